@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * copy: every sample of every component as it is, alpha and padding included.
+ *
+ * Bytes between the rows, and bits of a 16-bit word beyond the depth, are not
+ * copied.
+ */
+
+__global__ void
+copy (VkgdrFrame in, VkgdrFrame out)
+{
+  int x = blockIdx.x * blockDim.x + threadIdx.x;
+  int y = blockIdx.y * blockDim.y + threadIdx.y;
+
+  if (x >= out.width || y >= out.height)
+    return;
+  if (in.format == out.format && vkgdr_is_packed4 (in)
+      && vkgdr_is_packed4 (out)) {
+    *vkgdr_packed4 (out, x, y) = *vkgdr_packed4 (in, x, y);
+    return;
+  }
+  for (int c = 0; c < out.n_components; c++)
+    if (vkgdr_has (out, c, x, y))
+      vkgdr_put (out, c, x, y, vkgdr_get (in, c, x, y));
+}

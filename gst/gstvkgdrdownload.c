@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * gstvkgdrdownload.c: the element vkgdrdownload
+ */
+
+/**
+ * SECTION:element-vkgdrdownload
+ * @title: vkgdrdownload
+ * @see_also: vkgdrupload, cudafilter
+ *
+ * Brings buffers back from GPU memory, by DMA into pinned memory that is
+ * recycled. Buffers that already are in system memory are handed on untouched.
+ *
+ * ## Example launch line
+ * |[
+ * gst-launch-1.0 videotestsrc ! vkgdrupload ! cudafilter kernel=sobel !
+ * vkgdrdownload ! autovideosink
+ * ]|
+ *
+ * Since: 0.1
+ */
+
+#include "gstvkgdrelements.h"
+#include "gstvkgdrtransfer.h"
+
+GST_DEBUG_CATEGORY_STATIC (gst_vkgdr_download_debug);
+#define GST_CAT_DEFAULT gst_vkgdr_download_debug
+
+#define GST_TYPE_VKGDR_DOWNLOAD (gst_vkgdr_download_get_type ())
+G_DECLARE_FINAL_TYPE (
+    GstVkgdrDownload, gst_vkgdr_download, GST, VKGDR_DOWNLOAD, GstVkgdrTransfer)
+
+struct _GstVkgdrDownload {
+  GstVkgdrTransfer parent;
+};
+
+static GstStaticPadTemplate sink_template = GST_STATIC_PAD_TEMPLATE (
+    "sink", GST_PAD_SINK, GST_PAD_ALWAYS, GST_STATIC_CAPS_ANY);
+static GstStaticPadTemplate src_template = GST_STATIC_PAD_TEMPLATE (
+    "src", GST_PAD_SRC, GST_PAD_ALWAYS, GST_STATIC_CAPS_ANY);
+
+G_DEFINE_TYPE_WITH_CODE (GstVkgdrDownload, gst_vkgdr_download,
+    GST_TYPE_VKGDR_TRANSFER,
+    GST_DEBUG_CATEGORY_INIT (
+        gst_vkgdr_download_debug, "vkgdrdownload", 0, "vkgdrdownload"))
+GST_ELEMENT_REGISTER_DEFINE (
+    vkgdrdownload, "vkgdrdownload", GST_RANK_NONE, GST_TYPE_VKGDR_DOWNLOAD)
+
+static gboolean
+gst_vkgdr_download_is_there (GstVkgdrTransfer *transfer, GstMemory *memory)
+{
+  return !gst_is_vkgdr_memory (memory);
+}
+
+/* The CPU's copy of a memory that is no window's, in a buffer of both kinds. */
+static gboolean
+copy_memory (GstMemory *memory, guint8 *data, GError **error)
+{
+  GstMapInfo map;
+
+  if (!gst_memory_map (memory, &map, GST_MAP_READ)) {
+    g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_FAILED,
+        "memory of type %s cannot be read by the CPU",
+        memory->allocator->mem_type);
+    return FALSE;
+  }
+  memcpy (data, map.data, map.size);
+  gst_memory_unmap (memory, &map);
+  return TRUE;
+}
+
+static gboolean
+fetch_all (
+    GstVkgdrDownload *self, GstBuffer *input, guint8 *data, GError **error)
+{
+  GstVkgdrStream *stream =
+      gst_vkgdr_base_transform_get_stream (GST_VKGDR_BASE_TRANSFORM (self));
+  gboolean ok = TRUE;
+  gsize offset = 0;
+  guint i;
+
+  for (i = 0; ok && i < gst_buffer_n_memory (input); i++) {
+    GstMemory *memory = gst_buffer_peek_memory (input, i);
+    gsize size = gst_memory_get_sizes (memory, NULL, NULL);
+
+    if (gst_is_vkgdr_memory (memory))
+      ok = gst_vkgdr_memory_download (
+          memory, 0, data + offset, size, stream, error);
+    else
+      ok = copy_memory (memory, data + offset, error);
+    offset += size;
+  }
+  /* Also after a failure: transfers into @data may be under way. */
+  return gst_vkgdr_stream_synchronize (stream, ok ? error : NULL) && ok;
+}
+
+static GstMemory *
+gst_vkgdr_download_move (
+    GstVkgdrTransfer *transfer, GstBuffer *input, gsize size, GError **error)
+{
+  GstVkgdrContext *context = gst_vkgdr_base_transform_get_context (
+      GST_VKGDR_BASE_TRANSFORM (transfer));
+  GstVkgdrAllocator *allocator = gst_vkgdr_context_get_allocator (context);
+  GstMemory *memory = gst_vkgdr_allocator_alloc_pinned (allocator, size, error);
+  GstMapInfo map;
+  gboolean ok;
+
+  gst_object_unref (allocator);
+  if (!memory)
+    return NULL;
+  gst_memory_map (memory, &map, GST_MAP_WRITE); /* plain memory: cannot fail */
+  ok = fetch_all (GST_VKGDR_DOWNLOAD (transfer), input, map.data, error);
+  gst_memory_unmap (memory, &map);
+  if (!ok)
+    g_clear_pointer (&memory, gst_memory_unref);
+  return memory;
+}
+
+static void
+gst_vkgdr_download_class_init (GstVkgdrDownloadClass *klass)
+{
+  GstElementClass *element_class = GST_ELEMENT_CLASS (klass);
+  GstVkgdrTransferClass *transfer_class = GST_VKGDR_TRANSFER_CLASS (klass);
+
+  gst_element_class_add_static_pad_template (element_class, &sink_template);
+  gst_element_class_add_static_pad_template (element_class, &src_template);
+  gst_element_class_set_static_metadata (element_class, "vkgdr downloader",
+      "Filter/Memory", "Brings buffers back from GPU memory by DMA",
+      "gst-vkgdr developers");
+
+  transfer_class->to_device = FALSE;
+  transfer_class->is_there = gst_vkgdr_download_is_there;
+  transfer_class->move = gst_vkgdr_download_move;
+}
+
+static void
+gst_vkgdr_download_init (GstVkgdrDownload *self)
+{
+}

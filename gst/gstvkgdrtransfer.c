@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * gstvkgdrtransfer.c: base class of vkgdrupload and vkgdrdownload
+ *
+ * What the two have in common: caps that differ by a feature, of video or of
+ * anything else, and buffers that keep everything but their memory. How bytes
+ * move is for the subclass to say.
+ */
+
+#include "gstvkgdrtransfer.h"
+
+GST_DEBUG_CATEGORY_STATIC (gst_vkgdr_transfer_debug);
+#define GST_CAT_DEFAULT gst_vkgdr_transfer_debug
+
+typedef struct {
+  gboolean is_video;
+  GstVideoInfo info;
+} GstVkgdrTransferPrivate;
+
+G_DEFINE_ABSTRACT_TYPE_WITH_CODE (GstVkgdrTransfer, gst_vkgdr_transfer,
+    GST_TYPE_VKGDR_BASE_TRANSFORM,
+    G_ADD_PRIVATE (GstVkgdrTransfer) GST_DEBUG_CATEGORY_INIT (
+        gst_vkgdr_transfer_debug, "vkgdrtransfer", 0, "vkgdr transfers"))
+
+#define parent_class gst_vkgdr_transfer_parent_class
+
+/* --- caps ---------------------------------------------------------------- */
+
+static gboolean
+is_ours (const GstCapsFeatures *features)
+{
+  return gst_caps_features_contains (
+      features, GST_CAPS_FEATURE_MEMORY_VKGDR_MEMORY);
+}
+
+/* System memory, with whatever other features, or the window. */
+static gboolean
+is_known (const GstCapsFeatures *features)
+{
+  return is_ours (features)
+         || gst_caps_features_contains (
+             features, GST_CAPS_FEATURE_MEMORY_SYSTEM_MEMORY);
+}
+
+/* The structure with the memory's feature set or taken away; others, such as
+ * `meta:…`, stay. */
+static void
+append_with_memory (GstCaps *caps, const GstStructure *structure,
+    const GstCapsFeatures *features, gboolean on_device)
+{
+  GstCapsFeatures *copy = gst_caps_features_copy (features);
+
+  gst_caps_features_remove (copy, GST_CAPS_FEATURE_MEMORY_SYSTEM_MEMORY);
+  gst_caps_features_remove (copy, GST_CAPS_FEATURE_MEMORY_VKGDR_MEMORY);
+  if (on_device)
+    gst_caps_features_add (copy, GST_CAPS_FEATURE_MEMORY_VKGDR_MEMORY);
+  else if (gst_caps_features_get_size (copy) > 0)
+    gst_caps_features_add (copy, GST_CAPS_FEATURE_MEMORY_SYSTEM_MEMORY);
+  gst_caps_append_structure_full (caps, gst_structure_copy (structure), copy);
+}
+
+static GstCaps *
+gst_vkgdr_transfer_transform_caps (GstBaseTransform *trans,
+    GstPadDirection direction, GstCaps *caps, GstCaps *filter)
+{
+  gboolean to_device = GST_VKGDR_TRANSFER_GET_CLASS (trans)->to_device;
+  GstCaps *result, *tmp;
+  guint i;
+
+  if (gst_caps_is_any (caps))
+    return filter ? gst_caps_ref (filter) : gst_caps_new_any ();
+
+  result = gst_caps_new_empty ();
+  for (i = 0; i < gst_caps_get_size (caps); i++) {
+    const GstStructure *structure = gst_caps_get_structure (caps, i);
+    const GstCapsFeatures *features = gst_caps_get_features (caps, i);
+
+    if (gst_caps_features_is_any (features)) {
+      append_with_memory (result, structure,
+          GST_CAPS_FEATURES_MEMORY_SYSTEM_MEMORY,
+          direction == GST_PAD_SINK ? to_device : !to_device);
+      continue;
+    }
+    if (!is_known (features))
+      continue;
+    if (direction == GST_PAD_SINK) {
+      append_with_memory (result, structure, features, to_device);
+      continue;
+    }
+    if (is_ours (features) != to_device)
+      continue; /* an output that this element never has */
+    append_with_memory (result, structure, features, !to_device);
+    append_with_memory (result, structure, features, to_device);
+  }
+  result = gst_caps_simplify (result);
+  if (filter) {
+    tmp = gst_caps_intersect_full (filter, result, GST_CAPS_INTERSECT_FIRST);
+    gst_caps_unref (result);
+    result = tmp;
+  }
+  return result;
+}
+
+static gboolean
+gst_vkgdr_transfer_set_caps (
+    GstBaseTransform *trans, GstCaps *in_caps, GstCaps *out_caps)
+{
+  GstVkgdrTransferPrivate *priv =
+      gst_vkgdr_transfer_get_instance_private (GST_VKGDR_TRANSFER (trans));
+
+  if (!is_known (gst_caps_get_features (in_caps, 0))) {
+    GST_ELEMENT_ERROR (trans, STREAM, WRONG_TYPE,
+        ("Only system memory and " GST_CAPS_FEATURE_MEMORY_VKGDR_MEMORY
+         " can be taken: put an element before this one that brings the frames "
+         "to system memory."),
+        ("%" GST_PTR_FORMAT, in_caps));
+    return FALSE;
+  }
+  priv->is_video =
+      gst_video_info_from_caps (&priv->info, in_caps)
+      && GST_VIDEO_INFO_FORMAT (&priv->info) != GST_VIDEO_FORMAT_ENCODED;
+  return TRUE;
+}
+
+/* A stream without caps, as filesrc makes one, is bytes. It gets caps that say
+ * so, because without caps no feature could tell where the memory lies. */
+static gboolean
+gst_vkgdr_transfer_sink_event (GstBaseTransform *trans, GstEvent *event)
+{
+  if (GST_EVENT_TYPE (event) == GST_EVENT_SEGMENT
+      && !gst_pad_has_current_caps (trans->sinkpad)) {
+    GstCaps *caps = gst_caps_new_empty_simple ("application/octet-stream");
+    GstEvent *caps_event = gst_event_new_caps (caps);
+
+    gst_caps_unref (caps);
+    if (!gst_pad_send_event (trans->sinkpad, caps_event))
+      GST_WARNING_OBJECT (trans, "a stream without caps is not taken as bytes");
+  }
+  return GST_BASE_TRANSFORM_CLASS (parent_class)->sink_event (trans, event);
+}
+
+static gboolean
+gst_vkgdr_transfer_transform_size (GstBaseTransform *trans,
+    GstPadDirection direction, GstCaps *caps, gsize size, GstCaps *othercaps,
+    gsize *othersize)
+{
+  *othersize = size;
+  return TRUE;
+}
+
+/* Each output is made for its input: there is nothing to decide. */
+static gboolean
+gst_vkgdr_transfer_decide_allocation (GstBaseTransform *trans, GstQuery *query)
+{
+  while (gst_query_get_n_allocation_pools (query) > 0)
+    gst_query_remove_nth_allocation_pool (query, 0);
+  return TRUE;
+}
+
+/* --- buffers ------------------------------------------------------------- */
+
+/* Whether a frame is all there, as its meta, or its caps, say. */
+static gboolean
+check_frame (
+    GstVkgdrTransfer *self, GstBuffer *buffer, gsize size, GError **error)
+{
+  GstVkgdrTransferPrivate *priv =
+      gst_vkgdr_transfer_get_instance_private (self);
+  const GstVideoMeta *meta;
+  gsize needed;
+  guint p;
+
+  if (!priv->is_video)
+    return TRUE;
+  needed = GST_VIDEO_INFO_SIZE (&priv->info);
+  meta = gst_buffer_get_video_meta (buffer);
+  if (meta) {
+    needed = 0;
+    for (p = 0; p < meta->n_planes; p++) {
+      gint comp[GST_VIDEO_MAX_COMPONENTS];
+      guint rows;
+
+      gst_video_format_info_component (priv->info.finfo, p, comp);
+      rows = GST_VIDEO_SUB_SCALE (
+          GST_VIDEO_FORMAT_INFO_H_SUB (priv->info.finfo, comp[0]),
+          meta->height);
+      if (rows > 0)
+        needed = MAX (
+            needed, meta->offset[p] + (gsize) meta->stride[p] * (rows - 1) + 1);
+    }
+  }
+  if (size >= needed)
+    return TRUE;
+  g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
+      "a buffer of %" G_GSIZE_FORMAT " bytes is smaller than its caps say: %s "
+      "of %dx%d takes %" G_GSIZE_FORMAT
+      " bytes. Upstream and its caps filter disagree",
+      size, GST_VIDEO_INFO_NAME (&priv->info),
+      GST_VIDEO_INFO_WIDTH (&priv->info), GST_VIDEO_INFO_HEIGHT (&priv->info),
+      needed);
+  return FALSE;
+}
+
+static gboolean
+is_there (GstVkgdrTransfer *self, GstBuffer *buffer)
+{
+  GstVkgdrTransferClass *klass = GST_VKGDR_TRANSFER_GET_CLASS (self);
+  guint i;
+
+  for (i = 0; i < gst_buffer_n_memory (buffer); i++)
+    if (!klass->is_there (self, gst_buffer_peek_memory (buffer, i)))
+      return FALSE;
+  return TRUE;
+}
+
+/* A buffer with @memory that is like @input in all else. The bytes are laid out
+ * as they were, so the GstVideoMeta is as true as before. */
+static GstBuffer *
+new_like (GstBuffer *input, GstMemory *memory)
+{
+  GstVideoMeta *meta = gst_buffer_get_video_meta (input);
+  GstBuffer *output = gst_buffer_new ();
+
+  gst_buffer_copy_into (output, input, GST_BUFFER_COPY_METADATA, 0, -1);
+  GST_BUFFER_FLAG_UNSET (output, GST_BUFFER_FLAG_TAG_MEMORY);
+  if (memory)
+    gst_buffer_append_memory (output, memory);
+  if (meta)
+    gst_buffer_add_video_meta_full (output, meta->flags, meta->format,
+        meta->width, meta->height, meta->n_planes, meta->offset, meta->stride);
+  return output;
+}
+
+static GstFlowReturn
+gst_vkgdr_transfer_prepare_output_buffer (
+    GstBaseTransform *trans, GstBuffer *input, GstBuffer **output)
+{
+  GstVkgdrTransfer *self = GST_VKGDR_TRANSFER (trans);
+  gsize size = gst_buffer_get_size (input);
+  GstMemory *memory = NULL;
+  GError *error = NULL;
+
+  if (!check_frame (self, input, size, &error))
+    goto failed;
+  if (is_there (self, input)) {
+    *output = input;
+    return GST_FLOW_OK;
+  }
+  if (size > 0) {
+    memory =
+        GST_VKGDR_TRANSFER_GET_CLASS (self)->move (self, input, size, &error);
+    if (!memory)
+      goto failed;
+  }
+  *output = new_like (input, memory);
+  return GST_FLOW_OK;
+
+failed:
+  gst_vkgdr_base_transform_post_error (GST_VKGDR_BASE_TRANSFORM (self), error);
+  return GST_FLOW_ERROR;
+}
+
+/* All is done when the output exists. */
+static GstFlowReturn
+gst_vkgdr_transfer_transform (
+    GstBaseTransform *trans, GstBuffer *input, GstBuffer *output)
+{
+  return GST_FLOW_OK;
+}
+
+static void
+gst_vkgdr_transfer_class_init (GstVkgdrTransferClass *klass)
+{
+  GstBaseTransformClass *trans_class = GST_BASE_TRANSFORM_CLASS (klass);
+
+  trans_class->passthrough_on_same_caps = FALSE;
+  trans_class->transform_caps = gst_vkgdr_transfer_transform_caps;
+  trans_class->set_caps = gst_vkgdr_transfer_set_caps;
+  trans_class->sink_event = gst_vkgdr_transfer_sink_event;
+  trans_class->transform_size = gst_vkgdr_transfer_transform_size;
+  trans_class->decide_allocation = gst_vkgdr_transfer_decide_allocation;
+  trans_class->prepare_output_buffer = gst_vkgdr_transfer_prepare_output_buffer;
+  trans_class->transform = gst_vkgdr_transfer_transform;
+}
+
+static void
+gst_vkgdr_transfer_init (GstVkgdrTransfer *self)
+{
+}

@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * gstvkgdrupload.c: the element vkgdrupload
+ *
+ * Offers upstream its own memory, so that there is nothing left to upload; what
+ * comes in other memory is copied into the window.
+ */
+
+/**
+ * SECTION:element-vkgdrupload
+ * @title: vkgdrupload
+ * @see_also: vkgdrdownload, cudafilter
+ *
+ * Brings buffers into GPU memory. Upstream is offered a pool (raw video) or an
+ * allocator (anything else) of memory that it writes to directly; such buffers
+ * are handed on untouched. Other buffers are copied into GPU memory by the CPU.
+ *
+ * Takes any caps in system memory and gives the same with the feature
+ * `memory:VkgdrMemory`. A stream without caps, such as filesrc's, becomes
+ * `application/octet-stream`.
+ *
+ * ## Example launch line
+ * |[
+ * gst-launch-1.0 videotestsrc ! vkgdrupload ! cudafilter kernel=invert !
+ * vkgdrdownload ! autovideosink
+ * ]|
+ *
+ * Since: 0.1
+ */
+
+#include "gstvkgdrelements.h"
+#include "gstvkgdrtransfer.h"
+
+GST_DEBUG_CATEGORY_STATIC (gst_vkgdr_upload_debug);
+#define GST_CAT_DEFAULT gst_vkgdr_upload_debug
+
+#define GST_TYPE_VKGDR_UPLOAD (gst_vkgdr_upload_get_type ())
+G_DECLARE_FINAL_TYPE (
+    GstVkgdrUpload, gst_vkgdr_upload, GST, VKGDR_UPLOAD, GstVkgdrTransfer)
+
+struct _GstVkgdrUpload {
+  GstVkgdrTransfer parent;
+
+  GstVkgdrAccess access; /* under the object lock */
+};
+
+enum { PROP_ACCESS = 1, N_PROPERTIES };
+
+static GParamSpec *properties[N_PROPERTIES];
+
+static GstStaticPadTemplate sink_template = GST_STATIC_PAD_TEMPLATE (
+    "sink", GST_PAD_SINK, GST_PAD_ALWAYS, GST_STATIC_CAPS_ANY);
+static GstStaticPadTemplate src_template = GST_STATIC_PAD_TEMPLATE (
+    "src", GST_PAD_SRC, GST_PAD_ALWAYS, GST_STATIC_CAPS_ANY);
+
+G_DEFINE_TYPE_WITH_CODE (GstVkgdrUpload, gst_vkgdr_upload,
+    GST_TYPE_VKGDR_TRANSFER,
+    GST_DEBUG_CATEGORY_INIT (
+        gst_vkgdr_upload_debug, "vkgdrupload", 0, "vkgdrupload"))
+GST_ELEMENT_REGISTER_DEFINE (
+    vkgdrupload, "vkgdrupload", GST_RANK_NONE, GST_TYPE_VKGDR_UPLOAD)
+
+static GstVkgdrContext *
+context_of (gpointer object)
+{
+  return gst_vkgdr_base_transform_get_context (
+      GST_VKGDR_BASE_TRANSFORM (object));
+}
+
+/* --- what upstream is offered -------------------------------------------- */
+
+static void
+offer_pool (GstVkgdrUpload *self, GstQuery *query, GstCaps *caps)
+{
+  GstBufferPool *pool = gst_vkgdr_base_transform_new_pool (
+      GST_VKGDR_BASE_TRANSFORM (self), caps, 0);
+  GstStructure *config;
+  guint size = 0;
+
+  if (!pool) /* no raw video: the allocator has to do */
+    return;
+  GST_OBJECT_LOCK (self);
+  g_object_set (pool, "access", self->access, NULL);
+  GST_OBJECT_UNLOCK (self);
+  config = gst_buffer_pool_get_config (pool);
+  gst_buffer_pool_config_get_params (config, NULL, &size, NULL, NULL);
+  gst_structure_free (config);
+  gst_query_add_allocation_pool (query, pool, size, 0, 0);
+  gst_query_add_allocation_meta (query, GST_VIDEO_META_API_TYPE, NULL);
+  gst_object_unref (pool);
+}
+
+static gboolean
+offer (GstVkgdrUpload *self, GstQuery *query)
+{
+  GstVkgdrAllocator *allocator;
+  GstCaps *caps;
+
+  if (!context_of (self))
+    return FALSE;
+  gst_query_parse_allocation (query, &caps, NULL);
+  offer_pool (self, query, caps);
+  allocator = gst_vkgdr_context_get_allocator (context_of (self));
+  gst_query_add_allocation_param (query, GST_ALLOCATOR (allocator), NULL);
+  gst_object_unref (allocator);
+  return TRUE;
+}
+
+static gboolean
+gst_vkgdr_upload_propose_allocation (
+    GstBaseTransform *trans, GstQuery *decide_query, GstQuery *query)
+{
+  return offer (GST_VKGDR_UPLOAD (trans), query);
+}
+
+/* A source without caps asks before anything is negotiated, which the base
+ * class would refuse. */
+static gboolean
+gst_vkgdr_upload_query (
+    GstBaseTransform *trans, GstPadDirection direction, GstQuery *query)
+{
+  GstCaps *caps;
+
+  if (direction == GST_PAD_SINK
+      && GST_QUERY_TYPE (query) == GST_QUERY_ALLOCATION) {
+    gst_query_parse_allocation (query, &caps, NULL);
+    if (!caps)
+      return offer (GST_VKGDR_UPLOAD (trans), query);
+  }
+  return GST_BASE_TRANSFORM_CLASS (gst_vkgdr_upload_parent_class)
+      ->query (trans, direction, query);
+}
+
+/* --- what comes in other memory ------------------------------------------ */
+
+static gboolean
+gst_vkgdr_upload_is_there (GstVkgdrTransfer *transfer, GstMemory *memory)
+{
+  return gst_is_vkgdr_memory (memory)
+         && gst_vkgdr_memory_get_context (memory) == context_of (transfer);
+}
+
+static gboolean
+write_all (GstBuffer *input, GstMemory *output, GError **error)
+{
+  gsize offset = 0;
+  guint i;
+
+  for (i = 0; i < gst_buffer_n_memory (input); i++) {
+    GstMemory *memory = gst_buffer_peek_memory (input, i);
+    GstMapInfo map;
+    gboolean ok;
+
+    if (!gst_memory_map (memory, &map, GST_MAP_READ)) {
+      g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_FAILED,
+          "memory of type %s cannot be read by the CPU",
+          memory->allocator->mem_type);
+      return FALSE;
+    }
+    ok = gst_vkgdr_memory_write (output, offset, map.data, map.size, error);
+    offset += map.size;
+    gst_memory_unmap (memory, &map);
+    if (!ok)
+      return FALSE;
+  }
+  return TRUE;
+}
+
+static GstMemory *
+gst_vkgdr_upload_move (
+    GstVkgdrTransfer *transfer, GstBuffer *input, gsize size, GError **error)
+{
+  GstVkgdrAllocator *allocator =
+      gst_vkgdr_context_get_allocator (context_of (transfer));
+  GstMemory *memory = gst_vkgdr_allocator_alloc (allocator, size, error);
+
+  gst_object_unref (allocator);
+  if (memory && !write_all (input, memory, error))
+    g_clear_pointer (&memory, gst_memory_unref);
+  return memory;
+}
+
+/* --- GObject ------------------------------------------------------------- */
+
+static void
+gst_vkgdr_upload_set_property (
+    GObject *object, guint id, const GValue *value, GParamSpec *pspec)
+{
+  GstVkgdrUpload *self = GST_VKGDR_UPLOAD (object);
+
+  if (id != PROP_ACCESS) {
+    G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, pspec);
+    return;
+  }
+  GST_OBJECT_LOCK (self);
+  self->access = g_value_get_enum (value);
+  GST_OBJECT_UNLOCK (self);
+}
+
+static void
+gst_vkgdr_upload_get_property (
+    GObject *object, guint id, GValue *value, GParamSpec *pspec)
+{
+  GstVkgdrUpload *self = GST_VKGDR_UPLOAD (object);
+
+  if (id != PROP_ACCESS) {
+    G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, pspec);
+    return;
+  }
+  GST_OBJECT_LOCK (self);
+  g_value_set_enum (value, self->access);
+  GST_OBJECT_UNLOCK (self);
+}
+
+static void
+gst_vkgdr_upload_class_init (GstVkgdrUploadClass *klass)
+{
+  GObjectClass *object_class = G_OBJECT_CLASS (klass);
+  GstElementClass *element_class = GST_ELEMENT_CLASS (klass);
+  GstBaseTransformClass *trans_class = GST_BASE_TRANSFORM_CLASS (klass);
+  GstVkgdrTransferClass *transfer_class = GST_VKGDR_TRANSFER_CLASS (klass);
+
+  object_class->set_property = gst_vkgdr_upload_set_property;
+  object_class->get_property = gst_vkgdr_upload_get_property;
+
+  /**
+   * GstVkgdrUpload:access:
+   *
+   * What upstream gets when it maps a buffer of the offered pool for writing.
+   *
+   * Since: 0.1
+   */
+  properties[PROP_ACCESS] = g_param_spec_enum ("access", "Access",
+      "What upstream gets when it maps a buffer of the offered pool for "
+      "writing; takes effect with the next negotiation",
+      GST_TYPE_VKGDR_ACCESS, GST_VKGDR_ACCESS_DIRECT,
+      G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS | GST_PARAM_MUTABLE_READY);
+  g_object_class_install_properties (object_class, N_PROPERTIES, properties);
+
+  gst_element_class_add_static_pad_template (element_class, &sink_template);
+  gst_element_class_add_static_pad_template (element_class, &src_template);
+  gst_element_class_set_static_metadata (element_class, "vkgdr uploader",
+      "Filter/Memory",
+      "Lets upstream write its buffers straight into GPU memory",
+      "gst-vkgdr developers");
+
+  trans_class->query = gst_vkgdr_upload_query;
+  trans_class->propose_allocation = gst_vkgdr_upload_propose_allocation;
+
+  transfer_class->to_device = TRUE;
+  transfer_class->is_there = gst_vkgdr_upload_is_there;
+  transfer_class->move = gst_vkgdr_upload_move;
+}
+
+static void
+gst_vkgdr_upload_init (GstVkgdrUpload *self)
+{
+  self->access = GST_VKGDR_ACCESS_DIRECT;
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+#ifndef __GST_VKGDR_BUFFER_POOL_H__
+#define __GST_VKGDR_BUFFER_POOL_H__
+
+#include <gst/video/video.h>
+#include <gst/video/gstvideopool.h>
+#include <gst/vkgdr/gstvkgdrmemory.h>
+
+G_BEGIN_DECLS
+
+#define GST_TYPE_VKGDR_BUFFER_POOL (gst_vkgdr_buffer_pool_get_type ())
+
+GST_VKGDR_API
+G_DECLARE_FINAL_TYPE (GstVkgdrBufferPool, gst_vkgdr_buffer_pool, GST,
+    VKGDR_BUFFER_POOL, GstVideoBufferPool)
+
+GST_VKGDR_API
+GstBufferPool *gst_vkgdr_buffer_pool_new (GstVkgdrContext *context);
+
+GST_VKGDR_API
+GstVkgdrContext *gst_vkgdr_buffer_pool_get_context (GstVkgdrBufferPool *pool);
+
+G_END_DECLS
+
+#endif /* __GST_VKGDR_BUFFER_POOL_H__ */

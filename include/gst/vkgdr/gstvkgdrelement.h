@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+#ifndef __GST_VKGDR_ELEMENT_H__
+#define __GST_VKGDR_ELEMENT_H__
+
+#include <gst/vkgdr/gstvkgdrcontext.h>
+
+G_BEGIN_DECLS
+
+GST_VKGDR_API
+gboolean gst_vkgdr_element_ensure_context (
+    GstElement *element, gint device, GstVkgdrContext **context);
+
+GST_VKGDR_API
+gboolean gst_vkgdr_element_handle_set_context (GstElement *element,
+    GstContext *gst_context, gint device, GstVkgdrContext **context);
+
+GST_VKGDR_API
+gboolean gst_vkgdr_element_handle_context_query (
+    GstElement *element, GstQuery *query, GstVkgdrContext *context);
+
+GST_VKGDR_API
+GstContext *gst_vkgdr_context_to_gst_context (GstVkgdrContext *context);
+
+GST_VKGDR_API
+GstVkgdrContext *gst_vkgdr_context_from_gst_context (GstContext *gst_context);
+
+G_END_DECLS
+
+#endif /* __GST_VKGDR_ELEMENT_H__ */

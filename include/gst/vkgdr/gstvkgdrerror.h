@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+#ifndef __GST_VKGDR_ERROR_H__
+#define __GST_VKGDR_ERROR_H__
+
+#include <gst/vkgdr/vkgdr-prelude.h>
+
+G_BEGIN_DECLS
+
+/**
+ * GstVkgdrError:
+ * @GST_VKGDR_ERROR_FAILED: a call of the driver failed; the message names the
+ *   call and CUDA's error
+ * @GST_VKGDR_ERROR_NO_DRIVER: a library that is needed is missing: the Vulkan
+ *   loader, the CUDA driver, NVRTC
+ * @GST_VKGDR_ERROR_NO_DEVICE: there is no such device, or it has no memory
+ *   that is device-local and host-visible
+ * @GST_VKGDR_ERROR_NO_MEMORY: the window, or the device's memory, is full
+ * @GST_VKGDR_ERROR_COMPILE: a source does not compile; the message holds the
+ *   compiler's log
+ * @GST_VKGDR_ERROR_IMAGE: a PTX, cubin or fatbin does not fit the device, or
+ *   the data is none of these
+ * @GST_VKGDR_ERROR_NOT_FOUND: there is no such file, entry or effect
+ * @GST_VKGDR_ERROR_ARGUMENT: an argument does not fit: a parameter's number,
+ *   type or size, or a frame's format
+ *
+ * Errors in the domain %GST_VKGDR_ERROR.
+ *
+ * Since: 0.1
+ */
+typedef enum {
+  GST_VKGDR_ERROR_FAILED,
+  GST_VKGDR_ERROR_NO_DRIVER,
+  GST_VKGDR_ERROR_NO_DEVICE,
+  GST_VKGDR_ERROR_NO_MEMORY,
+  GST_VKGDR_ERROR_COMPILE,
+  GST_VKGDR_ERROR_IMAGE,
+  GST_VKGDR_ERROR_NOT_FOUND,
+  GST_VKGDR_ERROR_ARGUMENT
+} GstVkgdrError;
+
+/**
+ * GST_VKGDR_ERROR:
+ *
+ * The error domain of the library.
+ *
+ * Since: 0.1
+ */
+#define GST_VKGDR_ERROR (gst_vkgdr_error_quark ())
+
+GST_VKGDR_API
+GQuark gst_vkgdr_error_quark (void);
+
+G_END_DECLS
+
+#endif /* __GST_VKGDR_ERROR_H__ */

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+#ifndef __GST_VKGDR_KERNEL_H__
+#define __GST_VKGDR_KERNEL_H__
+
+#include <gst/video/video.h>
+#include <gst/vkgdr/gstvkgdrstream.h>
+
+G_BEGIN_DECLS
+
+#define GST_TYPE_VKGDR_KERNEL (gst_vkgdr_kernel_get_type ())
+
+GST_VKGDR_API
+G_DECLARE_FINAL_TYPE (
+    GstVkgdrKernel, gst_vkgdr_kernel, GST, VKGDR_KERNEL, GstObject)
+
+GST_VKGDR_API
+GstVkgdrKernel *gst_vkgdr_kernel_new_from_source (GstVkgdrContext *context,
+    const gchar *source, const gchar *name, const gchar *entry, GError **error);
+
+GST_VKGDR_API
+GstVkgdrKernel *gst_vkgdr_kernel_new_from_image (GstVkgdrContext *context,
+    GBytes *image, const gchar *name, const gchar *entry, GError **error);
+
+GST_VKGDR_API
+GstVkgdrKernel *gst_vkgdr_kernel_new_from_file (GstVkgdrContext *context,
+    const gchar *path, const gchar *entry, GError **error);
+
+GST_VKGDR_API
+const gchar *gst_vkgdr_kernel_get_entry (GstVkgdrKernel *kernel);
+
+GST_VKGDR_API
+gsize *gst_vkgdr_kernel_get_param_sizes (
+    GstVkgdrKernel *kernel, guint *n_params);
+
+GST_VKGDR_API
+gboolean gst_vkgdr_kernel_check_params (
+    GstVkgdrKernel *kernel, const GstStructure *params, GError **error);
+
+GST_VKGDR_API
+gboolean gst_vkgdr_kernel_check_info (const GstVideoInfo *info, GError **error);
+
+GST_VKGDR_API
+gboolean gst_vkgdr_kernel_run (GstVkgdrKernel *kernel, GstVkgdrStream *stream,
+    GstBuffer *input, const GstVideoInfo *input_info, GstBuffer *output,
+    const GstVideoInfo *output_info, guint64 frame, const GstStructure *params,
+    GError **error);
+
+G_END_DECLS
+
+#endif /* __GST_VKGDR_KERNEL_H__ */

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+#ifndef __GST_VKGDR_MEMORY_H__
+#define __GST_VKGDR_MEMORY_H__
+
+#include <gst/vkgdr/gstvkgdrstream.h>
+
+G_BEGIN_DECLS
+
+/**
+ * GST_VKGDR_MEMORY_NAME:
+ *
+ * The memory type, and the name under which gst_allocator_find() knows the
+ * default allocator once gst_vkgdr_init() has been called.
+ *
+ * Since: 0.1
+ */
+#define GST_VKGDR_MEMORY_NAME "VkgdrMemory"
+
+/**
+ * GST_CAPS_FEATURE_MEMORY_VKGDR_MEMORY:
+ *
+ * The caps feature of buffers whose memory is of this type.
+ *
+ * Since: 0.1
+ */
+#define GST_CAPS_FEATURE_MEMORY_VKGDR_MEMORY "memory:VkgdrMemory"
+
+/**
+ * GST_MAP_VKGDR:
+ *
+ * Maps a memory for the device: #GstMapInfo.data is the CUDA device pointer.
+ * Its value is that of GStreamer's own `GST_MAP_CUDA`.
+ *
+ * Since: 0.1
+ */
+#define GST_MAP_VKGDR ((GstMapFlags) (GST_MAP_FLAG_LAST << 1))
+
+/**
+ * GstVkgdrAccess:
+ * @GST_VKGDR_ACCESS_DIRECT: a writer gets a pointer into the window
+ * @GST_VKGDR_ACCESS_STAGED: a writer gets ordinary pinned memory, and what it
+ *   wrote is sent by an asynchronous DMA transfer on unmap
+ *
+ * What the CPU gets of a memory that it maps for writing alone. A mapping that
+ * reads always gets ordinary memory, unless the window is host-cached.
+ *
+ * Since: 0.1
+ */
+typedef enum {
+  GST_VKGDR_ACCESS_DIRECT = 1,
+  GST_VKGDR_ACCESS_STAGED = 2
+} GstVkgdrAccess;
+
+#define GST_TYPE_VKGDR_ACCESS (gst_vkgdr_access_get_type ())
+
+GST_VKGDR_API
+GType gst_vkgdr_access_get_type (void);
+
+#define GST_TYPE_VKGDR_ALLOCATOR (gst_vkgdr_allocator_get_type ())
+
+GST_VKGDR_API
+G_DECLARE_FINAL_TYPE (
+    GstVkgdrAllocator, gst_vkgdr_allocator, GST, VKGDR_ALLOCATOR, GstAllocator)
+
+GST_VKGDR_API
+void gst_vkgdr_init (void);
+
+GST_VKGDR_API
+GstVkgdrAllocator *gst_vkgdr_allocator_new (GstVkgdrContext *context);
+
+GST_VKGDR_API
+GstMemory *gst_vkgdr_allocator_alloc (
+    GstVkgdrAllocator *allocator, gsize size, GError **error);
+
+GST_VKGDR_API
+GstMemory *gst_vkgdr_allocator_alloc_pinned (
+    GstVkgdrAllocator *allocator, gsize size, GError **error);
+
+GST_VKGDR_API
+guint gst_vkgdr_allocator_get_held_blocks (GstVkgdrAllocator *allocator);
+
+GST_VKGDR_API
+guint gst_vkgdr_allocator_get_active_blocks (GstVkgdrAllocator *allocator);
+
+GST_VKGDR_API
+guint64 gst_vkgdr_allocator_get_managed_bytes (GstVkgdrAllocator *allocator);
+
+GST_VKGDR_API
+guint64 gst_vkgdr_allocator_get_active_bytes (GstVkgdrAllocator *allocator);
+
+GST_VKGDR_API
+void gst_vkgdr_allocator_free_held (GstVkgdrAllocator *allocator);
+
+GST_VKGDR_API
+void gst_vkgdr_allocator_stop_holding (GstVkgdrAllocator *allocator);
+
+GST_VKGDR_API
+gboolean gst_is_vkgdr_memory (GstMemory *memory);
+
+GST_VKGDR_API
+GstVkgdrContext *gst_vkgdr_memory_get_context (GstMemory *memory);
+
+GST_VKGDR_API
+guint64 gst_vkgdr_memory_get_device_pointer (GstMemory *memory);
+
+GST_VKGDR_API
+gpointer gst_vkgdr_memory_get_host_pointer (GstMemory *memory);
+
+GST_VKGDR_API
+GstVkgdrAccess gst_vkgdr_memory_get_access (GstMemory *memory);
+
+GST_VKGDR_API
+void gst_vkgdr_memory_set_access (GstMemory *memory, GstVkgdrAccess access);
+
+GST_VKGDR_API
+void gst_vkgdr_memory_discard (GstMemory *memory);
+
+GST_VKGDR_API
+gboolean gst_vkgdr_memory_begin_access (GstMemory *memory,
+    GstVkgdrStream *stream, GstMapFlags flags, GError **error);
+
+GST_VKGDR_API
+gboolean gst_vkgdr_memory_end_access (GstMemory *memory, GstVkgdrStream *stream,
+    GstMapFlags flags, GError **error);
+
+GST_VKGDR_API
+gboolean gst_vkgdr_memory_upload (GstMemory *memory, gsize offset,
+    gconstpointer data, gsize size, GstVkgdrStream *stream, GError **error);
+
+GST_VKGDR_API
+gboolean gst_vkgdr_memory_download (GstMemory *memory, gsize offset,
+    gpointer data, gsize size, GstVkgdrStream *stream, GError **error);
+
+GST_VKGDR_API
+gboolean gst_vkgdr_memory_write (GstMemory *memory, gsize offset,
+    gconstpointer data, gsize size, GError **error);
+
+GST_VKGDR_API
+gboolean gst_vkgdr_memory_is_idle (GstMemory *memory);
+
+GST_VKGDR_API
+gboolean gst_vkgdr_memory_wait_idle (GstMemory *memory, GError **error);
+
+G_END_DECLS
+
+#endif /* __GST_VKGDR_MEMORY_H__ */

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+#ifndef __GST_VKGDR_H__
+#define __GST_VKGDR_H__
+
+#include <gst/vkgdr/vkgdr-prelude.h>
+#include <gst/vkgdr/gstvkgdrerror.h>
+#include <gst/vkgdr/gstvkgdrcontext.h>
+#include <gst/vkgdr/gstvkgdrstream.h>
+#include <gst/vkgdr/gstvkgdrmemory.h>
+#include <gst/vkgdr/gstvkgdrbufferpool.h>
+#include <gst/vkgdr/gstvkgdrkernel.h>
+#include <gst/vkgdr/gstvkgdrelement.h>
+#include <gst/vkgdr/gstvkgdrbasetransform.h>
+#include <gst/vkgdr/gstvkgdrvideofilter.h>
+
+#endif /* __GST_VKGDR_H__ */

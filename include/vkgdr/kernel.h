@@ -1,0 +1,323 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/**
+ * SECTION:kernel
+ * @title: vkgdr/kernel.h
+ * @short_description: what a CUDA kernel of cudafilter sees of a video frame
+ *
+ * cudafilter puts this header in front of every CUDA source by itself. The
+ * first two arguments of a kernel are its input and its output:
+ *
+ * |[<!-- language="C" -->
+ * __global__ void
+ * negative (VkgdrFrame in, VkgdrFrame out)
+ * {
+ *   int x = blockIdx.x * blockDim.x + threadIdx.x;
+ *   int y = blockIdx.y * blockDim.y + threadIdx.y;
+ *
+ *   if (x >= out.width || y >= out.height)
+ *     return;
+ *   for (int c = 0; c < out.n_components; c++)
+ *     if (vkgdr_has (out, c, x, y))
+ *       vkgdr_put (out, c, x, y, vkgdr_max (in, c) - vkgdr_get (in, c, x, y));
+ * }
+ * ]|
+ *
+ * A launch covers out.width x out.height threads in blocks of 32 x 8, rounded
+ * up to whole blocks, so that a kernel has to leave where its pixel lies
+ * outside. A kernel whose registers allow fewer threads in a block gets smaller
+ * ones.
+ *
+ * Names: a source is put between `extern "C" {` and `}`, so that a kernel's
+ * name is the one to give as entry=. Templates, headers and overloaded
+ * functions do not bear that: a source in which one of
+ *
+ *  - `template`,
+ *  - `#include`,
+ *  - `extern "C"`,
+ *  - `#pragma vkgdr no-extern-c`
+ *
+ * stands outside of comments and strings is left as it is. Its kernels may say
+ * `extern "C"` themselves, and are found by their plain names even where they
+ * do not, as long as there is one kernel of that name.
+ *
+ * Further arguments: those behind the two frames are given by params=, in their
+ * order, and each must be as large as the kernel's parameter:
+ *
+ * | value given            | parameter                                        |
+ * |------------------------|--------------------------------------------------|
+ * | int, uint, enum, flags | int, unsigned, and wider or narrower integers    |
+ * |                        | that hold the value                              |
+ * | int64, uint64          | long long, unsigned long long, a device pointer  |
+ * | boolean                | bool, int                                        |
+ * | float, double          | float, double: whichever the kernel has          |
+ *
+ * The driver knows the size of a parameter and not its type: 2 given for a
+ * float arrives as the integer's bits. Write 2.0 or (float)2.
+ *
+ * The same source is compiled by NVRTC for an NVIDIA GPU, and by the host's C++
+ * compiler for the software device.
+ */
+
+#ifndef VKGDR_KERNEL_H
+#define VKGDR_KERNEL_H
+
+#define VKGDR_MAX_PLANES 4
+
+/**
+ * VkgdrModel: what a format's components mean
+ * @VKGDR_RGB: components 0 to 2 are red, green and blue, 3 is alpha or, in
+ *   formats such as RGBx, the padding, which effects hand on unchanged
+ * @VKGDR_YUV: components 0 to 2 are Y, Cb and Cr, 3 is alpha where there is one
+ * @VKGDR_GRAY: component 0 is luma
+ */
+typedef enum VkgdrModel {
+  VKGDR_RGB = 0,
+  VKGDR_YUV = 1,
+  VKGDR_GRAY = 2
+} VkgdrModel;
+
+/**
+ * VkgdrPlane: one plane of a frame
+ * @data: the device's pointer to its first row
+ * @stride: bytes from one row to the next
+ * @width: samples or pixels in a row
+ * @height: rows
+ */
+typedef struct VkgdrPlane {
+  unsigned char *data;
+  long long stride;
+  int width;
+  int height;
+} VkgdrPlane;
+
+/**
+ * VkgdrComponent: where the samples of one component lie
+ * @plane: index of the plane
+ * @offset: bytes from a row's start to its first sample
+ * @step: bytes from one sample to the next
+ * @w_sub: log2 of the horizontal subsampling: 1 where two pixels share a sample
+ * @h_sub: log2 of the vertical subsampling
+ * @depth: bits of a sample, in one byte up to 8 and in two above
+ * @shift: how far a sample is shifted up in its two bytes
+ */
+typedef struct VkgdrComponent {
+  int plane;
+  int offset;
+  int step;
+  int w_sub;
+  int h_sub;
+  int depth;
+  int shift;
+} VkgdrComponent;
+
+/**
+ * VkgdrFrame: a video frame in device memory
+ * @plane: its planes, @n_planes of them
+ * @component: its components, @n_components of them, in the order of
+ *   VkgdrModel whatever their order in memory
+ * @width: pixels in a row
+ * @height: rows
+ * @format: the GstVideoFormat
+ * @model: a VkgdrModel
+ * @n_planes: number of planes
+ * @n_components: number of components, the padding of RGBx counted
+ * @full_range: 1 where luma runs from 0 to the largest value, 0 where it runs
+ *   from 16 to 235 (in 8 bits)
+ * @kr: weight of red in luma, by the colorimetry of the caps
+ * @kb: weight of blue in luma
+ * @frame: number of the frame since the stream began, from 0
+ * @time: presentation time stamp in nanoseconds, -1 where there is none
+ */
+typedef struct VkgdrFrame {
+  VkgdrPlane plane[VKGDR_MAX_PLANES];
+  VkgdrComponent component[VKGDR_MAX_PLANES];
+  int width;
+  int height;
+  int format;
+  int model;
+  int n_planes;
+  int n_components;
+  int full_range;
+  float kr;
+  float kb;
+  unsigned long long frame;
+  long long time;
+} VkgdrFrame;
+
+#ifdef __CUDACC__
+
+/* The row and the byte of the sample that pixel (x, y) has a share in; what
+ * lies outside the frame is moved to its edge. */
+static __device__ inline unsigned char *
+vkgdr_address (const VkgdrFrame &f, int c, int x, int y)
+{
+  const VkgdrComponent &k = f.component[c];
+
+  x = x < 0 ? 0 : (x >= f.width ? f.width - 1 : x);
+  y = y < 0 ? 0 : (y >= f.height ? f.height - 1 : y);
+  return f.plane[k.plane].data
+         + (long long) (y >> k.h_sub) * f.plane[k.plane].stride + k.offset
+         + (long long) (x >> k.w_sub) * k.step;
+}
+
+/**
+ * vkgdr_has: whether pixel (x, y) is the one that answers for its sample of
+ * component c: the upper left one of those that share it
+ */
+static __device__ inline bool
+vkgdr_has (const VkgdrFrame &f, int c, int x, int y)
+{
+  const VkgdrComponent &k = f.component[c];
+
+  return x < f.width && y < f.height
+         && ((x & ((1 << k.w_sub) - 1)) | (y & ((1 << k.h_sub) - 1))) == 0;
+}
+
+/**
+ * vkgdr_max: the largest value of a sample of component c, 255 for 8 bits
+ */
+static __device__ inline int
+vkgdr_max (const VkgdrFrame &f, int c)
+{
+  return (1 << f.component[c].depth) - 1;
+}
+
+/**
+ * vkgdr_get: the sample of component c at pixel (x, y), 0 to vkgdr_max();
+ * coordinates outside the frame give the nearest pixel of its edge
+ */
+static __device__ inline int
+vkgdr_get (const VkgdrFrame &f, int c, int x, int y)
+{
+  const unsigned char *p = vkgdr_address (f, c, x, y);
+
+  if (f.component[c].depth <= 8)
+    return *p;
+  return *(const unsigned short *) p >> f.component[c].shift & vkgdr_max (f, c);
+}
+
+/**
+ * vkgdr_put: sets the sample of component c at pixel (x, y); a value outside
+ * 0 to vkgdr_max() is clamped
+ */
+static __device__ inline void
+vkgdr_put (const VkgdrFrame &f, int c, int x, int y, int value)
+{
+  unsigned char *p = vkgdr_address (f, c, x, y);
+  int max = vkgdr_max (f, c);
+
+  value = value < 0 ? 0 : (value > max ? max : value);
+  if (f.component[c].depth <= 8)
+    *p = (unsigned char) value;
+  else
+    *(unsigned short *) p = (unsigned short) (value << f.component[c].shift);
+}
+
+/**
+ * vkgdr_is_chroma: whether component c is a colour difference, Cb or Cr
+ */
+static __device__ inline bool
+vkgdr_is_chroma (const VkgdrFrame &f, int c)
+{
+  return f.model == VKGDR_YUV && (c == 1 || c == 2);
+}
+
+/**
+ * vkgdr_black: the value of component c where there is no light: 0, or 16 (in 8
+ * bits) for luma of limited range; of Cb, Cr and alpha 0
+ */
+static __device__ inline int
+vkgdr_black (const VkgdrFrame &f, int c)
+{
+  return f.full_range || c != 0 ? 0 : 16 << (f.component[c].depth - 8);
+}
+
+/**
+ * vkgdr_range: how far white is above black in component c: vkgdr_max(), or 219
+ * (in 8 bits) for luma of limited range
+ */
+static __device__ inline int
+vkgdr_range (const VkgdrFrame &f, int c)
+{
+  return f.full_range || c != 0 ? vkgdr_max (f, c)
+                                : 219 << (f.component[c].depth - 8);
+}
+
+/**
+ * vkgdr_neutral: the value of Cb and Cr that means no colour, 128 for 8 bits
+ */
+static __device__ inline int
+vkgdr_neutral (const VkgdrFrame &f, int c)
+{
+  return 128 << (f.component[c].depth - 8);
+}
+
+/**
+ * vkgdr_weigh: the luma of red, green and blue of the same depth, by the
+ * frame's kr and kb. The weights are rounded to 1/65536, so that every device
+ * and the CPU come to the same integer
+ */
+static __device__ inline int
+vkgdr_weigh (const VkgdrFrame &f, int r, int g, int b)
+{
+  unsigned int wr = (unsigned int) (f.kr * 65536.0f + 0.5f);
+  unsigned int wb = (unsigned int) (f.kb * 65536.0f + 0.5f);
+  unsigned int wg = 65536u - wr - wb;
+
+  return (int) ((wr * r + wg * g + wb * b + 32768u) >> 16);
+}
+
+/**
+ * vkgdr_luma: the luma of pixel (x, y): the sample of Y or gray, or
+ * vkgdr_weigh() of red, green and blue. Coordinates outside the frame give its
+ * edge
+ */
+static __device__ inline int
+vkgdr_luma (const VkgdrFrame &f, int x, int y)
+{
+  if (f.model != VKGDR_RGB)
+    return vkgdr_get (f, 0, x, y);
+  return vkgdr_weigh (f, vkgdr_get (f, 0, x, y), vkgdr_get (f, 1, x, y),
+      vkgdr_get (f, 2, x, y));
+}
+
+/**
+ * vkgdr_is_packed4: whether a pixel is four bytes side by side, one a
+ * component, at an address that is a multiple of four: RGBA, BGRx, AYUV and
+ * their like. Such a pixel is read and written at once through vkgdr_packed4()
+ */
+static __device__ inline bool
+vkgdr_is_packed4 (const VkgdrFrame &f)
+{
+  return f.n_planes == 1 && f.n_components == 4 && f.component[0].step == 4
+         && f.component[0].depth == 8
+         && (((unsigned long long) f.plane[0].data
+                 | (unsigned long long) f.plane[0].stride)
+                & 3)
+                == 0;
+}
+
+/**
+ * vkgdr_packed4: the four bytes of pixel (x, y), which must lie inside a frame
+ * that is vkgdr_is_packed4(); component c is bits vkgdr_shift4() and up
+ */
+static __device__ inline unsigned int *
+vkgdr_packed4 (const VkgdrFrame &f, int x, int y)
+{
+  return (unsigned int *) (f.plane[0].data + (long long) y * f.plane[0].stride)
+         + x;
+}
+
+/**
+ * vkgdr_shift4: where component c begins in the word of vkgdr_packed4(), in
+ * bits
+ */
+static __device__ inline int
+vkgdr_shift4 (const VkgdrFrame &f, int c)
+{
+  return f.component[c].offset * 8;
+}
+
+#endif /* __CUDACC__ */
+#endif /* VKGDR_KERNEL_H */

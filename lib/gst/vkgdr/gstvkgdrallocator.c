@@ -1,0 +1,548 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * gstvkgdrallocator.c: where memories come from, and where their parts go
+ *
+ * Brings the heap, the pinned memory and the copy streams of a context
+ * together. What a memory does while it lives is gstvkgdrmemory.c's affair.
+ */
+
+#include <string.h>
+
+#include "gstvkgdrmemoryprivate.h"
+
+/**
+ * SECTION:gstvkgdrallocator
+ * @title: GstVkgdrAllocator
+ * @short_description: allocates memory in the window
+ *
+ * Memory comes in slabs that are carved up and recycled, so that an allocation
+ * is cheap and takes no file descriptor. What is freed is held for the next
+ * allocation, until gst_vkgdr_allocator_free_held(). The figures are those of
+ * PyCUDA's `DeviceMemoryPool`.
+ *
+ * gst_allocator_find() knows an allocator of the default device by the name
+ * %GST_VKGDR_MEMORY_NAME once gst_vkgdr_init() has been called.
+ *
+ * All functions may be called from any thread.
+ */
+
+GST_DEBUG_CATEGORY_STATIC (gst_vkgdr_allocator_debug);
+#define GST_CAT_DEFAULT gst_vkgdr_allocator_debug
+
+/* What was freed while the device still used it. */
+typedef struct {
+  GstVkgdrBlock block;
+  gpointer shadow;
+  GPtrArray *fences;
+} Retired;
+
+struct _GstVkgdrAllocator {
+  GstAllocator parent;
+
+  GMutex lock;
+  GstVkgdrContext *context; /* NULL in the default one until it is needed */
+  GstVkgdrHeap *heap;
+  GstVkgdrPinned *pinned;
+  GQueue retired; /* of Retired, in the order of their freeing */
+  GstVkgdrStream *copy_streams[2];
+  gboolean host_cached;
+};
+
+G_DEFINE_TYPE_WITH_CODE (GstVkgdrAllocator, gst_vkgdr_allocator,
+    GST_TYPE_ALLOCATOR,
+    GST_DEBUG_CATEGORY_INIT (
+        gst_vkgdr_allocator_debug, "vkgdrallocator", 0, "vkgdr allocators"))
+
+GType
+gst_vkgdr_access_get_type (void)
+{
+  static gsize type = 0;
+  static const GEnumValue values[] = {
+    { GST_VKGDR_ACCESS_DIRECT, "Writers get a pointer into the window",
+        "direct" },
+    { GST_VKGDR_ACCESS_STAGED,
+        "Writers get pinned memory that is sent by DMA on unmap", "staged" },
+    { 0, NULL, NULL },
+  };
+
+  if (g_once_init_enter (&type))
+    g_once_init_leave (
+        &type, g_enum_register_static ("GstVkgdrAccess", values));
+  return type;
+}
+
+/* Under the lock: takes the parts back of what the device has finished with;
+ * with @wait, of everything. */
+static void
+reap (GstVkgdrAllocator *self, gboolean wait)
+{
+  GList *link = self->retired.head;
+
+  while (link) {
+    GList *next = link->next;
+    Retired *retired = link->data;
+    gboolean done = TRUE;
+    guint i;
+
+    for (i = 0; i < retired->fences->len && done; i++) {
+      GstVkgdrFence *fence = g_ptr_array_index (retired->fences, i);
+
+      if (wait)
+        gst_vkgdr_fence_wait (fence, NULL);
+      else
+        done = gst_vkgdr_fence_is_signaled (fence);
+    }
+    if (done) {
+      gst_vkgdr_heap_give (self->heap, &retired->block);
+      if (retired->shadow)
+        gst_vkgdr_pinned_give (self->pinned, retired->shadow);
+      g_ptr_array_unref (retired->fences);
+      g_free (retired);
+      g_queue_delete_link (&self->retired, link);
+    }
+    link = next;
+  }
+}
+
+void
+gst_vkgdr_allocator_retire (GstVkgdrAllocator *self, const GstVkgdrBlock *block,
+    gpointer shadow, GPtrArray *fences)
+{
+  Retired *retired = g_new0 (Retired, 1);
+
+  retired->block = *block;
+  retired->shadow = shadow;
+  retired->fences = fences;
+  g_mutex_lock (&self->lock);
+  g_queue_push_tail (&self->retired, retired);
+  reap (self, FALSE);
+  g_mutex_unlock (&self->lock);
+}
+
+/* Under the lock. */
+static gboolean
+ensure_heap (GstVkgdrAllocator *self, GError **error)
+{
+  vkgdr_device_info info;
+
+  if (self->heap)
+    return TRUE;
+  if (!self->context)
+    self->context = gst_vkgdr_context_new (-1, error);
+  if (!self->context)
+    return FALSE;
+  vkgdr_get_device_info (gst_vkgdr_context_get_handle (self->context), &info);
+  self->host_cached = info.host_cached;
+  self->heap = gst_vkgdr_heap_new (self->context);
+  self->pinned = gst_vkgdr_pinned_new (self->context);
+  return TRUE;
+}
+
+/* Under the lock. */
+static gboolean
+take_block (
+    GstVkgdrAllocator *self, gsize size, GstVkgdrBlock *block, GError **error)
+{
+  GstVkgdrHeapStats stats;
+  GError *reason = NULL;
+
+  reap (self, FALSE);
+  if (gst_vkgdr_heap_take (self->heap, size, block, NULL))
+    return TRUE;
+
+  GST_INFO_OBJECT (self, "out of memory: waiting for what is still in use");
+  reap (self, TRUE);
+  gst_vkgdr_heap_trim (self->heap);
+  gst_vkgdr_pinned_trim (self->pinned);
+  if (gst_vkgdr_heap_take (self->heap, size, block, &reason))
+    return TRUE;
+
+  gst_vkgdr_heap_get_stats (self->heap, &stats);
+  g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_NO_MEMORY,
+      "no memory for %" G_GSIZE_FORMAT " bytes: %s. This allocator has %u "
+      "blocks of %" G_GUINT64_FORMAT " bytes in use, in %u slabs of "
+      "%" G_GUINT64_FORMAT " bytes",
+      size, reason->message, stats.active_blocks, stats.active_bytes,
+      stats.slabs, stats.managed_bytes);
+  g_error_free (reason);
+  return FALSE;
+}
+
+static GstMemory *
+alloc_memory (GstVkgdrAllocator *self, gsize size, gsize align, gsize prefix,
+    gsize padding, GError **error)
+{
+  gsize maxsize = size + prefix + padding;
+  GstVkgdrBlock block;
+  gboolean ok;
+
+  if (maxsize < size || align >= GST_VKGDR_HEAP_GRANULE) {
+    g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
+        "%" G_GSIZE_FORMAT " bytes aligned to %" G_GSIZE_FORMAT
+        " cannot be allocated: blocks are aligned to %d bytes",
+        maxsize, align + 1, GST_VKGDR_HEAP_GRANULE);
+    return NULL;
+  }
+  g_mutex_lock (&self->lock);
+  ok = ensure_heap (self, error) && take_block (self, maxsize, &block, error);
+  g_mutex_unlock (&self->lock);
+  if (!ok)
+    return NULL;
+  return gst_vkgdr_memory_new (
+      self, &block, self->host_cached, maxsize, align, prefix, size);
+}
+
+/* The bytes around the content that the caller wants to be 0. */
+static void
+clear_around (GstMemory *mem, GstAllocationParams *params)
+{
+  guint8 *host = ((GstVkgdrMemory *) mem)->block.host;
+  const GstVkgdrBlock *block = &((GstVkgdrMemory *) mem)->block;
+  gsize end = mem->offset + mem->size;
+
+  if (mem->offset > 0 && (params->flags & GST_MEMORY_FLAG_ZERO_PREFIXED)) {
+    memset (host, 0, mem->offset);
+    gst_vkgdr_block_flush (block, 0, mem->offset, NULL);
+  }
+  if (mem->maxsize > end && (params->flags & GST_MEMORY_FLAG_ZERO_PADDED)) {
+    memset (host + end, 0, mem->maxsize - end);
+    gst_vkgdr_block_flush (block, end, mem->maxsize - end, NULL);
+  }
+}
+
+static GstMemory *
+gst_vkgdr_allocator_alloc_vfunc (
+    GstAllocator *allocator, gsize size, GstAllocationParams *params)
+{
+  GError *error = NULL;
+  GstMemory *mem = alloc_memory (GST_VKGDR_ALLOCATOR (allocator), size,
+      params->align, params->prefix, params->padding, &error);
+
+  if (!mem) {
+    GST_ERROR_OBJECT (allocator, "%s", error->message);
+    g_clear_error (&error);
+    return NULL;
+  }
+  clear_around (mem, params);
+  return mem;
+}
+
+static void
+gst_vkgdr_allocator_finalize (GObject *object)
+{
+  GstVkgdrAllocator *self = GST_VKGDR_ALLOCATOR (object);
+  guint i;
+
+  if (self->heap) {
+    reap (self, TRUE);
+    gst_vkgdr_heap_free (self->heap);
+    gst_vkgdr_pinned_unref (self->pinned);
+  }
+  for (i = 0; i < G_N_ELEMENTS (self->copy_streams); i++)
+    gst_clear_object (&self->copy_streams[i]);
+  gst_clear_object (&self->context);
+  g_mutex_clear (&self->lock);
+
+  G_OBJECT_CLASS (gst_vkgdr_allocator_parent_class)->finalize (object);
+}
+
+static void
+gst_vkgdr_allocator_class_init (GstVkgdrAllocatorClass *klass)
+{
+  G_OBJECT_CLASS (klass)->finalize = gst_vkgdr_allocator_finalize;
+  GST_ALLOCATOR_CLASS (klass)->alloc = gst_vkgdr_allocator_alloc_vfunc;
+  GST_ALLOCATOR_CLASS (klass)->free = gst_vkgdr_memory_free;
+}
+
+static void
+gst_vkgdr_allocator_init (GstVkgdrAllocator *self)
+{
+  g_mutex_init (&self->lock);
+  g_queue_init (&self->retired);
+  gst_vkgdr_memory_init_allocator (GST_ALLOCATOR (self));
+  GST_OBJECT_FLAG_SET (self, GST_ALLOCATOR_FLAG_CUSTOM_ALLOC);
+}
+
+/**
+ * gst_vkgdr_init:
+ *
+ * Registers the default allocator under %GST_VKGDR_MEMORY_NAME. Opens no
+ * device: the first allocation does. The plugin calls it when it is loaded; a
+ * program that uses the library by itself calls it after gst_init().
+ *
+ * Since: 0.1
+ */
+void
+gst_vkgdr_init (void)
+{
+  static gsize done = 0;
+
+  if (!g_once_init_enter (&done))
+    return;
+  gst_allocator_register (
+      GST_VKGDR_MEMORY_NAME, GST_ALLOCATOR (gst_vkgdr_allocator_new (NULL)));
+  g_once_init_leave (&done, 1);
+}
+
+/**
+ * gst_vkgdr_allocator_new:
+ * @context: (nullable): a context, or %NULL: the default device's, opened by
+ *   the first allocation
+ *
+ * Makes an allocator that shares nothing with others. Elements use the one of
+ * gst_vkgdr_context_get_allocator().
+ *
+ * Returns: (transfer full): the allocator
+ *
+ * Since: 0.1
+ */
+GstVkgdrAllocator *
+gst_vkgdr_allocator_new (GstVkgdrContext *context)
+{
+  GstVkgdrAllocator *self = g_object_new (GST_TYPE_VKGDR_ALLOCATOR, NULL);
+
+  gst_object_ref_sink (self);
+  if (context)
+    self->context = gst_object_ref (context);
+  return self;
+}
+
+/**
+ * gst_vkgdr_allocator_alloc:
+ * @allocator: an allocator
+ * @size: bytes
+ * @error: return location for a #GError
+ *
+ * Allocates memory like gst_allocator_alloc(), and says why it could not. The
+ * content is undefined. It is aligned to 512 bytes.
+ *
+ * Returns: (transfer full) (nullable): the memory, or %NULL with @error set:
+ *   %GST_VKGDR_ERROR_NO_MEMORY, telling how large the window is, how much of it
+ *   is in use and by what, or an error of gst_vkgdr_context_new()
+ *
+ * Since: 0.1
+ */
+GstMemory *
+gst_vkgdr_allocator_alloc (
+    GstVkgdrAllocator *allocator, gsize size, GError **error)
+{
+  g_return_val_if_fail (GST_IS_VKGDR_ALLOCATOR (allocator), NULL);
+
+  return alloc_memory (allocator, size, 0, 0, 0, error);
+}
+
+/* Gives pinned memory back when its GstMemory is gone. */
+typedef struct {
+  GstVkgdrPinned *pinned;
+  gpointer data;
+} PinnedOwner;
+
+static void
+pinned_owner_free (gpointer user_data)
+{
+  PinnedOwner *owner = user_data;
+
+  gst_vkgdr_pinned_give (owner->pinned, owner->data);
+  gst_vkgdr_pinned_unref (owner->pinned);
+  g_free (owner);
+}
+
+/**
+ * gst_vkgdr_allocator_alloc_pinned:
+ * @allocator: an allocator
+ * @size: bytes
+ * @error: return location for a #GError
+ *
+ * Allocates ordinary host memory that is pinned, so that DMA to and from it
+ * runs at full speed. It is recycled when the memory is freed.
+ *
+ * Returns: (transfer full) (nullable): memory of type %GST_ALLOCATOR_SYSMEM, or
+ *   %NULL with @error set
+ *
+ * Since: 0.1
+ */
+GstMemory *
+gst_vkgdr_allocator_alloc_pinned (
+    GstVkgdrAllocator *allocator, gsize size, GError **error)
+{
+  PinnedOwner *owner;
+  gpointer data;
+  gboolean ok;
+
+  g_return_val_if_fail (GST_IS_VKGDR_ALLOCATOR (allocator), NULL);
+
+  g_mutex_lock (&allocator->lock);
+  ok = ensure_heap (allocator, error);
+  g_mutex_unlock (&allocator->lock);
+  if (!ok)
+    return NULL;
+  data = gst_vkgdr_pinned_take (allocator->pinned, size, error);
+  if (!data)
+    return NULL;
+  owner = g_new (PinnedOwner, 1);
+  owner->pinned = gst_vkgdr_pinned_ref (allocator->pinned);
+  owner->data = data;
+  return gst_memory_new_wrapped (
+      0, data, size, 0, size, owner, pinned_owner_free);
+}
+
+static void
+get_stats (GstVkgdrAllocator *self, GstVkgdrHeapStats *stats)
+{
+  memset (stats, 0, sizeof (*stats));
+  g_mutex_lock (&self->lock);
+  if (self->heap) {
+    reap (self, FALSE);
+    gst_vkgdr_heap_get_stats (self->heap, stats);
+  }
+  g_mutex_unlock (&self->lock);
+}
+
+/**
+ * gst_vkgdr_allocator_get_held_blocks:
+ * @allocator: an allocator
+ *
+ * Returns: how many free blocks it holds
+ *
+ * Since: 0.1
+ */
+guint
+gst_vkgdr_allocator_get_held_blocks (GstVkgdrAllocator *allocator)
+{
+  GstVkgdrHeapStats stats;
+
+  g_return_val_if_fail (GST_IS_VKGDR_ALLOCATOR (allocator), 0);
+
+  get_stats (allocator, &stats);
+  return stats.held_blocks;
+}
+
+/**
+ * gst_vkgdr_allocator_get_active_blocks:
+ * @allocator: an allocator
+ *
+ * Returns: how many blocks of it are in use; one that was freed counts until
+ *   the device has finished with it
+ *
+ * Since: 0.1
+ */
+guint
+gst_vkgdr_allocator_get_active_blocks (GstVkgdrAllocator *allocator)
+{
+  GstVkgdrHeapStats stats;
+
+  g_return_val_if_fail (GST_IS_VKGDR_ALLOCATOR (allocator), 0);
+
+  get_stats (allocator, &stats);
+  return stats.active_blocks;
+}
+
+/**
+ * gst_vkgdr_allocator_get_managed_bytes:
+ * @allocator: an allocator
+ *
+ * Returns: bytes of the window that it has, used or held
+ *
+ * Since: 0.1
+ */
+guint64
+gst_vkgdr_allocator_get_managed_bytes (GstVkgdrAllocator *allocator)
+{
+  GstVkgdrHeapStats stats;
+
+  g_return_val_if_fail (GST_IS_VKGDR_ALLOCATOR (allocator), 0);
+
+  get_stats (allocator, &stats);
+  return stats.managed_bytes;
+}
+
+/**
+ * gst_vkgdr_allocator_get_active_bytes:
+ * @allocator: an allocator
+ *
+ * Returns: bytes of the blocks in use
+ *
+ * Since: 0.1
+ */
+guint64
+gst_vkgdr_allocator_get_active_bytes (GstVkgdrAllocator *allocator)
+{
+  GstVkgdrHeapStats stats;
+
+  g_return_val_if_fail (GST_IS_VKGDR_ALLOCATOR (allocator), 0);
+
+  get_stats (allocator, &stats);
+  return stats.active_bytes;
+}
+
+/**
+ * gst_vkgdr_allocator_free_held:
+ * @allocator: an allocator
+ *
+ * Frees the slabs in which nothing is in use, and the pinned memory that is
+ * kept. It goes on holding what is freed later.
+ *
+ * Since: 0.1
+ */
+void
+gst_vkgdr_allocator_free_held (GstVkgdrAllocator *allocator)
+{
+  g_return_if_fail (GST_IS_VKGDR_ALLOCATOR (allocator));
+
+  g_mutex_lock (&allocator->lock);
+  if (allocator->heap) {
+    reap (allocator, FALSE);
+    gst_vkgdr_heap_trim (allocator->heap);
+    gst_vkgdr_pinned_trim (allocator->pinned);
+  }
+  g_mutex_unlock (&allocator->lock);
+}
+
+/**
+ * gst_vkgdr_allocator_stop_holding:
+ * @allocator: an allocator
+ *
+ * Like gst_vkgdr_allocator_free_held(), and from now on a slab is freed with
+ * the last block in it.
+ *
+ * Since: 0.1
+ */
+void
+gst_vkgdr_allocator_stop_holding (GstVkgdrAllocator *allocator)
+{
+  g_return_if_fail (GST_IS_VKGDR_ALLOCATOR (allocator));
+
+  g_mutex_lock (&allocator->lock);
+  if (ensure_heap (allocator, NULL)) {
+    reap (allocator, FALSE);
+    gst_vkgdr_heap_stop_holding (allocator->heap);
+    gst_vkgdr_pinned_trim (allocator->pinned);
+  }
+  g_mutex_unlock (&allocator->lock);
+}
+
+GstVkgdrStream *
+gst_vkgdr_allocator_get_copy_stream (
+    GstVkgdrAllocator *self, GstVkgdrDirection direction, GError **error)
+{
+  GstVkgdrStream *stream;
+
+  g_mutex_lock (&self->lock);
+  if (!self->copy_streams[direction])
+    self->copy_streams[direction] = gst_vkgdr_stream_new (self->context, error);
+  stream = self->copy_streams[direction];
+  g_mutex_unlock (&self->lock);
+  return stream;
+}
+
+GstVkgdrPinned *
+gst_vkgdr_allocator_get_pinned (GstVkgdrAllocator *self)
+{
+  return self->pinned;
+}
+
+GstVkgdrContext *
+gst_vkgdr_allocator_get_context (GstVkgdrAllocator *self)
+{
+  return self->context;
+}

@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * gstvkgdrbasetransform.c: base class of the elements: a device and a stream
+ *
+ * Knows nothing of what flows.
+ */
+
+#include "gstvkgdrprivate.h"
+
+/**
+ * SECTION:gstvkgdrbasetransform
+ * @title: GstVkgdrBaseTransform
+ * @short_description: base class of elements that use a device
+ *
+ * A #GstBaseTransform with the property `device`, a context that is shared with
+ * the other elements of the pipeline, and a stream of its own. Both exist
+ * between #GstBaseTransformClass.start and #GstBaseTransformClass.stop, which a
+ * subclass therefore leaves alone: it has
+ * #GstVkgdrBaseTransformClass.open and #GstVkgdrBaseTransformClass.close.
+ */
+
+GST_DEBUG_CATEGORY_STATIC (gst_vkgdr_base_transform_debug);
+#define GST_CAT_DEFAULT gst_vkgdr_base_transform_debug
+
+typedef struct {
+  gint device; /* the property */
+  GstVkgdrContext *context;
+  GstVkgdrStream *stream;
+  gboolean is_open; /* the subclass is to be told of the end */
+} GstVkgdrBaseTransformPrivate;
+
+enum { PROP_DEVICE = 1, N_PROPERTIES };
+
+static GParamSpec *properties[N_PROPERTIES];
+
+G_DEFINE_ABSTRACT_TYPE_WITH_CODE (GstVkgdrBaseTransform,
+    gst_vkgdr_base_transform, GST_TYPE_BASE_TRANSFORM,
+    G_ADD_PRIVATE (GstVkgdrBaseTransform)
+        GST_DEBUG_CATEGORY_INIT (gst_vkgdr_base_transform_debug,
+            "vkgdrbasetransform", 0, "vkgdr elements"))
+
+#define parent_class gst_vkgdr_base_transform_parent_class
+
+static GstVkgdrBaseTransformPrivate *
+private_of (gpointer object)
+{
+  return gst_vkgdr_base_transform_get_instance_private (
+      GST_VKGDR_BASE_TRANSFORM (object));
+}
+
+static void
+gst_vkgdr_base_transform_set_context (GstElement *element, GstContext *context)
+{
+  GstVkgdrBaseTransformPrivate *priv = private_of (element);
+
+  gst_vkgdr_element_handle_set_context (
+      element, context, priv->device, &priv->context);
+  GST_ELEMENT_CLASS (parent_class)->set_context (element, context);
+}
+
+static gboolean
+open_subclass (GstVkgdrBaseTransform *self, GError **error)
+{
+  GstVkgdrBaseTransformClass *klass = GST_VKGDR_BASE_TRANSFORM_GET_CLASS (self);
+  GstVkgdrBaseTransformPrivate *priv = private_of (self);
+
+  priv->stream = gst_vkgdr_stream_new (priv->context, error);
+  if (!priv->stream)
+    return FALSE;
+  if (klass->open && !klass->open (self, error))
+    return FALSE;
+  priv->is_open = TRUE;
+  return TRUE;
+}
+
+static gboolean
+gst_vkgdr_base_transform_stop (GstBaseTransform *trans)
+{
+  GstVkgdrBaseTransform *self = GST_VKGDR_BASE_TRANSFORM (trans);
+  GstVkgdrBaseTransformClass *klass = GST_VKGDR_BASE_TRANSFORM_GET_CLASS (self);
+  GstVkgdrBaseTransformPrivate *priv = private_of (self);
+
+  if (priv->stream)
+    gst_vkgdr_stream_synchronize (priv->stream, NULL);
+  if (priv->is_open && klass->close)
+    klass->close (self);
+  priv->is_open = FALSE;
+  gst_clear_object (&priv->stream);
+  gst_clear_object (&priv->context);
+  return TRUE;
+}
+
+static gboolean
+gst_vkgdr_base_transform_start (GstBaseTransform *trans)
+{
+  GstVkgdrBaseTransform *self = GST_VKGDR_BASE_TRANSFORM (trans);
+  GstVkgdrBaseTransformPrivate *priv = private_of (self);
+  GError *error = NULL;
+
+  if (!gst_vkgdr_element_ensure_context (
+          GST_ELEMENT (self), priv->device, &priv->context))
+    return FALSE;
+  if (!open_subclass (self, &error)) {
+    gst_vkgdr_base_transform_post_error (self, error);
+    gst_vkgdr_base_transform_stop (trans);
+    return FALSE;
+  }
+  return TRUE;
+}
+
+static gboolean
+gst_vkgdr_base_transform_query (
+    GstBaseTransform *trans, GstPadDirection direction, GstQuery *query)
+{
+  if (gst_vkgdr_element_handle_context_query (
+          GST_ELEMENT (trans), query, private_of (trans)->context))
+    return TRUE;
+  return GST_BASE_TRANSFORM_CLASS (parent_class)
+      ->query (trans, direction, query);
+}
+
+static void
+gst_vkgdr_base_transform_set_property (
+    GObject *object, guint id, const GValue *value, GParamSpec *pspec)
+{
+  if (id == PROP_DEVICE)
+    private_of (object)->device = g_value_get_int (value);
+  else
+    G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, pspec);
+}
+
+static void
+gst_vkgdr_base_transform_get_property (
+    GObject *object, guint id, GValue *value, GParamSpec *pspec)
+{
+  if (id == PROP_DEVICE)
+    g_value_set_int (value, private_of (object)->device);
+  else
+    G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, pspec);
+}
+
+static void
+gst_vkgdr_base_transform_finalize (GObject *object)
+{
+  /* Set from outside, in an element that was never started. */
+  gst_clear_object (&private_of (object)->context);
+  G_OBJECT_CLASS (parent_class)->finalize (object);
+}
+
+static void
+gst_vkgdr_base_transform_class_init (GstVkgdrBaseTransformClass *klass)
+{
+  GObjectClass *object_class = G_OBJECT_CLASS (klass);
+  GstBaseTransformClass *trans_class = GST_BASE_TRANSFORM_CLASS (klass);
+
+  object_class->set_property = gst_vkgdr_base_transform_set_property;
+  object_class->get_property = gst_vkgdr_base_transform_get_property;
+  object_class->finalize = gst_vkgdr_base_transform_finalize;
+
+  /**
+   * GstVkgdrBaseTransform:device:
+   *
+   * Index of the CUDA device, or -1: the one that neighbours use, else the one
+   * that gst_vkgdr_context_new() picks.
+   *
+   * Since: 0.1
+   */
+  properties[PROP_DEVICE] = g_param_spec_int ("device", "Device",
+      "Index of the CUDA device (-1 = as the neighbours, else as CUDA_DEVICE "
+      "or ~/.cuda-device says, else the first that works)",
+      -1, G_MAXINT, -1,
+      G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS | GST_PARAM_MUTABLE_READY);
+  g_object_class_install_properties (object_class, N_PROPERTIES, properties);
+
+  GST_ELEMENT_CLASS (klass)->set_context = gst_vkgdr_base_transform_set_context;
+  trans_class->start = gst_vkgdr_base_transform_start;
+  trans_class->stop = gst_vkgdr_base_transform_stop;
+  trans_class->query = gst_vkgdr_base_transform_query;
+}
+
+static void
+gst_vkgdr_base_transform_init (GstVkgdrBaseTransform *self)
+{
+  private_of (self)->device = -1;
+}
+
+/**
+ * gst_vkgdr_base_transform_get_context:
+ * @transform: an element
+ *
+ * Returns: (transfer none) (nullable): its context, %NULL where it is stopped
+ *
+ * Since: 0.1
+ */
+GstVkgdrContext *
+gst_vkgdr_base_transform_get_context (GstVkgdrBaseTransform *transform)
+{
+  g_return_val_if_fail (GST_IS_VKGDR_BASE_TRANSFORM (transform), NULL);
+
+  return private_of (transform)->context;
+}
+
+/**
+ * gst_vkgdr_base_transform_get_stream:
+ * @transform: an element
+ *
+ * Returns: (transfer none) (nullable): its stream, %NULL where it is stopped
+ *
+ * Since: 0.1
+ */
+GstVkgdrStream *
+gst_vkgdr_base_transform_get_stream (GstVkgdrBaseTransform *transform)
+{
+  g_return_val_if_fail (GST_IS_VKGDR_BASE_TRANSFORM (transform), NULL);
+
+  return private_of (transform)->stream;
+}
+
+/**
+ * gst_vkgdr_base_transform_post_error:
+ * @transform: an element
+ * @error: (transfer full): an error
+ *
+ * Posts @error on the bus as the reason why the element stops.
+ *
+ * Since: 0.1
+ */
+void
+gst_vkgdr_base_transform_post_error (
+    GstVkgdrBaseTransform *transform, GError *error)
+{
+  g_return_if_fail (GST_IS_VKGDR_BASE_TRANSFORM (transform));
+  g_return_if_fail (error != NULL);
+
+  if (error->domain != GST_VKGDR_ERROR)
+    GST_ELEMENT_ERROR (
+        transform, LIBRARY, FAILED, ("%s", error->message), (NULL));
+  else
+    switch ((GstVkgdrError) error->code) {
+    case GST_VKGDR_ERROR_NO_DRIVER:
+    case GST_VKGDR_ERROR_NO_DEVICE:
+    case GST_VKGDR_ERROR_NOT_FOUND:
+      GST_ELEMENT_ERROR (
+          transform, RESOURCE, NOT_FOUND, ("%s", error->message), (NULL));
+      break;
+    case GST_VKGDR_ERROR_NO_MEMORY:
+      GST_ELEMENT_ERROR (
+          transform, RESOURCE, NO_SPACE_LEFT, ("%s", error->message), (NULL));
+      break;
+    case GST_VKGDR_ERROR_COMPILE:
+    case GST_VKGDR_ERROR_IMAGE:
+    case GST_VKGDR_ERROR_ARGUMENT:
+      GST_ELEMENT_ERROR (
+          transform, LIBRARY, SETTINGS, ("%s", error->message), (NULL));
+      break;
+    case GST_VKGDR_ERROR_FAILED:
+      GST_ELEMENT_ERROR (
+          transform, LIBRARY, FAILED, ("%s", error->message), (NULL));
+      break;
+    }
+  g_error_free (error);
+}
+
+static void
+on_allocation_failed (
+    GstVkgdrBaseTransform *self, GError *error, GstBufferPool *pool)
+{
+  gst_vkgdr_base_transform_post_error (self, g_error_copy (error));
+}
+
+/**
+ * gst_vkgdr_base_transform_new_pool:
+ * @transform: an element that is started
+ * @caps: caps of raw video
+ * @min_buffers: how many buffers are allocated at once
+ *
+ * Makes a pool of frames in the element's context, with #GstVideoMeta. If it
+ * runs out of memory, the element posts an error that tells why, whoever asked.
+ *
+ * Returns: (transfer full) (nullable): the pool, configured and not active, or
+ *   %NULL where @caps are no raw video
+ *
+ * Since: 0.1
+ */
+GstBufferPool *
+gst_vkgdr_base_transform_new_pool (
+    GstVkgdrBaseTransform *transform, GstCaps *caps, guint min_buffers)
+{
+  GstStructure *config;
+  GstBufferPool *pool;
+  GstVideoInfo info;
+
+  g_return_val_if_fail (GST_IS_VKGDR_BASE_TRANSFORM (transform), NULL);
+  g_return_val_if_fail (private_of (transform)->context != NULL, NULL);
+
+  if (!caps || !gst_video_info_from_caps (&info, caps)
+      || GST_VIDEO_INFO_FORMAT (&info) == GST_VIDEO_FORMAT_ENCODED)
+    return NULL;
+  pool = gst_vkgdr_buffer_pool_new (private_of (transform)->context);
+  config = gst_buffer_pool_get_config (pool);
+  gst_buffer_pool_config_set_params (
+      config, caps, GST_VIDEO_INFO_SIZE (&info), min_buffers, 0);
+  gst_buffer_pool_config_add_option (config, GST_BUFFER_POOL_OPTION_VIDEO_META);
+  if (!gst_buffer_pool_set_config (pool, config)) {
+    gst_object_unref (pool);
+    return NULL;
+  }
+  g_signal_connect_object (pool, "allocation-failed",
+      G_CALLBACK (on_allocation_failed), transform, G_CONNECT_SWAPPED);
+  return pool;
+}

@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * gstvkgdrbufferpool.c: a pool of buffers in the window
+ *
+ * GstVideoBufferPool does what there is to do for video (layout, alignment,
+ * GstVideoMeta); this file sees to the memory: that it is ours, that its old
+ * content counts for nothing, and that the device has finished with it.
+ */
+
+#include "gstvkgdrprivate.h"
+
+/**
+ * SECTION:gstvkgdrbufferpool
+ * @title: GstVkgdrBufferPool
+ * @short_description: a pool of buffers in the window
+ *
+ * A pool whose buffers have one memory of type %GST_VKGDR_MEMORY_NAME each. It
+ * takes all options of #GstVideoBufferPool where the caps are raw video, and
+ * serves any other caps, and none, by size alone.
+ *
+ * It hands out the buffer that was released first, once the device has finished
+ * with it.
+ */
+
+GST_DEBUG_CATEGORY_STATIC (gst_vkgdr_buffer_pool_debug);
+#define GST_CAT_DEFAULT gst_vkgdr_buffer_pool_debug
+
+struct _GstVkgdrBufferPool {
+  GstVideoBufferPool parent;
+
+  GstVkgdrContext *context;
+  GstVkgdrAccess access; /* under the object lock */
+  gboolean is_video;
+};
+
+enum { PROP_ACCESS = 1, N_PROPERTIES };
+enum { SIGNAL_ALLOCATION_FAILED, N_SIGNALS };
+
+static GParamSpec *properties[N_PROPERTIES];
+static guint signals[N_SIGNALS];
+
+G_DEFINE_TYPE_WITH_CODE (GstVkgdrBufferPool, gst_vkgdr_buffer_pool,
+    GST_TYPE_VIDEO_BUFFER_POOL,
+    GST_DEBUG_CATEGORY_INIT (gst_vkgdr_buffer_pool_debug, "vkgdrbufferpool", 0,
+        "vkgdr buffer pools"))
+
+#define parent_class GST_BUFFER_POOL_CLASS (gst_vkgdr_buffer_pool_parent_class)
+
+/* The class to chain up to: for what is no video, the one that knows sizes. */
+static GstBufferPoolClass *
+chain_class (GstVkgdrBufferPool *self)
+{
+  return self->is_video ? parent_class
+                        : g_type_class_peek (GST_TYPE_BUFFER_POOL);
+}
+
+static gboolean
+gst_vkgdr_buffer_pool_set_config (GstBufferPool *pool, GstStructure *config)
+{
+  GstVkgdrBufferPool *self = GST_VKGDR_BUFFER_POOL (pool);
+  GstAllocator *allocator = NULL;
+  GstAllocationParams params;
+  GstVideoInfo info;
+  GstCaps *caps;
+  guint size, min, max;
+
+  if (!gst_buffer_pool_config_get_params (config, &caps, &size, &min, &max)) {
+    GST_WARNING_OBJECT (self, "the configuration has no parameters");
+    return FALSE;
+  }
+  self->is_video = caps && gst_video_info_from_caps (&info, caps)
+                   && GST_VIDEO_INFO_FORMAT (&info) != GST_VIDEO_FORMAT_ENCODED;
+
+  gst_allocation_params_init (&params);
+  gst_buffer_pool_config_get_allocator (config, &allocator, &params);
+  if (!allocator || !GST_IS_VKGDR_ALLOCATOR (allocator)) {
+    GstVkgdrAllocator *ours = gst_vkgdr_context_get_allocator (self->context);
+
+    gst_buffer_pool_config_set_allocator (
+        config, GST_ALLOCATOR (ours), &params);
+    gst_object_unref (ours);
+  }
+  return chain_class (self)->set_config (pool, config);
+}
+
+/* Upstream, who asked for the buffer, can say no more than that there is none;
+ * the element that offered the pool can say why. */
+static void
+tell_why (GstVkgdrBufferPool *self)
+{
+  GstStructure *config = gst_buffer_pool_get_config (GST_BUFFER_POOL (self));
+  GstAllocator *allocator = NULL;
+  GError *error = NULL;
+  GstMemory *memory;
+  guint size = 0;
+
+  gst_buffer_pool_config_get_params (config, NULL, &size, NULL, NULL);
+  gst_buffer_pool_config_get_allocator (config, &allocator, NULL);
+  memory =
+      gst_vkgdr_allocator_alloc (GST_VKGDR_ALLOCATOR (allocator), size, &error);
+  if (memory) /* there was none a moment ago */
+    gst_memory_unref (memory);
+  else
+    g_signal_emit (self, signals[SIGNAL_ALLOCATION_FAILED], 0, error);
+  g_clear_error (&error);
+  gst_structure_free (config);
+}
+
+static GstFlowReturn
+gst_vkgdr_buffer_pool_alloc_buffer (
+    GstBufferPool *pool, GstBuffer **buffer, GstBufferPoolAcquireParams *params)
+{
+  GstVkgdrBufferPool *self = GST_VKGDR_BUFFER_POOL (pool);
+  GstFlowReturn result =
+      chain_class (self)->alloc_buffer (pool, buffer, params);
+
+  if (result != GST_FLOW_OK)
+    tell_why (self);
+  return result;
+}
+
+static void
+gst_vkgdr_buffer_pool_reset_buffer (GstBufferPool *pool, GstBuffer *buffer)
+{
+  guint i;
+
+  for (i = 0; i < gst_buffer_n_memory (buffer); i++) {
+    GstMemory *memory = gst_buffer_peek_memory (buffer, i);
+
+    if (gst_is_vkgdr_memory (memory))
+      gst_vkgdr_memory_discard (memory);
+  }
+  parent_class->reset_buffer (pool, buffer);
+}
+
+/* Buffers come back in the order of their release, so this is the one that was
+ * released first. If the device still uses it, all are in flight, and waiting
+ * is what keeps a fast source from filling the window. */
+static GstFlowReturn
+gst_vkgdr_buffer_pool_acquire_buffer (
+    GstBufferPool *pool, GstBuffer **buffer, GstBufferPoolAcquireParams *params)
+{
+  GstVkgdrBufferPool *self = GST_VKGDR_BUFFER_POOL (pool);
+  GstFlowReturn result = parent_class->acquire_buffer (pool, buffer, params);
+  GError *error = NULL;
+  GstMemory *memory;
+
+  if (result != GST_FLOW_OK)
+    return result;
+  memory = gst_buffer_peek_memory (*buffer, 0);
+  if (!gst_vkgdr_memory_wait_idle (memory, &error)) {
+    GST_ERROR_OBJECT (self, "the device does not finish: %s", error->message);
+    g_clear_error (&error);
+    parent_class->release_buffer (pool, *buffer);
+    *buffer = NULL;
+    return GST_FLOW_ERROR;
+  }
+  GST_OBJECT_LOCK (self);
+  gst_vkgdr_memory_set_access (memory, self->access);
+  GST_OBJECT_UNLOCK (self);
+  return GST_FLOW_OK;
+}
+
+static void
+gst_vkgdr_buffer_pool_set_property (
+    GObject *object, guint id, const GValue *value, GParamSpec *pspec)
+{
+  GstVkgdrBufferPool *self = GST_VKGDR_BUFFER_POOL (object);
+
+  if (id != PROP_ACCESS) {
+    G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, pspec);
+    return;
+  }
+  GST_OBJECT_LOCK (self);
+  self->access = g_value_get_enum (value);
+  GST_OBJECT_UNLOCK (self);
+}
+
+static void
+gst_vkgdr_buffer_pool_get_property (
+    GObject *object, guint id, GValue *value, GParamSpec *pspec)
+{
+  GstVkgdrBufferPool *self = GST_VKGDR_BUFFER_POOL (object);
+
+  if (id != PROP_ACCESS) {
+    G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, pspec);
+    return;
+  }
+  GST_OBJECT_LOCK (self);
+  g_value_set_enum (value, self->access);
+  GST_OBJECT_UNLOCK (self);
+}
+
+static void
+gst_vkgdr_buffer_pool_finalize (GObject *object)
+{
+  GstVkgdrContext *context = GST_VKGDR_BUFFER_POOL (object)->context;
+
+  /* The parent's finalize frees the buffers, which need the context. */
+  G_OBJECT_CLASS (gst_vkgdr_buffer_pool_parent_class)->finalize (object);
+  gst_clear_object (&context);
+}
+
+static void
+gst_vkgdr_buffer_pool_class_init (GstVkgdrBufferPoolClass *klass)
+{
+  GObjectClass *object_class = G_OBJECT_CLASS (klass);
+  GstBufferPoolClass *pool_class = GST_BUFFER_POOL_CLASS (klass);
+
+  object_class->set_property = gst_vkgdr_buffer_pool_set_property;
+  object_class->get_property = gst_vkgdr_buffer_pool_get_property;
+  object_class->finalize = gst_vkgdr_buffer_pool_finalize;
+
+  /**
+   * GstVkgdrBufferPool:access:
+   *
+   * What writers of the pool's buffers get, from the next acquired one on.
+   *
+   * Since: 0.1
+   */
+  properties[PROP_ACCESS] = g_param_spec_enum ("access", "Access",
+      "What writers of the pool's buffers get", GST_TYPE_VKGDR_ACCESS,
+      GST_VKGDR_ACCESS_DIRECT, G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS);
+  g_object_class_install_properties (object_class, N_PROPERTIES, properties);
+
+  /**
+   * GstVkgdrBufferPool::allocation-failed:
+   * @pool: the pool
+   * @error: why
+   *
+   * A buffer could not be allocated. Emitted in the thread that asked for it.
+   *
+   * Since: 0.1
+   */
+  signals[SIGNAL_ALLOCATION_FAILED] =
+      g_signal_new ("allocation-failed", G_TYPE_FROM_CLASS (klass),
+          G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL, G_TYPE_NONE, 1, G_TYPE_ERROR);
+
+  pool_class->set_config = gst_vkgdr_buffer_pool_set_config;
+  pool_class->alloc_buffer = gst_vkgdr_buffer_pool_alloc_buffer;
+  pool_class->reset_buffer = gst_vkgdr_buffer_pool_reset_buffer;
+  pool_class->acquire_buffer = gst_vkgdr_buffer_pool_acquire_buffer;
+}
+
+static void
+gst_vkgdr_buffer_pool_init (GstVkgdrBufferPool *self)
+{
+  self->access = GST_VKGDR_ACCESS_DIRECT;
+}
+
+/**
+ * gst_vkgdr_buffer_pool_new:
+ * @context: a context
+ *
+ * Makes a pool, which is to be configured and activated like any other.
+ *
+ * Returns: (transfer full): the pool
+ *
+ * Since: 0.1
+ */
+GstBufferPool *
+gst_vkgdr_buffer_pool_new (GstVkgdrContext *context)
+{
+  GstVkgdrBufferPool *self;
+
+  g_return_val_if_fail (GST_IS_VKGDR_CONTEXT (context), NULL);
+
+  self = g_object_new (GST_TYPE_VKGDR_BUFFER_POOL, NULL);
+  gst_object_ref_sink (self);
+  self->context = gst_object_ref (context);
+  return GST_BUFFER_POOL (self);
+}
+
+/**
+ * gst_vkgdr_buffer_pool_get_context:
+ * @pool: a pool
+ *
+ * Returns: (transfer none): its context
+ *
+ * Since: 0.1
+ */
+GstVkgdrContext *
+gst_vkgdr_buffer_pool_get_context (GstVkgdrBufferPool *pool)
+{
+  g_return_val_if_fail (GST_IS_VKGDR_BUFFER_POOL (pool), NULL);
+
+  return pool->context;
+}

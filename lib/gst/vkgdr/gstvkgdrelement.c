@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * gstvkgdrelement.c: how elements come to share one GstVkgdrContext
+ *
+ * The usual order of GStreamer: what the element has, its neighbours, the
+ * application, and only then a new one.
+ */
+
+#include "gstvkgdrprivate.h"
+
+/**
+ * SECTION:gstvkgdrelement
+ * @title: Elements and contexts
+ * @short_description: sharing a context in a pipeline
+ *
+ * An element calls gst_vkgdr_element_ensure_context() when it goes to READY,
+ * and the two handlers from its `set_context` and `query` functions.
+ */
+
+GST_DEBUG_CATEGORY_STATIC (gst_vkgdr_element_debug);
+#define GST_CAT_DEFAULT gst_vkgdr_element_debug
+
+static void
+init_debug (void)
+{
+  static gsize done = 0;
+
+  if (g_once_init_enter (&done)) {
+    GST_DEBUG_CATEGORY_INIT (gst_vkgdr_element_debug, "vkgdrelement", 0,
+        "sharing of vkgdr contexts");
+    g_once_init_leave (&done, 1);
+  }
+}
+
+/**
+ * gst_vkgdr_context_to_gst_context:
+ * @context: a context
+ *
+ * Returns: (transfer full): a persistent #GstContext that carries @context
+ *
+ * Since: 0.1
+ */
+GstContext *
+gst_vkgdr_context_to_gst_context (GstVkgdrContext *context)
+{
+  GstContext *result;
+
+  g_return_val_if_fail (GST_IS_VKGDR_CONTEXT (context), NULL);
+
+  result = gst_context_new (GST_VKGDR_CONTEXT_TYPE, TRUE);
+  gst_structure_set (gst_context_writable_structure (result), "context",
+      GST_TYPE_VKGDR_CONTEXT, context, NULL);
+  return result;
+}
+
+/**
+ * gst_vkgdr_context_from_gst_context:
+ * @gst_context: a #GstContext
+ *
+ * Returns: (transfer full) (nullable): the context that it carries, %NULL where
+ *   it is of another type
+ *
+ * Since: 0.1
+ */
+GstVkgdrContext *
+gst_vkgdr_context_from_gst_context (GstContext *gst_context)
+{
+  GstVkgdrContext *result = NULL;
+
+  g_return_val_if_fail (GST_IS_CONTEXT (gst_context), NULL);
+
+  if (gst_context_has_context_type (gst_context, GST_VKGDR_CONTEXT_TYPE))
+    gst_structure_get (gst_context_get_structure (gst_context), "context",
+        GST_TYPE_VKGDR_CONTEXT, &result, NULL);
+  return result;
+}
+
+/* Takes the context out of @gst_context if it is for @device. */
+static gboolean
+adopt (GstElement *element, GstContext *gst_context, gint device,
+    GstVkgdrContext **context)
+{
+  GstVkgdrContext *found;
+
+  if (*context)
+    return FALSE;
+  found = gst_vkgdr_context_from_gst_context (gst_context);
+  if (!found)
+    return FALSE;
+  if (device >= 0 && gst_vkgdr_context_get_device (found) != device) {
+    GST_DEBUG_OBJECT (
+        element, "%" GST_PTR_FORMAT " is not of device %d", found, device);
+    gst_object_unref (found);
+    return FALSE;
+  }
+  GST_INFO_OBJECT (element, "uses %" GST_PTR_FORMAT, found);
+  *context = found;
+  return TRUE;
+}
+
+typedef struct {
+  GstElement *element;
+  GstQuery *query;
+} PeerQuery;
+
+static gboolean
+query_peer (GstElement *element, GstPad *pad, gpointer user_data)
+{
+  PeerQuery *ask = user_data;
+
+  return !gst_pad_peer_query (pad, ask->query); /* FALSE ends the search */
+}
+
+/* Asks the neighbours; what they answer becomes the element's own context,
+ * which reaches it through its set_context function. */
+static void
+ask_neighbours (GstElement *element)
+{
+  PeerQuery ask = { element, gst_query_new_context (GST_VKGDR_CONTEXT_TYPE) };
+  GstContext *found = NULL;
+
+  if (!gst_element_foreach_src_pad (element, query_peer, &ask)
+      || !gst_element_foreach_sink_pad (element, query_peer, &ask)) {
+    gst_query_parse_context (ask.query, &found);
+    if (found)
+      gst_element_set_context (element, found);
+  }
+  gst_query_unref (ask.query);
+}
+
+/* The bins above answer by setting what they know of, and after them the
+ * application, in its handler of the message. */
+static void
+ask_application (GstElement *element)
+{
+  gst_element_post_message (
+      element, gst_message_new_need_context (
+                   GST_OBJECT_CAST (element), GST_VKGDR_CONTEXT_TYPE));
+}
+
+static void
+warn_of_software (GstElement *element)
+{
+  const gchar *why = vkgdr_driver_why_software ();
+
+  if (why)
+    GST_ELEMENT_WARNING (element, RESOURCE, NOT_FOUND,
+        ("No NVIDIA GPU is used: frames are processed by the CPU, slowly."),
+        ("%s. VKGDR_DRIVER=software in the environment asks for this device "
+         "and "
+         "silences the warning.",
+            why));
+}
+
+static gboolean
+make_context (GstElement *element, gint device, GstVkgdrContext **context)
+{
+  GError *error = NULL;
+  GstVkgdrContext *made = gst_vkgdr_context_new (device, &error);
+  GstContext *gst_context;
+
+  if (!made) {
+    GST_ELEMENT_ERROR (element, RESOURCE, NOT_FOUND, ("%s", error->message),
+        ("device=%d", device));
+    g_clear_error (&error);
+    return FALSE;
+  }
+  if (gst_vkgdr_context_is_software (made))
+    warn_of_software (element);
+
+  *context = made;
+  gst_context = gst_vkgdr_context_to_gst_context (made);
+  gst_element_set_context (element, gst_context);
+  gst_element_post_message (element,
+      gst_message_new_have_context (GST_OBJECT_CAST (element), gst_context));
+  return TRUE;
+}
+
+/**
+ * gst_vkgdr_element_ensure_context:
+ * @element: an element
+ * @device: index of the CUDA device that it must use, or -1 for any
+ * @context: (inout) (transfer full) (nullable): where it keeps its context
+ *
+ * Sees to it that @context is set: from the neighbours, else from the
+ * application, else by making one and telling the others. On failure an error
+ * message that names the cause has been posted.
+ *
+ * Returns: whether @context is set
+ *
+ * Since: 0.1
+ */
+gboolean
+gst_vkgdr_element_ensure_context (
+    GstElement *element, gint device, GstVkgdrContext **context)
+{
+  g_return_val_if_fail (GST_IS_ELEMENT (element), FALSE);
+  g_return_val_if_fail (context != NULL, FALSE);
+
+  init_debug ();
+  if (*context && device >= 0
+      && gst_vkgdr_context_get_device (*context) != device)
+    gst_clear_object (context);
+  if (!*context)
+    ask_neighbours (element);
+  if (!*context)
+    ask_application (element);
+  if (*context)
+    return TRUE;
+  return make_context (element, device, context);
+}
+
+/**
+ * gst_vkgdr_element_handle_set_context:
+ * @element: an element
+ * @gst_context: (nullable): what its `set_context` function was given
+ * @device: index of the CUDA device that it must use, or -1 for any
+ * @context: (inout) (transfer full) (nullable): where it keeps its context
+ *
+ * Takes the context over where the element has none yet and it fits.
+ *
+ * Returns: whether it was taken over
+ *
+ * Since: 0.1
+ */
+gboolean
+gst_vkgdr_element_handle_set_context (GstElement *element,
+    GstContext *gst_context, gint device, GstVkgdrContext **context)
+{
+  g_return_val_if_fail (GST_IS_ELEMENT (element), FALSE);
+  g_return_val_if_fail (context != NULL, FALSE);
+
+  init_debug ();
+  return gst_context && adopt (element, gst_context, device, context);
+}
+
+/**
+ * gst_vkgdr_element_handle_context_query:
+ * @element: an element
+ * @query: a query of one of its pads
+ * @context: (nullable): its context
+ *
+ * Answers a query for %GST_VKGDR_CONTEXT_TYPE.
+ *
+ * Returns: whether @query was one, and was answered
+ *
+ * Since: 0.1
+ */
+gboolean
+gst_vkgdr_element_handle_context_query (
+    GstElement *element, GstQuery *query, GstVkgdrContext *context)
+{
+  const gchar *type = NULL;
+  GstContext *gst_context;
+
+  g_return_val_if_fail (GST_IS_ELEMENT (element), FALSE);
+  g_return_val_if_fail (GST_IS_QUERY (query), FALSE);
+
+  if (GST_QUERY_TYPE (query) != GST_QUERY_CONTEXT || !context)
+    return FALSE;
+  gst_query_parse_context_type (query, &type);
+  if (g_strcmp0 (type, GST_VKGDR_CONTEXT_TYPE) != 0)
+    return FALSE;
+
+  gst_context = gst_vkgdr_context_to_gst_context (context);
+  gst_query_set_context (query, gst_context);
+  gst_context_unref (gst_context);
+  return TRUE;
+}

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * gstvkgdrmemoryprivate.h: between gstvkgdrallocator.c and gstvkgdrmemory.c
+ *
+ * The allocator makes memories and takes their parts back; what a memory does
+ * in between is gstvkgdrmemory.c's affair.
+ */
+
+#ifndef __GST_VKGDR_MEMORY_PRIVATE_H__
+#define __GST_VKGDR_MEMORY_PRIVATE_H__
+
+#include "gstvkgdrheap.h"
+#include "gstvkgdrpinned.h"
+
+G_BEGIN_DECLS
+
+/* Everything below `mem` is of the root alone: a memory that was made by
+ * gst_memory_share() has it all in its parent. */
+typedef struct {
+  GstMemory mem;
+
+  GMutex lock;
+  GstVkgdrBlock block;
+  GstVkgdrAccess access;
+  gboolean host_cached; /* the window reads as fast as RAM */
+
+  gpointer shadow;       /* pinned host memory of block.size, or NULL */
+  gboolean device_valid; /* the device holds the content */
+  gboolean shadow_valid; /* the shadow holds it, too */
+
+  guint cpu_maps;    /* mappings for the CPU that live */
+  gpointer cpu_data; /* what they got */
+
+  GstVkgdrFence *written; /* the content is on the device when reached */
+  GPtrArray *readers;     /* of GstVkgdrFence: device readers are done */
+  gboolean foreign;       /* was in the hands of one who sets no fences */
+  GError *lost;           /* why what was written did not reach the device */
+} GstVkgdrMemory;
+
+/* Sets the vfuncs that work on a GstVkgdrMemory. */
+void gst_vkgdr_memory_init_allocator (GstAllocator *allocator);
+
+/* GstAllocatorClass.free */
+void gst_vkgdr_memory_free (GstAllocator *allocator, GstMemory *mem);
+
+/* Takes over @block. */
+GstMemory *gst_vkgdr_memory_new (GstVkgdrAllocator *allocator,
+    const GstVkgdrBlock *block, gboolean host_cached, gsize maxsize,
+    gsize align, gsize offset, gsize size);
+
+/* What remains of a root when it is freed, to be reused once @fences, of
+ * GstVkgdrFence, are reached. Takes all over. */
+void gst_vkgdr_allocator_retire (GstVkgdrAllocator *allocator,
+    const GstVkgdrBlock *block, gpointer shadow, GPtrArray *fences);
+
+GstVkgdrPinned *gst_vkgdr_allocator_get_pinned (GstVkgdrAllocator *allocator);
+
+GstVkgdrContext *gst_vkgdr_allocator_get_context (GstVkgdrAllocator *allocator);
+
+G_END_DECLS
+
+#endif /* __GST_VKGDR_MEMORY_PRIVATE_H__ */

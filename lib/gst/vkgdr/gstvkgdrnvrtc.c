@@ -1,0 +1,372 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * gstvkgdrnvrtc.c: loads NVRTC, or softcuda's library of the same interface,
+ * and runs it
+ *
+ * The prototypes are ABI facts of libnvrtc, written down here so that a build
+ * needs no CUDA toolkit. Knows nothing of devices, caches and kernels.
+ */
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <sys/stat.h>
+
+#include "gstvkgdrnvrtc.h"
+#include "gstvkgdrprivate.h"
+
+GST_DEBUG_CATEGORY_STATIC (gst_vkgdr_nvrtc_debug);
+#define GST_CAT_DEFAULT gst_vkgdr_nvrtc_debug
+
+typedef struct _nvrtcProgram *nvrtcProgram;
+
+/* nvrtcResult: 0 is success, and this one a source with errors. */
+#define NVRTC_ERROR_COMPILATION 6
+
+/* X (function, need, arguments) */
+#define NVRTC_FUNCTIONS(X) \
+  X (nvrtcVersion, TRUE, (int *major, int *minor)) \
+  X (nvrtcCreateProgram, TRUE, \
+      (nvrtcProgram * program, const char *text, const char *name, \
+          int n_headers, const char *const *headers, \
+          const char *const *include_names)) \
+  X (nvrtcDestroyProgram, TRUE, (nvrtcProgram * program)) \
+  X (nvrtcCompileProgram, TRUE, \
+      (nvrtcProgram program, int n_options, const char *const *options)) \
+  X (nvrtcGetProgramLogSize, TRUE, (nvrtcProgram program, size_t * size)) \
+  X (nvrtcGetProgramLog, TRUE, (nvrtcProgram program, char *log)) \
+  X (nvrtcGetPTXSize, TRUE, (nvrtcProgram program, size_t * size)) \
+  X (nvrtcGetPTX, TRUE, (nvrtcProgram program, char *image)) \
+  X (nvrtcGetCUBINSize, FALSE, (nvrtcProgram program, size_t * size)) \
+  X (nvrtcGetCUBIN, FALSE, (nvrtcProgram program, char *image)) \
+  X (nvrtcGetNumSupportedArchs, FALSE, (int *n_archs)) \
+  X (nvrtcGetSupportedArchs, FALSE, (int *archs))
+
+struct _GstVkgdrNvrtc {
+  gboolean software;
+  gchar *path;
+  gint major, minor;
+  gint *archs;
+  gint n_archs;
+
+  const char *(*nvrtcGetErrorString) (int result);
+#define NVRTC_FIELD(name, need, args) int (*name) args;
+  NVRTC_FUNCTIONS (NVRTC_FIELD)
+#undef NVRTC_FIELD
+};
+
+static const struct {
+  const gchar *name;
+  gint major;
+} nvrtc_sonames[] = {
+  { "libnvrtc.so.13", 13 },
+  { "libnvrtc.so.12", 12 },
+  { "libnvrtc.so.11.2", 11 }, /* the soname of 11.2 to 11.8 */
+  { "libnvrtc.so", 0 },
+};
+
+static void
+nvrtc_free (GstVkgdrNvrtc *self)
+{
+  g_free (self->path);
+  g_free (self->archs);
+  g_free (self);
+}
+
+static gboolean
+nvrtc_resolve (GstVkgdrNvrtc *self, void *library)
+{
+#define NVRTC_RESOLVE(name, need, args) \
+  *(void **) &self->name = dlsym (library, #name); \
+  if (need && !self->name) { \
+    GST_WARNING ("%s lacks %s", self->path, #name); \
+    return FALSE; \
+  }
+  NVRTC_RESOLVE (nvrtcGetErrorString, TRUE, (int) )
+  NVRTC_FUNCTIONS (NVRTC_RESOLVE)
+#undef NVRTC_RESOLVE
+  return TRUE;
+}
+
+static void
+nvrtc_read_archs (GstVkgdrNvrtc *self)
+{
+  int n = 0;
+
+  if (!self->nvrtcGetNumSupportedArchs || !self->nvrtcGetSupportedArchs
+      || self->nvrtcGetNumSupportedArchs (&n) != 0 || n <= 0)
+    return;
+  self->archs = g_new0 (gint, n);
+  if (self->nvrtcGetSupportedArchs (self->archs) == 0)
+    self->n_archs = n;
+}
+
+/* Adds what was tried to @tried, for the error. */
+static GstVkgdrNvrtc *
+nvrtc_open (const gchar *path, gboolean software, GPtrArray *tried)
+{
+  GstVkgdrNvrtc *self;
+  void *library;
+  int result;
+
+  g_ptr_array_add (tried, g_strdup (path));
+  library = dlopen (path, RTLD_NOW | RTLD_LOCAL);
+  if (!library) {
+    GST_DEBUG ("%s", dlerror ());
+    return NULL;
+  }
+
+  self = g_new0 (GstVkgdrNvrtc, 1);
+  self->software = software;
+  self->path = g_strdup (path);
+  if (!nvrtc_resolve (self, library))
+    goto unusable;
+  result = self->nvrtcVersion (&self->major, &self->minor);
+  if (result != 0) {
+    GST_WARNING (
+        "%s: nvrtcVersion: %s", path, self->nvrtcGetErrorString (result));
+    goto unusable;
+  }
+  nvrtc_read_archs (self);
+  GST_INFO ("%s: NVRTC %d.%d", path, self->major, self->minor);
+  return self;
+
+unusable:
+  nvrtc_free (self);
+  dlclose (library);
+  return NULL;
+}
+
+static GstVkgdrNvrtc *
+nvrtc_open_software (GPtrArray *tried)
+{
+  gchar *path =
+      g_build_filename (vkgdr_driver_softcuda_dir (), "libnvrtc.so.13", NULL);
+  GstVkgdrNvrtc *self = nvrtc_open (path, TRUE, tried);
+
+  g_free (path);
+  return self;
+}
+
+static GstVkgdrNvrtc *
+nvrtc_open_in_folder (const gchar *folder, GPtrArray *tried)
+{
+  static const gchar *const libdirs[] = { "lib64", "lib" };
+  GstVkgdrNvrtc *self = NULL;
+  guint i;
+
+  for (i = 0; !self && i < G_N_ELEMENTS (libdirs); i++) {
+    gchar *path = g_build_filename (folder, libdirs[i], "libnvrtc.so", NULL);
+
+    self = nvrtc_open (path, FALSE, tried);
+    g_free (path);
+  }
+  return self;
+}
+
+static GstVkgdrNvrtc *
+nvrtc_open_nvidia (gint driver_major, GPtrArray *tried)
+{
+  const gchar *folders[] = { g_getenv ("CUDA_HOME"), g_getenv ("CUDA_PATH"),
+    "/usr/local/cuda" };
+  const gchar *named = g_getenv ("VKGDR_NVRTC");
+  GstVkgdrNvrtc *self = NULL;
+  gint newer;
+  guint i;
+
+  if (named && *named)
+    return nvrtc_open (named, FALSE, tried);
+
+  /* What is no newer than the driver first. */
+  for (newer = 0; !self && newer <= 1; newer++)
+    for (i = 0; !self && i < G_N_ELEMENTS (nvrtc_sonames); i++)
+      if ((nvrtc_sonames[i].major > driver_major) == newer)
+        self = nvrtc_open (nvrtc_sonames[i].name, FALSE, tried);
+  for (i = 0; !self && i < G_N_ELEMENTS (folders); i++)
+    if (folders[i] && *folders[i])
+      self = nvrtc_open_in_folder (folders[i], tried);
+  return self;
+}
+
+static void
+nvrtc_set_not_found (GError **error, gboolean software, GPtrArray *tried)
+{
+  gchar *list;
+
+  g_ptr_array_add (tried, NULL);
+  list = g_strjoinv (", ", (gchar **) tried->pdata);
+  if (software)
+    g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_NO_DRIVER,
+        "The software device's compiler was not found (tried %s): name its "
+        "folder in VKGDR_SOFTCUDA_DIR",
+        list);
+  else
+    g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_NO_DRIVER,
+        "NVRTC, which compiles CUDA sources, was not found (tried %s): install "
+        "the CUDA NVRTC package, or name the library in VKGDR_NVRTC, or use a "
+        "compiled kernel (.ptx or .cubin by location=)",
+        list);
+  g_free (list);
+}
+
+const GstVkgdrNvrtc *
+gst_vkgdr_nvrtc_get (gboolean software, gint driver_version, GError **error)
+{
+  static GMutex lock;
+  static GstVkgdrNvrtc *loaded[2];
+  static gsize once;
+  GstVkgdrNvrtc *self;
+  GPtrArray *tried;
+
+  if (g_once_init_enter (&once)) {
+    GST_DEBUG_CATEGORY_INIT (
+        gst_vkgdr_nvrtc_debug, "vkgdrnvrtc", 0, "vkgdr run-time compiler");
+    g_once_init_leave (&once, 1);
+  }
+
+  software = !!software;
+  g_mutex_lock (&lock);
+  self = loaded[software];
+  if (!self) {
+    tried = g_ptr_array_new_with_free_func (g_free);
+    self = loaded[software] =
+        software ? nvrtc_open_software (tried)
+                 : nvrtc_open_nvidia (driver_version / 1000, tried);
+    if (!self)
+      nvrtc_set_not_found (error, software, tried);
+    g_ptr_array_unref (tried);
+  }
+  g_mutex_unlock (&lock);
+  return self;
+}
+
+static void
+nvrtc_identify_file (GString *identity, const gchar *path)
+{
+  struct stat st = { 0 };
+
+  if (stat (path, &st) != 0)
+    GST_INFO ("%s: %s", path, g_strerror (errno));
+  g_string_append_printf (identity,
+      " %" G_GINT64_FORMAT ".%ld:%" G_GINT64_FORMAT, (gint64) st.st_mtim.tv_sec,
+      (glong) st.st_mtim.tv_nsec, (gint64) st.st_size);
+}
+
+gchar *
+gst_vkgdr_nvrtc_identify (const GstVkgdrNvrtc *self)
+{
+  const gchar *cxx = g_getenv ("SOFTCUDA_CXX");
+  GString *identity = g_string_new (NULL);
+  gchar *folder, *runtime;
+
+  g_string_append_printf (identity, "%s %d.%d",
+      self->software ? "softcuda" : "nvrtc", self->major, self->minor);
+  if (!self->software)
+    return g_string_free (identity, FALSE);
+
+  /* The version stays the same when softcuda or the host's compiler change. */
+  folder = g_path_get_dirname (self->path);
+  runtime = g_build_filename (folder, "softcuda_runtime.h", NULL);
+  nvrtc_identify_file (identity, self->path);
+  nvrtc_identify_file (identity, runtime);
+  g_string_append_printf (identity, " %s", cxx ? cxx : "");
+  g_free (runtime);
+  g_free (folder);
+  return g_string_free (identity, FALSE);
+}
+
+gint
+gst_vkgdr_nvrtc_choose_arch (const GstVkgdrNvrtc *self, gint capability)
+{
+  gint i, best = 0;
+
+  /* A compiler too old to tell knows what its driver's devices need. */
+  if (!self->archs)
+    return capability;
+  for (i = 0; i < self->n_archs; i++)
+    if (self->archs[i] <= capability && self->archs[i] > best)
+      best = self->archs[i];
+  return best;
+}
+
+gboolean
+gst_vkgdr_nvrtc_has_cubin (const GstVkgdrNvrtc *self)
+{
+  return self->nvrtcGetCUBINSize && self->nvrtcGetCUBIN;
+}
+
+static gchar *
+nvrtc_get_log (const GstVkgdrNvrtc *self, nvrtcProgram program)
+{
+  size_t size = 0;
+  gchar *log;
+
+  if (self->nvrtcGetProgramLogSize (program, &size) != 0 || size < 2)
+    return g_strdup ("");
+  log = g_malloc0 (size + 1);
+  if (self->nvrtcGetProgramLog (program, log) != 0)
+    *log = '\0';
+  return g_strchomp (log);
+}
+
+static GBytes *
+nvrtc_get_image (const GstVkgdrNvrtc *self, nvrtcProgram program,
+    const gchar *name, gboolean cubin, GError **error)
+{
+  size_t size = 0;
+  gchar *image;
+  int result;
+
+  result = cubin ? self->nvrtcGetCUBINSize (program, &size)
+                 : self->nvrtcGetPTXSize (program, &size);
+  if (result == 0) {
+    image = g_malloc0 (size + 1);
+    result = cubin ? self->nvrtcGetCUBIN (program, image)
+                   : self->nvrtcGetPTX (program, image);
+    if (result == 0 && size > 0)
+      return g_bytes_new_take (image, size);
+    g_free (image);
+  }
+  g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_COMPILE,
+      "%s: the compiler gave no image: %s", name,
+      self->nvrtcGetErrorString (result));
+  return NULL;
+}
+
+GBytes *
+gst_vkgdr_nvrtc_compile (const GstVkgdrNvrtc *self, const gchar *text,
+    const gchar *name, const gchar *const *headers,
+    const gchar *const *include_names, const gchar *const *options,
+    gboolean cubin, GError **error)
+{
+  nvrtcProgram program = NULL;
+  GBytes *image = NULL;
+  gchar *log;
+  int result;
+
+  result = self->nvrtcCreateProgram (&program, text, name,
+      (int) g_strv_length ((gchar **) headers), headers, include_names);
+  if (result != 0) {
+    g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_COMPILE,
+        "%s: nvrtcCreateProgram: %s", name, self->nvrtcGetErrorString (result));
+    return NULL;
+  }
+
+  result = self->nvrtcCompileProgram (
+      program, (int) g_strv_length ((gchar **) options), options);
+  log = nvrtc_get_log (self, program);
+  if (result == NVRTC_ERROR_COMPILATION && *log)
+    g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_COMPILE,
+        "%s does not compile:\n%s", name, log);
+  else if (result != 0)
+    g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_COMPILE,
+        "%s: nvrtcCompileProgram: %s%s%s", name,
+        self->nvrtcGetErrorString (result), *log ? "\n" : "", log);
+  else
+    image = nvrtc_get_image (self, program, name, cubin, error);
+  if (image && *log)
+    GST_INFO ("%s: %s", name, log);
+
+  g_free (log);
+  self->nvrtcDestroyProgram (&program);
+  return image;
+}

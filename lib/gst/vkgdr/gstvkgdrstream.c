@@ -1,0 +1,335 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * gstvkgdrstream.c: CUDA streams, and the fences that order work between them
+ *
+ * Knows nothing of memory: what a fence stands for is its user's affair.
+ */
+
+#include "gstvkgdrprivate.h"
+
+/**
+ * SECTION:gstvkgdrstream
+ * @title: GstVkgdrStream
+ * @short_description: a CUDA stream and its fences
+ *
+ * A #GstVkgdrStream is a queue of work on the device. A #GstVkgdrFence marks a
+ * point of it: another stream waits for that point without the CPU having to,
+ * and the CPU can ask whether it was reached.
+ *
+ * Both may be used from any thread.
+ */
+
+GST_DEBUG_CATEGORY_STATIC (gst_vkgdr_stream_debug);
+#define GST_CAT_DEFAULT gst_vkgdr_stream_debug
+
+struct _GstVkgdrStream {
+  GstObject parent;
+
+  GstVkgdrContext *context;
+  CUstream handle;
+};
+
+struct _GstVkgdrFence {
+  gint refcount;
+  GstVkgdrContext *context;
+  CUevent event;
+};
+
+G_DEFINE_TYPE_WITH_CODE (GstVkgdrStream, gst_vkgdr_stream, GST_TYPE_OBJECT,
+    GST_DEBUG_CATEGORY_INIT (
+        gst_vkgdr_stream_debug, "vkgdrstream", 0, "vkgdr streams and fences"))
+
+G_DEFINE_BOXED_TYPE (
+    GstVkgdrFence, gst_vkgdr_fence, gst_vkgdr_fence_ref, gst_vkgdr_fence_unref)
+
+static void
+gst_vkgdr_stream_finalize (GObject *object)
+{
+  GstVkgdrStream *self = GST_VKGDR_STREAM (object);
+
+  if (self->handle && gst_vkgdr_context_push (self->context, NULL)) {
+    gst_vkgdr_context_get_driver (self->context)
+        ->cuStreamDestroy (self->handle);
+    gst_vkgdr_context_pop (self->context);
+  }
+  gst_clear_object (&self->context);
+
+  G_OBJECT_CLASS (gst_vkgdr_stream_parent_class)->finalize (object);
+}
+
+static void
+gst_vkgdr_stream_class_init (GstVkgdrStreamClass *klass)
+{
+  G_OBJECT_CLASS (klass)->finalize = gst_vkgdr_stream_finalize;
+}
+
+static void
+gst_vkgdr_stream_init (GstVkgdrStream *self)
+{
+}
+
+/**
+ * gst_vkgdr_stream_new:
+ * @context: a context
+ * @error: return location for a #GError
+ *
+ * Makes a stream that does not wait for CUDA's legacy default stream.
+ *
+ * Returns: (transfer full) (nullable): the stream, or %NULL with @error set
+ *
+ * Since: 0.1
+ */
+GstVkgdrStream *
+gst_vkgdr_stream_new (GstVkgdrContext *context, GError **error)
+{
+  const vkgdr_cuda *cuda;
+  CUstream handle = NULL;
+  GstVkgdrStream *self;
+  gboolean ok;
+
+  g_return_val_if_fail (GST_IS_VKGDR_CONTEXT (context), NULL);
+
+  if (!gst_vkgdr_context_push (context, error))
+    return NULL;
+  cuda = gst_vkgdr_context_get_driver (context);
+  ok = gst_vkgdr_check (cuda,
+      cuda->cuStreamCreate (&handle, CU_STREAM_NON_BLOCKING), "cuStreamCreate",
+      error);
+  gst_vkgdr_context_pop (context);
+  if (!ok)
+    return NULL;
+
+  self = g_object_new (GST_TYPE_VKGDR_STREAM, NULL);
+  gst_object_ref_sink (self);
+  self->context = gst_object_ref (context);
+  self->handle = handle;
+  return self;
+}
+
+/**
+ * gst_vkgdr_stream_get_context:
+ * @stream: a stream
+ *
+ * Returns: (transfer none): the context it belongs to
+ *
+ * Since: 0.1
+ */
+GstVkgdrContext *
+gst_vkgdr_stream_get_context (GstVkgdrStream *stream)
+{
+  g_return_val_if_fail (GST_IS_VKGDR_STREAM (stream), NULL);
+
+  return stream->context;
+}
+
+/**
+ * gst_vkgdr_stream_get_handle:
+ * @stream: a stream
+ *
+ * Returns: (transfer none): its `CUstream`, valid as long as @stream
+ *
+ * Since: 0.1
+ */
+gpointer
+gst_vkgdr_stream_get_handle (GstVkgdrStream *stream)
+{
+  g_return_val_if_fail (GST_IS_VKGDR_STREAM (stream), NULL);
+
+  return stream->handle;
+}
+
+/**
+ * gst_vkgdr_stream_synchronize:
+ * @stream: a stream
+ * @error: return location for a #GError
+ *
+ * Waits on the CPU until all work queued so far is done.
+ *
+ * Returns: %FALSE with @error set where the work, or the wait, failed
+ *
+ * Since: 0.1
+ */
+gboolean
+gst_vkgdr_stream_synchronize (GstVkgdrStream *stream, GError **error)
+{
+  const vkgdr_cuda *cuda;
+  gboolean ok;
+
+  g_return_val_if_fail (GST_IS_VKGDR_STREAM (stream), FALSE);
+
+  if (!gst_vkgdr_context_push (stream->context, error))
+    return FALSE;
+  cuda = gst_vkgdr_context_get_driver (stream->context);
+  ok = gst_vkgdr_check (cuda, cuda->cuStreamSynchronize (stream->handle),
+      "cuStreamSynchronize", error);
+  gst_vkgdr_context_pop (stream->context);
+  return ok;
+}
+
+/**
+ * gst_vkgdr_stream_record:
+ * @stream: a stream
+ * @error: return location for a #GError
+ *
+ * Marks the point of the stream behind all work queued so far.
+ *
+ * Returns: (transfer full) (nullable): a fence for that point, or %NULL with
+ *   @error set
+ *
+ * Since: 0.1
+ */
+GstVkgdrFence *
+gst_vkgdr_stream_record (GstVkgdrStream *stream, GError **error)
+{
+  const vkgdr_cuda *cuda;
+  GstVkgdrFence *fence = NULL;
+  CUevent event;
+
+  g_return_val_if_fail (GST_IS_VKGDR_STREAM (stream), NULL);
+
+  if (!gst_vkgdr_context_push (stream->context, error))
+    return NULL;
+  cuda = gst_vkgdr_context_get_driver (stream->context);
+  event = gst_vkgdr_context_take_event (stream->context, error);
+  if (!event)
+    goto done;
+  if (!gst_vkgdr_check (cuda, cuda->cuEventRecord (event, stream->handle),
+          "cuEventRecord", error)) {
+    gst_vkgdr_context_give_event (stream->context, event);
+    goto done;
+  }
+
+  fence = g_new0 (GstVkgdrFence, 1);
+  fence->refcount = 1;
+  fence->context = gst_object_ref (stream->context);
+  fence->event = event;
+
+done:
+  gst_vkgdr_context_pop (stream->context);
+  return fence;
+}
+
+/**
+ * gst_vkgdr_stream_wait:
+ * @stream: a stream
+ * @fence: a fence
+ * @error: return location for a #GError
+ *
+ * Lets all work that is queued on @stream from now on begin only when @fence is
+ * reached. Does not block the CPU.
+ *
+ * Returns: %FALSE with @error set on failure
+ *
+ * Since: 0.1
+ */
+gboolean
+gst_vkgdr_stream_wait (
+    GstVkgdrStream *stream, GstVkgdrFence *fence, GError **error)
+{
+  const vkgdr_cuda *cuda;
+  gboolean ok;
+
+  g_return_val_if_fail (GST_IS_VKGDR_STREAM (stream), FALSE);
+  g_return_val_if_fail (fence != NULL, FALSE);
+
+  if (!gst_vkgdr_context_push (stream->context, error))
+    return FALSE;
+  cuda = gst_vkgdr_context_get_driver (stream->context);
+  ok = gst_vkgdr_check (cuda,
+      cuda->cuStreamWaitEvent (stream->handle, fence->event, 0),
+      "cuStreamWaitEvent", error);
+  gst_vkgdr_context_pop (stream->context);
+  return ok;
+}
+
+/**
+ * gst_vkgdr_fence_ref:
+ * @fence: a fence
+ *
+ * Returns: (transfer full): @fence
+ *
+ * Since: 0.1
+ */
+GstVkgdrFence *
+gst_vkgdr_fence_ref (GstVkgdrFence *fence)
+{
+  g_return_val_if_fail (fence != NULL, NULL);
+
+  g_atomic_int_inc (&fence->refcount);
+  return fence;
+}
+
+/**
+ * gst_vkgdr_fence_unref:
+ * @fence: (transfer full): a fence
+ *
+ * Gives a reference back.
+ *
+ * Since: 0.1
+ */
+void
+gst_vkgdr_fence_unref (GstVkgdrFence *fence)
+{
+  g_return_if_fail (fence != NULL);
+
+  if (!g_atomic_int_dec_and_test (&fence->refcount))
+    return;
+  /* The event goes back at once, reached or not: whoever waits for it did so
+   * when it was current, and recording it anew does not change that. */
+  gst_vkgdr_context_give_event (fence->context, fence->event);
+  gst_object_unref (fence->context);
+  g_free (fence);
+}
+
+/**
+ * gst_vkgdr_fence_is_signaled:
+ * @fence: a fence
+ *
+ * Returns: whether the fence was reached. A failed stream counts as reached:
+ *   there is nothing to wait for, and its error comes with the next call that
+ *   can tell it
+ *
+ * Since: 0.1
+ */
+gboolean
+gst_vkgdr_fence_is_signaled (GstVkgdrFence *fence)
+{
+  CUresult result;
+
+  g_return_val_if_fail (fence != NULL, TRUE);
+
+  if (!gst_vkgdr_context_push (fence->context, NULL))
+    return TRUE;
+  result = gst_vkgdr_context_get_driver (fence->context)
+               ->cuEventQuery (fence->event);
+  gst_vkgdr_context_pop (fence->context);
+  return result != CUDA_ERROR_NOT_READY;
+}
+
+/**
+ * gst_vkgdr_fence_wait:
+ * @fence: a fence
+ * @error: return location for a #GError
+ *
+ * Waits on the CPU until the fence is reached.
+ *
+ * Returns: %FALSE with @error set where the work before it, or the wait, failed
+ *
+ * Since: 0.1
+ */
+gboolean
+gst_vkgdr_fence_wait (GstVkgdrFence *fence, GError **error)
+{
+  const vkgdr_cuda *cuda;
+  gboolean ok;
+
+  g_return_val_if_fail (fence != NULL, FALSE);
+
+  if (!gst_vkgdr_context_push (fence->context, error))
+    return FALSE;
+  cuda = gst_vkgdr_context_get_driver (fence->context);
+  ok = gst_vkgdr_check (cuda, cuda->cuEventSynchronize (fence->event),
+      "cuEventSynchronize", error);
+  gst_vkgdr_context_pop (fence->context);
+  return ok;
+}

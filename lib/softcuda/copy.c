@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * copy.c: copies and memsets
+ *
+ * All are items of a stream, the synchronous ones of the default stream. Every
+ * range of device memory is checked when the copy is asked for. Knows nothing
+ * of how memory is made.
+ */
+
+#include <string.h>
+
+#include "private.h"
+
+/* rows rows of width bytes; a memset has no source. */
+typedef struct {
+  unsigned char *dst;
+  const unsigned char *src;
+  size_t dst_pitch;
+  size_t src_pitch;
+  size_t width;
+  size_t rows;
+  unsigned char value;
+} copy_job;
+
+/* One end of a copy before it is checked. */
+typedef struct {
+  uintptr_t address;
+  bool device;
+} copy_end;
+
+static CUresult
+run_copy (void *data)
+{
+  const copy_job *job = data;
+
+  for (size_t y = 0; y < job->rows; y++) {
+    unsigned char *dst = job->dst + y * job->dst_pitch;
+
+    if (job->src == NULL)
+      memset (dst, job->value, job->width);
+    else
+      memmove (dst, job->src + y * job->src_pitch, job->width);
+  }
+  return CUDA_SUCCESS;
+}
+
+/* Bytes from the first to the end of the last; false if that overflows. */
+static bool
+extent (size_t pitch, size_t width, size_t rows, size_t *size)
+{
+  return !__builtin_mul_overflow (pitch, rows - 1, size)
+         && !__builtin_add_overflow (*size, width, size);
+}
+
+/* Pageable host memory is any that the driver does not know. It may be gone or
+ * changed as soon as the call returns. */
+static CUresult
+check_end_locked (
+    const copy_end *end, size_t pitch, const copy_job *job, bool *pageable)
+{
+  size_t size;
+  bool covered;
+
+  if (!extent (pitch, job->width, job->rows, &size))
+    return CUDA_ERROR_INVALID_VALUE;
+  covered = sc_range_covers_locked (end->address, size);
+  if (end->device && !covered)
+    return CUDA_ERROR_INVALID_VALUE;
+  if (end->address == 0)
+    return CUDA_ERROR_INVALID_VALUE;
+  if (!covered)
+    *pageable = true;
+  return CUDA_SUCCESS;
+}
+
+static CUresult
+check_locked (
+    const copy_job *job, bool dst_device, bool src_device, bool *pageable)
+{
+  copy_end dst = { (uintptr_t) job->dst, dst_device };
+  copy_end src = { (uintptr_t) job->src, src_device };
+  CUresult result = check_end_locked (&dst, job->dst_pitch, job, pageable);
+
+  if (result != CUDA_SUCCESS || job->src == NULL)
+    return result;
+  return check_end_locked (&src, job->src_pitch, job, pageable);
+}
+
+static CUresult
+submit_locked (const copy_job *job, CUstream stream, bool wait)
+{
+  copy_job *copy = malloc (sizeof *copy);
+  sc_work work = { run_copy, free, copy, false };
+
+  if (copy == NULL)
+    return CUDA_ERROR_OUT_OF_MEMORY;
+  *copy = *job;
+  return wait ? sc_submit_and_wait_locked (stream, &work)
+              : sc_submit_locked (stream, &work, NULL, NULL);
+}
+
+static CUresult
+start_copy (const copy_job *job, bool dst_device, bool src_device,
+    CUstream stream, bool wait)
+{
+  CUcontext context;
+  CUstream found;
+  CUresult result;
+
+  sc_lock ();
+  result = sc_current_usable_locked (&context);
+  if (result == CUDA_SUCCESS)
+    result = sc_stream_find_locked (stream, &found);
+  if (result == CUDA_SUCCESS && job->width != 0 && job->rows != 0) {
+    result = check_locked (job, dst_device, src_device, &wait);
+    if (result == CUDA_SUCCESS)
+      result = submit_locked (job, found, wait);
+  }
+  sc_unlock ();
+  return result;
+}
+
+static CUresult
+copy_1d (uintptr_t dst, bool dst_device, uintptr_t src, bool src_device,
+    size_t size, CUstream stream, bool wait)
+{
+  copy_job job = { (void *) dst, (const void *) src, 0, 0, size, 1, 0 };
+
+  if (src == 0 && size != 0)
+    return CUDA_ERROR_INVALID_VALUE;
+  return start_copy (&job, dst_device, src_device, stream, wait);
+}
+
+CUresult
+cuMemcpyHtoD_v2 (CUdeviceptr dst, const void *src, size_t size)
+{
+  SC_ENTER (cuMemcpyHtoD);
+  return copy_1d (dst, true, (uintptr_t) src, false, size, NULL, true);
+}
+
+CUresult
+cuMemcpyDtoH_v2 (void *dst, CUdeviceptr src, size_t size)
+{
+  SC_ENTER (cuMemcpyDtoH);
+  return copy_1d ((uintptr_t) dst, false, src, true, size, NULL, true);
+}
+
+CUresult
+cuMemcpyDtoD_v2 (CUdeviceptr dst, CUdeviceptr src, size_t size)
+{
+  SC_ENTER (cuMemcpyDtoD);
+  return copy_1d (dst, true, src, true, size, NULL, true);
+}
+
+CUresult
+cuMemcpyHtoDAsync_v2 (
+    CUdeviceptr dst, const void *src, size_t size, CUstream stream)
+{
+  SC_ENTER (cuMemcpyHtoDAsync);
+  return copy_1d (dst, true, (uintptr_t) src, false, size, stream, false);
+}
+
+CUresult
+cuMemcpyDtoHAsync_v2 (void *dst, CUdeviceptr src, size_t size, CUstream stream)
+{
+  SC_ENTER (cuMemcpyDtoHAsync);
+  return copy_1d ((uintptr_t) dst, false, src, true, size, stream, false);
+}
+
+CUresult
+cuMemcpyDtoDAsync_v2 (
+    CUdeviceptr dst, CUdeviceptr src, size_t size, CUstream stream)
+{
+  SC_ENTER (cuMemcpyDtoDAsync);
+  return copy_1d (dst, true, src, true, size, stream, false);
+}
+
+/* UNIFIED says that the address is the device's, and may be the host's. */
+static CUresult
+resolve_end (CUmemorytype type, const void *host, CUdeviceptr device, size_t x,
+    size_t y, size_t pitch, copy_end *end)
+{
+  switch (type) {
+  case CU_MEMORYTYPE_HOST:
+    *end = (copy_end){ (uintptr_t) host, false };
+    break;
+  case CU_MEMORYTYPE_DEVICE:
+    *end = (copy_end){ device, true };
+    break;
+  case CU_MEMORYTYPE_UNIFIED:
+    *end = (copy_end){ device, false };
+    break;
+  case CU_MEMORYTYPE_ARRAY:
+    return CUDA_ERROR_NOT_SUPPORTED;
+  default:
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  if (end->address == 0)
+    return CUDA_ERROR_INVALID_VALUE;
+  if (__builtin_mul_overflow (y, pitch, &y)
+      || __builtin_add_overflow (end->address, y, &end->address)
+      || __builtin_add_overflow (end->address, x, &end->address))
+    return CUDA_ERROR_INVALID_VALUE;
+  return CUDA_SUCCESS;
+}
+
+static bool
+pitch_is_valid (size_t pitch, size_t x, size_t width, size_t rows)
+{
+  return rows < 2 || (pitch >= x && pitch - x >= width);
+}
+
+static CUresult
+copy_2d (const CUDA_MEMCPY2D *c, CUstream stream, bool wait)
+{
+  copy_job job = { NULL, NULL, 0, 0, 0, 0, 0 };
+  copy_end dst;
+  copy_end src;
+  CUresult result;
+
+  if (c == NULL
+      || !pitch_is_valid (
+          c->srcPitch, c->srcXInBytes, c->WidthInBytes, c->Height)
+      || !pitch_is_valid (
+          c->dstPitch, c->dstXInBytes, c->WidthInBytes, c->Height))
+    return CUDA_ERROR_INVALID_VALUE;
+  result = resolve_end (c->dstMemoryType, c->dstHost, c->dstDevice,
+      c->dstXInBytes, c->dstY, c->dstPitch, &dst);
+  if (result == CUDA_SUCCESS)
+    result = resolve_end (c->srcMemoryType, c->srcHost, c->srcDevice,
+        c->srcXInBytes, c->srcY, c->srcPitch, &src);
+  if (result != CUDA_SUCCESS)
+    return result;
+  job.dst = (void *) dst.address;
+  job.src = (const void *) src.address;
+  job.dst_pitch = c->dstPitch;
+  job.src_pitch = c->srcPitch;
+  job.width = c->WidthInBytes;
+  job.rows = c->Height;
+  return start_copy (&job, dst.device, src.device, stream, wait);
+}
+
+CUresult
+cuMemcpy2D_v2 (const CUDA_MEMCPY2D *copy)
+{
+  SC_ENTER (cuMemcpy2D);
+  return copy_2d (copy, NULL, true);
+}
+
+CUresult
+cuMemcpy2DAsync_v2 (const CUDA_MEMCPY2D *copy, CUstream stream)
+{
+  SC_ENTER (cuMemcpy2DAsync);
+  return copy_2d (copy, stream, false);
+}
+
+CUresult
+cuMemsetD8_v2 (CUdeviceptr pointer, unsigned char value, size_t size)
+{
+  copy_job job = { (void *) (uintptr_t) pointer, NULL, 0, 0, size, 1, value };
+
+  SC_ENTER (cuMemsetD8);
+  return start_copy (&job, true, true, NULL, true);
+}
+
+CUresult
+cuMemsetD8Async (
+    CUdeviceptr pointer, unsigned char value, size_t size, CUstream stream)
+{
+  copy_job job = { (void *) (uintptr_t) pointer, NULL, 0, 0, size, 1, value };
+
+  SC_ENTER (cuMemsetD8Async);
+  return start_copy (&job, true, true, stream, false);
+}

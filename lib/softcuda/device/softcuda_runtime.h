@@ -1,0 +1,784 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * softcuda_runtime.h: CUDA C as the software device knows it, in C++17
+ *
+ * Included in front of every kernel by softcuda's libnvrtc, which also replaces
+ * what no macro can say: __global__ and __shared__. A block is run by one
+ * thread of the CPU, hence its variables are thread-local ones.
+ *
+ * Not here: warps (__shfl_sync() and the like), textures, cooperative groups,
+ * half precision, device-side allocation and launches.
+ */
+
+#ifndef SOFTCUDA_RUNTIME_H
+#define SOFTCUDA_RUNTIME_H
+
+#include <math.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <type_traits>
+#include <utility>
+
+#include "softcuda_image.h"
+
+/* ---- what the compiler says of itself ---- */
+
+#define __SOFTCUDA__ 1
+#define __CUDACC__ 1
+#define __CUDACC_RTC__ 1
+#define __CUDACC_VER_MAJOR__ 13
+#define __CUDACC_VER_MINOR__ 0
+#define __CUDA_ARCH__ 900
+
+/* ---- qualifiers ---- */
+
+#define __device__
+#define __host__
+#define __constant__
+#define __managed__
+#define __grid_constant__
+#define __forceinline__ inline __attribute__ ((always_inline))
+#define __noinline__ __attribute__ ((noinline))
+#define __align__(n) __attribute__ ((aligned (n)))
+#define __launch_bounds__(...)
+
+/* ---- vectors ---- */
+
+#define SOFTCUDA_VECTOR(type, name, align2, align4) \
+  struct name##1 \
+  { \
+    type x; \
+  }; \
+  struct alignas (align2) name##2 \
+  { \
+    type x, y; \
+  }; \
+  struct name##3 \
+  { \
+    type x, y, z; \
+  }; \
+  struct alignas (align4) name##4 \
+  { \
+    type x, y, z, w; \
+  }; \
+  static inline name##1 make_##name##1(type x) \
+  { \
+    return { x }; \
+  } \
+  static inline name##2 make_##name##2(type x, type y) \
+  { \
+    return { x, y }; \
+  } \
+  static inline name##3 make_##name##3(type x, type y, type z) \
+  { \
+    return { x, y, z }; \
+  } \
+  static inline name##4 make_##name##4(type x, type y, type z, type w) \
+  { \
+    return { x, y, z, w }; \
+  }
+
+SOFTCUDA_VECTOR (signed char, char, 2, 4)
+SOFTCUDA_VECTOR (unsigned char, uchar, 2, 4)
+SOFTCUDA_VECTOR (short, short, 4, 8)
+SOFTCUDA_VECTOR (unsigned short, ushort, 4, 8)
+SOFTCUDA_VECTOR (int, int, 8, 16)
+SOFTCUDA_VECTOR (unsigned int, uint, 8, 16)
+SOFTCUDA_VECTOR (long, long, 16, 16)
+SOFTCUDA_VECTOR (unsigned long, ulong, 16, 16)
+SOFTCUDA_VECTOR (long long, longlong, 16, 16)
+SOFTCUDA_VECTOR (unsigned long long, ulonglong, 16, 16)
+SOFTCUDA_VECTOR (float, float, 8, 16)
+SOFTCUDA_VECTOR (double, double, 16, 16)
+
+#undef SOFTCUDA_VECTOR
+
+struct dim3 {
+  unsigned int x, y, z;
+
+  constexpr dim3 (unsigned int x = 1, unsigned int y = 1, unsigned int z = 1)
+      : x (x), y (y), z (z)
+  {
+  }
+  constexpr dim3 (uint3 v) : x (v.x), y (v.y), z (v.z)
+  {
+  }
+  constexpr operator uint3 () const
+  {
+    return { x, y, z };
+  }
+};
+
+/* ---- the running thread ---- */
+
+static thread_local uint3 threadIdx;
+static thread_local uint3 blockIdx;
+static thread_local dim3 blockDim;
+static thread_local dim3 gridDim;
+static constexpr int warpSize = 32;
+
+static thread_local softcuda_block *softcuda_current;
+
+/* File-scope declarations of dynamic shared memory are pointers, which each
+ * block sets. */
+struct softcuda_dynamic {
+  void (*set) (void *memory);
+  softcuda_dynamic *next;
+  static inline softcuda_dynamic *first;
+
+  softcuda_dynamic (void (*set) (void *memory)) : set (set), next (first)
+  {
+    first = this;
+  }
+};
+
+static inline void *
+softcuda_dynamic_shared ()
+{
+  return softcuda_current->dynamic_shared;
+}
+
+static inline void
+softcuda_enter (softcuda_block *block)
+{
+  softcuda_current = block;
+  blockIdx = { block->block_idx[0], block->block_idx[1], block->block_idx[2] };
+  blockDim = { block->block_dim[0], block->block_dim[1], block->block_dim[2] };
+  gridDim = { block->grid_dim[0], block->grid_dim[1], block->grid_dim[2] };
+  for (softcuda_dynamic *d = softcuda_dynamic::first; d != NULL; d = d->next)
+    d->set (block->dynamic_shared);
+}
+
+[[noreturn]] static inline void
+__trap ()
+{
+  softcuda_current->hooks->fail (softcuda_current);
+  __builtin_unreachable ();
+}
+
+[[noreturn]] static inline void
+softcuda_assert_failed (const char *condition, const char *file, int line)
+{
+  fprintf (stderr,
+      "%s:%d: block: [%u,%u,%u], thread: [%u,%u,%u] "
+      "Assertion `%s` failed.\n",
+      file, line, blockIdx.x, blockIdx.y, blockIdx.z, threadIdx.x, threadIdx.y,
+      threadIdx.z, condition);
+  __trap ();
+}
+
+#include "assert.h"
+
+/* ---- barriers ---- */
+
+static inline void
+__syncthreads ()
+{
+  uint3 self = threadIdx;
+
+  softcuda_current->hooks->barrier (softcuda_current);
+  threadIdx = self;
+}
+
+/* The barriers: all have added; all have read; all have cleared. */
+static inline int
+__syncthreads_count (int predicate)
+{
+  static thread_local int count;
+  int result;
+
+  count += predicate != 0;
+  __syncthreads ();
+  result = count;
+  __syncthreads ();
+  count = 0;
+  __syncthreads ();
+  return result;
+}
+
+static inline int
+__syncthreads_or (int predicate)
+{
+  return __syncthreads_count (predicate) != 0;
+}
+
+static inline int
+__syncthreads_and (int predicate)
+{
+  return __syncthreads_count (predicate == 0) == 0;
+}
+
+static inline void
+__threadfence ()
+{
+  __atomic_thread_fence (__ATOMIC_SEQ_CST);
+}
+
+static inline void
+__threadfence_block ()
+{
+  __atomic_thread_fence (__ATOMIC_SEQ_CST);
+}
+
+static inline void
+__threadfence_system ()
+{
+  __atomic_thread_fence (__ATOMIC_SEQ_CST);
+}
+
+/* ---- atomics: all return the old value ---- */
+
+/* Anything of 4 or 8 bytes, by comparing and swapping its bits. */
+template <typename T, typename F>
+static inline T
+softcuda_atomic (T *p, F change)
+{
+  T before;
+  T after;
+
+  __atomic_load (p, &before, __ATOMIC_RELAXED);
+  do
+    after = change (before);
+  while (!__atomic_compare_exchange (
+      p, &before, &after, false, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED));
+  return before;
+}
+
+#define SOFTCUDA_ATOMIC(name, type, value) \
+  static inline type name (type *p, type v) \
+  { \
+    return softcuda_atomic (p, [v] (type old) -> type { return value; }); \
+  }
+#define SOFTCUDA_ATOMIC_INTEGER(type) \
+  SOFTCUDA_ATOMIC (atomicAdd, type, old + v) \
+  SOFTCUDA_ATOMIC (atomicSub, type, old - v) \
+  SOFTCUDA_ATOMIC (atomicExch, type, ((void) old, v)) \
+  SOFTCUDA_ATOMIC (atomicMin, type, old < v ? old : v) \
+  SOFTCUDA_ATOMIC (atomicMax, type, old > v ? old : v) \
+  SOFTCUDA_ATOMIC (atomicAnd, type, old &v) \
+  SOFTCUDA_ATOMIC (atomicOr, type, old | v) \
+  SOFTCUDA_ATOMIC (atomicXor, type, old ^ v) \
+  static inline type atomicCAS (type *p, type compare, type v) \
+  { \
+    return softcuda_atomic (p, \
+        [compare, v] (type old) -> type { return old == compare ? v : old; }); \
+  }
+
+SOFTCUDA_ATOMIC_INTEGER (int)
+SOFTCUDA_ATOMIC_INTEGER (unsigned int)
+SOFTCUDA_ATOMIC_INTEGER (long long)
+SOFTCUDA_ATOMIC_INTEGER (unsigned long long)
+SOFTCUDA_ATOMIC (atomicInc, unsigned int, old >= v ? 0 : old + 1)
+SOFTCUDA_ATOMIC (atomicDec, unsigned int, old == 0 || old > v ? v : old - 1)
+SOFTCUDA_ATOMIC (atomicAdd, float, old + v)
+SOFTCUDA_ATOMIC (atomicSub, float, old - v)
+SOFTCUDA_ATOMIC (atomicExch, float, ((void) old, v))
+SOFTCUDA_ATOMIC (atomicMin, float, fminf (old, v))
+SOFTCUDA_ATOMIC (atomicMax, float, fmaxf (old, v))
+SOFTCUDA_ATOMIC (atomicAdd, double, old + v)
+SOFTCUDA_ATOMIC (atomicExch, double, ((void) old, v))
+
+#undef SOFTCUDA_ATOMIC
+#undef SOFTCUDA_ATOMIC_INTEGER
+
+/* ---- smallest and largest ---- */
+
+template <typename A, typename B>
+using softcuda_common =
+    std::enable_if_t<std::is_arithmetic_v<A> && std::is_arithmetic_v<B>,
+        std::common_type_t<A, B>>;
+
+/* Of a number and a NaN, the number. */
+template <typename A, typename B>
+static inline softcuda_common<A, B>
+min (A a, B b)
+{
+  using T = softcuda_common<A, B>;
+
+  return (T) a != (T) a || (T) b < (T) a ? (T) b : (T) a;
+}
+
+template <typename A, typename B>
+static inline softcuda_common<A, B>
+max (A a, B b)
+{
+  using T = softcuda_common<A, B>;
+
+  return (T) a != (T) a || (T) a < (T) b ? (T) b : (T) a;
+}
+
+static inline unsigned int
+umin (unsigned int a, unsigned int b)
+{
+  return min (a, b);
+}
+
+static inline unsigned int
+umax (unsigned int a, unsigned int b)
+{
+  return max (a, b);
+}
+
+/* ---- bits ---- */
+
+static inline int
+__popc (unsigned int v)
+{
+  return __builtin_popcount (v);
+}
+
+static inline int
+__popcll (unsigned long long v)
+{
+  return __builtin_popcountll (v);
+}
+
+static inline int
+__clz (int v)
+{
+  return v == 0 ? 32 : __builtin_clz ((unsigned int) v);
+}
+
+static inline int
+__clzll (long long v)
+{
+  return v == 0 ? 64 : __builtin_clzll ((unsigned long long) v);
+}
+
+static inline int
+__ffs (int v)
+{
+  return __builtin_ffs (v);
+}
+
+static inline int
+__ffsll (long long v)
+{
+  return __builtin_ffsll (v);
+}
+
+static inline unsigned int
+__brev (unsigned int v)
+{
+  v = (v >> 1 & 0x55555555u) | (v & 0x55555555u) << 1;
+  v = (v >> 2 & 0x33333333u) | (v & 0x33333333u) << 2;
+  v = (v >> 4 & 0x0f0f0f0fu) | (v & 0x0f0f0f0fu) << 4;
+  return __builtin_bswap32 (v);
+}
+
+static inline unsigned long long
+__brevll (unsigned long long v)
+{
+  return (unsigned long long) __brev ((unsigned int) v) << 32
+         | __brev ((unsigned int) (v >> 32));
+}
+
+/* Byte i of the result is byte (selector >> 4 i) & 7 of b:a. */
+static inline unsigned int
+__byte_perm (unsigned int a, unsigned int b, unsigned int selector)
+{
+  unsigned long long both = (unsigned long long) b << 32 | a;
+  unsigned int result = 0;
+
+  for (int i = 0; i < 4; i++)
+    result |= (unsigned int) (both >> 8 * (selector >> 4 * i & 7) & 0xff)
+              << 8 * i;
+  return result;
+}
+
+template <typename To, typename From>
+static inline To
+softcuda_bits (From from)
+{
+  To to;
+
+  static_assert (sizeof to == sizeof from);
+  memcpy (&to, &from, sizeof to);
+  return to;
+}
+
+static inline int
+__float_as_int (float v)
+{
+  return softcuda_bits<int> (v);
+}
+
+static inline unsigned int
+__float_as_uint (float v)
+{
+  return softcuda_bits<unsigned int> (v);
+}
+
+static inline float
+__int_as_float (int v)
+{
+  return softcuda_bits<float> (v);
+}
+
+static inline float
+__uint_as_float (unsigned int v)
+{
+  return softcuda_bits<float> (v);
+}
+
+static inline long long
+__double_as_longlong (double v)
+{
+  return softcuda_bits<long long> (v);
+}
+
+static inline double
+__longlong_as_double (long long v)
+{
+  return softcuda_bits<double> (v);
+}
+
+/* ---- integers ---- */
+
+/* The product of the low 24 bits, sign-extended. */
+static inline int
+__mul24 (int a, int b)
+{
+  return (int) ((unsigned int) ((int) ((unsigned int) a << 8) >> 8)
+                * (unsigned int) ((int) ((unsigned int) b << 8) >> 8));
+}
+
+static inline unsigned int
+__umul24 (unsigned int a, unsigned int b)
+{
+  return (a & 0xffffffu) * (b & 0xffffffu);
+}
+
+static inline int
+__mulhi (int a, int b)
+{
+  return (int) ((long long) a * b >> 32);
+}
+
+static inline unsigned int
+__umulhi (unsigned int a, unsigned int b)
+{
+  return (unsigned int) ((unsigned long long) a * b >> 32);
+}
+
+static inline unsigned int
+__sad (int a, int b, unsigned int c)
+{
+  return c + (a < b ? (unsigned int) b - a : (unsigned int) a - b);
+}
+
+static inline unsigned int
+__usad (unsigned int a, unsigned int b, unsigned int c)
+{
+  return c + (a < b ? b - a : a - b);
+}
+
+static inline unsigned int
+__uhadd (unsigned int a, unsigned int b)
+{
+  return (unsigned int) (((unsigned long long) a + b) >> 1);
+}
+
+static inline unsigned int
+__urhadd (unsigned int a, unsigned int b)
+{
+  return (unsigned int) (((unsigned long long) a + b + 1) >> 1);
+}
+
+template <typename T>
+static inline T
+__ldg (const T *p)
+{
+  return *p;
+}
+
+/* ---- conversions: out of range gives the nearest, NaN gives 0 ---- */
+
+template <typename To>
+static inline To
+softcuda_saturate (double v)
+{
+  constexpr bool is_signed = std::is_signed_v<To>;
+  constexpr int bits = 8 * sizeof (To) - is_signed;
+  constexpr To largest = (To) ~(is_signed ? (To) 1 << bits : (To) 0);
+  constexpr To smallest = is_signed ? (To) (-largest - 1) : (To) 0;
+
+  if (v != v)
+    return 0;
+  if (v >= ldexp (1.0, bits))
+    return largest;
+  return v <= (double) smallest ? smallest : (To) v;
+}
+
+#define SOFTCUDA_CONVERT(from, from_name, to, to_name) \
+  static inline to __##from_name##2##to_name##_rn (from v) \
+  { \
+    return softcuda_saturate<to> (rint ((double) v)); \
+  } \
+  static inline to __##from_name##2##to_name##_rz (from v) \
+  { \
+    return softcuda_saturate<to> (trunc ((double) v)); \
+  } \
+  static inline to __##from_name##2##to_name##_rd (from v) \
+  { \
+    return softcuda_saturate<to> (floor ((double) v)); \
+  } \
+  static inline to __##from_name##2##to_name##_ru (from v) \
+  { \
+    return softcuda_saturate<to> (ceil ((double) v)); \
+  }
+
+SOFTCUDA_CONVERT (float, float, int, int)
+SOFTCUDA_CONVERT (float, float, unsigned int, uint)
+SOFTCUDA_CONVERT (float, float, long long, ll)
+SOFTCUDA_CONVERT (float, float, unsigned long long, ull)
+SOFTCUDA_CONVERT (double, double, int, int)
+SOFTCUDA_CONVERT (double, double, unsigned int, uint)
+SOFTCUDA_CONVERT (double, double, long long, ll)
+SOFTCUDA_CONVERT (double, double, unsigned long long, ull)
+
+#undef SOFTCUDA_CONVERT
+
+static inline float
+__int2float_rn (int v)
+{
+  return (float) v;
+}
+
+static inline float
+__uint2float_rn (unsigned int v)
+{
+  return (float) v;
+}
+
+static inline float
+__ll2float_rn (long long v)
+{
+  return (float) v;
+}
+
+static inline float
+__ull2float_rn (unsigned long long v)
+{
+  return (float) v;
+}
+
+static inline double
+__int2double_rn (int v)
+{
+  return v;
+}
+
+static inline float
+__double2float_rn (double v)
+{
+  return (float) v;
+}
+
+/* ---- floating point ---- */
+
+static inline float
+rsqrtf (float v)
+{
+  return 1.0f / sqrtf (v);
+}
+
+static inline double
+rsqrt (double v)
+{
+  return 1.0 / sqrt (v);
+}
+
+static inline float
+rsqrt (float v)
+{
+  return rsqrtf (v);
+}
+
+static inline float
+__saturatef (float v)
+{
+  return v > 0.0f ? (v < 1.0f ? v : 1.0f) : 0.0f;
+}
+
+static inline float
+__fdividef (float a, float b)
+{
+  return a / b;
+}
+
+static inline float
+fdividef (float a, float b)
+{
+  return a / b;
+}
+
+static inline float
+__fmaf_rn (float a, float b, float c)
+{
+  return fmaf (a, b, c);
+}
+
+static inline double
+__fma_rn (double a, double b, double c)
+{
+  return fma (a, b, c);
+}
+
+/* volatile: these are never made part of a fused multiply-add. */
+static inline float
+__fmul_rn (float a, float b)
+{
+  volatile float r = a * b;
+
+  return r;
+}
+
+static inline float
+__fadd_rn (float a, float b)
+{
+  volatile float x = a;
+
+  return x + b;
+}
+
+static inline float
+__fsub_rn (float a, float b)
+{
+  volatile float x = a;
+
+  return x - b;
+}
+
+static inline float
+__fdiv_rn (float a, float b)
+{
+  return a / b;
+}
+
+static inline float
+__fsqrt_rn (float v)
+{
+  return sqrtf (v);
+}
+
+static inline float
+__frcp_rn (float v)
+{
+  return 1.0f / v;
+}
+
+static inline float
+__frsqrt_rn (float v)
+{
+  return (float) (1.0 / sqrt ((double) v));
+}
+
+static inline float
+sinpif (float v)
+{
+  return (float) sin (M_PI * fmod ((double) v, 2.0));
+}
+
+static inline float
+cospif (float v)
+{
+  return (float) cos (M_PI * fmod ((double) v, 2.0));
+}
+
+static inline float
+norm3df (float a, float b, float c)
+{
+  return sqrtf (a * a + b * b + c * c);
+}
+
+static inline void
+softcuda_sincosf (float v, float *sine, float *cosine)
+{
+  *sine = sinf (v);
+  *cosine = cosf (v);
+}
+
+/* The C library has functions of these names, of its own. */
+#define __expf expf
+#define __exp10f exp10f
+#define __logf logf
+#define __log2f log2f
+#define __log10f log10f
+#define __powf powf
+#define __sinf sinf
+#define __cosf cosf
+#define __tanf tanf
+#define __sincosf softcuda_sincosf
+
+/* ---- kernels as the driver wants them ---- */
+
+#if defined(__x86_64__) && defined(__FMA__)
+static constexpr unsigned int softcuda_needs = SOFTCUDA_NEEDS_FMA;
+#else
+static constexpr unsigned int softcuda_needs = 0;
+#endif
+
+template <typename... A> struct softcuda_layout {
+  softcuda_param param[sizeof...(A) + 1];
+
+  constexpr softcuda_layout () : param{}
+  {
+    size_t at = 0;
+    size_t i = 0;
+
+    ((at = (at + alignof (A) - 1) / alignof (A) * alignof (A),
+         param[i++] = { at, sizeof (A) }, at += sizeof (A)),
+        ...);
+    (void) at;
+    (void) i;
+  }
+};
+
+template <auto F> struct softcuda_entry;
+
+template <typename... A, void (*F) (A...)> struct softcuda_entry<F> {
+  static constexpr softcuda_layout<A...> layout{};
+
+  template <size_t... I>
+  static inline void
+  call (void **params, std::index_sequence<I...>)
+  {
+    (void) params;
+    F (*static_cast<A *> (params[I])...);
+  }
+
+  static void
+  run_thread (
+      softcuda_block *block, unsigned int x, unsigned int y, unsigned int z)
+  {
+    softcuda_enter (block);
+    threadIdx = { x, y, z };
+    call (block->params, std::index_sequence_for<A...> ());
+  }
+
+  static void
+  run_block (softcuda_block *block)
+  {
+    softcuda_enter (block);
+    for (unsigned int z = 0; z < block->block_dim[2]; z++) {
+      for (unsigned int y = 0; y < block->block_dim[1]; y++) {
+        for (unsigned int x = 0; x < block->block_dim[0]; x++) {
+          threadIdx = { x, y, z };
+          call (block->params, std::index_sequence_for<A...> ());
+        }
+      }
+    }
+  }
+
+  static constexpr softcuda_kernel
+  describe (const char *name)
+  {
+    return { name, layout.param, sizeof...(A), run_block, run_thread };
+  }
+};
+
+#endif /* SOFTCUDA_RUNTIME_H */

@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * entry.c: what happens at the start of every call, and calls made to fail
+ *
+ * Refuses calls from host functions and before cuInit(), and keeps the list of
+ * SOFTCUDA_FAIL. It has its own lock, and knows nothing of what a call does.
+ */
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "private.h"
+
+typedef struct fail_rule {
+  char *name;
+  unsigned long left; /* calls until the one that fails; 0: it has failed */
+  CUresult error;
+  struct fail_rule *next;
+} fail_rule;
+
+static pthread_mutex_t fail_lock = PTHREAD_MUTEX_INITIALIZER;
+static fail_rule *fail_rules;
+static char *fail_environment;
+static atomic_bool any_rules;
+static __thread int host_function_depth;
+
+static const char *const call_names[SC_N_CALLS] = {
+#define CALL_NAME(name, symbol, need, args) #name,
+  VKGDR_CUDA_FUNCTIONS (CALL_NAME)
+#undef CALL_NAME
+};
+
+static void
+free_rules (fail_rule *rule)
+{
+  while (rule != NULL) {
+    fail_rule *next = rule->next;
+
+    free (rule->name);
+    free (rule);
+    rule = next;
+  }
+}
+
+/* Whether the list of entry points has it: a misspelt name never fires. */
+static bool
+name_is_known (const char *name)
+{
+  for (int i = 0; i < SC_N_CALLS; i++)
+    if (strcmp (call_names[i], name) == 0)
+      return true;
+  return false;
+}
+
+static bool
+parse_count (const char *text, unsigned long *count)
+{
+  char *end;
+
+  errno = 0;
+  *count = strtoul (text, &end, 10);
+  return errno == 0 && end != text && *end == '\0' && *text != '-'
+         && *count != 0;
+}
+
+/* One NAME:N[:ERROR]; cuts it up in place. */
+static fail_rule *
+parse_rule (char *text)
+{
+  char *rest = text;
+  const char *name = strsep (&rest, ":");
+  const char *count = strsep (&rest, ":");
+  fail_rule *rule = calloc (1, sizeof *rule);
+
+  if (rule == NULL)
+    return NULL;
+  rule->error = CUDA_ERROR_UNKNOWN;
+  if (!name_is_known (name) || count == NULL
+      || !parse_count (count, &rule->left)
+      || (rest != NULL
+          && sc_error_from_text (rest, &rule->error) != CUDA_SUCCESS)) {
+    free (rule);
+    return NULL;
+  }
+  rule->name = strdup (name);
+  return rule;
+}
+
+static CUresult
+parse_rules (const char *spec, fail_rule **rules)
+{
+  char *copy = strdup (spec);
+  char *rest = copy;
+  char *one;
+
+  *rules = NULL;
+  if (copy == NULL)
+    return CUDA_ERROR_OUT_OF_MEMORY;
+  while ((one = strsep (&rest, ",")) != NULL) {
+    fail_rule *rule;
+
+    if (*one == '\0')
+      continue;
+    rule = parse_rule (one);
+    if (rule == NULL) {
+      free_rules (*rules);
+      free (copy);
+      return CUDA_ERROR_INVALID_VALUE;
+    }
+    rule->next = *rules;
+    *rules = rule;
+  }
+  free (copy);
+  return CUDA_SUCCESS;
+}
+
+static CUresult
+set_rules (const char *spec)
+{
+  fail_rule *rules;
+  CUresult result = parse_rules (spec, &rules);
+
+  if (result != CUDA_SUCCESS)
+    return result;
+  free_rules (fail_rules);
+  fail_rules = rules;
+  atomic_store (&any_rules, rules != NULL);
+  return CUDA_SUCCESS;
+}
+
+CUresult
+softcudaFail (const char *spec)
+{
+  CUresult result;
+
+  pthread_mutex_lock (&fail_lock);
+  result = set_rules (spec != NULL ? spec : "");
+  pthread_mutex_unlock (&fail_lock);
+  return result;
+}
+
+/* Read again only when changed, or each cuInit() would restart the count. */
+CUresult
+sc_fail_read_environment (void)
+{
+  const char *spec = getenv ("SOFTCUDA_FAIL");
+  CUresult result = CUDA_SUCCESS;
+
+  pthread_mutex_lock (&fail_lock);
+  if (spec == NULL)
+    spec = "";
+  if (strcmp (spec, fail_environment != NULL ? fail_environment : "") != 0) {
+    result = set_rules (spec);
+    free (fail_environment);
+    fail_environment = strdup (spec);
+    if (result != CUDA_SUCCESS)
+      fprintf (stderr,
+          "softcuda: cannot understand SOFTCUDA_FAIL=%s: "
+          "it takes NAME:N[:ERROR],...\n",
+          spec);
+  }
+  pthread_mutex_unlock (&fail_lock);
+  return result;
+}
+
+static bool
+names_match (const char *rule, const char *call)
+{
+  size_t len = strlen (rule);
+
+  return strncmp (rule, call, len) == 0
+         && (call[len] == '\0' || strcmp (call + len, "_v2") == 0);
+}
+
+CUresult
+sc_fail_check (sc_call call)
+{
+  CUresult result = CUDA_SUCCESS;
+
+  if (!atomic_load (&any_rules))
+    return CUDA_SUCCESS;
+  pthread_mutex_lock (&fail_lock);
+  for (fail_rule *rule = fail_rules; rule != NULL; rule = rule->next) {
+    if (rule->left == 0 || !names_match (rule->name, call_names[call]))
+      continue;
+    if (--rule->left == 0)
+      result = rule->error;
+  }
+  pthread_mutex_unlock (&fail_lock);
+  return result;
+}
+
+CUresult
+sc_enter (sc_call call)
+{
+  CUresult result;
+
+  if (host_function_depth != 0)
+    return CUDA_ERROR_NOT_PERMITTED;
+  result = sc_fail_check (call);
+  if (result != CUDA_SUCCESS)
+    return result;
+  return sc_is_initialized () ? CUDA_SUCCESS : CUDA_ERROR_NOT_INITIALIZED;
+}
+
+void
+sc_host_function_begin (void)
+{
+  host_function_depth++;
+}
+
+void
+sc_host_function_end (void)
+{
+  host_function_depth--;
+}

@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * event.c: events
+ *
+ * An event is the point of a stream where it was last recorded, and the time
+ * when that was reached. Knows streams by their points alone.
+ */
+
+#include <time.h>
+
+#include "private.h"
+
+typedef struct {
+  CUevent event; /* a reference */
+  uint64_t seq;
+} event_record;
+
+static void
+event_unref_locked (CUevent event)
+{
+  if (--event->handle.refs != 0)
+    return;
+  sc_point_clear_locked (&event->recorded);
+  free (event);
+}
+
+void
+sc_event_destroy_locked (CUevent event)
+{
+  sc_handle_remove_locked (&event->handle);
+  event_unref_locked (event);
+}
+
+static CUresult
+event_find_locked (CUevent event)
+{
+  return sc_handle_is_live_locked (event, SC_KIND_EVENT)
+             ? CUDA_SUCCESS
+             : CUDA_ERROR_INVALID_HANDLE;
+}
+
+CUresult
+cuEventCreate (CUevent *event, unsigned int flags)
+{
+  CUcontext context;
+  CUresult result;
+  CUevent made;
+
+  SC_ENTER (cuEventCreate);
+  if (event == NULL
+      || (flags & ~(CU_EVENT_BLOCKING_SYNC | CU_EVENT_DISABLE_TIMING)) != 0)
+    return CUDA_ERROR_INVALID_VALUE;
+  made = calloc (1, sizeof *made);
+  if (made == NULL)
+    return CUDA_ERROR_OUT_OF_MEMORY;
+  made->timed = (flags & CU_EVENT_DISABLE_TIMING) == 0;
+  sc_lock ();
+  result = sc_current_usable_locked (&context);
+  if (result == CUDA_SUCCESS) {
+    sc_handle_add_locked (&made->handle, SC_KIND_EVENT, context);
+    *event = made;
+  }
+  sc_unlock ();
+  if (result != CUDA_SUCCESS)
+    free (made);
+  return result;
+}
+
+CUresult
+cuEventDestroy_v2 (CUevent event)
+{
+  CUresult result;
+
+  SC_ENTER (cuEventDestroy);
+  sc_lock ();
+  result = event_find_locked (event);
+  if (result == CUDA_SUCCESS)
+    sc_event_destroy_locked (event);
+  sc_unlock ();
+  return result;
+}
+
+/* Recorded again meanwhile, the event has nothing to do with this time. */
+static CUresult
+run_record (void *data)
+{
+  event_record *record = data;
+  struct timespec now;
+
+  clock_gettime (CLOCK_MONOTONIC, &now);
+  sc_lock ();
+  if (record->event->n_records == record->seq)
+    record->event->time = now.tv_sec * 1000000000ull + now.tv_nsec;
+  event_unref_locked (record->event);
+  sc_unlock ();
+  return CUDA_SUCCESS;
+}
+
+static CUresult
+record_locked (CUevent event, CUstream stream)
+{
+  event_record *record = malloc (sizeof *record);
+  sc_work work = { run_record, free, record, true };
+  sc_point point;
+  CUresult result;
+
+  if (record == NULL)
+    return CUDA_ERROR_OUT_OF_MEMORY;
+  event->handle.refs++;
+  *record = (event_record){ event, event->n_records + 1 };
+  result = sc_submit_locked (stream, &work, NULL, &point);
+  if (result != CUDA_SUCCESS) {
+    event_unref_locked (event);
+    return result;
+  }
+  event->n_records++;
+  sc_point_clear_locked (&event->recorded);
+  event->recorded = sc_point_copy_locked (&point);
+  return CUDA_SUCCESS;
+}
+
+CUresult
+cuEventRecord (CUevent event, CUstream stream)
+{
+  CUstream found;
+  CUresult result;
+
+  SC_ENTER (cuEventRecord);
+  sc_lock ();
+  result = event_find_locked (event);
+  if (result == CUDA_SUCCESS)
+    result = sc_stream_find_locked (stream, &found);
+  if (result == CUDA_SUCCESS && found->handle.context != event->handle.context)
+    result = CUDA_ERROR_INVALID_HANDLE;
+  if (result == CUDA_SUCCESS)
+    result = event->handle.context->error;
+  if (result == CUDA_SUCCESS)
+    result = record_locked (event, found);
+  sc_unlock ();
+  return result;
+}
+
+CUresult
+cuEventQuery (CUevent event)
+{
+  CUresult result;
+
+  SC_ENTER (cuEventQuery);
+  sc_lock ();
+  result = event_find_locked (event);
+  if (result == CUDA_SUCCESS)
+    result = event->handle.context->error;
+  if (result == CUDA_SUCCESS && !sc_point_is_reached_locked (&event->recorded))
+    result = CUDA_ERROR_NOT_READY;
+  sc_unlock ();
+  return result;
+}
+
+CUresult
+cuEventSynchronize (CUevent event)
+{
+  CUresult result;
+
+  SC_ENTER (cuEventSynchronize);
+  sc_lock ();
+  result = event_find_locked (event);
+  if (result == CUDA_SUCCESS) {
+    CUcontext context = sc_context_ref_locked (event->handle.context);
+
+    sc_wait_point_locked (&event->recorded);
+    result = sc_context_unref_locked (context);
+  }
+  sc_unlock ();
+  return result;
+}
+
+static CUresult
+elapsed_locked (CUevent start, CUevent end, float *ms)
+{
+  if (event_find_locked (start) != CUDA_SUCCESS
+      || event_find_locked (end) != CUDA_SUCCESS)
+    return CUDA_ERROR_INVALID_HANDLE;
+  if (!start->timed || !end->timed || start->n_records == 0
+      || end->n_records == 0)
+    return CUDA_ERROR_INVALID_HANDLE;
+  if (!sc_point_is_reached_locked (&start->recorded)
+      || !sc_point_is_reached_locked (&end->recorded))
+    return CUDA_ERROR_NOT_READY;
+  *ms = (float) ((double) (int64_t) (end->time - start->time) / 1e6);
+  return CUDA_SUCCESS;
+}
+
+CUresult
+cuEventElapsedTime (float *ms, CUevent start, CUevent end)
+{
+  CUresult result;
+
+  SC_ENTER (cuEventElapsedTime);
+  if (ms == NULL)
+    return CUDA_ERROR_INVALID_VALUE;
+  sc_lock ();
+  result = elapsed_locked (start, end, ms);
+  sc_unlock ();
+  return result;
+}

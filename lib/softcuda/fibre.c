@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * fibre.c: fibres, on ucontext
+ *
+ * Keeps each thread's stacks from one block to the next, and tells the
+ * sanitizers and valgrind of every switch. Knows nothing of CUDA.
+ */
+
+#include <pthread.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "fibre.h"
+
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define FIBRE_ASAN 1
+#endif
+#if __has_feature(thread_sanitizer)
+#define FIBRE_TSAN 1
+#endif
+#endif
+#ifdef __SANITIZE_ADDRESS__
+#define FIBRE_ASAN 1
+#endif
+#ifdef __SANITIZE_THREAD__
+#define FIBRE_TSAN 1
+#endif
+
+#ifdef FIBRE_ASAN
+#include <sanitizer/common_interface_defs.h>
+#endif
+#ifdef FIBRE_TSAN
+#include <sanitizer/tsan_interface.h>
+#endif
+#ifdef HAVE_VALGRIND
+#include <valgrind/valgrind.h>
+#else
+#define VALGRIND_STACK_REGISTER(start, end) 0
+#define VALGRIND_STACK_DEREGISTER(id) ((void) (id))
+#endif
+
+/* printf() of a double needs some ten KiB; only what is touched costs. */
+#define STACK_SIZE ((size_t) 128 << 10)
+
+typedef struct {
+  sc_fibre *fibres;
+  unsigned int *valgrind_ids;
+  unsigned int n;
+  char *memory;
+  size_t size;
+} fibre_set;
+
+/* Who resumed the running fibre of this thread. */
+typedef struct {
+  sc_fibre *fibre;
+  ucontext_t context;
+  void *fake_stack;
+  const void *stack;
+  size_t stack_size;
+  void *tsan;
+} resumer;
+
+static pthread_once_t key_once = PTHREAD_ONCE_INIT;
+static pthread_key_t key;
+static __thread resumer current;
+
+static void
+set_clear (fibre_set *set)
+{
+  for (unsigned int i = 0; i < set->n; i++)
+    VALGRIND_STACK_DEREGISTER (set->valgrind_ids[i]);
+  if (set->memory != NULL)
+    munmap (set->memory, set->size);
+  free (set->fibres);
+  free (set->valgrind_ids);
+  *set = (fibre_set){ NULL, NULL, 0, NULL, 0 };
+}
+
+static void
+set_free (void *data)
+{
+  set_clear (data);
+  free (data);
+}
+
+static void
+make_key (void)
+{
+  pthread_key_create (&key, set_free);
+}
+
+static fibre_set *
+get_set (void)
+{
+  fibre_set *set;
+
+  pthread_once (&key_once, make_key);
+  set = pthread_getspecific (key);
+  if (set != NULL)
+    return set;
+  set = calloc (1, sizeof *set);
+  if (set != NULL && pthread_setspecific (key, set) != 0) {
+    free (set);
+    return NULL;
+  }
+  return set;
+}
+
+/* Below each stack lies a page that nobody may touch: a stack that overflows
+ * ends the process instead of spoiling its neighbour. */
+static bool
+set_make (fibre_set *set, unsigned int n)
+{
+  size_t page = sysconf (_SC_PAGESIZE);
+  size_t step = STACK_SIZE + page;
+  void *memory = mmap (NULL, n * step, PROT_READ | PROT_WRITE,
+      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+  if (memory == MAP_FAILED)
+    return false;
+  set->memory = memory;
+  set->size = n * step;
+  set->fibres = calloc (n, sizeof *set->fibres);
+  set->valgrind_ids = calloc (n, sizeof *set->valgrind_ids);
+  if (set->fibres == NULL || set->valgrind_ids == NULL)
+    return false;
+  for (unsigned int i = 0; i < n; i++) {
+    char *stack = set->memory + i * step + page;
+
+    if (mprotect (stack - page, page, PROT_NONE) != 0)
+      return false;
+    set->fibres[i].stack = stack;
+    set->valgrind_ids[i] =
+        VALGRIND_STACK_REGISTER (stack, stack + STACK_SIZE - 1);
+    set->n = i + 1;
+  }
+  return true;
+}
+
+sc_fibre *
+sc_fibres_get (unsigned int n)
+{
+  fibre_set *set = get_set ();
+
+  if (set == NULL)
+    return NULL;
+  if (set->n >= n)
+    return set->fibres;
+  set_clear (set);
+  if (!set_make (set, n)) {
+    set_clear (set);
+    return NULL;
+  }
+  return set->fibres;
+}
+
+/* ---- switching ---- */
+
+static void
+switch_to_fibre (sc_fibre *fibre)
+{
+#ifdef FIBRE_ASAN
+  __sanitizer_start_switch_fiber (
+      &current.fake_stack, fibre->stack, STACK_SIZE);
+#endif
+#ifdef FIBRE_TSAN
+  current.tsan = __tsan_get_current_fiber ();
+  __tsan_switch_to_fiber (fibre->tsan, 0);
+#endif
+  swapcontext (&current.context, &fibre->context);
+#ifdef FIBRE_ASAN
+  __sanitizer_finish_switch_fiber (current.fake_stack, NULL, NULL);
+#endif
+}
+
+static void
+arrived_in_fibre (sc_fibre *fibre)
+{
+#ifdef FIBRE_ASAN
+  __sanitizer_finish_switch_fiber (
+      fibre->fake_stack, &current.stack, &current.stack_size);
+#endif
+}
+
+static void
+switch_back (sc_fibre *fibre)
+{
+#ifdef FIBRE_ASAN
+  __sanitizer_start_switch_fiber (fibre->ended ? NULL : &fibre->fake_stack,
+      current.stack, current.stack_size);
+#endif
+#ifdef FIBRE_TSAN
+  __tsan_switch_to_fiber (current.tsan, 0);
+#endif
+  swapcontext (&fibre->context, &current.context);
+}
+
+static void
+fibre_main (void)
+{
+  sc_fibre *fibre = current.fibre;
+
+  arrived_in_fibre (fibre);
+  fibre->entry (fibre->data);
+  sc_fibre_exit ();
+}
+
+void
+sc_fibre_start (sc_fibre *fibre, void (*entry) (void *data), void *data)
+{
+  fibre->entry = entry;
+  fibre->data = data;
+  fibre->ended = false;
+  fibre->fake_stack = NULL;
+#ifdef FIBRE_TSAN
+  fibre->tsan = __tsan_create_fiber (0);
+#endif
+  getcontext (&fibre->context);
+  fibre->context.uc_stack.ss_sp = fibre->stack;
+  fibre->context.uc_stack.ss_size = STACK_SIZE;
+  fibre->context.uc_link = NULL;
+  makecontext (&fibre->context, fibre_main, 0);
+}
+
+void
+sc_fibre_finish (sc_fibre *fibre)
+{
+#ifdef FIBRE_TSAN
+  __tsan_destroy_fiber (fibre->tsan);
+#endif
+  fibre->tsan = NULL;
+}
+
+void
+sc_fibre_resume (sc_fibre *fibre)
+{
+  current.fibre = fibre;
+  switch_to_fibre (fibre);
+}
+
+void
+sc_fibre_yield (void)
+{
+  sc_fibre *fibre = current.fibre;
+
+  switch_back (fibre);
+  arrived_in_fibre (fibre);
+}
+
+void
+sc_fibre_exit (void)
+{
+  sc_fibre *fibre = current.fibre;
+
+  fibre->ended = true;
+  switch_back (fibre);
+  abort (); /* nobody resumes it */
+}

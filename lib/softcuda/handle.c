@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * handle.c: the lock, and the table of live handles
+ *
+ * A hash table of the objects whose handles callers hold, by address. Knows
+ * nothing of what the objects are.
+ */
+
+#include "private.h"
+
+/* Pools make two events a buffer, hence thousands; a power of 2. */
+#define N_BUCKETS 1024
+
+static pthread_mutex_t state_lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t progress = PTHREAD_COND_INITIALIZER;
+static sc_handle *buckets[N_BUCKETS];
+
+void
+sc_lock (void)
+{
+  pthread_mutex_lock (&state_lock);
+}
+
+void
+sc_unlock (void)
+{
+  pthread_mutex_unlock (&state_lock);
+}
+
+void
+sc_wait_progress_locked (void)
+{
+  pthread_cond_wait (&progress, &state_lock);
+}
+
+void
+sc_wait_wake_locked (pthread_cond_t *wake)
+{
+  pthread_cond_wait (wake, &state_lock);
+}
+
+void
+sc_signal_progress_locked (void)
+{
+  pthread_cond_broadcast (&progress);
+}
+
+static sc_handle **
+bucket_of (const void *handle)
+{
+  uintptr_t h = (uintptr_t) handle >> 4;
+
+  return &buckets[(h ^ (h >> 10)) & (N_BUCKETS - 1)];
+}
+
+void
+sc_handle_add_locked (sc_handle *handle, sc_kind kind, CUcontext context)
+{
+  sc_handle **bucket = bucket_of (handle);
+
+  handle->kind = kind;
+  handle->refs = 1;
+  handle->context = context;
+  handle->chain = *bucket;
+  *bucket = handle;
+}
+
+bool
+sc_handle_is_live_locked (const void *handle, sc_kind kind)
+{
+  for (sc_handle *h = *bucket_of (handle); h != NULL; h = h->chain)
+    if (h == handle)
+      return h->kind == kind;
+  return false;
+}
+
+void
+sc_handle_remove_locked (sc_handle *handle)
+{
+  for (sc_handle **p = bucket_of (handle); *p != NULL; p = &(*p)->chain) {
+    if (*p == handle) {
+      *p = handle->chain;
+      handle->chain = NULL;
+      return;
+    }
+  }
+}
+
+void *
+sc_handle_any_locked (sc_kind kind, CUcontext context)
+{
+  for (int i = 0; i < N_BUCKETS; i++)
+    for (sc_handle *h = buckets[i]; h != NULL; h = h->chain)
+      if (h->kind == kind && h->context == context)
+        return h;
+  return NULL;
+}
+
+void
+sc_handle_each_locked (
+    sc_kind kind, void (*each) (sc_handle *handle, void *data), void *data)
+{
+  for (int i = 0; i < N_BUCKETS; i++)
+    for (sc_handle *h = buckets[i]; h != NULL; h = h->chain)
+      if (h->kind == kind)
+        each (h, data);
+}

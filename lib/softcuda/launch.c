@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * launch.c: kernel launches
+ *
+ * Checks a launch, copies its arguments, and makes it an item of its stream.
+ * How a block runs is block.c's business.
+ */
+
+#include <string.h>
+#include <unistd.h>
+
+#include "module.h"
+#include "run.h"
+
+#define MAX_GRID_X 2147483647u
+#define MAX_GRID_YZ 65535u
+#define MAX_BLOCK_XY 1024u
+#define MAX_BLOCK_Z 64u
+
+/* What the occupancy calculator answers: any block does as well. */
+#define USUAL_BLOCK_SIZE 256
+
+/* Arguments are copied to places that any type may lie at. */
+#define ARGUMENT_ALIGNMENT 64
+
+typedef struct {
+  const softcuda_kernel *kernel;
+  bool uses_barrier;
+  unsigned int grid[3];
+  unsigned int block[3];
+  unsigned int shared_bytes;
+  unsigned char *arguments;
+  void *params[];
+} launch_job;
+
+static bool
+run_one_block (void *data, uint64_t i)
+{
+  const launch_job *job = data;
+  softcuda_block block;
+  bool done;
+
+  memset (&block, 0, sizeof block);
+  memcpy (block.grid_dim, job->grid, sizeof job->grid);
+  memcpy (block.block_dim, job->block, sizeof job->block);
+  block.block_idx[0] = i % job->grid[0];
+  block.block_idx[1] = i / job->grid[0] % job->grid[1];
+  block.block_idx[2] = i / job->grid[0] / job->grid[1];
+  block.params = (void **) job->params;
+  if (job->shared_bytes != 0) {
+    if (posix_memalign (
+            &block.dynamic_shared, ARGUMENT_ALIGNMENT, job->shared_bytes)
+        != 0)
+      return false;
+  }
+  done = sc_run_block (job->kernel, job->uses_barrier, &block);
+  free (block.dynamic_shared);
+  return done;
+}
+
+static CUresult
+run_launch (void *data)
+{
+  launch_job *job = data;
+  uint64_t n = (uint64_t) job->grid[0] * job->grid[1] * job->grid[2];
+
+  return sc_pool_run (run_one_block, job, n) ? CUDA_SUCCESS
+                                             : CUDA_ERROR_LAUNCH_FAILED;
+}
+
+static void
+drop_launch (void *data)
+{
+  launch_job *job = data;
+
+  free (job->arguments);
+  free (job);
+}
+
+static CUresult
+copy_arguments (launch_job *job, void **params)
+{
+  const softcuda_kernel *kernel = job->kernel;
+  size_t total = 0;
+  void *memory;
+
+  for (unsigned int i = 0; i < kernel->n_params; i++) {
+    if (params[i] == NULL)
+      return CUDA_ERROR_INVALID_VALUE;
+    total += kernel->params[i].size + ARGUMENT_ALIGNMENT;
+  }
+  if (posix_memalign (&memory, ARGUMENT_ALIGNMENT, total + 1) != 0)
+    return CUDA_ERROR_OUT_OF_MEMORY;
+  job->arguments = memory;
+  total = 0;
+  for (unsigned int i = 0; i < kernel->n_params; i++) {
+    size_t size = kernel->params[i].size;
+
+    job->params[i] = job->arguments + total;
+    memcpy (job->params[i], params[i], size);
+    total += (size + ARGUMENT_ALIGNMENT - 1) / ARGUMENT_ALIGNMENT
+             * ARGUMENT_ALIGNMENT;
+  }
+  return CUDA_SUCCESS;
+}
+
+static CUresult
+check_shape (const unsigned int *grid, const unsigned int *block,
+    unsigned int shared_bytes)
+{
+  uint64_t threads = (uint64_t) block[0] * block[1] * block[2];
+
+  if (grid[0] == 0 || grid[1] == 0 || grid[2] == 0 || threads == 0)
+    return CUDA_ERROR_INVALID_VALUE;
+  if (grid[0] > MAX_GRID_X || grid[1] > MAX_GRID_YZ || grid[2] > MAX_GRID_YZ)
+    return CUDA_ERROR_INVALID_VALUE;
+  if (block[0] > MAX_BLOCK_XY || block[1] > MAX_BLOCK_XY
+      || block[2] > MAX_BLOCK_Z || threads > SC_MAX_BLOCK_THREADS)
+    return CUDA_ERROR_INVALID_VALUE;
+  if (shared_bytes > SOFTCUDA_MAX_DYNAMIC_SHARED)
+    return CUDA_ERROR_INVALID_VALUE;
+  return CUDA_SUCCESS;
+}
+
+static CUresult
+make_job_locked (CUfunction function, const unsigned int *grid,
+    const unsigned int *block, unsigned int shared_bytes, void **params,
+    launch_job **made)
+{
+  const softcuda_kernel *kernel = function->kernel;
+  launch_job *job;
+  CUresult result;
+
+  if (kernel->n_params != 0 && params == NULL)
+    return CUDA_ERROR_INVALID_VALUE;
+  job = calloc (1, sizeof *job + kernel->n_params * sizeof *job->params);
+  if (job == NULL)
+    return CUDA_ERROR_OUT_OF_MEMORY;
+  job->kernel = kernel;
+  job->uses_barrier = function->module->image->uses_barrier != 0;
+  memcpy (job->grid, grid, sizeof job->grid);
+  memcpy (job->block, block, sizeof job->block);
+  job->shared_bytes = shared_bytes;
+  result = copy_arguments (job, params);
+  if (result != CUDA_SUCCESS)
+    drop_launch (job);
+  else
+    *made = job;
+  return result;
+}
+
+static CUresult
+launch_locked (CUfunction function, const unsigned int *grid,
+    const unsigned int *block, unsigned int shared_bytes, CUstream stream,
+    void **params)
+{
+  sc_work work = { run_launch, drop_launch, NULL, false };
+  launch_job *job;
+  CUcontext context;
+  CUstream found;
+  CUresult result = sc_current_usable_locked (&context);
+
+  if (result != CUDA_SUCCESS)
+    return result;
+  if (!sc_handle_is_live_locked (function, SC_KIND_FUNCTION))
+    return CUDA_ERROR_INVALID_HANDLE;
+  result = sc_stream_find_locked (stream, &found);
+  if (result != CUDA_SUCCESS)
+    return result;
+  if (found->handle.context != context || function->handle.context != context)
+    return CUDA_ERROR_INVALID_HANDLE;
+  result = make_job_locked (function, grid, block, shared_bytes, params, &job);
+  if (result != CUDA_SUCCESS)
+    return result;
+  work.data = job;
+  return sc_submit_locked (found, &work, NULL, NULL);
+}
+
+CUresult
+cuLaunchKernel (CUfunction function, unsigned int grid_x, unsigned int grid_y,
+    unsigned int grid_z, unsigned int block_x, unsigned int block_y,
+    unsigned int block_z, unsigned int shared_bytes, CUstream stream,
+    void **params, void **extra)
+{
+  const unsigned int grid[3] = { grid_x, grid_y, grid_z };
+  const unsigned int block[3] = { block_x, block_y, block_z };
+  CUresult result;
+
+  SC_ENTER (cuLaunchKernel);
+  if (extra != NULL)
+    return CUDA_ERROR_NOT_SUPPORTED;
+  result = check_shape (grid, block, shared_bytes);
+  if (result != CUDA_SUCCESS)
+    return result;
+  sc_lock ();
+  result = launch_locked (function, grid, block, shared_bytes, stream, params);
+  sc_unlock ();
+  return result;
+}
+
+CUresult
+cuOccupancyMaxPotentialBlockSize (int *min_grid_size, int *block_size,
+    CUfunction function, CUoccupancyB2DSize shared_of_block, size_t shared_size,
+    int block_size_limit)
+{
+  CUresult result = CUDA_SUCCESS;
+
+  SC_ENTER (cuOccupancyMaxPotentialBlockSize);
+  if (min_grid_size == NULL || block_size == NULL || block_size_limit < 0)
+    return CUDA_ERROR_INVALID_VALUE;
+  sc_lock ();
+  if (!sc_handle_is_live_locked (function, SC_KIND_FUNCTION))
+    result = CUDA_ERROR_INVALID_HANDLE;
+  sc_unlock ();
+  if (result != CUDA_SUCCESS)
+    return result;
+  *min_grid_size = (int) sysconf (_SC_NPROCESSORS_ONLN);
+  *block_size = USUAL_BLOCK_SIZE;
+  if (block_size_limit != 0 && block_size_limit < *block_size)
+    *block_size = block_size_limit;
+  return CUDA_SUCCESS;
+}

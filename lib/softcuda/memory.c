@@ -1,0 +1,329 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * memory.c: device memory, pinned host memory, and what a pointer is
+ *
+ * Device memory is the process's own, bounded by SOFTCUDA_MEMORY bytes. It is
+ * freed when the work of all streams is done, as NVIDIA's driver does. Knows
+ * nothing of copies.
+ */
+
+#include <errno.h>
+#include <pthread.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "private.h"
+
+/* Large enough for tests of 4K video, small enough for a laptop. */
+#define DEFAULT_LIMIT ((size_t) 2 << 30)
+
+#define DEVICE_ALIGNMENT 512
+#define HOST_ALIGNMENT 4096
+#define PITCH_ALIGNMENT 512
+
+/* Pages that one call of mincore() looks at. */
+#define PAGES_AT_ONCE 256
+
+static pthread_once_t limit_once = PTHREAD_ONCE_INIT;
+static size_t limit;
+static size_t used;
+
+static void
+read_limit (void)
+{
+  const char *text = getenv ("SOFTCUDA_MEMORY");
+  char *end = NULL;
+  unsigned long long value = 0;
+
+  limit = DEFAULT_LIMIT;
+  if (text == NULL || *text == '-')
+    return;
+  errno = 0;
+  value = strtoull (text, &end, 10);
+  if (errno == 0 && end != text && *end == '\0')
+    limit = value;
+}
+
+size_t
+sc_memory_limit (void)
+{
+  pthread_once (&limit_once, read_limit);
+  return limit;
+}
+
+static CUresult
+allocate_locked (
+    CUcontext context, sc_range_kind kind, size_t size, void **pointer)
+{
+  sc_range range = { 0, size, kind, context, NULL, 0 };
+  CUresult result;
+
+  if (kind == SC_RANGE_DEVICE && size > sc_memory_limit () - used)
+    return CUDA_ERROR_OUT_OF_MEMORY;
+  if (posix_memalign (pointer,
+          kind == SC_RANGE_DEVICE ? DEVICE_ALIGNMENT : HOST_ALIGNMENT, size)
+      != 0)
+    return CUDA_ERROR_OUT_OF_MEMORY;
+  range.start = (uintptr_t) *pointer;
+  result = sc_range_add_locked (&range);
+  if (result != CUDA_SUCCESS)
+    free (*pointer);
+  else if (kind == SC_RANGE_DEVICE)
+    used += size;
+  return result;
+}
+
+static CUresult
+allocate (sc_range_kind kind, size_t size, void **pointer)
+{
+  CUcontext context;
+  CUresult result;
+
+  if (size == 0)
+    return CUDA_ERROR_INVALID_VALUE;
+  sc_lock ();
+  result = sc_current_usable_locked (&context);
+  if (result == CUDA_SUCCESS)
+    result = allocate_locked (context, kind, size, pointer);
+  sc_unlock ();
+  return result;
+}
+
+static void
+release (const sc_range *range)
+{
+  switch (range->kind) {
+  case SC_RANGE_DEVICE:
+  case SC_RANGE_HOST:
+    free ((void *) range->start);
+    break;
+  case SC_RANGE_MAPPED:
+    munmap (range->map, range->map_size);
+    break;
+  case SC_RANGE_REGISTERED:
+    break;
+  }
+}
+
+/* Takes the range out first: no new work finds it while the old is waited
+ * for. */
+static void
+remove_and_release_locked (const sc_range *range)
+{
+  sc_range gone = *range;
+
+  sc_range_remove_locked (gone.start);
+  sc_wait_idle_locked (NULL);
+  if (gone.kind == SC_RANGE_DEVICE)
+    used -= gone.size;
+  release (&gone);
+}
+
+void
+sc_memory_release_all_locked (CUcontext context)
+{
+  const sc_range *range;
+
+  while ((range = sc_range_any_locked (context)) != NULL)
+    remove_and_release_locked (range);
+}
+
+CUresult
+cuMemGetInfo_v2 (size_t *free_bytes, size_t *total_bytes)
+{
+  CUcontext context;
+  CUresult result;
+
+  SC_ENTER (cuMemGetInfo);
+  if (free_bytes == NULL || total_bytes == NULL)
+    return CUDA_ERROR_INVALID_VALUE;
+  sc_lock ();
+  result = sc_current_usable_locked (&context);
+  if (result == CUDA_SUCCESS) {
+    *total_bytes = sc_memory_limit ();
+    *free_bytes = *total_bytes - used;
+  }
+  sc_unlock ();
+  return result;
+}
+
+CUresult
+cuMemAlloc_v2 (CUdeviceptr *pointer, size_t size)
+{
+  void *memory;
+  CUresult result;
+
+  SC_ENTER (cuMemAlloc);
+  if (pointer == NULL)
+    return CUDA_ERROR_INVALID_VALUE;
+  result = allocate (SC_RANGE_DEVICE, size, &memory);
+  if (result == CUDA_SUCCESS)
+    *pointer = (uintptr_t) memory;
+  return result;
+}
+
+CUresult
+cuMemAllocPitch_v2 (CUdeviceptr *pointer, size_t *pitch, size_t width,
+    size_t height, unsigned int element_size)
+{
+  size_t row;
+  size_t size;
+  void *memory;
+  CUresult result;
+
+  SC_ENTER (cuMemAllocPitch);
+  if (pointer == NULL || pitch == NULL || width == 0 || height == 0)
+    return CUDA_ERROR_INVALID_VALUE;
+  if (element_size != 4 && element_size != 8 && element_size != 16)
+    return CUDA_ERROR_INVALID_VALUE;
+  if (width > SIZE_MAX - PITCH_ALIGNMENT)
+    return CUDA_ERROR_OUT_OF_MEMORY;
+  row = (width + PITCH_ALIGNMENT - 1) / PITCH_ALIGNMENT * PITCH_ALIGNMENT;
+  if (__builtin_mul_overflow (row, height, &size))
+    return CUDA_ERROR_OUT_OF_MEMORY;
+  result = allocate (SC_RANGE_DEVICE, size, &memory);
+  if (result != CUDA_SUCCESS)
+    return result;
+  *pointer = (uintptr_t) memory;
+  *pitch = row;
+  return CUDA_SUCCESS;
+}
+
+CUresult
+cuMemFree_v2 (CUdeviceptr pointer)
+{
+  const sc_range *range;
+  CUresult result = CUDA_ERROR_INVALID_VALUE;
+
+  SC_ENTER (cuMemFree);
+  sc_lock ();
+  range = sc_range_find_locked (pointer);
+  if (range != NULL && range->start == pointer
+      && (range->kind == SC_RANGE_DEVICE || range->kind == SC_RANGE_MAPPED)) {
+    remove_and_release_locked (range);
+    result = CUDA_SUCCESS;
+  }
+  sc_unlock ();
+  return result;
+}
+
+CUresult
+cuMemHostAlloc (void **pointer, size_t size, unsigned int flags)
+{
+  SC_ENTER (cuMemHostAlloc);
+  if (pointer == NULL)
+    return CUDA_ERROR_INVALID_VALUE;
+  return allocate (SC_RANGE_HOST, size, pointer);
+}
+
+CUresult
+cuMemFreeHost (void *pointer)
+{
+  const sc_range *range;
+  CUresult result = CUDA_ERROR_INVALID_VALUE;
+
+  SC_ENTER (cuMemFreeHost);
+  sc_lock ();
+  range = sc_range_find_locked ((uintptr_t) pointer);
+  if (range != NULL && range->start == (uintptr_t) pointer
+      && range->kind == SC_RANGE_HOST) {
+    remove_and_release_locked (range);
+    result = CUDA_SUCCESS;
+  }
+  sc_unlock ();
+  return result;
+}
+
+/* Whether all of its pages are mapped. */
+static bool
+memory_exists (uintptr_t start, size_t size)
+{
+  size_t page = sysconf (_SC_PAGESIZE);
+  uintptr_t at = start & ~(page - 1);
+  unsigned char resident[PAGES_AT_ONCE];
+
+  while (at < start + size) {
+    size_t left = start + size - at;
+
+    if (left > PAGES_AT_ONCE * page)
+      left = PAGES_AT_ONCE * page;
+    if (mincore ((void *) at, left, resident) != 0)
+      return false;
+    at += left;
+  }
+  return true;
+}
+
+CUresult
+cuMemHostRegister_v2 (void *pointer, size_t size, unsigned int flags)
+{
+  uintptr_t start = (uintptr_t) pointer;
+  CUcontext context;
+  CUresult result;
+
+  SC_ENTER (cuMemHostRegister);
+  if (pointer == NULL || size == 0 || size > UINTPTR_MAX - start)
+    return CUDA_ERROR_INVALID_VALUE;
+  sc_lock ();
+  result = sc_current_usable_locked (&context);
+  if (result == CUDA_SUCCESS && sc_range_overlaps_locked (start, size))
+    result = CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED;
+  else if (result == CUDA_SUCCESS && !memory_exists (start, size))
+    result = CUDA_ERROR_INVALID_VALUE;
+  if (result == CUDA_SUCCESS) {
+    sc_range range = { start, size, SC_RANGE_REGISTERED, context, NULL, 0 };
+
+    result = sc_range_add_locked (&range);
+  }
+  sc_unlock ();
+  return result;
+}
+
+CUresult
+cuMemHostUnregister (void *pointer)
+{
+  const sc_range *range;
+  CUresult result = CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED;
+
+  SC_ENTER (cuMemHostUnregister);
+  if (pointer == NULL)
+    return CUDA_ERROR_INVALID_VALUE;
+  sc_lock ();
+  range = sc_range_find_locked ((uintptr_t) pointer);
+  if (range != NULL && range->start == (uintptr_t) pointer
+      && range->kind == SC_RANGE_REGISTERED) {
+    remove_and_release_locked (range);
+    result = CUDA_SUCCESS;
+  }
+  sc_unlock ();
+  return result;
+}
+
+CUresult
+cuPointerGetAttribute (
+    void *value, CUpointer_attribute attribute, CUdeviceptr pointer)
+{
+  const sc_range *range;
+  CUresult result = CUDA_SUCCESS;
+
+  SC_ENTER (cuPointerGetAttribute);
+  if (value == NULL)
+    return CUDA_ERROR_INVALID_VALUE;
+  sc_lock ();
+  range = sc_range_find_locked (pointer);
+  if (range == NULL)
+    result = CUDA_ERROR_INVALID_VALUE;
+  else if (attribute == CU_POINTER_ATTRIBUTE_CONTEXT)
+    *(CUcontext *) value = range->context;
+  else if (attribute == CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL)
+    *(int *) value = 0;
+  else if (attribute == CU_POINTER_ATTRIBUTE_MEMORY_TYPE)
+    *(unsigned int *) value =
+        range->kind == SC_RANGE_DEVICE || range->kind == SC_RANGE_MAPPED
+            ? CU_MEMORYTYPE_DEVICE
+            : CU_MEMORYTYPE_HOST;
+  else
+    result = CUDA_ERROR_INVALID_VALUE;
+  sc_unlock ();
+  return result;
+}

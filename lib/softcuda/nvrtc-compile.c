@@ -1,0 +1,343 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * nvrtc-compile.c: from CUDA C to an image
+ *
+ * Preprocesses, has the result scanned and rewritten, adds the table of
+ * kernels, and compiles that to a shared object. Everything lies in a folder
+ * that is removed in any case.
+ */
+
+#include <dlfcn.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "device/softcuda_image.h"
+#include "nvrtc-private.h"
+
+typedef struct {
+  nvrtcProgram program;
+  const char *folder;
+  const char *runtime; /* folder of softcuda_runtime.h */
+  const rt_strings *preprocess;
+  const rt_strings *compile;
+  rt_scan scan;
+} compilation;
+
+/* The headers lie beside this library. */
+static bool
+find_runtime (char *folder, size_t size)
+{
+  Dl_info info;
+  char *slash;
+
+  if (dladdr ((void *) rt_compile, &info) == 0
+      || realpath (info.dli_fname, folder) == NULL)
+    return false;
+  slash = strrchr (folder, '/');
+  if (slash == NULL)
+    return false;
+  *slash = '\0';
+  return true;
+}
+
+static bool
+write_file (const compilation *c, const char *name, const rt_text *text)
+{
+  char path[PATH_MAX];
+
+  return snprintf (path, sizeof path, "%s/%s", c->folder, name)
+             < (int) sizeof path
+         && rt_text_write_file (text, path);
+}
+
+static bool
+read_file (const compilation *c, const char *name, rt_text *text)
+{
+  char path[PATH_MAX];
+
+  return snprintf (path, sizeof path, "%s/%s", c->folder, name)
+             < (int) sizeof path
+         && rt_text_read_file (text, path);
+}
+
+static bool
+write_headers (const compilation *c)
+{
+  const rt_strings *names = &c->program->header_names;
+
+  for (int i = 0; i < names->n; i++) {
+    const char *content = c->program->headers.item[i];
+    rt_text text = { (char *) content, strlen (content), 0, false };
+    char name[PATH_MAX];
+
+    if (snprintf (name, sizeof name, "include/%s", names->item[i])
+        >= (int) sizeof name)
+      return false;
+    if (!rt_folder_prepare (c->folder, name) || !write_file (c, name, &text))
+      return false;
+  }
+  return true;
+}
+
+/* In a #line: a quote or a backslash would end or change the name. */
+static void
+add_quoted (rt_text *text, const char *name)
+{
+  rt_text_add (text, "\"", 1);
+  for (; *name != '\0'; name++) {
+    if (*name == '"' || *name == '\\')
+      rt_text_add (text, "\\", 1);
+    if (*name != '\n')
+      rt_text_add (text, name, 1);
+  }
+  rt_text_add (text, "\"\n", 2);
+}
+
+static bool
+write_source (const compilation *c)
+{
+  const nvrtcProgram program = c->program;
+  rt_text text = { NULL, 0, 0, false };
+  bool good;
+
+  rt_text_print (&text,
+      "#include \"%s/softcuda_runtime.h\"\n" RT_USER_CODE "\n#line 1 ",
+      c->runtime);
+  add_quoted (&text, program->name);
+  rt_text_add (&text, program->source.data, program->source.size);
+  rt_text_add (&text, "\n", 1);
+  good = write_file (c, "kernel.cu", &text);
+  rt_text_clear (&text);
+  return good;
+}
+
+static void
+add_all (rt_strings *to, const rt_strings *from)
+{
+  for (int i = 0; i < from->n; i++)
+    rt_strings_add (to, from->item[i], strlen (from->item[i]));
+}
+
+static void
+add_flags (rt_strings *arguments, const char *const *flags)
+{
+  for (; *flags != NULL; flags++)
+    rt_strings_add (arguments, *flags, strlen (*flags));
+}
+
+/* A GPU fuses a multiplication and an addition, and so does the host where it
+ * can; the image then says that it needs such a processor. */
+static void
+add_machine_flags (rt_strings *arguments)
+{
+#if defined(__x86_64__)
+  if (__builtin_cpu_supports ("fma"))
+    rt_strings_print (arguments, "-mfma");
+#endif
+}
+
+/* Both runs have to agree on these, or macros tell the one what is not true of
+ * the other. */
+static void
+add_common_flags (rt_strings *arguments)
+{
+  static const char *const flags[] = { "-std=c++17", "-O2", "-fPIC",
+    "-fno-exceptions", "-fno-rtti", "-D_GNU_SOURCE", NULL };
+
+  add_flags (arguments, flags);
+  add_machine_flags (arguments);
+}
+
+static rt_host_result
+run_preprocessor (const compilation *c)
+{
+  rt_strings arguments = { NULL, 0, false };
+  rt_host_result result = RT_HOST_FAILED;
+
+  add_common_flags (&arguments);
+  rt_strings_print (&arguments, "-I%s/include", c->folder);
+  add_all (&arguments, c->preprocess);
+  rt_strings_print (&arguments, "-I%s", c->runtime);
+  rt_strings_print (&arguments, "-E");
+  rt_strings_print (&arguments, "-o");
+  rt_strings_print (&arguments, "%s/kernel.pre", c->folder);
+  rt_strings_print (&arguments, "-xc++");
+  rt_strings_print (&arguments, "%s/kernel.cu", c->folder);
+  if (!arguments.failed)
+    result = rt_host_compiler (c->folder, &arguments, &c->program->log);
+  rt_strings_clear (&arguments);
+  return result;
+}
+
+/* The linker hides all but one name: no module meets another's. */
+static rt_host_result
+run_compiler (const compilation *c)
+{
+  static const char *const flags[] = { "-ffp-contract=fast", "-fno-math-errno",
+    "-fno-strict-aliasing", "-fwrapv", "-fvisibility=hidden", "-shared",
+    "-Wl,-z,defs", NULL };
+  rt_strings arguments = { NULL, 0, false };
+  rt_host_result result = RT_HOST_FAILED;
+
+  add_common_flags (&arguments);
+  add_flags (&arguments, flags);
+  add_all (&arguments, c->compile);
+  rt_strings_print (&arguments, "-Wl,--version-script=%s/exports", c->folder);
+  rt_strings_print (&arguments, "-o");
+  rt_strings_print (&arguments, "%s/kernel.so", c->folder);
+  rt_strings_print (&arguments, "%s/kernel.ii", c->folder);
+  rt_strings_print (&arguments, "-lm");
+  if (!arguments.failed)
+    result = rt_host_compiler (c->folder, &arguments, &c->program->log);
+  rt_strings_clear (&arguments);
+  return result;
+}
+
+/* A plain name is its own lowered name; another expression gets one. */
+static void
+lower_expressions (compilation *c)
+{
+  const rt_strings *expressions = &c->program->expressions;
+
+  for (int i = 0; i < expressions->n; i++) {
+    const char *name = expressions->item[i];
+
+    name += strspn (name, "& \t:");
+    if (rt_strings_contain (&c->scan.kernels, name))
+      rt_strings_add (&c->program->lowered, name, strlen (name));
+    else
+      rt_strings_print (&c->program->lowered, "softcuda_name_%d", i);
+  }
+}
+
+static void
+add_entry (rt_text *text, const char *path, const char *name)
+{
+  rt_text_print (
+      text, "  softcuda_entry<&%s>::describe (\"%s\"),\n", path, name);
+}
+
+static void
+add_table (compilation *c)
+{
+  rt_text *text = &c->scan.text;
+  int n = 0;
+
+  lower_expressions (c);
+  rt_text_print (text,
+      "\n# 1 \"softcuda\"\nstatic const softcuda_kernel softcuda_kernels[] = "
+      "{\n");
+  for (; n < c->scan.kernels.n; n++)
+    add_entry (text, c->scan.kernel_paths.item[n], c->scan.kernels.item[n]);
+  for (int i = 0; i < c->program->lowered.n; i++) {
+    const char *lowered = c->program->lowered.item[i];
+    const char *expression = c->program->expressions.item[i];
+
+    if (rt_strings_contain (&c->scan.kernels, lowered))
+      continue;
+    add_entry (text, expression + strspn (expression, "& \t"), lowered);
+    n++;
+  }
+  rt_text_print (text,
+      "  { nullptr, nullptr, 0, nullptr, nullptr }\n};\n"
+      "extern \"C\" {\n"
+      "extern const softcuda_image_info softcuda_image "
+      "__attribute__ ((visibility (\"default\")));\n"
+      "const softcuda_image_info softcuda_image = {\n"
+      "  %d, softcuda_needs, %d, %d, softcuda_kernels\n};\n}\n",
+      SOFTCUDA_IMAGE_ABI, c->scan.uses_barrier, n);
+}
+
+static nvrtcResult
+result_of (rt_host_result result)
+{
+  return result == RT_HOST_DONE          ? NVRTC_SUCCESS
+         : result == RT_HOST_NO_COMPILER ? NVRTC_ERROR_BUILTIN_OPERATION_FAILURE
+                                         : NVRTC_ERROR_COMPILATION;
+}
+
+static nvrtcResult
+preprocess_and_scan (compilation *c)
+{
+  rt_text text = { NULL, 0, 0, false };
+  nvrtcResult result = result_of (run_preprocessor (c));
+
+  if (result != NVRTC_SUCCESS)
+    return result;
+  if (read_file (c, "kernel.pre", &text) && text.size != 0) {
+    rt_scan_run (&c->scan, &text);
+    add_table (c);
+    if (c->scan.kernels.failed || c->scan.kernel_paths.failed
+        || c->program->lowered.failed)
+      result = NVRTC_ERROR_OUT_OF_MEMORY;
+  } else {
+    result = NVRTC_ERROR_INTERNAL_ERROR;
+  }
+  rt_text_clear (&text);
+  return result;
+}
+
+static nvrtcResult
+compile_in_folder (compilation *c)
+{
+  static const char exports[] = "{ global: softcuda_image; local: *; };\n";
+  rt_text script = { (char *) exports, sizeof exports - 1, 0, false };
+  nvrtcResult result;
+
+  if (!write_headers (c) || !write_source (c)
+      || !write_file (c, "exports", &script))
+    return NVRTC_ERROR_INTERNAL_ERROR;
+  result = preprocess_and_scan (c);
+  if (result != NVRTC_SUCCESS)
+    return result;
+  if (!write_file (c, "kernel.ii", &c->scan.text))
+    return NVRTC_ERROR_INTERNAL_ERROR;
+  result = result_of (run_compiler (c));
+  if (result != NVRTC_SUCCESS)
+    return result;
+  if (!read_file (c, "kernel.so", &c->program->image)
+      || c->program->image.size == 0)
+    return NVRTC_ERROR_COMPILATION;
+  return NVRTC_SUCCESS;
+}
+
+/* The folder's name means nothing to who reads the log. */
+static void
+clean_log (const compilation *c)
+{
+  char prefix[PATH_MAX];
+
+  snprintf (prefix, sizeof prefix, "%s/include/", c->folder);
+  rt_text_remove_all (&c->program->log, prefix);
+  snprintf (prefix, sizeof prefix, "%s/", c->folder);
+  rt_text_remove_all (&c->program->log, prefix);
+}
+
+nvrtcResult
+rt_compile (nvrtcProgram program, const rt_strings *preprocess,
+    const rt_strings *compile)
+{
+  char runtime[PATH_MAX];
+  compilation c = { program, NULL, runtime, preprocess, compile,
+    { { NULL, 0, 0, false }, { NULL, 0, false }, { NULL, 0, false }, false } };
+  char *folder;
+  nvrtcResult result;
+
+  if (!find_runtime (runtime, sizeof runtime))
+    return NVRTC_ERROR_INTERNAL_ERROR;
+  folder = rt_folder_make ();
+  if (folder == NULL) {
+    rt_text_print (
+        &program->log, "softcuda: cannot make a folder in TMPDIR or /tmp\n");
+    return NVRTC_ERROR_INTERNAL_ERROR;
+  }
+  c.folder = folder;
+  result = compile_in_folder (&c);
+  clean_log (&c);
+  rt_folder_remove (folder);
+  free (folder);
+  rt_scan_clear (&c.scan);
+  return result;
+}

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * nvrtc-options.c: NVRTC's options, in the words of the host's compiler
+ *
+ * Options that mean nothing without a GPU are accepted; those that nobody knows
+ * are not. Knows nothing of how the compiler is run.
+ */
+
+#include <string.h>
+
+#include "nvrtc-private.h"
+
+typedef enum option_use {
+  USE_NOTHING,
+  USE_PREPROCESS, /* as `target` and the value */
+  USE_COMPILE,
+  USE_STANDARD
+} option_use;
+
+/* A name that ends in = has its value behind it; a name that ends in a space
+ * has it behind it or in the next option. */
+typedef struct option_info {
+  const char *name;
+  option_use use;
+  const char *target;
+} option_info;
+
+static const option_info infos[] = {
+  { "--include-path=", USE_PREPROCESS, "-I" },
+  { "-I=", USE_PREPROCESS, "-I" },
+  { "-I ", USE_PREPROCESS, "-I" },
+  { "--define-macro=", USE_PREPROCESS, "-D" },
+  { "-D ", USE_PREPROCESS, "-D" },
+  { "--undefine-macro=", USE_PREPROCESS, "-U" },
+  { "-U ", USE_PREPROCESS, "-U" },
+  { "--pre-include=", USE_PREPROCESS, "-include" },
+  { "--std=", USE_STANDARD, NULL },
+  { "-std=", USE_STANDARD, NULL },
+  { "--disable-warnings", USE_COMPILE, "-w" },
+  { "-w", USE_COMPILE, "-w" },
+  { "--fmad=false", USE_COMPILE, "-ffp-contract=off" },
+  { "-fmad=false", USE_COMPILE, "-ffp-contract=off" },
+  { "--fmad=true", USE_NOTHING, NULL },
+  { "-fmad=true", USE_NOTHING, NULL },
+  { "--gpu-architecture=", USE_NOTHING, NULL },
+  { "-arch=", USE_NOTHING, NULL },
+  { "-arch ", USE_NOTHING, NULL },
+  { "--device-as-default-execution-space", USE_NOTHING, NULL },
+  { "-default-device", USE_NOTHING, NULL },
+  { "--use_fast_math", USE_NOTHING, NULL },
+  { "-use_fast_math", USE_NOTHING, NULL },
+  { "--ftz=", USE_NOTHING, NULL },
+  { "-ftz=", USE_NOTHING, NULL },
+  { "--prec-sqrt=", USE_NOTHING, NULL },
+  { "-prec-sqrt=", USE_NOTHING, NULL },
+  { "--prec-div=", USE_NOTHING, NULL },
+  { "-prec-div=", USE_NOTHING, NULL },
+  { "--maxrregcount=", USE_NOTHING, NULL },
+  { "-maxrregcount=", USE_NOTHING, NULL },
+  { "--extra-device-vectorization", USE_NOTHING, NULL },
+  { "-extra-device-vectorization", USE_NOTHING, NULL },
+  { "--generate-line-info", USE_NOTHING, NULL },
+  { "-lineinfo", USE_NOTHING, NULL },
+  { "--device-debug", USE_NOTHING, NULL },
+  { "-G", USE_NOTHING, NULL },
+  { "--restrict", USE_NOTHING, NULL },
+  { "-restrict", USE_NOTHING, NULL },
+};
+
+/* The value of an option, "" for one that has none, NULL if it is another.
+ * A value in the next option moves *i there. */
+static const char *
+match (const option_info *info, int n, const char *const *options, int *i)
+{
+  const char *option = options[*i];
+  size_t size = strlen (info->name);
+  char last = info->name[size - 1];
+
+  if (last != '=' && last != ' ')
+    return strcmp (option, info->name) == 0 ? "" : NULL;
+  if (last == ' ')
+    size--;
+  if (strncmp (option, info->name, size) != 0)
+    return NULL;
+  option += size;
+  if (last == '=' || *option != '\0')
+    return *option != '\0' ? option : NULL;
+  if (*i + 1 >= n)
+    return NULL;
+  *i += 1;
+  return options[*i];
+}
+
+/* The runtime header needs C++17, which takes almost all older sources. */
+static bool
+standard_is_known (const char *value, const char **standard)
+{
+  static const char *const older[] = { "c++03", "c++11", "c++14", "c++17",
+    NULL };
+
+  for (int i = 0; older[i] != NULL; i++) {
+    if (strcmp (value, older[i]) == 0) {
+      *standard = "-std=c++17";
+      return true;
+    }
+  }
+  *standard = "-std=c++20";
+  return strcmp (value, "c++20") == 0;
+}
+
+static bool
+apply (const option_info *info, const char *value, rt_strings *preprocess,
+    rt_strings *compile)
+{
+  const char *standard;
+
+  switch (info->use) {
+  case USE_NOTHING:
+    break;
+  case USE_PREPROCESS:
+    rt_strings_add (preprocess, info->target, strlen (info->target));
+    rt_strings_add (preprocess, value, strlen (value));
+    break;
+  case USE_COMPILE:
+    rt_strings_add (compile, info->target, strlen (info->target));
+    break;
+  case USE_STANDARD:
+    if (!standard_is_known (value, &standard))
+      return false;
+    rt_strings_add (preprocess, standard, strlen (standard));
+    rt_strings_add (compile, standard, strlen (standard));
+    break;
+  }
+  return true;
+}
+
+static bool
+translate_one (int n, const char *const *options, int *i,
+    rt_strings *preprocess, rt_strings *compile)
+{
+  for (size_t k = 0; k < sizeof infos / sizeof *infos; k++) {
+    const char *value = match (&infos[k], n, options, i);
+
+    if (value != NULL)
+      return apply (&infos[k], value, preprocess, compile);
+  }
+  return false;
+}
+
+nvrtcResult
+rt_options_translate (int n, const char *const *options, rt_strings *preprocess,
+    rt_strings *compile, rt_text *log)
+{
+  for (int i = 0; i < n; i++) {
+    const char *option = options[i];
+
+    if (option == NULL)
+      return NVRTC_ERROR_INVALID_OPTION;
+    if (!translate_one (n, options, &i, preprocess, compile)) {
+      rt_text_print (log, "softcuda: unrecognized option %s\n", option);
+      return NVRTC_ERROR_INVALID_OPTION;
+    }
+  }
+  return preprocess->failed || compile->failed ? NVRTC_ERROR_OUT_OF_MEMORY
+                                               : NVRTC_SUCCESS;
+}

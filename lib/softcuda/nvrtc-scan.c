@@ -1,0 +1,519 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * nvrtc-scan.c: finds the kernels, and rewrites what no macro can
+ *
+ * Reads preprocessed CUDA C token by token, knowing just as much of the
+ * language as that takes: braces, namespaces and declarations. Lines stay
+ * where they are. What it does not understand is left to the compiler.
+ */
+
+#include <ctype.h>
+#include <string.h>
+
+#include "nvrtc-private.h"
+
+/* Deeper braces and namespaces are counted, but not told apart. */
+#define MAX_DEPTH 64
+
+typedef enum token_kind {
+  TOKEN_END,
+  TOKEN_SPACE, /* and line markers, and pragmas */
+  TOKEN_WORD,
+  TOKEN_LITERAL, /* strings, characters, numbers */
+  TOKEN_SIGN     /* one character */
+} token_kind;
+
+typedef struct token {
+  token_kind kind;
+  const char *start;
+  size_t size;
+} token;
+
+/* What a brace opened. */
+typedef struct scope {
+  bool is_open;     /* a namespace or extern "C": its inside is file scope */
+  size_t path_size; /* of the path outside */
+} scope;
+
+typedef struct scanner {
+  rt_scan *scan;
+  const char *at;
+  const char *end;
+  scope scopes[MAX_DEPTH];
+  int depth;
+  int n_closed;      /* scopes around here that are not open */
+  rt_text path;      /* a::b:: */
+  bool saw_template; /* in this declaration */
+  bool saw_extern;
+  bool saw_namespace;
+  rt_text namespace_name;
+} scanner;
+
+/* ---- tokens ---- */
+
+static bool
+is_word_start (char c)
+{
+  return isalpha ((unsigned char) c) || c == '_' || c == '$';
+}
+
+static bool
+is_word (char c)
+{
+  return is_word_start (c) || isdigit ((unsigned char) c);
+}
+
+static const char *
+skip_quoted (const char *at, const char *end, char quote)
+{
+  while (at < end && *at != quote && *at != '\n')
+    at += *at == '\\' && at + 1 < end ? 2 : 1;
+  return at < end ? at + 1 : end;
+}
+
+/* at: behind R" */
+static const char *
+skip_raw_string (const char *at, const char *end)
+{
+  const char *open = memchr (at, '(', end - at);
+  size_t size = open != NULL ? (size_t) (open - at) : 0;
+
+  if (open == NULL)
+    return end;
+  for (const char *p = open; p < end; p++)
+    if (*p == ')' && (size_t) (end - p) > size + 1
+        && memcmp (p + 1, at, size) == 0 && p[1 + size] == '"')
+      return p + size + 2;
+  return end;
+}
+
+static const char *
+skip_line (const char *at, const char *end)
+{
+  const char *newline = memchr (at, '\n', end - at);
+
+  return newline != NULL ? newline + 1 : end;
+}
+
+static const char *
+skip_space (const char *at, const char *end)
+{
+  while (at < end && isspace ((unsigned char) *at))
+    at++;
+  if (at < end && *at == '#')
+    at = skip_line (at, end);
+  return at;
+}
+
+static const char *
+skip_number (const char *at, const char *end)
+{
+  while (at < end
+         && (is_word (*at) || *at == '.'
+             || (*at == '\'' && at + 1 < end && is_word (at[1]))
+             || ((*at == '+' || *at == '-') && strchr ("eEpP", at[-1]))))
+    at++;
+  return at;
+}
+
+static token
+literal_or_word (const char *start, const char *end)
+{
+  const char *at = start;
+
+  while (at < end && is_word (*at))
+    at++;
+  if (at < end && *at == '"' && at[-1] == 'R')
+    return (
+        token){ TOKEN_LITERAL, start, skip_raw_string (at + 1, end) - start };
+  if (at < end && (*at == '"' || *at == '\'') && at - start <= 2
+      && strchr ("uUL8", at[-1]) != NULL)
+    return (
+        token){ TOKEN_LITERAL, start, skip_quoted (at + 1, end, *at) - start };
+  return (token){ TOKEN_WORD, start, at - start };
+}
+
+static token
+read_token (const char *at, const char *end)
+{
+  if (at == end)
+    return (token){ TOKEN_END, at, 0 };
+  if (isspace ((unsigned char) *at) || *at == '#')
+    return (token){ TOKEN_SPACE, at, skip_space (at, end) - at };
+  if (is_word_start (*at))
+    return literal_or_word (at, end);
+  if (*at == '"' || *at == '\'')
+    return (token){ TOKEN_LITERAL, at, skip_quoted (at + 1, end, *at) - at };
+  if (isdigit ((unsigned char) *at))
+    return (token){ TOKEN_LITERAL, at, skip_number (at + 1, end) - at };
+  return (token){ TOKEN_SIGN, at, 1 };
+}
+
+static token
+next_token (scanner *s)
+{
+  token t = read_token (s->at, s->end);
+
+  s->at = t.start + t.size;
+  return t;
+}
+
+static bool
+is_text (const token *t, const char *text)
+{
+  return t->size == strlen (text) && memcmp (t->start, text, t->size) == 0;
+}
+
+static bool
+is_sign (const token *t, char sign)
+{
+  return t->kind == TOKEN_SIGN && *t->start == sign;
+}
+
+/* The next token that is no space, from at on. */
+static token
+peek (const char *at, const char *end)
+{
+  token t = read_token (at, end);
+
+  while (t.kind == TOKEN_SPACE)
+    t = read_token (t.start + t.size, end);
+  return t;
+}
+
+/* at: behind an opening parenthesis, bracket or brace */
+static const char *
+skip_balanced (const char *at, const char *end)
+{
+  int depth = 1;
+
+  while (depth > 0) {
+    token t = read_token (at, end);
+
+    if (t.kind == TOKEN_END)
+      return end;
+    if (t.kind == TOKEN_SIGN && strchr ("([{", *t.start) != NULL)
+      depth++;
+    else if (t.kind == TOKEN_SIGN && strchr (")]}", *t.start) != NULL)
+      depth--;
+    at = t.start + t.size;
+  }
+  return at;
+}
+
+/* ---- output ---- */
+
+static void
+put (scanner *s, const char *start, size_t size)
+{
+  rt_text_add (&s->scan->text, start, size);
+}
+
+static void
+put_text (scanner *s, const char *text)
+{
+  put (s, text, strlen (text));
+}
+
+/* ---- kernels ---- */
+
+static bool
+is_attribute (const token *word)
+{
+  static const char *const names[] = { "__attribute__", "__attribute",
+    "alignas", "__launch_bounds__", "__cluster_dims__", "decltype",
+    "__declspec" };
+
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+    if (is_text (word, names[i]))
+      return true;
+  return false;
+}
+
+/* The word in front of the parameters, behind __global__. */
+static bool
+find_kernel_name (const char *at, const char *end, token *name)
+{
+  token word = { TOKEN_END, NULL, 0 };
+
+  for (;;) {
+    token t = peek (at, end);
+
+    at = t.start + t.size;
+    if (t.kind == TOKEN_WORD) {
+      word = t;
+      continue;
+    }
+    if (is_sign (&t, '[')) {
+      at = skip_balanced (at, end);
+      continue;
+    }
+    if (!is_sign (&t, '('))
+      return false;
+    if (word.kind != TOKEN_WORD)
+      return false;
+    if (!is_attribute (&word)) {
+      *name = word;
+      return true;
+    }
+    at = skip_balanced (at, end);
+  }
+}
+
+static bool
+is_known (const rt_strings *kernels, const token *name)
+{
+  for (int i = 0; i < kernels->n; i++)
+    if (is_text (name, kernels->item[i]))
+      return true;
+  return false;
+}
+
+static void
+note_kernel (scanner *s)
+{
+  token name;
+
+  if (s->saw_template || s->n_closed != 0
+      || !find_kernel_name (s->at, s->end, &name)
+      || is_known (&s->scan->kernels, &name))
+    return;
+  rt_strings_add (&s->scan->kernels, name.start, name.size);
+  rt_strings_print (&s->scan->kernel_paths, "%s%.*s",
+      s->path.size != 0 ? s->path.data : "", (int) name.size, name.start);
+}
+
+/* ---- dynamic shared memory ---- */
+
+/* extern __shared__ TYPE NAME[]REST; */
+typedef struct dynamic {
+  rt_text type;
+  token name;
+  rt_text rest;    /* in one line */
+  const char *end; /* behind the semicolon */
+} dynamic;
+
+static bool
+parse_dynamic (const char *at, const char *end, dynamic *d)
+{
+  bool shared = false;
+  token close;
+
+  d->name = (token){ TOKEN_END, NULL, 0 };
+  for (;;) {
+    token t = peek (at, end);
+
+    at = t.start + t.size;
+    if (is_sign (&t, '['))
+      break;
+    if (t.kind != TOKEN_WORD && !is_sign (&t, ':') && !is_sign (&t, '<')
+        && !is_sign (&t, '>') && !is_sign (&t, ','))
+      return false;
+    if (is_text (&t, "__shared__")) {
+      shared = true;
+      continue;
+    }
+    if (t.kind == TOKEN_WORD && is_attribute (&t)) {
+      token open = peek (at, end);
+
+      if (is_sign (&open, '('))
+        at = skip_balanced (open.start + 1, end);
+      continue;
+    }
+    if (d->name.kind != TOKEN_END)
+      rt_text_print (&d->type, "%.*s ", (int) d->name.size, d->name.start);
+    d->name = t;
+  }
+  if (!shared || d->name.kind != TOKEN_WORD || d->type.size == 0)
+    return false;
+  close = peek (at, end);
+  if (!is_sign (&close, ']'))
+    return false;
+  at = close.start + 1;
+  rt_text_add (&d->rest, "", 0);
+  for (; at < end && *at != ';'; at++)
+    rt_text_add (&d->rest, *at == '\n' ? " " : at, 1);
+  d->end = at < end ? at + 1 : end;
+  return true;
+}
+
+/* Types of the form `a::b` come in pieces: a space between them does no harm,
+ * only `::` must stay in one. */
+static void
+join_colons (rt_text *type)
+{
+  char *at;
+
+  while ((at = strstr (type->data, ": :")) != NULL) {
+    memmove (at + 1, at + 2, type->size - (at + 2 - type->data) + 1);
+    type->size--;
+  }
+}
+
+static void
+put_dynamic (scanner *s, const dynamic *d)
+{
+  const char *type = d->type.data;
+  const char *rest = d->rest.data;
+  const char *name = d->name.start;
+  int size = (int) d->name.size;
+  rt_text *text = &s->scan->text;
+
+  if (type == NULL || rest == NULL)
+    return;
+  if (s->n_closed != 0) {
+    rt_text_print (text,
+        "%s(*const %.*s)%s = (%s(*)%s) softcuda_dynamic_shared ();", type, size,
+        name, rest, type, rest);
+    return;
+  }
+  rt_text_print (text,
+      "static thread_local %s(*%.*s)%s; static softcuda_dynamic "
+      "softcuda_dynamic_%.*s ([] (void *p) { %.*s = (%s(*)%s) p; });",
+      type, size, name, rest, size, name, size, name, type, rest);
+}
+
+/* At `extern`. Whether it was one, and has been rewritten. */
+static bool
+rewrite_dynamic (scanner *s, const token *word)
+{
+  dynamic d;
+  bool found;
+
+  memset (&d, 0, sizeof d);
+  found = parse_dynamic (s->at, s->end, &d);
+  if (found) {
+    join_colons (&d.type);
+    put_dynamic (s, &d);
+    for (const char *p = word->start; p < d.end; p++)
+      if (*p == '\n')
+        put (s, "\n", 1);
+    s->at = d.end;
+  }
+  rt_text_clear (&d.type);
+  rt_text_clear (&d.rest);
+  return found;
+}
+
+/* ---- scopes ---- */
+
+static void
+open_scope (scanner *s)
+{
+  scope opened = { s->saw_namespace || s->saw_extern, s->path.size };
+
+  if (s->saw_namespace && s->namespace_name.size != 0) {
+    rt_text_add (&s->path, s->namespace_name.data, s->namespace_name.size);
+    rt_text_add (&s->path, "::", 2);
+  }
+  if (s->depth < MAX_DEPTH)
+    s->scopes[s->depth] = opened;
+  if (s->depth >= MAX_DEPTH || !opened.is_open)
+    s->n_closed++;
+  s->depth++;
+}
+
+static void
+close_scope (scanner *s)
+{
+  scope *closed;
+
+  if (s->depth == 0)
+    return;
+  s->depth--;
+  if (s->depth >= MAX_DEPTH) {
+    s->n_closed--;
+    return;
+  }
+  closed = &s->scopes[s->depth];
+  if (!closed->is_open)
+    s->n_closed--;
+  s->path.size = closed->path_size;
+  if (s->path.data != NULL)
+    s->path.data[s->path.size] = '\0';
+}
+
+static void
+end_declaration (scanner *s)
+{
+  s->saw_template = false;
+  s->saw_extern = false;
+  s->saw_namespace = false;
+  rt_text_clear (&s->namespace_name);
+}
+
+static void
+read_sign (scanner *s, const token *t)
+{
+  if (*t->start == '{')
+    open_scope (s);
+  else if (*t->start == '}')
+    close_scope (s);
+  if (strchr ("{};", *t->start) != NULL)
+    end_declaration (s);
+  else if (*t->start == ':' && s->saw_namespace)
+    rt_text_add (&s->namespace_name, ":", 1);
+  else if (*t->start == '(')
+    s->saw_extern = false; /* extern "C" void f () { */
+  put (s, t->start, t->size);
+}
+
+static void
+read_word (scanner *s, const token *t)
+{
+  if (is_text (t, "__global__")) {
+    note_kernel (s);
+    return;
+  }
+  if (is_text (t, "__shared__")) {
+    put_text (s, "thread_local");
+    return;
+  }
+  if (is_text (t, "extern")) {
+    if (rewrite_dynamic (s, t))
+      return;
+    s->saw_extern = peek (s->at, s->end).kind == TOKEN_LITERAL;
+  } else if (is_text (t, "namespace")) {
+    s->saw_namespace = true;
+  } else if (is_text (t, "template")) {
+    s->saw_template = true;
+  } else if (t->size >= 13 && memcmp (t->start, "__syncthreads", 13) == 0) {
+    s->scan->uses_barrier = true;
+  } else if (s->saw_namespace) {
+    rt_text_add (&s->namespace_name, t->start, t->size);
+  }
+  put (s, t->start, t->size);
+}
+
+void
+rt_scan_run (rt_scan *scan, const rt_text *preprocessed)
+{
+  const char *user = strstr (preprocessed->data, RT_USER_CODE);
+  scanner s;
+  token t;
+
+  memset (&s, 0, sizeof s);
+  s.scan = scan;
+  s.end = preprocessed->data + preprocessed->size;
+  s.at = user != NULL ? user + strlen (RT_USER_CODE) : preprocessed->data;
+  put (&s, preprocessed->data,
+      (user != NULL ? user : preprocessed->data) - preprocessed->data);
+  while ((t = next_token (&s)).kind != TOKEN_END) {
+    if (t.kind == TOKEN_WORD)
+      read_word (&s, &t);
+    else if (t.kind == TOKEN_SIGN)
+      read_sign (&s, &t);
+    else
+      put (&s, t.start, t.size);
+  }
+  rt_text_clear (&s.path);
+  rt_text_clear (&s.namespace_name);
+}
+
+void
+rt_scan_clear (rt_scan *scan)
+{
+  rt_text_clear (&scan->text);
+  rt_strings_clear (&scan->kernels);
+  rt_strings_clear (&scan->kernel_paths);
+}

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * range.c: which addresses the driver knows
+ *
+ * A sorted array of live ranges that do not overlap. Knows nothing of how
+ * memory is made or freed.
+ */
+
+#include <string.h>
+
+#include "private.h"
+
+static sc_range *ranges;
+static size_t n_ranges;
+static size_t n_room;
+
+/* Index of the first range that begins after the address. */
+static size_t
+index_after (uintptr_t address)
+{
+  size_t low = 0;
+  size_t high = n_ranges;
+
+  while (low < high) {
+    size_t middle = low + (high - low) / 2;
+
+    if (ranges[middle].start <= address)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return low;
+}
+
+CUresult
+sc_range_add_locked (const sc_range *range)
+{
+  size_t at;
+
+  if (n_ranges == n_room) {
+    size_t room = n_room != 0 ? 2 * n_room : 64;
+    sc_range *grown = realloc (ranges, room * sizeof *ranges);
+
+    if (grown == NULL)
+      return CUDA_ERROR_OUT_OF_MEMORY;
+    ranges = grown;
+    n_room = room;
+  }
+  at = index_after (range->start);
+  memmove (&ranges[at + 1], &ranges[at], (n_ranges - at) * sizeof *ranges);
+  ranges[at] = *range;
+  n_ranges++;
+  return CUDA_SUCCESS;
+}
+
+const sc_range *
+sc_range_find_locked (uintptr_t address)
+{
+  size_t at = index_after (address);
+
+  if (at == 0 || address - ranges[at - 1].start >= ranges[at - 1].size)
+    return NULL;
+  return &ranges[at - 1];
+}
+
+bool
+sc_range_overlaps_locked (uintptr_t start, size_t size)
+{
+  size_t at = index_after (start);
+
+  if (sc_range_find_locked (start) != NULL)
+    return true;
+  return at < n_ranges && ranges[at].start - start < size;
+}
+
+bool
+sc_range_covers_locked (uintptr_t start, size_t size)
+{
+  const sc_range *range = sc_range_find_locked (start);
+
+  return range != NULL && size <= range->size - (start - range->start);
+}
+
+void
+sc_range_remove_locked (uintptr_t start)
+{
+  size_t at = index_after (start);
+
+  if (at == 0 || ranges[at - 1].start != start)
+    return;
+  memmove (&ranges[at - 1], &ranges[at], (n_ranges - at) * sizeof *ranges);
+  n_ranges--;
+}
+
+const sc_range *
+sc_range_any_locked (CUcontext context)
+{
+  for (size_t i = 0; i < n_ranges; i++)
+    if (ranges[i].context == context)
+      return &ranges[i];
+  return NULL;
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * copy.h: what each instruction set's file offers to copy.c
+ *
+ * Private.
+ */
+
+#ifndef VKGDR_COPY_H
+#define VKGDR_COPY_H
+
+#include <stddef.h>
+
+/**
+ * vkgdr_copy_functions:
+ * @name: what vkgdr_copy_isa() calls it
+ * @to_bar: copies from ordinary to write-combined memory, and ends with a store
+ *   fence
+ * @from_bar: copies from write-combined to ordinary memory
+ *
+ * The copies of one instruction set, for any alignment and size.
+ */
+typedef struct vkgdr_copy_functions {
+  const char *name;
+  void (*to_bar) (void *dst, const void *src, size_t size);
+  void (*from_bar) (void *dst, const void *src, size_t size);
+} vkgdr_copy_functions;
+
+extern const vkgdr_copy_functions vkgdr_copy_generic;
+extern const vkgdr_copy_functions vkgdr_copy_sse41;
+extern const vkgdr_copy_functions vkgdr_copy_avx2;
+extern const vkgdr_copy_functions vkgdr_copy_avx512;
+
+#define VKGDR_COPY_MAX_ISAS 4
+
+/**
+ * vkgdr_copy_list:
+ * @list: (out): what this CPU can run, the best first
+ *
+ * Returns: how many it filled in
+ */
+unsigned int vkgdr_copy_list (
+    const vkgdr_copy_functions *list[VKGDR_COPY_MAX_ISAS]);
+
+#endif /* VKGDR_COPY_H */

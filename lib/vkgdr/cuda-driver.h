@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * cuda-driver.h: the part of the CUDA driver API that this project uses
+ *
+ * The types are ABI facts of libcuda.so.1, written down here so that a build
+ * needs no CUDA toolkit. Only what is used is declared; values are those of
+ * NVIDIA's documentation of the driver API. Not installed.
+ *
+ * VKGDR_CUDA_FUNCTIONS is the one list of entry points: the loader resolves
+ * it, softcuda implements it, and everything else calls through vkgdr_cuda.
+ */
+
+#ifndef VKGDR_CUDA_DRIVER_H
+#define VKGDR_CUDA_DRIVER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+typedef int CUdevice;
+typedef unsigned long long CUdeviceptr;
+typedef struct CUctx_st *CUcontext;
+typedef struct CUstream_st *CUstream;
+typedef struct CUevent_st *CUevent;
+typedef struct CUmod_st *CUmodule;
+typedef struct CUfunc_st *CUfunction;
+typedef struct CUextMemory_st *CUexternalMemory;
+typedef struct CUarray_st *CUarray;
+
+typedef struct CUuuid_st {
+  char bytes[16];
+} CUuuid;
+
+typedef enum cudaError_enum {
+  CUDA_SUCCESS = 0,
+  CUDA_ERROR_INVALID_VALUE = 1,
+  CUDA_ERROR_OUT_OF_MEMORY = 2,
+  CUDA_ERROR_NOT_INITIALIZED = 3,
+  CUDA_ERROR_DEINITIALIZED = 4,
+  CUDA_ERROR_STUB_LIBRARY = 34,
+  CUDA_ERROR_NO_DEVICE = 100,
+  CUDA_ERROR_INVALID_DEVICE = 101,
+  CUDA_ERROR_INVALID_IMAGE = 200,
+  CUDA_ERROR_INVALID_CONTEXT = 201,
+  CUDA_ERROR_MAP_FAILED = 205,
+  CUDA_ERROR_ALREADY_MAPPED = 208,
+  CUDA_ERROR_NO_BINARY_FOR_GPU = 209,
+  CUDA_ERROR_INVALID_PTX = 218,
+  CUDA_ERROR_UNSUPPORTED_PTX_VERSION = 222,
+  CUDA_ERROR_INVALID_SOURCE = 300,
+  CUDA_ERROR_FILE_NOT_FOUND = 301,
+  CUDA_ERROR_OPERATING_SYSTEM = 304,
+  CUDA_ERROR_INVALID_HANDLE = 400,
+  CUDA_ERROR_NOT_FOUND = 500,
+  CUDA_ERROR_NOT_READY = 600,
+  CUDA_ERROR_ILLEGAL_ADDRESS = 700,
+  CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES = 701,
+  CUDA_ERROR_LAUNCH_TIMEOUT = 702,
+  CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED = 712,
+  CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED = 713,
+  CUDA_ERROR_LAUNCH_FAILED = 719,
+  CUDA_ERROR_NOT_PERMITTED = 800,
+  CUDA_ERROR_NOT_SUPPORTED = 801,
+  CUDA_ERROR_SYSTEM_DRIVER_MISMATCH = 803,
+  CUDA_ERROR_UNKNOWN = 999
+} CUresult;
+
+typedef enum CUdevice_attribute_enum {
+  CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK = 1,
+  CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X = 2,
+  CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK = 8,
+  CU_DEVICE_ATTRIBUTE_WARP_SIZE = 10,
+  CU_DEVICE_ATTRIBUTE_TEXTURE_ALIGNMENT = 14,
+  CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT = 16,
+  CU_DEVICE_ATTRIBUTE_INTEGRATED = 18,
+  CU_DEVICE_ATTRIBUTE_CAN_MAP_HOST_MEMORY = 19,
+  CU_DEVICE_ATTRIBUTE_COMPUTE_MODE = 20,
+  CU_DEVICE_ATTRIBUTE_PCI_BUS_ID = 33,
+  CU_DEVICE_ATTRIBUTE_PCI_DEVICE_ID = 34,
+  CU_DEVICE_ATTRIBUTE_ASYNC_ENGINE_COUNT = 40,
+  CU_DEVICE_ATTRIBUTE_UNIFIED_ADDRESSING = 41,
+  CU_DEVICE_ATTRIBUTE_PCI_DOMAIN_ID = 50,
+  CU_DEVICE_ATTRIBUTE_TEXTURE_PITCH_ALIGNMENT = 51,
+  CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR = 75,
+  CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR = 76
+} CUdevice_attribute;
+
+typedef enum CUfunction_attribute_enum {
+  CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK = 0,
+  CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES = 1,
+  CU_FUNC_ATTRIBUTE_NUM_REGS = 4,
+  CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES = 8
+} CUfunction_attribute;
+
+typedef enum CUpointer_attribute_enum {
+  CU_POINTER_ATTRIBUTE_CONTEXT = 1,
+  CU_POINTER_ATTRIBUTE_MEMORY_TYPE = 2,
+  CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL = 9
+} CUpointer_attribute;
+
+typedef enum CUmemorytype_enum {
+  CU_MEMORYTYPE_HOST = 1,
+  CU_MEMORYTYPE_DEVICE = 2,
+  CU_MEMORYTYPE_ARRAY = 3,
+  CU_MEMORYTYPE_UNIFIED = 4
+} CUmemorytype;
+
+typedef enum CUjit_option_enum {
+  CU_JIT_INFO_LOG_BUFFER = 3,
+  CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES = 4,
+  CU_JIT_ERROR_LOG_BUFFER = 5,
+  CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES = 6
+} CUjit_option;
+
+typedef enum CUexternalMemoryHandleType_enum {
+  CU_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD = 1
+} CUexternalMemoryHandleType;
+
+#define CU_STREAM_DEFAULT 0u
+#define CU_STREAM_NON_BLOCKING 1u
+#define CU_EVENT_DEFAULT 0u
+#define CU_EVENT_BLOCKING_SYNC 1u
+#define CU_EVENT_DISABLE_TIMING 2u
+#define CU_MEMHOSTALLOC_PORTABLE 1u
+#define CU_MEMHOSTREGISTER_PORTABLE 1u
+
+typedef struct CUDA_MEMCPY2D_st {
+  size_t srcXInBytes;
+  size_t srcY;
+  CUmemorytype srcMemoryType;
+  const void *srcHost;
+  CUdeviceptr srcDevice;
+  CUarray srcArray;
+  size_t srcPitch;
+  size_t dstXInBytes;
+  size_t dstY;
+  CUmemorytype dstMemoryType;
+  void *dstHost;
+  CUdeviceptr dstDevice;
+  CUarray dstArray;
+  size_t dstPitch;
+  size_t WidthInBytes;
+  size_t Height;
+} CUDA_MEMCPY2D;
+
+typedef struct CUDA_EXTERNAL_MEMORY_HANDLE_DESC_st {
+  CUexternalMemoryHandleType type;
+  union {
+    int fd;
+    struct {
+      void *handle;
+      const void *name;
+    } win32;
+    const void *nvSciBufObject;
+  } handle;
+  unsigned long long size;
+  unsigned int flags;
+  unsigned int reserved[16];
+} CUDA_EXTERNAL_MEMORY_HANDLE_DESC;
+
+typedef struct CUDA_EXTERNAL_MEMORY_BUFFER_DESC_st {
+  unsigned long long offset;
+  unsigned long long size;
+  unsigned int flags;
+  unsigned int reserved[16];
+} CUDA_EXTERNAL_MEMORY_BUFFER_DESC;
+
+typedef void (*CUhostFn) (void *user_data);
+typedef size_t (*CUoccupancyB2DSize) (int block_size);
+
+/* X (name, exported symbol, need, arguments)
+ *
+ * name       field of vkgdr_cuda, the API's name without a version suffix
+ * symbol     what libcuda.so.1 exports for it
+ * need       REQUIRED, or OPTIONAL: NULL in the table where the driver is
+ *            older than the function
+ */
+#define VKGDR_CUDA_FUNCTIONS(X) \
+  X (cuInit, cuInit, REQUIRED, (unsigned int flags)) \
+  X (cuDriverGetVersion, cuDriverGetVersion, REQUIRED, (int *version)) \
+  X (cuGetErrorName, cuGetErrorName, REQUIRED, \
+      (CUresult error, const char **name)) \
+  X (cuGetErrorString, cuGetErrorString, REQUIRED, \
+      (CUresult error, const char **text)) \
+  X (cuDeviceGetCount, cuDeviceGetCount, REQUIRED, (int *count)) \
+  X (cuDeviceGet, cuDeviceGet, REQUIRED, (CUdevice * device, int ordinal)) \
+  X (cuDeviceGetName, cuDeviceGetName, REQUIRED, \
+      (char *name, int len, CUdevice device)) \
+  X (cuDeviceGetUuid, cuDeviceGetUuid, REQUIRED, \
+      (CUuuid * uuid, CUdevice device)) \
+  X (cuDeviceGetUuid_v2, cuDeviceGetUuid_v2, OPTIONAL, \
+      (CUuuid * uuid, CUdevice device)) \
+  X (cuDeviceTotalMem, cuDeviceTotalMem_v2, REQUIRED, \
+      (size_t * bytes, CUdevice device)) \
+  X (cuDeviceGetAttribute, cuDeviceGetAttribute, REQUIRED, \
+      (int *value, CUdevice_attribute attribute, CUdevice device)) \
+  X (cuDeviceGetPCIBusId, cuDeviceGetPCIBusId, REQUIRED, \
+      (char *address, int len, CUdevice device)) \
+  X (cuDevicePrimaryCtxRetain, cuDevicePrimaryCtxRetain, REQUIRED, \
+      (CUcontext * context, CUdevice device)) \
+  X (cuDevicePrimaryCtxRelease, cuDevicePrimaryCtxRelease_v2, REQUIRED, \
+      (CUdevice device)) \
+  X (cuDevicePrimaryCtxGetState, cuDevicePrimaryCtxGetState, REQUIRED, \
+      (CUdevice device, unsigned int *flags, int *active)) \
+  X (cuCtxCreate, cuCtxCreate_v2, REQUIRED, \
+      (CUcontext * context, unsigned int flags, CUdevice device)) \
+  X (cuCtxDestroy, cuCtxDestroy_v2, REQUIRED, (CUcontext context)) \
+  X (cuCtxGetCurrent, cuCtxGetCurrent, REQUIRED, (CUcontext * context)) \
+  X (cuCtxPushCurrent, cuCtxPushCurrent_v2, REQUIRED, (CUcontext context)) \
+  X (cuCtxPopCurrent, cuCtxPopCurrent_v2, REQUIRED, (CUcontext * context)) \
+  X (cuCtxGetDevice, cuCtxGetDevice, REQUIRED, (CUdevice * device)) \
+  X (cuCtxSynchronize, cuCtxSynchronize, REQUIRED, (void) ) \
+  X (cuStreamCreate, cuStreamCreate, REQUIRED, \
+      (CUstream * stream, unsigned int flags)) \
+  X (cuStreamDestroy, cuStreamDestroy_v2, REQUIRED, (CUstream stream)) \
+  X (cuStreamQuery, cuStreamQuery, REQUIRED, (CUstream stream)) \
+  X (cuStreamSynchronize, cuStreamSynchronize, REQUIRED, (CUstream stream)) \
+  X (cuStreamWaitEvent, cuStreamWaitEvent, REQUIRED, \
+      (CUstream stream, CUevent event, unsigned int flags)) \
+  X (cuLaunchHostFunc, cuLaunchHostFunc, REQUIRED, \
+      (CUstream stream, CUhostFn function, void *user_data)) \
+  X (cuEventCreate, cuEventCreate, REQUIRED, \
+      (CUevent * event, unsigned int flags)) \
+  X (cuEventDestroy, cuEventDestroy_v2, REQUIRED, (CUevent event)) \
+  X (cuEventRecord, cuEventRecord, REQUIRED, (CUevent event, CUstream stream)) \
+  X (cuEventQuery, cuEventQuery, REQUIRED, (CUevent event)) \
+  X (cuEventSynchronize, cuEventSynchronize, REQUIRED, (CUevent event)) \
+  X (cuEventElapsedTime, cuEventElapsedTime, REQUIRED, \
+      (float *ms, CUevent start, CUevent end)) \
+  X (cuMemGetInfo, cuMemGetInfo_v2, REQUIRED, \
+      (size_t * free_bytes, size_t * total_bytes)) \
+  X (cuMemAlloc, cuMemAlloc_v2, REQUIRED, \
+      (CUdeviceptr * pointer, size_t size)) \
+  X (cuMemAllocPitch, cuMemAllocPitch_v2, REQUIRED, \
+      (CUdeviceptr * pointer, size_t * pitch, size_t width, size_t height, \
+          unsigned int element_size)) \
+  X (cuMemFree, cuMemFree_v2, REQUIRED, (CUdeviceptr pointer)) \
+  X (cuMemHostAlloc, cuMemHostAlloc, REQUIRED, \
+      (void **pointer, size_t size, unsigned int flags)) \
+  X (cuMemFreeHost, cuMemFreeHost, REQUIRED, (void *pointer)) \
+  X (cuMemHostRegister, cuMemHostRegister_v2, REQUIRED, \
+      (void *pointer, size_t size, unsigned int flags)) \
+  X (cuMemHostUnregister, cuMemHostUnregister, REQUIRED, (void *pointer)) \
+  X (cuMemcpyHtoD, cuMemcpyHtoD_v2, REQUIRED, \
+      (CUdeviceptr dst, const void *src, size_t size)) \
+  X (cuMemcpyDtoH, cuMemcpyDtoH_v2, REQUIRED, \
+      (void *dst, CUdeviceptr src, size_t size)) \
+  X (cuMemcpyDtoD, cuMemcpyDtoD_v2, REQUIRED, \
+      (CUdeviceptr dst, CUdeviceptr src, size_t size)) \
+  X (cuMemcpyHtoDAsync, cuMemcpyHtoDAsync_v2, REQUIRED, \
+      (CUdeviceptr dst, const void *src, size_t size, CUstream stream)) \
+  X (cuMemcpyDtoHAsync, cuMemcpyDtoHAsync_v2, REQUIRED, \
+      (void *dst, CUdeviceptr src, size_t size, CUstream stream)) \
+  X (cuMemcpyDtoDAsync, cuMemcpyDtoDAsync_v2, REQUIRED, \
+      (CUdeviceptr dst, CUdeviceptr src, size_t size, CUstream stream)) \
+  X (cuMemcpy2D, cuMemcpy2D_v2, REQUIRED, (const CUDA_MEMCPY2D *copy)) \
+  X (cuMemcpy2DAsync, cuMemcpy2DAsync_v2, REQUIRED, \
+      (const CUDA_MEMCPY2D *copy, CUstream stream)) \
+  X (cuMemsetD8, cuMemsetD8_v2, REQUIRED, \
+      (CUdeviceptr pointer, unsigned char value, size_t size)) \
+  X (cuMemsetD8Async, cuMemsetD8Async, REQUIRED, \
+      (CUdeviceptr pointer, unsigned char value, size_t size, \
+          CUstream stream)) \
+  X (cuPointerGetAttribute, cuPointerGetAttribute, REQUIRED, \
+      (void *value, CUpointer_attribute attribute, CUdeviceptr pointer)) \
+  X (cuImportExternalMemory, cuImportExternalMemory, REQUIRED, \
+      (CUexternalMemory * memory, \
+          const CUDA_EXTERNAL_MEMORY_HANDLE_DESC *desc)) \
+  X (cuExternalMemoryGetMappedBuffer, cuExternalMemoryGetMappedBuffer, \
+      REQUIRED, \
+      (CUdeviceptr * pointer, CUexternalMemory memory, \
+          const CUDA_EXTERNAL_MEMORY_BUFFER_DESC *desc)) \
+  X (cuDestroyExternalMemory, cuDestroyExternalMemory, REQUIRED, \
+      (CUexternalMemory memory)) \
+  X (cuModuleLoadData, cuModuleLoadData, REQUIRED, \
+      (CUmodule * module, const void *image)) \
+  X (cuModuleLoadDataEx, cuModuleLoadDataEx, REQUIRED, \
+      (CUmodule * module, const void *image, unsigned int n_options, \
+          CUjit_option *options, void **values)) \
+  X (cuModuleUnload, cuModuleUnload, REQUIRED, (CUmodule module)) \
+  X (cuModuleGetFunction, cuModuleGetFunction, REQUIRED, \
+      (CUfunction * function, CUmodule module, const char *name)) \
+  X (cuModuleGetFunctionCount, cuModuleGetFunctionCount, OPTIONAL, \
+      (unsigned int *count, CUmodule module)) \
+  X (cuModuleEnumerateFunctions, cuModuleEnumerateFunctions, OPTIONAL, \
+      (CUfunction * functions, unsigned int count, CUmodule module)) \
+  X (cuFuncGetName, cuFuncGetName, OPTIONAL, \
+      (const char **name, CUfunction function)) \
+  X (cuFuncGetParamInfo, cuFuncGetParamInfo, OPTIONAL, \
+      (CUfunction function, size_t index, size_t * offset, size_t * size)) \
+  X (cuFuncGetAttribute, cuFuncGetAttribute, REQUIRED, \
+      (int *value, CUfunction_attribute attribute, CUfunction function)) \
+  X (cuOccupancyMaxPotentialBlockSize, cuOccupancyMaxPotentialBlockSize, \
+      REQUIRED, \
+      (int *min_grid_size, int *block_size, CUfunction function, \
+          CUoccupancyB2DSize shared_of_block, size_t shared_size, \
+          int block_size_limit)) \
+  X (cuLaunchKernel, cuLaunchKernel, REQUIRED, \
+      (CUfunction function, unsigned int grid_x, unsigned int grid_y, \
+          unsigned int grid_z, unsigned int block_x, unsigned int block_y, \
+          unsigned int block_z, unsigned int shared_bytes, CUstream stream, \
+          void **params, void **extra))
+
+/**
+ * vkgdr_cuda:
+ *
+ * The driver's entry points, one field each. Filled once for the process by
+ * vkgdr_driver_load(), read-only and valid until the process ends.
+ */
+typedef struct vkgdr_cuda {
+#define VKGDR_CUDA_FIELD(name, symbol, need, args) CUresult (*name) args;
+  VKGDR_CUDA_FUNCTIONS (VKGDR_CUDA_FIELD)
+#undef VKGDR_CUDA_FIELD
+} vkgdr_cuda;
+
+#endif /* VKGDR_CUDA_DRIVER_H */

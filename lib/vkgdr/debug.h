@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * debug.h: VKGDR_DEBUG, which makes a device look worse than it is
+ *
+ * Without a GPU, the window is ordinary memory: cached, coherent and large. So
+ * that what depends on the opposite can be exercised, VKGDR_DEBUG takes, with
+ * commas between them:
+ *
+ *   bar           the memory counts as an uncached window
+ *   bar=SIZE      and the window has SIZE bytes (K, M, G may follow) for all
+ *                 handles of the process together
+ *   non-coherent  as VKGDR_OPEN_FORCE_NON_COHERENT_BIT
+ *   no-window     the device has no host-visible memory of its own
+ *
+ * Must not know Vulkan or CUDA. Private.
+ */
+
+#ifndef VKGDR_DEBUG_H
+#define VKGDR_DEBUG_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/**
+ * vkgdr_debug:
+ * @bar: the memory counts as an uncached window
+ * @window: bytes of the window, 0 for as many as it has
+ * @non_coherent: the memory counts as non-coherent
+ * @no_window: no memory is host-visible and the device's own
+ */
+typedef struct vkgdr_debug {
+  bool bar;
+  uint64_t window;
+  bool non_coherent;
+  bool no_window;
+} vkgdr_debug;
+
+/**
+ * vkgdr_debug_parse:
+ * @text: (nullable): value of VKGDR_DEBUG
+ * @debug: (out): what it says
+ *
+ * Returns: false where @text has an unknown word or a bad size
+ *   (vkgdr_error_set())
+ */
+bool vkgdr_debug_parse (const char *text, vkgdr_debug *debug);
+
+/**
+ * vkgdr_debug_window_take:
+ *
+ * Takes @size bytes of the window. Thread-safe.
+ *
+ * Returns: false where it has not so many left; always true without a
+ *   @debug->window
+ */
+bool vkgdr_debug_window_take (const vkgdr_debug *debug, uint64_t size);
+
+/**
+ * vkgdr_debug_window_give:
+ *
+ * Gives back what vkgdr_debug_window_take() took.
+ */
+void vkgdr_debug_window_give (const vkgdr_debug *debug, uint64_t size);
+
+/**
+ * vkgdr_debug_window_used:
+ *
+ * Returns: bytes that the process has taken
+ */
+uint64_t vkgdr_debug_window_used (void);
+
+#endif /* VKGDR_DEBUG_H */

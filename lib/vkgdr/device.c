@@ -1,0 +1,329 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * device.c: opens, describes and closes a device
+ *
+ * Brings a CUDA device and its Vulkan device together, and picks the type of
+ * memory that is the window. Must not know how memory is allocated from it.
+ */
+
+#include "device.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "driver.h"
+#include "error.h"
+
+#define OPEN_FLAGS \
+  (VKGDR_OPEN_CURRENT_CONTEXT_BIT | VKGDR_OPEN_FORCE_NON_COHERENT_BIT \
+      | VKGDR_OPEN_REQUIRE_COHERENT_BIT)
+
+#define WINDOW_FLAGS \
+  (VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT | VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT)
+
+/* Types with other bits (protected, lazily allocated, uncached for AMD's
+ * sake) need features that are not enabled, or cannot be mapped. */
+#define USABLE_FLAGS \
+  (WINDOW_FLAGS | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT \
+      | VK_MEMORY_PROPERTY_HOST_CACHED_BIT)
+
+/* PCI knows six base address registers; `resource` lists more than those. */
+#define N_BARS 6
+
+static bool
+find_current_device (vkgdr_t g)
+{
+  CUcontext context = NULL;
+  CUresult result;
+
+  result = g->cu->cuCtxGetCurrent (&context);
+  if (result == CUDA_SUCCESS && context)
+    result = g->cu->cuCtxGetDevice (&g->cu_device);
+  else if (result == CUDA_SUCCESS)
+    result = CUDA_ERROR_INVALID_CONTEXT;
+  if (result == CUDA_SUCCESS)
+    return true;
+  vkgdr_error_set ("the device of the current CUDA context was asked for, and "
+                   "no context is current in this thread (%s): make one so "
+                   "(cuCtxPushCurrent), or name the device",
+      vkgdr_cuda_result_name (result));
+  return false;
+}
+
+static bool
+find_cuda_device (vkgdr_t g, CUdevice device, uint32_t flags)
+{
+  int version = 0;
+
+  if (g->cu->cuDriverGetVersion (&version) == CUDA_SUCCESS)
+    g->info.cuda_driver_version = version;
+  if (flags & VKGDR_OPEN_CURRENT_CONTEXT_BIT)
+    return find_current_device (g);
+  g->cu_device = device;
+  return true;
+}
+
+/* The second version tells a MIG instance's own UUID, as Vulkan does. */
+static bool
+get_cuda_uuid (vkgdr_t g, uint8_t *uuid)
+{
+  CUuuid cuda_uuid;
+  CUresult result;
+  int n = 0;
+
+  if (g->cu->cuDeviceGetUuid_v2)
+    result = g->cu->cuDeviceGetUuid_v2 (&cuda_uuid, g->cu_device);
+  else
+    result = g->cu->cuDeviceGetUuid (&cuda_uuid, g->cu_device);
+  if (result != CUDA_SUCCESS) {
+    g->cu->cuDeviceGetCount (&n);
+    vkgdr_error_set ("there is no CUDA device %d (%s): there are %d, counted "
+                     "from 0; use one as cuDeviceGet() gives it",
+        g->cu_device, vkgdr_cuda_result_name (result), n);
+    return false;
+  }
+  memcpy (uuid, cuda_uuid.bytes, sizeof (g->info.uuid));
+  return true;
+}
+
+static bool
+find_vulkan_device (vkgdr_t g)
+{
+  uint8_t uuid[VK_UUID_SIZE];
+
+  if (!vkgdr_vk_init (&g->vk))
+    return false;
+  if (g->info.software && vkgdr_vk_find_software (&g->vk, uuid))
+    vkgdr_driver_set_software_uuid (uuid);
+  return get_cuda_uuid (g, g->info.uuid)
+         && vkgdr_vk_choose_uuid (&g->vk, g->info.uuid);
+}
+
+static void
+list_memory_types (vkgdr_t g)
+{
+  VkPhysicalDeviceMemoryProperties memory;
+  vkgdr_memory_type *type;
+  uint32_t i;
+
+  g->vk.GetPhysicalDeviceMemoryProperties (g->vk.physical, &memory);
+  g->info.n_memory_types = memory.memoryTypeCount;
+  for (i = 0; i < memory.memoryTypeCount; i++) {
+    type = &g->info.memory_types[i];
+    type->flags = memory.memoryTypes[i].propertyFlags;
+    type->heap = memory.memoryTypes[i].heapIndex;
+    type->heap_size = memory.memoryHeaps[type->heap].size;
+    if (g->debug.no_window && (type->flags & WINDOW_FLAGS) == WINDOW_FLAGS)
+      type->flags &= ~VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT;
+  }
+}
+
+/* Returns the first type with all of @wanted, -1 without one. */
+static int
+find_memory_type (vkgdr_t g, uint32_t wanted)
+{
+  uint32_t flags;
+  uint32_t i;
+
+  for (i = 0; i < g->info.n_memory_types; i++) {
+    flags = g->info.memory_types[i].flags;
+    if ((flags & wanted) == wanted && !(flags & ~USABLE_FLAGS))
+      return i;
+  }
+  return -1;
+}
+
+static bool
+choose_memory_type (vkgdr_t g, uint32_t flags)
+{
+  const vkgdr_memory_type *type;
+  int index;
+
+  list_memory_types (g);
+  index =
+      find_memory_type (g, WINDOW_FLAGS | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT);
+  if (index < 0 && !(flags & VKGDR_OPEN_REQUIRE_COHERENT_BIT))
+    index = find_memory_type (g, WINDOW_FLAGS);
+  if (index < 0) {
+    vkgdr_error_set ("%s has no memory that is device-local and host-visible%s "
+                     "(%u types were looked at): enable Resizable BAR and "
+                     "Above 4G decoding in the firmware%s",
+        g->info.name,
+        flags & VKGDR_OPEN_REQUIRE_COHERENT_BIT ? " and host-coherent" : "",
+        g->info.n_memory_types,
+        flags & VKGDR_OPEN_REQUIRE_COHERENT_BIT
+            ? ", or open it without VKGDR_OPEN_REQUIRE_COHERENT_BIT"
+            : "");
+    return false;
+  }
+
+  type = &g->info.memory_types[index];
+  g->heap = type->heap;
+  g->info.memory_type = index;
+  g->info.window_size = type->heap_size;
+  if (g->debug.window && g->debug.window < g->info.window_size)
+    g->info.window_size = g->debug.window;
+  g->info.coherent = (type->flags & VK_MEMORY_PROPERTY_HOST_COHERENT_BIT)
+                     && !(flags & VKGDR_OPEN_FORCE_NON_COHERENT_BIT)
+                     && !g->debug.non_coherent;
+  g->info.host_cached =
+      (type->flags & VK_MEMORY_PROPERTY_HOST_CACHED_BIT) && !g->debug.bar;
+  return true;
+}
+
+/* Reads the size of the largest of the device's memory BARs; 0 where the
+ * kernel does not tell it. */
+static uint64_t
+read_bar_size (const char *pci_address)
+{
+  const unsigned long long is_memory = 0x200;
+  unsigned long long start, end, flags;
+  uint64_t largest = 0;
+  char path[64];
+  FILE *file;
+  int i;
+
+  snprintf (
+      path, sizeof (path), "/sys/bus/pci/devices/%s/resource", pci_address);
+  file = fopen (path, "re");
+  if (!file)
+    return 0;
+  for (i = 0; i < N_BARS; i++) {
+    if (fscanf (file, "%llx %llx %llx", &start, &end, &flags) != 3)
+      break;
+    if ((flags & is_memory) && end > start && end - start + 1 > largest)
+      largest = end - start + 1;
+  }
+  fclose (file);
+  return largest;
+}
+
+static void
+describe_pci (vkgdr_t g)
+{
+  char *address = g->info.pci_address;
+  size_t i;
+
+  if (g->info.software
+      || g->cu->cuDeviceGetPCIBusId (
+             address, sizeof (g->info.pci_address), g->cu_device)
+             != CUDA_SUCCESS) {
+    address[0] = '\0';
+    return;
+  }
+  /* The kernel writes it in lower case. */
+  for (i = 0; address[i]; i++)
+    address[i] = tolower ((unsigned char) address[i]);
+  g->info.bar_size = read_bar_size (address);
+}
+
+static void
+describe_vulkan (vkgdr_t g)
+{
+  VkPhysicalDeviceProperties properties;
+
+  g->vk.GetPhysicalDeviceProperties (g->vk.physical, &properties);
+  snprintf (g->info.name, sizeof (g->info.name), "%s", properties.deviceName);
+  g->info.vulkan_api_version = properties.apiVersion;
+  g->atom_size = properties.limits.nonCoherentAtomSize;
+  g->has_budget =
+      vkgdr_vk_has_extension (&g->vk, VK_EXT_MEMORY_BUDGET_EXTENSION_NAME);
+  vkgdr_vk_describe_driver (
+      &g->vk, g->info.vulkan_driver, sizeof (g->info.vulkan_driver));
+}
+
+static bool
+open_device (vkgdr_t g, CUdevice device, uint32_t flags)
+{
+  if (!vkgdr_debug_parse (getenv ("VKGDR_DEBUG"), &g->debug))
+    return false;
+  g->cu = vkgdr_driver_load ();
+  if (!g->cu)
+    return false;
+  g->info.software = vkgdr_driver_is_software ();
+  if (!find_cuda_device (g, device, flags) || !find_vulkan_device (g))
+    return false;
+  describe_vulkan (g);
+  describe_pci (g);
+  return choose_memory_type (g, flags) && vkgdr_vk_create_device (&g->vk);
+}
+
+vkgdr_t
+vkgdr_open (CUdevice device, uint32_t flags)
+{
+  vkgdr_t g;
+
+  if (flags & ~OPEN_FLAGS) {
+    vkgdr_error_set ("vkgdr_open() does not know the flags %#x: it takes those "
+                     "of vkgdr_open_flags",
+        flags & ~OPEN_FLAGS);
+    return NULL;
+  }
+  g = calloc (1, sizeof (*g));
+  if (!g) {
+    vkgdr_error_set ("the host is out of memory: close what is not needed");
+    return NULL;
+  }
+  atomic_init (&g->refs, 1);
+  if (!open_device (g, device, flags)) {
+    vkgdr_device_unref (g);
+    return NULL;
+  }
+  vkgdr_error_clear ();
+  return g;
+}
+
+void
+vkgdr_close (vkgdr_t g)
+{
+  if (g)
+    vkgdr_device_unref (g);
+}
+
+void
+vkgdr_device_ref (vkgdr_t g)
+{
+  atomic_fetch_add (&g->refs, 1);
+}
+
+void
+vkgdr_device_unref (vkgdr_t g)
+{
+  if (atomic_fetch_sub (&g->refs, 1) != 1)
+    return;
+  vkgdr_vk_clear (&g->vk);
+  free (g);
+}
+
+/* What the driver says of the window's heap at present. */
+static void
+read_budget (vkgdr_t g, uint64_t *budget, uint64_t *usage)
+{
+  VkPhysicalDeviceMemoryBudgetPropertiesEXT extension = {
+    .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MEMORY_BUDGET_PROPERTIES_EXT,
+  };
+  VkPhysicalDeviceMemoryProperties2 memory = {
+    .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MEMORY_PROPERTIES_2,
+    .pNext = &extension,
+  };
+
+  g->vk.GetPhysicalDeviceMemoryProperties2 (g->vk.physical, &memory);
+  *budget = extension.heapBudget[g->heap];
+  *usage = extension.heapUsage[g->heap];
+}
+
+void
+vkgdr_get_device_info (vkgdr_t g, vkgdr_device_info *info)
+{
+  *info = g->info;
+  info->allocated = atomic_load (&g->allocated);
+  info->n_allocations = atomic_load (&g->n_allocations);
+  info->window_budget = info->window_size;
+  info->window_usage = info->allocated;
+  if (g->debug.window)
+    info->window_usage = vkgdr_debug_window_used ();
+  else if (g->has_budget)
+    read_budget (g, &info->window_budget, &info->window_usage);
+}

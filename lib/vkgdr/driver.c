@@ -1,0 +1,317 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * driver.c: the one place that loads a CUDA driver
+ *
+ * NVIDIA's or softcuda, as VKGDR_DRIVER says. Knows of Vulkan only that there
+ * is a software device with a UUID, and must not know what the driver is used
+ * for.
+ */
+
+#include "driver.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "error.h"
+#include "vulkan.h"
+
+#define DRIVER "libcuda.so.1"
+
+/* softcuda.h is its provider's; this is all that is needed of it. */
+typedef CUresult (*set_uuid_fn) (const CUuuid *uuid);
+
+typedef enum driver_choice {
+  CHOICE_AUTO,
+  CHOICE_NVIDIA,
+  CHOICE_SOFTWARE
+} driver_choice;
+
+/* A driver that is loaded, or being tried; set_uuid is softcuda's. */
+typedef struct driver {
+  void *handle;
+  vkgdr_cuda cu;
+  set_uuid_fn set_uuid;
+} driver;
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static driver loaded;
+static char why_software[1024];
+
+static pthread_once_t dir_once = PTHREAD_ONCE_INIT;
+static char softcuda_dir[4096];
+
+/* Beside this library, wherever that is installed. */
+static void
+find_softcuda_dir (void)
+{
+  const char *dir = secure_getenv ("VKGDR_SOFTCUDA_DIR");
+  char *path = NULL;
+  char *slash;
+  Dl_info info;
+
+  if (dir && *dir) {
+    snprintf (softcuda_dir, sizeof (softcuda_dir), "%s", dir);
+    return;
+  }
+  if (dladdr ((void *) vkgdr_driver_load, &info) && info.dli_fname)
+    path = realpath (info.dli_fname, NULL);
+  slash = path ? strrchr (path, '/') : NULL;
+  if (slash)
+    *slash = '\0';
+  snprintf (softcuda_dir, sizeof (softcuda_dir), "%s/gst-vkgdr/softcuda",
+      slash ? path : ".");
+  free (path);
+}
+
+const char *
+vkgdr_driver_softcuda_dir (void)
+{
+  pthread_once (&dir_once, find_softcuda_dir);
+  return softcuda_dir;
+}
+
+static bool
+read_choice (driver_choice *choice)
+{
+  const char *value = getenv ("VKGDR_DRIVER");
+
+  if (!value || !*value || strcmp (value, "auto") == 0) {
+    *choice = CHOICE_AUTO;
+  } else if (strcmp (value, "nvidia") == 0) {
+    *choice = CHOICE_NVIDIA;
+  } else if (strcmp (value, "software") == 0) {
+    *choice = CHOICE_SOFTWARE;
+  } else {
+    vkgdr_error_set ("VKGDR_DRIVER is \"%s\", which is unknown: set it to "
+                     "auto, nvidia or software",
+        value);
+    return false;
+  }
+  return true;
+}
+
+static bool
+resolve_functions (driver *d, const char *path)
+{
+#define REQUIRED true
+#define OPTIONAL false
+#define RESOLVE(name, symbol, need, args) \
+  d->cu.name = (CUresult (*) args) dlsym (d->handle, #symbol); \
+  if (!d->cu.name && need) { \
+    vkgdr_error_set ( \
+        "%s has no %s: it is too old; install a newer driver", path, #symbol); \
+    return false; \
+  }
+  VKGDR_CUDA_FUNCTIONS (RESOLVE)
+#undef RESOLVE
+#undef OPTIONAL
+#undef REQUIRED
+  return true;
+}
+
+static const char *
+init_remedy (CUresult result)
+{
+  switch (result) {
+  case CUDA_ERROR_STUB_LIBRARY:
+    return "it is the CUDA toolkit's stub, which is for linking alone; take "
+           "it off the library path";
+  case CUDA_ERROR_NO_DEVICE:
+    return "see whether nvidia-smi lists a GPU, and CUDA_VISIBLE_DEVICES "
+           "hides none";
+  case CUDA_ERROR_SYSTEM_DRIVER_MISMATCH:
+    return "the kernel's module is of another version; load the new one, or "
+           "reboot";
+  default:
+    return "see whether nvidia-smi works";
+  }
+}
+
+static bool
+init_driver (driver *d, const char *path)
+{
+  CUresult result;
+  int n = 0;
+
+  result = d->cu.cuInit (0);
+  if (result == CUDA_SUCCESS)
+    result = d->cu.cuDeviceGetCount (&n);
+  if (result == CUDA_SUCCESS && n == 0)
+    result = CUDA_ERROR_NO_DEVICE;
+  if (result == CUDA_SUCCESS)
+    return true;
+  vkgdr_error_set ("%s cannot be used (cuInit: %s, %d): %s", path,
+      vkgdr_cuda_result_name (result), result, init_remedy (result));
+  return false;
+}
+
+/* A driver that fails must not stay loaded: its libcuda.so.1 would be found
+ * first by all who ask for that name. */
+static bool
+unload (driver *d)
+{
+  if (d->handle)
+    dlclose (d->handle);
+  memset (d, 0, sizeof (*d));
+  return false;
+}
+
+static bool
+try_nvidia (driver *d)
+{
+  const char *why;
+
+  memset (d, 0, sizeof (*d));
+  d->handle = dlopen (DRIVER, RTLD_NOW | RTLD_LOCAL);
+  if (!d->handle) {
+    why = dlerror ();
+    vkgdr_error_set ("%s cannot be loaded (%s): install NVIDIA's driver",
+        DRIVER, why ? why : "no reason given");
+    return false;
+  }
+  if (dlsym (d->handle, "softcudaSetUuid")) {
+    vkgdr_error_set ("the %s on the library path is softcuda: install NVIDIA's "
+                     "driver, or take softcuda off the path",
+        DRIVER);
+    return unload (d);
+  }
+  if (!resolve_functions (d, DRIVER) || !init_driver (d, DRIVER))
+    return unload (d);
+  return true;
+}
+
+/* Gives softcuda's device the UUID of Vulkan's, where Vulkan is there; what
+ * needs Vulkan says so later, better than this could. */
+static void
+adopt_vulkan_uuid (driver *d)
+{
+  CUuuid uuid;
+  vkgdr_vk vk;
+
+  if (vkgdr_vk_init (&vk)
+      && vkgdr_vk_find_software (&vk, (uint8_t *) uuid.bytes))
+    d->set_uuid (&uuid);
+  vkgdr_vk_clear (&vk);
+}
+
+static bool
+try_software (driver *d)
+{
+  char path[sizeof (softcuda_dir) + sizeof (DRIVER) + 1];
+  const char *why;
+
+  memset (d, 0, sizeof (*d));
+  snprintf (path, sizeof (path), "%s/%s", vkgdr_driver_softcuda_dir (), DRIVER);
+  d->handle = dlopen (path, RTLD_NOW | RTLD_LOCAL);
+  if (!d->handle) {
+    why = dlerror ();
+    vkgdr_error_set ("softcuda cannot be loaded (%s): install it with "
+                     "gst-vkgdr, or set VKGDR_SOFTCUDA_DIR to its folder",
+        why ? why : "no reason given");
+    return false;
+  }
+  d->set_uuid = (set_uuid_fn) dlsym (d->handle, "softcudaSetUuid");
+  if (!d->set_uuid) {
+    vkgdr_error_set ("%s is not softcuda: set VKGDR_SOFTCUDA_DIR to the folder "
+                     "where that is",
+        path);
+    return unload (d);
+  }
+  if (!resolve_functions (d, path) || !init_driver (d, path))
+    return unload (d);
+  adopt_vulkan_uuid (d);
+  return true;
+}
+
+static bool
+try_auto (driver *d)
+{
+  char why[sizeof (why_software)];
+
+  if (try_nvidia (d))
+    return true;
+  snprintf (why, sizeof (why), "%s", vkgdr_error_peek ());
+  if (!try_software (d)) {
+    vkgdr_error_set ("no CUDA driver: %s; and %s", why, vkgdr_error_peek ());
+    return false;
+  }
+  memcpy (why_software, why, sizeof (why));
+  return true;
+}
+
+/* With the lock. */
+static bool
+load_locked (void)
+{
+  driver_choice choice;
+  driver d;
+  bool ok;
+
+  if (loaded.handle)
+    return true;
+  if (!read_choice (&choice))
+    return false;
+  if (choice == CHOICE_NVIDIA)
+    ok = try_nvidia (&d);
+  else if (choice == CHOICE_SOFTWARE)
+    ok = try_software (&d);
+  else
+    ok = try_auto (&d);
+  if (ok)
+    loaded = d;
+  return ok;
+}
+
+const vkgdr_cuda *
+vkgdr_driver_load (void)
+{
+  bool ok;
+
+  pthread_mutex_lock (&lock);
+  ok = load_locked ();
+  pthread_mutex_unlock (&lock);
+  if (!ok)
+    return NULL;
+  vkgdr_error_clear ();
+  return &loaded.cu;
+}
+
+bool
+vkgdr_driver_is_software (void)
+{
+  bool software;
+
+  pthread_mutex_lock (&lock);
+  software = loaded.set_uuid != NULL;
+  pthread_mutex_unlock (&lock);
+  return software;
+}
+
+const char *
+vkgdr_driver_why_software (void)
+{
+  bool known;
+
+  pthread_mutex_lock (&lock);
+  known = why_software[0] != '\0';
+  pthread_mutex_unlock (&lock);
+  return known ? why_software : NULL;
+}
+
+void
+vkgdr_driver_set_software_uuid (const uint8_t *uuid)
+{
+  set_uuid_fn set_uuid;
+  CUuuid cuda_uuid;
+
+  pthread_mutex_lock (&lock);
+  set_uuid = loaded.set_uuid;
+  pthread_mutex_unlock (&lock);
+  if (!set_uuid)
+    return;
+  memcpy (cuda_uuid.bytes, uuid, sizeof (cuda_uuid.bytes));
+  set_uuid (&cuda_uuid);
+}

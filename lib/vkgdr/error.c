@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * error.c: the calling thread's last error, and the names of result codes
+ *
+ * A message lives in a buffer of the thread: an error can be told when memory
+ * has run out, and nothing has to be freed when a thread ends. Must not know
+ * what the errors are about.
+ */
+
+#include "error.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <vkgdr/vkgdr.h>
+
+/* Bytes of a message; a longer one is cut. Paths and the list of a machine's
+ * Vulkan devices are what makes one long. */
+#define MAX_MESSAGE 2048
+
+static _Thread_local char last_error[MAX_MESSAGE];
+
+void
+vkgdr_error_set (const char *format, ...)
+{
+  char message[MAX_MESSAGE];
+  va_list args;
+  char *c;
+
+  /* Not straight into last_error, which the arguments may come from. */
+  va_start (args, format);
+  vsnprintf (message, sizeof (message), format, args);
+  va_end (args);
+
+  for (c = message; *c; c++) {
+    if (*c == '\n' || *c == '\r')
+      *c = ' ';
+  }
+  memcpy (last_error, message, sizeof (message));
+}
+
+void
+vkgdr_error_clear (void)
+{
+  last_error[0] = '\0';
+}
+
+const char *
+vkgdr_error_peek (void)
+{
+  return last_error;
+}
+
+char *
+vkgdr_last_error (void)
+{
+  if (!last_error[0])
+    return NULL;
+  return strdup (last_error);
+}
+
+#define CASE(value) \
+  case value: \
+    return #value
+
+const char *
+vkgdr_vk_result_name (VkResult result)
+{
+  switch ((int) result) {
+    CASE (VK_SUCCESS);
+    CASE (VK_NOT_READY);
+    CASE (VK_TIMEOUT);
+    CASE (VK_INCOMPLETE);
+    CASE (VK_ERROR_OUT_OF_HOST_MEMORY);
+    CASE (VK_ERROR_OUT_OF_DEVICE_MEMORY);
+    CASE (VK_ERROR_INITIALIZATION_FAILED);
+    CASE (VK_ERROR_DEVICE_LOST);
+    CASE (VK_ERROR_MEMORY_MAP_FAILED);
+    CASE (VK_ERROR_LAYER_NOT_PRESENT);
+    CASE (VK_ERROR_EXTENSION_NOT_PRESENT);
+    CASE (VK_ERROR_FEATURE_NOT_PRESENT);
+    CASE (VK_ERROR_INCOMPATIBLE_DRIVER);
+    CASE (VK_ERROR_TOO_MANY_OBJECTS);
+    CASE (VK_ERROR_FORMAT_NOT_SUPPORTED);
+    CASE (VK_ERROR_UNKNOWN);
+    CASE (VK_ERROR_OUT_OF_POOL_MEMORY);
+    CASE (VK_ERROR_INVALID_EXTERNAL_HANDLE);
+    CASE (VK_ERROR_FRAGMENTATION);
+    CASE (VK_ERROR_INVALID_OPAQUE_CAPTURE_ADDRESS);
+    CASE (VK_ERROR_VALIDATION_FAILED_EXT);
+    CASE (VK_ERROR_NOT_PERMITTED_KHR);
+  default:
+    return result < 0 ? "unknown Vulkan error" : "unknown Vulkan result";
+  }
+}
+
+const char *
+vkgdr_cuda_result_name (CUresult result)
+{
+  switch (result) {
+    CASE (CUDA_SUCCESS);
+    CASE (CUDA_ERROR_INVALID_VALUE);
+    CASE (CUDA_ERROR_OUT_OF_MEMORY);
+    CASE (CUDA_ERROR_NOT_INITIALIZED);
+    CASE (CUDA_ERROR_DEINITIALIZED);
+    CASE (CUDA_ERROR_STUB_LIBRARY);
+    CASE (CUDA_ERROR_NO_DEVICE);
+    CASE (CUDA_ERROR_INVALID_DEVICE);
+    CASE (CUDA_ERROR_INVALID_IMAGE);
+    CASE (CUDA_ERROR_INVALID_CONTEXT);
+    CASE (CUDA_ERROR_MAP_FAILED);
+    CASE (CUDA_ERROR_ALREADY_MAPPED);
+    CASE (CUDA_ERROR_NO_BINARY_FOR_GPU);
+    CASE (CUDA_ERROR_INVALID_PTX);
+    CASE (CUDA_ERROR_UNSUPPORTED_PTX_VERSION);
+    CASE (CUDA_ERROR_INVALID_SOURCE);
+    CASE (CUDA_ERROR_FILE_NOT_FOUND);
+    CASE (CUDA_ERROR_OPERATING_SYSTEM);
+    CASE (CUDA_ERROR_INVALID_HANDLE);
+    CASE (CUDA_ERROR_NOT_FOUND);
+    CASE (CUDA_ERROR_NOT_READY);
+    CASE (CUDA_ERROR_ILLEGAL_ADDRESS);
+    CASE (CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES);
+    CASE (CUDA_ERROR_LAUNCH_TIMEOUT);
+    CASE (CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED);
+    CASE (CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED);
+    CASE (CUDA_ERROR_LAUNCH_FAILED);
+    CASE (CUDA_ERROR_NOT_PERMITTED);
+    CASE (CUDA_ERROR_NOT_SUPPORTED);
+    CASE (CUDA_ERROR_SYSTEM_DRIVER_MISMATCH);
+    CASE (CUDA_ERROR_UNKNOWN);
+  default:
+    return "unknown CUDA error";
+  }
+}

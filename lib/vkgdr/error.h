@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * error.h: the calling thread's last error, and the names of result codes
+ *
+ * Knows of Vulkan and CUDA nothing but what their results are called. Private.
+ */
+
+#ifndef VKGDR_ERROR_H
+#define VKGDR_ERROR_H
+
+#include "cuda-driver.h"
+#include <vulkan/vulkan_core.h>
+
+/**
+ * vkgdr_error_set:
+ * @format: as printf() takes it; the arguments may come from
+ *   vkgdr_error_peek(). Line ends become spaces
+ *
+ * Replaces the calling thread's last error.
+ */
+void vkgdr_error_set (const char *format, ...)
+    __attribute__ ((format (printf, 1, 2)));
+
+/**
+ * vkgdr_error_clear:
+ *
+ * Marks the calling thread's last call as successful.
+ */
+void vkgdr_error_clear (void);
+
+/**
+ * vkgdr_error_peek:
+ *
+ * Returns: (transfer none): the calling thread's last error, "" without one,
+ *   valid until it is set again
+ */
+const char *vkgdr_error_peek (void);
+
+/**
+ * vkgdr_vk_result_name:
+ *
+ * Returns: (transfer none): the name of @result, such as VK_NOT_READY
+ */
+const char *vkgdr_vk_result_name (VkResult result);
+
+/**
+ * vkgdr_cuda_result_name:
+ *
+ * Returns: (transfer none): the name of @result, such as CUDA_ERROR_UNKNOWN.
+ *   Needs no driver, unlike cuGetErrorName()
+ */
+const char *vkgdr_cuda_result_name (CUresult result);
+
+#endif /* VKGDR_ERROR_H */

@@ -1,0 +1,447 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * vulkan.c: Vulkan, loaded at run time: the instance, one of its physical
+ * devices, a logical device, and the functions of the three
+ *
+ * Must not know CUDA, nor what the device's memory is used for.
+ */
+
+#include "vulkan.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "error.h"
+
+#define LOADER "libvulkan.so.1"
+
+/* What to do where Vulkan works and has not got the device. */
+#define ICD_REMEDY \
+  "for an NVIDIA GPU, install the driver's Vulkan part (nvidia_icd.json; in " \
+  "a " \
+  "container, NVIDIA_DRIVER_CAPABILITIES has to include graphics), without a " \
+  "GPU, install lavapipe (Debian: mesa-vulkan-drivers), and see that " \
+  "VK_DRIVER_FILES and VK_ICD_FILENAMES do not hide it"
+
+/* Physical devices that are looked at; hosts have 8 or 16 GPUs, and software
+ * devices beside them. */
+#define MAX_DEVICES 64
+
+/* Guards the two below, and keeps the creation and destruction of devices
+ * apart, which is where drivers are the least thread-safe. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static PFN_vkGetInstanceProcAddr get_instance_proc;
+
+/* One for the process, never destroyed: with the last instance the loader
+ * unloads the drivers, and they do not survive that well. Before the fiftieth
+ * time NVIDIA's (580) cannot be loaded any more, and lavapipe leaks a little
+ * each time. */
+static VkInstance instance;
+
+/* What is asked of each physical device, as Vulkan chains it. */
+typedef struct device_properties {
+  VkPhysicalDeviceProperties2 base;
+  VkPhysicalDeviceIDProperties id;
+  VkPhysicalDeviceDriverProperties driver;
+} device_properties;
+
+/* With the lock. Loaded once; stays loaded, since drivers do not survive
+ * unloading well. */
+static bool
+load_locked (void)
+{
+  const char *path;
+  const char *why;
+  void *handle;
+
+  if (get_instance_proc)
+    return true;
+  path = secure_getenv ("VKGDR_VULKAN_LIBRARY");
+  if (!path || !*path)
+    path = LOADER;
+  handle = dlopen (path, RTLD_NOW | RTLD_LOCAL);
+  if (!handle) {
+    why = dlerror ();
+    vkgdr_error_set ("%s cannot be loaded (%s): install the Vulkan loader "
+                     "(Debian: libvulkan1)",
+        path, why ? why : "no reason given");
+    return false;
+  }
+  get_instance_proc =
+      (PFN_vkGetInstanceProcAddr) dlsym (handle, "vkGetInstanceProcAddr");
+  if (!get_instance_proc) {
+    vkgdr_error_set ("%s has no vkGetInstanceProcAddr: it is not a Vulkan "
+                     "loader; install one (Debian: libvulkan1)",
+        path);
+    dlclose (handle);
+    return false;
+  }
+  return true;
+}
+
+/* Loaders of Vulkan 1.0 have no vkEnumerateInstanceVersion. */
+static bool
+check_loader_version (void)
+{
+  PFN_vkEnumerateInstanceVersion enumerate;
+  uint32_t version = VK_API_VERSION_1_0;
+
+  enumerate = (PFN_vkEnumerateInstanceVersion) get_instance_proc (
+      NULL, "vkEnumerateInstanceVersion");
+  if (enumerate)
+    enumerate (&version);
+  if (version >= VK_API_VERSION_1_1)
+    return true;
+  vkgdr_error_set ("the Vulkan loader is of version %u.%u, and 1.1 is needed: "
+                   "install a newer one (Debian: libvulkan1)",
+      VK_API_VERSION_MAJOR (version), VK_API_VERSION_MINOR (version));
+  return false;
+}
+
+static bool
+load_instance_functions (vkgdr_vk *vk)
+{
+#define LOAD(name) \
+  vk->name = (PFN_vk##name) get_instance_proc (vk->instance, "vk" #name); \
+  if (!vk->name) { \
+    vkgdr_error_set ( \
+        "the Vulkan loader has no vk%s: install a newer one (Debian: " \
+        "libvulkan1)", \
+        #name); \
+    return false; \
+  }
+  VKGDR_VK_INSTANCE_FUNCTIONS (LOAD)
+#undef LOAD
+  return true;
+}
+
+/* With the lock. */
+static bool
+create_instance_locked (void)
+{
+  const VkApplicationInfo application = {
+    .sType = VK_STRUCTURE_TYPE_APPLICATION_INFO,
+    .pApplicationName = "vkgdr",
+    .pEngineName = "vkgdr",
+    .apiVersion = VK_API_VERSION_1_1,
+  };
+  const VkInstanceCreateInfo info = {
+    .sType = VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO,
+    .pApplicationInfo = &application,
+  };
+  PFN_vkCreateInstance create;
+  VkResult result;
+
+  if (instance)
+    return true;
+  if (!load_locked () || !check_loader_version ())
+    return false;
+  create = (PFN_vkCreateInstance) get_instance_proc (NULL, "vkCreateInstance");
+  if (!create) {
+    vkgdr_error_set ("the Vulkan loader has no vkCreateInstance: install "
+                     "another one (Debian: libvulkan1)");
+    return false;
+  }
+  result = create (&info, NULL, &instance);
+  if (result == VK_SUCCESS)
+    return true;
+  instance = VK_NULL_HANDLE;
+  vkgdr_error_set ("Vulkan found no driver (vkCreateInstance: %s): " ICD_REMEDY,
+      vkgdr_vk_result_name (result));
+  return false;
+}
+
+bool
+vkgdr_vk_init (vkgdr_vk *vk)
+{
+  bool created;
+
+  memset (vk, 0, sizeof (*vk));
+  pthread_mutex_lock (&lock);
+  created = create_instance_locked ();
+  vk->instance = instance;
+  pthread_mutex_unlock (&lock);
+  return created && load_instance_functions (vk);
+}
+
+static bool
+device_has_extension (vkgdr_vk *vk, VkPhysicalDevice device, const char *name)
+{
+  VkExtensionProperties *extensions;
+  uint32_t n = 0;
+  bool found = false;
+  uint32_t i;
+
+  if (vk->EnumerateDeviceExtensionProperties (device, NULL, &n, NULL)
+          != VK_SUCCESS
+      || n == 0)
+    return false;
+  extensions = calloc (n, sizeof (*extensions));
+  if (!extensions)
+    return false;
+  /* VK_INCOMPLETE still filled the first n. */
+  if (vk->EnumerateDeviceExtensionProperties (device, NULL, &n, extensions)
+      >= 0) {
+    for (i = 0; i < n && !found; i++)
+      found = strcmp (extensions[i].extensionName, name) == 0;
+  }
+  free (extensions);
+  return found;
+}
+
+bool
+vkgdr_vk_has_extension (vkgdr_vk *vk, const char *name)
+{
+  return device_has_extension (vk, vk->physical, name);
+}
+
+/* What a device of Vulkan 1.0 does not know stays zero. */
+static void
+get_properties (
+    vkgdr_vk *vk, VkPhysicalDevice device, device_properties *properties)
+{
+  memset (properties, 0, sizeof (*properties));
+  properties->base.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2;
+  properties->id.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_ID_PROPERTIES;
+  properties->driver.sType =
+      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_DRIVER_PROPERTIES;
+
+  vk->GetPhysicalDeviceProperties (device, &properties->base.properties);
+  if (properties->base.properties.apiVersion < VK_API_VERSION_1_1)
+    return;
+  properties->base.pNext = &properties->id;
+  if (device_has_extension (
+          vk, device, VK_KHR_DRIVER_PROPERTIES_EXTENSION_NAME))
+    properties->id.pNext = &properties->driver;
+  vk->GetPhysicalDeviceProperties2 (device, &properties->base);
+}
+
+/* Returns how many there are, 0 on failure. */
+static uint32_t
+enumerate (vkgdr_vk *vk, VkPhysicalDevice devices[MAX_DEVICES])
+{
+  uint32_t n = MAX_DEVICES;
+
+  if (vk->EnumeratePhysicalDevices (vk->instance, &n, devices) < 0)
+    return 0;
+  return n;
+}
+
+static void
+format_uuid (const uint8_t *uuid, char text[2 * VK_UUID_SIZE + 1])
+{
+  uint32_t i;
+
+  for (i = 0; i < VK_UUID_SIZE; i++)
+    snprintf (text + 2 * i, 3, "%02x", uuid[i]);
+}
+
+/* Sets the error of a search that found nothing, with all that there is. */
+static void
+report_no_device (vkgdr_vk *vk, const VkPhysicalDevice *devices, uint32_t n,
+    const uint8_t *uuid)
+{
+  device_properties properties;
+  char list[1024] = "none at all";
+  char wanted[2 * VK_UUID_SIZE + 1];
+  char other[2 * VK_UUID_SIZE + 1];
+  size_t used = 0;
+  uint32_t i;
+
+  for (i = 0; i < n && used < sizeof (list); i++) {
+    get_properties (vk, devices[i], &properties);
+    format_uuid (properties.id.deviceUUID, other);
+    used += snprintf (list + used, sizeof (list) - used, "%s%s (%s)",
+        i ? ", " : "", properties.base.properties.deviceName, other);
+  }
+  format_uuid (uuid, wanted);
+  vkgdr_error_set ("no Vulkan device has the CUDA device's UUID %s; Vulkan has "
+                   "%s: " ICD_REMEDY,
+      wanted, list);
+}
+
+bool
+vkgdr_vk_choose_uuid (vkgdr_vk *vk, const uint8_t *uuid)
+{
+  VkPhysicalDevice devices[MAX_DEVICES];
+  device_properties properties;
+  uint32_t n = enumerate (vk, devices);
+  uint32_t i;
+
+  for (i = 0; i < n; i++) {
+    get_properties (vk, devices[i], &properties);
+    if (properties.base.properties.apiVersion < VK_API_VERSION_1_1)
+      continue;
+    if (memcmp (properties.id.deviceUUID, uuid, VK_UUID_SIZE) != 0)
+      continue;
+    vk->physical = devices[i];
+    return true;
+  }
+  report_no_device (vk, devices, n, uuid);
+  return false;
+}
+
+bool
+vkgdr_vk_find_software (vkgdr_vk *vk, uint8_t *uuid)
+{
+  VkPhysicalDevice devices[MAX_DEVICES];
+  device_properties properties;
+  uint32_t n = enumerate (vk, devices);
+  bool found = false;
+  bool lavapipe;
+  uint32_t i;
+
+  for (i = 0; i < n; i++) {
+    get_properties (vk, devices[i], &properties);
+    if (properties.base.properties.deviceType != VK_PHYSICAL_DEVICE_TYPE_CPU)
+      continue;
+    lavapipe = properties.driver.driverID == VK_DRIVER_ID_MESA_LLVMPIPE;
+    if (found && !lavapipe)
+      continue;
+    memcpy (uuid, properties.id.deviceUUID, VK_UUID_SIZE);
+    found = true;
+    if (lavapipe)
+      break;
+  }
+  return found;
+}
+
+void
+vkgdr_vk_describe_driver (vkgdr_vk *vk, char *text, size_t size)
+{
+  device_properties properties;
+
+  get_properties (vk, vk->physical, &properties);
+  if (properties.driver.driverName[0])
+    snprintf (text, size, "%s %s", properties.driver.driverName,
+        properties.driver.driverInfo);
+  else
+    snprintf (
+        text, size, "version %#x", properties.base.properties.driverVersion);
+}
+
+/* Returns the first family that has a queue which does anything at all, -1
+ * without one. */
+static int
+choose_queue_family (vkgdr_vk *vk)
+{
+  const VkQueueFlags useful =
+      VK_QUEUE_GRAPHICS_BIT | VK_QUEUE_COMPUTE_BIT | VK_QUEUE_TRANSFER_BIT;
+  VkQueueFamilyProperties families[32];
+  uint32_t n = 32;
+  uint32_t i;
+
+  vk->GetPhysicalDeviceQueueFamilyProperties (vk->physical, &n, families);
+  for (i = 0; i < n; i++) {
+    if (families[i].queueCount > 0 && (families[i].queueFlags & useful))
+      return i;
+  }
+  return -1;
+}
+
+/* A driver may have the extension and still not export memory, or only such
+ * that is made for one buffer. */
+static bool
+check_export (vkgdr_vk *vk)
+{
+  const VkPhysicalDeviceExternalBufferInfo info = {
+    .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_EXTERNAL_BUFFER_INFO,
+    .usage =
+        VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT,
+    .handleType = VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT,
+  };
+  VkExternalBufferProperties properties = {
+    .sType = VK_STRUCTURE_TYPE_EXTERNAL_BUFFER_PROPERTIES,
+  };
+  VkExternalMemoryFeatureFlags features;
+
+  if (!vkgdr_vk_has_extension (vk, VK_KHR_EXTERNAL_MEMORY_FD_EXTENSION_NAME)) {
+    vkgdr_error_set (
+        "the Vulkan device has no " VK_KHR_EXTERNAL_MEMORY_FD_EXTENSION_NAME
+        ", without which CUDA cannot import its memory: install a newer "
+        "driver");
+    return false;
+  }
+  vk->GetPhysicalDeviceExternalBufferProperties (
+      vk->physical, &info, &properties);
+  features = properties.externalMemoryProperties.externalMemoryFeatures;
+  if (!(features & VK_EXTERNAL_MEMORY_FEATURE_EXPORTABLE_BIT)
+      || (features & VK_EXTERNAL_MEMORY_FEATURE_DEDICATED_ONLY_BIT)) {
+    vkgdr_error_set ("the Vulkan driver does not export plain memory as a file "
+                     "descriptor (features %#x), so CUDA cannot import it: "
+                     "install a newer driver",
+        features);
+    return false;
+  }
+  return true;
+}
+
+static bool
+load_device_functions (vkgdr_vk *vk)
+{
+#define LOAD(name) \
+  vk->name = (PFN_vk##name) vk->GetDeviceProcAddr (vk->device, "vk" #name); \
+  if (!vk->name) { \
+    vkgdr_error_set ( \
+        "the Vulkan driver has no vk%s: install a newer driver", #name); \
+    return false; \
+  }
+  VKGDR_VK_DEVICE_FUNCTIONS (LOAD)
+#undef LOAD
+  return true;
+}
+
+bool
+vkgdr_vk_create_device (vkgdr_vk *vk)
+{
+  const char *const extensions[] = { VK_KHR_EXTERNAL_MEMORY_FD_EXTENSION_NAME };
+  const float priority = 1.0f;
+  VkDeviceQueueCreateInfo queue = {
+    .sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO,
+    .queueCount = 1,
+    .pQueuePriorities = &priority,
+  };
+  const VkDeviceCreateInfo info = {
+    .sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO,
+    .queueCreateInfoCount = 1,
+    .pQueueCreateInfos = &queue,
+    .enabledExtensionCount = 1,
+    .ppEnabledExtensionNames = extensions,
+  };
+  int family = choose_queue_family (vk);
+  VkResult result;
+
+  if (!check_export (vk))
+    return false;
+  if (family < 0) {
+    vkgdr_error_set ("the Vulkan device has no queue for graphics, compute or "
+                     "transfer, so no logical device can be made of it: use "
+                     "another device");
+    return false;
+  }
+  queue.queueFamilyIndex = family;
+  pthread_mutex_lock (&lock);
+  result = vk->CreateDevice (vk->physical, &info, NULL, &vk->device);
+  pthread_mutex_unlock (&lock);
+  if (result != VK_SUCCESS) {
+    vk->device = VK_NULL_HANDLE;
+    vkgdr_error_set ("vkCreateDevice failed (%s): see whether the GPU is busy "
+                     "or lost (nvidia-smi, dmesg)",
+        vkgdr_vk_result_name (result));
+    return false;
+  }
+  return load_device_functions (vk);
+}
+
+void
+vkgdr_vk_clear (vkgdr_vk *vk)
+{
+  pthread_mutex_lock (&lock);
+  if (vk->device && vk->DestroyDevice)
+    vk->DestroyDevice (vk->device, NULL);
+  pthread_mutex_unlock (&lock);
+  memset (vk, 0, sizeof (*vk));
+}

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * vulkan.h: Vulkan, loaded at run time: the instance, one of its physical
+ * devices, a logical device, and the functions of the three
+ *
+ * Knows nothing of CUDA, and allocates no memory of the device. Private.
+ */
+
+#ifndef VKGDR_VULKAN_H
+#define VKGDR_VULKAN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define VK_NO_PROTOTYPES
+#include <vulkan/vulkan_core.h>
+
+#define VKGDR_VK_INSTANCE_FUNCTIONS(X) \
+  X (EnumeratePhysicalDevices) \
+  X (EnumerateDeviceExtensionProperties) \
+  X (GetPhysicalDeviceProperties) \
+  X (GetPhysicalDeviceProperties2) \
+  X (GetPhysicalDeviceMemoryProperties) \
+  X (GetPhysicalDeviceMemoryProperties2) \
+  X (GetPhysicalDeviceQueueFamilyProperties) \
+  X (GetPhysicalDeviceExternalBufferProperties) \
+  X (CreateDevice) \
+  X (GetDeviceProcAddr)
+
+#define VKGDR_VK_DEVICE_FUNCTIONS(X) \
+  X (DestroyDevice) \
+  X (AllocateMemory) \
+  X (FreeMemory) \
+  X (MapMemory) \
+  X (UnmapMemory) \
+  X (FlushMappedMemoryRanges) \
+  X (InvalidateMappedMemoryRanges) \
+  X (GetMemoryFdKHR)
+
+/**
+ * vkgdr_vk:
+ * @instance: the process's instance
+ * @physical: the physical device, once one is chosen
+ * @device: the logical device, once it is created
+ *
+ * Vulkan for one handle: its objects, and each function as a field without
+ * `vk` in front. All zero is empty. A test may replace a function.
+ */
+typedef struct vkgdr_vk {
+  VkInstance instance;
+  VkPhysicalDevice physical;
+  VkDevice device;
+#define VKGDR_VK_FIELD(name) PFN_vk##name name;
+  VKGDR_VK_INSTANCE_FUNCTIONS (VKGDR_VK_FIELD)
+  VKGDR_VK_DEVICE_FUNCTIONS (VKGDR_VK_FIELD)
+#undef VKGDR_VK_FIELD
+} vkgdr_vk;
+
+/**
+ * vkgdr_vk_init:
+ * @vk: (out): what to fill
+ *
+ * Loads libvulkan.so.1, or what VKGDR_VULKAN_LIBRARY in the environment names
+ * instead (for tests), and creates an instance. Both stay for the process; a
+ * failure is tried again by the next call. Thread-safe.
+ *
+ * Returns: false on failure (vkgdr_error_set()); vkgdr_vk_clear() is needed
+ *   either way
+ */
+bool vkgdr_vk_init (vkgdr_vk *vk);
+
+/**
+ * vkgdr_vk_choose_uuid:
+ *
+ * Makes the physical device with this @uuid the one in use.
+ *
+ * Returns: false where there is none; then the error lists what there is
+ */
+bool vkgdr_vk_choose_uuid (vkgdr_vk *vk, const uint8_t *uuid);
+
+/**
+ * vkgdr_vk_find_software:
+ * @uuid: (out): VK_UUID_SIZE bytes
+ *
+ * Looks for a device that is a processor, lavapipe rather than another.
+ *
+ * Returns: false where there is none; sets no error
+ */
+bool vkgdr_vk_find_software (vkgdr_vk *vk, uint8_t *uuid);
+
+/**
+ * vkgdr_vk_has_extension:
+ *
+ * Returns: whether the physical device has the extension
+ */
+bool vkgdr_vk_has_extension (vkgdr_vk *vk, const char *name);
+
+/**
+ * vkgdr_vk_describe_driver:
+ *
+ * Writes the driver's name and version to @text.
+ */
+void vkgdr_vk_describe_driver (vkgdr_vk *vk, char *text, size_t size);
+
+/**
+ * vkgdr_vk_create_device:
+ *
+ * Creates the logical device of the physical one, able to export memory as a
+ * file descriptor, with one queue, which nothing uses but Vulkan demands.
+ *
+ * Returns: false on failure (vkgdr_error_set())
+ */
+bool vkgdr_vk_create_device (vkgdr_vk *vk);
+
+/**
+ * vkgdr_vk_clear:
+ *
+ * Destroys the logical device where there is one, and makes it empty.
+ * Thread-safe.
+ */
+void vkgdr_vk_clear (vkgdr_vk *vk);
+
+#endif /* VKGDR_VULKAN_H */

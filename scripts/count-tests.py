@@ -1,0 +1,94 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Counts single test cases in Meson's test logs.
+
+    count-tests.py TESTLOG.json...
+
+Prints `N passed, N failed, N skipped`, and fails where one failed or none
+passed. Meson counts programs; a program here runs dozens of cases, and says how
+many in the words of its framework: libcheck, pytest or unittest. A program that
+says nothing counts as one. Knows nothing of how the tests are built or run.
+"""
+
+import json
+import re
+import sys
+from typing import NamedTuple
+
+CHECK = re.compile(r"^\d+%: Checks: (\d+), Failures: (\d+), Errors: (\d+)$", re.M)
+PYTEST = re.compile(r"^(?:=+ )?((?:\d+ [a-z]+(?:, )?)+) in [\d.]+s(?: .*)?$", re.M)
+UNITTEST = re.compile(r"^Ran (\d+) tests? in .*\n\s*(?:OK|FAILED)(?: \((.*)\))?$", re.M)
+
+
+class Count(NamedTuple):
+    passed: int = 0
+    failed: int = 0
+    skipped: int = 0
+
+    def __add__(self, other):
+        return Count(*(a + b for a, b in zip(self, other)))
+
+
+def count_check(match):
+    checks, failures, errors = map(int, match.groups())
+    return Count(checks - failures - errors, failures + errors)
+
+
+def count_pytest(match):
+    number = {word: int(n) for n, word in re.findall(r"(\d+) ([a-z]+)", match[1])}
+    return Count(
+        number.get("passed", 0) + number.get("xfailed", 0),
+        sum(number.get(w, 0) for w in ("failed", "error", "errors", "xpassed")),
+        number.get("skipped", 0),
+    )
+
+
+def count_unittest(match):
+    number = {
+        word: int(n) for word, n in re.findall(r"([a-z][a-z ]*)=(\d+)", match[2] or "")
+    }
+    failed = sum(
+        number.get(w, 0) for w in ("failures", "errors", "unexpected successes")
+    )
+    skipped = number.get("skipped", 0)
+    return Count(int(match[1]) - failed - skipped, failed, skipped)
+
+
+READERS = ((CHECK, count_check), (PYTEST, count_pytest), (UNITTEST, count_unittest))
+
+
+def count_cases(text):
+    """What the frameworks report in a program's output."""
+    count = Count()
+    for pattern, reader in READERS:
+        for match in pattern.finditer(text):
+            count += reader(match)
+    return count
+
+
+def count_test(test):
+    """One entry of a test log: a program that Meson ran."""
+    result = test["result"]
+    if result == "SKIP":
+        return Count(skipped=1)
+
+    count = count_cases(test.get("stdout", "") + "\n" + test.get("stderr", ""))
+    if result in ("OK", "EXPECTEDFAIL"):
+        return count if any(count) else Count(passed=1)
+    # A program can fail though its cases passed: a crash or a leak at its end,
+    # a sanitizer's finding, or a time limit before its summary.
+    return count if count.failed else count + Count(failed=1)
+
+
+def main(paths):
+    total = Count()
+    for path in paths:
+        with open(path, encoding="utf-8") as log:
+            for line in log:
+                total += count_test(json.loads(line))
+    print("{} passed, {} failed, {} skipped".format(*total))
+    return 1 if total.failed or not total.passed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,799 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * elements.c: the three elements in pipelines: what flows, and that it is not
+ * copied where it need not be
+ */
+
+#include <gst/app/gstappsrc.h>
+#include <gst/check/gstharness.h>
+
+#include "effects-reference.h"
+#include "util.h"
+
+#define VKGDR "(" GST_CAPS_FEATURE_MEMORY_VKGDR_MEMORY ")"
+
+/* --- no copies ----------------------------------------------------------- */
+
+/* What passed a pad: the buffers, and where their bytes lie. */
+typedef struct {
+  GMutex lock;
+  GPtrArray *buffers; /* addresses, not references */
+  GArray *pointers;   /* guint64, device pointers; 0 for other memory */
+} Passed;
+
+static GstPadProbeReturn
+note_buffer (GstPad *pad, GstPadProbeInfo *info, gpointer user_data)
+{
+  Passed *passed = user_data;
+  GstBuffer *buffer = GST_PAD_PROBE_INFO_BUFFER (info);
+  GstMemory *memory = gst_buffer_peek_memory (buffer, 0);
+  guint64 pointer = gst_is_vkgdr_memory (memory)
+                        ? gst_vkgdr_memory_get_device_pointer (memory)
+                        : 0;
+
+  g_mutex_lock (&passed->lock);
+  g_ptr_array_add (passed->buffers, buffer);
+  g_array_append_val (passed->pointers, pointer);
+  g_mutex_unlock (&passed->lock);
+  return GST_PAD_PROBE_OK;
+}
+
+static Passed *
+passed_new (GstElement *pipeline, const gchar *element, const gchar *pad_name)
+{
+  GstElement *e = gst_bin_get_by_name (GST_BIN (pipeline), element);
+  GstPad *pad = gst_element_get_static_pad (e, pad_name);
+  Passed *passed = g_new0 (Passed, 1);
+
+  g_mutex_init (&passed->lock);
+  passed->buffers = g_ptr_array_new ();
+  passed->pointers = g_array_new (FALSE, FALSE, sizeof (guint64));
+  gst_pad_add_probe (pad, GST_PAD_PROBE_TYPE_BUFFER, note_buffer, passed, NULL);
+  gst_object_unref (pad);
+  gst_object_unref (e);
+  return passed;
+}
+
+static void
+passed_free (Passed *passed)
+{
+  g_ptr_array_unref (passed->buffers);
+  g_array_unref (passed->pointers);
+  g_mutex_clear (&passed->lock);
+  g_free (passed);
+}
+
+/* Whether the same buffers passed both, all of them in the window. */
+static void
+assert_same (Passed *a, Passed *b, guint n)
+{
+  guint i;
+
+  fail_unless_equals_int (a->buffers->len, n);
+  fail_unless_equals_int (b->buffers->len, n);
+  for (i = 0; i < n; i++) {
+    guint64 p = g_array_index (a->pointers, guint64, i);
+
+    fail_unless (
+        g_ptr_array_index (a->buffers, i) == g_ptr_array_index (b->buffers, i));
+    fail_unless (p != 0);
+    fail_unless (p == g_array_index (b->pointers, guint64, i));
+  }
+}
+
+static const gchar *zero_copy_sources[] = {
+  "videotestsrc num-buffers=10 ! video/x-raw,format=NV12,width=320,height=240",
+  "videotestsrc num-buffers=10 ! video/x-raw,format=RGBA,width=33,height=17",
+  "audiotestsrc num-buffers=10",
+  "filesrc num-buffers=10 blocksize=4096 location=/proc/self/exe",
+};
+
+/* What upstream wrote is what the next element gets. */
+GST_START_TEST (test_upload_copies_nothing)
+{
+  GstElement *pipeline =
+      test_launch ("%s ! identity name=before ! vkgdrupload name=up ! "
+                   "fakesink name=after",
+          zero_copy_sources[__i__]);
+  Passed *before = passed_new (pipeline, "before", "sink");
+  Passed *after = passed_new (pipeline, "after", "sink");
+
+  test_play (pipeline);
+  assert_same (before, after, 10);
+  passed_free (after);
+  passed_free (before);
+  gst_object_unref (pipeline);
+}
+GST_END_TEST;
+
+/* And it is what the kernel reads. */
+GST_START_TEST (test_kernel_reads_what_was_written)
+{
+  GstElement *pipeline = test_launch (
+      "videotestsrc num-buffers=10 name=src ! "
+      "video/x-raw,format=RGBA,width=64,height=48 ! vkgdrupload ! cudafilter "
+      "name=filter ! vkgdrdownload ! fakesink");
+  Passed *written = passed_new (pipeline, "src", "src");
+  Passed *read = passed_new (pipeline, "filter", "sink");
+
+  test_play (pipeline);
+  assert_same (written, read, 10);
+  passed_free (read);
+  passed_free (written);
+  gst_object_unref (pipeline);
+}
+GST_END_TEST;
+
+/* --- bytes --------------------------------------------------------------- */
+
+/* Pushes @n buffers of @size bytes of pattern, cut into @n_memories memories,
+ * as system memory. */
+static void
+push_patterns (GstElement *pipeline, guint n, gsize size, guint n_memories)
+{
+  GstElement *src = gst_bin_get_by_name (GST_BIN (pipeline), "src");
+  guint i, m;
+
+  for (i = 0; i < n; i++) {
+    guint8 *data = g_malloc (size);
+    GstBuffer *buffer = gst_buffer_new ();
+
+    test_fill (data, size, i);
+    for (m = 0; m < n_memories; m++) {
+      gsize from = size * m / n_memories, to = size * (m + 1) / n_memories;
+      GstMemory *memory = gst_allocator_alloc (NULL, to - from, NULL);
+      GstMapInfo map;
+
+      gst_memory_map (memory, &map, GST_MAP_WRITE);
+      memcpy (map.data, data + from, to - from);
+      gst_memory_unmap (memory, &map);
+      gst_buffer_append_memory (buffer, memory);
+    }
+    GST_BUFFER_PTS (buffer) = i * GST_SECOND;
+    g_free (data);
+    gst_app_src_push_buffer (GST_APP_SRC (src), buffer);
+  }
+  gst_app_src_end_of_stream (GST_APP_SRC (src));
+  gst_object_unref (src);
+}
+
+static const struct {
+  const gchar *caps;
+  gsize size;
+  guint n_memories;
+} arbitrary[] = {
+  { "application/octet-stream", 1, 1 },
+  { "application/octet-stream", 65537, 3 },
+  { "audio/x-raw,format=S16LE,layout=interleaved,rate=48000,channels=2", 4096,
+      1 },
+  { "image/jpeg", 12345, 2 },
+  { "video/x-raw,format=I420,width=17,height=13,framerate=1/1",
+      20 * 14 + 2 * 12 * 7, 3 },
+  { "video/x-raw,format=GRAY16_LE,width=17,height=13,framerate=1/1", 36 * 13,
+      1 },
+};
+
+/* Up and down again, foreign memory is the same. */
+GST_START_TEST (test_anything_goes_up_and_down)
+{
+  GstElement *pipeline = test_launch (
+      "appsrc name=src format=time caps=%s ! vkgdrupload ! identity name=mid ! "
+      "vkgdrdownload ! appsink name=sink",
+      arbitrary[__i__].caps);
+  Passed *mid = passed_new (pipeline, "mid", "sink");
+  GPtrArray *buffers;
+  guint i;
+
+  push_patterns (
+      pipeline, 5, arbitrary[__i__].size, arbitrary[__i__].n_memories);
+  buffers = test_play_buffers (pipeline);
+  fail_unless_equals_int (buffers->len, 5);
+  for (i = 0; i < buffers->len; i++) {
+    GstBuffer *buffer = g_ptr_array_index (buffers, i);
+    GstMapInfo map;
+
+    fail_unless (g_array_index (mid->pointers, guint64, i) != 0);
+    fail_unless (!gst_is_vkgdr_memory (gst_buffer_peek_memory (buffer, 0)));
+    gst_buffer_map (buffer, &map, GST_MAP_READ);
+    fail_unless_equals_int (map.size, arbitrary[__i__].size);
+    fail_unless (test_matches (map.data, map.size, i));
+    gst_buffer_unmap (buffer, &map);
+    fail_unless_equals_uint64 (GST_BUFFER_PTS (buffer), i * GST_SECOND);
+  }
+  passed_free (mid);
+  g_ptr_array_unref (buffers);
+  gst_object_unref (pipeline);
+}
+GST_END_TEST;
+
+static const gchar *pipeline_effects[] = { "copy", "invert", "grayscale",
+  "gain", "blur", "sobel" };
+static const gchar *pipeline_formats[] = { "RGBA", "BGRA", "RGBx", "BGRx",
+  "GRAY8", "NV12", "I420" };
+
+/* What leaves vkgdrdownload is what the CPU's reference gives. */
+GST_START_TEST (test_effect_in_a_pipeline)
+{
+  const gchar *effect =
+      pipeline_effects[__i__ / G_N_ELEMENTS (pipeline_formats)];
+  const gchar *format =
+      pipeline_formats[__i__ % G_N_ELEMENTS (pipeline_formats)];
+  GstElement *pipeline = test_launch (
+      "videotestsrc num-buffers=2 pattern=snow ! "
+      "video/x-raw,format=%s,width=35,height=21 ! tee name=t ! queue ! "
+      "vkgdrupload ! cudafilter kernel=%s ! vkgdrdownload ! appsink name=sink "
+      "t. ! queue ! appsink name=plain sync=false",
+      format, effect);
+  GstElement *plain = gst_bin_get_by_name (GST_BIN (pipeline), "plain");
+  GstVideoInfo info;
+  GPtrArray *buffers;
+  GstSample *sample;
+  GstMapInfo in, out;
+  guint8 *expected;
+
+  gst_element_set_state (pipeline, GST_STATE_PLAYING);
+  sample = gst_app_sink_pull_sample (GST_APP_SINK (plain));
+  fail_unless (sample != NULL);
+  fail_unless (gst_video_info_from_caps (&info, gst_sample_get_caps (sample)));
+  buffers = test_play_buffers (pipeline);
+  fail_unless_equals_int (buffers->len, 2);
+
+  gst_buffer_map (gst_sample_get_buffer (sample), &in, GST_MAP_READ);
+  gst_buffer_map (g_ptr_array_index (buffers, 0), &out, GST_MAP_READ);
+  fail_unless_equals_int (in.size, GST_VIDEO_INFO_SIZE (&info));
+  fail_unless_equals_int (out.size, GST_VIDEO_INFO_SIZE (&info));
+  expected = g_malloc0 (in.size);
+  effect_reference (effect, &info, in.data, expected, NULL);
+  fail_unless_equals_int (
+      effect_reference_count_differences (&info, expected, out.data), 0);
+  g_free (expected);
+  gst_buffer_unmap (g_ptr_array_index (buffers, 0), &out);
+  gst_buffer_unmap (gst_sample_get_buffer (sample), &in);
+  gst_sample_unref (sample);
+  g_ptr_array_unref (buffers);
+  gst_object_unref (plain);
+  gst_object_unref (pipeline);
+}
+GST_END_TEST;
+
+/* A frame whose rows are padded, as its meta says, in foreign memory. */
+GST_START_TEST (test_padded_strides)
+{
+  GstHarness *h = gst_harness_new_parse (
+      "vkgdrupload ! cudafilter kernel=invert ! vkgdrdownload");
+  gsize offset[GST_VIDEO_MAX_PLANES] = { 16 };
+  gint stride[GST_VIDEO_MAX_PLANES] = { 48 };
+  guint8 data[16 + 48 * 5 + 8];
+  GstBuffer *buffer;
+  GstVideoFrame frame;
+  GstVideoInfo info;
+  gint x, y;
+
+  gst_harness_set_src_caps_str (h,
+      "video/x-raw,format=GRAY8,width=40,height=5,framerate=1/1,"
+      "colorimetry=1:4:0:0");
+  test_fill (data, sizeof (data), 1);
+  buffer = gst_buffer_new_memdup (data, sizeof (data));
+  gst_buffer_add_video_meta_full (
+      buffer, 0, GST_VIDEO_FORMAT_GRAY8, 40, 5, 1, offset, stride);
+  buffer = gst_harness_push_and_pull (h, buffer);
+  fail_unless (buffer != NULL);
+  gst_video_info_set_format (&info, GST_VIDEO_FORMAT_GRAY8, 40, 5);
+  fail_unless (gst_video_frame_map (&frame, &info, buffer, GST_MAP_READ));
+  for (y = 0; y < 5; y++)
+    for (x = 0; x < 40; x++)
+      fail_unless_equals_int (
+          ((guint8 *) GST_VIDEO_FRAME_PLANE_DATA (
+              &frame, 0))[y * GST_VIDEO_FRAME_PLANE_STRIDE (&frame, 0) + x],
+          255 - data[16 + 48 * y + x]);
+  gst_video_frame_unmap (&frame);
+  gst_buffer_unref (buffer);
+  gst_harness_teardown (h);
+}
+GST_END_TEST;
+
+/* --- what is not pixels -------------------------------------------------- */
+
+GST_START_TEST (test_metadata_passes)
+{
+  GstHarness *h = gst_harness_new_parse (
+      "vkgdrupload ! cudafilter kernel=invert ! vkgdrdownload");
+  GstBuffer *buffer = gst_buffer_new_allocate (NULL, 16 * 16 * 4, NULL);
+  GstReferenceTimestampMeta *reference;
+  GstVideoRegionOfInterestMeta *roi;
+  GstCaps *caps = gst_caps_new_empty_simple ("timestamp/x-ntp");
+  GstSegment segment;
+  const GstSegment *got;
+  GstEvent *event;
+
+  gst_harness_set_src_caps_str (
+      h, "video/x-raw,format=RGBA,width=16,height=16,framerate=25/1");
+  gst_segment_init (&segment, GST_FORMAT_TIME);
+  segment.start = segment.time = 3 * GST_SECOND;
+  segment.rate = 2.0;
+  gst_harness_push_event (h, gst_event_new_segment (&segment));
+
+  gst_buffer_memset (buffer, 0, 0, -1);
+  GST_BUFFER_PTS (buffer) = 5 * GST_SECOND;
+  GST_BUFFER_DTS (buffer) = 4 * GST_SECOND;
+  GST_BUFFER_DURATION (buffer) = 40 * GST_MSECOND;
+  GST_BUFFER_OFFSET (buffer) = 77;
+  GST_BUFFER_OFFSET_END (buffer) = 78;
+  GST_BUFFER_FLAG_SET (buffer, GST_BUFFER_FLAG_DISCONT | GST_BUFFER_FLAG_MARKER
+                                   | GST_VIDEO_BUFFER_FLAG_INTERLACED);
+  gst_buffer_add_reference_timestamp_meta (buffer, caps, 123456789, 1000);
+  gst_buffer_add_video_region_of_interest_meta (buffer, "face", 1, 2, 3, 4);
+  gst_caps_unref (caps);
+
+  buffer = gst_harness_push_and_pull (h, buffer);
+  fail_unless (buffer != NULL);
+  fail_unless_equals_uint64 (GST_BUFFER_PTS (buffer), 5 * GST_SECOND);
+  fail_unless_equals_uint64 (GST_BUFFER_DTS (buffer), 4 * GST_SECOND);
+  fail_unless_equals_uint64 (GST_BUFFER_DURATION (buffer), 40 * GST_MSECOND);
+  fail_unless_equals_uint64 (GST_BUFFER_OFFSET (buffer), 77);
+  fail_unless_equals_uint64 (GST_BUFFER_OFFSET_END (buffer), 78);
+  fail_unless (GST_BUFFER_FLAG_IS_SET (buffer, GST_BUFFER_FLAG_DISCONT));
+  fail_unless (GST_BUFFER_FLAG_IS_SET (buffer, GST_BUFFER_FLAG_MARKER));
+  fail_unless (
+      GST_BUFFER_FLAG_IS_SET (buffer, GST_VIDEO_BUFFER_FLAG_INTERLACED));
+  reference = gst_buffer_get_reference_timestamp_meta (buffer, NULL);
+  fail_unless (reference != NULL);
+  fail_unless_equals_uint64 (reference->timestamp, 123456789);
+  roi = gst_buffer_get_video_region_of_interest_meta_id (buffer, 0);
+  fail_unless (roi != NULL);
+  fail_unless_equals_int (roi->w, 3);
+  gst_buffer_unref (buffer);
+
+  event = gst_pad_get_sticky_event (h->sinkpad, GST_EVENT_SEGMENT, 0);
+  gst_event_parse_segment (event, &got);
+  fail_unless_equals_uint64 (got->start, 3 * GST_SECOND);
+  fail_unless_equals_float (got->rate, 2.0);
+  gst_event_unref (event);
+  gst_harness_teardown (h);
+}
+GST_END_TEST;
+
+GST_START_TEST (test_caps_carry_the_feature)
+{
+  GstHarness *h = gst_harness_new ("vkgdrupload");
+  GstCaps *caps, *expected;
+
+  gst_harness_set_src_caps_str (
+      h, "video/x-raw,format=RGBA,width=16,height=16,framerate=25/1");
+  caps = gst_pad_get_current_caps (h->sinkpad);
+  expected = gst_caps_from_string (
+      "video/x-raw" VKGDR ",format=RGBA,width=16,height=16,framerate=25/1");
+  fail_unless (
+      gst_caps_is_equal (caps, expected), "%s", gst_caps_to_string (caps));
+  gst_caps_unref (caps);
+  gst_caps_unref (expected);
+  gst_harness_teardown (h);
+
+  /* And back. */
+  h = gst_harness_new ("vkgdrdownload");
+  gst_harness_set_src_caps_str (h,
+      "audio/x-raw" VKGDR ",format=S16LE,rate=8000,channels=1,"
+      "layout=interleaved");
+  caps = gst_pad_get_current_caps (h->sinkpad);
+  expected = gst_caps_from_string (
+      "audio/x-raw,format=S16LE,rate=8000,channels=1,layout=interleaved");
+  fail_unless (
+      gst_caps_is_equal (caps, expected), "%s", gst_caps_to_string (caps));
+  gst_caps_unref (caps);
+  gst_caps_unref (expected);
+  gst_harness_teardown (h);
+}
+GST_END_TEST;
+
+/* --- changes in mid-stream ----------------------------------------------- */
+
+GST_START_TEST (test_renegotiation)
+{
+  static const gchar *caps[] = { "RGBA,width=32,height=16",
+    "NV12,width=64,height=48", "GRAY8,width=7,height=5",
+    "RGBA,width=32,height=16" };
+  static const gsize sizes[] = { 32 * 16 * 4, 64 * 48 * 3 / 2, 8 * 5,
+    32 * 16 * 4 };
+  GstHarness *h = gst_harness_new_parse (
+      "vkgdrupload ! cudafilter kernel=copy ! vkgdrdownload");
+  guint i, k;
+
+  for (i = 0; i < G_N_ELEMENTS (caps); i++) {
+    gchar *text =
+        g_strdup_printf ("video/x-raw,format=%s,framerate=1/1", caps[i]);
+
+    gst_harness_set_src_caps_str (h, text);
+    g_free (text);
+    for (k = 0; k < 5; k++) {
+      guint8 *data = g_malloc (sizes[i]);
+      GstBuffer *buffer;
+      GstMapInfo map;
+
+      test_fill (data, sizes[i], i * 5 + k);
+      if (i == 2) { /* the row's padding is no sample */
+        guint y;
+
+        for (y = 0; y < 5; y++)
+          data[y * 8 + 7] = 0;
+      }
+      buffer =
+          gst_harness_push_and_pull (h, gst_buffer_new_memdup (data, sizes[i]));
+      fail_unless (buffer != NULL);
+      gst_buffer_map (buffer, &map, GST_MAP_READ);
+      fail_unless_equals_int (map.size, sizes[i]);
+      if (i != 2)
+        fail_unless (memcmp (map.data, data, map.size) == 0);
+      else
+        fail_unless (memcmp (map.data + 8, data + 8, 7) == 0);
+      gst_buffer_unmap (buffer, &map);
+      gst_buffer_unref (buffer);
+      g_free (data);
+    }
+  }
+  gst_harness_teardown (h);
+}
+GST_END_TEST;
+
+GST_START_TEST (test_flush_and_seek)
+{
+  GstElement *pipeline = test_launch (
+      "videotestsrc num-buffers=2000 ! "
+      "video/x-raw,format=RGBA,width=64,height=48,framerate=1000/1 ! "
+      "vkgdrupload ! cudafilter kernel=invert ! queue ! vkgdrdownload ! "
+      "fakesink name=after sync=false");
+  GstBus *bus = gst_element_get_bus (pipeline);
+  GstMessage *message;
+  guint i;
+
+  gst_element_set_state (pipeline, GST_STATE_PAUSED);
+  fail_unless_equals_int (gst_element_get_state (pipeline, NULL, NULL, -1),
+      GST_STATE_CHANGE_SUCCESS);
+  gst_element_set_state (pipeline, GST_STATE_PLAYING);
+  for (i = 0; i < 10; i++) {
+    fail_unless (gst_element_seek_simple (
+        pipeline, GST_FORMAT_TIME, GST_SEEK_FLAG_FLUSH, i * 10 * GST_MSECOND));
+    g_usleep (5000);
+  }
+  fail_unless (
+      gst_element_seek (pipeline, 1.0, GST_FORMAT_TIME, GST_SEEK_FLAG_FLUSH,
+          GST_SEEK_TYPE_SET, 0, GST_SEEK_TYPE_SET, 100 * GST_MSECOND));
+  message = gst_bus_timed_pop_filtered (
+      bus, 50 * GST_SECOND, GST_MESSAGE_EOS | GST_MESSAGE_ERROR);
+  fail_unless (message != NULL);
+  fail_unless_equals_int (GST_MESSAGE_TYPE (message), GST_MESSAGE_EOS);
+  gst_message_unref (message);
+  gst_element_set_state (pipeline, GST_STATE_NULL);
+  gst_object_unref (bus);
+  gst_object_unref (pipeline);
+}
+GST_END_TEST;
+
+GST_START_TEST (test_kernel_and_params_change_while_playing)
+{
+  GstHarness *h = gst_harness_new_parse (
+      "vkgdrupload ! cudafilter name=f kernel=copy ! vkgdrdownload");
+  GstElement *filter = gst_harness_find_element (h, "cudafilter");
+  GstStructure *params =
+      gst_structure_from_string ("params,gain=(float)2.0", NULL);
+  guint8 expected[] = { 50, 205, 100 };
+  guint i;
+
+  gst_harness_set_src_caps_str (h,
+      "video/x-raw,format=GRAY8,width=4,height=1,framerate=1/1,"
+      "colorimetry=1:4:0:0");
+  for (i = 0; i < G_N_ELEMENTS (expected); i++) {
+    GstBuffer *buffer = gst_buffer_new_allocate (NULL, 4, NULL);
+    guint8 byte = 0;
+
+    gst_buffer_memset (buffer, 0, 50, 4);
+    if (i == 1)
+      g_object_set (filter, "kernel", "invert", NULL);
+    if (i == 2)
+      g_object_set (filter, "kernel", "gain", "params", params, NULL);
+    buffer = gst_harness_push_and_pull (h, buffer);
+    fail_unless (buffer != NULL);
+    gst_buffer_extract (buffer, 0, &byte, 1);
+    fail_unless_equals_int (byte, expected[i]);
+    gst_buffer_unref (buffer);
+  }
+  gst_structure_free (params);
+  gst_object_unref (filter);
+  gst_harness_teardown (h);
+}
+GST_END_TEST;
+
+/* --- several at once ----------------------------------------------------- */
+
+GST_START_TEST (test_tee_with_a_branch_on_the_cpu)
+{
+  GstElement *pipeline = test_launch (
+      "videotestsrc num-buffers=30 pattern=snow ! "
+      "video/x-raw,format=GRAY8,width=64,height=48 ! vkgdrupload ! tee name=t "
+      "t. ! queue ! cudafilter kernel=blur ! vkgdrdownload ! fakesink "
+      "t. ! queue ! vkgdrdownload ! appsink name=sink "
+      "t. ! queue ! checksumsink sync=false");
+  GPtrArray *buffers = test_play_buffers (pipeline);
+
+  fail_unless_equals_int (buffers->len, 30);
+  g_ptr_array_unref (buffers);
+  gst_object_unref (pipeline);
+}
+GST_END_TEST;
+
+GST_START_TEST (test_two_pipelines_at_once)
+{
+  GstElement *pipelines[2];
+  GstBus *bus;
+  guint i;
+
+  for (i = 0; i < 2; i++) {
+    pipelines[i] = test_launch (
+        "videotestsrc num-buffers=100 ! "
+        "video/x-raw,format=RGBA,width=160,height=120 ! vkgdrupload ! "
+        "cudafilter kernel=%s ! vkgdrdownload ! fakesink",
+        i ? "blur" : "sobel");
+    gst_element_set_state (pipelines[i], GST_STATE_PLAYING);
+  }
+  for (i = 0; i < 2; i++) {
+    GstMessage *message;
+
+    bus = gst_element_get_bus (pipelines[i]);
+    message = gst_bus_timed_pop_filtered (
+        bus, 50 * GST_SECOND, GST_MESSAGE_EOS | GST_MESSAGE_ERROR);
+    fail_unless (message != NULL);
+    fail_unless_equals_int (GST_MESSAGE_TYPE (message), GST_MESSAGE_EOS);
+    gst_message_unref (message);
+    gst_element_set_state (pipelines[i], GST_STATE_NULL);
+    gst_object_unref (bus);
+    gst_object_unref (pipelines[i]);
+  }
+}
+GST_END_TEST;
+
+GST_START_TEST (test_elements_share_a_context)
+{
+  GstElement *pipeline = test_launch (
+      "videotestsrc num-buffers=1 ! "
+      "video/x-raw,format=RGBA,width=64,height=48 ! vkgdrupload name=a ! "
+      "cudafilter name=b ! queue ! cudafilter name=c ! vkgdrdownload name=d ! "
+      "fakesink");
+  const gchar *names[] = { "a", "b", "c", "d" };
+  gpointer contexts[4];
+  guint i;
+
+  gst_element_set_state (pipeline, GST_STATE_PAUSED);
+  fail_unless_equals_int (gst_element_get_state (pipeline, NULL, NULL, -1),
+      GST_STATE_CHANGE_SUCCESS);
+  for (i = 0; i < 4; i++) {
+    GstElement *e = gst_bin_get_by_name (GST_BIN (pipeline), names[i]);
+
+    contexts[i] =
+        gst_vkgdr_base_transform_get_context (GST_VKGDR_BASE_TRANSFORM (e));
+    fail_unless (contexts[i] != NULL);
+    fail_unless (contexts[i] == contexts[0]);
+    gst_object_unref (e);
+  }
+  gst_element_set_state (pipeline, GST_STATE_NULL);
+  gst_object_unref (pipeline);
+}
+GST_END_TEST;
+
+/* The application's context comes before a new one. */
+GST_START_TEST (test_context_of_the_application)
+{
+  GstVkgdrContext *context = test_context_new ();
+  GstContext *wrapped = gst_vkgdr_context_to_gst_context (context);
+  GstElement *pipeline = test_launch (
+      "videotestsrc num-buffers=1 ! vkgdrupload name=a ! fakesink");
+  GstElement *e = gst_bin_get_by_name (GST_BIN (pipeline), "a");
+
+  gst_element_set_context (pipeline, wrapped);
+  gst_element_set_state (pipeline, GST_STATE_PAUSED);
+  gst_element_get_state (pipeline, NULL, NULL, -1);
+  fail_unless (
+      gst_vkgdr_base_transform_get_context (GST_VKGDR_BASE_TRANSFORM (e))
+      == context);
+  gst_element_set_state (pipeline, GST_STATE_NULL);
+  gst_object_unref (e);
+  gst_object_unref (pipeline);
+  gst_context_unref (wrapped);
+  ASSERT_OBJECT_REFCOUNT (context, "context", 1);
+  gst_object_unref (context);
+}
+GST_END_TEST;
+
+/* --- a slow kernel and a fast source ------------------------------------- */
+
+/* Copies, but reads its input late. */
+#define LATE_COPY \
+  "__global__ void late (VkgdrFrame in, VkgdrFrame out, int n) {" \
+  " int x = blockIdx.x * blockDim.x + threadIdx.x;" \
+  " int y = blockIdx.y * blockDim.y + threadIdx.y;" \
+  " volatile int k = 0;" \
+  " if (x >= out.width || y >= out.height) return;" \
+  " while (k < n) k = k + 1;" \
+  " vkgdr_put (out, 0, x, y, vkgdr_get (in, 0, x, y)); }"
+
+typedef struct {
+  GstElement *src;
+  GstBufferPool *pool;
+  guint n;
+} Writer;
+
+/* Writes each frame full of its number, into four buffers in turn. */
+static gpointer
+write_frames (gpointer user_data)
+{
+  Writer *writer = user_data;
+  guint i;
+
+  for (i = 0; i < writer->n; i++) {
+    GstBuffer *buffer = NULL;
+    GstMapInfo map;
+
+    if (gst_buffer_pool_acquire_buffer (writer->pool, &buffer, NULL)
+        != GST_FLOW_OK)
+      return NULL;
+    gst_buffer_map (buffer, &map, GST_MAP_WRITE);
+    memset (map.data, (guint8) i, map.size);
+    gst_buffer_unmap (buffer, &map);
+    GST_BUFFER_PTS (buffer) = i * GST_MSECOND;
+    gst_app_src_push_buffer (GST_APP_SRC (writer->src), buffer);
+  }
+  gst_app_src_end_of_stream (GST_APP_SRC (writer->src));
+  return NULL;
+}
+
+static GstBufferPool *
+make_writer_pool (GstVkgdrContext *context, GstCaps *caps, guint n_buffers)
+{
+  GstBufferPool *pool = gst_vkgdr_buffer_pool_new (context);
+  GstStructure *config = gst_buffer_pool_get_config (pool);
+
+  gst_buffer_pool_config_set_params (config, caps, 64 * 48, 0, n_buffers);
+  fail_unless (gst_buffer_pool_set_config (pool, config));
+  fail_unless (gst_buffer_pool_set_active (pool, TRUE));
+  return pool;
+}
+
+/* The loop: 0 direct, 1 staged. */
+GST_START_TEST (test_no_frame_is_torn)
+{
+  GstVkgdrContext *context = test_context_new ();
+  GstContext *wrapped = gst_vkgdr_context_to_gst_context (context);
+  gboolean software = gst_vkgdr_context_is_software (context);
+  GstElement *pipeline = test_launch (
+      "appsrc name=src format=time max-buffers=2 block=true "
+      "caps=video/x-raw,format=GRAY8,width=64,height=48,framerate=1/1 ! "
+      "vkgdrupload ! cudafilter source=\"" LATE_COPY
+      "\" params=\"params,n=(int)%d\" ! queue max-size-buffers=3 ! "
+      "vkgdrdownload ! appsink name=sink",
+      software ? 500 : 50000);
+  GstElement *src = gst_bin_get_by_name (GST_BIN (pipeline), "src");
+  GstCaps *caps = gst_app_src_get_caps (GST_APP_SRC (src));
+  Writer writer = { src, make_writer_pool (context, caps, 4),
+    software ? 200 : 3000 };
+  GThread *thread;
+  GPtrArray *buffers;
+  guint i, k;
+
+  g_object_set (writer.pool, "access",
+      __i__ ? GST_VKGDR_ACCESS_STAGED : GST_VKGDR_ACCESS_DIRECT, NULL);
+  gst_element_set_context (pipeline, wrapped);
+  thread = g_thread_new ("writer", write_frames, &writer);
+  buffers = test_play_buffers (pipeline);
+  g_thread_join (thread);
+  fail_unless_equals_int (buffers->len, writer.n);
+  for (i = 0; i < buffers->len; i++) {
+    GstMapInfo map;
+
+    gst_buffer_map (g_ptr_array_index (buffers, i), &map, GST_MAP_READ);
+    for (k = 0; k < map.size; k++)
+      fail_unless (map.data[k] == (guint8) i,
+          "frame %u, byte %u is of frame %u", i, k, map.data[k]);
+    gst_buffer_unmap (g_ptr_array_index (buffers, i), &map);
+  }
+  g_ptr_array_unref (buffers);
+  gst_buffer_pool_set_active (writer.pool, FALSE);
+  gst_object_unref (writer.pool);
+  gst_caps_unref (caps);
+  gst_object_unref (src);
+  gst_object_unref (pipeline);
+  gst_context_unref (wrapped);
+  ASSERT_OBJECT_REFCOUNT (context, "context", 1);
+  gst_object_unref (context);
+}
+GST_END_TEST;
+
+/* --- starts and stops ---------------------------------------------------- */
+
+GST_START_TEST (test_thousand_starts_leave_nothing)
+{
+  GstVkgdrContext *context = test_context_new ();
+  GstContext *wrapped = gst_vkgdr_context_to_gst_context (context);
+  GstVkgdrAllocator *allocator = gst_vkgdr_context_get_allocator (context);
+  GstElement *pipeline = test_launch (
+      "videotestsrc num-buffers=2 ! "
+      "video/x-raw,format=RGBA,width=64,height=48 ! vkgdrupload ! cudafilter ! "
+      "vkgdrdownload ! fakesink async=true");
+  guint fds = 0, i;
+  guint64 managed = 0;
+
+  gst_element_set_context (pipeline, wrapped);
+  for (i = 0; i < 1000; i++) {
+    gst_element_set_state (pipeline, GST_STATE_PAUSED);
+    fail_unless_equals_int (gst_element_get_state (pipeline, NULL, NULL, -1),
+        GST_STATE_CHANGE_SUCCESS);
+    fail_unless_equals_int (gst_element_set_state (pipeline, GST_STATE_READY),
+        GST_STATE_CHANGE_SUCCESS);
+    fail_unless_equals_int (
+        gst_vkgdr_allocator_get_active_blocks (allocator), 0);
+    if (i == 10) {
+      fds = test_count_fds ();
+      managed = gst_vkgdr_allocator_get_managed_bytes (allocator);
+    }
+  }
+  fail_unless_equals_int (test_count_fds (), fds);
+  fail_unless_equals_uint64 (
+      gst_vkgdr_allocator_get_managed_bytes (allocator), managed);
+  gst_element_set_state (pipeline, GST_STATE_NULL);
+  gst_object_unref (pipeline);
+  gst_context_unref (wrapped);
+  gst_object_unref (allocator);
+  ASSERT_OBJECT_REFCOUNT (context, "context", 1);
+  gst_object_unref (context);
+}
+GST_END_TEST;
+
+/* The same with the device opened and closed each time. */
+GST_START_TEST (test_devices_are_closed)
+{
+  guint fds = 0, i;
+
+  for (i = 0; i < 30; i++) {
+    GstElement *pipeline = test_launch (
+        "videotestsrc num-buffers=2 ! "
+        "video/x-raw,format=RGBA,width=64,height=48 ! vkgdrupload ! "
+        "cudafilter ! vkgdrdownload ! fakesink");
+
+    test_play (pipeline);
+    gst_object_unref (pipeline);
+    if (i == 5)
+      fds = test_count_fds ();
+  }
+  fail_unless_equals_int (test_count_fds (), fds);
+}
+GST_END_TEST;
+
+static Suite *
+elements_suite (void)
+{
+  Suite *s = suite_create ("elements");
+  TCase *tc = tcase_create ("general");
+
+  suite_add_tcase (s, tc);
+  tcase_set_timeout (tc, 120);
+  tcase_add_loop_test (
+      tc, test_upload_copies_nothing, 0, G_N_ELEMENTS (zero_copy_sources));
+  tcase_add_test (tc, test_kernel_reads_what_was_written);
+  tcase_add_loop_test (
+      tc, test_anything_goes_up_and_down, 0, G_N_ELEMENTS (arbitrary));
+  tcase_add_loop_test (tc, test_effect_in_a_pipeline, 0,
+      G_N_ELEMENTS (pipeline_effects) * G_N_ELEMENTS (pipeline_formats));
+  tcase_add_test (tc, test_padded_strides);
+  tcase_add_test (tc, test_metadata_passes);
+  tcase_add_test (tc, test_caps_carry_the_feature);
+  tcase_add_test (tc, test_renegotiation);
+  tcase_add_test (tc, test_flush_and_seek);
+  tcase_add_test (tc, test_kernel_and_params_change_while_playing);
+  tcase_add_test (tc, test_tee_with_a_branch_on_the_cpu);
+  tcase_add_test (tc, test_two_pipelines_at_once);
+  tcase_add_test (tc, test_elements_share_a_context);
+  tcase_add_test (tc, test_context_of_the_application);
+  tcase_add_loop_test (tc, test_no_frame_is_torn, 0, 2);
+  tcase_add_test (tc, test_thousand_starts_leave_nothing);
+  tcase_add_test (tc, test_devices_are_closed);
+  return s;
+}
+
+GST_CHECK_MAIN (elements);

@@ -1,0 +1,387 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * errors.c: what goes wrong in a pipeline is told, once, with cause and remedy,
+ * and the process lives on
+ */
+
+#include <gst/app/gstappsrc.h>
+
+#include <dlfcn.h>
+#include <glib/gstdio.h>
+
+#include "util.h"
+
+#define SOURCE \
+  "videotestsrc num-buffers=3 ! video/x-raw,format=RGBA,width=64,height=48 ! "
+
+/* The error names all of @words, which end with NULL. */
+static void
+assert_says (GError *error, ...)
+{
+  const gchar *word;
+  va_list args;
+
+  va_start (args, error);
+  while ((word = va_arg (args, const gchar *)))
+    fail_unless (strstr (error->message, word) != NULL, "\"%s\" lacks \"%s\"",
+        error->message, word);
+  va_end (args);
+  g_error_free (error);
+}
+
+static GError *
+error_of (const gchar *description)
+{
+  GstElement *pipeline = test_launch ("%s", description);
+  GError *error = test_play_error (pipeline);
+
+  gst_object_unref (pipeline);
+  return error;
+}
+
+/* After an error, the same elements in a good pipeline work. */
+static void
+assert_works (void)
+{
+  GstElement *pipeline =
+      test_launch (SOURCE "vkgdrupload ! cudafilter kernel=invert ! "
+                          "vkgdrdownload ! fakesink");
+
+  test_play (pipeline);
+  gst_object_unref (pipeline);
+}
+
+static gboolean
+is_software (void)
+{
+  GstVkgdrContext *context = gst_vkgdr_context_new (-1, NULL);
+  gboolean software = context && gst_vkgdr_context_is_software (context);
+
+  gst_clear_object (&context);
+  return software;
+}
+
+/* --- the machine --------------------------------------------------------- */
+
+GST_START_TEST (test_no_vulkan_loader)
+{
+  g_setenv ("VKGDR_VULKAN_LIBRARY", "/nonexistent/libvulkan.so.1", TRUE);
+  assert_says (
+      error_of (SOURCE "vkgdrupload ! fakesink"), "libvulkan", "install", NULL);
+}
+GST_END_TEST;
+
+GST_START_TEST (test_no_vulkan_driver)
+{
+  g_setenv ("VK_DRIVER_FILES", "/nonexistent/icd.json", TRUE);
+  g_setenv ("VK_ICD_FILENAMES", "/nonexistent/icd.json", TRUE);
+  assert_says (error_of (SOURCE "vkgdrupload ! fakesink"), "Vulkan", "icd",
+      "install", NULL);
+}
+GST_END_TEST;
+
+GST_START_TEST (test_no_cuda_driver)
+{
+  g_setenv ("VKGDR_DRIVER", "software", TRUE);
+  g_setenv ("VKGDR_SOFTCUDA_DIR", "/nonexistent", TRUE);
+  assert_says (error_of (SOURCE "vkgdrupload ! fakesink"), "softcuda",
+      "VKGDR_SOFTCUDA_DIR", NULL);
+}
+GST_END_TEST;
+
+GST_START_TEST (test_unknown_driver)
+{
+  g_setenv ("VKGDR_DRIVER", "bogus", TRUE);
+  assert_says (error_of (SOURCE "vkgdrupload ! fakesink"), "VKGDR_DRIVER",
+      "bogus", "auto", NULL);
+}
+GST_END_TEST;
+
+GST_START_TEST (test_no_window)
+{
+  g_setenv ("VKGDR_DEBUG", "no-window", TRUE);
+  assert_says (error_of (SOURCE "vkgdrupload ! fakesink"), "host-visible",
+      "Resizable BAR", NULL);
+}
+GST_END_TEST;
+
+GST_START_TEST (test_no_such_device)
+{
+  assert_says (error_of (SOURCE "vkgdrupload device=99 ! fakesink"),
+      "no CUDA device 99", "vkgdr-info", NULL);
+  assert_works ();
+}
+GST_END_TEST;
+
+GST_START_TEST (test_device_of_the_environment)
+{
+  g_setenv ("CUDA_DEVICE", "98", TRUE);
+  assert_says (
+      error_of (SOURCE "vkgdrupload ! fakesink"), "no CUDA device 98", NULL);
+  g_setenv ("CUDA_DEVICE", "0", TRUE);
+  assert_works ();
+}
+GST_END_TEST;
+
+GST_START_TEST (test_software_is_told)
+{
+  GstElement *pipeline;
+  GstMessage *message;
+  GError *warning = NULL;
+  guint n = 0;
+  GstBus *bus;
+
+  g_unsetenv ("VKGDR_DRIVER");
+  if (!is_software ())
+    return;
+  pipeline = test_launch (
+      SOURCE "vkgdrupload ! cudafilter ! vkgdrdownload ! fakesink");
+  bus = gst_element_get_bus (pipeline);
+  gst_element_set_state (pipeline, GST_STATE_PAUSED);
+  gst_element_get_state (pipeline, NULL, NULL, -1);
+  while ((message = gst_bus_pop_filtered (bus, GST_MESSAGE_WARNING))) {
+    g_clear_error (&warning);
+    gst_message_parse_warning (message, &warning, NULL);
+    gst_message_unref (message);
+    n++;
+  }
+  fail_unless_equals_int (n, 1);
+  assert_says (warning, "No NVIDIA GPU", "CPU", NULL);
+  gst_element_set_state (pipeline, GST_STATE_NULL);
+  gst_object_unref (bus);
+  gst_object_unref (pipeline);
+}
+GST_END_TEST;
+
+/* --- memory -------------------------------------------------------------- */
+
+GST_START_TEST (test_full_window)
+{
+  g_setenv ("VKGDR_DEBUG", "bar=4M", TRUE);
+  assert_says (error_of ("videotestsrc num-buffers=3 ! "
+                         "video/x-raw,format=RGBA,width=1920,height=1080 ! "
+                         "vkgdrupload ! fakesink"),
+      "8294400 bytes", "window", "in use", NULL);
+  assert_says (error_of ("videotestsrc num-buffers=3 ! "
+                         "video/x-raw,format=RGBA,width=800,height=600 ! "
+                         "vkgdrupload ! cudafilter ! cudafilter ! queue ! "
+                         "fakesink"),
+      "1920000 bytes", "window", "in use", NULL);
+  /* What is freed can be had. */
+  assert_works ();
+}
+GST_END_TEST;
+
+/* Driver calls that a stream makes, and what is run when they fail. */
+static const struct {
+  const gchar *call;
+  guint last;
+  gboolean recovers; /* tried again, with success */
+} failing[] = {
+  { "cuDevicePrimaryCtxRetain", 1, FALSE },
+  { "cuStreamCreate", 3, FALSE },
+  { "cuImportExternalMemory", 1, TRUE },
+  { "cuExternalMemoryGetMappedBuffer", 1, TRUE },
+  { "cuMemHostAlloc", 1, FALSE },
+  { "cuEventCreate", 4, FALSE },
+  { "cuEventRecord", 4, FALSE },
+  { "cuStreamWaitEvent", 3, FALSE },
+  { "cuModuleLoadDataEx", 1, FALSE },
+  { "cuModuleGetFunction", 1, FALSE },
+  { "cuLaunchKernel", 2, FALSE },
+  { "cuMemcpyDtoHAsync", 2, FALSE },
+  { "cuStreamSynchronize", 2, FALSE },
+};
+
+static void
+assert_fails_with (const gchar *spec, const gchar *call)
+{
+  GError *error = error_of (SOURCE "vkgdrupload ! cudafilter kernel=invert ! "
+                                   "vkgdrdownload ! fakesink");
+
+  fail_unless (
+      strstr (error->message, call) != NULL, "%s: %s", spec, error->message);
+  g_error_free (error);
+}
+
+/* Each call fails once, at each place where it is made: there is an error that
+ * names it, nothing stays open, and the next start works. */
+GST_START_TEST (test_driver_calls_fail)
+{
+  guint n, fds = 0;
+
+  g_setenv ("VKGDR_DRIVER", "software", TRUE);
+  if (!is_software ())
+    return;
+  assert_works ();
+  fds = test_count_fds ();
+  for (n = 1; n <= failing[__i__].last; n++) {
+    gchar *spec = g_strdup_printf ("%s:%u", failing[__i__].call, n);
+    CUresult (*make_fail) (const char *) = NULL;
+    void *module;
+    gchar *path =
+        g_build_filename (vkgdr_driver_softcuda_dir (), "libcuda.so.1", NULL);
+
+    module = dlopen (path, RTLD_NOW | RTLD_NOLOAD);
+    fail_unless (module != NULL);
+    *(void **) &make_fail = dlsym (module, "softcudaFail");
+    make_fail (spec);
+    if (failing[__i__].recovers)
+      assert_works ();
+    else
+      assert_fails_with (spec, failing[__i__].call);
+    make_fail (NULL);
+    assert_works ();
+    fail_unless_equals_int (test_count_fds (), fds);
+    g_free (path);
+    g_free (spec);
+  }
+}
+GST_END_TEST;
+
+/* --- kernels ------------------------------------------------------------- */
+
+GST_START_TEST (test_bad_kernels)
+{
+  assert_says (
+      error_of (SOURCE "vkgdrupload ! cudafilter kernel=nosuch ! fakesink"),
+      "nosuch", "sobel", "location", NULL);
+  assert_says (error_of (SOURCE "vkgdrupload ! cudafilter "
+                                "location=/nonexistent.cu ! fakesink"),
+      "/nonexistent.cu", NULL);
+  assert_says (error_of (SOURCE "vkgdrupload ! cudafilter location=/a.cu "
+                                "source=x ! fakesink"),
+      "both", NULL);
+  assert_says (
+      error_of (SOURCE "vkgdrupload ! cudafilter "
+                       "source=\"__global__ void f (VkgdrFrame a, VkgdrFrame "
+                       "b) { nonsense; }\" ! fakesink"),
+      "nonsense", "1", NULL);
+  assert_says (
+      error_of (SOURCE "vkgdrupload ! cudafilter entry=g "
+                       "source=\"__global__ void f (VkgdrFrame a, VkgdrFrame "
+                       "b) { }\" ! fakesink"),
+      "\"g\"", "f", NULL);
+  assert_says (error_of (SOURCE "vkgdrupload ! cudafilter kernel=gain "
+                                "params=\"params,nosuch=(float)1\" ! fakesink"),
+      "nosuch", "gain", NULL);
+  assert_says (
+      error_of (SOURCE "vkgdrupload ! cudafilter "
+                       "source=\"__global__ void f (VkgdrFrame a, VkgdrFrame "
+                       "b, float c) { }\" ! fakesink"),
+      "param", NULL);
+  assert_works ();
+}
+GST_END_TEST;
+
+GST_START_TEST (test_location_that_is_no_kernel)
+{
+  gchar *path = NULL;
+  gint fd = g_file_open_tmp ("vkgdr-test-XXXXXX", &path, NULL);
+  const guint8 garbage[] = { 0xff, 0xfe, 0x00, 0x80, 0x01, 0xc0 };
+  gchar *description;
+
+  fail_unless (fd >= 0);
+  close (fd);
+  fail_unless (g_file_set_contents (
+      path, (const gchar *) garbage, sizeof (garbage), NULL));
+  description = g_strdup_printf (
+      SOURCE "vkgdrupload ! cudafilter location=%s ! fakesink", path);
+  assert_says (error_of (description), path, "PTX", "cubin", NULL);
+  g_unlink (path);
+  g_free (description);
+  g_free (path);
+}
+GST_END_TEST;
+
+/* --- the stream ---------------------------------------------------------- */
+
+GST_START_TEST (test_format_that_kernels_cannot_take)
+{
+  assert_says (
+      error_of ("videotestsrc num-buffers=3 ! video/x-raw,format=v210,width=64,"
+                "height=48 ! vkgdrupload ! cudafilter ! fakesink"),
+      "v210", "videoconvert", NULL);
+}
+GST_END_TEST;
+
+GST_START_TEST (test_short_buffer)
+{
+  GstElement *pipeline = test_launch (
+      "appsrc name=src format=time "
+      "caps=video/x-raw,format=RGBA,width=64,height=48,framerate=1/1 ! "
+      "vkgdrupload ! cudafilter ! vkgdrdownload ! fakesink");
+  GstElement *src = gst_bin_get_by_name (GST_BIN (pipeline), "src");
+
+  gst_app_src_push_buffer (
+      GST_APP_SRC (src), gst_buffer_new_allocate (NULL, 1000, NULL));
+  assert_says (test_play_error (pipeline), "1000 bytes", "12288 bytes",
+      "RGBA of 64x48", NULL);
+  gst_object_unref (src);
+  gst_object_unref (pipeline);
+}
+GST_END_TEST;
+
+GST_START_TEST (test_short_buffer_with_meta)
+{
+  GstElement *pipeline = test_launch (
+      "appsrc name=src format=time "
+      "caps=video/x-raw,format=GRAY8,width=64,height=48,framerate=1/1 ! "
+      "vkgdrupload ! cudafilter ! vkgdrdownload ! fakesink");
+  GstElement *src = gst_bin_get_by_name (GST_BIN (pipeline), "src");
+  GstBuffer *buffer = gst_buffer_new_allocate (NULL, 64 * 48, NULL);
+  gsize offset[GST_VIDEO_MAX_PLANES] = { 1 };
+  gint stride[GST_VIDEO_MAX_PLANES] = { 64 };
+
+  gst_buffer_add_video_meta_full (
+      buffer, 0, GST_VIDEO_FORMAT_GRAY8, 64, 48, 1, offset, stride);
+  gst_app_src_push_buffer (GST_APP_SRC (src), buffer);
+  assert_says (test_play_error (pipeline), "3072", NULL);
+  gst_object_unref (src);
+  gst_object_unref (pipeline);
+}
+GST_END_TEST;
+
+GST_START_TEST (test_memory_of_another_kind)
+{
+  GstElement *pipeline = test_launch (
+      "appsrc name=src format=time caps=\"video/x-raw(memory:VkgdrMemory),"
+      "format=RGBA,width=64,height=48,framerate=1/1\" ! cudafilter ! fakesink");
+  GstElement *src = gst_bin_get_by_name (GST_BIN (pipeline), "src");
+
+  gst_app_src_push_buffer (
+      GST_APP_SRC (src), gst_buffer_new_allocate (NULL, 12288, NULL));
+  assert_says (test_play_error (pipeline), "SystemMemory", "vkgdrupload", NULL);
+  gst_object_unref (src);
+  gst_object_unref (pipeline);
+}
+GST_END_TEST;
+
+static Suite *
+errors_suite (void)
+{
+  Suite *s = suite_create ("errors");
+  TCase *tc = tcase_create ("general");
+
+  suite_add_tcase (s, tc);
+  tcase_set_timeout (tc, 120);
+  tcase_add_test (tc, test_no_vulkan_loader);
+  tcase_add_test (tc, test_no_vulkan_driver);
+  tcase_add_test (tc, test_no_cuda_driver);
+  tcase_add_test (tc, test_unknown_driver);
+  tcase_add_test (tc, test_no_window);
+  tcase_add_test (tc, test_no_such_device);
+  tcase_add_test (tc, test_device_of_the_environment);
+  tcase_add_test (tc, test_software_is_told);
+  tcase_add_test (tc, test_full_window);
+  tcase_add_loop_test (tc, test_driver_calls_fail, 0, G_N_ELEMENTS (failing));
+  tcase_add_test (tc, test_bad_kernels);
+  tcase_add_test (tc, test_location_that_is_no_kernel);
+  tcase_add_test (tc, test_format_that_kernels_cannot_take);
+  tcase_add_test (tc, test_short_buffer);
+  tcase_add_test (tc, test_short_buffer_with_meta);
+  tcase_add_test (tc, test_memory_of_another_kind);
+  return s;
+}
+
+GST_CHECK_MAIN (errors);

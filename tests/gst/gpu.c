@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * gpu.c: what only an NVIDIA GPU can show; skipped, as a whole, elsewhere
+ */
+
+#include <glib/gstdio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <vkgdr/kernel.h>
+
+#include "util.h"
+
+#define SOURCE \
+  "videotestsrc num-buffers=3 ! video/x-raw,format=RGBA,width=64,height=48 ! "
+
+GST_START_TEST (test_window_is_a_bar)
+{
+  GstVkgdrContext *context = test_context_new ();
+  GstStructure *info = gst_vkgdr_context_describe (context);
+  GstMemory *memory = test_memory_new (context, 100000);
+  const guint8 *window = gst_vkgdr_memory_get_host_pointer (memory);
+  guint64 bar = 0, size = 0;
+  gboolean software = TRUE;
+  GstMapInfo map;
+
+  gst_structure_get (info, "bar-size", G_TYPE_UINT64, &bar, "window-size",
+      G_TYPE_UINT64, &size, "software", G_TYPE_BOOLEAN, &software, NULL);
+  fail_unless (!software);
+  fail_unless (size > 0);
+  fail_unless (bar > 0);
+  fail_unless (*gst_structure_get_string (info, "pci-address") != '\0');
+
+  fail_unless (gst_memory_map (memory, &map, GST_MAP_WRITE));
+  fail_unless (map.data == window);
+  test_fill (map.data, map.size, 1);
+  gst_memory_unmap (memory, &map);
+  fail_unless (gst_memory_map (memory, &map, GST_MAP_READ));
+  fail_unless (map.data < window || map.data >= window + map.size);
+  fail_unless (test_matches (map.data, map.size, 1));
+  gst_memory_unmap (memory, &map);
+
+  gst_memory_unref (memory);
+  gst_structure_free (info);
+  gst_object_unref (context);
+}
+GST_END_TEST;
+
+/* A kernel that does nothing, for @target. */
+static gchar *
+write_ptx (const gchar *target)
+{
+  gchar *path = NULL;
+  gint fd = g_file_open_tmp ("vkgdr-test-XXXXXX.ptx", &path, NULL);
+  gchar *text =
+      g_strdup_printf (".version 7.8\n.target %s\n.address_size 64\n"
+                       ".visible .entry nothing (.param .align 8 .b8 a[%zu], "
+                       ".param .align 8 .b8 b[%zu])\n{\n  ret;\n}\n",
+          target, sizeof (VkgdrFrame), sizeof (VkgdrFrame));
+
+  fail_unless (fd >= 0);
+  close (fd);
+  fail_unless (g_file_set_contents (path, text, -1, NULL));
+  g_free (text);
+  return path;
+}
+
+GST_START_TEST (test_ptx_runs)
+{
+  gchar *path = write_ptx ("sm_52");
+  GstElement *pipeline = test_launch (
+      SOURCE "vkgdrupload ! cudafilter location=%s ! fakesink", path);
+
+  test_play (pipeline);
+  gst_object_unref (pipeline);
+  g_unlink (path);
+  g_free (path);
+}
+GST_END_TEST;
+
+GST_START_TEST (test_ptx_of_another_architecture)
+{
+  gchar *path = write_ptx ("sm_999");
+  GstElement *pipeline = test_launch (
+      SOURCE "vkgdrupload ! cudafilter location=%s ! fakesink", path);
+  GError *error = test_play_error (pipeline);
+
+  fail_unless (strstr (error->message, "compute capability") != NULL, "%s",
+      error->message);
+  g_error_free (error);
+  gst_object_unref (pipeline);
+  g_unlink (path);
+  g_free (path);
+}
+GST_END_TEST;
+
+/* A kernel that writes where nothing is: the element fails, the process lives.
+ * The driver gives the context up for good, so there is no second try here. */
+GST_START_TEST (test_illegal_address)
+{
+  GstElement *pipeline = test_launch (
+      SOURCE "vkgdrupload ! cudafilter source=\"__global__ void f (VkgdrFrame "
+             "in, VkgdrFrame out) { *(volatile int *) 8 = 1; }\" ! "
+             "vkgdrdownload ! fakesink");
+  GError *error = test_play_error (pipeline);
+
+  fail_unless (strstr (error->message, "CUDA_ERROR_ILLEGAL_ADDRESS") != NULL,
+      "%s", error->message);
+  g_error_free (error);
+  gst_object_unref (pipeline);
+}
+GST_END_TEST;
+
+/* Devices that are opened and closed many times, by several at once. */
+GST_START_TEST (test_many_contexts)
+{
+  guint fds = 0, i, k;
+
+  for (i = 0; i < 60; i++) {
+    GstVkgdrContext *contexts[3];
+
+    for (k = 0; k < 3; k++)
+      contexts[k] = test_context_new ();
+    for (k = 0; k < 3; k++) {
+      gst_memory_unref (test_memory_new (contexts[k], 1000));
+      gst_object_unref (contexts[k]);
+    }
+    if (i == 10)
+      fds = test_count_fds ();
+  }
+  fail_unless_equals_int (test_count_fds (), fds);
+}
+GST_END_TEST;
+
+static Suite *
+gpu_suite (void)
+{
+  Suite *s = suite_create ("gpu");
+  TCase *tc = tcase_create ("general");
+
+  suite_add_tcase (s, tc);
+  tcase_set_timeout (tc, 120);
+  tcase_add_test (tc, test_window_is_a_bar);
+  tcase_add_test (tc, test_ptx_runs);
+  tcase_add_test (tc, test_ptx_of_another_architecture);
+  tcase_add_test (tc, test_illegal_address);
+  tcase_add_test (tc, test_many_contexts);
+  return s;
+}
+
+/* Whether there is one is asked in a child, because CUDA does not survive the
+ * fork that each test runs in. */
+static gboolean
+have_gpu (void)
+{
+  int status = 1;
+  pid_t child = fork ();
+
+  if (child == 0)
+    _exit (vkgdr_driver_load () && !vkgdr_driver_is_software () ? 0 : 1);
+  return child > 0 && waitpid (child, &status, 0) == child && status == 0;
+}
+
+int
+main (int argc, char **argv)
+{
+  Suite *s;
+
+  if (!have_gpu ()) {
+    g_print ("there is no NVIDIA GPU\n");
+    return 77; /* what meson takes for skipped */
+  }
+  gst_check_init (&argc, &argv);
+  s = gpu_suite ();
+  return gst_check_run_suite (s, "gpu", __FILE__);
+}

@@ -1,0 +1,983 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * kernel.c: kernels do to frames what they promise, and say what is wrong
+ *
+ * Holds on an NVIDIA GPU and on the software device alike.
+ */
+
+#include <string.h>
+#include <unistd.h>
+#include <utime.h>
+
+#include <glib/gstdio.h>
+#include <gst/check/gstcheck.h>
+#include <gst/vkgdr/vkgdr.h>
+#include <vkgdr/kernel.h>
+
+#include "effects-reference.h"
+#include "gsteffects.h"
+#include "gstvkgdrimage.h"
+
+/* What lies around the samples, and must lie there afterwards. */
+#define GUARD 0xee
+/* Bytes in front of a padded frame, and behind each of its rows. */
+#define PAD_FRONT 20
+#define PAD_ROW 6
+
+static GstVkgdrContext *context;
+static GstVkgdrStream *stream;
+
+static void
+setup (void)
+{
+  GError *error = NULL;
+
+  gst_vkgdr_init ();
+  context = gst_vkgdr_context_new (-1, &error);
+  g_assert_no_error (error);
+  stream = gst_vkgdr_stream_new (context, &error);
+  g_assert_no_error (error);
+}
+
+static void
+teardown (void)
+{
+  gst_clear_object (&stream);
+  gst_clear_object (&context);
+}
+
+/* --- frames -------------------------------------------------------------- */
+
+/* How a frame lies in its buffer. */
+typedef struct {
+  gsize offset[GST_VIDEO_MAX_PLANES];
+  gint stride[GST_VIDEO_MAX_PLANES];
+  gsize size;
+  gboolean meta;
+} Layout;
+
+static gint
+plane_rows (const GstVideoInfo *info, gint plane)
+{
+  gint comp[GST_VIDEO_MAX_COMPONENTS];
+
+  gst_video_format_info_component (info->finfo, plane, comp);
+  return GST_VIDEO_INFO_COMP_HEIGHT (info, comp[0]);
+}
+
+static Layout
+make_layout (const GstVideoInfo *info, gboolean padded)
+{
+  Layout l = { .size = padded ? PAD_FRONT : 0, .meta = padded };
+  guint i;
+
+  for (i = 0; i < GST_VIDEO_INFO_N_PLANES (info); i++) {
+    l.stride[i] =
+        GST_VIDEO_INFO_PLANE_STRIDE (info, i) + (padded ? PAD_ROW : 0);
+    l.offset[i] = padded ? l.size : GST_VIDEO_INFO_PLANE_OFFSET (info, i);
+    l.size += (gsize) l.stride[i] * plane_rows (info, i);
+  }
+  if (!padded)
+    l.size = GST_VIDEO_INFO_SIZE (info);
+  return l;
+}
+
+/* Copies samples between a frame of the default layout and one of @l. */
+static void
+copy_frame (const GstVideoInfo *info, const Layout *l, guint8 *plain,
+    guint8 *laid_out, gboolean to_plain)
+{
+  guint i;
+  gint y;
+
+  for (i = 0; i < GST_VIDEO_INFO_N_PLANES (info); i++)
+    for (y = 0; y < plane_rows (info, i); y++) {
+      gsize row = GST_VIDEO_INFO_PLANE_STRIDE (info, i);
+      guint8 *p = plain + GST_VIDEO_INFO_PLANE_OFFSET (info, i) + y * row;
+      guint8 *q = laid_out + l->offset[i] + (gsize) y * l->stride[i];
+
+      memcpy (to_plain ? p : q, to_plain ? q : p, row);
+    }
+}
+
+static GstMemory *
+make_memory (const guint8 *data, gsize size)
+{
+  GstVkgdrAllocator *allocator = gst_vkgdr_context_get_allocator (context);
+  GError *error = NULL;
+  GstMemory *memory = gst_vkgdr_allocator_alloc (allocator, size, &error);
+  GstMapInfo map;
+
+  g_assert_no_error (error);
+  fail_unless (gst_memory_map (memory, &map, GST_MAP_WRITE));
+  memcpy (map.data, data, size);
+  gst_memory_unmap (memory, &map);
+  return memory;
+}
+
+/* A buffer with the samples of @plain (nullable), all else of it GUARD. */
+static GstBuffer *
+make_frame (const GstVideoInfo *info, const Layout *l, guint8 *plain)
+{
+  GstBuffer *buffer = gst_buffer_new ();
+  guint8 *data = g_malloc (l->size);
+
+  memset (data, GUARD, l->size);
+  if (plain)
+    copy_frame (info, l, plain, data, FALSE);
+  gst_buffer_append_memory (buffer, make_memory (data, l->size));
+  if (l->meta)
+    gst_buffer_add_video_meta_full (buffer, GST_VIDEO_FRAME_FLAG_NONE,
+        GST_VIDEO_INFO_FORMAT (info), GST_VIDEO_INFO_WIDTH (info),
+        GST_VIDEO_INFO_HEIGHT (info), GST_VIDEO_INFO_N_PLANES (info),
+        (gsize *) l->offset, (gint *) l->stride);
+  g_free (data);
+  return buffer;
+}
+
+/* The samples in the default layout; the caller frees them. Checks that nothing
+ * around them was touched. */
+static guint8 *
+read_frame (const GstVideoInfo *info, const Layout *l, GstBuffer *buffer)
+{
+  guint8 *plain = g_malloc0 (GST_VIDEO_INFO_SIZE (info));
+  GstMapInfo map;
+  guint i;
+  gint y;
+
+  fail_unless (gst_buffer_map (buffer, &map, GST_MAP_READ));
+  fail_unless_equals_int (map.size, l->size);
+  copy_frame (info, l, plain, map.data, TRUE);
+  for (i = 0; l->meta && i < PAD_FRONT; i++)
+    fail_unless_equals_int (map.data[i], GUARD);
+  for (i = 0; l->meta && i < GST_VIDEO_INFO_N_PLANES (info); i++)
+    for (y = 0; y < plane_rows (info, i) * PAD_ROW; y++)
+      fail_unless_equals_int (
+          map.data[l->offset[i] + (gsize) (y / PAD_ROW + 1) * l->stride[i] - 1
+                   - y % PAD_ROW],
+          GUARD);
+  gst_buffer_unmap (buffer, &map);
+  return plain;
+}
+
+/* Every memory of a buffer, as an element does it around a launch. */
+static void
+begin_access (GstBuffer *buffer, GstMapFlags flags)
+{
+  GError *error = NULL;
+  guint i;
+
+  for (i = 0; i < gst_buffer_n_memory (buffer); i++) {
+    gst_vkgdr_memory_begin_access (
+        gst_buffer_peek_memory (buffer, i), stream, flags, &error);
+    g_assert_no_error (error);
+  }
+}
+
+static void
+end_access (GstBuffer *buffer, GstMapFlags flags)
+{
+  GError *error = NULL;
+  guint i;
+
+  for (i = 0; i < gst_buffer_n_memory (buffer); i++) {
+    gst_vkgdr_memory_end_access (
+        gst_buffer_peek_memory (buffer, i), stream, flags, &error);
+    g_assert_no_error (error);
+  }
+}
+
+static gboolean
+run (GstVkgdrKernel *kernel, GstBuffer *in, GstBuffer *out,
+    const GstVideoInfo *info, const GstStructure *params, GError **error)
+{
+  GstMapFlags out_flags = in == out ? GST_MAP_READWRITE : GST_MAP_WRITE;
+  gboolean ok;
+
+  if (in != out)
+    begin_access (in, GST_MAP_READ);
+  begin_access (out, out_flags);
+  ok = gst_vkgdr_kernel_run (
+      kernel, stream, in, info, out, info, 0, params, error);
+  end_access (out, out_flags);
+  if (in != out)
+    end_access (in, GST_MAP_READ);
+  return ok;
+}
+
+/* --- effects ------------------------------------------------------------- */
+
+static const struct {
+  GstVideoFormat format;
+  const gchar *colorimetry;
+} formats[] = {
+  { GST_VIDEO_FORMAT_RGBA, NULL },
+  { GST_VIDEO_FORMAT_BGRA, "sRGB" },
+  { GST_VIDEO_FORMAT_RGBx, NULL },
+  { GST_VIDEO_FORMAT_BGRx, NULL },
+  { GST_VIDEO_FORMAT_xRGB, NULL },
+  { GST_VIDEO_FORMAT_RGB, NULL },
+  { GST_VIDEO_FORMAT_GRAY8, NULL },
+  { GST_VIDEO_FORMAT_GRAY8, "2:4:5:1" },
+  { GST_VIDEO_FORMAT_NV12, NULL },
+  { GST_VIDEO_FORMAT_NV12, "bt709" },
+  { GST_VIDEO_FORMAT_I420, NULL },
+  { GST_VIDEO_FORMAT_I420, "1:4:0:0" },
+  { GST_VIDEO_FORMAT_YUY2, NULL },
+  { GST_VIDEO_FORMAT_AYUV, NULL },
+  { GST_VIDEO_FORMAT_Y444, NULL },
+  { GST_VIDEO_FORMAT_GRAY16_LE, NULL },
+  { GST_VIDEO_FORMAT_P010_10LE, NULL },
+  { GST_VIDEO_FORMAT_I420_10LE, NULL },
+};
+
+static const struct {
+  gint width, height;
+} sizes[] = { { 1, 1 }, { 3, 5 }, { 37, 23 }, { 64, 48 } };
+
+static GstVkgdrKernel *
+make_effect (const GstEffect *effect)
+{
+  gchar *source = gst_effect_get_source (effect);
+  GstVkgdrKernel *kernel;
+  GError *error = NULL;
+
+  kernel = gst_vkgdr_kernel_new_from_source (
+      context, source, effect->name, effect->name, &error);
+  g_assert_no_error (error);
+  g_free (source);
+  return kernel;
+}
+
+static GstStructure *
+make_effect_params (const GstEffect *effect)
+{
+  GstStructure *given = effect->params ? gst_structure_from_string (
+                            "params,gain=1.37,offset=-0.07", NULL)
+                                       : NULL;
+  GError *error = NULL;
+  GstStructure *params = gst_effect_complete_params (effect, given, &error);
+
+  g_assert_no_error (error);
+  g_clear_pointer (&given, gst_structure_free);
+  return params;
+}
+
+static void
+make_info (GstVideoInfo *info, guint format, guint size)
+{
+  gst_video_info_set_format (
+      info, formats[format].format, sizes[size].width, sizes[size].height);
+  if (formats[format].colorimetry)
+    fail_unless (gst_video_colorimetry_from_string (
+        &info->colorimetry, formats[format].colorimetry));
+}
+
+static guint8 *
+make_noise (const GstVideoInfo *info)
+{
+  GRand *rand = g_rand_new_with_seed (GST_VIDEO_INFO_WIDTH (info));
+  guint8 *data = g_malloc (GST_VIDEO_INFO_SIZE (info));
+  gsize i;
+
+  for (i = 0; i < GST_VIDEO_INFO_SIZE (info); i++)
+    data[i] = g_rand_int (rand) >> 24;
+  g_rand_free (rand);
+  return data;
+}
+
+static void
+check_effect (const GstEffect *effect, GstVkgdrKernel *kernel,
+    const GstVideoInfo *info, gboolean padded, gboolean in_place)
+{
+  GstStructure *params = make_effect_params (effect);
+  Layout layout = make_layout (info, padded);
+  guint8 *noise = make_noise (info), *got;
+  guint8 *wanted = g_memdup2 (noise, GST_VIDEO_INFO_SIZE (info));
+  GstBuffer *in = make_frame (info, &layout, noise);
+  GstBuffer *out =
+      in_place ? gst_buffer_ref (in) : make_frame (info, &layout, NULL);
+  GError *error = NULL;
+  guint differences;
+
+  effect_reference (effect->name, info, noise, wanted, params);
+  run (kernel, in, out, info, params, &error);
+  g_assert_no_error (error);
+  got = read_frame (info, &layout, out);
+  differences = effect_reference_count_differences (info, wanted, got);
+  fail_unless (differences == 0, "%s of %s %dx%d%s%s: %u bytes differ",
+      effect->name, GST_VIDEO_INFO_NAME (info), GST_VIDEO_INFO_WIDTH (info),
+      GST_VIDEO_INFO_HEIGHT (info), padded ? " padded" : "",
+      in_place ? " in place" : "", differences);
+
+  gst_buffer_unref (out);
+  gst_buffer_unref (in);
+  g_free (got);
+  g_free (wanted);
+  g_free (noise);
+  g_clear_pointer (&params, gst_structure_free);
+}
+
+GST_START_TEST (test_effect_is_exact)
+{
+  const GstEffect *effect = &gst_effects_list ()[__i__];
+  GstVkgdrKernel *kernel = make_effect (effect);
+  GstVideoInfo info;
+  guint f, s, padded;
+
+  for (f = 0; f < G_N_ELEMENTS (formats); f++)
+    for (s = 0; s < G_N_ELEMENTS (sizes); s++)
+      for (padded = 0; padded < 2; padded++) {
+        make_info (&info, f, s);
+        check_effect (effect, kernel, &info, padded, FALSE);
+        if (effect->in_place)
+          check_effect (effect, kernel, &info, padded, TRUE);
+      }
+  gst_object_unref (kernel);
+}
+GST_END_TEST;
+
+GST_START_TEST (test_planes_in_several_memories)
+{
+  GstVkgdrKernel *kernel = make_effect (gst_effect_find ("invert"));
+  GstBuffer *in = gst_buffer_new (), *out = gst_buffer_new ();
+  guint8 *noise, *wanted;
+  GError *error = NULL;
+  GstVideoInfo info;
+  GstMapInfo map;
+  guint i;
+
+  gst_video_info_set_format (&info, GST_VIDEO_FORMAT_I420, 64, 48);
+  noise = make_noise (&info);
+  wanted = g_memdup2 (noise, info.size);
+  effect_reference ("invert", &info, noise, wanted, NULL);
+  for (i = 0; i < 3; i++) {
+    gsize end = i < 2 ? info.offset[i + 1] : info.size;
+
+    gst_buffer_append_memory (
+        in, make_memory (noise + info.offset[i], end - info.offset[i]));
+    gst_buffer_append_memory (
+        out, make_memory (noise + info.offset[i], end - info.offset[i]));
+  }
+  run (kernel, in, out, &info, NULL, &error);
+  g_assert_no_error (error);
+  for (i = 0; i < 3; i++) {
+    fail_unless (
+        gst_memory_map (gst_buffer_peek_memory (out, i), &map, GST_MAP_READ));
+    fail_unless (memcmp (map.data, wanted + info.offset[i], map.size) == 0);
+    gst_memory_unmap (gst_buffer_peek_memory (out, i), &map);
+  }
+
+  gst_buffer_unref (in);
+  gst_buffer_unref (out);
+  g_free (wanted);
+  g_free (noise);
+  gst_object_unref (kernel);
+}
+GST_END_TEST;
+
+GST_START_TEST (test_effect_params)
+{
+  const GstEffect *gain = gst_effect_find ("gain");
+  GstStructure *given, *params;
+  GError *error = NULL;
+  gfloat value;
+
+  /* Any order and number type, and defaults for the rest. */
+  given = gst_structure_from_string ("params,offset=1", NULL);
+  params = gst_effect_complete_params (gain, given, &error);
+  g_assert_no_error (error);
+  fail_unless_equals_string (gst_structure_nth_field_name (params, 0), "gain");
+  fail_unless (
+      gst_structure_get (params, "offset", G_TYPE_FLOAT, &value, NULL));
+  fail_unless_equals_float (value, 1.0f);
+  gst_structure_free (params);
+  gst_structure_free (given);
+
+  given = gst_structure_from_string ("params,contrast=2.0", NULL);
+  fail_unless (gst_effect_complete_params (gain, given, &error) == NULL);
+  g_assert_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT);
+  g_clear_error (&error);
+  gst_structure_free (given);
+
+  given = gst_structure_from_string ("params,gain=(string)loud", NULL);
+  fail_unless (gst_effect_complete_params (gain, given, &error) == NULL);
+  g_assert_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT);
+  g_clear_error (&error);
+  gst_structure_free (given);
+
+  fail_unless (gst_effect_find ("no such effect") == NULL);
+}
+GST_END_TEST;
+
+/* --- sources and images -------------------------------------------------- */
+
+#define KERNEL(name, params) \
+  "__global__ void " name " (VkgdrFrame in, VkgdrFrame out" params ") {}\n"
+
+static GstVkgdrKernel *
+from_source (const gchar *source, const gchar *entry, GError **error)
+{
+  return gst_vkgdr_kernel_new_from_source (
+      context, source, "test.cu", entry, error);
+}
+
+/* Fails with @code, and says each of @words. */
+static void
+check_source_fails (const gchar *source, const gchar *entry, gint code,
+    const gchar *const *words)
+{
+  GError *error = NULL;
+  guint i;
+
+  fail_unless (from_source (source, entry, &error) == NULL);
+  g_assert_error (error, GST_VKGDR_ERROR, code);
+  for (i = 0; words[i]; i++)
+    fail_unless (strstr (error->message, words[i]) != NULL,
+        "\"%s\" is not in: %s", words[i], error->message);
+  g_error_free (error);
+}
+
+GST_START_TEST (test_compile_error_shows_log)
+{
+  static const gchar *const words[] = { "test.cu", "3", "undeclared_thing",
+    NULL };
+
+  check_source_fails ("__global__ void\nk (VkgdrFrame in, VkgdrFrame out)\n"
+                      "{ undeclared_thing = 1; }\n",
+      NULL, GST_VKGDR_ERROR_COMPILE, words);
+}
+GST_END_TEST;
+
+GST_START_TEST (test_entries)
+{
+  static const gchar *const several[] = { "first", "second", "entry=", NULL };
+  static const gchar *const missing[] = { "third", "first", "second", NULL };
+  static const gchar *const none[] = { "no kernel", NULL };
+  const gchar *two = KERNEL ("first", "") KERNEL ("second", "");
+  GError *error = NULL;
+  GstVkgdrKernel *kernel;
+
+  check_source_fails (two, NULL, GST_VKGDR_ERROR_NOT_FOUND, several);
+  check_source_fails (two, "third", GST_VKGDR_ERROR_NOT_FOUND, missing);
+  check_source_fails ("__device__ int f () { return 0; }\n", NULL,
+      GST_VKGDR_ERROR_NOT_FOUND, none);
+
+  kernel = from_source (two, "second", &error);
+  g_assert_no_error (error);
+  fail_unless_equals_string (gst_vkgdr_kernel_get_entry (kernel), "second");
+  gst_object_unref (kernel);
+
+  kernel = from_source (KERNEL ("only", ""), NULL, &error);
+  g_assert_no_error (error);
+  fail_unless_equals_string (gst_vkgdr_kernel_get_entry (kernel), "only");
+  gst_object_unref (kernel);
+}
+GST_END_TEST;
+
+GST_START_TEST (test_linkage)
+{
+  /* Each is one that extern "C" around it would break. */
+  static const gchar *const sources[] = {
+    "template <typename T> __device__ T same (T v) { return v; }\n"
+    "__global__ void k (VkgdrFrame in, VkgdrFrame out) { same (1); }\n",
+    "extern \"C\" " KERNEL ("k", ""),
+    "#pragma vkgdr no-extern-c\n"
+    "__device__ int f (int v) { return v; }\n"
+    "__device__ int f (float v) { return (int) v; }\n"
+    "__global__ void k (VkgdrFrame in, VkgdrFrame out) { f (1.0f); }\n",
+    "/* template, in a comment */ // extern \"C\"\n" KERNEL ("k", ""),
+  };
+  GError *error = NULL;
+  guint i;
+
+  for (i = 0; i < G_N_ELEMENTS (sources); i++) {
+    GstVkgdrKernel *kernel = from_source (sources[i], "k", &error);
+
+    g_assert_no_error (error);
+    gst_object_unref (kernel);
+  }
+}
+GST_END_TEST;
+
+GST_START_TEST (test_first_parameters_are_frames)
+{
+  static const gchar *const words[] = { "VkgdrFrame in", "kernel.h", NULL };
+
+  check_source_fails ("__global__ void k (int *p, int n) {}\n", NULL,
+      GST_VKGDR_ERROR_ARGUMENT, words);
+  check_source_fails ("__global__ void k (VkgdrFrame in) {}\n", NULL,
+      GST_VKGDR_ERROR_ARGUMENT, words);
+}
+GST_END_TEST;
+
+static gchar *
+write_temp (const gchar *name, const gchar *data, gssize size)
+{
+  gchar *folder = g_dir_make_tmp ("vkgdr-kernel-XXXXXX", NULL);
+  gchar *path = g_build_filename (folder, name, NULL);
+
+  fail_unless (g_file_set_contents (path, data, size, NULL));
+  g_free (folder);
+  return path;
+}
+
+static void
+remove_temp (gchar *path)
+{
+  gchar *folder = g_path_get_dirname (path);
+
+  g_unlink (path);
+  g_rmdir (folder);
+  g_free (folder);
+  g_free (path);
+}
+
+static void
+check_file_fails (const gchar *data, gssize size, gint code, const gchar *word)
+{
+  gchar *path = write_temp ("kernel.bin", data, size);
+  GError *error = NULL;
+
+  fail_unless (
+      gst_vkgdr_kernel_new_from_file (context, path, NULL, &error) == NULL);
+  g_assert_error (error, GST_VKGDR_ERROR, code);
+  fail_unless (strstr (error->message, word) != NULL, "\"%s\" is not in: %s",
+      word, error->message);
+  fail_unless (strstr (error->message, "kernel.bin") != NULL);
+  g_error_free (error);
+  remove_temp (path);
+}
+
+GST_START_TEST (test_files)
+{
+  const gchar ptx[] = ".version 8.0\n.target sm_200\n.address_size 64\n"
+                      ".visible .entry k ()\n{\n ret;\n}\n";
+  gchar noise[] = "\x93\xff\xfe not text at all \x81\x80";
+  gchar elf[32] = "\177ELF\2\1\1";
+  gchar fatbin[16] = "\x50\xed\x55\xba\1\0\x10\0\xff\xff";
+  GError *error = NULL;
+  GstVkgdrKernel *kernel;
+  gchar *path;
+
+  check_file_fails (ptx, -1, GST_VKGDR_ERROR_IMAGE, "compute capability");
+  check_file_fails (noise, sizeof (noise), GST_VKGDR_ERROR_IMAGE,
+      "neither CUDA source, PTX, cubin nor fatbin");
+  check_file_fails ("", 0, GST_VKGDR_ERROR_IMAGE, "neither");
+  check_file_fails (elf, sizeof (elf), GST_VKGDR_ERROR_IMAGE, "truncated");
+  check_file_fails (
+      fatbin, sizeof (fatbin), GST_VKGDR_ERROR_IMAGE, "truncated");
+  fail_unless (gst_vkgdr_kernel_new_from_file (
+                   context, "/no/such/kernel.cu", NULL, &error)
+               == NULL);
+  g_assert_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_NOT_FOUND);
+  g_clear_error (&error);
+
+  /* The content tells, not the name. */
+  path = write_temp ("kernel.ptx", KERNEL ("k", ""), -1);
+  kernel = gst_vkgdr_kernel_new_from_file (context, path, NULL, &error);
+  g_assert_no_error (error);
+  gst_object_unref (kernel);
+  remove_temp (path);
+}
+GST_END_TEST;
+
+GST_START_TEST (test_file_includes_its_neighbour)
+{
+  gchar *path =
+      write_temp ("kernel.cu", "#include \"neighbour.h\"\nNEIGHBOUR (k)\n", -1);
+  gchar *folder = g_path_get_dirname (path);
+  gchar *header = g_build_filename (folder, "neighbour.h", NULL);
+  GError *error = NULL;
+  GstVkgdrKernel *kernel;
+  guint i;
+
+  /* A changed header is seen: such a source is not cached. */
+  for (i = 1; i <= 2; i++) {
+    gchar *text =
+        g_strdup_printf ("#define NEIGHBOUR(name) __global__ void "
+                         "name (VkgdrFrame in, VkgdrFrame out%s) {}\n",
+            i == 2 ? ", int more" : "");
+    guint n_params = 99;
+
+    fail_unless (g_file_set_contents (header, text, -1, NULL));
+    kernel = gst_vkgdr_kernel_new_from_file (context, path, "k", &error);
+    g_assert_no_error (error);
+    g_free (gst_vkgdr_kernel_get_param_sizes (kernel, &n_params));
+    fail_unless_equals_int (n_params, i - 1);
+    gst_object_unref (kernel);
+    g_free (text);
+  }
+  g_unlink (header);
+  g_free (header);
+  g_free (folder);
+  remove_temp (path);
+}
+GST_END_TEST;
+
+GST_START_TEST (test_ptx_text)
+{
+  const gchar *ptx =
+      "// .entry not_this_one(\n.version 8.0\n.target sm_90\n"
+      ".visible .entry first(\n\t.param .align 8 .b8 first_param_0[264],\n"
+      "\t.param .align 8 .b8 first_param_1[264],\n"
+      "\t.param .f32 first_param_2,\n\t.param .u64 .ptr .align 1 "
+      "first_param_3,\n\t.param .u8 first_param_4\n)\n{\n\tret;\n}\n"
+      ".entry second()\n{\n\tret;\n}\n";
+  const gsize wanted[] = { 264, 264, 4, 8, 1 };
+  gchar **names = gst_vkgdr_image_list_ptx_entries (ptx);
+  GArray *got = gst_vkgdr_image_read_ptx_params (ptx, "first");
+
+  fail_unless_equals_int (g_strv_length (names), 2);
+  fail_unless_equals_string (names[0], "first");
+  fail_unless_equals_string (names[1], "second");
+  fail_unless_equals_int (got->len, G_N_ELEMENTS (wanted));
+  fail_unless (memcmp (got->data, wanted, sizeof (wanted)) == 0);
+  g_array_unref (got);
+  got = gst_vkgdr_image_read_ptx_params (ptx, "second");
+  fail_unless_equals_int (got->len, 0);
+  g_array_unref (got);
+  fail_unless (gst_vkgdr_image_read_ptx_params (ptx, "third") == NULL);
+  g_strfreev (names);
+}
+GST_END_TEST;
+
+/* --- parameters ---------------------------------------------------------- */
+
+static void
+check_params (GstVkgdrKernel *kernel, const gchar *text, const gchar *word)
+{
+  GstStructure *params = text ? gst_structure_from_string (text, NULL) : NULL;
+  GError *error = NULL;
+  gboolean ok = gst_vkgdr_kernel_check_params (kernel, params, &error);
+
+  fail_unless (ok == (error == NULL));
+  if (!word) {
+    g_assert_no_error (error);
+  } else {
+    g_assert_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT);
+    fail_unless (strstr (error->message, word) != NULL, "\"%s\" is not in: %s",
+        word, error->message);
+  }
+  g_clear_error (&error);
+  g_clear_pointer (&params, gst_structure_free);
+}
+
+GST_START_TEST (test_params_are_checked)
+{
+  const gsize wanted[] = { 4, 8, 4, 1, 8 };
+  GError *error = NULL;
+  GstVkgdrKernel *kernel;
+  guint n_params;
+  gsize *got;
+
+  kernel = from_source (
+      KERNEL ("k", ", float f, double d, int i, bool b, long long l"), NULL,
+      &error);
+  g_assert_no_error (error);
+  got = gst_vkgdr_kernel_get_param_sizes (kernel, &n_params);
+  fail_unless_equals_int (n_params, G_N_ELEMENTS (wanted));
+  fail_unless (memcmp (got, wanted, sizeof (wanted)) == 0);
+  g_free (got);
+
+  check_params (kernel, "p,f=1.5,d=1.5,i=1,b=true,l=1", NULL);
+  check_params (kernel,
+      "p,f=(float)1.5,d=(float)1.5,i=(uint)1,b=(int)1,l=(gint64)1", NULL);
+  check_params (kernel, NULL, "5 parameters");
+  check_params (kernel, "p,f=1.5", "5 parameters");
+  check_params (kernel, "p,f=1.5,d=1.5,i=1,b=true,l=1,more=1", "6");
+  check_params (kernel, "p,f=(gint64)1,d=1.5,i=1,b=true,l=1", "1 (f)");
+  check_params (kernel, "p,f=1.5,d=1.5,i=(string)one,b=true,l=1", "3 (i)");
+  check_params (kernel, "p,f=1.5,d=1.5,i=1,b=1000,l=1", "4 (b)");
+  check_params (kernel, "p,f=1.5,d=1.5,i=1,b=1.5,l=1", "4 (b)");
+  gst_object_unref (kernel);
+}
+GST_END_TEST;
+
+GST_START_TEST (test_params_arrive)
+{
+  const gchar *source =
+      "__global__ void k (VkgdrFrame in, VkgdrFrame out, float f, double d,\n"
+      "    int i, bool b, long long l, unsigned char u)\n"
+      "{\n"
+      "  if (blockIdx.x || blockIdx.y || threadIdx.x || threadIdx.y) return;\n"
+      "  vkgdr_put (out, 0, 0, 0, f == 1.5f);\n"
+      "  vkgdr_put (out, 0, 1, 0, d == 2.5);\n"
+      "  vkgdr_put (out, 0, 2, 0, i == -3);\n"
+      "  vkgdr_put (out, 0, 3, 0, b);\n"
+      "  vkgdr_put (out, 0, 4, 0, l == -4);\n"
+      "  vkgdr_put (out, 0, 5, 0, u == 200);\n"
+      "  vkgdr_put (out, 0, 6, 0, in.frame == 0 && in.time == 7);\n"
+      "  vkgdr_put (out, 0, 7, 0, in.width == 8 && out.height == 2);\n"
+      "}\n";
+  GstStructure *params = gst_structure_from_string (
+      "p,f=1.5,d=(float)2.5,i=-3,b=true,l=-4,u=200", NULL);
+  GstBuffer *in, *out;
+  GError *error = NULL;
+  GstVkgdrKernel *kernel;
+  GstVideoInfo info;
+  Layout layout;
+  guint8 *got;
+  guint i;
+
+  gst_video_info_set_format (&info, GST_VIDEO_FORMAT_GRAY8, 8, 2);
+  layout = make_layout (&info, FALSE);
+  in = make_frame (&info, &layout, NULL);
+  out = make_frame (&info, &layout, NULL);
+  GST_BUFFER_PTS (in) = 7;
+  kernel = from_source (source, NULL, &error);
+  g_assert_no_error (error);
+  run (kernel, in, out, &info, params, &error);
+  g_assert_no_error (error);
+  got = read_frame (&info, &layout, out);
+  for (i = 0; i < 8; i++)
+    fail_unless (got[i] == 1, "value %u did not arrive", i);
+
+  g_free (got);
+  gst_buffer_unref (in);
+  gst_buffer_unref (out);
+  gst_structure_free (params);
+  gst_object_unref (kernel);
+}
+GST_END_TEST;
+
+/* --- frames that do not fit ---------------------------------------------- */
+
+static void
+check_run_fails (GstVkgdrKernel *kernel, GstBuffer *buffer,
+    const GstVideoInfo *info, const gchar *word)
+{
+  GError *error = NULL;
+
+  fail_if (gst_vkgdr_kernel_run (
+      kernel, stream, buffer, info, buffer, info, 0, NULL, &error));
+  g_assert_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT);
+  fail_unless (strstr (error->message, word) != NULL, "\"%s\" is not in: %s",
+      word, error->message);
+  g_error_free (error);
+  gst_buffer_unref (buffer);
+}
+
+GST_START_TEST (test_frames_are_checked)
+{
+  GstVkgdrKernel *kernel = make_effect (gst_effect_find ("copy"));
+  GstBuffer *buffer;
+  GstVideoInfo info;
+  Layout layout;
+
+  gst_video_info_set_format (&info, GST_VIDEO_FORMAT_I420, 64, 48);
+  check_run_fails (kernel, gst_buffer_new_allocate (NULL, info.size, NULL),
+      &info, GST_VKGDR_MEMORY_NAME);
+
+  /* A plane that ends behind its memory. */
+  layout = make_layout (&info, FALSE);
+  layout.meta = TRUE;
+  layout.offset[2] += info.stride[2];
+  buffer = gst_buffer_new ();
+  {
+    guint8 *zero = g_malloc0 (layout.size);
+
+    gst_buffer_append_memory (buffer, make_memory (zero, layout.size));
+    g_free (zero);
+  }
+  gst_buffer_add_video_meta_full (buffer, GST_VIDEO_FRAME_FLAG_NONE,
+      GST_VIDEO_FORMAT_I420, 64, 48, 3, layout.offset, layout.stride);
+  check_run_fails (kernel, gst_buffer_ref (buffer), &info, "Plane 2");
+
+  /* One that is not what the caps say. */
+  gst_video_info_set_format (&info, GST_VIDEO_FORMAT_I420, 32, 48);
+  check_run_fails (kernel, buffer, &info, "32x48");
+
+  /* Samples that no VkgdrComponent can say. */
+  gst_video_info_set_format (&info, GST_VIDEO_FORMAT_RGB16, 64, 48);
+  layout = make_layout (&info, FALSE);
+  check_run_fails (kernel, make_frame (&info, &layout, NULL), &info, "RGB16");
+  gst_video_info_set_format (&info, GST_VIDEO_FORMAT_v210, 48, 48);
+  layout = make_layout (&info, FALSE);
+  check_run_fails (kernel, make_frame (&info, &layout, NULL), &info, "v210");
+  gst_object_unref (kernel);
+}
+GST_END_TEST;
+
+/* --- the cache ----------------------------------------------------------- */
+
+/* The entry that is newer than @known, which is added to that. */
+static gchar *
+find_new_entry (const gchar *folder, GHashTable *known)
+{
+  GDir *dir = g_dir_open (folder, 0, NULL);
+  const gchar *name;
+  gchar *found = NULL;
+
+  fail_unless (dir != NULL);
+  while ((name = g_dir_read_name (dir)))
+    if (!g_hash_table_contains (known, name)) {
+      fail_unless (found == NULL, "two new entries");
+      found = g_build_filename (folder, name, NULL);
+      g_hash_table_add (known, g_strdup (name));
+    }
+  g_dir_close (dir);
+  return found;
+}
+
+static void
+make_and_drop (const gchar *source, const gchar *entry)
+{
+  GError *error = NULL;
+  GstVkgdrKernel *kernel = from_source (source, NULL, &error);
+
+  g_assert_no_error (error);
+  fail_unless_equals_string (gst_vkgdr_kernel_get_entry (kernel), entry);
+  gst_object_unref (kernel);
+}
+
+static void
+copy_file (const gchar *from, const gchar *to)
+{
+  gchar *data;
+  gsize size;
+
+  fail_unless (g_file_get_contents (from, &data, &size, NULL));
+  fail_unless (g_file_set_contents (to, data, size, NULL));
+  g_free (data);
+}
+
+static void
+check_broken_entry (const gchar *path, gsize at, gboolean truncate)
+{
+  gchar *good, *data;
+  gsize good_size, size;
+
+  fail_unless (g_file_get_contents (path, &good, &good_size, NULL));
+  data = g_memdup2 (good, good_size);
+  data[at] ^= 0x55;
+  fail_unless (
+      g_file_set_contents (path, data, truncate ? at : good_size, NULL));
+  g_free (data);
+  make_and_drop (KERNEL ("one", ""), "one");
+  fail_unless (g_file_get_contents (path, &data, &size, NULL));
+  fail_if (size == at && truncate, "a broken entry was not replaced");
+  fail_unless (
+      truncate || data[at] == good[at], "a broken entry was not replaced");
+  g_free (data);
+  g_free (good);
+}
+
+/* A new entry drives out an old one where both together are too large. */
+static void
+check_bound (const gchar *folder)
+{
+  struct utimbuf long_ago = { 1000000000, 1000000000 };
+  gchar *old = g_build_filename (folder, "old.image", NULL);
+  GHashTable *known;
+  gchar *new;
+  GDir *dir;
+  const gchar *name;
+
+  /* Takes no room on the disk. */
+  fail_unless (g_file_set_contents (old, "", 0, NULL));
+  fail_unless_equals_int (truncate (old, 256 * 1024 * 1024), 0);
+  fail_unless_equals_int (g_utime (old, &long_ago), 0);
+
+  known = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
+  dir = g_dir_open (folder, 0, NULL);
+  while ((name = g_dir_read_name (dir)))
+    g_hash_table_add (known, g_strdup (name));
+  g_dir_close (dir);
+  make_and_drop (KERNEL ("three", ""), "three");
+  new = find_new_entry (folder, known);
+  fail_unless (new != NULL);
+  fail_if (g_file_test (old, G_FILE_TEST_EXISTS), "the cache has no bound");
+
+  g_unlink (new);
+  g_free (new);
+  g_free (old);
+  g_hash_table_unref (known);
+}
+
+GST_START_TEST (test_cache)
+{
+  GHashTable *known =
+      g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
+  gchar *folder = g_dir_make_tmp ("vkgdr-cache-XXXXXX", NULL);
+  gchar *one, *two, *spare = g_build_filename (folder, "spare", NULL);
+
+  g_setenv ("VKGDR_CACHE_DIR", folder, TRUE);
+  make_and_drop (KERNEL ("one", ""), "one");
+  one = find_new_entry (folder, known);
+  fail_unless (one != NULL);
+  make_and_drop (KERNEL ("two", ""), "two");
+  two = find_new_entry (folder, known);
+  fail_unless (two != NULL);
+
+  /* Two's image in one's place: whoever gets it did not ask the compiler. */
+  copy_file (one, spare);
+  copy_file (two, one);
+  make_and_drop (KERNEL ("one", ""), "two");
+  copy_file (spare, one);
+  make_and_drop (KERNEL ("one", ""), "one");
+
+  check_broken_entry (one, 0, FALSE);
+  check_broken_entry (one, 10, FALSE);
+  check_broken_entry (one, 20, FALSE);
+  check_broken_entry (one, 300, FALSE);
+  check_broken_entry (one, 300, TRUE);
+  check_broken_entry (one, 5, TRUE);
+  check_broken_entry (one, 0, TRUE);
+
+  check_bound (folder);
+
+  /* A folder that cannot be is no error. */
+  g_setenv ("VKGDR_CACHE_DIR", "/dev/null/cache", TRUE);
+  make_and_drop (KERNEL ("one", ""), "one");
+
+  g_unlink (one);
+  g_unlink (two);
+  g_unlink (spare);
+  fail_unless_equals_int (g_rmdir (folder), 0);
+  g_free (one);
+  g_free (two);
+  g_free (spare);
+  g_free (folder);
+  g_hash_table_unref (known);
+}
+GST_END_TEST;
+
+static gint
+count_effects (void)
+{
+  const GstEffect *effect = gst_effects_list ();
+  gint n = 0;
+
+  while (effect[n].name)
+    n++;
+  return n;
+}
+
+static Suite *
+kernel_suite (void)
+{
+  Suite *suite = suite_create ("kernel");
+  TCase *tc = tcase_create ("general");
+
+  suite_add_tcase (suite, tc);
+  tcase_set_timeout (tc, 120);
+  tcase_add_checked_fixture (tc, setup, teardown);
+  tcase_add_loop_test (tc, test_effect_is_exact, 0, count_effects ());
+  tcase_add_test (tc, test_planes_in_several_memories);
+  tcase_add_test (tc, test_effect_params);
+  tcase_add_test (tc, test_compile_error_shows_log);
+  tcase_add_test (tc, test_entries);
+  tcase_add_test (tc, test_linkage);
+  tcase_add_test (tc, test_first_parameters_are_frames);
+  tcase_add_test (tc, test_files);
+  tcase_add_test (tc, test_file_includes_its_neighbour);
+  tcase_add_test (tc, test_ptx_text);
+  tcase_add_test (tc, test_params_are_checked);
+  tcase_add_test (tc, test_params_arrive);
+  tcase_add_test (tc, test_frames_are_checked);
+  tcase_add_test (tc, test_cache);
+  return suite;
+}
+
+GST_CHECK_MAIN (kernel);

@@ -1,0 +1,716 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * memory.c: what mappings give, what they keep, and in what order things happen
+ *
+ * Software memory is host-cached; VKGDR_DEBUG=bar makes it count as a window
+ * that is not, so that these tests see what they see on a GPU. Each test is a
+ * process of its own.
+ */
+
+#include "device.h"
+#include "util.h"
+
+#define SIZE 10000
+
+static GstVkgdrContext *context;
+
+static void
+setup (void)
+{
+  g_setenv ("VKGDR_DEBUG", "bar", TRUE);
+  context = test_context_new ();
+}
+
+static void
+setup_cached (void)
+{
+  context = test_context_new ();
+}
+
+static void
+setup_non_coherent (void)
+{
+  g_setenv ("VKGDR_DEBUG", "bar,non-coherent", TRUE);
+  context = test_context_new ();
+}
+
+static void
+teardown (void)
+{
+  ASSERT_OBJECT_REFCOUNT (context, "context", 1);
+  gst_object_unref (context);
+}
+
+static void
+write_pattern (GstMemory *memory, guint seed)
+{
+  GstMapInfo map;
+
+  fail_unless (gst_memory_map (memory, &map, GST_MAP_WRITE));
+  test_fill (map.data, map.size, seed);
+  gst_memory_unmap (memory, &map);
+}
+
+static void
+assert_device (GstMemory *memory, guint seed)
+{
+  guint8 *data = test_device_bytes (memory);
+
+  fail_unless (
+      test_matches (data, gst_memory_get_sizes (memory, NULL, NULL), seed));
+  g_free (data);
+}
+
+static void
+assert_read (GstMemory *memory, guint seed)
+{
+  GstMapInfo map;
+
+  fail_unless (gst_memory_map (memory, &map, GST_MAP_READ));
+  fail_unless (test_matches (map.data, map.size, seed));
+  gst_memory_unmap (memory, &map);
+}
+
+/* --- mapping ------------------------------------------------------------- */
+
+GST_START_TEST (test_write_is_direct)
+{
+  GstMemory *memory = test_memory_new (context, SIZE);
+  GstMapInfo map;
+
+  test_spy_install (context);
+  fail_unless (gst_memory_map (memory, &map, GST_MAP_WRITE));
+  fail_unless (map.data == gst_vkgdr_memory_get_host_pointer (memory));
+  fail_unless_equals_int (map.size, SIZE);
+  test_fill (map.data, map.size, 1);
+  gst_memory_unmap (memory, &map);
+  fail_unless_equals_int (test_spy.htod, 0);
+  assert_device (memory, 1);
+  gst_memory_unref (memory);
+}
+GST_END_TEST;
+
+GST_START_TEST (test_read_avoids_the_window)
+{
+  GstMemory *memory = test_memory_new (context, SIZE);
+  const guint8 *window = gst_vkgdr_memory_get_host_pointer (memory);
+  GstMapInfo map;
+
+  write_pattern (memory, 1);
+  test_spy_install (context);
+  fail_unless (gst_memory_map (memory, &map, GST_MAP_READ));
+  fail_unless (map.data < window || map.data >= window + SIZE);
+  fail_unless (test_matches (map.data, map.size, 1));
+  gst_memory_unmap (memory, &map);
+  fail_unless_equals_int (test_spy.dtoh, 1);
+
+  /* What was fetched is not fetched twice, */
+  assert_read (memory, 1);
+  fail_unless_equals_int (test_spy.dtoh, 1);
+  /* unless there is something newer. */
+  write_pattern (memory, 2);
+  assert_read (memory, 2);
+  fail_unless_equals_int (test_spy.dtoh, 2);
+  gst_memory_unref (memory);
+}
+GST_END_TEST;
+
+GST_START_TEST (test_cached_window_is_read_directly)
+{
+  GstMemory *memory = test_memory_new (context, SIZE);
+  GstMapFlags flags[] = { GST_MAP_READ, GST_MAP_WRITE, GST_MAP_READWRITE };
+  vkgdr_device_info info;
+  guint i;
+
+  vkgdr_get_device_info (gst_vkgdr_context_get_handle (context), &info);
+  for (i = 0; i < G_N_ELEMENTS (flags); i++) {
+    GstMapInfo map;
+
+    fail_unless (gst_memory_map (memory, &map, flags[i]));
+    fail_unless_equals_int (
+        map.data == gst_vkgdr_memory_get_host_pointer (memory),
+        info.host_cached || flags[i] == GST_MAP_WRITE);
+    gst_memory_unmap (memory, &map);
+  }
+  gst_memory_unref (memory);
+}
+GST_END_TEST;
+
+GST_START_TEST (test_readwrite_goes_there_and_back)
+{
+  GstMemory *memory = test_memory_new (context, SIZE);
+  GstMapInfo map;
+
+  write_pattern (memory, 1);
+  fail_unless (gst_memory_map (memory, &map, GST_MAP_READWRITE));
+  fail_unless (test_matches (map.data, map.size, 1));
+  test_fill (map.data, map.size, 2);
+  gst_memory_unmap (memory, &map);
+  assert_device (memory, 2);
+  assert_read (memory, 2);
+  gst_memory_unref (memory);
+}
+GST_END_TEST;
+
+GST_START_TEST (test_undefined_content_is_not_fetched)
+{
+  GstMemory *memory = test_memory_new (context, SIZE);
+  GstMapInfo map;
+
+  test_spy_install (context);
+  fail_unless (gst_memory_map (memory, &map, GST_MAP_READWRITE));
+  gst_memory_unmap (memory, &map);
+  fail_unless_equals_int (test_spy.dtoh, 0);
+  write_pattern (memory, 1);
+  gst_vkgdr_memory_discard (memory);
+  fail_unless (gst_memory_map (memory, &map, GST_MAP_READWRITE));
+  gst_memory_unmap (memory, &map);
+  fail_unless_equals_int (test_spy.dtoh, 0);
+  gst_memory_unref (memory);
+}
+GST_END_TEST;
+
+GST_START_TEST (test_staged)
+{
+  GstMemory *memory = test_memory_new (context, SIZE);
+  const guint8 *window = gst_vkgdr_memory_get_host_pointer (memory);
+  GstMapInfo map;
+
+  gst_vkgdr_memory_set_access (memory, GST_VKGDR_ACCESS_STAGED);
+  fail_unless_equals_int (
+      gst_vkgdr_memory_get_access (memory), GST_VKGDR_ACCESS_STAGED);
+  test_spy_install (context);
+  fail_unless (gst_memory_map (memory, &map, GST_MAP_WRITE));
+  fail_unless (map.data < window || map.data >= window + SIZE);
+  test_fill (map.data, map.size, 1);
+  gst_memory_unmap (memory, &map);
+  fail_unless_equals_int (test_spy.htod, 1);
+  assert_device (memory, 1);
+  gst_memory_unref (memory);
+}
+GST_END_TEST;
+
+/* The loop: 0 direct, 1 staged. */
+GST_START_TEST (test_partial_write_keeps_the_rest)
+{
+  GstMemory *memory = test_memory_new (context, SIZE);
+  GstMemory *part;
+  GstMapInfo map;
+  guint8 *data;
+  gsize i;
+
+  write_pattern (memory, 1);
+  if (__i__ == 1)
+    gst_vkgdr_memory_set_access (memory, GST_VKGDR_ACCESS_STAGED);
+
+  /* A few bytes of a mapping of the whole, */
+  fail_unless (gst_memory_map (memory, &map, GST_MAP_WRITE));
+  memset (map.data + 100, 0xaa, 50);
+  gst_memory_unmap (memory, &map);
+  /* and a mapping of a part. */
+  part = gst_memory_share (memory, 5000, 321);
+  fail_unless (gst_memory_map (part, &map, GST_MAP_READ));
+  fail_unless_equals_int (map.size, 321);
+  fail_unless_equals_int (map.data[0], test_pattern (5000, 1));
+  gst_memory_unmap (part, &map);
+  gst_memory_unref (part);
+
+  data = test_device_bytes (memory);
+  for (i = 0; i < SIZE; i++)
+    fail_unless_equals_int (
+        data[i], i >= 100 && i < 150 ? 0xaa : test_pattern (i, 1));
+  g_free (data);
+  gst_memory_unref (memory);
+}
+GST_END_TEST;
+
+GST_START_TEST (test_device_mapping)
+{
+  GstMemory *memory = test_memory_new (context, SIZE);
+  const vkgdr_cuda *cuda = vkgdr_driver_load ();
+  GstMapInfo map;
+  guint8 *data;
+
+  write_pattern (memory, 1);
+  gst_vkgdr_memory_set_access (memory, GST_VKGDR_ACCESS_STAGED);
+  write_pattern (memory, 2);
+  fail_unless (
+      gst_memory_map (memory, &map, GST_MAP_READWRITE | GST_MAP_VKGDR));
+  fail_unless_equals_uint64 (
+      (guintptr) map.data, gst_vkgdr_memory_get_device_pointer (memory));
+  data = g_malloc (SIZE);
+  fail_unless (gst_vkgdr_context_push (context, NULL));
+  cuda->cuMemcpyDtoH (data, (guintptr) map.data, SIZE);
+  fail_unless (test_matches (data, SIZE, 2));
+  test_fill (data, SIZE, 3);
+  cuda->cuMemcpyHtoD ((guintptr) map.data, data, SIZE);
+  gst_vkgdr_context_pop (context);
+  gst_memory_unmap (memory, &map);
+  assert_read (memory, 3);
+  g_free (data);
+  gst_memory_unref (memory);
+}
+GST_END_TEST;
+
+GST_START_TEST (test_share_copy_span)
+{
+  GstMemory *memory = test_memory_new (context, SIZE);
+  GstMemory *a, *b, *aa, *copy;
+  gsize offset;
+  guint8 *data;
+
+  write_pattern (memory, 1);
+  a = gst_memory_share (memory, 100, 200);
+  b = gst_memory_share (memory, 300, -1);
+  aa = gst_memory_share (a, 50, 20);
+  fail_unless (gst_is_vkgdr_memory (aa));
+  fail_unless (gst_memory_is_span (a, b, &offset));
+  fail_unless_equals_int (offset, 100);
+  fail_unless (!gst_memory_is_span (b, a, NULL));
+  fail_unless_equals_uint64 (gst_vkgdr_memory_get_device_pointer (aa),
+      gst_vkgdr_memory_get_device_pointer (memory) + 150);
+  fail_unless (gst_vkgdr_memory_get_host_pointer (aa)
+               == (guint8 *) gst_vkgdr_memory_get_host_pointer (memory) + 150);
+
+  copy = gst_memory_copy (a, 50, 20);
+  fail_unless (gst_is_vkgdr_memory (copy));
+  fail_unless (copy->parent == NULL);
+  data = test_device_bytes (copy);
+  for (offset = 0; offset < 20; offset++)
+    fail_unless_equals_int (data[offset], test_pattern (150 + offset, 1));
+  g_free (data);
+
+  gst_memory_unref (copy);
+  gst_memory_unref (aa);
+  gst_memory_unref (b);
+  gst_memory_unref (a);
+  gst_memory_unref (memory);
+}
+GST_END_TEST;
+
+/* --- flushes ------------------------------------------------------------- */
+
+static VkMappedMemoryRange flushed[16];
+static guint n_flushed;
+
+static VKAPI_ATTR VkResult VKAPI_CALL
+spy_flush (VkDevice device, uint32_t n, const VkMappedMemoryRange *ranges)
+{
+  fail_unless (n_flushed + n <= G_N_ELEMENTS (flushed));
+  memcpy (flushed + n_flushed, ranges, n * sizeof (*ranges));
+  n_flushed += n;
+  return VK_SUCCESS;
+}
+
+GST_START_TEST (test_flush_is_the_mapped_range)
+{
+  vkgdr_t handle = gst_vkgdr_context_get_handle (context);
+  GstMemory *memory = test_memory_new (context, SIZE);
+  GstMemory *part;
+  GstMapInfo map;
+  guint64 atom = handle->atom_size;
+
+  handle->vk.FlushMappedMemoryRanges = spy_flush;
+  fail_unless (gst_memory_map (memory, &map, GST_MAP_WRITE));
+  gst_memory_unmap (memory, &map);
+  fail_unless_equals_int (n_flushed, 1);
+  fail_unless_equals_uint64 (flushed[0].offset, 0);
+  fail_unless_equals_uint64 (flushed[0].size, (SIZE + atom - 1) / atom * atom);
+
+  /* Of a part, what is mapped, widened to the atom. */
+  part = gst_memory_share (memory, 1001, 2002);
+  gst_memory_unref (memory);
+  GST_MINI_OBJECT_FLAG_UNSET (part, GST_MEMORY_FLAG_READONLY);
+  fail_unless (gst_memory_map (part, &map, GST_MAP_WRITE));
+  gst_memory_unmap (part, &map);
+  fail_unless_equals_int (n_flushed, 2);
+  fail_unless_equals_uint64 (flushed[1].offset, 1001 / atom * atom);
+  fail_unless_equals_uint64 (flushed[1].offset + flushed[1].size,
+      (1001 + 2002 + atom - 1) / atom * atom);
+
+  /* Nothing where nothing was written. */
+  fail_unless (gst_memory_map (part, &map, GST_MAP_READ));
+  gst_memory_unmap (part, &map);
+  fail_unless_equals_int (n_flushed, 2);
+  gst_memory_unref (part);
+}
+GST_END_TEST;
+
+/* --- order --------------------------------------------------------------- */
+
+GST_START_TEST (test_write_waits_for_readers)
+{
+  GstMemory *memory = test_memory_new (context, SIZE);
+  GstVkgdrStream *stream = test_stream_new (context);
+  gint done = FALSE;
+  GstMapInfo map;
+
+  write_pattern (memory, 1);
+  fail_unless (
+      gst_vkgdr_memory_begin_access (memory, stream, GST_MAP_READ, NULL));
+  test_stream_delay (stream, 200, &done);
+  fail_unless (
+      gst_vkgdr_memory_end_access (memory, stream, GST_MAP_READ, NULL));
+  fail_unless (!gst_vkgdr_memory_is_idle (memory));
+
+  /* Who reads need not wait, who writes must. */
+  assert_read (memory, 1);
+  fail_unless (!g_atomic_int_get (&done));
+  fail_unless (gst_memory_map (memory, &map, GST_MAP_WRITE));
+  fail_unless (g_atomic_int_get (&done));
+  gst_memory_unmap (memory, &map);
+  fail_unless (gst_vkgdr_memory_is_idle (memory));
+  gst_object_unref (stream);
+  gst_memory_unref (memory);
+}
+GST_END_TEST;
+
+GST_START_TEST (test_read_waits_for_the_writer)
+{
+  GstMemory *memory = test_memory_new (context, SIZE);
+  GstVkgdrStream *stream = test_stream_new (context);
+  guint8 *data = g_malloc (SIZE);
+
+  write_pattern (memory, 1);
+  test_fill (data, SIZE, 2);
+  test_stream_delay (stream, 200, NULL);
+  fail_unless (gst_vkgdr_memory_upload (memory, 0, data, SIZE, stream, NULL));
+  assert_read (memory, 2);
+  gst_object_unref (stream);
+  g_free (data);
+  gst_memory_unref (memory);
+}
+GST_END_TEST;
+
+GST_START_TEST (test_streams_wait_for_each_other)
+{
+  GstMemory *memory = test_memory_new (context, SIZE);
+  GstVkgdrStream *a = test_stream_new (context), *b = test_stream_new (context);
+  GstVkgdrAllocator *allocator = gst_vkgdr_context_get_allocator (context);
+  GstMemory *first = gst_vkgdr_allocator_alloc_pinned (allocator, SIZE, NULL);
+  GstMemory *second = gst_vkgdr_allocator_alloc_pinned (allocator, SIZE, NULL);
+  GstMapInfo from, to;
+
+  gst_memory_map (first, &from, GST_MAP_READWRITE);
+  gst_memory_map (second, &to, GST_MAP_READWRITE);
+  test_fill (from.data, SIZE, 7);
+  test_stream_delay (a, 100, NULL);
+  fail_unless (gst_vkgdr_memory_upload (memory, 0, from.data, SIZE, a, NULL));
+  fail_unless (gst_vkgdr_memory_download (memory, 0, to.data, SIZE, b, NULL));
+  fail_unless (gst_vkgdr_stream_synchronize (b, NULL));
+  fail_unless (test_matches (to.data, SIZE, 7));
+  gst_memory_unmap (second, &to);
+  gst_memory_unmap (first, &from);
+  gst_memory_unref (second);
+  gst_memory_unref (first);
+  gst_object_unref (allocator);
+  gst_object_unref (b);
+  gst_object_unref (a);
+  gst_memory_unref (memory);
+}
+GST_END_TEST;
+
+GST_START_TEST (test_freed_memory_is_not_reused_too_early)
+{
+  GstVkgdrStream *stream = test_stream_new (context);
+  GstVkgdrAllocator *allocator = gst_vkgdr_context_get_allocator (context);
+  GstMemory *memory = test_memory_new (context, SIZE);
+  guint64 pointer = gst_vkgdr_memory_get_device_pointer (memory);
+
+  fail_unless (
+      gst_vkgdr_memory_begin_access (memory, stream, GST_MAP_READ, NULL));
+  test_stream_delay (stream, 200, NULL);
+  fail_unless (
+      gst_vkgdr_memory_end_access (memory, stream, GST_MAP_READ, NULL));
+  gst_memory_unref (memory);
+
+  fail_unless_equals_int (gst_vkgdr_allocator_get_active_blocks (allocator), 1);
+  memory = test_memory_new (context, SIZE);
+  fail_unless (gst_vkgdr_memory_get_device_pointer (memory) != pointer);
+  gst_memory_unref (memory);
+  fail_unless (gst_vkgdr_stream_synchronize (stream, NULL));
+  fail_unless_equals_int (gst_vkgdr_allocator_get_active_blocks (allocator), 0);
+  memory = test_memory_new (context, SIZE);
+  fail_unless_equals_uint64 (
+      gst_vkgdr_memory_get_device_pointer (memory), pointer);
+  gst_memory_unref (memory);
+  gst_object_unref (allocator);
+  gst_object_unref (stream);
+}
+GST_END_TEST;
+
+/* Code that maps for CUDA and tells nobody of its stream. */
+GST_START_TEST (test_foreign_reader_is_waited_for)
+{
+  GstMemory *memory = test_memory_new (context, SIZE);
+  GstVkgdrStream *stream = test_stream_new (context);
+  gint done = FALSE;
+  GstMapInfo map;
+
+  write_pattern (memory, 1);
+  fail_unless (gst_memory_map (memory, &map, GST_MAP_READ | GST_MAP_VKGDR));
+  test_stream_delay (stream, 200, &done);
+  gst_memory_unmap (memory, &map);
+  fail_unless (!gst_vkgdr_memory_is_idle (memory));
+  fail_unless (gst_memory_map (memory, &map, GST_MAP_WRITE));
+  fail_unless (g_atomic_int_get (&done));
+  gst_memory_unmap (memory, &map);
+  gst_object_unref (stream);
+  gst_memory_unref (memory);
+}
+GST_END_TEST;
+
+/* --- allocator ----------------------------------------------------------- */
+
+GST_START_TEST (test_default_allocator)
+{
+  GstAllocator *allocator;
+  GstMemory *memory;
+
+  gst_vkgdr_init ();
+  allocator = gst_allocator_find ("VkgdrMemory");
+  fail_unless (allocator != NULL);
+  memory = gst_allocator_alloc (allocator, SIZE, NULL);
+  fail_unless (memory != NULL);
+  fail_unless (gst_is_vkgdr_memory (memory));
+  fail_unless (gst_memory_is_type (memory, "VkgdrMemory"));
+  write_pattern (memory, 1);
+  assert_device (memory, 1);
+  gst_memory_unref (memory);
+  gst_object_unref (allocator);
+}
+GST_END_TEST;
+
+GST_START_TEST (test_allocation_params)
+{
+  GstVkgdrAllocator *allocator = gst_vkgdr_context_get_allocator (context);
+  GstAllocationParams params = {
+    GST_MEMORY_FLAG_ZERO_PREFIXED | GST_MEMORY_FLAG_ZERO_PADDED, 255, 64, 100
+  };
+  GstMemory *memory =
+      gst_allocator_alloc (GST_ALLOCATOR (allocator), 1000, &params);
+  gsize offset, maxsize;
+  guint8 *data;
+  guint i;
+
+  fail_unless (memory != NULL);
+  fail_unless_equals_int (
+      gst_memory_get_sizes (memory, &offset, &maxsize), 1000);
+  fail_unless_equals_int (offset, 64);
+  fail_unless (maxsize >= 1164);
+  write_pattern (memory, 1);
+  gst_memory_resize (memory, -64, 1164);
+  fail_unless_equals_int (
+      gst_vkgdr_memory_get_device_pointer (memory) % 256, 0);
+  data = test_device_bytes (memory);
+  for (i = 0; i < 1164; i++)
+    fail_unless_equals_int (
+        data[i], i < 64 || i >= 1064 ? 0 : test_pattern (i - 64, 1));
+  g_free (data);
+  gst_memory_unref (memory);
+  gst_object_unref (allocator);
+}
+GST_END_TEST;
+
+GST_START_TEST (test_ten_thousand_allocations)
+{
+  GstVkgdrAllocator *allocator = gst_vkgdr_context_get_allocator (context);
+  GQueue live = G_QUEUE_INIT;
+  guint before, i, seed = 1, slabs;
+  guint64 managed;
+
+  gst_memory_unref (test_memory_new (context, 1));
+  before = test_count_fds ();
+  for (i = 0; i < 10000; i++) {
+    gsize size;
+
+    seed = seed * 1664525 + 1013904223;
+    size = 1 + (seed >> 8) % (i % 10 == 0 ? 300000 : 5000);
+    g_queue_push_tail (&live, test_memory_new (context, size));
+    if (live.length > 100)
+      gst_memory_unref (g_queue_pop_nth (&live, (seed >> 4) % live.length));
+  }
+  fail_unless_equals_int (
+      gst_vkgdr_allocator_get_active_blocks (allocator), live.length);
+  managed = gst_vkgdr_allocator_get_managed_bytes (allocator);
+  fail_unless (gst_vkgdr_allocator_get_active_bytes (allocator) <= managed);
+  slabs = managed / (16 * 1024 * 1024);
+  fail_unless (slabs <= 2, "%u slabs", slabs);
+  fail_unless (test_count_fds () <= before + slabs);
+
+  g_queue_clear_full (&live, (GDestroyNotify) gst_memory_unref);
+  fail_unless_equals_int (gst_vkgdr_allocator_get_active_blocks (allocator), 0);
+  fail_unless_equals_int (gst_vkgdr_allocator_get_active_bytes (allocator), 0);
+  /* All of it came together again. */
+  fail_unless_equals_int (
+      gst_vkgdr_allocator_get_held_blocks (allocator), slabs);
+  gst_vkgdr_allocator_free_held (allocator);
+  fail_unless_equals_int (gst_vkgdr_allocator_get_managed_bytes (allocator), 0);
+
+  gst_memory_unref (test_memory_new (context, SIZE));
+  fail_unless (gst_vkgdr_allocator_get_managed_bytes (allocator) > 0);
+  gst_vkgdr_allocator_stop_holding (allocator);
+  gst_memory_unref (test_memory_new (context, SIZE));
+  fail_unless_equals_int (gst_vkgdr_allocator_get_managed_bytes (allocator), 0);
+  gst_object_unref (allocator);
+}
+GST_END_TEST;
+
+GST_START_TEST (test_pinned_is_recycled)
+{
+  GstVkgdrAllocator *allocator = gst_vkgdr_context_get_allocator (context);
+  GstMemory *memory = gst_vkgdr_allocator_alloc_pinned (allocator, SIZE, NULL);
+  GstMapInfo map;
+  gpointer data;
+
+  fail_unless (gst_memory_is_type (memory, GST_ALLOCATOR_SYSMEM));
+  gst_memory_map (memory, &map, GST_MAP_READWRITE);
+  data = map.data;
+  gst_memory_unmap (memory, &map);
+  gst_memory_unref (memory);
+  memory = gst_vkgdr_allocator_alloc_pinned (allocator, SIZE + 1, NULL);
+  gst_memory_map (memory, &map, GST_MAP_READWRITE);
+  fail_unless (map.data == data);
+  gst_memory_unmap (memory, &map);
+  gst_object_unref (allocator);
+  gst_memory_unref (memory); /* may outlive its allocator */
+}
+GST_END_TEST;
+
+/* --- failures ------------------------------------------------------------ */
+
+GST_START_TEST (test_full_window)
+{
+  GstVkgdrAllocator *allocator;
+  GstMemory *memory, *more;
+  GError *error = NULL;
+  guint i;
+
+  g_setenv ("VKGDR_DEBUG", "bar=32M", TRUE);
+  context = test_context_new ();
+  allocator = gst_vkgdr_context_get_allocator (context);
+  memory = test_memory_new (context, 24 * 1024 * 1024);
+  for (i = 0; i < 2; i++) {
+    more = gst_vkgdr_allocator_alloc (allocator, 16 * 1024 * 1024, &error);
+    fail_unless (more == NULL);
+    fail_unless (
+        g_error_matches (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_NO_MEMORY));
+    fail_unless (
+        strstr (error->message, "16777216 bytes"), "%s", error->message);
+    fail_unless (strstr (error->message, "window"), "%s", error->message);
+    fail_unless (strstr (error->message, "1 blocks of 25165824 bytes"), "%s",
+        error->message);
+    g_clear_error (&error);
+  }
+  /* Nothing is lost: what is freed can be had. */
+  gst_memory_unref (memory);
+  memory = test_memory_new (context, 30 * 1024 * 1024);
+  gst_memory_unref (memory);
+  gst_object_unref (allocator);
+  gst_object_unref (context);
+}
+GST_END_TEST;
+
+GST_START_TEST (test_lost_write_is_told)
+{
+  vkgdr_cuda *cuda;
+  GstMemory *memory;
+  GstVkgdrStream *stream;
+  GError *error = NULL;
+
+  g_setenv ("VKGDR_DRIVER", "software", TRUE);
+  g_setenv (
+      "SOFTCUDA_FAIL", "cuMemcpyHtoDAsync:1:CUDA_ERROR_ILLEGAL_ADDRESS", TRUE);
+  g_setenv ("VKGDR_DEBUG", "bar", TRUE);
+  context = gst_vkgdr_context_new (-1, NULL);
+  if (!context) /* no lavapipe here */
+    return;
+  cuda = (vkgdr_cuda *) vkgdr_driver_load ();
+  fail_unless (cuda != NULL);
+  stream = test_stream_new (context);
+  memory = test_memory_new (context, SIZE);
+  gst_vkgdr_memory_set_access (memory, GST_VKGDR_ACCESS_STAGED);
+  write_pattern (memory, 1);
+  fail_unless (
+      !gst_vkgdr_memory_begin_access (memory, stream, GST_MAP_READ, &error));
+  fail_unless (strstr (error->message, "CUDA_ERROR_ILLEGAL_ADDRESS"), "%s",
+      error->message);
+  g_clear_error (&error);
+
+  gst_vkgdr_memory_discard (memory);
+  write_pattern (memory, 2);
+  assert_device (memory, 2);
+  gst_memory_unref (memory);
+  gst_object_unref (stream);
+  gst_object_unref (context);
+}
+GST_END_TEST;
+
+GST_START_TEST (test_out_of_range)
+{
+  GstMemory *memory = test_memory_new (context, SIZE);
+  GstVkgdrStream *stream = test_stream_new (context);
+  guint8 byte = 0;
+  GError *error = NULL;
+
+  fail_unless (
+      !gst_vkgdr_memory_upload (memory, SIZE, &byte, 1, stream, &error));
+  fail_unless (
+      g_error_matches (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT));
+  g_clear_error (&error);
+  fail_unless (!gst_vkgdr_memory_write (memory, SIZE - 1, &byte, 2, &error));
+  g_clear_error (&error);
+  fail_unless (
+      !gst_vkgdr_memory_download (memory, G_MAXSIZE, &byte, 1, stream, &error));
+  g_clear_error (&error);
+  gst_object_unref (stream);
+  gst_memory_unref (memory);
+}
+GST_END_TEST;
+
+static Suite *
+memory_suite (void)
+{
+  Suite *s = suite_create ("memory");
+  TCase *bar = tcase_create ("bar"), *cached = tcase_create ("cached");
+  TCase *non_coherent = tcase_create ("non-coherent");
+  TCase *own = tcase_create ("own");
+
+  tcase_add_checked_fixture (bar, setup, teardown);
+  tcase_add_test (bar, test_write_is_direct);
+  tcase_add_test (bar, test_read_avoids_the_window);
+  tcase_add_test (bar, test_readwrite_goes_there_and_back);
+  tcase_add_test (bar, test_undefined_content_is_not_fetched);
+  tcase_add_test (bar, test_staged);
+  tcase_add_loop_test (bar, test_partial_write_keeps_the_rest, 0, 2);
+  tcase_add_test (bar, test_device_mapping);
+  tcase_add_test (bar, test_share_copy_span);
+  tcase_add_test (bar, test_write_waits_for_readers);
+  tcase_add_test (bar, test_read_waits_for_the_writer);
+  tcase_add_test (bar, test_streams_wait_for_each_other);
+  tcase_add_test (bar, test_freed_memory_is_not_reused_too_early);
+  tcase_add_test (bar, test_foreign_reader_is_waited_for);
+  tcase_add_test (bar, test_allocation_params);
+  tcase_add_test (bar, test_ten_thousand_allocations);
+  tcase_add_test (bar, test_pinned_is_recycled);
+  tcase_add_test (bar, test_out_of_range);
+  suite_add_tcase (s, bar);
+
+  tcase_add_checked_fixture (cached, setup_cached, teardown);
+  tcase_add_test (cached, test_cached_window_is_read_directly);
+  tcase_add_loop_test (cached, test_partial_write_keeps_the_rest, 0, 2);
+  tcase_add_test (cached, test_device_mapping);
+  suite_add_tcase (s, cached);
+
+  tcase_add_checked_fixture (non_coherent, setup_non_coherent, teardown);
+  tcase_add_test (non_coherent, test_flush_is_the_mapped_range);
+  suite_add_tcase (s, non_coherent);
+
+  tcase_add_test (own, test_default_allocator);
+  tcase_add_test (own, test_full_window);
+  tcase_add_test (own, test_lost_write_is_told);
+  suite_add_tcase (s, own);
+  return s;
+}
+
+GST_CHECK_MAIN (memory);

@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * util.c: see util.h
+ */
+
+#include "util.h"
+
+TestSpy test_spy;
+
+GstVkgdrContext *
+test_context_new (void)
+{
+  GError *error = NULL;
+  GstVkgdrContext *context = gst_vkgdr_context_new (-1, &error);
+
+  fail_unless (context != NULL, "%s", error ? error->message : "");
+  return context;
+}
+
+GstVkgdrStream *
+test_stream_new (GstVkgdrContext *context)
+{
+  GError *error = NULL;
+  GstVkgdrStream *stream = gst_vkgdr_stream_new (context, &error);
+
+  fail_unless (stream != NULL, "%s", error ? error->message : "");
+  return stream;
+}
+
+GstMemory *
+test_memory_new (GstVkgdrContext *context, gsize size)
+{
+  GstVkgdrAllocator *allocator = gst_vkgdr_context_get_allocator (context);
+  GError *error = NULL;
+  GstMemory *memory = gst_vkgdr_allocator_alloc (allocator, size, &error);
+
+  fail_unless (memory != NULL, "%s", error ? error->message : "");
+  gst_object_unref (allocator);
+  return memory;
+}
+
+typedef struct {
+  guint ms;
+  gint *done;
+} Delay;
+
+static void
+delay (void *user_data)
+{
+  Delay *d = user_data;
+
+  g_usleep (d->ms * 1000);
+  if (d->done)
+    g_atomic_int_set (d->done, TRUE);
+  g_free (d);
+}
+
+void
+test_stream_delay (GstVkgdrStream *stream, guint ms, gint *done)
+{
+  GstVkgdrContext *context = gst_vkgdr_stream_get_context (stream);
+  const vkgdr_cuda *cuda = vkgdr_driver_load ();
+  Delay *d = g_new (Delay, 1);
+
+  d->ms = ms;
+  d->done = done;
+  fail_unless (gst_vkgdr_context_push (context, NULL));
+  fail_unless_equals_int (
+      cuda->cuLaunchHostFunc (gst_vkgdr_stream_get_handle (stream), delay, d),
+      CUDA_SUCCESS);
+  gst_vkgdr_context_pop (context);
+}
+
+guint8 *
+test_device_bytes (GstMemory *memory)
+{
+  GstVkgdrContext *context = gst_vkgdr_memory_get_context (memory);
+  GstVkgdrStream *stream = test_stream_new (context);
+  gsize size = gst_memory_get_sizes (memory, NULL, NULL);
+  guint8 *data = g_malloc (size);
+  GError *error = NULL;
+
+  fail_unless (
+      gst_vkgdr_memory_download (memory, 0, data, size, stream, &error), "%s",
+      error ? error->message : "");
+  fail_unless (gst_vkgdr_stream_synchronize (stream, &error), "%s",
+      error ? error->message : "");
+  gst_object_unref (stream);
+  return data;
+}
+
+guint8
+test_pattern (gsize i, guint seed)
+{
+  return (guint8) ((i * 2654435761u + seed * 40503u) >> 11);
+}
+
+void
+test_fill (guint8 *data, gsize size, guint seed)
+{
+  gsize i;
+
+  for (i = 0; i < size; i++)
+    data[i] = test_pattern (i, seed);
+}
+
+gboolean
+test_matches (const guint8 *data, gsize size, guint seed)
+{
+  gsize i;
+
+  for (i = 0; i < size; i++) {
+    if (data[i] != test_pattern (i, seed)) {
+      GST_ERROR ("byte %" G_GSIZE_FORMAT " is %02x, not %02x", i, data[i],
+          test_pattern (i, seed));
+      return FALSE;
+    }
+  }
+  return TRUE;
+}
+
+guint
+test_count_fds (void)
+{
+  GDir *dir = g_dir_open ("/proc/self/fd", 0, NULL);
+  guint n = 0;
+
+  while (g_dir_read_name (dir))
+    n++;
+  g_dir_close (dir);
+  return n;
+}
+
+GstElement *
+test_launch (const gchar *format, ...)
+{
+  GError *error = NULL;
+  GstElement *pipeline;
+  gchar *text;
+  va_list args;
+
+  va_start (args, format);
+  text = g_strdup_vprintf (format, args);
+  va_end (args);
+  pipeline = gst_parse_launch (text, &error);
+  fail_unless (error == NULL, "%s: %s", text, error ? error->message : "");
+  g_free (text);
+  return pipeline;
+}
+
+static void
+fail_with_message (GstMessage *message)
+{
+  GError *error = NULL;
+  gchar *debug = NULL;
+
+  gst_message_parse_error (message, &error, &debug);
+  fail ("%s (%s)", error->message, debug ? debug : "");
+}
+
+void
+test_play (GstElement *pipeline)
+{
+  GstBus *bus = gst_element_get_bus (pipeline);
+  GstMessage *message;
+
+  gst_element_set_state (pipeline, GST_STATE_PLAYING);
+  message = gst_bus_timed_pop_filtered (
+      bus, 50 * GST_SECOND, GST_MESSAGE_EOS | GST_MESSAGE_ERROR);
+  fail_unless (message != NULL, "the pipeline does not end");
+  if (GST_MESSAGE_TYPE (message) == GST_MESSAGE_ERROR)
+    fail_with_message (message);
+  gst_message_unref (message);
+  gst_object_unref (bus);
+  fail_unless_equals_int (gst_element_set_state (pipeline, GST_STATE_NULL),
+      GST_STATE_CHANGE_SUCCESS);
+}
+
+GError *
+test_play_error (GstElement *pipeline)
+{
+  GstBus *bus = gst_element_get_bus (pipeline);
+  GError *error = NULL;
+  GstMessage *message;
+
+  gst_element_set_state (pipeline, GST_STATE_PLAYING);
+  message = gst_bus_timed_pop_filtered (
+      bus, 50 * GST_SECOND, GST_MESSAGE_EOS | GST_MESSAGE_ERROR);
+  fail_unless (message != NULL, "neither an error nor an end");
+  fail_unless_equals_int (GST_MESSAGE_TYPE (message), GST_MESSAGE_ERROR);
+  gst_message_parse_error (message, &error, NULL);
+  gst_message_unref (message);
+  gst_element_set_state (pipeline, GST_STATE_NULL);
+  gst_object_unref (bus);
+  return error;
+}
+
+GPtrArray *
+test_play_buffers (GstElement *pipeline)
+{
+  GPtrArray *buffers =
+      g_ptr_array_new_with_free_func ((GDestroyNotify) gst_buffer_unref);
+  GstElement *sink = gst_bin_get_by_name (GST_BIN (pipeline), "sink");
+  GstBus *bus = gst_element_get_bus (pipeline);
+  GstMessage *message;
+  GstSample *sample;
+
+  g_object_set (sink, "sync", FALSE, NULL);
+  gst_element_set_state (pipeline, GST_STATE_PLAYING);
+  while ((sample = gst_app_sink_try_pull_sample (
+              GST_APP_SINK (sink), 50 * GST_SECOND))) {
+    g_ptr_array_add (buffers, gst_buffer_ref (gst_sample_get_buffer (sample)));
+    gst_sample_unref (sample);
+  }
+  message = gst_bus_pop_filtered (bus, GST_MESSAGE_ERROR);
+  if (message)
+    fail_with_message (message);
+  fail_unless (gst_app_sink_is_eos (GST_APP_SINK (sink)));
+  gst_element_set_state (pipeline, GST_STATE_NULL);
+  gst_object_unref (bus);
+  gst_object_unref (sink);
+  return buffers;
+}
+
+static vkgdr_cuda real;
+
+static CUresult
+spy_htod (CUdeviceptr dst, const void *src, size_t size, CUstream stream)
+{
+  g_atomic_int_inc ((gint *) &test_spy.htod);
+  return real.cuMemcpyHtoDAsync (dst, src, size, stream);
+}
+
+static CUresult
+spy_dtoh (void *dst, CUdeviceptr src, size_t size, CUstream stream)
+{
+  g_atomic_int_inc ((gint *) &test_spy.dtoh);
+  return real.cuMemcpyDtoHAsync (dst, src, size, stream);
+}
+
+void
+test_spy_install (GstVkgdrContext *context)
+{
+  vkgdr_cuda *table = (vkgdr_cuda *) vkgdr_driver_load ();
+
+  real = *table;
+  table->cuMemcpyHtoDAsync = spy_htod;
+  table->cuMemcpyDtoHAsync = spy_dtoh;
+}

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * util.h: what the tests of the library and the elements share
+ */
+
+#ifndef __TEST_UTIL_H__
+#define __TEST_UTIL_H__
+
+#include <gst/app/gstappsink.h>
+#include <gst/check/gstcheck.h>
+#include <gst/vkgdr/vkgdr.h>
+
+#include "gstvkgdrprivate.h"
+
+G_BEGIN_DECLS
+
+/* A context of the default device; fails the test where there is none. */
+GstVkgdrContext *test_context_new (void);
+
+GstVkgdrStream *test_stream_new (GstVkgdrContext *context);
+
+/* Memory of the context's allocator; fails the test where there is none. */
+GstMemory *test_memory_new (GstVkgdrContext *context, gsize size);
+
+/* Keeps @stream busy for @ms milliseconds; sets *@done (nullable) to TRUE when
+ * it is over. */
+void test_stream_delay (GstVkgdrStream *stream, guint ms, gint *done);
+
+/* What the device holds, fetched without a mapping; the caller frees it. */
+guint8 *test_device_bytes (GstMemory *memory);
+
+/* The byte at @i of pattern number @seed. */
+guint8 test_pattern (gsize i, guint seed);
+void test_fill (guint8 *data, gsize size, guint seed);
+gboolean test_matches (const guint8 *data, gsize size, guint seed);
+
+/* Open file descriptors of this process. */
+guint test_count_fds (void);
+
+/* A parsed pipeline; fails the test where it cannot be parsed. */
+GstElement *test_launch (const gchar *format, ...) G_GNUC_PRINTF (1, 2);
+
+/* Plays to the end; fails the test on an error. */
+void test_play (GstElement *pipeline);
+
+/* Plays until there is an error, which it returns, and stops. The caller frees
+ * it. Fails the test where the stream ends without one, or where a second error
+ * follows. */
+GError *test_play_error (GstElement *pipeline);
+
+/* Pulls all buffers of the appsink named "sink" until EOS; the caller frees
+ * them. Leaves the pipeline stopped. */
+GPtrArray *test_play_buffers (GstElement *pipeline);
+
+/* As gst_check_vkgdr_spy_*: calls of the driver, counted. The table of entry
+ * points is shared by the process, and each test is a process. */
+typedef struct {
+  guint htod;
+  guint dtoh;
+} TestSpy;
+
+extern TestSpy test_spy;
+void test_spy_install (GstVkgdrContext *context);
+
+G_END_DECLS
+
+#endif /* __TEST_UTIL_H__ */

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * driver.h: softcuda's libcuda.so.1 for the tests, loaded as an application
+ * would, and what all test files use
+ */
+
+#ifndef TEST_SOFTCUDA_DRIVER_H
+#define TEST_SOFTCUDA_DRIVER_H
+
+#include <dlfcn.h>
+#include <gst/check/gstcheck.h>
+
+#include "cuda-driver.h"
+#include "softcuda.h"
+
+static vkgdr_cuda cu;
+static CUresult (*set_uuid) (const CUuuid *uuid);
+static CUresult (*set_fail) (const char *spec);
+
+#define ok(call) \
+  do { \
+    CUresult ok_result = (call); \
+    fail_unless (ok_result == CUDA_SUCCESS, "%s: error %d", #call, ok_result); \
+  } while (0)
+
+#define fails(call, error) fail_unless_equals_int (call, error)
+
+static inline void *
+open_library (const char *name)
+{
+  char *path = g_build_filename (g_getenv ("VKGDR_SOFTCUDA_DIR"), name, NULL);
+  void *library = dlopen (path, RTLD_NOW | RTLD_LOCAL);
+
+  fail_unless (library != NULL, "%s: %s", path, dlerror ());
+  g_free (path);
+  return library;
+}
+
+static inline void *
+find_symbol (void *library, const char *name)
+{
+  void *symbol = dlsym (library, name);
+
+  fail_unless (symbol != NULL, "no %s", name);
+  return symbol;
+}
+
+static inline void
+load_driver (void)
+{
+  void *library = open_library ("libcuda.so.1");
+
+#define LOAD(name, symbol, need, args) \
+  *(void **) &cu.name = find_symbol (library, #symbol);
+  VKGDR_CUDA_FUNCTIONS (LOAD)
+#undef LOAD
+  *(void **) &set_uuid = find_symbol (library, "softcudaSetUuid");
+  *(void **) &set_fail = find_symbol (library, "softcudaFail");
+}
+
+/* Fixture: the primary context is current. */
+static CUcontext primary;
+
+static inline void
+setup_context (void)
+{
+  load_driver ();
+  ok (cu.cuInit (0));
+  ok (cu.cuDevicePrimaryCtxRetain (&primary, 0));
+  ok (cu.cuCtxPushCurrent (primary));
+}
+
+static inline void
+teardown_context (void)
+{
+  CUcontext popped;
+
+  ok (set_fail (NULL));
+  ok (cu.cuCtxPopCurrent (&popped));
+  ok (cu.cuDevicePrimaryCtxRelease (0));
+}
+
+#endif /* TEST_SOFTCUDA_DRIVER_H */

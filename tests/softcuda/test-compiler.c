@@ -1,0 +1,850 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * test-compiler.c: softcuda's libnvrtc, modules, and kernels that run
+ *
+ * From CUDA C to results in memory, and what is said where that fails.
+ */
+
+#include <elf.h>
+#include <glib/gstdio.h>
+#include <math.h>
+#include <string.h>
+
+#include "driver.h"
+
+typedef struct nvrtc_program *nvrtcProgram;
+
+enum {
+  INVALID_INPUT = 3,
+  INVALID_OPTION = 5,
+  COMPILATION = 6,
+  NO_COMPILER = 7
+};
+
+static int (*create) (nvrtcProgram *program, const char *source,
+    const char *name, int n, const char *const *headers,
+    const char *const *names);
+static int (*destroy) (nvrtcProgram *program);
+static int (*compile) (nvrtcProgram program, int n, const char *const *options);
+static int (*image_size) (nvrtcProgram program, size_t *size);
+static int (*get_image) (nvrtcProgram program, char *image);
+static int (*log_size) (nvrtcProgram program, size_t *size);
+static int (*get_log) (nvrtcProgram program, char *log);
+static int (*add_expression) (nvrtcProgram program, const char *expression);
+static int (*lowered_name) (
+    nvrtcProgram program, const char *expression, const char **name);
+
+static void
+setup (void)
+{
+  void *library = open_library ("libnvrtc.so.13");
+
+  setup_context ();
+  *(void **) &create = find_symbol (library, "nvrtcCreateProgram");
+  *(void **) &destroy = find_symbol (library, "nvrtcDestroyProgram");
+  *(void **) &compile = find_symbol (library, "nvrtcCompileProgram");
+  *(void **) &image_size = find_symbol (library, "nvrtcGetCUBINSize");
+  *(void **) &get_image = find_symbol (library, "nvrtcGetCUBIN");
+  *(void **) &log_size = find_symbol (library, "nvrtcGetProgramLogSize");
+  *(void **) &get_log = find_symbol (library, "nvrtcGetProgramLog");
+  *(void **) &add_expression = find_symbol (library, "nvrtcAddNameExpression");
+  *(void **) &lowered_name = find_symbol (library, "nvrtcGetLoweredName");
+}
+
+static char *
+read_log (nvrtcProgram program)
+{
+  size_t size;
+  char *log;
+
+  fail_unless_equals_int (log_size (program, &size), 0);
+  log = g_malloc (size);
+  fail_unless_equals_int (get_log (program, log), 0);
+  fail_unless_equals_uint64 (strlen (log) + 1, size);
+  return log;
+}
+
+static char *
+take_image (nvrtcProgram program)
+{
+  size_t size;
+  char *image;
+
+  fail_unless_equals_int (image_size (program, &size), 0);
+  image = g_malloc (size);
+  fail_unless_equals_int (get_image (program, image), 0);
+  return image;
+}
+
+static CUmodule
+load_image (nvrtcProgram program)
+{
+  char *image = take_image (program);
+  CUmodule module;
+
+  ok (cu.cuModuleLoadData (&module, image));
+  g_free (image);
+  return module;
+}
+
+/* Compiles it as cudafilter does: as C. */
+static CUmodule
+build (const char *source)
+{
+  static const char *const options[] = { "--gpu-architecture=sm_90",
+    "--std=c++17", "-default-device" };
+  char *wrapped = g_strdup_printf ("extern \"C\" {\n%s\n}\n", source);
+  nvrtcProgram program;
+  CUmodule module;
+  char *log;
+  int result;
+
+  fail_unless_equals_int (
+      create (&program, wrapped, "test.cu", 0, NULL, NULL), 0);
+  result = compile (program, 3, options);
+  log = read_log (program);
+  fail_unless (result == 0, "%d: %s", result, log);
+  fail_unless_equals_string (log, "");
+  module = load_image (program);
+  fail_unless_equals_int (destroy (&program), 0);
+  g_free (log);
+  g_free (wrapped);
+  return module;
+}
+
+static CUfunction
+find (CUmodule module, const char *name)
+{
+  CUfunction function;
+
+  ok (cu.cuModuleGetFunction (&function, module, name));
+  return function;
+}
+
+/* Runs it over one dimension, and waits. */
+static CUresult
+run (CUfunction function, int grid, int block, int shared, void **params)
+{
+  ok (cu.cuLaunchKernel (
+      function, grid, 1, 1, block, 1, 1, shared, NULL, params, NULL));
+  return cu.cuCtxSynchronize ();
+}
+
+static CUdeviceptr
+zeroed (size_t size)
+{
+  CUdeviceptr pointer;
+
+  ok (cu.cuMemAlloc (&pointer, size));
+  ok (cu.cuMemsetD8 (pointer, 0, size));
+  return pointer;
+}
+
+/* ---- launches ---- */
+
+GST_START_TEST (test_indices)
+{
+  CUmodule module = build (
+      "__global__ void __launch_bounds__ (1024) where (int4 *out)\n"
+      "{\n"
+      "  int block = (blockIdx.z * gridDim.y + blockIdx.y) * gridDim.x\n"
+      "              + blockIdx.x;\n"
+      "  int thread = (threadIdx.z * blockDim.y + threadIdx.y) * blockDim.x\n"
+      "               + threadIdx.x;\n"
+      "  int n = blockDim.x * blockDim.y * blockDim.z;\n"
+      "  out[block * n + thread] = make_int4 (blockIdx.x, blockIdx.z,\n"
+      "      threadIdx.y, gridDim.x * 100 + blockDim.z);\n"
+      "}\n");
+  CUdeviceptr out = zeroed (16 * 24 * 24);
+  void *params[] = { &out };
+  int *at = (int *) (uintptr_t) out;
+
+  ok (cu.cuLaunchKernel (
+      find (module, "where"), 2, 3, 4, 4, 3, 2, 0, NULL, params, NULL));
+  ok (cu.cuCtxSynchronize ());
+  for (int i = 0; i < 24 * 24; i++, at += 4) {
+    fail_unless_equals_int (at[0], i / 24 % 2);
+    fail_unless_equals_int (at[1], i / 24 / 6);
+    fail_unless_equals_int (at[2], i % 24 / 4 % 3);
+    fail_unless_equals_int (at[3], 202);
+  }
+  ok (cu.cuMemFree (out));
+  ok (cu.cuModuleUnload (module));
+}
+GST_END_TEST;
+
+GST_START_TEST (test_struct_by_value)
+{
+  struct {
+    char a;
+    double b;
+    short c[3];
+  } value = { 3, 0.5, { 1, 20, 300 } };
+  CUmodule module = build (
+      "typedef struct { char a; double b; short c[3]; } Value;\n"
+      "__global__ void sum (Value v, float scale, double *out, float4 w)\n"
+      "{\n"
+      "  *out = scale * (v.a + v.b + v.c[0] + v.c[1] + v.c[2]) + w.w;\n"
+      "}\n");
+  CUfunction function = find (module, "sum");
+  CUdeviceptr out = zeroed (8);
+  float scale = 2;
+  float w[4] = { 0, 0, 0, 0.25f };
+  void *params[] = { &value, &scale, &out, w };
+  static const size_t offsets[] = { 0, 24, 32, 48 };
+  static const size_t sizes[] = { 24, 4, 8, 16 };
+  size_t offset;
+  size_t size;
+
+  ok (cu.cuLaunchKernel (function, 1, 1, 1, 1, 1, 1, 0, NULL, params, NULL));
+  scale = 1000; /* copied by the launch */
+  ok (cu.cuCtxSynchronize ());
+  fail_unless (*(double *) (uintptr_t) out == 649.25);
+  for (size_t i = 0; i < 4; i++) {
+    ok (cu.cuFuncGetParamInfo (function, i, &offset, &size));
+    fail_unless_equals_uint64 (offset, offsets[i]);
+    fail_unless_equals_uint64 (size, sizes[i]);
+  }
+  fails (cu.cuFuncGetParamInfo (function, 4, &offset, &size),
+      CUDA_ERROR_INVALID_VALUE);
+  ok (cu.cuMemFree (out));
+  ok (cu.cuModuleUnload (module));
+}
+GST_END_TEST;
+
+GST_START_TEST (test_barriers)
+{
+  CUmodule module =
+      build ("__global__ void reduce (const int *in, int *out)\n"
+             "{\n"
+             "  __shared__ int part[256];\n"
+             "  int t = threadIdx.x;\n"
+             "  part[t] = in[blockIdx.x * blockDim.x + t];\n"
+             "  __syncthreads ();\n"
+             "  for (int n = blockDim.x / 2; n > 0; n /= 2) {\n"
+             "    if (t < n)\n"
+             "      part[t] += part[t + n];\n"
+             "    __syncthreads ();\n"
+             "  }\n"
+             "  if (t == 0)\n"
+             "    out[blockIdx.x] = part[0] + threadIdx.x;\n"
+             "}\n"
+             "__global__ void some_return (int *out)\n"
+             "{\n"
+             "  __shared__ int turns;\n"
+             "  if (threadIdx.x == 0) turns = 0;\n"
+             "  __syncthreads ();\n"
+             "  if (threadIdx.x % 2 != 0) return;\n"
+             "  atomicAdd (&turns, 1);\n"
+             "  __syncthreads ();\n"
+             "  if (threadIdx.x % 4 != 0) return;\n"
+             "  out[threadIdx.x / 4] = turns;\n"
+             "}\n"
+             "__global__ void votes (int *out)\n"
+             "{\n"
+             "  int n = __syncthreads_count (threadIdx.x % 3 == 0);\n"
+             "  int a = __syncthreads_and (threadIdx.x < 100);\n"
+             "  int o = __syncthreads_or (threadIdx.x == 99);\n"
+             "  int p = __syncthreads_and (threadIdx.x < 99);\n"
+             "  out[threadIdx.x] = n * 1000 + a * 100 + o * 10 + p;\n"
+             "}\n");
+  CUdeviceptr in = zeroed (8 * 256 * 4);
+  CUdeviceptr out = zeroed (256 * 4);
+  int *values = (int *) (uintptr_t) in;
+  int *results = (int *) (uintptr_t) out;
+  void *params[] = { &in, &out };
+
+  for (int i = 0; i < 8 * 256; i++)
+    values[i] = i;
+  ok (run (find (module, "reduce"), 8, 256, 0, params));
+  for (int i = 0; i < 8; i++)
+    fail_unless_equals_int (results[i], 256 * 256 * i + 255 * 128);
+  ok (run (find (module, "some_return"), 1, 64, 0, params + 1));
+  for (int i = 0; i < 16; i++)
+    fail_unless_equals_int (results[i], 32);
+  ok (run (find (module, "votes"), 1, 100, 0, params + 1));
+  for (int i = 0; i < 100; i++)
+    fail_unless_equals_int (results[i], 34110);
+  ok (cu.cuMemFree (in));
+  ok (cu.cuMemFree (out));
+  ok (cu.cuModuleUnload (module));
+}
+GST_END_TEST;
+
+GST_START_TEST (test_dynamic_shared)
+{
+  CUmodule module =
+      build ("extern __shared__ float outside[];\n"
+             "__global__ void file_scope (float *out)\n"
+             "{\n"
+             "  outside[threadIdx.x] = threadIdx.x;\n"
+             "  __syncthreads ();\n"
+             "  out[threadIdx.x] = outside[blockDim.x - 1 - threadIdx.x];\n"
+             "}\n"
+             "__global__ void function_scope (float *out)\n"
+             "{\n"
+             "  extern __shared__ __align__ (16) unsigned char raw[];\n"
+             "  float *p = reinterpret_cast<float *> (raw);\n"
+             "  p[threadIdx.x] = 2 * threadIdx.x;\n"
+             "  __syncthreads ();\n"
+             "  out[threadIdx.x] = p[blockDim.x - 1 - threadIdx.x];\n"
+             "}\n"
+             "__global__ void rows (float *out)\n"
+             "{\n"
+             "  extern __shared__ float row[][4];\n"
+             "  row[threadIdx.x / 4][threadIdx.x % 4] = 3 * threadIdx.x;\n"
+             "  __syncthreads ();\n"
+             "  out[threadIdx.x] = row[threadIdx.x / 4][3 - threadIdx.x % 4];\n"
+             "}\n");
+  CUdeviceptr out = zeroed (64 * 4);
+  float *results = (float *) (uintptr_t) out;
+  void *params[] = { &out };
+
+  ok (run (find (module, "file_scope"), 1, 64, 256, params));
+  for (int i = 0; i < 64; i++)
+    fail_unless (results[i] == 63 - i);
+  ok (run (find (module, "function_scope"), 1, 64, 256, params));
+  for (int i = 0; i < 64; i++)
+    fail_unless (results[i] == 2 * (63 - i));
+  ok (run (find (module, "rows"), 1, 64, 256, params));
+  for (int i = 0; i < 64; i++)
+    fail_unless (results[i] == 3 * (i / 4 * 4 + 3 - i % 4));
+  ok (cu.cuMemFree (out));
+  ok (cu.cuModuleUnload (module));
+}
+GST_END_TEST;
+
+GST_START_TEST (test_atomics)
+{
+  CUmodule module = build (
+      "__device__ int counter;\n"
+      "__global__ void count (int *i, unsigned *u, unsigned long long *l,\n"
+      "    float *f)\n"
+      "{\n"
+      "  int t = blockIdx.x * blockDim.x + threadIdx.x;\n"
+      "  atomicAdd (i, 1);\n"
+      "  atomicSub (i + 1, 2);\n"
+      "  atomicMin (i + 2, -t);\n"
+      "  atomicMax (i + 3, t);\n"
+      "  atomicOr (u, 1u << t % 32);\n"
+      "  atomicXor (u + 1, 1u);\n"
+      "  atomicAnd (u + 2, ~(1u << t % 8));\n"
+      "  atomicInc (u + 3, 9);\n"
+      "  atomicAdd (l, 1ull << 33);\n"
+      "  atomicAdd (f, 0.5f);\n"
+      "  atomicExch (i + 4, 7);\n"
+      "  while (atomicCAS (&counter, t, t + 1) != t)\n"
+      "    if (counter > t) break;\n"
+      "}\n");
+  CUdeviceptr i = zeroed (20);
+  CUdeviceptr u = zeroed (16);
+  CUdeviceptr l = zeroed (8);
+  CUdeviceptr f = zeroed (4);
+  void *params[] = { &i, &u, &l, &f };
+  int *ints = (int *) (uintptr_t) i;
+  unsigned int *unsigneds = (unsigned int *) (uintptr_t) u;
+
+  unsigneds[2] = ~0u;
+  ok (run (find (module, "count"), 1, 1000, 0, params));
+  fail_unless_equals_int (ints[0], 1000);
+  fail_unless_equals_int (ints[1], -2000);
+  fail_unless_equals_int (ints[2], -999);
+  fail_unless_equals_int (ints[3], 999);
+  fail_unless_equals_int (ints[4], 7);
+  fail_unless_equals_uint64 (unsigneds[0], ~0u);
+  fail_unless_equals_uint64 (unsigneds[1], 0);
+  fail_unless_equals_uint64 (unsigneds[2], ~0xffu);
+  fail_unless_equals_uint64 (unsigneds[3], 0);
+  fail_unless (*(guint64 *) (uintptr_t) l == 1000ull << 33);
+  fail_unless (*(float *) (uintptr_t) f == 500.0f);
+  ok (cu.cuMemFree (i));
+  ok (cu.cuMemFree (u));
+  ok (cu.cuMemFree (l));
+  ok (cu.cuMemFree (f));
+  ok (cu.cuModuleUnload (module));
+}
+GST_END_TEST;
+
+GST_START_TEST (test_atomics_across_blocks)
+{
+  CUmodule module = build ("__global__ void count (int *n, float *f)\n"
+                           "{\n"
+                           "  atomicAdd (n, 1);\n"
+                           "  atomicAdd (f, 1.0f);\n"
+                           "}\n");
+  CUdeviceptr n = zeroed (4);
+  CUdeviceptr f = zeroed (4);
+  void *params[] = { &n, &f };
+
+  ok (run (find (module, "count"), 1000, 32, 0, params));
+  fail_unless_equals_int (*(int *) (uintptr_t) n, 32000);
+  fail_unless (*(float *) (uintptr_t) f == 32000.0f);
+  ok (cu.cuMemFree (n));
+  ok (cu.cuMemFree (f));
+  ok (cu.cuModuleUnload (module));
+}
+GST_END_TEST;
+
+GST_START_TEST (test_mathematics)
+{
+  CUmodule module = build (
+      "__global__ void f (float *r, int *k)\n"
+      "{\n"
+      "  float two = r[0];\n"
+      "  r[1] = rsqrtf (two * 8);\n"
+      "  r[2] = __saturatef (two) + __saturatef (-two);\n"
+      "  r[3] = fminf (two, 1.5f) + max (two, 1) + min (3, 2u);\n"
+      "  r[4] = __expf (0.0f) + __fmaf_rn (two, two, 1.0f);\n"
+      "  r[5] = __fdividef (two, 4.0f) + __powf (two, 3.0f);\n"
+      "  r[6] = fmaxf (nanf (\"\"), two) + max (nanf (\"\"), two);\n"
+      "  k[0] = __float2int_rn (2.5f) * 100 + __float2int_rz (-2.5f) * 10\n"
+      "         + __float2int_ru (2.1f);\n"
+      "  k[1] = __float2int_rn (1e20f);\n"
+      "  k[2] = __float2int_rn (-1e20f);\n"
+      "  k[3] = (int) __float2uint_rn (-3.0f);\n"
+      "  k[4] = __popc (0xf0f0u) * 100 + __clz (1) + __ffs (8);\n"
+      "  k[5] = (int) __brev (0x80000001u) ^ (int) 0x80000001u;\n"
+      "  k[6] = __mul24 (-3, 5) + (int) __umul24 (0x01000003u, 2);\n"
+      "  k[7] = (int) __byte_perm (0x33221100u, 0x77665544u, 0x7520u);\n"
+      "  k[8] = __float_as_int (1.0f);\n"
+      "  k[9] = __ldg (k + 8) + __double2int_rn (0.5);\n"
+      "  k[10] = __CUDA_ARCH__ + __SOFTCUDA__;\n"
+      "}\n");
+  CUdeviceptr r = zeroed (7 * 4);
+  CUdeviceptr k = zeroed (11 * 4);
+  void *params[] = { &r, &k };
+  float *real = (float *) (uintptr_t) r;
+  int *whole = (int *) (uintptr_t) k;
+  static const float reals[] = { 2, 0.25f, 1, 5.5f, 6, 8.5f, 4 };
+  static const int wholes[] = { 183, INT32_MAX, INT32_MIN, 0, 835, 0, -9,
+    0x77552200, 0x3f800000, 0x3f800000, 901 };
+
+  real[0] = 2;
+  ok (run (find (module, "f"), 1, 1, 0, params));
+  for (int i = 0; i < 7; i++)
+    fail_unless (fabsf (real[i] - reals[i]) < 1e-5f, "%d: %g", i, real[i]);
+  for (int i = 0; i < 11; i++)
+    fail_unless (whole[i] == wholes[i], "%d: %d", i, whole[i]);
+  ok (cu.cuMemFree (r));
+  ok (cu.cuMemFree (k));
+  ok (cu.cuModuleUnload (module));
+}
+GST_END_TEST;
+
+GST_START_TEST (test_launch_is_checked)
+{
+  CUmodule module = build ("__global__ void nothing (int a) { }\n");
+  CUfunction f = find (module, "nothing");
+  int a = 0;
+  void *params[] = { &a };
+  void *missing[] = { NULL };
+  int value;
+  int grid;
+
+#define LAUNCH(gx, gy, bx, bz, shared, params, extra) \
+  cu.cuLaunchKernel (f, gx, gy, 1, bx, 1, bz, shared, NULL, params, extra)
+  ok (LAUNCH (1, 1, 1024, 1, 49152, params, NULL));
+  fails (LAUNCH (1, 1, 1025, 1, 0, params, NULL), CUDA_ERROR_INVALID_VALUE);
+  fails (LAUNCH (1, 1, 512, 3, 0, params, NULL), CUDA_ERROR_INVALID_VALUE);
+  fails (LAUNCH (1, 1, 0, 1, 0, params, NULL), CUDA_ERROR_INVALID_VALUE);
+  fails (LAUNCH (0, 1, 1, 1, 0, params, NULL), CUDA_ERROR_INVALID_VALUE);
+  fails (LAUNCH (1, 65536, 1, 1, 0, params, NULL), CUDA_ERROR_INVALID_VALUE);
+  fails (LAUNCH (1, 1, 1, 1, 49153, params, NULL), CUDA_ERROR_INVALID_VALUE);
+  fails (LAUNCH (1, 1, 1, 1, 0, NULL, NULL), CUDA_ERROR_INVALID_VALUE);
+  fails (LAUNCH (1, 1, 1, 1, 0, missing, NULL), CUDA_ERROR_INVALID_VALUE);
+  fails (LAUNCH (1, 1, 1, 1, 0, params, params), CUDA_ERROR_NOT_SUPPORTED);
+#undef LAUNCH
+  ok (cu.cuOccupancyMaxPotentialBlockSize (&grid, &value, f, NULL, 0, 0));
+  fail_unless (grid > 0 && value == 256);
+  ok (cu.cuOccupancyMaxPotentialBlockSize (&grid, &value, f, NULL, 0, 64));
+  fail_unless_equals_int (value, 64);
+  ok (cu.cuFuncGetAttribute (
+      &value, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, f));
+  fail_unless_equals_int (value, 1024);
+  ok (cu.cuModuleUnload (module));
+  fails (cu.cuLaunchKernel (f, 1, 1, 1, 1, 1, 1, 0, NULL, params, NULL),
+      CUDA_ERROR_INVALID_HANDLE);
+}
+GST_END_TEST;
+
+static void
+check_failing_kernel (const char *source)
+{
+  CUmodule module = build (source);
+  CUcontext own;
+  CUdeviceptr out;
+  void *params[] = { &out };
+
+  ok (cu.cuModuleUnload (module));
+  ok (cu.cuCtxCreate (&own, 0, 0));
+  module = build (source);
+  out = zeroed (4);
+  fails (run (find (module, "stumble"), 4, 8, 0, params),
+      CUDA_ERROR_LAUNCH_FAILED);
+  fails (cu.cuCtxSynchronize (), CUDA_ERROR_LAUNCH_FAILED);
+  fails (cu.cuMemsetD8 (out, 0, 4), CUDA_ERROR_LAUNCH_FAILED);
+  ok (cu.cuCtxDestroy (own));
+  ok (cu.cuCtxSynchronize ());
+}
+
+GST_START_TEST (test_failure_is_sticky)
+{
+  check_failing_kernel ("__global__ void stumble (int *out)\n"
+                        "{\n"
+                        "  if (blockIdx.x == 1 && threadIdx.x == 3)\n"
+                        "    __trap ();\n"
+                        "  atomicAdd (out, 1);\n"
+                        "}\n");
+  check_failing_kernel ("#include <assert.h>\n"
+                        "__global__ void stumble (int *out)\n"
+                        "{\n"
+                        "  __syncthreads ();\n"
+                        "  assert (blockIdx.x != 1 || threadIdx.x != 3);\n"
+                        "  __syncthreads ();\n"
+                        "  atomicAdd (out, 1);\n"
+                        "}\n");
+}
+GST_END_TEST;
+
+GST_START_TEST (test_launches_follow_their_stream)
+{
+  CUmodule module = build ("__global__ void twice (int *n) { *n = 2 * *n; }\n"
+                           "__global__ void more (int *n) { *n = *n + 1; }\n");
+  CUfunction twice = find (module, "twice");
+  CUfunction more = find (module, "more");
+  CUdeviceptr n = zeroed (4);
+  void *params[] = { &n };
+  CUstream stream;
+
+  ok (cu.cuStreamCreate (&stream, CU_STREAM_NON_BLOCKING));
+  for (int i = 0; i < 10; i++) {
+    ok (cu.cuLaunchKernel (twice, 1, 1, 1, 1, 1, 1, 0, stream, params, NULL));
+    ok (cu.cuLaunchKernel (more, 1, 1, 1, 1, 1, 1, 0, stream, params, NULL));
+  }
+  ok (cu.cuModuleUnload (module)); /* waits */
+  fail_unless_equals_int (*(int *) (uintptr_t) n, 1023);
+  ok (cu.cuStreamDestroy (stream));
+  ok (cu.cuMemFree (n));
+}
+GST_END_TEST;
+
+/* ---- the compiler ---- */
+
+GST_START_TEST (test_kernels_are_found)
+{
+  CUmodule module = build (
+      "#define KERNEL(name) __global__ static void name (int *p) { *p = 1; }\n"
+      "KERNEL (made_by_macro)\n"
+      "__global__ void declared (int *);\n"
+      "__global__ void declared (int *p) { *p = 2; }\n"
+      "static __device__ void no_kernel (int *p) { *p = 3; }\n"
+      "__attribute__ ((noinline)) __global__ void\n"
+      "__launch_bounds__ (256, 2) bounded (int *p) { no_kernel (p); }\n"
+      "static const char *text = \"__global__ void in_string ()\";\n"
+      "static const char *raw = R\"x(__global__ \")\" void in_raw ())x\";\n"
+      "/* __global__ void in_comment () */\n");
+  CUfunction functions[8] = { NULL };
+  unsigned int n;
+  const char *name;
+  static const char *const names[] = { "made_by_macro", "declared", "bounded" };
+
+  ok (cu.cuModuleGetFunctionCount (&n, module));
+  fail_unless_equals_int (n, 3);
+  ok (cu.cuModuleEnumerateFunctions (functions, 8, module));
+  for (int i = 0; i < 3; i++) {
+    ok (cu.cuFuncGetName (&name, functions[i]));
+    fail_unless_equals_string (name, names[i]);
+    fail_unless (functions[i] == find (module, names[i]));
+  }
+  fail_unless (functions[3] == NULL);
+  fails (cu.cuModuleGetFunction (&functions[3], module, "no_kernel"),
+      CUDA_ERROR_NOT_FOUND);
+  ok (cu.cuModuleUnload (module));
+  fails (cu.cuModuleUnload (module), CUDA_ERROR_INVALID_HANDLE);
+}
+GST_END_TEST;
+
+GST_START_TEST (test_cplusplus)
+{
+  static const char source[] = "namespace a { namespace b {\n"
+                               "__global__ void inner (int *p) { *p = 5; }\n"
+                               "} }\n"
+                               "template <typename T, int N>\n"
+                               "__global__ void filled (T *p) { *p = N; }\n"
+                               "__global__ void plain (int *p) { *p = 6; }\n";
+  nvrtcProgram program;
+  CUmodule module;
+  const char *name;
+  CUdeviceptr n = zeroed (4);
+  void *params[] = { &n };
+  int *value = (int *) (uintptr_t) n;
+
+  fail_unless_equals_int (create (&program, source, NULL, 0, NULL, NULL), 0);
+  fail_unless_equals_int (add_expression (program, "filled<int, 8>"), 0);
+  fail_unless_equals_int (add_expression (program, "&plain"), 0);
+  fail_unless (lowered_name (program, "&plain", &name) != 0);
+  fail_unless_equals_int (compile (program, 0, NULL), 0);
+  module = load_image (program);
+  fail_unless_equals_int (lowered_name (program, "filled<int, 8>", &name), 0);
+  ok (run (find (module, name), 1, 1, 0, params));
+  fail_unless_equals_int (*value, 8);
+  fail_unless_equals_int (lowered_name (program, "&plain", &name), 0);
+  fail_unless_equals_string (name, "plain");
+  ok (run (find (module, name), 1, 1, 0, params));
+  fail_unless_equals_int (*value, 6);
+  ok (run (find (module, "inner"), 1, 1, 0, params));
+  fail_unless_equals_int (*value, 5);
+  fail_unless (lowered_name (program, "other", &name) != 0);
+  ok (cu.cuModuleUnload (module));
+  ok (cu.cuMemFree (n));
+  fail_unless_equals_int (destroy (&program), 0);
+}
+GST_END_TEST;
+
+GST_START_TEST (test_headers_and_macros)
+{
+  static const char *const headers[] = { "#define BASE 40\n" };
+  static const char *const names[] = { "some/where.h" };
+  static const char *const outside[] = { "../where.h" };
+  static const char *const options[] = { "-DMORE=1", "-D", "STILL=1" };
+  nvrtcProgram program;
+  CUmodule module;
+  CUdeviceptr n = zeroed (4);
+  void *params[] = { &n };
+
+  fail_unless_equals_int (
+      create (&program, "", NULL, 1, headers, outside), INVALID_INPUT);
+  fail_unless_equals_int (
+      create (&program,
+          "#include <some/where.h>\n"
+          "__global__ void k (int *p) { *p = BASE + MORE + STILL; }",
+          NULL, 1, headers, names),
+      0);
+  fail_unless_equals_int (compile (program, 3, options), 0);
+  module = load_image (program);
+  ok (run (find (module, "k"), 1, 1, 0, params));
+  fail_unless_equals_int (*(int *) (uintptr_t) n, 42);
+  ok (cu.cuModuleUnload (module));
+  ok (cu.cuMemFree (n));
+  fail_unless_equals_int (destroy (&program), 0);
+}
+GST_END_TEST;
+
+static void
+check_error (const char *source, const char *expected)
+{
+  nvrtcProgram program;
+  size_t size;
+  char *log;
+
+  fail_unless_equals_int (
+      create (&program, source, "my \"kernel\".cu", 0, NULL, NULL), 0);
+  fail_unless_equals_int (compile (program, 0, NULL), COMPILATION);
+  log = read_log (program);
+  fail_unless (strstr (log, expected) != NULL, "no %s in: %s", expected, log);
+  fail_unless (strstr (log, "/tmp") == NULL, "%s", log);
+  fail_unless (image_size (program, &size) != 0);
+  fail_unless_equals_int (destroy (&program), 0);
+  g_free (log);
+}
+
+GST_START_TEST (test_compile_errors)
+{
+  check_error ("\n\n__global__ void k (int *p)\n{\n  *p = nonsense;\n}\n",
+      "my \"kernel\".cu:5:");
+  check_error ("\n#include <no/such/header.h>\n", "my \"kernel\".cu:2:");
+  check_error ("__global__ void k (int *p);\n", "k(int*)");
+  check_error ("extern __shared__ float f[]\n;\n"
+               "__global__ void k (int *p) { oops (); }\n",
+      "my \"kernel\".cu:3:");
+}
+GST_END_TEST;
+
+GST_START_TEST (test_options)
+{
+  static const char *const unknown[] = { "--make-it-faster" };
+  static const char *const standard[] = { "--std=c++42" };
+  nvrtcProgram program;
+  char *log;
+
+  fail_unless_equals_int (create (&program, "", NULL, 0, NULL, NULL), 0);
+  fail_unless_equals_int (compile (program, 1, unknown), INVALID_OPTION);
+  log = read_log (program);
+  fail_unless (strstr (log, "--make-it-faster") != NULL);
+  g_free (log);
+  fail_unless_equals_int (compile (program, 1, standard), INVALID_OPTION);
+  fail_unless_equals_int (destroy (&program), 0);
+}
+GST_END_TEST;
+
+GST_START_TEST (test_no_compiler)
+{
+  char *path = g_strdup (g_getenv ("PATH"));
+  nvrtcProgram program;
+  char *log;
+
+  fail_unless_equals_int (create (&program, "", NULL, 0, NULL, NULL), 0);
+  g_setenv ("PATH", "/nonexistent", TRUE);
+  fail_unless_equals_int (compile (program, 0, NULL), NO_COMPILER);
+  log = read_log (program);
+  fail_unless (strstr (log, "g++") != NULL);
+  g_free (log);
+  g_setenv ("PATH", path, TRUE);
+  g_setenv ("SOFTCUDA_CXX", "no-such-compiler", TRUE);
+  fail_unless_equals_int (compile (program, 0, NULL), NO_COMPILER);
+  log = read_log (program);
+  fail_unless (strstr (log, "no-such-compiler") != NULL);
+  g_free (log);
+  g_unsetenv ("SOFTCUDA_CXX");
+  fail_unless_equals_int (compile (program, 0, NULL), 0);
+  fail_unless_equals_int (destroy (&program), 0);
+  g_free (path);
+}
+GST_END_TEST;
+
+GST_START_TEST (test_nothing_stays_behind)
+{
+  char *folder = g_dir_make_tmp ("softcuda-test-XXXXXX", NULL);
+  GDir *dir;
+
+  g_setenv ("TMPDIR", folder, TRUE);
+  ok (cu.cuModuleUnload (build ("__global__ void k () { }\n")));
+  check_error ("nonsense\n", "my \"kernel\".cu:1:");
+  dir = g_dir_open (folder, 0, NULL);
+  fail_unless (g_dir_read_name (dir) == NULL);
+  g_dir_close (dir);
+  g_unsetenv ("TMPDIR");
+  fail_unless_equals_int (g_rmdir (folder), 0);
+  g_free (folder);
+}
+GST_END_TEST;
+
+/* ---- images ---- */
+
+static void
+check_foreign (const void *image, CUresult expected)
+{
+  char log[256] = "";
+  CUjit_option options[] = { CU_JIT_ERROR_LOG_BUFFER,
+    CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES };
+  void *values[] = { log, (void *) (uintptr_t) sizeof log };
+  CUmodule module;
+
+  fails (cu.cuModuleLoadData (&module, image), expected);
+  fails (cu.cuModuleLoadDataEx (&module, image, 2, options, values), expected);
+  fail_unless (strstr (log, "its own compiler") != NULL, "%s", log);
+  fail_unless_equals_uint64 ((uintptr_t) values[1], strlen (log));
+}
+
+GST_START_TEST (test_foreign_images)
+{
+  Elf64_Ehdr cubin = { { 0 } };
+  guint32 fatbin[4] = { 0xBA55ED50, 0 };
+  CUmodule module;
+
+  memcpy (cubin.e_ident, ELFMAG, SELFMAG);
+  cubin.e_ident[EI_CLASS] = ELFCLASS64;
+  cubin.e_machine = 190;
+  check_foreign (&cubin, CUDA_ERROR_NO_BINARY_FOR_GPU);
+  check_foreign (fatbin, CUDA_ERROR_NO_BINARY_FOR_GPU);
+  check_foreign (
+      "// made by nvcc\n.version 9.0\n.target sm_90\n", CUDA_ERROR_INVALID_PTX);
+  check_foreign ("garbage", CUDA_ERROR_INVALID_IMAGE);
+  check_foreign ("\1\2\3", CUDA_ERROR_INVALID_IMAGE);
+  check_foreign ("", CUDA_ERROR_INVALID_IMAGE);
+  fails (cu.cuModuleLoadData (&module, NULL), CUDA_ERROR_INVALID_VALUE);
+}
+GST_END_TEST;
+
+GST_START_TEST (test_many_modules)
+{
+  CUmodule modules[3];
+  CUdeviceptr n = zeroed (4);
+  void *params[] = { &n };
+
+  for (int i = 0; i < 3; i++) {
+    char *source =
+        g_strdup_printf ("__constant__ int table[2] = { 0, %d };\n"
+                         "__global__ void k (int *p) { *p = table[1]; }\n",
+            i);
+
+    modules[i] = build (source);
+    g_free (source);
+  }
+  for (int i = 0; i < 3; i++) {
+    ok (run (find (modules[i], "k"), 1, 1, 0, params));
+    fail_unless_equals_int (*(int *) (uintptr_t) n, i);
+  }
+  for (int i = 0; i < 3; i++)
+    ok (cu.cuModuleUnload (modules[i]));
+  ok (cu.cuMemFree (n));
+}
+GST_END_TEST;
+
+/* ---- the header of cudafilter's kernels ---- */
+
+GST_START_TEST (test_frame_header)
+{
+  char *path = g_build_filename (
+      g_getenv ("TEST_INCLUDE_DIR"), "vkgdr", "kernel.h", NULL);
+  char *header = NULL;
+  char *source;
+  CUmodule module;
+  unsigned int n;
+
+  fail_unless (g_file_get_contents (path, &header, NULL, NULL));
+  source = g_strdup_printf (
+      "%s\n"
+      "__global__ void negative (VkgdrFrame in, VkgdrFrame out)\n"
+      "{\n"
+      "  int x = blockIdx.x * blockDim.x + threadIdx.x;\n"
+      "  int y = blockIdx.y * blockDim.y + threadIdx.y;\n"
+      "  if (x >= out.width || y >= out.height)\n"
+      "    return;\n"
+      "  for (int c = 0; c < out.n_components; c++)\n"
+      "    if (vkgdr_has (out, c, x, y))\n"
+      "      vkgdr_put (out, c, x, y, 255 - vkgdr_get (in, c, x, y));\n"
+      "}\n",
+      header);
+  module = build (source);
+  ok (cu.cuModuleGetFunctionCount (&n, module));
+  fail_unless_equals_int (n, 1);
+  ok (cu.cuModuleUnload (module));
+  g_free (source);
+  g_free (header);
+  g_free (path);
+}
+GST_END_TEST;
+
+static Suite *
+softcuda_compiler_suite (void)
+{
+  Suite *s = suite_create ("softcuda-compiler");
+  TCase *tc = tcase_create ("all");
+
+  suite_add_tcase (s, tc);
+  tcase_add_checked_fixture (tc, setup, teardown_context);
+  tcase_add_test (tc, test_indices);
+  tcase_add_test (tc, test_struct_by_value);
+  tcase_add_test (tc, test_barriers);
+  tcase_add_test (tc, test_dynamic_shared);
+  tcase_add_test (tc, test_atomics);
+  tcase_add_test (tc, test_atomics_across_blocks);
+  tcase_add_test (tc, test_mathematics);
+  tcase_add_test (tc, test_launch_is_checked);
+  tcase_add_test (tc, test_failure_is_sticky);
+  tcase_add_test (tc, test_launches_follow_their_stream);
+  tcase_add_test (tc, test_kernels_are_found);
+  tcase_add_test (tc, test_cplusplus);
+  tcase_add_test (tc, test_headers_and_macros);
+  tcase_add_test (tc, test_compile_errors);
+  tcase_add_test (tc, test_options);
+  tcase_add_test (tc, test_no_compiler);
+  tcase_add_test (tc, test_nothing_stays_behind);
+  tcase_add_test (tc, test_foreign_images);
+  tcase_add_test (tc, test_many_modules);
+  tcase_add_test (tc, test_frame_header);
+  return s;
+}
+
+GST_CHECK_MAIN (softcuda_compiler);

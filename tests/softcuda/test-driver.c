@@ -1,0 +1,558 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * test-driver.c: the software device, contexts, memory and imports
+ *
+ * What a caller of the driver API sees without streams and kernels.
+ */
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "driver.h"
+
+/* SOFTCUDA_MEMORY of these tests, as the build file sets it. */
+#define LIMIT ((size_t) 64 << 20)
+
+GST_START_TEST (test_nothing_before_init)
+{
+  int count;
+
+  load_driver ();
+  fails (cu.cuDeviceGetCount (&count), CUDA_ERROR_NOT_INITIALIZED);
+  fails (cu.cuInit (1), CUDA_ERROR_INVALID_VALUE);
+  ok (cu.cuInit (0));
+  ok (cu.cuDeviceGetCount (&count));
+  fail_unless_equals_int (count, 1);
+}
+GST_END_TEST;
+
+GST_START_TEST (test_device)
+{
+  CUdevice device = -1;
+  char text[64];
+  int value;
+  size_t total;
+
+  ok (cu.cuDriverGetVersion (&value));
+  fail_unless_equals_int (value, 13000);
+  ok (cu.cuDeviceGet (&device, 0));
+  fails (cu.cuDeviceGet (&device, 1), CUDA_ERROR_INVALID_DEVICE);
+  ok (cu.cuDeviceGetName (text, sizeof text, device));
+  fail_unless (g_str_has_prefix (text, "softcuda ("), "%s", text);
+  ok (cu.cuDeviceGetName (text, 5, device));
+  fail_unless_equals_string (text, "soft");
+  ok (cu.cuDeviceGetPCIBusId (text, sizeof text, device));
+  fail_unless_equals_string (text, "0000:00:00.0");
+  ok (cu.cuDeviceTotalMem (&total, device));
+  fail_unless_equals_uint64 (total, LIMIT);
+  ok (cu.cuDeviceGetAttribute (
+      &value, CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK, device));
+  fail_unless_equals_int (value, 1024);
+  ok (cu.cuDeviceGetAttribute (
+      &value, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, device));
+  fail_unless_equals_int (value, 9);
+  fails (
+      cu.cuDeviceGetAttribute (&value, 9999, device), CUDA_ERROR_INVALID_VALUE);
+}
+GST_END_TEST;
+
+GST_START_TEST (test_uuid)
+{
+  CUuuid own = { "0123456789abcde" };
+  CUuuid seen;
+
+  ok (cu.cuDeviceGetUuid (&seen, 0));
+  fail_unless (memcmp (&own, &seen, sizeof own) != 0);
+  ok (set_uuid (&own));
+  ok (cu.cuDeviceGetUuid_v2 (&seen, 0));
+  fail_unless (memcmp (&own, &seen, sizeof own) == 0);
+  fails (set_uuid (NULL), CUDA_ERROR_INVALID_VALUE);
+}
+GST_END_TEST;
+
+GST_START_TEST (test_error_names)
+{
+  const char *text;
+
+  ok (cu.cuGetErrorName (CUDA_ERROR_OUT_OF_MEMORY, &text));
+  fail_unless_equals_string (text, "CUDA_ERROR_OUT_OF_MEMORY");
+  ok (cu.cuGetErrorString (CUDA_ERROR_OUT_OF_MEMORY, &text));
+  fail_unless_equals_string (text, "out of memory");
+  fails (cu.cuGetErrorName (4711, &text), CUDA_ERROR_INVALID_VALUE);
+  fail_unless (text == NULL);
+}
+GST_END_TEST;
+
+GST_START_TEST (test_context_stack)
+{
+  CUcontext other;
+  CUcontext seen;
+  CUdevice device = -1;
+
+  ok (cu.cuCtxGetDevice (&device));
+  fail_unless_equals_int (device, 0);
+  ok (cu.cuCtxCreate (&other, 0, 0));
+  ok (cu.cuCtxGetCurrent (&seen));
+  fail_unless (seen == other && other != primary);
+  ok (cu.cuCtxPopCurrent (&seen));
+  fail_unless (seen == other);
+  ok (cu.cuCtxGetCurrent (&seen));
+  fail_unless (seen == primary);
+  ok (cu.cuCtxDestroy (other));
+  fails (cu.cuCtxDestroy (other), CUDA_ERROR_INVALID_CONTEXT);
+  fails (cu.cuCtxPushCurrent (other), CUDA_ERROR_INVALID_CONTEXT);
+  fails (cu.cuCtxPushCurrent (NULL), CUDA_ERROR_INVALID_CONTEXT);
+}
+GST_END_TEST;
+
+GST_START_TEST (test_primary_is_counted)
+{
+  CUcontext again;
+  CUdeviceptr pointer;
+  unsigned int flags;
+  int active;
+
+  ok (cu.cuDevicePrimaryCtxRetain (&again, 0));
+  fail_unless (again == primary);
+  ok (cu.cuDevicePrimaryCtxRelease (0));
+  ok (cu.cuMemAlloc (&pointer, 100));
+  ok (cu.cuDevicePrimaryCtxGetState (0, &flags, &active));
+  fail_unless_equals_int (active, 1);
+
+  ok (cu.cuDevicePrimaryCtxRelease (0));
+  ok (cu.cuDevicePrimaryCtxGetState (0, &flags, &active));
+  fail_unless_equals_int (active, 0);
+  fails (cu.cuMemFree (pointer), CUDA_ERROR_INVALID_VALUE);
+  fails (cu.cuMemAlloc (&pointer, 100), CUDA_ERROR_INVALID_CONTEXT);
+  fails (cu.cuDevicePrimaryCtxRelease (0), CUDA_ERROR_INVALID_CONTEXT);
+  ok (cu.cuDevicePrimaryCtxRetain (&primary, 0));
+}
+GST_END_TEST;
+
+static gpointer
+without_context (gpointer data)
+{
+  CUdeviceptr pointer;
+  CUcontext seen = primary;
+
+  fails (cu.cuMemAlloc (&pointer, 100), CUDA_ERROR_INVALID_CONTEXT);
+  fails (cu.cuCtxSynchronize (), CUDA_ERROR_INVALID_CONTEXT);
+  fails (cu.cuCtxPopCurrent (NULL), CUDA_ERROR_INVALID_CONTEXT);
+  ok (cu.cuCtxGetCurrent (&seen));
+  fail_unless (seen == NULL);
+  return NULL;
+}
+
+GST_START_TEST (test_current_is_per_thread)
+{
+  g_thread_join (g_thread_new ("no-context", without_context, NULL));
+}
+GST_END_TEST;
+
+GST_START_TEST (test_memory_is_bounded)
+{
+  CUdeviceptr a;
+  CUdeviceptr b;
+  size_t free_bytes;
+  size_t total;
+
+  fails (cu.cuMemAlloc (&a, 0), CUDA_ERROR_INVALID_VALUE);
+  fails (cu.cuMemAlloc (&a, LIMIT + 1), CUDA_ERROR_OUT_OF_MEMORY);
+  fails (cu.cuMemAlloc (&a, SIZE_MAX), CUDA_ERROR_OUT_OF_MEMORY);
+  ok (cu.cuMemAlloc (&a, LIMIT - 1000));
+  ok (cu.cuMemGetInfo (&free_bytes, &total));
+  fail_unless_equals_uint64 (free_bytes, 1000);
+  fail_unless_equals_uint64 (total, LIMIT);
+  fails (cu.cuMemAlloc (&b, 1001), CUDA_ERROR_OUT_OF_MEMORY);
+  ok (cu.cuMemAlloc (&b, 1000));
+  ok (cu.cuMemFree (a));
+  ok (cu.cuMemFree (b));
+  ok (cu.cuMemGetInfo (&free_bytes, &total));
+  fail_unless_equals_uint64 (free_bytes, LIMIT);
+}
+GST_END_TEST;
+
+GST_START_TEST (test_free_of_what_is_not_ours)
+{
+  CUdeviceptr pointer;
+  void *host;
+  char local[16];
+
+  fails (
+      cu.cuMemFree ((CUdeviceptr) (uintptr_t) local), CUDA_ERROR_INVALID_VALUE);
+  ok (cu.cuMemAlloc (&pointer, 100));
+  fails (cu.cuMemFree (pointer + 1), CUDA_ERROR_INVALID_VALUE);
+  fails (cu.cuMemFreeHost ((void *) (uintptr_t) pointer),
+      CUDA_ERROR_INVALID_VALUE);
+  ok (cu.cuMemFree (pointer));
+  fails (cu.cuMemFree (pointer), CUDA_ERROR_INVALID_VALUE);
+  ok (cu.cuMemHostAlloc (&host, 100, 0));
+  fails (
+      cu.cuMemFree ((CUdeviceptr) (uintptr_t) host), CUDA_ERROR_INVALID_VALUE);
+  ok (cu.cuMemFreeHost (host));
+}
+GST_END_TEST;
+
+GST_START_TEST (test_pitch)
+{
+  CUdeviceptr pointer;
+  size_t pitch;
+
+  fails (cu.cuMemAllocPitch (&pointer, &pitch, 100, 10, 3),
+      CUDA_ERROR_INVALID_VALUE);
+  fails (cu.cuMemAllocPitch (&pointer, &pitch, SIZE_MAX - 3, 10, 4),
+      CUDA_ERROR_OUT_OF_MEMORY);
+  ok (cu.cuMemAllocPitch (&pointer, &pitch, 513, 10, 4));
+  fail_unless_equals_uint64 (pitch, 1024);
+  ok (cu.cuMemsetD8 (pointer, 1, 10240));
+  fails (cu.cuMemsetD8 (pointer, 1, 10241), CUDA_ERROR_INVALID_VALUE);
+  ok (cu.cuMemFree (pointer));
+}
+GST_END_TEST;
+
+GST_START_TEST (test_copies_are_checked)
+{
+  unsigned char host[64];
+  CUdeviceptr a;
+  CUdeviceptr b;
+
+  memset (host, 7, sizeof host);
+  ok (cu.cuMemAlloc (&a, 32));
+  ok (cu.cuMemAlloc (&b, 32));
+  ok (cu.cuMemcpyHtoD (a, host, 32));
+  fails (cu.cuMemcpyHtoD (a, host, 33), CUDA_ERROR_INVALID_VALUE);
+  fails (cu.cuMemcpyHtoD (a + 16, host, 17), CUDA_ERROR_INVALID_VALUE);
+  fails (cu.cuMemcpyHtoD (a - 1, host, 2), CUDA_ERROR_INVALID_VALUE);
+  fails (cu.cuMemcpyHtoD (0, host, 1), CUDA_ERROR_INVALID_VALUE);
+  fails (cu.cuMemcpyHtoD (a, NULL, 1), CUDA_ERROR_INVALID_VALUE);
+  ok (cu.cuMemcpyHtoD (a, host, 0));
+  ok (cu.cuMemcpyDtoD (b, a, 32));
+  ok (cu.cuMemsetD8 (b + 8, 9, 8));
+  fails (cu.cuMemcpyDtoD (b, a, 33), CUDA_ERROR_INVALID_VALUE);
+  memset (host, 0, sizeof host);
+  fails (cu.cuMemcpyDtoH (host, b, 64), CUDA_ERROR_INVALID_VALUE);
+  ok (cu.cuMemcpyDtoH (host, b, 32));
+  for (int i = 0; i < 64; i++)
+    fail_unless_equals_int (host[i], i >= 32 ? 0 : i / 8 == 1 ? 9 : 7);
+  ok (cu.cuMemFree (a));
+  ok (cu.cuMemFree (b));
+}
+GST_END_TEST;
+
+GST_START_TEST (test_copy_2d)
+{
+  unsigned char host[6 * 10];
+  unsigned char back[6 * 10] = { 0 };
+  CUdeviceptr device;
+  CUDA_MEMCPY2D up = { 0 };
+  CUDA_MEMCPY2D down = { 0 };
+
+  for (int i = 0; i < 60; i++)
+    host[i] = i;
+  ok (cu.cuMemAlloc (&device, 16 * 4));
+  up.srcMemoryType = CU_MEMORYTYPE_HOST;
+  up.srcHost = host;
+  up.srcPitch = 10;
+  up.srcXInBytes = 2;
+  up.srcY = 1;
+  up.dstMemoryType = CU_MEMORYTYPE_DEVICE;
+  up.dstDevice = device;
+  up.dstPitch = 16;
+  up.WidthInBytes = 5;
+  up.Height = 4;
+  ok (cu.cuMemcpy2D (&up));
+  down.srcMemoryType = CU_MEMORYTYPE_DEVICE;
+  down.srcDevice = device;
+  down.srcPitch = 16;
+  down.dstMemoryType = CU_MEMORYTYPE_HOST;
+  down.dstHost = back;
+  down.dstPitch = 10;
+  down.WidthInBytes = 5;
+  down.Height = 4;
+  ok (cu.cuMemcpy2D (&down));
+  for (int y = 0; y < 4; y++)
+    for (int x = 0; x < 10; x++)
+      fail_unless_equals_int (
+          back[10 * y + x], x < 5 ? host[10 * (y + 1) + x + 2] : 0);
+
+  up.Height = 5;
+  fails (cu.cuMemcpy2D (&up), CUDA_ERROR_INVALID_VALUE);
+  up.Height = 4;
+  up.dstXInBytes = 12;
+  fails (cu.cuMemcpy2D (&up), CUDA_ERROR_INVALID_VALUE);
+  up.dstXInBytes = 11;
+  ok (cu.cuMemcpy2D (&up));
+  up.dstMemoryType = CU_MEMORYTYPE_ARRAY;
+  fails (cu.cuMemcpy2D (&up), CUDA_ERROR_NOT_SUPPORTED);
+  ok (cu.cuMemFree (device));
+}
+GST_END_TEST;
+
+GST_START_TEST (test_registration)
+{
+  char *memory = g_malloc0 (10000);
+  CUdeviceptr at = (uintptr_t) memory;
+  unsigned int type;
+
+  fails (cu.cuPointerGetAttribute (&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, at),
+      CUDA_ERROR_INVALID_VALUE);
+  fails (
+      cu.cuMemHostUnregister (memory), CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED);
+  fails (cu.cuMemHostRegister (memory, 0, 0), CUDA_ERROR_INVALID_VALUE);
+  ok (cu.cuMemHostRegister (memory, 5000, CU_MEMHOSTREGISTER_PORTABLE));
+  ok (cu.cuPointerGetAttribute (
+      &type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, at + 4999));
+  fail_unless_equals_int (type, CU_MEMORYTYPE_HOST);
+  fails (cu.cuPointerGetAttribute (
+             &type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, at + 5000),
+      CUDA_ERROR_INVALID_VALUE);
+  fails (cu.cuMemHostRegister (memory, 5000, 0),
+      CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED);
+  fails (cu.cuMemHostRegister (memory + 4999, 10, 0),
+      CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED);
+  ok (cu.cuMemHostRegister (memory + 5000, 5000, 0));
+  ok (cu.cuMemHostUnregister (memory));
+  fails (cu.cuMemHostRegister (memory, 5001, 0),
+      CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED);
+  ok (cu.cuMemHostUnregister (memory + 5000));
+  g_free (memory);
+}
+GST_END_TEST;
+
+GST_START_TEST (test_registration_of_nothing)
+{
+  size_t page = sysconf (_SC_PAGESIZE);
+  char *memory = mmap (NULL, 2 * page, PROT_READ | PROT_WRITE,
+      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+  fail_unless (memory != MAP_FAILED);
+  munmap (memory + page, page);
+  fails (cu.cuMemHostRegister (memory, 2 * page, 0), CUDA_ERROR_INVALID_VALUE);
+  ok (cu.cuMemHostRegister (memory, page, 0));
+  ok (cu.cuMemHostUnregister (memory));
+  munmap (memory, page);
+}
+GST_END_TEST;
+
+GST_START_TEST (test_pointer_attributes)
+{
+  CUdeviceptr pointer;
+  CUcontext context = NULL;
+  unsigned int type = 0;
+  int ordinal = -1;
+
+  ok (cu.cuMemAlloc (&pointer, 100));
+  ok (cu.cuPointerGetAttribute (
+      &type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, pointer + 99));
+  fail_unless_equals_int (type, CU_MEMORYTYPE_DEVICE);
+  ok (cu.cuPointerGetAttribute (
+      &context, CU_POINTER_ATTRIBUTE_CONTEXT, pointer));
+  fail_unless (context == primary);
+  ok (cu.cuPointerGetAttribute (
+      &ordinal, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, pointer));
+  fail_unless_equals_int (ordinal, 0);
+  ok (cu.cuMemFree (pointer));
+  fails (cu.cuPointerGetAttribute (
+             &type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, pointer),
+      CUDA_ERROR_INVALID_VALUE);
+}
+GST_END_TEST;
+
+/* ---- external memory ---- */
+
+/* A memfd as lavapipe makes it, with wrong numbers if asked for. */
+static int
+make_memfd (uint64_t payload, uint64_t offset, int64_t total_error)
+{
+  struct {
+    uint64_t total;
+    uint64_t offset;
+    unsigned char uuid[16];
+  } header = { payload + offset + total_error, offset, { 0 } };
+  int fd = memfd_create ("test", MFD_CLOEXEC);
+
+  fail_unless (fd >= 0);
+  fail_unless (ftruncate (fd, (off_t) (payload + offset)) == 0);
+  fail_unless (pwrite (fd, &header, sizeof header, 0) == sizeof header);
+  return fd;
+}
+
+static CUresult
+import_fd (CUexternalMemory *memory, int fd, uint64_t size)
+{
+  CUDA_EXTERNAL_MEMORY_HANDLE_DESC desc = { 0 };
+
+  desc.type = CU_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD;
+  desc.handle.fd = fd;
+  desc.size = size;
+  return cu.cuImportExternalMemory (memory, &desc);
+}
+
+static CUresult
+map_external (
+    CUdeviceptr *pointer, CUexternalMemory memory, uint64_t at, uint64_t size)
+{
+  CUDA_EXTERNAL_MEMORY_BUFFER_DESC desc = { 0 };
+
+  desc.offset = at;
+  desc.size = size;
+  return cu.cuExternalMemoryGetMappedBuffer (pointer, memory, &desc);
+}
+
+static gboolean
+fd_is_open (int fd)
+{
+  return fcntl (fd, F_GETFD) >= 0;
+}
+
+GST_START_TEST (test_import)
+{
+  int fd = make_memfd (16384, 4096, 0);
+  unsigned char *host =
+      mmap (NULL, 16384, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 4096);
+  CUexternalMemory memory;
+  CUdeviceptr all;
+  CUdeviceptr part;
+  unsigned char byte = 0;
+  unsigned int type = 0;
+
+  fail_unless (host != MAP_FAILED);
+  ok (import_fd (&memory, fd, 16384));
+  ok (map_external (&all, memory, 0, 16384));
+  ok (map_external (&part, memory, 5000, 100));
+  fails (map_external (&part, memory, 16384, 1), CUDA_ERROR_INVALID_VALUE);
+  fails (map_external (&part, memory, 1, 16384), CUDA_ERROR_INVALID_VALUE);
+  fails (map_external (&part, memory, UINT64_MAX, 2), CUDA_ERROR_INVALID_VALUE);
+  fails (map_external (&part, memory, 0, 0), CUDA_ERROR_INVALID_VALUE);
+  host[5001] = 42;
+  ok (cu.cuMemcpyDtoH (&byte, part + 1, 1));
+  fail_unless_equals_int (byte, 42);
+  ok (cu.cuMemsetD8 (all + 5002, 43, 1));
+  fail_unless_equals_int (host[5002], 43);
+  fails (cu.cuMemsetD8 (part, 0, 101), CUDA_ERROR_INVALID_VALUE);
+  ok (cu.cuPointerGetAttribute (&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, part));
+  fail_unless_equals_int (type, CU_MEMORYTYPE_DEVICE);
+
+  ok (cu.cuDestroyExternalMemory (memory));
+  fail_if (fd_is_open (fd));
+  fails (cu.cuDestroyExternalMemory (memory), CUDA_ERROR_INVALID_HANDLE);
+  ok (cu.cuMemsetD8 (part, 44, 1));
+  fail_unless_equals_int (host[5000], 44);
+  ok (cu.cuMemFree (part));
+  ok (cu.cuMemFree (all));
+  munmap (host, 16384);
+}
+GST_END_TEST;
+
+static void
+refuse_fd (int fd, uint64_t size, CUresult error)
+{
+  CUexternalMemory memory;
+
+  fails (import_fd (&memory, fd, size), error);
+  fail_unless (fd_is_open (fd));
+  close (fd);
+}
+
+GST_START_TEST (test_import_of_malformed)
+{
+  CUexternalMemory memory;
+  CUDA_EXTERNAL_MEMORY_HANDLE_DESC desc = { 0 };
+  int pipe_fds[2];
+
+  refuse_fd (make_memfd (8192, 4096, 1), 8192, CUDA_ERROR_INVALID_HANDLE);
+  refuse_fd (make_memfd (8192, 4096, -1), 8192, CUDA_ERROR_INVALID_HANDLE);
+  refuse_fd (make_memfd (8192, 4095, 0), 8192, CUDA_ERROR_INVALID_HANDLE);
+  refuse_fd (make_memfd (8192, 0, 0), 8192, CUDA_ERROR_INVALID_HANDLE);
+  refuse_fd (make_memfd (0, 4096, 0), 1, CUDA_ERROR_INVALID_HANDLE);
+  refuse_fd (make_memfd (8192, 4096, 0), 8193, CUDA_ERROR_INVALID_VALUE);
+  refuse_fd (make_memfd (8192, 4096, 0), 0, CUDA_ERROR_INVALID_VALUE);
+  refuse_fd (memfd_create ("empty", 0), 1, CUDA_ERROR_INVALID_HANDLE);
+  fail_unless (pipe (pipe_fds) == 0);
+  refuse_fd (pipe_fds[0], 1, CUDA_ERROR_INVALID_HANDLE);
+  close (pipe_fds[1]);
+  fails (import_fd (&memory, -1, 1), CUDA_ERROR_INVALID_HANDLE);
+  desc.type = 4;
+  desc.size = 1;
+  fails (cu.cuImportExternalMemory (&memory, &desc), CUDA_ERROR_NOT_SUPPORTED);
+  fails (cu.cuImportExternalMemory (&memory, NULL), CUDA_ERROR_INVALID_VALUE);
+}
+GST_END_TEST;
+
+/* ---- calls made to fail ---- */
+
+GST_START_TEST (test_fail)
+{
+  CUdeviceptr pointer;
+  int count;
+
+  fails (set_fail ("cuNothing:1"), CUDA_ERROR_INVALID_VALUE);
+  fails (set_fail ("cuMemAlloc:0"), CUDA_ERROR_INVALID_VALUE);
+  fails (set_fail ("cuMemAlloc:x"), CUDA_ERROR_INVALID_VALUE);
+  fails (set_fail ("cuMemAlloc"), CUDA_ERROR_INVALID_VALUE);
+  fails (set_fail ("cuMemAlloc:1:CUDA_NONSENSE"), CUDA_ERROR_INVALID_VALUE);
+  ok (set_fail ("cuMemAlloc:2:CUDA_ERROR_OUT_OF_MEMORY,cuMemFree:1:719,"
+                "cuDeviceGetCount:1"));
+  ok (cu.cuMemAlloc (&pointer, 10));
+  fails (cu.cuMemFree (pointer), CUDA_ERROR_LAUNCH_FAILED);
+  ok (cu.cuMemFree (pointer));
+  fails (cu.cuMemAlloc (&pointer, 10), CUDA_ERROR_OUT_OF_MEMORY);
+  ok (cu.cuMemAlloc (&pointer, 10));
+  ok (cu.cuMemFree (pointer));
+  fails (cu.cuDeviceGetCount (&count), CUDA_ERROR_UNKNOWN);
+  ok (set_fail ("cuDeviceGetCount:1"));
+  ok (set_fail (NULL));
+  ok (cu.cuDeviceGetCount (&count));
+}
+GST_END_TEST;
+
+GST_START_TEST (test_fail_by_environment)
+{
+  load_driver ();
+  g_setenv ("SOFTCUDA_FAIL", "cuInit:2:CUDA_ERROR_NO_DEVICE", TRUE);
+  ok (cu.cuInit (0));
+  fails (cu.cuInit (0), CUDA_ERROR_NO_DEVICE);
+  ok (cu.cuInit (0));
+  g_setenv ("SOFTCUDA_FAIL", "nonsense", TRUE);
+  fails (cu.cuInit (0), CUDA_ERROR_INVALID_VALUE);
+  g_unsetenv ("SOFTCUDA_FAIL");
+  ok (cu.cuInit (0));
+}
+GST_END_TEST;
+
+static Suite *
+softcuda_driver_suite (void)
+{
+  Suite *s = suite_create ("softcuda-driver");
+  TCase *bare = tcase_create ("bare");
+  TCase *tc = tcase_create ("context");
+
+  suite_add_tcase (s, bare);
+  tcase_add_test (bare, test_nothing_before_init);
+  tcase_add_test (bare, test_fail_by_environment);
+  suite_add_tcase (s, tc);
+  tcase_add_checked_fixture (tc, setup_context, teardown_context);
+  tcase_add_test (tc, test_device);
+  tcase_add_test (tc, test_uuid);
+  tcase_add_test (tc, test_error_names);
+  tcase_add_test (tc, test_context_stack);
+  tcase_add_test (tc, test_primary_is_counted);
+  tcase_add_test (tc, test_current_is_per_thread);
+  tcase_add_test (tc, test_memory_is_bounded);
+  tcase_add_test (tc, test_free_of_what_is_not_ours);
+  tcase_add_test (tc, test_pitch);
+  tcase_add_test (tc, test_copies_are_checked);
+  tcase_add_test (tc, test_copy_2d);
+  tcase_add_test (tc, test_registration);
+  tcase_add_test (tc, test_registration_of_nothing);
+  tcase_add_test (tc, test_pointer_attributes);
+  tcase_add_test (tc, test_import);
+  tcase_add_test (tc, test_import_of_malformed);
+  tcase_add_test (tc, test_fail);
+  return s;
+}
+
+GST_CHECK_MAIN (softcuda_driver);

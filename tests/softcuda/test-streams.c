@@ -1,0 +1,405 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * test-streams.c: order of work on the software device
+ *
+ * Streams, events, host functions. A gate, which is a host function that waits,
+ * holds a stream for as long as a test wants. It is made of POSIX's parts and
+ * not of GLib's, whose locks ThreadSanitizer does not see.
+ */
+
+#include <pthread.h>
+#include <string.h>
+
+#include "driver.h"
+
+/* Long enough for work that must not run to have run. */
+#define A_WHILE_US 20000
+
+typedef struct {
+  pthread_mutex_t lock;
+  pthread_cond_t cond;
+  gboolean open;
+} Gate;
+
+static void
+gate_init (Gate *gate)
+{
+  pthread_mutex_init (&gate->lock, NULL);
+  pthread_cond_init (&gate->cond, NULL);
+  gate->open = FALSE;
+}
+
+static void
+gate_wait (void *data)
+{
+  Gate *gate = data;
+
+  pthread_mutex_lock (&gate->lock);
+  while (!gate->open)
+    pthread_cond_wait (&gate->cond, &gate->lock);
+  pthread_mutex_unlock (&gate->lock);
+}
+
+static void
+gate_open (Gate *gate)
+{
+  pthread_mutex_lock (&gate->lock);
+  gate->open = TRUE;
+  pthread_cond_broadcast (&gate->cond);
+  pthread_mutex_unlock (&gate->lock);
+}
+
+static void
+gate_clear (Gate *gate)
+{
+  pthread_mutex_destroy (&gate->lock);
+  pthread_cond_destroy (&gate->cond);
+}
+
+static CUstream
+new_stream (unsigned int flags)
+{
+  CUstream stream;
+
+  ok (cu.cuStreamCreate (&stream, flags));
+  return stream;
+}
+
+static CUevent
+new_event (unsigned int flags)
+{
+  CUevent event;
+
+  ok (cu.cuEventCreate (&event, flags));
+  return event;
+}
+
+static void
+set_int (void *data)
+{
+  g_atomic_int_set ((gint *) data, 1);
+}
+
+GST_START_TEST (test_order_in_a_stream)
+{
+  CUstream stream = new_stream (CU_STREAM_NON_BLOCKING);
+  unsigned char *host;
+  CUdeviceptr device;
+  Gate gate;
+
+  gate_init (&gate);
+  ok (cu.cuMemHostAlloc ((void **) &host, 64, 0));
+  ok (cu.cuMemAlloc (&device, 64));
+  memset (host, 1, 64);
+  ok (cu.cuLaunchHostFunc (stream, gate_wait, &gate));
+  ok (cu.cuMemcpyHtoDAsync (device, host, 64, stream));
+  ok (cu.cuMemsetD8Async (device + 32, 2, 32, stream));
+  ok (cu.cuMemcpyDtoDAsync (device, device + 48, 8, stream));
+  ok (cu.cuMemcpyDtoHAsync (host, device, 64, stream));
+  fails (cu.cuStreamQuery (stream), CUDA_ERROR_NOT_READY);
+  memset (host, 3, 64); /* the copy has not begun */
+  gate_open (&gate);
+  ok (cu.cuStreamSynchronize (stream));
+  ok (cu.cuStreamQuery (stream));
+  for (int i = 0; i < 64; i++)
+    fail_unless_equals_int (host[i], i < 8 || i >= 32 ? 2 : 3);
+  ok (cu.cuStreamDestroy (stream));
+  fails (cu.cuStreamDestroy (stream), CUDA_ERROR_INVALID_HANDLE);
+  fails (cu.cuStreamSynchronize (stream), CUDA_ERROR_INVALID_HANDLE);
+  ok (cu.cuMemFree (device));
+  ok (cu.cuMemFreeHost (host));
+  gate_clear (&gate);
+}
+GST_END_TEST;
+
+/* What the driver does not know may go as soon as the call returns. */
+GST_START_TEST (test_pageable_memory_is_done_with)
+{
+  CUstream stream = new_stream (CU_STREAM_NON_BLOCKING);
+  CUdeviceptr device;
+  unsigned char bytes[16];
+
+  ok (cu.cuMemAlloc (&device, 16));
+  memset (bytes, 5, sizeof bytes);
+  ok (cu.cuMemcpyHtoDAsync (device, bytes, 16, stream));
+  memset (bytes, 6, sizeof bytes);
+  ok (cu.cuMemcpyDtoHAsync (bytes, device, 16, stream));
+  fail_unless_equals_int (bytes[15], 5);
+  ok (cu.cuStreamDestroy (stream));
+  ok (cu.cuMemFree (device));
+}
+GST_END_TEST;
+
+GST_START_TEST (test_default_stream)
+{
+  CUstream blocking = new_stream (CU_STREAM_DEFAULT);
+  CUstream later = new_stream (CU_STREAM_DEFAULT);
+  CUstream apart = new_stream (CU_STREAM_NON_BLOCKING);
+  gint in_default = 0;
+  gint in_later = 0;
+  gint in_apart = 0;
+  Gate gate;
+
+  gate_init (&gate);
+  ok (cu.cuLaunchHostFunc (blocking, gate_wait, &gate));
+  ok (cu.cuLaunchHostFunc (NULL, set_int, &in_default));
+  ok (cu.cuLaunchHostFunc (later, set_int, &in_later));
+  ok (cu.cuLaunchHostFunc (apart, set_int, &in_apart));
+  ok (cu.cuStreamSynchronize (apart));
+  fail_unless_equals_int (in_apart, 1);
+  g_usleep (A_WHILE_US);
+  fail_unless_equals_int (g_atomic_int_get (&in_default), 0);
+  fail_unless_equals_int (g_atomic_int_get (&in_later), 0);
+  fails (cu.cuStreamQuery (NULL), CUDA_ERROR_NOT_READY);
+  gate_open (&gate);
+  ok (cu.cuStreamSynchronize (later));
+  fail_unless_equals_int (g_atomic_int_get (&in_default), 1);
+  fail_unless_equals_int (g_atomic_int_get (&in_later), 1);
+  ok (cu.cuStreamQuery (NULL));
+  ok (cu.cuStreamDestroy (blocking));
+  ok (cu.cuStreamDestroy (later));
+  ok (cu.cuStreamDestroy (apart));
+  gate_clear (&gate);
+}
+GST_END_TEST;
+
+GST_START_TEST (test_events)
+{
+  CUstream first = new_stream (CU_STREAM_NON_BLOCKING);
+  CUstream second = new_stream (CU_STREAM_NON_BLOCKING);
+  CUevent event = new_event (CU_EVENT_DISABLE_TIMING);
+  gint ran = 0;
+  Gate gate;
+
+  gate_init (&gate);
+  ok (cu.cuEventQuery (event));
+  ok (cu.cuEventSynchronize (event));
+  ok (cu.cuStreamWaitEvent (second, event, 0));
+  ok (cu.cuLaunchHostFunc (first, gate_wait, &gate));
+  ok (cu.cuEventRecord (event, first));
+  fails (cu.cuEventQuery (event), CUDA_ERROR_NOT_READY);
+  ok (cu.cuStreamWaitEvent (second, event, 0));
+  ok (cu.cuLaunchHostFunc (second, set_int, &ran));
+  ok (cu.cuEventDestroy (event)); /* legal while it is waited for */
+  fails (cu.cuEventQuery (event), CUDA_ERROR_INVALID_HANDLE);
+  g_usleep (A_WHILE_US);
+  fail_unless_equals_int (g_atomic_int_get (&ran), 0);
+  gate_open (&gate);
+  ok (cu.cuStreamSynchronize (second));
+  fail_unless_equals_int (g_atomic_int_get (&ran), 1);
+  ok (cu.cuStreamDestroy (first));
+  ok (cu.cuStreamDestroy (second));
+  gate_clear (&gate);
+}
+GST_END_TEST;
+
+/* A wait is for the record that was the latest when it was asked for. */
+GST_START_TEST (test_wait_takes_the_latest_record)
+{
+  CUstream first = new_stream (CU_STREAM_NON_BLOCKING);
+  CUstream second = new_stream (CU_STREAM_NON_BLOCKING);
+  CUstream waiting = new_stream (CU_STREAM_NON_BLOCKING);
+  CUevent event = new_event (CU_EVENT_DEFAULT);
+  Gate gate;
+
+  gate_init (&gate);
+  ok (cu.cuEventRecord (event, first));
+  ok (cu.cuStreamWaitEvent (waiting, event, 0));
+  ok (cu.cuLaunchHostFunc (second, gate_wait, &gate));
+  ok (cu.cuEventRecord (event, second));
+  ok (cu.cuStreamSynchronize (waiting));
+  fails (cu.cuEventQuery (event), CUDA_ERROR_NOT_READY);
+  gate_open (&gate);
+  ok (cu.cuEventSynchronize (event));
+  ok (cu.cuStreamDestroy (second));
+  ok (cu.cuEventQuery (event)); /* outlives its stream */
+  ok (cu.cuStreamWaitEvent (first, event, 0));
+  ok (cu.cuStreamDestroy (first));
+  ok (cu.cuStreamDestroy (waiting));
+  ok (cu.cuEventDestroy (event));
+  gate_clear (&gate);
+}
+GST_END_TEST;
+
+static void
+sleep_a_while (void *unused)
+{
+  g_usleep (A_WHILE_US);
+}
+
+GST_START_TEST (test_elapsed_time)
+{
+  CUevent start = new_event (CU_EVENT_DEFAULT);
+  CUevent end = new_event (CU_EVENT_DEFAULT);
+  CUevent untimed = new_event (CU_EVENT_DISABLE_TIMING);
+  float ms = -1;
+
+  fails (cu.cuEventElapsedTime (&ms, start, end), CUDA_ERROR_INVALID_HANDLE);
+  ok (cu.cuEventRecord (start, NULL));
+  ok (cu.cuEventRecord (untimed, NULL));
+  ok (cu.cuLaunchHostFunc (NULL, sleep_a_while, NULL));
+  ok (cu.cuEventRecord (end, NULL));
+  fails (cu.cuEventElapsedTime (&ms, start, end), CUDA_ERROR_NOT_READY);
+  ok (cu.cuEventSynchronize (end));
+  ok (cu.cuEventElapsedTime (&ms, start, end));
+  fail_unless (ms >= A_WHILE_US / 1000 && ms < 60000, "%f", ms);
+  ok (cu.cuEventElapsedTime (&ms, end, start));
+  fail_unless (ms < 0);
+  fails (cu.cuEventElapsedTime (&ms, untimed, end), CUDA_ERROR_INVALID_HANDLE);
+  ok (cu.cuEventDestroy (start));
+  ok (cu.cuEventDestroy (end));
+  ok (cu.cuEventDestroy (untimed));
+}
+GST_END_TEST;
+
+GST_START_TEST (test_free_waits_for_work)
+{
+  CUstream stream = new_stream (CU_STREAM_NON_BLOCKING);
+  CUdeviceptr device;
+  gint ran = 0;
+
+  ok (cu.cuMemAlloc (&device, 1000));
+  ok (cu.cuLaunchHostFunc (stream, sleep_a_while, NULL));
+  ok (cu.cuMemsetD8Async (device, 1, 1000, stream));
+  ok (cu.cuLaunchHostFunc (stream, set_int, &ran));
+  ok (cu.cuMemFree (device));
+  fail_unless_equals_int (g_atomic_int_get (&ran), 1);
+  ok (cu.cuStreamDestroy (stream));
+}
+GST_END_TEST;
+
+GST_START_TEST (test_destroy_drains)
+{
+  CUstream stream = new_stream (CU_STREAM_DEFAULT);
+  gint ran = 0;
+
+  ok (cu.cuLaunchHostFunc (stream, sleep_a_while, NULL));
+  ok (cu.cuLaunchHostFunc (stream, set_int, &ran));
+  ok (cu.cuStreamDestroy (stream));
+  fail_unless_equals_int (g_atomic_int_get (&ran), 1);
+}
+GST_END_TEST;
+
+GST_START_TEST (test_context_takes_its_own_along)
+{
+  CUcontext own;
+  CUstream stream;
+  CUevent event;
+  CUevent foreign;
+  CUdeviceptr pointer;
+  gint ran = 0;
+
+  foreign = new_event (CU_EVENT_DEFAULT);
+  ok (cu.cuCtxCreate (&own, 0, 0));
+  stream = new_stream (CU_STREAM_DEFAULT);
+  event = new_event (CU_EVENT_DEFAULT);
+  ok (cu.cuMemAlloc (&pointer, 100));
+  fails (cu.cuEventRecord (foreign, stream), CUDA_ERROR_INVALID_HANDLE);
+  ok (cu.cuLaunchHostFunc (stream, sleep_a_while, NULL));
+  ok (cu.cuEventRecord (event, stream));
+  ok (cu.cuStreamWaitEvent (NULL, event, 0));
+  ok (cu.cuLaunchHostFunc (NULL, set_int, &ran));
+  ok (cu.cuCtxDestroy (own));
+  fail_unless_equals_int (g_atomic_int_get (&ran), 1);
+  fails (cu.cuStreamQuery (stream), CUDA_ERROR_INVALID_HANDLE);
+  fails (cu.cuEventQuery (event), CUDA_ERROR_INVALID_HANDLE);
+  fails (cu.cuMemFree (pointer), CUDA_ERROR_INVALID_VALUE);
+  ok (cu.cuEventDestroy (foreign));
+}
+GST_END_TEST;
+
+static void
+call_the_driver (void *data)
+{
+  size_t free_bytes;
+  size_t total;
+
+  g_atomic_int_set ((gint *) data, cu.cuMemGetInfo (&free_bytes, &total));
+}
+
+GST_START_TEST (test_host_function_may_not_call)
+{
+  gint result = -1;
+
+  ok (cu.cuLaunchHostFunc (NULL, call_the_driver, &result));
+  ok (cu.cuCtxSynchronize ());
+  fail_unless_equals_int (g_atomic_int_get (&result), CUDA_ERROR_NOT_PERMITTED);
+  fails (cu.cuLaunchHostFunc (NULL, NULL, NULL), CUDA_ERROR_INVALID_VALUE);
+}
+GST_END_TEST;
+
+/* Several threads with streams of their own and an event that all use. */
+typedef struct {
+  CUevent shared;
+  CUdeviceptr sum;
+} Crowd;
+
+static gpointer
+one_of_many (gpointer data)
+{
+  Crowd *crowd = data;
+  CUstream stream;
+  CUevent own;
+  CUdeviceptr memory;
+
+  ok (cu.cuCtxPushCurrent (primary));
+  stream = new_stream (CU_STREAM_NON_BLOCKING);
+  for (int i = 0; i < 50; i++) {
+    own = new_event (CU_EVENT_DISABLE_TIMING);
+    ok (cu.cuMemAlloc (&memory, 256));
+    ok (cu.cuMemsetD8Async (memory, i, 256, stream));
+    ok (cu.cuEventRecord (own, stream));
+    ok (cu.cuEventRecord (crowd->shared, stream));
+    ok (cu.cuStreamWaitEvent (NULL, own, 0));
+    ok (cu.cuStreamWaitEvent (stream, crowd->shared, 0));
+    ok (cu.cuMemcpyDtoDAsync (crowd->sum, memory, 1, NULL));
+    ok (cu.cuEventDestroy (own));
+    if (i % 8 == 0)
+      ok (cu.cuEventSynchronize (crowd->shared));
+    ok (cu.cuMemFree (memory));
+  }
+  ok (cu.cuStreamDestroy (stream));
+  ok (cu.cuCtxPopCurrent (NULL));
+  return NULL;
+}
+
+GST_START_TEST (test_many_threads)
+{
+  GThread *threads[4];
+  Crowd crowd;
+
+  crowd.shared = new_event (CU_EVENT_DEFAULT);
+  ok (cu.cuMemAlloc (&crowd.sum, 1));
+  for (int i = 0; i < 4; i++)
+    threads[i] = g_thread_new ("crowd", one_of_many, &crowd);
+  for (int i = 0; i < 4; i++)
+    g_thread_join (threads[i]);
+  ok (cu.cuCtxSynchronize ());
+  ok (cu.cuEventDestroy (crowd.shared));
+  ok (cu.cuMemFree (crowd.sum));
+}
+GST_END_TEST;
+
+static Suite *
+softcuda_streams_suite (void)
+{
+  Suite *s = suite_create ("softcuda-streams");
+  TCase *tc = tcase_create ("all");
+
+  suite_add_tcase (s, tc);
+  tcase_add_checked_fixture (tc, setup_context, teardown_context);
+  tcase_add_test (tc, test_order_in_a_stream);
+  tcase_add_test (tc, test_pageable_memory_is_done_with);
+  tcase_add_test (tc, test_default_stream);
+  tcase_add_test (tc, test_events);
+  tcase_add_test (tc, test_wait_takes_the_latest_record);
+  tcase_add_test (tc, test_elapsed_time);
+  tcase_add_test (tc, test_free_waits_for_work);
+  tcase_add_test (tc, test_destroy_drains);
+  tcase_add_test (tc, test_context_takes_its_own_along);
+  tcase_add_test (tc, test_host_function_may_not_call);
+  tcase_add_test (tc, test_many_threads);
+  return s;
+}
+
+GST_CHECK_MAIN (softcuda_streams);

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * api-vkgdr-0.1.c: a program written for vkgdr 0.1
+ *
+ * Uses every function and flag of that API and nothing else: neither newer
+ * functions, nor CUDA's types but through vkgdr.h. Compiled as C and as C++,
+ * with the toolkit's cuda.h and without; linked to the shared library. Works on
+ * a device where there is one with a current context, and tells the error where
+ * not.
+ */
+
+#include <vkgdr/vkgdr.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int
+use_memory (vkgdr_memory_t mem)
+{
+  CUdeviceptr device = vkgdr_memory_get_device_ptr (mem);
+  void *host = vkgdr_memory_get_host_ptr (mem);
+  size_t size = vkgdr_memory_get_size (mem);
+  size_t atom = vkgdr_memory_non_coherent_atom_size (mem);
+  bool coherent = vkgdr_memory_is_coherent (mem);
+
+  memset (host, 0, size);
+  vkgdr_memory_flush (mem, 0, size);
+  vkgdr_memory_invalidate (mem, 0, size);
+  printf ("%zu bytes at %llx, atom %zu, %s\n", size,
+      (unsigned long long) device, atom, coherent ? "coherent" : "not");
+  return vkgdr_last_error () == NULL;
+}
+
+static int
+use_device (vkgdr_t g)
+{
+  vkgdr_memory_t mem = vkgdr_memory_alloc (g, 4096, 0);
+  int ok = 0;
+  char *error;
+
+  if (mem) {
+    ok = use_memory (mem);
+    vkgdr_memory_free (mem);
+  } else {
+    error = vkgdr_last_error ();
+    ok = error != NULL;
+    printf ("%s\n", error ? error : "no error is told");
+    free (error);
+  }
+  return ok;
+}
+
+int
+main (void)
+{
+  const uint32_t flags[] = { 0, VKGDR_OPEN_CURRENT_CONTEXT_BIT,
+    VKGDR_OPEN_FORCE_NON_COHERENT_BIT, VKGDR_OPEN_REQUIRE_COHERENT_BIT };
+  CUdevice device = 0;
+  vkgdr_t g;
+  char *error;
+  int ok = 1;
+  size_t i;
+
+  for (i = 0; i < sizeof (flags) / sizeof (flags[0]); i++) {
+    g = vkgdr_open (device, flags[i]);
+    if (g) {
+      ok = use_device (g) && ok;
+      vkgdr_close (g);
+      continue;
+    }
+    error = vkgdr_last_error ();
+    ok = error != NULL && ok;
+    printf ("%s\n", error ? error : "no error is told");
+    free (error);
+  }
+  return ok && VKGDR_OPEN_CURRENT_CONTEXT_BIT == 1
+                 && VKGDR_OPEN_FORCE_NON_COHERENT_BIT == 2
+                 && VKGDR_OPEN_REQUIRE_COHERENT_BIT == 4
+             ? EXIT_SUCCESS
+             : EXIT_FAILURE;
+}

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * cuda.h: as much of the CUDA toolkit's header as a program of vkgdr 0.1 needs
+ *
+ * Stands in for the toolkit, so that what happens where there is one is tested
+ * where there is none.
+ */
+
+#ifndef FAKE_CUDA_H
+#define FAKE_CUDA_H
+
+typedef int CUdevice;
+typedef unsigned long long CUdeviceptr;
+
+#endif /* FAKE_CUDA_H */

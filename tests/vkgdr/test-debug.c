@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * test-debug.c: VKGDR_DEBUG makes the device look worse, and a full window
+ * says how full
+ */
+
+#include "util.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const struct {
+  const char *text;
+  bool ok;
+  vkgdr_debug debug;
+} texts[] = {
+  { NULL, true, { false, 0, false } },
+  { "", true, { false, 0, false } },
+  { "bar", true, { true, 0, false } },
+  { "non-coherent", true, { false, 0, true } },
+  { "bar,non-coherent", true, { true, 0, true } },
+  { "non-coherent,bar=16M", true, { true, 16 << 20, true } },
+  { "bar=1", true, { true, 1, false } },
+  { "bar=3k", true, { true, 3072, false } },
+  { "bar=2G,", true, { true, (uint64_t) 2 << 30, false } },
+  { "no-window", true, { false, 0, false, true } },
+  { "bar=0", false },
+  { "bar=", false },
+  { "bar=M", false },
+  { "bar=-1", false },
+  { "bar=1MB", false },
+  { "bar=1T", false },
+  { "bar=0x10", false },
+  { "bar=99999999999999999999", false },
+  { "bar=18446744073709551615G", false },
+  { "Bar", false },
+  { "bars", false },
+  { "coherent", false },
+  { "bar;non-coherent", false },
+};
+
+START_TEST (words_are_read)
+{
+  vkgdr_debug debug;
+  size_t i;
+
+  for (i = 0; i < sizeof (texts) / sizeof (texts[0]); i++) {
+    ck_assert_msg (vkgdr_debug_parse (texts[i].text, &debug) == texts[i].ok,
+        "VKGDR_DEBUG=%s", texts[i].text);
+    if (!texts[i].ok) {
+      assert_error ("VKGDR_DEBUG", "unknown");
+      continue;
+    }
+    ck_assert_int_eq (debug.bar, texts[i].debug.bar);
+    ck_assert_uint_eq (debug.window, texts[i].debug.window);
+    ck_assert_int_eq (debug.non_coherent, texts[i].debug.non_coherent);
+    ck_assert_int_eq (debug.no_window, texts[i].debug.no_window);
+  }
+}
+END_TEST
+
+START_TEST (unknown_words_open_nothing)
+{
+  setenv ("VKGDR_DEBUG", "bar,nonsense", 1);
+  ck_assert_ptr_null (vkgdr_open (0, 0));
+  assert_error ("VKGDR_DEBUG", "\"nonsense\"", "non-coherent");
+}
+END_TEST
+
+START_TEST (without_a_window_nothing_is_opened)
+{
+  setenv ("VKGDR_DEBUG", "no-window", 1);
+  ck_assert_ptr_null (vkgdr_open (0, 0));
+  assert_error ("host-visible", "Resizable BAR");
+}
+END_TEST
+
+START_TEST (bar_is_not_cached)
+{
+  vkgdr_device_info info;
+  vkgdr_t g;
+
+  setenv ("VKGDR_DEBUG", "bar", 1);
+  g = test_open (0);
+  vkgdr_get_device_info (g, &info);
+  ck_assert (!info.host_cached);
+  ck_assert_uint_eq (
+      info.window_size, info.memory_types[info.memory_type].heap_size);
+  vkgdr_close (g);
+}
+END_TEST
+
+START_TEST (non_coherent_is_not_coherent)
+{
+  vkgdr_memory_t mem;
+  vkgdr_t g;
+
+  setenv ("VKGDR_DEBUG", "non-coherent", 1);
+  g = test_open (0);
+  mem = test_alloc (g, 1);
+  ck_assert (!vkgdr_memory_is_coherent (mem));
+  vkgdr_memory_free (mem);
+  vkgdr_close (g);
+}
+END_TEST
+
+START_TEST (a_full_window_says_how_full)
+{
+  const size_t mega = 1 << 20;
+  vkgdr_memory_t a, b, c;
+  vkgdr_device_info info;
+  vkgdr_t first, second;
+
+  setenv ("VKGDR_DEBUG", "bar=16M", 1);
+  first = test_open (0);
+  second = test_open (0);
+  vkgdr_get_device_info (first, &info);
+  ck_assert_uint_eq (info.window_size, 16 * mega);
+  ck_assert_uint_eq (info.window_budget, 16 * mega);
+  ck_assert_uint_eq (info.window_usage, 0);
+
+  a = test_alloc (first, 6 * mega);
+  b = test_alloc (first, 4 * mega);
+  ck_assert_ptr_null (vkgdr_memory_alloc (first, 6 * mega + 1, 0));
+  assert_error ("6291457 bytes", "VK_ERROR_OUT_OF_DEVICE_MEMORY",
+      "window has 16777216 bytes", "uses 10485760 in 2 allocations",
+      "10485760 of at most 16777216", "Resizable BAR", "smaller pools");
+
+  /* The window is one for all handles. */
+  ck_assert_ptr_null (vkgdr_memory_alloc (second, 6 * mega + 1, 0));
+  assert_error ("uses 0 in 0 allocations", "10485760 of at most 16777216");
+  c = test_alloc (second, 6 * mega);
+  vkgdr_get_device_info (second, &info);
+  ck_assert_uint_eq (info.allocated, 6 * mega);
+  ck_assert_uint_eq (info.window_usage, 16 * mega);
+  ck_assert_ptr_null (vkgdr_memory_alloc (second, 1, 0));
+
+  vkgdr_memory_free (a);
+  vkgdr_memory_free (b);
+  vkgdr_memory_free (c);
+  vkgdr_memory_free (test_alloc (second, 16 * mega));
+  vkgdr_get_device_info (first, &info);
+  ck_assert_uint_eq (info.window_usage, 0);
+  vkgdr_close (first);
+  vkgdr_close (second);
+}
+END_TEST
+
+static VKAPI_ATTR VkResult VKAPI_CALL
+no_memory (VkDevice device, const VkMemoryAllocateInfo *info,
+    const VkAllocationCallbacks *callbacks, VkDeviceMemory *memory)
+{
+  return VK_ERROR_OUT_OF_DEVICE_MEMORY;
+}
+
+START_TEST (a_failure_takes_none_of_the_window)
+{
+  vkgdr_device_info info;
+  vkgdr_vk vk;
+  vkgdr_t g;
+
+  setenv ("VKGDR_DEBUG", "bar=1M", 1);
+  g = test_open (0);
+  vk = g->vk;
+  g->vk.AllocateMemory = no_memory;
+  ck_assert_ptr_null (vkgdr_memory_alloc (g, 1 << 20, 0));
+  vkgdr_get_device_info (g, &info);
+  ck_assert_uint_eq (info.window_usage, 0);
+  g->vk = vk;
+  vkgdr_memory_free (test_alloc (g, 1 << 20));
+  vkgdr_close (g);
+}
+END_TEST
+
+int
+main (void)
+{
+  Suite *suite = suite_create ("debug");
+  TCase *tc = tcase_create ("debug");
+
+  tcase_set_timeout (tc, 300);
+  tcase_add_test (tc, words_are_read);
+  tcase_add_test (tc, unknown_words_open_nothing);
+  tcase_add_test (tc, without_a_window_nothing_is_opened);
+  tcase_add_test (tc, bar_is_not_cached);
+  tcase_add_test (tc, non_coherent_is_not_coherent);
+  tcase_add_test (tc, a_full_window_says_how_full);
+  tcase_add_test (tc, a_failure_takes_none_of_the_window);
+  suite_add_tcase (suite, tc);
+  return test_run (suite, true);
+}

@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * test-driver.c: VKGDR_DRIVER chooses, a failure is told and tried again, and
+ * softcuda's device is Vulkan's
+ */
+
+#include "util.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+START_TEST (unknown_driver_is_refused)
+{
+  setenv ("VKGDR_DRIVER", "bogus", 1);
+  ck_assert_ptr_null (vkgdr_driver_load ());
+  assert_error ("VKGDR_DRIVER", "bogus", "nvidia", "software");
+  ck_assert_ptr_null (vkgdr_open (0, 0));
+  assert_error ("VKGDR_DRIVER", "bogus");
+  ck_assert (!vkgdr_driver_is_software ());
+  ck_assert_ptr_null (vkgdr_driver_why_software ());
+}
+END_TEST
+
+START_TEST (a_failure_is_tried_again)
+{
+  const vkgdr_cuda *cu;
+
+  setenv ("VKGDR_DRIVER", "bogus", 1);
+  ck_assert_ptr_null (vkgdr_driver_load ());
+  if (!test_use_software ())
+    return;
+  cu = vkgdr_driver_load ();
+  ck_assert_ptr_nonnull (cu);
+  assert_no_error ();
+  /* What is loaded stays. */
+  setenv ("VKGDR_DRIVER", "bogus", 1);
+  ck_assert_ptr_eq (vkgdr_driver_load (), cu);
+}
+END_TEST
+
+START_TEST (software_is_chosen)
+{
+  if (!test_use_software ())
+    return;
+  ck_assert_ptr_nonnull (vkgdr_driver_load ());
+  ck_assert (vkgdr_driver_is_software ());
+  /* Nothing else was wanted, so nothing has to be explained. */
+  ck_assert_ptr_null (vkgdr_driver_why_software ());
+}
+END_TEST
+
+START_TEST (nvidia_is_never_software)
+{
+  setenv ("VKGDR_DRIVER", "nvidia", 1);
+  if (vkgdr_driver_load ()) {
+    ck_assert (!vkgdr_driver_is_software ());
+    return;
+  }
+  assert_error ("libcuda.so.1");
+}
+END_TEST
+
+START_TEST (softcuda_on_the_path_is_not_nvidia)
+{
+  const char *others = getenv ("LD_LIBRARY_PATH");
+  char *path;
+  char *paths;
+
+  /* The loader reads LD_LIBRARY_PATH when a program starts, so the program
+   * starts again. */
+  if (!test_use_software ())
+    return;
+  ck_assert_int_gt (asprintf (&paths, "%s:%s", vkgdr_driver_softcuda_dir (),
+                        others ? others : ""),
+      0);
+  setenv ("LD_LIBRARY_PATH", paths, 1);
+  path = realpath ("/proc/self/exe", NULL);
+  ck_assert_ptr_nonnull (path);
+  execl (path, path, "nvidia-path", NULL);
+  ck_abort_msg ("%s cannot be executed", path);
+}
+END_TEST
+
+START_TEST (auto_says_why)
+{
+  setenv ("VKGDR_DRIVER", "auto", 1);
+  if (!vkgdr_driver_load ()) {
+    assert_error ("libcuda.so.1", "softcuda");
+    return;
+  }
+  if (vkgdr_driver_is_software ())
+    ck_assert_ptr_nonnull (
+        strstr (vkgdr_driver_why_software (), "libcuda.so.1"));
+  else
+    ck_assert_ptr_null (vkgdr_driver_why_software ());
+}
+END_TEST
+
+START_TEST (no_softcuda)
+{
+  setenv ("VKGDR_DRIVER", "software", 1);
+  setenv ("VKGDR_SOFTCUDA_DIR", "/nonexistent", 1);
+  ck_assert_str_eq (vkgdr_driver_softcuda_dir (), "/nonexistent");
+  ck_assert_ptr_null (vkgdr_driver_load ());
+  assert_error ("/nonexistent/libcuda.so.1", "VKGDR_SOFTCUDA_DIR");
+}
+END_TEST
+
+START_TEST (softcuda_is_beside_the_library)
+{
+  const char *suffix = "/gst-vkgdr/softcuda";
+  const char *dir;
+
+  unsetenv ("VKGDR_SOFTCUDA_DIR");
+  dir = vkgdr_driver_softcuda_dir ();
+  ck_assert_int_eq (dir[0], '/');
+  ck_assert_uint_gt (strlen (dir), strlen (suffix));
+  ck_assert_str_eq (dir + strlen (dir) - strlen (suffix), suffix);
+}
+END_TEST
+
+START_TEST (softcuda_fails_to_start)
+{
+  int fds = test_count_fds ();
+
+  if (!test_use_software ())
+    return;
+  setenv ("SOFTCUDA_FAIL", "cuInit:1:CUDA_ERROR_NO_DEVICE", 1);
+  ck_assert_ptr_null (vkgdr_driver_load ());
+  assert_error ("cuInit", "CUDA_ERROR_NO_DEVICE");
+  ck_assert_int_eq (test_count_fds (), fds);
+  setenv ("SOFTCUDA_FAIL", "cuDeviceGetCount:1", 1);
+  ck_assert_ptr_null (vkgdr_driver_load ());
+  assert_error ("CUDA_ERROR_UNKNOWN");
+  unsetenv ("SOFTCUDA_FAIL");
+  ck_assert_ptr_nonnull (vkgdr_driver_load ());
+  assert_no_error ();
+}
+END_TEST
+
+START_TEST (works_without_vulkan)
+{
+  vkgdr_t g;
+
+  /* Kernels need no Vulkan; memory does, and says so. */
+  if (!test_use_software_device ())
+    return;
+  setenv ("VKGDR_VULKAN_LIBRARY", "/nonexistent/libvulkan.so.1", 1);
+  ck_assert_ptr_nonnull (vkgdr_driver_load ());
+  assert_no_error ();
+  g = vkgdr_open (0, 0);
+  ck_assert_ptr_null (g);
+  assert_error ("/nonexistent/libvulkan.so.1", "libvulkan1");
+  unsetenv ("VKGDR_VULKAN_LIBRARY");
+  g = vkgdr_open (0, 0);
+  ck_assert_ptr_nonnull (g);
+  vkgdr_close (g);
+}
+END_TEST
+
+static void *
+load_in_thread (void *data)
+{
+  return (void *) vkgdr_driver_load ();
+}
+
+START_TEST (threads_load_one_driver)
+{
+  pthread_t threads[8];
+  void *first = NULL, *table;
+  int i;
+
+  for (i = 0; i < 8; i++)
+    ck_assert_int_eq (
+        pthread_create (&threads[i], NULL, load_in_thread, NULL), 0);
+  for (i = 0; i < 8; i++) {
+    pthread_join (threads[i], &table);
+    if (i == 0)
+      first = table;
+    ck_assert_ptr_eq (table, first);
+  }
+}
+END_TEST
+
+/* With softcuda as the system's libcuda.so.1. */
+static int
+run_with_softcuda_on_the_path (void)
+{
+  char *error;
+  bool ok;
+
+  setenv ("VKGDR_DRIVER", "nvidia", 1);
+  if (vkgdr_driver_load ())
+    return EXIT_FAILURE;
+  error = vkgdr_last_error ();
+  ok = error && strstr (error, "is softcuda");
+  free (error);
+  return ok ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
+int
+main (int argc, char **argv)
+{
+  Suite *suite;
+  TCase *tc;
+
+  if (argc == 2 && strcmp (argv[1], "nvidia-path") == 0)
+    return run_with_softcuda_on_the_path ();
+
+  suite = suite_create ("driver");
+  tc = tcase_create ("driver");
+  tcase_set_timeout (tc, 300);
+  tcase_add_test (tc, unknown_driver_is_refused);
+  tcase_add_test (tc, a_failure_is_tried_again);
+  tcase_add_test (tc, software_is_chosen);
+  tcase_add_test (tc, nvidia_is_never_software);
+  tcase_add_exit_test (tc, softcuda_on_the_path_is_not_nvidia, EXIT_SUCCESS);
+  tcase_add_test (tc, auto_says_why);
+  tcase_add_test (tc, no_softcuda);
+  tcase_add_test (tc, softcuda_is_beside_the_library);
+  tcase_add_test (tc, softcuda_fails_to_start);
+  tcase_add_test (tc, works_without_vulkan);
+  tcase_add_test (tc, threads_load_one_driver);
+  suite_add_tcase (suite, tc);
+  return test_run (suite, false);
+}

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * test-error.c: the last error belongs to a thread, and ends with a success
+ */
+
+#include "error.h"
+#include "util.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+START_TEST (none_at_first)
+{
+  ck_assert_ptr_null (vkgdr_last_error ());
+}
+END_TEST
+
+START_TEST (the_caller_owns_it)
+{
+  char *first, *second;
+
+  vkgdr_error_set ("number %d", 1);
+  first = vkgdr_last_error ();
+  second = vkgdr_last_error ();
+  ck_assert_str_eq (first, "number 1");
+  ck_assert_str_eq (second, "number 1");
+  ck_assert_ptr_ne (first, second);
+  free (first);
+  free (second);
+  vkgdr_error_clear ();
+  ck_assert_ptr_null (vkgdr_last_error ());
+}
+END_TEST
+
+START_TEST (one_may_quote_the_other)
+{
+  vkgdr_error_set ("cause");
+  vkgdr_error_set ("failed (%s)", vkgdr_error_peek ());
+  ck_assert_str_eq (vkgdr_error_peek (), "failed (cause)");
+}
+END_TEST
+
+START_TEST (one_line_of_bounded_length)
+{
+  char text[5000];
+
+  memset (text, 'x', sizeof (text));
+  text[10] = '\n';
+  text[sizeof (text) - 1] = '\0';
+  vkgdr_error_set ("%s", text);
+  ck_assert_uint_gt (strlen (vkgdr_error_peek ()), 1000);
+  ck_assert_ptr_null (strchr (vkgdr_error_peek (), '\n'));
+}
+END_TEST
+
+static void *
+set_in_thread (void *data)
+{
+  ck_assert_ptr_null (vkgdr_last_error ());
+  vkgdr_error_set ("of the thread");
+  ck_assert_str_eq (vkgdr_error_peek (), "of the thread");
+  return NULL;
+}
+
+START_TEST (threads_have_their_own)
+{
+  pthread_t thread;
+
+  vkgdr_error_set ("of the test");
+  ck_assert_int_eq (pthread_create (&thread, NULL, set_in_thread, NULL), 0);
+  pthread_join (thread, NULL);
+  ck_assert_str_eq (vkgdr_error_peek (), "of the test");
+}
+END_TEST
+
+START_TEST (results_have_names)
+{
+  ck_assert_str_eq (
+      vkgdr_vk_result_name (VK_ERROR_DEVICE_LOST), "VK_ERROR_DEVICE_LOST");
+  ck_assert_str_eq (
+      vkgdr_vk_result_name ((VkResult) -12345), "unknown Vulkan error");
+  ck_assert_str_eq (vkgdr_cuda_result_name (CUDA_ERROR_OUT_OF_MEMORY),
+      "CUDA_ERROR_OUT_OF_MEMORY");
+  ck_assert_str_eq (
+      vkgdr_cuda_result_name ((CUresult) 12345), "unknown CUDA error");
+}
+END_TEST
+
+int
+main (void)
+{
+  Suite *suite = suite_create ("error");
+  TCase *tc = tcase_create ("error");
+
+  tcase_add_test (tc, none_at_first);
+  tcase_add_test (tc, the_caller_owns_it);
+  tcase_add_test (tc, one_may_quote_the_other);
+  tcase_add_test (tc, one_line_of_bounded_length);
+  tcase_add_test (tc, threads_have_their_own);
+  tcase_add_test (tc, results_have_names);
+  suite_add_tcase (suite, tc);
+  return test_run (suite, false);
+}

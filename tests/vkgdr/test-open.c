@@ -1,0 +1,349 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * test-open.c: a device is opened, described and closed, and what stands in
+ * the way is told
+ */
+
+#include "util.h"
+
+#include <ctype.h>
+#include <malloc.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define WINDOW_FLAGS \
+  (VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT | VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT)
+
+START_TEST (by_device)
+{
+  vkgdr_t g = vkgdr_open (0, 0);
+
+  assert_no_error ();
+  ck_assert_ptr_nonnull (g);
+  vkgdr_close (g);
+  vkgdr_close (NULL);
+}
+END_TEST
+
+START_TEST (by_current_context)
+{
+  vkgdr_t g;
+
+  test_enter_context ();
+  g = vkgdr_open (-1, VKGDR_OPEN_CURRENT_CONTEXT_BIT);
+  assert_no_error ();
+  ck_assert_ptr_nonnull (g);
+  ck_assert_int_eq (g->cu_device, 0);
+  vkgdr_close (g);
+}
+END_TEST
+
+START_TEST (no_current_context)
+{
+  ck_assert_ptr_null (vkgdr_open (0, VKGDR_OPEN_CURRENT_CONTEXT_BIT));
+  assert_error ("current", "cuCtxPushCurrent");
+}
+END_TEST
+
+START_TEST (no_such_device)
+{
+  ck_assert_ptr_null (vkgdr_open (12345, 0));
+  assert_error ("12345");
+  ck_assert_ptr_null (vkgdr_open (-1, 0));
+  assert_error ("-1");
+}
+END_TEST
+
+START_TEST (unknown_flags)
+{
+  ck_assert_ptr_null (vkgdr_open (0, 8));
+  assert_error ("flags", "0x8");
+  ck_assert_ptr_null (vkgdr_open (0, 0x80000000u | 1));
+  assert_error ("0x80000000");
+}
+END_TEST
+
+START_TEST (an_error_ends_with_a_success)
+{
+  vkgdr_t g;
+
+  ck_assert_ptr_null (vkgdr_open (0, 8));
+  assert_error ("flags");
+  g = vkgdr_open (0, 0);
+  assert_no_error ();
+  vkgdr_close (g);
+}
+END_TEST
+
+START_TEST (coherent_if_required)
+{
+  vkgdr_t g = vkgdr_open (0, VKGDR_OPEN_REQUIRE_COHERENT_BIT);
+  vkgdr_device_info info;
+
+  if (!g) { /* a device may have none */
+    assert_error ("host-coherent");
+    return;
+  }
+  vkgdr_get_device_info (g, &info);
+  ck_assert (info.coherent);
+  ck_assert_uint_ne (info.memory_types[info.memory_type].flags
+                         & VK_MEMORY_PROPERTY_HOST_COHERENT_BIT,
+      0);
+  vkgdr_close (g);
+}
+END_TEST
+
+START_TEST (non_coherent_if_forced)
+{
+  vkgdr_t g = vkgdr_open (0, VKGDR_OPEN_FORCE_NON_COHERENT_BIT);
+  vkgdr_device_info info;
+
+  ck_assert_ptr_nonnull (g);
+  vkgdr_get_device_info (g, &info);
+  ck_assert (!info.coherent);
+  vkgdr_close (g);
+}
+END_TEST
+
+static void
+check_pci (const vkgdr_device_info *info)
+{
+  size_t i;
+
+  if (info->software) {
+    ck_assert_str_eq (info->pci_address, "");
+    ck_assert_uint_eq (info->bar_size, 0);
+    return;
+  }
+  ck_assert_uint_ge (strlen (info->pci_address), strlen ("0000:00:00.0"));
+  for (i = 0; info->pci_address[i]; i++)
+    ck_assert (!isupper ((unsigned char) info->pci_address[i]));
+}
+
+START_TEST (is_described)
+{
+  const vkgdr_cuda *cu = test_enter_context ();
+  vkgdr_t g = vkgdr_open (0, 0);
+  const vkgdr_memory_type *type;
+  vkgdr_device_info info;
+  CUuuid uuid;
+
+  ck_assert_ptr_nonnull (g);
+  memset (&info, 0xff, sizeof (info));
+  vkgdr_get_device_info (g, &info);
+  ck_assert_str_ne (info.name, "");
+  ck_assert_str_ne (info.vulkan_driver, "");
+  ck_assert_uint_ge (info.vulkan_api_version, VK_API_VERSION_1_1);
+  ck_assert_int_ge (info.cuda_driver_version, 10000);
+  ck_assert_int_eq (info.software, vkgdr_driver_is_software ());
+  check_pci (&info);
+
+  if (cu->cuDeviceGetUuid_v2)
+    cu->cuDeviceGetUuid_v2 (&uuid, 0);
+  else
+    cu->cuDeviceGetUuid (&uuid, 0);
+  ck_assert_mem_eq (info.uuid, uuid.bytes, 16);
+
+  ck_assert_uint_ge (info.n_memory_types, 1);
+  ck_assert_uint_le (info.n_memory_types, VKGDR_MAX_MEMORY_TYPES);
+  ck_assert_uint_lt (info.memory_type, info.n_memory_types);
+  type = &info.memory_types[info.memory_type];
+  ck_assert_uint_eq (type->flags & WINDOW_FLAGS, WINDOW_FLAGS);
+  ck_assert_uint_eq (type->heap_size, info.window_size);
+  ck_assert_int_eq (
+      info.coherent, !!(type->flags & VK_MEMORY_PROPERTY_HOST_COHERENT_BIT));
+  ck_assert_int_eq (
+      info.host_cached, !!(type->flags & VK_MEMORY_PROPERTY_HOST_CACHED_BIT));
+
+  ck_assert_uint_gt (info.window_size, 0);
+  ck_assert_uint_gt (info.window_budget, 0);
+  ck_assert_uint_eq (info.allocated, 0);
+  ck_assert_uint_eq (info.n_allocations, 0);
+  vkgdr_close (g);
+}
+END_TEST
+
+START_TEST (info_follows_allocations)
+{
+  vkgdr_t g = test_open (0);
+  vkgdr_memory_t a = test_alloc (g, 1000);
+  vkgdr_memory_t b = test_alloc (g, 234);
+  vkgdr_device_info info;
+
+  vkgdr_get_device_info (g, &info);
+  ck_assert_uint_eq (info.allocated, 1234);
+  ck_assert_uint_eq (info.n_allocations, 2);
+  ck_assert_uint_ge (info.window_usage, 1234);
+  vkgdr_memory_free (a);
+  vkgdr_get_device_info (g, &info);
+  ck_assert_uint_eq (info.allocated, 234);
+  ck_assert_uint_eq (info.n_allocations, 1);
+  vkgdr_memory_free (b);
+  vkgdr_get_device_info (g, &info);
+  ck_assert_uint_eq (info.allocated, 0);
+  ck_assert_uint_eq (info.n_allocations, 0);
+  vkgdr_close (g);
+}
+END_TEST
+
+START_TEST (no_vulkan_loader)
+{
+  setenv ("VKGDR_VULKAN_LIBRARY", "/nonexistent/libvulkan.so.1", 1);
+  ck_assert_ptr_null (vkgdr_open (0, 0));
+  assert_error ("/nonexistent/libvulkan.so.1", "Vulkan loader", "libvulkan1");
+}
+END_TEST
+
+START_TEST (another_library_is_no_loader)
+{
+  setenv ("VKGDR_VULKAN_LIBRARY", "libm.so.6", 1);
+  ck_assert_ptr_null (vkgdr_open (0, 0));
+  assert_error ("libm.so.6", "vkGetInstanceProcAddr");
+}
+END_TEST
+
+START_TEST (no_vulkan_driver)
+{
+  setenv ("VK_DRIVER_FILES", "/nonexistent.json", 1);
+  setenv ("VK_ICD_FILENAMES", "/nonexistent.json", 1);
+  ck_assert_ptr_null (vkgdr_open (0, 0));
+  assert_error ("nvidia_icd.json", "mesa-vulkan-drivers", "VK_DRIVER_FILES");
+}
+END_TEST
+
+START_TEST (another_device)
+{
+  CUuuid uuid = { "another device!" };
+  vkgdr_vk vk;
+
+  /* A Vulkan device that is not CUDA's is not taken for it. */
+  if (!test_use_software_device ())
+    return;
+  ck_assert_ptr_ne (vkgdr_driver_load (), NULL);
+  ck_assert (vkgdr_vk_init (&vk));
+  ck_assert (!vkgdr_vk_choose_uuid (&vk, (uint8_t *) uuid.bytes));
+  assert_error ("UUID", "616e6f7468657220646576696365", "llvmpipe",
+      "mesa-vulkan-drivers");
+  ck_assert (vkgdr_vk_find_software (&vk, (uint8_t *) uuid.bytes));
+  ck_assert (vkgdr_vk_choose_uuid (&vk, (uint8_t *) uuid.bytes));
+  ck_assert (
+      vkgdr_vk_has_extension (&vk, VK_KHR_EXTERNAL_MEMORY_FD_EXTENSION_NAME));
+  ck_assert (!vkgdr_vk_has_extension (&vk, "VK_KHR_no_such_extension"));
+  vkgdr_vk_clear (&vk);
+}
+END_TEST
+
+START_TEST (failures_leave_nothing_open)
+{
+  vkgdr_t g;
+  int fds;
+  int i;
+
+  if (!test_use_software_device ())
+    return;
+  vkgdr_close (vkgdr_open (0, 0));
+  fds = test_count_fds ();
+  for (i = 0; i < 10; i++) {
+    ck_assert_ptr_null (vkgdr_open (7, 0));
+    test_fail ("cuDeviceGetUuid:1:CUDA_ERROR_INVALID_DEVICE");
+    ck_assert_ptr_null (vkgdr_open (0, 0));
+    assert_error ("CUDA_ERROR_INVALID_DEVICE");
+    test_fail (NULL);
+  }
+  ck_assert_int_eq (test_count_fds (), fds);
+  g = vkgdr_open (0, 0);
+  assert_no_error ();
+  vkgdr_close (g);
+}
+END_TEST
+
+START_TEST (nothing_leaks)
+{
+  size_t used = 0;
+  int fds = 0;
+  int maps = 0;
+  int i;
+
+  test_enter_context ();
+  for (i = 0; i < 50; i++) {
+    /* The first few find libraries and caches cold. */
+    if (i == 10) {
+      fds = test_count_fds ();
+      maps = test_count_maps ();
+      used = mallinfo2 ().uordblks;
+    }
+    vkgdr_close (vkgdr_open (0, 0));
+    assert_no_error ();
+  }
+  ck_assert_int_eq (test_count_fds (), fds);
+  ck_assert_int_le (test_count_maps (), maps + 8);
+  ck_assert_uint_le (mallinfo2 ().uordblks, used + 40 * 4096);
+}
+END_TEST
+
+static void *
+use_in_thread (void *data)
+{
+  vkgdr_memory_t mem;
+  vkgdr_t g;
+  int i;
+
+  test_enter_context ();
+  for (i = 0; i < 3; i++) {
+    g = vkgdr_open (0, 0);
+    if (!g)
+      return vkgdr_last_error ();
+    mem = vkgdr_memory_alloc (g, 4096, 0);
+    if (!mem)
+      return vkgdr_last_error ();
+    vkgdr_memory_free (mem);
+    vkgdr_close (g);
+  }
+  return NULL;
+}
+
+START_TEST (threads_may_open_at_once)
+{
+  pthread_t threads[4];
+  void *error;
+  int i;
+
+  for (i = 0; i < 4; i++)
+    ck_assert_int_eq (
+        pthread_create (&threads[i], NULL, use_in_thread, NULL), 0);
+  for (i = 0; i < 4; i++) {
+    pthread_join (threads[i], &error);
+    if (error)
+      ck_abort_msg ("%s", (char *) error);
+  }
+}
+END_TEST
+
+int
+main (void)
+{
+  Suite *suite = suite_create ("open");
+  TCase *tc = tcase_create ("open");
+
+  tcase_set_timeout (tc, 300);
+  tcase_add_test (tc, by_device);
+  tcase_add_test (tc, by_current_context);
+  tcase_add_test (tc, no_current_context);
+  tcase_add_test (tc, no_such_device);
+  tcase_add_test (tc, unknown_flags);
+  tcase_add_test (tc, an_error_ends_with_a_success);
+  tcase_add_test (tc, coherent_if_required);
+  tcase_add_test (tc, non_coherent_if_forced);
+  tcase_add_test (tc, is_described);
+  tcase_add_test (tc, info_follows_allocations);
+  tcase_add_test (tc, no_vulkan_loader);
+  tcase_add_test (tc, another_library_is_no_loader);
+  tcase_add_test (tc, no_vulkan_driver);
+  tcase_add_test (tc, another_device);
+  tcase_add_test (tc, failures_leave_nothing_open);
+  tcase_add_test (tc, nothing_leaks);
+  tcase_add_test (tc, threads_may_open_at_once);
+  suite_add_tcase (suite, tc);
+  return test_run (suite, true);
+}

@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * util.c: what the tests of libvkgdr share
+ */
+
+#include "util.h"
+
+#include <dirent.h>
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* What automake and meson call a skipped test. */
+#define EXIT_SKIP 77
+
+/* Tries to open a device, and tells how that ended, as an exit status: a
+ * machine may have no device, and that is no failure of the library's. */
+static int
+try_device (void)
+{
+  static const char *const missing[] = { "install NVIDIA's driver",
+    "mesa-vulkan-drivers", "libvulkan1" };
+  vkgdr_t g = vkgdr_open (0, 0);
+  char *error = vkgdr_last_error ();
+  int status = EXIT_FAILURE;
+  size_t i;
+
+  if (g)
+    status = EXIT_SUCCESS;
+  vkgdr_close (g);
+  for (i = 0; error && i < sizeof (missing) / sizeof (missing[0]); i++) {
+    if (strstr (error, missing[i]))
+      status = EXIT_SKIP;
+  }
+  if (status != EXIT_SUCCESS)
+    fprintf (stderr, "%s\n", error ? error : "no error is told");
+  free (error);
+  return status;
+}
+
+/* In a child, since nothing may be loaded in the process that forks. */
+static int
+try_device_in_child (void)
+{
+  pid_t child;
+  int status;
+
+  fflush (NULL);
+  child = fork ();
+  if (child == 0)
+    _exit (try_device ());
+  if (child < 0 || waitpid (child, &status, 0) != child || !WIFEXITED (status))
+    return EXIT_FAILURE;
+  return WEXITSTATUS (status);
+}
+
+static void
+software_path (char *path, size_t size)
+{
+  snprintf (path, size, "%s/libcuda.so.1", vkgdr_driver_softcuda_dir ());
+}
+
+bool
+test_use_software (void)
+{
+  char path[4200];
+
+  setenv ("VKGDR_DRIVER", "software", 1);
+  software_path (path, sizeof (path));
+  return access (path, R_OK) == 0;
+}
+
+bool
+test_use_software_device (void)
+{
+  return test_use_software () && try_device_in_child () != EXIT_SKIP;
+}
+
+void
+test_fail (const char *spec)
+{
+  CUresult (*make_fail) (const char *spec);
+  char path[4200];
+  void *handle;
+
+  software_path (path, sizeof (path));
+  handle = dlopen (path, RTLD_NOW | RTLD_NOLOAD);
+  ck_assert_ptr_nonnull (handle);
+  make_fail = (CUresult (*) (const char *)) dlsym (handle, "softcudaFail");
+  ck_assert_ptr_nonnull (make_fail);
+  ck_assert_int_eq (make_fail (spec), CUDA_SUCCESS);
+  dlclose (handle);
+}
+
+const vkgdr_cuda *
+test_enter_context (void)
+{
+  const vkgdr_cuda *cu = vkgdr_driver_load ();
+  CUcontext context;
+
+  ck_assert_ptr_nonnull (cu);
+  ck_assert_int_eq (cu->cuDevicePrimaryCtxRetain (&context, 0), CUDA_SUCCESS);
+  ck_assert_int_eq (cu->cuCtxPushCurrent (context), CUDA_SUCCESS);
+  return cu;
+}
+
+vkgdr_t
+test_open (uint32_t flags)
+{
+  vkgdr_t g;
+
+  test_enter_context ();
+  g = vkgdr_open (0, flags);
+  assert_no_error ();
+  ck_assert_ptr_nonnull (g);
+  return g;
+}
+
+vkgdr_memory_t
+test_alloc (vkgdr_t g, size_t size)
+{
+  vkgdr_memory_t mem = vkgdr_memory_alloc (g, size, 0);
+
+  assert_no_error ();
+  ck_assert_ptr_nonnull (mem);
+  return mem;
+}
+
+int
+test_count_fds (void)
+{
+  DIR *dir = opendir ("/proc/self/fd");
+  int n = 0;
+
+  ck_assert_ptr_nonnull (dir);
+  while (readdir (dir))
+    n++;
+  closedir (dir);
+  return n;
+}
+
+int
+test_count_maps (void)
+{
+  FILE *file = fopen ("/proc/self/maps", "r");
+  char line[4096];
+  char flags[5];
+  int n = 0;
+
+  ck_assert_ptr_nonnull (file);
+  while (fgets (line, sizeof (line), file))
+    n += sscanf (line, "%*s %4s", flags) == 1 && flags[3] == 's';
+  fclose (file);
+  return n;
+}
+
+void
+test_assert_no_error (const char *file, int line)
+{
+  char *error = vkgdr_last_error ();
+
+  if (error)
+    ck_abort_msg ("%s:%d: unexpected error: %s", file, line, error);
+}
+
+void
+test_assert_error (const char *file, int line, const char *const *words)
+{
+  char *error = vkgdr_last_error ();
+
+  if (!error)
+    ck_abort_msg ("%s:%d: an error was expected", file, line);
+  ck_assert_ptr_null (strchr (error, '\n'));
+  for (; *words; words++) {
+    if (!strstr (error, *words))
+      ck_abort_msg (
+          "%s:%d: no \"%s\" in the error: %s", file, line, *words, error);
+  }
+  free (error);
+}
+
+int
+test_run (Suite *suite, bool needs_device)
+{
+  /* Static, since the child that tries the device exits with it in hand. */
+  static SRunner *runner;
+  int status = EXIT_SUCCESS;
+
+  runner = srunner_create (suite);
+  if (needs_device)
+    status = try_device_in_child ();
+  if (status == EXIT_SUCCESS) {
+    srunner_run_all (runner, CK_NORMAL);
+    if (srunner_ntests_failed (runner) > 0)
+      status = EXIT_FAILURE;
+  }
+  srunner_free (runner);
+  return status;
+}
