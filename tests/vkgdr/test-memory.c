@@ -203,7 +203,9 @@ check_both_ways (uint32_t flags)
   check (bytes, SIZE, 2);
 
   fill (bytes, SIZE, 3);
+  /* A copy from pageable memory may return before it has arrived. */
   ck_assert_int_eq (cu->cuMemcpyHtoD (device, bytes, SIZE), CUDA_SUCCESS);
+  ck_assert_int_eq (cu->cuCtxSynchronize (), CUDA_SUCCESS);
   vkgdr_memory_invalidate (mem, 0, SIZE);
   assert_no_error ();
   memset (bytes, 0, SIZE);
