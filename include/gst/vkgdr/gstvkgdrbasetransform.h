@@ -1,4 +1,10 @@
-/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * gstvkgdrbasetransform.h: base class of the elements
+ *
+ * What an element that uses a device needs: a context that is shared, and a
+ * stream of its own. Knows nothing of what flows.
+ */
 
 #ifndef __GST_VKGDR_BASE_TRANSFORM_H__
 #define __GST_VKGDR_BASE_TRANSFORM_H__
@@ -17,17 +23,38 @@ G_DECLARE_DERIVABLE_TYPE (GstVkgdrBaseTransform, gst_vkgdr_base_transform, GST,
 /**
  * GstVkgdrBaseTransformClass:
  * @parent_class: the parent class
- * @open: (nullable): the element has a context and a stream. Returns %FALSE
- *   with @error set to fail the element
- * @close: (nullable): both are about to be dropped; called where @open
- *   succeeded
+ * @open: the element starts, and has a context and a stream
+ * @close: the element stops, and is about to drop both
+ *
+ * A subclass may leave both functions out.
  *
  * Since: 0.1
  */
 struct _GstVkgdrBaseTransformClass {
   GstBaseTransformClass parent_class;
 
+  /**
+   * GstVkgdrBaseTransformClass::open:
+   * @transform: an element
+   * @error: return location for a #GError
+   *
+   * Called when the element starts, once it has a context and a stream.
+   *
+   * Returns: %FALSE with @error set to fail the element
+   *
+   * Since: 0.1
+   */
   gboolean (*open) (GstVkgdrBaseTransform *transform, GError **error);
+  /**
+   * GstVkgdrBaseTransformClass::close:
+   * @transform: an element
+   *
+   * Called when the element stops, where #GstVkgdrBaseTransformClass.open
+   * succeeded: the work on the stream is done, and stream and context are still
+   * there.
+   *
+   * Since: 0.1
+   */
   void (*close) (GstVkgdrBaseTransform *transform);
 
   /*< private >*/

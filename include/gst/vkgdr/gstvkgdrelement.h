@@ -1,4 +1,9 @@
-/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * gstvkgdrelement.h: how elements come to share a context
+ *
+ * For elements of any base class. Knows nothing of memory and streams.
+ */
 
 #ifndef __GST_VKGDR_ELEMENT_H__
 #define __GST_VKGDR_ELEMENT_H__

@@ -1,4 +1,9 @@
-/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * gstvkgdrerror.h: the errors of the library
+ *
+ * One domain for all of it.
+ */
 
 #ifndef __GST_VKGDR_ERROR_H__
 #define __GST_VKGDR_ERROR_H__

@@ -1,4 +1,10 @@
-/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * gstvkgdrkernel.h: a CUDA kernel that works on video frames
+ *
+ * Knows nothing of elements, nor of what orders the work. What a kernel's
+ * source sees is in vkgdr/kernel.h.
+ */
 
 #ifndef __GST_VKGDR_KERNEL_H__
 #define __GST_VKGDR_KERNEL_H__

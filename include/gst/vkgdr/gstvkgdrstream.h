@@ -1,4 +1,9 @@
-/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * gstvkgdrstream.h: queues of work on the device, and points in them
+ *
+ * Knows nothing of memory.
+ */
 
 #ifndef __GST_VKGDR_STREAM_H__
 #define __GST_VKGDR_STREAM_H__
@@ -12,6 +17,15 @@ G_BEGIN_DECLS
 GST_VKGDR_API
 G_DECLARE_FINAL_TYPE (
     GstVkgdrStream, gst_vkgdr_stream, GST, VKGDR_STREAM, GstObject)
+
+/**
+ * GstVkgdrFence:
+ *
+ * A point of a stream that gst_vkgdr_stream_record() marked. It is counted by
+ * references, and may be used from any thread.
+ *
+ * Since: 0.1
+ */
 
 #define GST_TYPE_VKGDR_FENCE (gst_vkgdr_fence_get_type ())
 

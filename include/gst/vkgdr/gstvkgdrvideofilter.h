@@ -1,4 +1,10 @@
-/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * gstvkgdrvideofilter.h: base class of elements that work on frames
+ *
+ * A subclass queues work on a stream; negotiation, buffers and order are the
+ * base class's affair. Knows nothing of kernels.
+ */
 
 #ifndef __GST_VKGDR_VIDEO_FILTER_H__
 #define __GST_VKGDR_VIDEO_FILTER_H__
@@ -17,12 +23,8 @@ G_DECLARE_DERIVABLE_TYPE (GstVkgdrVideoFilter, gst_vkgdr_video_filter, GST,
 /**
  * GstVkgdrVideoFilterClass:
  * @parent_class: the parent class
- * @set_info: (nullable): the format of the frames is known or has changed.
- *   Returns %FALSE with @error set to refuse it
- * @filter_frame: queues work on @stream that reads @input and writes @output,
- *   two buffers of #GstVkgdrMemory that are not mapped. Ordering with other
- *   users of the memory is the base class's affair. Returns %FALSE with @error
- *   set to fail the element
+ * @set_info: the format of the frames is known or has changed
+ * @filter_frame: queues the work on a frame
  *
  * A subclass has to provide @filter_frame alone.
  *
@@ -31,9 +33,38 @@ G_DECLARE_DERIVABLE_TYPE (GstVkgdrVideoFilter, gst_vkgdr_video_filter, GST,
 struct _GstVkgdrVideoFilterClass {
   GstVkgdrBaseTransformClass parent_class;
 
+  /**
+   * GstVkgdrVideoFilterClass::set_info:
+   * @filter: a filter
+   * @input_info: the format of its input
+   * @output_info: the format of its output
+   * @error: return location for a #GError
+   *
+   * Called when the format of the frames is known or has changed.
+   *
+   * Returns: %FALSE with @error set to refuse it, which fails the element
+   *
+   * Since: 0.1
+   */
   gboolean (*set_info) (GstVkgdrVideoFilter *filter,
       const GstVideoInfo *input_info, const GstVideoInfo *output_info,
       GError **error);
+  /**
+   * GstVkgdrVideoFilterClass::filter_frame:
+   * @filter: a filter
+   * @input: the buffer to read
+   * @output: the buffer to write
+   * @stream: the filter's stream
+   * @error: return location for a #GError
+   *
+   * Queues work on @stream that reads @input and writes @output, and does not
+   * wait for it. Their memory is of type %GST_VKGDR_MEMORY_NAME and not mapped.
+   * Ordering with other users of it is the base class's affair.
+   *
+   * Returns: %FALSE with @error set to fail the element
+   *
+   * Since: 0.1
+   */
   gboolean (*filter_frame) (GstVkgdrVideoFilter *filter, GstBuffer *input,
       GstBuffer *output, GstVkgdrStream *stream, GError **error);
 

@@ -1,4 +1,9 @@
-/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * vkgdr-prelude.h: what all headers of the library need first
+ *
+ * How symbols are exported, and types that several headers name.
+ */
 
 #ifndef __GST_VKGDR_PRELUDE_H__
 #define __GST_VKGDR_PRELUDE_H__

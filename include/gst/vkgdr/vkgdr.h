@@ -1,4 +1,9 @@
-/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * vkgdr.h: all of libgstvkgdr-1.0
+ *
+ * The one header that a program includes.
+ */
 
 #ifndef __GST_VKGDR_H__
 #define __GST_VKGDR_H__

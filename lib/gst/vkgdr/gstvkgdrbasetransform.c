@@ -17,6 +17,11 @@
  * between #GstBaseTransformClass.start and #GstBaseTransformClass.stop, which a
  * subclass therefore leaves alone: it has
  * #GstVkgdrBaseTransformClass.open and #GstVkgdrBaseTransformClass.close.
+ *
+ * All functions may be called from any thread, but while the element starts or
+ * stops only from the one that starts or stops it.
+ *
+ * Since: 0.1
  */
 
 GST_DEBUG_CATEGORY_STATIC (gst_vkgdr_base_transform_debug);
@@ -204,6 +209,9 @@ gst_vkgdr_base_transform_get_context (GstVkgdrBaseTransform *transform)
  * gst_vkgdr_base_transform_get_stream:
  * @transform: an element
  *
+ * The stream is the element's own. When the element stops, all that was queued
+ * on it is waited for.
+ *
  * Returns: (transfer none) (nullable): its stream, %NULL where it is stopped
  *
  * Since: 0.1
@@ -271,14 +279,14 @@ on_allocation_failed (
 /**
  * gst_vkgdr_base_transform_new_pool:
  * @transform: an element that is started
- * @caps: caps of raw video
+ * @caps: (nullable): caps of raw video
  * @min_buffers: how many buffers are allocated at once
  *
  * Makes a pool of frames in the element's context, with #GstVideoMeta. If it
  * runs out of memory, the element posts an error that tells why, whoever asked.
  *
  * Returns: (transfer full) (nullable): the pool, configured and not active, or
- *   %NULL where @caps are no raw video
+ *   %NULL where @caps are %NULL, no raw video, or none that a pool can serve
  *
  * Since: 0.1
  */

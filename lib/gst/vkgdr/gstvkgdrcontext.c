@@ -25,6 +25,8 @@
  * %GST_VKGDR_CONTEXT_TYPE.
  *
  * All functions may be called from any thread.
+ *
+ * Since: 0.1
  */
 
 GST_DEBUG_CATEGORY_STATIC (gst_vkgdr_context_debug);
@@ -186,7 +188,7 @@ open_first (const vkgdr_cuda *cuda, gint n_devices, GError **error)
  *
  * Returns: (transfer full) (nullable): the context, or %NULL with @error set:
  *   %GST_VKGDR_ERROR_NO_DRIVER or %GST_VKGDR_ERROR_NO_DEVICE, saying what is
- *   missing and what to do
+ *   missing and what to do, or %GST_VKGDR_ERROR_FAILED
  *
  * Since: 0.1
  */
@@ -225,7 +227,9 @@ gst_vkgdr_context_new (gint device, GError **error)
  * Uses the CUDA context that is current in the calling thread, which must
  * outlive the object.
  *
- * Returns: (transfer full) (nullable): the context, or %NULL with @error set
+ * Returns: (transfer full) (nullable): the context, or %NULL with @error set:
+ *   %GST_VKGDR_ERROR_ARGUMENT where no CUDA context is current, or an error of
+ *   gst_vkgdr_context_new()
  *
  * Since: 0.1
  */
@@ -370,7 +374,7 @@ gst_vkgdr_context_describe (GstVkgdrContext *context)
  * @error: return location for a #GError
  *
  * Makes its CUDA context current in the calling thread, until
- * gst_vkgdr_context_pop().
+ * gst_vkgdr_context_pop() in the same thread. Calls may be nested.
  *
  * Returns: %FALSE with @error set on failure; then there is nothing to pop
  *

@@ -15,6 +15,13 @@
  *
  * An element calls gst_vkgdr_element_ensure_context() when it goes to READY,
  * and the two handlers from its `set_context` and `query` functions.
+ *
+ * The pointer in which an element keeps its context is its own, and no lock is
+ * taken. It is written where it is unset, and by
+ * gst_vkgdr_element_ensure_context() where it is of another device: both before
+ * the element works with it. The other functions may be called from any thread.
+ *
+ * Since: 0.1
  */
 
 GST_DEBUG_CATEGORY_STATIC (gst_vkgdr_element_debug);
@@ -36,6 +43,9 @@ init_debug (void)
  * gst_vkgdr_context_to_gst_context:
  * @context: a context
  *
+ * Wraps a context for other elements, and for an application that sets it on a
+ * pipeline with gst_element_set_context().
+ *
  * Returns: (transfer full): a persistent #GstContext that carries @context
  *
  * Since: 0.1
@@ -56,6 +66,8 @@ gst_vkgdr_context_to_gst_context (GstVkgdrContext *context)
 /**
  * gst_vkgdr_context_from_gst_context:
  * @gst_context: a #GstContext
+ *
+ * Undoes gst_vkgdr_context_to_gst_context().
  *
  * Returns: (transfer full) (nullable): the context that it carries, %NULL where
  *   it is of another type

@@ -11,10 +11,28 @@
  * SECTION:gstvkgdrerror
  * @title: GstVkgdrError
  * @short_description: errors of the library
+ *
+ * Messages name what was tried and, where the user can do something, what that
+ * is. Where a function does not say which error it sets, a call of the driver
+ * failed: %GST_VKGDR_ERROR_NO_MEMORY if memory ran out, else
+ * %GST_VKGDR_ERROR_FAILED. As CUDA tells late what went wrong on the device,
+ * the call need not be the one that caused it.
+ *
+ * Since: 0.1
  */
 
-/* clang-format off: the name is no subtraction */
-G_DEFINE_QUARK (gst - vkgdr - error - quark, gst_vkgdr_error)
+/**
+ * gst_vkgdr_error_quark:
+ *
+ * What %GST_VKGDR_ERROR stands for.
+ *
+ * Returns: the error domain of the library
+ *
+ * Since: 0.1
+ */
+/* The formatter would take the name for a subtraction, and space it out. */
+/* clang-format off */
+G_DEFINE_QUARK (gst-vkgdr-error-quark, gst_vkgdr_error)
 /* clang-format on */
 
 gboolean

@@ -2,16 +2,16 @@
  *
  * gstvkgdrkernel.c: a CUDA kernel that works on video frames
  *
- * Loads an image, finds the entry, checks what it is called with and launches
- * it. Knows nothing of elements, nor of what its frames are ordered with.
+ * The public object: makes a module of a source, an image or a file, and
+ * launches it on frames. Knows nothing of elements, nor of what its frames are
+ * ordered with.
  */
-
-#include <string.h>
 
 #include "gstvkgdrcompiler.h"
 #include "gstvkgdrframe.h"
 #include "gstvkgdrimage.h"
-#include "gstvkgdrprivate.h"
+#include "gstvkgdrmodule.h"
+#include "gstvkgdrparams.h"
 
 /**
  * SECTION:gstvkgdrkernel
@@ -25,6 +25,8 @@
  *
  * A kernel does not change once it is made, and may be run from any thread, on
  * several streams at once.
+ *
+ * Since: 0.1
  */
 
 GST_DEBUG_CATEGORY_STATIC (gst_vkgdr_kernel_debug);
@@ -40,23 +42,17 @@ GST_DEBUG_CATEGORY_STATIC (gst_vkgdr_kernel_debug);
  * Where the sizes of parameters are not known, every argument is followed by as
  * many zero bytes, so that the driver cannot read beyond them. */
 #define KERNEL_MAX_PARAM_BYTES 32768
-/* Bytes of the largest value that a field of params can hold. */
-#define KERNEL_VALUE_SIZE 8
-/* The driver's log of an image that it refuses. */
-#define KERNEL_LOG_SIZE 8192
 
 struct _GstVkgdrKernel {
   GstObject parent;
 
-  GstVkgdrContext *context;
-  CUmodule module;
-  CUfunction function;
-  gchar *name;
-  gchar *entry;
-  /* gsize each, the frames included; NULL where there is no telling. */
-  GArray *sizes;
+  GstVkgdrModule *module; /* NULL until a constructor of ours is through */
   guint block_width, block_height;
 };
+
+/* A language binding can make an object without our constructors. */
+#define KERNEL_IS_LOADED(kernel) \
+  (GST_IS_VKGDR_KERNEL (kernel) && (kernel)->module != NULL)
 
 G_DEFINE_TYPE_WITH_CODE (GstVkgdrKernel, gst_vkgdr_kernel, GST_TYPE_OBJECT,
     GST_DEBUG_CATEGORY_INIT (
@@ -67,14 +63,7 @@ gst_vkgdr_kernel_finalize (GObject *object)
 {
   GstVkgdrKernel *self = GST_VKGDR_KERNEL (object);
 
-  if (self->module && gst_vkgdr_context_push (self->context, NULL)) {
-    gst_vkgdr_context_get_driver (self->context)->cuModuleUnload (self->module);
-    gst_vkgdr_context_pop (self->context);
-  }
-  gst_clear_object (&self->context);
-  g_clear_pointer (&self->sizes, g_array_unref);
-  g_free (self->name);
-  g_free (self->entry);
+  g_clear_pointer (&self->module, gst_vkgdr_module_free);
 
   G_OBJECT_CLASS (gst_vkgdr_kernel_parent_class)->finalize (object);
 }
@@ -90,231 +79,42 @@ gst_vkgdr_kernel_init (GstVkgdrKernel *self)
 {
 }
 
-static const vkgdr_cuda *
-kernel_get_driver (GstVkgdrKernel *self)
-{
-  return gst_vkgdr_context_get_driver (self->context);
-}
-
-/* --- loading ------------------------------------------------------------- */
-
-/* Results that blame the image rather than the device or the call. */
-static gboolean
-kernel_is_image_error (CUresult result)
-{
-  return result == CUDA_ERROR_INVALID_IMAGE
-         || result == CUDA_ERROR_NO_BINARY_FOR_GPU
-         || (result >= CUDA_ERROR_INVALID_PTX && result < 300)
-         || result == CUDA_ERROR_INVALID_SOURCE
-         || result == CUDA_ERROR_FILE_NOT_FOUND;
-}
-
-static void
-kernel_set_image_error (
-    GstVkgdrKernel *self, CUresult result, const gchar *log, GError **error)
-{
-  gint capability = gst_vkgdr_compiler_get_capability (self->context);
-  const vkgdr_cuda *cuda = kernel_get_driver (self);
-  const char *name = NULL, *text = NULL;
-
-  cuda->cuGetErrorName (result, &name);
-  cuda->cuGetErrorString (result, &text);
-  g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_IMAGE,
-      "%s cannot be loaded: %s (%s); the device has compute capability "
-      "%d.%d%s%s",
-      self->name, name ? name : "unknown CUDA error", text ? text : "no text",
-      capability / 10, capability % 10, *log ? "\n" : "", log);
-}
-
-/* @image ends with a zero byte. */
-static gboolean
-kernel_load_module (GstVkgdrKernel *self, const gchar *image, GError **error)
-{
-  gchar log[KERNEL_LOG_SIZE] = "";
-  CUjit_option options[] = { CU_JIT_ERROR_LOG_BUFFER,
-    CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES };
-  void *values[] = { log, GSIZE_TO_POINTER (sizeof (log) - 1) };
-  CUresult result;
-
-  result = kernel_get_driver (self)->cuModuleLoadDataEx (
-      &self->module, image, G_N_ELEMENTS (options), options, values);
-  if (result == CUDA_SUCCESS)
-    return TRUE;
-
-  self->module = NULL;
-  g_strchomp (log);
-  if (kernel_is_image_error (result))
-    kernel_set_image_error (self, result, log, error);
-  else
-    gst_vkgdr_check (
-        kernel_get_driver (self), result, "cuModuleLoadDataEx", error);
-  return FALSE;
-}
-
-static gboolean
-kernel_driver_tells_names (const vkgdr_cuda *cuda)
-{
-  return cuda->cuModuleGetFunctionCount && cuda->cuModuleEnumerateFunctions
-         && cuda->cuFuncGetName;
-}
-
-static gchar **
-kernel_list_module_entries (GstVkgdrKernel *self)
-{
-  const vkgdr_cuda *cuda = kernel_get_driver (self);
-  GPtrArray *names = g_ptr_array_new ();
-  CUfunction *functions;
-  unsigned int i, n = 0;
-  const char *name;
-
-  if (cuda->cuModuleGetFunctionCount (&n, self->module) != CUDA_SUCCESS)
-    n = 0;
-  functions = g_new0 (CUfunction, n + 1);
-  if (n > 0
-      && cuda->cuModuleEnumerateFunctions (functions, n, self->module)
-             == CUDA_SUCCESS)
-    for (i = 0; i < n; i++)
-      if (cuda->cuFuncGetName (&name, functions[i]) == CUDA_SUCCESS && name)
-        g_ptr_array_add (names, g_strdup (name));
-  g_free (functions);
-
-  g_ptr_array_add (names, NULL);
-  return (gchar **) g_ptr_array_free (names, FALSE);
-}
-
-/* NULL where there is no telling: an old driver, and no PTX to look into. */
-static gchar **
-kernel_list_entries (GstVkgdrKernel *self, const gchar *ptx)
-{
-  if (kernel_driver_tells_names (kernel_get_driver (self)))
-    return kernel_list_module_entries (self);
-  return ptx ? gst_vkgdr_image_list_ptx_entries (ptx) : NULL;
-}
-
-/* The one of @names that C++ makes of @entry, or NULL. */
-static const gchar *
-kernel_find_mangled (gchar **names, const gchar *entry)
-{
-  gchar *prefix =
-      g_strdup_printf ("_Z%" G_GSIZE_FORMAT "%s", strlen (entry), entry);
-  const gchar *found = NULL;
-  guint i, n_found = 0;
-
-  for (i = 0; names && names[i]; i++)
-    if (g_str_has_prefix (names[i], prefix)) {
-      found = names[i];
-      n_found++;
-    }
-  g_free (prefix);
-  return n_found == 1 ? found : NULL;
-}
-
-static void
-kernel_set_no_entry (
-    GstVkgdrKernel *self, const gchar *entry, gchar **names, GError **error)
-{
-  gchar *list = names ? g_strjoinv (", ", names) : NULL;
-
-  if (names && !names[0])
-    g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_NOT_FOUND,
-        "%s has no kernel: no __global__ function", self->name);
-  else if (entry)
-    g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_NOT_FOUND,
-        "%s has no kernel named \"%s\"%s%s", self->name, entry,
-        list ? "; it has: " : "", list ? list : "");
-  else
-    g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_NOT_FOUND,
-        "%s %s%s: set entry= to the one to run", self->name,
-        list ? "has several kernels: " : "does not tell its kernels",
-        list ? list : "");
-  g_free (list);
-}
-
-static gboolean
-kernel_find_function (
-    GstVkgdrKernel *self, const gchar *entry, gchar **names, GError **error)
-{
-  const vkgdr_cuda *cuda = kernel_get_driver (self);
-  CUresult result;
-
-  if (!entry && names && names[0] && !names[1])
-    entry = names[0];
-  if (!entry) {
-    kernel_set_no_entry (self, NULL, names, error);
-    return FALSE;
-  }
-
-  result = cuda->cuModuleGetFunction (&self->function, self->module, entry);
-  if (result == CUDA_ERROR_NOT_FOUND) {
-    const gchar *mangled = kernel_find_mangled (names, entry);
-
-    if (!mangled) {
-      kernel_set_no_entry (self, entry, names, error);
-      return FALSE;
-    }
-    entry = mangled;
-    result = cuda->cuModuleGetFunction (&self->function, self->module, entry);
-  }
-  if (!gst_vkgdr_check (cuda, result, "cuModuleGetFunction", error))
-    return FALSE;
-  self->entry = g_strdup (entry);
-  return TRUE;
-}
-
-static void
-kernel_read_sizes (GstVkgdrKernel *self, const gchar *ptx)
-{
-  const vkgdr_cuda *cuda = kernel_get_driver (self);
-  size_t offset, bytes;
-  gsize size;
-
-  if (!cuda->cuFuncGetParamInfo) {
-    if (ptx)
-      self->sizes = gst_vkgdr_image_read_ptx_params (ptx, self->entry);
-    return;
-  }
-  self->sizes = g_array_new (FALSE, FALSE, sizeof (gsize));
-  while (cuda->cuFuncGetParamInfo (
-             self->function, self->sizes->len, &offset, &bytes)
-         == CUDA_SUCCESS) {
-    size = bytes;
-    g_array_append_val (self->sizes, size);
-  }
-}
+/* --- making -------------------------------------------------------------- */
 
 static gsize
 kernel_get_size (GstVkgdrKernel *self, guint index)
 {
-  return g_array_index (self->sizes, gsize, index);
+  return g_array_index (self->module->sizes, gsize, index);
 }
 
 static gboolean
 kernel_check_frames (GstVkgdrKernel *self, GError **error)
 {
+  const GstVkgdrModule *module = self->module;
   gchar *what;
   guint i;
 
-  if (!self->sizes) {
+  if (!module->sizes) {
     GST_WARNING_OBJECT (self,
         "%s of %s: neither driver nor image tell its parameters, they cannot "
         "be checked",
-        self->entry, self->name);
+        module->entry, module->name);
     return TRUE;
   }
   for (i = 0; i < KERNEL_N_FRAMES; i++)
-    if (i >= self->sizes->len
+    if (i >= module->sizes->len
         || kernel_get_size (self, i) != sizeof (VkgdrFrame))
       break;
   if (i == KERNEL_N_FRAMES)
     return TRUE;
-  what = i < self->sizes->len ? g_strdup_printf (
+  what = i < module->sizes->len ? g_strdup_printf (
              "has %" G_GSIZE_FORMAT " bytes", kernel_get_size (self, i))
-                              : g_strdup ("is missing");
+                                : g_strdup ("is missing");
   g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
       "Kernel \"%s\" of %s: its first two parameters have to be VkgdrFrame in, "
       "VkgdrFrame out (%" G_GSIZE_FORMAT
       " bytes each, see vkgdr/kernel.h), but parameter %u %s",
-      self->entry, self->name, sizeof (VkgdrFrame), i + 1, what);
+      module->entry, module->name, sizeof (VkgdrFrame), i + 1, what);
   g_free (what);
   return FALSE;
 }
@@ -322,41 +122,15 @@ kernel_check_frames (GstVkgdrKernel *self, GError **error)
 static void
 kernel_choose_block (GstVkgdrKernel *self)
 {
-  int max = 0;
+  guint max = self->module->max_threads;
 
   self->block_width = KERNEL_BLOCK_WIDTH;
   self->block_height = KERNEL_BLOCK_HEIGHT;
-  if (kernel_get_driver (self)->cuFuncGetAttribute (
-          &max, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, self->function)
-          != CUDA_SUCCESS
-      || max <= 0)
+  if (max == 0)
     return;
-  while (self->block_height > 1
-         && self->block_width * self->block_height > (guint) max)
+  while (self->block_height > 1 && self->block_width * self->block_height > max)
     self->block_height /= 2;
-  self->block_width = MIN (self->block_width, (guint) max);
-}
-
-/* With the context pushed. @ptx is NULL unless @image is PTX. */
-static gboolean
-kernel_load (GstVkgdrKernel *self, const gchar *image, const gchar *ptx,
-    const gchar *entry, GError **error)
-{
-  gchar **names;
-  gboolean found;
-
-  if (!kernel_load_module (self, image, error))
-    return FALSE;
-  names = kernel_list_entries (self, ptx);
-  found = kernel_find_function (self, entry, names, error);
-  g_strfreev (names);
-  if (!found)
-    return FALSE;
-  kernel_read_sizes (self, ptx);
-  if (!kernel_check_frames (self, error))
-    return FALSE;
-  kernel_choose_block (self);
-  return TRUE;
+  self->block_width = MIN (self->block_width, max);
 }
 
 /**
@@ -382,44 +156,26 @@ GstVkgdrKernel *
 gst_vkgdr_kernel_new_from_image (GstVkgdrContext *context, GBytes *image,
     const gchar *name, const gchar *entry, GError **error)
 {
+  GstVkgdrModule *module;
   GstVkgdrKernel *self;
-  gboolean ok;
-  gchar *copy;
-  gsize size;
 
   g_return_val_if_fail (GST_IS_VKGDR_CONTEXT (context), NULL);
   g_return_val_if_fail (image != NULL, NULL);
 
+  module = gst_vkgdr_module_load (context, image, name ? name : "The image",
+      entry && *entry ? entry : NULL, error);
+  if (!module)
+    return NULL;
+
   self = g_object_new (GST_TYPE_VKGDR_KERNEL, NULL);
   gst_object_ref_sink (self);
-  self->context = gst_object_ref (context);
-  self->name = g_strdup (name ? name : "The image");
-
-  if (!gst_vkgdr_image_is_complete (image)) {
-    g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_IMAGE,
-        "%s cannot be loaded: it is truncated or damaged", self->name);
+  self->module = module;
+  if (!kernel_check_frames (self, error)) {
     gst_object_unref (self);
     return NULL;
   }
-  if (!gst_vkgdr_context_push (context, error)) {
-    gst_object_unref (self);
-    return NULL;
-  }
-  size = g_bytes_get_size (image);
-  copy = g_malloc0 (size + 1);
-  if (size > 0)
-    memcpy (copy, g_bytes_get_data (image, NULL), size);
-  ok = kernel_load (self, copy,
-      gst_vkgdr_image_get_kind (image) == GST_VKGDR_IMAGE_PTX ? copy : NULL,
-      entry && *entry ? entry : NULL, error);
-  g_free (copy);
-  gst_vkgdr_context_pop (context);
-
-  if (!ok) {
-    gst_object_unref (self);
-    return NULL;
-  }
-  GST_INFO_OBJECT (self, "kernel %s of %s", self->entry, self->name);
+  kernel_choose_block (self);
+  GST_INFO_OBJECT (self, "kernel %s of %s", module->entry, module->name);
   return self;
 }
 
@@ -427,13 +183,11 @@ static GstVkgdrKernel *
 kernel_new_from_source (GstVkgdrContext *context, const gchar *source,
     const gchar *name, const gchar *folder, const gchar *entry, GError **error)
 {
-  const vkgdr_cuda *cuda = gst_vkgdr_context_get_driver (context);
-  /* Where the driver does not tell names and sizes, PTX does. */
-  gboolean ptx = !kernel_driver_tells_names (cuda) || !cuda->cuFuncGetParamInfo;
   GstVkgdrKernel *self;
   GBytes *image;
 
-  image = gst_vkgdr_compile (context, source, name, folder, ptx, error);
+  image = gst_vkgdr_compile (context, source, name, folder,
+      gst_vkgdr_module_needs_ptx (context), error);
   if (!image)
     return NULL;
   self = gst_vkgdr_kernel_new_from_image (context, image, name, entry, error);
@@ -554,9 +308,32 @@ gst_vkgdr_kernel_new_from_file (GstVkgdrContext *context, const gchar *path,
 const gchar *
 gst_vkgdr_kernel_get_entry (GstVkgdrKernel *kernel)
 {
-  g_return_val_if_fail (GST_IS_VKGDR_KERNEL (kernel), NULL);
+  g_return_val_if_fail (KERNEL_IS_LOADED (kernel), NULL);
 
-  return kernel->entry;
+  return kernel->module->entry;
+}
+
+/* --- parameters ---------------------------------------------------------- */
+
+/* Of the parameters behind the frames; NULL where there is no telling. */
+static const gsize *
+kernel_get_param_sizes (GstVkgdrKernel *self, guint *n_params)
+{
+  GArray *sizes = self->module->sizes;
+
+  *n_params = sizes ? sizes->len - KERNEL_N_FRAMES : 0;
+  return sizes ? &g_array_index (sizes, gsize, KERNEL_N_FRAMES) : NULL;
+}
+
+static guint8 *
+kernel_pack_params (GstVkgdrKernel *self, const GstStructure *params,
+    gsize padding, GError **error)
+{
+  guint n_sizes;
+  const gsize *sizes = kernel_get_param_sizes (self, &n_sizes);
+
+  return gst_vkgdr_params_pack (
+      params, self->module->entry, sizes, n_sizes, padding, error);
 }
 
 /**
@@ -575,153 +352,13 @@ gst_vkgdr_kernel_get_entry (GstVkgdrKernel *kernel)
 gsize *
 gst_vkgdr_kernel_get_param_sizes (GstVkgdrKernel *kernel, guint *n_params)
 {
-  guint n;
+  const gsize *sizes;
 
-  g_return_val_if_fail (GST_IS_VKGDR_KERNEL (kernel), NULL);
+  g_return_val_if_fail (KERNEL_IS_LOADED (kernel), NULL);
   g_return_val_if_fail (n_params != NULL, NULL);
 
-  n = kernel->sizes ? kernel->sizes->len - KERNEL_N_FRAMES : 0;
-  *n_params = n;
-  if (n == 0)
-    return NULL;
-  return g_memdup2 (&g_array_index (kernel->sizes, gsize, KERNEL_N_FRAMES),
-      n * sizeof (gsize));
-}
-
-/* --- further parameters -------------------------------------------------- */
-
-/* How a value of params travels: as an integer or as a floating-point number,
- * of @size bytes where nothing else is asked for. */
-typedef struct {
-  gboolean is_real;
-  gsize size;
-  gint64 integer;
-  gdouble real;
-} KernelValue;
-
-/* FALSE where the type is none that a kernel can be given. */
-static gboolean
-kernel_value_read (KernelValue *self, const GValue *value)
-{
-  GType type = G_TYPE_FUNDAMENTAL (G_VALUE_TYPE (value));
-
-  memset (self, 0, sizeof (*self));
-  self->size = 4;
-  if (type == G_TYPE_INT)
-    self->integer = g_value_get_int (value);
-  else if (type == G_TYPE_UINT)
-    self->integer = g_value_get_uint (value);
-  else if (type == G_TYPE_ENUM)
-    self->integer = g_value_get_enum (value);
-  else if (type == G_TYPE_FLAGS)
-    self->integer = g_value_get_flags (value);
-  else if (type == G_TYPE_BOOLEAN)
-    self->integer = g_value_get_boolean (value) ? 1 : 0;
-  else if (type == G_TYPE_INT64 || type == G_TYPE_UINT64) {
-    self->size = 8;
-    self->integer = type == G_TYPE_INT64 ? g_value_get_int64 (value)
-                                         : (gint64) g_value_get_uint64 (value);
-  } else if (type == G_TYPE_FLOAT || type == G_TYPE_DOUBLE) {
-    self->is_real = TRUE;
-    self->size = type == G_TYPE_FLOAT ? 4 : 8;
-    self->real = type == G_TYPE_FLOAT ? (gdouble) g_value_get_float (value)
-                                      : g_value_get_double (value);
-  } else
-    return FALSE;
-  return TRUE;
-}
-
-/* Whether a parameter of @size bytes can take it: a real number as float or
- * double, an integer as any that is as wide, or wider, or that holds it. */
-static gboolean
-kernel_value_fits (const KernelValue *self, gsize size)
-{
-  gint64 limit;
-
-  if (self->is_real)
-    return size == 4 || size == 8;
-  if (size == self->size || (self->size == 4 && size == 8))
-    return TRUE;
-  if (self->size != 4 || (size != 1 && size != 2))
-    return FALSE;
-  limit = (gint64) 1 << (8 * size);
-  return self->integer >= -limit / 2 && self->integer < limit;
-}
-
-/* Little endian, as every machine with a CUDA driver is. */
-static void
-kernel_value_write (const KernelValue *self, gsize size, guint8 *slot)
-{
-  gfloat narrow = (gfloat) self->real;
-
-  if (!self->is_real)
-    memcpy (slot, &self->integer, size);
-  else if (size == 4)
-    memcpy (slot, &narrow, size);
-  else
-    memcpy (slot, &self->real, size);
-}
-
-static gboolean
-kernel_check_count (GstVkgdrKernel *self, guint given, GError **error)
-{
-  guint wanted;
-
-  if (!self->sizes)
-    return TRUE;
-  wanted = self->sizes->len - KERNEL_N_FRAMES;
-  if (given == wanted)
-    return TRUE;
-  g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
-      "Kernel \"%s\" takes %u parameter%s behind its frames, but params has %u",
-      self->entry, wanted, wanted == 1 ? "" : "s", given);
-  return FALSE;
-}
-
-/* Writes field @index of @params to @slot, of KERNEL_VALUE_SIZE bytes. */
-static gboolean
-kernel_pack_param (GstVkgdrKernel *self, const GstStructure *params,
-    guint index, guint8 *slot, GError **error)
-{
-  const gchar *field = gst_structure_nth_field_name (params, index);
-  const GValue *value = gst_structure_get_value (params, field);
-  KernelValue v;
-  gsize size;
-
-  if (!kernel_value_read (&v, value)) {
-    g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
-        "Parameter %u (%s) of kernel \"%s\" cannot be a %s: only numbers and "
-        "booleans can be given",
-        index + 1, field, self->entry, G_VALUE_TYPE_NAME (value));
-    return FALSE;
-  }
-  size = self->sizes ? kernel_get_size (self, KERNEL_N_FRAMES + index) : v.size;
-  if (!kernel_value_fits (&v, size)) {
-    g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
-        "Parameter %u (%s) of kernel \"%s\" has %" G_GSIZE_FORMAT
-        " bytes, but the %s that is given has %" G_GSIZE_FORMAT
-        " and does not fit",
-        index + 1, field, self->entry, size, G_VALUE_TYPE_NAME (value), v.size);
-    return FALSE;
-  }
-  kernel_value_write (&v, size, slot);
-  return TRUE;
-}
-
-/* @slots has KERNEL_VALUE_SIZE bytes a field. */
-static gboolean
-kernel_pack_params (GstVkgdrKernel *self, const GstStructure *params,
-    guint8 *slots, GError **error)
-{
-  guint i, n = params ? gst_structure_n_fields (params) : 0;
-
-  if (!kernel_check_count (self, n, error))
-    return FALSE;
-  for (i = 0; i < n; i++)
-    if (!kernel_pack_param (
-            self, params, i, slots + i * KERNEL_VALUE_SIZE, error))
-      return FALSE;
-  return TRUE;
+  sizes = kernel_get_param_sizes (kernel, n_params);
+  return *n_params > 0 ? g_memdup2 (sizes, *n_params * sizeof (gsize)) : NULL;
 }
 
 /**
@@ -745,15 +382,14 @@ gst_vkgdr_kernel_check_params (
     GstVkgdrKernel *kernel, const GstStructure *params, GError **error)
 {
   guint8 *slots;
-  gboolean ok;
 
-  g_return_val_if_fail (GST_IS_VKGDR_KERNEL (kernel), FALSE);
+  g_return_val_if_fail (KERNEL_IS_LOADED (kernel), FALSE);
 
-  slots = g_malloc0 (
-      ((params ? gst_structure_n_fields (params) : 0) + 1) * KERNEL_VALUE_SIZE);
-  ok = kernel_pack_params (kernel, params, slots, error);
+  slots = kernel_pack_params (kernel, params, 0, error);
+  if (!slots)
+    return FALSE;
   g_free (slots);
-  return ok;
+  return TRUE;
 }
 
 /* --- running ------------------------------------------------------------- */
@@ -762,26 +398,44 @@ static gboolean
 kernel_launch (GstVkgdrKernel *self, GstVkgdrStream *stream,
     const VkgdrFrame *out, void **arguments, GError **error)
 {
-  const vkgdr_cuda *cuda = kernel_get_driver (self);
+  GstVkgdrModule *module = self->module;
+  const vkgdr_cuda *cuda = gst_vkgdr_context_get_driver (module->context);
   gchar *what;
   CUresult result;
   gboolean ok;
 
-  if (!gst_vkgdr_context_push (self->context, error))
+  if (!gst_vkgdr_context_push (module->context, error))
     return FALSE;
-  result = cuda->cuLaunchKernel (self->function,
+  result = cuda->cuLaunchKernel (module->function,
       (out->width + self->block_width - 1) / self->block_width,
       (out->height + self->block_height - 1) / self->block_height, 1,
       self->block_width, self->block_height, 1, 0,
       gst_vkgdr_stream_get_handle (stream), arguments, NULL);
-  gst_vkgdr_context_pop (self->context);
+  gst_vkgdr_context_pop (module->context);
   if (result == CUDA_SUCCESS)
     return TRUE;
 
-  what = g_strdup_printf ("cuLaunchKernel (%s)", self->entry);
+  what = g_strdup_printf ("cuLaunchKernel (%s)", module->entry);
   ok = gst_vkgdr_check (cuda, result, what, error);
   g_free (what);
   return ok;
+}
+
+/* What cuLaunchKernel takes: where each argument is. @slots are the further
+ * ones; @n_zeros pointers to the zeros behind them end the array. */
+static void **
+kernel_list_arguments (VkgdrFrame *in, VkgdrFrame *out, guint8 *slots,
+    guint n_slots, guint n_zeros)
+{
+  void **arguments = g_new (void *, KERNEL_N_FRAMES + n_slots + n_zeros);
+  guint i;
+
+  arguments[0] = in;
+  arguments[1] = out;
+  for (i = 0; i < n_slots + n_zeros; i++)
+    arguments[KERNEL_N_FRAMES + i] =
+        slots + MIN (i, n_slots) * GST_VKGDR_PARAMS_SLOT_SIZE;
+  return arguments;
 }
 
 /**
@@ -808,9 +462,9 @@ gst_vkgdr_kernel_check_info (const GstVideoInfo *info, GError **error)
  * gst_vkgdr_kernel_run:
  * @kernel: a kernel
  * @stream: a stream of the kernel's context
- * @input: a buffer of #GstVkgdrMemory
+ * @input: a buffer whose memory is of type %GST_VKGDR_MEMORY_NAME
  * @input_info: its format
- * @output: a buffer of #GstVkgdrMemory, which may be @input
+ * @output: another such buffer, or @input
  * @output_info: its format
  * @frame: number of the frame since the stream began
  * @params: (nullable): the arguments behind the frames, see
@@ -825,8 +479,9 @@ gst_vkgdr_kernel_check_info (const GstVideoInfo *info, GError **error)
  * of both buffers before, gst_vkgdr_memory_end_access() behind.
  *
  * Returns: %FALSE with @error set where a buffer or a parameter does not fit
- *   (%GST_VKGDR_ERROR_ARGUMENT) or the launch failed. What goes wrong on the
- *   device is told by a later call
+ *   (%GST_VKGDR_ERROR_ARGUMENT) or the launch failed
+ *   (%GST_VKGDR_ERROR_FAILED). What goes wrong on the device is told by a later
+ *   call
  *
  * Since: 0.1
  */
@@ -836,43 +491,33 @@ gst_vkgdr_kernel_run (GstVkgdrKernel *kernel, GstVkgdrStream *stream,
     const GstVideoInfo *output_info, guint64 frame, const GstStructure *params,
     GError **error)
 {
-  gsize padding = 0, n_arguments;
-  gboolean ok = FALSE;
   VkgdrFrame in, out;
-  guint8 *slots;
   void **arguments;
-  gsize i, n_params;
+  guint8 *slots;
+  gsize padding;
+  gboolean ok;
 
-  g_return_val_if_fail (GST_IS_VKGDR_KERNEL (kernel), FALSE);
+  g_return_val_if_fail (KERNEL_IS_LOADED (kernel), FALSE);
   g_return_val_if_fail (GST_IS_VKGDR_STREAM (stream), FALSE);
   g_return_val_if_fail (GST_IS_BUFFER (input), FALSE);
   g_return_val_if_fail (GST_IS_BUFFER (output), FALSE);
   g_return_val_if_fail (input_info != NULL && output_info != NULL, FALSE);
 
   if (!gst_vkgdr_frame_fill (
-          &in, kernel->context, input, input_info, frame, error)
+          &in, kernel->module->context, input, input_info, frame, error)
       || !gst_vkgdr_frame_fill (
-          &out, kernel->context, output, output_info, frame, error))
+          &out, kernel->module->context, output, output_info, frame, error))
     return FALSE;
   /* A new buffer gets its time stamp later than its content. */
   out.time = in.time;
 
-  n_params = params ? gst_structure_n_fields (params) : 0;
-  n_arguments = KERNEL_N_FRAMES + n_params;
-  if (!kernel->sizes) {
-    padding = KERNEL_MAX_PARAM_BYTES;
-    n_arguments = MAX (n_arguments, KERNEL_MAX_PARAM_BYTES);
-  }
-  slots = g_malloc0 ((n_params + 1) * KERNEL_VALUE_SIZE + padding);
-  arguments = g_new (void *, n_arguments);
-  arguments[0] = &in;
-  arguments[1] = &out;
-  for (i = KERNEL_N_FRAMES; i < n_arguments; i++)
-    arguments[i] =
-        slots + MIN (i - KERNEL_N_FRAMES, n_params) * KERNEL_VALUE_SIZE;
-
-  if (kernel_pack_params (kernel, params, slots, error))
-    ok = kernel_launch (kernel, stream, &out, arguments, error);
+  padding = kernel->module->sizes ? 0 : KERNEL_MAX_PARAM_BYTES;
+  slots = kernel_pack_params (kernel, params, padding, error);
+  if (!slots)
+    return FALSE;
+  arguments = kernel_list_arguments (
+      &in, &out, slots, gst_vkgdr_params_count (params), padding);
+  ok = kernel_launch (kernel, stream, &out, arguments, error);
   g_free (arguments);
   g_free (slots);
   return ok;

@@ -17,6 +17,8 @@
  * and the CPU can ask whether it was reached.
  *
  * Both may be used from any thread.
+ *
+ * Since: 0.1
  */
 
 GST_DEBUG_CATEGORY_STATIC (gst_vkgdr_stream_debug);
@@ -125,6 +127,8 @@ gst_vkgdr_stream_get_context (GstVkgdrStream *stream)
 /**
  * gst_vkgdr_stream_get_handle:
  * @stream: a stream
+ *
+ * For calls of CUDA that queue work of the caller's own.
  *
  * Returns: (transfer none): its `CUstream`, valid as long as @stream
  *
@@ -246,6 +250,8 @@ gst_vkgdr_stream_wait (
  * gst_vkgdr_fence_ref:
  * @fence: a fence
  *
+ * Takes a reference.
+ *
  * Returns: (transfer full): @fence
  *
  * Since: 0.1
@@ -263,7 +269,7 @@ gst_vkgdr_fence_ref (GstVkgdrFence *fence)
  * gst_vkgdr_fence_unref:
  * @fence: (transfer full): a fence
  *
- * Gives a reference back.
+ * Gives a reference back. The last one does not wait for the fence.
  *
  * Since: 0.1
  */
@@ -284,6 +290,8 @@ gst_vkgdr_fence_unref (GstVkgdrFence *fence)
 /**
  * gst_vkgdr_fence_is_signaled:
  * @fence: a fence
+ *
+ * Looks, and does not wait.
  *
  * Returns: whether the fence was reached. A failed stream counts as reached:
  *   there is nothing to wait for, and its error comes with the next call that

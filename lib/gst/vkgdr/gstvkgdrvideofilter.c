@@ -16,6 +16,10 @@
  * A subclass provides #GstVkgdrVideoFilterClass.filter_frame and pad templates
  * whose caps have the feature %GST_CAPS_FEATURE_MEMORY_VKGDR_MEMORY. Each frame
  * is read from one buffer and written to another; both lie on the device.
+ *
+ * A subclass is called in the streaming thread.
+ *
+ * Since: 0.1
  */
 
 GST_DEBUG_CATEGORY_STATIC (gst_vkgdr_video_filter_debug);
