@@ -3,7 +3,7 @@
  * gstvkgdrupload.c: the element vkgdrupload
  *
  * Offers upstream its own memory, so that there is nothing left to upload; what
- * comes in other memory is copied into the window.
+ * comes in other memory is sent by DMA or copied into the window.
  */
 
 /**
@@ -13,7 +13,9 @@
  *
  * Brings buffers into GPU memory. Upstream is offered a pool (raw video) or an
  * allocator (anything else) of memory that it writes to directly; such buffers
- * are handed on untouched. Other buffers are copied into GPU memory by the CPU.
+ * are handed on untouched. Other buffers are copied: memory that comes back,
+ * because upstream recycles it, is pinned once and then sent by DMA; the rest
+ * is written to GPU memory by the CPU.
  *
  * Takes any caps in system memory and gives the same with the feature
  * `memory:VkgdrMemory`. A stream without caps, such as filesrc's, becomes
@@ -29,10 +31,15 @@
  */
 
 #include "gstvkgdrelements.h"
+#include "gstvkgdrkeeper.h"
 #include "gstvkgdrtransfer.h"
 
 GST_DEBUG_CATEGORY_STATIC (gst_vkgdr_upload_debug);
 #define GST_CAT_DEFAULT gst_vkgdr_upload_debug
+
+/* Bytes of a buffer from which on a transfer is quicker than the CPU: queueing
+ * one takes as long as the CPU writes a quarter of this. */
+#define DMA_MIN (256 * 1024)
 
 #define GST_TYPE_VKGDR_UPLOAD (gst_vkgdr_upload_get_type ())
 G_DECLARE_FINAL_TYPE (
@@ -42,6 +49,7 @@ struct _GstVkgdrUpload {
   GstVkgdrTransfer parent;
 
   GstVkgdrAccess access; /* under the object lock */
+  GstVkgdrKeeper *keeper;
 };
 
 enum { PROP_ACCESS = 1, N_PROPERTIES };
@@ -166,6 +174,78 @@ write_all (GstBuffer *input, GstMemory *output, GError **error)
   return TRUE;
 }
 
+static void
+unmap_first (GstBuffer *buffer, GstMapInfo *maps, guint n)
+{
+  while (n-- > 0)
+    gst_memory_unmap (gst_buffer_peek_memory (buffer, n), &maps[n]);
+  g_free (maps);
+}
+
+/* All memories of the buffer, mapped for reading, if all are pinned; else
+ * NULL. */
+static GstMapInfo *
+map_pinned (GstVkgdrUpload *self, GstBuffer *buffer)
+{
+  guint n = gst_buffer_n_memory (buffer), i;
+  GstMapInfo *maps = g_new0 (GstMapInfo, n);
+  gboolean pinned = TRUE;
+
+  /* All are asked, so that all are known the next time. */
+  for (i = 0; i < n; i++)
+    pinned = gst_vkgdr_context_pin_memory (
+                 context_of (self), gst_buffer_peek_memory (buffer, i))
+             && pinned;
+  for (i = 0; pinned && i < n; i++) {
+    if (!gst_memory_map (
+            gst_buffer_peek_memory (buffer, i), &maps[i], GST_MAP_READ))
+      break;
+  }
+  if (pinned && i == n)
+    return maps;
+  unmap_first (buffer, maps, pinned ? i : 0);
+  return NULL;
+}
+
+/* Queues the transfers of @maps, which it takes over. */
+static gboolean
+send_all (GstVkgdrUpload *self, GstBuffer *input, GstMapInfo *maps,
+    GstMemory *output, GError **error)
+{
+  GstVkgdrStream *stream =
+      gst_vkgdr_base_transform_get_stream (GST_VKGDR_BASE_TRANSFORM (self));
+  guint n = gst_buffer_n_memory (input), i;
+  GstVkgdrFence *fence = NULL;
+  gboolean ok = TRUE;
+  gsize offset = 0;
+
+  for (i = 0; ok && i < n; i++) {
+    ok = gst_vkgdr_memory_upload (
+        output, offset, maps[i].data, maps[i].size, stream, error);
+    offset += maps[i].size;
+  }
+  if (ok)
+    fence = gst_vkgdr_stream_record (stream, error);
+  if (fence) {
+    gst_vkgdr_keeper_keep (self->keeper, input, maps, fence);
+    return TRUE;
+  }
+  gst_vkgdr_stream_synchronize (stream, NULL);
+  unmap_first (input, maps, n);
+  return FALSE;
+}
+
+static gboolean
+fill (GstVkgdrUpload *self, GstBuffer *input, gsize size, GstMemory *output,
+    GError **error)
+{
+  GstMapInfo *maps = size >= DMA_MIN ? map_pinned (self, input) : NULL;
+
+  if (maps)
+    return send_all (self, input, maps, output, error);
+  return write_all (input, output, error);
+}
+
 static GstMemory *
 gst_vkgdr_upload_move (
     GstVkgdrTransfer *transfer, GstBuffer *input, gsize size, GError **error)
@@ -175,9 +255,23 @@ gst_vkgdr_upload_move (
   GstMemory *memory = gst_vkgdr_allocator_alloc (allocator, size, error);
 
   gst_object_unref (allocator);
-  if (memory && !write_all (input, memory, error))
+  if (memory && !fill (GST_VKGDR_UPLOAD (transfer), input, size, memory, error))
     g_clear_pointer (&memory, gst_memory_unref);
   return memory;
+}
+
+static gboolean
+gst_vkgdr_upload_open (GstVkgdrBaseTransform *transform, GError **error)
+{
+  GST_VKGDR_UPLOAD (transform)->keeper = gst_vkgdr_keeper_new ();
+  return TRUE;
+}
+
+static void
+gst_vkgdr_upload_close (GstVkgdrBaseTransform *transform)
+{
+  g_clear_pointer (
+      &GST_VKGDR_UPLOAD (transform)->keeper, gst_vkgdr_keeper_free);
 }
 
 /* --- GObject ------------------------------------------------------------- */
@@ -233,7 +327,7 @@ gst_vkgdr_upload_class_init (GstVkgdrUploadClass *klass)
   properties[PROP_ACCESS] = g_param_spec_enum ("access", "Access",
       "What upstream gets when it maps a buffer of the offered pool for "
       "writing; takes effect with the next negotiation",
-      GST_TYPE_VKGDR_ACCESS, GST_VKGDR_ACCESS_DIRECT,
+      GST_TYPE_VKGDR_ACCESS, GST_VKGDR_ACCESS_AUTO,
       G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS | GST_PARAM_MUTABLE_READY);
   g_object_class_install_properties (object_class, N_PROPERTIES, properties);
 
@@ -247,6 +341,9 @@ gst_vkgdr_upload_class_init (GstVkgdrUploadClass *klass)
   trans_class->query = gst_vkgdr_upload_query;
   trans_class->propose_allocation = gst_vkgdr_upload_propose_allocation;
 
+  GST_VKGDR_BASE_TRANSFORM_CLASS (klass)->open = gst_vkgdr_upload_open;
+  GST_VKGDR_BASE_TRANSFORM_CLASS (klass)->close = gst_vkgdr_upload_close;
+
   transfer_class->to_device = TRUE;
   transfer_class->is_there = gst_vkgdr_upload_is_there;
   transfer_class->move = gst_vkgdr_upload_move;
@@ -255,5 +352,4 @@ gst_vkgdr_upload_class_init (GstVkgdrUploadClass *klass)
 static void
 gst_vkgdr_upload_init (GstVkgdrUpload *self)
 {
-  self->access = GST_VKGDR_ACCESS_DIRECT;
 }

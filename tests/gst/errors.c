@@ -89,6 +89,13 @@ GST_START_TEST (test_no_cuda_driver)
 }
 GST_END_TEST;
 
+GST_START_TEST (test_domain)
+{
+  fail_unless_equals_string (
+      g_quark_to_string (GST_VKGDR_ERROR), "gst-vkgdr-error-quark");
+}
+GST_END_TEST;
+
 GST_START_TEST (test_unknown_driver)
 {
   g_setenv ("VKGDR_DRIVER", "bogus", TRUE);
@@ -232,7 +239,7 @@ GST_START_TEST (test_driver_calls_fail)
       assert_fails_with (spec, failing[__i__].call);
     make_fail (NULL);
     assert_works ();
-    fail_unless_equals_int (test_count_fds (), fds);
+    test_assert_fds (fds);
     g_free (path);
     g_free (spec);
   }
@@ -368,6 +375,7 @@ errors_suite (void)
   tcase_add_test (tc, test_no_vulkan_loader);
   tcase_add_test (tc, test_no_vulkan_driver);
   tcase_add_test (tc, test_no_cuda_driver);
+  tcase_add_test (tc, test_domain);
   tcase_add_test (tc, test_unknown_driver);
   tcase_add_test (tc, test_no_window);
   tcase_add_test (tc, test_no_such_device);

@@ -127,7 +127,7 @@ GST_START_TEST (test_many_contexts)
     if (i == 10)
       fds = test_count_fds ();
   }
-  fail_unless_equals_int (test_count_fds (), fds);
+  test_assert_fds (fds);
 }
 GST_END_TEST;
 

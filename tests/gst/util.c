@@ -131,6 +131,16 @@ test_count_fds (void)
   return n;
 }
 
+void
+test_assert_fds (guint expected)
+{
+  gint64 deadline = g_get_monotonic_time () + 2 * G_TIME_SPAN_SECOND;
+
+  while (test_count_fds () != expected && g_get_monotonic_time () < deadline)
+    g_usleep (1000);
+  fail_unless_equals_int (test_count_fds (), expected);
+}
+
 GstElement *
 test_launch (const gchar *format, ...)
 {

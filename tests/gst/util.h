@@ -37,6 +37,10 @@ gboolean test_matches (const guint8 *data, gsize size, guint seed);
 /* Open file descriptors of this process. */
 guint test_count_fds (void);
 
+/* Fails the test unless there come to be @expected of them. A thread that has
+ * just ended may give its own back a moment later. */
+void test_assert_fds (guint expected);
+
 /* A parsed pipeline; fails the test where it cannot be parsed. */
 GstElement *test_launch (const gchar *format, ...) G_GNUC_PRINTF (1, 2);
 

@@ -1,4 +1,9 @@
-/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * gstvkgdrbufferpool.h: a pool of buffers in the window
+ *
+ * Knows nothing of elements.
+ */
 
 #ifndef __GST_VKGDR_BUFFER_POOL_H__
 #define __GST_VKGDR_BUFFER_POOL_H__
@@ -20,6 +25,9 @@ GstBufferPool *gst_vkgdr_buffer_pool_new (GstVkgdrContext *context);
 
 GST_VKGDR_API
 GstVkgdrContext *gst_vkgdr_buffer_pool_get_context (GstVkgdrBufferPool *pool);
+
+GST_VKGDR_API
+GstVkgdrAccess gst_vkgdr_buffer_pool_get_access (GstVkgdrBufferPool *pool);
 
 G_END_DECLS
 

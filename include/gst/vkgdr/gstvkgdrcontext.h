@@ -1,4 +1,10 @@
-/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * gstvkgdrcontext.h: a device: CUDA context and window
+ *
+ * Has no type of CUDA or Vulkan: their handles are plain pointers. Knows
+ * nothing of elements.
+ */
 
 #ifndef __GST_VKGDR_CONTEXT_H__
 #define __GST_VKGDR_CONTEXT_H__
@@ -53,6 +59,10 @@ gboolean gst_vkgdr_context_synchronize (
 
 GST_VKGDR_API
 GstVkgdrAllocator *gst_vkgdr_context_get_allocator (GstVkgdrContext *context);
+
+GST_VKGDR_API
+gboolean gst_vkgdr_context_pin_memory (
+    GstVkgdrContext *context, GstMemory *memory);
 
 G_END_DECLS
 

@@ -1,4 +1,9 @@
-/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * gstvkgdrmemory.h: memory with a host and a device pointer
+ *
+ * Also the allocator that it comes from. Knows nothing of what the bytes mean.
+ */
 
 #ifndef __GST_VKGDR_MEMORY_H__
 #define __GST_VKGDR_MEMORY_H__
@@ -38,16 +43,20 @@ G_BEGIN_DECLS
 
 /**
  * GstVkgdrAccess:
+ * @GST_VKGDR_ACCESS_AUTO: what costs the writer less, measured on the first
+ *   buffers and again from time to time
  * @GST_VKGDR_ACCESS_DIRECT: a writer gets a pointer into the window
  * @GST_VKGDR_ACCESS_STAGED: a writer gets ordinary pinned memory, and what it
  *   wrote is sent by an asynchronous DMA transfer on unmap
  *
  * What the CPU gets of a memory that it maps for writing alone. A mapping that
- * reads always gets ordinary memory, unless the window is host-cached.
+ * reads always gets ordinary memory, unless the window is host-cached; then all
+ * mappings get the window.
  *
  * Since: 0.1
  */
 typedef enum {
+  GST_VKGDR_ACCESS_AUTO = 0,
   GST_VKGDR_ACCESS_DIRECT = 1,
   GST_VKGDR_ACCESS_STAGED = 2
 } GstVkgdrAccess;

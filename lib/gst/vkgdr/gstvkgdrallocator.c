@@ -58,6 +58,7 @@ gst_vkgdr_access_get_type (void)
 {
   static gsize type = 0;
   static const GEnumValue values[] = {
+    { GST_VKGDR_ACCESS_AUTO, "What costs the writer less, measured", "auto" },
     { GST_VKGDR_ACCESS_DIRECT, "Writers get a pointer into the window",
         "direct" },
     { GST_VKGDR_ACCESS_STAGED,

@@ -4,10 +4,11 @@
  *
  * GstVideoBufferPool does what there is to do for video (layout, alignment,
  * GstVideoMeta); this file sees to the memory: that it is ours, that its old
- * content counts for nothing, and that the device has finished with it.
+ * content counts for nothing, and that the device has finished with it. How
+ * writers do best is gstvkgdrpolicy.c's affair.
  */
 
-#include "gstvkgdrprivate.h"
+#include "gstvkgdrmemoryprivate.h"
 
 /**
  * SECTION:gstvkgdrbufferpool
@@ -18,8 +19,8 @@
  * takes all options of #GstVideoBufferPool where the caps are raw video, and
  * serves any other caps, and none, by size alone.
  *
- * It hands out the buffer that was released first, once the device has finished
- * with it.
+ * It hands out a buffer that the device has finished with, if there is one, and
+ * waits for one otherwise.
  */
 
 GST_DEBUG_CATEGORY_STATIC (gst_vkgdr_buffer_pool_debug);
@@ -29,9 +30,14 @@ struct _GstVkgdrBufferPool {
   GstVideoBufferPool parent;
 
   GstVkgdrContext *context;
-  GstVkgdrAccess access; /* under the object lock */
+  GstVkgdrAccess access; /* the property; under the object lock */
+  GstVkgdrPolicy *policy;
   gboolean is_video;
+  gint n_free; /* buffers that wait to be acquired */
 };
+
+/* Set on a buffer that was allocated and never waited to be acquired. */
+static GQuark fresh_quark;
 
 enum { PROP_ACCESS = 1, N_PROPERTIES };
 enum { SIGNAL_ALLOCATION_FAILED, N_SIGNALS };
@@ -116,7 +122,28 @@ gst_vkgdr_buffer_pool_alloc_buffer (
 
   if (result != GST_FLOW_OK)
     tell_why (self);
+  else
+    gst_mini_object_set_qdata (
+        GST_MINI_OBJECT (*buffer), fresh_quark, self, NULL);
   return result;
+}
+
+/* What is released waits to be acquired, and so do the first buffers of a pool,
+ * which it allocates and releases when it starts. */
+static void
+gst_vkgdr_buffer_pool_release_buffer (GstBufferPool *pool, GstBuffer *buffer)
+{
+  gst_mini_object_set_qdata (GST_MINI_OBJECT (buffer), fresh_quark, NULL, NULL);
+  g_atomic_int_inc (&GST_VKGDR_BUFFER_POOL (pool)->n_free);
+  parent_class->release_buffer (pool, buffer);
+}
+
+/* Only what waits is freed, also where release_buffer () changes its mind. */
+static void
+gst_vkgdr_buffer_pool_free_buffer (GstBufferPool *pool, GstBuffer *buffer)
+{
+  g_atomic_int_add (&GST_VKGDR_BUFFER_POOL (pool)->n_free, -1);
+  parent_class->free_buffer (pool, buffer);
 }
 
 static void
@@ -133,32 +160,95 @@ gst_vkgdr_buffer_pool_reset_buffer (GstBufferPool *pool, GstBuffer *buffer)
   parent_class->reset_buffer (pool, buffer);
 }
 
-/* Buffers come back in the order of their release, so this is the one that was
- * released first. If the device still uses it, all are in flight, and waiting
- * is what keeps a fast source from filling the window. */
+static GstFlowReturn
+acquire (GstVkgdrBufferPool *self, GstBuffer **buffer,
+    GstBufferPoolAcquireParams *params)
+{
+  GstFlowReturn result =
+      parent_class->acquire_buffer (GST_BUFFER_POOL (self), buffer, params);
+
+  if (result == GST_FLOW_OK
+      && !gst_mini_object_steal_qdata (GST_MINI_OBJECT (*buffer), fresh_quark))
+    g_atomic_int_add (&self->n_free, -1);
+  return result;
+}
+
+static gboolean
+is_idle (GstBuffer *buffer)
+{
+  return gst_vkgdr_memory_is_idle (gst_buffer_peek_memory (buffer, 0));
+}
+
+/* An idle buffer in place of @first, if one waits; allocates none. Without one,
+ * all are in flight, and to wait for @first, which was released before the
+ * others, is what keeps a fast source from filling the window. */
+static GstBuffer *
+prefer_idle (GstVkgdrBufferPool *self, GstBuffer *first)
+{
+  GstBufferPoolAcquireParams params = {
+    .flags = GST_BUFFER_POOL_ACQUIRE_FLAG_DONTWAIT
+  };
+  GstBuffer *chosen = first;
+  GQueue busy = G_QUEUE_INIT;
+  gint n = g_atomic_int_get (&self->n_free);
+
+  while (chosen == first && n-- > 0) {
+    GstBuffer *next = NULL;
+
+    if (acquire (self, &next, &params) != GST_FLOW_OK)
+      break;
+    if (is_idle (next)) {
+      g_queue_push_head (&busy, first);
+      chosen = next;
+    } else {
+      g_queue_push_tail (&busy, next);
+    }
+  }
+  while (!g_queue_is_empty (&busy))
+    gst_vkgdr_buffer_pool_release_buffer (
+        GST_BUFFER_POOL (self), g_queue_pop_head (&busy));
+  return chosen;
+}
+
 static GstFlowReturn
 gst_vkgdr_buffer_pool_acquire_buffer (
     GstBufferPool *pool, GstBuffer **buffer, GstBufferPoolAcquireParams *params)
 {
   GstVkgdrBufferPool *self = GST_VKGDR_BUFFER_POOL (pool);
-  GstFlowReturn result = parent_class->acquire_buffer (pool, buffer, params);
+  GstFlowReturn result = acquire (self, buffer, params);
   GError *error = NULL;
   GstMemory *memory;
 
   if (result != GST_FLOW_OK)
     return result;
+  if (!is_idle (*buffer))
+    *buffer = prefer_idle (self, *buffer);
+
   memory = gst_buffer_peek_memory (*buffer, 0);
   if (!gst_vkgdr_memory_wait_idle (memory, &error)) {
     GST_ERROR_OBJECT (self, "the device does not finish: %s", error->message);
     g_clear_error (&error);
-    parent_class->release_buffer (pool, *buffer);
+    gst_vkgdr_buffer_pool_release_buffer (pool, *buffer);
     *buffer = NULL;
     return GST_FLOW_ERROR;
   }
-  GST_OBJECT_LOCK (self);
-  gst_vkgdr_memory_set_access (memory, self->access);
-  GST_OBJECT_UNLOCK (self);
+  gst_vkgdr_memory_set_policy (
+      memory, gst_vkgdr_policy_next (self->policy), self->policy);
   return GST_FLOW_OK;
+}
+
+/* A window that reads as fast as RAM leaves nothing to choose. */
+static void
+set_access (GstVkgdrBufferPool *self, GstVkgdrAccess access)
+{
+  vkgdr_device_info info;
+
+  GST_OBJECT_LOCK (self);
+  self->access = access;
+  GST_OBJECT_UNLOCK (self);
+  vkgdr_get_device_info (gst_vkgdr_context_get_handle (self->context), &info);
+  gst_vkgdr_policy_set (
+      self->policy, info.host_cached ? GST_VKGDR_ACCESS_DIRECT : access);
 }
 
 static void
@@ -171,9 +261,7 @@ gst_vkgdr_buffer_pool_set_property (
     G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, pspec);
     return;
   }
-  GST_OBJECT_LOCK (self);
-  self->access = g_value_get_enum (value);
-  GST_OBJECT_UNLOCK (self);
+  set_access (self, g_value_get_enum (value));
 }
 
 static void
@@ -195,9 +283,11 @@ static void
 gst_vkgdr_buffer_pool_finalize (GObject *object)
 {
   GstVkgdrContext *context = GST_VKGDR_BUFFER_POOL (object)->context;
+  GstVkgdrPolicy *policy = GST_VKGDR_BUFFER_POOL (object)->policy;
 
   /* The parent's finalize frees the buffers, which need the context. */
   G_OBJECT_CLASS (gst_vkgdr_buffer_pool_parent_class)->finalize (object);
+  gst_vkgdr_policy_unref (policy);
   gst_clear_object (&context);
 }
 
@@ -220,7 +310,7 @@ gst_vkgdr_buffer_pool_class_init (GstVkgdrBufferPoolClass *klass)
    */
   properties[PROP_ACCESS] = g_param_spec_enum ("access", "Access",
       "What writers of the pool's buffers get", GST_TYPE_VKGDR_ACCESS,
-      GST_VKGDR_ACCESS_DIRECT, G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS);
+      GST_VKGDR_ACCESS_AUTO, G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS);
   g_object_class_install_properties (object_class, N_PROPERTIES, properties);
 
   /**
@@ -236,16 +326,20 @@ gst_vkgdr_buffer_pool_class_init (GstVkgdrBufferPoolClass *klass)
       g_signal_new ("allocation-failed", G_TYPE_FROM_CLASS (klass),
           G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL, G_TYPE_NONE, 1, G_TYPE_ERROR);
 
+  fresh_quark = g_quark_from_static_string ("gst-vkgdr-buffer-fresh");
+
   pool_class->set_config = gst_vkgdr_buffer_pool_set_config;
   pool_class->alloc_buffer = gst_vkgdr_buffer_pool_alloc_buffer;
   pool_class->reset_buffer = gst_vkgdr_buffer_pool_reset_buffer;
+  pool_class->release_buffer = gst_vkgdr_buffer_pool_release_buffer;
+  pool_class->free_buffer = gst_vkgdr_buffer_pool_free_buffer;
   pool_class->acquire_buffer = gst_vkgdr_buffer_pool_acquire_buffer;
 }
 
 static void
 gst_vkgdr_buffer_pool_init (GstVkgdrBufferPool *self)
 {
-  self->access = GST_VKGDR_ACCESS_DIRECT;
+  self->policy = gst_vkgdr_policy_new ();
 }
 
 /**
@@ -268,7 +362,28 @@ gst_vkgdr_buffer_pool_new (GstVkgdrContext *context)
   self = g_object_new (GST_TYPE_VKGDR_BUFFER_POOL, NULL);
   gst_object_ref_sink (self);
   self->context = gst_object_ref (context);
+  set_access (self, GST_VKGDR_ACCESS_AUTO);
   return GST_BUFFER_POOL (self);
+}
+
+/**
+ * gst_vkgdr_buffer_pool_get_access:
+ * @pool: a pool
+ *
+ * What its writers get at present, where #GstVkgdrBufferPool:access is
+ * %GST_VKGDR_ACCESS_AUTO: what was measured to cost them less.
+ *
+ * Returns: %GST_VKGDR_ACCESS_DIRECT or %GST_VKGDR_ACCESS_STAGED
+ *
+ * Since: 0.1
+ */
+GstVkgdrAccess
+gst_vkgdr_buffer_pool_get_access (GstVkgdrBufferPool *pool)
+{
+  g_return_val_if_fail (
+      GST_IS_VKGDR_BUFFER_POOL (pool), GST_VKGDR_ACCESS_DIRECT);
+
+  return gst_vkgdr_policy_get (pool->policy);
 }
 
 /**

@@ -4,8 +4,9 @@
  *
  * A memory has a pointer into the window, a device pointer, and, where the CPU
  * reads, a shadow in pinned host memory. This file decides which of them a
- * mapping gets, keeps track of which holds the content, and orders the CPU and
- * the streams by fences. It does not know where memory comes from.
+ * mapping gets, and keeps track of which holds the content. Who has to wait for
+ * whom is gstvkgdrorder.c's affair, and where memory comes from that of
+ * gstvkgdrallocator.c.
  */
 
 #include "gstvkgdrmemoryprivate.h"
@@ -73,133 +74,17 @@ gst_vkgdr_memory_new (GstVkgdrAllocator *allocator, const GstVkgdrBlock *block,
   self->block = *block;
   self->access = GST_VKGDR_ACCESS_DIRECT;
   self->host_cached = host_cached;
-  self->readers =
-      g_ptr_array_new_with_free_func ((GDestroyNotify) gst_vkgdr_fence_unref);
+  gst_vkgdr_order_init (
+      &self->order, gst_vkgdr_allocator_get_context (allocator));
   return GST_MEMORY_CAST (self);
-}
-
-/* --- order --------------------------------------------------------------- */
-
-static void
-forget_reached_readers (GstVkgdrMemory *self)
-{
-  guint i = 0;
-
-  while (i < self->readers->len) {
-    if (gst_vkgdr_fence_is_signaled (g_ptr_array_index (self->readers, i)))
-      g_ptr_array_remove_index_fast (self->readers, i);
-    else
-      i++;
-  }
-}
-
-/* Somebody had the device pointer and told us nothing of his streams. */
-static gboolean
-settle_foreign (GstVkgdrMemory *self, GError **error)
-{
-  GstVkgdrContext *context =
-      gst_vkgdr_allocator_get_context (allocator_of (&self->mem));
-
-  if (!self->foreign)
-    return TRUE;
-  if (!gst_vkgdr_context_synchronize (context, error))
-    return FALSE;
-  self->foreign = FALSE;
-  return TRUE;
-}
-
-static gboolean
-wait_written (GstVkgdrMemory *self, GError **error)
-{
-  if (!self->written)
-    return TRUE;
-  if (!gst_vkgdr_fence_wait (self->written, error))
-    return FALSE;
-  g_clear_pointer (&self->written, gst_vkgdr_fence_unref);
-  return TRUE;
-}
-
-static gboolean
-wait_readers (GstVkgdrMemory *self, GError **error)
-{
-  while (self->readers->len > 0) {
-    if (!gst_vkgdr_fence_wait (g_ptr_array_index (self->readers, 0), error))
-      return FALSE;
-    g_ptr_array_remove_index_fast (self->readers, 0);
-  }
-  return TRUE;
-}
-
-/* An unmap cannot fail, so the next user of the content is told. */
-static gboolean
-check_lost (GstVkgdrMemory *self, GError **error)
-{
-  if (!self->lost)
-    return TRUE;
-  if (error)
-    *error = g_error_copy (self->lost);
-  return FALSE;
-}
-
-/* What the CPU has to wait for before it may do what @flags say. */
-static gboolean
-wait_for_cpu (GstVkgdrMemory *self, GstMapFlags flags, GError **error)
-{
-  if (!check_lost (self, error))
-    return FALSE;
-  if (!settle_foreign (self, error) || !wait_written (self, error))
-    return FALSE;
-  return !(flags & GST_MAP_WRITE) || wait_readers (self, error);
-}
-
-/* The same for what is queued on @stream from now on; no CPU waits. */
-static gboolean
-order_stream (GstVkgdrMemory *self, GstVkgdrStream *stream, GstMapFlags flags,
-    GError **error)
-{
-  guint i;
-
-  if (!check_lost (self, error) || !settle_foreign (self, error))
-    return FALSE;
-  if (self->written && !gst_vkgdr_stream_wait (stream, self->written, error))
-    return FALSE;
-  if (!(flags & GST_MAP_WRITE))
-    return TRUE;
-  for (i = 0; i < self->readers->len; i++) {
-    if (!gst_vkgdr_stream_wait (
-            stream, g_ptr_array_index (self->readers, i), error))
-      return FALSE;
-  }
-  return TRUE;
-}
-
-/* @stream now has the access queued that order_stream () made room for. */
-static gboolean
-mark_stream (GstVkgdrMemory *self, GstVkgdrStream *stream, GstMapFlags flags,
-    GError **error)
-{
-  GstVkgdrFence *fence = gst_vkgdr_stream_record (stream, error);
-
-  if (!fence) {
-    self->foreign = TRUE; /* work is queued that no fence stands for */
-    return FALSE;
-  }
-  if (!(flags & GST_MAP_WRITE)) {
-    forget_reached_readers (self);
-    g_ptr_array_add (self->readers, fence);
-    return TRUE;
-  }
-  /* The stream waited for the readers, so its fence stands for theirs, too. */
-  g_ptr_array_set_size (self->readers, 0);
-  g_clear_pointer (&self->written, gst_vkgdr_fence_unref);
-  self->written = fence;
-  self->device_valid = TRUE;
-  return TRUE;
 }
 
 /* --- DMA between shadow and device --------------------------------------- */
 
-static gboolean
+/* Queues a transfer of @size bytes of @host and of the block from @offset on.
+ * Returns the order's fence that stands for it, NULL with @error set on
+ * failure. */
+static GstVkgdrFence *
 copy_async (GstVkgdrMemory *self, GstVkgdrDirection direction, gsize offset,
     gpointer host, gsize size, GstVkgdrStream *stream, GError **error)
 {
@@ -209,12 +94,13 @@ copy_async (GstVkgdrMemory *self, GstVkgdrDirection direction, gsize offset,
   CUdeviceptr device = self->block.device + offset;
   GstMapFlags flags =
       direction == GST_VKGDR_UPLOAD ? GST_MAP_WRITE : GST_MAP_READ;
+  GstVkgdrFence *fence;
   gboolean ok;
 
-  if (!order_stream (self, stream, flags, error))
-    return FALSE;
+  if (!gst_vkgdr_order_stream (&self->order, stream, flags, error))
+    return NULL;
   if (!gst_vkgdr_context_push (context, error))
-    return FALSE;
+    return NULL;
   if (direction == GST_VKGDR_UPLOAD)
     ok = gst_vkgdr_check (cuda,
         cuda->cuMemcpyHtoDAsync (device, host, size, handle),
@@ -224,7 +110,12 @@ copy_async (GstVkgdrMemory *self, GstVkgdrDirection direction, gsize offset,
         cuda->cuMemcpyDtoHAsync (host, device, size, handle),
         "cuMemcpyDtoHAsync", error);
   gst_vkgdr_context_pop (context);
-  return ok && mark_stream (self, stream, flags, error);
+  if (!ok)
+    return NULL;
+  fence = gst_vkgdr_order_mark (&self->order, stream, flags, error);
+  if (fence && direction == GST_VKGDR_UPLOAD)
+    self->device_valid = TRUE;
+  return fence;
 }
 
 static gboolean
@@ -243,6 +134,7 @@ static gboolean
 refresh_shadow (GstVkgdrMemory *self, GError **error)
 {
   GstVkgdrStream *stream;
+  GstVkgdrFence *fence;
 
   if (self->shadow_valid || !self->device_valid)
     return TRUE;
@@ -250,11 +142,9 @@ refresh_shadow (GstVkgdrMemory *self, GError **error)
       allocator_of (&self->mem), GST_VKGDR_DOWNLOAD, error);
   if (!stream)
     return FALSE;
-  if (!copy_async (self, GST_VKGDR_DOWNLOAD, 0, self->shadow, self->block.size,
-          stream, error))
-    return FALSE;
-  if (!gst_vkgdr_fence_wait (
-          g_ptr_array_index (self->readers, self->readers->len - 1), error))
+  fence = copy_async (self, GST_VKGDR_DOWNLOAD, 0, self->shadow,
+      self->block.size, stream, error);
+  if (!fence || !gst_vkgdr_fence_wait (fence, error))
     return FALSE;
   self->shadow_valid = TRUE;
   return TRUE;
@@ -265,7 +155,7 @@ refresh_shadow (GstVkgdrMemory *self, GError **error)
 static gpointer
 map_window (GstVkgdrMemory *self, GstMapFlags flags, GError **error)
 {
-  if (!wait_for_cpu (self, flags, error))
+  if (!gst_vkgdr_order_wait (&self->order, flags, error))
     return NULL;
   if ((flags & GST_MAP_READ)
       && !gst_vkgdr_block_invalidate (&self->block, 0, self->block.size, error))
@@ -279,7 +169,8 @@ map_shadow (GstVkgdrMemory *self, GstMapFlags flags, GError **error)
   if (!ensure_shadow (self, error))
     return NULL;
   /* A reader of a shadow that is current need not wait for the device. */
-  if ((flags & GST_MAP_WRITE) && !wait_for_cpu (self, flags, error))
+  if ((flags & GST_MAP_WRITE)
+      && !gst_vkgdr_order_wait (&self->order, flags, error))
     return NULL;
   if (!refresh_shadow (self, error))
     return NULL;
@@ -299,15 +190,17 @@ map_cpu (GstVkgdrMemory *self, GstMapFlags flags, GError **error)
     else
       self->cpu_data = map_shadow (self, flags, error);
   }
-  if (self->cpu_data)
-    self->cpu_maps++;
+  if (!self->cpu_data)
+    return NULL;
+  if (self->cpu_maps++ == 0)
+    self->cpu_since = gst_util_get_timestamp ();
   return self->cpu_data;
 }
 
 static gpointer
 map_device (GstVkgdrMemory *self, GstMapFlags flags, GError **error)
 {
-  if (!wait_for_cpu (self, flags, error))
+  if (!gst_vkgdr_order_wait (&self->order, flags, error))
     return NULL;
   return (gpointer) (guintptr) self->block.device;
 }
@@ -350,26 +243,36 @@ send_shadow (GstVkgdrMemory *self, gsize offset, gsize size, GError **error)
   return TRUE;
 }
 
+/* What the CPU wrote goes to the device. */
 static void
-unmap_cpu (GstVkgdrMemory *self, GstMemory *mem, GstMapFlags flags)
+publish (GstVkgdrMemory *self, GstMemory *mem)
 {
+  GError **lost = &self->order.lost;
   gboolean ok;
 
-  self->cpu_maps--;
-  if (!(flags & GST_MAP_WRITE))
-    return;
   if (self->cpu_data == self->shadow) {
-    ok = send_shadow (self, mem->offset, mem->size, &self->lost);
+    ok = send_shadow (self, mem->offset, mem->size, lost);
   } else {
-    ok = gst_vkgdr_block_flush (
-        &self->block, mem->offset, mem->size, &self->lost);
+    ok = gst_vkgdr_block_flush (&self->block, mem->offset, mem->size, lost);
     self->device_valid = TRUE;
     self->shadow_valid = FALSE;
   }
   if (!ok)
     GST_CAT_ERROR (GST_CAT_DEFAULT,
         "what was written to memory %p did not reach the device: %s", mem,
-        self->lost->message);
+        (*lost)->message);
+}
+
+static void
+unmap_cpu (GstVkgdrMemory *self, GstMemory *mem, GstMapFlags flags)
+{
+  self->cpu_maps--;
+  if (!(flags & GST_MAP_WRITE))
+    return;
+  publish (self, mem);
+  if (self->cpu_maps == 0 && self->policy)
+    gst_vkgdr_policy_report (self->policy,
+        gst_util_get_timestamp () - self->cpu_since, flags & GST_MAP_READ);
 }
 
 static void
@@ -381,7 +284,7 @@ gst_vkgdr_memory_unmap_full (GstMemory *mem, GstMapInfo *info)
   if (!(info->flags & GST_MAP_VKGDR)) {
     unmap_cpu (self, mem, info->flags);
   } else {
-    self->foreign = TRUE;
+    self->order.foreign = TRUE;
     if (info->flags & GST_MAP_WRITE) {
       self->device_valid = TRUE;
       self->shadow_valid = FALSE;
@@ -484,15 +387,35 @@ gst_vkgdr_memory_free (GstAllocator *allocator, GstMemory *mem)
   GstVkgdrMemory *self = (GstVkgdrMemory *) mem;
 
   if (!mem->parent) {
-    settle_foreign (self, NULL);
-    if (self->written)
-      g_ptr_array_add (self->readers, self->written);
     gst_vkgdr_allocator_retire (GST_VKGDR_ALLOCATOR (allocator), &self->block,
-        self->shadow, self->readers);
-    g_clear_error (&self->lost);
+        self->shadow, gst_vkgdr_order_finish (&self->order));
+    g_clear_pointer (&self->policy, gst_vkgdr_policy_unref);
     g_mutex_clear (&self->lock);
   }
   g_free (self);
+}
+
+void
+gst_vkgdr_memory_set_policy (
+    GstMemory *mem, GstVkgdrAccess access, GstVkgdrPolicy *policy)
+{
+  GstVkgdrMemory *self = root_of (mem);
+
+  g_mutex_lock (&self->lock);
+  self->access = access;
+  if (policy != self->policy) {
+    g_clear_pointer (&self->policy, gst_vkgdr_policy_unref);
+    self->policy = policy ? gst_vkgdr_policy_ref (policy) : NULL;
+  }
+  /* Who writes to the window needs no host memory. */
+  if (access == GST_VKGDR_ACCESS_DIRECT && self->shadow
+      && self->cpu_maps == 0) {
+    gst_vkgdr_pinned_give (
+        gst_vkgdr_allocator_get_pinned (allocator_of (mem)), self->shadow);
+    self->shadow = NULL;
+    self->shadow_valid = FALSE;
+  }
+  g_mutex_unlock (&self->lock);
 }
 
 /* --- what is public ------------------------------------------------------ */
@@ -590,7 +513,8 @@ gst_vkgdr_memory_get_access (GstMemory *memory)
 /**
  * gst_vkgdr_memory_set_access:
  * @memory: a memory of this type
- * @access: what writers of it shall get from the next mapping on
+ * @access: what writers of it shall get from the next mapping on;
+ *   %GST_VKGDR_ACCESS_AUTO is for pools, and counts as direct
  *
  * Since: 0.1
  */
@@ -600,7 +524,8 @@ gst_vkgdr_memory_set_access (GstMemory *memory, GstVkgdrAccess access)
   g_return_if_fail (gst_is_vkgdr_memory (memory));
 
   g_mutex_lock (&root_of (memory)->lock);
-  root_of (memory)->access = access;
+  root_of (memory)->access =
+      access == GST_VKGDR_ACCESS_AUTO ? GST_VKGDR_ACCESS_DIRECT : access;
   g_mutex_unlock (&root_of (memory)->lock);
 }
 
@@ -623,7 +548,7 @@ gst_vkgdr_memory_discard (GstMemory *memory)
   self = root_of (memory);
   g_mutex_lock (&self->lock);
   self->device_valid = self->shadow_valid = FALSE;
-  g_clear_error (&self->lost);
+  g_clear_error (&self->order.lost);
   g_mutex_unlock (&self->lock);
 }
 
@@ -656,7 +581,7 @@ gst_vkgdr_memory_begin_access (GstMemory *memory, GstVkgdrStream *stream,
 
   self = root_of (memory);
   g_mutex_lock (&self->lock);
-  ok = order_stream (self, stream, flags, error);
+  ok = gst_vkgdr_order_stream (&self->order, stream, flags, error);
   g_mutex_unlock (&self->lock);
   return ok;
 }
@@ -687,9 +612,11 @@ gst_vkgdr_memory_end_access (GstMemory *memory, GstVkgdrStream *stream,
 
   self = root_of (memory);
   g_mutex_lock (&self->lock);
-  ok = mark_stream (self, stream, flags, error);
-  if (flags & GST_MAP_WRITE)
+  ok = gst_vkgdr_order_mark (&self->order, stream, flags, error) != NULL;
+  if (flags & GST_MAP_WRITE) {
+    self->device_valid = TRUE;
     self->shadow_valid = FALSE;
+  }
   g_mutex_unlock (&self->lock);
   return ok;
 }
@@ -718,7 +645,8 @@ transfer (GstMemory *memory, GstVkgdrDirection direction, gsize offset,
     return FALSE;
   g_mutex_lock (&self->lock);
   ok = copy_async (
-      self, direction, memory->offset + offset, data, size, stream, error);
+           self, direction, memory->offset + offset, data, size, stream, error)
+       != NULL;
   if (direction == GST_VKGDR_UPLOAD)
     self->shadow_valid = FALSE;
   g_mutex_unlock (&self->lock);
@@ -808,7 +736,7 @@ gst_vkgdr_memory_write (GstMemory *memory, gsize offset, gconstpointer data,
   self = root_of (memory);
   offset += memory->offset;
   g_mutex_lock (&self->lock);
-  ok = wait_for_cpu (self, GST_MAP_WRITE, error);
+  ok = gst_vkgdr_order_wait (&self->order, GST_MAP_WRITE, error);
   if (ok) {
     vkgdr_copy_to_bar (self->block.host + offset, data, size, 0);
     ok = gst_vkgdr_block_flush (&self->block, offset, size, error);
@@ -837,9 +765,7 @@ gst_vkgdr_memory_is_idle (GstMemory *memory)
 
   self = root_of (memory);
   g_mutex_lock (&self->lock);
-  forget_reached_readers (self);
-  idle = !self->foreign && self->readers->len == 0
-         && (!self->written || gst_vkgdr_fence_is_signaled (self->written));
+  idle = gst_vkgdr_order_is_idle (&self->order);
   g_mutex_unlock (&self->lock);
   return idle;
 }
@@ -865,7 +791,7 @@ gst_vkgdr_memory_wait_idle (GstMemory *memory, GError **error)
 
   self = root_of (memory);
   g_mutex_lock (&self->lock);
-  ok = wait_for_cpu (self, GST_MAP_READWRITE, error);
+  ok = gst_vkgdr_order_wait (&self->order, GST_MAP_READWRITE, error);
   g_mutex_unlock (&self->lock);
   return ok;
 }

@@ -10,7 +10,9 @@
 #define __GST_VKGDR_MEMORY_PRIVATE_H__
 
 #include "gstvkgdrheap.h"
+#include "gstvkgdrorder.h"
 #include "gstvkgdrpinned.h"
+#include "gstvkgdrpolicy.h"
 
 G_BEGIN_DECLS
 
@@ -28,13 +30,13 @@ typedef struct {
   gboolean device_valid; /* the device holds the content */
   gboolean shadow_valid; /* the shadow holds it, too */
 
-  guint cpu_maps;    /* mappings for the CPU that live */
-  gpointer cpu_data; /* what they got */
+  guint cpu_maps;         /* mappings for the CPU that live */
+  gpointer cpu_data;      /* what they got */
+  GstClockTime cpu_since; /* when the first of them got it */
 
-  GstVkgdrFence *written; /* the content is on the device when reached */
-  GPtrArray *readers;     /* of GstVkgdrFence: device readers are done */
-  gboolean foreign;       /* was in the hands of one who sets no fences */
-  GError *lost;           /* why what was written did not reach the device */
+  GstVkgdrOrder order;
+  GstVkgdrPolicy
+      *policy; /* that wants to know how long writers take, or NULL */
 } GstVkgdrMemory;
 
 /* Sets the vfuncs that work on a GstVkgdrMemory. */
@@ -47,6 +49,11 @@ void gst_vkgdr_memory_free (GstAllocator *allocator, GstMemory *mem);
 GstMemory *gst_vkgdr_memory_new (GstVkgdrAllocator *allocator,
     const GstVkgdrBlock *block, gboolean host_cached, gsize maxsize,
     gsize align, gsize offset, gsize size);
+
+/* What writers get from the next mapping on, and who is told how long they
+ * took (nullable). The device must have finished with the memory. */
+void gst_vkgdr_memory_set_policy (
+    GstMemory *mem, GstVkgdrAccess access, GstVkgdrPolicy *policy);
 
 /* What remains of a root when it is freed, to be reused once @fences, of
  * GstVkgdrFence, are reached. Takes all over. */

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * gstvkgdrkeeper.c: see gstvkgdrkeeper.h
+ */
+
+#include "gstvkgdrkeeper.h"
+
+typedef struct {
+  GstBuffer *buffer; /* NULL: the last one */
+  GstMapInfo *maps;
+  GstVkgdrFence *fence;
+} Kept;
+
+struct _GstVkgdrKeeper {
+  GThread *thread; /* NULL until there is something to keep */
+  GAsyncQueue *queue;
+};
+
+GstVkgdrKeeper *
+gst_vkgdr_keeper_new (void)
+{
+  GstVkgdrKeeper *keeper = g_new0 (GstVkgdrKeeper, 1);
+
+  keeper->queue = g_async_queue_new ();
+  return keeper;
+}
+
+static void
+let_go (Kept *kept)
+{
+  guint i;
+
+  gst_vkgdr_fence_wait (
+      kept->fence, NULL); /* after an error, too, it is over */
+  gst_vkgdr_fence_unref (kept->fence);
+  for (i = 0; i < gst_buffer_n_memory (kept->buffer); i++)
+    gst_memory_unmap (gst_buffer_peek_memory (kept->buffer, i), &kept->maps[i]);
+  g_free (kept->maps);
+  gst_buffer_unref (kept->buffer);
+}
+
+static gpointer
+run (gpointer user_data)
+{
+  GAsyncQueue *queue = user_data;
+  gboolean last = FALSE;
+
+  while (!last) {
+    Kept *kept = g_async_queue_pop (queue);
+
+    last = !kept->buffer;
+    if (!last)
+      let_go (kept);
+    g_free (kept);
+  }
+  return NULL;
+}
+
+void
+gst_vkgdr_keeper_free (GstVkgdrKeeper *keeper)
+{
+  if (keeper->thread) {
+    g_async_queue_push (keeper->queue, g_new0 (Kept, 1));
+    g_thread_join (keeper->thread);
+  }
+  g_async_queue_unref (keeper->queue);
+  g_free (keeper);
+}
+
+void
+gst_vkgdr_keeper_keep (GstVkgdrKeeper *keeper, GstBuffer *buffer,
+    GstMapInfo *maps, GstVkgdrFence *fence)
+{
+  Kept *kept = g_new (Kept, 1);
+
+  kept->buffer = gst_buffer_ref (buffer);
+  kept->maps = maps;
+  kept->fence = fence;
+  g_async_queue_push (keeper->queue, kept);
+  if (!keeper->thread)
+    keeper->thread = g_thread_new ("vkgdr-keeper", run, keeper->queue);
+}

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * gstvkgdrorder.c: see gstvkgdrorder.h
+ */
+
+#include <string.h>
+
+#include "gstvkgdrorder.h"
+
+void
+gst_vkgdr_order_init (GstVkgdrOrder *order, GstVkgdrContext *context)
+{
+  order->context = context;
+  order->readers =
+      g_ptr_array_new_with_free_func ((GDestroyNotify) gst_vkgdr_fence_unref);
+}
+
+static void
+forget_reached_readers (GstVkgdrOrder *order)
+{
+  guint i = 0;
+
+  while (i < order->readers->len) {
+    if (gst_vkgdr_fence_is_signaled (g_ptr_array_index (order->readers, i)))
+      g_ptr_array_remove_index_fast (order->readers, i);
+    else
+      i++;
+  }
+}
+
+/* Somebody had the device pointer and told us nothing of his streams. */
+static gboolean
+settle_foreign (GstVkgdrOrder *order, GError **error)
+{
+  if (!order->foreign)
+    return TRUE;
+  if (!gst_vkgdr_context_synchronize (order->context, error))
+    return FALSE;
+  order->foreign = FALSE;
+  return TRUE;
+}
+
+GPtrArray *
+gst_vkgdr_order_finish (GstVkgdrOrder *order)
+{
+  GPtrArray *fences = order->readers;
+
+  settle_foreign (order, NULL);
+  if (order->written)
+    g_ptr_array_add (fences, order->written);
+  g_clear_error (&order->lost);
+  memset (order, 0, sizeof (*order));
+  return fences;
+}
+
+/* An unmap cannot fail, so the next user of the content is told. */
+static gboolean
+check_lost (GstVkgdrOrder *order, GError **error)
+{
+  if (!order->lost)
+    return TRUE;
+  if (error)
+    *error = g_error_copy (order->lost);
+  return FALSE;
+}
+
+static gboolean
+wait_written (GstVkgdrOrder *order, GError **error)
+{
+  if (!order->written)
+    return TRUE;
+  if (!gst_vkgdr_fence_wait (order->written, error))
+    return FALSE;
+  g_clear_pointer (&order->written, gst_vkgdr_fence_unref);
+  return TRUE;
+}
+
+static gboolean
+wait_readers (GstVkgdrOrder *order, GError **error)
+{
+  while (order->readers->len > 0) {
+    if (!gst_vkgdr_fence_wait (g_ptr_array_index (order->readers, 0), error))
+      return FALSE;
+    g_ptr_array_remove_index_fast (order->readers, 0);
+  }
+  return TRUE;
+}
+
+gboolean
+gst_vkgdr_order_wait (GstVkgdrOrder *order, GstMapFlags flags, GError **error)
+{
+  if (!check_lost (order, error) || !settle_foreign (order, error)
+      || !wait_written (order, error))
+    return FALSE;
+  return !(flags & GST_MAP_WRITE) || wait_readers (order, error);
+}
+
+gboolean
+gst_vkgdr_order_stream (GstVkgdrOrder *order, GstVkgdrStream *stream,
+    GstMapFlags flags, GError **error)
+{
+  guint i;
+
+  if (!check_lost (order, error) || !settle_foreign (order, error))
+    return FALSE;
+  if (order->written && !gst_vkgdr_stream_wait (stream, order->written, error))
+    return FALSE;
+  if (!(flags & GST_MAP_WRITE))
+    return TRUE;
+  for (i = 0; i < order->readers->len; i++) {
+    if (!gst_vkgdr_stream_wait (
+            stream, g_ptr_array_index (order->readers, i), error))
+      return FALSE;
+  }
+  return TRUE;
+}
+
+GstVkgdrFence *
+gst_vkgdr_order_mark (GstVkgdrOrder *order, GstVkgdrStream *stream,
+    GstMapFlags flags, GError **error)
+{
+  GstVkgdrFence *fence = gst_vkgdr_stream_record (stream, error);
+
+  if (!fence) {
+    order->foreign = TRUE; /* work is queued that no fence stands for */
+    return NULL;
+  }
+  if (!(flags & GST_MAP_WRITE)) {
+    forget_reached_readers (order);
+    g_ptr_array_add (order->readers, fence);
+    return fence;
+  }
+  /* The stream waited for the readers, so its fence stands for theirs, too. */
+  g_ptr_array_set_size (order->readers, 0);
+  g_clear_pointer (&order->written, gst_vkgdr_fence_unref);
+  order->written = fence;
+  return fence;
+}
+
+gboolean
+gst_vkgdr_order_is_idle (GstVkgdrOrder *order)
+{
+  forget_reached_readers (order);
+  return !order->foreign && order->readers->len == 0
+         && (!order->written || gst_vkgdr_fence_is_signaled (order->written));
+}

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * gstvkgdrorder.h: who may touch a memory when
+ *
+ * Stores through the window obey no stream, and streams do not wait for each
+ * other. So a memory has fences: one that is reached when its content is on the
+ * device, and one for each stream that reads it. Knows nothing of what is
+ * written and read. Not thread-safe: the user locks.
+ */
+
+#ifndef __GST_VKGDR_ORDER_H__
+#define __GST_VKGDR_ORDER_H__
+
+#include "gstvkgdrprivate.h"
+
+G_BEGIN_DECLS
+
+typedef struct {
+  GstVkgdrContext *context; /* the memory's; not a reference */
+  GstVkgdrFence *written;   /* the content is there; NULL: it is */
+  GPtrArray *readers;       /* of GstVkgdrFence */
+  gboolean foreign;         /* was in the hands of one who sets no fences */
+  GError *lost;             /* why what was written did not get there */
+} GstVkgdrOrder;
+
+void gst_vkgdr_order_init (GstVkgdrOrder *order, GstVkgdrContext *context);
+
+/* Ends it. Returns the fences that are still to be waited for, of
+ * GstVkgdrFence; the caller owns them. */
+GPtrArray *gst_vkgdr_order_finish (GstVkgdrOrder *order);
+
+/* Waits on the CPU for what must be done before the CPU may do what @flags
+ * say. */
+gboolean gst_vkgdr_order_wait (
+    GstVkgdrOrder *order, GstMapFlags flags, GError **error);
+
+/* The same for what is queued on @stream from now on; no CPU waits. */
+gboolean gst_vkgdr_order_stream (GstVkgdrOrder *order, GstVkgdrStream *stream,
+    GstMapFlags flags, GError **error);
+
+/* @stream now has the access queued that gst_vkgdr_order_stream () made room
+ * for. The fence is the order's own; NULL with @error set on failure. */
+GstVkgdrFence *gst_vkgdr_order_mark (GstVkgdrOrder *order,
+    GstVkgdrStream *stream, GstMapFlags flags, GError **error);
+
+/* Whether the device has finished, as far as fences tell. */
+gboolean gst_vkgdr_order_is_idle (GstVkgdrOrder *order);
+
+G_END_DECLS
+
+#endif /* __GST_VKGDR_ORDER_H__ */

@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * gstvkgdrpolicy.c: see gstvkgdrpolicy.h
+ */
+
+#include "gstvkgdrpolicy.h"
+
+GST_DEBUG_CATEGORY_STATIC (gst_vkgdr_policy_debug);
+#define GST_CAT_DEFAULT gst_vkgdr_policy_debug
+
+/* Buffers that a measurement takes either way; the fastest one counts, since
+ * whatever disturbs a writer makes it slower. */
+#define SAMPLES 2
+
+/* Staged has to be this much faster to be taken, as a fraction of direct's
+ * time: it needs a transfer and host memory, and the clock is not exact. */
+#define STAGED_GAIN 0.8
+
+/* One buffer in the window that takes this many times longer than staged ones
+ * is enough to know: the next would stall the writer again. */
+#define HOPELESS 4
+
+/* Buffers until the other way is tried again: at first about ten seconds of
+ * video; longer and longer where the answer stays the same. */
+#define FIRST_INTERVAL 256
+#define LAST_INTERVAL 16384
+
+typedef enum { WAY_DIRECT, WAY_STAGED, N_WAYS } Way;
+
+struct _GstVkgdrPolicy {
+  gint refcount;
+  GMutex lock;
+  GstVkgdrAccess wanted;
+
+  Way in_force;
+  Way given;          /* with the last buffer */
+  GstClockTime spent; /* by the writer on that buffer */
+  gboolean reads;     /* the writer maps for reading, too */
+
+  guint samples[N_WAYS]; /* of the measurement under way */
+  GstClockTime best[N_WAYS];
+  gboolean measuring;
+  gboolean warm; /* the first buffer, which pays for much else, is past */
+  guint interval;
+  guint left; /* buffers until the next measurement */
+};
+
+GstVkgdrPolicy *
+gst_vkgdr_policy_new (void)
+{
+  static gsize done = 0;
+  GstVkgdrPolicy *policy = g_new0 (GstVkgdrPolicy, 1);
+
+  if (g_once_init_enter (&done)) {
+    GST_DEBUG_CATEGORY_INIT (gst_vkgdr_policy_debug, "vkgdrpolicy", 0,
+        "choice between direct and staged access");
+    g_once_init_leave (&done, 1);
+  }
+  policy->refcount = 1;
+  g_mutex_init (&policy->lock);
+  policy->wanted = GST_VKGDR_ACCESS_AUTO;
+  policy->in_force = policy->given = WAY_STAGED;
+  policy->measuring = TRUE;
+  policy->interval = FIRST_INTERVAL;
+  return policy;
+}
+
+GstVkgdrPolicy *
+gst_vkgdr_policy_ref (GstVkgdrPolicy *policy)
+{
+  g_atomic_int_inc (&policy->refcount);
+  return policy;
+}
+
+void
+gst_vkgdr_policy_unref (GstVkgdrPolicy *policy)
+{
+  if (!g_atomic_int_dec_and_test (&policy->refcount))
+    return;
+  g_mutex_clear (&policy->lock);
+  g_free (policy);
+}
+
+void
+gst_vkgdr_policy_set (GstVkgdrPolicy *policy, GstVkgdrAccess wanted)
+{
+  g_mutex_lock (&policy->lock);
+  policy->wanted = wanted;
+  g_mutex_unlock (&policy->lock);
+}
+
+static void
+begin_measurement (GstVkgdrPolicy *policy)
+{
+  policy->measuring = TRUE;
+  policy->samples[WAY_DIRECT] = policy->samples[WAY_STAGED] = 0;
+}
+
+static void
+settle (GstVkgdrPolicy *policy, Way way)
+{
+  if (way != policy->in_force) {
+    GST_INFO (
+        "access is %s from now on: a buffer takes its writer %" G_GUINT64_FORMAT
+        " ns in the window, %" G_GUINT64_FORMAT " ns beside it",
+        way == WAY_DIRECT ? "direct" : "staged", policy->best[WAY_DIRECT],
+        policy->best[WAY_STAGED]);
+    policy->interval = FIRST_INTERVAL;
+  } else {
+    policy->interval = MIN (policy->interval * 2, LAST_INTERVAL);
+  }
+  policy->in_force = way;
+  policy->measuring = FALSE;
+  policy->left = policy->interval;
+}
+
+/* What the writer spent on the last buffer, if it wrote to it at all. */
+static void
+take_sample (GstVkgdrPolicy *policy)
+{
+  Way way = policy->given;
+
+  if (policy->spent == 0)
+    return;
+  if (!policy->warm)
+    policy->warm = TRUE;
+  else if (policy->samples[way]++ == 0 || policy->spent < policy->best[way])
+    policy->best[way] = policy->spent;
+  policy->spent = 0;
+}
+
+static void
+judge (GstVkgdrPolicy *policy)
+{
+  const GstClockTime *best = policy->best;
+
+  if (policy->reads) {
+    settle (policy, WAY_STAGED); /* it gets the shadow in any case */
+    policy->reads = FALSE;
+  } else if (policy->samples[WAY_STAGED] >= SAMPLES
+             && policy->samples[WAY_DIRECT] > 0
+             && best[WAY_DIRECT] > HOPELESS * best[WAY_STAGED]) {
+    settle (policy, WAY_STAGED);
+    policy->left = policy->interval = LAST_INTERVAL;
+  } else if (policy->samples[WAY_STAGED] >= SAMPLES
+             && policy->samples[WAY_DIRECT] >= SAMPLES) {
+    settle (policy, best[WAY_STAGED] < STAGED_GAIN * best[WAY_DIRECT]
+                        ? WAY_STAGED
+                        : WAY_DIRECT);
+  }
+}
+
+static Way
+next_way (GstVkgdrPolicy *policy)
+{
+  take_sample (policy);
+  if (policy->measuring)
+    judge (policy);
+  else if (policy->left-- == 0)
+    begin_measurement (policy);
+  if (!policy->measuring)
+    return policy->in_force;
+  return policy->samples[WAY_STAGED] < SAMPLES ? WAY_STAGED : WAY_DIRECT;
+}
+
+GstVkgdrAccess
+gst_vkgdr_policy_next (GstVkgdrPolicy *policy)
+{
+  GstVkgdrAccess access;
+
+  g_mutex_lock (&policy->lock);
+  access = policy->wanted;
+  if (access == GST_VKGDR_ACCESS_AUTO) {
+    policy->given = next_way (policy);
+    access = policy->given == WAY_DIRECT ? GST_VKGDR_ACCESS_DIRECT
+                                         : GST_VKGDR_ACCESS_STAGED;
+  }
+  g_mutex_unlock (&policy->lock);
+  return access;
+}
+
+void
+gst_vkgdr_policy_report (
+    GstVkgdrPolicy *policy, GstClockTime time, gboolean reads)
+{
+  g_mutex_lock (&policy->lock);
+  policy->spent += time;
+  policy->reads |= reads;
+  g_mutex_unlock (&policy->lock);
+}
+
+GstVkgdrAccess
+gst_vkgdr_policy_get (GstVkgdrPolicy *policy)
+{
+  GstVkgdrAccess access;
+
+  g_mutex_lock (&policy->lock);
+  access = policy->wanted;
+  if (access == GST_VKGDR_ACCESS_AUTO)
+    access = policy->in_force == WAY_DIRECT ? GST_VKGDR_ACCESS_DIRECT
+                                            : GST_VKGDR_ACCESS_STAGED;
+  g_mutex_unlock (&policy->lock);
+  return access;
+}

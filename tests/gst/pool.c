@@ -1,0 +1,395 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * pool.c: buffer pools: which buffer they hand out, what its writer gets, and
+ * how that is decided
+ */
+
+#include "gstvkgdrpolicy.h"
+#include "util.h"
+
+#define SIZE 10000
+
+static GstVkgdrContext *context;
+
+static void
+setup (void)
+{
+  g_setenv ("VKGDR_DEBUG", "bar", TRUE);
+  context = test_context_new ();
+}
+
+static void
+setup_cached (void)
+{
+  context = test_context_new ();
+}
+
+static void
+teardown (void)
+{
+  ASSERT_OBJECT_REFCOUNT (context, "context", 1);
+  gst_object_unref (context);
+}
+
+/* --- the policy ---------------------------------------------------------- */
+
+/* Lets a writer that takes these times write @n buffers; returns how many of
+ * them it got in the window. */
+static guint
+write_buffers (GstVkgdrPolicy *policy, guint n, GstClockTime direct,
+    GstClockTime staged, gboolean reads)
+{
+  guint i, n_direct = 0;
+
+  for (i = 0; i < n; i++) {
+    gboolean is_direct =
+        gst_vkgdr_policy_next (policy) == GST_VKGDR_ACCESS_DIRECT;
+
+    n_direct += is_direct;
+    gst_vkgdr_policy_report (policy, is_direct ? direct : staged, reads);
+  }
+  return n_direct;
+}
+
+GST_START_TEST (test_plain_writers_end_up_direct)
+{
+  GstVkgdrPolicy *policy = gst_vkgdr_policy_new ();
+
+  /* A little slower is not slow enough. */
+  write_buffers (policy, 10, 1100, 1000, FALSE);
+  fail_unless_equals_int (
+      gst_vkgdr_policy_get (policy), GST_VKGDR_ACCESS_DIRECT);
+  fail_unless_equals_int (write_buffers (policy, 100, 1100, 1000, FALSE), 100);
+  gst_vkgdr_policy_unref (policy);
+}
+GST_END_TEST;
+
+GST_START_TEST (test_writers_that_read_end_up_staged)
+{
+  GstVkgdrPolicy *policy = gst_vkgdr_policy_new ();
+
+  /* One buffer in the window is enough to know. */
+  fail_unless_equals_int (
+      write_buffers (policy, 10, 300 * 1000, 1000, FALSE), 1);
+  fail_unless_equals_int (
+      gst_vkgdr_policy_get (policy), GST_VKGDR_ACCESS_STAGED);
+  /* And it is long until the next try. */
+  fail_unless_equals_int (
+      write_buffers (policy, 10000, 300 * 1000, 1000, FALSE), 0);
+  fail_unless_equals_int (
+      write_buffers (policy, 10000, 300 * 1000, 1000, FALSE), 1);
+  gst_vkgdr_policy_unref (policy);
+}
+GST_END_TEST;
+
+GST_START_TEST (test_readwrite_ends_up_staged)
+{
+  GstVkgdrPolicy *policy = gst_vkgdr_policy_new ();
+
+  fail_unless_equals_int (write_buffers (policy, 200, 1000, 1000, TRUE), 0);
+  fail_unless_equals_int (
+      gst_vkgdr_policy_get (policy), GST_VKGDR_ACCESS_STAGED);
+  gst_vkgdr_policy_unref (policy);
+}
+GST_END_TEST;
+
+GST_START_TEST (test_the_answer_may_change)
+{
+  GstVkgdrPolicy *policy = gst_vkgdr_policy_new ();
+
+  write_buffers (policy, 10, 1000, 1000, FALSE);
+  fail_unless_equals_int (
+      gst_vkgdr_policy_get (policy), GST_VKGDR_ACCESS_DIRECT);
+  /* The window has become crowded. */
+  write_buffers (policy, 1000, 3000, 1000, FALSE);
+  fail_unless_equals_int (
+      gst_vkgdr_policy_get (policy), GST_VKGDR_ACCESS_STAGED);
+  write_buffers (policy, 3000, 1000, 1000, FALSE);
+  fail_unless_equals_int (
+      gst_vkgdr_policy_get (policy), GST_VKGDR_ACCESS_DIRECT);
+  gst_vkgdr_policy_unref (policy);
+}
+GST_END_TEST;
+
+GST_START_TEST (test_a_wish_is_obeyed)
+{
+  GstVkgdrPolicy *policy = gst_vkgdr_policy_new ();
+
+  gst_vkgdr_policy_set (policy, GST_VKGDR_ACCESS_DIRECT);
+  fail_unless_equals_int (write_buffers (policy, 50, 9000, 10, FALSE), 50);
+  gst_vkgdr_policy_set (policy, GST_VKGDR_ACCESS_STAGED);
+  fail_unless_equals_int (write_buffers (policy, 50, 10, 9000, FALSE), 0);
+  gst_vkgdr_policy_unref (policy);
+}
+GST_END_TEST;
+
+/* --- the pool ------------------------------------------------------------ */
+
+static GstBufferPool *
+make_pool (guint min, guint max)
+{
+  GstBufferPool *pool = gst_vkgdr_buffer_pool_new (context);
+  GstStructure *config = gst_buffer_pool_get_config (pool);
+
+  gst_buffer_pool_config_set_params (config, NULL, SIZE, min, max);
+  fail_unless (gst_buffer_pool_set_config (pool, config));
+  fail_unless (gst_buffer_pool_set_active (pool, TRUE));
+  return pool;
+}
+
+static GstBuffer *
+acquire (GstBufferPool *pool)
+{
+  GstBuffer *buffer = NULL;
+
+  fail_unless_equals_int (
+      gst_buffer_pool_acquire_buffer (pool, &buffer, NULL), GST_FLOW_OK);
+  return buffer;
+}
+
+static guint64
+pointer_of (GstBuffer *buffer)
+{
+  return gst_vkgdr_memory_get_device_pointer (
+      gst_buffer_peek_memory (buffer, 0));
+}
+
+static void
+free_pool (GstBufferPool *pool)
+{
+  gst_buffer_pool_set_active (pool, FALSE);
+  gst_object_unref (pool);
+}
+
+/* Lets @stream read the buffer for @ms milliseconds, and releases it. */
+static void
+release_while_read (
+    GstBuffer *buffer, GstVkgdrStream *stream, guint ms, gint *done)
+{
+  GstMemory *memory = gst_buffer_peek_memory (buffer, 0);
+
+  fail_unless (
+      gst_vkgdr_memory_begin_access (memory, stream, GST_MAP_READ, NULL));
+  test_stream_delay (stream, ms, done);
+  fail_unless (
+      gst_vkgdr_memory_end_access (memory, stream, GST_MAP_READ, NULL));
+  gst_buffer_unref (buffer);
+}
+
+GST_START_TEST (test_idle_buffers_come_first)
+{
+  GstBufferPool *pool = make_pool (3, 3);
+  GstVkgdrStream *stream = test_stream_new (context);
+  GstBuffer *a = acquire (pool), *b = acquire (pool), *c = acquire (pool);
+  guint64 idle = pointer_of (c), pa = pointer_of (a), pb = pointer_of (b);
+  gint done = FALSE;
+
+  release_while_read (a, stream, 100, NULL);
+  release_while_read (b, stream, 100, &done);
+  gst_buffer_unref (c);
+
+  c = acquire (pool);
+  fail_unless (pointer_of (c) == idle);
+  fail_unless (!g_atomic_int_get (&done));
+  /* None is idle: the one that was released first is waited for. */
+  a = acquire (pool);
+  fail_unless (pointer_of (a) == pa);
+  fail_unless (gst_vkgdr_memory_is_idle (gst_buffer_peek_memory (a, 0)));
+  b = acquire (pool);
+  fail_unless (pointer_of (b) == pb);
+  fail_unless (g_atomic_int_get (&done));
+  gst_buffer_unref (c);
+  gst_buffer_unref (b);
+  gst_buffer_unref (a);
+  free_pool (pool);
+  gst_object_unref (stream);
+}
+GST_END_TEST;
+
+/* A pool without a limit does not grow because the device is busy. */
+GST_START_TEST (test_busy_buffers_do_not_make_it_grow)
+{
+  GstVkgdrAllocator *allocator = gst_vkgdr_context_get_allocator (context);
+  GstBufferPool *pool = make_pool (0, 0);
+  GstVkgdrStream *stream = test_stream_new (context);
+  guint i;
+
+  for (i = 0; i < 20; i++)
+    release_while_read (acquire (pool), stream, 2, NULL);
+  fail_unless_equals_int (gst_vkgdr_allocator_get_active_blocks (allocator), 1);
+  free_pool (pool);
+  gst_object_unref (stream);
+  gst_object_unref (allocator);
+}
+GST_END_TEST;
+
+GST_START_TEST (test_content_is_undefined_again)
+{
+  GstBufferPool *pool = make_pool (1, 1);
+  GstBuffer *buffer = acquire (pool);
+  GstMapInfo map;
+
+  fail_unless (gst_buffer_map (buffer, &map, GST_MAP_WRITE));
+  gst_buffer_unmap (buffer, &map);
+  gst_buffer_unref (buffer);
+  test_spy_install (context);
+  buffer = acquire (pool);
+  fail_unless (gst_buffer_map (buffer, &map, GST_MAP_READWRITE));
+  gst_buffer_unmap (buffer, &map);
+  fail_unless_equals_int (test_spy.dtoh, 0);
+  gst_buffer_unref (buffer);
+  free_pool (pool);
+}
+GST_END_TEST;
+
+/* Maps @n buffers with @flags, each with a pattern that has to arrive. */
+static void
+write_patterns (GstBufferPool *pool, guint n, GstMapFlags flags)
+{
+  guint i;
+
+  for (i = 0; i < n; i++) {
+    GstBuffer *buffer = acquire (pool);
+    GstMapInfo map;
+    guint8 *data;
+
+    fail_unless (gst_buffer_map (buffer, &map, flags));
+    test_fill (map.data, map.size, i);
+    gst_buffer_unmap (buffer, &map);
+    data = test_device_bytes (gst_buffer_peek_memory (buffer, 0));
+    fail_unless (test_matches (data, SIZE, i));
+    g_free (data);
+    gst_buffer_unref (buffer);
+  }
+}
+
+GST_START_TEST (test_auto_delivers_while_it_measures)
+{
+  GstBufferPool *pool = make_pool (0, 4);
+
+  write_patterns (pool, 50, GST_MAP_WRITE);
+  write_patterns (pool, 600, GST_MAP_READWRITE);
+  fail_unless_equals_int (
+      gst_vkgdr_buffer_pool_get_access (GST_VKGDR_BUFFER_POOL (pool)),
+      GST_VKGDR_ACCESS_STAGED);
+  free_pool (pool);
+}
+GST_END_TEST;
+
+GST_START_TEST (test_wish_reaches_the_memory)
+{
+  GstBufferPool *pool = make_pool (0, 1);
+  GstVkgdrAccess access[] = { GST_VKGDR_ACCESS_STAGED,
+    GST_VKGDR_ACCESS_DIRECT };
+  guint i;
+
+  for (i = 0; i < G_N_ELEMENTS (access); i++) {
+    GstBuffer *buffer;
+    GstMemory *memory;
+    GstMapInfo map;
+
+    g_object_set (pool, "access", access[i], NULL);
+    buffer = acquire (pool);
+    memory = gst_buffer_peek_memory (buffer, 0);
+    fail_unless_equals_int (gst_vkgdr_memory_get_access (memory), access[i]);
+    fail_unless (gst_memory_map (memory, &map, GST_MAP_WRITE));
+    fail_unless_equals_int (
+        map.data == gst_vkgdr_memory_get_host_pointer (memory),
+        access[i] == GST_VKGDR_ACCESS_DIRECT);
+    gst_memory_unmap (memory, &map);
+    gst_buffer_unref (buffer);
+  }
+  free_pool (pool);
+}
+GST_END_TEST;
+
+/* A window that reads as fast as RAM leaves nothing to choose. */
+GST_START_TEST (test_cached_window_is_always_direct)
+{
+  GstBufferPool *pool = make_pool (0, 1);
+  vkgdr_device_info info;
+
+  vkgdr_get_device_info (gst_vkgdr_context_get_handle (context), &info);
+  if (info.host_cached)
+    fail_unless_equals_int (
+        gst_vkgdr_buffer_pool_get_access (GST_VKGDR_BUFFER_POOL (pool)),
+        GST_VKGDR_ACCESS_DIRECT);
+  write_patterns (pool, 20, GST_MAP_WRITE);
+  free_pool (pool);
+}
+GST_END_TEST;
+
+/* Layout of video, and none of what is none. */
+GST_START_TEST (test_video_and_other_caps)
+{
+  const gchar *texts[] = { "video/x-raw,format=NV12,width=33,height=17",
+    "audio/x-raw,format=S16LE,rate=8000,channels=1,layout=interleaved",
+    "image/jpeg" };
+  guint i;
+
+  for (i = 0; i < G_N_ELEMENTS (texts); i++) {
+    GstBufferPool *pool = gst_vkgdr_buffer_pool_new (context);
+    GstStructure *config = gst_buffer_pool_get_config (pool);
+    GstCaps *caps = gst_caps_from_string (texts[i]);
+    GstVideoAlignment align;
+    GstVideoMeta *meta;
+    GstBuffer *buffer;
+
+    gst_buffer_pool_config_set_params (config, caps, SIZE, 0, 0);
+    gst_buffer_pool_config_add_option (
+        config, GST_BUFFER_POOL_OPTION_VIDEO_META);
+    if (i == 0) {
+      gst_video_alignment_reset (&align);
+      align.padding_right = 31;
+      gst_buffer_pool_config_add_option (
+          config, GST_BUFFER_POOL_OPTION_VIDEO_ALIGNMENT);
+      gst_buffer_pool_config_set_video_alignment (config, &align);
+    }
+    fail_unless (gst_buffer_pool_set_config (pool, config));
+    fail_unless (gst_buffer_pool_set_active (pool, TRUE));
+    buffer = acquire (pool);
+    fail_unless_equals_int (gst_buffer_n_memory (buffer), 1);
+    fail_unless (gst_is_vkgdr_memory (gst_buffer_peek_memory (buffer, 0)));
+    meta = gst_buffer_get_video_meta (buffer);
+    fail_unless_equals_int (meta != NULL, i == 0);
+    if (meta)
+      fail_unless (meta->stride[0] >= 64);
+    else
+      fail_unless_equals_int (gst_buffer_get_size (buffer), SIZE);
+    gst_buffer_unref (buffer);
+    gst_caps_unref (caps);
+    free_pool (pool);
+  }
+}
+GST_END_TEST;
+
+static Suite *
+pool_suite (void)
+{
+  Suite *s = suite_create ("pool");
+  TCase *policy = tcase_create ("policy"), *bar = tcase_create ("bar");
+  TCase *cached = tcase_create ("cached");
+
+  tcase_add_test (policy, test_plain_writers_end_up_direct);
+  tcase_add_test (policy, test_writers_that_read_end_up_staged);
+  tcase_add_test (policy, test_readwrite_ends_up_staged);
+  tcase_add_test (policy, test_the_answer_may_change);
+  tcase_add_test (policy, test_a_wish_is_obeyed);
+  suite_add_tcase (s, policy);
+
+  tcase_add_checked_fixture (bar, setup, teardown);
+  tcase_add_test (bar, test_idle_buffers_come_first);
+  tcase_add_test (bar, test_busy_buffers_do_not_make_it_grow);
+  tcase_add_test (bar, test_content_is_undefined_again);
+  tcase_add_test (bar, test_auto_delivers_while_it_measures);
+  tcase_add_test (bar, test_wish_reaches_the_memory);
+  tcase_add_test (bar, test_video_and_other_caps);
+  suite_add_tcase (s, bar);
+
+  tcase_add_checked_fixture (cached, setup_cached, teardown);
+  tcase_add_test (cached, test_cached_window_is_always_direct);
+  suite_add_tcase (s, cached);
+  return s;
+}
+
+GST_CHECK_MAIN (pool);
