@@ -810,7 +810,7 @@ GST_START_TEST (test_thousand_starts_leave_nothing)
     gst_element_set_state (pipeline, GST_STATE_PAUSED);
     fail_unless_equals_int (gst_element_get_state (pipeline, NULL, NULL, -1),
         GST_STATE_CHANGE_SUCCESS);
-    fail_unless_equals_int (gst_element_set_state (pipeline, GST_STATE_READY),
+    fail_unless_equals_int (gst_element_set_state (pipeline, GST_STATE_NULL),
         GST_STATE_CHANGE_SUCCESS);
     fail_unless_equals_int (
         gst_vkgdr_allocator_get_active_blocks (allocator), 0);

@@ -24,6 +24,8 @@
  * %GST_VKGDR_MEMORY_NAME once gst_vkgdr_init() has been called.
  *
  * All functions may be called from any thread.
+ *
+ * Since: 0.1
  */
 
 GST_DEBUG_CATEGORY_STATIC (gst_vkgdr_allocator_debug);

@@ -84,6 +84,7 @@ gst_vkgdr_base_transform_stop (GstBaseTransform *trans)
   GstVkgdrBaseTransform *self = GST_VKGDR_BASE_TRANSFORM (trans);
   GstVkgdrBaseTransformClass *klass = GST_VKGDR_BASE_TRANSFORM_GET_CLASS (self);
   GstVkgdrBaseTransformPrivate *priv = private_of (self);
+  GstVkgdrContext *context;
 
   if (priv->stream)
     gst_vkgdr_stream_synchronize (priv->stream, NULL);
@@ -91,7 +92,10 @@ gst_vkgdr_base_transform_stop (GstBaseTransform *trans)
     klass->close (self);
   priv->is_open = FALSE;
   gst_clear_object (&priv->stream);
-  gst_clear_object (&priv->context);
+  GST_OBJECT_LOCK (self);
+  context = g_steal_pointer (&priv->context);
+  GST_OBJECT_UNLOCK (self);
+  gst_clear_object (&context);
   return TRUE;
 }
 
@@ -117,8 +121,18 @@ static gboolean
 gst_vkgdr_base_transform_query (
     GstBaseTransform *trans, GstPadDirection direction, GstQuery *query)
 {
-  if (gst_vkgdr_element_handle_context_query (
-          GST_ELEMENT (trans), query, private_of (trans)->context))
+  GstVkgdrContext *context = NULL;
+  gboolean answered;
+
+  /* It may come from a neighbour's thread while the element stops. */
+  GST_OBJECT_LOCK (trans);
+  if (private_of (trans)->context)
+    context = gst_object_ref (private_of (trans)->context);
+  GST_OBJECT_UNLOCK (trans);
+  answered = gst_vkgdr_element_handle_context_query (
+      GST_ELEMENT (trans), query, context);
+  gst_clear_object (&context);
+  if (answered)
     return TRUE;
   return GST_BASE_TRANSFORM_CLASS (parent_class)
       ->query (trans, direction, query);

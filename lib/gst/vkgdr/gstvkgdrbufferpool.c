@@ -21,6 +21,10 @@
  *
  * It hands out a buffer that the device has finished with, if there is one, and
  * waits for one otherwise.
+ *
+ * All functions may be called from any thread.
+ *
+ * Since: 0.1
  */
 
 GST_DEBUG_CATEGORY_STATIC (gst_vkgdr_buffer_pool_debug);

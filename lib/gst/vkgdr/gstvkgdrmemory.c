@@ -516,6 +516,9 @@ gst_vkgdr_memory_get_access (GstMemory *memory)
  * @access: what writers of it shall get from the next mapping on;
  *   %GST_VKGDR_ACCESS_AUTO is for pools, and counts as direct
  *
+ * Chooses what writers of this memory get. The buffers of a pool follow the
+ * pool's own choice, which is made anew each time one is acquired.
+ *
  * Since: 0.1
  */
 void
