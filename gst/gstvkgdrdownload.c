@@ -11,6 +11,9 @@
  * Brings buffers back from GPU memory, by DMA into pinned memory that is
  * recycled. Buffers that already are in system memory are handed on untouched.
  *
+ * The property `stats` has the fields `frames`, `bytes`, and of these
+ * `bytes-dma` and `bytes-untouched` (uint64).
+ *
  * ## Example launch line
  * |[
  * gst-launch-1.0 videotestsrc ! vkgdrupload ! cudafilter kernel=sobel !
@@ -95,8 +98,8 @@ fetch_all (
 }
 
 static GstMemory *
-gst_vkgdr_download_move (
-    GstVkgdrTransfer *transfer, GstBuffer *input, gsize size, GError **error)
+gst_vkgdr_download_move (GstVkgdrTransfer *transfer, GstBuffer *input,
+    gsize size, GstVkgdrPath *path, GError **error)
 {
   GstVkgdrContext *context = gst_vkgdr_base_transform_get_context (
       GST_VKGDR_BASE_TRANSFORM (transfer));
@@ -108,6 +111,7 @@ gst_vkgdr_download_move (
   gst_object_unref (allocator);
   if (!memory)
     return NULL;
+  *path = GST_VKGDR_PATH_DMA;
   gst_memory_map (memory, &map, GST_MAP_WRITE); /* plain memory: cannot fail */
   ok = fetch_all (GST_VKGDR_DOWNLOAD (transfer), input, map.data, error);
   gst_memory_unmap (memory, &map);

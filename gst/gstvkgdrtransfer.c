@@ -15,6 +15,12 @@ GST_DEBUG_CATEGORY_STATIC (gst_vkgdr_transfer_debug);
 typedef struct {
   gboolean is_video;
   GstVideoInfo info;
+
+  /* Figures, under the object lock. */
+  guint64 frames;
+  guint64 bytes[GST_VKGDR_N_PATHS];
+  GstClockTime map_time;
+  GstClockTime wait_time;
 } GstVkgdrTransferPrivate;
 
 G_DEFINE_ABSTRACT_TYPE_WITH_CODE (GstVkgdrTransfer, gst_vkgdr_transfer,
@@ -231,26 +237,98 @@ new_like (GstBuffer *input, GstMemory *memory)
   return output;
 }
 
+static void
+count (GstVkgdrTransfer *self, gsize size, GstVkgdrPath path)
+{
+  GstVkgdrTransferPrivate *priv =
+      gst_vkgdr_transfer_get_instance_private (self);
+
+  GST_OBJECT_LOCK (self);
+  priv->frames++;
+  priv->bytes[path] += size;
+  GST_OBJECT_UNLOCK (self);
+}
+
+/* A buffer that was where it is wanted: upstream wrote it there. */
+static void
+count_untouched (GstVkgdrTransfer *self, GstBuffer *buffer, gsize size)
+{
+  GstVkgdrTransferPrivate *priv =
+      gst_vkgdr_transfer_get_instance_private (self);
+  GstVkgdrAccess access = GST_VKGDR_ACCESS_AUTO;
+  GstClockTime map_time = 0, wait_time = 0;
+  GstMemory *memory = size > 0 ? gst_buffer_peek_memory (buffer, 0) : NULL;
+
+  if (memory && gst_is_vkgdr_memory (memory))
+    access = gst_vkgdr_memory_get_write_times (memory, &map_time, &wait_time);
+  count (self, size,
+      access == GST_VKGDR_ACCESS_DIRECT   ? GST_VKGDR_PATH_DIRECT
+      : access == GST_VKGDR_ACCESS_STAGED ? GST_VKGDR_PATH_STAGED
+                                          : GST_VKGDR_PATH_NONE);
+  GST_OBJECT_LOCK (self);
+  priv->map_time += map_time;
+  priv->wait_time += wait_time;
+  GST_OBJECT_UNLOCK (self);
+}
+
+static void
+gst_vkgdr_transfer_fill_stats (
+    GstVkgdrBaseTransform *transform, GstStructure *stats)
+{
+  static const gchar *names[GST_VKGDR_N_PATHS] = { "bytes-untouched",
+    "bytes-direct", "bytes-staged", "bytes-dma", "bytes-copied" };
+  GstVkgdrTransferPrivate *priv =
+      gst_vkgdr_transfer_get_instance_private (GST_VKGDR_TRANSFER (transform));
+  guint64 bytes = 0;
+  guint i;
+
+  GST_OBJECT_LOCK (transform);
+  for (i = 0; i < GST_VKGDR_N_PATHS; i++) {
+    bytes += priv->bytes[i];
+    gst_structure_set (stats, names[i], G_TYPE_UINT64, priv->bytes[i], NULL);
+  }
+  gst_structure_set (stats, "frames", G_TYPE_UINT64, priv->frames, "bytes",
+      G_TYPE_UINT64, bytes, "map-time", G_TYPE_UINT64, priv->map_time,
+      "wait-time", G_TYPE_UINT64, priv->wait_time, NULL);
+  GST_OBJECT_UNLOCK (transform);
+}
+
+static gboolean
+gst_vkgdr_transfer_start (GstBaseTransform *trans)
+{
+  GstVkgdrTransferPrivate *priv =
+      gst_vkgdr_transfer_get_instance_private (GST_VKGDR_TRANSFER (trans));
+
+  GST_OBJECT_LOCK (trans);
+  priv->frames = priv->map_time = priv->wait_time = 0;
+  memset (priv->bytes, 0, sizeof (priv->bytes));
+  GST_OBJECT_UNLOCK (trans);
+  return GST_BASE_TRANSFORM_CLASS (parent_class)->start (trans);
+}
+
 static GstFlowReturn
 gst_vkgdr_transfer_prepare_output_buffer (
     GstBaseTransform *trans, GstBuffer *input, GstBuffer **output)
 {
   GstVkgdrTransfer *self = GST_VKGDR_TRANSFER (trans);
   gsize size = gst_buffer_get_size (input);
+  GstVkgdrPath path = GST_VKGDR_PATH_NONE;
   GstMemory *memory = NULL;
   GError *error = NULL;
 
   if (!check_frame (self, input, size, &error))
     goto failed;
   if (is_there (self, input)) {
+    count_untouched (self, input, size);
     *output = input;
     return GST_FLOW_OK;
   }
   if (size > 0) {
-    memory =
-        GST_VKGDR_TRANSFER_GET_CLASS (self)->move (self, input, size, &error);
+    memory = GST_VKGDR_TRANSFER_GET_CLASS (self)->move (
+        self, input, size, &path, &error);
     if (!memory)
       goto failed;
+    count (self, size, path);
   }
   *output = new_like (input, memory);
   return GST_FLOW_OK;
@@ -273,6 +351,9 @@ gst_vkgdr_transfer_class_init (GstVkgdrTransferClass *klass)
 {
   GstBaseTransformClass *trans_class = GST_BASE_TRANSFORM_CLASS (klass);
 
+  GST_VKGDR_BASE_TRANSFORM_CLASS (klass)->fill_stats =
+      gst_vkgdr_transfer_fill_stats;
+  trans_class->start = gst_vkgdr_transfer_start;
   trans_class->passthrough_on_same_caps = FALSE;
   trans_class->transform_caps = gst_vkgdr_transfer_transform_caps;
   trans_class->set_caps = gst_vkgdr_transfer_set_caps;

@@ -11,19 +11,29 @@ G_BEGIN_DECLS
 G_DECLARE_DERIVABLE_TYPE (GstVkgdrTransfer, gst_vkgdr_transfer, GST,
     VKGDR_TRANSFER, GstVkgdrBaseTransform)
 
+/* How the bytes of a buffer came to where they are wanted. */
+typedef enum {
+  GST_VKGDR_PATH_NONE,   /* they were there, and no CPU wrote them */
+  GST_VKGDR_PATH_DIRECT, /* they were there, written through the window */
+  GST_VKGDR_PATH_STAGED, /* they were there, sent when they were unmapped */
+  GST_VKGDR_PATH_DMA,    /* sent by DMA from, or to, where they were */
+  GST_VKGDR_PATH_COPIED, /* copied by the CPU */
+  GST_VKGDR_N_PATHS
+} GstVkgdrPath;
+
 /*
  * @to_device: whether the output has the caps feature, or the input
  * @is_there: whether a memory already is where it is wanted
- * @move: a memory of @size bytes with the content of all of @input's, in place;
- *   NULL with @error set on failure
+ * @move: a memory of @size bytes with the content of all of @input's, in place,
+ *   and the way it came there; NULL with @error set on failure
  */
 struct _GstVkgdrTransferClass {
   GstVkgdrBaseTransformClass parent_class;
 
   gboolean to_device;
   gboolean (*is_there) (GstVkgdrTransfer *transfer, GstMemory *memory);
-  GstMemory *(*move) (
-      GstVkgdrTransfer *transfer, GstBuffer *input, gsize size, GError **error);
+  GstMemory *(*move) (GstVkgdrTransfer *transfer, GstBuffer *input, gsize size,
+      GstVkgdrPath *path, GError **error);
 };
 
 G_END_DECLS

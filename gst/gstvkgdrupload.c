@@ -21,6 +21,13 @@
  * `memory:VkgdrMemory`. A stream without caps, such as filesrc's, becomes
  * `application/octet-stream`.
  *
+ * The property `stats` has the fields `frames`, `bytes`, and of these
+ * `bytes-direct` (upstream wrote them through the window), `bytes-staged` (sent
+ * when upstream unmapped them), `bytes-dma` (sent from upstream's own memory),
+ * `bytes-copied` and `bytes-untouched` (written by no CPU); `map-time` and
+ * `wait-time`, the nanoseconds that upstream had our buffers mapped for writing
+ * and waited to get them so (all uint64); and `access`, in force at present.
+ *
  * ## Example launch line
  * |[
  * gst-launch-1.0 videotestsrc ! vkgdrupload ! cudafilter kernel=invert !
@@ -50,6 +57,7 @@ struct _GstVkgdrUpload {
 
   GstVkgdrAccess access; /* under the object lock */
   GstVkgdrKeeper *keeper;
+  GstVkgdrBufferPool *pool; /* the last one offered; under the object lock */
 };
 
 enum { PROP_ACCESS = 1, N_PROPERTIES };
@@ -77,6 +85,19 @@ context_of (gpointer object)
 
 /* --- what upstream is offered -------------------------------------------- */
 
+/* For the figures. Takes @pool over. */
+static void
+remember_pool (GstVkgdrUpload *self, GstBufferPool *pool)
+{
+  GstVkgdrBufferPool *old;
+
+  GST_OBJECT_LOCK (self);
+  old = self->pool;
+  self->pool = pool ? GST_VKGDR_BUFFER_POOL (pool) : NULL;
+  GST_OBJECT_UNLOCK (self);
+  gst_clear_object (&old);
+}
+
 static void
 offer_pool (GstVkgdrUpload *self, GstQuery *query, GstCaps *caps)
 {
@@ -95,7 +116,7 @@ offer_pool (GstVkgdrUpload *self, GstQuery *query, GstCaps *caps)
   gst_structure_free (config);
   gst_query_add_allocation_pool (query, pool, size, 0, 0);
   gst_query_add_allocation_meta (query, GST_VIDEO_META_API_TYPE, NULL);
-  gst_object_unref (pool);
+  remember_pool (self, pool);
 }
 
 static gboolean
@@ -237,25 +258,27 @@ send_all (GstVkgdrUpload *self, GstBuffer *input, GstMapInfo *maps,
 
 static gboolean
 fill (GstVkgdrUpload *self, GstBuffer *input, gsize size, GstMemory *output,
-    GError **error)
+    GstVkgdrPath *path, GError **error)
 {
   GstMapInfo *maps = size >= DMA_MIN ? map_pinned (self, input) : NULL;
 
+  *path = maps ? GST_VKGDR_PATH_DMA : GST_VKGDR_PATH_COPIED;
   if (maps)
     return send_all (self, input, maps, output, error);
   return write_all (input, output, error);
 }
 
 static GstMemory *
-gst_vkgdr_upload_move (
-    GstVkgdrTransfer *transfer, GstBuffer *input, gsize size, GError **error)
+gst_vkgdr_upload_move (GstVkgdrTransfer *transfer, GstBuffer *input, gsize size,
+    GstVkgdrPath *path, GError **error)
 {
   GstVkgdrAllocator *allocator =
       gst_vkgdr_context_get_allocator (context_of (transfer));
   GstMemory *memory = gst_vkgdr_allocator_alloc (allocator, size, error);
 
   gst_object_unref (allocator);
-  if (memory && !fill (GST_VKGDR_UPLOAD (transfer), input, size, memory, error))
+  if (memory
+      && !fill (GST_VKGDR_UPLOAD (transfer), input, size, memory, path, error))
     g_clear_pointer (&memory, gst_memory_unref);
   return memory;
 }
@@ -272,6 +295,24 @@ gst_vkgdr_upload_close (GstVkgdrBaseTransform *transform)
 {
   g_clear_pointer (
       &GST_VKGDR_UPLOAD (transform)->keeper, gst_vkgdr_keeper_free);
+  remember_pool (GST_VKGDR_UPLOAD (transform), NULL);
+}
+
+/* Adds what writers of the offered pool get at present. */
+static void
+gst_vkgdr_upload_fill_stats (
+    GstVkgdrBaseTransform *transform, GstStructure *stats)
+{
+  GstVkgdrUpload *self = GST_VKGDR_UPLOAD (transform);
+  GstVkgdrAccess access;
+
+  GST_VKGDR_BASE_TRANSFORM_CLASS (gst_vkgdr_upload_parent_class)
+      ->fill_stats (transform, stats);
+  GST_OBJECT_LOCK (self);
+  access =
+      self->pool ? gst_vkgdr_buffer_pool_get_access (self->pool) : self->access;
+  GST_OBJECT_UNLOCK (self);
+  gst_structure_set (stats, "access", GST_TYPE_VKGDR_ACCESS, access, NULL);
 }
 
 /* --- GObject ------------------------------------------------------------- */
@@ -343,6 +384,8 @@ gst_vkgdr_upload_class_init (GstVkgdrUploadClass *klass)
 
   GST_VKGDR_BASE_TRANSFORM_CLASS (klass)->open = gst_vkgdr_upload_open;
   GST_VKGDR_BASE_TRANSFORM_CLASS (klass)->close = gst_vkgdr_upload_close;
+  GST_VKGDR_BASE_TRANSFORM_CLASS (klass)->fill_stats =
+      gst_vkgdr_upload_fill_stats;
 
   transfer_class->to_device = TRUE;
   transfer_class->is_there = gst_vkgdr_upload_is_there;

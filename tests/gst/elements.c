@@ -124,6 +124,87 @@ GST_START_TEST (test_kernel_reads_what_was_written)
 }
 GST_END_TEST;
 
+static guint64
+figure (GstElement *pipeline, const gchar *element, const gchar *field)
+{
+  GstElement *e = gst_bin_get_by_name (GST_BIN (pipeline), element);
+  GstStructure *stats = NULL;
+  guint64 value = G_MAXUINT64;
+
+  g_object_get (e, "stats", &stats, NULL);
+  fail_unless (gst_structure_get_uint64 (stats, field, &value), "%s has no %s",
+      element, field);
+  gst_structure_free (stats);
+  gst_object_unref (e);
+  return value;
+}
+
+/* The figures of elements at the end of a stream of ten frames of 12288 bytes,
+ * that were written as @access says, or copied. */
+static void
+check_figures (const gchar *source, const gchar *access, const gchar *field)
+{
+  const gchar *fields[] = { "bytes-direct", "bytes-staged", "bytes-dma",
+    "bytes-copied", "bytes-untouched" };
+  GstElement *pipeline = test_launch (
+      "%s ! video/x-raw,format=RGBA,width=64,height=48 ! %s ! vkgdrupload "
+      "name=up access=%s ! cudafilter name=filter ! vkgdrdownload name=down ! "
+      "fakesink sync=false",
+      "videotestsrc num-buffers=10", source, access);
+  GstBus *bus = gst_element_get_bus (pipeline);
+  guint i;
+
+  gst_element_set_state (pipeline, GST_STATE_PLAYING);
+  gst_message_unref (
+      gst_bus_timed_pop_filtered (bus, 50 * GST_SECOND, GST_MESSAGE_EOS));
+  fail_unless_equals_uint64 (figure (pipeline, "up", "frames"), 10);
+  fail_unless_equals_uint64 (figure (pipeline, "up", "bytes"), 122880);
+  for (i = 0; i < G_N_ELEMENTS (fields); i++)
+    fail_unless_equals_uint64 (figure (pipeline, "up", fields[i]),
+        g_str_equal (fields[i], field) ? 122880 : 0);
+  if (g_str_equal (field, "bytes-direct"))
+    fail_unless (figure (pipeline, "up", "map-time") > 0);
+  fail_unless_equals_uint64 (figure (pipeline, "filter", "frames"), 10);
+  fail_unless_equals_uint64 (figure (pipeline, "down", "frames"), 10);
+  fail_unless_equals_uint64 (figure (pipeline, "down", "bytes-dma"), 122880);
+  gst_element_set_state (pipeline, GST_STATE_NULL);
+  gst_object_unref (bus);
+  gst_object_unref (pipeline);
+}
+
+GST_START_TEST (test_figures)
+{
+  g_setenv ("VKGDR_DEBUG", "bar", TRUE);
+  check_figures ("identity", "direct", "bytes-direct");
+  check_figures ("identity", "staged", "bytes-staged");
+  check_figures ("identity drop-allocation=true", "auto", "bytes-copied");
+}
+GST_END_TEST;
+
+/* The mean of what the device took, once there is a result. */
+GST_START_TEST (test_kernel_time)
+{
+  GstHarness *h = gst_harness_new_parse (
+      "vkgdrupload ! cudafilter kernel=blur ! vkgdrdownload");
+  GstElement *filter = gst_harness_find_element (h, "cudafilter");
+  GstStructure *stats = NULL;
+  guint64 time = 0;
+  guint i;
+
+  gst_harness_set_src_caps_str (
+      h, "video/x-raw,format=RGBA,width=64,height=64,framerate=1/1");
+  for (i = 0; i < 20; i++)
+    gst_buffer_unref (gst_harness_push_and_pull (
+        h, gst_buffer_new_allocate (NULL, 64 * 64 * 4, NULL)));
+  g_object_get (filter, "stats", &stats, NULL);
+  fail_unless (gst_structure_get_uint64 (stats, "kernel-time", &time));
+  fail_unless (time > 0 && time < GST_SECOND);
+  gst_structure_free (stats);
+  gst_object_unref (filter);
+  gst_harness_teardown (h);
+}
+GST_END_TEST;
+
 /* --- bytes --------------------------------------------------------------- */
 
 /* Pushes @n buffers of @size bytes of pattern, cut into @n_memories memories,
@@ -862,6 +943,8 @@ elements_suite (void)
   tcase_add_loop_test (
       tc, test_upload_copies_nothing, 0, G_N_ELEMENTS (zero_copy_sources));
   tcase_add_test (tc, test_kernel_reads_what_was_written);
+  tcase_add_test (tc, test_figures);
+  tcase_add_test (tc, test_kernel_time);
   tcase_add_loop_test (
       tc, test_anything_goes_up_and_down, 0, G_N_ELEMENTS (arbitrary));
   tcase_add_test (tc, test_recycled_foreign_memory);

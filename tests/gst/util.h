@@ -47,9 +47,11 @@ GstElement *test_launch (const gchar *format, ...) G_GNUC_PRINTF (1, 2);
 /* Plays to the end; fails the test on an error. */
 void test_play (GstElement *pipeline);
 
-/* Plays until there is an error, which it returns, and stops. The caller frees
- * it. Fails the test where the stream ends without one, or where a second error
- * follows. */
+/* Plays until the end, NULL, or until there is an error, which it returns, and
+ * stops. The caller frees it. */
+GError *test_play_result (GstElement *pipeline);
+
+/* The same; fails the test where the stream ends without an error. */
 GError *test_play_error (GstElement *pipeline);
 
 /* Pulls all buffers of the appsink named "sink" until EOS; the caller frees

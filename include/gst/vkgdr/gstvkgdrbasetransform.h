@@ -25,8 +25,10 @@ G_DECLARE_DERIVABLE_TYPE (GstVkgdrBaseTransform, gst_vkgdr_base_transform, GST,
  * @parent_class: the parent class
  * @open: the element starts, and has a context and a stream
  * @close: the element stops, and is about to drop both
+ * @fill_stats: adds the element's figures to the structure that
+ *   #GstVkgdrBaseTransform:stats will give
  *
- * A subclass may leave both functions out.
+ * A subclass may leave the functions out.
  *
  * Since: 0.1
  */
@@ -56,6 +58,17 @@ struct _GstVkgdrBaseTransformClass {
    * Since: 0.1
    */
   void (*close) (GstVkgdrBaseTransform *transform);
+  /**
+   * GstVkgdrBaseTransformClass::fill_stats:
+   * @transform: an element
+   * @stats: an empty structure
+   *
+   * Called from any thread, in any state, when #GstVkgdrBaseTransform:stats is
+   * read.
+   *
+   * Since: 0.1
+   */
+  void (*fill_stats) (GstVkgdrBaseTransform *transform, GstStructure *stats);
 
   /*< private >*/
   gpointer _gst_reserved[GST_PADDING];

@@ -146,6 +146,10 @@ gboolean gst_vkgdr_memory_write (GstMemory *memory, gsize offset,
     gconstpointer data, gsize size, GError **error);
 
 GST_VKGDR_API
+GstVkgdrAccess gst_vkgdr_memory_get_write_times (
+    GstMemory *memory, GstClockTime *map_time, GstClockTime *wait_time);
+
+GST_VKGDR_API
 gboolean gst_vkgdr_memory_is_idle (GstMemory *memory);
 
 GST_VKGDR_API

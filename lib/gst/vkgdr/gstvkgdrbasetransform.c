@@ -31,10 +31,11 @@ typedef struct {
   gint device; /* the property */
   GstVkgdrContext *context;
   GstVkgdrStream *stream;
-  gboolean is_open; /* the subclass is to be told of the end */
+  GstVkgdrAllocator *allocator; /* lives, and holds memory, while we run */
+  gboolean is_open;             /* the subclass is to be told of the end */
 } GstVkgdrBaseTransformPrivate;
 
-enum { PROP_DEVICE = 1, N_PROPERTIES };
+enum { PROP_DEVICE = 1, PROP_STATS, N_PROPERTIES };
 
 static GParamSpec *properties[N_PROPERTIES];
 
@@ -69,6 +70,7 @@ open_subclass (GstVkgdrBaseTransform *self, GError **error)
   GstVkgdrBaseTransformClass *klass = GST_VKGDR_BASE_TRANSFORM_GET_CLASS (self);
   GstVkgdrBaseTransformPrivate *priv = private_of (self);
 
+  priv->allocator = gst_vkgdr_context_get_allocator (priv->context);
   priv->stream = gst_vkgdr_stream_new (priv->context, error);
   if (!priv->stream)
     return FALSE;
@@ -92,6 +94,7 @@ gst_vkgdr_base_transform_stop (GstBaseTransform *trans)
     klass->close (self);
   priv->is_open = FALSE;
   gst_clear_object (&priv->stream);
+  gst_clear_object (&priv->allocator);
   GST_OBJECT_LOCK (self);
   context = g_steal_pointer (&priv->context);
   GST_OBJECT_UNLOCK (self);
@@ -148,12 +151,25 @@ gst_vkgdr_base_transform_set_property (
     G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, pspec);
 }
 
+static GstStructure *
+get_stats (GstVkgdrBaseTransform *self)
+{
+  GstVkgdrBaseTransformClass *klass = GST_VKGDR_BASE_TRANSFORM_GET_CLASS (self);
+  GstStructure *stats = gst_structure_new_empty ("stats");
+
+  if (klass->fill_stats)
+    klass->fill_stats (self, stats);
+  return stats;
+}
+
 static void
 gst_vkgdr_base_transform_get_property (
     GObject *object, guint id, GValue *value, GParamSpec *pspec)
 {
   if (id == PROP_DEVICE)
     g_value_set_int (value, private_of (object)->device);
+  else if (id == PROP_STATS)
+    g_value_take_boxed (value, get_stats (GST_VKGDR_BASE_TRANSFORM (object)));
   else
     G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, pspec);
 }
@@ -189,6 +205,16 @@ gst_vkgdr_base_transform_class_init (GstVkgdrBaseTransformClass *klass)
       "or ~/.cuda-device says, else the first that works)",
       -1, G_MAXINT, -1,
       G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS | GST_PARAM_MUTABLE_READY);
+  /**
+   * GstVkgdrBaseTransform:stats:
+   *
+   * What the element did since it was started; the fields are its own.
+   *
+   * Since: 0.1
+   */
+  properties[PROP_STATS] = g_param_spec_boxed ("stats", "Statistics",
+      "What the element did since it was started", GST_TYPE_STRUCTURE,
+      G_PARAM_READABLE | G_PARAM_STATIC_STRINGS);
   g_object_class_install_properties (object_class, N_PROPERTIES, properties);
 
   GST_ELEMENT_CLASS (klass)->set_context = gst_vkgdr_base_transform_set_context;

@@ -181,6 +181,7 @@ static gpointer
 map_cpu (GstVkgdrMemory *self, GstMapFlags flags, GError **error)
 {
   gboolean staged = self->access == GST_VKGDR_ACCESS_STAGED;
+  GstClockTime asked = gst_util_get_timestamp ();
 
   /* A mapping within a mapping, which GstMemory allows for no more than the
    * outer one may do: the same pointer serves. */
@@ -192,8 +193,10 @@ map_cpu (GstVkgdrMemory *self, GstMapFlags flags, GError **error)
   }
   if (!self->cpu_data)
     return NULL;
-  if (self->cpu_maps++ == 0)
+  if (self->cpu_maps++ == 0) {
     self->cpu_since = gst_util_get_timestamp ();
+    self->wait_time += self->cpu_since - asked;
+  }
   return self->cpu_data;
 }
 
@@ -266,13 +269,20 @@ publish (GstVkgdrMemory *self, GstMemory *mem)
 static void
 unmap_cpu (GstVkgdrMemory *self, GstMemory *mem, GstMapFlags flags)
 {
+  GstClockTime time;
+
   self->cpu_maps--;
   if (!(flags & GST_MAP_WRITE))
     return;
   publish (self, mem);
-  if (self->cpu_maps == 0 && self->policy)
-    gst_vkgdr_policy_report (self->policy,
-        gst_util_get_timestamp () - self->cpu_since, flags & GST_MAP_READ);
+  self->written = self->cpu_data == self->shadow ? GST_VKGDR_ACCESS_STAGED
+                                                 : GST_VKGDR_ACCESS_DIRECT;
+  if (self->cpu_maps > 0)
+    return;
+  time = gst_util_get_timestamp () - self->cpu_since;
+  self->map_time += time;
+  if (self->policy)
+    gst_vkgdr_policy_report (self->policy, time, flags & GST_MAP_READ);
 }
 
 static void
@@ -551,6 +561,8 @@ gst_vkgdr_memory_discard (GstMemory *memory)
   self = root_of (memory);
   g_mutex_lock (&self->lock);
   self->device_valid = self->shadow_valid = FALSE;
+  self->written = GST_VKGDR_ACCESS_AUTO;
+  self->map_time = self->wait_time = 0;
   g_clear_error (&self->order.lost);
   g_mutex_unlock (&self->lock);
 }
@@ -748,6 +760,39 @@ gst_vkgdr_memory_write (GstMemory *memory, gsize offset, gconstpointer data,
   }
   g_mutex_unlock (&self->lock);
   return ok;
+}
+
+/**
+ * gst_vkgdr_memory_get_write_times:
+ * @memory: a memory of this type
+ * @map_time: (out) (optional): nanoseconds for which it was mapped for writing
+ * @wait_time: (out) (optional): nanoseconds that mapping it waited
+ *
+ * Tells how the CPU wrote to the memory since its content was last undefined.
+ *
+ * Returns: %GST_VKGDR_ACCESS_DIRECT or %GST_VKGDR_ACCESS_STAGED, by the last
+ *   mapping; %GST_VKGDR_ACCESS_AUTO where it did not write
+ *
+ * Since: 0.1
+ */
+GstVkgdrAccess
+gst_vkgdr_memory_get_write_times (
+    GstMemory *memory, GstClockTime *map_time, GstClockTime *wait_time)
+{
+  GstVkgdrAccess written;
+  GstVkgdrMemory *self;
+
+  g_return_val_if_fail (gst_is_vkgdr_memory (memory), GST_VKGDR_ACCESS_AUTO);
+
+  self = root_of (memory);
+  g_mutex_lock (&self->lock);
+  written = self->written;
+  if (map_time)
+    *map_time = self->map_time;
+  if (wait_time)
+    *wait_time = self->wait_time;
+  g_mutex_unlock (&self->lock);
+  return written;
 }
 
 /**

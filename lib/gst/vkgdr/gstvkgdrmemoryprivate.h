@@ -34,6 +34,11 @@ typedef struct {
   gpointer cpu_data;      /* what they got */
   GstClockTime cpu_since; /* when the first of them got it */
 
+  /* Of the CPU's writing since the content was undefined. */
+  GstVkgdrAccess written; /* how, or AUTO: not at all */
+  GstClockTime map_time;  /* for how long it was mapped for that */
+  GstClockTime wait_time; /* for how long mapping waited */
+
   GstVkgdrOrder order;
   GstVkgdrPolicy
       *policy; /* that wants to know how long writers take, or NULL */

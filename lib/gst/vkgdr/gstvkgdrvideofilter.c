@@ -7,6 +7,7 @@
  */
 
 #include "gstvkgdrprivate.h"
+#include "gstvkgdrtimer.h"
 
 /**
  * SECTION:gstvkgdrvideofilter
@@ -16,6 +17,10 @@
  * A subclass provides #GstVkgdrVideoFilterClass.filter_frame and pad templates
  * whose caps have the feature %GST_CAPS_FEATURE_MEMORY_VKGDR_MEMORY. Each frame
  * is read from one buffer and written to another; both lie on the device.
+ *
+ * #GstVkgdrBaseTransform:stats has the fields `frames` and `kernel-time`, the
+ * mean of the nanoseconds that the device worked on a frame (uint64 both;
+ * %GST_CLOCK_TIME_NONE before the first result).
  *
  * A subclass is called in the streaming thread.
  *
@@ -32,6 +37,9 @@ GST_DEBUG_CATEGORY_STATIC (gst_vkgdr_video_filter_debug);
 typedef struct {
   GstVideoInfo in_info;
   GstVideoInfo out_info;
+
+  GstVkgdrTimer *timer; /* made and freed under the object lock */
+  guint64 frames;       /* under the object lock */
 } GstVkgdrVideoFilterPrivate;
 
 G_DEFINE_ABSTRACT_TYPE_WITH_CODE (GstVkgdrVideoFilter, gst_vkgdr_video_filter,
@@ -217,6 +225,7 @@ gst_vkgdr_video_filter_transform (
   GstVkgdrVideoFilterClass *klass = GST_VKGDR_VIDEO_FILTER_GET_CLASS (self);
   GstVkgdrStream *stream =
       gst_vkgdr_base_transform_get_stream (GST_VKGDR_BASE_TRANSFORM (trans));
+  GstVkgdrVideoFilterPrivate *priv = private_of (trans);
   GError *error = NULL;
   gboolean ok;
 
@@ -226,7 +235,9 @@ gst_vkgdr_video_filter_transform (
         GST_VKGDR_BASE_TRANSFORM (self), error);
     return GST_FLOW_ERROR;
   }
+  gst_vkgdr_timer_begin (priv->timer, stream);
   ok = klass->filter_frame (self, inbuf, outbuf, stream, &error);
+  gst_vkgdr_timer_end (priv->timer, stream);
   /* Also after a failure: part of the work may have been queued. */
   ok = end (inbuf, stream, GST_MAP_READ, ok ? &error : NULL) && ok;
   ok = end (outbuf, stream, GST_MAP_WRITE, ok ? &error : NULL) && ok;
@@ -235,7 +246,56 @@ gst_vkgdr_video_filter_transform (
         GST_VKGDR_BASE_TRANSFORM (self), error);
     return GST_FLOW_ERROR;
   }
+  GST_OBJECT_LOCK (self);
+  priv->frames++;
+  GST_OBJECT_UNLOCK (self);
   return GST_FLOW_OK;
+}
+
+/* --- figures ------------------------------------------------------------- */
+
+static gboolean
+gst_vkgdr_video_filter_start (GstBaseTransform *trans)
+{
+  GstVkgdrVideoFilterPrivate *priv = private_of (trans);
+
+  if (!GST_BASE_TRANSFORM_CLASS (parent_class)->start (trans))
+    return FALSE;
+  GST_OBJECT_LOCK (trans);
+  priv->timer = gst_vkgdr_timer_new (
+      gst_vkgdr_base_transform_get_context (GST_VKGDR_BASE_TRANSFORM (trans)));
+  priv->frames = 0;
+  GST_OBJECT_UNLOCK (trans);
+  return TRUE;
+}
+
+static gboolean
+gst_vkgdr_video_filter_stop (GstBaseTransform *trans)
+{
+  GstVkgdrTimer *timer;
+
+  GST_OBJECT_LOCK (trans);
+  timer = g_steal_pointer (&private_of (trans)->timer);
+  GST_OBJECT_UNLOCK (trans);
+  g_clear_pointer (&timer, gst_vkgdr_timer_free);
+  return GST_BASE_TRANSFORM_CLASS (parent_class)->stop (trans);
+}
+
+static void
+gst_vkgdr_video_filter_fill_stats (
+    GstVkgdrBaseTransform *transform, GstStructure *stats)
+{
+  GstVkgdrVideoFilterPrivate *priv = private_of (transform);
+  GstClockTime time = GST_CLOCK_TIME_NONE;
+  guint64 frames;
+
+  GST_OBJECT_LOCK (transform);
+  frames = priv->frames;
+  if (priv->timer)
+    time = gst_vkgdr_timer_get (priv->timer);
+  GST_OBJECT_UNLOCK (transform);
+  gst_structure_set (stats, "frames", G_TYPE_UINT64, frames, "kernel-time",
+      G_TYPE_UINT64, time, NULL);
 }
 
 static void
@@ -243,6 +303,10 @@ gst_vkgdr_video_filter_class_init (GstVkgdrVideoFilterClass *klass)
 {
   GstBaseTransformClass *trans_class = GST_BASE_TRANSFORM_CLASS (klass);
 
+  GST_VKGDR_BASE_TRANSFORM_CLASS (klass)->fill_stats =
+      gst_vkgdr_video_filter_fill_stats;
+  trans_class->start = gst_vkgdr_video_filter_start;
+  trans_class->stop = gst_vkgdr_video_filter_stop;
   trans_class->set_caps = gst_vkgdr_video_filter_set_caps;
   trans_class->get_unit_size = gst_vkgdr_video_filter_get_unit_size;
   trans_class->decide_allocation = gst_vkgdr_video_filter_decide_allocation;
