@@ -1,0 +1,263 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""vkgdr-bench on the software device: its output, not its figures.
+
+    test-bench.py VKGDR-BENCH VKGDR-INFO [unittest's arguments]
+
+Runs the program as a user does, and looks at what it prints, writes and
+returns. Knows nothing of how it measures. Skips itself where vkgdr-info says
+that no device can be used.
+"""
+
+import json
+import math
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+import xml.etree.ElementTree as ElementTree
+
+BENCH, INFO = sys.argv[1:3]
+
+QUICK = ("--quick", "--seconds", "0.05", "--repeat", "1")
+SECTIONS = {
+    "frames",
+    "streams",
+    "roundtrip",
+    "download",
+    "buffers",
+    "overhead",
+    "effect",
+}
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def bench(*args, **environment):
+    return subprocess.run(
+        [BENCH, *args],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=dict(os.environ, **environment),
+        encoding="utf-8",
+        timeout=150,
+        check=False,
+    )
+
+
+def setUpModule():
+    info = subprocess.run([INFO], stdout=subprocess.PIPE, check=False)
+    if info.returncode != 0:
+        raise unittest.SkipTest("vkgdr-info finds no device that can be used")
+
+
+class All(unittest.TestCase):
+    """One run of everything."""
+
+    @classmethod
+    def setUpClass(cls):
+        with tempfile.TemporaryDirectory() as folder:
+            plot = os.path.join(folder, "plot.svg")
+            save = os.path.join(folder, "save.json")
+            run = bench("all", *QUICK, "--json", "--plot", plot, "--save", save)
+            if run.returncode != 0:
+                raise AssertionError(run.stderr)
+            with open(plot, encoding="utf-8") as file:
+                cls.plot = file.read()
+            with open(save, encoding="utf-8") as file:
+                cls.saved = file.read()
+        cls.output = run.stdout
+        cls.errors = run.stderr
+        cls.results = json.loads(run.stdout)
+
+    def check_positive(self, value):
+        self.assertTrue(math.isfinite(value) and value > 0, value)
+
+    def check_summary(self, summary):
+        for value in summary["min"], summary["median"], summary["max"]:
+            self.check_positive(value)
+        self.assertLessEqual(summary["min"], summary["median"])
+        self.assertLessEqual(summary["median"], summary["max"])
+
+    def test_file_is_like_output(self):
+        saved, printed = json.loads(self.saved), dict(self.results)
+        saved["machine"] = printed["machine"] = None  # budgets and time move
+        self.assertEqual(saved, printed)
+
+    def test_no_progress_without_a_terminal(self):
+        self.assertNotIn("\r", self.errors)
+
+    def test_machine(self):
+        machine = self.results["machine"]
+        self.assertIs(machine["software"], True)
+        for field in (
+            "name",
+            "uuid",
+            "cuda-driver",
+            "vulkan-driver",
+            "gstreamer",
+            "cudaupload",
+            "cpu",
+            "copy-isa",
+            "kernel",
+            "date",
+        ):
+            self.assertTrue(machine[field], field)
+
+    def test_memory(self):
+        curves = {curve["id"]: curve for curve in self.results["memory"]}
+        for name in (
+            "window-memcpy",
+            "window-copy-1",
+            "window-copy-2",
+            "window-read-memcpy",
+            "window-read-copy",
+            "ram-memcpy",
+            "htod-pageable",
+            "htod-pinned-async",
+            "dtoh-pageable",
+            "dtoh-pinned-async",
+        ):
+            self.assertIn(name, curves)
+        self.assertEqual(
+            {curve["direction"] for curve in curves.values()},
+            {"to-device", "from-device"},
+        )
+        for curve in curves.values():
+            sizes = [point["bytes"] for point in curve["points"]]
+            self.assertGreaterEqual(len(sizes), 2)
+            self.assertEqual(sizes, sorted(set(sizes)))
+            for point in curve["points"]:
+                with self.subTest(curve=curve["id"], bytes=point["bytes"]):
+                    self.check_summary(point["us"])
+                    self.check_summary(point["GB/s"])
+
+    def test_sections(self):
+        sections = {case["section"] for case in self.results["pipelines"]}
+        self.assertEqual(sections, SECTIONS)
+
+    def test_pipelines(self):
+        for case in self.results["pipelines"]:
+            for variant in case["variants"]:
+                with self.subTest(case=case["id"], variant=variant["id"]):
+                    if variant["id"] == "cudaupload" and "error" in variant:
+                        continue  # need not be installed, nor work here
+                    self.assertNotIn("error", variant)
+                    self.check_summary(variant)
+                    self.assertEqual(len(variant["samples"]), 1)
+
+    def test_comparisons(self):
+        for case in self.results["pipelines"]:
+            with self.subTest(case=case["id"]):
+                medians = {v["id"]: v.get("median") for v in case["variants"]}
+                if case["section"] == "overhead":
+                    (entry,) = case["differences"]
+                    expected = medians[entry["of"]] - medians[entry["to"]]
+                    self.assertAlmostEqual(entry["median"], expected, places=3)
+                    continue
+                for entry in case["ratios"]:
+                    expected = medians[entry["of"]] / medians[entry["to"]]
+                    self.assertAlmostEqual(entry["median"] / expected, 1, places=6)
+
+    def test_plot(self):
+        root = ElementTree.fromstring(self.plot)
+        self.assertEqual(root.tag, SVG + "svg")
+        curves = [p for p in root.iter(SVG + "path") if p.get("class") == "curve"]
+        self.assertEqual(len(curves), len(self.results["memory"]))
+        texts = [text.text for text in root.iter(SVG + "text")]
+        for case in self.results["pipelines"]:
+            self.assertIn(case["title"], texts)
+
+
+class Parts(unittest.TestCase):
+    """Single parts, and what goes wrong."""
+
+    def test_markdown(self):
+        run = bench("memory", *QUICK, "--markdown", "--seconds", "0.001")
+        self.assertEqual(run.returncode, 0, run.stderr)
+        tables = [block for block in run.stdout.split("\n\n") if block.startswith("|")]
+        self.assertEqual(len(tables), 5)
+        for table in tables:
+            rows = table.splitlines()
+            self.assertRegex(rows[1], r"^(\|---:?)+\|$")
+            self.assertEqual({row.count("|") for row in rows}, {rows[1].count("|")})
+
+    def test_failing_copy_is_told_in_its_cell(self):
+        run = bench(
+            "memory",
+            *QUICK,
+            "--json",
+            "--seconds",
+            "0.001",
+            SOFTCUDA_FAIL="cuMemcpyDtoHAsync:3:CUDA_ERROR_LAUNCH_FAILED",
+        )
+        self.assertEqual(run.returncode, 0, run.stderr)
+        errors = [
+            point["error"]
+            for curve in json.loads(run.stdout)["memory"]
+            for point in curve["points"]
+            if "error" in point
+        ]
+        self.assertEqual(len(errors), 1)
+        self.assertIn("CUDA_ERROR_LAUNCH_FAILED", errors[0])
+
+    def test_missing_plugin_is_told_in_its_cells(self):
+        registry = os.environ.get("GST_REGISTRY", "")
+        with tempfile.TemporaryDirectory() as folder:
+            copy = os.path.join(folder, "registry.bin")
+            if os.path.exists(registry):  # spares looking at all plugins again
+                shutil.copy(registry, copy)
+            run = bench(
+                "pipelines",
+                *QUICK,
+                "--seconds",
+                "0.01",
+                GST_PLUGIN_PATH_1_0=folder,
+                GST_REGISTRY=copy,
+            )
+        self.assertEqual(run.returncode, 0, run.stderr)
+        self.assertIn("failed (1)", run.stdout)
+        self.assertIn('(1) no element "vkgdrupload"', run.stdout)
+
+    def test_no_such_device(self):
+        run = bench("memory", *QUICK, "--device", "77")
+        self.assertEqual((run.returncode, run.stdout), (1, ""))
+        self.assertIn("there is no CUDA device 77", run.stderr)
+
+    def test_plot_that_cannot_be_written(self):
+        plot = os.path.join(os.devnull, "plot.svg")
+        run = bench("memory", *QUICK, "--seconds", "0.001", "--json", "--plot", plot)
+        self.assertEqual(run.returncode, 1)
+        self.assertIn("plot.svg", run.stderr)
+        json.loads(run.stdout)  # the figures are not lost
+
+    def test_arguments(self):
+        for wrong in (
+            ("everything",),
+            ("memory", "pipelines"),
+            ("--repeat", "0"),
+            ("--seconds", "nan"),
+            ("--fill", "zero"),
+            ("--buffers", "0"),
+            ("--json", "--markdown"),
+            ("--nonsense",),
+        ):
+            with self.subTest(arguments=wrong):
+                run = bench(*wrong)
+                self.assertEqual((run.returncode, run.stdout), (2, ""))
+                self.assertIn("--help", run.stderr)
+
+    def test_help_and_version(self):
+        for option, text in ("--help", "--plot"), ("--version", "vkgdr-bench "):
+            run = bench(option)
+            self.assertEqual(run.returncode, 0, run.stderr)
+            self.assertIn(text, run.stdout)
+
+
+if __name__ == "__main__":
+    program = unittest.main(argv=sys.argv[:1] + sys.argv[3:], exit=False)
+    sys.stdout.flush()
+    sys.stderr.flush()
+    # Python leaves memory behind, which a leak checker would take for ours.
+    os._exit(not program.result.wasSuccessful())

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * bench-machine.h: what the figures were measured on
+ */
+
+#ifndef BENCH_MACHINE_H
+#define BENCH_MACHINE_H
+
+#include <gst/vkgdr/vkgdr.h>
+
+/**
+ * bench_machine_describe:
+ * @context: the device
+ *
+ * Returns: (transfer full): what gst_vkgdr_context_describe() tells, and
+ *   `cuda-driver` (the version as text), `gstreamer`, `cudaupload` (its
+ *   plugin's version), `cpu`, `copy-isa`, `kernel`, `date` (strings) and `cpus`
+ *   (int)
+ */
+GstStructure *bench_machine_describe (GstVkgdrContext *context);
+
+#endif /* BENCH_MACHINE_H */

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * bench-memory.h: copies between the CPU and the device, by size
+ */
+
+#ifndef BENCH_MEMORY_H
+#define BENCH_MEMORY_H
+
+#include <gst/vkgdr/vkgdr.h>
+
+#include "bench-options.h"
+#include "bench-results.h"
+
+/**
+ * bench_memory_run:
+ * @context: the device
+ * @options: what the user asked for
+ * @error: return location for a #GError
+ *
+ * Measures all ways to copy. One that fails says so in its samples.
+ *
+ * Returns: (transfer full): array of BenchCurve, or %NULL where there is no
+ *   memory to copy to
+ */
+GPtrArray *bench_memory_run (
+    GstVkgdrContext *context, const BenchOptions *options, GError **error);
+
+/**
+ * bench_memory_measure_link:
+ * @context: the device
+ * @direction: which way
+ * @seconds: how long to measure
+ * @samples: gets one sample: 10^9 bytes a second that one DMA transfer after
+ *   the other carries from or to pinned memory
+ *
+ * Measures what the link carries at most, for comparison.
+ */
+void bench_memory_measure_link (GstVkgdrContext *context,
+    BenchDirection direction, gdouble seconds, BenchSamples *samples);
+
+#endif /* BENCH_MEMORY_H */

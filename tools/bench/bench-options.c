@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * bench-options.c: what the user asked for
+ *
+ * Reads the command line, and knows nothing of what becomes of it.
+ */
+
+#include "bench-options.h"
+
+#include <string.h>
+
+#define SUMMARY \
+  "Measures what it costs to bring data to the GPU: copies by size, and\n" \
+  "pipelines with vkgdrupload, with cudaupload where it is installed, and\n" \
+  "with no upload at all.\n" \
+  "\n" \
+  "  memory      copies: bandwidth and latency by size\n" \
+  "  pipelines   frames and buffers a second\n" \
+  "  all         both (default)"
+
+#define DESCRIPTION \
+  "The tables hold medians; JSON has the extremes, too. Ratios are taken\n" \
+  "between samples of the same repetition.\n" \
+  "\n" \
+  "Exit status: 0 if the measurements were made, though single ones may " \
+  "have\n" \
+  "failed (the tables say so), 1 if there is no device or no output could " \
+  "be\n" \
+  "written, 2 if the arguments are wrong."
+
+static gboolean
+read_what (BenchOptions *options, gint argc, gchar **argv, GError **error)
+{
+  const gchar *what = argc > 1 ? argv[1] : "all";
+
+  if (argc > 2) {
+    g_set_error (error, G_OPTION_ERROR, G_OPTION_ERROR_FAILED,
+        "\"%s\" is one argument too many", argv[2]);
+    return FALSE;
+  }
+  options->memory = strcmp (what, "pipelines") != 0;
+  options->pipelines = strcmp (what, "memory") != 0;
+  if (options->memory && options->pipelines && strcmp (what, "all") != 0) {
+    g_set_error (error, G_OPTION_ERROR, G_OPTION_ERROR_FAILED,
+        "\"%s\" can not be measured: give memory, pipelines or all", what);
+    return FALSE;
+  }
+  return TRUE;
+}
+
+static gboolean
+check_values (const BenchOptions *options, GError **error)
+{
+  const gchar *wrong = NULL;
+
+  if (options->repeat < 1 || options->repeat > 1000)
+    wrong = "--repeat takes a number from 1 to 1000";
+  else if (!(options->seconds >= 0.001 && options->seconds <= 600))
+    wrong = "--seconds takes a number from 0.001 to 600";
+  else if (options->device < -1)
+    wrong = "--device takes the index of a CUDA device, or -1";
+  else if (options->buffers < 1 || options->buffers > 16)
+    wrong = "--buffers takes a number from 1 to 16";
+  else if (options->json && options->markdown)
+    wrong = "--json and --markdown exclude each other: use --save for JSON";
+  else if (strcmp (options->fill, "memset") != 0
+           && strcmp (options->fill, "copy") != 0)
+    wrong = "--fill takes memset or copy";
+  if (!wrong)
+    return TRUE;
+  g_set_error_literal (error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE, wrong);
+  return FALSE;
+}
+
+gboolean
+bench_options_parse (
+    BenchOptions *options, gint *argc, gchar ***argv, GError **error)
+{
+  GOptionEntry entries[] = {
+    { "json", 0, 0, G_OPTION_ARG_NONE, &options->json,
+        "Write JSON instead of tables", NULL },
+    { "markdown", 0, 0, G_OPTION_ARG_NONE, &options->markdown,
+        "Write the tables in Markdown", NULL },
+    { "save", 0, 0, G_OPTION_ARG_FILENAME, &options->save,
+        "Write JSON to a file as well", "FILE.json" },
+    { "plot", 0, 0, G_OPTION_ARG_FILENAME, &options->plot, "Draw the results",
+        "FILE.svg" },
+    { "repeat", 0, 0, G_OPTION_ARG_INT, &options->repeat,
+        "Repetitions of each measurement (5)", "N" },
+    { "seconds", 0, 0, G_OPTION_ARG_DOUBLE, &options->seconds,
+        "Time of a pipeline's measurement; a copy takes a 20th of it (1)",
+        "S" },
+    { "device", 0, 0, G_OPTION_ARG_INT, &options->device,
+        "CUDA device (-1: CUDA_DEVICE, or the first that works)", "N" },
+    { "buffers", 0, 0, G_OPTION_ARG_INT, &options->buffers,
+        "Buffers that a source goes through in turn, at least (4)", "N" },
+    { "fill", 0, 0, G_OPTION_ARG_STRING, &options->fill,
+        "How the source writes: memset, or copy (of a pattern) (memset)",
+        "HOW" },
+    { "quick", 0, 0, G_OPTION_ARG_NONE, &options->quick,
+        "Fewer sizes and smaller frames: to see that it works", NULL },
+    { "version", 0, 0, G_OPTION_ARG_NONE, &options->version, "Show the version",
+        NULL },
+    { NULL },
+  };
+  GOptionContext *context;
+  gboolean ok;
+
+  memset (options, 0, sizeof (*options));
+  options->repeat = 5;
+  options->seconds = 1;
+  options->device = -1;
+  options->buffers = 4;
+
+  context = g_option_context_new ("[memory | pipelines | all]");
+  g_option_context_set_summary (context, SUMMARY);
+  g_option_context_set_description (context, DESCRIPTION);
+  g_option_context_add_main_entries (context, entries, NULL);
+  ok = g_option_context_parse (context, argc, argv, error);
+  g_option_context_free (context);
+  if (!options->fill)
+    options->fill = g_strdup ("memset");
+  return ok && read_what (options, *argc, *argv, error)
+         && check_values (options, error);
+}
+
+void
+bench_options_clear (BenchOptions *options)
+{
+  g_free (options->fill);
+  g_free (options->plot);
+  g_free (options->save);
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * bench-pipeline.h: which pipelines are measured, and beside which others
+ */
+
+#ifndef BENCH_PIPELINE_H
+#define BENCH_PIPELINE_H
+
+#include <gst/vkgdr/vkgdr.h>
+
+#include "bench-options.h"
+#include "bench-results.h"
+
+/* Sections of cases, in order; each has at least one. */
+#define BENCH_SECTION_FRAMES "frames"
+#define BENCH_SECTION_STREAMS "streams"
+#define BENCH_SECTION_ROUND_TRIP "roundtrip"
+#define BENCH_SECTION_DOWNLOAD "download"
+#define BENCH_SECTION_BUFFERS "buffers"
+#define BENCH_SECTION_OVERHEAD "overhead"
+#define BENCH_SECTION_EFFECT "effect"
+
+/* Ids of variants. */
+#define BENCH_VKGDR "vkgdrupload"
+#define BENCH_CUDA "cudaupload"
+#define BENCH_NONE "none"
+#define BENCH_DOWNLOAD "vkgdrdownload"
+#define BENCH_LINK_UP "link-to-device"
+#define BENCH_LINK_DOWN "link-from-device"
+#define BENCH_KERNEL "cudafilter"
+
+/**
+ * bench_pipeline_run:
+ * @context: the device
+ * @options: what the user asked for
+ *
+ * Measures all pipelines. One that fails says so in its samples.
+ *
+ * Returns: (transfer full): array of BenchCase
+ */
+GPtrArray *bench_pipeline_run (
+    GstVkgdrContext *context, const BenchOptions *options);
+
+#endif /* BENCH_PIPELINE_H */

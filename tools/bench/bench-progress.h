@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * bench-progress.h: one line on the terminal that tells how far things are
+ */
+
+#ifndef BENCH_PROGRESS_H
+#define BENCH_PROGRESS_H
+
+#include <glib.h>
+
+/* Shows @done of @total and what is being done. Does nothing where standard
+ * error is no terminal. */
+void bench_progress_show (guint done, guint total, const gchar *format, ...)
+    G_GNUC_PRINTF (3, 4);
+
+/* Takes the line away. */
+void bench_progress_clear (void);
+
+#endif /* BENCH_PROGRESS_H */

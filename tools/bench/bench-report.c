@@ -1,0 +1,334 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * bench-report.c: the results as tables
+ *
+ * Decides which figures stand in which table. How a table is set is another
+ * file's affair, and so is how anything was measured.
+ */
+
+#include "bench-report.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "bench-table.h"
+
+/* What an empty cell shows. */
+#define NOTHING "-"
+
+gchar *
+bench_report_size (gsize bytes)
+{
+  if (bytes >= 1 << 20)
+    return g_strdup_printf ("%" G_GSIZE_FORMAT " MiB", bytes >> 20);
+  if (bytes >= 1 << 10)
+    return g_strdup_printf ("%" G_GSIZE_FORMAT " KiB", bytes >> 10);
+  return g_strdup_printf ("%" G_GSIZE_FORMAT " B", bytes);
+}
+
+gchar *
+bench_report_number (gdouble value)
+{
+  gdouble size = fabs (value);
+  gint digits;
+
+  if (size >= 99.95)
+    digits = 0;
+  else if (size >= 9.995)
+    digits = 1;
+  else if (size >= 0.995)
+    digits = 2;
+  else if (size >= 0.0995)
+    digits = 3;
+  else
+    digits = 4;
+  return g_strdup_printf ("%.*f", digits, value);
+}
+
+static void
+add_number (BenchTable *table, gdouble value, const gchar *suffix)
+{
+  gchar *text = bench_report_number (value);
+
+  bench_table_add_cell (table, "%s%s", text, suffix);
+  g_free (text);
+}
+
+static void
+finish (BenchTable *table, const BenchOptions *options)
+{
+  bench_table_print (
+      table, options->markdown ? BENCH_STYLE_MARKDOWN : BENCH_STYLE_TERMINAL);
+  bench_table_free (table);
+}
+
+/* --- copies -------------------------------------------------------------- */
+
+typedef enum { SHOW_BANDWIDTH, SHOW_TIME } Quantity;
+
+static void
+add_point (BenchTable *table, const BenchPoint *point, Quantity quantity)
+{
+  BenchSummary seconds;
+
+  if (!point) {
+    bench_table_add_cell (table, NOTHING);
+    return;
+  }
+  if (point->seconds.error) {
+    bench_table_add_failure (table, point->seconds.error);
+    return;
+  }
+  seconds = bench_samples_summarize (&point->seconds);
+  add_number (table,
+      quantity == SHOW_TIME ? seconds.median * 1e6
+                            : point->bytes / seconds.median / 1e9,
+      "");
+}
+
+/* The curve with the most sizes: some have no large ones. */
+static const BenchCurve *
+longest (const GPtrArray *curves)
+{
+  const BenchCurve *result = g_ptr_array_index (curves, 0);
+  guint i;
+
+  for (i = 1; i < curves->len; i++) {
+    const BenchCurve *curve = g_ptr_array_index (curves, i);
+
+    if (curve->points->len > result->points->len)
+      result = curve;
+  }
+  return result;
+}
+
+static void
+print_curves (const GPtrArray *curves, BenchDirection direction,
+    Quantity quantity, const BenchOptions *options)
+{
+  const BenchCurve *scale = longest (curves);
+  gchar *title = g_strdup_printf ("%s, %s",
+      direction == BENCH_TO_DEVICE ? "To the device" : "From the device",
+      quantity == SHOW_TIME ? "microseconds a call" : "GB/s");
+  BenchTable *table = bench_table_new (title, BENCH_CELLS_NUMBERS);
+  guint i, j;
+
+  g_free (title);
+  bench_table_add_row (table);
+  bench_table_add_cell (table, "copy");
+  for (j = 0; j < scale->points->len; j++) {
+    const BenchPoint *point = g_ptr_array_index (scale->points, j);
+    gchar *size = bench_report_size (point->bytes);
+
+    bench_table_add_cell (table, "%s", size);
+    g_free (size);
+  }
+  for (i = 0; i < curves->len; i++) {
+    const BenchCurve *curve = g_ptr_array_index (curves, i);
+
+    if (curve->direction != direction)
+      continue;
+    bench_table_add_row (table);
+    bench_table_add_cell (table, "%s", curve->label);
+    for (j = 0; j < scale->points->len; j++) {
+      const BenchPoint *point = g_ptr_array_index (scale->points, j);
+
+      add_point (table, bench_curve_find (curve, point->bytes), quantity);
+    }
+  }
+  finish (table, options);
+}
+
+static void
+print_memory (const GPtrArray *curves, const BenchOptions *options)
+{
+  print_curves (curves, BENCH_TO_DEVICE, SHOW_BANDWIDTH, options);
+  print_curves (curves, BENCH_TO_DEVICE, SHOW_TIME, options);
+  print_curves (curves, BENCH_FROM_DEVICE, SHOW_BANDWIDTH, options);
+  print_curves (curves, BENCH_FROM_DEVICE, SHOW_TIME, options);
+}
+
+/* --- pipelines ----------------------------------------------------------- */
+
+static void
+add_variant (BenchTable *table, const BenchVariant *variant)
+{
+  BenchSummary summary = bench_samples_summarize (&variant->samples);
+
+  if (variant->samples.error)
+    bench_table_add_failure (table, variant->samples.error);
+  else
+    add_number (table, summary.median, "");
+}
+
+/* The first variant beside another: how many times as much, or how much more
+ * time. */
+static void
+add_comparison (BenchTable *table, const BenchCase *c, guint other)
+{
+  gboolean difference = c->unit == BENCH_MICROSECONDS;
+  const BenchVariant *a = g_ptr_array_index (c->variants, 0);
+  const BenchVariant *b = g_ptr_array_index (c->variants, other);
+  BenchSummary summary = bench_compare (&a->samples, &b->samples, difference);
+
+  if (summary.n == 0)
+    bench_table_add_cell (table, NOTHING);
+  else
+    add_number (table, summary.median, difference ? "" : "x");
+}
+
+static void
+add_head (BenchTable *table, const BenchCase *c)
+{
+  const BenchVariant *first = g_ptr_array_index (c->variants, 0);
+  guint i;
+
+  bench_table_add_row (table);
+  bench_table_add_cell (table, "%s", bench_unit_name (c->unit));
+  for (i = 0; i < c->variants->len; i++) {
+    const BenchVariant *variant = g_ptr_array_index (c->variants, i);
+
+    bench_table_add_cell (table, "%s", variant->label);
+  }
+  if (c->unit == BENCH_MICROSECONDS) {
+    bench_table_add_cell (table, "difference");
+    return;
+  }
+  for (i = 1; i < c->variants->len; i++) {
+    const BenchVariant *variant = g_ptr_array_index (c->variants, i);
+
+    if (c->variants->len == 2)
+      bench_table_add_cell (table, "ratio");
+    else
+      bench_table_add_cell (table, "%s / %s", first->label, variant->label);
+  }
+}
+
+static void
+add_case (BenchTable *table, const BenchCase *c)
+{
+  guint i;
+
+  bench_table_add_row (table);
+  bench_table_add_cell (table, "%s", c->title);
+  for (i = 0; i < c->variants->len; i++)
+    add_variant (table, g_ptr_array_index (c->variants, i));
+  for (i = 1; i < c->variants->len; i++)
+    add_comparison (table, c, i);
+}
+
+static const gchar *
+section_title (const gchar *section)
+{
+  static const struct {
+    const gchar *section;
+    const gchar *title;
+  } titles[] = {
+    { "frames", "One stream of frames" },
+    { "streams", "Streams at once, in all" },
+    { "roundtrip", "To the device and back" },
+    { "download", "Back from the device" },
+    { "buffers", "Small buffers" },
+    { "overhead", "What running a kernel costs" },
+    { "effect", "A kernel on large frames" },
+  };
+  guint i;
+
+  for (i = 0; i < G_N_ELEMENTS (titles); i++)
+    if (strcmp (titles[i].section, section) == 0)
+      return titles[i].title;
+  return section;
+}
+
+/* One table a section, whose cases have the same variants. */
+static void
+print_pipelines (const GPtrArray *cases, const BenchOptions *options)
+{
+  const gchar *section = NULL;
+  BenchTable *table = NULL;
+  guint i;
+
+  for (i = 0; i < cases->len; i++) {
+    const BenchCase *c = g_ptr_array_index (cases, i);
+
+    if (!section || strcmp (section, c->section) != 0) {
+      if (table)
+        finish (table, options);
+      section = c->section;
+      table = bench_table_new (section_title (section), BENCH_CELLS_NUMBERS);
+      add_head (table, c);
+    }
+    add_case (table, c);
+  }
+  if (table)
+    finish (table, options);
+}
+
+/* --- the machine --------------------------------------------------------- */
+
+static const gchar *
+text_of (const GstStructure *machine, const gchar *field)
+{
+  const gchar *text = gst_structure_get_string (machine, field);
+
+  return text && *text ? text : "unknown";
+}
+
+static void add_fact (BenchTable *table, const gchar *what, const gchar *format,
+    ...) G_GNUC_PRINTF (3, 4);
+
+static void
+add_fact (BenchTable *table, const gchar *what, const gchar *format, ...)
+{
+  va_list args;
+  gchar *text;
+
+  va_start (args, format);
+  text = g_strdup_vprintf (format, args);
+  va_end (args);
+  bench_table_add_row (table);
+  bench_table_add_cell (table, "%s", what);
+  bench_table_add_cell (table, "%s", text);
+  g_free (text);
+}
+
+static void
+print_machine (const GstStructure *machine, const BenchOptions *options)
+{
+  BenchTable *table = bench_table_new ("Measured on", BENCH_CELLS_TEXTS);
+  gboolean software = FALSE;
+  guint64 window = 0;
+  gint cpus = 0;
+
+  gst_structure_get (machine, "software", G_TYPE_BOOLEAN, &software,
+      "window-size", G_TYPE_UINT64, &window, "cpus", G_TYPE_INT, &cpus, NULL);
+  add_fact (table, "device", "%s%s", text_of (machine, "name"),
+      software ? " (software: these figures tell nothing about a GPU)" : "");
+  add_fact (table, "PCI address", "%s", text_of (machine, "pci-address"));
+  add_fact (table, "window", "%" G_GUINT64_FORMAT " MiB", window >> 20);
+  add_fact (table, "CUDA driver", "API %s", text_of (machine, "cuda-driver"));
+  add_fact (table, "Vulkan driver", "%s", text_of (machine, "vulkan-driver"));
+  add_fact (table, "GStreamer", "%s, cudaupload %s",
+      text_of (machine, "gstreamer"), text_of (machine, "cudaupload"));
+  add_fact (table, "processor", "%s, %d threads, copies with %s",
+      text_of (machine, "cpu"), cpus, text_of (machine, "copy-isa"));
+  add_fact (table, "system", "%s", text_of (machine, "kernel"));
+  add_fact (table, "run", "%s, medians of %d, %g s a pipeline%s",
+      text_of (machine, "date"), options->repeat, options->seconds,
+      options->quick ? ", quick" : "");
+  add_fact (table, "source", "writes by %s, pools of at least %d buffers",
+      options->fill, options->buffers);
+  finish (table, options);
+}
+
+void
+bench_report_print (const BenchResults *results, const GstStructure *machine,
+    const BenchOptions *options)
+{
+  print_machine (machine, options);
+  if (results->curves)
+    print_memory (results->curves, options);
+  if (results->cases)
+    print_pipelines (results->cases, options);
+}

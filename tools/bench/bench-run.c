@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * bench-run.c: runs one pipeline and counts what arrives
+ *
+ * A probe on each sink's pad counts. All sinks are counted during the same
+ * time, each from its first buffer to its last, so that short runs of slow
+ * pipelines are exact, too. Must not know what the pipeline is for.
+ */
+
+#include "bench-run.h"
+
+#include "bench-clock.h"
+
+/* Buffers that each sink has seen, and part of the time that has passed, before
+ * anything counts: kernels are compiled, pools filled, and policies settled. */
+#define WARM_UP_BUFFERS 4
+#define WARM_UP_SHARE 0.3
+
+/* Buffers from the first to the last that a rate is made of, at least. */
+#define MIN_INTERVALS 2
+
+/* Nanoseconds after which a pipeline that brings nothing is given up. */
+#define PATIENCE (30 * G_GINT64_CONSTANT (1000000000))
+
+/* How often the counters are looked at. */
+#define POLL (2 * GST_MSECOND)
+
+typedef enum { PHASE_WARM_UP, PHASE_COUNT, PHASE_DONE } Phase;
+
+/* What arrives at one sink. Times are of the buffers that count. */
+typedef struct {
+  GMutex lock;
+  Phase phase;
+  guint warm_up;
+  guint64 intervals;
+  gint64 first;
+  gint64 last;
+} Counter;
+
+static GstPadProbeReturn
+count_buffer (GstPad *pad, GstPadProbeInfo *info, gpointer data)
+{
+  Counter *counter = data;
+
+  g_mutex_lock (&counter->lock);
+  if (counter->phase == PHASE_WARM_UP) {
+    counter->warm_up++;
+  } else if (counter->phase == PHASE_COUNT) {
+    counter->last = bench_now ();
+    if (counter->first)
+      counter->intervals++;
+    else
+      counter->first = counter->last;
+  }
+  g_mutex_unlock (&counter->lock);
+  return GST_PAD_PROBE_OK;
+}
+
+static void
+counter_free (gpointer data)
+{
+  Counter *counter = data;
+
+  g_mutex_clear (&counter->lock);
+  g_free (counter);
+}
+
+static Counter *
+watch_sink (GstElement *sink)
+{
+  Counter *counter = g_new0 (Counter, 1);
+  GstPad *pad = gst_element_get_static_pad (sink, "sink");
+
+  g_mutex_init (&counter->lock);
+  gst_pad_add_probe (
+      pad, GST_PAD_PROBE_TYPE_BUFFER, count_buffer, counter, NULL);
+  gst_object_unref (pad);
+  return counter;
+}
+
+static GPtrArray *
+watch_sinks (GstElement *pipeline)
+{
+  GPtrArray *counters = g_ptr_array_new_with_free_func (counter_free);
+  GstIterator *sinks = gst_bin_iterate_sinks (GST_BIN (pipeline));
+  GValue item = G_VALUE_INIT;
+
+  while (gst_iterator_next (sinks, &item) == GST_ITERATOR_OK) {
+    g_ptr_array_add (counters, watch_sink (g_value_get_object (&item)));
+    g_value_reset (&item);
+  }
+  g_value_unset (&item);
+  gst_iterator_free (sinks);
+  return counters;
+}
+
+static void
+enter_phase (GPtrArray *counters, Phase phase)
+{
+  guint i;
+
+  for (i = 0; i < counters->len; i++) {
+    Counter *counter = g_ptr_array_index (counters, i);
+
+    g_mutex_lock (&counter->lock);
+    counter->phase = phase;
+    g_mutex_unlock (&counter->lock);
+  }
+}
+
+/* Whether all sinks have seen as much as the phase asks for. */
+static gboolean
+is_enough (GPtrArray *counters)
+{
+  gboolean enough = TRUE;
+  guint i;
+
+  for (i = 0; i < counters->len && enough; i++) {
+    Counter *counter = g_ptr_array_index (counters, i);
+
+    g_mutex_lock (&counter->lock);
+    enough = counter->phase == PHASE_WARM_UP
+                 ? counter->warm_up >= WARM_UP_BUFFERS
+                 : counter->intervals >= MIN_INTERVALS;
+    g_mutex_unlock (&counter->lock);
+  }
+  return enough;
+}
+
+static gboolean
+check_bus (GstBus *bus, GError **error)
+{
+  GstMessage *message = gst_bus_timed_pop_filtered (
+      bus, POLL, GST_MESSAGE_ERROR | GST_MESSAGE_EOS);
+
+  if (!message)
+    return TRUE;
+  if (GST_MESSAGE_TYPE (message) == GST_MESSAGE_ERROR)
+    gst_message_parse_error (message, error, NULL);
+  else
+    g_set_error_literal (error, GST_STREAM_ERROR, GST_STREAM_ERROR_FAILED,
+        "the stream ended by itself");
+  gst_message_unref (message);
+  return FALSE;
+}
+
+/* Lets it run for @seconds, and for longer until there is enough. */
+static gboolean
+wait_for (GPtrArray *counters, GstBus *bus, gdouble seconds, GError **error)
+{
+  gint64 start = bench_now ();
+  gint64 until = start + (gint64) (seconds * 1e9);
+
+  while (bench_now () < until || !is_enough (counters)) {
+    if (!check_bus (bus, error))
+      return FALSE;
+    if (bench_now () > until + PATIENCE) {
+      g_set_error (error, GST_STREAM_ERROR, GST_STREAM_ERROR_FAILED,
+          "too few buffers in %.0f s", (bench_now () - start) / 1e9);
+      return FALSE;
+    }
+  }
+  return TRUE;
+}
+
+static gdouble
+sum_rates (GPtrArray *counters)
+{
+  gdouble sum = 0;
+  guint i;
+
+  for (i = 0; i < counters->len; i++) {
+    const Counter *counter = g_ptr_array_index (counters, i);
+
+    sum += counter->intervals * 1e9 / (counter->last - counter->first);
+  }
+  return sum;
+}
+
+static gboolean
+start (GstElement *pipeline, GstBus *bus, GError **error)
+{
+  if (gst_element_set_state (pipeline, GST_STATE_PLAYING)
+      != GST_STATE_CHANGE_FAILURE)
+    return TRUE;
+  if (check_bus (bus, error)) /* no message tells why */
+    g_set_error_literal (error, GST_CORE_ERROR, GST_CORE_ERROR_STATE_CHANGE,
+        "the pipeline does not start");
+  return FALSE;
+}
+
+static gboolean
+play (GstElement *pipeline, GPtrArray *counters, gdouble seconds, gdouble *rate,
+    GError **error)
+{
+  GstBus *bus = gst_element_get_bus (pipeline);
+  gboolean ok;
+
+  ok = start (pipeline, bus, error)
+       && wait_for (counters, bus, seconds * WARM_UP_SHARE, error);
+  if (ok) {
+    enter_phase (counters, PHASE_COUNT);
+    ok = wait_for (counters, bus, seconds, error);
+    enter_phase (counters, PHASE_DONE);
+  }
+  gst_element_set_state (pipeline, GST_STATE_NULL);
+  if (ok)
+    *rate = sum_rates (counters);
+  gst_object_unref (bus);
+  return ok;
+}
+
+gboolean
+bench_run (const gchar *launch, GstVkgdrContext *context, gdouble seconds,
+    gdouble *rate, GError **error)
+{
+  GstElement *pipeline;
+  GstContext *gst_context;
+  GPtrArray *counters;
+  gboolean ok;
+
+  pipeline =
+      gst_parse_launch_full (launch, NULL, GST_PARSE_FLAG_FATAL_ERRORS, error);
+  if (!pipeline)
+    return FALSE;
+  gst_context = gst_vkgdr_context_to_gst_context (context);
+  gst_element_set_context (pipeline, gst_context);
+  gst_context_unref (gst_context);
+
+  counters = watch_sinks (pipeline);
+  ok = play (pipeline, counters, seconds, rate, error);
+  gst_object_unref (pipeline);
+  g_ptr_array_unref (counters);
+  return ok;
+}

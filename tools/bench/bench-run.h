@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * bench-run.h: runs one pipeline and counts what arrives
+ */
+
+#ifndef BENCH_RUN_H
+#define BENCH_RUN_H
+
+#include <gst/vkgdr/vkgdr.h>
+
+/**
+ * bench_run:
+ * @launch: a pipeline, as gst-launch-1.0 takes it, with at least one sink
+ * @context: the device for elements that can use it
+ * @seconds: how long to count, after a warm-up
+ * @rate: (out): buffers a second, of all sinks together
+ * @error: return location for a #GError
+ *
+ * Returns: %FALSE with @error set where the pipeline cannot be made, fails, or
+ *   brings nothing
+ */
+gboolean bench_run (const gchar *launch, GstVkgdrContext *context,
+    gdouble seconds, gdouble *rate, GError **error);
+
+#endif /* BENCH_RUN_H */

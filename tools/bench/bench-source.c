@@ -1,0 +1,381 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * bench-source.c: the element vkgdrbenchsrc, which writes frames
+ *
+ * It does what any producer does, and as little else as can be: takes a buffer
+ * from a pool, maps it, writes every byte, and hands it on. Must not know what
+ * is downstream.
+ */
+
+#include "bench-source.h"
+
+#include <string.h>
+
+#include <gst/video/gstvideopool.h>
+#include <gst/video/video.h>
+
+GST_DEBUG_CATEGORY_STATIC (bench_source_debug);
+#define GST_CAT_DEFAULT bench_source_debug
+
+/* Bytes of the pattern: it stays in the processor's cache, as a line does that
+ * a producer has just computed. */
+#define PATTERN_SIZE ((gsize) 64 << 10)
+
+/* Buffers of its own pool at most: what keeps them must give them back. */
+#define MAX_BUFFERS 16
+
+/* Bytes from one read to the next: a cache line. */
+#define LINE 64
+
+typedef enum { POOL_DOWNSTREAM, POOL_OWN } BenchSourcePool;
+typedef enum { TOUCH_WRITE, TOUCH_READWRITE, TOUCH_NOTHING } BenchSourceTouch;
+typedef enum { FILL_MEMSET, FILL_COPY } BenchSourceFill;
+
+struct _BenchSource {
+  GstPushSrc parent;
+
+  GstCaps *caps;
+  guint size;
+  guint buffers;
+  BenchSourcePool pool;
+  BenchSourceTouch touch;
+  BenchSourceFill fill;
+
+  guint8 *pattern;
+  guint64 frame;
+  guint64 sum; /* of what was read, so that it is read */
+};
+
+enum {
+  PROP_CAPS = 1,
+  PROP_SIZE,
+  PROP_BUFFERS,
+  PROP_POOL,
+  PROP_TOUCH,
+  PROP_FILL,
+  N_PROPERTIES
+};
+
+static GParamSpec *properties[N_PROPERTIES];
+
+static GstStaticPadTemplate src_template = GST_STATIC_PAD_TEMPLATE (
+    "src", GST_PAD_SRC, GST_PAD_ALWAYS, GST_STATIC_CAPS_ANY);
+
+G_DEFINE_TYPE_WITH_CODE (BenchSource, bench_source, GST_TYPE_PUSH_SRC,
+    GST_DEBUG_CATEGORY_INIT (
+        bench_source_debug, "vkgdrbenchsrc", 0, "vkgdrbenchsrc"))
+
+static GType
+register_enum (gsize *type, const gchar *name, const GEnumValue *values)
+{
+  if (g_once_init_enter (type))
+    g_once_init_leave (type, g_enum_register_static (name, values));
+  return *type;
+}
+
+static GType
+pool_get_type (void)
+{
+  static gsize type = 0;
+  static const GEnumValue values[] = {
+    { POOL_DOWNSTREAM, "What downstream offers, else as own", "downstream" },
+    { POOL_OWN, "A pool of ordinary memory, recycled", "own" },
+    { 0, NULL, NULL },
+  };
+
+  return register_enum (&type, "BenchSourcePool", values);
+}
+
+static GType
+touch_get_type (void)
+{
+  static gsize type = 0;
+  static const GEnumValue values[] = {
+    { TOUCH_WRITE, "Maps for writing, and writes every byte", "write" },
+    { TOUCH_READWRITE, "Maps for both, and reads every cache line back, too",
+        "readwrite" },
+    { TOUCH_NOTHING, "Hands it on as it is", "nothing" },
+    { 0, NULL, NULL },
+  };
+
+  return register_enum (&type, "BenchSourceTouch", values);
+}
+
+static GType
+fill_get_type (void)
+{
+  static gsize type = 0;
+  static const GEnumValue values[] = {
+    { FILL_MEMSET, "memset() of the frame's number", "memset" },
+    { FILL_COPY, "memcpy() of a pattern of 64 KiB, again and again", "copy" },
+    { 0, NULL, NULL },
+  };
+
+  return register_enum (&type, "BenchSourceFill", values);
+}
+
+/* --- buffers ------------------------------------------------------------- */
+
+static GstCaps *
+bench_source_get_caps (GstBaseSrc *src, GstCaps *filter)
+{
+  BenchSource *self = BENCH_SOURCE (src);
+  GstCaps *caps = self->caps ? gst_caps_ref (self->caps) : gst_caps_new_any ();
+  GstCaps *result;
+
+  if (!filter)
+    return caps;
+  result = gst_caps_intersect_full (filter, caps, GST_CAPS_INTERSECT_FIRST);
+  gst_caps_unref (caps);
+  return result;
+}
+
+/* A frame has the bytes that its caps say; anything else has `size`. */
+static gboolean
+bench_source_set_caps (GstBaseSrc *src, GstCaps *caps)
+{
+  BenchSource *self = BENCH_SOURCE (src);
+  GstVideoInfo info;
+  gsize size = self->size;
+
+  if (gst_video_info_from_caps (&info, caps))
+    size = GST_VIDEO_INFO_SIZE (&info);
+  if (size == 0) {
+    GST_ELEMENT_ERROR (self, STREAM, FORMAT,
+        ("The size of a buffer is not known: set the property size."),
+        ("%" GST_PTR_FORMAT, caps));
+    return FALSE;
+  }
+  gst_base_src_set_blocksize (src, size);
+  return TRUE;
+}
+
+/* Replaces all that downstream offers by a pool of ordinary memory. */
+static void
+insist_on_own_pool (GstBaseSrc *src, GstQuery *query)
+{
+  GstAllocationParams params;
+  GstBufferPool *pool;
+  GstCaps *caps = NULL;
+
+  gst_allocation_params_init (&params);
+  while (gst_query_get_n_allocation_params (query) > 0)
+    gst_query_remove_nth_allocation_param (query, 0);
+  gst_query_add_allocation_param (query, NULL, &params);
+  while (gst_query_get_n_allocation_pools (query) > 0)
+    gst_query_remove_nth_allocation_pool (query, 0);
+
+  gst_query_parse_allocation (query, &caps, NULL);
+  if (!caps
+      || !gst_structure_has_name (
+          gst_caps_get_structure (caps, 0), "video/x-raw"))
+    pool = gst_buffer_pool_new ();
+  else
+    pool = gst_video_buffer_pool_new ();
+  gst_query_add_allocation_pool (
+      query, pool, gst_base_src_get_blocksize (src), 0, MAX_BUFFERS);
+  gst_object_unref (pool);
+}
+
+/* One buffer alone, recycled at once, would stay in the processor's cache: no
+ * pipeline that does anything with its frames is so lucky. */
+static void
+insist_on_buffers (BenchSource *self, GstQuery *query)
+{
+  GstBufferPool *pool = NULL;
+  guint size, min, max;
+
+  gst_query_parse_nth_allocation_pool (query, 0, &pool, &size, &min, &max);
+  min = MAX (min, self->buffers);
+  if (max > 0)
+    min = MIN (min, max);
+  gst_query_set_nth_allocation_pool (query, 0, pool, size, min, max);
+  gst_clear_object (&pool);
+}
+
+static gboolean
+bench_source_decide_allocation (GstBaseSrc *src, GstQuery *query)
+{
+  BenchSource *self = BENCH_SOURCE (src);
+
+  if (self->pool == POOL_OWN || gst_query_get_n_allocation_pools (query) == 0)
+    insist_on_own_pool (src, query);
+  insist_on_buffers (self, query);
+  return GST_BASE_SRC_CLASS (bench_source_parent_class)
+      ->decide_allocation (src, query);
+}
+
+static void
+write_bytes (BenchSource *self, guint8 *data, gsize size)
+{
+  gsize offset;
+
+  if (self->fill == FILL_MEMSET) {
+    memset (data, (int) (self->frame & 0xff), size);
+    return;
+  }
+  for (offset = 0; offset < size; offset += PATTERN_SIZE)
+    memcpy (data + offset, self->pattern, MIN (PATTERN_SIZE, size - offset));
+}
+
+static guint64
+read_lines (const volatile guint8 *data, gsize size)
+{
+  guint64 sum = 0;
+  gsize offset;
+
+  for (offset = 0; offset < size; offset += LINE)
+    sum += data[offset];
+  return sum;
+}
+
+static GstFlowReturn
+bench_source_fill (GstPushSrc *src, GstBuffer *buffer)
+{
+  BenchSource *self = BENCH_SOURCE (src);
+  gboolean reads = self->touch == TOUCH_READWRITE;
+  GstMapInfo map;
+
+  if (self->touch == TOUCH_NOTHING)
+    return GST_FLOW_OK;
+  if (!gst_buffer_map (
+          buffer, &map, reads ? GST_MAP_READWRITE : GST_MAP_WRITE)) {
+    GST_ELEMENT_ERROR (self, RESOURCE, WRITE,
+        ("A buffer cannot be mapped for writing."), (NULL));
+    return GST_FLOW_ERROR;
+  }
+  write_bytes (self, map.data, map.size);
+  if (reads)
+    self->sum += read_lines (map.data, map.size);
+  gst_buffer_unmap (buffer, &map);
+  GST_BUFFER_OFFSET (buffer) = self->frame++;
+  return GST_FLOW_OK;
+}
+
+static gboolean
+bench_source_start (GstBaseSrc *src)
+{
+  BenchSource *self = BENCH_SOURCE (src);
+  gsize i;
+
+  self->frame = 0;
+  self->sum = 0;
+  self->pattern = g_malloc (PATTERN_SIZE);
+  for (i = 0; i < PATTERN_SIZE; i++)
+    self->pattern[i] = (guint8) (i * 7 + i / 251);
+  return TRUE;
+}
+
+static gboolean
+bench_source_stop (GstBaseSrc *src)
+{
+  BenchSource *self = BENCH_SOURCE (src);
+
+  GST_DEBUG_OBJECT (self,
+      "%" G_GUINT64_FORMAT " buffers, sum %" G_GUINT64_FORMAT, self->frame,
+      self->sum);
+  g_clear_pointer (&self->pattern, g_free);
+  return TRUE;
+}
+
+/* --- GObject ------------------------------------------------------------- */
+
+/* Properties are set before it starts, and not changed after. */
+static void
+bench_source_set_property (
+    GObject *object, guint id, const GValue *value, GParamSpec *pspec)
+{
+  BenchSource *self = BENCH_SOURCE (object);
+
+  switch (id) {
+  case PROP_CAPS:
+    gst_caps_replace (&self->caps, (GstCaps *) gst_value_get_caps (value));
+    break;
+  case PROP_SIZE:
+    self->size = g_value_get_uint (value);
+    break;
+  case PROP_BUFFERS:
+    self->buffers = g_value_get_uint (value);
+    break;
+  case PROP_POOL:
+    self->pool = g_value_get_enum (value);
+    break;
+  case PROP_TOUCH:
+    self->touch = g_value_get_enum (value);
+    break;
+  case PROP_FILL:
+    self->fill = g_value_get_enum (value);
+    break;
+  default:
+    G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, pspec);
+  }
+}
+
+static void
+bench_source_finalize (GObject *object)
+{
+  BenchSource *self = BENCH_SOURCE (object);
+
+  gst_clear_caps (&self->caps);
+  G_OBJECT_CLASS (bench_source_parent_class)->finalize (object);
+}
+
+static void
+install_properties (GObjectClass *object_class)
+{
+  GParamFlags flags =
+      G_PARAM_WRITABLE | G_PARAM_STATIC_STRINGS | GST_PARAM_MUTABLE_READY;
+
+  properties[PROP_CAPS] = g_param_spec_boxed (
+      "caps", "Caps", "Caps of the stream", GST_TYPE_CAPS, flags);
+  properties[PROP_SIZE] = g_param_spec_uint ("size", "Size",
+      "Bytes of a buffer, where the caps are not raw video", 0, G_MAXINT, 0,
+      flags);
+  properties[PROP_BUFFERS] = g_param_spec_uint ("buffers", "Buffers",
+      "Buffers that it goes through in turn, at least", 1, MAX_BUFFERS, 1,
+      flags);
+  properties[PROP_POOL] = g_param_spec_enum ("pool", "Pool",
+      "Where buffers come from", pool_get_type (), POOL_DOWNSTREAM, flags);
+  properties[PROP_TOUCH] = g_param_spec_enum ("touch", "Touch",
+      "What is done to a buffer", touch_get_type (), TOUCH_WRITE, flags);
+  properties[PROP_FILL] = g_param_spec_enum ("fill", "Fill",
+      "How a buffer is written", fill_get_type (), FILL_MEMSET, flags);
+  g_object_class_install_properties (object_class, N_PROPERTIES, properties);
+}
+
+static void
+bench_source_class_init (BenchSourceClass *klass)
+{
+  GObjectClass *object_class = G_OBJECT_CLASS (klass);
+  GstElementClass *element_class = GST_ELEMENT_CLASS (klass);
+  GstBaseSrcClass *base_class = GST_BASE_SRC_CLASS (klass);
+
+  object_class->set_property = bench_source_set_property;
+  object_class->finalize = bench_source_finalize;
+  install_properties (object_class);
+
+  gst_element_class_add_static_pad_template (element_class, &src_template);
+  gst_element_class_set_static_metadata (element_class, "Benchmark source",
+      "Source", "Writes frames, and does nothing else", "gst-vkgdr developers");
+
+  base_class->get_caps = bench_source_get_caps;
+  base_class->set_caps = bench_source_set_caps;
+  base_class->decide_allocation = bench_source_decide_allocation;
+  base_class->start = bench_source_start;
+  base_class->stop = bench_source_stop;
+  GST_PUSH_SRC_CLASS (klass)->fill = bench_source_fill;
+}
+
+static void
+bench_source_init (BenchSource *self)
+{
+  self->buffers = 1;
+  gst_base_src_set_format (GST_BASE_SRC (self), GST_FORMAT_BYTES);
+}
+
+gboolean
+bench_source_register (void)
+{
+  return gst_element_register (
+      NULL, "vkgdrbenchsrc", GST_RANK_NONE, BENCH_TYPE_SOURCE);
+}
