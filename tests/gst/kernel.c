@@ -112,6 +112,7 @@ make_memory (const guint8 *data, gsize size)
   fail_unless (gst_memory_map (memory, &map, GST_MAP_WRITE));
   memcpy (map.data, data, size);
   gst_memory_unmap (memory, &map);
+  gst_object_unref (allocator);
   return memory;
 }
 

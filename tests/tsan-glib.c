@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * tsan-glib.c: tells the thread sanitizer how GLib and GStreamer synchronise
+ *
+ * Distributions build both without the sanitizer, so it sees neither their
+ * futexes nor their atomic operations, and takes everything that is ordered by
+ * them for a race. This library is preloaded, stands in for their synchronising
+ * functions, calls the real ones, and says what each of them orders. It is not
+ * instrumented either. It must not know what is tested, and must order no more
+ * than the real function does: if it says too little there are false reports,
+ * which are seen, but if it says too much a race goes by unseen.
+ *
+ * What GLib and GStreamer call within themselves does not come by here, and the
+ * sanitizer does not see what they do to memory: two threads that add to one
+ * GPtrArray are not found out, unless our own code looks into it, too.
+ */
+
+#include <dlfcn.h>
+#include <gst/gst.h>
+
+/* Weak, so that a program without the sanitizer that a test starts, and which
+ * inherits LD_PRELOAD, does as if this library were not there. */
+extern void __tsan_acquire (void *address) __attribute__ ((weak));
+extern void __tsan_release (void *address) __attribute__ ((weak));
+
+static void
+acquire (gpointer address)
+{
+  if (__tsan_acquire && address)
+    __tsan_acquire (address);
+}
+
+static void
+release (gpointer address)
+{
+  if (__tsan_release && address)
+    __tsan_release (address);
+}
+
+#define GLIB "libglib-2.0.so.0"
+#define GOBJECT "libgobject-2.0.so.0"
+#define GSTREAMER "libgstreamer-1.0.so.0"
+
+/* The function that stands behind ours. The library is there: it, or one that
+ * uses it, made the call; but if it came by dlopen(), RTLD_NEXT would miss it.
+ * Threads may look it up at the same time, and find the same. */
+static gpointer
+find (gpointer *cache, const gchar *library, const gchar *name)
+{
+  gpointer real = __atomic_load_n (cache, __ATOMIC_RELAXED);
+
+  if (real)
+    return real;
+  real = dlsym (dlopen (library, RTLD_LAZY | RTLD_NOLOAD), name);
+  if (!real)
+    __builtin_trap ();
+  __atomic_store_n (cache, real, __ATOMIC_RELAXED);
+  return real;
+}
+
+#define REAL(library, name) \
+  ({ \
+    static gpointer cache; \
+    (__typeof__ (&name)) find (&cache, library, #name); \
+  })
+
+/* --- locks --------------------------------------------------------------- */
+
+#define LOCKS(function, Type) \
+  void (function) (Type * lock) \
+  { \
+    REAL (GLIB, function) (lock); \
+    acquire (lock); \
+  }
+
+#define TRIES(function, Type) \
+  gboolean (function) (Type * lock) \
+  { \
+    gboolean locked = REAL (GLIB, function) (lock); \
+\
+    if (locked) \
+      acquire (lock); \
+    return locked; \
+  }
+
+#define UNLOCKS(function, Type) \
+  void (function) (Type * lock) \
+  { \
+    release (lock); \
+    REAL (GLIB, function) (lock); \
+  }
+
+LOCKS (g_mutex_lock, GMutex)
+TRIES (g_mutex_trylock, GMutex)
+UNLOCKS (g_mutex_unlock, GMutex)
+LOCKS (g_rec_mutex_lock, GRecMutex)
+TRIES (g_rec_mutex_trylock, GRecMutex)
+UNLOCKS (g_rec_mutex_unlock, GRecMutex)
+/* A reader's unlock orders him before other readers, too: more than is so, but
+ * readers do not race. */
+LOCKS (g_rw_lock_reader_lock, GRWLock)
+TRIES (g_rw_lock_reader_trylock, GRWLock)
+UNLOCKS (g_rw_lock_reader_unlock, GRWLock)
+LOCKS (g_rw_lock_writer_lock, GRWLock)
+TRIES (g_rw_lock_writer_trylock, GRWLock)
+UNLOCKS (g_rw_lock_writer_unlock, GRWLock)
+
+/* A condition orders nothing by itself; its mutex does. */
+void
+g_cond_wait (GCond *cond, GMutex *mutex)
+{
+  release (mutex);
+  REAL (GLIB, g_cond_wait) (cond, mutex);
+  acquire (mutex);
+}
+
+gboolean
+g_cond_wait_until (GCond *cond, GMutex *mutex, gint64 end)
+{
+  gboolean woken;
+
+  release (mutex);
+  woken = REAL (GLIB, g_cond_wait_until) (cond, mutex, end);
+  acquire (mutex);
+  return woken;
+}
+
+/* --- once ---------------------------------------------------------------- */
+
+gboolean (g_once_init_enter) (volatile void *location)
+{
+  gboolean first = REAL (GLIB, g_once_init_enter) (location);
+
+  if (!first)
+    acquire ((gpointer) location);
+  return first;
+}
+
+/* The callers who find it done read the location in their own code, by an
+ * atomic load that the sanitizer sees. */
+void (g_once_init_leave) (volatile void *location, gsize result)
+{
+  release ((gpointer) location);
+  REAL (GLIB, g_once_init_leave) (location, result);
+}
+
+gpointer
+g_once_impl (GOnce *once, GThreadFunc func, gpointer arg)
+{
+  gpointer result = REAL (GLIB, g_once_impl) (once, func, arg);
+
+  release (once);
+  acquire (once);
+  return result;
+}
+
+/* --- queues -------------------------------------------------------------- */
+
+#define PUSHES(library, function, Type) \
+  void (function) (Type * queue, gpointer data) \
+  { \
+    release (queue); \
+    REAL (library, function) (queue, data); \
+  }
+
+#define POPS(library, function, Type) \
+  gpointer (function) (Type * queue) \
+  { \
+    gpointer data = REAL (library, function) (queue); \
+\
+    if (data) \
+      acquire (queue); \
+    return data; \
+  }
+
+/* The lock of these is taken within GLib. */
+LOCKS (g_async_queue_lock, GAsyncQueue)
+UNLOCKS (g_async_queue_unlock, GAsyncQueue)
+PUSHES (GLIB, g_async_queue_push, GAsyncQueue)
+PUSHES (GLIB, g_async_queue_push_unlocked, GAsyncQueue)
+PUSHES (GLIB, g_async_queue_push_front, GAsyncQueue)
+PUSHES (GLIB, g_async_queue_push_front_unlocked, GAsyncQueue)
+POPS (GLIB, g_async_queue_pop, GAsyncQueue)
+POPS (GLIB, g_async_queue_pop_unlocked, GAsyncQueue)
+POPS (GLIB, g_async_queue_try_pop, GAsyncQueue)
+POPS (GLIB, g_async_queue_try_pop_unlocked, GAsyncQueue)
+PUSHES (GSTREAMER, gst_atomic_queue_push, GstAtomicQueue)
+POPS (GSTREAMER, gst_atomic_queue_pop, GstAtomicQueue)
+
+gpointer
+g_async_queue_timeout_pop (GAsyncQueue *queue, guint64 timeout)
+{
+  gpointer data = REAL (GLIB, g_async_queue_timeout_pop) (queue, timeout);
+
+  if (data)
+    acquire (queue);
+  return data;
+}
+
+/* The last reference frees what was pushed and never popped. */
+void
+g_async_queue_unref (GAsyncQueue *queue)
+{
+  release (queue);
+  acquire (queue);
+  REAL (GLIB, g_async_queue_unref) (queue);
+}
+
+/* --- references ---------------------------------------------------------- */
+
+/* Every reference that is given up comes before the last one is. The real
+ * functions do not say whose the last one was before they finalise, so others
+ * are given up here, as the real functions would.
+ *
+ * Returns: whether that was done; if not, the caller holds the last one */
+static gboolean
+drop_shared_reference (gpointer object, volatile gint *count)
+{
+  gint n = __atomic_load_n (count, __ATOMIC_RELAXED);
+
+  release (object);
+  while (n > 1) {
+    if (__atomic_compare_exchange_n (
+            count, &n, n - 1, FALSE, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+      return TRUE;
+  }
+  acquire (object);
+  return FALSE;
+}
+
+void (g_object_unref) (gpointer object)
+{
+  GObject *self = object;
+
+  /* Flags of the data list say that there are toggle references, which want to
+   * hear of the last but one. */
+  if (self && REAL (GLIB, g_datalist_get_flags) (&self->qdata) == 0
+      && drop_shared_reference (self, (volatile gint *) &self->ref_count))
+    return;
+  REAL (GOBJECT, g_object_unref) (object);
+}
+
+void
+gst_mini_object_unref (GstMiniObject *object)
+{
+  if (object && drop_shared_reference (object, &object->refcount))
+    return;
+  REAL (GSTREAMER, gst_mini_object_unref) (object);
+}
+
+/* Who finds himself to be the only owner comes after those who were. */
+gboolean
+gst_mini_object_is_writable (const GstMiniObject *object)
+{
+  gboolean writable = REAL (GSTREAMER, gst_mini_object_is_writable) (object);
+
+  if (writable)
+    acquire ((gpointer) object);
+  return writable;
+}
+
+GstMiniObject *
+gst_mini_object_make_writable (GstMiniObject *object)
+{
+  GstMiniObject *result;
+
+  release (object);
+  result = REAL (GSTREAMER, gst_mini_object_make_writable) (object);
+  acquire (result);
+  return result;
+}
