@@ -319,6 +319,28 @@ GST_START_TEST (test_cached_window_is_always_direct)
 }
 GST_END_TEST;
 
+/* A pool that cannot allocate all that it starts with lets go of the rest. */
+GST_START_TEST (test_failed_start_leaves_nothing)
+{
+  GstVkgdrAllocator *allocator;
+  GstStructure *config;
+  GstBufferPool *pool;
+
+  g_setenv ("VKGDR_DEBUG", "bar=20M", TRUE);
+  context = test_context_new ();
+  allocator = gst_vkgdr_context_get_allocator (context);
+  pool = gst_vkgdr_buffer_pool_new (context);
+  config = gst_buffer_pool_get_config (pool);
+  gst_buffer_pool_config_set_params (config, NULL, 8 * 1024 * 1024, 4, 0);
+  fail_unless (gst_buffer_pool_set_config (pool, config));
+  fail_unless (!gst_buffer_pool_set_active (pool, TRUE));
+  fail_unless_equals_int (gst_vkgdr_allocator_get_active_blocks (allocator), 0);
+  gst_object_unref (pool);
+  gst_object_unref (allocator);
+  teardown ();
+}
+GST_END_TEST;
+
 /* Layout of video, and none of what is none. */
 GST_START_TEST (test_video_and_other_caps)
 {
@@ -368,7 +390,7 @@ pool_suite (void)
 {
   Suite *s = suite_create ("pool");
   TCase *policy = tcase_create ("policy"), *bar = tcase_create ("bar");
-  TCase *cached = tcase_create ("cached");
+  TCase *cached = tcase_create ("cached"), *own = tcase_create ("own");
 
   tcase_add_test (policy, test_plain_writers_end_up_direct);
   tcase_add_test (policy, test_writers_that_read_end_up_staged);
@@ -389,6 +411,9 @@ pool_suite (void)
   tcase_add_checked_fixture (cached, setup_cached, teardown);
   tcase_add_test (cached, test_cached_window_is_always_direct);
   suite_add_tcase (s, cached);
+
+  tcase_add_test (own, test_failed_start_leaves_nothing);
+  suite_add_tcase (s, own);
   return s;
 }
 

@@ -116,6 +116,17 @@ tell_why (GstVkgdrBufferPool *self)
   gst_structure_free (config);
 }
 
+/* A pool that cannot allocate all buffers that it starts with keeps those that
+ * it has, and GStreamer frees them only where it stops a pool that runs. */
+static gboolean
+gst_vkgdr_buffer_pool_start (GstBufferPool *pool)
+{
+  if (parent_class->start (pool))
+    return TRUE;
+  parent_class->stop (pool);
+  return FALSE;
+}
+
 static GstFlowReturn
 gst_vkgdr_buffer_pool_alloc_buffer (
     GstBufferPool *pool, GstBuffer **buffer, GstBufferPoolAcquireParams *params)
@@ -333,6 +344,7 @@ gst_vkgdr_buffer_pool_class_init (GstVkgdrBufferPoolClass *klass)
   fresh_quark = g_quark_from_static_string ("gst-vkgdr-buffer-fresh");
 
   pool_class->set_config = gst_vkgdr_buffer_pool_set_config;
+  pool_class->start = gst_vkgdr_buffer_pool_start;
   pool_class->alloc_buffer = gst_vkgdr_buffer_pool_alloc_buffer;
   pool_class->reset_buffer = gst_vkgdr_buffer_pool_reset_buffer;
   pool_class->release_buffer = gst_vkgdr_buffer_pool_release_buffer;

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * threads.c: what may be called from any thread is, from several at once
+ *
+ * Says little without the thread sanitizer (scripts/test --tsan). Which thread
+ * comes when is left to chance, so nothing here depends on it.
+ */
+
+#include <string.h>
+
+#include "util.h"
+
+#define N_THREADS 3
+#define N_ROUNDS 200
+#define SIZE 5000
+
+typedef struct _Crowd Crowd;
+typedef void (*Work) (Crowd *crowd, GstVkgdrStream *stream, gint me);
+
+struct _Crowd {
+  GstVkgdrContext *context;
+  GstVkgdrAllocator *allocator;
+  GstMemory *memory; /* that all of them use */
+  Work work;
+  gint arrived;
+  gint next;
+};
+
+static gpointer
+member (gpointer data)
+{
+  Crowd *crowd = data;
+  GstVkgdrStream *stream = test_stream_new (crowd->context);
+  gint me = g_atomic_int_add (&crowd->next, 1);
+  gint i;
+
+  g_atomic_int_inc (&crowd->arrived);
+  while (g_atomic_int_get (&crowd->arrived) < N_THREADS)
+    g_thread_yield ();
+  for (i = 0; i < N_ROUNDS; i++)
+    crowd->work (crowd, stream, me);
+  gst_object_unref (stream);
+  return NULL;
+}
+
+static void
+run (Work work, const gchar *debug)
+{
+  Crowd crowd = { .work = work };
+  GThread *threads[N_THREADS];
+  GstMapInfo map;
+  guint i;
+
+  g_setenv ("VKGDR_DEBUG", debug, TRUE);
+  crowd.context = test_context_new ();
+  crowd.allocator = gst_vkgdr_context_get_allocator (crowd.context);
+  crowd.memory = test_memory_new (crowd.context, SIZE);
+  fail_unless (gst_memory_map (crowd.memory, &map, GST_MAP_WRITE));
+  test_fill (map.data, map.size, 1);
+  gst_memory_unmap (crowd.memory, &map);
+
+  for (i = 0; i < N_THREADS; i++)
+    threads[i] = g_thread_new ("member", member, &crowd);
+  for (i = 0; i < N_THREADS; i++)
+    g_thread_join (threads[i]);
+
+  gst_memory_unref (crowd.memory);
+  gst_object_unref (crowd.allocator);
+  ASSERT_OBJECT_REFCOUNT (crowd.context, "context", 1);
+  gst_object_unref (crowd.context);
+}
+
+static const gchar *const debugs[] = { "", "bar" };
+
+static void
+access_from_streams (Crowd *crowd, GstVkgdrStream *stream, gint me)
+{
+  GstMapFlags flags = me == 0 ? GST_MAP_WRITE : GST_MAP_READ;
+
+  fail_unless (
+      gst_vkgdr_memory_begin_access (crowd->memory, stream, flags, NULL));
+  fail_unless (
+      gst_vkgdr_memory_end_access (crowd->memory, stream, flags, NULL));
+}
+
+GST_START_TEST (test_one_memory_many_streams)
+{
+  run (access_from_streams, debugs[__i__]);
+}
+GST_END_TEST;
+
+static void
+read_and_launch (Crowd *crowd, GstVkgdrStream *stream, gint me)
+{
+  GstMapInfo map;
+
+  if (me == 0) {
+    access_from_streams (crowd, stream, 1);
+    return;
+  }
+  fail_unless (gst_memory_map (crowd->memory, &map, GST_MAP_READ));
+  fail_unless (test_matches (map.data, map.size, 1));
+  gst_memory_unmap (crowd->memory, &map);
+}
+
+GST_START_TEST (test_one_memory_many_readers)
+{
+  run (read_and_launch, debugs[__i__]);
+}
+GST_END_TEST;
+
+static void
+use_own_memory (Crowd *crowd, GstVkgdrStream *stream, gint me)
+{
+  GstMemory *memory =
+      gst_allocator_alloc (GST_ALLOCATOR (crowd->allocator), SIZE, NULL);
+  GstMapInfo map;
+
+  fail_unless (memory != NULL);
+  fail_unless (gst_memory_map (memory, &map, GST_MAP_READWRITE));
+  memset (map.data, me, map.size);
+  gst_memory_unmap (memory, &map);
+  gst_memory_unref (memory);
+}
+
+GST_START_TEST (test_one_allocator)
+{
+  run (use_own_memory, debugs[__i__]);
+}
+GST_END_TEST;
+
+static Suite *
+threads_suite (void)
+{
+  Suite *s = suite_create ("threads");
+  TCase *tc = tcase_create ("general");
+  gint n = G_N_ELEMENTS (debugs);
+
+  suite_add_tcase (s, tc);
+  tcase_add_loop_test (tc, test_one_memory_many_streams, 0, n);
+  tcase_add_loop_test (tc, test_one_memory_many_readers, 0, n);
+  tcase_add_loop_test (tc, test_one_allocator, 0, n);
+  return s;
+}
+
+GST_CHECK_MAIN (threads);
