@@ -57,24 +57,31 @@ gst_vkgdr_download_is_there (GstVkgdrTransfer *transfer, GstMemory *memory)
 
 /* The CPU's copy of a memory that is no window's, in a buffer of both kinds. */
 static gboolean
-copy_memory (GstMemory *memory, guint8 *data, GError **error)
+copy_memory (GstMemory *memory, GstMemory *output, gsize offset, GError **error)
 {
-  GstMapInfo map;
+  GstMapInfo from, to;
 
-  if (!gst_memory_map (memory, &map, GST_MAP_READ)) {
+  if (!gst_memory_map (memory, &from, GST_MAP_READ)) {
     g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_FAILED,
         "memory of type %s cannot be read by the CPU",
         memory->allocator->mem_type);
     return FALSE;
   }
-  memcpy (data, map.data, map.size);
-  gst_memory_unmap (memory, &map);
+  if (!gst_memory_map (output, &to, GST_MAP_WRITE)) {
+    g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_FAILED,
+        "what was fetched before did not arrive");
+    gst_memory_unmap (memory, &from);
+    return FALSE;
+  }
+  memcpy (to.data + offset, from.data, from.size);
+  gst_memory_unmap (output, &to);
+  gst_memory_unmap (memory, &from);
   return TRUE;
 }
 
 static gboolean
 fetch_all (
-    GstVkgdrDownload *self, GstBuffer *input, guint8 *data, GError **error)
+    GstVkgdrDownload *self, GstBuffer *input, GstMemory *output, GError **error)
 {
   GstVkgdrStream *stream =
       gst_vkgdr_base_transform_get_stream (GST_VKGDR_BASE_TRANSFORM (self));
@@ -84,19 +91,18 @@ fetch_all (
 
   for (i = 0; ok && i < gst_buffer_n_memory (input); i++) {
     GstMemory *memory = gst_buffer_peek_memory (input, i);
-    gsize size = gst_memory_get_sizes (memory, NULL, NULL);
 
     if (gst_is_vkgdr_memory (memory))
-      ok = gst_vkgdr_memory_download (
-          memory, 0, data + offset, size, stream, error);
+      ok = gst_vkgdr_memory_fetch (memory, output, offset, stream, error);
     else
-      ok = copy_memory (memory, data + offset, error);
-    offset += size;
+      ok = copy_memory (memory, output, offset, error);
+    offset += gst_memory_get_sizes (memory, NULL, NULL);
   }
-  /* Also after a failure: transfers into @data may be under way. */
-  return gst_vkgdr_stream_synchronize (stream, ok ? error : NULL) && ok;
+  return ok;
 }
 
+/* Does not wait for the transfer: who maps the output does, and until then the
+ * device fetches one frame while upstream writes the next. */
 static GstMemory *
 gst_vkgdr_download_move (GstVkgdrTransfer *transfer, GstBuffer *input,
     gsize size, GstVkgdrPath *path, GError **error)
@@ -105,17 +111,11 @@ gst_vkgdr_download_move (GstVkgdrTransfer *transfer, GstBuffer *input,
       GST_VKGDR_BASE_TRANSFORM (transfer));
   GstVkgdrAllocator *allocator = gst_vkgdr_context_get_allocator (context);
   GstMemory *memory = gst_vkgdr_allocator_alloc_pinned (allocator, size, error);
-  GstMapInfo map;
-  gboolean ok;
 
   gst_object_unref (allocator);
-  if (!memory)
-    return NULL;
   *path = GST_VKGDR_PATH_DMA;
-  gst_memory_map (memory, &map, GST_MAP_WRITE); /* plain memory: cannot fail */
-  ok = fetch_all (GST_VKGDR_DOWNLOAD (transfer), input, map.data, error);
-  gst_memory_unmap (memory, &map);
-  if (!ok)
+  if (memory
+      && !fetch_all (GST_VKGDR_DOWNLOAD (transfer), input, memory, error))
     g_clear_pointer (&memory, gst_memory_unref);
   return memory;
 }

@@ -8,6 +8,7 @@
  */
 
 #include "device.h"
+#include "gstvkgdrpinnedmemory.h"
 #include "util.h"
 
 #define SIZE 10000
@@ -563,7 +564,7 @@ GST_START_TEST (test_pinned_is_recycled)
   GstMapInfo map;
   gpointer data;
 
-  fail_unless (gst_memory_is_type (memory, GST_ALLOCATOR_SYSMEM));
+  fail_unless (gst_vkgdr_is_pinned_memory (memory));
   gst_memory_map (memory, &map, GST_MAP_READWRITE);
   data = map.data;
   gst_memory_unmap (memory, &map);
@@ -574,6 +575,54 @@ GST_START_TEST (test_pinned_is_recycled)
   gst_memory_unmap (memory, &map);
   gst_object_unref (allocator);
   gst_memory_unref (memory); /* may outlive its allocator */
+}
+GST_END_TEST;
+
+/* What is fetched may still be on its way: who maps it waits, and who frees it
+ * does not let it be used again too early. */
+GST_START_TEST (test_fetched_memory_is_waited_for)
+{
+  GstVkgdrAllocator *allocator = gst_vkgdr_context_get_allocator (context);
+  GstMemory *memory = test_memory_new (context, SIZE);
+  GstVkgdrStream *stream = test_stream_new (context);
+  GstMemory *pinned, *part, *copy;
+  gint done = FALSE;
+  GstMapInfo map;
+  gpointer data;
+
+  write_pattern (memory, 1);
+  pinned = gst_vkgdr_allocator_alloc_pinned (allocator, 2 * SIZE, NULL);
+  data = gst_vkgdr_pinned_memory_get_data (pinned);
+  fail_unless (gst_vkgdr_memory_fetch (memory, pinned, 0, stream, NULL));
+  test_stream_delay (stream, 100, &done);
+  fail_unless (gst_vkgdr_memory_fetch (memory, pinned, SIZE, stream, NULL));
+  fail_unless (!g_atomic_int_get (&done));
+
+  part = gst_memory_share (pinned, SIZE, -1);
+  fail_unless (gst_memory_map (part, &map, GST_MAP_READ));
+  fail_unless (g_atomic_int_get (&done));
+  fail_unless_equals_int (map.size, SIZE);
+  fail_unless (test_matches (map.data, map.size, 1));
+  gst_memory_unmap (part, &map);
+  gst_memory_unref (part);
+  copy = gst_memory_copy (pinned, SIZE, SIZE);
+  assert_read (copy, 1);
+  gst_memory_unref (copy);
+
+  test_stream_delay (stream, 100, NULL);
+  fail_unless (gst_vkgdr_memory_fetch (memory, pinned, 0, stream, NULL));
+  gst_memory_unref (pinned);
+  pinned = gst_vkgdr_allocator_alloc_pinned (allocator, 2 * SIZE, NULL);
+  fail_unless (gst_vkgdr_pinned_memory_get_data (pinned) != data);
+  gst_memory_unref (pinned);
+  fail_unless (gst_vkgdr_stream_synchronize (stream, NULL));
+
+  pinned = gst_vkgdr_allocator_alloc_pinned (allocator, SIZE, NULL);
+  fail_unless (!gst_vkgdr_memory_fetch (memory, pinned, 1, stream, NULL));
+  gst_memory_unref (pinned);
+  gst_object_unref (stream);
+  gst_memory_unref (memory);
+  gst_object_unref (allocator);
 }
 GST_END_TEST;
 
@@ -693,6 +742,7 @@ memory_suite (void)
   tcase_add_test (bar, test_allocation_params);
   tcase_add_test (bar, test_ten_thousand_allocations);
   tcase_add_test (bar, test_pinned_is_recycled);
+  tcase_add_test (bar, test_fetched_memory_is_waited_for);
   tcase_add_test (bar, test_out_of_range);
   suite_add_tcase (s, bar);
 

@@ -142,6 +142,10 @@ gboolean gst_vkgdr_memory_download (GstMemory *memory, gsize offset,
     gpointer data, gsize size, GstVkgdrStream *stream, GError **error);
 
 GST_VKGDR_API
+gboolean gst_vkgdr_memory_fetch (GstMemory *memory, GstMemory *pinned,
+    gsize offset, GstVkgdrStream *stream, GError **error);
+
+GST_VKGDR_API
 gboolean gst_vkgdr_memory_write (GstMemory *memory, gsize offset,
     gconstpointer data, gsize size, GError **error);
 

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "gstvkgdrmemoryprivate.h"
+#include "gstvkgdrpinnedmemory.h"
 
 /**
  * SECTION:gstvkgdrallocator
@@ -98,7 +99,7 @@ reap (GstVkgdrAllocator *self, gboolean wait)
     if (done) {
       gst_vkgdr_heap_give (self->heap, &retired->block);
       if (retired->shadow)
-        gst_vkgdr_pinned_give (self->pinned, retired->shadow);
+        gst_vkgdr_pinned_give (self->pinned, retired->shadow, NULL);
       g_ptr_array_unref (retired->fences);
       g_free (retired);
       g_queue_delete_link (&self->retired, link);
@@ -334,22 +335,6 @@ gst_vkgdr_allocator_alloc (
   return alloc_memory (allocator, size, 0, 0, 0, error);
 }
 
-/* Gives pinned memory back when its GstMemory is gone. */
-typedef struct {
-  GstVkgdrPinned *pinned;
-  gpointer data;
-} PinnedOwner;
-
-static void
-pinned_owner_free (gpointer user_data)
-{
-  PinnedOwner *owner = user_data;
-
-  gst_vkgdr_pinned_give (owner->pinned, owner->data);
-  gst_vkgdr_pinned_unref (owner->pinned);
-  g_free (owner);
-}
-
 /**
  * gst_vkgdr_allocator_alloc_pinned:
  * @allocator: an allocator
@@ -357,10 +342,12 @@ pinned_owner_free (gpointer user_data)
  * @error: return location for a #GError
  *
  * Allocates ordinary host memory that is pinned, so that DMA to and from it
- * runs at full speed. It is recycled when the memory is freed.
+ * runs at full speed. It is recycled when the memory is freed. Mapping it waits
+ * for what gst_vkgdr_memory_fetch() brings.
  *
- * Returns: (transfer full) (nullable): memory of type %GST_ALLOCATOR_SYSMEM, or
- *   %NULL with @error set
+ * Returns: (transfer full) (nullable): memory that the CPU can map, or %NULL
+ * with
+ *   @error set
  *
  * Since: 0.1
  */
@@ -368,8 +355,6 @@ GstMemory *
 gst_vkgdr_allocator_alloc_pinned (
     GstVkgdrAllocator *allocator, gsize size, GError **error)
 {
-  PinnedOwner *owner;
-  gpointer data;
   gboolean ok;
 
   g_return_val_if_fail (GST_IS_VKGDR_ALLOCATOR (allocator), NULL);
@@ -379,14 +364,7 @@ gst_vkgdr_allocator_alloc_pinned (
   g_mutex_unlock (&allocator->lock);
   if (!ok)
     return NULL;
-  data = gst_vkgdr_pinned_take (allocator->pinned, size, error);
-  if (!data)
-    return NULL;
-  owner = g_new (PinnedOwner, 1);
-  owner->pinned = gst_vkgdr_pinned_ref (allocator->pinned);
-  owner->data = data;
-  return gst_memory_new_wrapped (
-      0, data, size, 0, size, owner, pinned_owner_free);
+  return gst_vkgdr_pinned_memory_new (allocator->pinned, size, error);
 }
 
 static void

@@ -10,6 +10,7 @@
  */
 
 #include "gstvkgdrmemoryprivate.h"
+#include "gstvkgdrpinnedmemory.h"
 
 /**
  * SECTION:gstvkgdrmemory
@@ -420,8 +421,8 @@ gst_vkgdr_memory_set_policy (
   /* Who writes to the window needs no host memory. */
   if (access == GST_VKGDR_ACCESS_DIRECT && self->shadow
       && self->cpu_maps == 0) {
-    gst_vkgdr_pinned_give (
-        gst_vkgdr_allocator_get_pinned (allocator_of (mem)), self->shadow);
+    gst_vkgdr_pinned_give (gst_vkgdr_allocator_get_pinned (allocator_of (mem)),
+        self->shadow, NULL);
     self->shadow = NULL;
     self->shadow_valid = FALSE;
   }
@@ -720,6 +721,43 @@ gst_vkgdr_memory_download (GstMemory *memory, gsize offset, gpointer data,
 
   return transfer (
       memory, GST_VKGDR_DOWNLOAD, offset, data, size, stream, error);
+}
+
+/**
+ * gst_vkgdr_memory_fetch:
+ * @memory: a memory of this type that is not mapped
+ * @pinned: memory of gst_vkgdr_allocator_alloc_pinned() that is not mapped
+ * @offset: first byte in @pinned
+ * @stream: a stream of the context of both
+ * @error: return location for a #GError
+ *
+ * Queues a DMA transfer of all of @memory, in order with all other access. Who
+ * maps @pinned waits for it; nobody else does.
+ *
+ * Returns: %FALSE with @error set on failure
+ *
+ * Since: 0.1
+ */
+gboolean
+gst_vkgdr_memory_fetch (GstMemory *memory, GstMemory *pinned, gsize offset,
+    GstVkgdrStream *stream, GError **error)
+{
+  guint8 *data;
+
+  g_return_val_if_fail (gst_is_vkgdr_memory (memory), FALSE);
+  g_return_val_if_fail (gst_vkgdr_is_pinned_memory (pinned), FALSE);
+  g_return_val_if_fail (GST_IS_VKGDR_STREAM (stream), FALSE);
+
+  if (!check_range (pinned, offset, memory->size, error))
+    return FALSE;
+  data = gst_vkgdr_pinned_memory_get_data (pinned);
+  if (transfer (memory, GST_VKGDR_DOWNLOAD, 0, data + offset, memory->size,
+          stream, error)
+      && gst_vkgdr_pinned_memory_expect (pinned, stream, error))
+    return TRUE;
+  /* A transfer may be under way that no fence stands for. */
+  gst_vkgdr_stream_synchronize (stream, NULL);
+  return FALSE;
 }
 
 /**

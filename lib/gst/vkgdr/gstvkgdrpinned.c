@@ -16,6 +16,7 @@
 typedef struct {
   gpointer data;
   gsize size;
+  GstVkgdrFence *fence; /* a transfer may be under way until it is reached */
 } Piece;
 
 struct _GstVkgdrPinned {
@@ -61,16 +62,26 @@ gst_vkgdr_pinned_unref (GstVkgdrPinned *pinned)
 }
 
 static void
-free_host (GstVkgdrContext *context, gpointer data)
+free_piece (GstVkgdrPinned *pinned, Piece *piece)
 {
-  if (!gst_vkgdr_context_push (context, NULL))
+  if (piece->fence) {
+    gst_vkgdr_fence_wait (piece->fence, NULL);
+    gst_vkgdr_fence_unref (piece->fence);
+  }
+  if (!gst_vkgdr_context_push (pinned->context, NULL))
     return;
-  gst_vkgdr_context_get_driver (context)->cuMemFreeHost (data);
-  gst_vkgdr_context_pop (context);
+  gst_vkgdr_context_get_driver (pinned->context)->cuMemFreeHost (piece->data);
+  gst_vkgdr_context_pop (pinned->context);
 }
 
-/* Under the lock: the smallest kept piece that is large enough, and not more
- * than twice as large. */
+static gboolean
+is_idle (const Piece *piece)
+{
+  return !piece->fence || gst_vkgdr_fence_is_signaled (piece->fence);
+}
+
+/* Under the lock: the smallest kept piece that is idle, large enough, and not
+ * more than twice as large. */
 static gpointer
 take_kept (GstVkgdrPinned *pinned, gsize size)
 {
@@ -81,7 +92,7 @@ take_kept (GstVkgdrPinned *pinned, gsize size)
   for (i = 0; i < pinned->kept->len; i++) {
     const Piece *p = &g_array_index (pinned->kept, Piece, i);
 
-    if (p->size < size || p->size / 2 > size)
+    if (p->size < size || p->size / 2 > size || !is_idle (p))
       continue;
     if (best < 0 || p->size <= g_array_index (pinned->kept, Piece, best).size)
       best = i;
@@ -91,6 +102,7 @@ take_kept (GstVkgdrPinned *pinned, gsize size)
   piece = g_array_index (pinned->kept, Piece, best);
   g_array_remove_index (pinned->kept, best);
   pinned->kept_bytes -= piece.size;
+  g_clear_pointer (&piece.fence, gst_vkgdr_fence_unref);
   g_hash_table_insert (pinned->out, piece.data, GSIZE_TO_POINTER (piece.size));
   return piece.data;
 }
@@ -125,9 +137,10 @@ gst_vkgdr_pinned_take (GstVkgdrPinned *pinned, gsize size, GError **error)
 }
 
 void
-gst_vkgdr_pinned_give (GstVkgdrPinned *pinned, gpointer data)
+gst_vkgdr_pinned_give (
+    GstVkgdrPinned *pinned, gpointer data, GstVkgdrFence *fence)
 {
-  Piece piece = { data, 0 };
+  Piece piece = { data, 0, fence };
   gboolean keep;
 
   g_mutex_lock (&pinned->lock);
@@ -141,7 +154,7 @@ gst_vkgdr_pinned_give (GstVkgdrPinned *pinned, gpointer data)
   g_mutex_unlock (&pinned->lock);
 
   if (!keep)
-    free_host (pinned->context, data);
+    free_piece (pinned, &piece);
 }
 
 void
@@ -157,6 +170,6 @@ gst_vkgdr_pinned_trim (GstVkgdrPinned *pinned)
   g_mutex_unlock (&pinned->lock);
 
   for (i = 0; i < kept->len; i++)
-    free_host (pinned->context, g_array_index (kept, Piece, i).data);
+    free_piece (pinned, &g_array_index (kept, Piece, i));
   g_array_unref (kept);
 }

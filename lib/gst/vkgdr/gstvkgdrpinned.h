@@ -27,8 +27,10 @@ void gst_vkgdr_pinned_unref (GstVkgdrPinned *pinned);
 gpointer gst_vkgdr_pinned_take (
     GstVkgdrPinned *pinned, gsize size, GError **error);
 
-/* No transfer may be under way any more. */
-void gst_vkgdr_pinned_give (GstVkgdrPinned *pinned, gpointer data);
+/* Gives @data back; it is used again when @fence (nullable), which is taken
+ * over, is reached. */
+void gst_vkgdr_pinned_give (
+    GstVkgdrPinned *pinned, gpointer data, GstVkgdrFence *fence);
 
 /* Frees what is kept. */
 void gst_vkgdr_pinned_trim (GstVkgdrPinned *pinned);
