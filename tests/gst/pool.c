@@ -341,6 +341,44 @@ GST_START_TEST (test_failed_start_leaves_nothing)
 }
 GST_END_TEST;
 
+static void
+take_message (GstBufferPool *pool, GError *error, gchar **message)
+{
+  *message = g_strdup (error->message);
+}
+
+/* Whoever asks for a buffer learns no more than that there is none; the pool
+ * says why. */
+GST_START_TEST (test_device_that_fails_is_told)
+{
+  GstVkgdrStream *stream;
+  GstBuffer *buffer = NULL;
+  gchar *message = NULL;
+  GstBufferPool *pool;
+
+  g_setenv ("VKGDR_DRIVER", "software", TRUE);
+  g_setenv ("SOFTCUDA_FAIL", "cuEventSynchronize:1", TRUE);
+  context = gst_vkgdr_context_new (-1, NULL);
+  if (!context) /* no software device here */
+    return;
+  pool = make_pool (1, 1);
+  stream = test_stream_new (context);
+  g_signal_connect (
+      pool, "acquire-failed", G_CALLBACK (take_message), &message);
+  release_while_read (acquire (pool), stream, 50, NULL);
+  fail_unless_equals_int (
+      gst_buffer_pool_acquire_buffer (pool, &buffer, NULL), GST_FLOW_ERROR);
+  fail_unless (
+      message && strstr (message, "cuEventSynchronize"), "%s", message);
+  g_free (message);
+  /* It was not lost. */
+  gst_buffer_unref (acquire (pool));
+  free_pool (pool);
+  gst_object_unref (stream);
+  teardown ();
+}
+GST_END_TEST;
+
 /* Layout of video, and none of what is none. */
 GST_START_TEST (test_video_and_other_caps)
 {
@@ -413,6 +451,7 @@ pool_suite (void)
   suite_add_tcase (s, cached);
 
   tcase_add_test (own, test_failed_start_leaves_nothing);
+  tcase_add_test (own, test_device_that_fails_is_told);
   suite_add_tcase (s, own);
   return s;
 }

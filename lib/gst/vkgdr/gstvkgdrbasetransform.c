@@ -310,7 +310,7 @@ gst_vkgdr_base_transform_post_error (
 }
 
 static void
-on_allocation_failed (
+on_acquire_failed (
     GstVkgdrBaseTransform *self, GError *error, GstBufferPool *pool)
 {
   gst_vkgdr_base_transform_post_error (self, g_error_copy (error));
@@ -323,7 +323,8 @@ on_allocation_failed (
  * @min_buffers: how many buffers are allocated at once
  *
  * Makes a pool of frames in the element's context, with #GstVideoMeta. If it
- * runs out of memory, the element posts an error that tells why, whoever asked.
+ * has none to hand out, the element posts an error that tells why, whoever
+ * asked.
  *
  * Returns: (transfer full) (nullable): the pool, configured and not active, or
  *   %NULL where @caps are %NULL, no raw video, or none that a pool can serve
@@ -353,7 +354,7 @@ gst_vkgdr_base_transform_new_pool (
     gst_object_unref (pool);
     return NULL;
   }
-  g_signal_connect_object (pool, "allocation-failed",
-      G_CALLBACK (on_allocation_failed), transform, G_CONNECT_SWAPPED);
+  g_signal_connect_object (pool, "acquire-failed",
+      G_CALLBACK (on_acquire_failed), transform, G_CONNECT_SWAPPED);
   return pool;
 }

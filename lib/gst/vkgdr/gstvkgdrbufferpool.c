@@ -44,7 +44,7 @@ struct _GstVkgdrBufferPool {
 static GQuark fresh_quark;
 
 enum { PROP_ACCESS = 1, N_PROPERTIES };
-enum { SIGNAL_ALLOCATION_FAILED, N_SIGNALS };
+enum { SIGNAL_ACQUIRE_FAILED, N_SIGNALS };
 
 static GParamSpec *properties[N_PROPERTIES];
 static guint signals[N_SIGNALS];
@@ -111,7 +111,7 @@ tell_why (GstVkgdrBufferPool *self)
   if (memory) /* there was none a moment ago */
     gst_memory_unref (memory);
   else
-    g_signal_emit (self, signals[SIGNAL_ALLOCATION_FAILED], 0, error);
+    g_signal_emit (self, signals[SIGNAL_ACQUIRE_FAILED], 0, error);
   g_clear_error (&error);
   gst_structure_free (config);
 }
@@ -242,6 +242,7 @@ gst_vkgdr_buffer_pool_acquire_buffer (
   memory = gst_buffer_peek_memory (*buffer, 0);
   if (!gst_vkgdr_memory_wait_idle (memory, &error)) {
     GST_ERROR_OBJECT (self, "the device does not finish: %s", error->message);
+    g_signal_emit (self, signals[SIGNAL_ACQUIRE_FAILED], 0, error);
     g_clear_error (&error);
     gst_vkgdr_buffer_pool_release_buffer (pool, *buffer);
     *buffer = NULL;
@@ -329,16 +330,17 @@ gst_vkgdr_buffer_pool_class_init (GstVkgdrBufferPoolClass *klass)
   g_object_class_install_properties (object_class, N_PROPERTIES, properties);
 
   /**
-   * GstVkgdrBufferPool::allocation-failed:
+   * GstVkgdrBufferPool::acquire-failed:
    * @pool: the pool
    * @error: why
    *
-   * A buffer could not be allocated. Emitted in the thread that asked for it.
+   * There is no buffer to hand out: none could be allocated, or the device does
+   * not finish with those that there are. Emitted in the thread that asked.
    *
    * Since: 0.1
    */
-  signals[SIGNAL_ALLOCATION_FAILED] =
-      g_signal_new ("allocation-failed", G_TYPE_FROM_CLASS (klass),
+  signals[SIGNAL_ACQUIRE_FAILED] =
+      g_signal_new ("acquire-failed", G_TYPE_FROM_CLASS (klass),
           G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL, G_TYPE_NONE, 1, G_TYPE_ERROR);
 
   fresh_quark = g_quark_from_static_string ("gst-vkgdr-buffer-fresh");
