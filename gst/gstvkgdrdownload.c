@@ -107,12 +107,11 @@ static GstMemory *
 gst_vkgdr_download_move (GstVkgdrTransfer *transfer, GstBuffer *input,
     gsize size, GstVkgdrPath *path, GError **error)
 {
-  GstVkgdrContext *context = gst_vkgdr_base_transform_get_context (
-      GST_VKGDR_BASE_TRANSFORM (transfer));
-  GstVkgdrAllocator *allocator = gst_vkgdr_context_get_allocator (context);
-  GstMemory *memory = gst_vkgdr_allocator_alloc_pinned (allocator, size, error);
+  GstMemory *memory = gst_vkgdr_allocator_alloc_pinned (
+      gst_vkgdr_base_transform_get_allocator (
+          GST_VKGDR_BASE_TRANSFORM (transfer)),
+      size, error);
 
-  gst_object_unref (allocator);
   *path = GST_VKGDR_PATH_DMA;
   if (memory
       && !fetch_all (GST_VKGDR_DOWNLOAD (transfer), input, memory, error))

@@ -83,6 +83,13 @@ context_of (gpointer object)
       GST_VKGDR_BASE_TRANSFORM (object));
 }
 
+static GstVkgdrAllocator *
+allocator_of (gpointer object)
+{
+  return gst_vkgdr_base_transform_get_allocator (
+      GST_VKGDR_BASE_TRANSFORM (object));
+}
+
 /* --- what upstream is offered -------------------------------------------- */
 
 /* For the figures. Takes @pool over. */
@@ -122,16 +129,14 @@ offer_pool (GstVkgdrUpload *self, GstQuery *query, GstCaps *caps)
 static gboolean
 offer (GstVkgdrUpload *self, GstQuery *query)
 {
-  GstVkgdrAllocator *allocator;
   GstCaps *caps;
 
   if (!context_of (self))
     return FALSE;
   gst_query_parse_allocation (query, &caps, NULL);
   offer_pool (self, query, caps);
-  allocator = gst_vkgdr_context_get_allocator (context_of (self));
-  gst_query_add_allocation_param (query, GST_ALLOCATOR (allocator), NULL);
-  gst_object_unref (allocator);
+  gst_query_add_allocation_param (
+      query, GST_ALLOCATOR (allocator_of (self)), NULL);
   return TRUE;
 }
 
@@ -272,11 +277,9 @@ static GstMemory *
 gst_vkgdr_upload_move (GstVkgdrTransfer *transfer, GstBuffer *input, gsize size,
     GstVkgdrPath *path, GError **error)
 {
-  GstVkgdrAllocator *allocator =
-      gst_vkgdr_context_get_allocator (context_of (transfer));
-  GstMemory *memory = gst_vkgdr_allocator_alloc (allocator, size, error);
+  GstMemory *memory =
+      gst_vkgdr_allocator_alloc (allocator_of (transfer), size, error);
 
-  gst_object_unref (allocator);
   if (memory
       && !fill (GST_VKGDR_UPLOAD (transfer), input, size, memory, path, error))
     g_clear_pointer (&memory, gst_memory_unref);

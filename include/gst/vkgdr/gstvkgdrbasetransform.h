@@ -83,6 +83,10 @@ GstVkgdrStream *gst_vkgdr_base_transform_get_stream (
     GstVkgdrBaseTransform *transform);
 
 GST_VKGDR_API
+GstVkgdrAllocator *gst_vkgdr_base_transform_get_allocator (
+    GstVkgdrBaseTransform *transform);
+
+GST_VKGDR_API
 void gst_vkgdr_base_transform_post_error (
     GstVkgdrBaseTransform *transform, GError *error);
 

@@ -265,6 +265,23 @@ gst_vkgdr_base_transform_get_stream (GstVkgdrBaseTransform *transform)
 }
 
 /**
+ * gst_vkgdr_base_transform_get_allocator:
+ * @transform: an element
+ *
+ * Returns: (transfer none) (nullable): the allocator of its context, which it
+ *   keeps while it runs; %NULL where it is stopped
+ *
+ * Since: 0.1
+ */
+GstVkgdrAllocator *
+gst_vkgdr_base_transform_get_allocator (GstVkgdrBaseTransform *transform)
+{
+  g_return_val_if_fail (GST_IS_VKGDR_BASE_TRANSFORM (transform), NULL);
+
+  return private_of (transform)->allocator;
+}
+
+/**
  * gst_vkgdr_base_transform_post_error:
  * @transform: an element
  * @error: (transfer full): an error
