@@ -580,20 +580,26 @@ __double2float_rn (double v)
 
 /* ---- floating point ---- */
 
+/* Newer C libraries have functions of these names, too. */
+#define rsqrtf softcuda_rsqrtf
+#define rsqrt softcuda_rsqrt
+#define sinpif softcuda_sinpif
+#define cospif softcuda_cospif
+
 static inline float
-rsqrtf (float v)
+softcuda_rsqrtf (float v)
 {
   return 1.0f / sqrtf (v);
 }
 
 static inline double
-rsqrt (double v)
+softcuda_rsqrt (double v)
 {
   return 1.0 / sqrt (v);
 }
 
 static inline float
-rsqrt (float v)
+softcuda_rsqrt (float v)
 {
   return rsqrtf (v);
 }
@@ -678,13 +684,13 @@ __frsqrt_rn (float v)
 }
 
 static inline float
-sinpif (float v)
+softcuda_sinpif (float v)
 {
   return (float) sin (M_PI * fmod ((double) v, 2.0));
 }
 
 static inline float
-cospif (float v)
+softcuda_cospif (float v)
 {
   return (float) cos (M_PI * fmod ((double) v, 2.0));
 }
