@@ -238,7 +238,8 @@ new_like (GstBuffer *input, GstMemory *memory)
 }
 
 static void
-count (GstVkgdrTransfer *self, gsize size, GstVkgdrPath path)
+count (GstVkgdrTransfer *self, gsize size, GstVkgdrPath path,
+    GstClockTime map_time, GstClockTime wait_time)
 {
   GstVkgdrTransferPrivate *priv =
       gst_vkgdr_transfer_get_instance_private (self);
@@ -246,6 +247,8 @@ count (GstVkgdrTransfer *self, gsize size, GstVkgdrPath path)
   GST_OBJECT_LOCK (self);
   priv->frames++;
   priv->bytes[path] += size;
+  priv->map_time += map_time;
+  priv->wait_time += wait_time;
   GST_OBJECT_UNLOCK (self);
 }
 
@@ -253,22 +256,20 @@ count (GstVkgdrTransfer *self, gsize size, GstVkgdrPath path)
 static void
 count_untouched (GstVkgdrTransfer *self, GstBuffer *buffer, gsize size)
 {
-  GstVkgdrTransferPrivate *priv =
-      gst_vkgdr_transfer_get_instance_private (self);
-  GstVkgdrAccess access = GST_VKGDR_ACCESS_AUTO;
-  GstClockTime map_time = 0, wait_time = 0;
   GstMemory *memory = size > 0 ? gst_buffer_peek_memory (buffer, 0) : NULL;
+  GstVkgdrPath path = GST_VKGDR_PATH_NONE;
+  GstClockTime map_time = 0, wait_time = 0;
 
-  if (memory && gst_is_vkgdr_memory (memory))
-    access = gst_vkgdr_memory_get_write_times (memory, &map_time, &wait_time);
-  count (self, size,
-      access == GST_VKGDR_ACCESS_DIRECT   ? GST_VKGDR_PATH_DIRECT
-      : access == GST_VKGDR_ACCESS_STAGED ? GST_VKGDR_PATH_STAGED
-                                          : GST_VKGDR_PATH_NONE);
-  GST_OBJECT_LOCK (self);
-  priv->map_time += map_time;
-  priv->wait_time += wait_time;
-  GST_OBJECT_UNLOCK (self);
+  if (memory && gst_is_vkgdr_memory (memory)) {
+    GstVkgdrAccess access =
+        gst_vkgdr_memory_get_write_times (memory, &map_time, &wait_time);
+
+    if (access == GST_VKGDR_ACCESS_DIRECT)
+      path = GST_VKGDR_PATH_DIRECT;
+    else if (access == GST_VKGDR_ACCESS_STAGED)
+      path = GST_VKGDR_PATH_STAGED;
+  }
+  count (self, size, path, map_time, wait_time);
 }
 
 static void
@@ -328,7 +329,7 @@ gst_vkgdr_transfer_prepare_output_buffer (
         self, input, size, &path, &error);
     if (!memory)
       goto failed;
-    count (self, size, path);
+    count (self, size, path, 0, 0);
   }
   *output = new_like (input, memory);
   return GST_FLOW_OK;

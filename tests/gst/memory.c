@@ -13,33 +13,11 @@
 
 #define SIZE 10000
 
-static GstVkgdrContext *context;
-
-static void
-setup (void)
-{
-  g_setenv ("VKGDR_DEBUG", "bar", TRUE);
-  context = test_context_new ();
-}
-
-static void
-setup_cached (void)
-{
-  context = test_context_new ();
-}
-
 static void
 setup_non_coherent (void)
 {
   g_setenv ("VKGDR_DEBUG", "bar,non-coherent", TRUE);
-  context = test_context_new ();
-}
-
-static void
-teardown (void)
-{
-  ASSERT_OBJECT_REFCOUNT (context, "context", 1);
-  gst_object_unref (context);
+  test_context = test_context_new ();
 }
 
 static void
@@ -76,10 +54,10 @@ assert_read (GstMemory *memory, guint seed)
 
 GST_START_TEST (test_write_is_direct)
 {
-  GstMemory *memory = test_memory_new (context, SIZE);
+  GstMemory *memory = test_memory_new (test_context, SIZE);
   GstMapInfo map;
 
-  test_spy_install (context);
+  test_spy_install (test_context);
   fail_unless (gst_memory_map (memory, &map, GST_MAP_WRITE));
   fail_unless (map.data == gst_vkgdr_memory_get_host_pointer (memory));
   fail_unless_equals_int (map.size, SIZE);
@@ -93,12 +71,12 @@ GST_END_TEST;
 
 GST_START_TEST (test_read_avoids_the_window)
 {
-  GstMemory *memory = test_memory_new (context, SIZE);
+  GstMemory *memory = test_memory_new (test_context, SIZE);
   const guint8 *window = gst_vkgdr_memory_get_host_pointer (memory);
   GstMapInfo map;
 
   write_pattern (memory, 1);
-  test_spy_install (context);
+  test_spy_install (test_context);
   fail_unless (gst_memory_map (memory, &map, GST_MAP_READ));
   fail_unless (map.data < window || map.data >= window + SIZE);
   fail_unless (test_matches (map.data, map.size, 1));
@@ -118,12 +96,12 @@ GST_END_TEST;
 
 GST_START_TEST (test_cached_window_is_read_directly)
 {
-  GstMemory *memory = test_memory_new (context, SIZE);
+  GstMemory *memory = test_memory_new (test_context, SIZE);
   GstMapFlags flags[] = { GST_MAP_READ, GST_MAP_WRITE, GST_MAP_READWRITE };
   vkgdr_device_info info;
   guint i;
 
-  vkgdr_get_device_info (gst_vkgdr_context_get_handle (context), &info);
+  vkgdr_get_device_info (gst_vkgdr_context_get_handle (test_context), &info);
   for (i = 0; i < G_N_ELEMENTS (flags); i++) {
     GstMapInfo map;
 
@@ -139,7 +117,7 @@ GST_END_TEST;
 
 GST_START_TEST (test_readwrite_goes_there_and_back)
 {
-  GstMemory *memory = test_memory_new (context, SIZE);
+  GstMemory *memory = test_memory_new (test_context, SIZE);
   GstMapInfo map;
 
   write_pattern (memory, 1);
@@ -155,10 +133,10 @@ GST_END_TEST;
 
 GST_START_TEST (test_undefined_content_is_not_fetched)
 {
-  GstMemory *memory = test_memory_new (context, SIZE);
+  GstMemory *memory = test_memory_new (test_context, SIZE);
   GstMapInfo map;
 
-  test_spy_install (context);
+  test_spy_install (test_context);
   fail_unless (gst_memory_map (memory, &map, GST_MAP_READWRITE));
   gst_memory_unmap (memory, &map);
   fail_unless_equals_int (test_spy.dtoh, 0);
@@ -173,14 +151,14 @@ GST_END_TEST;
 
 GST_START_TEST (test_staged)
 {
-  GstMemory *memory = test_memory_new (context, SIZE);
+  GstMemory *memory = test_memory_new (test_context, SIZE);
   const guint8 *window = gst_vkgdr_memory_get_host_pointer (memory);
   GstMapInfo map;
 
   gst_vkgdr_memory_set_access (memory, GST_VKGDR_ACCESS_STAGED);
   fail_unless_equals_int (
       gst_vkgdr_memory_get_access (memory), GST_VKGDR_ACCESS_STAGED);
-  test_spy_install (context);
+  test_spy_install (test_context);
   fail_unless (gst_memory_map (memory, &map, GST_MAP_WRITE));
   fail_unless (map.data < window || map.data >= window + SIZE);
   test_fill (map.data, map.size, 1);
@@ -194,7 +172,7 @@ GST_END_TEST;
 /* The loop: 0 direct, 1 staged. */
 GST_START_TEST (test_partial_write_keeps_the_rest)
 {
-  GstMemory *memory = test_memory_new (context, SIZE);
+  GstMemory *memory = test_memory_new (test_context, SIZE);
   GstMemory *part;
   GstMapInfo map;
   guint8 *data;
@@ -227,7 +205,7 @@ GST_END_TEST;
 
 GST_START_TEST (test_device_mapping)
 {
-  GstMemory *memory = test_memory_new (context, SIZE);
+  GstMemory *memory = test_memory_new (test_context, SIZE);
   const vkgdr_cuda *cuda = vkgdr_driver_load ();
   GstMapInfo map;
   guint8 *data;
@@ -240,12 +218,12 @@ GST_START_TEST (test_device_mapping)
   fail_unless_equals_uint64 (
       (guintptr) map.data, gst_vkgdr_memory_get_device_pointer (memory));
   data = g_malloc (SIZE);
-  fail_unless (gst_vkgdr_context_push (context, NULL));
+  fail_unless (gst_vkgdr_context_push (test_context, NULL));
   cuda->cuMemcpyDtoH (data, (guintptr) map.data, SIZE);
   fail_unless (test_matches (data, SIZE, 2));
   test_fill (data, SIZE, 3);
   cuda->cuMemcpyHtoD ((guintptr) map.data, data, SIZE);
-  gst_vkgdr_context_pop (context);
+  gst_vkgdr_context_pop (test_context);
   gst_memory_unmap (memory, &map);
   assert_read (memory, 3);
   g_free (data);
@@ -255,7 +233,7 @@ GST_END_TEST;
 
 GST_START_TEST (test_share_copy_span)
 {
-  GstMemory *memory = test_memory_new (context, SIZE);
+  GstMemory *memory = test_memory_new (test_context, SIZE);
   GstMemory *a, *b, *aa, *copy;
   gsize offset;
   guint8 *data;
@@ -305,8 +283,8 @@ spy_flush (VkDevice device, uint32_t n, const VkMappedMemoryRange *ranges)
 
 GST_START_TEST (test_flush_is_the_mapped_range)
 {
-  vkgdr_t handle = gst_vkgdr_context_get_handle (context);
-  GstMemory *memory = test_memory_new (context, SIZE);
+  vkgdr_t handle = gst_vkgdr_context_get_handle (test_context);
+  GstMemory *memory = test_memory_new (test_context, SIZE);
   GstMemory *part;
   GstMapInfo map;
   guint64 atom = handle->atom_size;
@@ -341,8 +319,8 @@ GST_END_TEST;
 
 GST_START_TEST (test_write_waits_for_readers)
 {
-  GstMemory *memory = test_memory_new (context, SIZE);
-  GstVkgdrStream *stream = test_stream_new (context);
+  GstMemory *memory = test_memory_new (test_context, SIZE);
+  GstVkgdrStream *stream = test_stream_new (test_context);
   gint done = FALSE;
   GstMapInfo map;
 
@@ -368,8 +346,8 @@ GST_END_TEST;
 
 GST_START_TEST (test_read_waits_for_the_writer)
 {
-  GstMemory *memory = test_memory_new (context, SIZE);
-  GstVkgdrStream *stream = test_stream_new (context);
+  GstMemory *memory = test_memory_new (test_context, SIZE);
+  GstVkgdrStream *stream = test_stream_new (test_context);
   guint8 *data = g_malloc (SIZE);
 
   write_pattern (memory, 1);
@@ -385,9 +363,10 @@ GST_END_TEST;
 
 GST_START_TEST (test_streams_wait_for_each_other)
 {
-  GstMemory *memory = test_memory_new (context, SIZE);
-  GstVkgdrStream *a = test_stream_new (context), *b = test_stream_new (context);
-  GstVkgdrAllocator *allocator = gst_vkgdr_context_get_allocator (context);
+  GstMemory *memory = test_memory_new (test_context, SIZE);
+  GstVkgdrStream *a = test_stream_new (test_context),
+                 *b = test_stream_new (test_context);
+  GstVkgdrAllocator *allocator = gst_vkgdr_context_get_allocator (test_context);
   GstMemory *first = gst_vkgdr_allocator_alloc_pinned (allocator, SIZE, NULL);
   GstMemory *second = gst_vkgdr_allocator_alloc_pinned (allocator, SIZE, NULL);
   GstMapInfo from, to;
@@ -413,9 +392,9 @@ GST_END_TEST;
 
 GST_START_TEST (test_freed_memory_is_not_reused_too_early)
 {
-  GstVkgdrStream *stream = test_stream_new (context);
-  GstVkgdrAllocator *allocator = gst_vkgdr_context_get_allocator (context);
-  GstMemory *memory = test_memory_new (context, SIZE);
+  GstVkgdrStream *stream = test_stream_new (test_context);
+  GstVkgdrAllocator *allocator = gst_vkgdr_context_get_allocator (test_context);
+  GstMemory *memory = test_memory_new (test_context, SIZE);
   guint64 pointer = gst_vkgdr_memory_get_device_pointer (memory);
 
   fail_unless (
@@ -426,12 +405,12 @@ GST_START_TEST (test_freed_memory_is_not_reused_too_early)
   gst_memory_unref (memory);
 
   fail_unless_equals_int (gst_vkgdr_allocator_get_active_blocks (allocator), 1);
-  memory = test_memory_new (context, SIZE);
+  memory = test_memory_new (test_context, SIZE);
   fail_unless (gst_vkgdr_memory_get_device_pointer (memory) != pointer);
   gst_memory_unref (memory);
   fail_unless (gst_vkgdr_stream_synchronize (stream, NULL));
   fail_unless_equals_int (gst_vkgdr_allocator_get_active_blocks (allocator), 0);
-  memory = test_memory_new (context, SIZE);
+  memory = test_memory_new (test_context, SIZE);
   fail_unless_equals_uint64 (
       gst_vkgdr_memory_get_device_pointer (memory), pointer);
   gst_memory_unref (memory);
@@ -443,8 +422,8 @@ GST_END_TEST;
 /* Code that maps for CUDA and tells nobody of its stream. */
 GST_START_TEST (test_foreign_reader_is_waited_for)
 {
-  GstMemory *memory = test_memory_new (context, SIZE);
-  GstVkgdrStream *stream = test_stream_new (context);
+  GstMemory *memory = test_memory_new (test_context, SIZE);
+  GstVkgdrStream *stream = test_stream_new (test_context);
   gint done = FALSE;
   GstMapInfo map;
 
@@ -484,7 +463,7 @@ GST_END_TEST;
 
 GST_START_TEST (test_allocation_params)
 {
-  GstVkgdrAllocator *allocator = gst_vkgdr_context_get_allocator (context);
+  GstVkgdrAllocator *allocator = gst_vkgdr_context_get_allocator (test_context);
   GstAllocationParams params = {
     GST_MEMORY_FLAG_ZERO_PREFIXED | GST_MEMORY_FLAG_ZERO_PADDED, 255, 64, 100
   };
@@ -515,19 +494,19 @@ GST_END_TEST;
 
 GST_START_TEST (test_ten_thousand_allocations)
 {
-  GstVkgdrAllocator *allocator = gst_vkgdr_context_get_allocator (context);
+  GstVkgdrAllocator *allocator = gst_vkgdr_context_get_allocator (test_context);
   GQueue live = G_QUEUE_INIT;
   guint before, i, seed = 1, slabs;
   guint64 managed;
 
-  gst_memory_unref (test_memory_new (context, 1));
+  gst_memory_unref (test_memory_new (test_context, 1));
   before = test_count_fds ();
   for (i = 0; i < 10000; i++) {
     gsize size;
 
     seed = seed * 1664525 + 1013904223;
     size = 1 + (seed >> 8) % (i % 10 == 0 ? 300000 : 5000);
-    g_queue_push_tail (&live, test_memory_new (context, size));
+    g_queue_push_tail (&live, test_memory_new (test_context, size));
     if (live.length > 100)
       gst_memory_unref (g_queue_pop_nth (&live, (seed >> 4) % live.length));
   }
@@ -548,10 +527,10 @@ GST_START_TEST (test_ten_thousand_allocations)
   gst_vkgdr_allocator_free_held (allocator);
   fail_unless_equals_int (gst_vkgdr_allocator_get_managed_bytes (allocator), 0);
 
-  gst_memory_unref (test_memory_new (context, SIZE));
+  gst_memory_unref (test_memory_new (test_context, SIZE));
   fail_unless (gst_vkgdr_allocator_get_managed_bytes (allocator) > 0);
   gst_vkgdr_allocator_stop_holding (allocator);
-  gst_memory_unref (test_memory_new (context, SIZE));
+  gst_memory_unref (test_memory_new (test_context, SIZE));
   fail_unless_equals_int (gst_vkgdr_allocator_get_managed_bytes (allocator), 0);
   gst_object_unref (allocator);
 }
@@ -559,7 +538,7 @@ GST_END_TEST;
 
 GST_START_TEST (test_pinned_is_recycled)
 {
-  GstVkgdrAllocator *allocator = gst_vkgdr_context_get_allocator (context);
+  GstVkgdrAllocator *allocator = gst_vkgdr_context_get_allocator (test_context);
   GstMemory *memory = gst_vkgdr_allocator_alloc_pinned (allocator, SIZE, NULL);
   GstMapInfo map;
   gpointer data;
@@ -582,9 +561,9 @@ GST_END_TEST;
  * does not let it be used again too early. */
 GST_START_TEST (test_fetched_memory_is_waited_for)
 {
-  GstVkgdrAllocator *allocator = gst_vkgdr_context_get_allocator (context);
-  GstMemory *memory = test_memory_new (context, SIZE);
-  GstVkgdrStream *stream = test_stream_new (context);
+  GstVkgdrAllocator *allocator = gst_vkgdr_context_get_allocator (test_context);
+  GstMemory *memory = test_memory_new (test_context, SIZE);
+  GstVkgdrStream *stream = test_stream_new (test_context);
   GstMemory *pinned, *part, *copy;
   gint done = FALSE;
   GstMapInfo map;
@@ -636,9 +615,9 @@ GST_START_TEST (test_full_window)
   guint i;
 
   g_setenv ("VKGDR_DEBUG", "bar=32M", TRUE);
-  context = test_context_new ();
-  allocator = gst_vkgdr_context_get_allocator (context);
-  memory = test_memory_new (context, 24 * 1024 * 1024);
+  test_context = test_context_new ();
+  allocator = gst_vkgdr_context_get_allocator (test_context);
+  memory = test_memory_new (test_context, 24 * 1024 * 1024);
   for (i = 0; i < 2; i++) {
     more = gst_vkgdr_allocator_alloc (allocator, 16 * 1024 * 1024, &error);
     fail_unless (more == NULL);
@@ -653,10 +632,10 @@ GST_START_TEST (test_full_window)
   }
   /* Nothing is lost: what is freed can be had. */
   gst_memory_unref (memory);
-  memory = test_memory_new (context, 30 * 1024 * 1024);
+  memory = test_memory_new (test_context, 30 * 1024 * 1024);
   gst_memory_unref (memory);
   gst_object_unref (allocator);
-  gst_object_unref (context);
+  gst_object_unref (test_context);
 }
 GST_END_TEST;
 
@@ -671,13 +650,13 @@ GST_START_TEST (test_lost_write_is_told)
   g_setenv (
       "SOFTCUDA_FAIL", "cuMemcpyHtoDAsync:1:CUDA_ERROR_ILLEGAL_ADDRESS", TRUE);
   g_setenv ("VKGDR_DEBUG", "bar", TRUE);
-  context = gst_vkgdr_context_new (-1, NULL);
-  if (!context) /* no lavapipe here */
+  test_context = gst_vkgdr_context_new (-1, NULL);
+  if (!test_context) /* no lavapipe here */
     return;
   cuda = (vkgdr_cuda *) vkgdr_driver_load ();
   fail_unless (cuda != NULL);
-  stream = test_stream_new (context);
-  memory = test_memory_new (context, SIZE);
+  stream = test_stream_new (test_context);
+  memory = test_memory_new (test_context, SIZE);
   gst_vkgdr_memory_set_access (memory, GST_VKGDR_ACCESS_STAGED);
   write_pattern (memory, 1);
   fail_unless (
@@ -691,14 +670,14 @@ GST_START_TEST (test_lost_write_is_told)
   assert_device (memory, 2);
   gst_memory_unref (memory);
   gst_object_unref (stream);
-  gst_object_unref (context);
+  gst_object_unref (test_context);
 }
 GST_END_TEST;
 
 GST_START_TEST (test_out_of_range)
 {
-  GstMemory *memory = test_memory_new (context, SIZE);
-  GstVkgdrStream *stream = test_stream_new (context);
+  GstMemory *memory = test_memory_new (test_context, SIZE);
+  GstVkgdrStream *stream = test_stream_new (test_context);
   guint8 byte = 0;
   GError *error = NULL;
 
@@ -725,7 +704,7 @@ memory_suite (void)
   TCase *non_coherent = tcase_create ("non-coherent");
   TCase *own = tcase_create ("own");
 
-  tcase_add_checked_fixture (bar, setup, teardown);
+  tcase_add_checked_fixture (bar, test_setup_bar, test_teardown);
   tcase_add_test (bar, test_write_is_direct);
   tcase_add_test (bar, test_read_avoids_the_window);
   tcase_add_test (bar, test_readwrite_goes_there_and_back);
@@ -746,13 +725,13 @@ memory_suite (void)
   tcase_add_test (bar, test_out_of_range);
   suite_add_tcase (s, bar);
 
-  tcase_add_checked_fixture (cached, setup_cached, teardown);
+  tcase_add_checked_fixture (cached, test_setup, test_teardown);
   tcase_add_test (cached, test_cached_window_is_read_directly);
   tcase_add_loop_test (cached, test_partial_write_keeps_the_rest, 0, 2);
   tcase_add_test (cached, test_device_mapping);
   suite_add_tcase (s, cached);
 
-  tcase_add_checked_fixture (non_coherent, setup_non_coherent, teardown);
+  tcase_add_checked_fixture (non_coherent, setup_non_coherent, test_teardown);
   tcase_add_test (non_coherent, test_flush_is_the_mapped_range);
   suite_add_tcase (s, non_coherent);
 

@@ -9,28 +9,6 @@
 
 #define SIZE 10000
 
-static GstVkgdrContext *context;
-
-static void
-setup (void)
-{
-  g_setenv ("VKGDR_DEBUG", "bar", TRUE);
-  context = test_context_new ();
-}
-
-static void
-setup_cached (void)
-{
-  context = test_context_new ();
-}
-
-static void
-teardown (void)
-{
-  ASSERT_OBJECT_REFCOUNT (context, "context", 1);
-  gst_object_unref (context);
-}
-
 /* --- the policy ---------------------------------------------------------- */
 
 /* Lets a writer that takes these times write @n buffers; returns how many of
@@ -128,7 +106,7 @@ GST_END_TEST;
 static GstBufferPool *
 make_pool (guint min, guint max)
 {
-  GstBufferPool *pool = gst_vkgdr_buffer_pool_new (context);
+  GstBufferPool *pool = gst_vkgdr_buffer_pool_new (test_context);
   GstStructure *config = gst_buffer_pool_get_config (pool);
 
   gst_buffer_pool_config_set_params (config, NULL, SIZE, min, max);
@@ -179,7 +157,7 @@ release_while_read (
 GST_START_TEST (test_idle_buffers_come_first)
 {
   GstBufferPool *pool = make_pool (3, 3);
-  GstVkgdrStream *stream = test_stream_new (context);
+  GstVkgdrStream *stream = test_stream_new (test_context);
   GstBuffer *a = acquire (pool), *b = acquire (pool), *c = acquire (pool);
   guint64 idle = pointer_of (c), pa = pointer_of (a), pb = pointer_of (b);
   gint done = FALSE;
@@ -209,9 +187,9 @@ GST_END_TEST;
 /* A pool without a limit does not grow because the device is busy. */
 GST_START_TEST (test_busy_buffers_do_not_make_it_grow)
 {
-  GstVkgdrAllocator *allocator = gst_vkgdr_context_get_allocator (context);
+  GstVkgdrAllocator *allocator = gst_vkgdr_context_get_allocator (test_context);
   GstBufferPool *pool = make_pool (0, 0);
-  GstVkgdrStream *stream = test_stream_new (context);
+  GstVkgdrStream *stream = test_stream_new (test_context);
   guint i;
 
   for (i = 0; i < 20; i++)
@@ -232,7 +210,7 @@ GST_START_TEST (test_content_is_undefined_again)
   fail_unless (gst_buffer_map (buffer, &map, GST_MAP_WRITE));
   gst_buffer_unmap (buffer, &map);
   gst_buffer_unref (buffer);
-  test_spy_install (context);
+  test_spy_install (test_context);
   buffer = acquire (pool);
   fail_unless (gst_buffer_map (buffer, &map, GST_MAP_READWRITE));
   gst_buffer_unmap (buffer, &map);
@@ -309,7 +287,7 @@ GST_START_TEST (test_cached_window_is_always_direct)
   GstBufferPool *pool = make_pool (0, 1);
   vkgdr_device_info info;
 
-  vkgdr_get_device_info (gst_vkgdr_context_get_handle (context), &info);
+  vkgdr_get_device_info (gst_vkgdr_context_get_handle (test_context), &info);
   if (info.host_cached)
     fail_unless_equals_int (
         gst_vkgdr_buffer_pool_get_access (GST_VKGDR_BUFFER_POOL (pool)),
@@ -327,9 +305,9 @@ GST_START_TEST (test_failed_start_leaves_nothing)
   GstBufferPool *pool;
 
   g_setenv ("VKGDR_DEBUG", "bar=20M", TRUE);
-  context = test_context_new ();
-  allocator = gst_vkgdr_context_get_allocator (context);
-  pool = gst_vkgdr_buffer_pool_new (context);
+  test_context = test_context_new ();
+  allocator = gst_vkgdr_context_get_allocator (test_context);
+  pool = gst_vkgdr_buffer_pool_new (test_context);
   config = gst_buffer_pool_get_config (pool);
   gst_buffer_pool_config_set_params (config, NULL, 8 * 1024 * 1024, 4, 0);
   fail_unless (gst_buffer_pool_set_config (pool, config));
@@ -337,7 +315,7 @@ GST_START_TEST (test_failed_start_leaves_nothing)
   fail_unless_equals_int (gst_vkgdr_allocator_get_active_blocks (allocator), 0);
   gst_object_unref (pool);
   gst_object_unref (allocator);
-  teardown ();
+  test_teardown ();
 }
 GST_END_TEST;
 
@@ -358,11 +336,11 @@ GST_START_TEST (test_device_that_fails_is_told)
 
   g_setenv ("VKGDR_DRIVER", "software", TRUE);
   g_setenv ("SOFTCUDA_FAIL", "cuEventSynchronize:1", TRUE);
-  context = gst_vkgdr_context_new (-1, NULL);
-  if (!context) /* no software device here */
+  test_context = gst_vkgdr_context_new (-1, NULL);
+  if (!test_context) /* no software device here */
     return;
   pool = make_pool (1, 1);
-  stream = test_stream_new (context);
+  stream = test_stream_new (test_context);
   g_signal_connect (
       pool, "acquire-failed", G_CALLBACK (take_message), &message);
   release_while_read (acquire (pool), stream, 50, NULL);
@@ -375,7 +353,7 @@ GST_START_TEST (test_device_that_fails_is_told)
   gst_buffer_unref (acquire (pool));
   free_pool (pool);
   gst_object_unref (stream);
-  teardown ();
+  test_teardown ();
 }
 GST_END_TEST;
 
@@ -388,7 +366,7 @@ GST_START_TEST (test_video_and_other_caps)
   guint i;
 
   for (i = 0; i < G_N_ELEMENTS (texts); i++) {
-    GstBufferPool *pool = gst_vkgdr_buffer_pool_new (context);
+    GstBufferPool *pool = gst_vkgdr_buffer_pool_new (test_context);
     GstStructure *config = gst_buffer_pool_get_config (pool);
     GstCaps *caps = gst_caps_from_string (texts[i]);
     GstVideoAlignment align;
@@ -437,7 +415,7 @@ pool_suite (void)
   tcase_add_test (policy, test_a_wish_is_obeyed);
   suite_add_tcase (s, policy);
 
-  tcase_add_checked_fixture (bar, setup, teardown);
+  tcase_add_checked_fixture (bar, test_setup_bar, test_teardown);
   tcase_add_test (bar, test_idle_buffers_come_first);
   tcase_add_test (bar, test_busy_buffers_do_not_make_it_grow);
   tcase_add_test (bar, test_content_is_undefined_again);
@@ -446,7 +424,7 @@ pool_suite (void)
   tcase_add_test (bar, test_video_and_other_caps);
   suite_add_tcase (s, bar);
 
-  tcase_add_checked_fixture (cached, setup_cached, teardown);
+  tcase_add_checked_fixture (cached, test_setup, test_teardown);
   tcase_add_test (cached, test_cached_window_is_always_direct);
   suite_add_tcase (s, cached);
 

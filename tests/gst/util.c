@@ -17,6 +17,28 @@ test_context_new (void)
   return context;
 }
 
+GstVkgdrContext *test_context;
+
+void
+test_setup (void)
+{
+  test_context = test_context_new ();
+}
+
+void
+test_setup_bar (void)
+{
+  g_setenv ("VKGDR_DEBUG", "bar", TRUE);
+  test_setup ();
+}
+
+void
+test_teardown (void)
+{
+  ASSERT_OBJECT_REFCOUNT (test_context, "context", 1);
+  gst_object_unref (test_context);
+}
+
 GstVkgdrStream *
 test_stream_new (GstVkgdrContext *context)
 {

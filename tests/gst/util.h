@@ -17,6 +17,13 @@ G_BEGIN_DECLS
 /* A context of the default device; fails the test where there is none. */
 GstVkgdrContext *test_context_new (void);
 
+/* A checked fixture: @test_context, of a device whose window is not cached, or
+ * as it is; and after the test, that nobody holds it any more. */
+extern GstVkgdrContext *test_context;
+void test_setup_bar (void);
+void test_setup (void);
+void test_teardown (void);
+
 GstVkgdrStream *test_stream_new (GstVkgdrContext *context);
 
 /* Memory of the context's allocator; fails the test where there is none. */

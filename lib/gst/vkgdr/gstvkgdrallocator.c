@@ -48,7 +48,6 @@ struct _GstVkgdrAllocator {
   GstVkgdrPinned *pinned;
   GQueue retired; /* of Retired, in the order of their freeing */
   GstVkgdrStream *copy_streams[2];
-  gboolean host_cached;
 };
 
 G_DEFINE_TYPE_WITH_CODE (GstVkgdrAllocator, gst_vkgdr_allocator,
@@ -127,16 +126,12 @@ gst_vkgdr_allocator_retire (GstVkgdrAllocator *self, const GstVkgdrBlock *block,
 static gboolean
 ensure_heap (GstVkgdrAllocator *self, GError **error)
 {
-  vkgdr_device_info info;
-
   if (self->heap)
     return TRUE;
   if (!self->context)
     self->context = gst_vkgdr_context_new (-1, error);
   if (!self->context)
     return FALSE;
-  vkgdr_get_device_info (gst_vkgdr_context_get_handle (self->context), &info);
-  self->host_cached = info.host_cached;
   self->heap = gst_vkgdr_heap_new (self->context);
   self->pinned = gst_vkgdr_pinned_new (self->context);
   return TRUE;
@@ -192,8 +187,9 @@ alloc_memory (GstVkgdrAllocator *self, gsize size, gsize align, gsize prefix,
   g_mutex_unlock (&self->lock);
   if (!ok)
     return NULL;
-  return gst_vkgdr_memory_new (
-      self, &block, self->host_cached, maxsize, align, prefix, size);
+  return gst_vkgdr_memory_new (self, &block,
+      gst_vkgdr_context_is_host_cached (self->context), maxsize, align, prefix,
+      size);
 }
 
 /* The bytes around the content that the caller wants to be 0. */

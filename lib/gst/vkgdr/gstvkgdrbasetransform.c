@@ -14,9 +14,10 @@
  *
  * A #GstBaseTransform with the property `device`, a context that is shared with
  * the other elements of the pipeline, and a stream of its own. Both exist
- * between #GstBaseTransformClass.start and #GstBaseTransformClass.stop, which a
- * subclass therefore leaves alone: it has
- * #GstVkgdrBaseTransformClass.open and #GstVkgdrBaseTransformClass.close.
+ * between #GstBaseTransformClass.start and #GstBaseTransformClass.stop. A
+ * subclass has #GstVkgdrBaseTransformClass.open and
+ * #GstVkgdrBaseTransformClass.close; a base class that leaves these to its own
+ * subclasses overrides the former two, and chains up.
  *
  * All functions may be called from any thread, but while the element starts or
  * stops only from the one that starts or stops it.

@@ -257,14 +257,12 @@ gst_vkgdr_buffer_pool_acquire_buffer (
 static void
 set_access (GstVkgdrBufferPool *self, GstVkgdrAccess access)
 {
-  vkgdr_device_info info;
-
   GST_OBJECT_LOCK (self);
   self->access = access;
   GST_OBJECT_UNLOCK (self);
-  vkgdr_get_device_info (gst_vkgdr_context_get_handle (self->context), &info);
-  gst_vkgdr_policy_set (
-      self->policy, info.host_cached ? GST_VKGDR_ACCESS_DIRECT : access);
+  gst_vkgdr_policy_set (self->policy,
+      gst_vkgdr_context_is_host_cached (self->context) ? GST_VKGDR_ACCESS_DIRECT
+                                                       : access);
 }
 
 static void

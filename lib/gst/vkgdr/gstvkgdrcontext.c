@@ -37,6 +37,7 @@ struct _GstVkgdrContext {
 
   const vkgdr_cuda *cuda;
   vkgdr_t handle;
+  gboolean host_cached;
   gint ordinal;
   CUdevice device;
   CUcontext cuda_context;
@@ -93,6 +94,21 @@ load_driver (GError **error)
   return cuda;
 }
 
+static gboolean
+open_handle (GstVkgdrContext *self, guint32 flags, GError **error)
+{
+  vkgdr_device_info info;
+
+  self->handle = vkgdr_open (self->device, flags);
+  if (!self->handle) {
+    gst_vkgdr_set_last_error (error, GST_VKGDR_ERROR_NO_DEVICE);
+    return FALSE;
+  }
+  vkgdr_get_device_info (self->handle, &info);
+  self->host_cached = info.host_cached;
+  return TRUE;
+}
+
 /* Opens @ordinal with its primary context. */
 static GstVkgdrContext *
 open_device (const vkgdr_cuda *cuda, gint ordinal, GError **error)
@@ -111,11 +127,8 @@ open_device (const vkgdr_cuda *cuda, gint ordinal, GError **error)
     goto failed;
   self->is_primary = TRUE;
 
-  self->handle = vkgdr_open (self->device, 0);
-  if (!self->handle) {
-    gst_vkgdr_set_last_error (error, GST_VKGDR_ERROR_NO_DEVICE);
+  if (!open_handle (self, 0, error))
     goto failed;
-  }
   GST_INFO_OBJECT (self, "opened device %d", ordinal);
   return self;
 
@@ -263,11 +276,8 @@ gst_vkgdr_context_new_from_current (GError **error)
   self->device = device;
   self->ordinal = device; /* the driver's handle of a device is its index */
   self->cuda_context = current;
-  self->handle = vkgdr_open (device, VKGDR_OPEN_CURRENT_CONTEXT_BIT);
-  if (!self->handle) {
-    gst_vkgdr_set_last_error (error, GST_VKGDR_ERROR_NO_DEVICE);
+  if (!open_handle (self, VKGDR_OPEN_CURRENT_CONTEXT_BIT, error))
     gst_clear_object (&self);
-  }
   return self;
 }
 
@@ -475,6 +485,12 @@ vkgdr_t
 gst_vkgdr_context_get_handle (GstVkgdrContext *context)
 {
   return context->handle;
+}
+
+gboolean
+gst_vkgdr_context_is_host_cached (GstVkgdrContext *context)
+{
+  return context->host_cached;
 }
 
 CUevent

@@ -11,6 +11,7 @@
 
 #include "gstvkgdrmemoryprivate.h"
 #include "gstvkgdrpinnedmemory.h"
+#include "gstvkgdrshare.h"
 
 /**
  * SECTION:gstvkgdrmemory
@@ -47,7 +48,7 @@ GST_DEBUG_CATEGORY_STATIC (gst_vkgdr_memory_debug);
 static GstVkgdrMemory *
 root_of (GstMemory *mem)
 {
-  return (GstVkgdrMemory *) (mem->parent ? mem->parent : mem);
+  return (GstVkgdrMemory *) gst_vkgdr_share_root (mem);
 }
 
 static GstVkgdrAllocator *
@@ -254,6 +255,8 @@ publish (GstVkgdrMemory *self, GstMemory *mem)
   GError **lost = &self->order.lost;
   gboolean ok;
 
+  if (*lost) /* a mapping within this one has failed */
+    return;
   if (self->cpu_data == self->shadow) {
     ok = send_shadow (self, mem->offset, mem->size, lost);
   } else {
@@ -309,24 +312,10 @@ gst_vkgdr_memory_unmap_full (GstMemory *mem, GstMapInfo *info)
 static GstMemory *
 gst_vkgdr_memory_share (GstMemory *mem, gssize offset, gssize size)
 {
-  GstMemory *parent = mem->parent ? mem->parent : mem;
-  GstVkgdrMemory *sub = g_new0 (GstVkgdrMemory, 1);
+  GstMemory *part = GST_MEMORY_CAST (g_new0 (GstVkgdrMemory, 1));
 
-  if (size == -1)
-    size = mem->size - offset;
-  gst_memory_init (GST_MEMORY_CAST (sub),
-      GST_MINI_OBJECT_FLAGS (parent) | GST_MINI_OBJECT_FLAG_LOCK_READONLY,
-      mem->allocator, parent, mem->maxsize, mem->align, mem->offset + offset,
-      size);
-  return GST_MEMORY_CAST (sub);
-}
-
-static gboolean
-gst_vkgdr_memory_is_span (GstMemory *a, GstMemory *b, gsize *offset)
-{
-  if (offset)
-    *offset = a->offset - (a->parent ? a->parent->offset : 0);
-  return root_of (a) == root_of (b) && a->offset + a->size == b->offset;
+  gst_vkgdr_share_init (part, mem, offset, size);
+  return part;
 }
 
 static gboolean
@@ -389,7 +378,7 @@ gst_vkgdr_memory_init_allocator (GstAllocator *allocator)
   allocator->mem_unmap_full = gst_vkgdr_memory_unmap_full;
   allocator->mem_share = gst_vkgdr_memory_share;
   allocator->mem_copy = gst_vkgdr_memory_copy;
-  allocator->mem_is_span = gst_vkgdr_memory_is_span;
+  allocator->mem_is_span = gst_vkgdr_share_is_span;
 }
 
 void

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "gstvkgdrpinnedmemory.h"
+#include "gstvkgdrshare.h"
 
 GST_DEBUG_CATEGORY_STATIC (gst_vkgdr_pinned_memory_debug);
 #define GST_CAT_DEFAULT gst_vkgdr_pinned_memory_debug
@@ -38,7 +39,7 @@ G_DEFINE_TYPE_WITH_CODE (GstVkgdrPinnedAllocator, gst_vkgdr_pinned_allocator,
 static PinnedMemory *
 root_of (GstMemory *mem)
 {
-  return (PinnedMemory *) (mem->parent ? mem->parent : mem);
+  return (PinnedMemory *) gst_vkgdr_share_root (mem);
 }
 
 static gpointer
@@ -70,16 +71,10 @@ pinned_memory_unmap (GstMemory *mem)
 static GstMemory *
 pinned_memory_share (GstMemory *mem, gssize offset, gssize size)
 {
-  GstMemory *parent = mem->parent ? mem->parent : mem;
-  PinnedMemory *sub = g_new0 (PinnedMemory, 1);
+  GstMemory *part = GST_MEMORY_CAST (g_new0 (PinnedMemory, 1));
 
-  if (size == -1)
-    size = mem->size - offset;
-  gst_memory_init (GST_MEMORY_CAST (sub),
-      GST_MINI_OBJECT_FLAGS (parent) | GST_MINI_OBJECT_FLAG_LOCK_READONLY,
-      mem->allocator, parent, mem->maxsize, mem->align, mem->offset + offset,
-      size);
-  return GST_MEMORY_CAST (sub);
+  gst_vkgdr_share_init (part, mem, offset, size);
+  return part;
 }
 
 /* A copy is ordinary memory: there is no transfer to make it pinned for. */
@@ -100,14 +95,6 @@ pinned_memory_copy (GstMemory *mem, gssize offset, gssize size)
   }
   gst_memory_unmap (mem, &from);
   return copy;
-}
-
-static gboolean
-pinned_memory_is_span (GstMemory *a, GstMemory *b, gsize *offset)
-{
-  if (offset)
-    *offset = a->offset - (a->parent ? a->parent->offset : 0);
-  return root_of (a) == root_of (b) && a->offset + a->size == b->offset;
 }
 
 /* Memory of this kind comes from gst_vkgdr_pinned_memory_new () alone. */
@@ -148,7 +135,7 @@ gst_vkgdr_pinned_allocator_init (GstVkgdrPinnedAllocator *self)
   allocator->mem_unmap = pinned_memory_unmap;
   allocator->mem_share = pinned_memory_share;
   allocator->mem_copy = pinned_memory_copy;
-  allocator->mem_is_span = pinned_memory_is_span;
+  allocator->mem_is_span = gst_vkgdr_share_is_span;
   GST_OBJECT_FLAG_SET (self, GST_ALLOCATOR_FLAG_CUSTOM_ALLOC);
 }
 

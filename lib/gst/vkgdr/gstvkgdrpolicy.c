@@ -163,6 +163,12 @@ next_way (GstVkgdrPolicy *policy)
   return policy->samples[WAY_STAGED] < SAMPLES ? WAY_STAGED : WAY_DIRECT;
 }
 
+static GstVkgdrAccess
+access_of (Way way)
+{
+  return way == WAY_DIRECT ? GST_VKGDR_ACCESS_DIRECT : GST_VKGDR_ACCESS_STAGED;
+}
+
 GstVkgdrAccess
 gst_vkgdr_policy_next (GstVkgdrPolicy *policy)
 {
@@ -172,8 +178,7 @@ gst_vkgdr_policy_next (GstVkgdrPolicy *policy)
   access = policy->wanted;
   if (access == GST_VKGDR_ACCESS_AUTO) {
     policy->given = next_way (policy);
-    access = policy->given == WAY_DIRECT ? GST_VKGDR_ACCESS_DIRECT
-                                         : GST_VKGDR_ACCESS_STAGED;
+    access = access_of (policy->given);
   }
   g_mutex_unlock (&policy->lock);
   return access;
@@ -197,8 +202,7 @@ gst_vkgdr_policy_get (GstVkgdrPolicy *policy)
   g_mutex_lock (&policy->lock);
   access = policy->wanted;
   if (access == GST_VKGDR_ACCESS_AUTO)
-    access = policy->in_force == WAY_DIRECT ? GST_VKGDR_ACCESS_DIRECT
-                                            : GST_VKGDR_ACCESS_STAGED;
+    access = access_of (policy->in_force);
   g_mutex_unlock (&policy->lock);
   return access;
 }

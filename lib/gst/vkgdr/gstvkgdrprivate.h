@@ -27,6 +27,9 @@ typedef enum { GST_VKGDR_UPLOAD = 0, GST_VKGDR_DOWNLOAD = 1 } GstVkgdrDirection;
 GstVkgdrStream *gst_vkgdr_allocator_get_copy_stream (
     GstVkgdrAllocator *allocator, GstVkgdrDirection direction, GError **error);
 
+/* Whether the CPU reads the window as fast as its own memory. */
+gboolean gst_vkgdr_context_is_host_cached (GstVkgdrContext *context);
+
 /* CUDA events without timing, recycled: making one costs more than using it.
  * take () needs the context to be pushed, and may return NULL with @error. */
 CUevent gst_vkgdr_context_take_event (GstVkgdrContext *context, GError **error);
