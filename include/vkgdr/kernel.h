@@ -122,6 +122,7 @@ typedef struct VkgdrComponent {
  * @model: a VkgdrModel
  * @n_planes: number of planes
  * @n_components: number of components, the padding of RGBx counted
+ * @has_alpha: 1 where component 3 is alpha, 0 where it is padding or missing
  * @full_range: 1 where luma runs from 0 to the largest value, 0 where it runs
  *   from 16 to 235 (in 8 bits)
  * @kr: weight of red in luma, by the colorimetry of the caps
@@ -138,6 +139,7 @@ typedef struct VkgdrFrame {
   int model;
   int n_planes;
   int n_components;
+  int has_alpha;
   int full_range;
   float kr;
   float kb;
@@ -317,6 +319,219 @@ static __device__ inline int
 vkgdr_shift4 (const VkgdrFrame &f, int c)
 {
   return f.component[c].offset * 8;
+}
+
+/* --- colours ------------------------------------------------------------- */
+
+/**
+ * VkgdrRgba: a colour
+ * @r: red, 0 black and 1 the most there is
+ * @g: green
+ * @b: blue
+ * @a: alpha, 0 transparent and 1 opaque, which is not multiplied in
+ *
+ * Values are not clamped: YUV can say colours that RGB cannot.
+ */
+typedef struct VkgdrRgba {
+  float r;
+  float g;
+  float b;
+  float a;
+} VkgdrRgba;
+
+/**
+ * VkgdrYuv: luma, 0 black and 1 white, and colour differences, -0.5 to 0.5
+ */
+typedef struct VkgdrYuv {
+  float y;
+  float u;
+  float v;
+} VkgdrYuv;
+
+/**
+ * vkgdr_to_yuv: luma and colour differences of a colour, by the frame's kr and
+ * kb
+ */
+static __device__ inline VkgdrYuv
+vkgdr_to_yuv (const VkgdrFrame &f, VkgdrRgba c)
+{
+  float kg = 1.0f - f.kr - f.kb;
+  float y = fmaf (f.kr, c.r, fmaf (kg, c.g, f.kb * c.b));
+  VkgdrYuv yuv
+      = { y, (c.b - y) / (2.0f - 2.0f * f.kb), (c.r - y) / (2.0f - 2.0f * f.kr) };
+
+  return yuv;
+}
+
+/**
+ * vkgdr_from_yuv: the opaque colour of luma and colour differences
+ */
+static __device__ inline VkgdrRgba
+vkgdr_from_yuv (const VkgdrFrame &f, VkgdrYuv c)
+{
+  float kg = 1.0f - f.kr - f.kb;
+  float r = fmaf (2.0f - 2.0f * f.kr, c.v, c.y);
+  float b = fmaf (2.0f - 2.0f * f.kb, c.u, c.y);
+  VkgdrRgba rgba = { r, (c.y - fmaf (f.kr, r, f.kb * b)) / kg, b, 1.0f };
+
+  return rgba;
+}
+
+/* How far the largest Cb or Cr is from the smallest. */
+static __device__ inline float
+vkgdr_chroma_range (const VkgdrFrame &f, int c)
+{
+  return f.full_range ? (float) vkgdr_max (f, c)
+                      : (float) (224 << (f.component[c].depth - 8));
+}
+
+/* Component c at pixel (x, y) as a fraction: of the way from black to white,
+ * about 0 for Cb and Cr. */
+static __device__ inline float
+vkgdr_get_fraction (const VkgdrFrame &f, int c, int x, int y)
+{
+  int v = vkgdr_get (f, c, x, y);
+
+  if (vkgdr_is_chroma (f, c))
+    return (float) (v - vkgdr_neutral (f, c)) / vkgdr_chroma_range (f, c);
+  return (float) (v - vkgdr_black (f, c)) / (float) vkgdr_range (f, c);
+}
+
+/* The other way, rounded to nearest, halves to even, and clamped. */
+static __device__ inline void
+vkgdr_put_fraction (const VkgdrFrame &f, int c, int x, int y, float value)
+{
+  bool chroma = vkgdr_is_chroma (f, c);
+  float origin = (float) (chroma ? vkgdr_neutral (f, c) : vkgdr_black (f, c));
+  float range
+      = chroma ? vkgdr_chroma_range (f, c) : (float) vkgdr_range (f, c);
+  float v = fmaf (value, range, origin);
+
+  v = fminf (fmaxf (v, 0.0f), (float) vkgdr_max (f, c));
+  vkgdr_put (f, c, x, y, (int) rintf (v));
+}
+
+/**
+ * vkgdr_get_rgba: the colour of pixel (x, y), whatever the format; coordinates
+ * outside the frame give its edge. Where several pixels share a sample of
+ * colour, all of them have it
+ */
+static __device__ inline VkgdrRgba
+vkgdr_get_rgba (const VkgdrFrame &f, int x, int y)
+{
+  VkgdrRgba c = { 0.0f, 0.0f, 0.0f, 1.0f };
+  VkgdrYuv yuv;
+
+  if (f.model == VKGDR_RGB) {
+    c.r = vkgdr_get_fraction (f, 0, x, y);
+    c.g = vkgdr_get_fraction (f, 1, x, y);
+    c.b = vkgdr_get_fraction (f, 2, x, y);
+  } else if (f.model == VKGDR_YUV) {
+    yuv.y = vkgdr_get_fraction (f, 0, x, y);
+    yuv.u = vkgdr_get_fraction (f, 1, x, y);
+    yuv.v = vkgdr_get_fraction (f, 2, x, y);
+    c = vkgdr_from_yuv (f, yuv);
+  } else {
+    c.r = c.g = c.b = vkgdr_get_fraction (f, 0, x, y);
+  }
+  if (f.has_alpha)
+    c.a = vkgdr_get_fraction (f, 3, x, y);
+  return c;
+}
+
+/* All but Cb and Cr of pixel (x, y); padding becomes its maximum. */
+static __device__ inline void
+vkgdr_put_pixel (const VkgdrFrame &f, int x, int y, VkgdrRgba c)
+{
+  if (f.model == VKGDR_RGB) {
+    vkgdr_put_fraction (f, 0, x, y, c.r);
+    vkgdr_put_fraction (f, 1, x, y, c.g);
+    vkgdr_put_fraction (f, 2, x, y, c.b);
+  } else {
+    vkgdr_put_fraction (f, 0, x, y, vkgdr_to_yuv (f, c).y);
+  }
+  if (f.n_components == 4)
+    vkgdr_put_fraction (f, 3, x, y, f.has_alpha ? c.a : 1.0f);
+}
+
+/**
+ * vkgdr_render: gives pixel (x, y) of a frame its colour, whatever the format
+ * @f: the frame to write to
+ * @x: the thread's pixel
+ * @y: the thread's row
+ * @paint: called as paint (x, y), returns the VkgdrRgba of that pixel
+ *
+ * To be called once for each pixel, as by the threads of a launch, also for
+ * those outside the frame, which it leaves alone. Where several pixels share a
+ * sample of colour, the upper left one's thread paints all of them, and the
+ * sample becomes their mean; the others' threads do nothing.
+ */
+template <typename Paint>
+static __device__ inline void
+vkgdr_render (const VkgdrFrame &f, int x, int y, Paint paint)
+{
+  bool yuv = f.model == VKGDR_YUV;
+  int w = yuv ? 1 << f.component[1].w_sub : 1;
+  int h = yuv ? 1 << f.component[1].h_sub : 1;
+  float u = 0.0f, v = 0.0f;
+  int n = 0;
+
+  if (x >= f.width || y >= f.height || (x & (w - 1)) || (y & (h - 1)))
+    return;
+  for (int py = y; py < y + h && py < f.height; py++)
+    for (int px = x; px < x + w && px < f.width; px++) {
+      VkgdrRgba c = paint (px, py);
+
+      vkgdr_put_pixel (f, px, py, c);
+      if (yuv) {
+        VkgdrYuv difference = vkgdr_to_yuv (f, c);
+
+        u += difference.u;
+        v += difference.v;
+        n++;
+      }
+    }
+  if (yuv) {
+    vkgdr_put_fraction (f, 1, x, y, u / (float) n);
+    vkgdr_put_fraction (f, 2, x, y, v / (float) n);
+  }
+}
+
+/**
+ * vkgdr_shade: changes the colour of pixel (x, y)
+ * @in: the frame to read, of the same size
+ * @out: the frame to write, of any format; may be @in
+ * @x: the thread's pixel
+ * @y: the thread's row
+ * @shade: called as shade (rgba, x, y), and changes rgba, a VkgdrRgba that is
+ *   passed by reference
+ *
+ * Called as vkgdr_render() is:
+ *
+ * |[<!-- language="C" -->
+ * __global__ void
+ * warm (VkgdrFrame in, VkgdrFrame out, float amount)
+ * {
+ *   vkgdr_shade (in, out, blockIdx.x * blockDim.x + threadIdx.x,
+ *       blockIdx.y * blockDim.y + threadIdx.y,
+ *       [&](VkgdrRgba &rgba, int x, int y) {
+ *         rgba.r += amount;
+ *         rgba.b -= amount;
+ *       });
+ * }
+ * ]|
+ */
+template <typename Shade>
+static __device__ inline void
+vkgdr_shade (const VkgdrFrame &in, const VkgdrFrame &out, int x, int y,
+    Shade shade)
+{
+  vkgdr_render (out, x, y, [&](int px, int py) {
+    VkgdrRgba c = vkgdr_get_rgba (in, px, py);
+
+    shade (c, px, py);
+    return c;
+  });
 }
 
 #endif /* __CUDACC__ */

@@ -108,6 +108,8 @@ frame_set_components (VkgdrFrame *frame, const GstVideoFormatInfo *format)
     k->shift = GST_VIDEO_FORMAT_INFO_SHIFT (format, c);
     missing -= k->offset;
   }
+  frame->has_alpha =
+      GST_VIDEO_FORMAT_INFO_HAS_ALPHA (format) && frame->n_components == 4;
 
   /* RGBx and its like: the padding is the byte that no component has. */
   if (frame->model == VKGDR_RGB && frame->n_components == 3
