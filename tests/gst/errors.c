@@ -162,9 +162,26 @@ GST_END_TEST;
 
 /* --- memory -------------------------------------------------------------- */
 
+/* A pool that is larger than the window is slower, and works. */
 GST_START_TEST (test_full_window)
 {
+  GstElement *pipeline;
+
   g_setenv ("VKGDR_DEBUG", "bar=4M", TRUE);
+  pipeline = test_launch (
+      "videotestsrc num-buffers=9 ! "
+      "video/x-raw,format=RGBA,width=1920,height=1080 ! vkgdrupload ! "
+      "cudafilter ! queue ! vkgdrdownload ! fakesink");
+  test_play (pipeline);
+  gst_object_unref (pipeline);
+}
+GST_END_TEST;
+
+GST_START_TEST (test_full_device)
+{
+  g_setenv ("VKGDR_DRIVER", "software", TRUE);
+  g_setenv ("VKGDR_DEBUG", "bar=4M", TRUE);
+  g_setenv ("SOFTCUDA_MEMORY", "1000000", TRUE);
   assert_says (error_of ("videotestsrc num-buffers=3 ! "
                          "video/x-raw,format=RGBA,width=1920,height=1080 ! "
                          "vkgdrupload ! fakesink"),
@@ -390,6 +407,7 @@ errors_suite (void)
   tcase_add_test (tc, test_device_of_the_environment);
   tcase_add_test (tc, test_software_is_told);
   tcase_add_test (tc, test_full_window);
+  tcase_add_test (tc, test_full_device);
   tcase_add_loop_test (tc, test_driver_calls_fail, 0, G_N_ELEMENTS (failing));
   tcase_add_test (tc, test_bad_kernels);
   tcase_add_test (tc, test_location_that_is_no_kernel);

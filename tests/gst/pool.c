@@ -34,10 +34,10 @@ GST_START_TEST (test_plain_writers_end_up_direct)
   GstVkgdrPolicy *policy = gst_vkgdr_policy_new ();
 
   /* A little slower is not slow enough. */
-  write_buffers (policy, 10, 1100, 1000, FALSE);
+  write_buffers (policy, 20, 1030, 1000, FALSE);
   fail_unless_equals_int (
       gst_vkgdr_policy_get (policy), GST_VKGDR_ACCESS_DIRECT);
-  fail_unless_equals_int (write_buffers (policy, 100, 1100, 1000, FALSE), 100);
+  fail_unless_equals_int (write_buffers (policy, 100, 1030, 1000, FALSE), 100);
   gst_vkgdr_policy_unref (policy);
 }
 GST_END_TEST;
@@ -48,7 +48,7 @@ GST_START_TEST (test_writers_that_read_end_up_staged)
 
   /* One buffer in the window is enough to know. */
   fail_unless_equals_int (
-      write_buffers (policy, 10, 300 * 1000, 1000, FALSE), 1);
+      write_buffers (policy, 20, 300 * 1000, 1000, FALSE), 1);
   fail_unless_equals_int (
       gst_vkgdr_policy_get (policy), GST_VKGDR_ACCESS_STAGED);
   /* And it is long until the next try. */
@@ -75,14 +75,18 @@ GST_START_TEST (test_the_answer_may_change)
 {
   GstVkgdrPolicy *policy = gst_vkgdr_policy_new ();
 
-  write_buffers (policy, 10, 1000, 1000, FALSE);
+  write_buffers (policy, 20, 1000, 1000, FALSE);
   fail_unless_equals_int (
       gst_vkgdr_policy_get (policy), GST_VKGDR_ACCESS_DIRECT);
   /* The window has become crowded. */
   write_buffers (policy, 1000, 3000, 1000, FALSE);
   fail_unless_equals_int (
       gst_vkgdr_policy_get (policy), GST_VKGDR_ACCESS_STAGED);
-  write_buffers (policy, 3000, 1000, 1000, FALSE);
+  /* No coming and going where it hardly matters. */
+  write_buffers (policy, 3000, 1030, 1000, FALSE);
+  fail_unless_equals_int (
+      gst_vkgdr_policy_get (policy), GST_VKGDR_ACCESS_STAGED);
+  write_buffers (policy, 6000, 1000, 1000, FALSE);
   fail_unless_equals_int (
       gst_vkgdr_policy_get (policy), GST_VKGDR_ACCESS_DIRECT);
   gst_vkgdr_policy_unref (policy);
@@ -304,8 +308,12 @@ GST_START_TEST (test_failed_start_leaves_nothing)
   GstStructure *config;
   GstBufferPool *pool;
 
+  g_setenv ("VKGDR_DRIVER", "software", TRUE);
   g_setenv ("VKGDR_DEBUG", "bar=20M", TRUE);
-  test_context = test_context_new ();
+  g_setenv ("SOFTCUDA_MEMORY", "1000000", TRUE);
+  test_context = gst_vkgdr_context_new (-1, NULL);
+  if (!test_context) /* no software device here */
+    return;
   allocator = gst_vkgdr_context_get_allocator (test_context);
   pool = gst_vkgdr_buffer_pool_new (test_context);
   config = gst_buffer_pool_get_config (pool);

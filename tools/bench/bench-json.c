@@ -229,7 +229,7 @@ put_variant (Json *json, const BenchVariant *variant)
 static void
 put_comparisons (Json *json, const BenchCase *c)
 {
-  gboolean difference = c->unit == BENCH_MICROSECONDS;
+  gboolean difference = bench_unit_is_time (c->unit);
   const BenchVariant *first = g_ptr_array_index (c->variants, 0);
   guint i;
 

@@ -16,7 +16,10 @@
   "\n" \
   "  memory      copies: bandwidth and latency by size\n" \
   "  pipelines   frames and buffers a second\n" \
-  "  all         both (default)"
+  "  all         both (default)\n" \
+  "  compare     buffers a second at the sinks of pipelines that you give, " \
+  "as\n" \
+  "              for gst-launch-1.0, and ratios of the first to the others"
 
 #define DESCRIPTION \
   "The tables hold medians; JSON has the extremes, too. Ratios are taken\n" \
@@ -33,6 +36,16 @@ read_what (BenchOptions *options, gint argc, gchar **argv, GError **error)
 {
   const gchar *what = argc > 1 ? argv[1] : "all";
 
+  if (strcmp (what, "compare") == 0) {
+    if (argc < 3) {
+      g_set_error_literal (error, G_OPTION_ERROR, G_OPTION_ERROR_FAILED,
+          "compare takes pipelines, each as one argument");
+      return FALSE;
+    }
+    options->pipelines = TRUE;
+    options->compare = g_strdupv (argv + 2);
+    return TRUE;
+  }
   if (argc > 2) {
     g_set_error (error, G_OPTION_ERROR, G_OPTION_ERROR_FAILED,
         "\"%s\" is one argument too many", argv[2]);
@@ -42,7 +55,8 @@ read_what (BenchOptions *options, gint argc, gchar **argv, GError **error)
   options->pipelines = strcmp (what, "memory") != 0;
   if (options->memory && options->pipelines && strcmp (what, "all") != 0) {
     g_set_error (error, G_OPTION_ERROR, G_OPTION_ERROR_FAILED,
-        "\"%s\" can not be measured: give memory, pipelines or all", what);
+        "\"%s\" can not be measured: give memory, pipelines, all or compare",
+        what);
     return FALSE;
   }
   return TRUE;
@@ -112,7 +126,8 @@ bench_options_parse (
   options->device = -1;
   options->buffers = 4;
 
-  context = g_option_context_new ("[memory | pipelines | all]");
+  context =
+      g_option_context_new ("[memory | pipelines | all | compare PIPELINE…]");
   g_option_context_set_summary (context, SUMMARY);
   g_option_context_set_description (context, DESCRIPTION);
   g_option_context_add_main_entries (context, entries, NULL);
@@ -127,6 +142,7 @@ bench_options_parse (
 void
 bench_options_clear (BenchOptions *options)
 {
+  g_strfreev (options->compare);
   g_free (options->fill);
   g_free (options->plot);
   g_free (options->save);

@@ -12,6 +12,8 @@
  * BenchOptions:
  * @memory: measure copies
  * @pipelines: measure pipelines
+ * @compare: (nullable): the user's own pipelines, which are measured in place
+ * of ours
  * @json: write JSON to standard output, instead of tables
  * @markdown: write the tables in Markdown
  * @quick: fewer sizes and smaller frames
@@ -27,6 +29,7 @@
 typedef struct {
   gboolean memory;
   gboolean pipelines;
+  gchar **compare;
   gboolean json;
   gboolean markdown;
   gboolean quick;

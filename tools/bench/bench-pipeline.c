@@ -10,6 +10,7 @@
 
 #include <string.h>
 
+#include "bench-loop.h"
 #include "bench-memory.h"
 #include "bench-progress.h"
 #include "bench-run.h"
@@ -166,6 +167,37 @@ make_frames (const Frame *frame, const Manner *manner, GstVkgdrContext *context,
   return c;
 }
 
+/* What starting takes beyond the device itself, which is open already. */
+static BenchCase *
+make_start (const Frame *frame, const BenchOptions *options)
+{
+  gchar *head = source (frame, &manners[0], options);
+  BenchCase *c = bench_case_new (BENCH_SECTION_START,
+      g_strdup_printf ("%s-start", frame->id), g_strdup (frame->title),
+      BENCH_MILLISECONDS, frame_size (frame));
+
+  add_variant (c, BENCH_KERNEL, "vkgdrupload ! cudafilter ! vkgdrdownload",
+      head, " ! vkgdrupload ! cudafilter kernel=copy ! vkgdrdownload");
+  add_variant (c, BENCH_VKGDR, "vkgdrupload", head, " ! vkgdrupload");
+  add_variant (c, BENCH_NONE, "neither", head, "%s", "");
+  g_free (head);
+  return c;
+}
+
+/* The same writes without any pipeline. */
+static BenchCase *
+make_loop (const Frame *frame, const gchar *id, const gchar *label)
+{
+  BenchCase *c = bench_case_new (BENCH_SECTION_LOOPS,
+      g_strdup_printf ("%s-%s", frame->id, id),
+      g_strdup_printf ("%s, %s", frame->title, label), BENCH_FRAMES_PER_SECOND,
+      frame_size (frame));
+
+  bench_case_add (c, id, "to the device", NULL);
+  bench_case_add (c, BENCH_BARE_RAM, "in RAM", NULL);
+  return c;
+}
+
 /* Makes each variant's pipeline run @n times at once. */
 static void
 multiply (BenchCase *c, guint n)
@@ -247,6 +279,7 @@ make_buffers (void)
       BENCH_BUFFERS_PER_SECOND, SMALL);
 
   add_variant (c, BENCH_VKGDR, "vkgdrupload", head, " ! vkgdrupload");
+  add_variant (c, BENCH_IDENTITY, "identity", head, " ! identity silent=true");
   add_variant (c, BENCH_NONE, "no upload", head, "%s", "");
   g_free (head);
   return c;
@@ -284,6 +317,24 @@ make_effect (const Frame *frame, const BenchOptions *options)
   return c;
 }
 
+/* What the user gives, as it is. */
+static BenchCase *
+make_comparison (gchar **launches)
+{
+  BenchCase *c = bench_case_new (BENCH_SECTION_COMPARE, g_strdup ("compare"),
+      g_strdup ("pipelines given"), BENCH_BUFFERS_PER_SECOND, 0);
+  guint i;
+
+  for (i = 0; launches[i]; i++) {
+    gchar *name = g_strdup_printf ("%u", i + 1);
+    const gchar *id = g_intern_string (name);
+
+    bench_case_add (c, id, id, g_strdup (launches[i]));
+    g_free (name);
+  }
+  return c;
+}
+
 static GPtrArray *
 make_cases (GstVkgdrContext *context, const BenchOptions *options)
 {
@@ -291,6 +342,17 @@ make_cases (GstVkgdrContext *context, const BenchOptions *options)
   GPtrArray *cases = g_ptr_array_new ();
   guint i, j;
 
+  if (options->compare) {
+    g_ptr_array_add (cases, make_comparison (options->compare));
+    return cases;
+  }
+  g_ptr_array_add (cases, make_start (scale->stream_frame, options));
+  for (i = 0; i < scale->n_frames; i++) {
+    g_ptr_array_add (cases,
+        make_loop (&scale->frames[i], BENCH_BARE_WINDOW, "through the window"));
+    g_ptr_array_add (cases, make_loop (&scale->frames[i], BENCH_BARE_STAGED,
+                                "staged, and sent by DMA"));
+  }
   for (i = 0; i < scale->n_frames; i++)
     for (j = 0; j < G_N_ELEMENTS (manners); j++)
       g_ptr_array_add (cases,
@@ -308,6 +370,8 @@ make_cases (GstVkgdrContext *context, const BenchOptions *options)
 
 /* --- measuring ----------------------------------------------------------- */
 
+/* What was measured, which is seconds of a start and a rate of all else, in the
+ * case's unit. */
 static gdouble
 convert_rate (const BenchCase *c, gdouble rate)
 {
@@ -316,12 +380,14 @@ convert_rate (const BenchCase *c, gdouble rate)
     return rate * c->bytes / 1e9;
   case BENCH_MICROSECONDS:
     return 1e6 / rate;
+  case BENCH_MILLISECONDS:
+    return rate * 1e3;
   default:
     return rate;
   }
 }
 
-/* What has no pipeline is the link itself. */
+/* What has no pipeline, and is no loop, is the link itself. */
 static void
 measure_link (BenchVariant *variant, GstVkgdrContext *context,
     const BenchOptions *options)
@@ -334,20 +400,46 @@ measure_link (BenchVariant *variant, GstVkgdrContext *context,
       context, direction, options->seconds, &variant->samples);
 }
 
+/* FALSE where it is no bare loop. */
+static gboolean
+measure_loop (const BenchCase *c, BenchVariant *variant,
+    GstVkgdrContext *context, const BenchOptions *options)
+{
+  static const gchar *ids[] = { [BENCH_LOOP_RAM] = BENCH_BARE_RAM,
+    [BENCH_LOOP_WINDOW] = BENCH_BARE_WINDOW,
+    [BENCH_LOOP_STAGED] = BENCH_BARE_STAGED };
+  guint i;
+
+  for (i = 0; i < G_N_ELEMENTS (ids); i++) {
+    if (strcmp (variant->id, ids[i]) != 0)
+      continue;
+    bench_loop_measure (context, i, c->bytes, options->buffers,
+        options->seconds, &variant->samples);
+    return TRUE;
+  }
+  return FALSE;
+}
+
 static void
 measure (const BenchCase *c, BenchVariant *variant, GstVkgdrContext *context,
     const BenchOptions *options)
 {
   GError *error = NULL;
   gdouble rate;
+  gboolean ok;
 
   if (variant->samples.error)
     return;
   if (!variant->launch) {
-    measure_link (variant, context, options);
+    if (!measure_loop (c, variant, context, options))
+      measure_link (variant, context, options);
     return;
   }
-  if (!bench_run (variant->launch, context, options->seconds, &rate, &error)) {
+  ok = c->unit == BENCH_MILLISECONDS
+           ? bench_run_start (variant->launch, context, &rate, &error)
+           : bench_run (
+               variant->launch, context, options->seconds, &rate, &error);
+  if (!ok) {
     bench_samples_fail (&variant->samples, error);
     return;
   }

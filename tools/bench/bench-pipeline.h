@@ -12,6 +12,8 @@
 #include "bench-results.h"
 
 /* Sections of cases, in order; each has at least one. */
+#define BENCH_SECTION_START "start"
+#define BENCH_SECTION_LOOPS "loops"
 #define BENCH_SECTION_FRAMES "frames"
 #define BENCH_SECTION_STREAMS "streams"
 #define BENCH_SECTION_ROUND_TRIP "roundtrip"
@@ -19,15 +21,20 @@
 #define BENCH_SECTION_BUFFERS "buffers"
 #define BENCH_SECTION_OVERHEAD "overhead"
 #define BENCH_SECTION_EFFECT "effect"
+#define BENCH_SECTION_COMPARE "compare"
 
 /* Ids of variants. */
 #define BENCH_VKGDR "vkgdrupload"
 #define BENCH_CUDA "cudaupload"
+#define BENCH_IDENTITY "identity"
 #define BENCH_NONE "none"
 #define BENCH_DOWNLOAD "vkgdrdownload"
 #define BENCH_LINK_UP "link-to-device"
 #define BENCH_LINK_DOWN "link-from-device"
 #define BENCH_KERNEL "cudafilter"
+#define BENCH_BARE_WINDOW "loop-window"
+#define BENCH_BARE_STAGED "loop-staged"
+#define BENCH_BARE_RAM "loop-ram"
 
 /**
  * bench_pipeline_run:

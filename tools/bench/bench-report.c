@@ -167,7 +167,7 @@ add_variant (BenchTable *table, const BenchVariant *variant)
 static void
 add_comparison (BenchTable *table, const BenchCase *c, guint other)
 {
-  gboolean difference = c->unit == BENCH_MICROSECONDS;
+  gboolean difference = bench_unit_is_time (c->unit);
   const BenchVariant *a = g_ptr_array_index (c->variants, 0);
   const BenchVariant *b = g_ptr_array_index (c->variants, other);
   BenchSummary summary = bench_compare (&a->samples, &b->samples, difference);
@@ -191,17 +191,15 @@ add_head (BenchTable *table, const BenchCase *c)
 
     bench_table_add_cell (table, "%s", variant->label);
   }
-  if (c->unit == BENCH_MICROSECONDS) {
-    bench_table_add_cell (table, "difference");
-    return;
-  }
   for (i = 1; i < c->variants->len; i++) {
     const BenchVariant *variant = g_ptr_array_index (c->variants, i);
 
     if (c->variants->len == 2)
-      bench_table_add_cell (table, "ratio");
+      bench_table_add_cell (
+          table, bench_unit_is_time (c->unit) ? "difference" : "ratio");
     else
-      bench_table_add_cell (table, "%s / %s", first->label, variant->label);
+      bench_table_add_cell (table, "%s %c %s", first->label,
+          bench_unit_is_time (c->unit) ? '-' : '/', variant->label);
   }
 }
 
@@ -225,6 +223,8 @@ section_title (const gchar *section)
     const gchar *section;
     const gchar *title;
   } titles[] = {
+    { "start", "From the start to the first frame" },
+    { "loops", "What the machine allows: bare loops of one thread" },
     { "frames", "One stream of frames" },
     { "streams", "Streams at once, in all" },
     { "roundtrip", "To the device and back" },
@@ -232,6 +232,7 @@ section_title (const gchar *section)
     { "buffers", "Small buffers" },
     { "overhead", "What running a kernel costs" },
     { "effect", "A kernel on large frames" },
+    { "compare", "Pipelines in comparison" },
   };
   guint i;
 
@@ -239,6 +240,23 @@ section_title (const gchar *section)
     if (strcmp (titles[i].section, section) == 0)
       return titles[i].title;
   return section;
+}
+
+/* Which number stands for which pipeline. */
+static void
+print_key (const BenchCase *c, const BenchOptions *options)
+{
+  BenchTable *table = bench_table_new ("Pipelines", BENCH_CELLS_TEXTS);
+  guint i;
+
+  for (i = 0; i < c->variants->len; i++) {
+    const BenchVariant *variant = g_ptr_array_index (c->variants, i);
+
+    bench_table_add_row (table);
+    bench_table_add_cell (table, "%s", variant->label);
+    bench_table_add_cell (table, "%s", variant->launch);
+  }
+  finish (table, options);
 }
 
 /* One table a section, whose cases have the same variants. */
@@ -249,6 +267,8 @@ print_pipelines (const GPtrArray *cases, const BenchOptions *options)
   BenchTable *table = NULL;
   guint i;
 
+  if (options->compare)
+    print_key (g_ptr_array_index (cases, 0), options);
   for (i = 0; i < cases->len; i++) {
     const BenchCase *c = g_ptr_array_index (cases, i);
 

@@ -247,8 +247,16 @@ bench_unit_name (BenchUnit unit)
     return "GB/s";
   case BENCH_MICROSECONDS:
     return "us/frame";
+  case BENCH_MILLISECONDS:
+    return "ms";
   }
   g_return_val_if_reached ("");
+}
+
+gboolean
+bench_unit_is_time (BenchUnit unit)
+{
+  return unit == BENCH_MICROSECONDS || unit == BENCH_MILLISECONDS;
 }
 
 static void

@@ -69,12 +69,14 @@ typedef struct {
  * @BENCH_GB_PER_SECOND: 10^9 bytes a second
  * @BENCH_MICROSECONDS: microseconds a frame: less is better, and differences
  *   say more than ratios
+ * @BENCH_MILLISECONDS: milliseconds to the first frame, likewise
  */
 typedef enum {
   BENCH_FRAMES_PER_SECOND,
   BENCH_BUFFERS_PER_SECOND,
   BENCH_GB_PER_SECOND,
-  BENCH_MICROSECONDS
+  BENCH_MICROSECONDS,
+  BENCH_MILLISECONDS
 } BenchUnit;
 
 /**
@@ -157,6 +159,9 @@ BenchVariant *bench_case_add (
 BenchVariant *bench_case_find (const BenchCase *c, const gchar *id);
 
 const gchar *bench_unit_name (BenchUnit unit);
+
+/* Whether it counts time, of which less is better. */
+gboolean bench_unit_is_time (BenchUnit unit);
 
 void bench_results_clear (BenchResults *results);
 

@@ -210,23 +210,57 @@ play (GstElement *pipeline, GPtrArray *counters, gdouble seconds, gdouble *rate,
   return ok;
 }
 
+static GstElement *
+make (const gchar *launch, GstVkgdrContext *context, GError **error)
+{
+  GstElement *pipeline =
+      gst_parse_launch_full (launch, NULL, GST_PARSE_FLAG_FATAL_ERRORS, error);
+  GstContext *gst_context;
+
+  if (!pipeline)
+    return NULL;
+  gst_context = gst_vkgdr_context_to_gst_context (context);
+  gst_element_set_context (pipeline, gst_context);
+  gst_context_unref (gst_context);
+  return pipeline;
+}
+
+gboolean
+bench_run_start (const gchar *launch, GstVkgdrContext *context,
+    gdouble *seconds, GError **error)
+{
+  GstElement *pipeline = make (launch, context, error);
+  gint64 began = bench_now ();
+  GPtrArray *counters;
+  GstBus *bus;
+  gboolean ok;
+
+  if (!pipeline)
+    return FALSE;
+  counters = watch_sinks (pipeline);
+  enter_phase (counters, PHASE_COUNT);
+  bus = gst_element_get_bus (pipeline);
+  ok = start (pipeline, bus, error) && wait_for (counters, bus, 0, error);
+  gst_element_set_state (pipeline, GST_STATE_NULL);
+  if (ok)
+    *seconds =
+        (((Counter *) g_ptr_array_index (counters, 0))->first - began) / 1e9;
+  gst_object_unref (bus);
+  gst_object_unref (pipeline);
+  g_ptr_array_unref (counters);
+  return ok;
+}
+
 gboolean
 bench_run (const gchar *launch, GstVkgdrContext *context, gdouble seconds,
     gdouble *rate, GError **error)
 {
-  GstElement *pipeline;
-  GstContext *gst_context;
+  GstElement *pipeline = make (launch, context, error);
   GPtrArray *counters;
   gboolean ok;
 
-  pipeline =
-      gst_parse_launch_full (launch, NULL, GST_PARSE_FLAG_FATAL_ERRORS, error);
   if (!pipeline)
     return FALSE;
-  gst_context = gst_vkgdr_context_to_gst_context (context);
-  gst_element_set_context (pipeline, gst_context);
-  gst_context_unref (gst_context);
-
   counters = watch_sinks (pipeline);
   ok = play (pipeline, counters, seconds, rate, error);
   gst_object_unref (pipeline);

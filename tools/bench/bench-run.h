@@ -22,4 +22,16 @@
 gboolean bench_run (const gchar *launch, GstVkgdrContext *context,
     gdouble seconds, gdouble *rate, GError **error);
 
+/**
+ * bench_run_start:
+ * @launch: a pipeline, as gst-launch-1.0 takes it, with one sink
+ * @context: the device for elements that can use it
+ * @seconds: (out): from the change of state to the first buffer at the sink
+ * @error: return location for a #GError
+ *
+ * Returns: %FALSE with @error set, as bench_run()
+ */
+gboolean bench_run_start (const gchar *launch, GstVkgdrContext *context,
+    gdouble *seconds, GError **error);
+
 #endif /* BENCH_RUN_H */

@@ -17,9 +17,11 @@
  * @short_description: allocates memory in the window
  *
  * Memory comes in slabs that are carved up and recycled, so that an allocation
- * is cheap and takes no file descriptor. What is freed is held for the next
- * allocation, until gst_vkgdr_allocator_free_held(). The figures are those of
- * PyCUDA's `DeviceMemoryPool`.
+ * is cheap and takes no file descriptor. Where the window is full, memory of
+ * the device beside it is taken instead, which the CPU reaches by way of pinned
+ * memory and a transfer: slower, and a warning says so once. What is freed is
+ * held for the next allocation, until gst_vkgdr_allocator_free_held(). The
+ * figures are those of PyCUDA's `DeviceMemoryPool`.
  *
  * gst_allocator_find() knows an allocator of the default device by the name
  * %GST_VKGDR_MEMORY_NAME once gst_vkgdr_init() has been called.
@@ -46,7 +48,8 @@ struct _GstVkgdrAllocator {
   GstVkgdrContext *context; /* NULL in the default one until it is needed */
   GstVkgdrHeap *heap;
   GstVkgdrPinned *pinned;
-  GQueue retired; /* of Retired, in the order of their freeing */
+  gboolean overflown; /* the window was full, and that was told */
+  GQueue retired;     /* of Retired, in the order of their freeing */
   GstVkgdrStream *copy_streams[2];
 };
 
@@ -74,6 +77,15 @@ gst_vkgdr_access_get_type (void)
   return type;
 }
 
+/* Under the lock. */
+static void
+take_back (GstVkgdrAllocator *self, const GstVkgdrBlock *block, gpointer shadow)
+{
+  gst_vkgdr_heap_give (self->heap, block);
+  if (shadow)
+    gst_vkgdr_pinned_give (self->pinned, shadow, NULL);
+}
+
 /* Under the lock: takes the parts back of what the device has finished with;
  * with @wait, of everything. */
 static void
@@ -96,9 +108,7 @@ reap (GstVkgdrAllocator *self, gboolean wait)
         done = gst_vkgdr_fence_is_signaled (fence);
     }
     if (done) {
-      gst_vkgdr_heap_give (self->heap, &retired->block);
-      if (retired->shadow)
-        gst_vkgdr_pinned_give (self->pinned, retired->shadow, NULL);
+      take_back (self, &retired->block, retired->shadow);
       g_ptr_array_unref (retired->fences);
       g_free (retired);
       g_queue_delete_link (&self->retired, link);
@@ -111,14 +121,19 @@ void
 gst_vkgdr_allocator_retire (GstVkgdrAllocator *self, const GstVkgdrBlock *block,
     gpointer shadow, GPtrArray *fences)
 {
-  Retired *retired = g_new0 (Retired, 1);
+  Retired *retired;
 
-  retired->block = *block;
-  retired->shadow = shadow;
-  retired->fences = fences;
   g_mutex_lock (&self->lock);
-  g_queue_push_tail (&self->retired, retired);
-  reap (self, FALSE);
+  if (fences) {
+    retired = g_new0 (Retired, 1);
+    retired->block = *block;
+    retired->shadow = shadow;
+    retired->fences = fences;
+    g_queue_push_tail (&self->retired, retired);
+    reap (self, FALSE);
+  } else {
+    take_back (self, block, shadow);
+  }
   g_mutex_unlock (&self->lock);
 }
 
@@ -137,6 +152,18 @@ ensure_heap (GstVkgdrAllocator *self, GError **error)
   return TRUE;
 }
 
+/* Once: the same is true of every block that follows. */
+static void
+tell_overflow (GstVkgdrAllocator *self, const GError *reason)
+{
+  if (!self->overflown)
+    GST_CAT_WARNING_OBJECT (GST_CAT_DEFAULT, self,
+        "the window is full, and buffers from now on lie beside it: what is "
+        "written to them takes a transfer. %s",
+        reason->message);
+  self->overflown = TRUE;
+}
+
 /* Under the lock. */
 static gboolean
 take_block (
@@ -146,15 +173,22 @@ take_block (
   GError *reason = NULL;
 
   reap (self, FALSE);
-  if (gst_vkgdr_heap_take (self->heap, size, block, NULL))
+  if (gst_vkgdr_heap_take (self->heap, GST_VKGDR_IN_WINDOW, size, block, NULL))
     return TRUE;
 
   GST_INFO_OBJECT (self, "out of memory: waiting for what is still in use");
   reap (self, TRUE);
   gst_vkgdr_heap_trim (self->heap);
   gst_vkgdr_pinned_trim (self->pinned);
-  if (gst_vkgdr_heap_take (self->heap, size, block, &reason))
+  if (gst_vkgdr_heap_take (
+          self->heap, GST_VKGDR_IN_WINDOW, size, block, &reason))
     return TRUE;
+  if (gst_vkgdr_heap_take (
+          self->heap, GST_VKGDR_BESIDE_WINDOW, size, block, NULL)) {
+    tell_overflow (self, reason);
+    g_error_free (reason);
+    return TRUE;
+  }
 
   gst_vkgdr_heap_get_stats (self->heap, &stats);
   g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_NO_MEMORY,
@@ -192,22 +226,42 @@ alloc_memory (GstVkgdrAllocator *self, gsize size, gsize align, gsize prefix,
       size);
 }
 
-/* The bytes around the content that the caller wants to be 0. */
-static void
-clear_around (GstMemory *mem, GstAllocationParams *params)
+/* Sets @size bytes of a block that nobody has seen yet to 0. */
+static gboolean
+clear (GstVkgdrAllocator *self, GstVkgdrMemory *mem, gsize offset, gsize size,
+    GError **error)
 {
-  guint8 *host = ((GstVkgdrMemory *) mem)->block.host;
-  const GstVkgdrBlock *block = &((GstVkgdrMemory *) mem)->block;
+  const GstVkgdrBlock *block = &mem->block;
+  const vkgdr_cuda *cuda;
+  gboolean ok;
+
+  mem->device_valid = TRUE;
+  if (block->host) {
+    memset (block->host + offset, 0, size);
+    return gst_vkgdr_block_flush (block, offset, size, error);
+  }
+  if (!gst_vkgdr_context_push (self->context, error))
+    return FALSE;
+  cuda = gst_vkgdr_context_get_driver (self->context);
+  ok = gst_vkgdr_check (cuda,
+      cuda->cuMemsetD8 (block->device + offset, 0, size), "cuMemsetD8", error);
+  gst_vkgdr_context_pop (self->context);
+  return ok;
+}
+
+/* The bytes around the content that the caller wants to be 0. */
+static gboolean
+clear_around (GstVkgdrAllocator *self, GstVkgdrMemory *memory,
+    GstAllocationParams *params, GError **error)
+{
+  const GstMemory *mem = &memory->mem;
   gsize end = mem->offset + mem->size;
 
-  if (mem->offset > 0 && (params->flags & GST_MEMORY_FLAG_ZERO_PREFIXED)) {
-    memset (host, 0, mem->offset);
-    gst_vkgdr_block_flush (block, 0, mem->offset, NULL);
-  }
-  if (mem->maxsize > end && (params->flags & GST_MEMORY_FLAG_ZERO_PADDED)) {
-    memset (host + end, 0, mem->maxsize - end);
-    gst_vkgdr_block_flush (block, end, mem->maxsize - end, NULL);
-  }
+  if (mem->offset > 0 && (params->flags & GST_MEMORY_FLAG_ZERO_PREFIXED)
+      && !clear (self, memory, 0, mem->offset, error))
+    return FALSE;
+  return mem->maxsize == end || !(params->flags & GST_MEMORY_FLAG_ZERO_PADDED)
+         || clear (self, memory, end, mem->maxsize - end, error);
 }
 
 static GstMemory *
@@ -218,12 +272,14 @@ gst_vkgdr_allocator_alloc_vfunc (
   GstMemory *mem = alloc_memory (GST_VKGDR_ALLOCATOR (allocator), size,
       params->align, params->prefix, params->padding, &error);
 
+  if (mem
+      && !clear_around (GST_VKGDR_ALLOCATOR (allocator), (GstVkgdrMemory *) mem,
+          params, &error))
+    g_clear_pointer (&mem, gst_memory_unref);
   if (!mem) {
     GST_ERROR_OBJECT (allocator, "%s", error->message);
     g_clear_error (&error);
-    return NULL;
   }
-  clear_around (mem, params);
   return mem;
 }
 
@@ -317,8 +373,9 @@ gst_vkgdr_allocator_new (GstVkgdrContext *context)
  * content is undefined. It is aligned to 512 bytes.
  *
  * Returns: (transfer full) (nullable): the memory, or %NULL with @error set:
- *   %GST_VKGDR_ERROR_NO_MEMORY, telling how large the window is, how much of it
- *   is in use and by what, or an error of gst_vkgdr_context_new()
+ *   %GST_VKGDR_ERROR_NO_MEMORY where neither the window nor the device beside
+ * it has memory, telling how large the window is, how much of it is in use and
+ * by what, or an error of gst_vkgdr_context_new()
  *
  * Since: 0.1
  */
@@ -418,7 +475,7 @@ gst_vkgdr_allocator_get_active_blocks (GstVkgdrAllocator *allocator)
  * gst_vkgdr_allocator_get_managed_bytes:
  * @allocator: an allocator
  *
- * Returns: bytes of the window that it has, used or held
+ * Returns: bytes of device memory that it has, used or held
  *
  * Since: 0.1
  */

@@ -28,7 +28,9 @@ typedef struct {
 } Range;
 
 struct _GstVkgdrSlab {
-  vkgdr_memory_t memory;
+  GstVkgdrPlace place;
+  vkgdr_memory_t memory; /* NULL beside the window */
+  CUdeviceptr device;
   gsize size;
   guint blocks;
   GArray *free; /* of Range, by offset; neighbours are merged */
@@ -70,7 +72,10 @@ slab_free (GstVkgdrHeap *heap, GstVkgdrSlab *slab)
 {
   GST_DEBUG ("freeing a slab of %" G_GSIZE_FORMAT " bytes", slab->size);
   if (gst_vkgdr_context_push (heap->context, NULL)) {
-    vkgdr_memory_free (slab->memory);
+    if (slab->place == GST_VKGDR_BESIDE_WINDOW)
+      gst_vkgdr_context_get_driver (heap->context)->cuMemFree (slab->device);
+    else
+      vkgdr_memory_free (slab->memory);
     gst_vkgdr_context_pop (heap->context);
   }
   g_array_unref (slab->free);
@@ -86,27 +91,46 @@ gst_vkgdr_heap_free (GstVkgdrHeap *heap)
   g_free (heap);
 }
 
+static gboolean
+slab_allocate (GstVkgdrSlab *slab, GstVkgdrContext *context, GError **error)
+{
+  const vkgdr_cuda *cuda = gst_vkgdr_context_get_driver (context);
+
+  if (slab->place == GST_VKGDR_BESIDE_WINDOW)
+    return gst_vkgdr_check (cuda, cuda->cuMemAlloc (&slab->device, slab->size),
+        "cuMemAlloc", error);
+
+  slab->memory = vkgdr_memory_alloc (
+      gst_vkgdr_context_get_handle (context), slab->size, 0);
+  if (!slab->memory) {
+    gst_vkgdr_set_last_error (error, GST_VKGDR_ERROR_NO_MEMORY);
+    return FALSE;
+  }
+  slab->device = vkgdr_memory_get_device_ptr (slab->memory);
+  return TRUE;
+}
+
 static GstVkgdrSlab *
-slab_new (GstVkgdrHeap *heap, gsize size, GError **error)
+slab_new (
+    GstVkgdrHeap *heap, GstVkgdrPlace place, gsize size, GError **error)
 {
   Range all = { 0, size };
-  vkgdr_memory_t memory;
   GstVkgdrSlab *slab;
+  gboolean ok;
 
   if (!gst_vkgdr_context_push (heap->context, error))
     return NULL;
-  memory = vkgdr_memory_alloc (
-      gst_vkgdr_context_get_handle (heap->context), size, 0);
-  if (!memory)
-    gst_vkgdr_set_last_error (error, GST_VKGDR_ERROR_NO_MEMORY);
+  slab = g_new0 (GstVkgdrSlab, 1);
+  slab->place = place;
+  slab->size = size;
+  ok = slab_allocate (slab, heap->context, error);
   gst_vkgdr_context_pop (heap->context);
-  if (!memory)
+  if (!ok) {
+    g_free (slab);
     return NULL;
+  }
 
   GST_DEBUG ("allocated a slab of %" G_GSIZE_FORMAT " bytes", size);
-  slab = g_new0 (GstVkgdrSlab, 1);
-  slab->memory = memory;
-  slab->size = size;
   slab->free = g_array_new (FALSE, FALSE, sizeof (Range));
   g_array_append_val (slab->free, all);
   g_ptr_array_add (heap->slabs, slab);
@@ -116,26 +140,26 @@ slab_new (GstVkgdrHeap *heap, gsize size, GError **error)
 /* A slab with room to spare for @size; where there is no memory for that,
  * first what is held is given up, then one of just the size will do. */
 static GstVkgdrSlab *
-grow (GstVkgdrHeap *heap, gsize size, GError **error)
+grow (GstVkgdrHeap *heap, GstVkgdrPlace place, gsize size, GError **error)
 {
   gsize wanted = MAX (SLAB_MIN,
       round_up (MIN (size, G_MAXSIZE / 8) * BLOCKS_PER_SLAB, SLAB_GRANULE));
   GstVkgdrSlab *slab = NULL;
 
-  slab = slab_new (heap, wanted, NULL);
+  slab = slab_new (heap, place, wanted, NULL);
   if (slab)
     return slab;
   GST_INFO ("no memory for a slab of %" G_GSIZE_FORMAT " bytes", wanted);
   gst_vkgdr_heap_trim (heap);
-  slab = slab_new (heap, wanted, NULL);
+  slab = slab_new (heap, place, wanted, NULL);
   if (slab)
     return slab;
-  return slab_new (heap, round_up (size, SLAB_GRANULE), error);
+  return slab_new (heap, place, round_up (size, SLAB_GRANULE), error);
 }
 
 /* The smallest range that @size fits into, so that large ones stay whole. */
 static GstVkgdrSlab *
-find_best (GstVkgdrHeap *heap, gsize size, guint *index)
+find_best (GstVkgdrHeap *heap, GstVkgdrPlace place, gsize size, guint *index)
 {
   GstVkgdrSlab *best = NULL;
   gsize best_size = G_MAXSIZE;
@@ -144,7 +168,7 @@ find_best (GstVkgdrHeap *heap, gsize size, guint *index)
   for (i = 0; i < heap->slabs->len; i++) {
     GstVkgdrSlab *slab = g_ptr_array_index (heap->slabs, i);
 
-    for (k = 0; k < slab->free->len; k++) {
+    for (k = 0; slab->place == place && k < slab->free->len; k++) {
       const Range *range = &g_array_index (slab->free, Range, k);
 
       if (range->size >= size && range->size < best_size) {
@@ -158,8 +182,8 @@ find_best (GstVkgdrHeap *heap, gsize size, guint *index)
 }
 
 gboolean
-gst_vkgdr_heap_take (
-    GstVkgdrHeap *heap, gsize size, GstVkgdrBlock *block, GError **error)
+gst_vkgdr_heap_take (GstVkgdrHeap *heap, GstVkgdrPlace place, gsize size,
+    GstVkgdrBlock *block, GError **error)
 {
   GstVkgdrSlab *slab;
   Range *range;
@@ -171,9 +195,9 @@ gst_vkgdr_heap_take (
     return FALSE;
   }
   size = round_up (MAX (size, 1), GST_VKGDR_HEAP_GRANULE);
-  slab = find_best (heap, size, &index);
+  slab = find_best (heap, place, size, &index);
   if (!slab) {
-    slab = grow (heap, size, error);
+    slab = grow (heap, place, size, error);
     index = 0;
   }
   if (!slab)
@@ -183,9 +207,11 @@ gst_vkgdr_heap_take (
   block->slab = slab;
   block->offset = range->offset;
   block->size = size;
-  block->host =
-      (guint8 *) vkgdr_memory_get_host_ptr (slab->memory) + block->offset;
-  block->device = vkgdr_memory_get_device_ptr (slab->memory) + block->offset;
+  block->host = NULL;
+  if (place == GST_VKGDR_IN_WINDOW)
+    block->host =
+        (guint8 *) vkgdr_memory_get_host_ptr (slab->memory) + block->offset;
+  block->device = slab->device + block->offset;
   range->offset += size;
   range->size -= size;
   if (range->size == 0)

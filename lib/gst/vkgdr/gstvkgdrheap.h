@@ -23,9 +23,13 @@ typedef struct {
   GstVkgdrSlab *slab;
   gsize offset; /* in the slab, bytes */
   gsize size;   /* bytes, a multiple of GST_VKGDR_HEAP_GRANULE */
-  guint8 *host;
+  guint8 *host; /* NULL beside the window */
   CUdeviceptr device;
 } GstVkgdrBlock;
+
+/* Where a block lies: in the window, or in memory of the device that the CPU
+ * cannot write to, for when the window is full. */
+typedef enum { GST_VKGDR_IN_WINDOW, GST_VKGDR_BESIDE_WINDOW } GstVkgdrPlace;
 
 /* Every block begins and ends at a multiple of this many bytes. 512 is CUDA's
  * texture alignment, and no smaller than any device's nonCoherentAtomSize, so
@@ -45,8 +49,8 @@ GstVkgdrHeap *gst_vkgdr_heap_new (GstVkgdrContext *context);
 /* All blocks must have been freed. */
 void gst_vkgdr_heap_free (GstVkgdrHeap *heap);
 
-gboolean gst_vkgdr_heap_take (
-    GstVkgdrHeap *heap, gsize size, GstVkgdrBlock *block, GError **error);
+gboolean gst_vkgdr_heap_take (GstVkgdrHeap *heap, GstVkgdrPlace place,
+    gsize size, GstVkgdrBlock *block, GError **error);
 
 void gst_vkgdr_heap_give (GstVkgdrHeap *heap, const GstVkgdrBlock *block);
 
@@ -58,7 +62,8 @@ void gst_vkgdr_heap_stop_holding (GstVkgdrHeap *heap);
 
 void gst_vkgdr_heap_get_stats (GstVkgdrHeap *heap, GstVkgdrHeapStats *stats);
 
-/* The flush of @size bytes from @offset of the block; FALSE if it failed. */
+/* The flush of @size bytes from @offset of a block in the window; FALSE if it
+ * failed. */
 gboolean gst_vkgdr_block_flush (
     const GstVkgdrBlock *block, gsize offset, gsize size, GError **error);
 

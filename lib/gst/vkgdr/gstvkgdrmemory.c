@@ -24,9 +24,9 @@
  * What gst_memory_map() gives:
  *
  * - `GST_MAP_WRITE`: a pointer into the window, or with
- *   %GST_VKGDR_ACCESS_STAGED pinned host memory; what was written is on its way
- *   to the device when the memory is unmapped. What is not written keeps its
- *   content.
+ *   %GST_VKGDR_ACCESS_STAGED, and where the window was full, pinned host
+ *   memory; what was written is on its way to the device when the memory is
+ *   unmapped. What is not written keeps its content.
  * - `GST_MAP_READ`, `GST_MAP_READWRITE`: host memory with the content, fetched
  *   by DMA if the device's is newer. The CPU never reads through the window,
  *   unless the window is host-cached.
@@ -64,6 +64,14 @@ driver_of (GstMemory *mem)
       gst_vkgdr_allocator_get_context (allocator_of (mem)));
 }
 
+/* What can be had where @access is wanted: beside the window there is no other
+ * way than a transfer. */
+static GstVkgdrAccess
+possible_access (const GstVkgdrBlock *block, GstVkgdrAccess access)
+{
+  return block->host ? access : GST_VKGDR_ACCESS_STAGED;
+}
+
 GstMemory *
 gst_vkgdr_memory_new (GstVkgdrAllocator *allocator, const GstVkgdrBlock *block,
     gboolean host_cached, gsize maxsize, gsize align, gsize offset, gsize size)
@@ -74,8 +82,8 @@ gst_vkgdr_memory_new (GstVkgdrAllocator *allocator, const GstVkgdrBlock *block,
       NULL, maxsize, align, offset, size);
   g_mutex_init (&self->lock);
   self->block = *block;
-  self->access = GST_VKGDR_ACCESS_DIRECT;
-  self->host_cached = host_cached;
+  self->access = possible_access (block, GST_VKGDR_ACCESS_DIRECT);
+  self->host_cached = host_cached && block->host;
   gst_vkgdr_order_init (
       &self->order, gst_vkgdr_allocator_get_context (allocator));
   return GST_MEMORY_CAST (self);
@@ -402,7 +410,7 @@ gst_vkgdr_memory_set_policy (
   GstVkgdrMemory *self = root_of (mem);
 
   g_mutex_lock (&self->lock);
-  self->access = access;
+  self->access = access = possible_access (&self->block, access);
   if (policy != self->policy) {
     g_clear_pointer (&self->policy, gst_vkgdr_policy_unref);
     self->policy = policy ? gst_vkgdr_policy_ref (policy) : NULL;
@@ -477,16 +485,20 @@ gst_vkgdr_memory_get_device_pointer (GstMemory *memory)
  * The pointer into the window at the memory's first byte. Nothing is ordered or
  * flushed: it is there to be compared, and for those who know what they do.
  *
- * Returns: (transfer none): the pointer, valid as long as @memory
+ * Returns: (transfer none) (nullable): the pointer, valid as long as @memory,
+ * or %NULL where the window was full and the memory lies beside it
  *
  * Since: 0.1
  */
 gpointer
 gst_vkgdr_memory_get_host_pointer (GstMemory *memory)
 {
+  guint8 *host;
+
   g_return_val_if_fail (gst_is_vkgdr_memory (memory), NULL);
 
-  return root_of (memory)->block.host + memory->offset;
+  host = root_of (memory)->block.host;
+  return host ? host + memory->offset : NULL;
 }
 
 /**
@@ -516,7 +528,8 @@ gst_vkgdr_memory_get_access (GstMemory *memory)
  * @access: what writers of it shall get from the next mapping on;
  *   %GST_VKGDR_ACCESS_AUTO is for pools, and counts as direct
  *
- * Chooses what writers of this memory get. The buffers of a pool follow the
+ * Chooses what writers of this memory get. Memory that lies beside the window,
+ * which was full, stays staged. The buffers of a pool follow the
  * pool's own choice, which is made anew each time one is acquired.
  *
  * Since: 0.1
@@ -524,12 +537,16 @@ gst_vkgdr_memory_get_access (GstMemory *memory)
 void
 gst_vkgdr_memory_set_access (GstMemory *memory, GstVkgdrAccess access)
 {
+  GstVkgdrMemory *self;
+
   g_return_if_fail (gst_is_vkgdr_memory (memory));
 
-  g_mutex_lock (&root_of (memory)->lock);
-  root_of (memory)->access =
-      access == GST_VKGDR_ACCESS_AUTO ? GST_VKGDR_ACCESS_DIRECT : access;
-  g_mutex_unlock (&root_of (memory)->lock);
+  if (access == GST_VKGDR_ACCESS_AUTO)
+    access = GST_VKGDR_ACCESS_DIRECT;
+  self = root_of (memory);
+  g_mutex_lock (&self->lock);
+  self->access = possible_access (&self->block, access);
+  g_mutex_unlock (&self->lock);
 }
 
 /**
@@ -749,6 +766,30 @@ gst_vkgdr_memory_fetch (GstMemory *memory, GstMemory *pinned, gsize offset,
   return FALSE;
 }
 
+static gboolean
+write_window (GstVkgdrMemory *self, gsize offset, gconstpointer data,
+    gsize size, GError **error)
+{
+  if (!gst_vkgdr_order_wait (&self->order, GST_MAP_WRITE, error))
+    return FALSE;
+  vkgdr_copy_to_bar (self->block.host + offset, data, size, 0);
+  self->device_valid = TRUE;
+  self->shadow_valid = FALSE;
+  return gst_vkgdr_block_flush (&self->block, offset, size, error);
+}
+
+static gboolean
+write_shadow (GstVkgdrMemory *self, gsize offset, gconstpointer data,
+    gsize size, GError **error)
+{
+  guint8 *shadow = map_shadow (self, GST_MAP_WRITE, error);
+
+  if (!shadow)
+    return FALSE;
+  memcpy (shadow + offset, data, size);
+  return send_shadow (self, offset, size, error);
+}
+
 /**
  * gst_vkgdr_memory_write: (skip)
  * @memory: a memory of this type that is not mapped
@@ -758,7 +799,8 @@ gst_vkgdr_memory_fetch (GstMemory *memory, GstMemory *pinned, gsize offset,
  * @error: return location for a #GError
  *
  * Copies into the window with stores that suit it, on several cores where that
- * pays. The content is on the device when the function returns.
+ * pays. The content is on the device when the function returns; of memory that
+ * lies beside the window, it is on its way, in order.
  *
  * Returns: %FALSE with @error set on failure
  *
@@ -778,13 +820,8 @@ gst_vkgdr_memory_write (GstMemory *memory, gsize offset, gconstpointer data,
   self = root_of (memory);
   offset += memory->offset;
   g_mutex_lock (&self->lock);
-  ok = gst_vkgdr_order_wait (&self->order, GST_MAP_WRITE, error);
-  if (ok) {
-    vkgdr_copy_to_bar (self->block.host + offset, data, size, 0);
-    ok = gst_vkgdr_block_flush (&self->block, offset, size, error);
-    self->device_valid = TRUE;
-    self->shadow_valid = FALSE;
-  }
+  ok = self->block.host ? write_window (self, offset, data, size, error)
+                        : write_shadow (self, offset, data, size, error);
   g_mutex_unlock (&self->lock);
   return ok;
 }

@@ -60,8 +60,8 @@ GstMemory *gst_vkgdr_memory_new (GstVkgdrAllocator *allocator,
 void gst_vkgdr_memory_set_policy (
     GstMemory *mem, GstVkgdrAccess access, GstVkgdrPolicy *policy);
 
-/* What remains of a root when it is freed, to be reused once @fences, of
- * GstVkgdrFence, are reached. Takes all over. */
+/* What remains of a root when it is freed, to be reused once @fences
+ * (nullable), of GstVkgdrFence, are reached. Takes all over. */
 void gst_vkgdr_allocator_retire (GstVkgdrAllocator *allocator,
     const GstVkgdrBlock *block, gpointer shadow, GPtrArray *fences);
 

@@ -11,8 +11,29 @@ void
 gst_vkgdr_order_init (GstVkgdrOrder *order, GstVkgdrContext *context)
 {
   order->context = context;
-  order->readers =
-      g_ptr_array_new_with_free_func ((GDestroyNotify) gst_vkgdr_fence_unref);
+}
+
+/* Made when there is the first: many memories are small, short-lived, and
+ * never read. */
+static GPtrArray *
+make_readers (void)
+{
+  return g_ptr_array_new_with_free_func (
+      (GDestroyNotify) gst_vkgdr_fence_unref);
+}
+
+static guint
+count_readers (const GstVkgdrOrder *order)
+{
+  return order->readers ? order->readers->len : 0;
+}
+
+static void
+add_reader (GstVkgdrOrder *order, GstVkgdrFence *fence)
+{
+  if (!order->readers)
+    order->readers = make_readers ();
+  g_ptr_array_add (order->readers, fence);
 }
 
 static void
@@ -20,7 +41,7 @@ forget_reached_readers (GstVkgdrOrder *order)
 {
   guint i = 0;
 
-  while (i < order->readers->len) {
+  while (i < count_readers (order)) {
     if (gst_vkgdr_fence_is_signaled (g_ptr_array_index (order->readers, i)))
       g_ptr_array_remove_index_fast (order->readers, i);
     else
@@ -43,11 +64,12 @@ settle_foreign (GstVkgdrOrder *order, GError **error)
 GPtrArray *
 gst_vkgdr_order_finish (GstVkgdrOrder *order)
 {
-  GPtrArray *fences = order->readers;
+  GPtrArray *fences;
 
   settle_foreign (order, NULL);
   if (order->written)
-    g_ptr_array_add (fences, order->written);
+    add_reader (order, order->written);
+  fences = order->readers;
   g_clear_error (&order->lost);
   memset (order, 0, sizeof (*order));
   return fences;
@@ -78,7 +100,7 @@ wait_written (GstVkgdrOrder *order, GError **error)
 static gboolean
 wait_readers (GstVkgdrOrder *order, GError **error)
 {
-  while (order->readers->len > 0) {
+  while (count_readers (order) > 0) {
     if (!gst_vkgdr_fence_wait (g_ptr_array_index (order->readers, 0), error))
       return FALSE;
     g_ptr_array_remove_index_fast (order->readers, 0);
@@ -107,7 +129,7 @@ gst_vkgdr_order_stream (GstVkgdrOrder *order, GstVkgdrStream *stream,
     return FALSE;
   if (!(flags & GST_MAP_WRITE))
     return TRUE;
-  for (i = 0; i < order->readers->len; i++) {
+  for (i = 0; i < count_readers (order); i++) {
     if (!gst_vkgdr_stream_wait (
             stream, g_ptr_array_index (order->readers, i), error))
       return FALSE;
@@ -127,11 +149,12 @@ gst_vkgdr_order_mark (GstVkgdrOrder *order, GstVkgdrStream *stream,
   }
   if (!(flags & GST_MAP_WRITE)) {
     forget_reached_readers (order);
-    g_ptr_array_add (order->readers, fence);
+    add_reader (order, fence);
     return fence;
   }
   /* The stream waited for the readers, so its fence stands for theirs, too. */
-  g_ptr_array_set_size (order->readers, 0);
+  if (order->readers)
+    g_ptr_array_set_size (order->readers, 0);
   g_clear_pointer (&order->written, gst_vkgdr_fence_unref);
   order->written = fence;
   return fence;
@@ -141,6 +164,6 @@ gboolean
 gst_vkgdr_order_is_idle (GstVkgdrOrder *order)
 {
   forget_reached_readers (order);
-  return !order->foreign && order->readers->len == 0
+  return !order->foreign && count_readers (order) == 0
          && (!order->written || gst_vkgdr_fence_is_signaled (order->written));
 }

@@ -18,7 +18,7 @@ G_BEGIN_DECLS
 typedef struct {
   GstVkgdrContext *context; /* the memory's; not a reference */
   GstVkgdrFence *written;   /* the content is there; NULL: it is */
-  GPtrArray *readers;       /* of GstVkgdrFence */
+  GPtrArray *readers;       /* of GstVkgdrFence; NULL: there was none yet */
   gboolean foreign;         /* was in the hands of one who sets no fences */
   GError *lost;             /* why what was written did not get there */
 } GstVkgdrOrder;
@@ -26,7 +26,7 @@ typedef struct {
 void gst_vkgdr_order_init (GstVkgdrOrder *order, GstVkgdrContext *context);
 
 /* Ends it. Returns the fences that are still to be waited for, of
- * GstVkgdrFence; the caller owns them. */
+ * GstVkgdrFence; the caller owns them. NULL where there is none. */
 GPtrArray *gst_vkgdr_order_finish (GstVkgdrOrder *order);
 
 /* Waits on the CPU for what must be done before the CPU may do what @flags

@@ -9,12 +9,14 @@ GST_DEBUG_CATEGORY_STATIC (gst_vkgdr_policy_debug);
 #define GST_CAT_DEFAULT gst_vkgdr_policy_debug
 
 /* Buffers that a measurement takes either way; the fastest one counts, since
- * whatever disturbs a writer makes it slower. */
-#define SAMPLES 2
+ * whatever disturbs a writer makes it slower. As many as most pools have twice:
+ * the first time, host memory is in no cache. */
+#define SAMPLES 8
 
 /* Staged has to be this much faster to be taken, as a fraction of direct's
- * time: it needs a transfer and host memory, and the clock is not exact. */
-#define STAGED_GAIN 0.8
+ * time: it needs a transfer and host memory, and the clock is not exact. Once
+ * it is taken, it is kept as long as it is faster at all. */
+#define STAGED_GAIN 0.95
 
 /* One buffer in the window that takes this many times longer than staged ones
  * is enough to know: the next would stall the writer again. */
@@ -40,7 +42,8 @@ struct _GstVkgdrPolicy {
   guint samples[N_WAYS]; /* of the measurement under way */
   GstClockTime best[N_WAYS];
   gboolean measuring;
-  gboolean warm; /* the first buffer, which pays for much else, is past */
+  gboolean settled; /* there has been a result */
+  gboolean warm;    /* the first buffer, which pays for much else, is past */
   guint interval;
   guint left; /* buffers until the next measurement */
 };
@@ -111,6 +114,7 @@ settle (GstVkgdrPolicy *policy, Way way)
   }
   policy->in_force = way;
   policy->measuring = FALSE;
+  policy->settled = TRUE;
   policy->left = policy->interval;
 }
 
@@ -129,6 +133,17 @@ take_sample (GstVkgdrPolicy *policy)
   policy->spent = 0;
 }
 
+static Way
+faster_way (const GstVkgdrPolicy *policy)
+{
+  gboolean staged = policy->settled && policy->in_force == WAY_STAGED;
+  gdouble gain = staged ? 1 : STAGED_GAIN;
+
+  return policy->best[WAY_STAGED] < gain * policy->best[WAY_DIRECT]
+             ? WAY_STAGED
+             : WAY_DIRECT;
+}
+
 static void
 judge (GstVkgdrPolicy *policy)
 {
@@ -144,9 +159,7 @@ judge (GstVkgdrPolicy *policy)
     policy->left = policy->interval = LAST_INTERVAL;
   } else if (policy->samples[WAY_STAGED] >= SAMPLES
              && policy->samples[WAY_DIRECT] >= SAMPLES) {
-    settle (policy, best[WAY_STAGED] < STAGED_GAIN * best[WAY_DIRECT]
-                        ? WAY_STAGED
-                        : WAY_DIRECT);
+    settle (policy, faster_way (policy));
   }
 }
 
