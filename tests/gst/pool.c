@@ -21,7 +21,7 @@ write_buffers (GstVkgdrPolicy *policy, guint n, GstClockTime direct,
 
   for (i = 0; i < n; i++) {
     gboolean is_direct =
-        gst_vkgdr_policy_next (policy) == GST_VKGDR_ACCESS_DIRECT;
+        gst_vkgdr_policy_next (policy, 0) == GST_VKGDR_ACCESS_DIRECT;
 
     n_direct += is_direct;
     gst_vkgdr_policy_report (policy, is_direct ? direct : staged, reads);
@@ -34,7 +34,7 @@ GST_START_TEST (test_plain_writers_end_up_direct)
   GstVkgdrPolicy *policy = gst_vkgdr_policy_new ();
 
   /* A little slower is not slow enough. */
-  write_buffers (policy, 20, 1030, 1000, FALSE);
+  write_buffers (policy, 30, 1030, 1000, FALSE);
   fail_unless_equals_int (
       gst_vkgdr_policy_get (policy), GST_VKGDR_ACCESS_DIRECT);
   fail_unless_equals_int (write_buffers (policy, 100, 1030, 1000, FALSE), 100);
@@ -48,7 +48,7 @@ GST_START_TEST (test_writers_that_read_end_up_staged)
 
   /* One buffer in the window is enough to know. */
   fail_unless_equals_int (
-      write_buffers (policy, 20, 300 * 1000, 1000, FALSE), 1);
+      write_buffers (policy, 30, 300 * 1000, 1000, FALSE), 1);
   fail_unless_equals_int (
       gst_vkgdr_policy_get (policy), GST_VKGDR_ACCESS_STAGED);
   /* And it is long until the next try. */
@@ -75,7 +75,7 @@ GST_START_TEST (test_the_answer_may_change)
 {
   GstVkgdrPolicy *policy = gst_vkgdr_policy_new ();
 
-  write_buffers (policy, 20, 1000, 1000, FALSE);
+  write_buffers (policy, 30, 1000, 1000, FALSE);
   fail_unless_equals_int (
       gst_vkgdr_policy_get (policy), GST_VKGDR_ACCESS_DIRECT);
   /* The window has become crowded. */

@@ -231,6 +231,7 @@ gst_vkgdr_buffer_pool_acquire_buffer (
 {
   GstVkgdrBufferPool *self = GST_VKGDR_BUFFER_POOL (pool);
   GstFlowReturn result = acquire (self, buffer, params);
+  GstClockTime asked = gst_util_get_timestamp ();
   GError *error = NULL;
   GstMemory *memory;
 
@@ -248,8 +249,9 @@ gst_vkgdr_buffer_pool_acquire_buffer (
     *buffer = NULL;
     return GST_FLOW_ERROR;
   }
-  gst_vkgdr_memory_set_policy (
-      memory, gst_vkgdr_policy_next (self->policy), self->policy);
+  gst_vkgdr_memory_set_policy (memory,
+      gst_vkgdr_policy_next (self->policy, gst_util_get_timestamp () - asked),
+      self->policy);
   return GST_FLOW_OK;
 }
 

@@ -3,23 +3,27 @@
  * gstvkgdrpolicy.c: see gstvkgdrpolicy.h
  */
 
+#include <stdlib.h>
+#include <string.h>
+
 #include "gstvkgdrpolicy.h"
 
 GST_DEBUG_CATEGORY_STATIC (gst_vkgdr_policy_debug);
 #define GST_CAT_DEFAULT gst_vkgdr_policy_debug
 
-/* Buffers that a measurement takes either way; the fastest one counts, since
- * whatever disturbs a writer makes it slower. As many as most pools have twice:
- * the first time, host memory is in no cache. */
-#define SAMPLES 8
+/* Buffers that a measurement takes either way. The median of the last ones
+ * counts; before them, every buffer of most pools was had once, so that caches
+ * are warm and what is on its way is on its way. */
+#define WARM_UP 4
+#define SAMPLES 5
 
 /* Staged has to be this much faster to be taken, as a fraction of direct's
  * time: it needs a transfer and host memory, and the clock is not exact. Once
  * it is taken, it is kept as long as it is faster at all. */
 #define STAGED_GAIN 0.95
 
-/* One buffer in the window that takes this many times longer than staged ones
- * is enough to know: the next would stall the writer again. */
+/* One buffer in the window that takes its writer this many times longer than
+ * the fastest beside it is enough to know: the next would stall it again. */
 #define HOPELESS 4
 
 /* Buffers until the other way is tried again: at first about ten seconds of
@@ -35,18 +39,30 @@ struct _GstVkgdrPolicy {
   GstVkgdrAccess wanted;
 
   Way in_force;
-  Way given;          /* with the last buffer */
-  GstClockTime spent; /* by the writer on that buffer */
-  gboolean reads;     /* the writer maps for reading, too */
+  Way given;           /* with the last buffer */
+  GstClockTime waited; /* for that buffer */
+  GstClockTime spent;  /* by the writer on it */
+  gboolean reads;      /* the writer maps for reading, too */
 
-  guint samples[N_WAYS]; /* of the measurement under way */
-  GstClockTime best[N_WAYS];
+  guint seen[N_WAYS]; /* buffers of the measurement under way */
+  GstClockTime samples[N_WAYS][SAMPLES];
+  GstClockTime fastest_staged; /* without waits */
+  gboolean hopeless;
   gboolean measuring;
   gboolean settled; /* there has been a result */
   gboolean warm;    /* the first buffer, which pays for much else, is past */
   guint interval;
   guint left; /* buffers until the next measurement */
 };
+
+static void
+begin_measurement (GstVkgdrPolicy *policy)
+{
+  policy->measuring = TRUE;
+  policy->seen[WAY_DIRECT] = policy->seen[WAY_STAGED] = 0;
+  policy->fastest_staged = GST_CLOCK_TIME_NONE;
+  policy->hopeless = FALSE;
+}
 
 GstVkgdrPolicy *
 gst_vkgdr_policy_new (void)
@@ -63,8 +79,8 @@ gst_vkgdr_policy_new (void)
   g_mutex_init (&policy->lock);
   policy->wanted = GST_VKGDR_ACCESS_AUTO;
   policy->in_force = policy->given = WAY_STAGED;
-  policy->measuring = TRUE;
   policy->interval = FIRST_INTERVAL;
+  begin_measurement (policy);
   return policy;
 }
 
@@ -92,11 +108,24 @@ gst_vkgdr_policy_set (GstVkgdrPolicy *policy, GstVkgdrAccess wanted)
   g_mutex_unlock (&policy->lock);
 }
 
-static void
-begin_measurement (GstVkgdrPolicy *policy)
+static int
+compare_times (gconstpointer a, gconstpointer b)
 {
-  policy->measuring = TRUE;
-  policy->samples[WAY_DIRECT] = policy->samples[WAY_STAGED] = 0;
+  GstClockTime x = *(const GstClockTime *) a, y = *(const GstClockTime *) b;
+
+  return (x > y) - (x < y);
+}
+
+/* Of the samples that there are; 0 without any. */
+static GstClockTime
+median (const GstVkgdrPolicy *policy, Way way)
+{
+  guint n = MIN (policy->seen[way], SAMPLES);
+  GstClockTime sorted[SAMPLES] = { 0 };
+
+  memcpy (sorted, policy->samples[way], n * sizeof (*sorted));
+  qsort (sorted, n, sizeof (*sorted), compare_times);
+  return sorted[n / 2];
 }
 
 static void
@@ -106,8 +135,8 @@ settle (GstVkgdrPolicy *policy, Way way)
     GST_INFO (
         "access is %s from now on: a buffer takes its writer %" G_GUINT64_FORMAT
         " ns in the window, %" G_GUINT64_FORMAT " ns beside it",
-        way == WAY_DIRECT ? "direct" : "staged", policy->best[WAY_DIRECT],
-        policy->best[WAY_STAGED]);
+        way == WAY_DIRECT ? "direct" : "staged", median (policy, WAY_DIRECT),
+        median (policy, WAY_STAGED));
     policy->interval = FIRST_INTERVAL;
   } else {
     policy->interval = MIN (policy->interval * 2, LAST_INTERVAL);
@@ -118,19 +147,33 @@ settle (GstVkgdrPolicy *policy, Way way)
   policy->left = policy->interval;
 }
 
-/* What the writer spent on the last buffer, if it wrote to it at all. */
+/* What the writer spent on the last buffer, if it wrote to it at all. Samples
+ * of the warm-up are overwritten by those that follow. */
 static void
 take_sample (GstVkgdrPolicy *policy)
 {
   Way way = policy->given;
 
-  if (policy->spent == 0)
+  GstClockTime spent = policy->spent;
+
+  if (spent == 0)
     return;
-  if (!policy->warm)
-    policy->warm = TRUE;
-  else if (policy->samples[way]++ == 0 || policy->spent < policy->best[way])
-    policy->best[way] = policy->spent;
   policy->spent = 0;
+  if (!policy->warm) {
+    policy->warm = TRUE;
+    return;
+  }
+  policy->samples[way][policy->seen[way]++ % SAMPLES] = spent + policy->waited;
+  if (way == WAY_STAGED)
+    policy->fastest_staged = MIN (policy->fastest_staged, spent);
+  else if (spent / HOPELESS > policy->fastest_staged)
+    policy->hopeless = TRUE;
+}
+
+static gboolean
+has_seen_enough (const GstVkgdrPolicy *policy, Way way)
+{
+  return policy->seen[way] >= WARM_UP + SAMPLES;
 }
 
 static Way
@@ -139,7 +182,7 @@ faster_way (const GstVkgdrPolicy *policy)
   gboolean staged = policy->settled && policy->in_force == WAY_STAGED;
   gdouble gain = staged ? 1 : STAGED_GAIN;
 
-  return policy->best[WAY_STAGED] < gain * policy->best[WAY_DIRECT]
+  return median (policy, WAY_STAGED) < gain * median (policy, WAY_DIRECT)
              ? WAY_STAGED
              : WAY_DIRECT;
 }
@@ -147,18 +190,14 @@ faster_way (const GstVkgdrPolicy *policy)
 static void
 judge (GstVkgdrPolicy *policy)
 {
-  const GstClockTime *best = policy->best;
-
   if (policy->reads) {
     settle (policy, WAY_STAGED); /* it gets the shadow in any case */
     policy->reads = FALSE;
-  } else if (policy->samples[WAY_STAGED] >= SAMPLES
-             && policy->samples[WAY_DIRECT] > 0
-             && best[WAY_DIRECT] > HOPELESS * best[WAY_STAGED]) {
+  } else if (policy->hopeless) {
     settle (policy, WAY_STAGED);
     policy->left = policy->interval = LAST_INTERVAL;
-  } else if (policy->samples[WAY_STAGED] >= SAMPLES
-             && policy->samples[WAY_DIRECT] >= SAMPLES) {
+  } else if (has_seen_enough (policy, WAY_STAGED)
+             && has_seen_enough (policy, WAY_DIRECT)) {
     settle (policy, faster_way (policy));
   }
 }
@@ -173,7 +212,7 @@ next_way (GstVkgdrPolicy *policy)
     begin_measurement (policy);
   if (!policy->measuring)
     return policy->in_force;
-  return policy->samples[WAY_STAGED] < SAMPLES ? WAY_STAGED : WAY_DIRECT;
+  return has_seen_enough (policy, WAY_STAGED) ? WAY_DIRECT : WAY_STAGED;
 }
 
 static GstVkgdrAccess
@@ -183,7 +222,7 @@ access_of (Way way)
 }
 
 GstVkgdrAccess
-gst_vkgdr_policy_next (GstVkgdrPolicy *policy)
+gst_vkgdr_policy_next (GstVkgdrPolicy *policy, GstClockTime waited)
 {
   GstVkgdrAccess access;
 
@@ -191,6 +230,7 @@ gst_vkgdr_policy_next (GstVkgdrPolicy *policy)
   access = policy->wanted;
   if (access == GST_VKGDR_ACCESS_AUTO) {
     policy->given = next_way (policy);
+    policy->waited = waited;
     access = access_of (policy->given);
   }
   g_mutex_unlock (&policy->lock);

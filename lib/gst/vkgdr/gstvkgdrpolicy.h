@@ -27,9 +27,10 @@ void gst_vkgdr_policy_unref (GstVkgdrPolicy *policy);
 /* With %GST_VKGDR_ACCESS_AUTO it measures, with another it obeys. */
 void gst_vkgdr_policy_set (GstVkgdrPolicy *policy, GstVkgdrAccess wanted);
 
-/* A writer gets its next buffer: what it is to get. What it reported until now
- * belongs to the buffer before. */
-GstVkgdrAccess gst_vkgdr_policy_next (GstVkgdrPolicy *policy);
+/* A writer, having @waited for it, gets its next buffer: what it is to get.
+ * What it reported until now belongs to the buffer before. */
+GstVkgdrAccess gst_vkgdr_policy_next (
+    GstVkgdrPolicy *policy, GstClockTime waited);
 
 /* A mapping for writing lasted @time. @reads: it was for reading, too. */
 void gst_vkgdr_policy_report (
