@@ -23,6 +23,8 @@ BENCH, INFO = sys.argv[1:3]
 
 QUICK = ("--quick", "--seconds", "0.05", "--repeat", "1")
 SECTIONS = {
+    "start",
+    "loops",
     "frames",
     "streams",
     "roundtrip",
@@ -30,6 +32,8 @@ SECTIONS = {
     "buffers",
     "overhead",
     "effect",
+    "kernel",
+    "convert",
 }
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -151,12 +155,13 @@ class All(unittest.TestCase):
         for case in self.results["pipelines"]:
             with self.subTest(case=case["id"]):
                 medians = {v["id"]: v.get("median") for v in case["variants"]}
-                if case["section"] == "overhead":
-                    (entry,) = case["differences"]
+                for entry in case.get("differences", []):
                     expected = medians[entry["of"]] - medians[entry["to"]]
                     self.assertAlmostEqual(entry["median"], expected, places=3)
-                    continue
-                for entry in case["ratios"]:
+                self.assertEqual(
+                    "differences" in case, case["section"] in ("start", "overhead")
+                )
+                for entry in case.get("ratios", []):
                     expected = medians[entry["of"]] / medians[entry["to"]]
                     self.assertAlmostEqual(entry["median"] / expected, 1, places=6)
 
@@ -172,6 +177,17 @@ class All(unittest.TestCase):
 
 class Parts(unittest.TestCase):
     """Single parts, and what goes wrong."""
+
+    def test_compare(self):
+        pipelines = [
+            "fakesrc sizetype=fixed sizemax=64 ! %s fakesink" % element
+            for element in ("", "identity !")
+        ]
+        done = bench("compare", *pipelines, *QUICK, "--seconds", "0.02", "--json")
+        (case,) = json.loads(done.stdout)["pipelines"]
+        self.assertEqual([v["pipeline"] for v in case["variants"]], pipelines)
+        self.assertEqual(case["unit"], "buffers/s")
+        self.assertEqual(len(case["ratios"]), 1)
 
     def test_markdown(self):
         run = bench("memory", *QUICK, "--markdown", "--seconds", "0.001")
@@ -235,6 +251,7 @@ class Parts(unittest.TestCase):
     def test_arguments(self):
         for wrong in (
             ("everything",),
+            ("compare",),
             ("memory", "pipelines"),
             ("--repeat", "0"),
             ("--seconds", "nan"),

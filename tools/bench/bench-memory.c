@@ -482,3 +482,55 @@ bench_memory_measure_link (GstVkgdrContext *context, BenchDirection direction,
   buffers_clear (&b);
   gst_vkgdr_context_pop (context);
 }
+
+/* Copies that follow each other without a wait: what is measured is the device,
+ * not the calls. */
+#define COPIES_AT_ONCE 64
+
+static CUresult
+copy_within (Buffers *b, CUdeviceptr to, gsize size)
+{
+  CUresult result = CUDA_SUCCESS;
+  guint i;
+
+  for (i = 0; i < COPIES_AT_ONCE && result == CUDA_SUCCESS; i++)
+    result = b->cu->cuMemcpyDtoDAsync (to, b->device, size, b->stream);
+  return finish (b, result);
+}
+
+void
+bench_memory_measure_device (GstVkgdrContext *context, gsize size,
+    gdouble seconds, BenchSamples *samples)
+{
+  Buffers b = { vkgdr_driver_load (), 2 * size };
+  gint64 start, until;
+  GError *error = NULL;
+  guint64 calls = 0;
+  CUresult result;
+  gdouble value;
+
+  if (!gst_vkgdr_context_push (context, &error)) {
+    bench_samples_fail (samples, error);
+    return;
+  }
+  if (!allocate_device (&b, &error)) {
+    bench_samples_fail (samples, error);
+    goto done;
+  }
+  result = copy_within (&b, b.device + size, size);
+  start = bench_now ();
+  until = start + (gint64) (seconds * 1e9);
+  while (result == CUDA_SUCCESS && (calls == 0 || bench_now () < until)) {
+    result = copy_within (&b, b.device + size, size);
+    calls += COPIES_AT_ONCE;
+  }
+  value = calls * 2.0 * size / (bench_now () - start);
+  if (check (b.cu, result, "cuMemcpyDtoDAsync", &error))
+    g_array_append_val (samples->values, value);
+  else
+    bench_samples_fail (samples, error);
+
+done:
+  buffers_clear (&b);
+  gst_vkgdr_context_pop (context);
+}

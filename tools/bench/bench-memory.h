@@ -38,4 +38,15 @@ GPtrArray *bench_memory_run (
 void bench_memory_measure_link (GstVkgdrContext *context,
     BenchDirection direction, gdouble seconds, BenchSamples *samples);
 
+/**
+ * bench_memory_measure_device:
+ * @context: the device
+ * @size: bytes of a copy
+ * @seconds: how long to measure
+ * @samples: gets one sample: 10^9 bytes a second that the device reads and
+ *   writes, together, when it copies within its memory
+ */
+void bench_memory_measure_device (GstVkgdrContext *context, gsize size,
+    gdouble seconds, BenchSamples *samples);
+
 #endif /* BENCH_MEMORY_H */

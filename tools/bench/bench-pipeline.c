@@ -317,6 +317,47 @@ make_effect (const Frame *frame, const BenchOptions *options)
   return c;
 }
 
+/* How much of the device's memory bandwidth a kernel uses. */
+static BenchCase *
+make_kernel (const Frame *frame, const BenchOptions *options)
+{
+  gchar *head = source (frame, &untouched, options);
+  BenchCase *c = bench_case_new (BENCH_SECTION_KERNEL,
+      g_strdup_printf ("%s-invert-kernel", frame->id),
+      g_strdup_printf ("%s, kernel=invert", frame->title), BENCH_GB_PER_SECOND,
+      frame_size (frame));
+
+  add_variant (c, BENCH_KERNEL_TIME, "kernel", head,
+      " ! vkgdrupload ! cudafilter name=timed kernel=invert");
+  bench_case_add (c, BENCH_DEVICE_COPY, "copy on the device", NULL);
+  g_free (head);
+  return c;
+}
+
+/* One frame, again and again: what brings it there does not count. */
+static BenchCase *
+make_conversion (
+    const Frame *frame, GstVkgdrContext *context, const BenchOptions *options)
+{
+  gchar *all = source (frame, &manners[0], options);
+  gchar *head = g_strconcat (all, " num-buffers=1", NULL);
+  BenchCase *c = bench_case_new (BENCH_SECTION_CONVERT,
+      g_strdup_printf ("%s-to-rgba", frame->id),
+      g_strdup_printf ("%s to RGBA", frame->title), BENCH_FRAMES_PER_SECOND,
+      frame_size (frame));
+
+  add_variant (c, BENCH_KERNEL, "cudafilter kernel=convert", head,
+      " ! vkgdrupload ! imagefreeze ! cudafilter kernel=convert ! "
+      "video/x-raw(memory:VkgdrMemory),format=RGBA");
+  add_cuda (c, "cudaconvert", head,
+      " ! imagefreeze ! cudaconvert ! "
+      "video/x-raw(memory:CUDAMemory),format=RGBA",
+      context);
+  g_free (head);
+  g_free (all);
+  return c;
+}
+
 /* What the user gives, as it is. */
 static BenchCase *
 make_comparison (gchar **launches)
@@ -365,6 +406,9 @@ make_cases (GstVkgdrContext *context, const BenchOptions *options)
   g_ptr_array_add (cases, make_buffers ());
   g_ptr_array_add (cases, make_overhead (options));
   g_ptr_array_add (cases, make_effect (scale->effect_frame, options));
+  g_ptr_array_add (cases, make_kernel (scale->effect_frame, options));
+  g_ptr_array_add (
+      cases, make_conversion (scale->stream_frame, context, options));
   return cases;
 }
 
@@ -373,7 +417,7 @@ make_cases (GstVkgdrContext *context, const BenchOptions *options)
 /* What was measured, which is seconds of a start and a rate of all else, in the
  * case's unit. */
 static gdouble
-convert_rate (const BenchCase *c, gdouble rate)
+convert (const BenchCase *c, gdouble rate)
 {
   switch (c->unit) {
   case BENCH_GB_PER_SECOND:
@@ -387,10 +431,53 @@ convert_rate (const BenchCase *c, gdouble rate)
   }
 }
 
-/* What has no pipeline, and is no loop, is the link itself. */
 static void
-measure_link (BenchVariant *variant, GstVkgdrContext *context,
-    const BenchOptions *options)
+measure_pipeline (const BenchCase *c, BenchVariant *variant,
+    GstVkgdrContext *context, const BenchOptions *options)
+{
+  GError *error = NULL;
+  gdouble value;
+  gboolean ok;
+
+  ok = c->unit == BENCH_MILLISECONDS
+           ? bench_run_start (variant->launch, context, &value, &error)
+           : bench_run (
+               variant->launch, context, options->seconds, &value, &error);
+  if (!ok) {
+    bench_samples_fail (&variant->samples, error);
+    return;
+  }
+  value = convert (c, value);
+  g_array_append_val (variant->samples.values, value);
+}
+
+static void
+measure_kernel (const BenchCase *c, BenchVariant *variant,
+    GstVkgdrContext *context, const BenchOptions *options)
+{
+  GError *error = NULL;
+  gdouble time, rate;
+
+  if (!bench_run_kernel (
+          variant->launch, context, options->seconds, &time, &error)) {
+    bench_samples_fail (&variant->samples, error);
+    return;
+  }
+  rate = 2 * c->bytes / time / 1e9; /* it reads as much as it writes */
+  g_array_append_val (variant->samples.values, rate);
+}
+
+static void
+measure_device_copy (const BenchCase *c, BenchVariant *variant,
+    GstVkgdrContext *context, const BenchOptions *options)
+{
+  bench_memory_measure_device (
+      context, c->bytes, options->seconds, &variant->samples);
+}
+
+static void
+measure_link (const BenchCase *c, BenchVariant *variant,
+    GstVkgdrContext *context, const BenchOptions *options)
 {
   BenchDirection direction = strcmp (variant->id, BENCH_LINK_UP) == 0
                                  ? BENCH_TO_DEVICE
@@ -400,51 +487,49 @@ measure_link (BenchVariant *variant, GstVkgdrContext *context,
       context, direction, options->seconds, &variant->samples);
 }
 
-/* FALSE where it is no bare loop. */
-static gboolean
+static void
 measure_loop (const BenchCase *c, BenchVariant *variant,
     GstVkgdrContext *context, const BenchOptions *options)
 {
-  static const gchar *ids[] = { [BENCH_LOOP_RAM] = BENCH_BARE_RAM,
-    [BENCH_LOOP_WINDOW] = BENCH_BARE_WINDOW,
-    [BENCH_LOOP_STAGED] = BENCH_BARE_STAGED };
-  guint i;
+  BenchLoop loop = BENCH_LOOP_RAM;
 
-  for (i = 0; i < G_N_ELEMENTS (ids); i++) {
-    if (strcmp (variant->id, ids[i]) != 0)
-      continue;
-    bench_loop_measure (context, i, c->bytes, options->buffers,
-        options->seconds, &variant->samples);
-    return TRUE;
-  }
-  return FALSE;
+  if (strcmp (variant->id, BENCH_BARE_WINDOW) == 0)
+    loop = BENCH_LOOP_WINDOW;
+  else if (strcmp (variant->id, BENCH_BARE_STAGED) == 0)
+    loop = BENCH_LOOP_STAGED;
+  bench_loop_measure (context, loop, c->bytes, options->buffers,
+      options->seconds, &variant->samples);
 }
+
+typedef void (*Measure) (const BenchCase *c, BenchVariant *variant,
+    GstVkgdrContext *context, const BenchOptions *options);
+
+/* Variants that are measured otherwise than by a pipeline's rate. */
+static const struct {
+  const gchar *id;
+  Measure measure;
+} others[] = {
+  { BENCH_KERNEL_TIME, measure_kernel },
+  { BENCH_DEVICE_COPY, measure_device_copy },
+  { BENCH_LINK_UP, measure_link },
+  { BENCH_LINK_DOWN, measure_link },
+  { BENCH_BARE_WINDOW, measure_loop },
+  { BENCH_BARE_STAGED, measure_loop },
+  { BENCH_BARE_RAM, measure_loop },
+};
 
 static void
 measure (const BenchCase *c, BenchVariant *variant, GstVkgdrContext *context,
     const BenchOptions *options)
 {
-  GError *error = NULL;
-  gdouble rate;
-  gboolean ok;
+  Measure how = measure_pipeline;
+  guint i;
 
-  if (variant->samples.error)
-    return;
-  if (!variant->launch) {
-    if (!measure_loop (c, variant, context, options))
-      measure_link (variant, context, options);
-    return;
-  }
-  ok = c->unit == BENCH_MILLISECONDS
-           ? bench_run_start (variant->launch, context, &rate, &error)
-           : bench_run (
-               variant->launch, context, options->seconds, &rate, &error);
-  if (!ok) {
-    bench_samples_fail (&variant->samples, error);
-    return;
-  }
-  rate = convert_rate (c, rate);
-  g_array_append_val (variant->samples.values, rate);
+  for (i = 0; i < G_N_ELEMENTS (others); i++)
+    if (strcmp (variant->id, others[i].id) == 0)
+      how = others[i].measure;
+  if (!variant->samples.error)
+    how (c, variant, context, options);
 }
 
 /* Its variants in turn, as often as was asked for: what disturbs the machine

@@ -21,6 +21,8 @@
 #define BENCH_SECTION_BUFFERS "buffers"
 #define BENCH_SECTION_OVERHEAD "overhead"
 #define BENCH_SECTION_EFFECT "effect"
+#define BENCH_SECTION_KERNEL "kernel"
+#define BENCH_SECTION_CONVERT "convert"
 #define BENCH_SECTION_COMPARE "compare"
 
 /* Ids of variants. */
@@ -32,6 +34,8 @@
 #define BENCH_LINK_UP "link-to-device"
 #define BENCH_LINK_DOWN "link-from-device"
 #define BENCH_KERNEL "cudafilter"
+#define BENCH_KERNEL_TIME "kernel-time"
+#define BENCH_DEVICE_COPY "device-copy"
 #define BENCH_BARE_WINDOW "loop-window"
 #define BENCH_BARE_STAGED "loop-staged"
 #define BENCH_BARE_RAM "loop-ram"

@@ -232,6 +232,8 @@ section_title (const gchar *section)
     { "buffers", "Small buffers" },
     { "overhead", "What running a kernel costs" },
     { "effect", "A kernel on large frames" },
+    { "kernel", "Inside the kernel, bytes read and written" },
+    { "convert", "Conversion of frames on the device" },
     { "compare", "Pipelines in comparison" },
   };
   guint i;

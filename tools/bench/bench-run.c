@@ -189,9 +189,31 @@ start (GstElement *pipeline, GstBus *bus, GError **error)
   return FALSE;
 }
 
+/* What the element named `timed` tells. */
+static gboolean
+read_kernel_time (GstElement *pipeline, gdouble *time, GError **error)
+{
+  GstElement *element = gst_bin_get_by_name (GST_BIN (pipeline), "timed");
+  guint64 nanoseconds = GST_CLOCK_TIME_NONE;
+  GstStructure *stats = NULL;
+
+  if (element) {
+    g_object_get (element, "stats", &stats, NULL);
+    gst_structure_get_uint64 (stats, "kernel-time", &nanoseconds);
+    gst_structure_free (stats);
+    gst_object_unref (element);
+  }
+  *time = nanoseconds / 1e9;
+  if (GST_CLOCK_TIME_IS_VALID (nanoseconds) && nanoseconds > 0)
+    return TRUE;
+  g_set_error_literal (error, GST_CORE_ERROR, GST_CORE_ERROR_FAILED,
+      "no element tells the time of its kernel");
+  return FALSE;
+}
+
 static gboolean
 play (GstElement *pipeline, GPtrArray *counters, gdouble seconds, gdouble *rate,
-    GError **error)
+    gdouble *kernel_time, GError **error)
 {
   GstBus *bus = gst_element_get_bus (pipeline);
   gboolean ok;
@@ -203,6 +225,8 @@ play (GstElement *pipeline, GPtrArray *counters, gdouble seconds, gdouble *rate,
     ok = wait_for (counters, bus, seconds, error);
     enter_phase (counters, PHASE_DONE);
   }
+  if (ok && kernel_time)
+    ok = read_kernel_time (pipeline, kernel_time, error);
   gst_element_set_state (pipeline, GST_STATE_NULL);
   if (ok)
     *rate = sum_rates (counters);
@@ -251,9 +275,10 @@ bench_run_start (const gchar *launch, GstVkgdrContext *context,
   return ok;
 }
 
-gboolean
-bench_run (const gchar *launch, GstVkgdrContext *context, gdouble seconds,
-    gdouble *rate, GError **error)
+/* @kernel_time is nullable. */
+static gboolean
+run (const gchar *launch, GstVkgdrContext *context, gdouble seconds,
+    gdouble *rate, gdouble *kernel_time, GError **error)
 {
   GstElement *pipeline = make (launch, context, error);
   GPtrArray *counters;
@@ -262,8 +287,24 @@ bench_run (const gchar *launch, GstVkgdrContext *context, gdouble seconds,
   if (!pipeline)
     return FALSE;
   counters = watch_sinks (pipeline);
-  ok = play (pipeline, counters, seconds, rate, error);
+  ok = play (pipeline, counters, seconds, rate, kernel_time, error);
   gst_object_unref (pipeline);
   g_ptr_array_unref (counters);
   return ok;
+}
+
+gboolean
+bench_run (const gchar *launch, GstVkgdrContext *context, gdouble seconds,
+    gdouble *rate, GError **error)
+{
+  return run (launch, context, seconds, rate, NULL, error);
+}
+
+gboolean
+bench_run_kernel (const gchar *launch, GstVkgdrContext *context,
+    gdouble seconds, gdouble *time, GError **error)
+{
+  gdouble rate;
+
+  return run (launch, context, seconds, &rate, time, error);
 }

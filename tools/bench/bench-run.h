@@ -23,6 +23,21 @@ gboolean bench_run (const gchar *launch, GstVkgdrContext *context,
     gdouble seconds, gdouble *rate, GError **error);
 
 /**
+ * bench_run_kernel:
+ * @launch: a pipeline, as gst-launch-1.0 takes it, whose element named `timed`
+ *   tells a `kernel-time` in its stats
+ * @context: the device for elements that can use it
+ * @seconds: how long to run
+ * @time: (out): seconds that the device worked on a frame
+ * @error: return location for a #GError
+ *
+ * Returns: %FALSE with @error set, as bench_run(), or where the element tells
+ *   no time
+ */
+gboolean bench_run_kernel (const gchar *launch, GstVkgdrContext *context,
+    gdouble seconds, gdouble *time, GError **error);
+
+/**
  * bench_run_start:
  * @launch: a pipeline, as gst-launch-1.0 takes it, with one sink
  * @context: the device for elements that can use it
