@@ -2,8 +2,8 @@
  *
  * gsteffects.c: the kernels that come with cudafilter
  *
- * A new one is a line of the table here, one of effects.gresource.xml, its .cu
- * beside that, and its reference in the tests.
+ * A new one is a line of the table here, a name in meson.build, its .cu in
+ * effects/, and its reference in the tests.
  */
 
 #include <gio/gio.h>
@@ -13,14 +13,75 @@
 
 #define EFFECTS_PREFIX "/org/gst-vkgdr/effects/"
 
+/* Quarter turns and the mirrors at a diagonal. */
+static void
+flip_get_size (const GstStructure *params, gint *width, gint *height)
+{
+  gint method = 0, old_width = *width;
+
+  gst_structure_get_int (params, "method", &method);
+  if (method != 1 && method != 3 && method != 6 && method != 7)
+    return;
+  *width = *height;
+  *height = old_width;
+}
+
 static const GstEffect effects[] = {
-  { "blur", "Binomial filter of 5x5 samples", NULL, FALSE },
-  { "copy", "Every sample as it is", NULL, TRUE },
+  { "balance",
+      "Brightness (-1 to 1), contrast, saturation (factors) and hue (-1 to 1 "
+      "half turns)",
+      "params,brightness=(float)0.0,contrast=(float)1.0,"
+      "saturation=(float)1.0,hue=(float)0.0",
+      TRUE, GST_EFFECT_CONVERTS_FORMAT, NULL },
+  { "blur", "Binomial filter of 5x5 samples", NULL, FALSE,
+      GST_EFFECT_CONVERTS_NOTHING, NULL },
+  { "bob", "Deinterlaces: a picture of one field (0 top, 1 bottom)",
+      "params,field=(int)0", TRUE, GST_EFFECT_CONVERTS_NOTHING, NULL },
+  { "boxblur", "Mean of a square of samples (radius, 0 to 16)",
+      "params,radius=(int)2", FALSE, GST_EFFECT_CONVERTS_NOTHING, NULL },
+  { "chromakey",
+      "Takes away what has a colour (red, green, blue): alpha, or a background",
+      "params,red=(float)0.0,green=(float)1.0,blue=(float)0.0,"
+      "tolerance=(float)0.25,softness=(float)0.1,"
+      "background-red=(float)0.0,background-green=(float)0.0,"
+      "background-blue=(float)0.0",
+      TRUE, GST_EFFECT_CONVERTS_FORMAT, NULL },
+  { "colormatrix",
+      "Red, green and blue, each a weighted sum (rr, rg, rb...) and an offset "
+      "(r, g, b)",
+      "params,rr=(float)1.0,rg=(float)0.0,rb=(float)0.0,"
+      "gr=(float)0.0,gg=(float)1.0,gb=(float)0.0,"
+      "br=(float)0.0,bg=(float)0.0,bb=(float)1.0,"
+      "r=(float)0.0,g=(float)0.0,b=(float)0.0",
+      TRUE, GST_EFFECT_CONVERTS_FORMAT, NULL },
+  { "convert",
+      "Another format, another size (method: 0 nearest pixel, 1 bilinear)",
+      "params,method=(int)1", TRUE,
+      GST_EFFECT_CONVERTS_FORMAT | GST_EFFECT_CONVERTS_SIZE, NULL },
+  { "copy", "Every sample as it is", NULL, TRUE, GST_EFFECT_CONVERTS_NOTHING,
+      NULL },
+  { "flip", "Turns and mirrors (method, 0 to 7, as videoflip's)",
+      "params,method=(int)0", FALSE, GST_EFFECT_CONVERTS_SIZE, flip_get_size },
   { "gain", "Contrast (gain, a factor) and brightness (offset, from -1 to 1)",
-      "params,gain=(float)1.0,offset=(float)0.0", TRUE },
-  { "grayscale", "Luma without colour", NULL, TRUE },
-  { "invert", "Photographic negative", NULL, TRUE },
-  { "sobel", "Edges: the length of the luma's gradient", NULL, FALSE }, { NULL }
+      "params,gain=(float)1.0,offset=(float)0.0", TRUE,
+      GST_EFFECT_CONVERTS_NOTHING, NULL },
+  { "gamma", "A power of red, green and blue (gamma, above 1 lighter)",
+      "params,gamma=(float)1.0", TRUE, GST_EFFECT_CONVERTS_FORMAT, NULL },
+  { "gaussian", "Gaussian filter (sigma, 0 to 8 samples)",
+      "params,sigma=(float)1.5", FALSE, GST_EFFECT_CONVERTS_NOTHING, NULL },
+  { "grayscale", "Luma without colour", NULL, TRUE, GST_EFFECT_CONVERTS_NOTHING,
+      NULL },
+  { "invert", "Photographic negative", NULL, TRUE, GST_EFFECT_CONVERTS_NOTHING,
+      NULL },
+  { "sepia", "The brown of old photographs (amount, 0 to 1)",
+      "params,amount=(float)1.0", TRUE, GST_EFFECT_CONVERTS_FORMAT, NULL },
+  { "sharpen", "Unsharp mask (amount, 0 for nothing)",
+      "params,amount=(float)1.0", FALSE, GST_EFFECT_CONVERTS_NOTHING, NULL },
+  { "sobel", "Edges: the length of the luma's gradient", NULL, FALSE,
+      GST_EFFECT_CONVERTS_NOTHING, NULL },
+  { "threshold", "White where luma reaches a level (0 to 1), else black",
+      "params,level=(float)0.5", TRUE, GST_EFFECT_CONVERTS_NOTHING, NULL },
+  { NULL }
 };
 
 const GstEffect *
@@ -66,6 +127,17 @@ gst_effect_get_source (const GstEffect *effect)
   g_bytes_unref (bytes);
   g_free (path);
   return source;
+}
+
+GBytes *
+gst_effect_get_image (const GstEffect *effect)
+{
+  gchar *path = g_strconcat (EFFECTS_PREFIX, effect->name, ".ptx", NULL);
+  GBytes *image =
+      g_resources_lookup_data (path, G_RESOURCE_LOOKUP_FLAGS_NONE, NULL);
+
+  g_free (path);
+  return image;
 }
 
 static gboolean

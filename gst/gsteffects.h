@@ -18,6 +18,13 @@ G_BEGIN_DECLS
   "{ RGBA, BGRA, RGBx, BGRx, xRGB, RGB, GRAY8, NV12, I420, YUY2, AYUV, Y444, " \
   "GRAY16_LE, P010_10LE, I420_10LE }"
 
+/* What an effect's output may have that its input has not. */
+typedef enum {
+  GST_EFFECT_CONVERTS_NOTHING = 0,
+  GST_EFFECT_CONVERTS_FORMAT = 1 << 0,
+  GST_EFFECT_CONVERTS_SIZE = 1 << 1
+} GstEffectConverts;
+
 /* An effect. The kernel's entry is the effect's name. */
 typedef struct {
   const gchar *name;
@@ -25,8 +32,15 @@ typedef struct {
   /* A GstStructure in text, its fields in the order of the kernel's parameters,
    * or NULL where it has none. */
   const gchar *params;
-  /* Whether the output may be the input. */
+  /* Whether the output may be the input, where both are of the same format and
+   * size. */
   gboolean in_place;
+  /* What else than the input's the output's caps may be. */
+  GstEffectConverts converts;
+  /* Changes the size of an input, in pixels, to the size that the output has
+   * where nobody asks for another. @params are complete. NULL where it is the
+   * input's. */
+  void (*get_size) (const GstStructure *params, gint *width, gint *height);
 } GstEffect;
 
 /* All of them, by name; ends with an entry whose name is NULL. */
@@ -40,6 +54,10 @@ gchar *gst_effects_get_names (void);
 
 /* The CUDA source; the caller frees it. */
 gchar *gst_effect_get_source (const GstEffect *effect);
+
+/* The effect as PTX, or NULL where it was not compiled with the plugin. The
+ * caller unrefs it. */
+GBytes *gst_effect_get_image (const GstEffect *effect);
 
 /* The effect's parameters in their order and of their types: those of @given
  * (nullable), found by name, and the defaults of what it leaves out. The caller

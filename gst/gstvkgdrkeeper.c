@@ -5,6 +5,9 @@
 
 #include "gstvkgdrkeeper.h"
 
+/* How often a wait may fail before the device is given up. */
+#define WAITS 3
+
 typedef struct {
   GstBuffer *buffer; /* NULL: the last one */
   GstMapInfo *maps;
@@ -25,13 +28,28 @@ gst_vkgdr_keeper_new (void)
   return keeper;
 }
 
+/* After an error, too, it is over, unless the wait alone failed. */
+static gboolean
+is_over (GstVkgdrFence *fence)
+{
+  guint i;
+
+  for (i = 0; i < WAITS; i++)
+    if (gst_vkgdr_fence_wait (fence, NULL)
+        || gst_vkgdr_fence_is_signaled (fence))
+      return TRUE;
+  return FALSE;
+}
+
 static void
 let_go (Kept *kept)
 {
   guint i;
 
-  gst_vkgdr_fence_wait (
-      kept->fence, NULL); /* after an error, too, it is over */
+  /* A device that hangs may go on to read some time: then the memory stays
+   * where it is. */
+  if (!is_over (kept->fence))
+    return;
   gst_vkgdr_fence_unref (kept->fence);
   for (i = 0; i < gst_buffer_n_memory (kept->buffer); i++)
     gst_memory_unmap (gst_buffer_peek_memory (kept->buffer, i), &kept->maps[i]);

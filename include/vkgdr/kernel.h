@@ -3,7 +3,7 @@
 /**
  * SECTION:kernel
  * @title: vkgdr/kernel.h
- * @short_description: what a CUDA kernel of cudafilter sees of a video frame
+ * @short_description: what a CUDA kernel of cudafilter sees of a buffer
  *
  * cudafilter puts this header in front of every CUDA source by itself. The
  * first two arguments of a kernel are its input and its output:
@@ -40,6 +40,28 @@
  * stands outside of comments and strings is left as it is. Its kernels may say
  * `extern "C"` themselves, and are found by their plain names even where they
  * do not, as long as there is one kernel of that name.
+ *
+ * Kernels that work on anything else than video have VkgdrSamples in place of
+ * VkgdrFrame: raw audio, and the bytes of whatever stream.
+ *
+ * |[<!-- language="C" -->
+ * __global__ void
+ * halve (VkgdrSamples in, VkgdrSamples out)
+ * {
+ *   long long i = (long long) blockIdx.x * blockDim.x + threadIdx.x;
+ *
+ *   if (i < out.n)
+ *     ((short *) out.data)[i] = ((const short *) in.data)[i] / 2;
+ * }
+ * ]|
+ *
+ * A launch covers out.n threads, in x alone, in blocks of 256 or fewer, rounded
+ * up to whole blocks.
+ *
+ * The output may be the input, where both are alike and nobody else has the
+ * buffer, which saves its memory's bandwidth. A kernel each of whose threads
+ * reads no more of the input than what it writes of the output itself bears
+ * that, and says so in its source: `#pragma vkgdr in-place`.
  *
  * Further arguments: those behind the two frames are given by params=, in their
  * order, and each must be as large as the kernel's parameter:
@@ -100,6 +122,10 @@ typedef struct VkgdrPlane {
  * @h_sub: log2 of the vertical subsampling
  * @depth: bits of a sample, in one byte up to 8 and in two above
  * @shift: how far a sample is shifted up in its two bytes
+ * @origin: the sample that means 0: black, or no colour in Cb and Cr
+ * @range: from there to 1: white, or what the largest Cb or Cr is above the
+ *   smallest
+ * @scale: 1 / @range
  */
 typedef struct VkgdrComponent {
   int plane;
@@ -109,6 +135,9 @@ typedef struct VkgdrComponent {
   int h_sub;
   int depth;
   int shift;
+  float origin;
+  float range;
+  float scale;
 } VkgdrComponent;
 
 /**
@@ -123,10 +152,17 @@ typedef struct VkgdrComponent {
  * @n_planes: number of planes
  * @n_components: number of components, the padding of RGBx counted
  * @has_alpha: 1 where component 3 is alpha, 0 where it is padding or missing
+ * @packed4: 1 where a pixel is one word, see vkgdr_is_packed4()
  * @full_range: 1 where luma runs from 0 to the largest value, 0 where it runs
  *   from 16 to 235 (in 8 bits)
  * @kr: weight of red in luma, by the colorimetry of the caps
  * @kb: weight of blue in luma
+ * @v_to_r: red is luma and Cr times this
+ * @u_to_b: blue is luma and Cb times this
+ * @u_to_g: green is luma and Cb times this,
+ * @v_to_g: and Cr times this
+ * @r_to_v: Cr is what red is above luma, times this
+ * @b_to_u: Cb is what blue is above luma, times this
  * @frame: number of the frame since the stream began, from 0
  * @time: presentation time stamp in nanoseconds, -1 where there is none
  */
@@ -140,18 +176,48 @@ typedef struct VkgdrFrame {
   int n_planes;
   int n_components;
   int has_alpha;
+  int packed4;
   int full_range;
   float kr;
   float kb;
+  float v_to_r;
+  float u_to_b;
+  float u_to_g;
+  float v_to_g;
+  float r_to_v;
+  float b_to_u;
   unsigned long long frame;
   long long time;
 } VkgdrFrame;
+
+/**
+ * VkgdrSamples: a buffer that is no video, in device memory
+ * @data: the device's pointer to its first byte
+ * @n: samples in all, those of all channels counted
+ * @size: bytes of a sample; 1 for what is no audio
+ * @channels: channels, whose samples take turns: sample i is one of channel
+ *   i % @channels; 1 for what is no audio
+ * @rate: samples of a channel in a second; 0 for what is no audio
+ * @format: the GstAudioFormat; 0 for what is no audio
+ * @frame: number of the buffer since the stream began, from 0
+ * @time: presentation time stamp in nanoseconds, -1 where there is none
+ */
+typedef struct VkgdrSamples {
+  unsigned char *data;
+  long long n;
+  int size;
+  int channels;
+  int rate;
+  int format;
+  unsigned long long frame;
+  long long time;
+} VkgdrSamples;
 
 #ifdef __CUDACC__
 
 /* The row and the byte of the sample that pixel (x, y) has a share in; what
  * lies outside the frame is moved to its edge. */
-static __device__ inline unsigned char *
+__device__ inline unsigned char *
 vkgdr_address (const VkgdrFrame &f, int c, int x, int y)
 {
   const VkgdrComponent &k = f.component[c];
@@ -167,7 +233,7 @@ vkgdr_address (const VkgdrFrame &f, int c, int x, int y)
  * vkgdr_has: whether pixel (x, y) is the one that answers for its sample of
  * component c: the upper left one of those that share it
  */
-static __device__ inline bool
+__device__ inline bool
 vkgdr_has (const VkgdrFrame &f, int c, int x, int y)
 {
   const VkgdrComponent &k = f.component[c];
@@ -179,7 +245,7 @@ vkgdr_has (const VkgdrFrame &f, int c, int x, int y)
 /**
  * vkgdr_max: the largest value of a sample of component c, 255 for 8 bits
  */
-static __device__ inline int
+__device__ inline int
 vkgdr_max (const VkgdrFrame &f, int c)
 {
   return (1 << f.component[c].depth) - 1;
@@ -189,7 +255,7 @@ vkgdr_max (const VkgdrFrame &f, int c)
  * vkgdr_get: the sample of component c at pixel (x, y), 0 to vkgdr_max();
  * coordinates outside the frame give the nearest pixel of its edge
  */
-static __device__ inline int
+__device__ inline int
 vkgdr_get (const VkgdrFrame &f, int c, int x, int y)
 {
   const unsigned char *p = vkgdr_address (f, c, x, y);
@@ -203,7 +269,7 @@ vkgdr_get (const VkgdrFrame &f, int c, int x, int y)
  * vkgdr_put: sets the sample of component c at pixel (x, y); a value outside
  * 0 to vkgdr_max() is clamped
  */
-static __device__ inline void
+__device__ inline void
 vkgdr_put (const VkgdrFrame &f, int c, int x, int y, int value)
 {
   unsigned char *p = vkgdr_address (f, c, x, y);
@@ -219,7 +285,7 @@ vkgdr_put (const VkgdrFrame &f, int c, int x, int y, int value)
 /**
  * vkgdr_is_chroma: whether component c is a colour difference, Cb or Cr
  */
-static __device__ inline bool
+__device__ inline bool
 vkgdr_is_chroma (const VkgdrFrame &f, int c)
 {
   return f.model == VKGDR_YUV && (c == 1 || c == 2);
@@ -229,7 +295,7 @@ vkgdr_is_chroma (const VkgdrFrame &f, int c)
  * vkgdr_black: the value of component c where there is no light: 0, or 16 (in 8
  * bits) for luma of limited range; of Cb, Cr and alpha 0
  */
-static __device__ inline int
+__device__ inline int
 vkgdr_black (const VkgdrFrame &f, int c)
 {
   return f.full_range || c != 0 ? 0 : 16 << (f.component[c].depth - 8);
@@ -239,7 +305,7 @@ vkgdr_black (const VkgdrFrame &f, int c)
  * vkgdr_range: how far white is above black in component c: vkgdr_max(), or 219
  * (in 8 bits) for luma of limited range
  */
-static __device__ inline int
+__device__ inline int
 vkgdr_range (const VkgdrFrame &f, int c)
 {
   return f.full_range || c != 0 ? vkgdr_max (f, c)
@@ -249,7 +315,7 @@ vkgdr_range (const VkgdrFrame &f, int c)
 /**
  * vkgdr_neutral: the value of Cb and Cr that means no colour, 128 for 8 bits
  */
-static __device__ inline int
+__device__ inline int
 vkgdr_neutral (const VkgdrFrame &f, int c)
 {
   return 128 << (f.component[c].depth - 8);
@@ -260,7 +326,7 @@ vkgdr_neutral (const VkgdrFrame &f, int c)
  * frame's kr and kb. The weights are rounded to 1/65536, so that every device
  * and the CPU come to the same integer
  */
-static __device__ inline int
+__device__ inline int
 vkgdr_weigh (const VkgdrFrame &f, int r, int g, int b)
 {
   unsigned int wr = (unsigned int) (f.kr * 65536.0f + 0.5f);
@@ -275,7 +341,7 @@ vkgdr_weigh (const VkgdrFrame &f, int r, int g, int b)
  * vkgdr_weigh() of red, green and blue. Coordinates outside the frame give its
  * edge
  */
-static __device__ inline int
+__device__ inline int
 vkgdr_luma (const VkgdrFrame &f, int x, int y)
 {
   if (f.model != VKGDR_RGB)
@@ -289,22 +355,17 @@ vkgdr_luma (const VkgdrFrame &f, int x, int y)
  * component, at an address that is a multiple of four: RGBA, BGRx, AYUV and
  * their like. Such a pixel is read and written at once through vkgdr_packed4()
  */
-static __device__ inline bool
+__device__ inline bool
 vkgdr_is_packed4 (const VkgdrFrame &f)
 {
-  return f.n_planes == 1 && f.n_components == 4 && f.component[0].step == 4
-         && f.component[0].depth == 8
-         && (((unsigned long long) f.plane[0].data
-                 | (unsigned long long) f.plane[0].stride)
-                & 3)
-                == 0;
+  return f.packed4;
 }
 
 /**
  * vkgdr_packed4: the four bytes of pixel (x, y), which must lie inside a frame
  * that is vkgdr_is_packed4(); component c is bits vkgdr_shift4() and up
  */
-static __device__ inline unsigned int *
+__device__ inline unsigned int *
 vkgdr_packed4 (const VkgdrFrame &f, int x, int y)
 {
   return (unsigned int *) (f.plane[0].data + (long long) y * f.plane[0].stride)
@@ -315,7 +376,7 @@ vkgdr_packed4 (const VkgdrFrame &f, int x, int y)
  * vkgdr_shift4: where component c begins in the word of vkgdr_packed4(), in
  * bits
  */
-static __device__ inline int
+__device__ inline int
 vkgdr_shift4 (const VkgdrFrame &f, int c)
 {
   return f.component[c].offset * 8;
@@ -352,13 +413,12 @@ typedef struct VkgdrYuv {
  * vkgdr_to_yuv: luma and colour differences of a colour, by the frame's kr and
  * kb
  */
-static __device__ inline VkgdrYuv
+__device__ inline VkgdrYuv
 vkgdr_to_yuv (const VkgdrFrame &f, VkgdrRgba c)
 {
   float kg = 1.0f - f.kr - f.kb;
   float y = fmaf (f.kr, c.r, fmaf (kg, c.g, f.kb * c.b));
-  VkgdrYuv yuv
-      = { y, (c.b - y) / (2.0f - 2.0f * f.kb), (c.r - y) / (2.0f - 2.0f * f.kr) };
+  VkgdrYuv yuv = { y, (c.b - y) * f.b_to_u, (c.r - y) * f.r_to_v };
 
   return yuv;
 }
@@ -366,49 +426,55 @@ vkgdr_to_yuv (const VkgdrFrame &f, VkgdrRgba c)
 /**
  * vkgdr_from_yuv: the opaque colour of luma and colour differences
  */
-static __device__ inline VkgdrRgba
+__device__ inline VkgdrRgba
 vkgdr_from_yuv (const VkgdrFrame &f, VkgdrYuv c)
 {
-  float kg = 1.0f - f.kr - f.kb;
-  float r = fmaf (2.0f - 2.0f * f.kr, c.v, c.y);
-  float b = fmaf (2.0f - 2.0f * f.kb, c.u, c.y);
-  VkgdrRgba rgba = { r, (c.y - fmaf (f.kr, r, f.kb * b)) / kg, b, 1.0f };
+  VkgdrRgba rgba = { fmaf (f.v_to_r, c.v, c.y),
+    fmaf (f.u_to_g, c.u, fmaf (f.v_to_g, c.v, c.y)), fmaf (f.u_to_b, c.u, c.y),
+    1.0f };
 
   return rgba;
 }
 
-/* How far the largest Cb or Cr is from the smallest. */
-static __device__ inline float
-vkgdr_chroma_range (const VkgdrFrame &f, int c)
+/* All samples of pixel (x, y), in one access where they are one word. */
+__device__ inline void
+vkgdr_get_pixel (const VkgdrFrame &f, int x, int y, int v[VKGDR_MAX_PLANES])
 {
-  return f.full_range ? (float) vkgdr_max (f, c)
-                      : (float) (224 << (f.component[c].depth - 8));
+  if (vkgdr_is_packed4 (f)) {
+    x = x < 0 ? 0 : (x >= f.width ? f.width - 1 : x);
+    y = y < 0 ? 0 : (y >= f.height ? f.height - 1 : y);
+
+    unsigned int p = *vkgdr_packed4 (f, x, y);
+
+    for (int c = 0; c < 4; c++)
+      v[c] = (int) (p >> vkgdr_shift4 (f, c) & 255);
+    return;
+  }
+  for (int c = 0; c < VKGDR_MAX_PLANES; c++)
+    v[c] = c < f.n_components ? vkgdr_get (f, c, x, y) : 0;
 }
 
-/* Component c at pixel (x, y) as a fraction: of the way from black to white,
- * about 0 for Cb and Cr. */
-static __device__ inline float
-vkgdr_get_fraction (const VkgdrFrame &f, int c, int x, int y)
+/* Sample v of component c as a fraction: of the way from black to white, about
+ * 0 for Cb and Cr. */
+__device__ inline float
+vkgdr_to_fraction (const VkgdrFrame &f, int c, int v)
 {
-  int v = vkgdr_get (f, c, x, y);
-
-  if (vkgdr_is_chroma (f, c))
-    return (float) (v - vkgdr_neutral (f, c)) / vkgdr_chroma_range (f, c);
-  return (float) (v - vkgdr_black (f, c)) / (float) vkgdr_range (f, c);
+  return ((float) v - f.component[c].origin) * f.component[c].scale;
 }
 
 /* The other way, rounded to nearest, halves to even, and clamped. */
-static __device__ inline void
+__device__ inline int
+vkgdr_from_fraction (const VkgdrFrame &f, int c, float value)
+{
+  float v = fmaf (value, f.component[c].range, f.component[c].origin);
+
+  return (int) rintf (fminf (fmaxf (v, 0.0f), (float) vkgdr_max (f, c)));
+}
+
+__device__ inline void
 vkgdr_put_fraction (const VkgdrFrame &f, int c, int x, int y, float value)
 {
-  bool chroma = vkgdr_is_chroma (f, c);
-  float origin = (float) (chroma ? vkgdr_neutral (f, c) : vkgdr_black (f, c));
-  float range
-      = chroma ? vkgdr_chroma_range (f, c) : (float) vkgdr_range (f, c);
-  float v = fmaf (value, range, origin);
-
-  v = fminf (fmaxf (v, 0.0f), (float) vkgdr_max (f, c));
-  vkgdr_put (f, c, x, y, (int) rintf (v));
+  vkgdr_put (f, c, x, y, vkgdr_from_fraction (f, c, value));
 }
 
 /**
@@ -416,33 +482,52 @@ vkgdr_put_fraction (const VkgdrFrame &f, int c, int x, int y, float value)
  * outside the frame give its edge. Where several pixels share a sample of
  * colour, all of them have it
  */
-static __device__ inline VkgdrRgba
+__device__ inline VkgdrRgba
 vkgdr_get_rgba (const VkgdrFrame &f, int x, int y)
 {
   VkgdrRgba c = { 0.0f, 0.0f, 0.0f, 1.0f };
-  VkgdrYuv yuv;
+  int v[VKGDR_MAX_PLANES];
 
+  vkgdr_get_pixel (f, x, y, v);
   if (f.model == VKGDR_RGB) {
-    c.r = vkgdr_get_fraction (f, 0, x, y);
-    c.g = vkgdr_get_fraction (f, 1, x, y);
-    c.b = vkgdr_get_fraction (f, 2, x, y);
+    c.r = vkgdr_to_fraction (f, 0, v[0]);
+    c.g = vkgdr_to_fraction (f, 1, v[1]);
+    c.b = vkgdr_to_fraction (f, 2, v[2]);
   } else if (f.model == VKGDR_YUV) {
-    yuv.y = vkgdr_get_fraction (f, 0, x, y);
-    yuv.u = vkgdr_get_fraction (f, 1, x, y);
-    yuv.v = vkgdr_get_fraction (f, 2, x, y);
+    VkgdrYuv yuv = { vkgdr_to_fraction (f, 0, v[0]),
+      vkgdr_to_fraction (f, 1, v[1]), vkgdr_to_fraction (f, 2, v[2]) };
+
     c = vkgdr_from_yuv (f, yuv);
   } else {
-    c.r = c.g = c.b = vkgdr_get_fraction (f, 0, x, y);
+    c.r = c.g = c.b = vkgdr_to_fraction (f, 0, v[0]);
   }
   if (f.has_alpha)
-    c.a = vkgdr_get_fraction (f, 3, x, y);
+    c.a = vkgdr_to_fraction (f, 3, v[3]);
   return c;
 }
 
+/* Pixel (x, y), which lies inside, of red, green and blue in one word. */
+__device__ inline void
+vkgdr_put_packed4 (const VkgdrFrame &f, int x, int y, VkgdrRgba c)
+{
+  unsigned int r = vkgdr_from_fraction (f, 0, c.r);
+  unsigned int g = vkgdr_from_fraction (f, 1, c.g);
+  unsigned int b = vkgdr_from_fraction (f, 2, c.b);
+  unsigned int a = f.has_alpha ? vkgdr_from_fraction (f, 3, c.a) : 255;
+
+  *vkgdr_packed4 (f, x, y) = r << vkgdr_shift4 (f, 0) | g << vkgdr_shift4 (f, 1)
+                             | b << vkgdr_shift4 (f, 2)
+                             | a << vkgdr_shift4 (f, 3);
+}
+
 /* All but Cb and Cr of pixel (x, y); padding becomes its maximum. */
-static __device__ inline void
+__device__ inline void
 vkgdr_put_pixel (const VkgdrFrame &f, int x, int y, VkgdrRgba c)
 {
+  if (f.model == VKGDR_RGB && vkgdr_is_packed4 (f)) {
+    vkgdr_put_packed4 (f, x, y, c);
+    return;
+  }
   if (f.model == VKGDR_RGB) {
     vkgdr_put_fraction (f, 0, x, y, c.r);
     vkgdr_put_fraction (f, 1, x, y, c.g);
@@ -467,7 +552,7 @@ vkgdr_put_pixel (const VkgdrFrame &f, int x, int y, VkgdrRgba c)
  * sample becomes their mean; the others' threads do nothing.
  */
 template <typename Paint>
-static __device__ inline void
+__device__ inline void
 vkgdr_render (const VkgdrFrame &f, int x, int y, Paint paint)
 {
   bool yuv = f.model == VKGDR_YUV;
@@ -522,11 +607,11 @@ vkgdr_render (const VkgdrFrame &f, int x, int y, Paint paint)
  * ]|
  */
 template <typename Shade>
-static __device__ inline void
-vkgdr_shade (const VkgdrFrame &in, const VkgdrFrame &out, int x, int y,
-    Shade shade)
+__device__ inline void
+vkgdr_shade (
+    const VkgdrFrame &in, const VkgdrFrame &out, int x, int y, Shade shade)
 {
-  vkgdr_render (out, x, y, [&](int px, int py) {
+  vkgdr_render (out, x, y, [&] (int px, int py) {
     VkgdrRgba c = vkgdr_get_rgba (in, px, py);
 
     shade (c, px, py);

@@ -76,7 +76,7 @@ typedef enum vkgdr_open_flags {
  * vkgdr_last_error:
  *
  * The error of the calling thread's last call of a function that can fail:
- * vkgdr_open(), vkgdr_memory_alloc(), vkgdr_memory_flush(),
+ * vkgdr_open(), vkgdr_probe(), vkgdr_memory_alloc(), vkgdr_memory_flush(),
  * vkgdr_memory_invalidate() and vkgdr_memory_get_fd(). vkgdr_memory_free() sets
  * it where freeing fails, and leaves it as it is otherwise, as all others do,
  * so that one may clean up before asking what failed.
@@ -306,6 +306,54 @@ typedef struct vkgdr_device_info {
  * Since: 0.1 of gst-vkgdr
  */
 VKGDR_API void vkgdr_get_device_info (vkgdr_t g, vkgdr_device_info *info);
+
+/**
+ * vkgdr_obstacle:
+ * @VKGDR_OBSTACLE_NONE: nothing: vkgdr_open() succeeds
+ * @VKGDR_OBSTACLE_HOST_MEMORY: the host has no memory left
+ * @VKGDR_OBSTACLE_CUDA_DRIVER: no CUDA driver that works and has a device
+ * @VKGDR_OBSTACLE_CUDA_DEVICE: no CUDA device of this number
+ * @VKGDR_OBSTACLE_SETTINGS: VKGDR_DEBUG cannot be read
+ * @VKGDR_OBSTACLE_VULKAN_LOADER: no Vulkan loader, or one that is too old
+ * @VKGDR_OBSTACLE_VULKAN_DRIVER: the loader finds no driver
+ * @VKGDR_OBSTACLE_VULKAN_DEVICE: no Vulkan device has the CUDA device's UUID
+ * @VKGDR_OBSTACLE_WINDOW: no memory is both device-local and host-visible
+ * @VKGDR_OBSTACLE_EXPORT: the Vulkan device cannot be opened for memory that is
+ *   exported to CUDA
+ *
+ * What keeps a device from being opened, the first to be met.
+ *
+ * Since: 0.1 of gst-vkgdr
+ */
+typedef enum vkgdr_obstacle {
+  VKGDR_OBSTACLE_NONE,
+  VKGDR_OBSTACLE_HOST_MEMORY,
+  VKGDR_OBSTACLE_CUDA_DRIVER,
+  VKGDR_OBSTACLE_CUDA_DEVICE,
+  VKGDR_OBSTACLE_SETTINGS,
+  VKGDR_OBSTACLE_VULKAN_LOADER,
+  VKGDR_OBSTACLE_VULKAN_DRIVER,
+  VKGDR_OBSTACLE_VULKAN_DEVICE,
+  VKGDR_OBSTACLE_WINDOW,
+  VKGDR_OBSTACLE_EXPORT
+} vkgdr_obstacle;
+
+/**
+ * vkgdr_probe:
+ * @device: a CUDA device, as cuDeviceGet() returns it
+ * @info: (out caller-allocates): what to fill
+ *
+ * Describes a device, also one that cannot be opened: then as far as it could
+ * be looked at, and what is not known is 0 or "". @window_size is 0 unless
+ * memory was found that one could allocate. Opens the device for the time of
+ * the call; allocates no memory.
+ *
+ * Returns: what keeps vkgdr_open() from opening it; where something does,
+ *   vkgdr_last_error() tells the cause and the remedy
+ *
+ * Since: 0.1 of gst-vkgdr
+ */
+VKGDR_API vkgdr_obstacle vkgdr_probe (CUdevice device, vkgdr_device_info *info);
 
 /**
  * vkgdr_copy_to_bar:

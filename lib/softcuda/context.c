@@ -16,6 +16,11 @@ typedef struct {
   int n;
 } context_stack;
 
+typedef struct {
+  CUcontext context;
+  CUstream found; /* some stream of it that has not been stopped */
+} running_search;
+
 static struct CUctx_st primary; /* never freed: its handle stays the same */
 static unsigned int primary_refs;
 static bool primary_stopping;
@@ -128,6 +133,32 @@ context_start_locked (CUcontext context)
   return CUDA_SUCCESS;
 }
 
+static void
+find_running (sc_handle *handle, void *data)
+{
+  running_search *search = data;
+  CUstream stream = (CUstream) handle;
+
+  if (handle->context == search->context && !stream->quit)
+    search->found = stream;
+}
+
+/* Returns when all of them have done what they have. */
+static void
+stop_streams_locked (CUcontext context)
+{
+  running_search search = { context, NULL };
+
+  do {
+    search.found = NULL;
+    sc_handle_each_locked (SC_KIND_STREAM, find_running, &search);
+    if (search.found != NULL)
+      sc_stream_destroy_locked (search.found);
+  } while (search.found != NULL);
+  while (sc_handle_any_locked (SC_KIND_STREAM, context) != NULL)
+    sc_wait_progress_locked ();
+}
+
 /* No call finds the context from here on; then its parts go, those first that
  * may still be at work. */
 static void
@@ -137,8 +168,7 @@ context_stop_locked (CUcontext context)
 
   context->alive = false;
   sc_handle_remove_locked (&context->handle);
-  while ((object = sc_handle_any_locked (SC_KIND_STREAM, context)) != NULL)
-    sc_stream_destroy_locked (object);
+  stop_streams_locked (context);
   context->null_stream = NULL;
   while ((object = sc_handle_any_locked (SC_KIND_EVENT, context)) != NULL)
     sc_event_destroy_locked (object);

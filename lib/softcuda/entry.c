@@ -13,9 +13,13 @@
 
 #include "private.h"
 
+/* Instead of a name: every entry point. */
+#define ANY "*"
+
 typedef struct fail_rule {
   char *name;
   unsigned long left; /* calls until the one that fails; 0: it has failed */
+  bool for_good;      /* and so do all that follow */
   CUresult error;
   struct fail_rule *next;
 } fail_rule;
@@ -48,6 +52,8 @@ free_rules (fail_rule *rule)
 static bool
 name_is_known (const char *name)
 {
+  if (strcmp (name, ANY) == 0)
+    return true;
   for (int i = 0; i < SC_N_CALLS; i++)
     if (strcmp (call_names[i], name) == 0)
       return true;
@@ -55,17 +61,20 @@ name_is_known (const char *name)
 }
 
 static bool
-parse_count (const char *text, unsigned long *count)
+parse_count (const char *text, fail_rule *rule)
 {
   char *end;
 
   errno = 0;
-  *count = strtoul (text, &end, 10);
+  rule->left = strtoul (text, &end, 10);
+  rule->for_good = *end == '+';
+  if (rule->for_good)
+    end++;
   return errno == 0 && end != text && *end == '\0' && *text != '-'
-         && *count != 0;
+         && rule->left != 0;
 }
 
-/* One NAME:N[:ERROR]; cuts it up in place. */
+/* One NAME:N[+][:ERROR]; cuts it up in place. */
 static fail_rule *
 parse_rule (char *text)
 {
@@ -77,8 +86,7 @@ parse_rule (char *text)
   if (rule == NULL)
     return NULL;
   rule->error = CUDA_ERROR_UNKNOWN;
-  if (!name_is_known (name) || count == NULL
-      || !parse_count (count, &rule->left)
+  if (!name_is_known (name) || count == NULL || !parse_count (count, rule)
       || (rest != NULL
           && sc_error_from_text (rest, &rule->error) != CUDA_SUCCESS)) {
     free (rule);
@@ -158,7 +166,7 @@ sc_fail_read_environment (void)
     if (result != CUDA_SUCCESS)
       fprintf (stderr,
           "softcuda: cannot understand SOFTCUDA_FAIL=%s: "
-          "it takes NAME:N[:ERROR],...\n",
+          "it takes NAME:N[+][:ERROR],...\n",
           spec);
   }
   pthread_mutex_unlock (&fail_lock);
@@ -170,6 +178,8 @@ names_match (const char *rule, const char *call)
 {
   size_t len = strlen (rule);
 
+  if (strcmp (rule, ANY) == 0)
+    return true;
   return strncmp (rule, call, len) == 0
          && (call[len] == '\0' || strcmp (call + len, "_v2") == 0);
 }
@@ -185,8 +195,13 @@ sc_fail_check (sc_call call)
   for (fail_rule *rule = fail_rules; rule != NULL; rule = rule->next) {
     if (rule->left == 0 || !names_match (rule->name, call_names[call]))
       continue;
-    if (--rule->left == 0)
-      result = rule->error;
+    if (rule->left > 1) {
+      rule->left--;
+      continue;
+    }
+    if (!rule->for_good)
+      rule->left = 0;
+    result = rule->error;
   }
   pthread_mutex_unlock (&fail_lock);
   return result;

@@ -134,7 +134,6 @@ struct CUstream_st {
   struct sc_item *head;
   struct sc_item **tail;
   pthread_cond_t wake;
-  pthread_t thread;
 };
 
 /* Takes work->data in any case. after: another point to wait for, or NULL. The
@@ -150,8 +149,8 @@ sc_point sc_point_copy_locked (const sc_point *point);
 CUresult sc_submit_and_wait_locked (CUstream stream, const sc_work *work);
 
 CUstream sc_stream_new_locked (CUcontext context, bool non_blocking);
-/* Drains, joins the thread, and drops the table's reference. Waits without the
- * lock. */
+/* Takes no more work; the stream leaves the table, and signals progress, when
+ * what it has is done. Does not wait. */
 void sc_stream_destroy_locked (CUstream stream);
 /* A caller's handle: NULL is the default stream of the current context. */
 CUresult sc_stream_find_locked (CUstream handle, CUstream *stream);

@@ -28,10 +28,11 @@ SOFTCUDA_API CUresult softcudaSetUuid (const CUuuid *uuid);
  * softcudaFail:
  * @spec: (nullable): the text that SOFTCUDA_FAIL takes, NULL to clear it
  *
- * A comma-separated list of NAME:N[:ERROR]: the Nth call from now on (the
+ * A comma-separated list of NAME:N[+][:ERROR]: the Nth call from now on (the
  * first is 1, all threads count together) of the entry point NAME, written
  * without `_v2`, does nothing and returns ERROR: a name or number, by default
- * CUDA_ERROR_UNKNOWN. The environment's SOFTCUDA_FAIL is read by cuInit() when
+ * CUDA_ERROR_UNKNOWN. With a plus, so do all calls that follow; the name `*` is
+ * every entry point. The environment's SOFTCUDA_FAIL is read by cuInit() when
  * it has changed. May be called before cuInit(). Thread-safe.
  *
  * Returns: CUDA_SUCCESS, or CUDA_ERROR_INVALID_VALUE if @spec is malformed, and

@@ -78,6 +78,14 @@ sc_wait_point_locked (const sc_point *point)
 /* ---- the thread ---- */
 
 static void
+remove_locked (CUstream stream)
+{
+  sc_handle_remove_locked (&stream->handle);
+  stream_unref_locked (stream);
+  sc_signal_progress_locked ();
+}
+
+static void
 run_item_locked (CUstream stream, sc_item *item)
 {
   CUcontext context = stream->handle.context;
@@ -122,25 +130,29 @@ stream_thread (void *data)
       sc_point_clear_locked (&item->after[i]);
     free (item);
   }
+  remove_locked (stream);
   sc_unlock ();
   return NULL;
 }
 
-/* The process's signals are for its own threads. */
+/* The process's signals are for its own threads, and none of these is waited
+ * for: a kernel may run for ever, and the process has to end all the same. */
 static CUresult
 start_thread_locked (CUstream stream)
 {
   sigset_t all, before;
+  pthread_t thread;
   int failed;
 
   if (stream->started)
     return CUDA_SUCCESS;
   sigfillset (&all);
   pthread_sigmask (SIG_SETMASK, &all, &before);
-  failed = pthread_create (&stream->thread, NULL, stream_thread, stream);
+  failed = pthread_create (&thread, NULL, stream_thread, stream);
   pthread_sigmask (SIG_SETMASK, &before, NULL);
   if (failed)
     return CUDA_ERROR_OUT_OF_MEMORY;
+  pthread_detach (thread);
   stream->started = true;
   return CUDA_SUCCESS;
 }
@@ -341,15 +353,19 @@ sc_stream_new_locked (CUcontext context, bool non_blocking)
 void
 sc_stream_destroy_locked (CUstream stream)
 {
-  sc_handle_remove_locked (&stream->handle);
+  if (stream->quit)
+    return;
   stream->quit = true;
-  if (stream->started) {
+  if (stream->started)
     pthread_cond_signal (&stream->wake);
-    sc_unlock ();
-    pthread_join (stream->thread, NULL);
-    sc_lock ();
-  }
-  stream_unref_locked (stream);
+  else
+    remove_locked (stream);
+}
+
+static bool
+is_usable_locked (CUstream handle)
+{
+  return sc_handle_is_live_locked (handle, SC_KIND_STREAM) && !handle->quit;
 }
 
 CUresult
@@ -360,7 +376,7 @@ sc_stream_find_locked (CUstream handle, CUstream *stream)
 
   if (handle != NULL && handle != STREAM_LEGACY
       && handle != STREAM_PER_THREAD) {
-    if (!sc_handle_is_live_locked (handle, SC_KIND_STREAM))
+    if (!is_usable_locked (handle))
       return CUDA_ERROR_INVALID_HANDLE;
     *stream = handle;
     return CUDA_SUCCESS;
@@ -398,7 +414,7 @@ cuStreamDestroy_v2 (CUstream stream)
 
   SC_ENTER (cuStreamDestroy);
   sc_lock ();
-  if (sc_handle_is_live_locked (stream, SC_KIND_STREAM)
+  if (is_usable_locked (stream)
       && stream != stream->handle.context->null_stream) {
     sc_stream_destroy_locked (stream);
     result = CUDA_SUCCESS;

@@ -67,7 +67,7 @@ find_cuda_device (vkgdr_t g, CUdevice device, uint32_t flags)
 
 /* The second version tells a MIG instance's own UUID, as Vulkan does. */
 static bool
-get_cuda_uuid (vkgdr_t g, uint8_t *uuid)
+get_cuda_uuid (vkgdr_t g)
 {
   CUuuid cuda_uuid;
   CUresult result;
@@ -84,21 +84,21 @@ get_cuda_uuid (vkgdr_t g, uint8_t *uuid)
         g->cu_device, vkgdr_cuda_result_name (result), n);
     return false;
   }
-  memcpy (uuid, cuda_uuid.bytes, sizeof (g->info.uuid));
+  memcpy (g->info.uuid, cuda_uuid.bytes, sizeof (g->info.uuid));
   return true;
 }
 
-static bool
+static vkgdr_obstacle
 find_vulkan_device (vkgdr_t g)
 {
-  uint8_t uuid[VK_UUID_SIZE];
-
   if (!vkgdr_vk_init (&g->vk))
-    return false;
-  if (g->info.software && vkgdr_vk_find_software (&g->vk, uuid))
-    vkgdr_driver_set_software_uuid (uuid);
-  return get_cuda_uuid (g, g->info.uuid)
-         && vkgdr_vk_choose_uuid (&g->vk, g->info.uuid);
+    return vkgdr_vk_has_loader () ? VKGDR_OBSTACLE_VULKAN_DRIVER
+                                  : VKGDR_OBSTACLE_VULKAN_LOADER;
+  if (g->info.software && vkgdr_vk_find_software (&g->vk, g->info.uuid))
+    vkgdr_driver_set_software_uuid (g->info.uuid);
+  if (!vkgdr_vk_choose_uuid (&g->vk, g->info.uuid))
+    return VKGDR_OBSTACLE_VULKAN_DEVICE;
+  return VKGDR_OBSTACLE_NONE;
 }
 
 static void
@@ -219,6 +219,17 @@ describe_pci (vkgdr_t g)
   g->info.bar_size = read_bar_size (address);
 }
 
+/* All that is known without Vulkan, whose name for the device counts more. */
+static bool
+describe_cuda (vkgdr_t g)
+{
+  if (!get_cuda_uuid (g))
+    return false;
+  g->cu->cuDeviceGetName (g->info.name, sizeof (g->info.name), g->cu_device);
+  describe_pci (g);
+  return true;
+}
+
 static void
 describe_vulkan (vkgdr_t g)
 {
@@ -234,20 +245,41 @@ describe_vulkan (vkgdr_t g)
       &g->vk, g->info.vulkan_driver, sizeof (g->info.vulkan_driver));
 }
 
-static bool
+/* Goes as far as it can; what was learnt on the way stays in the handle. */
+static vkgdr_obstacle
 open_device (vkgdr_t g, CUdevice device, uint32_t flags)
 {
-  if (!vkgdr_debug_parse (getenv ("VKGDR_DEBUG"), &g->debug))
-    return false;
+  vkgdr_obstacle obstacle;
+
   g->cu = vkgdr_driver_load ();
   if (!g->cu)
-    return false;
+    return VKGDR_OBSTACLE_CUDA_DRIVER;
   g->info.software = vkgdr_driver_is_software ();
-  if (!find_cuda_device (g, device, flags) || !find_vulkan_device (g))
-    return false;
+  if (!find_cuda_device (g, device, flags) || !describe_cuda (g))
+    return VKGDR_OBSTACLE_CUDA_DEVICE;
+  if (!vkgdr_debug_parse (getenv ("VKGDR_DEBUG"), &g->debug))
+    return VKGDR_OBSTACLE_SETTINGS;
+  obstacle = find_vulkan_device (g);
+  if (obstacle != VKGDR_OBSTACLE_NONE)
+    return obstacle;
   describe_vulkan (g);
-  describe_pci (g);
-  return choose_memory_type (g, flags) && vkgdr_vk_create_device (&g->vk);
+  if (!choose_memory_type (g, flags))
+    return VKGDR_OBSTACLE_WINDOW;
+  if (!vkgdr_vk_create_device (&g->vk))
+    return VKGDR_OBSTACLE_EXPORT;
+  return VKGDR_OBSTACLE_NONE;
+}
+
+static vkgdr_t
+make_handle (void)
+{
+  vkgdr_t g = calloc (1, sizeof (*g));
+
+  if (g)
+    atomic_init (&g->refs, 1);
+  else
+    vkgdr_error_set ("the host is out of memory: close what is not needed");
+  return g;
 }
 
 vkgdr_t
@@ -261,18 +293,36 @@ vkgdr_open (CUdevice device, uint32_t flags)
         flags & ~OPEN_FLAGS);
     return NULL;
   }
-  g = calloc (1, sizeof (*g));
-  if (!g) {
-    vkgdr_error_set ("the host is out of memory: close what is not needed");
+  g = make_handle ();
+  if (!g)
     return NULL;
-  }
-  atomic_init (&g->refs, 1);
-  if (!open_device (g, device, flags)) {
+  if (open_device (g, device, flags) != VKGDR_OBSTACLE_NONE) {
     vkgdr_device_unref (g);
     return NULL;
   }
   vkgdr_error_clear ();
   return g;
+}
+
+vkgdr_obstacle
+vkgdr_probe (CUdevice device, vkgdr_device_info *info)
+{
+  vkgdr_obstacle obstacle;
+  vkgdr_t g;
+
+  memset (info, 0, sizeof (*info));
+  g = make_handle ();
+  if (!g)
+    return VKGDR_OBSTACLE_HOST_MEMORY;
+  obstacle = open_device (g, device, 0);
+  if (obstacle == VKGDR_OBSTACLE_NONE) {
+    vkgdr_get_device_info (g, info);
+    vkgdr_error_clear ();
+  } else {
+    *info = g->info;
+  }
+  vkgdr_device_unref (g);
+  return obstacle;
 }
 
 void

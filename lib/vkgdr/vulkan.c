@@ -83,8 +83,8 @@ load_locked (void)
 }
 
 /* Loaders of Vulkan 1.0 have no vkEnumerateInstanceVersion. */
-static bool
-check_loader_version (void)
+static uint32_t
+get_loader_version (void)
 {
   PFN_vkEnumerateInstanceVersion enumerate;
   uint32_t version = VK_API_VERSION_1_0;
@@ -93,6 +93,14 @@ check_loader_version (void)
       NULL, "vkEnumerateInstanceVersion");
   if (enumerate)
     enumerate (&version);
+  return version;
+}
+
+static bool
+check_loader_version (void)
+{
+  uint32_t version = get_loader_version ();
+
   if (version >= VK_API_VERSION_1_1)
     return true;
   vkgdr_error_set ("the Vulkan loader is of version %u.%u, and 1.1 is needed: "
@@ -165,6 +173,17 @@ vkgdr_vk_init (vkgdr_vk *vk)
   vk->instance = instance;
   pthread_mutex_unlock (&lock);
   return created && load_instance_functions (vk);
+}
+
+bool
+vkgdr_vk_has_loader (void)
+{
+  bool loaded;
+
+  pthread_mutex_lock (&lock);
+  loaded = get_instance_proc && get_loader_version () >= VK_API_VERSION_1_1;
+  pthread_mutex_unlock (&lock);
+  return loaded;
 }
 
 static bool

@@ -71,6 +71,15 @@ typedef struct vkgdr_vk {
 bool vkgdr_vk_init (vkgdr_vk *vk);
 
 /**
+ * vkgdr_vk_has_loader:
+ *
+ * Tells, after vkgdr_vk_init() failed, what was missing. Thread-safe.
+ *
+ * Returns: whether a Vulkan loader was loaded that is new enough; sets no error
+ */
+bool vkgdr_vk_has_loader (void);
+
+/**
  * vkgdr_vk_choose_uuid:
  *
  * Makes the physical device with this @uuid the one in use.

@@ -188,8 +188,8 @@ GST_START_TEST (test_full_device)
       "8294400 bytes", "window", "in use", NULL);
   assert_says (error_of ("videotestsrc num-buffers=3 ! "
                          "video/x-raw,format=RGBA,width=800,height=600 ! "
-                         "vkgdrupload ! cudafilter ! cudafilter ! queue ! "
-                         "fakesink"),
+                         "vkgdrupload ! cudafilter kernel=blur ! "
+                         "cudafilter kernel=blur ! queue ! fakesink"),
       "1920000 bytes", "window", "in use", NULL);
   /* What is freed can be had. */
   assert_works ();
@@ -220,7 +220,7 @@ static const struct {
   { "cuModuleGetFunction", 1, FAILS },
   { "cuLaunchKernel", 2, FAILS },
   { "cuMemcpyDtoHAsync", 2, FAILS },
-  { "cuStreamSynchronize", 2, EITHER },
+  { "cuStreamQuery", 2, EITHER },
 };
 
 static void
@@ -294,9 +294,6 @@ GST_START_TEST (test_bad_kernels)
                        "source=\"__global__ void f (VkgdrFrame a, VkgdrFrame "
                        "b) { }\" ! fakesink"),
       "\"g\"", "f", NULL);
-  assert_says (error_of (SOURCE "vkgdrupload ! cudafilter kernel=gain "
-                                "params=\"params,nosuch=(float)1\" ! fakesink"),
-      "nosuch", "gain", NULL);
   assert_says (
       error_of (SOURCE "vkgdrupload ! cudafilter "
                        "source=\"__global__ void f (VkgdrFrame a, VkgdrFrame "

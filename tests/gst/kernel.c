@@ -15,14 +15,9 @@
 #include <vkgdr/kernel.h>
 
 #include "effects-reference.h"
+#include "frames.h"
 #include "gsteffects.h"
 #include "gstvkgdrimage.h"
-
-/* What lies around the samples, and must lie there afterwards. */
-#define GUARD 0xee
-/* Bytes in front of a padded frame, and behind each of its rows. */
-#define PAD_FRONT 20
-#define PAD_ROW 6
 
 static GstVkgdrContext *context;
 static GstVkgdrStream *stream;
@@ -46,301 +41,11 @@ teardown (void)
   gst_clear_object (&context);
 }
 
-/* --- frames -------------------------------------------------------------- */
-
-/* How a frame lies in its buffer. */
-typedef struct {
-  gsize offset[GST_VIDEO_MAX_PLANES];
-  gint stride[GST_VIDEO_MAX_PLANES];
-  gsize size;
-  gboolean meta;
-} Layout;
-
-static gint
-plane_rows (const GstVideoInfo *info, gint plane)
-{
-  gint comp[GST_VIDEO_MAX_COMPONENTS];
-
-  gst_video_format_info_component (info->finfo, plane, comp);
-  return GST_VIDEO_INFO_COMP_HEIGHT (info, comp[0]);
-}
-
-static Layout
-make_layout (const GstVideoInfo *info, gboolean padded)
-{
-  Layout l = { .size = padded ? PAD_FRONT : 0, .meta = padded };
-  guint i;
-
-  for (i = 0; i < GST_VIDEO_INFO_N_PLANES (info); i++) {
-    l.stride[i] =
-        GST_VIDEO_INFO_PLANE_STRIDE (info, i) + (padded ? PAD_ROW : 0);
-    l.offset[i] = padded ? l.size : GST_VIDEO_INFO_PLANE_OFFSET (info, i);
-    l.size += (gsize) l.stride[i] * plane_rows (info, i);
-  }
-  if (!padded)
-    l.size = GST_VIDEO_INFO_SIZE (info);
-  return l;
-}
-
-/* Copies samples between a frame of the default layout and one of @l. */
-static void
-copy_frame (const GstVideoInfo *info, const Layout *l, guint8 *plain,
-    guint8 *laid_out, gboolean to_plain)
-{
-  guint i;
-  gint y;
-
-  for (i = 0; i < GST_VIDEO_INFO_N_PLANES (info); i++)
-    for (y = 0; y < plane_rows (info, i); y++) {
-      gsize row = GST_VIDEO_INFO_PLANE_STRIDE (info, i);
-      guint8 *p = plain + GST_VIDEO_INFO_PLANE_OFFSET (info, i) + y * row;
-      guint8 *q = laid_out + l->offset[i] + (gsize) y * l->stride[i];
-
-      memcpy (to_plain ? p : q, to_plain ? q : p, row);
-    }
-}
-
-static GstMemory *
-make_memory (const guint8 *data, gsize size)
-{
-  GstVkgdrAllocator *allocator = gst_vkgdr_context_get_allocator (context);
-  GError *error = NULL;
-  GstMemory *memory = gst_vkgdr_allocator_alloc (allocator, size, &error);
-  GstMapInfo map;
-
-  g_assert_no_error (error);
-  fail_unless (gst_memory_map (memory, &map, GST_MAP_WRITE));
-  memcpy (map.data, data, size);
-  gst_memory_unmap (memory, &map);
-  gst_object_unref (allocator);
-  return memory;
-}
-
-/* A buffer with the samples of @plain (nullable), all else of it GUARD. */
-static GstBuffer *
-make_frame (const GstVideoInfo *info, const Layout *l, guint8 *plain)
-{
-  GstBuffer *buffer = gst_buffer_new ();
-  guint8 *data = g_malloc (l->size);
-
-  memset (data, GUARD, l->size);
-  if (plain)
-    copy_frame (info, l, plain, data, FALSE);
-  gst_buffer_append_memory (buffer, make_memory (data, l->size));
-  if (l->meta)
-    gst_buffer_add_video_meta_full (buffer, GST_VIDEO_FRAME_FLAG_NONE,
-        GST_VIDEO_INFO_FORMAT (info), GST_VIDEO_INFO_WIDTH (info),
-        GST_VIDEO_INFO_HEIGHT (info), GST_VIDEO_INFO_N_PLANES (info),
-        (gsize *) l->offset, (gint *) l->stride);
-  g_free (data);
-  return buffer;
-}
-
-/* The samples in the default layout; the caller frees them. Checks that nothing
- * around them was touched. */
-static guint8 *
-read_frame (const GstVideoInfo *info, const Layout *l, GstBuffer *buffer)
-{
-  guint8 *plain = g_malloc0 (GST_VIDEO_INFO_SIZE (info));
-  GstMapInfo map;
-  guint i;
-  gint y;
-
-  fail_unless (gst_buffer_map (buffer, &map, GST_MAP_READ));
-  fail_unless_equals_int (map.size, l->size);
-  copy_frame (info, l, plain, map.data, TRUE);
-  for (i = 0; l->meta && i < PAD_FRONT; i++)
-    fail_unless_equals_int (map.data[i], GUARD);
-  for (i = 0; l->meta && i < GST_VIDEO_INFO_N_PLANES (info); i++)
-    for (y = 0; y < plane_rows (info, i) * PAD_ROW; y++)
-      fail_unless_equals_int (
-          map.data[l->offset[i] + (gsize) (y / PAD_ROW + 1) * l->stride[i] - 1
-                   - y % PAD_ROW],
-          GUARD);
-  gst_buffer_unmap (buffer, &map);
-  return plain;
-}
-
-/* Every memory of a buffer, as an element does it around a launch. */
-static void
-begin_access (GstBuffer *buffer, GstMapFlags flags)
-{
-  GError *error = NULL;
-  guint i;
-
-  for (i = 0; i < gst_buffer_n_memory (buffer); i++) {
-    gst_vkgdr_memory_begin_access (
-        gst_buffer_peek_memory (buffer, i), stream, flags, &error);
-    g_assert_no_error (error);
-  }
-}
-
-static void
-end_access (GstBuffer *buffer, GstMapFlags flags)
-{
-  GError *error = NULL;
-  guint i;
-
-  for (i = 0; i < gst_buffer_n_memory (buffer); i++) {
-    gst_vkgdr_memory_end_access (
-        gst_buffer_peek_memory (buffer, i), stream, flags, &error);
-    g_assert_no_error (error);
-  }
-}
-
-static gboolean
-run (GstVkgdrKernel *kernel, GstBuffer *in, GstBuffer *out,
-    const GstVideoInfo *info, const GstStructure *params, GError **error)
-{
-  GstMapFlags out_flags = in == out ? GST_MAP_READWRITE : GST_MAP_WRITE;
-  gboolean ok;
-
-  if (in != out)
-    begin_access (in, GST_MAP_READ);
-  begin_access (out, out_flags);
-  ok = gst_vkgdr_kernel_run (
-      kernel, stream, in, info, out, info, 0, params, error);
-  end_access (out, out_flags);
-  if (in != out)
-    end_access (in, GST_MAP_READ);
-  return ok;
-}
-
 /* --- effects ------------------------------------------------------------- */
-
-static const struct {
-  GstVideoFormat format;
-  const gchar *colorimetry;
-} formats[] = {
-  { GST_VIDEO_FORMAT_RGBA, NULL },
-  { GST_VIDEO_FORMAT_BGRA, "sRGB" },
-  { GST_VIDEO_FORMAT_RGBx, NULL },
-  { GST_VIDEO_FORMAT_BGRx, NULL },
-  { GST_VIDEO_FORMAT_xRGB, NULL },
-  { GST_VIDEO_FORMAT_RGB, NULL },
-  { GST_VIDEO_FORMAT_GRAY8, NULL },
-  { GST_VIDEO_FORMAT_GRAY8, "2:4:5:1" },
-  { GST_VIDEO_FORMAT_NV12, NULL },
-  { GST_VIDEO_FORMAT_NV12, "bt709" },
-  { GST_VIDEO_FORMAT_I420, NULL },
-  { GST_VIDEO_FORMAT_I420, "1:4:0:0" },
-  { GST_VIDEO_FORMAT_YUY2, NULL },
-  { GST_VIDEO_FORMAT_AYUV, NULL },
-  { GST_VIDEO_FORMAT_Y444, NULL },
-  { GST_VIDEO_FORMAT_GRAY16_LE, NULL },
-  { GST_VIDEO_FORMAT_P010_10LE, NULL },
-  { GST_VIDEO_FORMAT_I420_10LE, NULL },
-};
-
-static const struct {
-  gint width, height;
-} sizes[] = { { 1, 1 }, { 3, 5 }, { 37, 23 }, { 64, 48 } };
-
-static GstVkgdrKernel *
-make_effect (const GstEffect *effect)
-{
-  gchar *source = gst_effect_get_source (effect);
-  GstVkgdrKernel *kernel;
-  GError *error = NULL;
-
-  kernel = gst_vkgdr_kernel_new_from_source (
-      context, source, effect->name, effect->name, &error);
-  g_assert_no_error (error);
-  g_free (source);
-  return kernel;
-}
-
-static GstStructure *
-make_effect_params (const GstEffect *effect)
-{
-  GstStructure *given = effect->params ? gst_structure_from_string (
-                            "params,gain=1.37,offset=-0.07", NULL)
-                                       : NULL;
-  GError *error = NULL;
-  GstStructure *params = gst_effect_complete_params (effect, given, &error);
-
-  g_assert_no_error (error);
-  g_clear_pointer (&given, gst_structure_free);
-  return params;
-}
-
-static void
-make_info (GstVideoInfo *info, guint format, guint size)
-{
-  gst_video_info_set_format (
-      info, formats[format].format, sizes[size].width, sizes[size].height);
-  if (formats[format].colorimetry)
-    fail_unless (gst_video_colorimetry_from_string (
-        &info->colorimetry, formats[format].colorimetry));
-}
-
-static guint8 *
-make_noise (const GstVideoInfo *info)
-{
-  GRand *rand = g_rand_new_with_seed (GST_VIDEO_INFO_WIDTH (info));
-  guint8 *data = g_malloc (GST_VIDEO_INFO_SIZE (info));
-  gsize i;
-
-  for (i = 0; i < GST_VIDEO_INFO_SIZE (info); i++)
-    data[i] = g_rand_int (rand) >> 24;
-  g_rand_free (rand);
-  return data;
-}
-
-static void
-check_effect (const GstEffect *effect, GstVkgdrKernel *kernel,
-    const GstVideoInfo *info, gboolean padded, gboolean in_place)
-{
-  GstStructure *params = make_effect_params (effect);
-  Layout layout = make_layout (info, padded);
-  guint8 *noise = make_noise (info), *got;
-  guint8 *wanted = g_memdup2 (noise, GST_VIDEO_INFO_SIZE (info));
-  GstBuffer *in = make_frame (info, &layout, noise);
-  GstBuffer *out =
-      in_place ? gst_buffer_ref (in) : make_frame (info, &layout, NULL);
-  GError *error = NULL;
-  guint differences;
-
-  effect_reference (effect->name, info, noise, wanted, params);
-  run (kernel, in, out, info, params, &error);
-  g_assert_no_error (error);
-  got = read_frame (info, &layout, out);
-  differences = effect_reference_count_differences (info, wanted, got);
-  fail_unless (differences == 0, "%s of %s %dx%d%s%s: %u bytes differ",
-      effect->name, GST_VIDEO_INFO_NAME (info), GST_VIDEO_INFO_WIDTH (info),
-      GST_VIDEO_INFO_HEIGHT (info), padded ? " padded" : "",
-      in_place ? " in place" : "", differences);
-
-  gst_buffer_unref (out);
-  gst_buffer_unref (in);
-  g_free (got);
-  g_free (wanted);
-  g_free (noise);
-  g_clear_pointer (&params, gst_structure_free);
-}
-
-GST_START_TEST (test_effect_is_exact)
-{
-  const GstEffect *effect = &gst_effects_list ()[__i__];
-  GstVkgdrKernel *kernel = make_effect (effect);
-  GstVideoInfo info;
-  guint f, s, padded;
-
-  for (f = 0; f < G_N_ELEMENTS (formats); f++)
-    for (s = 0; s < G_N_ELEMENTS (sizes); s++)
-      for (padded = 0; padded < 2; padded++) {
-        make_info (&info, f, s);
-        check_effect (effect, kernel, &info, padded, FALSE);
-        if (effect->in_place)
-          check_effect (effect, kernel, &info, padded, TRUE);
-      }
-  gst_object_unref (kernel);
-}
-GST_END_TEST;
 
 GST_START_TEST (test_planes_in_several_memories)
 {
-  GstVkgdrKernel *kernel = make_effect (gst_effect_find ("invert"));
+  GstVkgdrKernel *kernel = frame_effect (context, gst_effect_find ("invert"));
   GstBuffer *in = gst_buffer_new (), *out = gst_buffer_new ();
   guint8 *noise, *wanted;
   GError *error = NULL;
@@ -349,18 +54,20 @@ GST_START_TEST (test_planes_in_several_memories)
   guint i;
 
   gst_video_info_set_format (&info, GST_VIDEO_FORMAT_I420, 64, 48);
-  noise = make_noise (&info);
+  noise = frame_noise (&info);
   wanted = g_memdup2 (noise, info.size);
   effect_reference ("invert", &info, noise, wanted, NULL);
   for (i = 0; i < 3; i++) {
     gsize end = i < 2 ? info.offset[i + 1] : info.size;
 
     gst_buffer_append_memory (
-        in, make_memory (noise + info.offset[i], end - info.offset[i]));
+        in, frame_memory_new (
+                context, noise + info.offset[i], end - info.offset[i]));
     gst_buffer_append_memory (
-        out, make_memory (noise + info.offset[i], end - info.offset[i]));
+        out, frame_memory_new (
+                 context, noise + info.offset[i], end - info.offset[i]));
   }
-  run (kernel, in, out, &info, NULL, &error);
+  frame_run (kernel, stream, in, &info, out, &info, NULL, &error);
   g_assert_no_error (error);
   for (i = 0; i < 3; i++) {
     fail_unless (
@@ -717,20 +424,20 @@ GST_START_TEST (test_params_arrive)
   GError *error = NULL;
   GstVkgdrKernel *kernel;
   GstVideoInfo info;
-  Layout layout;
+  FrameLayout layout;
   guint8 *got;
   guint i;
 
   gst_video_info_set_format (&info, GST_VIDEO_FORMAT_GRAY8, 8, 2);
-  layout = make_layout (&info, FALSE);
-  in = make_frame (&info, &layout, NULL);
-  out = make_frame (&info, &layout, NULL);
+  layout = frame_layout (&info, FALSE);
+  in = frame_new (context, &info, &layout, NULL);
+  out = frame_new (context, &info, &layout, NULL);
   GST_BUFFER_PTS (in) = 7;
   kernel = from_source (source, NULL, &error);
   g_assert_no_error (error);
-  run (kernel, in, out, &info, params, &error);
+  frame_run (kernel, stream, in, &info, out, &info, params, &error);
   g_assert_no_error (error);
-  got = read_frame (&info, &layout, out);
+  got = frame_read (&info, &layout, out);
   for (i = 0; i < 8; i++)
     fail_unless (got[i] == 1, "value %u did not arrive", i);
 
@@ -761,24 +468,25 @@ check_run_fails (GstVkgdrKernel *kernel, GstBuffer *buffer,
 
 GST_START_TEST (test_frames_are_checked)
 {
-  GstVkgdrKernel *kernel = make_effect (gst_effect_find ("copy"));
+  GstVkgdrKernel *kernel = frame_effect (context, gst_effect_find ("copy"));
   GstBuffer *buffer;
   GstVideoInfo info;
-  Layout layout;
+  FrameLayout layout;
 
   gst_video_info_set_format (&info, GST_VIDEO_FORMAT_I420, 64, 48);
   check_run_fails (kernel, gst_buffer_new_allocate (NULL, info.size, NULL),
       &info, GST_VKGDR_MEMORY_NAME);
 
   /* A plane that ends behind its memory. */
-  layout = make_layout (&info, FALSE);
+  layout = frame_layout (&info, FALSE);
   layout.meta = TRUE;
   layout.offset[2] += info.stride[2];
   buffer = gst_buffer_new ();
   {
     guint8 *zero = g_malloc0 (layout.size);
 
-    gst_buffer_append_memory (buffer, make_memory (zero, layout.size));
+    gst_buffer_append_memory (
+        buffer, frame_memory_new (context, zero, layout.size));
     g_free (zero);
   }
   gst_buffer_add_video_meta_full (buffer, GST_VIDEO_FRAME_FLAG_NONE,
@@ -791,16 +499,34 @@ GST_START_TEST (test_frames_are_checked)
 
   /* Samples that no VkgdrComponent can say. */
   gst_video_info_set_format (&info, GST_VIDEO_FORMAT_RGB16, 64, 48);
-  layout = make_layout (&info, FALSE);
-  check_run_fails (kernel, make_frame (&info, &layout, NULL), &info, "RGB16");
+  layout = frame_layout (&info, FALSE);
+  check_run_fails (
+      kernel, frame_new (context, &info, &layout, NULL), &info, "RGB16");
   gst_video_info_set_format (&info, GST_VIDEO_FORMAT_v210, 48, 48);
-  layout = make_layout (&info, FALSE);
-  check_run_fails (kernel, make_frame (&info, &layout, NULL), &info, "v210");
+  layout = frame_layout (&info, FALSE);
+  check_run_fails (
+      kernel, frame_new (context, &info, &layout, NULL), &info, "v210");
   gst_object_unref (kernel);
 }
 GST_END_TEST;
 
 /* --- the cache ----------------------------------------------------------- */
+
+/* The names of all entries; the caller unrefs it. */
+static GHashTable *
+list_entries (const gchar *folder)
+{
+  GHashTable *known =
+      g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
+  GDir *dir = g_dir_open (folder, 0, NULL);
+  const gchar *name;
+
+  fail_unless (dir != NULL);
+  while ((name = g_dir_read_name (dir)))
+    g_hash_table_add (known, g_strdup (name));
+  g_dir_close (dir);
+  return known;
+}
 
 /* The entry that is newer than @known, which is added to that. */
 static gchar *
@@ -872,19 +598,13 @@ check_bound (const gchar *folder)
   gchar *old = g_build_filename (folder, "old.image", NULL);
   GHashTable *known;
   gchar *new;
-  GDir *dir;
-  const gchar *name;
 
   /* Takes no room on the disk. */
   fail_unless (g_file_set_contents (old, "", 0, NULL));
   fail_unless_equals_int (truncate (old, 256 * 1024 * 1024), 0);
   fail_unless_equals_int (g_utime (old, &long_ago), 0);
 
-  known = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
-  dir = g_dir_open (folder, 0, NULL);
-  while ((name = g_dir_read_name (dir)))
-    g_hash_table_add (known, g_strdup (name));
-  g_dir_close (dir);
+  known = list_entries (folder);
   make_and_drop (KERNEL ("three", ""), "three");
   new = find_new_entry (folder, known);
   fail_unless (new != NULL);
@@ -896,14 +616,34 @@ check_bound (const gchar *folder)
   g_hash_table_unref (known);
 }
 
+static void
+remove_entries (const gchar *folder)
+{
+  GHashTable *known = list_entries (folder);
+  GHashTableIter iter;
+  gpointer name;
+
+  g_hash_table_iter_init (&iter, known);
+  while (g_hash_table_iter_next (&iter, &name, NULL)) {
+    gchar *path = g_build_filename (folder, name, NULL);
+
+    g_unlink (path);
+    g_free (path);
+  }
+  g_hash_table_unref (known);
+  fail_unless_equals_int (g_rmdir (folder), 0);
+}
+
 GST_START_TEST (test_cache)
 {
-  GHashTable *known =
-      g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
   gchar *folder = g_dir_make_tmp ("vkgdr-cache-XXXXXX", NULL);
+  GHashTable *known;
   gchar *one, *two, *spare = g_build_filename (folder, "spare", NULL);
 
   g_setenv ("VKGDR_CACHE_DIR", folder, TRUE);
+  /* The first may leave more than its image: what is known of the compiler. */
+  make_and_drop (KERNEL ("zero", ""), "zero");
+  known = list_entries (folder);
   make_and_drop (KERNEL ("one", ""), "one");
   one = find_new_entry (folder, known);
   fail_unless (one != NULL);
@@ -932,10 +672,8 @@ GST_START_TEST (test_cache)
   g_setenv ("VKGDR_CACHE_DIR", "/dev/null/cache", TRUE);
   make_and_drop (KERNEL ("one", ""), "one");
 
-  g_unlink (one);
-  g_unlink (two);
   g_unlink (spare);
-  fail_unless_equals_int (g_rmdir (folder), 0);
+  remove_entries (folder);
   g_free (one);
   g_free (two);
   g_free (spare);
@@ -943,17 +681,6 @@ GST_START_TEST (test_cache)
   g_hash_table_unref (known);
 }
 GST_END_TEST;
-
-static gint
-count_effects (void)
-{
-  const GstEffect *effect = gst_effects_list ();
-  gint n = 0;
-
-  while (effect[n].name)
-    n++;
-  return n;
-}
 
 static Suite *
 kernel_suite (void)
@@ -964,7 +691,6 @@ kernel_suite (void)
   suite_add_tcase (suite, tc);
   tcase_set_timeout (tc, 120);
   tcase_add_checked_fixture (tc, setup, teardown);
-  tcase_add_loop_test (tc, test_effect_is_exact, 0, count_effects ());
   tcase_add_test (tc, test_planes_in_several_memories);
   tcase_add_test (tc, test_effect_params);
   tcase_add_test (tc, test_compile_error_shows_log);

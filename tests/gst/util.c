@@ -5,6 +5,8 @@
 
 #include "util.h"
 
+#include <gst/base/gstpushsrc.h>
+
 TestSpy test_spy;
 
 GstVkgdrContext *
@@ -252,6 +254,142 @@ test_play_buffers (GstElement *pipeline)
   gst_object_unref (sink);
   return buffers;
 }
+
+/* --- a source ------------------------------------------------------------ */
+
+guint8
+test_frame_byte (guint frame, guint x, guint y)
+{
+  return (guint8) (frame * 7 + y * 5 + x);
+}
+
+#define TEST_TYPE_FRAMES (test_frames_get_type ())
+G_DECLARE_FINAL_TYPE (TestFrames, test_frames, TEST, FRAMES, GstPushSrc)
+
+struct _TestFrames {
+  GstPushSrc parent;
+
+  gboolean foreign;
+  guint buffers;
+  GstVideoInfo info;
+  guint frame;
+};
+
+G_DEFINE_TYPE (TestFrames, test_frames, GST_TYPE_PUSH_SRC)
+
+enum { PROP_FOREIGN = 1, PROP_BUFFERS };
+
+static GstStaticPadTemplate frames_template =
+    GST_STATIC_PAD_TEMPLATE ("src", GST_PAD_SRC, GST_PAD_ALWAYS,
+        GST_STATIC_CAPS (GST_VIDEO_CAPS_MAKE ("GRAY8")));
+
+static gboolean
+frames_start (GstBaseSrc *src)
+{
+  TEST_FRAMES (src)->frame = 0;
+  return TRUE;
+}
+
+static gboolean
+frames_set_caps (GstBaseSrc *src, GstCaps *caps)
+{
+  return gst_video_info_from_caps (&TEST_FRAMES (src)->info, caps);
+}
+
+static gboolean
+frames_decide_allocation (GstBaseSrc *src, GstQuery *query)
+{
+  TestFrames *self = TEST_FRAMES (src);
+  guint n = gst_query_get_n_allocation_pools (query), size, min, max;
+  GstBufferPool *pool = NULL;
+
+  if (self->foreign) {
+    while (n > 0)
+      gst_query_remove_nth_allocation_pool (query, --n);
+    while (gst_query_get_n_allocation_params (query) > 0)
+      gst_query_remove_nth_allocation_param (query, 0);
+    pool = gst_video_buffer_pool_new ();
+    gst_query_add_allocation_pool (
+        query, pool, self->info.size, 0, self->buffers);
+  } else if (n > 0) {
+    gst_query_parse_nth_allocation_pool (query, 0, &pool, &size, &min, &max);
+    gst_query_set_nth_allocation_pool (
+        query, 0, pool, size, self->buffers, max);
+  }
+  gst_clear_object (&pool);
+  return GST_BASE_SRC_CLASS (test_frames_parent_class)
+      ->decide_allocation (src, query);
+}
+
+static GstFlowReturn
+frames_fill (GstPushSrc *src, GstBuffer *buffer)
+{
+  TestFrames *self = TEST_FRAMES (src);
+  GstVideoFrame frame;
+  guint x, y;
+
+  if (!gst_video_frame_map (&frame, &self->info, buffer, GST_MAP_WRITE)) {
+    GST_ELEMENT_ERROR (
+        self, RESOURCE, WRITE, ("A buffer cannot be mapped."), (NULL));
+    return GST_FLOW_ERROR;
+  }
+  for (y = 0; y < (guint) GST_VIDEO_FRAME_HEIGHT (&frame); y++) {
+    guint8 *row = (guint8 *) GST_VIDEO_FRAME_PLANE_DATA (&frame, 0)
+                  + (gsize) y * GST_VIDEO_FRAME_PLANE_STRIDE (&frame, 0);
+
+    for (x = 0; x < (guint) GST_VIDEO_FRAME_WIDTH (&frame); x++)
+      row[x] = test_frame_byte (self->frame, x, y);
+  }
+  gst_video_frame_unmap (&frame);
+  GST_BUFFER_PTS (buffer) = self->frame++ * GST_MSECOND;
+  return GST_FLOW_OK;
+}
+
+static void
+frames_set_property (
+    GObject *object, guint id, const GValue *value, GParamSpec *pspec)
+{
+  if (id == PROP_FOREIGN)
+    TEST_FRAMES (object)->foreign = g_value_get_boolean (value);
+  else
+    TEST_FRAMES (object)->buffers = g_value_get_uint (value);
+}
+
+static void
+test_frames_class_init (TestFramesClass *klass)
+{
+  G_OBJECT_CLASS (klass)->set_property = frames_set_property;
+  g_object_class_install_property (G_OBJECT_CLASS (klass), PROP_FOREIGN,
+      g_param_spec_boolean ("foreign", "Foreign", "Has a pool of its own",
+          FALSE, G_PARAM_WRITABLE | G_PARAM_STATIC_STRINGS));
+  g_object_class_install_property (G_OBJECT_CLASS (klass), PROP_BUFFERS,
+      g_param_spec_uint ("buffers", "Buffers", "Buffers in the pool", 1, 100, 4,
+          G_PARAM_WRITABLE | G_PARAM_CONSTRUCT | G_PARAM_STATIC_STRINGS));
+  gst_element_class_add_static_pad_template (
+      GST_ELEMENT_CLASS (klass), &frames_template);
+  gst_element_class_set_static_metadata (GST_ELEMENT_CLASS (klass),
+      "Test frames", "Source/Video", "Makes frames that can be told apart",
+      "gst-vkgdr developers");
+  GST_BASE_SRC_CLASS (klass)->start = frames_start;
+  GST_BASE_SRC_CLASS (klass)->set_caps = frames_set_caps;
+  GST_BASE_SRC_CLASS (klass)->decide_allocation = frames_decide_allocation;
+  GST_PUSH_SRC_CLASS (klass)->fill = frames_fill;
+}
+
+static void
+test_frames_init (TestFrames *self)
+{
+  gst_base_src_set_format (GST_BASE_SRC (self), GST_FORMAT_TIME);
+}
+
+void
+test_frames_register (void)
+{
+  fail_unless (gst_element_register (
+      NULL, "testframes", GST_RANK_NONE, TEST_TYPE_FRAMES));
+}
+
+/* --- calls of the driver ------------------------------------------------- */
 
 static vkgdr_cuda real;
 

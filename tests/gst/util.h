@@ -65,6 +65,21 @@ GError *test_play_error (GstElement *pipeline);
  * them. Leaves the pipeline stopped. */
 GPtrArray *test_play_buffers (GstElement *pipeline);
 
+/* Frames of GRAY8, each byte of which says what frame it is of, and where. */
+guint8 test_frame_byte (guint frame, guint x, guint y);
+
+/* The same in CUDA C, as expected (frame, x, y). */
+#define TEST_FRAME_SOURCE \
+  "__device__ static unsigned char " \
+  "expected (unsigned long long frame, int x, int y) {" \
+  " return (unsigned char) (frame * 7 + y * 5 + x); }"
+
+/* Registers the element "testframes", a source of GRAY8 that fills its buffers
+ * with test_frame_byte () as fast as it can. They are from downstream's pool,
+ * or with foreign=true from one of its own, of ordinary memory; either way of
+ * as many buffers as its property `buffers` says, at least or at the most. */
+void test_frames_register (void);
+
 /* As gst_check_vkgdr_spy_*: calls of the driver, counted. The table of entry
  * points is shared by the process, and each test is a process. */
 typedef struct {

@@ -87,20 +87,17 @@ load_image (nvrtcProgram program)
   return module;
 }
 
-/* Compiles it as cudafilter does: as C. */
 static CUmodule
-build (const char *source)
+build_text (const char *text)
 {
   static const char *const options[] = { "--gpu-architecture=sm_90",
     "--std=c++17", "-default-device" };
-  char *wrapped = g_strdup_printf ("extern \"C\" {\n%s\n}\n", source);
   nvrtcProgram program;
   CUmodule module;
   char *log;
   int result;
 
-  fail_unless_equals_int (
-      create (&program, wrapped, "test.cu", 0, NULL, NULL), 0);
+  fail_unless_equals_int (create (&program, text, "test.cu", 0, NULL, NULL), 0);
   result = compile (program, 3, options);
   log = read_log (program);
   fail_unless (result == 0, "%d: %s", result, log);
@@ -108,6 +105,16 @@ build (const char *source)
   module = load_image (program);
   fail_unless_equals_int (destroy (&program), 0);
   g_free (log);
+  return module;
+}
+
+/* Compiles it as cudafilter does: as C. */
+static CUmodule
+build (const char *source)
+{
+  char *wrapped = g_strdup_printf ("extern \"C\" {\n%s\n}\n", source);
+  CUmodule module = build_text (wrapped);
+
   g_free (wrapped);
   return module;
 }
@@ -795,7 +802,8 @@ GST_START_TEST (test_frame_header)
   fail_unless (g_file_get_contents (path, &header, NULL, NULL));
   source = g_strdup_printf (
       "%s\n"
-      "__global__ void negative (VkgdrFrame in, VkgdrFrame out)\n"
+      "extern \"C\" __global__ void\n"
+      "negative (VkgdrFrame in, VkgdrFrame out)\n"
       "{\n"
       "  int x = blockIdx.x * blockDim.x + threadIdx.x;\n"
       "  int y = blockIdx.y * blockDim.y + threadIdx.y;\n"
@@ -806,7 +814,7 @@ GST_START_TEST (test_frame_header)
       "      vkgdr_put (out, c, x, y, 255 - vkgdr_get (in, c, x, y));\n"
       "}\n",
       header);
-  module = build (source);
+  module = build_text (source);
   ok (cu.cuModuleGetFunctionCount (&n, module));
   fail_unless_equals_int (n, 1);
   ok (cu.cuModuleUnload (module));

@@ -503,6 +503,14 @@ GST_START_TEST (test_fail)
   ok (cu.cuMemAlloc (&pointer, 10));
   ok (cu.cuMemFree (pointer));
   fails (cu.cuDeviceGetCount (&count), CUDA_ERROR_UNKNOWN);
+  ok (set_fail ("cuDeviceGetCount:2+:46"));
+  ok (cu.cuDeviceGetCount (&count));
+  fails (cu.cuDeviceGetCount (&count), CUDA_ERROR_DEVICE_UNAVAILABLE);
+  fails (cu.cuDeviceGetCount (&count), CUDA_ERROR_DEVICE_UNAVAILABLE);
+  ok (set_fail ("*:2"));
+  ok (cu.cuDeviceGetCount (&count));
+  fails (cu.cuMemAlloc (&pointer, 10), CUDA_ERROR_UNKNOWN);
+  ok (cu.cuDeviceGetCount (&count));
   ok (set_fail ("cuDeviceGetCount:1"));
   ok (set_fail (NULL));
   ok (cu.cuDeviceGetCount (&count));

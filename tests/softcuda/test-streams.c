@@ -268,7 +268,8 @@ GST_START_TEST (test_free_waits_for_work)
 }
 GST_END_TEST;
 
-GST_START_TEST (test_destroy_drains)
+/* What a stream has is done after it, and nobody is kept. */
+GST_START_TEST (test_destroy_does_not_wait)
 {
   CUstream stream = new_stream (CU_STREAM_DEFAULT);
   gint ran = 0;
@@ -276,6 +277,10 @@ GST_START_TEST (test_destroy_drains)
   ok (cu.cuLaunchHostFunc (stream, sleep_a_while, NULL));
   ok (cu.cuLaunchHostFunc (stream, set_int, &ran));
   ok (cu.cuStreamDestroy (stream));
+  fail_unless_equals_int (g_atomic_int_get (&ran), 0);
+  fails (cu.cuStreamQuery (stream), CUDA_ERROR_INVALID_HANDLE);
+  fails (cu.cuStreamDestroy (stream), CUDA_ERROR_INVALID_HANDLE);
+  ok (cu.cuCtxSynchronize ());
   fail_unless_equals_int (g_atomic_int_get (&ran), 1);
 }
 GST_END_TEST;
@@ -395,7 +400,7 @@ softcuda_streams_suite (void)
   tcase_add_test (tc, test_wait_takes_the_latest_record);
   tcase_add_test (tc, test_elapsed_time);
   tcase_add_test (tc, test_free_waits_for_work);
-  tcase_add_test (tc, test_destroy_drains);
+  tcase_add_test (tc, test_destroy_does_not_wait);
   tcase_add_test (tc, test_context_takes_its_own_along);
   tcase_add_test (tc, test_host_function_may_not_call);
   tcase_add_test (tc, test_many_threads);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * gstvkgdrkernel.h: a CUDA kernel that works on video frames
+ * gstvkgdrkernel.h: a CUDA kernel that works on video frames, or on samples
  *
  * Knows nothing of elements, nor of what orders the work. What a kernel's
  * source sees is in vkgdr/kernel.h.
@@ -9,6 +9,7 @@
 #ifndef __GST_VKGDR_KERNEL_H__
 #define __GST_VKGDR_KERNEL_H__
 
+#include <gst/audio/audio.h>
 #include <gst/video/video.h>
 #include <gst/vkgdr/gstvkgdrstream.h>
 
@@ -33,7 +34,28 @@ GstVkgdrKernel *gst_vkgdr_kernel_new_from_file (GstVkgdrContext *context,
     const gchar *path, const gchar *entry, GError **error);
 
 GST_VKGDR_API
+gchar *gst_vkgdr_kernel_describe_compiler (
+    GstVkgdrContext *context, GError **error);
+
+GST_VKGDR_API
 const gchar *gst_vkgdr_kernel_get_entry (GstVkgdrKernel *kernel);
+
+GST_VKGDR_API
+gboolean gst_vkgdr_kernel_takes_frames (GstVkgdrKernel *kernel);
+
+GST_VKGDR_API
+gboolean gst_vkgdr_kernel_takes_samples (GstVkgdrKernel *kernel);
+
+GST_VKGDR_API
+gboolean gst_vkgdr_kernel_may_run_in_place (GstVkgdrKernel *kernel);
+
+GST_VKGDR_API
+gboolean gst_vkgdr_kernel_set_block_size (
+    GstVkgdrKernel *kernel, guint x, guint y, GError **error);
+
+GST_VKGDR_API
+gboolean gst_vkgdr_kernel_set_grid_size (
+    GstVkgdrKernel *kernel, guint x, guint y, GError **error);
 
 GST_VKGDR_API
 gsize *gst_vkgdr_kernel_get_param_sizes (
@@ -50,6 +72,12 @@ GST_VKGDR_API
 gboolean gst_vkgdr_kernel_run (GstVkgdrKernel *kernel, GstVkgdrStream *stream,
     GstBuffer *input, const GstVideoInfo *input_info, GstBuffer *output,
     const GstVideoInfo *output_info, guint64 frame, const GstStructure *params,
+    GError **error);
+
+GST_VKGDR_API
+gboolean gst_vkgdr_kernel_run_samples (GstVkgdrKernel *kernel,
+    GstVkgdrStream *stream, GstBuffer *input, GstBuffer *output,
+    const GstAudioInfo *info, guint64 frame, const GstStructure *params,
     GError **error);
 
 G_END_DECLS

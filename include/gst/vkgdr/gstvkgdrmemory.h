@@ -87,6 +87,11 @@ GstMemory *gst_vkgdr_allocator_alloc_pinned (
     GstVkgdrAllocator *allocator, gsize size, GError **error);
 
 GST_VKGDR_API
+GstMemory *gst_vkgdr_allocator_alloc_wrapped (GstVkgdrAllocator *allocator,
+    guint64 device_pointer, gsize size, GstMemoryFlags flags,
+    gpointer user_data, GDestroyNotify notify, GError **error);
+
+GST_VKGDR_API
 guint gst_vkgdr_allocator_get_held_blocks (GstVkgdrAllocator *allocator);
 
 GST_VKGDR_API

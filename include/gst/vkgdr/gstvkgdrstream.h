@@ -42,6 +42,10 @@ GST_VKGDR_API
 gpointer gst_vkgdr_stream_get_handle (GstVkgdrStream *stream);
 
 GST_VKGDR_API
+void gst_vkgdr_stream_set_kernel_timeout (
+    GstVkgdrStream *stream, guint timeout);
+
+GST_VKGDR_API
 gboolean gst_vkgdr_stream_synchronize (GstVkgdrStream *stream, GError **error);
 
 GST_VKGDR_API

@@ -2,15 +2,15 @@
  *
  * gstvkgdrvideofilter.h: base class of elements that work on frames
  *
- * A subclass queues work on a stream; negotiation, buffers and order are the
- * base class's affair. Knows nothing of kernels.
+ * Says what the frames are like; buffers and their order are the affair of the
+ * base class. Knows nothing of kernels.
  */
 
 #ifndef __GST_VKGDR_VIDEO_FILTER_H__
 #define __GST_VKGDR_VIDEO_FILTER_H__
 
 #include <gst/video/video.h>
-#include <gst/vkgdr/gstvkgdrbasetransform.h>
+#include <gst/vkgdr/gstvkgdrfilter.h>
 
 G_BEGIN_DECLS
 
@@ -18,20 +18,21 @@ G_BEGIN_DECLS
 
 GST_VKGDR_API
 G_DECLARE_DERIVABLE_TYPE (GstVkgdrVideoFilter, gst_vkgdr_video_filter, GST,
-    VKGDR_VIDEO_FILTER, GstVkgdrBaseTransform)
+    VKGDR_VIDEO_FILTER, GstVkgdrFilter)
 
 /**
  * GstVkgdrVideoFilterClass:
  * @parent_class: the parent class
  * @set_info: the format of the frames is known or has changed
  * @filter_frame: queues the work on a frame
+ * @filter_frame_cpu: does the work on a frame with the CPU
  *
- * A subclass has to provide @filter_frame alone.
+ * A subclass has to provide one of @filter_frame and @filter_frame_cpu.
  *
  * Since: 0.1
  */
 struct _GstVkgdrVideoFilterClass {
-  GstVkgdrBaseTransformClass parent_class;
+  GstVkgdrFilterClass parent_class;
 
   /**
    * GstVkgdrVideoFilterClass::set_info:
@@ -53,7 +54,8 @@ struct _GstVkgdrVideoFilterClass {
    * GstVkgdrVideoFilterClass::filter_frame:
    * @filter: a filter
    * @input: the buffer to read
-   * @output: the buffer to write
+   * @output: the buffer to write, or @input: see
+   * gst_vkgdr_filter_set_in_place()
    * @stream: the filter's stream
    * @error: return location for a #GError
    *
@@ -61,12 +63,39 @@ struct _GstVkgdrVideoFilterClass {
    * wait for it. Their memory is of type %GST_VKGDR_MEMORY_NAME and not mapped.
    * Ordering with other users of it is the base class's affair.
    *
+   * The function may map a frame for the CPU as well, before it queues any work
+   * on it. One that does nothing else had better be
+   * #GstVkgdrVideoFilterClass.filter_frame_cpu.
+   *
    * Returns: %FALSE with @error set to fail the element
    *
    * Since: 0.1
    */
   gboolean (*filter_frame) (GstVkgdrVideoFilter *filter, GstBuffer *input,
       GstBuffer *output, GstVkgdrStream *stream, GError **error);
+  /**
+   * GstVkgdrVideoFilterClass::filter_frame_cpu:
+   * @filter: a filter
+   * @input: the frame to read, mapped
+   * @output: the frame to write, mapped, or @input: see
+   *   gst_vkgdr_filter_set_in_place()
+   * @error: return location for a #GError
+   *
+   * Called in place of #GstVkgdrVideoFilterClass.filter_frame where that is
+   * %NULL, or where gst_vkgdr_filter_set_use_cpu() says so. Both frames are in
+   * the CPU's hands: the device has finished with them, and what the function
+   * writes is on its way to the device when it has returned. It need know
+   * nothing of either.
+   *
+   * @output is to be written, all of it, and not to be read, unless it is
+   * @input.
+   *
+   * Returns: %FALSE with @error set to fail the element
+   *
+   * Since: 0.1
+   */
+  gboolean (*filter_frame_cpu) (GstVkgdrVideoFilter *filter,
+      GstVideoFrame *input, GstVideoFrame *output, GError **error);
 
   /*< private >*/
   gpointer _gst_reserved[GST_PADDING];

@@ -13,10 +13,13 @@
 #include <gst/vkgdr/gstvkgdrcontext.h>
 #include <gst/vkgdr/gstvkgdrstream.h>
 #include <gst/vkgdr/gstvkgdrmemory.h>
+#include <gst/vkgdr/gstvkgdrmapping.h>
+#include <gst/vkgdr/gstvkgdrdlpack.h>
 #include <gst/vkgdr/gstvkgdrbufferpool.h>
 #include <gst/vkgdr/gstvkgdrkernel.h>
 #include <gst/vkgdr/gstvkgdrelement.h>
 #include <gst/vkgdr/gstvkgdrbasetransform.h>
+#include <gst/vkgdr/gstvkgdrfilter.h>
 #include <gst/vkgdr/gstvkgdrvideofilter.h>
 
 #endif /* __GST_VKGDR_H__ */

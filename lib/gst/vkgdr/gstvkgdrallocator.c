@@ -11,6 +11,11 @@
 #include "gstvkgdrmemoryprivate.h"
 #include "gstvkgdrpinnedmemory.h"
 
+/* Bytes that a device pointer of others is a multiple of: those of the widest
+ * load that a kernel has. An address that does not fit a load ends the CUDA
+ * context for good. */
+#define WRAPPED_ALIGNMENT 16
+
 /**
  * SECTION:gstvkgdrallocator
  * @title: GstVkgdrAllocator
@@ -50,6 +55,7 @@ struct _GstVkgdrAllocator {
   GstVkgdrPinned *pinned;
   gboolean overflown; /* the window was full, and that was told */
   GQueue retired;     /* of Retired, in the order of their freeing */
+  GArray *released;   /* of GstVkgdrBlock, of others: see unlock () */
   GstVkgdrStream *copy_streams[2];
 };
 
@@ -81,7 +87,10 @@ gst_vkgdr_access_get_type (void)
 static void
 take_back (GstVkgdrAllocator *self, const GstVkgdrBlock *block, gpointer shadow)
 {
-  gst_vkgdr_heap_give (self->heap, block);
+  if (block->slab)
+    gst_vkgdr_heap_give (self->heap, block);
+  else
+    g_array_append_vals (self->released, block, 1);
   if (shadow)
     gst_vkgdr_pinned_give (self->pinned, shadow, NULL);
 }
@@ -117,12 +126,73 @@ reap (GstVkgdrAllocator *self, gboolean wait)
   }
 }
 
+/* Unlocks, and tells those whose memory is not needed any more. Not under the
+ * lock: they may use the allocator in turn, or wait for a thread that does. */
+static void
+unlock (GstVkgdrAllocator *self)
+{
+  GArray *released = NULL;
+  guint i;
+
+  if (self->released->len > 0) {
+    released = self->released;
+    self->released = g_array_new (FALSE, FALSE, sizeof (GstVkgdrBlock));
+  }
+  g_mutex_unlock (&self->lock);
+  for (i = 0; released && i < released->len; i++) {
+    const GstVkgdrBlock *block = &g_array_index (released, GstVkgdrBlock, i);
+
+    if (block->release)
+      block->release (block->user_data);
+  }
+  g_clear_pointer (&released, g_array_unref);
+}
+
+typedef struct {
+  GstVkgdrAllocator *allocator;
+  GPtrArray *fences;
+} Watch;
+
+/* In a thread of the pool below. */
+static void
+watch (gpointer data, gpointer unused)
+{
+  Watch *self = data;
+  guint i;
+
+  for (i = 0; i < self->fences->len; i++)
+    gst_vkgdr_fence_wait (g_ptr_array_index (self->fences, i), NULL);
+  g_ptr_array_unref (self->fences);
+  g_mutex_lock (&self->allocator->lock);
+  reap (self->allocator, FALSE);
+  unlock (self->allocator);
+  gst_object_unref (self->allocator);
+  g_free (self);
+}
+
+/* Our own memory has time until somebody needs it. That of others is waited
+ * for, so that they have it back though nobody uses the allocator any more. */
+static void
+start_watch (GstVkgdrAllocator *self, GPtrArray *fences)
+{
+  static GThreadPool *pool = NULL;
+  Watch *data = g_new0 (Watch, 1);
+
+  if (g_once_init_enter (&pool))
+    g_once_init_leave (&pool, g_thread_pool_new (watch, NULL, 1, FALSE, NULL));
+  data->allocator = gst_object_ref (self);
+  data->fences = g_ptr_array_ref (fences);
+  g_thread_pool_push (pool, data, NULL);
+}
+
 void
 gst_vkgdr_allocator_retire (GstVkgdrAllocator *self, const GstVkgdrBlock *block,
     gpointer shadow, GPtrArray *fences)
 {
   Retired *retired;
 
+  if (fences && !block->slab)
+    start_watch (self, fences);
   g_mutex_lock (&self->lock);
   if (fences) {
     retired = g_new0 (Retired, 1);
@@ -134,7 +204,7 @@ gst_vkgdr_allocator_retire (GstVkgdrAllocator *self, const GstVkgdrBlock *block,
   } else {
     take_back (self, block, shadow);
   }
-  g_mutex_unlock (&self->lock);
+  unlock (self);
 }
 
 /* Under the lock. */
@@ -218,7 +288,7 @@ alloc_memory (GstVkgdrAllocator *self, gsize size, gsize align, gsize prefix,
   }
   g_mutex_lock (&self->lock);
   ok = ensure_heap (self, error) && take_block (self, maxsize, &block, error);
-  g_mutex_unlock (&self->lock);
+  unlock (self);
   if (!ok)
     return NULL;
   return gst_vkgdr_memory_new (self, &block,
@@ -290,12 +360,15 @@ gst_vkgdr_allocator_finalize (GObject *object)
   guint i;
 
   if (self->heap) {
+    g_mutex_lock (&self->lock);
     reap (self, TRUE);
+    unlock (self);
     gst_vkgdr_heap_free (self->heap);
     gst_vkgdr_pinned_unref (self->pinned);
   }
   for (i = 0; i < G_N_ELEMENTS (self->copy_streams); i++)
     gst_clear_object (&self->copy_streams[i]);
+  g_array_unref (self->released);
   gst_clear_object (&self->context);
   g_mutex_clear (&self->lock);
 
@@ -315,6 +388,7 @@ gst_vkgdr_allocator_init (GstVkgdrAllocator *self)
 {
   g_mutex_init (&self->lock);
   g_queue_init (&self->retired);
+  self->released = g_array_new (FALSE, FALSE, sizeof (GstVkgdrBlock));
   gst_vkgdr_memory_init_allocator (GST_ALLOCATOR (self));
   GST_OBJECT_FLAG_SET (self, GST_ALLOCATOR_FLAG_CUSTOM_ALLOC);
 }
@@ -420,6 +494,126 @@ gst_vkgdr_allocator_alloc_pinned (
   return gst_vkgdr_pinned_memory_new (allocator->pinned, size, error);
 }
 
+/* The driver knows what lies where, and a wrong address would end the CUDA
+ * context for good. */
+static gboolean
+check_pointer (GstVkgdrAllocator *self, CUdeviceptr pointer, GError **error)
+{
+  const vkgdr_cuda *cuda = gst_vkgdr_context_get_driver (self->context);
+  gint ours = gst_vkgdr_context_get_device (self->context), device = -1;
+  CUcontext owner = NULL;
+  guint type = 0;
+
+  if (cuda->cuPointerGetAttribute (
+          &type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, pointer)
+          != CUDA_SUCCESS
+      || type != CU_MEMORYTYPE_DEVICE
+      || cuda->cuPointerGetAttribute (
+             &device, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, pointer)
+             != CUDA_SUCCESS
+      || device != ours) {
+    g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
+        "0x%" G_GINT64_MODIFIER "x is no memory of CUDA device %d",
+        (guint64) pointer, ours);
+    return FALSE;
+  }
+  /* Memory of a CUDA memory pool belongs to no context. */
+  if (cuda->cuPointerGetAttribute (
+          &owner, CU_POINTER_ATTRIBUTE_CONTEXT, pointer)
+          == CUDA_SUCCESS
+      && owner && owner != gst_vkgdr_context_get_cuda_context (self->context)) {
+    g_set_error_literal (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
+        "the memory belongs to another CUDA context: use "
+        "gst_vkgdr_context_new_from_current() with that one current");
+    return FALSE;
+  }
+  return TRUE;
+}
+
+static gboolean
+check_wrapped (
+    GstVkgdrAllocator *self, CUdeviceptr pointer, gsize size, GError **error)
+{
+  gboolean ok;
+
+  if (size == 0 || pointer + size - 1 < pointer) {
+    g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
+        "%" G_GSIZE_FORMAT " bytes cannot be wrapped", size);
+    return FALSE;
+  }
+  if (pointer % WRAPPED_ALIGNMENT != 0) {
+    g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
+        "0x%" G_GINT64_MODIFIER "x is no multiple of %d bytes, as kernels need "
+        "it: wrap a copy that begins at one",
+        (guint64) pointer, WRAPPED_ALIGNMENT);
+    return FALSE;
+  }
+  if (!gst_vkgdr_context_push (self->context, error))
+    return FALSE;
+  ok = check_pointer (self, pointer, error)
+       && check_pointer (self, pointer + size - 1, error);
+  gst_vkgdr_context_pop (self->context);
+  return ok;
+}
+
+/**
+ * gst_vkgdr_allocator_alloc_wrapped: (skip)
+ * @allocator: an allocator
+ * @device_pointer: a `CUdeviceptr` to memory of the allocator's CUDA context, a
+ *   multiple of 16
+ * @size: bytes
+ * @flags: flags of the memory; %GST_MEMORY_FLAG_READONLY keeps elements from
+ *   working in place
+ * @user_data: for @notify
+ * @notify: (nullable): called when the memory was freed and the device has
+ *   finished with it
+ * @error: return location for a #GError
+ *
+ * Makes a memory of what somebody else has allocated on the device, without a
+ * copy. It has no place in the window, so the CPU reads and writes it by way of
+ * pinned memory and a transfer. Whatever is queued in the CUDA context when the
+ * memory is used first is waited for. It counts in none of the allocator's
+ * figures.
+ *
+ * @notify may be called in any thread, one of the library's own among them, and
+ * may use the allocator. It is not called where this function fails.
+ *
+ * Returns: (transfer full) (nullable): the memory, or %NULL with @error set:
+ *   %GST_VKGDR_ERROR_ARGUMENT where the range is not memory of that context, or
+ *   an error of gst_vkgdr_context_new()
+ *
+ * Since: 0.1
+ */
+GstMemory *
+gst_vkgdr_allocator_alloc_wrapped (GstVkgdrAllocator *allocator,
+    guint64 device_pointer, gsize size, GstMemoryFlags flags,
+    gpointer user_data, GDestroyNotify notify, GError **error)
+{
+  GstVkgdrBlock block = { .size = size,
+    .device = device_pointer,
+    .release = notify,
+    .user_data = user_data };
+  GstVkgdrMemory *memory;
+  gboolean ok;
+
+  g_return_val_if_fail (GST_IS_VKGDR_ALLOCATOR (allocator), NULL);
+
+  g_mutex_lock (&allocator->lock);
+  ok = ensure_heap (allocator, error);
+  if (ok)
+    reap (allocator, FALSE);
+  unlock (allocator);
+  if (!ok || !check_wrapped (allocator, device_pointer, size, error))
+    return NULL;
+
+  memory = (GstVkgdrMemory *) gst_vkgdr_memory_new (
+      allocator, &block, FALSE, size, 0, 0, size);
+  GST_MINI_OBJECT_FLAG_SET (memory, flags);
+  memory->device_valid = TRUE;
+  memory->order.foreign = TRUE; /* its owner sets no fences of ours */
+  return GST_MEMORY_CAST (memory);
+}
+
 static void
 get_stats (GstVkgdrAllocator *self, GstVkgdrHeapStats *stats)
 {
@@ -429,7 +623,7 @@ get_stats (GstVkgdrAllocator *self, GstVkgdrHeapStats *stats)
     reap (self, FALSE);
     gst_vkgdr_heap_get_stats (self->heap, stats);
   }
-  g_mutex_unlock (&self->lock);
+  unlock (self);
 }
 
 /**
@@ -529,7 +723,7 @@ gst_vkgdr_allocator_free_held (GstVkgdrAllocator *allocator)
     gst_vkgdr_heap_trim (allocator->heap);
     gst_vkgdr_pinned_trim (allocator->pinned);
   }
-  g_mutex_unlock (&allocator->lock);
+  unlock (allocator);
 }
 
 /**
@@ -552,7 +746,7 @@ gst_vkgdr_allocator_stop_holding (GstVkgdrAllocator *allocator)
     gst_vkgdr_heap_stop_holding (allocator->heap);
     gst_vkgdr_pinned_trim (allocator->pinned);
   }
-  g_mutex_unlock (&allocator->lock);
+  unlock (allocator);
 }
 
 GstVkgdrStream *

@@ -34,6 +34,7 @@ typedef struct {
   GstVkgdrStream *stream;
   GstVkgdrAllocator *allocator; /* lives, and holds memory, while we run */
   gboolean is_open;             /* the subclass is to be told of the end */
+  gchar *told; /* the last error that was posted; under the object lock */
 } GstVkgdrBaseTransformPrivate;
 
 enum { PROP_DEVICE = 1, PROP_STATS, N_PROPERTIES };
@@ -65,6 +66,30 @@ gst_vkgdr_base_transform_set_context (GstElement *element, GstContext *context)
   GST_ELEMENT_CLASS (parent_class)->set_context (element, context);
 }
 
+static void
+on_stream_failed (GstVkgdrBaseTransform *self, GError *error)
+{
+  gst_vkgdr_base_transform_post_error (self, g_error_copy (error));
+}
+
+/* Errors of the device name streams, which bear the names of their elements. */
+static GstVkgdrStream *
+make_stream (GstVkgdrBaseTransform *self, GError **error)
+{
+  GstVkgdrStream *stream =
+      gst_vkgdr_stream_new (private_of (self)->context, error);
+  gchar *name;
+
+  if (!stream)
+    return NULL;
+  name = gst_object_get_name (GST_OBJECT (self));
+  gst_object_set_name (GST_OBJECT (stream), name);
+  g_free (name);
+  g_signal_connect_object (
+      stream, "failed", G_CALLBACK (on_stream_failed), self, G_CONNECT_SWAPPED);
+  return stream;
+}
+
 static gboolean
 open_subclass (GstVkgdrBaseTransform *self, GError **error)
 {
@@ -72,13 +97,38 @@ open_subclass (GstVkgdrBaseTransform *self, GError **error)
   GstVkgdrBaseTransformPrivate *priv = private_of (self);
 
   priv->allocator = gst_vkgdr_context_get_allocator (priv->context);
-  priv->stream = gst_vkgdr_stream_new (priv->context, error);
+  priv->stream = make_stream (self, error);
   if (!priv->stream)
     return FALSE;
   if (klass->open && !klass->open (self, error))
     return FALSE;
   priv->is_open = TRUE;
   return TRUE;
+}
+
+static void
+forget_told (GstVkgdrBaseTransform *self)
+{
+  GST_OBJECT_LOCK (self);
+  g_clear_pointer (&private_of (self)->told, g_free);
+  GST_OBJECT_UNLOCK (self);
+}
+
+/* A device that fails does so for all calls alike. */
+static gboolean
+was_told (GstVkgdrBaseTransform *self, const GError *error)
+{
+  GstVkgdrBaseTransformPrivate *priv = private_of (self);
+  gboolean told;
+
+  GST_OBJECT_LOCK (self);
+  told = g_strcmp0 (priv->told, error->message) == 0;
+  if (!told) {
+    g_free (priv->told);
+    priv->told = g_strdup (error->message);
+  }
+  GST_OBJECT_UNLOCK (self);
+  return told;
 }
 
 static gboolean
@@ -89,8 +139,10 @@ gst_vkgdr_base_transform_stop (GstBaseTransform *trans)
   GstVkgdrBaseTransformPrivate *priv = private_of (self);
   GstVkgdrContext *context;
 
-  if (priv->stream)
+  if (priv->stream) {
     gst_vkgdr_stream_synchronize (priv->stream, NULL);
+    g_signal_handlers_disconnect_by_func (priv->stream, on_stream_failed, self);
+  }
   if (priv->is_open && klass->close)
     klass->close (self);
   priv->is_open = FALSE;
@@ -110,6 +162,7 @@ gst_vkgdr_base_transform_start (GstBaseTransform *trans)
   GstVkgdrBaseTransformPrivate *priv = private_of (self);
   GError *error = NULL;
 
+  forget_told (self);
   if (!gst_vkgdr_element_ensure_context (
           GST_ELEMENT (self), priv->device, &priv->context))
     return FALSE;
@@ -180,6 +233,7 @@ gst_vkgdr_base_transform_finalize (GObject *object)
 {
   /* Set from outside, in an element that was never started. */
   gst_clear_object (&private_of (object)->context);
+  g_free (private_of (object)->told);
   G_OBJECT_CLASS (parent_class)->finalize (object);
 }
 
@@ -287,7 +341,8 @@ gst_vkgdr_base_transform_get_allocator (GstVkgdrBaseTransform *transform)
  * @transform: an element
  * @error: (transfer full): an error
  *
- * Posts @error on the bus as the reason why the element stops.
+ * Posts @error on the bus as the reason why the element stops. An error that is
+ * the same as the last one is not posted again until the element is restarted.
  *
  * Since: 0.1
  */
@@ -298,7 +353,9 @@ gst_vkgdr_base_transform_post_error (
   g_return_if_fail (GST_IS_VKGDR_BASE_TRANSFORM (transform));
   g_return_if_fail (error != NULL);
 
-  if (error->domain != GST_VKGDR_ERROR)
+  if (was_told (transform, error))
+    GST_DEBUG_OBJECT (transform, "again: %s", error->message);
+  else if (error->domain != GST_VKGDR_ERROR)
     GST_ELEMENT_ERROR (
         transform, LIBRARY, FAILED, ("%s", error->message), (NULL));
   else

@@ -19,8 +19,9 @@
 GST_DEBUG_CATEGORY_STATIC (gst_vkgdr_cache_debug);
 #define GST_CAT_DEFAULT gst_vkgdr_cache_debug
 
-/* Bytes of all entries together; an image of a kernel is some 10 KiB. */
-#define CACHE_MAX_SIZE (256 * 1024 * 1024)
+/* Bytes of all entries together, unless VKGDR_CACHE_SIZE says otherwise; an
+ * image of a kernel is some 10 KiB. */
+#define CACHE_DEFAULT_SIZE (256 * 1024 * 1024)
 /* To be changed with the layout of an entry. */
 #define CACHE_MAGIC "VKGDRIM1"
 #define CACHE_SUFFIX ".image"
@@ -35,7 +36,7 @@ typedef struct {
 
 typedef struct {
   gchar *path;
-  gint64 mtime;
+  gint64 mtime; /* nanoseconds */
   guint64 size;
 } CacheFile;
 
@@ -59,6 +60,29 @@ cache_get_folder (void)
   if (folder && *folder)
     return g_strdup (folder);
   return g_build_filename (g_get_user_cache_dir (), "gst-vkgdr", NULL);
+}
+
+/* Of a number with K, M or G behind it, or none. */
+static guint64
+cache_get_max_size (void)
+{
+  const gchar *text = g_getenv ("VKGDR_CACHE_SIZE"), *units = "KMG", *unit;
+  gchar *end;
+  guint64 size;
+  guint shift = 0;
+
+  if (!text || !*text)
+    return CACHE_DEFAULT_SIZE;
+  size = g_ascii_strtoull (text, &end, 10);
+  if (*end && (unit = strchr (units, g_ascii_toupper (*end)))) {
+    shift = 10 * (unit - units + 1);
+    end++;
+  }
+  if (end == text || *end || size > G_MAXUINT64 >> shift) {
+    GST_WARNING ("VKGDR_CACHE_SIZE=%s is no size in bytes", text);
+    return CACHE_DEFAULT_SIZE;
+  }
+  return size << shift;
 }
 
 static gchar *
@@ -160,7 +184,8 @@ cache_list (const gchar *folder)
       g_free (file.path);
       continue;
     }
-    file.mtime = st.st_mtime;
+    file.mtime =
+        st.st_mtim.tv_sec * G_GINT64_CONSTANT (1000000000) + st.st_mtim.tv_nsec;
     file.size = st.st_size;
     g_array_append_val (files, file);
   }
@@ -171,7 +196,7 @@ cache_list (const gchar *folder)
 
 /* Another process may remove the same files meanwhile; that is no harm. */
 static void
-cache_make_room (const gchar *folder, guint64 needed)
+cache_make_room (const gchar *folder, guint64 needed, guint64 max_size)
 {
   GArray *files = cache_list (folder);
   guint64 total = needed;
@@ -180,7 +205,7 @@ cache_make_room (const gchar *folder, guint64 needed)
   for (i = 0; i < files->len; i++)
     total += g_array_index (files, CacheFile, i).size;
   g_array_sort (files, cache_file_compare);
-  for (i = 0; i < files->len && total > CACHE_MAX_SIZE; i++) {
+  for (i = 0; i < files->len && total > max_size; i++) {
     CacheFile *file = &g_array_index (files, CacheFile, i);
 
     GST_DEBUG ("%s goes: the cache is full", file->path);
@@ -197,12 +222,14 @@ gst_vkgdr_cache_store (const gchar *key, GBytes *image)
   GByteArray *entry = g_byte_array_new ();
   GError *error = NULL;
   CacheHeader header;
+  guint64 max_size;
   gconstpointer data;
   gsize length;
 
   cache_init_debug ();
+  max_size = cache_get_max_size ();
   data = g_bytes_get_data (image, &length);
-  if (length > CACHE_MAX_SIZE - sizeof (header))
+  if (length + sizeof (header) > max_size)
     goto done;
   cache_fill_header (&header, data, length);
   g_byte_array_append (entry, (guint8 *) &header, sizeof (header));
@@ -212,7 +239,7 @@ gst_vkgdr_cache_store (const gchar *key, GBytes *image)
     GST_INFO ("%s: %s", folder, g_strerror (errno));
     goto done;
   }
-  cache_make_room (folder, entry->len);
+  cache_make_room (folder, entry->len, max_size);
   /* Writes a file beside it, and renames that: a reader sees all or nothing. */
   if (!g_file_set_contents_full (path, (gchar *) entry->data, entry->len,
           G_FILE_SET_CONTENTS_CONSISTENT, 0600, &error)) {

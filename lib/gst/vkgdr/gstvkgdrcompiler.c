@@ -2,9 +2,9 @@
  *
  * gstvkgdrcompiler.c: CUDA C in, an image for the device out
  *
- * Puts vkgdr/kernel.h in front of a source, decides on linkage, architecture
- * and options, and asks the cache before the compiler. Knows nothing of
- * modules, entries and parameters.
+ * Chooses among NVRTC, nvcc and clang, says for which architecture and with
+ * which options NVRTC compiles, and asks the cache before any of them. Knows
+ * nothing of modules, entries and parameters.
  */
 
 #include <string.h>
@@ -15,83 +15,168 @@
 #include "gstvkgdrcompiler.h"
 #include "gstvkgdrnvrtc.h"
 #include "gstvkgdrprivate.h"
+#include "gstvkgdrprogram.h"
+#include "gstvkgdrsource.h"
 
-#define KERNEL_HEADER_NAME "vkgdr/kernel.h"
 #define KERNEL_HEADER_RESOURCE "/org/gst-vkgdr/kernel.h"
 
 /* To be changed when the same source and options come to mean another image. */
-#define COMPILER_FORMAT "gst-vkgdr kernel 1"
+#define COMPILER_FORMAT "gst-vkgdr kernel 2"
 
-/* The source without its comments, and without what stands in its strings,
- * except for the C of extern "C": what is left is looked at, never compiled. */
-static gchar *
-compiler_strip (const gchar *source)
+#define COMPILER_REMEDY \
+  "Install NVIDIA's NVRTC library (VKGDR_NVRTC names it), nvcc or clang, or " \
+  "use a compiled kernel (.ptx or .cubin by location=)"
+
+/* One source on its way to an image. */
+typedef struct {
+  const GstVkgdrCompilerTarget *target;
+  const gchar *name;
+  const gchar *folder;
+  gboolean ptx;
+  gboolean has_includes;
+  gchar *text;
+  GBytes *header;
+  GBytes *image;
+} CompilerJob;
+
+/* --- which compiler ------------------------------------------------------ */
+
+/* What the compilers are wanted for: is called with one of @nvrtc and @program.
+ * A failure with GST_VKGDR_ERROR_NO_DRIVER is the compiler's, and the next one
+ * is tried. */
+typedef gboolean (*CompilerUse) (const GstVkgdrNvrtc *nvrtc,
+    const GstVkgdrProgram *program, gpointer data, GError **error);
+
+typedef struct {
+  const GstVkgdrCompilerTarget *target;
+  CompilerUse use;
+  gpointer data;
+  GString *reasons; /* why none of them did so far */
+} CompilerSearch;
+
+/* Keeps what the next compiler may do better, and hands on the rest. Takes
+ * @reason; returns whether to go on. */
+static gboolean
+search_goes_on (CompilerSearch *search, GError *reason, GError **error)
 {
-  GString *out = g_string_sized_new (strlen (source));
-  const gchar *p = source, *end;
-
-  while (*p) {
-    if (p[0] == '/' && p[1] == '/') {
-      p += strcspn (p, "\n");
-    } else if (p[0] == '/' && p[1] == '*') {
-      end = strstr (p + 2, "*/");
-      g_string_append_c (out, ' ');
-      p = end ? end + 2 : p + strlen (p);
-    } else if (g_str_has_prefix (p, "\"C\"")) {
-      g_string_append (out, "\"C\"");
-      p += 3;
-    } else if (*p == '"' || *p == '\'') {
-      gchar quote = *p++;
-
-      while (*p && *p != quote && *p != '\n')
-        p += p[0] == '\\' && p[1] ? 2 : 1;
-      if (*p)
-        p++;
-      g_string_append (out, quote == '"' ? "\"\"" : "''");
-    } else {
-      g_string_append_c (out, *p++);
-    }
+  if (!g_error_matches (reason, GST_VKGDR_ERROR, GST_VKGDR_ERROR_NO_DRIVER)) {
+    g_propagate_error (error, reason);
+    return FALSE;
   }
-  return g_string_free (out, FALSE);
+  g_string_append_printf (search->reasons, "%s%s",
+      search->reasons->len ? "; " : "", reason->message);
+  g_error_free (reason);
+  return TRUE;
+}
+
+/* As the following: returns whether the search is over, with @done or with
+ * @error set. */
+static gboolean
+search_nvrtc (CompilerSearch *search, gboolean *done, GError **error)
+{
+  const GstVkgdrCompilerTarget *target = search->target;
+  GError *reason = NULL;
+  const GstVkgdrNvrtc *nvrtc;
+
+  nvrtc =
+      gst_vkgdr_nvrtc_get (target->software, target->driver_version, &reason);
+  if (nvrtc && search->use (nvrtc, NULL, search->data, &reason))
+    return *done = TRUE;
+  return !search_goes_on (search, reason, error);
 }
 
 static gboolean
-compiler_find (const gchar *text, const gchar *pattern)
+search_program (CompilerSearch *search, const GstVkgdrProgram *program,
+    gboolean *done, GError **error)
 {
-  return g_regex_match_simple (pattern, text, G_REGEX_MULTILINE, 0);
+  GError *reason = NULL;
+
+  if (search->use (NULL, program, search->data, &reason))
+    return *done = TRUE;
+  return !search_goes_on (search, reason, error);
 }
 
 static gboolean
-compiler_has_includes (const gchar *stripped)
+search_programs (CompilerSearch *search, GstVkgdrProgramKind kind,
+    gboolean *done, GError **error)
 {
-  return compiler_find (stripped, "^\\s*#\\s*include\\b");
+  GPtrArray *list = gst_vkgdr_program_list (kind);
+  gboolean over = FALSE;
+  guint i;
+
+  if (list->len == 0)
+    search_goes_on (search,
+        g_error_new_literal (GST_VKGDR_ERROR, GST_VKGDR_ERROR_NO_DRIVER,
+            kind == GST_VKGDR_PROGRAM_NVCC ? "nvcc was not found"
+                                           : "clang was not found"),
+        NULL);
+  for (i = 0; i < list->len && !over; i++)
+    over = search_program (search, list->pdata[i], done, error);
+  g_ptr_array_unref (list);
+  return over;
 }
 
-/* Neither templates nor headers bear extern "C" around them. */
 static gboolean
-compiler_wants_extern_c (const gchar *stripped)
+search_named (
+    CompilerSearch *search, const gchar *name, gboolean *done, GError **error)
 {
-  return !compiler_has_includes (stripped)
-         && !compiler_find (stripped, "\\btemplate\\b")
-         && !compiler_find (stripped, "\\bextern\\s*\"C\"")
-         && !compiler_find (
-             stripped, "^\\s*#\\s*pragma\\s+vkgdr\\s+no-extern-c\\b");
+  GError *reason = NULL;
+  GstVkgdrProgram *program = gst_vkgdr_program_new (name, &reason);
+  gboolean over;
+
+  if (!program)
+    return !search_goes_on (search, reason, error);
+  over = search_program (search, program, done, error);
+  gst_vkgdr_program_free (program);
+  return over;
 }
 
-/* Line numbers in messages are those of @source. */
-static gchar *
-compiler_make_text (
-    const gchar *source, const gchar *stripped, const gchar *name)
+/* What VKGDR_COMPILER says; the software device has a compiler of its own. */
+static gboolean
+search_run (CompilerSearch *search, gboolean *done, GError **error)
 {
-  gboolean wrap = compiler_wants_extern_c (stripped);
-  gchar *escaped = g_strescape (name, NULL);
-  gchar *text = g_strdup_printf ("#include \"" KERNEL_HEADER_NAME "\"\n"
-                                 "%s#line 1 \"%s\"\n%s\n%s",
-      wrap ? "extern \"C\" {\n" : "", escaped, source, wrap ? "}\n" : "");
+  const gchar *wish = g_getenv ("VKGDR_COMPILER");
+  gboolean is_auto = !wish || !*wish || g_str_equal (wish, "auto");
 
-  g_free (escaped);
-  return text;
+  if (search->target->software || g_strcmp0 (wish, "nvrtc") == 0)
+    return search_nvrtc (search, done, error);
+  if (is_auto)
+    return search_nvrtc (search, done, error)
+           || search_programs (search, GST_VKGDR_PROGRAM_NVCC, done, error)
+           || search_programs (search, GST_VKGDR_PROGRAM_CLANG, done, error);
+  if (g_str_equal (wish, "nvcc"))
+    return search_programs (search, GST_VKGDR_PROGRAM_NVCC, done, error);
+  if (g_str_equal (wish, "clang"))
+    return search_programs (search, GST_VKGDR_PROGRAM_CLANG, done, error);
+  if (g_str_equal (wish, "none")) {
+    g_string_append (search->reasons, "VKGDR_COMPILER=none forbids it");
+    return FALSE;
+  }
+  return search_named (search, wish, done, error);
 }
+
+/* Has one compiler after the other tried, until one does. */
+static gboolean
+compiler_search (const GstVkgdrCompilerTarget *target, CompilerUse use,
+    gpointer data, GError **error)
+{
+  CompilerSearch search = { target, use, data, g_string_new (NULL) };
+  gboolean done = FALSE;
+
+  if (!search_run (&search, &done, error)) {
+    if (target->software)
+      g_set_error_literal (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_NO_DRIVER,
+          search.reasons->str);
+    else
+      g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_NO_DRIVER,
+          "CUDA sources cannot be compiled: %s. " COMPILER_REMEDY,
+          search.reasons->str);
+  }
+  g_string_free (search.reasons, TRUE);
+  return done;
+}
+
+/* --- NVRTC --------------------------------------------------------------- */
 
 static void
 compiler_add_folder (
@@ -130,38 +215,149 @@ compiler_make_options (gint arch, gboolean cubin, gboolean software,
   return options;
 }
 
-static gchar *
-compiler_make_key (const GstVkgdrNvrtc *nvrtc, const gchar *text,
-    const gchar *header, const gchar *const *options)
+static const gchar *
+job_get_header (const CompilerJob *job)
 {
-  gchar *compiler = gst_vkgdr_nvrtc_identify (nvrtc);
-  gchar *joined = g_strjoinv (" ", (gchar **) options);
-  gchar *key =
-      g_strjoin ("\n", COMPILER_FORMAT, compiler, joined, header, text, NULL);
+  /* The data of a resource ends with a zero byte that its size leaves out. */
+  return g_bytes_get_data (job->header, NULL);
+}
 
-  g_free (joined);
+/* Takes @compiler. NULL where the image must not be kept: what a header holds
+ * may change without the source. */
+static gchar *
+job_make_key (const CompilerJob *job, gchar *compiler, const gchar *options)
+{
+  gchar *key = NULL;
+
+  if (!job->has_includes)
+    key = g_strjoin ("\n", COMPILER_FORMAT, compiler, options,
+        job_get_header (job), job->text, NULL);
   g_free (compiler);
   return key;
 }
 
-/* @key is NULL where the image must not be kept. */
-static GBytes *
-compiler_run (const GstVkgdrNvrtc *nvrtc, const gchar *key, const gchar *text,
-    const gchar *name, const gchar *header, const gchar *const *options,
-    gboolean cubin, GError **error)
+static gboolean
+job_use_nvrtc (CompilerJob *job, const GstVkgdrNvrtc *nvrtc, GError **error)
 {
-  const gchar *headers[] = { header, NULL };
-  const gchar *include_names[] = { KERNEL_HEADER_NAME, NULL };
-  GBytes *image = key ? gst_vkgdr_cache_lookup (key) : NULL;
+  const GstVkgdrCompilerTarget *target = job->target;
+  gint arch = gst_vkgdr_nvrtc_choose_arch (nvrtc, target->capability);
+  const gchar *headers[] = { job_get_header (job), NULL };
+  const gchar *include_names[] = { GST_VKGDR_SOURCE_HEADER, NULL };
+  GPtrArray *options;
+  gboolean cubin;
+  gchar *joined, *key;
 
-  if (image)
-    return image;
-  image = gst_vkgdr_nvrtc_compile (
-      nvrtc, text, name, headers, include_names, options, cubin, error);
-  if (image && key)
-    gst_vkgdr_cache_store (key, image);
-  return image;
+  if (arch == 0) {
+    g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_NO_DRIVER,
+        "The installed NVRTC no longer compiles for the device's compute "
+        "capability %d.%d, an older one would",
+        target->capability / 10, target->capability % 10);
+    return FALSE;
+  }
+  cubin = !job->ptx && arch == target->capability
+          && gst_vkgdr_nvrtc_has_cubin (nvrtc);
+  options = compiler_make_options (
+      arch, cubin, target->software, job->has_includes, job->folder);
+  joined = g_strjoinv (" ", (gchar **) options->pdata);
+  key = job_make_key (job, gst_vkgdr_nvrtc_identify (nvrtc), joined);
+  job->image = key ? gst_vkgdr_cache_lookup (key) : NULL;
+  if (!job->image) {
+    job->image = gst_vkgdr_nvrtc_compile (nvrtc, job->text, job->name, headers,
+        include_names, (const gchar *const *) options->pdata, cubin, error);
+    if (job->image && key)
+      gst_vkgdr_cache_store (key, job->image);
+  }
+  g_free (key);
+  g_free (joined);
+  g_ptr_array_unref (options);
+  return job->image != NULL;
 }
+
+/* --- nvcc and clang ------------------------------------------------------ */
+
+static gboolean
+job_use_program (
+    CompilerJob *job, const GstVkgdrProgram *program, GError **error)
+{
+  const GstVkgdrProgramInput input = { job->text, job->name,
+    job_get_header (job), job->has_includes ? job->folder : NULL,
+    job->target->capability, job->ptx };
+  gchar *options =
+      g_strdup_printf ("%d%s", job->target->capability, job->ptx ? " ptx" : "");
+  gchar *key =
+      job_make_key (job, gst_vkgdr_program_identify (program), options);
+
+  job->image = key ? gst_vkgdr_cache_lookup (key) : NULL;
+  if (!job->image) {
+    job->image = gst_vkgdr_program_compile (program, &input, NULL, error);
+    if (job->image && key)
+      gst_vkgdr_cache_store (key, job->image);
+  }
+  g_free (key);
+  g_free (options);
+  return job->image != NULL;
+}
+
+/* --- compiling ----------------------------------------------------------- */
+
+static gboolean
+job_use (const GstVkgdrNvrtc *nvrtc, const GstVkgdrProgram *program,
+    gpointer data, GError **error)
+{
+  return nvrtc ? job_use_nvrtc (data, nvrtc, error)
+               : job_use_program (data, program, error);
+}
+
+GBytes *
+gst_vkgdr_compiler_run (const GstVkgdrCompilerTarget *target,
+    const gchar *source, const gchar *name, const gchar *folder, gboolean ptx,
+    GError **error)
+{
+  CompilerJob job = { target, name, folder, ptx };
+
+  job.header = g_resources_lookup_data (
+      KERNEL_HEADER_RESOURCE, G_RESOURCE_LOOKUP_FLAGS_NONE, error);
+  if (!job.header)
+    return NULL;
+  job.has_includes = gst_vkgdr_source_has_includes (source);
+  job.text = gst_vkgdr_source_make_text (source, name);
+  compiler_search (target, job_use, &job, error);
+  g_free (job.text);
+  g_bytes_unref (job.header);
+  return job.image;
+}
+
+typedef struct {
+  const GstVkgdrCompilerTarget *target;
+  gchar *text;
+} CompilerDescription;
+
+static gboolean
+describe_use (const GstVkgdrNvrtc *nvrtc, const GstVkgdrProgram *program,
+    gpointer data, GError **error)
+{
+  CompilerDescription *description = data;
+
+  if (!nvrtc
+      && !gst_vkgdr_program_check (
+          program, description->target->capability, error))
+    return FALSE;
+  description->text = nvrtc ? gst_vkgdr_nvrtc_describe (nvrtc)
+                            : gst_vkgdr_program_describe (program);
+  return TRUE;
+}
+
+gchar *
+gst_vkgdr_compiler_describe (
+    const GstVkgdrCompilerTarget *target, GError **error)
+{
+  CompilerDescription description = { target, NULL };
+
+  compiler_search (target, describe_use, &description, error);
+  return description.text;
+}
+
+/* --- the device ---------------------------------------------------------- */
 
 gint
 gst_vkgdr_compiler_get_capability (GstVkgdrContext *context)
@@ -181,70 +377,69 @@ gst_vkgdr_compiler_get_capability (GstVkgdrContext *context)
   return 10 * major + minor;
 }
 
-static gint
-compiler_get_capability (GstVkgdrContext *context, GError **error)
+static gboolean
+compiler_get_target (
+    GstVkgdrContext *context, GstVkgdrCompilerTarget *target, GError **error)
 {
-  gint capability;
+  int version = 0;
 
   if (!gst_vkgdr_context_push (context, error))
-    return 0;
-  capability = gst_vkgdr_compiler_get_capability (context);
+    return FALSE;
+  gst_vkgdr_context_get_driver (context)->cuDriverGetVersion (&version);
+  target->capability = gst_vkgdr_compiler_get_capability (context);
   gst_vkgdr_context_pop (context);
-  if (capability == 0)
+  target->driver_version = version;
+  target->software = gst_vkgdr_context_is_software (context);
+  if (target->capability == 0)
     g_set_error_literal (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_FAILED,
         "The device does not tell its compute capability");
-  return capability;
+  return target->capability != 0;
 }
 
 GBytes *
 gst_vkgdr_compile (GstVkgdrContext *context, const gchar *source,
     const gchar *name, const gchar *folder, gboolean ptx, GError **error)
 {
-  gboolean software = gst_vkgdr_context_is_software (context), cubin, includes;
-  const GstVkgdrNvrtc *nvrtc;
-  GPtrArray *options;
-  GBytes *header, *image;
-  gchar *stripped, *text, *key = NULL;
-  gint capability, arch;
-  int driver_version = 0;
+  GstVkgdrCompilerTarget target;
 
-  gst_vkgdr_context_get_driver (context)->cuDriverGetVersion (&driver_version);
-  nvrtc = gst_vkgdr_nvrtc_get (software, driver_version, error);
-  if (!nvrtc)
+  if (!compiler_get_target (context, &target, error))
     return NULL;
-  capability = compiler_get_capability (context, error);
-  if (capability == 0)
-    return NULL;
-  arch = gst_vkgdr_nvrtc_choose_arch (nvrtc, capability);
-  if (arch == 0) {
-    g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_NO_DRIVER,
-        "The installed NVRTC no longer compiles for the device's compute "
-        "capability %d.%d: install an older one, or name it in VKGDR_NVRTC",
-        capability / 10, capability % 10);
-    return NULL;
-  }
-  header = g_resources_lookup_data (
-      KERNEL_HEADER_RESOURCE, G_RESOURCE_LOOKUP_FLAGS_NONE, error);
-  if (!header)
-    return NULL;
+  return gst_vkgdr_compiler_run (&target, source, name, folder, ptx, error);
+}
 
-  cubin = !ptx && arch == capability && gst_vkgdr_nvrtc_has_cubin (nvrtc);
-  stripped = compiler_strip (source);
-  includes = compiler_has_includes (stripped);
-  text = compiler_make_text (source, stripped, name);
-  options = compiler_make_options (arch, cubin, software, includes, folder);
-  /* What a header holds may change without the source: not kept. */
-  if (!includes)
-    key = compiler_make_key (nvrtc, text, g_bytes_get_data (header, NULL),
-        (const gchar *const *) options->pdata);
-  /* The data of a resource ends with a zero byte that its size leaves out. */
-  image = compiler_run (nvrtc, key, text, name, g_bytes_get_data (header, NULL),
-      (const gchar *const *) options->pdata, cubin, error);
+gboolean
+gst_vkgdr_compiler_says_in_place (const gchar *source)
+{
+  return gst_vkgdr_source_says_in_place (source);
+}
 
-  g_free (key);
-  g_ptr_array_unref (options);
-  g_free (text);
-  g_free (stripped);
-  g_bytes_unref (header);
-  return image;
+/**
+ * gst_vkgdr_kernel_describe_compiler:
+ * @context: a context
+ * @error: return location for a #GError
+ *
+ * Tells which compiler makes kernels of sources for this device: "NVRTC 13.0
+ * (libnvrtc.so.13)", say, or "nvcc 12.4 (/usr/local/cuda/bin/nvcc)". The text
+ * is for people; its form may change.
+ *
+ * Fails with %GST_VKGDR_ERROR_NO_DRIVER, and says what to install, where there
+ * is none. Compiled kernels can be run all the same.
+ *
+ * Thread-safe. May load a library or run a program, and take a moment.
+ *
+ * Returns: (transfer full) (nullable): the description, or %NULL with @error
+ *   set
+ *
+ * Since: 0.1
+ */
+gchar *
+gst_vkgdr_kernel_describe_compiler (GstVkgdrContext *context, GError **error)
+{
+  GstVkgdrCompilerTarget target;
+
+  g_return_val_if_fail (GST_IS_VKGDR_CONTEXT (context), NULL);
+
+  if (!compiler_get_target (context, &target, error))
+    return NULL;
+  return gst_vkgdr_compiler_describe (&target, error);
 }

@@ -19,6 +19,26 @@ G_BEGIN_DECLS
 GBytes *gst_vkgdr_compile (GstVkgdrContext *context, const gchar *source,
     const gchar *name, const gchar *folder, gboolean ptx, GError **error);
 
+/* Whether @source says that its kernels may write to the buffer they read:
+ * #pragma vkgdr in-place. */
+gboolean gst_vkgdr_compiler_says_in_place (const gchar *source);
+
+/* What is compiled for. */
+typedef struct {
+  gboolean software;
+  gint driver_version; /* cuDriverGetVersion()'s */
+  gint capability;     /* the device's compute capability, 90 for 9.0 */
+} GstVkgdrCompilerTarget;
+
+/* As gst_vkgdr_compile(), for a device that need not be there. */
+GBytes *gst_vkgdr_compiler_run (const GstVkgdrCompilerTarget *target,
+    const gchar *source, const gchar *name, const gchar *folder, gboolean ptx,
+    GError **error);
+
+/* As gst_vkgdr_kernel_describe_compiler(). */
+gchar *gst_vkgdr_compiler_describe (
+    const GstVkgdrCompilerTarget *target, GError **error);
+
 /* The device's compute capability, 90 for 9.0; needs @context to be pushed. */
 gint gst_vkgdr_compiler_get_capability (GstVkgdrContext *context);
 

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "gstvkgdrprivate.h"
+#include "gstvkgdrwatchdog.h"
 
 /**
  * SECTION:gstvkgdrcontext
@@ -42,6 +42,8 @@ struct _GstVkgdrContext {
   CUdevice device;
   CUcontext cuda_context;
   gboolean is_primary;
+  gint retired; /* its share of the primary context is given back; atomic */
+  GstVkgdrWatchdog *watchdog;
 
   GWeakRef allocator;
   GPtrArray *idle_events; /* of CUevent, under the object lock */
@@ -51,21 +53,31 @@ G_DEFINE_TYPE_WITH_CODE (GstVkgdrContext, gst_vkgdr_context, GST_TYPE_OBJECT,
     GST_DEBUG_CATEGORY_INIT (
         gst_vkgdr_context_debug, "vkgdrcontext", 0, "vkgdr contexts"))
 
+/* Gives back what it has of the device; waits for nothing that may not end. */
 static void
-gst_vkgdr_context_finalize (GObject *object)
+close_device (GstVkgdrContext *self)
 {
-  GstVkgdrContext *self = GST_VKGDR_CONTEXT (object);
   guint i;
 
-  if (self->cuda_context && gst_vkgdr_context_push (self, NULL)) {
+  if (gst_vkgdr_context_push (self, NULL)) {
     for (i = 0; i < self->idle_events->len; i++)
       self->cuda->cuEventDestroy (g_ptr_array_index (self->idle_events, i));
     gst_vkgdr_context_pop (self);
   }
-  g_ptr_array_unref (self->idle_events);
   vkgdr_close (self->handle);
-  if (self->is_primary)
+  if (self->is_primary && !g_atomic_int_get (&self->retired))
     self->cuda->cuDevicePrimaryCtxRelease (self->device);
+}
+
+static void
+gst_vkgdr_context_finalize (GObject *object)
+{
+  GstVkgdrContext *self = GST_VKGDR_CONTEXT (object);
+
+  if (!self->watchdog || gst_vkgdr_watchdog_check (self->watchdog, NULL))
+    close_device (self);
+  g_ptr_array_unref (self->idle_events);
+  g_clear_pointer (&self->watchdog, gst_vkgdr_watchdog_unref);
   g_weak_ref_clear (&self->allocator);
 
   G_OBJECT_CLASS (gst_vkgdr_context_parent_class)->finalize (object);
@@ -127,7 +139,8 @@ open_device (const vkgdr_cuda *cuda, gint ordinal, GError **error)
     goto failed;
   self->is_primary = TRUE;
 
-  if (!open_handle (self, 0, error))
+  self->watchdog = gst_vkgdr_watchdog_get (cuda, self->cuda_context, error);
+  if (!self->watchdog || !open_handle (self, 0, error))
     goto failed;
   GST_INFO_OBJECT (self, "opened device %d", ordinal);
   return self;
@@ -276,7 +289,9 @@ gst_vkgdr_context_new_from_current (GError **error)
   self->device = device;
   self->ordinal = device; /* the driver's handle of a device is its index */
   self->cuda_context = current;
-  if (!open_handle (self, VKGDR_OPEN_CURRENT_CONTEXT_BIT, error))
+  self->watchdog = gst_vkgdr_watchdog_get (cuda, current, error);
+  if (!self->watchdog
+      || !open_handle (self, VKGDR_OPEN_CURRENT_CONTEXT_BIT, error))
     gst_clear_object (&self);
   return self;
 }
@@ -378,6 +393,30 @@ gst_vkgdr_context_describe (GstVkgdrContext *context)
   return result;
 }
 
+gboolean
+gst_vkgdr_context_check (GstVkgdrContext *context, CUresult result,
+    const gchar *what, GError **error)
+{
+  if (!context->watchdog) /* it could not be opened */
+    return gst_vkgdr_check (context->cuda, result, what, error);
+  return gst_vkgdr_watchdog_check_result (
+      context->watchdog, result, what, error);
+}
+
+/* Before each use of the device: whether that can do no harm. */
+static gboolean
+check_usable (GstVkgdrContext *self, GError **error)
+{
+  if (self->watchdog && !gst_vkgdr_watchdog_check (self->watchdog, error))
+    return FALSE;
+  if (!g_atomic_int_get (&self->retired))
+    return TRUE;
+  g_set_error_literal (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_FAILED,
+      "the device failed, and another context has taken the place of this one: "
+      "stop what uses it, and start it again");
+  return FALSE;
+}
+
 /**
  * gst_vkgdr_context_push:
  * @context: a context
@@ -386,7 +425,8 @@ gst_vkgdr_context_describe (GstVkgdrContext *context)
  * Makes its CUDA context current in the calling thread, until
  * gst_vkgdr_context_pop() in the same thread. Calls may be nested.
  *
- * Returns: %FALSE with @error set on failure; then there is nothing to pop
+ * Returns: %FALSE with @error set on failure, also where a kernel runs for too
+ *   long (gst_vkgdr_stream_set_kernel_timeout()); then there is nothing to pop
  *
  * Since: 0.1
  */
@@ -395,7 +435,9 @@ gst_vkgdr_context_push (GstVkgdrContext *context, GError **error)
 {
   g_return_val_if_fail (GST_IS_VKGDR_CONTEXT (context), FALSE);
 
-  return gst_vkgdr_check (context->cuda,
+  if (!check_usable (context, error))
+    return FALSE;
+  return gst_vkgdr_context_check (context,
       context->cuda->cuCtxPushCurrent (context->cuda_context),
       "cuCtxPushCurrent", error);
 }
@@ -420,6 +462,49 @@ gst_vkgdr_context_pop (GstVkgdrContext *context)
     GST_WARNING_OBJECT (context, "another CUDA context was on top");
 }
 
+gboolean
+gst_vkgdr_context_push_alone (GstVkgdrContext *context, GError **error)
+{
+  if (!check_usable (context, error)
+      || !gst_vkgdr_watchdog_begin_alone (context->watchdog, error))
+    return FALSE;
+  if (gst_vkgdr_context_push (context, error))
+    return TRUE;
+  gst_vkgdr_watchdog_end_alone (context->watchdog);
+  return FALSE;
+}
+
+void
+gst_vkgdr_context_pop_alone (GstVkgdrContext *context)
+{
+  gst_vkgdr_context_pop (context);
+  gst_vkgdr_watchdog_end_alone (context->watchdog);
+}
+
+gboolean
+gst_vkgdr_context_is_retired (GstVkgdrContext *context)
+{
+  return g_atomic_int_get (&context->retired);
+}
+
+gboolean
+gst_vkgdr_context_retire_if_failed (GstVkgdrContext *context)
+{
+  /* A CUDA context of the caller's own is his to renew. */
+  if (!context->is_primary)
+    return FALSE;
+  if (g_atomic_int_get (&context->retired))
+    return TRUE;
+  if (!gst_vkgdr_watchdog_has_failed (context->watchdog))
+    return FALSE;
+  if (gst_vkgdr_watchdog_check (context->watchdog, NULL)
+      && g_atomic_int_compare_and_exchange (&context->retired, FALSE, TRUE)) {
+    GST_INFO_OBJECT (context, "lost: gives the primary CUDA context back");
+    context->cuda->cuDevicePrimaryCtxRelease (context->device);
+  }
+  return TRUE;
+}
+
 /**
  * gst_vkgdr_context_synchronize:
  * @context: a context
@@ -435,16 +520,15 @@ gst_vkgdr_context_pop (GstVkgdrContext *context)
 gboolean
 gst_vkgdr_context_synchronize (GstVkgdrContext *context, GError **error)
 {
-  gboolean ok;
+  CUresult result;
 
   g_return_val_if_fail (GST_IS_VKGDR_CONTEXT (context), FALSE);
 
-  if (!gst_vkgdr_context_push (context, error))
+  if (!gst_vkgdr_context_push_alone (context, error))
     return FALSE;
-  ok = gst_vkgdr_check (context->cuda, context->cuda->cuCtxSynchronize (),
-      "cuCtxSynchronize", error);
-  gst_vkgdr_context_pop (context);
-  return ok;
+  result = context->cuda->cuCtxSynchronize ();
+  gst_vkgdr_context_pop_alone (context);
+  return gst_vkgdr_context_check (context, result, "cuCtxSynchronize", error);
 }
 
 /**
@@ -473,6 +557,12 @@ gst_vkgdr_context_get_allocator (GstVkgdrContext *context)
   }
   GST_OBJECT_UNLOCK (context);
   return allocator;
+}
+
+GstVkgdrWatchdog *
+gst_vkgdr_context_get_watchdog (GstVkgdrContext *context)
+{
+  return context->watchdog;
 }
 
 const vkgdr_cuda *
@@ -505,7 +595,7 @@ gst_vkgdr_context_take_event (GstVkgdrContext *context, GError **error)
   GST_OBJECT_UNLOCK (context);
 
   if (!event)
-    gst_vkgdr_check (context->cuda,
+    gst_vkgdr_context_check (context,
         context->cuda->cuEventCreate (&event, CU_EVENT_DISABLE_TIMING),
         "cuEventCreate", error);
   return event;

@@ -105,6 +105,12 @@ adopt (GstElement *element, GstContext *gst_context, gint device,
     gst_object_unref (found);
     return FALSE;
   }
+  /* The bins above keep what they were told, over a restart as well. */
+  if (gst_vkgdr_context_retire_if_failed (found)) {
+    GST_INFO_OBJECT (element, "%" GST_PTR_FORMAT " has failed", found);
+    gst_object_unref (found);
+    return FALSE;
+  }
   GST_INFO_OBJECT (element, "uses %" GST_PTR_FORMAT, found);
   *context = found;
   return TRUE;

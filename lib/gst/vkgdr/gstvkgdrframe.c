@@ -143,6 +143,48 @@ frame_set_colorimetry (VkgdrFrame *frame, const GstVideoInfo *info)
   }
   frame->kr = (gfloat) kr;
   frame->kb = (gfloat) kb;
+  frame->v_to_r = (gfloat) (2 - 2 * kr);
+  frame->u_to_b = (gfloat) (2 - 2 * kb);
+  frame->u_to_g = (gfloat) (-kb * (2 - 2 * kb) / (1 - kr - kb));
+  frame->v_to_g = (gfloat) (-kr * (2 - 2 * kr) / (1 - kr - kb));
+  frame->r_to_v = (gfloat) (1 / (2 - 2 * kr));
+  frame->b_to_u = (gfloat) (1 / (2 - 2 * kb));
+}
+
+/* What the samples of each component mean, in 8 bits: 0 to 255, luma of limited
+ * range 16 to 235, and Cb and Cr of limited range 224 values about 128. */
+static void
+frame_set_ranges (VkgdrFrame *frame)
+{
+  gint c;
+
+  for (c = 0; c < frame->n_components; c++) {
+    VkgdrComponent *k = &frame->component[c];
+    gboolean chroma = frame->model == VKGDR_YUV && (c == 1 || c == 2);
+    gint unit = 1 << (k->depth - 8);
+
+    k->origin = 0;
+    k->range = (1 << k->depth) - 1;
+    if (chroma)
+      k->origin = 128 * unit;
+    else if (c == 0 && !frame->full_range)
+      k->origin = 16 * unit;
+    if (!frame->full_range && (chroma || c == 0))
+      k->range = (chroma ? 224 : 219) * unit;
+    k->scale = 1 / k->range;
+  }
+}
+
+/* Four bytes side by side, at an address that they can be read from at once. */
+static void
+frame_set_packed4 (VkgdrFrame *frame)
+{
+  const VkgdrPlane *plane = &frame->plane[0];
+
+  frame->packed4 = frame->n_planes == 1 && frame->n_components == 4
+                   && frame->component[0].step == 4
+                   && frame->component[0].depth == 8
+                   && (((guintptr) plane->data | plane->stride) & 3) == 0;
 }
 
 /* Bytes of a row of @plane that a kernel may touch; sets @columns and @rows. */
@@ -298,6 +340,7 @@ gst_vkgdr_frame_fill (VkgdrFrame *frame, GstVkgdrContext *context,
                     : -1;
   frame_set_components (frame, format);
   frame_set_colorimetry (frame, info);
+  frame_set_ranges (frame);
 
   for (i = 0; i < frame->n_planes; i++)
     if (!frame_set_plane (frame, i, context, buffer,
@@ -305,5 +348,6 @@ gst_vkgdr_frame_fill (VkgdrFrame *frame, GstVkgdrContext *context,
             meta ? meta->stride[i] : GST_VIDEO_INFO_PLANE_STRIDE (info, i),
             error))
       return FALSE;
+  frame_set_packed4 (frame);
   return TRUE;
 }

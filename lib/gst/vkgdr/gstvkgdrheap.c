@@ -71,12 +71,12 @@ static void
 slab_free (GstVkgdrHeap *heap, GstVkgdrSlab *slab)
 {
   GST_DEBUG ("freeing a slab of %" G_GSIZE_FORMAT " bytes", slab->size);
-  if (gst_vkgdr_context_push (heap->context, NULL)) {
+  if (gst_vkgdr_context_push_alone (heap->context, NULL)) {
     if (slab->place == GST_VKGDR_BESIDE_WINDOW)
       gst_vkgdr_context_get_driver (heap->context)->cuMemFree (slab->device);
     else
       vkgdr_memory_free (slab->memory);
-    gst_vkgdr_context_pop (heap->context);
+    gst_vkgdr_context_pop_alone (heap->context);
   }
   g_array_unref (slab->free);
   g_free (slab);
@@ -111,8 +111,7 @@ slab_allocate (GstVkgdrSlab *slab, GstVkgdrContext *context, GError **error)
 }
 
 static GstVkgdrSlab *
-slab_new (
-    GstVkgdrHeap *heap, GstVkgdrPlace place, gsize size, GError **error)
+slab_new (GstVkgdrHeap *heap, GstVkgdrPlace place, gsize size, GError **error)
 {
   Range all = { 0, size };
   GstVkgdrSlab *slab;

@@ -18,13 +18,16 @@ G_BEGIN_DECLS
 typedef struct _GstVkgdrHeap GstVkgdrHeap;
 typedef struct _GstVkgdrSlab GstVkgdrSlab;
 
-/* A range of a slab. */
+/* A range of a slab; or, where `slab` is NULL, memory of somebody else, who is
+ * told by `release` (nullable) that it is not needed any more. */
 typedef struct {
   GstVkgdrSlab *slab;
   gsize offset; /* in the slab, bytes */
   gsize size;   /* bytes, a multiple of GST_VKGDR_HEAP_GRANULE */
   guint8 *host; /* NULL beside the window */
   CUdeviceptr device;
+  GDestroyNotify release;
+  gpointer user_data;
 } GstVkgdrBlock;
 
 /* Where a block lies: in the window, or in memory of the device that the CPU

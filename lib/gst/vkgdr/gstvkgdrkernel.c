@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * gstvkgdrkernel.c: a CUDA kernel that works on video frames
+ * gstvkgdrkernel.c: a CUDA kernel that works on video frames, or on samples
  *
  * The public object: makes a module of a source, an image or a file, and
- * launches it on frames. Knows nothing of elements, nor of what its frames are
- * ordered with.
+ * launches it on buffers. Knows nothing of elements, nor of what its buffers
+ * are ordered with.
  */
 
 #include "gstvkgdrcompiler.h"
@@ -12,19 +12,23 @@
 #include "gstvkgdrimage.h"
 #include "gstvkgdrmodule.h"
 #include "gstvkgdrparams.h"
+#include "gstvkgdrsamples.h"
+#include "gstvkgdrshape.h"
+#include "gstvkgdrwatchdog.h"
 
 /**
  * SECTION:gstvkgdrkernel
  * @title: GstVkgdrKernel
- * @short_description: a CUDA kernel that works on video frames
+ * @short_description: a CUDA kernel that works on video frames, or on samples
  *
  * A #GstVkgdrKernel is a function of a CUDA source or of a compiled image. Its
- * first two parameters are `VkgdrFrame in, VkgdrFrame out`, as vkgdr/kernel.h
- * declares them; that header also says how sources are compiled, and what
- * further parameters may be.
+ * first two parameters are `VkgdrFrame in, VkgdrFrame out`, or, for audio and
+ * bytes, `VkgdrSamples in, VkgdrSamples out`, as vkgdr/kernel.h declares them;
+ * that header also says how sources are compiled, and what further parameters
+ * may be.
  *
- * A kernel does not change once it is made, and may be run from any thread, on
- * several streams at once.
+ * Once its block and grid are set, where they are set at all, a kernel does not
+ * change, and may be run from any thread, on several streams at once.
  *
  * Since: 0.1
  */
@@ -32,12 +36,10 @@
 GST_DEBUG_CATEGORY_STATIC (gst_vkgdr_kernel_debug);
 #define GST_CAT_DEFAULT gst_vkgdr_kernel_debug
 
-/* The parameters that are frames: in and out. */
-#define KERNEL_N_FRAMES 2
-/* Threads of a block: rows of a warp's width, so that a warp's accesses lie
- * side by side, and enough of them to fill a multiprocessor with few blocks. */
-#define KERNEL_BLOCK_WIDTH 32
-#define KERNEL_BLOCK_HEIGHT 8
+/* The parameters that are buffers: in and out. */
+#define KERNEL_N_BUFFERS 2
+/* Arguments that are listed on the stack; more are rare, and go to the heap. */
+#define KERNEL_FEW_ARGUMENTS 32
 /* What CUDA allows at most, in bytes, for all parameters of a kernel together.
  * Where the sizes of parameters are not known, every argument is followed by as
  * many zero bytes, so that the driver cannot read beyond them. */
@@ -47,7 +49,10 @@ struct _GstVkgdrKernel {
   GstObject parent;
 
   GstVkgdrModule *module; /* NULL until a constructor of ours is through */
-  guint block_width, block_height;
+  GstVkgdrShape shape;    /* that is asked for */
+  gsize buffer_size; /* of VkgdrFrame or VkgdrSamples, whichever it takes; 0
+                      * where there is no telling */
+  gboolean may_run_in_place;
 };
 
 /* A language binding can make an object without our constructors. */
@@ -88,11 +93,10 @@ kernel_get_size (GstVkgdrKernel *self, guint index)
 }
 
 static gboolean
-kernel_check_frames (GstVkgdrKernel *self, GError **error)
+kernel_set_buffer_size (GstVkgdrKernel *self, GError **error)
 {
   const GstVkgdrModule *module = self->module;
-  gchar *what;
-  guint i;
+  gsize first = 0, second = 0;
 
   if (!module->sizes) {
     GST_WARNING_OBJECT (self,
@@ -101,36 +105,25 @@ kernel_check_frames (GstVkgdrKernel *self, GError **error)
         module->entry, module->name);
     return TRUE;
   }
-  for (i = 0; i < KERNEL_N_FRAMES; i++)
-    if (i >= module->sizes->len
-        || kernel_get_size (self, i) != sizeof (VkgdrFrame))
-      break;
-  if (i == KERNEL_N_FRAMES)
+  if (module->sizes->len >= KERNEL_N_BUFFERS) {
+    first = kernel_get_size (self, 0);
+    second = kernel_get_size (self, 1);
+  }
+  self->buffer_size = first;
+  if (first == second
+      && (first == sizeof (VkgdrFrame) || first == sizeof (VkgdrSamples)))
     return TRUE;
-  what = i < module->sizes->len ? g_strdup_printf (
-             "has %" G_GSIZE_FORMAT " bytes", kernel_get_size (self, i))
-                                : g_strdup ("is missing");
   g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
       "Kernel \"%s\" of %s: its first two parameters have to be VkgdrFrame in, "
       "VkgdrFrame out (%" G_GSIZE_FORMAT
-      " bytes each, see vkgdr/kernel.h), but parameter %u %s",
-      module->entry, module->name, sizeof (VkgdrFrame), i + 1, what);
-  g_free (what);
+      " bytes each), or VkgdrSamples in, VkgdrSamples out (%" G_GSIZE_FORMAT
+      "), see vkgdr/kernel.h; but it has %u parameters, and the first two have "
+      "%" G_GSIZE_FORMAT " and %" G_GSIZE_FORMAT " bytes",
+      module->entry, module->name, sizeof (VkgdrFrame), sizeof (VkgdrSamples),
+      module->sizes->len,
+      module->sizes->len > 0 ? kernel_get_size (self, 0) : 0,
+      module->sizes->len > 1 ? kernel_get_size (self, 1) : 0);
   return FALSE;
-}
-
-static void
-kernel_choose_block (GstVkgdrKernel *self)
-{
-  guint max = self->module->max_threads;
-
-  self->block_width = KERNEL_BLOCK_WIDTH;
-  self->block_height = KERNEL_BLOCK_HEIGHT;
-  if (max == 0)
-    return;
-  while (self->block_height > 1 && self->block_width * self->block_height > max)
-    self->block_height /= 2;
-  self->block_width = MIN (self->block_width, max);
 }
 
 /**
@@ -146,7 +139,7 @@ kernel_choose_block (GstVkgdrKernel *self)
  * Fails with %GST_VKGDR_ERROR_IMAGE where it does not fit the device, with
  * %GST_VKGDR_ERROR_NOT_FOUND where it has no such kernel, or several and @entry
  * is %NULL, and with %GST_VKGDR_ERROR_ARGUMENT where the kernel's first two
- * parameters are not `VkgdrFrame`.
+ * parameters are neither `VkgdrFrame` nor `VkgdrSamples`.
  *
  * Returns: (transfer full) (nullable): the kernel, or %NULL with @error set
  *
@@ -170,11 +163,10 @@ gst_vkgdr_kernel_new_from_image (GstVkgdrContext *context, GBytes *image,
   self = g_object_new (GST_TYPE_VKGDR_KERNEL, NULL);
   gst_object_ref_sink (self);
   self->module = module;
-  if (!kernel_check_frames (self, error)) {
+  if (!kernel_set_buffer_size (self, error)) {
     gst_object_unref (self);
     return NULL;
   }
-  kernel_choose_block (self);
   GST_INFO_OBJECT (self, "kernel %s of %s", module->entry, module->name);
   return self;
 }
@@ -191,6 +183,8 @@ kernel_new_from_source (GstVkgdrContext *context, const gchar *source,
   if (!image)
     return NULL;
   self = gst_vkgdr_kernel_new_from_image (context, image, name, entry, error);
+  if (self)
+    self->may_run_in_place = gst_vkgdr_compiler_says_in_place (source);
   g_bytes_unref (image);
   return self;
 }
@@ -313,16 +307,135 @@ gst_vkgdr_kernel_get_entry (GstVkgdrKernel *kernel)
   return kernel->module->entry;
 }
 
+/**
+ * gst_vkgdr_kernel_takes_frames:
+ * @kernel: a kernel
+ *
+ * Returns: whether gst_vkgdr_kernel_run() can run it: its first two parameters
+ *   are `VkgdrFrame`, or neither the driver (before CUDA 12.4) nor the image
+ *   tells
+ *
+ * Since: 0.1
+ */
+gboolean
+gst_vkgdr_kernel_takes_frames (GstVkgdrKernel *kernel)
+{
+  g_return_val_if_fail (KERNEL_IS_LOADED (kernel), FALSE);
+
+  return kernel->buffer_size == 0 || kernel->buffer_size == sizeof (VkgdrFrame);
+}
+
+/**
+ * gst_vkgdr_kernel_takes_samples:
+ * @kernel: a kernel
+ *
+ * Returns: whether gst_vkgdr_kernel_run_samples() can run it: its first two
+ *   parameters are `VkgdrSamples`, or neither the driver (before CUDA 12.4) nor
+ *   the image tells
+ *
+ * Since: 0.1
+ */
+gboolean
+gst_vkgdr_kernel_takes_samples (GstVkgdrKernel *kernel)
+{
+  g_return_val_if_fail (KERNEL_IS_LOADED (kernel), FALSE);
+
+  return kernel->buffer_size == 0
+         || kernel->buffer_size == sizeof (VkgdrSamples);
+}
+
+/**
+ * gst_vkgdr_kernel_may_run_in_place:
+ * @kernel: a kernel
+ *
+ * Tells whether the kernel does the same where its output is its input, of the
+ * same format and size. Its source says so with `#pragma vkgdr in-place`; a
+ * compiled image cannot.
+ *
+ * Returns: whether it says so
+ *
+ * Since: 0.1
+ */
+gboolean
+gst_vkgdr_kernel_may_run_in_place (GstVkgdrKernel *kernel)
+{
+  g_return_val_if_fail (KERNEL_IS_LOADED (kernel), FALSE);
+
+  return kernel->may_run_in_place;
+}
+
+/* --- shape --------------------------------------------------------------- */
+
+/**
+ * gst_vkgdr_kernel_set_block_size:
+ * @kernel: a kernel that does not run yet
+ * @x: threads of a block in x, or 0: chosen for the kernel and the device
+ * @y: threads of a block in y; 0 counts as 1
+ * @error: return location for a #GError
+ *
+ * Sets the blocks that a launch is divided into. Those that are chosen have as
+ * many threads as keep the device busy, 256 at the most; for frames, in rows of
+ * 32. To be called before the kernel is run, by one thread.
+ *
+ * Returns: %FALSE with @error set (%GST_VKGDR_ERROR_ARGUMENT) where the kernel
+ *   cannot have such blocks on its device
+ *
+ * Since: 0.1
+ */
+gboolean
+gst_vkgdr_kernel_set_block_size (
+    GstVkgdrKernel *kernel, guint x, guint y, GError **error)
+{
+  g_return_val_if_fail (KERNEL_IS_LOADED (kernel), FALSE);
+
+  if (!gst_vkgdr_shape_check_block (kernel->module, x, MAX (y, 1), error))
+    return FALSE;
+  kernel->shape.block_x = x;
+  kernel->shape.block_y = MAX (y, 1);
+  return TRUE;
+}
+
+/**
+ * gst_vkgdr_kernel_set_grid_size:
+ * @kernel: a kernel that does not run yet
+ * @x: blocks in x, or 0: as many as it takes to have a thread for each pixel,
+ *   or sample, of the output
+ * @y: blocks in y; 0 counts as 1
+ * @error: return location for a #GError
+ *
+ * Sets the number of blocks. A kernel with a given grid has to see to it by
+ * itself that all of the output is covered: its threads go on by the grid's
+ * width and height until they leave it. To be called before the kernel is run,
+ * by one thread.
+ *
+ * Returns: %FALSE with @error set (%GST_VKGDR_ERROR_ARGUMENT) where CUDA has no
+ *   such grids
+ *
+ * Since: 0.1
+ */
+gboolean
+gst_vkgdr_kernel_set_grid_size (
+    GstVkgdrKernel *kernel, guint x, guint y, GError **error)
+{
+  g_return_val_if_fail (KERNEL_IS_LOADED (kernel), FALSE);
+
+  if (!gst_vkgdr_shape_check_grid (kernel->module, x, MAX (y, 1), error))
+    return FALSE;
+  kernel->shape.grid_x = x;
+  kernel->shape.grid_y = MAX (y, 1);
+  return TRUE;
+}
+
 /* --- parameters ---------------------------------------------------------- */
 
-/* Of the parameters behind the frames; NULL where there is no telling. */
+/* Of the parameters behind the buffers; NULL where there is no telling. */
 static const gsize *
 kernel_get_param_sizes (GstVkgdrKernel *self, guint *n_params)
 {
   GArray *sizes = self->module->sizes;
 
-  *n_params = sizes ? sizes->len - KERNEL_N_FRAMES : 0;
-  return sizes ? &g_array_index (sizes, gsize, KERNEL_N_FRAMES) : NULL;
+  *n_params = sizes ? sizes->len - KERNEL_N_BUFFERS : 0;
+  return sizes ? &g_array_index (sizes, gsize, KERNEL_N_BUFFERS) : NULL;
 }
 
 static guint8 *
@@ -341,7 +454,7 @@ kernel_pack_params (GstVkgdrKernel *self, const GstStructure *params,
  * @kernel: a kernel
  * @n_params: (out): how many there are
  *
- * The sizes in bytes of the parameters behind the two frames.
+ * The sizes in bytes of the parameters behind the two buffers.
  *
  * Returns: (transfer full) (nullable) (array length=n_params): the sizes, which
  *   the caller frees with g_free(), or %NULL where there are none, or where
@@ -364,7 +477,7 @@ gst_vkgdr_kernel_get_param_sizes (GstVkgdrKernel *kernel, guint *n_params)
 /**
  * gst_vkgdr_kernel_check_params:
  * @kernel: a kernel
- * @params: (nullable): the arguments behind the frames
+ * @params: (nullable): the arguments behind the two buffers
  * @error: return location for a #GError
  *
  * Checks number, types and sizes of the fields of @params, which are the
@@ -396,46 +509,77 @@ gst_vkgdr_kernel_check_params (
 
 static gboolean
 kernel_launch (GstVkgdrKernel *self, GstVkgdrStream *stream,
-    const VkgdrFrame *out, void **arguments, GError **error)
+    const GstVkgdrShape *shape, void **arguments, GError **error)
 {
   GstVkgdrModule *module = self->module;
   const vkgdr_cuda *cuda = gst_vkgdr_context_get_driver (module->context);
+  GstVkgdrWatchdog *watchdog =
+      gst_vkgdr_context_get_watchdog (gst_vkgdr_stream_get_context (stream));
   gchar *what;
   CUresult result;
   gboolean ok;
 
   if (!gst_vkgdr_context_push (module->context, error))
     return FALSE;
-  result = cuda->cuLaunchKernel (module->function,
-      (out->width + self->block_width - 1) / self->block_width,
-      (out->height + self->block_height - 1) / self->block_height, 1,
-      self->block_width, self->block_height, 1, 0,
+  if (!gst_vkgdr_watchdog_begin_launch (watchdog, stream, error)) {
+    gst_vkgdr_context_pop (module->context);
+    return FALSE;
+  }
+  result = cuda->cuLaunchKernel (module->function, shape->grid_x, shape->grid_y,
+      1, shape->block_x, shape->block_y, 1, 0,
       gst_vkgdr_stream_get_handle (stream), arguments, NULL);
+  gst_vkgdr_watchdog_end_launch (
+      watchdog, stream, result == CUDA_SUCCESS ? module->entry : NULL);
   gst_vkgdr_context_pop (module->context);
   if (result == CUDA_SUCCESS)
     return TRUE;
 
   what = g_strdup_printf ("cuLaunchKernel (%s)", module->entry);
-  ok = gst_vkgdr_check (cuda, result, what, error);
+  ok = gst_vkgdr_context_check (module->context, result, what, error);
   g_free (what);
   return ok;
 }
 
-/* What cuLaunchKernel takes: where each argument is. @slots are the further
- * ones; @n_zeros pointers to the zeros behind them end the array. */
-static void **
-kernel_list_arguments (VkgdrFrame *in, VkgdrFrame *out, guint8 *slots,
-    guint n_slots, guint n_zeros)
+/* Lists where each argument is, as cuLaunchKernel takes them, and launches.
+ * Where the parameters' sizes are not known, pointers to zeros follow. */
+static gboolean
+kernel_launch_with (GstVkgdrKernel *self, GstVkgdrStream *stream, gpointer in,
+    gpointer out, const GstStructure *params, const GstVkgdrShape *shape,
+    GError **error)
 {
-  void **arguments = g_new (void *, KERNEL_N_FRAMES + n_slots + n_zeros);
-  guint i;
+  gsize n_zeros = self->module->sizes ? 0 : KERNEL_MAX_PARAM_BYTES;
+  guint i, n_slots = gst_vkgdr_params_count (params);
+  void *few[KERNEL_FEW_ARGUMENTS], **arguments = few;
+  guint8 *slots = kernel_pack_params (self, params, n_zeros, error);
+  gboolean ok;
 
+  if (!slots)
+    return FALSE;
+  if (KERNEL_N_BUFFERS + n_slots + n_zeros > KERNEL_FEW_ARGUMENTS)
+    arguments = g_new (void *, KERNEL_N_BUFFERS + n_slots + n_zeros);
   arguments[0] = in;
   arguments[1] = out;
   for (i = 0; i < n_slots + n_zeros; i++)
-    arguments[KERNEL_N_FRAMES + i] =
+    arguments[KERNEL_N_BUFFERS + i] =
         slots + MIN (i, n_slots) * GST_VKGDR_PARAMS_SLOT_SIZE;
-  return arguments;
+  ok = kernel_launch (self, stream, shape, arguments, error);
+  if (arguments != few)
+    g_free (arguments);
+  g_free (slots);
+  return ok;
+}
+
+static gboolean
+kernel_check_kind (GstVkgdrKernel *self, gsize size, const gchar *name,
+    const gchar *what, GError **error)
+{
+  if (self->buffer_size == 0 || self->buffer_size == size)
+    return TRUE;
+  g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
+      "Kernel \"%s\" of %s cannot be run on %s: its first two parameters have "
+      "to be %s for that",
+      self->module->entry, self->module->name, what, name);
+  return FALSE;
 }
 
 /**
@@ -460,7 +604,7 @@ gst_vkgdr_kernel_check_info (const GstVideoInfo *info, GError **error)
 
 /**
  * gst_vkgdr_kernel_run:
- * @kernel: a kernel
+ * @kernel: a kernel whose first two parameters are `VkgdrFrame`
  * @stream: a stream of the kernel's context
  * @input: a buffer whose memory is of type %GST_VKGDR_MEMORY_NAME
  * @input_info: its format
@@ -478,7 +622,8 @@ gst_vkgdr_kernel_check_info (const GstVideoInfo *info, GError **error)
  * Order is the caller's affair: gst_vkgdr_memory_begin_access() on the memory
  * of both buffers before, gst_vkgdr_memory_end_access() behind.
  *
- * Returns: %FALSE with @error set where a buffer or a parameter does not fit
+ * Returns: %FALSE with @error set where the kernel, a buffer or a parameter
+ *   does not fit
  *   (%GST_VKGDR_ERROR_ARGUMENT) or the launch failed
  *   (%GST_VKGDR_ERROR_FAILED). What goes wrong on the device is told by a later
  *   call
@@ -491,11 +636,8 @@ gst_vkgdr_kernel_run (GstVkgdrKernel *kernel, GstVkgdrStream *stream,
     const GstVideoInfo *output_info, guint64 frame, const GstStructure *params,
     GError **error)
 {
+  GstVkgdrShape shape;
   VkgdrFrame in, out;
-  void **arguments;
-  guint8 *slots;
-  gsize padding;
-  gboolean ok;
 
   g_return_val_if_fail (KERNEL_IS_LOADED (kernel), FALSE);
   g_return_val_if_fail (GST_IS_VKGDR_STREAM (stream), FALSE);
@@ -503,22 +645,68 @@ gst_vkgdr_kernel_run (GstVkgdrKernel *kernel, GstVkgdrStream *stream,
   g_return_val_if_fail (GST_IS_BUFFER (output), FALSE);
   g_return_val_if_fail (input_info != NULL && output_info != NULL, FALSE);
 
-  if (!gst_vkgdr_frame_fill (
+  if (!kernel_check_kind (
+          kernel, sizeof (VkgdrFrame), "VkgdrFrame", "video", error)
+      || !gst_vkgdr_frame_fill (
           &in, kernel->module->context, input, input_info, frame, error)
       || !gst_vkgdr_frame_fill (
-          &out, kernel->module->context, output, output_info, frame, error))
+          &out, kernel->module->context, output, output_info, frame, error)
+      || !gst_vkgdr_shape_choose (
+          kernel->module, &kernel->shape, out.width, out.height, &shape, error))
     return FALSE;
   /* A new buffer gets its time stamp later than its content. */
   out.time = in.time;
+  return kernel_launch_with (kernel, stream, &in, &out, params, &shape, error);
+}
 
-  padding = kernel->module->sizes ? 0 : KERNEL_MAX_PARAM_BYTES;
-  slots = kernel_pack_params (kernel, params, padding, error);
-  if (!slots)
+/**
+ * gst_vkgdr_kernel_run_samples:
+ * @kernel: a kernel whose first two parameters are `VkgdrSamples`
+ * @stream: a stream of the kernel's context
+ * @input: a buffer of one memory of type %GST_VKGDR_MEMORY_NAME
+ * @output: another such buffer, or @input
+ * @info: (nullable): the format of both, of interleaved channels; %NULL where
+ *   they are no audio, and samples are bytes
+ * @frame: number of the buffer since the stream began
+ * @params: (nullable): the arguments behind the buffers, see
+ *   gst_vkgdr_kernel_check_params()
+ * @error: return location for a #GError
+ *
+ * Queues the kernel on @stream, once, over the samples of @output, and returns.
+ * An empty output is no launch. Order is the caller's affair, as for
+ * gst_vkgdr_kernel_run().
+ *
+ * Returns: %FALSE with @error set where the kernel, a buffer or a parameter
+ *   does not fit (%GST_VKGDR_ERROR_ARGUMENT) or the launch failed
+ *   (%GST_VKGDR_ERROR_FAILED). What goes wrong on the device is told by a later
+ *   call
+ *
+ * Since: 0.1
+ */
+gboolean
+gst_vkgdr_kernel_run_samples (GstVkgdrKernel *kernel, GstVkgdrStream *stream,
+    GstBuffer *input, GstBuffer *output, const GstAudioInfo *info,
+    guint64 frame, const GstStructure *params, GError **error)
+{
+  VkgdrSamples in, out;
+  GstVkgdrShape shape;
+
+  g_return_val_if_fail (KERNEL_IS_LOADED (kernel), FALSE);
+  g_return_val_if_fail (GST_IS_VKGDR_STREAM (stream), FALSE);
+  g_return_val_if_fail (GST_IS_BUFFER (input), FALSE);
+  g_return_val_if_fail (GST_IS_BUFFER (output), FALSE);
+
+  if (!kernel_check_kind (kernel, sizeof (VkgdrSamples), "VkgdrSamples",
+          info ? "audio" : "bytes", error)
+      || !gst_vkgdr_samples_fill (
+          &in, kernel->module->context, input, info, frame, error)
+      || !gst_vkgdr_samples_fill (
+          &out, kernel->module->context, output, info, frame, error)
+      || !gst_vkgdr_shape_choose (
+          kernel->module, &kernel->shape, out.n, 1, &shape, error))
     return FALSE;
-  arguments = kernel_list_arguments (
-      &in, &out, slots, gst_vkgdr_params_count (params), padding);
-  ok = kernel_launch (kernel, stream, &out, arguments, error);
-  g_free (arguments);
-  g_free (slots);
-  return ok;
+  if (out.n == 0)
+    return TRUE;
+  out.time = in.time;
+  return kernel_launch_with (kernel, stream, &in, &out, params, &shape, error);
 }

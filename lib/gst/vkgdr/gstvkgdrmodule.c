@@ -214,6 +214,22 @@ read_max_threads (GstVkgdrModule *self)
     self->max_threads = max;
 }
 
+static void
+choose_threads (GstVkgdrModule *self)
+{
+  const vkgdr_cuda *cuda = gst_vkgdr_context_get_driver (self->context);
+  int grid = 0, block = 0;
+  CUresult result;
+
+  result = cuda->cuOccupancyMaxPotentialBlockSize (
+      &grid, &block, self->function, NULL, 0, GST_VKGDR_MODULE_GOOD_THREADS);
+  self->good_threads = result == CUDA_SUCCESS && block > 0
+                           ? (guint) block
+                           : GST_VKGDR_MODULE_GOOD_THREADS;
+  if (self->max_threads > 0)
+    self->good_threads = MIN (self->good_threads, self->max_threads);
+}
+
 /* With the context pushed. @ptx is NULL unless @image is PTX. */
 static gboolean
 load (GstVkgdrModule *self, const gchar *image, const gchar *ptx,
@@ -231,6 +247,7 @@ load (GstVkgdrModule *self, const gchar *image, const gchar *ptx,
     return FALSE;
   read_sizes (self, ptx);
   read_max_threads (self);
+  choose_threads (self);
   return TRUE;
 }
 
@@ -265,13 +282,13 @@ gst_vkgdr_module_load (GstVkgdrContext *context, GBytes *image,
         "%s cannot be loaded: it is truncated or damaged", name);
     return NULL;
   }
-  if (!gst_vkgdr_context_push (context, error))
+  if (!gst_vkgdr_context_push_alone (context, error))
     return NULL;
   self = g_new0 (GstVkgdrModule, 1);
   self->context = gst_object_ref (context);
   self->name = g_strdup (name);
   ok = load_bytes (self, image, entry, error);
-  gst_vkgdr_context_pop (context);
+  gst_vkgdr_context_pop_alone (context);
   if (ok)
     return self;
 
@@ -282,9 +299,9 @@ gst_vkgdr_module_load (GstVkgdrContext *context, GBytes *image,
 void
 gst_vkgdr_module_free (GstVkgdrModule *self)
 {
-  if (self->handle && gst_vkgdr_context_push (self->context, NULL)) {
+  if (self->handle && gst_vkgdr_context_push_alone (self->context, NULL)) {
     gst_vkgdr_context_get_driver (self->context)->cuModuleUnload (self->handle);
-    gst_vkgdr_context_pop (self->context);
+    gst_vkgdr_context_pop_alone (self->context);
   }
   gst_object_unref (self->context);
   g_clear_pointer (&self->sizes, g_array_unref);

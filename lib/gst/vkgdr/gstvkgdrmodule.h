@@ -12,16 +12,22 @@
 
 G_BEGIN_DECLS
 
+/* Larger blocks than this fill a multiprocessor no better, and leave more
+ * threads idle at a frame's edges. */
+#define GST_VKGDR_MODULE_GOOD_THREADS 256
+
 /* Does not change once it is loaded. */
 typedef struct {
   GstVkgdrContext *context;
   CUmodule handle;
   CUfunction function;
-  gchar *name;       /* what messages call the image */
-  gchar *entry;      /* the function's name, as the module has it */
-  GArray *sizes;     /* of its parameters, gsize each; NULL where there is no
-                      * telling */
-  guint max_threads; /* of a block; 0 where there is no telling */
+  gchar *name;        /* what messages call the image */
+  gchar *entry;       /* the function's name, as the module has it */
+  GArray *sizes;      /* of its parameters, gsize each; NULL where there is no
+                       * telling */
+  guint max_threads;  /* of a block; 0 where there is no telling */
+  guint good_threads; /* of a block: those that keep the device busy, up to
+                       * GST_VKGDR_MODULE_GOOD_THREADS; never 0 */
 } GstVkgdrModule;
 
 /* Loads @image, PTX text, a cubin or a fatbin, which is copied. @entry is the

@@ -9,9 +9,11 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <link.h>
 #include <sys/stat.h>
 
 #include "gstvkgdrnvrtc.h"
+#include "gstvkgdrnvrtcnote.h"
 #include "gstvkgdrprivate.h"
 
 GST_DEBUG_CATEGORY_STATIC (gst_vkgdr_nvrtc_debug);
@@ -43,10 +45,8 @@ typedef struct _nvrtcProgram *nvrtcProgram;
 
 struct _GstVkgdrNvrtc {
   gboolean software;
-  gchar *path;
-  gint major, minor;
-  gint *archs;
-  gint n_archs;
+  GstVkgdrNvrtcNote *note;
+  gint is_loaded; /* atomic; before, the note is all there is */
 
   const char *(*nvrtcGetErrorString) (int result);
 #define NVRTC_FIELD(name, need, args) int (*name) args;
@@ -64,21 +64,22 @@ static const struct {
   { "libnvrtc.so", 0 },
 };
 
+static GMutex nvrtc_lock;
+
 static void
 nvrtc_free (GstVkgdrNvrtc *self)
 {
-  g_free (self->path);
-  g_free (self->archs);
+  gst_vkgdr_nvrtc_note_free (self->note);
   g_free (self);
 }
 
 static gboolean
 nvrtc_resolve (GstVkgdrNvrtc *self, void *library)
 {
-#define NVRTC_RESOLVE(name, need, args) \
-  *(void **) &self->name = dlsym (library, #name); \
-  if (need && !self->name) { \
-    GST_WARNING ("%s lacks %s", self->path, #name); \
+#define NVRTC_RESOLVE(function, need, args) \
+  *(void **) &self->function = dlsym (library, #function); \
+  if (need && !self->function) { \
+    GST_WARNING ("%s lacks %s", self->note->name, #function); \
     return FALSE; \
   }
   NVRTC_RESOLVE (nvrtcGetErrorString, TRUE, (int) )
@@ -90,14 +91,46 @@ nvrtc_resolve (GstVkgdrNvrtc *self, void *library)
 static void
 nvrtc_read_archs (GstVkgdrNvrtc *self)
 {
+  GArray *archs = self->note->archs;
   int n = 0;
 
   if (!self->nvrtcGetNumSupportedArchs || !self->nvrtcGetSupportedArchs
       || self->nvrtcGetNumSupportedArchs (&n) != 0 || n <= 0)
     return;
-  self->archs = g_new0 (gint, n);
-  if (self->nvrtcGetSupportedArchs (self->archs) == 0)
-    self->n_archs = n;
+  g_array_set_size (archs, n);
+  if (self->nvrtcGetSupportedArchs ((int *) archs->data) != 0)
+    g_array_set_size (archs, 0);
+}
+
+/* Where the linker found it. */
+static gchar *
+nvrtc_get_file (void *library)
+{
+  struct link_map *map = NULL;
+
+  if (dlinfo (library, RTLD_DI_LINKMAP, &map) != 0 || !map)
+    return g_strdup ("");
+  return g_strdup (map->l_name);
+}
+
+static gboolean
+nvrtc_ask (GstVkgdrNvrtc *self, void *library)
+{
+  GstVkgdrNvrtcNote *note = self->note;
+  int result;
+
+  if (!nvrtc_resolve (self, library))
+    return FALSE;
+  result = self->nvrtcVersion (&note->major, &note->minor);
+  if (result != 0) {
+    GST_WARNING (
+        "%s: nvrtcVersion: %s", note->name, self->nvrtcGetErrorString (result));
+    return FALSE;
+  }
+  note->file = nvrtc_get_file (library);
+  note->has_cubin = self->nvrtcGetCUBINSize && self->nvrtcGetCUBIN;
+  nvrtc_read_archs (self);
+  return TRUE;
 }
 
 /* Adds what was tried to @tried, for the error. */
@@ -106,7 +139,6 @@ nvrtc_open (const gchar *path, gboolean software, GPtrArray *tried)
 {
   GstVkgdrNvrtc *self;
   void *library;
-  int result;
 
   g_ptr_array_add (tried, g_strdup (path));
   library = dlopen (path, RTLD_NOW | RTLD_LOCAL);
@@ -117,23 +149,41 @@ nvrtc_open (const gchar *path, gboolean software, GPtrArray *tried)
 
   self = g_new0 (GstVkgdrNvrtc, 1);
   self->software = software;
-  self->path = g_strdup (path);
-  if (!nvrtc_resolve (self, library))
-    goto unusable;
-  result = self->nvrtcVersion (&self->major, &self->minor);
-  if (result != 0) {
-    GST_WARNING (
-        "%s: nvrtcVersion: %s", path, self->nvrtcGetErrorString (result));
-    goto unusable;
+  self->note = g_new0 (GstVkgdrNvrtcNote, 1);
+  self->note->name = g_strdup (path);
+  self->note->archs = g_array_new (FALSE, TRUE, sizeof (gint));
+  if (!nvrtc_ask (self, library)) {
+    nvrtc_free (self);
+    dlclose (library);
+    return NULL;
   }
-  nvrtc_read_archs (self);
-  GST_INFO ("%s: NVRTC %d.%d", path, self->major, self->minor);
+  self->is_loaded = TRUE;
+  GST_INFO ("%s: NVRTC %d.%d", path, self->note->major, self->note->minor);
   return self;
+}
 
-unusable:
-  nvrtc_free (self);
-  dlclose (library);
-  return NULL;
+/* One that is known by a note is loaded when it has to compile. */
+static gboolean
+nvrtc_load (GstVkgdrNvrtc *self, GError **error)
+{
+  void *library;
+
+  if (g_atomic_int_get (&self->is_loaded))
+    return TRUE;
+  g_mutex_lock (&nvrtc_lock);
+  if (!self->is_loaded) {
+    library = dlopen (self->note->file, RTLD_NOW | RTLD_LOCAL);
+    if (!library)
+      g_set_error_literal (
+          error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_NO_DRIVER, dlerror ());
+    else if (!nvrtc_resolve (self, library))
+      g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_NO_DRIVER,
+          "%s is no NVRTC", self->note->file);
+    else
+      g_atomic_int_set (&self->is_loaded, TRUE);
+  }
+  g_mutex_unlock (&nvrtc_lock);
+  return g_atomic_int_get (&self->is_loaded);
 }
 
 static GstVkgdrNvrtc *
@@ -164,7 +214,7 @@ nvrtc_open_in_folder (const gchar *folder, GPtrArray *tried)
 }
 
 static GstVkgdrNvrtc *
-nvrtc_open_nvidia (gint driver_major, GPtrArray *tried)
+nvrtc_find (gint driver_major, GPtrArray *tried)
 {
   const gchar *folders[] = { g_getenv ("CUDA_HOME"), g_getenv ("CUDA_PATH"),
     "/usr/local/cuda" };
@@ -187,6 +237,25 @@ nvrtc_open_nvidia (gint driver_major, GPtrArray *tried)
   return self;
 }
 
+static GstVkgdrNvrtc *
+nvrtc_open_nvidia (gint driver_major, GPtrArray *tried)
+{
+  GstVkgdrNvrtcNote *note = gst_vkgdr_nvrtc_note_read (driver_major);
+  GstVkgdrNvrtc *self;
+
+  if (note) {
+    self = g_new0 (GstVkgdrNvrtc, 1);
+    self->note = note;
+    GST_INFO (
+        "%s: NVRTC %d.%d, as noted", note->file, note->major, note->minor);
+    return self;
+  }
+  self = nvrtc_find (driver_major, tried);
+  if (self)
+    gst_vkgdr_nvrtc_note_write (driver_major, self->note);
+  return self;
+}
+
 static void
 nvrtc_set_not_found (GError **error, gboolean software, GPtrArray *tried)
 {
@@ -201,18 +270,14 @@ nvrtc_set_not_found (GError **error, gboolean software, GPtrArray *tried)
         list);
   else
     g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_NO_DRIVER,
-        "NVRTC, which compiles CUDA sources, was not found (tried %s): install "
-        "the CUDA NVRTC package, or name the library in VKGDR_NVRTC, or use a "
-        "compiled kernel (.ptx or .cubin by location=)",
-        list);
+        "NVRTC was not found (tried %s)", list);
   g_free (list);
 }
 
 const GstVkgdrNvrtc *
 gst_vkgdr_nvrtc_get (gboolean software, gint driver_version, GError **error)
 {
-  static GMutex lock;
-  static GstVkgdrNvrtc *loaded[2];
+  static GstVkgdrNvrtc *known[2];
   static gsize once;
   GstVkgdrNvrtc *self;
   GPtrArray *tried;
@@ -224,19 +289,31 @@ gst_vkgdr_nvrtc_get (gboolean software, gint driver_version, GError **error)
   }
 
   software = !!software;
-  g_mutex_lock (&lock);
-  self = loaded[software];
+  g_mutex_lock (&nvrtc_lock);
+  self = known[software];
   if (!self) {
     tried = g_ptr_array_new_with_free_func (g_free);
-    self = loaded[software] =
+    self = known[software] =
         software ? nvrtc_open_software (tried)
                  : nvrtc_open_nvidia (driver_version / 1000, tried);
     if (!self)
       nvrtc_set_not_found (error, software, tried);
     g_ptr_array_unref (tried);
   }
-  g_mutex_unlock (&lock);
+  g_mutex_unlock (&nvrtc_lock);
   return self;
+}
+
+gchar *
+gst_vkgdr_nvrtc_describe (const GstVkgdrNvrtc *self)
+{
+  const gchar *cxx = g_getenv ("SOFTCUDA_CXX");
+
+  if (!self->software)
+    return g_strdup_printf ("NVRTC %d.%d (%s)", self->note->major,
+        self->note->minor, self->note->name);
+  return g_strdup_printf ("softcuda, by the host's C++ compiler%s%s (%s)",
+      cxx && *cxx ? " " : "", cxx ? cxx : "", self->note->name);
 }
 
 static void
@@ -259,14 +336,15 @@ gst_vkgdr_nvrtc_identify (const GstVkgdrNvrtc *self)
   gchar *folder, *runtime;
 
   g_string_append_printf (identity, "%s %d.%d",
-      self->software ? "softcuda" : "nvrtc", self->major, self->minor);
+      self->software ? "softcuda" : "nvrtc", self->note->major,
+      self->note->minor);
   if (!self->software)
     return g_string_free (identity, FALSE);
 
   /* The version stays the same when softcuda or the host's compiler change. */
-  folder = g_path_get_dirname (self->path);
+  folder = g_path_get_dirname (self->note->name);
   runtime = g_build_filename (folder, "softcuda_runtime.h", NULL);
-  nvrtc_identify_file (identity, self->path);
+  nvrtc_identify_file (identity, self->note->name);
   nvrtc_identify_file (identity, runtime);
   g_string_append_printf (identity, " %s", cxx ? cxx : "");
   g_free (runtime);
@@ -277,21 +355,26 @@ gst_vkgdr_nvrtc_identify (const GstVkgdrNvrtc *self)
 gint
 gst_vkgdr_nvrtc_choose_arch (const GstVkgdrNvrtc *self, gint capability)
 {
-  gint i, best = 0;
+  GArray *archs = self->note->archs;
+  gint best = 0;
+  guint i;
 
   /* A compiler too old to tell knows what its driver's devices need. */
-  if (!self->archs)
+  if (archs->len == 0)
     return capability;
-  for (i = 0; i < self->n_archs; i++)
-    if (self->archs[i] <= capability && self->archs[i] > best)
-      best = self->archs[i];
+  for (i = 0; i < archs->len; i++) {
+    gint arch = g_array_index (archs, gint, i);
+
+    if (arch <= capability && arch > best)
+      best = arch;
+  }
   return best;
 }
 
 gboolean
 gst_vkgdr_nvrtc_has_cubin (const GstVkgdrNvrtc *self)
 {
-  return self->nvrtcGetCUBINSize && self->nvrtcGetCUBIN;
+  return self->note->has_cubin;
 }
 
 static gchar *
@@ -343,6 +426,8 @@ gst_vkgdr_nvrtc_compile (const GstVkgdrNvrtc *self, const gchar *text,
   gchar *log;
   int result;
 
+  if (!nvrtc_load ((GstVkgdrNvrtc *) self, error))
+    return NULL;
   result = self->nvrtcCreateProgram (&program, text, name,
       (int) g_strv_length ((gchar **) headers), headers, include_names);
   if (result != 0) {

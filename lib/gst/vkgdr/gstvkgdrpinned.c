@@ -68,10 +68,10 @@ free_piece (GstVkgdrPinned *pinned, Piece *piece)
     gst_vkgdr_fence_wait (piece->fence, NULL);
     gst_vkgdr_fence_unref (piece->fence);
   }
-  if (!gst_vkgdr_context_push (pinned->context, NULL))
+  if (!gst_vkgdr_context_push_alone (pinned->context, NULL))
     return;
   gst_vkgdr_context_get_driver (pinned->context)->cuMemFreeHost (piece->data);
-  gst_vkgdr_context_pop (pinned->context);
+  gst_vkgdr_context_pop_alone (pinned->context);
 }
 
 static gboolean

@@ -30,6 +30,33 @@ GstVkgdrStream *gst_vkgdr_allocator_get_copy_stream (
 /* Whether the CPU reads the window as fast as its own memory. */
 gboolean gst_vkgdr_context_is_host_cached (GstVkgdrContext *context);
 
+/* What watches the kernels of its CUDA context. */
+typedef struct _GstVkgdrWatchdog GstVkgdrWatchdog;
+GstVkgdrWatchdog *gst_vkgdr_context_get_watchdog (GstVkgdrContext *context);
+
+/* Whether the context is of no use to those who start now, though it may be
+ * there: a new one takes its place. Its share of the primary CUDA context is
+ * given back then, so that the driver can make that anew. */
+gboolean gst_vkgdr_context_retire_if_failed (GstVkgdrContext *context);
+
+/* Whether that was done: its CUDA context may be gone. */
+gboolean gst_vkgdr_context_is_retired (GstVkgdrContext *context);
+
+/* As push and pop, for calls of the driver that wait until the device has
+ * nothing to do: those that free device memory, free or unpin host memory, load
+ * or unload a module, or synchronize. They are made when no kernel runs that
+ * could go on for ever, and none begins meanwhile. Not to be nested, and no
+ * kernel is to be launched in between. */
+gboolean gst_vkgdr_context_push_alone (
+    GstVkgdrContext *context, GError **error);
+void gst_vkgdr_context_pop_alone (GstVkgdrContext *context);
+
+/* A fence behind all that @stream has queued, of which nobody is told. */
+GstVkgdrFence *gst_vkgdr_fence_new (GstVkgdrStream *stream, GError **error);
+
+/* What the driver says of the fence, also where the context has hung. */
+CUresult gst_vkgdr_fence_query (GstVkgdrFence *fence);
+
 /* CUDA events without timing, recycled: making one costs more than using it.
  * take () needs the context to be pushed, and may return NULL with @error. */
 CUevent gst_vkgdr_context_take_event (GstVkgdrContext *context, GError **error);
@@ -39,6 +66,18 @@ void gst_vkgdr_context_give_event (GstVkgdrContext *context, CUevent event);
  * whether @result is CUDA_SUCCESS, so that a call can be wrapped in it. */
 gboolean gst_vkgdr_check (
     const vkgdr_cuda *cuda, CUresult result, const gchar *what, GError **error);
+
+/* The same, where @context need not be the thread's current one. Where the
+ * device failed, both name the kernels that may be to blame. */
+gboolean gst_vkgdr_context_check (GstVkgdrContext *context, CUresult result,
+    const gchar *what, GError **error);
+
+/* Sets @error to that text, whatever is known of the context. */
+void gst_vkgdr_set_cuda_error (
+    const vkgdr_cuda *cuda, CUresult result, const gchar *what, GError **error);
+
+/* Whether @result may mean that the CUDA context is of no use any more. */
+gboolean gst_vkgdr_is_lost (CUresult result);
 
 /* Sets @error from vkgdr_last_error (). */
 void gst_vkgdr_set_last_error (GError **error, GstVkgdrError code);

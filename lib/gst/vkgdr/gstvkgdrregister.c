@@ -26,10 +26,10 @@ known_free (gpointer user_data)
 {
   Known *known = user_data;
 
-  if (known->context && gst_vkgdr_context_push (known->context, NULL)) {
+  if (known->context && gst_vkgdr_context_push_alone (known->context, NULL)) {
     gst_vkgdr_context_get_driver (known->context)
         ->cuMemHostUnregister (known->data);
-    gst_vkgdr_context_pop (known->context);
+    gst_vkgdr_context_pop_alone (known->context);
   }
   gst_clear_object (&known->context);
   g_free (known);

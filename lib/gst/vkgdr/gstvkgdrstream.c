@@ -5,7 +5,8 @@
  * Knows nothing of memory: what a fence stands for is its user's affair.
  */
 
-#include "gstvkgdrprivate.h"
+#include "gstvkgdrwait.h"
+#include "gstvkgdrwatchdog.h"
 
 /**
  * SECTION:gstvkgdrstream
@@ -15,6 +16,13 @@
  * A #GstVkgdrStream is a queue of work on the device. A #GstVkgdrFence marks a
  * point of it: another stream waits for that point without the CPU having to,
  * and the CPU can ask whether it was reached.
+ *
+ * A kernel on a stream that runs for too long
+ * (gst_vkgdr_stream_set_kernel_timeout()) lets the context fail: nothing can
+ * end it, so all waits of that context return an error, those under way within
+ * a few milliseconds, and so does all that would use it. What the device has
+ * then is not freed, since the driver would wait. A context that is made when
+ * the kernel has ended after all works.
  *
  * Both may be used from any thread.
  *
@@ -29,13 +37,19 @@ struct _GstVkgdrStream {
 
   GstVkgdrContext *context;
   CUstream handle;
+  GstVkgdrWatched watched;
 };
 
 struct _GstVkgdrFence {
   gint refcount;
   GstVkgdrContext *context;
   CUevent event;
+  gint reached; /* atomic; what is reached stays so */
 };
+
+enum { SIGNAL_FAILED, N_SIGNALS };
+
+static guint signals[N_SIGNALS];
 
 G_DEFINE_TYPE_WITH_CODE (GstVkgdrStream, gst_vkgdr_stream, GST_TYPE_OBJECT,
     GST_DEBUG_CATEGORY_INIT (
@@ -43,6 +57,24 @@ G_DEFINE_TYPE_WITH_CODE (GstVkgdrStream, gst_vkgdr_stream, GST_TYPE_OBJECT,
 
 G_DEFINE_BOXED_TYPE (
     GstVkgdrFence, gst_vkgdr_fence, gst_vkgdr_fence_ref, gst_vkgdr_fence_unref)
+
+static GstVkgdrWatchdog *
+watchdog_of (GstVkgdrStream *self)
+{
+  return gst_vkgdr_context_get_watchdog (self->context);
+}
+
+/* Not in finalize: the watchdog may be about to take a reference. */
+static void
+gst_vkgdr_stream_dispose (GObject *object)
+{
+  GstVkgdrStream *self = GST_VKGDR_STREAM (object);
+
+  if (self->context)
+    gst_vkgdr_watchdog_forget (watchdog_of (self), self);
+
+  G_OBJECT_CLASS (gst_vkgdr_stream_parent_class)->dispose (object);
+}
 
 static void
 gst_vkgdr_stream_finalize (GObject *object)
@@ -62,7 +94,22 @@ gst_vkgdr_stream_finalize (GObject *object)
 static void
 gst_vkgdr_stream_class_init (GstVkgdrStreamClass *klass)
 {
+  G_OBJECT_CLASS (klass)->dispose = gst_vkgdr_stream_dispose;
   G_OBJECT_CLASS (klass)->finalize = gst_vkgdr_stream_finalize;
+
+  /**
+   * GstVkgdrStream::failed:
+   * @stream: the stream
+   * @error: why
+   *
+   * A kernel of the stream runs for too long, or failed on the device, and
+   * nobody who waits for it may be there to hear of it. Emitted once, in a
+   * thread of the library.
+   *
+   * Since: 0.1
+   */
+  signals[SIGNAL_FAILED] = g_signal_new ("failed", G_TYPE_FROM_CLASS (klass),
+      G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL, G_TYPE_NONE, 1, G_TYPE_ERROR);
 }
 
 static void
@@ -94,7 +141,7 @@ gst_vkgdr_stream_new (GstVkgdrContext *context, GError **error)
   if (!gst_vkgdr_context_push (context, error))
     return NULL;
   cuda = gst_vkgdr_context_get_driver (context);
-  ok = gst_vkgdr_check (cuda,
+  ok = gst_vkgdr_context_check (context,
       cuda->cuStreamCreate (&handle, CU_STREAM_NON_BLOCKING), "cuStreamCreate",
       error);
   gst_vkgdr_context_pop (context);
@@ -142,6 +189,62 @@ gst_vkgdr_stream_get_handle (GstVkgdrStream *stream)
   return stream->handle;
 }
 
+GstVkgdrWatched *
+gst_vkgdr_stream_get_watched (GstVkgdrStream *stream)
+{
+  return &stream->watched;
+}
+
+/**
+ * gst_vkgdr_stream_set_kernel_timeout:
+ * @stream: a stream
+ * @timeout: milliseconds, or 0: no limit
+ *
+ * Sets how long a kernel may run that gst_vkgdr_kernel_run() launches on the
+ * stream from now on. The time counts from when all that was launched before it
+ * has ended, so a long queue of short kernels is no matter. A new stream has no
+ * limit.
+ *
+ * Since: 0.1
+ */
+void
+gst_vkgdr_stream_set_kernel_timeout (GstVkgdrStream *stream, guint timeout)
+{
+  g_return_if_fail (GST_IS_VKGDR_STREAM (stream));
+
+  g_atomic_int_set (&stream->watched.limit, MIN (timeout, G_MAXINT));
+}
+
+/* --- waiting ------------------------------------------------------------- */
+
+/* Waits until @event, or where that is NULL all of @stream, is done. */
+static gboolean
+wait_for (
+    GstVkgdrContext *context, CUevent event, CUstream stream, GError **error)
+{
+  GstVkgdrWatchdog *watchdog = gst_vkgdr_context_get_watchdog (context);
+  const vkgdr_cuda *cuda = gst_vkgdr_context_get_driver (context);
+  GstVkgdrWait wait = GST_VKGDR_WAIT_INIT;
+  CUresult result = CUDA_ERROR_NOT_READY;
+  gboolean ok = TRUE;
+
+  if (!gst_vkgdr_context_push (context, error))
+    return FALSE;
+  while (ok && result == CUDA_ERROR_NOT_READY) {
+    result = event ? cuda->cuEventQuery (event) : cuda->cuStreamQuery (stream);
+    if (result != CUDA_ERROR_NOT_READY)
+      break;
+    ok = gst_vkgdr_watchdog_check (watchdog, error);
+    if (ok)
+      gst_vkgdr_wait_pause (&wait);
+  }
+  gst_vkgdr_wait_end (&wait);
+  gst_vkgdr_context_pop (context);
+  return ok
+         && gst_vkgdr_context_check (
+             context, result, event ? "cuEventQuery" : "cuStreamQuery", error);
+}
+
 /**
  * gst_vkgdr_stream_synchronize:
  * @stream: a stream
@@ -156,18 +259,42 @@ gst_vkgdr_stream_get_handle (GstVkgdrStream *stream)
 gboolean
 gst_vkgdr_stream_synchronize (GstVkgdrStream *stream, GError **error)
 {
-  const vkgdr_cuda *cuda;
-  gboolean ok;
-
   g_return_val_if_fail (GST_IS_VKGDR_STREAM (stream), FALSE);
 
-  if (!gst_vkgdr_context_push (stream->context, error))
+  if (!wait_for (stream->context, NULL, stream->handle, error))
     return FALSE;
+  gst_vkgdr_watchdog_settle (watchdog_of (stream), stream);
+  return TRUE;
+}
+
+GstVkgdrFence *
+gst_vkgdr_fence_new (GstVkgdrStream *stream, GError **error)
+{
+  const vkgdr_cuda *cuda;
+  GstVkgdrFence *fence = NULL;
+  CUevent event;
+
+  if (!gst_vkgdr_context_push (stream->context, error))
+    return NULL;
   cuda = gst_vkgdr_context_get_driver (stream->context);
-  ok = gst_vkgdr_check (cuda, cuda->cuStreamSynchronize (stream->handle),
-      "cuStreamSynchronize", error);
+  event = gst_vkgdr_context_take_event (stream->context, error);
+  if (!event)
+    goto done;
+  if (!gst_vkgdr_context_check (stream->context,
+          cuda->cuEventRecord (event, stream->handle), "cuEventRecord",
+          error)) {
+    gst_vkgdr_context_give_event (stream->context, event);
+    goto done;
+  }
+
+  fence = g_new0 (GstVkgdrFence, 1);
+  fence->refcount = 1;
+  fence->context = gst_object_ref (stream->context);
+  fence->event = event;
+
+done:
   gst_vkgdr_context_pop (stream->context);
-  return ok;
+  return fence;
 }
 
 /**
@@ -185,31 +312,13 @@ gst_vkgdr_stream_synchronize (GstVkgdrStream *stream, GError **error)
 GstVkgdrFence *
 gst_vkgdr_stream_record (GstVkgdrStream *stream, GError **error)
 {
-  const vkgdr_cuda *cuda;
-  GstVkgdrFence *fence = NULL;
-  CUevent event;
+  GstVkgdrFence *fence;
 
   g_return_val_if_fail (GST_IS_VKGDR_STREAM (stream), NULL);
 
-  if (!gst_vkgdr_context_push (stream->context, error))
-    return NULL;
-  cuda = gst_vkgdr_context_get_driver (stream->context);
-  event = gst_vkgdr_context_take_event (stream->context, error);
-  if (!event)
-    goto done;
-  if (!gst_vkgdr_check (cuda, cuda->cuEventRecord (event, stream->handle),
-          "cuEventRecord", error)) {
-    gst_vkgdr_context_give_event (stream->context, event);
-    goto done;
-  }
-
-  fence = g_new0 (GstVkgdrFence, 1);
-  fence->refcount = 1;
-  fence->context = gst_object_ref (stream->context);
-  fence->event = event;
-
-done:
-  gst_vkgdr_context_pop (stream->context);
+  fence = gst_vkgdr_fence_new (stream, error);
+  if (fence)
+    gst_vkgdr_watchdog_mark (watchdog_of (stream), stream, fence);
   return fence;
 }
 
@@ -239,7 +348,7 @@ gst_vkgdr_stream_wait (
   if (!gst_vkgdr_context_push (stream->context, error))
     return FALSE;
   cuda = gst_vkgdr_context_get_driver (stream->context);
-  ok = gst_vkgdr_check (cuda,
+  ok = gst_vkgdr_context_check (stream->context,
       cuda->cuStreamWaitEvent (stream->handle, fence->event, 0),
       "cuStreamWaitEvent", error);
   gst_vkgdr_context_pop (stream->context);
@@ -295,23 +404,39 @@ gst_vkgdr_fence_unref (GstVkgdrFence *fence)
  *
  * Returns: whether the fence was reached. A failed stream counts as reached:
  *   there is nothing to wait for, and its error comes with the next call that
- *   can tell it
+ *   can tell it. One behind a kernel that never ends is not
  *
  * Since: 0.1
  */
 gboolean
 gst_vkgdr_fence_is_signaled (GstVkgdrFence *fence)
 {
-  CUresult result;
-
   g_return_val_if_fail (fence != NULL, TRUE);
 
-  if (!gst_vkgdr_context_push (fence->context, NULL))
-    return TRUE;
-  result = gst_vkgdr_context_get_driver (fence->context)
-               ->cuEventQuery (fence->event);
-  gst_vkgdr_context_pop (fence->context);
-  return result != CUDA_ERROR_NOT_READY;
+  return gst_vkgdr_fence_query (fence) != CUDA_ERROR_NOT_READY;
+}
+
+CUresult
+gst_vkgdr_fence_query (GstVkgdrFence *fence)
+{
+  GstVkgdrContext *context = fence->context;
+  const vkgdr_cuda *cuda = gst_vkgdr_context_get_driver (context);
+  CUcontext popped;
+  CUresult result;
+
+  if (g_atomic_int_get (&fence->reached))
+    return CUDA_SUCCESS;
+  if (gst_vkgdr_context_is_retired (context))
+    return CUDA_ERROR_INVALID_CONTEXT;
+  result =
+      cuda->cuCtxPushCurrent (gst_vkgdr_context_get_cuda_context (context));
+  if (result != CUDA_SUCCESS)
+    return result;
+  result = cuda->cuEventQuery (fence->event);
+  cuda->cuCtxPopCurrent (&popped);
+  if (result == CUDA_SUCCESS)
+    g_atomic_int_set (&fence->reached, TRUE);
+  return result;
 }
 
 /**
@@ -321,23 +446,20 @@ gst_vkgdr_fence_is_signaled (GstVkgdrFence *fence)
  *
  * Waits on the CPU until the fence is reached.
  *
- * Returns: %FALSE with @error set where the work before it, or the wait, failed
+ * Returns: %FALSE with @error set where the work before it, or the wait,
+ *   failed, or a kernel runs for too long
  *
  * Since: 0.1
  */
 gboolean
 gst_vkgdr_fence_wait (GstVkgdrFence *fence, GError **error)
 {
-  const vkgdr_cuda *cuda;
-  gboolean ok;
-
   g_return_val_if_fail (fence != NULL, FALSE);
 
-  if (!gst_vkgdr_context_push (fence->context, error))
+  if (g_atomic_int_get (&fence->reached))
+    return TRUE;
+  if (!wait_for (fence->context, fence->event, NULL, error))
     return FALSE;
-  cuda = gst_vkgdr_context_get_driver (fence->context);
-  ok = gst_vkgdr_check (cuda, cuda->cuEventSynchronize (fence->event),
-      "cuEventSynchronize", error);
-  gst_vkgdr_context_pop (fence->context);
-  return ok;
+  g_atomic_int_set (&fence->reached, TRUE);
+  return TRUE;
 }

@@ -13,7 +13,10 @@
 #ifndef SOFTCUDA_RUNTIME_H
 #define SOFTCUDA_RUNTIME_H
 
+/* An obsolete name of lgamma() that CUDA does not have, and a kernel may. */
+#define gamma softcuda_obsolete_gamma
 #include <math.h>
+#undef gamma
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -171,6 +174,17 @@ softcuda_assert_failed (const char *condition, const char *file, int line)
 }
 
 #include "assert.h"
+
+/* ---- time ---- */
+
+/* Declared here, since its header would bring names that a kernel may have. */
+extern "C" int usleep (unsigned int us);
+
+static inline void
+__nanosleep (unsigned int ns)
+{
+  usleep (ns / 1000 + (ns % 1000 != 0));
+}
 
 /* ---- barriers ---- */
 

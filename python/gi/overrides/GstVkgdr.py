@@ -2,8 +2,8 @@
 """What PyGObject adds to GstVkgdr when a program imports it.
 
 The library is initialised, so that Gst.Allocator.find("VkgdrMemory") finds the
-allocator, and one constant gets its value. Everything else is as the typelib
-says.
+allocator, one constant gets its value, and buffers can be arrays
+(_gstvkgdr_arrays). Everything else is as the typelib says.
 """
 
 import gi
@@ -12,13 +12,25 @@ gi.require_version("Gst", "1.0")
 from gi.repository import Gst  # noqa: E402
 
 from ..module import get_introspection_module  # noqa: E402
+from ._gstvkgdr_arrays import (  # noqa: E402
+    MAP_VKGDR,
+    DeviceArray,
+    device_array,
+    device_arrays,
+    mapped,
+    memory_from_dlpack,
+)
 
 GstVkgdr = get_introspection_module("GstVkgdr")
 
-__all__ = ["MAP_VKGDR"]
-
-# PyGObject reads constants of a flags type as 0.
-MAP_VKGDR = Gst.MapFlags(int(Gst.MapFlags.FLAG_LAST) << 1)
+__all__ = [
+    "MAP_VKGDR",
+    "DeviceArray",
+    "device_array",
+    "device_arrays",
+    "mapped",
+    "memory_from_dlpack",
+]
 
 if not Gst.is_initialized():
     Gst.init(None)

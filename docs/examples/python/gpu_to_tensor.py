@@ -1,0 +1,103 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Takes frames out of a pipeline as tensors, without a copy.
+
+    gpu_to_tensor.py [--frames N]
+
+Uses PyTorch where it is installed, else CuPy; without either, it prints the
+interface that both look at.
+"""
+
+import argparse
+import importlib
+from typing import Any, Callable, Optional
+
+import gi
+
+gi.require_version("Gst", "1.0")
+gi.require_version("GstVkgdr", "1.0")
+from gi.repository import Gst, GstVkgdr  # noqa: E402
+
+PIPELINE = (
+    "videotestsrc num-buffers={frames} pattern=gradient "
+    "! video/x-raw,format=RGBA,width=320,height=240 "
+    "! vkgdrupload ! appsink name=sink sync=false max-buffers=2"
+)
+
+
+def with_torch() -> Callable[[Any], str]:
+    torch = importlib.import_module("torch")
+    if not torch.cuda.is_available():
+        raise ImportError("PyTorch has no CUDA device")
+
+    def use(array: Any) -> str:
+        frame = torch.from_dlpack(array)  # height, width, RGBA
+        # A batch of one image as networks take it: floats, channels first.
+        batch = frame[..., :3].permute(2, 0, 1).unsqueeze(0).float() / 255
+        return f"torch tensor {tuple(batch.shape)} on {batch.device}, mean {batch.mean():.4f}"
+
+    return use
+
+
+def with_cupy() -> Callable[[Any], str]:
+    cupy = importlib.import_module("cupy")
+    if cupy.cuda.runtime.getDeviceCount() == 0:
+        raise ImportError("CuPy has no CUDA device")
+
+    def use(array: Any) -> str:
+        frame = cupy.asarray(array)
+        return f"cupy array {frame.shape}, mean {float(frame[..., :3].mean()) / 255:.4f}"
+
+    return use
+
+
+def without() -> Callable[[Any], str]:
+    return lambda array: str(array.__cuda_array_interface__)
+
+
+def choose() -> Callable[[Any], str]:
+    for make in (with_torch, with_cupy):
+        try:
+            return make()
+        except Exception as error:  # each has errors of its own where there is no GPU
+            print(f"not {make.__name__}: {error}")
+    return without()
+
+
+def pull(pipeline: Gst.Pipeline, sink: Gst.Element) -> Optional[Gst.Sample]:
+    """The next sample, or None at the end. Not pull-sample, which waits for ever
+    where the pipeline has failed to start."""
+    while True:
+        sample = sink.emit("try-pull-sample", Gst.SECOND // 5)
+        if sample is not None:
+            return sample
+        message = pipeline.get_bus().pop_filtered(Gst.MessageType.ERROR)
+        if message:
+            raise SystemExit(message.parse_error()[0].message)
+        if sink.get_property("eos"):
+            return None
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--frames", type=int, default=3)
+    args = parser.parse_args()
+
+    use = choose()
+    pipeline = Gst.parse_launch(PIPELINE.format(frames=args.frames))
+    sink = pipeline.get_by_name("sink")
+    pipeline.set_state(Gst.State.PLAYING)
+    try:
+        while True:
+            sample = pull(pipeline, sink)
+            if sample is None:
+                break
+            # The array keeps the buffer until it, and what was made of it, are gone.
+            with GstVkgdr.device_array(sample.get_buffer(), sample.get_caps()) as array:
+                print(use(array))
+    finally:
+        pipeline.set_state(Gst.State.NULL)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,35 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Writes to GPU memory with NumPy, and doubles it with PyCUDA: no GStreamer.
+
+A program for vkgdr 0.1 looks the same.
+"""
+
+import numpy as np
+import pycuda.autoprimaryctx  # noqa: F401  makes a CUDA context current
+import pycuda.gpuarray
+
+import vkgdr
+import vkgdr.pycuda
+
+COUNT = 1 << 20
+
+
+def main() -> None:
+    handle = vkgdr.Vkgdr.open_current_context()
+    memory = vkgdr.pycuda.Memory(handle, COUNT * 4)
+
+    # The host's side: where NumPy writes is the GPU's memory.
+    numbers = np.asarray(memory).view(np.float32)
+    numbers[:] = np.arange(COUNT, dtype=np.float32)
+    memory.flush(0, len(memory))  # does nothing where memory is coherent
+
+    # The device's side: the same bytes.
+    array = pycuda.gpuarray.GPUArray((COUNT,), np.float32, gpudata=memory)
+    doubled = (array * 2).get()
+    np.testing.assert_array_equal(doubled, 2 * np.arange(COUNT, dtype=np.float32))
+    print(f"{COUNT} numbers written through the window and doubled on the GPU")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * bob: makes a whole picture of one field of an interlaced one.
+ *
+ * Parameters: int field, 0 for the top one, lines 0, 2, 4 and so on, or 1 for
+ * the bottom one, lines 1, 3, 5.
+ *
+ *  - lines of the field: unchanged
+ *  - a line between: the mean of the one above and the one below, rounded to
+ *    nearest, halves up; the first and the last line, where they are not the
+ *    field's, become what is next to them
+ *  - each component by its own lines, alpha and padding too
+ *
+ * Exact in integers, so that the CPU and every device agree.
+ */
+
+/* The lines of the field that line y of so many is made of; a component of one
+ * line has nothing else. */
+__device__ static void
+bob_find (int y, int lines, int field, int *above, int *below)
+{
+  *above = *below = y;
+  if ((y & 1) == (field & 1) || lines == 1)
+    return;
+  *above = y > 0 ? y - 1 : y + 1;
+  *below = y + 1 < lines ? y + 1 : y - 1;
+}
+
+__device__ static void
+bob_packed4 (
+    const VkgdrFrame &in, const VkgdrFrame &out, int x, int y, int field)
+{
+  int above, below;
+  unsigned int a, b;
+
+  bob_find (y, in.height, field, &above, &below);
+  a = *vkgdr_packed4 (in, x, above);
+  b = *vkgdr_packed4 (in, x, below);
+  /* Four means at once: what both have, and half of what they do not share. */
+  *vkgdr_packed4 (out, x, y) = (a | b) - ((a ^ b) >> 1 & 0x7f7f7f7fu);
+}
+
+__device__ static int
+bob_sample (const VkgdrFrame &in, int c, int x, int y, int field)
+{
+  int sub = in.component[c].h_sub;
+  int lines = (in.height + (1 << sub) - 1) >> sub;
+  int above, below;
+
+  bob_find (y >> sub, lines, field, &above, &below);
+  return (vkgdr_get (in, c, x, above << sub) + vkgdr_get (in, c, x, below << sub)
+             + 1)
+         >> 1;
+}
+
+__global__ void
+bob (VkgdrFrame in, VkgdrFrame out, int field)
+{
+  int x = blockIdx.x * blockDim.x + threadIdx.x;
+  int y = blockIdx.y * blockDim.y + threadIdx.y;
+
+  if (x >= out.width || y >= out.height)
+    return;
+  if (in.format == out.format && vkgdr_is_packed4 (in)
+      && vkgdr_is_packed4 (out)) {
+    bob_packed4 (in, out, x, y, field);
+    return;
+  }
+  for (int c = 0; c < out.n_components; c++)
+    if (vkgdr_has (out, c, x, y))
+      vkgdr_put (out, c, x, y, bob_sample (in, c, x, y, field));
+}

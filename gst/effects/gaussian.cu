@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * gaussian: a Gaussian filter of any width.
+ *
+ * Parameters: float sigma, the standard deviation in samples, 0 to 8. Others
+ * are the nearest of these.
+ *
+ * A sample's weight is exp (-d * d / (2 sigma * sigma)) at the distance d, in
+ * either direction, up to 3 sigma, rounded up, and weights add up to 1. Every
+ * component is filtered at its own resolution; what lies outside the frame is
+ * the nearest sample of its edge. Alpha and padding are unchanged. Cannot run in
+ * place. In float: devices may differ by one in the last place.
+ *
+ * The threads of a block first fetch all the samples that some depend on, then
+ * sum up their rows, and then the columns of these.
+ */
+
+#define GAUSSIAN_SIGMA 8.0f
+#define GAUSSIAN_RADIUS 24
+/* What is worked on at a time: the usual block, whatever a launch has. */
+#define GAUSSIAN_WIDTH 32
+#define GAUSSIAN_HEIGHT 8
+
+__device__ static int
+gaussian_min (int a, int b)
+{
+  return a < b ? a : b;
+}
+
+/* width x height samples of component c, from (left, top) on; all threads of the
+ * block have to be here. */
+__device__ static void
+gaussian_tile (const VkgdrFrame &in, const VkgdrFrame &out, int c, int left,
+    int top, int width, int height, const float *weight, int radius)
+{
+  __shared__ float tile[GAUSSIAN_HEIGHT + 2 * GAUSSIAN_RADIUS]
+                       [GAUSSIAN_WIDTH + 2 * GAUSSIAN_RADIUS];
+  __shared__ float sums[GAUSSIAN_HEIGHT + 2 * GAUSSIAN_RADIUS][GAUSSIAN_WIDTH];
+  int across = 1 << in.component[c].w_sub, down = 1 << in.component[c].h_sub;
+  int tx = threadIdx.x, ty = threadIdx.y;
+
+  for (int y = ty; y < height + 2 * radius; y += blockDim.y)
+    for (int x = tx; x < width + 2 * radius; x += blockDim.x)
+      tile[y][x] = (float) vkgdr_get (
+          in, c, (left + x - radius) * across, (top + y - radius) * down);
+  __syncthreads ();
+  for (int y = ty; y < height + 2 * radius; y += blockDim.y)
+    for (int x = tx; x < width; x += blockDim.x) {
+      float row = 0.0f;
+
+      for (int i = 0; i <= 2 * radius; i++)
+        row = fmaf (weight[i], tile[y][x + i], row);
+      sums[y][x] = row;
+    }
+  __syncthreads ();
+  for (int y = ty; y < height; y += blockDim.y)
+    for (int x = tx; x < width; x += blockDim.x) {
+      float sum = 0.0f;
+
+      for (int i = 0; i <= 2 * radius; i++)
+        sum = fmaf (weight[i], sums[y + i][x], sum);
+      vkgdr_put (
+          out, c, (left + x) * across, (top + y) * down, (int) rintf (sum));
+    }
+}
+
+/* The samples of component c that the block's pixels answer for. */
+__device__ static void
+gaussian_component (const VkgdrFrame &in, const VkgdrFrame &out, int c,
+    const float *weight, int radius)
+{
+  int across = 1 << in.component[c].w_sub, down = 1 << in.component[c].h_sub;
+  int left = (blockIdx.x * blockDim.x + across - 1) / across;
+  int top = (blockIdx.y * blockDim.y + down - 1) / down;
+  int right = gaussian_min ((blockIdx.x + 1) * blockDim.x, out.width);
+  int bottom = gaussian_min ((blockIdx.y + 1) * blockDim.y, out.height);
+
+  right = (right + across - 1) / across;
+  bottom = (bottom + down - 1) / down;
+  for (int y = top; y < bottom; y += GAUSSIAN_HEIGHT)
+    for (int x = left; x < right; x += GAUSSIAN_WIDTH)
+      gaussian_tile (in, out, c, x, y, gaussian_min (GAUSSIAN_WIDTH, right - x),
+          gaussian_min (GAUSSIAN_HEIGHT, bottom - y), weight, radius);
+}
+
+/* Fills @weight, of 2 * @radius + 1 samples; all threads of the block have to be
+ * here. */
+__device__ static void
+gaussian_weigh (float *weight, float sigma, int radius)
+{
+  int thread = threadIdx.y * blockDim.x + threadIdx.x;
+  int threads = blockDim.x * blockDim.y;
+  float total = 0.0f;
+
+  for (int i = -radius; i <= radius; i++)
+    total += expf ((float) (-i * i) / (2.0f * sigma * sigma));
+  for (int i = thread; i <= 2 * radius; i += threads) {
+    int d = i - radius;
+
+    weight[i] = expf ((float) (-d * d) / (2.0f * sigma * sigma)) / total;
+  }
+  __syncthreads ();
+}
+
+/* Blocks of no more threads than there are samples to work on at a time. */
+__global__ void __launch_bounds__ (256)
+gaussian (VkgdrFrame in, VkgdrFrame out, float sigma)
+{
+  __shared__ float weight[2 * GAUSSIAN_RADIUS + 1];
+  int x = blockIdx.x * blockDim.x + threadIdx.x;
+  int y = blockIdx.y * blockDim.y + threadIdx.y;
+  int radius;
+
+  /* With next to nothing, all weight is in the middle. */
+  sigma = fminf (fmaxf (sigma, 0.01f), GAUSSIAN_SIGMA);
+  radius = (int) (3.0f * sigma);
+  radius += (float) radius < 3.0f * sigma;
+  gaussian_weigh (weight, sigma, radius);
+  for (int c = 0; c < out.n_components && c < 3; c++)
+    gaussian_component (in, out, c, weight, radius);
+  if (out.n_components == 4 && vkgdr_has (out, 3, x, y))
+    vkgdr_put (out, 3, x, y, vkgdr_get (in, 3, x, y));
+}

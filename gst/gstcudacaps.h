@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * gstcudacaps.h: what caps a kernel can make of others
+ *
+ * Knows caps, and what a kernel converts; neither elements nor kernels.
+ */
+
+#ifndef __GST_CUDA_CAPS_H__
+#define __GST_CUDA_CAPS_H__
+
+#include <gst/video/video.h>
+
+#include "gsteffects.h"
+
+G_BEGIN_DECLS
+
+/* What decides on the output. All caps have the feature of memory on the
+ * device; video alone is ever converted. */
+typedef struct {
+  GstEffectConverts converts;
+  /* As GstEffect has them; @params (nullable) belong to somebody else. */
+  void (*get_size) (const GstStructure *params, gint *width, gint *height);
+  const GstStructure *params;
+  /* What the output has to be, or NULL: gst_cuda_caps_complete() made it. */
+  GstCaps *output;
+} GstCudaRules;
+
+/* @output (nullable) with the feature of memory on the device where it names no
+ * memory; NULL where it allows anything. The caller unrefs it. */
+GstCaps *gst_cuda_caps_complete (const GstCaps *output);
+
+/* Whether memory on the device is meant. */
+gboolean gst_cuda_caps_is_ours (const GstCapsFeatures *features);
+
+/* What there can be on the other side of the element where @caps are on the
+ * pad of @direction; what is preferred comes first. Towards the input it has,
+ * last, also what cannot become rules->output, so that such an input comes and
+ * is told why it cannot. The caller unrefs it. */
+GstCaps *gst_cuda_caps_transform (
+    const GstCudaRules *rules, GstPadDirection direction, GstCaps *caps);
+
+/* Whether a stream of @caps can become rules->output. */
+gboolean gst_cuda_caps_can_meet (const GstCudaRules *rules, GstCaps *caps);
+
+/* The size that the output has where nobody asks for another. */
+void gst_cuda_caps_get_size (
+    const GstCudaRules *rules, gint *width, gint *height);
+
+/* Decides on one of @others (taken) where @caps, which are fixed, are on the
+ * pad of @direction: the closest format and size. Where a size changes, the
+ * display aspect ratio stays, if need be by the pixels' aspect ratio. */
+GstCaps *gst_cuda_caps_fixate (const GstCudaRules *rules,
+    GstPadDirection direction, GstCaps *caps, GstCaps *others);
+
+G_END_DECLS
+
+#endif /* __GST_CUDA_CAPS_H__ */

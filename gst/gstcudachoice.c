@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * gstcudachoice.c: which kernel is asked for, and what came of it
+ *
+ * A kernel has a name, or a file, a source or an expression of the user's; here
+ * each becomes a loaded one. Knows nothing of elements, nor of when that
+ * happens.
+ */
+
+#include "gstcudachoice.h"
+#include "gstcudapixel.h"
+
+void
+gst_cuda_choice_copy (GstCudaChoice *self, const GstCudaChoice *other)
+{
+  self->kernel_name = g_strdup (other->kernel_name);
+  self->location = g_strdup (other->location);
+  self->source = g_strdup (other->source);
+  self->pixel = g_strdup (other->pixel);
+  self->entry = g_strdup (other->entry);
+  self->block = g_strdup (other->block);
+  self->grid = g_strdup (other->grid);
+}
+
+void
+gst_cuda_choice_clear (GstCudaChoice *self)
+{
+  g_clear_pointer (&self->kernel_name, g_free);
+  g_clear_pointer (&self->location, g_free);
+  g_clear_pointer (&self->source, g_free);
+  g_clear_pointer (&self->pixel, g_free);
+  g_clear_pointer (&self->entry, g_free);
+  g_clear_pointer (&self->block, g_free);
+  g_clear_pointer (&self->grid, g_free);
+}
+
+static guint
+count_own (const GstCudaChoice *self)
+{
+  return !!self->location + !!self->source + !!self->pixel;
+}
+
+const GstEffect *
+gst_cuda_choice_get_effect (const GstCudaChoice *self)
+{
+  return count_own (self) == 0 ? gst_effect_find (self->kernel_name) : NULL;
+}
+
+const gchar *
+gst_cuda_choice_get_file (const GstCudaChoice *self)
+{
+  return count_own (self) == 1 ? self->location : NULL;
+}
+
+gboolean
+gst_cuda_choice_is_pixel (const GstCudaChoice *self)
+{
+  return self->pixel && count_own (self) == 1;
+}
+
+static GstVkgdrKernel *
+load_pixel (const GstCudaChoice *self, GstVkgdrContext *context,
+    const GstStructure *params, GError **error)
+{
+  GstVkgdrKernel *kernel;
+  gchar *source = gst_cuda_pixel_make_source (self->pixel, params, error);
+
+  if (!source)
+    return NULL;
+  kernel = gst_vkgdr_kernel_new_from_source (
+      context, source, "pixel", GST_CUDA_PIXEL_ENTRY, error);
+  g_free (source);
+  return kernel;
+}
+
+/* There is no compiler, or it is newer than the driver, which then refuses what
+ * it makes. */
+static gboolean
+may_be_compiled_already (GstVkgdrContext *context, const GError *reason)
+{
+  return !gst_vkgdr_context_is_software (context)
+         && (g_error_matches (
+                 reason, GST_VKGDR_ERROR, GST_VKGDR_ERROR_NO_DRIVER)
+             || g_error_matches (
+                 reason, GST_VKGDR_ERROR, GST_VKGDR_ERROR_IMAGE));
+}
+
+/* Compiled for this very device where something compiles, else as the plugin
+ * brings it. */
+static GstVkgdrKernel *
+load_effect (GstVkgdrContext *context, const GstEffect *effect, GError **error)
+{
+  gchar *source = gst_effect_get_source (effect);
+  gchar *name = g_strconcat (effect->name, ".cu", NULL);
+  GError *reason = NULL;
+  GstVkgdrKernel *kernel = gst_vkgdr_kernel_new_from_source (
+      context, source, name, effect->name, &reason);
+  GBytes *image = NULL;
+
+  g_free (name);
+  g_free (source);
+  if (may_be_compiled_already (context, reason))
+    image = gst_effect_get_image (effect);
+  if (image) {
+    g_clear_error (&reason);
+    kernel = gst_vkgdr_kernel_new_from_image (
+        context, image, effect->name, effect->name, &reason);
+    g_bytes_unref (image);
+  }
+  if (reason)
+    g_propagate_error (error, reason);
+  return kernel;
+}
+
+static GstVkgdrKernel *
+load_named (const GstCudaChoice *self, GstVkgdrContext *context, GError **error)
+{
+  const GstEffect *effect = gst_effect_find (self->kernel_name);
+  gchar *names;
+
+  if (effect)
+    return load_effect (context, effect, error);
+  names = gst_effects_get_names ();
+  g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_NOT_FOUND,
+      "there is no kernel \"%s\"; there are: %s. A kernel of your own is set "
+      "with location=, source= or pixel=",
+      self->kernel_name, names);
+  g_free (names);
+  return NULL;
+}
+
+static GstVkgdrKernel *
+load_kernel (const GstCudaChoice *self, GstVkgdrContext *context,
+    const GstStructure *params, GError **error)
+{
+  if (count_own (self) > 1) {
+    g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
+        "%s of location, source and pixel are set: unset all but one of them",
+        count_own (self) == 2 ? "both" : "all");
+    return NULL;
+  }
+  if (self->pixel)
+    return load_pixel (self, context, params, error);
+  if (self->source)
+    return gst_vkgdr_kernel_new_from_source (
+        context, self->source, "source", self->entry, error);
+  if (self->location)
+    return gst_vkgdr_kernel_new_from_file (
+        context, self->location, self->entry, error);
+  return load_named (self, context, error);
+}
+
+/* A number from 1 on, up to a thousand million. */
+static gboolean
+read_number (const gchar *text, const gchar **rest, guint *number)
+{
+  gchar *end;
+  guint64 value;
+
+  if (!g_ascii_isdigit (*text))
+    return FALSE;
+  value = g_ascii_strtoull (text, &end, 10);
+  *rest = end;
+  *number = (guint) value;
+  return value > 0 && value <= 1000000000;
+}
+
+/* "32x8" or "256"; *@x is 0 where @text (nullable) is empty. */
+static gboolean
+read_size (
+    const gchar *what, const gchar *text, guint *x, guint *y, GError **error)
+{
+  const gchar *rest = "";
+
+  *x = *y = 0;
+  if (!text || !*text)
+    return TRUE;
+  if (read_number (text, &rest, x)
+      && (*rest != 'x' || read_number (rest + 1, &rest, y)) && !*rest)
+    return TRUE;
+  g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
+      "%s=\"%s\" says no size: it is given as 32x8, or as 256 for a row", what,
+      text);
+  return FALSE;
+}
+
+static gboolean
+set_shape (const GstCudaChoice *self, GstVkgdrKernel *kernel, GError **error)
+{
+  guint x, y;
+
+  if (!read_size ("block", self->block, &x, &y, error)
+      || !gst_vkgdr_kernel_set_block_size (kernel, x, y, error))
+    return FALSE;
+  return read_size ("grid", self->grid, &x, &y, error)
+         && gst_vkgdr_kernel_set_grid_size (kernel, x, y, error);
+}
+
+gboolean
+gst_cuda_choice_load (const GstCudaChoice *self, GstVkgdrContext *context,
+    const GstStructure *params, GstCudaLoaded *loaded, GError **error)
+{
+  GstVkgdrKernel *kernel = load_kernel (self, context, params, error);
+
+  if (!kernel)
+    return FALSE;
+  if (!set_shape (self, kernel, error)) {
+    gst_object_unref (kernel);
+    return FALSE;
+  }
+  gst_cuda_loaded_clear (loaded);
+  loaded->kernel = kernel;
+  loaded->effect = gst_cuda_choice_get_effect (self);
+  loaded->file = g_strdup (gst_cuda_choice_get_file (self));
+  loaded->is_pixel = gst_cuda_choice_is_pixel (self);
+  if (loaded->is_pixel && params)
+    loaded->pixel_params = gst_structure_copy (params);
+  return TRUE;
+}
+
+void
+gst_cuda_loaded_clear (GstCudaLoaded *self)
+{
+  gst_clear_object (&self->kernel);
+  self->effect = NULL;
+  self->is_pixel = FALSE;
+  g_clear_pointer (&self->file, g_free);
+  g_clear_pointer (&self->pixel_params, gst_structure_free);
+}
+
+void
+gst_cuda_loaded_take (GstCudaLoaded *self, GstCudaLoaded *other)
+{
+  gst_cuda_loaded_clear (self);
+  *self = *other;
+  memset (other, 0, sizeof (*other));
+}
+
+gboolean
+gst_cuda_loaded_fit (const GstCudaLoaded *self, const GstStructure *params,
+    GstStructure **arguments, GError **error)
+{
+  GError *reason = NULL;
+
+  *arguments = NULL;
+  if (self->is_pixel
+      && !gst_cuda_pixel_same_params (self->pixel_params, params)) {
+    g_set_error_literal (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
+        "These are not the parameters that the expression was compiled with");
+    return FALSE;
+  }
+  if (self->effect)
+    *arguments = gst_effect_complete_params (self->effect, params, &reason);
+  else if (params)
+    *arguments = gst_structure_copy (params);
+  if (!reason
+      && gst_vkgdr_kernel_check_params (self->kernel, *arguments, &reason))
+    return TRUE;
+  g_clear_pointer (arguments, gst_structure_free);
+  g_propagate_error (error, reason);
+  return FALSE;
+}

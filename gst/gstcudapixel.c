@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * gstcudapixel.c: a pixel's expression as a kernel
+ *
+ * Writes the source of a kernel around the statements that a user gives, so
+ * that the compiler's messages have his lines and columns. Knows neither
+ * devices nor elements; what colours are in which format is vkgdr/kernel.h's.
+ */
+
+#include <gst/vkgdr/vkgdr.h>
+
+#include "gstcudapixel.h"
+
+/* What an expression has in scope by itself, and what the compiler would take
+ * for something else. */
+static const gchar *const taken[] = { "rgba", "x", "y", "width", "height",
+  "frame", "time", "pixel", "threadIdx", "blockIdx", "blockDim", "gridDim",
+  "warpSize", "alignas", "alignof", "and", "and_eq", "asm", "auto", "bitand",
+  "bitor", "bool", "break", "case", "catch", "char", "char16_t", "char32_t",
+  "class", "compl", "const", "const_cast", "constexpr", "continue", "decltype",
+  "default", "delete", "do", "double", "dynamic_cast", "else", "enum",
+  "explicit", "export", "extern", "false", "float", "for", "friend", "goto",
+  "if", "inline", "int", "long", "mutable", "namespace", "new", "noexcept",
+  "not", "not_eq", "nullptr", "operator", "or", "or_eq", "private", "protected",
+  "public", "register", "reinterpret_cast", "return", "short", "signed",
+  "sizeof", "static", "static_assert", "static_cast", "struct", "switch",
+  "template", "this", "thread_local", "throw", "true", "try", "typedef",
+  "typeid", "typename", "union", "unsigned", "using", "virtual", "void",
+  "volatile", "wchar_t", "while", "xor", "xor_eq", NULL };
+
+/* The prefix of names of vkgdr/kernel.h and of the text here. */
+#define RESERVED_PREFIX "vkgdr"
+
+/* Its lines are not the user's, so that they have another name; and nobody is
+ * to be warned of what an expression leaves unused. */
+#define HEAD \
+  "#line 1 \"the kernel around pixel\"\n" \
+  "#pragma vkgdr in-place\n" \
+  "__global__ void __launch_bounds__ (256, 4)\n" GST_CUDA_PIXEL_ENTRY \
+  " (VkgdrFrame vkgdr_in, VkgdrFrame vkgdr_out%s)\n" \
+  "{\n" \
+  "  const int width = vkgdr_out.width, height = vkgdr_out.height;\n" \
+  "  const unsigned long long frame = vkgdr_in.frame;\n" \
+  "  const float time = vkgdr_in.time < 0 ? 0.0f\n" \
+  "      : (float) ((double) vkgdr_in.time * 1e-9);\n" \
+  "\n" \
+  "  (void) width, (void) height, (void) frame, (void) time;\n" \
+  "  vkgdr_shade (vkgdr_in, vkgdr_out,\n" \
+  "      blockIdx.x * blockDim.x + threadIdx.x,\n" \
+  "      blockIdx.y * blockDim.y + threadIdx.y,\n" \
+  "      [&](VkgdrRgba &rgba, int x, int y) {\n" \
+  "#line 1 \"pixel\"\n"
+
+/* A line of its own, since a comment may end the expression's last; the
+ * semicolon is one more where it has one. */
+#define TAIL \
+  "\n;\n" \
+  "  });\n" \
+  "}\n"
+
+/* The type in CUDA C, or NULL where it is none that a kernel takes. */
+static const gchar *
+type_to_c (GType type)
+{
+  switch (G_TYPE_FUNDAMENTAL (type)) {
+  case G_TYPE_INT:
+  case G_TYPE_ENUM:
+    return "int";
+  case G_TYPE_UINT:
+  case G_TYPE_FLAGS:
+    return "unsigned int";
+  case G_TYPE_INT64:
+    return "long long";
+  case G_TYPE_UINT64:
+    return "unsigned long long";
+  case G_TYPE_FLOAT:
+    return "float";
+  case G_TYPE_DOUBLE:
+    return "double";
+  case G_TYPE_BOOLEAN:
+    return "bool";
+  default:
+    return NULL;
+  }
+}
+
+static gboolean
+is_identifier (const gchar *name)
+{
+  const gchar *p;
+
+  if (!g_ascii_isalpha (*name) && *name != '_')
+    return FALSE;
+  for (p = name; *p; p++)
+    if (!g_ascii_isalnum (*p) && *p != '_')
+      return FALSE;
+  return TRUE;
+}
+
+static gboolean
+check_name (const gchar *name, GError **error)
+{
+  if (!is_identifier (name)) {
+    g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
+        "The parameter \"%s\" cannot be used in a pixel's expression: its name "
+        "has to be letters, digits and _",
+        name);
+    return FALSE;
+  }
+  if (g_strv_contains (taken, name)
+      || g_ascii_strncasecmp (name, RESERVED_PREFIX, strlen (RESERVED_PREFIX))
+             == 0
+      || g_str_has_prefix (name, "__")) {
+    g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
+        "The parameter \"%s\" cannot be used in a pixel's expression: the name "
+        "means something else there, give it another",
+        name);
+    return FALSE;
+  }
+  return TRUE;
+}
+
+gboolean
+gst_cuda_pixel_check_params (const GstStructure *params, GError **error)
+{
+  gint i, n = params ? gst_structure_n_fields (params) : 0;
+
+  for (i = 0; i < n; i++) {
+    const gchar *name = gst_structure_nth_field_name (params, i);
+    GType type = gst_structure_get_field_type (params, name);
+
+    if (!check_name (name, error))
+      return FALSE;
+    if (!type_to_c (type)) {
+      g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
+          "The parameter \"%s\" of a pixel's expression cannot be a %s: only "
+          "numbers and booleans can be given",
+          name, g_type_name (type));
+      return FALSE;
+    }
+  }
+  return TRUE;
+}
+
+gboolean
+gst_cuda_pixel_same_params (const GstStructure *one, const GstStructure *other)
+{
+  gint i, n = one ? gst_structure_n_fields (one) : 0;
+
+  if (n != (other ? gst_structure_n_fields (other) : 0))
+    return FALSE;
+  for (i = 0; i < n; i++) {
+    const gchar *name = gst_structure_nth_field_name (one, i);
+
+    if (!g_str_equal (name, gst_structure_nth_field_name (other, i))
+        || gst_structure_get_field_type (one, name)
+               != gst_structure_get_field_type (other, name))
+      return FALSE;
+  }
+  return TRUE;
+}
+
+gchar *
+gst_cuda_pixel_make_source (
+    const gchar *expression, const GstStructure *params, GError **error)
+{
+  gint i, n = params ? gst_structure_n_fields (params) : 0;
+  GString *declared, *source;
+
+  if (!gst_cuda_pixel_check_params (params, error))
+    return NULL;
+  declared = g_string_new (NULL);
+  for (i = 0; i < n; i++) {
+    const gchar *name = gst_structure_nth_field_name (params, i);
+
+    g_string_append_printf (declared, ", %s %s",
+        type_to_c (gst_structure_get_field_type (params, name)), name);
+  }
+  source = g_string_new (NULL);
+  g_string_append_printf (source, HEAD, declared->str);
+  g_string_append (source, expression);
+  g_string_append (source, TAIL);
+  g_string_free (declared, TRUE);
+  return g_string_free (source, FALSE);
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * gstcudapixel.h: a pixel's expression as a kernel
+ *
+ * Knows text and the names and types of parameters; neither devices nor
+ * elements.
+ */
+
+#ifndef __GST_CUDA_PIXEL_H__
+#define __GST_CUDA_PIXEL_H__
+
+#include <gst/gst.h>
+
+G_BEGIN_DECLS
+
+/* The kernel's function. */
+#define GST_CUDA_PIXEL_ENTRY "pixel"
+
+/* Whether the fields of @params (nullable) can be parameters of an expression:
+ * identifiers that mean nothing else there, and numbers or booleans. FALSE with
+ * @error (GST_VKGDR_ERROR_ARGUMENT) where not. */
+gboolean gst_cuda_pixel_check_params (
+    const GstStructure *params, GError **error);
+
+/* Whether an expression's kernel made for one is the same for the other: they
+ * have the same names and types in the same order. Both may be NULL. */
+gboolean gst_cuda_pixel_same_params (
+    const GstStructure *one, const GstStructure *other);
+
+/* CUDA source of a kernel that runs @expression for each pixel, its entry
+ * GST_CUDA_PIXEL_ENTRY and its further parameters those of @params (nullable).
+ * The caller frees it; NULL with @error as gst_cuda_pixel_check_params(). */
+gchar *gst_cuda_pixel_make_source (
+    const gchar *expression, const GstStructure *params, GError **error);
+
+G_END_DECLS
+
+#endif /* __GST_CUDA_PIXEL_H__ */

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * gstvkgdrfilter.h: base class of elements that make a buffer of each buffer
+ *
+ * A subclass queues work on a stream; buffers, their order and figures are the
+ * base class's affair. Knows nothing of kernels, nor of what the bytes mean.
+ */
+
+#ifndef __GST_VKGDR_FILTER_H__
+#define __GST_VKGDR_FILTER_H__
+
+#include <gst/vkgdr/gstvkgdrbasetransform.h>
+
+G_BEGIN_DECLS
+
+#define GST_TYPE_VKGDR_FILTER (gst_vkgdr_filter_get_type ())
+
+GST_VKGDR_API
+G_DECLARE_DERIVABLE_TYPE (
+    GstVkgdrFilter, gst_vkgdr_filter, GST, VKGDR_FILTER, GstVkgdrBaseTransform)
+
+/**
+ * GstVkgdrFilterClass:
+ * @parent_class: the parent class
+ * @negotiated: the caps are known or have changed
+ * @filter: queues the work on a buffer
+ * @filter_cpu: does the work on a buffer with the CPU
+ *
+ * A subclass has to provide one of @filter and @filter_cpu.
+ *
+ * Since: 0.1
+ */
+struct _GstVkgdrFilterClass {
+  GstVkgdrBaseTransformClass parent_class;
+
+  /**
+   * GstVkgdrFilterClass::negotiated:
+   * @filter: a filter
+   * @input_caps: the caps of its input
+   * @output_caps: the caps of its output
+   * @error: return location for a #GError
+   *
+   * Called when the caps are known or have changed, in the streaming thread.
+   *
+   * Returns: %FALSE with @error set to refuse them, which fails the element
+   *
+   * Since: 0.1
+   */
+  gboolean (*negotiated) (GstVkgdrFilter *filter, GstCaps *input_caps,
+      GstCaps *output_caps, GError **error);
+  /**
+   * GstVkgdrFilterClass::filter:
+   * @filter: a filter
+   * @input: the buffer to read
+   * @output: the buffer to write, or @input: see
+   * gst_vkgdr_filter_set_in_place()
+   * @stream: the filter's stream
+   * @error: return location for a #GError
+   *
+   * Queues work on @stream that reads @input and writes @output, and does not
+   * wait for it. Their memory is of type %GST_VKGDR_MEMORY_NAME and not mapped.
+   * Ordering with other users of it is the base class's affair.
+   *
+   * The function may map a buffer for the CPU as well, before it queues any
+   * work on it. One that does nothing else had better be
+   * #GstVkgdrFilterClass.filter_cpu.
+   *
+   * Returns: %FALSE with @error set to fail the element
+   *
+   * Since: 0.1
+   */
+  gboolean (*filter) (GstVkgdrFilter *filter, GstBuffer *input,
+      GstBuffer *output, GstVkgdrStream *stream, GError **error);
+  /**
+   * GstVkgdrFilterClass::filter_cpu:
+   * @filter: a filter
+   * @input: the buffer to read
+   * @output: the buffer to write, or @input: see
+   * gst_vkgdr_filter_set_in_place()
+   * @error: return location for a #GError
+   *
+   * Called in place of #GstVkgdrFilterClass.filter where that is %NULL, or
+   * where gst_vkgdr_filter_set_use_cpu() says so: maps the buffers, as if they
+   * were any others, and does the work before it returns. A mapping waits for
+   * what the device still does to the buffer, and fetches its content; what was
+   * written is on its way to the device when the buffer is unmapped.
+   *
+   * Returns: %FALSE with @error set to fail the element
+   *
+   * Since: 0.1
+   */
+  gboolean (*filter_cpu) (GstVkgdrFilter *filter, GstBuffer *input,
+      GstBuffer *output, GError **error);
+
+  /*< private >*/
+  gpointer _gst_reserved[GST_PADDING];
+};
+
+GST_VKGDR_API
+void gst_vkgdr_filter_set_in_place (GstVkgdrFilter *filter, gboolean in_place);
+
+GST_VKGDR_API
+gboolean gst_vkgdr_filter_get_in_place (GstVkgdrFilter *filter);
+
+GST_VKGDR_API
+void gst_vkgdr_filter_set_use_cpu (GstVkgdrFilter *filter, gboolean use_cpu);
+
+GST_VKGDR_API
+gboolean gst_vkgdr_filter_get_use_cpu (GstVkgdrFilter *filter);
+
+G_END_DECLS
+
+#endif /* __GST_VKGDR_FILTER_H__ */

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * gstvkgdrmapping.h: a mapped memory as an object
+ *
+ * For those who hand a pointer on and learn only later when it is done with.
+ * Knows nothing of what the bytes mean.
+ */
+
+#ifndef __GST_VKGDR_MAPPING_H__
+#define __GST_VKGDR_MAPPING_H__
+
+#include <gst/vkgdr/vkgdr-prelude.h>
+
+G_BEGIN_DECLS
+
+/**
+ * GstVkgdrMapping:
+ *
+ * A memory that is mapped as long as somebody holds the object. It is counted
+ * by references, and may be used from any thread.
+ *
+ * Since: 0.1
+ */
+typedef struct _GstVkgdrMapping GstVkgdrMapping;
+
+#define GST_TYPE_VKGDR_MAPPING (gst_vkgdr_mapping_get_type ())
+
+GST_VKGDR_API
+GType gst_vkgdr_mapping_get_type (void);
+
+GST_VKGDR_API
+GstVkgdrMapping *gst_vkgdr_mapping_new (
+    GstMemory *memory, GstMapFlags flags, GError **error);
+
+GST_VKGDR_API
+GstVkgdrMapping *gst_vkgdr_mapping_new_for_buffer (
+    GstBuffer *buffer, guint index, GstMapFlags flags, GError **error);
+
+GST_VKGDR_API
+GstVkgdrMapping *gst_vkgdr_mapping_ref (GstVkgdrMapping *mapping);
+
+GST_VKGDR_API
+void gst_vkgdr_mapping_unref (GstVkgdrMapping *mapping);
+
+GST_VKGDR_API
+void gst_vkgdr_mapping_unmap (GstVkgdrMapping *mapping);
+
+GST_VKGDR_API
+guint64 gst_vkgdr_mapping_get_pointer (GstVkgdrMapping *mapping);
+
+GST_VKGDR_API
+gsize gst_vkgdr_mapping_get_size (GstVkgdrMapping *mapping);
+
+GST_VKGDR_API
+GstMapFlags gst_vkgdr_mapping_get_flags (GstVkgdrMapping *mapping);
+
+GST_VKGDR_API
+GstMemory *gst_vkgdr_mapping_get_memory (GstVkgdrMapping *mapping);
+
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (GstVkgdrMapping, gst_vkgdr_mapping_unref)
+
+G_END_DECLS
+
+#endif /* __GST_VKGDR_MAPPING_H__ */

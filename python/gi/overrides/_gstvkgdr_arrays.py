@@ -1,0 +1,324 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Buffers as arrays: on the device for CUDA libraries, on the host for NumPy.
+
+An array holds a mapping (GstVkgdr.Mapping), and that the buffer. Where samples
+lie is _gstvkgdr_layout's affair.
+"""
+
+import contextlib
+import ctypes
+from typing import Any, Dict, Iterator, List, Optional, Tuple, Union
+
+import gi
+
+gi.require_version("Gst", "1.0")
+from gi.repository import Gst  # noqa: E402
+
+from ..module import get_introspection_module  # noqa: E402
+from . import _gstvkgdr_dlpack as dlpack  # noqa: E402
+from . import _gstvkgdr_layout as layout  # noqa: E402
+
+GstVkgdr = get_introspection_module("GstVkgdr")
+
+# PyGObject reads constants of a flags type as 0.
+MAP_VKGDR = Gst.MapFlags(int(Gst.MapFlags.FLAG_LAST) << 1)
+
+# The legacy default stream, as DLPack numbers it.
+_DEFAULT_STREAM = 1
+
+
+class DeviceArray:
+    """An array in the device's memory, for CUDA libraries to use where it lies.
+
+    It has what CuPy, PyTorch, Numba, cuda.core and others ask for:
+    ``__cuda_array_interface__`` and ``__dlpack__()``. The content is on the
+    device when the object is made, so that a consumer has nothing to wait for.
+    The memory is mapped, and its buffer kept, until the object and all that was
+    made of it are gone, or close() is called and they are. What a consumer still
+    has queued then is waited for by the memory's next user.
+    """
+
+    def __init__(self, mapping: "GstVkgdr.Mapping", where: layout.Layout) -> None:
+        self._mapping: Optional["GstVkgdr.Mapping"] = mapping
+        self._where = where
+        self._readonly = not mapping.get_flags() & Gst.MapFlags.WRITE
+
+    def _live(self) -> "GstVkgdr.Mapping":
+        if self._mapping is None:
+            raise ValueError("this array has been closed")
+        return self._mapping
+
+    def close(self) -> None:
+        """Ends the use of the memory by this object, not by what was made of it.
+
+        The second call does nothing.
+        """
+        self._mapping = None
+
+    def __enter__(self) -> "DeviceArray":
+        self._live()
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
+    @property
+    def shape(self) -> Tuple[int, ...]:
+        """Elements in each dimension: rows, columns, channels."""
+        return self._where.shape
+
+    @property
+    def strides(self) -> Tuple[int, ...]:
+        """Bytes from one element to the next in each dimension."""
+        return self._where.strides
+
+    @property
+    def typestr(self) -> str:
+        """The type of the elements, as NumPy writes it: "|u1", "<u2", "<f4"."""
+        return self._where.typestr
+
+    @property
+    def itemsize(self) -> int:
+        """Bytes of an element."""
+        return self._where.itemsize
+
+    @property
+    def ndim(self) -> int:
+        """How many dimensions there are."""
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        """How many elements there are."""
+        count = 1
+        for n in self.shape:
+            count *= n
+        return count
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the elements, without those between rows."""
+        return self.size * self.itemsize
+
+    @property
+    def readonly(self) -> bool:
+        """Whether it was mapped for reading alone."""
+        return self._readonly
+
+    @property
+    def device(self) -> int:
+        """The CUDA device."""
+        memory = self._live().get_memory()
+        return GstVkgdr.memory_get_context(memory).get_device()
+
+    @property
+    def pointer(self) -> int:
+        """The CUDA device pointer of the first element."""
+        return self._live().get_pointer() + self._where.offset
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __repr__(self) -> str:
+        state = f"at {self.pointer:#x}" if self._mapping else "closed"
+        return f"<GstVkgdr.DeviceArray {self.shape} {self.typestr} {state}>"
+
+    @property
+    def __cuda_array_interface__(self) -> Dict[str, Any]:
+        return {
+            "version": 3,
+            "shape": self.shape,
+            "strides": self.strides,
+            "typestr": self.typestr,
+            "data": (self.pointer, self.readonly),
+            "stream": None,  # the content is there
+        }
+
+    def __dlpack_device__(self) -> Tuple[int, int]:
+        return (dlpack.CUDA, self.device)
+
+    def __dlpack__(
+        self,
+        stream: Optional[int] = None,
+        max_version: Optional[Tuple[int, int]] = None,
+        dl_device: Optional[Tuple[int, int]] = None,
+        copy: Optional[bool] = None,
+    ) -> Any:
+        # The content is on the device: no stream has to wait, whichever it is. A
+        # consumer of a newer version takes a tensor without one, too.
+        if dl_device is not None and tuple(dl_device) != self.__dlpack_device__():
+            raise BufferError(
+                f"the array is on device {self.__dlpack_device__()}, and goes to no other"
+            )
+        if copy:
+            raise BufferError("the array is exported without a copy: copy what you get")
+        if not self._where.is_native:
+            raise BufferError(f"DLPack has no elements of the byte order of {self.typestr}")
+        size = self.itemsize
+        if any(stride % size for stride in self.strides):
+            raise BufferError("DLPack counts strides in elements, and these have a fraction")
+        tensor = self._live().to_dlpack(
+            self._where.offset,
+            list(self.shape),
+            [stride // size for stride in self.strides],
+            GstVkgdr.ElementType(dlpack.KINDS[self.typestr[1]]),
+            8 * size,
+        )
+        return dlpack.wrap(tensor)
+
+
+class _Mappings:
+    """The mappings of a buffer's memories, one for each that is asked for."""
+
+    def __init__(self, buffer: Gst.Buffer, flags: Gst.MapFlags) -> None:
+        self._buffer = buffer
+        self._flags = Gst.MapFlags(flags)
+        self._made: Dict[int, "GstVkgdr.Mapping"] = {}
+
+    def get(self, index: int) -> "GstVkgdr.Mapping":
+        if index not in self._made:
+            self._made[index] = GstVkgdr.Mapping.new_for_buffer(self._buffer, index, self._flags)
+        return self._made[index]
+
+    def unmap(self) -> None:
+        for mapping in self._made.values():
+            mapping.unmap()
+
+
+def device_arrays(
+    buffer: Gst.Buffer, format: layout.Format = None, flags: Gst.MapFlags = Gst.MapFlags.READ
+) -> Tuple[DeviceArray, ...]:
+    """The planes of a buffer in GPU memory, as arrays on the device.
+
+    :param buffer: a buffer whose memory is VkgdrMemory
+    :param format: its caps, GstVideo.VideoInfo or GstAudio.AudioInfo; without
+      one there is an array of bytes for each memory
+    :param flags: READ, WRITE or both: what will be done with the arrays
+    :raises ValueError: if the buffer is not of the format, or that has no arrays
+    :raises GLib.Error: if the memory is no VkgdrMemory, or cannot be mapped
+    """
+    mappings = _Mappings(buffer, flags | MAP_VKGDR)
+    return tuple(
+        DeviceArray(mappings.get(where.memory), where)
+        for where in layout.layouts(buffer, format)
+    )
+
+
+def device_array(
+    source: Union[Gst.Buffer, Gst.Memory],
+    format: layout.Format = None,
+    flags: Gst.MapFlags = Gst.MapFlags.READ,
+) -> DeviceArray:
+    """A buffer of one plane or one memory, or a memory, as an array on the device.
+
+    As device_arrays(), for packed formats and for bytes.
+    """
+    if isinstance(source, Gst.Memory):
+        if format is not None:
+            raise ValueError("a memory is an array of bytes, and has no format: use a buffer")
+        mapping = GstVkgdr.Mapping.new(source, Gst.MapFlags(flags | MAP_VKGDR))
+        return DeviceArray(mapping, layout.Layout(0, 0, (mapping.get_size(),), (1,), "|u1"))
+    where = layout.single(layout.layouts(source, format))
+    return DeviceArray(_Mappings(source, flags | MAP_VKGDR).get(where.memory), where)
+
+
+@contextlib.contextmanager
+def mapped(
+    buffer: Gst.Buffer, format: layout.Format = None, flags: Gst.MapFlags = Gst.MapFlags.READ
+) -> Iterator[Tuple[Any, ...]]:
+    """The planes of a buffer in any memory, as NumPy arrays, for a block of code.
+
+    with GstVkgdr.mapped(buffer, caps, Gst.MapFlags.WRITE) as (pixels,):
+        pixels[:] = 0
+
+    What is mapped for WRITE alone is the window where that suits: it is to be
+    written, and not to be read. The arrays are not to be used after the block:
+    those handed out cannot be written then, and what they show is undefined.
+
+    :raises ImportError: without NumPy
+    """
+    numpy = _import_numpy()
+    flags = Gst.MapFlags(flags)
+    if flags & MAP_VKGDR:
+        raise ValueError("NumPy's arrays are of the host: device_arrays() are of the device")
+    mappings = _Mappings(buffer, flags)
+    arrays: List[Any] = []
+    try:
+        for where in layout.layouts(buffer, format):
+            arrays.append(_host_array(numpy, mappings.get(where.memory), where))
+            arrays[-1].flags.writeable = bool(flags & Gst.MapFlags.WRITE)
+        yield tuple(arrays)
+    finally:
+        for array in arrays:
+            array.flags.writeable = False
+        mappings.unmap()
+
+
+def _import_numpy() -> Any:
+    try:
+        import numpy
+    except ImportError as error:
+        raise ImportError(
+            "GstVkgdr.mapped() gives arrays of NumPy, which cannot be imported "
+            f"({error}): install the package python3-numpy"
+        ) from None
+    return numpy
+
+
+def _host_array(numpy: Any, mapping: "GstVkgdr.Mapping", where: layout.Layout) -> Any:
+    data = (ctypes.c_ubyte * where.extent).from_address(mapping.get_pointer() + where.offset)
+    # The array's base: what is kept for too long shows undefined bytes, but bytes.
+    data.mapping = mapping
+    return numpy.ndarray(where.shape, where.typestr, data, 0, where.strides)
+
+
+# --- the way in ---------------------------------------------------------------
+
+# Contexts of memory_from_dlpack(), by device. They stay: elements refuse memory of
+# another context than theirs, so that frame after frame has to have the same.
+_contexts: Dict[int, "GstVkgdr.Context"] = {}
+
+
+def _context_of(device: int) -> "GstVkgdr.Context":
+    if device not in _contexts:
+        _contexts[device] = GstVkgdr.Context.new(device)
+    return _contexts[device]
+
+
+def memory_from_dlpack(
+    tensor: Any, context: Optional["GstVkgdr.Context"] = None, writable: bool = False
+) -> Gst.Memory:
+    """A tensor in CUDA memory as a Gst.Memory, without a copy.
+
+    Elements take it for GPU memory. The tensor is kept until the memory is freed
+    and the device has finished with it.
+
+    :param tensor: anything with ``__dlpack__()``: of PyTorch, CuPy and others; it
+      has to be contiguous
+    :param context: that of the elements; without one, one of the tensor's device,
+      which the elements then have to be given (gst_element_set_context())
+    :param writable: elements may work in place, which changes the tensor
+    :raises ValueError: if the tensor is on another device, or the CPU
+    :raises GLib.Error: if it is not contiguous, or of another CUDA context
+    """
+    for method in ("__dlpack__", "__dlpack_device__"):
+        if not hasattr(tensor, method):
+            raise TypeError(f"{type(tensor).__name__} is no tensor: it has no {method}()")
+    kind, device = (int(number) for number in tensor.__dlpack_device__())
+    if kind != dlpack.CUDA:
+        raise ValueError(
+            f"the tensor is not in the memory of a CUDA device (DLPack device type {kind}): "
+            "move it there first, or write to a buffer with mapped()"
+        )
+    if context is None:
+        context = _context_of(device)
+    elif context.get_device() != device:
+        raise ValueError(
+            f"the tensor is on device {device}, and the context of {context.get_device()}: "
+            "move it there, or use a context of its device"
+        )
+    capsule = tensor.__dlpack__(stream=_DEFAULT_STREAM)
+    flags = Gst.MemoryFlags(0) if writable else Gst.MemoryFlags.READONLY
+    memory = GstVkgdr.memory_new_from_dlpack(context, dlpack.peek(capsule), flags)
+    dlpack.consume(capsule)
+    return memory

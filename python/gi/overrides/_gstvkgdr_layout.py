@@ -1,0 +1,239 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Where the samples of a buffer lie: shapes, strides and types.
+
+Reads caps, infos and metas; touches no memory and knows no device.
+"""
+
+import sys
+from typing import TYPE_CHECKING, Any, List, NamedTuple, Tuple, Union
+
+import gi
+
+gi.require_version("Gst", "1.0")
+from gi.repository import Gst  # noqa: E402
+
+if TYPE_CHECKING:
+    from gi.repository import GstAudio, GstVideo
+
+# What says what is in a buffer; None: bytes.
+Format = Union[Gst.Caps, "GstVideo.VideoInfo", "GstAudio.AudioInfo", None]
+
+# Formats whose words are in the machine's byte order, though they do not say so.
+_NATIVE = {"RGB15", "BGR15", "RGB16", "BGR16", "ARGB64", "AYUV64"}
+
+# How NumPy writes the machine's byte order.
+NATIVE_ORDER = "<" if sys.byteorder == "little" else ">"
+
+
+class Layout(NamedTuple):
+    """One array: a plane, packed pixels, samples of sound, or bytes."""
+
+    memory: int  #: index of the buffer's memory
+    offset: int  #: of the first byte in that memory
+    shape: Tuple[int, ...]
+    strides: Tuple[int, ...]  #: bytes
+    typestr: str  #: as NumPy writes it: "|u1", "<u2"
+
+    @property
+    def itemsize(self) -> int:
+        return int(self.typestr[2:])
+
+    @property
+    def is_native(self) -> bool:
+        """Whether the elements are in the machine's byte order."""
+        return self.typestr[0] in ("|", NATIVE_ORDER)
+
+    @property
+    def extent(self) -> int:
+        """Bytes from the first one to the end of the last one."""
+        steps = ((n - 1) * stride for n, stride in zip(self.shape, self.strides))
+        return sum(steps) + self.itemsize
+
+
+class _Plane(NamedTuple):
+    """A layout, with its offset in the buffer."""
+
+    offset: int
+    shape: Tuple[int, ...]
+    strides: Tuple[int, ...]
+    typestr: str
+
+
+def layouts(buffer: Gst.Buffer, format: Format = None) -> List[Layout]:
+    """The arrays of a buffer; without a format one of bytes for each memory."""
+    if not isinstance(buffer, Gst.Buffer):
+        raise TypeError(f"a Gst.Buffer is needed, not {type(buffer).__name__}")
+    info = _info(format)
+    if info is None:
+        sizes = [buffer.peek_memory(i).size for i in range(buffer.n_memory())]
+        return [Layout(i, 0, (size,), (1,), "|u1") for i, size in enumerate(sizes)]
+    planes = (_video if _is_video(info) else _audio)(buffer, info)
+    return [_locate(buffer, plane) for plane in planes]
+
+
+def single(found: List[Layout]) -> Layout:
+    """The one array of a buffer that has no others."""
+    if len(found) == 1:
+        return found[0]
+    raise ValueError(f"the buffer has {len(found)} planes: take them with device_arrays()")
+
+
+# GStreamer's typelibs of video and audio are loaded by those who need them.
+
+
+def _gst_video() -> Any:
+    gi.require_version("GstVideo", "1.0")
+    from gi.repository import GstVideo
+
+    return GstVideo
+
+
+def _gst_audio() -> Any:
+    gi.require_version("GstAudio", "1.0")
+    from gi.repository import GstAudio
+
+    return GstAudio
+
+
+def _is_video(info: object) -> bool:
+    return type(info).__name__ == "VideoInfo"
+
+
+def _info(format: Format) -> Union["GstVideo.VideoInfo", "GstAudio.AudioInfo", None]:
+    if format is None or type(format).__name__ in ("VideoInfo", "AudioInfo"):
+        return format
+    if not isinstance(format, Gst.Caps):
+        raise TypeError(
+            "a format is Gst.Caps, GstVideo.VideoInfo, GstAudio.AudioInfo or None, "
+            f"not {type(format).__name__}"
+        )
+    if not format.is_fixed():
+        raise ValueError(f"the caps {format.to_string()} are no format of a buffer")
+    name = format.get_structure(0).get_name()
+    try:
+        if name == "video/x-raw":
+            return _gst_video().VideoInfo.new_from_caps(format)
+        if name == "audio/x-raw":
+            return _gst_audio().AudioInfo.new_from_caps(format)
+    except TypeError:  # so PyGObject has it where there is no info of the caps
+        raise ValueError(f"the caps {format.to_string()} do not describe a buffer") from None
+    return None
+
+
+# --- video --------------------------------------------------------------------
+
+
+def _refuse(name: str) -> ValueError:
+    return ValueError(
+        f"the samples of {name} are no array; without a format, the buffer's bytes are one"
+    )
+
+
+def _video(buffer: Gst.Buffer, info: "GstVideo.VideoInfo") -> List[_Plane]:
+    video = _gst_video()
+    flags = video.VideoFormatFlags
+    finfo = info.finfo
+    if finfo.n_components == 0 or finfo.flags & (flags.COMPLEX | flags.PALETTE | flags.TILED):
+        raise _refuse(finfo.name)
+    height = info.height
+    if info.interlace_mode == video.VideoInterlaceMode.ALTERNATE:
+        height = (height + 1) // 2  # a buffer is a field
+    meta = video.buffer_get_video_meta(buffer)
+    if meta and (meta.width, meta.height) != (info.width, height):
+        raise ValueError(
+            f"the buffer is of {meta.width}x{meta.height} pixels, "
+            f"and the format of {info.width}x{height}"
+        )
+    where = meta or info
+    return [
+        _video_plane(finfo, plane, info.width, height, where.offset[plane], where.stride[plane])
+        for plane in range(finfo.n_planes)
+    ]
+
+
+def _video_plane(
+    finfo: "GstVideo.VideoFormatInfo",
+    plane: int,
+    width: int,
+    height: int,
+    offset: int,
+    stride: int,
+) -> _Plane:
+    components = [c for c in range(finfo.n_components) if finfo.plane[c] == plane]
+    if not components:
+        raise _refuse(finfo.name)
+    # That of the most samples, Y where a plane has Y and U.
+    c = min(components, key=lambda c: finfo.pixel_stride[c])
+    step = finfo.pixel_stride[c]
+    places = {finfo.poffset[k] for k in components}
+    if len(components) > 1 and len(places) == 1:
+        size = step  # one word holds them all
+    else:
+        size = max((finfo.depth[k] + finfo.shift[k] + 7) // 8 for k in components)
+    if size not in (1, 2, 4, 8) or step % size:
+        raise _refuse(finfo.name)
+
+    shape: Tuple[int, ...] = (_scaled(height, finfo.h_sub[c]), _scaled(width, finfo.w_sub[c]))
+    strides: Tuple[int, ...] = (stride, step)
+    if step > size:
+        shape += (step // size,)
+        strides += (size,)
+    return _Plane(offset, shape, strides, _video_type(finfo, size))
+
+
+def _scaled(n: int, shift: int) -> int:
+    return -((-n) >> shift)
+
+
+def _video_type(finfo: "GstVideo.VideoFormatInfo", size: int) -> str:
+    video = _gst_video()
+    if size == 1:
+        return "|u1"
+    if finfo.name in _NATIVE:
+        return f"{NATIVE_ORDER}u{size}"
+    little = finfo.flags & video.VideoFormatFlags.LE
+    return f"{'<' if little else '>'}u{size}"
+
+
+# --- audio --------------------------------------------------------------------
+
+
+def _audio(buffer: Gst.Buffer, info: "GstAudio.AudioInfo") -> List[_Plane]:
+    audio = _gst_audio()
+    size = info.finfo.width // 8
+    if size not in (1, 2, 4, 8):
+        raise _refuse(info.finfo.name)
+    if info.layout != audio.AudioLayout.INTERLEAVED:
+        raise _refuse(f"{info.finfo.name} in one plane for each channel")
+    shape = (buffer.get_size() // info.bpf, info.channels)
+    if shape[0] == 0:
+        raise ValueError("the buffer holds not one sample of each channel")
+    return [_Plane(0, shape, (info.bpf, size), _audio_type(info.finfo, size))]
+
+
+def _audio_type(finfo: "GstAudio.AudioFormatInfo", size: int) -> str:
+    audio = _gst_audio()
+    flags = audio.AudioFormatFlags
+    kind = "f" if finfo.flags & flags.FLOAT else "i" if finfo.flags & flags.SIGNED else "u"
+    order = "|" if size == 1 else "<" if finfo.endianness == 1234 else ">"
+    return f"{order}{kind}{size}"
+
+
+# --- where in the buffer ------------------------------------------------------
+
+
+def _locate(buffer: Gst.Buffer, plane: _Plane) -> Layout:
+    """The memory that a plane lies in."""
+    layout = Layout(0, plane.offset, plane.shape, plane.strides, plane.typestr)
+    found, memory, length, skip = buffer.find_memory(plane.offset, layout.extent)
+    if not found:
+        raise ValueError(
+            f"the format needs {plane.offset + layout.extent} bytes, "
+            f"and the buffer has {buffer.get_size()}"
+        )
+    if length != 1:
+        raise ValueError(
+            "a plane lies in several memories, and an array in one: "
+            "merge them with buffer.get_all_memory()"
+        )
+    return layout._replace(memory=memory, offset=skip)

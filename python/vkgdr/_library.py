@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""libvkgdr.so.0 as ctypes sees it: the functions and their types.
+
+Knows nothing of what is made of them.
+"""
+
+import ctypes
+from typing import Optional
+
+LIBRARY = "libvkgdr.so.0"
+
+
+def _load() -> ctypes.CDLL:
+    try:
+        library = ctypes.CDLL(LIBRARY)
+    except OSError as error:
+        raise ImportError(
+            f"{LIBRARY} cannot be loaded ({error}): install gst-vkgdr, "
+            "or put the folder that has it into LD_LIBRARY_PATH"
+        ) from None
+    handle, size = ctypes.c_void_p, ctypes.c_size_t
+    for name, result, arguments in (
+        # Not c_char_p, which would lose the pointer that has to be freed.
+        ("vkgdr_last_error", ctypes.c_void_p, ()),
+        ("vkgdr_open", handle, (ctypes.c_int, ctypes.c_uint32)),
+        ("vkgdr_close", None, (handle,)),
+        ("vkgdr_memory_alloc", handle, (handle, size, ctypes.c_uint32)),
+        ("vkgdr_memory_free", None, (handle,)),
+        ("vkgdr_memory_get_host_ptr", ctypes.c_void_p, (handle,)),
+        ("vkgdr_memory_get_device_ptr", ctypes.c_ulonglong, (handle,)),
+        ("vkgdr_memory_get_size", size, (handle,)),
+        ("vkgdr_memory_is_coherent", ctypes.c_bool, (handle,)),
+        ("vkgdr_memory_non_coherent_atom_size", size, (handle,)),
+        ("vkgdr_memory_flush", None, (handle, size, size)),
+        ("vkgdr_memory_invalidate", None, (handle, size, size)),
+    ):
+        function = getattr(library, name)
+        function.restype = result
+        function.argtypes = arguments
+    return library
+
+
+lib = _load()
+
+_free = ctypes.CDLL(None).free
+_free.restype = None
+_free.argtypes = (ctypes.c_void_p,)
+
+
+def last_error() -> Optional[str]:
+    """What made this thread's last call fail, or None where it succeeded."""
+    pointer = lib.vkgdr_last_error()
+    if not pointer:
+        return None
+    try:
+        return ctypes.string_at(pointer).decode(errors="replace")
+    finally:
+        _free(pointer)

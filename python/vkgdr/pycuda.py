@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Integration of vkgdr with PyCUDA.
+
+The one file of the package that needs PyCUDA.
+"""
+
+from typing import Any, Callable
+
+try:
+    from pycuda import driver as _driver
+except ImportError as error:
+    raise ImportError(
+        f"vkgdr.pycuda needs PyCUDA, which cannot be imported ({error}): "
+        "install the package python3-pycuda, or run: pip install pycuda"
+    ) from error
+
+from . import RawMemory, Vkgdr, VkgdrError
+from ._library import lib
+
+__all__ = ["Memory"]
+
+
+class _Release:
+    """Frees in the CUDA context of the allocation, and keeps that until then."""
+
+    def __init__(self, context: Any) -> None:
+        self._context = context
+
+    def __call__(self, handle: int) -> None:
+        self._context.push()
+        try:
+            lib.vkgdr_memory_free(handle)
+        finally:
+            self._context.pop()
+
+
+class Memory(_driver.PointerHolderBase, RawMemory):
+    """Memory allocation that is automatically garbage collected.
+
+    For the garbage collection to work, the CUDA context must not be destroyed
+    before the memory is freed (if necessary, with free()). This object keeps a
+    reference to the context so you do not need to worry about it being garbage
+    collected, but explicitly destroying it through the PyCUDA API is an error.
+
+    It can be passed as the gpudata keyword argument to pycuda.gpuarray.GPUArray
+    to wrap it into a GPUArray that can be used with PyCUDA.
+
+    :param owner: a Vkgdr created with the same device as the current CUDA context
+    :param size: number of bytes to allocate
+    :param flags: flags for future expansion; must be 0
+    :raises VkgdrError: if there was an error from the underlying C library
+    """
+
+    def __init__(self, owner: Vkgdr, size: int, flags: int = 0) -> None:
+        self._handle = None  # for __del__(), should anything fail below
+        _driver.PointerHolderBase.__init__(self)
+        self._context = _driver.Context.get_current()
+        if self._context is None:
+            raise VkgdrError(
+                "no CUDA context of PyCUDA's is current in this thread: "
+                "import pycuda.autoprimaryctx, or push one"
+            )
+        RawMemory.__init__(self, owner, size, flags)
+
+    def _releaser(self) -> Callable[[int], None]:
+        return _Release(self._context)
+
+    def __del__(self) -> None:
+        self.free()
+
+    def get_pointer(self) -> int:
+        """The device pointer, as PyCUDA asks for it."""
+        return self.device_ptr
+
+    def __int__(self) -> int:
+        return self.device_ptr
+
+    def __index__(self) -> int:
+        return self.device_ptr

@@ -1,0 +1,803 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * compilers.c: what turns sources into images
+ *
+ * No device is needed: for compilers that are programs there are scripts that
+ * take their place, and real ones are used where they are installed.
+ */
+
+#include <gio/gio.h>
+#include <glib/gstdio.h>
+#include <gst/check/gstcheck.h>
+#include <gst/vkgdr/vkgdr.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <vkgdr/kernel.h>
+
+#include "gsteffects.h"
+#include "gstvkgdrcompiler.h"
+#include "gstvkgdrimage.h"
+#include "gstvkgdrprogram.h"
+#include "gstvkgdrsource.h"
+
+#define SOURCE \
+  "__global__ void mine (VkgdrFrame in, VkgdrFrame out, float v)\n" \
+  "{\n" \
+  "}\n"
+
+/* Seconds until a compiler that hangs is killed. */
+#define SHORT_TIMEOUT "1"
+/* What a start with a warm cache may take, in microseconds. */
+#define WARM_LIMIT 5000
+
+/* A GPU of today, and an old one. */
+static const GstVkgdrCompilerTarget hopper = { FALSE, 13000, 90 };
+static const GstVkgdrCompilerTarget pascal = { FALSE, 12000, 61 };
+
+/* What stands in for both compilers: answers questions from variables, keeps a
+ * record of its command lines, and compiles all but sources with "wrong". */
+#define SCRIPT \
+  "#!/bin/sh\n" \
+  "echo \"$@\" >> \"$FAKE_RECORD\"\n" \
+  "case \"$1\" in\n" \
+  "--version) echo \"$FAKE_VERSION\"; exit ;;\n" \
+  "--list-gpu-arch|--print-supported-cpus) echo \"$FAKE_ARCHS\"; exit ;;\n" \
+  "esac\n" \
+  "[ \"$FAKE_BROKEN\" != yes ] || { echo broken >&2; exit 3; }\n" \
+  "for word; do\n" \
+  "  [ \"$last\" != -o ] || image=$word\n" \
+  "  last=$word\n" \
+  "done\n" \
+  "echo \"$TMPDIR\" > \"$FAKE_RECORD.folder\"\n" \
+  "cat \"$last\" > \"$FAKE_RECORD.source\"\n" \
+  "if grep -q hangs \"$last\"; then\n" \
+  "  sleep 60 & echo $! > \"$FAKE_RECORD.pid\"\n" \
+  "  wait\n" \
+  "fi\n" \
+  "if grep -q wrong \"$last\"; then\n" \
+  "  echo \"$last:1: error: it is wrong\" >&2; exit 1\n" \
+  "fi\n" \
+  "! grep -q nothing.else \"$last\" || exit 0\n" \
+  "echo .version .target made > \"$image\"\n"
+
+static gchar *folder, *record;
+
+/* Times mean nothing under the tools that scripts/test knows. */
+static gint64
+warm_limit (void)
+{
+  const gchar *slower = g_getenv ("CK_TIMEOUT_MULTIPLIER");
+
+  return slower && atoi (slower) > 1 ? G_MAXINT64 : WARM_LIMIT;
+}
+
+static gchar *
+read_record (const gchar *suffix)
+{
+  gchar *path = g_strconcat (record, suffix, NULL), *text = NULL;
+
+  if (!g_file_get_contents (path, &text, NULL, NULL))
+    text = g_strdup ("");
+  g_free (path);
+  return text;
+}
+
+static guint
+count_runs (void)
+{
+  gchar *text = read_record ("");
+  guint i, n = 0;
+
+  for (i = 0; text[i]; i++)
+    n += text[i] == '\n';
+  g_free (text);
+  return n;
+}
+
+static gchar *
+make_script (const gchar *name, const gchar *text)
+{
+  gchar *path = g_build_filename (folder, name, NULL);
+
+  fail_unless (g_file_set_contents (path, text, -1, NULL));
+  fail_unless (g_chmod (path, 0700) == 0);
+  return path;
+}
+
+static void
+setup (void)
+{
+  gchar *cache;
+
+  folder = g_dir_make_tmp ("test-compilers-XXXXXX", NULL);
+  fail_unless (folder != NULL);
+  record = g_build_filename (folder, "record", NULL);
+  cache = g_build_filename (folder, "cache", NULL);
+  g_setenv ("VKGDR_CACHE_DIR", cache, TRUE);
+  g_setenv ("FAKE_RECORD", record, TRUE);
+  g_setenv ("FAKE_VERSION", "Cuda compilation tools, release 12.4, V1", TRUE);
+  g_setenv (
+      "FAKE_ARCHS", "compute_52\ncompute_80\ncompute_90\ncompute_120", TRUE);
+  g_unsetenv ("FAKE_BROKEN");
+  g_unsetenv ("VKGDR_COMPILER");
+  g_unsetenv ("VKGDR_COMPILER_TIMEOUT");
+  g_free (cache);
+}
+
+static void
+teardown (void)
+{
+  gchar *quoted = g_shell_quote (folder);
+  gchar *command = g_strconcat ("/bin/rm -rf ", quoted, NULL);
+
+  fail_unless (g_spawn_command_line_sync (command, NULL, NULL, NULL, NULL));
+  g_free (command);
+  g_free (quoted);
+  g_free (record);
+  g_free (folder);
+}
+
+static void
+use_script (const gchar *name)
+{
+  gchar *path = make_script (name, SCRIPT);
+
+  g_setenv ("VKGDR_COMPILER", path, TRUE);
+  g_free (path);
+}
+
+static GBytes *
+compile (const GstVkgdrCompilerTarget *target, const gchar *source,
+    gboolean ptx, GError **error)
+{
+  return gst_vkgdr_compiler_run (target, source, "mine.cu", NULL, ptx, error);
+}
+
+static void
+assert_compiles (
+    const GstVkgdrCompilerTarget *target, const gchar *source, gboolean ptx)
+{
+  GError *error = NULL;
+  GBytes *image = compile (target, source, ptx, &error);
+
+  fail_unless (image != NULL, "%s", error ? error->message : "");
+  fail_unless (strstr (g_bytes_get_data (image, NULL), "made"));
+  g_bytes_unref (image);
+}
+
+/* The message; the caller frees it. */
+static gchar *
+compile_fails (
+    const GstVkgdrCompilerTarget *target, const gchar *source, gint code)
+{
+  GError *error = NULL;
+  GBytes *image = compile (target, source, TRUE, &error);
+  gchar *message;
+
+  fail_unless (image == NULL);
+  fail_unless (error != NULL);
+  fail_unless (g_error_matches (error, GST_VKGDR_ERROR, code), "%d: %s",
+      error->code, error->message);
+  message = g_strdup (error->message);
+  g_error_free (error);
+  return message;
+}
+
+static void
+assert_contains (const gchar *text, const gchar *part)
+{
+  fail_unless (strstr (text, part), "\"%s\" is not in: %s", part, text);
+}
+
+static void
+assert_fails_with (const GstVkgdrCompilerTarget *target, const gchar *source,
+    gint code, const gchar *part)
+{
+  gchar *message = compile_fails (target, source, code);
+
+  assert_contains (message, part);
+  fail_if (strstr (message, "/gst-vkgdr-"), "%s", message);
+  g_free (message);
+}
+
+static void
+assert_was_run_with (const gchar *part)
+{
+  gchar *text = read_record ("");
+
+  assert_contains (text, part);
+  g_free (text);
+}
+
+/* --- command lines ------------------------------------------------------- */
+
+GST_START_TEST (test_nvcc_gets_ptx_for_the_device)
+{
+  gchar *text;
+
+  use_script ("nvcc");
+  assert_compiles (&hopper, SOURCE, TRUE);
+  assert_was_run_with ("--ptx --gpu-architecture=compute_90 ");
+  assert_was_run_with ("--std=c++17");
+  text = read_record (".source");
+  assert_contains (text, "#include \"vkgdr/kernel.h\"");
+  assert_contains (text, "#line 1 \"mine.cu\"");
+  g_free (text);
+}
+GST_END_TEST;
+
+GST_START_TEST (test_nvcc_makes_a_cubin_where_it_can)
+{
+  use_script ("nvcc");
+  assert_compiles (&hopper, SOURCE, FALSE);
+  assert_was_run_with ("--cubin --gpu-architecture=sm_90 ");
+  /* 6.1 is none of its own: PTX for an older one. */
+  assert_compiles (&pascal, SOURCE, FALSE);
+  assert_was_run_with ("--ptx --gpu-architecture=compute_52 ");
+}
+GST_END_TEST;
+
+GST_START_TEST (test_old_nvcc_is_trusted)
+{
+  use_script ("nvcc");
+  g_setenv ("FAKE_ARCHS", "nvcc fatal: Unknown option", TRUE);
+  assert_compiles (&pascal, SOURCE, TRUE);
+  assert_was_run_with ("--gpu-architecture=compute_61 ");
+}
+GST_END_TEST;
+
+GST_START_TEST (test_clang_gets_what_it_knows)
+{
+  use_script ("clang-17");
+  g_setenv ("FAKE_ARCHS", "\tsm_52\n\tsm_80\n\tsm_86\n", TRUE);
+  assert_compiles (&hopper, SOURCE, FALSE);
+  assert_was_run_with ("--cuda-gpu-arch=sm_86 -Xclang -target-feature -Xclang "
+                       "+ptx71");
+  assert_was_run_with ("-nocudainc -nocudalib");
+  assert_was_run_with ("/vkgdr/clang.h");
+  assert_compiles (&pascal, SOURCE, FALSE);
+  assert_was_run_with ("--cuda-gpu-arch=sm_52 ");
+}
+GST_END_TEST;
+
+GST_START_TEST (test_nothing_is_left_behind)
+{
+  gchar *text;
+
+  use_script ("nvcc");
+  assert_compiles (&hopper, SOURCE, TRUE);
+  text = g_strchomp (read_record (".folder"));
+  assert_contains (text, "gst-vkgdr-");
+  fail_if (g_file_test (text, G_FILE_TEST_EXISTS));
+  g_free (text);
+}
+GST_END_TEST;
+
+/* --- errors -------------------------------------------------------------- */
+
+GST_START_TEST (test_log_is_the_error)
+{
+  use_script ("nvcc");
+  assert_fails_with (&hopper, "wrong", GST_VKGDR_ERROR_COMPILE,
+      "mine.cu does not compile:\nsource.cu:1: error: it is wrong");
+}
+GST_END_TEST;
+
+GST_START_TEST (test_no_image_is_an_error)
+{
+  use_script ("nvcc");
+  assert_fails_with (
+      &hopper, "nothing else", GST_VKGDR_ERROR_COMPILE, "gave no image");
+}
+GST_END_TEST;
+
+GST_START_TEST (test_broken_compiler_is_no_compiler)
+{
+  use_script ("nvcc");
+  g_setenv ("FAKE_BROKEN", "yes", TRUE);
+  assert_fails_with (
+      &hopper, SOURCE, GST_VKGDR_ERROR_NO_DRIVER, "nvcc does not work: ");
+  /* One that has no architecture for the device is none, too. */
+  g_unsetenv ("FAKE_BROKEN");
+  g_setenv ("FAKE_ARCHS", "compute_100", TRUE);
+  assert_fails_with (&hopper, SOURCE, GST_VKGDR_ERROR_NO_DRIVER,
+      "does not compile for a device of compute capability 9.0");
+}
+GST_END_TEST;
+
+static gboolean
+process_runs (gint pid)
+{
+  gchar *path = g_strdup_printf ("/proc/%d/stat", pid), *text = NULL;
+  gboolean runs =
+      g_file_get_contents (path, &text, NULL, NULL) && !strstr (text, ") Z ");
+
+  g_free (text);
+  g_free (path);
+  return runs;
+}
+
+GST_START_TEST (test_compiler_that_hangs_is_killed)
+{
+  gint64 start = g_get_monotonic_time ();
+  gchar *pid;
+
+  use_script ("nvcc");
+  g_setenv ("VKGDR_COMPILER_TIMEOUT", SHORT_TIMEOUT, TRUE);
+  assert_fails_with (&hopper, "hangs", GST_VKGDR_ERROR_COMPILE,
+      "was not done within " SHORT_TIMEOUT " s, and was killed");
+  fail_unless (g_get_monotonic_time () - start < 20 * G_USEC_PER_SEC);
+  /* What it started is gone as well. */
+  pid = read_record (".pid");
+  fail_unless (*pid);
+  g_usleep (100 * 1000);
+  fail_if (process_runs (atoi (pid)));
+  g_free (pid);
+}
+GST_END_TEST;
+
+/* --- the choice ---------------------------------------------------------- */
+
+GST_START_TEST (test_none_is_named_with_a_remedy)
+{
+  g_setenv ("VKGDR_COMPILER", "none", TRUE);
+  assert_fails_with (
+      &hopper, SOURCE, GST_VKGDR_ERROR_NO_DRIVER, "VKGDR_COMPILER=none");
+  g_setenv ("VKGDR_COMPILER", "/nowhere/nvcc", TRUE);
+  assert_fails_with (&hopper, SOURCE, GST_VKGDR_ERROR_NO_DRIVER,
+      "There is no program /nowhere/nvcc. Install ");
+  g_setenv ("VKGDR_COMPILER", "cc", TRUE);
+  assert_fails_with (
+      &hopper, SOURCE, GST_VKGDR_ERROR_NO_DRIVER, "neither nvcc nor clang");
+  g_setenv ("VKGDR_COMPILER", "clang", TRUE);
+  g_setenv ("PATH", folder, TRUE);
+  assert_fails_with (
+      &hopper, SOURCE, GST_VKGDR_ERROR_NO_DRIVER, "clang was not found");
+  g_setenv ("VKGDR_COMPILER", "nvrtc", TRUE);
+  g_setenv ("VKGDR_NVRTC", "/nowhere/libnvrtc.so", TRUE);
+  assert_fails_with (&hopper, SOURCE, GST_VKGDR_ERROR_NO_DRIVER,
+      "NVRTC was not found (tried /nowhere/libnvrtc.so)");
+}
+GST_END_TEST;
+
+GST_START_TEST (test_next_one_is_tried)
+{
+  gchar *path = g_strconcat (folder, ":", g_getenv ("PATH"), NULL);
+  gchar *message;
+
+  g_free (make_script ("clang", "#!/bin/sh\necho no target >&2\nexit 1\n"));
+  g_free (make_script ("clang-19", SCRIPT));
+  g_setenv ("PATH", path, TRUE);
+  g_setenv ("VKGDR_COMPILER", "clang", TRUE);
+  g_setenv ("FAKE_ARCHS", "sm_80", TRUE);
+  assert_compiles (&hopper, SOURCE, TRUE);
+  /* A source that is wrong is the end. */
+  message = compile_fails (&hopper, "wrong", GST_VKGDR_ERROR_COMPILE);
+  assert_contains (message, "it is wrong");
+  g_free (message);
+  g_free (path);
+}
+GST_END_TEST;
+
+GST_START_TEST (test_nvcc_of_cuda_home_comes_first)
+{
+  gchar *bin = g_build_filename (folder, "bin", NULL);
+  gchar *nvcc = g_build_filename (bin, "nvcc", NULL);
+  GstVkgdrProgram *program;
+  GPtrArray *list;
+
+  fail_unless (g_mkdir (bin, 0700) == 0);
+  g_free (make_script ("bin/nvcc", SCRIPT));
+  g_setenv ("CUDA_HOME", folder, TRUE);
+  list = gst_vkgdr_program_list (GST_VKGDR_PROGRAM_NVCC);
+  fail_unless (list->len >= 1);
+  program = list->pdata[0];
+  fail_unless_equals_string (program->path, nvcc);
+  g_ptr_array_unref (list);
+  g_free (nvcc);
+  g_free (bin);
+}
+GST_END_TEST;
+
+GST_START_TEST (test_compiler_is_described)
+{
+  GError *error = NULL;
+  gchar *text, *expected;
+
+  use_script ("nvcc");
+  text = gst_vkgdr_compiler_describe (&hopper, &error);
+  fail_unless (text != NULL, "%s", error ? error->message : "");
+  expected = g_strdup_printf ("nvcc 12.4 (%s/nvcc)", folder);
+  fail_unless_equals_string (text, expected);
+  g_free (expected);
+  g_free (text);
+
+  g_setenv ("FAKE_BROKEN", "yes", TRUE);
+  fail_unless (gst_vkgdr_compiler_describe (&hopper, &error) == NULL);
+  fail_unless (
+      g_error_matches (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_NO_DRIVER));
+  g_error_free (error);
+}
+GST_END_TEST;
+
+/* --- the cache, and compilers -------------------------------------------- */
+
+GST_START_TEST (test_warm_start_runs_nothing_and_is_fast)
+{
+  gint64 start, best = G_MAXINT64;
+  guint i, n;
+
+  use_script ("nvcc");
+  assert_compiles (&hopper, SOURCE, TRUE);
+  n = count_runs ();
+  fail_unless (n > 0);
+  for (i = 0; i < 5; i++) {
+    start = g_get_monotonic_time ();
+    assert_compiles (&hopper, SOURCE, TRUE);
+    best = MIN (best, g_get_monotonic_time () - start);
+  }
+  fail_unless_equals_int (count_runs (), n);
+  GST_INFO ("%" G_GINT64_FORMAT " us", best);
+  fail_unless (best < warm_limit (), "%" G_GINT64_FORMAT " us", best);
+}
+GST_END_TEST;
+
+GST_START_TEST (test_other_compiler_or_device_is_another_image)
+{
+  gchar *path = g_build_filename (folder, "nvcc", NULL);
+  guint n;
+
+  use_script ("nvcc");
+  assert_compiles (&hopper, SOURCE, TRUE);
+  n = count_runs ();
+  assert_compiles (&pascal, SOURCE, TRUE);
+  fail_unless_equals_int (count_runs (), 2 * n);
+  assert_compiles (&hopper, SOURCE, FALSE);
+  fail_unless_equals_int (count_runs (), 3 * n);
+  g_free (make_script ("nvcc", SCRIPT "# newer\n"));
+  assert_compiles (&hopper, SOURCE, TRUE);
+  fail_unless_equals_int (count_runs (), 4 * n);
+  /* Not what includes something that may change. */
+  assert_compiles (&hopper, "#include <x.h>\n" SOURCE, TRUE);
+  assert_compiles (&hopper, "#include <x.h>\n" SOURCE, TRUE);
+  fail_unless_equals_int (count_runs (), 6 * n);
+  g_free (path);
+}
+GST_END_TEST;
+
+GST_START_TEST (test_no_cache_is_no_harm)
+{
+  static const gchar *const places[] = { "nvcc", "nvcc/below", "/proc/vkgdr" };
+  guint i, n;
+
+  use_script ("nvcc");
+  for (i = 0; i < G_N_ELEMENTS (places); i++) {
+    gchar *place = g_path_is_absolute (places[i])
+                       ? g_strdup (places[i])
+                       : g_build_filename (folder, places[i], NULL);
+
+    g_setenv ("VKGDR_CACHE_DIR", place, TRUE);
+    n = count_runs ();
+    assert_compiles (&hopper, SOURCE, TRUE);
+    assert_compiles (&hopper, SOURCE, TRUE);
+    fail_unless (count_runs () > n + 2);
+    g_free (place);
+  }
+}
+GST_END_TEST;
+
+/* --- real compilers ------------------------------------------------------ */
+
+/* All that a kernel may be made of; a helper has no __device__ where @helper is
+ * "". */
+static gchar *
+make_rich_source (const gchar *helper)
+{
+  return g_strdup_printf (
+      "%s float helper (float v) { return fmaf (v, 2.0f, sqrtf (v)); }\n"
+      "__device__ int counter;\n"
+      "__constant__ float table[2];\n"
+      "template <typename F> __device__ static void twice (F f) { f (0); f (1);"
+      " }\n"
+      "__global__ void rich (VkgdrFrame in, VkgdrFrame out, float v)\n"
+      "{\n"
+      "  __shared__ float shared[64];\n"
+      "  int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y;\n"
+      "  shared[threadIdx.x] = helper (v) + gridDim.x + table[x & 1];\n"
+      "  __syncthreads ();\n"
+      "  atomicAdd (&counter, 1);\n"
+      "  uchar4 p = make_uchar4 (1, 2, 3, max (4, x));\n"
+      "  float4 q = make_float4 (powf (v, 2.2f), expf (v), logf (v), sinf "
+      "(v));\n"
+      "  twice ([&] (int i) { shared[i] += cosf (q.x) + fminf (q.y, q.z)\n"
+      "    + fabsf (q.w) + floorf (v) + rintf (v) + p.w + min (x, 3); });\n"
+      "  vkgdr_shade (in, out, x, y, [&] (VkgdrRgba &c, int px, int py) {\n"
+      "    c.r += helper (c.g) * shared[px & 1] + fmaxf (v, 0.5f); });\n"
+      "}\n",
+      helper);
+}
+
+static void
+check_image (GBytes *image, const gchar *name)
+{
+  const gchar *ptx = g_bytes_get_data (image, NULL);
+  gchar **entries = gst_vkgdr_image_list_ptx_entries (ptx);
+  GArray *sizes;
+  guint i;
+
+  fail_unless_equals_int (g_strv_length (entries), 1);
+  assert_contains (entries[0], name);
+  sizes = gst_vkgdr_image_read_ptx_params (ptx, entries[0]);
+  fail_unless (sizes != NULL && sizes->len >= 2);
+  for (i = 0; i < 2; i++)
+    fail_unless (g_array_index (sizes, gsize, i) == sizeof (VkgdrFrame));
+  g_array_unref (sizes);
+  g_strfreev (entries);
+}
+
+static void
+check_source (const GstVkgdrCompilerTarget *target, const gchar *source,
+    const gchar *name)
+{
+  GError *error = NULL;
+  GBytes *image = compile (target, source, TRUE, &error);
+
+  fail_unless (image != NULL, "%s: %s", name, error ? error->message : "");
+  check_image (image, name);
+  g_bytes_unref (image);
+}
+
+/* Whether the compiler that is asked for is there. */
+static gboolean
+find_compiler (const GstVkgdrCompilerTarget *target, const gchar *which)
+{
+  GError *error = NULL;
+  gchar *text;
+
+  g_setenv ("VKGDR_COMPILER", which, TRUE);
+  text = gst_vkgdr_compiler_describe (target, &error);
+  if (!text)
+    g_printerr ("skipped: %s\n", error->message);
+  g_clear_error (&error);
+  g_free (text);
+  return text != NULL;
+}
+
+/* A source that has a bit of everything; and messages that name its lines. */
+static void
+check_rich_source (const gchar *which, const gchar *helper, const gchar *place)
+{
+  gchar *source, *message;
+
+  if (!find_compiler (&hopper, which))
+    return;
+  source = make_rich_source (helper);
+  check_source (&hopper, source, "rich");
+  g_free (source);
+  message =
+      compile_fails (&hopper, "// one line\n__global__ void f () { wrong (); }",
+          GST_VKGDR_ERROR_COMPILE);
+  assert_contains (message, place);
+  g_free (message);
+}
+
+GST_START_TEST (test_nvrtc_compiles_all)
+{
+  check_rich_source ("nvrtc", "", "mine.cu(2)");
+}
+GST_END_TEST;
+
+GST_START_TEST (test_nvcc_compiles_all)
+{
+  check_rich_source ("nvcc", "__device__", "mine.cu(2)");
+}
+GST_END_TEST;
+
+GST_START_TEST (test_clang_compiles_all)
+{
+  check_rich_source ("clang", "", "mine.cu:2:");
+}
+GST_END_TEST;
+
+GST_START_TEST (test_nvrtc_compiles_effects)
+{
+  const GstEffect *effect;
+
+  if (!find_compiler (&hopper, "nvrtc"))
+    return;
+  for (effect = gst_effects_list (); effect->name; effect++) {
+    gchar *source = gst_effect_get_source (effect);
+
+    check_source (&hopper, source, effect->name);
+    g_free (source);
+  }
+}
+GST_END_TEST;
+
+static void
+check_quiet (const GstVkgdrProgram *program, const gchar *header,
+    const GstEffect *effect)
+{
+  gchar *source = gst_effect_get_source (effect), *log = NULL;
+  gchar *text = gst_vkgdr_source_make_text (source, effect->name);
+  GstVkgdrProgramInput input = { text, effect->name, header, NULL,
+    hopper.capability, TRUE };
+  GError *error = NULL;
+  GBytes *image = gst_vkgdr_program_compile (program, &input, &log, &error);
+
+  fail_unless (image != NULL, "%s", error ? error->message : "");
+  fail_unless_equals_string (log, "");
+  check_image (image, effect->name);
+  g_bytes_unref (image);
+  g_free (log);
+  g_free (text);
+  g_free (source);
+}
+
+/* All of them, without a warning, by the first program that works. */
+static void
+check_quiet_effects (GstVkgdrProgramKind kind)
+{
+  GPtrArray *list = gst_vkgdr_program_list (kind);
+  GBytes *header = g_resources_lookup_data (
+      "/org/gst-vkgdr/kernel.h", G_RESOURCE_LOOKUP_FLAGS_NONE, NULL);
+  const GstEffect *effect;
+  guint i = 0;
+
+  while (i < list->len
+         && !gst_vkgdr_program_check (list->pdata[i], hopper.capability, NULL))
+    i++;
+  for (effect = gst_effects_list (); i < list->len && effect->name; effect++)
+    check_quiet (list->pdata[i], g_bytes_get_data (header, NULL), effect);
+  if (i == list->len)
+    g_printerr ("skipped: there is no such compiler\n");
+  g_bytes_unref (header);
+  g_ptr_array_unref (list);
+}
+
+GST_START_TEST (test_nvcc_compiles_effects)
+{
+  check_quiet_effects (GST_VKGDR_PROGRAM_NVCC);
+}
+GST_END_TEST;
+
+GST_START_TEST (test_clang_compiles_effects)
+{
+  check_quiet_effects (GST_VKGDR_PROGRAM_CLANG);
+}
+GST_END_TEST;
+
+/* --- NVRTC, and what is noted of it -------------------------------------- */
+
+static gboolean
+nvrtc_is_loaded (void)
+{
+  gchar *maps = NULL;
+  gboolean found;
+
+  fail_unless (g_file_get_contents ("/proc/self/maps", &maps, NULL, NULL));
+  found = strstr (maps, "libnvrtc") != NULL;
+  g_free (maps);
+  return found;
+}
+
+/* In a process of its own; returns whether it ended well. */
+static gboolean
+run_apart (gboolean (*function) (void))
+{
+  pid_t child = fork ();
+  gint status;
+
+  if (child == 0)
+    _exit (function () ? 0 : 1);
+  fail_unless (child > 0 && waitpid (child, &status, 0) == child);
+  return WIFEXITED (status) && WEXITSTATUS (status) == 0;
+}
+
+static gboolean
+compile_apart (const gchar *source)
+{
+  GBytes *image = compile (&hopper, source, TRUE, NULL);
+  gboolean ok = image != NULL;
+
+  g_clear_pointer (&image, g_bytes_unref);
+  return ok;
+}
+
+static gboolean
+compile_cold (void)
+{
+  return compile_apart (SOURCE) && nvrtc_is_loaded ();
+}
+
+static gboolean
+compile_warm (void)
+{
+  gint64 start = g_get_monotonic_time ();
+  gchar *source;
+  gboolean ok;
+
+  if (!compile_apart (SOURCE) || nvrtc_is_loaded ()
+      || g_get_monotonic_time () - start > warm_limit ())
+    return FALSE;
+  /* What is not cached still compiles. */
+  source = g_strdup_printf ("#define PROCESS %d\n" SOURCE, (gint) getpid ());
+  ok = compile_apart (source) && nvrtc_is_loaded ();
+  g_free (source);
+  return ok;
+}
+
+GST_START_TEST (test_warm_start_does_not_load_nvrtc)
+{
+  gboolean warm = FALSE;
+  guint i;
+
+  g_setenv ("VKGDR_COMPILER", "nvrtc", TRUE);
+  if (!run_apart (compile_cold)) {
+    g_printerr ("skipped: there is no NVRTC\n");
+    return;
+  }
+  /* Once in five, on a machine that has more to do. */
+  for (i = 0; i < 5 && !warm; i++)
+    warm = run_apart (compile_warm);
+  fail_unless (warm);
+}
+GST_END_TEST;
+
+GST_START_TEST (test_built_images_have_the_kernels)
+{
+  const GstEffect *effect;
+
+  for (effect = gst_effects_list (); effect->name; effect++) {
+    GBytes *image = gst_effect_get_image (effect);
+
+    if (!image)
+      continue;
+    fail_unless_equals_int (
+        gst_vkgdr_image_get_kind (image), GST_VKGDR_IMAGE_PTX);
+    check_image (image, effect->name);
+    g_bytes_unref (image);
+  }
+}
+GST_END_TEST;
+
+static Suite *
+compilers_suite (void)
+{
+  Suite *s = suite_create ("compilers");
+  TCase *fake = tcase_create ("fake"), *real = tcase_create ("real");
+
+  suite_add_tcase (s, fake);
+  tcase_add_checked_fixture (fake, setup, teardown);
+  tcase_add_test (fake, test_none_is_named_with_a_remedy);
+  tcase_add_test (fake, test_nvcc_gets_ptx_for_the_device);
+  tcase_add_test (fake, test_nvcc_makes_a_cubin_where_it_can);
+  tcase_add_test (fake, test_old_nvcc_is_trusted);
+  tcase_add_test (fake, test_clang_gets_what_it_knows);
+  tcase_add_test (fake, test_nothing_is_left_behind);
+  tcase_add_test (fake, test_log_is_the_error);
+  tcase_add_test (fake, test_no_image_is_an_error);
+  tcase_add_test (fake, test_broken_compiler_is_no_compiler);
+  tcase_add_test (fake, test_compiler_that_hangs_is_killed);
+  tcase_add_test (fake, test_next_one_is_tried);
+  tcase_add_test (fake, test_nvcc_of_cuda_home_comes_first);
+  tcase_add_test (fake, test_compiler_is_described);
+  tcase_add_test (fake, test_warm_start_runs_nothing_and_is_fast);
+  tcase_add_test (fake, test_other_compiler_or_device_is_another_image);
+  tcase_add_test (fake, test_no_cache_is_no_harm);
+
+  suite_add_tcase (s, real);
+  tcase_add_checked_fixture (real, setup, teardown);
+  tcase_set_timeout (real, 100);
+  tcase_add_test (real, test_nvrtc_compiles_all);
+  tcase_add_test (real, test_nvcc_compiles_all);
+  tcase_add_test (real, test_clang_compiles_all);
+  tcase_add_test (real, test_nvrtc_compiles_effects);
+  tcase_add_test (real, test_nvcc_compiles_effects);
+  tcase_add_test (real, test_clang_compiles_effects);
+  tcase_add_test (real, test_warm_start_does_not_load_nvrtc);
+  tcase_add_test (real, test_built_images_have_the_kernels);
+  return s;
+}
+
+GST_CHECK_MAIN (compilers);

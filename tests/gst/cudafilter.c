@@ -1,0 +1,1344 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * cudafilter.c: which kernel cudafilter runs, and with what: expressions,
+ * parameters that are set, controlled or wrong, and files that change
+ */
+
+#include <glib/gstdio.h>
+#include <gst/check/gstharness.h>
+#include <gst/controller/gstdirectcontrolbinding.h>
+#include <gst/controller/gstinterpolationcontrolsource.h>
+
+#include "picture.h"
+#include "util.h"
+
+/* --- a filter with frames before and messages behind --------------------- */
+
+typedef struct {
+  GstHarness *harness;
+  GstElement *filter;
+  GstBus *bus;
+  guint n; /* frames pushed, one a second */
+} Rig;
+
+#define RGBA_2X1 \
+  "video/x-raw,format=RGBA,width=2,height=1,framerate=1/1,colorimetry=sRGB"
+
+static void
+rig_init (Rig *rig, const gchar *properties)
+{
+  gchar *text = g_strdup_printf (
+      "vkgdrupload ! cudafilter %s ! vkgdrdownload", properties);
+
+  rig->harness = gst_harness_new_parse (text);
+  rig->filter = gst_harness_find_element (rig->harness, "cudafilter");
+  rig->bus = gst_bus_new ();
+  rig->n = 0;
+  gst_element_set_bus (rig->harness->element, rig->bus);
+  /* A harness starts what it has; most tests have something to set before. */
+  gst_element_set_state (rig->harness->element, GST_STATE_NULL);
+  g_free (text);
+}
+
+static void
+rig_start (Rig *rig, const gchar *caps)
+{
+  gst_element_set_state (rig->harness->element, GST_STATE_PLAYING);
+  gst_harness_set_src_caps_str (rig->harness, caps);
+}
+
+static void
+rig_clear (Rig *rig)
+{
+  gst_element_set_bus (rig->harness->element, NULL);
+  gst_object_unref (rig->bus);
+  gst_object_unref (rig->filter);
+  gst_harness_teardown (rig->harness);
+}
+
+/* Pushes a copy of @data; the frame that comes out, which the caller frees. */
+static guint8 *
+rig_push (Rig *rig, const guint8 *data, gsize size)
+{
+  GstBuffer *buffer = gst_buffer_new_memdup (data, size);
+  guint8 *out = g_malloc (size);
+
+  GST_BUFFER_PTS (buffer) = rig->n++ * GST_SECOND;
+  buffer = gst_harness_push_and_pull (rig->harness, buffer);
+  fail_unless (buffer != NULL);
+  fail_unless_equals_int (gst_buffer_extract (buffer, 0, out, size), size);
+  gst_buffer_unref (buffer);
+  return out;
+}
+
+/* What becomes of the red of a pixel of 100, 60, 20, 255. */
+static guint8
+rig_red (Rig *rig)
+{
+  const guint8 data[8] = { 100, 60, 20, 255, 100, 60, 20, 255 };
+  guint8 *out = rig_push (rig, data, sizeof (data));
+  guint8 red = out[0];
+
+  g_free (out);
+  return red;
+}
+
+static void
+rig_set_params (Rig *rig, const gchar *text)
+{
+  GstStructure *params = text ? gst_structure_from_string (text, NULL) : NULL;
+
+  fail_unless (!text || params != NULL, "%s", text);
+  g_object_set (rig->filter, "params", params, NULL);
+  g_clear_pointer (&params, gst_structure_free);
+}
+
+/* The property, which the caller frees. */
+static gchar *
+rig_get_params (Rig *rig)
+{
+  GstStructure *params = NULL;
+  gchar *text;
+
+  g_object_get (rig->filter, "params", &params, NULL);
+  text = params ? gst_structure_to_string (params) : NULL;
+  g_clear_pointer (&params, gst_structure_free);
+  return text;
+}
+
+/* The text of the next message of that type within @ms, which the caller frees,
+ * or NULL. That there is no GPU is no news. */
+static gchar *
+rig_wait_message (Rig *rig, GstMessageType type, guint ms)
+{
+  gchar *text = NULL;
+
+  while (!text) {
+    GstMessage *message =
+        gst_bus_timed_pop_filtered (rig->bus, ms * GST_MSECOND, type);
+    GError *error = NULL;
+
+    if (!message)
+      return NULL;
+    if (type == GST_MESSAGE_WARNING)
+      gst_message_parse_warning (message, &error, NULL);
+    else if (type == GST_MESSAGE_INFO)
+      gst_message_parse_info (message, &error, NULL);
+    else
+      gst_message_parse_error (message, &error, NULL);
+    if (!strstr (error->message, "No NVIDIA GPU"))
+      text = g_strdup (error->message);
+    g_error_free (error);
+    gst_message_unref (message);
+  }
+  return text;
+}
+
+/* There is a message, and it has all of the words, which end with NULL. */
+static void
+rig_assert_message (Rig *rig, GstMessageType type, ...)
+{
+  gchar *text = rig_wait_message (rig, type, 20000);
+  const gchar *word;
+  va_list args;
+
+  fail_unless (text != NULL, "there is no message");
+  va_start (args, type);
+  while ((word = va_arg (args, const gchar *)))
+    fail_unless (
+        strstr (text, word) != NULL, "\"%s\" lacks \"%s\"", text, word);
+  va_end (args);
+  g_free (text);
+}
+
+static void
+rig_assert_quiet (Rig *rig)
+{
+  gchar *text = rig_wait_message (rig, GST_MESSAGE_WARNING, 0);
+
+  fail_unless (text == NULL, "%s", text);
+}
+
+/* It does not start, and an error has all of the words. */
+#define rig_assert_fails(rig, ...) \
+  G_STMT_START \
+  { \
+    gst_element_set_state ((rig)->harness->element, GST_STATE_PAUSED); \
+    rig_assert_message (rig, GST_MESSAGE_ERROR, __VA_ARGS__, NULL); \
+  } \
+  G_STMT_END
+
+/* --- pixels -------------------------------------------------------------- */
+
+#define FORMATS_WIDTH 18
+#define FORMATS_HEIGHT 6
+
+static const gchar *const formats[] = { "RGBA", "BGRA", "RGB", "xRGB", "GRAY8",
+  "GRAY16_LE", "NV12", "I420", "YUY2", "AYUV", "Y444", "P010_10LE",
+  "I420_10LE" };
+static const gchar *const ranges[] = { "bt709", "1:4:0:0" };
+
+/* Runs an expression on noise of a format; the caller frees *@noise and the
+ * result. */
+static guint8 *
+shade_noise (
+    const gchar *pixel, guint index, GstVideoInfo *info, guint8 **noise)
+{
+  const gchar *format = formats[index % G_N_ELEMENTS (formats)];
+  GstVideoFormat id = gst_video_format_from_string (format);
+  const GstVideoFormatInfo *about = gst_video_format_get_info (id);
+  GstCaps *caps;
+  Picture picture;
+  guint8 *out;
+  Rig rig;
+
+  gst_video_info_set_format (info, id, FORMATS_WIDTH, FORMATS_HEIGHT);
+  if (GST_VIDEO_FORMAT_INFO_IS_YUV (about))
+    gst_video_colorimetry_from_string (
+        &info->colorimetry, ranges[index / G_N_ELEMENTS (formats)]);
+  caps = gst_video_info_to_caps (info);
+  *noise = g_malloc (GST_VIDEO_INFO_SIZE (info));
+  test_fill (*noise, GST_VIDEO_INFO_SIZE (info), index);
+  /* The bits that a sample does not use are 0. */
+  picture_read (&picture, info, *noise);
+  picture_write (&picture, info, *noise);
+  picture_clear (&picture);
+
+  rig_init (&rig, "name=f");
+  g_object_set (rig.filter, "pixel", pixel, NULL);
+  gst_element_set_state (rig.harness->element, GST_STATE_PLAYING);
+  gst_harness_set_src_caps (rig.harness, caps);
+  out = rig_push (&rig, *noise, GST_VIDEO_INFO_SIZE (info));
+  rig_clear (&rig);
+  return out;
+}
+
+static Colour
+inverted (gint x, gint y, gpointer user_data)
+{
+  Colour c = picture_colour_at (user_data, x, y);
+
+  c.r = 1.0 - c.r;
+  c.g = 1.0 - c.g;
+  c.b = 1.0 - c.b;
+  return c;
+}
+
+/* One minus each of red, green and blue is one minus luma and the other sign of
+ * colour differences, in any format. */
+GST_START_TEST (test_pixel_inverts)
+{
+  GstVideoInfo info;
+  guint8 *noise, *wanted;
+  guint8 *out = shade_noise ("rgba.r = 1.0f - rgba.r;\n"
+                             "rgba.g = 1.0f - rgba.g;\n"
+                             "rgba.b = 1.0f - rgba.b // and alpha stays",
+      __i__, &info, &noise);
+  Picture from, to;
+
+  picture_read (&from, &info, noise);
+  picture_init (&to, &info);
+  picture_render (&to, inverted, &from);
+  wanted = g_malloc0 (GST_VIDEO_INFO_SIZE (&info));
+  picture_write (&to, &info, wanted);
+  fail_unless_equals_int (picture_count_differences (&info, out, wanted, 1), 0);
+  picture_clear (&to);
+  picture_clear (&from);
+  g_free (wanted);
+  g_free (noise);
+  g_free (out);
+}
+GST_END_TEST;
+
+/* Also colours that RGB cannot say come through as they are. */
+GST_START_TEST (test_pixel_leaves_what_it_does_not_change)
+{
+  const gchar *nothing[] = { "", ";", "/* nothing */", "rgba.r += 0.0f;" };
+  GstVideoInfo info;
+  guint8 *noise;
+  guint8 *out = shade_noise (nothing[__i__ % 4], __i__, &info, &noise);
+  gsize i, size = GST_VIDEO_INFO_SIZE (&info);
+
+  /* But for padding, which is set. */
+  if (GST_VIDEO_INFO_FORMAT (&info) == GST_VIDEO_FORMAT_xRGB)
+    for (i = 0; i < size; i += 4)
+      noise[i] = 255;
+  fail_unless_equals_int (picture_count_differences (&info, out, noise, 0), 0);
+  g_free (noise);
+  g_free (out);
+}
+GST_END_TEST;
+
+/* Each name of the scope has the value that it should. */
+GST_START_TEST (test_pixel_scope)
+{
+  const guint8 black[] = { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+    0, 0, 0, 0, 0, 0 };
+  guint8 *out;
+  Rig rig;
+  guint i;
+
+  rig_init (&rig, "name=f");
+  g_object_set (rig.filter, "pixel",
+      "rgba.r = (x + 10 * width) / 255.0f;\n"
+      "rgba.g = (y + 10 * height) / 255.0f;\n"
+      "rgba.b = (frame + 100.0f * time) / 255.0f;\n"
+      "rgba.a = 1.0f",
+      NULL);
+  rig_start (&rig, "video/x-raw,format=RGBA,width=3,height=2,framerate=1/1");
+  for (i = 0; i < 3; i++) {
+    out = rig_push (&rig, black, sizeof (black));
+    fail_unless_equals_int (out[0], 30);
+    fail_unless_equals_int (out[1], 20);
+    fail_unless_equals_int (out[20], 32);
+    fail_unless_equals_int (out[21], 21);
+    fail_unless_equals_int (out[2], 101 * i);
+    fail_unless_equals_int (out[3], 255);
+    g_free (out);
+  }
+  rig_clear (&rig);
+}
+GST_END_TEST;
+
+GST_START_TEST (test_pixel_params)
+{
+  Rig rig;
+
+  rig_init (&rig, "name=f");
+  rig_set_params (&rig,
+      "params,i=(int)-1,u=(uint)4000000000,l=(gint64)-5000000000,"
+      "ul=(guint64)10000000000000000000,f=(float)0.5,d=(double)0.1,b=true");
+  g_object_set (rig.filter, "pixel",
+      "bool ok = i == -1 && u == 4000000000u && l == -5000000000ll\n"
+      "    && ul == 10000000000000000000ull && f == 0.5f && d == 0.1 && b\n"
+      "    && sizeof (i) == 4 && sizeof (l) == 8 && sizeof (f) == 4\n"
+      "    && sizeof (d) == 8 && sizeof (b) == 1;\n"
+      "rgba.r = ok ? 200 / 255.0f : 0.0f",
+      NULL);
+  rig_start (&rig, RGBA_2X1);
+  fail_unless_equals_int (rig_red (&rig), 200);
+  rig_assert_quiet (&rig);
+  rig_clear (&rig);
+}
+GST_END_TEST;
+
+static guint
+count_files (const gchar *folder)
+{
+  GDir *dir = g_dir_open (folder, 0, NULL);
+  guint n = 0;
+
+  while (g_dir_read_name (dir))
+    n++;
+  g_dir_close (dir);
+  return n;
+}
+
+static void
+remove_folder (gchar *folder)
+{
+  GDir *dir = g_dir_open (folder, 0, NULL);
+  const gchar *name;
+
+  while ((name = g_dir_read_name (dir))) {
+    gchar *path = g_build_filename (folder, name, NULL);
+
+    g_unlink (path);
+    g_free (path);
+  }
+  g_dir_close (dir);
+  fail_unless_equals_int (g_rmdir (folder), 0);
+  g_free (folder);
+}
+
+/* Values are arguments; names and types are source. */
+GST_START_TEST (test_pixel_compiles_for_names_and_types)
+{
+  gchar *folder = g_dir_make_tmp ("vkgdr-cache-XXXXXX", NULL);
+  Rig rig;
+  guint n;
+
+  g_setenv ("VKGDR_CACHE_DIR", folder, TRUE);
+  rig_init (&rig, "name=f");
+  rig_set_params (&rig, "params,gain=(float)0.5");
+  g_object_set (rig.filter, "pixel", "rgba.r *= gain", NULL);
+  rig_start (&rig, RGBA_2X1);
+  fail_unless_equals_int (rig_red (&rig), 50);
+  n = count_files (folder);
+  rig_set_params (&rig, "params,gain=(float)0.25");
+  fail_unless_equals_int (rig_red (&rig), 25);
+  fail_unless_equals_int (count_files (folder), n);
+  rig_set_params (&rig, "params,gain=(int)2");
+  fail_unless_equals_int (rig_red (&rig), 200);
+  fail_unless_equals_int (count_files (folder), n + 1);
+  rig_set_params (&rig, "params,gain=(int)2,more=(int)2");
+  fail_unless_equals_int (rig_red (&rig), 200);
+  fail_unless_equals_int (count_files (folder), n + 2);
+  rig_assert_quiet (&rig);
+
+  /* Names that the expression does not have: the last ones go on. */
+  rig_set_params (&rig, "params,other=(int)1,more=(int)3");
+  fail_unless_equals_int (rig_red (&rig), 200);
+  rig_assert_message (&rig, GST_MESSAGE_WARNING, "pixel", "gain", NULL);
+  rig_set_params (&rig, "params,gain=(int)1,more=(int)2");
+  fail_unless_equals_int (rig_red (&rig), 100);
+  rig_assert_quiet (&rig);
+  rig_clear (&rig);
+  remove_folder (folder);
+}
+GST_END_TEST;
+
+static const struct {
+  const gchar *params;
+  const gchar *word;
+} bad_names[] = {
+  { "params,x=1", "\"x\"" },
+  { "params,rgba=1.0", "\"rgba\"" },
+  { "params,class=1", "\"class\"" },
+  { "params,vkgdr_in=1", "\"vkgdr_in\"" },
+  { "params,a-b=1", "letters" },
+  { "params,s=(string)a", "only numbers" },
+};
+
+GST_START_TEST (test_pixel_refuses_names)
+{
+  Rig rig;
+  gchar *params;
+
+  rig_init (&rig, "name=f");
+  rig_start (&rig, RGBA_2X1);
+  g_object_set (rig.filter, "pixel", "rgba.r = 50 / 255.0f", NULL);
+  rig_set_params (&rig, bad_names[__i__].params);
+  rig_assert_message (
+      &rig, GST_MESSAGE_WARNING, bad_names[__i__].word, "expression", NULL);
+  params = rig_get_params (&rig);
+  fail_unless (params == NULL, "%s", params);
+  fail_unless_equals_int (rig_red (&rig), 50);
+  rig_assert_quiet (&rig);
+  rig_clear (&rig);
+}
+GST_END_TEST;
+
+/* The line and, where the compiler counts them, the column are the user's. */
+GST_START_TEST (test_pixel_errors_have_lines)
+{
+  Rig rig;
+
+  rig_init (&rig, "name=f");
+  g_object_set (rig.filter, "pixel",
+      "rgba.r = 0.0f;\n"
+      "rgba.g = nonsense;\n",
+      NULL);
+  rig_assert_fails (&rig, "pixel", "2", "nonsense");
+  rig_clear (&rig);
+
+  g_setenv ("VKGDR_DRIVER", "software", TRUE);
+  rig_init (&rig, "name=f");
+  g_object_set (rig.filter, "pixel", "\n\nrgba.g = nonsense", NULL);
+  rig_assert_fails (&rig, "pixel:3:10");
+  rig_clear (&rig);
+
+  rig_init (&rig, "name=f");
+  g_object_set (rig.filter, "pixel",
+      "} __global__ void other (VkgdrFrame in, VkgdrFrame out) {", NULL);
+  rig_assert_fails (&rig, "pixel");
+  rig_clear (&rig);
+}
+GST_END_TEST;
+
+/* Into another format, and never into another size. */
+GST_START_TEST (test_pixel_converts)
+{
+  const guint8 data[8] = { 100, 100, 100, 255, 20, 20, 20, 255 };
+  guint8 gray[2];
+  GstBuffer *buffer;
+  Rig rig;
+
+  rig_init (
+      &rig, "pixel=rgba.r+=0.0f output-caps=video/x-raw,format=GRAY8,width=2");
+  rig_start (&rig, RGBA_2X1);
+  buffer = gst_harness_push_and_pull (
+      rig.harness, gst_buffer_new_memdup (data, sizeof (data)));
+  fail_unless (buffer != NULL);
+  gst_buffer_extract (buffer, 0, gray, 2);
+  fail_unless_equals_int (gray[0], 100);
+  fail_unless_equals_int (gray[1], 20);
+  gst_buffer_unref (buffer);
+  rig_clear (&rig);
+
+  rig_init (&rig, "pixel=rgba.r+=0.0f output-caps=video/x-raw,width=4");
+  rig_start (&rig, RGBA_2X1);
+  rig_assert_message (
+      &rig, GST_MESSAGE_ERROR, "output-caps", "format", "alone", NULL);
+  rig_clear (&rig);
+}
+GST_END_TEST;
+
+GST_START_TEST (test_one_kernel_at_a_time)
+{
+  Rig rig;
+
+  rig_init (&rig, "name=f");
+  g_object_set (
+      rig.filter, "pixel", "rgba.r = 0", "location", "/none.cu", NULL);
+  rig_assert_fails (&rig, "both", "pixel", "location");
+  rig_clear (&rig);
+}
+GST_END_TEST;
+
+/* --- kernels and params that change -------------------------------------- */
+
+#define KERNEL(params, red) \
+  "__global__ void own (VkgdrFrame in, VkgdrFrame out" params ")\n" \
+  "{\n" \
+  "  int x = blockIdx.x * blockDim.x + threadIdx.x;\n" \
+  "  int y = blockIdx.y * blockDim.y + threadIdx.y;\n" \
+  "  if (x < out.width && y < out.height)\n" \
+  "    vkgdr_put (out, 0, x, y, " red ");\n" \
+  "}\n"
+
+#define ADD KERNEL (", int n", "vkgdr_get (in, 0, x, y) + n")
+#define MIX KERNEL (", int n, float f", "(int) ((n + 10) * f)")
+#define SEVEN KERNEL ("", "7")
+
+/* What does not compile is told, and the last kernel goes on; what does is
+ * taken from the next frame on. */
+GST_START_TEST (test_kernel_changes_while_playing)
+{
+  gchar *source = NULL;
+  Rig rig;
+
+  rig_init (&rig, "kernel=invert");
+  rig_start (&rig, RGBA_2X1);
+  fail_unless_equals_int (rig_red (&rig), 155);
+
+  g_object_set (rig.filter, "source", "nonsense", NULL);
+  fail_unless_equals_int (rig_red (&rig), 155);
+  rig_assert_message (
+      &rig, GST_MESSAGE_WARNING, "source", "1", "nonsense", NULL);
+  fail_unless_equals_int (rig_red (&rig), 155);
+  rig_assert_quiet (&rig); /* once */
+  g_object_get (rig.filter, "source", &source, NULL);
+  fail_unless_equals_string (source, "nonsense");
+  g_free (source);
+
+  g_object_set (rig.filter, "source", SEVEN, NULL);
+  fail_unless_equals_int (rig_red (&rig), 7);
+  g_object_set (rig.filter, "source", NULL, "pixel", "rgba.r = nonsense", NULL);
+  fail_unless_equals_int (rig_red (&rig), 7);
+  rig_assert_message (&rig, GST_MESSAGE_WARNING, "pixel", "nonsense", NULL);
+  g_object_set (rig.filter, "pixel", "rgba.r = rgba.g", NULL);
+  fail_unless_equals_int (rig_red (&rig), 60);
+  g_object_set (rig.filter, "pixel", NULL, "location", "/nonexistent.cu", NULL);
+  fail_unless_equals_int (rig_red (&rig), 60);
+  rig_assert_message (&rig, GST_MESSAGE_WARNING, "/nonexistent.cu", NULL);
+  g_object_set (rig.filter, "location", NULL, "kernel", "nosuch", NULL);
+  fail_unless_equals_int (rig_red (&rig), 60);
+  rig_assert_message (&rig, GST_MESSAGE_WARNING, "nosuch", "sobel", NULL);
+  g_object_set (rig.filter, "kernel", "copy", NULL);
+  fail_unless_equals_int (rig_red (&rig), 100);
+  rig_assert_quiet (&rig);
+  rig_clear (&rig);
+}
+GST_END_TEST;
+
+/* Before the first frame nobody has anything to go on with. */
+GST_START_TEST (test_kernel_fails_before_the_first_frame)
+{
+  Rig rig;
+
+  rig_init (&rig, "kernel=copy");
+  rig_start (&rig, RGBA_2X1);
+  g_object_set (rig.filter, "source", "nonsense", NULL);
+  fail_unless_equals_int (
+      gst_harness_push (rig.harness, gst_buffer_new_allocate (NULL, 8, NULL)),
+      GST_FLOW_ERROR);
+  rig_assert_message (&rig, GST_MESSAGE_ERROR, "nonsense", NULL);
+  rig_clear (&rig);
+
+  rig_init (&rig, "name=f");
+  g_object_set (rig.filter, "source", ADD, NULL);
+  rig_assert_fails (&rig, "own", "1 parameter", "has 0");
+  rig_clear (&rig);
+}
+GST_END_TEST;
+
+static void
+assert_params (Rig *rig, const gchar *text)
+{
+  gchar *params = rig_get_params (rig);
+  GstStructure *wanted = gst_structure_from_string (text, NULL);
+  GstStructure *got = gst_structure_from_string (params, NULL);
+
+  fail_unless (
+      gst_structure_is_equal (got, wanted), "%s, not %s", params, text);
+  gst_structure_free (got);
+  gst_structure_free (wanted);
+  g_free (params);
+}
+
+/* An effect's are known, whether it runs or not. */
+GST_START_TEST (test_params_of_effects_are_checked)
+{
+  Rig rig;
+
+  rig_init (&rig, "kernel=gain");
+  rig_start (&rig, RGBA_2X1);
+  assert_params (&rig, "params,gain=(float)1.0,offset=(float)0.0");
+  rig_set_params (&rig, "params,gain=0.5");
+  assert_params (&rig, "params,gain=(float)0.5,offset=(float)0.0");
+  rig_assert_quiet (&rig);
+  rig_set_params (&rig, "params,contrast=2.0");
+  rig_assert_message (
+      &rig, GST_MESSAGE_WARNING, "gain", "\"contrast\"", "offset", NULL);
+  assert_params (&rig, "params,gain=(float)0.5,offset=(float)0.0");
+  fail_unless_equals_int (rig_red (&rig), 50);
+
+  rig_set_params (&rig, "params,gain=(string)loud");
+  rig_assert_message (&rig, GST_MESSAGE_WARNING, "\"gain\"", "float", NULL);
+  fail_unless_equals_int (rig_red (&rig), 50);
+  rig_set_params (&rig, "params,gain=2");
+  fail_unless_equals_int (rig_red (&rig), 200);
+  rig_set_params (&rig, NULL);
+  fail_unless_equals_int (rig_red (&rig), 100);
+  rig_assert_quiet (&rig);
+  rig_clear (&rig);
+}
+GST_END_TEST;
+
+/* What was wrong before there was anybody to tell is told at the start. */
+GST_START_TEST (test_params_that_were_wrong_are_told_at_the_start)
+{
+  GstElement *pipeline = test_launch (
+      "videotestsrc num-buffers=2 ! " RGBA_2X1 " ! vkgdrupload ! cudafilter "
+      "params=params,nosuch=1.0 kernel=gain ! vkgdrdownload ! fakesink");
+  GstBus *bus = gst_element_get_bus (pipeline);
+  GstMessage *message;
+  gboolean is_told = FALSE;
+
+  gst_element_set_state (pipeline, GST_STATE_PAUSED);
+  gst_element_get_state (pipeline, NULL, NULL, GST_CLOCK_TIME_NONE);
+  while ((message = gst_bus_pop_filtered (bus, GST_MESSAGE_WARNING))) {
+    GError *error = NULL;
+
+    gst_message_parse_warning (message, &error, NULL);
+    if (strstr (error->message, "nosuch"))
+      is_told = TRUE;
+    g_error_free (error);
+    gst_message_unref (message);
+  }
+  fail_unless (is_told);
+  gst_element_set_state (pipeline, GST_STATE_NULL);
+  gst_object_unref (bus);
+  gst_object_unref (pipeline);
+}
+GST_END_TEST;
+
+/* One's own are known once they are loaded: how many, and how large. */
+GST_START_TEST (test_params_of_own_kernels_are_checked)
+{
+  Rig rig;
+
+  rig_init (&rig, "name=f");
+  rig_set_params (&rig, "params,n=20");
+  g_object_set (rig.filter, "source", ADD, NULL);
+  rig_start (&rig, RGBA_2X1);
+  fail_unless_equals_int (rig_red (&rig), 120);
+  rig_set_params (&rig, "params,n=(gint64)30");
+  rig_assert_message (&rig, GST_MESSAGE_WARNING, "1 (n)", "own", NULL);
+  assert_params (&rig, "params,n=20");
+  rig_set_params (&rig, "params,n=30,m=30");
+  rig_assert_message (&rig, GST_MESSAGE_WARNING, "own", "has 2", NULL);
+  rig_set_params (&rig, NULL);
+  rig_assert_message (&rig, GST_MESSAGE_WARNING, "own", "has 0", NULL);
+  fail_unless_equals_int (rig_red (&rig), 120);
+  rig_set_params (&rig, "params,n=40");
+  fail_unless_equals_int (rig_red (&rig), 140);
+  rig_assert_quiet (&rig);
+  rig_clear (&rig);
+}
+GST_END_TEST;
+
+/* Kernel and params of one g_object_set() are one change, in any order. */
+GST_START_TEST (test_kernel_and_params_change_together)
+{
+  GstStructure *one = gst_structure_from_string ("params,n=1", NULL);
+  GstStructure *mix = gst_structure_from_string ("params,n=5,f=2.0", NULL);
+  GstStructure *gain = gst_structure_from_string ("params,gain=0.5", NULL);
+  Rig rig;
+
+  rig_init (&rig, "kernel=invert");
+  rig_start (&rig, RGBA_2X1);
+  fail_unless_equals_int (rig_red (&rig), 155);
+  g_object_set (rig.filter, "params", gain, "kernel", "gain", NULL);
+  fail_unless_equals_int (rig_red (&rig), 50);
+  g_object_set (rig.filter, "source", ADD, "params", one, NULL);
+  assert_params (&rig, "params,n=1");
+  fail_unless_equals_int (rig_red (&rig), 101);
+  g_object_set (rig.filter, "params", mix, "source", MIX, NULL);
+  fail_unless_equals_int (rig_red (&rig), 30);
+  g_object_set (
+      rig.filter, "params", gain, "source", NULL, "kernel", "gain", NULL);
+  fail_unless_equals_int (rig_red (&rig), 50);
+  g_object_set (rig.filter, "kernel", "invert", "params", NULL, NULL);
+  fail_unless_equals_int (rig_red (&rig), 155);
+  rig_assert_quiet (&rig);
+
+  gst_structure_free (gain);
+  gst_structure_free (mix);
+  gst_structure_free (one);
+  rig_clear (&rig);
+}
+GST_END_TEST;
+
+/* One after the other, with frames between: the last pair goes on. */
+GST_START_TEST (test_kernel_waits_for_its_params)
+{
+  Rig rig;
+
+  rig_init (&rig, "name=f");
+  rig_set_params (&rig, "params,n=1");
+  g_object_set (rig.filter, "source", ADD, NULL);
+  rig_start (&rig, RGBA_2X1);
+  fail_unless_equals_int (rig_red (&rig), 101);
+
+  g_object_set (rig.filter, "source", MIX, NULL);
+  fail_unless_equals_int (rig_red (&rig), 101);
+  rig_assert_message (&rig, GST_MESSAGE_WARNING, "own", "2 param", NULL);
+  rig_set_params (&rig, "params,n=2"); /* for the one that runs */
+  fail_unless_equals_int (rig_red (&rig), 102);
+  rig_assert_quiet (&rig);
+  rig_set_params (&rig, "params,n=2,f=2.0"); /* for the one that waits */
+  fail_unless_equals_int (rig_red (&rig), 24);
+  rig_assert_quiet (&rig);
+  rig_clear (&rig);
+}
+GST_END_TEST;
+
+GST_START_TEST (test_params_wait_for_their_kernel)
+{
+  Rig rig;
+
+  rig_init (&rig, "kernel=gain params=params,gain=0.5");
+  rig_start (&rig, RGBA_2X1);
+  fail_unless_equals_int (rig_red (&rig), 50);
+  rig_set_params (&rig, "params,n=5");
+  rig_assert_message (&rig, GST_MESSAGE_WARNING, "\"n\"", NULL);
+  fail_unless_equals_int (rig_red (&rig), 50);
+  g_object_set (rig.filter, "source", ADD, NULL);
+  fail_unless_equals_int (rig_red (&rig), 105);
+  rig_assert_quiet (&rig);
+
+  /* That other params were once wrong does not keep a kernel from running. */
+  rig_set_params (&rig, "params,n=5,more=7,and=8");
+  rig_assert_message (&rig, GST_MESSAGE_WARNING, "has 3", NULL);
+  g_object_set (rig.filter, "source",
+      KERNEL (", int n", "vkgdr_get (in, 0, x, y) - n"), NULL);
+  fail_unless_equals_int (rig_red (&rig), 95);
+  rig_assert_quiet (&rig);
+  rig_clear (&rig);
+}
+GST_END_TEST;
+
+/* --- the child ----------------------------------------------------------- */
+
+static GObject *
+rig_get_child (Rig *rig)
+{
+  GObject *child = gst_child_proxy_get_child_by_name (
+      GST_CHILD_PROXY (rig->filter), "params");
+
+  fail_unless (child != NULL);
+  return child;
+}
+
+GST_START_TEST (test_child_has_the_params)
+{
+  GObject *child;
+  gfloat gain = 0.0f;
+  GParamSpec *pspec;
+  Rig rig;
+
+  rig_init (&rig, "kernel=gain");
+  rig_start (&rig, RGBA_2X1);
+  fail_unless_equals_int (
+      gst_child_proxy_get_children_count (GST_CHILD_PROXY (rig.filter)), 1);
+  child = rig_get_child (&rig);
+  fail_unless (GST_OBJECT_PARENT (child) == GST_OBJECT (rig.filter));
+  pspec = g_object_class_find_property (G_OBJECT_GET_CLASS (child), "gain");
+  fail_unless (pspec != NULL && pspec->value_type == G_TYPE_FLOAT);
+  fail_unless (pspec->flags & GST_PARAM_CONTROLLABLE);
+  fail_unless (
+      g_value_get_float (g_param_spec_get_default_value (pspec)) == 1.0f);
+
+  fail_unless_equals_int (rig_red (&rig), 100);
+  gst_child_proxy_set (GST_CHILD_PROXY (rig.filter), "params::gain", 0.5, NULL);
+  fail_unless_equals_int (rig_red (&rig), 50);
+  assert_params (&rig, "params,gain=(float)0.5,offset=(float)0.0");
+  rig_set_params (&rig, "params,gain=0.25");
+  gst_child_proxy_get (
+      GST_CHILD_PROXY (rig.filter), "params::gain", &gain, NULL);
+  fail_unless (gain == 0.25f);
+  fail_unless_equals_int (rig_red (&rig), 25);
+  g_object_set (child, "gain", 2.0, NULL); /* it is still the same one */
+  fail_unless_equals_int (rig_red (&rig), 200);
+  g_object_unref (child);
+  rig_assert_quiet (&rig);
+  rig_clear (&rig);
+}
+GST_END_TEST;
+
+/* Every type of a number, with its whole range. */
+GST_START_TEST (test_child_has_all_types)
+{
+  GObject *child;
+  gint i = 0;
+  guint u = 0;
+  gint64 l = 0;
+  guint64 ul = 0;
+  gfloat f = 0;
+  gdouble d = 0;
+  gboolean b = TRUE;
+  Rig rig;
+
+  rig_init (&rig, "name=f");
+  rig_set_params (&rig,
+      "params,i=(int)1,u=(uint)1,l=(gint64)1,ul=(guint64)1,f=(float)1,"
+      "d=(double)1,b=true,name=(int)3,s=(string)no");
+  child = rig_get_child (&rig);
+  g_object_set (child, "i", G_MININT, "u", G_MAXUINT, "l", G_MININT64, "ul",
+      G_MAXUINT64, "f", -G_MAXFLOAT, "d", G_MAXDOUBLE, "b", FALSE, NULL);
+  g_object_get (child, "i", &i, "u", &u, "l", &l, "ul", &ul, "f", &f, "d", &d,
+      "b", &b, NULL);
+  fail_unless (i == G_MININT && u == G_MAXUINT && l == G_MININT64
+               && ul == G_MAXUINT64 && f == -G_MAXFLOAT && d == G_MAXDOUBLE
+               && !b);
+  /* No property of ours: the name is the object's, and a text no number. */
+  fail_unless (g_object_class_find_property (G_OBJECT_GET_CLASS (child), "name")
+                   ->value_type
+               == G_TYPE_STRING);
+  fail_unless (
+      g_object_class_find_property (G_OBJECT_GET_CLASS (child), "s") == NULL);
+  g_object_unref (child);
+  rig_clear (&rig);
+}
+GST_END_TEST;
+
+static void
+count (GstChildProxy *proxy, GObject *child, const gchar *name, guint *n)
+{
+  fail_unless_equals_string (name, "params");
+  (*n)++;
+}
+
+/* It stays while its list does, and changes with it. */
+GST_START_TEST (test_child_changes_with_the_list)
+{
+  guint n_added = 0, n_removed = 0;
+  GObject *child, *other;
+  Rig rig;
+
+  rig_init (&rig, "name=f");
+  g_signal_connect (rig.filter, "child-added", G_CALLBACK (count), &n_added);
+  g_signal_connect (
+      rig.filter, "child-removed", G_CALLBACK (count), &n_removed);
+  rig_set_params (&rig, "params,n=1");
+  fail_unless_equals_int (n_added, 1);
+  fail_unless_equals_int (n_removed, 1);
+  g_object_set (rig.filter, "source", ADD, NULL);
+  rig_start (&rig, RGBA_2X1);
+  child = rig_get_child (&rig);
+  fail_unless_equals_int (rig_red (&rig), 101);
+  rig_set_params (&rig, "params,n=2");
+  fail_unless_equals_int (rig_red (&rig), 102);
+  other = rig_get_child (&rig);
+  fail_unless (other == child);
+  g_object_unref (other);
+  fail_unless_equals_int (n_added, 1);
+
+  /* What was set through it goes with it to a kernel of the same list. */
+  g_object_set (child, "n", 9, NULL);
+  g_object_set (rig.filter, "source",
+      KERNEL (", int n", "vkgdr_get (in, 0, x, y) - n"), NULL);
+  fail_unless_equals_int (rig_red (&rig), 91);
+  assert_params (&rig, "params,n=9");
+  fail_unless_equals_int (n_added, 1);
+
+  rig_set_params (&rig, "params,m=3"); /* of the same size: another name */
+  fail_unless_equals_int (n_added, 2);
+  fail_unless_equals_int (n_removed, 2);
+  fail_unless (GST_OBJECT_PARENT (child) == NULL);
+  fail_unless_equals_int (rig_red (&rig), 97);
+  g_object_set (child, "n", 50, NULL); /* nobody's any more */
+  fail_unless_equals_int (rig_red (&rig), 97);
+  g_object_unref (child);
+
+  g_object_set (
+      rig.filter, "source", NULL, "kernel", "gain", "params", NULL, NULL);
+  fail_unless_equals_int (rig_red (&rig), 100);
+  fail_unless_equals_int (n_added, 3);
+  gst_child_proxy_set (GST_CHILD_PROXY (rig.filter), "params::gain", 0.5, NULL);
+  fail_unless_equals_int (rig_red (&rig), 50);
+  rig_assert_quiet (&rig);
+  rig_clear (&rig);
+}
+GST_END_TEST;
+
+/* A value that the kernel cannot take, through the child. */
+GST_START_TEST (test_child_is_checked)
+{
+  Rig rig;
+
+  rig_init (&rig, "name=f");
+  rig_set_params (&rig, "params,n=1");
+  g_object_set (rig.filter, "source",
+      KERNEL (", signed char n", "vkgdr_get (in, 0, x, y) + n"), NULL);
+  rig_start (&rig, RGBA_2X1);
+  fail_unless_equals_int (rig_red (&rig), 101);
+  gst_child_proxy_set (GST_CHILD_PROXY (rig.filter), "params::n", 1000, NULL);
+  fail_unless_equals_int (rig_red (&rig), 101);
+  rig_assert_message (&rig, GST_MESSAGE_WARNING, "(n)", "fit", NULL);
+  gst_child_proxy_set (GST_CHILD_PROXY (rig.filter), "params::n", 10, NULL);
+  fail_unless_equals_int (rig_red (&rig), 110);
+  rig_assert_quiet (&rig);
+  rig_clear (&rig);
+}
+GST_END_TEST;
+
+/* Frames of one second each; values at whole seconds, lines between them. */
+static void
+check_controlled (Rig *rig, const gdouble *gains, guint n)
+{
+  GstControlSource *source = gst_interpolation_control_source_new ();
+  GstTimedValueControlSource *timed = GST_TIMED_VALUE_CONTROL_SOURCE (source);
+  GObject *child = rig_get_child (rig);
+  guint i;
+
+  g_object_set (source, "mode", GST_INTERPOLATION_MODE_LINEAR, NULL);
+  gst_timed_value_control_source_set (timed, 0, gains[0]);
+  gst_timed_value_control_source_set (
+      timed, (n - 1) * GST_SECOND, gains[n - 1]);
+  fail_unless (gst_object_add_control_binding (
+      GST_OBJECT (child), gst_direct_control_binding_new_absolute (
+                              GST_OBJECT (child), "gain", source)));
+  for (i = 0; i < n; i++) {
+    fail_unless_equals_int (rig_red (rig), (gint) (100 * gains[i]));
+  }
+  gst_object_unref (source);
+  g_object_unref (child);
+}
+
+GST_START_TEST (test_child_is_controlled)
+{
+  const gdouble gains[] = { 0.0, 0.5, 1.0, 1.5, 2.0 };
+  gfloat gain = 0.0f;
+  Rig rig;
+
+  rig_init (&rig, "kernel=gain");
+  rig_start (&rig, RGBA_2X1);
+  check_controlled (&rig, gains, G_N_ELEMENTS (gains));
+  gst_child_proxy_get (
+      GST_CHILD_PROXY (rig.filter), "params::gain", &gain, NULL);
+  fail_unless (gain == 2.0f);
+  rig_assert_quiet (&rig);
+  rig_clear (&rig);
+
+  rig_init (&rig, "name=f");
+  rig_set_params (&rig, "params,gain=(float)1.0");
+  g_object_set (rig.filter, "pixel", "rgba.r *= gain", NULL);
+  rig_start (&rig, RGBA_2X1);
+  check_controlled (&rig, gains, G_N_ELEMENTS (gains));
+  rig_clear (&rig);
+}
+GST_END_TEST;
+
+/* A kernel that does not come does not end what controls the last one. */
+GST_START_TEST (test_control_outlives_a_bad_kernel)
+{
+  const gdouble gains[] = { 0.5, 1.0, 1.5 };
+  Rig rig;
+
+  rig_init (&rig, "kernel=gain");
+  rig_start (&rig, RGBA_2X1);
+  fail_unless_equals_int (rig_red (&rig), 100);
+  rig.n = 0;
+  check_controlled (&rig, gains, G_N_ELEMENTS (gains));
+  g_object_set (rig.filter, "source", "nonsense", NULL);
+  rig.n = 0;
+  fail_unless_equals_int (rig_red (&rig), 50);
+  rig_assert_message (&rig, GST_MESSAGE_WARNING, "nonsense", NULL);
+  fail_unless_equals_int (rig_red (&rig), 100);
+  rig_clear (&rig);
+}
+GST_END_TEST;
+
+static const struct {
+  const gchar *properties;
+  guint red;
+} launch_lines[] = {
+  { "kernel=gain params::gain=0.5", 50 },
+  { "kernel=gain params=params,gain=0.5 params::offset=0.2", 101 },
+  { "params::gain=0.5 kernel=gain", 50 },
+  { "params=params,gain=0.5 kernel=gain", 50 },
+  { "params=params,gain=(float)2 params::gain=0.5 pixel=rgba.r*=gain", 50 },
+  { "pixel=rgba.r*=gain params=params,gain=(float)2 params::gain=0.5", 50 },
+};
+
+GST_START_TEST (test_child_in_launch_lines)
+{
+  Rig rig;
+
+  rig_init (&rig, launch_lines[__i__].properties);
+  rig_start (&rig, RGBA_2X1);
+  fail_unless_equals_int (rig_red (&rig), launch_lines[__i__].red);
+  rig_assert_quiet (&rig);
+  rig_clear (&rig);
+}
+GST_END_TEST;
+
+/* What is set stays over a stop. */
+GST_START_TEST (test_params_outlive_a_stop)
+{
+  Rig rig;
+
+  rig_init (&rig, "kernel=gain params=params,gain=0.5");
+  gst_child_proxy_set (
+      GST_CHILD_PROXY (rig.filter), "params::gain", 0.25, NULL);
+  rig_start (&rig, RGBA_2X1);
+  fail_unless_equals_int (rig_red (&rig), 25);
+  gst_element_set_state (rig.harness->element, GST_STATE_NULL);
+  assert_params (&rig, "params,gain=(float)0.25,offset=(float)0.0");
+  rig_start (&rig, RGBA_2X1);
+  fail_unless_equals_int (rig_red (&rig), 25);
+  rig_clear (&rig);
+}
+GST_END_TEST;
+
+typedef struct {
+  GstElement *filter;
+  gint stop;
+} Setter;
+
+static gpointer
+set_all_the_time (gpointer user_data)
+{
+  Setter *setter = user_data;
+  GstStructure *gain = gst_structure_from_string ("params,gain=0.5", NULL);
+  guint i;
+
+  for (i = 0; !g_atomic_int_get (&setter->stop); i++) {
+    GstStructure *params = NULL;
+
+    if (i % 3 == 0)
+      g_object_set (setter->filter, "params", gain, "kernel", "gain", NULL);
+    else if (i % 3 == 1)
+      gst_child_proxy_set (
+          GST_CHILD_PROXY (setter->filter), "params::gain", 0.25, NULL);
+    else
+      g_object_set (setter->filter, "kernel", "copy", "params", NULL, NULL);
+    g_object_get (setter->filter, "params", &params, NULL);
+    g_clear_pointer (&params, gst_structure_free);
+    g_usleep (500);
+  }
+  gst_structure_free (gain);
+  return NULL;
+}
+
+/* Frames see a kernel and its own params, however often both change. */
+GST_START_TEST (test_params_from_another_thread)
+{
+  Setter setter = { NULL };
+  GThread *thread;
+  Rig rig;
+  guint i;
+
+  rig_init (&rig, "kernel=copy");
+  rig_start (&rig, RGBA_2X1);
+  fail_unless_equals_int (rig_red (&rig), 100);
+  setter.filter = rig.filter;
+  thread = g_thread_new ("setter", set_all_the_time, &setter);
+  for (i = 0; i < 200; i++) {
+    guint8 red = rig_red (&rig);
+
+    fail_unless (red == 100 || red == 50 || red == 25, "%u", red);
+  }
+  g_atomic_int_set (&setter.stop, TRUE);
+  g_thread_join (thread);
+  rig_assert_quiet (&rig);
+  rig_clear (&rig);
+}
+GST_END_TEST;
+
+/* --- watch --------------------------------------------------------------- */
+
+typedef struct {
+  gchar *folder;
+  gchar *path;
+} Source;
+
+static void
+source_init (Source *source, const gchar *text)
+{
+  source->folder = g_dir_make_tmp ("vkgdr-watch-XXXXXX", NULL);
+  source->path = g_build_filename (source->folder, "kernel.cu", NULL);
+  fail_unless (g_file_set_contents (source->path, text, -1, NULL));
+}
+
+static void
+source_clear (Source *source)
+{
+  remove_folder (source->folder);
+  g_free (source->path);
+}
+
+/* As an editor does: another file takes the place of this one. */
+static void
+source_replace (Source *source, const gchar *text)
+{
+  gchar *spare = g_build_filename (source->folder, "spare", NULL);
+
+  fail_unless (g_file_set_contents (spare, text, -1, NULL));
+  fail_unless_equals_int (g_rename (spare, source->path), 0);
+  g_free (spare);
+}
+
+/* Or it writes into the file. */
+static void
+source_rewrite (Source *source, const gchar *text)
+{
+  FILE *file = fopen (source->path, "w");
+
+  fail_unless (file != NULL);
+  fputs (text, file);
+  fclose (file);
+}
+
+/* Frames go on with @from until there is one of @to; and that was told. */
+static void
+assert_becomes (Rig *rig, Source *source, guint8 from, guint8 to)
+{
+  gint64 deadline = g_get_monotonic_time () + 20 * G_TIME_SPAN_SECOND;
+  guint8 red;
+
+  while ((red = rig_red (rig)) != to) {
+    fail_unless_equals_int (red, from);
+    fail_unless (g_get_monotonic_time () < deadline, "it does not change");
+    g_usleep (5000);
+  }
+  rig_assert_message (rig, GST_MESSAGE_INFO, source->path, "frame", NULL);
+}
+
+static void
+rig_init_watching (Rig *rig, Source *source)
+{
+  rig_init (rig, "watch=true");
+  g_object_set (rig->filter, "location", source->path, NULL);
+  rig_start (rig, RGBA_2X1);
+}
+
+GST_START_TEST (test_watch)
+{
+  void (*write) (Source *, const gchar *) =
+      __i__ ? source_rewrite : source_replace;
+  Source source;
+  Rig rig;
+
+  source_init (&source, SEVEN);
+  rig_init_watching (&rig, &source);
+  fail_unless_equals_int (rig_red (&rig), 7);
+  write (&source, KERNEL ("", "8"));
+  assert_becomes (&rig, &source, 7, 8);
+  rig_assert_quiet (&rig);
+
+  write (&source, "\nnonsense\n");
+  rig_assert_message (
+      &rig, GST_MESSAGE_WARNING, source.path, "2", "nonsense", NULL);
+  fail_unless_equals_int (rig_red (&rig), 8);
+  write (&source, KERNEL ("", "9"));
+  assert_becomes (&rig, &source, 8, 9);
+
+  /* Nothing to be compiled any more, and then there is again. */
+  g_unlink (source.path);
+  g_usleep (300000);
+  fail_unless_equals_int (rig_red (&rig), 9);
+  write (&source, KERNEL ("", "10"));
+  assert_becomes (&rig, &source, 9, 10);
+  rig_assert_quiet (&rig);
+  rig_clear (&rig);
+  source_clear (&source);
+}
+GST_END_TEST;
+
+GST_START_TEST (test_watch_and_params)
+{
+  Source source;
+  Rig rig;
+
+  source_init (&source, ADD);
+  rig_init (&rig, "watch=true");
+  g_object_set (rig.filter, "location", source.path, NULL);
+  rig_set_params (&rig, "params,n=1");
+  rig_start (&rig, RGBA_2X1);
+  fail_unless_equals_int (rig_red (&rig), 101);
+  gst_child_proxy_set (GST_CHILD_PROXY (rig.filter), "params::n", 4, NULL);
+  source_replace (&source, KERNEL (", int n", "vkgdr_get (in, 0, x, y) - n"));
+  assert_becomes (&rig, &source, 104, 96);
+
+  /* It takes more than there is; the one before goes on, until there is. */
+  source_replace (&source, MIX);
+  do {
+    gchar *text = rig_wait_message (&rig, GST_MESSAGE_WARNING, 10);
+
+    fail_unless_equals_int (rig_red (&rig), 96);
+    if (text) {
+      fail_unless (strstr (text, "2 parameters") != NULL, "%s", text);
+      g_free (text);
+      break;
+    }
+  } while (rig.n < 2000);
+  fail_unless (rig.n < 2000);
+  rig_set_params (&rig, "params,n=5,f=3.0");
+  fail_unless_equals_int (rig_red (&rig), 45);
+  rig_clear (&rig);
+  source_clear (&source);
+}
+GST_END_TEST;
+
+/* It follows the properties, while frames pass. */
+GST_START_TEST (test_watch_is_switched)
+{
+  Source source, other;
+  Rig rig;
+
+  source_init (&source, SEVEN);
+  source_init (&other, KERNEL ("", "20"));
+  rig_init_watching (&rig, &source);
+  fail_unless_equals_int (rig_red (&rig), 7);
+  g_object_set (rig.filter, "watch", FALSE, NULL);
+  source_replace (&source, KERNEL ("", "8"));
+  g_usleep (300000);
+  fail_unless_equals_int (rig_red (&rig), 7);
+  g_object_set (rig.filter, "watch", TRUE, NULL);
+  source_replace (&source, KERNEL ("", "9"));
+  assert_becomes (&rig, &source, 7, 9);
+
+  g_object_set (rig.filter, "location", other.path, NULL);
+  fail_unless_equals_int (rig_red (&rig), 20);
+  source_replace (&source, KERNEL ("", "10"));
+  source_replace (&other, KERNEL ("", "21"));
+  assert_becomes (&rig, &other, 20, 21);
+  g_object_set (rig.filter, "location", NULL, "kernel", "copy", NULL);
+  source_replace (&other, KERNEL ("", "22"));
+  g_usleep (300000);
+  fail_unless_equals_int (rig_red (&rig), 100);
+  rig_assert_quiet (&rig);
+  rig_clear (&rig);
+  source_clear (&other);
+  source_clear (&source);
+}
+GST_END_TEST;
+
+static GstBusSyncReply
+stop_watching (GstBus *bus, GstMessage *message, gpointer user_data)
+{
+  if (GST_MESSAGE_TYPE (message) == GST_MESSAGE_WARNING)
+    g_object_set (user_data, "watch", FALSE, NULL);
+  return GST_BUS_PASS;
+}
+
+/* Also from the watch's own thread, and in the middle of its work. */
+GST_START_TEST (test_watch_ends)
+{
+  gint64 start;
+  Source source;
+  Rig rig;
+
+  source_init (&source, SEVEN);
+  rig_init_watching (&rig, &source);
+  fail_unless_equals_int (rig_red (&rig), 7);
+  gst_bus_set_sync_handler (rig.bus, stop_watching, rig.filter, NULL);
+  source_replace (&source, "nonsense");
+  rig_assert_message (&rig, GST_MESSAGE_WARNING, "nonsense", NULL);
+  gst_bus_set_sync_handler (rig.bus, NULL, NULL, NULL);
+  source_replace (&source, KERNEL ("", "8"));
+  g_usleep (300000);
+  fail_unless_equals_int (rig_red (&rig), 7);
+  rig_assert_quiet (&rig);
+
+  g_object_set (rig.filter, "watch", TRUE, NULL);
+  source_replace (&source, KERNEL ("", "9"));
+  start = g_get_monotonic_time ();
+  gst_element_set_state (rig.harness->element, GST_STATE_NULL);
+  fail_unless (g_get_monotonic_time () - start < 10 * G_TIME_SPAN_SECOND);
+  rig_clear (&rig);
+  source_clear (&source);
+}
+GST_END_TEST;
+
+/* What is behind a link changes. */
+GST_START_TEST (test_watch_follows_links)
+{
+  Source source, link;
+  Rig rig;
+
+  source_init (&source, SEVEN);
+  source_init (&link, "");
+  g_unlink (link.path);
+  fail_unless_equals_int (symlink (source.path, link.path), 0);
+  rig_init_watching (&rig, &link);
+  fail_unless_equals_int (rig_red (&rig), 7);
+  source_replace (&source, KERNEL ("", "8"));
+  assert_becomes (&rig, &link, 7, 8);
+  rig_clear (&rig);
+  source_clear (&link);
+  source_clear (&source);
+}
+GST_END_TEST;
+
+static Suite *
+cudafilter_suite (void)
+{
+  Suite *suite = suite_create ("cudafilter");
+  TCase *tc = tcase_create ("general");
+  const gint n_formats = G_N_ELEMENTS (formats) * G_N_ELEMENTS (ranges);
+
+  suite_add_tcase (suite, tc);
+  tcase_set_timeout (tc, 120);
+  tcase_add_loop_test (tc, test_pixel_inverts, 0, n_formats);
+  tcase_add_loop_test (
+      tc, test_pixel_leaves_what_it_does_not_change, 0, n_formats);
+  tcase_add_test (tc, test_pixel_scope);
+  tcase_add_test (tc, test_pixel_params);
+  tcase_add_test (tc, test_pixel_compiles_for_names_and_types);
+  tcase_add_loop_test (
+      tc, test_pixel_refuses_names, 0, G_N_ELEMENTS (bad_names));
+  tcase_add_test (tc, test_pixel_errors_have_lines);
+  tcase_add_test (tc, test_pixel_converts);
+  tcase_add_test (tc, test_one_kernel_at_a_time);
+  tcase_add_test (tc, test_kernel_changes_while_playing);
+  tcase_add_test (tc, test_kernel_fails_before_the_first_frame);
+  tcase_add_test (tc, test_params_of_effects_are_checked);
+  tcase_add_test (tc, test_params_that_were_wrong_are_told_at_the_start);
+  tcase_add_test (tc, test_params_of_own_kernels_are_checked);
+  tcase_add_test (tc, test_kernel_and_params_change_together);
+  tcase_add_test (tc, test_kernel_waits_for_its_params);
+  tcase_add_test (tc, test_params_wait_for_their_kernel);
+  tcase_add_test (tc, test_child_has_the_params);
+  tcase_add_test (tc, test_child_has_all_types);
+  tcase_add_test (tc, test_child_changes_with_the_list);
+  tcase_add_test (tc, test_child_is_checked);
+  tcase_add_test (tc, test_child_is_controlled);
+  tcase_add_test (tc, test_control_outlives_a_bad_kernel);
+  tcase_add_loop_test (
+      tc, test_child_in_launch_lines, 0, G_N_ELEMENTS (launch_lines));
+  tcase_add_test (tc, test_params_outlive_a_stop);
+  tcase_add_test (tc, test_params_from_another_thread);
+  tcase_add_loop_test (tc, test_watch, 0, 2);
+  tcase_add_test (tc, test_watch_and_params);
+  tcase_add_test (tc, test_watch_is_switched);
+  tcase_add_test (tc, test_watch_ends);
+  tcase_add_test (tc, test_watch_follows_links);
+  return suite;
+}
+
+GST_CHECK_MAIN (cudafilter);

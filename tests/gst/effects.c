@@ -1,0 +1,392 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * effects.c: every effect of cudafilter gives what its description says
+ *
+ * Each is compared to a reference by the CPU, in every format of
+ * GST_EFFECT_FORMATS, for frames of even and odd sizes, with and without bytes
+ * between the rows, and in place where it may be: to the byte where the effect
+ * computes in integers or says each rounding, within one in the last place
+ * where it computes in float. Holds on an NVIDIA GPU and on the software device
+ * alike.
+ */
+
+#include <gst/check/gstcheck.h>
+
+#include "effects-reference.h"
+#include "frames.h"
+
+/* Long enough for the compiler of a slow machine. */
+#define TIMEOUT_S 60
+
+static GstVkgdrContext *context;
+static GstVkgdrStream *stream;
+
+static void
+setup (void)
+{
+  GError *error = NULL;
+
+  gst_vkgdr_init ();
+  context = gst_vkgdr_context_new (-1, &error);
+  g_assert_no_error (error);
+  stream = gst_vkgdr_stream_new (context, &error);
+  g_assert_no_error (error);
+}
+
+static void
+teardown (void)
+{
+  gst_clear_object (&stream);
+  gst_clear_object (&context);
+}
+
+/* Effects with parameters that show whether each one arrives. */
+static const struct {
+  const gchar *effect;
+  const gchar *params;
+} cases[] = {
+  { "balance", "p,brightness=0.1,contrast=0.8,saturation=1.4,hue=0.3" },
+  { "balance", "p,brightness=-0.2,contrast=1.3,saturation=0.7,hue=-0.9" },
+  { "balance", NULL },
+  { "blur", NULL },
+  { "bob", "p,field=0" },
+  { "bob", "p,field=1" },
+  { "boxblur", "p,radius=0" },
+  { "boxblur", "p,radius=3" },
+  { "boxblur", "p,radius=16" },
+  { "chromakey",
+      "p,red=0.1,green=0.9,blue=0.2,tolerance=0.3,softness=0.2,"
+      "background-red=0.8,background-green=0.5,background-blue=0.1" },
+  { "chromakey", NULL },
+  { "colormatrix", "p,rr=0.9,rg=-0.1,rb=0.2,gr=0.3,gg=0.6,gb=0.15,br=-0.2,"
+                   "bg=0.35,bb=0.7,r=0.05,g=-0.04,b=0.1" },
+  { "colormatrix", NULL },
+  { "convert", "p,method=0" },
+  { "convert", "p,method=1" },
+  { "copy", NULL },
+  { "flip", "p,method=0" },
+  { "flip", "p,method=1" },
+  { "flip", "p,method=2" },
+  { "flip", "p,method=3" },
+  { "flip", "p,method=4" },
+  { "flip", "p,method=5" },
+  { "flip", "p,method=6" },
+  { "flip", "p,method=7" },
+  { "gain", "p,gain=1.37,offset=-0.07" },
+  { "gamma", "p,gamma=1.8" },
+  { "gamma", "p,gamma=0.6" },
+  { "gaussian", "p,sigma=1.3" },
+  { "gaussian", "p,sigma=4.0" },
+  { "gaussian", "p,sigma=0.0" },
+  { "grayscale", NULL },
+  { "invert", NULL },
+  { "sepia", "p,amount=0.7" },
+  { "sharpen", "p,amount=0.8" },
+  { "sharpen", "p,amount=-0.5" },
+  { "sobel", NULL },
+  { "threshold", "p,level=0.4" },
+};
+
+static const struct {
+  GstVideoFormat format;
+  const gchar *colorimetry;
+} formats[] = {
+  { GST_VIDEO_FORMAT_RGBA, NULL },
+  { GST_VIDEO_FORMAT_BGRA, "sRGB" },
+  { GST_VIDEO_FORMAT_RGBx, NULL },
+  { GST_VIDEO_FORMAT_BGRx, NULL },
+  { GST_VIDEO_FORMAT_xRGB, NULL },
+  { GST_VIDEO_FORMAT_RGB, NULL },
+  { GST_VIDEO_FORMAT_GRAY8, NULL },
+  { GST_VIDEO_FORMAT_GRAY8, "2:4:5:1" },
+  { GST_VIDEO_FORMAT_NV12, NULL },
+  { GST_VIDEO_FORMAT_NV12, "bt709" },
+  { GST_VIDEO_FORMAT_I420, NULL },
+  { GST_VIDEO_FORMAT_I420, "1:4:0:0" },
+  { GST_VIDEO_FORMAT_YUY2, NULL },
+  { GST_VIDEO_FORMAT_AYUV, NULL },
+  { GST_VIDEO_FORMAT_Y444, NULL },
+  { GST_VIDEO_FORMAT_GRAY16_LE, NULL },
+  { GST_VIDEO_FORMAT_P010_10LE, NULL },
+  { GST_VIDEO_FORMAT_I420_10LE, NULL },
+};
+
+/* The third is more than one block of threads either way. */
+static const struct {
+  gint width, height;
+} sizes[] = { { 1, 1 }, { 7, 5 }, { 38, 26 } };
+
+static void
+make_info (GstVideoInfo *info, guint format, gint width, gint height)
+{
+  gst_video_info_set_format (info, formats[format].format, width, height);
+  if (formats[format].colorimetry)
+    fail_unless (gst_video_colorimetry_from_string (
+        &info->colorimetry, formats[format].colorimetry));
+}
+
+static GstStructure *
+make_params (const GstEffect *effect, const gchar *text)
+{
+  GstStructure *given = text ? gst_structure_from_string (text, NULL) : NULL;
+  GError *error = NULL;
+  GstStructure *params = gst_effect_complete_params (effect, given, &error);
+
+  fail_unless (!text == !given);
+  g_assert_no_error (error);
+  g_clear_pointer (&given, gst_structure_free);
+  return params;
+}
+
+/* Runs @kernel on noise, and compares. */
+static void
+check_frame (const GstEffect *effect, GstVkgdrKernel *kernel,
+    const GstStructure *params, const GstVideoInfo *in_info,
+    const GstVideoInfo *out_info, gboolean padded, gboolean in_place)
+{
+  FrameLayout in_layout = frame_layout (in_info, padded);
+  FrameLayout out_layout = frame_layout (out_info, padded);
+  guint8 *noise = frame_noise (in_info), *got;
+  guint8 *wanted = g_malloc0 (GST_VIDEO_INFO_SIZE (out_info));
+  GstBuffer *in = frame_new (context, in_info, &in_layout, noise);
+  GstBuffer *out = in_place ? gst_buffer_ref (in)
+                            : frame_new (context, out_info, &out_layout, NULL);
+  gint tolerance = effect_reference_find (effect->name)->tolerance;
+  GError *error = NULL;
+  guint differences;
+
+  effect_reference_convert (
+      effect->name, in_info, noise, out_info, wanted, params);
+  frame_run (kernel, stream, in, in_info, out, out_info, params, &error);
+  g_assert_no_error (error);
+  got = frame_read (out_info, &out_layout, out);
+  differences = picture_count_differences (out_info, wanted, got, tolerance);
+  fail_unless (differences == 0,
+      "%s of %s %dx%d to %s %dx%d%s%s: %u samples differ by more than %d",
+      effect->name, GST_VIDEO_INFO_NAME (in_info),
+      GST_VIDEO_INFO_WIDTH (in_info), GST_VIDEO_INFO_HEIGHT (in_info),
+      GST_VIDEO_INFO_NAME (out_info), GST_VIDEO_INFO_WIDTH (out_info),
+      GST_VIDEO_INFO_HEIGHT (out_info), padded ? " padded" : "",
+      in_place ? " in place" : "", differences, tolerance);
+
+  gst_buffer_unref (out);
+  gst_buffer_unref (in);
+  g_free (got);
+  g_free (wanted);
+  g_free (noise);
+}
+
+/* The output as the effect wants it, of the input's format. */
+static void
+check_like (const GstEffect *effect, GstVkgdrKernel *kernel,
+    const GstStructure *params, guint format, guint size)
+{
+  gint width = sizes[size].width, height = sizes[size].height;
+  GstVideoInfo in_info, out_info;
+  gint padded;
+
+  make_info (&in_info, format, width, height);
+  if (effect->get_size)
+    effect->get_size (params, &width, &height);
+  make_info (&out_info, format, width, height);
+  for (padded = 0; padded < 2; padded++) {
+    check_frame (effect, kernel, params, &in_info, &out_info, padded, FALSE);
+    if (effect->in_place)
+      check_frame (effect, kernel, params, &in_info, &out_info, padded, TRUE);
+  }
+}
+
+GST_START_TEST (test_effect_is_as_described)
+{
+  const GstEffect *effect = gst_effect_find (cases[__i__].effect);
+  GstVkgdrKernel *kernel = frame_effect (context, effect);
+  GstStructure *params = make_params (effect, cases[__i__].params);
+  guint f, s;
+
+  for (f = 0; f < G_N_ELEMENTS (formats); f++)
+    for (s = 0; s < G_N_ELEMENTS (sizes); s++)
+      check_like (effect, kernel, params, f, s);
+  g_clear_pointer (&params, gst_structure_free);
+  gst_object_unref (kernel);
+}
+GST_END_TEST;
+
+/* Those that give any format, from each format to each. */
+GST_START_TEST (test_effect_converts_format)
+{
+  const GstEffect *effect = &gst_effects_list ()[__i__];
+  GstStructure *params;
+  GstVkgdrKernel *kernel;
+  GstVideoInfo in_info, out_info;
+  guint from, to;
+
+  if (!(effect->converts & GST_EFFECT_CONVERTS_FORMAT))
+    return;
+  params = make_params (effect, NULL);
+  kernel = frame_effect (context, effect);
+  for (from = 0; from < G_N_ELEMENTS (formats); from++)
+    for (to = 0; to < G_N_ELEMENTS (formats); to++) {
+      make_info (&in_info, from, 7, 5);
+      make_info (&out_info, to, 7, 5);
+      check_frame (effect, kernel, params, &in_info, &out_info, FALSE, FALSE);
+    }
+  g_clear_pointer (&params, gst_structure_free);
+  gst_object_unref (kernel);
+}
+GST_END_TEST;
+
+/* Those that give any size: larger, smaller, one pixel, and either way with
+ * either. */
+static const struct {
+  gint in_width, in_height, out_width, out_height;
+} scalings[] = { { 38, 26, 17, 9 }, { 7, 5, 38, 26 }, { 9, 30, 40, 11 },
+  { 7, 5, 1, 1 }, { 1, 1, 7, 5 } };
+
+static const struct {
+  const gchar *effect;
+  const gchar *params;
+} scalers[] = {
+  { "convert", "p,method=0" },
+  { "convert", "p,method=1" },
+  { "flip", "p,method=0" },
+  { "flip", "p,method=1" },
+  { "flip", "p,method=2" },
+  { "flip", "p,method=7" },
+};
+
+static void
+check_scalings (const GstEffect *effect, GstVkgdrKernel *kernel,
+    const GstStructure *params, guint from, guint to)
+{
+  GstVideoInfo in_info, out_info;
+  guint s;
+
+  for (s = 0; s < G_N_ELEMENTS (scalings); s++) {
+    make_info (&in_info, from, scalings[s].in_width, scalings[s].in_height);
+    make_info (&out_info, to, scalings[s].out_width, scalings[s].out_height);
+    check_frame (effect, kernel, params, &in_info, &out_info, TRUE, FALSE);
+  }
+}
+
+GST_START_TEST (test_effect_scales)
+{
+  static const guint others[] = { 0, 5, 9, 16 };
+  const GstEffect *effect = gst_effect_find (scalers[__i__].effect);
+  GstVkgdrKernel *kernel = frame_effect (context, effect);
+  GstStructure *params = make_params (effect, scalers[__i__].params);
+  guint f, o;
+
+  fail_unless (effect->converts & GST_EFFECT_CONVERTS_SIZE);
+  for (f = 0; f < G_N_ELEMENTS (formats); f++) {
+    check_scalings (effect, kernel, params, f, f);
+    if (!(effect->converts & GST_EFFECT_CONVERTS_FORMAT))
+      continue;
+    for (o = 0; o < G_N_ELEMENTS (others); o++) {
+      check_scalings (effect, kernel, params, f, others[o]);
+      check_scalings (effect, kernel, params, others[o], f);
+    }
+  }
+  gst_structure_free (params);
+  gst_object_unref (kernel);
+}
+GST_END_TEST;
+
+/* The result is the same whatever blocks a launch is divided into: some of odd
+ * numbers, and one of a frame that is a single line. */
+GST_START_TEST (test_effect_in_any_block)
+{
+  static const guint blocks[][2] = { { 64, 4 }, { 16, 16 }, { 5, 3 }, { 1, 1 },
+    { 256, 1 } };
+  static const guint some_formats[] = { 0, 8, 12 };
+  const GstEffect *effect = &gst_effects_list ()[__i__];
+  GstVkgdrKernel *kernel = frame_effect (context, effect);
+  GstStructure *params = make_params (effect, NULL);
+  GError *error = NULL;
+  GstVideoInfo info;
+  guint b, f;
+
+  for (f = 0; f < G_N_ELEMENTS (some_formats); f++) {
+    for (b = 0; b < G_N_ELEMENTS (blocks); b++) {
+      gst_vkgdr_kernel_set_block_size (
+          kernel, blocks[b][0], blocks[b][1], &error);
+      g_assert_no_error (error);
+      make_info (&info, some_formats[f], 38, 26);
+      check_frame (effect, kernel, params, &info, &info, FALSE, FALSE);
+    }
+    gst_vkgdr_kernel_set_block_size (kernel, 0, 0, &error);
+    g_assert_no_error (error);
+    make_info (&info, some_formats[f], 300, 1);
+    check_frame (effect, kernel, params, &info, &info, FALSE, FALSE);
+  }
+  g_clear_pointer (&params, gst_structure_free);
+  gst_object_unref (kernel);
+}
+GST_END_TEST;
+
+GST_START_TEST (test_every_effect_has_a_case)
+{
+  const GstEffect *effect;
+  guint i;
+
+  for (effect = gst_effects_list (); effect->name; effect++) {
+    for (i = 0; i < G_N_ELEMENTS (cases); i++)
+      if (g_str_equal (cases[i].effect, effect->name))
+        break;
+    fail_unless (i < G_N_ELEMENTS (cases), "%s is not tested", effect->name);
+    fail_unless_equals_string (
+        effect_reference_find (effect->name)->name, effect->name);
+  }
+}
+GST_END_TEST;
+
+GST_START_TEST (test_quarter_turns_swap_the_size)
+{
+  const GstEffect *flip = gst_effect_find ("flip");
+  gint method;
+
+  for (method = 0; method < 8; method++) {
+    gchar *text = g_strdup_printf ("p,method=%d", method);
+    GstStructure *params = make_params (flip, text);
+    gboolean turns = method == 1 || method == 3 || method >= 6;
+    gint width = 640, height = 360;
+
+    flip->get_size (params, &width, &height);
+    fail_unless_equals_int (width, turns ? 360 : 640);
+    fail_unless_equals_int (height, turns ? 640 : 360);
+    gst_structure_free (params);
+    g_free (text);
+  }
+}
+GST_END_TEST;
+
+static gint
+count_effects (void)
+{
+  const GstEffect *effect = gst_effects_list ();
+  gint n = 0;
+
+  while (effect[n].name)
+    n++;
+  return n;
+}
+
+static Suite *
+effects_suite (void)
+{
+  Suite *suite = suite_create ("effects");
+  TCase *tc = tcase_create ("general");
+
+  suite_add_tcase (suite, tc);
+  tcase_set_timeout (tc, TIMEOUT_S);
+  tcase_add_checked_fixture (tc, setup, teardown);
+  tcase_add_loop_test (
+      tc, test_effect_is_as_described, 0, G_N_ELEMENTS (cases));
+  tcase_add_loop_test (tc, test_effect_converts_format, 0, count_effects ());
+  tcase_add_loop_test (tc, test_effect_scales, 0, G_N_ELEMENTS (scalers));
+  tcase_add_loop_test (tc, test_effect_in_any_block, 0, count_effects ());
+  tcase_add_test (tc, test_every_effect_has_a_case);
+  tcase_add_test (tc, test_quarter_turns_swap_the_size);
+  return suite;
+}
+
+GST_CHECK_MAIN (effects);

@@ -1,0 +1,638 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * faults.c: a device that hangs, or fails, costs those who use it a stream, and
+ * nobody the process
+ *
+ * Each test is a process of its own, and has to be: nothing ends a kernel that
+ * has no end but the end of its process. The first tests run on a GPU as well.
+ */
+
+#include <dlfcn.h>
+#include <string.h>
+
+#if __has_include(<valgrind/valgrind.h>)
+#include <valgrind/valgrind.h>
+#else
+#define RUNNING_ON_VALGRIND 0
+#endif
+
+#include "util.h"
+
+#define SOURCE "videotestsrc ! video/x-raw,format=RGBA,width=64,height=48 ! "
+#define FILTER "vkgdrupload name=upload ! cudafilter name=filter"
+
+/* Milliseconds that the tests give a kernel, */
+#define LIMIT 500
+/* and microseconds in which what has to happen then happens, on a machine that
+ * has other things to do. */
+#define SOON (8 * G_TIME_SPAN_SECOND)
+
+/* One thread that goes on while a byte is less than 256, which a compiler that
+ * must read it anew each time cannot know to be for ever. */
+#define ENDLESS \
+  "__global__ void endless (VkgdrFrame in, VkgdrFrame out) {" \
+  " if (blockIdx.x + threadIdx.x + blockIdx.y + threadIdx.y == 0)" \
+  "  while (*(volatile unsigned char *) in.plane[0].data < 256);" \
+  "}"
+
+/* One thread that sleeps for about %u milliseconds. */
+#define SLOW \
+  "__global__ void slow (VkgdrFrame in, VkgdrFrame out) {" \
+  " if (blockIdx.x + threadIdx.x + blockIdx.y + threadIdx.y == 0)" \
+  "  for (int i = 0; i < %u; i++) __nanosleep (1000000);" \
+  "}"
+
+#define TRAPPED \
+  "__global__ void trapped (VkgdrFrame in, VkgdrFrame out) { __trap (); }"
+
+/* What a device that hangs has is not freed, which is no leak to be found. */
+__attribute__ ((visibility ("default"))) int __lsan_is_turned_off (void);
+
+int
+__lsan_is_turned_off (void)
+{
+  return 1;
+}
+
+/* A pipeline whose element "filter" runs @source. */
+static GstElement *
+launch (const gchar *source, guint limit, const gchar *description)
+{
+  GstElement *pipeline = test_launch ("%s", description);
+  GstElement *filter = gst_bin_get_by_name (GST_BIN (pipeline), "filter");
+
+  g_object_set (filter, "source", source, "kernel-timeout", limit, NULL);
+  gst_object_unref (filter);
+  return pipeline;
+}
+
+/* The next error of @name, or of any element where that is NULL, which the
+ * caller frees; fails the test where there is none. */
+static gchar *
+next_error_of (GstElement *pipeline, const gchar *name)
+{
+  GstBus *bus = gst_element_get_bus (pipeline);
+  gint64 deadline = g_get_monotonic_time () + SOON;
+  gchar *text = NULL;
+
+  while (!text) {
+    gint64 left = deadline - g_get_monotonic_time ();
+    GstMessage *message;
+    GError *error;
+
+    message = gst_bus_timed_pop_filtered (
+        bus, MAX (left, 0) * GST_USECOND, GST_MESSAGE_ERROR);
+    fail_unless (message != NULL, "there was no error in time");
+    if (!name
+        || strcmp (GST_OBJECT_NAME (GST_MESSAGE_SRC (message)), name) == 0) {
+      gst_message_parse_error (message, &error, NULL);
+      text = g_strdup (error->message);
+      g_error_free (error);
+    }
+    gst_message_unref (message);
+  }
+  gst_object_unref (bus);
+  return text;
+}
+
+static void
+assert_says (const gchar *text, const gchar *word)
+{
+  fail_unless (strstr (text, word) != NULL, "\"%s\" lacks \"%s\"", text, word);
+}
+
+static void
+assert_tells_of_endless (gchar *text)
+{
+  assert_says (text, "\"endless\" of filter");
+  assert_says (text, "500 ms");
+  assert_says (text, "kernel-timeout");
+  g_free (text);
+}
+
+static void
+stop (GstElement *pipeline)
+{
+  gint64 began = g_get_monotonic_time ();
+
+  gst_element_set_state (pipeline, GST_STATE_NULL);
+  fail_unless (g_get_monotonic_time () - began < SOON, "stopping took long");
+  gst_object_unref (pipeline);
+}
+
+static void
+play (GstElement *pipeline)
+{
+  gst_element_set_state (pipeline, GST_STATE_PLAYING);
+}
+
+/* No further error of the element comes. */
+static void
+assert_no_more_of (GstElement *pipeline, const gchar *name)
+{
+  GstBus *bus = gst_element_get_bus (pipeline);
+  GstMessage *message;
+
+  while ((message = gst_bus_timed_pop_filtered (
+              bus, 300 * GST_MSECOND, GST_MESSAGE_ERROR))) {
+    fail_if (strcmp (GST_OBJECT_NAME (GST_MESSAGE_SRC (message)), name) == 0,
+        "%s says it again", name);
+    gst_message_unref (message);
+  }
+  gst_object_unref (bus);
+}
+
+/* --- a kernel without an end --------------------------------------------- */
+
+GST_START_TEST (test_endless_kernel)
+{
+  GstElement *pipeline =
+      launch (ENDLESS, LIMIT, SOURCE FILTER " ! vkgdrdownload ! fakesink");
+
+  play (pipeline);
+  assert_tells_of_endless (next_error_of (pipeline, NULL));
+  assert_no_more_of (pipeline, "filter");
+  stop (pipeline);
+}
+GST_END_TEST;
+
+/* Nobody waits for the frame, and none follows it. */
+GST_START_TEST (test_endless_kernel_on_the_last_frame)
+{
+  GstElement *pipeline = launch (ENDLESS, LIMIT,
+      "videotestsrc num-buffers=1 ! video/x-raw,format=RGBA,width=64,height=48 "
+      "! " FILTER " ! vkgdrdownload ! fakesink");
+
+  play (pipeline);
+  assert_tells_of_endless (next_error_of (pipeline, "filter"));
+  stop (pipeline);
+}
+GST_END_TEST;
+
+/* Whoever has a mapping to wait for does not get it, and no more. */
+static gpointer
+map_frame (gpointer data)
+{
+  GstSample *sample =
+      gst_app_sink_try_pull_sample (GST_APP_SINK (data), 5 * GST_SECOND);
+  gboolean mapped;
+  GstMapInfo map;
+
+  fail_unless (sample != NULL);
+  mapped = gst_buffer_map (gst_sample_get_buffer (sample), &map, GST_MAP_READ);
+  gst_sample_unref (sample);
+  return GINT_TO_POINTER (mapped);
+}
+
+static const gchar *const sinks[] = { "vkgdrdownload ! appsink", "appsink" };
+
+GST_START_TEST (test_reader_of_endless_kernel)
+{
+  gchar *description = g_strdup_printf (
+      SOURCE FILTER " ! %s name=sink sync=false async=false", sinks[__i__]);
+  GstElement *pipeline = launch (ENDLESS, LIMIT, description);
+  GstElement *sink = gst_bin_get_by_name (GST_BIN (pipeline), "sink");
+  GThread *reader;
+
+  g_free (description);
+  play (pipeline);
+  reader = g_thread_new ("reader", map_frame, sink);
+  assert_tells_of_endless (next_error_of (pipeline, "filter"));
+  fail_if (GPOINTER_TO_INT (g_thread_join (reader)));
+  gst_object_unref (sink);
+  stop (pipeline);
+}
+GST_END_TEST;
+
+/* All buffers that upstream may have are behind the kernel. */
+GST_START_TEST (test_pool_of_endless_kernel)
+{
+  GstElement *pipeline = launch (ENDLESS, LIMIT, SOURCE FILTER " ! fakesink");
+
+  play (pipeline);
+  assert_tells_of_endless (next_error_of (pipeline, "upload"));
+  stop (pipeline);
+}
+GST_END_TEST;
+
+/* Memory of upstream's own, that the device may still read, is kept. */
+GST_START_TEST (test_foreign_memory_of_endless_kernel)
+{
+  GstElement *pipeline = launch (ENDLESS, LIMIT,
+      "videotestsrc ! video/x-raw,format=RGBA,width=640,height=480 ! "
+      "identity drop-allocation=true ! " FILTER " ! fakesink");
+
+  play (pipeline);
+  assert_tells_of_endless (next_error_of (pipeline, "filter"));
+  stop (pipeline);
+}
+GST_END_TEST;
+
+static void
+on_failed (GstVkgdrStream *stream, GError *error, gint *n)
+{
+  g_atomic_int_inc (n);
+}
+
+/* Who launches and never waits does so before the driver's queue is full, as
+ * the driver would not let go of him. */
+GST_START_TEST (test_launches_behind_endless_kernel)
+{
+  GstVkgdrContext *context = test_context_new ();
+  GstVkgdrStream *stream = test_stream_new (context);
+  GstMemory *memory = test_memory_new (context, 64 * 48);
+  GstBuffer *buffer = gst_buffer_new ();
+  GError *error = NULL;
+  GstVkgdrKernel *kernel =
+      gst_vkgdr_kernel_new_from_source (context, ENDLESS, NULL, NULL, &error);
+  gint n, failed = 0;
+  GstVideoInfo info;
+
+  fail_unless (kernel != NULL, "%s", error ? error->message : "");
+  gst_video_info_set_format (&info, GST_VIDEO_FORMAT_GRAY8, 64, 48);
+  gst_buffer_append_memory (buffer, memory);
+  gst_vkgdr_stream_set_kernel_timeout (stream, LIMIT);
+  g_signal_connect (stream, "failed", G_CALLBACK (on_failed), &failed);
+  for (n = 0; n < 1000; n++)
+    if (!gst_vkgdr_kernel_run (
+            kernel, stream, buffer, &info, buffer, &info, n, NULL, &error))
+      break;
+  fail_unless_equals_int (n, 64);
+  assert_says (error->message, "\"endless\" of vkgdrstream");
+  g_clear_error (&error);
+  fail_unless_equals_int (g_atomic_int_get (&failed), 1);
+  fail_if (gst_vkgdr_stream_synchronize (stream, &error));
+  assert_says (error->message, "\"endless\" of vkgdrstream");
+  g_clear_error (&error);
+  gst_buffer_unref (buffer);
+  gst_object_unref (kernel);
+  gst_object_unref (stream);
+  gst_object_unref (context);
+}
+GST_END_TEST;
+
+/* Stopped before anybody has noticed. */
+GST_START_TEST (test_stop_of_endless_kernel)
+{
+  GstElement *pipeline =
+      launch (ENDLESS, LIMIT, SOURCE FILTER " ! vkgdrdownload ! fakesink");
+
+  play (pipeline);
+  gst_element_get_state (pipeline, NULL, NULL, GST_SECOND / 10);
+  stop (pipeline);
+}
+GST_END_TEST;
+
+static void
+on_handoff (
+    GstElement *sink, GstBuffer *buffer, GstPad *pad, gpointer user_data)
+{
+  g_atomic_int_inc ((gint *) user_data);
+}
+
+/* A pipeline that counts the frames which reach its end. */
+static GstElement *
+launch_counted (const gchar *description, gint *frames)
+{
+  GstElement *pipeline = test_launch (
+      "%s ! fakesink name=sink sync=true signal-handoffs=true", description);
+  GstElement *sink = gst_bin_get_by_name (GST_BIN (pipeline), "sink");
+
+  g_signal_connect (sink, "handoff", G_CALLBACK (on_handoff), frames);
+  gst_object_unref (sink);
+  return pipeline;
+}
+
+static void
+wait_frames (gint *frames, gint n)
+{
+  gint64 deadline = g_get_monotonic_time () + SOON;
+  gint wanted = g_atomic_int_get (frames) + n;
+
+  while (
+      g_atomic_int_get (frames) < wanted && g_get_monotonic_time () < deadline)
+    g_usleep (1000);
+  fail_unless (g_atomic_int_get (frames) >= wanted, "a stream stands still");
+}
+
+/* Others on the same CUDA context end as well, and those elsewhere go on. */
+GST_START_TEST (test_other_pipelines)
+{
+  gint frames_near = 0, frames_far = 0;
+  GstElement *near = launch_counted (
+      SOURCE "vkgdrupload ! cudafilter ! vkgdrdownload", &frames_near);
+  GstElement *far = launch_counted (
+      SOURCE "videoconvert ! video/x-raw,format=I420", &frames_far);
+  GstElement *pipeline =
+      launch (ENDLESS, LIMIT, SOURCE FILTER " ! vkgdrdownload ! fakesink");
+
+  play (far);
+  play (near);
+  wait_frames (&frames_near, 3);
+  play (pipeline);
+  assert_tells_of_endless (next_error_of (pipeline, NULL));
+  assert_tells_of_endless (next_error_of (near, NULL));
+  stop (near);
+  wait_frames (&frames_far, 10);
+  stop (pipeline);
+  wait_frames (&frames_far, 10);
+  stop (far);
+}
+GST_END_TEST;
+
+static const gchar *const neighbours[] = { "vkgdrupload ! cudafilter",
+  "vkgdrupload" };
+
+/* One that stops while the kernel runs, and nobody has noticed, frees memory,
+ * for which the driver waits. */
+GST_START_TEST (test_stop_beside_endless_kernel)
+{
+  gchar *description =
+      g_strconcat (SOURCE, neighbours[__i__], " ! vkgdrdownload", NULL);
+  gint frames = 0;
+  GstElement *near = launch_counted (description, &frames);
+  GstElement *pipeline =
+      launch (ENDLESS, LIMIT, SOURCE FILTER " ! vkgdrdownload ! fakesink");
+
+  g_free (description);
+  play (near);
+  wait_frames (&frames, 3);
+  play (pipeline);
+  gst_element_get_state (pipeline, NULL, NULL, GST_SECOND / 10);
+  stop (near);
+  assert_tells_of_endless (next_error_of (pipeline, "filter"));
+  stop (pipeline);
+}
+GST_END_TEST;
+
+/* A device that hangs is told to those who come later. */
+GST_START_TEST (test_start_on_hung_device)
+{
+  GstElement *pipeline =
+      launch (ENDLESS, LIMIT, SOURCE FILTER " ! vkgdrdownload ! fakesink");
+  GError *error = NULL;
+
+  play (pipeline);
+  assert_tells_of_endless (next_error_of (pipeline, NULL));
+  gst_element_set_state (pipeline, GST_STATE_NULL);
+  fail_unless_equals_int (gst_element_set_state (pipeline, GST_STATE_PLAYING),
+      GST_STATE_CHANGE_FAILURE);
+  stop (pipeline);
+  fail_unless (gst_vkgdr_context_new (-1, &error) == NULL);
+  assert_tells_of_endless (g_strdup (error->message));
+  g_error_free (error);
+}
+GST_END_TEST;
+
+/* --- slow kernels -------------------------------------------------------- */
+
+/* The queue of kernels is longer than the limit, and none of them is. */
+GST_START_TEST (test_slow_kernels)
+{
+  gchar *source = g_strdup_printf (SLOW, 150);
+  GstElement *pipeline = launch (source, LIMIT,
+      "videotestsrc num-buffers=12 ! "
+      "video/x-raw,format=RGBA,width=64,height=48 "
+      "! vkgdrupload ! queue max-size-buffers=20 ! cudafilter name=filter ! "
+      "queue max-size-buffers=20 ! vkgdrdownload ! fakesink");
+
+  test_play (pipeline);
+  gst_object_unref (pipeline);
+  g_free (source);
+}
+GST_END_TEST;
+
+GST_START_TEST (test_no_limit)
+{
+  gchar *source = g_strdup_printf (SLOW, 1200);
+  GstElement *pipeline = launch (source, 0,
+      "videotestsrc num-buffers=2 ! video/x-raw,format=RGBA,width=64,height=48 "
+      "! " FILTER " ! vkgdrdownload ! fakesink");
+
+  test_play (pipeline);
+  gst_object_unref (pipeline);
+  g_free (source);
+}
+GST_END_TEST;
+
+/* A filter that waits for another one's kernel is not to blame. */
+GST_START_TEST (test_blame)
+{
+  GstElement *pipeline = launch (ENDLESS, LIMIT,
+      SOURCE FILTER " ! cudafilter name=victim kernel-timeout=300 ! "
+                    "vkgdrdownload ! fakesink");
+
+  play (pipeline);
+  assert_tells_of_endless (next_error_of (pipeline, NULL));
+  stop (pipeline);
+}
+GST_END_TEST;
+
+/* What seemed to hang and was slow can be used again, by the same pipeline,
+ * too. */
+GST_START_TEST (test_recovery)
+{
+  gchar *source = g_strdup_printf (SLOW, 2000);
+  GstElement *pipeline = launch (source, LIMIT,
+      "videotestsrc num-buffers=1 ! video/x-raw,format=RGBA,width=64,height=48 "
+      "! " FILTER " ! vkgdrdownload ! fakesink");
+  gint64 deadline = g_get_monotonic_time () + SOON;
+  GstVkgdrContext *context = NULL;
+  GstElement *filter;
+  gchar *text;
+
+  play (pipeline);
+  text = next_error_of (pipeline, "filter");
+  assert_says (text, "\"slow\" of filter");
+  g_free (text);
+  gst_element_set_state (pipeline, GST_STATE_NULL);
+
+  fail_unless (gst_vkgdr_context_new (-1, NULL) == NULL);
+  while (!context && g_get_monotonic_time () < deadline) {
+    g_usleep (10000);
+    context = gst_vkgdr_context_new (-1, NULL);
+  }
+  fail_unless (context != NULL);
+  gst_object_unref (context);
+
+  filter = gst_bin_get_by_name (GST_BIN (pipeline), "filter");
+  g_object_set (filter, "kernel-timeout", 10000, NULL);
+  gst_object_unref (filter);
+  test_play (pipeline);
+  gst_object_unref (pipeline);
+  g_free (source);
+}
+GST_END_TEST;
+
+/* --- kernels that fail --------------------------------------------------- */
+
+/* What follows a kernel that failed: softcuda's device works again, and
+ * NVIDIA's driver has nothing more to do with the process. */
+static void
+assert_works_or_tells (GstElement *pipeline)
+{
+  GError *error = test_play_result (pipeline);
+
+  if (error) {
+    fail_if (vkgdr_driver_is_software (), "%s", error->message);
+    assert_says (error->message, "start it anew");
+    g_error_free (error);
+  }
+  gst_object_unref (pipeline);
+}
+
+GST_START_TEST (test_trapped_kernel)
+{
+  GstElement *pipeline =
+      launch (TRAPPED, LIMIT, SOURCE FILTER " ! vkgdrdownload ! fakesink");
+  gchar *text;
+
+  play (pipeline);
+  text = next_error_of (pipeline, NULL);
+  assert_says (text, "\"trapped\" of filter");
+  assert_says (text, "compute-sanitizer");
+  g_free (text);
+  stop (pipeline);
+  assert_works_or_tells (test_launch (
+      "videotestsrc num-buffers=3 ! vkgdrupload ! cudafilter kernel=invert ! "
+      "vkgdrdownload ! fakesink"));
+}
+GST_END_TEST;
+
+/* The pipeline remembers the context that failed. */
+GST_START_TEST (test_restart_after_trapped_kernel)
+{
+  GstElement *pipeline = launch (TRAPPED, LIMIT,
+      "videotestsrc num-buffers=3 ! " FILTER " ! vkgdrdownload ! fakesink");
+  GstElement *filter = gst_bin_get_by_name (GST_BIN (pipeline), "filter");
+  GstBus *bus = gst_element_get_bus (pipeline);
+
+  play (pipeline);
+  g_free (next_error_of (pipeline, NULL));
+  gst_element_set_state (pipeline, GST_STATE_NULL);
+  gst_bus_set_flushing (bus, TRUE);
+  gst_bus_set_flushing (bus, FALSE);
+  gst_object_unref (bus);
+
+  g_object_set (filter, "source", NULL, "kernel", "invert", NULL);
+  gst_object_unref (filter);
+  assert_works_or_tells (pipeline);
+}
+GST_END_TEST;
+
+/* --- a driver that fails ------------------------------------------------- */
+
+static void
+make_driver_fail (const gchar *spec)
+{
+  gchar *path =
+      g_build_filename (vkgdr_driver_softcuda_dir (), "libcuda.so.1", NULL);
+  void *module = dlopen (path, RTLD_NOW | RTLD_NOLOAD);
+  CUresult (*make_fail) (const char *) = NULL;
+
+  g_free (path);
+  fail_unless (module != NULL);
+  *(void **) &make_fail = dlsym (module, "softcudaFail");
+  fail_unless (make_fail != NULL);
+  fail_unless_equals_int (make_fail (spec), CUDA_SUCCESS);
+  dlclose (module);
+}
+
+/* How a device is lost: what its calls answer from then on. */
+static const struct {
+  const gchar *error;
+  const gchar *word;
+} losses[] = {
+  { "CUDA_ERROR_ILLEGAL_ADDRESS", "compute-sanitizer" },
+  { "CUDA_ERROR_LAUNCH_FAILED", "compute-sanitizer" },
+  { "CUDA_ERROR_LAUNCH_TIMEOUT", "display" },
+  { "CUDA_ERROR_ECC_UNCORRECTABLE", "nvidia-smi" },
+  { "CUDA_ERROR_DEVICE_UNAVAILABLE", "nvidia-smi" },
+  { "CUDA_ERROR_UNKNOWN", "dmesg" },
+};
+
+/* Which calls answer so: the ones that meet the device. */
+static const gchar *const lost_calls[] = { "cuLaunchKernel:2+",
+  "cuEventRecord:5+", "cuEventQuery:3+", "cuMemcpyDtoHAsync:2+", "*:200+" };
+
+GST_START_TEST (test_lost_device)
+{
+  gint frames = 0;
+  GstElement *far =
+      launch_counted (SOURCE "videoconvert ! video/x-raw,format=I420", &frames);
+  GstVkgdrContext *context;
+  guint i;
+
+  g_setenv ("VKGDR_DRIVER", "software", TRUE);
+  context = gst_vkgdr_context_new (-1, NULL);
+  if (!context) /* no software device here */
+    return;
+  gst_object_unref (context);
+  play (far);
+  for (i = 0; i < G_N_ELEMENTS (lost_calls); i++) {
+    gchar *spec = g_strdup_printf ("%s:%s", lost_calls[i], losses[__i__].error);
+    GstElement *pipeline = test_launch (
+        SOURCE "vkgdrupload ! cudafilter ! vkgdrdownload ! "
+               "videoconvert ! video/x-raw,format=I420 ! fakesink");
+    GError *error;
+    gchar *text;
+
+    make_driver_fail (spec);
+    play (pipeline);
+    text = next_error_of (pipeline, NULL);
+    assert_says (text, losses[__i__].error);
+    assert_says (text, losses[__i__].word);
+    g_free (text);
+    stop (pipeline);
+    wait_frames (&frames, 2);
+
+    /* It is still lost, and then back. */
+    pipeline = test_launch ("videotestsrc num-buffers=9 ! vkgdrupload ! "
+                            "cudafilter ! vkgdrdownload ! videoconvert ! "
+                            "video/x-raw,format=I420 ! fakesink");
+    error = test_play_result (pipeline);
+    g_clear_error (&error);
+    make_driver_fail (NULL);
+    test_play (pipeline);
+    gst_object_unref (pipeline);
+    g_free (spec);
+  }
+  stop (far);
+}
+GST_END_TEST;
+
+static Suite *
+faults_suite (void)
+{
+  Suite *s = suite_create ("faults");
+  TCase *tc = tcase_create ("general");
+
+  suite_add_tcase (s, tc);
+  tcase_set_timeout (tc, 60);
+  tcase_add_test (tc, test_slow_kernels);
+  tcase_add_test (tc, test_no_limit);
+  tcase_add_test (tc, test_trapped_kernel);
+  tcase_add_test (tc, test_restart_after_trapped_kernel);
+  tcase_add_loop_test (tc, test_lost_device, 0, G_N_ELEMENTS (losses));
+  /* Valgrind lets one thread run at a time, which then is the kernel, and takes
+   * what is left behind for leaks. */
+  if (RUNNING_ON_VALGRIND)
+    return s;
+  tcase_add_test (tc, test_endless_kernel);
+  tcase_add_test (tc, test_endless_kernel_on_the_last_frame);
+  tcase_add_loop_test (
+      tc, test_reader_of_endless_kernel, 0, G_N_ELEMENTS (sinks));
+  tcase_add_test (tc, test_pool_of_endless_kernel);
+  tcase_add_test (tc, test_foreign_memory_of_endless_kernel);
+  tcase_add_test (tc, test_launches_behind_endless_kernel);
+  tcase_add_test (tc, test_stop_of_endless_kernel);
+  tcase_add_test (tc, test_other_pipelines);
+  tcase_add_loop_test (
+      tc, test_stop_beside_endless_kernel, 0, G_N_ELEMENTS (neighbours));
+  tcase_add_test (tc, test_start_on_hung_device);
+  tcase_add_test (tc, test_blame);
+  tcase_add_test (tc, test_recovery);
+  return s;
+}
+
+GST_CHECK_MAIN (faults);

@@ -1,0 +1,1001 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * filter.c: what filters do with buffers and caps: in place or not, formats and
+ * sizes, audio and bytes, the shape of a launch, and elements of one's own
+ */
+
+#include <gst/app/gstappsrc.h>
+#include <gst/check/gstharness.h>
+
+#include "util.h"
+
+#define VKGDR "(" GST_CAPS_FEATURE_MEMORY_VKGDR_MEMORY ")"
+
+#define AT \
+  "int x = blockIdx.x * blockDim.x + threadIdx.x, " \
+  "y = blockIdx.y * blockDim.y + threadIdx.y; "
+
+/* Every sample becomes its opposite, each by the thread that reads it. */
+#define OPPOSITE \
+  "__global__ void opposite (VkgdrFrame in, VkgdrFrame out) { " AT \
+  "for (int c = 0; c < out.n_components; c++) if (vkgdr_has (out, c, x, y)) " \
+  "vkgdr_put (out, c, x, y, vkgdr_max (in, c) - vkgdr_get (in, c, x, y)); }"
+
+/* The nearest pixel, of whatever size and format. */
+#define NEAREST \
+  "__global__ void nearest (VkgdrFrame in, VkgdrFrame out) { " AT \
+  "vkgdr_render (out, x, y, [&](int px, int py) { return vkgdr_get_rgba (in, " \
+  "px * in.width / out.width, py * in.height / out.height); }); }"
+
+GST_ELEMENT_REGISTER_DECLARE (vkgdrexampletint)
+GST_ELEMENT_REGISTER_DECLARE (vkgdrexampleborder)
+
+/* --- an element between buffers on the device ---------------------------- */
+
+/* @description with the context of the test, so that memory of that one fits.
+ */
+static GstHarness *
+harness_new (GstElement *element)
+{
+  GstContext *context = gst_vkgdr_context_to_gst_context (test_context);
+  GstHarness *h;
+
+  gst_element_set_context (element, context);
+  gst_context_unref (context);
+  h = gst_harness_new_with_element (element, "sink", "src");
+  gst_object_unref (element);
+  return h;
+}
+
+static GstHarness *
+harness_new_filter (const gchar *property, const gchar *value)
+{
+  GstElement *filter = gst_element_factory_make ("cudafilter", NULL);
+
+  fail_unless (filter != NULL);
+  gst_util_set_object_arg (G_OBJECT (filter), property, value);
+  return harness_new (gst_object_ref_sink (filter));
+}
+
+/* A frame of pattern @seed on the device. */
+static GstBuffer *
+buffer_new (gsize size, guint seed)
+{
+  GstBuffer *buffer = gst_buffer_new ();
+  GstMapInfo map;
+
+  gst_buffer_append_memory (buffer, test_memory_new (test_context, size));
+  fail_unless (gst_buffer_map (buffer, &map, GST_MAP_WRITE));
+  test_fill (map.data, map.size, seed);
+  gst_buffer_unmap (buffer, &map);
+  return buffer;
+}
+
+static guint8 *
+bytes_of (GstBuffer *buffer)
+{
+  fail_unless_equals_int (gst_buffer_n_memory (buffer), 1);
+  return test_device_bytes (gst_buffer_peek_memory (buffer, 0));
+}
+
+/* --- in place ------------------------------------------------------------ */
+
+static const gchar *formats[] = { "RGBA", "NV12" };
+
+static const struct {
+  const gchar *property, *value;
+  gboolean in_place;
+} fillers[] = {
+  { "kernel", "invert", TRUE },
+  { "kernel", "blur", FALSE },
+  { "pixel", "rgba.r = 1.0f - rgba.r", TRUE },
+  { "source", OPPOSITE, FALSE },
+  { "source", "#pragma vkgdr in-place\n" OPPOSITE, TRUE },
+  { "source", "/*\n#pragma vkgdr in-place\n*/\n" OPPOSITE, FALSE },
+};
+
+/* How somebody else still has what is pushed. */
+typedef enum { NOBODY, HAS_BUFFER, HAS_MEMORY, HAS_PART, N_OTHERS } Other;
+
+static void
+check_in_place (guint f, guint k)
+{
+  gchar *caps = g_strdup_printf ("video/x-raw" VKGDR
+                                 ",format=%s,width=64,height=48,framerate=1/1",
+      formats[f]);
+  gsize size = g_str_equal (formats[f], "RGBA") ? 64 * 48 * 4 : 64 * 48 * 3 / 2;
+  GstHarness *h = harness_new_filter (fillers[k].property, fillers[k].value);
+  guint8 *expected = NULL;
+  Other other;
+
+  gst_harness_set_src_caps_str (h, caps);
+  for (other = HAS_BUFFER; other <= N_OTHERS; other++) {
+    GstBuffer *in = buffer_new (size, 7), *address = in, *out;
+    GstMemory *memory = gst_buffer_peek_memory (in, 0), *part = NULL;
+    GstBuffer *copy = NULL;
+    guint8 *bytes;
+
+    if (other == HAS_BUFFER)
+      copy = gst_buffer_ref (in);
+    else if (other == HAS_MEMORY)
+      copy = gst_buffer_copy (in);
+    else if (other == HAS_PART)
+      part = gst_memory_share (memory, 16, 16);
+    out = gst_harness_push_and_pull (h, in);
+    fail_unless (out != NULL);
+    fail_unless_equals_int (
+        out == address, other == N_OTHERS && fillers[k].in_place);
+    if (other < N_OTHERS)
+      fail_unless (gst_buffer_peek_memory (out, 0) != memory);
+    bytes = bytes_of (out);
+    if (expected)
+      fail_unless (memcmp (bytes, expected, size) == 0);
+    else
+      expected = g_memdup2 (bytes, size);
+    g_free (bytes);
+    if (copy) {
+      bytes = bytes_of (copy);
+      fail_unless (test_matches (bytes, size, 7));
+      g_free (bytes);
+      gst_buffer_unref (copy);
+    }
+    if (part) {
+      bytes = test_device_bytes (part);
+      fail_unless_equals_int (bytes[0], test_pattern (16, 7));
+      g_free (bytes);
+      gst_memory_unref (part);
+    }
+    gst_buffer_unref (out);
+  }
+  g_free (expected);
+  g_free (caps);
+  gst_harness_teardown (h);
+}
+
+/* The same result wherever it is written, and only what nobody else sees is
+ * written over. */
+GST_START_TEST (test_in_place)
+{
+  guint f;
+
+  for (f = 0; f < G_N_ELEMENTS (formats); f++)
+    check_in_place (f, __i__);
+}
+GST_END_TEST;
+
+/* Planes where caps alone do not tell: only for who reads GstVideoMeta. */
+GST_START_TEST (test_in_place_needs_the_layout)
+{
+  GstHarness *h = harness_new_filter ("kernel", "invert");
+  gsize offset[GST_VIDEO_MAX_PLANES] = { 64 };
+  gint stride[GST_VIDEO_MAX_PLANES] = { 128 };
+  guint meta;
+
+  for (meta = 0; meta < 2; meta++) {
+    GstBuffer *in, *out, *address;
+
+    if (meta)
+      gst_harness_add_propose_allocation_meta (
+          h, GST_VIDEO_META_API_TYPE, NULL);
+    gst_harness_set_src_caps_str (
+        h, meta ? "video/x-raw" VKGDR ",format=GRAY8,width=64,height=8,"
+                  "framerate=2/1"
+                : "video/x-raw" VKGDR ",format=GRAY8,width=64,height=8,"
+                  "framerate=1/1");
+    address = in = buffer_new (128 * 9, 1);
+    gst_buffer_add_video_meta_full (
+        in, 0, GST_VIDEO_FORMAT_GRAY8, 64, 8, 1, offset, stride);
+    out = gst_harness_push_and_pull (h, in);
+    fail_unless_equals_int (out == address, meta);
+    gst_buffer_unref (out);
+  }
+  gst_harness_teardown (h);
+}
+GST_END_TEST;
+
+/* A kernel that cannot follows one that can, and no frame gets it wrong. */
+GST_START_TEST (test_in_place_changes)
+{
+  GstHarness *h = harness_new_filter ("kernel", "invert");
+  const gchar *names[] = { "invert", "blur", "copy", "sobel" };
+  guint i;
+
+  gst_harness_set_src_caps_str (
+      h, "video/x-raw" VKGDR ",format=RGBA,width=64,height=48,framerate=1/1");
+  for (i = 0; i < 8; i++) {
+    const gchar *name = names[i % 4];
+    GstBuffer *in = buffer_new (64 * 48 * 4, i), *address = in, *out;
+
+    g_object_set (h->element, "kernel", name, NULL);
+    out = gst_harness_push_and_pull (h, in);
+    fail_unless_equals_int (out == address, i % 2 == 0);
+    gst_buffer_unref (out);
+  }
+  gst_harness_teardown (h);
+}
+GST_END_TEST;
+
+/* All that a buffer carries, in place and not. */
+GST_START_TEST (test_metadata)
+{
+  GstHarness *h = harness_new_filter ("kernel", __i__ ? "blur" : "invert");
+  GstCaps *reference = gst_caps_new_empty_simple ("timestamp/x-test");
+  GstBuffer *in = buffer_new (64 * 48 * 4, 0), *out;
+  GstVideoRegionOfInterestMeta *roi;
+
+  gst_harness_set_src_caps_str (
+      h, "video/x-raw" VKGDR ",format=RGBA,width=64,height=48,framerate=1/1");
+  GST_BUFFER_PTS (in) = 5 * GST_SECOND;
+  GST_BUFFER_DURATION (in) = GST_SECOND;
+  GST_BUFFER_OFFSET (in) = 5;
+  GST_BUFFER_FLAG_SET (in, GST_BUFFER_FLAG_MARKER);
+  gst_buffer_add_reference_timestamp_meta (in, reference, 42, 43);
+  gst_buffer_add_video_region_of_interest_meta (in, "face", 1, 2, 3, 4);
+  out = gst_harness_push_and_pull (h, in);
+
+  fail_unless_equals_uint64 (GST_BUFFER_PTS (out), 5 * GST_SECOND);
+  fail_unless_equals_uint64 (GST_BUFFER_DURATION (out), GST_SECOND);
+  fail_unless_equals_uint64 (GST_BUFFER_OFFSET (out), 5);
+  fail_unless (GST_BUFFER_FLAG_IS_SET (out, GST_BUFFER_FLAG_MARKER));
+  fail_unless_equals_uint64 (
+      gst_buffer_get_reference_timestamp_meta (out, reference)->timestamp, 42);
+  roi = gst_buffer_get_video_region_of_interest_meta_id (out, 0);
+  if (!roi)
+    roi = (GstVideoRegionOfInterestMeta *) gst_buffer_get_meta (
+        out, GST_VIDEO_REGION_OF_INTEREST_META_API_TYPE);
+  fail_unless (roi != NULL);
+  fail_unless_equals_int (roi->w, 3);
+  fail_unless_equals_int (
+      gst_buffer_get_n_meta (out, GST_VIDEO_REGION_OF_INTEREST_META_API_TYPE),
+      1);
+  gst_buffer_unref (out);
+  gst_caps_unref (reference);
+  gst_harness_teardown (h);
+}
+GST_END_TEST;
+
+/* What a tee hands to two branches is changed in one of them alone. */
+GST_START_TEST (test_tee)
+{
+  GstElement *pipeline = test_launch (
+      "appsrc name=src format=time caps=video/x-raw,format=GRAY8,width=64,"
+      "height=48,framerate=1/1 ! vkgdrupload ! tee name=t  t. ! queue ! "
+      "cudafilter kernel=invert ! vkgdrdownload ! fakesink  t. ! queue ! "
+      "vkgdrdownload ! appsink name=sink");
+  GstElement *src = gst_bin_get_by_name (GST_BIN (pipeline), "src");
+  GPtrArray *buffers;
+  guint8 data[64 * 48];
+  guint i;
+
+  for (i = 0; i < 20; i++) {
+    test_fill (data, sizeof (data), i);
+    gst_app_src_push_buffer (
+        GST_APP_SRC (src), gst_buffer_new_memdup (data, sizeof (data)));
+  }
+  gst_app_src_end_of_stream (GST_APP_SRC (src));
+  buffers = test_play_buffers (pipeline);
+  fail_unless_equals_int (buffers->len, 20);
+  for (i = 0; i < 20; i++) {
+    gst_buffer_extract (g_ptr_array_index (buffers, i), 0, data, sizeof (data));
+    fail_unless (test_matches (data, sizeof (data), i));
+  }
+  g_ptr_array_unref (buffers);
+  gst_object_unref (src);
+  gst_object_unref (pipeline);
+}
+GST_END_TEST;
+
+/* --- caps ---------------------------------------------------------------- */
+
+static const struct {
+  const gchar *input;      /* video/x-raw, without a frame rate */
+  const gchar *asked;      /* output-caps, or NULL */
+  const gchar *downstream; /* or NULL: anything */
+  const gchar *expected;   /* is a part of the output's caps */
+  const gchar *missing; /* field that the output's caps do not have, or NULL */
+} conversions[] = {
+  /* nobody asks */
+  { "format=RGBA,width=64,height=48", NULL, NULL,
+      "format=RGBA,width=64,height=48", NULL },
+  { "format=NV12,width=64,height=48,colorimetry=bt709,chroma-site=mpeg2", NULL,
+      NULL, "format=NV12,colorimetry=bt709,chroma-site=mpeg2", NULL },
+  /* the format */
+  { "format=RGBA,width=64,height=48", "format=GRAY8", NULL,
+      "format=GRAY8,width=64,height=48", NULL },
+  { "format=RGBA,width=64,height=48", NULL, "format={NV12,GRAY8,BGRx,ARGB}",
+      "format=ARGB,width=64,height=48", NULL },
+  { "format=NV12,width=64,height=48", NULL, "format={RGBA,Y444,I420}",
+      "format=I420,width=64,height=48", NULL },
+  { "format=NV12,width=64,height=48", NULL, "format={RGBA,NV12}",
+      "format=NV12,width=64,height=48", NULL },
+  { "format=I420,width=64,height=48", NULL, "format={v210,RGBx}", "format=RGBx",
+      NULL },
+  { "format=RGBA,width=64,height=48", "format=NV12", "format={RGBA,NV12}",
+      "format=NV12", NULL },
+  /* what colours mean */
+  { "format=NV12,width=64,height=48,colorimetry=bt709,chroma-site=mpeg2",
+      "format=I420", NULL, "colorimetry=bt709,chroma-site=mpeg2", NULL },
+  { "format=NV12,width=64,height=48,colorimetry=bt709,chroma-site=mpeg2",
+      "format=Y444", NULL, "colorimetry=bt709", "chroma-site" },
+  { "format=NV12,width=64,height=48,colorimetry=bt709,chroma-site=mpeg2",
+      "format=RGBA", NULL, "format=RGBA", "colorimetry" },
+  { "format=NV12,width=64,height=48", "width=1920,height=1440", NULL,
+      "colorimetry=bt601", NULL },
+  /* the size */
+  { "format=RGBA,width=64,height=48", "width=32,height=24", NULL,
+      "format=RGBA,width=32,height=24", "pixel-aspect-ratio" },
+  { "format=RGBA,width=64,height=48", "width=32", NULL, "width=32,height=24",
+      "pixel-aspect-ratio" },
+  { "format=RGBA,width=64,height=48", "height=36", NULL, "width=48,height=36",
+      NULL },
+  { "format=RGBA,width=64,height=48", NULL, "width=[1,40],height=[1,40]",
+      "width=40,height=30", NULL },
+  { "format=RGBA,width=64,height=48", NULL, "width=[1,40]",
+      "width=40,height=30", NULL },
+  /* the shape of pixels */
+  { "format=RGBA,width=64,height=48,pixel-aspect-ratio=1/1",
+      "width=128,height=72", NULL, "width=128,height=72,pixel-aspect-ratio=3/4",
+      NULL },
+  { "format=RGBA,width=64,height=48,pixel-aspect-ratio=2/1", "width=32", NULL,
+      "width=32,height=24,pixel-aspect-ratio=2/1", NULL },
+  { "format=RGBA,width=64,height=48,pixel-aspect-ratio=2/1", NULL,
+      "pixel-aspect-ratio=1/1", "width=128,height=48,pixel-aspect-ratio=1/1",
+      NULL },
+  { "format=RGBA,width=64,height=48,pixel-aspect-ratio=1/1",
+      "width=128,height=72,pixel-aspect-ratio=1/1", NULL,
+      "width=128,height=72,pixel-aspect-ratio=1/1", NULL },
+};
+
+static GstHarness *
+harness_new_between (
+    const gchar *source, const gchar *output_caps, const gchar *downstream)
+{
+  GstHarness *h =
+      gst_harness_new_parse ("vkgdrupload ! cudafilter ! vkgdrdownload");
+  GstElement *filter = gst_harness_find_element (h, "cudafilter");
+
+  /* Of a harness all is started; what is set now is judged with the first
+   * frame. */
+  g_object_set (filter, "source", source, NULL);
+  if (output_caps)
+    gst_util_set_object_arg (G_OBJECT (filter), "output-caps", output_caps);
+  if (downstream)
+    gst_harness_set_sink_caps_str (h, downstream);
+  gst_object_unref (filter);
+  return h;
+}
+
+static gchar *
+raw (const gchar *fields)
+{
+  return fields ? g_strconcat ("video/x-raw,", fields, NULL) : NULL;
+}
+
+static void
+push_frame (GstHarness *h, const gchar *caps_text)
+{
+  GstCaps *caps = gst_caps_from_string (caps_text);
+  GstVideoInfo info;
+
+  fail_unless (gst_video_info_from_caps (&info, caps), "%s", caps_text);
+  gst_caps_unref (caps);
+  gst_harness_set_src_caps_str (h, caps_text);
+  gst_buffer_unref (gst_harness_push_and_pull (
+      h, gst_buffer_new_allocate (NULL, GST_VIDEO_INFO_SIZE (&info), NULL)));
+}
+
+GST_START_TEST (test_conversions)
+{
+  gchar *input = g_strconcat ("video/x-raw,framerate=25/1,interlace-mode="
+                              "progressive,",
+      conversions[__i__].input, NULL);
+  gchar *asked = raw (conversions[__i__].asked);
+  gchar *downstream = raw (conversions[__i__].downstream);
+  gchar *expected = raw (conversions[__i__].expected);
+  GstHarness *h = harness_new_between (NEAREST, asked, downstream);
+  GstCaps *part = gst_caps_from_string (expected), *caps;
+
+  push_frame (h, input);
+  caps = gst_pad_get_current_caps (h->sinkpad);
+  GST_INFO ("%" GST_PTR_FORMAT, caps);
+  fail_unless (gst_caps_is_subset (caps, part), "%s is no %s",
+      gst_caps_to_string (caps), expected);
+  gst_caps_set_simple (part, "framerate", GST_TYPE_FRACTION, 25, 1,
+      "interlace-mode", G_TYPE_STRING, "progressive", NULL);
+  fail_unless (gst_caps_is_subset (caps, part));
+  if (conversions[__i__].missing)
+    fail_unless (!gst_structure_has_field (
+        gst_caps_get_structure (caps, 0), conversions[__i__].missing));
+  gst_caps_unref (caps);
+  gst_caps_unref (part);
+  gst_harness_teardown (h);
+  g_free (expected);
+  g_free (downstream);
+  g_free (asked);
+  g_free (input);
+}
+GST_END_TEST;
+
+/* The bytes of another format and half the size. */
+GST_START_TEST (test_converted_bytes)
+{
+  GstHarness *h = harness_new_between (
+      "__global__ void red (VkgdrFrame in, VkgdrFrame out) { " AT
+      "if (x < out.width && y < out.height) vkgdr_put (out, 0, x, y, "
+      "vkgdr_get (in, 0, 2 * x, 2 * y)); }",
+      "video/x-raw,format=GRAY8,width=16,height=12", NULL);
+  GstBuffer *buffer;
+  guint8 *data = g_malloc (32 * 24 * 4), half[16 * 12];
+  guint x, y;
+
+  test_fill (data, 32 * 24 * 4, 3);
+  gst_harness_set_src_caps_str (
+      h, "video/x-raw,format=RGBA,width=32,height=24,framerate=1/1");
+  buffer =
+      gst_harness_push_and_pull (h, gst_buffer_new_memdup (data, 32 * 24 * 4));
+  fail_unless_equals_int (gst_buffer_get_size (buffer), sizeof (half));
+  gst_buffer_extract (buffer, 0, half, sizeof (half));
+  for (y = 0; y < 12; y++)
+    for (x = 0; x < 16; x++)
+      fail_unless_equals_int (half[16 * y + x], data[4 * (32 * 2 * y + 2 * x)]);
+  gst_buffer_unref (buffer);
+  g_free (data);
+  gst_harness_teardown (h);
+}
+GST_END_TEST;
+
+static const struct {
+  const gchar *before, *properties, *word;
+} impossible[] = {
+  { "videotestsrc ! video/x-raw,format=RGBA ! vkgdrupload",
+      "kernel=blur output-caps=video/x-raw,format=NV12", "NV12" },
+  { "videotestsrc ! video/x-raw,width=64,height=48 ! vkgdrupload",
+      "kernel=blur output-caps=video/x-raw,width=32", "width" },
+  { "videotestsrc ! video/x-raw,framerate=10/1 ! vkgdrupload",
+      "pixel=\"rgba.r = 0\" output-caps=video/x-raw,framerate=20/1",
+      "framerate" },
+  { "audiotestsrc ! audio/x-raw,format=S16LE ! vkgdrupload",
+      "kernel=copy output-caps=audio/x-raw,format=F32LE", "F32LE" },
+  { "videotestsrc ! vkgdrupload",
+      "kernel=copy output-caps=\"video/x-raw(memory:NVMM)\"", "NVMM" },
+  { "videotestsrc", "kernel=copy", "vkgdrupload" },
+  { "audiotestsrc", "kernel=copy", "vkgdrupload" },
+};
+
+/* What cannot be made is told by the element that cannot make it. */
+GST_START_TEST (test_impossible_caps)
+{
+  GstElement *pipeline = test_launch ("%s ! cudafilter %s ! fakesink",
+      impossible[__i__].before, impossible[__i__].properties);
+  GError *error = test_play_error (pipeline);
+
+  fail_unless (error->domain == GST_STREAM_ERROR, "%s", error->message);
+  fail_unless (strstr (error->message, impossible[__i__].word) != NULL, "%s",
+      error->message);
+  g_error_free (error);
+  gst_object_unref (pipeline);
+}
+GST_END_TEST;
+
+static void
+check_size (GstHarness *h, gint width, gint height)
+{
+  GstBuffer *buffer = gst_harness_push_and_pull (
+      h, gst_buffer_new_allocate (NULL, 64 * 48 * 4, NULL));
+  GstCaps *caps = gst_pad_get_current_caps (h->sinkpad);
+  GstVideoInfo info;
+
+  fail_unless (buffer != NULL);
+  fail_unless (gst_video_info_from_caps (&info, caps));
+  fail_unless_equals_int (GST_VIDEO_INFO_WIDTH (&info), width);
+  fail_unless_equals_int (GST_VIDEO_INFO_HEIGHT (&info), height);
+  fail_unless_equals_int (
+      gst_buffer_get_size (buffer), GST_VIDEO_INFO_SIZE (&info));
+  gst_caps_unref (caps);
+  gst_buffer_unref (buffer);
+}
+
+/* output-caps, and kernels that convert or do not, while frames pass. */
+GST_START_TEST (test_negotiated_again)
+{
+  GstHarness *h = harness_new_between (NEAREST, NULL, NULL);
+  GstElement *filter = gst_harness_find_element (h, "cudafilter");
+
+  gst_harness_set_src_caps_str (
+      h, "video/x-raw,format=RGBA,width=64,height=48,framerate=1/1");
+  check_size (h, 64, 48);
+  gst_util_set_object_arg (
+      G_OBJECT (filter), "output-caps", "video/x-raw,width=32");
+  check_size (h, 32, 24);
+  check_size (h, 32, 24);
+  gst_util_set_object_arg (
+      G_OBJECT (filter), "output-caps", "video/x-raw,width=16,format=GRAY8");
+  check_size (h, 16, 12);
+  g_object_set (filter, "output-caps", NULL, NULL);
+  check_size (h, 64, 48);
+  gst_harness_set_src_caps_str (
+      h, "video/x-raw,format=GRAY8,width=128,height=96,framerate=1/1");
+  check_size (h, 128, 96);
+  gst_object_unref (filter);
+  gst_harness_teardown (h);
+}
+GST_END_TEST;
+
+/* An effect that knows its output's size by itself, and params that change it;
+ * a picture on its side has its pixels on their side. */
+GST_START_TEST (test_effect_with_a_size)
+{
+  GstHarness *h = gst_harness_new_parse (
+      "vkgdrupload ! cudafilter kernel=flip params=params,method=0 ! "
+      "vkgdrdownload");
+  GstElement *filter = gst_harness_find_element (h, "cudafilter");
+  GstStructure *params = gst_structure_new (
+      "params", "method", G_TYPE_INT, GST_VIDEO_ORIENTATION_90R, NULL);
+  GstCaps *caps;
+  gint n = 0, d = 0;
+
+  gst_harness_set_src_caps_str (h,
+      "video/x-raw,format=RGBA,width=64,height=48,framerate=1/1,"
+      "pixel-aspect-ratio=2/1");
+  check_size (h, 64, 48);
+  g_object_set (filter, "params", params, NULL);
+  check_size (h, 48, 64);
+  caps = gst_pad_get_current_caps (h->sinkpad);
+  fail_unless (gst_structure_get_fraction (
+      gst_caps_get_structure (caps, 0), "pixel-aspect-ratio", &n, &d));
+  fail_unless_equals_int (n, 1);
+  fail_unless_equals_int (d, 2);
+  gst_caps_unref (caps);
+  g_object_set (filter, "kernel", "invert", "params", NULL, NULL);
+  check_size (h, 64, 48);
+  gst_structure_free (params);
+  gst_object_unref (filter);
+  gst_harness_teardown (h);
+}
+GST_END_TEST;
+
+GST_START_TEST (test_impossible_while_playing)
+{
+  GstHarness *h = harness_new_between (NEAREST, NULL, NULL);
+  GstElement *filter = gst_harness_find_element (h, "cudafilter");
+  GstBus *bus = gst_bus_new ();
+  GstMessage *message;
+  GError *error = NULL;
+
+  gst_element_set_bus (h->element, bus);
+  gst_harness_set_src_caps_str (
+      h, "video/x-raw,format=RGBA,width=64,height=48,framerate=1/1");
+  check_size (h, 64, 48);
+  gst_util_set_object_arg (
+      G_OBJECT (filter), "output-caps", "video/x-raw,framerate=2/1");
+  fail_unless_equals_int (
+      gst_harness_push (h, gst_buffer_new_allocate (NULL, 64 * 48 * 4, NULL)),
+      GST_FLOW_ERROR);
+  message = gst_bus_pop_filtered (bus, GST_MESSAGE_ERROR);
+  fail_unless (message != NULL);
+  gst_message_parse_error (message, &error, NULL);
+  fail_unless (strstr (error->message, "framerate") != NULL);
+  g_error_free (error);
+  gst_message_unref (message);
+  gst_element_set_bus (h->element, NULL);
+  gst_object_unref (bus);
+  gst_object_unref (filter);
+  gst_harness_teardown (h);
+}
+GST_END_TEST;
+
+/* --- audio and bytes ----------------------------------------------------- */
+
+#define I "long long i = (long long) blockIdx.x * blockDim.x + threadIdx.x; "
+
+/* Sample i of channel c is multiplied by c + 2. */
+#define GAIN(type) \
+  "#pragma vkgdr in-place\n" \
+  "__global__ void gain (VkgdrSamples in, VkgdrSamples out) { " I \
+  "if (i < out.n) ((" type " *) out.data)[i] = (" type ") (((" type \
+  " *) in.data)[i] * (" type ") (i % in.channels + 2)); }"
+
+#define XOR \
+  "__global__ void mask (VkgdrSamples in, VkgdrSamples out, int mask) { " I \
+  "if (i < out.n && out.size == 1) out.data[i] = in.data[i] ^ mask; }"
+
+/* The same by threads that go on. */
+#define XOR_STRIDE \
+  "__global__ void mask (VkgdrSamples in, VkgdrSamples out, int mask) { " I \
+  "for (; i < out.n; i += (long long) gridDim.x * blockDim.x) out.data[i] = " \
+  "in.data[i] ^ mask; }"
+
+static GstBuffer *
+filter_once (
+    const gchar *properties, const gchar *caps, gconstpointer data, gsize size)
+{
+  gchar *text = g_strdup_printf (
+      "vkgdrupload ! cudafilter name=f %s ! vkgdrdownload", properties);
+  GstHarness *h = gst_harness_new_parse (text);
+  GstBuffer *buffer;
+
+  gst_harness_set_src_caps_str (h, caps);
+  buffer = gst_buffer_new_memdup (data, size);
+  GST_BUFFER_PTS (buffer) = 77;
+  buffer = gst_harness_push_and_pull (h, buffer);
+  fail_unless (buffer != NULL);
+  fail_unless_equals_uint64 (GST_BUFFER_PTS (buffer), 77);
+  fail_unless_equals_int (gst_buffer_get_size (buffer), size);
+  gst_harness_teardown (h);
+  g_free (text);
+  return buffer;
+}
+
+GST_START_TEST (test_audio_int)
+{
+  gint16 in[600], out[600];
+  GstBuffer *buffer;
+  guint i;
+
+  for (i = 0; i < 600; i++)
+    in[i] = (gint16) (i * 7 - 2000);
+  buffer = filter_once ("source=\"" GAIN ("short") "\"",
+      "audio/x-raw,format=S16LE,layout=interleaved,rate=48000,channels=3,"
+      "channel-mask=(bitmask)0x7",
+      in, sizeof (in));
+  gst_buffer_extract (buffer, 0, out, sizeof (out));
+  for (i = 0; i < 600; i++)
+    fail_unless_equals_int (out[i], in[i] * (gint) (i % 3 + 2));
+  gst_buffer_unref (buffer);
+}
+GST_END_TEST;
+
+GST_START_TEST (test_audio_float)
+{
+  gfloat in[1024], out[1024];
+  GstBuffer *buffer;
+  guint i;
+
+  for (i = 0; i < 1024; i++)
+    in[i] = i / 1024.0f;
+  buffer = filter_once ("source=\"" GAIN ("float") "\"",
+      "audio/x-raw,format=F32LE,layout=interleaved,rate=48000,channels=1", in,
+      sizeof (in));
+  gst_buffer_extract (buffer, 0, out, sizeof (out));
+  for (i = 0; i < 1024; i++)
+    fail_unless (out[i] == 2 * in[i]);
+  gst_buffer_unref (buffer);
+}
+GST_END_TEST;
+
+static const gchar *shapes[] = {
+  "source=\"" XOR "\"",
+  "source=\"" XOR "\" block=32",
+  "source=\"" XOR "\" block=1x1",
+  "source=\"" XOR_STRIDE "\" grid=3",
+  "source=\"" XOR_STRIDE "\" block=64 grid=1",
+};
+
+GST_START_TEST (test_bytes)
+{
+  gsize size = 65537, i;
+  gchar *properties =
+      g_strconcat (shapes[__i__], " params=\"params,mask=(int)90\"", NULL);
+  guint8 *data = g_malloc (size), *out = g_malloc (size);
+  GstBuffer *buffer;
+
+  test_fill (data, size, 1);
+  buffer =
+      filter_once (properties, "application/x-anything,of=mine", data, size);
+  gst_buffer_extract (buffer, 0, out, size);
+  for (i = 0; i < size; i++)
+    fail_unless_equals_int (out[i], data[i] ^ 90);
+  gst_buffer_unref (buffer);
+  g_free (out);
+  g_free (data);
+  g_free (properties);
+}
+GST_END_TEST;
+
+/* A file's bytes, in buffers of which the last is short. */
+GST_START_TEST (test_file)
+{
+  GstElement *pipeline = test_launch (
+      "filesrc location=/proc/self/exe blocksize=4096 num-buffers=5 ! "
+      "vkgdrupload ! cudafilter source=\"" XOR
+      "\" params=\"params,mask=(int)255\" ! vkgdrdownload ! appsink name=sink");
+  GPtrArray *buffers = test_play_buffers (pipeline);
+  guint8 head[4];
+
+  fail_unless_equals_int (buffers->len, 5);
+  gst_buffer_extract (g_ptr_array_index (buffers, 0), 0, head, 4);
+  fail_unless_equals_int (head[0], 0x7f ^ 255);
+  fail_unless_equals_int (head[1], 'E' ^ 255);
+  g_ptr_array_unref (buffers);
+  gst_object_unref (pipeline);
+}
+GST_END_TEST;
+
+static const struct {
+  const gchar *before, *properties, *word;
+} mismatches[] = {
+  { "audiotestsrc", "kernel=blur", "blur works on video" },
+  { "audiotestsrc", "pixel=\"rgba.r = 0\"", "pixel" },
+  { "audiotestsrc", "source=\"" OPPOSITE "\"", "VkgdrSamples" },
+  { "videotestsrc", "source=\"" XOR "\" params=\"params,mask=(int)1\"",
+      "VkgdrFrame" },
+  { "audiotestsrc ! audio/x-raw,layout=non-interleaved,channels=2",
+      "source=\"" GAIN ("short") "\"", "interleaved" },
+  { "videotestsrc", "kernel=copy block=33x32", "1056" },
+  { "videotestsrc", "kernel=copy block=8,8", "8,8" },
+  { "videotestsrc", "kernel=copy block=0", "\"0\"" },
+  { "videotestsrc", "kernel=copy block=32x", "32x" },
+  { "videotestsrc", "kernel=copy grid=1x70000", "70000" },
+  { "videotestsrc", "kernel=copy grid=x1", "x1" },
+  { "videotestsrc", "source=\"__global__ void f (int a, int b) { }\"",
+      "VkgdrFrame" },
+};
+
+GST_START_TEST (test_mismatches)
+{
+  GstElement *pipeline = test_launch ("%s ! vkgdrupload ! cudafilter %s ! "
+                                      "fakesink",
+      mismatches[__i__].before, mismatches[__i__].properties);
+  GError *error = test_play_error (pipeline);
+
+  fail_unless (strstr (error->message, mismatches[__i__].word) != NULL, "%s",
+      error->message);
+  g_error_free (error);
+  gst_object_unref (pipeline);
+}
+GST_END_TEST;
+
+/* Frames in blocks and grids of one's own. */
+GST_START_TEST (test_shapes_of_frames)
+{
+  const gchar *shape[] = { "", "block=8x4", "block=64", "block=1x256" };
+  guint8 data[100 * 37], out[100 * 37];
+  guint i, k;
+
+  test_fill (data, sizeof (data), 9);
+  for (k = 0; k < G_N_ELEMENTS (shape); k++) {
+    gchar *properties = g_strconcat ("kernel=invert ", shape[k], NULL);
+    GstBuffer *buffer = filter_once (properties,
+        "video/x-raw,format=GRAY8,width=100,height=37,framerate=1/1,"
+        "colorimetry=1:1:5:1",
+        data, sizeof (data));
+
+    gst_buffer_extract (buffer, 0, out, sizeof (out));
+    for (i = 0; i < sizeof (data); i++)
+      fail_unless_equals_int (out[i], 255 - data[i]);
+    gst_buffer_unref (buffer);
+    g_free (properties);
+  }
+}
+GST_END_TEST;
+
+/* --- elements of one's own ----------------------------------------------- */
+
+static const gchar *rgbx =
+    "video/x-raw,format=RGBx,width=64,height=48,framerate=1/1";
+
+/* Is pixel i of 64x48 on the border of vkgdrexampleborder? */
+static gboolean
+is_border (guint i)
+{
+  guint x = i % 64, y = i / 64;
+
+  return x < 8 || x >= 56 || y < 8 || y >= 40;
+}
+
+/* By the CPU between kernels, in place and, behind a tee, not. */
+static void
+check_border (const gchar *description)
+{
+  GstHarness *h = gst_harness_new_parse (description);
+  guint8 data[64 * 48 * 4], out[64 * 48 * 4];
+  guint i, n;
+
+  gst_harness_set_src_caps_str (h, rgbx);
+  for (n = 0; n < 12; n++) {
+    GstBuffer *buffer;
+
+    test_fill (data, sizeof (data), n);
+    buffer = gst_harness_push_and_pull (
+        h, gst_buffer_new_memdup (data, sizeof (data)));
+    fail_unless (buffer != NULL);
+    gst_buffer_extract (buffer, 0, out, sizeof (out));
+    gst_buffer_unref (buffer);
+    for (i = 0; i < sizeof (data); i++)
+      if (i % 4 < 3)
+        fail_unless_equals_int (out[i], is_border (i / 4) ? 255 : data[i]);
+  }
+  gst_harness_teardown (h);
+}
+
+GST_START_TEST (test_cpu_example)
+{
+  if (__i__)
+    g_setenv ("VKGDR_DEBUG", "bar", TRUE);
+  GST_ELEMENT_REGISTER (vkgdrexampleborder, NULL);
+  check_border ("vkgdrupload ! cudafilter kernel=invert ! vkgdrexampleborder ! "
+                "cudafilter kernel=invert ! vkgdrdownload");
+  check_border ("vkgdrupload ! cudafilter kernel=invert ! tee name=t "
+                "allow-not-linked=true ! vkgdrexampleborder ! "
+                "cudafilter kernel=invert ! vkgdrdownload");
+}
+GST_END_TEST;
+
+GST_START_TEST (test_gpu_example)
+{
+  guint8 data[4] = { 100, 0, 200, 9 }, out[4];
+  GstElement *tint;
+  GstBuffer *buffer;
+  GstHarness *h;
+
+  GST_ELEMENT_REGISTER (vkgdrexampletint, NULL);
+  h = gst_harness_new_parse (
+      "vkgdrupload ! vkgdrexampletint color=0xff0000 amount=1 ! vkgdrdownload");
+  tint = gst_harness_find_element (h, "vkgdrexampletint");
+  gst_harness_set_src_caps_str (
+      h, "video/x-raw,format=RGBA,width=1,height=1,framerate=1/1");
+  buffer = gst_harness_push_and_pull (h, gst_buffer_new_memdup (data, 4));
+  gst_buffer_extract (buffer, 0, out, 4);
+  gst_buffer_unref (buffer);
+  fail_unless_equals_int (out[0], 255);
+  fail_unless_equals_int (out[1], 0);
+  fail_unless_equals_int (out[2], 0);
+  fail_unless_equals_int (out[3], 9);
+  g_object_set (tint, "amount", 0.0, NULL);
+  buffer = gst_harness_push_and_pull (h, gst_buffer_new_memdup (data, 4));
+  gst_buffer_extract (buffer, 0, out, 4);
+  gst_buffer_unref (buffer);
+  fail_unless (memcmp (data, out, 4) == 0);
+  gst_object_unref (tint);
+  gst_harness_teardown (h);
+}
+GST_END_TEST;
+
+/* An element that maps for the CPU where it could have queued work, and knows
+ * nothing of fences. */
+
+#define TYPE_MAPPER (mapper_get_type ())
+G_DECLARE_FINAL_TYPE (Mapper, mapper, TEST, MAPPER, GstVkgdrFilter)
+
+struct _Mapper {
+  GstVkgdrFilter parent;
+};
+
+G_DEFINE_TYPE (Mapper, mapper, GST_TYPE_VKGDR_FILTER)
+
+static void
+mapper_work (GstBuffer *input, GstBuffer *output)
+{
+  GstMapInfo in, out;
+  gsize i;
+
+  if (input == output) {
+    fail_unless (gst_buffer_map (output, &out, GST_MAP_READWRITE));
+    for (i = 0; i < out.size; i++)
+      out.data[i] ^= 0x55;
+    gst_buffer_unmap (output, &out);
+    return;
+  }
+  fail_unless (gst_buffer_map (input, &in, GST_MAP_READ));
+  fail_unless (gst_buffer_map (output, &out, GST_MAP_WRITE));
+  fail_unless_equals_int (in.size, out.size);
+  for (i = 0; i < out.size; i++)
+    out.data[i] = in.data[i] ^ 0x55;
+  gst_buffer_unmap (output, &out);
+  gst_buffer_unmap (input, &in);
+}
+
+static gboolean
+mapper_filter (GstVkgdrFilter *filter, GstBuffer *input, GstBuffer *output,
+    GstVkgdrStream *stream, GError **error)
+{
+  mapper_work (input, output);
+  return TRUE;
+}
+
+static gboolean
+mapper_filter_cpu (
+    GstVkgdrFilter *filter, GstBuffer *input, GstBuffer *output, GError **error)
+{
+  mapper_work (input, output);
+  return TRUE;
+}
+
+static void
+mapper_class_init (MapperClass *klass)
+{
+  GstElementClass *element_class = GST_ELEMENT_CLASS (klass);
+
+  gst_element_class_add_pad_template (
+      element_class, gst_pad_template_new (
+                         "sink", GST_PAD_SINK, GST_PAD_ALWAYS, GST_CAPS_ANY));
+  gst_element_class_add_pad_template (element_class,
+      gst_pad_template_new ("src", GST_PAD_SRC, GST_PAD_ALWAYS, GST_CAPS_ANY));
+  gst_element_class_set_static_metadata (
+      element_class, "Mapper", "Filter", "For tests", "nobody");
+  GST_VKGDR_FILTER_CLASS (klass)->filter = mapper_filter;
+  GST_VKGDR_FILTER_CLASS (klass)->filter_cpu = mapper_filter_cpu;
+}
+
+static void
+mapper_init (Mapper *self)
+{
+}
+
+/* Kernels before and behind read what the CPU wrote, and it reads what they
+ * did. */
+GST_START_TEST (test_mapping_filter)
+{
+  gboolean use_cpu = __i__ & 1, in_place = (__i__ & 2) != 0;
+  GstElement *mapper;
+  GstHarness *h;
+  guint8 data[64 * 48 * 4], out[64 * 48 * 4];
+  guint i, n;
+
+  g_setenv ("VKGDR_DEBUG", "bar", TRUE);
+  gst_element_register (NULL, "testmapper", GST_RANK_NONE, TYPE_MAPPER);
+  h = gst_harness_new_parse ("vkgdrupload ! cudafilter kernel=invert ! "
+                             "testmapper ! cudafilter kernel=invert ! "
+                             "vkgdrdownload");
+  mapper = gst_harness_find_element (h, "testmapper");
+  gst_vkgdr_filter_set_use_cpu (GST_VKGDR_FILTER (mapper), use_cpu);
+  gst_vkgdr_filter_set_in_place (GST_VKGDR_FILTER (mapper), in_place);
+  gst_harness_set_src_caps_str (
+      h, "video/x-raw,format=RGBA,width=64,height=48,framerate=1/1");
+  for (n = 0; n < 20; n++) {
+    GstBuffer *buffer;
+
+    test_fill (data, sizeof (data), n);
+    buffer = gst_harness_push_and_pull (
+        h, gst_buffer_new_memdup (data, sizeof (data)));
+    fail_unless (buffer != NULL);
+    gst_buffer_extract (buffer, 0, out, sizeof (out));
+    gst_buffer_unref (buffer);
+    /* Alpha is not inverted, colours are twice. */
+    for (i = 0; i < sizeof (data); i++)
+      fail_unless_equals_int (out[i], data[i] ^ 0x55);
+  }
+  gst_object_unref (mapper);
+  gst_harness_teardown (h);
+}
+GST_END_TEST;
+
+static Suite *
+filter_suite (void)
+{
+  Suite *s = suite_create ("filter");
+  TCase *tc = tcase_create ("buffers");
+  TCase *general = tcase_create ("general");
+
+  suite_add_tcase (s, tc);
+  tcase_set_timeout (tc, 120);
+  tcase_add_checked_fixture (tc, test_setup, test_teardown);
+  tcase_add_loop_test (tc, test_in_place, 0, G_N_ELEMENTS (fillers));
+  tcase_add_test (tc, test_in_place_needs_the_layout);
+  tcase_add_test (tc, test_in_place_changes);
+  tcase_add_loop_test (tc, test_metadata, 0, 2);
+
+  suite_add_tcase (s, general);
+  tcase_set_timeout (general, 120);
+  tcase_add_test (general, test_tee);
+  tcase_add_loop_test (
+      general, test_conversions, 0, G_N_ELEMENTS (conversions));
+  tcase_add_test (general, test_converted_bytes);
+  tcase_add_loop_test (
+      general, test_impossible_caps, 0, G_N_ELEMENTS (impossible));
+  tcase_add_test (general, test_negotiated_again);
+  tcase_add_test (general, test_effect_with_a_size);
+  tcase_add_test (general, test_impossible_while_playing);
+  tcase_add_test (general, test_audio_int);
+  tcase_add_test (general, test_audio_float);
+  tcase_add_loop_test (general, test_bytes, 0, G_N_ELEMENTS (shapes));
+  tcase_add_test (general, test_file);
+  tcase_add_loop_test (general, test_mismatches, 0, G_N_ELEMENTS (mismatches));
+  tcase_add_test (general, test_shapes_of_frames);
+  tcase_add_loop_test (general, test_cpu_example, 0, 2);
+  tcase_add_test (general, test_gpu_example);
+  tcase_add_loop_test (general, test_mapping_filter, 0, 4);
+  return s;
+}
+
+GST_CHECK_MAIN (filter);

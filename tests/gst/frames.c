@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * frames.c: frames in GPU memory for kernels to run on, laid out as one likes
+ *
+ * Knows nothing of elements and pipelines.
+ */
+
+#include <string.h>
+
+#include <gst/check/gstcheck.h>
+
+#include "frames.h"
+
+/* What lies around the samples, and must lie there afterwards. */
+#define GUARD 0xee
+/* Bytes in front of a padded frame, and behind each of its rows. */
+#define PAD_FRONT 20
+#define PAD_ROW 6
+
+static gint
+plane_rows (const GstVideoInfo *info, gint plane)
+{
+  gint comp[GST_VIDEO_MAX_COMPONENTS];
+
+  gst_video_format_info_component (info->finfo, plane, comp);
+  return GST_VIDEO_INFO_COMP_HEIGHT (info, comp[0]);
+}
+
+FrameLayout
+frame_layout (const GstVideoInfo *info, gboolean padded)
+{
+  FrameLayout l = { .size = padded ? PAD_FRONT : 0, .meta = padded };
+  guint i;
+
+  for (i = 0; i < GST_VIDEO_INFO_N_PLANES (info); i++) {
+    l.stride[i] =
+        GST_VIDEO_INFO_PLANE_STRIDE (info, i) + (padded ? PAD_ROW : 0);
+    l.offset[i] = padded ? l.size : GST_VIDEO_INFO_PLANE_OFFSET (info, i);
+    l.size += (gsize) l.stride[i] * plane_rows (info, i);
+  }
+  if (!padded)
+    l.size = GST_VIDEO_INFO_SIZE (info);
+  return l;
+}
+
+guint8 *
+frame_noise (const GstVideoInfo *info)
+{
+  GRand *rand = g_rand_new_with_seed (GST_VIDEO_INFO_WIDTH (info));
+  guint8 *data = g_malloc (GST_VIDEO_INFO_SIZE (info));
+  gsize i;
+
+  for (i = 0; i < GST_VIDEO_INFO_SIZE (info); i++)
+    data[i] = g_rand_int (rand) >> 24;
+  g_rand_free (rand);
+  return data;
+}
+
+/* Copies samples between a frame of the default layout and one of @l. */
+static void
+copy_frame (const GstVideoInfo *info, const FrameLayout *l, guint8 *plain,
+    guint8 *laid_out, gboolean to_plain)
+{
+  guint i;
+  gint y;
+
+  for (i = 0; i < GST_VIDEO_INFO_N_PLANES (info); i++)
+    for (y = 0; y < plane_rows (info, i); y++) {
+      gsize row = GST_VIDEO_INFO_PLANE_STRIDE (info, i);
+      guint8 *p = plain + GST_VIDEO_INFO_PLANE_OFFSET (info, i) + y * row;
+      guint8 *q = laid_out + l->offset[i] + (gsize) y * l->stride[i];
+
+      memcpy (to_plain ? p : q, to_plain ? q : p, row);
+    }
+}
+
+GstMemory *
+frame_memory_new (GstVkgdrContext *context, const guint8 *data, gsize size)
+{
+  GstVkgdrAllocator *allocator = gst_vkgdr_context_get_allocator (context);
+  GError *error = NULL;
+  GstMemory *memory = gst_vkgdr_allocator_alloc (allocator, size, &error);
+  GstMapInfo map;
+
+  g_assert_no_error (error);
+  fail_unless (gst_memory_map (memory, &map, GST_MAP_WRITE));
+  memcpy (map.data, data, size);
+  gst_memory_unmap (memory, &map);
+  gst_object_unref (allocator);
+  return memory;
+}
+
+GstBuffer *
+frame_new (GstVkgdrContext *context, const GstVideoInfo *info,
+    const FrameLayout *l, guint8 *plain)
+{
+  GstBuffer *buffer = gst_buffer_new ();
+  guint8 *data = g_malloc (l->size);
+
+  memset (data, GUARD, l->size);
+  if (plain)
+    copy_frame (info, l, plain, data, FALSE);
+  gst_buffer_append_memory (buffer, frame_memory_new (context, data, l->size));
+  if (l->meta)
+    gst_buffer_add_video_meta_full (buffer, GST_VIDEO_FRAME_FLAG_NONE,
+        GST_VIDEO_INFO_FORMAT (info), GST_VIDEO_INFO_WIDTH (info),
+        GST_VIDEO_INFO_HEIGHT (info), GST_VIDEO_INFO_N_PLANES (info),
+        (gsize *) l->offset, (gint *) l->stride);
+  g_free (data);
+  return buffer;
+}
+
+guint8 *
+frame_read (const GstVideoInfo *info, const FrameLayout *l, GstBuffer *buffer)
+{
+  guint8 *plain = g_malloc0 (GST_VIDEO_INFO_SIZE (info));
+  GstMapInfo map;
+  guint i;
+  gint y;
+
+  fail_unless (gst_buffer_map (buffer, &map, GST_MAP_READ));
+  fail_unless_equals_int (map.size, l->size);
+  copy_frame (info, l, plain, map.data, TRUE);
+  for (i = 0; l->meta && i < PAD_FRONT; i++)
+    fail_unless_equals_int (map.data[i], GUARD);
+  for (i = 0; l->meta && i < GST_VIDEO_INFO_N_PLANES (info); i++)
+    for (y = 0; y < plane_rows (info, i) * PAD_ROW; y++)
+      fail_unless_equals_int (
+          map.data[l->offset[i] + (gsize) (y / PAD_ROW + 1) * l->stride[i] - 1
+                   - y % PAD_ROW],
+          GUARD);
+  gst_buffer_unmap (buffer, &map);
+  return plain;
+}
+
+/* Every memory of a buffer, as an element does it around a launch. */
+static void
+begin_access (GstBuffer *buffer, GstVkgdrStream *stream, GstMapFlags flags)
+{
+  GError *error = NULL;
+  guint i;
+
+  for (i = 0; i < gst_buffer_n_memory (buffer); i++) {
+    gst_vkgdr_memory_begin_access (
+        gst_buffer_peek_memory (buffer, i), stream, flags, &error);
+    g_assert_no_error (error);
+  }
+}
+
+static void
+end_access (GstBuffer *buffer, GstVkgdrStream *stream, GstMapFlags flags)
+{
+  GError *error = NULL;
+  guint i;
+
+  for (i = 0; i < gst_buffer_n_memory (buffer); i++) {
+    gst_vkgdr_memory_end_access (
+        gst_buffer_peek_memory (buffer, i), stream, flags, &error);
+    g_assert_no_error (error);
+  }
+}
+
+gboolean
+frame_run (GstVkgdrKernel *kernel, GstVkgdrStream *stream, GstBuffer *in,
+    const GstVideoInfo *in_info, GstBuffer *out, const GstVideoInfo *out_info,
+    const GstStructure *params, GError **error)
+{
+  GstMapFlags out_flags = in == out ? GST_MAP_READWRITE : GST_MAP_WRITE;
+  gboolean ok;
+
+  if (in != out)
+    begin_access (in, stream, GST_MAP_READ);
+  begin_access (out, stream, out_flags);
+  ok = gst_vkgdr_kernel_run (
+      kernel, stream, in, in_info, out, out_info, 0, params, error);
+  end_access (out, stream, out_flags);
+  if (in != out)
+    end_access (in, stream, GST_MAP_READ);
+  return ok;
+}
+
+GstVkgdrKernel *
+frame_effect (GstVkgdrContext *context, const GstEffect *effect)
+{
+  gchar *source = gst_effect_get_source (effect);
+  GstVkgdrKernel *kernel;
+  GError *error = NULL;
+
+  kernel = gst_vkgdr_kernel_new_from_source (
+      context, source, effect->name, effect->name, &error);
+  g_assert_no_error (error);
+  g_free (source);
+  return kernel;
+}

@@ -1,0 +1,780 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * ordering.c: fences hold, nobody waits who need not, and host memory stays
+ * within its bounds
+ *
+ * Fast sources feed slow kernels over slow transfers, and the kernels check on
+ * the device, early and late, that every byte is of the frame that it should be
+ * of. The elements are seen from outside: what they call of the driver is
+ * slowed, held up and counted in the driver's table, which each test has to
+ * itself because it is a process.
+ */
+
+#include <gst/check/gstharness.h>
+
+#include "util.h"
+
+static const vkgdr_cuda *
+driver (void)
+{
+  return vkgdr_driver_load ();
+}
+
+/* The table before it was changed. */
+static vkgdr_cuda real;
+
+static vkgdr_cuda *
+driver_for_changes (void)
+{
+  vkgdr_cuda *table = (vkgdr_cuda *) driver ();
+
+  real = *table;
+  return table;
+}
+
+/* --- slow transfers ------------------------------------------------------ */
+
+/* What a transfer takes longer, in microseconds. A small one would be over
+ * before anybody could be early; and where all took the same, none would be
+ * overtaken by those of another stream. */
+#define MOST_TAKE 100
+#define SOME_TAKE 4000
+#define SOME 8 /* one in so many */
+
+static void
+transfer_delay (void *user_data)
+{
+  static gint n;
+
+  g_usleep (g_atomic_int_add (&n, 1) % SOME == 0 ? SOME_TAKE : MOST_TAKE);
+}
+
+static CUresult
+slow_htod (CUdeviceptr dst, const void *src, size_t size, CUstream stream)
+{
+  real.cuLaunchHostFunc (stream, transfer_delay, NULL);
+  return real.cuMemcpyHtoDAsync (dst, src, size, stream);
+}
+
+static CUresult
+slow_dtoh (void *dst, CUdeviceptr src, size_t size, CUstream stream)
+{
+  real.cuLaunchHostFunc (stream, transfer_delay, NULL);
+  return real.cuMemcpyDtoHAsync (dst, src, size, stream);
+}
+
+static void
+make_transfers_slow (void)
+{
+  vkgdr_cuda *table = driver_for_changes ();
+
+  table->cuMemcpyHtoDAsync = slow_htod;
+  table->cuMemcpyDtoHAsync = slow_dtoh;
+}
+
+/* --- no frame is torn ---------------------------------------------------- */
+
+#define N_STREAMS 4
+
+/* Of each stream. */
+#define FRAMES_SOFTWARE 400
+#define FRAMES_GPU 1000
+
+/* What the kernel idles between its two looks at a pixel: about a millisecond
+ * for a frame on the software device, which runs one pixel after the other, and
+ * some of them on a GPU, which runs all at once. */
+#define SPINS_SOFTWARE 150
+#define SPINS_GPU 100000
+
+/* The output is the frame's number, or where the input was not what it should
+ * be, the complement: so a frame of zeros, or an older one, would be seen. */
+#define CHECK_SOURCE \
+  TEST_FRAME_SOURCE \
+  "__global__ void check (VkgdrFrame in, VkgdrFrame out, int spins) {" \
+  " int x = blockIdx.x * blockDim.x + threadIdx.x;" \
+  " int y = blockIdx.y * blockDim.y + threadIdx.y;" \
+  " volatile unsigned char *p;" \
+  " volatile int k = 0;" \
+  " bool good;" \
+  " if (x >= out.width || y >= out.height) return;" \
+  " p = in.plane[0].data + (long long) y * in.plane[0].stride + x;" \
+  " good = *p == expected (in.frame, x, y);" \
+  " while (k < spins) k = k + 1;" \
+  " good = good && *p == expected (in.frame, x, y);" \
+  " vkgdr_put (out, 0, x, y, (int) (good ? in.frame : ~in.frame) & 255); }"
+
+typedef struct {
+  const gchar *name;
+  guint buffers;       /* of the source */
+  const gchar *source; /* other properties of testframes */
+  const gchar *upload; /* properties of vkgdrupload */
+  const gchar *filter; /* another filter before the one that checks */
+  guint width, height; /* transfers of others' memory begin at 256 KiB */
+  guint part;          /* on the software device, one frame in so many */
+  guint looks;         /* the sink maps one in so many, and drops the others */
+  const gchar *paths[2]; /* of vkgdrupload's figures: by which bytes came */
+} Variant;
+
+static const Variant variants[] = {
+  { "direct", 4, "", "access=direct", "", 64, 48, 1, 1, { "bytes-direct" } },
+  { "staged", 4, "", "access=staged", "", 64, 48, 1, 1, { "bytes-staged" } },
+  { "auto", 4, "", "access=auto", "", 64, 48, 1, 1,
+      { "bytes-direct", "bytes-staged" } },
+  { "two filters", 4, "", "access=staged", "! cudafilter kernel=copy", 64, 48,
+      2, 1, { "bytes-staged" } },
+  { "unseen", 4, "", "access=direct", "", 64, 48, 1, 2, { "bytes-direct" } },
+  { "foreign", 1, "foreign=true", "", "", 512, 512, 8, 1,
+      { "bytes-dma", "bytes-copied" } },
+};
+
+typedef struct {
+  GstElement *pipeline;
+  const Variant *variant;
+  gint frames;
+  gint torn;
+} Stream;
+
+/* Under no lock: called in the one thread of the stream's sink. */
+static GstFlowReturn
+check_sample (GstAppSink *sink, gpointer user_data)
+{
+  Stream *stream = user_data;
+  const Variant *variant = stream->variant;
+  GstSample *sample = gst_app_sink_pull_sample (sink);
+  GstBuffer *buffer = gst_sample_get_buffer (sample);
+  guint8 expected = (guint8) stream->frames++;
+  GstMapInfo map;
+  gsize i;
+
+  if (stream->frames % variant->looks != 0) {
+    gst_sample_unref (sample);
+    return GST_FLOW_OK;
+  }
+  if (!gst_buffer_map (buffer, &map, GST_MAP_READ)) {
+    stream->torn++;
+  } else {
+    for (i = 0; i < map.size && map.data[i] == expected; i++) {
+    }
+    if (i < map.size || map.size != variant->width * variant->height)
+      stream->torn++;
+    gst_buffer_unmap (buffer, &map);
+  }
+  gst_sample_unref (sample);
+  return GST_FLOW_OK;
+}
+
+static void
+stream_start (Stream *stream, const Variant *variant, GstContext *context,
+    guint n_frames, gint spins)
+{
+  GstAppSinkCallbacks callbacks = { .new_sample = check_sample };
+  GstElement *sink, *check;
+  gchar *params;
+
+  stream->variant = variant;
+  stream->frames = stream->torn = 0;
+  stream->pipeline = test_launch (
+      "testframes num-buffers=%u buffers=%u %s ! "
+      "video/x-raw,format=GRAY8,width=%u,height=%u,framerate=1000/1 ! "
+      "vkgdrupload name=up %s %s ! cudafilter name=check ! queue "
+      "max-size-buffers=3 ! vkgdrdownload ! queue max-size-buffers=3 ! appsink "
+      "name=sink sync=false",
+      n_frames, variant->buffers, variant->source, variant->width,
+      variant->height, variant->upload, variant->filter);
+  check = gst_bin_get_by_name (GST_BIN (stream->pipeline), "check");
+  params = g_strdup_printf ("params,spins=(int)%d", spins);
+  g_object_set (check, "source", CHECK_SOURCE, NULL);
+  gst_util_set_object_arg (G_OBJECT (check), "params", params);
+  sink = gst_bin_get_by_name (GST_BIN (stream->pipeline), "sink");
+  gst_app_sink_set_callbacks (GST_APP_SINK (sink), &callbacks, stream, NULL);
+  gst_element_set_context (stream->pipeline, context);
+  gst_object_unref (sink);
+  gst_object_unref (check);
+  g_free (params);
+}
+
+static guint64
+figure (GstElement *pipeline, const gchar *field)
+{
+  GstElement *upload = gst_bin_get_by_name (GST_BIN (pipeline), "up");
+  GstStructure *stats = NULL;
+  guint64 value = 0;
+
+  g_object_get (upload, "stats", &stats, NULL);
+  fail_unless (gst_structure_get_uint64 (stats, field, &value));
+  gst_structure_free (stats);
+  gst_object_unref (upload);
+  return value;
+}
+
+/* The frames came by the variant's paths, and by all of them. */
+static void
+assert_paths (Stream *stream)
+{
+  const Variant *variant = stream->variant;
+  guint64 sum = 0;
+  guint i;
+
+  for (i = 0; i < G_N_ELEMENTS (variant->paths) && variant->paths[i]; i++) {
+    guint64 bytes = figure (stream->pipeline, variant->paths[i]);
+
+    fail_unless (bytes > 0, "no %s", variant->paths[i]);
+    sum += bytes;
+  }
+  fail_unless_equals_uint64 (sum, figure (stream->pipeline, "bytes"));
+}
+
+static void
+stream_finish (Stream *stream, guint n_frames)
+{
+  const Variant *variant = stream->variant;
+  GstBus *bus = gst_element_get_bus (stream->pipeline);
+  GstMessage *message = gst_bus_timed_pop_filtered (
+      bus, 50 * GST_SECOND, GST_MESSAGE_EOS | GST_MESSAGE_ERROR);
+  GError *error = NULL;
+
+  fail_unless (message != NULL, "%s: the stream does not end", variant->name);
+  if (GST_MESSAGE_TYPE (message) == GST_MESSAGE_ERROR)
+    gst_message_parse_error (message, &error, NULL);
+  fail_unless (!error, "%s: %s", variant->name, error ? error->message : "");
+  assert_paths (stream);
+  gst_element_set_state (stream->pipeline, GST_STATE_NULL);
+  fail_unless_equals_int (stream->frames, n_frames);
+  fail_unless (stream->torn == 0, "%s: %d of %u frames are torn", variant->name,
+      stream->torn, n_frames);
+  gst_message_unref (message);
+  gst_object_unref (bus);
+  gst_object_unref (stream->pipeline);
+}
+
+GST_START_TEST (test_no_frame_of_any_stream_is_torn)
+{
+  const Variant *variant = &variants[__i__];
+  gboolean software = gst_vkgdr_context_is_software (test_context);
+  guint n_frames = software ? FRAMES_SOFTWARE / variant->part : FRAMES_GPU;
+  gint spins = software ? SPINS_SOFTWARE / (gint) variant->part : SPINS_GPU;
+  GstContext *context = gst_vkgdr_context_to_gst_context (test_context);
+  Stream streams[N_STREAMS];
+  guint i;
+
+  make_transfers_slow ();
+  for (i = 0; i < N_STREAMS; i++)
+    stream_start (&streams[i], variant, context, n_frames, spins);
+  for (i = 0; i < N_STREAMS; i++)
+    gst_element_set_state (streams[i].pipeline, GST_STATE_PLAYING);
+  for (i = 0; i < N_STREAMS; i++)
+    stream_finish (&streams[i], n_frames);
+  gst_context_unref (context);
+}
+GST_END_TEST;
+
+/* Pools hand out nothing that is still read, so no pipeline shows this. */
+GST_START_TEST (test_stream_that_writes_waits_for_all_readers)
+{
+  GstVkgdrAllocator *allocator = gst_vkgdr_context_get_allocator (test_context);
+  GstVkgdrStream *writer = test_stream_new (test_context);
+  GstMemory *memory = test_memory_new (test_context, 5000);
+  guint8 *newer = g_malloc (5000);
+  GstVkgdrStream *readers[2];
+  GstMemory *fetched[2];
+  GstMapInfo map;
+  guint i;
+
+  fail_unless (gst_memory_map (memory, &map, GST_MAP_WRITE));
+  test_fill (map.data, map.size, 1);
+  gst_memory_unmap (memory, &map);
+  for (i = 0; i < 2; i++) {
+    readers[i] = test_stream_new (test_context);
+    fetched[i] = gst_vkgdr_allocator_alloc_pinned (allocator, 5000, NULL);
+    fail_unless (fetched[i] != NULL);
+    test_stream_delay (readers[i], 100 * (i + 1), NULL);
+    fail_unless (
+        gst_vkgdr_memory_fetch (memory, fetched[i], 0, readers[i], NULL));
+  }
+  test_fill (newer, 5000, 2);
+  fail_unless (gst_vkgdr_memory_upload (memory, 0, newer, 5000, writer, NULL));
+  fail_unless (gst_vkgdr_stream_synchronize (writer, NULL));
+
+  for (i = 0; i < 2; i++) {
+    fail_unless (gst_memory_map (fetched[i], &map, GST_MAP_READ));
+    fail_unless (test_matches (map.data, map.size, 1));
+    gst_memory_unmap (fetched[i], &map);
+    gst_memory_unref (fetched[i]);
+    gst_object_unref (readers[i]);
+  }
+  fail_unless (gst_memory_map (memory, &map, GST_MAP_READ));
+  fail_unless (test_matches (map.data, map.size, 2));
+  gst_memory_unmap (memory, &map);
+  gst_memory_unref (memory);
+  gst_object_unref (writer);
+  gst_object_unref (allocator);
+  g_free (newer);
+}
+GST_END_TEST;
+
+/* --- nobody waits who need not ------------------------------------------- */
+
+/* Kernels that begin when they are let. */
+static struct {
+  GMutex lock;
+  GCond cond;
+  gboolean open;
+  gboolean missed; /* it opened by itself, so that no test hangs */
+} gate;
+
+#define GATE_PATIENCE (10 * G_TIME_SPAN_SECOND)
+
+static void
+wait_at_gate (void *user_data)
+{
+  gint64 deadline = g_get_monotonic_time () + GATE_PATIENCE;
+
+  g_mutex_lock (&gate.lock);
+  while (!gate.open && !gate.missed)
+    gate.missed = !g_cond_wait_until (&gate.cond, &gate.lock, deadline);
+  g_mutex_unlock (&gate.lock);
+}
+
+static CUresult
+gated_launch (CUfunction function, unsigned int grid_x, unsigned int grid_y,
+    unsigned int grid_z, unsigned int block_x, unsigned int block_y,
+    unsigned int block_z, unsigned int shared_bytes, CUstream stream,
+    void **params, void **extra)
+{
+  real.cuLaunchHostFunc (stream, wait_at_gate, NULL);
+  return real.cuLaunchKernel (function, grid_x, grid_y, grid_z, block_x,
+      block_y, block_z, shared_bytes, stream, params, extra);
+}
+
+static void
+gate_set (gboolean open)
+{
+  g_mutex_lock (&gate.lock);
+  gate.open = open;
+  g_cond_broadcast (&gate.cond);
+  g_mutex_unlock (&gate.lock);
+}
+
+static gboolean
+gate_was_missed (void)
+{
+  gboolean missed;
+
+  g_mutex_lock (&gate.lock);
+  missed = gate.missed;
+  g_mutex_unlock (&gate.lock);
+  return missed;
+}
+
+/* In a pool. */
+#define N_BUFFERS 4
+
+static const struct {
+  const gchar *upload;
+  gboolean foreign;
+  const gchar *end; /* of the pipeline */
+  guint n;          /* frames before the first kernel has begun */
+} unblocked[] = {
+  { "access=direct", FALSE, "", N_BUFFERS },
+  { "access=staged", FALSE, "", N_BUFFERS },
+  { "", TRUE, "", N_BUFFERS },
+  /* Here the filter's own buffers come back at once, and there are two. */
+  { "access=direct", FALSE, "! vkgdrdownload", 2 },
+  { "access=staged", FALSE, "! vkgdrdownload", 2 },
+  { "", TRUE, "! vkgdrdownload", 2 },
+};
+
+/* A side of the square frames: others' memory is sent by DMA from there on. */
+#define SIDE 512
+
+typedef struct {
+  GstHarness *harness;
+  GstBufferPool *pool; /* upstream's own; or NULL */
+  guint pushed, pulled;
+} Feed;
+
+static GstBufferPool *
+own_pool (void)
+{
+  GstBufferPool *pool = gst_buffer_pool_new ();
+  GstStructure *config = gst_buffer_pool_get_config (pool);
+
+  gst_buffer_pool_config_set_params (
+      config, NULL, SIDE * SIDE, N_BUFFERS, N_BUFFERS);
+  fail_unless (gst_buffer_pool_set_config (pool, config));
+  fail_unless (gst_buffer_pool_set_active (pool, TRUE));
+  return pool;
+}
+
+static GstBuffer *
+feed_acquire (Feed *feed)
+{
+  GstBuffer *buffer = NULL;
+
+  if (!feed->pool)
+    return gst_harness_create_buffer (feed->harness, SIDE * SIDE);
+  fail_unless_equals_int (
+      gst_buffer_pool_acquire_buffer (feed->pool, &buffer, NULL), GST_FLOW_OK);
+  return buffer;
+}
+
+/* Lets the offered pool have all its buffers before the first frame. */
+static void
+feed_fill_pool (Feed *feed)
+{
+  GstBuffer *buffers[N_BUFFERS];
+  guint i;
+
+  for (i = 0; i < N_BUFFERS; i++)
+    buffers[i] = feed_acquire (feed);
+  for (i = 0; i < N_BUFFERS; i++)
+    gst_buffer_unref (buffers[i]);
+}
+
+/* Returns the memory that was pushed, which is its pool's. */
+static GstMemory *
+feed_push (Feed *feed)
+{
+  GstBuffer *buffer = feed_acquire (feed);
+  GstMemory *memory = gst_buffer_peek_memory (buffer, 0);
+  GstMapInfo map;
+  guint x, y;
+
+  fail_unless (gst_buffer_map (buffer, &map, GST_MAP_WRITE));
+  for (y = 0; y < SIDE; y++)
+    for (x = 0; x < SIDE; x++)
+      map.data[y * SIDE + x] = test_frame_byte (feed->pushed, x, y);
+  gst_buffer_unmap (buffer, &map);
+  GST_BUFFER_PTS (buffer) = feed->pushed++ * GST_MSECOND;
+  fail_unless_equals_int (
+      gst_harness_push (feed->harness, buffer), GST_FLOW_OK);
+  return memory;
+}
+
+static void
+feed_pull_all (Feed *feed)
+{
+  for (; feed->pulled < feed->pushed; feed->pulled++) {
+    GstBuffer *buffer = gst_harness_pull (feed->harness);
+    GstMapInfo map;
+    gsize i;
+
+    fail_unless (buffer != NULL);
+    fail_unless (gst_buffer_map (buffer, &map, GST_MAP_READ));
+    fail_unless_equals_int (map.size, SIDE * SIDE);
+    for (i = 0; i < map.size && map.data[i] == (guint8) feed->pulled; i++) {
+    }
+    fail_unless (
+        i == map.size, "frame %u is torn at %u", feed->pulled, (guint) i);
+    gst_buffer_unmap (buffer, &map);
+    gst_buffer_unref (buffer);
+  }
+}
+
+/* The streaming thread queues one frame after the other while the first
+ * frame's kernel has not even begun. */
+GST_START_TEST (test_pushing_waits_for_no_kernel)
+{
+  gchar *elements = g_strdup_printf (
+      "vkgdrupload %s ! cudafilter source=\"" CHECK_SOURCE "\" params=\"params,"
+      "spins=(int)0\" %s",
+      unblocked[__i__].upload, unblocked[__i__].end);
+  Feed feed = { .harness = gst_harness_new_parse (elements) };
+  GstMemory *first = NULL;
+  guint i;
+
+  gst_harness_set_src_caps_str (feed.harness,
+      "video/x-raw,format=GRAY8,width=512,height=512,framerate=1/1");
+  if (unblocked[__i__].foreign)
+    feed.pool = own_pool ();
+  driver_for_changes ()->cuLaunchKernel = gated_launch;
+
+  /* What pays for much else is past; what comes back is known, and pinned. */
+  gate_set (TRUE);
+  feed_fill_pool (&feed);
+  while (feed.pushed < 3 * N_BUFFERS) {
+    for (i = 0; i < unblocked[__i__].n; i++)
+      feed_push (&feed);
+    feed_pull_all (&feed);
+  }
+
+  gate_set (FALSE);
+  for (i = 0; i < unblocked[__i__].n; i++) {
+    GstMemory *memory = feed_push (&feed);
+
+    if (i == 0)
+      first = memory;
+  }
+  fail_unless (!gate_was_missed (), "frame %u waited for a kernel", i);
+  if (!feed.pool)
+    fail_unless (!gst_vkgdr_memory_is_idle (first));
+  gate_set (TRUE);
+  feed_pull_all (&feed);
+  if (!feed.pool)
+    fail_unless (gst_vkgdr_memory_is_idle (first));
+
+  gst_harness_teardown (feed.harness);
+  if (feed.pool)
+    gst_buffer_pool_set_active (feed.pool, FALSE);
+  gst_clear_object (&feed.pool);
+  g_free (elements);
+}
+GST_END_TEST;
+
+static CUresult
+gated_htod (CUdeviceptr dst, const void *src, size_t size, CUstream stream)
+{
+  real.cuLaunchHostFunc (stream, wait_at_gate, NULL);
+  return real.cuMemcpyHtoDAsync (dst, src, size, stream);
+}
+
+/* Pushing waits for no transfer either, so upstream gets its memory back when
+ * that is done, and not before. */
+GST_START_TEST (test_sent_memory_is_kept)
+{
+  GstBufferPoolAcquireParams now = {
+    .flags = GST_BUFFER_POOL_ACQUIRE_FLAG_DONTWAIT
+  };
+  Feed feed = { .harness = gst_harness_new_parse (
+                    "vkgdrupload ! cudafilter source=\"" CHECK_SOURCE
+                    "\" params=\"params,spins=(int)0\"") };
+  GstBuffer *buffer = NULL;
+  guint i;
+
+  gst_harness_set_src_caps_str (feed.harness,
+      "video/x-raw,format=GRAY8,width=512,height=512,framerate=1/1");
+  feed.pool = own_pool ();
+  for (i = 0; i < 2 * N_BUFFERS; i++)
+    feed_push (&feed);
+  feed_pull_all (&feed);
+
+  driver_for_changes ()->cuMemcpyHtoDAsync = gated_htod;
+  for (i = 0; i < N_BUFFERS; i++)
+    feed_push (&feed);
+  fail_unless (!gate_was_missed (), "a transfer was waited for");
+  fail_unless_equals_int (
+      gst_buffer_pool_acquire_buffer (feed.pool, &buffer, &now), GST_FLOW_EOS);
+  gate_set (TRUE);
+  for (i = 0; i < N_BUFFERS; i++)
+    feed_push (&feed);
+  feed_pull_all (&feed);
+
+  gst_harness_teardown (feed.harness);
+  gst_buffer_pool_set_active (feed.pool, FALSE);
+  gst_object_unref (feed.pool);
+}
+GST_END_TEST;
+
+/* --- host memory --------------------------------------------------------- */
+
+/* Pinned memory that the driver was asked for, and not given back. */
+static struct {
+  GMutex lock;
+  GHashTable *sizes; /* by address */
+  gsize bytes, peak_bytes;
+  guint peak_pieces;
+} pinned;
+
+static CUresult
+counted_alloc (void **pointer, size_t size, unsigned int flags)
+{
+  CUresult result = real.cuMemHostAlloc (pointer, size, flags);
+
+  if (result != CUDA_SUCCESS)
+    return result;
+  g_mutex_lock (&pinned.lock);
+  g_hash_table_insert (pinned.sizes, *pointer, GSIZE_TO_POINTER (size));
+  pinned.bytes += size;
+  pinned.peak_bytes = MAX (pinned.peak_bytes, pinned.bytes);
+  pinned.peak_pieces =
+      MAX (pinned.peak_pieces, g_hash_table_size (pinned.sizes));
+  g_mutex_unlock (&pinned.lock);
+  return result;
+}
+
+static CUresult
+counted_free (void *pointer)
+{
+  g_mutex_lock (&pinned.lock);
+  pinned.bytes -=
+      GPOINTER_TO_SIZE (g_hash_table_lookup (pinned.sizes, pointer));
+  g_hash_table_remove (pinned.sizes, pointer);
+  g_mutex_unlock (&pinned.lock);
+  return real.cuMemFreeHost (pointer);
+}
+
+static void
+count_pinned (void)
+{
+  vkgdr_cuda *table = driver_for_changes ();
+
+  pinned.sizes = g_hash_table_new (NULL, NULL);
+  table->cuMemHostAlloc = counted_alloc;
+  table->cuMemFreeHost = counted_free;
+}
+
+/* What a piece of pinned memory may be larger than what it is for. */
+#define PINNED_SLACK (64 * 1024)
+
+static void
+assert_pinned (guint n_buffers, gsize size)
+{
+  fail_unless (pinned.peak_pieces <= n_buffers, "%u pieces for %u buffers",
+      pinned.peak_pieces, n_buffers);
+  fail_unless (pinned.peak_bytes <= n_buffers * (size + PINNED_SLACK),
+      "%" G_GSIZE_FORMAT " bytes for %u buffers of %" G_GSIZE_FORMAT,
+      pinned.peak_bytes, n_buffers, size);
+}
+
+#define POOL_SIZE 300000
+
+static GstBufferPool *
+pool_new (void)
+{
+  GstBufferPool *pool = gst_vkgdr_buffer_pool_new (test_context);
+  GstStructure *config = gst_buffer_pool_get_config (pool);
+
+  gst_buffer_pool_config_set_params (
+      config, NULL, POOL_SIZE, N_BUFFERS, N_BUFFERS);
+  fail_unless (gst_buffer_pool_set_config (pool, config));
+  fail_unless (gst_buffer_pool_set_active (pool, TRUE));
+  return pool;
+}
+
+/* Writes @n frames, up to all buffers of the pool at a time, each of which
+ * @stream reads. */
+static void
+write_and_read (
+    GstBufferPool *pool, GstVkgdrAccess access, GstVkgdrStream *stream, guint n)
+{
+  GstBuffer *held[N_BUFFERS];
+  guint i, k;
+
+  g_object_set (pool, "access", access, NULL);
+  for (i = 0; i < n; i += N_BUFFERS) {
+    for (k = 0; k < N_BUFFERS; k++) {
+      GstMemory *memory;
+      GstMapInfo map;
+
+      fail_unless_equals_int (
+          gst_buffer_pool_acquire_buffer (pool, &held[k], NULL), GST_FLOW_OK);
+      fail_unless (gst_buffer_map (held[k], &map, GST_MAP_WRITE));
+      memset (map.data, (gint) (i + k), map.size);
+      gst_buffer_unmap (held[k], &map);
+      memory = gst_buffer_peek_memory (held[k], 0);
+      fail_unless (
+          gst_vkgdr_memory_begin_access (memory, stream, GST_MAP_READ, NULL));
+      fail_unless (
+          gst_vkgdr_memory_end_access (memory, stream, GST_MAP_READ, NULL));
+    }
+    for (k = 0; k < N_BUFFERS; k++)
+      gst_buffer_unref (held[k]);
+  }
+}
+
+GST_START_TEST (test_host_memory_of_a_pool)
+{
+  GstVkgdrAllocator *allocator = gst_vkgdr_context_get_allocator (test_context);
+  GstVkgdrStream *stream = test_stream_new (test_context);
+  GstBufferPool *pool = pool_new ();
+  guint i;
+
+  count_pinned ();
+  write_and_read (pool, GST_VKGDR_ACCESS_DIRECT, stream, 200);
+  assert_pinned (0, POOL_SIZE);
+  /* Back and forth, there is never more than a shadow a buffer, */
+  for (i = 0; i < 3; i++) {
+    write_and_read (pool, GST_VKGDR_ACCESS_STAGED, stream, 200);
+    assert_pinned (N_BUFFERS, POOL_SIZE);
+    fail_unless (pinned.bytes > 0);
+    write_and_read (pool, GST_VKGDR_ACCESS_DIRECT, stream, 200);
+    assert_pinned (N_BUFFERS, POOL_SIZE);
+  }
+  write_and_read (pool, GST_VKGDR_ACCESS_AUTO, stream, 600);
+  assert_pinned (N_BUFFERS, POOL_SIZE);
+  /* and none that a direct buffer keeps. */
+  write_and_read (pool, GST_VKGDR_ACCESS_DIRECT, stream, 200);
+  fail_unless (gst_vkgdr_stream_synchronize (stream, NULL));
+  gst_vkgdr_allocator_free_held (allocator);
+  fail_unless_equals_uint64 (pinned.bytes, 0);
+
+  gst_buffer_pool_set_active (pool, FALSE);
+  gst_object_unref (pool);
+  gst_object_unref (stream);
+  gst_object_unref (allocator);
+}
+GST_END_TEST;
+
+static GstPadProbeReturn
+note_memory (GstPad *pad, GstPadProbeInfo *info, gpointer user_data)
+{
+  GstBuffer *buffer = GST_PAD_PROBE_INFO_BUFFER (info);
+  guint64 pointer =
+      gst_vkgdr_memory_get_device_pointer (gst_buffer_peek_memory (buffer, 0));
+
+  g_hash_table_add (user_data, (gpointer) (guintptr) pointer);
+  return GST_PAD_PROBE_OK;
+}
+
+/* The same in a pipeline, where the pool is vkgdrupload's. The loop: 0 direct,
+ * 1 staged. */
+GST_START_TEST (test_host_memory_of_a_pipeline)
+{
+  GstContext *context = gst_vkgdr_context_to_gst_context (test_context);
+  GHashTable *memories = g_hash_table_new (NULL, NULL);
+  GstElement *pipeline = test_launch (
+      "testframes num-buffers=200 ! "
+      "video/x-raw,format=GRAY8,width=640,height=480,framerate=1000/1 ! "
+      "vkgdrupload name=up access=%s ! queue max-size-buffers=2 ! cudafilter ! "
+      "fakesink",
+      __i__ ? "staged" : "direct");
+  GstElement *upload = gst_bin_get_by_name (GST_BIN (pipeline), "up");
+  GstPad *pad = gst_element_get_static_pad (upload, "src");
+
+  gst_pad_add_probe (
+      pad, GST_PAD_PROBE_TYPE_BUFFER, note_memory, memories, NULL);
+  gst_element_set_context (pipeline, context);
+  count_pinned ();
+  test_play (pipeline);
+  if (__i__ == 0)
+    assert_pinned (0, 640 * 480);
+  else
+    assert_pinned (g_hash_table_size (memories), 640 * 480);
+  fail_unless (__i__ == 0 || pinned.peak_pieces > 0);
+
+  gst_object_unref (pad);
+  gst_object_unref (upload);
+  gst_object_unref (pipeline);
+  g_hash_table_unref (memories);
+  gst_context_unref (context);
+}
+GST_END_TEST;
+
+static void
+setup (void)
+{
+  test_setup_bar ();
+  test_frames_register ();
+}
+
+static Suite *
+ordering_suite (void)
+{
+  Suite *s = suite_create ("ordering");
+  TCase *bar = tcase_create ("bar");
+
+  suite_add_tcase (s, bar);
+  tcase_set_timeout (bar, 60);
+  tcase_add_checked_fixture (bar, setup, test_teardown);
+  tcase_add_loop_test (
+      bar, test_no_frame_of_any_stream_is_torn, 0, G_N_ELEMENTS (variants));
+  tcase_add_test (bar, test_stream_that_writes_waits_for_all_readers);
+  tcase_add_loop_test (
+      bar, test_pushing_waits_for_no_kernel, 0, G_N_ELEMENTS (unblocked));
+  tcase_add_test (bar, test_sent_memory_is_kept);
+  tcase_add_test (bar, test_host_memory_of_a_pool);
+  tcase_add_loop_test (bar, test_host_memory_of_a_pipeline, 0, 2);
+  return s;
+}
+
+GST_CHECK_MAIN (ordering);

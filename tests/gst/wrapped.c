@@ -1,0 +1,382 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * wrapped.c: device memory of others is a memory, and is given back when nobody
+ * uses it any more; a mapping is an object, and a tensor holds one
+ *
+ * The others are memories of the test's own, whose device pointers are wrapped.
+ */
+
+#include <dlpack/dlpack.h>
+
+#include "util.h"
+
+#define SIZE 10000
+
+/* What a test's tensor library would have: memory, and what became of it. */
+typedef struct {
+  GstMemory *storage;
+  gint released; /* times, atomic */
+  GstVkgdrAllocator *allocator;
+} Owner;
+
+static Owner owner;
+
+static void
+setup (void)
+{
+  GstMapInfo map;
+
+  test_setup_bar ();
+  memset (&owner, 0, sizeof (owner));
+  owner.storage = test_memory_new (test_context, SIZE);
+  owner.allocator = gst_vkgdr_context_get_allocator (test_context);
+  fail_unless (gst_memory_map (owner.storage, &map, GST_MAP_WRITE));
+  test_fill (map.data, map.size, 1);
+  gst_memory_unmap (owner.storage, &map);
+}
+
+/* Waits for a thread of the library's to give back what it has. */
+static void
+wait_for (gboolean (*condition) (void))
+{
+  guint ms;
+
+  for (ms = 0; ms < 5000 && !condition (); ms++)
+    g_usleep (1000);
+  fail_unless (condition ());
+}
+
+static gboolean
+allocator_is_ours (void)
+{
+  return GST_OBJECT_REFCOUNT_VALUE (owner.allocator) == 1;
+}
+
+static void
+teardown (void)
+{
+  gst_memory_unref (owner.storage);
+  wait_for (allocator_is_ours);
+  gst_object_unref (owner.allocator);
+  test_teardown ();
+}
+
+/* Uses the allocator, as it may. */
+static void
+release (gpointer data)
+{
+  Owner *self = data;
+
+  gst_memory_unref (test_memory_new (test_context, 100));
+  g_atomic_int_inc (&self->released);
+}
+
+static GstMemory *
+wrap (GstMemoryFlags flags)
+{
+  GError *error = NULL;
+  GstMemory *memory = gst_vkgdr_allocator_alloc_wrapped (owner.allocator,
+      gst_vkgdr_memory_get_device_pointer (owner.storage), SIZE, flags, &owner,
+      release, &error);
+
+  fail_unless (memory != NULL, "%s", error ? error->message : "");
+  return memory;
+}
+
+static gboolean
+is_released (void)
+{
+  return g_atomic_int_get (&owner.released) == 1;
+}
+
+static guint
+count_released (void)
+{
+  return g_atomic_int_get (&owner.released);
+}
+
+static void
+assert_bytes (GstMemory *memory, guint seed)
+{
+  guint8 *data = test_device_bytes (memory);
+
+  fail_unless (test_matches (data, SIZE, seed));
+  g_free (data);
+}
+
+/* --- memory of others ---------------------------------------------------- */
+
+GST_START_TEST (test_is_memory_beside_the_window)
+{
+  guint64 active = gst_vkgdr_allocator_get_active_bytes (owner.allocator);
+  GstMemory *memory = wrap (0);
+
+  fail_unless (gst_is_vkgdr_memory (memory));
+  fail_unless (gst_vkgdr_memory_get_context (memory) == test_context);
+  fail_unless_equals_uint64 (gst_vkgdr_memory_get_device_pointer (memory),
+      gst_vkgdr_memory_get_device_pointer (owner.storage));
+  fail_unless (gst_vkgdr_memory_get_host_pointer (memory) == NULL);
+  gst_vkgdr_memory_set_access (memory, GST_VKGDR_ACCESS_DIRECT);
+  fail_unless_equals_int (
+      gst_vkgdr_memory_get_access (memory), GST_VKGDR_ACCESS_STAGED);
+  fail_unless_equals_uint64 (
+      gst_vkgdr_allocator_get_active_bytes (owner.allocator), active);
+  gst_memory_unref (memory);
+  fail_unless_equals_int (count_released (), 1);
+}
+GST_END_TEST;
+
+GST_START_TEST (test_cpu_reads_and_writes_it)
+{
+  GstMemory *memory = wrap (0);
+  GstMapInfo map;
+
+  fail_unless (gst_memory_map (memory, &map, GST_MAP_READ));
+  fail_unless (test_matches (map.data, SIZE, 1));
+  gst_memory_unmap (memory, &map);
+  fail_unless (gst_memory_map (memory, &map, GST_MAP_WRITE));
+  test_fill (map.data, SIZE, 2);
+  gst_memory_unmap (memory, &map);
+  gst_memory_unref (memory);
+  fail_unless (gst_vkgdr_context_synchronize (test_context, NULL));
+  assert_bytes (owner.storage, 2);
+}
+GST_END_TEST;
+
+GST_START_TEST (test_readonly_is_not_written)
+{
+  GstMemory *memory = wrap (GST_MEMORY_FLAG_READONLY);
+  GstMapInfo map;
+
+  fail_if (gst_memory_map (memory, &map, GST_MAP_WRITE));
+  fail_unless (gst_memory_map (memory, &map, GST_MAP_READ));
+  gst_memory_unmap (memory, &map);
+  gst_memory_unref (memory);
+}
+GST_END_TEST;
+
+/* The first user waits for what its owner has queued on a stream of his. */
+GST_START_TEST (test_its_owner_is_waited_for)
+{
+  GstVkgdrStream *theirs = test_stream_new (test_context);
+  GstVkgdrStream *ours = test_stream_new (test_context);
+  GstMemory *memory = wrap (0);
+  gint done = FALSE;
+
+  test_stream_delay (theirs, 100, &done);
+  fail_unless (
+      gst_vkgdr_memory_begin_access (memory, ours, GST_MAP_READ, NULL));
+  fail_unless (g_atomic_int_get (&done));
+  gst_memory_unref (memory);
+  gst_object_unref (theirs);
+  gst_object_unref (ours);
+}
+GST_END_TEST;
+
+/* And no later, though nobody uses the allocator. */
+GST_START_TEST (test_device_finishes_before_it_is_given_back)
+{
+  GstVkgdrStream *stream = test_stream_new (test_context);
+  GstMemory *memory = wrap (0);
+  gint done = FALSE;
+
+  fail_unless (
+      gst_vkgdr_memory_begin_access (memory, stream, GST_MAP_READ, NULL));
+  test_stream_delay (stream, 200, &done);
+  fail_unless (
+      gst_vkgdr_memory_end_access (memory, stream, GST_MAP_READ, NULL));
+  gst_memory_unref (memory);
+  wait_for (is_released);
+  fail_unless (g_atomic_int_get (&done));
+  gst_object_unref (stream);
+}
+GST_END_TEST;
+
+GST_START_TEST (test_parts_keep_it)
+{
+  GstMemory *memory = wrap (0);
+  GstMemory *part = gst_memory_share (memory, 100, 50);
+
+  gst_memory_unref (memory);
+  fail_unless_equals_int (count_released (), 0);
+  gst_memory_unref (part);
+  fail_unless_equals_int (count_released (), 1);
+}
+GST_END_TEST;
+
+GST_START_TEST (test_copies_are_our_own)
+{
+  GstMemory *memory = wrap (0);
+  GstMemory *copy = gst_memory_copy (memory, 0, -1);
+
+  fail_unless (copy != NULL);
+  fail_unless (gst_vkgdr_memory_get_host_pointer (copy) != NULL);
+  fail_unless (gst_vkgdr_memory_wait_idle (copy, NULL));
+  gst_memory_unref (memory);
+  assert_bytes (copy, 1);
+  gst_memory_unref (copy);
+}
+GST_END_TEST;
+
+GST_START_TEST (test_what_cannot_be_wrapped)
+{
+  guint64 pointer = gst_vkgdr_memory_get_device_pointer (owner.storage);
+  gint host = 0;
+  const struct {
+    guint64 pointer;
+    gsize size;
+  } bad[] = {
+    { 0, 1 },
+    { pointer, 0 },
+    { pointer + 8, 8 },
+    { pointer, G_MAXSIZE },
+    { pointer, G_GUINT64_CONSTANT (1) << 45 },
+    { G_MAXUINT64, 2 },
+    { (guintptr) &host, sizeof (host) },
+  };
+  guint i;
+
+  for (i = 0; i < G_N_ELEMENTS (bad); i++) {
+    GError *error = NULL;
+
+    fail_if (gst_vkgdr_allocator_alloc_wrapped (owner.allocator, bad[i].pointer,
+        bad[i].size, 0, &owner, release, &error));
+    fail_unless (
+        g_error_matches (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT));
+    g_clear_error (&error);
+  }
+  fail_unless_equals_int (count_released (), 0);
+}
+GST_END_TEST;
+
+GST_START_TEST (test_nobody_need_be_told)
+{
+  GstMemory *memory = gst_vkgdr_allocator_alloc_wrapped (owner.allocator,
+      gst_vkgdr_memory_get_device_pointer (owner.storage), SIZE, 0, NULL, NULL,
+      NULL);
+
+  fail_unless (memory != NULL);
+  gst_memory_unref (memory);
+  fail_unless_equals_int (count_released (), 0);
+}
+GST_END_TEST;
+
+/* --- mappings and tensors ------------------------------------------------ */
+
+GST_START_TEST (test_mapping)
+{
+  GError *error = NULL;
+  GstVkgdrMapping *mapping = gst_vkgdr_mapping_new (
+      owner.storage, GST_MAP_READ | GST_MAP_VKGDR, &error);
+  GstMapInfo map;
+
+  fail_unless (mapping != NULL);
+  fail_unless_equals_uint64 (gst_vkgdr_mapping_get_pointer (mapping),
+      gst_vkgdr_memory_get_device_pointer (owner.storage));
+  fail_unless_equals_uint64 (gst_vkgdr_mapping_get_size (mapping), SIZE);
+  fail_unless (gst_vkgdr_mapping_get_memory (mapping) == owner.storage);
+  fail_if (gst_memory_map (owner.storage, &map, GST_MAP_WRITE));
+  gst_vkgdr_mapping_ref (mapping);
+  gst_vkgdr_mapping_unmap (mapping);
+  gst_vkgdr_mapping_unmap (mapping);
+  fail_unless_equals_uint64 (gst_vkgdr_mapping_get_pointer (mapping), 0);
+  fail_unless (gst_memory_map (owner.storage, &map, GST_MAP_WRITE));
+  fail_if (gst_vkgdr_mapping_new (owner.storage, GST_MAP_READ, &error));
+  fail_unless (
+      g_error_matches (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT));
+  g_clear_error (&error);
+  gst_memory_unmap (owner.storage, &map);
+  gst_vkgdr_mapping_unref (mapping);
+  gst_vkgdr_mapping_unref (mapping);
+}
+GST_END_TEST;
+
+GST_START_TEST (test_mapping_keeps_the_buffer)
+{
+  GstBuffer *buffer = gst_buffer_new ();
+  GstVkgdrMapping *mapping;
+
+  gst_buffer_append_memory (buffer, gst_memory_ref (owner.storage));
+  mapping = gst_vkgdr_mapping_new_for_buffer (buffer, 0, GST_MAP_READ, NULL);
+  fail_unless (mapping != NULL);
+  ASSERT_BUFFER_REFCOUNT (buffer, "buffer", 2);
+  gst_vkgdr_mapping_unmap (mapping);
+  ASSERT_BUFFER_REFCOUNT (buffer, "buffer", 1);
+  gst_vkgdr_mapping_unref (mapping);
+  gst_buffer_unref (buffer);
+}
+GST_END_TEST;
+
+GST_START_TEST (test_tensor_there_and_back)
+{
+  const gint64 shape[] = { 100, 100 }, strides[] = { 100, 1 };
+  GstVkgdrMapping *mapping =
+      gst_vkgdr_mapping_new (owner.storage, GST_MAP_READ | GST_MAP_VKGDR, NULL);
+  DLManagedTensor *tensor = gst_vkgdr_mapping_to_dlpack (
+      mapping, 0, shape, strides, 2, GST_VKGDR_ELEMENT_TYPE_UINT, 8, NULL);
+  GstMemory *memory;
+  GstMapInfo map;
+
+  gst_vkgdr_mapping_unref (mapping);
+  fail_unless (tensor != NULL);
+  fail_unless_equals_int (tensor->dl_tensor.device.device_type, kDLCUDA);
+  fail_unless_equals_int (tensor->dl_tensor.ndim, 2);
+  fail_unless_equals_int (tensor->dl_tensor.dtype.code, kDLUInt);
+  memory = gst_vkgdr_memory_new_from_dlpack (test_context, tensor, 0, NULL);
+  fail_unless (memory != NULL);
+  assert_bytes (memory, 1);
+  fail_if (gst_memory_map (owner.storage, &map, GST_MAP_WRITE));
+  gst_memory_unref (memory);
+  fail_unless (gst_memory_map (owner.storage, &map, GST_MAP_WRITE));
+  gst_memory_unmap (owner.storage, &map);
+}
+GST_END_TEST;
+
+GST_START_TEST (test_tensor_without_deleter)
+{
+  gint64 shape[] = { SIZE };
+  DLManagedTensor tensor = {
+    .dl_tensor = {
+        .data = (gpointer) (guintptr)
+            gst_vkgdr_memory_get_device_pointer (owner.storage),
+        .device = { .device_type = kDLCUDA },
+        .ndim = 1,
+        .dtype = { .code = kDLUInt, .bits = 8, .lanes = 1 },
+        .shape = shape,
+    },
+  };
+  GstMemory *memory =
+      gst_vkgdr_memory_new_from_dlpack (test_context, &tensor, 0, NULL);
+
+  fail_unless (memory != NULL);
+  assert_bytes (memory, 1);
+  gst_memory_unref (memory);
+  fail_unless_equals_int (count_released (), 0);
+}
+GST_END_TEST;
+
+static Suite *
+wrapped_suite (void)
+{
+  Suite *s = suite_create ("wrapped");
+  TCase *tc = tcase_create ("wrapped");
+
+  tcase_add_checked_fixture (tc, setup, teardown);
+  tcase_add_test (tc, test_is_memory_beside_the_window);
+  tcase_add_test (tc, test_cpu_reads_and_writes_it);
+  tcase_add_test (tc, test_readonly_is_not_written);
+  tcase_add_test (tc, test_its_owner_is_waited_for);
+  tcase_add_test (tc, test_device_finishes_before_it_is_given_back);
+  tcase_add_test (tc, test_parts_keep_it);
+  tcase_add_test (tc, test_copies_are_our_own);
+  tcase_add_test (tc, test_what_cannot_be_wrapped);
+  tcase_add_test (tc, test_nobody_need_be_told);
+  tcase_add_test (tc, test_mapping);
+  tcase_add_test (tc, test_mapping_keeps_the_buffer);
+  tcase_add_test (tc, test_tensor_there_and_back);
+  tcase_add_test (tc, test_tensor_without_deleter);
+  suite_add_tcase (s, tc);
+  return s;
+}
+
+GST_CHECK_MAIN (wrapped);

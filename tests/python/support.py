@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""What the tests in Python share: the CUDA driver, by ctypes, and a way to end.
+
+The driver is the one that libvkgdr loads: NVIDIA's where there is a device of
+its, else softcuda. So the tests look at the device's bytes on either.
+"""
+
+import ctypes
+import os
+import subprocess
+import sys
+import unittest
+from typing import Any, List, Optional
+
+SKIPPED = 77  # what meson takes for "not run"
+
+
+def _load() -> Optional[ctypes.CDLL]:
+    paths = []
+    if os.environ.get("VKGDR_DRIVER", "auto") != "software":
+        paths.append("libcuda.so.1")
+    if "VKGDR_SOFTCUDA_DIR" in os.environ:
+        paths.append(os.path.join(os.environ["VKGDR_SOFTCUDA_DIR"], "libcuda.so.1"))
+    for path in paths:
+        try:
+            driver = ctypes.CDLL(path)
+        except OSError:
+            continue
+        count = ctypes.c_int(0)
+        if driver.cuInit(0) == 0 and driver.cuDeviceGetCount(ctypes.byref(count)) == 0:
+            if count.value > 0:
+                return driver
+    return None
+
+
+driver = _load()
+
+
+def _call(name: str, *arguments: Any) -> None:
+    result = getattr(driver, name)(*arguments)
+    if result != 0:
+        raise RuntimeError(f"{name} answers {result}")
+
+
+class PrimaryContext:
+    """The device's primary CUDA context, which push() makes current."""
+
+    def __init__(self, device: int = 0) -> None:
+        self._device = ctypes.c_int(device)
+        self.handle = ctypes.c_void_p()
+        _call("cuDevicePrimaryCtxRetain", ctypes.byref(self.handle), self._device)
+
+    def push(self) -> None:
+        _call("cuCtxPushCurrent_v2", self.handle)
+
+    def pop(self) -> None:
+        _call("cuCtxPopCurrent_v2", ctypes.byref(ctypes.c_void_p()))
+
+    def release(self) -> None:
+        _call("cuDevicePrimaryCtxRelease_v2", self._device)
+
+    def __enter__(self) -> "PrimaryContext":
+        self.push()
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.pop()
+
+
+def current_context() -> Optional[int]:
+    handle = ctypes.c_void_p()
+    _call("cuCtxGetCurrent", ctypes.byref(handle))
+    return handle.value
+
+
+def read_device(pointer: int, size: int) -> bytes:
+    """Bytes of the device, whatever its driver has queued by now."""
+    data = ctypes.create_string_buffer(size)
+    with PrimaryContext() as context:
+        _call("cuCtxSynchronize")
+        _call("cuMemcpyDtoH_v2", data, ctypes.c_ulonglong(pointer), ctypes.c_size_t(size))
+        context.release()
+    return data.raw
+
+
+def write_device(pointer: int, data: bytes) -> None:
+    with PrimaryContext() as context:
+        _call("cuMemcpyHtoD_v2", ctypes.c_ulonglong(pointer), data, ctypes.c_size_t(len(data)))
+        _call("cuCtxSynchronize")
+        context.release()
+
+
+def read_strided(interface: dict) -> bytes:
+    """The elements of a __cuda_array_interface__, one after the other."""
+    shape, strides = interface["shape"], interface["strides"]
+    itemsize = int(interface["typestr"][2:])
+    extent = sum((n - 1) * step for n, step in zip(shape, strides)) + itemsize
+    data = read_device(interface["data"][0], extent)
+
+    def walk(dimension: int, start: int) -> bytes:
+        if dimension == len(shape):
+            return data[start : start + itemsize]
+        step = strides[dimension]
+        return b"".join(walk(dimension + 1, start + i * step) for i in range(shape[dimension]))
+
+    return walk(0, 0)
+
+
+def run_python(code: str) -> subprocess.CompletedProcess:
+    """Runs a program in an interpreter of its own."""
+    return subprocess.run(
+        [sys.executable, "-X", "faulthandler", "-c", code],
+        cwd=os.path.dirname(os.path.abspath(__file__)),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=60,
+    )
+
+
+def pattern(size: int, seed: int = 1) -> bytes:
+    return bytes((i * 7 + i // 251 + seed * 13) % 256 for i in range(size))
+
+
+def main(argv: Optional[List[str]] = None) -> None:
+    """Runs the tests of the program, and ends it as meson wants it."""
+    if driver is None:
+        print("there is neither a GPU nor softcuda")
+        sys.exit(SKIPPED)
+    result = unittest.main(argv=argv, exit=False, verbosity=2).result
+    if not result.wasSuccessful():
+        sys.exit(1)
+    sys.exit(SKIPPED if len(result.skipped) == result.testsRun else 0)

@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""The examples of the documentation, run as a reader would."""
+
+import importlib.util
+import os
+import subprocess
+import sys
+import unittest
+
+import support
+
+EXAMPLES = os.path.join(
+    os.path.dirname(os.path.abspath(__file__)), "..", "..", "docs", "examples", "python"
+)
+
+
+def missing(module: str) -> bool:
+    return importlib.util.find_spec(module) is None
+
+
+class Examples(unittest.TestCase):
+    def run_example(self, name: str, *arguments: str) -> str:
+        result = subprocess.run(
+            [sys.executable, "-X", "faulthandler", os.path.join(EXAMPLES, name), *arguments],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            timeout=100,
+        )
+        self.assertEqual(result.returncode, 0, result.stdout)
+        return result.stdout
+
+    @unittest.skipIf(missing("numpy"), "NumPy is missing")
+    def test_numpy_to_gpu(self) -> None:
+        output = self.run_example("numpy_to_gpu.py", "--frames", "3", "--kernel", "copy")
+        # 0 to 255, and 0 to 63 once more.
+        mean = (sum(range(256)) + sum(range(64))) / 320
+        self.assertEqual(
+            [line for line in output.splitlines() if line.startswith("frame")],
+            [f"frame {i}: mean {mean:.2f}" for i in range(3)],
+        )
+
+    def test_gpu_to_tensor(self) -> None:
+        output = self.run_example("gpu_to_tensor.py", "--frames", "2")
+        lines = [line for line in output.splitlines() if "240" in line]
+        self.assertEqual(len(lines), 2, output)
+
+    @unittest.skipIf(missing("numpy") or missing("pycuda"), "NumPy or PyCUDA is missing")
+    def test_vkgdr_pycuda(self) -> None:
+        self.assertIn("doubled on the GPU", self.run_example("vkgdr_pycuda.py"))
+
+
+if __name__ == "__main__":
+    support.main()

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * test-probe.c: a device is described though it cannot be opened, as far as
+ * that goes, and what stands in the way is told
+ */
+
+#include "util.h"
+
+#include <stdlib.h>
+
+static vkgdr_device_info info;
+
+START_TEST (nothing_in_the_way)
+{
+  vkgdr_device_info opened;
+  vkgdr_t g;
+
+  ck_assert_int_eq (vkgdr_probe (0, &info), VKGDR_OBSTACLE_NONE);
+  assert_no_error ();
+  g = vkgdr_open (0, 0);
+  ck_assert_ptr_nonnull (g);
+  vkgdr_get_device_info (g, &opened);
+  ck_assert_str_eq (info.name, opened.name);
+  ck_assert_str_eq (info.vulkan_driver, opened.vulkan_driver);
+  ck_assert_mem_eq (info.uuid, opened.uuid, sizeof (info.uuid));
+  ck_assert_uint_eq (info.window_size, opened.window_size);
+  ck_assert_uint_gt (info.window_budget, 0);
+  vkgdr_close (g);
+}
+END_TEST
+
+START_TEST (no_such_device)
+{
+  memset (&info, 0xff, sizeof (info));
+  ck_assert_int_eq (vkgdr_probe (12345, &info), VKGDR_OBSTACLE_CUDA_DEVICE);
+  assert_error ("12345");
+  ck_assert_str_eq (info.name, "");
+  ck_assert_int_ge (info.cuda_driver_version, 10000);
+}
+END_TEST
+
+START_TEST (no_cuda_driver)
+{
+  memset (&info, 0xff, sizeof (info));
+  setenv ("VKGDR_DRIVER", "another", 1);
+  ck_assert_int_eq (vkgdr_probe (0, &info), VKGDR_OBSTACLE_CUDA_DRIVER);
+  assert_error ("VKGDR_DRIVER", "another");
+  ck_assert_str_eq (info.name, "");
+  ck_assert_int_eq (info.cuda_driver_version, 0);
+}
+END_TEST
+
+START_TEST (wrong_settings)
+{
+  setenv ("VKGDR_DEBUG", "nonsense", 1);
+  ck_assert_int_eq (vkgdr_probe (0, &info), VKGDR_OBSTACLE_SETTINGS);
+  assert_error ("nonsense");
+}
+END_TEST
+
+/* What CUDA alone tells. */
+static void
+assert_cuda_is_known (void)
+{
+  ck_assert_str_ne (info.name, "");
+  ck_assert_int_ge (info.cuda_driver_version, 10000);
+  ck_assert_uint_eq (info.window_size, 0);
+  ck_assert_uint_eq (info.n_memory_types, 0);
+  ck_assert_str_eq (info.vulkan_driver, "");
+}
+
+START_TEST (no_vulkan_loader)
+{
+  setenv ("VKGDR_VULKAN_LIBRARY", "/nonexistent/libvulkan.so.1", 1);
+  ck_assert_int_eq (vkgdr_probe (0, &info), VKGDR_OBSTACLE_VULKAN_LOADER);
+  assert_error ("/nonexistent/libvulkan.so.1");
+  assert_cuda_is_known ();
+}
+END_TEST
+
+START_TEST (another_library_is_no_loader)
+{
+  setenv ("VKGDR_VULKAN_LIBRARY", "libm.so.6", 1);
+  ck_assert_int_eq (vkgdr_probe (0, &info), VKGDR_OBSTACLE_VULKAN_LOADER);
+  assert_cuda_is_known ();
+}
+END_TEST
+
+START_TEST (no_vulkan_driver)
+{
+  setenv ("VK_DRIVER_FILES", "/nonexistent.json", 1);
+  setenv ("VK_ICD_FILENAMES", "/nonexistent.json", 1);
+  ck_assert_int_eq (vkgdr_probe (0, &info), VKGDR_OBSTACLE_VULKAN_DRIVER);
+  assert_error ("VK_DRIVER_FILES");
+  assert_cuda_is_known ();
+}
+END_TEST
+
+START_TEST (no_window)
+{
+  setenv ("VKGDR_DEBUG", "no-window", 1);
+  ck_assert_int_eq (vkgdr_probe (0, &info), VKGDR_OBSTACLE_WINDOW);
+  assert_error ("device-local and host-visible");
+  ck_assert_str_ne (info.vulkan_driver, "");
+  ck_assert_uint_gt (info.n_memory_types, 0);
+  ck_assert_uint_eq (info.window_size, 0);
+  ck_assert_uint_eq (info.window_budget, 0);
+}
+END_TEST
+
+START_TEST (leaves_nothing_open)
+{
+  int fds;
+  int i;
+
+  vkgdr_probe (0, &info);
+  fds = test_count_fds ();
+  for (i = 0; i < 10; i++) {
+    vkgdr_probe (0, &info);
+    vkgdr_probe (7, &info);
+  }
+  ck_assert_int_eq (test_count_fds (), fds);
+}
+END_TEST
+
+int
+main (void)
+{
+  Suite *suite = suite_create ("probe");
+  TCase *tc = tcase_create ("probe");
+
+  tcase_set_timeout (tc, 60);
+  tcase_add_test (tc, nothing_in_the_way);
+  tcase_add_test (tc, no_such_device);
+  tcase_add_test (tc, no_cuda_driver);
+  tcase_add_test (tc, wrong_settings);
+  tcase_add_test (tc, no_vulkan_loader);
+  tcase_add_test (tc, another_library_is_no_loader);
+  tcase_add_test (tc, no_vulkan_driver);
+  tcase_add_test (tc, no_window);
+  tcase_add_test (tc, leaves_nothing_open);
+  suite_add_tcase (suite, tc);
+  return test_run (suite, true);
+}
