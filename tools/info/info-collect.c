@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * info-collect.c: asks the drivers
+ *
+ * Describes each device, tries a small allocation on it, and asks for its
+ * compiler. Must not judge what it finds.
+ */
+
+#include "info-collect.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include <gst/vkgdr/vkgdr.h>
+
+#include "driver.h"
+#include "info-machine.h"
+
+/* Bytes of the allocation that proves that a device works. */
+#define TRIAL_SIZE ((gsize) 64 << 10)
+
+/* The library's words for what failed last. */
+static gchar *
+take_last_error (void)
+{
+  gchar *error = vkgdr_last_error ();
+  gchar *result = g_strdup (error ? error : "no reason is given");
+
+  free (error);
+  return result;
+}
+
+static gchar *
+describe_result (const vkgdr_cuda *cu, const gchar *call, CUresult result)
+{
+  const char *name = NULL;
+  const char *text = NULL;
+
+  cu->cuGetErrorName (result, &name);
+  cu->cuGetErrorString (result, &text);
+  return g_strdup_printf ("%s failed: %s (%s)", call,
+      name ? name : "an unknown error", text ? text : "no explanation");
+}
+
+/* Writes through the host's pointer, and reads through the device's. */
+static InfoTrial
+try_bytes (InfoDevice *device, const vkgdr_cuda *cu, vkgdr_memory_t mem)
+{
+  guint8 *written = g_malloc (TRIAL_SIZE);
+  guint8 *read = g_malloc0 (TRIAL_SIZE);
+  InfoTrial trial = INFO_TRIAL_PASSED;
+  CUresult result;
+
+  memset (written, 0xa5, TRIAL_SIZE);
+  vkgdr_copy_to_bar (vkgdr_memory_get_host_ptr (mem), written, TRIAL_SIZE, 1);
+  vkgdr_memory_flush (mem, 0, TRIAL_SIZE);
+  result =
+      cu->cuMemcpyDtoH (read, vkgdr_memory_get_device_ptr (mem), TRIAL_SIZE);
+  if (result != CUDA_SUCCESS) {
+    device->error = describe_result (cu, "cuMemcpyDtoH", result);
+    trial = INFO_TRIAL_WRONG_BYTES;
+  } else if (memcmp (written, read, TRIAL_SIZE) != 0) {
+    device->error = g_strdup ("the device reads other bytes than were written");
+    trial = INFO_TRIAL_WRONG_BYTES;
+  }
+  g_free (written);
+  g_free (read);
+  return trial;
+}
+
+static InfoTrial
+try_memory (InfoDevice *device, const vkgdr_cuda *cu, vkgdr_t g)
+{
+  vkgdr_memory_t mem = vkgdr_memory_alloc (g, TRIAL_SIZE, 0);
+  InfoTrial trial;
+
+  if (!mem) {
+    device->error = take_last_error ();
+    return INFO_TRIAL_NO_MEMORY;
+  }
+  trial = try_bytes (device, cu, mem);
+  vkgdr_memory_free (mem);
+  return trial;
+}
+
+static InfoTrial
+try_device (InfoDevice *device, const vkgdr_cuda *cu, CUdevice cuda_device)
+{
+  CUcontext context = NULL;
+  InfoTrial trial;
+  CUresult result;
+  vkgdr_t g;
+
+  result = cu->cuDevicePrimaryCtxRetain (&context, cuda_device);
+  if (result != CUDA_SUCCESS) {
+    device->error = describe_result (cu, "cuDevicePrimaryCtxRetain", result);
+    return INFO_TRIAL_NO_CONTEXT;
+  }
+  result = cu->cuCtxPushCurrent (context);
+  if (result != CUDA_SUCCESS) {
+    device->error = describe_result (cu, "cuCtxPushCurrent", result);
+    cu->cuDevicePrimaryCtxRelease (cuda_device);
+    return INFO_TRIAL_NO_CONTEXT;
+  }
+  g = vkgdr_open (cuda_device, 0);
+  if (g) {
+    trial = try_memory (device, cu, g);
+  } else {
+    device->error = take_last_error ();
+    trial = INFO_TRIAL_NO_MEMORY;
+  }
+  vkgdr_close (g);
+  cu->cuCtxPopCurrent (&context);
+  cu->cuDevicePrimaryCtxRelease (cuda_device);
+  return trial;
+}
+
+static void
+ask_compiler (InfoDevice *device)
+{
+  GstVkgdrContext *context;
+  GError *error = NULL;
+
+  context = gst_vkgdr_context_new (device->ordinal, &error);
+  if (context)
+    device->compiler = gst_vkgdr_kernel_describe_compiler (context, &error);
+  if (!device->compiler)
+    device->compiler_error =
+        g_strdup (error ? error->message : "no reason is given");
+  g_clear_error (&error);
+  gst_clear_object (&context);
+}
+
+/* What CUDA alone knows; what it does not tell stays 0. */
+static void
+ask_cuda (InfoDevice *device, const vkgdr_cuda *cu, CUdevice cuda_device)
+{
+  size_t bytes = 0;
+
+  if (cu->cuDeviceTotalMem (&bytes, cuda_device) == CUDA_SUCCESS)
+    device->memory_size = bytes;
+  cu->cuDeviceGetAttribute (
+      &device->compute_mode, CU_DEVICE_ATTRIBUTE_COMPUTE_MODE, cuda_device);
+  cu->cuDeviceGetAttribute (&device->capability_major,
+      CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, cuda_device);
+  cu->cuDeviceGetAttribute (&device->capability_minor,
+      CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, cuda_device);
+}
+
+static InfoDevice *
+collect_device (const vkgdr_cuda *cu, gint ordinal)
+{
+  InfoDevice *device = g_new0 (InfoDevice, 1);
+  CUdevice cuda_device;
+  CUresult result;
+
+  device->ordinal = ordinal;
+  result = cu->cuDeviceGet (&cuda_device, ordinal);
+  if (result != CUDA_SUCCESS) {
+    device->obstacle = VKGDR_OBSTACLE_CUDA_DEVICE;
+    device->error = describe_result (cu, "cuDeviceGet", result);
+    return device;
+  }
+  ask_cuda (device, cu, cuda_device);
+  device->obstacle = vkgdr_probe (cuda_device, &device->info);
+  if (device->obstacle != VKGDR_OBSTACLE_NONE) {
+    device->error = take_last_error ();
+    return device;
+  }
+  device->trial = try_device (device, cu, cuda_device);
+  if (device->trial == INFO_TRIAL_PASSED)
+    ask_compiler (device);
+  return device;
+}
+
+void
+info_collect (InfoReport *report)
+{
+  const vkgdr_cuda *cu = vkgdr_driver_load ();
+  CUresult result;
+  gint n = 0;
+  gint i;
+
+  memset (report, 0, sizeof (*report));
+  report->devices =
+      g_ptr_array_new_with_free_func ((GDestroyNotify) info_device_free);
+  if (cu) {
+    report->software = vkgdr_driver_is_software ();
+    report->why_software = g_strdup (vkgdr_driver_why_software ());
+    result = cu->cuDeviceGetCount (&n);
+    if (result != CUDA_SUCCESS)
+      report->driver_error = describe_result (cu, "cuDeviceGetCount", result);
+    for (i = 0; i < n; i++)
+      g_ptr_array_add (report->devices, collect_device (cu, i));
+  } else {
+    report->driver_error = take_last_error ();
+  }
+  info_machine_collect (&report->machine);
+}

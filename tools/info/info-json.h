@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * info-json.h: the report for programs
+ */
+
+#ifndef INFO_JSON_H
+#define INFO_JSON_H
+
+#include "info-report.h"
+
+/* The caller frees it. Sizes are bytes; what is not known is null. */
+gchar *info_json_write (const InfoReport *report);
+
+#endif /* INFO_JSON_H */

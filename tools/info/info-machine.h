@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * info-machine.h: what drivers depend on, beside the devices
+ */
+
+#ifndef INFO_MACHINE_H
+#define INFO_MACHINE_H
+
+#include "info-report.h"
+
+/* Fills it; the caller clears it with info_machine_clear(). May load the
+ * library of NVIDIA's Vulkan driver, so the devices should be done with. */
+void info_machine_collect (InfoMachine *machine);
+
+#endif /* INFO_MACHINE_H */

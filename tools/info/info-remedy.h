@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * info-remedy.h: what to do about drivers that are missing
+ *
+ * One sentence each, without a stop, made for the machine that it is given.
+ */
+
+#ifndef INFO_REMEDY_H
+#define INFO_REMEDY_H
+
+#include "info-report.h"
+
+/* (transfer full): where NVIDIA's CUDA driver cannot be used. */
+gchar *info_remedy_cuda (const InfoMachine *machine);
+
+/* (transfer full): where libvulkan.so.1 is missing or too old. */
+gchar *info_remedy_loader (const InfoMachine *machine);
+
+/* (transfer full): where Vulkan has not got @device. */
+gchar *info_remedy_vulkan (
+    const InfoMachine *machine, const InfoDevice *device);
+
+/* (nullable) (transfer full): NULL where kernels can be compiled for @device.
+ */
+gchar *info_remedy_compiler (
+    const InfoMachine *machine, const InfoDevice *device);
+
+#endif /* INFO_REMEDY_H */

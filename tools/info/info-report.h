@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * info-report.h: what vkgdr-info found out, as plain data
+ *
+ * Nothing but structures, and what frees them. Knows not where the data come
+ * from, nor what becomes of them.
+ */
+
+#ifndef INFO_REPORT_H
+#define INFO_REPORT_H
+
+#include <glib.h>
+
+#include <vkgdr/vkgdr.h>
+
+/**
+ * InfoTrial:
+ * @INFO_TRIAL_NONE: the device cannot be opened, so nothing was tried
+ * @INFO_TRIAL_PASSED: the device saw what the CPU wrote
+ * @INFO_TRIAL_NO_CONTEXT: CUDA makes no context on it
+ * @INFO_TRIAL_NO_MEMORY: no memory can be allocated
+ * @INFO_TRIAL_WRONG_BYTES: the device sees something else, or nothing
+ *
+ * How a small allocation fared.
+ */
+typedef enum {
+  INFO_TRIAL_NONE,
+  INFO_TRIAL_PASSED,
+  INFO_TRIAL_NO_CONTEXT,
+  INFO_TRIAL_NO_MEMORY,
+  INFO_TRIAL_WRONG_BYTES
+} InfoTrial;
+
+/**
+ * InfoDevice:
+ * @ordinal: its number among CUDA's
+ * @obstacle: what keeps it from being opened
+ * @info: what it is, as far as that is known
+ * @memory_size: bytes of its memory, as CUDA tells it, or 0
+ * @compute_mode: CUDA's number of it (CU_COMPUTEMODE_*)
+ * @capability_major: and
+ * @capability_minor: its compute capability
+ * @trial: how a small allocation fared
+ * @error: (nullable): what the library or CUDA said of @obstacle or @trial
+ * @compiler: (nullable): what compiles kernels for it
+ * @compiler_error: (nullable): why there is no @compiler; both are %NULL where
+ *   nobody was asked
+ */
+typedef struct {
+  gint ordinal;
+  vkgdr_obstacle obstacle;
+  vkgdr_device_info info;
+  guint64 memory_size;
+  gint compute_mode;
+  gint capability_major, capability_minor;
+  InfoTrial trial;
+  gchar *error;
+  gchar *compiler;
+  gchar *compiler_error;
+} InfoDevice;
+
+/**
+ * InfoMachine:
+ * @settings: environment variables that decide what is found, as `NAME=VALUE`
+ * @manifests: paths of the Vulkan drivers' manifests that the loader reads,
+ *   @settings considered, except for those that filter by name
+ * @manifest_error: (nullable): why the library of NVIDIA's manifest cannot be
+ *   loaded
+ * @host_compiler: (nullable): path of the C++ compiler, which the software
+ *   device compiles kernels with
+ * @kernel_driver: NVIDIA's kernel module is loaded
+ * @container: this is a container
+ *
+ * What drivers depend on, beside the devices.
+ */
+typedef struct {
+  GStrv settings;
+  GStrv manifests;
+  gchar *manifest_error;
+  gchar *host_compiler;
+  gboolean kernel_driver;
+  gboolean container;
+} InfoMachine;
+
+/**
+ * InfoReport:
+ * @machine: what drivers depend on
+ * @software: the CUDA driver is softcuda
+ * @why_software: (nullable): why it was taken instead of NVIDIA's
+ * @driver_error: (nullable): why there is no CUDA driver; then there are no
+ *   devices
+ * @devices: (element-type InfoDevice): all of them, in CUDA's order
+ */
+typedef struct {
+  InfoMachine machine;
+  gboolean software;
+  gchar *why_software;
+  gchar *driver_error;
+  GPtrArray *devices;
+} InfoReport;
+
+/* (nullable): the value of a setting; "" is one. */
+const gchar *info_machine_setting (
+    const InfoMachine *machine, const gchar *name);
+
+/* Whether one of the manifests has @word in its file's name. */
+gboolean info_machine_has_manifest (
+    const InfoMachine *machine, const gchar *word);
+
+void info_machine_clear (InfoMachine *machine);
+void info_device_free (InfoDevice *device);
+void info_report_clear (InfoReport *report);
+
+/* What is left of the window for this process, in bytes. */
+guint64 info_device_window_free (const InfoDevice *device);
+
+/* (nullable) (transfer full): NULL where the UUID is not known. */
+gchar *info_format_uuid (const guint8 uuid[16]);
+
+/* (transfer full): such as "256 MiB" or "1.5 GiB". */
+gchar *info_format_bytes (guint64 bytes);
+
+#endif /* INFO_REPORT_H */

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * info-text.h: the report for people
+ */
+
+#ifndef INFO_TEXT_H
+#define INFO_TEXT_H
+
+#include "info-report.h"
+
+/* Prints it on standard output. */
+void info_text_print (const InfoReport *report);
+
+#endif /* INFO_TEXT_H */

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * info-verdict.c: whether a device is good, in words, and what to do
+ *
+ * Puts the words together. Must not know what makes a device good.
+ */
+
+#include "info-verdict.h"
+
+#include "info-judge.h"
+#include "info-remedy.h"
+
+static void
+free_finding (InfoFinding *finding)
+{
+  g_free (finding->text);
+  g_free (finding->remedy);
+  g_free (finding);
+}
+
+void
+info_verdict_add (InfoVerdict *verdict, InfoLevel level, const gchar *id,
+    gchar *text, gchar *remedy)
+{
+  InfoFinding *finding = g_new (InfoFinding, 1);
+
+  finding->id = id;
+  finding->text = text;
+  finding->remedy = remedy;
+  g_ptr_array_add (verdict->findings, finding);
+  verdict->level = MAX (verdict->level, level);
+}
+
+static InfoVerdict *
+new_verdict (void)
+{
+  InfoVerdict *verdict = g_new0 (InfoVerdict, 1);
+
+  verdict->findings =
+      g_ptr_array_new_with_free_func ((GDestroyNotify) free_finding);
+  return verdict;
+}
+
+/* (nullable): the findings' texts, or their remedies. */
+static gchar *
+join (const InfoVerdict *verdict, gboolean remedies)
+{
+  GString *line = g_string_new (NULL);
+  guint i;
+
+  for (i = 0; i < verdict->findings->len; i++) {
+    const InfoFinding *finding = g_ptr_array_index (verdict->findings, i);
+    const gchar *part = remedies ? finding->remedy : finding->text;
+
+    if (part)
+      g_string_append_printf (line, "%s%s", line->len ? "; " : "", part);
+  }
+  return g_string_free (line, line->len == 0);
+}
+
+static void
+put_in_words (InfoVerdict *verdict)
+{
+  gchar *findings = join (verdict, FALSE);
+
+  verdict->text = g_strdup_printf ("%s%s",
+      verdict->level == INFO_LIMITED ? "works, but " : "not usable: ",
+      findings ? findings : "");
+  verdict->remedy = join (verdict, TRUE);
+  g_free (findings);
+}
+
+InfoVerdict *
+info_verdict_of_device (const InfoReport *report, const InfoDevice *device)
+{
+  InfoVerdict *verdict = new_verdict ();
+  gchar *size;
+
+  info_judge (verdict, report, device);
+  if (verdict->level != INFO_READY) {
+    put_in_words (verdict);
+    return verdict;
+  }
+  size = info_format_bytes (device->info.window_size);
+  verdict->text = g_strdup_printf (
+      "ready: the CPU writes straight into %s of the GPU's memory", size);
+  g_free (size);
+  return verdict;
+}
+
+InfoVerdict *
+info_verdict_of_nothing (const InfoReport *report)
+{
+  InfoVerdict *verdict = new_verdict ();
+
+  info_verdict_add (verdict, INFO_UNUSABLE, "cuda-driver",
+      g_strdup ("there is no CUDA driver with a device"),
+      info_remedy_cuda (&report->machine));
+  put_in_words (verdict);
+  return verdict;
+}
+
+void
+info_verdict_free (InfoVerdict *verdict)
+{
+  g_ptr_array_unref (verdict->findings);
+  g_free (verdict->text);
+  g_free (verdict->remedy);
+  g_free (verdict);
+}
+
+const gchar *
+info_level_name (InfoLevel level)
+{
+  static const gchar *const names[] = { "ready", "limited", "unusable" };
+
+  return names[level];
+}
