@@ -26,7 +26,8 @@
  * A launch covers out.width x out.height threads in blocks of 32 x 8, rounded
  * up to whole blocks, so that a kernel has to leave where its pixel lies
  * outside. A kernel whose registers allow fewer threads in a block gets smaller
- * ones.
+ * ones. A source that says `#pragma vkgdr tile 4x2` gets a thread for each 4 x 2
+ * pixels, the last ones of a row or column for fewer; the numbers are 1 to 99.
  *
  * Names: a source is put between `extern "C" {` and `}`, so that a kernel's
  * name is the one to give as entry=. Templates, headers and overloaded
@@ -370,6 +371,36 @@ vkgdr_packed4 (const VkgdrFrame &f, int x, int y)
 {
   return (unsigned int *) (f.plane[0].data + (long long) y * f.plane[0].stride)
          + x;
+}
+
+/**
+ * VkgdrWords: four words, read and written at once
+ */
+typedef struct alignas (16) VkgdrWords {
+  unsigned int word[4];
+} VkgdrWords;
+
+/**
+ * vkgdr_has_words: whether pixels (x, y) to (x + 3, y) lie inside a frame that
+ * is vkgdr_is_packed4(), and can be read at once; x is a multiple of 4
+ */
+__device__ inline bool
+vkgdr_has_words (const VkgdrFrame &f, int x, int y)
+{
+  return x + 3 < f.width && y < f.height
+         && (((unsigned long long) f.plane[0].data
+                 | (unsigned long long) f.plane[0].stride)
+                & 15)
+                == 0;
+}
+
+/**
+ * vkgdr_words: pixels (x, y) to (x + 3, y), where vkgdr_has_words()
+ */
+__device__ inline VkgdrWords *
+vkgdr_words (const VkgdrFrame &f, int x, int y)
+{
+  return (VkgdrWords *) vkgdr_packed4 (f, x, y);
 }
 
 /**
