@@ -26,8 +26,9 @@
  * A launch covers out.width x out.height threads in blocks of 32 x 8, rounded
  * up to whole blocks, so that a kernel has to leave where its pixel lies
  * outside. A kernel whose registers allow fewer threads in a block gets smaller
- * ones. A source that says `#pragma vkgdr tile 4x2` gets a thread for each 4 x 2
- * pixels, the last ones of a row or column for fewer; the numbers are 1 to 99.
+ * ones. A source that says `#pragma vkgdr tile 4x2` gets a thread for each 4 x
+ * 2 pixels, the last ones of a row or column for fewer; the numbers are 1
+ * to 99.
  *
  * Names: a source is put between `extern "C" {` and `}`, so that a kernel's
  * name is the one to give as entry=. Templates, headers and overloaded
