@@ -339,20 +339,6 @@ vkgdr_weigh (const VkgdrFrame &f, int r, int g, int b)
 }
 
 /**
- * vkgdr_luma: the luma of pixel (x, y): the sample of Y or gray, or
- * vkgdr_weigh() of red, green and blue. Coordinates outside the frame give its
- * edge
- */
-__device__ inline int
-vkgdr_luma (const VkgdrFrame &f, int x, int y)
-{
-  if (f.model != VKGDR_RGB)
-    return vkgdr_get (f, 0, x, y);
-  return vkgdr_weigh (f, vkgdr_get (f, 0, x, y), vkgdr_get (f, 1, x, y),
-      vkgdr_get (f, 2, x, y));
-}
-
-/**
  * vkgdr_is_packed4: whether a pixel is four bytes side by side, one a
  * component, at an address that is a multiple of four: RGBA, BGRx, AYUV and
  * their like. Such a pixel is read and written at once through vkgdr_packed4()
@@ -412,6 +398,29 @@ __device__ inline int
 vkgdr_shift4 (const VkgdrFrame &f, int c)
 {
   return f.component[c].offset * 8;
+}
+
+/**
+ * vkgdr_luma: the luma of pixel (x, y): the sample of Y or gray, or
+ * vkgdr_weigh() of red, green and blue. Coordinates outside the frame give its
+ * edge
+ */
+__device__ inline int
+vkgdr_luma (const VkgdrFrame &f, int x, int y)
+{
+  if (f.model != VKGDR_RGB)
+    return vkgdr_get (f, 0, x, y);
+  if (vkgdr_is_packed4 (f)) {
+    x = x < 0 ? 0 : (x >= f.width ? f.width - 1 : x);
+    y = y < 0 ? 0 : (y >= f.height ? f.height - 1 : y);
+
+    unsigned int p = *vkgdr_packed4 (f, x, y);
+
+    return vkgdr_weigh (f, p >> vkgdr_shift4 (f, 0) & 255,
+        p >> vkgdr_shift4 (f, 1) & 255, p >> vkgdr_shift4 (f, 2) & 255);
+  }
+  return vkgdr_weigh (f, vkgdr_get (f, 0, x, y), vkgdr_get (f, 1, x, y),
+      vkgdr_get (f, 2, x, y));
 }
 
 /* --- colours ------------------------------------------------------------- */
