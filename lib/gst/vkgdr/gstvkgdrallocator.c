@@ -557,7 +557,7 @@ check_wrapped (
 }
 
 /**
- * gst_vkgdr_allocator_alloc_wrapped: (skip)
+ * gst_vkgdr_allocator_alloc_wrapped:
  * @allocator: an allocator
  * @device_pointer: a `CUdeviceptr` to memory of the allocator's CUDA context, a
  *   multiple of 16
@@ -565,8 +565,8 @@ check_wrapped (
  * @flags: flags of the memory; %GST_MEMORY_FLAG_READONLY keeps elements from
  *   working in place
  * @user_data: for @notify
- * @notify: (nullable): called when the memory was freed and the device has
- *   finished with it
+ * @notify: (nullable) (scope async) (closure user_data): called when the memory
+ *   was freed and the device has finished with it
  * @error: return location for a #GError
  *
  * Makes a memory of what somebody else has allocated on the device, without a
