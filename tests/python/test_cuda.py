@@ -2,7 +2,10 @@
 """Devices, streams, events, copies, modules and launches from Python."""
 
 import ctypes
+import os
 import struct
+import subprocess
+import sys
 import time
 import unittest
 from typing import Any
@@ -222,6 +225,39 @@ class Events(CudaTestCase):
 
 
 class Copies(CudaTestCase):
+    def test_another_process(self) -> None:
+        """Sees the same bytes, by a file descriptor."""
+        data = support.pattern(5000)
+        memory = self.new_memory(data)
+        fd, size, offset = GstVkgdr.memory_export_fd(memory)
+        try:
+            os.set_inheritable(fd, True)
+            code = f"""
+import gst_support
+from gi.repository import GstVkgdr
+allocator = GstVkgdr.Context(0).get_allocator()
+memory = allocator.import_fd({fd}, {size}, {offset}, 5000)
+print(GstVkgdr.download(memory) == {data!r})
+GstVkgdr.fill(memory, 9, count=100)
+"""
+            result = subprocess.run(
+                [sys.executable, "-X", "faulthandler", "-c", code], close_fds=False, text=True,
+                stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=60,
+            )
+            self.assertEqual((result.returncode, result.stdout.split()[-1]), (0, "True"), result)
+        finally:
+            os.close(fd)
+        self.assertEqual(GstVkgdr.download(memory), b"\11" * 100 + data[100:])
+
+    def test_what_cannot_be_exported(self) -> None:
+        inner, error = self.allocator.alloc(4096), GstVkgdr.Error.ARGUMENT
+        beside = self.allocator.alloc_wrapped(
+            GstVkgdr.memory_get_device_pointer(inner), 4096, Gst.MemoryFlags(0)
+        )
+        self.assert_error("has no file descriptor", error, GstVkgdr.memory_export_fd, beside)
+        self.assert_error("no part of 10 bytes", error, self.allocator.import_fd, 0, 10, 5, 6)
+        self.assert_error("no open file descriptor", error, self.allocator.import_fd, 9999, 10, 0, 6)
+
     def test_there_and_back(self) -> None:
         memory = self.allocator.alloc(1000)
         data = support.pattern(1000)

@@ -126,6 +126,14 @@ GST_VKGDR_API
 void gst_vkgdr_allocator_stop_holding (GstVkgdrAllocator *allocator);
 
 GST_VKGDR_API
+GstMemory *gst_vkgdr_allocator_import_fd (GstVkgdrAllocator *allocator, gint fd,
+    gsize fd_size, gsize offset, gsize size, GError **error);
+
+GST_VKGDR_API
+gint gst_vkgdr_memory_export_fd (
+    GstMemory *memory, gsize *fd_size, gsize *offset, GError **error);
+
+GST_VKGDR_API
 gboolean gst_is_vkgdr_memory (GstMemory *memory);
 
 GST_VKGDR_API

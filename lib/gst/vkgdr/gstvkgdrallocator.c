@@ -494,6 +494,18 @@ gst_vkgdr_allocator_alloc_pinned (
   return gst_vkgdr_pinned_memory_new (allocator->pinned, size, error);
 }
 
+GstVkgdrContext *
+gst_vkgdr_allocator_ensure_context (
+    GstVkgdrAllocator *allocator, GError **error)
+{
+  gboolean ok;
+
+  g_mutex_lock (&allocator->lock);
+  ok = ensure_heap (allocator, error);
+  g_mutex_unlock (&allocator->lock);
+  return ok ? gst_object_ref (allocator->context) : NULL;
+}
+
 /* The driver knows what lies where, and a wrong address would end the CUDA
  * context for good. */
 static gboolean
