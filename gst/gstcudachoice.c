@@ -105,6 +105,8 @@ load_effect (GstVkgdrContext *context, const GstEffect *effect, GError **error)
     g_clear_error (&reason);
     kernel = gst_vkgdr_kernel_new_from_image (
         context, image, effect->name, effect->name, &reason);
+    if (kernel)
+      gst_vkgdr_kernel_set_tile_size (kernel, effect->tile_x, effect->tile_y);
     g_bytes_unref (image);
   }
   if (reason)

@@ -41,6 +41,8 @@ typedef struct {
    * where nobody asks for another. @params are complete. NULL where it is the
    * input's. */
   void (*get_size) (const GstStructure *params, gint *width, gint *height);
+  /* Pixels that a thread sees to, as the source's pragma says; 0 for 1. */
+  guint tile_x, tile_y;
 } GstEffect;
 
 /* All of them, by name; ends with an entry whose name is NULL. */

@@ -14,6 +14,11 @@ typedef struct {
   GstVkgdrFence *fence;
 } Kept;
 
+/* Microseconds between two looks, about what a frame takes on its way, and how
+ * often, before the wait is left to the library. */
+#define NAP 100
+#define NAPS 100
+
 struct _GstVkgdrKeeper {
   GThread *thread; /* NULL until there is something to keep */
   GAsyncQueue *queue;
@@ -34,6 +39,10 @@ is_over (GstVkgdrFence *fence)
 {
   guint i;
 
+  /* Nobody waits for this thread: it need not look at the device all the time,
+   * which would hold up those who give it work. */
+  for (i = 0; i < NAPS && !gst_vkgdr_fence_is_signaled (fence); i++)
+    g_usleep (NAP);
   for (i = 0; i < WAITS; i++)
     if (gst_vkgdr_fence_wait (fence, NULL)
         || gst_vkgdr_fence_is_signaled (fence))

@@ -76,19 +76,88 @@ convert_nearest (const VkgdrFrame &in, const VkgdrFrame &out, int x, int y)
       (2 * y + 1) * in.height / (2 * out.height));
 }
 
+/* NV12 and I420, or what else has one sample of colour for two by two pixels and
+ * bytes side by side, to packed red, green and blue: 4 x 2 pixels at once. */
+__device__ static bool
+convert_is_420 (const VkgdrFrame &in)
+{
+  const VkgdrComponent *k = in.component;
+  unsigned long long luma = (unsigned long long) in.plane[0].data
+                            | (unsigned long long) in.plane[0].stride;
+
+  return in.model == VKGDR_YUV && in.n_components == 3 && k[0].depth == 8
+         && k[0].step == 1 && k[1].w_sub == 1 && k[1].h_sub == 1
+         && (luma & 3) == 0;
+}
+
+__device__ static unsigned int
+convert_pack (const VkgdrFrame &out, VkgdrRgba c)
+{
+  unsigned int r = vkgdr_from_fraction (out, 0, c.r);
+  unsigned int g = vkgdr_from_fraction (out, 1, c.g);
+  unsigned int b = vkgdr_from_fraction (out, 2, c.b);
+
+  return r << vkgdr_shift4 (out, 0) | g << vkgdr_shift4 (out, 1)
+         | b << vkgdr_shift4 (out, 2) | 255u << vkgdr_shift4 (out, 3);
+}
+
+__device__ static void
+convert_420 (const VkgdrFrame &in, const VkgdrFrame &out, int x, int y)
+{
+  unsigned int luma[2];
+  VkgdrYuv colour[2];
+
+  for (int row = 0; row < 2; row++)
+    luma[row] = *(const unsigned int *) vkgdr_address (in, 0, x, y + row);
+  for (int i = 0; i < 2; i++) {
+    colour[i].u = vkgdr_to_fraction (in, 1, vkgdr_get (in, 1, x + 2 * i, y));
+    colour[i].v = vkgdr_to_fraction (in, 2, vkgdr_get (in, 2, x + 2 * i, y));
+  }
+  for (int row = 0; row < 2; row++) {
+    VkgdrWords pixels;
+
+    for (int i = 0; i < 4; i++) {
+      VkgdrYuv c = colour[i / 2];
+
+      c.y = vkgdr_to_fraction (in, 0, luma[row] >> 8 * i & 255);
+      pixels.word[i] = convert_pack (out, vkgdr_from_yuv (in, c));
+    }
+    *vkgdr_words (out, x, y + row) = pixels;
+  }
+}
+
+__device__ static void
+convert_pixel (
+    const VkgdrFrame &in, const VkgdrFrame &out, int x, int y, int method)
+{
+  bool same = in.width == out.width && in.height == out.height;
+
+  vkgdr_render (out, x, y, [&](int px, int py) {
+    if (same)
+      return vkgdr_get_rgba (in, px, py);
+    if (method == 0)
+      return convert_nearest (in, out, px, py);
+    return convert_bilinear (in, out, px, py);
+  });
+}
+
+#pragma vkgdr tile 4x2
+
 /* Blocks of 256 threads, four at a time: left alone, the compiler takes registers
  * for two. */
 __global__ void __launch_bounds__ (256, 4)
 convert (VkgdrFrame in, VkgdrFrame out, int method)
 {
-  bool same = in.width == out.width && in.height == out.height;
+  int x = 4 * (blockIdx.x * blockDim.x + threadIdx.x);
+  int y = 2 * (blockIdx.y * blockDim.y + threadIdx.y);
 
-  vkgdr_render (out, blockIdx.x * blockDim.x + threadIdx.x,
-      blockIdx.y * blockDim.y + threadIdx.y, [&](int x, int y) {
-        if (same)
-          return vkgdr_get_rgba (in, x, y);
-        if (method == 0)
-          return convert_nearest (in, out, x, y);
-        return convert_bilinear (in, out, x, y);
-      });
+  if (in.width == out.width && in.height == out.height && convert_is_420 (in)
+      && out.model == VKGDR_RGB && vkgdr_is_packed4 (out)
+      && vkgdr_has_words (out, x, y) && vkgdr_has_words (out, x, y + 1)) {
+    convert_420 (in, out, x, y);
+    return;
+  }
+  for (int row = 0; row < 2; row++)
+    for (int i = 0; i < 4; i++)
+      convert_pixel (in, out, x + i, y + row, method);
 }

@@ -18,24 +18,44 @@ invert_sum (const VkgdrFrame &f, int c)
   return 2 * vkgdr_black (f, c) + vkgdr_range (f, c);
 }
 
-__global__ void
-invert (VkgdrFrame in, VkgdrFrame out)
-{
-  int x = blockIdx.x * blockDim.x + threadIdx.x;
-  int y = blockIdx.y * blockDim.y + threadIdx.y;
+#pragma vkgdr tile 4x1
 
-  if (x >= out.width || y >= out.height)
-    return;
-  if (in.format == out.format && in.model == VKGDR_RGB && vkgdr_is_packed4 (in)
-      && vkgdr_is_packed4 (out)) {
-    *vkgdr_packed4 (out, x, y)
-        = *vkgdr_packed4 (in, x, y) ^ ~(0xffu << vkgdr_shift4 (in, 3));
-    return;
-  }
+__device__ static void
+invert_pixel (const VkgdrFrame &in, const VkgdrFrame &out, int x, int y)
+{
   for (int c = 0; c < out.n_components; c++)
     if (vkgdr_has (out, c, x, y)) {
       int v = vkgdr_get (in, c, x, y);
 
       vkgdr_put (out, c, x, y, c == 3 ? v : invert_sum (in, c) - v);
     }
+}
+
+__device__ static void
+invert_words (const VkgdrFrame &in, const VkgdrFrame &out, int x, int y)
+{
+  VkgdrWords p = *vkgdr_words (in, x, y);
+  unsigned int colours = ~(0xffu << vkgdr_shift4 (in, 3));
+
+  for (int i = 0; i < 4; i++)
+    p.word[i] ^= colours;
+  *vkgdr_words (out, x, y) = p;
+}
+
+__global__ void
+invert (VkgdrFrame in, VkgdrFrame out)
+{
+  int x = 4 * (blockIdx.x * blockDim.x + threadIdx.x);
+  int y = blockIdx.y * blockDim.y + threadIdx.y;
+
+  if (x >= out.width || y >= out.height)
+    return;
+  if (in.format == out.format && in.model == VKGDR_RGB && vkgdr_is_packed4 (in)
+      && vkgdr_is_packed4 (out) && vkgdr_has_words (in, x, y)
+      && vkgdr_has_words (out, x, y)) {
+    invert_words (in, out, x, y);
+    return;
+  }
+  for (int i = 0; i < 4 && x + i < out.width; i++)
+    invert_pixel (in, out, x + i, y);
 }

@@ -26,7 +26,9 @@
  * A launch covers out.width x out.height threads in blocks of 32 x 8, rounded
  * up to whole blocks, so that a kernel has to leave where its pixel lies
  * outside. A kernel whose registers allow fewer threads in a block gets smaller
- * ones.
+ * ones. A source that says `#pragma vkgdr tile 4x2` gets a thread for each 4 x
+ * 2 pixels, the last ones of a row or column for fewer; the numbers are 1
+ * to 99.
  *
  * Names: a source is put between `extern "C" {` and `}`, so that a kernel's
  * name is the one to give as entry=. Templates, headers and overloaded
@@ -337,20 +339,6 @@ vkgdr_weigh (const VkgdrFrame &f, int r, int g, int b)
 }
 
 /**
- * vkgdr_luma: the luma of pixel (x, y): the sample of Y or gray, or
- * vkgdr_weigh() of red, green and blue. Coordinates outside the frame give its
- * edge
- */
-__device__ inline int
-vkgdr_luma (const VkgdrFrame &f, int x, int y)
-{
-  if (f.model != VKGDR_RGB)
-    return vkgdr_get (f, 0, x, y);
-  return vkgdr_weigh (f, vkgdr_get (f, 0, x, y), vkgdr_get (f, 1, x, y),
-      vkgdr_get (f, 2, x, y));
-}
-
-/**
  * vkgdr_is_packed4: whether a pixel is four bytes side by side, one a
  * component, at an address that is a multiple of four: RGBA, BGRx, AYUV and
  * their like. Such a pixel is read and written at once through vkgdr_packed4()
@@ -373,6 +361,36 @@ vkgdr_packed4 (const VkgdrFrame &f, int x, int y)
 }
 
 /**
+ * VkgdrWords: four words, read and written at once
+ */
+typedef struct alignas (16) VkgdrWords {
+  unsigned int word[4];
+} VkgdrWords;
+
+/**
+ * vkgdr_has_words: whether pixels (x, y) to (x + 3, y) lie inside a frame that
+ * is vkgdr_is_packed4(), and can be read at once; x is a multiple of 4
+ */
+__device__ inline bool
+vkgdr_has_words (const VkgdrFrame &f, int x, int y)
+{
+  return x + 3 < f.width && y < f.height
+         && (((unsigned long long) f.plane[0].data
+                 | (unsigned long long) f.plane[0].stride)
+                & 15)
+                == 0;
+}
+
+/**
+ * vkgdr_words: pixels (x, y) to (x + 3, y), where vkgdr_has_words()
+ */
+__device__ inline VkgdrWords *
+vkgdr_words (const VkgdrFrame &f, int x, int y)
+{
+  return (VkgdrWords *) vkgdr_packed4 (f, x, y);
+}
+
+/**
  * vkgdr_shift4: where component c begins in the word of vkgdr_packed4(), in
  * bits
  */
@@ -380,6 +398,29 @@ __device__ inline int
 vkgdr_shift4 (const VkgdrFrame &f, int c)
 {
   return f.component[c].offset * 8;
+}
+
+/**
+ * vkgdr_luma: the luma of pixel (x, y): the sample of Y or gray, or
+ * vkgdr_weigh() of red, green and blue. Coordinates outside the frame give its
+ * edge
+ */
+__device__ inline int
+vkgdr_luma (const VkgdrFrame &f, int x, int y)
+{
+  if (f.model != VKGDR_RGB)
+    return vkgdr_get (f, 0, x, y);
+  if (vkgdr_is_packed4 (f)) {
+    x = x < 0 ? 0 : (x >= f.width ? f.width - 1 : x);
+    y = y < 0 ? 0 : (y >= f.height ? f.height - 1 : y);
+
+    unsigned int p = *vkgdr_packed4 (f, x, y);
+
+    return vkgdr_weigh (f, p >> vkgdr_shift4 (f, 0) & 255,
+        p >> vkgdr_shift4 (f, 1) & 255, p >> vkgdr_shift4 (f, 2) & 255);
+  }
+  return vkgdr_weigh (f, vkgdr_get (f, 0, x, y), vkgdr_get (f, 1, x, y),
+      vkgdr_get (f, 2, x, y));
 }
 
 /* --- colours ------------------------------------------------------------- */

@@ -51,16 +51,6 @@ assert_works (void)
   gst_object_unref (pipeline);
 }
 
-static gboolean
-is_software (void)
-{
-  GstVkgdrContext *context = gst_vkgdr_context_new (-1, NULL);
-  gboolean software = context && gst_vkgdr_context_is_software (context);
-
-  gst_clear_object (&context);
-  return software;
-}
-
 /* --- the machine --------------------------------------------------------- */
 
 GST_START_TEST (test_no_vulkan_loader)
@@ -139,7 +129,7 @@ GST_START_TEST (test_software_is_told)
   GstBus *bus;
 
   g_unsetenv ("VKGDR_DRIVER");
-  if (!is_software ())
+  if (!test_is_software ())
     return;
   pipeline = test_launch (
       SOURCE "vkgdrupload ! cudafilter ! vkgdrdownload ! fakesink");
@@ -182,6 +172,8 @@ GST_START_TEST (test_full_device)
   g_setenv ("VKGDR_DRIVER", "software", TRUE);
   g_setenv ("VKGDR_DEBUG", "bar=4M", TRUE);
   g_setenv ("SOFTCUDA_MEMORY", "1000000", TRUE);
+  if (!test_is_software ()) /* it is not installed */
+    return;
   assert_says (error_of ("videotestsrc num-buffers=3 ! "
                          "video/x-raw,format=RGBA,width=1920,height=1080 ! "
                          "vkgdrupload ! fakesink"),
@@ -246,7 +238,7 @@ GST_START_TEST (test_driver_calls_fail)
   guint n, fds = 0;
 
   g_setenv ("VKGDR_DRIVER", "software", TRUE);
-  if (!is_software ())
+  if (!test_is_software ())
     return;
   assert_works ();
   fds = test_count_fds ();

@@ -416,3 +416,13 @@ test_spy_install (GstVkgdrContext *context)
   table->cuMemcpyHtoDAsync = spy_htod;
   table->cuMemcpyDtoHAsync = spy_dtoh;
 }
+
+gboolean
+test_is_software (void)
+{
+  GstVkgdrContext *context = gst_vkgdr_context_new (-1, NULL);
+  gboolean software = context && gst_vkgdr_context_is_software (context);
+
+  gst_clear_object (&context);
+  return software;
+}

@@ -90,6 +90,9 @@ typedef struct {
 extern TestSpy test_spy;
 void test_spy_install (GstVkgdrContext *context);
 
+/* Whether the default device is the software one; opens it. */
+gboolean test_is_software (void);
+
 G_END_DECLS
 
 #endif /* __TEST_UTIL_H__ */

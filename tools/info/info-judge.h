@@ -6,7 +6,8 @@
 #ifndef INFO_JUDGE_H
 #define INFO_JUDGE_H
 
-#include "info-verdict.h"
+#include "info-finding.h"
+#include "info-report.h"
 
 /* Adds a finding for each thing: what kind of device it is, what keeps it from
  * being used, and only where nothing does, what makes it less than it could

@@ -10,37 +10,6 @@
 #include "info-judge.h"
 #include "info-remedy.h"
 
-static void
-free_finding (InfoFinding *finding)
-{
-  g_free (finding->text);
-  g_free (finding->remedy);
-  g_free (finding);
-}
-
-void
-info_verdict_add (InfoVerdict *verdict, InfoLevel level, const gchar *id,
-    gchar *text, gchar *remedy)
-{
-  InfoFinding *finding = g_new (InfoFinding, 1);
-
-  finding->id = id;
-  finding->text = text;
-  finding->remedy = remedy;
-  g_ptr_array_add (verdict->findings, finding);
-  verdict->level = MAX (verdict->level, level);
-}
-
-static InfoVerdict *
-new_verdict (void)
-{
-  InfoVerdict *verdict = g_new0 (InfoVerdict, 1);
-
-  verdict->findings =
-      g_ptr_array_new_with_free_func ((GDestroyNotify) free_finding);
-  return verdict;
-}
-
 /* (nullable): the findings' texts, or their remedies. */
 static gchar *
 join (const InfoVerdict *verdict, gboolean remedies)
@@ -73,7 +42,7 @@ put_in_words (InfoVerdict *verdict)
 InfoVerdict *
 info_verdict_of_device (const InfoReport *report, const InfoDevice *device)
 {
-  InfoVerdict *verdict = new_verdict ();
+  InfoVerdict *verdict = info_verdict_new ();
   gchar *size;
 
   info_judge (verdict, report, device);
@@ -91,28 +60,11 @@ info_verdict_of_device (const InfoReport *report, const InfoDevice *device)
 InfoVerdict *
 info_verdict_of_nothing (const InfoReport *report)
 {
-  InfoVerdict *verdict = new_verdict ();
+  InfoVerdict *verdict = info_verdict_new ();
 
   info_verdict_add (verdict, INFO_UNUSABLE, "cuda-driver",
       g_strdup ("there is no CUDA driver with a device"),
       info_remedy_cuda (&report->machine));
   put_in_words (verdict);
   return verdict;
-}
-
-void
-info_verdict_free (InfoVerdict *verdict)
-{
-  g_ptr_array_unref (verdict->findings);
-  g_free (verdict->text);
-  g_free (verdict->remedy);
-  g_free (verdict);
-}
-
-const gchar *
-info_level_name (InfoLevel level)
-{
-  static const gchar *const names[] = { "ready", "limited", "unusable" };
-
-  return names[level];
 }

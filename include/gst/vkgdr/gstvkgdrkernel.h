@@ -58,6 +58,13 @@ gboolean gst_vkgdr_kernel_set_grid_size (
     GstVkgdrKernel *kernel, guint x, guint y, GError **error);
 
 GST_VKGDR_API
+void gst_vkgdr_kernel_set_tile_size (GstVkgdrKernel *kernel, guint x, guint y);
+
+GST_VKGDR_API
+void gst_vkgdr_kernel_get_tile_size (
+    GstVkgdrKernel *kernel, guint *x, guint *y);
+
+GST_VKGDR_API
 gsize *gst_vkgdr_kernel_get_param_sizes (
     GstVkgdrKernel *kernel, guint *n_params);
 

@@ -407,12 +407,6 @@ gst_vkgdr_compile (GstVkgdrContext *context, const gchar *source,
   return gst_vkgdr_compiler_run (&target, source, name, folder, ptx, error);
 }
 
-gboolean
-gst_vkgdr_compiler_says_in_place (const gchar *source)
-{
-  return gst_vkgdr_source_says_in_place (source);
-}
-
 /**
  * gst_vkgdr_kernel_describe_compiler:
  * @context: a context

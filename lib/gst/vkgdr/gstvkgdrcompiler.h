@@ -19,10 +19,6 @@ G_BEGIN_DECLS
 GBytes *gst_vkgdr_compile (GstVkgdrContext *context, const gchar *source,
     const gchar *name, const gchar *folder, gboolean ptx, GError **error);
 
-/* Whether @source says that its kernels may write to the buffer they read:
- * #pragma vkgdr in-place. */
-gboolean gst_vkgdr_compiler_says_in_place (const gchar *source);
-
 /* What is compiled for. */
 typedef struct {
   gboolean software;

@@ -14,6 +14,7 @@
 #include "gstvkgdrparams.h"
 #include "gstvkgdrsamples.h"
 #include "gstvkgdrshape.h"
+#include "gstvkgdrsource.h"
 
 /**
  * SECTION:gstvkgdrkernel
@@ -182,8 +183,11 @@ kernel_new_from_source (GstVkgdrContext *context, const gchar *source,
   if (!image)
     return NULL;
   self = gst_vkgdr_kernel_new_from_image (context, image, name, entry, error);
-  if (self)
-    self->may_run_in_place = gst_vkgdr_compiler_says_in_place (source);
+  if (self) {
+    self->may_run_in_place = gst_vkgdr_source_says_in_place (source);
+    gst_vkgdr_source_get_tile (
+        source, &self->shape.tile_x, &self->shape.tile_y);
+  }
   g_bytes_unref (image);
   return self;
 }
@@ -398,7 +402,7 @@ gst_vkgdr_kernel_set_block_size (
  * gst_vkgdr_kernel_set_grid_size:
  * @kernel: a kernel that does not run yet
  * @x: blocks in x, or 0: as many as it takes to have a thread for each pixel,
- *   or sample, of the output
+ *   or sample, or tile of the output
  * @y: blocks in y; 0 counts as 1
  * @error: return location for a #GError
  *
@@ -423,6 +427,46 @@ gst_vkgdr_kernel_set_grid_size (
   kernel->shape.grid_x = x;
   kernel->shape.grid_y = MAX (y, 1);
   return TRUE;
+}
+
+/**
+ * gst_vkgdr_kernel_set_tile_size:
+ * @kernel: a kernel that does not run yet
+ * @x: pixels in a row, or samples, that each thread sees to; 0 counts as 1
+ * @y: rows that each thread sees to; 0 counts as 1
+ *
+ * Tells how much of the output a thread covers, so that no more threads are
+ * launched than it takes. Sources say so with `#pragma vkgdr tile 4x2`; this is
+ * for images, which cannot. To be called before the kernel is run, by one
+ * thread.
+ *
+ * Since: 0.1
+ */
+void
+gst_vkgdr_kernel_set_tile_size (GstVkgdrKernel *kernel, guint x, guint y)
+{
+  g_return_if_fail (KERNEL_IS_LOADED (kernel));
+
+  kernel->shape.tile_x = x;
+  kernel->shape.tile_y = y;
+}
+
+/**
+ * gst_vkgdr_kernel_get_tile_size:
+ * @kernel: a kernel
+ * @x: (out): pixels in a row, or samples, that each thread sees to
+ * @y: (out): rows that each thread sees to
+ *
+ * Since: 0.1
+ */
+void
+gst_vkgdr_kernel_get_tile_size (GstVkgdrKernel *kernel, guint *x, guint *y)
+{
+  g_return_if_fail (KERNEL_IS_LOADED (kernel));
+  g_return_if_fail (x != NULL && y != NULL);
+
+  *x = MAX (kernel->shape.tile_x, 1);
+  *y = MAX (kernel->shape.tile_y, 1);
 }
 
 /* --- parameters ---------------------------------------------------------- */

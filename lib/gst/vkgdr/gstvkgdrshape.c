@@ -57,6 +57,12 @@ choose_block (
   shape->block_y = function->good_threads / shape->block_x;
 }
 
+static guint64
+divide_up (guint64 size, guint by)
+{
+  return (size + by - 1) / by;
+}
+
 gboolean
 gst_vkgdr_shape_choose (const GstVkgdrFunction *function,
     const GstVkgdrShape *wanted, guint64 width, guint64 height,
@@ -65,12 +71,14 @@ gst_vkgdr_shape_choose (const GstVkgdrFunction *function,
   guint64 x, y;
 
   *shape = *wanted;
+  width = divide_up (width, MAX (shape->tile_x, 1));
+  height = divide_up (height, MAX (shape->tile_y, 1));
   if (shape->block_x == 0)
     choose_block (function, height, shape);
   if (shape->grid_x != 0)
     return TRUE;
-  x = (width + shape->block_x - 1) / shape->block_x;
-  y = (height + shape->block_y - 1) / shape->block_y;
+  x = divide_up (width, shape->block_x);
+  y = divide_up (height, shape->block_y);
   if (x > MAX_GRID_X || y > MAX_GRID_Y) {
     g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
         "Kernel \"%s\" cannot be launched for %" G_GUINT64_FORMAT

@@ -12,11 +12,13 @@
 
 G_BEGIN_DECLS
 
-/* Threads of a block, and blocks of the grid. In what is asked for, an x of 0
- * means that it is chosen. */
+/* Threads of a block, blocks of the grid, and pixels or samples that a thread
+ * sees to. In what is asked for, an x of 0 means that it is chosen; of a tile,
+ * it is 1. */
 typedef struct {
   guint block_x, block_y;
   guint grid_x, grid_y;
+  guint tile_x, tile_y;
 } GstVkgdrShape;
 
 /* Whether the function can have such blocks, or such a grid; else FALSE
@@ -26,8 +28,8 @@ gboolean gst_vkgdr_shape_check_block (
 gboolean gst_vkgdr_shape_check_grid (
     const GstVkgdrFunction *function, guint x, guint y, GError **error);
 
-/* The shape of a launch of @width x @height threads or more, @height being 1
- * for a row of samples. FALSE with @error set where no grid has as many. */
+/* The shape of a launch for @width x @height pixels, @height being 1 for a row
+ * of samples. FALSE with @error set where no grid has as many. */
 gboolean gst_vkgdr_shape_choose (const GstVkgdrFunction *function,
     const GstVkgdrShape *wanted, guint64 width, guint64 height,
     GstVkgdrShape *shape, GError **error);

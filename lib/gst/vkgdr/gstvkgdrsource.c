@@ -87,15 +87,54 @@ gst_vkgdr_source_says_in_place (const gchar *source)
   return found;
 }
 
+void
+gst_vkgdr_source_get_tile (const gchar *source, guint *x, guint *y)
+{
+  GRegex *regex = g_regex_new (
+      "^\\s*#\\s*pragma\\s+vkgdr\\s+tile\\s+([1-9][0-9]?)x([1-9][0-9]?)\\b",
+      G_REGEX_MULTILINE | G_REGEX_RAW, 0, NULL);
+  gchar *stripped = source_strip (source);
+  GMatchInfo *match;
+
+  *x = *y = 1;
+  if (g_regex_match (regex, stripped, 0, &match)) {
+    gchar *across = g_match_info_fetch (match, 1);
+    gchar *down = g_match_info_fetch (match, 2);
+
+    *x = (guint) g_ascii_strtoull (across, NULL, 10);
+    *y = (guint) g_ascii_strtoull (down, NULL, 10);
+    g_free (across);
+    g_free (down);
+  }
+  g_match_info_free (match);
+  g_regex_unref (regex);
+  g_free (stripped);
+}
+
+/* Without our own pragmas, which no compiler knows; lines stay where they are.
+ */
+static gchar *
+source_drop_pragmas (const gchar *source)
+{
+  GRegex *regex = g_regex_new ("^[ \t]*#[ \t]*pragma[ \t]+vkgdr\\b.*$",
+      G_REGEX_MULTILINE | G_REGEX_RAW, 0, NULL);
+  gchar *text = g_regex_replace_literal (regex, source, -1, 0, "", 0, NULL);
+
+  g_regex_unref (regex);
+  return text;
+}
+
 gchar *
 gst_vkgdr_source_make_text (const gchar *source, const gchar *name)
 {
   gchar *stripped = source_strip (source), *escaped = g_strescape (name, NULL);
+  gchar *plain = source_drop_pragmas (source);
   gboolean wrap = source_wants_extern_c (stripped);
   gchar *text = g_strdup_printf ("#include \"" GST_VKGDR_SOURCE_HEADER "\"\n"
                                  "%s#line 1 \"%s\"\n%s\n%s",
-      wrap ? "extern \"C\" {\n" : "", escaped, source, wrap ? "}\n" : "");
+      wrap ? "extern \"C\" {\n" : "", escaped, plain, wrap ? "}\n" : "");
 
+  g_free (plain);
   g_free (escaped);
   g_free (stripped);
   return text;

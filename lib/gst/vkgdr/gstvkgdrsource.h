@@ -22,6 +22,10 @@ gboolean gst_vkgdr_source_has_includes (const gchar *source);
  * vkgdr in-place. */
 gboolean gst_vkgdr_source_says_in_place (const gchar *source);
 
+/* Pixels that a thread sees to, as #pragma vkgdr tile has it; 1 and 1 without.
+ */
+void gst_vkgdr_source_get_tile (const gchar *source, guint *x, guint *y);
+
 /* What a compiler reads. Line numbers in its messages are those of @source,
  * which it calls @name. */
 gchar *gst_vkgdr_source_make_text (const gchar *source, const gchar *name);
