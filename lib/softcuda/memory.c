@@ -101,6 +101,7 @@ release (const sc_range *range)
     munmap (range->map, range->map_size);
     break;
   case SC_RANGE_REGISTERED:
+  case SC_RANGE_GLOBAL:
     break;
   }
 }
@@ -319,9 +320,9 @@ cuPointerGetAttribute (
     *(int *) value = 0;
   else if (attribute == CU_POINTER_ATTRIBUTE_MEMORY_TYPE)
     *(unsigned int *) value =
-        range->kind == SC_RANGE_DEVICE || range->kind == SC_RANGE_MAPPED
-            ? CU_MEMORYTYPE_DEVICE
-            : CU_MEMORYTYPE_HOST;
+        range->kind == SC_RANGE_HOST || range->kind == SC_RANGE_REGISTERED
+            ? CU_MEMORYTYPE_HOST
+            : CU_MEMORYTYPE_DEVICE;
   else
     result = CUDA_ERROR_INVALID_VALUE;
   sc_unlock ();

@@ -295,6 +295,7 @@ sc_module_destroy_locked (CUmodule module)
   for (unsigned int i = 0; i < module->image->n_kernels; i++)
     sc_handle_remove_locked (&module->functions[i].handle);
   sc_handle_remove_locked (&module->handle);
+  sc_module_forget_globals_locked (module);
   sc_wait_idle_locked (NULL);
   unload (module);
 }
@@ -425,8 +426,10 @@ get_function_attribute (CUfunction_attribute attribute, int *value)
     *value = SC_MAX_BLOCK_THREADS;
     break;
   case CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES:
+  case CU_FUNC_ATTRIBUTE_CONST_SIZE_BYTES:
+  case CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES:
   case CU_FUNC_ATTRIBUTE_NUM_REGS:
-    *value = 0; /* the host's compiler has neither */
+    *value = 0; /* the host's compiler has none of them */
     break;
   case CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES:
     *value = SOFTCUDA_MAX_DYNAMIC_SHARED;

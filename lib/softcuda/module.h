@@ -21,6 +21,8 @@ struct CUmod_st {
   void *library;
   const softcuda_image_info *image;
   struct CUfunc_st *functions; /* one a kernel */
+  uintptr_t *globals; /* addresses of variables that a caller knows of */
+  size_t n_globals;
 };
 
 /* What the device allows a launch. */

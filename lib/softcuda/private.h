@@ -175,6 +175,7 @@ void sc_event_destroy_locked (CUevent event);
 typedef enum sc_range_kind {
   SC_RANGE_DEVICE,
   SC_RANGE_MAPPED, /* of an external memory */
+  SC_RANGE_GLOBAL, /* a module's variable */
   SC_RANGE_HOST,
   SC_RANGE_REGISTERED
 } sc_range_kind;
@@ -204,5 +205,7 @@ void sc_external_destroy_locked (CUexternalMemory memory);
 /* ---- modules (module.c) ---- */
 
 void sc_module_destroy_locked (CUmodule module);
+/* Ends what was told of its variables (global.c). */
+void sc_module_forget_globals_locked (CUmodule module);
 
 #endif /* SOFTCUDA_PRIVATE_H */

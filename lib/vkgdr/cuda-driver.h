@@ -92,6 +92,10 @@ typedef enum CUdevice_attribute_enum {
   CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR = 76
 } CUdevice_attribute;
 
+/* The streams that every context has, where a handle is expected. */
+#define CU_STREAM_LEGACY ((CUstream) 0x1)
+#define CU_STREAM_PER_THREAD ((CUstream) 0x2)
+
 typedef enum CUcomputemode_enum {
   CU_COMPUTEMODE_DEFAULT = 0,
   CU_COMPUTEMODE_PROHIBITED = 2,
@@ -101,6 +105,8 @@ typedef enum CUcomputemode_enum {
 typedef enum CUfunction_attribute_enum {
   CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK = 0,
   CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES = 1,
+  CU_FUNC_ATTRIBUTE_CONST_SIZE_BYTES = 2,
+  CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES = 3,
   CU_FUNC_ATTRIBUTE_NUM_REGS = 4,
   CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES = 8
 } CUfunction_attribute;
@@ -274,6 +280,20 @@ typedef size_t (*CUoccupancyB2DSize) (int block_size);
   X (cuMemsetD8Async, cuMemsetD8Async, REQUIRED, \
       (CUdeviceptr pointer, unsigned char value, size_t size, \
           CUstream stream)) \
+  X (cuMemsetD2D8Async, cuMemsetD2D8Async, OPTIONAL, \
+      (CUdeviceptr pointer, size_t pitch, unsigned char value, size_t width, \
+          size_t height, CUstream stream)) \
+  X (cuMemsetD2D16Async, cuMemsetD2D16Async, OPTIONAL, \
+      (CUdeviceptr pointer, size_t pitch, unsigned short value, size_t width, \
+          size_t height, CUstream stream)) \
+  X (cuMemsetD2D32Async, cuMemsetD2D32Async, OPTIONAL, \
+      (CUdeviceptr pointer, size_t pitch, unsigned int value, size_t width, \
+          size_t height, CUstream stream)) \
+  X (cuMemcpyPeerAsync, cuMemcpyPeerAsync, OPTIONAL, \
+      (CUdeviceptr dst, CUcontext dst_context, CUdeviceptr src, \
+          CUcontext src_context, size_t size, CUstream stream)) \
+  X (cuDeviceCanAccessPeer, cuDeviceCanAccessPeer, OPTIONAL, \
+      (int *can, CUdevice device, CUdevice peer)) \
   X (cuPointerGetAttribute, cuPointerGetAttribute, REQUIRED, \
       (void *value, CUpointer_attribute attribute, CUdeviceptr pointer)) \
   X (cuImportExternalMemory, cuImportExternalMemory, REQUIRED, \
@@ -303,6 +323,15 @@ typedef size_t (*CUoccupancyB2DSize) (int block_size);
       (CUfunction function, size_t index, size_t * offset, size_t * size)) \
   X (cuFuncGetAttribute, cuFuncGetAttribute, REQUIRED, \
       (int *value, CUfunction_attribute attribute, CUfunction function)) \
+  X (cuFuncSetAttribute, cuFuncSetAttribute, OPTIONAL, \
+      (CUfunction function, CUfunction_attribute attribute, int value)) \
+  X (cuModuleGetGlobal, cuModuleGetGlobal_v2, OPTIONAL, \
+      (CUdeviceptr * pointer, size_t * size, CUmodule module, \
+          const char *name)) \
+  X (cuOccupancyMaxActiveBlocksPerMultiprocessor, \
+      cuOccupancyMaxActiveBlocksPerMultiprocessor, OPTIONAL, \
+      (int *n_blocks, CUfunction function, int block_size, \
+          size_t shared_size)) \
   X (cuOccupancyMaxPotentialBlockSize, cuOccupancyMaxPotentialBlockSize, \
       REQUIRED, \
       (int *min_grid_size, int *block_size, CUfunction function, \

@@ -40,6 +40,21 @@ class Examples(unittest.TestCase):
             [f"frame {i}: mean {mean:.2f}" for i in range(3)],
         )
 
+    def test_gpu_element(self) -> None:
+        output = self.run_example("gpu_element.py", "--frames", "4", "--backend", "kernel")
+        self.assertIn("4 frames, by kernel", output)
+
+    @unittest.skipIf(missing("numpy"), "NumPy is missing")
+    def test_gpu_element_on_the_cpu(self) -> None:
+        output = self.run_example("gpu_element.py", "--frames", "4", "--backend", "numpy")
+        self.assertIn("4 frames, by numpy", output)
+
+    def test_gpu_element_that_is_missing_something(self) -> None:
+        if not missing("torch"):
+            self.skipTest("PyTorch is there")
+        with self.assertRaisesRegex(AssertionError, "ModuleNotFoundError: No module named 'torch'"):
+            self.run_example("gpu_element.py", "--frames", "4", "--backend", "torch")
+
     def test_gpu_to_tensor(self) -> None:
         output = self.run_example("gpu_to_tensor.py", "--frames", "2")
         lines = [line for line in output.splitlines() if "240" in line]

@@ -9,7 +9,7 @@
 #ifndef __GST_VKGDR_MAPPING_H__
 #define __GST_VKGDR_MAPPING_H__
 
-#include <gst/vkgdr/vkgdr-prelude.h>
+#include <gst/vkgdr/gstvkgdrstream.h>
 
 G_BEGIN_DECLS
 
@@ -37,6 +37,15 @@ GstVkgdrMapping *gst_vkgdr_mapping_new_for_buffer (
     GstBuffer *buffer, guint index, GstMapFlags flags, GError **error);
 
 GST_VKGDR_API
+GstVkgdrMapping *gst_vkgdr_mapping_new_on_stream (GstMemory *memory,
+    GstBuffer *buffer, GstMapFlags flags, GstVkgdrStream *stream,
+    GError **error);
+
+GST_VKGDR_API
+gboolean gst_vkgdr_mapping_add_stream (
+    GstVkgdrMapping *mapping, GstVkgdrStream *stream, GError **error);
+
+GST_VKGDR_API
 GstVkgdrMapping *gst_vkgdr_mapping_ref (GstVkgdrMapping *mapping);
 
 GST_VKGDR_API
@@ -56,6 +65,9 @@ GstMapFlags gst_vkgdr_mapping_get_flags (GstVkgdrMapping *mapping);
 
 GST_VKGDR_API
 GstMemory *gst_vkgdr_mapping_get_memory (GstVkgdrMapping *mapping);
+
+GST_VKGDR_API
+GstVkgdrStream *gst_vkgdr_mapping_get_stream (GstVkgdrMapping *mapping);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (GstVkgdrMapping, gst_vkgdr_mapping_unref)
 

@@ -91,6 +91,22 @@ GstMemory *gst_vkgdr_allocator_alloc_wrapped (GstVkgdrAllocator *allocator,
     guint64 device_pointer, gsize size, GstMemoryFlags flags,
     gpointer user_data, GDestroyNotify notify, GError **error);
 
+/**
+ * GstVkgdrReleaseFunc:
+ * @user_data: what was given with the function
+ *
+ * Called once, in any thread, when memory of somebody else's is not needed any
+ * more.
+ *
+ * Since: 0.1
+ */
+typedef void (*GstVkgdrReleaseFunc) (gpointer user_data);
+
+GST_VKGDR_API
+GstMemory *gst_vkgdr_allocator_wrap (GstVkgdrAllocator *allocator,
+    guint64 device_pointer, gsize size, GstMemoryFlags flags,
+    GstVkgdrReleaseFunc release, gpointer user_data, GError **error);
+
 GST_VKGDR_API
 guint gst_vkgdr_allocator_get_held_blocks (GstVkgdrAllocator *allocator);
 
@@ -108,6 +124,14 @@ void gst_vkgdr_allocator_free_held (GstVkgdrAllocator *allocator);
 
 GST_VKGDR_API
 void gst_vkgdr_allocator_stop_holding (GstVkgdrAllocator *allocator);
+
+GST_VKGDR_API
+GstMemory *gst_vkgdr_allocator_import_fd (GstVkgdrAllocator *allocator, gint fd,
+    gsize fd_size, gsize offset, gsize size, GError **error);
+
+GST_VKGDR_API
+gint gst_vkgdr_memory_export_fd (
+    GstMemory *memory, gsize *fd_size, gsize *offset, GError **error);
 
 GST_VKGDR_API
 gboolean gst_is_vkgdr_memory (GstMemory *memory);

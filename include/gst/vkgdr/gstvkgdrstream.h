@@ -36,6 +36,10 @@ GST_VKGDR_API
 GstVkgdrStream *gst_vkgdr_stream_new (GstVkgdrContext *context, GError **error);
 
 GST_VKGDR_API
+GstVkgdrStream *gst_vkgdr_stream_new_wrapped (
+    GstVkgdrContext *context, gpointer handle, GError **error);
+
+GST_VKGDR_API
 GstVkgdrContext *gst_vkgdr_stream_get_context (GstVkgdrStream *stream);
 
 GST_VKGDR_API
@@ -47,6 +51,9 @@ void gst_vkgdr_stream_set_kernel_timeout (
 
 GST_VKGDR_API
 gboolean gst_vkgdr_stream_synchronize (GstVkgdrStream *stream, GError **error);
+
+GST_VKGDR_API
+gboolean gst_vkgdr_stream_is_done (GstVkgdrStream *stream);
 
 GST_VKGDR_API
 GstVkgdrFence *gst_vkgdr_stream_record (GstVkgdrStream *stream, GError **error);

@@ -102,6 +102,10 @@ struct _GstVkgdrVideoFilterClass {
 };
 
 GST_VKGDR_API
+guint64 gst_vkgdr_video_filter_get_plane_address (
+    const GstVideoFrame *frame, guint plane);
+
+GST_VKGDR_API
 const GstVideoInfo *gst_vkgdr_video_filter_get_input_info (
     GstVkgdrVideoFilter *filter);
 

@@ -10,12 +10,16 @@
 
 #include <gst/vkgdr/vkgdr-prelude.h>
 #include <gst/vkgdr/gstvkgdrerror.h>
+#include <gst/vkgdr/gstvkgdrdevice.h>
 #include <gst/vkgdr/gstvkgdrcontext.h>
 #include <gst/vkgdr/gstvkgdrstream.h>
+#include <gst/vkgdr/gstvkgdrevent.h>
 #include <gst/vkgdr/gstvkgdrmemory.h>
+#include <gst/vkgdr/gstvkgdrcopy.h>
 #include <gst/vkgdr/gstvkgdrmapping.h>
 #include <gst/vkgdr/gstvkgdrdlpack.h>
 #include <gst/vkgdr/gstvkgdrbufferpool.h>
+#include <gst/vkgdr/gstvkgdrmodule.h>
 #include <gst/vkgdr/gstvkgdrkernel.h>
 #include <gst/vkgdr/gstvkgdrelement.h>
 #include <gst/vkgdr/gstvkgdrbasetransform.h>

@@ -494,6 +494,18 @@ gst_vkgdr_allocator_alloc_pinned (
   return gst_vkgdr_pinned_memory_new (allocator->pinned, size, error);
 }
 
+GstVkgdrContext *
+gst_vkgdr_allocator_ensure_context (
+    GstVkgdrAllocator *allocator, GError **error)
+{
+  gboolean ok;
+
+  g_mutex_lock (&allocator->lock);
+  ok = ensure_heap (allocator, error);
+  g_mutex_unlock (&allocator->lock);
+  return ok ? gst_object_ref (allocator->context) : NULL;
+}
+
 /* The driver knows what lies where, and a wrong address would end the CUDA
  * context for good. */
 static gboolean
@@ -612,6 +624,41 @@ gst_vkgdr_allocator_alloc_wrapped (GstVkgdrAllocator *allocator,
   memory->device_valid = TRUE;
   memory->order.foreign = TRUE; /* its owner sets no fences of ours */
   return GST_MEMORY_CAST (memory);
+}
+
+/**
+ * gst_vkgdr_allocator_wrap: (rename-to gst_vkgdr_allocator_alloc_wrapped)
+ * @allocator: an allocator
+ * @device_pointer: a `CUdeviceptr` to memory of the allocator's CUDA context, a
+ *   multiple of 16
+ * @size: bytes
+ * @flags: flags of the memory; %GST_MEMORY_FLAG_READONLY keeps elements from
+ *   working in place
+ * @release: (nullable) (scope async) (closure user_data): called when the
+ * memory was freed and the device has finished with it
+ * @user_data: for @release
+ * @error: return location for a #GError
+ *
+ * The same as gst_vkgdr_allocator_alloc_wrapped(), for language bindings, which
+ * know what belongs to a function by the order of the arguments. Makes a memory
+ * of what somebody else has allocated on the device, without a copy.
+ *
+ * @release may be called in any thread, and is not called where this function
+ * fails.
+ *
+ * Returns: (transfer full) (nullable): the memory, or %NULL with @error set:
+ *   %GST_VKGDR_ERROR_ARGUMENT where the range is not memory of that context, or
+ *   an error of gst_vkgdr_context_new()
+ *
+ * Since: 0.1
+ */
+GstMemory *
+gst_vkgdr_allocator_wrap (GstVkgdrAllocator *allocator, guint64 device_pointer,
+    gsize size, GstMemoryFlags flags, GstVkgdrReleaseFunc release,
+    gpointer user_data, GError **error)
+{
+  return gst_vkgdr_allocator_alloc_wrapped (
+      allocator, device_pointer, size, flags, user_data, release, error);
 }
 
 static void

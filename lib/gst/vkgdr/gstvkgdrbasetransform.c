@@ -100,8 +100,11 @@ open_subclass (GstVkgdrBaseTransform *self, GError **error)
   priv->stream = make_stream (self, error);
   if (!priv->stream)
     return FALSE;
-  if (klass->open && !klass->open (self, error))
+  if (klass->open && !klass->open (self, error)) {
+    if (error)
+      gst_vkgdr_ensure_error (error, "The element's start");
     return FALSE;
+  }
   priv->is_open = TRUE;
   return TRUE;
 }
@@ -228,6 +231,20 @@ gst_vkgdr_base_transform_get_property (
     G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, pspec);
 }
 
+/* An element's factory hands out a floating reference. PyGObject takes that of
+ * an object of a class in Python while it is being made, and GStreamer would
+ * complain: so there is another one. */
+static void
+gst_vkgdr_base_transform_constructed (GObject *object)
+{
+  G_OBJECT_CLASS (parent_class)->constructed (object);
+
+  if (g_object_is_floating (object))
+    return;
+  g_object_ref (object);
+  g_object_force_floating (object);
+}
+
 static void
 gst_vkgdr_base_transform_finalize (GObject *object)
 {
@@ -245,6 +262,7 @@ gst_vkgdr_base_transform_class_init (GstVkgdrBaseTransformClass *klass)
 
   object_class->set_property = gst_vkgdr_base_transform_set_property;
   object_class->get_property = gst_vkgdr_base_transform_get_property;
+  object_class->constructed = gst_vkgdr_base_transform_constructed;
   object_class->finalize = gst_vkgdr_base_transform_finalize;
 
   /**

@@ -121,6 +121,14 @@ gst_vkgdr_check (
 }
 
 void
+gst_vkgdr_ensure_error (GError **error, const gchar *what)
+{
+  if (!*error)
+    g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_FAILED,
+        "%s failed, and gave no reason", what);
+}
+
+void
 gst_vkgdr_set_last_error (GError **error, GstVkgdrError code)
 {
   char *message = vkgdr_last_error ();

@@ -113,6 +113,7 @@ gst_vkgdr_filter_set_caps (
                                  == GST_VIDEO_INFO_HEIGHT (&out_info);
   if (klass->negotiated
       && !klass->negotiated (self, in_caps, out_caps, &error)) {
+    gst_vkgdr_ensure_error (&error, "Negotiation");
     post_error (self, error);
     return FALSE;
   }
@@ -464,6 +465,7 @@ gst_vkgdr_filter_transform (
            ? filter_on_cpu (self, input, output, stream, &error)
            : filter_on_device (self, input, output, stream, &error);
   if (!ok) {
+    gst_vkgdr_ensure_error (&error, "The work on a buffer");
     post_error (self, error);
     return GST_FLOW_ERROR;
   }

@@ -327,6 +327,19 @@ check_last (GError **error)
   return FALSE;
 }
 
+gint
+gst_vkgdr_block_export (
+    const GstVkgdrBlock *block, gsize *fd_size, gsize *offset, GError **error)
+{
+  gint fd = vkgdr_memory_get_fd (block->slab->memory);
+
+  if (fd < 0)
+    gst_vkgdr_set_last_error (error, GST_VKGDR_ERROR_FAILED);
+  *fd_size = vkgdr_memory_get_size (block->slab->memory);
+  *offset = block->offset;
+  return fd;
+}
+
 gboolean
 gst_vkgdr_block_flush (
     const GstVkgdrBlock *block, gsize offset, gsize size, GError **error)

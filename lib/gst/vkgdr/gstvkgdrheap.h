@@ -65,6 +65,11 @@ void gst_vkgdr_heap_stop_holding (GstVkgdrHeap *heap);
 
 void gst_vkgdr_heap_get_stats (GstVkgdrHeap *heap, GstVkgdrHeapStats *stats);
 
+/* A new file descriptor of the allocation that @block, in the window, lies in,
+ * its size, and where in it the block begins; -1 with @error set. */
+gint gst_vkgdr_block_export (
+    const GstVkgdrBlock *block, gsize *fd_size, gsize *offset, GError **error);
+
 /* The flush of @size bytes from @offset of a block in the window; FALSE if it
  * failed. */
 gboolean gst_vkgdr_block_flush (

@@ -10,12 +10,11 @@
 #include "gstvkgdrcompiler.h"
 #include "gstvkgdrframe.h"
 #include "gstvkgdrimage.h"
-#include "gstvkgdrmodule.h"
+#include "gstvkgdrfunctionprivate.h"
 #include "gstvkgdrparams.h"
 #include "gstvkgdrsamples.h"
 #include "gstvkgdrshape.h"
 #include "gstvkgdrsource.h"
-#include "gstvkgdrwatchdog.h"
 
 /**
  * SECTION:gstvkgdrkernel
@@ -49,8 +48,8 @@ GST_DEBUG_CATEGORY_STATIC (gst_vkgdr_kernel_debug);
 struct _GstVkgdrKernel {
   GstObject parent;
 
-  GstVkgdrModule *module; /* NULL until a constructor of ours is through */
-  GstVkgdrShape shape;    /* that is asked for */
+  GstVkgdrFunction *function; /* NULL until a constructor of ours is through */
+  GstVkgdrShape shape;        /* that is asked for */
   gsize buffer_size; /* of VkgdrFrame or VkgdrSamples, whichever it takes; 0
                       * where there is no telling */
   gboolean may_run_in_place;
@@ -58,7 +57,7 @@ struct _GstVkgdrKernel {
 
 /* A language binding can make an object without our constructors. */
 #define KERNEL_IS_LOADED(kernel) \
-  (GST_IS_VKGDR_KERNEL (kernel) && (kernel)->module != NULL)
+  (GST_IS_VKGDR_KERNEL (kernel) && (kernel)->function != NULL)
 
 G_DEFINE_TYPE_WITH_CODE (GstVkgdrKernel, gst_vkgdr_kernel, GST_TYPE_OBJECT,
     GST_DEBUG_CATEGORY_INIT (
@@ -69,7 +68,7 @@ gst_vkgdr_kernel_finalize (GObject *object)
 {
   GstVkgdrKernel *self = GST_VKGDR_KERNEL (object);
 
-  g_clear_pointer (&self->module, gst_vkgdr_module_free);
+  gst_clear_object (&self->function);
 
   G_OBJECT_CLASS (gst_vkgdr_kernel_parent_class)->finalize (object);
 }
@@ -90,23 +89,23 @@ gst_vkgdr_kernel_init (GstVkgdrKernel *self)
 static gsize
 kernel_get_size (GstVkgdrKernel *self, guint index)
 {
-  return g_array_index (self->module->sizes, gsize, index);
+  return g_array_index (self->function->sizes, gsize, index);
 }
 
 static gboolean
 kernel_set_buffer_size (GstVkgdrKernel *self, GError **error)
 {
-  const GstVkgdrModule *module = self->module;
+  const GstVkgdrFunction *function = self->function;
   gsize first = 0, second = 0;
 
-  if (!module->sizes) {
+  if (!function->sizes) {
     GST_WARNING_OBJECT (self,
         "%s of %s: neither driver nor image tell its parameters, they cannot "
         "be checked",
-        module->entry, module->name);
+        function->entry, function->name);
     return TRUE;
   }
-  if (module->sizes->len >= KERNEL_N_BUFFERS) {
+  if (function->sizes->len >= KERNEL_N_BUFFERS) {
     first = kernel_get_size (self, 0);
     second = kernel_get_size (self, 1);
   }
@@ -120,10 +119,10 @@ kernel_set_buffer_size (GstVkgdrKernel *self, GError **error)
       " bytes each), or VkgdrSamples in, VkgdrSamples out (%" G_GSIZE_FORMAT
       "), see vkgdr/kernel.h; but it has %u parameters, and the first two have "
       "%" G_GSIZE_FORMAT " and %" G_GSIZE_FORMAT " bytes",
-      module->entry, module->name, sizeof (VkgdrFrame), sizeof (VkgdrSamples),
-      module->sizes->len,
-      module->sizes->len > 0 ? kernel_get_size (self, 0) : 0,
-      module->sizes->len > 1 ? kernel_get_size (self, 1) : 0);
+      function->entry, function->name, sizeof (VkgdrFrame),
+      sizeof (VkgdrSamples), function->sizes->len,
+      function->sizes->len > 0 ? kernel_get_size (self, 0) : 0,
+      function->sizes->len > 1 ? kernel_get_size (self, 1) : 0);
   return FALSE;
 }
 
@@ -150,25 +149,25 @@ GstVkgdrKernel *
 gst_vkgdr_kernel_new_from_image (GstVkgdrContext *context, GBytes *image,
     const gchar *name, const gchar *entry, GError **error)
 {
-  GstVkgdrModule *module;
+  GstVkgdrFunction *function;
   GstVkgdrKernel *self;
 
   g_return_val_if_fail (GST_IS_VKGDR_CONTEXT (context), NULL);
   g_return_val_if_fail (image != NULL, NULL);
 
-  module = gst_vkgdr_module_load (context, image, name ? name : "The image",
+  function = gst_vkgdr_function_load (context, image, name ? name : "The image",
       entry && *entry ? entry : NULL, error);
-  if (!module)
+  if (!function)
     return NULL;
 
   self = g_object_new (GST_TYPE_VKGDR_KERNEL, NULL);
   gst_object_ref_sink (self);
-  self->module = module;
+  self->function = function;
   if (!kernel_set_buffer_size (self, error)) {
     gst_object_unref (self);
     return NULL;
   }
-  GST_INFO_OBJECT (self, "kernel %s of %s", module->entry, module->name);
+  GST_INFO_OBJECT (self, "kernel %s of %s", function->entry, function->name);
   return self;
 }
 
@@ -308,7 +307,7 @@ gst_vkgdr_kernel_get_entry (GstVkgdrKernel *kernel)
 {
   g_return_val_if_fail (KERNEL_IS_LOADED (kernel), NULL);
 
-  return kernel->module->entry;
+  return kernel->function->entry;
 }
 
 /**
@@ -392,7 +391,7 @@ gst_vkgdr_kernel_set_block_size (
 {
   g_return_val_if_fail (KERNEL_IS_LOADED (kernel), FALSE);
 
-  if (!gst_vkgdr_shape_check_block (kernel->module, x, MAX (y, 1), error))
+  if (!gst_vkgdr_shape_check_block (kernel->function, x, MAX (y, 1), error))
     return FALSE;
   kernel->shape.block_x = x;
   kernel->shape.block_y = MAX (y, 1);
@@ -423,7 +422,7 @@ gst_vkgdr_kernel_set_grid_size (
 {
   g_return_val_if_fail (KERNEL_IS_LOADED (kernel), FALSE);
 
-  if (!gst_vkgdr_shape_check_grid (kernel->module, x, MAX (y, 1), error))
+  if (!gst_vkgdr_shape_check_grid (kernel->function, x, MAX (y, 1), error))
     return FALSE;
   kernel->shape.grid_x = x;
   kernel->shape.grid_y = MAX (y, 1);
@@ -476,7 +475,7 @@ gst_vkgdr_kernel_get_tile_size (GstVkgdrKernel *kernel, guint *x, guint *y)
 static const gsize *
 kernel_get_param_sizes (GstVkgdrKernel *self, guint *n_params)
 {
-  GArray *sizes = self->module->sizes;
+  GArray *sizes = self->function->sizes;
 
   *n_params = sizes ? sizes->len - KERNEL_N_BUFFERS : 0;
   return sizes ? &g_array_index (sizes, gsize, KERNEL_N_BUFFERS) : NULL;
@@ -490,7 +489,7 @@ kernel_pack_params (GstVkgdrKernel *self, const GstStructure *params,
   const gsize *sizes = kernel_get_param_sizes (self, &n_sizes);
 
   return gst_vkgdr_params_pack (
-      params, self->module->entry, sizes, n_sizes, padding, error);
+      params, self->function->entry, sizes, n_sizes, padding, error);
 }
 
 /**
@@ -555,33 +554,11 @@ static gboolean
 kernel_launch (GstVkgdrKernel *self, GstVkgdrStream *stream,
     const GstVkgdrShape *shape, void **arguments, GError **error)
 {
-  GstVkgdrModule *module = self->module;
-  const vkgdr_cuda *cuda = gst_vkgdr_context_get_driver (module->context);
-  GstVkgdrWatchdog *watchdog =
-      gst_vkgdr_context_get_watchdog (gst_vkgdr_stream_get_context (stream));
-  gchar *what;
-  CUresult result;
-  gboolean ok;
+  const guint grid[3] = { shape->grid_x, shape->grid_y, 1 };
+  const guint block[3] = { shape->block_x, shape->block_y, 1 };
 
-  if (!gst_vkgdr_context_push (module->context, error))
-    return FALSE;
-  if (!gst_vkgdr_watchdog_begin_launch (watchdog, stream, error)) {
-    gst_vkgdr_context_pop (module->context);
-    return FALSE;
-  }
-  result = cuda->cuLaunchKernel (module->function, shape->grid_x, shape->grid_y,
-      1, shape->block_x, shape->block_y, 1, 0,
-      gst_vkgdr_stream_get_handle (stream), arguments, NULL);
-  gst_vkgdr_watchdog_end_launch (
-      watchdog, stream, result == CUDA_SUCCESS ? module->entry : NULL);
-  gst_vkgdr_context_pop (module->context);
-  if (result == CUDA_SUCCESS)
-    return TRUE;
-
-  what = g_strdup_printf ("cuLaunchKernel (%s)", module->entry);
-  ok = gst_vkgdr_context_check (module->context, result, what, error);
-  g_free (what);
-  return ok;
+  return gst_vkgdr_function_launch_raw (
+      self->function, stream, grid, block, 0, arguments, NULL, error);
 }
 
 /* Lists where each argument is, as cuLaunchKernel takes them, and launches.
@@ -591,7 +568,7 @@ kernel_launch_with (GstVkgdrKernel *self, GstVkgdrStream *stream, gpointer in,
     gpointer out, const GstStructure *params, const GstVkgdrShape *shape,
     GError **error)
 {
-  gsize n_zeros = self->module->sizes ? 0 : KERNEL_MAX_PARAM_BYTES;
+  gsize n_zeros = self->function->sizes ? 0 : KERNEL_MAX_PARAM_BYTES;
   guint i, n_slots = gst_vkgdr_params_count (params);
   void *few[KERNEL_FEW_ARGUMENTS], **arguments = few;
   guint8 *slots = kernel_pack_params (self, params, n_zeros, error);
@@ -622,7 +599,7 @@ kernel_check_kind (GstVkgdrKernel *self, gsize size, const gchar *name,
   g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
       "Kernel \"%s\" of %s cannot be run on %s: its first two parameters have "
       "to be %s for that",
-      self->module->entry, self->module->name, what, name);
+      self->function->entry, self->function->name, what, name);
   return FALSE;
 }
 
@@ -692,11 +669,11 @@ gst_vkgdr_kernel_run (GstVkgdrKernel *kernel, GstVkgdrStream *stream,
   if (!kernel_check_kind (
           kernel, sizeof (VkgdrFrame), "VkgdrFrame", "video", error)
       || !gst_vkgdr_frame_fill (
-          &in, kernel->module->context, input, input_info, frame, error)
+          &in, kernel->function->context, input, input_info, frame, error)
       || !gst_vkgdr_frame_fill (
-          &out, kernel->module->context, output, output_info, frame, error)
-      || !gst_vkgdr_shape_choose (
-          kernel->module, &kernel->shape, out.width, out.height, &shape, error))
+          &out, kernel->function->context, output, output_info, frame, error)
+      || !gst_vkgdr_shape_choose (kernel->function, &kernel->shape, out.width,
+          out.height, &shape, error))
     return FALSE;
   /* A new buffer gets its time stamp later than its content. */
   out.time = in.time;
@@ -743,11 +720,11 @@ gst_vkgdr_kernel_run_samples (GstVkgdrKernel *kernel, GstVkgdrStream *stream,
   if (!kernel_check_kind (kernel, sizeof (VkgdrSamples), "VkgdrSamples",
           info ? "audio" : "bytes", error)
       || !gst_vkgdr_samples_fill (
-          &in, kernel->module->context, input, info, frame, error)
+          &in, kernel->function->context, input, info, frame, error)
       || !gst_vkgdr_samples_fill (
-          &out, kernel->module->context, output, info, frame, error)
+          &out, kernel->function->context, output, info, frame, error)
       || !gst_vkgdr_shape_choose (
-          kernel->module, &kernel->shape, out.n, 1, &shape, error))
+          kernel->function, &kernel->shape, out.n, 1, &shape, error))
     return FALSE;
   if (out.n == 0)
     return TRUE;

@@ -7,7 +7,7 @@
  * mapped, which is gstvkgdrmemory.c's affair.
  */
 
-#include <gst/vkgdr/vkgdr.h>
+#include "gstvkgdrprivate.h"
 
 struct _GstVkgdrMapping {
   gint refcount;     /* atomic */
@@ -15,6 +15,9 @@ struct _GstVkgdrMapping {
   GstBuffer *buffer; /* while it is mapped; may be NULL */
   GstMemory *memory;
   GstMapInfo info;
+  GstVkgdrStream *stream; /* that the use is ordered by, or NULL: the CPU */
+  GMutex lock;
+  GPtrArray *users; /* of GstVkgdrStream: who else uses it; under the lock */
 };
 
 G_DEFINE_BOXED_TYPE (GstVkgdrMapping, gst_vkgdr_mapping, gst_vkgdr_mapping_ref,
@@ -45,6 +48,19 @@ explain (GstMemory *memory, GstMapFlags flags, GError **error)
 }
 
 static GstVkgdrMapping *
+complete (GstVkgdrMapping *self, GstMemory *memory, GstBuffer *buffer)
+{
+  self->refcount = 1;
+  self->mapped = TRUE;
+  self->memory = gst_memory_ref (memory);
+  if (buffer)
+    self->buffer = gst_buffer_ref (buffer);
+  g_mutex_init (&self->lock);
+  self->users = g_ptr_array_new_with_free_func (gst_object_unref);
+  return self;
+}
+
+static GstVkgdrMapping *
 map (GstMemory *memory, GstBuffer *buffer, GstMapFlags flags, GError **error)
 {
   GstVkgdrMapping *self;
@@ -62,12 +78,7 @@ map (GstMemory *memory, GstBuffer *buffer, GstMapFlags flags, GError **error)
     explain (memory, flags, error);
     return NULL;
   }
-  self->refcount = 1;
-  self->mapped = TRUE;
-  self->memory = gst_memory_ref (memory);
-  if (buffer)
-    self->buffer = gst_buffer_ref (buffer);
-  return self;
+  return complete (self, memory, buffer);
 }
 
 /**
@@ -122,6 +133,148 @@ gst_vkgdr_mapping_new_for_buffer (
   return map (gst_buffer_peek_memory (buffer, index), buffer, flags, error);
 }
 
+/* The lock that gst_memory_map () takes. */
+static GstLockFlags
+lock_flags (GstMapFlags flags)
+{
+  return (GstLockFlags) (flags & (GST_MAP_READ | GST_MAP_WRITE));
+}
+
+static gboolean
+check_stream (GstMemory *memory, GstVkgdrStream *stream, GError **error)
+{
+  if (!gst_is_vkgdr_memory (memory)) {
+    g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
+        "memory of type %s has no device pointer: put vkgdrupload before it",
+        memory->allocator->mem_type);
+    return FALSE;
+  }
+  if (gst_vkgdr_memory_get_context (memory)
+      == gst_vkgdr_stream_get_context (stream))
+    return TRUE;
+  g_set_error_literal (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
+      "the stream is of another context than the memory");
+  return FALSE;
+}
+
+/**
+ * gst_vkgdr_mapping_new_on_stream:
+ * @memory: a memory of type %GST_VKGDR_MEMORY_NAME
+ * @buffer: (nullable): the buffer that it is of, which is kept as long
+ * @flags: %GST_MAP_READ, %GST_MAP_WRITE or both
+ * @stream: a stream of the memory's context
+ * @error: return location for a #GError
+ *
+ * Maps a memory for the device, as with %GST_MAP_VKGDR, but the CPU waits for
+ * nothing: what is queued on @stream from now on begins when the content is
+ * there, and who uses the memory after the mapping waits for what @stream, and
+ * the streams of gst_vkgdr_mapping_add_stream(), have queued by the time that
+ * it ends, and for nothing else.
+ *
+ * Returns: (transfer full) (nullable): the mapping, or %NULL with @error set
+ *
+ * Since: 0.1
+ */
+GstVkgdrMapping *
+gst_vkgdr_mapping_new_on_stream (GstMemory *memory, GstBuffer *buffer,
+    GstMapFlags flags, GstVkgdrStream *stream, GError **error)
+{
+  GstVkgdrMapping *self;
+
+  g_return_val_if_fail (memory, NULL);
+  g_return_val_if_fail (GST_IS_VKGDR_STREAM (stream), NULL);
+
+  if (!check_stream (memory, stream, error))
+    return NULL;
+  if (!gst_mini_object_lock (
+          GST_MINI_OBJECT_CAST (memory), lock_flags (flags))) {
+    explain (memory, flags, error);
+    return NULL;
+  }
+  if (!gst_vkgdr_memory_begin_access (memory, stream, flags, error)) {
+    gst_mini_object_unlock (GST_MINI_OBJECT_CAST (memory), lock_flags (flags));
+    return NULL;
+  }
+  self = g_new0 (GstVkgdrMapping, 1);
+  self->info.data =
+      (gpointer) (guintptr) gst_vkgdr_memory_get_device_pointer (memory);
+  self->info.size = memory->size;
+  self->info.flags = flags | GST_MAP_VKGDR;
+  self->stream = gst_object_ref (stream);
+  return complete (self, memory, buffer);
+}
+
+/* What is queued on @stream from now on waits for what @other has queued. */
+static gboolean
+wait_for_stream (GstVkgdrStream *stream, GstVkgdrStream *other, GError **error)
+{
+  GstVkgdrFence *fence = gst_vkgdr_stream_record (other, error);
+  gboolean ok;
+
+  if (!fence)
+    return FALSE;
+  ok = gst_vkgdr_stream_wait (stream, fence, error);
+  gst_vkgdr_fence_unref (fence);
+  return ok;
+}
+
+/**
+ * gst_vkgdr_mapping_add_stream:
+ * @mapping: a mapping with %GST_MAP_VKGDR
+ * @stream: a stream of the memory's context
+ * @error: return location for a #GError
+ *
+ * Lets another stream use the memory: what is queued on it from now on begins
+ * when the content is there, and the mapping's end counts what it has queued by
+ * then. No CPU waits. A mapping that is not on a stream has nothing to wait
+ * for, nor to count: its end waits for the whole CUDA context in any case.
+ *
+ * Returns: %FALSE with @error set on failure
+ *
+ * Since: 0.1
+ */
+gboolean
+gst_vkgdr_mapping_add_stream (
+    GstVkgdrMapping *mapping, GstVkgdrStream *stream, GError **error)
+{
+  g_return_val_if_fail (mapping, FALSE);
+  g_return_val_if_fail (GST_IS_VKGDR_STREAM (stream), FALSE);
+
+  if (!check_stream (mapping->memory, stream, error))
+    return FALSE;
+  if (!mapping->stream)
+    return TRUE;
+  if (!wait_for_stream (stream, mapping->stream, error))
+    return FALSE;
+  g_mutex_lock (&mapping->lock);
+  g_ptr_array_add (mapping->users, gst_object_ref (stream));
+  g_mutex_unlock (&mapping->lock);
+  return TRUE;
+}
+
+/* Whose work cannot be marked is waited for by the CPU. */
+static void
+end_on_stream (GstVkgdrMapping *self)
+{
+  GstMapFlags flags = self->info.flags & (GST_MAP_READ | GST_MAP_WRITE);
+  gboolean ok = TRUE;
+  guint i;
+
+  g_mutex_lock (&self->lock);
+  for (i = 0; i < self->users->len; i++)
+    ok =
+        wait_for_stream (self->stream, g_ptr_array_index (self->users, i), NULL)
+        && ok;
+  g_ptr_array_set_size (self->users, 0);
+  g_mutex_unlock (&self->lock);
+  if (!ok)
+    gst_vkgdr_context_synchronize (
+        gst_vkgdr_stream_get_context (self->stream), NULL);
+  gst_vkgdr_memory_end_access (self->memory, self->stream, flags, NULL);
+  gst_mini_object_unlock (
+      GST_MINI_OBJECT_CAST (self->memory), lock_flags (flags));
+}
+
 /**
  * gst_vkgdr_mapping_ref:
  * @mapping: a mapping
@@ -156,6 +309,9 @@ gst_vkgdr_mapping_unref (GstVkgdrMapping *mapping)
     return;
   gst_vkgdr_mapping_unmap (mapping);
   gst_memory_unref (mapping->memory);
+  gst_clear_object (&mapping->stream);
+  g_ptr_array_unref (mapping->users);
+  g_mutex_clear (&mapping->lock);
   g_free (mapping);
 }
 
@@ -176,7 +332,10 @@ gst_vkgdr_mapping_unmap (GstVkgdrMapping *mapping)
 
   if (!g_atomic_int_compare_and_exchange (&mapping->mapped, TRUE, FALSE))
     return;
-  gst_memory_unmap (mapping->memory, &mapping->info);
+  if (mapping->stream)
+    end_on_stream (mapping);
+  else
+    gst_memory_unmap (mapping->memory, &mapping->info);
   gst_clear_buffer (&mapping->buffer);
 }
 
@@ -244,4 +403,21 @@ gst_vkgdr_mapping_get_memory (GstVkgdrMapping *mapping)
   g_return_val_if_fail (mapping, NULL);
 
   return mapping->memory;
+}
+
+/**
+ * gst_vkgdr_mapping_get_stream:
+ * @mapping: a mapping
+ *
+ * Returns: (transfer none) (nullable): the stream that its use is ordered by,
+ *   or %NULL: the content was there when it was made
+ *
+ * Since: 0.1
+ */
+GstVkgdrStream *
+gst_vkgdr_mapping_get_stream (GstVkgdrMapping *mapping)
+{
+  g_return_val_if_fail (mapping, NULL);
+
+  return mapping->stream;
 }

@@ -479,7 +479,7 @@ gst_vkgdr_memory_get_device_pointer (GstMemory *memory)
 }
 
 /**
- * gst_vkgdr_memory_get_host_pointer: (skip)
+ * gst_vkgdr_memory_get_host_pointer:
  * @memory: a memory of this type
  *
  * The pointer into the window at the memory's first byte. Nothing is ordered or
@@ -676,10 +676,11 @@ transfer (GstMemory *memory, GstVkgdrDirection direction, gsize offset,
 }
 
 /**
- * gst_vkgdr_memory_upload: (skip)
+ * gst_vkgdr_memory_upload:
  * @memory: a memory of this type that is not mapped
  * @offset: first byte in @memory
- * @data: host memory of @size bytes, that stays until the copy is done
+ * @data: (not nullable): address of host memory of @size bytes, that stays
+ *   until the copy is done
  * @size: bytes
  * @stream: a stream of its context
  * @error: return location for a #GError
@@ -703,10 +704,11 @@ gst_vkgdr_memory_upload (GstMemory *memory, gsize offset, gconstpointer data,
 }
 
 /**
- * gst_vkgdr_memory_download: (skip)
+ * gst_vkgdr_memory_download:
  * @memory: a memory of this type that is not mapped
  * @offset: first byte in @memory
- * @data: host memory of @size bytes, that stays until the copy is done
+ * @data: (not nullable): address of host memory of @size bytes, that stays
+ *   until the copy is done
  * @size: bytes
  * @stream: a stream of its context
  * @error: return location for a #GError
@@ -791,10 +793,10 @@ write_shadow (GstVkgdrMemory *self, gsize offset, gconstpointer data,
 }
 
 /**
- * gst_vkgdr_memory_write: (skip)
+ * gst_vkgdr_memory_write:
  * @memory: a memory of this type that is not mapped
  * @offset: first byte in @memory
- * @data: ordinary host memory of @size bytes
+ * @data: (not nullable): address of ordinary host memory of @size bytes
  * @size: bytes
  * @error: return location for a #GError
  *

@@ -67,6 +67,11 @@ void gst_vkgdr_allocator_retire (GstVkgdrAllocator *allocator,
 
 GstVkgdrPinned *gst_vkgdr_allocator_get_pinned (GstVkgdrAllocator *allocator);
 
+/* The same, which the default allocator opens when it is first asked. Returns a
+ * reference; NULL with @error set. */
+GstVkgdrContext *gst_vkgdr_allocator_ensure_context (
+    GstVkgdrAllocator *allocator, GError **error);
+
 GstVkgdrContext *gst_vkgdr_allocator_get_context (GstVkgdrAllocator *allocator);
 
 G_END_DECLS

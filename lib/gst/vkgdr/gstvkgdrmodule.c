@@ -1,18 +1,34 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * gstvkgdrmodule.c: a loaded image, and the one function of it that is run
+ * gstvkgdrmodule.c: a loaded image
  *
- * Hands an image to the driver, reports what that says against it, finds the
- * function and learns its parameters' sizes: from the driver, or where that is
- * too old to tell, from PTX. Knows nothing of what the parameters mean, nor of
- * launches.
+ * Hands an image to the driver, reports what that says against it, and lists
+ * what is in it. Functions are gstvkgdrfunction.c's affair.
  */
 
 #include <string.h>
 
 #include "gstvkgdrcompiler.h"
+#include "gstvkgdrfunctionprivate.h"
 #include "gstvkgdrimage.h"
-#include "gstvkgdrmodule.h"
+
+/**
+ * SECTION:gstvkgdrmodule
+ * @title: GstVkgdrModule
+ * @short_description: CUDA code of any kind, and its functions
+ *
+ * A #GstVkgdrModule is CUDA code on a device: compiled from a source, or loaded
+ * from what a compiler made. A #GstVkgdrFunction is a kernel of it, with
+ * whatever parameters, and is launched with them. What it does to memory is
+ * ordered by the caller: gst_vkgdr_memory_begin_access() before and
+ * gst_vkgdr_memory_end_access() behind.
+ *
+ * Kernels that work on frames are simpler to run as a #GstVkgdrKernel.
+ *
+ * Neither changes once it is made, and both may be used from any thread.
+ *
+ * Since: 0.1
+ */
 
 /* Bytes for the driver's log of an image that it refuses. */
 #define LOG_SIZE 8192
@@ -110,204 +126,312 @@ list_entries (GstVkgdrModule *self, const gchar *ptx)
   return ptx ? gst_vkgdr_image_list_ptx_entries (ptx) : NULL;
 }
 
-/* The one of @names that C++ makes of @entry, or NULL. */
-static const gchar *
-find_mangled (gchar **names, const gchar *entry)
-{
-  gchar *prefix =
-      g_strdup_printf ("_Z%" G_GSIZE_FORMAT "%s", strlen (entry), entry);
-  const gchar *found = NULL;
-  guint i, n_found = 0;
+G_DEFINE_TYPE (GstVkgdrModule, gst_vkgdr_module, GST_TYPE_OBJECT)
 
-  for (i = 0; names && names[i]; i++)
-    if (g_str_has_prefix (names[i], prefix)) {
-      found = names[i];
-      n_found++;
-    }
-  g_free (prefix);
-  return n_found == 1 ? found : NULL;
+#define MODULE_IS_LOADED(module) \
+  (GST_IS_VKGDR_MODULE (module) && (module)->context != NULL)
+
+static void
+gst_vkgdr_module_finalize (GObject *object)
+{
+  GstVkgdrModule *self = GST_VKGDR_MODULE (object);
+
+  if (self->handle && gst_vkgdr_context_push_alone (self->context, NULL)) {
+    gst_vkgdr_context_get_driver (self->context)->cuModuleUnload (self->handle);
+    gst_vkgdr_context_pop_alone (self->context);
+  }
+  gst_clear_object (&self->context);
+  g_strfreev (self->names);
+  g_free (self->name);
+  g_free (self->ptx);
+
+  G_OBJECT_CLASS (gst_vkgdr_module_parent_class)->finalize (object);
 }
 
 static void
-set_no_entry (
-    GstVkgdrModule *self, const gchar *entry, gchar **names, GError **error)
+gst_vkgdr_module_class_init (GstVkgdrModuleClass *klass)
 {
-  gchar *list = names ? g_strjoinv (", ", names) : NULL;
-
-  if (names && !names[0])
-    g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_NOT_FOUND,
-        "%s has no kernel: no __global__ function", self->name);
-  else if (entry)
-    g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_NOT_FOUND,
-        "%s has no kernel named \"%s\"%s%s", self->name, entry,
-        list ? "; it has: " : "", list ? list : "");
-  else
-    g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_NOT_FOUND,
-        "%s %s%s: set entry= to the one to run", self->name,
-        list ? "has several kernels: " : "does not tell its kernels",
-        list ? list : "");
-  g_free (list);
-}
-
-static gboolean
-find_function (
-    GstVkgdrModule *self, const gchar *entry, gchar **names, GError **error)
-{
-  const vkgdr_cuda *cuda = gst_vkgdr_context_get_driver (self->context);
-  CUresult result;
-
-  if (!entry && names && names[0] && !names[1])
-    entry = names[0];
-  if (!entry) {
-    set_no_entry (self, NULL, names, error);
-    return FALSE;
-  }
-
-  result = cuda->cuModuleGetFunction (&self->function, self->handle, entry);
-  if (result == CUDA_ERROR_NOT_FOUND) {
-    const gchar *mangled = find_mangled (names, entry);
-
-    if (!mangled) {
-      set_no_entry (self, entry, names, error);
-      return FALSE;
-    }
-    entry = mangled;
-    result = cuda->cuModuleGetFunction (&self->function, self->handle, entry);
-  }
-  if (!gst_vkgdr_check (cuda, result, "cuModuleGetFunction", error))
-    return FALSE;
-  self->entry = g_strdup (entry);
-  return TRUE;
+  G_OBJECT_CLASS (klass)->finalize = gst_vkgdr_module_finalize;
 }
 
 static void
-read_sizes (GstVkgdrModule *self, const gchar *ptx)
+gst_vkgdr_module_init (GstVkgdrModule *self)
 {
-  const vkgdr_cuda *cuda = gst_vkgdr_context_get_driver (self->context);
-  size_t offset, bytes;
-  gsize size;
-
-  if (!cuda->cuFuncGetParamInfo) {
-    if (ptx)
-      self->sizes = gst_vkgdr_image_read_ptx_params (ptx, self->entry);
-    return;
-  }
-  self->sizes = g_array_new (FALSE, FALSE, sizeof (gsize));
-  while (cuda->cuFuncGetParamInfo (
-             self->function, self->sizes->len, &offset, &bytes)
-         == CUDA_SUCCESS) {
-    size = bytes;
-    g_array_append_val (self->sizes, size);
-  }
-}
-
-static void
-read_max_threads (GstVkgdrModule *self)
-{
-  const vkgdr_cuda *cuda = gst_vkgdr_context_get_driver (self->context);
-  CUresult result;
-  int max = 0;
-
-  result = cuda->cuFuncGetAttribute (
-      &max, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, self->function);
-  if (result == CUDA_SUCCESS && max > 0)
-    self->max_threads = max;
-}
-
-static void
-choose_threads (GstVkgdrModule *self)
-{
-  const vkgdr_cuda *cuda = gst_vkgdr_context_get_driver (self->context);
-  int grid = 0, block = 0;
-  CUresult result;
-
-  result = cuda->cuOccupancyMaxPotentialBlockSize (
-      &grid, &block, self->function, NULL, 0, GST_VKGDR_MODULE_GOOD_THREADS);
-  self->good_threads = result == CUDA_SUCCESS && block > 0
-                           ? (guint) block
-                           : GST_VKGDR_MODULE_GOOD_THREADS;
-  if (self->max_threads > 0)
-    self->good_threads = MIN (self->good_threads, self->max_threads);
-}
-
-/* With the context pushed. @ptx is NULL unless @image is PTX. */
-static gboolean
-load (GstVkgdrModule *self, const gchar *image, const gchar *ptx,
-    const gchar *entry, GError **error)
-{
-  gchar **names;
-  gboolean found;
-
-  if (!load_image (self, image, error))
-    return FALSE;
-  names = list_entries (self, ptx);
-  found = find_function (self, entry, names, error);
-  g_strfreev (names);
-  if (!found)
-    return FALSE;
-  read_sizes (self, ptx);
-  read_max_threads (self);
-  choose_threads (self);
-  return TRUE;
 }
 
 /* With the context pushed: gives @image the zero byte that PTX text ends with,
  * since a GBytes need not have one. */
 static gboolean
-load_bytes (
-    GstVkgdrModule *self, GBytes *image, const gchar *entry, GError **error)
+load_bytes (GstVkgdrModule *self, GBytes *image, GError **error)
 {
   gsize size = g_bytes_get_size (image);
   gchar *copy = g_malloc0 (size + 1);
+  gboolean is_ptx = gst_vkgdr_image_get_kind (image) == GST_VKGDR_IMAGE_PTX;
   gboolean ok;
 
   if (size > 0)
     memcpy (copy, g_bytes_get_data (image, NULL), size);
-  ok = load (self, copy,
-      gst_vkgdr_image_get_kind (image) == GST_VKGDR_IMAGE_PTX ? copy : NULL,
-      entry, error);
+  ok = load_image (self, copy, error);
+  if (ok)
+    self->names = list_entries (self, is_ptx ? copy : NULL);
+  if (ok && is_ptx && gst_vkgdr_module_needs_ptx (self->context))
+    self->ptx = g_steal_pointer (&copy);
   g_free (copy);
   return ok;
 }
 
+gboolean
+gst_vkgdr_module_check_image (GBytes *image, const gchar *label, GError **error)
+{
+  if (gst_vkgdr_image_is_complete (image))
+    return TRUE;
+  g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_IMAGE,
+      "%s cannot be loaded: it is truncated or damaged", label);
+  return FALSE;
+}
+
 GstVkgdrModule *
 gst_vkgdr_module_load (GstVkgdrContext *context, GBytes *image,
-    const gchar *name, const gchar *entry, GError **error)
+    const gchar *label, gboolean *ok, GError **error)
+{
+  GstVkgdrModule *self = g_object_new (GST_TYPE_VKGDR_MODULE, NULL);
+
+  gst_object_ref_sink (self);
+  self->context = gst_object_ref (context);
+  self->name = g_strdup (label);
+  *ok = load_bytes (self, image, error);
+  return self;
+}
+
+/**
+ * gst_vkgdr_module_new_from_image:
+ * @context: a context
+ * @image: PTX text, a cubin or a fatbin
+ * @label: (nullable): what messages call the image
+ * @error: return location for a #GError
+ *
+ * Loads what a compiler made. The image is copied.
+ *
+ * Returns: (transfer full) (nullable): the module, or %NULL with @error set to
+ *   %GST_VKGDR_ERROR_IMAGE, and the driver's log, where the image does not fit
+ *   the device
+ *
+ * Since: 0.1
+ */
+GstVkgdrModule *
+gst_vkgdr_module_new_from_image (
+    GstVkgdrContext *context, GBytes *image, const gchar *label, GError **error)
 {
   GstVkgdrModule *self;
   gboolean ok;
 
-  if (!gst_vkgdr_image_is_complete (image)) {
-    g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_IMAGE,
-        "%s cannot be loaded: it is truncated or damaged", name);
-    return NULL;
-  }
-  if (!gst_vkgdr_context_push_alone (context, error))
-    return NULL;
-  self = g_new0 (GstVkgdrModule, 1);
-  self->context = gst_object_ref (context);
-  self->name = g_strdup (name);
-  ok = load_bytes (self, image, entry, error);
-  gst_vkgdr_context_pop_alone (context);
-  if (ok)
-    return self;
+  g_return_val_if_fail (GST_IS_VKGDR_CONTEXT (context), NULL);
+  g_return_val_if_fail (image != NULL, NULL);
 
-  gst_vkgdr_module_free (self);
-  return NULL;
+  if (!label)
+    label = "The image";
+  if (!gst_vkgdr_module_check_image (image, label, error)
+      || !gst_vkgdr_context_push_alone (context, error))
+    return NULL;
+  self = gst_vkgdr_module_load (context, image, label, &ok, error);
+  gst_vkgdr_context_pop_alone (context);
+  if (!ok)
+    gst_clear_object (&self);
+  return self;
 }
 
-void
-gst_vkgdr_module_free (GstVkgdrModule *self)
+static GstVkgdrModule *
+new_from_source (GstVkgdrContext *context, const gchar *source,
+    const gchar *label, const gchar *folder, GError **error)
 {
-  if (self->handle && gst_vkgdr_context_push_alone (self->context, NULL)) {
-    gst_vkgdr_context_get_driver (self->context)->cuModuleUnload (self->handle);
-    gst_vkgdr_context_pop_alone (self->context);
+  GstVkgdrModule *self;
+  GBytes *image;
+
+  image = gst_vkgdr_compile (context, source, label, folder,
+      gst_vkgdr_module_needs_ptx (context), error);
+  if (!image)
+    return NULL;
+  self = gst_vkgdr_module_new_from_image (context, image, label, error);
+  g_bytes_unref (image);
+  return self;
+}
+
+/**
+ * gst_vkgdr_module_new_from_source:
+ * @context: a context
+ * @source: CUDA C++ source
+ * @label: (nullable): what messages call the source
+ * @error: return location for a #GError
+ *
+ * Compiles a source, as gst_vkgdr_kernel_new_from_source() does: what was
+ * compiled is kept on disk, `vkgdr/kernel.h` is there, and functions have C's
+ * names unless the source says otherwise.
+ *
+ * Returns: (transfer full) (nullable): the module, or %NULL with @error set:
+ *   %GST_VKGDR_ERROR_COMPILE with the compiler's log,
+ *   %GST_VKGDR_ERROR_NO_DRIVER where there is no compiler, or an error of
+ *   gst_vkgdr_module_new_from_image()
+ *
+ * Since: 0.1
+ */
+GstVkgdrModule *
+gst_vkgdr_module_new_from_source (GstVkgdrContext *context, const gchar *source,
+    const gchar *label, GError **error)
+{
+  g_return_val_if_fail (GST_IS_VKGDR_CONTEXT (context), NULL);
+  g_return_val_if_fail (source != NULL, NULL);
+
+  return new_from_source (
+      context, source, label ? label : "The source", NULL, error);
+}
+
+static GstVkgdrModule *
+new_from_text (GstVkgdrContext *context, GBytes *content, const gchar *path,
+    GError **error)
+{
+  gchar *folder = g_path_get_dirname (path);
+  gchar *source =
+      g_strndup (g_bytes_get_data (content, NULL), g_bytes_get_size (content));
+  GstVkgdrModule *self = new_from_source (context, source, path, folder, error);
+
+  g_free (source);
+  g_free (folder);
+  return self;
+}
+
+/**
+ * gst_vkgdr_module_new_from_file:
+ * @context: a context
+ * @path: (type filename): a file of CUDA source, PTX, a cubin or a fatbin
+ * @error: return location for a #GError
+ *
+ * Loads a file. Its content tells what it is, not its name. Headers that a
+ * source includes are sought beside it.
+ *
+ * Returns: (transfer full) (nullable): the module, or %NULL with @error set:
+ *   %GST_VKGDR_ERROR_NOT_FOUND where the file cannot be read,
+ *   %GST_VKGDR_ERROR_IMAGE where it is none of these, or an error of
+ *   gst_vkgdr_module_new_from_source()
+ *
+ * Since: 0.1
+ */
+GstVkgdrModule *
+gst_vkgdr_module_new_from_file (
+    GstVkgdrContext *context, const gchar *path, GError **error)
+{
+  GstVkgdrModule *self = NULL;
+  GError *reason = NULL;
+  GBytes *content;
+  gchar *data;
+  gsize size;
+
+  g_return_val_if_fail (GST_IS_VKGDR_CONTEXT (context), NULL);
+  g_return_val_if_fail (path != NULL, NULL);
+
+  if (!g_file_get_contents (path, &data, &size, &reason)) {
+    g_set_error_literal (
+        error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_NOT_FOUND, reason->message);
+    g_error_free (reason);
+    return NULL;
   }
-  gst_object_unref (self->context);
-  g_clear_pointer (&self->sizes, g_array_unref);
-  g_free (self->name);
-  g_free (self->entry);
-  g_free (self);
+  content = g_bytes_new_take (data, size);
+  switch (gst_vkgdr_image_get_kind (content)) {
+  case GST_VKGDR_IMAGE_UNKNOWN:
+    g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_IMAGE,
+        "%s is neither CUDA source, PTX, cubin nor fatbin", path);
+    break;
+  case GST_VKGDR_IMAGE_SOURCE:
+    self = new_from_text (context, content, path, error);
+    break;
+  default:
+    self = gst_vkgdr_module_new_from_image (context, content, path, error);
+    break;
+  }
+  g_bytes_unref (content);
+  return self;
+}
+
+/**
+ * gst_vkgdr_module_get_context:
+ * @module: a module
+ *
+ * Returns: (transfer none): the context it is loaded in
+ *
+ * Since: 0.1
+ */
+GstVkgdrContext *
+gst_vkgdr_module_get_context (GstVkgdrModule *module)
+{
+  g_return_val_if_fail (MODULE_IS_LOADED (module), NULL);
+
+  return module->context;
+}
+
+/**
+ * gst_vkgdr_module_list_functions:
+ * @module: a module
+ *
+ * Returns: (transfer full) (nullable) (array zero-terminated=1): the names of
+ *   its functions, or %NULL where neither the driver (before CUDA 12.4) nor the
+ *   image tells
+ *
+ * Since: 0.1
+ */
+gchar **
+gst_vkgdr_module_list_functions (GstVkgdrModule *module)
+{
+  g_return_val_if_fail (MODULE_IS_LOADED (module), NULL);
+
+  return g_strdupv (module->names);
+}
+
+/**
+ * gst_vkgdr_module_get_global:
+ * @module: a module
+ * @symbol: name of a `__device__` or `__constant__` variable, as the image has
+ *   it
+ * @size: (out) (optional): its bytes
+ * @error: return location for a #GError
+ *
+ * Finds a variable, which is there as long as the module. To use it as memory,
+ * gst_vkgdr_allocator_alloc_wrapped() takes what begins at a multiple of 16.
+ *
+ * Returns: its device pointer; 0 with @error set to %GST_VKGDR_ERROR_NOT_FOUND
+ *   where there is none of that name
+ *
+ * Since: 0.1
+ */
+guint64
+gst_vkgdr_module_get_global (
+    GstVkgdrModule *module, const gchar *symbol, gsize *size, GError **error)
+{
+  const vkgdr_cuda *cuda;
+  CUdeviceptr pointer = 0;
+  CUresult result = CUDA_ERROR_NOT_SUPPORTED;
+  size_t bytes = 0;
+
+  g_return_val_if_fail (MODULE_IS_LOADED (module), 0);
+  g_return_val_if_fail (symbol != NULL, 0);
+
+  if (size)
+    *size = 0;
+  if (!gst_vkgdr_context_push (module->context, error))
+    return 0;
+  cuda = gst_vkgdr_context_get_driver (module->context);
+  if (cuda->cuModuleGetGlobal)
+    result = cuda->cuModuleGetGlobal (&pointer, &bytes, module->handle, symbol);
+  gst_vkgdr_context_pop (module->context);
+  if (result == CUDA_ERROR_NOT_FOUND) {
+    g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_NOT_FOUND,
+        "%s has no variable named \"%s\"", module->name, symbol);
+    return 0;
+  }
+  if (!gst_vkgdr_context_check (
+          module->context, result, "cuModuleGetGlobal", error))
+    return 0;
+  if (size)
+    *size = bytes;
+  return pointer;
 }
 
 gboolean

@@ -84,6 +84,14 @@ void gst_vkgdr_set_cuda_error (
 /* Whether @result may mean that the CUDA context is of no use any more. */
 gboolean gst_vkgdr_is_lost (CUresult result);
 
+/* For what a subclass answered: a binding's function may fail without a word.
+ * Sets *@error, where it is NULL, to "@what gave no reason". */
+void gst_vkgdr_ensure_error (GError **error, const gchar *what);
+
+/* Waits until @event, or where that is NULL all of @stream, is done. */
+gboolean gst_vkgdr_context_wait (
+    GstVkgdrContext *context, CUevent event, CUstream stream, GError **error);
+
 /* Sets @error from vkgdr_last_error (). */
 void gst_vkgdr_set_last_error (GError **error, GstVkgdrError code);
 

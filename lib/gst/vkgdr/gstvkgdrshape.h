@@ -8,7 +8,7 @@
 #ifndef __GST_VKGDR_SHAPE_H__
 #define __GST_VKGDR_SHAPE_H__
 
-#include "gstvkgdrmodule.h"
+#include "gstvkgdrfunctionprivate.h"
 
 G_BEGIN_DECLS
 
@@ -21,16 +21,16 @@ typedef struct {
   guint tile_x, tile_y;
 } GstVkgdrShape;
 
-/* Whether the module's kernel can have such blocks, or such a grid; else FALSE
+/* Whether the function can have such blocks, or such a grid; else FALSE
  * with @error set (GST_VKGDR_ERROR_ARGUMENT). */
 gboolean gst_vkgdr_shape_check_block (
-    const GstVkgdrModule *module, guint x, guint y, GError **error);
+    const GstVkgdrFunction *function, guint x, guint y, GError **error);
 gboolean gst_vkgdr_shape_check_grid (
-    const GstVkgdrModule *module, guint x, guint y, GError **error);
+    const GstVkgdrFunction *function, guint x, guint y, GError **error);
 
 /* The shape of a launch for @width x @height pixels, @height being 1 for a row
  * of samples. FALSE with @error set where no grid has as many. */
-gboolean gst_vkgdr_shape_choose (const GstVkgdrModule *module,
+gboolean gst_vkgdr_shape_choose (const GstVkgdrFunction *function,
     const GstVkgdrShape *wanted, guint64 width, guint64 height,
     GstVkgdrShape *shape, GError **error);
 

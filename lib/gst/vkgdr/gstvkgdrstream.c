@@ -37,6 +37,7 @@ struct _GstVkgdrStream {
 
   GstVkgdrContext *context;
   CUstream handle;
+  gboolean is_wrapped; /* the handle is somebody else's */
   GstVkgdrWatched watched;
 };
 
@@ -81,7 +82,8 @@ gst_vkgdr_stream_finalize (GObject *object)
 {
   GstVkgdrStream *self = GST_VKGDR_STREAM (object);
 
-  if (self->handle && gst_vkgdr_context_push (self->context, NULL)) {
+  if (self->handle && !self->is_wrapped
+      && gst_vkgdr_context_push (self->context, NULL)) {
     gst_vkgdr_context_get_driver (self->context)
         ->cuStreamDestroy (self->handle);
     gst_vkgdr_context_pop (self->context);
@@ -156,6 +158,53 @@ gst_vkgdr_stream_new (GstVkgdrContext *context, GError **error)
 }
 
 /**
+ * gst_vkgdr_stream_new_wrapped:
+ * @context: the context that the stream is of
+ * @handle: (nullable): a `CUstream` of that context, which stays as long as the
+ *   object; %NULL or 1 is CUDA's legacy default stream, 2 the calling thread's
+ * @error: return location for a #GError
+ *
+ * Makes an object for a stream of somebody else's, PyTorch's or CuPy's, so that
+ * it can be ordered with others on the device. It is not destroyed with the
+ * object.
+ *
+ * The thread's default stream is another one in each thread: the object is for
+ * the calling one alone.
+ *
+ * Returns: (transfer full) (nullable): the stream, or %NULL with @error set
+ *   where the driver does not know the handle, or not in this context
+ *
+ * Since: 0.1
+ */
+GstVkgdrStream *
+gst_vkgdr_stream_new_wrapped (
+    GstVkgdrContext *context, gpointer handle, GError **error)
+{
+  CUstream raw = handle == CU_STREAM_LEGACY ? NULL : handle;
+  const vkgdr_cuda *cuda;
+  GstVkgdrStream *self;
+  CUresult result;
+
+  g_return_val_if_fail (GST_IS_VKGDR_CONTEXT (context), NULL);
+
+  if (!gst_vkgdr_context_push (context, error))
+    return NULL;
+  cuda = gst_vkgdr_context_get_driver (context);
+  result = cuda->cuStreamQuery (raw);
+  gst_vkgdr_context_pop (context);
+  if (result != CUDA_ERROR_NOT_READY
+      && !gst_vkgdr_context_check (context, result, "cuStreamQuery", error))
+    return NULL;
+
+  self = g_object_new (GST_TYPE_VKGDR_STREAM, NULL);
+  gst_object_ref_sink (self);
+  self->context = gst_object_ref (context);
+  self->handle = raw;
+  self->is_wrapped = TRUE;
+  return self;
+}
+
+/**
  * gst_vkgdr_stream_get_context:
  * @stream: a stream
  *
@@ -177,7 +226,8 @@ gst_vkgdr_stream_get_context (GstVkgdrStream *stream)
  *
  * For calls of CUDA that queue work of the caller's own.
  *
- * Returns: (transfer none): its `CUstream`, valid as long as @stream
+ * Returns: (transfer none) (nullable): its `CUstream`, valid as long as
+ *   @stream; %NULL is CUDA's legacy default stream
  *
  * Since: 0.1
  */
@@ -217,9 +267,8 @@ gst_vkgdr_stream_set_kernel_timeout (GstVkgdrStream *stream, guint timeout)
 
 /* --- waiting ------------------------------------------------------------- */
 
-/* Waits until @event, or where that is NULL all of @stream, is done. */
-static gboolean
-wait_for (
+gboolean
+gst_vkgdr_context_wait (
     GstVkgdrContext *context, CUevent event, CUstream stream, GError **error)
 {
   GstVkgdrWatchdog *watchdog = gst_vkgdr_context_get_watchdog (context);
@@ -261,10 +310,36 @@ gst_vkgdr_stream_synchronize (GstVkgdrStream *stream, GError **error)
 {
   g_return_val_if_fail (GST_IS_VKGDR_STREAM (stream), FALSE);
 
-  if (!wait_for (stream->context, NULL, stream->handle, error))
+  if (!gst_vkgdr_context_wait (stream->context, NULL, stream->handle, error))
     return FALSE;
   gst_vkgdr_watchdog_settle (watchdog_of (stream), stream);
   return TRUE;
+}
+
+/**
+ * gst_vkgdr_stream_is_done:
+ * @stream: a stream
+ *
+ * Looks, and does not wait.
+ *
+ * Returns: whether all work queued so far is done; a stream that failed has
+ *   nothing more to do
+ *
+ * Since: 0.1
+ */
+gboolean
+gst_vkgdr_stream_is_done (GstVkgdrStream *stream)
+{
+  CUresult result;
+
+  g_return_val_if_fail (GST_IS_VKGDR_STREAM (stream), TRUE);
+
+  if (!gst_vkgdr_context_push (stream->context, NULL))
+    return TRUE;
+  result = gst_vkgdr_context_get_driver (stream->context)
+               ->cuStreamQuery (stream->handle);
+  gst_vkgdr_context_pop (stream->context);
+  return result != CUDA_ERROR_NOT_READY;
 }
 
 GstVkgdrFence *
@@ -458,7 +533,7 @@ gst_vkgdr_fence_wait (GstVkgdrFence *fence, GError **error)
 
   if (g_atomic_int_get (&fence->reached))
     return TRUE;
-  if (!wait_for (fence->context, fence->event, NULL, error))
+  if (!gst_vkgdr_context_wait (fence->context, fence->event, NULL, error))
     return FALSE;
   g_atomic_int_set (&fence->reached, TRUE);
   return TRUE;

@@ -171,6 +171,30 @@ gst_vkgdr_video_filter_init (GstVkgdrVideoFilter *self)
 }
 
 /**
+ * gst_vkgdr_video_filter_get_plane_address:
+ * @frame: a frame that is mapped for the CPU
+ * @plane: index of a plane
+ *
+ * For language bindings, which cannot read an array of pointers: what
+ * GST_VIDEO_FRAME_PLANE_DATA() is in C.
+ *
+ * Returns: where the plane begins in the host's memory; 0 where there is no
+ *   such plane
+ *
+ * Since: 0.1
+ */
+guint64
+gst_vkgdr_video_filter_get_plane_address (
+    const GstVideoFrame *frame, guint plane)
+{
+  g_return_val_if_fail (frame != NULL, 0);
+
+  if (plane >= GST_VIDEO_FRAME_N_PLANES (frame))
+    return 0;
+  return (guintptr) GST_VIDEO_FRAME_PLANE_DATA (frame, plane);
+}
+
+/**
  * gst_vkgdr_video_filter_get_input_info:
  * @filter: a filter
  *

@@ -2,8 +2,11 @@
 """What PyGObject adds to GstVkgdr when a program imports it.
 
 The library is initialised, so that Gst.Allocator.find("VkgdrMemory") finds the
-allocator, one constant gets its value, and buffers can be arrays
-(_gstvkgdr_arrays). Everything else is as the typelib says.
+allocator, one constant gets its value, and help() has texts (_gstvkgdr_docs).
+Buffers can be arrays (_gstvkgdr_arrays), devices, streams and events are made as
+Python's objects are (_gstvkgdr_objects), memory is copied (_gstvkgdr_copies), CUDA
+code is compiled and called (_gstvkgdr_code), and elements are written in Python
+(_gstvkgdr_elements). Everything else is as the typelib says.
 """
 
 import gi
@@ -12,6 +15,7 @@ gi.require_version("Gst", "1.0")
 from gi.repository import Gst  # noqa: E402
 
 from ..module import get_introspection_module  # noqa: E402
+from . import _gstvkgdr_docs  # noqa: E402
 from ._gstvkgdr_arrays import (  # noqa: E402
     MAP_VKGDR,
     DeviceArray,
@@ -19,19 +23,66 @@ from ._gstvkgdr_arrays import (  # noqa: E402
     device_arrays,
     mapped,
     memory_from_dlpack,
+    pagelocked_empty,
+)
+from ._gstvkgdr_code import (  # noqa: E402
+    Function,
+    In,
+    InOut,
+    Module,
+    Out,
+    SourceModule,
+)
+from ._gstvkgdr_copies import (  # noqa: E402
+    copy,
+    download,
+    fill,
+    upload,
+)
+from ._gstvkgdr_elements import (  # noqa: E402
+    BaseTransform,
+    frame_arrays,
+)
+from ._gstvkgdr_objects import (  # noqa: E402
+    Context,
+    Device,
+    Event,
+    Stream,
+    as_stream,
+    device_count,
 )
 
 GstVkgdr = get_introspection_module("GstVkgdr")
 
 __all__ = [
-    "MAP_VKGDR",
+    "BaseTransform",
+    "Context",
+    "Device",
     "DeviceArray",
+    "Event",
+    "Function",
+    "In",
+    "InOut",
+    "MAP_VKGDR",
+    "Module",
+    "Out",
+    "SourceModule",
+    "Stream",
+    "as_stream",
+    "copy",
     "device_array",
     "device_arrays",
+    "device_count",
+    "download",
+    "fill",
+    "frame_arrays",
     "mapped",
     "memory_from_dlpack",
+    "pagelocked_empty",
+    "upload",
 ]
 
 if not Gst.is_initialized():
     Gst.init(None)
 GstVkgdr.init()
+_gstvkgdr_docs.install()

@@ -17,6 +17,7 @@ from gi.repository import Gst  # noqa: E402
 from ..module import get_introspection_module  # noqa: E402
 from . import _gstvkgdr_dlpack as dlpack  # noqa: E402
 from . import _gstvkgdr_layout as layout  # noqa: E402
+from . import _gstvkgdr_objects as objects  # noqa: E402
 
 GstVkgdr = get_introspection_module("GstVkgdr")
 
@@ -36,6 +37,10 @@ class DeviceArray:
     The memory is mapped, and its buffer kept, until the object and all that was
     made of it are gone, or close() is called and they are. What a consumer still
     has queued then is waited for by the memory's next user.
+
+    One that is on a stream does without waiting: what is queued on the stream
+    comes after the content, and the memory's next user after what was queued on
+    it, and on the streams that a consumer gave, when the array is done with.
     """
 
     def __init__(self, mapping: "GstVkgdr.Mapping", where: layout.Layout) -> None:
@@ -131,8 +136,29 @@ class DeviceArray:
             "strides": self.strides,
             "typestr": self.typestr,
             "data": (self.pointer, self.readonly),
-            "stream": None,  # the content is there
+            "stream": self._stream_number(),
         }
+
+    def _stream_number(self) -> Optional[int]:
+        """None where the content is there; CUDA's legacy default stream is 1."""
+        stream = self._live().get_stream()
+        return (stream.handle or _DEFAULT_STREAM) if stream else None
+
+    @property
+    def stream(self) -> Optional["GstVkgdr.Stream"]:
+        """The stream that its use is ordered by, or None: the content was there when
+        it was made."""
+        return self._live().get_stream()
+
+    def use_on(self, stream: Any) -> None:
+        """Lets another stream use the array, which is on a stream: what is queued on
+        it from now on comes after the content, and counts at the end.
+
+        :param stream: of any library
+        """
+        mapping = self._live()
+        context = GstVkgdr.memory_get_context(mapping.get_memory())
+        mapping.add_stream(objects.as_stream(context, stream))
 
     def __dlpack_device__(self) -> Tuple[int, int]:
         return (dlpack.CUDA, self.device)
@@ -144,8 +170,10 @@ class DeviceArray:
         dl_device: Optional[Tuple[int, int]] = None,
         copy: Optional[bool] = None,
     ) -> Any:
-        # The content is on the device: no stream has to wait, whichever it is. A
-        # consumer of a newer version takes a tensor without one, too.
+        # An array on a stream lets the consumer's wait; None means the legacy
+        # default stream, and -1 that the consumer does without. Otherwise the
+        # content is on the device, and no stream has to wait. A consumer of a newer
+        # version takes a tensor without one, too.
         if dl_device is not None and tuple(dl_device) != self.__dlpack_device__():
             raise BufferError(
                 f"the array is on device {self.__dlpack_device__()}, and goes to no other"
@@ -157,6 +185,8 @@ class DeviceArray:
         size = self.itemsize
         if any(stride % size for stride in self.strides):
             raise BufferError("DLPack counts strides in elements, and these have a fraction")
+        if self._live().get_stream() is not None and stream != -1:
+            self.use_on(_DEFAULT_STREAM if stream is None else stream)
         tensor = self._live().to_dlpack(
             self._where.offset,
             list(self.shape),
@@ -170,23 +200,43 @@ class DeviceArray:
 class _Mappings:
     """The mappings of a buffer's memories, one for each that is asked for."""
 
-    def __init__(self, buffer: Gst.Buffer, flags: Gst.MapFlags) -> None:
+    def __init__(self, buffer: Gst.Buffer, flags: Gst.MapFlags, stream: Any = None) -> None:
         self._buffer = buffer
         self._flags = Gst.MapFlags(flags)
+        self._stream = stream
         self._made: Dict[int, "GstVkgdr.Mapping"] = {}
 
     def get(self, index: int) -> "GstVkgdr.Mapping":
         if index not in self._made:
-            self._made[index] = GstVkgdr.Mapping.new_for_buffer(self._buffer, index, self._flags)
+            self._made[index] = self._map(index)
         return self._made[index]
+
+    def _map(self, index: int) -> "GstVkgdr.Mapping":
+        if self._stream is None:
+            return GstVkgdr.Mapping.new_for_buffer(self._buffer, index, self._flags)
+        memory = self._buffer.peek_memory(index)
+        return _map_on_stream(memory, self._buffer, self._flags, self._stream)
 
     def unmap(self) -> None:
         for mapping in self._made.values():
             mapping.unmap()
 
 
+def _map_on_stream(
+    memory: Gst.Memory, buffer: Optional[Gst.Buffer], flags: Gst.MapFlags, stream: Any
+) -> "GstVkgdr.Mapping":
+    if not GstVkgdr.is_vkgdr_memory(memory):
+        raise ValueError("the memory is not the device's: put vkgdrupload before it")
+    queue = objects.as_stream(GstVkgdr.memory_get_context(memory), stream)
+    flags = Gst.MapFlags(flags & (Gst.MapFlags.READ | Gst.MapFlags.WRITE))
+    return GstVkgdr.Mapping.new_on_stream(memory, buffer, flags, queue)
+
+
 def device_arrays(
-    buffer: Gst.Buffer, format: layout.Format = None, flags: Gst.MapFlags = Gst.MapFlags.READ
+    buffer: Gst.Buffer,
+    format: layout.Format = None,
+    flags: Gst.MapFlags = Gst.MapFlags.READ,
+    stream: Any = None,
 ) -> Tuple[DeviceArray, ...]:
     """The planes of a buffer in GPU memory, as arrays on the device.
 
@@ -194,10 +244,12 @@ def device_arrays(
     :param format: its caps, GstVideo.VideoInfo or GstAudio.AudioInfo; without
       one there is an array of bytes for each memory
     :param flags: READ, WRITE or both: what will be done with the arrays
+    :param stream: of any library: orders what is done, and nothing waits for it on
+      the CPU; without one, the content is there when the arrays are made
     :raises ValueError: if the buffer is not of the format, or that has no arrays
     :raises GLib.Error: if the memory is no VkgdrMemory, or cannot be mapped
     """
-    mappings = _Mappings(buffer, flags | MAP_VKGDR)
+    mappings = _Mappings(buffer, flags | MAP_VKGDR, stream)
     return tuple(
         DeviceArray(mappings.get(where.memory), where)
         for where in layout.layouts(buffer, format)
@@ -208,6 +260,7 @@ def device_array(
     source: Union[Gst.Buffer, Gst.Memory],
     format: layout.Format = None,
     flags: Gst.MapFlags = Gst.MapFlags.READ,
+    stream: Any = None,
 ) -> DeviceArray:
     """A buffer of one plane or one memory, or a memory, as an array on the device.
 
@@ -216,10 +269,13 @@ def device_array(
     if isinstance(source, Gst.Memory):
         if format is not None:
             raise ValueError("a memory is an array of bytes, and has no format: use a buffer")
-        mapping = GstVkgdr.Mapping.new(source, Gst.MapFlags(flags | MAP_VKGDR))
+        if stream is None:
+            mapping = GstVkgdr.Mapping.new(source, Gst.MapFlags(flags | MAP_VKGDR))
+        else:
+            mapping = _map_on_stream(source, None, flags, stream)
         return DeviceArray(mapping, layout.Layout(0, 0, (mapping.get_size(),), (1,), "|u1"))
     where = layout.single(layout.layouts(source, format))
-    return DeviceArray(_Mappings(source, flags | MAP_VKGDR).get(where.memory), where)
+    return DeviceArray(_Mappings(source, flags | MAP_VKGDR, stream).get(where.memory), where)
 
 
 @contextlib.contextmanager
@@ -252,6 +308,30 @@ def mapped(
         for array in arrays:
             array.flags.writeable = False
         mappings.unmap()
+
+
+def pagelocked_empty(
+    shape: Union[int, Tuple[int, ...]], dtype: Any, context: Optional["GstVkgdr.Context"] = None
+) -> Any:
+    """An array of NumPy in pinned memory, of undefined content, to and from which
+    copies run at full speed, and beside other work. It is recycled with its last view.
+
+    :param context: one of the device that copies are from and to
+    :raises ImportError: without NumPy
+    """
+    numpy = _import_numpy()
+    dtype = numpy.dtype(dtype)
+    shape = (shape,) if isinstance(shape, int) else tuple(shape)
+    if dtype.hasobject or any(n < 1 for n in shape):
+        raise ValueError(f"{shape} of {dtype} is no array of plain, existing elements")
+    if context is None:
+        context = _context_of(-1)
+    size = dtype.itemsize * int(numpy.prod(shape, dtype=numpy.int64))
+    memory = context.get_allocator().alloc_pinned(size)
+    mapping = GstVkgdr.Mapping.new(memory, Gst.MapFlags.READ | Gst.MapFlags.WRITE)
+    data = (ctypes.c_ubyte * size).from_address(mapping.get_pointer())
+    data.mapping = mapping
+    return numpy.ndarray(shape, dtype, data)
 
 
 def _import_numpy() -> Any:

@@ -129,15 +129,33 @@ def _refuse(name: str) -> ValueError:
     )
 
 
-def _video(buffer: Gst.Buffer, info: "GstVideo.VideoInfo") -> List[_Plane]:
-    video = _gst_video()
-    flags = video.VideoFormatFlags
-    finfo = info.finfo
+def _check_format(finfo: "GstVideo.VideoFormatInfo") -> None:
+    flags = _gst_video().VideoFormatFlags
     if finfo.n_components == 0 or finfo.flags & (flags.COMPLEX | flags.PALETTE | flags.TILED):
         raise _refuse(finfo.name)
-    height = info.height
-    if info.interlace_mode == video.VideoInterlaceMode.ALTERNATE:
-        height = (height + 1) // 2  # a buffer is a field
+
+
+def _field_height(info: "GstVideo.VideoInfo") -> int:
+    if info.interlace_mode == _gst_video().VideoInterlaceMode.ALTERNATE:
+        return (info.height + 1) // 2  # a buffer is a field
+    return info.height
+
+
+def frame_planes(info: "GstVideo.VideoInfo") -> List[_Plane]:
+    """The planes of a mapped frame, whose info has the strides in use."""
+    _check_format(info.finfo)
+    height = _field_height(info)
+    return [
+        _video_plane(info.finfo, plane, info.width, height, 0, info.stride[plane])
+        for plane in range(info.finfo.n_planes)
+    ]
+
+
+def _video(buffer: Gst.Buffer, info: "GstVideo.VideoInfo") -> List[_Plane]:
+    video = _gst_video()
+    finfo = info.finfo
+    _check_format(finfo)
+    height = _field_height(info)
     meta = video.buffer_get_video_meta(buffer)
     if meta and (meta.width, meta.height) != (info.width, height):
         raise ValueError(

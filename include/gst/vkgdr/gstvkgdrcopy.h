@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * gstvkgdrcopy.h: copies and fills of memory
+ *
+ * Knows nothing of formats: a rectangle is rows of bytes.
+ */
+
+#ifndef __GST_VKGDR_COPY_H__
+#define __GST_VKGDR_COPY_H__
+
+#include <gst/vkgdr/gstvkgdrmemory.h>
+
+G_BEGIN_DECLS
+
+GST_VKGDR_API
+gboolean gst_vkgdr_memory_copy_from (GstMemory *memory, gsize offset,
+    GstMemory *source, gsize source_offset, gsize size, GstVkgdrStream *stream,
+    GError **error);
+
+GST_VKGDR_API
+gboolean gst_vkgdr_memory_copy_rect (GstMemory *memory, gsize offset,
+    gsize pitch, GstMemory *source, gsize source_offset, gsize source_pitch,
+    gsize width, gsize height, GstVkgdrStream *stream, GError **error);
+
+GST_VKGDR_API
+gboolean gst_vkgdr_memory_upload_rect (GstMemory *memory, gsize offset,
+    gsize pitch, gconstpointer data, gsize data_pitch, gsize width,
+    gsize height, GstVkgdrStream *stream, GError **error);
+
+GST_VKGDR_API
+gboolean gst_vkgdr_memory_download_rect (GstMemory *memory, gsize offset,
+    gsize pitch, gpointer data, gsize data_pitch, gsize width, gsize height,
+    GstVkgdrStream *stream, GError **error);
+
+GST_VKGDR_API
+gboolean gst_vkgdr_memory_fill (GstMemory *memory, gsize offset, gsize pitch,
+    gsize width, gsize height, guint32 value, guint value_size,
+    GstVkgdrStream *stream, GError **error);
+
+G_END_DECLS
+
+#endif /* __GST_VKGDR_COPY_H__ */

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * function.c: how a function is tuned, and how many of its blocks run at once
+ *
+ * The host's compiler has neither registers nor shared memory to share out: the
+ * numbers are what the device allows a launch. Knows nothing of images.
+ */
+
+#include "module.h"
+
+static CUresult
+check_function (CUfunction function)
+{
+  bool live;
+
+  sc_lock ();
+  live = sc_handle_is_live_locked (function, SC_KIND_FUNCTION);
+  sc_unlock ();
+  return live ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+}
+
+/* Dynamic shared memory up to what a launch may ask for in any case. */
+CUresult
+cuFuncSetAttribute (
+    CUfunction function, CUfunction_attribute attribute, int value)
+{
+  CUresult result;
+
+  SC_ENTER (cuFuncSetAttribute);
+  result = check_function (function);
+  if (result != CUDA_SUCCESS)
+    return result;
+  if (attribute != CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES || value < 0
+      || value > SOFTCUDA_MAX_DYNAMIC_SHARED)
+    return CUDA_ERROR_INVALID_VALUE;
+  return CUDA_SUCCESS;
+}
+
+/* A processor runs one block at a time. */
+CUresult
+cuOccupancyMaxActiveBlocksPerMultiprocessor (
+    int *n_blocks, CUfunction function, int block_size, size_t shared_size)
+{
+  CUresult result;
+
+  SC_ENTER (cuOccupancyMaxActiveBlocksPerMultiprocessor);
+  if (n_blocks == NULL || block_size <= 0)
+    return CUDA_ERROR_INVALID_VALUE;
+  result = check_function (function);
+  if (result != CUDA_SUCCESS)
+    return result;
+  *n_blocks = block_size <= SC_MAX_BLOCK_THREADS
+              && shared_size <= SOFTCUDA_MAX_DYNAMIC_SHARED;
+  return CUDA_SUCCESS;
+}

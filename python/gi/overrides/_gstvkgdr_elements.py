@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Elements in Python: what a subclass of GstVkgdr.VideoFilter gets beyond GI.
+
+What its functions raise becomes the element's error on the bus, and returning
+nothing is success. Frames for the CPU are arrays of NumPy.
+"""
+
+import ctypes
+import functools
+import os
+import traceback
+from typing import Any, Callable, Tuple
+
+import gi
+
+gi.require_version("Gst", "1.0")
+from gi.repository import GLib  # noqa: E402
+
+from ..module import get_introspection_module  # noqa: E402
+from ._gstvkgdr_override import override  # noqa: E402
+from . import _gstvkgdr_layout as layout  # noqa: E402
+
+GstVkgdr = get_introspection_module("GstVkgdr")
+
+# The functions of the base classes that answer with an error.
+_GUARDED = (
+    "do_open",
+    "do_negotiated",
+    "do_filter",
+    "do_filter_cpu",
+    "do_set_info",
+    "do_filter_frame",
+    "do_filter_frame_cpu",
+)
+
+
+def _tell(error: Exception, name: str) -> GLib.Error:
+    """The error that the element posts: what was raised, and where."""
+    frames = traceback.extract_tb(error.__traceback__)
+    where = frames[-1] if frames else None
+    place = f" ({os.path.basename(where.filename)}, line {where.lineno})" if where else ""
+    text = f"{name}(): {type(error).__name__}: {error}{place}"
+    return GLib.Error(
+        text, GLib.quark_to_string(GstVkgdr.error_quark()), int(GstVkgdr.Error.FAILED)
+    )
+
+
+def _guard(function: Callable[..., Any], name: str) -> Callable[..., bool]:
+    @functools.wraps(function)
+    def call(*args: Any) -> bool:
+        try:
+            result = function(*args)
+        except GLib.Error:
+            raise
+        except Exception as error:
+            traceback.print_exc()
+            raise _tell(error, name) from None
+        return True if result is None else bool(result)
+
+    return call
+
+
+class BaseTransform(GstVkgdr.BaseTransform):
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        for name in _GUARDED:
+            function = cls.__dict__.get(name)
+            # Python's own: what GI defines is no function of Python's.
+            if callable(function) and hasattr(function, "__code__"):
+                setattr(cls, name, _guard(function, name))
+
+
+BaseTransform = override(BaseTransform)
+
+
+def frame_arrays(frame: Any, writable: bool = False) -> Tuple[Any, ...]:
+    """The planes of a mapped GstVideo.VideoFrame, as arrays of NumPy.
+
+    For do_filter_frame_cpu(): its input with writable=False, its output with
+    writable=True. They are to be used until that returns, and no longer.
+
+    :raises ImportError: without NumPy
+    :raises ValueError: if the format has no arrays
+    """
+    if type(frame).__name__ != "VideoFrame":
+        raise TypeError(f"a GstVideo.VideoFrame is needed, not {type(frame).__name__}")
+    try:
+        import numpy
+    except ImportError as error:
+        raise ImportError(
+            f"frame_arrays() gives arrays of NumPy, which cannot be imported ({error}): "
+            "install the package python3-numpy"
+        ) from None
+    arrays = []
+    for index, plane in enumerate(layout.frame_planes(frame.info)):
+        address = GstVkgdr.VideoFilter.get_plane_address(frame, index)
+        where = layout.Layout(0, 0, plane.shape, plane.strides, plane.typestr)
+        data = (ctypes.c_ubyte * where.extent).from_address(address)
+        array = numpy.ndarray(where.shape, where.typestr, data, 0, where.strides)
+        array.flags.writeable = writable
+        arrays.append(array)
+    return tuple(arrays)

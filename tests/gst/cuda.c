@@ -1,0 +1,354 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * cuda.c: devices, events, copies, modules and mappings on a stream; every call
+ * of the driver that fails is an error, and nothing is left behind
+ */
+
+#include <dlfcn.h>
+#include <math.h>
+#include <unistd.h>
+
+#include "driver.h"
+#include "util.h"
+
+#define SIZE 4096
+#define FLOATS 256
+
+static const gchar source[] =
+    "__device__ int offset = 1;"
+    "__global__ void scale (float *x, float factor, int n) {"
+    "  int i = blockIdx.x * blockDim.x + threadIdx.x;"
+    "  if (i < n) x[i] = x[i] * factor + offset; }"
+    "__global__ void nothing () {}";
+
+/* As the parameters of scale () lie. */
+typedef struct {
+  guint64 x;
+  gfloat factor;
+  gint n;
+} Arguments;
+
+static CUresult (*make_fail) (const char *spec);
+
+static void
+setup (void)
+{
+  test_setup_bar ();
+  make_fail = NULL;
+  if (test_is_software ()) {
+    gchar *path =
+        g_build_filename (vkgdr_driver_softcuda_dir (), "libcuda.so.1", NULL);
+    void *driver = dlopen (path, RTLD_NOW | RTLD_NOLOAD);
+
+    fail_unless (driver != NULL);
+    *(void **) &make_fail = dlsym (driver, "softcudaFail");
+    g_free (path);
+  }
+}
+
+static GstVkgdrModule *
+make_module (void)
+{
+  GError *error = NULL;
+  GstVkgdrModule *module = gst_vkgdr_module_new_from_source (
+      test_context, source, "the test's source", &error);
+
+  fail_unless (module != NULL, "%s", error ? error->message : "");
+  return module;
+}
+
+static gboolean
+launch (GstVkgdrFunction *function, GstVkgdrStream *stream, GstMemory *memory,
+    gfloat factor, GError **error)
+{
+  const Arguments arguments = { gst_vkgdr_memory_get_device_pointer (memory),
+    factor, FLOATS };
+
+  return gst_vkgdr_memory_begin_access (
+             memory, stream, GST_MAP_READWRITE, error)
+         && gst_vkgdr_function_launch (function, stream, FLOATS / 64, 1, 1, 64,
+             1, 1, 0, (const guint8 *) &arguments, sizeof (arguments), error)
+         && gst_vkgdr_memory_end_access (
+             memory, stream, GST_MAP_READWRITE, error);
+}
+
+GST_START_TEST (test_device)
+{
+  GError *error = NULL;
+  GstVkgdrDevice *device = gst_vkgdr_device_new (0, &error), *same;
+  GstStructure *all;
+  gint threads;
+
+  fail_unless (device != NULL && gst_vkgdr_device_count (NULL) >= 1);
+  threads =
+      gst_vkgdr_device_get_attribute (device, "max-threads-per-block", &error);
+  fail_unless (threads >= 256 && !error);
+  all = gst_vkgdr_device_get_attributes (device);
+  fail_unless (gst_structure_has_field (all, "warp-size"));
+  gst_structure_free (all);
+  same = gst_vkgdr_device_new_for_pci_address (
+      gst_vkgdr_device_get_pci_address (device), &error);
+  fail_unless (same != NULL);
+  fail_unless_equals_string (
+      gst_vkgdr_device_get_uuid (device), gst_vkgdr_device_get_uuid (same));
+  gst_object_unref (same);
+  gst_object_unref (device);
+
+  fail_unless (!gst_vkgdr_device_new (-1, &error));
+  fail_unless (
+      g_error_matches (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_NO_DEVICE));
+  g_clear_error (&error);
+}
+GST_END_TEST
+
+GST_START_TEST (test_launches)
+{
+  GstVkgdrStream *stream = test_stream_new (test_context);
+  GstVkgdrModule *module = make_module ();
+  GstMemory *memory = test_memory_new (test_context, SIZE);
+  GstVkgdrFunction *function;
+  GError *error = NULL;
+  gfloat *bytes;
+  gsize size;
+  guint i;
+
+  function = gst_vkgdr_module_get_function (module, "scale", &error);
+  fail_unless (function != NULL);
+  fail_unless (gst_vkgdr_module_get_global (module, "offset", &size, &error));
+  fail_unless_equals_int (size, 4);
+  gst_object_unref (module); /* the function has it */
+
+  fail_unless (
+      gst_vkgdr_memory_fill (memory, 0, 0, SIZE, 1, 0, 4, stream, &error));
+  for (i = 0; i < 3; i++)
+    fail_unless (launch (function, stream, memory, 2, &error));
+  bytes = (gfloat *) test_device_bytes (memory);
+  for (i = 0; i < FLOATS; i++)
+    fail_unless (bytes[i] == 7);
+  g_free (bytes);
+
+  fail_unless (!gst_vkgdr_function_launch (
+      function, stream, 1, 1, 1, 1, 1, 1, 0, NULL, 0, &error));
+  fail_unless (
+      g_error_matches (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT));
+  g_clear_error (&error);
+  gst_object_unref (function);
+  gst_memory_unref (memory);
+  gst_object_unref (stream);
+}
+GST_END_TEST
+
+GST_START_TEST (test_events)
+{
+  GstVkgdrEvent *from = gst_vkgdr_event_new (test_context, NULL);
+  GstVkgdrEvent *to = gst_vkgdr_event_new (test_context, NULL);
+  GstVkgdrStream *stream = test_stream_new (test_context);
+  GstVkgdrStream *other = test_stream_new (test_context);
+  GError *error = NULL;
+  gdouble ms;
+
+  fail_unless (gst_vkgdr_event_is_done (from));
+  fail_unless (isnan (gst_vkgdr_event_get_elapsed (to, from, &error)));
+  fail_unless (error != NULL);
+  g_clear_error (&error);
+  fail_unless (gst_vkgdr_event_record (from, stream, &error));
+  test_stream_delay (stream, 20, NULL);
+  fail_unless (gst_vkgdr_event_record (to, stream, &error));
+  fail_unless (gst_vkgdr_stream_wait_event (other, to, &error));
+  fail_unless (!gst_vkgdr_event_is_done (to));
+  fail_unless (!gst_vkgdr_stream_is_done (other));
+  fail_unless (gst_vkgdr_stream_synchronize (other, &error));
+  fail_unless (gst_vkgdr_event_synchronize (to, &error));
+  ms = gst_vkgdr_event_get_elapsed (to, from, &error);
+  fail_unless (ms > 10 && ms < 10000, "%f", ms);
+  gst_object_unref (from);
+  gst_object_unref (to);
+  gst_object_unref (stream);
+  gst_object_unref (other);
+}
+GST_END_TEST
+
+/* What is queued on the mapping's stream, and on a consumer's, is waited for by
+ * the next user, and by nobody before. */
+GST_START_TEST (test_mapping_on_a_stream)
+{
+  GstVkgdrStream *stream = test_stream_new (test_context);
+  GstVkgdrStream *consumer = test_stream_new (test_context), *wrapped;
+  GstMemory *memory = test_memory_new (test_context, SIZE);
+  GstVkgdrMapping *mapping;
+  GError *error = NULL;
+  gint done = FALSE;
+  GstMapInfo map;
+
+  wrapped = gst_vkgdr_stream_new_wrapped (
+      test_context, gst_vkgdr_stream_get_handle (consumer), &error);
+  fail_unless (wrapped != NULL);
+  mapping = gst_vkgdr_mapping_new_on_stream (
+      memory, NULL, GST_MAP_READ, stream, &error);
+  fail_unless (mapping != NULL);
+  fail_unless (!gst_memory_map (memory, &map, GST_MAP_WRITE));
+  fail_unless (gst_vkgdr_mapping_add_stream (mapping, wrapped, &error));
+  test_stream_delay (consumer, 30, &done);
+  gst_vkgdr_mapping_unmap (mapping);
+  gst_vkgdr_mapping_unref (mapping);
+  fail_unless (!gst_vkgdr_memory_is_idle (memory));
+  fail_unless (!g_atomic_int_get (&done));
+
+  fail_unless (gst_memory_map (memory, &map, GST_MAP_WRITE));
+  fail_unless (g_atomic_int_get (&done));
+  gst_memory_unmap (memory, &map);
+  gst_memory_unref (memory);
+  gst_object_unref (wrapped);
+  gst_object_unref (consumer);
+  gst_object_unref (stream);
+}
+GST_END_TEST
+
+GST_START_TEST (test_export)
+{
+  GstVkgdrAllocator *allocator = gst_vkgdr_context_get_allocator (test_context);
+  GstMemory *memory = test_memory_new (test_context, SIZE), *same;
+  guint fds = test_count_fds ();
+  gsize fd_size, offset;
+  GError *error = NULL;
+  GstMapInfo map;
+  guint8 *bytes;
+  guint ms;
+  gint fd;
+
+  fail_unless (gst_memory_map (memory, &map, GST_MAP_WRITE));
+  test_fill (map.data, map.size, 3);
+  gst_memory_unmap (memory, &map);
+  fd = gst_vkgdr_memory_export_fd (memory, &fd_size, &offset, &error);
+  fail_unless (fd >= 0, "%s", error ? error->message : "");
+  same = gst_vkgdr_allocator_import_fd (
+      allocator, fd, fd_size, offset, SIZE, &error);
+  fail_unless (same != NULL, "%s", error ? error->message : "");
+  bytes = test_device_bytes (same);
+  fail_unless (test_matches (bytes, SIZE, 3));
+  g_free (bytes);
+  close (fd);
+  gst_memory_unref (same);
+  test_assert_fds (fds);
+  gst_memory_unref (memory);
+  /* A thread of the library's gives the import back. */
+  for (ms = 0; ms < 5000 && GST_OBJECT_REFCOUNT_VALUE (allocator) > 1; ms++)
+    g_usleep (1000);
+  gst_object_unref (allocator);
+}
+GST_END_TEST
+
+/* All of it, until something fails. */
+static gboolean
+run_all (GError **error)
+{
+  GstVkgdrStream *stream = gst_vkgdr_stream_new (test_context, error);
+  GstVkgdrEvent *event = NULL;
+  GstVkgdrModule *module = NULL;
+  GstVkgdrFunction *function = NULL;
+  GstVkgdrMapping *mapping = NULL;
+  GstMemory *memory = NULL, *copy = NULL;
+  GstVkgdrAllocator *allocator;
+  guint8 host[64] = { 0 };
+  gboolean ok = FALSE;
+
+  allocator = gst_vkgdr_context_get_allocator (test_context);
+  if (!stream)
+    goto done;
+  event = gst_vkgdr_event_new (test_context, error);
+  if (!event)
+    goto done;
+  module = gst_vkgdr_module_new_from_source (test_context, source, NULL, error);
+  if (!module || !gst_vkgdr_module_get_global (module, "offset", NULL, error))
+    goto done;
+  function = gst_vkgdr_module_get_function (module, "scale", error);
+  if (!function)
+    goto done;
+  memory = gst_vkgdr_allocator_alloc (allocator, SIZE, error);
+  copy = memory ? gst_vkgdr_allocator_alloc (allocator, SIZE, error) : NULL;
+  if (!copy)
+    goto done;
+  ok = gst_vkgdr_memory_fill (memory, 0, 0, SIZE, 1, 0, 4, stream, error)
+       && launch (function, stream, memory, 1, error)
+       && gst_vkgdr_memory_copy_from (copy, 0, memory, 0, SIZE, stream, error)
+       && gst_vkgdr_memory_upload_rect (
+           copy, 0, 16, host, 8, 8, 8, stream, error)
+       && gst_vkgdr_memory_download_rect (
+           copy, 0, 16, host, 8, 8, 8, stream, error)
+       && gst_vkgdr_event_record (event, stream, error)
+       && gst_vkgdr_stream_wait_event (stream, event, error);
+  if (ok)
+    mapping = gst_vkgdr_mapping_new_on_stream (
+        copy, NULL, GST_MAP_READ, stream, error);
+  ok = mapping && gst_vkgdr_mapping_add_stream (mapping, stream, error)
+       && gst_vkgdr_event_synchronize (event, error)
+       && gst_vkgdr_stream_synchronize (stream, error);
+
+done:
+  g_clear_pointer (&mapping, gst_vkgdr_mapping_unref);
+  g_clear_pointer (&memory, gst_memory_unref);
+  g_clear_pointer (&copy, gst_memory_unref);
+  gst_clear_object (&function);
+  gst_clear_object (&module);
+  gst_clear_object (&event);
+  gst_clear_object (&stream);
+  gst_object_unref (allocator);
+  return ok;
+}
+
+/* Each call in turn, and each time it is made. */
+GST_START_TEST (test_calls_that_fail)
+{
+  static const gchar *const calls[] = { "cuCtxPushCurrent", "cuStreamCreate",
+    "cuEventCreate", "cuEventRecord", "cuStreamWaitEvent", "cuModuleLoadDataEx",
+    "cuModuleGetGlobal", "cuModuleGetFunction", "cuMemsetD2D32Async",
+    "cuLaunchKernel", "cuMemcpyDtoDAsync", "cuMemcpy2DAsync", "cuEventQuery",
+    "cuStreamQuery" };
+  GError *error = NULL;
+  guint i, n, failed = 0;
+
+  if (!make_fail)
+    return;
+  fail_unless (run_all (&error), "%s", error ? error->message : "");
+  for (i = 0; i < G_N_ELEMENTS (calls); i++) {
+    for (n = 1; n <= 12; n++) {
+      gchar *spec = g_strdup_printf ("%s:%u:2", calls[i], n);
+      gboolean ok;
+
+      fail_unless_equals_int (make_fail (spec), CUDA_SUCCESS);
+      ok = run_all (&error);
+      make_fail (NULL);
+      fail_unless (ok == (error == NULL), "%s", spec);
+      if (error)
+        fail_unless (strstr (error->message, calls[i]) != NULL
+                         || strstr (error->message, "cuMemset") != NULL
+                         || strstr (error->message, "copy between") != NULL,
+            "%s: %s", spec, error->message);
+      failed += error != NULL;
+      g_clear_error (&error);
+      g_free (spec);
+    }
+  }
+  fail_unless (failed > 20, "%u", failed);
+  fail_unless (run_all (&error), "%s", error ? error->message : "");
+}
+GST_END_TEST
+
+static Suite *
+cuda_suite (void)
+{
+  Suite *suite = suite_create ("cuda");
+  TCase *tc = tcase_create ("general");
+
+  tcase_add_checked_fixture (tc, setup, test_teardown);
+  tcase_add_test (tc, test_device);
+  tcase_add_test (tc, test_launches);
+  tcase_add_test (tc, test_events);
+  tcase_add_test (tc, test_mapping_on_a_stream);
+  tcase_add_test (tc, test_export);
+  tcase_add_test (tc, test_calls_that_fail);
+  suite_add_tcase (suite, tc);
+  return suite;
+}
+
+GST_CHECK_MAIN (cuda);

@@ -1,0 +1,713 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Devices, streams, events, copies, modules and launches from Python."""
+
+import ctypes
+import os
+import struct
+import subprocess
+import sys
+import time
+import unittest
+from typing import Any
+
+import gst_support
+import support
+from gst_support import READ, WRITE
+from gi.repository import GLib, Gst, GstVkgdr
+
+try:
+    import numpy as np
+except ImportError:
+    np = None
+
+SOURCE = """
+__device__ float gain = 3;
+__constant__ int offsets[4] = { 1, 2, 3, 4 };
+
+__global__ void scale (float *x, float factor, int n)
+{
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n)
+    x[i] = x[i] * factor * gain + offsets[0];
+}
+
+__global__ void mixed (char a, short b, double c, char d, long long e, double *out)
+{
+  out[0] = a;
+  out[1] = b;
+  out[2] = c;
+  out[3] = d;
+  out[4] = e;
+}
+
+struct Pair { int a; float b; };
+__global__ void structure (Pair pair, double *out) { *out = pair.a + pair.b; }
+
+__global__ void slow (int *x, int turns)
+{
+  volatile int sum = 0;
+  for (int i = 0; i < turns; i++)
+    sum = sum + i;
+  *x = turns;
+}
+
+__global__ void shape (int *out)
+{
+  extern __shared__ int shared[];
+  if (threadIdx.x == 0 && threadIdx.y == 0 && threadIdx.z == 0) {
+    shared[0] = 7;
+    int block = blockIdx.x + gridDim.x * (blockIdx.y + gridDim.y * blockIdx.z);
+    out[block] = shared[0] + 100 * (blockDim.x + 10 * blockDim.y + 100 * blockDim.z);
+  }
+}
+
+__global__ void nothing () {}
+"""
+
+
+def foreign_memory() -> Gst.Memory:
+    return Gst.Buffer.new_wrapped(b"four").peek_memory(0)
+
+
+class CudaTestCase(gst_support.DeviceTestCase):
+    def assert_error(self, pattern: str, code: Any, call: Any, *args: Any, **kwargs: Any) -> None:
+        """The call fails with an error of the library."""
+        with self.assertRaisesRegex(GLib.Error, pattern) as caught:
+            call(*args, **kwargs)
+        self.assertTrue(
+            caught.exception.matches(GstVkgdr.error_quark(), code), caught.exception
+        )
+
+    def floats(self, memory: Gst.Memory, n: int) -> tuple:
+        return struct.unpack(f"{n}f", GstVkgdr.download(memory)[: 4 * n])
+
+
+class Devices(CudaTestCase):
+    def test_count(self) -> None:
+        self.assertGreaterEqual(GstVkgdr.device_count(), 1)
+        self.assertEqual(GstVkgdr.Device.count(), GstVkgdr.device_count())
+
+    def test_device(self) -> None:
+        device = GstVkgdr.Device(0)
+        description = self.context.describe()
+        self.assertEqual(device.get_index(), 0)
+        self.assertEqual(device.get_uuid(), description.get_string("uuid"))
+        self.assertRegex(device.get_pci_address(), r"^[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.0$")
+        self.assertGreater(device.get_total_memory(), 1 << 20)
+        self.assertGreaterEqual(device.get_driver_version(), 11000)
+        self.assertTrue(device.get_model())
+        self.assertEqual(device, GstVkgdr.Device(device.get_pci_address()))
+        self.assertEqual(device.can_access_peer(device), False)
+
+    def test_attributes(self) -> None:
+        device = GstVkgdr.Device(0)
+        n = device.get_attribute("max-threads-per-block")
+        self.assertGreaterEqual(n, 256)
+        self.assertEqual(n, device.get_attribute("MAX_THREADS_PER_BLOCK"))
+        attributes = device.attributes
+        self.assertEqual(attributes["max-threads-per-block"], n)
+        self.assertGreater(len(attributes), 10)
+        major, minor = device.compute_capability
+        self.assertEqual(attributes["compute-capability-major"], major)
+        self.assertEqual(attributes["compute-capability-minor"], minor)
+
+    def test_what_is_not_there(self) -> None:
+        errors = GstVkgdr.Error
+        self.assert_error("no CUDA device 99", errors.NO_DEVICE, GstVkgdr.Device, 99)
+        self.assert_error("no CUDA device at ffff:", errors.NO_DEVICE, GstVkgdr.Device, "ffff:00")
+        self.assert_error("named \"size\"", errors.NOT_FOUND,
+                          GstVkgdr.Device(0).get_attribute, "size")
+        with self.assertRaisesRegex(ValueError, "no CUDA device -5"):
+            GstVkgdr.Context(-5)
+
+    def test_context(self) -> None:
+        context = GstVkgdr.Context(GstVkgdr.Device(0))
+        with context:
+            self.assertEqual(support.current_context(), context.get_cuda_context())
+        ok, free, total = context.get_memory_info()
+        self.assertTrue(ok and 0 < free <= total)
+
+
+class Streams(CudaTestCase):
+    def test_is_done(self) -> None:
+        stream = GstVkgdr.Stream(self.context)
+        self.assertTrue(stream.is_done())
+        self.assertEqual(stream.__cuda_stream__(), (0, stream.handle))
+        module = GstVkgdr.SourceModule(SOURCE, self.context)
+        memory = self.allocator.alloc(4)
+        module.get_function("slow")(memory, 20_000_000, block=1, stream=stream)
+        self.assertFalse(stream.is_done())
+        stream.synchronize()
+        self.assertTrue(stream.is_done())
+
+    def test_wrapped(self) -> None:
+        stream = GstVkgdr.Stream(self.context)
+        same = GstVkgdr.Stream(self.context, stream.handle)
+        self.assertEqual(same.handle, stream.handle)
+        memory = self.new_memory(bytes(16))
+        GstVkgdr.upload(memory, b"x" * 16, stream=same)
+        del same
+        GstVkgdr.upload(memory, b"y" * 16, stream=stream.handle)
+        stream.synchronize()
+        self.assertEqual(GstVkgdr.download(memory), b"y" * 16)
+
+    def test_default_streams(self) -> None:
+        memory = self.new_memory(bytes(16))
+        for number in (1, 2):
+            GstVkgdr.fill(memory, number, stream=number)
+            self.assertEqual(GstVkgdr.download(memory), bytes([number]) * 16)
+        self.assertEqual(GstVkgdr.as_stream(self.context, 1).handle, 0)
+
+    def test_streams_of_others(self) -> None:
+        stream = GstVkgdr.Stream(self.context)
+        names = ("cuda_stream", "ptr", "handle")
+        others = [type("Other", (), {name: stream.handle})() for name in names]
+        others.append(type("Other", (), {"__cuda_stream__": lambda self: (0, stream.handle)})())
+        for other in others:
+            self.assertEqual(
+                GstVkgdr.as_stream(self.context, other).handle, stream.handle, other
+            )
+        self.assertIs(GstVkgdr.as_stream(self.context, stream), stream)
+
+    def test_no_streams(self) -> None:
+        for bad in ("stream", None, 1.5, True):
+            with self.assertRaisesRegex(TypeError, "is no CUDA stream"):
+                GstVkgdr.as_stream(self.context, bad)
+        with self.assertRaisesRegex(ValueError, "-1 is no CUDA stream"):
+            GstVkgdr.as_stream(self.context, -1)
+        with self.assertRaisesRegex(ValueError, "another context"):
+            GstVkgdr.as_stream(GstVkgdr.Context(0), GstVkgdr.Stream(self.context))
+        with self.assertRaises(TypeError):
+            GstVkgdr.Stream()
+        with self.assertRaisesRegex(TypeError, "a GstVkgdr.Context is needed, not int"):
+            GstVkgdr.Event(3)
+
+    @unittest.skipUnless(gst_support.GstVkgdr.Context.new(-1).is_software(),
+                         "NVIDIA's driver takes any number for an address")
+    def test_a_handle_that_is_none(self) -> None:
+        self.assert_error("CUDA_ERROR_INVALID_HANDLE", GstVkgdr.Error.FAILED,
+                          GstVkgdr.Stream, self.context, 12345)
+
+
+class Events(CudaTestCase):
+    def test_time(self) -> None:
+        module = GstVkgdr.SourceModule(SOURCE, self.context)
+        stream = GstVkgdr.Stream(self.context)
+        start, end = GstVkgdr.Event(self.context), GstVkgdr.Event(self.context)
+        memory = self.allocator.alloc(4)
+        self.assertTrue(start.query())
+        start.record(stream)
+        module.get_function("slow")(memory, 20_000_000, block=1, stream=stream)
+        end.record(stream)
+        self.assertFalse(end.is_done())
+        self.assert_error("CUDA_ERROR_NOT_READY", GstVkgdr.Error.FAILED, end.time_since, start)
+        end.synchronize()
+        elapsed = end.time_since(start)
+        self.assertGreater(elapsed, 0.1)
+        self.assertEqual(start.time_till(end), elapsed)
+        self.assertAlmostEqual(start.time_since(end), -elapsed, places=3)
+
+    def test_never_recorded(self) -> None:
+        one, other = GstVkgdr.Event(self.context), GstVkgdr.Event(self.context)
+        self.assert_error("cuEventElapsedTime", GstVkgdr.Error.FAILED, one.get_elapsed, other)
+
+    def test_a_stream_waits(self) -> None:
+        module = GstVkgdr.SourceModule(SOURCE, self.context)
+        one, other = GstVkgdr.Stream(self.context), GstVkgdr.Stream(self.context)
+        event = GstVkgdr.Event(self.context)
+        memory = self.allocator.alloc(4)
+        module.get_function("slow")(memory, 20_000_000, block=1, stream=one)
+        event.record(one)
+        other.wait_for_event(event)
+        self.assertFalse(other.is_done())
+        other.synchronize()
+        self.assertTrue(event.is_done())
+
+
+class Copies(CudaTestCase):
+    def test_another_process(self) -> None:
+        """Sees the same bytes, by a file descriptor."""
+        data = support.pattern(5000)
+        memory = self.new_memory(data)
+        fd, size, offset = GstVkgdr.memory_export_fd(memory)
+        try:
+            os.set_inheritable(fd, True)
+            code = f"""
+import gst_support
+from gi.repository import GstVkgdr
+allocator = GstVkgdr.Context(0).get_allocator()
+memory = allocator.import_fd({fd}, {size}, {offset}, 5000)
+print(GstVkgdr.download(memory) == {data!r})
+GstVkgdr.fill(memory, 9, count=100)
+"""
+            result = subprocess.run(
+                [sys.executable, "-X", "faulthandler", "-c", code], close_fds=False, text=True,
+                stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=60,
+            )
+            self.assertEqual((result.returncode, result.stdout.split()[-1]), (0, "True"), result)
+        finally:
+            os.close(fd)
+        self.assertEqual(GstVkgdr.download(memory), b"\11" * 100 + data[100:])
+
+    def test_what_cannot_be_exported(self) -> None:
+        inner, error = self.allocator.alloc(4096), GstVkgdr.Error.ARGUMENT
+        beside = self.allocator.alloc_wrapped(
+            GstVkgdr.memory_get_device_pointer(inner), 4096, Gst.MemoryFlags(0)
+        )
+        self.assert_error("has no file descriptor", error, GstVkgdr.memory_export_fd, beside)
+        self.assert_error("no part of 10 bytes", error, self.allocator.import_fd, 0, 10, 5, 6)
+        self.assert_error("no open file descriptor", error, self.allocator.import_fd, 9999, 10, 0, 6)
+
+    def test_there_and_back(self) -> None:
+        memory = self.allocator.alloc(1000)
+        data = support.pattern(1000)
+        GstVkgdr.upload(memory, data)
+        self.assertEqual(GstVkgdr.download(memory), data)
+        GstVkgdr.upload(memory, b"abc", offset=10)
+        self.assertEqual(GstVkgdr.download(memory, offset=8)[:6], data[8:10] + b"abc" + data[13:14])
+        out = bytearray(3)
+        self.assertIs(GstVkgdr.download(memory, out, offset=10), out)
+        self.assertEqual(out, b"abc")
+        GstVkgdr.upload(memory, b"")
+        GstVkgdr.upload(memory, (ctypes.c_ubyte * 4)(9, 9, 9, 9))
+        self.assertEqual(GstVkgdr.download(memory)[:4], b"\11" * 4)
+
+    def test_beside_the_window(self) -> None:
+        """In memory of somebody else's, whose owner is told when it is free."""
+        gone = []
+        inner = self.allocator.alloc(4096)
+        address = GstVkgdr.memory_get_device_pointer(inner)
+        memory = self.allocator.alloc_wrapped(
+            address, 4096, Gst.MemoryFlags(0), lambda: gone.append(1)
+        )
+        data = support.pattern(4096)
+        GstVkgdr.upload(memory, data)
+        self.assertEqual(GstVkgdr.download(memory), data)
+        self.assertEqual(GstVkgdr.download(inner), data)
+        self.assertFalse(GstVkgdr.memory_get_host_pointer(memory))
+        del memory
+        self.wait_until(lambda: bool(gone))
+
+    def test_between_memories(self) -> None:
+        data = support.pattern(100)
+        source, dest = self.new_memory(data), self.new_memory(bytes(100))
+        GstVkgdr.copy(dest, source)
+        self.assertEqual(GstVkgdr.download(dest), data)
+        GstVkgdr.copy(dest, source, size=10, dest_offset=50, source_offset=20)
+        self.assertEqual(GstVkgdr.download(dest), data[:50] + data[20:30] + data[60:])
+
+    def test_between_contexts(self) -> None:
+        other = GstVkgdr.Context(0)
+        data = support.pattern(64)
+        dest = other.get_allocator().alloc(64)
+        GstVkgdr.copy(dest, self.new_memory(data))
+        self.assertEqual(GstVkgdr.download(dest), data)
+
+    def test_two_cuda_contexts(self) -> None:
+        handle = ctypes.c_void_p()
+        self.assertEqual(support.driver.cuCtxCreate_v2(ctypes.byref(handle), 0, 0), 0)
+        other = GstVkgdr.Context.new_from_current()
+        support.driver.cuCtxPopCurrent_v2(ctypes.byref(ctypes.c_void_p()))
+        data = support.pattern(60)
+        source = self.new_memory(data)
+        dest = other.get_allocator().alloc(60)
+        GstVkgdr.copy(dest, source)
+        self.assertEqual(GstVkgdr.download(dest), data)
+        stream = GstVkgdr.Stream(other)
+        GstVkgdr.memory_copy_rect(dest, 0, 20, source, 2, 20, 10, 3, stream)
+        stream.synchronize()
+        expected = b"".join(data[2 + y : 12 + y] + data[10 + y : 20 + y] for y in (0, 20, 40))
+        self.assertEqual(GstVkgdr.download(dest), expected)
+
+    def test_on_a_stream(self) -> None:
+        """In order, though nobody waits."""
+        module = GstVkgdr.SourceModule(SOURCE, self.context)
+        slow = module.get_function("slow")
+        one, other = GstVkgdr.Stream(self.context), GstVkgdr.Stream(self.context)
+        memory, copy = self.allocator.alloc(4), self.allocator.alloc(4)
+        start = time.monotonic()
+        slow(memory, 20_000_000, block=1, stream=one)
+        GstVkgdr.copy(copy, memory, stream=other)
+        self.assertFalse(other.is_done())
+        self.assertLess(time.monotonic() - start, 5)
+        self.assertEqual(struct.unpack("i", GstVkgdr.download(copy))[0], 20_000_000)
+
+    def test_data_is_kept(self) -> None:
+        stream = GstVkgdr.Stream(self.context)
+        memory = self.allocator.alloc(1 << 16)
+        for i in range(5):
+            GstVkgdr.upload(memory, bytes([i]) * (1 << 16), stream=stream)
+        self.assertEqual(set(GstVkgdr.download(memory)), {4})
+
+    def test_rows(self) -> None:
+        data = support.pattern(30)
+        memory = self.new_memory(bytes(64))
+        view = memoryview(data).cast("B", (3, 10))
+        GstVkgdr.upload(memory, view, offset=4, pitch=20)
+        expected = bytearray(64)
+        for y in range(3):
+            expected[4 + 20 * y : 14 + 20 * y] = data[10 * y : 10 * y + 10]
+        self.assertEqual(GstVkgdr.download(memory), bytes(expected))
+        out = bytearray(30)
+        GstVkgdr.download(memory, memoryview(out).cast("B", (3, 10)), offset=4, pitch=20)
+        self.assertEqual(out, data)
+
+    @unittest.skipIf(np is None, "NumPy is missing")
+    def test_arrays(self) -> None:
+        array = np.arange(64, dtype=np.int32).reshape(8, 8)
+        memory = self.allocator.alloc(array.nbytes)
+        GstVkgdr.upload(memory, array)
+        out = np.zeros_like(array)
+        GstVkgdr.download(memory, out)
+        np.testing.assert_array_equal(out, array)
+        # Rows with gaps, there and here.
+        GstVkgdr.fill(memory, 0)
+        GstVkgdr.upload(memory, array[:, 2:4], pitch=16)
+        out = np.full((8, 5), -1, np.int32)
+        GstVkgdr.download(memory, out[:, 1:3], pitch=16)
+        np.testing.assert_array_equal(out[:, 1:3], array[:, 2:4])
+        self.assertEqual(set(out[:, 0]) | set(out[:, 3]), {-1})
+        with self.assertRaisesRegex(ValueError, "not contiguous"):
+            GstVkgdr.upload(memory, array[:, 2:4])
+        with self.assertRaisesRegex(ValueError, "not contiguous"):
+            GstVkgdr.upload(memory, array[:, ::2], pitch=16)
+        with self.assertRaisesRegex(ValueError, "backwards"):
+            GstVkgdr.upload(memory, array[::-1], pitch=32)
+        out.flags.writeable = False
+        with self.assertRaisesRegex(TypeError, "no writable host memory"):
+            GstVkgdr.download(memory, out)
+
+    @unittest.skipIf(np is None, "NumPy is missing")
+    def test_pinned(self) -> None:
+        array = GstVkgdr.pagelocked_empty((4, 8), np.float32, self.context)
+        self.assertEqual((array.shape, array.dtype), ((4, 8), np.float32))
+        array[:] = 2.5
+        memory = self.allocator.alloc(array.nbytes)
+        stream = GstVkgdr.Stream(self.context)
+        GstVkgdr.upload(memory, array, stream=stream)
+        back = GstVkgdr.pagelocked_empty(32, "f4", self.context)
+        GstVkgdr.download(memory, back, stream=stream)
+        stream.synchronize()
+        self.assertEqual(set(back), {2.5})
+        for bad in ((0, 4), -1):
+            with self.assertRaises(ValueError):
+                GstVkgdr.pagelocked_empty(bad, np.uint8)
+        with self.assertRaises(ValueError):
+            GstVkgdr.pagelocked_empty(4, object)
+
+    def test_fill(self) -> None:
+        memory = self.new_memory(bytes(32))
+        GstVkgdr.fill(memory, 7)
+        self.assertEqual(GstVkgdr.download(memory), b"\7" * 32)
+        GstVkgdr.fill(memory, 0x1234, 2, count=3, offset=4)
+        expected = b"\7" * 4 + struct.pack("3H", *[0x1234] * 3) + b"\7" * 22
+        self.assertEqual(GstVkgdr.download(memory), expected)
+        GstVkgdr.fill(memory, 0xDEADBEEF, 4)
+        self.assertEqual(GstVkgdr.download(memory), struct.pack("8I", *[0xDEADBEEF] * 8))
+        stream = GstVkgdr.Stream(self.context)
+        GstVkgdr.memory_fill(memory, 1, 8, 2, 4, 0, 1, stream)
+        self.assertEqual(GstVkgdr.download(memory)[:8], b"\xef\0\0\xde\xef\xbe\xad\xde")
+
+    def test_bad_ranges(self) -> None:
+        memory, error = self.new_memory(bytes(16)), GstVkgdr.Error.ARGUMENT
+        host = bytearray(17)
+        self.assert_error("leave a memory of 16", error, GstVkgdr.upload, memory, host)
+        self.assert_error("leave a memory of 16", error, GstVkgdr.download, memory, host)
+        self.assert_error("leave a memory of 16", error, GstVkgdr.copy, memory, memory, 17)
+        self.assert_error("leave a memory of 16", error, GstVkgdr.fill, memory, 0, count=17)
+        self.assert_error("leave a memory of 16", error, GstVkgdr.upload, memory,
+                          memoryview(host)[:16].cast("B", (4, 4)), pitch=5)
+        self.assert_error("cannot begin every 3", error, GstVkgdr.upload, memory,
+                          memoryview(host)[:16].cast("B", (4, 4)), pitch=3)
+        self.assert_error("no value of 1 bytes", error, GstVkgdr.fill, memory, 256)
+        self.assert_error("multiples of the value", error, GstVkgdr.fill, memory, 0, 4, offset=2,
+                          count=1)
+        self.assert_error("has 1, 2 or 4", error, GstVkgdr.fill, memory, 0, 3, count=1)
+
+    def test_bad_arguments(self) -> None:
+        memory = self.new_memory(bytes(16))
+        for call in (
+            lambda: GstVkgdr.upload(memory, 3),
+            lambda: GstVkgdr.upload("memory", b"x"),
+            lambda: GstVkgdr.upload(foreign_memory(), b"x"),
+            lambda: GstVkgdr.download(memory, b"read-only"),
+        ):
+            with self.assertRaises(TypeError):
+                call()
+        for call in (
+            lambda: GstVkgdr.upload(memory, b"x", offset=-1),
+            lambda: GstVkgdr.download(memory, offset=17),
+            lambda: GstVkgdr.download(memory, stream=1),
+            lambda: GstVkgdr.fill(memory, -1),
+            lambda: GstVkgdr.copy(memory, memory, size=-1),
+        ):
+            with self.assertRaises(ValueError):
+                call()
+        other = GstVkgdr.Stream(GstVkgdr.Context(0))
+        self.assert_error("another context", GstVkgdr.Error.ARGUMENT, GstVkgdr.memory_fill,
+                          memory, 0, 1, 1, 1, 0, 1, other)
+
+    def test_a_driver_that_fails(self) -> None:
+        result = support.run_python("""
+import os
+os.environ["SOFTCUDA_FAIL"] = "cuMemsetD2D32Async:1:2,cuMemcpy2DAsync:1"
+import gst_support
+from gi.repository import GLib, GstVkgdr
+context = GstVkgdr.Context(0)
+if context.is_software():
+    memory = context.get_allocator().alloc(64)
+    for call in (lambda: GstVkgdr.fill(memory, 1, 4),
+                 lambda: GstVkgdr.upload(memory, memoryview(bytes(16)).cast("B", (4, 4)), pitch=8)):
+        try:
+            call()
+            print("no error")
+        except GLib.Error as error:
+            print(error.message)
+    GstVkgdr.fill(memory, 1, 4)
+    print(GstVkgdr.download(memory)[:4])
+else:
+    print("CUDA_ERROR_OUT_OF_MEMORY CUDA_ERROR_UNKNOWN b'\\\\x01\\\\x00\\\\x00\\\\x00'")
+""")
+        self.assertEqual(result.returncode, 0, result.stdout)
+        for text in ("CUDA_ERROR_OUT_OF_MEMORY", "CUDA_ERROR_UNKNOWN", r"b'\x01\x00\x00\x00'"):
+            self.assertIn(text, result.stdout)
+
+
+class Modules(CudaTestCase):
+    def setUp(self) -> None:
+        super().setUp()
+        self.module = GstVkgdr.SourceModule(SOURCE, self.context)
+
+    def test_functions(self) -> None:
+        names = self.module.list_functions()
+        self.assertEqual(
+            set(names), {"scale", "mixed", "structure", "slow", "shape", "nothing"}
+        )
+        scale = self.module.get_function("scale")
+        self.assertEqual(scale.get_entry(), "scale")
+        self.assertIs(scale.get_module(), self.module)
+        self.assertEqual(list(scale.get_param_sizes()), [8, 4, 4])
+        self.assertEqual(list(scale.get_param_offsets()), [0, 8, 12])
+        self.assertTrue(scale.has_param_info())
+
+    def test_launch(self) -> None:
+        memory = self.new_memory(struct.pack("8f", *range(8)))
+        scale = self.module.get_function("scale")
+        self.assertIsNone(scale(memory, 2.0, 8, block=(4, 1, 1), grid=(2, 1)))
+        self.assertEqual(self.floats(memory, 8), tuple(6.0 * i + 1 for i in range(8)))
+
+    def test_arguments_of_all_widths(self) -> None:
+        out = self.allocator.alloc(40)
+        mixed = self.module.get_function("mixed")
+        mixed(-3, 300, 2.5, 100, -(1 << 40), out, block=1)
+        self.assertEqual(struct.unpack("5d", GstVkgdr.download(out)),
+                         (-3, 300, 2.5, 100, -(1 << 40)))
+        mixed(ctypes.c_byte(1), ctypes.c_short(2), ctypes.c_double(3), ctypes.c_byte(4),
+              ctypes.c_longlong(5), out, block=1)
+        self.assertEqual(struct.unpack("5d", GstVkgdr.download(out)), (1, 2, 3, 4, 5))
+
+    def test_structures(self) -> None:
+        out = self.allocator.alloc(8)
+        self.module.get_function("structure")(struct.pack("if", 3, 0.25), out, block=1)
+        self.assertEqual(struct.unpack("d", GstVkgdr.download(out)), (3.25,))
+
+    def test_grid_block_and_shared(self) -> None:
+        out = self.new_memory(bytes(24 * 4))
+        self.module.get_function("shape")(out, grid=(2, 3, 4), block=(2, 3, 4), shared=64)
+        found = struct.unpack("24i", GstVkgdr.download(out))
+        self.assertEqual(set(found), {7 + 100 * (2 + 30 + 400)})
+
+    @unittest.skipIf(np is None, "NumPy is missing")
+    def test_numpy(self) -> None:
+        scale = self.module.get_function("scale")
+        array = np.arange(8, dtype=np.float32)
+        scale(GstVkgdr.InOut(array), np.float32(1), np.int32(8), block=8)
+        np.testing.assert_array_equal(array, np.arange(8) * 3 + 1)
+        memory = self.allocator.alloc(32)
+        GstVkgdr.upload(memory, array)
+        with GstVkgdr.device_array(memory, flags=READ | WRITE) as view:
+            scale(view, np.float32(0), np.int32(8), block=8)
+        self.assertEqual(self.floats(memory, 8), (1.0,) * 8)
+        out = np.zeros(1, np.int32)
+        self.module.get_function("slow")(GstVkgdr.Out(out), np.int32(5), block=1)
+        self.assertEqual(out[0], 5)
+
+    def test_globals(self) -> None:
+        pointer, size = self.module.get_global("gain")
+        self.assertEqual(size, 4)
+        self.assertEqual(self.module.get_global("offsets")[1], 16)
+        support.write_device(pointer, struct.pack("f", 10))
+        memory = self.new_memory(struct.pack("f", 1))
+        self.module.get_function("scale")(memory, 1.0, 1, block=1)
+        self.assertEqual(self.floats(memory, 1), (11.0,))
+        self.assert_error("no variable named \"loss\"", GstVkgdr.Error.NOT_FOUND,
+                          self.module.get_global, "loss")
+
+    def test_order_is_kept_between_streams(self) -> None:
+        scale = self.module.get_function("scale")
+        streams = [GstVkgdr.Stream(self.context) for _ in range(3)]
+        memory = self.new_memory(struct.pack("f", 0))
+        value = 0.0
+        for i in range(60):
+            scale(memory, 0.25, 1, block=1, stream=streams[i % 3])
+            value = value * 0.75 + 1
+        self.assertAlmostEqual(self.floats(memory, 1)[0], value, places=5)
+
+    def test_prepared(self) -> None:
+        scale = self.module.get_function("scale").prepare("Pfi")
+        memory = self.new_memory(struct.pack("f", 1))
+        stream = GstVkgdr.Stream(self.context)
+        scale.prepared_call((1, 1), (1, 1, 1), memory, 1.0, 1)
+        scale.prepared_async_call((1, 1), (1, 1, 1), stream, memory, 1.0, 1)
+        seconds = scale.prepared_timed_call((1, 1), (1, 1, 1), memory, 1.0, 1)()
+        self.assertGreaterEqual(seconds, 0)
+        self.assertEqual(self.floats(memory, 1), (40.0,))
+        with self.assertRaisesRegex(TypeError, r"have \[8, 4, 4\] bytes"):
+            scale.prepare("Pdi")
+        with self.assertRaisesRegex(ValueError, "'Z' is no type"):
+            scale.prepare("Z")
+
+    def test_attributes_and_occupancy(self) -> None:
+        scale = self.module.get_function("scale")
+        most = scale.get_attribute("max-threads-per-block")
+        self.assertGreaterEqual(most, 256)
+        self.assertGreaterEqual(scale.num_regs, 0)
+        self.assertGreaterEqual(scale.shared_size_bytes + scale.local_size_bytes, 0)
+        scale.set_attribute("MAX_DYNAMIC_SHARED_SIZE_BYTES", 32768)
+        good = scale.get_good_block_size(0)
+        self.assertTrue(0 < good <= most)
+        self.assertGreaterEqual(scale.get_max_blocks(good, 0), 1)
+        self.assertTrue(0 < scale.occupancy(good) <= 1)
+        self.assert_error("no function attribute named \"size\"", GstVkgdr.Error.NOT_FOUND,
+                          scale.get_attribute, "size")
+        self.assert_error("cuFuncSetAttribute", GstVkgdr.Error.FAILED,
+                          scale.set_attribute, "num-regs", 3)
+
+    def test_timed(self) -> None:
+        memory = self.allocator.alloc(4)
+        slow = self.module.get_function("slow")
+        self.assertGreater(slow(memory, 2_000_000, block=1, time_kernel=True), 1e-5)
+
+    def test_bad_launches(self) -> None:
+        scale, error = self.module.get_function("scale"), GstVkgdr.Error.ARGUMENT
+        memory = self.new_memory(bytes(32))
+        for pattern, args in (
+            ("takes 3 arguments, not 1", (memory,)),
+            ("argument 2 .* a str is no argument", (memory, "x", 1)),
+            ("argument 3 .*1.5 is no parameter|argument 2", (memory, b"123", 1)),
+            ("argument 1 .* has 4 bytes, and the parameter 8", (ctypes.c_int(1), 1.0, 1)),
+        ):
+            with self.assertRaisesRegex(TypeError, pattern):
+                scale(*args, block=1)
+        with self.assertRaisesRegex(OverflowError, "does not fit 4 bytes"):
+            scale(memory, 1.0, 1 << 40, block=1)
+        with self.assertRaisesRegex(TypeError, "not the device's"):
+            scale(foreign_memory(), 1.0, 1, block=1)
+        for shape in ({}, {"block": 0}, {"block": (1, 1, 1, 1)}, {"block": 1, "grid": ()}):
+            with self.assertRaises(ValueError):
+                scale(memory, 1.0, 1, **shape)
+        self.assert_error("2048x1x1 threads is too large", error,
+                          scale, memory, 1.0, 1, block=2048)
+        with self.assertRaisesRegex(ValueError, "another context"):
+            scale(memory, 1.0, 1, block=1, stream=GstVkgdr.Stream(GstVkgdr.Context(0)))
+        self.assert_error("have 16 bytes together, and 3 are given", error, scale.launch,
+                          GstVkgdr.Stream(self.context), 1, 1, 1, 1, 1, 1, 0, b"abc")
+        # Nothing of this has touched it.
+        self.assertEqual(GstVkgdr.download(memory), bytes(32))
+
+    def test_bad_sources(self) -> None:
+        errors = GstVkgdr.Error
+        self.assert_error("mine does not compile", errors.COMPILE,
+                          GstVkgdr.SourceModule, "nonsense", self.context, "mine")
+        self.assert_error("no kernel named \"no\"; it has: .*scale", errors.NOT_FOUND,
+                          self.module.get_function, "no")
+        self.assert_error("has several kernels", errors.NOT_FOUND, self.module.get_function, None)
+        self.assert_error("cannot be loaded", errors.IMAGE, GstVkgdr.Module.new_from_image,
+                          self.context, GLib.Bytes.new(b"\x7fELF nonsense"), None)
+        self.assert_error("No such file", errors.NOT_FOUND, GstVkgdr.Module.new_from_file,
+                          self.context, "/no/such/file")
+        for call in (GstVkgdr.Module, GstVkgdr.Function):
+            with self.assertRaises(TypeError):
+                call()
+        with self.assertRaisesRegex(TypeError, "a source is a str"):
+            GstVkgdr.SourceModule(b"bytes", self.context)
+
+
+class ArraysOnStreams(CudaTestCase):
+    def test_nobody_waits(self) -> None:
+        module = GstVkgdr.SourceModule(SOURCE, self.context)
+        one, other = GstVkgdr.Stream(self.context), GstVkgdr.Stream(self.context)
+        memory = self.allocator.alloc(4)
+        module.get_function("slow")(memory, 20_000_000, block=1, stream=one)
+        array = GstVkgdr.device_array(memory, stream=other)
+        self.assertFalse(one.is_done())
+        self.assertIs(array.stream, other)
+        self.assertEqual(array.__cuda_array_interface__["stream"], other.handle)
+        other.synchronize()
+        self.assertTrue(one.is_done())
+
+    def test_the_next_user_waits_for_the_consumer(self) -> None:
+        """And for no other stream."""
+        module = GstVkgdr.SourceModule(SOURCE, self.context)
+        slow = module.get_function("slow")
+        ours, consumer = GstVkgdr.Stream(self.context), GstVkgdr.Stream(self.context)
+        memory, dummy = self.allocator.alloc(4), self.allocator.alloc(4)
+        GstVkgdr.fill(memory, 0)
+        array = GstVkgdr.device_array(memory, flags=READ | WRITE, stream=ours)
+        array.use_on(consumer.handle)
+        slow(array, 20_000_000, block=1, stream=consumer)
+        array.close()
+        self.assertFalse(ours.is_done())
+        self.assertEqual(struct.unpack("i", GstVkgdr.download(memory)), (20_000_000,))
+        del dummy
+
+    def test_dlpack_orders_the_stream_it_is_given(self) -> None:
+        module = GstVkgdr.SourceModule(SOURCE, self.context)
+        one, ours, consumer = (GstVkgdr.Stream(self.context) for _ in range(3))
+        memory = self.allocator.alloc(4)
+        module.get_function("slow")(memory, 20_000_000, block=1, stream=one)
+        array = GstVkgdr.device_array(memory, stream=ours)
+        capsule = array.__dlpack__(stream=consumer.handle)
+        self.assertFalse(consumer.is_done())
+        free = GstVkgdr.Stream(self.context)
+        array.__dlpack__(stream=-1)
+        self.assertTrue(free.is_done())
+        consumer.synchronize()
+        self.assertTrue(one.is_done())
+        del capsule
+        array.__dlpack__()
+
+    def test_no_writer_beside_a_reader(self) -> None:
+        memory = self.new_memory(bytes(4))
+        stream = GstVkgdr.Stream(self.context)
+        with GstVkgdr.device_array(memory, flags=READ, stream=stream):
+            self.assert_writable(memory, False)
+            self.assert_error("cannot be mapped", GstVkgdr.Error.ARGUMENT,
+                              GstVkgdr.device_array, memory, flags=WRITE, stream=stream)
+        self.assert_writable(memory, True)
+
+    def test_the_buffer_is_kept(self) -> None:
+        buffer = self.new_buffer(bytes(16))
+        gone = []
+        memory = buffer.peek_memory(0)
+        array = GstVkgdr.device_array(buffer, stream=GstVkgdr.Stream(self.context))
+        del buffer
+        self.assertEqual(array.nbytes, 16)
+        array.close()
+        with self.assertRaisesRegex(ValueError, "closed"):
+            array.use_on(1)
+        del memory, gone
+
+    def test_bad_arguments(self) -> None:
+        memory = self.new_memory(bytes(4))
+        with self.assertRaisesRegex(TypeError, "is no CUDA stream"):
+            GstVkgdr.device_array(memory, stream="stream")
+        with self.assertRaisesRegex(ValueError, "put vkgdrupload"):
+            GstVkgdr.device_array(foreign_memory(), stream=1)
+        self.assert_error("another context", GstVkgdr.Error.ARGUMENT,
+                          GstVkgdr.Mapping.new_on_stream, memory, None, READ,
+                          GstVkgdr.Stream(GstVkgdr.Context(0)))
+
+
+if __name__ == "__main__":
+    support.main()

@@ -1,0 +1,273 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Elements that are written in Python, on the GPU and on the CPU."""
+
+import contextlib
+import gc
+import importlib.util
+import io
+import os
+import unittest
+import weakref
+from typing import Any, List
+
+import gst_support
+import support
+from gst_support import video_caps
+
+import gi
+
+gi.require_version("GstBase", "1.0")
+from gi.repository import GLib, Gst, GstVkgdr  # noqa: E402
+
+try:
+    import numpy as np
+except ImportError:
+    np = None
+
+EXAMPLE = os.path.join(
+    os.path.dirname(os.path.abspath(__file__)),
+    "..", "..", "docs", "examples", "python", "gpu_element.py",
+)
+CAPS = Gst.Caps.from_string("video/x-raw(memory:VkgdrMemory),format=RGBA")
+ANY = Gst.Caps.from_string("application/x-test(memory:VkgdrMemory)")
+
+
+def load_example() -> Any:
+    spec = importlib.util.spec_from_file_location("gpu_element", EXAMPLE)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    module.register()
+    return module
+
+
+def templates(caps: Gst.Caps) -> tuple:
+    always = Gst.PadPresence.ALWAYS
+    return (
+        Gst.PadTemplate.new("sink", Gst.PadDirection.SINK, always, caps),
+        Gst.PadTemplate.new("src", Gst.PadDirection.SRC, always, caps),
+    )
+
+
+example = load_example()
+
+
+class TestFilter(GstVkgdr.VideoFilter):
+    """Does what a test sets."""
+
+    __gstmetadata__ = ("A test's filter", "Filter", "Does what a test sets", "tests")
+    __gsttemplates__ = templates(CAPS)
+    on_frame: Any = None
+    on_info: Any = None
+    on_open: Any = None
+
+    def do_open(self) -> Any:
+        return type(self).on_open(self) if type(self).on_open else None
+
+    def do_set_info(self, source: Any, target: Any) -> Any:
+        return type(self).on_info(self, source, target) if type(self).on_info else None
+
+    def do_filter_frame(self, source: Any, target: Any, stream: Any) -> Any:
+        return type(self).on_frame(self, source, target, stream)
+
+
+class CpuFilter(GstVkgdr.VideoFilter):
+    __gstmetadata__ = ("A test's filter", "Filter", "On the CPU", "tests")
+    __gsttemplates__ = templates(CAPS)
+    seen: List[Any] = []
+
+    def do_filter_frame_cpu(self, source: Any, target: Any) -> None:
+        (pixels,) = GstVkgdr.frame_arrays(source)
+        (result,) = GstVkgdr.frame_arrays(target, writable=True)
+        self.seen.append((pixels.shape, pixels.flags.writeable, result.flags.writeable))
+        result[...] = pixels[::-1]
+
+
+class ByteFilter(GstVkgdr.Filter):
+    """Of anything, not video."""
+
+    __gstmetadata__ = ("A test's filter", "Filter", "Of bytes", "tests")
+    __gsttemplates__ = templates(ANY)
+
+    def do_negotiated(self, source: Gst.Caps, target: Gst.Caps) -> None:
+        self.module = GstVkgdr.SourceModule(
+            "__global__ void add (const unsigned char *in, unsigned char *out, int n)"
+            "{ int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) out[i] = in[i] + 1; }",
+            self.get_context(),
+        )
+
+    def do_filter(self, source: Gst.Buffer, target: Gst.Buffer, stream: Any) -> None:
+        n = source.get_size()
+        self.module.get_function("add")(
+            GstVkgdr.In(source), GstVkgdr.Out(target), n,
+            block=64, grid=(n + 63) // 64, stream=stream,
+        )
+
+
+for name, cls in {"pytest": TestFilter, "pycpu": CpuFilter, "pybytes": ByteFilter}.items():
+    Gst.Element.register(None, name, Gst.Rank.NONE, cls)
+
+WIDTH, HEIGHT = 64, 4
+
+
+class Elements(gst_support.DeviceTestCase):
+    def setUp(self) -> None:
+        super().setUp()
+        TestFilter.on_frame = TestFilter.on_info = TestFilter.on_open = None
+
+    def filter_frame(self, element: str, data: bytes) -> bytes:
+        buffer = Gst.Buffer.new_wrapped(data)
+        caps = video_caps("RGBA", WIDTH, HEIGHT)
+        (sample,) = self.run_buffers(f"vkgdrupload ! {element} ! vkgdrdownload", caps, [buffer])
+        return gst_support.host_bytes(sample.get_buffer())
+
+    def fail_with(self) -> GLib.Error:
+        """The error that a pipeline with the test's filter ends with."""
+        pipeline = Gst.parse_launch(
+            f"videotestsrc num-buffers=2 ! video/x-raw,format=RGBA,width={WIDTH},height={HEIGHT} "
+            "! vkgdrupload ! pytest ! fakesink"
+        )
+        stderr = io.StringIO()
+        with contextlib.redirect_stderr(stderr):
+            pipeline.set_state(Gst.State.PLAYING)
+            message = pipeline.get_bus().timed_pop_filtered(
+                20 * Gst.SECOND, Gst.MessageType.EOS | Gst.MessageType.ERROR
+            )
+            pipeline.set_state(Gst.State.NULL)
+        self.assertIsNotNone(message)
+        self.assertEqual(message.type, Gst.MessageType.ERROR)
+        self.stderr = stderr.getvalue()
+        return message.parse_error()[0]
+
+    def negative(self, data: bytes) -> bytes:
+        return bytes(b if i % 4 == 3 else 255 - b for i, b in enumerate(data))
+
+    def test_a_kernel_of_its_own(self) -> None:
+        data = support.pattern(WIDTH * HEIGHT * 4)
+        result = self.filter_frame("pynegative backend=kernel", data)
+        self.assertEqual(result, self.negative(data))
+
+    @unittest.skipIf(np is None, "NumPy is missing")
+    def test_numpy(self) -> None:
+        data = support.pattern(WIDTH * HEIGHT * 4)
+        result = self.filter_frame("pynegative backend=numpy", data)
+        self.assertEqual(result, self.negative(data))
+
+    @unittest.skipIf(np is None, "NumPy is missing")
+    def test_cpu_alone(self) -> None:
+        data = support.pattern(WIDTH * HEIGHT * 4)
+        CpuFilter.seen.clear()
+        rows = [data[i : i + WIDTH * 4] for i in range(0, len(data), WIDTH * 4)]
+        self.assertEqual(self.filter_frame("pycpu", data), b"".join(reversed(rows)))
+        self.assertEqual(CpuFilter.seen, [((HEIGHT, WIDTH, 4), False, True)])
+
+    def test_bytes(self) -> None:
+        data = support.pattern(1000)
+        (sample,) = self.run_buffers(
+            "vkgdrupload ! pybytes ! vkgdrdownload",
+            Gst.Caps.from_string("application/x-test"),
+            [Gst.Buffer.new_wrapped(data)],
+        )
+        expected = bytes((b + 1) % 256 for b in data)
+        self.assertEqual(gst_support.host_bytes(sample.get_buffer()), expected)
+
+    def test_arrays_on_the_stream(self) -> None:
+        """Both frames, as a tensor library would see them, with no wait."""
+        seen = []
+
+        def work(element: Any, source: Any, target: Any, stream: Any) -> None:
+            info = element.get_input_info()
+            with GstVkgdr.device_array(source, info, stream=stream) as pixels, \
+                    GstVkgdr.device_array(target, info, Gst.MapFlags.WRITE, stream=stream) as out:
+                seen.append((pixels.shape, out.readonly, pixels.stream is stream))
+                self.assertEqual(pixels.__cuda_array_interface__["stream"], stream.handle)
+            GstVkgdr.copy(target, source, stream=stream)
+
+        TestFilter.on_frame = work
+        data = support.pattern(WIDTH * HEIGHT * 4)
+        self.assertEqual(self.filter_frame("pytest", data), data)
+        self.assertEqual(seen, [((HEIGHT, WIDTH, 4), False, True)])
+
+    def test_in_place(self) -> None:
+        same = []
+
+        def work(element: Any, source: Any, target: Any, stream: Any) -> None:
+            same.append(source.peek_memory(0) == target.peek_memory(0))
+            GstVkgdr.fill(target, 7, stream=stream)
+
+        TestFilter.on_open = lambda element: element.set_in_place(True)
+        TestFilter.on_frame = work
+        data = bytes(WIDTH * HEIGHT * 4)
+        self.assertEqual(self.filter_frame("pytest", data), b"\7" * len(data))
+        self.assertEqual(len(same), 1)
+
+    def test_what_is_raised_is_the_error(self) -> None:
+        def work(*args: Any) -> None:
+            raise KeyError("no such thing")
+
+        TestFilter.on_frame = work
+        error = self.fail_with()
+        self.assertIn("do_filter_frame(): KeyError: 'no such thing' (test_elements.py, line",
+                      error.message)
+        self.assertIn("Traceback", self.stderr)
+
+    def test_raised_before_the_first_frame(self) -> None:
+        def refuse(*args: Any) -> None:
+            raise ValueError("not this format")
+
+        TestFilter.on_info = refuse
+        self.assertIn("do_set_info(): ValueError: not this format", self.fail_with().message)
+        TestFilter.on_info = None
+        TestFilter.on_open = refuse
+        self.assertIn("do_open(): ValueError: not this format", self.fail_with().message)
+
+    def test_an_error_of_the_library_stays_as_it_is(self) -> None:
+        def work(element: Any, *args: Any) -> None:
+            GstVkgdr.Kernel.new_from_source(element.get_context(), "nonsense", "mine", None)
+
+        TestFilter.on_frame = work
+        error = self.fail_with()
+        self.assertIn("mine does not compile", error.message)
+        self.assertTrue(error.matches(Gst.LibraryError.quark(), Gst.LibraryError.SETTINGS))
+
+    def test_failure_without_a_reason(self) -> None:
+        TestFilter.on_frame = lambda *args: False
+        self.assertIn("failed, and gave no reason", self.fail_with().message)
+        TestFilter.on_info = lambda *args: False
+        self.assertIn("failed, and gave no reason", self.fail_with().message)
+
+    def test_elements_go_with_their_pipeline(self) -> None:
+        gone = []
+        pipeline = Gst.parse_launch("pynegative name=negative ! fakesink")
+        pipeline.get_by_name("negative").weak_ref(lambda: gone.append(1))
+        del pipeline
+        gc.collect()
+        self.assertEqual(gone, [1])
+
+    def test_made_by_hand(self) -> None:
+        gone = []
+        element = example.Negative()
+        element.weak_ref(lambda: gone.append(1))
+        pipeline = Gst.Pipeline.new(None)
+        pipeline.add(element)
+        del pipeline
+        self.assertEqual(gone, [])
+        reference = weakref.ref(element)
+        del element
+        gc.collect()
+        self.assertEqual((gone, reference()), ([1], None))
+
+    def test_stats_and_properties(self) -> None:
+        element = Gst.ElementFactory.make("pynegative", None)
+        self.assertEqual(element.get_property("stats").get_value("frames"), 0)
+        self.assertEqual(element.get_property("device"), -1)
+        bin = Gst.Bin.new(None)
+        bin.add(element)
+
+    @unittest.skipIf(np is None, "NumPy is missing")
+    def test_wrong_frames(self) -> None:
+        with self.assertRaisesRegex(TypeError, "a GstVideo.VideoFrame is needed, not int"):
+            GstVkgdr.frame_arrays(3)
+
+
+if __name__ == "__main__":
+    support.main()

@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""GstVkgdr-1.0 is complete: nothing is left out, and everything has its text."""
+
+import inspect
+import unittest
+import xml.etree.ElementTree as ElementTree
+from typing import Iterator
+
+import gst_support  # noqa: F401
+import support
+from gi.overrides import _gstvkgdr_docs as docs
+from gi.repository import GstVkgdr
+
+CORE = "{http://www.gtk.org/introspection/core/1.0}"
+C = "{http://www.gtk.org/introspection/c/1.0}"
+CALLABLES = tuple(
+    CORE + tag
+    for tag in ("function", "method", "constructor", "virtual-method", "callback", "signal")
+)
+
+
+def name_of(element: ElementTree.Element) -> str:
+    return element.get(f"{C}identifier") or element.get("name") or element.tag
+
+
+class Typelib(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls) -> None:
+        path = docs.find_gir()
+        assert path is not None
+        cls.namespace = ElementTree.parse(path).getroot().find(f"{CORE}namespace")
+
+    def callables(self) -> Iterator[ElementTree.Element]:
+        for element in self.namespace.iter():
+            # A callback within a record is a virtual method once more.
+            if element.tag in CALLABLES and element.find(f"{CORE}return-value") is not None:
+                yield element
+
+    def fields(self) -> set:
+        return {
+            callback for field in self.namespace.iter(f"{CORE}field") for callback in field
+        }
+
+    def test_nothing_is_skipped(self) -> None:
+        skipped = [
+            name_of(element)
+            for element in self.namespace.iter()
+            if element.get("introspectable") == "0" and not element.get("shadowed-by")
+        ]
+        self.assertEqual(skipped, [])
+
+    def test_everything_has_a_text(self) -> None:
+        fields = self.fields()
+        missing = []
+        for element in self.callables():
+            if element in fields or name_of(element).endswith("_get_type"):
+                continue
+            returned = element.find(f"{CORE}return-value")
+            if element.find(f"{CORE}doc") is None and returned.find(f"{CORE}doc") is None:
+                missing.append(name_of(element))
+            for parameter in element.iterfind(f"{CORE}parameters/{CORE}parameter"):
+                if parameter.find(f"{CORE}doc") is None:
+                    missing.append(f"{name_of(element)}({parameter.get('name')})")
+        self.assertEqual(missing, [])
+
+    def test_ownership_is_told(self) -> None:
+        fields = self.fields()
+        for element in self.callables():
+            if element in fields:
+                continue
+            returned = element.find(f"{CORE}return-value")
+            self.assertIn(
+                returned.get("transfer-ownership"), ("none", "full", "container"), name_of(element)
+            )
+            # A pointer that is made is none where there is an error.
+            if element.get("throws") == "1" and returned.get("transfer-ownership") == "full":
+                self.assertEqual(returned.get("nullable"), "1", name_of(element))
+
+    def test_pointers_are_few(self) -> None:
+        """Plain pointers are handles of CUDA and addresses, and a number in Python."""
+        found = set()
+        fields = self.fields()
+        for element in self.callables():
+            if element in fields:
+                continue
+            kinds = list(element.iterfind(f"{CORE}return-value/{CORE}type"))
+            kinds += list(element.iterfind(f"{CORE}parameters/{CORE}parameter/{CORE}type"))
+            if any(kind.get("name") == "gpointer" for kind in kinds):
+                found.add(name_of(element).replace("gst_vkgdr_", ""))
+        self.assertEqual(found, {
+            "allocator_alloc_wrapped",
+            "allocator_wrap",
+            "ReleaseFunc",
+            "context_get_cuda_context",
+            "mapping_to_dlpack",
+            "memory_download",
+            "memory_download_rect",
+            "memory_get_host_pointer",
+            "memory_new_from_dlpack",
+            "memory_upload",
+            "memory_upload_rect",
+            "memory_write",
+            "stream_get_handle",
+            "stream_new_wrapped",
+        })
+
+
+class Docstrings(unittest.TestCase):
+    def test_functions(self) -> None:
+        text = GstVkgdr.Kernel.run.__doc__
+        self.assertIn("Queues the kernel on stream, once", text)
+        self.assertIn(":param output_info: its format", text)
+        self.assertIn(":raises GLib.Error:", text)
+        self.assertTrue(text.startswith("run(self, stream:GstVkgdr.Stream"))
+
+    def test_names_are_those_of_python(self) -> None:
+        text = GstVkgdr.Kernel.run.__doc__
+        self.assertIn("GstVkgdr.memory_begin_access()", text)
+        for word in ("gst_vkgdr_", "%", "@", "#Gst"):
+            self.assertNotIn(word, text)
+
+    def test_classes(self) -> None:
+        self.assertIn("is a device on which memory", GstVkgdr.Context.__doc__)
+        self.assertIn("counted\nby references", GstVkgdr.Mapping.__doc__)
+
+    def test_virtual_methods(self) -> None:
+        text = GstVkgdr.VideoFilter.do_filter_frame.__doc__
+        self.assertIn("Queues work on stream", text)
+
+    def test_other_libraries_are_left_alone(self) -> None:
+        from gi.repository import Gst
+
+        self.assertEqual(Gst.Buffer.new.__doc__.strip(), "new() -> Gst.Buffer")
+
+    def test_all_functions_have_one(self) -> None:
+        missing = []
+        for name, value in vars(GstVkgdr).items():
+            if inspect.isroutine(value) and not inspect.getdoc(value):
+                missing.append(name)
+        self.assertEqual(missing, [])
+
+    def test_no_gir(self) -> None:
+        found = docs.find_gir
+        docs.find_gir = lambda: None
+        try:
+            self.assertEqual(docs.load(), {})
+        finally:
+            docs.find_gir = found
+
+
+if __name__ == "__main__":
+    support.main()
