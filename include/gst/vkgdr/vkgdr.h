@@ -15,6 +15,7 @@
 #include <gst/vkgdr/gstvkgdrmemory.h>
 #include <gst/vkgdr/gstvkgdrmapping.h>
 #include <gst/vkgdr/gstvkgdrdlpack.h>
+#include <gst/vkgdr/gstvkgdrcuda.h>
 #include <gst/vkgdr/gstvkgdrbufferpool.h>
 #include <gst/vkgdr/gstvkgdrkernel.h>
 #include <gst/vkgdr/gstvkgdrelement.h>
