@@ -10,6 +10,7 @@
  *
  * Brings buffers back from GPU memory, by DMA into pinned memory that is
  * recycled. Buffers that already are in system memory are handed on untouched.
+ * It takes the memory of GStreamer's own CUDA elements, too.
  *
  * The property `stats` has the fields `frames`, `bytes`, and of these
  * `bytes-dma` and `bytes-untouched` (uint64).
@@ -52,7 +53,7 @@ GST_ELEMENT_REGISTER_DEFINE (
 static gboolean
 gst_vkgdr_download_is_there (GstVkgdrTransfer *transfer, GstMemory *memory)
 {
-  return !gst_is_vkgdr_memory (memory);
+  return !gst_is_vkgdr_memory (memory) && !gst_vkgdr_is_cuda_memory (memory);
 }
 
 /* The CPU's copy of a memory that is no window's, in a buffer of both kinds. */

@@ -14,6 +14,7 @@ GST_DEBUG_CATEGORY_STATIC (gst_vkgdr_transfer_debug);
 
 typedef struct {
   gboolean is_video;
+  gboolean to_cuda; /* the output is for GStreamer's own CUDA elements */
   GstVideoInfo info;
 
   /* Figures, under the object lock. */
@@ -39,30 +40,67 @@ is_ours (const GstCapsFeatures *features)
       features, GST_CAPS_FEATURE_MEMORY_VKGDR_MEMORY);
 }
 
-/* System memory, with whatever other features, or the window. */
+static gboolean
+is_cuda (const GstCapsFeatures *features)
+{
+  return gst_caps_features_contains (
+             features, GST_VKGDR_CAPS_FEATURE_MEMORY_CUDA)
+         && gst_vkgdr_cuda_is_available ();
+}
+
+/* System memory, with whatever other features, the window, or the memory of
+ * GStreamer's own CUDA elements. */
 static gboolean
 is_known (const GstCapsFeatures *features)
 {
-  return is_ours (features)
+  return is_ours (features) || is_cuda (features)
          || gst_caps_features_contains (
              features, GST_CAPS_FEATURE_MEMORY_SYSTEM_MEMORY);
 }
 
-/* The structure with the memory's feature set or taken away; others, such as
- * `meta:…`, stay. */
+/* The structure with the feature of another memory, NULL for system memory;
+ * others, such as `meta:…`, stay. Only raw video can be in CUDA memory. */
 static void
 append_with_memory (GstCaps *caps, const GstStructure *structure,
-    const GstCapsFeatures *features, gboolean on_device)
+    const GstCapsFeatures *features, const gchar *memory)
 {
-  GstCapsFeatures *copy = gst_caps_features_copy (features);
+  GstCapsFeatures *copy;
 
+  if (g_strcmp0 (memory, GST_VKGDR_CAPS_FEATURE_MEMORY_CUDA) == 0
+      && (!gst_structure_has_name (structure, "video/x-raw")
+          || !gst_vkgdr_cuda_is_available ()))
+    return;
+  copy = gst_caps_features_copy (features);
   gst_caps_features_remove (copy, GST_CAPS_FEATURE_MEMORY_SYSTEM_MEMORY);
   gst_caps_features_remove (copy, GST_CAPS_FEATURE_MEMORY_VKGDR_MEMORY);
-  if (on_device)
-    gst_caps_features_add (copy, GST_CAPS_FEATURE_MEMORY_VKGDR_MEMORY);
+  gst_caps_features_remove (copy, GST_VKGDR_CAPS_FEATURE_MEMORY_CUDA);
+  if (memory)
+    gst_caps_features_add (copy, memory);
   else if (gst_caps_features_get_size (copy) > 0)
     gst_caps_features_add (copy, GST_CAPS_FEATURE_MEMORY_SYSTEM_MEMORY);
   gst_caps_append_structure_full (caps, gst_structure_copy (structure), copy);
+}
+
+/* What can become of an input, or be the input of an output: the preferred
+ * memory first. */
+static void
+append_others (GstCaps *caps, const GstStructure *structure,
+    const GstCapsFeatures *features, GstPadDirection direction,
+    gboolean to_device)
+{
+  static const gchar *ours = GST_CAPS_FEATURE_MEMORY_VKGDR_MEMORY;
+  static const gchar *cuda = GST_VKGDR_CAPS_FEATURE_MEMORY_CUDA;
+
+  if (direction == GST_PAD_SRC) {
+    append_with_memory (caps, structure, features, to_device ? NULL : ours);
+    append_with_memory (caps, structure, features, to_device ? ours : NULL);
+    append_with_memory (caps, structure, features, cuda);
+  } else if (to_device) {
+    append_with_memory (caps, structure, features, ours);
+    append_with_memory (caps, structure, features, cuda);
+  } else {
+    append_with_memory (caps, structure, features, NULL);
+  }
 }
 
 static GstCaps *
@@ -84,19 +122,17 @@ gst_vkgdr_transfer_transform_caps (GstBaseTransform *trans,
     if (gst_caps_features_is_any (features)) {
       append_with_memory (result, structure,
           GST_CAPS_FEATURES_MEMORY_SYSTEM_MEMORY,
-          direction == GST_PAD_SINK ? to_device : !to_device);
+          (direction == GST_PAD_SINK) == to_device
+              ? GST_CAPS_FEATURE_MEMORY_VKGDR_MEMORY
+              : NULL);
       continue;
     }
     if (!is_known (features))
       continue;
-    if (direction == GST_PAD_SINK) {
-      append_with_memory (result, structure, features, to_device);
-      continue;
-    }
-    if (is_ours (features) != to_device)
+    if (direction == GST_PAD_SRC
+        && (is_ours (features) || is_cuda (features)) != to_device)
       continue; /* an output that this element never has */
-    append_with_memory (result, structure, features, !to_device);
-    append_with_memory (result, structure, features, to_device);
+    append_others (result, structure, features, direction, to_device);
   }
   result = gst_caps_simplify (result);
   if (filter) {
@@ -117,11 +153,14 @@ gst_vkgdr_transfer_set_caps (
   if (!is_known (gst_caps_get_features (in_caps, 0))) {
     GST_ELEMENT_ERROR (trans, STREAM, WRONG_TYPE,
         ("Only system memory and " GST_CAPS_FEATURE_MEMORY_VKGDR_MEMORY
-         " can be taken: put an element before this one that brings the frames "
+         " can be taken, and " GST_VKGDR_CAPS_FEATURE_MEMORY_CUDA
+         " where GStreamer's CUDA elements are: put an element before this one "
+         "that brings the frames "
          "to system memory."),
         ("%" GST_PTR_FORMAT, in_caps));
     return FALSE;
   }
+  priv->to_cuda = is_cuda (gst_caps_get_features (out_caps, 0));
   priv->is_video =
       gst_video_info_from_caps (&priv->info, in_caps)
       && GST_VIDEO_INFO_FORMAT (&priv->info) != GST_VIDEO_FORMAT_ENCODED;
@@ -211,8 +250,13 @@ static gboolean
 is_there (GstVkgdrTransfer *self, GstBuffer *buffer)
 {
   GstVkgdrTransferClass *klass = GST_VKGDR_TRANSFER_GET_CLASS (self);
+  GstVkgdrTransferPrivate *priv =
+      gst_vkgdr_transfer_get_instance_private (self);
   guint i;
 
+  /* GStreamer's own CUDA elements know frames of one memory alone. */
+  if (priv->to_cuda && gst_buffer_n_memory (buffer) != 1)
+    return FALSE;
   for (i = 0; i < gst_buffer_n_memory (buffer); i++)
     if (!klass->is_there (self, gst_buffer_peek_memory (buffer, i)))
       return FALSE;
@@ -307,36 +351,107 @@ gst_vkgdr_transfer_start (GstBaseTransform *trans)
   return GST_BASE_TRANSFORM_CLASS (parent_class)->start (trans);
 }
 
+/* @input, or the same content where the subclass wants it; the caller's. */
+static GstBuffer *
+bring (GstVkgdrTransfer *self, GstBuffer *input, GError **error)
+{
+  gsize size = gst_buffer_get_size (input);
+  GstVkgdrPath path = GST_VKGDR_PATH_NONE;
+  GstMemory *memory = NULL;
+
+  if (is_there (self, input)) {
+    count_untouched (self, input, size);
+    return gst_buffer_ref (input);
+  }
+  if (size > 0) {
+    memory = GST_VKGDR_TRANSFER_GET_CLASS (self)->move (
+        self, input, size, &path, error);
+    if (!memory)
+      return NULL;
+    count (self, size, path, 0, 0);
+  }
+  return new_like (input, memory);
+}
+
+/* Memory of GStreamer's own CUDA elements as ours, where it lies in our CUDA
+ * context; the CPU brings it else. The caller's. */
+static GstBuffer *
+from_cuda (GstVkgdrTransfer *self, GstBuffer *input)
+{
+  GstVkgdrContext *context =
+      gst_vkgdr_base_transform_get_context (GST_VKGDR_BASE_TRANSFORM (self));
+  GstBuffer *result = NULL;
+  GError *error = NULL;
+
+  if (gst_buffer_n_memory (input) > 0
+      && gst_vkgdr_is_cuda_memory (gst_buffer_peek_memory (input, 0))) {
+    result = gst_vkgdr_context_buffer_from_cuda (context, input, &error);
+    if (!result)
+      GST_DEBUG_OBJECT (self, "by way of the CPU: %s", error->message);
+    g_clear_error (&error);
+  }
+  return result ? result : gst_buffer_ref (input);
+}
+
+/* The other way round. Takes @brought over. */
+static GstBuffer *
+to_cuda (GstVkgdrTransfer *self, GstBuffer *brought, GError **error)
+{
+  GstVkgdrTransferPrivate *priv =
+      gst_vkgdr_transfer_get_instance_private (self);
+  GstVkgdrContext *context =
+      gst_vkgdr_base_transform_get_context (GST_VKGDR_BASE_TRANSFORM (self));
+  GstBuffer *result;
+
+  result =
+      gst_vkgdr_context_buffer_to_cuda (context, brought, &priv->info, error);
+  gst_buffer_unref (brought);
+  return result;
+}
+
+/* What upstream's CUDA element made is what downstream's takes. */
+static gboolean
+is_cuda_already (GstVkgdrTransfer *self, GstBuffer *input)
+{
+  GstVkgdrTransferPrivate *priv =
+      gst_vkgdr_transfer_get_instance_private (self);
+
+  return priv->to_cuda && gst_buffer_n_memory (input) == 1
+         && gst_vkgdr_is_cuda_memory (gst_buffer_peek_memory (input, 0));
+}
+
 static GstFlowReturn
 gst_vkgdr_transfer_prepare_output_buffer (
     GstBaseTransform *trans, GstBuffer *input, GstBuffer **output)
 {
   GstVkgdrTransfer *self = GST_VKGDR_TRANSFER (trans);
+  GstVkgdrTransferPrivate *priv =
+      gst_vkgdr_transfer_get_instance_private (self);
   gsize size = gst_buffer_get_size (input);
-  GstVkgdrPath path = GST_VKGDR_PATH_NONE;
-  GstMemory *memory = NULL;
+  GstBuffer *source = NULL, *result = NULL;
   GError *error = NULL;
 
-  if (!check_frame (self, input, size, &error))
-    goto failed;
-  if (is_there (self, input)) {
-    count_untouched (self, input, size);
-    *output = input;
-    return GST_FLOW_OK;
+  if (check_frame (self, input, size, &error)) {
+    if (is_cuda_already (self, input)) {
+      count (self, size, GST_VKGDR_PATH_NONE, 0, 0);
+      *output = input;
+      return GST_FLOW_OK;
+    }
+    source = from_cuda (self, input);
+    result = bring (self, source, &error);
+    gst_buffer_unref (source);
   }
-  if (size > 0) {
-    memory = GST_VKGDR_TRANSFER_GET_CLASS (self)->move (
-        self, input, size, &path, &error);
-    if (!memory)
-      goto failed;
-    count (self, size, path, 0, 0);
+  if (result && priv->to_cuda)
+    result = to_cuda (self, result, &error);
+  if (!result) {
+    gst_vkgdr_base_transform_post_error (
+        GST_VKGDR_BASE_TRANSFORM (self), error);
+    return GST_FLOW_ERROR;
   }
-  *output = new_like (input, memory);
+  if (result == input) /* which the base class owns */
+    gst_buffer_unref (result);
+  *output = result;
   return GST_FLOW_OK;
-
-failed:
-  gst_vkgdr_base_transform_post_error (GST_VKGDR_BASE_TRANSFORM (self), error);
-  return GST_FLOW_ERROR;
 }
 
 /* All is done when the output exists. */

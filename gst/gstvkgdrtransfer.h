@@ -22,7 +22,8 @@ typedef enum {
 } GstVkgdrPath;
 
 /*
- * @to_device: whether the output has the caps feature, or the input
+ * @to_device: whether the output is on the device, in VkgdrMemory or in that of
+ *   GStreamer's own CUDA elements, or in system memory; the input may be any
  * @is_there: whether a memory already is where it is wanted
  * @move: a memory of @size bytes with the content of all of @input's, in place,
  *   and the way it came there; NULL with @error set on failure

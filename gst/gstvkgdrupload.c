@@ -21,6 +21,11 @@
  * `memory:VkgdrMemory`. A stream without caps, such as filesrc's, becomes
  * `application/octet-stream`.
  *
+ * Where GStreamer's own CUDA elements (1.24 or later) are, it also gives raw
+ * video with the feature `memory:CUDAMemory`: the very memory that upstream
+ * wrote, in their clothes; and it takes theirs, which becomes
+ * `memory:VkgdrMemory` without a copy.
+ *
  * The property `stats` has the fields `frames`, `bytes`, and of these
  * `bytes-direct` (upstream wrote them through the window), `bytes-staged` (sent
  * when upstream unmapped them), `bytes-dma` (sent from upstream's own memory),
@@ -32,6 +37,8 @@
  * |[
  * gst-launch-1.0 videotestsrc ! vkgdrupload ! cudafilter kernel=invert !
  * vkgdrdownload ! autovideosink
+ * gst-launch-1.0 videotestsrc ! vkgdrupload ! cudaconvertscale ! cudadownload !
+ * autovideosink
  * ]|
  *
  * Since: 0.1
@@ -134,6 +141,13 @@ offer (GstVkgdrUpload *self, GstQuery *query)
   if (!context_of (self))
     return FALSE;
   gst_query_parse_allocation (query, &caps, NULL);
+  /* GStreamer's own CUDA elements can write to none but their own memory. */
+  if (caps
+      && gst_caps_features_contains (gst_caps_get_features (caps, 0),
+          GST_VKGDR_CAPS_FEATURE_MEMORY_CUDA)) {
+    gst_query_add_allocation_meta (query, GST_VIDEO_META_API_TYPE, NULL);
+    return TRUE;
+  }
   offer_pool (self, query, caps);
   gst_query_add_allocation_param (
       query, GST_ALLOCATOR (allocator_of (self)), NULL);

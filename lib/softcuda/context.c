@@ -11,6 +11,9 @@
 /* Contexts a thread may push without popping: more is a leak. */
 #define STACK_MAX 64
 
+/* Bytes of stack a thread of a kernel has on a GPU, unless told otherwise. */
+#define DEFAULT_STACK_SIZE 1024
+
 typedef struct {
   CUcontext item[STACK_MAX]; /* with references */
   int n;
@@ -124,6 +127,7 @@ context_start_locked (CUcontext context)
 {
   sc_handle_add_locked (&context->handle, SC_KIND_CONTEXT, context);
   context->error = CUDA_SUCCESS;
+  context->stack_size = DEFAULT_STACK_SIZE;
   context->null_stream = sc_stream_new_locked (context, false);
   if (context->null_stream == NULL) {
     sc_handle_remove_locked (&context->handle);
@@ -172,6 +176,8 @@ context_stop_locked (CUcontext context)
   context->null_stream = NULL;
   while ((object = sc_handle_any_locked (SC_KIND_EVENT, context)) != NULL)
     sc_event_destroy_locked (object);
+  while ((object = sc_handle_any_locked (SC_KIND_TEXTURE, context)) != NULL)
+    sc_texture_destroy_locked (object);
   while ((object = sc_handle_any_locked (SC_KIND_MODULE, context)) != NULL)
     sc_module_destroy_locked (object);
   while ((object = sc_handle_any_locked (SC_KIND_EXTERNAL, context)) != NULL)
@@ -361,6 +367,43 @@ cuCtxSynchronize (void)
     sc_wait_idle_locked (context);
     result = sc_context_unref_locked (context);
   }
+  sc_unlock ();
+  return result;
+}
+
+/* The limit is kept and told: kernels have the stack of the CPU's threads. */
+CUresult
+cuCtxGetLimit (size_t *value, CUlimit limit)
+{
+  CUcontext context;
+  CUresult result;
+
+  SC_ENTER (cuCtxGetLimit);
+  if (value == NULL)
+    return CUDA_ERROR_INVALID_VALUE;
+  if (limit != CU_LIMIT_STACK_SIZE)
+    return CUDA_ERROR_UNSUPPORTED_LIMIT;
+  sc_lock ();
+  result = sc_current_usable_locked (&context);
+  if (result == CUDA_SUCCESS)
+    *value = context->stack_size;
+  sc_unlock ();
+  return result;
+}
+
+CUresult
+cuCtxSetLimit (CUlimit limit, size_t value)
+{
+  CUcontext context;
+  CUresult result;
+
+  SC_ENTER (cuCtxSetLimit);
+  if (limit != CU_LIMIT_STACK_SIZE)
+    return CUDA_ERROR_UNSUPPORTED_LIMIT;
+  sc_lock ();
+  result = sc_current_usable_locked (&context);
+  if (result == CUDA_SUCCESS)
+    context->stack_size = value;
   sc_unlock ();
   return result;
 }

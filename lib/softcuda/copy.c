@@ -19,7 +19,8 @@ typedef struct {
   size_t src_pitch;
   size_t width;
   size_t rows;
-  unsigned char value;
+  unsigned int value; /* its low unit bytes, over and over */
+  unsigned int unit;
 } copy_job;
 
 /* One end of a copy before it is checked. */
@@ -27,6 +28,20 @@ typedef struct {
   uintptr_t address;
   bool device;
 } copy_end;
+
+/* Units are aligned, as is checked when the memset is asked for. */
+static void
+fill_row (const copy_job *job, unsigned char *row)
+{
+  if (job->unit == 1)
+    memset (row, (unsigned char) job->value, job->width);
+  else if (job->unit == 2)
+    for (size_t x = 0; x < job->width / 2; x++)
+      ((uint16_t *) row)[x] = job->value;
+  else
+    for (size_t x = 0; x < job->width / 4; x++)
+      ((uint32_t *) row)[x] = job->value;
+}
 
 static CUresult
 run_copy (void *data)
@@ -37,7 +52,7 @@ run_copy (void *data)
     unsigned char *dst = job->dst + y * job->dst_pitch;
 
     if (job->src == NULL)
-      memset (dst, job->value, job->width);
+      fill_row (job, dst);
     else
       memmove (dst, job->src + y * job->src_pitch, job->width);
   }
@@ -124,7 +139,7 @@ static CUresult
 copy_1d (uintptr_t dst, bool dst_device, uintptr_t src, bool src_device,
     size_t size, CUstream stream, bool wait)
 {
-  copy_job job = { (void *) dst, (const void *) src, 0, 0, size, 1, 0 };
+  copy_job job = { (void *) dst, (const void *) src, 0, 0, size, 1, 0, 0 };
 
   if (src == 0 && size != 0)
     return CUDA_ERROR_INVALID_VALUE;
@@ -213,7 +228,7 @@ pitch_is_valid (size_t pitch, size_t x, size_t width, size_t rows)
 static CUresult
 copy_2d (const CUDA_MEMCPY2D *c, CUstream stream, bool wait)
 {
-  copy_job job = { NULL, NULL, 0, 0, 0, 0, 0 };
+  copy_job job = { NULL, NULL, 0, 0, 0, 0, 0, 0 };
   copy_end dst;
   copy_end src;
   CUresult result;
@@ -257,7 +272,8 @@ cuMemcpy2DAsync_v2 (const CUDA_MEMCPY2D *copy, CUstream stream)
 CUresult
 cuMemsetD8_v2 (CUdeviceptr pointer, unsigned char value, size_t size)
 {
-  copy_job job = { (void *) (uintptr_t) pointer, NULL, 0, 0, size, 1, value };
+  copy_job job = { (void *) (uintptr_t) pointer, NULL, 0, 0, size, 1, value,
+    1 };
 
   SC_ENTER (cuMemsetD8);
   return start_copy (&job, true, true, NULL, true);
@@ -267,8 +283,72 @@ CUresult
 cuMemsetD8Async (
     CUdeviceptr pointer, unsigned char value, size_t size, CUstream stream)
 {
-  copy_job job = { (void *) (uintptr_t) pointer, NULL, 0, 0, size, 1, value };
+  copy_job job = { (void *) (uintptr_t) pointer, NULL, 0, 0, size, 1, value,
+    1 };
 
   SC_ENTER (cuMemsetD8Async);
   return start_copy (&job, true, true, stream, false);
+}
+
+/* width is in units. */
+static CUresult
+set_2d (CUdeviceptr pointer, size_t pitch, unsigned int value,
+    unsigned int unit, size_t width, size_t height, CUstream stream, bool wait)
+{
+  copy_job job = { (void *) (uintptr_t) pointer, NULL, pitch, 0, 0, height,
+    value, unit };
+
+  if (pointer % unit != 0 || (height > 1 && pitch % unit != 0)
+      || __builtin_mul_overflow (width, unit, &job.width)
+      || !pitch_is_valid (pitch, 0, job.width, height))
+    return CUDA_ERROR_INVALID_VALUE;
+  return start_copy (&job, true, true, stream, wait);
+}
+
+CUresult
+cuMemsetD2D8_v2 (CUdeviceptr pointer, size_t pitch, unsigned char value,
+    size_t width, size_t height)
+{
+  SC_ENTER (cuMemsetD2D8);
+  return set_2d (pointer, pitch, value, 1, width, height, NULL, true);
+}
+
+CUresult
+cuMemsetD2D8Async (CUdeviceptr pointer, size_t pitch, unsigned char value,
+    size_t width, size_t height, CUstream stream)
+{
+  SC_ENTER (cuMemsetD2D8Async);
+  return set_2d (pointer, pitch, value, 1, width, height, stream, false);
+}
+
+CUresult
+cuMemsetD2D16_v2 (CUdeviceptr pointer, size_t pitch, unsigned short value,
+    size_t width, size_t height)
+{
+  SC_ENTER (cuMemsetD2D16);
+  return set_2d (pointer, pitch, value, 2, width, height, NULL, true);
+}
+
+CUresult
+cuMemsetD2D16Async (CUdeviceptr pointer, size_t pitch, unsigned short value,
+    size_t width, size_t height, CUstream stream)
+{
+  SC_ENTER (cuMemsetD2D16Async);
+  return set_2d (pointer, pitch, value, 2, width, height, stream, false);
+}
+
+CUresult
+cuMemsetD2D32_v2 (CUdeviceptr pointer, size_t pitch, unsigned int value,
+    size_t width, size_t height)
+{
+  SC_ENTER (cuMemsetD2D32);
+  return set_2d (pointer, pitch, value, 4, width, height, NULL, true);
+}
+
+CUresult
+cuMemsetD2D32Async (CUdeviceptr pointer, size_t pitch, unsigned int value,
+    size_t width, size_t height, CUstream stream)
+{
+  SC_ENTER (cuMemsetD2D32Async);
+  return set_2d (pointer, pitch, value, 4, width, height, stream, false);
 }

@@ -32,7 +32,7 @@ static __thread int host_function_depth;
 
 static const char *const call_names[SC_N_CALLS] = {
 #define CALL_NAME(name, symbol, need, args) #name,
-  VKGDR_CUDA_FUNCTIONS (CALL_NAME)
+  SOFTCUDA_FUNCTIONS (CALL_NAME)
 #undef CALL_NAME
 };
 

@@ -218,6 +218,15 @@ cuMemHostAlloc (void **pointer, size_t size, unsigned int flags)
 }
 
 CUresult
+cuMemAllocHost_v2 (void **pointer, size_t size)
+{
+  SC_ENTER (cuMemAllocHost);
+  if (pointer == NULL)
+    return CUDA_ERROR_INVALID_VALUE;
+  return allocate (SC_RANGE_HOST, size, pointer);
+}
+
+CUresult
 cuMemFreeHost (void *pointer)
 {
   const sc_range *range;

@@ -15,19 +15,19 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-#include "cuda-driver.h"
+#include "further.h"
 #include "softcuda.h"
 
 /* The exported symbols are the API's and softcuda.h's, and no others. */
 #define SC_DECLARE(name, symbol, need, args) SOFTCUDA_API CUresult symbol args;
-VKGDR_CUDA_FUNCTIONS (SC_DECLARE)
+SOFTCUDA_FUNCTIONS (SC_DECLARE)
 #undef SC_DECLARE
 
 /* ---- entry (entry.c) ---- */
 
 typedef enum sc_call {
 #define SC_CALL(name, symbol, need, args) SC_CALL_##name,
-  VKGDR_CUDA_FUNCTIONS (SC_CALL)
+  SOFTCUDA_FUNCTIONS (SC_CALL)
 #undef SC_CALL
       SC_N_CALLS
 } sc_call;
@@ -59,7 +59,8 @@ typedef enum sc_kind {
   SC_KIND_EVENT,
   SC_KIND_EXTERNAL,
   SC_KIND_MODULE,
-  SC_KIND_FUNCTION
+  SC_KIND_FUNCTION,
+  SC_KIND_TEXTURE
 } sc_kind;
 
 /* First member of every object that a caller holds a handle of. The table of
@@ -95,6 +96,7 @@ struct CUctx_st {
   bool alive;
   CUresult error; /* of asynchronous work: stays until the context dies */
   CUstream null_stream;
+  size_t stack_size; /* CU_LIMIT_STACK_SIZE */
 };
 
 /* For those who wait: the context may be destroyed meanwhile. unref gives its
@@ -207,5 +209,10 @@ void sc_external_destroy_locked (CUexternalMemory memory);
 void sc_module_destroy_locked (CUmodule module);
 /* Ends what was told of its variables (global.c). */
 void sc_module_forget_globals_locked (CUmodule module);
+
+/* ---- textures (texture.c) ---- */
+
+/* handle: what the table of live handles has of it. */
+void sc_texture_destroy_locked (sc_handle *handle);
 
 #endif /* SOFTCUDA_PRIVATE_H */

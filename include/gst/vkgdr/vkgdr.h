@@ -18,6 +18,7 @@
 #include <gst/vkgdr/gstvkgdrcopy.h>
 #include <gst/vkgdr/gstvkgdrmapping.h>
 #include <gst/vkgdr/gstvkgdrdlpack.h>
+#include <gst/vkgdr/gstvkgdrcuda.h>
 #include <gst/vkgdr/gstvkgdrbufferpool.h>
 #include <gst/vkgdr/gstvkgdrmodule.h>
 #include <gst/vkgdr/gstvkgdrkernel.h>

@@ -185,13 +185,26 @@ start_watch (GstVkgdrAllocator *self, GPtrArray *fences)
   g_thread_pool_push (pool, data, NULL);
 }
 
+static gboolean
+are_reached (GPtrArray *fences)
+{
+  guint i;
+
+  for (i = 0; i < fences->len; i++)
+    if (!gst_vkgdr_fence_is_signaled (g_ptr_array_index (fences, i)))
+      return FALSE;
+  return TRUE;
+}
+
 void
 gst_vkgdr_allocator_retire (GstVkgdrAllocator *self, const GstVkgdrBlock *block,
     gpointer shadow, GPtrArray *fences)
 {
   Retired *retired;
 
-  if (fences && !block->slab)
+  /* Not without need: the thread may be the last who has the device, and give
+   * it back while the process ends. */
+  if (fences && !block->slab && !are_reached (fences))
     start_watch (self, fences);
   g_mutex_lock (&self->lock);
   if (fences) {

@@ -3,10 +3,11 @@
  * gstvkgdrelement.c: how elements come to share one GstVkgdrContext
  *
  * The usual order of GStreamer: what the element has, its neighbours, the
- * application, and only then a new one.
+ * application, and only then a new one; before that one, what GStreamer's own
+ * CUDA elements use.
  */
 
-#include "gstvkgdrprivate.h"
+#include "gstvkgdrcudalib.h"
 
 /**
  * SECTION:gstvkgdrelement
@@ -132,9 +133,9 @@ query_peer (GstElement *element, GstPad *pad, gpointer user_data)
 /* Asks the neighbours; what they answer becomes the element's own context,
  * which reaches it through its set_context function. */
 static void
-ask_neighbours (GstElement *element)
+ask_neighbours (GstElement *element, const gchar *type)
 {
-  PeerQuery ask = { element, gst_query_new_context (GST_VKGDR_CONTEXT_TYPE) };
+  PeerQuery ask = { element, gst_query_new_context (type) };
   GstContext *found = NULL;
 
   if (!gst_element_foreach_src_pad (element, query_peer, &ask)
@@ -149,11 +150,10 @@ ask_neighbours (GstElement *element)
 /* The bins above answer by setting what they know of, and after them the
  * application, in its handler of the message. */
 static void
-ask_application (GstElement *element)
+ask_application (GstElement *element, const gchar *type)
 {
   gst_element_post_message (
-      element, gst_message_new_need_context (
-                   GST_OBJECT_CAST (element), GST_VKGDR_CONTEXT_TYPE));
+      element, gst_message_new_need_context (GST_OBJECT_CAST (element), type));
 }
 
 static void
@@ -170,12 +170,54 @@ warn_of_software (GstElement *element)
             why));
 }
 
+/* Takes @made over, and tells the others. */
+static void
+publish (GstElement *element, GstVkgdrContext *made, GstVkgdrContext **context)
+{
+  GstContext *gst_context = gst_vkgdr_context_to_gst_context (made);
+
+  *context = made;
+  gst_element_set_context (element, gst_context);
+  gst_element_post_message (element,
+      gst_message_new_have_context (GST_OBJECT_CAST (element), gst_context));
+}
+
+/* The CUDA context of GStreamer's own CUDA elements, where they came first:
+ * memory of one is of no use in another. */
+static gboolean
+join_cuda_elements (GstElement *element, gint device, GstVkgdrContext **context)
+{
+  const gchar *type = GST_VKGDR_CUDA_CONTEXT_TYPE;
+  GstVkgdrContext *made = NULL;
+  GstContext *gst_context;
+
+  if (!gst_vkgdr_cuda_lib_get ())
+    return FALSE;
+  gst_context = gst_element_get_context (element, type);
+  if (!gst_context) {
+    ask_neighbours (element, type);
+    gst_context = gst_element_get_context (element, type);
+  }
+  if (!gst_context) {
+    ask_application (element, type);
+    gst_context = gst_element_get_context (element, type);
+  }
+  if (!gst_context)
+    return FALSE;
+  made = gst_vkgdr_cuda_context_adopt (gst_context, device);
+  gst_context_unref (gst_context);
+  if (!made)
+    return FALSE;
+  GST_INFO_OBJECT (element, "shares a CUDA context by %" GST_PTR_FORMAT, made);
+  publish (element, made, context);
+  return TRUE;
+}
+
 static gboolean
 make_context (GstElement *element, gint device, GstVkgdrContext **context)
 {
   GError *error = NULL;
   GstVkgdrContext *made = gst_vkgdr_context_new (device, &error);
-  GstContext *gst_context;
 
   if (!made) {
     GST_ELEMENT_ERROR (element, RESOURCE, NOT_FOUND, ("%s", error->message),
@@ -185,12 +227,7 @@ make_context (GstElement *element, gint device, GstVkgdrContext **context)
   }
   if (gst_vkgdr_context_is_software (made))
     warn_of_software (element);
-
-  *context = made;
-  gst_context = gst_vkgdr_context_to_gst_context (made);
-  gst_element_set_context (element, gst_context);
-  gst_element_post_message (element,
-      gst_message_new_have_context (GST_OBJECT_CAST (element), gst_context));
+  publish (element, made, context);
   return TRUE;
 }
 
@@ -201,8 +238,9 @@ make_context (GstElement *element, gint device, GstVkgdrContext **context)
  * @context: (inout) (transfer full) (nullable): where it keeps its context
  *
  * Sees to it that @context is set: from the neighbours, else from the
- * application, else by making one and telling the others. On failure an error
- * message that names the cause has been posted.
+ * application, else with the CUDA context that GStreamer's own CUDA elements in
+ * the pipeline share, else by making one and telling the others. On failure an
+ * error message that names the cause has been posted.
  *
  * Returns: whether @context is set
  *
@@ -220,10 +258,10 @@ gst_vkgdr_element_ensure_context (
       && gst_vkgdr_context_get_device (*context) != device)
     gst_clear_object (context);
   if (!*context)
-    ask_neighbours (element);
+    ask_neighbours (element, GST_VKGDR_CONTEXT_TYPE);
   if (!*context)
-    ask_application (element);
-  if (*context)
+    ask_application (element, GST_VKGDR_CONTEXT_TYPE);
+  if (*context || join_cuda_elements (element, device, context))
     return TRUE;
   return make_context (element, device, context);
 }
@@ -258,7 +296,8 @@ gst_vkgdr_element_handle_set_context (GstElement *element,
  * @query: a query of one of its pads
  * @context: (nullable): its context
  *
- * Answers a query for %GST_VKGDR_CONTEXT_TYPE.
+ * Answers a query for %GST_VKGDR_CONTEXT_TYPE, and one of GStreamer's own CUDA
+ * elements for a CUDA context.
  *
  * Returns: whether @query was one, and was answered
  *
@@ -277,10 +316,15 @@ gst_vkgdr_element_handle_context_query (
   if (GST_QUERY_TYPE (query) != GST_QUERY_CONTEXT || !context)
     return FALSE;
   gst_query_parse_context_type (query, &type);
-  if (g_strcmp0 (type, GST_VKGDR_CONTEXT_TYPE) != 0)
+  if (g_strcmp0 (type, GST_VKGDR_CONTEXT_TYPE) == 0)
+    gst_context = gst_vkgdr_context_to_gst_context (context);
+  else if (g_strcmp0 (type, GST_VKGDR_CUDA_CONTEXT_TYPE) == 0)
+    gst_context = gst_vkgdr_cuda_context_offer (context);
+  else
+    return FALSE;
+  if (!gst_context)
     return FALSE;
 
-  gst_context = gst_vkgdr_context_to_gst_context (context);
   gst_query_set_context (query, gst_context);
   gst_context_unref (gst_context);
   return TRUE;

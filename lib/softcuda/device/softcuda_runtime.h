@@ -6,8 +6,9 @@
  * what no macro can say: __global__ and __shared__. A block is run by one
  * thread of the CPU, hence its variables are thread-local ones.
  *
- * Not here: warps (__shfl_sync() and the like), textures, cooperative groups,
- * half precision, device-side allocation and launches.
+ * Not here: warps (__shfl_sync() and the like), textures of more than plain
+ * memory, cooperative groups, half precision, device-side allocation and
+ * launches.
  */
 
 #ifndef SOFTCUDA_RUNTIME_H
@@ -562,6 +563,18 @@ __int2float_rn (int v)
   return (float) v;
 }
 
+/* float has 24 bits: the rest is cut off. */
+static inline float
+__int2float_rz (int v)
+{
+  unsigned int size = v < 0 ? 0u - (unsigned int) v : (unsigned int) v;
+  int zeros = __clz ((int) size);
+
+  if (zeros < 8)
+    size &= ~0u << (8 - zeros);
+  return v < 0 ? -(float) size : (float) size;
+}
+
 static inline float
 __uint2float_rn (unsigned int v)
 {
@@ -733,6 +746,10 @@ softcuda_sincosf (float v, float *sine, float *cosine)
 #define __cosf cosf
 #define __tanf tanf
 #define __sincosf softcuda_sincosf
+
+/* ---- textures ---- */
+
+#include "softcuda_texture.h"
 
 /* ---- kernels as the driver wants them ---- */
 

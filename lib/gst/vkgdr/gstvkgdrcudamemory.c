@@ -1,0 +1,418 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * gstvkgdrcudamemory.c: frames to and from GStreamer's own CUDA elements
+ *
+ * Wraps the same bytes in the other's memory, and copies on the device where
+ * the other could make nothing of their layout. Knows nothing of caps.
+ */
+
+#include "gstvkgdrcudalib.h"
+
+/**
+ * SECTION:gstvkgdrcuda
+ * @title: GStreamer's CUDA elements
+ * @short_description: memory:CUDAMemory, without a copy
+ *
+ * GStreamer 1.24 and later have CUDA elements with a memory of their own. What
+ * one of these functions makes is the same memory in the other's clothes; the
+ * CUDA context is the same as well (gst_vkgdr_element_ensure_context()).
+ *
+ * GStreamer's CUDA library is looked for in the process, which has it where it
+ * has one of its elements. Nothing has to be there when this library is built.
+ *
+ * Since: 0.1
+ */
+
+/* What a GPU's textures demand of a pitch: GStreamer's converters sample frames
+ * as textures. */
+#define PITCH_ALIGNMENT 32
+
+/* A buffer that others see the bytes of. */
+typedef struct {
+  GstBuffer *buffer;
+  GstMemory *memory;
+  GstMapInfo map;
+} Loan;
+
+/* Nobody says on which streams the bytes were used: unmapping device memory
+ * lets the next user wait for the whole CUDA context. */
+static void
+loan_end (gpointer data)
+{
+  Loan *loan = data;
+
+  gst_memory_unmap (loan->memory, &loan->map);
+  gst_memory_unref (loan->memory);
+  gst_buffer_unref (loan->buffer);
+  g_free (loan);
+}
+
+/* Waits until the content is on the device. */
+static Loan *
+loan_begin (GstBuffer *buffer, GError **error)
+{
+  Loan *loan = g_new0 (Loan, 1);
+
+  loan->memory = gst_buffer_get_memory (buffer, 0);
+  if (!gst_memory_map (
+          loan->memory, &loan->map, GST_MAP_READ | GST_MAP_VKGDR)) {
+    g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_FAILED,
+        "memory of type %s has no content on the device",
+        loan->memory->allocator->mem_type);
+    gst_memory_unref (loan->memory);
+    g_free (loan);
+    return NULL;
+  }
+  loan->buffer = gst_buffer_ref (buffer);
+  return loan;
+}
+
+/* Like @input in all but the memory, which is laid out as @info says. */
+static GstBuffer *
+new_like (GstBuffer *input, GstMemory *memory, const GstVideoInfo *info)
+{
+  const GstVideoMeta *meta = gst_buffer_get_video_meta (input);
+  GstBuffer *output = gst_buffer_new ();
+
+  gst_buffer_copy_into (output, input, GST_BUFFER_COPY_METADATA, 0, -1);
+  GST_BUFFER_FLAG_UNSET (output, GST_BUFFER_FLAG_TAG_MEMORY);
+  gst_buffer_append_memory (output, memory);
+  gst_buffer_add_video_meta_full (output, meta ? meta->flags : GST_VIDEO_FRAME_FLAG_NONE,
+      GST_VIDEO_INFO_FORMAT (info), GST_VIDEO_INFO_WIDTH (info),
+      GST_VIDEO_INFO_HEIGHT (info), GST_VIDEO_INFO_N_PLANES (info),
+      (gsize *) info->offset, (gint *) info->stride);
+  return output;
+}
+
+/**
+ * gst_vkgdr_cuda_is_available:
+ *
+ * Returns: whether the process has GStreamer's CUDA library, 1.24 or later, as
+ *   it does once an element of the plugin nvcodec has been made
+ *
+ * Since: 0.1
+ */
+gboolean
+gst_vkgdr_cuda_is_available (void)
+{
+  return gst_vkgdr_cuda_lib_get () != NULL;
+}
+
+/**
+ * gst_vkgdr_is_cuda_memory:
+ * @memory: a memory
+ *
+ * Returns: whether it is of GStreamer's own CUDA elements
+ *
+ * Since: 0.1
+ */
+gboolean
+gst_vkgdr_is_cuda_memory (GstMemory *memory)
+{
+  const GstVkgdrCudaLib *lib = gst_vkgdr_cuda_lib_get ();
+
+  return lib && memory && lib->is_memory (memory);
+}
+
+/* --- to ------------------------------------------------------------------ */
+
+static guint
+plane_component (const GstVideoInfo *info, guint plane)
+{
+  gint components[GST_VIDEO_MAX_COMPONENTS];
+
+  gst_video_format_info_component (info->finfo, plane, components);
+  return components[0];
+}
+
+static gsize
+plane_row (const GstVideoInfo *info, guint plane)
+{
+  guint component = plane_component (info, plane);
+
+  return (gsize) GST_VIDEO_INFO_COMP_WIDTH (info, component)
+         * GST_VIDEO_INFO_COMP_PSTRIDE (info, component);
+}
+
+/* Where the planes of @buffer lie, as its meta or else @info says. */
+static GstVideoInfo
+layout_of (GstBuffer *buffer, const GstVideoInfo *info)
+{
+  const GstVideoMeta *meta = gst_buffer_get_video_meta (buffer);
+  GstVideoInfo layout = *info;
+  guint i;
+
+  for (i = 0; meta && i < meta->n_planes; i++) {
+    layout.offset[i] = meta->offset[i];
+    layout.stride[i] = meta->stride[i];
+  }
+  layout.size = gst_buffer_get_size (buffer);
+  return layout;
+}
+
+/* Their memory is a rectangle of rows as long as plane 0's, and is taken to the
+ * CPU as such; and their converters want its pitches aligned. */
+static gboolean
+can_be_wrapped (const GstVideoInfo *layout)
+{
+  gint pitch = layout->stride[0];
+  guint i;
+
+  if (pitch <= 0 || layout->size % pitch != 0)
+    return FALSE;
+  for (i = 0; i < GST_VIDEO_INFO_N_PLANES (layout); i++) {
+    if (layout->stride[i] % PITCH_ALIGNMENT != 0)
+      return FALSE;
+    if (layout->stride[i] != pitch
+        && plane_row (layout, 0) != (gsize) layout->stride[0])
+      return FALSE;
+  }
+  return TRUE;
+}
+
+static GstBuffer *
+wrap (const GstVkgdrCudaLib *lib, GstCudaContext *cuda, GstBuffer *buffer,
+    const GstVideoInfo *layout, GError **error)
+{
+  Loan *loan = loan_begin (buffer, error);
+  GstMemory *memory;
+
+  if (!loan)
+    return NULL;
+  memory = lib->allocator_alloc_wrapped (NULL, cuda, NULL, layout,
+      (CUdeviceptr) (guintptr) loan->map.data, loan, loan_end);
+  if (!memory) {
+    loan_end (loan);
+    g_set_error_literal (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_FAILED,
+        "GStreamer's CUDA library does not wrap a memory");
+    return NULL;
+  }
+  /* Somebody else may have the buffer, too: who writes gets a copy. */
+  GST_MINI_OBJECT_FLAG_SET (memory, GST_MEMORY_FLAG_READONLY);
+  return new_like (buffer, memory, layout);
+}
+
+static gboolean
+copy_planes (const vkgdr_cuda *cuda, const GstVideoInfo *from,
+    CUdeviceptr source, const GstVideoInfo *to, CUdeviceptr target,
+    GstVkgdrStream *stream, GError **error)
+{
+  guint i;
+
+  for (i = 0; i < GST_VIDEO_INFO_N_PLANES (from); i++) {
+    CUDA_MEMCPY2D copy = { .srcMemoryType = CU_MEMORYTYPE_DEVICE,
+      .srcDevice = source + from->offset[i],
+      .srcPitch = from->stride[i],
+      .dstMemoryType = CU_MEMORYTYPE_DEVICE,
+      .dstDevice = target + to->offset[i],
+      .dstPitch = to->stride[i],
+      .WidthInBytes = plane_row (from, i),
+      .Height = GST_VIDEO_INFO_COMP_HEIGHT (from, plane_component (from, i)) };
+
+    if (!gst_vkgdr_check (cuda,
+            cuda->cuMemcpy2DAsync (
+                &copy, (CUstream) gst_vkgdr_stream_get_handle (stream)),
+            "cuMemcpy2DAsync", error))
+      return FALSE;
+  }
+  return TRUE;
+}
+
+/* Copies all of @source into @target, and waits: their memory has no fence. */
+static gboolean
+copy_frame (GstVkgdrContext *context, GstMemory *source,
+    const GstVideoInfo *layout, GstMemory *target, GError **error)
+{
+  GstVkgdrAllocator *allocator = gst_vkgdr_context_get_allocator (context);
+  GstVkgdrStream *stream =
+      gst_vkgdr_allocator_get_copy_stream (allocator, GST_VKGDR_UPLOAD, error);
+  GstMapInfo map;
+  gboolean ok;
+
+  if (!stream
+      || !gst_memory_map (target, &map, GST_MAP_WRITE | GST_MAP_VKGDR)) {
+    if (stream)
+      g_set_error_literal (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_FAILED,
+          "memory of GStreamer's CUDA library cannot be mapped");
+    gst_object_unref (allocator);
+    return FALSE;
+  }
+  ok = gst_vkgdr_memory_begin_access (source, stream, GST_MAP_READ, error)
+       && gst_vkgdr_context_push (context, error);
+  if (ok) {
+    ok = copy_planes (gst_vkgdr_context_get_driver (context), layout,
+        gst_vkgdr_memory_get_device_pointer (source),
+        &((GstVkgdrCudaMemory *) target)->info,
+        (CUdeviceptr) (guintptr) map.data, stream, error);
+    gst_vkgdr_context_pop (context);
+    ok = gst_vkgdr_memory_end_access (
+             source, stream, GST_MAP_READ, ok ? error : NULL)
+         && ok;
+    ok = gst_vkgdr_stream_synchronize (stream, ok ? error : NULL) && ok;
+  }
+  gst_memory_unmap (target, &map);
+  gst_object_unref (allocator);
+  return ok;
+}
+
+static GstBuffer *
+copy (const GstVkgdrCudaLib *lib, GstVkgdrContext *context,
+    GstCudaContext *cuda, GstBuffer *buffer, const GstVideoInfo *info,
+    const GstVideoInfo *layout, GError **error)
+{
+  GstMemory *memory = lib->allocator_alloc (NULL, cuda, NULL, info);
+
+  if (!memory) {
+    g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_NO_MEMORY,
+        "GStreamer's CUDA library has no memory for a frame of %" G_GSIZE_FORMAT
+        " bytes",
+        GST_VIDEO_INFO_SIZE (info));
+    return NULL;
+  }
+  if (!copy_frame (
+          context, gst_buffer_peek_memory (buffer, 0), layout, memory, error)) {
+    gst_memory_unref (memory);
+    return NULL;
+  }
+  return new_like (buffer, memory, &((GstVkgdrCudaMemory *) memory)->info);
+}
+
+static gboolean
+check_is_ours (GstVkgdrContext *context, GstBuffer *buffer, GError **error)
+{
+  GstMemory *memory = gst_buffer_n_memory (buffer) == 1
+                          ? gst_buffer_peek_memory (buffer, 0)
+                          : NULL;
+
+  if (memory && gst_is_vkgdr_memory (memory)
+      && gst_vkgdr_memory_get_context (memory) == context)
+    return TRUE;
+  g_set_error_literal (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
+      "the frame is not one " GST_VKGDR_MEMORY_NAME " of this context");
+  return FALSE;
+}
+
+/**
+ * gst_vkgdr_context_buffer_to_cuda:
+ * @context: a context
+ * @buffer: a frame in one memory of @context
+ * @info: its format
+ * @error: return location for a #GError
+ *
+ * Makes a buffer for GStreamer's own CUDA elements. It has the memory of
+ * @buffer itself, read-only, and keeps @buffer until it is freed; only where
+ * its layout is none that those elements can use, it has a copy made on the
+ * device. The content is on the device when the function returns.
+ *
+ * Who uses @buffer's memory after that waits for the whole CUDA context, since
+ * those elements set no fences.
+ *
+ * Returns: (transfer full) (nullable): the buffer, or %NULL with @error set:
+ *   %GST_VKGDR_ERROR_ARGUMENT where @buffer is of other memory,
+ *   %GST_VKGDR_ERROR_NO_DRIVER where the process has no such library, or one
+ *   that uses another driver, or an error of the driver
+ *
+ * Since: 0.1
+ */
+GstBuffer *
+gst_vkgdr_context_buffer_to_cuda (GstVkgdrContext *context, GstBuffer *buffer,
+    const GstVideoInfo *info, GError **error)
+{
+  const GstVkgdrCudaLib *lib = gst_vkgdr_cuda_lib_get ();
+  GstCudaContext *cuda;
+  GstVideoInfo layout;
+  GstBuffer *result;
+
+  g_return_val_if_fail (GST_IS_VKGDR_CONTEXT (context), NULL);
+  g_return_val_if_fail (GST_IS_BUFFER (buffer), NULL);
+  g_return_val_if_fail (info != NULL, NULL);
+
+  if (!check_is_ours (context, buffer, error))
+    return NULL;
+  cuda = lib ? gst_vkgdr_cuda_context_get (lib, context) : NULL;
+  if (!cuda) {
+    g_set_error_literal (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_NO_DRIVER,
+        "GStreamer's CUDA library is not in this process, or uses another "
+        "driver than this element: see VKGDR_DRIVER");
+    return NULL;
+  }
+  layout = layout_of (buffer, info);
+  result = can_be_wrapped (&layout)
+               ? wrap (lib, cuda, buffer, &layout, error)
+               : copy (lib, context, cuda, buffer, info, &layout, error);
+  g_object_unref (cuda);
+  return result;
+}
+
+/* --- from ---------------------------------------------------------------- */
+
+/* The pointer is good in the CUDA context that it was allocated in. */
+static gboolean
+check_is_theirs (const GstVkgdrCudaLib *lib, GstVkgdrContext *context,
+    GstBuffer *buffer, GError **error)
+{
+  GstMemory *memory = gst_buffer_n_memory (buffer) == 1
+                          ? gst_buffer_peek_memory (buffer, 0)
+                          : NULL;
+
+  if (!lib || !memory || !lib->is_memory (memory)) {
+    g_set_error_literal (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
+        "the frame is not one memory of GStreamer's CUDA library");
+    return FALSE;
+  }
+  if (gst_vkgdr_cuda_lib_uses (lib, gst_vkgdr_context_get_driver (context))
+      && lib->context_get_handle (((GstVkgdrCudaMemory *) memory)->context)
+             == gst_vkgdr_context_get_cuda_context (context))
+    return TRUE;
+  g_set_error_literal (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
+      "the frame lies in another CUDA context than this element works in");
+  return FALSE;
+}
+
+/**
+ * gst_vkgdr_context_buffer_from_cuda:
+ * @context: a context
+ * @buffer: a frame in one memory of GStreamer's own CUDA elements
+ * @error: return location for a #GError
+ *
+ * Makes a buffer for elements that know %GST_VKGDR_MEMORY_NAME. It has the
+ * memory of @buffer itself, read-only and beside the window, and keeps @buffer
+ * until the device has finished with it.
+ *
+ * Returns: (transfer full) (nullable): the buffer, or %NULL with @error set:
+ *   %GST_VKGDR_ERROR_ARGUMENT where @buffer is of other memory or in another
+ *   CUDA context, or an error of gst_vkgdr_allocator_alloc_wrapped()
+ *
+ * Since: 0.1
+ */
+GstBuffer *
+gst_vkgdr_context_buffer_from_cuda (
+    GstVkgdrContext *context, GstBuffer *buffer, GError **error)
+{
+  const GstVkgdrCudaLib *lib = gst_vkgdr_cuda_lib_get ();
+  GstVkgdrAllocator *allocator;
+  GstVideoInfo layout;
+  GstMemory *memory;
+  Loan *loan;
+
+  g_return_val_if_fail (GST_IS_VKGDR_CONTEXT (context), NULL);
+  g_return_val_if_fail (GST_IS_BUFFER (buffer), NULL);
+
+  if (!check_is_theirs (lib, context, buffer, error))
+    return NULL;
+  loan = loan_begin (buffer, error);
+  if (!loan)
+    return NULL;
+  lib->memory_sync ((GstVkgdrCudaMemory *) loan->memory);
+  layout = layout_of (buffer, &((GstVkgdrCudaMemory *) loan->memory)->info);
+  allocator = gst_vkgdr_context_get_allocator (context);
+  memory = gst_vkgdr_allocator_alloc_wrapped (allocator,
+      (guint64) (guintptr) loan->map.data, loan->map.size,
+      GST_MEMORY_FLAG_READONLY, loan, loan_end, error);
+  gst_object_unref (allocator);
+  if (!memory) {
+    loan_end (loan);
+    return NULL;
+  }
+  return new_like (buffer, memory, &layout);
+}

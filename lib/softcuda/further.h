@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * further.h: entry points that others than this project load
+ *
+ * GStreamer's own CUDA library takes a driver only when it has them all. The
+ * types are ABI facts of libcuda.so.1, as those of cuda-driver.h are, which has
+ * the list of what this project itself loads.
+ */
+
+#ifndef SOFTCUDA_FURTHER_H
+#define SOFTCUDA_FURTHER_H
+
+#include "cuda-driver.h"
+
+typedef unsigned long long CUtexObject;
+typedef struct CUgraphicsResource_st *CUgraphicsResource;
+typedef struct CUmipmappedArray_st *CUmipmappedArray;
+
+/* Errors that only these entry points return. */
+#define CUDA_ERROR_UNSUPPORTED_LIMIT ((CUresult) 215)
+#define CUDA_ERROR_PEER_ACCESS_UNSUPPORTED ((CUresult) 217)
+#define CUDA_ERROR_PEER_ACCESS_NOT_ENABLED ((CUresult) 705)
+
+typedef enum CUlimit_enum { CU_LIMIT_STACK_SIZE = 0 } CUlimit;
+
+typedef struct CUipcEventHandle_st {
+  char reserved[64];
+} CUipcEventHandle;
+
+typedef struct CUipcMemHandle_st {
+  char reserved[64];
+} CUipcMemHandle;
+
+typedef enum CUarray_format_enum {
+  CU_AD_FORMAT_UNSIGNED_INT8 = 0x01,
+  CU_AD_FORMAT_UNSIGNED_INT16 = 0x02,
+  CU_AD_FORMAT_UNSIGNED_INT32 = 0x03,
+  CU_AD_FORMAT_SIGNED_INT8 = 0x08,
+  CU_AD_FORMAT_SIGNED_INT16 = 0x09,
+  CU_AD_FORMAT_SIGNED_INT32 = 0x0a,
+  CU_AD_FORMAT_FLOAT = 0x20
+} CUarray_format;
+
+typedef enum CUaddress_mode_enum {
+  CU_TR_ADDRESS_MODE_WRAP = 0,
+  CU_TR_ADDRESS_MODE_CLAMP = 1,
+  CU_TR_ADDRESS_MODE_MIRROR = 2,
+  CU_TR_ADDRESS_MODE_BORDER = 3
+} CUaddress_mode;
+
+typedef enum CUfilter_mode_enum {
+  CU_TR_FILTER_MODE_POINT = 0,
+  CU_TR_FILTER_MODE_LINEAR = 1
+} CUfilter_mode;
+
+typedef enum CUresourcetype_enum {
+  CU_RESOURCE_TYPE_ARRAY = 0,
+  CU_RESOURCE_TYPE_MIPMAPPED_ARRAY = 1,
+  CU_RESOURCE_TYPE_LINEAR = 2,
+  CU_RESOURCE_TYPE_PITCH2D = 3
+} CUresourcetype;
+
+#define CU_TRSF_READ_AS_INTEGER 1u
+#define CU_TRSF_NORMALIZED_COORDINATES 2u
+
+typedef struct CUDA_RESOURCE_DESC_st {
+  CUresourcetype resType;
+  union {
+    struct {
+      CUarray hArray;
+    } array;
+    struct {
+      CUmipmappedArray hMipmappedArray;
+    } mipmap;
+    struct {
+      CUdeviceptr devPtr;
+      CUarray_format format;
+      unsigned int numChannels;
+      size_t sizeInBytes;
+    } linear;
+    struct {
+      CUdeviceptr devPtr;
+      CUarray_format format;
+      unsigned int numChannels;
+      size_t width;
+      size_t height;
+      size_t pitchInBytes;
+    } pitch2D;
+    struct {
+      int reserved[32];
+    } reserved;
+  } res;
+  unsigned int flags;
+} CUDA_RESOURCE_DESC;
+
+typedef struct CUDA_TEXTURE_DESC_st {
+  CUaddress_mode addressMode[3];
+  CUfilter_mode filterMode;
+  unsigned int flags;
+  unsigned int maxAnisotropy;
+  CUfilter_mode mipmapFilterMode;
+  float mipmapLevelBias;
+  float minMipmapLevelClamp;
+  float maxMipmapLevelClamp;
+  float borderColor[4];
+  int reserved[12];
+} CUDA_TEXTURE_DESC;
+
+/* Of arrays alone. */
+typedef struct CUDA_RESOURCE_VIEW_DESC_st CUDA_RESOURCE_VIEW_DESC;
+
+/* As VKGDR_CUDA_FUNCTIONS. */
+#define SOFTCUDA_FURTHER_FUNCTIONS(X) \
+  X (cuDeviceCanAccessPeer, cuDeviceCanAccessPeer, OPTIONAL, \
+      (int *can, CUdevice device, CUdevice peer)) \
+  X (cuCtxEnablePeerAccess, cuCtxEnablePeerAccess, OPTIONAL, \
+      (CUcontext peer, unsigned int flags)) \
+  X (cuCtxDisablePeerAccess, cuCtxDisablePeerAccess, OPTIONAL, \
+      (CUcontext peer)) \
+  X (cuCtxGetLimit, cuCtxGetLimit, OPTIONAL, (size_t * value, CUlimit limit)) \
+  X (cuCtxSetLimit, cuCtxSetLimit, OPTIONAL, (CUlimit limit, size_t value)) \
+  X (cuMemAllocHost, cuMemAllocHost_v2, OPTIONAL, \
+      (void **pointer, size_t size)) \
+  X (cuMemsetD2D8, cuMemsetD2D8_v2, OPTIONAL, \
+      (CUdeviceptr pointer, size_t pitch, unsigned char value, size_t width, \
+          size_t height)) \
+  X (cuMemsetD2D8Async, cuMemsetD2D8Async, OPTIONAL, \
+      (CUdeviceptr pointer, size_t pitch, unsigned char value, size_t width, \
+          size_t height, CUstream stream)) \
+  X (cuMemsetD2D16, cuMemsetD2D16_v2, OPTIONAL, \
+      (CUdeviceptr pointer, size_t pitch, unsigned short value, size_t width, \
+          size_t height)) \
+  X (cuMemsetD2D16Async, cuMemsetD2D16Async, OPTIONAL, \
+      (CUdeviceptr pointer, size_t pitch, unsigned short value, size_t width, \
+          size_t height, CUstream stream)) \
+  X (cuMemsetD2D32, cuMemsetD2D32_v2, OPTIONAL, \
+      (CUdeviceptr pointer, size_t pitch, unsigned int value, size_t width, \
+          size_t height)) \
+  X (cuMemsetD2D32Async, cuMemsetD2D32Async, OPTIONAL, \
+      (CUdeviceptr pointer, size_t pitch, unsigned int value, size_t width, \
+          size_t height, CUstream stream)) \
+  X (cuTexObjectCreate, cuTexObjectCreate, OPTIONAL, \
+      (CUtexObject * texture, const CUDA_RESOURCE_DESC *resource, \
+          const CUDA_TEXTURE_DESC *desc, const CUDA_RESOURCE_VIEW_DESC *view)) \
+  X (cuTexObjectDestroy, cuTexObjectDestroy, OPTIONAL, (CUtexObject texture)) \
+  X (cuGraphicsMapResources, cuGraphicsMapResources, OPTIONAL, \
+      (unsigned int count, CUgraphicsResource *resources, CUstream stream)) \
+  X (cuGraphicsUnmapResources, cuGraphicsUnmapResources, OPTIONAL, \
+      (unsigned int count, CUgraphicsResource *resources, CUstream stream)) \
+  X (cuGraphicsResourceSetMapFlags, cuGraphicsResourceSetMapFlags_v2, \
+      OPTIONAL, (CUgraphicsResource resource, unsigned int flags)) \
+  X (cuGraphicsSubResourceGetMappedArray, cuGraphicsSubResourceGetMappedArray, \
+      OPTIONAL, \
+      (CUarray * array, CUgraphicsResource resource, unsigned int index, \
+          unsigned int level)) \
+  X (cuGraphicsResourceGetMappedPointer, \
+      cuGraphicsResourceGetMappedPointer_v2, OPTIONAL, \
+      (CUdeviceptr * pointer, size_t * size, CUgraphicsResource resource)) \
+  X (cuGraphicsUnregisterResource, cuGraphicsUnregisterResource, OPTIONAL, \
+      (CUgraphicsResource resource)) \
+  X (cuGraphicsGLRegisterImage, cuGraphicsGLRegisterImage, OPTIONAL, \
+      (CUgraphicsResource * resource, unsigned int image, unsigned int target, \
+          unsigned int flags)) \
+  X (cuGraphicsGLRegisterBuffer, cuGraphicsGLRegisterBuffer, OPTIONAL, \
+      (CUgraphicsResource * resource, unsigned int buffer, \
+          unsigned int flags)) \
+  X (cuGLGetDevices, cuGLGetDevices_v2, OPTIONAL, \
+      (unsigned int *count, CUdevice *devices, unsigned int size, \
+          unsigned int list)) \
+  X (cuIpcGetEventHandle, cuIpcGetEventHandle, OPTIONAL, \
+      (CUipcEventHandle * handle, CUevent event)) \
+  X (cuIpcOpenEventHandle, cuIpcOpenEventHandle, OPTIONAL, \
+      (CUevent * event, CUipcEventHandle handle)) \
+  X (cuIpcGetMemHandle, cuIpcGetMemHandle, OPTIONAL, \
+      (CUipcMemHandle * handle, CUdeviceptr pointer)) \
+  X (cuIpcOpenMemHandle, cuIpcOpenMemHandle, OPTIONAL, \
+      (CUdeviceptr * pointer, CUipcMemHandle handle, unsigned int flags)) \
+  X (cuIpcCloseMemHandle, cuIpcCloseMemHandle, OPTIONAL, (CUdeviceptr pointer))
+
+/* All that softcuda's libcuda.so.1 exports of the API. */
+#define SOFTCUDA_FUNCTIONS(X) \
+  VKGDR_CUDA_FUNCTIONS (X) \
+  SOFTCUDA_FURTHER_FUNCTIONS (X)
+
+#endif /* SOFTCUDA_FURTHER_H */

@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * texture.c: texture objects on linear memory
+ *
+ * Checks what a texture is made of, and describes it to kernels: the handle is
+ * the address of that description. There are no arrays, hence no textures of
+ * them. How a kernel samples is softcuda_texture.h's business.
+ */
+
+#include <string.h>
+
+#include "device/softcuda_texture.h"
+#include "private.h"
+
+/* As the device's attributes say. */
+#define ALIGNMENT 512
+#define PITCH_ALIGNMENT 32
+
+#define KNOWN_FLAGS (CU_TRSF_READ_AS_INTEGER | CU_TRSF_NORMALIZED_COORDINATES)
+
+typedef struct {
+  softcuda_texture seen; /* by kernels; first: the handle is its address */
+  sc_handle handle;
+} texture;
+
+static CUresult
+set_format (softcuda_texture *t, CUarray_format format, unsigned int channels)
+{
+  if (channels != 1 && channels != 2 && channels != 4)
+    return CUDA_ERROR_INVALID_VALUE;
+  t->channels = channels;
+  switch (format) {
+  case CU_AD_FORMAT_UNSIGNED_INT8:
+    t->format = SOFTCUDA_TEXEL_U8;
+    t->texel_size = channels;
+    return CUDA_SUCCESS;
+  case CU_AD_FORMAT_SIGNED_INT8:
+    t->format = SOFTCUDA_TEXEL_S8;
+    t->texel_size = channels;
+    return CUDA_SUCCESS;
+  case CU_AD_FORMAT_UNSIGNED_INT16:
+    t->format = SOFTCUDA_TEXEL_U16;
+    t->texel_size = 2 * channels;
+    return CUDA_SUCCESS;
+  case CU_AD_FORMAT_SIGNED_INT16:
+    t->format = SOFTCUDA_TEXEL_S16;
+    t->texel_size = 2 * channels;
+    return CUDA_SUCCESS;
+  case CU_AD_FORMAT_UNSIGNED_INT32:
+    t->format = SOFTCUDA_TEXEL_U32;
+    t->texel_size = 4 * channels;
+    return CUDA_SUCCESS;
+  case CU_AD_FORMAT_SIGNED_INT32:
+    t->format = SOFTCUDA_TEXEL_S32;
+    t->texel_size = 4 * channels;
+    return CUDA_SUCCESS;
+  case CU_AD_FORMAT_FLOAT:
+    t->format = SOFTCUDA_TEXEL_F32;
+    t->texel_size = 4 * channels;
+    return CUDA_SUCCESS;
+  default:
+    return CUDA_ERROR_NOT_SUPPORTED;
+  }
+}
+
+static CUresult
+set_resource (softcuda_texture *t, const CUDA_RESOURCE_DESC *resource)
+{
+  CUresult result;
+
+  switch (resource->resType) {
+  case CU_RESOURCE_TYPE_LINEAR:
+    result = set_format (
+        t, resource->res.linear.format, resource->res.linear.numChannels);
+    if (result != CUDA_SUCCESS)
+      return result;
+    t->data = (const void *) (uintptr_t) resource->res.linear.devPtr;
+    t->width = resource->res.linear.sizeInBytes / t->texel_size;
+    t->height = 1;
+    t->pitch = resource->res.linear.sizeInBytes;
+    return CUDA_SUCCESS;
+  case CU_RESOURCE_TYPE_PITCH2D:
+    t->data = (const void *) (uintptr_t) resource->res.pitch2D.devPtr;
+    t->width = resource->res.pitch2D.width;
+    t->height = resource->res.pitch2D.height;
+    t->pitch = resource->res.pitch2D.pitchInBytes;
+    if (t->pitch % PITCH_ALIGNMENT != 0)
+      return CUDA_ERROR_INVALID_VALUE;
+    return set_format (
+        t, resource->res.pitch2D.format, resource->res.pitch2D.numChannels);
+  default:
+    return CUDA_ERROR_NOT_SUPPORTED;
+  }
+}
+
+static bool
+is_floating (softcuda_texel_format format)
+{
+  return format == SOFTCUDA_TEXEL_F32;
+}
+
+/* Integers are read as they are, or as fractions of the greatest; that of 32
+ * bits has no fractions. */
+static CUresult
+set_sampling (softcuda_texture *t, const CUDA_TEXTURE_DESC *desc)
+{
+  bool wide =
+      t->format == SOFTCUDA_TEXEL_U32 || t->format == SOFTCUDA_TEXEL_S32;
+
+  if ((desc->flags & ~KNOWN_FLAGS) != 0)
+    return CUDA_ERROR_NOT_SUPPORTED;
+  if (desc->filterMode != CU_TR_FILTER_MODE_POINT
+      && desc->filterMode != CU_TR_FILTER_MODE_LINEAR)
+    return CUDA_ERROR_INVALID_VALUE;
+  t->linear = desc->filterMode == CU_TR_FILTER_MODE_LINEAR;
+  t->normalized = (desc->flags & CU_TRSF_NORMALIZED_COORDINATES) != 0;
+  if (t->linear && !is_floating (t->format)
+      && (wide || (desc->flags & CU_TRSF_READ_AS_INTEGER) != 0))
+    return CUDA_ERROR_INVALID_VALUE;
+  for (int i = 0; i < 2; i++) {
+    if ((unsigned int) desc->addressMode[i] > CU_TR_ADDRESS_MODE_BORDER)
+      return CUDA_ERROR_INVALID_VALUE;
+    t->address[i] = (softcuda_address) desc->addressMode[i];
+  }
+  memcpy (t->border, desc->borderColor, sizeof t->border);
+  return CUDA_SUCCESS;
+}
+
+static CUresult
+check_memory_locked (const softcuda_texture *t)
+{
+  size_t row;
+  size_t size;
+
+  if (t->width == 0 || t->height == 0 || (uintptr_t) t->data % ALIGNMENT != 0)
+    return CUDA_ERROR_INVALID_VALUE;
+  if (__builtin_mul_overflow (t->width, t->texel_size, &row) || t->pitch < row
+      || __builtin_mul_overflow (t->height - 1, t->pitch, &size)
+      || __builtin_add_overflow (size, row, &size))
+    return CUDA_ERROR_INVALID_VALUE;
+  return sc_range_covers_locked ((uintptr_t) t->data, size)
+             ? CUDA_SUCCESS
+             : CUDA_ERROR_INVALID_VALUE;
+}
+
+static CUresult
+publish (texture *made)
+{
+  CUcontext context;
+  CUresult result;
+
+  sc_lock ();
+  result = sc_current_usable_locked (&context);
+  if (result == CUDA_SUCCESS)
+    result = check_memory_locked (&made->seen);
+  if (result == CUDA_SUCCESS)
+    sc_handle_add_locked (&made->handle, SC_KIND_TEXTURE, context);
+  sc_unlock ();
+  return result;
+}
+
+CUresult
+cuTexObjectCreate (CUtexObject *object, const CUDA_RESOURCE_DESC *resource,
+    const CUDA_TEXTURE_DESC *desc, const CUDA_RESOURCE_VIEW_DESC *view)
+{
+  texture *made;
+  CUresult result;
+
+  SC_ENTER (cuTexObjectCreate);
+  if (object == NULL || resource == NULL || desc == NULL || view != NULL)
+    return CUDA_ERROR_INVALID_VALUE;
+  made = calloc (1, sizeof *made);
+  if (made == NULL)
+    return CUDA_ERROR_OUT_OF_MEMORY;
+  result = set_resource (&made->seen, resource);
+  if (result == CUDA_SUCCESS)
+    result = set_sampling (&made->seen, desc);
+  if (result == CUDA_SUCCESS)
+    result = publish (made);
+  if (result != CUDA_SUCCESS)
+    free (made);
+  else
+    *object = (uintptr_t) &made->seen;
+  return result;
+}
+
+/* Kernels that are under way may still sample it. */
+void
+sc_texture_destroy_locked (sc_handle *handle)
+{
+  char *start = (char *) handle - offsetof (texture, handle);
+
+  sc_handle_remove_locked (handle);
+  sc_wait_idle_locked (NULL);
+  free (start);
+}
+
+CUresult
+cuTexObjectDestroy (CUtexObject object)
+{
+  texture *gone = (texture *) (uintptr_t) object;
+  CUresult result = CUDA_ERROR_INVALID_VALUE;
+
+  SC_ENTER (cuTexObjectDestroy);
+  if (gone == NULL)
+    return result;
+  sc_lock ();
+  if (sc_handle_is_live_locked (&gone->handle, SC_KIND_TEXTURE)) {
+    sc_texture_destroy_locked (&gone->handle);
+    result = CUDA_SUCCESS;
+  }
+  sc_unlock ();
+  return result;
+}

@@ -1,0 +1,523 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * interop.c: GStreamer's own CUDA elements beside ours
+ *
+ * They run on the device that ours run on, softcuda where there is no GPU, and
+ * frames pass from one to the other in one CUDA context. Skipped where those
+ * elements are not installed, or older than 1.24.
+ */
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "util.h"
+
+#define CUDA "video/x-raw(" GST_VKGDR_CAPS_FEATURE_MEMORY_CUDA ")"
+#define VKGDR "video/x-raw(" GST_CAPS_FEATURE_MEMORY_VKGDR_MEMORY ")"
+
+static gchar *nvcodec_file;
+
+/* --- their plugin on our device ------------------------------------------ */
+
+/* NVIDIA's driver, or softcuda's, by the name that everybody asks for; with the
+ * latter go the compiler, and the encoder without which their plugin has no
+ * elements. */
+static void
+load_driver (void)
+{
+  const gchar *folder = g_getenv ("VKGDR_SOFTCUDA_DIR");
+  const gchar *names[] = { "libcuda.so.1", "libnvidia-encode.so.1" };
+  CUresult (*init) (unsigned int flags);
+  void *driver = NULL;
+  gchar *compiler;
+  guint i;
+
+  if (g_strcmp0 (g_getenv ("VKGDR_DRIVER"), "software") != 0)
+    driver = dlopen (names[0], RTLD_NOW);
+  if (driver) {
+    *(void **) &init = dlsym (driver, "cuInit");
+    if (!dlsym (driver, "softcudaFail") && init && init (0) == CUDA_SUCCESS)
+      return;
+    dlclose (driver);
+  }
+  for (i = 0; i < G_N_ELEMENTS (names); i++) {
+    gchar *path = g_build_filename (folder, names[i], NULL);
+
+    fail_unless (dlopen (path, RTLD_NOW) != NULL, "%s: %s", path, dlerror ());
+    g_free (path);
+  }
+  compiler = g_build_filename (folder, "libnvrtc.so", NULL);
+  g_setenv ("GST_CUDA_NVRTC_LIBNAME", compiler, TRUE);
+  g_free (compiler);
+}
+
+/* The registry may know their plugin as one without elements, as it is where
+ * there is no driver. */
+static void
+load_nvcodec (void)
+{
+  GError *error = NULL;
+  GstPlugin *plugin;
+
+  load_driver ();
+  plugin = gst_plugin_load_file (nvcodec_file, &error);
+  fail_unless (plugin != NULL, "%s: %s", nvcodec_file,
+      error ? error->message : "no reason");
+  gst_object_unref (plugin);
+  fail_unless (gst_registry_check_feature_version (
+                   gst_registry_get (), "cudaupload", 1, 24, 0),
+      "the driver is there, and nvcodec has no cudaupload");
+}
+
+/* Why this is of no use here, NULL if it is. */
+static const gchar *
+find_nvcodec (void)
+{
+  GstPlugin *plugin = gst_registry_find_plugin (gst_registry_get (), "nvcodec");
+  guint major = 0, minor = 0;
+
+  if (!plugin)
+    return "the plugin nvcodec is missing (gstreamer1.0-plugins-bad)";
+  nvcodec_file = g_strdup (gst_plugin_get_filename (plugin));
+  if (sscanf (gst_plugin_get_version (plugin), "%u.%u", &major, &minor) != 2
+      || major != 1 || minor < 24) {
+    gst_object_unref (plugin);
+    return "the plugin nvcodec is older than 1.24";
+  }
+  gst_object_unref (plugin);
+  return NULL;
+}
+
+/* --- frames -------------------------------------------------------------- */
+
+/* Whether the visible rows of all planes are the same. */
+static void
+assert_same_frame (GstBuffer *a, GstBuffer *b, const GstVideoInfo *info)
+{
+  GstVideoFrame x, y;
+  guint p;
+  gint row;
+
+  fail_unless (gst_video_frame_map (&x, info, a, GST_MAP_READ));
+  fail_unless (gst_video_frame_map (&y, info, b, GST_MAP_READ));
+  for (p = 0; p < GST_VIDEO_FRAME_N_PLANES (&x); p++) {
+    gint c[GST_VIDEO_MAX_COMPONENTS];
+    gsize size;
+
+    gst_video_format_info_component (info->finfo, p, c);
+    size = (gsize) GST_VIDEO_FRAME_COMP_WIDTH (&x, c[0])
+           * GST_VIDEO_FRAME_COMP_PSTRIDE (&x, c[0]);
+    for (row = 0; row < GST_VIDEO_FRAME_COMP_HEIGHT (&x, c[0]); row++)
+      fail_unless (memcmp ((guint8 *) GST_VIDEO_FRAME_PLANE_DATA (&x, p)
+                               + row * GST_VIDEO_FRAME_PLANE_STRIDE (&x, p),
+                       (guint8 *) GST_VIDEO_FRAME_PLANE_DATA (&y, p)
+                           + row * GST_VIDEO_FRAME_PLANE_STRIDE (&y, p),
+                       size)
+                       == 0,
+          "plane %u differs in row %d", p, row);
+  }
+  gst_video_frame_unmap (&y);
+  gst_video_frame_unmap (&x);
+}
+
+/* Plays the source by itself, and through @chain: the same must come out. */
+static void
+assert_unchanged (const gchar *source, const gchar *chain)
+{
+  GstElement *plain = test_launch ("%s ! appsink name=sink", source);
+  GstElement *other =
+      test_launch ("%s ! %s ! appsink name=sink", source, chain);
+  GstElement *sink = gst_bin_get_by_name (GST_BIN (plain), "sink");
+  GPtrArray *expected, *got;
+  GstVideoInfo info;
+  GstCaps *caps;
+  gchar *format;
+  guint i;
+
+  /* What the source's caps filter says is the format. */
+  format = g_strdup (strstr (source, "video/x-raw"));
+  caps = gst_caps_from_string (format);
+  gst_caps_set_simple (caps, "framerate", GST_TYPE_FRACTION, 30, 1, NULL);
+  fail_unless (gst_video_info_from_caps (&info, caps));
+  expected = test_play_buffers (plain);
+  got = test_play_buffers (other);
+  fail_unless (expected->len > 0);
+  fail_unless_equals_int (got->len, expected->len);
+  for (i = 0; i < got->len; i++)
+    assert_same_frame (
+        g_ptr_array_index (expected, i), g_ptr_array_index (got, i), &info);
+  g_ptr_array_unref (got);
+  g_ptr_array_unref (expected);
+  gst_caps_unref (caps);
+  g_free (format);
+  gst_object_unref (sink);
+  gst_object_unref (other);
+  gst_object_unref (plain);
+}
+
+static const gchar *sources[] = {
+  "videotestsrc num-buffers=8 pattern=gradient ! "
+  "video/x-raw,format=I420,width=320,height=240",
+  "videotestsrc num-buffers=8 ! video/x-raw,format=I420,width=322,height=242",
+  "videotestsrc num-buffers=8 ! video/x-raw,format=NV12,width=640,height=48",
+  "videotestsrc num-buffers=8 ! video/x-raw,format=NV12,width=34,height=18",
+  "videotestsrc num-buffers=8 ! video/x-raw,format=RGBA,width=64,height=48",
+  "videotestsrc num-buffers=8 ! video/x-raw,format=RGBA,width=33,height=17",
+  "videotestsrc num-buffers=8 ! "
+  "video/x-raw,format=P010_10LE,width=96,height=32",
+  "videotestsrc num-buffers=8 ! video/x-raw,format=Y444,width=70,height=51",
+};
+
+/* --- theirs alone -------------------------------------------------------- */
+
+GST_START_TEST (test_theirs_alone)
+{
+  load_nvcodec ();
+  assert_unchanged (sources[__i__], "cudaupload ! " CUDA " ! cudadownload");
+}
+GST_END_TEST;
+
+/* Swapping the channels twice, which their run-time compiler and textures
+ * do. */
+GST_START_TEST (test_their_converter)
+{
+  load_nvcodec ();
+  assert_unchanged (sources[4],
+      "cudaupload ! cudaconvertscale ! " CUDA ",format=BGRA ! cudaconvertscale "
+      "! " CUDA ",format=RGBA ! cudadownload");
+}
+GST_END_TEST;
+
+/* --- both, each in its own memory ---------------------------------------- */
+
+static const gchar both[] =
+    "vkgdrupload ! cudafilter kernel=invert ! cudafilter kernel=invert ! "
+    "vkgdrdownload ! cudaupload ! " CUDA " ! cudadownload";
+static const gchar both_reversed[] =
+    "cudaupload ! " CUDA " ! cudadownload ! vkgdrupload ! " VKGDR " ! "
+    "vkgdrdownload";
+
+GST_START_TEST (test_both_in_one_process)
+{
+  load_nvcodec ();
+  assert_unchanged (sources[0], both);
+  assert_unchanged (sources[0], both_reversed);
+}
+GST_END_TEST;
+
+/* Ours loads the driver in its way; theirs comes upon it. */
+GST_START_TEST (test_ours_first)
+{
+  assert_unchanged (sources[0], "vkgdrupload ! " VKGDR " ! vkgdrdownload");
+  load_nvcodec ();
+  assert_unchanged (sources[0], both_reversed);
+}
+GST_END_TEST;
+
+GST_START_TEST (test_theirs_first)
+{
+  load_nvcodec ();
+  assert_unchanged (sources[0], "cudaupload ! " CUDA " ! cudadownload");
+  assert_unchanged (sources[0], both);
+}
+GST_END_TEST;
+
+/* --- frames that pass from one to the other ------------------------------ */
+
+static const gchar *chains[] = {
+  "vkgdrupload ! " CUDA " ! cudadownload",
+  "cudaupload ! " CUDA " ! vkgdrdownload",
+  "cudaupload ! " CUDA " ! vkgdrupload ! " VKGDR " ! vkgdrdownload",
+  "vkgdrupload ! " VKGDR " ! vkgdrupload ! " CUDA " ! vkgdrupload ! " VKGDR
+  " ! vkgdrdownload",
+  "vkgdrupload ! " CUDA " ! vkgdrupload ! " CUDA " ! cudadownload",
+  "vkgdrupload ! cudafilter kernel=copy ! vkgdrupload ! " CUDA
+  " ! queue ! cudadownload",
+};
+
+GST_START_TEST (test_from_one_to_the_other)
+{
+  const gchar *chain = chains[__i__ % G_N_ELEMENTS (chains)];
+
+  load_nvcodec ();
+  assert_unchanged (sources[__i__ / G_N_ELEMENTS (chains)], chain);
+}
+GST_END_TEST;
+
+/* The frame that a CUDA element gets is where upstream wrote it. */
+static GstPadProbeReturn
+note_pointer (GstPad *pad, GstPadProbeInfo *info, gpointer user_data)
+{
+  GstMemory *memory =
+      gst_buffer_peek_memory (GST_PAD_PROBE_INFO_BUFFER (info), 0);
+  GArray *pointers = user_data;
+  GstMapInfo map;
+  guint64 pointer;
+
+  if (gst_is_vkgdr_memory (memory)) {
+    pointer = gst_vkgdr_memory_get_device_pointer (memory);
+  } else {
+    fail_unless (gst_vkgdr_is_cuda_memory (memory));
+    fail_unless (gst_memory_map (memory, &map, GST_MAP_READ | GST_MAP_VKGDR));
+    pointer = (guint64) (guintptr) map.data;
+    gst_memory_unmap (memory, &map);
+  }
+  g_array_append_val (pointers, pointer);
+  return GST_PAD_PROBE_OK;
+}
+
+static GArray *
+note_pointers (GstElement *pipeline, const gchar *name, const gchar *pad_name)
+{
+  GstElement *element = gst_bin_get_by_name (GST_BIN (pipeline), name);
+  GstPad *pad = gst_element_get_static_pad (element, pad_name);
+  GArray *pointers = g_array_new (FALSE, FALSE, sizeof (guint64));
+
+  gst_pad_add_probe (
+      pad, GST_PAD_PROBE_TYPE_BUFFER, note_pointer, pointers, NULL);
+  gst_object_unref (pad);
+  gst_object_unref (element);
+  return pointers;
+}
+
+static void
+assert_copies_nothing (const gchar *source, const gchar *written,
+    const gchar *written_pad, const gchar *chain)
+{
+  GstElement *pipeline = test_launch ("%s ! %s", source, chain);
+  GArray *a = note_pointers (pipeline, written, written_pad);
+  GArray *b = note_pointers (pipeline, "sink", "sink");
+  guint i;
+
+  test_play (pipeline);
+  fail_unless_equals_int (a->len, 8);
+  fail_unless_equals_int (b->len, 8);
+  for (i = 0; i < 8; i++)
+    fail_unless (
+        g_array_index (a, guint64, i) == g_array_index (b, guint64, i));
+  g_array_unref (a);
+  g_array_unref (b);
+  gst_object_unref (pipeline);
+}
+
+GST_START_TEST (test_no_copies)
+{
+  load_nvcodec ();
+  assert_copies_nothing (sources[0], "up", "sink",
+      "vkgdrupload name=up ! " CUDA " ! fakesink name=sink");
+  assert_copies_nothing (sources[4], "up", "sink",
+      "vkgdrupload name=up ! " CUDA " ! fakesink name=sink");
+  assert_copies_nothing (sources[4], "up", "src",
+      "cudaupload name=up ! " CUDA " ! vkgdrupload ! " VKGDR
+      " ! fakesink name=sink");
+}
+GST_END_TEST;
+
+/* A kernel of ours on what their converter made, and the other way round. */
+GST_START_TEST (test_kernels_of_both)
+{
+  load_nvcodec ();
+  assert_unchanged (sources[4],
+      "vkgdrupload ! cudafilter kernel=invert ! vkgdrupload ! " CUDA
+      " ! cudaconvertscale ! " CUDA ",format=BGRA ! vkgdrupload ! cudafilter "
+      "kernel=invert ! vkgdrupload ! " CUDA " ! cudaconvertscale ! " CUDA
+      ",format=RGBA ! vkgdrdownload");
+}
+GST_END_TEST;
+
+/* --- one context --------------------------------------------------------- */
+
+static GstVkgdrContext *
+context_of (GstElement *pipeline, const gchar *name)
+{
+  GstElement *element = gst_bin_get_by_name (GST_BIN (pipeline), name);
+  GstVkgdrContext *context =
+      gst_vkgdr_base_transform_get_context (GST_VKGDR_BASE_TRANSFORM (element));
+
+  gst_object_unref (element);
+  return context;
+}
+
+/* What a CUDA element uses, asked from its pad. */
+static gpointer
+cuda_handle_of (GstElement *pipeline, const gchar *name)
+{
+  GstElement *element = gst_bin_get_by_name (GST_BIN (pipeline), name);
+  GstPad *pad = gst_element_get_static_pad (element, "sink");
+  GstQuery *query = gst_query_new_context ("gst.cuda.context");
+  gpointer (*get_handle) (GObject * context);
+  GstContext *context = NULL;
+  GObject *object = NULL;
+  const GValue *value;
+  gpointer handle;
+
+  *(void **) &get_handle =
+      dlsym (dlopen ("libgstcuda-1.0.so.0", RTLD_LAZY | RTLD_NOLOAD),
+          "gst_cuda_context_get_handle");
+  fail_unless (get_handle != NULL);
+  fail_unless (gst_pad_query (pad, query));
+  gst_query_parse_context (query, &context);
+  fail_unless (context != NULL);
+  value = gst_structure_get_value (
+      gst_context_get_structure (context), "gst.cuda.context");
+  fail_unless (value != NULL);
+  object = g_value_get_object (value);
+  handle = get_handle (object);
+  gst_query_unref (query);
+  gst_object_unref (pad);
+  gst_object_unref (element);
+  return handle;
+}
+
+/* Whoever is more downstream is first. */
+static const gchar *shared[] = {
+  "vkgdrupload name=ours ! cudadownload name=theirs ! fakesink",
+  "cudaupload name=theirs ! vkgdrdownload name=ours ! fakesink",
+  "cudaupload name=theirs ! " CUDA " ! identity ! vkgdrupload name=ours ! "
+  "fakesink",
+  "vkgdrupload name=ours ! vkgdrdownload ! queue ! cudaupload name=theirs "
+  "! " CUDA " ! fakesink",
+};
+
+GST_START_TEST (test_one_context)
+{
+  GstElement *pipeline;
+
+  load_nvcodec ();
+  pipeline = test_launch ("%s ! %s", sources[0], shared[__i__]);
+  fail_unless (gst_element_set_state (pipeline, GST_STATE_PAUSED)
+               != GST_STATE_CHANGE_FAILURE);
+  fail_unless_equals_int (
+      gst_element_get_state (pipeline, NULL, NULL, 20 * GST_SECOND),
+      GST_STATE_CHANGE_SUCCESS);
+  fail_unless (
+      gst_vkgdr_context_get_cuda_context (context_of (pipeline, "ours"))
+      == cuda_handle_of (pipeline, "theirs"));
+  gst_element_set_state (pipeline, GST_STATE_NULL);
+  gst_object_unref (pipeline);
+}
+GST_END_TEST;
+
+/* Ours is given back when both are gone. */
+GST_START_TEST (test_nothing_stays)
+{
+  GstElement *pipeline;
+  GstVkgdrContext *context;
+  gpointer weak;
+
+  load_nvcodec ();
+  pipeline = test_launch ("%s ! %s", sources[0], shared[__i__]);
+  gst_element_set_state (pipeline, GST_STATE_PAUSED);
+  gst_element_get_state (pipeline, NULL, NULL, 20 * GST_SECOND);
+  context = context_of (pipeline, "ours");
+  weak = context;
+  g_object_add_weak_pointer (G_OBJECT (context), &weak);
+  gst_element_set_state (pipeline, GST_STATE_NULL);
+  gst_object_unref (pipeline);
+  fail_unless (weak == NULL);
+}
+GST_END_TEST;
+
+/* --- order --------------------------------------------------------------- */
+
+/* A slow consumer of their memory keeps ours from being written anew: each
+ * frame that it holds is still its own when it looks. */
+GST_START_TEST (test_frames_are_kept_while_they_are_used)
+{
+  GstElement *pipeline, *sink;
+  GPtrArray *samples =
+      g_ptr_array_new_with_free_func ((GDestroyNotify) gst_sample_unref);
+  GstSample *sample;
+  guint frame = 0, i;
+
+  load_nvcodec ();
+  test_frames_register ();
+  pipeline = test_launch ("testframes num-buffers=30 ! "
+                          "video/x-raw,format=GRAY8,width=64,height=16 ! "
+                          "vkgdrupload ! " CUDA " ! appsink name=sink "
+                          "sync=false max-buffers=2");
+  sink = gst_bin_get_by_name (GST_BIN (pipeline), "sink");
+  gst_element_set_state (pipeline, GST_STATE_PLAYING);
+  while ((sample = gst_app_sink_pull_sample (GST_APP_SINK (sink)))) {
+    g_ptr_array_add (samples, sample);
+    if (samples->len < 5)
+      continue;
+    for (i = 0; i < samples->len; i++) {
+      GstMapInfo map;
+      GstBuffer *buffer =
+          gst_sample_get_buffer (g_ptr_array_index (samples, i));
+
+      fail_unless (gst_buffer_map (buffer, &map, GST_MAP_READ));
+      fail_unless_equals_int (
+          map.data[64 * 3 + 7], test_frame_byte (frame + i, 7, 3));
+      gst_buffer_unmap (buffer, &map);
+    }
+    g_ptr_array_remove_index (samples, 0);
+    frame++;
+  }
+  fail_unless_equals_int (frame, 26);
+  g_ptr_array_unref (samples);
+  gst_element_set_state (pipeline, GST_STATE_NULL);
+  gst_object_unref (sink);
+  gst_object_unref (pipeline);
+}
+GST_END_TEST;
+
+/* In other memory of theirs, a frame lies in a CUDA context that is not ours:
+ * the CPU brings it. */
+GST_START_TEST (test_refusals)
+{
+  GstVkgdrContext *context;
+  GError *error = NULL;
+  GstBuffer *buffer = gst_buffer_new_allocate (NULL, 64 * 48 * 4, NULL);
+  GstVideoInfo info;
+
+  load_nvcodec ();
+  context = test_context_new ();
+  gst_video_info_set_format (&info, GST_VIDEO_FORMAT_RGBA, 64, 48);
+  fail_unless (gst_vkgdr_context_buffer_to_cuda (context, buffer, &info, &error)
+               == NULL);
+  fail_unless (
+      g_error_matches (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT));
+  g_clear_error (&error);
+  fail_unless (
+      gst_vkgdr_context_buffer_from_cuda (context, buffer, &error) == NULL);
+  fail_unless (
+      g_error_matches (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT));
+  g_clear_error (&error);
+  gst_buffer_unref (buffer);
+  gst_object_unref (context);
+}
+GST_END_TEST;
+
+static Suite *
+interop_suite (void)
+{
+  Suite *s = suite_create ("interop");
+  TCase *tc = tcase_create ("general");
+  const gchar *why = find_nvcodec ();
+
+  suite_add_tcase (s, tc);
+  if (why) {
+    g_print ("skipped: %s\n", why);
+    exit (77);
+  }
+  tcase_set_timeout (tc, 60);
+  tcase_add_loop_test (tc, test_theirs_alone, 0, G_N_ELEMENTS (sources));
+  tcase_add_test (tc, test_their_converter);
+  tcase_add_test (tc, test_both_in_one_process);
+  tcase_add_test (tc, test_ours_first);
+  tcase_add_test (tc, test_theirs_first);
+  tcase_add_loop_test (tc, test_from_one_to_the_other, 0,
+      G_N_ELEMENTS (sources) * G_N_ELEMENTS (chains));
+  tcase_add_test (tc, test_no_copies);
+  tcase_add_test (tc, test_kernels_of_both);
+  tcase_add_loop_test (tc, test_one_context, 0, G_N_ELEMENTS (shared));
+  tcase_add_loop_test (tc, test_nothing_stays, 0, G_N_ELEMENTS (shared));
+  tcase_add_test (tc, test_frames_are_kept_while_they_are_used);
+  tcase_add_test (tc, test_refusals);
+  return s;
+}
+
+GST_CHECK_MAIN (interop);

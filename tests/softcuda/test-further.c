@@ -1,0 +1,496 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * test-further.c: the entry points that GStreamer's own CUDA library loads
+ *
+ * Textures, memsets of rectangles, limits, and what the device says it cannot.
+ */
+
+#include <string.h>
+
+#include "driver.h"
+#include "further.h"
+
+typedef struct nvrtc_program *nvrtcProgram;
+
+typedef struct {
+#define FIELD(name, symbol, need, args) CUresult (*name) args;
+  SOFTCUDA_FURTHER_FUNCTIONS (FIELD)
+#undef FIELD
+} further_functions;
+
+static further_functions more;
+
+static void
+setup (void)
+{
+  void *library = open_library ("libcuda.so.1");
+
+  setup_context ();
+#define LOAD(name, symbol, need, args) \
+  *(void **) &more.name = find_symbol (library, #symbol);
+  SOFTCUDA_FURTHER_FUNCTIONS (LOAD)
+#undef LOAD
+}
+
+/* ---- memsets ---- */
+
+#define PITCH 64
+#define ROWS 5
+
+/* Only what the rectangle covers has changed, in each row the same. */
+static void
+check_rectangle (CUdeviceptr memory, const void *pixel, int size, int width)
+{
+  const guint8 *at = (const guint8 *) (uintptr_t) memory;
+
+  for (int y = 0; y < ROWS; y++) {
+    for (int x = 0; x < PITCH; x++) {
+      guint8 expected = y > 0 && y < 4 && x < width * size
+                            ? ((const guint8 *) pixel)[x % size]
+                            : 0;
+
+      fail_unless_equals_int (at[y * PITCH + x], expected);
+    }
+  }
+}
+
+GST_START_TEST (test_memset_rectangle)
+{
+  const guint8 a = 0x5a;
+  const guint16 b = 0x1234;
+  const guint32 c = 0x789abcde;
+  CUdeviceptr memory;
+  CUstream stream;
+
+  ok (cu.cuMemAlloc (&memory, PITCH * ROWS));
+  ok (cu.cuStreamCreate (&stream, CU_STREAM_DEFAULT));
+  ok (cu.cuMemsetD8 (memory, 0, PITCH * ROWS));
+  ok (more.cuMemsetD2D8 (memory + PITCH, PITCH, a, 7, 3));
+  check_rectangle (memory, &a, 1, 7);
+  ok (more.cuMemsetD2D16 (memory + PITCH, PITCH, b, 9, 3));
+  check_rectangle (memory, &b, 2, 9);
+  ok (more.cuMemsetD2D32Async (memory + PITCH, PITCH, c, 16, 3, stream));
+  ok (cu.cuStreamSynchronize (stream));
+  check_rectangle (memory, &c, 4, 16);
+  ok (more.cuMemsetD2D16Async (memory + PITCH, PITCH, 0, 32, 3, stream));
+  ok (more.cuMemsetD2D8Async (memory + PITCH, PITCH, a, 7, 3, stream));
+  ok (cu.cuStreamSynchronize (stream));
+  check_rectangle (memory, &a, 1, 7);
+  ok (cu.cuStreamDestroy (stream));
+  ok (cu.cuMemFree (memory));
+}
+GST_END_TEST;
+
+GST_START_TEST (test_memset_of_what_is_not_there)
+{
+  CUdeviceptr memory;
+
+  ok (cu.cuMemAlloc (&memory, PITCH * ROWS));
+  fails (more.cuMemsetD2D8 (memory + PITCH, PITCH, 0, PITCH, ROWS),
+      CUDA_ERROR_INVALID_VALUE);
+  fails (more.cuMemsetD2D8 (memory, 4, 0, 5, 2), CUDA_ERROR_INVALID_VALUE);
+  fails (more.cuMemsetD2D16 (memory + 1, PITCH, 0, 1, 1),
+      CUDA_ERROR_INVALID_VALUE);
+  fails (more.cuMemsetD2D32 (memory, 66, 0, 1, 2), CUDA_ERROR_INVALID_VALUE);
+  fails (more.cuMemsetD2D32 (memory, PITCH, 0, SIZE_MAX / 2, 1),
+      CUDA_ERROR_INVALID_VALUE);
+  ok (more.cuMemsetD2D32 (memory, PITCH, 0, 0, 1));
+  ok (cu.cuMemFree (memory));
+}
+GST_END_TEST;
+
+/* ---- textures ---- */
+
+static CUmodule
+build (const char *source)
+{
+  void *library = open_library ("libnvrtc.so");
+  int (*create) (nvrtcProgram *, const char *, const char *, int,
+      const char *const *, const char *const *);
+  int (*compile) (nvrtcProgram, int, const char *const *);
+  int (*size_of) (nvrtcProgram, size_t *);
+  int (*take) (nvrtcProgram, char *);
+  int (*destroy) (nvrtcProgram *);
+  nvrtcProgram program;
+  CUmodule module;
+  size_t size;
+  char *image;
+
+  *(void **) &create = find_symbol (library, "nvrtcCreateProgram");
+  *(void **) &compile = find_symbol (library, "nvrtcCompileProgram");
+  *(void **) &size_of = find_symbol (library, "nvrtcGetPTXSize");
+  *(void **) &take = find_symbol (library, "nvrtcGetPTX");
+  *(void **) &destroy = find_symbol (library, "nvrtcDestroyProgram");
+  fail_unless_equals_int (create (&program, source, NULL, 0, NULL, NULL), 0);
+  fail_unless_equals_int (compile (program, 0, NULL), 0);
+  fail_unless_equals_int (size_of (program, &size), 0);
+  image = g_malloc (size);
+  fail_unless_equals_int (take (program, image), 0);
+  ok (cu.cuModuleLoadData (&module, image));
+  g_free (image);
+  fail_unless_equals_int (destroy (&program), 0);
+  return module;
+}
+
+static const char sampler[] =
+    "extern \"C\" {\n"
+    "__global__ void\n"
+    "sample4 (cudaTextureObject_t t, const float2 *at, float4 *out)\n"
+    "{\n"
+    "  out[threadIdx.x] = tex2D<float4> (t, at[threadIdx.x].x,\n"
+    "      at[threadIdx.x].y);\n"
+    "}\n"
+    "__global__ void\n"
+    "sample1 (cudaTextureObject_t t, const float2 *at, float *out)\n"
+    "{\n"
+    "  out[threadIdx.x] = tex2D<float> (t, at[threadIdx.x].x,\n"
+    "      at[threadIdx.x].y);\n"
+    "}\n"
+    "__global__ void\n"
+    "integers (cudaTextureObject_t t, const float2 *at, ushort2 *out)\n"
+    "{\n"
+    "  out[threadIdx.x] = tex2D<ushort2> (t, at[threadIdx.x].x,\n"
+    "      at[threadIdx.x].y);\n"
+    "}\n"
+    "__global__ void\n"
+    "fetch (cudaTextureObject_t t, int *out)\n"
+    "{\n"
+    "  out[threadIdx.x] = tex1Dfetch<int> (t, threadIdx.x);\n"
+    "}\n"
+    "}\n";
+
+/* 4 x 3 texels of one byte, rows 32 bytes apart: 10 y + x. */
+static CUdeviceptr
+make_texels (void)
+{
+  CUdeviceptr memory;
+  guint8 *at;
+
+  ok (cu.cuMemAlloc (&memory, 96));
+  at = (guint8 *) (uintptr_t) memory;
+  memset (at, 255, 96);
+  for (int y = 0; y < 3; y++)
+    for (int x = 0; x < 4; x++)
+      at[32 * y + x] = 10 * y + x;
+  return memory;
+}
+
+static CUDA_RESOURCE_DESC
+describe (CUdeviceptr memory, CUarray_format format, int channels, int width)
+{
+  CUDA_RESOURCE_DESC desc = { .resType = CU_RESOURCE_TYPE_PITCH2D };
+
+  desc.res.pitch2D.devPtr = memory;
+  desc.res.pitch2D.format = format;
+  desc.res.pitch2D.numChannels = channels;
+  desc.res.pitch2D.width = width;
+  desc.res.pitch2D.height = 3;
+  desc.res.pitch2D.pitchInBytes = 32;
+  return desc;
+}
+
+static CUDA_TEXTURE_DESC
+sampling (CUaddress_mode address, CUfilter_mode filter, unsigned int flags)
+{
+  return (CUDA_TEXTURE_DESC){ .addressMode = { address, address, address },
+    .filterMode = filter,
+    .flags = flags,
+    .borderColor = { 0.5f } };
+}
+
+static void
+run (CUmodule module, const char *name, CUtexObject texture,
+    const float (*at)[2], int n, void *out)
+{
+  CUfunction function;
+  void *params[] = { &texture, &at, &out };
+
+  ok (cu.cuModuleGetFunction (&function, module, name));
+  ok (cu.cuLaunchKernel (function, 1, 1, 1, n, 1, 1, 0, NULL, params, NULL));
+  ok (cu.cuCtxSynchronize ());
+}
+
+static void
+check_samples (CUmodule module, CUaddress_mode address, CUfilter_mode filter,
+    unsigned int flags, const float (*at)[2], const float *expected, int n)
+{
+  CUdeviceptr memory = make_texels ();
+  CUDA_RESOURCE_DESC resource =
+      describe (memory, CU_AD_FORMAT_UNSIGNED_INT8, 1, 4);
+  CUDA_TEXTURE_DESC desc = sampling (address, filter, flags);
+  CUtexObject texture;
+  float out[16];
+
+  ok (more.cuTexObjectCreate (&texture, &resource, &desc, NULL));
+  run (module, "sample1", texture, at, n, out);
+  for (int i = 0; i < n; i++)
+    fail_unless (ABS (out[i] * 255 - expected[i]) < 1e-3, "%d: %g, not %g", i,
+        out[i] * 255, expected[i]);
+  ok (more.cuTexObjectDestroy (texture));
+  ok (cu.cuMemFree (memory));
+}
+
+GST_START_TEST (test_sampling)
+{
+  CUmodule module = build (sampler);
+  static const float at[][2] = { { 0, 0 }, { 0.99f, 0 }, { 1, 0 },
+    { 3.5f, 2.5f }, { -7, 1 }, { 9, 9 } };
+  static const float nearest[] = { 0, 0, 1, 23, 10, 23 };
+  static const float border[] = { 0, 0, 1, 23, 127.5f, 127.5f };
+  static const float centres[][2] = { { 0.5f, 0.5f }, { 1, 0.5f }, { 1.5f, 1 },
+    { 2, 2 }, { 0, 0 }, { 1.25f, 0.5f } };
+  static const float linear[] = { 0, 0.5f, 6, 16.5f, 0, 0.75f };
+  static const float parts[][2] = { { 0, 0 }, { 0.125f, 0.5f },
+    { 0.875f, 0.9f }, { 1.125f, 0 }, { -0.125f, 0 } };
+  static const float clamped[] = { 0, 10, 23, 3, 0 };
+  static const float wrapped[] = { 0, 10, 23, 0, 3 };
+  static const float mirrored[] = { 0, 10, 23, 3, 0 };
+
+  check_samples (module, CU_TR_ADDRESS_MODE_CLAMP, CU_TR_FILTER_MODE_POINT, 0,
+      at, nearest, 6);
+  check_samples (module, CU_TR_ADDRESS_MODE_BORDER, CU_TR_FILTER_MODE_POINT, 0,
+      at, border, 6);
+  check_samples (module, CU_TR_ADDRESS_MODE_CLAMP, CU_TR_FILTER_MODE_LINEAR, 0,
+      centres, linear, 6);
+  check_samples (module, CU_TR_ADDRESS_MODE_CLAMP, CU_TR_FILTER_MODE_POINT,
+      CU_TRSF_NORMALIZED_COORDINATES, parts, clamped, 5);
+  check_samples (module, CU_TR_ADDRESS_MODE_WRAP, CU_TR_FILTER_MODE_POINT,
+      CU_TRSF_NORMALIZED_COORDINATES, parts, wrapped, 5);
+  check_samples (module, CU_TR_ADDRESS_MODE_MIRROR, CU_TR_FILTER_MODE_POINT,
+      CU_TRSF_NORMALIZED_COORDINATES, parts, mirrored, 5);
+  ok (cu.cuModuleUnload (module));
+}
+GST_END_TEST;
+
+GST_START_TEST (test_texels)
+{
+  CUmodule module = build (sampler);
+  CUdeviceptr memory = make_texels ();
+  CUDA_RESOURCE_DESC resource =
+      describe (memory, CU_AD_FORMAT_UNSIGNED_INT8, 4, 1);
+  CUDA_TEXTURE_DESC desc =
+      sampling (CU_TR_ADDRESS_MODE_CLAMP, CU_TR_FILTER_MODE_POINT, 0);
+  static const float at[][2] = { { 0, 0 }, { 0, 2 } };
+  float colours[2][4];
+  guint16 pairs[2][2];
+  int words[2];
+  int *out = words;
+  void *params[2];
+  CUtexObject texture;
+  CUfunction function;
+
+  ok (more.cuTexObjectCreate (&texture, &resource, &desc, NULL));
+  run (module, "sample4", texture, at, 2, colours);
+  for (int i = 0; i < 8; i++)
+    fail_unless_equals_int (
+        (int) (colours[i / 4][i % 4] * 255 + 0.5f), i / 4 * 20 + i % 4);
+  ok (more.cuTexObjectDestroy (texture));
+
+  resource = describe (memory, CU_AD_FORMAT_UNSIGNED_INT16, 2, 1);
+  desc.flags = CU_TRSF_READ_AS_INTEGER;
+  ok (more.cuTexObjectCreate (&texture, &resource, &desc, NULL));
+  run (module, "integers", texture, at, 2, pairs);
+  fail_unless_equals_int (pairs[0][0], 0x0100);
+  fail_unless_equals_int (pairs[1][1], 0x1716);
+  ok (more.cuTexObjectDestroy (texture));
+
+  memset (&resource, 0, sizeof resource);
+  resource.resType = CU_RESOURCE_TYPE_LINEAR;
+  resource.res.linear.devPtr = memory;
+  resource.res.linear.format = CU_AD_FORMAT_SIGNED_INT32;
+  resource.res.linear.numChannels = 1;
+  resource.res.linear.sizeInBytes = 96;
+  ok (more.cuTexObjectCreate (&texture, &resource, &desc, NULL));
+  params[0] = &texture;
+  params[1] = &out;
+  ok (cu.cuModuleGetFunction (&function, module, "fetch"));
+  ok (cu.cuLaunchKernel (function, 1, 1, 1, 2, 1, 1, 0, NULL, params, NULL));
+  ok (cu.cuCtxSynchronize ());
+  fail_unless_equals_int (words[0], 0x03020100);
+  fail_unless_equals_int (words[1], -1);
+  ok (more.cuTexObjectDestroy (texture));
+  ok (cu.cuMemFree (memory));
+  ok (cu.cuModuleUnload (module));
+}
+GST_END_TEST;
+
+GST_START_TEST (test_textures_that_cannot_be)
+{
+  CUdeviceptr memory = make_texels ();
+  CUDA_RESOURCE_DESC good = describe (memory, CU_AD_FORMAT_UNSIGNED_INT8, 1, 4);
+  CUDA_TEXTURE_DESC desc =
+      sampling (CU_TR_ADDRESS_MODE_CLAMP, CU_TR_FILTER_MODE_LINEAR, 0);
+  CUDA_RESOURCE_DESC bad;
+  CUtexObject texture;
+
+  bad = good;
+  bad.res.pitch2D.numChannels = 3;
+  fails (more.cuTexObjectCreate (&texture, &bad, &desc, NULL),
+      CUDA_ERROR_INVALID_VALUE);
+  bad = good;
+  bad.res.pitch2D.devPtr += 16;
+  fails (more.cuTexObjectCreate (&texture, &bad, &desc, NULL),
+      CUDA_ERROR_INVALID_VALUE);
+  bad = good;
+  bad.res.pitch2D.height = 4;
+  fails (more.cuTexObjectCreate (&texture, &bad, &desc, NULL),
+      CUDA_ERROR_INVALID_VALUE);
+  bad = good;
+  bad.res.pitch2D.pitchInBytes = 24;
+  fails (more.cuTexObjectCreate (&texture, &bad, &desc, NULL),
+      CUDA_ERROR_INVALID_VALUE);
+  bad = good;
+  bad.resType = CU_RESOURCE_TYPE_ARRAY;
+  fails (more.cuTexObjectCreate (&texture, &bad, &desc, NULL),
+      CUDA_ERROR_NOT_SUPPORTED);
+  desc.flags = CU_TRSF_READ_AS_INTEGER;
+  fails (more.cuTexObjectCreate (&texture, &good, &desc, NULL),
+      CUDA_ERROR_INVALID_VALUE);
+  desc.flags = 0;
+  ok (more.cuTexObjectCreate (&texture, &good, &desc, NULL));
+  ok (more.cuTexObjectDestroy (texture));
+  fails (more.cuTexObjectDestroy (texture), CUDA_ERROR_INVALID_VALUE);
+  fails (more.cuTexObjectDestroy (0), CUDA_ERROR_INVALID_VALUE);
+  ok (cu.cuMemFree (memory));
+}
+GST_END_TEST;
+
+/* A leak checker sees those that the context does not take along. */
+GST_START_TEST (test_context_takes_textures_along)
+{
+  CUdeviceptr memory;
+  CUDA_RESOURCE_DESC resource;
+  CUDA_TEXTURE_DESC desc =
+      sampling (CU_TR_ADDRESS_MODE_CLAMP, CU_TR_FILTER_MODE_POINT, 0);
+  CUtexObject texture;
+  CUcontext context;
+
+  ok (cu.cuCtxCreate (&context, 0, 0));
+  memory = make_texels ();
+  resource = describe (memory, CU_AD_FORMAT_UNSIGNED_INT8, 1, 4);
+  ok (more.cuTexObjectCreate (&texture, &resource, &desc, NULL));
+  ok (cu.cuCtxDestroy (context));
+  fails (more.cuTexObjectDestroy (texture), CUDA_ERROR_INVALID_VALUE);
+}
+GST_END_TEST;
+
+/* ---- the rest ---- */
+
+GST_START_TEST (test_limits)
+{
+  CUcontext other;
+  size_t value;
+
+  ok (more.cuCtxGetLimit (&value, CU_LIMIT_STACK_SIZE));
+  fail_unless_equals_uint64 (value, 1024);
+  ok (cu.cuCtxCreate (&other, 0, 0));
+  ok (more.cuCtxSetLimit (CU_LIMIT_STACK_SIZE, 4096));
+  ok (more.cuCtxGetLimit (&value, CU_LIMIT_STACK_SIZE));
+  fail_unless_equals_uint64 (value, 4096);
+  ok (cu.cuCtxDestroy (other));
+  ok (more.cuCtxGetLimit (&value, CU_LIMIT_STACK_SIZE));
+  fail_unless_equals_uint64 (value, 1024);
+  fails (more.cuCtxGetLimit (&value, (CUlimit) 5), 215);
+}
+GST_END_TEST;
+
+GST_START_TEST (test_pinned_by_its_short_name)
+{
+  void *host;
+
+  fails (more.cuMemAllocHost (&host, 0), CUDA_ERROR_INVALID_VALUE);
+  ok (more.cuMemAllocHost (&host, 100));
+  memset (host, 1, 100);
+  ok (cu.cuMemFreeHost (host));
+}
+GST_END_TEST;
+
+GST_START_TEST (test_no_peers)
+{
+  CUcontext other;
+  int can = 1;
+
+  ok (more.cuDeviceCanAccessPeer (&can, 0, 0));
+  fail_unless_equals_int (can, 0);
+  fails (more.cuDeviceCanAccessPeer (&can, 0, 1), CUDA_ERROR_INVALID_DEVICE);
+  ok (cu.cuCtxCreate (&other, 0, 0));
+  fails (more.cuCtxEnablePeerAccess (primary, 0), 217);
+  fails (more.cuCtxDisablePeerAccess (primary), 705);
+  fails (more.cuCtxEnablePeerAccess (other, 0), CUDA_ERROR_INVALID_CONTEXT);
+  ok (cu.cuCtxDestroy (other));
+}
+GST_END_TEST;
+
+GST_START_TEST (test_not_supported)
+{
+  CUgraphicsResource resource;
+  CUipcMemHandle handle;
+  unsigned int n;
+  CUdevice device;
+
+  fails (more.cuGLGetDevices (&n, &device, 1, 1), CUDA_ERROR_NOT_SUPPORTED);
+  fails (more.cuGraphicsGLRegisterBuffer (&resource, 1, 0),
+      CUDA_ERROR_NOT_SUPPORTED);
+  fails (more.cuIpcGetMemHandle (&handle, 4096), CUDA_ERROR_NOT_SUPPORTED);
+}
+GST_END_TEST;
+
+GST_START_TEST (test_these_can_fail_too)
+{
+  size_t value;
+
+  ok (set_fail ("cuCtxGetLimit:2:CUDA_ERROR_OUT_OF_MEMORY"));
+  ok (more.cuCtxGetLimit (&value, CU_LIMIT_STACK_SIZE));
+  fails (more.cuCtxGetLimit (&value, CU_LIMIT_STACK_SIZE),
+      CUDA_ERROR_OUT_OF_MEMORY);
+}
+GST_END_TEST;
+
+GST_START_TEST (test_no_encoder)
+{
+  void *library = open_library ("libnvidia-encode.so.1");
+  int (*version) (guint32 *);
+  int (*create) (void *);
+  struct {
+    guint32 version[2];
+    int (*call[320]) (void *, void **);
+  } api = { { 0 } };
+  guint32 newest = 0;
+  void *session;
+
+  *(void **) &version =
+      find_symbol (library, "NvEncodeAPIGetMaxSupportedVersion");
+  *(void **) &create = find_symbol (library, "NvEncodeAPICreateInstance");
+  fail_unless_equals_int (version (&newest), 0);
+  fail_unless_equals_int (newest >> 4, 12);
+  fail_unless_equals_int (create (&api), 0);
+  fail_unless_equals_int (api.call[29](NULL, &session), 1);
+  fail_unless (api.call[40] == NULL);
+}
+GST_END_TEST;
+
+static Suite *
+further_suite (void)
+{
+  Suite *s = suite_create ("softcuda-further");
+  TCase *tc = tcase_create ("general");
+
+  suite_add_tcase (s, tc);
+  tcase_add_checked_fixture (tc, setup, teardown_context);
+  tcase_set_timeout (tc, 120);
+  tcase_add_test (tc, test_memset_rectangle);
+  tcase_add_test (tc, test_memset_of_what_is_not_there);
+  tcase_add_test (tc, test_sampling);
+  tcase_add_test (tc, test_texels);
+  tcase_add_test (tc, test_textures_that_cannot_be);
+  tcase_add_test (tc, test_context_takes_textures_along);
+  tcase_add_test (tc, test_limits);
+  tcase_add_test (tc, test_pinned_by_its_short_name);
+  tcase_add_test (tc, test_no_peers);
+  tcase_add_test (tc, test_not_supported);
+  tcase_add_test (tc, test_these_can_fail_too);
+  tcase_add_test (tc, test_no_encoder);
+  return s;
+}
+
+GST_CHECK_MAIN (further);
