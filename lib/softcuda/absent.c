@@ -10,19 +10,6 @@
 
 #include "private.h"
 
-/* A device is no peer of itself. */
-CUresult
-cuDeviceCanAccessPeer (int *can, CUdevice device, CUdevice peer)
-{
-  SC_ENTER (cuDeviceCanAccessPeer);
-  if (can == NULL)
-    return CUDA_ERROR_INVALID_VALUE;
-  if (device != 0 || peer != 0)
-    return CUDA_ERROR_INVALID_DEVICE;
-  *can = 0;
-  return CUDA_SUCCESS;
-}
-
 static CUresult
 check_peer (CUcontext peer, CUresult refusal)
 {

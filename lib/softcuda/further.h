@@ -111,8 +111,6 @@ typedef struct CUDA_RESOURCE_VIEW_DESC_st CUDA_RESOURCE_VIEW_DESC;
 
 /* As VKGDR_CUDA_FUNCTIONS. */
 #define SOFTCUDA_FURTHER_FUNCTIONS(X) \
-  X (cuDeviceCanAccessPeer, cuDeviceCanAccessPeer, OPTIONAL, \
-      (int *can, CUdevice device, CUdevice peer)) \
   X (cuCtxEnablePeerAccess, cuCtxEnablePeerAccess, OPTIONAL, \
       (CUcontext peer, unsigned int flags)) \
   X (cuCtxDisablePeerAccess, cuCtxDisablePeerAccess, OPTIONAL, \
@@ -124,21 +122,12 @@ typedef struct CUDA_RESOURCE_VIEW_DESC_st CUDA_RESOURCE_VIEW_DESC;
   X (cuMemsetD2D8, cuMemsetD2D8_v2, OPTIONAL, \
       (CUdeviceptr pointer, size_t pitch, unsigned char value, size_t width, \
           size_t height)) \
-  X (cuMemsetD2D8Async, cuMemsetD2D8Async, OPTIONAL, \
-      (CUdeviceptr pointer, size_t pitch, unsigned char value, size_t width, \
-          size_t height, CUstream stream)) \
   X (cuMemsetD2D16, cuMemsetD2D16_v2, OPTIONAL, \
       (CUdeviceptr pointer, size_t pitch, unsigned short value, size_t width, \
           size_t height)) \
-  X (cuMemsetD2D16Async, cuMemsetD2D16Async, OPTIONAL, \
-      (CUdeviceptr pointer, size_t pitch, unsigned short value, size_t width, \
-          size_t height, CUstream stream)) \
   X (cuMemsetD2D32, cuMemsetD2D32_v2, OPTIONAL, \
       (CUdeviceptr pointer, size_t pitch, unsigned int value, size_t width, \
           size_t height)) \
-  X (cuMemsetD2D32Async, cuMemsetD2D32Async, OPTIONAL, \
-      (CUdeviceptr pointer, size_t pitch, unsigned int value, size_t width, \
-          size_t height, CUstream stream)) \
   X (cuTexObjectCreate, cuTexObjectCreate, OPTIONAL, \
       (CUtexObject * texture, const CUDA_RESOURCE_DESC *resource, \
           const CUDA_TEXTURE_DESC *desc, const CUDA_RESOURCE_VIEW_DESC *view)) \

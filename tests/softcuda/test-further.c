@@ -69,11 +69,11 @@ GST_START_TEST (test_memset_rectangle)
   check_rectangle (memory, &a, 1, 7);
   ok (more.cuMemsetD2D16 (memory + PITCH, PITCH, b, 9, 3));
   check_rectangle (memory, &b, 2, 9);
-  ok (more.cuMemsetD2D32Async (memory + PITCH, PITCH, c, 16, 3, stream));
+  ok (cu.cuMemsetD2D32Async (memory + PITCH, PITCH, c, 16, 3, stream));
   ok (cu.cuStreamSynchronize (stream));
   check_rectangle (memory, &c, 4, 16);
-  ok (more.cuMemsetD2D16Async (memory + PITCH, PITCH, 0, 32, 3, stream));
-  ok (more.cuMemsetD2D8Async (memory + PITCH, PITCH, a, 7, 3, stream));
+  ok (cu.cuMemsetD2D16Async (memory + PITCH, PITCH, 0, 32, 3, stream));
+  ok (cu.cuMemsetD2D8Async (memory + PITCH, PITCH, a, 7, 3, stream));
   ok (cu.cuStreamSynchronize (stream));
   check_rectangle (memory, &a, 1, 7);
   ok (cu.cuStreamDestroy (stream));
@@ -410,9 +410,9 @@ GST_START_TEST (test_no_peers)
   CUcontext other;
   int can = 1;
 
-  ok (more.cuDeviceCanAccessPeer (&can, 0, 0));
+  ok (cu.cuDeviceCanAccessPeer (&can, 0, 0));
   fail_unless_equals_int (can, 0);
-  fails (more.cuDeviceCanAccessPeer (&can, 0, 1), CUDA_ERROR_INVALID_DEVICE);
+  fails (cu.cuDeviceCanAccessPeer (&can, 0, 1), CUDA_ERROR_INVALID_DEVICE);
   ok (cu.cuCtxCreate (&other, 0, 0));
   fails (more.cuCtxEnablePeerAccess (primary, 0), 217);
   fails (more.cuCtxDisablePeerAccess (primary), 705);
