@@ -182,9 +182,9 @@ class Streams(CudaTestCase):
         with self.assertRaisesRegex(TypeError, "a GstVkgdr.Context is needed, not int"):
             GstVkgdr.Event(3)
 
-    @unittest.skipUnless(gst_support.GstVkgdr.Context.new(-1).is_software(),
-                         "NVIDIA's driver takes any number for an address")
     def test_a_handle_that_is_none(self) -> None:
+        if not self.context.is_software():
+            self.skipTest("NVIDIA's driver takes any number for an address")
         self.assert_error("CUDA_ERROR_INVALID_HANDLE", GstVkgdr.Error.FAILED,
                           GstVkgdr.Stream, self.context, 12345)
 
@@ -651,7 +651,7 @@ class ArraysOnStreams(CudaTestCase):
         module = GstVkgdr.SourceModule(SOURCE, self.context)
         slow = module.get_function("slow")
         ours, consumer = GstVkgdr.Stream(self.context), GstVkgdr.Stream(self.context)
-        memory, dummy = self.allocator.alloc(4), self.allocator.alloc(4)
+        memory = self.allocator.alloc(4)
         GstVkgdr.fill(memory, 0)
         array = GstVkgdr.device_array(memory, flags=READ | WRITE, stream=ours)
         array.use_on(consumer.handle)
@@ -659,7 +659,6 @@ class ArraysOnStreams(CudaTestCase):
         array.close()
         self.assertFalse(ours.is_done())
         self.assertEqual(struct.unpack("i", GstVkgdr.download(memory)), (20_000_000,))
-        del dummy
 
     def test_dlpack_orders_the_stream_it_is_given(self) -> None:
         module = GstVkgdr.SourceModule(SOURCE, self.context)
@@ -688,15 +687,12 @@ class ArraysOnStreams(CudaTestCase):
 
     def test_the_buffer_is_kept(self) -> None:
         buffer = self.new_buffer(bytes(16))
-        gone = []
-        memory = buffer.peek_memory(0)
         array = GstVkgdr.device_array(buffer, stream=GstVkgdr.Stream(self.context))
         del buffer
         self.assertEqual(array.nbytes, 16)
         array.close()
         with self.assertRaisesRegex(ValueError, "closed"):
             array.use_on(1)
-        del memory, gone
 
     def test_bad_arguments(self) -> None:
         memory = self.new_memory(bytes(4))
