@@ -152,7 +152,7 @@ GST_START_TEST (test_events)
   fail_unless (error != NULL);
   g_clear_error (&error);
   fail_unless (gst_vkgdr_event_record (from, stream, &error));
-  test_stream_delay (stream, 20, NULL);
+  test_stream_delay (stream, 200, NULL);
   fail_unless (gst_vkgdr_event_record (to, stream, &error));
   fail_unless (gst_vkgdr_stream_wait_event (other, to, &error));
   fail_unless (!gst_vkgdr_event_is_done (to));
@@ -188,7 +188,7 @@ GST_START_TEST (test_mapping_on_a_stream)
   fail_unless (mapping != NULL);
   fail_unless (!gst_memory_map (memory, &map, GST_MAP_WRITE));
   fail_unless (gst_vkgdr_mapping_add_stream (mapping, wrapped, &error));
-  test_stream_delay (consumer, 30, &done);
+  test_stream_delay (consumer, 200, &done);
   gst_vkgdr_mapping_unmap (mapping);
   gst_vkgdr_mapping_unref (mapping);
   fail_unless (!gst_vkgdr_memory_is_idle (memory));

@@ -457,6 +457,9 @@ gst_vkgdr_kernel_set_tile_size (GstVkgdrKernel *kernel, guint x, guint y)
  * @x: (out): pixels in a row, or samples, that each thread sees to
  * @y: (out): rows that each thread sees to
  *
+ * Tells what a thread of the kernel sees to, 1 by 1 where nobody said
+ * otherwise.
+ *
  * Since: 0.1
  */
 void
