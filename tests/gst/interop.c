@@ -238,10 +238,11 @@ static const gchar *chains[] = {
 
 GST_START_TEST (test_from_one_to_the_other)
 {
-  const gchar *chain = chains[__i__ % G_N_ELEMENTS (chains)];
+  guint i;
 
   load_nvcodec ();
-  assert_unchanged (sources[__i__ / G_N_ELEMENTS (chains)], chain);
+  for (i = 0; i < G_N_ELEMENTS (sources); i++)
+    assert_unchanged (sources[i], chains[__i__]);
 }
 GST_END_TEST;
 
@@ -509,8 +510,8 @@ interop_suite (void)
   tcase_add_test (tc, test_both_in_one_process);
   tcase_add_test (tc, test_ours_first);
   tcase_add_test (tc, test_theirs_first);
-  tcase_add_loop_test (tc, test_from_one_to_the_other, 0,
-      G_N_ELEMENTS (sources) * G_N_ELEMENTS (chains));
+  tcase_add_loop_test (
+      tc, test_from_one_to_the_other, 0, G_N_ELEMENTS (chains));
   tcase_add_test (tc, test_no_copies);
   tcase_add_test (tc, test_kernels_of_both);
   tcase_add_loop_test (tc, test_one_context, 0, G_N_ELEMENTS (shared));
