@@ -77,7 +77,8 @@ new_like (GstBuffer *input, GstMemory *memory, const GstVideoInfo *info)
   gst_buffer_copy_into (output, input, GST_BUFFER_COPY_METADATA, 0, -1);
   GST_BUFFER_FLAG_UNSET (output, GST_BUFFER_FLAG_TAG_MEMORY);
   gst_buffer_append_memory (output, memory);
-  gst_buffer_add_video_meta_full (output, meta ? meta->flags : GST_VIDEO_FRAME_FLAG_NONE,
+  gst_buffer_add_video_meta_full (output,
+      meta ? meta->flags : GST_VIDEO_FRAME_FLAG_NONE,
       GST_VIDEO_INFO_FORMAT (info), GST_VIDEO_INFO_WIDTH (info),
       GST_VIDEO_INFO_HEIGHT (info), GST_VIDEO_INFO_N_PLANES (info),
       (gsize *) info->offset, (gint *) info->stride);
