@@ -14,7 +14,7 @@
 G_BEGIN_DECLS
 
 /**
- * GST_VKGDR_CAPS_FEATURE_MEMORY_CUDA: (skip)
+ * GST_VKGDR_CAPS_FEATURE_MEMORY_CUDA:
  *
  * The caps feature of the memory of GStreamer's own CUDA elements.
  *
