@@ -463,14 +463,26 @@ gst_vkgdr_context_pop (GstVkgdrContext *context)
 }
 
 gboolean
+gst_vkgdr_context_begin_alone (GstVkgdrContext *context, GError **error)
+{
+  return check_usable (context, error)
+         && gst_vkgdr_watchdog_begin_alone (context->watchdog, error);
+}
+
+void
+gst_vkgdr_context_end_alone (GstVkgdrContext *context)
+{
+  gst_vkgdr_watchdog_end_alone (context->watchdog);
+}
+
+gboolean
 gst_vkgdr_context_push_alone (GstVkgdrContext *context, GError **error)
 {
-  if (!check_usable (context, error)
-      || !gst_vkgdr_watchdog_begin_alone (context->watchdog, error))
+  if (!gst_vkgdr_context_begin_alone (context, error))
     return FALSE;
   if (gst_vkgdr_context_push (context, error))
     return TRUE;
-  gst_vkgdr_watchdog_end_alone (context->watchdog);
+  gst_vkgdr_context_end_alone (context);
   return FALSE;
 }
 
@@ -478,7 +490,7 @@ void
 gst_vkgdr_context_pop_alone (GstVkgdrContext *context)
 {
   gst_vkgdr_context_pop (context);
-  gst_vkgdr_watchdog_end_alone (context->watchdog);
+  gst_vkgdr_context_end_alone (context);
 }
 
 gboolean

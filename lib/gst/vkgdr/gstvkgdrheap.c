@@ -67,16 +67,26 @@ gst_vkgdr_heap_new (GstVkgdrContext *context)
   return heap;
 }
 
+/* Memory in the window is Vulkan's as well, and has a part of the host's: that
+ * is freed also where CUDA lets nobody into its context. */
+static void
+slab_release (GstVkgdrSlab *slab, GstVkgdrContext *context)
+{
+  if (slab->place == GST_VKGDR_IN_WINDOW) {
+    vkgdr_memory_free (slab->memory);
+  } else if (gst_vkgdr_context_push (context, NULL)) {
+    gst_vkgdr_context_get_driver (context)->cuMemFree (slab->device);
+    gst_vkgdr_context_pop (context);
+  }
+}
+
 static void
 slab_free (GstVkgdrHeap *heap, GstVkgdrSlab *slab)
 {
   GST_DEBUG ("freeing a slab of %" G_GSIZE_FORMAT " bytes", slab->size);
-  if (gst_vkgdr_context_push_alone (heap->context, NULL)) {
-    if (slab->place == GST_VKGDR_BESIDE_WINDOW)
-      gst_vkgdr_context_get_driver (heap->context)->cuMemFree (slab->device);
-    else
-      vkgdr_memory_free (slab->memory);
-    gst_vkgdr_context_pop_alone (heap->context);
+  if (gst_vkgdr_context_begin_alone (heap->context, NULL)) {
+    slab_release (slab, heap->context);
+    gst_vkgdr_context_end_alone (heap->context);
   }
   g_array_unref (slab->free);
   g_free (slab);

@@ -51,6 +51,11 @@ gboolean gst_vkgdr_context_push_alone (
     GstVkgdrContext *context, GError **error);
 void gst_vkgdr_context_pop_alone (GstVkgdrContext *context);
 
+/* The same for libvkgdr, which makes the CUDA context current itself. */
+gboolean gst_vkgdr_context_begin_alone (
+    GstVkgdrContext *context, GError **error);
+void gst_vkgdr_context_end_alone (GstVkgdrContext *context);
+
 /* A fence behind all that @stream has queued, of which nobody is told. */
 GstVkgdrFence *gst_vkgdr_fence_new (GstVkgdrStream *stream, GError **error);
 
