@@ -137,7 +137,7 @@ static gint fails_how;
 static gint live[N_KINDS];
 
 static gboolean
-fails (Call call)
+is_due (Call call)
 {
   gint n = g_atomic_int_add (&made[call], 1) + 1;
   gint at = g_atomic_int_get (&fails_at);
@@ -145,6 +145,26 @@ fails (Call call)
   if (g_atomic_int_get (&fails_call) != (gint) call)
     return FALSE;
   return g_atomic_int_get (&fails_how) == ONCE ? n == at : n >= at;
+}
+
+/* Where one that tells of the device's work says that it is lost, nothing of it
+ * runs any more. */
+static gboolean
+tells_of_work (Call call)
+{
+  return call == CALL_cuCtxSynchronize || call == CALL_cuStreamSynchronize
+         || call == CALL_cuStreamQuery || call == CALL_cuEventQuery
+         || call == CALL_cuEventSynchronize;
+}
+
+static gboolean
+fails (Call call)
+{
+  if (!is_due (call))
+    return FALSE;
+  if (tells_of_work (call))
+    real.cuCtxSynchronize ();
+  return TRUE;
 }
 
 #define FAILING(name, params, arguments, kind) \
