@@ -10,12 +10,7 @@
 #include <dlfcn.h>
 #include <string.h>
 
-#if __has_include(<valgrind/valgrind.h>)
-#include <valgrind/valgrind.h>
-#else
-#define RUNNING_ON_VALGRIND 0
-#endif
-
+#include "slow.h"
 #include "util.h"
 
 #define SOURCE "videotestsrc ! video/x-raw,format=RGBA,width=64,height=48 ! "
@@ -616,7 +611,7 @@ faults_suite (void)
   tcase_add_loop_test (tc, test_lost_device, 0, G_N_ELEMENTS (losses));
   /* Valgrind lets one thread run at a time, which then is the kernel, and takes
    * what is left behind for leaks. */
-  if (RUNNING_ON_VALGRIND)
+  if (test_is_on_valgrind ())
     return s;
   tcase_add_test (tc, test_endless_kernel);
   tcase_add_test (tc, test_endless_kernel_on_the_last_frame);

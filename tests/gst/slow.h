@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * slow.h: what a test runs under, where that makes it many times slower
+ *
+ * A test that does the same for hundreds of cases then does it for some that
+ * differ most; which these are, the test knows.
+ */
+
+#ifndef __TEST_SLOW_H__
+#define __TEST_SLOW_H__
+
+#include <glib.h>
+
+#if __has_include(<valgrind/valgrind.h>)
+#include <valgrind/valgrind.h>
+#else
+#define RUNNING_ON_VALGRIND 0
+#endif
+
+/* Whether Valgrind runs the test: slowly, and one thread at a time. */
+static inline gboolean
+test_is_on_valgrind (void)
+{
+  return RUNNING_ON_VALGRIND != 0;
+}
+
+/* Whether that, or the thread sanitizer, makes it slow. */
+static inline gboolean
+test_is_slow (void)
+{
+#ifdef __SANITIZE_THREAD__
+  return TRUE;
+#else
+  return test_is_on_valgrind ();
+#endif
+}
+
+#endif /* __TEST_SLOW_H__ */
