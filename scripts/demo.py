@@ -168,7 +168,12 @@ class Demo:
             return
         self.described = True
         clear_progress()
-        device = context.get_structure().get_value("context")
+        structure = context.get_structure()
+        if not hasattr(structure, "get_value"):
+            with structure as inner:  # since GStreamer 1.26
+                device = inner.get_value("context")
+        else:
+            device = structure.get_value("context")
         print("Device:  " + describe(device.describe()), flush=True)
 
 

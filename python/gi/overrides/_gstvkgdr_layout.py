@@ -99,6 +99,14 @@ def _is_video(info: object) -> bool:
     return type(info).__name__ == "VideoInfo"
 
 
+def _media_type(caps: Gst.Caps) -> str:
+    structure = caps.get_structure(0)
+    if hasattr(structure, "get_name"):
+        return structure.get_name()
+    with structure as inner:  # since GStreamer 1.26
+        return inner.get_name()
+
+
 def _info(format: Format) -> Union["GstVideo.VideoInfo", "GstAudio.AudioInfo", None]:
     if format is None or type(format).__name__ in ("VideoInfo", "AudioInfo"):
         return format
@@ -109,7 +117,7 @@ def _info(format: Format) -> Union["GstVideo.VideoInfo", "GstAudio.AudioInfo", N
         )
     if not format.is_fixed():
         raise ValueError(f"the caps {format.to_string()} are no format of a buffer")
-    name = format.get_structure(0).get_name()
+    name = _media_type(format)
     try:
         if name == "video/x-raw":
             return _gst_video().VideoInfo.new_from_caps(format)
