@@ -14,12 +14,6 @@ blur_weight (int d)
   return d == 0 ? 6 : (d == 1 || d == -1 ? 4 : 1);
 }
 
-__device__ static int
-blur_clamp (int v, int size)
-{
-  return v < 0 ? 0 : (v >= size ? size - 1 : v);
-}
-
 /* The even bytes of a pixel are summed in one word, the odd ones in another: a
  * sum needs 16 bits, 255 * 256 and no more. */
 __device__ static void
@@ -31,7 +25,7 @@ blur_packed4 (const VkgdrFrame &in, const VkgdrFrame &out, int x, int y)
   for (int dy = -2; dy <= 2; dy++)
     for (int dx = -2; dx <= 2; dx++) {
       unsigned int p = *vkgdr_packed4 (
-          in, blur_clamp (x + dx, in.width), blur_clamp (y + dy, in.height));
+          in, vkgdr_clamp (x + dx, in.width), vkgdr_clamp (y + dy, in.height));
       unsigned int weight = blur_weight (dx) * blur_weight (dy);
 
       even += (p & 0x00ff00ffu) * weight;

@@ -22,12 +22,6 @@ sharpen_weight (int d)
   return d == 0 ? 6 : (d == 1 || d == -1 ? 4 : 1);
 }
 
-__device__ static int
-sharpen_clamp (int v, int size)
-{
-  return v < 0 ? 0 : (v >= size ? size - 1 : v);
-}
-
 /* @sum is 256 means. */
 __device__ static int
 sharpen_result (int v, int sum, float amount, int max)
@@ -49,8 +43,8 @@ sharpen_packed4 (
 
   for (int dy = -2; dy <= 2; dy++)
     for (int dx = -2; dx <= 2; dx++) {
-      unsigned int q = *vkgdr_packed4 (in, sharpen_clamp (x + dx, in.width),
-          sharpen_clamp (y + dy, in.height));
+      unsigned int q = *vkgdr_packed4 (in, vkgdr_clamp (x + dx, in.width),
+          vkgdr_clamp (y + dy, in.height));
       unsigned int weight = sharpen_weight (dx) * sharpen_weight (dy);
 
       even += (q & 0x00ff00ffu) * weight;

@@ -217,6 +217,15 @@ typedef struct VkgdrSamples {
 
 #ifdef __CUDACC__
 
+/**
+ * vkgdr_clamp: the coordinate in a frame of that size that is nearest to v
+ */
+__device__ inline int
+vkgdr_clamp (int v, int size)
+{
+  return v < 0 ? 0 : (v >= size ? size - 1 : v);
+}
+
 /* The row and the byte of the sample that pixel (x, y) has a share in; what
  * lies outside the frame is moved to its edge. */
 __device__ inline unsigned char *
@@ -224,8 +233,8 @@ vkgdr_address (const VkgdrFrame &f, int c, int x, int y)
 {
   const VkgdrComponent &k = f.component[c];
 
-  x = x < 0 ? 0 : (x >= f.width ? f.width - 1 : x);
-  y = y < 0 ? 0 : (y >= f.height ? f.height - 1 : y);
+  x = vkgdr_clamp (x, f.width);
+  y = vkgdr_clamp (y, f.height);
   return f.plane[k.plane].data
          + (long long) (y >> k.h_sub) * f.plane[k.plane].stride + k.offset
          + (long long) (x >> k.w_sub) * k.step;
@@ -411,10 +420,8 @@ vkgdr_luma (const VkgdrFrame &f, int x, int y)
   if (f.model != VKGDR_RGB)
     return vkgdr_get (f, 0, x, y);
   if (vkgdr_is_packed4 (f)) {
-    x = x < 0 ? 0 : (x >= f.width ? f.width - 1 : x);
-    y = y < 0 ? 0 : (y >= f.height ? f.height - 1 : y);
-
-    unsigned int p = *vkgdr_packed4 (f, x, y);
+    unsigned int p =
+        *vkgdr_packed4 (f, vkgdr_clamp (x, f.width), vkgdr_clamp (y, f.height));
 
     return vkgdr_weigh (f, p >> vkgdr_shift4 (f, 0) & 255,
         p >> vkgdr_shift4 (f, 1) & 255, p >> vkgdr_shift4 (f, 2) & 255);
@@ -482,10 +489,8 @@ __device__ inline void
 vkgdr_get_pixel (const VkgdrFrame &f, int x, int y, int v[VKGDR_MAX_PLANES])
 {
   if (vkgdr_is_packed4 (f)) {
-    x = x < 0 ? 0 : (x >= f.width ? f.width - 1 : x);
-    y = y < 0 ? 0 : (y >= f.height ? f.height - 1 : y);
-
-    unsigned int p = *vkgdr_packed4 (f, x, y);
+    unsigned int p =
+        *vkgdr_packed4 (f, vkgdr_clamp (x, f.width), vkgdr_clamp (y, f.height));
 
     for (int c = 0; c < 4; c++)
       v[c] = (int) (p >> vkgdr_shift4 (f, c) & 255);

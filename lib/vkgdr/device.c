@@ -343,7 +343,8 @@ vkgdr_device_unref (vkgdr_t g)
 {
   if (atomic_fetch_sub (&g->refs, 1) != 1)
     return;
-  vkgdr_vk_clear (&g->vk);
+  if (!vkgdr_driver_has_ended (g->cu))
+    vkgdr_vk_clear (&g->vk);
   free (g);
 }
 

@@ -301,6 +301,14 @@ vkgdr_driver_why_software (void)
   return known ? why_software : NULL;
 }
 
+bool
+vkgdr_driver_has_ended (const vkgdr_cuda *cu)
+{
+  CUcontext current;
+
+  return cu && cu->cuCtxGetCurrent (&current) == CUDA_ERROR_DEINITIALIZED;
+}
+
 void
 vkgdr_driver_set_software_uuid (const uint8_t *uuid)
 {

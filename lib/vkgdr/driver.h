@@ -40,6 +40,18 @@ VKGDR_API bool vkgdr_driver_is_software (void);
 VKGDR_API const char *vkgdr_driver_why_software (void);
 
 /**
+ * vkgdr_driver_has_ended:
+ * @cu: (nullable): the table of vkgdr_driver_load()
+ *
+ * An exit handler may come after those of the drivers, as that of gst_deinit()
+ * does where it was registered early: CUDA then says so, and Vulkan's functions
+ * are no longer mapped. What the process has of the device, its end gives back.
+ *
+ * Returns: whether nothing of the device is to be touched any more
+ */
+bool vkgdr_driver_has_ended (const vkgdr_cuda *cu);
+
+/**
  * vkgdr_driver_softcuda_dir:
  *
  * Returns: (transfer none): the folder of softcuda's libraries:

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "device.h"
+#include "driver.h"
 #include "error.h"
 #include "fence.h"
 
@@ -261,17 +262,29 @@ release_cuda (vkgdr_memory_t mem)
   return ok;
 }
 
+/* Undoes map() and allocate(). */
+static void
+release_vulkan (vkgdr_memory_t mem)
+{
+  const vkgdr_vk *vk = &mem->g->vk;
+
+  if (mem->host)
+    vk->UnmapMemory (vk->device, mem->vk_memory);
+  if (mem->vk_memory)
+    vk->FreeMemory (vk->device, mem->vk_memory, NULL);
+}
+
 /* Releases whatever exists of it, last things first. */
 static bool
 release (vkgdr_memory_t mem)
 {
   vkgdr_t g = mem->g;
-  bool ok = release_cuda (mem);
+  bool ok = true;
 
-  if (mem->host)
-    g->vk.UnmapMemory (g->vk.device, mem->vk_memory);
-  if (mem->vk_memory)
-    g->vk.FreeMemory (g->vk.device, mem->vk_memory, NULL);
+  if (!vkgdr_driver_has_ended (g->cu)) {
+    ok = release_cuda (mem);
+    release_vulkan (mem);
+  }
   if (mem->counted) {
     vkgdr_debug_window_give (&g->debug, mem->size);
     atomic_fetch_sub (&g->allocated, mem->size);

@@ -223,11 +223,25 @@ set_working (void)
   set_failing (-1, 0, ONCE);
 }
 
+static gboolean
+something_lives (void)
+{
+  guint i;
+
+  for (i = CONTEXT; i < N_KINDS; i++)
+    if (g_atomic_int_get (&live[i]) != 0)
+      return TRUE;
+  return FALSE;
+}
+
+/* Threads may be about to let go of the last of it: it has seconds for that. */
 static void
 assert_nothing_lives (const gchar *what)
 {
   guint i;
 
+  for (i = 0; i < 500 && something_lives (); i++)
+    g_usleep (10 * 1000);
   for (i = CONTEXT; i < N_KINDS; i++)
     fail_unless (g_atomic_int_get (&live[i]) == 0, "%s: %d too many of: %s",
         what, g_atomic_int_get (&live[i]), kind_names[i]);

@@ -545,6 +545,72 @@ START_TEST (freeing_without_the_context_fails)
 }
 END_TEST
 
+static VKAPI_ATTR void VKAPI_CALL
+gone_unmap (VkDevice device, VkDeviceMemory memory)
+{
+  ck_abort_msg ("vkUnmapMemory() is no longer mapped");
+}
+
+static VKAPI_ATTR void VKAPI_CALL
+gone_free (VkDevice device, VkDeviceMemory memory,
+    const VkAllocationCallbacks *callbacks)
+{
+  ck_abort_msg ("vkFreeMemory() is no longer mapped");
+}
+
+static VKAPI_ATTR void VKAPI_CALL
+gone_destroy (VkDevice device, const VkAllocationCallbacks *callbacks)
+{
+  ck_abort_msg ("vkDestroyDevice() is no longer mapped");
+}
+
+static PFN_vkAllocateMemory really_allocate;
+static VkDeviceMemory left_over[2];
+static size_t n_left_over;
+
+static VKAPI_ATTR VkResult VKAPI_CALL
+allocate_and_remember (VkDevice device, const VkMemoryAllocateInfo *info,
+    const VkAllocationCallbacks *callbacks, VkDeviceMemory *memory)
+{
+  VkResult result = really_allocate (device, info, callbacks, memory);
+
+  ck_assert_uint_lt (n_left_over, N_ELEMENTS (left_over));
+  left_over[n_left_over++] = *memory;
+  return result;
+}
+
+/* As in an exit handler that comes after those of the drivers. */
+START_TEST (freeing_after_the_driver_touches_nothing)
+{
+  vkgdr_device_info info;
+  vkgdr_memory_t mem, last;
+  vkgdr_vk vk;
+  vkgdr_t g;
+
+  if (!test_use_software_device ())
+    return;
+  g = test_open (0);
+  vk = g->vk;
+  really_allocate = vk.AllocateMemory;
+  g->vk.AllocateMemory = allocate_and_remember;
+  mem = test_alloc (g, SIZE);
+  last = test_alloc (g, SIZE);
+  g->vk.UnmapMemory = gone_unmap;
+  g->vk.FreeMemory = gone_free;
+  g->vk.DestroyDevice = gone_destroy;
+  test_fail ("*:1+:CUDA_ERROR_DEINITIALIZED");
+  vkgdr_memory_free (mem);
+  vkgdr_get_device_info (g, &info);
+  ck_assert_uint_eq (info.n_allocations, 1);
+  vkgdr_close (g);
+  vkgdr_memory_free (last);
+  test_fail (NULL);
+  while (n_left_over > 0)
+    vk.FreeMemory (vk.device, left_over[--n_left_over], NULL);
+  vk.DestroyDevice (vk.device, NULL);
+}
+END_TEST
+
 static VKAPI_ATTR VkResult VKAPI_CALL
 no_memory (VkDevice device, const VkMemoryAllocateInfo *info,
     const VkAllocationCallbacks *callbacks, VkDeviceMemory *memory)
@@ -620,6 +686,7 @@ main (void)
   tcase_add_test (tc, the_first_error_counts);
   tcase_add_test (tc, freeing_fails);
   tcase_add_test (tc, freeing_without_the_context_fails);
+  tcase_add_test (tc, freeing_after_the_driver_touches_nothing);
   tcase_add_test (tc, vulkan_fails);
   suite_add_tcase (suite, tc);
   return test_run (suite, true);

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "bench-clock.h"
+#include "bench-device.h"
 #include "driver.h"
 #include <vkgdr/vkgdr.h>
 
@@ -41,19 +42,6 @@ typedef struct {
 } Loop;
 
 static gboolean
-check (const Loop *self, CUresult result, const gchar *function, GError **error)
-{
-  const char *name = NULL;
-
-  if (result == CUDA_SUCCESS)
-    return TRUE;
-  self->cu->cuGetErrorName (result, &name);
-  g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_FAILED,
-      "%s failed (%s, %d)", function, name ? name : "unknown", result);
-  return FALSE;
-}
-
-static gboolean
 allocate_ram (Loop *self, GError **error)
 {
   if (posix_memalign ((void **) &self->host, ALIGNMENT, self->stride * self->n)
@@ -68,8 +56,6 @@ allocate_ram (Loop *self, GError **error)
 static gboolean
 allocate_window (Loop *self, GError **error)
 {
-  char *text;
-
   self->handle = vkgdr_open (0, VKGDR_OPEN_CURRENT_CONTEXT_BIT);
   if (self->handle)
     self->window = vkgdr_memory_alloc (self->handle, self->stride * self->n, 0);
@@ -77,11 +63,7 @@ allocate_window (Loop *self, GError **error)
     self->host = vkgdr_memory_get_host_ptr (self->window);
     return TRUE;
   }
-  text = vkgdr_last_error ();
-  g_set_error_literal (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_FAILED,
-      text ? text : "the window has no memory");
-  free (text);
-  return FALSE;
+  return bench_set_last_error (error);
 }
 
 static gboolean
@@ -91,16 +73,16 @@ allocate_staged (Loop *self, GError **error)
   gsize size = self->stride * self->n;
   guint i;
 
-  if (!check (self, cu->cuMemHostAlloc ((void **) &self->host, size, 0),
+  if (!bench_check (cu, cu->cuMemHostAlloc ((void **) &self->host, size, 0),
           "cuMemHostAlloc", error)
-      || !check (
-          self, cu->cuMemAlloc (&self->device, size), "cuMemAlloc", error)
-      || !check (self,
+      || !bench_check (
+          cu, cu->cuMemAlloc (&self->device, size), "cuMemAlloc", error)
+      || !bench_check (cu,
           cu->cuStreamCreate (&self->stream, CU_STREAM_NON_BLOCKING),
           "cuStreamCreate", error))
     return FALSE;
   for (i = 0; i < self->n; i++)
-    if (!check (self,
+    if (!bench_check (cu,
             cu->cuEventCreate (&self->sent[i], CU_EVENT_DISABLE_TIMING),
             "cuEventCreate", error))
       return FALSE;
@@ -143,14 +125,6 @@ release (Loop *self)
   vkgdr_close (self->handle);
 }
 
-/* Not to be seen through by the compiler, which would leave out a store that
- * nobody reads. */
-static inline void
-keep_stores (void)
-{
-  __asm__ volatile("" ::: "memory");
-}
-
 static CUresult
 send (Loop *self, guint frame)
 {
@@ -173,7 +147,7 @@ write_frame (Loop *self, guint64 number)
   if (self->loop == BENCH_LOOP_STAGED)
     result = self->cu->cuEventSynchronize (self->sent[frame]);
   memset (host, (int) (number & 0xff), self->size);
-  keep_stores ();
+  bench_keep_stores ();
   if (self->loop == BENCH_LOOP_WINDOW)
     vkgdr_memory_flush (self->window, frame * self->stride, self->size);
   else if (self->loop == BENCH_LOOP_STAGED && result == CUDA_SUCCESS)
@@ -212,9 +186,11 @@ bench_loop_measure (GstVkgdrContext *context, BenchLoop loop, gsize size,
     return;
   }
   if (allocate (&self, &error)
-      && check (&self, write_for (&self, seconds * WARM_UP_SHARE, &rate),
-          "a transfer", &error)
-      && check (&self, write_for (&self, seconds, &rate), "a transfer", &error))
+      && bench_check (self.cu,
+          write_for (&self, seconds * WARM_UP_SHARE, &rate), "a transfer",
+          &error)
+      && bench_check (
+          self.cu, write_for (&self, seconds, &rate), "a transfer", &error))
     g_array_append_val (samples->values, rate);
   else
     bench_samples_fail (samples, error);

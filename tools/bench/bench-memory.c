@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "bench-clock.h"
+#include "bench-device.h"
 #include "bench-progress.h"
 #include "driver.h"
 #include <vkgdr/vkgdr.h>
@@ -66,14 +67,6 @@ typedef struct {
 
 /* --- the ways to copy ---------------------------------------------------- */
 
-/* Not to be seen through by the compiler, which would leave out a copy that
- * nobody reads. */
-static inline void
-keep_stores (void)
-{
-  __asm__ volatile("" ::: "memory");
-}
-
 static CUresult
 window_memcpy (Buffers *b, gsize size)
 {
@@ -103,7 +96,7 @@ window_read_memcpy (Buffers *b, gsize size)
 {
   vkgdr_memory_invalidate (b->window, 0, size);
   memcpy (b->ram, b->bar, size);
-  keep_stores ();
+  bench_keep_stores ();
   return CUDA_SUCCESS;
 }
 
@@ -119,7 +112,7 @@ static CUresult
 ram_memcpy (Buffers *b, gsize size)
 {
   memcpy (b->other, b->ram, size);
-  keep_stores ();
+  bench_keep_stores ();
   return CUDA_SUCCESS;
 }
 
@@ -251,43 +244,18 @@ static const Way ways[] = {
 /* --- memory -------------------------------------------------------------- */
 
 static gboolean
-check (const vkgdr_cuda *cu, CUresult result, const gchar *function,
-    GError **error)
-{
-  const char *name = NULL;
-
-  if (result == CUDA_SUCCESS)
-    return TRUE;
-  cu->cuGetErrorName (result, &name);
-  g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_FAILED,
-      "%s failed (%s, %d)", function, name ? name : "unknown", result);
-  return FALSE;
-}
-
-static gboolean
-set_last_error (GError **error)
-{
-  char *text = vkgdr_last_error ();
-
-  g_set_error_literal (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_FAILED,
-      text ? text : "the window has no memory");
-  free (text);
-  return FALSE;
-}
-
-static gboolean
 allocate_window (Buffers *b, GError **error)
 {
   vkgdr_device_info info;
 
   b->handle = vkgdr_open (0, VKGDR_OPEN_CURRENT_CONTEXT_BIT);
   if (!b->handle)
-    return set_last_error (error);
+    return bench_set_last_error (error);
   vkgdr_get_device_info (b->handle, &info);
   b->cached = info.host_cached;
   b->window = vkgdr_memory_alloc (b->handle, b->size, 0);
   if (!b->window)
-    return set_last_error (error);
+    return bench_set_last_error (error);
   b->bar = vkgdr_memory_get_host_ptr (b->window);
   return TRUE;
 }
@@ -304,7 +272,8 @@ allocate_host (Buffers *b, GError **error)
   }
   memset (b->ram, 0x5a, b->size);
   memset (b->other, 0xa5, b->size);
-  if (!check (b->cu, b->cu->cuMemHostAlloc ((void **) &b->pinned, b->size, 0),
+  if (!bench_check (b->cu,
+          b->cu->cuMemHostAlloc ((void **) &b->pinned, b->size, 0),
           "cuMemHostAlloc", error))
     return FALSE;
   memset (b->pinned, 0x5a, b->size);
@@ -314,9 +283,9 @@ allocate_host (Buffers *b, GError **error)
 static gboolean
 allocate_device (Buffers *b, GError **error)
 {
-  return check (b->cu, b->cu->cuMemAlloc (&b->device, b->size), "cuMemAlloc",
-             error)
-         && check (b->cu,
+  return bench_check (b->cu, b->cu->cuMemAlloc (&b->device, b->size),
+             "cuMemAlloc", error)
+         && bench_check (b->cu,
              b->cu->cuStreamCreate (&b->stream, CU_STREAM_NON_BLOCKING),
              "cuStreamCreate", error);
 }
@@ -378,8 +347,9 @@ measure (Buffers *b, const Way *way, BenchPoint *point, gdouble seconds)
 
   if (point->seconds.error)
     return;
-  if (check (b->cu, time_calls (b, way->copy, point->bytes, seconds, &value),
-          way->label, &error))
+  if (bench_check (b->cu,
+          time_calls (b, way->copy, point->bytes, seconds, &value), way->label,
+          &error))
     g_array_append_val (point->seconds.values, value);
   else
     bench_samples_fail (&point->seconds, error);
@@ -470,7 +440,7 @@ bench_memory_measure_link (GstVkgdrContext *context, BenchDirection direction,
     return;
   }
   if (allocate_host (&b, &error) && allocate_device (&b, &error)
-      && check (b.cu, time_calls (&b, copy, b.size, seconds, &value),
+      && bench_check (b.cu, time_calls (&b, copy, b.size, seconds, &value),
           direction == BENCH_TO_DEVICE ? "cuMemcpyHtoDAsync"
                                        : "cuMemcpyDtoHAsync",
           &error)) {
@@ -525,7 +495,7 @@ bench_memory_measure_device (GstVkgdrContext *context, gsize size,
     calls += COPIES_AT_ONCE;
   }
   value = calls * 2.0 * size / (bench_now () - start);
-  if (check (b.cu, result, "cuMemcpyDtoDAsync", &error))
+  if (bench_check (b.cu, result, "cuMemcpyDtoDAsync", &error))
     g_array_append_val (samples->values, value);
   else
     bench_samples_fail (samples, error);

@@ -148,6 +148,15 @@ add_cuda (BenchCase *c, const gchar *label, const gchar *head,
                                GST_CORE_ERROR_MISSING_PLUGIN, "not installed"));
 }
 
+/* Our upload, beside GStreamer's and none. */
+static void
+add_uploads (BenchCase *c, const gchar *head, GstVkgdrContext *context)
+{
+  add_variant (c, BENCH_VKGDR, "vkgdrupload", head, " ! vkgdrupload");
+  add_cuda (c, "cudaupload", head, "", context);
+  add_variant (c, BENCH_NONE, "no upload", head, "%s", "");
+}
+
 /* --- cases --------------------------------------------------------------- */
 
 static BenchCase *
@@ -160,9 +169,7 @@ make_frames (const Frame *frame, const Manner *manner, GstVkgdrContext *context,
       g_strdup_printf ("%s, %s", frame->title, manner->title),
       BENCH_FRAMES_PER_SECOND, frame_size (frame));
 
-  add_variant (c, BENCH_VKGDR, "vkgdrupload", head, " ! vkgdrupload");
-  add_cuda (c, "cudaupload", head, "", context);
-  add_variant (c, BENCH_NONE, "no upload", head, "%s", "");
+  add_uploads (c, head, context);
   g_free (head);
   return c;
 }
@@ -226,9 +233,7 @@ make_streams (const Frame *frame, guint n, GstVkgdrContext *context,
       g_strdup_printf ("%u streams of %s", n, frame->title),
       BENCH_GB_PER_SECOND, frame_size (frame));
 
-  add_variant (c, BENCH_VKGDR, "vkgdrupload", head, " ! vkgdrupload");
-  add_cuda (c, "cudaupload", head, "", context);
-  add_variant (c, BENCH_NONE, "no upload", head, "%s", "");
+  add_uploads (c, head, context);
   multiply (c, n);
   bench_case_add (c, BENCH_LINK_UP, "DMA limit", NULL);
   g_free (head);

@@ -571,6 +571,12 @@ gst_vkgdr_context_get_allocator (GstVkgdrContext *context)
   return allocator;
 }
 
+gboolean
+gst_vkgdr_context_shares (GstVkgdrContext *context, GstVkgdrContext *other)
+{
+  return context == other || context->cuda_context == other->cuda_context;
+}
+
 GstVkgdrWatchdog *
 gst_vkgdr_context_get_watchdog (GstVkgdrContext *context)
 {

@@ -18,6 +18,9 @@ G_BEGIN_DECLS
  * called so as well. */
 #define GST_VKGDR_CUDA_CONTEXT_TYPE "gst.cuda.context"
 
+/* Type of its memory. */
+#define GST_VKGDR_CUDA_MEMORY_TYPE "gst.cuda.memory"
+
 typedef struct _GstCudaContext GstCudaContext;
 typedef struct _GstCudaStream GstCudaStream;
 typedef struct _GstCudaAllocator GstCudaAllocator;

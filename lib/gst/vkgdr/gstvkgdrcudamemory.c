@@ -110,9 +110,13 @@ gst_vkgdr_cuda_is_available (void)
 gboolean
 gst_vkgdr_is_cuda_memory (GstMemory *memory)
 {
-  const GstVkgdrCudaLib *lib = gst_vkgdr_cuda_lib_get ();
+  const GstVkgdrCudaLib *lib;
 
-  return lib && memory && lib->is_memory (memory);
+  /* Each buffer is asked: the name, before the linker looks for a library. */
+  if (!memory || !gst_memory_is_type (memory, GST_VKGDR_CUDA_MEMORY_TYPE))
+    return FALSE;
+  lib = gst_vkgdr_cuda_lib_get ();
+  return lib && lib->is_memory (memory);
 }
 
 /* --- to ------------------------------------------------------------------ */

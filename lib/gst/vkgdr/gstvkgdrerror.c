@@ -35,30 +35,8 @@
 G_DEFINE_QUARK (gst-vkgdr-error-quark, gst_vkgdr_error)
 /* clang-format on */
 
-gboolean
-gst_vkgdr_is_lost (CUresult result)
-{
-  switch (result) {
-  case CUDA_ERROR_DEVICE_UNAVAILABLE:
-  case CUDA_ERROR_ECC_UNCORRECTABLE:
-  case CUDA_ERROR_ILLEGAL_ADDRESS:
-  case CUDA_ERROR_LAUNCH_TIMEOUT:
-  case CUDA_ERROR_ASSERT:
-  case CUDA_ERROR_HARDWARE_STACK_ERROR:
-  case CUDA_ERROR_ILLEGAL_INSTRUCTION:
-  case CUDA_ERROR_MISALIGNED_ADDRESS:
-  case CUDA_ERROR_INVALID_ADDRESS_SPACE:
-  case CUDA_ERROR_INVALID_PC:
-  case CUDA_ERROR_LAUNCH_FAILED:
-  case CUDA_ERROR_UNKNOWN:
-    return TRUE;
-  default:
-    return FALSE;
-  }
-}
-
-/* What the user can do about a device that fails; "" where the driver's own
- * text says it all. */
+/* What the user can do about a device that fails; "" where it does not, and the
+ * driver's own text says it all. */
 static const gchar *
 get_remedy (CUresult result)
 {
@@ -89,6 +67,12 @@ get_remedy (CUresult result)
   default:
     return "";
   }
+}
+
+gboolean
+gst_vkgdr_is_lost (CUresult result)
+{
+  return *get_remedy (result) != '\0';
 }
 
 void

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "gstvkgdrframe.h"
+#include "gstvkgdrprivate.h"
 
 /* Whether samples of more than 8 bits are words in the machine's byte order:
  * formats say which one they have, except for two that always follow it. */
@@ -250,9 +251,7 @@ frame_check_context (
 {
   GstVkgdrContext *other = gst_vkgdr_memory_get_context (memory);
 
-  if (other == context
-      || gst_vkgdr_context_get_cuda_context (other)
-             == gst_vkgdr_context_get_cuda_context (context))
+  if (gst_vkgdr_context_shares (other, context))
     return TRUE;
   g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
       "Plane %d lies on device %d, but the kernel runs on device %d", plane,

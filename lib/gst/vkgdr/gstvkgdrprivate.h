@@ -30,6 +30,11 @@ GstVkgdrStream *gst_vkgdr_allocator_get_copy_stream (
 /* Whether the CPU reads the window as fast as its own memory. */
 gboolean gst_vkgdr_context_is_host_cached (GstVkgdrContext *context);
 
+/* Whether a pointer of the one is good in the other: both have one CUDA
+ * context, or are one. */
+gboolean gst_vkgdr_context_shares (
+    GstVkgdrContext *context, GstVkgdrContext *other);
+
 /* What watches the kernels of its CUDA context. */
 typedef struct _GstVkgdrWatchdog GstVkgdrWatchdog;
 GstVkgdrWatchdog *gst_vkgdr_context_get_watchdog (GstVkgdrContext *context);

@@ -9,6 +9,7 @@
 
 #include <string.h>
 
+#include "gstvkgdrprivate.h"
 #include "gstvkgdrsamples.h"
 
 /* The one memory of @buffer, which is not empty. */
@@ -41,9 +42,7 @@ samples_check_context (
 {
   GstVkgdrContext *other = gst_vkgdr_memory_get_context (memory);
 
-  if (other == context
-      || gst_vkgdr_context_get_cuda_context (other)
-             == gst_vkgdr_context_get_cuda_context (context))
+  if (gst_vkgdr_context_shares (other, context))
     return TRUE;
   g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
       "The buffer lies on device %d, but the kernel runs on device %d",
