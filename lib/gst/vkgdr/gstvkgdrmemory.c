@@ -1,17 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * gstvkgdrmemory.c: what a mapping gives, and in what order things happen
+ * gstvkgdrmemory.c: a memory with a host and a device pointer
  *
  * A memory has a pointer into the window, a device pointer, and, where the CPU
- * reads, a shadow in pinned host memory. This file decides which of them a
- * mapping gets, and keeps track of which holds the content. Who has to wait for
- * whom is gstvkgdrorder.c's affair, and where memory comes from that of
- * gstvkgdrallocator.c.
+ * reads, a shadow in pinned host memory. What a mapping gives of them is said
+ * in gstvkgdrmemorymap.c, who has to wait for whom in gstvkgdrorder.c, and
+ * where memory comes from in gstvkgdrallocator.c.
  */
 
 #include "gstvkgdrmemoryprivate.h"
-#include "gstvkgdrpinnedmemory.h"
-#include "gstvkgdrshare.h"
 
 /**
  * SECTION:gstvkgdrmemory
@@ -42,26 +39,14 @@
  * two at a time is GStreamer's own rule.
  */
 
-GST_DEBUG_CATEGORY_STATIC (gst_vkgdr_memory_debug);
+GST_DEBUG_CATEGORY (gst_vkgdr_memory_debug);
 #define GST_CAT_DEFAULT gst_vkgdr_memory_debug
-
-static GstVkgdrMemory *
-root_of (GstMemory *mem)
-{
-  return (GstVkgdrMemory *) gst_vkgdr_share_root (mem);
-}
-
-static GstVkgdrAllocator *
-allocator_of (GstMemory *mem)
-{
-  return GST_VKGDR_ALLOCATOR (mem->allocator);
-}
 
 static const vkgdr_cuda *
 driver_of (GstMemory *mem)
 {
   return gst_vkgdr_context_get_driver (
-      gst_vkgdr_allocator_get_context (allocator_of (mem)));
+      gst_vkgdr_allocator_get_context (gst_vkgdr_memory_allocator (mem)));
 }
 
 /* What can be had where @access is wanted: beside the window there is no other
@@ -89,232 +74,6 @@ gst_vkgdr_memory_new (GstVkgdrAllocator *allocator, const GstVkgdrBlock *block,
   return GST_MEMORY_CAST (self);
 }
 
-/* --- DMA between shadow and device --------------------------------------- */
-
-/* Queues a transfer of @size bytes of @host and of the block from @offset on.
- * Returns the order's fence that stands for it, NULL with @error set on
- * failure. */
-static GstVkgdrFence *
-copy_async (GstVkgdrMemory *self, GstVkgdrDirection direction, gsize offset,
-    gpointer host, gsize size, GstVkgdrStream *stream, GError **error)
-{
-  GstVkgdrContext *context = gst_vkgdr_stream_get_context (stream);
-  const vkgdr_cuda *cuda = gst_vkgdr_context_get_driver (context);
-  CUstream handle = gst_vkgdr_stream_get_handle (stream);
-  CUdeviceptr device = self->block.device + offset;
-  GstMapFlags flags =
-      direction == GST_VKGDR_UPLOAD ? GST_MAP_WRITE : GST_MAP_READ;
-  GstVkgdrFence *fence;
-  gboolean ok;
-
-  if (!gst_vkgdr_order_stream (&self->order, stream, flags, error))
-    return NULL;
-  if (!gst_vkgdr_context_push (context, error))
-    return NULL;
-  if (direction == GST_VKGDR_UPLOAD)
-    ok = gst_vkgdr_check (cuda,
-        cuda->cuMemcpyHtoDAsync (device, host, size, handle),
-        "cuMemcpyHtoDAsync", error);
-  else
-    ok = gst_vkgdr_check (cuda,
-        cuda->cuMemcpyDtoHAsync (host, device, size, handle),
-        "cuMemcpyDtoHAsync", error);
-  gst_vkgdr_context_pop (context);
-  if (!ok)
-    return NULL;
-  fence = gst_vkgdr_order_mark (&self->order, stream, flags, error);
-  if (fence && direction == GST_VKGDR_UPLOAD)
-    self->device_valid = TRUE;
-  return fence;
-}
-
-static gboolean
-ensure_shadow (GstVkgdrMemory *self, GError **error)
-{
-  if (!self->shadow)
-    self->shadow = gst_vkgdr_pinned_take (
-        gst_vkgdr_allocator_get_pinned (allocator_of (&self->mem)),
-        self->block.size, error);
-  return self->shadow != NULL;
-}
-
-/* Brings the device's content into the shadow, if it holds any that the shadow
- * lacks, and waits for it. */
-static gboolean
-refresh_shadow (GstVkgdrMemory *self, GError **error)
-{
-  GstVkgdrStream *stream;
-  GstVkgdrFence *fence;
-
-  if (self->shadow_valid || !self->device_valid)
-    return TRUE;
-  stream = gst_vkgdr_allocator_get_copy_stream (
-      allocator_of (&self->mem), GST_VKGDR_DOWNLOAD, error);
-  if (!stream)
-    return FALSE;
-  fence = copy_async (self, GST_VKGDR_DOWNLOAD, 0, self->shadow,
-      self->block.size, stream, error);
-  if (!fence || !gst_vkgdr_fence_wait (fence, error))
-    return FALSE;
-  self->shadow_valid = TRUE;
-  return TRUE;
-}
-
-/* --- mapping ------------------------------------------------------------- */
-
-static gpointer
-map_window (GstVkgdrMemory *self, GstMapFlags flags, GError **error)
-{
-  if (!gst_vkgdr_order_wait (&self->order, flags, error))
-    return NULL;
-  if ((flags & GST_MAP_READ)
-      && !gst_vkgdr_block_invalidate (&self->block, 0, self->block.size, error))
-    return NULL;
-  return self->block.host;
-}
-
-static gpointer
-map_shadow (GstVkgdrMemory *self, GstMapFlags flags, GError **error)
-{
-  if (!ensure_shadow (self, error))
-    return NULL;
-  /* A reader of a shadow that is current need not wait for the device. */
-  if ((flags & GST_MAP_WRITE)
-      && !gst_vkgdr_order_wait (&self->order, flags, error))
-    return NULL;
-  if (!refresh_shadow (self, error))
-    return NULL;
-  return self->shadow;
-}
-
-static gpointer
-map_cpu (GstVkgdrMemory *self, GstMapFlags flags, GError **error)
-{
-  gboolean staged = self->access == GST_VKGDR_ACCESS_STAGED;
-  GstClockTime asked = gst_util_get_timestamp ();
-
-  /* A mapping within a mapping, which GstMemory allows for no more than the
-   * outer one may do: the same pointer serves. */
-  if (self->cpu_maps == 0) {
-    if (self->host_cached || (!staged && !(flags & GST_MAP_READ)))
-      self->cpu_data = map_window (self, flags, error);
-    else
-      self->cpu_data = map_shadow (self, flags, error);
-  }
-  if (!self->cpu_data)
-    return NULL;
-  if (self->cpu_maps++ == 0) {
-    self->cpu_since = gst_util_get_timestamp ();
-    self->wait_time += self->cpu_since - asked;
-  }
-  return self->cpu_data;
-}
-
-static gpointer
-map_device (GstVkgdrMemory *self, GstMapFlags flags, GError **error)
-{
-  if (!gst_vkgdr_order_wait (&self->order, flags, error))
-    return NULL;
-  return (gpointer) (guintptr) self->block.device;
-}
-
-static gpointer
-gst_vkgdr_memory_map_full (GstMemory *mem, GstMapInfo *info, gsize maxsize)
-{
-  GstVkgdrMemory *self = root_of (mem);
-  GError *error = NULL;
-  gpointer data;
-
-  g_mutex_lock (&self->lock);
-  if (info->flags & GST_MAP_VKGDR)
-    data = map_device (self, info->flags, &error);
-  else
-    data = map_cpu (self, info->flags, &error);
-  g_mutex_unlock (&self->lock);
-
-  if (!data) {
-    GST_CAT_ERROR (
-        GST_CAT_DEFAULT, "memory %p cannot be mapped: %s", mem, error->message);
-    g_clear_error (&error);
-  }
-  return data;
-}
-
-/* What was written to the shadow goes to the device. */
-static gboolean
-send_shadow (GstVkgdrMemory *self, gsize offset, gsize size, GError **error)
-{
-  GstVkgdrStream *stream = gst_vkgdr_allocator_get_copy_stream (
-      allocator_of (&self->mem), GST_VKGDR_UPLOAD, error);
-
-  if (!stream)
-    return FALSE;
-  if (!copy_async (self, GST_VKGDR_UPLOAD, offset,
-          (guint8 *) self->shadow + offset, size, stream, error))
-    return FALSE;
-  self->shadow_valid = TRUE;
-  return TRUE;
-}
-
-/* What the CPU wrote goes to the device. */
-static void
-publish (GstVkgdrMemory *self, GstMemory *mem)
-{
-  GError **lost = &self->order.lost;
-  gboolean ok;
-
-  if (*lost) /* a mapping within this one has failed */
-    return;
-  if (self->cpu_data == self->shadow) {
-    ok = send_shadow (self, mem->offset, mem->size, lost);
-  } else {
-    ok = gst_vkgdr_block_flush (&self->block, mem->offset, mem->size, lost);
-    self->device_valid = TRUE;
-    self->shadow_valid = FALSE;
-  }
-  if (!ok)
-    GST_CAT_ERROR (GST_CAT_DEFAULT,
-        "what was written to memory %p did not reach the device: %s", mem,
-        (*lost)->message);
-}
-
-static void
-unmap_cpu (GstVkgdrMemory *self, GstMemory *mem, GstMapFlags flags)
-{
-  GstClockTime time;
-
-  self->cpu_maps--;
-  if (!(flags & GST_MAP_WRITE))
-    return;
-  publish (self, mem);
-  self->written = self->cpu_data == self->shadow ? GST_VKGDR_ACCESS_STAGED
-                                                 : GST_VKGDR_ACCESS_DIRECT;
-  if (self->cpu_maps > 0)
-    return;
-  time = gst_util_get_timestamp () - self->cpu_since;
-  self->map_time += time;
-  if (self->policy)
-    gst_vkgdr_policy_report (self->policy, time, flags & GST_MAP_READ);
-}
-
-static void
-gst_vkgdr_memory_unmap_full (GstMemory *mem, GstMapInfo *info)
-{
-  GstVkgdrMemory *self = root_of (mem);
-
-  g_mutex_lock (&self->lock);
-  if (!(info->flags & GST_MAP_VKGDR)) {
-    unmap_cpu (self, mem, info->flags);
-  } else {
-    self->order.foreign = TRUE;
-    if (info->flags & GST_MAP_WRITE) {
-      self->device_valid = TRUE;
-      self->shadow_valid = FALSE;
-    }
-  }
-  g_mutex_unlock (&self->lock);
-}
-
 /* --- GstAllocator -------------------------------------------------------- */
 
 static GstMemory *
@@ -331,10 +90,10 @@ copy_on_device (
     GstMemory *src, gsize offset, GstMemory *dst, gsize size, GError **error)
 {
   GstVkgdrContext *context =
-      gst_vkgdr_allocator_get_context (allocator_of (src));
+      gst_vkgdr_allocator_get_context (gst_vkgdr_memory_allocator (src));
   const vkgdr_cuda *cuda = driver_of (src);
   GstVkgdrStream *stream = gst_vkgdr_allocator_get_copy_stream (
-      allocator_of (src), GST_VKGDR_UPLOAD, error);
+      gst_vkgdr_memory_allocator (src), GST_VKGDR_UPLOAD, error);
   gboolean ok;
 
   if (!stream
@@ -360,7 +119,8 @@ gst_vkgdr_memory_copy (GstMemory *mem, gssize offset, gssize size)
 
   if (size == -1)
     size = (gssize) mem->size > offset ? (gssize) mem->size - offset : 0;
-  copy = gst_vkgdr_allocator_alloc (allocator_of (mem), size, &error);
+  copy = gst_vkgdr_allocator_alloc (
+      gst_vkgdr_memory_allocator (mem), size, &error);
   if (copy && size > 0 && !copy_on_device (mem, offset, copy, size, &error))
     g_clear_pointer (&copy, gst_memory_unref);
   if (!copy) {
@@ -407,7 +167,7 @@ void
 gst_vkgdr_memory_set_policy (
     GstMemory *mem, GstVkgdrAccess access, GstVkgdrPolicy *policy)
 {
-  GstVkgdrMemory *self = root_of (mem);
+  GstVkgdrMemory *self = gst_vkgdr_memory_root (mem);
 
   g_mutex_lock (&self->lock);
   self->access = access = possible_access (&self->block, access);
@@ -418,7 +178,8 @@ gst_vkgdr_memory_set_policy (
   /* Who writes to the window needs no host memory. */
   if (access == GST_VKGDR_ACCESS_DIRECT && self->shadow
       && self->cpu_maps == 0) {
-    gst_vkgdr_pinned_give (gst_vkgdr_allocator_get_pinned (allocator_of (mem)),
+    gst_vkgdr_pinned_give (
+        gst_vkgdr_allocator_get_pinned (gst_vkgdr_memory_allocator (mem)),
         self->shadow, NULL);
     self->shadow = NULL;
     self->shadow_valid = FALSE;
@@ -456,7 +217,7 @@ gst_vkgdr_memory_get_context (GstMemory *memory)
 {
   g_return_val_if_fail (gst_is_vkgdr_memory (memory), NULL);
 
-  return gst_vkgdr_allocator_get_context (allocator_of (memory));
+  return gst_vkgdr_allocator_get_context (gst_vkgdr_memory_allocator (memory));
 }
 
 /**
@@ -475,7 +236,7 @@ gst_vkgdr_memory_get_device_pointer (GstMemory *memory)
 {
   g_return_val_if_fail (gst_is_vkgdr_memory (memory), 0);
 
-  return root_of (memory)->block.device + memory->offset;
+  return gst_vkgdr_memory_root (memory)->block.device + memory->offset;
 }
 
 /**
@@ -497,7 +258,7 @@ gst_vkgdr_memory_get_host_pointer (GstMemory *memory)
 
   g_return_val_if_fail (gst_is_vkgdr_memory (memory), NULL);
 
-  host = root_of (memory)->block.host;
+  host = gst_vkgdr_memory_root (memory)->block.host;
   return host ? host + memory->offset : NULL;
 }
 
@@ -516,9 +277,9 @@ gst_vkgdr_memory_get_access (GstMemory *memory)
 
   g_return_val_if_fail (gst_is_vkgdr_memory (memory), GST_VKGDR_ACCESS_DIRECT);
 
-  g_mutex_lock (&root_of (memory)->lock);
-  access = root_of (memory)->access;
-  g_mutex_unlock (&root_of (memory)->lock);
+  g_mutex_lock (&gst_vkgdr_memory_root (memory)->lock);
+  access = gst_vkgdr_memory_root (memory)->access;
+  g_mutex_unlock (&gst_vkgdr_memory_root (memory)->lock);
   return access;
 }
 
@@ -543,7 +304,7 @@ gst_vkgdr_memory_set_access (GstMemory *memory, GstVkgdrAccess access)
 
   if (access == GST_VKGDR_ACCESS_AUTO)
     access = GST_VKGDR_ACCESS_DIRECT;
-  self = root_of (memory);
+  self = gst_vkgdr_memory_root (memory);
   g_mutex_lock (&self->lock);
   self->access = possible_access (&self->block, access);
   g_mutex_unlock (&self->lock);
@@ -565,7 +326,7 @@ gst_vkgdr_memory_discard (GstMemory *memory)
 
   g_return_if_fail (gst_is_vkgdr_memory (memory));
 
-  self = root_of (memory);
+  self = gst_vkgdr_memory_root (memory);
   g_mutex_lock (&self->lock);
   self->device_valid = self->shadow_valid = FALSE;
   self->written = GST_VKGDR_ACCESS_AUTO;
@@ -601,7 +362,7 @@ gst_vkgdr_memory_begin_access (GstMemory *memory, GstVkgdrStream *stream,
   g_return_val_if_fail (gst_is_vkgdr_memory (memory), FALSE);
   g_return_val_if_fail (GST_IS_VKGDR_STREAM (stream), FALSE);
 
-  self = root_of (memory);
+  self = gst_vkgdr_memory_root (memory);
   g_mutex_lock (&self->lock);
   ok = gst_vkgdr_order_stream (&self->order, stream, flags, error);
   g_mutex_unlock (&self->lock);
@@ -632,198 +393,13 @@ gst_vkgdr_memory_end_access (GstMemory *memory, GstVkgdrStream *stream,
   g_return_val_if_fail (gst_is_vkgdr_memory (memory), FALSE);
   g_return_val_if_fail (GST_IS_VKGDR_STREAM (stream), FALSE);
 
-  self = root_of (memory);
+  self = gst_vkgdr_memory_root (memory);
   g_mutex_lock (&self->lock);
   ok = gst_vkgdr_order_mark (&self->order, stream, flags, error) != NULL;
   if (flags & GST_MAP_WRITE) {
     self->device_valid = TRUE;
     self->shadow_valid = FALSE;
   }
-  g_mutex_unlock (&self->lock);
-  return ok;
-}
-
-static gboolean
-check_range (GstMemory *memory, gsize offset, gsize size, GError **error)
-{
-  if (offset > memory->size || size > memory->size - offset) {
-    g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
-        "%" G_GSIZE_FORMAT " bytes from %" G_GSIZE_FORMAT
-        " leave a memory of %" G_GSIZE_FORMAT " bytes",
-        size, offset, memory->size);
-    return FALSE;
-  }
-  return TRUE;
-}
-
-static gboolean
-transfer (GstMemory *memory, GstVkgdrDirection direction, gsize offset,
-    gpointer data, gsize size, GstVkgdrStream *stream, GError **error)
-{
-  GstVkgdrMemory *self = root_of (memory);
-  gboolean ok;
-
-  if (!check_range (memory, offset, size, error))
-    return FALSE;
-  g_mutex_lock (&self->lock);
-  ok = copy_async (
-           self, direction, memory->offset + offset, data, size, stream, error)
-       != NULL;
-  if (direction == GST_VKGDR_UPLOAD)
-    self->shadow_valid = FALSE;
-  g_mutex_unlock (&self->lock);
-  return ok;
-}
-
-/**
- * gst_vkgdr_memory_upload:
- * @memory: a memory of this type that is not mapped
- * @offset: first byte in @memory
- * @data: (not nullable): address of host memory of @size bytes, that stays
- *   until the copy is done
- * @size: bytes
- * @stream: a stream of its context
- * @error: return location for a #GError
- *
- * Queues a DMA transfer from the host, in order with all other access. It is
- * asynchronous where @data is pinned.
- *
- * Returns: %FALSE with @error set on failure
- *
- * Since: 0.1
- */
-gboolean
-gst_vkgdr_memory_upload (GstMemory *memory, gsize offset, gconstpointer data,
-    gsize size, GstVkgdrStream *stream, GError **error)
-{
-  g_return_val_if_fail (gst_is_vkgdr_memory (memory), FALSE);
-  g_return_val_if_fail (GST_IS_VKGDR_STREAM (stream), FALSE);
-
-  return transfer (
-      memory, GST_VKGDR_UPLOAD, offset, (gpointer) data, size, stream, error);
-}
-
-/**
- * gst_vkgdr_memory_download:
- * @memory: a memory of this type that is not mapped
- * @offset: first byte in @memory
- * @data: (not nullable): address of host memory of @size bytes, that stays
- *   until the copy is done
- * @size: bytes
- * @stream: a stream of its context
- * @error: return location for a #GError
- *
- * Queues a DMA transfer to the host, in order with all other access. It is
- * asynchronous where @data is pinned.
- *
- * Returns: %FALSE with @error set on failure
- *
- * Since: 0.1
- */
-gboolean
-gst_vkgdr_memory_download (GstMemory *memory, gsize offset, gpointer data,
-    gsize size, GstVkgdrStream *stream, GError **error)
-{
-  g_return_val_if_fail (gst_is_vkgdr_memory (memory), FALSE);
-  g_return_val_if_fail (GST_IS_VKGDR_STREAM (stream), FALSE);
-
-  return transfer (
-      memory, GST_VKGDR_DOWNLOAD, offset, data, size, stream, error);
-}
-
-/**
- * gst_vkgdr_memory_fetch:
- * @memory: a memory of this type that is not mapped
- * @pinned: memory of gst_vkgdr_allocator_alloc_pinned() that is not mapped
- * @offset: first byte in @pinned
- * @stream: a stream of the context of both
- * @error: return location for a #GError
- *
- * Queues a DMA transfer of all of @memory, in order with all other access. Who
- * maps @pinned waits for it; nobody else does.
- *
- * Returns: %FALSE with @error set on failure
- *
- * Since: 0.1
- */
-gboolean
-gst_vkgdr_memory_fetch (GstMemory *memory, GstMemory *pinned, gsize offset,
-    GstVkgdrStream *stream, GError **error)
-{
-  guint8 *data;
-
-  g_return_val_if_fail (gst_is_vkgdr_memory (memory), FALSE);
-  g_return_val_if_fail (gst_vkgdr_is_pinned_memory (pinned), FALSE);
-  g_return_val_if_fail (GST_IS_VKGDR_STREAM (stream), FALSE);
-
-  if (!check_range (pinned, offset, memory->size, error))
-    return FALSE;
-  data = gst_vkgdr_pinned_memory_get_data (pinned);
-  if (transfer (memory, GST_VKGDR_DOWNLOAD, 0, data + offset, memory->size,
-          stream, error)
-      && gst_vkgdr_pinned_memory_expect (pinned, stream, error))
-    return TRUE;
-  /* A transfer may be under way that no fence stands for. */
-  gst_vkgdr_stream_synchronize (stream, NULL);
-  return FALSE;
-}
-
-static gboolean
-write_window (GstVkgdrMemory *self, gsize offset, gconstpointer data,
-    gsize size, GError **error)
-{
-  if (!gst_vkgdr_order_wait (&self->order, GST_MAP_WRITE, error))
-    return FALSE;
-  vkgdr_copy_to_bar (self->block.host + offset, data, size, 0);
-  self->device_valid = TRUE;
-  self->shadow_valid = FALSE;
-  return gst_vkgdr_block_flush (&self->block, offset, size, error);
-}
-
-static gboolean
-write_shadow (GstVkgdrMemory *self, gsize offset, gconstpointer data,
-    gsize size, GError **error)
-{
-  guint8 *shadow = map_shadow (self, GST_MAP_WRITE, error);
-
-  if (!shadow)
-    return FALSE;
-  memcpy (shadow + offset, data, size);
-  return send_shadow (self, offset, size, error);
-}
-
-/**
- * gst_vkgdr_memory_write:
- * @memory: a memory of this type that is not mapped
- * @offset: first byte in @memory
- * @data: (not nullable): address of ordinary host memory of @size bytes
- * @size: bytes
- * @error: return location for a #GError
- *
- * Copies into the window with stores that suit it, on several cores where that
- * pays. The content is on the device when the function returns; of memory that
- * lies beside the window, it is on its way, in order.
- *
- * Returns: %FALSE with @error set on failure
- *
- * Since: 0.1
- */
-gboolean
-gst_vkgdr_memory_write (GstMemory *memory, gsize offset, gconstpointer data,
-    gsize size, GError **error)
-{
-  GstVkgdrMemory *self;
-  gboolean ok;
-
-  g_return_val_if_fail (gst_is_vkgdr_memory (memory), FALSE);
-
-  if (!check_range (memory, offset, size, error))
-    return FALSE;
-  self = root_of (memory);
-  offset += memory->offset;
-  g_mutex_lock (&self->lock);
-  ok = self->block.host ? write_window (self, offset, data, size, error)
-                        : write_shadow (self, offset, data, size, error);
   g_mutex_unlock (&self->lock);
   return ok;
 }
@@ -850,7 +426,7 @@ gst_vkgdr_memory_get_write_times (
 
   g_return_val_if_fail (gst_is_vkgdr_memory (memory), GST_VKGDR_ACCESS_AUTO);
 
-  self = root_of (memory);
+  self = gst_vkgdr_memory_root (memory);
   g_mutex_lock (&self->lock);
   written = self->written;
   if (map_time)
@@ -877,7 +453,7 @@ gst_vkgdr_memory_is_idle (GstMemory *memory)
 
   g_return_val_if_fail (gst_is_vkgdr_memory (memory), TRUE);
 
-  self = root_of (memory);
+  self = gst_vkgdr_memory_root (memory);
   g_mutex_lock (&self->lock);
   idle = gst_vkgdr_order_is_idle (&self->order);
   g_mutex_unlock (&self->lock);
@@ -903,7 +479,7 @@ gst_vkgdr_memory_wait_idle (GstMemory *memory, GError **error)
 
   g_return_val_if_fail (gst_is_vkgdr_memory (memory), FALSE);
 
-  self = root_of (memory);
+  self = gst_vkgdr_memory_root (memory);
   g_mutex_lock (&self->lock);
   ok = gst_vkgdr_order_wait (&self->order, GST_MAP_READWRITE, error);
   g_mutex_unlock (&self->lock);

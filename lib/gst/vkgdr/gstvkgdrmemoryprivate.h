@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * gstvkgdrmemoryprivate.h: between gstvkgdrallocator.c and gstvkgdrmemory.c
+ * gstvkgdrmemoryprivate.h: between gstvkgdrallocator.c and gstvkgdrmemory*.c
  *
  * The allocator makes memories and takes their parts back; what a memory does
- * in between is gstvkgdrmemory.c's affair.
+ * in between is the affair of gstvkgdrmemory.c, gstvkgdrmemorymap.c and
+ * gstvkgdrmemorytransfer.c.
  */
 
 #ifndef __GST_VKGDR_MEMORY_PRIVATE_H__
@@ -13,6 +14,7 @@
 #include "gstvkgdrorder.h"
 #include "gstvkgdrpinned.h"
 #include "gstvkgdrpolicy.h"
+#include "gstvkgdrshare.h"
 
 G_BEGIN_DECLS
 
@@ -44,6 +46,20 @@ typedef struct {
       *policy; /* that wants to know how long writers take, or NULL */
 } GstVkgdrMemory;
 
+GST_DEBUG_CATEGORY_EXTERN (gst_vkgdr_memory_debug);
+
+static inline GstVkgdrMemory *
+gst_vkgdr_memory_root (GstMemory *mem)
+{
+  return (GstVkgdrMemory *) gst_vkgdr_share_root (mem);
+}
+
+static inline GstVkgdrAllocator *
+gst_vkgdr_memory_allocator (GstMemory *mem)
+{
+  return GST_VKGDR_ALLOCATOR (mem->allocator);
+}
+
 /* Sets the vfuncs that work on a GstVkgdrMemory. */
 void gst_vkgdr_memory_init_allocator (GstAllocator *allocator);
 
@@ -59,6 +75,30 @@ GstMemory *gst_vkgdr_memory_new (GstVkgdrAllocator *allocator,
  * took (nullable). The device must have finished with the memory. */
 void gst_vkgdr_memory_set_policy (
     GstMemory *mem, GstVkgdrAccess access, GstVkgdrPolicy *policy);
+
+/* --- gstvkgdrmemorymap.c --- */
+
+/* GstAllocator's mem_map_full and mem_unmap_full. */
+gpointer gst_vkgdr_memory_map_full (
+    GstMemory *mem, GstMapInfo *info, gsize maxsize);
+void gst_vkgdr_memory_unmap_full (GstMemory *mem, GstMapInfo *info);
+
+/* Under the lock: queues a transfer of @size bytes of @host and of the block
+ * from @offset on. Returns the order's fence that stands for it, NULL with
+ * @error set on failure. */
+GstVkgdrFence *gst_vkgdr_memory_copy_async (GstVkgdrMemory *self,
+    GstVkgdrDirection direction, gsize offset, gpointer host, gsize size,
+    GstVkgdrStream *stream, GError **error);
+
+/* Under the lock: the shadow with the content, to be used with @flags. */
+gpointer gst_vkgdr_memory_map_shadow (
+    GstVkgdrMemory *self, GstMapFlags flags, GError **error);
+
+/* Under the lock: what was written to the shadow goes to the device. */
+gboolean gst_vkgdr_memory_send_shadow (
+    GstVkgdrMemory *self, gsize offset, gsize size, GError **error);
+
+/* --- gstvkgdrallocator.c --- */
 
 /* What remains of a root when it is freed, to be reused once @fences
  * (nullable), of GstVkgdrFence, are reached. Takes all over. */
