@@ -321,7 +321,7 @@ gst_vkgdr_transfer_fill_stats (
     GstVkgdrBaseTransform *transform, GstStructure *stats)
 {
   static const gchar *names[GST_VKGDR_N_PATHS] = { "bytes-untouched",
-    "bytes-direct", "bytes-staged", "bytes-dma", "bytes-copied" };
+    "bytes-direct", "bytes-staged", "bytes-dma", "bytes-peer", "bytes-copied" };
   GstVkgdrTransferPrivate *priv =
       gst_vkgdr_transfer_get_instance_private (GST_VKGDR_TRANSFER (transform));
   guint64 bytes = 0;

@@ -17,6 +17,7 @@ typedef enum {
   GST_VKGDR_PATH_DIRECT, /* they were there, written through the window */
   GST_VKGDR_PATH_STAGED, /* they were there, sent when they were unmapped */
   GST_VKGDR_PATH_DMA,    /* sent by DMA from, or to, where they were */
+  GST_VKGDR_PATH_PEER,   /* copied on the device, or from one to another */
   GST_VKGDR_PATH_COPIED, /* copied by the CPU */
   GST_VKGDR_N_PATHS
 } GstVkgdrPath;

@@ -29,6 +29,7 @@
  * The property `stats` has the fields `frames`, `bytes`, and of these
  * `bytes-direct` (upstream wrote them through the window), `bytes-staged` (sent
  * when upstream unmapped them), `bytes-dma` (sent from upstream's own memory),
+ * `bytes-peer` (copied from memory of another context, or another device),
  * `bytes-copied` and `bytes-untouched` (written by no CPU); `map-time` and
  * `wait-time`, the nanoseconds that upstream had our buffers mapped for writing
  * and waited to get them so (all uint64); and `access`, in force at present.
@@ -275,12 +276,43 @@ send_all (GstVkgdrUpload *self, GstBuffer *input, GstMapInfo *maps,
   return FALSE;
 }
 
+/* Memory of another context, which may be another device's. */
+static gboolean
+copy_across (GstVkgdrUpload *self, GstBuffer *input, GstMemory *output)
+{
+  GstVkgdrStream *stream =
+      gst_vkgdr_base_transform_get_stream (GST_VKGDR_BASE_TRANSFORM (self));
+  guint n = gst_buffer_n_memory (input), i;
+  GError *error = NULL;
+  gboolean ok = TRUE;
+  gsize offset = 0;
+
+  for (i = 0; ok && i < n; i++) {
+    GstMemory *memory = gst_buffer_peek_memory (input, i);
+
+    if (!gst_is_vkgdr_memory (memory))
+      return FALSE;
+    ok = gst_vkgdr_memory_copy_from (
+        output, offset, memory, 0, memory->size, stream, &error);
+    offset += memory->size;
+  }
+  if (!ok)
+    GST_DEBUG_OBJECT (self, "by way of the CPU: %s", error->message);
+  g_clear_error (&error);
+  return ok;
+}
+
 static gboolean
 fill (GstVkgdrUpload *self, GstBuffer *input, gsize size, GstMemory *output,
     GstVkgdrPath *path, GError **error)
 {
-  GstMapInfo *maps = size >= DMA_MIN ? map_pinned (self, input) : NULL;
+  GstMapInfo *maps;
 
+  if (copy_across (self, input, output)) {
+    *path = GST_VKGDR_PATH_PEER;
+    return TRUE;
+  }
+  maps = size >= DMA_MIN ? map_pinned (self, input) : NULL;
   *path = maps ? GST_VKGDR_PATH_DMA : GST_VKGDR_PATH_COPIED;
   if (maps)
     return send_all (self, input, maps, output, error);

@@ -126,16 +126,24 @@ GST_START_TEST (test_kernel_reads_what_was_written)
 GST_END_TEST;
 
 static guint64
-figure (GstElement *pipeline, const gchar *element, const gchar *field)
+figure_of (GstElement *element, const gchar *field)
 {
-  GstElement *e = gst_bin_get_by_name (GST_BIN (pipeline), element);
   GstStructure *stats = NULL;
   guint64 value = G_MAXUINT64;
 
-  g_object_get (e, "stats", &stats, NULL);
+  g_object_get (element, "stats", &stats, NULL);
   fail_unless (gst_structure_get_uint64 (stats, field, &value), "%s has no %s",
-      element, field);
+      GST_OBJECT_NAME (element), field);
   gst_structure_free (stats);
+  return value;
+}
+
+static guint64
+figure (GstElement *pipeline, const gchar *element, const gchar *field)
+{
+  GstElement *e = gst_bin_get_by_name (GST_BIN (pipeline), element);
+  guint64 value = figure_of (e, field);
+
   gst_object_unref (e);
   return value;
 }
@@ -146,7 +154,7 @@ static void
 check_figures (const gchar *source, const gchar *access, const gchar *field)
 {
   const gchar *fields[] = { "bytes-direct", "bytes-staged", "bytes-dma",
-    "bytes-copied", "bytes-untouched" };
+    "bytes-peer", "bytes-copied", "bytes-untouched" };
   GstElement *pipeline = test_launch (
       "%s ! video/x-raw,format=RGBA,width=64,height=48 ! %s ! vkgdrupload "
       "name=up access=%s ! cudafilter name=filter ! vkgdrdownload name=down ! "
@@ -776,6 +784,57 @@ GST_START_TEST (test_elements_share_a_context)
 }
 GST_END_TEST;
 
+/* The last device there is: another one than the first, where there are two. */
+static GstVkgdrContext *
+last_context (void)
+{
+  gint n = gst_vkgdr_device_count (NULL);
+  GError *error = NULL;
+  GstVkgdrContext *context = gst_vkgdr_context_new (n - 1, &error);
+
+  fail_unless (context != NULL, "%s", error ? error->message : "");
+  return context;
+}
+
+/* What lies in another context, and perhaps on another device, is copied from
+ * one to the other without the CPU, and is never taken for one's own. */
+GST_START_TEST (test_memory_of_another_context)
+{
+  GstHarness *h = gst_harness_new_parse ("vkgdrupload device=0");
+  GstElement *up = gst_harness_find_element (h, "vkgdrupload");
+  GstVkgdrContext *theirs = last_context (), *ours;
+  guint i;
+
+  gst_harness_set_src_caps_str (h,
+      "video/x-raw(" GST_CAPS_FEATURE_MEMORY_VKGDR_MEMORY
+      "),format=GRAY8,width=256,height=64,framerate=30/1");
+  for (i = 0; i < 20; i++) {
+    GstMemory *memory = test_memory_new (theirs, 256 * 64), *result;
+    GstBuffer *buffer = gst_buffer_new ();
+    GstMapInfo map;
+
+    fail_unless (gst_memory_map (memory, &map, GST_MAP_WRITE));
+    test_fill (map.data, map.size, i);
+    gst_memory_unmap (memory, &map);
+    gst_buffer_append_memory (buffer, memory);
+    buffer = gst_harness_push_and_pull (h, buffer);
+    fail_unless (buffer != NULL);
+    ours = gst_vkgdr_base_transform_get_context (GST_VKGDR_BASE_TRANSFORM (up));
+    fail_unless (ours != theirs);
+    result = gst_buffer_peek_memory (buffer, 0);
+    fail_unless (gst_vkgdr_memory_get_context (result) == ours);
+    fail_unless (gst_memory_map (result, &map, GST_MAP_READ));
+    fail_unless (test_matches (map.data, map.size, i));
+    gst_memory_unmap (result, &map);
+    gst_buffer_unref (buffer);
+  }
+  fail_unless_equals_uint64 (figure_of (up, "bytes-peer"), 20 * 256 * 64);
+  gst_object_unref (up);
+  gst_harness_teardown (h);
+  gst_object_unref (theirs);
+}
+GST_END_TEST;
+
 /* The application's context comes before a new one. */
 GST_START_TEST (test_context_of_the_application)
 {
@@ -962,6 +1021,7 @@ elements_suite (void)
   tcase_add_test (tc, test_tee_with_a_branch_on_the_cpu);
   tcase_add_test (tc, test_two_pipelines_at_once);
   tcase_add_test (tc, test_elements_share_a_context);
+  tcase_add_test (tc, test_memory_of_another_context);
   tcase_add_test (tc, test_context_of_the_application);
   tcase_add_loop_test (tc, test_no_frame_is_torn, 0, 2);
   tcase_add_test (tc, test_thousand_starts_leave_nothing);

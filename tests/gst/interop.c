@@ -465,8 +465,76 @@ GST_START_TEST (test_frames_are_kept_while_they_are_used)
 }
 GST_END_TEST;
 
-/* In other memory of theirs, a frame lies in a CUDA context that is not ours:
- * the CPU brings it. */
+/* --- another context ----------------------------------------------------- */
+
+static void *
+their_function (const gchar *name)
+{
+  void *library = dlopen ("libgstcuda-1.0.so.0", RTLD_LAZY | RTLD_NOLOAD);
+  void *function;
+
+  fail_unless (library != NULL, "%s", dlerror ());
+  function = dlsym (library, name);
+  fail_unless (function != NULL, "%s", dlerror ());
+  dlclose (library);
+  return function;
+}
+
+/* A frame of theirs in a CUDA context of its own, on the last device there is,
+ * filled by the CPU. */
+static GstBuffer *
+frame_of_another_context (const GstVideoInfo *info, guint seed)
+{
+  GObject *(*context_new) (guint device) =
+      their_function ("gst_cuda_context_new");
+  GstMemory *(*alloc) (gpointer allocator, GObject * context, gpointer stream,
+      const GstVideoInfo *info) = their_function ("gst_cuda_allocator_alloc");
+  GObject *context = context_new (gst_vkgdr_device_count (NULL) - 1);
+  GstBuffer *buffer = gst_buffer_new ();
+  GstMemory *memory;
+  GstMapInfo map;
+
+  fail_unless (context != NULL);
+  memory = alloc (NULL, context, NULL, info);
+  fail_unless (memory != NULL);
+  fail_unless (gst_memory_map (memory, &map, GST_MAP_WRITE));
+  test_fill (map.data, map.size, seed);
+  gst_memory_unmap (memory, &map);
+  gst_buffer_append_memory (buffer, memory);
+  g_object_unref (context);
+  return buffer;
+}
+
+/* It is copied into ours, from device to device where there are two. */
+GST_START_TEST (test_frame_of_another_context)
+{
+  GstVkgdrContext *context;
+  GstVideoInfo info;
+  guint i;
+
+  load_nvcodec ();
+  context = test_context_new ();
+  gst_video_info_set_format (&info, GST_VIDEO_FORMAT_RGBA, 256, 48);
+  for (i = 0; i < 10; i++) {
+    GstBuffer *theirs = frame_of_another_context (&info, i), *ours;
+    GError *error = NULL;
+    GstMemory *memory;
+    guint8 *data;
+
+    ours = gst_vkgdr_context_buffer_from_cuda (context, theirs, &error);
+    fail_unless (ours != NULL, "%s", error ? error->message : "");
+    gst_buffer_unref (theirs);
+    memory = gst_buffer_peek_memory (ours, 0);
+    fail_unless (gst_vkgdr_memory_get_context (memory) == context);
+    data = test_device_bytes (memory);
+    fail_unless (test_matches (data, memory->size, i));
+    g_free (data);
+    gst_buffer_unref (ours);
+  }
+  gst_object_unref (context);
+}
+GST_END_TEST;
+
 GST_START_TEST (test_refusals)
 {
   GstVkgdrContext *context;
@@ -517,6 +585,7 @@ interop_suite (void)
   tcase_add_loop_test (tc, test_one_context, 0, G_N_ELEMENTS (shared));
   tcase_add_loop_test (tc, test_nothing_stays, 0, G_N_ELEMENTS (shared));
   tcase_add_test (tc, test_frames_are_kept_while_they_are_used);
+  tcase_add_test (tc, test_frame_of_another_context);
   tcase_add_test (tc, test_refusals);
   return s;
 }

@@ -351,7 +351,6 @@ gst_vkgdr_context_buffer_to_cuda (GstVkgdrContext *context, GstBuffer *buffer,
 
 /* --- from ---------------------------------------------------------------- */
 
-/* The pointer is good in the CUDA context that it was allocated in. */
 static gboolean
 check_is_theirs (const GstVkgdrCudaLib *lib, GstVkgdrContext *context,
     GstBuffer *buffer, GError **error)
@@ -365,13 +364,75 @@ check_is_theirs (const GstVkgdrCudaLib *lib, GstVkgdrContext *context,
         "the frame is not one memory of GStreamer's CUDA library");
     return FALSE;
   }
-  if (gst_vkgdr_cuda_lib_uses (lib, gst_vkgdr_context_get_driver (context))
-      && lib->context_get_handle (((GstVkgdrCudaMemory *) memory)->context)
-             == gst_vkgdr_context_get_cuda_context (context))
+  if (gst_vkgdr_cuda_lib_uses (lib, gst_vkgdr_context_get_driver (context)))
     return TRUE;
   g_set_error_literal (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
-      "the frame lies in another CUDA context than this element works in");
+      "GStreamer's CUDA library uses another driver than this element: see "
+      "VKGDR_DRIVER");
   return FALSE;
+}
+
+static CUcontext
+cuda_context_of (const GstVkgdrCudaLib *lib, const Loan *loan)
+{
+  return lib->context_get_handle (
+      ((GstVkgdrCudaMemory *) loan->memory)->context);
+}
+
+/* The pointer is good in the CUDA context that it was allocated in. Takes @loan
+ * over. */
+static GstMemory *
+wrap_loan (GstVkgdrAllocator *allocator, Loan *loan, GError **error)
+{
+  GstMemory *memory = gst_vkgdr_allocator_alloc_wrapped (allocator,
+      (guint64) (guintptr) loan->map.data, loan->map.size,
+      GST_MEMORY_FLAG_READONLY, loan, loan_end, error);
+
+  if (!memory)
+    loan_end (loan);
+  return memory;
+}
+
+/* From the context @peer, and waits: their memory has no fence. */
+static gboolean
+copy_from_peer (GstMemory *memory, CUcontext peer, const Loan *loan,
+    GstVkgdrStream *stream, GError **error)
+{
+  GstVkgdrContext *context = gst_vkgdr_memory_get_context (memory);
+  const vkgdr_cuda *cuda = gst_vkgdr_context_get_driver (context);
+  CUresult result = CUDA_ERROR_NOT_SUPPORTED;
+
+  if (!gst_vkgdr_memory_begin_access (memory, stream, GST_MAP_WRITE, error)
+      || !gst_vkgdr_context_push (context, error))
+    return FALSE;
+  if (cuda->cuMemcpyPeerAsync)
+    result =
+        cuda->cuMemcpyPeerAsync (gst_vkgdr_memory_get_device_pointer (memory),
+            gst_vkgdr_context_get_cuda_context (context),
+            (CUdeviceptr) (guintptr) loan->map.data, peer, loan->map.size,
+            gst_vkgdr_stream_get_handle (stream));
+  gst_vkgdr_context_pop (context);
+  return gst_vkgdr_memory_end_access (memory, stream, GST_MAP_WRITE, error)
+         && gst_vkgdr_context_check (
+             context, result, "cuMemcpyPeerAsync", error)
+         && gst_vkgdr_stream_synchronize (stream, error);
+}
+
+/* What another context, or another device, has. Takes @loan over. */
+static GstMemory *
+copy_loan (
+    GstVkgdrAllocator *allocator, CUcontext peer, Loan *loan, GError **error)
+{
+  GstVkgdrStream *stream =
+      gst_vkgdr_allocator_get_copy_stream (allocator, GST_VKGDR_UPLOAD, error);
+  GstMemory *memory = NULL;
+
+  if (stream)
+    memory = gst_vkgdr_allocator_alloc (allocator, loan->map.size, error);
+  if (memory && !copy_from_peer (memory, peer, loan, stream, error))
+    g_clear_pointer (&memory, gst_memory_unref);
+  loan_end (loan);
+  return memory;
 }
 
 /**
@@ -382,11 +443,12 @@ check_is_theirs (const GstVkgdrCudaLib *lib, GstVkgdrContext *context,
  *
  * Makes a buffer for elements that know %GST_VKGDR_MEMORY_NAME. It has the
  * memory of @buffer itself, read-only and beside the window, and keeps @buffer
- * until the device has finished with it.
+ * until the device has finished with it. What lies in another CUDA context, or
+ * on another device, is copied from one to the other.
  *
  * Returns: (transfer full) (nullable): the buffer, or %NULL with @error set:
- *   %GST_VKGDR_ERROR_ARGUMENT where @buffer is of other memory or in another
- *   CUDA context, or an error of gst_vkgdr_allocator_alloc_wrapped()
+ *   %GST_VKGDR_ERROR_ARGUMENT where @buffer is of other memory or another
+ *   driver, or an error of gst_vkgdr_allocator_alloc_wrapped() or of the driver
  *
  * Since: 0.1
  */
@@ -398,6 +460,7 @@ gst_vkgdr_context_buffer_from_cuda (
   GstVkgdrAllocator *allocator;
   GstVideoInfo layout;
   GstMemory *memory;
+  CUcontext theirs;
   Loan *loan;
 
   g_return_val_if_fail (GST_IS_VKGDR_CONTEXT (context), NULL);
@@ -410,14 +473,11 @@ gst_vkgdr_context_buffer_from_cuda (
     return NULL;
   lib->memory_sync ((GstVkgdrCudaMemory *) loan->memory);
   layout = layout_of (buffer, &((GstVkgdrCudaMemory *) loan->memory)->info);
+  theirs = cuda_context_of (lib, loan);
   allocator = gst_vkgdr_context_get_allocator (context);
-  memory = gst_vkgdr_allocator_alloc_wrapped (allocator,
-      (guint64) (guintptr) loan->map.data, loan->map.size,
-      GST_MEMORY_FLAG_READONLY, loan, loan_end, error);
+  memory = theirs == gst_vkgdr_context_get_cuda_context (context)
+               ? wrap_loan (allocator, loan, error)
+               : copy_loan (allocator, theirs, loan, error);
   gst_object_unref (allocator);
-  if (!memory) {
-    loan_end (loan);
-    return NULL;
-  }
-  return new_like (buffer, memory, &layout);
+  return memory ? new_like (buffer, memory, &layout) : NULL;
 }
