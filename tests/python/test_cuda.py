@@ -2,12 +2,14 @@
 """Devices, streams, events, copies, modules and launches from Python."""
 
 import ctypes
+import gc
 import os
 import struct
 import subprocess
 import sys
 import time
 import unittest
+import weakref
 from typing import Any
 
 import gst_support
@@ -700,6 +702,40 @@ class ArraysOnStreams(CudaTestCase):
         self.assertTrue(one.is_done())
         del capsule
         array.__dlpack__()
+
+    def test_a_stream_that_is_gone_is_not_touched(self) -> None:
+        """A consumer gives a number, and destroys the stream before the array's end."""
+        ours, consumer = GstVkgdr.Stream(self.context), GstVkgdr.Stream(self.context)
+        memory = self.allocator.alloc(4)
+        GstVkgdr.fill(memory, 0)
+        array = GstVkgdr.device_array(memory, flags=READ | WRITE, stream=ours)
+        capsule = array.__dlpack__(stream=consumer.handle)
+        consumer.synchronize()
+        del consumer, capsule
+        gc.collect()
+        array.close()
+        self.assertFalse(GstVkgdr.memory_is_idle(memory), "the whole context counts")
+        self.assertEqual(GstVkgdr.download(memory), bytes(4))
+        self.assertTrue(GstVkgdr.memory_is_idle(memory))
+
+    def test_the_stream_of_a_library_is_kept(self) -> None:
+        class Theirs:
+            def __init__(self, stream: GstVkgdr.Stream) -> None:
+                self.ptr = stream.handle
+                self.stream = stream
+
+        theirs = Theirs(GstVkgdr.Stream(self.context))
+        gone = weakref.ref(theirs)
+        memory = self.allocator.alloc(4)
+        GstVkgdr.fill(memory, 0)
+        array = GstVkgdr.device_array(memory, stream=GstVkgdr.Stream(self.context))
+        array.use_on(theirs)
+        del theirs
+        gc.collect()
+        self.assertIsNotNone(gone())
+        array.close()
+        gc.collect()
+        self.assertIsNone(gone())
 
     def test_no_writer_beside_a_reader(self) -> None:
         memory = self.new_memory(bytes(4))

@@ -46,6 +46,10 @@ gboolean gst_vkgdr_mapping_add_stream (
     GstVkgdrMapping *mapping, GstVkgdrStream *stream, GError **error);
 
 GST_VKGDR_API
+gboolean gst_vkgdr_mapping_lend (
+    GstVkgdrMapping *mapping, GstVkgdrStream *stream, GError **error);
+
+GST_VKGDR_API
 GstVkgdrMapping *gst_vkgdr_mapping_ref (GstVkgdrMapping *mapping);
 
 GST_VKGDR_API

@@ -7,7 +7,7 @@
  * mapped, which is gstvkgdrmemory.c's affair.
  */
 
-#include "gstvkgdrprivate.h"
+#include "gstvkgdrmemoryprivate.h"
 
 struct _GstVkgdrMapping {
   gint refcount;     /* atomic */
@@ -18,6 +18,7 @@ struct _GstVkgdrMapping {
   GstVkgdrStream *stream; /* that the use is ordered by, or NULL: the CPU */
   GMutex lock;
   GPtrArray *users; /* of GstVkgdrStream: who else uses it; under the lock */
+  gboolean lent;    /* and so does one that may be gone; under the lock */
 };
 
 G_DEFINE_BOXED_TYPE (GstVkgdrMapping, gst_vkgdr_mapping, gst_vkgdr_mapping_ref,
@@ -252,6 +253,38 @@ gst_vkgdr_mapping_add_stream (
   return TRUE;
 }
 
+/**
+ * gst_vkgdr_mapping_lend:
+ * @mapping: a mapping with %GST_MAP_VKGDR
+ * @stream: a stream of the memory's context
+ * @error: return location for a #GError
+ *
+ * As gst_vkgdr_mapping_add_stream(), for a stream that may be destroyed before
+ * the mapping ends, as may one of which only the handle is known: it is not
+ * touched after this call, and the memory's next user waits for the whole CUDA
+ * context instead.
+ *
+ * Returns: %FALSE with @error set on failure
+ *
+ * Since: 0.1
+ */
+gboolean
+gst_vkgdr_mapping_lend (
+    GstVkgdrMapping *mapping, GstVkgdrStream *stream, GError **error)
+{
+  g_return_val_if_fail (mapping, FALSE);
+  g_return_val_if_fail (GST_IS_VKGDR_STREAM (stream), FALSE);
+
+  if (!check_stream (mapping->memory, stream, error))
+    return FALSE;
+  if (mapping->stream && !wait_for_stream (stream, mapping->stream, error))
+    return FALSE;
+  g_mutex_lock (&mapping->lock);
+  mapping->lent = TRUE;
+  g_mutex_unlock (&mapping->lock);
+  return TRUE;
+}
+
 /* Whose work cannot be marked is waited for by the CPU. */
 static void
 end_on_stream (GstVkgdrMapping *self)
@@ -271,6 +304,8 @@ end_on_stream (GstVkgdrMapping *self)
     gst_vkgdr_context_synchronize (
         gst_vkgdr_stream_get_context (self->stream), NULL);
   gst_vkgdr_memory_end_access (self->memory, self->stream, flags, NULL);
+  if (self->lent)
+    gst_vkgdr_memory_mark_foreign (self->memory);
   gst_mini_object_unlock (
       GST_MINI_OBJECT_CAST (self->memory), lock_flags (flags));
 }

@@ -236,3 +236,13 @@ gst_vkgdr_memory_unmap_full (GstMemory *mem, GstMapInfo *info)
   }
   g_mutex_unlock (&self->lock);
 }
+
+void
+gst_vkgdr_memory_mark_foreign (GstMemory *mem)
+{
+  GstVkgdrMemory *self = gst_vkgdr_memory_root (mem);
+
+  g_mutex_lock (&self->lock);
+  self->order.foreign = TRUE;
+  g_mutex_unlock (&self->lock);
+}

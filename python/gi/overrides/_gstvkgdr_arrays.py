@@ -27,6 +27,9 @@ MAP_VKGDR = Gst.MapFlags(int(Gst.MapFlags.FLAG_LAST) << 1)
 # The legacy default stream, as DLPack numbers it.
 _DEFAULT_STREAM = 1
 
+# Streams that nobody can destroy: the default ones.
+_LASTING_STREAMS = (0, 1, 2)
+
 
 class DeviceArray:
     """An array in the device's memory, for CUDA libraries to use where it lies.
@@ -40,7 +43,8 @@ class DeviceArray:
 
     One that is on a stream does without waiting: what is queued on the stream
     comes after the content, and the memory's next user after what was queued on
-    it, and on the streams that a consumer gave, when the array is done with.
+    it, and on the streams that a consumer gave, when the array is done with; for
+    the whole CUDA context where a consumer gave but a number (__dlpack__()).
     """
 
     def __init__(self, mapping: "GstVkgdr.Mapping", where: layout.Layout) -> None:
@@ -154,11 +158,17 @@ class DeviceArray:
         """Lets another stream use the array, which is on a stream: what is queued on
         it from now on comes after the content, and counts at the end.
 
-        :param stream: of any library
+        :param stream: of any library, which is kept until the array is done with; of
+          one that is given as a number nobody knows how long it lives, so that the
+          memory's next user waits for the whole CUDA context
         """
         mapping = self._live()
         context = GstVkgdr.memory_get_context(mapping.get_memory())
-        mapping.add_stream(objects.as_stream(context, stream))
+        queue = objects.as_stream(context, stream)
+        if isinstance(stream, int) and stream not in _LASTING_STREAMS:
+            mapping.lend(queue)
+        else:
+            mapping.add_stream(queue)
 
     def __dlpack_device__(self) -> Tuple[int, int]:
         return (dlpack.CUDA, self.device)

@@ -143,7 +143,8 @@ def as_stream(context: Context, stream: Any) -> Stream:
     """A stream of any library as a GstVkgdr.Stream of the context.
 
     :param stream: a GstVkgdr.Stream; a CUstream's number; or an object of PyTorch
-      (cuda_stream), CuPy (ptr), PyCUDA (handle) or cuda.core (__cuda_stream__)
+      (cuda_stream), CuPy (ptr), PyCUDA (handle) or cuda.core (__cuda_stream__),
+      which the result keeps; the stream of a number has to live as long as the result
     """
     if isinstance(stream, GstVkgdr.Stream):
         if stream.get_context() != context:
@@ -153,12 +154,18 @@ def as_stream(context: Context, stream: Any) -> Stream:
         return GstVkgdr.Stream.new_wrapped(context, _handle(stream))
     protocol = getattr(stream, "__cuda_stream__", None)
     if protocol is not None:
-        return GstVkgdr.Stream.new_wrapped(context, _handle(protocol()[1]))
+        return _wrapped(context, protocol()[1], stream)
     for name in ("cuda_stream", "ptr", "handle"):
         handle = getattr(stream, name, None)
         if isinstance(handle, int):
-            return GstVkgdr.Stream.new_wrapped(context, _handle(handle))
+            return _wrapped(context, handle, stream)
     raise TypeError(f"a {type(stream).__name__} is no CUDA stream, nor the number of one")
+
+
+def _wrapped(context: Context, handle: int, owner: Any) -> Stream:
+    stream = GstVkgdr.Stream.new_wrapped(context, _handle(handle))
+    stream._owner = owner
+    return stream
 
 
 def _handle(number: int) -> Optional[int]:
