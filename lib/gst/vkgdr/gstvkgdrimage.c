@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "gstvkgdrimage.h"
+#include <gst/vkgdr/gstvkgdrerror.h>
 
 #define FATBIN_MAGIC 0xba55ed50u
 
@@ -26,6 +27,21 @@ image_is_text (const gchar *data, gsize size)
   while (size > 0 && data[size - 1] == '\0')
     size--;
   return size > 0 && g_utf8_validate (data, size, NULL);
+}
+
+GBytes *
+gst_vkgdr_image_read (const gchar *path, GError **error)
+{
+  GError *reason = NULL;
+  gchar *data;
+  gsize size;
+
+  if (g_file_get_contents (path, &data, &size, &reason))
+    return g_bytes_new_take (data, size);
+  g_set_error_literal (
+      error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_NOT_FOUND, reason->message);
+  g_error_free (reason);
+  return NULL;
 }
 
 GstVkgdrImageKind

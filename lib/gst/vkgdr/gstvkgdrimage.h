@@ -20,6 +20,10 @@ typedef enum {
   GST_VKGDR_IMAGE_FATBIN
 } GstVkgdrImageKind;
 
+/* The content of a file, of whatever kind; NULL with GST_VKGDR_ERROR_NOT_FOUND
+ * where it cannot be read. */
+GBytes *gst_vkgdr_image_read (const gchar *path, GError **error);
+
 GstVkgdrImageKind gst_vkgdr_image_get_kind (GBytes *image);
 
 /* Whether everything that a cubin's or a fatbin's headers point at is there:

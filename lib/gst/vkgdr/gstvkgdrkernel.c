@@ -272,22 +272,15 @@ GstVkgdrKernel *
 gst_vkgdr_kernel_new_from_file (GstVkgdrContext *context, const gchar *path,
     const gchar *entry, GError **error)
 {
-  GError *reason = NULL;
   GstVkgdrKernel *self;
   GBytes *content;
-  gchar *data;
-  gsize size;
 
   g_return_val_if_fail (GST_IS_VKGDR_CONTEXT (context), NULL);
   g_return_val_if_fail (path != NULL, NULL);
 
-  if (!g_file_get_contents (path, &data, &size, &reason)) {
-    g_set_error_literal (
-        error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_NOT_FOUND, reason->message);
-    g_error_free (reason);
+  content = gst_vkgdr_image_read (path, error);
+  if (!content)
     return NULL;
-  }
-  content = g_bytes_new_take (data, size);
   self = kernel_new_from_content (context, content, path, entry, error);
   g_bytes_unref (content);
   return self;

@@ -320,21 +320,14 @@ gst_vkgdr_module_new_from_file (
     GstVkgdrContext *context, const gchar *path, GError **error)
 {
   GstVkgdrModule *self = NULL;
-  GError *reason = NULL;
   GBytes *content;
-  gchar *data;
-  gsize size;
 
   g_return_val_if_fail (GST_IS_VKGDR_CONTEXT (context), NULL);
   g_return_val_if_fail (path != NULL, NULL);
 
-  if (!g_file_get_contents (path, &data, &size, &reason)) {
-    g_set_error_literal (
-        error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_NOT_FOUND, reason->message);
-    g_error_free (reason);
+  content = gst_vkgdr_image_read (path, error);
+  if (!content)
     return NULL;
-  }
-  content = g_bytes_new_take (data, size);
   switch (gst_vkgdr_image_get_kind (content)) {
   case GST_VKGDR_IMAGE_UNKNOWN:
     g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_IMAGE,
