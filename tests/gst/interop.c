@@ -309,9 +309,73 @@ GST_START_TEST (test_no_copies)
       "vkgdrupload name=up ! " CUDA " ! fakesink name=sink");
   assert_copies_nothing (sources[4], "up", "sink",
       "vkgdrupload name=up ! " CUDA " ! fakesink name=sink");
+  /* With rows that nobody sees, its third plane begins where it may. */
+  assert_copies_nothing ("videotestsrc num-buffers=8 ! "
+                         "video/x-raw,format=I420,width=1920,height=1080",
+      "up", "sink", "vkgdrupload name=up ! " CUDA " ! fakesink name=sink");
   assert_copies_nothing (sources[4], "up", "src",
       "cudaupload name=up ! " CUDA " ! vkgdrupload ! " VKGDR
       " ! fakesink name=sink");
+}
+GST_END_TEST;
+
+/* Whether each plane can be what their converters and encoders sample. */
+static GstPadProbeReturn
+check_textures (GstPad *pad, GstPadProbeInfo *info, gpointer user_data)
+{
+  GstBuffer *buffer = GST_PAD_PROBE_INFO_BUFFER (info);
+  gboolean (*get_texture) (
+      GstMemory * memory, guint plane, guint filter_mode, guint64 * texture);
+  guint *n_frames = user_data;
+  guint64 texture;
+  guint i;
+
+  *(void **) &get_texture =
+      dlsym (dlopen ("libgstcuda-1.0.so.0", RTLD_LAZY | RTLD_NOLOAD),
+          "gst_cuda_memory_get_texture");
+  fail_unless (get_texture != NULL);
+  for (i = 0; i < gst_buffer_get_video_meta (buffer)->n_planes; i++)
+    fail_unless (
+        get_texture (gst_buffer_peek_memory (buffer, 0), i, 0, &texture),
+        "plane %u is no texture", i);
+  (*n_frames)++;
+  return GST_PAD_PROBE_OK;
+}
+
+/* Of a plane that begins anywhere, NVIDIA's driver makes no texture, which not
+ * all of their elements bear. The formats have planes of all kinds, and the
+ * sizes make them begin where they must not. */
+static const gchar *textured[] = {
+  "format=I420,width=320,height=240",
+  "format=I420,width=322,height=242",
+  "format=I420,width=64,height=2",
+  "format=NV12,width=352,height=242",
+  "format=NV12,width=34,height=18",
+  "format=P010_10LE,width=96,height=34",
+  "format=Y444,width=96,height=51",
+  "format=Y42B,width=64,height=5",
+  "format=RGBA,width=33,height=17",
+};
+
+GST_START_TEST (test_planes_are_textures)
+{
+  GstElement *pipeline, *element;
+  guint n_frames = 0;
+  GstPad *pad;
+
+  load_nvcodec ();
+  pipeline = test_launch ("videotestsrc num-buffers=2 ! video/x-raw,%s ! "
+                          "vkgdrupload name=up ! cudadownload ! fakesink",
+      textured[__i__]);
+  element = gst_bin_get_by_name (GST_BIN (pipeline), "up");
+  pad = gst_element_get_static_pad (element, "src");
+  gst_pad_add_probe (
+      pad, GST_PAD_PROBE_TYPE_BUFFER, check_textures, &n_frames, NULL);
+  test_play (pipeline);
+  fail_unless_equals_int (n_frames, 2);
+  gst_object_unref (pad);
+  gst_object_unref (element);
+  gst_object_unref (pipeline);
 }
 GST_END_TEST;
 
@@ -513,6 +577,8 @@ interop_suite (void)
   tcase_add_loop_test (
       tc, test_from_one_to_the_other, 0, G_N_ELEMENTS (chains));
   tcase_add_test (tc, test_no_copies);
+  tcase_add_loop_test (
+      tc, test_planes_are_textures, 0, G_N_ELEMENTS (textured));
   tcase_add_test (tc, test_kernels_of_both);
   tcase_add_loop_test (tc, test_one_context, 0, G_N_ELEMENTS (shared));
   tcase_add_loop_test (tc, test_nothing_stays, 0, G_N_ELEMENTS (shared));
