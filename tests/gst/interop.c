@@ -8,86 +8,13 @@
  */
 
 #include <dlfcn.h>
-#include <stdio.h>
 #include <string.h>
 
+#include "nvcodec.h"
 #include "util.h"
 
 #define CUDA "video/x-raw(" GST_VKGDR_CAPS_FEATURE_MEMORY_CUDA ")"
 #define VKGDR "video/x-raw(" GST_CAPS_FEATURE_MEMORY_VKGDR_MEMORY ")"
-
-static gchar *nvcodec_file;
-
-/* --- their plugin on our device ------------------------------------------ */
-
-/* NVIDIA's driver, or softcuda's, by the name that everybody asks for; with the
- * latter go the compiler, and the encoder without which their plugin has no
- * elements. */
-static void
-load_driver (void)
-{
-  const gchar *folder = g_getenv ("VKGDR_SOFTCUDA_DIR");
-  const gchar *names[] = { "libcuda.so.1", "libnvidia-encode.so.1" };
-  CUresult (*init) (unsigned int flags);
-  void *driver = NULL;
-  gchar *compiler;
-  guint i;
-
-  if (g_strcmp0 (g_getenv ("VKGDR_DRIVER"), "software") != 0)
-    driver = dlopen (names[0], RTLD_NOW);
-  if (driver) {
-    *(void **) &init = dlsym (driver, "cuInit");
-    if (!dlsym (driver, "softcudaFail") && init && init (0) == CUDA_SUCCESS)
-      return;
-    dlclose (driver);
-  }
-  for (i = 0; i < G_N_ELEMENTS (names); i++) {
-    gchar *path = g_build_filename (folder, names[i], NULL);
-
-    fail_unless (dlopen (path, RTLD_NOW) != NULL, "%s: %s", path, dlerror ());
-    g_free (path);
-  }
-  compiler = g_build_filename (folder, "libnvrtc.so", NULL);
-  g_setenv ("GST_CUDA_NVRTC_LIBNAME", compiler, TRUE);
-  g_free (compiler);
-}
-
-/* The registry may know their plugin as one without elements, as it is where
- * there is no driver. */
-static void
-load_nvcodec (void)
-{
-  GError *error = NULL;
-  GstPlugin *plugin;
-
-  load_driver ();
-  plugin = gst_plugin_load_file (nvcodec_file, &error);
-  fail_unless (plugin != NULL, "%s: %s", nvcodec_file,
-      error ? error->message : "no reason");
-  gst_object_unref (plugin);
-  fail_unless (gst_registry_check_feature_version (
-                   gst_registry_get (), "cudaupload", 1, 24, 0),
-      "the driver is there, and nvcodec has no cudaupload");
-}
-
-/* Why this is of no use here, NULL if it is. */
-static const gchar *
-find_nvcodec (void)
-{
-  GstPlugin *plugin = gst_registry_find_plugin (gst_registry_get (), "nvcodec");
-  guint major = 0, minor = 0;
-
-  if (!plugin)
-    return "the plugin nvcodec is missing (gstreamer1.0-plugins-bad)";
-  nvcodec_file = g_strdup (gst_plugin_get_filename (plugin));
-  if (sscanf (gst_plugin_get_version (plugin), "%u.%u", &major, &minor) != 2
-      || major != 1 || minor < 24) {
-    gst_object_unref (plugin);
-    return "the plugin nvcodec is older than 1.24";
-  }
-  gst_object_unref (plugin);
-  return NULL;
-}
 
 /* --- frames -------------------------------------------------------------- */
 
@@ -173,7 +100,7 @@ static const gchar *sources[] = {
 
 GST_START_TEST (test_theirs_alone)
 {
-  load_nvcodec ();
+  test_load_nvcodec ();
   assert_unchanged (sources[__i__], "cudaupload ! " CUDA " ! cudadownload");
 }
 GST_END_TEST;
@@ -182,7 +109,7 @@ GST_END_TEST;
  * do. */
 GST_START_TEST (test_their_converter)
 {
-  load_nvcodec ();
+  test_load_nvcodec ();
   assert_unchanged (sources[4],
       "cudaupload ! cudaconvertscale ! " CUDA ",format=BGRA ! cudaconvertscale "
       "! " CUDA ",format=RGBA ! cudadownload");
@@ -200,7 +127,7 @@ static const gchar both_reversed[] =
 
 GST_START_TEST (test_both_in_one_process)
 {
-  load_nvcodec ();
+  test_load_nvcodec ();
   assert_unchanged (sources[0], both);
   assert_unchanged (sources[0], both_reversed);
 }
@@ -210,14 +137,14 @@ GST_END_TEST;
 GST_START_TEST (test_ours_first)
 {
   assert_unchanged (sources[0], "vkgdrupload ! " VKGDR " ! vkgdrdownload");
-  load_nvcodec ();
+  test_load_nvcodec ();
   assert_unchanged (sources[0], both_reversed);
 }
 GST_END_TEST;
 
 GST_START_TEST (test_theirs_first)
 {
-  load_nvcodec ();
+  test_load_nvcodec ();
   assert_unchanged (sources[0], "cudaupload ! " CUDA " ! cudadownload");
   assert_unchanged (sources[0], both);
 }
@@ -240,7 +167,7 @@ GST_START_TEST (test_from_one_to_the_other)
 {
   guint i;
 
-  load_nvcodec ();
+  test_load_nvcodec ();
   for (i = 0; i < G_N_ELEMENTS (sources); i++)
     assert_unchanged (sources[i], chains[__i__]);
 }
@@ -304,7 +231,7 @@ assert_copies_nothing (const gchar *source, const gchar *written,
 
 GST_START_TEST (test_no_copies)
 {
-  load_nvcodec ();
+  test_load_nvcodec ();
   assert_copies_nothing (sources[0], "up", "sink",
       "vkgdrupload name=up ! " CUDA " ! fakesink name=sink");
   assert_copies_nothing (sources[4], "up", "sink",
@@ -363,7 +290,7 @@ GST_START_TEST (test_planes_are_textures)
   guint n_frames = 0;
   GstPad *pad;
 
-  load_nvcodec ();
+  test_load_nvcodec ();
   pipeline = test_launch ("videotestsrc num-buffers=2 ! video/x-raw,%s ! "
                           "vkgdrupload name=up ! cudadownload ! fakesink",
       textured[__i__]);
@@ -382,7 +309,7 @@ GST_END_TEST;
 /* A kernel of ours on what their converter made, and the other way round. */
 GST_START_TEST (test_kernels_of_both)
 {
-  load_nvcodec ();
+  test_load_nvcodec ();
   assert_unchanged (sources[4],
       "vkgdrupload ! cudafilter kernel=invert ! vkgdrupload ! " CUDA
       " ! cudaconvertscale ! " CUDA ",format=BGRA ! vkgdrupload ! cudafilter "
@@ -449,7 +376,7 @@ GST_START_TEST (test_one_context)
 {
   GstElement *pipeline;
 
-  load_nvcodec ();
+  test_load_nvcodec ();
   pipeline = test_launch ("%s ! %s", sources[0], shared[__i__]);
   fail_unless (gst_element_set_state (pipeline, GST_STATE_PAUSED)
                != GST_STATE_CHANGE_FAILURE);
@@ -471,7 +398,7 @@ GST_START_TEST (test_nothing_stays)
   GstVkgdrContext *context;
   gpointer weak;
 
-  load_nvcodec ();
+  test_load_nvcodec ();
   pipeline = test_launch ("%s ! %s", sources[0], shared[__i__]);
   gst_element_set_state (pipeline, GST_STATE_PAUSED);
   gst_element_get_state (pipeline, NULL, NULL, 20 * GST_SECOND);
@@ -496,7 +423,7 @@ GST_START_TEST (test_frames_are_kept_while_they_are_used)
   GstSample *sample;
   guint frame = 0, i;
 
-  load_nvcodec ();
+  test_load_nvcodec ();
   test_frames_register ();
   pipeline = test_launch ("testframes num-buffers=30 ! "
                           "video/x-raw,format=GRAY8,width=64,height=16 ! "
@@ -538,7 +465,7 @@ GST_START_TEST (test_refusals)
   GstBuffer *buffer = gst_buffer_new_allocate (NULL, 64 * 48 * 4, NULL);
   GstVideoInfo info;
 
-  load_nvcodec ();
+  test_load_nvcodec ();
   context = test_context_new ();
   gst_video_info_set_format (&info, GST_VIDEO_FORMAT_RGBA, 64, 48);
   fail_unless (gst_vkgdr_context_buffer_to_cuda (context, buffer, &info, &error)
@@ -561,7 +488,7 @@ interop_suite (void)
 {
   Suite *s = suite_create ("interop");
   TCase *tc = tcase_create ("general");
-  const gchar *why = find_nvcodec ();
+  const gchar *why = test_find_nvcodec ();
 
   suite_add_tcase (s, tc);
   if (why) {
