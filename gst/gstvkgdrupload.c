@@ -113,6 +113,30 @@ remember_pool (GstVkgdrUpload *self, GstBufferPool *pool)
   gst_clear_object (&old);
 }
 
+/* GStreamer's own CUDA elements sample planes as textures. */
+static gboolean
+gives_cuda_memory (GstVkgdrUpload *self)
+{
+  GstCaps *caps = gst_pad_get_current_caps (GST_BASE_TRANSFORM_SRC_PAD (self));
+  gboolean yes = caps
+                 && gst_caps_features_contains (gst_caps_get_features (caps, 0),
+                     GST_VKGDR_CAPS_FEATURE_MEMORY_CUDA);
+
+  gst_clear_caps (&caps);
+  return yes;
+}
+
+/* Whoever adds the option of GstVideoMeta, knows where planes lie. */
+static void
+lay_out_textures (GstBufferPool *pool)
+{
+  GstStructure *config = gst_buffer_pool_get_config (pool);
+
+  g_object_set (pool, "textures", TRUE, NULL);
+  gst_structure_remove_field (config, "options");
+  gst_buffer_pool_set_config (pool, config);
+}
+
 static void
 offer_pool (GstVkgdrUpload *self, GstQuery *query, GstCaps *caps)
 {
@@ -126,6 +150,8 @@ offer_pool (GstVkgdrUpload *self, GstQuery *query, GstCaps *caps)
   GST_OBJECT_LOCK (self);
   g_object_set (pool, "access", self->access, NULL);
   GST_OBJECT_UNLOCK (self);
+  if (gives_cuda_memory (self))
+    lay_out_textures (pool);
   config = gst_buffer_pool_get_config (pool);
   gst_buffer_pool_config_get_params (config, NULL, &size, NULL, NULL);
   gst_structure_free (config);

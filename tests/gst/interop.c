@@ -8,86 +8,13 @@
  */
 
 #include <dlfcn.h>
-#include <stdio.h>
 #include <string.h>
 
+#include "nvcodec.h"
 #include "util.h"
 
 #define CUDA "video/x-raw(" GST_VKGDR_CAPS_FEATURE_MEMORY_CUDA ")"
 #define VKGDR "video/x-raw(" GST_CAPS_FEATURE_MEMORY_VKGDR_MEMORY ")"
-
-static gchar *nvcodec_file;
-
-/* --- their plugin on our device ------------------------------------------ */
-
-/* NVIDIA's driver, or softcuda's, by the name that everybody asks for; with the
- * latter go the compiler, and the encoder without which their plugin has no
- * elements. */
-static void
-load_driver (void)
-{
-  const gchar *folder = g_getenv ("VKGDR_SOFTCUDA_DIR");
-  const gchar *names[] = { "libcuda.so.1", "libnvidia-encode.so.1" };
-  CUresult (*init) (unsigned int flags);
-  void *driver = NULL;
-  gchar *compiler;
-  guint i;
-
-  if (g_strcmp0 (g_getenv ("VKGDR_DRIVER"), "software") != 0)
-    driver = dlopen (names[0], RTLD_NOW);
-  if (driver) {
-    *(void **) &init = dlsym (driver, "cuInit");
-    if (!dlsym (driver, "softcudaFail") && init && init (0) == CUDA_SUCCESS)
-      return;
-    dlclose (driver);
-  }
-  for (i = 0; i < G_N_ELEMENTS (names); i++) {
-    gchar *path = g_build_filename (folder, names[i], NULL);
-
-    fail_unless (dlopen (path, RTLD_NOW) != NULL, "%s: %s", path, dlerror ());
-    g_free (path);
-  }
-  compiler = g_build_filename (folder, "libnvrtc.so", NULL);
-  g_setenv ("GST_CUDA_NVRTC_LIBNAME", compiler, TRUE);
-  g_free (compiler);
-}
-
-/* The registry may know their plugin as one without elements, as it is where
- * there is no driver. */
-static void
-load_nvcodec (void)
-{
-  GError *error = NULL;
-  GstPlugin *plugin;
-
-  load_driver ();
-  plugin = gst_plugin_load_file (nvcodec_file, &error);
-  fail_unless (plugin != NULL, "%s: %s", nvcodec_file,
-      error ? error->message : "no reason");
-  gst_object_unref (plugin);
-  fail_unless (gst_registry_check_feature_version (
-                   gst_registry_get (), "cudaupload", 1, 24, 0),
-      "the driver is there, and nvcodec has no cudaupload");
-}
-
-/* Why this is of no use here, NULL if it is. */
-static const gchar *
-find_nvcodec (void)
-{
-  GstPlugin *plugin = gst_registry_find_plugin (gst_registry_get (), "nvcodec");
-  guint major = 0, minor = 0;
-
-  if (!plugin)
-    return "the plugin nvcodec is missing (gstreamer1.0-plugins-bad)";
-  nvcodec_file = g_strdup (gst_plugin_get_filename (plugin));
-  if (sscanf (gst_plugin_get_version (plugin), "%u.%u", &major, &minor) != 2
-      || major != 1 || minor < 24) {
-    gst_object_unref (plugin);
-    return "the plugin nvcodec is older than 1.24";
-  }
-  gst_object_unref (plugin);
-  return NULL;
-}
 
 /* --- frames -------------------------------------------------------------- */
 
@@ -173,7 +100,7 @@ static const gchar *sources[] = {
 
 GST_START_TEST (test_theirs_alone)
 {
-  load_nvcodec ();
+  test_load_nvcodec ();
   assert_unchanged (sources[__i__], "cudaupload ! " CUDA " ! cudadownload");
 }
 GST_END_TEST;
@@ -182,7 +109,7 @@ GST_END_TEST;
  * do. */
 GST_START_TEST (test_their_converter)
 {
-  load_nvcodec ();
+  test_load_nvcodec ();
   assert_unchanged (sources[4],
       "cudaupload ! cudaconvertscale ! " CUDA ",format=BGRA ! cudaconvertscale "
       "! " CUDA ",format=RGBA ! cudadownload");
@@ -200,7 +127,7 @@ static const gchar both_reversed[] =
 
 GST_START_TEST (test_both_in_one_process)
 {
-  load_nvcodec ();
+  test_load_nvcodec ();
   assert_unchanged (sources[0], both);
   assert_unchanged (sources[0], both_reversed);
 }
@@ -210,14 +137,14 @@ GST_END_TEST;
 GST_START_TEST (test_ours_first)
 {
   assert_unchanged (sources[0], "vkgdrupload ! " VKGDR " ! vkgdrdownload");
-  load_nvcodec ();
+  test_load_nvcodec ();
   assert_unchanged (sources[0], both_reversed);
 }
 GST_END_TEST;
 
 GST_START_TEST (test_theirs_first)
 {
-  load_nvcodec ();
+  test_load_nvcodec ();
   assert_unchanged (sources[0], "cudaupload ! " CUDA " ! cudadownload");
   assert_unchanged (sources[0], both);
 }
@@ -240,7 +167,7 @@ GST_START_TEST (test_from_one_to_the_other)
 {
   guint i;
 
-  load_nvcodec ();
+  test_load_nvcodec ();
   for (i = 0; i < G_N_ELEMENTS (sources); i++)
     assert_unchanged (sources[i], chains[__i__]);
 }
@@ -304,21 +231,85 @@ assert_copies_nothing (const gchar *source, const gchar *written,
 
 GST_START_TEST (test_no_copies)
 {
-  load_nvcodec ();
+  test_load_nvcodec ();
   assert_copies_nothing (sources[0], "up", "sink",
       "vkgdrupload name=up ! " CUDA " ! fakesink name=sink");
   assert_copies_nothing (sources[4], "up", "sink",
       "vkgdrupload name=up ! " CUDA " ! fakesink name=sink");
+  /* With rows that nobody sees, its third plane begins where it may. */
+  assert_copies_nothing ("videotestsrc num-buffers=8 ! "
+                         "video/x-raw,format=I420,width=1920,height=1080",
+      "up", "sink", "vkgdrupload name=up ! " CUDA " ! fakesink name=sink");
   assert_copies_nothing (sources[4], "up", "src",
       "cudaupload name=up ! " CUDA " ! vkgdrupload ! " VKGDR
       " ! fakesink name=sink");
 }
 GST_END_TEST;
 
+/* Whether each plane can be what their converters and encoders sample. */
+static GstPadProbeReturn
+check_textures (GstPad *pad, GstPadProbeInfo *info, gpointer user_data)
+{
+  GstBuffer *buffer = GST_PAD_PROBE_INFO_BUFFER (info);
+  gboolean (*get_texture) (
+      GstMemory * memory, guint plane, guint filter_mode, guint64 * texture);
+  guint *n_frames = user_data;
+  guint64 texture;
+  guint i;
+
+  *(void **) &get_texture =
+      dlsym (dlopen ("libgstcuda-1.0.so.0", RTLD_LAZY | RTLD_NOLOAD),
+          "gst_cuda_memory_get_texture");
+  fail_unless (get_texture != NULL);
+  for (i = 0; i < gst_buffer_get_video_meta (buffer)->n_planes; i++)
+    fail_unless (
+        get_texture (gst_buffer_peek_memory (buffer, 0), i, 0, &texture),
+        "plane %u is no texture", i);
+  (*n_frames)++;
+  return GST_PAD_PROBE_OK;
+}
+
+/* Of a plane that begins anywhere, NVIDIA's driver makes no texture, which not
+ * all of their elements bear. The formats have planes of all kinds, and the
+ * sizes make them begin where they must not. */
+static const gchar *textured[] = {
+  "format=I420,width=320,height=240",
+  "format=I420,width=322,height=242",
+  "format=I420,width=64,height=2",
+  "format=NV12,width=352,height=242",
+  "format=NV12,width=34,height=18",
+  "format=P010_10LE,width=96,height=34",
+  "format=Y444,width=96,height=51",
+  "format=Y42B,width=64,height=5",
+  "format=RGBA,width=33,height=17",
+};
+
+GST_START_TEST (test_planes_are_textures)
+{
+  GstElement *pipeline, *element;
+  guint n_frames = 0;
+  GstPad *pad;
+
+  test_load_nvcodec ();
+  pipeline = test_launch ("videotestsrc num-buffers=2 ! video/x-raw,%s ! "
+                          "vkgdrupload name=up ! cudadownload ! fakesink",
+      textured[__i__]);
+  element = gst_bin_get_by_name (GST_BIN (pipeline), "up");
+  pad = gst_element_get_static_pad (element, "src");
+  gst_pad_add_probe (
+      pad, GST_PAD_PROBE_TYPE_BUFFER, check_textures, &n_frames, NULL);
+  test_play (pipeline);
+  fail_unless_equals_int (n_frames, 2);
+  gst_object_unref (pad);
+  gst_object_unref (element);
+  gst_object_unref (pipeline);
+}
+GST_END_TEST;
+
 /* A kernel of ours on what their converter made, and the other way round. */
 GST_START_TEST (test_kernels_of_both)
 {
-  load_nvcodec ();
+  test_load_nvcodec ();
   assert_unchanged (sources[4],
       "vkgdrupload ! cudafilter kernel=invert ! vkgdrupload ! " CUDA
       " ! cudaconvertscale ! " CUDA ",format=BGRA ! vkgdrupload ! cudafilter "
@@ -385,7 +376,7 @@ GST_START_TEST (test_one_context)
 {
   GstElement *pipeline;
 
-  load_nvcodec ();
+  test_load_nvcodec ();
   pipeline = test_launch ("%s ! %s", sources[0], shared[__i__]);
   fail_unless (gst_element_set_state (pipeline, GST_STATE_PAUSED)
                != GST_STATE_CHANGE_FAILURE);
@@ -407,7 +398,7 @@ GST_START_TEST (test_nothing_stays)
   GstVkgdrContext *context;
   gpointer weak;
 
-  load_nvcodec ();
+  test_load_nvcodec ();
   pipeline = test_launch ("%s ! %s", sources[0], shared[__i__]);
   gst_element_set_state (pipeline, GST_STATE_PAUSED);
   gst_element_get_state (pipeline, NULL, NULL, 20 * GST_SECOND);
@@ -432,7 +423,7 @@ GST_START_TEST (test_frames_are_kept_while_they_are_used)
   GstSample *sample;
   guint frame = 0, i;
 
-  load_nvcodec ();
+  test_load_nvcodec ();
   test_frames_register ();
   pipeline = test_launch ("testframes num-buffers=30 ! "
                           "video/x-raw,format=GRAY8,width=64,height=16 ! "
@@ -542,7 +533,7 @@ GST_START_TEST (test_refusals)
   GstBuffer *buffer = gst_buffer_new_allocate (NULL, 64 * 48 * 4, NULL);
   GstVideoInfo info;
 
-  load_nvcodec ();
+  test_load_nvcodec ();
   context = test_context_new ();
   gst_video_info_set_format (&info, GST_VIDEO_FORMAT_RGBA, 64, 48);
   fail_unless (gst_vkgdr_context_buffer_to_cuda (context, buffer, &info, &error)
@@ -565,7 +556,7 @@ interop_suite (void)
 {
   Suite *s = suite_create ("interop");
   TCase *tc = tcase_create ("general");
-  const gchar *why = find_nvcodec ();
+  const gchar *why = test_find_nvcodec ();
 
   suite_add_tcase (s, tc);
   if (why) {
@@ -581,6 +572,8 @@ interop_suite (void)
   tcase_add_loop_test (
       tc, test_from_one_to_the_other, 0, G_N_ELEMENTS (chains));
   tcase_add_test (tc, test_no_copies);
+  tcase_add_loop_test (
+      tc, test_planes_are_textures, 0, G_N_ELEMENTS (textured));
   tcase_add_test (tc, test_kernels_of_both);
   tcase_add_loop_test (tc, test_one_context, 0, G_N_ELEMENTS (shared));
   tcase_add_loop_test (tc, test_nothing_stays, 0, G_N_ELEMENTS (shared));

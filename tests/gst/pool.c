@@ -408,6 +408,81 @@ GST_START_TEST (test_video_and_other_caps)
 }
 GST_END_TEST;
 
+/* Acquires a frame of @caps from a pool whose planes are to be textures; with
+ * the option of GstVideoMeta where @meta. */
+static GstBuffer *
+acquire_textures (const gchar *format, gboolean meta)
+{
+  GstBufferPool *pool = gst_vkgdr_buffer_pool_new (test_context);
+  GstStructure *config = gst_buffer_pool_get_config (pool);
+  GstCaps *caps = gst_caps_from_string (format);
+  GstBuffer *buffer = NULL;
+  GstVideoInfo info;
+
+  fail_unless (gst_video_info_from_caps (&info, caps));
+  g_object_set (pool, "textures", TRUE, NULL);
+  gst_buffer_pool_config_set_params (config, caps, info.size, 1, 1);
+  if (meta)
+    gst_buffer_pool_config_add_option (
+        config, GST_BUFFER_POOL_OPTION_VIDEO_META);
+  fail_unless (gst_buffer_pool_set_config (pool, config));
+  fail_unless (gst_buffer_pool_set_active (pool, TRUE));
+  fail_unless_equals_int (
+      gst_buffer_pool_acquire_buffer (pool, &buffer, NULL), GST_FLOW_OK);
+  gst_buffer_pool_set_active (pool, FALSE);
+  gst_object_unref (pool);
+  gst_caps_unref (caps);
+  return buffer;
+}
+
+/* Each plane begins at a multiple of 512 bytes where its rows are multiples of
+ * 32, for who sees in a GstVideoMeta where that is. */
+GST_START_TEST (test_planes_of_textures)
+{
+  static const gchar *formats[] = {
+    "video/x-raw,format=I420,width=1920,height=1080",
+    "video/x-raw,format=I420,width=64,height=2",
+    "video/x-raw,format=NV12,width=352,height=242",
+    "video/x-raw,format=Y444,width=96,height=51",
+    "video/x-raw,format=Y42B,width=64,height=5",
+  };
+  guint i, k;
+
+  for (i = 0; i < G_N_ELEMENTS (formats); i++) {
+    GstBuffer *buffer = acquire_textures (formats[i], TRUE);
+    const GstVideoMeta *meta = gst_buffer_get_video_meta (buffer);
+
+    fail_unless (meta != NULL);
+    for (k = 0; k < meta->n_planes; k++) {
+      fail_unless_equals_int (meta->stride[k] % 32, 0);
+      fail_unless (meta->offset[k] % 512 == 0,
+          "plane %u begins at %" G_GSIZE_FORMAT, k, meta->offset[k]);
+    }
+    gst_buffer_unref (buffer);
+  }
+}
+GST_END_TEST;
+
+/* All others get frames as their caps say; and rows that are not fit stay as
+ * they are, whatever else is done. */
+GST_START_TEST (test_planes_of_no_textures)
+{
+  GstBuffer *buffer = acquire_textures (
+      "video/x-raw,format=I420,width=1920,height=1080", FALSE);
+  const GstVideoMeta *meta;
+
+  fail_unless (gst_buffer_get_video_meta (buffer) == NULL);
+  fail_unless_equals_int (gst_buffer_get_size (buffer), 1920 * 1080 * 3 / 2);
+  gst_buffer_unref (buffer);
+
+  buffer =
+      acquire_textures ("video/x-raw,format=I420,width=322,height=242", TRUE);
+  meta = gst_buffer_get_video_meta (buffer);
+  fail_unless_equals_int (meta->offset[1], 324 * 242);
+  gst_buffer_unref (buffer);
+}
+GST_END_TEST;
+
 static Suite *
 pool_suite (void)
 {
@@ -429,6 +504,8 @@ pool_suite (void)
   tcase_add_test (bar, test_auto_delivers_while_it_measures);
   tcase_add_test (bar, test_wish_reaches_the_memory);
   tcase_add_test (bar, test_video_and_other_caps);
+  tcase_add_test (bar, test_planes_of_textures);
+  tcase_add_test (bar, test_planes_of_no_textures);
   suite_add_tcase (s, bar);
 
   tcase_add_checked_fixture (cached, test_setup, test_teardown);

@@ -192,6 +192,61 @@ GST_START_TEST (test_device_finishes_before_it_is_given_back)
 }
 GST_END_TEST;
 
+/* --- the end of the process ---------------------------------------------- */
+
+/* In the environment of a process that is to do no more than what follows. */
+#define ENDING "VKGDR_TEST_ENDING"
+
+/* Registered before the driver's, and so called after them. */
+static void
+check_at_the_end (void)
+{
+  if (!is_released ())
+    _exit (1);
+}
+
+/* The program ends while the device still reads. */
+GST_START_TEST (end_too_early)
+{
+  GstVkgdrStream *stream;
+  GstMemory *memory;
+
+  atexit (check_at_the_end);
+  setup ();
+  stream = test_stream_new (test_context);
+  memory = wrap (0);
+  fail_unless (
+      gst_vkgdr_memory_begin_access (memory, stream, GST_MAP_READ, NULL));
+  test_stream_delay (stream, 300, NULL);
+  fail_unless (
+      gst_vkgdr_memory_end_access (memory, stream, GST_MAP_READ, NULL));
+  gst_memory_unref (memory);
+  fail_if (is_released ());
+  exit (0);
+}
+GST_END_TEST;
+
+/* The thread that gives memory back may be the last that has the device: it is
+ * through with that before the drivers' exit handlers come. */
+GST_START_TEST (test_nothing_is_given_back_after_the_end)
+{
+  gchar *arguments[] = { g_file_read_link ("/proc/self/exe", NULL), NULL };
+  gchar **environment = g_environ_setenv (g_get_environ (), ENDING, "1", TRUE);
+  GError *error = NULL;
+  gint status = -1;
+
+  environment = g_environ_setenv (environment, "CK_FORK", "no", TRUE);
+  environment = g_environ_unsetenv (environment, "GST_CHECKS");
+  fail_unless (arguments[0] != NULL);
+  g_spawn_sync (NULL, arguments, environment, G_SPAWN_DEFAULT, NULL, NULL, NULL,
+      NULL, &status, &error);
+  fail_unless (!error, "%s", error ? error->message : "");
+  fail_unless_equals_int (status, 0);
+  g_strfreev (environment);
+  g_free (arguments[0]);
+}
+GST_END_TEST;
+
 GST_START_TEST (test_parts_keep_it)
 {
   GstMemory *memory = wrap (0);
@@ -361,12 +416,18 @@ wrapped_suite (void)
   Suite *s = suite_create ("wrapped");
   TCase *tc = tcase_create ("wrapped");
 
+  suite_add_tcase (s, tc);
+  if (g_getenv (ENDING)) {
+    tcase_add_test (tc, end_too_early);
+    return s;
+  }
   tcase_add_checked_fixture (tc, setup, teardown);
   tcase_add_test (tc, test_is_memory_beside_the_window);
   tcase_add_test (tc, test_cpu_reads_and_writes_it);
   tcase_add_test (tc, test_readonly_is_not_written);
   tcase_add_test (tc, test_its_owner_is_waited_for);
   tcase_add_test (tc, test_device_finishes_before_it_is_given_back);
+  tcase_add_test (tc, test_nothing_is_given_back_after_the_end);
   tcase_add_test (tc, test_parts_keep_it);
   tcase_add_test (tc, test_copies_are_our_own);
   tcase_add_test (tc, test_what_cannot_be_wrapped);
@@ -375,7 +436,6 @@ wrapped_suite (void)
   tcase_add_test (tc, test_mapping_keeps_the_buffer);
   tcase_add_test (tc, test_tensor_there_and_back);
   tcase_add_test (tc, test_tensor_without_deleter);
-  suite_add_tcase (s, tc);
   return s;
 }
 

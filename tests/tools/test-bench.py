@@ -34,7 +34,11 @@ SECTIONS = {
     "effect",
     "kernel",
     "convert",
+    "cuda",
+    "cuda-memory",
 }
+# Pipelines that need GStreamer's own CUDA elements of 1.24 or later.
+BESIDE = ("cuda", "cuda-memory")
 SVG = "{http://www.w3.org/2000/svg}"
 
 
@@ -145,7 +149,9 @@ class All(unittest.TestCase):
         for case in self.results["pipelines"]:
             for variant in case["variants"]:
                 with self.subTest(case=case["id"], variant=variant["id"]):
-                    if variant["id"] == "cudaupload" and "error" in variant:
+                    if "error" in variant and (
+                        variant["id"] == "cudaupload" or case["section"] in BESIDE
+                    ):
                         continue  # need not be installed, nor work here
                     self.assertNotIn("error", variant)
                     self.check_summary(variant)
@@ -159,7 +165,8 @@ class All(unittest.TestCase):
                     expected = medians[entry["of"]] - medians[entry["to"]]
                     self.assertAlmostEqual(entry["median"], expected, places=3)
                 self.assertEqual(
-                    "differences" in case, case["section"] in ("start", "overhead")
+                    "differences" in case,
+                    case["section"] in ("start", "overhead", "cuda-memory"),
                 )
                 for entry in case.get("ratios", []):
                     expected = medians[entry["of"]] / medians[entry["to"]]
@@ -188,6 +195,59 @@ class Parts(unittest.TestCase):
         self.assertEqual([v["pipeline"] for v in case["variants"]], pipelines)
         self.assertEqual(case["unit"], "buffers/s")
         self.assertEqual(len(case["ratios"]), 1)
+
+    def test_section(self):
+        run = bench("pipelines", "--section", "buffers", *QUICK, "--json")
+        cases = json.loads(run.stdout)["pipelines"]
+        self.assertEqual({case["section"] for case in cases}, {"buffers"})
+        run = bench("pipelines", "--section", "nonsense", *QUICK)
+        self.assertEqual((run.returncode, run.stdout), (1, ""))
+        self.assertIn('no section "nonsense"', run.stderr)
+
+    def beside(self, section):
+        """The cases of a section beside GStreamer's own CUDA elements, which take
+        softcuda where it is found by the driver's name."""
+        softcuda = os.environ.get("VKGDR_SOFTCUDA_DIR", "")
+        with tempfile.TemporaryDirectory() as folder:
+            run = bench(
+                "pipelines",
+                "--section",
+                section,
+                *QUICK,
+                "--json",
+                LD_LIBRARY_PATH=":".join(
+                    filter(None, (softcuda, os.environ.get("LD_LIBRARY_PATH")))
+                ),
+                GST_CUDA_NVRTC_LIBNAME=os.path.join(softcuda, "libnvrtc.so.13"),
+                GST_REGISTRY=os.path.join(folder, "registry.bin"),
+            )
+        self.assertEqual(run.returncode, 0, run.stderr)
+        cases = json.loads(run.stdout)["pipelines"]
+        for case in cases:
+            for variant in case["variants"]:
+                if "error" in variant:
+                    self.assertRegex(variant["error"], "1.24 or later|not installed")
+                    self.skipTest(variant["error"])
+        return cases
+
+    def test_beside_their_elements(self):
+        for case in self.beside("cuda"):
+            ours, theirs = case["variants"]
+            self.assertIn("vkgdrupload ! video/x-raw(memory:CUDAMemory)", ours["pipeline"])
+            self.assertEqual(
+                ours["pipeline"].replace("vkgdrupload", "cudaupload cuda-device-id=0"),
+                theirs["pipeline"],
+            )
+            for variant in ours, theirs:
+                self.assertGreater(variant["median"], 0)
+
+    def test_memory_of_the_device(self):
+        (case,) = self.beside("cuda-memory")
+        used = {variant["id"]: variant["median"] for variant in case["variants"]}
+        # lavapipe's memory is not the software CUDA driver's
+        self.assertEqual(used["memory-vkgdrupload"], 0)
+        self.assertGreaterEqual(used["memory-pool"], 4 * case["bytes"] / 1e6)
+        self.assertGreaterEqual(used["memory-cudaupload"], case["bytes"] / 1e6)
 
     def test_markdown(self):
         run = bench("memory", *QUICK, "--markdown", "--seconds", "0.001")

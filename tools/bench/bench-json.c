@@ -130,7 +130,7 @@ put_variant (Json *json, const BenchVariant *variant)
 static void
 put_comparisons (Json *json, const BenchCase *c)
 {
-  gboolean difference = bench_unit_is_time (c->unit);
+  gboolean difference = bench_unit_has_differences (c->unit);
   const BenchVariant *first = g_ptr_array_index (c->variants, 0);
   guint i;
 

@@ -83,7 +83,7 @@ measure (const BenchOptions *options)
   if (context && options->memory)
     results.curves = bench_memory_run (context, options, &error);
   if (!error && options->pipelines)
-    results.cases = bench_pipeline_run (context, options);
+    results.cases = bench_pipeline_run (context, options, &error);
   if (error)
     ok = fail (error);
   else

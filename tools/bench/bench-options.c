@@ -111,6 +111,9 @@ bench_options_parse (
     { "fill", 0, 0, G_OPTION_ARG_STRING, &options->fill,
         "How the source writes: memset, or copy (of a pattern) (memset)",
         "HOW" },
+    { "section", 0, 0, G_OPTION_ARG_STRING, &options->section,
+        "Of the pipelines, only those of this section: its name in JSON",
+        "NAME" },
     { "quick", 0, 0, G_OPTION_ARG_NONE, &options->quick,
         "Fewer sizes and smaller frames: to see that it works", NULL },
     { "version", 0, 0, G_OPTION_ARG_NONE, &options->version, "Show the version",
@@ -144,6 +147,7 @@ bench_options_clear (BenchOptions *options)
 {
   g_strfreev (options->compare);
   g_free (options->fill);
+  g_free (options->section);
   g_free (options->plot);
   g_free (options->save);
 }

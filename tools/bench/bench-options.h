@@ -23,6 +23,7 @@
  * @device: CUDA device, or -1 to choose
  * @buffers: that a source's pool has at least
  * @fill: how the source writes, `memset` or `copy`
+ * @section: (nullable): the only section of pipelines to measure
  * @plot: (nullable): file to draw to
  * @save: (nullable): file that gets JSON
  */
@@ -39,6 +40,7 @@ typedef struct {
   gint device;
   gint buffers;
   gchar *fill;
+  gchar *section;
   gchar *plot;
   gchar *save;
 } BenchOptions;

@@ -135,12 +135,12 @@ add_variant (BenchCase *c, const gchar *id, const gchar *label,
 
 /* One with GStreamer's own elements, which need not be there. */
 static void
-add_cuda (BenchCase *c, const gchar *label, const gchar *head,
+add_cuda (BenchCase *c, const gchar *id, const gchar *label, const gchar *head,
     const gchar *tail, GstVkgdrContext *context)
 {
-  BenchVariant *variant = add_variant (c, BENCH_CUDA, label, head,
-      " ! cudaupload cuda-device-id=%d%s%s",
-      gst_vkgdr_context_get_device (context), CUDA_CAPS, tail);
+  BenchVariant *variant =
+      add_variant (c, id, label, head, " ! cudaupload cuda-device-id=%d%s%s",
+          gst_vkgdr_context_get_device (context), CUDA_CAPS, tail);
 
   if (!has_element ("cudaupload"))
     bench_samples_fail (
@@ -153,7 +153,7 @@ static void
 add_uploads (BenchCase *c, const gchar *head, GstVkgdrContext *context)
 {
   add_variant (c, BENCH_VKGDR, "vkgdrupload", head, " ! vkgdrupload");
-  add_cuda (c, "cudaupload", head, "", context);
+  add_cuda (c, BENCH_CUDA, "cudaupload", head, "", context);
   add_variant (c, BENCH_NONE, "no upload", head, "%s", "");
 }
 
@@ -252,7 +252,7 @@ make_round_trip (
 
   add_variant (c, BENCH_VKGDR, "vkgdrupload ! vkgdrdownload", head,
       " ! vkgdrupload ! vkgdrdownload ! video/x-raw");
-  add_cuda (c, "cudaupload ! cudadownload", head,
+  add_cuda (c, BENCH_CUDA, "cudaupload ! cudadownload", head,
       " ! cudadownload ! video/x-raw", context);
   g_free (head);
   return c;
@@ -354,12 +354,78 @@ make_conversion (
   add_variant (c, BENCH_KERNEL, "cudafilter kernel=convert", head,
       " ! vkgdrupload ! imagefreeze ! cudafilter kernel=convert ! "
       "video/x-raw(memory:VkgdrMemory),format=RGBA");
-  add_cuda (c, "cudaconvert", head,
+  add_cuda (c, BENCH_CUDA, "cudaconvert", head,
       " ! imagefreeze ! cudaconvert ! "
       "video/x-raw(memory:CUDAMemory),format=RGBA",
       context);
   g_free (head);
   g_free (all);
+  return c;
+}
+
+/* Frames in their memory are of no use to older elements: none is measured. */
+static void
+require_cuda_1_24 (BenchCase *c)
+{
+  guint i;
+
+  if (gst_registry_check_feature_version (
+          gst_registry_get (), "cudaconvertscale", 1, 24, 0))
+    return;
+  for (i = 0; i < c->variants->len; i++) {
+    BenchVariant *variant = g_ptr_array_index (c->variants, i);
+
+    bench_samples_fail (&variant->samples,
+        g_error_new_literal (GST_CORE_ERROR, GST_CORE_ERROR_MISSING_PLUGIN,
+            "skipped: needs GStreamer's plugin nvcodec of 1.24 or later"));
+  }
+}
+
+/* Their converter, which makes a picture of half the size of what either upload
+ * brings. */
+static BenchCase *
+make_beside (
+    const Frame *frame, GstVkgdrContext *context, const BenchOptions *options)
+{
+  gchar *head = source (frame, &manners[0], options);
+  gchar *tail = g_strdup_printf (
+      " ! cudaconvertscale ! video/x-raw(memory:CUDAMemory),format=RGBA,"
+      "width=%d,height=%d",
+      frame->width / 2, frame->height / 2);
+  BenchCase *c = bench_case_new (BENCH_SECTION_CUDA,
+      g_strdup_printf ("%s-cuda", frame->id),
+      g_strdup_printf ("%s to RGBA of half the size", frame->title),
+      BENCH_FRAMES_PER_SECOND, frame_size (frame));
+
+  add_variant (c, BENCH_VKGDR, "vkgdrupload ! cudaconvertscale", head,
+      " ! vkgdrupload" CUDA_CAPS "%s", tail);
+  add_cuda (
+      c, BENCH_CUDA, "cudaupload ! cudaconvertscale", head, tail, context);
+  require_cuda_1_24 (c);
+  g_free (tail);
+  g_free (head);
+  return c;
+}
+
+/* The same pipeline twice: what it takes in all, and our pool of that. Their
+ * converter has nothing to do, and takes none. */
+static BenchCase *
+make_device_memory (
+    const Frame *frame, GstVkgdrContext *context, const BenchOptions *options)
+{
+  gchar *head = source (frame, &manners[0], options);
+  BenchCase *c = bench_case_new (BENCH_SECTION_CUDA_MEMORY,
+      g_strdup_printf ("%s-cuda-memory", frame->id), g_strdup (frame->title),
+      BENCH_MEGABYTES, frame_size (frame));
+
+  add_variant (c, BENCH_MEMORY_VKGDR, "vkgdrupload", head,
+      " ! vkgdrupload" CUDA_CAPS " ! cudaconvertscale");
+  add_variant (c, BENCH_MEMORY_POOL, "its pool", head,
+      " ! vkgdrupload" CUDA_CAPS " ! cudaconvertscale");
+  add_cuda (
+      c, BENCH_MEMORY_CUDA, "cudaupload", head, " ! cudaconvertscale", context);
+  require_cuda_1_24 (c);
+  g_free (head);
   return c;
 }
 
@@ -414,7 +480,29 @@ make_cases (GstVkgdrContext *context, const BenchOptions *options)
   g_ptr_array_add (cases, make_kernel (scale->effect_frame, options));
   g_ptr_array_add (
       cases, make_conversion (scale->stream_frame, context, options));
+  for (i = 0; i < scale->n_frames; i++)
+    g_ptr_array_add (cases, make_beside (&scale->frames[i], context, options));
+  g_ptr_array_add (
+      cases, make_device_memory (scale->stream_frame, context, options));
   return cases;
+}
+
+/* Leaves those of the section that is asked for. */
+static void
+keep_section (GPtrArray *cases, const gchar *section)
+{
+  guint i = 0;
+
+  while (i < cases->len) {
+    BenchCase *c = g_ptr_array_index (cases, i);
+
+    if (strcmp (c->section, section) == 0) {
+      i++;
+    } else {
+      g_ptr_array_remove_index (cases, i);
+      bench_case_free (c);
+    }
+  }
 }
 
 /* --- measuring ----------------------------------------------------------- */
@@ -473,6 +561,25 @@ measure_kernel (const BenchCase *c, BenchVariant *variant,
 }
 
 static void
+measure_memory (const BenchCase *c, BenchVariant *variant,
+    GstVkgdrContext *context, const BenchOptions *options)
+{
+  GError *error = NULL;
+  BenchMemory memory;
+  gdouble value;
+
+  if (!bench_run_memory (
+          variant->launch, context, options->seconds, &memory, &error)) {
+    bench_samples_fail (&variant->samples, error);
+    return;
+  }
+  value =
+      strcmp (variant->id, BENCH_MEMORY_POOL) == 0 ? memory.pool : memory.used;
+  value /= 1e6;
+  g_array_append_val (variant->samples.values, value);
+}
+
+static void
 measure_device_copy (const BenchCase *c, BenchVariant *variant,
     GstVkgdrContext *context, const BenchOptions *options)
 {
@@ -516,6 +623,9 @@ static const struct {
 } others[] = {
   { BENCH_KERNEL_TIME, measure_kernel },
   { BENCH_DEVICE_COPY, measure_device_copy },
+  { BENCH_MEMORY_VKGDR, measure_memory },
+  { BENCH_MEMORY_POOL, measure_memory },
+  { BENCH_MEMORY_CUDA, measure_memory },
   { BENCH_LINK_UP, measure_link },
   { BENCH_LINK_DOWN, measure_link },
   { BENCH_BARE_WINDOW, measure_loop },
@@ -559,11 +669,20 @@ measure_case (const BenchCase *c, GstVkgdrContext *context,
 }
 
 GPtrArray *
-bench_pipeline_run (GstVkgdrContext *context, const BenchOptions *options)
+bench_pipeline_run (
+    GstVkgdrContext *context, const BenchOptions *options, GError **error)
 {
   GPtrArray *cases = make_cases (context, options);
   guint i;
 
+  if (options->section)
+    keep_section (cases, options->section);
+  if (cases->len == 0) {
+    g_set_error (error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
+        "there is no section \"%s\" of pipelines", options->section);
+    g_ptr_array_unref (cases);
+    return NULL;
+  }
   for (i = 0; i < cases->len; i++)
     measure_case (
         g_ptr_array_index (cases, i), context, options, i, cases->len);

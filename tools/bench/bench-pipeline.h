@@ -23,6 +23,8 @@
 #define BENCH_SECTION_EFFECT "effect"
 #define BENCH_SECTION_KERNEL "kernel"
 #define BENCH_SECTION_CONVERT "convert"
+#define BENCH_SECTION_CUDA "cuda"
+#define BENCH_SECTION_CUDA_MEMORY "cuda-memory"
 #define BENCH_SECTION_COMPARE "compare"
 
 /* Ids of variants. */
@@ -39,17 +41,23 @@
 #define BENCH_BARE_WINDOW "loop-window"
 #define BENCH_BARE_STAGED "loop-staged"
 #define BENCH_BARE_RAM "loop-ram"
+#define BENCH_MEMORY_VKGDR "memory-vkgdrupload"
+#define BENCH_MEMORY_POOL "memory-pool"
+#define BENCH_MEMORY_CUDA "memory-cudaupload"
 
 /**
  * bench_pipeline_run:
  * @context: the device
  * @options: what the user asked for
+ * @error: return location for a #GError
  *
- * Measures all pipelines. One that fails says so in its samples.
+ * Measures all pipelines, or those of the section that is asked for. One that
+ * fails says so in its samples.
  *
- * Returns: (transfer full): array of BenchCase
+ * Returns: (transfer full): array of BenchCase, or %NULL with @error set where
+ *   there is no such section
  */
 GPtrArray *bench_pipeline_run (
-    GstVkgdrContext *context, const BenchOptions *options);
+    GstVkgdrContext *context, const BenchOptions *options, GError **error);
 
 #endif /* BENCH_PIPELINE_H */

@@ -167,7 +167,7 @@ add_variant (BenchTable *table, const BenchVariant *variant)
 static void
 add_comparison (BenchTable *table, const BenchCase *c, guint other)
 {
-  gboolean difference = bench_unit_is_time (c->unit);
+  gboolean difference = bench_unit_has_differences (c->unit);
   const BenchVariant *a = g_ptr_array_index (c->variants, 0);
   const BenchVariant *b = g_ptr_array_index (c->variants, other);
   BenchSummary summary = bench_compare (&a->samples, &b->samples, difference);
@@ -196,10 +196,10 @@ add_head (BenchTable *table, const BenchCase *c)
 
     if (c->variants->len == 2)
       bench_table_add_cell (
-          table, bench_unit_is_time (c->unit) ? "difference" : "ratio");
+          table, bench_unit_has_differences (c->unit) ? "difference" : "ratio");
     else
       bench_table_add_cell (table, "%s %c %s", first->label,
-          bench_unit_is_time (c->unit) ? '-' : '/', variant->label);
+          bench_unit_has_differences (c->unit) ? '-' : '/', variant->label);
   }
 }
 
@@ -234,6 +234,8 @@ section_title (const gchar *section)
     { "effect", "A kernel on large frames" },
     { "kernel", "Inside the kernel, bytes read and written" },
     { "convert", "Conversion of frames on the device" },
+    { "cuda", "Beside GStreamer's own CUDA elements" },
+    { "cuda-memory", "Memory of the device that frames for those take" },
     { "compare", "Pipelines in comparison" },
   };
   guint i;

@@ -196,8 +196,8 @@ bench_case_new (
   return c;
 }
 
-static void
-case_free (gpointer data)
+void
+bench_case_free (gpointer data)
 {
   BenchCase *c = data;
 
@@ -249,14 +249,17 @@ bench_unit_name (BenchUnit unit)
     return "us/frame";
   case BENCH_MILLISECONDS:
     return "ms";
+  case BENCH_MEGABYTES:
+    return "MB";
   }
   g_return_val_if_reached ("");
 }
 
 gboolean
-bench_unit_is_time (BenchUnit unit)
+bench_unit_has_differences (BenchUnit unit)
 {
-  return unit == BENCH_MICROSECONDS || unit == BENCH_MILLISECONDS;
+  return unit == BENCH_MICROSECONDS || unit == BENCH_MILLISECONDS
+         || unit == BENCH_MEGABYTES;
 }
 
 static void
@@ -272,5 +275,5 @@ void
 bench_results_clear (BenchResults *results)
 {
   free_all (&results->curves, curve_free);
-  free_all (&results->cases, case_free);
+  free_all (&results->cases, bench_case_free);
 }

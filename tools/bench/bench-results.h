@@ -70,13 +70,15 @@ typedef struct {
  * @BENCH_MICROSECONDS: microseconds a frame: less is better, and differences
  *   say more than ratios
  * @BENCH_MILLISECONDS: milliseconds to the first frame, likewise
+ * @BENCH_MEGABYTES: 10^6 bytes of the device's memory, likewise
  */
 typedef enum {
   BENCH_FRAMES_PER_SECOND,
   BENCH_BUFFERS_PER_SECOND,
   BENCH_GB_PER_SECOND,
   BENCH_MICROSECONDS,
-  BENCH_MILLISECONDS
+  BENCH_MILLISECONDS,
+  BENCH_MEGABYTES
 } BenchUnit;
 
 /**
@@ -151,6 +153,9 @@ BenchPoint *bench_curve_find (const BenchCurve *curve, gsize bytes);
 BenchCase *bench_case_new (
     const gchar *section, gchar *id, gchar *title, BenchUnit unit, gsize bytes);
 
+/* @data is a BenchCase. */
+void bench_case_free (gpointer data);
+
 /* Takes over @launch. */
 BenchVariant *bench_case_add (
     BenchCase *c, const gchar *id, const gchar *label, gchar *launch);
@@ -160,8 +165,8 @@ BenchVariant *bench_case_find (const BenchCase *c, const gchar *id);
 
 const gchar *bench_unit_name (BenchUnit unit);
 
-/* Whether it counts time, of which less is better. */
-gboolean bench_unit_is_time (BenchUnit unit);
+/* Whether less is better, and differences say more than ratios. */
+gboolean bench_unit_has_differences (BenchUnit unit);
 
 void bench_results_clear (BenchResults *results);
 

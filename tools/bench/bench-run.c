@@ -189,13 +189,18 @@ start (GstElement *pipeline, GstBus *bus, GError **error)
   return FALSE;
 }
 
-/* What the element named `timed` tells. */
+/* Looks at a pipeline that has run for its time, and still runs. */
+typedef gboolean (*Look) (
+    GstElement *pipeline, gpointer user_data, GError **error);
+
+/* What the element named `timed` tells; @user_data is a gdouble. */
 static gboolean
-read_kernel_time (GstElement *pipeline, gdouble *time, GError **error)
+read_kernel_time (GstElement *pipeline, gpointer user_data, GError **error)
 {
   GstElement *element = gst_bin_get_by_name (GST_BIN (pipeline), "timed");
   guint64 nanoseconds = GST_CLOCK_TIME_NONE;
   GstStructure *stats = NULL;
+  gdouble *time = user_data;
 
   if (element) {
     g_object_get (element, "stats", &stats, NULL);
@@ -211,9 +216,44 @@ read_kernel_time (GstElement *pipeline, gdouble *time, GError **error)
   return FALSE;
 }
 
+/* What the device and our allocator tell. */
+static gboolean
+read_memory (GstVkgdrContext *context, BenchMemory *memory, GError **error)
+{
+  GstVkgdrAllocator *allocator = gst_vkgdr_context_get_allocator (context);
+  guint64 n_free = 0, n_total = 0;
+  gboolean ok;
+
+  ok = gst_vkgdr_context_get_memory_info (context, &n_free, &n_total, error);
+  memory->used = (gdouble) (n_total - n_free);
+  memory->pool = (gdouble) gst_vkgdr_allocator_get_managed_bytes (allocator);
+  gst_object_unref (allocator);
+  return ok;
+}
+
+/* Where to look, and what was there before. */
+typedef struct {
+  GstVkgdrContext *context;
+  BenchMemory before;
+  BenchMemory *more;
+} MemoryLook;
+
+static gboolean
+look_at_memory (GstElement *pipeline, gpointer user_data, GError **error)
+{
+  MemoryLook *look = user_data;
+
+  if (!read_memory (look->context, look->more, error))
+    return FALSE;
+  look->more->used -= look->before.used;
+  look->more->pool -= look->before.pool;
+  return TRUE;
+}
+
+/* @look is nullable. */
 static gboolean
 play (GstElement *pipeline, GPtrArray *counters, gdouble seconds, gdouble *rate,
-    gdouble *kernel_time, GError **error)
+    Look look, gpointer user_data, GError **error)
 {
   GstBus *bus = gst_element_get_bus (pipeline);
   gboolean ok;
@@ -225,8 +265,8 @@ play (GstElement *pipeline, GPtrArray *counters, gdouble seconds, gdouble *rate,
     ok = wait_for (counters, bus, seconds, error);
     enter_phase (counters, PHASE_DONE);
   }
-  if (ok && kernel_time)
-    ok = read_kernel_time (pipeline, kernel_time, error);
+  if (ok && look)
+    ok = look (pipeline, user_data, error);
   gst_element_set_state (pipeline, GST_STATE_NULL);
   if (ok)
     *rate = sum_rates (counters);
@@ -275,10 +315,9 @@ bench_run_start (const gchar *launch, GstVkgdrContext *context,
   return ok;
 }
 
-/* @kernel_time is nullable. */
 static gboolean
 run (const gchar *launch, GstVkgdrContext *context, gdouble seconds,
-    gdouble *rate, gdouble *kernel_time, GError **error)
+    gdouble *rate, Look look, gpointer user_data, GError **error)
 {
   GstElement *pipeline = make (launch, context, error);
   GPtrArray *counters;
@@ -287,7 +326,7 @@ run (const gchar *launch, GstVkgdrContext *context, gdouble seconds,
   if (!pipeline)
     return FALSE;
   counters = watch_sinks (pipeline);
-  ok = play (pipeline, counters, seconds, rate, kernel_time, error);
+  ok = play (pipeline, counters, seconds, rate, look, user_data, error);
   gst_object_unref (pipeline);
   g_ptr_array_unref (counters);
   return ok;
@@ -297,7 +336,7 @@ gboolean
 bench_run (const gchar *launch, GstVkgdrContext *context, gdouble seconds,
     gdouble *rate, GError **error)
 {
-  return run (launch, context, seconds, rate, NULL, error);
+  return run (launch, context, seconds, rate, NULL, NULL, error);
 }
 
 gboolean
@@ -306,5 +345,20 @@ bench_run_kernel (const gchar *launch, GstVkgdrContext *context,
 {
   gdouble rate;
 
-  return run (launch, context, seconds, &rate, time, error);
+  return run (launch, context, seconds, &rate, read_kernel_time, time, error);
+}
+
+gboolean
+bench_run_memory (const gchar *launch, GstVkgdrContext *context,
+    gdouble seconds, BenchMemory *memory, GError **error)
+{
+  GstVkgdrAllocator *allocator = gst_vkgdr_context_get_allocator (context);
+  MemoryLook look = { .context = context, .more = memory };
+  gdouble rate;
+
+  /* What an earlier pipeline left would be taken up again, and not seen. */
+  gst_vkgdr_allocator_free_held (allocator);
+  gst_object_unref (allocator);
+  return read_memory (context, &look.before, error)
+         && run (launch, context, seconds, &rate, look_at_memory, &look, error);
 }

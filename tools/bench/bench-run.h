@@ -38,6 +38,32 @@ gboolean bench_run_kernel (const gchar *launch, GstVkgdrContext *context,
     gdouble seconds, gdouble *time, GError **error);
 
 /**
+ * BenchMemory:
+ * @used: bytes of the device's memory that are in use more than before
+ * @pool: bytes that the context's allocator has more than before
+ *
+ * What a running pipeline takes of the device.
+ */
+typedef struct {
+  gdouble used;
+  gdouble pool;
+} BenchMemory;
+
+/**
+ * bench_run_memory:
+ * @launch: a pipeline, as gst-launch-1.0 takes it, with at least one sink
+ * @context: the device for elements that can use it
+ * @seconds: how long to run before looking
+ * @memory: (out): what it takes while it runs. Other processes on the device
+ *   count as well
+ * @error: return location for a #GError
+ *
+ * Returns: %FALSE with @error set, as bench_run()
+ */
+gboolean bench_run_memory (const gchar *launch, GstVkgdrContext *context,
+    gdouble seconds, BenchMemory *memory, GError **error);
+
+/**
  * bench_run_start:
  * @launch: a pipeline, as gst-launch-1.0 takes it, with one sink
  * @context: the device for elements that can use it

@@ -35,6 +35,7 @@ struct _GstVkgdrBufferPool {
 
   GstVkgdrContext *context;
   GstVkgdrAccess access; /* the property; under the object lock */
+  gboolean textures;     /* likewise */
   GstVkgdrPolicy *policy;
   gboolean is_video;
   gint n_free; /* buffers that wait to be acquired */
@@ -43,7 +44,12 @@ struct _GstVkgdrBufferPool {
 /* Set on a buffer that was allocated and never waited to be acquired. */
 static GQuark fresh_quark;
 
-enum { PROP_ACCESS = 1, N_PROPERTIES };
+/* Bytes that a GPU's textures begin at a multiple of, and their rows are a
+ * multiple of. */
+#define TEXTURE_ALIGNMENT 512
+#define TEXTURE_PITCH_ALIGNMENT 32
+
+enum { PROP_ACCESS = 1, PROP_TEXTURES, N_PROPERTIES };
 enum { SIGNAL_ACQUIRE_FAILED, N_SIGNALS };
 
 static GParamSpec *properties[N_PROPERTIES];
@@ -65,6 +71,56 @@ chain_class (GstVkgdrBufferPool *self)
 }
 
 static gboolean
+is_for_textures (GstVkgdrBufferPool *self)
+{
+  gboolean textures;
+
+  GST_OBJECT_LOCK (self);
+  textures = self->textures;
+  GST_OBJECT_UNLOCK (self);
+  return textures;
+}
+
+/* Whether planes begin where textures may not, though their rows are fit. */
+static gboolean
+wants_padding (const GstVideoInfo *info)
+{
+  gboolean aligned = TRUE;
+  guint i;
+
+  for (i = 0; i < GST_VIDEO_INFO_N_PLANES (info); i++) {
+    if (info->stride[i] % TEXTURE_PITCH_ALIGNMENT != 0)
+      return FALSE;
+    if (info->offset[i] % TEXTURE_ALIGNMENT != 0)
+      aligned = FALSE;
+  }
+  return !aligned;
+}
+
+/* Adds rows that nobody sees at the bottom, so many that each plane's bytes are
+ * a multiple of a texture's alignment, also where it has half the rows. Not for
+ * who would not see it in a GstVideoMeta, or wants another layout. */
+static void
+pad_for_textures (GstStructure *config, const GstVideoInfo *info)
+{
+  guint rows = 2 * TEXTURE_ALIGNMENT / TEXTURE_PITCH_ALIGNMENT;
+  guint height = GST_VIDEO_INFO_HEIGHT (info);
+  GstVideoAlignment padding;
+
+  if (!gst_buffer_pool_config_has_option (
+          config, GST_BUFFER_POOL_OPTION_VIDEO_META)
+      || gst_buffer_pool_config_has_option (
+          config, GST_BUFFER_POOL_OPTION_VIDEO_ALIGNMENT)
+      || !wants_padding (info))
+    return;
+  gst_video_alignment_reset (&padding);
+  padding.padding_bottom = (height + rows - 1) / rows * rows - height;
+  gst_buffer_pool_config_add_option (
+      config, GST_BUFFER_POOL_OPTION_VIDEO_ALIGNMENT);
+  gst_buffer_pool_config_set_video_alignment (config, &padding);
+}
+
+static gboolean
 gst_vkgdr_buffer_pool_set_config (GstBufferPool *pool, GstStructure *config)
 {
   GstVkgdrBufferPool *self = GST_VKGDR_BUFFER_POOL (pool);
@@ -80,6 +136,9 @@ gst_vkgdr_buffer_pool_set_config (GstBufferPool *pool, GstStructure *config)
   }
   self->is_video = caps && gst_video_info_from_caps (&info, caps)
                    && GST_VIDEO_INFO_FORMAT (&info) != GST_VIDEO_FORMAT_ENCODED;
+
+  if (self->is_video && is_for_textures (self))
+    pad_for_textures (config, &info);
 
   gst_allocation_params_init (&params);
   gst_buffer_pool_config_get_allocator (config, &allocator, &params);
@@ -273,11 +332,18 @@ gst_vkgdr_buffer_pool_set_property (
 {
   GstVkgdrBufferPool *self = GST_VKGDR_BUFFER_POOL (object);
 
-  if (id != PROP_ACCESS) {
+  switch (id) {
+  case PROP_ACCESS:
+    set_access (self, g_value_get_enum (value));
+    break;
+  case PROP_TEXTURES:
+    GST_OBJECT_LOCK (self);
+    self->textures = g_value_get_boolean (value);
+    GST_OBJECT_UNLOCK (self);
+    break;
+  default:
     G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, pspec);
-    return;
   }
-  set_access (self, g_value_get_enum (value));
 }
 
 static void
@@ -286,13 +352,18 @@ gst_vkgdr_buffer_pool_get_property (
 {
   GstVkgdrBufferPool *self = GST_VKGDR_BUFFER_POOL (object);
 
-  if (id != PROP_ACCESS) {
+  switch (id) {
+  case PROP_ACCESS:
+    GST_OBJECT_LOCK (self);
+    g_value_set_enum (value, self->access);
+    GST_OBJECT_UNLOCK (self);
+    break;
+  case PROP_TEXTURES:
+    g_value_set_boolean (value, is_for_textures (self));
+    break;
+  default:
     G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, pspec);
-    return;
   }
-  GST_OBJECT_LOCK (self);
-  g_value_set_enum (value, self->access);
-  GST_OBJECT_UNLOCK (self);
 }
 
 static void
@@ -327,6 +398,20 @@ gst_vkgdr_buffer_pool_class_init (GstVkgdrBufferPoolClass *klass)
   properties[PROP_ACCESS] = g_param_spec_enum ("access", "Access",
       "What writers of the pool's buffers get", GST_TYPE_VKGDR_ACCESS,
       GST_VKGDR_ACCESS_AUTO, G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS);
+
+  /**
+   * GstVkgdrBufferPool:textures:
+   *
+   * Whether planes begin where a CUDA texture may, where the rows are fit for
+   * one. That takes up to 31 rows more, and a user who sets
+   * %GST_BUFFER_POOL_OPTION_VIDEO_META. Takes effect with the next
+   * configuration.
+   *
+   * Since: 0.1
+   */
+  properties[PROP_TEXTURES] = g_param_spec_boolean ("textures", "Textures",
+      "Planes begin where a CUDA texture may", FALSE,
+      G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS);
   g_object_class_install_properties (object_class, N_PROPERTIES, properties);
 
   /**

@@ -23,10 +23,6 @@
  * Since: 0.1
  */
 
-/* What a GPU's textures demand of a pitch: GStreamer's converters sample frames
- * as textures. */
-#define PITCH_ALIGNMENT 32
-
 /* A buffer that others see the bytes of. */
 typedef struct {
   GstBuffer *buffer;
@@ -155,10 +151,41 @@ layout_of (GstBuffer *buffer, const GstVideoInfo *info)
   return layout;
 }
 
-/* Their memory is a rectangle of rows as long as plane 0's, and is taken to the
- * CPU as such; and their converters want its pitches aligned. */
+/* Bytes, as the device tells; 1 where it does not. */
+static gsize
+alignment_of (GstVkgdrContext *context, CUdevice_attribute attribute)
+{
+  const vkgdr_cuda *cuda = gst_vkgdr_context_get_driver (context);
+  gint value = 0;
+
+  cuda->cuDeviceGetAttribute (
+      &value, attribute, gst_vkgdr_context_get_device (context));
+  return MAX (value, 1);
+}
+
+/* Their elements sample planes as textures, and not all of them have another
+ * way; for their own memory they keep to what a device demands of one. */
 static gboolean
-can_be_wrapped (const GstVideoInfo *layout)
+are_textures (
+    GstVkgdrContext *context, CUdeviceptr frame, const GstVideoInfo *layout)
+{
+  gsize start = alignment_of (context, CU_DEVICE_ATTRIBUTE_TEXTURE_ALIGNMENT);
+  gsize pitch =
+      alignment_of (context, CU_DEVICE_ATTRIBUTE_TEXTURE_PITCH_ALIGNMENT);
+  guint i;
+
+  for (i = 0; i < GST_VIDEO_INFO_N_PLANES (layout); i++) {
+    if ((frame + layout->offset[i]) % start != 0
+        || layout->stride[i] % pitch != 0)
+      return FALSE;
+  }
+  return TRUE;
+}
+
+/* Their memory is a rectangle of rows as long as plane 0's, and is taken to the
+ * CPU as such. */
+static gboolean
+is_rectangle (const GstVideoInfo *layout)
 {
   gint pitch = layout->stride[0];
   guint i;
@@ -166,13 +193,23 @@ can_be_wrapped (const GstVideoInfo *layout)
   if (pitch <= 0 || layout->size % pitch != 0)
     return FALSE;
   for (i = 0; i < GST_VIDEO_INFO_N_PLANES (layout); i++) {
-    if (layout->stride[i] % PITCH_ALIGNMENT != 0)
-      return FALSE;
     if (layout->stride[i] != pitch
         && plane_row (layout, 0) != (gsize) layout->stride[0])
       return FALSE;
   }
   return TRUE;
+}
+
+/* @buffer is ours. */
+static gboolean
+can_be_wrapped (
+    GstVkgdrContext *context, GstBuffer *buffer, const GstVideoInfo *layout)
+{
+  GstMemory *memory = gst_buffer_peek_memory (buffer, 0);
+
+  return is_rectangle (layout)
+         && are_textures (
+             context, gst_vkgdr_memory_get_device_pointer (memory), layout);
 }
 
 static GstBuffer *
@@ -307,7 +344,9 @@ check_is_ours (GstVkgdrContext *context, GstBuffer *buffer, GError **error)
  * Makes a buffer for GStreamer's own CUDA elements. It has the memory of
  * @buffer itself, read-only, and keeps @buffer until it is freed; only where
  * its layout is none that those elements can use, it has a copy made on the
- * device. The content is on the device when the function returns.
+ * device: planes must begin and have rows as the device demands of textures,
+ * as they have in a pool whose #GstVkgdrBufferPool:textures is set. The content
+ * is on the device when the function returns.
  *
  * Who uses @buffer's memory after that waits for the whole CUDA context, since
  * those elements set no fences.
@@ -342,7 +381,7 @@ gst_vkgdr_context_buffer_to_cuda (GstVkgdrContext *context, GstBuffer *buffer,
     return NULL;
   }
   layout = layout_of (buffer, info);
-  result = can_be_wrapped (&layout)
+  result = can_be_wrapped (context, buffer, &layout)
                ? wrap (lib, cuda, buffer, &layout, error)
                : copy (lib, context, cuda, buffer, info, &layout, error);
   g_object_unref (cuda);
