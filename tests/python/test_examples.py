@@ -49,6 +49,15 @@ class Examples(unittest.TestCase):
         output = self.run_example("gpu_element.py", "--frames", "4", "--backend", "numpy")
         self.assertIn("4 frames, by numpy", output)
 
+    def test_gpu_element_on_tensors(self) -> None:
+        backends = [name for name in ("torch", "cupy") if not missing(name)]
+        if support.is_software() or not backends:
+            self.skipTest("there is no GPU, or neither PyTorch nor CuPy")
+        for name in backends:
+            with self.subTest(backend=name):
+                output = self.run_example("gpu_element.py", "--frames", "4", "--backend", name)
+                self.assertIn(f"4 frames, by {name}", output)
+
     def test_gpu_element_that_is_missing_something(self) -> None:
         if not missing("torch"):
             self.skipTest("PyTorch is there")
