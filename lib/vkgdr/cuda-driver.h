@@ -135,6 +135,13 @@ typedef enum CUexternalMemoryHandleType_enum {
   CU_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD = 1
 } CUexternalMemoryHandleType;
 
+/* Memory, as another process opens it. */
+typedef struct CUipcMemHandle_st {
+  char reserved[64];
+} CUipcMemHandle;
+
+#define CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS 1u
+
 #define CU_STREAM_DEFAULT 0u
 #define CU_STREAM_NON_BLOCKING 1u
 #define CU_EVENT_DEFAULT 0u
@@ -296,6 +303,14 @@ typedef size_t (*CUoccupancyB2DSize) (int block_size);
       (int *can, CUdevice device, CUdevice peer)) \
   X (cuPointerGetAttribute, cuPointerGetAttribute, REQUIRED, \
       (void *value, CUpointer_attribute attribute, CUdeviceptr pointer)) \
+  X (cuMemGetAddressRange, cuMemGetAddressRange_v2, OPTIONAL, \
+      (CUdeviceptr * start, size_t * size, CUdeviceptr pointer)) \
+  X (cuIpcGetMemHandle, cuIpcGetMemHandle, OPTIONAL, \
+      (CUipcMemHandle * handle, CUdeviceptr pointer)) \
+  X (cuIpcOpenMemHandle, cuIpcOpenMemHandle_v2, OPTIONAL, \
+      (CUdeviceptr * pointer, CUipcMemHandle handle, unsigned int flags)) \
+  X (cuIpcCloseMemHandle, cuIpcCloseMemHandle, OPTIONAL, \
+      (CUdeviceptr pointer)) \
   X (cuImportExternalMemory, cuImportExternalMemory, REQUIRED, \
       (CUexternalMemory * memory, \
           const CUDA_EXTERNAL_MEMORY_HANDLE_DESC *desc)) \
