@@ -349,6 +349,28 @@ except GLib.Error as error:
         self.assert_error("no part of 10 bytes", error, self.allocator.import_fd, 0, 10, 5, 6)
         self.assert_error("no open file descriptor", error, self.allocator.import_fd, 9999, 10, 0, 6)
 
+    def test_ordinary_memory(self) -> None:
+        """Raises wherever memory of the device is wanted, and does nothing else."""
+        ordinary, count = Gst.Allocator.find(None).alloc(100, None), 0
+        for name in dir(GstVkgdr):
+            if not name.startswith("memory_") or "dlpack" in name:
+                continue
+            with self.subTest(name=name):
+                function = getattr(GstVkgdr, name)
+                with self.assertRaisesRegex(TypeError, "the memory is not the device's"):
+                    function(ordinary)
+                with self.assertRaisesRegex(TypeError, "a Gst.Memory is needed, not int"):
+                    function(5)
+                count += 1
+        self.assertGreater(count, 15)
+        memory = self.allocator.alloc(100)
+        with self.assertRaisesRegex(TypeError, "the memory is not the device's"):
+            GstVkgdr.memory_copy_from(memory, 0, ordinary, 0, 10, GstVkgdr.Stream(self.context))
+        with self.assertRaisesRegex(TypeError, "the memory is not the device's"):
+            GstVkgdr.memory_get_context(memory=ordinary)
+        self.assertIs(GstVkgdr.memory_get_context(memory=memory), self.context)
+        self.assertIn("The `CUdeviceptr` of", GstVkgdr.memory_get_device_pointer.__doc__)
+
     def test_there_and_back(self) -> None:
         memory = self.allocator.alloc(1000)
         data = support.pattern(1000)

@@ -7,7 +7,8 @@ Buffers can be arrays (_gstvkgdr_arrays), devices, streams and events are made a
 Python's objects are (_gstvkgdr_objects), memory is copied (_gstvkgdr_copies), CUDA
 code is compiled and called (_gstvkgdr_code), memory goes to other processes
 (_gstvkgdr_sharing), and elements are written in Python (_gstvkgdr_elements).
-Everything else is as the typelib says.
+Functions on memory look at it first (_gstvkgdr_checks). Everything else is as the
+typelib says.
 """
 
 import gi
@@ -16,7 +17,7 @@ gi.require_version("Gst", "1.0")
 from gi.repository import Gst  # noqa: E402
 
 from ..module import get_introspection_module  # noqa: E402
-from . import _gstvkgdr_docs  # noqa: E402
+from . import _gstvkgdr_checks, _gstvkgdr_docs  # noqa: E402
 from ._gstvkgdr_arrays import (  # noqa: E402
     MAP_VKGDR,
     DeviceArray,
@@ -88,6 +89,10 @@ __all__ = [
     "pagelocked_empty",
     "upload",
 ]
+
+for _name, _function in _gstvkgdr_checks.functions().items():
+    globals()[_name] = _function
+    __all__.append(_name)
 
 if not Gst.is_initialized():
     Gst.init(None)
