@@ -2,10 +2,9 @@
  *
  * absent.c: what the device cannot do, and is asked for all the same
  *
- * There is one device, of one process, which draws nothing: it has no peers,
- * shares neither memory nor events with other processes, and knows no OpenGL.
- * Callers load these entry points with the rest, and take "not supported" for
- * an answer.
+ * There is one device, which draws nothing: it has no peers, shares no events
+ * with other processes, and knows no OpenGL. Callers load these entry points
+ * with the rest, and take "not supported" for an answer.
  */
 
 #include "private.h"
@@ -76,8 +75,3 @@ NOT_SUPPORTED (cuIpcGetEventHandle, cuIpcGetEventHandle,
     (CUipcEventHandle * handle, CUevent event))
 NOT_SUPPORTED (cuIpcOpenEventHandle, cuIpcOpenEventHandle,
     (CUevent * event, CUipcEventHandle handle))
-NOT_SUPPORTED (cuIpcGetMemHandle, cuIpcGetMemHandle,
-    (CUipcMemHandle * handle, CUdeviceptr pointer))
-NOT_SUPPORTED (cuIpcOpenMemHandle, cuIpcOpenMemHandle,
-    (CUdeviceptr * pointer, CUipcMemHandle handle, unsigned int flags))
-NOT_SUPPORTED (cuIpcCloseMemHandle, cuIpcCloseMemHandle, (CUdeviceptr pointer))

@@ -159,10 +159,14 @@ get_attribute (CUdevice_attribute attribute, int *value)
   switch (attribute) {
   case CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK:
   case CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X:
+  case CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR:
     *value = 1024;
     break;
   case CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK:
     *value = 49152;
+    break;
+  case CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_BLOCK:
+    *value = 65536; /* a GPU's: nothing counts them here */
     break;
   case CU_DEVICE_ATTRIBUTE_WARP_SIZE:
   case CU_DEVICE_ATTRIBUTE_TEXTURE_PITCH_ALIGNMENT:
@@ -178,6 +182,7 @@ get_attribute (CUdevice_attribute attribute, int *value)
   case CU_DEVICE_ATTRIBUTE_CAN_MAP_HOST_MEMORY:
   case CU_DEVICE_ATTRIBUTE_UNIFIED_ADDRESSING:
   case CU_DEVICE_ATTRIBUTE_ASYNC_ENGINE_COUNT:
+  case CU_DEVICE_ATTRIBUTE_MAX_BLOCKS_PER_MULTIPROCESSOR:
     *value = 1;
     break;
   case CU_DEVICE_ATTRIBUTE_COMPUTE_MODE:

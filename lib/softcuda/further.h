@@ -27,10 +27,6 @@ typedef struct CUipcEventHandle_st {
   char reserved[64];
 } CUipcEventHandle;
 
-typedef struct CUipcMemHandle_st {
-  char reserved[64];
-} CUipcMemHandle;
-
 typedef enum CUarray_format_enum {
   CU_AD_FORMAT_UNSIGNED_INT8 = 0x01,
   CU_AD_FORMAT_UNSIGNED_INT16 = 0x02,
@@ -160,11 +156,8 @@ typedef struct CUDA_RESOURCE_VIEW_DESC_st CUDA_RESOURCE_VIEW_DESC;
       (CUipcEventHandle * handle, CUevent event)) \
   X (cuIpcOpenEventHandle, cuIpcOpenEventHandle, OPTIONAL, \
       (CUevent * event, CUipcEventHandle handle)) \
-  X (cuIpcGetMemHandle, cuIpcGetMemHandle, OPTIONAL, \
-      (CUipcMemHandle * handle, CUdeviceptr pointer)) \
-  X (cuIpcOpenMemHandle, cuIpcOpenMemHandle, OPTIONAL, \
-      (CUdeviceptr * pointer, CUipcMemHandle handle, unsigned int flags)) \
-  X (cuIpcCloseMemHandle, cuIpcCloseMemHandle, OPTIONAL, (CUdeviceptr pointer))
+  X (cuIpcOpenMemHandle_v1, cuIpcOpenMemHandle, OPTIONAL, \
+      (CUdeviceptr * pointer, CUipcMemHandle handle, unsigned int flags))
 
 /* All that softcuda's libcuda.so.1 exports of the API. */
 #define SOFTCUDA_FUNCTIONS(X) \

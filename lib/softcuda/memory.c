@@ -56,13 +56,20 @@ allocate_locked (
     CUcontext context, sc_range_kind kind, size_t size, void **pointer)
 {
   sc_range range = { 0, size, kind, context, NULL, 0 };
+  size_t page = sysconf (_SC_PAGESIZE);
+  size_t alignment = HOST_ALIGNMENT;
+  size_t room = size;
   CUresult result;
 
   if (kind == SC_RANGE_DEVICE && size > sc_memory_limit () - used)
     return CUDA_ERROR_OUT_OF_MEMORY;
-  if (posix_memalign (pointer,
-          kind == SC_RANGE_DEVICE ? DEVICE_ALIGNMENT : HOST_ALIGNMENT, size)
-      != 0)
+  if (kind == SC_RANGE_DEVICE && size < page)
+    alignment = DEVICE_ALIGNMENT;
+  else if (kind == SC_RANGE_DEVICE) {
+    alignment = page; /* whole pages can be given to other processes */
+    room = (size + page - 1) / page * page;
+  }
+  if (posix_memalign (pointer, alignment, room) != 0)
     return CUDA_ERROR_OUT_OF_MEMORY;
   range.start = (uintptr_t) *pointer;
   result = sc_range_add_locked (&range);
@@ -94,8 +101,15 @@ release (const sc_range *range)
 {
   switch (range->kind) {
   case SC_RANGE_DEVICE:
+    if (range->shared == NULL || sc_shared_end_export (range))
+      free ((void *) range->start);
+    break;
   case SC_RANGE_HOST:
     free ((void *) range->start);
+    break;
+  case SC_RANGE_OPENED:
+    sc_shared_free (range->shared);
+    munmap (range->map, range->map_size);
     break;
   case SC_RANGE_MAPPED:
     munmap (range->map, range->map_size);
@@ -108,8 +122,8 @@ release (const sc_range *range)
 
 /* Takes the range out first: no new work finds it while the old is waited
  * for. */
-static void
-remove_and_release_locked (const sc_range *range)
+void
+sc_memory_remove_locked (const sc_range *range)
 {
   sc_range gone = *range;
 
@@ -126,7 +140,7 @@ sc_memory_release_all_locked (CUcontext context)
   const sc_range *range;
 
   while ((range = sc_range_any_locked (context)) != NULL)
-    remove_and_release_locked (range);
+    sc_memory_remove_locked (range);
 }
 
 CUresult
@@ -201,7 +215,7 @@ cuMemFree_v2 (CUdeviceptr pointer)
   range = sc_range_find_locked (pointer);
   if (range != NULL && range->start == pointer
       && (range->kind == SC_RANGE_DEVICE || range->kind == SC_RANGE_MAPPED)) {
-    remove_and_release_locked (range);
+    sc_memory_remove_locked (range);
     result = CUDA_SUCCESS;
   }
   sc_unlock ();
@@ -237,7 +251,7 @@ cuMemFreeHost (void *pointer)
   range = sc_range_find_locked ((uintptr_t) pointer);
   if (range != NULL && range->start == (uintptr_t) pointer
       && range->kind == SC_RANGE_HOST) {
-    remove_and_release_locked (range);
+    sc_memory_remove_locked (range);
     result = CUDA_SUCCESS;
   }
   sc_unlock ();
@@ -302,7 +316,7 @@ cuMemHostUnregister (void *pointer)
   range = sc_range_find_locked ((uintptr_t) pointer);
   if (range != NULL && range->start == (uintptr_t) pointer
       && range->kind == SC_RANGE_REGISTERED) {
-    remove_and_release_locked (range);
+    sc_memory_remove_locked (range);
     result = CUDA_SUCCESS;
   }
   sc_unlock ();
@@ -334,6 +348,25 @@ cuPointerGetAttribute (
             : CU_MEMORYTYPE_DEVICE;
   else
     result = CUDA_ERROR_INVALID_VALUE;
+  sc_unlock ();
+  return result;
+}
+
+CUresult
+cuMemGetAddressRange_v2 (CUdeviceptr *start, size_t *size, CUdeviceptr pointer)
+{
+  const sc_range *range;
+  CUresult result = CUDA_SUCCESS;
+
+  SC_ENTER (cuMemGetAddressRange);
+  sc_lock ();
+  range = sc_range_find_locked (pointer);
+  if (range == NULL || range->kind == SC_RANGE_REGISTERED)
+    result = CUDA_ERROR_INVALID_VALUE;
+  if (result == CUDA_SUCCESS && start != NULL)
+    *start = range->start;
+  if (result == CUDA_SUCCESS && size != NULL)
+    *size = range->size;
   sc_unlock ();
   return result;
 }

@@ -172,23 +172,29 @@ struct CUevent_st {
 
 void sc_event_destroy_locked (CUevent event);
 
-/* ---- memory (range.c, memory.c, external.c) ---- */
+/* ---- memory (range.c, memory.c, external.c, ipc.c) ---- */
 
 typedef enum sc_range_kind {
   SC_RANGE_DEVICE,
   SC_RANGE_MAPPED, /* of an external memory */
+  SC_RANGE_OPENED, /* of another process's */
   SC_RANGE_GLOBAL, /* a module's variable */
   SC_RANGE_HOST,
   SC_RANGE_REGISTERED
 } sc_range_kind;
+
+/* What ipc.c knows of a range that several processes have. */
+typedef struct sc_shared sc_shared;
 
 typedef struct sc_range {
   uintptr_t start;
   size_t size;
   sc_range_kind kind;
   CUcontext context;
-  void *map; /* what munmap() takes, for SC_RANGE_MAPPED */
+  void *map; /* what munmap() takes, for SC_RANGE_MAPPED and _OPENED */
   size_t map_size;
+  sc_shared *shared; /* for SC_RANGE_DEVICE, NULL unless it was exported, and
+                        _OPENED */
 } sc_range;
 
 CUresult sc_range_add_locked (const sc_range *range);
@@ -197,11 +203,22 @@ const sc_range *sc_range_find_locked (uintptr_t address);
 bool sc_range_overlaps_locked (uintptr_t start, size_t size);
 bool sc_range_covers_locked (uintptr_t start, size_t size);
 void sc_range_remove_locked (uintptr_t start);
+/* The range that begins there has that from now on. */
+void sc_range_set_shared_locked (uintptr_t start, sc_shared *shared);
 /* Some range of the context, or NULL. */
 const sc_range *sc_range_any_locked (CUcontext context);
+/* The first range of that kind for which is_it answers true, or NULL. */
+const sc_range *sc_range_search_locked (sc_range_kind kind,
+    bool (*is_it) (const sc_range *range, const void *data), const void *data);
 
 size_t sc_memory_limit (void);
+/* Waits for all work, and frees what the range stands for. */
+void sc_memory_remove_locked (const sc_range *range);
 void sc_memory_release_all_locked (CUcontext context);
+/* The range is the process's own again; false if that cannot be done, and its
+ * memory must not be freed. */
+bool sc_shared_end_export (const sc_range *range);
+void sc_shared_free (sc_shared *shared);
 void sc_external_destroy_locked (CUexternalMemory memory);
 
 /* ---- modules (module.c) ---- */

@@ -92,6 +92,25 @@ sc_range_remove_locked (uintptr_t start)
   n_ranges--;
 }
 
+void
+sc_range_set_shared_locked (uintptr_t start, sc_shared *shared)
+{
+  size_t at = index_after (start);
+
+  if (at > 0 && ranges[at - 1].start == start)
+    ranges[at - 1].shared = shared;
+}
+
+const sc_range *
+sc_range_search_locked (sc_range_kind kind,
+    bool (*is_it) (const sc_range *range, const void *data), const void *data)
+{
+  for (size_t i = 0; i < n_ranges; i++)
+    if (ranges[i].kind == kind && is_it (&ranges[i], data))
+      return &ranges[i];
+  return NULL;
+}
+
 const sc_range *
 sc_range_any_locked (CUcontext context)
 {

@@ -77,6 +77,7 @@ typedef enum CUdevice_attribute_enum {
   CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X = 2,
   CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK = 8,
   CU_DEVICE_ATTRIBUTE_WARP_SIZE = 10,
+  CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_BLOCK = 12,
   CU_DEVICE_ATTRIBUTE_TEXTURE_ALIGNMENT = 14,
   CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT = 16,
   CU_DEVICE_ATTRIBUTE_INTEGRATED = 18,
@@ -84,12 +85,14 @@ typedef enum CUdevice_attribute_enum {
   CU_DEVICE_ATTRIBUTE_COMPUTE_MODE = 20,
   CU_DEVICE_ATTRIBUTE_PCI_BUS_ID = 33,
   CU_DEVICE_ATTRIBUTE_PCI_DEVICE_ID = 34,
+  CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR = 39,
   CU_DEVICE_ATTRIBUTE_ASYNC_ENGINE_COUNT = 40,
   CU_DEVICE_ATTRIBUTE_UNIFIED_ADDRESSING = 41,
   CU_DEVICE_ATTRIBUTE_PCI_DOMAIN_ID = 50,
   CU_DEVICE_ATTRIBUTE_TEXTURE_PITCH_ALIGNMENT = 51,
   CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR = 75,
-  CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR = 76
+  CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR = 76,
+  CU_DEVICE_ATTRIBUTE_MAX_BLOCKS_PER_MULTIPROCESSOR = 106
 } CUdevice_attribute;
 
 /* The streams that every context has, where a handle is expected. */
@@ -134,6 +137,13 @@ typedef enum CUjit_option_enum {
 typedef enum CUexternalMemoryHandleType_enum {
   CU_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD = 1
 } CUexternalMemoryHandleType;
+
+/* Memory, as another process opens it. */
+typedef struct CUipcMemHandle_st {
+  char reserved[64];
+} CUipcMemHandle;
+
+#define CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS 1u
 
 #define CU_STREAM_DEFAULT 0u
 #define CU_STREAM_NON_BLOCKING 1u
@@ -296,6 +306,14 @@ typedef size_t (*CUoccupancyB2DSize) (int block_size);
       (int *can, CUdevice device, CUdevice peer)) \
   X (cuPointerGetAttribute, cuPointerGetAttribute, REQUIRED, \
       (void *value, CUpointer_attribute attribute, CUdeviceptr pointer)) \
+  X (cuMemGetAddressRange, cuMemGetAddressRange_v2, OPTIONAL, \
+      (CUdeviceptr * start, size_t * size, CUdeviceptr pointer)) \
+  X (cuIpcGetMemHandle, cuIpcGetMemHandle, OPTIONAL, \
+      (CUipcMemHandle * handle, CUdeviceptr pointer)) \
+  X (cuIpcOpenMemHandle, cuIpcOpenMemHandle_v2, OPTIONAL, \
+      (CUdeviceptr * pointer, CUipcMemHandle handle, unsigned int flags)) \
+  X (cuIpcCloseMemHandle, cuIpcCloseMemHandle, OPTIONAL, \
+      (CUdeviceptr pointer)) \
   X (cuImportExternalMemory, cuImportExternalMemory, REQUIRED, \
       (CUexternalMemory * memory, \
           const CUDA_EXTERNAL_MEMORY_HANDLE_DESC *desc)) \

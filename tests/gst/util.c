@@ -5,7 +5,10 @@
 
 #include "util.h"
 
+#include <dlfcn.h>
 #include <gst/base/gstpushsrc.h>
+
+#include "driver.h"
 
 TestSpy test_spy;
 
@@ -425,4 +428,20 @@ test_is_software (void)
 
   gst_clear_object (&context);
   return software;
+}
+
+void
+test_make_calls_fail (const gchar *spec)
+{
+  gchar *path =
+      g_build_filename (vkgdr_driver_softcuda_dir (), "libcuda.so.1", NULL);
+  void *driver = dlopen (path, RTLD_NOW | RTLD_NOLOAD);
+  CUresult (*make_fail) (const char *spec) = NULL;
+
+  fail_unless (driver != NULL, "%s", path);
+  *(void **) &make_fail = dlsym (driver, "softcudaFail");
+  fail_unless (make_fail != NULL);
+  fail_unless_equals_int (make_fail (spec), CUDA_SUCCESS);
+  dlclose (driver);
+  g_free (path);
 }

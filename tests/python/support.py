@@ -67,6 +67,12 @@ class PrimaryContext:
         self.pop()
 
 
+def is_software() -> bool:
+    """Whether the device is softcuda's, which no other library knows."""
+    folder = os.environ.get("VKGDR_SOFTCUDA_DIR")
+    return driver is None or (folder is not None and driver._name.startswith(folder))
+
+
 def current_context() -> Optional[int]:
     handle = ctypes.c_void_p()
     _call("cuCtxGetCurrent", ctypes.byref(handle))
@@ -127,7 +133,8 @@ def main(argv: Optional[List[str]] = None) -> None:
     if driver is None:
         print("there is neither a GPU nor softcuda")
         sys.exit(SKIPPED)
-    result = unittest.main(argv=argv, exit=False, verbosity=2).result
-    if not result.wasSuccessful():
+    program = unittest.main(argv=argv, exit=False, verbosity=2)
+    if not program.result.wasSuccessful():
         sys.exit(1)
-    sys.exit(SKIPPED if len(result.skipped) == result.testsRun else 0)
+    # Not testsRun: Python 3.12.1 leaves skipped tests out of it.
+    sys.exit(SKIPPED if len(program.result.skipped) == program.test.countTestCases() else 0)

@@ -280,6 +280,68 @@ GstVkgdr.fill(memory, 9, count=100)
             os.close(fd)
         self.assertEqual(GstVkgdr.download(memory), b"\11" * 100 + data[100:])
 
+    def run_elsewhere(self, code: str) -> str:
+        result = support.run_python(
+            "import gst_support\nfrom gi.repository import GLib, GstVkgdr\n"
+            "context = GstVkgdr.Context(0)\n" + code
+        )
+        self.assertEqual(result.returncode, 0, result.stdout)
+        return result.stdout
+
+    def test_handles_for_another_process(self) -> None:
+        data = support.pattern(5000)
+        memory = self.allocator.alloc_beside_window(5000)
+        GstVkgdr.upload(memory, data)
+        handle = GstVkgdr.get_ipc_handle(memory)
+        self.assertIsInstance(handle, bytes)
+        output = self.run_elsewhere(f"""
+memory, same = (GstVkgdr.open_ipc_handle({handle!r}, context) for _ in range(2))
+print(GstVkgdr.download(memory) == {data!r})
+del memory
+GstVkgdr.fill(same, 9, count=100)
+print(GstVkgdr.download(same)[:100] == b"\\11" * 100)
+try:
+    GstVkgdr.get_ipc_handle(same)
+except GLib.Error as error:
+    print(error.message)
+""")
+        self.assertEqual(output.split()[:2], ["True", "True"], output)
+        self.assertIn("not of memory of its pools or of another process", output)
+        self.assertEqual(GstVkgdr.download(memory), b"\11" * 100 + data[100:])
+
+    def test_what_a_mapping_shows_of_another_process(self) -> None:
+        """What was fetched before is old."""
+        memory = self.allocator.alloc_beside_window(100)
+        GstVkgdr.fill(memory, 1)
+        handle = GstVkgdr.get_ipc_handle(memory)
+        self.assertEqual(self.map(memory), b"\1" * 100)
+        self.run_elsewhere(f"GstVkgdr.fill(GstVkgdr.open_ipc_handle({handle!r}, context), 2)")
+        self.assertEqual(self.map(memory), b"\2" * 100)
+
+    def map(self, memory: Gst.Memory) -> bytes:
+        buffer = Gst.Buffer.new()
+        buffer.append_memory(memory)
+        return buffer.extract_dup(0, buffer.get_size())
+
+    def test_what_has_no_handle(self) -> None:
+        argument = GstVkgdr.Error.ARGUMENT
+        self.assert_error(
+            "lies in the window", argument, GstVkgdr.get_ipc_handle, self.allocator.alloc(100)
+        )
+        handle = GstVkgdr.get_ipc_handle(self.allocator.alloc_beside_window(100))
+        self.assert_error(
+            "no handle of its own", argument, GstVkgdr.open_ipc_handle, handle, self.context
+        )
+        self.assert_error(
+            "these 3 bytes are no handle", argument, GstVkgdr.open_ipc_handle, b"abc", self.context
+        )
+        with self.assertRaisesRegex(TypeError, "not str"):
+            GstVkgdr.open_ipc_handle("abc", self.context)
+        with self.assertRaisesRegex(TypeError, "a GstVkgdr.Context is needed"):
+            GstVkgdr.open_ipc_handle(handle, self.allocator)
+        with self.assertRaisesRegex(TypeError, "Gst.Memory is needed"):
+            GstVkgdr.get_ipc_handle(self.context)
+
     def test_what_cannot_be_exported(self) -> None:
         inner, error = self.allocator.alloc(4096), GstVkgdr.Error.ARGUMENT
         beside = self.allocator.alloc_wrapped(
@@ -288,6 +350,28 @@ GstVkgdr.fill(memory, 9, count=100)
         self.assert_error("has no file descriptor", error, GstVkgdr.memory_export_fd, beside)
         self.assert_error("no part of 10 bytes", error, self.allocator.import_fd, 0, 10, 5, 6)
         self.assert_error("no open file descriptor", error, self.allocator.import_fd, 9999, 10, 0, 6)
+
+    def test_ordinary_memory(self) -> None:
+        """Raises wherever memory of the device is wanted, and does nothing else."""
+        ordinary, count = Gst.Allocator.find(None).alloc(100, None), 0
+        for name in dir(GstVkgdr):
+            if not name.startswith("memory_") or "dlpack" in name:
+                continue
+            with self.subTest(name=name):
+                function = getattr(GstVkgdr, name)
+                with self.assertRaisesRegex(TypeError, "the memory is not the device's"):
+                    function(ordinary)
+                with self.assertRaisesRegex(TypeError, "a Gst.Memory is needed, not int"):
+                    function(5)
+                count += 1
+        self.assertGreater(count, 15)
+        memory = self.allocator.alloc(100)
+        with self.assertRaisesRegex(TypeError, "the memory is not the device's"):
+            GstVkgdr.memory_copy_from(memory, 0, ordinary, 0, 10, GstVkgdr.Stream(self.context))
+        with self.assertRaisesRegex(TypeError, "the memory is not the device's"):
+            GstVkgdr.memory_get_context(memory=ordinary)
+        self.assertIs(GstVkgdr.memory_get_context(memory=memory), self.context)
+        self.assertIn("The `CUdeviceptr` of", GstVkgdr.memory_get_device_pointer.__doc__)
 
     def test_there_and_back(self) -> None:
         memory = self.allocator.alloc(1000)

@@ -3,6 +3,7 @@
 
 import importlib.util
 import os
+import re
 import subprocess
 import sys
 import unittest
@@ -49,6 +50,15 @@ class Examples(unittest.TestCase):
         output = self.run_example("gpu_element.py", "--frames", "4", "--backend", "numpy")
         self.assertIn("4 frames, by numpy", output)
 
+    def test_gpu_element_on_tensors(self) -> None:
+        backends = [name for name in ("torch", "cupy") if not missing(name)]
+        if support.is_software() or not backends:
+            self.skipTest("there is no GPU, or neither PyTorch nor CuPy")
+        for name in backends:
+            with self.subTest(backend=name):
+                output = self.run_example("gpu_element.py", "--frames", "4", "--backend", name)
+                self.assertIn(f"4 frames, by {name}", output)
+
     def test_gpu_element_that_is_missing_something(self) -> None:
         if not missing("torch"):
             self.skipTest("PyTorch is there")
@@ -59,6 +69,15 @@ class Examples(unittest.TestCase):
         output = self.run_example("gpu_to_tensor.py", "--frames", "2")
         lines = [line for line in output.splitlines() if "240" in line]
         self.assertEqual(len(lines), 2, output)
+
+    def test_kernel_by_hand(self) -> None:
+        output = self.run_example("kernel_by_hand.py", "--frames", "2")
+        lines = output.splitlines()
+        self.assertEqual(len(lines), 2, output)
+        for line in lines:
+            pixels, mean = re.fullmatch(r"(\d+) pixels, mean brightness ([\d.]+)", line).groups()
+            self.assertEqual(int(pixels), 321 * 240)
+            self.assertTrue(20 < float(mean) < 200, line)
 
     @unittest.skipIf(missing("numpy") or missing("pycuda"), "NumPy or PyCUDA is missing")
     def test_vkgdr_pycuda(self) -> None:

@@ -22,6 +22,12 @@ PAGE = os.path.join(
 OF_THE_READER = {"tensor", "path", "image", "text", "buffer"}
 
 
+# Whose lines run where they are, and there is a GPU.
+LIBRARIES = r"(?:CuPy|Numba|PyCUDA|PyTorch|cuda\.bindings|cuda\.core)"
+
+NAMES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "pycuda-names.txt")
+
+
 def read_page() -> Tuple[str, List[Tuple[int, str]]]:
     """The first lines, and the cells of the second column, with their line's number."""
     with open(PAGE, encoding="utf-8") as file:
@@ -54,6 +60,55 @@ class Page(unittest.TestCase):
                 count += 1
         self.assertGreater(count, 90)
         names["ctx"].synchronize()
+
+    @unittest.skipIf(numpy is None, "NumPy is missing")
+    def test_lines_of_other_libraries(self) -> None:
+        if support.is_software():
+            self.skipTest("the device is a processor")
+        prologue, cells = read_page()
+        names: Dict[str, Any] = {}
+        exec(prologue, names)
+        count = 0
+        for number, cell in cells:
+            code = re.fullmatch(rf"{LIBRARIES}: `([^`]+)`", cell)
+            if not code:
+                continue
+            with self.subTest(line=number, code=code.group(1)):
+                try:
+                    exec(code.group(1), names)
+                except ImportError:
+                    continue
+                except NameError as error:
+                    # A line that imports it was left out for the same reason.
+                    if error.name in ("Program", "cupy", "cuda_array", "texture"):
+                        continue
+                    raise
+                count += 1
+        if count == 0:
+            self.skipTest("none of the libraries is there")
+
+    def test_lines_of_other_libraries_can_be_read(self) -> None:
+        count = 0
+        for number, cell in read_page()[1]:
+            code = re.fullmatch(rf"{LIBRARIES}: `([^`]+)`", cell)
+            if code:
+                with self.subTest(line=number):
+                    compile(code.group(1), "cell", "exec")
+                    count += 1
+        self.assertGreater(count, 12)
+
+    def test_every_name_is_there(self) -> None:
+        """All that PyCUDA and cuda.core's Buffer have, without the members of enumerations."""
+        with open(PAGE, encoding="utf-8") as file:
+            page = file.read()
+        with open(NAMES, encoding="utf-8") as file:
+            known = [line.strip() for line in file if not line.startswith("#")]
+        self.assertGreater(len(known), 250)
+        for name in known:
+            with self.subTest(name=name):
+                last = name.rpartition(".")[2]
+                found = re.search(rf"(?<![A-Za-z_]){re.escape(last)}(?![A-Za-z_])", page)
+                self.assertTrue(found, f"{name} is not on the page")
 
     def test_every_cell_says_something(self) -> None:
         _, cells = read_page()

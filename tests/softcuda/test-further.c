@@ -424,14 +424,14 @@ GST_END_TEST;
 GST_START_TEST (test_not_supported)
 {
   CUgraphicsResource resource;
-  CUipcMemHandle handle;
+  CUipcEventHandle handle;
   unsigned int n;
   CUdevice device;
 
   fails (more.cuGLGetDevices (&n, &device, 1, 1), CUDA_ERROR_NOT_SUPPORTED);
   fails (more.cuGraphicsGLRegisterBuffer (&resource, 1, 0),
       CUDA_ERROR_NOT_SUPPORTED);
-  fails (more.cuIpcGetMemHandle (&handle, 4096), CUDA_ERROR_NOT_SUPPORTED);
+  fails (more.cuIpcGetEventHandle (&handle, NULL), CUDA_ERROR_NOT_SUPPORTED);
 }
 GST_END_TEST;
 

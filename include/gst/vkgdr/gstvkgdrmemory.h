@@ -83,6 +83,10 @@ GstMemory *gst_vkgdr_allocator_alloc (
     GstVkgdrAllocator *allocator, gsize size, GError **error);
 
 GST_VKGDR_API
+GstMemory *gst_vkgdr_allocator_alloc_beside_window (
+    GstVkgdrAllocator *allocator, gsize size, GError **error);
+
+GST_VKGDR_API
 GstMemory *gst_vkgdr_allocator_alloc_pinned (
     GstVkgdrAllocator *allocator, gsize size, GError **error);
 
@@ -132,6 +136,13 @@ GstMemory *gst_vkgdr_allocator_import_fd (GstVkgdrAllocator *allocator, gint fd,
 GST_VKGDR_API
 gint gst_vkgdr_memory_export_fd (
     GstMemory *memory, gsize *fd_size, gsize *offset, GError **error);
+
+GST_VKGDR_API
+GBytes *gst_vkgdr_memory_export_ipc_handle (GstMemory *memory, GError **error);
+
+GST_VKGDR_API
+GstMemory *gst_vkgdr_allocator_import_ipc_handle (
+    GstVkgdrAllocator *allocator, GBytes *handle, GError **error);
 
 GST_VKGDR_API
 gboolean gst_is_vkgdr_memory (GstMemory *memory);

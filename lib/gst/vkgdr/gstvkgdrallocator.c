@@ -333,6 +333,21 @@ take_block (
   return FALSE;
 }
 
+/* The same beside the window, by choice. */
+static gboolean
+take_beside (
+    GstVkgdrAllocator *self, gsize size, GstVkgdrBlock *block, GError **error)
+{
+  reap (self, FALSE);
+  if (gst_vkgdr_heap_take (
+          self->heap, GST_VKGDR_BESIDE_WINDOW, size, block, NULL))
+    return TRUE;
+  reap (self, TRUE);
+  gst_vkgdr_heap_trim (self->heap);
+  return gst_vkgdr_heap_take (
+      self->heap, GST_VKGDR_BESIDE_WINDOW, size, block, error);
+}
+
 static GstMemory *
 alloc_memory (GstVkgdrAllocator *self, gsize size, gsize align, gsize prefix,
     gsize padding, GError **error)
@@ -522,6 +537,42 @@ gst_vkgdr_allocator_alloc (
   g_return_val_if_fail (GST_IS_VKGDR_ALLOCATOR (allocator), NULL);
 
   return alloc_memory (allocator, size, 0, 0, 0, error);
+}
+
+/**
+ * gst_vkgdr_allocator_alloc_beside_window:
+ * @allocator: an allocator
+ * @size: bytes
+ * @error: return location for a #GError
+ *
+ * Allocates memory of the device that the CPU cannot write to in its place, as
+ * CUDA's own `cuMemAlloc` gives it: for what stays on the device, so that a
+ * small window is left to frames, and for gst_vkgdr_memory_export_ipc_handle().
+ * The CPU reads and writes it by way of pinned memory and a transfer. Its
+ * content is undefined, and it is aligned to 512 bytes.
+ *
+ * Returns: (transfer full) (nullable): the memory, or %NULL with @error set:
+ *   %GST_VKGDR_ERROR_NO_MEMORY where the device has none, or an error of
+ *   gst_vkgdr_context_new()
+ *
+ * Since: 0.1
+ */
+GstMemory *
+gst_vkgdr_allocator_alloc_beside_window (
+    GstVkgdrAllocator *allocator, gsize size, GError **error)
+{
+  GstVkgdrBlock block;
+  gboolean ok;
+
+  g_return_val_if_fail (GST_IS_VKGDR_ALLOCATOR (allocator), NULL);
+
+  g_mutex_lock (&allocator->lock);
+  ok = ensure_heap (allocator, error)
+       && take_beside (allocator, size, &block, error);
+  unlock (allocator);
+  if (!ok)
+    return NULL;
+  return gst_vkgdr_memory_new (allocator, &block, FALSE, size, 0, 0, size);
 }
 
 /**

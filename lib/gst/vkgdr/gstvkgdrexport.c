@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * gstvkgdrexport.c: memory that several processes use
+ * gstvkgdrexport.c: memory in the window that several processes use
  *
- * What lies in the window is known to the kernel by a file descriptor, which
- * another process imports. Knows nothing of how it gets there.
+ * It is known to the kernel by a file descriptor, which another process
+ * imports. Knows nothing of how it gets there.
  */
 
 #include <unistd.h>
@@ -33,6 +33,10 @@ typedef struct {
  * Nothing orders what two processes do: gst_vkgdr_memory_wait_idle() before the
  * other one is told to begin.
  *
+ * Memory that has a host pointer, gst_vkgdr_memory_get_host_pointer(), is
+ * exported so; what lies beside the window, by
+ * gst_vkgdr_memory_export_ipc_handle().
+ *
  * Returns: a new file descriptor, which the caller closes; -1 with @error set
  *   to %GST_VKGDR_ERROR_ARGUMENT where the memory lies beside the window, or is
  *   somebody else's
@@ -54,12 +58,15 @@ gst_vkgdr_memory_export_fd (
   if (!root->block.host) {
     g_set_error_literal (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
         "the memory lies beside the window, or is somebody else's, and has no "
-        "file descriptor: copy it to one that gst_vkgdr_allocator_alloc() "
-        "makes while the window has room");
+        "file descriptor: gst_vkgdr_memory_export_ipc_handle() exports it, or "
+        "copy it to one that gst_vkgdr_allocator_alloc() makes while the "
+        "window has room");
     return -1;
   }
   fd = gst_vkgdr_block_export (&root->block, fd_size, offset, error);
   *offset += memory->offset;
+  if (fd >= 0)
+    gst_vkgdr_memory_set_in_common (memory);
   return fd;
 }
 
@@ -160,7 +167,9 @@ gst_vkgdr_allocator_import_fd (GstVkgdrAllocator *allocator, gint fd,
   if (ok)
     memory = gst_vkgdr_allocator_alloc_wrapped (allocator,
         import->pointer + offset, size, 0, import, free_import, error);
-  if (!memory)
+  if (memory)
+    gst_vkgdr_memory_set_in_common (memory);
+  else
     free_import (import);
   return memory;
 }

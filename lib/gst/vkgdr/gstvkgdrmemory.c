@@ -187,6 +187,17 @@ gst_vkgdr_memory_set_policy (
   g_mutex_unlock (&self->lock);
 }
 
+void
+gst_vkgdr_memory_set_in_common (GstMemory *mem)
+{
+  GstVkgdrMemory *self = gst_vkgdr_memory_root (mem);
+
+  g_mutex_lock (&self->lock);
+  self->in_common = TRUE;
+  self->device_valid = TRUE;
+  g_mutex_unlock (&self->lock);
+}
+
 /* --- what is public ------------------------------------------------------ */
 
 /**
@@ -247,7 +258,7 @@ gst_vkgdr_memory_get_device_pointer (GstMemory *memory)
  * flushed: it is there to be compared, and for those who know what they do.
  *
  * Returns: (transfer none) (nullable): the pointer, valid as long as @memory,
- * or %NULL where the window was full and the memory lies beside it
+ * or %NULL where the memory lies beside the window
  *
  * Since: 0.1
  */

@@ -67,7 +67,7 @@ refresh_shadow (GstVkgdrMemory *self, GError **error)
   GstVkgdrStream *stream;
   GstVkgdrFence *fence;
 
-  if (self->shadow_valid || !self->device_valid)
+  if (!self->device_valid || (self->shadow_valid && !self->in_common))
     return TRUE;
   stream = gst_vkgdr_allocator_get_copy_stream (
       gst_vkgdr_memory_allocator (&self->mem), GST_VKGDR_DOWNLOAD, error);

@@ -31,6 +31,7 @@ typedef struct {
   gpointer shadow;       /* pinned host memory of block.size, or NULL */
   gboolean device_valid; /* the device holds the content */
   gboolean shadow_valid; /* the shadow holds it, too */
+  gboolean in_common;    /* another process may write to it, unseen */
 
   guint cpu_maps;         /* mappings for the CPU that live */
   gpointer cpu_data;      /* what they got */
@@ -62,6 +63,10 @@ gst_vkgdr_memory_allocator (GstMemory *mem)
 
 /* Sets the vfuncs that work on a GstVkgdrMemory. */
 void gst_vkgdr_memory_init_allocator (GstAllocator *allocator);
+
+/* From now on another process has it, too: what the device holds may be newer
+ * than what is known. */
+void gst_vkgdr_memory_set_in_common (GstMemory *mem);
 
 /* GstAllocatorClass.free */
 void gst_vkgdr_memory_free (GstAllocator *allocator, GstMemory *mem);

@@ -5,8 +5,10 @@ The library is initialised, so that Gst.Allocator.find("VkgdrMemory") finds the
 allocator, one constant gets its value, and help() has texts (_gstvkgdr_docs).
 Buffers can be arrays (_gstvkgdr_arrays), devices, streams and events are made as
 Python's objects are (_gstvkgdr_objects), memory is copied (_gstvkgdr_copies), CUDA
-code is compiled and called (_gstvkgdr_code), and elements are written in Python
-(_gstvkgdr_elements). Everything else is as the typelib says.
+code is compiled and called (_gstvkgdr_code), memory goes to other processes
+(_gstvkgdr_sharing), and elements are written in Python (_gstvkgdr_elements).
+Functions on memory look at it first (_gstvkgdr_checks). Everything else is as the
+typelib says.
 """
 
 import gi
@@ -15,7 +17,7 @@ gi.require_version("Gst", "1.0")
 from gi.repository import Gst  # noqa: E402
 
 from ..module import get_introspection_module  # noqa: E402
-from . import _gstvkgdr_docs  # noqa: E402
+from . import _gstvkgdr_checks, _gstvkgdr_docs  # noqa: E402
 from ._gstvkgdr_arrays import (  # noqa: E402
     MAP_VKGDR,
     DeviceArray,
@@ -51,6 +53,10 @@ from ._gstvkgdr_objects import (  # noqa: E402
     as_stream,
     device_count,
 )
+from ._gstvkgdr_sharing import (  # noqa: E402
+    get_ipc_handle,
+    open_ipc_handle,
+)
 
 GstVkgdr = get_introspection_module("GstVkgdr")
 
@@ -76,11 +82,17 @@ __all__ = [
     "download",
     "fill",
     "frame_arrays",
+    "get_ipc_handle",
     "mapped",
     "memory_from_dlpack",
+    "open_ipc_handle",
     "pagelocked_empty",
     "upload",
 ]
+
+for _name, _function in _gstvkgdr_checks.functions().items():
+    globals()[_name] = _function
+    __all__.append(_name)
 
 if not Gst.is_initialized():
     Gst.init(None)

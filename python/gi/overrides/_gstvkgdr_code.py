@@ -15,7 +15,7 @@ from typing import Any, Callable, Iterable, List, NamedTuple, Optional, Sequence
 import gi
 
 gi.require_version("Gst", "1.0")
-from gi.repository import GLib, Gst  # noqa: E402
+from gi.repository import Gst  # noqa: E402
 
 from ..module import get_introspection_module  # noqa: E402
 from ._gstvkgdr_override import override  # noqa: E402
@@ -337,11 +337,7 @@ class Function(GstVkgdr.Function):
         context = self.get_module().get_context()
         device = GstVkgdr.Device.new(context.get_device())
         threads = self.get_max_blocks(block_size, shared) * block_size
-        try:
-            most = device.get_attribute("max-threads-per-multiprocessor")
-        except GLib.Error:  # the software device has no multiprocessors
-            most = device.get_attribute("max-threads-per-block")
-        return threads / most
+        return threads / device.get_attribute("max-threads-per-multiprocessor")
 
 
 Function = override(Function)

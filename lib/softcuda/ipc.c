@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * ipc.c: device memory that several processes have
+ *
+ * An allocation is the process's own until somebody asks for a handle of it.
+ * Then its pages are replaced, where they lie, by those of a memfd with the
+ * same content, and the handle tells other processes where to find that: in
+ * /proc/PID/fd. So nothing is left behind by a process that ends, and who may
+ * open a handle is what the kernel says of that file. Knows nothing of what the
+ * memory is for.
+ */
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "private.h"
+
+struct sc_shared {
+  int fd;             /* of who exports; -1 of who opens */
+  struct stat file;   /* tells one memfd from another */
+  unsigned int opens; /* of who opens: to be closed as often */
+};
+
+/* What a CUipcMemHandle holds. The numbers of a file are not used again while
+ * it is open, those of processes and descriptors are. */
+typedef struct {
+  char magic[8];
+  int64_t pid;
+  int64_t fd;
+  uint64_t device;
+  uint64_t inode;
+  uint64_t size;
+} ticket;
+
+static const char magic[8] = "softcuda";
+
+_Static_assert(sizeof (ticket) <= sizeof (CUipcMemHandle), "it must fit");
+
+static size_t
+whole_pages (size_t size)
+{
+  size_t page = sysconf (_SC_PAGESIZE);
+
+  return (size + page - 1) / page * page;
+}
+
+void
+sc_shared_free (sc_shared *shared)
+{
+  if (shared->fd >= 0)
+    close (shared->fd);
+  free (shared);
+}
+
+bool
+sc_shared_end_export (const sc_range *range)
+{
+  void *pages = mmap ((void *) range->start, whole_pages (range->size),
+      PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+
+  sc_shared_free (range->shared);
+  return pages != MAP_FAILED;
+}
+
+static bool
+write_all (int fd, const char *data, size_t size)
+{
+  while (size > 0) {
+    ssize_t n = write (fd, data, size);
+
+    if (n < 0 && errno == EINTR)
+      continue;
+    if (n <= 0)
+      return false;
+    data += n;
+    size -= n;
+  }
+  return true;
+}
+
+/* A memfd with the content of the range, in the place of it. */
+static bool
+replace_pages (const sc_range *range, sc_shared *shared)
+{
+  size_t size = whole_pages (range->size);
+
+  return write_all (shared->fd, (const char *) range->start, size)
+         && fstat (shared->fd, &shared->file) == 0
+         && mmap ((void *) range->start, size, PROT_READ | PROT_WRITE,
+                MAP_SHARED | MAP_FIXED, shared->fd, 0)
+                != MAP_FAILED;
+}
+
+/* No work must be under way. */
+static CUresult
+export_locked (const sc_range *range)
+{
+  sc_shared *shared = calloc (1, sizeof *shared);
+
+  if (shared == NULL)
+    return CUDA_ERROR_OUT_OF_MEMORY;
+  shared->fd = memfd_create ("softcuda", MFD_CLOEXEC);
+  if (shared->fd < 0 || !replace_pages (range, shared)) {
+    sc_shared_free (shared);
+    return CUDA_ERROR_OPERATING_SYSTEM;
+  }
+  sc_range_set_shared_locked (range->start, shared);
+  return CUDA_SUCCESS;
+}
+
+/* Memory of one's own, in pages of its own. */
+static CUresult
+find_own_locked (CUdeviceptr pointer, const sc_range **range)
+{
+  *range = sc_range_find_locked (pointer);
+  if (*range == NULL || (*range)->kind != SC_RANGE_DEVICE)
+    return CUDA_ERROR_INVALID_VALUE;
+  if ((*range)->start % sysconf (_SC_PAGESIZE) != 0
+      || (*range)->size < (size_t) sysconf (_SC_PAGESIZE))
+    return CUDA_ERROR_NOT_SUPPORTED;
+  return CUDA_SUCCESS;
+}
+
+static CUresult
+get_handle_locked (CUdeviceptr pointer, ticket *made)
+{
+  CUcontext context;
+  const sc_range *range;
+  CUresult result = sc_current_usable_locked (&context);
+
+  if (result != CUDA_SUCCESS)
+    return result;
+  result = find_own_locked (pointer, &range);
+  if (result == CUDA_SUCCESS && range->shared == NULL) {
+    sc_wait_idle_locked (NULL); /* gives up the lock: it may be gone then */
+    result = find_own_locked (pointer, &range);
+    if (result == CUDA_SUCCESS && range->shared == NULL)
+      result = export_locked (range);
+  }
+  if (result != CUDA_SUCCESS)
+    return result;
+  memcpy (made->magic, magic, sizeof magic);
+  made->pid = getpid ();
+  made->fd = range->shared->fd;
+  made->device = range->shared->file.st_dev;
+  made->inode = range->shared->file.st_ino;
+  made->size = range->size;
+  return CUDA_SUCCESS;
+}
+
+CUresult
+cuIpcGetMemHandle (CUipcMemHandle *handle, CUdeviceptr pointer)
+{
+  ticket made = { 0 };
+  CUresult result;
+
+  SC_ENTER (cuIpcGetMemHandle);
+  if (handle == NULL)
+    return CUDA_ERROR_INVALID_VALUE;
+  sc_lock ();
+  result = get_handle_locked (pointer, &made);
+  sc_unlock ();
+  if (result != CUDA_SUCCESS)
+    return result;
+  memset (handle, 0, sizeof *handle);
+  memcpy (handle->reserved, &made, sizeof made);
+  return CUDA_SUCCESS;
+}
+
+static bool
+is_file (const struct stat *file, const ticket *given)
+{
+  return S_ISREG (file->st_mode) && file->st_dev == given->device
+         && file->st_ino == given->inode
+         && (uint64_t) file->st_size == whole_pages (given->size);
+}
+
+static bool
+is_opened (const sc_range *range, const void *data)
+{
+  return is_file (&range->shared->file, data);
+}
+
+/* Looks before it opens: the number may be another file's by now, of any
+ * kind. */
+static CUresult
+open_file (const ticket *given, int *fd, struct stat *file)
+{
+  char path[64];
+
+  snprintf (path, sizeof path, "/proc/%lld/fd/%lld", (long long) given->pid,
+      (long long) given->fd);
+  if (stat (path, file) != 0 || !is_file (file, given))
+    return CUDA_ERROR_INVALID_VALUE;
+  *fd = open (path, O_RDWR | O_CLOEXEC);
+  return *fd >= 0 ? CUDA_SUCCESS : CUDA_ERROR_MAP_FAILED;
+}
+
+static CUresult
+map_locked (CUcontext context, int fd, size_t size, sc_shared *shared,
+    CUdeviceptr *pointer)
+{
+  sc_range range = { 0, size, SC_RANGE_OPENED, context, NULL,
+    whole_pages (size), shared };
+  CUresult result;
+
+  range.map =
+      mmap (NULL, range.map_size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+  if (range.map == MAP_FAILED)
+    return CUDA_ERROR_MAP_FAILED;
+  range.start = (uintptr_t) range.map;
+  result = sc_range_add_locked (&range);
+  if (result != CUDA_SUCCESS)
+    munmap (range.map, range.map_size);
+  else
+    *pointer = range.start;
+  return result;
+}
+
+static CUresult
+open_new_locked (CUcontext context, const ticket *given, CUdeviceptr *pointer)
+{
+  sc_shared *shared = calloc (1, sizeof *shared);
+  int fd = -1;
+  CUresult result;
+
+  if (shared == NULL)
+    return CUDA_ERROR_OUT_OF_MEMORY;
+  shared->fd = -1;
+  shared->opens = 1;
+  result = open_file (given, &fd, &shared->file);
+  if (result == CUDA_SUCCESS)
+    result = map_locked (context, fd, given->size, shared, pointer);
+  if (fd >= 0)
+    close (fd); /* the mapping keeps it */
+  if (result != CUDA_SUCCESS)
+    free (shared);
+  return result;
+}
+
+static CUresult
+open_locked (const ticket *given, CUdeviceptr *pointer)
+{
+  const sc_range *range;
+  CUcontext context;
+  CUresult result = sc_current_usable_locked (&context);
+
+  if (result != CUDA_SUCCESS)
+    return result;
+  if (given->pid == getpid ())
+    return CUDA_ERROR_INVALID_CONTEXT;
+  range = sc_range_search_locked (SC_RANGE_OPENED, is_opened, given);
+  if (range == NULL)
+    return open_new_locked (context, given, pointer);
+  if (range->context != context)
+    return CUDA_ERROR_ALREADY_MAPPED;
+  range->shared->opens++;
+  *pointer = range->start;
+  return CUDA_SUCCESS;
+}
+
+static CUresult
+open_handle (
+    CUdeviceptr *pointer, const CUipcMemHandle *handle, unsigned int flags)
+{
+  ticket given;
+  CUresult result;
+
+  memcpy (&given, handle->reserved, sizeof given);
+  if (pointer == NULL || flags != CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS
+      || memcmp (given.magic, magic, sizeof magic) != 0 || given.size == 0)
+    return CUDA_ERROR_INVALID_VALUE;
+  sc_lock ();
+  result = open_locked (&given, pointer);
+  sc_unlock ();
+  return result;
+}
+
+CUresult
+cuIpcOpenMemHandle_v2 (
+    CUdeviceptr *pointer, CUipcMemHandle handle, unsigned int flags)
+{
+  SC_ENTER (cuIpcOpenMemHandle);
+  return open_handle (pointer, &handle, flags);
+}
+
+/* The name before CUDA 11. */
+CUresult
+cuIpcOpenMemHandle (
+    CUdeviceptr *pointer, CUipcMemHandle handle, unsigned int flags)
+{
+  SC_ENTER (cuIpcOpenMemHandle_v1);
+  return open_handle (pointer, &handle, flags);
+}
+
+CUresult
+cuIpcCloseMemHandle (CUdeviceptr pointer)
+{
+  const sc_range *range;
+  CUresult result = CUDA_ERROR_INVALID_VALUE;
+
+  SC_ENTER (cuIpcCloseMemHandle);
+  sc_lock ();
+  range = sc_range_find_locked (pointer);
+  if (range != NULL && range->start == pointer
+      && range->kind == SC_RANGE_OPENED) {
+    range->shared->opens--;
+    if (range->shared->opens == 0)
+      sc_memory_remove_locked (range);
+    result = CUDA_SUCCESS;
+  }
+  sc_unlock ();
+  return result;
+}

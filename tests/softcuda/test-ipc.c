@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * test-ipc.c: memory of one process in another
+ *
+ * The other process is this program again, which does what its environment
+ * says.
+ */
+
+#include <string.h>
+
+#include "driver.h"
+
+/* More than a page, and no whole number of them. */
+#define SIZE 10000
+
+#define LAZY CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS
+
+/* The handle, in hexadecimal, that the other process is given. */
+#define VARIABLE "TEST_IPC_HANDLE"
+
+static CUdeviceptr
+new_memory (gsize size, guint8 value)
+{
+  CUdeviceptr pointer;
+
+  ok (cu.cuMemAlloc (&pointer, size));
+  ok (cu.cuMemsetD8 (pointer, value, size));
+  return pointer;
+}
+
+static void
+assert_bytes (CUdeviceptr pointer, gsize size, guint8 value)
+{
+  guint8 *bytes = g_malloc (size);
+  gsize i = 0;
+
+  ok (cu.cuMemcpyDtoH (bytes, pointer, size));
+  while (i < size && bytes[i] == value)
+    i++;
+  fail_unless_equals_int (i, size);
+  g_free (bytes);
+}
+
+/* Runs the test of that name in another process; whether it passed there. */
+static gboolean
+passes_elsewhere (const gchar *test, const CUipcMemHandle *handle)
+{
+  gchar *argv[] = { (gchar *) "/proc/self/exe", NULL };
+  gchar **env = g_environ_setenv (g_get_environ (), "GST_CHECKS", test, TRUE);
+  GString *text = g_string_new (NULL);
+  GError *error = NULL;
+  gint status = -1;
+
+  for (gsize i = 0; i < sizeof handle->reserved; i++)
+    g_string_append_printf (text, "%02x", (guint8) handle->reserved[i]);
+  env = g_environ_setenv (env, VARIABLE, text->str, TRUE);
+  fail_unless (g_spawn_sync (NULL, argv, env, G_SPAWN_DEFAULT, NULL, NULL, NULL,
+                   NULL, &status, &error),
+      "%s", error ? error->message : "");
+  g_string_free (text, TRUE);
+  g_strfreev (env);
+  return status == 0;
+}
+
+/* ---- in the other process ---- */
+
+static CUipcMemHandle
+given_handle (void)
+{
+  const gchar *text = g_getenv (VARIABLE);
+  CUipcMemHandle handle;
+
+  fail_unless_equals_int (strlen (text), 2 * sizeof handle.reserved);
+  for (gsize i = 0; i < sizeof handle.reserved; i++)
+    handle.reserved[i] = g_ascii_xdigit_value (text[2 * i]) * 16
+                         + g_ascii_xdigit_value (text[2 * i + 1]);
+  return handle;
+}
+
+GST_START_TEST (other_reads_and_writes)
+{
+  CUdeviceptr pointer, start;
+  CUcontext context;
+  size_t size;
+
+  ok (cu.cuIpcOpenMemHandle (&pointer, given_handle (), LAZY));
+  assert_bytes (pointer, SIZE, 7);
+  ok (cu.cuMemsetD8 (pointer, 9, SIZE));
+  ok (cu.cuMemGetAddressRange (&start, &size, pointer + 100));
+  fail_unless_equals_uint64 (start, pointer);
+  fail_unless_equals_uint64 (size, SIZE);
+  ok (cu.cuPointerGetAttribute (
+      &context, CU_POINTER_ATTRIBUTE_CONTEXT, pointer));
+  fail_unless (context == primary);
+  fails (cu.cuMemFree (pointer), CUDA_ERROR_INVALID_VALUE);
+  ok (cu.cuIpcCloseMemHandle (pointer));
+  fails (cu.cuMemsetD8 (pointer, 9, SIZE), CUDA_ERROR_INVALID_VALUE);
+}
+GST_END_TEST;
+
+GST_START_TEST (other_opens_twice)
+{
+  CUipcMemHandle handle = given_handle ();
+  CUdeviceptr one, same;
+  CUcontext another;
+
+  ok (cu.cuIpcOpenMemHandle (&one, handle, LAZY));
+  ok (cu.cuIpcOpenMemHandle (&same, handle, LAZY));
+  fail_unless_equals_uint64 (one, same);
+  ok (cu.cuCtxCreate (&another, 0, 0));
+  fails (
+      cu.cuIpcOpenMemHandle (&same, handle, LAZY), CUDA_ERROR_ALREADY_MAPPED);
+  ok (cu.cuCtxDestroy (another));
+  ok (cu.cuIpcCloseMemHandle (one));
+  assert_bytes (one, SIZE, 7);
+  ok (cu.cuIpcCloseMemHandle (one));
+  fails (cu.cuIpcCloseMemHandle (one), CUDA_ERROR_INVALID_VALUE);
+}
+GST_END_TEST;
+
+GST_START_TEST (other_is_too_late)
+{
+  CUdeviceptr pointer;
+
+  fails (cu.cuIpcOpenMemHandle (&pointer, given_handle (), LAZY),
+      CUDA_ERROR_INVALID_VALUE);
+}
+GST_END_TEST;
+
+GST_START_TEST (other_ends_with_its_context)
+{
+  CUipcMemHandle handle = given_handle ();
+  CUdeviceptr pointer;
+  CUcontext another;
+
+  ok (cu.cuCtxCreate (&another, 0, 0));
+  ok (cu.cuIpcOpenMemHandle (&pointer, handle, LAZY));
+  ok (cu.cuCtxDestroy (another));
+  fails (cu.cuIpcCloseMemHandle (pointer), CUDA_ERROR_INVALID_VALUE);
+}
+GST_END_TEST;
+
+/* ---- in this one ---- */
+
+GST_START_TEST (test_two_processes)
+{
+  CUdeviceptr pointer = new_memory (SIZE, 7);
+  CUipcMemHandle handle;
+
+  ok (cu.cuIpcGetMemHandle (&handle, pointer));
+  assert_bytes (pointer, SIZE, 7); /* its pages were replaced */
+  fail_unless (passes_elsewhere ("other_reads_and_writes", &handle));
+  assert_bytes (pointer, SIZE, 9);
+  ok (cu.cuMemFree (pointer));
+}
+GST_END_TEST;
+
+GST_START_TEST (test_counted)
+{
+  CUdeviceptr pointer = new_memory (SIZE, 7);
+  CUipcMemHandle handle;
+
+  ok (cu.cuIpcGetMemHandle (&handle, pointer));
+  fail_unless (passes_elsewhere ("other_opens_twice", &handle));
+  fail_unless (passes_elsewhere ("other_ends_with_its_context", &handle));
+  ok (cu.cuMemFree (pointer));
+}
+GST_END_TEST;
+
+GST_START_TEST (test_handles)
+{
+  CUdeviceptr pointer = new_memory (SIZE, 7), opened;
+  CUipcMemHandle handle, same;
+
+  ok (cu.cuIpcGetMemHandle (&handle, pointer));
+  ok (cu.cuIpcGetMemHandle (&same, pointer + 5000));
+  fail_unless (memcmp (&handle, &same, sizeof handle) == 0);
+  fails (cu.cuIpcOpenMemHandle (&opened, handle, LAZY),
+      CUDA_ERROR_INVALID_CONTEXT);
+  fails (cu.cuIpcOpenMemHandle (&opened, handle, 0), CUDA_ERROR_INVALID_VALUE);
+  memset (&same, 1, sizeof same);
+  fails (cu.cuIpcOpenMemHandle (&opened, same, LAZY), CUDA_ERROR_INVALID_VALUE);
+  fails (cu.cuIpcCloseMemHandle (pointer), CUDA_ERROR_INVALID_VALUE);
+  ok (cu.cuMemFree (pointer));
+  fail_unless (passes_elsewhere ("other_is_too_late", &handle));
+}
+GST_END_TEST;
+
+GST_START_TEST (test_no_handle)
+{
+  CUdeviceptr small = new_memory (512, 0);
+  CUipcMemHandle handle;
+  void *host;
+
+  ok (cu.cuMemHostAlloc (&host, SIZE, 0));
+  fails (cu.cuIpcGetMemHandle (&handle, (uintptr_t) host),
+      CUDA_ERROR_INVALID_VALUE);
+  fails (cu.cuIpcGetMemHandle (&handle, 4096), CUDA_ERROR_INVALID_VALUE);
+  fails (cu.cuIpcGetMemHandle (&handle, small), CUDA_ERROR_NOT_SUPPORTED);
+  ok (cu.cuMemFreeHost (host));
+  ok (cu.cuMemFree (small));
+}
+GST_END_TEST;
+
+/* What was exported becomes the process's own again. */
+GST_START_TEST (test_again_and_again)
+{
+  for (guint i = 0; i < 200; i++) {
+    CUdeviceptr pointer = new_memory (SIZE + i, i);
+    CUipcMemHandle handle;
+
+    if (i % 2 == 0)
+      ok (cu.cuIpcGetMemHandle (&handle, pointer));
+    assert_bytes (pointer, SIZE + i, i);
+    ok (cu.cuMemFree (pointer));
+  }
+}
+GST_END_TEST;
+
+static Suite *
+ipc_suite (gboolean other)
+{
+  Suite *s = suite_create (other ? "softcuda-ipc-other" : "softcuda-ipc");
+  TCase *tc = tcase_create ("general");
+
+  suite_add_tcase (s, tc);
+  tcase_add_checked_fixture (tc, setup_context, teardown_context);
+  if (other) {
+    tcase_add_test (tc, other_reads_and_writes);
+    tcase_add_test (tc, other_opens_twice);
+    tcase_add_test (tc, other_is_too_late);
+    tcase_add_test (tc, other_ends_with_its_context);
+    return s;
+  }
+  tcase_add_test (tc, test_two_processes);
+  tcase_add_test (tc, test_counted);
+  tcase_add_test (tc, test_handles);
+  tcase_add_test (tc, test_no_handle);
+  tcase_add_test (tc, test_again_and_again);
+  return s;
+}
+
+int
+main (int argc, char **argv)
+{
+  gst_check_init (&argc, &argv);
+  return gst_check_run_suite (
+      ipc_suite (g_getenv (VARIABLE) != NULL), "ipc", __FILE__);
+}
