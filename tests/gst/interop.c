@@ -503,7 +503,7 @@ GST_START_TEST (test_frame_of_another_context)
   GstVideoInfo info;
   guint i;
 
-  load_nvcodec ();
+  test_load_nvcodec ();
   context = test_context_new ();
   gst_video_info_set_format (&info, GST_VIDEO_FORMAT_RGBA, 256, 48);
   for (i = 0; i < 10; i++) {
