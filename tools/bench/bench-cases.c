@@ -1,0 +1,405 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * bench-cases.c: which pipelines are measured, and beside which others
+ *
+ * One table of kinds of cases, and what makes cases of it for the frames that
+ * are asked for. Must not know how anything is measured.
+ */
+
+#include "bench-cases.h"
+
+#include "bench-pipeline.h"
+#include <gst/video/video.h>
+
+#define SINK " ! fakesink sync=false enable-last-sample=false"
+#define CUDA_CAPS " ! video/x-raw(memory:CUDAMemory)"
+
+/* Bytes of a small buffer. */
+#define SMALL 4096
+
+/* A frame that is small enough for its kernel to take no time. */
+#define TINY 64
+
+/* --- frames -------------------------------------------------------------- */
+
+/* What a source makes. */
+typedef struct {
+  const gchar *id;
+  const gchar *title;
+  const gchar *format;
+  gint width;
+  gint height;
+} Frame;
+
+/* The size of the work. */
+typedef struct {
+  const Frame *frames;
+  guint n_frames;
+  const Frame *stream_frame;
+  const Frame *effect_frame;
+  guint streams;
+} Scale;
+
+static const Frame full_frames[] = {
+  { "1080p-nv12", "1080p NV12", "NV12", 1920, 1080 },
+  { "4k-nv12", "4K NV12", "NV12", 3840, 2160 },
+  { "4k-rgba", "4K RGBA", "RGBA", 3840, 2160 },
+};
+
+static const Frame quick_frames[] = {
+  { "360p-nv12", "360p NV12", "NV12", 640, 360 },
+  { "180p-rgba", "180p RGBA", "RGBA", 320, 180 },
+};
+
+static const Scale full_scale = { full_frames, G_N_ELEMENTS (full_frames),
+  &full_frames[1], &full_frames[2], 8 };
+static const Scale quick_scale = { quick_frames, G_N_ELEMENTS (quick_frames),
+  &quick_frames[0], &quick_frames[1], 2 };
+
+static const Frame tiny_frame = { "64x64-rgba", "64x64 RGBA", "RGBA", TINY,
+  TINY };
+
+/* No frame at all. */
+static const Frame small_buffer = { "4kib", "buffers of 4 KiB", NULL, 0, 0 };
+
+/* --- kinds of cases ------------------------------------------------------ */
+
+/* How the source comes by a buffer, and what it does to it. */
+#define POOL "pool=downstream touch=write"
+#define OWN "pool=own touch=write"
+#define READ_BACK "pool=downstream touch=readwrite"
+#define UNTOUCHED "pool=downstream touch=nothing"
+
+/* Which frames a kind has a case for. */
+typedef enum {
+  EACH_FRAME,
+  STREAM_FRAME,
+  EFFECT_FRAME,
+  TINY_FRAME,
+  SMALL_BUFFER
+} Frames;
+
+typedef enum {
+  MANY_STREAMS = 1 << 0, /* of each pipeline as many as the scale says */
+  NEWER_CUDA = 1 << 1,   /* GStreamer's CUDA elements have to be 1.24 */
+} Flags;
+
+/* A variant: what follows the source, in which HALF_WIDTH and HALF_HEIGHT stand
+ * for half the frame's; NULL where it is no pipeline. */
+typedef struct {
+  const gchar *id;
+  const gchar *label;
+  const gchar *tail;
+  gboolean is_theirs; /* behind GStreamer's own upload */
+} Part;
+
+#define MAX_PARTS 4
+
+/* The id and the title are what stands behind the frame's. */
+typedef struct {
+  const gchar *section;
+  const gchar *id;
+  const gchar *title;
+  BenchUnit unit;
+  Frames frames;
+  const gchar *source; /* properties */
+  Flags flags;
+  Part parts[MAX_PARTS];
+} Kind;
+
+#define HALF_SIZE "width=HALF_WIDTH,height=HALF_HEIGHT"
+#define SCALE_TO_RGBA " ! cudaconvertscale" CUDA_CAPS ",format=RGBA," HALF_SIZE
+
+/* Our upload, GStreamer's, and none. */
+/* clang-format off */
+#define UPLOADS \
+  { BENCH_VKGDR, "vkgdrupload", " ! vkgdrupload" }, \
+  { BENCH_CUDA, "cudaupload", "", TRUE }, \
+  { BENCH_NONE, "no upload", "" }
+/* clang-format on */
+
+/* The first part is the one that is compared with the others. Kinds of one
+ * section have the same parts, and stand together. */
+static const Kind kinds[] = {
+  /* what starting takes beyond the device itself, which is open already */
+  { BENCH_SECTION_START, "start", "", BENCH_MILLISECONDS, STREAM_FRAME, POOL, 0,
+      { { BENCH_KERNEL, "vkgdrupload ! cudafilter ! vkgdrdownload",
+            " ! vkgdrupload ! cudafilter kernel=copy ! vkgdrdownload" },
+          { BENCH_VKGDR, "vkgdrupload", " ! vkgdrupload" },
+          { BENCH_NONE, "neither", "" } } },
+  /* the same writes without any pipeline */
+  { BENCH_SECTION_LOOPS, BENCH_BARE_WINDOW, ", through the window",
+      BENCH_FRAMES_PER_SECOND, EACH_FRAME, POOL, 0,
+      { { BENCH_BARE_WINDOW, "to the device", NULL },
+          { BENCH_BARE_RAM, "in RAM", NULL } } },
+  { BENCH_SECTION_LOOPS, BENCH_BARE_STAGED, ", staged, and sent by DMA",
+      BENCH_FRAMES_PER_SECOND, EACH_FRAME, POOL, 0,
+      { { BENCH_BARE_STAGED, "to the device", NULL },
+          { BENCH_BARE_RAM, "in RAM", NULL } } },
+  { BENCH_SECTION_FRAMES, "pool", ", into the pool it is offered",
+      BENCH_FRAMES_PER_SECOND, EACH_FRAME, POOL, 0, { UPLOADS } },
+  { BENCH_SECTION_FRAMES, "own", ", into its own pool", BENCH_FRAMES_PER_SECOND,
+      EACH_FRAME, OWN, 0, { UPLOADS } },
+  { BENCH_SECTION_FRAMES, "readwrite", ", into the pool, and reads back",
+      BENCH_FRAMES_PER_SECOND, EACH_FRAME, READ_BACK, 0, { UPLOADS } },
+  { BENCH_SECTION_STREAMS, "streams", "", BENCH_GB_PER_SECOND, STREAM_FRAME,
+      POOL, MANY_STREAMS, { UPLOADS, { BENCH_LINK_UP, "DMA limit", NULL } } },
+  { BENCH_SECTION_ROUND_TRIP, "roundtrip", ", up and down again",
+      BENCH_FRAMES_PER_SECOND, STREAM_FRAME, POOL, 0,
+      { { BENCH_VKGDR, "vkgdrupload ! vkgdrdownload",
+            " ! vkgdrupload ! vkgdrdownload ! video/x-raw" },
+          { BENCH_CUDA, "cudaupload ! cudadownload",
+              " ! cudadownload ! video/x-raw", TRUE } } },
+  /* frames that nobody wrote: what they hold is all the same to DMA */
+  { BENCH_SECTION_DOWNLOAD, "download", ", vkgdrdownload alone",
+      BENCH_GB_PER_SECOND, STREAM_FRAME, UNTOUCHED, 0,
+      { { BENCH_DOWNLOAD, "vkgdrdownload",
+            " ! vkgdrupload ! vkgdrdownload ! video/x-raw" },
+          { BENCH_LINK_DOWN, "DMA limit", NULL } } },
+  { BENCH_SECTION_BUFFERS, "buffers", " from fakesrc", BENCH_BUFFERS_PER_SECOND,
+      SMALL_BUFFER, NULL, 0,
+      { { BENCH_VKGDR, "vkgdrupload", " ! vkgdrupload" },
+          { BENCH_IDENTITY, "identity", " ! identity silent=true" },
+          { BENCH_NONE, "no upload", "" } } },
+  { BENCH_SECTION_OVERHEAD, "copy", ", cudafilter kernel=copy",
+      BENCH_MICROSECONDS, TINY_FRAME, POOL, 0,
+      { { BENCH_KERNEL, "with cudafilter",
+            " ! vkgdrupload ! cudafilter kernel=copy" },
+          { BENCH_VKGDR, "without", " ! vkgdrupload" } } },
+  { BENCH_SECTION_EFFECT, "invert", ", cudafilter kernel=invert",
+      BENCH_FRAMES_PER_SECOND, EFFECT_FRAME, POOL, 0,
+      { { BENCH_KERNEL, "with cudafilter",
+            " ! vkgdrupload ! cudafilter kernel=invert" },
+          { BENCH_VKGDR, "without", " ! vkgdrupload" } } },
+  /* how much of the device's memory bandwidth a kernel uses */
+  { BENCH_SECTION_KERNEL, "invert-kernel", ", kernel=invert",
+      BENCH_GB_PER_SECOND, EFFECT_FRAME, UNTOUCHED, 0,
+      { { BENCH_KERNEL_TIME, "kernel",
+            " ! vkgdrupload ! cudafilter name=timed kernel=invert" },
+          { BENCH_DEVICE_COPY, "copy on the device", NULL } } },
+  /* one frame, again and again: what brings it there does not count */
+  { BENCH_SECTION_CONVERT, "to-rgba", " to RGBA", BENCH_FRAMES_PER_SECOND,
+      STREAM_FRAME, POOL " num-buffers=1", 0,
+      { { BENCH_KERNEL, "cudafilter kernel=convert",
+            " ! vkgdrupload ! imagefreeze ! cudafilter kernel=convert ! "
+            "video/x-raw(memory:VkgdrMemory),format=RGBA" },
+          { BENCH_CUDA, "cudaconvert",
+              " ! imagefreeze ! cudaconvert" CUDA_CAPS ",format=RGBA",
+              TRUE } } },
+  /* their converter behind either upload */
+  { BENCH_SECTION_CUDA, "cuda", " to RGBA of half the size",
+      BENCH_FRAMES_PER_SECOND, EACH_FRAME, POOL, NEWER_CUDA,
+      { { BENCH_VKGDR, "vkgdrupload ! cudaconvertscale",
+            " ! vkgdrupload" CUDA_CAPS SCALE_TO_RGBA },
+          { BENCH_CUDA, "cudaupload ! cudaconvertscale", SCALE_TO_RGBA,
+              TRUE } } },
+  /* the same pipeline twice: what it takes in all, and our pool of that; their
+   * converter has nothing to do, and takes none */
+  { BENCH_SECTION_CUDA_MEMORY, "cuda-memory", "", BENCH_MEGABYTES, STREAM_FRAME,
+      POOL, NEWER_CUDA,
+      { { BENCH_MEMORY_VKGDR, "vkgdrupload",
+            " ! vkgdrupload" CUDA_CAPS " ! cudaconvertscale" },
+          { BENCH_MEMORY_POOL, "its pool",
+              " ! vkgdrupload" CUDA_CAPS " ! cudaconvertscale" },
+          { BENCH_MEMORY_CUDA, "cudaupload", " ! cudaconvertscale", TRUE } } },
+};
+
+/* --- cases of them ------------------------------------------------------- */
+
+typedef struct {
+  GstVkgdrContext *context;
+  const BenchOptions *options;
+  const Scale *scale;
+} Maker;
+
+static gsize
+frame_size (const Frame *frame)
+{
+  GstVideoInfo info;
+
+  if (!frame->format)
+    return SMALL;
+  gst_video_info_set_format (&info,
+      gst_video_format_from_string (frame->format), frame->width,
+      frame->height);
+  return GST_VIDEO_INFO_SIZE (&info);
+}
+
+static gchar *
+make_source (const Maker *self, const Kind *kind, const Frame *frame)
+{
+  if (!frame->format)
+    return g_strdup_printf ("fakesrc sizetype=fixed sizemax=%d", SMALL);
+  return g_strdup_printf ("vkgdrbenchsrc %s fill=%s buffers=%d "
+                          "caps=\"video/x-raw,format=%s,width=%d,"
+                          "height=%d,framerate=60/1\"",
+      kind->source, self->options->fill, self->options->buffers, frame->format,
+      frame->width, frame->height);
+}
+
+static gchar *
+make_tail (const Maker *self, const Part *part, const Frame *frame)
+{
+  GString *tail = g_string_new (NULL);
+  gchar *number;
+
+  if (part->is_theirs)
+    g_string_printf (tail, " ! cudaupload cuda-device-id=%d%s",
+        gst_vkgdr_context_get_device (self->context), CUDA_CAPS);
+  g_string_append (tail, part->tail);
+  number = g_strdup_printf ("%d", frame->width / 2);
+  g_string_replace (tail, "HALF_WIDTH", number, 0);
+  g_free (number);
+  number = g_strdup_printf ("%d", frame->height / 2);
+  g_string_replace (tail, "HALF_HEIGHT", number, 0);
+  g_free (number);
+  return g_string_free (tail, FALSE);
+}
+
+/* Frames in their memory are of no use to older elements. */
+static gboolean
+has_newer_cuda (void)
+{
+  return gst_registry_check_feature_version (
+      gst_registry_get (), "cudaconvertscale", 1, 24, 0);
+}
+
+static gboolean
+has_element (const gchar *name)
+{
+  GstElementFactory *factory = gst_element_factory_find (name);
+
+  if (!factory)
+    return FALSE;
+  gst_object_unref (factory);
+  return TRUE;
+}
+
+/* Why it cannot be run here; NULL if nothing is known against it. */
+static const gchar *
+find_obstacle (const Kind *kind, const Part *part)
+{
+  if (part->is_theirs && !has_element ("cudaupload"))
+    return "not installed";
+  if ((kind->flags & NEWER_CUDA) && !has_newer_cuda ())
+    return "skipped: needs GStreamer's plugin nvcodec of 1.24 or later";
+  return NULL;
+}
+
+/* As often as it is to run at once. */
+static gchar *
+make_launch (const Maker *self, const Kind *kind, const Part *part,
+    const Frame *frame, guint streams)
+{
+  GString *launch = g_string_new (NULL);
+  gchar *head = make_source (self, kind, frame);
+  gchar *tail = make_tail (self, part, frame);
+  guint i;
+
+  for (i = 0; i < streams; i++)
+    g_string_append_printf (
+        launch, "%s%s%s" SINK, i > 0 ? " " : "", head, tail);
+  g_free (tail);
+  g_free (head);
+  return g_string_free (launch, FALSE);
+}
+
+static BenchCase *
+make_case (const Maker *self, const Kind *kind, const Frame *frame)
+{
+  gboolean many = (kind->flags & MANY_STREAMS) != 0;
+  guint streams = many ? self->scale->streams : 1, i;
+  gchar *id = many ? g_strdup_printf ("%s-%s-%u", frame->id, kind->id, streams)
+                   : g_strdup_printf ("%s-%s", frame->id, kind->id);
+  gchar *title =
+      many ? g_strdup_printf ("%u streams of %s", streams, frame->title)
+           : g_strconcat (frame->title, kind->title, NULL);
+  BenchCase *c =
+      bench_case_new (kind->section, id, title, kind->unit, frame_size (frame));
+
+  c->streams = streams;
+  for (i = 0; i < MAX_PARTS && kind->parts[i].id; i++) {
+    const Part *part = &kind->parts[i];
+    const gchar *obstacle = find_obstacle (kind, part);
+    BenchVariant *variant = bench_case_add (c, part->id, part->label,
+        part->tail ? make_launch (self, kind, part, frame, streams) : NULL);
+
+    if (obstacle)
+      bench_samples_fail (
+          &variant->samples, g_error_new_literal (GST_CORE_ERROR,
+                                 GST_CORE_ERROR_MISSING_PLUGIN, obstacle));
+  }
+  return c;
+}
+
+static const Frame *
+single_frame (const Scale *scale, Frames frames)
+{
+  switch (frames) {
+  case STREAM_FRAME:
+    return scale->stream_frame;
+  case EFFECT_FRAME:
+    return scale->effect_frame;
+  case TINY_FRAME:
+    return &tiny_frame;
+  default:
+    return &small_buffer;
+  }
+}
+
+/* Those of a section, which has @n kinds: frame by frame. */
+static void
+make_section (const Maker *self, const Kind *first, guint n, GPtrArray *cases)
+{
+  guint n_frames = first->frames == EACH_FRAME ? self->scale->n_frames : 1;
+  guint i, j;
+
+  for (i = 0; i < n_frames; i++) {
+    const Frame *frame = first->frames == EACH_FRAME
+                             ? &self->scale->frames[i]
+                             : single_frame (self->scale, first->frames);
+
+    for (j = 0; j < n; j++)
+      g_ptr_array_add (cases, make_case (self, &first[j], frame));
+  }
+}
+
+/* What the user gives, as it is. */
+static BenchCase *
+make_comparison (gchar **launches)
+{
+  BenchCase *c = bench_case_new (BENCH_SECTION_COMPARE, g_strdup ("compare"),
+      g_strdup ("pipelines given"), BENCH_BUFFERS_PER_SECOND, 0);
+  guint i;
+
+  for (i = 0; launches[i]; i++) {
+    gchar *name = g_strdup_printf ("%u", i + 1);
+    const gchar *id = g_intern_string (name);
+
+    bench_case_add (c, id, id, g_strdup (launches[i]));
+    g_free (name);
+  }
+  return c;
+}
+
+GPtrArray *
+bench_cases_make (GstVkgdrContext *context, const BenchOptions *options)
+{
+  Maker maker = { context, options,
+    options->quick ? &quick_scale : &full_scale };
+  GPtrArray *cases = g_ptr_array_new ();
+  guint i, n;
+
+  if (options->compare) {
+    g_ptr_array_add (cases, make_comparison (options->compare));
+    return cases;
+  }
+  for (i = 0; i < G_N_ELEMENTS (kinds); i += n) {
+    for (n = 1; i + n < G_N_ELEMENTS (kinds)
+                && g_str_equal (kinds[i + n].section, kinds[i].section);
+         n++) {
+    }
+    make_section (&maker, &kinds[i], n, cases);
+  }
+  return cases;
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * bench-cases.h: which pipelines are measured, and beside which others
+ */
+
+#ifndef BENCH_CASES_H
+#define BENCH_CASES_H
+
+#include <gst/vkgdr/vkgdr.h>
+
+#include "bench-options.h"
+#include "bench-results.h"
+
+/**
+ * bench_cases_make:
+ * @context: the device
+ * @options: what the user asked for
+ *
+ * Returns: (transfer full): array of BenchCase, section by section, without
+ *   samples. A variant that this machine cannot run says so in its samples
+ */
+GPtrArray *bench_cases_make (
+    GstVkgdrContext *context, const BenchOptions *options);
+
+#endif /* BENCH_CASES_H */
