@@ -483,6 +483,55 @@ GST_START_TEST (test_threads_disagree)
 }
 GST_END_TEST;
 
+typedef struct {
+  GstElement *element;
+  gint is_over; /* atomic */
+} Question;
+
+static gpointer
+ask (gpointer user_data)
+{
+  Question *q = user_data;
+  GstPad *pads[] = { gst_element_get_static_pad (q->element, "sink"),
+    gst_element_get_static_pad (q->element, "src") };
+  guint i;
+
+  for (i = 0; !g_atomic_int_get (&q->is_over); i++)
+    gst_caps_unref (gst_pad_query_caps (pads[i % 2], NULL));
+  gst_object_unref (pads[0]);
+  gst_object_unref (pads[1]);
+  return NULL;
+}
+
+/* A neighbour's thread asks for caps while the element starts, works with
+ * params that change, and stops. */
+GST_START_TEST (test_asked_all_the_time)
+{
+  guint n = rounds (20), i, k;
+  GThread *thread;
+  Question q;
+  Run run;
+
+  run_init (&run, pipelines[2]);
+  q.element = gst_bin_get_by_name (GST_BIN (run.pipeline), "filter");
+  g_atomic_int_set (&q.is_over, FALSE);
+  thread = g_thread_new ("ask", ask, &q);
+  for (i = 0; i < n; i++) {
+    go_and_play (&run, GST_STATE_PLAYING);
+    for (k = 0; k < 10; k++) {
+      gst_child_proxy_set (
+          GST_CHILD_PROXY (q.element), "params::method", k % 2 ? 2 : 4, NULL);
+      g_usleep (200);
+    }
+    go_and_wait (&run, GST_STATE_READY);
+  }
+  g_atomic_int_set (&q.is_over, TRUE);
+  g_thread_join (thread);
+  gst_object_unref (q.element);
+  run_clear (&run);
+}
+GST_END_TEST;
+
 /* One element is stopped where the others go on, and the whole starts again. */
 static void
 check_one_of_many (Run *run, const gchar *name, GstState state)
@@ -541,6 +590,7 @@ states_suite (void)
   tcase_add_loop_test (tc, test_pipeline_flushes, 0, n_pipelines);
   tcase_add_loop_test (tc, test_another_thread_stops, 0, n_pipelines);
   tcase_add_loop_test (tc, test_threads_disagree, 0, n_pipelines);
+  tcase_add_test (tc, test_asked_all_the_time);
   tcase_add_loop_test (tc, test_one_of_many_stops, 0, n_pipelines);
   return s;
 }
