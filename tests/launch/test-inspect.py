@@ -78,7 +78,7 @@ class WithoutDevice(launch.Case):
         out = self.path("ld")
         run = launch.run(
             *command,
-            GST_REGISTRY=self.path("registry.bin"),
+            GST_REGISTRY_1_0=self.path("registry.bin"),
             GST_PLUGIN_SYSTEM_PATH_1_0="",
             LD_DEBUG="libs,files",
             LD_DEBUG_OUTPUT=out,
