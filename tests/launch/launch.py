@@ -56,6 +56,8 @@ PIPELINES = {
     "two branches": _VIDEO.format(format="GRAY8")
     + "! vkgdrupload ! tee name=t ! queue ! vkgdrdownload ! fakesink "
     "t. ! queue ! cudafilter kernel=invert ! vkgdrdownload",
+    "elements of one's own": _VIDEO.format(format="RGBx")
+    + "! vkgdrupload ! vkgdrexampletint ! vkgdrexampleborder ! vkgdrdownload",
     "audio": "audiotestsrc num-buffers=20 ! audio/x-raw,format=S16LE,channels=2 "
     "! vkgdrupload ! vkgdrdownload",
     "bytes": "filesrc num-buffers=20 blocksize=5000 location=" + shlex.quote(__file__)

@@ -71,12 +71,6 @@ class Leaks(launch.Case):
                     launch.PIPELINES["threads"] + " ! fakesink", VKGDR_DEBUG=debug
                 )
 
-    def test_examples(self):
-        self.check(
-            "videotestsrc num-buffers=8 ! video/x-raw,format=RGBx ! vkgdrupload "
-            "! vkgdrexampletint ! vkgdrexampleborder ! vkgdrdownload ! fakesink"
-        )
-
     def test_errors(self):
         video = "videotestsrc num-buffers=8 ! vkgdrupload ! "
         for name, pipeline in {
