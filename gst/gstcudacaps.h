@@ -18,9 +18,9 @@ G_BEGIN_DECLS
  * device; video alone is ever converted. */
 typedef struct {
   GstEffectConverts converts;
-  /* As GstEffect has them; @params (nullable) belong to somebody else. */
+  /* As GstEffect has them; @params may be NULL. */
   void (*get_size) (const GstStructure *params, gint *width, gint *height);
-  const GstStructure *params;
+  GstStructure *params;
   /* What the output has to be, or NULL: gst_cuda_caps_complete() made it. */
   GstCaps *output;
 } GstCudaRules;

@@ -69,10 +69,10 @@ struct _GstCudaFilter {
   GstCudaLoaded running;
   GstCudaLoaded next;     /* waits for params that fit, or for the next frame */
   gboolean next_is_fresh; /* a changed file's, and nobody knows of it yet */
+  GstStructure *arguments; /* as the running kernel takes them */
 
   /* --- the streaming thread's --- */
-  GstStructure *arguments; /* as the running kernel takes them */
-  guint arguments_serial;  /* the child's, when they were taken */
+  guint arguments_serial; /* the child's, when they were taken */
   guint64 frame;
   gboolean is_video;
   gboolean is_audio; /* else, where it is no video either: bytes */

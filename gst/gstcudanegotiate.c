@@ -21,8 +21,8 @@ static gpointer parent_class;
 
 /* --- rules --------------------------------------------------------------- */
 
-/* Of what runs, or before that, of what was asked for. rules->params are the
- * streaming thread's, and only to be used there. */
+/* Of what runs, or before that, of what was asked for. Any thread: neighbours
+ * ask for caps while the element works, and while it stops. */
 static void
 rules_take (GstCudaRules *rules, GstCudaFilter *self)
 {
@@ -42,7 +42,9 @@ rules_take (GstCudaRules *rules, GstCudaFilter *self)
   else
     rules->converts = GST_EFFECT_CONVERTS_FORMAT | GST_EFFECT_CONVERTS_SIZE;
   rules->get_size = effect && is_loaded ? effect->get_size : NULL;
-  rules->params = self->arguments;
+  rules->params = rules->get_size && self->arguments
+                      ? gst_structure_copy (self->arguments)
+                      : NULL;
   rules->output = self->output ? gst_caps_ref (self->output) : NULL;
   GST_OBJECT_UNLOCK (self);
 }
@@ -50,6 +52,7 @@ rules_take (GstCudaRules *rules, GstCudaFilter *self)
 static void
 rules_clear (GstCudaRules *rules)
 {
+  g_clear_pointer (&rules->params, gst_structure_free);
   gst_clear_caps (&rules->output);
 }
 

@@ -499,7 +499,9 @@ refresh (GstCudaFilter *self, GstCudaParams *child, GstClockTime time)
     return;
   values = gst_cuda_params_get_values (child, &self->arguments_serial);
   if (gst_vkgdr_kernel_check_params (self->running.kernel, values, &reason)) {
+    GST_OBJECT_LOCK (self);
     replace_params (&self->arguments, values);
+    GST_OBJECT_UNLOCK (self);
     return;
   }
   g_clear_pointer (&values, gst_structure_free);
@@ -546,8 +548,8 @@ gst_cuda_filter_unload (GstCudaFilter *self)
   gst_cuda_loaded_take (&next, &self->next);
   self->next_is_fresh = FALSE;
   self->kernel_changed = TRUE;
+  g_clear_pointer (&self->arguments, gst_structure_free);
   GST_OBJECT_UNLOCK (self);
   gst_cuda_loaded_clear (&running);
   gst_cuda_loaded_clear (&next);
-  g_clear_pointer (&self->arguments, gst_structure_free);
 }

@@ -21,4 +21,4 @@ plugin_init (GstPlugin *plugin)
 
 GST_PLUGIN_DEFINE (GST_VERSION_MAJOR, GST_VERSION_MINOR, vkgdr,
     "Frames in GPU memory that upstream writes to directly", plugin_init,
-    VERSION, "LGPL", PACKAGE, "Unknown package origin")
+    VERSION, "LGPL", PACKAGE_NAME, PACKAGE_ORIGIN)

@@ -478,6 +478,8 @@ gst_vkgdr_transfer_class_init (GstVkgdrTransferClass *klass)
   trans_class->decide_allocation = gst_vkgdr_transfer_decide_allocation;
   trans_class->prepare_output_buffer = gst_vkgdr_transfer_prepare_output_buffer;
   trans_class->transform = gst_vkgdr_transfer_transform;
+
+  gst_type_mark_as_plugin_api (GST_TYPE_VKGDR_TRANSFER, 0);
 }
 
 static void

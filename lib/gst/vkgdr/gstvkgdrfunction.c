@@ -13,6 +13,19 @@
 #include "gstvkgdrimage.h"
 #include "gstvkgdrwatchdog.h"
 
+/**
+ * SECTION:gstvkgdrfunction
+ * @title: GstVkgdrFunction
+ * @short_description: a kernel of a module
+ *
+ * A #GstVkgdrFunction is a kernel with whatever parameters, found in a
+ * #GstVkgdrModule by its name, and launched on a stream. It keeps its module.
+ *
+ * All functions may be called from any thread.
+ *
+ * Since: 0.1
+ */
+
 G_DEFINE_TYPE (GstVkgdrFunction, gst_vkgdr_function, GST_TYPE_OBJECT)
 
 #define FUNCTION_IS_FOUND(function) \

@@ -1,0 +1,328 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * inspect.c: what the plugin and its elements say of themselves, and that
+ * saying it takes no device
+ *
+ * Knows nothing of what the elements do with frames.
+ */
+
+#include "util.h"
+
+GST_ELEMENT_REGISTER_DECLARE (vkgdrexampleborder)
+GST_ELEMENT_REGISTER_DECLARE (vkgdrexampletint)
+
+static const gchar *element_names[] = { "vkgdrupload", "cudafilter",
+  "vkgdrdownload", "vkgdrexampletint", "vkgdrexampleborder" };
+
+static GstElementFactory *
+factory_of (guint i)
+{
+  GstElementFactory *factory;
+
+  GST_ELEMENT_REGISTER (vkgdrexampleborder, NULL);
+  GST_ELEMENT_REGISTER (vkgdrexampletint, NULL);
+  factory = gst_element_factory_find (element_names[i]);
+  fail_unless (factory != NULL, "there is no %s", element_names[i]);
+  return factory;
+}
+
+/* --- what is said -------------------------------------------------------- */
+
+/* A text for people: none is missing, or left over from a template. */
+static void
+check_text (const gchar *of, const gchar *what, const gchar *text)
+{
+  fail_unless (text && *text, "%s has no %s", of, what);
+  fail_unless (g_utf8_validate (text, -1, NULL), "%s: %s", of, what);
+  fail_unless (
+      !g_ascii_isspace (text[0]) && !g_ascii_isspace (text[strlen (text) - 1]),
+      "%s: %s: \"%s\"", of, what, text);
+  fail_unless (!strstr (text, "FIXME") && !strstr (text, "TODO"),
+      "%s: %s: \"%s\"", of, what, text);
+}
+
+GST_START_TEST (test_plugin)
+{
+  GstPlugin *plugin = gst_registry_find_plugin (gst_registry_get (), "vkgdr");
+
+  fail_unless (plugin != NULL);
+  check_text ("vkgdr", "description", gst_plugin_get_description (plugin));
+  check_text ("vkgdr", "version", gst_plugin_get_version (plugin));
+  check_text ("vkgdr", "source", gst_plugin_get_source (plugin));
+  check_text ("vkgdr", "package", gst_plugin_get_package (plugin));
+  check_text ("vkgdr", "origin", gst_plugin_get_origin (plugin));
+  fail_unless_equals_string (gst_plugin_get_license (plugin), "LGPL");
+  gst_object_unref (plugin);
+}
+GST_END_TEST;
+
+GST_START_TEST (test_metadata)
+{
+  static const gchar *keys[] = { GST_ELEMENT_METADATA_LONGNAME,
+    GST_ELEMENT_METADATA_KLASS, GST_ELEMENT_METADATA_DESCRIPTION,
+    GST_ELEMENT_METADATA_AUTHOR };
+  /* GStreamer's list, those that such elements can be. */
+  static const gchar *classes[] = { "Filter/Memory", "Filter/Effect/Video",
+    NULL };
+  GstElementFactory *factory = factory_of (__i__);
+  guint i;
+
+  for (i = 0; i < G_N_ELEMENTS (keys); i++)
+    check_text (element_names[__i__], keys[i],
+        gst_element_factory_get_metadata (factory, keys[i]));
+  fail_unless (g_strv_contains (classes,
+      gst_element_factory_get_metadata (factory, GST_ELEMENT_METADATA_KLASS)));
+  /* Nobody puts them into a pipeline unasked. */
+  fail_unless_equals_int (
+      gst_plugin_feature_get_rank (GST_PLUGIN_FEATURE (factory)),
+      GST_RANK_NONE);
+  gst_object_unref (factory);
+}
+GST_END_TEST;
+
+GST_START_TEST (test_pads)
+{
+  GstElementFactory *factory = factory_of (__i__);
+  GstElement *element = gst_element_factory_create (factory, NULL);
+  const GList *templates, *l;
+  guint directions = 0;
+
+  gst_object_ref_sink (element);
+  templates = gst_element_factory_get_static_pad_templates (factory);
+  for (l = templates; l; l = l->next) {
+    const GstStaticPadTemplate *t = l->data;
+    GstPad *pad = gst_element_get_static_pad (element, t->name_template);
+    GstCaps *caps =
+        gst_static_pad_template_get_caps ((GstStaticPadTemplate *) t);
+
+    fail_unless (pad != NULL, "%s has no pad %s", element_names[__i__],
+        t->name_template);
+    fail_unless_equals_int (t->presence, GST_PAD_ALWAYS);
+    fail_unless_equals_int (gst_pad_get_direction (pad), t->direction);
+    fail_unless (!gst_caps_is_empty (caps));
+    directions |= 1 << t->direction;
+    gst_caps_unref (caps);
+    gst_object_unref (pad);
+  }
+  fail_unless_equals_int (directions, 1 << GST_PAD_SRC | 1 << GST_PAD_SINK);
+  fail_unless_equals_int (
+      element->numpads, g_list_length ((GList *) templates));
+  gst_object_unref (element);
+  gst_object_unref (factory);
+}
+GST_END_TEST;
+
+/* --- properties ---------------------------------------------------------- */
+
+/* GStreamer's own are GStreamer's affair. */
+static gboolean
+is_ours (const GParamSpec *pspec)
+{
+  return !g_type_is_a (GST_TYPE_BASE_TRANSFORM, pspec->owner_type);
+}
+
+static void
+check_property (GstElement *element, GParamSpec *pspec)
+{
+  gchar *of =
+      g_strdup_printf ("%s:%s", G_OBJECT_TYPE_NAME (element), pspec->name);
+  const GParamFlags mutable = GST_PARAM_MUTABLE_READY | GST_PARAM_MUTABLE_PAUSED
+                              | GST_PARAM_MUTABLE_PLAYING;
+  GValue value = G_VALUE_INIT;
+
+  check_text (of, "nick", g_param_spec_get_nick (pspec));
+  check_text (of, "blurb", g_param_spec_get_blurb (pspec));
+  fail_unless (
+      g_strcmp0 (g_param_spec_get_nick (pspec), g_param_spec_get_blurb (pspec))
+          != 0,
+      "%s: the blurb says no more than the nick", of);
+  if (pspec->flags & G_PARAM_WRITABLE)
+    fail_unless (pspec->flags & (mutable | G_PARAM_CONSTRUCT_ONLY),
+        "%s does not say when it may be set", of);
+
+  fail_unless (pspec->flags & G_PARAM_READABLE, "%s cannot be read", of);
+  g_value_init (&value, pspec->value_type);
+  g_object_get_property (G_OBJECT (element), pspec->name, &value);
+  /* What it says of its default is what it has, and takes back. */
+  if (pspec->flags & G_PARAM_WRITABLE) {
+    if (!G_TYPE_IS_BOXED (pspec->value_type))
+      fail_unless (g_param_value_defaults (pspec, &value),
+          "%s: the default is another", of);
+    g_object_set_property (G_OBJECT (element), pspec->name, &value);
+    g_value_unset (&value);
+    g_value_init (&value, pspec->value_type);
+    g_param_value_set_default (pspec, &value);
+    g_object_set_property (G_OBJECT (element), pspec->name, &value);
+  }
+  g_value_unset (&value);
+  g_free (of);
+}
+
+GST_START_TEST (test_properties)
+{
+  GstElementFactory *factory = factory_of (__i__);
+  GstElement *element = gst_element_factory_create (factory, NULL);
+  GParamSpec **pspecs;
+  guint n, i, ours = 0;
+
+  gst_object_ref_sink (element);
+  pspecs = g_object_class_list_properties (G_OBJECT_GET_CLASS (element), &n);
+  for (i = 0; i < n; i++) {
+    if (!is_ours (pspecs[i]))
+      continue;
+    check_property (element, pspecs[i]);
+    ours++;
+  }
+  fail_unless (ours >= 2); /* device and stats */
+  g_free (pspecs);
+  gst_object_unref (element);
+  gst_object_unref (factory);
+}
+GST_END_TEST;
+
+/* Base classes of the plugin's own are in its documentation, or the elements'
+ * hierarchy ends in nothing. */
+GST_START_TEST (test_types_of_the_plugin)
+{
+  GstElementFactory *factory = factory_of (__i__);
+  GstElement *element = gst_element_factory_create (factory, NULL);
+  GType type = g_type_parent (G_OBJECT_TYPE (element));
+
+  gst_object_ref_sink (element);
+  if (g_str_equal (g_type_name (type), "GstVkgdrTransfer"))
+    fail_unless (gst_type_is_plugin_api (type, NULL));
+  gst_object_unref (element);
+  gst_object_unref (factory);
+}
+GST_END_TEST;
+
+/* --- no device ----------------------------------------------------------- */
+
+static guint
+count_threads (void)
+{
+  GDir *dir = g_dir_open ("/proc/self/task", 0, NULL);
+  guint n = 0;
+
+  while (g_dir_read_name (dir))
+    n++;
+  g_dir_close (dir);
+  return n;
+}
+
+/* Neither drivers nor compilers are in the process. */
+static void
+check_nothing_loaded (const gchar *after)
+{
+  static const gchar *names[] = { "libcuda.so", "libvulkan", "libnvrtc",
+    "libnvidia", "libLLVM" };
+  gchar *maps = NULL;
+  guint i;
+
+  fail_unless (g_file_get_contents ("/proc/self/maps", &maps, NULL, NULL));
+  for (i = 0; i < G_N_ELEMENTS (names); i++)
+    fail_unless (!strstr (maps, names[i]), "%s: %s is loaded", after, names[i]);
+  g_free (maps);
+}
+
+static void
+check_no_device_file (const gchar *after)
+{
+  GDir *dir = g_dir_open ("/proc/self/fd", 0, NULL);
+  const gchar *name;
+
+  while ((name = g_dir_read_name (dir))) {
+    gchar *path = g_build_filename ("/proc/self/fd", name, NULL);
+    gchar *target = g_file_read_link (path, NULL);
+
+    fail_unless (!target
+                     || !(g_str_has_prefix (target, "/dev/nvidia")
+                          || g_str_has_prefix (target, "/dev/dri")),
+        "%s: %s is open", after, target);
+    g_free (target);
+    g_free (path);
+  }
+  g_dir_close (dir);
+}
+
+/* What gst-inspect-1.0, an editor of pipelines, or a program that lists caps
+ * does, up to READY. */
+static void
+look_at (const gchar *name)
+{
+  GstElement *element = gst_element_factory_make (name, NULL);
+  GParamSpec **pspecs;
+  const GList *l;
+  guint n, i;
+
+  fail_unless (element != NULL, "there is no %s", name);
+  pspecs = g_object_class_list_properties (G_OBJECT_GET_CLASS (element), &n);
+  for (i = 0; i < n; i++) {
+    GValue value = G_VALUE_INIT;
+
+    if (!(pspecs[i]->flags & G_PARAM_READABLE))
+      continue;
+    g_value_init (&value, pspecs[i]->value_type);
+    g_object_get_property (G_OBJECT (element), pspecs[i]->name, &value);
+    g_value_unset (&value);
+  }
+  g_free (pspecs);
+  for (l = element->pads; l; l = l->next)
+    gst_caps_unref (gst_pad_query_caps (l->data, NULL));
+  fail_unless_equals_int (gst_element_set_state (element, GST_STATE_READY),
+      GST_STATE_CHANGE_SUCCESS);
+  for (l = element->pads; l; l = l->next)
+    gst_caps_unref (gst_pad_query_caps (l->data, NULL));
+  gst_element_set_state (element, GST_STATE_NULL);
+  gst_object_unref (element);
+}
+
+GST_START_TEST (test_looking_opens_no_device)
+{
+  guint threads = count_threads (), fds = test_count_fds (), i;
+
+  check_nothing_loaded ("before");
+  for (i = 0; i < 3; i++) {
+    look_at (element_names[i]);
+    check_nothing_loaded (element_names[i]);
+    check_no_device_file (element_names[i]);
+    fail_unless_equals_int (count_threads (), threads);
+    fail_unless_equals_int (test_count_fds (), fds);
+  }
+}
+GST_END_TEST;
+
+/* The counter-example: an element that starts does load a driver. */
+GST_START_TEST (test_starting_opens_a_device)
+{
+  GstVkgdrContext *context = test_context_new ();
+  gchar *maps = NULL;
+
+  fail_unless (g_file_get_contents ("/proc/self/maps", &maps, NULL, NULL));
+  fail_unless (strstr (maps, "libcuda.so") != NULL);
+  fail_unless (strstr (maps, "libvulkan") != NULL);
+  g_free (maps);
+  gst_object_unref (context);
+}
+GST_END_TEST;
+
+static Suite *
+inspect_suite (void)
+{
+  Suite *s = suite_create ("inspect");
+  TCase *tc = tcase_create ("general");
+  const gint n = G_N_ELEMENTS (element_names);
+
+  suite_add_tcase (s, tc);
+  tcase_set_timeout (tc, 30);
+  tcase_add_test (tc, test_plugin);
+  tcase_add_loop_test (tc, test_metadata, 0, n);
+  tcase_add_loop_test (tc, test_pads, 0, n);
+  tcase_add_loop_test (tc, test_properties, 0, n);
+  tcase_add_loop_test (tc, test_types_of_the_plugin, 0, n);
+  tcase_add_test (tc, test_looking_opens_no_device);
+  tcase_add_test (tc, test_starting_opens_a_device);
+  return s;
+}
+
+GST_CHECK_MAIN (inspect);

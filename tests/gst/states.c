@@ -1,0 +1,599 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * states.c: the elements go from every state to every other, in every order
+ *
+ * Alone and in pipelines, waited for or not, with flushes, and stopped by
+ * another thread while data flow. Whatever the way, each change succeeds, data
+ * flow where they should, nothing is held in READY, and nothing is left in the
+ * end. Which bytes flow is elements.c's affair.
+ */
+
+#include "slow.h"
+#include "util.h"
+
+GST_ELEMENT_REGISTER_DECLARE (vkgdrexampleborder)
+GST_ELEMENT_REGISTER_DECLARE (vkgdrexampletint)
+
+#define N_STATES 4 /* NULL, READY, PAUSED, PLAYING */
+
+#define MAX_ORDER 4
+
+/* How long a change of state may take before it is stuck. */
+#define PATIENCE (20 * GST_SECOND)
+
+static GstState
+nth_state (guint n)
+{
+  return GST_STATE_NULL + n;
+}
+
+static void
+setup (void)
+{
+  test_setup ();
+  test_frames_register ();
+  GST_ELEMENT_REGISTER (vkgdrexampleborder, NULL);
+  GST_ELEMENT_REGISTER (vkgdrexampletint, NULL);
+}
+
+/* --- every order --------------------------------------------------------- */
+
+/* Calls @visit with one state after the other, so that every sequence of @order
+ * states is among them (a de Bruijn sequence: each step takes the highest state
+ * that makes a sequence not seen yet). Begins behind, and ends in, NULL. */
+static void
+walk (guint order, void (*visit) (gpointer user_data, GstState state),
+    gpointer user_data)
+{
+  gboolean seen[1 << 2 * MAX_ORDER] = { FALSE };
+  guint mask = (1 << 2 * order) - 1, last = 0, next;
+  gint n;
+
+  g_assert (order <= MAX_ORDER);
+  do {
+    for (n = N_STATES - 1; n >= 0; n--) {
+      next = (last << 2 | (guint) n) & mask;
+      if (!seen[next])
+        break;
+    }
+    if (n < 0)
+      break;
+    seen[next] = TRUE;
+    last = next;
+    visit (user_data, nth_state (n));
+  } while (TRUE);
+  visit (user_data, GST_STATE_NULL);
+}
+
+typedef struct {
+  guint order;
+  gboolean seen[1 << 2 * MAX_ORDER];
+  guint n, last;
+} Sequences;
+
+static void
+note_state (gpointer user_data, GstState state)
+{
+  Sequences *s = user_data;
+
+  s->last =
+      (s->last << 2 | (state - GST_STATE_NULL)) & ((1 << 2 * s->order) - 1);
+  if (++s->n >= s->order)
+    s->seen[s->last] = TRUE;
+}
+
+/* The walk itself: no sequence is left out. */
+GST_START_TEST (test_walk_has_all_orders)
+{
+  guint order, i;
+
+  for (order = 1; order <= MAX_ORDER; order++) {
+    Sequences s = { .order = order, .n = order - 1 }; /* NULL before it */
+
+    walk (order, note_state, &s);
+    for (i = 0; i < 1u << 2 * order; i++)
+      fail_unless (s.seen[i], "order %u: sequence %u is missing", order, i);
+  }
+}
+GST_END_TEST;
+
+/* --- one element --------------------------------------------------------- */
+
+static const gchar *element_names[] = { "vkgdrupload", "cudafilter",
+  "vkgdrdownload", "vkgdrexampletint", "vkgdrexampleborder" };
+
+static void
+set_state_alone (gpointer element, GstState state)
+{
+  fail_unless_equals_int (
+      gst_element_set_state (element, state), GST_STATE_CHANGE_SUCCESS);
+}
+
+/* Flushes from both sides; nobody is there to hear of them. */
+static void
+set_state_and_flush (gpointer element, GstState state)
+{
+  GstPad *sink = gst_element_get_static_pad (element, "sink");
+  GstPad *src = gst_element_get_static_pad (element, "src");
+
+  set_state_alone (element, state);
+  gst_pad_send_event (sink, gst_event_new_flush_start ());
+  gst_pad_send_event (src, gst_event_new_flush_start ());
+  gst_pad_send_event (sink, gst_event_new_flush_stop (TRUE));
+  gst_pad_send_event (src, gst_event_new_flush_stop (TRUE));
+  fail_unless_equals_int (GST_STATE (element), state);
+  gst_object_unref (sink);
+  gst_object_unref (src);
+}
+
+static void
+check_element (const gchar *name,
+    void (*visit) (gpointer user_data, GstState state),
+    GstVkgdrContext *context)
+{
+  GstElement *element = gst_element_factory_make (name, NULL);
+  GstBus *bus = gst_bus_new ();
+
+  fail_unless (element != NULL, "there is no %s", name);
+  gst_element_set_bus (element, bus);
+  if (context) {
+    GstContext *wrapped = gst_vkgdr_context_to_gst_context (context);
+
+    gst_element_set_context (element, wrapped);
+    gst_context_unref (wrapped);
+  }
+  /* Drivers take their time to open a device. */
+  walk (!context ? 2 : test_is_slow () ? 3 : 4, visit, element);
+  fail_unless (
+      gst_bus_pop_filtered (bus, GST_MESSAGE_ERROR) == NULL, "%s fails", name);
+  gst_bus_set_flushing (bus, TRUE);
+  gst_element_set_bus (element, NULL);
+  gst_object_unref (bus);
+  ASSERT_OBJECT_REFCOUNT (element, name, 1);
+  gst_object_unref (element);
+}
+
+GST_START_TEST (test_element)
+{
+  check_element (element_names[__i__], set_state_alone, test_context);
+}
+GST_END_TEST;
+
+GST_START_TEST (test_element_flushes)
+{
+  check_element (element_names[__i__], set_state_and_flush, test_context);
+}
+GST_END_TEST;
+
+/* Each start opens the device, each stop closes it. */
+GST_START_TEST (test_element_opens_the_device)
+{
+  guint fds = 0;
+  guint i;
+
+  for (i = 0; i < 3; i++) {
+    check_element (element_names[__i__], set_state_alone, NULL);
+    if (i == 0)
+      fds = test_count_fds ();
+  }
+  test_assert_fds (fds);
+}
+GST_END_TEST;
+
+/* --- pipelines ----------------------------------------------------------- */
+
+#define FRAMES "video/x-raw,format=RGBx,width=64,height=48,framerate=1000/1"
+
+static const gchar *pipelines[] = {
+  "videotestsrc ! " FRAMES " ! vkgdrupload name=up ! "
+  "cudafilter name=filter kernel=invert ! vkgdrdownload name=down ! "
+  "fakesink name=sink sync=true",
+  "videotestsrc ! " FRAMES " ! queue ! vkgdrupload name=up access=staged ! "
+  "queue ! cudafilter name=filter kernel=blur ! queue ! "
+  "vkgdrdownload name=down ! queue ! fakesink name=sink sync=true",
+  /* a source that has no data in PAUSED */
+  "videotestsrc is-live=true ! " FRAMES " ! vkgdrupload name=up ! queue ! "
+  "cudafilter name=filter kernel=flip ! vkgdrdownload name=down ! "
+  "fakesink name=sink sync=true",
+  /* others' memory, which is pinned and sent by DMA */
+  "testframes foreign=true buffers=2 ! "
+  "video/x-raw,format=GRAY8,width=512,height=512,framerate=1000/1 ! "
+  "vkgdrupload name=up ! cudafilter name=filter pixel=rgba.r*=0.5f ! "
+  "vkgdrdownload name=down ! fakesink name=sink sync=true",
+  "videotestsrc ! " FRAMES " ! vkgdrupload name=up ! vkgdrexampletint ! "
+  "vkgdrexampleborder name=filter ! vkgdrdownload name=down ! "
+  "fakesink name=sink sync=true",
+  "audiotestsrc samplesperbuffer=64 ! vkgdrupload name=up ! tee name=filter ! "
+  "vkgdrdownload name=down ! fakesink name=sink sync=true",
+};
+
+typedef struct {
+  GstElement *pipeline;
+  GstBus *bus;
+  GstVkgdrAllocator *allocator;
+  GstElement *sink;
+  gint frames; /* atomic */
+  gint steps;
+} Run;
+
+static void
+on_handoff (GstElement *sink, GstBuffer *buffer, GstPad *pad, gpointer frames)
+{
+  g_atomic_int_inc ((gint *) frames);
+}
+
+static void
+run_init (Run *run, const gchar *description)
+{
+  GstContext *wrapped = gst_vkgdr_context_to_gst_context (test_context);
+
+  memset (run, 0, sizeof (*run));
+  run->pipeline = test_launch ("%s", description);
+  run->bus = gst_element_get_bus (run->pipeline);
+  run->allocator = gst_vkgdr_context_get_allocator (test_context);
+  run->sink = gst_bin_get_by_name (GST_BIN (run->pipeline), "sink");
+  gst_element_set_context (run->pipeline, wrapped);
+  gst_context_unref (wrapped);
+  g_object_set (run->sink, "signal-handoffs", TRUE, NULL);
+  g_signal_connect (
+      run->sink, "handoff", G_CALLBACK (on_handoff), &run->frames);
+}
+
+static void
+check_no_error (Run *run)
+{
+  GstMessage *message = gst_bus_pop_filtered (run->bus, GST_MESSAGE_ERROR);
+  GError *error = NULL;
+
+  if (!message)
+    return;
+  gst_message_parse_error (message, &error, NULL);
+  fail ("%s", error->message);
+}
+
+/* Waits until it is where it was told to go. */
+static void
+check_arrival (Run *run, GstState state)
+{
+  GstStateChangeReturn result;
+  GstState current;
+
+  result = gst_element_get_state (run->pipeline, &current, NULL, PATIENCE);
+  check_no_error (run);
+  fail_unless (result == GST_STATE_CHANGE_SUCCESS
+                   || result == GST_STATE_CHANGE_NO_PREROLL,
+      "step %d, to %s: %s", run->steps, gst_element_state_get_name (state),
+      gst_element_state_change_return_get_name (result));
+  fail_unless_equals_int (current, state);
+  if (state <= GST_STATE_READY)
+    fail_unless_equals_int (
+        gst_vkgdr_allocator_get_active_blocks (run->allocator), 0);
+}
+
+/* Frames arrive in PLAYING. */
+static void
+check_flow (Run *run)
+{
+  gint64 end = g_get_monotonic_time () + PATIENCE / GST_USECOND;
+  gint before = g_atomic_int_get (&run->frames);
+
+  while (g_atomic_int_get (&run->frames) - before < 3) {
+    fail_unless (g_get_monotonic_time () < end, "nothing flows");
+    g_usleep (500);
+  }
+  check_no_error (run);
+}
+
+static void
+set_state (Run *run, GstState state)
+{
+  run->steps++;
+  fail_unless (
+      gst_element_set_state (run->pipeline, state) != GST_STATE_CHANGE_FAILURE);
+}
+
+/* However it got here, it plays, ends, and leaves nothing. */
+static void
+run_clear (Run *run)
+{
+  GstMessage *message;
+
+  set_state (run, GST_STATE_PLAYING);
+  check_arrival (run, GST_STATE_PLAYING);
+  check_flow (run);
+  gst_element_send_event (run->pipeline, gst_event_new_eos ());
+  message = gst_bus_timed_pop_filtered (
+      run->bus, PATIENCE, GST_MESSAGE_EOS | GST_MESSAGE_ERROR);
+  fail_unless (message != NULL, "there is no end");
+  fail_unless_equals_int (GST_MESSAGE_TYPE (message), GST_MESSAGE_EOS);
+  gst_message_unref (message);
+  set_state (run, GST_STATE_NULL);
+  check_arrival (run, GST_STATE_NULL);
+  gst_object_unref (run->allocator);
+  gst_object_unref (run->sink);
+  gst_object_unref (run->bus);
+  ASSERT_OBJECT_REFCOUNT (run->pipeline, "pipeline", 1);
+  gst_object_unref (run->pipeline);
+}
+
+static void
+go_and_wait (gpointer run, GstState state)
+{
+  set_state (run, state);
+  check_arrival (run, state);
+}
+
+static void
+go_and_play (gpointer run, GstState state)
+{
+  go_and_wait (run, state);
+  if (state == GST_STATE_PLAYING)
+    check_flow (run);
+}
+
+static void
+go (gpointer run, GstState state)
+{
+  set_state (run, state);
+}
+
+static void
+flush (Run *run)
+{
+  /* Where the source does not run, nobody takes the event. */
+  gst_element_seek_simple (run->pipeline, GST_FORMAT_TIME, GST_SEEK_FLAG_FLUSH,
+      (run->steps % 3) * 100 * GST_MSECOND);
+}
+
+/* Once or twice, waited for or not. */
+static void
+go_and_flush (gpointer user_data, GstState state)
+{
+  Run *run = user_data;
+
+  set_state (run, state);
+  if (run->steps % 2)
+    check_arrival (run, state);
+  flush (run);
+  if (run->steps % 5 == 0)
+    flush (run);
+  if (run->steps % 4)
+    check_arrival (run, state);
+}
+
+static void
+check_walk (guint i, void (*visit) (gpointer user_data, GstState state))
+{
+  Run run;
+
+  run_init (&run, pipelines[i]);
+  walk (test_is_slow () ? 2 : 3, visit, &run);
+  run_clear (&run);
+}
+
+GST_START_TEST (test_pipeline)
+{
+  check_walk (__i__, go_and_wait);
+}
+GST_END_TEST;
+
+GST_START_TEST (test_pipeline_plays)
+{
+  check_walk (__i__, go_and_play);
+}
+GST_END_TEST;
+
+/* The next change comes before the last is over. */
+GST_START_TEST (test_pipeline_in_a_hurry)
+{
+  check_walk (__i__, go);
+}
+GST_END_TEST;
+
+GST_START_TEST (test_pipeline_flushes)
+{
+  check_walk (__i__, go_and_flush);
+}
+GST_END_TEST;
+
+/* --- other threads ------------------------------------------------------- */
+
+static guint
+rounds (guint n)
+{
+  return test_is_slow () ? MAX (n / 10, 2) : n;
+}
+
+typedef struct {
+  Run *run;
+  gulong delay; /* microseconds */
+} Stop;
+
+static gpointer
+stop (gpointer user_data)
+{
+  Stop *s = user_data;
+
+  g_usleep (s->delay);
+  gst_element_set_state (s->run->pipeline, GST_STATE_NULL);
+  return NULL;
+}
+
+/* At each moment of a start, and while data flow. */
+GST_START_TEST (test_another_thread_stops)
+{
+  guint n = rounds (30), i;
+  Run run;
+
+  run_init (&run, pipelines[__i__]);
+  for (i = 0; i < n; i++) {
+    Stop s = { &run, i * 800 };
+    GThread *thread = g_thread_new ("stop", stop, &s);
+
+    set_state (&run, GST_STATE_PLAYING);
+    g_thread_join (thread);
+    /* the thread may have been first */
+    set_state (&run, GST_STATE_NULL);
+    check_arrival (&run, GST_STATE_NULL);
+  }
+  run_clear (&run);
+}
+GST_END_TEST;
+
+typedef struct {
+  Run *run;
+  guint seed;
+} Turns;
+
+static gpointer
+take_turns (gpointer user_data)
+{
+  Turns *t = user_data;
+  GRand *rand = g_rand_new_with_seed (t->seed);
+  guint n = rounds (30), i;
+
+  for (i = 0; i < n; i++) {
+    gst_element_set_state (
+        t->run->pipeline, nth_state (g_rand_int_range (rand, 0, N_STATES)));
+    if (i % 4 == 0)
+      flush (t->run);
+    g_usleep (g_rand_int_range (rand, 0, 3000));
+  }
+  g_rand_free (rand);
+  return NULL;
+}
+
+GST_START_TEST (test_threads_disagree)
+{
+  Turns turns[3];
+  GThread *threads[G_N_ELEMENTS (turns)];
+  guint i;
+  Run run;
+
+  run_init (&run, pipelines[__i__]);
+  for (i = 0; i < G_N_ELEMENTS (turns); i++) {
+    turns[i].run = &run;
+    turns[i].seed = i;
+    threads[i] = g_thread_new ("turns", take_turns, &turns[i]);
+  }
+  for (i = 0; i < G_N_ELEMENTS (turns); i++)
+    g_thread_join (threads[i]);
+  set_state (&run, GST_STATE_NULL);
+  check_arrival (&run, GST_STATE_NULL);
+  run_clear (&run);
+}
+GST_END_TEST;
+
+typedef struct {
+  GstElement *element;
+  gint is_over; /* atomic */
+} Question;
+
+static gpointer
+ask (gpointer user_data)
+{
+  Question *q = user_data;
+  GstPad *pads[] = { gst_element_get_static_pad (q->element, "sink"),
+    gst_element_get_static_pad (q->element, "src") };
+  guint i;
+
+  for (i = 0; !g_atomic_int_get (&q->is_over); i++)
+    gst_caps_unref (gst_pad_query_caps (pads[i % 2], NULL));
+  gst_object_unref (pads[0]);
+  gst_object_unref (pads[1]);
+  return NULL;
+}
+
+/* A neighbour's thread asks for caps while the element starts, works with
+ * params that change, and stops. */
+GST_START_TEST (test_asked_all_the_time)
+{
+  guint n = rounds (20), i, k;
+  GThread *thread;
+  Question q;
+  Run run;
+
+  run_init (&run, pipelines[2]);
+  q.element = gst_bin_get_by_name (GST_BIN (run.pipeline), "filter");
+  g_atomic_int_set (&q.is_over, FALSE);
+  thread = g_thread_new ("ask", ask, &q);
+  for (i = 0; i < n; i++) {
+    go_and_play (&run, GST_STATE_PLAYING);
+    for (k = 0; k < 10; k++) {
+      gst_child_proxy_set (
+          GST_CHILD_PROXY (q.element), "params::method", k % 2 ? 2 : 4, NULL);
+      g_usleep (200);
+    }
+    go_and_wait (&run, GST_STATE_READY);
+  }
+  g_atomic_int_set (&q.is_over, TRUE);
+  g_thread_join (thread);
+  gst_object_unref (q.element);
+  run_clear (&run);
+}
+GST_END_TEST;
+
+/* One element is stopped where the others go on, and the whole starts again. */
+static void
+check_one_of_many (Run *run, const gchar *name, GstState state)
+{
+  GstElement *element = gst_bin_get_by_name (GST_BIN (run->pipeline), name);
+
+  set_state (run, GST_STATE_PLAYING);
+  check_arrival (run, GST_STATE_PLAYING);
+  check_flow (run);
+  gst_element_set_locked_state (element, TRUE);
+  fail_unless_equals_int (
+      gst_element_set_state (element, state), GST_STATE_CHANGE_SUCCESS);
+  g_usleep (2000);
+  check_no_error (run);
+  gst_element_set_locked_state (element, FALSE);
+  set_state (run, GST_STATE_READY);
+  check_arrival (run, GST_STATE_READY);
+  set_state (run, GST_STATE_PLAYING);
+  check_arrival (run, GST_STATE_PLAYING);
+  check_flow (run);
+  gst_object_unref (element);
+}
+
+GST_START_TEST (test_one_of_many_stops)
+{
+  static const gchar *names[] = { "up", "filter", "down" };
+  guint i, k;
+  Run run;
+
+  run_init (&run, pipelines[__i__]);
+  for (i = 0; i < G_N_ELEMENTS (names); i++)
+    for (k = 0; k < N_STATES - 1; k++)
+      check_one_of_many (&run, names[i], nth_state (k));
+  run_clear (&run);
+}
+GST_END_TEST;
+
+static Suite *
+states_suite (void)
+{
+  Suite *s = suite_create ("states");
+  TCase *tc = tcase_create ("general");
+  const gint n_elements = G_N_ELEMENTS (element_names);
+  const gint n_pipelines = G_N_ELEMENTS (pipelines);
+
+  suite_add_tcase (s, tc);
+  tcase_set_timeout (tc, 60);
+  tcase_add_checked_fixture (tc, setup, test_teardown);
+  tcase_add_test (tc, test_walk_has_all_orders);
+  tcase_add_loop_test (tc, test_element, 0, n_elements);
+  tcase_add_loop_test (tc, test_element_flushes, 0, n_elements);
+  tcase_add_loop_test (tc, test_element_opens_the_device, 0, n_elements);
+  tcase_add_loop_test (tc, test_pipeline, 0, n_pipelines);
+  tcase_add_loop_test (tc, test_pipeline_plays, 0, n_pipelines);
+  tcase_add_loop_test (tc, test_pipeline_in_a_hurry, 0, n_pipelines);
+  tcase_add_loop_test (tc, test_pipeline_flushes, 0, n_pipelines);
+  tcase_add_loop_test (tc, test_another_thread_stops, 0, n_pipelines);
+  tcase_add_loop_test (tc, test_threads_disagree, 0, n_pipelines);
+  tcase_add_test (tc, test_asked_all_the_time);
+  tcase_add_loop_test (tc, test_one_of_many_stops, 0, n_pipelines);
+  return s;
+}
+
+GST_CHECK_MAIN (states);

@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Runs GStreamer's own programs on the plugin, in an environment that is clean.
+
+Shared by the tests beside it: how a program is run, and pipelines worth running.
+Knows nothing of what is expected of them. Each test gets the paths of
+gst-launch-1.0 and gst-inspect-1.0 as its first two arguments.
+"""
+
+import os
+import shlex
+import subprocess
+import sys
+import tempfile
+import unittest
+
+LAUNCH = sys.argv[1]
+INSPECT = sys.argv[2]
+
+ELEMENTS = ("vkgdrupload", "cudafilter", "vkgdrdownload")
+
+TIME_LIMIT = 60  # seconds, for one run
+
+# What would make a difference, and is not meant to.
+CHOICES = ("CUDA_VISIBLE_DEVICES", "SOFTCUDA_FAIL", "VKGDR_DEBUG")
+STARTS = ("GST_DEBUG", "GST_TRACERS", "VK_")
+
+# Whoever looks for a driver finds none.
+NO_DEVICE = {
+    "VKGDR_DRIVER": "nvidia",
+    "VKGDR_SOFTCUDA_DIR": "/nonexistent",
+    "VK_DRIVER_FILES": "/nonexistent.json",
+    "VK_ICD_FILENAMES": "/nonexistent.json",
+}
+
+_VIDEO = (
+    "videotestsrc num-buffers=8 "
+    "! video/x-raw,format={format},width=320,height=240,framerate=30/1 "
+)
+# Sources with an end, and always the same bytes for a filesink behind them.
+PIPELINES = {
+    "effect": _VIDEO.format(format="RGBA")
+    + "! vkgdrupload ! cudafilter kernel=sobel ! vkgdrdownload",
+    "threads": _VIDEO.format(format="NV12")
+    + "! queue ! vkgdrupload access=staged ! queue ! cudafilter kernel=blur "
+    "! queue ! vkgdrdownload ! queue",
+    "pixel": _VIDEO.format(format="I420")
+    + "! vkgdrupload ! cudafilter pixel='rgba.r *= gain;' "
+    "params='params,gain=(float)0.5' ! vkgdrdownload",
+    "another size": _VIDEO.format(format="RGBx")
+    + "! vkgdrupload ! cudafilter kernel=convert "
+    "output-caps=video/x-raw,format=GRAY8,width=64,height=48 ! vkgdrdownload",
+    "others' memory": _VIDEO.format(format="RGB")
+    + "! videobalance hue=0.5 ! videoscale ! video/x-raw,width=1024,height=768 "
+    "! identity drop-allocation=true ! vkgdrupload ! cudafilter kernel=invert "
+    "! vkgdrdownload",
+    "two branches": _VIDEO.format(format="GRAY8")
+    + "! vkgdrupload ! tee name=t ! queue ! vkgdrdownload ! fakesink "
+    "t. ! queue ! cudafilter kernel=invert ! vkgdrdownload",
+    "elements of one's own": _VIDEO.format(format="RGBx")
+    + "! vkgdrupload ! vkgdrexampletint ! vkgdrexampleborder ! vkgdrdownload",
+    "audio": "audiotestsrc num-buffers=20 ! audio/x-raw,format=S16LE,channels=2 "
+    "! vkgdrupload ! vkgdrdownload",
+    "bytes": "filesrc num-buffers=20 blocksize=5000 location=" + shlex.quote(__file__)
+    + " ! vkgdrupload ! vkgdrdownload",
+}
+
+
+def environment(**more):
+    clean = {
+        k: v
+        for k, v in os.environ.items()
+        if k not in CHOICES and not k.startswith(STARTS)
+    }
+    clean.update({"VKGDR_DRIVER": "software", "GST_DEBUG_NO_COLOR": "1"}, **more)
+    return clean
+
+
+def run(*command, **env):
+    """Runs a program to its end; what it writes is text."""
+    return subprocess.run(
+        command,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=environment(**env),
+        encoding="utf-8",
+        errors="surrogateescape",
+        timeout=TIME_LIMIT,
+        check=False,
+    )
+
+
+def launch(pipeline, **env):
+    return run(LAUNCH, "-q", *shlex.split(pipeline), **env)
+
+
+def has_software_device():
+    return launch("videotestsrc num-buffers=1 ! vkgdrupload ! fakesink").returncode == 0
+
+
+class Case(unittest.TestCase):
+    """A test with a folder of its own."""
+
+    maxDiff = None
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix="vkgdr-launch-")
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def read(self, name):
+        with open(self.path(name), "rb") as file:
+            return file.read()
+
+
+def main():
+    if not has_software_device():
+        print("There is no software device here.")
+        return 77
+    del sys.argv[1:3]
+    return unittest.main(verbosity=2)

@@ -1,0 +1,63 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Pipelines with all of GStreamer's debugging: slower, and else the same.
+
+    test-debug.py GST-LAUNCH GST-INSPECT [unittest's arguments]
+
+Each runs with every category at its highest level, the log written to nowhere,
+and with graphs of the pipeline drawn, which asks all elements for all properties
+while they run. The bytes that come out are those that came without.
+"""
+
+import glob
+import os
+import unittest
+
+import launch
+
+
+class Debug(launch.Case):
+    def bytes_of(self, pipeline, **env):
+        run = launch.launch(
+            pipeline + " ! filesink location=" + self.path("out"),
+            G_DEBUG="fatal-criticals",
+            **env,
+        )
+        self.assertEqual(run.returncode, 0, run.stderr)
+        return self.read("out")
+
+    def test_same_bytes(self):
+        for name, pipeline in launch.PIPELINES.items():
+            with self.subTest(name):
+                plain = self.bytes_of(pipeline)
+                self.assertTrue(plain)
+                traced = self.bytes_of(
+                    pipeline, GST_DEBUG="*:9", GST_DEBUG_FILE="/dev/null"
+                )
+                self.assertEqual(len(traced), len(plain))
+                self.assertTrue(traced == plain, "the bytes are others")
+
+    def test_log_is_text(self):
+        """Ours is in it, and no line of it has a NULL for a string."""
+        self.bytes_of(
+            launch.PIPELINES["threads"],
+            GST_DEBUG="*vkgdr*:9,cudafilter:9",
+            GST_DEBUG_FILE=self.path("log"),
+        )
+        log = self.read("log").decode()
+        for category in ("vkgdrcontext", "vkgdrelement", "vkgdrkernel"):
+            self.assertIn(" " + category + " ", log)
+        self.assertNotIn("(null)", log)
+
+    def test_graphs(self):
+        self.bytes_of(
+            launch.PIPELINES["effect"], GST_DEBUG_DUMP_DOT_DIR=self.folder
+        )
+        graphs = glob.glob(self.path("*.dot"))
+        self.assertTrue(graphs)
+        for path in graphs:
+            self.assertTrue(os.path.getsize(path))
+
+
+if __name__ == "__main__":
+    raise SystemExit(launch.main())
