@@ -94,8 +94,15 @@ static const struct {
   { "source", "/*\n#pragma vkgdr in-place\n*/\n" OPPOSITE, FALSE },
 };
 
-/* How somebody else still has what is pushed. */
-typedef enum { NOBODY, HAS_BUFFER, HAS_MEMORY, HAS_PART, N_OTHERS } Other;
+/* How somebody else still has what is pushed, or wants it as it is. */
+typedef enum {
+  NOBODY,
+  HAS_BUFFER,
+  HAS_MEMORY,
+  HAS_PART,
+  IS_READ_ONLY,
+  N_OTHERS
+} Other;
 
 static void
 check_in_place (guint f, guint k)
@@ -121,11 +128,13 @@ check_in_place (guint f, guint k)
       copy = gst_buffer_copy (in);
     else if (other == HAS_PART)
       part = gst_memory_share (memory, 16, 16);
+    else if (other == IS_READ_ONLY)
+      GST_MINI_OBJECT_FLAG_SET (memory, GST_MEMORY_FLAG_READONLY);
     out = gst_harness_push_and_pull (h, in);
     fail_unless (out != NULL);
     fail_unless_equals_int (
         out == address, other == N_OTHERS && fillers[k].in_place);
-    if (other < N_OTHERS)
+    if (other < IS_READ_ONLY) /* which is gone by now */
       fail_unless (gst_buffer_peek_memory (out, 0) != memory);
     bytes = bytes_of (out);
     if (expected)

@@ -247,6 +247,18 @@ is_ours (GstBuffer *buffer, GstVkgdrContext *context)
   return TRUE;
 }
 
+/* Which is another thing than GStreamer's "writable": nobody else has it. */
+static gboolean
+has_read_only_memory (GstBuffer *buffer)
+{
+  guint i, n = gst_buffer_n_memory (buffer);
+
+  for (i = 0; i < n; i++)
+    if (GST_MEMORY_IS_READONLY (gst_buffer_peek_memory (buffer, i)))
+      return TRUE;
+  return FALSE;
+}
+
 /* Nobody else may see what is written: neither who has the buffer, nor who has
  * one of its memories or a part of one, all of which GStreamer tells. */
 static gboolean
@@ -257,7 +269,8 @@ can_be_output (GstVkgdrFilter *self, GstBuffer *buffer)
   if (!g_atomic_int_get (&priv->in_place) || !priv->same_caps)
     return FALSE;
   if (!gst_buffer_is_writable (buffer)
-      || !gst_buffer_is_all_memory_writable (buffer))
+      || !gst_buffer_is_all_memory_writable (buffer)
+      || has_read_only_memory (buffer))
     return FALSE;
   if (priv->is_video && !priv->any_layout
       && !has_plain_layout (buffer, &priv->in_info))
