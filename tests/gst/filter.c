@@ -969,6 +969,31 @@ GST_START_TEST (test_mapping_filter)
 }
 GST_END_TEST;
 
+/* In a process that has none of GStreamer's own CUDA elements nobody can make
+ * anything of their memory. */
+GST_START_TEST (test_cuda_memory_without_its_elements)
+{
+  GstBuffer *buffer = gst_buffer_new_allocate (NULL, 64 * 48 * 4, NULL);
+  GstElement *pipeline, *src;
+  GError *error;
+
+  fail_if (gst_vkgdr_cuda_is_available ());
+  pipeline = test_launch (
+      "appsrc name=src format=time caps=\"video/x-raw(memory:CUDAMemory),"
+      "format=RGBA,width=64,height=48,framerate=1/1\" ! cudafilter ! fakesink");
+  src = gst_bin_get_by_name (GST_BIN (pipeline), "src");
+  gst_element_set_state (pipeline, GST_STATE_PAUSED);
+  fail_unless_equals_int (
+      gst_app_src_push_buffer (GST_APP_SRC (src), buffer), GST_FLOW_OK);
+  error = test_play_error (pipeline);
+  fail_unless (strstr (error->message, "memory of the device alone") != NULL,
+      "%s", error->message);
+  g_error_free (error);
+  gst_object_unref (src);
+  gst_object_unref (pipeline);
+}
+GST_END_TEST;
+
 static Suite *
 filter_suite (void)
 {
@@ -1004,6 +1029,7 @@ filter_suite (void)
   tcase_add_loop_test (general, test_cpu_example, 0, 2);
   tcase_add_test (general, test_gpu_example);
   tcase_add_loop_test (general, test_mapping_filter, 0, 4);
+  tcase_add_test (general, test_cuda_memory_without_its_elements);
   return s;
 }
 

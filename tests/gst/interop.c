@@ -8,118 +8,11 @@
  */
 
 #include <dlfcn.h>
-#include <stdio.h>
 #include <string.h>
 
-#include "util.h"
-
-#define CUDA "video/x-raw(" GST_VKGDR_CAPS_FEATURE_MEMORY_CUDA ")"
-#define VKGDR "video/x-raw(" GST_CAPS_FEATURE_MEMORY_VKGDR_MEMORY ")"
-
-static gchar *nvcodec_file;
-
-/* --- their plugin on our device ------------------------------------------ */
-
-/* NVIDIA's driver, or softcuda's, by the name that everybody asks for; with the
- * latter go the compiler, and the encoder without which their plugin has no
- * elements. */
-static void
-load_driver (void)
-{
-  const gchar *folder = g_getenv ("VKGDR_SOFTCUDA_DIR");
-  const gchar *names[] = { "libcuda.so.1", "libnvidia-encode.so.1" };
-  CUresult (*init) (unsigned int flags);
-  void *driver = NULL;
-  gchar *compiler;
-  guint i;
-
-  if (g_strcmp0 (g_getenv ("VKGDR_DRIVER"), "software") != 0)
-    driver = dlopen (names[0], RTLD_NOW);
-  if (driver) {
-    *(void **) &init = dlsym (driver, "cuInit");
-    if (!dlsym (driver, "softcudaFail") && init && init (0) == CUDA_SUCCESS)
-      return;
-    dlclose (driver);
-  }
-  for (i = 0; i < G_N_ELEMENTS (names); i++) {
-    gchar *path = g_build_filename (folder, names[i], NULL);
-
-    fail_unless (dlopen (path, RTLD_NOW) != NULL, "%s: %s", path, dlerror ());
-    g_free (path);
-  }
-  compiler = g_build_filename (folder, "libnvrtc.so", NULL);
-  g_setenv ("GST_CUDA_NVRTC_LIBNAME", compiler, TRUE);
-  g_free (compiler);
-}
-
-/* The registry may know their plugin as one without elements, as it is where
- * there is no driver. */
-static void
-load_nvcodec (void)
-{
-  GError *error = NULL;
-  GstPlugin *plugin;
-
-  load_driver ();
-  plugin = gst_plugin_load_file (nvcodec_file, &error);
-  fail_unless (plugin != NULL, "%s: %s", nvcodec_file,
-      error ? error->message : "no reason");
-  gst_object_unref (plugin);
-  fail_unless (gst_registry_check_feature_version (
-                   gst_registry_get (), "cudaupload", 1, 24, 0),
-      "the driver is there, and nvcodec has no cudaupload");
-}
-
-/* Why this is of no use here, NULL if it is. */
-static const gchar *
-find_nvcodec (void)
-{
-  GstPlugin *plugin = gst_registry_find_plugin (gst_registry_get (), "nvcodec");
-  guint major = 0, minor = 0;
-
-  if (!plugin)
-    return "the plugin nvcodec is missing (gstreamer1.0-plugins-bad)";
-  nvcodec_file = g_strdup (gst_plugin_get_filename (plugin));
-  if (sscanf (gst_plugin_get_version (plugin), "%u.%u", &major, &minor) != 2
-      || major != 1 || minor < 24) {
-    gst_object_unref (plugin);
-    return "the plugin nvcodec is older than 1.24";
-  }
-  gst_object_unref (plugin);
-  return NULL;
-}
+#include "nvcodec.h"
 
 /* --- frames -------------------------------------------------------------- */
-
-/* Whether the visible rows of all planes are the same. */
-static void
-assert_same_frame (GstBuffer *a, GstBuffer *b, const GstVideoInfo *info)
-{
-  GstVideoFrame x, y;
-  guint p;
-  gint row;
-
-  fail_unless (gst_video_frame_map (&x, info, a, GST_MAP_READ));
-  fail_unless (gst_video_frame_map (&y, info, b, GST_MAP_READ));
-  for (p = 0; p < GST_VIDEO_FRAME_N_PLANES (&x); p++) {
-    gint c[GST_VIDEO_MAX_COMPONENTS];
-    gsize size;
-
-    gst_video_format_info_component (info->finfo, p, c);
-    size = (gsize) GST_VIDEO_FRAME_COMP_WIDTH (&x, c[0])
-           * GST_VIDEO_FRAME_COMP_PSTRIDE (&x, c[0]);
-    for (row = 0; row < GST_VIDEO_FRAME_COMP_HEIGHT (&x, c[0]); row++)
-      fail_unless (memcmp ((guint8 *) GST_VIDEO_FRAME_PLANE_DATA (&x, p)
-                               + row * GST_VIDEO_FRAME_PLANE_STRIDE (&x, p),
-                       (guint8 *) GST_VIDEO_FRAME_PLANE_DATA (&y, p)
-                           + row * GST_VIDEO_FRAME_PLANE_STRIDE (&y, p),
-                       size)
-                       == 0,
-          "plane %u differs in row %d", p, row);
-  }
-  gst_video_frame_unmap (&y);
-  gst_video_frame_unmap (&x);
-}
 
 /* Plays the source by itself, and through @chain: the same must come out. */
 static void
@@ -145,7 +38,7 @@ assert_unchanged (const gchar *source, const gchar *chain)
   fail_unless (expected->len > 0);
   fail_unless_equals_int (got->len, expected->len);
   for (i = 0; i < got->len; i++)
-    assert_same_frame (
+    test_nvcodec_assert_same_frame (
         g_ptr_array_index (expected, i), g_ptr_array_index (got, i), &info);
   g_ptr_array_unref (got);
   g_ptr_array_unref (expected);
@@ -173,7 +66,7 @@ static const gchar *sources[] = {
 
 GST_START_TEST (test_theirs_alone)
 {
-  load_nvcodec ();
+  test_nvcodec_load ();
   assert_unchanged (sources[__i__], "cudaupload ! " CUDA " ! cudadownload");
 }
 GST_END_TEST;
@@ -182,7 +75,7 @@ GST_END_TEST;
  * do. */
 GST_START_TEST (test_their_converter)
 {
-  load_nvcodec ();
+  test_nvcodec_load ();
   assert_unchanged (sources[4],
       "cudaupload ! cudaconvertscale ! " CUDA ",format=BGRA ! cudaconvertscale "
       "! " CUDA ",format=RGBA ! cudadownload");
@@ -200,7 +93,7 @@ static const gchar both_reversed[] =
 
 GST_START_TEST (test_both_in_one_process)
 {
-  load_nvcodec ();
+  test_nvcodec_load ();
   assert_unchanged (sources[0], both);
   assert_unchanged (sources[0], both_reversed);
 }
@@ -210,14 +103,14 @@ GST_END_TEST;
 GST_START_TEST (test_ours_first)
 {
   assert_unchanged (sources[0], "vkgdrupload ! " VKGDR " ! vkgdrdownload");
-  load_nvcodec ();
+  test_nvcodec_load ();
   assert_unchanged (sources[0], both_reversed);
 }
 GST_END_TEST;
 
 GST_START_TEST (test_theirs_first)
 {
-  load_nvcodec ();
+  test_nvcodec_load ();
   assert_unchanged (sources[0], "cudaupload ! " CUDA " ! cudadownload");
   assert_unchanged (sources[0], both);
 }
@@ -240,7 +133,7 @@ GST_START_TEST (test_from_one_to_the_other)
 {
   guint i;
 
-  load_nvcodec ();
+  test_nvcodec_load ();
   for (i = 0; i < G_N_ELEMENTS (sources); i++)
     assert_unchanged (sources[i], chains[__i__]);
 }
@@ -304,7 +197,7 @@ assert_copies_nothing (const gchar *source, const gchar *written,
 
 GST_START_TEST (test_no_copies)
 {
-  load_nvcodec ();
+  test_nvcodec_load ();
   assert_copies_nothing (sources[0], "up", "sink",
       "vkgdrupload name=up ! " CUDA " ! fakesink name=sink");
   assert_copies_nothing (sources[4], "up", "sink",
@@ -318,7 +211,7 @@ GST_END_TEST;
 /* A kernel of ours on what their converter made, and the other way round. */
 GST_START_TEST (test_kernels_of_both)
 {
-  load_nvcodec ();
+  test_nvcodec_load ();
   assert_unchanged (sources[4],
       "vkgdrupload ! cudafilter kernel=invert ! vkgdrupload ! " CUDA
       " ! cudaconvertscale ! " CUDA ",format=BGRA ! vkgdrupload ! cudafilter "
@@ -385,7 +278,7 @@ GST_START_TEST (test_one_context)
 {
   GstElement *pipeline;
 
-  load_nvcodec ();
+  test_nvcodec_load ();
   pipeline = test_launch ("%s ! %s", sources[0], shared[__i__]);
   fail_unless (gst_element_set_state (pipeline, GST_STATE_PAUSED)
                != GST_STATE_CHANGE_FAILURE);
@@ -407,7 +300,7 @@ GST_START_TEST (test_nothing_stays)
   GstVkgdrContext *context;
   gpointer weak;
 
-  load_nvcodec ();
+  test_nvcodec_load ();
   pipeline = test_launch ("%s ! %s", sources[0], shared[__i__]);
   gst_element_set_state (pipeline, GST_STATE_PAUSED);
   gst_element_get_state (pipeline, NULL, NULL, 20 * GST_SECOND);
@@ -432,7 +325,7 @@ GST_START_TEST (test_frames_are_kept_while_they_are_used)
   GstSample *sample;
   guint frame = 0, i;
 
-  load_nvcodec ();
+  test_nvcodec_load ();
   test_frames_register ();
   pipeline = test_launch ("testframes num-buffers=30 ! "
                           "video/x-raw,format=GRAY8,width=64,height=16 ! "
@@ -474,7 +367,7 @@ GST_START_TEST (test_refusals)
   GstBuffer *buffer = gst_buffer_new_allocate (NULL, 64 * 48 * 4, NULL);
   GstVideoInfo info;
 
-  load_nvcodec ();
+  test_nvcodec_load ();
   context = test_context_new ();
   gst_video_info_set_format (&info, GST_VIDEO_FORMAT_RGBA, 64, 48);
   fail_unless (gst_vkgdr_context_buffer_to_cuda (context, buffer, &info, &error)
@@ -497,7 +390,7 @@ interop_suite (void)
 {
   Suite *s = suite_create ("interop");
   TCase *tc = tcase_create ("general");
-  const gchar *why = find_nvcodec ();
+  const gchar *why = test_nvcodec_find ();
 
   suite_add_tcase (s, tc);
   if (why) {

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * nvcodec.c: GStreamer's own CUDA elements, on the device that ours run on
+ *
+ * Loads their plugin, on softcuda where there is no GPU. Knows no element of
+ * ours.
+ */
+
+#include "nvcodec.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <string.h>
+
+static gchar *nvcodec_file;
+
+/* --- their plugin on our device ------------------------------------------ */
+
+/* NVIDIA's driver, or softcuda's, by the name that everybody asks for; with the
+ * latter go the compiler, and the encoder without which their plugin has no
+ * elements. */
+static void
+load_driver (void)
+{
+  const gchar *folder = g_getenv ("VKGDR_SOFTCUDA_DIR");
+  const gchar *names[] = { "libcuda.so.1", "libnvidia-encode.so.1" };
+  CUresult (*init) (unsigned int flags);
+  void *driver = NULL;
+  gchar *compiler;
+  guint i;
+
+  if (g_strcmp0 (g_getenv ("VKGDR_DRIVER"), "software") != 0)
+    driver = dlopen (names[0], RTLD_NOW);
+  if (driver) {
+    *(void **) &init = dlsym (driver, "cuInit");
+    if (!dlsym (driver, "softcudaFail") && init && init (0) == CUDA_SUCCESS)
+      return;
+    dlclose (driver);
+  }
+  for (i = 0; i < G_N_ELEMENTS (names); i++) {
+    gchar *path = g_build_filename (folder, names[i], NULL);
+
+    fail_unless (dlopen (path, RTLD_NOW) != NULL, "%s: %s", path, dlerror ());
+    g_free (path);
+  }
+  compiler = g_build_filename (folder, "libnvrtc.so", NULL);
+  g_setenv ("GST_CUDA_NVRTC_LIBNAME", compiler, TRUE);
+  g_free (compiler);
+}
+
+/* The registry may know their plugin as one without elements, as it is where
+ * there is no driver. */
+void
+test_nvcodec_load (void)
+{
+  GError *error = NULL;
+  GstPlugin *plugin;
+
+  load_driver ();
+  plugin = gst_plugin_load_file (nvcodec_file, &error);
+  fail_unless (plugin != NULL, "%s: %s", nvcodec_file,
+      error ? error->message : "no reason");
+  gst_object_unref (plugin);
+  fail_unless (gst_registry_check_feature_version (
+                   gst_registry_get (), "cudaupload", 1, 24, 0),
+      "the driver is there, and nvcodec has no cudaupload");
+}
+
+const gchar *
+test_nvcodec_find (void)
+{
+  GstPlugin *plugin = gst_registry_find_plugin (gst_registry_get (), "nvcodec");
+  guint major = 0, minor = 0;
+
+  if (!plugin)
+    return "the plugin nvcodec is missing (gstreamer1.0-plugins-bad)";
+  nvcodec_file = g_strdup (gst_plugin_get_filename (plugin));
+  if (sscanf (gst_plugin_get_version (plugin), "%u.%u", &major, &minor) != 2
+      || major != 1 || minor < 24) {
+    gst_object_unref (plugin);
+    return "the plugin nvcodec is older than 1.24";
+  }
+  gst_object_unref (plugin);
+  return NULL;
+}
+
+void
+test_nvcodec_assert_same_frame (
+    GstBuffer *a, GstBuffer *b, const GstVideoInfo *info)
+{
+  GstVideoFrame x, y;
+  guint p;
+  gint row;
+
+  fail_unless (gst_video_frame_map (&x, info, a, GST_MAP_READ));
+  fail_unless (gst_video_frame_map (&y, info, b, GST_MAP_READ));
+  for (p = 0; p < GST_VIDEO_FRAME_N_PLANES (&x); p++) {
+    gint c[GST_VIDEO_MAX_COMPONENTS];
+    gsize size;
+
+    gst_video_format_info_component (info->finfo, p, c);
+    size = (gsize) GST_VIDEO_FRAME_COMP_WIDTH (&x, c[0])
+           * GST_VIDEO_FRAME_COMP_PSTRIDE (&x, c[0]);
+    for (row = 0; row < GST_VIDEO_FRAME_COMP_HEIGHT (&x, c[0]); row++)
+      fail_unless (memcmp ((guint8 *) GST_VIDEO_FRAME_PLANE_DATA (&x, p)
+                               + row * GST_VIDEO_FRAME_PLANE_STRIDE (&x, p),
+                       (guint8 *) GST_VIDEO_FRAME_PLANE_DATA (&y, p)
+                           + row * GST_VIDEO_FRAME_PLANE_STRIDE (&y, p),
+                       size)
+                       == 0,
+          "plane %u differs in row %d", p, row);
+  }
+  gst_video_frame_unmap (&y);
+  gst_video_frame_unmap (&x);
+}
