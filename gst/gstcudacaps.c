@@ -11,10 +11,15 @@
 #include "gstcudacaps.h"
 
 gboolean
-gst_cuda_caps_is_ours (const GstCapsFeatures *features)
+gst_cuda_caps_is_on_device (
+    const GstStructure *structure, const GstCapsFeatures *features)
 {
-  return gst_caps_features_contains (
-      features, GST_CAPS_FEATURE_MEMORY_VKGDR_MEMORY);
+  if (gst_caps_features_contains (
+          features, GST_CAPS_FEATURE_MEMORY_VKGDR_MEMORY))
+    return TRUE;
+  return gst_vkgdr_caps_features_are_cuda (features)
+         && gst_structure_has_name (structure, "video/x-raw")
+         && gst_vkgdr_cuda_is_available ();
 }
 
 /* --- what the output has to be ------------------------------------------- */
@@ -35,11 +40,12 @@ names_memory (const GstCapsFeatures *features)
 }
 
 GstCaps *
-gst_cuda_caps_complete (const GstCaps *output)
+gst_cuda_caps_complete (const GstCaps *output, gboolean *is_in_any_memory)
 {
   GstCaps *caps;
   guint i;
 
+  *is_in_any_memory = TRUE;
   if (!output || gst_caps_is_any (output))
     return NULL;
   caps = gst_caps_copy (output);
@@ -51,7 +57,9 @@ gst_cuda_caps_complete (const GstCaps *output)
       gst_caps_features_free (features);
       features = gst_caps_features_new_empty ();
     }
-    if (!names_memory (features)) {
+    if (names_memory (features)) {
+      *is_in_any_memory = FALSE;
+    } else {
       gst_caps_features_remove (
           features, GST_CAPS_FEATURE_MEMORY_SYSTEM_MEMORY);
       gst_caps_features_add (features, GST_CAPS_FEATURE_MEMORY_VKGDR_MEMORY);
@@ -90,42 +98,92 @@ widen (GstStructure *structure, GstEffectConverts converts)
         1, G_MAXINT, G_MAXINT, 1, NULL);
 }
 
+/* @features with our memory in the place of theirs, which has not all formats.
+ */
+static GstCapsFeatures *
+in_our_memory (const GstCapsFeatures *features)
+{
+  GstCapsFeatures *ours = gst_caps_features_copy (features);
+
+  if (gst_vkgdr_caps_features_are_cuda (ours)) {
+    gst_caps_features_remove (ours, GST_VKGDR_CAPS_FEATURE_MEMORY_CUDA);
+    gst_caps_features_add (ours, GST_CAPS_FEATURE_MEMORY_VKGDR_MEMORY);
+  }
+  return ours;
+}
+
+GstCaps *
+gst_cuda_caps_keep (const GstCaps *caps)
+{
+  GstCaps *result = gst_caps_new_empty ();
+  guint i;
+
+  for (i = 0; i < gst_caps_get_size (caps); i++) {
+    const GstCapsFeatures *features = gst_caps_get_features (caps, i);
+    const GstStructure *structure = gst_caps_get_structure (caps, i);
+
+    if (gst_cuda_caps_is_on_device (structure, features))
+      append (result, gst_structure_copy (structure),
+          gst_caps_features_copy (features));
+  }
+  return result;
+}
+
+/* All of @kept that is video, converted. */
+static GstCaps *
+widen_all (const GstCaps *kept, GstEffectConverts converts)
+{
+  GstCaps *result = gst_caps_new_empty (), *either;
+  guint i;
+
+  for (i = 0; i < gst_caps_get_size (kept); i++) {
+    GstStructure *structure = gst_caps_get_structure (kept, i);
+
+    if (!gst_structure_has_name (structure, "video/x-raw"))
+      continue;
+    structure = gst_structure_copy (structure);
+    widen (structure, converts);
+    append (result, structure, in_our_memory (gst_caps_get_features (kept, i)));
+  }
+  either = gst_vkgdr_caps_in_either_memory (result);
+  gst_caps_unref (result);
+  return either;
+}
+
 /* First what is as it was, then what is converted. */
 static GstCaps *
 convert (const GstCaps *caps, GstEffectConverts converts)
 {
-  GstCaps *result = gst_caps_new_empty ();
-  guint pass, i;
+  GstCaps *kept, *result;
 
-  if (gst_caps_is_any (caps)) {
-    gst_caps_unref (result);
+  if (gst_caps_is_any (caps))
     return gst_caps_new_any ();
-  }
-  for (pass = 0; pass < 2; pass++)
-    for (i = 0; i < gst_caps_get_size (caps); i++) {
-      const GstCapsFeatures *features = gst_caps_get_features (caps, i);
-      GstStructure *structure = gst_caps_get_structure (caps, i);
-
-      if (!gst_cuda_caps_is_ours (features))
-        continue;
-      if (pass == 1 && !gst_structure_has_name (structure, "video/x-raw"))
-        continue;
-      structure = gst_structure_copy (structure);
-      if (pass == 1)
-        widen (structure, converts);
-      append (result, structure, gst_caps_features_copy (features));
-    }
+  kept = gst_cuda_caps_keep (caps);
+  result = gst_caps_merge (
+      gst_vkgdr_caps_in_either_memory (kept), widen_all (kept, converts));
+  gst_caps_unref (kept);
   return result;
+}
+
+/* What the output has to be. */
+static GstCaps *
+get_output (const GstCudaRules *rules)
+{
+  return rules->is_in_any_memory
+             ? gst_vkgdr_caps_in_either_memory (rules->output)
+             : gst_caps_ref (rules->output);
 }
 
 static GstCaps *
 transform_to_output (const GstCudaRules *rules, GstCaps *caps)
 {
-  GstCaps *all = convert (caps, rules->converts), *some;
+  GstCaps *all = convert (caps, rules->converts), *output, *some;
 
   if (!rules->output)
     return all;
-  some = gst_caps_intersect_full (rules->output, all, GST_CAPS_INTERSECT_FIRST);
+  output = get_output (rules);
+  some = gst_caps_intersect_full (output, all, GST_CAPS_INTERSECT_FIRST);
+  gst_caps_unref (output);
   gst_caps_unref (all);
   return some;
 }
@@ -133,12 +191,13 @@ transform_to_output (const GstCudaRules *rules, GstCaps *caps)
 static GstCaps *
 transform_to_input (const GstCudaRules *rules, GstCaps *caps)
 {
-  GstCaps *wanted, *good;
+  GstCaps *output, *wanted, *good;
 
   if (!rules->output)
     return convert (caps, rules->converts);
-  wanted =
-      gst_caps_intersect_full (caps, rules->output, GST_CAPS_INTERSECT_FIRST);
+  output = get_output (rules);
+  wanted = gst_caps_intersect_full (caps, output, GST_CAPS_INTERSECT_FIRST);
+  gst_caps_unref (output);
   good = convert (wanted, rules->converts);
   gst_caps_unref (wanted);
   return gst_caps_merge (good, convert (caps, rules->converts));

@@ -23,14 +23,22 @@ typedef struct {
   GstStructure *params;
   /* What the output has to be, or NULL: gst_cuda_caps_complete() made it. */
   GstCaps *output;
+  gboolean is_in_any_memory; /* on the device, that output can be */
 } GstCudaRules;
 
 /* @output (nullable) with the feature of memory on the device where it names no
- * memory; NULL where it allows anything. The caller unrefs it. */
-GstCaps *gst_cuda_caps_complete (const GstCaps *output);
+ * memory, and whether it names none; NULL where it allows anything. The caller
+ * unrefs it. */
+GstCaps *gst_cuda_caps_complete (
+    const GstCaps *output, gboolean *is_in_any_memory);
 
-/* Whether memory on the device is meant. */
-gboolean gst_cuda_caps_is_ours (const GstCapsFeatures *features);
+/* Whether memory on the device is meant: ours, or for video that of GStreamer's
+ * own CUDA elements, where they are. */
+gboolean gst_cuda_caps_is_on_device (
+    const GstStructure *structure, const GstCapsFeatures *features);
+
+/* What of @caps is on the device. The caller unrefs it. */
+GstCaps *gst_cuda_caps_keep (const GstCaps *caps);
 
 /* What there can be on the other side of the element where @caps are on the
  * pad of @direction; what is preferred comes first. Towards the input it has,

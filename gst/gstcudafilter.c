@@ -26,6 +26,11 @@
  * output are alike and nobody else has the buffer, a kernel that bears it works
  * in place.
  *
+ * Raw video may be in the memory of GStreamer's own CUDA elements (1.24 or
+ * later) as well, the input, the output, or both: `nvh264dec ! cudafilter !
+ * cudaconvertscale` copies nothing. Where downstream takes either memory, the
+ * output is in that of the input.
+ *
  * Raw audio, and the bytes of any other stream, are for kernels of the user's
  * whose first two parameters are `VkgdrSamples`.
  *
@@ -54,6 +59,10 @@
  * gst-launch-1.0 videotestsrc ! video/x-raw,width=640,height=480 ! vkgdrupload
  * ! cudafilter location=halve.cu output-caps=video/x-raw,format=GRAY8,width=320
  * ! vkgdrdownload ! autovideosink
+ * ]|
+ * |[
+ * gst-launch-1.0 videotestsrc ! cudaupload ! cudafilter kernel=sobel !
+ * cudadownload ! autovideosink
  * ]|
  * |[
  * gst-launch-1.0 audiotestsrc ! audio/x-raw,format=S16LE ! vkgdrupload !
@@ -99,8 +108,9 @@ enum {
 
 static GParamSpec *properties[N_PROPERTIES];
 
-/* Memory of the device alone, which caps can say of video, audio and whatever
- * else they name, but not of all that can be named; see gstcudanegotiate.c. */
+/* Memory of the device alone, ours or that of GStreamer's own CUDA elements,
+ * which caps can say of video, audio and whatever else they name, but not of
+ * all that can be named; see gstcudanegotiate.c. */
 static GstStaticPadTemplate sink_template = GST_STATIC_PAD_TEMPLATE (
     "sink", GST_PAD_SINK, GST_PAD_ALWAYS, GST_STATIC_CAPS_ANY);
 static GstStaticPadTemplate src_template = GST_STATIC_PAD_TEMPLATE (
@@ -267,7 +277,8 @@ gst_cuda_filter_set_property (
     self->watch = g_value_get_boolean (value);
   } else if (id == PROP_OUTPUT_CAPS) {
     gst_clear_caps (&self->output);
-    self->output = gst_cuda_caps_complete (gst_value_get_caps (value));
+    self->output = gst_cuda_caps_complete (
+        gst_value_get_caps (value), &self->output_is_in_any_memory);
   } else if (id == PROP_KERNEL_TIMEOUT) {
     self->kernel_timeout = g_value_get_uint (value);
   } else {
@@ -496,7 +507,8 @@ install_properties (GObjectClass *object_class)
    * `video/x-raw,format=RGBA,width=1280,height=720`. Fields that are left out
    * are as the input has them; a side of the picture that is left out follows
    * from the other, so that the picture keeps its shape. Memory need not be
-   * named: the output is always on the device.
+   * named: the output is always on the device, in whichever memory there
+   * downstream wants.
    *
    * A kernel of the user's makes every format and size of every other: it is
    * the kernel that has to do so, by what its two frames say. A built-in one
@@ -562,7 +574,9 @@ gst_cuda_filter_class_init (GstCudaFilterClass *klass)
   gst_element_class_add_static_pad_template (element_class, &sink_template);
   gst_element_class_add_static_pad_template (element_class, &src_template);
   gst_element_class_set_static_metadata (element_class, "CUDA filter",
-      "Filter/Effect/Video", "Runs a CUDA kernel on each frame in GPU memory",
+      "Filter/Effect/Video",
+      "Runs a CUDA kernel on each frame in GPU memory (memory:VkgdrMemory, and "
+      "memory:CUDAMemory of GStreamer's own CUDA elements)",
       "gst-vkgdr developers");
 
   base_class->open = gst_cuda_filter_open;

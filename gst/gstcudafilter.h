@@ -60,6 +60,7 @@ struct _GstCudaFilter {
 
   guint kernel_timeout; /* milliseconds, or 0 */
   GstCaps *output;      /* that is asked for, completed; or NULL */
+  gboolean output_is_in_any_memory;
 
   gboolean watch;
   gboolean is_open;

@@ -62,10 +62,13 @@ allows_int (const GstStructure *structure, const gchar *field, gint number)
 }
 
 /* The structure of @others (taken) that needs the least conversion, or the
- * first of those. */
+ * first of those in the memory that @caps are in, or the first. */
 static GstCaps *
-pick (GstCaps *others, const GstVideoInfo *info, const Size *size)
+pick (GstCaps *others, const GstCaps *caps, const GstVideoInfo *info,
+    const Size *size)
 {
+  gboolean is_cuda =
+      gst_vkgdr_caps_features_are_cuda (gst_caps_get_features (caps, 0));
   guint i, best = 0;
   gint score, best_score = -1;
   GstCaps *picked;
@@ -73,11 +76,13 @@ pick (GstCaps *others, const GstVideoInfo *info, const Size *size)
   for (i = 0; i < gst_caps_get_size (others); i++) {
     const GstStructure *s = gst_caps_get_structure (others, i);
 
-    score = allows_string (s, "format", GST_VIDEO_INFO_NAME (info)) ? 2 : 0;
-    score += allows_int (s, "width", size->width)
-                     && allows_int (s, "height", size->height)
-                 ? 1
-                 : 0;
+    score = allows_string (s, "format", GST_VIDEO_INFO_NAME (info)) ? 4 : 0;
+    if (allows_int (s, "width", size->width)
+        && allows_int (s, "height", size->height))
+      score += 2;
+    if (gst_vkgdr_caps_features_are_cuda (gst_caps_get_features (others, i))
+        == is_cuda)
+      score += 1;
     if (score > best_score) {
       best_score = score;
       best = i;
@@ -404,7 +409,7 @@ gst_cuda_caps_fixate (const GstCudaRules *rules, GstPadDirection direction,
     return gst_caps_fixate (others);
 
   size = get_natural_size (rules, direction, &info);
-  others = pick (others, &info, &size);
+  others = pick (others, caps, &info, &size);
   s = gst_caps_get_structure (others, 0);
   format = fix_format (s, info.finfo);
   if (format)

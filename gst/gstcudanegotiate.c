@@ -46,6 +46,7 @@ rules_take (GstCudaRules *rules, GstCudaFilter *self)
                       ? gst_structure_copy (self->arguments)
                       : NULL;
   rules->output = self->output ? gst_caps_ref (self->output) : NULL;
+  rules->is_in_any_memory = self->output_is_in_any_memory;
   GST_OBJECT_UNLOCK (self);
 }
 
@@ -98,7 +99,8 @@ judge_input (GstCudaFilter *self, GstCaps *caps, gboolean is_told)
   gboolean ok;
 
   if (gst_caps_get_size (caps) == 0
-      || !gst_cuda_caps_is_ours (gst_caps_get_features (caps, 0))) {
+      || !gst_cuda_caps_is_on_device (
+          gst_caps_get_structure (caps, 0), gst_caps_get_features (caps, 0))) {
     if (!is_told)
       GST_ELEMENT_ERROR (self, STREAM, WRONG_TYPE,
           ("This element takes memory of the device alone: put vkgdrupload "
@@ -180,7 +182,8 @@ static GstCaps *
 narrow (const GstCaps *all)
 {
   static GstStaticCaps preferred = GST_STATIC_CAPS (PREFERRED_CAPS);
-  GstCaps *caps = gst_static_caps_get (&preferred);
+  GstCaps *ours = gst_static_caps_get (&preferred);
+  GstCaps *caps = gst_vkgdr_caps_in_either_memory (ours);
   GstCaps *video = gst_caps_new_empty (), *others = gst_caps_new_empty ();
   GstCaps *known;
   guint i;
@@ -195,6 +198,7 @@ narrow (const GstCaps *all)
   }
   known = gst_caps_intersect_full (video, caps, GST_CAPS_INTERSECT_FIRST);
   gst_caps_unref (caps);
+  gst_caps_unref (ours);
   if (gst_caps_is_empty (known)) {
     gst_caps_unref (known);
     known = video;
@@ -217,6 +221,19 @@ imagine_output (GstCudaFilter *self)
   caps = rules.output ? gst_caps_ref (rules.output) : gst_caps_new_any ();
   rules_clear (&rules);
   return caps;
+}
+
+/* All that upstream has, where that cannot be taken: what is on the device, if
+ * there is any, and it is told what is wrong with that. */
+static GstCaps *
+imagine_input (GstCaps *filter)
+{
+  GstCaps *kept = gst_cuda_caps_keep (filter);
+
+  if (!gst_caps_is_empty (kept))
+    return kept;
+  gst_caps_unref (kept);
+  return gst_caps_ref (filter);
 }
 
 /* Caps that check_input() has a word on are accepted until it has said it. */
@@ -248,7 +265,7 @@ answer_caps (GstCudaFilter *self, GstPadDirection direction, GstQuery *query)
     return;
   else if (direction == GST_PAD_SINK && gst_caps_is_empty (all)
            && !is_acceptable (self, filter))
-    answer = gst_caps_ref (filter);
+    answer = imagine_input (filter);
   else
     answer = narrow (all);
   gst_query_set_caps_result (query, answer);

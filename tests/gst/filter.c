@@ -94,8 +94,15 @@ static const struct {
   { "source", "/*\n#pragma vkgdr in-place\n*/\n" OPPOSITE, FALSE },
 };
 
-/* How somebody else still has what is pushed. */
-typedef enum { NOBODY, HAS_BUFFER, HAS_MEMORY, HAS_PART, N_OTHERS } Other;
+/* How somebody else still has what is pushed, or wants it as it is. */
+typedef enum {
+  NOBODY,
+  HAS_BUFFER,
+  HAS_MEMORY,
+  HAS_PART,
+  IS_READ_ONLY,
+  N_OTHERS
+} Other;
 
 static void
 check_in_place (guint f, guint k)
@@ -121,11 +128,13 @@ check_in_place (guint f, guint k)
       copy = gst_buffer_copy (in);
     else if (other == HAS_PART)
       part = gst_memory_share (memory, 16, 16);
+    else if (other == IS_READ_ONLY)
+      GST_MINI_OBJECT_FLAG_SET (memory, GST_MEMORY_FLAG_READONLY);
     out = gst_harness_push_and_pull (h, in);
     fail_unless (out != NULL);
     fail_unless_equals_int (
         out == address, other == N_OTHERS && fillers[k].in_place);
-    if (other < N_OTHERS)
+    if (other < IS_READ_ONLY) /* which is gone by now */
       fail_unless (gst_buffer_peek_memory (out, 0) != memory);
     bytes = bytes_of (out);
     if (expected)
@@ -960,6 +969,31 @@ GST_START_TEST (test_mapping_filter)
 }
 GST_END_TEST;
 
+/* In a process that has none of GStreamer's own CUDA elements nobody can make
+ * anything of their memory. */
+GST_START_TEST (test_cuda_memory_without_its_elements)
+{
+  GstBuffer *buffer = gst_buffer_new_allocate (NULL, 64 * 48 * 4, NULL);
+  GstElement *pipeline, *src;
+  GError *error;
+
+  fail_if (gst_vkgdr_cuda_is_available ());
+  pipeline = test_launch (
+      "appsrc name=src format=time caps=\"video/x-raw(memory:CUDAMemory),"
+      "format=RGBA,width=64,height=48,framerate=1/1\" ! cudafilter ! fakesink");
+  src = gst_bin_get_by_name (GST_BIN (pipeline), "src");
+  gst_element_set_state (pipeline, GST_STATE_PAUSED);
+  fail_unless_equals_int (
+      gst_app_src_push_buffer (GST_APP_SRC (src), buffer), GST_FLOW_OK);
+  error = test_play_error (pipeline);
+  fail_unless (strstr (error->message, "memory of the device alone") != NULL,
+      "%s", error->message);
+  g_error_free (error);
+  gst_object_unref (src);
+  gst_object_unref (pipeline);
+}
+GST_END_TEST;
+
 static Suite *
 filter_suite (void)
 {
@@ -995,6 +1029,7 @@ filter_suite (void)
   tcase_add_loop_test (general, test_cpu_example, 0, 2);
   tcase_add_test (general, test_gpu_example);
   tcase_add_loop_test (general, test_mapping_filter, 0, 4);
+  tcase_add_test (general, test_cuda_memory_without_its_elements);
   return s;
 }
 

@@ -11,42 +11,8 @@
 #include <string.h>
 
 #include "nvcodec.h"
-#include "util.h"
-
-#define CUDA "video/x-raw(" GST_VKGDR_CAPS_FEATURE_MEMORY_CUDA ")"
-#define VKGDR "video/x-raw(" GST_CAPS_FEATURE_MEMORY_VKGDR_MEMORY ")"
 
 /* --- frames -------------------------------------------------------------- */
-
-/* Whether the visible rows of all planes are the same. */
-static void
-assert_same_frame (GstBuffer *a, GstBuffer *b, const GstVideoInfo *info)
-{
-  GstVideoFrame x, y;
-  guint p;
-  gint row;
-
-  fail_unless (gst_video_frame_map (&x, info, a, GST_MAP_READ));
-  fail_unless (gst_video_frame_map (&y, info, b, GST_MAP_READ));
-  for (p = 0; p < GST_VIDEO_FRAME_N_PLANES (&x); p++) {
-    gint c[GST_VIDEO_MAX_COMPONENTS];
-    gsize size;
-
-    gst_video_format_info_component (info->finfo, p, c);
-    size = (gsize) GST_VIDEO_FRAME_COMP_WIDTH (&x, c[0])
-           * GST_VIDEO_FRAME_COMP_PSTRIDE (&x, c[0]);
-    for (row = 0; row < GST_VIDEO_FRAME_COMP_HEIGHT (&x, c[0]); row++)
-      fail_unless (memcmp ((guint8 *) GST_VIDEO_FRAME_PLANE_DATA (&x, p)
-                               + row * GST_VIDEO_FRAME_PLANE_STRIDE (&x, p),
-                       (guint8 *) GST_VIDEO_FRAME_PLANE_DATA (&y, p)
-                           + row * GST_VIDEO_FRAME_PLANE_STRIDE (&y, p),
-                       size)
-                       == 0,
-          "plane %u differs in row %d", p, row);
-  }
-  gst_video_frame_unmap (&y);
-  gst_video_frame_unmap (&x);
-}
 
 /* Plays the source by itself, and through @chain: the same must come out. */
 static void
@@ -72,7 +38,7 @@ assert_unchanged (const gchar *source, const gchar *chain)
   fail_unless (expected->len > 0);
   fail_unless_equals_int (got->len, expected->len);
   for (i = 0; i < got->len; i++)
-    assert_same_frame (
+    test_nvcodec_assert_same_frame (
         g_ptr_array_index (expected, i), g_ptr_array_index (got, i), &info);
   g_ptr_array_unref (got);
   g_ptr_array_unref (expected);
@@ -100,7 +66,7 @@ static const gchar *sources[] = {
 
 GST_START_TEST (test_theirs_alone)
 {
-  test_load_nvcodec ();
+  test_nvcodec_load ();
   assert_unchanged (sources[__i__], "cudaupload ! " CUDA " ! cudadownload");
 }
 GST_END_TEST;
@@ -109,7 +75,7 @@ GST_END_TEST;
  * do. */
 GST_START_TEST (test_their_converter)
 {
-  test_load_nvcodec ();
+  test_nvcodec_load ();
   assert_unchanged (sources[4],
       "cudaupload ! cudaconvertscale ! " CUDA ",format=BGRA ! cudaconvertscale "
       "! " CUDA ",format=RGBA ! cudadownload");
@@ -127,7 +93,7 @@ static const gchar both_reversed[] =
 
 GST_START_TEST (test_both_in_one_process)
 {
-  test_load_nvcodec ();
+  test_nvcodec_load ();
   assert_unchanged (sources[0], both);
   assert_unchanged (sources[0], both_reversed);
 }
@@ -137,14 +103,14 @@ GST_END_TEST;
 GST_START_TEST (test_ours_first)
 {
   assert_unchanged (sources[0], "vkgdrupload ! " VKGDR " ! vkgdrdownload");
-  test_load_nvcodec ();
+  test_nvcodec_load ();
   assert_unchanged (sources[0], both_reversed);
 }
 GST_END_TEST;
 
 GST_START_TEST (test_theirs_first)
 {
-  test_load_nvcodec ();
+  test_nvcodec_load ();
   assert_unchanged (sources[0], "cudaupload ! " CUDA " ! cudadownload");
   assert_unchanged (sources[0], both);
 }
@@ -167,7 +133,7 @@ GST_START_TEST (test_from_one_to_the_other)
 {
   guint i;
 
-  test_load_nvcodec ();
+  test_nvcodec_load ();
   for (i = 0; i < G_N_ELEMENTS (sources); i++)
     assert_unchanged (sources[i], chains[__i__]);
 }
@@ -231,7 +197,7 @@ assert_copies_nothing (const gchar *source, const gchar *written,
 
 GST_START_TEST (test_no_copies)
 {
-  test_load_nvcodec ();
+  test_nvcodec_load ();
   assert_copies_nothing (sources[0], "up", "sink",
       "vkgdrupload name=up ! " CUDA " ! fakesink name=sink");
   assert_copies_nothing (sources[4], "up", "sink",
@@ -290,7 +256,7 @@ GST_START_TEST (test_planes_are_textures)
   guint n_frames = 0;
   GstPad *pad;
 
-  test_load_nvcodec ();
+  test_nvcodec_load ();
   pipeline = test_launch ("videotestsrc num-buffers=2 ! video/x-raw,%s ! "
                           "vkgdrupload name=up ! cudadownload ! fakesink",
       textured[__i__]);
@@ -309,7 +275,7 @@ GST_END_TEST;
 /* A kernel of ours on what their converter made, and the other way round. */
 GST_START_TEST (test_kernels_of_both)
 {
-  test_load_nvcodec ();
+  test_nvcodec_load ();
   assert_unchanged (sources[4],
       "vkgdrupload ! cudafilter kernel=invert ! vkgdrupload ! " CUDA
       " ! cudaconvertscale ! " CUDA ",format=BGRA ! vkgdrupload ! cudafilter "
@@ -376,7 +342,7 @@ GST_START_TEST (test_one_context)
 {
   GstElement *pipeline;
 
-  test_load_nvcodec ();
+  test_nvcodec_load ();
   pipeline = test_launch ("%s ! %s", sources[0], shared[__i__]);
   fail_unless (gst_element_set_state (pipeline, GST_STATE_PAUSED)
                != GST_STATE_CHANGE_FAILURE);
@@ -398,7 +364,7 @@ GST_START_TEST (test_nothing_stays)
   GstVkgdrContext *context;
   gpointer weak;
 
-  test_load_nvcodec ();
+  test_nvcodec_load ();
   pipeline = test_launch ("%s ! %s", sources[0], shared[__i__]);
   gst_element_set_state (pipeline, GST_STATE_PAUSED);
   gst_element_get_state (pipeline, NULL, NULL, 20 * GST_SECOND);
@@ -423,7 +389,7 @@ GST_START_TEST (test_frames_are_kept_while_they_are_used)
   GstSample *sample;
   guint frame = 0, i;
 
-  test_load_nvcodec ();
+  test_nvcodec_load ();
   test_frames_register ();
   pipeline = test_launch ("testframes num-buffers=30 ! "
                           "video/x-raw,format=GRAY8,width=64,height=16 ! "
@@ -503,7 +469,7 @@ GST_START_TEST (test_frame_of_another_context)
   GstVideoInfo info;
   guint i;
 
-  test_load_nvcodec ();
+  test_nvcodec_load ();
   context = test_context_new ();
   gst_video_info_set_format (&info, GST_VIDEO_FORMAT_RGBA, 256, 48);
   for (i = 0; i < 10; i++) {
@@ -533,7 +499,7 @@ GST_START_TEST (test_refusals)
   GstBuffer *buffer = gst_buffer_new_allocate (NULL, 64 * 48 * 4, NULL);
   GstVideoInfo info;
 
-  test_load_nvcodec ();
+  test_nvcodec_load ();
   context = test_context_new ();
   gst_video_info_set_format (&info, GST_VIDEO_FORMAT_RGBA, 64, 48);
   fail_unless (gst_vkgdr_context_buffer_to_cuda (context, buffer, &info, &error)
@@ -556,7 +522,7 @@ interop_suite (void)
 {
   Suite *s = suite_create ("interop");
   TCase *tc = tcase_create ("general");
-  const gchar *why = test_find_nvcodec ();
+  const gchar *why = test_nvcodec_find ();
 
   suite_add_tcase (s, tc);
   if (why) {

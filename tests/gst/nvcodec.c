@@ -1,16 +1,20 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * nvcodec.c: see nvcodec.h
+ * nvcodec.c: GStreamer's own CUDA elements, on the device that ours run on
+ *
+ * Loads their plugin, on softcuda where there is no GPU. Knows no element of
+ * ours.
  */
 
 #include "nvcodec.h"
 
 #include <dlfcn.h>
 #include <stdio.h>
-
-#include "util.h"
+#include <string.h>
 
 static gchar *nvcodec_file;
+
+/* --- their plugin on our device ------------------------------------------ */
 
 /* NVIDIA's driver, or softcuda's, by the name that everybody asks for; with the
  * latter go the compiler, and the encoder without which their plugin has no
@@ -47,7 +51,7 @@ load_driver (void)
 /* The registry may know their plugin as one without elements, as it is where
  * there is no driver. */
 void
-test_load_nvcodec (void)
+test_nvcodec_load (void)
 {
   GError *error = NULL;
   GstPlugin *plugin;
@@ -63,7 +67,7 @@ test_load_nvcodec (void)
 }
 
 const gchar *
-test_find_nvcodec (void)
+test_nvcodec_find (void)
 {
   GstPlugin *plugin = gst_registry_find_plugin (gst_registry_get (), "nvcodec");
   guint major = 0, minor = 0;
@@ -78,4 +82,34 @@ test_find_nvcodec (void)
   }
   gst_object_unref (plugin);
   return NULL;
+}
+
+void
+test_nvcodec_assert_same_frame (
+    GstBuffer *a, GstBuffer *b, const GstVideoInfo *info)
+{
+  GstVideoFrame x, y;
+  guint p;
+  gint row;
+
+  fail_unless (gst_video_frame_map (&x, info, a, GST_MAP_READ));
+  fail_unless (gst_video_frame_map (&y, info, b, GST_MAP_READ));
+  for (p = 0; p < GST_VIDEO_FRAME_N_PLANES (&x); p++) {
+    gint c[GST_VIDEO_MAX_COMPONENTS];
+    gsize size;
+
+    gst_video_format_info_component (info->finfo, p, c);
+    size = (gsize) GST_VIDEO_FRAME_COMP_WIDTH (&x, c[0])
+           * GST_VIDEO_FRAME_COMP_PSTRIDE (&x, c[0]);
+    for (row = 0; row < GST_VIDEO_FRAME_COMP_HEIGHT (&x, c[0]); row++)
+      fail_unless (memcmp ((guint8 *) GST_VIDEO_FRAME_PLANE_DATA (&x, p)
+                               + row * GST_VIDEO_FRAME_PLANE_STRIDE (&x, p),
+                       (guint8 *) GST_VIDEO_FRAME_PLANE_DATA (&y, p)
+                           + row * GST_VIDEO_FRAME_PLANE_STRIDE (&y, p),
+                       size)
+                       == 0,
+          "plane %u differs in row %d", p, row);
+  }
+  gst_video_frame_unmap (&y);
+  gst_video_frame_unmap (&x);
 }

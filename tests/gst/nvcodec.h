@@ -1,24 +1,27 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * nvcodec.h: GStreamer's own CUDA elements on the device that ours run on
- *
- * Knows nothing of what is tested with them.
+ * nvcodec.h: GStreamer's own CUDA elements, on the device that ours run on
  */
 
 #ifndef __TEST_NVCODEC_H__
 #define __TEST_NVCODEC_H__
 
-#include <glib.h>
+#include "util.h"
 
 G_BEGIN_DECLS
 
-/* Looks for their plugin. Returns why it is of no use here, NULL if it is;
- * static. */
-const gchar *test_find_nvcodec (void);
+#define CUDA "video/x-raw(" GST_VKGDR_CAPS_FEATURE_MEMORY_CUDA ")"
+#define VKGDR "video/x-raw(" GST_CAPS_FEATURE_MEMORY_VKGDR_MEMORY ")"
 
-/* Loads it, which was found, with the driver that our elements have: softcuda
- * where there is no GPU. Fails the test where it has no elements. */
-void test_load_nvcodec (void);
+/* Why they are of no use here, NULL if they are. Before the tests. */
+const gchar *test_nvcodec_find (void);
+
+/* Loads them; in each test that uses them. */
+void test_nvcodec_load (void);
+
+/* Fails the test unless the visible rows of all planes are the same. */
+void test_nvcodec_assert_same_frame (
+    GstBuffer *a, GstBuffer *b, const GstVideoInfo *info);
 
 G_END_DECLS
 

@@ -213,7 +213,7 @@ GST_END_TEST;
 static void
 setup (void)
 {
-  test_load_nvcodec ();
+  test_nvcodec_load ();
   test_setup_bar ();
   test_frames_register ();
 }
@@ -223,7 +223,7 @@ untold_suite (void)
 {
   Suite *s = suite_create ("untold");
   TCase *tc = tcase_create ("general");
-  const gchar *why = test_find_nvcodec ();
+  const gchar *why = test_nvcodec_find ();
 
   suite_add_tcase (s, tc);
   if (why) {

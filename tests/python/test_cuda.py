@@ -764,7 +764,7 @@ class ArraysOnStreams(CudaTestCase):
         memory = self.allocator.alloc(4)
         GstVkgdr.fill(memory, 0)
         array = GstVkgdr.device_array(memory, flags=READ | WRITE, stream=ours)
-        array.use_on(consumer.handle)
+        array.use_on(consumer)
         gate = Gate(self, array, consumer)
         array.close()
         self.assertFalse(ours.is_done())

@@ -26,7 +26,14 @@ resolve (void *library, GstVkgdrCudaLib *lib)
          && RESOLVE (allocator_alloc, "cuda_allocator_alloc")
          && RESOLVE (allocator_alloc_wrapped, "cuda_allocator_alloc_wrapped")
          && RESOLVE (is_memory, "is_cuda_memory")
-         && RESOLVE (memory_sync, "cuda_memory_sync");
+         && RESOLVE (memory_sync, "cuda_memory_sync")
+         && RESOLVE (memory_get_stream, "cuda_memory_get_stream")
+         && RESOLVE (stream_new, "cuda_stream_new")
+         && RESOLVE (stream_unref, "cuda_stream_unref")
+         && RESOLVE (stream_get_handle, "cuda_stream_get_handle")
+         && RESOLVE (buffer_pool_get_type, "cuda_buffer_pool_get_type")
+         && RESOLVE (buffer_pool_new, "cuda_buffer_pool_new")
+         && RESOLVE (config_set_stream, "buffer_pool_config_set_cuda_stream");
 #undef RESOLVE
 }
 
@@ -65,12 +72,19 @@ gst_vkgdr_cuda_lib_get (void)
 gboolean
 gst_vkgdr_cuda_lib_uses (const GstVkgdrCudaLib *lib, const vkgdr_cuda *cuda)
 {
-  void *driver = dlopen (DRIVER, RTLD_LAZY | RTLD_NOLOAD);
+  static gconstpointer known; /* atomic; what it has loaded stays */
   gboolean same;
+  void *driver;
 
+  if (g_atomic_pointer_get (&known) == cuda)
+    return TRUE;
+  driver = dlopen (DRIVER, RTLD_LAZY | RTLD_NOLOAD);
   if (!driver)
     return FALSE;
   same = dlsym (driver, "cuInit") == (void *) cuda->cuInit;
   dlclose (driver);
-  return same && lib->load_library ();
+  same = same && lib->load_library ();
+  if (same)
+    g_atomic_pointer_set (&known, cuda);
+  return same;
 }

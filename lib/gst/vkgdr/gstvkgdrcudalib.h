@@ -32,7 +32,17 @@ typedef struct {
   GstVideoInfo info;
 } GstVkgdrCudaMemory;
 
-/* Its entry points, named without their prefix gst_cuda_. */
+/* The public part of its pool. */
+typedef struct {
+  GstBufferPool pool;
+  GstCudaContext *context;
+} GstVkgdrCudaPool;
+
+/* A flag of its memory: who uses it on another stream than the memory's has to
+ * wait for that. */
+#define GST_VKGDR_CUDA_MEMORY_NEED_SYNC (GST_MEMORY_FLAG_LAST << 2)
+
+/* Its entry points, named without their prefix gst_ or gst_cuda_. */
 typedef struct {
   gboolean (*load_library) (void);
   GType (*context_get_type) (void);
@@ -45,6 +55,13 @@ typedef struct {
       CUdeviceptr pointer, gpointer user_data, GDestroyNotify notify);
   gboolean (*is_memory) (GstMemory *memory);
   void (*memory_sync) (GstVkgdrCudaMemory *memory);
+  GstCudaStream *(*memory_get_stream) (GstVkgdrCudaMemory *memory);
+  GstCudaStream *(*stream_new) (GstCudaContext *context);
+  void (*stream_unref) (GstCudaStream *stream);
+  CUstream (*stream_get_handle) (GstCudaStream *stream);
+  GType (*buffer_pool_get_type) (void);
+  GstBufferPool *(*buffer_pool_new) (GstCudaContext *context);
+  void (*config_set_stream) (GstStructure *config, GstCudaStream *stream);
 } GstVkgdrCudaLib;
 
 /* NULL where the process has none, or one before 1.24; it may come later. */

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * gstvkgdrcudamemory.c: frames to and from GStreamer's own CUDA elements
+ * gstvkgdrcudamemory.c: frames for GStreamer's own CUDA elements
  *
- * Wraps the same bytes in the other's memory, and copies on the device where
- * the other could make nothing of their layout. Knows nothing of caps.
+ * Wraps the same bytes in their memory, and copies on the device where they
+ * could make nothing of the layout. The way back is gstvkgdrcudaframe.c's
+ * affair. Knows nothing of caps.
  */
 
-#include "gstvkgdrcudalib.h"
+#include "gstvkgdrcudaframe.h"
 
 /**
  * SECTION:gstvkgdrcuda
@@ -63,24 +64,6 @@ loan_begin (GstBuffer *buffer, GError **error)
   return loan;
 }
 
-/* Like @input in all but the memory, which is laid out as @info says. */
-static GstBuffer *
-new_like (GstBuffer *input, GstMemory *memory, const GstVideoInfo *info)
-{
-  const GstVideoMeta *meta = gst_buffer_get_video_meta (input);
-  GstBuffer *output = gst_buffer_new ();
-
-  gst_buffer_copy_into (output, input, GST_BUFFER_COPY_METADATA, 0, -1);
-  GST_BUFFER_FLAG_UNSET (output, GST_BUFFER_FLAG_TAG_MEMORY);
-  gst_buffer_append_memory (output, memory);
-  gst_buffer_add_video_meta_full (output,
-      meta ? meta->flags : GST_VIDEO_FRAME_FLAG_NONE,
-      GST_VIDEO_INFO_FORMAT (info), GST_VIDEO_INFO_WIDTH (info),
-      GST_VIDEO_INFO_HEIGHT (info), GST_VIDEO_INFO_N_PLANES (info),
-      (gsize *) info->offset, (gint *) info->stride);
-  return output;
-}
-
 /**
  * gst_vkgdr_cuda_is_available:
  *
@@ -133,22 +116,6 @@ plane_row (const GstVideoInfo *info, guint plane)
 
   return (gsize) GST_VIDEO_INFO_COMP_WIDTH (info, component)
          * GST_VIDEO_INFO_COMP_PSTRIDE (info, component);
-}
-
-/* Where the planes of @buffer lie, as its meta or else @info says. */
-static GstVideoInfo
-layout_of (GstBuffer *buffer, const GstVideoInfo *info)
-{
-  const GstVideoMeta *meta = gst_buffer_get_video_meta (buffer);
-  GstVideoInfo layout = *info;
-  guint i;
-
-  for (i = 0; meta && i < meta->n_planes; i++) {
-    layout.offset[i] = meta->offset[i];
-    layout.stride[i] = meta->stride[i];
-  }
-  layout.size = gst_buffer_get_size (buffer);
-  return layout;
 }
 
 /* Bytes, as the device tells; 1 where it does not. */
@@ -231,7 +198,7 @@ wrap (const GstVkgdrCudaLib *lib, GstCudaContext *cuda, GstBuffer *buffer,
   }
   /* Somebody else may have the buffer, too: who writes gets a copy. */
   GST_MINI_OBJECT_FLAG_SET (memory, GST_MEMORY_FLAG_READONLY);
-  return new_like (buffer, memory, layout);
+  return gst_vkgdr_cuda_frame_new_like (buffer, memory, layout);
 }
 
 static gboolean
@@ -316,7 +283,8 @@ copy (const GstVkgdrCudaLib *lib, GstVkgdrContext *context,
     gst_memory_unref (memory);
     return NULL;
   }
-  return new_like (buffer, memory, &((GstVkgdrCudaMemory *) memory)->info);
+  return gst_vkgdr_cuda_frame_new_like (
+      buffer, memory, &((GstVkgdrCudaMemory *) memory)->info);
 }
 
 static gboolean
@@ -380,143 +348,10 @@ gst_vkgdr_context_buffer_to_cuda (GstVkgdrContext *context, GstBuffer *buffer,
         "driver than this element: see VKGDR_DRIVER");
     return NULL;
   }
-  layout = layout_of (buffer, info);
+  layout = gst_vkgdr_cuda_frame_layout (buffer, info);
   result = can_be_wrapped (context, buffer, &layout)
                ? wrap (lib, cuda, buffer, &layout, error)
                : copy (lib, context, cuda, buffer, info, &layout, error);
   g_object_unref (cuda);
   return result;
-}
-
-/* --- from ---------------------------------------------------------------- */
-
-static gboolean
-check_is_theirs (const GstVkgdrCudaLib *lib, GstVkgdrContext *context,
-    GstBuffer *buffer, GError **error)
-{
-  GstMemory *memory = gst_buffer_n_memory (buffer) == 1
-                          ? gst_buffer_peek_memory (buffer, 0)
-                          : NULL;
-
-  if (!lib || !memory || !lib->is_memory (memory)) {
-    g_set_error_literal (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
-        "the frame is not one memory of GStreamer's CUDA library");
-    return FALSE;
-  }
-  if (gst_vkgdr_cuda_lib_uses (lib, gst_vkgdr_context_get_driver (context)))
-    return TRUE;
-  g_set_error_literal (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
-      "GStreamer's CUDA library uses another driver than this element: see "
-      "VKGDR_DRIVER");
-  return FALSE;
-}
-
-static CUcontext
-cuda_context_of (const GstVkgdrCudaLib *lib, const Loan *loan)
-{
-  return lib->context_get_handle (
-      ((GstVkgdrCudaMemory *) loan->memory)->context);
-}
-
-/* The pointer is good in the CUDA context that it was allocated in. Takes @loan
- * over. */
-static GstMemory *
-wrap_loan (GstVkgdrAllocator *allocator, Loan *loan, GError **error)
-{
-  GstMemory *memory = gst_vkgdr_allocator_alloc_wrapped (allocator,
-      (guint64) (guintptr) loan->map.data, loan->map.size,
-      GST_MEMORY_FLAG_READONLY, loan, loan_end, error);
-
-  if (!memory)
-    loan_end (loan);
-  return memory;
-}
-
-/* From the context @peer, and waits: their memory has no fence. */
-static gboolean
-copy_from_peer (GstMemory *memory, CUcontext peer, const Loan *loan,
-    GstVkgdrStream *stream, GError **error)
-{
-  GstVkgdrContext *context = gst_vkgdr_memory_get_context (memory);
-  const vkgdr_cuda *cuda = gst_vkgdr_context_get_driver (context);
-  CUresult result = CUDA_ERROR_NOT_SUPPORTED;
-
-  if (!gst_vkgdr_memory_begin_access (memory, stream, GST_MAP_WRITE, error)
-      || !gst_vkgdr_context_push (context, error))
-    return FALSE;
-  if (cuda->cuMemcpyPeerAsync)
-    result =
-        cuda->cuMemcpyPeerAsync (gst_vkgdr_memory_get_device_pointer (memory),
-            gst_vkgdr_context_get_cuda_context (context),
-            (CUdeviceptr) (guintptr) loan->map.data, peer, loan->map.size,
-            gst_vkgdr_stream_get_handle (stream));
-  gst_vkgdr_context_pop (context);
-  return gst_vkgdr_memory_end_access (memory, stream, GST_MAP_WRITE, error)
-         && gst_vkgdr_context_check (
-             context, result, "cuMemcpyPeerAsync", error)
-         && gst_vkgdr_stream_synchronize (stream, error);
-}
-
-/* What another context, or another device, has. Takes @loan over. */
-static GstMemory *
-copy_loan (
-    GstVkgdrAllocator *allocator, CUcontext peer, Loan *loan, GError **error)
-{
-  GstVkgdrStream *stream =
-      gst_vkgdr_allocator_get_copy_stream (allocator, GST_VKGDR_UPLOAD, error);
-  GstMemory *memory = NULL;
-
-  if (stream)
-    memory = gst_vkgdr_allocator_alloc (allocator, loan->map.size, error);
-  if (memory && !copy_from_peer (memory, peer, loan, stream, error))
-    g_clear_pointer (&memory, gst_memory_unref);
-  loan_end (loan);
-  return memory;
-}
-
-/**
- * gst_vkgdr_context_buffer_from_cuda:
- * @context: a context
- * @buffer: a frame in one memory of GStreamer's own CUDA elements
- * @error: return location for a #GError
- *
- * Makes a buffer for elements that know %GST_VKGDR_MEMORY_NAME. It has the
- * memory of @buffer itself, read-only and beside the window, and keeps @buffer
- * until the device has finished with it. What lies in another CUDA context, or
- * on another device, is copied from one to the other.
- *
- * Returns: (transfer full) (nullable): the buffer, or %NULL with @error set:
- *   %GST_VKGDR_ERROR_ARGUMENT where @buffer is of other memory or another
- *   driver, or an error of gst_vkgdr_allocator_alloc_wrapped() or of the driver
- *
- * Since: 0.1
- */
-GstBuffer *
-gst_vkgdr_context_buffer_from_cuda (
-    GstVkgdrContext *context, GstBuffer *buffer, GError **error)
-{
-  const GstVkgdrCudaLib *lib = gst_vkgdr_cuda_lib_get ();
-  GstVkgdrAllocator *allocator;
-  GstVideoInfo layout;
-  GstMemory *memory;
-  CUcontext theirs;
-  Loan *loan;
-
-  g_return_val_if_fail (GST_IS_VKGDR_CONTEXT (context), NULL);
-  g_return_val_if_fail (GST_IS_BUFFER (buffer), NULL);
-
-  if (!check_is_theirs (lib, context, buffer, error))
-    return NULL;
-  loan = loan_begin (buffer, error);
-  if (!loan)
-    return NULL;
-  lib->memory_sync ((GstVkgdrCudaMemory *) loan->memory);
-  layout = layout_of (buffer, &((GstVkgdrCudaMemory *) loan->memory)->info);
-  theirs = cuda_context_of (lib, loan);
-  allocator = gst_vkgdr_context_get_allocator (context);
-  memory = theirs == gst_vkgdr_context_get_cuda_context (context)
-               ? wrap_loan (allocator, loan, error)
-               : copy_loan (allocator, theirs, loan, error);
-  gst_object_unref (allocator);
-  return memory ? new_like (buffer, memory, &layout) : NULL;
 }

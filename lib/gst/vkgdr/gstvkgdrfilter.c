@@ -7,7 +7,8 @@
  * what the bytes mean, but that a pool of video has a layout.
  */
 
-#include "gstvkgdrprivate.h"
+#include "gstvkgdrcudaframe.h"
+#include "gstvkgdrfilterprivate.h"
 #include "gstvkgdrtimer.h"
 
 /**
@@ -22,6 +23,13 @@
  * #GstBaseTransformClass.transform_caps, and its size is the input's, unless it
  * is raw video, whose caps tell its size, or the subclass overrides
  * #GstBaseTransformClass.transform_size.
+ *
+ * A subclass whose pad templates have raw video with
+ * %GST_VKGDR_CAPS_FEATURE_MEMORY_CUDA as well takes and gives the memory of
+ * GStreamer's own CUDA elements, and need not know of it: the buffers that
+ * #GstVkgdrFilterClass.filter gets have the same bytes in memory of type
+ * %GST_VKGDR_MEMORY_NAME. Where both memories are possible on a pad, that of
+ * the other pad is taken.
  *
  * Where the work can be done in place, gst_vkgdr_filter_set_in_place() saves a
  * buffer. #GstVkgdrFilterClass.filter_cpu is for work that the CPU does.
@@ -48,6 +56,8 @@ typedef struct {
 
   gboolean same_caps;     /* the output has the input's */
   gboolean is_video;      /* both are raw video */
+  gboolean from_cuda;     /* the input is of GStreamer's own CUDA elements */
+  gboolean to_cuda;       /* the output is for them */
   gboolean keeps_meaning; /* of what metas say */
   GstVideoInfo in_info;
   gboolean any_layout; /* downstream reads GstVideoMeta */
@@ -78,6 +88,12 @@ is_raw_video (GstCaps *caps, GstVideoInfo *info)
          && GST_VIDEO_INFO_FORMAT (info) != GST_VIDEO_FORMAT_ENCODED;
 }
 
+static gboolean
+is_cuda (GstCaps *caps)
+{
+  return gst_vkgdr_caps_features_are_cuda (gst_caps_get_features (caps, 0));
+}
+
 static void
 post_error (GstVkgdrFilter *self, GError *error)
 {
@@ -105,6 +121,8 @@ gst_vkgdr_filter_set_caps (
   priv->same_caps = gst_caps_is_equal (in_caps, out_caps);
   priv->is_video = is_raw_video (in_caps, &priv->in_info)
                    && is_raw_video (out_caps, &out_info);
+  priv->from_cuda = priv->is_video && is_cuda (in_caps);
+  priv->to_cuda = priv->is_video && is_cuda (out_caps);
   priv->keeps_meaning = priv->same_caps;
   if (priv->is_video)
     priv->keeps_meaning = GST_VIDEO_INFO_WIDTH (&priv->in_info)
@@ -151,9 +169,24 @@ remove_pools (GstQuery *query)
     gst_query_remove_nth_allocation_pool (query, 0);
 }
 
+static gboolean
+decide_cuda (GstVkgdrFilter *self, GstQuery *query, GstCaps *caps,
+    const GstVideoInfo *info)
+{
+  GError *error = NULL;
+
+  if (gst_vkgdr_cuda_pool_decide (gst_vkgdr_base_transform_get_context (
+                                      GST_VKGDR_BASE_TRANSFORM (self)),
+          query, caps, info, MIN_BUFFERS, &error))
+    return TRUE;
+  post_error (self, error);
+  return FALSE;
+}
+
 /* The buffers that downstream gets are ours, also where it offers a pool of its
- * own: no other memory can be written by the device. Frames come from a pool;
- * what else there is may be of any size, and is allocated for each buffer. */
+ * own, unless that is of GStreamer's own CUDA elements: no other memory can be
+ * written by the device. Frames come from a pool; what else there is may be of
+ * any size, and is allocated for each buffer. */
 static gboolean
 gst_vkgdr_filter_decide_allocation (GstBaseTransform *trans, GstQuery *query)
 {
@@ -164,11 +197,13 @@ gst_vkgdr_filter_decide_allocation (GstBaseTransform *trans, GstQuery *query)
 
   private_of (trans)->any_layout =
       gst_query_find_allocation_meta (query, GST_VIDEO_META_API_TYPE, NULL);
+  gst_query_parse_allocation (query, &caps, NULL);
+  if (caps && is_raw_video (caps, &info) && is_cuda (caps))
+    return decide_cuda (GST_VKGDR_FILTER (trans), query, caps, &info);
   if (gst_query_get_n_allocation_pools (query) > 0)
     gst_query_parse_nth_allocation_pool (query, 0, NULL, &size, &min, &max);
   remove_pools (query);
 
-  gst_query_parse_allocation (query, &caps, NULL);
   if (!caps || !is_raw_video (caps, &info))
     return TRUE;
   min = MAX (min, MIN_BUFFERS);
@@ -206,12 +241,17 @@ gst_vkgdr_filter_propose_allocation (
         GST_ALLOCATOR (gst_vkgdr_base_transform_get_allocator (base)), NULL);
     return TRUE;
   }
+  gst_query_add_allocation_meta (query, GST_VIDEO_META_API_TYPE, NULL);
+  if (is_cuda (caps)) {
+    gst_vkgdr_cuda_pool_propose (
+        gst_vkgdr_base_transform_get_context (base), query, caps, &info);
+    return TRUE;
+  }
   pool = gst_vkgdr_base_transform_new_pool (base, caps, 0);
   if (!pool)
     return FALSE;
   gst_query_add_allocation_pool (
       query, pool, GST_VIDEO_INFO_SIZE (&info), 0, 0);
-  gst_query_add_allocation_meta (query, GST_VIDEO_META_API_TYPE, NULL);
   gst_object_unref (pool);
   return TRUE;
 }
@@ -247,23 +287,39 @@ is_ours (GstBuffer *buffer, GstVkgdrContext *context)
   return TRUE;
 }
 
+/* Which is another thing than GStreamer's "writable": nobody else has it. */
+static gboolean
+has_read_only_memory (GstBuffer *buffer)
+{
+  guint i, n = gst_buffer_n_memory (buffer);
+
+  for (i = 0; i < n; i++)
+    if (GST_MEMORY_IS_READONLY (gst_buffer_peek_memory (buffer, i)))
+      return TRUE;
+  return FALSE;
+}
+
 /* Nobody else may see what is written: neither who has the buffer, nor who has
  * one of its memories or a part of one, all of which GStreamer tells. */
 static gboolean
 can_be_output (GstVkgdrFilter *self, GstBuffer *buffer)
 {
   GstVkgdrFilterPrivate *priv = private_of (self);
+  GstVkgdrContext *context =
+      gst_vkgdr_base_transform_get_context (GST_VKGDR_BASE_TRANSFORM (self));
 
   if (!g_atomic_int_get (&priv->in_place) || !priv->same_caps)
     return FALSE;
   if (!gst_buffer_is_writable (buffer)
-      || !gst_buffer_is_all_memory_writable (buffer))
+      || !gst_buffer_is_all_memory_writable (buffer)
+      || has_read_only_memory (buffer))
     return FALSE;
+  if (priv->from_cuda) /* where all know GstVideoMeta */
+    return gst_vkgdr_cuda_frame_can_change (context, buffer);
   if (priv->is_video && !priv->any_layout
       && !has_plain_layout (buffer, &priv->in_info))
     return FALSE;
-  return is_ours (buffer,
-      gst_vkgdr_base_transform_get_context (GST_VKGDR_BASE_TRANSFORM (self)));
+  return is_ours (buffer, context);
 }
 
 /* A buffer for what has no pool. */
@@ -294,6 +350,21 @@ allocate (GstVkgdrFilter *self, GstBuffer *input, GError **error)
   return output;
 }
 
+/* A frame of the pool. Ours tells by itself why it has none. */
+static GstFlowReturn
+acquire (GstVkgdrFilter *self, GstBuffer *input, GstBuffer **output)
+{
+  GstFlowReturn result =
+      GST_BASE_TRANSFORM_CLASS (parent_class)
+          ->prepare_output_buffer (GST_BASE_TRANSFORM (self), input, output);
+
+  if (result == GST_FLOW_ERROR && private_of (self)->to_cuda)
+    post_error (
+        self, g_error_new (GST_VKGDR_ERROR, GST_VKGDR_ERROR_NO_MEMORY,
+                  "GStreamer's CUDA library has no memory for a frame"));
+  return result;
+}
+
 static GstFlowReturn
 gst_vkgdr_filter_prepare_output_buffer (
     GstBaseTransform *trans, GstBuffer *input, GstBuffer **output)
@@ -308,8 +379,7 @@ gst_vkgdr_filter_prepare_output_buffer (
     return GST_FLOW_OK;
   }
   if (private_of (self)->is_video)
-    return GST_BASE_TRANSFORM_CLASS (parent_class)
-        ->prepare_output_buffer (trans, input, output);
+    return acquire (self, input, output);
 
   *output = allocate (self, input, &error);
   if (!*output) {
@@ -416,7 +486,7 @@ end (GstBuffer *buffer, GstVkgdrStream *stream, GstMapFlags flags,
 }
 
 static gboolean
-filter_on_device (GstVkgdrFilter *self, GstBuffer *input, GstBuffer *output,
+queue_work (GstVkgdrFilter *self, GstBuffer *input, GstBuffer *output,
     GstVkgdrStream *stream, GError **error)
 {
   GstMapFlags flags = input == output ? GST_MAP_READWRITE : GST_MAP_READ;
@@ -437,14 +507,32 @@ filter_on_device (GstVkgdrFilter *self, GstBuffer *input, GstBuffer *output,
   return ok;
 }
 
-/* No access is begun: mappings see to the order by themselves. */
+static gboolean
+filter_on_device (GstVkgdrFilter *self, GstBuffer *input, GstBuffer *output,
+    GstVkgdrStream *stream, GError **error)
+{
+  GstVkgdrFilterPrivate *priv = private_of (self);
+  GstVkgdrCudaWork work;
+  gboolean ok;
+
+  if (!priv->from_cuda && !priv->to_cuda)
+    return queue_work (self, input, output, stream, error);
+  if (!gst_vkgdr_cuda_work_begin (&work, gst_vkgdr_stream_get_context (stream),
+          input, priv->from_cuda, output, priv->to_cuda, error))
+    return FALSE;
+  ok = queue_work (self, work.input, output, stream, error);
+  return gst_vkgdr_cuda_work_end (&work, ok ? error : NULL) && ok;
+}
+
+/* No access is begun: mappings see to the order by themselves, those of
+ * GStreamer's own CUDA elements as well as ours. */
 static gboolean
 filter_on_cpu (GstVkgdrFilter *self, GstBuffer *input, GstBuffer *output,
     GstVkgdrStream *stream, GError **error)
 {
   guint i, n = gst_buffer_n_memory (input);
 
-  for (i = 0; i < n; i++)
+  for (i = 0; !private_of (self)->from_cuda && i < n; i++)
     if (!check_memory (gst_buffer_peek_memory (input, i), stream, error))
       return FALSE;
   return GST_VKGDR_FILTER_GET_CLASS (self)->filter_cpu (
@@ -531,6 +619,7 @@ gst_vkgdr_filter_class_init (GstVkgdrFilterClass *klass)
   trans_class->start = gst_vkgdr_filter_start;
   trans_class->stop = gst_vkgdr_filter_stop;
   trans_class->set_caps = gst_vkgdr_filter_set_caps;
+  gst_vkgdr_filter_init_caps (trans_class);
   trans_class->get_unit_size = gst_vkgdr_filter_get_unit_size;
   trans_class->transform_size = gst_vkgdr_filter_transform_size;
   trans_class->decide_allocation = gst_vkgdr_filter_decide_allocation;

@@ -160,6 +160,34 @@ gst_vkgdr_order_mark (GstVkgdrOrder *order, GstVkgdrStream *stream,
   return fence;
 }
 
+void
+gst_vkgdr_order_set (GstVkgdrOrder *order, GstVkgdrFence *fence)
+{
+  if (order->readers)
+    g_ptr_array_set_size (order->readers, 0);
+  g_clear_pointer (&order->written, gst_vkgdr_fence_unref);
+  order->written = fence;
+  order->foreign = FALSE;
+}
+
+gboolean
+gst_vkgdr_order_precede (GstVkgdrOrder *order, CUstream handle, GError **error)
+{
+  guint i;
+
+  if (!check_lost (order, error) || !settle_foreign (order, error))
+    return FALSE;
+  if (order->written
+      && !gst_vkgdr_fence_precede (
+          order->written, order->context, handle, error))
+    return FALSE;
+  for (i = 0; i < count_readers (order); i++)
+    if (!gst_vkgdr_fence_precede (g_ptr_array_index (order->readers, i),
+            order->context, handle, error))
+      return FALSE;
+  return TRUE;
+}
+
 gboolean
 gst_vkgdr_order_is_idle (GstVkgdrOrder *order)
 {

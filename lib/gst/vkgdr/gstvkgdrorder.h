@@ -43,6 +43,16 @@ gboolean gst_vkgdr_order_stream (GstVkgdrOrder *order, GstVkgdrStream *stream,
 GstVkgdrFence *gst_vkgdr_order_mark (GstVkgdrOrder *order,
     GstVkgdrStream *stream, GstMapFlags flags, GError **error);
 
+/* Nothing is known of the memory but that @fence (taken) stands for all that
+ * was done to it, as it does where that is somebody else's, who told us his
+ * stream. */
+void gst_vkgdr_order_set (GstVkgdrOrder *order, GstVkgdrFence *fence);
+
+/* Lets a stream of somebody else's begin what is queued on it from now on when
+ * all is done that the memory's fences stand for. */
+gboolean gst_vkgdr_order_precede (
+    GstVkgdrOrder *order, CUstream handle, GError **error);
+
 /* Whether the device has finished, as far as fences tell. */
 gboolean gst_vkgdr_order_is_idle (GstVkgdrOrder *order);
 

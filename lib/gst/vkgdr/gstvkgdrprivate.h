@@ -64,6 +64,15 @@ void gst_vkgdr_context_end_alone (GstVkgdrContext *context);
 /* A fence behind all that @stream has queued, of which nobody is told. */
 GstVkgdrFence *gst_vkgdr_fence_new (GstVkgdrStream *stream, GError **error);
 
+/* The same for a stream that is somebody else's, of @context. */
+GstVkgdrFence *gst_vkgdr_fence_new_on (
+    GstVkgdrContext *context, CUstream handle, GError **error);
+
+/* What is queued from now on on a stream of @context, which may be somebody
+ * else's, begins when the fence is reached. */
+gboolean gst_vkgdr_fence_precede (GstVkgdrFence *fence,
+    GstVkgdrContext *context, CUstream handle, GError **error);
+
 /* What the driver says of the fence, also where the context has hung. */
 CUresult gst_vkgdr_fence_query (GstVkgdrFence *fence);
 

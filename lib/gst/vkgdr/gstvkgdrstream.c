@@ -343,33 +343,55 @@ gst_vkgdr_stream_is_done (GstVkgdrStream *stream)
 }
 
 GstVkgdrFence *
-gst_vkgdr_fence_new (GstVkgdrStream *stream, GError **error)
+gst_vkgdr_fence_new_on (
+    GstVkgdrContext *context, CUstream handle, GError **error)
 {
   const vkgdr_cuda *cuda;
   GstVkgdrFence *fence = NULL;
   CUevent event;
 
-  if (!gst_vkgdr_context_push (stream->context, error))
+  if (!gst_vkgdr_context_push (context, error))
     return NULL;
-  cuda = gst_vkgdr_context_get_driver (stream->context);
-  event = gst_vkgdr_context_take_event (stream->context, error);
+  cuda = gst_vkgdr_context_get_driver (context);
+  event = gst_vkgdr_context_take_event (context, error);
   if (!event)
     goto done;
-  if (!gst_vkgdr_context_check (stream->context,
-          cuda->cuEventRecord (event, stream->handle), "cuEventRecord",
-          error)) {
-    gst_vkgdr_context_give_event (stream->context, event);
+  if (!gst_vkgdr_context_check (context, cuda->cuEventRecord (event, handle),
+          "cuEventRecord", error)) {
+    gst_vkgdr_context_give_event (context, event);
     goto done;
   }
 
   fence = g_new0 (GstVkgdrFence, 1);
   fence->refcount = 1;
-  fence->context = gst_object_ref (stream->context);
+  fence->context = gst_object_ref (context);
   fence->event = event;
 
 done:
-  gst_vkgdr_context_pop (stream->context);
+  gst_vkgdr_context_pop (context);
   return fence;
+}
+
+GstVkgdrFence *
+gst_vkgdr_fence_new (GstVkgdrStream *stream, GError **error)
+{
+  return gst_vkgdr_fence_new_on (stream->context, stream->handle, error);
+}
+
+gboolean
+gst_vkgdr_fence_precede (GstVkgdrFence *fence, GstVkgdrContext *context,
+    CUstream handle, GError **error)
+{
+  const vkgdr_cuda *cuda = gst_vkgdr_context_get_driver (context);
+  gboolean ok;
+
+  if (!gst_vkgdr_context_push (context, error))
+    return FALSE;
+  ok = gst_vkgdr_context_check (context,
+      cuda->cuStreamWaitEvent (handle, fence->event, 0), "cuStreamWaitEvent",
+      error);
+  gst_vkgdr_context_pop (context);
+  return ok;
 }
 
 /**
@@ -414,20 +436,11 @@ gboolean
 gst_vkgdr_stream_wait (
     GstVkgdrStream *stream, GstVkgdrFence *fence, GError **error)
 {
-  const vkgdr_cuda *cuda;
-  gboolean ok;
-
   g_return_val_if_fail (GST_IS_VKGDR_STREAM (stream), FALSE);
   g_return_val_if_fail (fence != NULL, FALSE);
 
-  if (!gst_vkgdr_context_push (stream->context, error))
-    return FALSE;
-  cuda = gst_vkgdr_context_get_driver (stream->context);
-  ok = gst_vkgdr_context_check (stream->context,
-      cuda->cuStreamWaitEvent (stream->handle, fence->event, 0),
-      "cuStreamWaitEvent", error);
-  gst_vkgdr_context_pop (stream->context);
-  return ok;
+  return gst_vkgdr_fence_precede (
+      fence, stream->context, stream->handle, error);
 }
 
 /**
