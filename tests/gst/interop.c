@@ -373,7 +373,7 @@ GST_START_TEST (test_nothing_stays)
   g_object_add_weak_pointer (G_OBJECT (context), &weak);
   gst_element_set_state (pipeline, GST_STATE_NULL);
   gst_object_unref (pipeline);
-  fail_unless (weak == NULL);
+  test_nvcodec_assert_gone (&weak);
 }
 GST_END_TEST;
 

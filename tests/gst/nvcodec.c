@@ -113,3 +113,13 @@ test_nvcodec_assert_same_frame (
   gst_video_frame_unmap (&y);
   gst_video_frame_unmap (&x);
 }
+
+void
+test_nvcodec_assert_gone (gpointer *weak)
+{
+  guint i;
+
+  for (i = 0; i < 5000 && g_atomic_pointer_get (weak); i++)
+    g_usleep (1000);
+  fail_unless (g_atomic_pointer_get (weak) == NULL);
+}

@@ -23,6 +23,10 @@ void test_nvcodec_load (void);
 void test_nvcodec_assert_same_frame (
     GstBuffer *a, GstBuffer *b, const GstVideoInfo *info);
 
+/* Fails the test unless the weak pointer is NULL soon: a thread of the
+ * library's, which gives their memory back, may be the last to have it. */
+void test_nvcodec_assert_gone (gpointer *weak);
+
 G_END_DECLS
 
 #endif /* __TEST_NVCODEC_H__ */
