@@ -102,6 +102,15 @@ GST_END_TEST;
 static const gchar *element_names[] = { "vkgdrupload", "cudafilter",
   "vkgdrdownload", "vkgdrexampletint", "vkgdrexampleborder" };
 
+/* How long the sequences are: drivers take their time to open a device. */
+static guint
+alone_order (gboolean has_context)
+{
+  if (!has_context || test_is_on_valgrind ())
+    return 2;
+  return test_is_slow () ? 3 : 4;
+}
+
 static void
 set_state_alone (gpointer element, GstState state)
 {
@@ -142,8 +151,7 @@ check_element (const gchar *name,
     gst_element_set_context (element, wrapped);
     gst_context_unref (wrapped);
   }
-  /* Drivers take their time to open a device. */
-  walk (!context ? 2 : test_is_slow () ? 3 : 4, visit, element);
+  walk (alone_order (context != NULL), visit, element);
   fail_unless (
       gst_bus_pop_filtered (bus, GST_MESSAGE_ERROR) == NULL, "%s fails", name);
   gst_bus_set_flushing (bus, TRUE);

@@ -802,6 +802,17 @@ class ArraysOnStreams(CudaTestCase):
         self.assertEqual(GstVkgdr.download(memory), bytes(4))
         self.assertTrue(GstVkgdr.memory_is_idle(memory))
 
+    def test_the_own_stream_by_its_number(self) -> None:
+        """As of a consumer whose current stream it is: no whole context counts."""
+        ours = GstVkgdr.Stream(self.context)
+        memory = self.allocator.alloc(4)
+        GstVkgdr.fill(memory, 0)
+        array = GstVkgdr.device_array(memory, flags=READ | WRITE, stream=ours)
+        array.__dlpack__(stream=ours.handle)
+        array.close()
+        ours.synchronize()
+        self.assertTrue(GstVkgdr.memory_is_idle(memory))
+
     def test_the_stream_of_a_library_is_kept(self) -> None:
         class Theirs:
             def __init__(self, stream: GstVkgdr.Stream) -> None:

@@ -165,6 +165,9 @@ class DeviceArray:
         mapping = self._live()
         context = GstVkgdr.memory_get_context(mapping.get_memory())
         queue = objects.as_stream(context, stream)
+        own = mapping.get_stream()
+        if own is not None and queue.handle == own.handle:
+            return  # as of the consumer that works on the array's own stream
         if isinstance(stream, int) and stream not in _LASTING_STREAMS:
             mapping.lend(queue)
         else:
