@@ -784,6 +784,33 @@ GST_START_TEST (test_elements_share_a_context)
 }
 GST_END_TEST;
 
+/* An element of no pipeline is given one: it is used at every start. */
+GST_START_TEST (test_context_is_kept_over_a_stop)
+{
+  GstVkgdrContext *context = test_context_new ();
+  GstContext *wrapped = gst_vkgdr_context_to_gst_context (context);
+  const gchar *names[] = { "vkgdrupload", "cudafilter", "vkgdrdownload" };
+  guint i, k;
+
+  for (i = 0; i < G_N_ELEMENTS (names); i++) {
+    GstElement *e = gst_element_factory_make (names[i], NULL);
+
+    gst_element_set_context (e, wrapped);
+    for (k = 0; k < 3; k++) {
+      gst_element_set_state (e, GST_STATE_PAUSED);
+      fail_unless (
+          gst_vkgdr_base_transform_get_context (GST_VKGDR_BASE_TRANSFORM (e))
+          == context);
+      gst_element_set_state (e, GST_STATE_NULL);
+    }
+    gst_object_unref (e);
+  }
+  gst_context_unref (wrapped);
+  ASSERT_OBJECT_REFCOUNT (context, "context", 1);
+  gst_object_unref (context);
+}
+GST_END_TEST;
+
 /* The last device there is: another one than the first, where there are two. */
 static GstVkgdrContext *
 last_context (void)
@@ -1021,6 +1048,7 @@ elements_suite (void)
   tcase_add_test (tc, test_tee_with_a_branch_on_the_cpu);
   tcase_add_test (tc, test_two_pipelines_at_once);
   tcase_add_test (tc, test_elements_share_a_context);
+  tcase_add_test (tc, test_context_is_kept_over_a_stop);
   tcase_add_test (tc, test_memory_of_another_context);
   tcase_add_test (tc, test_context_of_the_application);
   tcase_add_loop_test (tc, test_no_frame_is_torn, 0, 2);

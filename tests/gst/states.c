@@ -173,7 +173,8 @@ GST_START_TEST (test_element_flushes)
 }
 GST_END_TEST;
 
-/* Each start opens the device, each stop closes it. */
+/* Nobody gives a context: the element opens the device, and closes it when it
+ * goes. */
 GST_START_TEST (test_element_opens_the_device)
 {
   guint fds = 0;

@@ -182,6 +182,19 @@ publish (GstElement *element, GstVkgdrContext *made, GstVkgdrContext **context)
       gst_message_new_have_context (GST_OBJECT_CAST (element), gst_context));
 }
 
+/* What the element was given, or gave, before it was stopped: GstElement keeps
+ * it. */
+static void
+take_up_again (GstElement *element, gint device, GstVkgdrContext **context)
+{
+  GstContext *kept = gst_element_get_context (element, GST_VKGDR_CONTEXT_TYPE);
+
+  if (!kept)
+    return;
+  adopt (element, kept, device, context);
+  gst_context_unref (kept);
+}
+
 /* The CUDA context of GStreamer's own CUDA elements, where they came first:
  * memory of one is of no use in another. */
 static gboolean
@@ -238,9 +251,10 @@ make_context (GstElement *element, gint device, GstVkgdrContext **context)
  * @context: (inout) (transfer full) (nullable): where it keeps its context
  *
  * Sees to it that @context is set: from the neighbours, else from the
- * application, else with the CUDA context that GStreamer's own CUDA elements in
- * the pipeline share, else by making one and telling the others. On failure an
- * error message that names the cause has been posted.
+ * application, else from what the element had before it was stopped, else with
+ * the CUDA context that GStreamer's own CUDA elements in the pipeline share,
+ * else by making one and telling the others. On failure an error message that
+ * names the cause has been posted.
  *
  * Returns: whether @context is set
  *
@@ -261,6 +275,8 @@ gst_vkgdr_element_ensure_context (
     ask_neighbours (element, GST_VKGDR_CONTEXT_TYPE);
   if (!*context)
     ask_application (element, GST_VKGDR_CONTEXT_TYPE);
+  if (!*context)
+    take_up_again (element, device, context);
   if (*context || join_cuda_elements (element, device, context))
     return TRUE;
   return make_context (element, device, context);
