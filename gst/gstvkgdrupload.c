@@ -176,9 +176,8 @@ offer (GstVkgdrUpload *self, GstQuery *query)
     return TRUE;
   }
   offer_pool (self, query, caps);
-  gst_query_add_allocation_param (
-      query, GST_ALLOCATOR (allocator_of (self)), NULL);
-  return TRUE;
+  return gst_vkgdr_base_transform_add_allocator (
+      GST_VKGDR_BASE_TRANSFORM (self), query);
 }
 
 static gboolean

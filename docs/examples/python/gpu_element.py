@@ -51,6 +51,15 @@ def find_backend(context: GstVkgdr.Context) -> str:
     return "kernel"
 
 
+def start_torch() -> None:
+    """PyTorch starts CUDA when it is first used, and would do so in the thread of
+    the first frame, in the middle of another's work there."""
+    import torch
+
+    torch.cuda.init()
+    torch.cuda.current_device()
+
+
 class Negative(GstVkgdr.VideoFilter):
     __gstmetadata__ = (
         "Negative in Python",
@@ -71,6 +80,8 @@ class Negative(GstVkgdr.VideoFilter):
         """The element starts, and has a device. What is raised is its error."""
         self.used = self.backend or find_backend(self.get_context())
         self.set_use_cpu(self.used == "numpy")
+        if self.used == "torch":
+            start_torch()
         self.frame = 0
         self.kernel: Optional[GstVkgdr.Kernel] = None
         if self.used == "kernel":

@@ -94,6 +94,10 @@ GST_VKGDR_API
 GstBufferPool *gst_vkgdr_base_transform_new_pool (
     GstVkgdrBaseTransform *transform, GstCaps *caps, guint min_buffers);
 
+GST_VKGDR_API
+gboolean gst_vkgdr_base_transform_add_allocator (
+    GstVkgdrBaseTransform *transform, GstQuery *query);
+
 G_END_DECLS
 
 #endif /* __GST_VKGDR_BASE_TRANSFORM_H__ */

@@ -95,8 +95,12 @@ open_subclass (GstVkgdrBaseTransform *self, GError **error)
 {
   GstVkgdrBaseTransformClass *klass = GST_VKGDR_BASE_TRANSFORM_GET_CLASS (self);
   GstVkgdrBaseTransformPrivate *priv = private_of (self);
+  GstVkgdrAllocator *allocator =
+      gst_vkgdr_context_get_allocator (priv->context);
 
-  priv->allocator = gst_vkgdr_context_get_allocator (priv->context);
+  GST_OBJECT_LOCK (self);
+  priv->allocator = allocator;
+  GST_OBJECT_UNLOCK (self);
   priv->stream = make_stream (self, error);
   if (!priv->stream)
     return FALSE;
@@ -140,6 +144,7 @@ gst_vkgdr_base_transform_stop (GstBaseTransform *trans)
   GstVkgdrBaseTransform *self = GST_VKGDR_BASE_TRANSFORM (trans);
   GstVkgdrBaseTransformClass *klass = GST_VKGDR_BASE_TRANSFORM_GET_CLASS (self);
   GstVkgdrBaseTransformPrivate *priv = private_of (self);
+  GstVkgdrAllocator *allocator;
   GstVkgdrContext *context;
 
   if (priv->stream) {
@@ -150,10 +155,11 @@ gst_vkgdr_base_transform_stop (GstBaseTransform *trans)
     klass->close (self);
   priv->is_open = FALSE;
   gst_clear_object (&priv->stream);
-  gst_clear_object (&priv->allocator);
   GST_OBJECT_LOCK (self);
+  allocator = g_steal_pointer (&priv->allocator);
   context = g_steal_pointer (&priv->context);
   GST_OBJECT_UNLOCK (self);
+  gst_clear_object (&allocator);
   gst_clear_object (&context);
   return TRUE;
 }
@@ -177,18 +183,26 @@ gst_vkgdr_base_transform_start (GstBaseTransform *trans)
   return TRUE;
 }
 
+GstVkgdrContext *
+gst_vkgdr_base_transform_ref_context (GstVkgdrBaseTransform *self)
+{
+  GstVkgdrContext *context = NULL;
+
+  GST_OBJECT_LOCK (self);
+  if (private_of (self)->context)
+    context = gst_object_ref (private_of (self)->context);
+  GST_OBJECT_UNLOCK (self);
+  return context;
+}
+
 static gboolean
 gst_vkgdr_base_transform_query (
     GstBaseTransform *trans, GstPadDirection direction, GstQuery *query)
 {
-  GstVkgdrContext *context = NULL;
+  GstVkgdrContext *context =
+      gst_vkgdr_base_transform_ref_context (GST_VKGDR_BASE_TRANSFORM (trans));
   gboolean answered;
 
-  /* It may come from a neighbour's thread while the element stops. */
-  GST_OBJECT_LOCK (trans);
-  if (private_of (trans)->context)
-    context = gst_object_ref (private_of (trans)->context);
-  GST_OBJECT_UNLOCK (trans);
   answered = gst_vkgdr_element_handle_context_query (
       GST_ELEMENT (trans), query, context);
   gst_clear_object (&context);
@@ -411,7 +425,7 @@ on_acquire_failed (
 
 /**
  * gst_vkgdr_base_transform_new_pool:
- * @transform: an element that is started
+ * @transform: an element
  * @caps: (nullable): caps of raw video
  * @min_buffers: how many buffers are allocated at once
  *
@@ -420,7 +434,8 @@ on_acquire_failed (
  * asked.
  *
  * Returns: (transfer full) (nullable): the pool, configured and not active, or
- *   %NULL where @caps are %NULL, no raw video, or none that a pool can serve
+ *   %NULL where @caps are %NULL, no raw video, or none that a pool can serve,
+ *   and where the element is not started
  *
  * Since: 0.1
  */
@@ -428,17 +443,21 @@ GstBufferPool *
 gst_vkgdr_base_transform_new_pool (
     GstVkgdrBaseTransform *transform, GstCaps *caps, guint min_buffers)
 {
+  GstVkgdrContext *context;
   GstStructure *config;
   GstBufferPool *pool;
   GstVideoInfo info;
 
   g_return_val_if_fail (GST_IS_VKGDR_BASE_TRANSFORM (transform), NULL);
-  g_return_val_if_fail (private_of (transform)->context != NULL, NULL);
 
   if (!caps || !gst_video_info_from_caps (&info, caps)
       || GST_VIDEO_INFO_FORMAT (&info) == GST_VIDEO_FORMAT_ENCODED)
     return NULL;
-  pool = gst_vkgdr_buffer_pool_new (private_of (transform)->context);
+  context = gst_vkgdr_base_transform_ref_context (transform);
+  if (!context)
+    return NULL;
+  pool = gst_vkgdr_buffer_pool_new (context);
+  gst_object_unref (context);
   config = gst_buffer_pool_get_config (pool);
   gst_buffer_pool_config_set_params (
       config, caps, GST_VIDEO_INFO_SIZE (&info), min_buffers, 0);
@@ -450,4 +469,36 @@ gst_vkgdr_base_transform_new_pool (
   g_signal_connect_object (pool, "acquire-failed",
       G_CALLBACK (on_acquire_failed), transform, G_CONNECT_SWAPPED);
   return pool;
+}
+
+/**
+ * gst_vkgdr_base_transform_add_allocator:
+ * @transform: an element
+ * @query: an ALLOCATION query of one of its pads
+ *
+ * Offers the allocator of the element's context to who asks. That may be a
+ * neighbour's thread while the element starts or stops.
+ *
+ * Returns: whether there was one to offer: %FALSE where it is not started
+ *
+ * Since: 0.1
+ */
+gboolean
+gst_vkgdr_base_transform_add_allocator (
+    GstVkgdrBaseTransform *transform, GstQuery *query)
+{
+  GstAllocator *allocator = NULL;
+
+  g_return_val_if_fail (GST_IS_VKGDR_BASE_TRANSFORM (transform), FALSE);
+  g_return_val_if_fail (GST_IS_QUERY (query), FALSE);
+
+  GST_OBJECT_LOCK (transform);
+  if (private_of (transform)->allocator)
+    allocator = gst_object_ref (private_of (transform)->allocator);
+  GST_OBJECT_UNLOCK (transform);
+  if (!allocator)
+    return FALSE;
+  gst_query_add_allocation_param (query, allocator, NULL);
+  gst_object_unref (allocator);
+  return TRUE;
 }

@@ -220,6 +220,19 @@ gst_vkgdr_filter_decide_allocation (GstBaseTransform *trans, GstQuery *query)
 /* Upstream gets a pool or an allocator of ours, too, if it has none by
  * itself. */
 static gboolean
+propose_cuda_pool (GstVkgdrBaseTransform *base, GstQuery *query, GstCaps *caps,
+    const GstVideoInfo *info)
+{
+  GstVkgdrContext *context = gst_vkgdr_base_transform_ref_context (base);
+
+  if (!context)
+    return FALSE;
+  gst_vkgdr_cuda_pool_propose (context, query, caps, info);
+  gst_object_unref (context);
+  return TRUE;
+}
+
+static gboolean
 gst_vkgdr_filter_propose_allocation (
     GstBaseTransform *trans, GstQuery *decide_query, GstQuery *query)
 {
@@ -236,17 +249,11 @@ gst_vkgdr_filter_propose_allocation (
   gst_query_parse_allocation (query, &caps, NULL);
   if (!caps)
     return TRUE;
-  if (!is_raw_video (caps, &info)) {
-    gst_query_add_allocation_param (query,
-        GST_ALLOCATOR (gst_vkgdr_base_transform_get_allocator (base)), NULL);
-    return TRUE;
-  }
+  if (!is_raw_video (caps, &info))
+    return gst_vkgdr_base_transform_add_allocator (base, query);
   gst_query_add_allocation_meta (query, GST_VIDEO_META_API_TYPE, NULL);
-  if (is_cuda (caps)) {
-    gst_vkgdr_cuda_pool_propose (
-        gst_vkgdr_base_transform_get_context (base), query, caps, &info);
-    return TRUE;
-  }
+  if (is_cuda (caps))
+    return propose_cuda_pool (base, query, caps, &info);
   pool = gst_vkgdr_base_transform_new_pool (base, caps, 0);
   if (!pool)
     return FALSE;

@@ -106,6 +106,11 @@ void gst_vkgdr_ensure_error (GError **error, const gchar *what);
 gboolean gst_vkgdr_context_wait (
     GstVkgdrContext *context, CUevent event, CUstream stream, GError **error);
 
+/* The element's context, which a neighbour's thread may ask for while it starts
+ * or stops; the caller's, or NULL. */
+GstVkgdrContext *gst_vkgdr_base_transform_ref_context (
+    GstVkgdrBaseTransform *self);
+
 /* Sets @error from vkgdr_last_error (). */
 void gst_vkgdr_set_last_error (GError **error, GstVkgdrError code);
 
