@@ -191,8 +191,8 @@ static const Kind kinds[] = {
       BENCH_FRAMES_PER_SECOND, EACH_FRAME, POOL, NEWER_CUDA,
       { { BENCH_VKGDR, "vkgdrupload ! cudaconvertscale",
             " ! vkgdrupload" CUDA_CAPS SCALE_TO_RGBA },
-          { BENCH_CUDA, "cudaupload ! cudaconvertscale", SCALE_TO_RGBA,
-              TRUE } } },
+          { BENCH_CUDA, "cudaupload ! cudaconvertscale", SCALE_TO_RGBA, TRUE },
+          { BENCH_NONE, "no upload", "" } } },
   /* the same pipeline twice: what it takes in all, and our pool of that; their
    * converter has nothing to do, and takes none */
   { BENCH_SECTION_CUDA_MEMORY, "cuda-memory", "", BENCH_MEGABYTES, STREAM_FRAME,
