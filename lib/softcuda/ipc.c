@@ -68,19 +68,17 @@ sc_shared_end_export (const sc_range *range)
 }
 
 static bool
-write_all (int fd, const char *data, size_t size)
+fill_file (int fd, const void *data, size_t size)
 {
-  while (size > 0) {
-    ssize_t n = write (fd, data, size);
+  void *pages;
 
-    if (n < 0 && errno == EINTR)
-      continue;
-    if (n <= 0)
-      return false;
-    data += n;
-    size -= n;
-  }
-  return true;
+  if (ftruncate (fd, size) != 0)
+    return false;
+  pages = mmap (NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+  if (pages == MAP_FAILED)
+    return false;
+  memcpy (pages, data, size);
+  return munmap (pages, size) == 0;
 }
 
 /* A memfd with the content of the range, in the place of it. */
@@ -89,7 +87,7 @@ replace_pages (const sc_range *range, sc_shared *shared)
 {
   size_t size = whole_pages (range->size);
 
-  return write_all (shared->fd, (const char *) range->start, size)
+  return fill_file (shared->fd, (const void *) range->start, size)
          && fstat (shared->fd, &shared->file) == 0
          && mmap ((void *) range->start, size, PROT_READ | PROT_WRITE,
                 MAP_SHARED | MAP_FIXED, shared->fd, 0)

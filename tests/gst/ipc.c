@@ -72,7 +72,7 @@ finish (GstVkgdrAllocator *allocator)
 static gboolean
 passes_elsewhere (const gchar *test, GBytes *handle)
 {
-  gchar *argv[] = { (gchar *) "/proc/self/exe", NULL };
+  gchar *argv[] = { g_file_read_link ("/proc/self/exe", NULL), NULL };
   gchar **env = g_environ_setenv (g_get_environ (), "GST_CHECKS", test, TRUE);
   gchar *text = g_base64_encode (
       g_bytes_get_data (handle, NULL), g_bytes_get_size (handle));
@@ -85,6 +85,7 @@ passes_elsewhere (const gchar *test, GBytes *handle)
       "%s", error ? error->message : "");
   g_free (text);
   g_strfreev (env);
+  g_free (argv[0]);
   return status == 0;
 }
 

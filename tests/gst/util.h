@@ -44,8 +44,8 @@ gboolean test_matches (const guint8 *data, gsize size, guint seed);
 /* Open file descriptors of this process. */
 guint test_count_fds (void);
 
-/* Fails the test unless there come to be @expected of them. A thread that has
- * just ended may give its own back a moment later. */
+/* Fails the test unless there come to be no more than @expected. A thread that
+ * has just ended may give its own back a moment later. */
 void test_assert_fds (guint expected);
 
 /* A parsed pipeline; fails the test where it cannot be parsed. */

@@ -45,7 +45,7 @@ assert_bytes (CUdeviceptr pointer, gsize size, guint8 value)
 static gboolean
 passes_elsewhere (const gchar *test, const CUipcMemHandle *handle)
 {
-  gchar *argv[] = { (gchar *) "/proc/self/exe", NULL };
+  gchar *argv[] = { g_file_read_link ("/proc/self/exe", NULL), NULL };
   gchar **env = g_environ_setenv (g_get_environ (), "GST_CHECKS", test, TRUE);
   GString *text = g_string_new (NULL);
   GError *error = NULL;
@@ -59,6 +59,7 @@ passes_elsewhere (const gchar *test, const CUipcMemHandle *handle)
       "%s", error ? error->message : "");
   g_string_free (text, TRUE);
   g_strfreev (env);
+  g_free (argv[0]);
   return status == 0;
 }
 
