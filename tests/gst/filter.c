@@ -328,7 +328,7 @@ static const struct {
       "format=Y444", NULL, "colorimetry=bt709", "chroma-site" },
   { "format=NV12,width=64,height=48,colorimetry=bt709,chroma-site=mpeg2",
       "format=RGBA", NULL, "format=RGBA", "colorimetry" },
-  { "format=NV12,width=64,height=48", "width=1920,height=1440", NULL,
+  { "format=NV12,width=64,height=48", "width=960,height=720", NULL,
       "colorimetry=bt601", NULL },
   /* the size */
   { "format=RGBA,width=64,height=48", "width=32,height=24", NULL,
