@@ -855,13 +855,9 @@ interop_filter_suite (void)
 {
   Suite *s = suite_create ("interop-filter");
   TCase *tc = tcase_create ("general");
-  const gchar *why = test_nvcodec_find ();
 
   suite_add_tcase (s, tc);
-  if (why) {
-    g_print ("skipped: %s\n", why);
-    exit (77);
-  }
+  test_nvcodec_require ();
   tcase_set_timeout (tc, 60);
   tcase_add_loop_test (tc, test_chains, 0, G_N_ELEMENTS (chains));
   tcase_add_loop_test (tc, test_caps_change, 0, G_N_ELEMENTS (chains) / 3);

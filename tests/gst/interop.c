@@ -522,13 +522,9 @@ interop_suite (void)
 {
   Suite *s = suite_create ("interop");
   TCase *tc = tcase_create ("general");
-  const gchar *why = test_nvcodec_find ();
 
   suite_add_tcase (s, tc);
-  if (why) {
-    g_print ("skipped: %s\n", why);
-    exit (77);
-  }
+  test_nvcodec_require ();
   tcase_set_timeout (tc, 60);
   tcase_add_loop_test (tc, test_theirs_alone, 0, G_N_ELEMENTS (sources));
   tcase_add_test (tc, test_their_converter);

@@ -13,8 +13,9 @@ G_BEGIN_DECLS
 #define CUDA "video/x-raw(" GST_VKGDR_CAPS_FEATURE_MEMORY_CUDA ")"
 #define VKGDR "video/x-raw(" GST_CAPS_FEATURE_MEMORY_VKGDR_MEMORY ")"
 
-/* Why they are of no use here, NULL if they are. Before the tests. */
-const gchar *test_nvcodec_find (void);
+/* Ends the program as one that is skipped where they are of no use. Before the
+ * tests. */
+void test_nvcodec_require (void);
 
 /* Loads them; in each test that uses them. */
 void test_nvcodec_load (void);

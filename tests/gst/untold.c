@@ -223,13 +223,9 @@ untold_suite (void)
 {
   Suite *s = suite_create ("untold");
   TCase *tc = tcase_create ("general");
-  const gchar *why = test_nvcodec_find ();
 
   suite_add_tcase (s, tc);
-  if (why) {
-    g_print ("skipped: %s\n", why);
-    exit (77);
-  }
+  test_nvcodec_require ();
   tcase_set_timeout (tc, 60);
   tcase_add_checked_fixture (tc, setup, test_teardown);
   tcase_add_loop_test (tc, test_no_frame_is_torn, 0, G_N_ELEMENTS (uploads));

@@ -6,20 +6,16 @@
  * together. What a memory does while it lives is gstvkgdrmemory.c's affair.
  */
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "gstvkgdrmemoryprivate.h"
 #include "gstvkgdrpinnedmemory.h"
+#include "gstvkgdrwatch.h"
 
 /* Bytes that a device pointer of others is a multiple of: those of the widest
  * load that a kernel has. An address that does not fit a load ends the CUDA
  * context for good. */
 #define WRAPPED_ALIGNMENT 16
-
-/* Microseconds that the end of the process waits for memory of others to be
- * given back: much more than a frame takes, and bearable where it hangs. */
-#define END_PATIENCE (2 * G_TIME_SPAN_SECOND)
 
 /**
  * SECTION:gstvkgdrallocator
@@ -153,86 +149,15 @@ unlock (GstVkgdrAllocator *self)
   g_clear_pointer (&released, g_array_unref);
 }
 
-typedef struct {
-  GstVkgdrAllocator *allocator;
-  GPtrArray *fences;
-} Watch;
-
-/* Of the process. */
-static struct {
-  GMutex lock;
-  GCond ended;       /* one of them has */
-  GThreadPool *pool; /* NULL: there was none yet */
-  guint n;           /* that have not ended */
-  gboolean closed;   /* the process ends: none begins */
-} watches;
-
-/* An exit handler. A watch may be the last that has the device, and give it
- * back while the drivers' handlers run, which come later: theirs were
- * registered first. A device that does not finish must not keep the process. */
+/* By a thread: the device has finished with memory of others. */
 static void
-end_watches (void)
+give_back (GObject *object)
 {
-  gint64 deadline = g_get_monotonic_time () + END_PATIENCE;
+  GstVkgdrAllocator *self = GST_VKGDR_ALLOCATOR (object);
 
-  g_mutex_lock (&watches.lock);
-  watches.closed = TRUE;
-  while (watches.n > 0
-         && g_cond_wait_until (&watches.ended, &watches.lock, deadline)) {
-  }
-  g_mutex_unlock (&watches.lock);
-}
-
-/* In a thread of the pool below. */
-static void
-watch (gpointer data, gpointer unused)
-{
-  Watch *self = data;
-  guint i;
-
-  for (i = 0; i < self->fences->len; i++)
-    gst_vkgdr_fence_wait (g_ptr_array_index (self->fences, i), NULL);
-  g_ptr_array_unref (self->fences);
-  g_mutex_lock (&self->allocator->lock);
-  reap (self->allocator, FALSE);
-  unlock (self->allocator);
-  gst_object_unref (self->allocator);
-  g_free (self);
-  g_mutex_lock (&watches.lock);
-  watches.n--;
-  g_cond_signal (&watches.ended);
-  g_mutex_unlock (&watches.lock);
-}
-
-/* Under the lock: whether there may be one more. */
-static gboolean
-open_watches (void)
-{
-  if (watches.closed)
-    return FALSE;
-  if (!watches.pool) {
-    watches.pool = g_thread_pool_new (watch, NULL, 1, FALSE, NULL);
-    atexit (end_watches);
-  }
-  return TRUE;
-}
-
-/* Our own memory has time until somebody needs it. That of others is waited
- * for, so that they have it back though nobody uses the allocator any more. */
-static void
-start_watch (GstVkgdrAllocator *self, GPtrArray *fences)
-{
-  Watch *data;
-
-  g_mutex_lock (&watches.lock);
-  if (open_watches ()) {
-    data = g_new0 (Watch, 1);
-    data->allocator = gst_object_ref (self);
-    data->fences = g_ptr_array_ref (fences);
-    watches.n++;
-    g_thread_pool_push (watches.pool, data, NULL);
-  }
-  g_mutex_unlock (&watches.lock);
+  g_mutex_lock (&self->lock);
+  reap (self, FALSE);
+  unlock (self);
 }
 
 static gboolean
@@ -252,9 +177,11 @@ gst_vkgdr_allocator_retire (GstVkgdrAllocator *self, const GstVkgdrBlock *block,
 {
   Retired *retired;
 
-  /* Not without need: a thread costs more than a look. */
+  /* Our own memory has time until somebody needs it. That of others is waited
+   * for, so that they have it back though nobody uses the allocator any more;
+   * not without need: a thread costs more than a look. */
   if (fences && !block->slab && !are_reached (fences))
-    start_watch (self, fences);
+    gst_vkgdr_watch_fences (fences, G_OBJECT (self), give_back);
   g_mutex_lock (&self->lock);
   if (fences) {
     retired = g_new0 (Retired, 1);
