@@ -173,7 +173,7 @@ context_stop_locked (CUcontext context)
   context->alive = false;
   sc_handle_remove_locked (&context->handle);
   stop_streams_locked (context);
-  context->null_stream = NULL;
+  context->null_stream = context->joining = NULL;
   while ((object = sc_handle_any_locked (SC_KIND_EVENT, context)) != NULL)
     sc_event_destroy_locked (object);
   while ((object = sc_handle_any_locked (SC_KIND_TEXTURE, context)) != NULL)

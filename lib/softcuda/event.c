@@ -140,6 +140,35 @@ cuEventRecord (CUevent event, CUstream stream)
   return result;
 }
 
+static CUresult
+record_all_locked (CUcontext context, CUevent event)
+{
+  CUstream stream;
+
+  if (!sc_handle_is_live_locked (context, SC_KIND_CONTEXT))
+    return CUDA_ERROR_INVALID_CONTEXT;
+  if (event_find_locked (event) != CUDA_SUCCESS
+      || event->handle.context != context)
+    return CUDA_ERROR_INVALID_HANDLE;
+  if (context->error != CUDA_SUCCESS)
+    return context->error;
+  stream = sc_stream_joining_locked (context);
+  return stream != NULL ? record_locked (event, stream)
+                        : CUDA_ERROR_OUT_OF_MEMORY;
+}
+
+CUresult
+cuCtxRecordEvent (CUcontext context, CUevent event)
+{
+  CUresult result;
+
+  SC_ENTER (cuCtxRecordEvent);
+  sc_lock ();
+  result = record_all_locked (context, event);
+  sc_unlock ();
+  return result;
+}
+
 CUresult
 cuEventQuery (CUevent event)
 {

@@ -96,6 +96,7 @@ struct CUctx_st {
   bool alive;
   CUresult error; /* of asynchronous work: stays until the context dies */
   CUstream null_stream;
+  CUstream joining;  /* see sc_stream_joining_locked (); NULL at first */
   size_t stack_size; /* CU_LIMIT_STACK_SIZE */
 };
 
@@ -129,6 +130,7 @@ struct sc_item;
 struct CUstream_st {
   sc_handle handle;
   bool non_blocking;
+  bool joins; /* each item waits for all streams of the context */
   bool started;
   bool quit;
   uint64_t submitted; /* number of the last item */
@@ -154,6 +156,9 @@ CUstream sc_stream_new_locked (CUcontext context, bool non_blocking);
 /* Takes no more work; the stream leaves the table, and signals progress, when
  * what it has is done. Does not wait. */
 void sc_stream_destroy_locked (CUstream stream);
+/* The stream, which no caller has a handle of, whose work begins when all is
+ * done that any stream of the context had before; NULL without memory. */
+CUstream sc_stream_joining_locked (CUcontext context);
 /* A caller's handle: NULL is the default stream of the current context. */
 CUresult sc_stream_find_locked (CUstream handle, CUstream *stream);
 /* Waits, without the lock, for all that was submitted to a context, or to all

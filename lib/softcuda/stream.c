@@ -172,12 +172,13 @@ gather_one (gather *g, CUstream other)
 }
 
 static void
-gather_blocking (sc_handle *handle, void *data)
+gather_each (sc_handle *handle, void *data)
 {
   CUstream other = (CUstream) handle;
   gather *g = data;
 
-  if (handle->context == g->context && !other->non_blocking)
+  if (handle->context == g->context
+      && (g->stream->joins || !other->non_blocking))
     gather_one (g, other);
 }
 
@@ -189,8 +190,8 @@ gather_points_locked (gather *g, const sc_point *after)
   CUstream null_stream = g->context->null_stream;
 
   g->n = 0;
-  if (stream == null_stream)
-    sc_handle_each_locked (SC_KIND_STREAM, gather_blocking, g);
+  if (stream == null_stream || stream->joins)
+    sc_handle_each_locked (SC_KIND_STREAM, gather_each, g);
   else if (!stream->non_blocking)
     gather_one (g, null_stream);
   if (after == NULL || sc_point_is_reached_locked (after))
@@ -348,6 +349,17 @@ sc_stream_new_locked (CUcontext context, bool non_blocking)
   pthread_cond_init (&stream->wake, NULL);
   sc_handle_add_locked (&stream->handle, SC_KIND_STREAM, context);
   return stream;
+}
+
+CUstream
+sc_stream_joining_locked (CUcontext context)
+{
+  if (context->joining == NULL) {
+    context->joining = sc_stream_new_locked (context, true);
+    if (context->joining != NULL)
+      context->joining->joins = true;
+  }
+  return context->joining;
 }
 
 void

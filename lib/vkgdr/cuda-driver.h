@@ -239,6 +239,8 @@ typedef size_t (*CUoccupancyB2DSize) (int block_size);
   X (cuCtxPopCurrent, cuCtxPopCurrent_v2, REQUIRED, (CUcontext * context)) \
   X (cuCtxGetDevice, cuCtxGetDevice, REQUIRED, (CUdevice * device)) \
   X (cuCtxSynchronize, cuCtxSynchronize, REQUIRED, (void) ) \
+  X (cuCtxRecordEvent, cuCtxRecordEvent, OPTIONAL, \
+      (CUcontext context, CUevent event)) \
   X (cuStreamCreate, cuStreamCreate, REQUIRED, \
       (CUstream * stream, unsigned int flags)) \
   X (cuStreamDestroy, cuStreamDestroy_v2, REQUIRED, (CUstream stream)) \

@@ -221,6 +221,58 @@ GST_START_TEST (test_wait_takes_the_latest_record)
 }
 GST_END_TEST;
 
+/* Of a whole context: what any stream had until then, and nothing later. */
+GST_START_TEST (test_record_of_a_context)
+{
+  CUstream first = new_stream (CU_STREAM_NON_BLOCKING);
+  CUstream second = new_stream (CU_STREAM_DEFAULT);
+  CUstream waiting = new_stream (CU_STREAM_NON_BLOCKING);
+  CUevent event = new_event (CU_EVENT_DISABLE_TIMING);
+  Gate early[2], late;
+  CUcontext context, own;
+  gint ran = 0;
+
+  gate_init (&early[0]);
+  gate_init (&early[1]);
+  gate_init (&late);
+  ok (cu.cuCtxGetCurrent (&context));
+  ok (cu.cuCtxRecordEvent (context, event));
+  ok (cu.cuEventSynchronize (event));
+  ok (cu.cuLaunchHostFunc (first, gate_wait, &early[0]));
+  ok (cu.cuLaunchHostFunc (second, gate_wait, &early[1]));
+  ok (cu.cuCtxRecordEvent (context, event));
+  ok (cu.cuLaunchHostFunc (second, gate_wait, &late));
+  ok (cu.cuStreamWaitEvent (waiting, event, 0));
+  ok (cu.cuLaunchHostFunc (waiting, set_int, &ran));
+  fails (cu.cuEventQuery (event), CUDA_ERROR_NOT_READY);
+  gate_open (&early[1]);
+  g_usleep (A_WHILE_US);
+  fails (cu.cuEventQuery (event), CUDA_ERROR_NOT_READY);
+  fail_unless_equals_int (g_atomic_int_get (&ran), 0);
+  gate_open (&early[0]);
+  ok (cu.cuEventSynchronize (event));
+  ok (cu.cuStreamSynchronize (waiting));
+  fail_unless_equals_int (g_atomic_int_get (&ran), 1);
+  fails (cu.cuStreamQuery (second), CUDA_ERROR_NOT_READY);
+  gate_open (&late);
+  ok (cu.cuCtxSynchronize ());
+
+  fails (cu.cuCtxRecordEvent (NULL, event), CUDA_ERROR_INVALID_CONTEXT);
+  fails (cu.cuCtxRecordEvent (context, NULL), CUDA_ERROR_INVALID_HANDLE);
+  ok (cu.cuCtxCreate (&own, 0, 0));
+  fails (cu.cuCtxRecordEvent (own, event), CUDA_ERROR_INVALID_HANDLE);
+  ok (cu.cuCtxDestroy (own));
+  fails (cu.cuCtxRecordEvent (own, event), CUDA_ERROR_INVALID_CONTEXT);
+  ok (cu.cuEventDestroy (event));
+  ok (cu.cuStreamDestroy (first));
+  ok (cu.cuStreamDestroy (second));
+  ok (cu.cuStreamDestroy (waiting));
+  gate_clear (&early[0]);
+  gate_clear (&early[1]);
+  gate_clear (&late);
+}
+GST_END_TEST;
+
 static void
 sleep_a_while (void *unused)
 {
@@ -398,6 +450,7 @@ softcuda_streams_suite (void)
   tcase_add_test (tc, test_default_stream);
   tcase_add_test (tc, test_events);
   tcase_add_test (tc, test_wait_takes_the_latest_record);
+  tcase_add_test (tc, test_record_of_a_context);
   tcase_add_test (tc, test_elapsed_time);
   tcase_add_test (tc, test_free_waits_for_work);
   tcase_add_test (tc, test_destroy_does_not_wait);
