@@ -71,6 +71,49 @@ GST_START_TEST (test_readwrite_ends_up_staged)
 }
 GST_END_TEST;
 
+static gpointer
+wait_for_content (gpointer policy)
+{
+  gst_vkgdr_policy_report_wait (policy, 500);
+  return NULL;
+}
+
+/* As write_buffers (), and whoever comes next in the writer's thread, or in
+ * one of his own, waits until what was staged has arrived. */
+static void
+write_buffers_for (
+    GstVkgdrPolicy *policy, guint n, gboolean reader_has_a_thread)
+{
+  guint i;
+
+  for (i = 0; i < n; i++) {
+    if (write_buffers (policy, 1, 1200, 1000, FALSE) > 0)
+      continue;
+    if (reader_has_a_thread)
+      g_thread_join (g_thread_new ("reader", wait_for_content, policy));
+    else
+      wait_for_content (policy);
+  }
+}
+
+/* What is gained by staging is lost again where somebody waits for it. */
+GST_START_TEST (test_the_next_elements_wait_counts)
+{
+  GstVkgdrPolicy *policy = gst_vkgdr_policy_new ();
+
+  write_buffers_for (policy, 30, FALSE);
+  fail_unless_equals_int (
+      gst_vkgdr_policy_get (policy), GST_VKGDR_ACCESS_DIRECT);
+  gst_vkgdr_policy_unref (policy);
+
+  policy = gst_vkgdr_policy_new ();
+  write_buffers_for (policy, 30, TRUE);
+  fail_unless_equals_int (
+      gst_vkgdr_policy_get (policy), GST_VKGDR_ACCESS_STAGED);
+  gst_vkgdr_policy_unref (policy);
+}
+GST_END_TEST;
+
 GST_START_TEST (test_the_answer_may_change)
 {
   GstVkgdrPolicy *policy = gst_vkgdr_policy_new ();
@@ -493,12 +536,15 @@ pool_suite (void)
   tcase_add_test (policy, test_plain_writers_end_up_direct);
   tcase_add_test (policy, test_writers_that_read_end_up_staged);
   tcase_add_test (policy, test_readwrite_ends_up_staged);
+  tcase_add_test (policy, test_the_next_elements_wait_counts);
   tcase_add_test (policy, test_the_answer_may_change);
   tcase_add_test (policy, test_a_wish_is_obeyed);
   suite_add_tcase (s, policy);
 
   tcase_add_checked_fixture (bar, test_setup_bar, test_teardown);
   tcase_add_test (bar, test_idle_buffers_come_first);
+  tcase_add_test (bar, test_untold_readers_keep_nobody_waiting);
+  tcase_add_test (bar, test_untold_readers_of_an_older_driver);
   tcase_add_test (bar, test_busy_buffers_do_not_make_it_grow);
   tcase_add_test (bar, test_content_is_undefined_again);
   tcase_add_test (bar, test_auto_delivers_while_it_measures);

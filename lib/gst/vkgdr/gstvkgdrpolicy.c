@@ -40,8 +40,9 @@ struct _GstVkgdrPolicy {
 
   Way in_force;
   Way given;           /* with the last buffer */
-  GstClockTime waited; /* for that buffer */
+  GstClockTime waited; /* for that buffer, and for its content */
   GstClockTime spent;  /* by the writer on it */
+  GThread *writer;     /* not a reference */
   gboolean reads;      /* the writer maps for reading, too */
 
   guint seen[N_WAYS]; /* buffers of the measurement under way */
@@ -244,6 +245,16 @@ gst_vkgdr_policy_report (
   g_mutex_lock (&policy->lock);
   policy->spent += time;
   policy->reads |= reads;
+  policy->writer = g_thread_self ();
+  g_mutex_unlock (&policy->lock);
+}
+
+void
+gst_vkgdr_policy_report_wait (GstVkgdrPolicy *policy, GstClockTime time)
+{
+  g_mutex_lock (&policy->lock);
+  if (policy->writer == g_thread_self ())
+    policy->waited += time;
   g_mutex_unlock (&policy->lock);
 }
 

@@ -36,6 +36,10 @@ GstVkgdrAccess gst_vkgdr_policy_next (
 void gst_vkgdr_policy_report (
     GstVkgdrPolicy *policy, GstClockTime time, gboolean reads);
 
+/* A reader waited for @time until the content was where it reads. In the
+ * writer's own thread, that is the writer's time, too. */
+void gst_vkgdr_policy_report_wait (GstVkgdrPolicy *policy, GstClockTime time);
+
 /* What is in force between measurements: direct or staged. */
 GstVkgdrAccess gst_vkgdr_policy_get (GstVkgdrPolicy *policy);
 
