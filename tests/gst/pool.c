@@ -231,6 +231,60 @@ GST_START_TEST (test_idle_buffers_come_first)
 }
 GST_END_TEST;
 
+/* Lets a stream that nobody is told of read the buffer for @ms milliseconds,
+ * and releases it. */
+static void
+release_while_read_untold (GstBuffer *buffer, guint ms, gint *done)
+{
+  GstVkgdrStream *stream = test_stream_new (test_context);
+  GstMapInfo map;
+
+  fail_unless (gst_buffer_map (buffer, &map, GST_MAP_READ | GST_MAP_VKGDR));
+  test_stream_delay (stream, ms, done);
+  gst_buffer_unmap (buffer, &map);
+  gst_buffer_unref (buffer);
+  gst_object_unref (stream);
+}
+
+/* Where the driver can tell when all is done that anybody had queued. */
+GST_START_TEST (test_untold_readers_keep_nobody_waiting)
+{
+  GstBufferPool *pool = make_pool (2, 2);
+  GstBuffer *a = acquire (pool), *b = acquire (pool);
+  guint64 pa = pointer_of (a), pb = pointer_of (b);
+  gint done = FALSE;
+
+  if (vkgdr_driver_load ()->cuCtxRecordEvent) {
+    release_while_read_untold (b, 0, NULL);
+    fail_unless (gst_vkgdr_context_synchronize (test_context, NULL));
+    release_while_read_untold (a, 200, &done);
+    b = acquire (pool);
+    fail_unless (pointer_of (b) == pb);
+    fail_unless (!g_atomic_int_get (&done));
+    a = acquire (pool);
+    fail_unless (pointer_of (a) == pa);
+    fail_unless (g_atomic_int_get (&done));
+  }
+  gst_buffer_unref (b);
+  gst_buffer_unref (a);
+  free_pool (pool);
+}
+GST_END_TEST;
+
+/* And where it cannot, they are waited for with all the rest. */
+GST_START_TEST (test_untold_readers_of_an_older_driver)
+{
+  GstBufferPool *pool = make_pool (1, 1);
+  gint done = FALSE;
+
+  ((vkgdr_cuda *) vkgdr_driver_load ())->cuCtxRecordEvent = NULL;
+  release_while_read_untold (acquire (pool), 50, &done);
+  gst_buffer_unref (acquire (pool));
+  fail_unless (g_atomic_int_get (&done));
+  free_pool (pool);
+}
+GST_END_TEST;
+
 /* A pool without a limit does not grow because the device is busy. */
 GST_START_TEST (test_busy_buffers_do_not_make_it_grow)
 {

@@ -8,6 +8,7 @@
 
 #include <dlpack/dlpack.h>
 
+#include "slow.h"
 #include "util.h"
 
 #define SIZE 10000
@@ -122,7 +123,7 @@ GST_START_TEST (test_is_memory_beside_the_window)
   fail_unless_equals_uint64 (
       gst_vkgdr_allocator_get_active_bytes (owner.allocator), active);
   gst_memory_unref (memory);
-  fail_unless_equals_int (count_released (), 1);
+  wait_for (is_released);
 }
 GST_END_TEST;
 
@@ -155,7 +156,8 @@ GST_START_TEST (test_readonly_is_not_written)
 }
 GST_END_TEST;
 
-/* The first user waits for what its owner has queued on a stream of his. */
+/* The first user's stream waits for what its owner has queued on one of his,
+ * and the CPU does where the driver is too old. */
 GST_START_TEST (test_its_owner_is_waited_for)
 {
   GstVkgdrStream *theirs = test_stream_new (test_context);
@@ -163,9 +165,14 @@ GST_START_TEST (test_its_owner_is_waited_for)
   GstMemory *memory = wrap (0);
   gint done = FALSE;
 
-  test_stream_delay (theirs, 100, &done);
+  if (__i__ > 0)
+    ((vkgdr_cuda *) vkgdr_driver_load ())->cuCtxRecordEvent = NULL;
+  test_stream_delay (theirs, 300, &done);
   fail_unless (
       gst_vkgdr_memory_begin_access (memory, ours, GST_MAP_READ, NULL));
+  fail_if (vkgdr_driver_load ()->cuCtxRecordEvent && !test_is_slow ()
+           && g_atomic_int_get (&done));
+  fail_unless (gst_vkgdr_stream_synchronize (ours, NULL));
   fail_unless (g_atomic_int_get (&done));
   gst_memory_unref (memory);
   gst_object_unref (theirs);
@@ -255,7 +262,7 @@ GST_START_TEST (test_parts_keep_it)
   gst_memory_unref (memory);
   fail_unless_equals_int (count_released (), 0);
   gst_memory_unref (part);
-  fail_unless_equals_int (count_released (), 1);
+  wait_for (is_released);
 }
 GST_END_TEST;
 
@@ -425,7 +432,7 @@ wrapped_suite (void)
   tcase_add_test (tc, test_is_memory_beside_the_window);
   tcase_add_test (tc, test_cpu_reads_and_writes_it);
   tcase_add_test (tc, test_readonly_is_not_written);
-  tcase_add_test (tc, test_its_owner_is_waited_for);
+  tcase_add_loop_test (tc, test_its_owner_is_waited_for, 0, 2);
   tcase_add_test (tc, test_device_finishes_before_it_is_given_back);
   tcase_add_test (tc, test_nothing_is_given_back_after_the_end);
   tcase_add_test (tc, test_parts_keep_it);

@@ -797,8 +797,10 @@ class ArraysOnStreams(CudaTestCase):
         consumer.synchronize()
         del consumer, capsule
         gc.collect()
+        gate = Gate(self, self.allocator.alloc(4), GstVkgdr.Stream(self.context))
         array.close()
         self.assertFalse(GstVkgdr.memory_is_idle(memory), "the whole context counts")
+        gate.open()
         self.assertEqual(GstVkgdr.download(memory), bytes(4))
         self.assertTrue(GstVkgdr.memory_is_idle(memory))
 

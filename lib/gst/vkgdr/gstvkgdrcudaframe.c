@@ -164,9 +164,9 @@ borrow_all (const GstVkgdrCudaLib *lib, GstVkgdrContext *context,
  * Makes a buffer for elements that know %GST_VKGDR_MEMORY_NAME. It has the
  * memory of @buffer itself, read-only and beside the window, and keeps @buffer
  * until the device has finished with it. Its users wait, on the device, for
- * what the memory's CUDA stream has queued by now; where it has none, the first
- * one waits for the whole CUDA context. What lies in another CUDA context, or
- * on another device, is copied from one to the other.
+ * what the memory's CUDA stream has queued by now; where it has none, for what
+ * the whole CUDA context has. What lies in another CUDA context, or on another
+ * device, is copied from one to the other.
  *
  * Returns: (transfer full) (nullable): the buffer, or %NULL with @error set:
  *   %GST_VKGDR_ERROR_ARGUMENT where @buffer is of other memory or another

@@ -31,8 +31,8 @@ typedef struct {
   GstMapInfo map;
 } Loan;
 
-/* Nobody says on which streams the bytes were used: unmapping device memory
- * lets the next user wait for the whole CUDA context. */
+/* Nobody says on which streams the bytes were used: after a mapping of the
+ * device pointer, all streams count. */
 static void
 loan_end (gpointer data)
 {
@@ -316,8 +316,8 @@ check_is_ours (GstVkgdrContext *context, GstBuffer *buffer, GError **error)
  * as they have in a pool whose #GstVkgdrBufferPool:textures is set. The content
  * is on the device when the function returns.
  *
- * Who uses @buffer's memory after that waits for the whole CUDA context, since
- * those elements set no fences.
+ * Who uses @buffer's memory after the buffer was freed waits for all that the
+ * CUDA context had queued by then, since those elements set no fences.
  *
  * Returns: (transfer full) (nullable): the buffer, or %NULL with @error set:
  *   %GST_VKGDR_ERROR_ARGUMENT where @buffer is of other memory,

@@ -228,7 +228,7 @@ wait_for_stream (GstVkgdrStream *stream, GstVkgdrStream *other, GError **error)
  * Lets another stream use the memory: what is queued on it from now on begins
  * when the content is there, and the mapping's end counts what it has queued by
  * then. No CPU waits. A mapping that is not on a stream has nothing to wait
- * for, nor to count: its end waits for the whole CUDA context in any case.
+ * for, nor to count: at its end the whole CUDA context counts in any case.
  *
  * Returns: %FALSE with @error set on failure
  *
@@ -261,8 +261,8 @@ gst_vkgdr_mapping_add_stream (
  *
  * As gst_vkgdr_mapping_add_stream(), for a stream that may be destroyed before
  * the mapping ends, as may one of which only the handle is known: it is not
- * touched after this call, and the memory's next user waits for the whole CUDA
- * context instead.
+ * touched after this call, and the memory's next user waits for all that the
+ * CUDA context has queued when the mapping ends instead.
  *
  * Returns: %FALSE with @error set on failure
  *
@@ -305,7 +305,7 @@ end_on_stream (GstVkgdrMapping *self)
         gst_vkgdr_stream_get_context (self->stream), NULL);
   gst_vkgdr_memory_end_access (self->memory, self->stream, flags, NULL);
   if (self->lent)
-    gst_vkgdr_memory_mark_foreign (self->memory);
+    gst_vkgdr_memory_mark_untold (self->memory, flags);
   gst_mini_object_unlock (
       GST_MINI_OBJECT_CAST (self->memory), lock_flags (flags));
 }

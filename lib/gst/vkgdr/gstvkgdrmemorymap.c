@@ -234,7 +234,7 @@ gst_vkgdr_memory_unmap_full (GstMemory *mem, GstMapInfo *info)
   if (!(info->flags & GST_MAP_VKGDR)) {
     unmap_cpu (self, mem, info->flags);
   } else {
-    self->order.foreign = TRUE;
+    gst_vkgdr_order_mark_untold (&self->order, info->flags);
     if (info->flags & GST_MAP_WRITE) {
       self->device_valid = TRUE;
       self->shadow_valid = FALSE;
@@ -244,11 +244,11 @@ gst_vkgdr_memory_unmap_full (GstMemory *mem, GstMapInfo *info)
 }
 
 void
-gst_vkgdr_memory_mark_foreign (GstMemory *mem)
+gst_vkgdr_memory_mark_untold (GstMemory *mem, GstMapFlags flags)
 {
   GstVkgdrMemory *self = gst_vkgdr_memory_root (mem);
 
   g_mutex_lock (&self->lock);
-  self->order.foreign = TRUE;
+  gst_vkgdr_order_mark_untold (&self->order, flags);
   g_mutex_unlock (&self->lock);
 }

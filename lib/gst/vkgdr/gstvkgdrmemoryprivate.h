@@ -88,9 +88,8 @@ gpointer gst_vkgdr_memory_map_full (
     GstMemory *mem, GstMapInfo *info, gsize maxsize);
 void gst_vkgdr_memory_unmap_full (GstMemory *mem, GstMapInfo *info);
 
-/* Somebody may still use it of whom no fence tells: who uses it next waits for
- * the whole CUDA context. */
-void gst_vkgdr_memory_mark_foreign (GstMemory *mem);
+/* As gst_vkgdr_order_mark_untold (). */
+void gst_vkgdr_memory_mark_untold (GstMemory *mem, GstMapFlags flags);
 
 /* Under the lock: queues a transfer of @size bytes of @host and of the block
  * from @offset on. Returns the order's fence that stands for it, NULL with

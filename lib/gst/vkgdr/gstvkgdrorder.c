@@ -49,14 +49,21 @@ forget_reached_readers (GstVkgdrOrder *order)
   }
 }
 
-/* Somebody had the device pointer and told us nothing of his streams. */
+/* Somebody had the device pointer and told us nothing of his streams: what the
+ * whole CUDA context has queued by now counts. The CPU waits for it only where
+ * the driver has no fence for that. */
 static gboolean
 settle_foreign (GstVkgdrOrder *order, GError **error)
 {
+  GstVkgdrFence *fence;
+
   if (!order->foreign)
     return TRUE;
-  if (!gst_vkgdr_context_synchronize (order->context, error))
+  fence = gst_vkgdr_fence_new_on_all (order->context);
+  if (!fence && !gst_vkgdr_context_synchronize (order->context, error))
     return FALSE;
+  g_clear_pointer (&order->written, gst_vkgdr_fence_unref);
+  order->written = fence;
   order->foreign = FALSE;
   return TRUE;
 }
@@ -137,27 +144,40 @@ gst_vkgdr_order_stream (GstVkgdrOrder *order, GstVkgdrStream *stream,
   return TRUE;
 }
 
+/* Takes @fence, which is NULL where work is queued that no fence stands for. */
+static void
+mark (GstVkgdrOrder *order, GstVkgdrFence *fence, GstMapFlags flags)
+{
+  if (!fence) {
+    order->foreign = TRUE;
+    return;
+  }
+  if (!(flags & GST_MAP_WRITE)) {
+    forget_reached_readers (order);
+    add_reader (order, fence);
+    return;
+  }
+  /* Writers wait for readers, so the fence stands for theirs, too. */
+  if (order->readers)
+    g_ptr_array_set_size (order->readers, 0);
+  g_clear_pointer (&order->written, gst_vkgdr_fence_unref);
+  order->written = fence;
+}
+
 GstVkgdrFence *
 gst_vkgdr_order_mark (GstVkgdrOrder *order, GstVkgdrStream *stream,
     GstMapFlags flags, GError **error)
 {
   GstVkgdrFence *fence = gst_vkgdr_stream_record (stream, error);
 
-  if (!fence) {
-    order->foreign = TRUE; /* work is queued that no fence stands for */
-    return NULL;
-  }
-  if (!(flags & GST_MAP_WRITE)) {
-    forget_reached_readers (order);
-    add_reader (order, fence);
-    return fence;
-  }
-  /* The stream waited for the readers, so its fence stands for theirs, too. */
-  if (order->readers)
-    g_ptr_array_set_size (order->readers, 0);
-  g_clear_pointer (&order->written, gst_vkgdr_fence_unref);
-  order->written = fence;
+  mark (order, fence, flags);
   return fence;
+}
+
+void
+gst_vkgdr_order_mark_untold (GstVkgdrOrder *order, GstMapFlags flags)
+{
+  mark (order, gst_vkgdr_fence_new_on_all (order->context), flags);
 }
 
 void

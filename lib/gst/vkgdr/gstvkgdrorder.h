@@ -19,8 +19,8 @@ typedef struct {
   GstVkgdrContext *context; /* the memory's; not a reference */
   GstVkgdrFence *written;   /* the content is there; NULL: it is */
   GPtrArray *readers;       /* of GstVkgdrFence; NULL: there was none yet */
-  gboolean foreign;         /* was in the hands of one who sets no fences */
-  GError *lost;             /* why what was written did not get there */
+  gboolean foreign; /* somebody uses it, or did, whom no fence stands for */
+  GError *lost;     /* why what was written did not get there */
 } GstVkgdrOrder;
 
 void gst_vkgdr_order_init (GstVkgdrOrder *order, GstVkgdrContext *context);
@@ -42,6 +42,10 @@ gboolean gst_vkgdr_order_stream (GstVkgdrOrder *order, GstVkgdrStream *stream,
  * for. The fence is the order's own; NULL with @error set on failure. */
 GstVkgdrFence *gst_vkgdr_order_mark (GstVkgdrOrder *order,
     GstVkgdrStream *stream, GstMapFlags flags, GError **error);
+
+/* Somebody has had the access that @flags say, and all that he does on the
+ * device is queued, on streams that he kept to himself. */
+void gst_vkgdr_order_mark_untold (GstVkgdrOrder *order, GstMapFlags flags);
 
 /* Nothing is known of the memory but that @fence (taken) stands for all that
  * was done to it, as it does where that is somebody else's, who told us his

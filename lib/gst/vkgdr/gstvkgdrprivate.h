@@ -68,6 +68,11 @@ GstVkgdrFence *gst_vkgdr_fence_new (GstVkgdrStream *stream, GError **error);
 GstVkgdrFence *gst_vkgdr_fence_new_on (
     GstVkgdrContext *context, CUstream handle, GError **error);
 
+/* The same for all streams of the CUDA context, also those that nobody told us
+ * of. NULL where the driver has no such thing, as before 12.5, or cannot tell,
+ * as while a stream is captured. */
+GstVkgdrFence *gst_vkgdr_fence_new_on_all (GstVkgdrContext *context);
+
 /* What is queued from now on on a stream of @context, which may be somebody
  * else's, begins when the fence is reached. */
 gboolean gst_vkgdr_fence_precede (GstVkgdrFence *fence,

@@ -342,32 +342,57 @@ gst_vkgdr_stream_is_done (GstVkgdrStream *stream)
   return result != CUDA_ERROR_NOT_READY;
 }
 
+/* Takes @event over, which stands for something if @result says so. */
+static GstVkgdrFence *
+fence_new (GstVkgdrContext *context, CUevent event, CUresult result,
+    const gchar *what, GError **error)
+{
+  GstVkgdrFence *fence;
+
+  if (!gst_vkgdr_context_check (context, result, what, error)) {
+    gst_vkgdr_context_give_event (context, event);
+    return NULL;
+  }
+  fence = g_new0 (GstVkgdrFence, 1);
+  fence->refcount = 1;
+  fence->context = gst_object_ref (context);
+  fence->event = event;
+  return fence;
+}
+
 GstVkgdrFence *
 gst_vkgdr_fence_new_on (
     GstVkgdrContext *context, CUstream handle, GError **error)
 {
-  const vkgdr_cuda *cuda;
+  const vkgdr_cuda *cuda = gst_vkgdr_context_get_driver (context);
   GstVkgdrFence *fence = NULL;
   CUevent event;
 
   if (!gst_vkgdr_context_push (context, error))
     return NULL;
-  cuda = gst_vkgdr_context_get_driver (context);
   event = gst_vkgdr_context_take_event (context, error);
-  if (!event)
-    goto done;
-  if (!gst_vkgdr_context_check (context, cuda->cuEventRecord (event, handle),
-          "cuEventRecord", error)) {
-    gst_vkgdr_context_give_event (context, event);
-    goto done;
-  }
+  if (event)
+    fence = fence_new (context, event, cuda->cuEventRecord (event, handle),
+        "cuEventRecord", error);
+  gst_vkgdr_context_pop (context);
+  return fence;
+}
 
-  fence = g_new0 (GstVkgdrFence, 1);
-  fence->refcount = 1;
-  fence->context = gst_object_ref (context);
-  fence->event = event;
+GstVkgdrFence *
+gst_vkgdr_fence_new_on_all (GstVkgdrContext *context)
+{
+  const vkgdr_cuda *cuda = gst_vkgdr_context_get_driver (context);
+  GstVkgdrFence *fence = NULL;
+  CUevent event;
 
-done:
+  if (!cuda->cuCtxRecordEvent || !gst_vkgdr_context_push (context, NULL))
+    return NULL;
+  event = gst_vkgdr_context_take_event (context, NULL);
+  if (event)
+    fence = fence_new (context, event,
+        cuda->cuCtxRecordEvent (
+            gst_vkgdr_context_get_cuda_context (context), event),
+        "cuCtxRecordEvent", NULL);
   gst_vkgdr_context_pop (context);
   return fence;
 }

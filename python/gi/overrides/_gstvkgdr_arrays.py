@@ -43,7 +43,7 @@ class DeviceArray:
 
     One that is on a stream does without waiting: what is queued on the stream
     comes after the content, and the memory's next user after what was queued on
-    it, and on the streams that a consumer gave, when the array is done with; for
+    it, and on the streams that a consumer gave, when the array is done with; in
     the whole CUDA context where a consumer gave but a number (__dlpack__()).
     """
 
@@ -160,7 +160,7 @@ class DeviceArray:
 
         :param stream: of any library, which is kept until the array is done with; of
           one that is given as a number nobody knows how long it lives, so that the
-          memory's next user waits for the whole CUDA context
+          memory's next user waits for what the whole CUDA context has queued
         """
         mapping = self._live()
         context = GstVkgdr.memory_get_context(mapping.get_memory())
