@@ -11,22 +11,40 @@
 
 /* --- the policy ---------------------------------------------------------- */
 
-/* Lets a writer that takes these times write @n buffers; returns how many of
+/* Nanoseconds that it takes to write a buffer, and from one to the next. */
+typedef struct {
+  GstClockTime writer;
+  GstClockTime turn;
+} Times;
+
+/* Lets somebody that takes these times write @n buffers; returns how many of
  * them it got in the window. */
 static guint
-write_buffers (GstVkgdrPolicy *policy, guint n, GstClockTime direct,
-    GstClockTime staged, gboolean reads)
+write_in_turns (
+    GstVkgdrPolicy *policy, guint n, Times direct, Times staged, gboolean reads)
 {
+  static GstClockTime now = 0;
   guint i, n_direct = 0;
 
   for (i = 0; i < n; i++) {
     gboolean is_direct =
-        gst_vkgdr_policy_next (policy, 0) == GST_VKGDR_ACCESS_DIRECT;
+        gst_vkgdr_policy_next (policy, now, 0) == GST_VKGDR_ACCESS_DIRECT;
+    Times times = is_direct ? direct : staged;
 
     n_direct += is_direct;
-    gst_vkgdr_policy_report (policy, is_direct ? direct : staged, reads);
+    gst_vkgdr_policy_report (policy, times.writer, reads);
+    now += times.turn;
   }
   return n_direct;
+}
+
+/* Of one that does nothing else. */
+static guint
+write_buffers (GstVkgdrPolicy *policy, guint n, GstClockTime direct,
+    GstClockTime staged, gboolean reads)
+{
+  return write_in_turns (
+      policy, n, (Times){ direct, direct }, (Times){ staged, staged }, reads);
 }
 
 GST_START_TEST (test_plain_writers_end_up_direct)
@@ -71,45 +89,37 @@ GST_START_TEST (test_readwrite_ends_up_staged)
 }
 GST_END_TEST;
 
-static gpointer
-wait_for_content (gpointer policy)
-{
-  gst_vkgdr_policy_report_wait (policy, 500);
-  return NULL;
-}
-
-/* As write_buffers (), and whoever comes next in the writer's thread, or in
- * one of his own, waits until what was staged has arrived. */
-static void
-write_buffers_for (
-    GstVkgdrPolicy *policy, guint n, gboolean reader_has_a_thread)
-{
-  guint i;
-
-  for (i = 0; i < n; i++) {
-    if (write_buffers (policy, 1, 1200, 1000, FALSE) > 0)
-      continue;
-    if (reader_has_a_thread)
-      g_thread_join (g_thread_new ("reader", wait_for_content, policy));
-    else
-      wait_for_content (policy);
-  }
-}
-
-/* What is gained by staging is lost again where somebody waits for it. */
-GST_START_TEST (test_the_next_elements_wait_counts)
+/* What is gained by staging is lost again where somebody in the same thread
+ * waits for it. */
+GST_START_TEST (test_what_follows_counts)
 {
   GstVkgdrPolicy *policy = gst_vkgdr_policy_new ();
 
-  write_buffers_for (policy, 30, FALSE);
+  write_in_turns (
+      policy, 30, (Times){ 1200, 2000 }, (Times){ 1000, 2500 }, FALSE);
   fail_unless_equals_int (
       gst_vkgdr_policy_get (policy), GST_VKGDR_ACCESS_DIRECT);
   gst_vkgdr_policy_unref (policy);
+}
+GST_END_TEST;
 
-  policy = gst_vkgdr_policy_new ();
-  write_buffers_for (policy, 30, TRUE);
+/* Nothing is lost where a clock, or another thread, sets the pace: then it is
+ * what the writer spends. */
+GST_START_TEST (test_the_writer_counts_where_others_set_the_pace)
+{
+  GstVkgdrPolicy *policy = gst_vkgdr_policy_new ();
+
+  write_in_turns (
+      policy, 30, (Times){ 1200, 50100 }, (Times){ 1000, 50000 }, FALSE);
   fail_unless_equals_int (
       gst_vkgdr_policy_get (policy), GST_VKGDR_ACCESS_STAGED);
+  gst_vkgdr_policy_unref (policy);
+
+  policy = gst_vkgdr_policy_new ();
+  write_in_turns (
+      policy, 30, (Times){ 1000, 50000 }, (Times){ 1200, 49000 }, FALSE);
+  fail_unless_equals_int (
+      gst_vkgdr_policy_get (policy), GST_VKGDR_ACCESS_DIRECT);
   gst_vkgdr_policy_unref (policy);
 }
 GST_END_TEST;
@@ -590,7 +600,8 @@ pool_suite (void)
   tcase_add_test (policy, test_plain_writers_end_up_direct);
   tcase_add_test (policy, test_writers_that_read_end_up_staged);
   tcase_add_test (policy, test_readwrite_ends_up_staged);
-  tcase_add_test (policy, test_the_next_elements_wait_counts);
+  tcase_add_test (policy, test_what_follows_counts);
+  tcase_add_test (policy, test_the_writer_counts_where_others_set_the_pace);
   tcase_add_test (policy, test_the_answer_may_change);
   tcase_add_test (policy, test_a_wish_is_obeyed);
   suite_add_tcase (s, policy);

@@ -290,7 +290,7 @@ gst_vkgdr_buffer_pool_acquire_buffer (
 {
   GstVkgdrBufferPool *self = GST_VKGDR_BUFFER_POOL (pool);
   GstFlowReturn result = acquire (self, buffer, params);
-  GstClockTime asked = gst_util_get_timestamp ();
+  GstClockTime asked = gst_util_get_timestamp (), now;
   GError *error = NULL;
   GstMemory *memory;
 
@@ -308,9 +308,9 @@ gst_vkgdr_buffer_pool_acquire_buffer (
     *buffer = NULL;
     return GST_FLOW_ERROR;
   }
+  now = gst_util_get_timestamp ();
   gst_vkgdr_memory_set_policy (memory,
-      gst_vkgdr_policy_next (self->policy, gst_util_get_timestamp () - asked),
-      self->policy);
+      gst_vkgdr_policy_next (self->policy, now, now - asked), self->policy);
   return GST_FLOW_OK;
 }
 

@@ -132,17 +132,11 @@ map_cpu (GstVkgdrMemory *self, GstMapFlags flags, GError **error)
   return self->cpu_data;
 }
 
-/* Whoever waits here for what was written waits because of how it was. */
 static gpointer
 map_device (GstVkgdrMemory *self, GstMapFlags flags, GError **error)
 {
-  GstClockTime asked = gst_util_get_timestamp ();
-
   if (!gst_vkgdr_order_wait (&self->order, flags, error))
     return NULL;
-  if (self->policy)
-    gst_vkgdr_policy_report_wait (
-        self->policy, gst_util_get_timestamp () - asked);
   return (gpointer) (guintptr) self->block.device;
 }
 

@@ -17,10 +17,9 @@ GST_DEBUG_CATEGORY_STATIC (gst_vkgdr_policy_debug);
 #define WARM_UP 4
 #define SAMPLES 5
 
-/* Staged has to be this much faster to be taken, as a fraction of direct's
- * time: it needs a transfer and host memory, and the clock is not exact. Once
- * it is taken, it is kept as long as it is faster at all. */
-#define STAGED_GAIN 0.95
+/* A way has to be this much faster than the other, as a fraction of its time:
+ * the clock is not exact. */
+#define GAIN 0.95
 
 /* One buffer in the window that takes its writer this many times longer than
  * the fastest beside it is enough to know: the next would stall it again. */
@@ -33,6 +32,13 @@ GST_DEBUG_CATEGORY_STATIC (gst_vkgdr_policy_debug);
 
 typedef enum { WAY_DIRECT, WAY_STAGED, N_WAYS } Way;
 
+/* Of what it takes to have a buffer written. */
+typedef enum {
+  TIME_OF_TURN,   /* from one buffer to the next */
+  TIME_OF_WRITER, /* of that, until it had one, and to write it */
+  N_TIMES
+} Time;
+
 struct _GstVkgdrPolicy {
   gint refcount;
   GMutex lock;
@@ -40,13 +46,13 @@ struct _GstVkgdrPolicy {
 
   Way in_force;
   Way given;           /* with the last buffer */
-  GstClockTime waited; /* for that buffer, and for its content */
+  GstClockTime begun;  /* when that was */
+  GstClockTime waited; /* for that buffer */
   GstClockTime spent;  /* by the writer on it */
-  GThread *writer;     /* not a reference */
   gboolean reads;      /* the writer maps for reading, too */
 
   guint seen[N_WAYS]; /* buffers of the measurement under way */
-  GstClockTime samples[N_WAYS][SAMPLES];
+  GstClockTime samples[N_WAYS][N_TIMES][SAMPLES];
   GstClockTime fastest_staged; /* without waits */
   gboolean hopeless;
   gboolean measuring;
@@ -119,12 +125,12 @@ compare_times (gconstpointer a, gconstpointer b)
 
 /* Of the samples that there are; 0 without any. */
 static GstClockTime
-median (const GstVkgdrPolicy *policy, Way way)
+median (const GstVkgdrPolicy *policy, Way way, Time time)
 {
   guint n = MIN (policy->seen[way], SAMPLES);
   GstClockTime sorted[SAMPLES] = { 0 };
 
-  memcpy (sorted, policy->samples[way], n * sizeof (*sorted));
+  memcpy (sorted, policy->samples[way][time], n * sizeof (*sorted));
   qsort (sorted, n, sizeof (*sorted), compare_times);
   return sorted[n / 2];
 }
@@ -135,9 +141,13 @@ settle (GstVkgdrPolicy *policy, Way way)
   if (way != policy->in_force) {
     GST_INFO (
         "access is %s from now on: a buffer takes its writer %" G_GUINT64_FORMAT
-        " ns in the window, %" G_GUINT64_FORMAT " ns beside it",
-        way == WAY_DIRECT ? "direct" : "staged", median (policy, WAY_DIRECT),
-        median (policy, WAY_STAGED));
+        " of %" G_GUINT64_FORMAT " ns in the window, %" G_GUINT64_FORMAT
+        " of %" G_GUINT64_FORMAT " ns beside it",
+        way == WAY_DIRECT ? "direct" : "staged",
+        median (policy, WAY_DIRECT, TIME_OF_WRITER),
+        median (policy, WAY_DIRECT, TIME_OF_TURN),
+        median (policy, WAY_STAGED, TIME_OF_WRITER),
+        median (policy, WAY_STAGED, TIME_OF_TURN));
     policy->interval = FIRST_INTERVAL;
   } else {
     policy->interval = MIN (policy->interval * 2, LAST_INTERVAL);
@@ -151,11 +161,11 @@ settle (GstVkgdrPolicy *policy, Way way)
 /* What the writer spent on the last buffer, if it wrote to it at all. Samples
  * of the warm-up are overwritten by those that follow. */
 static void
-take_sample (GstVkgdrPolicy *policy)
+take_sample (GstVkgdrPolicy *policy, GstClockTime now)
 {
   Way way = policy->given;
-
   GstClockTime spent = policy->spent;
+  guint i;
 
   if (spent == 0)
     return;
@@ -164,7 +174,9 @@ take_sample (GstVkgdrPolicy *policy)
     policy->warm = TRUE;
     return;
   }
-  policy->samples[way][policy->seen[way]++ % SAMPLES] = spent + policy->waited;
+  i = policy->seen[way]++ % SAMPLES;
+  policy->samples[way][TIME_OF_TURN][i] = now - policy->begun;
+  policy->samples[way][TIME_OF_WRITER][i] = spent + policy->waited;
   if (way == WAY_STAGED)
     policy->fastest_staged = MIN (policy->fastest_staged, spent);
   else if (spent / HOPELESS > policy->fastest_staged)
@@ -177,13 +189,27 @@ has_seen_enough (const GstVkgdrPolicy *policy, Way way)
   return policy->seen[way] >= WARM_UP + SAMPLES;
 }
 
+/* Whether a way takes less than @gain of the time that the other does. */
+static gboolean
+is_faster (
+    const GstVkgdrPolicy *policy, Way way, Way other, Time time, gdouble gain)
+{
+  return median (policy, way, time) < gain * median (policy, other, time);
+}
+
+/* Where it is all the same: direct, which needs no transfer and no host memory.
+ * Once staged is taken, it is kept as long as it is faster at all. */
 static Way
 faster_way (const GstVkgdrPolicy *policy)
 {
   gboolean staged = policy->settled && policy->in_force == WAY_STAGED;
-  gdouble gain = staged ? 1 : STAGED_GAIN;
 
-  return median (policy, WAY_STAGED) < gain * median (policy, WAY_DIRECT)
+  if (is_faster (policy, WAY_STAGED, WAY_DIRECT, TIME_OF_TURN, GAIN))
+    return WAY_STAGED;
+  if (is_faster (policy, WAY_DIRECT, WAY_STAGED, TIME_OF_TURN, GAIN))
+    return WAY_DIRECT;
+  return is_faster (
+             policy, WAY_STAGED, WAY_DIRECT, TIME_OF_WRITER, staged ? 1 : GAIN)
              ? WAY_STAGED
              : WAY_DIRECT;
 }
@@ -204,9 +230,9 @@ judge (GstVkgdrPolicy *policy)
 }
 
 static Way
-next_way (GstVkgdrPolicy *policy)
+next_way (GstVkgdrPolicy *policy, GstClockTime now)
 {
-  take_sample (policy);
+  take_sample (policy, now);
   if (policy->measuring)
     judge (policy);
   else if (policy->left-- == 0)
@@ -223,14 +249,16 @@ access_of (Way way)
 }
 
 GstVkgdrAccess
-gst_vkgdr_policy_next (GstVkgdrPolicy *policy, GstClockTime waited)
+gst_vkgdr_policy_next (
+    GstVkgdrPolicy *policy, GstClockTime now, GstClockTime waited)
 {
   GstVkgdrAccess access;
 
   g_mutex_lock (&policy->lock);
   access = policy->wanted;
   if (access == GST_VKGDR_ACCESS_AUTO) {
-    policy->given = next_way (policy);
+    policy->given = next_way (policy, now);
+    policy->begun = now;
     policy->waited = waited;
     access = access_of (policy->given);
   }
@@ -245,16 +273,6 @@ gst_vkgdr_policy_report (
   g_mutex_lock (&policy->lock);
   policy->spent += time;
   policy->reads |= reads;
-  policy->writer = g_thread_self ();
-  g_mutex_unlock (&policy->lock);
-}
-
-void
-gst_vkgdr_policy_report_wait (GstVkgdrPolicy *policy, GstClockTime time)
-{
-  g_mutex_lock (&policy->lock);
-  if (policy->writer == g_thread_self ())
-    policy->waited += time;
   g_mutex_unlock (&policy->lock);
 }
 

@@ -5,8 +5,11 @@
  * A plain writer is as fast in the window as in RAM. One that also reads what
  * it wrote, though it promised to write alone, is hundreds of times slower
  * there; and many plain writers at once hold each other up, while DMA would
- * have room. So the time that a writer takes is measured both ways. Knows
- * neither memory nor pools. Thread-safe.
+ * have room. Then again, whoever needs at once what was staged waits for the
+ * transfer, and the writer with him if that is in the same thread. So what is
+ * measured both ways is the time from one buffer to the next, and where that is
+ * the same, because somebody else sets the pace, the time that a writer takes.
+ * Knows neither memory nor pools. Thread-safe.
  */
 
 #ifndef __GST_VKGDR_POLICY_H__
@@ -27,18 +30,14 @@ void gst_vkgdr_policy_unref (GstVkgdrPolicy *policy);
 /* With %GST_VKGDR_ACCESS_AUTO it measures, with another it obeys. */
 void gst_vkgdr_policy_set (GstVkgdrPolicy *policy, GstVkgdrAccess wanted);
 
-/* A writer, having @waited for it, gets its next buffer: what it is to get.
- * What it reported until now belongs to the buffer before. */
+/* A writer, having @waited for it, gets its next buffer @now: what it is to
+ * get. What it reported until now belongs to the buffer before. */
 GstVkgdrAccess gst_vkgdr_policy_next (
-    GstVkgdrPolicy *policy, GstClockTime waited);
+    GstVkgdrPolicy *policy, GstClockTime now, GstClockTime waited);
 
 /* A mapping for writing lasted @time. @reads: it was for reading, too. */
 void gst_vkgdr_policy_report (
     GstVkgdrPolicy *policy, GstClockTime time, gboolean reads);
-
-/* A reader waited for @time until the content was where it reads. In the
- * writer's own thread, that is the writer's time, too. */
-void gst_vkgdr_policy_report_wait (GstVkgdrPolicy *policy, GstClockTime time);
 
 /* What is in force between measurements: direct or staged. */
 GstVkgdrAccess gst_vkgdr_policy_get (GstVkgdrPolicy *policy);
