@@ -184,15 +184,26 @@ cuTexObjectCreate (CUtexObject *object, const CUDA_RESOURCE_DESC *resource,
   return result;
 }
 
-/* Kernels that are under way may still sample it. */
+static CUresult
+run_nothing (void *data)
+{
+  return CUDA_SUCCESS;
+}
+
+/* Kernels that are under way may still sample it, and nobody waits for them. */
 void
 sc_texture_destroy_locked (sc_handle *handle)
 {
-  char *start = (char *) handle - offsetof (texture, handle);
+  CUcontext context = handle->context;
+  sc_work work = { run_nothing, free,
+    (char *) handle - offsetof (texture, handle), true };
+  CUstream joining = context->alive ? sc_stream_joining_locked (context) : NULL;
 
   sc_handle_remove_locked (handle);
-  sc_wait_idle_locked (NULL);
-  free (start);
+  if (joining != NULL)
+    sc_submit_locked (joining, &work, NULL, NULL);
+  else if (!context->alive)
+    free (work.data);
 }
 
 CUresult

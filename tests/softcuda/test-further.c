@@ -314,6 +314,46 @@ GST_START_TEST (test_texels)
 }
 GST_END_TEST;
 
+static void
+sleep_a_while (void *unused)
+{
+  g_usleep (50000);
+}
+
+/* A kernel that is queued still samples what is destroyed meanwhile. */
+GST_START_TEST (test_texture_outlives_its_handle)
+{
+  CUmodule module = build (sampler);
+  CUdeviceptr memory = make_texels ();
+  CUDA_RESOURCE_DESC resource = { .resType = CU_RESOURCE_TYPE_LINEAR };
+  CUDA_TEXTURE_DESC desc =
+      sampling (CU_TR_ADDRESS_MODE_CLAMP, CU_TR_FILTER_MODE_POINT, 0);
+  CUtexObject texture;
+  int words[2] = { 0, 0 }, *out = words;
+  void *params[] = { &texture, &out };
+  CUfunction function;
+  CUstream stream;
+
+  desc.flags = CU_TRSF_READ_AS_INTEGER;
+  resource.res.linear.devPtr = memory;
+  resource.res.linear.format = CU_AD_FORMAT_SIGNED_INT32;
+  resource.res.linear.numChannels = 1;
+  resource.res.linear.sizeInBytes = 96;
+  ok (cu.cuStreamCreate (&stream, CU_STREAM_NON_BLOCKING));
+  ok (cu.cuModuleGetFunction (&function, module, "fetch"));
+  ok (more.cuTexObjectCreate (&texture, &resource, &desc, NULL));
+  ok (cu.cuLaunchHostFunc (stream, sleep_a_while, NULL));
+  ok (cu.cuLaunchKernel (function, 1, 1, 1, 2, 1, 1, 0, stream, params, NULL));
+  ok (more.cuTexObjectDestroy (texture));
+  fails (cu.cuStreamQuery (stream), CUDA_ERROR_NOT_READY);
+  ok (cu.cuStreamSynchronize (stream));
+  fail_unless_equals_int (words[0], 0x03020100);
+  ok (cu.cuStreamDestroy (stream));
+  ok (cu.cuMemFree (memory));
+  ok (cu.cuModuleUnload (module));
+}
+GST_END_TEST;
+
 GST_START_TEST (test_textures_that_cannot_be)
 {
   CUdeviceptr memory = make_texels ();
@@ -482,6 +522,7 @@ further_suite (void)
   tcase_add_test (tc, test_memset_of_what_is_not_there);
   tcase_add_test (tc, test_sampling);
   tcase_add_test (tc, test_texels);
+  tcase_add_test (tc, test_texture_outlives_its_handle);
   tcase_add_test (tc, test_textures_that_cannot_be);
   tcase_add_test (tc, test_context_takes_textures_along);
   tcase_add_test (tc, test_limits);
