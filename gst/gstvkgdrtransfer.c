@@ -15,6 +15,7 @@ GST_DEBUG_CATEGORY_STATIC (gst_vkgdr_transfer_debug);
 typedef struct {
   gboolean is_video;
   gboolean to_cuda; /* the output is for GStreamer's own CUDA elements */
+  GstMiniObject *cuda_stream; /* of downstream's, or NULL */
   GstVideoInfo info;
 
   /* Figures, under the object lock. */
@@ -193,10 +194,27 @@ gst_vkgdr_transfer_transform_size (GstBaseTransform *trans,
   return TRUE;
 }
 
-/* Each output is made for its input: there is nothing to decide. */
+static void
+set_cuda_stream (GstVkgdrTransfer *self, GstMiniObject *stream)
+{
+  GstVkgdrTransferPrivate *priv =
+      gst_vkgdr_transfer_get_instance_private (self);
+
+  if (priv->cuda_stream)
+    gst_mini_object_unref (priv->cuda_stream);
+  priv->cuda_stream = stream;
+}
+
+/* Each output is made for its input: there is nothing to decide but when
+ * downstream can have it. */
 static gboolean
 gst_vkgdr_transfer_decide_allocation (GstBaseTransform *trans, GstQuery *query)
 {
+  GstVkgdrContext *context =
+      gst_vkgdr_base_transform_get_context (GST_VKGDR_BASE_TRANSFORM (trans));
+
+  set_cuda_stream (GST_VKGDR_TRANSFER (trans),
+      context ? gst_vkgdr_context_get_cuda_stream (context, query) : NULL);
   while (gst_query_get_n_allocation_pools (query) > 0)
     gst_query_remove_nth_allocation_pool (query, 0);
   return TRUE;
@@ -351,6 +369,13 @@ gst_vkgdr_transfer_start (GstBaseTransform *trans)
   return GST_BASE_TRANSFORM_CLASS (parent_class)->start (trans);
 }
 
+static gboolean
+gst_vkgdr_transfer_stop (GstBaseTransform *trans)
+{
+  set_cuda_stream (GST_VKGDR_TRANSFER (trans), NULL);
+  return GST_BASE_TRANSFORM_CLASS (parent_class)->stop (trans);
+}
+
 /* @input, or the same content where the subclass wants it; the caller's. */
 static GstBuffer *
 bring (GstVkgdrTransfer *self, GstBuffer *input, GError **error)
@@ -403,8 +428,8 @@ to_cuda (GstVkgdrTransfer *self, GstBuffer *brought, GError **error)
       gst_vkgdr_base_transform_get_context (GST_VKGDR_BASE_TRANSFORM (self));
   GstBuffer *result;
 
-  result =
-      gst_vkgdr_context_buffer_to_cuda (context, brought, &priv->info, error);
+  result = gst_vkgdr_context_buffer_to_cuda (
+      context, brought, &priv->info, priv->cuda_stream, error);
   gst_buffer_unref (brought);
   return result;
 }
@@ -470,6 +495,7 @@ gst_vkgdr_transfer_class_init (GstVkgdrTransferClass *klass)
   GST_VKGDR_BASE_TRANSFORM_CLASS (klass)->fill_stats =
       gst_vkgdr_transfer_fill_stats;
   trans_class->start = gst_vkgdr_transfer_start;
+  trans_class->stop = gst_vkgdr_transfer_stop;
   trans_class->passthrough_on_same_caps = FALSE;
   trans_class->transform_caps = gst_vkgdr_transfer_transform_caps;
   trans_class->set_caps = gst_vkgdr_transfer_set_caps;

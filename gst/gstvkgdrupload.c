@@ -23,8 +23,9 @@
  *
  * Where GStreamer's own CUDA elements (1.24 or later) are, it also gives raw
  * video with the feature `memory:CUDAMemory`: the very memory that upstream
- * wrote, in their clothes; and it takes theirs, which becomes
- * `memory:VkgdrMemory` without a copy.
+ * wrote, in their clothes, and on the stream of the next element, where that
+ * tells it, so that no CPU waits for a transfer; and it takes theirs, which
+ * becomes `memory:VkgdrMemory` without a copy.
  *
  * The property `stats` has the fields `frames`, `bytes`, and of these
  * `bytes-direct` (upstream wrote them through the window), `bytes-staged` (sent

@@ -12,7 +12,7 @@
 
 #include <gst/check/gstharness.h>
 
-#include "util.h"
+#include "gate.h"
 
 static const vkgdr_cuda *
 driver (void)
@@ -314,56 +314,15 @@ GST_END_TEST;
 
 /* --- nobody waits who need not ------------------------------------------- */
 
-/* Kernels that begin when they are let. */
-static struct {
-  GMutex lock;
-  GCond cond;
-  gboolean open;
-  gboolean missed; /* it opened by itself, so that no test hangs */
-} gate;
-
-#define GATE_PATIENCE (10 * G_TIME_SPAN_SECOND)
-
-static void
-wait_at_gate (void *user_data)
-{
-  gint64 deadline = g_get_monotonic_time () + GATE_PATIENCE;
-
-  g_mutex_lock (&gate.lock);
-  while (!gate.open && !gate.missed)
-    gate.missed = !g_cond_wait_until (&gate.cond, &gate.lock, deadline);
-  g_mutex_unlock (&gate.lock);
-}
-
 static CUresult
 gated_launch (CUfunction function, unsigned int grid_x, unsigned int grid_y,
     unsigned int grid_z, unsigned int block_x, unsigned int block_y,
     unsigned int block_z, unsigned int shared_bytes, CUstream stream,
     void **params, void **extra)
 {
-  real.cuLaunchHostFunc (stream, wait_at_gate, NULL);
+  real.cuLaunchHostFunc (stream, test_gate_wait, NULL);
   return real.cuLaunchKernel (function, grid_x, grid_y, grid_z, block_x,
       block_y, block_z, shared_bytes, stream, params, extra);
-}
-
-static void
-gate_set (gboolean open)
-{
-  g_mutex_lock (&gate.lock);
-  gate.open = open;
-  g_cond_broadcast (&gate.cond);
-  g_mutex_unlock (&gate.lock);
-}
-
-static gboolean
-gate_was_missed (void)
-{
-  gboolean missed;
-
-  g_mutex_lock (&gate.lock);
-  missed = gate.missed;
-  g_mutex_unlock (&gate.lock);
-  return missed;
 }
 
 /* In a pool. */
@@ -490,7 +449,7 @@ GST_START_TEST (test_pushing_waits_for_no_kernel)
   driver_for_changes ()->cuLaunchKernel = gated_launch;
 
   /* What pays for much else is past; what comes back is known, and pinned. */
-  gate_set (TRUE);
+  test_gate_set (TRUE);
   feed_fill_pool (&feed);
   while (feed.pushed < 3 * N_BUFFERS) {
     for (i = 0; i < unblocked[__i__].n; i++)
@@ -498,17 +457,17 @@ GST_START_TEST (test_pushing_waits_for_no_kernel)
     feed_pull_all (&feed);
   }
 
-  gate_set (FALSE);
+  test_gate_set (FALSE);
   for (i = 0; i < unblocked[__i__].n; i++) {
     GstMemory *memory = feed_push (&feed);
 
     if (i == 0)
       first = memory;
   }
-  fail_unless (!gate_was_missed (), "frame %u waited for a kernel", i);
+  fail_unless (!test_gate_was_missed (), "frame %u waited for a kernel", i);
   if (!feed.pool)
     fail_unless (!gst_vkgdr_memory_is_idle (first));
-  gate_set (TRUE);
+  test_gate_set (TRUE);
   feed_pull_all (&feed);
   if (!feed.pool)
     fail_unless (gst_vkgdr_memory_is_idle (first));
@@ -520,13 +479,6 @@ GST_START_TEST (test_pushing_waits_for_no_kernel)
   g_free (elements);
 }
 GST_END_TEST;
-
-static CUresult
-gated_htod (CUdeviceptr dst, const void *src, size_t size, CUstream stream)
-{
-  real.cuLaunchHostFunc (stream, wait_at_gate, NULL);
-  return real.cuMemcpyHtoDAsync (dst, src, size, stream);
-}
 
 /* Pushing waits for no transfer either, so upstream gets its memory back when
  * that is done, and not before. */
@@ -548,13 +500,13 @@ GST_START_TEST (test_sent_memory_is_kept)
     feed_push (&feed);
   feed_pull_all (&feed);
 
-  driver_for_changes ()->cuMemcpyHtoDAsync = gated_htod;
+  test_gate_transfers ();
   for (i = 0; i < N_BUFFERS; i++)
     feed_push (&feed);
-  fail_unless (!gate_was_missed (), "a transfer was waited for");
+  fail_unless (!test_gate_was_missed (), "a transfer was waited for");
   fail_unless_equals_int (
       gst_buffer_pool_acquire_buffer (feed.pool, &buffer, &now), GST_FLOW_EOS);
-  gate_set (TRUE);
+  test_gate_set (TRUE);
   for (i = 0; i < N_BUFFERS; i++)
     feed_push (&feed);
   feed_pull_all (&feed);

@@ -49,8 +49,13 @@ GST_VKGDR_API
 GstCaps *gst_vkgdr_caps_in_either_memory (GstCaps *caps);
 
 GST_VKGDR_API
+GstMiniObject *gst_vkgdr_context_get_cuda_stream (
+    GstVkgdrContext *context, GstQuery *query);
+
+GST_VKGDR_API
 GstBuffer *gst_vkgdr_context_buffer_to_cuda (GstVkgdrContext *context,
-    GstBuffer *buffer, const GstVideoInfo *info, GError **error);
+    GstBuffer *buffer, const GstVideoInfo *info, GstMiniObject *stream,
+    GError **error);
 
 GST_VKGDR_API
 GstBuffer *gst_vkgdr_context_buffer_from_cuda (

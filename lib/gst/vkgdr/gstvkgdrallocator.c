@@ -40,12 +40,11 @@
 GST_DEBUG_CATEGORY_STATIC (gst_vkgdr_allocator_debug);
 #define GST_CAT_DEFAULT gst_vkgdr_allocator_debug
 
-/* What was freed while the device still used it. */
+/* Somebody to be told that the device has finished. */
 typedef struct {
-  GstVkgdrBlock block;
-  gpointer shadow;
-  GPtrArray *fences;
-} Retired;
+  GDestroyNotify notify;
+  gpointer user_data;
+} Release;
 
 struct _GstVkgdrAllocator {
   GstAllocator parent;
@@ -55,8 +54,8 @@ struct _GstVkgdrAllocator {
   GstVkgdrHeap *heap;
   GstVkgdrPinned *pinned;
   gboolean overflown; /* the window was full, and that was told */
-  GQueue retired;     /* of Retired, in the order of their freeing */
-  GArray *released;   /* of GstVkgdrBlock, of others: see unlock () */
+  GQueue retired;     /* of GstVkgdrRemains, in the order of their freeing */
+  GArray *released;   /* of Release: see unlock () */
   GstVkgdrStream *copy_streams[2];
 };
 
@@ -86,14 +85,27 @@ gst_vkgdr_access_get_type (void)
 
 /* Under the lock. */
 static void
-take_back (GstVkgdrAllocator *self, const GstVkgdrBlock *block, gpointer shadow)
+release_later (
+    GstVkgdrAllocator *self, GDestroyNotify notify, gpointer user_data)
 {
-  if (block->slab)
-    gst_vkgdr_heap_give (self->heap, block);
+  Release release = { notify, user_data };
+
+  if (notify)
+    g_array_append_val (self->released, release);
+}
+
+/* Under the lock. */
+static void
+take_back (GstVkgdrAllocator *self, const GstVkgdrRemains *remains)
+{
+  if (remains->guise)
+    release_later (self, (GDestroyNotify) gst_memory_unref, remains->guise);
+  if (remains->block.slab)
+    gst_vkgdr_heap_give (self->heap, &remains->block);
   else
-    g_array_append_vals (self->released, block, 1);
-  if (shadow)
-    gst_vkgdr_pinned_give (self->pinned, shadow, NULL);
+    release_later (self, remains->block.release, remains->block.user_data);
+  if (remains->shadow)
+    gst_vkgdr_pinned_give (self->pinned, remains->shadow, NULL);
 }
 
 /* Under the lock: takes the parts back of what the device has finished with;
@@ -105,7 +117,7 @@ reap (GstVkgdrAllocator *self, gboolean wait)
 
   while (link) {
     GList *next = link->next;
-    Retired *retired = link->data;
+    GstVkgdrRemains *retired = link->data;
     gboolean done = TRUE;
     guint i;
 
@@ -118,7 +130,7 @@ reap (GstVkgdrAllocator *self, gboolean wait)
         done = gst_vkgdr_fence_is_signaled (fence);
     }
     if (done) {
-      take_back (self, &retired->block, retired->shadow);
+      take_back (self, retired);
       g_ptr_array_unref (retired->fences);
       g_free (retired);
       g_queue_delete_link (&self->retired, link);
@@ -137,14 +149,13 @@ unlock (GstVkgdrAllocator *self)
 
   if (self->released->len > 0) {
     released = self->released;
-    self->released = g_array_new (FALSE, FALSE, sizeof (GstVkgdrBlock));
+    self->released = g_array_new (FALSE, FALSE, sizeof (Release));
   }
   g_mutex_unlock (&self->lock);
   for (i = 0; released && i < released->len; i++) {
-    const GstVkgdrBlock *block = &g_array_index (released, GstVkgdrBlock, i);
+    const Release *release = &g_array_index (released, Release, i);
 
-    if (block->release)
-      block->release (block->user_data);
+    release->notify (release->user_data);
   }
   g_clear_pointer (&released, g_array_unref);
 }
@@ -172,26 +183,22 @@ are_reached (GPtrArray *fences)
 }
 
 void
-gst_vkgdr_allocator_retire (GstVkgdrAllocator *self, const GstVkgdrBlock *block,
-    gpointer shadow, GPtrArray *fences)
+gst_vkgdr_allocator_retire (
+    GstVkgdrAllocator *self, const GstVkgdrRemains *remains)
 {
-  Retired *retired;
+  GPtrArray *fences = remains->fences;
 
   /* Our own memory has time until somebody needs it. That of others is waited
    * for, so that they have it back though nobody uses the allocator any more;
    * not without need: a thread costs more than a look. */
-  if (fences && !block->slab && !are_reached (fences))
+  if (fences && !remains->block.slab && !are_reached (fences))
     gst_vkgdr_watch_fences (fences, G_OBJECT (self), give_back);
   g_mutex_lock (&self->lock);
   if (fences) {
-    retired = g_new0 (Retired, 1);
-    retired->block = *block;
-    retired->shadow = shadow;
-    retired->fences = fences;
-    g_queue_push_tail (&self->retired, retired);
+    g_queue_push_tail (&self->retired, g_memdup2 (remains, sizeof (*remains)));
     reap (self, FALSE);
   } else {
-    take_back (self, block, shadow);
+    take_back (self, remains);
   }
   unlock (self);
 }
@@ -392,7 +399,7 @@ gst_vkgdr_allocator_init (GstVkgdrAllocator *self)
 {
   g_mutex_init (&self->lock);
   g_queue_init (&self->retired);
-  self->released = g_array_new (FALSE, FALSE, sizeof (GstVkgdrBlock));
+  self->released = g_array_new (FALSE, FALSE, sizeof (Release));
   gst_vkgdr_memory_init_allocator (GST_ALLOCATOR (self));
   GST_OBJECT_FLAG_SET (self, GST_ALLOCATOR_FLAG_CUSTOM_ALLOC);
 }

@@ -276,7 +276,8 @@ hand_over (const GstVkgdrCudaLib *lib, GstMemory *ours, GstMemory *theirs,
   if (!stream)
     return gst_vkgdr_memory_wait_idle (ours, error);
   g_mutex_lock (&self->lock);
-  ok = gst_vkgdr_order_precede (&self->order, stream, error);
+  ok = gst_vkgdr_order_precede (
+      &self->order, self->order.context, stream, GST_MAP_WRITE, error);
   if (ok)
     forget_fences (self);
   g_mutex_unlock (&self->lock);

@@ -48,6 +48,16 @@ gboolean gst_vkgdr_cuda_work_begin (GstVkgdrCudaWork *work,
  * memory has no stream. To be called after a failure, too. */
 gboolean gst_vkgdr_cuda_work_end (GstVkgdrCudaWork *work, GError **error);
 
+/* --- ours as theirs (gstvkgdrcudaloan.c) --- */
+
+/* A memory of theirs, read-only, with the bytes of @buffer, which is one memory
+ * of ours, laid out as @layout says. Keeps @buffer until it is freed. On
+ * @stream, where nobody waits for the content; where that is NULL, the content
+ * is there. NULL with @error set on failure. */
+GstMemory *gst_vkgdr_cuda_lend (const GstVkgdrCudaLib *lib,
+    GstCudaContext *cuda, GstBuffer *buffer, const GstVideoInfo *layout,
+    GstCudaStream *stream, GError **error);
+
 /* --- another context (gstvkgdrcudapeer.c) --- */
 
 /* Memory of ours with the content of @theirs, which lies in another CUDA

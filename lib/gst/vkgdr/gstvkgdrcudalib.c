@@ -33,6 +33,7 @@ resolve (void *library, GstVkgdrCudaLib *lib)
          && RESOLVE (stream_get_handle, "cuda_stream_get_handle")
          && RESOLVE (buffer_pool_get_type, "cuda_buffer_pool_get_type")
          && RESOLVE (buffer_pool_new, "cuda_buffer_pool_new")
+         && RESOLVE (config_get_stream, "buffer_pool_config_get_cuda_stream")
          && RESOLVE (config_set_stream, "buffer_pool_config_set_cuda_stream");
 #undef RESOLVE
 }

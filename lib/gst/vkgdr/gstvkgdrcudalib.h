@@ -38,8 +38,9 @@ typedef struct {
   GstCudaContext *context;
 } GstVkgdrCudaPool;
 
-/* A flag of its memory: who uses it on another stream than the memory's has to
- * wait for that. */
+/* Flags of its memory: what the CPU was given is not the content, or no longer;
+ * and who uses it on another stream than the memory's has to wait for that. */
+#define GST_VKGDR_CUDA_MEMORY_NEED_DOWNLOAD (GST_MEMORY_FLAG_LAST << 0)
 #define GST_VKGDR_CUDA_MEMORY_NEED_SYNC (GST_MEMORY_FLAG_LAST << 2)
 
 /* Its entry points, named without their prefix gst_ or gst_cuda_. */
@@ -61,6 +62,7 @@ typedef struct {
   CUstream (*stream_get_handle) (GstCudaStream *stream);
   GType (*buffer_pool_get_type) (void);
   GstBufferPool *(*buffer_pool_new) (GstCudaContext *context);
+  GstCudaStream *(*config_get_stream) (GstStructure *config);
   void (*config_set_stream) (GstStructure *config, GstCudaStream *stream);
 } GstVkgdrCudaLib;
 

@@ -2,8 +2,8 @@
  *
  * gstvkgdrcudamemory.c: frames for GStreamer's own CUDA elements
  *
- * Wraps the same bytes in their memory, and copies on the device where they
- * could make nothing of the layout. The way back is gstvkgdrcudaframe.c's
+ * Lends the bytes where these elements can make something of the layout, and
+ * copies on the device where they cannot. The way back is gstvkgdrcudaframe.c's
  * affair. Knows nothing of caps.
  */
 
@@ -23,46 +23,6 @@
  *
  * Since: 0.1
  */
-
-/* A buffer that others see the bytes of. */
-typedef struct {
-  GstBuffer *buffer;
-  GstMemory *memory;
-  GstMapInfo map;
-} Loan;
-
-/* Nobody says on which streams the bytes were used: after a mapping of the
- * device pointer, all streams count. */
-static void
-loan_end (gpointer data)
-{
-  Loan *loan = data;
-
-  gst_memory_unmap (loan->memory, &loan->map);
-  gst_memory_unref (loan->memory);
-  gst_buffer_unref (loan->buffer);
-  g_free (loan);
-}
-
-/* Waits until the content is on the device. */
-static Loan *
-loan_begin (GstBuffer *buffer, GError **error)
-{
-  Loan *loan = g_new0 (Loan, 1);
-
-  loan->memory = gst_buffer_get_memory (buffer, 0);
-  if (!gst_memory_map (
-          loan->memory, &loan->map, GST_MAP_READ | GST_MAP_VKGDR)) {
-    g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_FAILED,
-        "memory of type %s has no content on the device",
-        loan->memory->allocator->mem_type);
-    gst_memory_unref (loan->memory);
-    g_free (loan);
-    return NULL;
-  }
-  loan->buffer = gst_buffer_ref (buffer);
-  return loan;
-}
 
 /**
  * gst_vkgdr_cuda_is_available:
@@ -181,24 +141,12 @@ can_be_wrapped (
 
 static GstBuffer *
 wrap (const GstVkgdrCudaLib *lib, GstCudaContext *cuda, GstBuffer *buffer,
-    const GstVideoInfo *layout, GError **error)
+    const GstVideoInfo *layout, GstCudaStream *stream, GError **error)
 {
-  Loan *loan = loan_begin (buffer, error);
-  GstMemory *memory;
+  GstMemory *memory =
+      gst_vkgdr_cuda_lend (lib, cuda, buffer, layout, stream, error);
 
-  if (!loan)
-    return NULL;
-  memory = lib->allocator_alloc_wrapped (NULL, cuda, NULL, layout,
-      (CUdeviceptr) (guintptr) loan->map.data, loan, loan_end);
-  if (!memory) {
-    loan_end (loan);
-    g_set_error_literal (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_FAILED,
-        "GStreamer's CUDA library does not wrap a memory");
-    return NULL;
-  }
-  /* Somebody else may have the buffer, too: who writes gets a copy. */
-  GST_MINI_OBJECT_FLAG_SET (memory, GST_MEMORY_FLAG_READONLY);
-  return gst_vkgdr_cuda_frame_new_like (buffer, memory, layout);
+  return memory ? gst_vkgdr_cuda_frame_new_like (buffer, memory, layout) : NULL;
 }
 
 static gboolean
@@ -307,14 +255,20 @@ check_is_ours (GstVkgdrContext *context, GstBuffer *buffer, GError **error)
  * @context: a context
  * @buffer: a frame in one memory of @context
  * @info: its format
+ * @stream: (nullable): a #GstCudaStream of the same CUDA context, as of
+ *   gst_vkgdr_context_get_cuda_stream()
  * @error: return location for a #GError
  *
  * Makes a buffer for GStreamer's own CUDA elements. It has the memory of
  * @buffer itself, read-only, and keeps @buffer until it is freed; only where
  * its layout is none that those elements can use, it has a copy made on the
  * device: planes must begin and have rows as the device demands of textures,
- * as they have in a pool whose #GstVkgdrBufferPool:textures is set. The content
- * is on the device when the function returns.
+ * as they have in a pool whose #GstVkgdrBufferPool:textures is set.
+ *
+ * Without @stream, the content is on the device when the function returns. With
+ * one, nobody waits: the memory is on that stream, on which work that is queued
+ * from now on begins when the content is there, and where that may be later,
+ * its flag `GST_CUDA_MEMORY_TRANSFER_NEED_SYNC` tells those who use another.
  *
  * Who uses @buffer's memory after the buffer was freed waits for all that the
  * CUDA context had queued by then, since those elements set no fences.
@@ -328,7 +282,7 @@ check_is_ours (GstVkgdrContext *context, GstBuffer *buffer, GError **error)
  */
 GstBuffer *
 gst_vkgdr_context_buffer_to_cuda (GstVkgdrContext *context, GstBuffer *buffer,
-    const GstVideoInfo *info, GError **error)
+    const GstVideoInfo *info, GstMiniObject *stream, GError **error)
 {
   const GstVkgdrCudaLib *lib = gst_vkgdr_cuda_lib_get ();
   GstCudaContext *cuda;
@@ -349,9 +303,10 @@ gst_vkgdr_context_buffer_to_cuda (GstVkgdrContext *context, GstBuffer *buffer,
     return NULL;
   }
   layout = gst_vkgdr_cuda_frame_layout (buffer, info);
-  result = can_be_wrapped (context, buffer, &layout)
-               ? wrap (lib, cuda, buffer, &layout, error)
-               : copy (lib, context, cuda, buffer, info, &layout, error);
+  result =
+      can_be_wrapped (context, buffer, &layout)
+          ? wrap (lib, cuda, buffer, &layout, (GstCudaStream *) stream, error)
+          : copy (lib, context, cuda, buffer, info, &layout, error);
   g_object_unref (cuda);
   return result;
 }

@@ -3,8 +3,8 @@
  * gstvkgdrcudapool.c: pools of GStreamer's own CUDA library for a filter
  *
  * For its output downstream's, so that a frame is on the stream of who reads
- * it, or one like it; and one to offer to upstream. Knows nothing of what is
- * written.
+ * it, or one like it; and one to offer to upstream. And which stream downstream
+ * has. Knows nothing of what is written.
  */
 
 #include "gstvkgdrcudaframe.h"
@@ -109,4 +109,39 @@ gst_vkgdr_cuda_pool_decide (GstVkgdrContext *context, GstQuery *query,
   add_pool (query, pool);
   gst_object_unref (pool);
   return TRUE;
+}
+
+/**
+ * gst_vkgdr_context_get_cuda_stream:
+ * @context: a context
+ * @query: an allocation query that downstream has answered
+ *
+ * Looks for the CUDA stream that downstream works on, which GStreamer's own
+ * CUDA elements tell by the pool that they offer.
+ *
+ * Returns: (transfer full) (nullable): its #GstCudaStream; %NULL where it tells
+ *   of none, or one of another CUDA context
+ *
+ * Since: 0.1
+ */
+GstMiniObject *
+gst_vkgdr_context_get_cuda_stream (GstVkgdrContext *context, GstQuery *query)
+{
+  const GstVkgdrCudaLib *lib = gst_vkgdr_cuda_lib_get ();
+  GstCudaStream *stream = NULL;
+  GstBufferPool *pool = NULL;
+  GstStructure *config;
+
+  g_return_val_if_fail (GST_IS_VKGDR_CONTEXT (context), NULL);
+  g_return_val_if_fail (GST_IS_QUERY (query), NULL);
+
+  if (gst_query_get_n_allocation_pools (query) > 0)
+    gst_query_parse_nth_allocation_pool (query, 0, &pool, NULL, NULL, NULL);
+  if (lib && is_usable (lib, pool, context)) {
+    config = gst_buffer_pool_get_config (pool);
+    stream = lib->config_get_stream (config);
+    gst_structure_free (config);
+  }
+  gst_clear_object (&pool);
+  return (GstMiniObject *) stream;
 }

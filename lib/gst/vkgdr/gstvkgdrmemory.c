@@ -150,14 +150,45 @@ gst_vkgdr_memory_init_allocator (GstAllocator *allocator)
   allocator->mem_is_span = gst_vkgdr_share_is_span;
 }
 
+/* --- in the guise of others' ---------------------------------------------- */
+
+GstMemory *
+gst_vkgdr_memory_take_guise (GstMemory *mem)
+{
+  GstVkgdrMemory *self = gst_vkgdr_memory_root (mem);
+  GstMemory *guise;
+
+  g_mutex_lock (&self->lock);
+  guise = g_steal_pointer (&self->guise);
+  g_mutex_unlock (&self->lock);
+  return guise;
+}
+
+void
+gst_vkgdr_memory_give_guise (GstMemory *mem, GstMemory *guise)
+{
+  GstVkgdrMemory *self = gst_vkgdr_memory_root (mem);
+
+  g_mutex_lock (&self->lock);
+  if (!self->guise)
+    self->guise = g_steal_pointer (&guise);
+  g_mutex_unlock (&self->lock);
+  if (guise)
+    gst_memory_unref (guise);
+}
+
 void
 gst_vkgdr_memory_free (GstAllocator *allocator, GstMemory *mem)
 {
   GstVkgdrMemory *self = (GstVkgdrMemory *) mem;
 
   if (!mem->parent) {
-    gst_vkgdr_allocator_retire (GST_VKGDR_ALLOCATOR (allocator), &self->block,
-        self->shadow, gst_vkgdr_order_finish (&self->order));
+    GstVkgdrRemains remains = { .block = self->block,
+      .shadow = self->shadow,
+      .guise = self->guise,
+      .fences = gst_vkgdr_order_finish (&self->order) };
+
+    gst_vkgdr_allocator_retire (GST_VKGDR_ALLOCATOR (allocator), &remains);
     g_clear_pointer (&self->policy, gst_vkgdr_policy_unref);
     g_mutex_clear (&self->lock);
   }
@@ -356,9 +387,9 @@ gst_vkgdr_memory_discard (GstMemory *memory)
  *
  * Lets what is queued on @stream from now on use the memory's device pointer:
  * it begins when the content is on the device and, to write, when all readers
- * are done. The CPU does not wait, unless the memory was in the hands of code
- * that sets no fences. After queueing its work the caller calls
- * gst_vkgdr_memory_end_access() with the same arguments.
+ * are done. The CPU does not wait, unless the driver is older than 12.5 and the
+ * memory was in the hands of code that sets no fences. After queueing its work
+ * the caller calls gst_vkgdr_memory_end_access() with the same arguments.
  *
  * Returns: %FALSE with @error set on failure
  *

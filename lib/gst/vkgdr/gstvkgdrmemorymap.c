@@ -246,3 +246,47 @@ gst_vkgdr_memory_mark_untold (GstMemory *mem, GstMapFlags flags)
   gst_vkgdr_order_mark_untold (&self->order, flags);
   g_mutex_unlock (&self->lock);
 }
+
+/* Under the lock. */
+static gboolean
+let_read (GstVkgdrMemory *self, const CUstream *stream, gboolean *is_there,
+    GError **error)
+{
+  *is_there = gst_vkgdr_order_is_written (&self->order);
+  if (*is_there)
+    return TRUE;
+  if (stream)
+    return gst_vkgdr_order_precede (
+        &self->order, self->order.context, *stream, GST_MAP_READ, error);
+  *is_there = gst_vkgdr_order_wait (&self->order, GST_MAP_READ, error);
+  return *is_there;
+}
+
+gboolean
+gst_vkgdr_memory_lend (
+    GstMemory *mem, const CUstream *stream, gboolean *is_there, GError **error)
+{
+  GstVkgdrMemory *self = gst_vkgdr_memory_root (mem);
+  GstMiniObject *object = GST_MINI_OBJECT_CAST (mem);
+  gboolean ok;
+
+  /* As gst_memory_map () does it. */
+  if (!gst_mini_object_lock (object, GST_LOCK_FLAG_READ)) {
+    g_set_error_literal (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
+        "the memory is mapped for writing");
+    return FALSE;
+  }
+  g_mutex_lock (&self->lock);
+  ok = let_read (self, stream, is_there, error);
+  g_mutex_unlock (&self->lock);
+  if (!ok)
+    gst_mini_object_unlock (object, GST_LOCK_FLAG_READ);
+  return ok;
+}
+
+void
+gst_vkgdr_memory_end_loan (GstMemory *mem)
+{
+  gst_vkgdr_memory_mark_untold (mem, GST_MAP_READ);
+  gst_mini_object_unlock (GST_MINI_OBJECT_CAST (mem), GST_LOCK_FLAG_READ);
+}

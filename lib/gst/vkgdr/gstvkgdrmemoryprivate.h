@@ -44,7 +44,8 @@ typedef struct {
 
   GstVkgdrOrder order;
   GstVkgdrPolicy
-      *policy; /* that wants to know how long writers take, or NULL */
+      *policy;      /* that wants to know how long writers take, or NULL */
+  GstMemory *guise; /* see gst_vkgdr_memory_take_guise(); NULL: none waits */
 } GstVkgdrMemory;
 
 GST_DEBUG_CATEGORY_EXTERN (gst_vkgdr_memory_debug);
@@ -81,6 +82,15 @@ GstMemory *gst_vkgdr_memory_new (GstVkgdrAllocator *allocator,
 void gst_vkgdr_memory_set_policy (
     GstMemory *mem, GstVkgdrAccess access, GstVkgdrPolicy *policy);
 
+/* The same bytes as a memory of others, which is kept with this one while
+ * nobody has it, as it may be dear to make, and the device may still need it:
+ * the last that was given, or NULL. The caller's. */
+GstMemory *gst_vkgdr_memory_take_guise (GstMemory *mem);
+
+/* Takes it over. It is freed with @mem, when the device has finished with that,
+ * or at once where another one waits. */
+void gst_vkgdr_memory_give_guise (GstMemory *mem, GstMemory *guise);
+
 /* --- gstvkgdrmemorymap.c --- */
 
 /* GstAllocator's mem_map_full and mem_unmap_full. */
@@ -90,6 +100,16 @@ void gst_vkgdr_memory_unmap_full (GstMemory *mem, GstMapInfo *info);
 
 /* As gst_vkgdr_order_mark_untold (). */
 void gst_vkgdr_memory_mark_untold (GstMemory *mem, GstMapFlags flags);
+
+/* Somebody reads the device pointer, on any stream, and tells nobody. What is
+ * queued on @stream from now on begins when the content is there; where it
+ * @is_there already, other streams need not wait for that one. Without @stream,
+ * the CPU waits. */
+gboolean gst_vkgdr_memory_lend (
+    GstMemory *mem, const CUstream *stream, gboolean *is_there, GError **error);
+
+/* All that he does is queued. */
+void gst_vkgdr_memory_end_loan (GstMemory *mem);
 
 /* Under the lock: queues a transfer of @size bytes of @host and of the block
  * from @offset on. Returns the order's fence that stands for it, NULL with
@@ -108,10 +128,17 @@ gboolean gst_vkgdr_memory_send_shadow (
 
 /* --- gstvkgdrallocator.c --- */
 
-/* What remains of a root when it is freed, to be reused once @fences
- * (nullable), of GstVkgdrFence, are reached. Takes all over. */
-void gst_vkgdr_allocator_retire (GstVkgdrAllocator *allocator,
-    const GstVkgdrBlock *block, gpointer shadow, GPtrArray *fences);
+/* What remains of a root when it is freed. */
+typedef struct {
+  GstVkgdrBlock block;
+  gpointer shadow;   /* or NULL */
+  GstMemory *guise;  /* or NULL */
+  GPtrArray *fences; /* of GstVkgdrFence, or NULL */
+} GstVkgdrRemains;
+
+/* To be reused, or given back, once the fences are reached. Takes all over. */
+void gst_vkgdr_allocator_retire (
+    GstVkgdrAllocator *allocator, const GstVkgdrRemains *remains);
 
 GstVkgdrPinned *gst_vkgdr_allocator_get_pinned (GstVkgdrAllocator *allocator);
 

@@ -125,23 +125,31 @@ gst_vkgdr_order_wait (GstVkgdrOrder *order, GstMapFlags flags, GError **error)
 }
 
 gboolean
-gst_vkgdr_order_stream (GstVkgdrOrder *order, GstVkgdrStream *stream,
-    GstMapFlags flags, GError **error)
+gst_vkgdr_order_precede (GstVkgdrOrder *order, GstVkgdrContext *context,
+    CUstream handle, GstMapFlags flags, GError **error)
 {
   guint i;
 
   if (!check_lost (order, error) || !settle_foreign (order, error))
     return FALSE;
-  if (order->written && !gst_vkgdr_stream_wait (stream, order->written, error))
+  if (order->written
+      && !gst_vkgdr_fence_precede (order->written, context, handle, error))
     return FALSE;
   if (!(flags & GST_MAP_WRITE))
     return TRUE;
-  for (i = 0; i < count_readers (order); i++) {
-    if (!gst_vkgdr_stream_wait (
-            stream, g_ptr_array_index (order->readers, i), error))
+  for (i = 0; i < count_readers (order); i++)
+    if (!gst_vkgdr_fence_precede (
+            g_ptr_array_index (order->readers, i), context, handle, error))
       return FALSE;
-  }
   return TRUE;
+}
+
+gboolean
+gst_vkgdr_order_stream (GstVkgdrOrder *order, GstVkgdrStream *stream,
+    GstMapFlags flags, GError **error)
+{
+  return gst_vkgdr_order_precede (order, gst_vkgdr_stream_get_context (stream),
+      gst_vkgdr_stream_get_handle (stream), flags, error);
 }
 
 /* Takes @fence, which is NULL where work is queued that no fence stands for. */
@@ -191,21 +199,10 @@ gst_vkgdr_order_set (GstVkgdrOrder *order, GstVkgdrFence *fence)
 }
 
 gboolean
-gst_vkgdr_order_precede (GstVkgdrOrder *order, CUstream handle, GError **error)
+gst_vkgdr_order_is_written (GstVkgdrOrder *order)
 {
-  guint i;
-
-  if (!check_lost (order, error) || !settle_foreign (order, error))
-    return FALSE;
-  if (order->written
-      && !gst_vkgdr_fence_precede (
-          order->written, order->context, handle, error))
-    return FALSE;
-  for (i = 0; i < count_readers (order); i++)
-    if (!gst_vkgdr_fence_precede (g_ptr_array_index (order->readers, i),
-            order->context, handle, error))
-      return FALSE;
-  return TRUE;
+  return !order->foreign && !order->lost
+         && (!order->written || gst_vkgdr_fence_is_signaled (order->written));
 }
 
 gboolean

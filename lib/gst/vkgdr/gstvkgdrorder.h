@@ -38,6 +38,11 @@ gboolean gst_vkgdr_order_wait (
 gboolean gst_vkgdr_order_stream (GstVkgdrOrder *order, GstVkgdrStream *stream,
     GstMapFlags flags, GError **error);
 
+/* As above for a stream of @context that is somebody else's. */
+gboolean gst_vkgdr_order_precede (GstVkgdrOrder *order,
+    GstVkgdrContext *context, CUstream handle, GstMapFlags flags,
+    GError **error);
+
 /* @stream now has the access queued that gst_vkgdr_order_stream () made room
  * for. The fence is the order's own; NULL with @error set on failure. */
 GstVkgdrFence *gst_vkgdr_order_mark (GstVkgdrOrder *order,
@@ -52,10 +57,8 @@ void gst_vkgdr_order_mark_untold (GstVkgdrOrder *order, GstMapFlags flags);
  * stream. */
 void gst_vkgdr_order_set (GstVkgdrOrder *order, GstVkgdrFence *fence);
 
-/* Lets a stream of somebody else's begin what is queued on it from now on when
- * all is done that the memory's fences stand for. */
-gboolean gst_vkgdr_order_precede (
-    GstVkgdrOrder *order, CUstream handle, GError **error);
+/* Whether the content is there, so that nobody who reads has to wait. */
+gboolean gst_vkgdr_order_is_written (GstVkgdrOrder *order);
 
 /* Whether the device has finished, as far as fences tell. */
 gboolean gst_vkgdr_order_is_idle (GstVkgdrOrder *order);

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * gate.c: see gate.h
+ */
+
+#include "gate.h"
+
+#define PATIENCE (10 * G_TIME_SPAN_SECOND)
+
+static struct {
+  GMutex lock;
+  GCond cond;
+  gboolean open;
+  gboolean missed;
+} gate;
+
+static vkgdr_cuda real; /* the driver's table before it was changed */
+
+void
+test_gate_set (gboolean open)
+{
+  g_mutex_lock (&gate.lock);
+  gate.open = open;
+  g_cond_broadcast (&gate.cond);
+  g_mutex_unlock (&gate.lock);
+}
+
+gboolean
+test_gate_was_missed (void)
+{
+  gboolean missed;
+
+  g_mutex_lock (&gate.lock);
+  missed = gate.missed;
+  g_mutex_unlock (&gate.lock);
+  return missed;
+}
+
+void
+test_gate_wait (void *user_data)
+{
+  gint64 deadline = g_get_monotonic_time () + PATIENCE;
+
+  g_mutex_lock (&gate.lock);
+  while (!gate.open && !gate.missed)
+    gate.missed = !g_cond_wait_until (&gate.cond, &gate.lock, deadline);
+  g_mutex_unlock (&gate.lock);
+}
+
+static CUresult
+gated_htod (CUdeviceptr dst, const void *src, size_t size, CUstream stream)
+{
+  real.cuLaunchHostFunc (stream, test_gate_wait, NULL);
+  return real.cuMemcpyHtoDAsync (dst, src, size, stream);
+}
+
+void
+test_gate_transfers (void)
+{
+  vkgdr_cuda *table = (vkgdr_cuda *) vkgdr_driver_load ();
+
+  real = *table;
+  table->cuMemcpyHtoDAsync = gated_htod;
+}
