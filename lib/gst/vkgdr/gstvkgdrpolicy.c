@@ -169,6 +169,10 @@ take_sample (GstVkgdrPolicy *policy, GstClockTime now)
 
   if (spent == 0)
     return;
+  GST_LOG ("%s: %" G_GUINT64_FORMAT " ns to write, after %" G_GUINT64_FORMAT
+           ", of %" G_GUINT64_FORMAT,
+      way == WAY_DIRECT ? "direct" : "staged", spent, policy->waited,
+      now - policy->begun);
   policy->spent = 0;
   if (!policy->warm) {
     policy->warm = TRUE;
