@@ -811,6 +811,50 @@ GST_START_TEST (test_context_is_kept_over_a_stop)
 }
 GST_END_TEST;
 
+/* Those without a device of their own follow the one that has, though they
+ * start first, as a sink's neighbours do. */
+GST_START_TEST (test_a_chosen_device_counts_from_the_beginning)
+{
+  GstElement *up = gst_element_factory_make ("vkgdrupload", NULL);
+  GstElement *filter = gst_element_factory_make ("cudafilter", NULL);
+  GstElement *down = gst_element_factory_make ("vkgdrdownload", NULL);
+  gint n = gst_vkgdr_device_count (NULL);
+  GstVkgdrContext *context;
+
+  g_object_set (up, "device", n - 1, NULL);
+  fail_unless (gst_element_link_many (up, filter, down, NULL));
+  fail_unless_equals_int (
+      gst_element_set_state (up, GST_STATE_READY), GST_STATE_CHANGE_SUCCESS);
+  fail_unless_equals_int (gst_element_set_state (filter, GST_STATE_READY),
+      GST_STATE_CHANGE_SUCCESS);
+  fail_unless_equals_int (
+      gst_element_set_state (down, GST_STATE_PAUSED), GST_STATE_CHANGE_SUCCESS);
+  context =
+      gst_vkgdr_base_transform_get_context (GST_VKGDR_BASE_TRANSFORM (down));
+  fail_unless_equals_int (gst_vkgdr_context_get_device (context), n - 1);
+  fail_unless (
+      gst_vkgdr_base_transform_get_context (GST_VKGDR_BASE_TRANSFORM (up))
+      == context);
+  fail_unless_equals_int (gst_element_set_state (filter, GST_STATE_PAUSED),
+      GST_STATE_CHANGE_SUCCESS);
+  fail_unless_equals_int (
+      gst_element_set_state (up, GST_STATE_PAUSED), GST_STATE_CHANGE_SUCCESS);
+  fail_unless (
+      gst_vkgdr_base_transform_get_context (GST_VKGDR_BASE_TRANSFORM (filter))
+      == context);
+  fail_unless (
+      gst_vkgdr_base_transform_get_context (GST_VKGDR_BASE_TRANSFORM (up))
+      == context);
+  gst_element_set_state (down, GST_STATE_NULL);
+  gst_element_set_state (filter, GST_STATE_NULL);
+  gst_element_set_state (up, GST_STATE_NULL);
+  gst_element_unlink_many (up, filter, down, NULL);
+  gst_object_unref (up);
+  gst_object_unref (filter);
+  gst_object_unref (down);
+}
+GST_END_TEST;
+
 /* The last device there is: another one than the first, where there are two. */
 static GstVkgdrContext *
 last_context (void)
@@ -823,12 +867,58 @@ last_context (void)
   return context;
 }
 
+/* What takes memory of another context, by whom the test sees it, and what it
+ * makes of a byte. */
+static const struct {
+  const gchar *launch;
+  const gchar *name;
+  guint8 changed; /* bits */
+} takers[] = {
+  { "vkgdrupload device=0", "vkgdrupload", 0 },
+  { "cudafilter device=0 kernel=copy", "cudafilter", 0 },
+  { "cudafilter device=0 kernel=invert", "cudafilter", 0xff },
+};
+
+static GstBuffer *
+frame_of (GstVkgdrContext *context, guint seed)
+{
+  GstMemory *memory = test_memory_new (context, 256 * 64);
+  GstBuffer *buffer = gst_buffer_new ();
+  GstMapInfo map;
+
+  fail_unless (gst_memory_map (memory, &map, GST_MAP_WRITE));
+  test_fill (map.data, map.size, seed);
+  gst_memory_unmap (memory, &map);
+  gst_buffer_append_memory (buffer, memory);
+  return buffer;
+}
+
+static void
+assert_frame_in (
+    GstVkgdrContext *context, GstBuffer *buffer, guint seed, guint8 changed)
+{
+  GstMemory *memory = gst_buffer_peek_memory (buffer, 0);
+  GstMapInfo map;
+  guint8 *expected;
+  gsize i;
+
+  fail_unless (gst_vkgdr_memory_get_context (memory) == context);
+  fail_unless (gst_memory_map (memory, &map, GST_MAP_READ));
+  expected = g_malloc (map.size);
+  test_fill (expected, map.size, seed);
+  for (i = 0; i < map.size; i++)
+    expected[i] ^= changed;
+  fail_unless (memcmp (map.data, expected, map.size) == 0);
+  g_free (expected);
+  gst_memory_unmap (memory, &map);
+}
+
 /* What lies in another context, and perhaps on another device, is copied from
  * one to the other without the CPU, and is never taken for one's own. */
 GST_START_TEST (test_memory_of_another_context)
 {
-  GstHarness *h = gst_harness_new_parse ("vkgdrupload device=0");
-  GstElement *up = gst_harness_find_element (h, "vkgdrupload");
+  GstHarness *h = gst_harness_new_parse (takers[__i__].launch);
+  GstElement *taker = gst_harness_find_element (h, takers[__i__].name);
   GstVkgdrContext *theirs = last_context (), *ours;
   guint i;
 
@@ -836,27 +926,18 @@ GST_START_TEST (test_memory_of_another_context)
       "video/x-raw(" GST_CAPS_FEATURE_MEMORY_VKGDR_MEMORY
       "),format=GRAY8,width=256,height=64,framerate=30/1");
   for (i = 0; i < 20; i++) {
-    GstMemory *memory = test_memory_new (theirs, 256 * 64), *result;
-    GstBuffer *buffer = gst_buffer_new ();
-    GstMapInfo map;
+    GstBuffer *buffer = gst_harness_push_and_pull (h, frame_of (theirs, i));
 
-    fail_unless (gst_memory_map (memory, &map, GST_MAP_WRITE));
-    test_fill (map.data, map.size, i);
-    gst_memory_unmap (memory, &map);
-    gst_buffer_append_memory (buffer, memory);
-    buffer = gst_harness_push_and_pull (h, buffer);
     fail_unless (buffer != NULL);
-    ours = gst_vkgdr_base_transform_get_context (GST_VKGDR_BASE_TRANSFORM (up));
+    ours =
+        gst_vkgdr_base_transform_get_context (GST_VKGDR_BASE_TRANSFORM (taker));
     fail_unless (ours != theirs);
-    result = gst_buffer_peek_memory (buffer, 0);
-    fail_unless (gst_vkgdr_memory_get_context (result) == ours);
-    fail_unless (gst_memory_map (result, &map, GST_MAP_READ));
-    fail_unless (test_matches (map.data, map.size, i));
-    gst_memory_unmap (result, &map);
+    assert_frame_in (ours, buffer, i, takers[__i__].changed);
     gst_buffer_unref (buffer);
   }
-  fail_unless_equals_uint64 (figure_of (up, "bytes-peer"), 20 * 256 * 64);
-  gst_object_unref (up);
+  if (__i__ == 0)
+    fail_unless_equals_uint64 (figure_of (taker, "bytes-peer"), 20 * 256 * 64);
+  gst_object_unref (taker);
   gst_harness_teardown (h);
   gst_object_unref (theirs);
 }
@@ -1049,7 +1130,9 @@ elements_suite (void)
   tcase_add_test (tc, test_two_pipelines_at_once);
   tcase_add_test (tc, test_elements_share_a_context);
   tcase_add_test (tc, test_context_is_kept_over_a_stop);
-  tcase_add_test (tc, test_memory_of_another_context);
+  tcase_add_test (tc, test_a_chosen_device_counts_from_the_beginning);
+  tcase_add_loop_test (
+      tc, test_memory_of_another_context, 0, G_N_ELEMENTS (takers));
   tcase_add_test (tc, test_context_of_the_application);
   tcase_add_loop_test (tc, test_no_frame_is_torn, 0, 2);
   tcase_add_test (tc, test_thousand_starts_leave_nothing);

@@ -195,12 +195,31 @@ gst_vkgdr_base_transform_ref_context (GstVkgdrBaseTransform *self)
   return context;
 }
 
+/* Neighbours that start before this element, and have no device of their own,
+ * use the one that was chosen for it. */
+static GstVkgdrContext *
+context_to_tell (GstVkgdrBaseTransform *self, GstQuery *query)
+{
+  GstVkgdrBaseTransformPrivate *priv = private_of (self);
+  GstVkgdrContext *context = gst_vkgdr_base_transform_ref_context (self);
+
+  if (context || priv->device < 0 || GST_STATE (self) < GST_STATE_READY
+      || !gst_vkgdr_element_is_asked (query))
+    return context;
+  gst_vkgdr_element_open_device (GST_ELEMENT (self), priv->device, &context);
+  GST_OBJECT_LOCK (self);
+  if (context && !priv->context)
+    priv->context = gst_object_ref (context);
+  GST_OBJECT_UNLOCK (self);
+  return context;
+}
+
 static gboolean
 gst_vkgdr_base_transform_query (
     GstBaseTransform *trans, GstPadDirection direction, GstQuery *query)
 {
   GstVkgdrContext *context =
-      gst_vkgdr_base_transform_ref_context (GST_VKGDR_BASE_TRANSFORM (trans));
+      context_to_tell (GST_VKGDR_BASE_TRANSFORM (trans), query);
   gboolean answered;
 
   answered = gst_vkgdr_element_handle_context_query (

@@ -195,30 +195,37 @@ take_up_again (GstElement *element, gint device, GstVkgdrContext **context)
   gst_context_unref (kept);
 }
 
-/* The CUDA context of GStreamer's own CUDA elements, where they came first:
- * memory of one is of no use in another. */
-static gboolean
-join_cuda_elements (GstElement *element, gint device, GstVkgdrContext **context)
+/* The context of GStreamer's own CUDA elements, as the element was told, or
+ * else is by the others when it asks them; the caller's, or NULL. */
+static GstContext *
+find_cuda_context (GstElement *element)
 {
   const gchar *type = GST_VKGDR_CUDA_CONTEXT_TYPE;
-  GstVkgdrContext *made = NULL;
-  GstContext *gst_context;
+  GstContext *found = gst_element_get_context (element, type);
 
-  if (!gst_vkgdr_cuda_lib_get ())
-    return FALSE;
-  gst_context = gst_element_get_context (element, type);
-  if (!gst_context) {
+  if (!found) {
     ask_neighbours (element, type);
-    gst_context = gst_element_get_context (element, type);
+    found = gst_element_get_context (element, type);
   }
-  if (!gst_context) {
+  if (!found) {
     ask_application (element, type);
-    gst_context = gst_element_get_context (element, type);
+    found = gst_element_get_context (element, type);
   }
-  if (!gst_context)
+  return found;
+}
+
+/* Takes @theirs, which may be NULL. Where their elements came first, it is
+ * their CUDA context that counts: memory of one is of no use in another. */
+static gboolean
+join_cuda_elements (GstElement *element, GstContext *theirs, gint device,
+    GstVkgdrContext **context)
+{
+  GstVkgdrContext *made;
+
+  if (!theirs)
     return FALSE;
-  made = gst_vkgdr_cuda_context_adopt (gst_context, device);
-  gst_context_unref (gst_context);
+  made = gst_vkgdr_cuda_context_adopt (theirs, device);
+  gst_context_unref (theirs);
   if (!made)
     return FALSE;
   GST_INFO_OBJECT (element, "shares a CUDA context by %" GST_PTR_FORMAT, made);
@@ -227,21 +234,33 @@ join_cuda_elements (GstElement *element, gint device, GstVkgdrContext **context)
 }
 
 static gboolean
-make_context (GstElement *element, gint device, GstVkgdrContext **context)
+make_context (
+    GstElement *element, gint device, GstVkgdrContext **context, GError **error)
 {
-  GError *error = NULL;
-  GstVkgdrContext *made = gst_vkgdr_context_new (device, &error);
+  GstVkgdrContext *made = gst_vkgdr_context_new (device, error);
 
-  if (!made) {
-    GST_ELEMENT_ERROR (element, RESOURCE, NOT_FOUND, ("%s", error->message),
-        ("device=%d", device));
-    g_clear_error (&error);
+  if (!made)
     return FALSE;
-  }
   if (gst_vkgdr_context_is_software (made))
     warn_of_software (element);
   publish (element, made, context);
   return TRUE;
+}
+
+/* As gst_vkgdr_element_ensure_context (), but that nobody is asked: it is
+ * somebody's question that led here. */
+void
+gst_vkgdr_element_open_device (
+    GstElement *element, gint device, GstVkgdrContext **context)
+{
+  init_debug ();
+  take_up_again (element, device, context);
+  if (!*context && gst_vkgdr_cuda_lib_get ())
+    join_cuda_elements (element,
+        gst_element_get_context (element, GST_VKGDR_CUDA_CONTEXT_TYPE), device,
+        context);
+  if (!*context)
+    make_context (element, device, context, NULL);
 }
 
 /**
@@ -264,6 +283,8 @@ gboolean
 gst_vkgdr_element_ensure_context (
     GstElement *element, gint device, GstVkgdrContext **context)
 {
+  GError *error = NULL;
+
   g_return_val_if_fail (GST_IS_ELEMENT (element), FALSE);
   g_return_val_if_fail (context != NULL, FALSE);
 
@@ -277,9 +298,18 @@ gst_vkgdr_element_ensure_context (
     ask_application (element, GST_VKGDR_CONTEXT_TYPE);
   if (!*context)
     take_up_again (element, device, context);
-  if (*context || join_cuda_elements (element, device, context))
+  if (*context)
     return TRUE;
-  return make_context (element, device, context);
+  if (gst_vkgdr_cuda_lib_get ()
+      && join_cuda_elements (
+          element, find_cuda_context (element), device, context))
+    return TRUE;
+  if (make_context (element, device, context, &error))
+    return TRUE;
+  GST_ELEMENT_ERROR (element, RESOURCE, NOT_FOUND, ("%s", error->message),
+      ("device=%d", device));
+  g_clear_error (&error);
+  return FALSE;
 }
 
 /**
@@ -306,6 +336,24 @@ gst_vkgdr_element_handle_set_context (GstElement *element,
   return gst_context && adopt (element, gst_context, device, context);
 }
 
+static gboolean
+is_asked_for (GstQuery *query, const gchar *wanted)
+{
+  const gchar *type = NULL;
+
+  if (GST_QUERY_TYPE (query) == GST_QUERY_CONTEXT)
+    gst_query_parse_context_type (query, &type);
+  return g_strcmp0 (type, wanted) == 0;
+}
+
+gboolean
+gst_vkgdr_element_is_asked (GstQuery *query)
+{
+  return is_asked_for (query, GST_VKGDR_CONTEXT_TYPE)
+         || (is_asked_for (query, GST_VKGDR_CUDA_CONTEXT_TYPE)
+             && gst_vkgdr_cuda_lib_get ());
+}
+
 /**
  * gst_vkgdr_element_handle_context_query:
  * @element: an element
@@ -323,21 +371,17 @@ gboolean
 gst_vkgdr_element_handle_context_query (
     GstElement *element, GstQuery *query, GstVkgdrContext *context)
 {
-  const gchar *type = NULL;
   GstContext *gst_context;
 
   g_return_val_if_fail (GST_IS_ELEMENT (element), FALSE);
   g_return_val_if_fail (GST_IS_QUERY (query), FALSE);
 
-  if (GST_QUERY_TYPE (query) != GST_QUERY_CONTEXT || !context)
+  if (!context || !gst_vkgdr_element_is_asked (query))
     return FALSE;
-  gst_query_parse_context_type (query, &type);
-  if (g_strcmp0 (type, GST_VKGDR_CONTEXT_TYPE) == 0)
+  if (is_asked_for (query, GST_VKGDR_CONTEXT_TYPE))
     gst_context = gst_vkgdr_context_to_gst_context (context);
-  else if (g_strcmp0 (type, GST_VKGDR_CUDA_CONTEXT_TYPE) == 0)
-    gst_context = gst_vkgdr_cuda_context_offer (context);
   else
-    return FALSE;
+    gst_context = gst_vkgdr_cuda_context_offer (context);
   if (!gst_context)
     return FALSE;
 

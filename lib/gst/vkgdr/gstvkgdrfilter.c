@@ -9,6 +9,7 @@
 
 #include "gstvkgdrcudaframe.h"
 #include "gstvkgdrfilterprivate.h"
+#include "gstvkgdrpeer.h"
 #include "gstvkgdrtimer.h"
 
 /**
@@ -30,6 +31,9 @@
  * #GstVkgdrFilterClass.filter gets have the same bytes in memory of type
  * %GST_VKGDR_MEMORY_NAME. Where both memories are possible on a pad, that of
  * the other pad is taken.
+ *
+ * What lies in another CUDA context, or on another device, is copied from there
+ * first, on the device.
  *
  * Where the work can be done in place, gst_vkgdr_filter_set_in_place() saves a
  * buffer. #GstVkgdrFilterClass.filter_cpu is for work that the CPU does.
@@ -279,21 +283,6 @@ has_plain_layout (GstBuffer *buffer, const GstVideoInfo *info)
   return TRUE;
 }
 
-static gboolean
-is_ours (GstBuffer *buffer, GstVkgdrContext *context)
-{
-  guint i, n = gst_buffer_n_memory (buffer);
-
-  for (i = 0; i < n; i++) {
-    GstMemory *memory = gst_buffer_peek_memory (buffer, i);
-
-    if (!gst_is_vkgdr_memory (memory)
-        || gst_vkgdr_memory_get_context (memory) != context)
-      return FALSE;
-  }
-  return TRUE;
-}
-
 /* Which is another thing than GStreamer's "writable": nobody else has it. */
 static gboolean
 has_read_only_memory (GstBuffer *buffer)
@@ -326,7 +315,7 @@ can_be_output (GstVkgdrFilter *self, GstBuffer *buffer)
   if (priv->is_video && !priv->any_layout
       && !has_plain_layout (buffer, &priv->in_info))
     return FALSE;
-  return is_ours (buffer, context);
+  return gst_vkgdr_buffer_is_of (buffer, context);
 }
 
 /* A buffer for what has no pool. */
@@ -419,26 +408,26 @@ gst_vkgdr_filter_transform_meta (
 /* --- work ---------------------------------------------------------------- */
 
 static gboolean
-check_memory (GstMemory *memory, GstVkgdrStream *stream, GError **error)
+check_memory (GstMemory *memory, GError **error)
 {
-  GstVkgdrContext *ours = gst_vkgdr_stream_get_context (stream), *theirs;
-
-  if (!gst_is_vkgdr_memory (memory)) {
-    g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
-        "a buffer of caps with " GST_CAPS_FEATURE_MEMORY_VKGDR_MEMORY
-        " has memory of type %s: put vkgdrupload before this element",
-        memory->allocator->mem_type);
-    return FALSE;
-  }
-  theirs = gst_vkgdr_memory_get_context (memory);
-  if (theirs == ours)
+  if (gst_is_vkgdr_memory (memory))
     return TRUE;
   g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
-      "a buffer lies on device %d in another context, this element works on "
-      "device %d: set the same device on all elements",
-      gst_vkgdr_context_get_device (theirs),
-      gst_vkgdr_context_get_device (ours));
+      "a buffer of caps with " GST_CAPS_FEATURE_MEMORY_VKGDR_MEMORY
+      " has memory of type %s: put vkgdrupload before this element",
+      memory->allocator->mem_type);
   return FALSE;
+}
+
+static gboolean
+check_buffer (GstBuffer *buffer, GError **error)
+{
+  guint i, n = gst_buffer_n_memory (buffer);
+
+  for (i = 0; i < n; i++)
+    if (!check_memory (gst_buffer_peek_memory (buffer, i), error))
+      return FALSE;
+  return TRUE;
 }
 
 static gboolean
@@ -450,8 +439,7 @@ begin (GstBuffer *buffer, GstVkgdrStream *stream, GstMapFlags flags,
   for (i = 0; i < n; i++) {
     GstMemory *memory = gst_buffer_peek_memory (buffer, i);
 
-    if (!check_memory (memory, stream, error)
-        || !gst_vkgdr_memory_begin_access (memory, stream, flags, error))
+    if (!gst_vkgdr_memory_begin_access (memory, stream, flags, error))
       return FALSE;
   }
   return TRUE;
@@ -515,7 +503,7 @@ queue_work (GstVkgdrFilter *self, GstBuffer *input, GstBuffer *output,
 }
 
 static gboolean
-filter_on_device (GstVkgdrFilter *self, GstBuffer *input, GstBuffer *output,
+filter_here (GstVkgdrFilter *self, GstBuffer *input, GstBuffer *output,
     GstVkgdrStream *stream, GError **error)
 {
   GstVkgdrFilterPrivate *priv = private_of (self);
@@ -531,17 +519,37 @@ filter_on_device (GstVkgdrFilter *self, GstBuffer *input, GstBuffer *output,
   return gst_vkgdr_cuda_work_end (&work, ok ? error : NULL) && ok;
 }
 
-/* No access is begun: mappings see to the order by themselves, those of
- * GStreamer's own CUDA elements as well as ours. */
 static gboolean
-filter_on_cpu (GstVkgdrFilter *self, GstBuffer *input, GstBuffer *output,
+filter_on_device (GstVkgdrFilter *self, GstBuffer *input, GstBuffer *output,
     GstVkgdrStream *stream, GError **error)
 {
-  guint i, n = gst_buffer_n_memory (input);
+  GstBuffer *copy;
+  gboolean ok;
 
-  for (i = 0; !private_of (self)->from_cuda && i < n; i++)
-    if (!check_memory (gst_buffer_peek_memory (input, i), stream, error))
-      return FALSE;
+  if (private_of (self)->from_cuda)
+    return filter_here (self, input, output, stream, error);
+  if (!check_buffer (input, error))
+    return FALSE;
+  if (gst_vkgdr_buffer_is_of (input, gst_vkgdr_stream_get_context (stream)))
+    return filter_here (self, input, output, stream, error);
+
+  GST_LOG_OBJECT (self, "a buffer of another context or device is copied");
+  copy = gst_vkgdr_buffer_copy_here (input, stream, error);
+  if (!copy)
+    return FALSE;
+  ok = filter_here (self, copy, output, stream, error);
+  gst_buffer_unref (copy);
+  return ok;
+}
+
+/* No access is begun: mappings see to the order by themselves, those of
+ * GStreamer's own CUDA elements as well as ours, of whatever device. */
+static gboolean
+filter_on_cpu (
+    GstVkgdrFilter *self, GstBuffer *input, GstBuffer *output, GError **error)
+{
+  if (!private_of (self)->from_cuda && !check_buffer (input, error))
+    return FALSE;
   return GST_VKGDR_FILTER_GET_CLASS (self)->filter_cpu (
       self, input, output, error);
 }
@@ -557,7 +565,7 @@ gst_vkgdr_filter_transform (
   gboolean ok;
 
   ok = gst_vkgdr_filter_get_use_cpu (self)
-           ? filter_on_cpu (self, input, output, stream, &error)
+           ? filter_on_cpu (self, input, output, &error)
            : filter_on_device (self, input, output, stream, &error);
   if (!ok) {
     gst_vkgdr_ensure_error (&error, "The work on a buffer");

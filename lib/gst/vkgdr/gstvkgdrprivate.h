@@ -116,6 +116,15 @@ gboolean gst_vkgdr_context_wait (
 GstVkgdrContext *gst_vkgdr_base_transform_ref_context (
     GstVkgdrBaseTransform *self);
 
+/* Whether @query is for a context of a kind that our elements share. */
+gboolean gst_vkgdr_element_is_asked (GstQuery *query);
+
+/* For an element that is asked before it starts, and has to use @device: sets
+ * @context, which is unset, to what its start would find, and tells the others.
+ * Fails silently: the start tells why. */
+void gst_vkgdr_element_open_device (
+    GstElement *element, gint device, GstVkgdrContext **context);
+
 /* Sets @error from vkgdr_last_error (). */
 void gst_vkgdr_set_last_error (GError **error, GstVkgdrError code);
 
