@@ -967,6 +967,55 @@ GST_START_TEST (test_context_of_the_application)
 }
 GST_END_TEST;
 
+static GstBusSyncReply
+give_context (GstBus *bus, GstMessage *message, gpointer wrapped)
+{
+  const gchar *type = NULL;
+
+  if (GST_MESSAGE_TYPE (message) == GST_MESSAGE_NEED_CONTEXT
+      && gst_message_parse_context_type (message, &type)
+      && g_strcmp0 (type, GST_VKGDR_CONTEXT_TYPE) == 0)
+    gst_element_set_context (GST_ELEMENT (GST_MESSAGE_SRC (message)), wrapped);
+  return GST_BUS_PASS;
+}
+
+static void
+assert_context_of (
+    GstElement *pipeline, const gchar *name, GstVkgdrContext *context)
+{
+  GstElement *e = gst_bin_get_by_name (GST_BIN (pipeline), name);
+
+  fail_unless (
+      gst_vkgdr_base_transform_get_context (GST_VKGDR_BASE_TRANSFORM (e))
+      == context);
+  gst_object_unref (e);
+}
+
+/* Also where a neighbour's question comes before the start. */
+GST_START_TEST (test_context_that_the_application_gives_when_asked)
+{
+  GstVkgdrContext *context = test_context_new ();
+  GstContext *wrapped = gst_vkgdr_context_to_gst_context (context);
+  GstElement *pipeline =
+      test_launch ("videotestsrc num-buffers=1 ! vkgdrupload name=a device=0 ! "
+                   "vkgdrdownload name=b ! fakesink");
+  GstBus *bus = gst_element_get_bus (pipeline);
+
+  gst_bus_set_sync_handler (bus, give_context, wrapped, NULL);
+  gst_element_set_state (pipeline, GST_STATE_PAUSED);
+  gst_element_get_state (pipeline, NULL, NULL, -1);
+  assert_context_of (pipeline, "a", context);
+  assert_context_of (pipeline, "b", context);
+  gst_element_set_state (pipeline, GST_STATE_NULL);
+  gst_bus_set_sync_handler (bus, NULL, NULL, NULL);
+  gst_object_unref (bus);
+  gst_object_unref (pipeline);
+  gst_context_unref (wrapped);
+  ASSERT_OBJECT_REFCOUNT (context, "context", 1);
+  gst_object_unref (context);
+}
+GST_END_TEST;
+
 /* --- a slow kernel and a fast source ------------------------------------- */
 
 /* Copies, but reads its input late. */
@@ -1134,6 +1183,7 @@ elements_suite (void)
   tcase_add_loop_test (
       tc, test_memory_of_another_context, 0, G_N_ELEMENTS (takers));
   tcase_add_test (tc, test_context_of_the_application);
+  tcase_add_test (tc, test_context_that_the_application_gives_when_asked);
   tcase_add_loop_test (tc, test_no_frame_is_torn, 0, 2);
   tcase_add_test (tc, test_thousand_starts_leave_nothing);
   tcase_add_test (tc, test_devices_are_closed);

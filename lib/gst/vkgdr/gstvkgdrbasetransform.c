@@ -301,8 +301,8 @@ gst_vkgdr_base_transform_class_init (GstVkgdrBaseTransformClass *klass)
   /**
    * GstVkgdrBaseTransform:device:
    *
-   * Index of the CUDA device, or -1: the one that neighbours use, else the one
-   * that gst_vkgdr_context_new() picks.
+   * Index of the CUDA device, or -1: the one that neighbours use, or are told
+   * to use, else the one that gst_vkgdr_context_new() picks.
    *
    * Since: 0.1
    */

@@ -195,23 +195,31 @@ take_up_again (GstElement *element, gint device, GstVkgdrContext **context)
   gst_context_unref (kept);
 }
 
-/* The context of GStreamer's own CUDA elements, as the element was told, or
- * else is by the others when it asks them; the caller's, or NULL. */
+/* The context of GStreamer's own CUDA elements that the element was told of, or
+ * that the application has; the caller's, or NULL. */
+static GstContext *
+get_cuda_context (GstElement *element)
+{
+  const gchar *type = GST_VKGDR_CUDA_CONTEXT_TYPE;
+  GstContext *found = gst_element_get_context (element, type);
+
+  if (found)
+    return found;
+  ask_application (element, type);
+  return gst_element_get_context (element, type);
+}
+
+/* The same, or what the neighbours answer. */
 static GstContext *
 find_cuda_context (GstElement *element)
 {
   const gchar *type = GST_VKGDR_CUDA_CONTEXT_TYPE;
   GstContext *found = gst_element_get_context (element, type);
 
-  if (!found) {
-    ask_neighbours (element, type);
-    found = gst_element_get_context (element, type);
-  }
-  if (!found) {
-    ask_application (element, type);
-    found = gst_element_get_context (element, type);
-  }
-  return found;
+  if (found)
+    return found;
+  ask_neighbours (element, type);
+  return get_cuda_context (element);
 }
 
 /* Takes @theirs, which may be NULL. Where their elements came first, it is
@@ -247,18 +255,20 @@ make_context (
   return TRUE;
 }
 
-/* As gst_vkgdr_element_ensure_context (), but that nobody is asked: it is
- * somebody's question that led here. */
+/* As gst_vkgdr_element_ensure_context (), but that no neighbour is asked: it is
+ * the question of one that led here. */
 void
 gst_vkgdr_element_open_device (
     GstElement *element, gint device, GstVkgdrContext **context)
 {
   init_debug ();
   take_up_again (element, device, context);
+  if (!*context) {
+    ask_application (element, GST_VKGDR_CONTEXT_TYPE);
+    take_up_again (element, device, context); /* what was answered */
+  }
   if (!*context && gst_vkgdr_cuda_lib_get ())
-    join_cuda_elements (element,
-        gst_element_get_context (element, GST_VKGDR_CUDA_CONTEXT_TYPE), device,
-        context);
+    join_cuda_elements (element, get_cuda_context (element), device, context);
   if (!*context)
     make_context (element, device, context, NULL);
 }
