@@ -7,9 +7,9 @@
  * what the bytes mean, but that a pool of video has a layout.
  */
 
+#include "gstvkgdrbuffer.h"
 #include "gstvkgdrcudaframe.h"
 #include "gstvkgdrfilterprivate.h"
-#include "gstvkgdrpeer.h"
 #include "gstvkgdrtimer.h"
 
 /**
@@ -431,56 +431,6 @@ check_buffer (GstBuffer *buffer, GError **error)
 }
 
 static gboolean
-begin (GstBuffer *buffer, GstVkgdrStream *stream, GstMapFlags flags,
-    GError **error)
-{
-  guint i, n = gst_buffer_n_memory (buffer);
-
-  for (i = 0; i < n; i++) {
-    GstMemory *memory = gst_buffer_peek_memory (buffer, i);
-
-    if (!gst_vkgdr_memory_begin_access (memory, stream, flags, error))
-      return FALSE;
-  }
-  return TRUE;
-}
-
-/* What the CPU wrote in between may be on its way, on another stream: who waits
- * for this one waits for that, too. */
-static gboolean
-end_memory (GstMemory *memory, GstVkgdrStream *stream, GstMapFlags flags,
-    GError **error)
-{
-  GError *reason = NULL;
-
-  if ((flags & GST_MAP_WRITE)
-      && gst_vkgdr_memory_get_write_times (memory, NULL, NULL)
-             == GST_VKGDR_ACCESS_STAGED)
-    gst_vkgdr_memory_begin_access (memory, stream, flags, &reason);
-  if (!gst_vkgdr_memory_end_access (
-          memory, stream, flags, reason ? NULL : &reason))
-    g_assert (reason != NULL);
-  if (!reason)
-    return TRUE;
-  g_propagate_error (error, reason);
-  return FALSE;
-}
-
-static gboolean
-end (GstBuffer *buffer, GstVkgdrStream *stream, GstMapFlags flags,
-    GError **error)
-{
-  guint i, n = gst_buffer_n_memory (buffer);
-  gboolean ok = TRUE;
-
-  for (i = 0; i < n; i++)
-    ok = end_memory (gst_buffer_peek_memory (buffer, i), stream, flags,
-             ok ? error : NULL)
-         && ok;
-  return ok;
-}
-
-static gboolean
 queue_work (GstVkgdrFilter *self, GstBuffer *input, GstBuffer *output,
     GstVkgdrStream *stream, GError **error)
 {
@@ -488,17 +438,22 @@ queue_work (GstVkgdrFilter *self, GstBuffer *input, GstBuffer *output,
   GstVkgdrFilterPrivate *priv = private_of (self);
   gboolean ok;
 
-  if (!begin (input, stream, flags, error)
-      || (input != output && !begin (output, stream, GST_MAP_WRITE, error)))
+  if (!gst_vkgdr_buffer_begin_access (input, stream, flags, error))
+    return FALSE;
+  if (input != output
+      && !gst_vkgdr_buffer_begin_access (output, stream, GST_MAP_WRITE, error))
     return FALSE;
   gst_vkgdr_timer_begin (priv->timer, stream);
   ok = GST_VKGDR_FILTER_GET_CLASS (self)->filter (
       self, input, output, stream, error);
   gst_vkgdr_timer_end (priv->timer, stream);
   /* Also after a failure: part of the work may have been queued. */
-  ok = end (input, stream, flags, ok ? error : NULL) && ok;
+  ok = gst_vkgdr_buffer_end_access (input, stream, flags, ok ? error : NULL)
+       && ok;
   if (input != output)
-    ok = end (output, stream, GST_MAP_WRITE, ok ? error : NULL) && ok;
+    ok = gst_vkgdr_buffer_end_access (
+             output, stream, GST_MAP_WRITE, ok ? error : NULL)
+         && ok;
   return ok;
 }
 

@@ -30,8 +30,9 @@
  * - %GST_MAP_VKGDR with the above: the device pointer. The CPU waits until the
  *   content is there, and what is done with the pointer is taken to go on after
  *   the unmap: the next user waits for all that the CUDA context had queued by
- *   then, on the device where the driver is 12.5 or newer, else on the CPU.
- * Code that has a stream does better with gst_vkgdr_memory_begin_access().
+ *   then. It is the device that waits where the driver is 12.5 or newer, else
+ *   the CPU. Code that has a stream does better with
+ *   gst_vkgdr_memory_begin_access().
  *
  * A memory that a #GstVkgdrBufferPool has just handed out has undefined
  * content: mapping it READWRITE fetches nothing.
