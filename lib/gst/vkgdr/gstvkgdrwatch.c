@@ -9,9 +9,12 @@
 
 #include <stdlib.h>
 
-/* Microseconds that the end of the process waits for memory of others to be
- * given back: much more than a frame takes, and bearable where it hangs. */
+/* Microseconds that the end of the process waits for the device to be through
+ * with memory of others: much more than a frame takes, and bearable where it
+ * hangs. Once it is, giving the memory back may take the device along, whose
+ * end must not be met half-way by that of the driver. */
 #define END_PATIENCE (2 * G_TIME_SPAN_SECOND)
+#define GIVING_PATIENCE (20 * G_TIME_SPAN_SECOND)
 
 typedef struct {
   GPtrArray *fences;
@@ -22,11 +25,19 @@ typedef struct {
 /* Of the process. */
 static struct {
   GMutex lock;
-  GCond ended;       /* one of them has */
+  GCond ended;       /* one of them has, or begins to give back */
   GThreadPool *pool; /* NULL: there was none yet */
   guint n;           /* that have not ended */
+  gboolean giving;   /* one of them gives memory back */
   gboolean closed;   /* the process ends: none begins */
 } watches;
+
+/* Under the lock. */
+static gint64
+end_deadline (gint64 begun)
+{
+  return begun + (watches.giving ? GIVING_PATIENCE : END_PATIENCE);
+}
 
 /* An exit handler. A watch may be the last that has the device, and give it
  * back while the drivers' handlers run, which come later: theirs were
@@ -34,13 +45,12 @@ static struct {
 static void
 end_watches (void)
 {
-  gint64 deadline = g_get_monotonic_time () + END_PATIENCE;
+  gint64 begun = g_get_monotonic_time ();
 
   g_mutex_lock (&watches.lock);
   watches.closed = TRUE;
-  while (watches.n > 0
-         && g_cond_wait_until (&watches.ended, &watches.lock, deadline)) {
-  }
+  while (watches.n > 0 && g_get_monotonic_time () < end_deadline (begun))
+    g_cond_wait_until (&watches.ended, &watches.lock, end_deadline (begun));
   g_mutex_unlock (&watches.lock);
 }
 
@@ -54,10 +64,15 @@ watch (gpointer data, gpointer unused)
   for (i = 0; i < self->fences->len; i++)
     gst_vkgdr_fence_wait (g_ptr_array_index (self->fences, i), NULL);
   g_ptr_array_unref (self->fences);
+  g_mutex_lock (&watches.lock);
+  watches.giving = TRUE;
+  g_cond_signal (&watches.ended);
+  g_mutex_unlock (&watches.lock);
   self->reached (self->object);
   g_object_unref (self->object);
   g_free (self);
   g_mutex_lock (&watches.lock);
+  watches.giving = FALSE;
   watches.n--;
   g_cond_signal (&watches.ended);
   g_mutex_unlock (&watches.lock);
