@@ -9,6 +9,7 @@
 
 #include <dlfcn.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "nvcodec.h"
 
@@ -209,6 +210,24 @@ GST_START_TEST (test_no_copies)
   assert_copies_nothing (sources[4], "up", "src",
       "cudaupload name=up ! " CUDA " ! vkgdrupload ! " VKGDR
       " ! fakesink name=sink");
+}
+GST_END_TEST;
+
+/* One that gives frames to other processes, which CUDA does not do with memory
+ * that was imported. */
+GST_START_TEST (test_their_sink_for_other_processes)
+{
+  GstElement *pipeline;
+  gchar *folder = g_dir_make_tmp ("vkgdr-XXXXXX", NULL);
+
+  fail_unless (folder != NULL);
+  test_nvcodec_load ();
+  pipeline = test_launch (
+      "%s ! vkgdrupload ! cudaipcsink address=%s/frames", sources[2], folder);
+  test_play (pipeline);
+  gst_object_unref (pipeline);
+  rmdir (folder);
+  g_free (folder);
 }
 GST_END_TEST;
 
@@ -490,6 +509,7 @@ interop_suite (void)
   tcase_add_loop_test (
       tc, test_from_one_to_the_other, 0, G_N_ELEMENTS (chains));
   tcase_add_test (tc, test_no_copies);
+  tcase_add_test (tc, test_their_sink_for_other_processes);
   tcase_add_loop_test (
       tc, test_planes_are_textures, 0, G_N_ELEMENTS (textured));
   tcase_add_test (tc, test_kernels_of_both);

@@ -19,6 +19,7 @@ resolve (void *library, GstVkgdrCudaLib *lib)
 {
 #define RESOLVE(field, symbol) \
   (*(void **) &lib->field = dlsym (library, "gst_" symbol))
+  (void) RESOLVE (memory_set_pooled, "cuda_memory_set_from_fixed_pool");
   return RESOLVE (load_library, "cuda_load_library")
          && RESOLVE (context_get_type, "cuda_context_get_type")
          && RESOLVE (context_new_wrapped, "cuda_context_new_wrapped")

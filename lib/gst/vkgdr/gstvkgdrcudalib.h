@@ -56,6 +56,7 @@ typedef struct {
       CUdeviceptr pointer, gpointer user_data, GDestroyNotify notify);
   gboolean (*is_memory) (GstMemory *memory);
   void (*memory_sync) (GstVkgdrCudaMemory *memory);
+  void (*memory_set_pooled) (GstMemory *memory); /* nullable */
   GstCudaStream *(*memory_get_stream) (GstVkgdrCudaMemory *memory);
   GstCudaStream *(*stream_new) (GstCudaContext *context);
   void (*stream_unref) (GstCudaStream *stream);

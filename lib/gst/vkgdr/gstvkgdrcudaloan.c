@@ -79,6 +79,10 @@ make_theirs (
   }
   /* Somebody else may have the buffer, too: who writes gets a copy. */
   GST_MINI_OBJECT_FLAG_SET (theirs, GST_MEMORY_FLAG_READONLY);
+  /* As a decoder's: who would share it with another process copies it. CUDA has
+   * no handle of memory that was imported. */
+  if (lib->memory_set_pooled)
+    lib->memory_set_pooled (theirs);
   gst_mini_object_set_qdata (
       GST_MINI_OBJECT_CAST (theirs), loan_quark (), loan, NULL);
   return theirs;
