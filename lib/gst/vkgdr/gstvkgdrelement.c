@@ -196,30 +196,23 @@ take_up_again (GstElement *element, gint device, GstVkgdrContext **context)
 }
 
 /* The context of GStreamer's own CUDA elements that the element was told of, or
- * that the application has; the caller's, or NULL. */
+ * that @neighbours (if they are to be asked) or the application have; the
+ * caller's, or NULL. */
 static GstContext *
-get_cuda_context (GstElement *element)
+find_cuda_context (GstElement *element, gboolean neighbours)
 {
   const gchar *type = GST_VKGDR_CUDA_CONTEXT_TYPE;
   GstContext *found = gst_element_get_context (element, type);
 
-  if (found)
-    return found;
-  ask_application (element, type);
-  return gst_element_get_context (element, type);
-}
-
-/* The same, or what the neighbours answer. */
-static GstContext *
-find_cuda_context (GstElement *element)
-{
-  const gchar *type = GST_VKGDR_CUDA_CONTEXT_TYPE;
-  GstContext *found = gst_element_get_context (element, type);
-
-  if (found)
-    return found;
-  ask_neighbours (element, type);
-  return get_cuda_context (element);
+  if (!found && neighbours) {
+    ask_neighbours (element, type);
+    found = gst_element_get_context (element, type);
+  }
+  if (!found) {
+    ask_application (element, type);
+    found = gst_element_get_context (element, type);
+  }
+  return found;
 }
 
 /* Takes @theirs, which may be NULL. Where their elements came first, it is
@@ -268,7 +261,8 @@ gst_vkgdr_element_open_device (
     take_up_again (element, device, context); /* what was answered */
   }
   if (!*context && gst_vkgdr_cuda_lib_get ())
-    join_cuda_elements (element, get_cuda_context (element), device, context);
+    join_cuda_elements (
+        element, find_cuda_context (element, FALSE), device, context);
   if (!*context)
     make_context (element, device, context, NULL);
 }
@@ -312,7 +306,7 @@ gst_vkgdr_element_ensure_context (
     return TRUE;
   if (gst_vkgdr_cuda_lib_get ()
       && join_cuda_elements (
-          element, find_cuda_context (element), device, context))
+          element, find_cuda_context (element, TRUE), device, context))
     return TRUE;
   if (make_context (element, device, context, &error))
     return TRUE;
