@@ -8,8 +8,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "gstvkgdrcache.h"
-#include "gstvkgdrnvrtcnote.h"
+#include "kernel/cache.h"
+#include "kernel/nvrtcnote.h"
 
 static gchar *folder, *cache;
 

@@ -15,10 +15,10 @@
 #include <vkgdr/kernel.h>
 
 #include "gsteffects.h"
-#include "gstvkgdrcompiler.h"
-#include "gstvkgdrimage.h"
-#include "gstvkgdrprogram.h"
-#include "gstvkgdrsource.h"
+#include "kernel/compiler.h"
+#include "kernel/image.h"
+#include "kernel/program.h"
+#include "kernel/source.h"
 
 #define SOURCE \
   "__global__ void mine (VkgdrFrame in, VkgdrFrame out, float v)\n" \

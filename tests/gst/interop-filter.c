@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "effects-reference.h"
-#include "gstvkgdrcudalib.h"
+#include "device/cudalib.h"
 #include "nvcodec.h"
 #include "slow.h"
 

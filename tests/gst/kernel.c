@@ -17,7 +17,7 @@
 #include "effects-reference.h"
 #include "frames.h"
 #include "gsteffects.h"
-#include "gstvkgdrimage.h"
+#include "kernel/image.h"
 
 static GstVkgdrContext *context;
 static GstVkgdrStream *stream;

@@ -8,7 +8,7 @@
  */
 
 #include "device.h"
-#include "gstvkgdrpinnedmemory.h"
+#include "memory/pinnedmemory.h"
 #include "util.h"
 
 #define SIZE 10000

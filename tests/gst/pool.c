@@ -4,7 +4,7 @@
  * how that is decided
  */
 
-#include "gstvkgdrpolicy.h"
+#include "memory/policy.h"
 #include "util.h"
 
 #define SIZE 10000

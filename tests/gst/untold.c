@@ -11,7 +11,7 @@
  * than 1.24.
  */
 
-#include "gstvkgdrfunctionprivate.h"
+#include "kernel/module.h"
 #include "nvcodec.h"
 #include "slow.h"
 #include "util.h"

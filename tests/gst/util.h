@@ -10,7 +10,7 @@
 #include <gst/check/gstcheck.h>
 #include <gst/vkgdr/vkgdr.h>
 
-#include "gstvkgdrprivate.h"
+#include "memory/memory-private.h"
 
 G_BEGIN_DECLS
 

@@ -1,0 +1,608 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * device/context.c: a CUDA context and the libvkgdr handle of its device
+ *
+ * The one file of this library that opens devices. Knows nothing of elements
+ * (element/element.c shares contexts among them) nor of memory.
+ */
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "device/device-private.h"
+
+/**
+ * SECTION:gstvkgdrcontext
+ * @title: GstVkgdrContext
+ * @short_description: a device: CUDA context and window
+ *
+ * A #GstVkgdrContext is a device on which memory is allocated and kernels run.
+ * It uses the device's primary CUDA context, which PyTorch, CuPy, cuda.core and
+ * the CUDA runtime use too, so that their pointers and ours live side by side;
+ * or the caller's own (gst_vkgdr_context_new_from_current()).
+ *
+ * Elements of a pipeline share one through a #GstContext of type
+ * %GST_VKGDR_CONTEXT_TYPE.
+ *
+ * All functions may be called from any thread.
+ *
+ * Since: 0.1
+ */
+
+GST_DEBUG_CATEGORY_STATIC (gst_vkgdr_context_debug);
+#define GST_CAT_DEFAULT gst_vkgdr_context_debug
+
+const GstVkgdrMonitor *gst_vkgdr_monitor;
+
+struct _GstVkgdrContext {
+  GstObject parent;
+
+  const vkgdr_cuda *cuda;
+  vkgdr_t handle;
+  gboolean host_cached;
+  gint ordinal;
+  CUdevice device;
+  CUcontext cuda_context;
+  gboolean is_primary;
+  gint retired; /* its share of the primary context is given back; atomic */
+  GstVkgdrWatchdog *watchdog;
+
+  GWeakRef allocator;
+  GPtrArray *idle_events; /* of CUevent, under the object lock */
+};
+
+G_DEFINE_TYPE_WITH_CODE (GstVkgdrContext, gst_vkgdr_context, GST_TYPE_OBJECT,
+    GST_DEBUG_CATEGORY_INIT (
+        gst_vkgdr_context_debug, "vkgdrcontext", 0, "vkgdr contexts"))
+
+/* Gives back what it has of the device; waits for nothing that may not end. */
+static void
+close_device (GstVkgdrContext *self)
+{
+  guint i;
+
+  if (gst_vkgdr_context_push (self, NULL)) {
+    for (i = 0; i < self->idle_events->len; i++)
+      self->cuda->cuEventDestroy (g_ptr_array_index (self->idle_events, i));
+    gst_vkgdr_context_pop (self);
+  }
+  vkgdr_close (self->handle);
+  if (self->is_primary && !g_atomic_int_get (&self->retired))
+    self->cuda->cuDevicePrimaryCtxRelease (self->device);
+}
+
+static void
+gst_vkgdr_context_finalize (GObject *object)
+{
+  GstVkgdrContext *self = GST_VKGDR_CONTEXT (object);
+
+  if (!self->watchdog || gst_vkgdr_monitor->check (self->watchdog, NULL))
+    close_device (self);
+  g_ptr_array_unref (self->idle_events);
+  g_clear_pointer (&self->watchdog, gst_vkgdr_monitor->unref);
+  g_weak_ref_clear (&self->allocator);
+
+  G_OBJECT_CLASS (gst_vkgdr_context_parent_class)->finalize (object);
+}
+
+static void
+gst_vkgdr_context_class_init (GstVkgdrContextClass *klass)
+{
+  G_OBJECT_CLASS (klass)->finalize = gst_vkgdr_context_finalize;
+}
+
+static void
+gst_vkgdr_context_init (GstVkgdrContext *self)
+{
+  self->idle_events = g_ptr_array_new ();
+  g_weak_ref_init (&self->allocator, NULL);
+}
+
+static const vkgdr_cuda *
+load_driver (GError **error)
+{
+  const vkgdr_cuda *cuda = vkgdr_driver_load ();
+
+  if (!cuda)
+    gst_vkgdr_set_last_error (error, GST_VKGDR_ERROR_NO_DRIVER);
+  return cuda;
+}
+
+static gboolean
+open_handle (GstVkgdrContext *self, guint32 flags, GError **error)
+{
+  vkgdr_device_info info;
+
+  self->handle = vkgdr_open (self->device, flags);
+  if (!self->handle) {
+    gst_vkgdr_set_last_error (error, GST_VKGDR_ERROR_NO_DEVICE);
+    return FALSE;
+  }
+  vkgdr_get_device_info (self->handle, &info);
+  self->host_cached = info.host_cached;
+  return TRUE;
+}
+
+/* Opens @ordinal with its primary context. */
+static GstVkgdrContext *
+open_device (const vkgdr_cuda *cuda, gint ordinal, GError **error)
+{
+  GstVkgdrContext *self = g_object_new (GST_TYPE_VKGDR_CONTEXT, NULL);
+
+  gst_object_ref_sink (self);
+  self->cuda = cuda;
+  self->ordinal = ordinal;
+  if (!gst_vkgdr_check (cuda, cuda->cuDeviceGet (&self->device, ordinal),
+          "cuDeviceGet", error))
+    goto failed;
+  if (!gst_vkgdr_check (cuda,
+          cuda->cuDevicePrimaryCtxRetain (&self->cuda_context, self->device),
+          "cuDevicePrimaryCtxRetain", error))
+    goto failed;
+  self->is_primary = TRUE;
+
+  self->watchdog = gst_vkgdr_monitor->get (cuda, self->cuda_context, error);
+  if (!self->watchdog || !open_handle (self, 0, error))
+    goto failed;
+  GST_INFO_OBJECT (self, "opened device %d", ordinal);
+  return self;
+
+failed:
+  gst_object_unref (self);
+  return NULL;
+}
+
+/* The number in @text, or -1: a wish that cannot be read is no wish. */
+static gint
+parse_device (const gchar *text, const gchar *where)
+{
+  guint64 value;
+
+  if (!text || !*text)
+    return -1;
+  if (g_ascii_string_to_unsigned (text, 10, 0, G_MAXINT, &value, NULL))
+    return (gint) value;
+  GST_WARNING ("%s holds '%s', which is no number of a device", where, text);
+  return -1;
+}
+
+/* What the user said about the device outside the pipeline, or -1. PyCUDA's own
+ * file has an underscore in its name. */
+static gint
+preferred_device (void)
+{
+  static const gchar *names[] = { ".cuda-device", ".cuda_device" };
+  gint device = parse_device (g_getenv ("CUDA_DEVICE"), "CUDA_DEVICE");
+  guint i;
+
+  for (i = 0; device < 0 && i < G_N_ELEMENTS (names); i++) {
+    gchar *path = g_build_filename (g_get_home_dir (), names[i], NULL);
+    gchar *text = NULL;
+
+    if (g_file_get_contents (path, &text, NULL, NULL))
+      device = parse_device (g_strstrip (text), path);
+    g_free (text);
+    g_free (path);
+  }
+  return device;
+}
+
+/* The first device that can be opened; the error is the first one's. */
+static GstVkgdrContext *
+open_first (const vkgdr_cuda *cuda, gint n_devices, GError **error)
+{
+  GError *first = NULL;
+  gint i;
+
+  for (i = 0; i < n_devices; i++) {
+    GstVkgdrContext *self = open_device (cuda, i, first ? NULL : &first);
+
+    if (self) {
+      g_clear_error (&first);
+      return self;
+    }
+  }
+  g_propagate_error (error, first);
+  return NULL;
+}
+
+/**
+ * gst_vkgdr_context_new:
+ * @device: index of a CUDA device, or -1: the one that `CUDA_DEVICE` in the
+ *   environment or the file `~/.cuda-device` names, else the first that works
+ * @error: return location for a #GError
+ *
+ * Opens a device with its primary CUDA context.
+ *
+ * Returns: (transfer full) (nullable): the context, or %NULL with @error set:
+ *   %GST_VKGDR_ERROR_NO_DRIVER or %GST_VKGDR_ERROR_NO_DEVICE, saying what is
+ *   missing and what to do, or %GST_VKGDR_ERROR_FAILED
+ *
+ * Since: 0.1
+ */
+GstVkgdrContext *
+gst_vkgdr_context_new (gint device, GError **error)
+{
+  const vkgdr_cuda *cuda;
+  gint n_devices = 0;
+
+  g_return_val_if_fail (device >= -1, NULL);
+
+  cuda = load_driver (error);
+  if (!cuda)
+    return NULL;
+  if (!gst_vkgdr_check (
+          cuda, cuda->cuDeviceGetCount (&n_devices), "cuDeviceGetCount", error))
+    return NULL;
+  if (device < 0)
+    device = preferred_device ();
+  if (device < 0 && n_devices > 0)
+    return open_first (cuda, n_devices, error);
+  if (device < 0 || device >= n_devices) {
+    g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_NO_DEVICE,
+        "there is no CUDA device %d: the driver offers %d, counted from 0 "
+        "(vkgdr-info lists them)",
+        MAX (device, 0), n_devices);
+    return NULL;
+  }
+  return open_device (cuda, device, error);
+}
+
+/**
+ * gst_vkgdr_context_new_from_current:
+ * @error: return location for a #GError
+ *
+ * Uses the CUDA context that is current in the calling thread, which must
+ * outlive the object.
+ *
+ * Returns: (transfer full) (nullable): the context, or %NULL with @error set:
+ *   %GST_VKGDR_ERROR_ARGUMENT where no CUDA context is current, or an error of
+ *   gst_vkgdr_context_new()
+ *
+ * Since: 0.1
+ */
+GstVkgdrContext *
+gst_vkgdr_context_new_from_current (GError **error)
+{
+  GstVkgdrContext *self;
+  const vkgdr_cuda *cuda;
+  CUcontext current = NULL;
+  CUdevice device;
+
+  cuda = load_driver (error);
+  if (!cuda)
+    return NULL;
+  if (!gst_vkgdr_check (
+          cuda, cuda->cuCtxGetCurrent (&current), "cuCtxGetCurrent", error))
+    return NULL;
+  if (!current) {
+    g_set_error_literal (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
+        "no CUDA context is current in this thread: make one current, or use "
+        "gst_vkgdr_context_new() for the device's primary one");
+    return NULL;
+  }
+  if (!gst_vkgdr_check (
+          cuda, cuda->cuCtxGetDevice (&device), "cuCtxGetDevice", error))
+    return NULL;
+
+  self = g_object_new (GST_TYPE_VKGDR_CONTEXT, NULL);
+  gst_object_ref_sink (self);
+  self->cuda = cuda;
+  self->device = device;
+  self->ordinal = device; /* the driver's handle of a device is its index */
+  self->cuda_context = current;
+  self->watchdog = gst_vkgdr_monitor->get (cuda, current, error);
+  if (!self->watchdog
+      || !open_handle (self, VKGDR_OPEN_CURRENT_CONTEXT_BIT, error))
+    gst_clear_object (&self);
+  return self;
+}
+
+/**
+ * gst_vkgdr_context_get_device:
+ * @context: a context
+ *
+ * Returns: index of its CUDA device
+ *
+ * Since: 0.1
+ */
+gint
+gst_vkgdr_context_get_device (GstVkgdrContext *context)
+{
+  g_return_val_if_fail (GST_IS_VKGDR_CONTEXT (context), -1);
+
+  return context->ordinal;
+}
+
+/**
+ * gst_vkgdr_context_is_software:
+ * @context: a context
+ *
+ * Returns: whether the device is a processor, not a GPU
+ *
+ * Since: 0.1
+ */
+gboolean
+gst_vkgdr_context_is_software (GstVkgdrContext *context)
+{
+  g_return_val_if_fail (GST_IS_VKGDR_CONTEXT (context), FALSE);
+
+  return vkgdr_driver_is_software ();
+}
+
+/**
+ * gst_vkgdr_context_get_cuda_context:
+ * @context: a context
+ *
+ * Returns: (transfer none): its `CUcontext`, valid as long as @context
+ *
+ * Since: 0.1
+ */
+gpointer
+gst_vkgdr_context_get_cuda_context (GstVkgdrContext *context)
+{
+  g_return_val_if_fail (GST_IS_VKGDR_CONTEXT (context), NULL);
+
+  return context->cuda_context;
+}
+
+static gchar *
+format_uuid (const guint8 u[16])
+{
+  return g_strdup_printf ("%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-"
+                          "%02x%02x%02x%02x%02x%02x",
+      u[0], u[1], u[2], u[3], u[4], u[5], u[6], u[7], u[8], u[9], u[10], u[11],
+      u[12], u[13], u[14], u[15]);
+}
+
+/**
+ * gst_vkgdr_context_describe:
+ * @context: a context
+ *
+ * Describes the device in a structure with the fields `device` (int), `name`,
+ * `uuid`, `pci-address` (strings), `bar-size`, `window-size`, `window-budget`,
+ * `window-usage`, `allocated` (uint64, bytes), `coherent`, `host-cached`,
+ * `software` (boolean), `vulkan-driver` (string) and `cuda-driver-version`
+ * (int, 1000 major + 10 minor). #vkgdr_device_info tells what they mean.
+ *
+ * Returns: (transfer full): the description
+ *
+ * Since: 0.1
+ */
+GstStructure *
+gst_vkgdr_context_describe (GstVkgdrContext *context)
+{
+  vkgdr_device_info info;
+  GstStructure *result;
+  gchar *uuid;
+
+  g_return_val_if_fail (GST_IS_VKGDR_CONTEXT (context), NULL);
+
+  vkgdr_get_device_info (context->handle, &info);
+  uuid = format_uuid (info.uuid);
+  result = gst_structure_new ("vkgdr-device", "device", G_TYPE_INT,
+      context->ordinal, "name", G_TYPE_STRING, info.name, "uuid", G_TYPE_STRING,
+      uuid, "pci-address", G_TYPE_STRING, info.pci_address, "bar-size",
+      G_TYPE_UINT64, info.bar_size, "window-size", G_TYPE_UINT64,
+      info.window_size, "window-budget", G_TYPE_UINT64, info.window_budget,
+      "window-usage", G_TYPE_UINT64, info.window_usage, "allocated",
+      G_TYPE_UINT64, info.allocated, "coherent", G_TYPE_BOOLEAN, info.coherent,
+      "host-cached", G_TYPE_BOOLEAN, info.host_cached, "software",
+      G_TYPE_BOOLEAN, info.software, "vulkan-driver", G_TYPE_STRING,
+      info.vulkan_driver, "cuda-driver-version", G_TYPE_INT,
+      info.cuda_driver_version, NULL);
+  g_free (uuid);
+  return result;
+}
+
+gboolean
+gst_vkgdr_context_check (GstVkgdrContext *context, CUresult result,
+    const gchar *what, GError **error)
+{
+  if (!context->watchdog) /* it could not be opened */
+    return gst_vkgdr_check (context->cuda, result, what, error);
+  return gst_vkgdr_monitor->check_result (
+      context->watchdog, result, what, error);
+}
+
+/* Before each use of the device: whether that can do no harm. */
+static gboolean
+check_usable (GstVkgdrContext *self, GError **error)
+{
+  if (self->watchdog && !gst_vkgdr_monitor->check (self->watchdog, error))
+    return FALSE;
+  if (!g_atomic_int_get (&self->retired))
+    return TRUE;
+  g_set_error_literal (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_FAILED,
+      "the device failed, and another context has taken the place of this one: "
+      "stop what uses it, and start it again");
+  return FALSE;
+}
+
+/**
+ * gst_vkgdr_context_push:
+ * @context: a context
+ * @error: return location for a #GError
+ *
+ * Makes its CUDA context current in the calling thread, until
+ * gst_vkgdr_context_pop() in the same thread. Calls may be nested.
+ *
+ * Returns: %FALSE with @error set on failure, also where a kernel runs for too
+ *   long (gst_vkgdr_stream_set_kernel_timeout()); then there is nothing to pop
+ *
+ * Since: 0.1
+ */
+gboolean
+gst_vkgdr_context_push (GstVkgdrContext *context, GError **error)
+{
+  g_return_val_if_fail (GST_IS_VKGDR_CONTEXT (context), FALSE);
+
+  if (!check_usable (context, error))
+    return FALSE;
+  return gst_vkgdr_context_check (context,
+      context->cuda->cuCtxPushCurrent (context->cuda_context),
+      "cuCtxPushCurrent", error);
+}
+
+/**
+ * gst_vkgdr_context_pop:
+ * @context: a context
+ *
+ * Undoes gst_vkgdr_context_push() in the same thread.
+ *
+ * Since: 0.1
+ */
+void
+gst_vkgdr_context_pop (GstVkgdrContext *context)
+{
+  CUcontext popped = NULL;
+
+  g_return_if_fail (GST_IS_VKGDR_CONTEXT (context));
+
+  context->cuda->cuCtxPopCurrent (&popped);
+  if (popped != context->cuda_context)
+    GST_WARNING_OBJECT (context, "another CUDA context was on top");
+}
+
+gboolean
+gst_vkgdr_context_begin_alone (GstVkgdrContext *context, GError **error)
+{
+  return check_usable (context, error)
+         && gst_vkgdr_monitor->begin_alone (context->watchdog, error);
+}
+
+void
+gst_vkgdr_context_end_alone (GstVkgdrContext *context)
+{
+  gst_vkgdr_monitor->end_alone (context->watchdog);
+}
+
+gboolean
+gst_vkgdr_context_push_alone (GstVkgdrContext *context, GError **error)
+{
+  if (!gst_vkgdr_context_begin_alone (context, error))
+    return FALSE;
+  if (gst_vkgdr_context_push (context, error))
+    return TRUE;
+  gst_vkgdr_context_end_alone (context);
+  return FALSE;
+}
+
+void
+gst_vkgdr_context_pop_alone (GstVkgdrContext *context)
+{
+  gst_vkgdr_context_pop (context);
+  gst_vkgdr_context_end_alone (context);
+}
+
+gboolean
+gst_vkgdr_context_is_retired (GstVkgdrContext *context)
+{
+  return g_atomic_int_get (&context->retired);
+}
+
+gboolean
+gst_vkgdr_context_retire_if_failed (GstVkgdrContext *context)
+{
+  /* A CUDA context of the caller's own is his to renew. */
+  if (!context->is_primary)
+    return FALSE;
+  if (g_atomic_int_get (&context->retired))
+    return TRUE;
+  if (!gst_vkgdr_monitor->has_failed (context->watchdog))
+    return FALSE;
+  if (gst_vkgdr_monitor->check (context->watchdog, NULL)
+      && g_atomic_int_compare_and_exchange (&context->retired, FALSE, TRUE)) {
+    GST_INFO_OBJECT (context, "lost: gives the primary CUDA context back");
+    context->cuda->cuDevicePrimaryCtxRelease (context->device);
+  }
+  return TRUE;
+}
+
+/**
+ * gst_vkgdr_context_synchronize:
+ * @context: a context
+ * @error: return location for a #GError
+ *
+ * Waits on the CPU until all work of the CUDA context is done, also that of
+ * streams which this library did not make.
+ *
+ * Returns: %FALSE with @error set where the work, or the wait, failed
+ *
+ * Since: 0.1
+ */
+gboolean
+gst_vkgdr_context_synchronize (GstVkgdrContext *context, GError **error)
+{
+  CUresult result;
+
+  g_return_val_if_fail (GST_IS_VKGDR_CONTEXT (context), FALSE);
+
+  if (!gst_vkgdr_context_push_alone (context, error))
+    return FALSE;
+  result = context->cuda->cuCtxSynchronize ();
+  gst_vkgdr_context_pop_alone (context);
+  return gst_vkgdr_context_check (context, result, "cuCtxSynchronize", error);
+}
+
+GWeakRef *
+gst_vkgdr_context_get_allocator_slot (GstVkgdrContext *context)
+{
+  return &context->allocator;
+}
+
+gboolean
+gst_vkgdr_context_shares (GstVkgdrContext *context, GstVkgdrContext *other)
+{
+  return context == other || context->cuda_context == other->cuda_context;
+}
+
+GstVkgdrWatchdog *
+gst_vkgdr_context_get_watchdog (GstVkgdrContext *context)
+{
+  return context->watchdog;
+}
+
+const vkgdr_cuda *
+gst_vkgdr_context_get_driver (GstVkgdrContext *context)
+{
+  return context->cuda;
+}
+
+vkgdr_t
+gst_vkgdr_context_get_handle (GstVkgdrContext *context)
+{
+  return context->handle;
+}
+
+gboolean
+gst_vkgdr_context_is_host_cached (GstVkgdrContext *context)
+{
+  return context->host_cached;
+}
+
+CUevent
+gst_vkgdr_context_take_event (GstVkgdrContext *context, GError **error)
+{
+  CUevent event = NULL;
+
+  GST_OBJECT_LOCK (context);
+  if (context->idle_events->len > 0)
+    event = g_ptr_array_steal_index_fast (
+        context->idle_events, context->idle_events->len - 1);
+  GST_OBJECT_UNLOCK (context);
+
+  if (!event)
+    gst_vkgdr_context_check (context,
+        context->cuda->cuEventCreate (&event, CU_EVENT_DISABLE_TIMING),
+        "cuEventCreate", error);
+  return event;
+}
+
+void
+gst_vkgdr_context_give_event (GstVkgdrContext *context, CUevent event)
+{
+  GST_OBJECT_LOCK (context);
+  g_ptr_array_add (context->idle_events, event);
+  GST_OBJECT_UNLOCK (context);
+}

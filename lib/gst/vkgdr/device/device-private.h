@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * device/device-private.h: what the room device offers to the other rooms
+ *
+ * The CUDA driver reaches the library here, as a table of functions. No public
+ * header and no element knows a CUDA type.
+ */
+
+#ifndef __GST_VKGDR_DEVICE_PRIVATE_H__
+#define __GST_VKGDR_DEVICE_PRIVATE_H__
+
+#include <gst/vkgdr/gstvkgdrcontext.h>
+#include <gst/vkgdr/gstvkgdrdevice.h>
+#include <gst/vkgdr/gstvkgdrerror.h>
+
+#include "device/cudalib.h"
+#include "device/monitor.h"
+#include "driver.h"
+
+G_BEGIN_DECLS
+
+/* The driver's entry points; valid as long as the process. */
+const vkgdr_cuda *gst_vkgdr_context_get_driver (GstVkgdrContext *context);
+
+/* The handle of libvkgdr; valid as long as the context. */
+vkgdr_t gst_vkgdr_context_get_handle (GstVkgdrContext *context);
+
+/* Whether the CPU reads the window as fast as its own memory. */
+gboolean gst_vkgdr_context_is_host_cached (GstVkgdrContext *context);
+
+/* Whether a pointer of the one is good in the other: both have one CUDA
+ * context, or are one. */
+gboolean gst_vkgdr_context_shares (
+    GstVkgdrContext *context, GstVkgdrContext *other);
+
+/* What watches the kernels of its CUDA context. */
+GstVkgdrWatchdog *gst_vkgdr_context_get_watchdog (GstVkgdrContext *context);
+
+/* Whether the context is of no use to those who start now, though it may be
+ * there: a new one takes its place. Its share of the primary CUDA context is
+ * given back then, so that the driver can make that anew. */
+gboolean gst_vkgdr_context_retire_if_failed (GstVkgdrContext *context);
+
+/* Whether that was done: its CUDA context may be gone. */
+gboolean gst_vkgdr_context_is_retired (GstVkgdrContext *context);
+
+/* As push and pop, for calls of the driver that wait until the device has
+ * nothing to do: those that free device memory, free or unpin host memory, load
+ * or unload a module, or synchronize. They are made when no kernel runs that
+ * could go on for ever, and none begins meanwhile. Not to be nested, and no
+ * kernel is to be launched in between. */
+gboolean gst_vkgdr_context_push_alone (
+    GstVkgdrContext *context, GError **error);
+void gst_vkgdr_context_pop_alone (GstVkgdrContext *context);
+
+/* The same for libvkgdr, which makes the CUDA context current itself. */
+gboolean gst_vkgdr_context_begin_alone (
+    GstVkgdrContext *context, GError **error);
+void gst_vkgdr_context_end_alone (GstVkgdrContext *context);
+
+/* Where the room memory keeps the allocator that the elements of @context
+ * share. Must be used with the object lock of @context held. */
+GWeakRef *gst_vkgdr_context_get_allocator_slot (GstVkgdrContext *context);
+
+/* CUDA events without timing, recycled: making one costs more than using it.
+ * take () needs the context to be pushed, and may return NULL with @error. */
+CUevent gst_vkgdr_context_take_event (GstVkgdrContext *context, GError **error);
+void gst_vkgdr_context_give_event (GstVkgdrContext *context, CUevent event);
+
+/* Sets @error from a CUDA result: "what: CUDA_ERROR_NAME (text)". Returns
+ * whether @result is CUDA_SUCCESS, so that a call can be wrapped in it. */
+gboolean gst_vkgdr_check (
+    const vkgdr_cuda *cuda, CUresult result, const gchar *what, GError **error);
+
+/* The same, where @context need not be the thread's current one. Where the
+ * device failed, both name the kernels that may be to blame. */
+gboolean gst_vkgdr_context_check (GstVkgdrContext *context, CUresult result,
+    const gchar *what, GError **error);
+
+/* Sets @error to that text, whatever is known of the context. */
+void gst_vkgdr_set_cuda_error (
+    const vkgdr_cuda *cuda, CUresult result, const gchar *what, GError **error);
+
+/* Whether @result may mean that the CUDA context is of no use any more. */
+gboolean gst_vkgdr_is_lost (CUresult result);
+
+/* For what a subclass answered: a binding's function may fail without a word.
+ * Sets *@error, where it is NULL, to "@what gave no reason". */
+void gst_vkgdr_ensure_error (GError **error, const gchar *what);
+
+/* Sets @error from vkgdr_last_error (). */
+void gst_vkgdr_set_last_error (GError **error, GstVkgdrError code);
+
+G_END_DECLS
+
+#endif /* __GST_VKGDR_DEVICE_PRIVATE_H__ */

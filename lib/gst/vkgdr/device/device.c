@@ -1,0 +1,501 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * device/device.c: what CUDA devices there are, and what they can
+ *
+ * Asks the driver, and opens nothing. Must not know of windows, which Vulkan
+ * tells: gst_vkgdr_context_describe() has those.
+ */
+
+#include <string.h>
+
+#include "device/deviceattributes.h"
+#include "device/device-private.h"
+
+/**
+ * SECTION:gstvkgdrdevice
+ * @title: GstVkgdrDevice
+ * @short_description: a CUDA device, before it is opened
+ *
+ * A #GstVkgdrDevice tells what the driver says of a device: name, UUID, and
+ * attributes by their names in CUDA's documentation. gst_vkgdr_context_new()
+ * opens one by its index.
+ *
+ * It does not change, and may be used from any thread.
+ *
+ * Since: 0.1
+ */
+
+struct _GstVkgdrDevice {
+  GstObject parent;
+
+  const vkgdr_cuda *cuda; /* NULL where a binding made it by itself */
+  gint index;
+  CUdevice handle;
+  gchar *model;
+  gchar *uuid;
+  gchar *pci_address;
+  guint64 total_memory;
+  gint capability;
+  gint driver_version;
+};
+
+G_DEFINE_TYPE (GstVkgdrDevice, gst_vkgdr_device, GST_TYPE_OBJECT)
+
+#define DEVICE_IS_MADE(device) \
+  (GST_IS_VKGDR_DEVICE (device) && (device)->cuda != NULL)
+
+static void
+gst_vkgdr_device_finalize (GObject *object)
+{
+  GstVkgdrDevice *self = GST_VKGDR_DEVICE (object);
+
+  g_free (self->model);
+  g_free (self->uuid);
+  g_free (self->pci_address);
+
+  G_OBJECT_CLASS (gst_vkgdr_device_parent_class)->finalize (object);
+}
+
+static void
+gst_vkgdr_device_class_init (GstVkgdrDeviceClass *klass)
+{
+  G_OBJECT_CLASS (klass)->finalize = gst_vkgdr_device_finalize;
+}
+
+static void
+gst_vkgdr_device_init (GstVkgdrDevice *self)
+{
+}
+
+static const vkgdr_cuda *
+load_driver (GError **error)
+{
+  const vkgdr_cuda *cuda = vkgdr_driver_load ();
+
+  if (!cuda)
+    gst_vkgdr_set_last_error (error, GST_VKGDR_ERROR_NO_DRIVER);
+  return cuda;
+}
+
+/**
+ * gst_vkgdr_device_count:
+ * @error: return location for a #GError
+ *
+ * Counts the CUDA devices that the driver offers; where there is no NVIDIA
+ * driver, the software device is the one.
+ *
+ * Returns: how many there are, or -1 with @error set
+ *   (%GST_VKGDR_ERROR_NO_DRIVER)
+ *
+ * Since: 0.1
+ */
+gint
+gst_vkgdr_device_count (GError **error)
+{
+  const vkgdr_cuda *cuda = load_driver (error);
+  int n = 0;
+
+  if (!cuda
+      || !gst_vkgdr_check (
+          cuda, cuda->cuDeviceGetCount (&n), "cuDeviceGetCount", error))
+    return -1;
+  return n;
+}
+
+static gchar *
+format_uuid (const CUuuid *uuid)
+{
+  GString *text = g_string_new (NULL);
+  guint i;
+
+  for (i = 0; i < sizeof (uuid->bytes); i++)
+    g_string_append_printf (text, "%s%02x",
+        i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "",
+        (guint8) uuid->bytes[i]);
+  return g_string_free (text, FALSE);
+}
+
+static gint
+ask (GstVkgdrDevice *self, CUdevice_attribute attribute)
+{
+  int value = 0;
+
+  self->cuda->cuDeviceGetAttribute (&value, attribute, self->handle);
+  return value;
+}
+
+static gboolean
+read_device (GstVkgdrDevice *self, GError **error)
+{
+  const vkgdr_cuda *cuda = self->cuda;
+  gchar name[256] = "", address[32] = "";
+  size_t total = 0;
+  CUuuid uuid;
+
+  if (!gst_vkgdr_check (cuda, cuda->cuDeviceGet (&self->handle, self->index),
+          "cuDeviceGet", error)
+      || !gst_vkgdr_check (cuda,
+          cuda->cuDeviceGetName (name, sizeof (name), self->handle),
+          "cuDeviceGetName", error)
+      || !gst_vkgdr_check (cuda, cuda->cuDeviceGetUuid (&uuid, self->handle),
+          "cuDeviceGetUuid", error)
+      || !gst_vkgdr_check (cuda,
+          cuda->cuDeviceGetPCIBusId (address, sizeof (address), self->handle),
+          "cuDeviceGetPCIBusId", error)
+      || !gst_vkgdr_check (cuda, cuda->cuDeviceTotalMem (&total, self->handle),
+          "cuDeviceTotalMem", error)
+      || !gst_vkgdr_check (cuda,
+          cuda->cuDriverGetVersion (&self->driver_version),
+          "cuDriverGetVersion", error))
+    return FALSE;
+  self->model = g_strdup (name);
+  self->uuid = format_uuid (&uuid);
+  self->pci_address = g_ascii_strdown (address, -1);
+  self->total_memory = total;
+  self->capability =
+      10 * ask (self, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)
+      + ask (self, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
+  return TRUE;
+}
+
+/**
+ * gst_vkgdr_device_new:
+ * @index: index of a CUDA device
+ * @error: return location for a #GError
+ *
+ * Asks the driver what it has to say of a device.
+ *
+ * Returns: (transfer full) (nullable): the device, or %NULL with @error set
+ *   (%GST_VKGDR_ERROR_NO_DRIVER, %GST_VKGDR_ERROR_NO_DEVICE)
+ *
+ * Since: 0.1
+ */
+GstVkgdrDevice *
+gst_vkgdr_device_new (gint index, GError **error)
+{
+  const vkgdr_cuda *cuda = load_driver (error);
+  GstVkgdrDevice *self;
+  int n = 0;
+
+  if (!cuda
+      || !gst_vkgdr_check (
+          cuda, cuda->cuDeviceGetCount (&n), "cuDeviceGetCount", error))
+    return NULL;
+  if (index < 0 || index >= n) {
+    g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_NO_DEVICE,
+        "there is no CUDA device %d: the driver offers %d, counted from 0",
+        index, n);
+    return NULL;
+  }
+  self = g_object_new (GST_TYPE_VKGDR_DEVICE, NULL);
+  gst_object_ref_sink (self);
+  self->cuda = cuda;
+  self->index = index;
+  if (!read_device (self, error))
+    gst_clear_object (&self);
+  return self;
+}
+
+/**
+ * gst_vkgdr_device_new_for_pci_address:
+ * @address: a PCI address, such as `0000:3b:00.0`, as lspci and nvidia-smi
+ *   write it
+ * @error: return location for a #GError
+ *
+ * Finds a device by its place on the bus.
+ *
+ * Returns: (transfer full) (nullable): the device, or %NULL with @error set
+ *   (%GST_VKGDR_ERROR_NO_DRIVER, %GST_VKGDR_ERROR_NO_DEVICE)
+ *
+ * Since: 0.1
+ */
+GstVkgdrDevice *
+gst_vkgdr_device_new_for_pci_address (const gchar *address, GError **error)
+{
+  gint i, n;
+
+  g_return_val_if_fail (address != NULL, NULL);
+
+  n = gst_vkgdr_device_count (error);
+  if (n < 0)
+    return NULL;
+  for (i = 0; i < n; i++) {
+    GstVkgdrDevice *device = gst_vkgdr_device_new (i, NULL);
+    /* nvidia-smi writes the domain with eight digits. */
+    const gchar *wanted = address;
+
+    if (!device)
+      continue;
+    while (strlen (wanted) > strlen (device->pci_address) && *wanted == '0')
+      wanted++;
+    if (g_ascii_strcasecmp (device->pci_address, wanted) == 0)
+      return device;
+    gst_object_unref (device);
+  }
+  g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_NO_DEVICE,
+      "there is no CUDA device at %s: the driver offers %d (vkgdr-info lists "
+      "them)",
+      address, n);
+  return NULL;
+}
+
+/**
+ * gst_vkgdr_device_get_index:
+ * @device: a device
+ *
+ * Returns: its index, which gst_vkgdr_context_new() takes
+ *
+ * Since: 0.1
+ */
+gint
+gst_vkgdr_device_get_index (GstVkgdrDevice *device)
+{
+  g_return_val_if_fail (DEVICE_IS_MADE (device), -1);
+
+  return device->index;
+}
+
+/**
+ * gst_vkgdr_device_get_model:
+ * @device: a device
+ *
+ * Returns: (transfer none): what the driver calls it, such as "NVIDIA H200"
+ *
+ * Since: 0.1
+ */
+const gchar *
+gst_vkgdr_device_get_model (GstVkgdrDevice *device)
+{
+  g_return_val_if_fail (DEVICE_IS_MADE (device), NULL);
+
+  return device->model;
+}
+
+/**
+ * gst_vkgdr_device_get_uuid:
+ * @device: a device
+ *
+ * Returns: (transfer none): its UUID, 32 hexadecimal digits in five groups
+ *
+ * Since: 0.1
+ */
+const gchar *
+gst_vkgdr_device_get_uuid (GstVkgdrDevice *device)
+{
+  g_return_val_if_fail (DEVICE_IS_MADE (device), NULL);
+
+  return device->uuid;
+}
+
+/**
+ * gst_vkgdr_device_get_pci_address:
+ * @device: a device
+ *
+ * Returns: (transfer none): its place on the bus, such as `0000:3b:00.0`
+ *
+ * Since: 0.1
+ */
+const gchar *
+gst_vkgdr_device_get_pci_address (GstVkgdrDevice *device)
+{
+  g_return_val_if_fail (DEVICE_IS_MADE (device), NULL);
+
+  return device->pci_address;
+}
+
+/**
+ * gst_vkgdr_device_get_total_memory:
+ * @device: a device
+ *
+ * Returns: bytes of memory that it has
+ *
+ * Since: 0.1
+ */
+guint64
+gst_vkgdr_device_get_total_memory (GstVkgdrDevice *device)
+{
+  g_return_val_if_fail (DEVICE_IS_MADE (device), 0);
+
+  return device->total_memory;
+}
+
+/**
+ * gst_vkgdr_device_get_compute_capability:
+ * @device: a device
+ *
+ * Returns: 10 times the major and once the minor number: 90 for 9.0
+ *
+ * Since: 0.1
+ */
+gint
+gst_vkgdr_device_get_compute_capability (GstVkgdrDevice *device)
+{
+  g_return_val_if_fail (DEVICE_IS_MADE (device), 0);
+
+  return device->capability;
+}
+
+/**
+ * gst_vkgdr_device_get_driver_version:
+ * @device: a device
+ *
+ * Returns: 1000 times the major and 10 times the minor number of the CUDA
+ *   version that the driver is for: 12040 for 12.4
+ *
+ * Since: 0.1
+ */
+gint
+gst_vkgdr_device_get_driver_version (GstVkgdrDevice *device)
+{
+  g_return_val_if_fail (DEVICE_IS_MADE (device), 0);
+
+  return device->driver_version;
+}
+
+/* The number of the attribute, or -1. MAX_PITCH is max-pitch. */
+static gint
+find_attribute (const gchar *name)
+{
+  gchar *plain = g_strdelimit (g_ascii_strdown (name, -1), "_", '-');
+  gint found = -1;
+  guint i;
+
+  for (i = 0; i < G_N_ELEMENTS (device_attributes) && found < 0; i++)
+    if (strcmp (device_attributes[i].name, plain) == 0)
+      found = device_attributes[i].value;
+  g_free (plain);
+  return found;
+}
+
+/**
+ * gst_vkgdr_device_get_attribute:
+ * @device: a device
+ * @name: name of an attribute as CUDA's documentation has it behind
+ *   `CU_DEVICE_ATTRIBUTE_`: "max-threads-per-block", or the same in capitals
+ *   and with underscores
+ * @error: return location for a #GError
+ *
+ * Asks the driver for an attribute.
+ *
+ * Returns: its value; -1 with @error set to %GST_VKGDR_ERROR_NOT_FOUND where
+ *   there is no such attribute, and to %GST_VKGDR_ERROR_FAILED where the driver
+ *   does not have it
+ *
+ * Since: 0.1
+ */
+gint
+gst_vkgdr_device_get_attribute (
+    GstVkgdrDevice *device, const gchar *name, GError **error)
+{
+  gint attribute;
+  int value = 0;
+
+  g_return_val_if_fail (DEVICE_IS_MADE (device), -1);
+  g_return_val_if_fail (name != NULL, -1);
+
+  attribute = find_attribute (name);
+  if (attribute < 0) {
+    g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_NOT_FOUND,
+        "there is no device attribute named \"%s\"", name);
+    return -1;
+  }
+  if (!gst_vkgdr_check (device->cuda,
+          device->cuda->cuDeviceGetAttribute (
+              &value, (CUdevice_attribute) attribute, device->handle),
+          "cuDeviceGetAttribute", error))
+    return -1;
+  return value;
+}
+
+/**
+ * gst_vkgdr_device_get_attributes:
+ * @device: a device
+ *
+ * Asks the driver for all attributes that are known here.
+ *
+ * Returns: (transfer full): a structure with a field (int) for each attribute
+ *   that the driver has
+ *
+ * Since: 0.1
+ */
+GstStructure *
+gst_vkgdr_device_get_attributes (GstVkgdrDevice *device)
+{
+  GstStructure *all;
+  guint i;
+  int value;
+
+  g_return_val_if_fail (DEVICE_IS_MADE (device), NULL);
+
+  all = gst_structure_new_empty ("attributes");
+  for (i = 0; i < G_N_ELEMENTS (device_attributes); i++)
+    if (device->cuda->cuDeviceGetAttribute (&value,
+            (CUdevice_attribute) device_attributes[i].value, device->handle)
+        == CUDA_SUCCESS)
+      gst_structure_set (
+          all, device_attributes[i].name, G_TYPE_INT, value, NULL);
+  return all;
+}
+
+/**
+ * gst_vkgdr_device_can_access_peer:
+ * @device: a device
+ * @peer: another one
+ *
+ * Copies between devices work in any case, by way of the host where not.
+ *
+ * Returns: whether kernels on @device could use the memory of @peer directly
+ *
+ * Since: 0.1
+ */
+gboolean
+gst_vkgdr_device_can_access_peer (GstVkgdrDevice *device, GstVkgdrDevice *peer)
+{
+  int can = 0;
+
+  g_return_val_if_fail (DEVICE_IS_MADE (device), FALSE);
+  g_return_val_if_fail (DEVICE_IS_MADE (peer), FALSE);
+
+  if (!device->cuda->cuDeviceCanAccessPeer)
+    return FALSE;
+  return device->cuda->cuDeviceCanAccessPeer (
+             &can, device->handle, peer->handle)
+             == CUDA_SUCCESS
+         && can;
+}
+
+/**
+ * gst_vkgdr_context_get_memory_info:
+ * @context: a context
+ * @free_bytes: (out) (optional): bytes of the device that nobody has
+ * @total_bytes: (out) (optional): bytes that it has in all
+ * @error: return location for a #GError
+ *
+ * Asks the driver for the device's memory, of all processes together. What of
+ * the window is in use, gst_vkgdr_context_describe() tells.
+ *
+ * Returns: %FALSE with @error set on failure
+ *
+ * Since: 0.1
+ */
+gboolean
+gst_vkgdr_context_get_memory_info (GstVkgdrContext *context,
+    guint64 *free_bytes, guint64 *total_bytes, GError **error)
+{
+  size_t n_free = 0, n_total = 0;
+  gboolean ok;
+
+  g_return_val_if_fail (GST_IS_VKGDR_CONTEXT (context), FALSE);
+
+  if (!gst_vkgdr_context_push (context, error))
+    return FALSE;
+  ok = gst_vkgdr_context_check (context,
+      gst_vkgdr_context_get_driver (context)->cuMemGetInfo (&n_free, &n_total),
+      "cuMemGetInfo", error);
+  gst_vkgdr_context_pop (context);
+  if (free_bytes)
+    *free_bytes = n_free;
+  if (total_bytes)
+    *total_bytes = n_total;
+  return ok;
+}

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * device/error.c: GErrors made of what the driver and libvkgdr answer
+ */
+
+#include <stdlib.h>
+
+#include "device/device-private.h"
+
+/**
+ * SECTION:gstvkgdrerror
+ * @title: GstVkgdrError
+ * @short_description: errors of the library
+ *
+ * Messages name what was tried and, where the user can do something, what that
+ * is. Where a function does not say which error it sets, a call of the driver
+ * failed: %GST_VKGDR_ERROR_NO_MEMORY if memory ran out, else
+ * %GST_VKGDR_ERROR_FAILED. As CUDA tells late what went wrong on the device,
+ * the call need not be the one that caused it.
+ *
+ * Since: 0.1
+ */
+
+/**
+ * gst_vkgdr_error_quark:
+ *
+ * What %GST_VKGDR_ERROR stands for.
+ *
+ * Returns: the error domain of the library
+ *
+ * Since: 0.1
+ */
+/* The formatter would take the name for a subtraction, and space it out. */
+/* clang-format off */
+G_DEFINE_QUARK (gst-vkgdr-error-quark, gst_vkgdr_error)
+/* clang-format on */
+
+/* What the user can do about a device that fails; "" where it does not, and the
+ * driver's own text says it all. */
+static const gchar *
+get_remedy (CUresult result)
+{
+  switch (result) {
+  case CUDA_ERROR_ILLEGAL_ADDRESS:
+  case CUDA_ERROR_ASSERT:
+  case CUDA_ERROR_HARDWARE_STACK_ERROR:
+  case CUDA_ERROR_ILLEGAL_INSTRUCTION:
+  case CUDA_ERROR_MISALIGNED_ADDRESS:
+  case CUDA_ERROR_INVALID_ADDRESS_SPACE:
+  case CUDA_ERROR_INVALID_PC:
+  case CUDA_ERROR_LAUNCH_FAILED:
+    return ". A kernel did what it must not, such as writing beyond its frame: "
+           "compute-sanitizer shows where. NVIDIA's driver does not let a "
+           "process use the GPU after that: start it anew";
+  case CUDA_ERROR_LAUNCH_TIMEOUT:
+    return ". The driver ended a kernel: a GPU that has a display gives each "
+           "one a few seconds. Let a launch do less, or use another GPU";
+  case CUDA_ERROR_ECC_UNCORRECTABLE:
+    return ". The GPU's memory is faulty: see nvidia-smi -q -d ECC, and reset "
+           "or replace the GPU";
+  case CUDA_ERROR_DEVICE_UNAVAILABLE:
+    return ". Another process may have the GPU for itself, or it is gone: see "
+           "nvidia-smi, and dmesg for a line with Xid";
+  case CUDA_ERROR_UNKNOWN:
+    return ". The GPU may be gone: see nvidia-smi, and dmesg for a line with "
+           "Xid";
+  default:
+    return "";
+  }
+}
+
+gboolean
+gst_vkgdr_is_lost (CUresult result)
+{
+  return *get_remedy (result) != '\0';
+}
+
+void
+gst_vkgdr_set_cuda_error (
+    const vkgdr_cuda *cuda, CUresult result, const gchar *what, GError **error)
+{
+  const char *name = NULL, *text = NULL;
+
+  cuda->cuGetErrorName (result, &name);
+  cuda->cuGetErrorString (result, &text);
+  g_set_error (error, GST_VKGDR_ERROR,
+      result == CUDA_ERROR_OUT_OF_MEMORY ? GST_VKGDR_ERROR_NO_MEMORY
+                                         : GST_VKGDR_ERROR_FAILED,
+      "%s: %s (%s)%s", what, name ? name : "unknown CUDA error",
+      text ? text : "the driver has no text for it", get_remedy (result));
+}
+
+gboolean
+gst_vkgdr_check (
+    const vkgdr_cuda *cuda, CUresult result, const gchar *what, GError **error)
+{
+  if (result == CUDA_SUCCESS)
+    return TRUE;
+  if (!error
+      || (gst_vkgdr_is_lost (result)
+          && gst_vkgdr_monitor->tell (cuda, result, what, error)))
+    return FALSE;
+  gst_vkgdr_set_cuda_error (cuda, result, what, error);
+  return FALSE;
+}
+
+void
+gst_vkgdr_ensure_error (GError **error, const gchar *what)
+{
+  if (!*error)
+    g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_FAILED,
+        "%s failed, and gave no reason", what);
+}
+
+void
+gst_vkgdr_set_last_error (GError **error, GstVkgdrError code)
+{
+  char *message = vkgdr_last_error ();
+
+  g_set_error_literal (
+      error, GST_VKGDR_ERROR, code, message ? message : "unknown error");
+  free (message);
+}

@@ -1,0 +1,523 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * element/basetransform.c: base class of the elements: a device and a stream
+ *
+ * Knows nothing of what flows.
+ */
+
+#include "element/element-private.h"
+
+/**
+ * SECTION:gstvkgdrbasetransform
+ * @title: GstVkgdrBaseTransform
+ * @short_description: base class of elements that use a device
+ *
+ * A #GstBaseTransform with the property `device`, a context that is shared with
+ * the other elements of the pipeline, and a stream of its own. Both exist
+ * between #GstBaseTransformClass.start and #GstBaseTransformClass.stop. A
+ * subclass has #GstVkgdrBaseTransformClass.open and
+ * #GstVkgdrBaseTransformClass.close; a base class that leaves these to its own
+ * subclasses overrides the former two, and chains up.
+ *
+ * All functions may be called from any thread, but while the element starts or
+ * stops only from the one that starts or stops it.
+ *
+ * Since: 0.1
+ */
+
+GST_DEBUG_CATEGORY_STATIC (gst_vkgdr_base_transform_debug);
+#define GST_CAT_DEFAULT gst_vkgdr_base_transform_debug
+
+typedef struct {
+  gint device; /* the property */
+  GstVkgdrContext *context;
+  GstVkgdrStream *stream;
+  GstVkgdrAllocator *allocator; /* lives, and holds memory, while we run */
+  gboolean is_open;             /* the subclass is to be told of the end */
+  gchar *told; /* the last error that was posted; under the object lock */
+} GstVkgdrBaseTransformPrivate;
+
+enum { PROP_DEVICE = 1, PROP_STATS, N_PROPERTIES };
+
+static GParamSpec *properties[N_PROPERTIES];
+
+G_DEFINE_ABSTRACT_TYPE_WITH_CODE (GstVkgdrBaseTransform,
+    gst_vkgdr_base_transform, GST_TYPE_BASE_TRANSFORM,
+    G_ADD_PRIVATE (GstVkgdrBaseTransform)
+        GST_DEBUG_CATEGORY_INIT (gst_vkgdr_base_transform_debug,
+            "vkgdrbasetransform", 0, "vkgdr elements"))
+
+#define parent_class gst_vkgdr_base_transform_parent_class
+
+static GstVkgdrBaseTransformPrivate *
+private_of (gpointer object)
+{
+  return gst_vkgdr_base_transform_get_instance_private (
+      GST_VKGDR_BASE_TRANSFORM (object));
+}
+
+static void
+gst_vkgdr_base_transform_set_context (GstElement *element, GstContext *context)
+{
+  GstVkgdrBaseTransformPrivate *priv = private_of (element);
+
+  gst_vkgdr_element_handle_set_context (
+      element, context, priv->device, &priv->context);
+  GST_ELEMENT_CLASS (parent_class)->set_context (element, context);
+}
+
+static void
+on_stream_failed (GstVkgdrBaseTransform *self, GError *error)
+{
+  gst_vkgdr_base_transform_post_error (self, g_error_copy (error));
+}
+
+/* Errors of the device name streams, which bear the names of their elements. */
+static GstVkgdrStream *
+make_stream (GstVkgdrBaseTransform *self, GError **error)
+{
+  GstVkgdrStream *stream =
+      gst_vkgdr_stream_new (private_of (self)->context, error);
+  gchar *name;
+
+  if (!stream)
+    return NULL;
+  name = gst_object_get_name (GST_OBJECT (self));
+  gst_object_set_name (GST_OBJECT (stream), name);
+  g_free (name);
+  g_signal_connect_object (
+      stream, "failed", G_CALLBACK (on_stream_failed), self, G_CONNECT_SWAPPED);
+  return stream;
+}
+
+static gboolean
+open_subclass (GstVkgdrBaseTransform *self, GError **error)
+{
+  GstVkgdrBaseTransformClass *klass = GST_VKGDR_BASE_TRANSFORM_GET_CLASS (self);
+  GstVkgdrBaseTransformPrivate *priv = private_of (self);
+  GstVkgdrAllocator *allocator =
+      gst_vkgdr_context_get_allocator (priv->context);
+
+  GST_OBJECT_LOCK (self);
+  priv->allocator = allocator;
+  GST_OBJECT_UNLOCK (self);
+  priv->stream = make_stream (self, error);
+  if (!priv->stream)
+    return FALSE;
+  if (klass->open && !klass->open (self, error)) {
+    if (error)
+      gst_vkgdr_ensure_error (error, "The element's start");
+    return FALSE;
+  }
+  priv->is_open = TRUE;
+  return TRUE;
+}
+
+static void
+forget_told (GstVkgdrBaseTransform *self)
+{
+  GST_OBJECT_LOCK (self);
+  g_clear_pointer (&private_of (self)->told, g_free);
+  GST_OBJECT_UNLOCK (self);
+}
+
+/* A device that fails does so for all calls alike. */
+static gboolean
+was_told (GstVkgdrBaseTransform *self, const GError *error)
+{
+  GstVkgdrBaseTransformPrivate *priv = private_of (self);
+  gboolean told;
+
+  GST_OBJECT_LOCK (self);
+  told = g_strcmp0 (priv->told, error->message) == 0;
+  if (!told) {
+    g_free (priv->told);
+    priv->told = g_strdup (error->message);
+  }
+  GST_OBJECT_UNLOCK (self);
+  return told;
+}
+
+static gboolean
+gst_vkgdr_base_transform_stop (GstBaseTransform *trans)
+{
+  GstVkgdrBaseTransform *self = GST_VKGDR_BASE_TRANSFORM (trans);
+  GstVkgdrBaseTransformClass *klass = GST_VKGDR_BASE_TRANSFORM_GET_CLASS (self);
+  GstVkgdrBaseTransformPrivate *priv = private_of (self);
+  GstVkgdrAllocator *allocator;
+  GstVkgdrContext *context;
+
+  if (priv->stream) {
+    gst_vkgdr_stream_synchronize (priv->stream, NULL);
+    g_signal_handlers_disconnect_by_func (priv->stream, on_stream_failed, self);
+  }
+  if (priv->is_open && klass->close)
+    klass->close (self);
+  priv->is_open = FALSE;
+  gst_clear_object (&priv->stream);
+  GST_OBJECT_LOCK (self);
+  allocator = g_steal_pointer (&priv->allocator);
+  context = g_steal_pointer (&priv->context);
+  GST_OBJECT_UNLOCK (self);
+  gst_clear_object (&allocator);
+  gst_clear_object (&context);
+  return TRUE;
+}
+
+static gboolean
+gst_vkgdr_base_transform_start (GstBaseTransform *trans)
+{
+  GstVkgdrBaseTransform *self = GST_VKGDR_BASE_TRANSFORM (trans);
+  GstVkgdrBaseTransformPrivate *priv = private_of (self);
+  GError *error = NULL;
+
+  forget_told (self);
+  if (!gst_vkgdr_element_ensure_context (
+          GST_ELEMENT (self), priv->device, &priv->context))
+    return FALSE;
+  if (!open_subclass (self, &error)) {
+    gst_vkgdr_base_transform_post_error (self, error);
+    gst_vkgdr_base_transform_stop (trans);
+    return FALSE;
+  }
+  return TRUE;
+}
+
+GstVkgdrContext *
+gst_vkgdr_base_transform_ref_context (GstVkgdrBaseTransform *self)
+{
+  GstVkgdrContext *context = NULL;
+
+  GST_OBJECT_LOCK (self);
+  if (private_of (self)->context)
+    context = gst_object_ref (private_of (self)->context);
+  GST_OBJECT_UNLOCK (self);
+  return context;
+}
+
+/* Neighbours that start before this element, and have no device of their own,
+ * use the one that was chosen for it. */
+static GstVkgdrContext *
+context_to_tell (GstVkgdrBaseTransform *self, GstQuery *query)
+{
+  GstVkgdrBaseTransformPrivate *priv = private_of (self);
+  GstVkgdrContext *context = gst_vkgdr_base_transform_ref_context (self);
+
+  if (context || priv->device < 0 || GST_STATE (self) < GST_STATE_READY
+      || !gst_vkgdr_element_is_asked (query))
+    return context;
+  gst_vkgdr_element_open_device (GST_ELEMENT (self), priv->device, &context);
+  GST_OBJECT_LOCK (self);
+  if (context && !priv->context)
+    priv->context = gst_object_ref (context);
+  GST_OBJECT_UNLOCK (self);
+  return context;
+}
+
+static gboolean
+gst_vkgdr_base_transform_query (
+    GstBaseTransform *trans, GstPadDirection direction, GstQuery *query)
+{
+  GstVkgdrContext *context =
+      context_to_tell (GST_VKGDR_BASE_TRANSFORM (trans), query);
+  gboolean answered;
+
+  answered = gst_vkgdr_element_handle_context_query (
+      GST_ELEMENT (trans), query, context);
+  gst_clear_object (&context);
+  if (answered)
+    return TRUE;
+  return GST_BASE_TRANSFORM_CLASS (parent_class)
+      ->query (trans, direction, query);
+}
+
+static void
+gst_vkgdr_base_transform_set_property (
+    GObject *object, guint id, const GValue *value, GParamSpec *pspec)
+{
+  if (id == PROP_DEVICE)
+    private_of (object)->device = g_value_get_int (value);
+  else
+    G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, pspec);
+}
+
+static GstStructure *
+get_stats (GstVkgdrBaseTransform *self)
+{
+  GstVkgdrBaseTransformClass *klass = GST_VKGDR_BASE_TRANSFORM_GET_CLASS (self);
+  GstStructure *stats = gst_structure_new_empty ("stats");
+
+  if (klass->fill_stats)
+    klass->fill_stats (self, stats);
+  return stats;
+}
+
+static void
+gst_vkgdr_base_transform_get_property (
+    GObject *object, guint id, GValue *value, GParamSpec *pspec)
+{
+  if (id == PROP_DEVICE)
+    g_value_set_int (value, private_of (object)->device);
+  else if (id == PROP_STATS)
+    g_value_take_boxed (value, get_stats (GST_VKGDR_BASE_TRANSFORM (object)));
+  else
+    G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, pspec);
+}
+
+/* An element's factory hands out a floating reference. PyGObject takes that of
+ * an object of a class in Python while it is being made, and GStreamer would
+ * complain: so there is another one. */
+static void
+gst_vkgdr_base_transform_constructed (GObject *object)
+{
+  G_OBJECT_CLASS (parent_class)->constructed (object);
+
+  if (g_object_is_floating (object))
+    return;
+  g_object_ref (object);
+  g_object_force_floating (object);
+}
+
+static void
+gst_vkgdr_base_transform_finalize (GObject *object)
+{
+  /* Set from outside, in an element that was never started. */
+  gst_clear_object (&private_of (object)->context);
+  g_free (private_of (object)->told);
+  G_OBJECT_CLASS (parent_class)->finalize (object);
+}
+
+static void
+gst_vkgdr_base_transform_class_init (GstVkgdrBaseTransformClass *klass)
+{
+  GObjectClass *object_class = G_OBJECT_CLASS (klass);
+  GstBaseTransformClass *trans_class = GST_BASE_TRANSFORM_CLASS (klass);
+
+  object_class->set_property = gst_vkgdr_base_transform_set_property;
+  object_class->get_property = gst_vkgdr_base_transform_get_property;
+  object_class->constructed = gst_vkgdr_base_transform_constructed;
+  object_class->finalize = gst_vkgdr_base_transform_finalize;
+
+  /**
+   * GstVkgdrBaseTransform:device:
+   *
+   * Index of the CUDA device, or -1: the one that neighbours use, or are told
+   * to use, else the one that gst_vkgdr_context_new() picks.
+   *
+   * Since: 0.1
+   */
+  properties[PROP_DEVICE] = g_param_spec_int ("device", "Device",
+      "Index of the CUDA device (-1 = as the neighbours, else as CUDA_DEVICE "
+      "or ~/.cuda-device says, else the first that works)",
+      -1, G_MAXINT, -1,
+      G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS | GST_PARAM_MUTABLE_READY);
+  /**
+   * GstVkgdrBaseTransform:stats:
+   *
+   * What the element did since it was started; the fields are its own.
+   *
+   * Since: 0.1
+   */
+  properties[PROP_STATS] = g_param_spec_boxed ("stats", "Statistics",
+      "What the element did since it was started", GST_TYPE_STRUCTURE,
+      G_PARAM_READABLE | G_PARAM_STATIC_STRINGS);
+  g_object_class_install_properties (object_class, N_PROPERTIES, properties);
+
+  GST_ELEMENT_CLASS (klass)->set_context = gst_vkgdr_base_transform_set_context;
+  trans_class->start = gst_vkgdr_base_transform_start;
+  trans_class->stop = gst_vkgdr_base_transform_stop;
+  trans_class->query = gst_vkgdr_base_transform_query;
+}
+
+static void
+gst_vkgdr_base_transform_init (GstVkgdrBaseTransform *self)
+{
+  private_of (self)->device = -1;
+}
+
+/**
+ * gst_vkgdr_base_transform_get_context:
+ * @transform: an element
+ *
+ * Returns: (transfer none) (nullable): its context, %NULL where it is stopped
+ *
+ * Since: 0.1
+ */
+GstVkgdrContext *
+gst_vkgdr_base_transform_get_context (GstVkgdrBaseTransform *transform)
+{
+  g_return_val_if_fail (GST_IS_VKGDR_BASE_TRANSFORM (transform), NULL);
+
+  return private_of (transform)->context;
+}
+
+/**
+ * gst_vkgdr_base_transform_get_stream:
+ * @transform: an element
+ *
+ * The stream is the element's own. When the element stops, all that was queued
+ * on it is waited for.
+ *
+ * Returns: (transfer none) (nullable): its stream, %NULL where it is stopped
+ *
+ * Since: 0.1
+ */
+GstVkgdrStream *
+gst_vkgdr_base_transform_get_stream (GstVkgdrBaseTransform *transform)
+{
+  g_return_val_if_fail (GST_IS_VKGDR_BASE_TRANSFORM (transform), NULL);
+
+  return private_of (transform)->stream;
+}
+
+/**
+ * gst_vkgdr_base_transform_get_allocator:
+ * @transform: an element
+ *
+ * Returns: (transfer none) (nullable): the allocator of its context, which it
+ *   keeps while it runs; %NULL where it is stopped
+ *
+ * Since: 0.1
+ */
+GstVkgdrAllocator *
+gst_vkgdr_base_transform_get_allocator (GstVkgdrBaseTransform *transform)
+{
+  g_return_val_if_fail (GST_IS_VKGDR_BASE_TRANSFORM (transform), NULL);
+
+  return private_of (transform)->allocator;
+}
+
+/**
+ * gst_vkgdr_base_transform_post_error:
+ * @transform: an element
+ * @error: (transfer full): an error
+ *
+ * Posts @error on the bus as the reason why the element stops. An error that is
+ * the same as the last one is not posted again until the element is restarted.
+ *
+ * Since: 0.1
+ */
+void
+gst_vkgdr_base_transform_post_error (
+    GstVkgdrBaseTransform *transform, GError *error)
+{
+  g_return_if_fail (GST_IS_VKGDR_BASE_TRANSFORM (transform));
+  g_return_if_fail (error != NULL);
+
+  if (was_told (transform, error))
+    GST_DEBUG_OBJECT (transform, "again: %s", error->message);
+  else if (error->domain != GST_VKGDR_ERROR)
+    GST_ELEMENT_ERROR (
+        transform, LIBRARY, FAILED, ("%s", error->message), (NULL));
+  else
+    switch ((GstVkgdrError) error->code) {
+    case GST_VKGDR_ERROR_NO_DRIVER:
+    case GST_VKGDR_ERROR_NO_DEVICE:
+    case GST_VKGDR_ERROR_NOT_FOUND:
+      GST_ELEMENT_ERROR (
+          transform, RESOURCE, NOT_FOUND, ("%s", error->message), (NULL));
+      break;
+    case GST_VKGDR_ERROR_NO_MEMORY:
+      GST_ELEMENT_ERROR (
+          transform, RESOURCE, NO_SPACE_LEFT, ("%s", error->message), (NULL));
+      break;
+    case GST_VKGDR_ERROR_COMPILE:
+    case GST_VKGDR_ERROR_IMAGE:
+    case GST_VKGDR_ERROR_ARGUMENT:
+      GST_ELEMENT_ERROR (
+          transform, LIBRARY, SETTINGS, ("%s", error->message), (NULL));
+      break;
+    case GST_VKGDR_ERROR_FAILED:
+      GST_ELEMENT_ERROR (
+          transform, LIBRARY, FAILED, ("%s", error->message), (NULL));
+      break;
+    }
+  g_error_free (error);
+}
+
+static void
+on_acquire_failed (
+    GstVkgdrBaseTransform *self, GError *error, GstBufferPool *pool)
+{
+  gst_vkgdr_base_transform_post_error (self, g_error_copy (error));
+}
+
+/**
+ * gst_vkgdr_base_transform_new_pool:
+ * @transform: an element
+ * @caps: (nullable): caps of raw video
+ * @min_buffers: how many buffers are allocated at once
+ *
+ * Makes a pool of frames in the element's context, with #GstVideoMeta. If it
+ * has none to hand out, the element posts an error that tells why, whoever
+ * asked.
+ *
+ * Returns: (transfer full) (nullable): the pool, configured and not active, or
+ *   %NULL where @caps are %NULL, no raw video, or none that a pool can serve,
+ *   and where the element is not started
+ *
+ * Since: 0.1
+ */
+GstBufferPool *
+gst_vkgdr_base_transform_new_pool (
+    GstVkgdrBaseTransform *transform, GstCaps *caps, guint min_buffers)
+{
+  GstVkgdrContext *context;
+  GstStructure *config;
+  GstBufferPool *pool;
+  GstVideoInfo info;
+
+  g_return_val_if_fail (GST_IS_VKGDR_BASE_TRANSFORM (transform), NULL);
+
+  if (!caps || !gst_video_info_from_caps (&info, caps)
+      || GST_VIDEO_INFO_FORMAT (&info) == GST_VIDEO_FORMAT_ENCODED)
+    return NULL;
+  context = gst_vkgdr_base_transform_ref_context (transform);
+  if (!context)
+    return NULL;
+  pool = gst_vkgdr_buffer_pool_new (context);
+  gst_object_unref (context);
+  config = gst_buffer_pool_get_config (pool);
+  gst_buffer_pool_config_set_params (
+      config, caps, GST_VIDEO_INFO_SIZE (&info), min_buffers, 0);
+  gst_buffer_pool_config_add_option (config, GST_BUFFER_POOL_OPTION_VIDEO_META);
+  if (!gst_buffer_pool_set_config (pool, config)) {
+    gst_object_unref (pool);
+    return NULL;
+  }
+  g_signal_connect_object (pool, "acquire-failed",
+      G_CALLBACK (on_acquire_failed), transform, G_CONNECT_SWAPPED);
+  return pool;
+}
+
+/**
+ * gst_vkgdr_base_transform_add_allocator:
+ * @transform: an element
+ * @query: an ALLOCATION query of one of its pads
+ *
+ * Offers the allocator of the element's context to who asks. That may be a
+ * neighbour's thread while the element starts or stops.
+ *
+ * Returns: whether there was one to offer: %FALSE where it is not started
+ *
+ * Since: 0.1
+ */
+gboolean
+gst_vkgdr_base_transform_add_allocator (
+    GstVkgdrBaseTransform *transform, GstQuery *query)
+{
+  GstAllocator *allocator = NULL;
+
+  g_return_val_if_fail (GST_IS_VKGDR_BASE_TRANSFORM (transform), FALSE);
+  g_return_val_if_fail (GST_IS_QUERY (query), FALSE);
+
+  GST_OBJECT_LOCK (transform);
+  if (private_of (transform)->allocator)
+    allocator = gst_object_ref (private_of (transform)->allocator);
+  GST_OBJECT_UNLOCK (transform);
+  if (!allocator)
+    return FALSE;
+  gst_query_add_allocation_param (query, allocator, NULL);
+  gst_object_unref (allocator);
+  return TRUE;
+}

@@ -1,0 +1,681 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * element/filter.c: base class of elements that make a buffer of each buffer
+ *
+ * Output buffers, their order on the device and the filter's figures are seen
+ * to here; a subclass queues work on a stream. Knows nothing of kernels, nor of
+ * what the bytes mean, but that a pool of video has a layout.
+ */
+
+#include "element/element-private.h"
+#include "element/filter-private.h"
+
+/**
+ * SECTION:gstvkgdrfilter
+ * @title: GstVkgdrFilter
+ * @short_description: base class of elements that work on buffers on the GPU
+ *
+ * A subclass provides #GstVkgdrFilterClass.filter and pad templates whose caps
+ * have the feature %GST_CAPS_FEATURE_MEMORY_VKGDR_MEMORY, of video or of
+ * anything else. Each buffer is read and another one written; both lie on the
+ * device. The output's caps are the input's, unless the subclass overrides
+ * #GstBaseTransformClass.transform_caps, and its size is the input's, unless it
+ * is raw video, whose caps tell its size, or the subclass overrides
+ * #GstBaseTransformClass.transform_size.
+ *
+ * A subclass whose pad templates have raw video with
+ * %GST_VKGDR_CAPS_FEATURE_MEMORY_CUDA as well takes and gives the memory of
+ * GStreamer's own CUDA elements, and need not know of it: the buffers that
+ * #GstVkgdrFilterClass.filter gets have the same bytes in memory of type
+ * %GST_VKGDR_MEMORY_NAME. Where both memories are possible on a pad, that of
+ * the other pad is taken.
+ *
+ * What lies in another CUDA context, or on another device, is copied from there
+ * first, on the device.
+ *
+ * Where the work can be done in place, gst_vkgdr_filter_set_in_place() saves a
+ * buffer. #GstVkgdrFilterClass.filter_cpu is for work that the CPU does.
+ *
+ * #GstVkgdrBaseTransform:stats has the fields `frames` and `kernel-time`, the
+ * mean of the nanoseconds that the device worked on a buffer (uint64 both;
+ * %GST_CLOCK_TIME_NONE before the first result, and where the CPU does it).
+ *
+ * A subclass is called in the streaming thread.
+ *
+ * Since: 0.1
+ */
+
+GST_DEBUG_CATEGORY_STATIC (gst_vkgdr_filter_debug);
+#define GST_CAT_DEFAULT gst_vkgdr_filter_debug
+
+/* Output buffers that exist before the first frame: one that downstream has,
+ * one that it is about to get. */
+#define MIN_BUFFERS 2
+
+typedef struct {
+  gint in_place; /* may be; atomic */
+  gint use_cpu;  /* atomic */
+
+  gboolean same_caps;     /* the output has the input's */
+  gboolean is_video;      /* both are raw video */
+  gboolean from_cuda;     /* the input is of GStreamer's own CUDA elements */
+  gboolean to_cuda;       /* the output is for them */
+  gboolean keeps_meaning; /* of what metas say */
+  GstVideoInfo in_info;
+  gboolean any_layout; /* downstream reads GstVideoMeta */
+
+  GstVkgdrTimer *timer; /* made and freed under the object lock */
+  guint64 frames;       /* under the object lock */
+} GstVkgdrFilterPrivate;
+
+G_DEFINE_ABSTRACT_TYPE_WITH_CODE (GstVkgdrFilter, gst_vkgdr_filter,
+    GST_TYPE_VKGDR_BASE_TRANSFORM,
+    G_ADD_PRIVATE (GstVkgdrFilter) GST_DEBUG_CATEGORY_INIT (
+        gst_vkgdr_filter_debug, "vkgdrfilter", 0, "vkgdr filters"))
+
+#define parent_class gst_vkgdr_filter_parent_class
+
+static GstVkgdrFilterPrivate *
+private_of (gpointer object)
+{
+  return gst_vkgdr_filter_get_instance_private (GST_VKGDR_FILTER (object));
+}
+
+/* --- caps and sizes ------------------------------------------------------ */
+
+static gboolean
+is_raw_video (GstCaps *caps, GstVideoInfo *info)
+{
+  return gst_video_info_from_caps (info, caps)
+         && GST_VIDEO_INFO_FORMAT (info) != GST_VIDEO_FORMAT_ENCODED;
+}
+
+static gboolean
+is_cuda (GstCaps *caps)
+{
+  return gst_vkgdr_caps_features_are_cuda (gst_caps_get_features (caps, 0));
+}
+
+static void
+post_error (GstVkgdrFilter *self, GError *error)
+{
+  if (error->domain != GST_STREAM_ERROR) {
+    gst_vkgdr_base_transform_post_error (
+        GST_VKGDR_BASE_TRANSFORM (self), error);
+    return;
+  }
+  gst_element_message_full (GST_ELEMENT (self), GST_MESSAGE_ERROR,
+      error->domain, error->code, g_strdup (error->message), NULL, __FILE__,
+      GST_FUNCTION, __LINE__);
+  g_error_free (error);
+}
+
+static gboolean
+gst_vkgdr_filter_set_caps (
+    GstBaseTransform *trans, GstCaps *in_caps, GstCaps *out_caps)
+{
+  GstVkgdrFilter *self = GST_VKGDR_FILTER (trans);
+  GstVkgdrFilterClass *klass = GST_VKGDR_FILTER_GET_CLASS (self);
+  GstVkgdrFilterPrivate *priv = private_of (self);
+  GstVideoInfo out_info;
+  GError *error = NULL;
+
+  priv->same_caps = gst_caps_is_equal (in_caps, out_caps);
+  priv->is_video = is_raw_video (in_caps, &priv->in_info)
+                   && is_raw_video (out_caps, &out_info);
+  priv->from_cuda = priv->is_video && is_cuda (in_caps);
+  priv->to_cuda = priv->is_video && is_cuda (out_caps);
+  priv->keeps_meaning = priv->same_caps;
+  if (priv->is_video)
+    priv->keeps_meaning = GST_VIDEO_INFO_WIDTH (&priv->in_info)
+                              == GST_VIDEO_INFO_WIDTH (&out_info)
+                          && GST_VIDEO_INFO_HEIGHT (&priv->in_info)
+                                 == GST_VIDEO_INFO_HEIGHT (&out_info);
+  if (klass->negotiated
+      && !klass->negotiated (self, in_caps, out_caps, &error)) {
+    gst_vkgdr_ensure_error (&error, "Negotiation");
+    post_error (self, error);
+    return FALSE;
+  }
+  return TRUE;
+}
+
+static gboolean
+gst_vkgdr_filter_get_unit_size (
+    GstBaseTransform *trans, GstCaps *caps, gsize *size)
+{
+  GstVideoInfo info;
+
+  *size = is_raw_video (caps, &info) ? GST_VIDEO_INFO_SIZE (&info) : 1;
+  return TRUE;
+}
+
+static gboolean
+gst_vkgdr_filter_transform_size (GstBaseTransform *trans,
+    GstPadDirection direction, GstCaps *caps, gsize size, GstCaps *othercaps,
+    gsize *othersize)
+{
+  GstVideoInfo info;
+
+  *othersize =
+      is_raw_video (othercaps, &info) ? GST_VIDEO_INFO_SIZE (&info) : size;
+  return TRUE;
+}
+
+/* --- allocation ---------------------------------------------------------- */
+
+static void
+remove_pools (GstQuery *query)
+{
+  while (gst_query_get_n_allocation_pools (query) > 0)
+    gst_query_remove_nth_allocation_pool (query, 0);
+}
+
+static gboolean
+decide_cuda (GstVkgdrFilter *self, GstQuery *query, GstCaps *caps,
+    const GstVideoInfo *info)
+{
+  GError *error = NULL;
+
+  if (gst_vkgdr_cuda_pool_decide (gst_vkgdr_base_transform_get_context (
+                                      GST_VKGDR_BASE_TRANSFORM (self)),
+          query, caps, info, MIN_BUFFERS, &error))
+    return TRUE;
+  post_error (self, error);
+  return FALSE;
+}
+
+/* The buffers that downstream gets are ours, also where it offers a pool of its
+ * own, unless that is of GStreamer's own CUDA elements: no other memory can be
+ * written by the device. Frames come from a pool; what else there is may be of
+ * any size, and is allocated for each buffer. */
+static gboolean
+gst_vkgdr_filter_decide_allocation (GstBaseTransform *trans, GstQuery *query)
+{
+  guint min = 0, max = 0, size = 0;
+  GstBufferPool *pool;
+  GstVideoInfo info;
+  GstCaps *caps;
+
+  private_of (trans)->any_layout =
+      gst_query_find_allocation_meta (query, GST_VIDEO_META_API_TYPE, NULL);
+  gst_query_parse_allocation (query, &caps, NULL);
+  if (caps && is_raw_video (caps, &info) && is_cuda (caps))
+    return decide_cuda (GST_VKGDR_FILTER (trans), query, caps, &info);
+  if (gst_query_get_n_allocation_pools (query) > 0)
+    gst_query_parse_nth_allocation_pool (query, 0, NULL, &size, &min, &max);
+  remove_pools (query);
+
+  if (!caps || !is_raw_video (caps, &info))
+    return TRUE;
+  min = MAX (min, MIN_BUFFERS);
+  pool = gst_vkgdr_base_transform_new_pool (
+      GST_VKGDR_BASE_TRANSFORM (trans), caps, min);
+  if (!pool)
+    return FALSE;
+  gst_query_add_allocation_pool (
+      query, pool, GST_VIDEO_INFO_SIZE (&info), min, 0);
+  gst_object_unref (pool);
+  return TRUE;
+}
+
+/* Upstream gets a pool or an allocator of ours, too, if it has none by
+ * itself. */
+static gboolean
+propose_cuda_pool (GstVkgdrBaseTransform *base, GstQuery *query, GstCaps *caps,
+    const GstVideoInfo *info)
+{
+  GstVkgdrContext *context = gst_vkgdr_base_transform_ref_context (base);
+
+  if (!context)
+    return FALSE;
+  gst_vkgdr_cuda_pool_propose (context, query, caps, info);
+  gst_object_unref (context);
+  return TRUE;
+}
+
+static gboolean
+gst_vkgdr_filter_propose_allocation (
+    GstBaseTransform *trans, GstQuery *decide_query, GstQuery *query)
+{
+  GstVkgdrBaseTransform *base = GST_VKGDR_BASE_TRANSFORM (trans);
+  GstBufferPool *pool;
+  GstVideoInfo info;
+  GstCaps *caps;
+
+  if (!GST_BASE_TRANSFORM_CLASS (parent_class)
+           ->propose_allocation (trans, decide_query, query))
+    return FALSE;
+  if (!decide_query) /* passthrough: downstream has been asked */
+    return TRUE;
+  gst_query_parse_allocation (query, &caps, NULL);
+  if (!caps)
+    return TRUE;
+  if (!is_raw_video (caps, &info))
+    return gst_vkgdr_base_transform_add_allocator (base, query);
+  gst_query_add_allocation_meta (query, GST_VIDEO_META_API_TYPE, NULL);
+  if (is_cuda (caps))
+    return propose_cuda_pool (base, query, caps, &info);
+  pool = gst_vkgdr_base_transform_new_pool (base, caps, 0);
+  if (!pool)
+    return FALSE;
+  gst_query_add_allocation_pool (
+      query, pool, GST_VIDEO_INFO_SIZE (&info), 0, 0);
+  gst_object_unref (pool);
+  return TRUE;
+}
+
+/* --- output buffers ------------------------------------------------------ */
+
+/* Whether somebody who knows the caps alone finds the planes. */
+static gboolean
+has_plain_layout (GstBuffer *buffer, const GstVideoInfo *info)
+{
+  const GstVideoMeta *meta = gst_buffer_get_video_meta (buffer);
+  guint i;
+
+  for (i = 0; meta && i < meta->n_planes; i++)
+    if (meta->offset[i] != GST_VIDEO_INFO_PLANE_OFFSET (info, i)
+        || meta->stride[i] != GST_VIDEO_INFO_PLANE_STRIDE (info, i))
+      return FALSE;
+  return TRUE;
+}
+
+/* Which is another thing than GStreamer's "writable": nobody else has it. */
+static gboolean
+has_read_only_memory (GstBuffer *buffer)
+{
+  guint i, n = gst_buffer_n_memory (buffer);
+
+  for (i = 0; i < n; i++)
+    if (GST_MEMORY_IS_READONLY (gst_buffer_peek_memory (buffer, i)))
+      return TRUE;
+  return FALSE;
+}
+
+/* Nobody else may see what is written: neither who has the buffer, nor who has
+ * one of its memories or a part of one, all of which GStreamer tells. */
+static gboolean
+can_be_output (GstVkgdrFilter *self, GstBuffer *buffer)
+{
+  GstVkgdrFilterPrivate *priv = private_of (self);
+  GstVkgdrContext *context =
+      gst_vkgdr_base_transform_get_context (GST_VKGDR_BASE_TRANSFORM (self));
+
+  if (!g_atomic_int_get (&priv->in_place) || !priv->same_caps)
+    return FALSE;
+  if (!gst_buffer_is_writable (buffer)
+      || !gst_buffer_is_all_memory_writable (buffer)
+      || has_read_only_memory (buffer))
+    return FALSE;
+  if (priv->from_cuda) /* where all know GstVideoMeta */
+    return gst_vkgdr_cuda_frame_can_change (context, buffer);
+  if (priv->is_video && !priv->any_layout
+      && !has_plain_layout (buffer, &priv->in_info))
+    return FALSE;
+  return gst_vkgdr_buffer_is_of (buffer, context);
+}
+
+/* A buffer for what has no pool. */
+static GstBuffer *
+allocate (GstVkgdrFilter *self, GstBuffer *input, GError **error)
+{
+  GstBaseTransform *trans = GST_BASE_TRANSFORM (self);
+  GstBaseTransformClass *klass = GST_BASE_TRANSFORM_GET_CLASS (self);
+  GstCaps *in_caps = gst_pad_get_current_caps (trans->sinkpad);
+  GstCaps *out_caps = gst_pad_get_current_caps (trans->srcpad);
+  GstBuffer *output = gst_buffer_new ();
+  gsize size = 0;
+  GstMemory *memory;
+
+  klass->transform_size (trans, GST_PAD_SINK, in_caps,
+      gst_buffer_get_size (input), out_caps, &size);
+  gst_clear_caps (&in_caps);
+  gst_clear_caps (&out_caps);
+  if (size == 0)
+    return output;
+  memory = gst_vkgdr_allocator_alloc (
+      gst_vkgdr_base_transform_get_allocator (GST_VKGDR_BASE_TRANSFORM (self)),
+      size, error);
+  if (memory)
+    gst_buffer_append_memory (output, memory);
+  else
+    gst_clear_buffer (&output);
+  return output;
+}
+
+/* A frame of the pool. Ours tells by itself why it has none. */
+static GstFlowReturn
+acquire (GstVkgdrFilter *self, GstBuffer *input, GstBuffer **output)
+{
+  GstFlowReturn result =
+      GST_BASE_TRANSFORM_CLASS (parent_class)
+          ->prepare_output_buffer (GST_BASE_TRANSFORM (self), input, output);
+
+  if (result == GST_FLOW_ERROR && private_of (self)->to_cuda)
+    post_error (
+        self, g_error_new (GST_VKGDR_ERROR, GST_VKGDR_ERROR_NO_MEMORY,
+                  "GStreamer's CUDA library has no memory for a frame"));
+  return result;
+}
+
+static GstFlowReturn
+gst_vkgdr_filter_prepare_output_buffer (
+    GstBaseTransform *trans, GstBuffer *input, GstBuffer **output)
+{
+  GstBaseTransformClass *klass = GST_BASE_TRANSFORM_GET_CLASS (trans);
+  GstVkgdrFilter *self = GST_VKGDR_FILTER (trans);
+  GError *error = NULL;
+
+  if (gst_base_transform_is_passthrough (trans)
+      || can_be_output (self, input)) {
+    *output = input;
+    return GST_FLOW_OK;
+  }
+  if (private_of (self)->is_video)
+    return acquire (self, input, output);
+
+  *output = allocate (self, input, &error);
+  if (!*output) {
+    post_error (self, error);
+    return GST_FLOW_ERROR;
+  }
+  return klass->copy_metadata (trans, input, *output) ? GST_FLOW_OK
+                                                      : GST_FLOW_ERROR;
+}
+
+/* Metas that describe what the content means stay true in a filter that keeps
+ * the caps, or a frame's size; where a frame's planes lie is the output's
+ * own. */
+static gboolean
+gst_vkgdr_filter_transform_meta (
+    GstBaseTransform *trans, GstBuffer *outbuf, GstMeta *meta, GstBuffer *inbuf)
+{
+  GType api = meta->info->api;
+
+  if (api == GST_VIDEO_META_API_TYPE)
+    return FALSE;
+  if (private_of (trans)->keeps_meaning
+      && !gst_meta_api_type_has_tag (
+          api, g_quark_from_static_string (GST_META_TAG_MEMORY_STR)))
+    return TRUE;
+  return GST_BASE_TRANSFORM_CLASS (parent_class)
+      ->transform_meta (trans, outbuf, meta, inbuf);
+}
+
+/* --- work ---------------------------------------------------------------- */
+
+static gboolean
+check_memory (GstMemory *memory, GError **error)
+{
+  if (gst_is_vkgdr_memory (memory))
+    return TRUE;
+  g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
+      "a buffer of caps with " GST_CAPS_FEATURE_MEMORY_VKGDR_MEMORY
+      " has memory of type %s: put vkgdrupload before this element",
+      memory->allocator->mem_type);
+  return FALSE;
+}
+
+static gboolean
+check_buffer (GstBuffer *buffer, GError **error)
+{
+  guint i, n = gst_buffer_n_memory (buffer);
+
+  for (i = 0; i < n; i++)
+    if (!check_memory (gst_buffer_peek_memory (buffer, i), error))
+      return FALSE;
+  return TRUE;
+}
+
+static gboolean
+queue_work (GstVkgdrFilter *self, GstBuffer *input, GstBuffer *output,
+    GstVkgdrStream *stream, GError **error)
+{
+  GstMapFlags flags = input == output ? GST_MAP_READWRITE : GST_MAP_READ;
+  GstVkgdrFilterPrivate *priv = private_of (self);
+  gboolean ok;
+
+  if (!gst_vkgdr_buffer_begin_access (input, stream, flags, error))
+    return FALSE;
+  if (input != output
+      && !gst_vkgdr_buffer_begin_access (output, stream, GST_MAP_WRITE, error))
+    return FALSE;
+  gst_vkgdr_timer_begin (priv->timer, stream);
+  ok = GST_VKGDR_FILTER_GET_CLASS (self)->filter (
+      self, input, output, stream, error);
+  gst_vkgdr_timer_end (priv->timer, stream);
+  /* Also after a failure: part of the work may have been queued. */
+  ok = gst_vkgdr_buffer_end_access (input, stream, flags, ok ? error : NULL)
+       && ok;
+  if (input != output)
+    ok = gst_vkgdr_buffer_end_access (
+             output, stream, GST_MAP_WRITE, ok ? error : NULL)
+         && ok;
+  return ok;
+}
+
+static gboolean
+filter_here (GstVkgdrFilter *self, GstBuffer *input, GstBuffer *output,
+    GstVkgdrStream *stream, GError **error)
+{
+  GstVkgdrFilterPrivate *priv = private_of (self);
+  GstVkgdrCudaWork work;
+  gboolean ok;
+
+  if (!priv->from_cuda && !priv->to_cuda)
+    return queue_work (self, input, output, stream, error);
+  if (!gst_vkgdr_cuda_work_begin (&work, gst_vkgdr_stream_get_context (stream),
+          input, priv->from_cuda, output, priv->to_cuda, error))
+    return FALSE;
+  ok = queue_work (self, work.input, output, stream, error);
+  return gst_vkgdr_cuda_work_end (&work, ok ? error : NULL) && ok;
+}
+
+static gboolean
+filter_on_device (GstVkgdrFilter *self, GstBuffer *input, GstBuffer *output,
+    GstVkgdrStream *stream, GError **error)
+{
+  GstBuffer *copy;
+  gboolean ok;
+
+  if (private_of (self)->from_cuda)
+    return filter_here (self, input, output, stream, error);
+  if (!check_buffer (input, error))
+    return FALSE;
+  if (gst_vkgdr_buffer_is_of (input, gst_vkgdr_stream_get_context (stream)))
+    return filter_here (self, input, output, stream, error);
+
+  GST_LOG_OBJECT (self, "a buffer of another context or device is copied");
+  copy = gst_vkgdr_buffer_copy_here (input, stream, error);
+  if (!copy)
+    return FALSE;
+  ok = filter_here (self, copy, output, stream, error);
+  gst_buffer_unref (copy);
+  return ok;
+}
+
+/* No access is begun: mappings see to the order by themselves, those of
+ * GStreamer's own CUDA elements as well as ours, of whatever device. */
+static gboolean
+filter_on_cpu (
+    GstVkgdrFilter *self, GstBuffer *input, GstBuffer *output, GError **error)
+{
+  if (!private_of (self)->from_cuda && !check_buffer (input, error))
+    return FALSE;
+  return GST_VKGDR_FILTER_GET_CLASS (self)->filter_cpu (
+      self, input, output, error);
+}
+
+static GstFlowReturn
+gst_vkgdr_filter_transform (
+    GstBaseTransform *trans, GstBuffer *input, GstBuffer *output)
+{
+  GstVkgdrFilter *self = GST_VKGDR_FILTER (trans);
+  GstVkgdrStream *stream =
+      gst_vkgdr_base_transform_get_stream (GST_VKGDR_BASE_TRANSFORM (trans));
+  GError *error = NULL;
+  gboolean ok;
+
+  ok = gst_vkgdr_filter_get_use_cpu (self)
+           ? filter_on_cpu (self, input, output, &error)
+           : filter_on_device (self, input, output, stream, &error);
+  if (!ok) {
+    gst_vkgdr_ensure_error (&error, "The work on a buffer");
+    post_error (self, error);
+    return GST_FLOW_ERROR;
+  }
+  GST_OBJECT_LOCK (self);
+  private_of (self)->frames++;
+  GST_OBJECT_UNLOCK (self);
+  return GST_FLOW_OK;
+}
+
+/* --- figures ------------------------------------------------------------- */
+
+static gboolean
+gst_vkgdr_filter_start (GstBaseTransform *trans)
+{
+  GstVkgdrFilterPrivate *priv = private_of (trans);
+
+  if (!GST_BASE_TRANSFORM_CLASS (parent_class)->start (trans))
+    return FALSE;
+  GST_OBJECT_LOCK (trans);
+  priv->timer = gst_vkgdr_timer_new (
+      gst_vkgdr_base_transform_get_context (GST_VKGDR_BASE_TRANSFORM (trans)));
+  priv->frames = 0;
+  GST_OBJECT_UNLOCK (trans);
+  return TRUE;
+}
+
+static gboolean
+gst_vkgdr_filter_stop (GstBaseTransform *trans)
+{
+  GstVkgdrTimer *timer;
+
+  GST_OBJECT_LOCK (trans);
+  timer = g_steal_pointer (&private_of (trans)->timer);
+  GST_OBJECT_UNLOCK (trans);
+  g_clear_pointer (&timer, gst_vkgdr_timer_free);
+  return GST_BASE_TRANSFORM_CLASS (parent_class)->stop (trans);
+}
+
+static void
+gst_vkgdr_filter_fill_stats (
+    GstVkgdrBaseTransform *transform, GstStructure *stats)
+{
+  GstVkgdrFilterPrivate *priv = private_of (transform);
+  GstClockTime time = GST_CLOCK_TIME_NONE;
+  guint64 frames;
+
+  GST_OBJECT_LOCK (transform);
+  frames = priv->frames;
+  if (priv->timer)
+    time = gst_vkgdr_timer_get (priv->timer);
+  GST_OBJECT_UNLOCK (transform);
+  gst_structure_set (stats, "frames", G_TYPE_UINT64, frames, "kernel-time",
+      G_TYPE_UINT64, time, NULL);
+}
+
+static void
+gst_vkgdr_filter_class_init (GstVkgdrFilterClass *klass)
+{
+  GstBaseTransformClass *trans_class = GST_BASE_TRANSFORM_CLASS (klass);
+
+  GST_VKGDR_BASE_TRANSFORM_CLASS (klass)->fill_stats =
+      gst_vkgdr_filter_fill_stats;
+  trans_class->start = gst_vkgdr_filter_start;
+  trans_class->stop = gst_vkgdr_filter_stop;
+  trans_class->set_caps = gst_vkgdr_filter_set_caps;
+  gst_vkgdr_filter_init_caps (trans_class);
+  trans_class->get_unit_size = gst_vkgdr_filter_get_unit_size;
+  trans_class->transform_size = gst_vkgdr_filter_transform_size;
+  trans_class->decide_allocation = gst_vkgdr_filter_decide_allocation;
+  trans_class->propose_allocation = gst_vkgdr_filter_propose_allocation;
+  trans_class->prepare_output_buffer = gst_vkgdr_filter_prepare_output_buffer;
+  trans_class->transform_meta = gst_vkgdr_filter_transform_meta;
+  trans_class->transform = gst_vkgdr_filter_transform;
+}
+
+static void
+gst_vkgdr_filter_init (GstVkgdrFilter *self)
+{
+}
+
+/**
+ * gst_vkgdr_filter_set_in_place:
+ * @filter: a filter
+ * @in_place: whether the output may be the input
+ *
+ * Tells whether the subclass can write to the buffer that it reads, with the
+ * same result. It is then asked to, where input and output have the same caps
+ * and nobody else has the buffer or its memory; in all other cases it gets a
+ * buffer of its own to write to, as it always does by default.
+ *
+ * May be called from any thread, also while buffers flow: it counts from the
+ * next one on.
+ *
+ * Since: 0.1
+ */
+void
+gst_vkgdr_filter_set_in_place (GstVkgdrFilter *filter, gboolean in_place)
+{
+  g_return_if_fail (GST_IS_VKGDR_FILTER (filter));
+
+  g_atomic_int_set (&private_of (filter)->in_place, in_place);
+}
+
+/**
+ * gst_vkgdr_filter_get_in_place:
+ * @filter: a filter
+ *
+ * Returns: whether the output may be the input
+ *
+ * Since: 0.1
+ */
+gboolean
+gst_vkgdr_filter_get_in_place (GstVkgdrFilter *filter)
+{
+  g_return_val_if_fail (GST_IS_VKGDR_FILTER (filter), FALSE);
+
+  return g_atomic_int_get (&private_of (filter)->in_place);
+}
+
+/**
+ * gst_vkgdr_filter_set_use_cpu:
+ * @filter: a filter that has #GstVkgdrFilterClass.filter_cpu, or what its base
+ *   class asks for in its place
+ * @use_cpu: whether the work is the CPU's
+ *
+ * Chooses between #GstVkgdrFilterClass.filter and
+ * #GstVkgdrFilterClass.filter_cpu, for an element that has both. An element
+ * that has one of them need not call this.
+ *
+ * May be called from any thread, also while buffers flow.
+ *
+ * Since: 0.1
+ */
+void
+gst_vkgdr_filter_set_use_cpu (GstVkgdrFilter *filter, gboolean use_cpu)
+{
+  g_return_if_fail (GST_IS_VKGDR_FILTER (filter));
+
+  g_atomic_int_set (&private_of (filter)->use_cpu, use_cpu);
+}
+
+/**
+ * gst_vkgdr_filter_get_use_cpu:
+ * @filter: a filter
+ *
+ * Returns: whether the work is the CPU's
+ *
+ * Since: 0.1
+ */
+gboolean
+gst_vkgdr_filter_get_use_cpu (GstVkgdrFilter *filter)
+{
+  g_return_val_if_fail (GST_IS_VKGDR_FILTER (filter), FALSE);
+
+  return g_atomic_int_get (&private_of (filter)->use_cpu)
+         || !GST_VKGDR_FILTER_GET_CLASS (filter)->filter;
+}

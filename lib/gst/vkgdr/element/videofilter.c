@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * element/videofilter.c: base class of elements that work on frames on the GPU
+ *
+ * Knows what the frames are like, and maps them for who works on them with the
+ * CPU. Buffers, their order and figures are element/filter.c's affair.
+ */
+
+#include "element/element-private.h"
+
+/**
+ * SECTION:gstvkgdrvideofilter
+ * @title: GstVkgdrVideoFilter
+ * @short_description: base class of elements that work on frames on the GPU
+ *
+ * A #GstVkgdrFilter for raw video. A subclass provides
+ * #GstVkgdrVideoFilterClass.filter_frame, or
+ * #GstVkgdrVideoFilterClass.filter_frame_cpu, and pad templates whose caps have
+ * the feature %GST_CAPS_FEATURE_MEMORY_VKGDR_MEMORY.
+ *
+ * Caps of anything else fail the element with an error that says so. A subclass
+ * that takes them nevertheless overrides #GstVkgdrFilterClass.negotiated and
+ * #GstVkgdrFilterClass.filter, and chains up where the caps are raw video.
+ *
+ * A subclass is called in the streaming thread.
+ *
+ * Since: 0.1
+ */
+
+GST_DEBUG_CATEGORY_STATIC (gst_vkgdr_video_filter_debug);
+#define GST_CAT_DEFAULT gst_vkgdr_video_filter_debug
+
+typedef struct {
+  GstVideoInfo in_info;
+  GstVideoInfo out_info;
+} GstVkgdrVideoFilterPrivate;
+
+G_DEFINE_ABSTRACT_TYPE_WITH_CODE (GstVkgdrVideoFilter, gst_vkgdr_video_filter,
+    GST_TYPE_VKGDR_FILTER,
+    G_ADD_PRIVATE (GstVkgdrVideoFilter)
+        GST_DEBUG_CATEGORY_INIT (gst_vkgdr_video_filter_debug,
+            "vkgdrvideofilter", 0, "vkgdr video filters"))
+
+#define parent_class gst_vkgdr_video_filter_parent_class
+
+static GstVkgdrVideoFilterPrivate *
+private_of (gpointer object)
+{
+  return gst_vkgdr_video_filter_get_instance_private (
+      GST_VKGDR_VIDEO_FILTER (object));
+}
+
+static gboolean
+read_caps (GstCaps *caps, GstVideoInfo *info, GError **error)
+{
+  gchar *text;
+
+  if (gst_video_info_from_caps (info, caps)
+      && GST_VIDEO_INFO_FORMAT (info) != GST_VIDEO_FORMAT_ENCODED)
+    return TRUE;
+  text = gst_caps_to_string (caps);
+  g_set_error (error, GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT,
+      "These caps are no raw video that a kernel can work on: %s", text);
+  g_free (text);
+  return FALSE;
+}
+
+static gboolean
+gst_vkgdr_video_filter_negotiated (
+    GstVkgdrFilter *filter, GstCaps *in_caps, GstCaps *out_caps, GError **error)
+{
+  GstVkgdrVideoFilter *self = GST_VKGDR_VIDEO_FILTER (filter);
+  GstVkgdrVideoFilterClass *klass = GST_VKGDR_VIDEO_FILTER_GET_CLASS (self);
+  GstVkgdrVideoFilterPrivate *priv = private_of (self);
+
+  if (!read_caps (in_caps, &priv->in_info, error)
+      || !read_caps (out_caps, &priv->out_info, error))
+    return FALSE;
+  return !klass->set_info
+         || klass->set_info (self, &priv->in_info, &priv->out_info, error);
+}
+
+static gboolean
+gst_vkgdr_video_filter_filter (GstVkgdrFilter *filter, GstBuffer *input,
+    GstBuffer *output, GstVkgdrStream *stream, GError **error)
+{
+  return GST_VKGDR_VIDEO_FILTER_GET_CLASS (filter)->filter_frame (
+      GST_VKGDR_VIDEO_FILTER (filter), input, output, stream, error);
+}
+
+/* --- the CPU ------------------------------------------------------------- */
+
+/* Without a reference of the frame's own: a buffer stays writable. */
+static gboolean
+map (GstVideoFrame *frame, const GstVideoInfo *info, GstBuffer *buffer,
+    GstMapFlags flags, GError **error)
+{
+  if (gst_video_frame_map (frame, info, buffer,
+          flags | (GstMapFlags) GST_VIDEO_FRAME_MAP_FLAG_NO_REF))
+    return TRUE;
+  g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_FAILED,
+      "A frame of %" G_GSIZE_FORMAT " bytes cannot be mapped as %s of %dx%d",
+      gst_buffer_get_size (buffer), GST_VIDEO_INFO_NAME (info),
+      GST_VIDEO_INFO_WIDTH (info), GST_VIDEO_INFO_HEIGHT (info));
+  return FALSE;
+}
+
+static gboolean
+filter_in_place (GstVkgdrVideoFilter *self, GstBuffer *buffer, GError **error)
+{
+  GstVideoFrame frame;
+  gboolean ok;
+
+  if (!map (&frame, &private_of (self)->in_info, buffer, GST_MAP_READWRITE,
+          error))
+    return FALSE;
+  ok = GST_VKGDR_VIDEO_FILTER_GET_CLASS (self)->filter_frame_cpu (
+      self, &frame, &frame, error);
+  gst_video_frame_unmap (&frame);
+  return ok;
+}
+
+static gboolean
+gst_vkgdr_video_filter_filter_cpu (
+    GstVkgdrFilter *filter, GstBuffer *input, GstBuffer *output, GError **error)
+{
+  GstVkgdrVideoFilter *self = GST_VKGDR_VIDEO_FILTER (filter);
+  GstVkgdrVideoFilterPrivate *priv = private_of (self);
+  GstVideoFrame in, out;
+  gboolean ok;
+
+  if (input == output)
+    return filter_in_place (self, input, error);
+  if (!map (&in, &priv->in_info, input, GST_MAP_READ, error))
+    return FALSE;
+  ok = map (&out, &priv->out_info, output, GST_MAP_WRITE, error);
+  if (ok) {
+    ok = GST_VKGDR_VIDEO_FILTER_GET_CLASS (self)->filter_frame_cpu (
+        self, &in, &out, error);
+    gst_video_frame_unmap (&out);
+  }
+  gst_video_frame_unmap (&in);
+  return ok;
+}
+
+/* --- GObject ------------------------------------------------------------- */
+
+static void
+gst_vkgdr_video_filter_constructed (GObject *object)
+{
+  G_OBJECT_CLASS (parent_class)->constructed (object);
+
+  if (!GST_VKGDR_VIDEO_FILTER_GET_CLASS (object)->filter_frame)
+    gst_vkgdr_filter_set_use_cpu (GST_VKGDR_FILTER (object), TRUE);
+}
+
+static void
+gst_vkgdr_video_filter_class_init (GstVkgdrVideoFilterClass *klass)
+{
+  GstVkgdrFilterClass *filter_class = GST_VKGDR_FILTER_CLASS (klass);
+
+  G_OBJECT_CLASS (klass)->constructed = gst_vkgdr_video_filter_constructed;
+  filter_class->negotiated = gst_vkgdr_video_filter_negotiated;
+  filter_class->filter = gst_vkgdr_video_filter_filter;
+  filter_class->filter_cpu = gst_vkgdr_video_filter_filter_cpu;
+}
+
+static void
+gst_vkgdr_video_filter_init (GstVkgdrVideoFilter *self)
+{
+}
+
+/**
+ * gst_vkgdr_video_filter_get_plane_address:
+ * @frame: a frame that is mapped for the CPU
+ * @plane: index of a plane
+ *
+ * For language bindings, which cannot read an array of pointers: what
+ * GST_VIDEO_FRAME_PLANE_DATA() is in C.
+ *
+ * Returns: where the plane begins in the host's memory; 0 where there is no
+ *   such plane
+ *
+ * Since: 0.1
+ */
+guint64
+gst_vkgdr_video_filter_get_plane_address (
+    const GstVideoFrame *frame, guint plane)
+{
+  g_return_val_if_fail (frame != NULL, 0);
+
+  if (plane >= GST_VIDEO_FRAME_N_PLANES (frame))
+    return 0;
+  return (guintptr) GST_VIDEO_FRAME_PLANE_DATA (frame, plane);
+}
+
+/**
+ * gst_vkgdr_video_filter_get_input_info:
+ * @filter: a filter
+ *
+ * Returns: (transfer none): the format of its input, valid once
+ *   #GstVkgdrVideoFilterClass.set_info was called, in the streaming thread
+ *
+ * Since: 0.1
+ */
+const GstVideoInfo *
+gst_vkgdr_video_filter_get_input_info (GstVkgdrVideoFilter *filter)
+{
+  g_return_val_if_fail (GST_IS_VKGDR_VIDEO_FILTER (filter), NULL);
+
+  return &private_of (filter)->in_info;
+}
+
+/**
+ * gst_vkgdr_video_filter_get_output_info:
+ * @filter: a filter
+ *
+ * Returns: (transfer none): the format of its output, valid once
+ *   #GstVkgdrVideoFilterClass.set_info was called, in the streaming thread
+ *
+ * Since: 0.1
+ */
+const GstVideoInfo *
+gst_vkgdr_video_filter_get_output_info (GstVkgdrVideoFilter *filter)
+{
+  g_return_val_if_fail (GST_IS_VKGDR_VIDEO_FILTER (filter), NULL);
+
+  return &private_of (filter)->out_info;
+}

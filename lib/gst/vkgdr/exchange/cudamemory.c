@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * exchange/cudamemory.c: frames for GStreamer's own CUDA elements
+ *
+ * Lends the bytes where these elements can make something of the layout, and
+ * copies on the device where they cannot. The way back is
+ * exchange/cudaframe.c's affair. Knows nothing of caps.
+ */
+
+#include "exchange/exchange-private.h"
+
+/**
+ * SECTION:gstvkgdrcuda
+ * @title: GStreamer's CUDA elements
+ * @short_description: memory:CUDAMemory, without a copy
+ *
+ * GStreamer 1.24 and later have CUDA elements with a memory of their own. What
+ * one of these functions makes is the same memory in the other's clothes; the
+ * CUDA context is the same as well (gst_vkgdr_element_ensure_context()).
+ *
+ * GStreamer's CUDA library is looked for in the process, which has it where it
+ * has one of its elements. Nothing has to be there when this library is built.
+ *
+ * Since: 0.1
+ */
+
+/**
+ * gst_vkgdr_cuda_is_available:
+ *
+ * Returns: whether the process has GStreamer's CUDA library, 1.24 or later, as
+ *   it does once an element of the plugin nvcodec has been made
+ *
+ * Since: 0.1
+ */
+gboolean
+gst_vkgdr_cuda_is_available (void)
+{
+  return gst_vkgdr_cuda_lib_get () != NULL;
+}
+
+/**
+ * gst_vkgdr_is_cuda_memory:
+ * @memory: a memory
+ *
+ * Returns: whether it is of GStreamer's own CUDA elements
+ *
+ * Since: 0.1
+ */
+gboolean
+gst_vkgdr_is_cuda_memory (GstMemory *memory)
+{
+  const GstVkgdrCudaLib *lib;
+
+  /* Each buffer is asked: the name, before the linker looks for a library. */
+  if (!memory || !gst_memory_is_type (memory, GST_VKGDR_CUDA_MEMORY_TYPE))
+    return FALSE;
+  lib = gst_vkgdr_cuda_lib_get ();
+  return lib && lib->is_memory (memory);
+}
+
+/* --- to ------------------------------------------------------------------ */
+
+static guint
+plane_component (const GstVideoInfo *info, guint plane)
+{
+  gint components[GST_VIDEO_MAX_COMPONENTS];
+
+  gst_video_format_info_component (info->finfo, plane, components);
+  return components[0];
+}
+
+static gsize
+plane_row (const GstVideoInfo *info, guint plane)
+{
+  guint component = plane_component (info, plane);
+
+  return (gsize) GST_VIDEO_INFO_COMP_WIDTH (info, component)
+         * GST_VIDEO_INFO_COMP_PSTRIDE (info, component);
+}
+
+/* Bytes, as the device tells; 1 where it does not. */
+static gsize
+alignment_of (GstVkgdrContext *context, CUdevice_attribute attribute)
+{
+  const vkgdr_cuda *cuda = gst_vkgdr_context_get_driver (context);
+  gint value = 0;
+
+  cuda->cuDeviceGetAttribute (
+      &value, attribute, gst_vkgdr_context_get_device (context));
+  return MAX (value, 1);
+}
+
+/* Their elements sample planes as textures, and not all of them have another
+ * way; for their own memory they keep to what a device demands of one. */
+static gboolean
+are_textures (
+    GstVkgdrContext *context, CUdeviceptr frame, const GstVideoInfo *layout)
+{
+  gsize start = alignment_of (context, CU_DEVICE_ATTRIBUTE_TEXTURE_ALIGNMENT);
+  gsize pitch =
+      alignment_of (context, CU_DEVICE_ATTRIBUTE_TEXTURE_PITCH_ALIGNMENT);
+  guint i;
+
+  for (i = 0; i < GST_VIDEO_INFO_N_PLANES (layout); i++) {
+    if ((frame + layout->offset[i]) % start != 0
+        || layout->stride[i] % pitch != 0)
+      return FALSE;
+  }
+  return TRUE;
+}
+
+/* Their memory is a rectangle of rows as long as plane 0's, and is taken to the
+ * CPU as such. */
+static gboolean
+is_rectangle (const GstVideoInfo *layout)
+{
+  gint pitch = layout->stride[0];
+  guint i;
+
+  if (pitch <= 0 || layout->size % pitch != 0)
+    return FALSE;
+  for (i = 0; i < GST_VIDEO_INFO_N_PLANES (layout); i++) {
+    if (layout->stride[i] != pitch
+        && plane_row (layout, 0) != (gsize) layout->stride[0])
+      return FALSE;
+  }
+  return TRUE;
+}
+
+/* @buffer is ours. */
+static gboolean
+can_be_wrapped (
+    GstVkgdrContext *context, GstBuffer *buffer, const GstVideoInfo *layout)
+{
+  GstMemory *memory = gst_buffer_peek_memory (buffer, 0);
+
+  return is_rectangle (layout)
+         && are_textures (
+             context, gst_vkgdr_memory_get_device_pointer (memory), layout);
+}
+
+static GstBuffer *
+wrap (const GstVkgdrCudaLib *lib, GstCudaContext *cuda, GstBuffer *buffer,
+    const GstVideoInfo *layout, GstCudaStream *stream, GError **error)
+{
+  GstMemory *memory =
+      gst_vkgdr_cuda_lend (lib, cuda, buffer, layout, stream, error);
+
+  return memory ? gst_vkgdr_cuda_frame_new_like (buffer, memory, layout) : NULL;
+}
+
+static gboolean
+copy_planes (const vkgdr_cuda *cuda, const GstVideoInfo *from,
+    CUdeviceptr source, const GstVideoInfo *to, CUdeviceptr target,
+    GstVkgdrStream *stream, GError **error)
+{
+  guint i;
+
+  for (i = 0; i < GST_VIDEO_INFO_N_PLANES (from); i++) {
+    CUDA_MEMCPY2D copy = { .srcMemoryType = CU_MEMORYTYPE_DEVICE,
+      .srcDevice = source + from->offset[i],
+      .srcPitch = from->stride[i],
+      .dstMemoryType = CU_MEMORYTYPE_DEVICE,
+      .dstDevice = target + to->offset[i],
+      .dstPitch = to->stride[i],
+      .WidthInBytes = plane_row (from, i),
+      .Height = GST_VIDEO_INFO_COMP_HEIGHT (from, plane_component (from, i)) };
+
+    if (!gst_vkgdr_check (cuda,
+            cuda->cuMemcpy2DAsync (
+                &copy, (CUstream) gst_vkgdr_stream_get_handle (stream)),
+            "cuMemcpy2DAsync", error))
+      return FALSE;
+  }
+  return TRUE;
+}
+
+/* Copies all of @source into @target, and waits: their memory has no fence. */
+static gboolean
+copy_frame (GstVkgdrContext *context, GstMemory *source,
+    const GstVideoInfo *layout, GstMemory *target, GError **error)
+{
+  GstVkgdrAllocator *allocator = gst_vkgdr_context_get_allocator (context);
+  GstVkgdrStream *stream =
+      gst_vkgdr_allocator_get_copy_stream (allocator, GST_VKGDR_UPLOAD, error);
+  GstMapInfo map;
+  gboolean ok;
+
+  if (!stream
+      || !gst_memory_map (target, &map, GST_MAP_WRITE | GST_MAP_VKGDR)) {
+    if (stream)
+      g_set_error_literal (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_FAILED,
+          "memory of GStreamer's CUDA library cannot be mapped");
+    gst_object_unref (allocator);
+    return FALSE;
+  }
+  ok = gst_vkgdr_memory_begin_access (source, stream, GST_MAP_READ, error)
+       && gst_vkgdr_context_push (context, error);
+  if (ok) {
+    ok = copy_planes (gst_vkgdr_context_get_driver (context), layout,
+        gst_vkgdr_memory_get_device_pointer (source),
+        &((GstVkgdrCudaMemory *) target)->info,
+        (CUdeviceptr) (guintptr) map.data, stream, error);
+    gst_vkgdr_context_pop (context);
+    ok = gst_vkgdr_memory_end_access (
+             source, stream, GST_MAP_READ, ok ? error : NULL)
+         && ok;
+    ok = gst_vkgdr_stream_synchronize (stream, ok ? error : NULL) && ok;
+  }
+  gst_memory_unmap (target, &map);
+  gst_object_unref (allocator);
+  return ok;
+}
+
+static GstBuffer *
+copy (const GstVkgdrCudaLib *lib, GstVkgdrContext *context,
+    GstCudaContext *cuda, GstBuffer *buffer, const GstVideoInfo *info,
+    const GstVideoInfo *layout, GError **error)
+{
+  GstMemory *memory = lib->allocator_alloc (NULL, cuda, NULL, info);
+
+  if (!memory) {
+    g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_NO_MEMORY,
+        "GStreamer's CUDA library has no memory for a frame of %" G_GSIZE_FORMAT
+        " bytes",
+        GST_VIDEO_INFO_SIZE (info));
+    return NULL;
+  }
+  if (!copy_frame (
+          context, gst_buffer_peek_memory (buffer, 0), layout, memory, error)) {
+    gst_memory_unref (memory);
+    return NULL;
+  }
+  return gst_vkgdr_cuda_frame_new_like (
+      buffer, memory, &((GstVkgdrCudaMemory *) memory)->info);
+}
+
+static gboolean
+check_is_ours (GstVkgdrContext *context, GstBuffer *buffer, GError **error)
+{
+  GstMemory *memory = gst_buffer_n_memory (buffer) == 1
+                          ? gst_buffer_peek_memory (buffer, 0)
+                          : NULL;
+
+  if (memory && gst_is_vkgdr_memory (memory)
+      && gst_vkgdr_memory_get_context (memory) == context)
+    return TRUE;
+  g_set_error_literal (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
+      "the frame is not one " GST_VKGDR_MEMORY_NAME " of this context");
+  return FALSE;
+}
+
+/**
+ * gst_vkgdr_context_buffer_to_cuda:
+ * @context: a context
+ * @buffer: a frame in one memory of @context
+ * @info: its format
+ * @stream: (nullable): a #GstCudaStream of the same CUDA context, as of
+ *   gst_vkgdr_context_get_cuda_stream()
+ * @error: return location for a #GError
+ *
+ * Makes a buffer for GStreamer's own CUDA elements. It has the memory of
+ * @buffer itself, read-only, and keeps @buffer until it is freed; only where
+ * its layout is none that those elements can use, it has a copy made on the
+ * device: planes must begin and have rows as the device demands of textures,
+ * as they have in a pool whose #GstVkgdrBufferPool:textures is set.
+ *
+ * Without @stream, the content is on the device when the function returns. With
+ * one, nobody waits: the memory is on that stream, on which work that is queued
+ * from now on begins when the content is there, and where that may be later,
+ * its flag `GST_CUDA_MEMORY_TRANSFER_NEED_SYNC` tells those who use another.
+ *
+ * Who uses @buffer's memory after the buffer was freed waits for all that the
+ * CUDA context had queued by then, since those elements set no fences.
+ *
+ * Returns: (transfer full) (nullable): the buffer, or %NULL with @error set:
+ *   %GST_VKGDR_ERROR_ARGUMENT where @buffer is of other memory,
+ *   %GST_VKGDR_ERROR_NO_DRIVER where the process has no such library, or one
+ *   that uses another driver, or an error of the driver
+ *
+ * Since: 0.1
+ */
+GstBuffer *
+gst_vkgdr_context_buffer_to_cuda (GstVkgdrContext *context, GstBuffer *buffer,
+    const GstVideoInfo *info, GstMiniObject *stream, GError **error)
+{
+  const GstVkgdrCudaLib *lib = gst_vkgdr_cuda_lib_get ();
+  GstCudaContext *cuda;
+  GstVideoInfo layout;
+  GstBuffer *result;
+
+  g_return_val_if_fail (GST_IS_VKGDR_CONTEXT (context), NULL);
+  g_return_val_if_fail (GST_IS_BUFFER (buffer), NULL);
+  g_return_val_if_fail (info != NULL, NULL);
+
+  if (!check_is_ours (context, buffer, error))
+    return NULL;
+  cuda = lib ? gst_vkgdr_cuda_context_get (lib, context) : NULL;
+  if (!cuda) {
+    g_set_error_literal (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_NO_DRIVER,
+        "GStreamer's CUDA library is not in this process, or uses another "
+        "driver than this element: see VKGDR_DRIVER");
+    return NULL;
+  }
+  layout = gst_vkgdr_cuda_frame_layout (buffer, info);
+  result =
+      can_be_wrapped (context, buffer, &layout)
+          ? wrap (lib, cuda, buffer, &layout, (GstCudaStream *) stream, error)
+          : copy (lib, context, cuda, buffer, info, &layout, error);
+  g_object_unref (cuda);
+  return result;
+}

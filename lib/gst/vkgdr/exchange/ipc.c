@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * exchange/ipc.c: memory beside the window that several processes use
+ *
+ * CUDA's handle of an allocation, and where in that a memory lies, travel as a
+ * few bytes. Knows nothing of how they get there, nor of memory in the window,
+ * which CUDA makes no handles of.
+ */
+
+#include <string.h>
+
+#include "memory/memory-private.h"
+
+/* What the bytes are. They do not leave the machine, so its numbers do. */
+typedef struct {
+  gchar magic[8];
+  guint32 version;
+  guint32 reserved;
+  guint8 device[16];     /* its UUID */
+  guint64 whole;         /* bytes of the allocation */
+  guint64 offset;        /* where in that the memory begins */
+  guint64 size;          /* bytes of the memory */
+  CUipcMemHandle handle; /* of the allocation */
+} Ticket;
+
+#define MAGIC "VkgdrIpc"
+#define VERSION 1
+
+/* A handle that was opened, as long as the memory of it. */
+typedef struct {
+  GstVkgdrContext *context;
+  CUdeviceptr pointer; /* 0 if it was not */
+} Opened;
+
+static const vkgdr_cuda *
+get_driver (GstVkgdrContext *context, GError **error)
+{
+  const vkgdr_cuda *cuda = gst_vkgdr_context_get_driver (context);
+
+  if (cuda->cuMemGetAddressRange && cuda->cuIpcGetMemHandle
+      && cuda->cuIpcOpenMemHandle && cuda->cuIpcCloseMemHandle)
+    return cuda;
+  g_set_error_literal (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_NO_DRIVER,
+      "handles for other processes need a driver for CUDA 11.0 or newer");
+  return NULL;
+}
+
+static void
+get_uuid (GstVkgdrContext *context, guint8 uuid[16])
+{
+  vkgdr_device_info info;
+
+  vkgdr_get_device_info (gst_vkgdr_context_get_handle (context), &info);
+  memcpy (uuid, info.uuid, sizeof (info.uuid));
+}
+
+/* As gst_vkgdr_check (); @meaning (nullable) tells what that answer means
+ * here. */
+static gboolean
+check (const vkgdr_cuda *cuda, CUresult result, const gchar *what,
+    const gchar *meaning, GError **error)
+{
+  const char *name = NULL;
+
+  if (!meaning)
+    return gst_vkgdr_check (cuda, result, what, error);
+  cuda->cuGetErrorName (result, &name);
+  g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT, "%s: %s. %s",
+      what, name ? name : "unknown CUDA error", meaning);
+  return FALSE;
+}
+
+static const gchar *
+explain_export (CUresult result)
+{
+  switch (result) {
+  case CUDA_ERROR_INVALID_VALUE:
+  case CUDA_ERROR_INVALID_HANDLE:
+  case CUDA_ERROR_NOT_SUPPORTED:
+    return "CUDA makes handles of what its cuMemAlloc() gave in this process, "
+           "not of memory of its pools or of another process: copy it to one "
+           "of gst_vkgdr_allocator_alloc_beside_window()";
+  default:
+    return NULL;
+  }
+}
+
+static const gchar *
+explain_import (CUresult result)
+{
+  switch (result) {
+  case CUDA_ERROR_INVALID_CONTEXT:
+    return "A process opens no handle of its own: use the memory that it was "
+           "made of";
+  case CUDA_ERROR_INVALID_VALUE:
+  case CUDA_ERROR_INVALID_HANDLE:
+    return "The process that made the handle has freed its memory, or has "
+           "ended";
+  case CUDA_ERROR_ALREADY_MAPPED:
+    return "Another CUDA context of this process has opened it";
+  case CUDA_ERROR_MAP_FAILED:
+  case CUDA_ERROR_NOT_SUPPORTED:
+    return "The system keeps the two processes apart, as containers do, or the "
+           "device has no handles for other processes";
+  default:
+    return NULL;
+  }
+}
+
+/* With the context pushed: all of the ticket that CUDA knows. */
+static gboolean
+fill_ticket (
+    const vkgdr_cuda *cuda, CUdeviceptr pointer, Ticket *ticket, GError **error)
+{
+  CUdeviceptr start = 0;
+  size_t size = 0;
+  CUresult result = cuda->cuMemGetAddressRange (&start, &size, pointer);
+
+  if (!check (
+          cuda, result, "cuMemGetAddressRange", explain_export (result), error))
+    return FALSE;
+  result = cuda->cuIpcGetMemHandle (&ticket->handle, start);
+  if (!check (
+          cuda, result, "cuIpcGetMemHandle", explain_export (result), error))
+    return FALSE;
+  ticket->whole = size;
+  ticket->offset = pointer - start;
+  return TRUE;
+}
+
+/**
+ * gst_vkgdr_memory_export_ipc_handle:
+ * @memory: a memory of type %GST_VKGDR_MEMORY_NAME that lies beside the window
+ * @error: return location for a #GError
+ *
+ * Makes a handle of @memory for another process, on the same device, to open
+ * with gst_vkgdr_allocator_import_ipc_handle(): some bytes, to be sent in any
+ * way, that mean nothing on another machine. The other process sees the same
+ * bytes, those of other memories of the allocator among them.
+ *
+ * Keep @memory until the other process has freed its own: CUDA promises nothing
+ * to who uses memory of a process that has freed it. Nothing orders what two
+ * processes do: gst_vkgdr_memory_wait_idle() before the other one is told to
+ * begin.
+ *
+ * CUDA has handles for what its own allocator gave: memory of
+ * gst_vkgdr_allocator_alloc_beside_window(), what went there because the window
+ * was full, and wrapped memory of others. What has a host pointer,
+ * gst_vkgdr_memory_get_host_pointer(), is exported by
+ * gst_vkgdr_memory_export_fd().
+ *
+ * Returns: (transfer full) (nullable): the handle, or %NULL with @error set:
+ *   %GST_VKGDR_ERROR_ARGUMENT where CUDA makes none of such memory,
+ *   %GST_VKGDR_ERROR_NO_DRIVER where the driver is too old
+ *
+ * Since: 0.1
+ */
+GBytes *
+gst_vkgdr_memory_export_ipc_handle (GstMemory *memory, GError **error)
+{
+  Ticket ticket = { .magic = MAGIC, .version = VERSION };
+  const GstVkgdrMemory *root;
+  GstVkgdrContext *context;
+  const vkgdr_cuda *cuda;
+  gboolean ok;
+
+  g_return_val_if_fail (gst_is_vkgdr_memory (memory), NULL);
+
+  root = (const GstVkgdrMemory *) gst_vkgdr_share_root (memory);
+  if (root->block.host) {
+    g_set_error_literal (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
+        "the memory lies in the window, and CUDA makes no handle of that: "
+        "gst_vkgdr_memory_export_fd() exports it, or copy it to one of "
+        "gst_vkgdr_allocator_alloc_beside_window()");
+    return NULL;
+  }
+  context = gst_vkgdr_memory_get_context (memory);
+  cuda = get_driver (context, error);
+  if (!cuda || !gst_vkgdr_context_push (context, error))
+    return NULL;
+  ok = fill_ticket (
+      cuda, gst_vkgdr_memory_get_device_pointer (memory), &ticket, error);
+  gst_vkgdr_context_pop (context);
+  if (!ok)
+    return NULL;
+  get_uuid (context, ticket.device);
+  ticket.size = memory->size;
+  gst_vkgdr_memory_set_in_common (memory);
+  return g_bytes_new (&ticket, sizeof (ticket));
+}
+
+static gboolean
+read_ticket (GBytes *handle, Ticket *ticket, GError **error)
+{
+  gsize size = 0;
+  gconstpointer data = g_bytes_get_data (handle, &size);
+
+  if (size == sizeof (*ticket)) {
+    memcpy (ticket, data, size);
+    if (memcmp (ticket->magic, MAGIC, sizeof (ticket->magic)) == 0
+        && ticket->version == VERSION && ticket->size > 0
+        && ticket->offset <= ticket->whole
+        && ticket->size <= ticket->whole - ticket->offset)
+      return TRUE;
+  }
+  g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
+      "these %" G_GSIZE_FORMAT " bytes are no handle of "
+      "gst_vkgdr_memory_export_ipc_handle(), or of another version's",
+      size);
+  return FALSE;
+}
+
+static gboolean
+check_device (GstVkgdrContext *context, const Ticket *ticket, GError **error)
+{
+  guint8 uuid[16];
+
+  get_uuid (context, uuid);
+  if (memcmp (uuid, ticket->device, sizeof (uuid)) == 0)
+    return TRUE;
+  g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
+      "the memory is on another device than the allocator, which has CUDA "
+      "device %d: open it with an allocator of its own device, and copy",
+      gst_vkgdr_context_get_device (context));
+  return FALSE;
+}
+
+static void
+free_opened (gpointer data)
+{
+  Opened *opened = data;
+
+  if (opened->pointer && gst_vkgdr_context_push_alone (opened->context, NULL)) {
+    gst_vkgdr_context_get_driver (opened->context)
+        ->cuIpcCloseMemHandle (opened->pointer);
+    gst_vkgdr_context_pop_alone (opened->context);
+  }
+  gst_object_unref (opened->context);
+  g_free (opened);
+}
+
+/* Who opens a handle again gets the same pointer, and closes it again: CUDA
+ * counts. */
+static gboolean
+run_open (Opened *opened, const Ticket *ticket, GError **error)
+{
+  const vkgdr_cuda *cuda = get_driver (opened->context, error);
+  CUresult result;
+
+  if (!cuda || !gst_vkgdr_context_push (opened->context, error))
+    return FALSE;
+  result = cuda->cuIpcOpenMemHandle (
+      &opened->pointer, ticket->handle, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS);
+  if (result != CUDA_SUCCESS)
+    opened->pointer = 0;
+  gst_vkgdr_context_pop (opened->context);
+  return check (
+      cuda, result, "cuIpcOpenMemHandle", explain_import (result), error);
+}
+
+static GstMemory *
+open_ticket (GstVkgdrAllocator *allocator, Opened *opened, const Ticket *ticket,
+    GError **error)
+{
+  if (!check_device (opened->context, ticket, error)
+      || !run_open (opened, ticket, error))
+    return NULL;
+  return gst_vkgdr_allocator_alloc_wrapped (allocator,
+      opened->pointer + ticket->offset, ticket->size, 0, opened, free_opened,
+      error);
+}
+
+/**
+ * gst_vkgdr_allocator_import_ipc_handle:
+ * @allocator: an allocator of the device that the memory is on
+ * @handle: what gst_vkgdr_memory_export_ipc_handle() gave in another process
+ * @error: return location for a #GError
+ *
+ * Makes a memory of what another process has exported. It lies beside the
+ * window, so the CPU reads and writes it by way of a transfer. A handle may be
+ * imported several times; it is closed when the last memory of it is freed, and
+ * the device has finished with that.
+ *
+ * Returns: (transfer full) (nullable): the memory, or %NULL with @error set:
+ *   %GST_VKGDR_ERROR_ARGUMENT where the bytes are no handle, where it is of
+ *   this process, of another device, or of memory that is gone
+ *
+ * Since: 0.1
+ */
+GstMemory *
+gst_vkgdr_allocator_import_ipc_handle (
+    GstVkgdrAllocator *allocator, GBytes *handle, GError **error)
+{
+  GstMemory *memory;
+  Opened *opened;
+  Ticket ticket;
+
+  g_return_val_if_fail (GST_IS_VKGDR_ALLOCATOR (allocator), NULL);
+  g_return_val_if_fail (handle != NULL, NULL);
+
+  if (!read_ticket (handle, &ticket, error))
+    return NULL;
+  opened = g_new0 (Opened, 1);
+  opened->context = gst_vkgdr_allocator_ensure_context (allocator, error);
+  if (!opened->context) {
+    g_free (opened);
+    return NULL;
+  }
+  memory = open_ticket (allocator, opened, &ticket, error);
+  if (memory)
+    gst_vkgdr_memory_set_in_common (memory);
+  else
+    free_opened (opened);
+  return memory;
+}

@@ -1,0 +1,728 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * kernel/function.c: a function of a module, and its launch
+ *
+ * Finds it, learns its parameters' sizes: from the driver, or where that is too
+ * old to tell, from PTX; and launches it. Knows nothing of what the parameters
+ * mean.
+ */
+
+#include <string.h>
+
+#include "kernel/module.h"
+#include "kernel/image.h"
+
+/**
+ * SECTION:gstvkgdrfunction
+ * @title: GstVkgdrFunction
+ * @short_description: a kernel of a module
+ *
+ * A #GstVkgdrFunction is a kernel with whatever parameters, found in a
+ * #GstVkgdrModule by its name, and launched on a stream. It keeps its module.
+ *
+ * All functions may be called from any thread.
+ *
+ * Since: 0.1
+ */
+
+G_DEFINE_TYPE (GstVkgdrFunction, gst_vkgdr_function, GST_TYPE_OBJECT)
+
+#define FUNCTION_IS_FOUND(function) \
+  (GST_IS_VKGDR_FUNCTION (function) && (function)->module != NULL)
+
+/* What CUDA calls them behind CU_FUNC_ATTRIBUTE_. */
+static const struct {
+  CUfunction_attribute value;
+  const gchar *name;
+} attributes[] = {
+  { CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, "max-threads-per-block" },
+  { CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, "shared-size-bytes" },
+  { CU_FUNC_ATTRIBUTE_CONST_SIZE_BYTES, "const-size-bytes" },
+  { CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES, "local-size-bytes" },
+  { CU_FUNC_ATTRIBUTE_NUM_REGS, "num-regs" },
+  { (CUfunction_attribute) 5, "ptx-version" },
+  { (CUfunction_attribute) 6, "binary-version" },
+  { (CUfunction_attribute) 7, "cache-mode-ca" },
+  { CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+      "max-dynamic-shared-size-bytes" },
+  { (CUfunction_attribute) 9, "preferred-shared-memory-carveout" },
+};
+
+/* cuLaunchKernel()'s way to take all arguments in one piece. */
+#define EXTRA_END ((void *) 0)
+#define EXTRA_POINTER ((void *) 1)
+#define EXTRA_SIZE ((void *) 2)
+
+/* Arguments that are listed on the stack; more are rare, and go to the heap. */
+#define FEW_ARGUMENTS 32
+
+static void
+gst_vkgdr_function_finalize (GObject *object)
+{
+  GstVkgdrFunction *self = GST_VKGDR_FUNCTION (object);
+
+  g_clear_pointer (&self->sizes, g_array_unref);
+  g_clear_pointer (&self->offsets, g_array_unref);
+  g_free (self->entry);
+  gst_clear_object (&self->module);
+
+  G_OBJECT_CLASS (gst_vkgdr_function_parent_class)->finalize (object);
+}
+
+static void
+gst_vkgdr_function_class_init (GstVkgdrFunctionClass *klass)
+{
+  G_OBJECT_CLASS (klass)->finalize = gst_vkgdr_function_finalize;
+}
+
+static void
+gst_vkgdr_function_init (GstVkgdrFunction *self)
+{
+}
+
+/* --- finding ------------------------------------------------------------- */
+
+/* The one of @names that C++ makes of @entry, or NULL. */
+static const gchar *
+find_mangled (gchar **names, const gchar *entry)
+{
+  gchar *prefix =
+      g_strdup_printf ("_Z%" G_GSIZE_FORMAT "%s", strlen (entry), entry);
+  const gchar *found = NULL;
+  guint i, n_found = 0;
+
+  for (i = 0; names && names[i]; i++)
+    if (g_str_has_prefix (names[i], prefix)) {
+      found = names[i];
+      n_found++;
+    }
+  g_free (prefix);
+  return n_found == 1 ? found : NULL;
+}
+
+static void
+set_no_entry (
+    GstVkgdrModule *self, const gchar *entry, gchar **names, GError **error)
+{
+  gchar *list = names ? g_strjoinv (", ", names) : NULL;
+
+  if (names && !names[0])
+    g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_NOT_FOUND,
+        "%s has no kernel: no __global__ function", self->name);
+  else if (entry)
+    g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_NOT_FOUND,
+        "%s has no kernel named \"%s\"%s%s", self->name, entry,
+        list ? "; it has: " : "", list ? list : "");
+  else
+    g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_NOT_FOUND,
+        "%s %s%s: set entry= to the one to run", self->name,
+        list ? "has several kernels: " : "does not tell its kernels",
+        list ? list : "");
+  g_free (list);
+}
+
+static gboolean
+find_function (GstVkgdrFunction *self, const gchar *entry, GError **error)
+{
+  const vkgdr_cuda *cuda = gst_vkgdr_context_get_driver (self->context);
+  GstVkgdrModule *module = self->module;
+  gchar **names = module->names;
+  CUresult result;
+
+  if (!entry && names && names[0] && !names[1])
+    entry = names[0];
+  if (!entry) {
+    set_no_entry (module, NULL, names, error);
+    return FALSE;
+  }
+
+  result = cuda->cuModuleGetFunction (&self->function, module->handle, entry);
+  if (result == CUDA_ERROR_NOT_FOUND) {
+    const gchar *mangled = find_mangled (names, entry);
+
+    if (!mangled) {
+      set_no_entry (module, entry, names, error);
+      return FALSE;
+    }
+    entry = mangled;
+    result = cuda->cuModuleGetFunction (&self->function, module->handle, entry);
+  }
+  if (!gst_vkgdr_check (cuda, result, "cuModuleGetFunction", error))
+    return FALSE;
+  self->entry = g_strdup (entry);
+  return TRUE;
+}
+
+/* Where neither tells, a parameter lies at a multiple of its size, up to 16. */
+static void
+guess_offsets (GstVkgdrFunction *self)
+{
+  gsize offset = 0, align;
+  guint i;
+
+  for (i = 0; i < self->sizes->len; i++) {
+    gsize size = g_array_index (self->sizes, gsize, i);
+
+    for (align = 1; align < 16 && size % (2 * align) == 0;)
+      align *= 2;
+    offset = (offset + align - 1) / align * align;
+    g_array_append_val (self->offsets, offset);
+    offset += size;
+  }
+}
+
+static void
+read_sizes (GstVkgdrFunction *self)
+{
+  const vkgdr_cuda *cuda = gst_vkgdr_context_get_driver (self->context);
+  size_t offset, bytes;
+  gsize value;
+
+  self->offsets = g_array_new (FALSE, FALSE, sizeof (gsize));
+  if (!cuda->cuFuncGetParamInfo) {
+    if (self->module->ptx)
+      self->sizes =
+          gst_vkgdr_image_read_ptx_params (self->module->ptx, self->entry);
+    if (self->sizes)
+      guess_offsets (self);
+    return;
+  }
+  self->sizes = g_array_new (FALSE, FALSE, sizeof (gsize));
+  while (cuda->cuFuncGetParamInfo (
+             self->function, self->sizes->len, &offset, &bytes)
+         == CUDA_SUCCESS) {
+    value = bytes;
+    g_array_append_val (self->sizes, value);
+    value = offset;
+    g_array_append_val (self->offsets, value);
+  }
+}
+
+static void
+read_max_threads (GstVkgdrFunction *self)
+{
+  const vkgdr_cuda *cuda = gst_vkgdr_context_get_driver (self->context);
+  CUresult result;
+  int max = 0;
+
+  result = cuda->cuFuncGetAttribute (
+      &max, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, self->function);
+  if (result == CUDA_SUCCESS && max > 0)
+    self->max_threads = max;
+}
+
+static void
+choose_threads (GstVkgdrFunction *self)
+{
+  const vkgdr_cuda *cuda = gst_vkgdr_context_get_driver (self->context);
+  int grid = 0, block = 0;
+  CUresult result;
+
+  result = cuda->cuOccupancyMaxPotentialBlockSize (
+      &grid, &block, self->function, NULL, 0, GST_VKGDR_FUNCTION_GOOD_THREADS);
+  self->good_threads = result == CUDA_SUCCESS && block > 0
+                           ? (guint) block
+                           : GST_VKGDR_FUNCTION_GOOD_THREADS;
+  if (self->max_threads > 0)
+    self->good_threads = MIN (self->good_threads, self->max_threads);
+}
+
+/* With the context pushed. */
+static GstVkgdrFunction *
+find (GstVkgdrModule *module, const gchar *entry, GError **error)
+{
+  GstVkgdrFunction *self = g_object_new (GST_TYPE_VKGDR_FUNCTION, NULL);
+
+  gst_object_ref_sink (self);
+  self->module = gst_object_ref (module);
+  self->context = module->context;
+  self->name = module->name;
+  if (!find_function (self, entry && *entry ? entry : NULL, error)) {
+    gst_object_unref (self);
+    return NULL;
+  }
+  read_sizes (self);
+  read_max_threads (self);
+  choose_threads (self);
+  return self;
+}
+
+/**
+ * gst_vkgdr_module_get_function:
+ * @module: a module
+ * @entry: (nullable): a function's name, or %NULL for the only one
+ * @error: return location for a #GError
+ *
+ * Finds a kernel. A C++ name is found without its mangling where it is the only
+ * one.
+ *
+ * Returns: (transfer full) (nullable): the function, which keeps the module, or
+ *   %NULL with @error set to %GST_VKGDR_ERROR_NOT_FOUND, naming those that are
+ *   there
+ *
+ * Since: 0.1
+ */
+GstVkgdrFunction *
+gst_vkgdr_module_get_function (
+    GstVkgdrModule *module, const gchar *entry, GError **error)
+{
+  GstVkgdrFunction *self;
+
+  g_return_val_if_fail (GST_IS_VKGDR_MODULE (module), NULL);
+  g_return_val_if_fail (module->context != NULL, NULL);
+
+  if (!gst_vkgdr_context_push (module->context, error))
+    return NULL;
+  self = find (module, entry, error);
+  gst_vkgdr_context_pop (module->context);
+  return self;
+}
+
+GstVkgdrFunction *
+gst_vkgdr_function_load (GstVkgdrContext *context, GBytes *image,
+    const gchar *name, const gchar *entry, GError **error)
+{
+  GstVkgdrFunction *self = NULL;
+  GstVkgdrModule *module;
+  gboolean ok;
+
+  if (!gst_vkgdr_module_check_image (image, name, error)
+      || !gst_vkgdr_context_push_alone (context, error))
+    return NULL;
+  module = gst_vkgdr_module_load (context, image, name, &ok, error);
+  if (ok)
+    self = find (module, entry, error);
+  gst_vkgdr_context_pop_alone (context);
+  gst_object_unref (module);
+  return self;
+}
+
+/* --- what it is ---------------------------------------------------------- */
+
+/**
+ * gst_vkgdr_function_get_module:
+ * @function: a function
+ *
+ * Returns: (transfer none): the module it is of
+ *
+ * Since: 0.1
+ */
+GstVkgdrModule *
+gst_vkgdr_function_get_module (GstVkgdrFunction *function)
+{
+  g_return_val_if_fail (FUNCTION_IS_FOUND (function), NULL);
+
+  return function->module;
+}
+
+/**
+ * gst_vkgdr_function_get_entry:
+ * @function: a function
+ *
+ * Returns: (transfer none): its name as the module has it, which for C++
+ *   linkage is the mangled one
+ *
+ * Since: 0.1
+ */
+const gchar *
+gst_vkgdr_function_get_entry (GstVkgdrFunction *function)
+{
+  g_return_val_if_fail (FUNCTION_IS_FOUND (function), NULL);
+
+  return function->entry;
+}
+
+static gsize *
+copy_numbers (const GArray *numbers, guint *n)
+{
+  *n = numbers ? numbers->len : 0;
+  return *n > 0 ? g_memdup2 (numbers->data, *n * sizeof (gsize)) : NULL;
+}
+
+/**
+ * gst_vkgdr_function_has_param_info:
+ * @function: a function
+ *
+ * Returns: whether its parameters are known; not so where neither the driver
+ *   (before CUDA 12.4) nor the image tells
+ *
+ * Since: 0.1
+ */
+gboolean
+gst_vkgdr_function_has_param_info (GstVkgdrFunction *function)
+{
+  g_return_val_if_fail (FUNCTION_IS_FOUND (function), FALSE);
+
+  return function->sizes != NULL;
+}
+
+/**
+ * gst_vkgdr_function_get_param_sizes:
+ * @function: a function
+ * @n_params: (out): how many there are
+ *
+ * Returns: (transfer full) (nullable) (array length=n_params): the sizes of its
+ *   parameters in bytes, which the caller frees with g_free(), or %NULL where
+ *   there are none, or where neither the driver (before CUDA 12.4) nor the
+ *   image tells
+ *
+ * Since: 0.1
+ */
+gsize *
+gst_vkgdr_function_get_param_sizes (GstVkgdrFunction *function, guint *n_params)
+{
+  g_return_val_if_fail (FUNCTION_IS_FOUND (function), NULL);
+  g_return_val_if_fail (n_params != NULL, NULL);
+
+  return copy_numbers (function->sizes, n_params);
+}
+
+/**
+ * gst_vkgdr_function_get_param_offsets:
+ * @function: a function
+ * @n_params: (out): how many there are
+ *
+ * Returns: (transfer full) (nullable) (array length=n_params): where the
+ *   parameters lie in what gst_vkgdr_function_launch() takes, in bytes; %NULL
+ *   as with gst_vkgdr_function_get_param_sizes()
+ *
+ * Since: 0.1
+ */
+gsize *
+gst_vkgdr_function_get_param_offsets (
+    GstVkgdrFunction *function, guint *n_params)
+{
+  g_return_val_if_fail (FUNCTION_IS_FOUND (function), NULL);
+  g_return_val_if_fail (n_params != NULL, NULL);
+
+  return copy_numbers (function->sizes ? function->offsets : NULL, n_params);
+}
+
+static gboolean
+find_attribute (
+    const gchar *name, CUfunction_attribute *attribute, GError **error)
+{
+  gchar *plain = g_strdelimit (g_ascii_strdown (name, -1), "_", '-');
+  gboolean found = FALSE;
+  guint i;
+
+  for (i = 0; i < G_N_ELEMENTS (attributes) && !found; i++) {
+    found = strcmp (attributes[i].name, plain) == 0;
+    if (found)
+      *attribute = attributes[i].value;
+  }
+  g_free (plain);
+  if (!found)
+    g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_NOT_FOUND,
+        "there is no function attribute named \"%s\"", name);
+  return found;
+}
+
+/**
+ * gst_vkgdr_function_get_attribute:
+ * @function: a function
+ * @attribute: name of an attribute as CUDA's documentation has it behind
+ *   `CU_FUNC_ATTRIBUTE_`: "num-regs", or the same in capitals and with
+ *   underscores
+ * @error: return location for a #GError
+ *
+ * Asks the driver for an attribute.
+ *
+ * Returns: its value; -1 with @error set to %GST_VKGDR_ERROR_NOT_FOUND where
+ *   there is no such attribute, and to %GST_VKGDR_ERROR_FAILED where the driver
+ *   does not have it
+ *
+ * Since: 0.1
+ */
+gint
+gst_vkgdr_function_get_attribute (
+    GstVkgdrFunction *function, const gchar *attribute, GError **error)
+{
+  CUfunction_attribute number = 0;
+  CUresult result;
+  int value = 0;
+
+  g_return_val_if_fail (FUNCTION_IS_FOUND (function), -1);
+  g_return_val_if_fail (attribute != NULL, -1);
+
+  if (!find_attribute (attribute, &number, error)
+      || !gst_vkgdr_context_push (function->context, error))
+    return -1;
+  result = gst_vkgdr_context_get_driver (function->context)
+               ->cuFuncGetAttribute (&value, number, function->function);
+  gst_vkgdr_context_pop (function->context);
+  return gst_vkgdr_context_check (
+             function->context, result, "cuFuncGetAttribute", error)
+             ? value
+             : -1;
+}
+
+/**
+ * gst_vkgdr_function_set_attribute:
+ * @function: a function
+ * @attribute: "max-dynamic-shared-size-bytes" or
+ *   "preferred-shared-memory-carveout"
+ * @value: the value
+ * @error: return location for a #GError
+ *
+ * Sets an attribute; those that describe the function cannot be set.
+ *
+ * Returns: %FALSE with @error set on failure
+ *
+ * Since: 0.1
+ */
+gboolean
+gst_vkgdr_function_set_attribute (GstVkgdrFunction *function,
+    const gchar *attribute, gint value, GError **error)
+{
+  CUresult result = CUDA_ERROR_NOT_SUPPORTED;
+  CUfunction_attribute number = 0;
+  const vkgdr_cuda *cuda;
+
+  g_return_val_if_fail (FUNCTION_IS_FOUND (function), FALSE);
+  g_return_val_if_fail (attribute != NULL, FALSE);
+
+  if (!find_attribute (attribute, &number, error)
+      || !gst_vkgdr_context_push (function->context, error))
+    return FALSE;
+  cuda = gst_vkgdr_context_get_driver (function->context);
+  if (cuda->cuFuncSetAttribute)
+    result = cuda->cuFuncSetAttribute (function->function, number, value);
+  gst_vkgdr_context_pop (function->context);
+  return gst_vkgdr_context_check (
+      function->context, result, "cuFuncSetAttribute", error);
+}
+
+/**
+ * gst_vkgdr_function_get_good_block_size:
+ * @function: a function
+ * @shared: bytes of dynamic shared memory of a block
+ * @error: return location for a #GError
+ *
+ * Asks the driver for the block size that keeps the device busiest.
+ *
+ * Returns: threads of a block; 0 with @error set on failure
+ *
+ * Since: 0.1
+ */
+guint
+gst_vkgdr_function_get_good_block_size (
+    GstVkgdrFunction *function, gsize shared, GError **error)
+{
+  int grid = 0, block = 0;
+  CUresult result;
+
+  g_return_val_if_fail (FUNCTION_IS_FOUND (function), 0);
+
+  if (!gst_vkgdr_context_push (function->context, error))
+    return 0;
+  result = gst_vkgdr_context_get_driver (function->context)
+               ->cuOccupancyMaxPotentialBlockSize (
+                   &grid, &block, function->function, NULL, shared, 0);
+  gst_vkgdr_context_pop (function->context);
+  return gst_vkgdr_context_check (function->context, result,
+             "cuOccupancyMaxPotentialBlockSize", error)
+             ? (guint) block
+             : 0;
+}
+
+/**
+ * gst_vkgdr_function_get_max_blocks:
+ * @function: a function
+ * @block_size: threads of a block
+ * @shared: bytes of dynamic shared memory of a block
+ * @error: return location for a #GError
+ *
+ * Tells how many blocks run at once on each multiprocessor. Times the threads
+ * of a block, and by "max-threads-per-multiprocessor"
+ * (gst_vkgdr_device_get_attribute()), this is the occupancy.
+ *
+ * Returns: how many there are; -1 with @error set on failure
+ *
+ * Since: 0.1
+ */
+gint
+gst_vkgdr_function_get_max_blocks (
+    GstVkgdrFunction *function, guint block_size, gsize shared, GError **error)
+{
+  CUresult result = CUDA_ERROR_NOT_SUPPORTED;
+  const vkgdr_cuda *cuda;
+  int n = 0;
+
+  g_return_val_if_fail (FUNCTION_IS_FOUND (function), -1);
+
+  if (!gst_vkgdr_context_push (function->context, error))
+    return -1;
+  cuda = gst_vkgdr_context_get_driver (function->context);
+  if (cuda->cuOccupancyMaxActiveBlocksPerMultiprocessor)
+    result = cuda->cuOccupancyMaxActiveBlocksPerMultiprocessor (
+        &n, function->function, (int) MIN (block_size, G_MAXINT), shared);
+  gst_vkgdr_context_pop (function->context);
+  return gst_vkgdr_context_check (function->context, result,
+             "cuOccupancyMaxActiveBlocksPerMultiprocessor", error)
+             ? n
+             : -1;
+}
+
+/* --- launches ------------------------------------------------------------ */
+
+gboolean
+gst_vkgdr_function_launch_raw (GstVkgdrFunction *self, GstVkgdrStream *stream,
+    const guint grid[3], const guint block[3], guint shared, void **arguments,
+    void **extra, GError **error)
+{
+  const vkgdr_cuda *cuda = gst_vkgdr_context_get_driver (self->context);
+  GstVkgdrWatchdog *watchdog =
+      gst_vkgdr_context_get_watchdog (gst_vkgdr_stream_get_context (stream));
+  gchar *what;
+  CUresult result;
+  gboolean ok;
+
+  if (!gst_vkgdr_context_push (self->context, error))
+    return FALSE;
+  if (!gst_vkgdr_watchdog_begin_launch (watchdog, stream, error)) {
+    gst_vkgdr_context_pop (self->context);
+    return FALSE;
+  }
+  result = cuda->cuLaunchKernel (self->function, grid[0], grid[1], grid[2],
+      block[0], block[1], block[2], shared,
+      gst_vkgdr_stream_get_handle (stream), arguments, extra);
+  gst_vkgdr_watchdog_end_launch (
+      watchdog, stream, result == CUDA_SUCCESS ? self->entry : NULL);
+  gst_vkgdr_context_pop (self->context);
+  if (result == CUDA_SUCCESS)
+    return TRUE;
+
+  what = g_strdup_printf ("cuLaunchKernel (%s)", self->entry);
+  ok = gst_vkgdr_context_check (self->context, result, what, error);
+  g_free (what);
+  return ok;
+}
+
+static gboolean
+check_arguments (GstVkgdrFunction *self, gsize size, GError **error)
+{
+  guint n = self->sizes ? self->sizes->len : 0;
+  gsize needed = 0;
+
+  if (n > 0)
+    needed = g_array_index (self->offsets, gsize, n - 1)
+             + g_array_index (self->sizes, gsize, n - 1);
+  if (!self->sizes || size == needed)
+    return TRUE;
+  g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
+      "the %u arguments of \"%s\" have %" G_GSIZE_FORMAT
+      " bytes together, and %" G_GSIZE_FORMAT " are given",
+      n, self->entry, needed, size);
+  return FALSE;
+}
+
+static gboolean
+check_shape (GstVkgdrFunction *self, const guint grid[3], const guint block[3],
+    GError **error)
+{
+  guint64 threads = (guint64) block[0] * block[1];
+  guint max = self->max_threads ? self->max_threads : 1024;
+
+  if (grid[0] == 0 || grid[1] == 0 || grid[2] == 0 || threads == 0
+      || block[2] == 0) {
+    g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
+        "a launch of \"%s\" has no threads: no number of its grid and block "
+        "can be 0",
+        self->entry);
+    return FALSE;
+  }
+  if (threads <= max && threads * block[2] <= max)
+    return TRUE;
+  g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
+      "a block of %ux%ux%u threads is too large: \"%s\" can have %u at the "
+      "most on this device",
+      block[0], block[1], block[2], self->entry, max);
+  return FALSE;
+}
+
+/* Where there is no telling, the driver takes the arguments in one piece. */
+static gboolean
+launch_packed (GstVkgdrFunction *self, GstVkgdrStream *stream,
+    const guint grid[3], const guint block[3], guint shared, guint8 *arguments,
+    gsize size, GError **error)
+{
+  void *extra[] = { EXTRA_POINTER, arguments, EXTRA_SIZE, &size, EXTRA_END };
+
+  return gst_vkgdr_function_launch_raw (
+      self, stream, grid, block, shared, NULL, extra, error);
+}
+
+static gboolean
+launch_listed (GstVkgdrFunction *self, GstVkgdrStream *stream,
+    const guint grid[3], const guint block[3], guint shared, guint8 *arguments,
+    GError **error)
+{
+  void *few[FEW_ARGUMENTS], **list = few;
+  guint i, n = self->sizes->len;
+  gboolean ok;
+
+  if (n > FEW_ARGUMENTS)
+    list = g_new (void *, n);
+  for (i = 0; i < n; i++)
+    list[i] = arguments + g_array_index (self->offsets, gsize, i);
+  ok = gst_vkgdr_function_launch_raw (
+      self, stream, grid, block, shared, list, NULL, error);
+  if (list != few)
+    g_free (list);
+  return ok;
+}
+
+/**
+ * gst_vkgdr_function_launch:
+ * @function: a function
+ * @stream: a stream of its context
+ * @grid_x: blocks in x
+ * @grid_y: blocks in y
+ * @grid_z: blocks in z
+ * @block_x: threads of a block in x
+ * @block_y: threads of a block in y
+ * @block_z: threads of a block in z
+ * @shared: bytes of dynamic shared memory of a block
+ * @arguments: (array length=size) (nullable): the arguments, as a structure of
+ *   C has them: each where gst_vkgdr_function_get_param_offsets() says
+ * @size: bytes of @arguments, which are copied
+ * @error: return location for a #GError
+ *
+ * Queues a launch on @stream, and returns. Order is the caller's affair:
+ * gst_vkgdr_memory_begin_access() on all memory that it uses before,
+ * gst_vkgdr_memory_end_access() behind.
+ *
+ * Returns: %FALSE with @error set where the arguments or the block do not fit
+ *   (%GST_VKGDR_ERROR_ARGUMENT) or the launch failed
+ *   (%GST_VKGDR_ERROR_FAILED). What goes wrong on the device is told by a later
+ *   call
+ *
+ * Since: 0.1
+ */
+gboolean
+gst_vkgdr_function_launch (GstVkgdrFunction *function, GstVkgdrStream *stream,
+    guint grid_x, guint grid_y, guint grid_z, guint block_x, guint block_y,
+    guint block_z, guint shared, const guint8 *arguments, gsize size,
+    GError **error)
+{
+  const guint grid[3] = { grid_x, grid_y, grid_z };
+  const guint block[3] = { block_x, block_y, block_z };
+  guint8 *packed = (guint8 *) arguments;
+
+  g_return_val_if_fail (FUNCTION_IS_FOUND (function), FALSE);
+  g_return_val_if_fail (GST_IS_VKGDR_STREAM (stream), FALSE);
+
+  if (gst_vkgdr_stream_get_context (stream) != function->context) {
+    g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
+        "the stream is of another context than \"%s\"", function->entry);
+    return FALSE;
+  }
+  if (!check_arguments (function, size, error)
+      || !check_shape (function, grid, block, error))
+    return FALSE;
+  if (function->sizes)
+    return launch_listed (function, stream, grid, block, shared, packed, error);
+  return launch_packed (
+      function, stream, grid, block, shared, packed, size, error);
+}

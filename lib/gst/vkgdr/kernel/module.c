@@ -1,0 +1,436 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * kernel/module.c: a loaded image
+ *
+ * Hands an image to the driver, reports what that says against it, and lists
+ * what is in it. Functions are kernel/function.c's affair.
+ */
+
+#include <string.h>
+
+#include "kernel/compiler.h"
+#include "kernel/module.h"
+#include "kernel/image.h"
+
+/**
+ * SECTION:gstvkgdrmodule
+ * @title: GstVkgdrModule
+ * @short_description: CUDA code of any kind, and its functions
+ *
+ * A #GstVkgdrModule is CUDA code on a device: compiled from a source, or loaded
+ * from what a compiler made. A #GstVkgdrFunction is a kernel of it, with
+ * whatever parameters, and is launched with them. What it does to memory is
+ * ordered by the caller: gst_vkgdr_memory_begin_access() before and
+ * gst_vkgdr_memory_end_access() behind.
+ *
+ * Kernels that work on frames are simpler to run as a #GstVkgdrKernel.
+ *
+ * Neither changes once it is made, and both may be used from any thread.
+ *
+ * Since: 0.1
+ */
+
+/* Bytes for the driver's log of an image that it refuses. */
+#define LOG_SIZE 8192
+
+/* Results that blame the image rather than the device or the call. */
+static gboolean
+is_image_error (CUresult result)
+{
+  return result == CUDA_ERROR_INVALID_IMAGE
+         || result == CUDA_ERROR_NO_BINARY_FOR_GPU
+         || (result >= CUDA_ERROR_INVALID_PTX && result < 300)
+         || result == CUDA_ERROR_INVALID_SOURCE
+         || result == CUDA_ERROR_FILE_NOT_FOUND;
+}
+
+static void
+set_image_error (
+    GstVkgdrModule *self, CUresult result, const gchar *log, GError **error)
+{
+  gint capability = gst_vkgdr_compiler_get_capability (self->context);
+  const vkgdr_cuda *cuda = gst_vkgdr_context_get_driver (self->context);
+  const char *name = NULL, *text = NULL;
+
+  cuda->cuGetErrorName (result, &name);
+  cuda->cuGetErrorString (result, &text);
+  g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_IMAGE,
+      "%s cannot be loaded: %s (%s); the device has compute capability "
+      "%d.%d%s%s",
+      self->name, name ? name : "unknown CUDA error", text ? text : "no text",
+      capability / 10, capability % 10, *log ? "\n" : "", log);
+}
+
+/* @image ends with a zero byte. */
+static gboolean
+load_image (GstVkgdrModule *self, const gchar *image, GError **error)
+{
+  const vkgdr_cuda *cuda = gst_vkgdr_context_get_driver (self->context);
+  gchar log[LOG_SIZE] = "";
+  CUjit_option options[] = { CU_JIT_ERROR_LOG_BUFFER,
+    CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES };
+  void *values[] = { log, GSIZE_TO_POINTER (sizeof (log) - 1) };
+  CUresult result;
+
+  result = cuda->cuModuleLoadDataEx (
+      &self->handle, image, G_N_ELEMENTS (options), options, values);
+  if (result == CUDA_SUCCESS)
+    return TRUE;
+
+  self->handle = NULL;
+  g_strchomp (log);
+  if (is_image_error (result))
+    set_image_error (self, result, log, error);
+  else
+    gst_vkgdr_check (cuda, result, "cuModuleLoadDataEx", error);
+  return FALSE;
+}
+
+static gboolean
+driver_tells_names (const vkgdr_cuda *cuda)
+{
+  return cuda->cuModuleGetFunctionCount && cuda->cuModuleEnumerateFunctions
+         && cuda->cuFuncGetName;
+}
+
+static gchar **
+list_module_entries (GstVkgdrModule *self)
+{
+  const vkgdr_cuda *cuda = gst_vkgdr_context_get_driver (self->context);
+  GPtrArray *names = g_ptr_array_new ();
+  CUfunction *functions;
+  unsigned int i, n = 0;
+  const char *name;
+
+  if (cuda->cuModuleGetFunctionCount (&n, self->handle) != CUDA_SUCCESS)
+    n = 0;
+  functions = g_new0 (CUfunction, n + 1);
+  if (n > 0
+      && cuda->cuModuleEnumerateFunctions (functions, n, self->handle)
+             == CUDA_SUCCESS)
+    for (i = 0; i < n; i++)
+      if (cuda->cuFuncGetName (&name, functions[i]) == CUDA_SUCCESS && name)
+        g_ptr_array_add (names, g_strdup (name));
+  g_free (functions);
+
+  g_ptr_array_add (names, NULL);
+  return (gchar **) g_ptr_array_free (names, FALSE);
+}
+
+/* NULL where there is no telling: an old driver, and no PTX to look into. */
+static gchar **
+list_entries (GstVkgdrModule *self, const gchar *ptx)
+{
+  if (driver_tells_names (gst_vkgdr_context_get_driver (self->context)))
+    return list_module_entries (self);
+  return ptx ? gst_vkgdr_image_list_ptx_entries (ptx) : NULL;
+}
+
+G_DEFINE_TYPE (GstVkgdrModule, gst_vkgdr_module, GST_TYPE_OBJECT)
+
+#define MODULE_IS_LOADED(module) \
+  (GST_IS_VKGDR_MODULE (module) && (module)->context != NULL)
+
+static void
+gst_vkgdr_module_finalize (GObject *object)
+{
+  GstVkgdrModule *self = GST_VKGDR_MODULE (object);
+
+  if (self->handle && gst_vkgdr_context_push_alone (self->context, NULL)) {
+    gst_vkgdr_context_get_driver (self->context)->cuModuleUnload (self->handle);
+    gst_vkgdr_context_pop_alone (self->context);
+  }
+  gst_clear_object (&self->context);
+  g_strfreev (self->names);
+  g_free (self->name);
+  g_free (self->ptx);
+
+  G_OBJECT_CLASS (gst_vkgdr_module_parent_class)->finalize (object);
+}
+
+static void
+gst_vkgdr_module_class_init (GstVkgdrModuleClass *klass)
+{
+  G_OBJECT_CLASS (klass)->finalize = gst_vkgdr_module_finalize;
+}
+
+static void
+gst_vkgdr_module_init (GstVkgdrModule *self)
+{
+}
+
+/* With the context pushed: gives @image the zero byte that PTX text ends with,
+ * since a GBytes need not have one. */
+static gboolean
+load_bytes (GstVkgdrModule *self, GBytes *image, GError **error)
+{
+  gsize size = g_bytes_get_size (image);
+  gchar *copy = g_malloc0 (size + 1);
+  gboolean is_ptx = gst_vkgdr_image_get_kind (image) == GST_VKGDR_IMAGE_PTX;
+  gboolean ok;
+
+  if (size > 0)
+    memcpy (copy, g_bytes_get_data (image, NULL), size);
+  ok = load_image (self, copy, error);
+  if (ok)
+    self->names = list_entries (self, is_ptx ? copy : NULL);
+  if (ok && is_ptx && gst_vkgdr_module_needs_ptx (self->context))
+    self->ptx = g_steal_pointer (&copy);
+  g_free (copy);
+  return ok;
+}
+
+gboolean
+gst_vkgdr_module_check_image (GBytes *image, const gchar *label, GError **error)
+{
+  if (gst_vkgdr_image_is_complete (image))
+    return TRUE;
+  g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_IMAGE,
+      "%s cannot be loaded: it is truncated or damaged", label);
+  return FALSE;
+}
+
+GstVkgdrModule *
+gst_vkgdr_module_load (GstVkgdrContext *context, GBytes *image,
+    const gchar *label, gboolean *ok, GError **error)
+{
+  GstVkgdrModule *self = g_object_new (GST_TYPE_VKGDR_MODULE, NULL);
+
+  gst_object_ref_sink (self);
+  self->context = gst_object_ref (context);
+  self->name = g_strdup (label);
+  *ok = load_bytes (self, image, error);
+  return self;
+}
+
+/**
+ * gst_vkgdr_module_new_from_image:
+ * @context: a context
+ * @image: PTX text, a cubin or a fatbin
+ * @label: (nullable): what messages call the image
+ * @error: return location for a #GError
+ *
+ * Loads what a compiler made. The image is copied.
+ *
+ * Returns: (transfer full) (nullable): the module, or %NULL with @error set to
+ *   %GST_VKGDR_ERROR_IMAGE, and the driver's log, where the image does not fit
+ *   the device
+ *
+ * Since: 0.1
+ */
+GstVkgdrModule *
+gst_vkgdr_module_new_from_image (
+    GstVkgdrContext *context, GBytes *image, const gchar *label, GError **error)
+{
+  GstVkgdrModule *self;
+  gboolean ok;
+
+  g_return_val_if_fail (GST_IS_VKGDR_CONTEXT (context), NULL);
+  g_return_val_if_fail (image != NULL, NULL);
+
+  if (!label)
+    label = "The image";
+  if (!gst_vkgdr_module_check_image (image, label, error)
+      || !gst_vkgdr_context_push_alone (context, error))
+    return NULL;
+  self = gst_vkgdr_module_load (context, image, label, &ok, error);
+  gst_vkgdr_context_pop_alone (context);
+  if (!ok)
+    gst_clear_object (&self);
+  return self;
+}
+
+static GstVkgdrModule *
+new_from_source (GstVkgdrContext *context, const gchar *source,
+    const gchar *label, const gchar *folder, GError **error)
+{
+  GstVkgdrModule *self;
+  GBytes *image;
+
+  image = gst_vkgdr_compile (context, source, label, folder,
+      gst_vkgdr_module_needs_ptx (context), error);
+  if (!image)
+    return NULL;
+  self = gst_vkgdr_module_new_from_image (context, image, label, error);
+  g_bytes_unref (image);
+  return self;
+}
+
+/**
+ * gst_vkgdr_module_new_from_source:
+ * @context: a context
+ * @source: CUDA C++ source
+ * @label: (nullable): what messages call the source
+ * @error: return location for a #GError
+ *
+ * Compiles a source, as gst_vkgdr_kernel_new_from_source() does: what was
+ * compiled is kept on disk, `vkgdr/kernel.h` is there, and functions have C's
+ * names unless the source says otherwise.
+ *
+ * Returns: (transfer full) (nullable): the module, or %NULL with @error set:
+ *   %GST_VKGDR_ERROR_COMPILE with the compiler's log,
+ *   %GST_VKGDR_ERROR_NO_DRIVER where there is no compiler, or an error of
+ *   gst_vkgdr_module_new_from_image()
+ *
+ * Since: 0.1
+ */
+GstVkgdrModule *
+gst_vkgdr_module_new_from_source (GstVkgdrContext *context, const gchar *source,
+    const gchar *label, GError **error)
+{
+  g_return_val_if_fail (GST_IS_VKGDR_CONTEXT (context), NULL);
+  g_return_val_if_fail (source != NULL, NULL);
+
+  return new_from_source (
+      context, source, label ? label : "The source", NULL, error);
+}
+
+static GstVkgdrModule *
+new_from_text (GstVkgdrContext *context, GBytes *content, const gchar *path,
+    GError **error)
+{
+  gchar *folder = g_path_get_dirname (path);
+  gchar *source =
+      g_strndup (g_bytes_get_data (content, NULL), g_bytes_get_size (content));
+  GstVkgdrModule *self = new_from_source (context, source, path, folder, error);
+
+  g_free (source);
+  g_free (folder);
+  return self;
+}
+
+/**
+ * gst_vkgdr_module_new_from_file:
+ * @context: a context
+ * @path: (type filename): a file of CUDA source, PTX, a cubin or a fatbin
+ * @error: return location for a #GError
+ *
+ * Loads a file. Its content tells what it is, not its name. Headers that a
+ * source includes are sought beside it.
+ *
+ * Returns: (transfer full) (nullable): the module, or %NULL with @error set:
+ *   %GST_VKGDR_ERROR_NOT_FOUND where the file cannot be read,
+ *   %GST_VKGDR_ERROR_IMAGE where it is none of these, or an error of
+ *   gst_vkgdr_module_new_from_source()
+ *
+ * Since: 0.1
+ */
+GstVkgdrModule *
+gst_vkgdr_module_new_from_file (
+    GstVkgdrContext *context, const gchar *path, GError **error)
+{
+  GstVkgdrModule *self = NULL;
+  GBytes *content;
+
+  g_return_val_if_fail (GST_IS_VKGDR_CONTEXT (context), NULL);
+  g_return_val_if_fail (path != NULL, NULL);
+
+  content = gst_vkgdr_image_read (path, error);
+  if (!content)
+    return NULL;
+  switch (gst_vkgdr_image_get_kind (content)) {
+  case GST_VKGDR_IMAGE_UNKNOWN:
+    g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_IMAGE,
+        "%s is neither CUDA source, PTX, cubin nor fatbin", path);
+    break;
+  case GST_VKGDR_IMAGE_SOURCE:
+    self = new_from_text (context, content, path, error);
+    break;
+  default:
+    self = gst_vkgdr_module_new_from_image (context, content, path, error);
+    break;
+  }
+  g_bytes_unref (content);
+  return self;
+}
+
+/**
+ * gst_vkgdr_module_get_context:
+ * @module: a module
+ *
+ * Returns: (transfer none): the context it is loaded in
+ *
+ * Since: 0.1
+ */
+GstVkgdrContext *
+gst_vkgdr_module_get_context (GstVkgdrModule *module)
+{
+  g_return_val_if_fail (MODULE_IS_LOADED (module), NULL);
+
+  return module->context;
+}
+
+/**
+ * gst_vkgdr_module_list_functions:
+ * @module: a module
+ *
+ * Returns: (transfer full) (nullable) (array zero-terminated=1): the names of
+ *   its functions, or %NULL where neither the driver (before CUDA 12.4) nor the
+ *   image tells
+ *
+ * Since: 0.1
+ */
+gchar **
+gst_vkgdr_module_list_functions (GstVkgdrModule *module)
+{
+  g_return_val_if_fail (MODULE_IS_LOADED (module), NULL);
+
+  return g_strdupv (module->names);
+}
+
+/**
+ * gst_vkgdr_module_get_global:
+ * @module: a module
+ * @symbol: name of a `__device__` or `__constant__` variable, as the image has
+ *   it
+ * @size: (out) (optional): its bytes
+ * @error: return location for a #GError
+ *
+ * Finds a variable, which is there as long as the module. To use it as memory,
+ * gst_vkgdr_allocator_alloc_wrapped() takes what begins at a multiple of 16.
+ *
+ * Returns: its device pointer; 0 with @error set to %GST_VKGDR_ERROR_NOT_FOUND
+ *   where there is none of that name
+ *
+ * Since: 0.1
+ */
+guint64
+gst_vkgdr_module_get_global (
+    GstVkgdrModule *module, const gchar *symbol, gsize *size, GError **error)
+{
+  const vkgdr_cuda *cuda;
+  CUdeviceptr pointer = 0;
+  CUresult result = CUDA_ERROR_NOT_SUPPORTED;
+  size_t bytes = 0;
+
+  g_return_val_if_fail (MODULE_IS_LOADED (module), 0);
+  g_return_val_if_fail (symbol != NULL, 0);
+
+  if (size)
+    *size = 0;
+  if (!gst_vkgdr_context_push (module->context, error))
+    return 0;
+  cuda = gst_vkgdr_context_get_driver (module->context);
+  if (cuda->cuModuleGetGlobal)
+    result = cuda->cuModuleGetGlobal (&pointer, &bytes, module->handle, symbol);
+  gst_vkgdr_context_pop (module->context);
+  if (result == CUDA_ERROR_NOT_FOUND) {
+    g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_NOT_FOUND,
+        "%s has no variable named \"%s\"", module->name, symbol);
+    return 0;
+  }
+  if (!gst_vkgdr_context_check (
+          module->context, result, "cuModuleGetGlobal", error))
+    return 0;
+  if (size)
+    *size = bytes;
+  return pointer;
+}
+
+gboolean
+gst_vkgdr_module_needs_ptx (GstVkgdrContext *context)
+{
+  const vkgdr_cuda *cuda = gst_vkgdr_context_get_driver (context);
+
+  return !driver_tells_names (cuda) || !cuda->cuFuncGetParamInfo;
+}

@@ -1,0 +1,457 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * kernel/nvrtc.c: loads NVRTC, or softcuda's library of the same interface,
+ * and runs it
+ *
+ * The prototypes are ABI facts of libnvrtc, written down here so that a build
+ * needs no CUDA toolkit. Knows nothing of devices, caches and kernels.
+ */
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <link.h>
+#include <sys/stat.h>
+
+#include "kernel/nvrtc.h"
+#include "kernel/nvrtcnote.h"
+#include "memory/memory-private.h"
+
+GST_DEBUG_CATEGORY_STATIC (gst_vkgdr_nvrtc_debug);
+#define GST_CAT_DEFAULT gst_vkgdr_nvrtc_debug
+
+typedef struct _nvrtcProgram *nvrtcProgram;
+
+/* nvrtcResult: 0 is success, and this one a source with errors. */
+#define NVRTC_ERROR_COMPILATION 6
+
+/* X (function, need, arguments) */
+#define NVRTC_FUNCTIONS(X) \
+  X (nvrtcVersion, TRUE, (int *major, int *minor)) \
+  X (nvrtcCreateProgram, TRUE, \
+      (nvrtcProgram * program, const char *text, const char *name, \
+          int n_headers, const char *const *headers, \
+          const char *const *include_names)) \
+  X (nvrtcDestroyProgram, TRUE, (nvrtcProgram * program)) \
+  X (nvrtcCompileProgram, TRUE, \
+      (nvrtcProgram program, int n_options, const char *const *options)) \
+  X (nvrtcGetProgramLogSize, TRUE, (nvrtcProgram program, size_t * size)) \
+  X (nvrtcGetProgramLog, TRUE, (nvrtcProgram program, char *log)) \
+  X (nvrtcGetPTXSize, TRUE, (nvrtcProgram program, size_t * size)) \
+  X (nvrtcGetPTX, TRUE, (nvrtcProgram program, char *image)) \
+  X (nvrtcGetCUBINSize, FALSE, (nvrtcProgram program, size_t * size)) \
+  X (nvrtcGetCUBIN, FALSE, (nvrtcProgram program, char *image)) \
+  X (nvrtcGetNumSupportedArchs, FALSE, (int *n_archs)) \
+  X (nvrtcGetSupportedArchs, FALSE, (int *archs))
+
+struct _GstVkgdrNvrtc {
+  gboolean software;
+  GstVkgdrNvrtcNote *note;
+  gint is_loaded; /* atomic; before, the note is all there is */
+
+  const char *(*nvrtcGetErrorString) (int result);
+#define NVRTC_FIELD(name, need, args) int (*name) args;
+  NVRTC_FUNCTIONS (NVRTC_FIELD)
+#undef NVRTC_FIELD
+};
+
+static const struct {
+  const gchar *name;
+  gint major;
+} nvrtc_sonames[] = {
+  { "libnvrtc.so.13", 13 },
+  { "libnvrtc.so.12", 12 },
+  { "libnvrtc.so.11.2", 11 }, /* the soname of 11.2 to 11.8 */
+  { "libnvrtc.so", 0 },
+};
+
+static GMutex nvrtc_lock;
+
+static void
+nvrtc_free (GstVkgdrNvrtc *self)
+{
+  gst_vkgdr_nvrtc_note_free (self->note);
+  g_free (self);
+}
+
+static gboolean
+nvrtc_resolve (GstVkgdrNvrtc *self, void *library)
+{
+#define NVRTC_RESOLVE(function, need, args) \
+  *(void **) &self->function = dlsym (library, #function); \
+  if (need && !self->function) { \
+    GST_WARNING ("%s lacks %s", self->note->name, #function); \
+    return FALSE; \
+  }
+  NVRTC_RESOLVE (nvrtcGetErrorString, TRUE, (int) )
+  NVRTC_FUNCTIONS (NVRTC_RESOLVE)
+#undef NVRTC_RESOLVE
+  return TRUE;
+}
+
+static void
+nvrtc_read_archs (GstVkgdrNvrtc *self)
+{
+  GArray *archs = self->note->archs;
+  int n = 0;
+
+  if (!self->nvrtcGetNumSupportedArchs || !self->nvrtcGetSupportedArchs
+      || self->nvrtcGetNumSupportedArchs (&n) != 0 || n <= 0)
+    return;
+  g_array_set_size (archs, n);
+  if (self->nvrtcGetSupportedArchs ((int *) archs->data) != 0)
+    g_array_set_size (archs, 0);
+}
+
+/* Where the linker found it. */
+static gchar *
+nvrtc_get_file (void *library)
+{
+  struct link_map *map = NULL;
+
+  if (dlinfo (library, RTLD_DI_LINKMAP, &map) != 0 || !map)
+    return g_strdup ("");
+  return g_strdup (map->l_name);
+}
+
+static gboolean
+nvrtc_ask (GstVkgdrNvrtc *self, void *library)
+{
+  GstVkgdrNvrtcNote *note = self->note;
+  int result;
+
+  if (!nvrtc_resolve (self, library))
+    return FALSE;
+  result = self->nvrtcVersion (&note->major, &note->minor);
+  if (result != 0) {
+    GST_WARNING (
+        "%s: nvrtcVersion: %s", note->name, self->nvrtcGetErrorString (result));
+    return FALSE;
+  }
+  note->file = nvrtc_get_file (library);
+  note->has_cubin = self->nvrtcGetCUBINSize && self->nvrtcGetCUBIN;
+  nvrtc_read_archs (self);
+  return TRUE;
+}
+
+/* Adds what was tried to @tried, for the error. */
+static GstVkgdrNvrtc *
+nvrtc_open (const gchar *path, gboolean software, GPtrArray *tried)
+{
+  GstVkgdrNvrtc *self;
+  void *library;
+
+  g_ptr_array_add (tried, g_strdup (path));
+  library = dlopen (path, RTLD_NOW | RTLD_LOCAL);
+  if (!library) {
+    GST_DEBUG ("%s", dlerror ());
+    return NULL;
+  }
+
+  self = g_new0 (GstVkgdrNvrtc, 1);
+  self->software = software;
+  self->note = g_new0 (GstVkgdrNvrtcNote, 1);
+  self->note->name = g_strdup (path);
+  self->note->archs = g_array_new (FALSE, TRUE, sizeof (gint));
+  if (!nvrtc_ask (self, library)) {
+    nvrtc_free (self);
+    dlclose (library);
+    return NULL;
+  }
+  self->is_loaded = TRUE;
+  GST_INFO ("%s: NVRTC %d.%d", path, self->note->major, self->note->minor);
+  return self;
+}
+
+/* One that is known by a note is loaded when it has to compile. */
+static gboolean
+nvrtc_load (GstVkgdrNvrtc *self, GError **error)
+{
+  void *library;
+
+  if (g_atomic_int_get (&self->is_loaded))
+    return TRUE;
+  g_mutex_lock (&nvrtc_lock);
+  if (!self->is_loaded) {
+    library = dlopen (self->note->file, RTLD_NOW | RTLD_LOCAL);
+    if (!library)
+      g_set_error_literal (
+          error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_NO_DRIVER, dlerror ());
+    else if (!nvrtc_resolve (self, library))
+      g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_NO_DRIVER,
+          "%s is no NVRTC", self->note->file);
+    else
+      g_atomic_int_set (&self->is_loaded, TRUE);
+  }
+  g_mutex_unlock (&nvrtc_lock);
+  return g_atomic_int_get (&self->is_loaded);
+}
+
+static GstVkgdrNvrtc *
+nvrtc_open_software (GPtrArray *tried)
+{
+  gchar *path =
+      g_build_filename (vkgdr_driver_softcuda_dir (), "libnvrtc.so.13", NULL);
+  GstVkgdrNvrtc *self = nvrtc_open (path, TRUE, tried);
+
+  g_free (path);
+  return self;
+}
+
+static GstVkgdrNvrtc *
+nvrtc_open_in_folder (const gchar *folder, GPtrArray *tried)
+{
+  static const gchar *const libdirs[] = { "lib64", "lib" };
+  GstVkgdrNvrtc *self = NULL;
+  guint i;
+
+  for (i = 0; !self && i < G_N_ELEMENTS (libdirs); i++) {
+    gchar *path = g_build_filename (folder, libdirs[i], "libnvrtc.so", NULL);
+
+    self = nvrtc_open (path, FALSE, tried);
+    g_free (path);
+  }
+  return self;
+}
+
+static GstVkgdrNvrtc *
+nvrtc_find (gint driver_major, GPtrArray *tried)
+{
+  const gchar *folders[] = { g_getenv ("CUDA_HOME"), g_getenv ("CUDA_PATH"),
+    "/usr/local/cuda" };
+  const gchar *named = g_getenv ("VKGDR_NVRTC");
+  GstVkgdrNvrtc *self = NULL;
+  gint newer;
+  guint i;
+
+  if (named && *named)
+    return nvrtc_open (named, FALSE, tried);
+
+  /* What is no newer than the driver first. */
+  for (newer = 0; !self && newer <= 1; newer++)
+    for (i = 0; !self && i < G_N_ELEMENTS (nvrtc_sonames); i++)
+      if ((nvrtc_sonames[i].major > driver_major) == newer)
+        self = nvrtc_open (nvrtc_sonames[i].name, FALSE, tried);
+  for (i = 0; !self && i < G_N_ELEMENTS (folders); i++)
+    if (folders[i] && *folders[i])
+      self = nvrtc_open_in_folder (folders[i], tried);
+  return self;
+}
+
+static GstVkgdrNvrtc *
+nvrtc_open_nvidia (gint driver_major, GPtrArray *tried)
+{
+  GstVkgdrNvrtcNote *note = gst_vkgdr_nvrtc_note_read (driver_major);
+  GstVkgdrNvrtc *self;
+
+  if (note) {
+    self = g_new0 (GstVkgdrNvrtc, 1);
+    self->note = note;
+    GST_INFO (
+        "%s: NVRTC %d.%d, as noted", note->file, note->major, note->minor);
+    return self;
+  }
+  self = nvrtc_find (driver_major, tried);
+  if (self)
+    gst_vkgdr_nvrtc_note_write (driver_major, self->note);
+  return self;
+}
+
+static void
+nvrtc_set_not_found (GError **error, gboolean software, GPtrArray *tried)
+{
+  gchar *list;
+
+  g_ptr_array_add (tried, NULL);
+  list = g_strjoinv (", ", (gchar **) tried->pdata);
+  if (software)
+    g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_NO_DRIVER,
+        "The software device's compiler was not found (tried %s): name its "
+        "folder in VKGDR_SOFTCUDA_DIR",
+        list);
+  else
+    g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_NO_DRIVER,
+        "NVRTC was not found (tried %s)", list);
+  g_free (list);
+}
+
+const GstVkgdrNvrtc *
+gst_vkgdr_nvrtc_get (gboolean software, gint driver_version, GError **error)
+{
+  static GstVkgdrNvrtc *known[2];
+  static gsize once;
+  GstVkgdrNvrtc *self;
+  GPtrArray *tried;
+
+  if (g_once_init_enter (&once)) {
+    GST_DEBUG_CATEGORY_INIT (
+        gst_vkgdr_nvrtc_debug, "vkgdrnvrtc", 0, "vkgdr run-time compiler");
+    g_once_init_leave (&once, 1);
+  }
+
+  software = !!software;
+  g_mutex_lock (&nvrtc_lock);
+  self = known[software];
+  if (!self) {
+    tried = g_ptr_array_new_with_free_func (g_free);
+    self = known[software] =
+        software ? nvrtc_open_software (tried)
+                 : nvrtc_open_nvidia (driver_version / 1000, tried);
+    if (!self)
+      nvrtc_set_not_found (error, software, tried);
+    g_ptr_array_unref (tried);
+  }
+  g_mutex_unlock (&nvrtc_lock);
+  return self;
+}
+
+gchar *
+gst_vkgdr_nvrtc_describe (const GstVkgdrNvrtc *self)
+{
+  const gchar *cxx = g_getenv ("SOFTCUDA_CXX");
+
+  if (!self->software)
+    return g_strdup_printf ("NVRTC %d.%d (%s)", self->note->major,
+        self->note->minor, self->note->name);
+  return g_strdup_printf ("softcuda, by the host's C++ compiler%s%s (%s)",
+      cxx && *cxx ? " " : "", cxx ? cxx : "", self->note->name);
+}
+
+static void
+nvrtc_identify_file (GString *identity, const gchar *path)
+{
+  struct stat st = { 0 };
+
+  if (stat (path, &st) != 0)
+    GST_INFO ("%s: %s", path, g_strerror (errno));
+  g_string_append_printf (identity,
+      " %" G_GINT64_FORMAT ".%ld:%" G_GINT64_FORMAT, (gint64) st.st_mtim.tv_sec,
+      (glong) st.st_mtim.tv_nsec, (gint64) st.st_size);
+}
+
+gchar *
+gst_vkgdr_nvrtc_identify (const GstVkgdrNvrtc *self)
+{
+  const gchar *cxx = g_getenv ("SOFTCUDA_CXX");
+  GString *identity = g_string_new (NULL);
+  gchar *folder, *runtime;
+
+  g_string_append_printf (identity, "%s %d.%d",
+      self->software ? "softcuda" : "nvrtc", self->note->major,
+      self->note->minor);
+  if (!self->software)
+    return g_string_free (identity, FALSE);
+
+  /* The version stays the same when softcuda or the host's compiler change. */
+  folder = g_path_get_dirname (self->note->name);
+  runtime = g_build_filename (folder, "softcuda_runtime.h", NULL);
+  nvrtc_identify_file (identity, self->note->name);
+  nvrtc_identify_file (identity, runtime);
+  g_string_append_printf (identity, " %s", cxx ? cxx : "");
+  g_free (runtime);
+  g_free (folder);
+  return g_string_free (identity, FALSE);
+}
+
+gint
+gst_vkgdr_nvrtc_choose_arch (const GstVkgdrNvrtc *self, gint capability)
+{
+  GArray *archs = self->note->archs;
+  gint best = 0;
+  guint i;
+
+  /* A compiler too old to tell knows what its driver's devices need. */
+  if (archs->len == 0)
+    return capability;
+  for (i = 0; i < archs->len; i++) {
+    gint arch = g_array_index (archs, gint, i);
+
+    if (arch <= capability && arch > best)
+      best = arch;
+  }
+  return best;
+}
+
+gboolean
+gst_vkgdr_nvrtc_has_cubin (const GstVkgdrNvrtc *self)
+{
+  return self->note->has_cubin;
+}
+
+static gchar *
+nvrtc_get_log (const GstVkgdrNvrtc *self, nvrtcProgram program)
+{
+  size_t size = 0;
+  gchar *log;
+
+  if (self->nvrtcGetProgramLogSize (program, &size) != 0 || size < 2)
+    return g_strdup ("");
+  log = g_malloc0 (size + 1);
+  if (self->nvrtcGetProgramLog (program, log) != 0)
+    *log = '\0';
+  return g_strchomp (log);
+}
+
+static GBytes *
+nvrtc_get_image (const GstVkgdrNvrtc *self, nvrtcProgram program,
+    const gchar *name, gboolean cubin, GError **error)
+{
+  size_t size = 0;
+  gchar *image;
+  int result;
+
+  result = cubin ? self->nvrtcGetCUBINSize (program, &size)
+                 : self->nvrtcGetPTXSize (program, &size);
+  if (result == 0) {
+    image = g_malloc0 (size + 1);
+    result = cubin ? self->nvrtcGetCUBIN (program, image)
+                   : self->nvrtcGetPTX (program, image);
+    if (result == 0 && size > 0)
+      return g_bytes_new_take (image, size);
+    g_free (image);
+  }
+  g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_COMPILE,
+      "%s: the compiler gave no image: %s", name,
+      self->nvrtcGetErrorString (result));
+  return NULL;
+}
+
+GBytes *
+gst_vkgdr_nvrtc_compile (const GstVkgdrNvrtc *self, const gchar *text,
+    const gchar *name, const gchar *const *headers,
+    const gchar *const *include_names, const gchar *const *options,
+    gboolean cubin, GError **error)
+{
+  nvrtcProgram program = NULL;
+  GBytes *image = NULL;
+  gchar *log;
+  int result;
+
+  if (!nvrtc_load ((GstVkgdrNvrtc *) self, error))
+    return NULL;
+  result = self->nvrtcCreateProgram (&program, text, name,
+      (int) g_strv_length ((gchar **) headers), headers, include_names);
+  if (result != 0) {
+    g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_COMPILE,
+        "%s: nvrtcCreateProgram: %s", name, self->nvrtcGetErrorString (result));
+    return NULL;
+  }
+
+  result = self->nvrtcCompileProgram (
+      program, (int) g_strv_length ((gchar **) options), options);
+  log = nvrtc_get_log (self, program);
+  if (result == NVRTC_ERROR_COMPILATION && *log)
+    g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_COMPILE,
+        "%s does not compile:\n%s", name, log);
+  else if (result != 0)
+    g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_COMPILE,
+        "%s: nvrtcCompileProgram: %s%s%s", name,
+        self->nvrtcGetErrorString (result), *log ? "\n" : "", log);
+  else
+    image = nvrtc_get_image (self, program, name, cubin, error);
+  if (image && *log)
+    GST_INFO ("%s: %s", name, log);
+
+  g_free (log);
+  self->nvrtcDestroyProgram (&program);
+  return image;
+}

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * kernel/params.c: fields of a GstStructure as arguments of a kernel
+ *
+ * Turns values into the bytes that a launch takes, and says what does not fit.
+ * Knows neither driver nor frames: a parameter is a size in bytes.
+ */
+
+#include <string.h>
+
+#include "kernel/params.h"
+
+#include <gst/vkgdr/gstvkgdrerror.h>
+
+/* How a value of params travels: as an integer or as a floating-point number,
+ * of @size bytes where nothing else is asked for. */
+typedef struct {
+  gboolean is_real;
+  gsize size;
+  gint64 integer;
+  gdouble real;
+} ParamValue;
+
+/* FALSE where the type is none that a kernel can be given. */
+static gboolean
+value_read (ParamValue *self, const GValue *value)
+{
+  GType type = G_TYPE_FUNDAMENTAL (G_VALUE_TYPE (value));
+
+  memset (self, 0, sizeof (*self));
+  self->size = 4;
+  if (type == G_TYPE_INT)
+    self->integer = g_value_get_int (value);
+  else if (type == G_TYPE_UINT)
+    self->integer = g_value_get_uint (value);
+  else if (type == G_TYPE_ENUM)
+    self->integer = g_value_get_enum (value);
+  else if (type == G_TYPE_FLAGS)
+    self->integer = g_value_get_flags (value);
+  else if (type == G_TYPE_BOOLEAN)
+    self->integer = g_value_get_boolean (value) ? 1 : 0;
+  else if (type == G_TYPE_INT64 || type == G_TYPE_UINT64) {
+    self->size = 8;
+    self->integer = type == G_TYPE_INT64 ? g_value_get_int64 (value)
+                                         : (gint64) g_value_get_uint64 (value);
+  } else if (type == G_TYPE_FLOAT || type == G_TYPE_DOUBLE) {
+    self->is_real = TRUE;
+    self->size = type == G_TYPE_FLOAT ? 4 : 8;
+    self->real = type == G_TYPE_FLOAT ? (gdouble) g_value_get_float (value)
+                                      : g_value_get_double (value);
+  } else
+    return FALSE;
+  return TRUE;
+}
+
+/* Whether a parameter of @size bytes can take it: a real number as float or
+ * double, an integer as any that is as wide, or wider, or that holds it. */
+static gboolean
+value_fits (const ParamValue *self, gsize size)
+{
+  gint64 limit;
+
+  if (self->is_real)
+    return size == 4 || size == 8;
+  if (size == self->size || (self->size == 4 && size == 8))
+    return TRUE;
+  if (self->size != 4 || (size != 1 && size != 2))
+    return FALSE;
+  limit = (gint64) 1 << (8 * size);
+  return self->integer >= -limit / 2 && self->integer < limit;
+}
+
+/* Little endian, as every machine with a CUDA driver is. */
+static void
+value_write (const ParamValue *self, gsize size, guint8 *slot)
+{
+  gfloat narrow = (gfloat) self->real;
+
+  if (!self->is_real)
+    memcpy (slot, &self->integer, size);
+  else if (size == 4)
+    memcpy (slot, &narrow, size);
+  else
+    memcpy (slot, &self->real, size);
+}
+
+static gboolean
+check_count (const gchar *entry, guint given, guint wanted, GError **error)
+{
+  if (given == wanted)
+    return TRUE;
+  g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
+      "Kernel \"%s\" takes %u parameter%s behind its frames, but params has %u",
+      entry, wanted, wanted == 1 ? "" : "s", given);
+  return FALSE;
+}
+
+/* Writes field @index of @params to @slot. @size is NULL where the parameter's
+ * is not known. */
+static gboolean
+pack_field (const GstStructure *params, guint index, const gchar *entry,
+    const gsize *size, guint8 *slot, GError **error)
+{
+  const gchar *field = gst_structure_nth_field_name (params, index);
+  const GValue *value = gst_structure_get_value (params, field);
+  gsize wanted;
+  ParamValue v;
+
+  if (!value_read (&v, value)) {
+    g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
+        "Parameter %u (%s) of kernel \"%s\" cannot be a %s: only numbers and "
+        "booleans can be given",
+        index + 1, field, entry, G_VALUE_TYPE_NAME (value));
+    return FALSE;
+  }
+  wanted = size ? *size : v.size;
+  if (!value_fits (&v, wanted)) {
+    g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
+        "Parameter %u (%s) of kernel \"%s\" has %" G_GSIZE_FORMAT
+        " bytes, but the %s that is given has %" G_GSIZE_FORMAT
+        " and does not fit",
+        index + 1, field, entry, wanted, G_VALUE_TYPE_NAME (value), v.size);
+    return FALSE;
+  }
+  value_write (&v, wanted, slot);
+  return TRUE;
+}
+
+guint
+gst_vkgdr_params_count (const GstStructure *params)
+{
+  return params ? gst_structure_n_fields (params) : 0;
+}
+
+guint8 *
+gst_vkgdr_params_pack (const GstStructure *params, const gchar *entry,
+    const gsize *sizes, guint n_sizes, gsize padding, GError **error)
+{
+  guint i, n = gst_vkgdr_params_count (params);
+  guint8 *slots;
+
+  if (sizes && !check_count (entry, n, n_sizes, error))
+    return NULL;
+  slots = g_malloc0 ((n + 1) * GST_VKGDR_PARAMS_SLOT_SIZE + padding);
+  for (i = 0; i < n; i++)
+    if (!pack_field (params, i, entry, sizes ? &sizes[i] : NULL,
+            slots + i * GST_VKGDR_PARAMS_SLOT_SIZE, error)) {
+      g_free (slots);
+      return NULL;
+    }
+  return slots;
+}

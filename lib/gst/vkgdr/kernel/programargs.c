@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * kernel/programargs.c: the command lines of nvcc and clang
+ *
+ * Chooses the architecture and says all options. nvcc is part of a CUDA toolkit
+ * and brings all that a kernel includes; clang needs no toolkit, and is given a
+ * header of ours in its place, device/clang.h. Runs nothing but a question.
+ */
+
+#include <string.h>
+
+#include <gst/vkgdr/gstvkgdrerror.h>
+
+#include "kernel/programs.h"
+
+/* Clang's architectures, and the first version of PTX that has them: clang
+ * would take that from a CUDA toolkit. A driver takes all up to its own, which
+ * is why the lowest that will do is asked for. PTX for an older device runs on
+ * every newer one. */
+static const struct {
+  gint arch, ptx;
+} clang_archs[] = {
+  { 90, 78 },
+  { 89, 78 },
+  { 86, 71 },
+  { 80, 70 },
+  { 75, 63 },
+  { 70, 60 },
+  { 61, 50 },
+  { 60, 50 },
+  { 52, 42 },
+};
+
+/* --- what it compiles for ------------------------------------------------ */
+
+static gboolean
+program_knows (const gchar *answer, const gchar *prefix, gint arch)
+{
+  gchar *pattern = g_strdup_printf ("\\b(%s%d)\\b", prefix, arch);
+  gboolean found = g_regex_match_simple (pattern, answer, 0, 0);
+
+  g_free (pattern);
+  return found;
+}
+
+/* Of those that nvcc lists; one too old to list any knows what its devices
+ * need. */
+static gint
+program_choose_nvcc_arch (const gchar *answer, gint capability)
+{
+  gint arch;
+
+  if (!strstr (answer, "compute_"))
+    return capability;
+  for (arch = capability; arch > 0; arch--)
+    if (program_knows (answer, "compute_", arch))
+      return arch;
+  return 0;
+}
+
+/* Index into clang_archs, or their number. */
+static guint
+program_choose_clang_arch (const gchar *answer, gint capability)
+{
+  guint i;
+
+  for (i = 0; i < G_N_ELEMENTS (clang_archs); i++)
+    if (clang_archs[i].arch <= capability
+        && program_knows (answer, "sm_", clang_archs[i].arch))
+      break;
+  return i;
+}
+
+static void
+program_set_no_arch (
+    const GstVkgdrProgram *self, gint capability, GError **error)
+{
+  g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_NO_DRIVER,
+      "%s does not compile for a device of compute capability %d.%d",
+      self->path, capability / 10, capability % 10);
+}
+
+/* --- its command line ---------------------------------------------------- */
+
+static void
+program_push (GPtrArray *argv, const gchar *const *words)
+{
+  for (; *words; words++)
+    g_ptr_array_add (argv, g_strdup (*words));
+}
+
+/* Returns whether @argv makes a cubin, in @cubin. */
+static gboolean
+program_add_nvcc_options (const GstVkgdrProgram *self, GPtrArray *argv,
+    const GstVkgdrProgramInput *input, gboolean *cubin, GError **error)
+{
+  static const gchar *const words[] = { "--std=c++17",
+    "--expt-relaxed-constexpr", "-allow-unsupported-compiler", NULL };
+  gchar *answer = gst_vkgdr_program_ask (self, "--list-gpu-arch", NULL);
+  gint arch = program_choose_nvcc_arch (answer, input->capability);
+
+  g_free (answer);
+  if (arch == 0) {
+    program_set_no_arch (self, input->capability, error);
+    return FALSE;
+  }
+  *cubin = !input->ptx && arch == input->capability;
+  g_ptr_array_add (argv, g_strdup (*cubin ? "--cubin" : "--ptx"));
+  g_ptr_array_add (argv, g_strdup_printf ("--gpu-architecture=%s_%d",
+                             *cubin ? "sm" : "compute", arch));
+  program_push (argv, words);
+  return TRUE;
+}
+
+static gboolean
+program_add_clang_options (const GstVkgdrProgram *self, GPtrArray *argv,
+    const gchar *folder, gint capability, GError **error)
+{
+  static const gchar *const words[] = { "-x", "cuda", "--cuda-device-only",
+    "-S", "-std=c++17", "-O3",
+    /* No toolkit, whatever is installed, and no header of the host. */
+    "-nocudainc", "-nocudalib", "-nostdlibinc", "-U__STDC_HOSTED__",
+    "-D__STDC_HOSTED__=0", "-Wno-builtin-macro-redefined",
+    /* A call of a function with a frame would copy that to local memory. */
+    "-mllvm", "-inline-threshold=5000", NULL };
+  gchar *answer = gst_vkgdr_program_ask (
+      self, "--print-supported-cpus", "--target=nvptx64-nvidia-cuda");
+  guint i = program_choose_clang_arch (answer, capability);
+
+  g_free (answer);
+  if (i == G_N_ELEMENTS (clang_archs)) {
+    program_set_no_arch (self, capability, error);
+    return FALSE;
+  }
+  program_push (argv, words);
+  g_ptr_array_add (argv, g_strconcat ("--cuda-path=", folder, NULL));
+  g_ptr_array_add (
+      argv, g_strdup_printf ("--cuda-gpu-arch=sm_%d", clang_archs[i].arch));
+  g_ptr_array_add (argv, g_strdup ("-Xclang"));
+  g_ptr_array_add (argv, g_strdup ("-target-feature"));
+  g_ptr_array_add (argv, g_strdup ("-Xclang"));
+  g_ptr_array_add (argv, g_strdup_printf ("+ptx%d", clang_archs[i].ptx));
+  g_ptr_array_add (argv, g_strdup ("-include"));
+  g_ptr_array_add (
+      argv, g_strconcat (folder, "/" GST_VKGDR_PROGRAM_OWN_HEADER, NULL));
+  return TRUE;
+}
+
+GPtrArray *
+gst_vkgdr_program_make_argv (const GstVkgdrProgram *self,
+    const GstVkgdrProgramInput *input, const gchar *folder, gboolean *cubin,
+    GError **error)
+{
+  GPtrArray *argv = g_ptr_array_new_with_free_func (g_free);
+  gboolean ok;
+
+  *cubin = FALSE;
+  g_ptr_array_add (argv, g_strdup (self->path));
+  if (self->kind == GST_VKGDR_PROGRAM_NVCC)
+    ok = program_add_nvcc_options (self, argv, input, cubin, error);
+  else
+    ok = program_add_clang_options (
+        self, argv, folder, input->capability, error);
+  if (!ok) {
+    g_ptr_array_unref (argv);
+    return NULL;
+  }
+  g_ptr_array_add (argv, g_strconcat ("-I", folder, NULL));
+  if (input->folder)
+    g_ptr_array_add (argv, g_strconcat ("-I", input->folder, NULL));
+  g_ptr_array_add (argv, g_strdup ("-o"));
+  g_ptr_array_add (
+      argv, g_build_filename (folder, GST_VKGDR_PROGRAM_IMAGE, NULL));
+  g_ptr_array_add (
+      argv, g_build_filename (folder, GST_VKGDR_PROGRAM_SOURCE, NULL));
+  g_ptr_array_add (argv, NULL);
+  return argv;
+}

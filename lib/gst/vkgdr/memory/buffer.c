@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * memory/buffer.c: see memory/buffer.h
+ */
+
+#include "memory/buffer.h"
+
+gboolean
+gst_vkgdr_buffer_is_of (GstBuffer *buffer, GstVkgdrContext *context)
+{
+  guint i, n = gst_buffer_n_memory (buffer);
+
+  for (i = 0; i < n; i++) {
+    GstMemory *memory = gst_buffer_peek_memory (buffer, i);
+
+    if (!gst_is_vkgdr_memory (memory)
+        || gst_vkgdr_memory_get_context (memory) != context)
+      return FALSE;
+  }
+  return TRUE;
+}
+
+/* --- access -------------------------------------------------------------- */
+
+gboolean
+gst_vkgdr_buffer_begin_access (GstBuffer *buffer, GstVkgdrStream *stream,
+    GstMapFlags flags, GError **error)
+{
+  guint i, n = gst_buffer_n_memory (buffer);
+
+  for (i = 0; i < n; i++) {
+    GstMemory *memory = gst_buffer_peek_memory (buffer, i);
+
+    if (!gst_vkgdr_memory_begin_access (memory, stream, flags, error))
+      return FALSE;
+  }
+  return TRUE;
+}
+
+/* What the CPU wrote in between may be on its way, on another stream: who waits
+ * for this one waits for that, too. */
+static gboolean
+end_memory (GstMemory *memory, GstVkgdrStream *stream, GstMapFlags flags,
+    GError **error)
+{
+  GError *reason = NULL;
+
+  if ((flags & GST_MAP_WRITE)
+      && gst_vkgdr_memory_get_write_times (memory, NULL, NULL)
+             == GST_VKGDR_ACCESS_STAGED)
+    gst_vkgdr_memory_begin_access (memory, stream, flags, &reason);
+  if (!gst_vkgdr_memory_end_access (
+          memory, stream, flags, reason ? NULL : &reason))
+    g_assert (reason != NULL);
+  if (!reason)
+    return TRUE;
+  g_propagate_error (error, reason);
+  return FALSE;
+}
+
+gboolean
+gst_vkgdr_buffer_end_access (GstBuffer *buffer, GstVkgdrStream *stream,
+    GstMapFlags flags, GError **error)
+{
+  guint i, n = gst_buffer_n_memory (buffer);
+  gboolean ok = TRUE;
+
+  for (i = 0; i < n; i++)
+    ok = end_memory (gst_buffer_peek_memory (buffer, i), stream, flags,
+             ok ? error : NULL)
+         && ok;
+  return ok;
+}
+
+/* --- of another context, or device --------------------------------------- */
+
+static GstMemory *
+copy_here (GstMemory *theirs, GstVkgdrStream *stream, GError **error)
+{
+  GstVkgdrAllocator *allocator =
+      gst_vkgdr_context_get_allocator (gst_vkgdr_stream_get_context (stream));
+  GstMemory *ours = gst_vkgdr_allocator_alloc (allocator, theirs->size, error);
+
+  gst_object_unref (allocator);
+  if (ours
+      && !gst_vkgdr_memory_copy_from (
+          ours, 0, theirs, 0, theirs->size, stream, error))
+    g_clear_pointer (&ours, gst_memory_unref);
+  return ours;
+}
+
+GstBuffer *
+gst_vkgdr_buffer_copy_here (
+    GstBuffer *buffer, GstVkgdrStream *stream, GError **error)
+{
+  const GstVideoMeta *meta = gst_buffer_get_video_meta (buffer);
+  GstBuffer *copy = gst_buffer_new ();
+  guint i, n = gst_buffer_n_memory (buffer);
+
+  gst_buffer_copy_into (copy, buffer, GST_BUFFER_COPY_METADATA, 0, -1);
+  GST_BUFFER_FLAG_UNSET (copy, GST_BUFFER_FLAG_TAG_MEMORY);
+  for (i = 0; i < n; i++) {
+    GstMemory *memory =
+        copy_here (gst_buffer_peek_memory (buffer, i), stream, error);
+
+    if (!memory) {
+      gst_buffer_unref (copy);
+      return NULL;
+    }
+    gst_buffer_append_memory (copy, memory);
+  }
+  if (meta)
+    gst_buffer_add_video_meta_full (copy, meta->flags, meta->format,
+        meta->width, meta->height, meta->n_planes, (gsize *) meta->offset,
+        (gint *) meta->stride);
+  return copy;
+}

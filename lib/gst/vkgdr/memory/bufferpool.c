@@ -1,0 +1,506 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * memory/bufferpool.c: a pool of buffers in the window
+ *
+ * GstVideoBufferPool does what there is to do for video (layout, alignment,
+ * GstVideoMeta); this file sees to the memory: that it is ours, that its old
+ * content counts for nothing, and that the device has finished with it. How
+ * writers do best is memory/policy.c's affair.
+ */
+
+#include "memory/memory-private.h"
+
+/**
+ * SECTION:gstvkgdrbufferpool
+ * @title: GstVkgdrBufferPool
+ * @short_description: a pool of buffers in the window
+ *
+ * A pool whose buffers have one memory of type %GST_VKGDR_MEMORY_NAME each. It
+ * takes all options of #GstVideoBufferPool where the caps are raw video, and
+ * serves any other caps, and none, by size alone.
+ *
+ * It hands out a buffer that the device has finished with, if there is one, and
+ * waits for one otherwise.
+ *
+ * All functions may be called from any thread.
+ *
+ * Since: 0.1
+ */
+
+GST_DEBUG_CATEGORY_STATIC (gst_vkgdr_buffer_pool_debug);
+#define GST_CAT_DEFAULT gst_vkgdr_buffer_pool_debug
+
+struct _GstVkgdrBufferPool {
+  GstVideoBufferPool parent;
+
+  GstVkgdrContext *context;
+  GstVkgdrAccess access; /* the property; under the object lock */
+  gboolean textures;     /* likewise */
+  GstVkgdrPolicy *policy;
+  gboolean is_video;
+  gint n_free; /* buffers that wait to be acquired */
+};
+
+/* Set on a buffer that was allocated and never waited to be acquired. */
+static GQuark fresh_quark;
+
+/* Bytes that a GPU's textures begin at a multiple of, and their rows are a
+ * multiple of. */
+#define TEXTURE_ALIGNMENT 512
+#define TEXTURE_PITCH_ALIGNMENT 32
+
+enum { PROP_ACCESS = 1, PROP_TEXTURES, N_PROPERTIES };
+enum { SIGNAL_ACQUIRE_FAILED, N_SIGNALS };
+
+static GParamSpec *properties[N_PROPERTIES];
+static guint signals[N_SIGNALS];
+
+G_DEFINE_TYPE_WITH_CODE (GstVkgdrBufferPool, gst_vkgdr_buffer_pool,
+    GST_TYPE_VIDEO_BUFFER_POOL,
+    GST_DEBUG_CATEGORY_INIT (gst_vkgdr_buffer_pool_debug, "vkgdrbufferpool", 0,
+        "vkgdr buffer pools"))
+
+#define parent_class GST_BUFFER_POOL_CLASS (gst_vkgdr_buffer_pool_parent_class)
+
+/* The class to chain up to: for what is no video, the one that knows sizes. */
+static GstBufferPoolClass *
+chain_class (GstVkgdrBufferPool *self)
+{
+  return self->is_video ? parent_class
+                        : g_type_class_peek (GST_TYPE_BUFFER_POOL);
+}
+
+static gboolean
+is_for_textures (GstVkgdrBufferPool *self)
+{
+  gboolean textures;
+
+  GST_OBJECT_LOCK (self);
+  textures = self->textures;
+  GST_OBJECT_UNLOCK (self);
+  return textures;
+}
+
+/* Whether planes begin where textures may not, though their rows are fit. */
+static gboolean
+wants_padding (const GstVideoInfo *info)
+{
+  gboolean aligned = TRUE;
+  guint i;
+
+  for (i = 0; i < GST_VIDEO_INFO_N_PLANES (info); i++) {
+    if (info->stride[i] % TEXTURE_PITCH_ALIGNMENT != 0)
+      return FALSE;
+    if (info->offset[i] % TEXTURE_ALIGNMENT != 0)
+      aligned = FALSE;
+  }
+  return !aligned;
+}
+
+/* Adds rows that nobody sees at the bottom, so many that each plane's bytes are
+ * a multiple of a texture's alignment, also where it has half the rows. Not for
+ * who would not see it in a GstVideoMeta, or wants another layout. */
+static void
+pad_for_textures (GstStructure *config, const GstVideoInfo *info)
+{
+  guint rows = 2 * TEXTURE_ALIGNMENT / TEXTURE_PITCH_ALIGNMENT;
+  guint height = GST_VIDEO_INFO_HEIGHT (info);
+  GstVideoAlignment padding;
+
+  if (!gst_buffer_pool_config_has_option (
+          config, GST_BUFFER_POOL_OPTION_VIDEO_META)
+      || gst_buffer_pool_config_has_option (
+          config, GST_BUFFER_POOL_OPTION_VIDEO_ALIGNMENT)
+      || !wants_padding (info))
+    return;
+  gst_video_alignment_reset (&padding);
+  padding.padding_bottom = (height + rows - 1) / rows * rows - height;
+  gst_buffer_pool_config_add_option (
+      config, GST_BUFFER_POOL_OPTION_VIDEO_ALIGNMENT);
+  gst_buffer_pool_config_set_video_alignment (config, &padding);
+}
+
+static gboolean
+gst_vkgdr_buffer_pool_set_config (GstBufferPool *pool, GstStructure *config)
+{
+  GstVkgdrBufferPool *self = GST_VKGDR_BUFFER_POOL (pool);
+  GstAllocator *allocator = NULL;
+  GstAllocationParams params;
+  GstVideoInfo info;
+  GstCaps *caps;
+  guint size, min, max;
+
+  if (!gst_buffer_pool_config_get_params (config, &caps, &size, &min, &max)) {
+    GST_WARNING_OBJECT (self, "the configuration has no parameters");
+    return FALSE;
+  }
+  self->is_video = caps && gst_video_info_from_caps (&info, caps)
+                   && GST_VIDEO_INFO_FORMAT (&info) != GST_VIDEO_FORMAT_ENCODED;
+
+  if (self->is_video && is_for_textures (self))
+    pad_for_textures (config, &info);
+
+  gst_allocation_params_init (&params);
+  gst_buffer_pool_config_get_allocator (config, &allocator, &params);
+  if (!allocator || !GST_IS_VKGDR_ALLOCATOR (allocator)) {
+    GstVkgdrAllocator *ours = gst_vkgdr_context_get_allocator (self->context);
+
+    gst_buffer_pool_config_set_allocator (
+        config, GST_ALLOCATOR (ours), &params);
+    gst_object_unref (ours);
+  }
+  return chain_class (self)->set_config (pool, config);
+}
+
+/* Upstream, who asked for the buffer, can say no more than that there is none;
+ * the element that offered the pool can say why. */
+static void
+tell_why (GstVkgdrBufferPool *self)
+{
+  GstStructure *config = gst_buffer_pool_get_config (GST_BUFFER_POOL (self));
+  GstAllocator *allocator = NULL;
+  GError *error = NULL;
+  GstMemory *memory;
+  guint size = 0;
+
+  gst_buffer_pool_config_get_params (config, NULL, &size, NULL, NULL);
+  gst_buffer_pool_config_get_allocator (config, &allocator, NULL);
+  memory =
+      gst_vkgdr_allocator_alloc (GST_VKGDR_ALLOCATOR (allocator), size, &error);
+  if (memory) /* there was none a moment ago */
+    gst_memory_unref (memory);
+  else
+    g_signal_emit (self, signals[SIGNAL_ACQUIRE_FAILED], 0, error);
+  g_clear_error (&error);
+  gst_structure_free (config);
+}
+
+/* A pool that cannot allocate all buffers that it starts with keeps those that
+ * it has, and GStreamer frees them only where it stops a pool that runs. */
+static gboolean
+gst_vkgdr_buffer_pool_start (GstBufferPool *pool)
+{
+  if (parent_class->start (pool))
+    return TRUE;
+  parent_class->stop (pool);
+  return FALSE;
+}
+
+static GstFlowReturn
+gst_vkgdr_buffer_pool_alloc_buffer (
+    GstBufferPool *pool, GstBuffer **buffer, GstBufferPoolAcquireParams *params)
+{
+  GstVkgdrBufferPool *self = GST_VKGDR_BUFFER_POOL (pool);
+  GstFlowReturn result =
+      chain_class (self)->alloc_buffer (pool, buffer, params);
+
+  if (result != GST_FLOW_OK)
+    tell_why (self);
+  else
+    gst_mini_object_set_qdata (
+        GST_MINI_OBJECT (*buffer), fresh_quark, self, NULL);
+  return result;
+}
+
+/* What is released waits to be acquired, and so do the first buffers of a pool,
+ * which it allocates and releases when it starts. */
+static void
+gst_vkgdr_buffer_pool_release_buffer (GstBufferPool *pool, GstBuffer *buffer)
+{
+  gst_mini_object_set_qdata (GST_MINI_OBJECT (buffer), fresh_quark, NULL, NULL);
+  g_atomic_int_inc (&GST_VKGDR_BUFFER_POOL (pool)->n_free);
+  parent_class->release_buffer (pool, buffer);
+}
+
+/* Only what waits is freed, also where release_buffer () changes its mind. */
+static void
+gst_vkgdr_buffer_pool_free_buffer (GstBufferPool *pool, GstBuffer *buffer)
+{
+  g_atomic_int_add (&GST_VKGDR_BUFFER_POOL (pool)->n_free, -1);
+  parent_class->free_buffer (pool, buffer);
+}
+
+static void
+gst_vkgdr_buffer_pool_reset_buffer (GstBufferPool *pool, GstBuffer *buffer)
+{
+  guint i;
+
+  for (i = 0; i < gst_buffer_n_memory (buffer); i++) {
+    GstMemory *memory = gst_buffer_peek_memory (buffer, i);
+
+    if (gst_is_vkgdr_memory (memory))
+      gst_vkgdr_memory_discard (memory);
+  }
+  parent_class->reset_buffer (pool, buffer);
+}
+
+static GstFlowReturn
+acquire (GstVkgdrBufferPool *self, GstBuffer **buffer,
+    GstBufferPoolAcquireParams *params)
+{
+  GstFlowReturn result =
+      parent_class->acquire_buffer (GST_BUFFER_POOL (self), buffer, params);
+
+  if (result == GST_FLOW_OK
+      && !gst_mini_object_steal_qdata (GST_MINI_OBJECT (*buffer), fresh_quark))
+    g_atomic_int_add (&self->n_free, -1);
+  return result;
+}
+
+static gboolean
+is_idle (GstBuffer *buffer)
+{
+  return gst_vkgdr_memory_is_idle (gst_buffer_peek_memory (buffer, 0));
+}
+
+/* An idle buffer in place of @first, if one waits; allocates none. Without one,
+ * all are in flight, and to wait for @first, which was released before the
+ * others, is what keeps a fast source from filling the window. */
+static GstBuffer *
+prefer_idle (GstVkgdrBufferPool *self, GstBuffer *first)
+{
+  GstBufferPoolAcquireParams params = {
+    .flags = GST_BUFFER_POOL_ACQUIRE_FLAG_DONTWAIT
+  };
+  GstBuffer *chosen = first;
+  GQueue busy = G_QUEUE_INIT;
+  gint n = g_atomic_int_get (&self->n_free);
+
+  while (chosen == first && n-- > 0) {
+    GstBuffer *next = NULL;
+
+    if (acquire (self, &next, &params) != GST_FLOW_OK)
+      break;
+    if (is_idle (next)) {
+      g_queue_push_head (&busy, first);
+      chosen = next;
+    } else {
+      g_queue_push_tail (&busy, next);
+    }
+  }
+  while (!g_queue_is_empty (&busy))
+    gst_vkgdr_buffer_pool_release_buffer (
+        GST_BUFFER_POOL (self), g_queue_pop_head (&busy));
+  return chosen;
+}
+
+static GstFlowReturn
+gst_vkgdr_buffer_pool_acquire_buffer (
+    GstBufferPool *pool, GstBuffer **buffer, GstBufferPoolAcquireParams *params)
+{
+  GstVkgdrBufferPool *self = GST_VKGDR_BUFFER_POOL (pool);
+  GstFlowReturn result = acquire (self, buffer, params);
+  GstClockTime asked = gst_util_get_timestamp (), now;
+  GError *error = NULL;
+  GstMemory *memory;
+
+  if (result != GST_FLOW_OK)
+    return result;
+  if (!is_idle (*buffer))
+    *buffer = prefer_idle (self, *buffer);
+
+  memory = gst_buffer_peek_memory (*buffer, 0);
+  if (!gst_vkgdr_memory_wait_idle (memory, &error)) {
+    GST_ERROR_OBJECT (self, "the device does not finish: %s", error->message);
+    g_signal_emit (self, signals[SIGNAL_ACQUIRE_FAILED], 0, error);
+    g_clear_error (&error);
+    gst_vkgdr_buffer_pool_release_buffer (pool, *buffer);
+    *buffer = NULL;
+    return GST_FLOW_ERROR;
+  }
+  now = gst_util_get_timestamp ();
+  gst_vkgdr_memory_set_policy (memory,
+      gst_vkgdr_policy_next (self->policy, now, now - asked), self->policy);
+  return GST_FLOW_OK;
+}
+
+/* A window that reads as fast as RAM leaves nothing to choose. */
+static void
+set_access (GstVkgdrBufferPool *self, GstVkgdrAccess access)
+{
+  GST_OBJECT_LOCK (self);
+  self->access = access;
+  GST_OBJECT_UNLOCK (self);
+  gst_vkgdr_policy_set (self->policy,
+      gst_vkgdr_context_is_host_cached (self->context) ? GST_VKGDR_ACCESS_DIRECT
+                                                       : access);
+}
+
+static void
+gst_vkgdr_buffer_pool_set_property (
+    GObject *object, guint id, const GValue *value, GParamSpec *pspec)
+{
+  GstVkgdrBufferPool *self = GST_VKGDR_BUFFER_POOL (object);
+
+  switch (id) {
+  case PROP_ACCESS:
+    set_access (self, g_value_get_enum (value));
+    break;
+  case PROP_TEXTURES:
+    GST_OBJECT_LOCK (self);
+    self->textures = g_value_get_boolean (value);
+    GST_OBJECT_UNLOCK (self);
+    break;
+  default:
+    G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, pspec);
+  }
+}
+
+static void
+gst_vkgdr_buffer_pool_get_property (
+    GObject *object, guint id, GValue *value, GParamSpec *pspec)
+{
+  GstVkgdrBufferPool *self = GST_VKGDR_BUFFER_POOL (object);
+
+  switch (id) {
+  case PROP_ACCESS:
+    GST_OBJECT_LOCK (self);
+    g_value_set_enum (value, self->access);
+    GST_OBJECT_UNLOCK (self);
+    break;
+  case PROP_TEXTURES:
+    g_value_set_boolean (value, is_for_textures (self));
+    break;
+  default:
+    G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, pspec);
+  }
+}
+
+static void
+gst_vkgdr_buffer_pool_finalize (GObject *object)
+{
+  GstVkgdrContext *context = GST_VKGDR_BUFFER_POOL (object)->context;
+  GstVkgdrPolicy *policy = GST_VKGDR_BUFFER_POOL (object)->policy;
+
+  /* The parent's finalize frees the buffers, which need the context. */
+  G_OBJECT_CLASS (gst_vkgdr_buffer_pool_parent_class)->finalize (object);
+  gst_vkgdr_policy_unref (policy);
+  gst_clear_object (&context);
+}
+
+static void
+gst_vkgdr_buffer_pool_class_init (GstVkgdrBufferPoolClass *klass)
+{
+  GObjectClass *object_class = G_OBJECT_CLASS (klass);
+  GstBufferPoolClass *pool_class = GST_BUFFER_POOL_CLASS (klass);
+
+  object_class->set_property = gst_vkgdr_buffer_pool_set_property;
+  object_class->get_property = gst_vkgdr_buffer_pool_get_property;
+  object_class->finalize = gst_vkgdr_buffer_pool_finalize;
+
+  /**
+   * GstVkgdrBufferPool:access:
+   *
+   * What writers of the pool's buffers get, from the next acquired one on.
+   *
+   * Since: 0.1
+   */
+  properties[PROP_ACCESS] = g_param_spec_enum ("access", "Access",
+      "What writers of the pool's buffers get", GST_TYPE_VKGDR_ACCESS,
+      GST_VKGDR_ACCESS_AUTO, G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS);
+
+  /**
+   * GstVkgdrBufferPool:textures:
+   *
+   * Whether planes begin where a CUDA texture may, where the rows are fit for
+   * one. That takes up to 31 rows more, and a user who sets
+   * %GST_BUFFER_POOL_OPTION_VIDEO_META. Takes effect with the next
+   * configuration.
+   *
+   * Since: 0.1
+   */
+  properties[PROP_TEXTURES] = g_param_spec_boolean ("textures", "Textures",
+      "Planes begin where a CUDA texture may", FALSE,
+      G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS);
+  g_object_class_install_properties (object_class, N_PROPERTIES, properties);
+
+  /**
+   * GstVkgdrBufferPool::acquire-failed:
+   * @pool: the pool
+   * @error: why
+   *
+   * There is no buffer to hand out: none could be allocated, or the device does
+   * not finish with those that there are. Emitted in the thread that asked.
+   *
+   * Since: 0.1
+   */
+  signals[SIGNAL_ACQUIRE_FAILED] =
+      g_signal_new ("acquire-failed", G_TYPE_FROM_CLASS (klass),
+          G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL, G_TYPE_NONE, 1, G_TYPE_ERROR);
+
+  fresh_quark = g_quark_from_static_string ("gst-vkgdr-buffer-fresh");
+
+  pool_class->set_config = gst_vkgdr_buffer_pool_set_config;
+  pool_class->start = gst_vkgdr_buffer_pool_start;
+  pool_class->alloc_buffer = gst_vkgdr_buffer_pool_alloc_buffer;
+  pool_class->reset_buffer = gst_vkgdr_buffer_pool_reset_buffer;
+  pool_class->release_buffer = gst_vkgdr_buffer_pool_release_buffer;
+  pool_class->free_buffer = gst_vkgdr_buffer_pool_free_buffer;
+  pool_class->acquire_buffer = gst_vkgdr_buffer_pool_acquire_buffer;
+}
+
+static void
+gst_vkgdr_buffer_pool_init (GstVkgdrBufferPool *self)
+{
+  self->policy = gst_vkgdr_policy_new ();
+}
+
+/**
+ * gst_vkgdr_buffer_pool_new:
+ * @context: a context
+ *
+ * Makes a pool, which is to be configured and activated like any other.
+ *
+ * Returns: (transfer full): the pool
+ *
+ * Since: 0.1
+ */
+GstBufferPool *
+gst_vkgdr_buffer_pool_new (GstVkgdrContext *context)
+{
+  GstVkgdrBufferPool *self;
+
+  g_return_val_if_fail (GST_IS_VKGDR_CONTEXT (context), NULL);
+
+  self = g_object_new (GST_TYPE_VKGDR_BUFFER_POOL, NULL);
+  gst_object_ref_sink (self);
+  self->context = gst_object_ref (context);
+  set_access (self, GST_VKGDR_ACCESS_AUTO);
+  return GST_BUFFER_POOL (self);
+}
+
+/**
+ * gst_vkgdr_buffer_pool_get_access:
+ * @pool: a pool
+ *
+ * What its writers get at present, where #GstVkgdrBufferPool:access is
+ * %GST_VKGDR_ACCESS_AUTO: what was measured to cost them less.
+ *
+ * Returns: %GST_VKGDR_ACCESS_DIRECT or %GST_VKGDR_ACCESS_STAGED
+ *
+ * Since: 0.1
+ */
+GstVkgdrAccess
+gst_vkgdr_buffer_pool_get_access (GstVkgdrBufferPool *pool)
+{
+  g_return_val_if_fail (
+      GST_IS_VKGDR_BUFFER_POOL (pool), GST_VKGDR_ACCESS_DIRECT);
+
+  return gst_vkgdr_policy_get (pool->policy);
+}
+
+/**
+ * gst_vkgdr_buffer_pool_get_context:
+ * @pool: a pool
+ *
+ * Returns: (transfer none): its context
+ *
+ * Since: 0.1
+ */
+GstVkgdrContext *
+gst_vkgdr_buffer_pool_get_context (GstVkgdrBufferPool *pool)
+{
+  g_return_val_if_fail (GST_IS_VKGDR_BUFFER_POOL (pool), NULL);
+
+  return pool->context;
+}

@@ -1,0 +1,452 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * memory/copy.c: copies and fills of memory, in order with all other use
+ *
+ * Each is queued on a stream between the begin and the end of an access, which
+ * see to its order. Must not know what a memory is made of (memory/memory.c).
+ */
+
+#include "memory/memory-private.h"
+
+/**
+ * SECTION:gstvkgdrcopy
+ * @title: Copies
+ * @short_description: copies and fills of VkgdrMemory
+ *
+ * Copies between memories, also of two contexts or devices, of rectangles from
+ * and to the host, and fills. All of them are queued on the stream, in order
+ * with all other access to the memories, and return. Host memory has to stay
+ * until the copy is done; the driver waits for it where it is not pinned.
+ *
+ * The memories must not be mapped. A range that leaves a memory is an error
+ * (%GST_VKGDR_ERROR_ARGUMENT), and nothing is queued.
+ *
+ * Since: 0.1
+ */
+
+/* Rows of bytes in a memory. */
+typedef struct {
+  GstMemory *memory;
+  gsize offset;
+  gsize pitch;
+} Place;
+
+/* Bytes from the first to the end of the last. */
+static gboolean
+get_extent (gsize pitch, gsize width, gsize height, gsize *size)
+{
+  return g_size_checked_mul (size, pitch, height - 1)
+         && g_size_checked_add (size, *size, width);
+}
+
+static gboolean
+check_place (const Place *place, gsize width, gsize height, GError **error)
+{
+  gsize room = place->memory->size, size;
+
+  if (height > 1 && place->pitch < width) {
+    g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
+        "rows of %" G_GSIZE_FORMAT " bytes cannot begin every %" G_GSIZE_FORMAT
+        " bytes",
+        width, place->pitch);
+    return FALSE;
+  }
+  if (get_extent (place->pitch, width, height, &size) && place->offset <= room
+      && size <= room - place->offset)
+    return TRUE;
+  g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
+      "%" G_GSIZE_FORMAT " rows of %" G_GSIZE_FORMAT
+      " bytes from %" G_GSIZE_FORMAT " leave a memory of %" G_GSIZE_FORMAT
+      " bytes",
+      height, width, place->offset, room);
+  return FALSE;
+}
+
+static gboolean
+check_context (GstMemory *memory, GstVkgdrStream *stream, GError **error)
+{
+  if (gst_vkgdr_memory_get_context (memory)
+      == gst_vkgdr_stream_get_context (stream))
+    return TRUE;
+  g_set_error_literal (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
+      "the stream is of another context than the memory");
+  return FALSE;
+}
+
+static CUdeviceptr
+pointer_of (const Place *place)
+{
+  return gst_vkgdr_memory_get_device_pointer (place->memory) + place->offset;
+}
+
+/* --- the driver's calls -------------------------------------------------- */
+
+/* What is between the begin and the end of the accesses. */
+typedef struct {
+  const vkgdr_cuda *cuda;
+  CUstream stream;
+  Place to;   /* memory NULL: the host */
+  Place from; /* the same */
+  gconstpointer host;
+  gsize host_pitch;
+  gsize width;
+  gsize height;
+  guint32 value;
+  guint value_size;
+} Job;
+
+static CUresult
+run_rect (const Job *job)
+{
+  CUDA_MEMCPY2D copy = { 0 };
+
+  copy.WidthInBytes = job->width;
+  copy.Height = job->height;
+  copy.srcMemoryType = copy.dstMemoryType = CU_MEMORYTYPE_HOST;
+  copy.srcHost = job->host;
+  copy.dstHost = (void *) job->host;
+  copy.srcPitch = copy.dstPitch = job->host_pitch;
+  if (job->from.memory) {
+    copy.srcMemoryType = CU_MEMORYTYPE_DEVICE;
+    copy.srcDevice = pointer_of (&job->from);
+    copy.srcPitch = job->from.pitch;
+  }
+  if (job->to.memory) {
+    copy.dstMemoryType = CU_MEMORYTYPE_DEVICE;
+    copy.dstDevice = pointer_of (&job->to);
+    copy.dstPitch = job->to.pitch;
+  }
+  /* The driver looks at the pitch of a single row, too. */
+  copy.srcPitch = MAX (copy.srcPitch, job->width);
+  copy.dstPitch = MAX (copy.dstPitch, job->width);
+  return job->cuda->cuMemcpy2DAsync (&copy, job->stream);
+}
+
+/* Row by row, as two contexts have no copy of rectangles in common. */
+static CUresult
+run_peer (const Job *job)
+{
+  CUcontext to = gst_vkgdr_context_get_cuda_context (
+      gst_vkgdr_memory_get_context (job->to.memory));
+  CUcontext from = gst_vkgdr_context_get_cuda_context (
+      gst_vkgdr_memory_get_context (job->from.memory));
+  CUresult result = CUDA_SUCCESS;
+  gsize y;
+
+  for (y = 0; result == CUDA_SUCCESS && y < job->height; y++)
+    result =
+        job->cuda->cuMemcpyPeerAsync (pointer_of (&job->to) + y * job->to.pitch,
+            to, pointer_of (&job->from) + y * job->from.pitch, from, job->width,
+            job->stream);
+  return result;
+}
+
+static CUresult
+run_between (const Job *job)
+{
+  if (gst_vkgdr_context_get_cuda_context (
+          gst_vkgdr_memory_get_context (job->to.memory))
+      != gst_vkgdr_context_get_cuda_context (
+          gst_vkgdr_memory_get_context (job->from.memory)))
+    return job->cuda->cuMemcpyPeerAsync ? run_peer (job)
+                                        : CUDA_ERROR_NOT_SUPPORTED;
+  if (job->height > 1)
+    return run_rect (job);
+  return job->cuda->cuMemcpyDtoDAsync (
+      pointer_of (&job->to), pointer_of (&job->from), job->width, job->stream);
+}
+
+static CUresult
+run_fill (const Job *job)
+{
+  gsize n = job->width / job->value_size;
+  gsize pitch = MAX (job->to.pitch, job->width);
+  CUdeviceptr pointer = pointer_of (&job->to);
+  const vkgdr_cuda *cuda = job->cuda;
+
+  if (!cuda->cuMemsetD2D8Async || !cuda->cuMemsetD2D16Async
+      || !cuda->cuMemsetD2D32Async)
+    return CUDA_ERROR_NOT_SUPPORTED;
+  switch (job->value_size) {
+  case 1:
+    return cuda->cuMemsetD2D8Async (
+        pointer, pitch, job->value, n, job->height, job->stream);
+  case 2:
+    return cuda->cuMemsetD2D16Async (
+        pointer, pitch, job->value, n, job->height, job->stream);
+  default:
+    return cuda->cuMemsetD2D32Async (
+        pointer, pitch, job->value, n, job->height, job->stream);
+  }
+}
+
+/* --- accesses ------------------------------------------------------------ */
+
+static gboolean
+begin (const Job *job, GstVkgdrStream *stream, GError **error)
+{
+  if (job->from.memory
+      && !gst_vkgdr_memory_begin_access (
+          job->from.memory, stream, GST_MAP_READ, error))
+    return FALSE;
+  return !job->to.memory
+         || gst_vkgdr_memory_begin_access (
+             job->to.memory, stream, GST_MAP_WRITE, error);
+}
+
+/* Also after a failure: part of the work may have been queued. */
+static gboolean
+end (const Job *job, GstVkgdrStream *stream, GError **error)
+{
+  gboolean ok = TRUE;
+
+  if (job->from.memory)
+    ok = gst_vkgdr_memory_end_access (
+        job->from.memory, stream, GST_MAP_READ, error);
+  if (job->to.memory)
+    ok = gst_vkgdr_memory_end_access (
+             job->to.memory, stream, GST_MAP_WRITE, ok ? error : NULL)
+         && ok;
+  return ok;
+}
+
+static gboolean
+queue (Job *job, CUresult (*run) (const Job *job), const gchar *what,
+    GstVkgdrStream *stream, GError **error)
+{
+  GstVkgdrContext *context = gst_vkgdr_stream_get_context (stream);
+  gboolean ok;
+
+  if (!begin (job, stream, error))
+    return FALSE;
+  if (!gst_vkgdr_context_push (context, error))
+    return FALSE;
+  job->cuda = gst_vkgdr_context_get_driver (context);
+  job->stream = gst_vkgdr_stream_get_handle (stream);
+  ok = gst_vkgdr_context_check (context, run (job), what, error);
+  gst_vkgdr_context_pop (context);
+  return end (job, stream, ok ? error : NULL) && ok;
+}
+
+/**
+ * gst_vkgdr_memory_copy_from:
+ * @memory: the memory to write, of type %GST_VKGDR_MEMORY_NAME
+ * @offset: first byte in it
+ * @source: the memory to read, of the same type, of any context
+ * @source_offset: first byte in it
+ * @size: bytes
+ * @stream: a stream of the context of @memory
+ * @error: return location for a #GError
+ *
+ * Queues a copy on the device, or between two of them. Ranges of one memory
+ * must not overlap.
+ *
+ * Returns: %FALSE with @error set on failure
+ *
+ * Since: 0.1
+ */
+gboolean
+gst_vkgdr_memory_copy_from (GstMemory *memory, gsize offset, GstMemory *source,
+    gsize source_offset, gsize size, GstVkgdrStream *stream, GError **error)
+{
+  return gst_vkgdr_memory_copy_rect (memory, offset, size, source,
+      source_offset, size, size, 1, stream, error);
+}
+
+/**
+ * gst_vkgdr_memory_copy_rect:
+ * @memory: the memory to write, of type %GST_VKGDR_MEMORY_NAME
+ * @offset: first byte in it
+ * @pitch: bytes from one row to the next in it
+ * @source: the memory to read, of the same type, of any context
+ * @source_offset: first byte in it
+ * @source_pitch: bytes from one row to the next in it
+ * @width: bytes of a row
+ * @height: rows
+ * @stream: a stream of the context of @memory
+ * @error: return location for a #GError
+ *
+ * Queues a copy of a rectangle, as gst_vkgdr_memory_copy_from().
+ *
+ * Returns: %FALSE with @error set on failure
+ *
+ * Since: 0.1
+ */
+gboolean
+gst_vkgdr_memory_copy_rect (GstMemory *memory, gsize offset, gsize pitch,
+    GstMemory *source, gsize source_offset, gsize source_pitch, gsize width,
+    gsize height, GstVkgdrStream *stream, GError **error)
+{
+  Job job = { .to = { memory, offset, pitch },
+    .from = { source, source_offset, source_pitch },
+    .width = width,
+    .height = height };
+
+  g_return_val_if_fail (gst_is_vkgdr_memory (memory), FALSE);
+  g_return_val_if_fail (gst_is_vkgdr_memory (source), FALSE);
+  g_return_val_if_fail (GST_IS_VKGDR_STREAM (stream), FALSE);
+
+  if (!check_context (memory, stream, error))
+    return FALSE;
+  if (width == 0 || height == 0)
+    return TRUE;
+  if (!check_place (&job.to, width, height, error)
+      || !check_place (&job.from, width, height, error))
+    return FALSE;
+  return queue (&job, run_between, "A copy between memories", stream, error);
+}
+
+/* Between the host and @place, one way or the other. */
+static gboolean
+transfer (const Place *place, gboolean up, gconstpointer data, gsize data_pitch,
+    gsize width, gsize height, GstVkgdrStream *stream, GError **error)
+{
+  Job job = {
+    .host = data, .host_pitch = data_pitch, .width = width, .height = height
+  };
+
+  if (!check_context (place->memory, stream, error))
+    return FALSE;
+  if (width == 0 || height == 0)
+    return TRUE;
+  if (!check_place (place, width, height, error))
+    return FALSE;
+  if (!data || (height > 1 && data_pitch < width)) {
+    g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
+        "the host's rows of %" G_GSIZE_FORMAT
+        " bytes cannot begin every %" G_GSIZE_FORMAT " bytes at %p",
+        width, data_pitch, data);
+    return FALSE;
+  }
+  *(up ? &job.to : &job.from) = *place;
+  return queue (&job, run_rect, "cuMemcpy2DAsync", stream, error);
+}
+
+/**
+ * gst_vkgdr_memory_upload_rect:
+ * @memory: a memory of type %GST_VKGDR_MEMORY_NAME that is not mapped
+ * @offset: first byte in it
+ * @pitch: bytes from one row to the next in it
+ * @data: (not nullable): address of the host memory to read
+ * @data_pitch: bytes from one row to the next there
+ * @width: bytes of a row
+ * @height: rows
+ * @stream: a stream of the memory's context
+ * @error: return location for a #GError
+ *
+ * Queues a copy of a rectangle from the host.
+ *
+ * Returns: %FALSE with @error set on failure
+ *
+ * Since: 0.1
+ */
+gboolean
+gst_vkgdr_memory_upload_rect (GstMemory *memory, gsize offset, gsize pitch,
+    gconstpointer data, gsize data_pitch, gsize width, gsize height,
+    GstVkgdrStream *stream, GError **error)
+{
+  const Place place = { memory, offset, pitch };
+
+  g_return_val_if_fail (gst_is_vkgdr_memory (memory), FALSE);
+  g_return_val_if_fail (GST_IS_VKGDR_STREAM (stream), FALSE);
+
+  return transfer (
+      &place, TRUE, data, data_pitch, width, height, stream, error);
+}
+
+/**
+ * gst_vkgdr_memory_download_rect:
+ * @memory: a memory of type %GST_VKGDR_MEMORY_NAME that is not mapped
+ * @offset: first byte in it
+ * @pitch: bytes from one row to the next in it
+ * @data: (not nullable): address of the host memory to write
+ * @data_pitch: bytes from one row to the next there
+ * @width: bytes of a row
+ * @height: rows
+ * @stream: a stream of the memory's context
+ * @error: return location for a #GError
+ *
+ * Queues a copy of a rectangle to the host.
+ *
+ * Returns: %FALSE with @error set on failure
+ *
+ * Since: 0.1
+ */
+gboolean
+gst_vkgdr_memory_download_rect (GstMemory *memory, gsize offset, gsize pitch,
+    gpointer data, gsize data_pitch, gsize width, gsize height,
+    GstVkgdrStream *stream, GError **error)
+{
+  const Place place = { memory, offset, pitch };
+
+  g_return_val_if_fail (gst_is_vkgdr_memory (memory), FALSE);
+  g_return_val_if_fail (GST_IS_VKGDR_STREAM (stream), FALSE);
+
+  return transfer (
+      &place, FALSE, data, data_pitch, width, height, stream, error);
+}
+
+static gboolean
+check_value (const Job *job, GError **error)
+{
+  guint size = job->value_size;
+
+  if (size != 1 && size != 2 && size != 4) {
+    g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
+        "a value of %u bytes cannot fill memory: it has 1, 2 or 4", size);
+    return FALSE;
+  }
+  if (size < 4 && job->value >> (8 * size) != 0) {
+    g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
+        "%u is no value of %u bytes", job->value, size);
+    return FALSE;
+  }
+  if (job->to.offset % size == 0 && job->width % size == 0
+      && (job->height < 2 || job->to.pitch % size == 0))
+    return TRUE;
+  g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
+      "offset, width and pitch have to be multiples of the value's %u bytes",
+      size);
+  return FALSE;
+}
+
+/**
+ * gst_vkgdr_memory_fill:
+ * @memory: a memory of type %GST_VKGDR_MEMORY_NAME that is not mapped
+ * @offset: first byte in it
+ * @pitch: bytes from one row to the next; no matter where there is one row
+ * @width: bytes of a row
+ * @height: rows, 1 for a plain range
+ * @value: what is written, again and again
+ * @value_size: bytes of @value: 1, 2 or 4
+ * @stream: a stream of the memory's context
+ * @error: return location for a #GError
+ *
+ * Queues what fills a range, or a rectangle, on the device.
+ *
+ * Returns: %FALSE with @error set on failure
+ *
+ * Since: 0.1
+ */
+gboolean
+gst_vkgdr_memory_fill (GstMemory *memory, gsize offset, gsize pitch,
+    gsize width, gsize height, guint32 value, guint value_size,
+    GstVkgdrStream *stream, GError **error)
+{
+  Job job = { .to = { memory, offset, pitch },
+    .width = width,
+    .height = height,
+    .value = value,
+    .value_size = value_size };
+
+  g_return_val_if_fail (gst_is_vkgdr_memory (memory), FALSE);
+  g_return_val_if_fail (GST_IS_VKGDR_STREAM (stream), FALSE);
+
+  if (!check_context (memory, stream, error) || !check_value (&job, error))
+    return FALSE;
+  if (width == 0 || height == 0)
+    return TRUE;
+  if (!check_place (&job.to, width, height, error))
+    return FALSE;
+  return queue (&job, run_fill, "cuMemsetAsync", stream, error);
+}

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * memory/pinned.c: see memory/pinned.h
+ */
+
+#include "memory/pinned.h"
+
+/* Bytes that are kept at most. Eight 4K RGBA frames: what a pipeline with a few
+ * queues has under way, and little beside a GPU host's memory. */
+#define KEPT_MAX (256 * 1024 * 1024)
+
+/* What is asked for is rounded up to this many bytes, so that buffers of nearly
+ * the same size can stand in for each other. */
+#define GRANULE (64 * 1024)
+
+typedef struct {
+  gpointer data;
+  gsize size;
+  GstVkgdrFence *fence; /* a transfer may be under way until it is reached */
+} Piece;
+
+struct _GstVkgdrPinned {
+  gint refcount;
+  GstVkgdrContext *context;
+  GMutex lock;
+  GArray *kept;    /* of Piece, the latest given back last */
+  GHashTable *out; /* data -> size */
+  gsize kept_bytes;
+};
+
+GstVkgdrPinned *
+gst_vkgdr_pinned_new (GstVkgdrContext *context)
+{
+  GstVkgdrPinned *pinned = g_new0 (GstVkgdrPinned, 1);
+
+  pinned->refcount = 1;
+  pinned->context = gst_object_ref (context);
+  g_mutex_init (&pinned->lock);
+  pinned->kept = g_array_new (FALSE, FALSE, sizeof (Piece));
+  pinned->out = g_hash_table_new (NULL, NULL);
+  return pinned;
+}
+
+GstVkgdrPinned *
+gst_vkgdr_pinned_ref (GstVkgdrPinned *pinned)
+{
+  g_atomic_int_inc (&pinned->refcount);
+  return pinned;
+}
+
+void
+gst_vkgdr_pinned_unref (GstVkgdrPinned *pinned)
+{
+  if (!g_atomic_int_dec_and_test (&pinned->refcount))
+    return;
+  gst_vkgdr_pinned_trim (pinned);
+  g_array_unref (pinned->kept);
+  g_hash_table_unref (pinned->out);
+  g_mutex_clear (&pinned->lock);
+  gst_object_unref (pinned->context);
+  g_free (pinned);
+}
+
+static void
+free_piece (GstVkgdrPinned *pinned, Piece *piece)
+{
+  if (piece->fence) {
+    gst_vkgdr_fence_wait (piece->fence, NULL);
+    gst_vkgdr_fence_unref (piece->fence);
+  }
+  if (!gst_vkgdr_context_push_alone (pinned->context, NULL))
+    return;
+  gst_vkgdr_context_get_driver (pinned->context)->cuMemFreeHost (piece->data);
+  gst_vkgdr_context_pop_alone (pinned->context);
+}
+
+static gboolean
+is_idle (const Piece *piece)
+{
+  return !piece->fence || gst_vkgdr_fence_is_signaled (piece->fence);
+}
+
+/* Under the lock: the smallest kept piece that is idle, large enough, and not
+ * more than twice as large. */
+static gpointer
+take_kept (GstVkgdrPinned *pinned, gsize size)
+{
+  gint best = -1;
+  Piece piece;
+  guint i;
+
+  for (i = 0; i < pinned->kept->len; i++) {
+    const Piece *p = &g_array_index (pinned->kept, Piece, i);
+
+    if (p->size < size || p->size / 2 > size || !is_idle (p))
+      continue;
+    if (best < 0 || p->size <= g_array_index (pinned->kept, Piece, best).size)
+      best = i;
+  }
+  if (best < 0)
+    return NULL;
+  piece = g_array_index (pinned->kept, Piece, best);
+  g_array_remove_index (pinned->kept, best);
+  pinned->kept_bytes -= piece.size;
+  g_clear_pointer (&piece.fence, gst_vkgdr_fence_unref);
+  g_hash_table_insert (pinned->out, piece.data, GSIZE_TO_POINTER (piece.size));
+  return piece.data;
+}
+
+gpointer
+gst_vkgdr_pinned_take (GstVkgdrPinned *pinned, gsize size, GError **error)
+{
+  const vkgdr_cuda *cuda = gst_vkgdr_context_get_driver (pinned->context);
+  gpointer data;
+
+  size = (MAX (size, 1) + GRANULE - 1) / GRANULE * GRANULE;
+  g_mutex_lock (&pinned->lock);
+  data = take_kept (pinned, size);
+  g_mutex_unlock (&pinned->lock);
+  if (data)
+    return data;
+
+  if (!gst_vkgdr_context_push (pinned->context, error))
+    return NULL;
+  if (!gst_vkgdr_check (cuda,
+          cuda->cuMemHostAlloc (&data, size, CU_MEMHOSTALLOC_PORTABLE),
+          "cuMemHostAlloc", error))
+    data = NULL;
+  gst_vkgdr_context_pop (pinned->context);
+  if (!data)
+    return NULL;
+
+  g_mutex_lock (&pinned->lock);
+  g_hash_table_insert (pinned->out, data, GSIZE_TO_POINTER (size));
+  g_mutex_unlock (&pinned->lock);
+  return data;
+}
+
+void
+gst_vkgdr_pinned_give (
+    GstVkgdrPinned *pinned, gpointer data, GstVkgdrFence *fence)
+{
+  Piece piece = { data, 0, fence };
+  gboolean keep;
+
+  g_mutex_lock (&pinned->lock);
+  piece.size = GPOINTER_TO_SIZE (g_hash_table_lookup (pinned->out, data));
+  g_hash_table_remove (pinned->out, data);
+  keep = pinned->kept_bytes + piece.size <= KEPT_MAX;
+  if (keep) {
+    g_array_append_val (pinned->kept, piece);
+    pinned->kept_bytes += piece.size;
+  }
+  g_mutex_unlock (&pinned->lock);
+
+  if (!keep)
+    free_piece (pinned, &piece);
+}
+
+void
+gst_vkgdr_pinned_trim (GstVkgdrPinned *pinned)
+{
+  GArray *kept;
+  guint i;
+
+  g_mutex_lock (&pinned->lock);
+  kept = pinned->kept;
+  pinned->kept = g_array_new (FALSE, FALSE, sizeof (Piece));
+  pinned->kept_bytes = 0;
+  g_mutex_unlock (&pinned->lock);
+
+  for (i = 0; i < kept->len; i++)
+    free_piece (pinned, &g_array_index (kept, Piece, i));
+  g_array_unref (kept);
+}

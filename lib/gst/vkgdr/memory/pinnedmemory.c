@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * memory/pinnedmemory.c: see memory/pinnedmemory.h
+ */
+
+#include <string.h>
+
+#include "memory/pinnedmemory.h"
+#include "memory/share.h"
+
+GST_DEBUG_CATEGORY_STATIC (gst_vkgdr_pinned_memory_debug);
+#define GST_CAT_DEFAULT gst_vkgdr_pinned_memory_debug
+
+#define PINNED_MEMORY_TYPE "VkgdrPinnedMemory"
+
+/* Everything below `mem` is of the root alone. */
+typedef struct {
+  GstMemory mem;
+
+  GstVkgdrPinned *pinned;
+  guint8 *data;
+  GMutex lock;
+  GstVkgdrFence *expected; /* the content is there; NULL: it is */
+} PinnedMemory;
+
+#define GST_TYPE_VKGDR_PINNED_ALLOCATOR (gst_vkgdr_pinned_allocator_get_type ())
+G_DECLARE_FINAL_TYPE (GstVkgdrPinnedAllocator, gst_vkgdr_pinned_allocator, GST,
+    VKGDR_PINNED_ALLOCATOR, GstAllocator)
+
+struct _GstVkgdrPinnedAllocator {
+  GstAllocator parent;
+};
+
+G_DEFINE_TYPE_WITH_CODE (GstVkgdrPinnedAllocator, gst_vkgdr_pinned_allocator,
+    GST_TYPE_ALLOCATOR,
+    GST_DEBUG_CATEGORY_INIT (gst_vkgdr_pinned_memory_debug, "vkgdrpinnedmemory",
+        0, "vkgdr pinned memory"))
+
+static PinnedMemory *
+root_of (GstMemory *mem)
+{
+  return (PinnedMemory *) gst_vkgdr_share_root (mem);
+}
+
+static gpointer
+pinned_memory_map (GstMemory *mem, gsize maxsize, GstMapFlags flags)
+{
+  PinnedMemory *self = root_of (mem);
+  GError *error = NULL;
+  gboolean ok = TRUE;
+
+  g_mutex_lock (&self->lock);
+  if (self->expected)
+    ok = gst_vkgdr_fence_wait (self->expected, &error);
+  if (ok)
+    g_clear_pointer (&self->expected, gst_vkgdr_fence_unref);
+  g_mutex_unlock (&self->lock);
+  if (ok)
+    return self->data;
+  GST_CAT_ERROR (GST_CAT_DEFAULT, "the content of memory %p did not arrive: %s",
+      mem, error->message);
+  g_error_free (error);
+  return NULL;
+}
+
+static void
+pinned_memory_unmap (GstMemory *mem)
+{
+}
+
+static GstMemory *
+pinned_memory_share (GstMemory *mem, gssize offset, gssize size)
+{
+  GstMemory *part = GST_MEMORY_CAST (g_new0 (PinnedMemory, 1));
+
+  gst_vkgdr_share_init (part, mem, offset, size);
+  return part;
+}
+
+/* A copy is ordinary memory: there is no transfer to make it pinned for. */
+static GstMemory *
+pinned_memory_copy (GstMemory *mem, gssize offset, gssize size)
+{
+  GstMemory *copy;
+  GstMapInfo from, to;
+
+  if (!gst_memory_map (mem, &from, GST_MAP_READ))
+    return NULL;
+  if (size == -1)
+    size = (gssize) from.size > offset ? (gssize) from.size - offset : 0;
+  copy = gst_allocator_alloc (NULL, size, NULL);
+  if (copy && gst_memory_map (copy, &to, GST_MAP_WRITE)) {
+    memcpy (to.data, from.data + offset, size);
+    gst_memory_unmap (copy, &to);
+  }
+  gst_memory_unmap (mem, &from);
+  return copy;
+}
+
+/* Memory of this kind comes from gst_vkgdr_pinned_memory_new () alone. */
+static GstMemory *
+pinned_allocator_alloc (
+    GstAllocator *allocator, gsize size, GstAllocationParams *params)
+{
+  return NULL;
+}
+
+static void
+pinned_allocator_free (GstAllocator *allocator, GstMemory *mem)
+{
+  PinnedMemory *self = (PinnedMemory *) mem;
+
+  if (!mem->parent) {
+    gst_vkgdr_pinned_give (self->pinned, self->data, self->expected);
+    gst_vkgdr_pinned_unref (self->pinned);
+    g_mutex_clear (&self->lock);
+  }
+  g_free (self);
+}
+
+static void
+gst_vkgdr_pinned_allocator_class_init (GstVkgdrPinnedAllocatorClass *klass)
+{
+  GST_ALLOCATOR_CLASS (klass)->alloc = pinned_allocator_alloc;
+  GST_ALLOCATOR_CLASS (klass)->free = pinned_allocator_free;
+}
+
+static void
+gst_vkgdr_pinned_allocator_init (GstVkgdrPinnedAllocator *self)
+{
+  GstAllocator *allocator = GST_ALLOCATOR (self);
+
+  allocator->mem_type = PINNED_MEMORY_TYPE;
+  allocator->mem_map = pinned_memory_map;
+  allocator->mem_unmap = pinned_memory_unmap;
+  allocator->mem_share = pinned_memory_share;
+  allocator->mem_copy = pinned_memory_copy;
+  allocator->mem_is_span = gst_vkgdr_share_is_span;
+  GST_OBJECT_FLAG_SET (self, GST_ALLOCATOR_FLAG_CUSTOM_ALLOC);
+}
+
+/* The one allocator, which has no state and stays. */
+static GstAllocator *
+get_allocator (void)
+{
+  static gsize allocator = 0;
+
+  if (g_once_init_enter (&allocator)) {
+    GstObject *made = g_object_new (GST_TYPE_VKGDR_PINNED_ALLOCATOR, NULL);
+
+    gst_object_ref_sink (made);
+    GST_OBJECT_FLAG_SET (made, GST_OBJECT_FLAG_MAY_BE_LEAKED);
+    g_once_init_leave (&allocator, (gsize) made);
+  }
+  return (GstAllocator *) allocator;
+}
+
+GstMemory *
+gst_vkgdr_pinned_memory_new (GstVkgdrPinned *pinned, gsize size, GError **error)
+{
+  gpointer data = gst_vkgdr_pinned_take (pinned, size, error);
+  PinnedMemory *self;
+
+  if (!data)
+    return NULL;
+  self = g_new0 (PinnedMemory, 1);
+  gst_memory_init (
+      GST_MEMORY_CAST (self), 0, get_allocator (), NULL, size, 0, 0, size);
+  self->pinned = gst_vkgdr_pinned_ref (pinned);
+  self->data = data;
+  g_mutex_init (&self->lock);
+  return GST_MEMORY_CAST (self);
+}
+
+gboolean
+gst_vkgdr_is_pinned_memory (GstMemory *mem)
+{
+  return mem && mem->allocator == get_allocator ();
+}
+
+gpointer
+gst_vkgdr_pinned_memory_get_data (GstMemory *mem)
+{
+  return root_of (mem)->data + mem->offset;
+}
+
+gboolean
+gst_vkgdr_pinned_memory_expect (
+    GstMemory *mem, GstVkgdrStream *stream, GError **error)
+{
+  PinnedMemory *self = root_of (mem);
+  GstVkgdrFence *fence = NULL;
+
+  g_mutex_lock (&self->lock);
+  /* One fence stands for all that was queued, on whatever streams. */
+  if (!self->expected || gst_vkgdr_stream_wait (stream, self->expected, error))
+    fence = gst_vkgdr_stream_record (stream, error);
+  if (fence) {
+    g_clear_pointer (&self->expected, gst_vkgdr_fence_unref);
+    self->expected = fence;
+  }
+  g_mutex_unlock (&self->lock);
+  return fence != NULL;
+}

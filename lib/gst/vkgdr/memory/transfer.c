@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * memory/transfer.c: bytes to and from a memory that is not mapped
+ *
+ * By DMA on a stream, or by the CPU's stores into the window. Must not know
+ * which elements do so.
+ */
+
+#include "memory/memory-private.h"
+
+static gboolean
+check_range (GstMemory *memory, gsize offset, gsize size, GError **error)
+{
+  if (offset > memory->size || size > memory->size - offset) {
+    g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
+        "%" G_GSIZE_FORMAT " bytes from %" G_GSIZE_FORMAT
+        " leave a memory of %" G_GSIZE_FORMAT " bytes",
+        size, offset, memory->size);
+    return FALSE;
+  }
+  return TRUE;
+}
+
+static gboolean
+transfer (GstMemory *memory, GstVkgdrDirection direction, gsize offset,
+    gpointer data, gsize size, GstVkgdrStream *stream, GError **error)
+{
+  GstVkgdrMemory *self = gst_vkgdr_memory_root (memory);
+  gboolean ok;
+
+  if (!check_range (memory, offset, size, error))
+    return FALSE;
+  g_mutex_lock (&self->lock);
+  ok = gst_vkgdr_memory_copy_async (
+           self, direction, memory->offset + offset, data, size, stream, error)
+       != NULL;
+  if (direction == GST_VKGDR_UPLOAD)
+    self->shadow_valid = FALSE;
+  g_mutex_unlock (&self->lock);
+  return ok;
+}
+
+/**
+ * gst_vkgdr_memory_upload:
+ * @memory: a memory of this type that is not mapped
+ * @offset: first byte in @memory
+ * @data: (not nullable): address of host memory of @size bytes, that stays
+ *   until the copy is done
+ * @size: bytes
+ * @stream: a stream of its context
+ * @error: return location for a #GError
+ *
+ * Queues a DMA transfer from the host, in order with all other access. It is
+ * asynchronous where @data is pinned.
+ *
+ * Returns: %FALSE with @error set on failure
+ *
+ * Since: 0.1
+ */
+gboolean
+gst_vkgdr_memory_upload (GstMemory *memory, gsize offset, gconstpointer data,
+    gsize size, GstVkgdrStream *stream, GError **error)
+{
+  g_return_val_if_fail (gst_is_vkgdr_memory (memory), FALSE);
+  g_return_val_if_fail (GST_IS_VKGDR_STREAM (stream), FALSE);
+
+  return transfer (
+      memory, GST_VKGDR_UPLOAD, offset, (gpointer) data, size, stream, error);
+}
+
+/**
+ * gst_vkgdr_memory_download:
+ * @memory: a memory of this type that is not mapped
+ * @offset: first byte in @memory
+ * @data: (not nullable): address of host memory of @size bytes, that stays
+ *   until the copy is done
+ * @size: bytes
+ * @stream: a stream of its context
+ * @error: return location for a #GError
+ *
+ * Queues a DMA transfer to the host, in order with all other access. It is
+ * asynchronous where @data is pinned.
+ *
+ * Returns: %FALSE with @error set on failure
+ *
+ * Since: 0.1
+ */
+gboolean
+gst_vkgdr_memory_download (GstMemory *memory, gsize offset, gpointer data,
+    gsize size, GstVkgdrStream *stream, GError **error)
+{
+  g_return_val_if_fail (gst_is_vkgdr_memory (memory), FALSE);
+  g_return_val_if_fail (GST_IS_VKGDR_STREAM (stream), FALSE);
+
+  return transfer (
+      memory, GST_VKGDR_DOWNLOAD, offset, data, size, stream, error);
+}
+
+/**
+ * gst_vkgdr_memory_fetch:
+ * @memory: a memory of this type that is not mapped
+ * @pinned: memory of gst_vkgdr_allocator_alloc_pinned() that is not mapped
+ * @offset: first byte in @pinned
+ * @stream: a stream of the context of both
+ * @error: return location for a #GError
+ *
+ * Queues a DMA transfer of all of @memory, in order with all other access. Who
+ * maps @pinned waits for it; nobody else does.
+ *
+ * Returns: %FALSE with @error set on failure
+ *
+ * Since: 0.1
+ */
+gboolean
+gst_vkgdr_memory_fetch (GstMemory *memory, GstMemory *pinned, gsize offset,
+    GstVkgdrStream *stream, GError **error)
+{
+  guint8 *data;
+
+  g_return_val_if_fail (gst_is_vkgdr_memory (memory), FALSE);
+  g_return_val_if_fail (gst_vkgdr_is_pinned_memory (pinned), FALSE);
+  g_return_val_if_fail (GST_IS_VKGDR_STREAM (stream), FALSE);
+
+  if (!check_range (pinned, offset, memory->size, error))
+    return FALSE;
+  data = gst_vkgdr_pinned_memory_get_data (pinned);
+  if (transfer (memory, GST_VKGDR_DOWNLOAD, 0, data + offset, memory->size,
+          stream, error)
+      && gst_vkgdr_pinned_memory_expect (pinned, stream, error))
+    return TRUE;
+  /* A transfer may be under way that no fence stands for. */
+  gst_vkgdr_stream_synchronize (stream, NULL);
+  return FALSE;
+}
+
+static gboolean
+write_window (GstVkgdrMemory *self, gsize offset, gconstpointer data,
+    gsize size, GError **error)
+{
+  if (!gst_vkgdr_order_wait (&self->order, GST_MAP_WRITE, error))
+    return FALSE;
+  vkgdr_copy_to_bar (self->block.host + offset, data, size, 0);
+  self->device_valid = TRUE;
+  self->shadow_valid = FALSE;
+  return gst_vkgdr_block_flush (&self->block, offset, size, error);
+}
+
+static gboolean
+write_shadow (GstVkgdrMemory *self, gsize offset, gconstpointer data,
+    gsize size, GError **error)
+{
+  guint8 *shadow = gst_vkgdr_memory_map_shadow (self, GST_MAP_WRITE, error);
+
+  if (!shadow)
+    return FALSE;
+  memcpy (shadow + offset, data, size);
+  return gst_vkgdr_memory_send_shadow (self, offset, size, error);
+}
+
+/**
+ * gst_vkgdr_memory_write:
+ * @memory: a memory of this type that is not mapped
+ * @offset: first byte in @memory
+ * @data: (not nullable): address of ordinary host memory of @size bytes
+ * @size: bytes
+ * @error: return location for a #GError
+ *
+ * Copies into the window with stores that suit it, on several cores where that
+ * pays. The content is on the device when the function returns; of memory that
+ * lies beside the window, it is on its way, in order.
+ *
+ * Returns: %FALSE with @error set on failure
+ *
+ * Since: 0.1
+ */
+gboolean
+gst_vkgdr_memory_write (GstMemory *memory, gsize offset, gconstpointer data,
+    gsize size, GError **error)
+{
+  GstVkgdrMemory *self;
+  gboolean ok;
+
+  g_return_val_if_fail (gst_is_vkgdr_memory (memory), FALSE);
+
+  if (!check_range (memory, offset, size, error))
+    return FALSE;
+  self = gst_vkgdr_memory_root (memory);
+  offset += memory->offset;
+  g_mutex_lock (&self->lock);
+  ok = self->block.host ? write_window (self, offset, data, size, error)
+                        : write_shadow (self, offset, data, size, error);
+  g_mutex_unlock (&self->lock);
+  return ok;
+}

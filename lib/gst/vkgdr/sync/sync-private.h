@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * sync/sync-private.h: what the room sync offers to the rooms above it
+ *
+ * Streams, fences, the order of accesses to a memory, timers, and a thread that
+ * waits for fences. Knows nothing of memory.
+ */
+
+#ifndef __GST_VKGDR_SYNC_PRIVATE_H__
+#define __GST_VKGDR_SYNC_PRIVATE_H__
+
+#include <gst/vkgdr/gstvkgdrevent.h>
+#include <gst/vkgdr/gstvkgdrstream.h>
+
+#include "sync/fence.h"
+#include "sync/order.h"
+#include "sync/timer.h"
+#include "sync/watch.h"
+#include "sync/watchdog.h"
+
+#endif /* __GST_VKGDR_SYNC_PRIVATE_H__ */

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * sync/wait.c: see sync/wait.h
+ */
+
+#include <sys/prctl.h>
+
+#include "sync/wait.h"
+
+/* Microseconds for which the thread does no more than let others run: so long
+ * that the delay of a sleep would be felt. The driver's own waits go on so. */
+#define SPIN 200
+
+/* A pause is this part of what was waited so far, */
+#define PART 64
+/* and in microseconds at least as long as a look at the device is dear, at most
+ * what nobody notices. */
+#define PAUSE_MIN 10
+#define PAUSE_MAX 1000
+
+/* Nanoseconds. Linux lets a thread sleep 50 microseconds longer than it asked
+ * for, unless told otherwise. */
+#define SLACK 1000
+
+void
+gst_vkgdr_wait_pause (GstVkgdrWait *wait)
+{
+  gint64 now = g_get_monotonic_time ();
+
+  if (wait->since == 0)
+    wait->since = now;
+  if (now - wait->since < SPIN) {
+    g_thread_yield ();
+    return;
+  }
+  if (wait->slack < 0) {
+    wait->slack = MAX (prctl (PR_GET_TIMERSLACK, 0, 0, 0, 0), 0);
+    prctl (PR_SET_TIMERSLACK, SLACK, 0, 0, 0);
+  }
+  g_usleep (CLAMP ((now - wait->since) / PART, PAUSE_MIN, PAUSE_MAX));
+}
+
+void
+gst_vkgdr_wait_end (GstVkgdrWait *wait)
+{
+  if (wait->slack >= 0)
+    prctl (PR_SET_TIMERSLACK, wait->slack, 0, 0, 0);
+  wait->slack = -1;
+}
