@@ -110,6 +110,9 @@ submit_locked (const copy_job *job, CUstream stream, bool wait)
   if (copy == NULL)
     return CUDA_ERROR_OUT_OF_MEMORY;
   *copy = *job;
+  copy->dst = (void *) sc_range_device_address_locked ((uintptr_t) job->dst);
+  copy->src =
+      (const void *) sc_range_device_address_locked ((uintptr_t) job->src);
   return wait ? sc_submit_and_wait_locked (stream, &work)
               : sc_submit_locked (stream, &work, NULL, NULL);
 }

@@ -21,9 +21,6 @@
 #define HOST_ALIGNMENT 4096
 #define PITCH_ALIGNMENT 512
 
-/* Pages that one call of mincore() looks at. */
-#define PAGES_AT_ONCE 256
-
 static pthread_once_t limit_once = PTHREAD_ONCE_INIT;
 static size_t limit;
 static size_t used;
@@ -115,6 +112,9 @@ release (const sc_range *range)
     munmap (range->map, range->map_size);
     break;
   case SC_RANGE_REGISTERED:
+    if (range->map != NULL)
+      munmap (range->map, range->map_size);
+    break;
   case SC_RANGE_GLOBAL:
     break;
   }
@@ -251,71 +251,6 @@ cuMemFreeHost (void *pointer)
   range = sc_range_find_locked ((uintptr_t) pointer);
   if (range != NULL && range->start == (uintptr_t) pointer
       && range->kind == SC_RANGE_HOST) {
-    sc_memory_remove_locked (range);
-    result = CUDA_SUCCESS;
-  }
-  sc_unlock ();
-  return result;
-}
-
-/* Whether all of its pages are mapped. */
-static bool
-memory_exists (uintptr_t start, size_t size)
-{
-  size_t page = sysconf (_SC_PAGESIZE);
-  uintptr_t at = start & ~(page - 1);
-  unsigned char resident[PAGES_AT_ONCE];
-
-  while (at < start + size) {
-    size_t left = start + size - at;
-
-    if (left > PAGES_AT_ONCE * page)
-      left = PAGES_AT_ONCE * page;
-    if (mincore ((void *) at, left, resident) != 0)
-      return false;
-    at += left;
-  }
-  return true;
-}
-
-CUresult
-cuMemHostRegister_v2 (void *pointer, size_t size, unsigned int flags)
-{
-  uintptr_t start = (uintptr_t) pointer;
-  CUcontext context;
-  CUresult result;
-
-  SC_ENTER (cuMemHostRegister);
-  if (pointer == NULL || size == 0 || size > UINTPTR_MAX - start)
-    return CUDA_ERROR_INVALID_VALUE;
-  sc_lock ();
-  result = sc_current_usable_locked (&context);
-  if (result == CUDA_SUCCESS && sc_range_overlaps_locked (start, size))
-    result = CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED;
-  else if (result == CUDA_SUCCESS && !memory_exists (start, size))
-    result = CUDA_ERROR_INVALID_VALUE;
-  if (result == CUDA_SUCCESS) {
-    sc_range range = { start, size, SC_RANGE_REGISTERED, context, NULL, 0 };
-
-    result = sc_range_add_locked (&range);
-  }
-  sc_unlock ();
-  return result;
-}
-
-CUresult
-cuMemHostUnregister (void *pointer)
-{
-  const sc_range *range;
-  CUresult result = CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED;
-
-  SC_ENTER (cuMemHostUnregister);
-  if (pointer == NULL)
-    return CUDA_ERROR_INVALID_VALUE;
-  sc_lock ();
-  range = sc_range_find_locked ((uintptr_t) pointer);
-  if (range != NULL && range->start == (uintptr_t) pointer
-      && range->kind == SC_RANGE_REGISTERED) {
     sc_memory_remove_locked (range);
     result = CUDA_SUCCESS;
   }

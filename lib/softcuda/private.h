@@ -177,7 +177,7 @@ struct CUevent_st {
 
 void sc_event_destroy_locked (CUevent event);
 
-/* ---- memory (range.c, memory.c, external.c, ipc.c) ---- */
+/* ---- memory (range.c, memory.c, register.c, external.c, ipc.c) ---- */
 
 typedef enum sc_range_kind {
   SC_RANGE_DEVICE,
@@ -196,7 +196,8 @@ typedef struct sc_range {
   size_t size;
   sc_range_kind kind;
   CUcontext context;
-  void *map; /* what munmap() takes, for SC_RANGE_MAPPED and _OPENED */
+  void *map; /* what munmap() takes, for SC_RANGE_MAPPED and _OPENED; for
+                _REGISTERED the second mapping of its pages, or NULL */
   size_t map_size;
   sc_shared *shared; /* for SC_RANGE_DEVICE, NULL unless it was exported, and
                         _OPENED */
@@ -207,6 +208,9 @@ CUresult sc_range_add_locked (const sc_range *range);
 const sc_range *sc_range_find_locked (uintptr_t address);
 bool sc_range_overlaps_locked (uintptr_t start, size_t size);
 bool sc_range_covers_locked (uintptr_t start, size_t size);
+/* Where the device finds the byte at this address. For registered memory this
+ * is the page that was registered, whatever is mapped there now. */
+uintptr_t sc_range_device_address_locked (uintptr_t address);
 void sc_range_remove_locked (uintptr_t start);
 /* The range that begins there has that from now on. */
 void sc_range_set_shared_locked (uintptr_t start, sc_shared *shared);

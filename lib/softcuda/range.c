@@ -7,6 +7,7 @@
  */
 
 #include <string.h>
+#include <unistd.h>
 
 #include "private.h"
 
@@ -79,6 +80,17 @@ sc_range_covers_locked (uintptr_t start, size_t size)
   const sc_range *range = sc_range_find_locked (start);
 
   return range != NULL && size <= range->size - (start - range->start);
+}
+
+uintptr_t
+sc_range_device_address_locked (uintptr_t address)
+{
+  const sc_range *range = sc_range_find_locked (address);
+  uintptr_t page = sysconf (_SC_PAGESIZE);
+
+  if (range == NULL || range->kind != SC_RANGE_REGISTERED || range->map == NULL)
+    return address;
+  return (uintptr_t) range->map + (address - (range->start & ~(page - 1)));
 }
 
 void

@@ -393,6 +393,86 @@ GST_START_TEST (test_registration_of_nothing)
 }
 GST_END_TEST;
 
+/* One shared mapping of 2 pages, filled with the value. */
+static char *
+map_shared (void *at, int fd, int value)
+{
+  size_t size = 2 * sysconf (_SC_PAGESIZE);
+  int flags =
+      MAP_SHARED | (at != NULL ? MAP_FIXED : 0) | (fd < 0 ? MAP_ANONYMOUS : 0);
+  char *memory = mmap (at, size, PROT_READ | PROT_WRITE, flags, fd, 0);
+
+  fail_unless (memory != MAP_FAILED);
+  memset (memory, value, size);
+  return memory;
+}
+
+/* A registration pins pages, not addresses: what is mapped at the same address
+ * later is not what the device reads and writes. */
+GST_START_TEST (test_registration_pins_pages)
+{
+  size_t size = 2 * sysconf (_SC_PAGESIZE);
+  int fd = memfd_create ("registered", MFD_CLOEXEC);
+  char *memory;
+  char *seen = g_malloc (size);
+  CUdeviceptr device;
+
+  fail_unless_equals_int (ftruncate (fd, size), 0);
+  memory = map_shared (NULL, __i__ == 0 ? fd : -1, 0x11);
+  ok (cu.cuMemAlloc (&device, size));
+  ok (cu.cuMemHostRegister (memory + 100, size - 200, 0));
+  munmap (memory, size);
+  fail_unless (map_shared (memory, -1, 0x22) == memory);
+
+  ok (cu.cuMemcpyHtoD (device, memory + 100, size - 200));
+  ok (cu.cuMemHostUnregister (memory + 100));
+  ok (cu.cuMemcpyDtoH (seen, device, size - 200));
+  for (size_t i = 0; i < size - 200; i++)
+    fail_unless_equals_int (seen[i], 0x11);
+
+  ok (cu.cuMemHostRegister (memory, size, 0));
+  ok (cu.cuMemcpyHtoD (device, memory, size));
+  ok (cu.cuMemcpyDtoH (seen, device, size));
+  fail_unless_equals_int (seen[size - 1], 0x22);
+  ok (cu.cuMemHostUnregister (memory));
+  ok (cu.cuMemFree (device));
+  munmap (memory, size);
+  close (fd);
+  g_free (seen);
+}
+GST_END_TEST;
+
+/* What the CPU stores after the registration is seen; what the device writes
+ * reaches the file and not the address. */
+GST_START_TEST (test_registration_writes_to_pages)
+{
+  size_t size = 2 * sysconf (_SC_PAGESIZE);
+  int fd = memfd_create ("registered", MFD_CLOEXEC);
+  char *memory;
+  char in_file = 0;
+  CUdeviceptr device;
+
+  fail_unless_equals_int (ftruncate (fd, size), 0);
+  memory = map_shared (NULL, fd, 0x11);
+  ok (cu.cuMemAlloc (&device, size));
+  ok (cu.cuMemHostRegister (memory, size, 0));
+  memory[size - 1] = 0x33;
+  ok (cu.cuMemcpyHtoDAsync (device, memory, size, NULL));
+  ok (cu.cuCtxSynchronize ());
+  munmap (memory, size);
+  fail_unless (map_shared (memory, -1, 0x22) == memory);
+  ok (cu.cuMemcpyDtoHAsync (memory, device + size - 1, 1, NULL));
+  ok (cu.cuCtxSynchronize ());
+  fail_unless_equals_int (pread (fd, &in_file, 1, 0), 1);
+  fail_unless_equals_int (in_file, 0x33);
+  fail_unless_equals_int (memory[0], 0x22);
+  ok (cu.cuMemHostUnregister (memory));
+  ok (cu.cuMemFree (device));
+  munmap (memory, size);
+  close (fd);
+}
+GST_END_TEST;
+
 GST_START_TEST (test_pointer_attributes)
 {
   CUdeviceptr pointer;
@@ -614,6 +694,8 @@ softcuda_driver_suite (void)
   tcase_add_test (tc, test_peers);
   tcase_add_test (tc, test_registration);
   tcase_add_test (tc, test_registration_of_nothing);
+  tcase_add_loop_test (tc, test_registration_pins_pages, 0, 2);
+  tcase_add_test (tc, test_registration_writes_to_pages);
   tcase_add_test (tc, test_pointer_attributes);
   tcase_add_test (tc, test_import);
   tcase_add_test (tc, test_import_of_malformed);
