@@ -20,7 +20,9 @@
  * serves any other caps, and none, by size alone.
  *
  * It hands out a buffer that the device has finished with, if there is one, and
- * waits for one otherwise.
+ * waits for one otherwise. With #GstVkgdrBufferPool:access
+ * %GST_VKGDR_ACCESS_AUTO the pools of a context measure together which of them
+ * do better with direct access, and which staged.
  *
  * All functions may be called from any thread.
  *
@@ -43,6 +45,9 @@ struct _GstVkgdrBufferPool {
 
 /* Set on a buffer that was allocated and never waited to be acquired. */
 static GQuark fresh_quark;
+
+/* Of a context: the policies of its pools. */
+static GQuark policy_group_quark;
 
 /* Bytes that a GPU's textures begin at a multiple of, and their rows are a
  * multiple of. */
@@ -309,21 +314,17 @@ gst_vkgdr_buffer_pool_acquire_buffer (
     return GST_FLOW_ERROR;
   }
   now = gst_util_get_timestamp ();
-  gst_vkgdr_memory_set_policy (memory,
-      gst_vkgdr_policy_next (self->policy, now, now - asked), self->policy);
+  gst_vkgdr_memory_begin_turn (memory, self->policy, now, now - asked);
   return GST_FLOW_OK;
 }
 
-/* A window that reads as fast as RAM leaves nothing to choose. */
 static void
 set_access (GstVkgdrBufferPool *self, GstVkgdrAccess access)
 {
   GST_OBJECT_LOCK (self);
   self->access = access;
   GST_OBJECT_UNLOCK (self);
-  gst_vkgdr_policy_set (self->policy,
-      gst_vkgdr_context_is_host_cached (self->context) ? GST_VKGDR_ACCESS_DIRECT
-                                                       : access);
+  gst_vkgdr_policy_set (self->policy, access);
 }
 
 static void
@@ -374,7 +375,7 @@ gst_vkgdr_buffer_pool_finalize (GObject *object)
 
   /* The parent's finalize frees the buffers, which need the context. */
   G_OBJECT_CLASS (gst_vkgdr_buffer_pool_parent_class)->finalize (object);
-  gst_vkgdr_policy_unref (policy);
+  g_clear_pointer (&policy, gst_vkgdr_policy_unref);
   gst_clear_object (&context);
 }
 
@@ -429,6 +430,8 @@ gst_vkgdr_buffer_pool_class_init (GstVkgdrBufferPoolClass *klass)
           G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL, G_TYPE_NONE, 1, G_TYPE_ERROR);
 
   fresh_quark = g_quark_from_static_string ("gst-vkgdr-buffer-fresh");
+  policy_group_quark =
+      g_quark_from_static_string ("gst-vkgdr-buffer-pool-policies");
 
   pool_class->set_config = gst_vkgdr_buffer_pool_set_config;
   pool_class->start = gst_vkgdr_buffer_pool_start;
@@ -442,7 +445,26 @@ gst_vkgdr_buffer_pool_class_init (GstVkgdrBufferPoolClass *klass)
 static void
 gst_vkgdr_buffer_pool_init (GstVkgdrBufferPool *self)
 {
-  self->policy = gst_vkgdr_policy_new ();
+}
+
+/* The policies of all pools of @context, which share a device, are one group.
+ */
+static GstVkgdrPolicy *
+make_policy (GstVkgdrContext *context)
+{
+  static GMutex lock;
+  GstVkgdrPolicyGroup *group;
+
+  g_mutex_lock (&lock);
+  group = g_object_get_qdata (G_OBJECT (context), policy_group_quark);
+  if (!group) {
+    group =
+        gst_vkgdr_policy_group_new (gst_vkgdr_context_is_host_cached (context));
+    g_object_set_qdata_full (G_OBJECT (context), policy_group_quark, group,
+        (GDestroyNotify) gst_vkgdr_policy_group_unref);
+  }
+  g_mutex_unlock (&lock);
+  return gst_vkgdr_policy_new (group);
 }
 
 /**
@@ -465,6 +487,7 @@ gst_vkgdr_buffer_pool_new (GstVkgdrContext *context)
   self = g_object_new (GST_TYPE_VKGDR_BUFFER_POOL, NULL);
   gst_object_ref_sink (self);
   self->context = gst_object_ref (context);
+  self->policy = make_policy (context);
   set_access (self, GST_VKGDR_ACCESS_AUTO);
   return GST_BUFFER_POOL (self);
 }

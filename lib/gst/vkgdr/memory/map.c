@@ -109,16 +109,25 @@ gst_vkgdr_memory_map_shadow (
   return self->shadow;
 }
 
+/* Whether a mapping gets the window. A window that is not cached must not be
+ * read. One that is cached serves readers, and writers with direct access. */
+static gboolean
+uses_window (const GstVkgdrMemory *self, GstMapFlags flags)
+{
+  if (self->access == GST_VKGDR_ACCESS_STAGED)
+    return self->host_cached && !(flags & GST_MAP_WRITE);
+  return self->host_cached || !(flags & GST_MAP_READ);
+}
+
 static gpointer
 map_cpu (GstVkgdrMemory *self, GstMapFlags flags, GError **error)
 {
-  gboolean staged = self->access == GST_VKGDR_ACCESS_STAGED;
   GstClockTime asked = gst_util_get_timestamp ();
 
   /* A mapping within a mapping, which GstMemory allows for no more than the
    * outer one may do: the same pointer serves. */
   if (self->cpu_maps == 0) {
-    if (self->host_cached || (!staged && !(flags & GST_MAP_READ)))
+    if (uses_window (self, flags))
       self->cpu_data = map_window (self, flags, error);
     else
       self->cpu_data = gst_vkgdr_memory_map_shadow (self, flags, error);
@@ -215,8 +224,7 @@ unmap_cpu (GstVkgdrMemory *self, GstMemory *mem, GstMapFlags flags)
     return;
   time = gst_util_get_timestamp () - self->cpu_since;
   self->map_time += time;
-  if (self->policy)
-    gst_vkgdr_policy_report (self->policy, time, flags & GST_MAP_READ);
+  gst_vkgdr_policy_report (&self->turn, self->written, time);
 }
 
 void

@@ -52,8 +52,7 @@ typedef struct {
   GstClockTime wait_time; /* for how long mapping waited */
 
   GstVkgdrOrder order;
-  GstVkgdrPolicy
-      *policy;      /* that wants to know how long writers take, or NULL */
+  GstVkgdrPolicyTurn turn; /* of the pool's policy, if there is one */
   GstMemory *guise; /* see gst_vkgdr_memory_take_guise(); NULL: none waits */
 } GstVkgdrMemory;
 
@@ -86,10 +85,10 @@ GstMemory *gst_vkgdr_memory_new (GstVkgdrAllocator *allocator,
     const GstVkgdrBlock *block, gboolean host_cached, gsize maxsize,
     gsize align, gsize offset, gsize size);
 
-/* What writers get from the next mapping on, and who is told how long they
- * took (nullable). The device must have finished with the memory. */
-void gst_vkgdr_memory_set_policy (
-    GstMemory *mem, GstVkgdrAccess access, GstVkgdrPolicy *policy);
+/* A writer gets the memory at the time @now, after it @waited for it: @policy
+ * decides about its access. The device must have finished with the memory. */
+void gst_vkgdr_memory_begin_turn (GstMemory *mem, GstVkgdrPolicy *policy,
+    GstClockTime now, GstClockTime waited);
 
 /* The same bytes as a memory of others, which is kept with this one while
  * nobody has it, as it may be dear to make, and the device may still need it:

@@ -190,27 +190,26 @@ gst_vkgdr_memory_free (GstAllocator *allocator, GstMemory *mem)
       .fences = gst_vkgdr_order_finish (&self->order) };
 
     gst_vkgdr_allocator_retire (GST_VKGDR_ALLOCATOR (allocator), &remains);
-    g_clear_pointer (&self->policy, gst_vkgdr_policy_unref);
+    gst_vkgdr_policy_turn_clear (&self->turn);
     g_mutex_clear (&self->lock);
   }
   g_free (self);
 }
 
 void
-gst_vkgdr_memory_set_policy (
-    GstMemory *mem, GstVkgdrAccess access, GstVkgdrPolicy *policy)
+gst_vkgdr_memory_begin_turn (GstMemory *mem, GstVkgdrPolicy *policy,
+    GstClockTime now, GstClockTime waited)
 {
   GstVkgdrMemory *self = gst_vkgdr_memory_root (mem);
+  GstVkgdrAccess access;
 
   g_mutex_lock (&self->lock);
+  access = gst_vkgdr_policy_next (policy, &self->turn, mem->size, now, waited);
   self->access = access = possible_access (&self->block, access);
-  if (policy != self->policy) {
-    g_clear_pointer (&self->policy, gst_vkgdr_policy_unref);
-    self->policy = policy ? gst_vkgdr_policy_ref (policy) : NULL;
-  }
-  /* Who writes to the window needs no host memory. */
-  if (access == GST_VKGDR_ACCESS_DIRECT && self->shadow
-      && self->cpu_maps == 0) {
+  /* Direct access needs no host memory. It is kept while modes are being tried,
+   * since the buffer may be staged again soon. */
+  if (access == GST_VKGDR_ACCESS_DIRECT && self->shadow && self->cpu_maps == 0
+      && !self->turn.is_measured) {
     gst_vkgdr_pinned_give (
         gst_vkgdr_allocator_get_pinned (gst_vkgdr_memory_allocator (mem)),
         self->shadow, NULL);
@@ -375,6 +374,7 @@ gst_vkgdr_memory_discard (GstMemory *memory)
   self->device_valid = self->shadow_valid = FALSE;
   self->written = GST_VKGDR_ACCESS_AUTO;
   self->map_time = self->wait_time = 0;
+  gst_vkgdr_policy_cancel (&self->turn);
   g_clear_error (&self->order.lost);
   g_mutex_unlock (&self->lock);
 }

@@ -1,0 +1,509 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * policy.c: the choice between direct and staged access, by simulation
+ *
+ * Each simulation compares what the policy reaches with what fixed access modes
+ * reach on the same machine.
+ */
+
+#include "memory/policysearch.h"
+#include "policysim.h"
+#include "util.h"
+
+#define FRAME_4K (3840 * 2160 * 3 / 2)
+#define FRAME_1080P (1920 * 1080 * 3 / 2)
+
+/* The policy has to reach this part of what the better fixed mode reaches. */
+#define TARGET 0.97
+
+/* It has found its answer after this time. */
+#define CONVERGENCE (2 * GST_SECOND)
+
+/* One server: 34 GB/s direct for all writers together, 18 for one of them. What
+ * staging reaches depends on what the writers read. */
+static const SimMachine plain = { 34, 18, 45, 17, 51 };
+static const SimMachine copying = { 33.9, 17, 31, 15, 38.9 };
+
+typedef struct {
+  SimResult first; /* while it converges */
+  SimResult rest;
+} Run;
+
+static Run
+run (const SimMachine *machine, const SimStream *streams, guint n,
+    SimChoice choice, guint n_direct, GstClockTime time)
+{
+  Sim *sim = sim_new (machine, streams, n, choice, n_direct);
+  Run result;
+
+  result.first = sim_run (sim, CONVERGENCE);
+  result.rest = sim_run (sim, time - CONVERGENCE);
+  sim_free (sim);
+  return result;
+}
+
+static gdouble
+best_rate (const SimMachine *machine, const SimStream *streams, guint n,
+    guint step, GstClockTime time)
+{
+  gdouble best = 0;
+  guint k;
+
+  for (k = 0; k <= n; k += step)
+    best = MAX (
+        best, sim_rate (run (machine, streams, n, SIM_FIXED, k, time).rest));
+  return best;
+}
+
+/* Checks that the policy reaches what the best fixed number of direct writers
+ * reaches, all and none among them. */
+static void
+check_against_best (const SimMachine *machine, const SimStream *streams,
+    guint n, GstClockTime time)
+{
+  gdouble best = best_rate (machine, streams, n, 1, time);
+  gdouble rate = sim_rate (run (machine, streams, n, SIM_AUTO, 0, time).rest);
+
+  GST_INFO ("%u streams: %.2f of %.2f GB/s", n, rate, best);
+  fail_unless (rate >= TARGET * best, "%u streams: %.2f of %.2f GB/s (%.3f)", n,
+      rate, best, rate / best);
+}
+
+static void
+fill_streams (SimStream *streams, guint n, SimStream stream)
+{
+  guint i;
+
+  for (i = 0; i < n; i++)
+    streams[i] = stream;
+}
+
+GST_START_TEST (test_one_plain_writer)
+{
+  static const SimMachine machines[] = { { 34, 18, 45, 15 }, { 34, 15, 45, 18 },
+    { 34, 16, 45, 16 }, { 34, 16.5, 45, 16 } };
+  SimStream stream = { .size = FRAME_4K, .noise = 0.1 };
+  guint i;
+
+  for (i = 0; i < G_N_ELEMENTS (machines); i++) {
+    stream.size = FRAME_4K;
+    check_against_best (&machines[i], &stream, 1, 10 * GST_SECOND);
+    stream.size = FRAME_1080P;
+    check_against_best (&machines[i], &stream, 1, 5 * GST_SECOND);
+  }
+}
+GST_END_TEST;
+
+/* Where both modes are as fast as each other, direct access needs less. */
+GST_START_TEST (test_equal_modes_end_up_direct)
+{
+  static const SimMachine machine = { 34, 16, 45, 16.1 };
+  const SimStream stream = { .size = FRAME_4K };
+  Sim *sim = sim_new (&machine, &stream, 1, SIM_AUTO, 0);
+
+  sim_run (sim, CONVERGENCE);
+  fail_unless_equals_int (
+      gst_vkgdr_policy_get (sim_get_policy (sim, 0)), GST_VKGDR_ACCESS_DIRECT);
+  sim_free (sim);
+}
+GST_END_TEST;
+
+/* A direct buffer of a writer that reads takes 300 times as long. */
+GST_START_TEST (test_writer_that_reads)
+{
+  const SimStream stream = { .size = FRAME_4K, .direct_rate = 0.06 };
+  Run result = run (&plain, &stream, 1, SIM_AUTO, 0, 60 * GST_SECOND);
+
+  /* At most two buffers to find out, and two more in the rest of a minute. */
+  fail_unless (result.first.direct_bytes <= 2 * FRAME_4K);
+  fail_unless (result.rest.direct_bytes <= 2 * FRAME_4K);
+  fail_unless (sim_rate (result.rest) >= TARGET * plain.staged_thread,
+      "%g GB/s", sim_rate (result.rest));
+}
+GST_END_TEST;
+
+/* A decoder with 12 frames in flight, one mode three times slower. */
+GST_START_TEST (test_frame_threads)
+{
+  static const SimMachine machine = { 100, 18, 100, 18 };
+  SimStream stream = { .size = FRAME_1080P, .threads = 12, .noise = 0.3 };
+
+  stream.direct_rate = 0.1;
+  stream.staged_rate = 0.3;
+  check_against_best (&machine, &stream, 1, 20 * GST_SECOND);
+  stream.direct_rate = 0.3;
+  stream.staged_rate = 0.1;
+  check_against_best (&machine, &stream, 1, 20 * GST_SECOND);
+}
+GST_END_TEST;
+
+/* The same where one mode is hundreds of times slower: no more than a few of
+ * the threads may ever get such a buffer. */
+GST_START_TEST (test_frame_threads_that_read)
+{
+  static const SimMachine machine = { 100, 18, 100, 18 };
+  const SimStream stream = {
+    .size = FRAME_1080P, .threads = 12, .staged_rate = 0.3, .direct_rate = 0.001
+  };
+  Run result = run (&machine, &stream, 1, SIM_AUTO, 0, 60 * GST_SECOND);
+
+  fail_unless (
+      result.first.direct_bytes + result.rest.direct_bytes <= 6 * FRAME_1080P);
+  fail_unless (sim_rate (result.rest) >= TARGET * 12 * 0.3, "%g GB/s",
+      sim_rate (result.rest));
+}
+GST_END_TEST;
+
+/* One odd buffer in a hundred decides nothing. */
+GST_START_TEST (test_readwrite_now_and_then)
+{
+  static const SimMachine machine = { 34, 18, 45, 4.5 };
+  const SimStream stream = {
+    .size = FRAME_4K, .noise = 0.05, .readwrite_every = 100
+  };
+
+  check_against_best (&machine, &stream, 1, 60 * GST_SECOND);
+}
+GST_END_TEST;
+
+GST_START_TEST (test_readwrite_always)
+{
+  const SimStream stream = { .size = FRAME_4K, .readwrite_every = 1 };
+  Sim *sim = sim_new (&plain, &stream, 1, SIM_AUTO, 0);
+
+  sim_run (sim, CONVERGENCE);
+  fail_unless_equals_int (
+      gst_vkgdr_policy_get (sim_get_policy (sim, 0)), GST_VKGDR_ACCESS_STAGED);
+  sim_free (sim);
+}
+GST_END_TEST;
+
+/* A frame in two hundred is disturbed by something else, for 20 ms. */
+GST_START_TEST (test_stalls)
+{
+  static const SimMachine machines[] = { { 34, 18, 45, 9 }, { 34, 9, 45, 18 } };
+  const SimStream stream = { .size = FRAME_4K, .noise = 0.1, .stalls = 0.005 };
+  guint i;
+
+  for (i = 0; i < G_N_ELEMENTS (machines); i++)
+    check_against_best (&machines[i], &stream, 1, 60 * GST_SECOND);
+}
+GST_END_TEST;
+
+/* A live source writes as many frames either way; what counts is the time that
+ * it spends. */
+GST_START_TEST (test_live_source)
+{
+  static const SimMachine machines[] = { { 34, 18, 45, 9 }, { 34, 9, 45, 18 } };
+  const SimStream stream = {
+    .size = FRAME_4K, .noise = 0.05, .period = GST_SECOND / 60
+  };
+  guint i;
+
+  for (i = 0; i < G_N_ELEMENTS (machines); i++) {
+    GstClockTime busy =
+        run (&machines[i], &stream, 1, SIM_AUTO, 0, 60 * GST_SECOND).rest.busy;
+    GstClockTime direct =
+        run (&machines[i], &stream, 1, SIM_FIXED, 1, 60 * GST_SECOND).rest.busy;
+    GstClockTime staged =
+        run (&machines[i], &stream, 1, SIM_FIXED, 0, 60 * GST_SECOND).rest.busy;
+
+    fail_unless (TARGET * busy <= MIN (direct, staged),
+        "%" G_GUINT64_FORMAT " of %" G_GUINT64_FORMAT " and %" G_GUINT64_FORMAT,
+        busy, direct, staged);
+  }
+}
+GST_END_TEST;
+
+/* A writer begins to read what it writes. */
+GST_START_TEST (test_change_for_the_worse)
+{
+  static const SimMachine machine = { 34, 18, 45, 9 };
+  const SimStream stream = { .size = FRAME_4K,
+    .noise = 0.05,
+    .change_time = 10 * GST_SECOND,
+    .changed_direct_rate = 0.06 };
+  Sim *sim = sim_new (&machine, &stream, 1, SIM_AUTO, 0);
+
+  sim_run (sim, 10 * GST_SECOND);
+  fail_unless_equals_int (
+      gst_vkgdr_policy_get (sim_get_policy (sim, 0)), GST_VKGDR_ACCESS_DIRECT);
+  sim_run (sim, GST_SECOND);
+  fail_unless_equals_int (
+      gst_vkgdr_policy_get (sim_get_policy (sim, 0)), GST_VKGDR_ACCESS_STAGED);
+  fail_unless (sim_rate (sim_run (sim, 20 * GST_SECOND))
+               >= TARGET * machine.staged_thread);
+  sim_free (sim);
+}
+GST_END_TEST;
+
+/* The window becomes crowded, and is free again later. */
+GST_START_TEST (test_gradual_change)
+{
+  static const SimMachine machine = { 34, 18, 45, 12 };
+  const SimStream stream = { .size = FRAME_4K,
+    .noise = 0.05,
+    .change_time = 10 * GST_SECOND,
+    .changed_direct_rate = 6 };
+  Sim *sim = sim_new (&machine, &stream, 1, SIM_AUTO, 0);
+  gdouble rate;
+
+  sim_run (sim, 10 * GST_SECOND);
+  fail_unless_equals_int (
+      gst_vkgdr_policy_get (sim_get_policy (sim, 0)), GST_VKGDR_ACCESS_DIRECT);
+  sim_run (sim, CONVERGENCE);
+  rate = sim_rate (sim_run (sim, 20 * GST_SECOND));
+  fail_unless (rate >= TARGET * machine.staged_thread, "%g GB/s", rate);
+  sim_free (sim);
+}
+GST_END_TEST;
+
+/* --- several pools -------------------------------------------------------- */
+
+static void
+check_machine (const SimMachine *machine, gdouble noise)
+{
+  static const guint numbers[] = { 1, 2, 3, 4, 8, 16 };
+  SimStream streams[SIM_MAX_STREAMS];
+  guint i;
+
+  for (i = 0; i < G_N_ELEMENTS (numbers); i++) {
+    fill_streams (
+        streams, numbers[i], (SimStream){ .size = FRAME_4K, .noise = noise });
+    check_against_best (machine, streams, numbers[i], 10 * GST_SECOND);
+  }
+}
+
+GST_START_TEST (test_mix_of_plain_writers)
+{
+  check_machine (&plain, 0);
+  check_machine (&plain, 0.1);
+}
+GST_END_TEST;
+
+GST_START_TEST (test_mix_of_copying_writers)
+{
+  check_machine (&copying, 0);
+  check_machine (&copying, 0.1);
+}
+GST_END_TEST;
+
+/* No mix is better than all or none. */
+GST_START_TEST (test_all_or_none)
+{
+  static const SimMachine machines[] = { { 34, 18, 20, 2, 34 },
+    { 10, 2, 48, 17, 48 } };
+  guint i;
+
+  for (i = 0; i < G_N_ELEMENTS (machines); i++)
+    check_machine (&machines[i], 0.05);
+}
+GST_END_TEST;
+
+/* Streams that begin one after the other, as pipelines do. */
+GST_START_TEST (test_streams_that_begin_later)
+{
+  SimStream streams[SIM_MAX_STREAMS];
+  gdouble best;
+  Sim *sim;
+  guint i;
+
+  fill_streams (streams, 8, (SimStream){ .size = FRAME_4K, .noise = 0.05 });
+  best = best_rate (&plain, streams, 8, 1, 5 * GST_SECOND);
+  for (i = 0; i < 8; i++)
+    streams[i].start = i * 300 * GST_MSECOND;
+  sim = sim_new (&plain, streams, 8, SIM_AUTO, 0);
+  sim_run (sim, 5 * GST_SECOND);
+  fail_unless (sim_rate (sim_run (sim, 20 * GST_SECOND)) >= TARGET * best);
+  sim_free (sim);
+}
+GST_END_TEST;
+
+/* One that reads what it writes does not keep the others from the window, and
+ * is not made to suffer by them. */
+GST_START_TEST (test_one_of_four_reads)
+{
+  static const SimMachine machine = { 34, 9, 60, 4 };
+  SimStream streams[SIM_MAX_STREAMS];
+  gdouble best;
+  Run result;
+
+  fill_streams (streams, 4, (SimStream){ .size = FRAME_4K, .noise = 0.05 });
+  streams[3].direct_rate = 0.06;
+  best =
+      sim_rate (run (&machine, streams, 4, SIM_FIXED, 3, 20 * GST_SECOND).rest);
+  result = run (&machine, streams, 4, SIM_AUTO, 0, 20 * GST_SECOND);
+  fail_unless (sim_rate (result.rest) >= TARGET * best, "%g of %g",
+      sim_rate (result.rest), best);
+}
+GST_END_TEST;
+
+/* A live source beside a fast one takes no part in its measurements. */
+GST_START_TEST (test_live_source_beside_a_fast_one)
+{
+  static const SimMachine machine = { 34, 18, 45, 9 };
+  const SimStream streams[] = { { .size = FRAME_4K, .noise = 0.05 },
+    { .size = FRAME_1080P, .period = GST_SECOND / 30 } };
+
+  check_against_best (&machine, streams, 2, 20 * GST_SECOND);
+}
+GST_END_TEST;
+
+/* A rate that rises to @peak direct writers and falls beyond it. */
+static gdouble
+rate_with_peak (guint n_direct, guint peak, guint n)
+{
+  gint distance = (gint) n_direct - (gint) peak;
+
+  return 50 - (distance < 0 ? -20. * distance : 14. * distance) / n;
+}
+
+/* Wherever the peak is, the search ends near it, and does not take long. */
+GST_START_TEST (test_search_finds_any_peak)
+{
+  GRand *random = g_rand_new_with_seed (7);
+  guint n, peak, i;
+
+  for (n = 1; n <= SIM_MAX_STREAMS; n++)
+    for (peak = 0; peak <= n; peak++) {
+      GstVkgdrPolicySearch search;
+      gdouble rate;
+
+      gst_vkgdr_policy_search_start (&search, n, n);
+      for (i = 0; !search.is_over; i++) {
+        gdouble noise = 1 + g_rand_double_range (random, -0.005, 0.005);
+        GstVkgdrPolicyScore score = { 0, n };
+
+        rate = rate_with_peak (gst_vkgdr_policy_search_get (&search), peak, n);
+        score.rate = rate * noise;
+        fail_unless (i < 36);
+        gst_vkgdr_policy_search_add (&search, score);
+      }
+      rate = rate_with_peak (gst_vkgdr_policy_search_get (&search), peak, n);
+      fail_unless (rate >= TARGET * 50, "%u writers, best %u: found %u", n,
+          peak, gst_vkgdr_policy_search_get (&search));
+    }
+  g_rand_free (random);
+}
+GST_END_TEST;
+
+/* --- particulars -----------------------------------------------------------
+ */
+
+GST_START_TEST (test_fixed_mode_is_used)
+{
+  GstVkgdrPolicyGroup *group = gst_vkgdr_policy_group_new (FALSE);
+  GstVkgdrPolicy *policy = gst_vkgdr_policy_new (group);
+  static const GstVkgdrAccess wanted[] = { GST_VKGDR_ACCESS_DIRECT,
+    GST_VKGDR_ACCESS_STAGED };
+  GstVkgdrPolicyTurn turn = { NULL };
+  guint i, k;
+
+  for (k = 0; k < G_N_ELEMENTS (wanted); k++) {
+    gst_vkgdr_policy_set (policy, wanted[k]);
+    for (i = 0; i < 200; i++) {
+      fail_unless_equals_int (
+          gst_vkgdr_policy_next (policy, &turn, 1000, i * GST_MSECOND, 0),
+          wanted[k]);
+      gst_vkgdr_policy_report (&turn, wanted[k], GST_MSECOND);
+    }
+    fail_unless_equals_int (gst_vkgdr_policy_get (policy), wanted[k]);
+  }
+  gst_vkgdr_policy_turn_clear (&turn);
+  gst_vkgdr_policy_unref (policy);
+  gst_vkgdr_policy_group_unref (group);
+}
+GST_END_TEST;
+
+/* Buffers that are acquired and never written keep nothing in flight. */
+GST_START_TEST (test_unwritten_buffers)
+{
+  static const SimMachine machine = { 34, 18, 45, 9 };
+  const SimStream stream = { .size = FRAME_4K };
+  Sim *sim = sim_new (&machine, &stream, 1, SIM_AUTO, 0);
+  GstVkgdrPolicyTurn turn = { NULL };
+  guint i;
+
+  for (i = 0; i < 20; i++) {
+    gst_vkgdr_policy_next (sim_get_policy (sim, 0), &turn, FRAME_4K, i, 0);
+    gst_vkgdr_policy_cancel (&turn);
+  }
+  gst_vkgdr_policy_turn_clear (&turn);
+  sim_run (sim, CONVERGENCE);
+  fail_unless_equals_int (
+      gst_vkgdr_policy_get (sim_get_policy (sim, 0)), GST_VKGDR_ACCESS_DIRECT);
+  sim_free (sim);
+}
+GST_END_TEST;
+
+/* A cached window is measured as well: neither mode is taken for granted. */
+GST_START_TEST (test_cached_window_is_measured)
+{
+  static const GstClockTime times[][2] = { { 1000, 3000 }, { 3000, 1000 } };
+  guint k;
+
+  for (k = 0; k < G_N_ELEMENTS (times); k++) {
+    GstVkgdrPolicyGroup *group = gst_vkgdr_policy_group_new (TRUE);
+    GstVkgdrPolicy *policy = gst_vkgdr_policy_new (group);
+    GstVkgdrPolicyTurn turn = { NULL };
+    GstClockTime now = 0;
+
+    fail_unless_equals_int (
+        gst_vkgdr_policy_get (policy), GST_VKGDR_ACCESS_DIRECT);
+    while (now < CONVERGENCE) {
+      GstVkgdrAccess access =
+          gst_vkgdr_policy_next (policy, &turn, 1000, now, 0);
+      GstClockTime time =
+          times[k][access == GST_VKGDR_ACCESS_STAGED] * GST_USECOND;
+
+      gst_vkgdr_policy_report (&turn, access, time);
+      now += time;
+    }
+    fail_unless_equals_int (gst_vkgdr_policy_get (policy),
+        k == 0 ? GST_VKGDR_ACCESS_DIRECT : GST_VKGDR_ACCESS_STAGED);
+    gst_vkgdr_policy_turn_clear (&turn);
+    gst_vkgdr_policy_unref (policy);
+    gst_vkgdr_policy_group_unref (group);
+  }
+}
+GST_END_TEST;
+
+static Suite *
+policy_suite (void)
+{
+  Suite *s = suite_create ("policy");
+  TCase *one = tcase_create ("one"), *many = tcase_create ("many");
+  TCase *particulars = tcase_create ("particulars");
+
+  tcase_set_timeout (one, 60);
+  tcase_add_test (one, test_one_plain_writer);
+  tcase_add_test (one, test_equal_modes_end_up_direct);
+  tcase_add_test (one, test_writer_that_reads);
+  tcase_add_test (one, test_frame_threads);
+  tcase_add_test (one, test_frame_threads_that_read);
+  tcase_add_test (one, test_readwrite_now_and_then);
+  tcase_add_test (one, test_readwrite_always);
+  tcase_add_test (one, test_stalls);
+  tcase_add_test (one, test_live_source);
+  tcase_add_test (one, test_change_for_the_worse);
+  tcase_add_test (one, test_gradual_change);
+  suite_add_tcase (s, one);
+
+  tcase_set_timeout (many, 60);
+  tcase_add_test (many, test_mix_of_plain_writers);
+  tcase_add_test (many, test_mix_of_copying_writers);
+  tcase_add_test (many, test_all_or_none);
+  tcase_add_test (many, test_streams_that_begin_later);
+  tcase_add_test (many, test_one_of_four_reads);
+  tcase_add_test (many, test_live_source_beside_a_fast_one);
+  tcase_add_test (many, test_search_finds_any_peak);
+  suite_add_tcase (s, many);
+
+  tcase_add_test (particulars, test_fixed_mode_is_used);
+  tcase_add_test (particulars, test_unwritten_buffers);
+  tcase_add_test (particulars, test_cached_window_is_measured);
+  suite_add_tcase (s, particulars);
+  return s;
+}
+
+GST_CHECK_MAIN (policy);
