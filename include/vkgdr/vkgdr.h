@@ -63,13 +63,16 @@ typedef struct vkgdr_memory *vkgdr_memory_t;
  *   it is coherent (for debugging); together with the next one, the memory is
  *   coherent and yet treated as if it were not
  * @VKGDR_OPEN_REQUIRE_COHERENT_BIT: fail unless the memory is coherent
+ * @VKGDR_OPEN_WINDOW_OPTIONAL_BIT: open the device also if it has no window;
+ *   then vkgdr_get_window_obstacle() tells why (Since: 0.2 of gst-vkgdr)
  *
  * Flags of vkgdr_open(). Unknown bits are refused.
  */
 typedef enum vkgdr_open_flags {
   VKGDR_OPEN_CURRENT_CONTEXT_BIT = 1,
   VKGDR_OPEN_FORCE_NON_COHERENT_BIT = 2,
-  VKGDR_OPEN_REQUIRE_COHERENT_BIT = 4
+  VKGDR_OPEN_REQUIRE_COHERENT_BIT = 4,
+  VKGDR_OPEN_WINDOW_OPTIONAL_BIT = 8
 } vkgdr_open_flags;
 
 /**
@@ -96,13 +99,18 @@ VKGDR_API char *vkgdr_last_error (void);
  * driver or GPU, that is a software device. A device may be opened several
  * times.
  *
+ * Without a Vulkan loader or driver, without a Vulkan device of that UUID, or
+ * if that device has no memory which is its own and host-visible, the call
+ * fails, since vkgdr_memory_alloc() promises memory with a host pointer. With
+ * %VKGDR_OPEN_WINDOW_OPTIONAL_BIT it succeeds, and what needs no window works.
+ *
  * In the environment, `VKGDR_DRIVER` chooses the driver: `auto` (default),
  * `nvidia` or `software`. `VKGDR_DEBUG` makes the device look worse than it is;
  * it takes, with commas between them, `bar` (the memory counts as an uncached
  * window), `bar=SIZE` (and the window has but SIZE bytes, with K, M or G after
  * the number, for all handles of the process together), `non-coherent` (as
- * %VKGDR_OPEN_FORCE_NON_COHERENT_BIT) and `no-window` (no memory is the
- * device's own and host-visible).
+ * %VKGDR_OPEN_FORCE_NON_COHERENT_BIT), `no-window` (no memory is the device's
+ * own and host-visible) and `no-vulkan` (there is no Vulkan loader).
  *
  * Returns: a handle, which the caller closes with vkgdr_close(), or NULL; then
  *   vkgdr_last_error() tells the cause and the remedy
@@ -254,17 +262,17 @@ typedef struct vkgdr_memory_type {
  * @bar_size: bytes of the largest PCI BAR as the kernel tells it, or 0 where it
  *   is not known
  * @window_size: bytes of the heap that memory is allocated from, or of the
- *   smaller window that VKGDR_DEBUG asked for
+ *   smaller window that VKGDR_DEBUG asked for; 0 if there is no window
  * @window_budget: bytes of it that this process may use at present
  *   (VK_EXT_memory_budget), or @window_size where the driver does not tell
  * @window_usage: bytes of it that this process uses, as the driver tells it, or
  *   the sum of the handle's own allocations where it does not
  * @allocated: bytes that are allocated through this handle
  * @n_allocations: allocations that live
- * @memory_type: index of the memory type in use
+ * @memory_type: index of the memory type in use, 0 if there is no window
  * @n_memory_types: how many entries of @memory_types are valid
  * @memory_types: the device's memory types
- * @coherent: the memory needs no flush
+ * @coherent: the memory needs no flush; false if there is no window
  * @host_cached: the CPU reads the memory as fast as its own
  * @software: the device is a processor: Mesa's lavapipe with softcuda
  * @vulkan_api_version: as VK_MAKE_API_VERSION packs it
@@ -337,6 +345,28 @@ typedef enum vkgdr_obstacle {
   VKGDR_OBSTACLE_WINDOW,
   VKGDR_OBSTACLE_EXPORT
 } vkgdr_obstacle;
+
+/**
+ * vkgdr_get_window_obstacle:
+ * @g: a handle
+ * @reason: (out) (optional) (transfer none): why there is no window, "" if
+ *   there is one; valid as long as @g
+ * @remedy: (out) (optional) (transfer none): what the user can do about it, ""
+ *   if there is a window; valid as long as @g
+ *
+ * Tells whether memory with a host pointer can be allocated. A handle that was
+ * opened without %VKGDR_OPEN_WINDOW_OPTIONAL_BIT always has a window. What the
+ * call tells does not change while the handle lives.
+ *
+ * Returns: %VKGDR_OBSTACLE_NONE if the handle has a window, else why not:
+ *   %VKGDR_OBSTACLE_VULKAN_LOADER, %VKGDR_OBSTACLE_VULKAN_DRIVER,
+ *   %VKGDR_OBSTACLE_VULKAN_DEVICE, %VKGDR_OBSTACLE_WINDOW or
+ *   %VKGDR_OBSTACLE_EXPORT
+ *
+ * Since: 0.2 of gst-vkgdr
+ */
+VKGDR_API vkgdr_obstacle vkgdr_get_window_obstacle (
+    vkgdr_t g, const char **reason, const char **remedy);
 
 /**
  * vkgdr_probe:

@@ -73,6 +73,7 @@ find_switch (const char *word, size_t length, vkgdr_debug *debug)
     { "bar", &debug->bar },
     { "non-coherent", &debug->non_coherent },
     { "no-window", &debug->no_window },
+    { "no-vulkan", &debug->no_vulkan },
   };
   size_t i;
 
@@ -101,8 +102,8 @@ parse_word (const char *word, size_t length, vkgdr_debug *debug)
     return true;
   }
   vkgdr_error_set ("VKGDR_DEBUG has the word \"%.*s\", which is unknown: it "
-                   "takes bar, bar=SIZE (such as bar=16M), non-coherent and "
-                   "no-window, with commas between them",
+                   "takes bar, bar=SIZE (such as bar=16M), non-coherent, "
+                   "no-window and no-vulkan, with commas between them",
       (int) length, word);
   return false;
 }
@@ -123,6 +124,21 @@ vkgdr_debug_parse (const char *text, vkgdr_debug *debug)
       return true;
     text += length + 1;
   }
+}
+
+bool
+vkgdr_debug_hides_vulkan (void)
+{
+  static const char word[] = "no-vulkan";
+  const char *text = getenv ("VKGDR_DEBUG");
+  size_t length;
+
+  for (; text && *text; text += length + (text[length] == ',')) {
+    length = strcspn (text, ",");
+    if (length == strlen (word) && strncmp (text, word, length) == 0)
+      return true;
+  }
+  return false;
 }
 
 bool

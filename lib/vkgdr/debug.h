@@ -11,6 +11,7 @@
  *                 handles of the process together
  *   non-coherent  as VKGDR_OPEN_FORCE_NON_COHERENT_BIT
  *   no-window     the device has no host-visible memory of its own
+ *   no-vulkan     there is no Vulkan loader
  *
  * Must not know Vulkan or CUDA. Private.
  */
@@ -27,12 +28,14 @@
  * @window: bytes of the window, 0 for as many as it has
  * @non_coherent: the memory counts as non-coherent
  * @no_window: no memory is host-visible and the device's own
+ * @no_vulkan: no Vulkan loader is found
  */
 typedef struct vkgdr_debug {
   bool bar;
   uint64_t window;
   bool non_coherent;
   bool no_window;
+  bool no_vulkan;
 } vkgdr_debug;
 
 /**
@@ -44,6 +47,14 @@ typedef struct vkgdr_debug {
  *   (vkgdr_error_set())
  */
 bool vkgdr_debug_parse (const char *text, vkgdr_debug *debug);
+
+/**
+ * vkgdr_debug_hides_vulkan:
+ *
+ * Returns: whether VKGDR_DEBUG has the word no-vulkan; sets no error, also
+ *   where VKGDR_DEBUG has other words that are unknown
+ */
+bool vkgdr_debug_hides_vulkan (void);
 
 /**
  * vkgdr_debug_window_take:

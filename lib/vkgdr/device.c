@@ -18,7 +18,7 @@
 
 #define OPEN_FLAGS \
   (VKGDR_OPEN_CURRENT_CONTEXT_BIT | VKGDR_OPEN_FORCE_NON_COHERENT_BIT \
-      | VKGDR_OPEN_REQUIRE_COHERENT_BIT)
+      | VKGDR_OPEN_REQUIRE_COHERENT_BIT | VKGDR_OPEN_WINDOW_OPTIONAL_BIT)
 
 #define WINDOW_FLAGS \
   (VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT | VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT)
@@ -28,6 +28,9 @@
 #define USABLE_FLAGS \
   (WINDOW_FLAGS | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT \
       | VK_MEMORY_PROPERTY_HOST_CACHED_BIT)
+
+#define FIRMWARE_REMEDY \
+  "enable Resizable BAR and Above 4G decoding in the firmware"
 
 /* PCI knows six base address registers; `resource` lists more than those. */
 #define N_BARS 6
@@ -147,15 +150,15 @@ choose_memory_type (vkgdr_t g, uint32_t flags)
   if (index < 0 && !(flags & VKGDR_OPEN_REQUIRE_COHERENT_BIT))
     index = find_memory_type (g, WINDOW_FLAGS);
   if (index < 0) {
-    vkgdr_error_set ("%s has no memory that is device-local and host-visible%s "
-                     "(%u types were looked at): enable Resizable BAR and "
-                     "Above 4G decoding in the firmware%s",
+    vkgdr_error_set_remedy (
+        flags & VKGDR_OPEN_REQUIRE_COHERENT_BIT ? FIRMWARE_REMEDY
+            ", or open it without VKGDR_OPEN_REQUIRE_COHERENT_BIT"
+                                                : FIRMWARE_REMEDY,
+        "%s has no memory that is device-local and host-visible%s (%u types "
+        "were looked at)",
         g->info.name,
         flags & VKGDR_OPEN_REQUIRE_COHERENT_BIT ? " and host-coherent" : "",
-        g->info.n_memory_types,
-        flags & VKGDR_OPEN_REQUIRE_COHERENT_BIT
-            ? ", or open it without VKGDR_OPEN_REQUIRE_COHERENT_BIT"
-            : "");
+        g->info.n_memory_types);
     return false;
   }
 
@@ -247,10 +250,37 @@ describe_vulkan (vkgdr_t g)
 
 /* Goes as far as it can; what was learnt on the way stays in the handle. */
 static vkgdr_obstacle
+open_window (vkgdr_t g, uint32_t flags)
+{
+  vkgdr_obstacle obstacle = find_vulkan_device (g);
+
+  if (obstacle != VKGDR_OBSTACLE_NONE)
+    return obstacle;
+  describe_vulkan (g);
+  if (!choose_memory_type (g, flags))
+    return VKGDR_OBSTACLE_WINDOW;
+  if (!vkgdr_vk_create_device (&g->vk))
+    return VKGDR_OBSTACLE_EXPORT;
+  return VKGDR_OBSTACLE_NONE;
+}
+
+/* Goes on without the window that open_window() could not open. */
+static void
+give_up_window (vkgdr_t g)
+{
+  vkgdr_error_split (g->reason, g->remedy);
+  vkgdr_vk_clear (&g->vk);
+  g->has_budget = false;
+  g->info.window_size = 0;
+  g->info.memory_type = 0;
+  g->info.coherent = false;
+  g->info.host_cached = false;
+}
+
+/* As open_window(). */
+static vkgdr_obstacle
 open_device (vkgdr_t g, CUdevice device, uint32_t flags)
 {
-  vkgdr_obstacle obstacle;
-
   g->cu = vkgdr_driver_load ();
   if (!g->cu)
     return VKGDR_OBSTACLE_CUDA_DRIVER;
@@ -259,14 +289,11 @@ open_device (vkgdr_t g, CUdevice device, uint32_t flags)
     return VKGDR_OBSTACLE_CUDA_DEVICE;
   if (!vkgdr_debug_parse (getenv ("VKGDR_DEBUG"), &g->debug))
     return VKGDR_OBSTACLE_SETTINGS;
-  obstacle = find_vulkan_device (g);
-  if (obstacle != VKGDR_OBSTACLE_NONE)
-    return obstacle;
-  describe_vulkan (g);
-  if (!choose_memory_type (g, flags))
-    return VKGDR_OBSTACLE_WINDOW;
-  if (!vkgdr_vk_create_device (&g->vk))
-    return VKGDR_OBSTACLE_EXPORT;
+  g->obstacle = open_window (g, flags);
+  if (g->obstacle == VKGDR_OBSTACLE_NONE
+      || !(flags & VKGDR_OPEN_WINDOW_OPTIONAL_BIT))
+    return g->obstacle;
+  give_up_window (g);
   return VKGDR_OBSTACLE_NONE;
 }
 
@@ -323,6 +350,16 @@ vkgdr_probe (CUdevice device, vkgdr_device_info *info)
   }
   vkgdr_device_unref (g);
   return obstacle;
+}
+
+vkgdr_obstacle
+vkgdr_get_window_obstacle (vkgdr_t g, const char **reason, const char **remedy)
+{
+  if (reason)
+    *reason = g->reason;
+  if (remedy)
+    *remedy = g->remedy;
+  return g->obstacle;
 }
 
 void

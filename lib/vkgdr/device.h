@@ -13,6 +13,7 @@
 
 #include "cuda-driver.h"
 #include "debug.h"
+#include "error.h"
 #include "vulkan.h"
 #include <vkgdr/vkgdr.h>
 
@@ -21,10 +22,13 @@
  * @refs: the handle counts as one, and each memory as one
  * @cu: CUDA's functions
  * @cu_device: the CUDA device
- * @vk: the Vulkan device and its functions
+ * @vk: the Vulkan device and its functions; empty if there is no window
  * @debug: what VKGDR_DEBUG said when it was opened
  * @info: what does not change while the handle lives; the rest is filled in by
  *   vkgdr_get_device_info()
+ * @obstacle: why there is no window, VKGDR_OBSTACLE_NONE if there is one
+ * @reason: @obstacle in words
+ * @remedy: what the user can do about it
  * @heap: index of the window's heap
  * @has_budget: the device has VK_EXT_memory_budget
  * @atom_size: bytes of nonCoherentAtomSize
@@ -38,6 +42,9 @@ struct vkgdr {
   vkgdr_vk vk;
   vkgdr_debug debug;
   vkgdr_device_info info;
+  vkgdr_obstacle obstacle;
+  char reason[VKGDR_MAX_MESSAGE];
+  char remedy[VKGDR_MAX_MESSAGE];
   uint32_t heap;
   bool has_budget;
   uint64_t atom_size;

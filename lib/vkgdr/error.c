@@ -16,35 +16,76 @@
 
 #include <vkgdr/vkgdr.h>
 
-/* Bytes of a message; a longer one is cut. Paths and the list of a machine's
- * Vulkan devices are what makes one long. */
-#define MAX_MESSAGE 2048
+/* Between the two parts of a message. */
+#define SEPARATOR ": "
 
-static _Thread_local char last_error[MAX_MESSAGE];
+static _Thread_local char last_error[VKGDR_MAX_MESSAGE];
 
-void
-vkgdr_error_set (const char *format, ...)
+/* Where in last_error the remedy begins; 0 if the message has one part. */
+static _Thread_local size_t remedy_start;
+
+/* @message may be longer than what was written to it. */
+static void
+set_message (char message[VKGDR_MAX_MESSAGE], size_t start)
 {
-  char message[MAX_MESSAGE];
-  va_list args;
   char *c;
-
-  /* Not straight into last_error, which the arguments may come from. */
-  va_start (args, format);
-  vsnprintf (message, sizeof (message), format, args);
-  va_end (args);
 
   for (c = message; *c; c++) {
     if (*c == '\n' || *c == '\r')
       *c = ' ';
   }
-  memcpy (last_error, message, sizeof (message));
+  memcpy (last_error, message, VKGDR_MAX_MESSAGE);
+  remedy_start = start;
+}
+
+void
+vkgdr_error_set (const char *format, ...)
+{
+  /* Not straight into last_error, which the arguments may come from. */
+  char message[VKGDR_MAX_MESSAGE];
+  va_list args;
+
+  va_start (args, format);
+  vsnprintf (message, sizeof (message), format, args);
+  va_end (args);
+  set_message (message, 0);
+}
+
+void
+vkgdr_error_set_remedy (const char *remedy, const char *format, ...)
+{
+  char message[VKGDR_MAX_MESSAGE];
+  size_t length;
+  va_list args;
+
+  va_start (args, format);
+  vsnprintf (message, sizeof (message), format, args);
+  va_end (args);
+  length = strlen (message);
+  snprintf (
+      message + length, sizeof (message) - length, SEPARATOR "%s", remedy);
+  set_message (message, length + strlen (SEPARATOR));
+}
+
+void
+vkgdr_error_split (char *reason, char *remedy)
+{
+  size_t length = strlen (last_error);
+
+  memcpy (reason, last_error, VKGDR_MAX_MESSAGE);
+  remedy[0] = '\0';
+  /* A message that was cut may end before its remedy begins. */
+  if (remedy_start == 0 || remedy_start > length)
+    return;
+  memcpy (remedy, last_error + remedy_start, length + 1 - remedy_start);
+  reason[remedy_start - strlen (SEPARATOR)] = '\0';
 }
 
 void
 vkgdr_error_clear (void)
 {
   last_error[0] = '\0';
+  remedy_start = 0;
 }
 
 const char *

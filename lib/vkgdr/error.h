@@ -11,6 +11,10 @@
 #include "cuda-driver.h"
 #include <vulkan/vulkan_core.h>
 
+/* Bytes of a message; a longer one is cut. Paths and the list of a machine's
+ * Vulkan devices are what makes one long. */
+#define VKGDR_MAX_MESSAGE 2048
+
 /**
  * vkgdr_error_set:
  * @format: as printf() takes it; the arguments may come from
@@ -20,6 +24,27 @@
  */
 void vkgdr_error_set (const char *format, ...)
     __attribute__ ((format (printf, 1, 2)));
+
+/**
+ * vkgdr_error_set_remedy:
+ * @remedy: what the user can do about it
+ * @format: what is wrong, as printf() takes it
+ *
+ * Replaces the calling thread's last error by "what is wrong: remedy". The two
+ * parts can be read one by one with vkgdr_error_split().
+ */
+void vkgdr_error_set_remedy (const char *remedy, const char *format, ...)
+    __attribute__ ((format (printf, 2, 3)));
+
+/**
+ * vkgdr_error_split:
+ * @reason: (out): VKGDR_MAX_MESSAGE bytes: what is wrong
+ * @remedy: (out): VKGDR_MAX_MESSAGE bytes: what the user can do about it, ""
+ *   unless the error was set by vkgdr_error_set_remedy()
+ *
+ * Copies the two parts of the calling thread's last error.
+ */
+void vkgdr_error_split (char *reason, char *remedy);
 
 /**
  * vkgdr_error_clear:

@@ -70,6 +70,16 @@ report_cuda (const char *function, CUresult result, const char *remedy)
       vkgdr_cuda_result_name (result), result, remedy);
 }
 
+static bool
+check_window (vkgdr_memory_t mem)
+{
+  if (mem->g->obstacle == VKGDR_OBSTACLE_NONE)
+    return true;
+  vkgdr_error_set_remedy (mem->g->remedy, "%s has no window to allocate in: %s",
+      mem->g->info.name, mem->g->reason);
+  return false;
+}
+
 /* A context of another device could import the memory of this one only by
  * mistake. */
 static bool
@@ -330,7 +340,8 @@ vkgdr_memory_alloc (vkgdr_t g, size_t size, uint32_t flags)
   mem->g = g;
   mem->size = size;
   vkgdr_device_ref (g);
-  if (!check_context (mem) || !allocate (mem) || !map (mem) || !import (mem)) {
+  if (!check_window (mem) || !check_context (mem) || !allocate (mem)
+      || !map (mem) || !import (mem)) {
     abandon (mem);
     return NULL;
   }

@@ -13,18 +13,40 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "debug.h"
 #include "error.h"
 
 #define LOADER "libvulkan.so.1"
 
-/* What to do where Vulkan works and has not got the device. */
+/* NVIDIA's containers leave Vulkan out unless they are asked for it. */
+#define CONTAINER_REMEDY \
+  "in a container, set NVIDIA_DRIVER_CAPABILITIES=graphics,compute,video," \
+  "utility"
+
+#define LOADER_REMEDY \
+  "install the Vulkan loader (Debian: libvulkan1); " CONTAINER_REMEDY
+
+#define NEW_LOADER_REMEDY "install a newer one (Debian: libvulkan1)"
+
+/* What to do if Vulkan works and does not have the device. */
 #define ICD_REMEDY \
-  "for an NVIDIA GPU, install the driver's Vulkan part (nvidia_icd.json; in " \
-  "a " \
-  "container, NVIDIA_DRIVER_CAPABILITIES has to include graphics), without a " \
-  "GPU, install lavapipe (Debian: mesa-vulkan-drivers), and see that " \
-  "VK_DRIVER_FILES and VK_ICD_FILENAMES do not hide it"
+  "for an NVIDIA GPU, install the driver's Vulkan part " \
+  "(nvidia_icd.json); " CONTAINER_REMEDY \
+  "; without a GPU, install lavapipe (Debian: " \
+  "mesa-vulkan-drivers); and check that VK_DRIVER_FILES and " \
+  "VK_ICD_FILENAMES do not hide the driver"
+
+#define WSL_REMEDY \
+  "WSL 2 has no Vulkan driver of NVIDIA's that could provide it; for a " \
+  "software device, install lavapipe (Debian: mesa-vulkan-drivers), and " \
+  "check that VK_DRIVER_FILES and VK_ICD_FILENAMES do not hide it"
+
+#define DRIVER_REMEDY "install a newer driver"
+
+/* The device file through which WSL 2 reaches the GPU. */
+#define WSL_DEVICE "/dev/dxg"
 
 /* Physical devices that are looked at; hosts have 8 or 16 GPUs, and software
  * devices beside them. */
@@ -48,6 +70,12 @@ typedef struct device_properties {
   VkPhysicalDeviceDriverProperties driver;
 } device_properties;
 
+static const char *
+icd_remedy (void)
+{
+  return access (WSL_DEVICE, F_OK) == 0 ? WSL_REMEDY : ICD_REMEDY;
+}
+
 /* With the lock. Loaded once; stays loaded, since drivers do not survive
  * unloading well. */
 static bool
@@ -65,17 +93,16 @@ load_locked (void)
   handle = dlopen (path, RTLD_NOW | RTLD_LOCAL);
   if (!handle) {
     why = dlerror ();
-    vkgdr_error_set ("%s cannot be loaded (%s): install the Vulkan loader "
-                     "(Debian: libvulkan1)",
-        path, why ? why : "no reason given");
+    vkgdr_error_set_remedy (LOADER_REMEDY,
+        "no Vulkan loader: %s cannot be loaded (%s)", path,
+        why ? why : "no reason given");
     return false;
   }
   get_instance_proc =
       (PFN_vkGetInstanceProcAddr) dlsym (handle, "vkGetInstanceProcAddr");
   if (!get_instance_proc) {
-    vkgdr_error_set ("%s has no vkGetInstanceProcAddr: it is not a Vulkan "
-                     "loader; install one (Debian: libvulkan1)",
-        path);
+    vkgdr_error_set_remedy (LOADER_REMEDY,
+        "%s has no vkGetInstanceProcAddr and is not a Vulkan loader", path);
     dlclose (handle);
     return false;
   }
@@ -103,8 +130,8 @@ check_loader_version (void)
 
   if (version >= VK_API_VERSION_1_1)
     return true;
-  vkgdr_error_set ("the Vulkan loader is of version %u.%u, and 1.1 is needed: "
-                   "install a newer one (Debian: libvulkan1)",
+  vkgdr_error_set_remedy (NEW_LOADER_REMEDY,
+      "the Vulkan loader is of version %u.%u, and 1.1 is needed",
       VK_API_VERSION_MAJOR (version), VK_API_VERSION_MINOR (version));
   return false;
 }
@@ -115,10 +142,8 @@ load_instance_functions (vkgdr_vk *vk)
 #define LOAD(name) \
   vk->name = (PFN_vk##name) get_instance_proc (vk->instance, "vk" #name); \
   if (!vk->name) { \
-    vkgdr_error_set ( \
-        "the Vulkan loader has no vk%s: install a newer one (Debian: " \
-        "libvulkan1)", \
-        #name); \
+    vkgdr_error_set_remedy ( \
+        NEW_LOADER_REMEDY, "the Vulkan loader has no vk%s", #name); \
     return false; \
   }
   VKGDR_VK_INSTANCE_FUNCTIONS (LOAD)
@@ -143,21 +168,27 @@ create_instance_locked (void)
   PFN_vkCreateInstance create;
   VkResult result;
 
+  if (vkgdr_debug_hides_vulkan ()) {
+    vkgdr_error_set_remedy (
+        "unset VKGDR_DEBUG", "VKGDR_DEBUG=no-vulkan hides the Vulkan loader");
+    return false;
+  }
   if (instance)
     return true;
   if (!load_locked () || !check_loader_version ())
     return false;
   create = (PFN_vkCreateInstance) get_instance_proc (NULL, "vkCreateInstance");
   if (!create) {
-    vkgdr_error_set ("the Vulkan loader has no vkCreateInstance: install "
-                     "another one (Debian: libvulkan1)");
+    vkgdr_error_set_remedy (
+        NEW_LOADER_REMEDY, "the Vulkan loader has no vkCreateInstance");
     return false;
   }
   result = create (&info, NULL, &instance);
   if (result == VK_SUCCESS)
     return true;
   instance = VK_NULL_HANDLE;
-  vkgdr_error_set ("Vulkan found no driver (vkCreateInstance: %s): " ICD_REMEDY,
+  vkgdr_error_set_remedy (icd_remedy (),
+      "Vulkan found no driver (vkCreateInstance: %s)",
       vkgdr_vk_result_name (result));
   return false;
 }
@@ -170,7 +201,7 @@ vkgdr_vk_init (vkgdr_vk *vk)
   memset (vk, 0, sizeof (*vk));
   pthread_mutex_lock (&lock);
   created = create_instance_locked ();
-  vk->instance = instance;
+  vk->instance = created ? instance : VK_NULL_HANDLE;
   pthread_mutex_unlock (&lock);
   return created && load_instance_functions (vk);
 }
@@ -180,6 +211,8 @@ vkgdr_vk_has_loader (void)
 {
   bool loaded;
 
+  if (vkgdr_debug_hides_vulkan ())
+    return false;
   pthread_mutex_lock (&lock);
   loaded = get_instance_proc && get_loader_version () >= VK_API_VERSION_1_1;
   pthread_mutex_unlock (&lock);
@@ -277,9 +310,9 @@ report_no_device (vkgdr_vk *vk, const VkPhysicalDevice *devices, uint32_t n,
         i ? ", " : "", properties.base.properties.deviceName, other);
   }
   format_uuid (uuid, wanted);
-  vkgdr_error_set ("no Vulkan device has the CUDA device's UUID %s; Vulkan has "
-                   "%s: " ICD_REMEDY,
-      wanted, list);
+  vkgdr_error_set_remedy (icd_remedy (),
+      "no Vulkan device has the CUDA device's UUID %s; Vulkan has %s", wanted,
+      list);
 }
 
 bool
@@ -378,10 +411,9 @@ check_export (vkgdr_vk *vk)
   VkExternalMemoryFeatureFlags features;
 
   if (!vkgdr_vk_has_extension (vk, VK_KHR_EXTERNAL_MEMORY_FD_EXTENSION_NAME)) {
-    vkgdr_error_set (
+    vkgdr_error_set_remedy (DRIVER_REMEDY,
         "the Vulkan device has no " VK_KHR_EXTERNAL_MEMORY_FD_EXTENSION_NAME
-        ", without which CUDA cannot import its memory: install a newer "
-        "driver");
+        ", without which CUDA cannot import its memory");
     return false;
   }
   vk->GetPhysicalDeviceExternalBufferProperties (
@@ -389,9 +421,9 @@ check_export (vkgdr_vk *vk)
   features = properties.externalMemoryProperties.externalMemoryFeatures;
   if (!(features & VK_EXTERNAL_MEMORY_FEATURE_EXPORTABLE_BIT)
       || (features & VK_EXTERNAL_MEMORY_FEATURE_DEDICATED_ONLY_BIT)) {
-    vkgdr_error_set ("the Vulkan driver does not export plain memory as a file "
-                     "descriptor (features %#x), so CUDA cannot import it: "
-                     "install a newer driver",
+    vkgdr_error_set_remedy (DRIVER_REMEDY,
+        "the Vulkan driver does not export plain memory as a file descriptor "
+        "(features %#x), so CUDA cannot import it",
         features);
     return false;
   }
@@ -404,8 +436,8 @@ load_device_functions (vkgdr_vk *vk)
 #define LOAD(name) \
   vk->name = (PFN_vk##name) vk->GetDeviceProcAddr (vk->device, "vk" #name); \
   if (!vk->name) { \
-    vkgdr_error_set ( \
-        "the Vulkan driver has no vk%s: install a newer driver", #name); \
+    vkgdr_error_set_remedy ( \
+        DRIVER_REMEDY, "the Vulkan driver has no vk%s", #name); \
     return false; \
   }
   VKGDR_VK_DEVICE_FUNCTIONS (LOAD)
@@ -436,9 +468,9 @@ vkgdr_vk_create_device (vkgdr_vk *vk)
   if (!check_export (vk))
     return false;
   if (family < 0) {
-    vkgdr_error_set ("the Vulkan device has no queue for graphics, compute or "
-                     "transfer, so no logical device can be made of it: use "
-                     "another device");
+    vkgdr_error_set_remedy ("use another device",
+        "the Vulkan device has no queue for graphics, compute or transfer, so "
+        "no logical device can be made of it");
     return false;
   }
   queue.queueFamilyIndex = family;
@@ -447,9 +479,9 @@ vkgdr_vk_create_device (vkgdr_vk *vk)
   pthread_mutex_unlock (&lock);
   if (result != VK_SUCCESS) {
     vk->device = VK_NULL_HANDLE;
-    vkgdr_error_set ("vkCreateDevice failed (%s): see whether the GPU is busy "
-                     "or lost (nvidia-smi, dmesg)",
-        vkgdr_vk_result_name (result));
+    vkgdr_error_set_remedy (
+        "see whether the GPU is busy or lost (nvidia-smi, dmesg)",
+        "vkCreateDevice failed (%s)", vkgdr_vk_result_name (result));
     return false;
   }
   return load_device_functions (vk);

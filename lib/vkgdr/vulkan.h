@@ -63,7 +63,8 @@ typedef struct vkgdr_vk {
  *
  * Loads libvulkan.so.1, or what VKGDR_VULKAN_LIBRARY in the environment names
  * instead (for tests), and creates an instance. Both stay for the process; a
- * failure is tried again by the next call. Thread-safe.
+ * failure is tried again by the next call. Fails where VKGDR_DEBUG hides
+ * Vulkan. Thread-safe.
  *
  * Returns: false on failure (vkgdr_error_set()); vkgdr_vk_clear() is needed
  *   either way

@@ -360,7 +360,7 @@ check_recycled (gboolean pinning_fails)
   Writer writer = { src, pool, 40 };
   GPtrArray *buffers;
   GThread *thread;
-  guint i;
+  guint i, least;
 
   gst_buffer_pool_config_set_params (config, caps, 1024 * 512, 0, 3);
   fail_unless (gst_buffer_pool_set_config (pool, config));
@@ -381,10 +381,12 @@ check_recycled (gboolean pinning_fails)
     fail_unless_equals_int (head, (guint8) i);
     fail_unless_equals_int (tail, (guint8) i);
   }
-  /* Three buffers at the most were seen for the first time. */
-  fail_unless (test_spy.htod == 0
-                   ? pinning_fails
-                   : !pinning_fails && test_spy.htod >= writer.n - 3,
+  /* Three buffers at the most were seen for the first time. Without a window,
+   * copies of the CPU are transfers too. */
+  least = test_has_window () ? writer.n - 3 : writer.n;
+  if (test_has_window () && pinning_fails)
+    least = 0;
+  fail_unless (test_spy.htod >= least && (least > 0 || test_spy.htod == 0),
       "%u transfers", test_spy.htod);
 
   g_ptr_array_unref (buffers);

@@ -300,7 +300,8 @@ GST_START_TEST (test_starting_opens_a_device)
 
   fail_unless (g_file_get_contents ("/proc/self/maps", &maps, NULL, NULL));
   fail_unless (strstr (maps, "libcuda.so") != NULL);
-  fail_unless (strstr (maps, "libvulkan") != NULL);
+  if (test_has_window ())
+    fail_unless (strstr (maps, "libvulkan") != NULL);
   g_free (maps);
   gst_object_unref (context);
 }

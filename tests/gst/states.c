@@ -274,9 +274,13 @@ check_arrival (Run *run, GstState state)
       "step %d, to %s: %s", run->steps, gst_element_state_get_name (state),
       gst_element_state_change_return_get_name (result));
   fail_unless_equals_int (current, state);
-  if (state <= GST_STATE_READY)
-    fail_unless_equals_int (
-        gst_vkgdr_allocator_get_active_blocks (run->allocator), 0);
+  if (state > GST_STATE_READY)
+    return;
+  /* A block stays active until the transfer of what was written to it is over.
+   */
+  fail_unless (gst_vkgdr_context_synchronize (test_context, NULL));
+  fail_unless_equals_int (
+      gst_vkgdr_allocator_get_active_blocks (run->allocator), 0);
 }
 
 /* Frames arrive in PLAYING. */

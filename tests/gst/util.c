@@ -432,6 +432,23 @@ test_is_software (void)
   return software;
 }
 
+gboolean
+test_has_window (void)
+{
+  GstVkgdrContext *context = test_context_new ();
+  GstStructure *description = gst_vkgdr_context_describe (context);
+  gboolean has_window = FALSE;
+
+  fail_unless (
+      gst_structure_get_boolean (description, "has-window", &has_window));
+  if (!has_window)
+    g_print ("skipped: %s\n",
+        gst_structure_get_string (description, "window-reason"));
+  gst_structure_free (description);
+  gst_object_unref (context);
+  return has_window;
+}
+
 void
 test_make_calls_fail (const gchar *spec)
 {

@@ -93,6 +93,10 @@ void test_spy_install (GstVkgdrContext *context);
 /* Whether the default device is the software one; opens it. */
 gboolean test_is_software (void);
 
+/* Whether the default device has a window; opens it. Without one, a test that
+ * is about the window has nothing to check: it prints that it is skipped. */
+gboolean test_has_window (void);
+
 /* Lets calls of the software driver fail, as SOFTCUDA_FAIL does, or with NULL
  * none any more. That driver must have been opened. */
 void test_make_calls_fail (const gchar *spec);

@@ -48,7 +48,7 @@ class Opening(WithContext):
         self.assertIsInstance(Mine.open_current_context(), Mine)
 
     def test_what_cannot_be_opened_says_why(self) -> None:
-        for device, flags in ((1000, 0), (-5, 0), (1 << 40, 0), (0, 8), (0, -1), (0, 1 << 32)):
+        for device, flags in ((1000, 0), (-5, 0), (1 << 40, 0), (0, 16), (0, -1), (0, 1 << 32)):
             with self.subTest(device=device, flags=flags):
                 with self.assertRaisesRegex(vkgdr.VkgdrError, r"\w+ \w+"):
                     vkgdr.Vkgdr(device, flags)

@@ -43,13 +43,14 @@ make_good (Fixture *f)
   info->coherent = true;
 }
 
-/* A machine on which Vulkan has not got the GPU. */
+/* A machine on which Vulkan does not have the GPU: it works, staged. */
 static void
 make_without_vulkan (Fixture *f)
 {
   make_good (f);
   f->device.obstacle = VKGDR_OBSTACLE_VULKAN_DEVICE;
-  f->device.trial = INFO_TRIAL_NONE;
+  f->device.info.window_size = f->device.info.window_budget = 0;
+  f->device.info.coherent = false;
 }
 
 static void
@@ -114,8 +115,8 @@ GST_START_TEST (test_small_window)
   f.device.info.window_size = f.device.info.window_budget = 246 * MIB;
   judge (&f);
   fail_unless_equals_string (f.verdict->text,
-      "works, but the window has just 246 MiB of the GPU's 24 GiB, and pools "
-      "larger than that fail");
+      "works, but the window has just 246 MiB of the GPU's 24 GiB, and what "
+      "does not fit takes a transfer (staged)");
   fail_unless_equals_string (f.verdict->remedy,
       "enable Resizable BAR and Above 4G decoding in the firmware");
   info_verdict_free (f.verdict);
@@ -190,10 +191,10 @@ GST_START_TEST (test_no_manifest)
 
   make_without_vulkan (&f);
   f.manifests[0] = (gchar *) "/usr/share/vulkan/icd.d/lvp_icd.json";
-  check_only (&f, INFO_UNUSABLE, "vulkan-device",
+  check_only (&f, INFO_LIMITED, "vulkan-device",
       "/usr/share/vulkan/icd.d/nvidia_icd.json");
   f.settings[0] = (gchar *) "VK_DRIVER_FILES=/x/lvp_icd.json";
-  check_only (&f, INFO_UNUSABLE, "vulkan-device", "unset VK_DRIVER_FILES");
+  check_only (&f, INFO_LIMITED, "vulkan-device", "unset VK_DRIVER_FILES");
 }
 
 GST_END_TEST;
@@ -205,13 +206,47 @@ GST_START_TEST (test_container)
   make_without_vulkan (&f);
   f.manifests[0] = NULL;
   f.report.machine.container = TRUE;
-  check_only (&f, INFO_UNUSABLE, "vulkan-device",
+  check_only (&f, INFO_LIMITED, "vulkan-device",
       "NVIDIA_DRIVER_CAPABILITIES=all, or with graphics among them (now it is "
       "not set)");
   f.settings[0] = (gchar *) "NVIDIA_DRIVER_CAPABILITIES=compute,utility";
-  check_only (&f, INFO_UNUSABLE, "vulkan-device", "(now \"compute,utility\")");
+  check_only (&f, INFO_LIMITED, "vulkan-device", "(now \"compute,utility\")");
   f.settings[0] = (gchar *) "NVIDIA_DRIVER_CAPABILITIES=graphics,utility";
-  check_only (&f, INFO_UNUSABLE, "vulkan-device", "nvidia-container-toolkit");
+  check_only (&f, INFO_LIMITED, "vulkan-device", "nvidia-container-toolkit");
+}
+
+GST_END_TEST;
+
+/* What a device without a window needs is a cure, not another device; one that
+ * fails the trial, too, is of no use. */
+GST_START_TEST (test_staged)
+{
+  Fixture f;
+
+  make_without_vulkan (&f);
+  f.device.obstacle = VKGDR_OBSTACLE_VULKAN_LOADER;
+  check_only (&f, INFO_LIMITED, "vulkan-loader", "libvulkan1");
+  f.report.machine.container = TRUE;
+  check_only (&f, INFO_LIMITED, "vulkan-loader",
+      "NVIDIA_DRIVER_CAPABILITIES=graphics,compute,video,utility");
+  f.device.trial = INFO_TRIAL_NO_MEMORY;
+  judge (&f);
+  fail_unless_equals_int (f.verdict->level, INFO_UNUSABLE);
+  check_finding (&f, "no-memory", "nvidia-smi");
+  info_verdict_free (f.verdict);
+
+  make_without_vulkan (&f);
+  f.report.machine.wsl = TRUE;
+  check_only (&f, INFO_LIMITED, "vulkan-device", "WSL 2");
+
+  make_without_vulkan (&f);
+  f.device.obstacle = VKGDR_OBSTACLE_VULKAN_LOADER;
+  f.settings[0] = (gchar *) "VKGDR_DEBUG=no-vulkan";
+  judge (&f);
+  fail_unless_equals_int (f.verdict->level, INFO_LIMITED);
+  check_finding (&f, "vulkan-loader", NULL);
+  check_finding (&f, "simulated", "unset VKGDR_DEBUG");
+  info_verdict_free (f.verdict);
 }
 
 GST_END_TEST;
@@ -221,15 +256,15 @@ GST_START_TEST (test_manifest_without_effect)
   Fixture f;
 
   make_without_vulkan (&f);
-  check_only (&f, INFO_UNUSABLE, "vulkan-device", "one version");
+  check_only (&f, INFO_LIMITED, "vulkan-device", "one version");
   f.report.machine.manifest_error = (gchar *) "libX11.so.6 is not there";
-  check_only (&f, INFO_UNUSABLE, "vulkan-device", "(libX11.so.6 is not there)");
+  check_only (&f, INFO_LIMITED, "vulkan-device", "(libX11.so.6 is not there)");
   f.settings[0] = (gchar *) "VK_LOADER_DRIVERS_SELECT=lvp*";
   check_only (
-      &f, INFO_UNUSABLE, "vulkan-device", "unset VK_LOADER_DRIVERS_SELECT");
+      &f, INFO_LIMITED, "vulkan-device", "unset VK_LOADER_DRIVERS_SELECT");
   g_strlcpy (f.device.info.name, "NVIDIA A100-SXM4-40GB MIG 1g.5gb",
       sizeof (f.device.info.name));
-  check_only (&f, INFO_UNUSABLE, "vulkan-device", "-mig 0");
+  check_only (&f, INFO_LIMITED, "vulkan-device", "-mig 0");
 }
 
 GST_END_TEST;
@@ -242,9 +277,14 @@ GST_START_TEST (test_every_obstacle)
   make_without_vulkan (&f);
   for (obstacle = VKGDR_OBSTACLE_NONE + 1; obstacle <= VKGDR_OBSTACLE_EXPORT;
        obstacle++) {
+    gboolean staged = obstacle >= VKGDR_OBSTACLE_VULKAN_LOADER;
+
     f.device.obstacle = (vkgdr_obstacle) obstacle;
+    f.device.trial = staged ? INFO_TRIAL_PASSED : INFO_TRIAL_NONE;
     judge (&f);
-    fail_unless_equals_int (f.verdict->level, INFO_UNUSABLE);
+    fail_unless_equals_int (
+        f.verdict->level, staged ? INFO_LIMITED : INFO_UNUSABLE);
+    fail_unless (staged == !!strstr (f.verdict->text, "takes a transfer"));
     fail_unless_equals_int (f.verdict->findings->len, 1);
     fail_unless (f.verdict->remedy && *f.verdict->remedy);
     info_verdict_free (f.verdict);
@@ -303,7 +343,7 @@ GST_START_TEST (test_software_instead)
 
 GST_END_TEST;
 
-/* Where CUDA is hidden, the software device may be missing, too. */
+/* If CUDA is hidden, Vulkan's software device may be missing, too. */
 GST_START_TEST (test_neither_of_both)
 {
   Fixture f;
@@ -314,7 +354,7 @@ GST_START_TEST (test_neither_of_both)
   f.report.why_software = (gchar *) "CUDA_ERROR_NO_DEVICE";
   f.settings[0] = (gchar *) "CUDA_VISIBLE_DEVICES=";
   judge (&f);
-  fail_unless_equals_int (f.verdict->level, INFO_UNUSABLE);
+  fail_unless_equals_int (f.verdict->level, INFO_LIMITED);
   check_finding (&f, "software", "unset CUDA_VISIBLE_DEVICES");
   check_finding (&f, "vulkan-device", "mesa-vulkan-drivers");
   fail_unless (strstr (f.verdict->text, "Vulkan has no software device"));
@@ -350,6 +390,7 @@ info_verdict_suite (void)
   tcase_add_test (tc, test_compute_mode);
   tcase_add_test (tc, test_no_manifest);
   tcase_add_test (tc, test_container);
+  tcase_add_test (tc, test_staged);
   tcase_add_test (tc, test_manifest_without_effect);
   tcase_add_test (tc, test_every_obstacle);
   tcase_add_test (tc, test_no_cuda_driver);

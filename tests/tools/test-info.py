@@ -125,6 +125,7 @@ class Works(Case):
         self.assertEqual(device["device"], 0)
         self.assertRegex(device["uuid"], UUID)
         self.assertIs(device["software"], True)
+        self.assertIs(device["has-window"], True)
         self.assertIs(device["coherent"], True)
         self.assertIs(device["host-cached"], True)
         self.assertIsNone(device["pci-address"])
@@ -173,6 +174,8 @@ class Works(Case):
         self.assertIn("Resizable BAR", finding["remedy"])
         self.assertIn("Above 4G decoding", finding["remedy"])
         self.assertIn("268435456 bytes", text)
+        self.assertIn("takes a transfer", finding["text"])
+        self.assertNotIn("fail", finding["text"])
 
     def test_large_window(self):
         _, machine = self.check(0, VKGDR_DEBUG="bar=257M")
@@ -210,6 +213,67 @@ class Works(Case):
         self.assertEqual(machine["settings"]["VKGDR_NVRTC"], "\ufffd")
 
 
+class Staged(Case):
+    """A device without a window works, and the remedy fits the cause."""
+
+    def staged(self, name, **environment):
+        text, machine = self.check(0, **environment)
+        (device,) = machine["devices"]
+        self.assertEqual(device["verdict"]["level"], "limited")
+        self.assertIs(device["has-window"], False)
+        for field in "window-size", "window-free", "coherent", "memory-type":
+            self.assertIsNone(device[field], field)
+        self.assertIsNone(device["compiler-error"])
+        self.assertIn("none: writers get a staging buffer", text)
+        finding = self.find(device["verdict"], name)
+        self.assertIn("takes a transfer", finding["text"])
+        return finding["remedy"], device
+
+    def test_no_window(self):
+        remedy, device = self.staged("no-window", VKGDR_DEBUG="no-window")
+        self.assertIn("Resizable BAR", remedy)
+        self.assertIn("device-local and host-visible", device["error"])
+        self.assertTrue(device["memory-types"])
+        self.assertTrue(device["vulkan-driver"])
+
+    def test_no_vulkan_driver(self):
+        remedy, device = self.staged("vulkan-driver", **NO_MANIFESTS)
+        self.assertIn("VK_DRIVER_FILES", remedy)
+        self.assertIn("lvp_icd", remedy)
+        self.assertIn("softcuda", device["name"])
+        self.assertRegex(device["uuid"], UUID)
+        self.assertIsNone(device["vulkan-driver"])
+        self.assertEqual(device["memory-types"], [])
+
+    def test_no_manifests(self):
+        _, machine = self.check(0, **NO_MANIFESTS)
+        self.assertEqual(machine["vulkan-manifests"], [])
+
+    def test_older_name_of_the_same_setting(self):
+        files = NO_MANIFESTS["VK_ICD_FILENAMES"]
+        remedy, _ = self.staged("vulkan-driver", VK_ICD_FILENAMES=files)
+        self.assertIn("VK_ICD_FILENAMES", remedy)
+
+    def test_no_vulkan_loader(self):
+        library = "/nonexistent/libvulkan.so.1"
+        remedy, device = self.staged("vulkan-loader", VKGDR_VULKAN_LIBRARY=library)
+        self.assertIn(library, remedy)
+        self.assertIn(library, device["error"])
+
+    def test_vulkan_is_hidden(self):
+        remedy, device = self.staged("vulkan-loader", VKGDR_DEBUG="no-vulkan")
+        self.assertIsNone(remedy)
+        self.assertEqual(device["verdict"]["remedy"].count("unset VKGDR_DEBUG"), 1)
+
+    def test_no_memory_either(self):
+        call = "cuMemAlloc:1:CUDA_ERROR_OUT_OF_MEMORY"
+        _, machine = self.check(1, VKGDR_DEBUG="no-vulkan", SOFTCUDA_FAIL=call)
+        (device,) = machine["devices"]
+        self.assertEqual(device["verdict"]["level"], "unusable")
+        self.find(device["verdict"], "no-memory")
+        self.assertIn("CUDA_ERROR_OUT_OF_MEMORY", device["error"])
+
+
 class Fails(Case):
     """No device can be used, and the remedy fits the cause."""
 
@@ -218,16 +282,6 @@ class Fails(Case):
         (verdict,) = self.verdicts(machine)
         self.assertEqual(verdict["level"], "unusable")
         return self.find(verdict, name)["remedy"], text, machine
-
-    def test_no_window(self):
-        remedy, _, machine = self.unusable("no-window", VKGDR_DEBUG="no-window")
-        self.assertIn("Resizable BAR", remedy)
-        (device,) = machine["devices"]
-        self.assertIn("device-local and host-visible", device["error"])
-        self.assertIsNone(device["window-size"])
-        self.assertIsNone(device["coherent"])
-        self.assertTrue(device["memory-types"])
-        self.assertTrue(device["vulkan-driver"])
 
     def test_debug_cannot_be_read(self):
         remedy, text, machine = self.unusable("settings", VKGDR_DEBUG='ba"d')
@@ -253,30 +307,6 @@ class Fails(Case):
     def test_no_softcuda(self):
         remedy, _, _ = self.unusable("cuda-driver", VKGDR_SOFTCUDA_DIR="/nonexistent")
         self.assertIn("VKGDR_SOFTCUDA_DIR", remedy)
-
-    def test_no_vulkan_driver(self):
-        remedy, _, machine = self.unusable("vulkan-driver", **NO_MANIFESTS)
-        self.assertIn("VK_DRIVER_FILES", remedy)
-        self.assertIn("lvp_icd", remedy)
-        self.assertEqual(machine["vulkan-manifests"], [])
-        (device,) = machine["devices"]
-        self.assertIn("softcuda", device["name"])
-        self.assertRegex(device["uuid"], UUID)
-        self.assertIsNone(device["vulkan-driver"])
-        self.assertEqual(device["memory-types"], [])
-
-    def test_older_name_of_the_same_setting(self):
-        files = NO_MANIFESTS["VK_ICD_FILENAMES"]
-        remedy, _, _ = self.unusable("vulkan-driver", VK_ICD_FILENAMES=files)
-        self.assertIn("VK_ICD_FILENAMES", remedy)
-
-    def test_no_vulkan_loader(self):
-        library = "/nonexistent/libvulkan.so.1"
-        remedy, _, machine = self.unusable(
-            "vulkan-loader", VKGDR_VULKAN_LIBRARY=library
-        )
-        self.assertIn(library, remedy)
-        self.assertIn(library, machine["devices"][0]["error"])
 
     def test_cuda_has_no_context(self):
         call = "cuDevicePrimaryCtxRetain:1:CUDA_ERROR_OUT_OF_MEMORY"

@@ -24,6 +24,8 @@ static const struct {
   { "bar=3k", true, { true, 3072, false } },
   { "bar=2G,", true, { true, (uint64_t) 2 << 30, false } },
   { "no-window", true, { false, 0, false, true } },
+  { "no-vulkan", true, { false, 0, false, false, true } },
+  { "bar,no-vulkan", true, { true, 0, false, false, true } },
   { "bar=0", false },
   { "bar=", false },
   { "bar=M", false },
@@ -55,6 +57,28 @@ START_TEST (words_are_read)
     ck_assert_uint_eq (debug.window, texts[i].debug.window);
     ck_assert_int_eq (debug.non_coherent, texts[i].debug.non_coherent);
     ck_assert_int_eq (debug.no_window, texts[i].debug.no_window);
+    ck_assert_int_eq (debug.no_vulkan, texts[i].debug.no_vulkan);
+  }
+}
+END_TEST
+
+START_TEST (vulkan_is_hidden_by_its_word)
+{
+  static const char *const hiding[] = { "no-vulkan", "bar,no-vulkan",
+    "no-vulkan,bar", "nonsense,no-vulkan", ",no-vulkan," };
+  static const char *const others[] = { "", "no-window", "no-vulkans",
+    "xno-vulkan", "no-vulka", "no-,vulkan" };
+  size_t i;
+
+  unsetenv ("VKGDR_DEBUG");
+  ck_assert (!vkgdr_debug_hides_vulkan ());
+  for (i = 0; i < sizeof (hiding) / sizeof (hiding[0]); i++) {
+    setenv ("VKGDR_DEBUG", hiding[i], 1);
+    ck_assert_msg (vkgdr_debug_hides_vulkan (), "VKGDR_DEBUG=%s", hiding[i]);
+  }
+  for (i = 0; i < sizeof (others) / sizeof (others[0]); i++) {
+    setenv ("VKGDR_DEBUG", others[i], 1);
+    ck_assert_msg (!vkgdr_debug_hides_vulkan (), "VKGDR_DEBUG=%s", others[i]);
   }
 }
 END_TEST
@@ -180,6 +204,7 @@ main (void)
 
   tcase_set_timeout (tc, 300);
   tcase_add_test (tc, words_are_read);
+  tcase_add_test (tc, vulkan_is_hidden_by_its_word);
   tcase_add_test (tc, unknown_words_open_nothing);
   tcase_add_test (tc, without_a_window_nothing_is_opened);
   tcase_add_test (tc, bar_is_not_cached);

@@ -54,6 +54,47 @@ START_TEST (one_line_of_bounded_length)
 }
 END_TEST
 
+static void
+assert_parts (const char *reason, const char *remedy)
+{
+  char found_reason[VKGDR_MAX_MESSAGE], found_remedy[VKGDR_MAX_MESSAGE];
+
+  vkgdr_error_split (found_reason, found_remedy);
+  ck_assert_str_eq (found_reason, reason);
+  ck_assert_str_eq (found_remedy, remedy);
+}
+
+START_TEST (reason_and_remedy)
+{
+  vkgdr_error_set_remedy ("buy one: today", "no %s: none", "horse");
+  ck_assert_str_eq (vkgdr_error_peek (), "no horse: none: buy one: today");
+  assert_parts ("no horse: none", "buy one: today");
+  vkgdr_error_set ("no horse: buy one");
+  assert_parts ("no horse: buy one", "");
+  vkgdr_error_set_remedy ("twice\nover", "%s", vkgdr_error_peek ());
+  assert_parts ("no horse: buy one", "twice over");
+  vkgdr_error_clear ();
+  assert_parts ("", "");
+}
+END_TEST
+
+START_TEST (a_remedy_that_does_not_fit)
+{
+  char text[2 * VKGDR_MAX_MESSAGE];
+  char reason[VKGDR_MAX_MESSAGE], remedy[VKGDR_MAX_MESSAGE];
+  size_t length;
+
+  memset (text, 'x', sizeof (text));
+  for (length = VKGDR_MAX_MESSAGE - 4; length <= VKGDR_MAX_MESSAGE + 1;
+       length++) {
+    vkgdr_error_set_remedy ("remedy", "%.*s", (int) length, text);
+    vkgdr_error_split (reason, remedy);
+    ck_assert_uint_ge (strlen (reason), VKGDR_MAX_MESSAGE - 4);
+    ck_assert_uint_le (strlen (remedy), 1);
+  }
+}
+END_TEST
+
 static void *
 set_in_thread (void *data)
 {
@@ -97,6 +138,8 @@ main (void)
   tcase_add_test (tc, the_caller_owns_it);
   tcase_add_test (tc, one_may_quote_the_other);
   tcase_add_test (tc, one_line_of_bounded_length);
+  tcase_add_test (tc, reason_and_remedy);
+  tcase_add_test (tc, a_remedy_that_does_not_fit);
   tcase_add_test (tc, threads_have_their_own);
   tcase_add_test (tc, results_have_names);
   suite_add_tcase (suite, tc);

@@ -57,8 +57,8 @@ END_TEST
 
 START_TEST (unknown_flags)
 {
-  ck_assert_ptr_null (vkgdr_open (0, 8));
-  assert_error ("flags", "0x8");
+  ck_assert_ptr_null (vkgdr_open (0, 16));
+  assert_error ("flags", "0x10");
   ck_assert_ptr_null (vkgdr_open (0, 0x80000000u | 1));
   assert_error ("0x80000000");
 }
@@ -68,7 +68,7 @@ START_TEST (an_error_ends_with_a_success)
 {
   vkgdr_t g;
 
-  ck_assert_ptr_null (vkgdr_open (0, 8));
+  ck_assert_ptr_null (vkgdr_open (0, 16));
   assert_error ("flags");
   g = vkgdr_open (0, 0);
   assert_no_error ();
@@ -212,6 +212,155 @@ START_TEST (no_vulkan_driver)
 }
 END_TEST
 
+/* Opens a device that has no window, and checks what the handle says of that.
+ */
+static vkgdr_t
+open_without_window (
+    vkgdr_obstacle obstacle, const char *reason_word, const char *remedy_word)
+{
+  const char *reason, *remedy;
+  vkgdr_device_info info;
+  vkgdr_t g;
+
+  ck_assert_ptr_null (vkgdr_open (0, 0));
+  assert_error (reason_word, remedy_word);
+  g = vkgdr_open (0, VKGDR_OPEN_WINDOW_OPTIONAL_BIT);
+  assert_no_error ();
+  ck_assert_ptr_nonnull (g);
+  ck_assert_int_eq (vkgdr_get_window_obstacle (g, &reason, &remedy), obstacle);
+  ck_assert_msg (strstr (reason, reason_word), "reason: %s", reason);
+  ck_assert_msg (strstr (remedy, remedy_word), "remedy: %s", remedy);
+  ck_assert_msg (!strstr (reason, remedy), "reason: %s", reason);
+  ck_assert_int_eq (vkgdr_get_window_obstacle (g, NULL, NULL), obstacle);
+
+  memset (&info, 0xff, sizeof (info));
+  vkgdr_get_device_info (g, &info);
+  ck_assert_str_ne (info.name, "");
+  ck_assert_int_ge (info.cuda_driver_version, 10000);
+  ck_assert_uint_eq (info.window_size, 0);
+  ck_assert_uint_eq (info.window_budget, 0);
+  ck_assert_uint_eq (info.window_usage, 0);
+  ck_assert (!info.coherent);
+  ck_assert (!info.host_cached);
+  return g;
+}
+
+/* Memory with a host pointer is refused with the same words; CUDA works. */
+static void
+use_without_window (vkgdr_t g, const char *reason, const char *remedy)
+{
+  const vkgdr_cuda *cu = test_enter_context ();
+  unsigned char byte = 0;
+  CUdeviceptr pointer;
+
+  ck_assert_ptr_null (vkgdr_memory_alloc (g, 4096, 0));
+  assert_error ("no window", reason, remedy);
+  ck_assert_int_eq (cu->cuMemAlloc (&pointer, 4096), CUDA_SUCCESS);
+  ck_assert_int_eq (cu->cuMemsetD8 (pointer, 0x5a, 4096), CUDA_SUCCESS);
+  ck_assert_int_eq (cu->cuMemcpyDtoH (&byte, pointer, 1), CUDA_SUCCESS);
+  ck_assert_uint_eq (byte, 0x5a);
+  ck_assert_int_eq (cu->cuMemFree (pointer), CUDA_SUCCESS);
+  vkgdr_close (g);
+}
+
+START_TEST (a_window_is_no_obstacle)
+{
+  vkgdr_t g = vkgdr_open (0, VKGDR_OPEN_WINDOW_OPTIONAL_BIT);
+  const char *reason, *remedy;
+
+  ck_assert_ptr_nonnull (g);
+  ck_assert_int_eq (
+      vkgdr_get_window_obstacle (g, &reason, &remedy), VKGDR_OBSTACLE_NONE);
+  ck_assert_str_eq (reason, "");
+  ck_assert_str_eq (remedy, "");
+  test_enter_context ();
+  vkgdr_memory_free (test_alloc (g, 4096));
+  vkgdr_close (g);
+}
+END_TEST
+
+START_TEST (opens_without_vulkan_loader)
+{
+  const char *library = "/nonexistent/libvulkan.so.1";
+
+  setenv ("VKGDR_VULKAN_LIBRARY", library, 1);
+  use_without_window (open_without_window (VKGDR_OBSTACLE_VULKAN_LOADER,
+                          "no Vulkan loader", "libvulkan1"),
+      library, "NVIDIA_DRIVER_CAPABILITIES=graphics,compute,video,utility");
+}
+END_TEST
+
+START_TEST (opens_without_vulkan_driver)
+{
+  setenv ("VK_DRIVER_FILES", "/nonexistent.json", 1);
+  setenv ("VK_ICD_FILENAMES", "/nonexistent.json", 1);
+  use_without_window (open_without_window (VKGDR_OBSTACLE_VULKAN_DRIVER,
+                          "Vulkan found no driver", "mesa-vulkan-drivers"),
+      "vkCreateInstance", "VK_DRIVER_FILES");
+}
+END_TEST
+
+START_TEST (opens_without_host_visible_memory)
+{
+  vkgdr_device_info info;
+  vkgdr_t g;
+
+  setenv ("VKGDR_DEBUG", "no-window", 1);
+  g = open_without_window (
+      VKGDR_OBSTACLE_WINDOW, "device-local and host-visible", "Resizable BAR");
+  vkgdr_get_device_info (g, &info);
+  ck_assert_uint_gt (info.n_memory_types, 0);
+  ck_assert_str_ne (info.vulkan_driver, "");
+  use_without_window (g, "device-local and host-visible", "Resizable BAR");
+}
+END_TEST
+
+/* The word hides Vulkan also from a process that has used it. */
+START_TEST (opens_with_vulkan_hidden)
+{
+  vkgdr_t g = test_open (0);
+  vkgdr_memory_t mem = test_alloc (g, 4096);
+
+  setenv ("VKGDR_DEBUG", "bar,no-vulkan", 1);
+  use_without_window (open_without_window (VKGDR_OBSTACLE_VULKAN_LOADER,
+                          "VKGDR_DEBUG=no-vulkan", "unset VKGDR_DEBUG"),
+      "VKGDR_DEBUG=no-vulkan", "unset VKGDR_DEBUG");
+  vkgdr_memory_free (mem);
+  vkgdr_close (g);
+}
+END_TEST
+
+START_TEST (no_window_leaves_nothing_open)
+{
+  size_t used = 0;
+  int fds = 0;
+  int i;
+
+  setenv ("VKGDR_DEBUG", "no-window", 1);
+  for (i = 0; i < 30; i++) {
+    if (i == 10) {
+      fds = test_count_fds ();
+      used = mallinfo2 ().uordblks;
+    }
+    vkgdr_close (vkgdr_open (0, VKGDR_OPEN_WINDOW_OPTIONAL_BIT));
+    assert_no_error ();
+  }
+  ck_assert_int_eq (test_count_fds (), fds);
+  ck_assert_uint_le (mallinfo2 ().uordblks, used + 20 * 4096);
+}
+END_TEST
+
+/* What is wrong otherwise is an error in any case. */
+START_TEST (an_optional_window_excuses_nothing_else)
+{
+  ck_assert_ptr_null (vkgdr_open (12345, VKGDR_OPEN_WINDOW_OPTIONAL_BIT));
+  assert_error ("12345");
+  setenv ("VKGDR_DEBUG", "nonsense", 1);
+  ck_assert_ptr_null (vkgdr_open (0, VKGDR_OPEN_WINDOW_OPTIONAL_BIT));
+  assert_error ("nonsense", "no-vulkan");
+}
+END_TEST
+
 START_TEST (another_device)
 {
   CUuuid uuid = { "another device!" };
@@ -340,6 +489,13 @@ main (void)
   tcase_add_test (tc, no_vulkan_loader);
   tcase_add_test (tc, another_library_is_no_loader);
   tcase_add_test (tc, no_vulkan_driver);
+  tcase_add_test (tc, a_window_is_no_obstacle);
+  tcase_add_test (tc, opens_without_vulkan_loader);
+  tcase_add_test (tc, opens_without_vulkan_driver);
+  tcase_add_test (tc, opens_without_host_visible_memory);
+  tcase_add_test (tc, opens_with_vulkan_hidden);
+  tcase_add_test (tc, no_window_leaves_nothing_open);
+  tcase_add_test (tc, an_optional_window_excuses_nothing_else);
   tcase_add_test (tc, another_device);
   tcase_add_test (tc, failures_leave_nothing_open);
   tcase_add_test (tc, nothing_leaks);

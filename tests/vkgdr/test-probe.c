@@ -96,6 +96,15 @@ START_TEST (no_vulkan_driver)
 }
 END_TEST
 
+START_TEST (vulkan_hidden)
+{
+  setenv ("VKGDR_DEBUG", "no-vulkan", 1);
+  ck_assert_int_eq (vkgdr_probe (0, &info), VKGDR_OBSTACLE_VULKAN_LOADER);
+  assert_error ("VKGDR_DEBUG=no-vulkan");
+  assert_cuda_is_known ();
+}
+END_TEST
+
 START_TEST (no_window)
 {
   setenv ("VKGDR_DEBUG", "no-window", 1);
@@ -137,6 +146,7 @@ main (void)
   tcase_add_test (tc, no_vulkan_loader);
   tcase_add_test (tc, another_library_is_no_loader);
   tcase_add_test (tc, no_vulkan_driver);
+  tcase_add_test (tc, vulkan_hidden);
   tcase_add_test (tc, no_window);
   tcase_add_test (tc, leaves_nothing_open);
   suite_add_tcase (suite, tc);

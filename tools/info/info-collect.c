@@ -42,44 +42,98 @@ describe_result (const vkgdr_cuda *cu, const gchar *call, CUresult result)
       name ? name : "an unknown error", text ? text : "no explanation");
 }
 
-/* Writes through the host's pointer, and reads through the device's. */
+/* Takes over @error. What failed last counts more than the missing window. */
 static InfoTrial
-try_bytes (InfoDevice *device, const vkgdr_cuda *cu, vkgdr_memory_t mem)
+fail (InfoDevice *device, InfoTrial trial, gchar *error)
+{
+  g_free (device->error);
+  device->error = error;
+  return trial;
+}
+
+/* Writes through the host's pointer or, without a window, by a transfer. */
+static CUresult
+write_bytes (const vkgdr_cuda *cu, vkgdr_memory_t mem, CUdeviceptr pointer,
+    const guint8 *bytes)
+{
+  if (!mem)
+    return cu->cuMemcpyHtoD (pointer, bytes, TRIAL_SIZE);
+  vkgdr_copy_to_bar (vkgdr_memory_get_host_ptr (mem), bytes, TRIAL_SIZE, 1);
+  vkgdr_memory_flush (mem, 0, TRIAL_SIZE);
+  return CUDA_SUCCESS;
+}
+
+/* Writes, and reads through the device's pointer. @mem is NULL without a
+ * window. */
+static InfoTrial
+try_bytes (InfoDevice *device, const vkgdr_cuda *cu, vkgdr_memory_t mem,
+    CUdeviceptr pointer)
 {
   guint8 *written = g_malloc (TRIAL_SIZE);
   guint8 *read = g_malloc0 (TRIAL_SIZE);
   InfoTrial trial = INFO_TRIAL_PASSED;
+  const gchar *call = "cuMemcpyHtoD";
   CUresult result;
 
   memset (written, 0xa5, TRIAL_SIZE);
-  vkgdr_copy_to_bar (vkgdr_memory_get_host_ptr (mem), written, TRIAL_SIZE, 1);
-  vkgdr_memory_flush (mem, 0, TRIAL_SIZE);
-  result =
-      cu->cuMemcpyDtoH (read, vkgdr_memory_get_device_ptr (mem), TRIAL_SIZE);
-  if (result != CUDA_SUCCESS) {
-    device->error = describe_result (cu, "cuMemcpyDtoH", result);
-    trial = INFO_TRIAL_WRONG_BYTES;
-  } else if (memcmp (written, read, TRIAL_SIZE) != 0) {
-    device->error = g_strdup ("the device reads other bytes than were written");
-    trial = INFO_TRIAL_WRONG_BYTES;
+  result = write_bytes (cu, mem, pointer, written);
+  if (result == CUDA_SUCCESS) {
+    call = "cuMemcpyDtoH";
+    result = cu->cuMemcpyDtoH (read, pointer, TRIAL_SIZE);
   }
+  if (result != CUDA_SUCCESS)
+    trial = fail (
+        device, INFO_TRIAL_WRONG_BYTES, describe_result (cu, call, result));
+  else if (memcmp (written, read, TRIAL_SIZE) != 0)
+    trial = fail (device, INFO_TRIAL_WRONG_BYTES,
+        g_strdup ("the device reads other bytes than were written"));
   g_free (written);
   g_free (read);
   return trial;
 }
 
 static InfoTrial
-try_memory (InfoDevice *device, const vkgdr_cuda *cu, vkgdr_t g)
+try_window (InfoDevice *device, const vkgdr_cuda *cu, vkgdr_t g)
 {
   vkgdr_memory_t mem = vkgdr_memory_alloc (g, TRIAL_SIZE, 0);
   InfoTrial trial;
 
-  if (!mem) {
-    device->error = take_last_error ();
-    return INFO_TRIAL_NO_MEMORY;
-  }
-  trial = try_bytes (device, cu, mem);
+  if (!mem)
+    return fail (device, INFO_TRIAL_NO_MEMORY, take_last_error ());
+  trial = try_bytes (device, cu, mem, vkgdr_memory_get_device_ptr (mem));
   vkgdr_memory_free (mem);
+  return trial;
+}
+
+static InfoTrial
+try_staged (InfoDevice *device, const vkgdr_cuda *cu)
+{
+  CUdeviceptr pointer;
+  InfoTrial trial;
+  CUresult result = cu->cuMemAlloc (&pointer, TRIAL_SIZE);
+
+  if (result != CUDA_SUCCESS)
+    return fail (device, INFO_TRIAL_NO_MEMORY,
+        describe_result (cu, "cuMemAlloc", result));
+  trial = try_bytes (device, cu, NULL, pointer);
+  cu->cuMemFree (pointer);
+  return trial;
+}
+
+/* With the device's context. */
+static InfoTrial
+try_memory (InfoDevice *device, const vkgdr_cuda *cu, CUdevice cuda_device)
+{
+  vkgdr_t g = vkgdr_open (cuda_device, VKGDR_OPEN_WINDOW_OPTIONAL_BIT);
+  InfoTrial trial;
+
+  if (!g)
+    return fail (device, INFO_TRIAL_NO_MEMORY, take_last_error ());
+  if (vkgdr_get_window_obstacle (g, NULL, NULL) == VKGDR_OBSTACLE_NONE)
+    trial = try_window (device, cu, g);
+  else
+    trial = try_staged (device, cu);
+  vkgdr_close (g);
   return trial;
 }
 
@@ -89,27 +143,18 @@ try_device (InfoDevice *device, const vkgdr_cuda *cu, CUdevice cuda_device)
   CUcontext context = NULL;
   InfoTrial trial;
   CUresult result;
-  vkgdr_t g;
 
   result = cu->cuDevicePrimaryCtxRetain (&context, cuda_device);
-  if (result != CUDA_SUCCESS) {
-    device->error = describe_result (cu, "cuDevicePrimaryCtxRetain", result);
-    return INFO_TRIAL_NO_CONTEXT;
-  }
+  if (result != CUDA_SUCCESS)
+    return fail (device, INFO_TRIAL_NO_CONTEXT,
+        describe_result (cu, "cuDevicePrimaryCtxRetain", result));
   result = cu->cuCtxPushCurrent (context);
   if (result != CUDA_SUCCESS) {
-    device->error = describe_result (cu, "cuCtxPushCurrent", result);
     cu->cuDevicePrimaryCtxRelease (cuda_device);
-    return INFO_TRIAL_NO_CONTEXT;
+    return fail (device, INFO_TRIAL_NO_CONTEXT,
+        describe_result (cu, "cuCtxPushCurrent", result));
   }
-  g = vkgdr_open (cuda_device, 0);
-  if (g) {
-    trial = try_memory (device, cu, g);
-  } else {
-    device->error = take_last_error ();
-    trial = INFO_TRIAL_NO_MEMORY;
-  }
-  vkgdr_close (g);
+  trial = try_memory (device, cu, cuda_device);
   cu->cuCtxPopCurrent (&context);
   cu->cuDevicePrimaryCtxRelease (cuda_device);
   return trial;
@@ -163,10 +208,11 @@ collect_device (const vkgdr_cuda *cu, gint ordinal)
   }
   ask_cuda (device, cu, cuda_device);
   device->obstacle = vkgdr_probe (cuda_device, &device->info);
-  if (device->obstacle != VKGDR_OBSTACLE_NONE) {
+  if (device->obstacle != VKGDR_OBSTACLE_NONE)
     device->error = take_last_error ();
+  if (device->obstacle != VKGDR_OBSTACLE_NONE
+      && !info_device_is_staged (device))
     return device;
-  }
   device->trial = try_device (device, cu, cuda_device);
   if (device->trial == INFO_TRIAL_PASSED)
     ask_compiler (device);

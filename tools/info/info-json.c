@@ -111,6 +111,10 @@ put_window (Json *json, const InfoDevice *device)
   const vkgdr_device_info *info = &device->info;
   gboolean known = info->window_size > 0;
 
+  if (known || info_device_is_staged (device))
+    json_put_boolean (json, "has-window", known);
+  else
+    json_put_null (json, "has-window");
   put_known_integer (json, "window-size", info->window_size, known);
   put_known_integer (json, "window-budget", info->window_budget, known);
   put_known_integer (json, "window-usage", info->window_usage, known);

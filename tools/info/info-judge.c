@@ -8,6 +8,8 @@
 
 #include "info-judge.h"
 
+#include <string.h>
+
 #include "cuda-driver.h"
 #include "info-remedy.h"
 
@@ -21,7 +23,17 @@
 #define FIRMWARE_REMEDY \
   "enable Resizable BAR and Above 4G decoding in the firmware"
 
-/* --- what keeps a device from being used ---------------------------------- */
+/* --- what keeps a device from being used, or its window from being opened --
+ */
+
+/* Then judge_debug () gives the remedy. */
+static gboolean
+hides_vulkan (const InfoMachine *machine)
+{
+  const gchar *debug = info_machine_setting (machine, "VKGDR_DEBUG");
+
+  return debug && strstr (debug, "no-vulkan");
+}
 
 static gchar *
 obstacle_remedy (const InfoMachine *machine, const InfoDevice *device)
@@ -37,7 +49,7 @@ obstacle_remedy (const InfoMachine *machine, const InfoDevice *device)
     return g_strdup ("see whether nvidia-smi lists the GPU, and dmesg whether "
                      "it is lost");
   case VKGDR_OBSTACLE_VULKAN_LOADER:
-    return info_remedy_loader (machine);
+    return hides_vulkan (machine) ? NULL : info_remedy_loader (machine);
   case VKGDR_OBSTACLE_VULKAN_DRIVER:
   case VKGDR_OBSTACLE_VULKAN_DEVICE:
     return info_remedy_vulkan (machine, device);
@@ -83,8 +95,15 @@ judge_obstacle (
     return;
   if (device->info.software && device->obstacle == VKGDR_OBSTACLE_VULKAN_DEVICE)
     text = "Vulkan has no software device";
-  info_verdict_add (verdict, INFO_UNUSABLE, words[device->obstacle].id,
-      g_strdup (text), obstacle_remedy (machine, device));
+  if (info_device_is_staged (device))
+    info_verdict_add (verdict, INFO_LIMITED, words[device->obstacle].id,
+        g_strdup_printf ("there is no window, so what is written takes a "
+                         "transfer (staged): %s",
+            text),
+        obstacle_remedy (machine, device));
+  else
+    info_verdict_add (verdict, INFO_UNUSABLE, words[device->obstacle].id,
+        g_strdup (text), obstacle_remedy (machine, device));
 }
 
 static void
@@ -167,12 +186,14 @@ judge_window (InfoVerdict *verdict, const InfoDevice *device)
   gboolean partial = !device->info.software && size < device->memory_size / 2;
   gchar *text, *all;
 
+  if (info_device_is_staged (device))
+    return;
   if (size <= SMALL_WINDOW || partial) {
     text = info_format_bytes (size);
     all = partial ? info_format_bytes (device->memory_size) : NULL;
     info_verdict_add (verdict, INFO_LIMITED, "small-window",
-        g_strdup_printf ("the window has just %s%s%s, and pools larger than "
-                         "that fail",
+        g_strdup_printf ("the window has just %s%s%s, and what does not fit "
+                         "takes a transfer (staged)",
             text, all ? " of the GPU's " : "", all ? all : ""),
         g_strdup (FIRMWARE_REMEDY));
     g_free (all);
@@ -204,7 +225,7 @@ judge_compiler (
 static void
 judge_rest (InfoVerdict *verdict, const InfoDevice *device)
 {
-  if (!device->info.coherent)
+  if (!device->info.coherent && !info_device_is_staged (device))
     info_verdict_add (verdict, INFO_LIMITED, "non-coherent",
         g_strdup ("the window is not coherent, so each write is flushed"),
         NULL);

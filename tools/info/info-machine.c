@@ -207,6 +207,13 @@ find_host_compiler (const InfoMachine *machine)
   return path;
 }
 
+/* WSL 2 reaches the GPU through a device file of its own. */
+static gboolean
+is_wsl (void)
+{
+  return g_file_test ("/dev/dxg", G_FILE_TEST_EXISTS);
+}
+
 static gboolean
 is_container (void)
 {
@@ -226,4 +233,5 @@ info_machine_collect (InfoMachine *machine)
   machine->kernel_driver =
       g_file_test ("/proc/driver/nvidia/version", G_FILE_TEST_EXISTS);
   machine->container = is_container ();
+  machine->wsl = is_wsl ();
 }

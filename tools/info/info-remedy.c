@@ -75,8 +75,12 @@ info_remedy_loader (const InfoMachine *machine)
         "unset VKGDR_VULKAN_LIBRARY (it is \"%s\"), or let it name a Vulkan "
         "loader of version 1.1 or newer",
         library);
-  return g_strdup ("install the Vulkan loader, libvulkan.so.1, of version 1.1 "
-                   "or newer (Debian: libvulkan1)");
+  return g_strdup_printf ("install the Vulkan loader, libvulkan.so.1, of "
+                          "version 1.1 or newer (Debian: libvulkan1)%s",
+      machine->container ? ", and start the container with "
+                           "NVIDIA_DRIVER_CAPABILITIES=graphics,compute,video,"
+                           "utility"
+                         : "");
 }
 
 /* (nullable): where the user's settings may hide the driver that has @word in
@@ -148,6 +152,9 @@ info_remedy_vulkan (const InfoMachine *machine, const InfoDevice *device)
 
   if (device->info.software)
     return software_remedy (machine);
+  if (machine->wsl)
+    return g_strdup ("use Linux without WSL 2, which has no Vulkan driver that "
+                     "could open the window");
   /* CUDA's name of an instance is the GPU's, and its profile. */
   if (strstr (device->info.name, " MIG "))
     return g_strdup ("use a GPU that is not divided (nvidia-smi -mig 0): "

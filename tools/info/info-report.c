@@ -64,6 +64,21 @@ info_report_clear (InfoReport *report)
   g_clear_pointer (&report->devices, g_ptr_array_unref);
 }
 
+gboolean
+info_device_is_staged (const InfoDevice *device)
+{
+  switch (device->obstacle) {
+  case VKGDR_OBSTACLE_VULKAN_LOADER:
+  case VKGDR_OBSTACLE_VULKAN_DRIVER:
+  case VKGDR_OBSTACLE_VULKAN_DEVICE:
+  case VKGDR_OBSTACLE_WINDOW:
+  case VKGDR_OBSTACLE_EXPORT:
+    return TRUE;
+  default:
+    return FALSE;
+  }
+}
+
 /* Other processes may leave less than this one uses already. */
 guint64
 info_device_window_free (const InfoDevice *device)

@@ -15,7 +15,7 @@
 
 /**
  * InfoTrial:
- * @INFO_TRIAL_NONE: the device cannot be opened, so nothing was tried
+ * @INFO_TRIAL_NONE: the device cannot be used, so nothing was tried
  * @INFO_TRIAL_PASSED: the device saw what the CPU wrote
  * @INFO_TRIAL_NO_CONTEXT: CUDA makes no context on it
  * @INFO_TRIAL_NO_MEMORY: no memory can be allocated
@@ -34,7 +34,8 @@ typedef enum {
 /**
  * InfoDevice:
  * @ordinal: its number among CUDA's
- * @obstacle: what keeps it from being opened
+ * @obstacle: why it has no window, or cannot be used at all; see
+ *   info_device_is_staged()
  * @info: what it is, as far as that is known
  * @memory_size: bytes of its memory, as CUDA tells it, or 0
  * @compute_mode: CUDA's number of it (CU_COMPUTEMODE_*)
@@ -70,6 +71,7 @@ typedef struct {
  *   device compiles kernels with
  * @kernel_driver: NVIDIA's kernel module is loaded
  * @container: this is a container
+ * @wsl: this is WSL 2
  *
  * What drivers depend on, beside the devices.
  */
@@ -80,6 +82,7 @@ typedef struct {
   gchar *host_compiler;
   gboolean kernel_driver;
   gboolean container;
+  gboolean wsl;
 } InfoMachine;
 
 /**
@@ -110,6 +113,10 @@ gboolean info_machine_has_manifest (
 void info_machine_clear (InfoMachine *machine);
 void info_device_free (InfoDevice *device);
 void info_report_clear (InfoReport *report);
+
+/* Whether the device works without a window: what is written to its memory goes
+ * to a staging buffer first. */
+gboolean info_device_is_staged (const InfoDevice *device);
 
 /* What is left of the window for this process, in bytes. */
 guint64 info_device_window_free (const InfoDevice *device);

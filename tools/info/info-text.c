@@ -83,6 +83,8 @@ put_window (const InfoDevice *device)
 {
   const vkgdr_device_info *info = &device->info;
 
+  if (info_device_is_staged (device))
+    put ("window", "none: writers get a staging buffer");
   if (info->window_size == 0)
     return;
   put_bytes ("window", info->window_size);

@@ -39,6 +39,7 @@ struct _GstVkgdrContext {
 
   const vkgdr_cuda *cuda;
   vkgdr_t handle;
+  guint64 window_size; /* bytes, 0 if there is no window */
   gboolean host_cached;
   gint ordinal;
   CUdevice device;
@@ -108,18 +109,25 @@ load_driver (GError **error)
   return cuda;
 }
 
+/* Memory without a window is written by way of a staging buffer, so a device
+ * that has no window is opened too. */
 static gboolean
 open_handle (GstVkgdrContext *self, guint32 flags, GError **error)
 {
   vkgdr_device_info info;
 
-  self->handle = vkgdr_open (self->device, flags);
+  self->handle =
+      vkgdr_open (self->device, flags | VKGDR_OPEN_WINDOW_OPTIONAL_BIT);
   if (!self->handle) {
     gst_vkgdr_set_last_error (error, GST_VKGDR_ERROR_NO_DEVICE);
     return FALSE;
   }
   vkgdr_get_device_info (self->handle, &info);
+  self->window_size = info.window_size;
   self->host_cached = info.host_cached;
+  if (self->window_size == 0)
+    GST_INFO_OBJECT (self, "device %d has no window: %s", self->ordinal,
+        gst_vkgdr_context_get_window_reason (self));
   return TRUE;
 }
 
@@ -152,7 +160,8 @@ failed:
   return NULL;
 }
 
-/* The number in @text, or -1: a wish that cannot be read is no wish. */
+/* The number in @text, or -1: invalid values are ignored. Used before there is
+ * an object of the class, which makes the debug category. */
 static gint
 parse_device (const gchar *text, const gchar *where)
 {
@@ -162,7 +171,9 @@ parse_device (const gchar *text, const gchar *where)
     return -1;
   if (g_ascii_string_to_unsigned (text, 10, 0, G_MAXINT, &value, NULL))
     return (gint) value;
-  GST_WARNING ("%s holds '%s', which is no number of a device", where, text);
+  g_type_ensure (GST_TYPE_VKGDR_CONTEXT);
+  GST_WARNING (
+      "%s holds '%s', which is not the number of a device", where, text);
   return -1;
 }
 
@@ -365,6 +376,11 @@ format_uuid (const guint8 u[16])
  * `software` (boolean), `vulkan-driver` (string) and `cuda-driver-version`
  * (int, 1000 major + 10 minor). #vkgdr_device_info tells what they mean.
  *
+ * Since 0.2 there are also `has-window` (boolean), and `window-reason` and
+ * `window-remedy` (strings): why there is no window, and what the user can do
+ * about it. Both are empty if there is a window. Without a window everything
+ * works, but writers get a staging buffer.
+ *
  * Returns: (transfer full): the description
  *
  * Since: 0.1
@@ -372,6 +388,7 @@ format_uuid (const guint8 u[16])
 GstStructure *
 gst_vkgdr_context_describe (GstVkgdrContext *context)
 {
+  const char *reason, *remedy;
   vkgdr_device_info info;
   GstStructure *result;
   gchar *uuid;
@@ -379,6 +396,7 @@ gst_vkgdr_context_describe (GstVkgdrContext *context)
   g_return_val_if_fail (GST_IS_VKGDR_CONTEXT (context), NULL);
 
   vkgdr_get_device_info (context->handle, &info);
+  vkgdr_get_window_obstacle (context->handle, &reason, &remedy);
   uuid = format_uuid (info.uuid);
   result = gst_structure_new ("vkgdr-device", "device", G_TYPE_INT,
       context->ordinal, "name", G_TYPE_STRING, info.name, "uuid", G_TYPE_STRING,
@@ -390,7 +408,9 @@ gst_vkgdr_context_describe (GstVkgdrContext *context)
       "host-cached", G_TYPE_BOOLEAN, info.host_cached, "software",
       G_TYPE_BOOLEAN, info.software, "vulkan-driver", G_TYPE_STRING,
       info.vulkan_driver, "cuda-driver-version", G_TYPE_INT,
-      info.cuda_driver_version, NULL);
+      info.cuda_driver_version, "has-window", G_TYPE_BOOLEAN,
+      gst_vkgdr_context_has_window (context), "window-reason", G_TYPE_STRING,
+      reason, "window-remedy", G_TYPE_STRING, remedy, NULL);
   g_free (uuid);
   return result;
 }
@@ -573,6 +593,36 @@ vkgdr_t
 gst_vkgdr_context_get_handle (GstVkgdrContext *context)
 {
   return context->handle;
+}
+
+gboolean
+gst_vkgdr_context_has_window (GstVkgdrContext *context)
+{
+  return context->window_size > 0;
+}
+
+guint64
+gst_vkgdr_context_get_window_size (GstVkgdrContext *context)
+{
+  return context->window_size;
+}
+
+const gchar *
+gst_vkgdr_context_get_window_reason (GstVkgdrContext *context)
+{
+  const char *reason;
+
+  vkgdr_get_window_obstacle (context->handle, &reason, NULL);
+  return reason;
+}
+
+const gchar *
+gst_vkgdr_context_get_window_remedy (GstVkgdrContext *context)
+{
+  const char *remedy;
+
+  vkgdr_get_window_obstacle (context->handle, NULL, &remedy);
+  return remedy;
 }
 
 gboolean

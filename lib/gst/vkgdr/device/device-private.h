@@ -25,6 +25,18 @@ const vkgdr_cuda *gst_vkgdr_context_get_driver (GstVkgdrContext *context);
 /* The handle of libvkgdr; valid as long as the context. */
 vkgdr_t gst_vkgdr_context_get_handle (GstVkgdrContext *context);
 
+/* Whether memory with a host pointer can be allocated. This does not change
+ * while the context lives, nor do the three below. */
+gboolean gst_vkgdr_context_has_window (GstVkgdrContext *context);
+
+/* Bytes of the window, 0 if there is none. */
+guint64 gst_vkgdr_context_get_window_size (GstVkgdrContext *context);
+
+/* Why there is no window, and what the user can do about it: halves of a
+ * sentence without a full stop, owned by @context; "" if there is a window. */
+const gchar *gst_vkgdr_context_get_window_reason (GstVkgdrContext *context);
+const gchar *gst_vkgdr_context_get_window_remedy (GstVkgdrContext *context);
+
 /* Whether the CPU reads the window as fast as its own memory. */
 gboolean gst_vkgdr_context_is_host_cached (GstVkgdrContext *context);
 

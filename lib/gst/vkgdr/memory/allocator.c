@@ -51,9 +51,10 @@ struct _GstVkgdrAllocator {
   GstVkgdrContext *context; /* NULL in the default one until it is needed */
   GstVkgdrHeap *heap;
   GstVkgdrPinned *pinned;
-  gboolean overflown; /* the window was full, and that was told */
-  GQueue retired;     /* of GstVkgdrRemains, in the order of their freeing */
-  GArray *released;   /* of Release: see unlock () */
+  gboolean
+      overflown;    /* there was a warning that a block is not in the window */
+  GQueue retired;   /* of GstVkgdrRemains, in the order of their freeing */
+  GArray *released; /* of Release: see unlock () */
   GstVkgdrStream *copy_streams[2];
 };
 
@@ -228,6 +229,34 @@ tell_overflow (GstVkgdrAllocator *self, const GError *reason)
   self->overflown = TRUE;
 }
 
+/* Under the lock: a block of device memory that has no host pointer. */
+static gboolean
+take_beside (
+    GstVkgdrAllocator *self, gsize size, GstVkgdrBlock *block, GError **error)
+{
+  reap (self, FALSE);
+  if (gst_vkgdr_heap_take (
+          self->heap, GST_VKGDR_BESIDE_WINDOW, size, block, NULL))
+    return TRUE;
+  reap (self, TRUE);
+  gst_vkgdr_heap_trim (self->heap);
+  return gst_vkgdr_heap_take (
+      self->heap, GST_VKGDR_BESIDE_WINDOW, size, block, error);
+}
+
+/* Once: the same is true of every block that follows. */
+static void
+warn_no_window (GstVkgdrAllocator *self)
+{
+  if (!self->overflown)
+    GST_CAT_WARNING_OBJECT (GST_CAT_DEFAULT, self,
+        "the device has no window, so what is written to its memory takes a "
+        "transfer: %s; %s",
+        gst_vkgdr_context_get_window_reason (self->context),
+        gst_vkgdr_context_get_window_remedy (self->context));
+  self->overflown = TRUE;
+}
+
 /* Under the lock. */
 static gboolean
 take_block (
@@ -236,6 +265,10 @@ take_block (
   GstVkgdrHeapStats stats;
   GError *reason = NULL;
 
+  if (!gst_vkgdr_context_has_window (self->context)) {
+    warn_no_window (self);
+    return take_beside (self, size, block, error);
+  }
   reap (self, FALSE);
   if (gst_vkgdr_heap_take (self->heap, GST_VKGDR_IN_WINDOW, size, block, NULL))
     return TRUE;
@@ -263,21 +296,6 @@ take_block (
       stats.slabs, stats.managed_bytes);
   g_error_free (reason);
   return FALSE;
-}
-
-/* The same beside the window, by choice. */
-static gboolean
-take_beside (
-    GstVkgdrAllocator *self, gsize size, GstVkgdrBlock *block, GError **error)
-{
-  reap (self, FALSE);
-  if (gst_vkgdr_heap_take (
-          self->heap, GST_VKGDR_BESIDE_WINDOW, size, block, NULL))
-    return TRUE;
-  reap (self, TRUE);
-  gst_vkgdr_heap_trim (self->heap);
-  return gst_vkgdr_heap_take (
-      self->heap, GST_VKGDR_BESIDE_WINDOW, size, block, error);
 }
 
 static GstMemory *
