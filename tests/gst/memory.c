@@ -745,6 +745,31 @@ GST_START_TEST (test_lost_write_is_told)
 }
 GST_END_TEST;
 
+/* A writer whose staging buffer cannot be allocated uses the window: its frame
+ * would be lost otherwise. A reader has to fail. */
+GST_START_TEST (test_no_host_memory_to_stage)
+{
+  GstMemory *memory;
+  GstMapInfo map;
+
+  g_setenv ("VKGDR_DRIVER", "software", TRUE);
+  g_setenv ("SOFTCUDA_FAIL", "cuMemHostAlloc:1+", TRUE);
+  g_setenv ("VKGDR_DEBUG", "bar", TRUE);
+  test_context = gst_vkgdr_context_new (-1, NULL);
+  if (!test_context) /* no lavapipe here */
+    return;
+  memory = test_memory_new (test_context, SIZE);
+  gst_vkgdr_memory_set_access (memory, GST_VKGDR_ACCESS_STAGED);
+  write_pattern (memory, 1);
+  assert_device (memory, 1);
+  fail_unless_equals_int (gst_vkgdr_memory_get_write_times (memory, NULL, NULL),
+      GST_VKGDR_ACCESS_DIRECT);
+  fail_unless (!gst_memory_map (memory, &map, GST_MAP_READ));
+  gst_memory_unref (memory);
+  gst_object_unref (test_context);
+}
+GST_END_TEST;
+
 GST_START_TEST (test_out_of_range)
 {
   GstMemory *memory = test_memory_new (test_context, SIZE);
@@ -810,6 +835,7 @@ memory_suite (void)
   tcase_add_test (own, test_beside_window);
   tcase_add_test (own, test_full_device);
   tcase_add_test (own, test_lost_write_is_told);
+  tcase_add_test (own, test_no_host_memory_to_stage);
   suite_add_tcase (s, own);
   return s;
 }

@@ -92,7 +92,7 @@ class Leaks(launch.Case):
             "cuStreamCreate:2",
             "cuExternalMemoryGetMappedBuffer:1+,cuMemAlloc:1+",
             "cuLaunchKernel:3",
-            "cuMemHostAlloc:2",
+            "cuMemHostAlloc:2+",
             "cuMemcpyDtoHAsync:2",
         ):
             with self.subTest(call):

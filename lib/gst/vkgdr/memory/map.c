@@ -119,6 +119,25 @@ uses_window (const GstVkgdrMemory *self, GstMapFlags flags)
   return self->host_cached || !(flags & GST_MAP_READ);
 }
 
+/* A writer that gets no staging buffer, because there is no host memory left
+ * for it, writes through the window where there is one. */
+static gpointer
+map_staged (GstVkgdrMemory *self, GstMapFlags flags, GError **error)
+{
+  GError *reason = NULL;
+  gpointer data = gst_vkgdr_memory_map_shadow (self, flags, &reason);
+
+  if (data)
+    return data;
+  if (self->shadow || (flags & GST_MAP_READ) || !self->block.host) {
+    g_propagate_error (error, reason);
+    return NULL;
+  }
+  GST_CAT_WARNING (GST_CAT_DEFAULT, "no staging buffer: %s", reason->message);
+  g_error_free (reason);
+  return map_window (self, flags, error);
+}
+
 static gpointer
 map_cpu (GstVkgdrMemory *self, GstMapFlags flags, GError **error)
 {
@@ -130,7 +149,7 @@ map_cpu (GstVkgdrMemory *self, GstMapFlags flags, GError **error)
     if (uses_window (self, flags))
       self->cpu_data = map_window (self, flags, error);
     else
-      self->cpu_data = gst_vkgdr_memory_map_shadow (self, flags, error);
+      self->cpu_data = map_staged (self, flags, error);
   }
   if (!self->cpu_data)
     return NULL;
