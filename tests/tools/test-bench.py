@@ -24,6 +24,7 @@ BENCH, INFO = sys.argv[1:3]
 QUICK = ("--quick", "--seconds", "0.05", "--repeat", "1")
 SECTIONS = {
     "start",
+    "process",
     "loops",
     "frames",
     "streams",
@@ -166,7 +167,7 @@ class All(unittest.TestCase):
                     self.assertAlmostEqual(entry["median"], expected, places=3)
                 self.assertEqual(
                     "differences" in case,
-                    case["section"] in ("start", "overhead", "cuda-memory"),
+                    case["section"] in ("start", "process", "overhead", "cuda-memory"),
                 )
                 for entry in case.get("ratios", []):
                     expected = medians[entry["of"]] / medians[entry["to"]]
@@ -203,6 +204,33 @@ class Parts(unittest.TestCase):
         run = bench("pipelines", "--section", "nonsense", *QUICK)
         self.assertEqual((run.returncode, run.stdout), (1, ""))
         self.assertIn('no section "nonsense"', run.stderr)
+
+    def test_streams(self):
+        run = bench("pipelines", "--section", "streams,buffers", *QUICK, "--json")
+        results = json.loads(run.stdout)
+        cases = [c for c in results["pipelines"] if c["section"] == "streams"]
+        self.assertEqual([case["streams"] for case in cases], [1, 2])
+        for case in cases:
+            variants = {variant["id"]: variant for variant in case["variants"]}
+            self.assertEqual(case["fill"], "uncached")
+            self.assertIn("fill=uncached", variants["vkgdrupload"]["pipeline"])
+            self.assertIn("access=staged", variants["vkgdrupload-staged"]["pipeline"])
+            self.assertRegex(
+                variants["loops-best-mix"]["note"],
+                f"^[0-{case['streams']}] of {case['streams']} threads direct$",
+            )
+            better = max(
+                variants["vkgdrupload-direct"]["median"],
+                variants["vkgdrupload-staged"]["median"],
+            )
+            (ratio,) = [
+                line["value"]
+                for line in results["summary"]
+                if line["title"] == case["title"]
+                + ": vkgdrupload / better of direct and staged"
+            ]
+            expected = variants["vkgdrupload"]["median"] / better
+            self.assertAlmostEqual(ratio / expected, 1, places=6)
 
     def beside(self, section):
         """The cases of a section beside GStreamer's own CUDA elements, which take

@@ -31,13 +31,17 @@ typedef struct {
   gint height;
 } Frame;
 
+#define MAX_STREAM_COUNTS 4
+
 /* The size of the work. */
 typedef struct {
   const Frame *frames;
   guint n_frames;
   const Frame *stream_frame;
   const Frame *effect_frame;
-  guint streams;
+  guint streams[MAX_STREAM_COUNTS]; /* how many at once; 0 ends the list */
+  gsize area;        /* bytes that all streams together copy from, at least */
+  gsize stream_area; /* and one of them */
 } Scale;
 
 static const Frame full_frames[] = {
@@ -52,9 +56,9 @@ static const Frame quick_frames[] = {
 };
 
 static const Scale full_scale = { full_frames, G_N_ELEMENTS (full_frames),
-  &full_frames[1], &full_frames[2], 8 };
+  &full_frames[1], &full_frames[2], { 1, 4, 8, 16 }, 512 << 20, 64 << 20 };
 static const Scale quick_scale = { quick_frames, G_N_ELEMENTS (quick_frames),
-  &quick_frames[0], &quick_frames[1], 2 };
+  &quick_frames[0], &quick_frames[1], { 1, 2 }, 4 << 20, 1 << 20 };
 
 static const Frame tiny_frame = { "64x64-rgba", "64x64 RGBA", "RGBA", TINY,
   TINY };
@@ -80,7 +84,7 @@ typedef enum {
 } Frames;
 
 typedef enum {
-  MANY_STREAMS = 1 << 0, /* of each pipeline as many as the scale says */
+  MANY_STREAMS = 1 << 0, /* a case for each number of streams at once */
   NEWER_CUDA = 1 << 1,   /* GStreamer's CUDA elements have to be 1.24 */
 } Flags;
 
@@ -93,7 +97,7 @@ typedef struct {
   gboolean is_theirs; /* behind GStreamer's own upload */
 } Part;
 
-#define MAX_PARTS 4
+#define MAX_PARTS 9
 
 /* The id and the title are what stands behind the frame's. */
 typedef struct {
@@ -127,6 +131,9 @@ static const Kind kinds[] = {
             " ! vkgdrupload ! cudafilter kernel=copy ! vkgdrdownload" },
           { BENCH_VKGDR, "vkgdrupload", " ! vkgdrupload" },
           { BENCH_NONE, "neither", "" } } },
+  /* the same from the start of a process, which opens the device by itself */
+  { BENCH_SECTION_PROCESS, "process", "", BENCH_MILLISECONDS, STREAM_FRAME,
+      POOL, 0, { UPLOADS } },
   /* the same writes without any pipeline */
   { BENCH_SECTION_LOOPS, BENCH_BARE_WINDOW, ", through the window",
       BENCH_FRAMES_PER_SECOND, EACH_FRAME, POOL, 0,
@@ -142,8 +149,19 @@ static const Kind kinds[] = {
       EACH_FRAME, OWN, 0, { UPLOADS } },
   { BENCH_SECTION_FRAMES, "readwrite", ", into the pool, and reads back",
       BENCH_FRAMES_PER_SECOND, EACH_FRAME, READ_BACK, 0, { UPLOADS } },
+  /* the access mode that is measured, and both that it may choose; and bare
+   * loops of as many threads */
   { BENCH_SECTION_STREAMS, "streams", "", BENCH_GB_PER_SECOND, STREAM_FRAME,
-      POOL, MANY_STREAMS, { UPLOADS, { BENCH_LINK_UP, "DMA limit", NULL } } },
+      POOL, MANY_STREAMS,
+      { { BENCH_VKGDR, "vkgdrupload", " ! vkgdrupload" },
+          { BENCH_VKGDR_DIRECT, "direct", " ! vkgdrupload access=direct" },
+          { BENCH_VKGDR_STAGED, "staged", " ! vkgdrupload access=staged" },
+          { BENCH_CUDA, "cudaupload", "", TRUE },
+          { BENCH_NONE, "no upload", "" },
+          { BENCH_LOOPS_DIRECT, "loops, direct", NULL },
+          { BENCH_LOOPS_STAGED, "loops, staged", NULL },
+          { BENCH_LOOPS_BEST, "loops, best mix", NULL },
+          { BENCH_LINK_UP, "DMA limit", NULL } } },
   { BENCH_SECTION_ROUND_TRIP, "roundtrip", ", up and down again",
       BENCH_FRAMES_PER_SECOND, STREAM_FRAME, POOL, 0,
       { { BENCH_VKGDR, "vkgdrupload ! vkgdrdownload",
@@ -225,16 +243,29 @@ frame_size (const Frame *frame)
   return GST_VIDEO_INFO_SIZE (&info);
 }
 
+/* Writers of several streams would take turns in the cache: they copy. */
+static BenchFillKind
+fill_of (const Maker *self, const Kind *kind)
+{
+  BenchFillKind fill =
+      (kind->flags & MANY_STREAMS) ? BENCH_FILL_UNCACHED : BENCH_FILL_MEMSET;
+
+  if (self->options->fill)
+    bench_fill_parse (self->options->fill, &fill);
+  return fill;
+}
+
 static gchar *
-make_source (const Maker *self, const Kind *kind, const Frame *frame)
+make_source (
+    const Maker *self, const Kind *kind, const Frame *frame, const BenchCase *c)
 {
   if (!frame->format)
     return g_strdup_printf ("fakesrc sizetype=fixed sizemax=%d", SMALL);
-  return g_strdup_printf ("vkgdrbenchsrc %s fill=%s buffers=%d "
-                          "caps=\"video/x-raw,format=%s,width=%d,"
-                          "height=%d,framerate=60/1\"",
-      kind->source, self->options->fill, self->options->buffers, frame->format,
-      frame->width, frame->height);
+  return g_strdup_printf (
+      "vkgdrbenchsrc %s fill=%s area=%" G_GSIZE_FORMAT " buffers=%d "
+      "caps=\"video/x-raw,format=%s,width=%d,height=%d,framerate=60/1\"",
+      kind->source, bench_fill_name (c->fill), c->area, self->options->buffers,
+      frame->format, frame->width, frame->height);
 }
 
 static gchar *
@@ -289,14 +320,14 @@ find_obstacle (const Kind *kind, const Part *part)
 /* As often as it is to run at once. */
 static gchar *
 make_launch (const Maker *self, const Kind *kind, const Part *part,
-    const Frame *frame, guint streams)
+    const Frame *frame, const BenchCase *c)
 {
   GString *launch = g_string_new (NULL);
-  gchar *head = make_source (self, kind, frame);
+  gchar *head = make_source (self, kind, frame, c);
   gchar *tail = make_tail (self, part, frame);
   guint i;
 
-  for (i = 0; i < streams; i++)
+  for (i = 0; i < c->streams; i++)
     g_string_append_printf (
         launch, "%s%s%s" SINK, i > 0 ? " " : "", head, tail);
   g_free (tail);
@@ -305,24 +336,27 @@ make_launch (const Maker *self, const Kind *kind, const Part *part,
 }
 
 static BenchCase *
-make_case (const Maker *self, const Kind *kind, const Frame *frame)
+make_case (
+    const Maker *self, const Kind *kind, const Frame *frame, guint streams)
 {
   gboolean many = (kind->flags & MANY_STREAMS) != 0;
-  guint streams = many ? self->scale->streams : 1, i;
+  guint i;
   gchar *id = many ? g_strdup_printf ("%s-%s-%u", frame->id, kind->id, streams)
                    : g_strdup_printf ("%s-%s", frame->id, kind->id);
-  gchar *title =
-      many ? g_strdup_printf ("%u streams of %s", streams, frame->title)
-           : g_strconcat (frame->title, kind->title, NULL);
+  gchar *title = many ? g_strdup_printf ("%u stream%s of %s", streams,
+                     streams > 1 ? "s" : "", frame->title)
+                      : g_strconcat (frame->title, kind->title, NULL);
   BenchCase *c =
       bench_case_new (kind->section, id, title, kind->unit, frame_size (frame));
 
   c->streams = streams;
+  c->fill = fill_of (self, kind);
+  c->area = MAX (self->scale->area / streams, self->scale->stream_area);
   for (i = 0; i < MAX_PARTS && kind->parts[i].id; i++) {
     const Part *part = &kind->parts[i];
     const gchar *obstacle = find_obstacle (kind, part);
     BenchVariant *variant = bench_case_add (c, part->id, part->label,
-        part->tail ? make_launch (self, kind, part, frame, streams) : NULL);
+        part->tail ? make_launch (self, kind, part, frame, c) : NULL);
 
     if (obstacle)
       bench_samples_fail (
@@ -347,6 +381,22 @@ single_frame (const Scale *scale, Frames frames)
   }
 }
 
+/* Of one kind and one frame. */
+static void
+make_cases (
+    const Maker *self, const Kind *kind, const Frame *frame, GPtrArray *cases)
+{
+  guint i;
+
+  if (!(kind->flags & MANY_STREAMS)) {
+    g_ptr_array_add (cases, make_case (self, kind, frame, 1));
+    return;
+  }
+  for (i = 0; i < MAX_STREAM_COUNTS && self->scale->streams[i] > 0; i++)
+    g_ptr_array_add (
+        cases, make_case (self, kind, frame, self->scale->streams[i]));
+}
+
 /* Those of a section, which has @n kinds: frame by frame. */
 static void
 make_section (const Maker *self, const Kind *first, guint n, GPtrArray *cases)
@@ -360,7 +410,7 @@ make_section (const Maker *self, const Kind *first, guint n, GPtrArray *cases)
                              : single_frame (self->scale, first->frames);
 
     for (j = 0; j < n; j++)
-      g_ptr_array_add (cases, make_case (self, &first[j], frame));
+      make_cases (self, &first[j], frame, cases);
   }
 }
 

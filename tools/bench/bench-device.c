@@ -9,8 +9,6 @@
 
 #include <stdlib.h>
 
-#include <vkgdr/vkgdr.h>
-
 gboolean
 bench_check (const vkgdr_cuda *cu, CUresult result, const gchar *function,
     GError **error)
@@ -34,4 +32,14 @@ bench_set_last_error (GError **error)
       text ? text : "the window has no memory");
   free (text);
   return FALSE;
+}
+
+vkgdr_t
+bench_open_window (GError **error)
+{
+  vkgdr_t handle = vkgdr_open (0, VKGDR_OPEN_CURRENT_CONTEXT_BIT);
+
+  if (!handle)
+    bench_set_last_error (error);
+  return handle;
 }

@@ -9,6 +9,7 @@
 #include <gst/vkgdr/vkgdr.h>
 
 #include "driver.h"
+#include <vkgdr/vkgdr.h>
 
 /* FALSE with @error set, naming @function, where @result is a failure. */
 gboolean bench_check (const vkgdr_cuda *cu, CUresult result,
@@ -16,6 +17,10 @@ gboolean bench_check (const vkgdr_cuda *cu, CUresult result,
 
 /* FALSE with @error set from vkgdr_last_error (). */
 gboolean bench_set_last_error (GError **error);
+
+/* The window of the device whose CUDA context is current; to be closed with
+ * vkgdr_close (). NULL with @error set on failure. */
+vkgdr_t bench_open_window (GError **error);
 
 /* Not to be seen through by the compiler, which would leave out stores that
  * nobody reads. */

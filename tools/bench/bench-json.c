@@ -8,6 +8,8 @@
 
 #include "bench-json.h"
 
+#include "bench-summary.h"
+
 #include "json.h"
 
 static gboolean
@@ -36,7 +38,7 @@ put_options (Json *json, const BenchOptions *options)
   json_open_object (json, "options");
   json_put_integer (json, "repeat", options->repeat);
   json_put_number (json, "seconds", options->seconds);
-  json_put_string (json, "fill", options->fill);
+  json_put_string (json, "fill", options->fill ? options->fill : "default");
   json_put_integer (json, "buffers", options->buffers);
   json_put_boolean (json, "quick", options->quick);
   json_close_object (json);
@@ -122,6 +124,8 @@ put_variant (Json *json, const BenchVariant *variant)
   json_put_string (json, "label", variant->label);
   if (variant->launch)
     json_put_string (json, "pipeline", variant->launch);
+  if (variant->note)
+    json_put_string (json, "note", variant->note);
   put_samples (json, &variant->samples);
   json_close_object (json);
 }
@@ -163,11 +167,23 @@ put_case (Json *json, const BenchCase *c)
   json_put_string (json, "unit", bench_unit_name (c->unit));
   json_put_integer (json, "bytes", c->bytes);
   json_put_integer (json, "streams", c->streams);
+  json_put_string (json, "fill", bench_fill_name (c->fill));
   json_open_array (json, "variants");
   for (i = 0; i < c->variants->len; i++)
     put_variant (json, g_ptr_array_index (c->variants, i));
   json_close_array (json);
   put_comparisons (json, c);
+  json_close_object (json);
+}
+
+static void
+put_summary_line (const gchar *title, gdouble value, gpointer data)
+{
+  Json *json = data;
+
+  json_open_object (json, NULL);
+  json_put_string (json, "title", title);
+  json_put_number (json, "value", value);
   json_close_object (json);
 }
 
@@ -190,6 +206,9 @@ bench_json_write (const BenchResults *results, const GstStructure *machine,
     json_open_array (&json, "pipelines");
     for (i = 0; i < results->cases->len; i++)
       put_case (&json, g_ptr_array_index (results->cases, i));
+    json_close_array (&json);
+    json_open_array (&json, "summary");
+    bench_summary_foreach (results->cases, put_summary_line, &json);
     json_close_array (&json);
   }
   return json_finish (&json);

@@ -9,6 +9,7 @@
 
 #include <gst/vkgdr/vkgdr.h>
 
+#include "bench-fill.h"
 #include "bench-results.h"
 
 /**
@@ -20,17 +21,32 @@
 typedef enum { BENCH_LOOP_RAM, BENCH_LOOP_WINDOW, BENCH_LOOP_STAGED } BenchLoop;
 
 /**
+ * BenchWrites:
+ * @size: bytes of a frame
+ * @buffers: frames of memory that a thread goes through in turn, at most 16
+ * @fill: how a thread writes
+ * @area: bytes of the area that a thread copies from, where it is uncached
+ *
+ * What a thread of a bare loop does.
+ */
+typedef struct {
+  gsize size;
+  guint buffers;
+  BenchFillKind fill;
+  gsize area;
+} BenchWrites;
+
+/**
  * bench_loop_measure:
  * @context: the device
+ * @writes: what is written
  * @loop: where the frames are written to
- * @size: bytes of a frame
- * @n: frames of memory that it goes through in turn, at most 16
  * @seconds: how long to measure
  * @samples: gets one sample: frames a second
  *
- * Writes frame after frame with memset(), and nothing else, in one thread.
+ * Writes frame after frame, and nothing else, in one thread.
  */
-void bench_loop_measure (GstVkgdrContext *context, BenchLoop loop, gsize size,
-    guint n, gdouble seconds, BenchSamples *samples);
+void bench_loop_measure (GstVkgdrContext *context, const BenchWrites *writes,
+    BenchLoop loop, gdouble seconds, BenchSamples *samples);
 
 #endif /* BENCH_LOOP_H */

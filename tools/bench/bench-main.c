@@ -15,6 +15,7 @@
 #include "bench-options.h"
 #include "bench-pipeline.h"
 #include "bench-plot.h"
+#include "bench-process.h"
 #include "bench-report.h"
 #include "bench-source.h"
 
@@ -109,7 +110,14 @@ main (int argc, char **argv)
     bench_options_clear (&options);
     return EXIT_USAGE;
   }
-  if (options.version) {
+  if (options.first_frame) {
+    gst_init (NULL, NULL);
+    bench_source_register ();
+    ok = bench_process_print_first (options.first_frame, &error);
+    if (!ok)
+      fail (error);
+    g_clear_error (&error);
+  } else if (options.version) {
     puts ("vkgdr-bench " VKGDR_VERSION);
   } else {
     gst_init (NULL, NULL);

@@ -9,6 +9,8 @@
 
 #include <string.h>
 
+#include "bench-fill.h"
+
 #define SUMMARY \
   "Measures what it costs to bring data to the GPU: copies by size, and\n" \
   "pipelines with vkgdrupload, with cudaupload where it is installed, and\n" \
@@ -25,6 +27,9 @@
   "The tables hold medians; JSON has the extremes, too. Ratios are taken\n" \
   "between samples of the same repetition.\n" \
   "\n" \
+  "first-frame PIPELINE is for the program's own use: it prints the time of\n" \
+  "the first frame at the pipeline's sink, in ns of the monotonic clock.\n" \
+  "\n" \
   "Exit status: 0 if the measurements were made, though single ones may " \
   "have\n" \
   "failed (the tables say so), 1 if there is no device or no output could " \
@@ -36,6 +41,10 @@ read_what (BenchOptions *options, gint argc, gchar **argv, GError **error)
 {
   const gchar *what = argc > 1 ? argv[1] : "all";
 
+  if (strcmp (what, "first-frame") == 0 && argc == 3) {
+    options->first_frame = g_strdup (argv[2]);
+    return TRUE;
+  }
   if (strcmp (what, "compare") == 0) {
     if (argc < 3) {
       g_set_error_literal (error, G_OPTION_ERROR, G_OPTION_ERROR_FAILED,
@@ -66,6 +75,7 @@ static gboolean
 check_values (const BenchOptions *options, GError **error)
 {
   const gchar *wrong = NULL;
+  BenchFillKind fill;
 
   if (options->repeat < 1 || options->repeat > 1000)
     wrong = "--repeat takes a number from 1 to 1000";
@@ -77,9 +87,8 @@ check_values (const BenchOptions *options, GError **error)
     wrong = "--buffers takes a number from 1 to 16";
   else if (options->json && options->markdown)
     wrong = "--json and --markdown exclude each other: use --save for JSON";
-  else if (strcmp (options->fill, "memset") != 0
-           && strcmp (options->fill, "copy") != 0)
-    wrong = "--fill takes memset or copy";
+  else if (options->fill && !bench_fill_parse (options->fill, &fill))
+    wrong = "--fill takes memset, copy or uncached";
   if (!wrong)
     return TRUE;
   g_set_error_literal (error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE, wrong);
@@ -109,11 +118,12 @@ bench_options_parse (
     { "buffers", 0, 0, G_OPTION_ARG_INT, &options->buffers,
         "Buffers that a source goes through in turn, at least (4)", "N" },
     { "fill", 0, 0, G_OPTION_ARG_STRING, &options->fill,
-        "How the source writes: memset, or copy (of a pattern) (memset)",
+        "How sources write: memset, copy (of a pattern) or uncached (copies of "
+        "a large area) (several streams uncached, all else memset)",
         "HOW" },
     { "section", 0, 0, G_OPTION_ARG_STRING, &options->section,
-        "Of the pipelines, only those of this section: its name in JSON",
-        "NAME" },
+        "Of the pipelines, only those of these sections: their names in JSON",
+        "NAME[,NAME]" },
     { "quick", 0, 0, G_OPTION_ARG_NONE, &options->quick,
         "Fewer sizes and smaller frames: to see that it works", NULL },
     { "version", 0, 0, G_OPTION_ARG_NONE, &options->version, "Show the version",
@@ -136,8 +146,6 @@ bench_options_parse (
   g_option_context_add_main_entries (context, entries, NULL);
   ok = g_option_context_parse (context, argc, argv, error);
   g_option_context_free (context);
-  if (!options->fill)
-    options->fill = g_strdup ("memset");
   return ok && read_what (options, *argc, *argv, error)
          && check_values (options, error);
 }
@@ -147,6 +155,7 @@ bench_options_clear (BenchOptions *options)
 {
   g_strfreev (options->compare);
   g_free (options->fill);
+  g_free (options->first_frame);
   g_free (options->section);
   g_free (options->plot);
   g_free (options->save);

@@ -22,8 +22,10 @@
  * @seconds: of a measurement of a pipeline, more than 0
  * @device: CUDA device, or -1 to choose
  * @buffers: that a source's pool has at least
- * @fill: how the source writes, `memset` or `copy`
- * @section: (nullable): the only section of pipelines to measure
+ * @fill: (nullable): how sources write; else each section has its own way
+ * @first_frame: (nullable): a pipeline of which only the first frame counts
+ * @section: (nullable): the only sections of pipelines to measure, with commas
+ *   between their names
  * @plot: (nullable): file to draw to
  * @save: (nullable): file that gets JSON
  */
@@ -40,6 +42,7 @@ typedef struct {
   gint device;
   gint buffers;
   gchar *fill;
+  gchar *first_frame;
   gchar *section;
   gchar *plot;
   gchar *save;

@@ -15,24 +15,36 @@
 #include "bench-loop.h"
 #include "bench-memory.h"
 #include "bench-progress.h"
+#include "bench-process.h"
 #include "bench-run.h"
+#include "bench-streams.h"
 
-/* Leaves those of the section that is asked for. */
+/* Seconds that several streams run before they are counted: they find out which
+ * of them do better with which access. */
+#define STREAMS_WARM_UP 2.5
+
+/* Part of the time for which one number of direct loops is measured. */
+#define LOOPS_SHARE 0.3
+
+/* Leaves those of the sections that are asked for, whose names have commas
+ * between them. */
 static void
-keep_section (GPtrArray *cases, const gchar *section)
+keep_sections (GPtrArray *cases, const gchar *names)
 {
+  gchar **sections = g_strsplit (names, ",", -1);
   guint i = 0;
 
   while (i < cases->len) {
     BenchCase *c = g_ptr_array_index (cases, i);
 
-    if (strcmp (c->section, section) == 0) {
+    if (g_strv_contains ((const gchar *const *) sections, c->section)) {
       i++;
     } else {
       g_ptr_array_remove_index (cases, i);
       bench_case_free (c);
     }
   }
+  g_strfreev (sections);
 }
 
 /* --- measuring ----------------------------------------------------------- */
@@ -54,19 +66,34 @@ convert (const BenchCase *c, gdouble rate)
   }
 }
 
+static gdouble
+warm_up_of (const BenchCase *c, const BenchOptions *options)
+{
+  return strcmp (c->section, BENCH_SECTION_STREAMS) == 0 && !options->quick
+             ? STREAMS_WARM_UP
+             : 0;
+}
+
+static gboolean
+run (const BenchCase *c, const gchar *launch, GstVkgdrContext *context,
+    const BenchOptions *options, gdouble *value, GError **error)
+{
+  if (strcmp (c->section, BENCH_SECTION_PROCESS) == 0)
+    return bench_process_start (launch, value, error);
+  if (c->unit == BENCH_MILLISECONDS)
+    return bench_run_start (launch, context, value, error);
+  return bench_run (
+      launch, context, warm_up_of (c, options), options->seconds, value, error);
+}
+
 static void
 measure_pipeline (const BenchCase *c, BenchVariant *variant,
     GstVkgdrContext *context, const BenchOptions *options)
 {
   GError *error = NULL;
   gdouble value;
-  gboolean ok;
 
-  ok = c->unit == BENCH_MILLISECONDS
-           ? bench_run_start (variant->launch, context, &value, &error)
-           : bench_run (
-               variant->launch, context, options->seconds, &value, &error);
-  if (!ok) {
+  if (!run (c, variant->launch, context, options, &value, &error)) {
     bench_samples_fail (&variant->samples, error);
     return;
   }
@@ -133,14 +160,34 @@ static void
 measure_loop (const BenchCase *c, BenchVariant *variant,
     GstVkgdrContext *context, const BenchOptions *options)
 {
+  BenchWrites writes = { c->bytes, options->buffers, c->fill, c->area };
   BenchLoop loop = BENCH_LOOP_RAM;
 
   if (strcmp (variant->id, BENCH_BARE_WINDOW) == 0)
     loop = BENCH_LOOP_WINDOW;
   else if (strcmp (variant->id, BENCH_BARE_STAGED) == 0)
     loop = BENCH_LOOP_STAGED;
-  bench_loop_measure (context, loop, c->bytes, options->buffers,
-      options->seconds, &variant->samples);
+  bench_loop_measure (
+      context, &writes, loop, options->seconds, &variant->samples);
+}
+
+static void
+measure_loops (const BenchCase *c, BenchVariant *variant,
+    GstVkgdrContext *context, const BenchOptions *options)
+{
+  BenchWrites writes = { c->bytes, options->buffers, c->fill, c->area };
+  BenchMix mix = BENCH_MIX_BEST;
+  GArray *values = variant->samples.values;
+  guint before = values->len;
+
+  if (strcmp (variant->id, BENCH_LOOPS_DIRECT) == 0)
+    mix = BENCH_MIX_DIRECT;
+  else if (strcmp (variant->id, BENCH_LOOPS_STAGED) == 0)
+    mix = BENCH_MIX_STAGED;
+  bench_streams_measure (context, &writes, c->streams, mix,
+      options->seconds * LOOPS_SHARE, &variant->samples, &variant->note);
+  if (values->len > before)
+    g_array_index (values, gdouble, before) *= c->bytes / 1e9;
 }
 
 typedef void (*Measure) (const BenchCase *c, BenchVariant *variant,
@@ -161,6 +208,9 @@ static const struct {
   { BENCH_BARE_WINDOW, measure_loop },
   { BENCH_BARE_STAGED, measure_loop },
   { BENCH_BARE_RAM, measure_loop },
+  { BENCH_LOOPS_DIRECT, measure_loops },
+  { BENCH_LOOPS_STAGED, measure_loops },
+  { BENCH_LOOPS_BEST, measure_loops },
 };
 
 static void
@@ -206,7 +256,7 @@ bench_pipeline_run (
   guint i;
 
   if (options->section && !options->compare)
-    keep_section (cases, options->section);
+    keep_sections (cases, options->section);
   if (cases->len == 0) {
     g_set_error (error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
         "there is no section \"%s\" of pipelines", options->section);

@@ -13,6 +13,7 @@
 
 /* Sections of cases, in order; each has at least one. */
 #define BENCH_SECTION_START "start"
+#define BENCH_SECTION_PROCESS "process"
 #define BENCH_SECTION_LOOPS "loops"
 #define BENCH_SECTION_FRAMES "frames"
 #define BENCH_SECTION_STREAMS "streams"
@@ -29,6 +30,8 @@
 
 /* Ids of variants. */
 #define BENCH_VKGDR "vkgdrupload"
+#define BENCH_VKGDR_DIRECT "vkgdrupload-direct"
+#define BENCH_VKGDR_STAGED "vkgdrupload-staged"
 #define BENCH_CUDA "cudaupload"
 #define BENCH_IDENTITY "identity"
 #define BENCH_NONE "none"
@@ -41,6 +44,9 @@
 #define BENCH_BARE_WINDOW "loop-window"
 #define BENCH_BARE_STAGED "loop-staged"
 #define BENCH_BARE_RAM "loop-ram"
+#define BENCH_LOOPS_DIRECT "loops-direct"
+#define BENCH_LOOPS_STAGED "loops-staged"
+#define BENCH_LOOPS_BEST "loops-best-mix"
 #define BENCH_MEMORY_VKGDR "memory-vkgdrupload"
 #define BENCH_MEMORY_POOL "memory-pool"
 #define BENCH_MEMORY_CUDA "memory-cudaupload"

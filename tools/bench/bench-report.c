@@ -12,7 +12,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "bench-summary.h"
 #include "bench-table.h"
+
+/* Variants of a case that are compared in its table, at most. */
+#define MOST_COMPARED 4
 
 /* What an empty cell shows. */
 #define NOTHING "-"
@@ -178,6 +182,14 @@ add_comparison (BenchTable *table, const BenchCase *c, guint other)
     add_number (table, summary.median, difference ? "" : "x");
 }
 
+/* A table of many variants has no room for comparisons: the summary has those
+ * that matter, and JSON has all. */
+static gboolean
+has_comparisons (const BenchCase *c)
+{
+  return c->variants->len <= MOST_COMPARED;
+}
+
 static void
 add_head (BenchTable *table, const BenchCase *c)
 {
@@ -191,7 +203,7 @@ add_head (BenchTable *table, const BenchCase *c)
 
     bench_table_add_cell (table, "%s", variant->label);
   }
-  for (i = 1; i < c->variants->len; i++) {
+  for (i = 1; i < c->variants->len && has_comparisons (c); i++) {
     const BenchVariant *variant = g_ptr_array_index (c->variants, i);
 
     if (c->variants->len == 2)
@@ -212,7 +224,7 @@ add_case (BenchTable *table, const BenchCase *c)
   bench_table_add_cell (table, "%s", c->title);
   for (i = 0; i < c->variants->len; i++)
     add_variant (table, g_ptr_array_index (c->variants, i));
-  for (i = 1; i < c->variants->len; i++)
+  for (i = 1; i < c->variants->len && has_comparisons (c); i++)
     add_comparison (table, c, i);
 }
 
@@ -224,6 +236,7 @@ section_title (const gchar *section)
     const gchar *title;
   } titles[] = {
     { "start", "From the start to the first frame" },
+    { "process", "From the start of a process to the first frame" },
     { "loops", "What the machine allows: bare loops of one thread" },
     { "frames", "One stream of frames" },
     { "streams", "Streams at once, in all" },
@@ -289,6 +302,31 @@ print_pipelines (const GPtrArray *cases, const BenchOptions *options)
     finish (table, options);
 }
 
+static void
+add_summary_line (const gchar *title, gdouble value, gpointer data)
+{
+  BenchTable *table = data;
+
+  bench_table_add_row (table);
+  bench_table_add_cell (table, "%s", title);
+  add_number (table, value, "");
+}
+
+/* Nothing where none of its cases was measured. */
+static void
+print_summary (const GPtrArray *cases, const BenchOptions *options)
+{
+  BenchTable *table = bench_table_new ("In short", BENCH_CELLS_NUMBERS);
+
+  bench_table_add_row (table);
+  bench_table_add_cell (table, "of medians");
+  bench_table_add_cell (table, "ratio");
+  if (bench_summary_foreach (cases, add_summary_line, table) > 0)
+    finish (table, options);
+  else
+    bench_table_free (table);
+}
+
 /* --- the machine --------------------------------------------------------- */
 
 static const gchar *
@@ -342,7 +380,8 @@ print_machine (const GstStructure *machine, const BenchOptions *options)
       text_of (machine, "date"), options->repeat, options->seconds,
       options->quick ? ", quick" : "");
   add_fact (table, "source", "writes by %s, pools of at least %d buffers",
-      options->fill, options->buffers);
+      options->fill ? options->fill : "memset (several streams: uncached)",
+      options->buffers);
   finish (table, options);
 }
 
@@ -355,4 +394,6 @@ bench_report_print (const BenchResults *results, const GstStructure *machine,
     print_memory (results->curves, options);
   if (results->cases)
     print_pipelines (results->cases, options);
+  if (results->cases)
+    print_summary (results->cases, options);
 }

@@ -177,6 +177,7 @@ variant_free (gpointer data)
 
   bench_samples_clear (&variant->samples);
   g_free (variant->launch);
+  g_free (variant->note);
   g_free (variant);
 }
 
@@ -219,6 +220,20 @@ bench_case_add (
   bench_samples_init (&variant->samples);
   g_ptr_array_add (c->variants, variant);
   return variant;
+}
+
+const BenchCase *
+bench_cases_find (const GPtrArray *cases, const gchar *id)
+{
+  guint i;
+
+  for (i = 0; cases && i < cases->len; i++) {
+    const BenchCase *c = g_ptr_array_index (cases, i);
+
+    if (strcmp (c->id, id) == 0)
+      return c;
+  }
+  return NULL;
 }
 
 BenchVariant *

@@ -10,6 +10,8 @@
 
 #include <glib.h>
 
+#include "bench-fill.h"
+
 /**
  * BenchSummary:
  * @median: of @n values; the mean of the middle two where @n is even
@@ -86,12 +88,14 @@ typedef enum {
  * @id: its name in JSON and among the case's variants; static
  * @label: its name for people; static
  * @launch: (nullable): its pipeline
+ * @note: (nullable): what else is known of the last sample
  * @samples: in the case's unit
  */
 typedef struct {
   const gchar *id;
   const gchar *label;
   gchar *launch;
+  gchar *note;
   BenchSamples samples;
 } BenchVariant;
 
@@ -103,6 +107,8 @@ typedef struct {
  * @unit: what its samples count
  * @bytes: of one frame
  * @streams: how many run at once
+ * @fill: how frames are written
+ * @area: bytes of the area that a stream copies from, where it is uncached
  * @variants: of BenchVariant. The first is the one that is compared with each
  *   of the others
  */
@@ -113,6 +119,8 @@ typedef struct {
   BenchUnit unit;
   gsize bytes;
   guint streams;
+  BenchFillKind fill;
+  gsize area;
   GPtrArray *variants;
 } BenchCase;
 
@@ -159,6 +167,9 @@ void bench_case_free (gpointer data);
 /* Takes over @launch. */
 BenchVariant *bench_case_add (
     BenchCase *c, const gchar *id, const gchar *label, gchar *launch);
+
+/* (nullable). @cases is nullable, too. */
+const BenchCase *bench_cases_find (const GPtrArray *cases, const gchar *id);
 
 /* (nullable) */
 BenchVariant *bench_case_find (const BenchCase *c, const gchar *id);

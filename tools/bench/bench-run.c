@@ -252,14 +252,16 @@ look_at_memory (GstElement *pipeline, gpointer user_data, GError **error)
 
 /* @look is nullable. */
 static gboolean
-play (GstElement *pipeline, GPtrArray *counters, gdouble seconds, gdouble *rate,
-    Look look, gpointer user_data, GError **error)
+play (GstElement *pipeline, GPtrArray *counters, gdouble warm_up,
+    gdouble seconds, gdouble *rate, Look look, gpointer user_data,
+    GError **error)
 {
   GstBus *bus = gst_element_get_bus (pipeline);
   gboolean ok;
 
   ok = start (pipeline, bus, error)
-       && wait_for (counters, bus, seconds * WARM_UP_SHARE, error);
+       && wait_for (
+           counters, bus, MAX (warm_up, seconds * WARM_UP_SHARE), error);
   if (ok) {
     enter_phase (counters, PHASE_COUNT);
     ok = wait_for (counters, bus, seconds, error);
@@ -281,12 +283,41 @@ make (const gchar *launch, GstVkgdrContext *context, GError **error)
       gst_parse_launch_full (launch, NULL, GST_PARSE_FLAG_FATAL_ERRORS, error);
   GstContext *gst_context;
 
-  if (!pipeline)
-    return NULL;
+  if (!pipeline || !context)
+    return pipeline;
   gst_context = gst_vkgdr_context_to_gst_context (context);
   gst_element_set_context (pipeline, gst_context);
   gst_context_unref (gst_context);
   return pipeline;
+}
+
+static gboolean
+run_first (GstElement *pipeline, gint64 *time, GError **error)
+{
+  GPtrArray *counters;
+  GstBus *bus;
+  gboolean ok;
+
+  counters = watch_sinks (pipeline);
+  enter_phase (counters, PHASE_COUNT);
+  bus = gst_element_get_bus (pipeline);
+  ok = start (pipeline, bus, error) && wait_for (counters, bus, 0, error);
+  gst_element_set_state (pipeline, GST_STATE_NULL);
+  if (ok)
+    *time = ((Counter *) g_ptr_array_index (counters, 0))->first;
+  gst_object_unref (bus);
+  gst_object_unref (pipeline);
+  g_ptr_array_unref (counters);
+  return ok;
+}
+
+gboolean
+bench_run_first (
+    const gchar *launch, GstVkgdrContext *context, gint64 *time, GError **error)
+{
+  GstElement *pipeline = make (launch, context, error);
+
+  return pipeline && run_first (pipeline, time, error);
 }
 
 gboolean
@@ -294,30 +325,18 @@ bench_run_start (const gchar *launch, GstVkgdrContext *context,
     gdouble *seconds, GError **error)
 {
   GstElement *pipeline = make (launch, context, error);
-  gint64 began = bench_now ();
-  GPtrArray *counters;
-  GstBus *bus;
-  gboolean ok;
+  gint64 began = bench_now (), time;
 
-  if (!pipeline)
+  if (!pipeline || !run_first (pipeline, &time, error))
     return FALSE;
-  counters = watch_sinks (pipeline);
-  enter_phase (counters, PHASE_COUNT);
-  bus = gst_element_get_bus (pipeline);
-  ok = start (pipeline, bus, error) && wait_for (counters, bus, 0, error);
-  gst_element_set_state (pipeline, GST_STATE_NULL);
-  if (ok)
-    *seconds =
-        (((Counter *) g_ptr_array_index (counters, 0))->first - began) / 1e9;
-  gst_object_unref (bus);
-  gst_object_unref (pipeline);
-  g_ptr_array_unref (counters);
-  return ok;
+  *seconds = (time - began) / 1e9;
+  return TRUE;
 }
 
 static gboolean
-run (const gchar *launch, GstVkgdrContext *context, gdouble seconds,
-    gdouble *rate, Look look, gpointer user_data, GError **error)
+run (const gchar *launch, GstVkgdrContext *context, gdouble warm_up,
+    gdouble seconds, gdouble *rate, Look look, gpointer user_data,
+    GError **error)
 {
   GstElement *pipeline = make (launch, context, error);
   GPtrArray *counters;
@@ -326,17 +345,18 @@ run (const gchar *launch, GstVkgdrContext *context, gdouble seconds,
   if (!pipeline)
     return FALSE;
   counters = watch_sinks (pipeline);
-  ok = play (pipeline, counters, seconds, rate, look, user_data, error);
+  ok =
+      play (pipeline, counters, warm_up, seconds, rate, look, user_data, error);
   gst_object_unref (pipeline);
   g_ptr_array_unref (counters);
   return ok;
 }
 
 gboolean
-bench_run (const gchar *launch, GstVkgdrContext *context, gdouble seconds,
-    gdouble *rate, GError **error)
+bench_run (const gchar *launch, GstVkgdrContext *context, gdouble warm_up,
+    gdouble seconds, gdouble *rate, GError **error)
 {
-  return run (launch, context, seconds, rate, NULL, NULL, error);
+  return run (launch, context, warm_up, seconds, rate, NULL, NULL, error);
 }
 
 gboolean
@@ -345,7 +365,8 @@ bench_run_kernel (const gchar *launch, GstVkgdrContext *context,
 {
   gdouble rate;
 
-  return run (launch, context, seconds, &rate, read_kernel_time, time, error);
+  return run (
+      launch, context, 0, seconds, &rate, read_kernel_time, time, error);
 }
 
 gboolean
@@ -360,5 +381,6 @@ bench_run_memory (const gchar *launch, GstVkgdrContext *context,
   gst_vkgdr_allocator_free_held (allocator);
   gst_object_unref (allocator);
   return read_memory (context, &look.before, error)
-         && run (launch, context, seconds, &rate, look_at_memory, &look, error);
+         && run (
+             launch, context, 0, seconds, &rate, look_at_memory, &look, error);
 }

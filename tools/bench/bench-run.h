@@ -12,7 +12,8 @@
  * bench_run:
  * @launch: a pipeline, as gst-launch-1.0 takes it, with at least one sink
  * @context: the device for elements that can use it
- * @seconds: how long to count, after a warm-up
+ * @warm_up: seconds that it runs before it is counted, at least
+ * @seconds: how long to count, after the warm-up
  * @rate: (out): buffers a second, of all sinks together
  * @error: return location for a #GError
  *
@@ -20,7 +21,7 @@
  *   brings nothing
  */
 gboolean bench_run (const gchar *launch, GstVkgdrContext *context,
-    gdouble seconds, gdouble *rate, GError **error);
+    gdouble warm_up, gdouble seconds, gdouble *rate, GError **error);
 
 /**
  * bench_run_kernel:
@@ -74,5 +75,18 @@ gboolean bench_run_memory (const gchar *launch, GstVkgdrContext *context,
  */
 gboolean bench_run_start (const gchar *launch, GstVkgdrContext *context,
     gdouble *seconds, GError **error);
+
+/**
+ * bench_run_first:
+ * @launch: a pipeline, as gst-launch-1.0 takes it, with one sink
+ * @context: (nullable): the device for elements that can use it; they find one
+ *   by themselves without it
+ * @time: (out): when the first buffer came to the sink
+ * @error: return location for a #GError
+ *
+ * Returns: %FALSE with @error set, as bench_run()
+ */
+gboolean bench_run_first (const gchar *launch, GstVkgdrContext *context,
+    gint64 *time, GError **error);
 
 #endif /* BENCH_RUN_H */

@@ -9,17 +9,12 @@
 
 #include "bench-source.h"
 
-#include <string.h>
-
+#include "bench-fill.h"
 #include <gst/video/gstvideopool.h>
 #include <gst/video/video.h>
 
 GST_DEBUG_CATEGORY_STATIC (bench_source_debug);
 #define GST_CAT_DEFAULT bench_source_debug
-
-/* Bytes of the pattern: it stays in the processor's cache, as a line does that
- * a producer has just computed. */
-#define PATTERN_SIZE ((gsize) 64 << 10)
 
 /* Buffers of its own pool at most: what keeps them must give them back. */
 #define MAX_BUFFERS 16
@@ -29,7 +24,6 @@ GST_DEBUG_CATEGORY_STATIC (bench_source_debug);
 
 typedef enum { POOL_DOWNSTREAM, POOL_OWN } BenchSourcePool;
 typedef enum { TOUCH_WRITE, TOUCH_READWRITE, TOUCH_NOTHING } BenchSourceTouch;
-typedef enum { FILL_MEMSET, FILL_COPY } BenchSourceFill;
 
 struct _BenchSource {
   GstPushSrc parent;
@@ -39,9 +33,10 @@ struct _BenchSource {
   guint buffers;
   BenchSourcePool pool;
   BenchSourceTouch touch;
-  BenchSourceFill fill;
+  BenchFillKind fill;
+  guint area;
 
-  guint8 *pattern;
+  BenchFill writer;
   guint64 frame;
   guint64 sum; /* of what was read, so that it is read */
 };
@@ -53,6 +48,7 @@ enum {
   PROP_POOL,
   PROP_TOUCH,
   PROP_FILL,
+  PROP_AREA,
   N_PROPERTIES
 };
 
@@ -106,8 +102,10 @@ fill_get_type (void)
 {
   static gsize type = 0;
   static const GEnumValue values[] = {
-    { FILL_MEMSET, "memset() of the frame's number", "memset" },
-    { FILL_COPY, "memcpy() of a pattern of 64 KiB, again and again", "copy" },
+    { BENCH_FILL_MEMSET, "memset() of the frame's number", "memset" },
+    { BENCH_FILL_COPY, "memcpy() of a pattern of 64 KiB, again and again",
+        "copy" },
+    { BENCH_FILL_UNCACHED, "memcpy() from all of a large area", "uncached" },
     { 0, NULL, NULL },
   };
 
@@ -205,19 +203,6 @@ bench_source_decide_allocation (GstBaseSrc *src, GstQuery *query)
       ->decide_allocation (src, query);
 }
 
-static void
-write_bytes (BenchSource *self, guint8 *data, gsize size)
-{
-  gsize offset;
-
-  if (self->fill == FILL_MEMSET) {
-    memset (data, (int) (self->frame & 0xff), size);
-    return;
-  }
-  for (offset = 0; offset < size; offset += PATTERN_SIZE)
-    memcpy (data + offset, self->pattern, MIN (PATTERN_SIZE, size - offset));
-}
-
 static guint64
 read_lines (const volatile guint8 *data, gsize size)
 {
@@ -244,7 +229,7 @@ bench_source_fill (GstPushSrc *src, GstBuffer *buffer)
         ("A buffer cannot be mapped for writing."), (NULL));
     return GST_FLOW_ERROR;
   }
-  write_bytes (self, map.data, map.size);
+  bench_fill_write (&self->writer, map.data, map.size, self->frame);
   if (reads)
     self->sum += read_lines (map.data, map.size);
   gst_buffer_unmap (buffer, &map);
@@ -256,13 +241,10 @@ static gboolean
 bench_source_start (GstBaseSrc *src)
 {
   BenchSource *self = BENCH_SOURCE (src);
-  gsize i;
 
   self->frame = 0;
   self->sum = 0;
-  self->pattern = g_malloc (PATTERN_SIZE);
-  for (i = 0; i < PATTERN_SIZE; i++)
-    self->pattern[i] = (guint8) (i * 7 + i / 251);
+  bench_fill_init (&self->writer, self->fill, self->area);
   return TRUE;
 }
 
@@ -274,7 +256,7 @@ bench_source_stop (GstBaseSrc *src)
   GST_DEBUG_OBJECT (self,
       "%" G_GUINT64_FORMAT " buffers, sum %" G_GUINT64_FORMAT, self->frame,
       self->sum);
-  g_clear_pointer (&self->pattern, g_free);
+  bench_fill_clear (&self->writer);
   return TRUE;
 }
 
@@ -305,6 +287,9 @@ bench_source_set_property (
     break;
   case PROP_FILL:
     self->fill = g_value_get_enum (value);
+    break;
+  case PROP_AREA:
+    self->area = g_value_get_uint (value);
     break;
   default:
     G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, pspec);
@@ -339,7 +324,10 @@ install_properties (GObjectClass *object_class)
   properties[PROP_TOUCH] = g_param_spec_enum ("touch", "Touch",
       "What is done to a buffer", touch_get_type (), TOUCH_WRITE, flags);
   properties[PROP_FILL] = g_param_spec_enum ("fill", "Fill",
-      "How a buffer is written", fill_get_type (), FILL_MEMSET, flags);
+      "How a buffer is written", fill_get_type (), BENCH_FILL_MEMSET, flags);
+  properties[PROP_AREA] = g_param_spec_uint ("area", "Area",
+      "Bytes that are copied from in turn, with fill=uncached", 0, G_MAXUINT, 0,
+      flags);
   g_object_class_install_properties (object_class, N_PROPERTIES, properties);
 }
 

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * bench-process.h: the first frame of a pipeline in a process of its own
+ */
+
+#ifndef BENCH_PROCESS_H
+#define BENCH_PROCESS_H
+
+#include <glib.h>
+
+/* Starts this program once more, which runs the pipeline @launch. @seconds:
+ * from the start of the process to the first buffer at the pipeline's sink.
+ * FALSE with @error set on failure. */
+gboolean bench_process_start (
+    const gchar *launch, gdouble *seconds, GError **error);
+
+/* What that process does: prints the time of the first buffer. */
+gboolean bench_process_print_first (const gchar *launch, GError **error);
+
+#endif /* BENCH_PROCESS_H */

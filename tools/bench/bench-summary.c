@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * bench-summary.c: the ratios that say most
+ *
+ * Ratios between cases, or to the better of two variants, which the tables do
+ * not have. Must not know how anything was measured or is shown.
+ */
+
+#include "bench-summary.h"
+
+#include <string.h>
+
+#include "bench-pipeline.h"
+
+typedef struct {
+  BenchSummaryFunc func;
+  gpointer user_data;
+  guint n;
+} Summary;
+
+/* Zero where it was not measured. */
+static gdouble
+median_of (const BenchCase *c, const gchar *id)
+{
+  const BenchVariant *variant = c ? bench_case_find (c, id) : NULL;
+
+  return variant ? bench_samples_summarize (&variant->samples).median : 0;
+}
+
+static void
+add (Summary *self, const BenchCase *c, const gchar *what, gdouble value,
+    gdouble other)
+{
+  gchar *title;
+
+  if (value <= 0 || other <= 0)
+    return;
+  title = g_strdup_printf ("%s: %s", c->title, what);
+  self->func (title, value / other, self->user_data);
+  self->n++;
+  g_free (title);
+}
+
+static void
+add_streams (Summary *self, const BenchCase *c)
+{
+  gdouble chosen = median_of (c, BENCH_VKGDR);
+
+  add (self, c, "vkgdrupload / better of direct and staged", chosen,
+      MAX (median_of (c, BENCH_VKGDR_DIRECT),
+          median_of (c, BENCH_VKGDR_STAGED)));
+  add (self, c, "vkgdrupload / loops, best mix", chosen,
+      median_of (c, BENCH_LOOPS_BEST));
+}
+
+/* The better bare loop of the same frame, whose case has another ending. */
+static gdouble
+better_loop (const GPtrArray *cases, const BenchCase *c, gsize stem)
+{
+  static const gchar *const loops[] = { BENCH_BARE_WINDOW, BENCH_BARE_STAGED };
+  gdouble best = 0;
+  guint i;
+
+  for (i = 0; i < G_N_ELEMENTS (loops); i++) {
+    gchar *id = g_strdup_printf ("%.*s-%s", (int) stem, c->id, loops[i]);
+
+    best = MAX (best, median_of (bench_cases_find (cases, id), loops[i]));
+    g_free (id);
+  }
+  return best;
+}
+
+static void
+add_frames (Summary *self, const GPtrArray *cases, const BenchCase *c)
+{
+  gdouble value = median_of (c, BENCH_VKGDR);
+
+  if (g_str_has_suffix (c->id, "-pool"))
+    add (self, c, "vkgdrupload / better bare loop", value,
+        better_loop (cases, c, strlen (c->id) - strlen ("-pool")));
+  add (self, c, "vkgdrupload / cudaupload", value, median_of (c, BENCH_CUDA));
+}
+
+guint
+bench_summary_foreach (
+    const GPtrArray *cases, BenchSummaryFunc func, gpointer user_data)
+{
+  Summary self = { func, user_data, 0 };
+  guint i;
+
+  for (i = 0; i < cases->len; i++) {
+    const BenchCase *c = g_ptr_array_index (cases, i);
+
+    if (strcmp (c->section, BENCH_SECTION_STREAMS) == 0)
+      add_streams (&self, c);
+    else if (strcmp (c->section, BENCH_SECTION_FRAMES) == 0)
+      add_frames (&self, cases, c);
+    else if (strcmp (c->section, BENCH_SECTION_BUFFERS) == 0)
+      add (&self, c, "vkgdrupload / identity", median_of (c, BENCH_VKGDR),
+          median_of (c, BENCH_IDENTITY));
+    else if (strcmp (c->section, BENCH_SECTION_PROCESS) == 0)
+      add (&self, c, "first frame, vkgdrupload / cudaupload",
+          median_of (c, BENCH_VKGDR), median_of (c, BENCH_CUDA));
+  }
+  return self.n;
+}
