@@ -66,6 +66,15 @@ GST_START_TEST (test_device)
   all = gst_vkgdr_device_get_attributes (device);
   fail_unless (gst_structure_has_field (all, "warp-size"));
   gst_structure_free (all);
+  /* A name that CUDA has replaced is that of the same attribute. */
+  fail_unless_equals_int (gst_vkgdr_device_get_attribute (
+                              device, "SHARED_MEMORY_PER_BLOCK", &error),
+      gst_vkgdr_device_get_attribute (
+          device, "max-shared-memory-per-block", NULL));
+  fail_unless_equals_int (
+      gst_vkgdr_device_get_attribute (device, "registers-per-block", &error),
+      gst_vkgdr_device_get_attribute (device, "max-registers-per-block", NULL));
+  fail_unless (!error, "%s", error ? error->message : "");
   same = gst_vkgdr_device_new_for_pci_address (
       gst_vkgdr_device_get_pci_address (device), &error);
   fail_unless (same != NULL);
@@ -181,6 +190,88 @@ GST_START_TEST (test_mapping_on_a_stream)
   gst_object_unref (wrapped);
   gst_object_unref (consumer);
   gst_object_unref (stream);
+}
+GST_END_TEST
+
+/* Two objects for the primary CUDA context of one device: the streams of either
+ * work on the memory and the functions of the other, in order. */
+GST_START_TEST (test_two_contexts_of_one_device)
+{
+  GstVkgdrContext *other = test_context_new ();
+  GstVkgdrStream *stream = test_stream_new (other);
+  GstMemory *memory = test_memory_new (test_context, SIZE);
+  GstVkgdrModule *module = make_module ();
+  GstVkgdrFunction *scale =
+      gst_vkgdr_module_get_function (module, "scale", NULL);
+  GstVkgdrMapping *mapping;
+  GError *error = NULL;
+  gfloat *bytes;
+  guint i;
+
+  fail_unless (other != test_context);
+  test_stream_delay (stream, 20, NULL);
+  fail_unless (
+      gst_vkgdr_memory_fill (memory, 0, SIZE, SIZE, 1, 0, 4, stream, &error),
+      "%s", error ? error->message : "");
+  for (i = 0; i < 3; i++)
+    fail_unless (launch (scale, stream, memory, 2, &error), "%s",
+        error ? error->message : "");
+  mapping = gst_vkgdr_mapping_new_on_stream (
+      memory, NULL, GST_MAP_READ, stream, &error);
+  fail_unless (mapping != NULL, "%s", error ? error->message : "");
+  gst_vkgdr_mapping_unref (mapping);
+
+  bytes = (gfloat *) test_device_bytes (memory);
+  fail_unless (bytes[0] == 7 && bytes[FLOATS - 1] == 7);
+  g_free (bytes);
+  gst_object_unref (scale);
+  gst_object_unref (module);
+  gst_memory_unref (memory);
+  gst_object_unref (stream);
+  gst_object_unref (other);
+}
+GST_END_TEST
+
+/* A stream of another CUDA context is refused, and nothing is queued. */
+GST_START_TEST (test_another_cuda_context)
+{
+  const vkgdr_cuda *cuda = vkgdr_driver_load ();
+  GstMemory *memory = test_memory_new (test_context, SIZE);
+  GstVkgdrModule *module = make_module ();
+  GstVkgdrFunction *scale =
+      gst_vkgdr_module_get_function (module, "scale", NULL);
+  GstVkgdrContext *other;
+  GstVkgdrStream *stream;
+  CUcontext own = NULL, popped;
+  GError *error = NULL;
+
+  fail_unless_equals_int (cuda->cuCtxCreate (&own, 0, 0), CUDA_SUCCESS);
+  other = gst_vkgdr_context_new_from_current (&error);
+  fail_unless (other != NULL, "%s", error ? error->message : "");
+  stream = test_stream_new (other);
+  fail_unless (
+      !gst_vkgdr_memory_fill (memory, 0, SIZE, SIZE, 1, 0, 4, stream, &error));
+  fail_unless (
+      g_error_matches (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT));
+  g_clear_error (&error);
+  fail_unless (!gst_vkgdr_mapping_new_on_stream (
+      memory, NULL, GST_MAP_READ, stream, &error));
+  fail_unless (
+      g_error_matches (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT));
+  g_clear_error (&error);
+  fail_unless (!gst_vkgdr_function_launch (
+      scale, stream, 1, 1, 1, 1, 1, 1, 0, (const guint8 *) "", 0, &error));
+  fail_unless (
+      g_error_matches (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT));
+  g_clear_error (&error);
+
+  gst_object_unref (scale);
+  gst_object_unref (module);
+  gst_memory_unref (memory);
+  gst_object_unref (stream);
+  gst_object_unref (other);
+  fail_unless_equals_int (cuda->cuCtxPopCurrent (&popped), CUDA_SUCCESS);
+  fail_unless_equals_int (cuda->cuCtxDestroy (own), CUDA_SUCCESS);
 }
 GST_END_TEST
 
@@ -325,6 +416,8 @@ cuda_suite (void)
   tcase_add_test (tc, test_launches);
   tcase_add_test (tc, test_events);
   tcase_add_test (tc, test_mapping_on_a_stream);
+  tcase_add_test (tc, test_two_contexts_of_one_device);
+  tcase_add_test (tc, test_another_cuda_context);
   tcase_add_test (tc, test_export);
   tcase_add_test (tc, test_calls_that_fail);
   suite_add_tcase (suite, tc);

@@ -560,6 +560,30 @@ GST_START_TEST (test_pinned_is_recycled)
 }
 GST_END_TEST;
 
+GST_START_TEST (test_pinned_is_counted)
+{
+  GstVkgdrAllocator *allocator = gst_vkgdr_allocator_new (test_context);
+  GstMemory *memory;
+
+  fail_unless_equals_int (
+      gst_vkgdr_allocator_get_pinned_active_blocks (allocator), 0);
+  memory = gst_vkgdr_allocator_alloc_pinned (allocator, SIZE, NULL);
+  fail_unless_equals_int (
+      gst_vkgdr_allocator_get_pinned_active_blocks (allocator), 1);
+  fail_unless_equals_int (
+      gst_vkgdr_allocator_get_pinned_held_blocks (allocator), 0);
+  gst_memory_unref (memory);
+  fail_unless_equals_int (
+      gst_vkgdr_allocator_get_pinned_active_blocks (allocator), 0);
+  fail_unless_equals_int (
+      gst_vkgdr_allocator_get_pinned_held_blocks (allocator), 1);
+  gst_vkgdr_allocator_free_held (allocator);
+  fail_unless_equals_int (
+      gst_vkgdr_allocator_get_pinned_held_blocks (allocator), 0);
+  gst_object_unref (allocator);
+}
+GST_END_TEST;
+
 /* What is fetched may still be on its way: who maps it waits, and who frees it
  * does not let it be used again too early. */
 GST_START_TEST (test_fetched_memory_is_waited_for)
@@ -817,6 +841,7 @@ memory_suite (void)
   tcase_add_test (bar, test_allocation_params);
   tcase_add_test (bar, test_ten_thousand_allocations);
   tcase_add_test (bar, test_pinned_is_recycled);
+  tcase_add_test (bar, test_pinned_is_counted);
   tcase_add_test (bar, test_fetched_memory_is_waited_for);
   tcase_add_test (bar, test_out_of_range);
   suite_add_tcase (s, bar);

@@ -124,6 +124,13 @@ GST_VKGDR_API
 guint64 gst_vkgdr_allocator_get_active_bytes (GstVkgdrAllocator *allocator);
 
 GST_VKGDR_API
+guint gst_vkgdr_allocator_get_pinned_held_blocks (GstVkgdrAllocator *allocator);
+
+GST_VKGDR_API
+guint gst_vkgdr_allocator_get_pinned_active_blocks (
+    GstVkgdrAllocator *allocator);
+
+GST_VKGDR_API
 void gst_vkgdr_allocator_free_held (GstVkgdrAllocator *allocator);
 
 GST_VKGDR_API

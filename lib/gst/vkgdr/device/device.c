@@ -352,16 +352,29 @@ gst_vkgdr_device_get_driver_version (GstVkgdrDevice *device)
   return device->driver_version;
 }
 
+/* The name that CUDA has today for the attribute @name. */
+static const gchar *
+current_name (const gchar *name)
+{
+  guint i;
+
+  for (i = 0; i < G_N_ELEMENTS (device_attribute_aliases); i++)
+    if (strcmp (device_attribute_aliases[i].name, name) == 0)
+      return device_attribute_aliases[i].replacement;
+  return name;
+}
+
 /* The number of the attribute, or -1. MAX_PITCH is max-pitch. */
 static gint
 find_attribute (const gchar *name)
 {
   gchar *plain = g_strdelimit (g_ascii_strdown (name, -1), "_", '-');
+  const gchar *current = current_name (plain);
   gint found = -1;
   guint i;
 
   for (i = 0; i < G_N_ELEMENTS (device_attributes) && found < 0; i++)
-    if (strcmp (device_attributes[i].name, plain) == 0)
+    if (strcmp (device_attributes[i].name, current) == 0)
       found = device_attributes[i].value;
   g_free (plain);
   return found;

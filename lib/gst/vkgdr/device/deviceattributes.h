@@ -151,4 +151,17 @@ static const struct {
   { 134, "host-numa-id" },
 };
 
+/* Names that CUDA's documentation calls deprecated, with those that replaced
+ * them. They are accepted, and not listed. */
+static const struct {
+  const gchar *name;
+  const gchar *replacement;
+} device_attribute_aliases[] = {
+  { "shared-memory-per-block", "max-shared-memory-per-block" },
+  { "registers-per-block", "max-registers-per-block" },
+  { "maximum-texture2d-array-width", "maximum-texture2d-layered-width" },
+  { "maximum-texture2d-array-height", "maximum-texture2d-layered-height" },
+  { "maximum-texture2d-array-numslices", "maximum-texture2d-layered-layers" },
+};
+
 #endif /* __GST_VKGDR_DEVICE_ATTRIBUTES_H__ */

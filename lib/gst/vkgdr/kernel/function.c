@@ -713,9 +713,10 @@ gst_vkgdr_function_launch (GstVkgdrFunction *function, GstVkgdrStream *stream,
   g_return_val_if_fail (FUNCTION_IS_FOUND (function), FALSE);
   g_return_val_if_fail (GST_IS_VKGDR_STREAM (stream), FALSE);
 
-  if (gst_vkgdr_stream_get_context (stream) != function->context) {
+  if (!gst_vkgdr_context_shares (
+          gst_vkgdr_stream_get_context (stream), function->context)) {
     g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
-        "the stream is of another context than \"%s\"", function->entry);
+        "the stream is of another CUDA context than \"%s\"", function->entry);
     return FALSE;
   }
   if (!check_arguments (function, size, error)

@@ -843,6 +843,57 @@ gst_vkgdr_allocator_get_active_bytes (GstVkgdrAllocator *allocator)
   return stats.active_bytes;
 }
 
+static void
+count_pinned (GstVkgdrAllocator *self, guint *n_held, guint *n_active)
+{
+  *n_held = *n_active = 0;
+  g_mutex_lock (&self->lock);
+  if (self->pinned) {
+    reap (self, FALSE);
+    gst_vkgdr_pinned_count (self->pinned, n_held, n_active);
+  }
+  unlock (self);
+}
+
+/**
+ * gst_vkgdr_allocator_get_pinned_held_blocks:
+ * @allocator: an allocator
+ *
+ * Returns: how many free blocks of pinned host memory it holds
+ *
+ * Since: 0.2
+ */
+guint
+gst_vkgdr_allocator_get_pinned_held_blocks (GstVkgdrAllocator *allocator)
+{
+  guint n_held, n_active;
+
+  g_return_val_if_fail (GST_IS_VKGDR_ALLOCATOR (allocator), 0);
+
+  count_pinned (allocator, &n_held, &n_active);
+  return n_held;
+}
+
+/**
+ * gst_vkgdr_allocator_get_pinned_active_blocks:
+ * @allocator: an allocator
+ *
+ * Returns: how many blocks of its pinned host memory are in use: those of
+ *   gst_vkgdr_allocator_alloc_pinned(), and the staging buffers of its memory
+ *
+ * Since: 0.2
+ */
+guint
+gst_vkgdr_allocator_get_pinned_active_blocks (GstVkgdrAllocator *allocator)
+{
+  guint n_held, n_active;
+
+  g_return_val_if_fail (GST_IS_VKGDR_ALLOCATOR (allocator), 0);
+
+  count_pinned (allocator, &n_held, &n_active);
+  return n_active;
+}
+
 /**
  * gst_vkgdr_allocator_free_held:
  * @allocator: an allocator

@@ -65,11 +65,11 @@ check_place (const Place *place, gsize width, gsize height, GError **error)
 static gboolean
 check_context (GstMemory *memory, GstVkgdrStream *stream, GError **error)
 {
-  if (gst_vkgdr_memory_get_context (memory)
-      == gst_vkgdr_stream_get_context (stream))
+  if (gst_vkgdr_context_shares (gst_vkgdr_memory_get_context (memory),
+          gst_vkgdr_stream_get_context (stream)))
     return TRUE;
   g_set_error_literal (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
-      "the stream is of another context than the memory");
+      "the stream is of another CUDA context than the memory");
   return FALSE;
 }
 

@@ -150,11 +150,11 @@ check_stream (GstMemory *memory, GstVkgdrStream *stream, GError **error)
         memory->allocator->mem_type);
     return FALSE;
   }
-  if (gst_vkgdr_memory_get_context (memory)
-      == gst_vkgdr_stream_get_context (stream))
+  if (gst_vkgdr_context_shares (gst_vkgdr_memory_get_context (memory),
+          gst_vkgdr_stream_get_context (stream)))
     return TRUE;
   g_set_error_literal (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
-      "the stream is of another context than the memory");
+      "the stream is of another CUDA context than the memory");
   return FALSE;
 }
 

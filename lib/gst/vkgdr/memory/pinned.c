@@ -158,6 +158,15 @@ gst_vkgdr_pinned_give (
 }
 
 void
+gst_vkgdr_pinned_count (GstVkgdrPinned *pinned, guint *n_held, guint *n_active)
+{
+  g_mutex_lock (&pinned->lock);
+  *n_held = pinned->kept->len;
+  *n_active = g_hash_table_size (pinned->out);
+  g_mutex_unlock (&pinned->lock);
+}
+
+void
 gst_vkgdr_pinned_trim (GstVkgdrPinned *pinned)
 {
   GArray *kept;

@@ -34,6 +34,10 @@ gpointer gst_vkgdr_pinned_take (
 void gst_vkgdr_pinned_give (
     GstVkgdrPinned *pinned, gpointer data, GstVkgdrFence *fence);
 
+/* How many blocks are kept for later, and how many are in use. */
+void gst_vkgdr_pinned_count (
+    GstVkgdrPinned *pinned, guint *n_held, guint *n_active);
+
 /* Frees what is kept. */
 void gst_vkgdr_pinned_trim (GstVkgdrPinned *pinned);
 
