@@ -403,6 +403,13 @@ GST_START_TEST (test_tensor_there_and_back)
 }
 GST_END_TEST;
 
+GST_START_TEST (test_no_python_in_the_process)
+{
+  fail_unless (gst_vkgdr_dlpack_get_capsule_destructor () == NULL);
+  fail_unless (gst_vkgdr_dlpack_get_capsule_destructor () == NULL);
+}
+GST_END_TEST;
+
 GST_START_TEST (test_tensor_without_deleter)
 {
   gint64 shape[] = { SIZE };
@@ -453,6 +460,7 @@ wrapped_suite (void)
   tcase_add_test (tc, test_mapping_keeps_the_buffer);
   tcase_add_test (tc, test_tensor_there_and_back);
   tcase_add_test (tc, test_tensor_without_deleter);
+  tcase_add_test (tc, test_no_python_in_the_process);
   return s;
 }
 

@@ -159,6 +159,41 @@ class Out(DeviceTestCase):
         del capsule
         self.assert_writable(memory, True)
 
+    def test_a_consumer_that_refuses_unmaps(self) -> None:
+        """The capsule is deleted while the consumer's exception is on its way."""
+        buffer = self.new_buffer(bytes(64))
+        memory = buffer.peek_memory(0)
+        array = GstVkgdr.device_array(buffer)
+        zero = 0
+        with self.assertRaises(ZeroDivisionError):
+            (array.__dlpack__(), 1 // zero)  # the tuple is never made
+        array.close()
+        gc.collect()
+        self.assert_writable(memory, True)
+
+    @unittest.skipIf(numpy is None, "NumPy is missing")
+    def test_numpy_refuses_the_device(self) -> None:
+        buffer = self.new_buffer(bytes(64))
+        memory = buffer.peek_memory(0)
+        array = GstVkgdr.device_array(buffer)
+        with self.assertRaisesRegex((BufferError, RuntimeError), "device|goes to no other"):
+            numpy.from_dlpack(array)
+        array.close()
+        gc.collect()
+        self.assert_writable(memory, True)
+
+    def test_a_tensor_is_deleted_without_the_lock(self) -> None:
+        """Threads of Python run while the memory is given back, which may wait for them."""
+        gone = threading.Event()
+        inner = self.allocator.alloc(64)
+        wrapped = self.allocator.alloc_wrapped(
+            GstVkgdr.memory_get_device_pointer(inner), 64, Gst.MemoryFlags(0), gone.set
+        )
+        capsule = GstVkgdr.device_array(wrapped).__dlpack__()
+        del wrapped
+        del capsule
+        self.assertTrue(gone.wait(10))
+
     def test_a_consumer_keeps_the_mapping(self) -> None:
         buffer = self.new_buffer(bytes(64))
         memory = buffer.peek_memory(0)

@@ -44,6 +44,9 @@ GST_VKGDR_API
 GstMemory *gst_vkgdr_memory_new_from_dlpack (GstVkgdrContext *context,
     gpointer tensor, GstMemoryFlags flags, GError **error);
 
+GST_VKGDR_API
+gpointer gst_vkgdr_dlpack_get_capsule_destructor (void);
+
 G_END_DECLS
 
 #endif /* __GST_VKGDR_DLPACK_H__ */

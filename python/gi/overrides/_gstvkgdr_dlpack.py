@@ -8,6 +8,10 @@ capsule, which says who has to delete the tensor, and the address in it.
 import ctypes
 from typing import Any
 
+from ..module import get_introspection_module
+
+GstVkgdr = get_introspection_module("GstVkgdr")
+
 # DLDeviceType
 CUDA = 2
 
@@ -18,7 +22,6 @@ _NAME = b"dltensor"
 _USED = b"used_dltensor"
 
 _api = ctypes.pythonapi
-_destructor_type = ctypes.PYFUNCTYPE(None, ctypes.c_void_p)
 
 
 def _prototype(name: str, result: Any, *arguments: Any) -> Any:
@@ -32,53 +35,15 @@ _is_valid = _prototype("PyCapsule_IsValid", ctypes.c_int, ctypes.py_object, ctyp
 _get_pointer = _prototype("PyCapsule_GetPointer", ctypes.c_void_p, ctypes.py_object,
                           ctypes.c_char_p)
 _set_name = _prototype("PyCapsule_SetName", ctypes.c_int, ctypes.py_object, ctypes.c_char_p)
-# The same for a capsule that is being deleted: a reference would revive it.
-_is_valid_raw = _prototype("PyCapsule_IsValid", ctypes.c_int, ctypes.c_void_p, ctypes.c_char_p)
-_get_pointer_raw = _prototype("PyCapsule_GetPointer", ctypes.c_void_p, ctypes.c_void_p,
-                              ctypes.c_char_p)
 
-
-class _ManagedTensor(ctypes.Structure):
-    """The end of DLManagedTensor is all that is needed: its deleter."""
-
-    _fields_ = [
-        ("data", ctypes.c_void_p),
-        ("device_type", ctypes.c_int32),
-        ("device_id", ctypes.c_int32),
-        ("ndim", ctypes.c_int32),
-        ("code", ctypes.c_uint8),
-        ("bits", ctypes.c_uint8),
-        ("lanes", ctypes.c_uint16),
-        ("shape", ctypes.c_void_p),
-        ("strides", ctypes.c_void_p),
-        ("byte_offset", ctypes.c_uint64),
-        ("manager_ctx", ctypes.c_void_p),
-        ("deleter", ctypes.CFUNCTYPE(None, ctypes.c_void_p)),
-    ]
-
-
-def delete(tensor: int) -> None:
-    """Deletes a DLManagedTensor, given its address."""
-    managed = _ManagedTensor.from_address(tensor)
-    if managed.deleter:
-        managed.deleter(tensor)
-
-
-@_destructor_type
-def _destroy(capsule: int, is_valid: Any = _is_valid_raw, get: Any = _get_pointer_raw,
-             delete: Any = delete, name: bytes = _NAME) -> None:
-    # A consumer has renamed the capsule, and deletes the tensor himself.
-    if is_valid(capsule, name):
-        delete(get(capsule, name))
-
-
-# Capsules may outlive this module when the interpreter ends.
-_api.Py_IncRef(ctypes.py_object(_destroy))
+# In C: no code in Python can run while an exception is on its way, and a capsule
+# may outlive this module when the interpreter ends.
+_destructor = GstVkgdr.dlpack_get_capsule_destructor()
 
 
 def wrap(tensor: int) -> Any:
     """A capsule that owns a DLManagedTensor, given its address."""
-    return _new(tensor, _NAME, ctypes.cast(_destroy, ctypes.c_void_p))
+    return _new(tensor, _NAME, _destructor)
 
 
 def peek(capsule: Any) -> int:
