@@ -16,6 +16,7 @@ NumPy, and that wrong arguments raise VkgdrError.
 
 import ctypes
 import enum
+import operator
 import threading
 import weakref
 from types import TracebackType
@@ -53,7 +54,16 @@ def _check() -> None:
         raise VkgdrError(message)
 
 
+def _integer(value: Any, what: str) -> int:
+    """An int, also of NumPy. ctypes would raise errors of its own."""
+    try:
+        return operator.index(value)
+    except TypeError:
+        raise TypeError(f"{what} is an integer, not {type(value).__name__}") from None
+
+
 def _check_flags(flags: int) -> int:
+    flags = _integer(flags, "a combination of flags")
     # ctypes would cut off what is above.
     if not 0 <= flags <= _UINT32_MAX:
         raise VkgdrError(f"flags {flags:#x} are none: they are a combination of OpenFlags")
@@ -70,6 +80,7 @@ class Vkgdr:
     """
 
     def __init__(self, device: int, flags: int = 0) -> None:
+        device = _integer(device, "a device")
         if not -0x80000000 <= device <= 0x7FFFFFFF:
             raise VkgdrError(f"there is no CUDA device {device}")
         self._handle = lib.vkgdr_open(device, _check_flags(flags))
@@ -84,7 +95,7 @@ class Vkgdr:
 
         This is a shortcut to pass OpenFlags.CURRENT_CONTEXT_BIT in flags.
         """
-        return cls(0, flags | OpenFlags.CURRENT_CONTEXT_BIT)
+        return cls(0, _check_flags(flags) | OpenFlags.CURRENT_CONTEXT_BIT)
 
 
 class _Allocation:
@@ -147,6 +158,7 @@ class RawMemory:
         self._handle: Optional[int] = None
         if not isinstance(owner, Vkgdr):
             raise TypeError(f"the owner is a vkgdr.Vkgdr, not {type(owner).__name__}")
+        size = _integer(size, "the size")
         if not 0 < size <= _SIZE_MAX:
             raise VkgdrError(f"{size} bytes cannot be allocated")
         handle = lib.vkgdr_memory_alloc(owner._handle, size, _check_flags(flags))
@@ -221,6 +233,7 @@ class RawMemory:
 
     def _range(self, function: Callable[[int, int, int], None], offset: int, size: int) -> None:
         handle = self._live()
+        offset, size = _integer(offset, "the offset"), _integer(size, "the size")
         # ctypes would take a negative number for a large one, and cut that off.
         if not (0 <= offset <= _SIZE_MAX and 0 <= size <= _SIZE_MAX):
             raise VkgdrError(f"{size} bytes from {offset} are no range of {len(self)} bytes")
@@ -248,10 +261,15 @@ class RawMemory:
         """
         self._range(lib.vkgdr_memory_invalidate, offset, size)
 
+    def _view(self) -> "ctypes.Array[ctypes.c_ubyte]":
+        handle = self._live()
+        return self._allocation.view(lib.vkgdr_memory_get_host_ptr(handle), len(self))
+
     @property
     def __array_interface__(self) -> Dict[str, Any]:
-        handle = self._live()
-        size = len(self)
         # NumPy keeps what stands under "data" as the array's base.
-        view = self._allocation.view(lib.vkgdr_memory_get_host_ptr(handle), size)
-        return {"version": 3, "shape": (size,), "typestr": "|u1", "data": view}
+        return {"version": 3, "shape": (len(self),), "typestr": "|u1", "data": self._view()}
+
+    def __buffer__(self, flags: int) -> memoryview:
+        """memoryview(memory), from Python 3.12 on. The view keeps the memory."""
+        return memoryview(self._view()).cast("B")

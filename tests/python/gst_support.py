@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """What the tests of the overrides share: a context, buffers, a pipeline."""
 
+import contextlib
+import ctypes
+import gc
 import time
 import unittest
-from typing import Callable, List, Optional
+from typing import Callable, Iterator, List, Optional
 
 import gi
 
@@ -92,6 +95,22 @@ class DeviceTestCase(unittest.TestCase):
             pipeline.set_state(Gst.State.NULL)
         self.assertEqual(len(samples), len(buffers))
         return samples
+
+
+@contextlib.contextmanager
+def other_cuda_context() -> Iterator[GstVkgdr.Context]:
+    """A context of the first device that has a CUDA context of its own."""
+    handle, popped = ctypes.c_void_p(), ctypes.c_void_p()
+    if support.driver.cuCtxCreate_v2(ctypes.byref(handle), 0, 0) != 0:
+        raise RuntimeError("cuCtxCreate() failed")
+    try:
+        context = GstVkgdr.Context.new_from_current()
+    finally:
+        support.driver.cuCtxPopCurrent_v2(ctypes.byref(popped))
+    yield context
+    del context
+    gc.collect()
+    support.driver.cuCtxDestroy_v2(handle)
 
 
 def host_bytes(buffer: Gst.Buffer) -> bytes:

@@ -2,6 +2,7 @@
 """The module vkgdr: what it promises of vkgdr 0.1's API, and that it never crashes."""
 
 import gc
+import sys
 import unittest
 
 import support
@@ -21,6 +22,46 @@ class WithContext(unittest.TestCase):
         self.context.push()
         self.addCleanup(self.context.release)
         self.addCleanup(self.context.pop)
+
+
+class Numbers(WithContext):
+    """Integers of any library are taken, and nothing else."""
+
+    def test_what_is_no_integer(self) -> None:
+        handle = vkgdr.Vkgdr.open_current_context()
+        memory = vkgdr.RawMemory(handle, SIZE)
+        for call in (
+            lambda: vkgdr.RawMemory(handle, 1.5),
+            lambda: vkgdr.RawMemory(handle, "1"),
+            lambda: vkgdr.RawMemory(handle, 16, 0.0),
+            lambda: vkgdr.Vkgdr(0.0),
+            lambda: vkgdr.Vkgdr(0, 1.0),
+            lambda: vkgdr.Vkgdr.open_current_context("0"),
+            lambda: memory.flush(0.5, 16),
+            lambda: memory.invalidate(0, 1.5),
+        ):
+            with self.assertRaisesRegex(TypeError, "is an integer, not"):
+                call()
+        memory.free()
+
+    @unittest.skipIf(numpy is None, "NumPy is missing")
+    def test_integers_of_numpy(self) -> None:
+        handle = vkgdr.Vkgdr(numpy.int64(0), numpy.uint32(0))
+        with vkgdr.RawMemory(handle, numpy.int64(SIZE), numpy.int8(0)) as memory:
+            self.assertEqual(len(memory), SIZE)
+            memory.flush(numpy.int32(0), numpy.uint64(SIZE))
+            memory.invalidate(numpy.int32(0), numpy.uint64(SIZE))
+
+    @unittest.skipIf(sys.version_info < (3, 12), "classes have __buffer__ from Python 3.12 on")
+    def test_memory_is_a_buffer(self) -> None:
+        handle = vkgdr.Vkgdr.open_current_context()
+        memory = vkgdr.RawMemory(handle, 16)
+        view = memoryview(memory)
+        view[:4] = b"four"
+        memory.free()
+        self.assertEqual(bytes(view[:4]), b"four")
+        with self.assertRaises(vkgdr.VkgdrError):
+            memoryview(memory)
 
 
 class Opening(WithContext):

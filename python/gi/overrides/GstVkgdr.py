@@ -7,8 +7,9 @@ Buffers can be arrays (_gstvkgdr_arrays), devices, streams and events are made a
 Python's objects are (_gstvkgdr_objects), memory is copied (_gstvkgdr_copies), CUDA
 code is compiled and called (_gstvkgdr_code), memory goes to other processes
 (_gstvkgdr_sharing), and elements are written in Python (_gstvkgdr_elements).
-Functions on memory look at it first (_gstvkgdr_checks). Everything else is as the
-typelib says.
+Functions on memory look at it first (_gstvkgdr_checks), a Gst.Memory has a length
+(_gstvkgdr_memory), and errors have names (_gstvkgdr_errors). Everything else is as
+the typelib says.
 """
 
 import gi
@@ -17,9 +18,13 @@ gi.require_version("Gst", "1.0")
 from gi.repository import Gst  # noqa: E402
 
 from ..module import get_introspection_module  # noqa: E402
-from . import _gstvkgdr_checks, _gstvkgdr_docs  # noqa: E402
+from . import _gstvkgdr_checks, _gstvkgdr_docs, _gstvkgdr_errors, _gstvkgdr_memory  # noqa: E402
+from ._gstvkgdr_arguments import (  # noqa: E402
+    In,
+    InOut,
+    Out,
+)
 from ._gstvkgdr_arrays import (  # noqa: E402
-    MAP_VKGDR,
     DeviceArray,
     device_array,
     device_arrays,
@@ -29,10 +34,7 @@ from ._gstvkgdr_arrays import (  # noqa: E402
 )
 from ._gstvkgdr_code import (  # noqa: E402
     Function,
-    In,
-    InOut,
     Module,
-    Out,
     SourceModule,
 )
 from ._gstvkgdr_copies import (  # noqa: E402
@@ -44,6 +46,20 @@ from ._gstvkgdr_copies import (  # noqa: E402
 from ._gstvkgdr_elements import (  # noqa: E402
     BaseTransform,
     frame_arrays,
+)
+from ._gstvkgdr_errors import (  # noqa: E402
+    CompileError,
+    CudaError,
+    LaunchError,
+    LogicError,
+    MemoryError,
+    RuntimeError,
+)
+from ._gstvkgdr_memory import (  # noqa: E402
+    MAP_VKGDR,
+    Allocator,
+    Fence,
+    Mapping,
 )
 from ._gstvkgdr_objects import (  # noqa: E402
     Context,
@@ -61,17 +77,26 @@ from ._gstvkgdr_sharing import (  # noqa: E402
 GstVkgdr = get_introspection_module("GstVkgdr")
 
 __all__ = [
+    "Allocator",
     "BaseTransform",
+    "CompileError",
     "Context",
+    "CudaError",
     "Device",
     "DeviceArray",
     "Event",
+    "Fence",
     "Function",
     "In",
     "InOut",
+    "LaunchError",
+    "LogicError",
     "MAP_VKGDR",
+    "Mapping",
+    "MemoryError",
     "Module",
     "Out",
+    "RuntimeError",
     "SourceModule",
     "Stream",
     "as_stream",
@@ -97,4 +122,6 @@ for _name, _function in _gstvkgdr_checks.functions().items():
 if not Gst.is_initialized():
     Gst.init(None)
 GstVkgdr.init()
+_gstvkgdr_errors.install()
+_gstvkgdr_memory.install()
 _gstvkgdr_docs.install()

@@ -17,12 +17,11 @@ from gi.repository import Gst  # noqa: E402
 from ..module import get_introspection_module  # noqa: E402
 from . import _gstvkgdr_dlpack as dlpack  # noqa: E402
 from . import _gstvkgdr_layout as layout  # noqa: E402
+from . import _gstvkgdr_numbers as numbers  # noqa: E402
 from . import _gstvkgdr_objects as objects  # noqa: E402
+from ._gstvkgdr_memory import MAP_VKGDR  # noqa: E402
 
 GstVkgdr = get_introspection_module("GstVkgdr")
-
-# PyGObject reads constants of a flags type as 0.
-MAP_VKGDR = Gst.MapFlags(int(Gst.MapFlags.FLAG_LAST) << 1)
 
 # The legacy default stream, as DLPack numbers it.
 _DEFAULT_STREAM = 1
@@ -85,6 +84,14 @@ class DeviceArray:
     def typestr(self) -> str:
         """The type of the elements, as NumPy writes it: "|u1", "<u2", "<f4"."""
         return self._where.typestr
+
+    @property
+    def dtype(self) -> Any:
+        """The type of the elements, as a dtype of NumPy.
+
+        :raises ImportError: without NumPy
+        """
+        return _import_numpy().dtype(self._where.typestr)
 
     @property
     def itemsize(self) -> int:
@@ -168,7 +175,7 @@ class DeviceArray:
         own = mapping.get_stream()
         if own is not None and queue.handle == own.handle:
             return  # as of the consumer that works on the array's own stream
-        if isinstance(stream, int) and stream not in _LASTING_STREAMS:
+        if numbers.is_integer(stream) and int(stream) not in _LASTING_STREAMS:
             mapping.lend(queue)
         else:
             mapping.add_stream(queue)
@@ -324,17 +331,24 @@ def mapped(
 
 
 def pagelocked_empty(
-    shape: Union[int, Tuple[int, ...]], dtype: Any, context: Optional["GstVkgdr.Context"] = None
+    shape: Union[int, Tuple[int, ...]],
+    dtype: Any,
+    context: Optional["GstVkgdr.Context"] = None,
+    order: str = "C",
 ) -> Any:
     """An array of NumPy in pinned memory, of undefined content, to and from which
     copies run at full speed, and beside other work. It is recycled with its last view.
+    A kernel that gets it as an argument works on it where it lies.
 
     :param context: one of the device that copies are from and to
+    :param order: "C" for rows one after the other, "F" for columns
     :raises ImportError: without NumPy
     """
     numpy = _import_numpy()
     dtype = numpy.dtype(dtype)
-    shape = (shape,) if isinstance(shape, int) else tuple(shape)
+    shape = numbers.integers(shape, "a shape")
+    if order not in ("C", "F"):
+        raise ValueError(f'the order is "C" or "F", and not {order!r}')
     if dtype.hasobject or any(n < 1 for n in shape):
         raise ValueError(f"{shape} of {dtype} is no array of plain, existing elements")
     if context is None:
@@ -344,7 +358,7 @@ def pagelocked_empty(
     mapping = GstVkgdr.Mapping.new(memory, Gst.MapFlags.READ | Gst.MapFlags.WRITE)
     data = (ctypes.c_ubyte * size).from_address(mapping.get_pointer())
     data.mapping = mapping
-    return numpy.ndarray(shape, dtype, data)
+    return numpy.ndarray(shape, dtype, data, order=order)
 
 
 def _import_numpy() -> Any:
@@ -352,7 +366,7 @@ def _import_numpy() -> Any:
         import numpy
     except ImportError as error:
         raise ImportError(
-            "GstVkgdr.mapped() gives arrays of NumPy, which cannot be imported "
+            "this gives what is NumPy's, which cannot be imported "
             f"({error}): install the package python3-numpy"
         ) from None
     return numpy

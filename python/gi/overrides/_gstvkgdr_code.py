@@ -5,12 +5,11 @@
     scale = module.get_function("scale")
     scale(memory, np.float32(2), np.int32(n), block=(256, 1, 1), grid=(4, 1))
 
-Turns arguments into the bytes that GstVkgdr.Function.launch() takes, and orders
-what a launch does to the memories among them. Knows nothing of frames.
+Orders what a launch does to the memories among its arguments, which
+_gstvkgdr_arguments turns into bytes. Knows nothing of frames.
 """
 
-import struct
-from typing import Any, Callable, Iterable, List, NamedTuple, Optional, Sequence, Tuple, Union
+from typing import Any, Callable, Iterable, List, Optional, Sequence, Tuple, Union
 
 import gi
 
@@ -18,155 +17,35 @@ gi.require_version("Gst", "1.0")
 from gi.repository import Gst  # noqa: E402
 
 from ..module import get_introspection_module  # noqa: E402
-from ._gstvkgdr_override import override  # noqa: E402
-from . import _gstvkgdr_copies as copies  # noqa: E402
+from . import _gstvkgdr_arguments as arguments_  # noqa: E402
+from . import _gstvkgdr_numbers as numbers  # noqa: E402
 from . import _gstvkgdr_objects as objects  # noqa: E402
-from ._gstvkgdr_host import HostMemory  # noqa: E402
+from . import _gstvkgdr_types as types  # noqa: E402
+from ._gstvkgdr_arguments import Argument, Parameter  # noqa: E402
+from ._gstvkgdr_override import override  # noqa: E402
 
 GstVkgdr = get_introspection_module("GstVkgdr")
 
-READ, WRITE = Gst.MapFlags.READ, Gst.MapFlags.WRITE
 
-# Letters of prepare(), as the module struct and PyCUDA have them; P is a pointer.
-_SIZES = {letter: struct.calcsize("=" + letter) for letter in "bBhHiIqQefd?"}
-_SIZES.update({"P": 8, "l": 8, "L": 8})
-
-
-class In:
-    """An argument that a launch only reads.
-
-    :param source: memory of the device, or host memory, of which the launch gets
-      a copy
-    """
-
-    flags = READ
-
-    def __init__(self, source: Any) -> None:
-        self.source = source
-
-
-class Out(In):
-    """An argument that a launch only writes, all of it. Host memory is filled when
-    the call returns."""
-
-    flags = WRITE
-
-
-class InOut(In):
-    """An argument that a launch reads and writes. Memory of the device counts as
-    such without a wrapper."""
-
-    flags = READ | WRITE
-
-
-class _Argument(NamedTuple):
-    data: bytes
-    memory: Optional[Gst.Memory] = None
-    flags: Gst.MapFlags = READ
-    host: Optional[HostMemory] = None  #: to be filled from the memory
-
-
-def _of_memory(memory: Gst.Memory, flags: Gst.MapFlags) -> _Argument:
-    pointer = GstVkgdr.memory_get_device_pointer(memory)
-    return _Argument(struct.pack("=Q", pointer), memory, flags)
-
-
-def _of_host(wrapper: In, context: "GstVkgdr.Context", stream: "GstVkgdr.Stream") -> _Argument:
-    """A copy on the device of what is the host's."""
-    host = HostMemory(wrapper.source, writable=bool(wrapper.flags & WRITE))
-    if not host.nbytes:
-        raise ValueError("host memory of no bytes is no argument")
-    memory = context.get_allocator().alloc(host.nbytes)
-    if wrapper.flags & READ:
-        copies.memory_upload(memory, 0, host, stream)
-        objects.keep(stream, host)
-    argument = _of_memory(memory, wrapper.flags)
-    return argument._replace(host=host) if wrapper.flags & WRITE else argument
-
-
-def _bytes_of(value: Any) -> Optional[bytes]:
-    """Those of a number of NumPy's or ctypes', which know their size, or a structure."""
-    if hasattr(value, "dtype") and getattr(value, "shape", None) == ():
-        return value.tobytes()
-    if isinstance(value, (bytes, bytearray)) or type(value).__module__ == "ctypes":
-        return bytes(value)
-    return None
-
-
-def _plain_number(value: Union[int, float], size: Optional[int], name: str) -> bytes:
-    """A number of Python's, as wide as the parameter."""
-    if size is None:
-        raise TypeError(
-            f"{name}: the driver does not tell how large it is, so it has to be a number of "
-            "NumPy's, or prepare() has to say"
-        )
-    if isinstance(value, float) and size in (4, 8):
-        return struct.pack("=f" if size == 4 else "=d", value)
-    letters = {1: "bB", 2: "hH", 4: "iI", 8: "qQ"}.get(size)
-    if letters is None or isinstance(value, float):
-        raise TypeError(f"{name}: {value!r} is no parameter of {size} bytes")
-    try:
-        return struct.pack("=" + letters[value >= 0], int(value))
-    except struct.error:
-        raise OverflowError(f"{name}: {value} does not fit {size} bytes") from None
-
-
-def _convert(
-    value: Any, size: Optional[int], name: str, stream: "GstVkgdr.Stream"
-) -> _Argument:
-    flags = READ | WRITE
-    if isinstance(value, In):
-        if not isinstance(value.source, (Gst.Memory, Gst.Buffer)):
-            return _of_host(value, stream.get_context(), stream)
-        flags, value = value.flags, value.source
-    if isinstance(value, (Gst.Memory, Gst.Buffer)):
-        return _of_memory(copies.check_memory(value), flags)
-    interface = getattr(value, "__cuda_array_interface__", None)
-    if interface is not None:
-        return _Argument(struct.pack("=Q", interface["data"][0]))
-    data = _bytes_of(value)
-    if data is None and isinstance(value, (bool, int, float)):
-        data = _plain_number(value, size, name)
-    if data is None:
-        raise TypeError(
-            f"{name}: a {type(value).__name__} is no argument: it takes memories of the device, "
-            "arrays with __cuda_array_interface__, numbers, bytes, and In(), Out() and InOut() "
-            "of host memory"
-        )
-    return _Argument(data)
-
-
-def _pack(arguments: Sequence[_Argument], offsets: Sequence[int]) -> bytes:
-    packed = bytearray()
-    for argument, offset in zip(arguments, offsets):
-        packed.extend(bytes(offset - len(packed)))
-        packed.extend(argument.data)
-    return bytes(packed)
-
-
-def _natural_offsets(arguments: Sequence[_Argument]) -> List[int]:
-    """Where nobody tells: each at a multiple of its size, 8 at the most."""
-    offsets: List[int] = []
-    end = 0
-    for argument in arguments:
-        align = min(len(argument.data) & -len(argument.data), 8) or 1
-        end = -(-end // align) * align
-        offsets.append(end)
-        end += len(argument.data)
-    return offsets
+# Those that Python completes.
+_ATTRIBUTES = (
+    "binary_version", "cache_mode_ca", "const_size_bytes", "local_size_bytes",
+    "max_dynamic_shared_size_bytes", "max_threads_per_block", "num_regs",
+    "preferred_shared_memory_carveout", "ptx_version", "shared_size_bytes",
+)
 
 
 def _three(values: Union[int, Iterable[int]], what: str) -> Tuple[int, int, int]:
-    numbers = (values,) if isinstance(values, int) else tuple(int(v) for v in values)
-    if not 1 <= len(numbers) <= 3 or any(n < 1 for n in numbers):
+    found = numbers.integers(values, what)
+    if not 1 <= len(found) <= 3 or any(n < 1 for n in found):
         raise ValueError(f"{what} has one to three numbers, 1 at least, and not {values!r}")
-    return (numbers + (1, 1))[:3]
+    return (found + (1, 1))[:3]
 
 
 class _Accesses:
     """The memories of a launch, ordered by its stream: each of them once."""
 
-    def __init__(self, arguments: Iterable[_Argument], stream: "GstVkgdr.Stream") -> None:
+    def __init__(self, arguments: Iterable[Argument], stream: "GstVkgdr.Stream") -> None:
         self._stream = stream
         self._begun: List[Tuple[Gst.Memory, Gst.MapFlags]] = []
         self._flags = {}
@@ -201,12 +80,13 @@ class Function(GstVkgdr.Function):
     ) -> Optional[float]:
         """Launches it, in order with all other use of the memories among the arguments.
 
-        It does not wait, unless host memory is to be filled: Out(), InOut(). Arrays
-        with ``__cuda_array_interface__`` are ordered by the caller.
+        It does not wait, unless host memory is to be filled: Out(), InOut(), and
+        arrays of NumPy that are not pinned. Arrays with
+        ``__cuda_array_interface__`` and pinned ones are ordered by the caller.
 
         :param args: memories (Gst.Memory, a Gst.Buffer of one), arrays of the
-          device, numbers of NumPy, numbers of Python, which become as wide as the
-          parameter, and bytes for structures
+          device, pinned arrays, arrays of NumPy, which are copied there and back,
+          numbers, which become as wide as the parameter, and bytes for structures
         :param block: threads of a block
         :param grid: blocks
         :param stream: a stream of any library; without one, the module's own
@@ -215,9 +95,10 @@ class Function(GstVkgdr.Function):
         """
         if block is None:
             raise ValueError("block= says how many threads a block has")
-        return self._run(
+        seconds = self._run(
             args, _three(grid, "grid"), _three(block, "block"), stream, shared, time_kernel
         )
+        return seconds() if seconds is not None else None
 
     def _own_stream(self) -> "GstVkgdr.Stream":
         # Of the module: its functions follow each other, as on a default stream.
@@ -226,20 +107,32 @@ class Function(GstVkgdr.Function):
             module._stream = GstVkgdr.Stream.new(module.get_context())
         return module._stream
 
-    def _convert_all(self, args: Sequence[Any], stream: "GstVkgdr.Stream") -> List[_Argument]:
-        sizes = getattr(self, "_prepared", None)
-        if self.has_param_info():
-            sizes = list(self.get_param_sizes())
-        if sizes is not None and len(sizes) != len(args):
-            raise TypeError(f"{self.get_entry()}() takes {len(sizes)} arguments, not {len(args)}")
+    def _parameters(self, n_args: int) -> List[Parameter]:
+        """What is known of the parameters: by prepare(), or else by the driver."""
+        name = self.get_entry()
+        prepared = getattr(self, "_prepared", None)
+        sizes = list(self.get_param_sizes()) if self.has_param_info() else None
+        if prepared is not None:
+            sizes = [one.size for one in prepared]
+        if sizes is not None and len(sizes) != n_args:
+            raise TypeError(f"{name}() takes {len(sizes)} arguments, not {n_args}")
+        return [
+            Parameter(
+                f"argument {i + 1} of {name}()",
+                sizes[i] if sizes is not None else None,
+                prepared[i] if prepared is not None else None,
+            )
+            for i in range(n_args)
+        ]
+
+    def _convert_all(self, args: Sequence[Any], stream: "GstVkgdr.Stream") -> List[Argument]:
         found = []
-        for i, value in enumerate(args):
-            size = sizes[i] if sizes is not None else None
-            name = f"argument {i + 1} of {self.get_entry()}()"
-            argument = _convert(value, size, name, stream)
-            if size is not None and len(argument.data) != size:
+        for value, parameter in zip(args, self._parameters(len(args))):
+            argument = arguments_.convert(value, parameter, stream)
+            if parameter.size is not None and len(argument.data) != parameter.size:
                 raise TypeError(
-                    f"{name} has {len(argument.data)} bytes, and the parameter {size}"
+                    f"{parameter.name} has {len(argument.data)} bytes, and the parameter "
+                    f"{parameter.size}"
                 )
             found.append(argument)
         return found
@@ -252,26 +145,34 @@ class Function(GstVkgdr.Function):
         stream: Any,
         shared: int,
         timed: bool,
-    ) -> Optional[float]:
+    ) -> Optional[Callable[[], float]]:
+        """Queues a launch. Returns what waits, and tells the seconds, if it is timed."""
         context = self.get_module().get_context()
         queue = self._own_stream() if stream is None else objects.as_stream(context, stream)
         arguments = self._convert_all(args, queue)
-        offsets = self.get_param_offsets() or _natural_offsets(arguments)
-        events = [GstVkgdr.Event.new(context) for _ in range(2 if timed else 0)]
+        offsets = self.get_param_offsets() or arguments_.natural_offsets(arguments)
+        packed = arguments_.pack(arguments, offsets)
+        events = [objects.Event(context) for _ in range(2 if timed else 0)]
         with _Accesses(arguments, queue):
             if timed:
                 events[0].record(queue)
-            self.launch(queue, *grid, *block, shared, _pack(arguments, offsets))
+            self.launch(queue, *grid, *block, numbers.natural(shared, "shared"), packed)
             if timed:
                 events[1].record(queue)
+        self._keep(arguments, queue)
         self._fill_host(arguments, queue)
         if not timed:
             return None
-        events[1].synchronize()
-        return events[1].get_elapsed(events[0]) / 1e3
+        return lambda: events[1].synchronize().time_since(events[0]) / 1e3
 
     @staticmethod
-    def _fill_host(arguments: Iterable[_Argument], stream: "GstVkgdr.Stream") -> None:
+    def _keep(arguments: Iterable[Argument], stream: "GstVkgdr.Stream") -> None:
+        kept = [argument.kept for argument in arguments if argument.kept is not None]
+        if kept:
+            objects.keep(stream, kept)
+
+    @staticmethod
+    def _fill_host(arguments: Iterable[Argument], stream: "GstVkgdr.Stream") -> None:
         filled = [argument for argument in arguments if argument.host is not None]
         for argument in filled:
             host = argument.host
@@ -282,20 +183,22 @@ class Function(GstVkgdr.Function):
             argument.host.release()
 
     def prepare(self, arg_types: Union[str, Sequence[Any]]) -> "Function":
-        """Says what the parameters are, for drivers that do not tell (before CUDA
-        12.4), and checks that against those that do.
+        """Says what the parameters are: numbers are converted to it from now on, and
+        an int is not taken for a pointer. Where the driver tells the sizes of the
+        parameters (from CUDA 12.4 on), the types have to fit them.
 
         :param arg_types: a letter of the module struct for each, "P" for a pointer,
-          or types of NumPy
+          "F" and "D" for complex numbers, or types of NumPy
         """
-        sizes = [_size_of_type(one) for one in arg_types if one != " "]
-        known = list(self.get_param_sizes())
-        if self.has_param_info() and known != sizes:
+        known = list(self.get_param_sizes()) if self.has_param_info() else None
+        prepared = types.parse(arg_types, known)
+        sizes = [one.size for one in prepared]
+        if known is not None and known != sizes:
             raise TypeError(
                 f"the parameters of {self.get_entry()}() have {known} bytes, "
                 f"and {arg_types!r} are {sizes}"
             )
-        self._prepared = sizes
+        self._prepared = prepared
         return self
 
     def prepared_call(self, grid: Any, block: Any, *args: Any, shared_size: int = 0) -> None:
@@ -311,28 +214,32 @@ class Function(GstVkgdr.Function):
     def prepared_timed_call(
         self, grid: Any, block: Any, *args: Any, shared_size: int = 0
     ) -> Callable[[], float]:
-        """Launches it; what is returned, called, tells the seconds that it took."""
-        time = self(*args, grid=grid, block=block, shared=shared_size, time_kernel=True)
-        return lambda: time
+        """Launches it on the module's own stream. What is returned waits, when it is
+        called, and tells the seconds that the device took."""
+        seconds = self._run(
+            args, _three(grid, "grid"), _three(block, "block"), None, shared_size, True
+        )
+        assert seconds is not None
+        return seconds
 
-    @property
-    def num_regs(self) -> int:
-        """Registers of a thread."""
-        return self.get_attribute("num-regs")
+    def __getattr__(self, name: str) -> int:
+        """All attributes of the function by their names: num_regs, shared_size_bytes,
+        max_threads_per_block and others."""
+        return objects.attribute_of(self, name)
 
-    @property
-    def shared_size_bytes(self) -> int:
-        """Bytes of static shared memory of a block."""
-        return self.get_attribute("shared-size-bytes")
+    def __dir__(self) -> List[str]:
+        return [*super().__dir__(), *_ATTRIBUTES]
 
-    @property
-    def local_size_bytes(self) -> int:
-        """Bytes of local memory of a thread."""
-        return self.get_attribute("local-size-bytes")
+    def __repr__(self) -> str:
+        text = f"<GstVkgdr.Function {self.get_entry()}()"
+        if not self.has_param_info():
+            return text + ">"
+        sizes = ", ".join(str(size) for size in self.get_param_sizes())
+        return text + (f" with parameters of {sizes} bytes>" if sizes else " without parameters>")
 
     def occupancy(self, block_size: int, shared: int = 0) -> float:
         """How much of each multiprocessor blocks of that size keep busy, 0 to 1."""
-        if block_size < 1:
+        if numbers.integer(block_size, "the block's size") < 1:
             raise ValueError(f"a block has 1 thread at least, and not {block_size}")
         context = self.get_module().get_context()
         device = GstVkgdr.Device.new(context.get_device())
@@ -343,23 +250,15 @@ class Function(GstVkgdr.Function):
 Function = override(Function)
 
 
-def _size_of_type(one: Any) -> int:
-    if isinstance(one, str) and len(one) == 1:
-        if one not in _SIZES:
-            raise ValueError(f"{one!r} is no type: it takes one of {''.join(_SIZES)}")
-        return _SIZES[one]
-    size = getattr(one, "itemsize", None)
-    if isinstance(size, int):
-        return size
-    try:
-        return one().nbytes  # a type of NumPy
-    except (TypeError, AttributeError):
-        raise TypeError(f"{one!r} is neither a letter nor a type of NumPy") from None
-
-
 class Module(GstVkgdr.Module):
     def __new__(cls, *args: Any, **kwargs: Any) -> "Module":
         raise TypeError("a module is made by new_from_source(), new_from_image(), new_from_file()")
+
+    def __repr__(self) -> str:
+        names = self.list_functions()
+        if names is None:
+            return "<GstVkgdr.Module of functions that the driver does not tell>"
+        return f"<GstVkgdr.Module: {', '.join(names) or 'no functions'}>"
 
 
 Module = override(Module)

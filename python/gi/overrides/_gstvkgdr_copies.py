@@ -5,6 +5,8 @@ With a stream they are queued on it, in order with all other use of the memory;
 without one they are done when the call returns.
 """
 
+import struct
+import sys
 from typing import Any, Optional, Tuple
 
 import gi
@@ -14,28 +16,13 @@ from gi.repository import Gst  # noqa: E402
 
 from ..module import get_introspection_module  # noqa: E402
 from . import _gstvkgdr_objects as objects  # noqa: E402
+from . import _gstvkgdr_numbers as numbers  # noqa: E402
+from ._gstvkgdr_errors import LogicError, error_of  # noqa: E402
 from ._gstvkgdr_host import HostMemory  # noqa: E402
+from ._gstvkgdr_memory import check_memory  # noqa: E402
+from ._gstvkgdr_numbers import natural  # noqa: E402
 
 GstVkgdr = get_introspection_module("GstVkgdr")
-
-
-def check_memory(memory: Any) -> Gst.Memory:
-    """A memory of the device: it, or the one of a buffer that has one."""
-    if isinstance(memory, Gst.Buffer):
-        if memory.n_memory() != 1:
-            raise ValueError(f"a buffer of {memory.n_memory()} memories: give one of them")
-        memory = memory.peek_memory(0)
-    if not isinstance(memory, Gst.Memory):
-        raise TypeError(f"a Gst.Memory is needed, not {type(memory).__name__}")
-    if not GstVkgdr.is_vkgdr_memory(memory):
-        raise TypeError("the memory is not the device's: GstVkgdr.Allocator.alloc() makes one")
-    return memory
-
-
-def _check_number(value: int, what: str) -> int:
-    if value < 0:
-        raise ValueError(f"{what} is {value}, and cannot be negative")
-    return value
 
 
 def _stream_for(memory: Gst.Memory, stream: Any) -> Tuple["GstVkgdr.Stream", bool]:
@@ -67,7 +54,7 @@ def upload(
     :raises GLib.Error: if it leaves the memory
     """
     memory = check_memory(memory)
-    _check_number(offset, "the offset")
+    offset = natural(offset, "the offset")
     host = HostMemory(data, rows=pitch is not None)
     queue, wait = _stream_for(memory, stream)
     if pitch is None:
@@ -75,7 +62,7 @@ def upload(
             memory_upload(memory, offset, host, queue)
     else:
         GstVkgdr.memory_upload_rect(
-            memory, offset, _check_number(pitch, "the pitch"), host.address, host.pitch,
+            memory, offset, natural(pitch, "the pitch"), host.address, host.pitch,
             host.width, host.rows, queue,
         )
     _finish(queue, wait, host)
@@ -103,7 +90,7 @@ def download(
     :returns: out, or the bytes
     """
     memory = check_memory(memory)
-    _check_number(offset, "the offset")
+    offset = natural(offset, "the offset")
     if out is None:
         if stream is not None or pitch is not None:
             raise ValueError("with a stream or a pitch, give what is to be filled: out=")
@@ -119,7 +106,7 @@ def download(
             GstVkgdr.memory_download(memory, offset, host.address, host.nbytes, queue)
     else:
         GstVkgdr.memory_download_rect(
-            memory, offset, _check_number(pitch, "the pitch"), host.address, host.pitch,
+            memory, offset, natural(pitch, "the pitch"), host.address, host.pitch,
             host.width, host.rows, queue,
         )
     _finish(queue, wait, host)
@@ -139,36 +126,86 @@ def copy(
     :param size: bytes; without it, all of the source behind its offset
     """
     dest, source = check_memory(dest), check_memory(source)
-    _check_number(dest_offset, "the offset")
-    _check_number(source_offset, "the offset")
+    dest_offset = natural(dest_offset, "the offset")
+    source_offset = natural(source_offset, "the offset")
     if size is None:
         size = max(source.size - source_offset, 0)
     queue, wait = _stream_for(dest, stream)
     GstVkgdr.memory_copy_from(
-        dest, dest_offset, source, source_offset, _check_number(size, "the size"), queue
+        dest, dest_offset, source, source_offset, natural(size, "the size"), queue
     )
     _finish(queue, wait, None)
 
 
+def _pattern(value: Any, size: Optional[int]) -> bytes:
+    """The bytes of the number that memory is filled with."""
+    kind = numbers.numpy_kind(value)
+    if kind in ("i", "u") and size is not None:
+        return _integer_pattern(int(value), size)
+    if kind is not None and kind in "biufc":
+        data = numbers.bytes_of(value) or b""
+        if size not in (None, len(data)):
+            raise TypeError(f"a {value.dtype.name} has {len(data)} bytes, and not {size}")
+        return data
+    if isinstance(value, float):
+        size = 4 if size is None else size
+        if size not in numbers.REAL_SIZES:
+            raise TypeError(f"{value} is no number of {size} bytes")
+        return numbers.pack_real(value, size)
+    return _integer_pattern(natural(value, "the value"), 1 if size is None else size)
+
+
+def _integer_pattern(value: int, size: int) -> bytes:
+    if size not in numbers.INTEGER_SIZES:
+        raise error_of(LogicError, f"a value has 1, 2, 4 or 8 bytes, and not {size}")
+    try:
+        return numbers.pack_integer(value, size)
+    except struct.error:
+        raise error_of(LogicError, f"{value} is no value of {size} bytes") from None
+
+
 def fill(
     memory: Gst.Memory,
-    value: int,
-    value_size: int = 1,
+    value: Any,
+    value_size: Optional[int] = None,
     count: Optional[int] = None,
     offset: int = 0,
     stream: Any = None,
 ) -> None:
-    """Fills memory with a number of 1, 2 or 4 bytes.
+    """Fills memory with a number.
 
+    :param value: an integer, a floating-point number, or a number of NumPy, which
+      keeps its bits
+    :param value_size: bytes of the number: 1, 2, 4 or 8. Without it, those of the
+      number of NumPy; otherwise 1 of an integer, and 4 of a floating-point number
     :param count: how many times; without it, as often as there is room
     """
     memory = check_memory(memory)
-    _check_number(offset, "the offset")
-    if not 0 <= value < 1 << 32:
-        raise ValueError(f"{value} is no number of 1, 2 or 4 bytes")
+    offset = natural(offset, "the offset")
+    if value_size is not None:
+        value_size = natural(value_size, "the value's size")
+    data = _pattern(value, value_size)
     if count is None:
-        count = max(memory.size - offset, 0) // max(value_size, 1)
+        count = max(memory.size - offset, 0) // len(data)
+    count = natural(count, "the count")
     queue, wait = _stream_for(memory, stream)
-    width = _check_number(count, "the count") * value_size
-    GstVkgdr.memory_fill(memory, offset, width, width, 1, value, value_size, queue)
+    _fill_columns(memory, offset, data, count, queue)
     _finish(queue, wait, None)
+
+
+def _fill_columns(
+    memory: Gst.Memory, offset: int, data: bytes, count: int, stream: "GstVkgdr.Stream"
+) -> None:
+    """The driver fills with 4 bytes at the most: a longer value goes there in columns."""
+    step = len(data)
+    part = min(step, 4)
+    for start in range(0, step, part):
+        number = int.from_bytes(data[start : start + part], sys.byteorder)
+        if step == part:
+            GstVkgdr.memory_fill(
+                memory, offset, count * part, count * part, 1, number, part, stream
+            )
+        elif count:
+            GstVkgdr.memory_fill(
+                memory, offset + start, step, part, count, number, part, stream
+            )

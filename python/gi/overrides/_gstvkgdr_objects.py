@@ -6,10 +6,19 @@ makes; without arguments an object would be an empty shell. Other libraries'
 streams become ours here. Knows nothing of memory.
 """
 
+import re
+import threading
 from typing import Any, Dict, List, Optional, Tuple, Union
 
-from ..module import get_introspection_module
-from ._gstvkgdr_override import override
+import gi
+
+gi.require_version("Gst", "1.0")
+from gi.repository import GLib  # noqa: E402
+
+from ..module import get_introspection_module  # noqa: E402
+from ._gstvkgdr_errors import LogicError, error_of  # noqa: E402
+from ._gstvkgdr_numbers import integer, is_integer, natural  # noqa: E402
+from ._gstvkgdr_override import override  # noqa: E402
 
 GstVkgdr = get_introspection_module("GstVkgdr")
 
@@ -19,12 +28,25 @@ def _check(value: Any, kind: type, what: str) -> None:
         raise TypeError(f"{what} is needed, not {type(value).__name__}")
 
 
+def attribute_of(owner: Any, name: str) -> int:
+    """What get_attribute() says to a name in lower case, for __getattr__().
+
+    :raises AttributeError: if there is none of that name, or the driver has none
+    """
+    if not re.fullmatch(r"[a-z][a-z0-9_]*", name):
+        raise AttributeError(f"{type(owner).__name__} has no attribute {name!r}")
+    try:
+        return owner.get_attribute(name)
+    except GLib.Error as error:
+        raise AttributeError(f"{name}: {error.message}") from None
+
+
 class Device(GstVkgdr.Device):
     def __new__(cls, which: Union[int, str] = 0) -> "Device":
         """:param which: an index, or a PCI address"""
         if isinstance(which, str):
             return GstVkgdr.Device.new_for_pci_address(which)
-        return GstVkgdr.Device.new(which)
+        return GstVkgdr.Device.new(integer(which, "a device"))
 
     def __init__(self, which: Union[int, str] = 0) -> None:
         pass
@@ -41,8 +63,18 @@ class Device(GstVkgdr.Device):
         """Major and minor number."""
         return divmod(self.get_compute_capability(), 10)
 
+    def __getattr__(self, name: str) -> int:
+        """All attributes of the device by their names: warp_size and others."""
+        return attribute_of(self, name)
+
+    def __dir__(self) -> List[str]:
+        return [*super().__dir__(), *(name.replace("-", "_") for name in self.attributes)]
+
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Device) and other.get_index() == self.get_index()
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other  # that of GObject compares objects
 
     def __hash__(self) -> int:
         return hash(("GstVkgdr.Device", self.get_index()))
@@ -54,17 +86,45 @@ class Device(GstVkgdr.Device):
 Device = override(Device)
 
 
+# The contexts that this thread has pushed.
+_thread = threading.local()
+
+
+def _pushed() -> List["Context"]:
+    if not hasattr(_thread, "contexts"):
+        _thread.contexts = []
+    return _thread.contexts
+
+
 class Context(GstVkgdr.Context):
     def __new__(cls, device: Union[int, Device] = -1) -> "Context":
         """:param device: a Device, its index, or -1 for the default one"""
         if isinstance(device, Device):
             device = device.get_index()
-        if device < -1:
+        if integer(device, "a device") < -1:
             raise ValueError(f"there is no CUDA device {device}")
         return GstVkgdr.Context.new(device)
 
     def __init__(self, device: Union[int, Device] = -1) -> None:
         pass
+
+    def push(self) -> None:
+        """Makes its CUDA context current in this thread, until pop()."""
+        super().push()
+        _pushed().append(self)
+
+    def pop(self) -> None:
+        """Undoes push() in the same thread.
+
+        :raises LogicError: if this thread has not pushed it, or another one after it
+        """
+        contexts = _pushed()
+        if not contexts or contexts[-1] is not self:
+            if any(one is self for one in contexts):
+                raise error_of(LogicError, "another context was pushed after this one: pop that first")
+            raise error_of(LogicError, "the context has not been pushed in this thread")
+        contexts.pop()
+        super().pop()
 
     def __enter__(self) -> "Context":
         """Makes its CUDA context current in this thread, for a block of code."""
@@ -73,6 +133,27 @@ class Context(GstVkgdr.Context):
 
     def __exit__(self, *exc: object) -> None:
         self.pop()
+
+    def get_memory_info(self) -> Tuple[int, int]:
+        """Free bytes of the device, and all of them."""
+        return tuple(super().get_memory_info())[-2:]
+
+    def __eq__(self, other: object) -> bool:
+        """Contexts of one CUDA context are equal: what is of one is of the other."""
+        return (
+            isinstance(other, GstVkgdr.Context)
+            and other.get_cuda_context() == self.get_cuda_context()
+        )
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other  # that of GObject compares objects
+
+    def __hash__(self) -> int:
+        return hash(("GstVkgdr.Context", self.get_cuda_context()))
+
+    def __repr__(self) -> str:
+        handle = self.get_cuda_context() or 0
+        return f"<GstVkgdr.Context of device {self.get_device()}, CUcontext {handle:#x}>"
 
 
 Context = override(Context)
@@ -84,7 +165,7 @@ class Stream(GstVkgdr.Stream):
         _check(context, Context, "a GstVkgdr.Context")
         if handle is None:
             return GstVkgdr.Stream.new(context)
-        return GstVkgdr.Stream.new_wrapped(context, handle)
+        return GstVkgdr.Stream.new_wrapped(context, natural(handle, "a CUstream") or None)
 
     def __init__(self, context: Context, handle: Optional[int] = None) -> None:
         # What a copy under way needs, with the fence behind it.
@@ -104,17 +185,50 @@ class Stream(GstVkgdr.Stream):
         """As PyCUDA has it: wait_event()."""
         self.wait_event(event)
 
+    def __repr__(self) -> str:
+        return f"<GstVkgdr.Stream {self.handle:#x} of device {self.get_context().get_device()}>"
+
 
 Stream = override(Stream)
 
 
+_new_event = GstVkgdr.Event.new
+
+
 class Event(GstVkgdr.Event):
     def __new__(cls, context: Context) -> "Event":
-        _check(context, Context, "a GstVkgdr.Context")
-        return GstVkgdr.Event.new(context)
+        return cls.new(context)
 
     def __init__(self, context: Context) -> None:
         pass
+
+    @staticmethod
+    def new(context: Context) -> "Event":
+        """Makes an event that takes the time. One that was never recorded counts as
+        reached."""
+        _check(context, Context, "a GstVkgdr.Context")
+        event = _new_event(context)
+        event._context = context
+        return event
+
+    def record(self, stream: Any = None) -> "Event":
+        """Marks the point of a stream behind all that is queued on it.
+
+        :param stream: of any library; without one, CUDA's legacy default stream
+        :returns: the event
+        """
+        if not isinstance(stream, GstVkgdr.Stream):
+            stream = as_stream(self._context, 0 if stream is None else stream)
+        super().record(stream)
+        return self
+
+    def synchronize(self) -> "Event":
+        """Waits on the CPU until the event is reached.
+
+        :returns: the event
+        """
+        super().synchronize()
+        return self
 
     def query(self) -> bool:
         """As PyCUDA has it: is_done()."""
@@ -129,6 +243,9 @@ class Event(GstVkgdr.Event):
         """Milliseconds from this event to another one."""
         _check(event, Event, "a GstVkgdr.Event")
         return event.get_elapsed(self)
+
+    def __repr__(self) -> str:
+        return f"<GstVkgdr.Event, {'reached' if self.is_done() else 'pending'}>"
 
 
 Event = override(Event)
@@ -148,16 +265,16 @@ def as_stream(context: Context, stream: Any) -> Stream:
     """
     if isinstance(stream, GstVkgdr.Stream):
         if stream.get_context() != context:
-            raise ValueError("the stream is of another context")
+            raise ValueError("the stream is of another CUDA context")
         return stream
-    if isinstance(stream, int) and not isinstance(stream, bool):
+    if is_integer(stream):
         return GstVkgdr.Stream.new_wrapped(context, _handle(stream))
     protocol = getattr(stream, "__cuda_stream__", None)
     if protocol is not None:
         return _wrapped(context, protocol()[1], stream)
     for name in ("cuda_stream", "ptr", "handle"):
         handle = getattr(stream, name, None)
-        if isinstance(handle, int):
+        if is_integer(handle):
             return _wrapped(context, handle, stream)
     raise TypeError(f"a {type(stream).__name__} is no CUDA stream, nor the number of one")
 
@@ -168,7 +285,8 @@ def _wrapped(context: Context, handle: int, owner: Any) -> Stream:
     return stream
 
 
-def _handle(number: int) -> Optional[int]:
+def _handle(value: Any) -> Optional[int]:
+    number = integer(value, "a CUstream")
     if number < 0:
         raise ValueError(f"{number} is no CUDA stream")
     return number or None

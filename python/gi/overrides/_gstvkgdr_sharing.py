@@ -13,7 +13,7 @@ gi.require_version("Gst", "1.0")
 from gi.repository import GLib, Gst  # noqa: E402
 
 from ..module import get_introspection_module  # noqa: E402
-from ._gstvkgdr_copies import check_memory  # noqa: E402
+from ._gstvkgdr_memory import check_memory  # noqa: E402
 from ._gstvkgdr_objects import Context  # noqa: E402
 
 GstVkgdr = get_introspection_module("GstVkgdr")

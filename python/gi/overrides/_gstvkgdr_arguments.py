@@ -1,0 +1,232 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""The arguments of a kernel: from objects of Python to the bytes of a parameter.
+
+An argument is a pointer, for which memory of the device, an array of any library
+or host memory is given, or a number or a structure, which is passed as it is. What
+is prepared has a type (_gstvkgdr_types); otherwise the driver tells sizes. Knows
+nothing of launches.
+"""
+
+import struct
+from typing import Any, List, NamedTuple, Optional, Sequence
+
+import gi
+
+gi.require_version("Gst", "1.0")
+from gi.repository import Gst  # noqa: E402
+
+from ..module import get_introspection_module  # noqa: E402
+from . import _gstvkgdr_copies as copies  # noqa: E402
+from . import _gstvkgdr_numbers as numbers  # noqa: E402
+from . import _gstvkgdr_objects as objects  # noqa: E402
+from ._gstvkgdr_host import HostMemory  # noqa: E402
+from ._gstvkgdr_memory import check_memory  # noqa: E402
+from ._gstvkgdr_types import POINTER_SIZE, STRUCTURE, ParameterType  # noqa: E402
+
+GstVkgdr = get_introspection_module("GstVkgdr")
+
+READ, WRITE = Gst.MapFlags.READ, Gst.MapFlags.WRITE
+
+
+class In:
+    """An argument that a launch only reads.
+
+    :param source: memory of the device, or host memory, of which the launch gets
+      a copy
+    """
+
+    flags = READ
+
+    def __init__(self, source: Any) -> None:
+        self.source = source
+
+    def __repr__(self) -> str:
+        return f"GstVkgdr.{type(self).__name__}({self.source!r})"
+
+
+class Out(In):
+    """An argument that a launch only writes, all of it. Host memory is filled when
+    the call returns."""
+
+    flags = WRITE
+
+
+class InOut(In):
+    """An argument that a launch reads and writes. Memory of the device counts as
+    such without a wrapper, and an array of NumPy that can be written."""
+
+    flags = READ | WRITE
+
+
+class Argument(NamedTuple):
+    data: bytes
+    memory: Optional[Gst.Memory] = None
+    flags: Gst.MapFlags = READ
+    host: Optional[HostMemory] = None  #: to be filled from the memory
+    kept: Any = None  #: until the launch is done
+
+
+class Parameter(NamedTuple):
+    """What is known of a parameter."""
+
+    name: str  #: what messages call the argument
+    size: Optional[int] = None  #: bytes, where they are known
+    type: Optional[ParameterType] = None  #: where it was prepared
+
+    def takes_pointer(self) -> bool:
+        if self.type is not None:
+            return self.type.accepts_pointer()
+        return self.size in (None, POINTER_SIZE)
+
+
+# --- pointers -----------------------------------------------------------------
+
+
+def _of_address(address: int, kept: Any = None) -> Argument:
+    return Argument(struct.pack("=Q", address), kept=kept)
+
+
+def _of_memory(memory: Gst.Memory, flags: Gst.MapFlags) -> Argument:
+    return _of_address(GstVkgdr.memory_get_device_pointer(memory))._replace(
+        memory=memory, flags=flags
+    )
+
+
+def _of_host(source: Any, flags: Gst.MapFlags, stream: "GstVkgdr.Stream") -> Argument:
+    """A copy on the device of what is the host's."""
+    host = HostMemory(source, writable=bool(flags & WRITE))
+    if not host.nbytes:
+        raise ValueError("host memory of no bytes is no argument")
+    memory = stream.get_context().get_allocator().alloc(host.nbytes)
+    if flags & READ:
+        copies.memory_upload(memory, 0, host, stream)
+        objects.keep(stream, host)
+    argument = _of_memory(memory, flags)
+    return argument._replace(host=host) if flags & WRITE else argument
+
+
+def _of_array(array: Any, stream: "GstVkgdr.Stream") -> Argument:
+    """An array of NumPy: where it lies if it is pinned, else there and back."""
+    if _is_pinned(array):
+        return _of_address(HostMemory(array).address, kept=array)
+    return _of_host(array, READ | WRITE if array.flags.writeable else READ, stream)
+
+
+def _is_pinned(array: Any) -> bool:
+    """Whether it is an array of pagelocked_empty(), or a part of one."""
+    base = array
+    while base is not None:
+        if isinstance(getattr(base, "mapping", None), GstVkgdr.Mapping):
+            return True
+        base = base.obj if isinstance(base, memoryview) else getattr(base, "base", None)
+    return False
+
+
+def _is_array(value: Any) -> bool:
+    """Whether it is an array of NumPy of one dimension or more."""
+    return hasattr(value, "__array_interface__") and bool(getattr(value, "shape", ()))
+
+
+def _address_of(value: Any) -> Optional[int]:
+    """The device pointer of another library's object, or None."""
+    interface = getattr(value, "__cuda_array_interface__", None)
+    if interface is not None:
+        return interface["data"][0]
+    if hasattr(value, "get_pointer"):  # PyCUDA's PointerHolderBase
+        return numbers.integer(value.get_pointer(), "get_pointer()")
+    pointer = getattr(value, "device_ptr", None)  # vkgdr.RawMemory
+    return pointer if isinstance(pointer, int) else None
+
+
+def _pointer(value: Any, parameter: Parameter, stream: "GstVkgdr.Stream") -> Optional[Argument]:
+    """What stands for a pointer, or None."""
+    flags = READ | WRITE
+    if isinstance(value, In):
+        flags, value = value.flags, value.source
+        if not isinstance(value, (Gst.Memory, Gst.Buffer)):
+            return _of_host(value, flags, stream)
+    if isinstance(value, (Gst.Memory, Gst.Buffer)):
+        return _of_memory(check_memory(value), flags)
+    address = _address_of(value)
+    if address is not None:
+        return _of_address(address, kept=value)
+    if _is_array(value) and parameter.takes_pointer():
+        return _of_array(value, stream)
+    return None
+
+
+# --- numbers and structures ---------------------------------------------------
+
+
+def _by_size(value: Any, parameter: Parameter) -> Optional[bytes]:
+    """The bytes of a number or a structure, where no type is known."""
+    size, name = parameter.size, parameter.name
+    if value is None and parameter.takes_pointer():
+        return bytes(POINTER_SIZE)
+    kind = numbers.numpy_kind(value)
+    data = numbers.bytes_of(value)
+    if kind in ("b", "i", "u", "f") and size is not None and size != len(data or b""):
+        data, value = None, numbers.plain(value)
+    if data is not None or not isinstance(value, (bool, int, float)):
+        return data
+    if size is None:
+        raise TypeError(
+            f"{name}: the driver does not tell how large it is, so it has to be a number of "
+            "NumPy's, or prepare() has to say"
+        )
+    if isinstance(value, float) and size in numbers.REAL_SIZES:
+        return numbers.pack_real(value, size)
+    if isinstance(value, float) or size not in numbers.INTEGER_SIZES:
+        raise TypeError(f"{name}: {value!r} is no parameter of {size} bytes")
+    try:
+        return numbers.pack_integer(int(value), size)
+    except struct.error:
+        raise OverflowError(f"{name}: {value} does not fit {size} bytes") from None
+
+
+def convert(value: Any, parameter: Parameter, stream: "GstVkgdr.Stream") -> Argument:
+    """An argument of a launch on a stream.
+
+    :raises TypeError: if the value is none
+    :raises OverflowError: if it does not fit the parameter
+    """
+    name = parameter.name
+    found = _pointer(value, parameter, stream)
+    if found is not None:
+        if not parameter.takes_pointer() and parameter.type is not None:
+            raise TypeError(f"{name}: a {type(value).__name__} is a pointer, and the parameter "
+                            f"a {parameter.type.kind} ({parameter.type.name!r})")
+        return found
+    if parameter.type is not None:
+        return Argument(parameter.type.pack(value, name))
+    data = _by_size(value, parameter)
+    if data is None:
+        raise TypeError(
+            f"{name}: a {type(value).__name__} is no argument: it takes memories of the device, "
+            "arrays of NumPy and of CUDA libraries, numbers, bytes, and In(), Out() and InOut() "
+            "of host memory"
+        )
+    return Argument(data)
+
+
+# --- all of them together -----------------------------------------------------
+
+
+def pack(arguments: Sequence[Argument], offsets: Sequence[int]) -> bytes:
+    packed = bytearray()
+    for argument, offset in zip(arguments, offsets):
+        packed.extend(bytes(offset - len(packed)))
+        packed.extend(argument.data)
+    return bytes(packed)
+
+
+def natural_offsets(arguments: Sequence[Argument]) -> List[int]:
+    """Where the driver does not tell: each at a multiple of its size, 8 at the most."""
+    offsets: List[int] = []
+    end = 0
+    for argument in arguments:
+        align = min(len(argument.data) & -len(argument.data), 8) or 1
+        end = -(-end // align) * align
+        offsets.append(end)
+        end += len(argument.data)
+    return offsets

@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""The library's errors by name, as PyCUDA has them.
+
+    try:
+        module = GstVkgdr.SourceModule(source, context)
+    except GstVkgdr.CompileError as error:
+        print(error.stderr)
+
+Each class is a GLib.Error, so that programs that catch those go on to work.
+PyGObject makes all of its errors by calling GLib.Error. Here that is told to
+make one of these classes for an error of the domain of GstVkgdr; errors of other
+domains stay as they are.
+"""
+
+import builtins
+import re
+from typing import Any, Dict, Optional, Type
+
+from gi.repository import GLib
+
+from ..module import get_introspection_module
+
+GstVkgdr = get_introspection_module("GstVkgdr")
+
+_DOMAIN = GLib.quark_to_string(GstVkgdr.error_quark())
+
+
+class CudaError(GLib.Error):
+    """The base class of the library's errors. PyCUDA calls it Error."""
+
+    @property
+    def cuda_error(self) -> Optional[str]:
+        """The name of CUDA's error, such as "CUDA_ERROR_LAUNCH_FAILED", or None where
+        the error is not the driver's."""
+        return _cuda_error(self.message)
+
+    def copy(self) -> "CudaError":
+        """Another error of the same class, domain and code."""
+        return type(self)(self.message, self.domain, self.code)
+
+    def __reduce__(self) -> Any:
+        return type(self), (self.message, self.domain, self.code)
+
+    def __repr__(self) -> str:
+        return f"GstVkgdr.{type(self).__name__}({self.message!r}, {self.domain!r}, {self.code})"
+
+
+class CompileError(CudaError):
+    """A source that does not compile."""
+
+    @property
+    def msg(self) -> str:
+        """What failed, and the compiler's log."""
+        return self.message
+
+    @property
+    def stderr(self) -> str:
+        """The compiler's log."""
+        return self.message.partition("\n")[2]
+
+    @property
+    def stdout(self) -> str:
+        """Always empty: the compilers write to their log."""
+        return ""
+
+
+class MemoryError(CudaError, builtins.MemoryError):
+    """No memory on the device, or no pinned memory."""
+
+
+class LogicError(CudaError):
+    """A mistake of the program: a wrong argument, or a name that is not there."""
+
+
+class LaunchError(CudaError):
+    """A kernel that failed. Often a later call raises it."""
+
+
+class RuntimeError(CudaError):
+    """What the program is not to blame for: no driver, no device, a failed call."""
+
+
+_CLASSES: Dict[int, Type[CudaError]] = {
+    int(GstVkgdr.Error.COMPILE): CompileError,
+    int(GstVkgdr.Error.NO_MEMORY): MemoryError,
+    int(GstVkgdr.Error.ARGUMENT): LogicError,
+    int(GstVkgdr.Error.NOT_FOUND): LogicError,
+}
+
+# What is behind CUDA_ERROR_ in the message of a call of the driver that failed.
+_CUDA_CLASSES = (
+    (r"OUT_OF_MEMORY", MemoryError),
+    (r"LAUNCH_.*|ILLEGAL_.*|MISALIGNED_ADDRESS|INVALID_ADDRESS_SPACE|INVALID_PC|ASSERT"
+     r"|HARDWARE_STACK_ERROR", LaunchError),
+    (r"INVALID_.*|NOT_INITIALIZED|ALREADY_.*", LogicError),
+)
+
+
+def error_of(kind: Type[CudaError], message: str) -> CudaError:
+    """An error of the overrides' own: a mistake of the caller."""
+    return kind(message, _DOMAIN, int(GstVkgdr.Error.ARGUMENT))
+
+
+def _cuda_error(message: str) -> Optional[str]:
+    found = re.search(r"\bCUDA_ERROR_[A-Z0-9_]+", message)
+    return found.group(0) if found else None
+
+
+def _class_of(message: str, code: int) -> Type[CudaError]:
+    if code != int(GstVkgdr.Error.FAILED):
+        return _CLASSES.get(code, RuntimeError)
+    name = (_cuda_error(message) or "").replace("CUDA_ERROR_", "", 1)
+    for pattern, kind in _CUDA_CLASSES:
+        if re.fullmatch(pattern, name):
+            return kind
+    return RuntimeError
+
+
+def _new(cls: Type[GLib.Error], message: str = "", domain: str = "", code: int = 0) -> GLib.Error:
+    if cls is GLib.Error and domain == _DOMAIN:
+        cls = _class_of(message, code)
+    return builtins.RuntimeError.__new__(cls)
+
+
+def install() -> None:
+    """From now on PyGObject raises the library's errors by these names."""
+    GLib.Error.__new__ = staticmethod(_new)

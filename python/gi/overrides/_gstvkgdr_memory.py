@@ -1,0 +1,176 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Allocators, memories, mappings and fences, as objects of Python's.
+
+A Gst.Memory is GStreamer's class, of which PyGObject makes all memories: it gets a
+length, and where it is memory of the device, its pointer as a number and a
+representation that says so. Knows nothing of copies and of streams.
+"""
+
+import ctypes
+from typing import Any, Optional
+
+import gi
+
+gi.require_version("Gst", "1.0")
+from gi.repository import Gst  # noqa: E402
+
+from ..module import get_introspection_module  # noqa: E402
+from ._gstvkgdr_numbers import natural  # noqa: E402
+from ._gstvkgdr_override import override  # noqa: E402
+
+GstVkgdr = get_introspection_module("GstVkgdr")
+
+# PyGObject reads constants of a flags type as 0.
+MAP_VKGDR = Gst.MapFlags(int(Gst.MapFlags.FLAG_LAST) << 1)
+
+_WRITABLE_BUFFER = 0x1  # inspect.BufferFlags.WRITABLE, from Python 3.12 on
+
+
+def check_memory(memory: Any) -> Gst.Memory:
+    """A memory of the device: it, or the one of a buffer that has one."""
+    if isinstance(memory, Gst.Buffer):
+        if memory.n_memory() != 1:
+            raise ValueError(f"a buffer of {memory.n_memory()} memories: give one of them")
+        memory = memory.peek_memory(0)
+    if not isinstance(memory, Gst.Memory):
+        raise TypeError(f"a Gst.Memory is needed, not {type(memory).__name__}")
+    if not GstVkgdr.is_vkgdr_memory(memory):
+        raise TypeError("the memory is not the device's: GstVkgdr.Allocator.alloc() makes one")
+    return memory
+
+
+class Allocator(GstVkgdr.Allocator):
+    def __new__(cls, context: Optional["GstVkgdr.Context"] = None) -> "Allocator":
+        """:param context: without one, the default device's, opened when it is needed"""
+        return GstVkgdr.Allocator.new(context)
+
+    def __init__(self, context: Optional["GstVkgdr.Context"] = None) -> None:
+        pass
+
+    def alloc(self, size: int, *params: Any, **keywords: Any) -> Gst.Memory:
+        """Allocates memory of the device.
+
+        With params it is Gst.Allocator.alloc(), which programs call that choose an
+        allocator by its name. Without them, an error says why there is no memory.
+
+        :param size: bytes
+        :param params: Gst.AllocationParams or None, as for any allocator
+        :raises GLib.Error: without params, if there is no memory
+        """
+        size = natural(size, "the size")
+        if params or keywords:
+            return Gst.Allocator.alloc(self, size, *params, *_params_of(keywords))
+        return super().alloc(size)
+
+    def alloc_wrapped(self, device_pointer: int, size: int, *args: Any) -> Gst.Memory:
+        """Memory that another library has allocated on the device, as a Gst.Memory.
+
+        :param args: the Gst.MemoryFlags, and a function that is called when the
+          memory is not needed any more
+        """
+        return super().alloc_wrapped(
+            natural(device_pointer, "the device pointer"), natural(size, "the size"), *args
+        )
+
+    def __repr__(self) -> str:
+        active, held = self.get_active_blocks(), self.get_held_blocks()
+        return f"<GstVkgdr.Allocator: {active} blocks in use, {held} held>"
+
+
+def _params_of(keywords: Any) -> Any:
+    unknown = set(keywords) - {"params"}
+    if unknown:
+        raise TypeError(f"alloc() has no argument named {sorted(unknown)[0]!r}")
+    return tuple(keywords.values())
+
+
+Allocator = override(Allocator)
+
+
+class Mapping(GstVkgdr.Mapping):
+    def __enter__(self) -> "Mapping":
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        """Unmaps it. Arrays and views of it must not be used any more."""
+        self.unmap()
+
+    def __len__(self) -> int:
+        return self.get_size()
+
+    def __bool__(self) -> bool:
+        return True
+
+    @property
+    def data(self) -> memoryview:
+        """The mapped bytes of the host, which can be written if the mapping is for
+        WRITE. The view keeps the mapping.
+
+        :raises BufferError: if the memory is mapped for the device
+        :raises ValueError: if it was unmapped
+        """
+        flags = self.get_flags()
+        if flags & MAP_VKGDR:
+            raise BufferError("the memory is mapped for the device, and the host has no view of it")
+        pointer = self.get_pointer()
+        if not pointer:
+            raise ValueError("the memory was unmapped")
+        data = (ctypes.c_ubyte * self.get_size()).from_address(pointer)
+        data.mapping = self
+        view = memoryview(data).cast("B")
+        return view if flags & Gst.MapFlags.WRITE else view.toreadonly()
+
+    def __buffer__(self, flags: int) -> memoryview:
+        """memoryview(mapping), from Python 3.12 on."""
+        view = self.data
+        if flags & _WRITABLE_BUFFER and view.readonly:
+            raise BufferError("the memory is mapped for reading")
+        return view
+
+    def __repr__(self) -> str:
+        pointer = self.get_pointer()
+        if not pointer:
+            return "<GstVkgdr.Mapping, unmapped>"
+        return f"<GstVkgdr.Mapping of {len(self)} bytes at {pointer:#x}>"
+
+
+Mapping = override(Mapping)
+
+
+class Fence(GstVkgdr.Fence):
+    def __repr__(self) -> str:
+        return f"<GstVkgdr.Fence, {'signaled' if self.is_signaled() else 'pending'}>"
+
+
+Fence = override(Fence)
+
+# --- Gst.Memory ---------------------------------------------------------------
+
+_plain_repr = Gst.Memory.__repr__
+
+
+def _length(memory: Gst.Memory) -> int:
+    return memory.size
+
+
+def _is_true(memory: Gst.Memory) -> bool:
+    return True  # and not by its length
+
+
+def _pointer(memory: Gst.Memory) -> int:
+    return GstVkgdr.memory_get_device_pointer(check_memory(memory))
+
+
+def _represent(memory: Gst.Memory) -> str:
+    if not GstVkgdr.is_vkgdr_memory(memory):
+        return _plain_repr(memory)
+    pointer = GstVkgdr.memory_get_device_pointer(memory)
+    return f"<Gst.Memory: {memory.size} bytes of VkgdrMemory at {pointer:#x}>"
+
+
+def install() -> None:
+    """From now on a memory has a length, and one of the device says what it is."""
+    Gst.Memory.__len__ = _length
+    Gst.Memory.__bool__ = _is_true
+    Gst.Memory.__int__ = _pointer
+    Gst.Memory.__repr__ = _represent

@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Errors by name: each is a GLib.Error, too, with its domain and its code."""
+
+import builtins
+import copy
+import unittest
+
+import gst_support
+import support
+from gi.repository import GLib, Gst, GstVkgdr
+
+
+class Names(gst_support.DeviceTestCase):
+    def test_compile_error(self) -> None:
+        with self.assertRaises(GstVkgdr.CompileError) as caught:
+            GstVkgdr.SourceModule("__global__ void f () { nonsense; }", self.context, "mine")
+        error = caught.exception
+        self.assertIsInstance(error, GstVkgdr.CudaError)
+        self.assertIsInstance(error, GLib.Error)
+        self.assertTrue(error.matches(GstVkgdr.error_quark(), GstVkgdr.Error.COMPILE))
+        self.assertIn("mine does not compile", error.msg)
+        self.assertIn("nonsense", error.stderr)
+        self.assertNotIn("mine does not compile", error.stderr)
+        self.assertEqual(error.stdout, "")
+
+    def test_logic_errors(self) -> None:
+        """The caller's: wrong arguments, and names that are not there."""
+        module = GstVkgdr.SourceModule("__global__ void f () {}", self.context)
+        memory = self.allocator.alloc(16)
+        for call in (
+            lambda: module.get_function("g"),
+            lambda: GstVkgdr.upload(memory, bytes(17)),
+            lambda: GstVkgdr.Device(0).get_attribute("size"),
+        ):
+            with self.assertRaises(GstVkgdr.LogicError):
+                call()
+
+    def test_runtime_errors(self) -> None:
+        """Of the machine: no such device, or an image that does not fit it."""
+        for call in (
+            lambda: GstVkgdr.Device(99),
+            lambda: GstVkgdr.Module.new_from_image(
+                self.context, GLib.Bytes.new(b"\x7fELF nonsense"), None
+            ),
+        ):
+            with self.assertRaises(GstVkgdr.RuntimeError) as caught:
+                call()
+            self.assertNotIsInstance(caught.exception, GstVkgdr.LogicError)
+            self.assertIsInstance(caught.exception, builtins.RuntimeError)
+
+    def test_memory_error(self) -> None:
+        with self.assertRaises(GstVkgdr.MemoryError) as caught:
+            self.allocator.alloc(1 << 60)
+        self.assertIsInstance(caught.exception, builtins.MemoryError)
+        self.assertIn("no memory for", caught.exception.message)
+
+    def test_launch_error(self) -> None:
+        """Told by a later call: in a process of its own, whose CUDA context is lost."""
+        result = support.run_python("""
+import os
+os.environ["SOFTCUDA_FAIL"] = "cuLaunchKernel:1:719"  # on a GPU the address is wrong
+import gst_support
+from gi.repository import GLib, GstVkgdr
+context = GstVkgdr.Context()
+module = GstVkgdr.SourceModule("__global__ void f (int *p) { *p = 1; }", context)
+try:
+    module.get_function("f")(context.get_allocator().alloc(4) if context.is_software() else 16,
+                             block=1)
+    context.synchronize()
+except GstVkgdr.LaunchError as error:
+    print(error.cuda_error, isinstance(error, GLib.Error))
+""")
+        self.assertRegex(
+            result.stdout, "CUDA_ERROR_(LAUNCH_FAILED|ILLEGAL_ADDRESS) True", result.returncode
+        )
+
+    def test_names_of_the_driver(self) -> None:
+        for message, kind, name in (
+            ("cuX: CUDA_ERROR_OUT_OF_MEMORY (t)", GstVkgdr.MemoryError,
+             "CUDA_ERROR_OUT_OF_MEMORY"),
+            ("cuX: CUDA_ERROR_LAUNCH_TIMEOUT (t)", GstVkgdr.LaunchError,
+             "CUDA_ERROR_LAUNCH_TIMEOUT"),
+            ("cuX: CUDA_ERROR_MISALIGNED_ADDRESS (t)", GstVkgdr.LaunchError,
+             "CUDA_ERROR_MISALIGNED_ADDRESS"),
+            ("cuX: CUDA_ERROR_INVALID_VALUE (t)", GstVkgdr.LogicError,
+             "CUDA_ERROR_INVALID_VALUE"),
+            ("cuX: CUDA_ERROR_NOT_READY (t)", GstVkgdr.RuntimeError, "CUDA_ERROR_NOT_READY"),
+            ("it failed", GstVkgdr.RuntimeError, None),
+        ):
+            with self.subTest(message=message):
+                error = GLib.Error(
+                    message, "gst-vkgdr-error-quark", int(GstVkgdr.Error.FAILED)
+                )
+                self.assertIs(type(error), kind)
+                self.assertEqual(error.cuda_error, name)
+                self.assertEqual(error.args, (message,))
+
+    def test_copies_keep_the_class(self) -> None:
+        error = GLib.Error("m", "gst-vkgdr-error-quark", int(GstVkgdr.Error.COMPILE))
+        for other in (error.copy(), copy.copy(error)):
+            self.assertIsInstance(other, GstVkgdr.CompileError)
+            self.assertEqual((other.message, other.domain, other.code),
+                             (error.message, error.domain, error.code))
+        self.assertIn("CompileError", repr(error))
+
+    def test_of_a_pipeline(self) -> None:
+        """What an element posts has its class, too."""
+        pipeline = Gst.parse_launch(
+            "videotestsrc num-buffers=1 ! vkgdrupload ! cudafilter kernel=missing ! fakesink"
+        )
+        pipeline.set_state(Gst.State.PLAYING)
+        message = pipeline.get_bus().timed_pop_filtered(
+            10 * Gst.SECOND, Gst.MessageType.ERROR
+        )
+        pipeline.set_state(Gst.State.NULL)
+        self.assertIsInstance(message.parse_error()[0], GLib.Error)
+
+    def test_errors_of_others_are_left_alone(self) -> None:
+        with self.assertRaises(GLib.Error) as caught:
+            Gst.parse_launch("no-such-element")
+        self.assertIs(type(caught.exception), GLib.Error)
+        self.assertIs(type(GLib.Error("plain")), GLib.Error)
+        self.assertIs(type(GLib.Error()), GLib.Error)
+
+        class Own(GLib.Error):
+            pass
+
+        self.assertIs(type(Own("m", "gst-vkgdr-error-quark", 4)), Own)
+
+
+if __name__ == "__main__":
+    support.main()
