@@ -299,6 +299,18 @@ new_like (GstBuffer *input, GstMemory *memory)
   return output;
 }
 
+/* The same as new_like (), without a new buffer where nobody else has @input. A
+ * buffer of a pool keeps its memory: the pool would free the buffer. */
+static GstBuffer *
+with_memory (GstBuffer *input, GstMemory *memory)
+{
+  if (!memory || input->pool || !gst_buffer_is_writable (input))
+    return new_like (input, memory);
+  gst_buffer_replace_all_memory (input, memory);
+  GST_BUFFER_FLAG_UNSET (input, GST_BUFFER_FLAG_TAG_MEMORY);
+  return gst_buffer_ref (input);
+}
+
 static void
 count (GstVkgdrTransfer *self, gsize size, GstVkgdrPath path,
     GstClockTime map_time, GstClockTime wait_time)
@@ -395,27 +407,27 @@ bring (GstVkgdrTransfer *self, GstBuffer *input, GError **error)
       return NULL;
     count (self, size, path, 0, 0);
   }
-  return new_like (input, memory);
+  return with_memory (input, memory);
 }
 
-/* Memory of GStreamer's own CUDA elements as ours, where it lies in our CUDA
- * context; the CPU brings it else. The caller's. */
+/* A frame of GStreamer's own CUDA elements as ours, where it lies in our CUDA
+ * context; owned by the caller. NULL for all other buffers. */
 static GstBuffer *
 from_cuda (GstVkgdrTransfer *self, GstBuffer *input)
 {
-  GstVkgdrContext *context =
-      gst_vkgdr_base_transform_get_context (GST_VKGDR_BASE_TRANSFORM (self));
-  GstBuffer *result = NULL;
+  GstBuffer *result;
   GError *error = NULL;
 
-  if (gst_buffer_n_memory (input) > 0
-      && gst_vkgdr_is_cuda_memory (gst_buffer_peek_memory (input, 0))) {
-    result = gst_vkgdr_context_buffer_from_cuda (context, input, &error);
-    if (!result)
-      GST_DEBUG_OBJECT (self, "by way of the CPU: %s", error->message);
-    g_clear_error (&error);
-  }
-  return result ? result : gst_buffer_ref (input);
+  if (gst_buffer_n_memory (input) == 0
+      || !gst_vkgdr_is_cuda_memory (gst_buffer_peek_memory (input, 0)))
+    return NULL;
+  result = gst_vkgdr_context_buffer_from_cuda (
+      gst_vkgdr_base_transform_get_context (GST_VKGDR_BASE_TRANSFORM (self)),
+      input, &error);
+  if (!result)
+    GST_DEBUG_OBJECT (self, "by way of the CPU: %s", error->message);
+  g_clear_error (&error);
+  return result;
 }
 
 /* The other way round. Takes @brought over. */
@@ -463,8 +475,8 @@ gst_vkgdr_transfer_prepare_output_buffer (
       return GST_FLOW_OK;
     }
     source = from_cuda (self, input);
-    result = bring (self, source, &error);
-    gst_buffer_unref (source);
+    result = bring (self, source ? source : input, &error);
+    gst_clear_buffer (&source);
   }
   if (result && priv->to_cuda)
     result = to_cuda (self, result, &error);

@@ -306,18 +306,20 @@ send_all (GstVkgdrUpload *self, GstBuffer *input, GstMapInfo *maps,
 static gboolean
 copy_across (GstVkgdrUpload *self, GstBuffer *input, GstMemory *output)
 {
-  GstVkgdrStream *stream =
-      gst_vkgdr_base_transform_get_stream (GST_VKGDR_BASE_TRANSFORM (self));
   guint n = gst_buffer_n_memory (input), i;
+  GstVkgdrStream *stream;
   GError *error = NULL;
   gboolean ok = TRUE;
   gsize offset = 0;
 
+  for (i = 0; i < n; i++)
+    if (!gst_is_vkgdr_memory (gst_buffer_peek_memory (input, i)))
+      return FALSE;
+  stream =
+      gst_vkgdr_base_transform_get_stream (GST_VKGDR_BASE_TRANSFORM (self));
   for (i = 0; ok && i < n; i++) {
     GstMemory *memory = gst_buffer_peek_memory (input, i);
 
-    if (!gst_is_vkgdr_memory (memory))
-      return FALSE;
     ok = gst_vkgdr_memory_copy_from (
         output, offset, memory, 0, memory->size, stream, &error);
     offset += memory->size;
