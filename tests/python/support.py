@@ -6,6 +6,8 @@ its, else softcuda. So the tests look at the device's bytes on either.
 """
 
 import ctypes
+import importlib
+import importlib.util
 import os
 import subprocess
 import sys
@@ -13,6 +15,32 @@ import unittest
 from typing import Any, List, Optional
 
 SKIPPED = 77  # what meson takes for "not run"
+
+# The modules that a test may do without, and no others. A test is skipped where one
+# of them is not installed; one that is installed and cannot be imported is a failure.
+OPTIONAL = ("numpy", "torch", "cupy", "numba", "cuda.core", "cuda.bindings", "pycuda", "mypy")
+
+# Of these, the ones that must be there: run-consumers says which.
+REQUIRED = tuple(os.environ.get("VKGDR_TEST_REQUIRE", "").split())
+
+
+def is_missing(name: str) -> bool:
+    """Whether an optional module is not installed; never of one that must be there."""
+    if name not in OPTIONAL:
+        raise ValueError(f"{name} is not among the optional modules: {', '.join(OPTIONAL)}")
+    if name in REQUIRED:
+        return False
+    package, _, module = name.partition(".")
+    if importlib.util.find_spec(package) is None:
+        return True
+    return bool(module) and importlib.util.find_spec(name) is None
+
+
+def load(name: str, module: Optional[str] = None) -> Any:
+    """An optional module, or one of its own; the end of the test where it is missing."""
+    if is_missing(name):
+        raise unittest.SkipTest(f"{name} is missing")
+    return importlib.import_module(module or name)
 
 
 def _load() -> Optional[ctypes.CDLL]:

@@ -124,6 +124,7 @@ class Prepared(ArgumentsTestCase):
             with self.assertRaisesRegex(TypeError, "argument 1 of scale.*no pointer"):
                 self.call(scale, bad, 2.0, 1)
         self.call(scale, ctypes.c_void_p(int(memory)), 2.0, 1)
+        self.context.synchronize()
         self.assertEqual(self.floats(memory), (6.0,))
         out = self.allocator.alloc(4)
         self.call(self.function("is_null", "PP"), out, None)
@@ -138,9 +139,10 @@ class Prepared(ArgumentsTestCase):
 
         self.call(self.function("scale", "Pfi"), Holder(), 2.0, 1)
         self.function("scale")(Holder(), 2.0, 1, block=1)
+        self.context.synchronize()
         self.assertEqual(self.floats(memory), (12.0,))
 
-    @unittest.skipIf(np is None, "NumPy is missing")
+    @unittest.skipIf(np is None, "numpy is missing")
     def test_types_of_numpy(self) -> None:
         memory = self.new_memory(struct.pack("f", 3))
         for types in (
@@ -152,13 +154,14 @@ class Prepared(ArgumentsTestCase):
         self.assertEqual(self.floats(memory), (24.0,))
         self.call(self.function("scale", "Pfi"), np.uint64(int(memory)), np.float64(0.5),
                   np.uint8(1))
+        self.context.synchronize()
         self.assertEqual(self.floats(memory), (12.0,))
         with self.assertRaisesRegex(OverflowError, "does not fit"):
             self.call(self.function("scale", "Pfi"), memory, 1.0, np.int64(1 << 40))
         with self.assertRaisesRegex(TypeError, "argument 1 .*no pointer"):
             self.call(self.function("scale", "Pfi"), np.float64(1), 1.0, 1)
 
-    @unittest.skipIf(np is None, "NumPy is missing")
+    @unittest.skipIf(np is None, "numpy is missing")
     def test_structures(self) -> None:
         triple = np.dtype([("a", "i4"), ("b", "i4"), ("c", "i4")])
         out = self.allocator.alloc(4)
@@ -197,7 +200,7 @@ class Prepared(ArgumentsTestCase):
 class ByTheirSize(ArgumentsTestCase):
     """Arguments of a function that was not prepared: the driver knows sizes."""
 
-    @unittest.skipIf(np is None, "NumPy is missing")
+    @unittest.skipIf(np is None, "numpy is missing")
     def test_integers_of_numpy_fit_the_parameter(self) -> None:
         memory = self.new_memory(struct.pack("f", 3))
         scale = self.function("scale")
@@ -207,7 +210,7 @@ class ByTheirSize(ArgumentsTestCase):
         with self.assertRaisesRegex(OverflowError, "argument 3"):
             scale(memory, 1.0, np.int64(1 << 40), block=1)
 
-    @unittest.skipIf(np is None, "NumPy is missing")
+    @unittest.skipIf(np is None, "numpy is missing")
     def test_arrays_go_there_and_back(self) -> None:
         array = np.arange(4, dtype=np.float32)
         self.function("scale")(array, 2.0, 4, block=4)
@@ -217,19 +220,19 @@ class ByTheirSize(ArgumentsTestCase):
         self.call(self.function("scale", "Pfi"), array[1:], 2, 1)
         np.testing.assert_array_equal(array, [0, 4, 4, 6])
 
-    @unittest.skipIf(np is None, "NumPy is missing")
+    @unittest.skipIf(np is None, "numpy is missing")
     def test_a_read_only_array_stays(self) -> None:
         array = np.ones(4, np.float32)
         array.flags.writeable = False
         self.function("scale")(array, 2.0, 4, block=4)
         np.testing.assert_array_equal(array, [1, 1, 1, 1])
 
-    @unittest.skipIf(np is None, "NumPy is missing")
+    @unittest.skipIf(np is None, "numpy is missing")
     def test_an_array_with_gaps(self) -> None:
         with self.assertRaisesRegex(ValueError, "not contiguous"):
             self.function("scale")(np.zeros((4, 4), np.float32)[:, 1:3], 2.0, 4, block=4)
 
-    @unittest.skipIf(np is None, "NumPy is missing")
+    @unittest.skipIf(np is None, "numpy is missing")
     def test_pinned_arrays_are_used_where_they_lie(self) -> None:
         stream = GstVkgdr.Stream(self.context)
         array = GstVkgdr.pagelocked_empty((2, 4), np.float32, self.context)
@@ -242,7 +245,7 @@ class ByTheirSize(ArgumentsTestCase):
         with self.assertRaisesRegex(ValueError, "not contiguous"):
             scale(array[:, ::2], 2.0, 4, block=8)
 
-    @unittest.skipIf(np is None, "NumPy is missing")
+    @unittest.skipIf(np is None, "numpy is missing")
     def test_a_pinned_array_is_kept(self) -> None:
         """Until the kernel is done: it is not handed out again before."""
         pool = self.context.get_allocator()

@@ -26,7 +26,7 @@ try:
 except ImportError:
     numpy = None
 
-needs_numpy = unittest.skipIf(numpy is None, "NumPy is missing")
+needs_numpy = unittest.skipIf(numpy is None, "numpy is missing")
 
 # Format: shapes, strides and types of the planes of 6x5 pixels.
 FORMATS = {

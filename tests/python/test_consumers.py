@@ -1,15 +1,23 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Real libraries on our arrays, and their tensors in our pipelines.
 
-Each test is skipped where its library is missing, or finds no device: none of
-them knows softcuda.
+Each test is skipped where its library is not installed, and where the device is
+softcuda's, which none of them knows. A library that is installed and cannot be
+imported, or finds no device, is a failure.
 """
 
 import ctypes
 import gc
 import importlib
+import importlib.machinery
+import importlib.util
+import os
+import subprocess
+import sys
+import tempfile
 import unittest
-from typing import Any, Callable
+import unittest.mock
+from typing import Any, Optional, Tuple
 
 from gst_support import WRITE, DeviceTestCase, GLib, Gst, GstVkgdr, host_bytes, video_caps
 
@@ -24,18 +32,10 @@ WIDTH, HEIGHT = 64, 48
 SIZE = 4 * WIDTH * HEIGHT
 
 
-def load(name: str, has_device: Callable[[Any], bool] = lambda module: True) -> Any:
-    """A library that works here, or the end of the test."""
-    if numpy is None:
-        raise unittest.SkipTest("NumPy is missing")
-    try:
-        module = importlib.import_module(name)
-        usable = has_device(module)
-    except Exception as error:  # each library has its own where there is no GPU
-        raise unittest.SkipTest(f"{name}: {type(error).__name__}: {error}") from None
-    if not usable:
-        raise unittest.SkipTest(f"{name} finds no CUDA device")
-    return module
+def load(name: str, module: Optional[str] = None) -> Any:
+    """A library that works with NumPy, or the end of the test."""
+    support.load("numpy")
+    return support.load(name, module)
 
 
 class Consumer(DeviceTestCase):
@@ -76,7 +76,8 @@ class Consumer(DeviceTestCase):
 class Torch(Consumer):
     def setUp(self) -> None:
         super().setUp()
-        self.torch = load("torch", lambda torch: torch.cuda.is_available())
+        self.torch = load("torch")
+        self.assertTrue(self.torch.cuda.is_available(), "PyTorch finds no CUDA device")
 
     def test_from_dlpack(self) -> None:
         tensor = self.torch.from_dlpack(self.array())
@@ -142,7 +143,8 @@ class Torch(Consumer):
 class Cupy(Consumer):
     def setUp(self) -> None:
         super().setUp()
-        self.cupy = load("cupy", lambda cupy: cupy.cuda.runtime.getDeviceCount() > 0)
+        self.cupy = load("cupy")
+        self.assertGreater(self.cupy.cuda.runtime.getDeviceCount(), 0)
 
     def test_from_dlpack(self) -> None:
         array = self.cupy.from_dlpack(self.array())
@@ -177,7 +179,8 @@ class Cupy(Consumer):
 
 class Numba(Consumer):
     def test_as_cuda_array(self) -> None:
-        cuda = load("numba.cuda", lambda cuda: cuda.is_available())
+        cuda = load("numba", "numba.cuda")
+        self.assertTrue(cuda.is_available(), "Numba finds no CUDA device")
         array = cuda.as_cuda_array(self.array())
         numpy.testing.assert_array_equal(array.copy_to_host(), self.expected())
         del array
@@ -186,10 +189,7 @@ class Numba(Consumer):
 
 class CudaCore(Consumer):
     def test_strided_memory_view(self) -> None:
-        try:
-            utils = load("cuda.core.utils")
-        except unittest.SkipTest:
-            utils = load("cuda.core.experimental.utils")
+        utils = load("cuda.core", "cuda.core.utils")
         array, _ = self.padded()
         for view in (
             utils.StridedMemoryView(array, stream_ptr=-1),
@@ -200,11 +200,74 @@ class CudaCore(Consumer):
             self.assertEqual(view.device_id, self.context.get_device())
         self.assertEqual(tuple(view.shape), (HEIGHT, WIDTH, 4))
 
+    def test_its_streams(self) -> None:
+        core = load("cuda.core")
+        device = core.Device(self.context.get_device())
+        device.set_current()
+        stream = device.create_stream()
+        ours = GstVkgdr.as_stream(self.context, stream)
+        self.assertEqual(ours.handle, int(stream.handle))
+        GstVkgdr.fill(self.memory, 7, stream=stream)
+        theirs = core.Stream.from_handle(GstVkgdr.Stream(self.context).handle)
+        GstVkgdr.copy(self.allocator.alloc(SIZE), self.memory, stream=theirs)
+        stream.sync()
+        self.assertEqual(host_bytes(self.buffer), bytes([7]) * SIZE)
+
+    def test_what_it_compiles(self) -> None:
+        core = load("cuda.core")
+        core.Device(self.context.get_device()).set_current()
+        source = 'extern "C" __global__ void seven (char *x) { x[threadIdx.x] = 7; }'
+        image = core.Program(source, "c++").compile("cubin").code
+        module = GstVkgdr.Module.new_from_image(self.context, GLib.Bytes.new(image), None)
+        module.get_function("seven")(self.memory, block=16)
+        self.assertEqual(host_bytes(self.buffer)[:17], bytes([7]) * 16 + self.data[16:17])
+
+
+class Arguments(Consumer):
+    """Arrays of other libraries as arguments of our kernels."""
+
+    SOURCE = "__global__ void add (int *x, int n) { x[threadIdx.x] += n; }"
+
+    def run_on(self, array: Any) -> None:
+        add = GstVkgdr.SourceModule(self.SOURCE, self.context).get_function("add")
+        add(array, 5, block=8)
+        self.context.synchronize()
+
+    def test_torch(self) -> None:
+        torch = load("torch")
+        tensor = torch.zeros(8, dtype=torch.int32, device="cuda")
+        torch.cuda.synchronize()
+        self.run_on(tensor)
+        self.assertEqual(tensor.tolist(), [5] * 8)
+
+    def test_cupy(self) -> None:
+        cupy = load("cupy")
+        array = cupy.zeros(8, cupy.int32)
+        cupy.cuda.runtime.deviceSynchronize()
+        self.run_on(array)
+        self.assertEqual(array.tolist(), [5] * 8)
+
+    def test_numba(self) -> None:
+        cuda = load("numba", "numba.cuda")
+        array = cuda.to_device(numpy.zeros(8, numpy.int32))
+        cuda.synchronize()
+        self.run_on(array)
+        self.assertEqual(array.copy_to_host().tolist(), [5] * 8)
+
+    def test_a_tensor_that_torch_refuses(self) -> None:
+        """It is of another device than the consumer asked for."""
+        torch = load("torch")
+        with self.assertRaises((BufferError, RuntimeError)):
+            torch.from_dlpack(self.array().__dlpack__(dl_device=(1, 0)))
+        self.assert_returned()
+
 
 class Pycuda(unittest.TestCase):
     def setUp(self) -> None:
-        load("pycuda.autoprimaryctx")
-        self.driver = load("pycuda.driver")
+        if support.is_software():
+            self.skipTest("the device is a processor")
+        load("pycuda", "pycuda.autoprimaryctx")
+        self.driver = load("pycuda", "pycuda.driver")
         import vkgdr.pycuda
 
         self.vkgdr = vkgdr
@@ -238,6 +301,69 @@ class Pycuda(unittest.TestCase):
         memory.free()
         with self.assertRaises(self.vkgdr.VkgdrError):
             memory.get_pointer()
+
+
+class Runner(unittest.TestCase):
+    """run-consumers passes over nothing."""
+
+    def run_it(self, *modules: str, path: str = "") -> Tuple[int, str]:
+        here = os.path.dirname(os.path.abspath(__file__))
+        result = subprocess.run(
+            [sys.executable, os.path.join(here, "run-consumers"), *modules],
+            env={**os.environ, "PYTHONPATH": f"{path}:{os.environ.get('PYTHONPATH', '')}"},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            timeout=60,
+        )
+        return result.returncode, result.stdout
+
+    def test_a_missing_library(self) -> None:
+        status, output = self.run_it("no_such_library")
+        self.assertEqual(status, 1)
+        self.assertIn("no_such_library cannot be imported", output)
+
+    def test_a_library_that_cannot_be_imported(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            with open(os.path.join(folder, "cupy.py"), "w", encoding="utf-8") as file:
+                file.write("import a_part_that_is_missing\n")
+            status, output = self.run_it("cupy", path=folder)
+        self.assertEqual(status, 1)
+        self.assertIn("cupy cannot be imported: ModuleNotFoundError", output)
+
+    def test_a_library_that_no_test_uses(self) -> None:
+        status, output = self.run_it("json")
+        self.assertEqual(status, 2)
+        self.assertIn("no test knows json", output)
+
+    def test_reasons(self) -> None:
+        path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "run-consumers")
+        loader = importlib.machinery.SourceFileLoader("run_consumers", path)
+        runner = importlib.util.module_from_spec(
+            importlib.util.spec_from_loader("run_consumers", loader)
+        )
+        loader.exec_module(runner)
+        self.assertTrue(runner.is_explained("pycuda is missing", ["torch"]))
+        self.assertFalse(runner.is_explained("torch is missing", ["torch"]))
+        self.assertFalse(runner.is_explained("the device is a processor", ["torch"]))
+        self.assertFalse(runner.is_explained("ImportError: torch", ["torch"]))
+
+
+class OptionalModules(unittest.TestCase):
+    def test_the_list_is_exact(self) -> None:
+        with self.assertRaisesRegex(ValueError, "not among the optional"):
+            support.is_missing("vkgdr")
+        self.assertFalse(support.is_missing("numpy") and numpy is not None)
+
+    def test_an_import_that_fails_is_no_skip(self) -> None:
+        """Of a library that is installed, and of our own code."""
+        with tempfile.TemporaryDirectory() as folder:
+            with open(os.path.join(folder, "pycuda.py"), "w", encoding="utf-8") as file:
+                file.write("import a_part_that_is_missing\n")
+            with unittest.mock.patch.object(sys, "path", [folder, *sys.path]):
+                importlib.invalidate_caches()
+                with self.assertRaises(ModuleNotFoundError):
+                    support.load("pycuda")
 
 
 if __name__ == "__main__":

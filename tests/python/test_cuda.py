@@ -465,7 +465,7 @@ except GLib.Error as error:
         GstVkgdr.download(memory, memoryview(out).cast("B", (3, 10)), offset=4, pitch=20)
         self.assertEqual(out, data)
 
-    @unittest.skipIf(np is None, "NumPy is missing")
+    @unittest.skipIf(np is None, "numpy is missing")
     def test_arrays(self) -> None:
         array = np.arange(64, dtype=np.int32).reshape(8, 8)
         memory = self.allocator.alloc(array.nbytes)
@@ -490,7 +490,7 @@ except GLib.Error as error:
         with self.assertRaisesRegex(TypeError, "no writable host memory"):
             GstVkgdr.download(memory, out)
 
-    @unittest.skipIf(np is None, "NumPy is missing")
+    @unittest.skipIf(np is None, "numpy is missing")
     def test_pinned(self) -> None:
         array = GstVkgdr.pagelocked_empty((4, 8), np.float32, self.context)
         self.assertEqual((array.shape, array.dtype), ((4, 8), np.float32))
@@ -631,7 +631,7 @@ class Modules(CudaTestCase):
         found = struct.unpack("24i", GstVkgdr.download(out))
         self.assertEqual(set(found), {7 + 100 * (2 + 30 + 400)})
 
-    @unittest.skipIf(np is None, "NumPy is missing")
+    @unittest.skipIf(np is None, "numpy is missing")
     def test_numpy(self) -> None:
         scale = self.module.get_function("scale")
         array = np.arange(8, dtype=np.float32)

@@ -171,7 +171,7 @@ class Out(DeviceTestCase):
         gc.collect()
         self.assert_writable(memory, True)
 
-    @unittest.skipIf(numpy is None, "NumPy is missing")
+    @unittest.skipIf(numpy is None, "numpy is missing")
     def test_numpy_refuses_the_device(self) -> None:
         buffer = self.new_buffer(bytes(64))
         memory = buffer.peek_memory(0)

@@ -146,13 +146,13 @@ class Elements(gst_support.DeviceTestCase):
         result = self.filter_frame("pynegative backend=kernel", data)
         self.assertEqual(result, self.negative(data))
 
-    @unittest.skipIf(np is None, "NumPy is missing")
+    @unittest.skipIf(np is None, "numpy is missing")
     def test_numpy(self) -> None:
         data = support.pattern(WIDTH * HEIGHT * 4)
         result = self.filter_frame("pynegative backend=numpy", data)
         self.assertEqual(result, self.negative(data))
 
-    @unittest.skipIf(np is None, "NumPy is missing")
+    @unittest.skipIf(np is None, "numpy is missing")
     def test_cpu_alone(self) -> None:
         data = support.pattern(WIDTH * HEIGHT * 4)
         CpuFilter.seen.clear()
@@ -263,7 +263,7 @@ class Elements(gst_support.DeviceTestCase):
         bin = Gst.Bin.new(None)
         bin.add(element)
 
-    @unittest.skipIf(np is None, "NumPy is missing")
+    @unittest.skipIf(np is None, "numpy is missing")
     def test_wrong_frames(self) -> None:
         with self.assertRaisesRegex(TypeError, "a GstVideo.VideoFrame is needed, not int"):
             GstVkgdr.frame_arrays(3)

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """The examples of the documentation, run as a reader would."""
 
-import importlib.util
 import os
 import re
 import subprocess
@@ -13,10 +12,6 @@ import support
 EXAMPLES = os.path.join(
     os.path.dirname(os.path.abspath(__file__)), "..", "..", "docs", "examples", "python"
 )
-
-
-def missing(module: str) -> bool:
-    return importlib.util.find_spec(module) is None
 
 
 class Examples(unittest.TestCase):
@@ -31,7 +26,7 @@ class Examples(unittest.TestCase):
         self.assertEqual(result.returncode, 0, result.stdout)
         return result.stdout
 
-    @unittest.skipIf(missing("numpy"), "NumPy is missing")
+    @unittest.skipIf(support.is_missing("numpy"), "numpy is missing")
     def test_numpy_to_gpu(self) -> None:
         output = self.run_example("numpy_to_gpu.py", "--frames", "3", "--kernel", "copy")
         # 0 to 255, and 0 to 63 once more.
@@ -45,13 +40,13 @@ class Examples(unittest.TestCase):
         output = self.run_example("gpu_element.py", "--frames", "4", "--backend", "kernel")
         self.assertIn("4 frames, by kernel", output)
 
-    @unittest.skipIf(missing("numpy"), "NumPy is missing")
+    @unittest.skipIf(support.is_missing("numpy"), "numpy is missing")
     def test_gpu_element_on_the_cpu(self) -> None:
         output = self.run_example("gpu_element.py", "--frames", "4", "--backend", "numpy")
         self.assertIn("4 frames, by numpy", output)
 
     def test_gpu_element_on_tensors(self) -> None:
-        backends = [name for name in ("torch", "cupy") if not missing(name)]
+        backends = [name for name in ("torch", "cupy") if not support.is_missing(name)]
         if support.is_software() or not backends:
             self.skipTest("there is no GPU, or neither PyTorch nor CuPy")
         for name in backends:
@@ -60,7 +55,7 @@ class Examples(unittest.TestCase):
                 self.assertIn(f"4 frames, by {name}", output)
 
     def test_gpu_element_that_is_missing_something(self) -> None:
-        if not missing("torch"):
+        if not support.is_missing("torch"):
             self.skipTest("PyTorch is there")
         with self.assertRaisesRegex(AssertionError, "ModuleNotFoundError: No module named 'torch'"):
             self.run_example("gpu_element.py", "--frames", "4", "--backend", "torch")
@@ -79,7 +74,7 @@ class Examples(unittest.TestCase):
             self.assertEqual(int(pixels), 321 * 240)
             self.assertTrue(20 < float(mean) < 200, line)
 
-    @unittest.skipIf(missing("numpy") or missing("pycuda"), "NumPy or PyCUDA is missing")
+    @unittest.skipIf(support.is_missing("pycuda"), "pycuda is missing")
     def test_vkgdr_pycuda(self) -> None:
         self.assertIn("doubled on the GPU", self.run_example("vkgdr_pycuda.py"))
 

@@ -281,7 +281,7 @@ class Representations(gst_support.DeviceTestCase):
         self.assertEqual(repr(mapping), "<GstVkgdr.Mapping, unmapped>")
 
 
-@unittest.skipIf(np is None, "NumPy is missing")
+@unittest.skipIf(np is None, "numpy is missing")
 class NumbersOfNumpy(gst_support.DeviceTestCase):
     def test_wherever_an_int_goes(self) -> None:
         zero, one, four = np.int64(0), np.int32(1), np.uint16(4)
@@ -358,7 +358,7 @@ class Fill(gst_support.DeviceTestCase):
         self.assertEqual(self.filled(0x0102030405060708, 8),
                          struct.pack("2Q", *[0x0102030405060708] * 2))
 
-    @unittest.skipIf(np is None, "NumPy is missing")
+    @unittest.skipIf(np is None, "numpy is missing")
     def test_numbers_of_numpy(self) -> None:
         """They are as wide as their type, and keep their bits."""
         for value in (np.float32(1), np.float16(1), np.float64(-1), np.int8(-1), np.uint16(7),
@@ -386,7 +386,7 @@ class Fill(gst_support.DeviceTestCase):
                 self.filled(value, size)
 
 
-@unittest.skipIf(np is None, "NumPy is missing")
+@unittest.skipIf(np is None, "numpy is missing")
 class Pinned(gst_support.DeviceTestCase):
     def test_order(self) -> None:
         array = GstVkgdr.pagelocked_empty((3, 5), np.float32, self.context, order="F")

@@ -44,7 +44,7 @@ class Numbers(WithContext):
                 call()
         memory.free()
 
-    @unittest.skipIf(numpy is None, "NumPy is missing")
+    @unittest.skipIf(numpy is None, "numpy is missing")
     def test_integers_of_numpy(self) -> None:
         handle = vkgdr.Vkgdr(numpy.int64(0), numpy.uint32(0))
         with vkgdr.RawMemory(handle, numpy.int64(SIZE), numpy.int8(0)) as memory:
@@ -139,7 +139,7 @@ class Memory(WithContext):
         gc.collect()  # it was a temporary object
         self.memory.flush(0, SIZE)
 
-    @unittest.skipIf(numpy is None, "NumPy is missing")
+    @unittest.skipIf(numpy is None, "numpy is missing")
     def test_is_an_array_without_a_copy(self) -> None:
         array = numpy.asarray(self.memory)
         self.assertEqual((array.shape, array.dtype), ((SIZE,), numpy.dtype("uint8")))
@@ -192,7 +192,7 @@ class Memory(WithContext):
         self.assertFalse(self.memory)
         self.assertIn("freed", repr(self.memory))
 
-    @unittest.skipIf(numpy is None, "NumPy is missing")
+    @unittest.skipIf(numpy is None, "numpy is missing")
     def test_arrays_outlive_free(self) -> None:
         array = numpy.asarray(self.memory)
         part = array[5000:]

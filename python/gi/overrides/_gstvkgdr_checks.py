@@ -16,6 +16,8 @@ from ._gstvkgdr_numbers import integer, is_integer
 
 GstVkgdr = get_introspection_module("GstVkgdr")
 
+_OUT = 1  # GIRepository's direction of what is returned
+
 # Parameters that are memory of the device. Others of the type are host memory.
 _PARAMETERS = ("memory", "dest", "source")
 
@@ -75,7 +77,8 @@ def functions() -> Dict[str, Checked]:
         if not name.startswith("memory_"):
             continue
         function = getattr(GstVkgdr, name)
-        names = [argument.get_name() for argument in function.get_arguments()]
+        arguments = function.get_arguments()
+        names = [one.get_name() for one in arguments if one.get_direction() != _OUT]
         if set(names) & set(_PARAMETERS):
             kind = Pointer if name == "memory_get_host_pointer" else Checked
             found[name] = kind(function, names)

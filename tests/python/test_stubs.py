@@ -1,0 +1,202 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""The stubs: mypy accepts what is right, finds what is wrong, and nothing is missing.
+
+They are looked at as they are installed: in the folder of an interpreter's packages.
+"""
+
+import ast
+import inspect
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+from typing import Dict, Iterator, List, Set, Union
+
+import gst_support  # noqa: F401
+import support
+from gi.repository import GstVkgdr
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+PYTHON = os.path.join(HERE, "..", "..", "python")
+# Where the build puts GstVkgdr.pyi.
+STUB = os.environ.get("VKGDR_STUB", "")
+
+FAKE_PYCUDA = '''
+class PointerHolderBase:
+    pass
+
+class Context:
+    pass
+'''
+
+
+def parse_stub() -> ast.Module:
+    with open(STUB, encoding="utf-8") as file:
+        return ast.parse(file.read())
+
+
+Node = Union[ast.ClassDef, ast.FunctionDef, ast.AnnAssign]
+
+
+def names_of(body: List[ast.stmt]) -> Dict[str, Node]:
+    found: Dict[str, Node] = {}
+    for node in body:
+        if isinstance(node, (ast.ClassDef, ast.FunctionDef)):
+            found[node.name] = node
+        elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+            found[node.target.id] = node
+    return found
+
+
+def parameters_of(node: ast.FunctionDef) -> List[str]:
+    args = node.args
+    names = [one.arg for one in args.posonlyargs + args.args + args.kwonlyargs]
+    return [name for name in names if name not in ("self", "cls")]
+
+
+@unittest.skipIf(support.is_missing("mypy"), "mypy is missing")
+class Checked(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls) -> None:
+        cls.folder = tempfile.mkdtemp()
+        cls.addClassCleanup(shutil.rmtree, cls.folder)
+        subprocess.run([sys.executable, "-m", "venv", "--without-pip", cls.folder], check=True)
+        version = f"python{sys.version_info.major}.{sys.version_info.minor}"
+        packages = os.path.join(cls.folder, "lib", version, "site-packages")
+        shutil.copytree(os.path.join(PYTHON, "gi-stubs"), os.path.join(packages, "gi-stubs"))
+        shutil.copy(STUB, os.path.join(packages, "gi-stubs", "repository"))
+        shutil.copytree(os.path.join(PYTHON, "vkgdr"), os.path.join(packages, "vkgdr"))
+
+    def run_tool(self, *arguments: str, **variables: str) -> subprocess.CompletedProcess:
+        return subprocess.run(
+            [sys.executable, "-m", *arguments],
+            cwd=self.folder,
+            env={**os.environ, "PYTHONPATH": "", "MYPYPATH": "", **variables},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            timeout=100,
+        )
+
+    def mypy(self, *arguments: str) -> subprocess.CompletedProcess:
+        python = os.path.join(self.folder, "bin", "python")
+        return self.run_tool("mypy", "--python-executable", python, "--strict", *arguments)
+
+    def test_a_program_that_is_right(self) -> None:
+        result = self.mypy(
+            "--allow-subclassing-any", os.path.join(HERE, "typed_program.py")
+        )
+        self.assertEqual(result.returncode, 0, result.stdout)
+
+    def test_mistakes(self) -> None:
+        path = os.path.join(HERE, "typed_mistakes.py")
+        with open(path, encoding="utf-8") as file:
+            lines = file.read().splitlines()
+        expected = {
+            (number, line.partition("# error: ")[2])
+            for number, line in enumerate(lines, 1) if "# error: " in line
+        }
+        self.assertGreater(len(expected), 15)
+        output = self.mypy(path).stdout
+        found = {
+            (int(match.group(1)), match.group(2))
+            for match in re.finditer(r":(\d+): error: .*\[([a-z-]+)\]", output)
+        }
+        self.assertEqual(found, expected, output)
+
+    def test_the_stub_itself(self) -> None:
+        copy = os.path.join(self.folder, "GstVkgdr.pyi")
+        shutil.copy(STUB, copy)
+        # GLib and Gst have no stubs here, so that their classes are Any.
+        result = self.mypy("--allow-subclassing-any", copy)
+        self.assertEqual(result.returncode, 0, result.stdout)
+
+    def test_the_stub_of_vkgdr_agrees_with_the_module(self) -> None:
+        fake = os.path.join(self.folder, "fake")
+        os.makedirs(os.path.join(fake, "pycuda"))
+        for name, text in (("__init__.py", ""), ("driver.py", FAKE_PYCUDA)):
+            with open(os.path.join(fake, "pycuda", name), "w", encoding="utf-8") as file:
+                file.write(text)
+        allowed = os.path.join(self.folder, "allowed")
+        with open(allowed, "w", encoding="utf-8") as file:
+            file.write("vkgdr._library\nvkgdr.pycuda.Memory.__mro__\n")
+        result = self.run_tool(
+            "mypy.stubtest", "vkgdr", "--allowlist", allowed, "--ignore-unused-allowlist",
+            "--ignore-missing-stub",
+            PYTHONPATH=f"{PYTHON}:{fake}", MYPYPATH=PYTHON,
+        )
+        self.assertEqual(result.returncode, 0, result.stdout)
+
+
+class Complete(unittest.TestCase):
+    """Nothing of the module is missing in the stub, and nothing else is in it."""
+
+    @classmethod
+    def setUpClass(cls) -> None:
+        cls.stub = names_of(parse_stub().body)
+
+    def runtime_names(self) -> Set[str]:
+        return {name for name in dir(GstVkgdr) if not name.startswith("_")}
+
+    def test_all_names(self) -> None:
+        names = self.runtime_names()
+        # Structures of a class, which C alone needs, and callbacks.
+        names -= {name for name in names if name.endswith("Class") or name.endswith("Private")}
+        missing = {
+            name for name in names - set(self.stub)
+            if inspect.isclass(getattr(GstVkgdr, name)) or callable(getattr(GstVkgdr, name))
+        }
+        self.assertEqual(missing, set())
+        extra = {name for name in self.stub if name != "Format"} - names
+        self.assertEqual(extra, set())
+
+    def methods(self) -> Iterator[tuple]:
+        for name, node in self.stub.items():
+            if isinstance(node, ast.ClassDef):
+                for member, inner in names_of(node.body).items():
+                    yield name, member, inner
+
+    def test_all_methods(self) -> None:
+        """What a class of the stub has, the class has."""
+        count = 0
+        for name, member, inner in self.methods():
+            if isinstance(inner, ast.FunctionDef) and member != "__buffer__":
+                with self.subTest(name=f"{name}.{member}"):
+                    self.assertTrue(hasattr(getattr(GstVkgdr, name), member))
+                    count += 1
+        self.assertGreater(count, 150)
+
+    def check_parameters(self, function: object, node: ast.FunctionDef) -> None:
+        if hasattr(function, "_names"):  # looked at by the overrides
+            self.assertEqual(parameters_of(node), function._names)
+        elif hasattr(function, "get_arguments"):
+            # Those that PyGObject fills in come after the others.
+            given = [one.get_name() for one in function.get_arguments()]
+            names = [name.rstrip("_") for name in parameters_of(node)]
+            self.assertEqual([name for name in given if name in names], names)
+        elif inspect.isfunction(function):
+            known = inspect.signature(function).parameters.values()
+            names = [one.name for one in known if one.kind not in (one.VAR_POSITIONAL,
+                                                                   one.VAR_KEYWORD)]
+            names = [name for name in names if name not in ("self", "cls")]
+            self.assertEqual(parameters_of(node), names)
+
+    def test_parameters(self) -> None:
+        for name, node in self.stub.items():
+            if isinstance(node, ast.FunctionDef):
+                with self.subTest(name=name):
+                    self.check_parameters(getattr(GstVkgdr, name), node)
+        for name, member, inner in self.methods():
+            if isinstance(inner, ast.FunctionDef) and not member.startswith(("__", "do_")):
+                with self.subTest(name=f"{name}.{member}"):
+                    self.check_parameters(getattr(getattr(GstVkgdr, name), member), inner)
+
+
+if __name__ == "__main__":
+    if not STUB:
+        print("VKGDR_STUB names no file")
+        sys.exit(support.SKIPPED)
+    support.main()
