@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""docs/from-pycuda.md: every line of code in it that can run by itself does."""
+"""docs/from-pycuda.md: its lines of code run, and it has a row for every name."""
 
 import os
 import re
 import unittest
-from typing import Any, Dict, List, Tuple
+from typing import Any, Dict, List, NamedTuple, Optional, Tuple
 
 import gst_support  # noqa: F401
 import support
@@ -21,7 +21,6 @@ PAGE = os.path.join(
 # Names of what a reader has, and this test has not.
 OF_THE_READER = {"tensor", "path", "image", "text", "buffer"}
 
-
 # Whose lines run where they are, and there is a GPU: by the modules that they need.
 MODULES = {
     "CuPy": "cupy",
@@ -31,93 +30,153 @@ MODULES = {
     "cuda.bindings": "cuda.bindings",
     "cuda.core": "cuda.core",
 }
-LIBRARIES = "(" + "|".join(re.escape(name) for name in MODULES) + ")"
 
 NAMES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "pycuda-names.txt")
 
+KINDS = ("native", "library", "not needed", "left out")
 
-def read_page() -> Tuple[str, List[Tuple[int, str]]]:
-    """The first lines, and the cells of the second column, with their line's number."""
+# What comes before the code of a row of the kind library: modules that a GPU needs,
+# and what every reader has.
+ELSEWHERE = (*MODULES, "GStreamer", "Python")
+
+
+class Row(NamedTuple):
+    number: int  #: of its line
+    names: str
+    kind: str
+    cell: str
+
+    def code(self, *libraries: str) -> Optional[str]:
+        """The cell's code, behind the name of a library if there are any."""
+        prefix = f"(?:{'|'.join(re.escape(one) for one in libraries)}): " if libraries else ""
+        found = re.fullmatch(rf"{prefix}`([^`]+)`", self.cell)
+        return found.group(1) if found else None
+
+    def has(self, name: str) -> bool:
+        """Whether it is the row of a name, which stands in its first cell as code."""
+        spans = " ".join(re.findall(r"`([^`]+)`", self.names))
+        last = name.rpartition(".")[2]
+        return bool(re.search(rf"(?<![A-Za-z_]){re.escape(last)}(?![A-Za-z_0-9])", spans))
+
+
+def read_page() -> Tuple[str, List[Row]]:
+    """The first lines, and the rows of the tables behind them."""
     with open(PAGE, encoding="utf-8") as file:
         page = file.read()
-    prologue = re.search(r"```python\n(.*?)```", page, re.DOTALL).group(1)
-    cells = []
+    code = re.search(r"```python\n(.*?)```", page, re.DOTALL)
+    rows = []
     for number, line in enumerate(page.splitlines(), 1):
-        match = re.match(r"^\| (.+) \| (.+) \|$", line)
-        if match:
-            cells.append((number, match.group(2)))
-    return prologue, cells
+        match = re.fullmatch(r"\| (.+) \| (.+) \| (.+) \|", line)
+        if match and match.group(2) not in ("kind", "meaning"):
+            row = Row(number, *match.groups())
+            if row.names not in KINDS:
+                rows.append(row)
+    return code.group(1), rows
+
+
+def read_names() -> List[str]:
+    with open(NAMES, encoding="utf-8") as file:
+        return [line.strip() for line in file if not line.startswith("#")]
 
 
 class Page(unittest.TestCase):
     @unittest.skipIf(numpy is None, "numpy is missing")
     def test_lines(self) -> None:
-        prologue, cells = read_page()
+        prologue, rows = read_page()
         names: Dict[str, Any] = {}
         exec(prologue, names)
         count = 0
-        for number, cell in cells:
-            code = re.fullmatch(r"`([^`]+)`", cell)
-            if not code:
+        for row in rows:
+            code = row.code() or row.code("Python")
+            if not code or set(compile(code, "cell", "exec").co_names) & OF_THE_READER:
                 continue
-            used = set(compile(code.group(1), "cell", "exec").co_names)
-            if used & OF_THE_READER:
-                continue
-            with self.subTest(line=number, code=code.group(1)):
-                exec(code.group(1), names)
+            with self.subTest(line=row.number, code=code):
+                exec(code, names)
                 count += 1
-        self.assertGreater(count, 90)
+        self.assertGreater(count, 110)
         names["ctx"].synchronize()
 
     @unittest.skipIf(numpy is None, "numpy is missing")
     def test_lines_of_other_libraries(self) -> None:
         if support.is_software():
             self.skipTest("the device is a processor")
-        prologue, cells = read_page()
+        prologue, rows = read_page()
         names: Dict[str, Any] = {}
         exec(prologue, names)
-        count = 0
-        for number, cell in cells:
-            code = re.fullmatch(rf"{LIBRARIES}: `([^`]+)`", cell)
-            if not code:
-                continue
-            with self.subTest(line=number, code=code.group(2)):
-                support.load(MODULES[code.group(1)])  # or it is skipped
-                exec(code.group(2), names)
-                count += 1
-        if count == 0:
-            self.skipTest("none of the libraries is there")
+        for row in rows:
+            for library, module in MODULES.items():
+                code = row.code(library)
+                if code is None:
+                    continue
+                with self.subTest(line=row.number, code=code):
+                    support.load(module)  # or it is skipped
+                    exec(code, names)
 
     def test_lines_of_other_libraries_can_be_read(self) -> None:
-        count = 0
-        for number, cell in read_page()[1]:
-            code = re.fullmatch(rf"{LIBRARIES}: `([^`]+)`", cell)
-            if code:
-                with self.subTest(line=number):
-                    compile(code.group(2), "cell", "exec")
-                    count += 1
-        self.assertGreater(count, 12)
+        codes = [row.code(*MODULES) for row in read_page()[1]]
+        codes = [code for code in codes if code is not None]
+        self.assertGreater(len(codes), 12)
+        for code in codes:
+            compile(code, "cell", "exec")
 
-    def test_every_name_is_there(self) -> None:
+
+class Table(unittest.TestCase):
+    """Each name is in the table, and each row says what it has to."""
+
+    @classmethod
+    def setUpClass(cls) -> None:
+        cls.rows = read_page()[1]
+        cls.names = read_names()
+
+    def row_of(self, name: str) -> Row:
+        """The row of a name; where several classes have it, that of the class."""
+        rows = [row for row in self.rows if row.has(name)]
+        owner = name.rpartition(".")[0]
+        if not rows:
+            self.fail(f"{name} has no row")
+        return next((row for row in rows if owner and row.has(owner)), rows[0])
+
+    def test_every_name_has_a_row(self) -> None:
         """All that PyCUDA and cuda.core's Buffer have, without the members of enumerations."""
+        self.assertGreater(len(self.names), 250)
+        for name in self.names:
+            with self.subTest(name=name):
+                self.row_of(name)
+
+    def test_what_is_in_no_row(self) -> None:
+        self.assertFalse(any(row.has("no_such_name") for row in self.rows))
+        # A name is not found in another one, nor in the text.
+        self.assertFalse(Row(1, "`memset_d2d8()` and free", "native", "").has("memset_d2d"))
+        self.assertFalse(Row(1, "`memset_d8()` and free", "native", "").has("free"))
+
+    def test_kinds(self) -> None:
+        self.assertGreater(len(self.rows), 150)
+        for row in self.rows:
+            with self.subTest(line=row.number):
+                self.assertIn(row.kind, KINDS)
+                self.assertNotIn("TODO", row.cell)
+                if row.kind == "native":
+                    self.assertIn("`", row.cell)
+                    self.assertIsNone(row.code(*ELSEWHERE))
+                elif row.kind == "library":
+                    self.assertIsNotNone(
+                        re.match(rf"(?:{'|'.join(map(re.escape, ELSEWHERE))}): `", row.cell)
+                    )
+                else:
+                    self.assertIsNone(row.code(), "it has code, and is not native")
+                    self.assertGreater(len(row.cell.split()), 4, "it says no reason")
+
+    def test_numbers(self) -> None:
+        """Those of the first table."""
         with open(PAGE, encoding="utf-8") as file:
             page = file.read()
-        with open(NAMES, encoding="utf-8") as file:
-            known = [line.strip() for line in file if not line.startswith("#")]
-        self.assertGreater(len(known), 250)
-        for name in known:
-            with self.subTest(name=name):
-                last = name.rpartition(".")[2]
-                found = re.search(rf"(?<![A-Za-z_]){re.escape(last)}(?![A-Za-z_])", page)
-                self.assertTrue(found, f"{name} is not on the page")
-
-    def test_every_cell_says_something(self) -> None:
-        _, cells = read_page()
-        self.assertGreater(len(cells), 120)
-        for number, cell in cells:
-            with self.subTest(line=number):
-                self.assertNotIn("TODO", cell)
-                self.assertTrue(cell.strip())
+        counted = {kind: 0 for kind in KINDS}
+        for name in self.names:
+            counted[self.row_of(name).kind] += 1
+        for kind in KINDS:
+            found = re.search(rf"^\| {kind} \| .+ \| (\d+) \|$", page, re.MULTILINE)
+            self.assertIsNotNone(found, kind)
+            self.assertEqual(int(found.group(1)), counted[kind], kind)
 
 
 if __name__ == "__main__":
