@@ -10,6 +10,7 @@ from typing import Any
 
 import gst_support
 import support
+from gi.overrides import _gstvkgdr_arguments as arguments
 from gi.repository import Gst, GstVkgdr
 
 try:
@@ -244,6 +245,21 @@ class ByTheirSize(ArgumentsTestCase):
         np.testing.assert_array_equal(array, [[2] * 4, [4] * 4])
         with self.assertRaisesRegex(ValueError, "not contiguous"):
             scale(array[:, ::2], 2.0, 4, block=8)
+
+    @unittest.skipIf(np is None, "numpy is missing")
+    def test_a_mapped_array_is_copied(self) -> None:
+        """It may lie in the window, whose host address the device does not know."""
+        caps = gst_support.video_caps("GRAY8", 4, 4)
+        buffer = self.new_buffer(struct.pack("4f", 1, 2, 3, 4))
+        array = GstVkgdr.pagelocked_empty(4, np.float32, self.context)
+        self.assertTrue(arguments._is_pinned(array))
+        self.assertTrue(arguments._is_pinned(array[1:]))
+        with GstVkgdr.mapped(buffer, caps, gst_support.READ | gst_support.WRITE) as (pixels,):
+            self.assertFalse(arguments._is_pinned(pixels))
+            self.function("scale")(pixels, 2.0, 4, block=4)
+        self.assertEqual(
+            struct.unpack("4f", GstVkgdr.download(buffer)), (2, 4, 6, 8)
+        )
 
     @unittest.skipIf(np is None, "numpy is missing")
     def test_a_pinned_array_is_kept(self) -> None:

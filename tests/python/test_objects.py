@@ -398,6 +398,18 @@ class Pinned(gst_support.DeviceTestCase):
         with self.assertRaisesRegex(ValueError, "order"):
             GstVkgdr.pagelocked_empty((3, 5), np.float32, self.context, order="X")
 
+    def test_columns_are_copied_as_they_lie(self) -> None:
+        array = GstVkgdr.pagelocked_empty((3, 5), np.float32, self.context, order="F")
+        array[:] = np.arange(15).reshape(3, 5)
+        memory = self.allocator.alloc(array.nbytes)
+        GstVkgdr.upload(memory, array)
+        self.assertEqual(GstVkgdr.download(memory), array.tobytes(order="F"))
+        back = np.zeros((3, 5), np.float32, order="F")
+        GstVkgdr.download(memory, back)
+        np.testing.assert_array_equal(back, array)
+        with self.assertRaisesRegex(ValueError, "not contiguous"):
+            GstVkgdr.upload(memory, array[::2])
+
     def test_the_dtype_of_a_device_array(self) -> None:
         memory = self.new_memory(bytes(16))
         self.assertEqual(GstVkgdr.device_array(memory).dtype, np.dtype("u1"))

@@ -116,7 +116,7 @@ def _is_pinned(array: Any) -> bool:
     """Whether it is an array of pagelocked_empty(), or a part of one."""
     base = array
     while base is not None:
-        if isinstance(getattr(base, "mapping", None), GstVkgdr.Mapping):
+        if isinstance(getattr(base, "pinned", None), GstVkgdr.Mapping):
             return True
         base = base.obj if isinstance(base, memoryview) else getattr(base, "base", None)
     return False

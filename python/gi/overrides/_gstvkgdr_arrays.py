@@ -357,7 +357,7 @@ def pagelocked_empty(
     memory = context.get_allocator().alloc_pinned(size)
     mapping = GstVkgdr.Mapping.new(memory, Gst.MapFlags.READ | Gst.MapFlags.WRITE)
     data = (ctypes.c_ubyte * size).from_address(mapping.get_pointer())
-    data.mapping = mapping
+    data.pinned = mapping
     return numpy.ndarray(shape, dtype, data, order=order)
 
 

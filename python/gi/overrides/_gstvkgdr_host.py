@@ -36,6 +36,9 @@ class _PyBuffer(ctypes.Structure):
 _get = ctypes.PYFUNCTYPE(
     ctypes.c_int, ctypes.py_object, ctypes.POINTER(_PyBuffer), ctypes.c_int
 )(("PyObject_GetBuffer", _api))
+_is_contiguous = ctypes.PYFUNCTYPE(
+    ctypes.c_int, ctypes.POINTER(_PyBuffer), ctypes.c_char
+)(("PyBuffer_IsContiguous", _api))
 _release = ctypes.PYFUNCTYPE(None, ctypes.POINTER(_PyBuffer))(("PyBuffer_Release", _api))
 
 
@@ -69,8 +72,10 @@ class HostMemory:
         self._check()
 
     def _check(self) -> None:
-        """The bytes of a row have to follow each other."""
+        """The bytes of a row have to follow each other, in C's order or Fortran's."""
         buffer = self._buffer
+        if self.rows == 1 and _is_contiguous(ctypes.byref(buffer), b"A"):
+            return
         step = buffer.itemsize
         for i in reversed(range(1 if self.rows > 1 else 0, buffer.ndim)):
             if buffer.shape[i] > 1 and buffer.strides[i] != step:

@@ -8,7 +8,7 @@ nothing of memory.
 import ctypes
 import operator
 import struct
-from typing import Any, Optional, Sequence, Tuple, Union
+from typing import Any, Iterable, Optional, Tuple, Union
 
 _INTEGERS = {1: "b", 2: "h", 4: "i", 8: "q"}  # in capitals without a sign
 _REALS = {2: "e", 4: "f", 8: "d"}
@@ -44,7 +44,7 @@ def is_integer(value: Any) -> bool:
     return hasattr(type(value), "__index__") and not isinstance(value, bool)
 
 
-def integers(values: Union[int, Sequence[int]], what: str) -> Tuple[int, ...]:
+def integers(values: Union[int, Iterable[int]], what: str) -> Tuple[int, ...]:
     """One number, or several, as NumPy takes a shape."""
     if hasattr(type(values), "__index__") and not getattr(values, "shape", ()):
         return (operator.index(values),)  # type: ignore[arg-type]
