@@ -1,0 +1,447 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * memory/policyround.c: tries access modes on the pools of a group
+ *
+ * A group alternates between two states. While it is settled, each pool has its
+ * mode. In a round the group tries different numbers of direct writers
+ * (memory/policysearch.c) among the pools that write at present. A round has
+ * three phases, of which the last two repeat:
+ *
+ * - probing: each staged pool gets one direct buffer, one pool at a time. A
+ *   pool that takes far longer for it, twice, reads what it writes. It stays
+ *   staged and leaves the round.
+ * - switching: pools get the modes to be tried. The phase ends when no buffer
+ *   of another mode is being written any more.
+ * - measuring: the buffers of all pools are counted.
+ *
+ * The time that rounds cost is kept small: the group waits at least
+ * PERIOD_PER_COST times as long as the last round cost, and longer and longer
+ * while the answer stays the same.
+ */
+
+#include <string.h>
+
+#include "memory/policygroup.h"
+
+GST_DEBUG_CATEGORY_EXTERN (gst_vkgdr_policy_debug);
+#define GST_CAT_DEFAULT gst_vkgdr_policy_debug
+
+/* A measurement covers at least so many buffers of each pool, twice as many as
+ * a pool has in flight, and so much time. */
+#define MIN_BUFFERS 6
+#define MIN_WINDOW (10 * GST_MSECOND)
+
+/* A measurement that takes so many times longer than the first one of the
+ * round is cut short: the candidate is bad. */
+#define CUT 3
+
+/* Direct buffers that were mapped for reading, too, before a pool counts as one
+ * that reads. */
+#define MAX_ODD_PROBES 4
+
+/* Such a pool is probed again after this time, and later after so many times
+ * the time that the last probes took. The time doubles. */
+#define FIRST_RETRY (10 * GST_SECOND)
+#define RETRY_PER_COST 256
+
+/* How often the group looks whether pools have come or gone. */
+#define CHECK_INTERVAL (20 * GST_MSECOND)
+
+/* A phase that lasts longer than this ends the round without a result. */
+#define PATIENCE GST_SECOND
+#define PATIENT_TURNS 64
+
+/* The group's rate or load has changed when it differs by these factors in
+ * several measurements in a row. Between rounds, these take longer. */
+#define RATE_FELL 0.7
+#define RATE_ROSE 1.4
+#define LOAD_ROSE 1.5
+#define DEVIATIONS 3
+#define MONITOR_WINDOW (50 * GST_MSECOND)
+
+/* --- measuring ------------------------------------------------------------ */
+
+static void
+enter_phase (GstVkgdrPolicyGroup *group, Phase phase, GstClockTime now)
+{
+  guint i;
+
+  group->phase = phase;
+  group->phase_start = now;
+  for (i = 0; i < group->participants->len; i++)
+    memset (&participant (group, i)->window, 0, sizeof (GstVkgdrPolicyWindow));
+}
+
+static gboolean
+has_enough (const GstVkgdrPolicyGroup *group)
+{
+  guint i;
+
+  for (i = 0; i < group->participants->len; i++) {
+    const GstVkgdrPolicy *pool = participant (group, i);
+
+    if (pool->window.n_buffers <= MAX (MIN_BUFFERS, 2 * pool->depth))
+      return FALSE;
+  }
+  return TRUE;
+}
+
+/* @elapsed: the time of a window that was cut short, or 0. */
+static GstVkgdrPolicyScore
+sum_scores (const GstVkgdrPolicyGroup *group, GstClockTime elapsed)
+{
+  GstVkgdrPolicyScore sum = { 0, 0 };
+  guint i;
+
+  for (i = 0; i < group->participants->len; i++) {
+    const GstVkgdrPolicyWindow *window = &participant (group, i)->window;
+    GstVkgdrPolicyScore score =
+        elapsed > 0 ? gst_vkgdr_policy_window_get_score_until (window, elapsed)
+                    : gst_vkgdr_policy_window_get_score (window);
+
+    sum.rate += score.rate;
+    sum.load += score.load;
+  }
+  return sum;
+}
+
+static gboolean
+is_patience_over (const GstVkgdrPolicyGroup *group, GstClockTime now)
+{
+  GstClockTime patience = PATIENCE;
+  guint i;
+
+  for (i = 0; i < group->participants->len; i++)
+    patience = MAX (patience, PATIENT_TURNS * participant (group, i)->turn);
+  return now > group->phase_start + patience;
+}
+
+/* --- rounds --------------------------------------------------------------- */
+
+static void
+set_mode (GstVkgdrPolicy *pool, Mode mode)
+{
+  if (pool->mode == mode)
+    return;
+  pool->mode = mode;
+  pool->to_skip = MAX (WARM_UP, pool->depth);
+  pool->strikes = 0;
+}
+
+void
+gst_vkgdr_policy_group_abort_round (
+    GstVkgdrPolicyGroup *group, GstClockTime now)
+{
+  guint i;
+
+  GST_DEBUG ("no result in phase %d", group->phase);
+  for (i = 0; i < group->participants->len; i++) {
+    participant (group, i)->probe = PROBE_NONE;
+    set_mode (participant (group, i), participant (group, i)->settled);
+  }
+  group->deviations = 0;
+  group->due = now + group->interval;
+  group->not_before = now + MIN_WINDOW;
+  enter_phase (group, PHASE_SETTLED, now);
+}
+
+/* What the round cost: the time that its writers would not have needed with
+ * the best candidate. */
+static GstClockTime
+cost_of_round (const GstVkgdrPolicyGroup *group)
+{
+  gdouble needed = group->score.rate > 0
+                       ? group->bytes_tried / group->score.rate
+                       : group->time_tried;
+
+  return group->probe_cost + (GstClockTime) MAX (group->time_tried - needed, 0);
+}
+
+static void
+settle (GstVkgdrPolicyGroup *group, guint n_direct, GstClockTime now)
+{
+  gboolean changed = !group->has_settled;
+  GstClockTime cost;
+  guint i;
+
+  for (i = 0; i < group->participants->len; i++) {
+    GstVkgdrPolicy *pool = participant (group, i);
+    Mode mode = i < n_direct ? MODE_DIRECT : MODE_STAGED;
+
+    changed |= pool->settled != mode;
+    pool->settled = mode;
+    set_mode (pool, mode);
+  }
+  cost = cost_of_round (group);
+  group->interval =
+      changed ? FIRST_INTERVAL : MIN (2 * group->interval, LAST_INTERVAL);
+  group->due = now + MAX (group->interval, PERIOD_PER_COST * cost);
+  group->not_before = now + GAP_PER_COST * cost;
+  group->has_settled = TRUE;
+  group->deviations = 0;
+  GST_CAT_LEVEL_LOG (GST_CAT_DEFAULT,
+      changed ? GST_LEVEL_INFO : GST_LEVEL_DEBUG, NULL,
+      "%u of %u pools write directly: %.3g bytes/ns; measuring cost "
+      "%" GST_TIME_FORMAT,
+      n_direct, group->participants->len, group->score.rate,
+      GST_TIME_ARGS (cost));
+  enter_phase (group, PHASE_SETTLED, now);
+}
+
+/* Gives the pools the modes of the next candidate. */
+static void
+try_candidate (GstVkgdrPolicyGroup *group, GstClockTime now)
+{
+  guint n_direct = gst_vkgdr_policy_search_get (&group->search), i;
+
+  for (i = 0; i < group->participants->len; i++)
+    set_mode (participant (group, i), i < n_direct ? MODE_DIRECT : MODE_STAGED);
+  group->candidate_start = now;
+  enter_phase (group, PHASE_SWITCHING, now);
+}
+
+static void
+start_search (GstVkgdrPolicyGroup *group, GstClockTime now)
+{
+  guint n = group->participants->len, n_direct = 0, i;
+
+  for (i = 0; i < n; i++)
+    n_direct += participant (group, i)->settled == MODE_DIRECT;
+  gst_vkgdr_policy_search_start (
+      &group->search, n, group->has_settled ? n_direct : n);
+  if (group->search.is_over)
+    settle (group, 0, now);
+  else
+    try_candidate (group, now);
+}
+
+/* Goes on to the next pool that needs a probe, or to the search. */
+static void
+probe_next (GstVkgdrPolicyGroup *group, GstClockTime now)
+{
+  while (group->probing < group->participants->len) {
+    GstVkgdrPolicy *pool = participant (group, group->probing);
+
+    if (pool->mode == MODE_STAGED && !group->window_is_cached) {
+      pool->probe = PROBE_WANTED;
+      pool->n_odd_probes = pool->strikes = 0;
+      pool->strike_time = 0;
+      enter_phase (group, PHASE_PROBING, now);
+      return;
+    }
+    group->probing++;
+  }
+  start_search (group, now);
+}
+
+static void
+start_round (GstVkgdrPolicyGroup *group, GstClockTime now)
+{
+  guint i;
+
+  g_ptr_array_set_size (group->participants, 0);
+  for (i = 0; i < group->candidates->len; i++) {
+    GstVkgdrPolicy *pool = g_ptr_array_index (group->candidates, i);
+
+    g_ptr_array_add (group->participants, pool);
+    pool->depth = pool->in_flight[MODE_DIRECT] + pool->in_flight[MODE_STAGED];
+    pool->strikes = 0;
+  }
+  group->probing = 0;
+  group->first_window = 0;
+  group->time_tried = group->bytes_tried = 0;
+  group->probe_cost = 0;
+  memset (&group->score, 0, sizeof (group->score));
+  probe_next (group, now);
+}
+
+void
+gst_vkgdr_policy_group_keep_staged (GstVkgdrPolicyGroup *group,
+    GstVkgdrPolicy *pool, GstClockTime cost, GstClockTime now)
+{
+  GST_INFO ("a writer reads what it writes: staged");
+  pool->retry = MAX (MAX (2 * pool->retry, FIRST_RETRY), RETRY_PER_COST * cost);
+  pool->staged_until = now + pool->retry;
+  pool->probe = PROBE_NONE;
+  pool->settled = MODE_STAGED;
+  set_mode (pool, MODE_STAGED);
+  g_ptr_array_remove (group->participants, pool);
+  g_ptr_array_remove (group->candidates, pool);
+}
+
+/* --- what happens in a phase ---------------------------------------------- */
+
+static void
+step_settled (GstVkgdrPolicyGroup *group, gboolean same, GstClockTime now)
+{
+  gboolean changed = !gst_vkgdr_policy_group_is_unchanged (group);
+
+  if (changed && group->candidates->len == 0) {
+    g_ptr_array_set_size (group->participants, 0);
+    return;
+  }
+  if (group->candidates->len == 0 || now < group->not_before)
+    return;
+  if ((changed && same) || group->deviations >= DEVIATIONS || now >= group->due)
+    start_round (group, now);
+}
+
+/* Between rounds the group watches whether its rate stays the same. */
+static void
+monitor (GstVkgdrPolicyGroup *group, GstClockTime now)
+{
+  const GstVkgdrPolicyScore *before = &group->score;
+  GstVkgdrPolicyScore score;
+
+  if (group->participants->len == 0 || now < group->phase_start + MONITOR_WINDOW
+      || !has_enough (group))
+    return;
+  score = sum_scores (group, 0);
+  if (score.rate < RATE_FELL * before->rate
+      || score.rate > RATE_ROSE * before->rate
+      || score.load > LOAD_ROSE * before->load)
+    group->deviations++;
+  else
+    group->deviations = 0;
+  enter_phase (group, PHASE_SETTLED, now);
+}
+
+static void
+step_switching (GstVkgdrPolicyGroup *group, GstClockTime now)
+{
+  guint i;
+
+  for (i = 0; i < group->participants->len; i++) {
+    const GstVkgdrPolicy *pool = participant (group, i);
+
+    if (pool->in_flight[other_mode (pool->mode)] > 0 || pool->to_skip > 0)
+      return;
+  }
+  enter_phase (group, PHASE_MEASURING, now);
+}
+
+/* Whether a pool mapped most of its direct buffers for reading, too: then it
+ * leaves the round, which starts again. */
+static gboolean
+drop_readers (GstVkgdrPolicyGroup *group, GstClockTime now)
+{
+  gboolean dropped = FALSE;
+  guint i = 0;
+
+  while (i < group->participants->len) {
+    GstVkgdrPolicy *pool = participant (group, i);
+
+    if (pool->mode == MODE_DIRECT
+        && pool->window.n_odd > pool->window.n_buffers / 2) {
+      gst_vkgdr_policy_group_keep_staged (group, pool, 0, now);
+      dropped = TRUE;
+    } else {
+      i++;
+    }
+  }
+  return dropped;
+}
+
+static void
+step_measuring (GstVkgdrPolicyGroup *group, GstClockTime now)
+{
+  GstClockTime elapsed = now - group->phase_start;
+  gboolean complete = elapsed >= MIN_WINDOW && has_enough (group);
+  gboolean cut = group->first_window > 0
+                 && elapsed > CUT * MAX (group->first_window, MIN_WINDOW);
+  GstVkgdrPolicyScore score;
+
+  if (!complete && !cut)
+    return;
+  if (drop_readers (group, now)) {
+    start_search (group, now);
+    return;
+  }
+  score = sum_scores (group, complete ? 0 : elapsed);
+  GST_LOG ("%u direct: %g bytes/ns, load %g",
+      gst_vkgdr_policy_search_get (&group->search), score.rate, score.load);
+  if (group->first_window == 0)
+    group->first_window = elapsed;
+  group->time_tried += now - group->candidate_start;
+  group->bytes_tried += score.rate * (now - group->candidate_start);
+  gst_vkgdr_policy_search_add (&group->search, score);
+  if (!group->search.is_over) {
+    try_candidate (group, now);
+    return;
+  }
+  group->score = gst_vkgdr_policy_search_get_score (&group->search);
+  settle (group, gst_vkgdr_policy_search_get (&group->search), now);
+}
+
+void
+gst_vkgdr_policy_group_judge_probe (GstVkgdrPolicyGroup *group,
+    GstVkgdrPolicy *pool, GstClockTime time, GstClockTime now)
+{
+  pool->probe = PROBE_WANTED;
+  group->phase_start = now;
+  if (pool->usual[MODE_STAGED] > 0 && time > SLOW * pool->usual[MODE_STAGED]) {
+    pool->strike_time += time;
+    group->probe_cost += time;
+    if (++pool->strikes < STRIKES)
+      return;
+    gst_vkgdr_policy_group_keep_staged (group, pool, pool->strike_time, now);
+  } else {
+    pool->probe = PROBE_NONE;
+    pool->retry = 0;
+    group->probing++;
+  }
+  pool->strikes = 0;
+  probe_next (group, now);
+}
+
+void
+gst_vkgdr_policy_group_repeat_probe (
+    GstVkgdrPolicyGroup *group, GstVkgdrPolicy *pool, GstClockTime now)
+{
+  pool->probe = PROBE_WANTED;
+  group->phase_start = now;
+  if (++pool->n_odd_probes < MAX_ODD_PROBES)
+    return;
+  gst_vkgdr_policy_group_keep_staged (group, pool, 0, now);
+  probe_next (group, now);
+}
+
+/* A writer may keep a slow buffer for longer than anybody waits. */
+static void
+step_probing (GstVkgdrPolicyGroup *group, GstClockTime now)
+{
+  GstVkgdrPolicy *pool = participant (group, group->probing);
+  GstClockTime enough = MAX (2 * SLOW * pool->usual[MODE_STAGED], MIN_WINDOW);
+
+  if (pool->probe == PROBE_GIVEN && pool->usual[MODE_STAGED] > 0
+      && now > pool->probe_start + enough)
+    gst_vkgdr_policy_group_judge_probe (
+        group, pool, now - pool->probe_start, now);
+}
+
+void
+gst_vkgdr_policy_group_step (GstVkgdrPolicyGroup *group, GstClockTime now)
+{
+  gboolean check = now >= group->next_check, same = FALSE;
+
+  if (check) {
+    same = gst_vkgdr_policy_group_find_candidates (group, now);
+    group->next_check = now + CHECK_INTERVAL;
+  }
+  if (group->phase == PHASE_SETTLED) {
+    monitor (group, now);
+    if (check)
+      step_settled (group, same, now);
+    return;
+  }
+  if (group->phase == PHASE_PROBING)
+    step_probing (group, now);
+  else if (group->phase == PHASE_SWITCHING)
+    step_switching (group, now);
+  else if (group->phase == PHASE_MEASURING)
+    step_measuring (group, now);
+  if (group->phase != PHASE_SETTLED
+      && ((check && gst_vkgdr_policy_group_has_newcomer (group))
+          || is_patience_over (group, now)))
+    gst_vkgdr_policy_group_abort_round (group, now);
+}
