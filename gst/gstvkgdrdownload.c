@@ -12,8 +12,13 @@
  * recycled. Buffers that already are in system memory are handed on untouched.
  * It takes the memory of GStreamer's own CUDA elements, too.
  *
- * The property `stats` has the fields `frames`, `bytes`, and of these
- * `bytes-dma` and `bytes-untouched` (uint64).
+ * Frames may have any layout on the device. An element after this one that asks
+ * for #GstVideoMeta gets them as they are. All others get the default layout,
+ * which the caps tell: the transfer leaves the padding out.
+ *
+ * The property `stats` has the fields `frames`, `frames-packed` (those that had
+ * another layout on the device), `bytes`, and of these `bytes-dma`,
+ * `bytes-copied` and `bytes-untouched` (uint64).
  *
  * ## Example launch line
  * |[
@@ -25,6 +30,7 @@
  */
 
 #include "gstvkgdrelements.h"
+#include "gstvkgdrlayout.h"
 #include "gstvkgdrtransfer.h"
 
 GST_DEBUG_CATEGORY_STATIC (gst_vkgdr_download_debug);
@@ -102,22 +108,77 @@ fetch_all (
   return ok;
 }
 
+static GstMemory *
+alloc_pinned (GstVkgdrTransfer *transfer, gsize size, GError **error)
+{
+  return gst_vkgdr_allocator_alloc_pinned (
+      gst_vkgdr_base_transform_get_allocator (
+          GST_VKGDR_BASE_TRANSFORM (transfer)),
+      size, error);
+}
+
 /* Does not wait for the transfer: who maps the output does, and until then the
  * device fetches one frame while upstream writes the next. */
 static GstMemory *
 gst_vkgdr_download_move (GstVkgdrTransfer *transfer, GstBuffer *input,
     gsize size, GstVkgdrPath *path, GError **error)
 {
-  GstMemory *memory = gst_vkgdr_allocator_alloc_pinned (
-      gst_vkgdr_base_transform_get_allocator (
-          GST_VKGDR_BASE_TRANSFORM (transfer)),
-      size, error);
+  GstMemory *memory = alloc_pinned (transfer, size, error);
 
   *path = GST_VKGDR_PATH_DMA;
   if (memory
       && !fetch_all (GST_VKGDR_DOWNLOAD (transfer), input, memory, error))
     g_clear_pointer (&memory, gst_memory_unref);
   return memory;
+}
+
+/* The transfer itself leaves the padding out. Does not wait for it either. */
+static GstMemory *
+gst_vkgdr_download_pack (GstVkgdrTransfer *transfer, GstBuffer *input,
+    const GstVideoInfo *info, GstVkgdrPath *path, GError **error)
+{
+  GstVkgdrStream *stream =
+      gst_vkgdr_base_transform_get_stream (GST_VKGDR_BASE_TRANSFORM (transfer));
+  GstMemory *memory =
+      alloc_pinned (transfer, GST_VIDEO_INFO_SIZE (info), error);
+  gboolean by_cpu = FALSE;
+
+  if (memory
+      && !gst_vkgdr_layout_pack (info, input, memory, stream, &by_cpu, error))
+    g_clear_pointer (&memory, gst_memory_unref);
+  *path = by_cpu ? GST_VKGDR_PATH_COPIED : GST_VKGDR_PATH_DMA;
+  return memory;
+}
+
+static gboolean
+is_on_device (GstCaps *caps)
+{
+  const GstCapsFeatures *features = gst_caps_get_features (caps, 0);
+
+  return gst_caps_features_contains (
+             features, GST_CAPS_FEATURE_MEMORY_VKGDR_MEMORY)
+         || gst_caps_features_contains (
+             features, GST_VKGDR_CAPS_FEATURE_MEMORY_CUDA);
+}
+
+/* The base class passes on what downstream asked for. A frame on the device may
+ * have any layout, as the transfer can pack it; in system memory it is handed
+ * on as it is. */
+static gboolean
+gst_vkgdr_download_propose_allocation (
+    GstBaseTransform *trans, GstQuery *decide_query, GstQuery *query)
+{
+  GstVideoInfo info;
+  GstCaps *caps;
+
+  if (!GST_BASE_TRANSFORM_CLASS (gst_vkgdr_download_parent_class)
+           ->propose_allocation (trans, decide_query, query))
+    return FALSE;
+  gst_query_parse_allocation (query, &caps, NULL);
+  if (gst_vkgdr_caps_get_video_info (caps, &info) && is_on_device (caps)
+      && !gst_query_find_allocation_meta (query, GST_VIDEO_META_API_TYPE, NULL))
+    gst_query_add_allocation_meta (query, GST_VIDEO_META_API_TYPE, NULL);
+  return TRUE;
 }
 
 static void
@@ -132,9 +193,12 @@ gst_vkgdr_download_class_init (GstVkgdrDownloadClass *klass)
       "Filter/Memory", "Brings buffers back from GPU memory by DMA",
       "gst-vkgdr developers");
 
+  GST_BASE_TRANSFORM_CLASS (klass)->propose_allocation =
+      gst_vkgdr_download_propose_allocation;
   transfer_class->to_device = FALSE;
   transfer_class->is_there = gst_vkgdr_download_is_there;
   transfer_class->move = gst_vkgdr_download_move;
+  transfer_class->pack = gst_vkgdr_download_pack;
 }
 
 static void

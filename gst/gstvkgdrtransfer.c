@@ -7,6 +7,7 @@
  * move is for the subclass to say.
  */
 
+#include "gstvkgdrlayout.h"
 #include "gstvkgdrtransfer.h"
 
 GST_DEBUG_CATEGORY_STATIC (gst_vkgdr_transfer_debug);
@@ -17,9 +18,12 @@ typedef struct {
   gboolean to_cuda; /* the output is for GStreamer's own CUDA elements */
   GstMiniObject *cuda_stream; /* of downstream's, or NULL */
   GstVideoInfo info;
+  gboolean reads_video_meta; /* downstream asked for GstVideoMeta */
+  gboolean reads_crop_meta;  /* and for GstVideoCropMeta */
 
   /* Figures, under the object lock. */
   guint64 frames;
+  guint64 frames_packed;
   guint64 bytes[GST_VKGDR_N_PATHS];
   GstClockTime map_time;
   GstClockTime wait_time;
@@ -162,9 +166,7 @@ gst_vkgdr_transfer_set_caps (
     return FALSE;
   }
   priv->to_cuda = is_cuda (gst_caps_get_features (out_caps, 0));
-  priv->is_video =
-      gst_video_info_from_caps (&priv->info, in_caps)
-      && GST_VIDEO_INFO_FORMAT (&priv->info) != GST_VIDEO_FORMAT_ENCODED;
+  priv->is_video = gst_vkgdr_caps_get_video_info (in_caps, &priv->info);
   return TRUE;
 }
 
@@ -205,14 +207,26 @@ set_cuda_stream (GstVkgdrTransfer *self, GstMiniObject *stream)
   priv->cuda_stream = stream;
 }
 
-/* Each output is made for its input: there is nothing to decide but when
- * downstream can have it. */
+static gboolean
+has_meta (GstQuery *query, GType api)
+{
+  return gst_query_find_allocation_meta (query, api, NULL);
+}
+
+/* Each output is made for its input. What is decided is when downstream can
+ * have it, and in which layout. */
 static gboolean
 gst_vkgdr_transfer_decide_allocation (GstBaseTransform *trans, GstQuery *query)
 {
+  GstVkgdrTransferPrivate *priv =
+      gst_vkgdr_transfer_get_instance_private (GST_VKGDR_TRANSFER (trans));
   GstVkgdrContext *context =
       gst_vkgdr_base_transform_get_context (GST_VKGDR_BASE_TRANSFORM (trans));
 
+  /* All frames of GStreamer's own CUDA elements have a GstVideoMeta. */
+  priv->reads_video_meta =
+      priv->to_cuda || has_meta (query, GST_VIDEO_META_API_TYPE);
+  priv->reads_crop_meta = has_meta (query, GST_VIDEO_CROP_META_API_TYPE);
   set_cuda_stream (GST_VKGDR_TRANSFER (trans),
       context ? gst_vkgdr_context_get_cuda_stream (context, query) : NULL);
   while (gst_query_get_n_allocation_pools (query) > 0)
@@ -229,29 +243,11 @@ check_frame (
 {
   GstVkgdrTransferPrivate *priv =
       gst_vkgdr_transfer_get_instance_private (self);
-  const GstVideoMeta *meta;
   gsize needed;
-  guint p;
 
   if (!priv->is_video)
     return TRUE;
-  needed = GST_VIDEO_INFO_SIZE (&priv->info);
-  meta = gst_buffer_get_video_meta (buffer);
-  if (meta) {
-    needed = 0;
-    for (p = 0; p < meta->n_planes; p++) {
-      gint comp[GST_VIDEO_MAX_COMPONENTS];
-      guint rows;
-
-      gst_video_format_info_component (priv->info.finfo, p, comp);
-      rows = GST_VIDEO_SUB_SCALE (
-          GST_VIDEO_FORMAT_INFO_H_SUB (priv->info.finfo, comp[0]),
-          meta->height);
-      if (rows > 0)
-        needed = MAX (
-            needed, meta->offset[p] + (gsize) meta->stride[p] * (rows - 1) + 1);
-    }
-  }
+  needed = gst_vkgdr_layout_get_size (&priv->info, buffer);
   if (size >= needed)
     return TRUE;
   g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
@@ -262,6 +258,21 @@ check_frame (
       GST_VIDEO_INFO_WIDTH (&priv->info), GST_VIDEO_INFO_HEIGHT (&priv->info),
       needed);
   return FALSE;
+}
+
+/* Whether downstream would misread the frame: it did not ask for the meta that
+ * says where the planes are. */
+static gboolean
+must_be_packed (GstVkgdrTransfer *self, GstBuffer *frame)
+{
+  GstVkgdrTransferPrivate *priv =
+      gst_vkgdr_transfer_get_instance_private (self);
+
+  if (!priv->is_video || gst_vkgdr_layout_is_default (&priv->info, frame))
+    return FALSE;
+  if (gst_buffer_get_video_crop_meta (frame) && !priv->reads_crop_meta)
+    return TRUE;
+  return !priv->reads_video_meta;
 }
 
 static gboolean
@@ -283,8 +294,8 @@ is_there (GstVkgdrTransfer *self, GstBuffer *buffer)
 
 /* A buffer with @memory that is like @input in all else. The bytes are laid out
  * as they were, so the GstVideoMeta is as true as before. */
-static GstBuffer *
-new_like (GstBuffer *input, GstMemory *memory)
+GstBuffer *
+gst_vkgdr_transfer_new_like (GstBuffer *input, GstMemory *memory)
 {
   GstVideoMeta *meta = gst_buffer_get_video_meta (input);
   GstBuffer *output = gst_buffer_new ();
@@ -299,13 +310,14 @@ new_like (GstBuffer *input, GstMemory *memory)
   return output;
 }
 
-/* The same as new_like (), without a new buffer where nobody else has @input. A
- * buffer of a pool keeps its memory: the pool would free the buffer. */
+/* The same as gst_vkgdr_transfer_new_like (), without a new buffer where nobody
+ * else has @input. A buffer of a pool keeps its memory: the pool would free the
+ * buffer. */
 static GstBuffer *
 with_memory (GstBuffer *input, GstMemory *memory)
 {
   if (!memory || input->pool || !gst_buffer_is_writable (input))
-    return new_like (input, memory);
+    return gst_vkgdr_transfer_new_like (input, memory);
   gst_buffer_replace_all_memory (input, memory);
   GST_BUFFER_FLAG_UNSET (input, GST_BUFFER_FLAG_TAG_MEMORY);
   return gst_buffer_ref (input);
@@ -362,7 +374,8 @@ gst_vkgdr_transfer_fill_stats (
     bytes += priv->bytes[i];
     gst_structure_set (stats, names[i], G_TYPE_UINT64, priv->bytes[i], NULL);
   }
-  gst_structure_set (stats, "frames", G_TYPE_UINT64, priv->frames, "bytes",
+  gst_structure_set (stats, "frames", G_TYPE_UINT64, priv->frames,
+      "frames-packed", G_TYPE_UINT64, priv->frames_packed, "bytes",
       G_TYPE_UINT64, bytes, "map-time", G_TYPE_UINT64, priv->map_time,
       "wait-time", G_TYPE_UINT64, priv->wait_time, NULL);
   GST_OBJECT_UNLOCK (transform);
@@ -375,7 +388,8 @@ gst_vkgdr_transfer_start (GstBaseTransform *trans)
       gst_vkgdr_transfer_get_instance_private (GST_VKGDR_TRANSFER (trans));
 
   GST_OBJECT_LOCK (trans);
-  priv->frames = priv->map_time = priv->wait_time = 0;
+  priv->frames = priv->frames_packed = 0;
+  priv->map_time = priv->wait_time = 0;
   memset (priv->bytes, 0, sizeof (priv->bytes));
   GST_OBJECT_UNLOCK (trans);
   return GST_BASE_TRANSFORM_CLASS (parent_class)->start (trans);
@@ -388,7 +402,30 @@ gst_vkgdr_transfer_stop (GstBaseTransform *trans)
   return GST_BASE_TRANSFORM_CLASS (parent_class)->stop (trans);
 }
 
-/* @input, or the same content where the subclass wants it; the caller's. */
+/* The content of @input in the default layout, where the subclass wants it. */
+static GstBuffer *
+pack (GstVkgdrTransfer *self, GstBuffer *input, gsize size, GError **error)
+{
+  GstVkgdrTransferPrivate *priv =
+      gst_vkgdr_transfer_get_instance_private (self);
+  GstVkgdrPath path = GST_VKGDR_PATH_NONE;
+  GstMemory *memory = GST_VKGDR_TRANSFER_GET_CLASS (self)->pack (
+      self, input, &priv->info, &path, error);
+
+  if (!memory)
+    return NULL;
+  if (path == GST_VKGDR_PATH_NONE)
+    count_untouched (self, input, size);
+  else
+    count (self, size, path, 0, 0);
+  GST_OBJECT_LOCK (self);
+  priv->frames_packed++;
+  GST_OBJECT_UNLOCK (self);
+  return gst_vkgdr_layout_new_packed (input, memory);
+}
+
+/* @input, or the same content where the subclass wants it, in a layout that
+ * downstream reads; the caller's. */
 static GstBuffer *
 bring (GstVkgdrTransfer *self, GstBuffer *input, GError **error)
 {
@@ -396,6 +433,8 @@ bring (GstVkgdrTransfer *self, GstBuffer *input, GError **error)
   GstVkgdrPath path = GST_VKGDR_PATH_NONE;
   GstMemory *memory = NULL;
 
+  if (must_be_packed (self, input))
+    return pack (self, input, size, error);
   if (is_there (self, input)) {
     count_untouched (self, input, size);
     return gst_buffer_ref (input);
@@ -469,7 +508,7 @@ gst_vkgdr_transfer_prepare_output_buffer (
   GError *error = NULL;
 
   if (check_frame (self, input, size, &error)) {
-    if (is_cuda_already (self, input)) {
+    if (is_cuda_already (self, input) && !must_be_packed (self, input)) {
       count (self, size, GST_VKGDR_PATH_NONE, 0, 0);
       *output = input;
       return GST_FLOW_OK;

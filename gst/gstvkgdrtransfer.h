@@ -28,6 +28,9 @@ typedef enum {
  * @is_there: whether a memory already is where it is wanted
  * @move: a memory of @size bytes with the content of all of @input's, in place,
  *   and the way it came there; NULL with @error set on failure
+ * @pack: the same for a frame of raw video, in the default layout of @info. The
+ *   input's memory may already be where it is wanted: the path is then left as
+ *   it is, GST_VKGDR_PATH_NONE, unless the CPU copies
  */
 struct _GstVkgdrTransferClass {
   GstVkgdrBaseTransformClass parent_class;
@@ -36,7 +39,13 @@ struct _GstVkgdrTransferClass {
   gboolean (*is_there) (GstVkgdrTransfer *transfer, GstMemory *memory);
   GstMemory *(*move) (GstVkgdrTransfer *transfer, GstBuffer *input, gsize size,
       GstVkgdrPath *path, GError **error);
+  GstMemory *(*pack) (GstVkgdrTransfer *transfer, GstBuffer *input,
+      const GstVideoInfo *info, GstVkgdrPath *path, GError **error);
 };
+
+/* A buffer with @memory (nullable), which it takes over, that is like @input in
+ * all else, where the planes lie included. */
+GstBuffer *gst_vkgdr_transfer_new_like (GstBuffer *input, GstMemory *memory);
 
 G_END_DECLS
 

@@ -27,13 +27,18 @@
  * tells it, so that no CPU waits for a transfer; and it takes theirs, which
  * becomes `memory:VkgdrMemory` without a copy.
  *
- * The property `stats` has the fields `frames`, `bytes`, and of these
- * `bytes-direct` (upstream wrote them through the window), `bytes-staged` (sent
- * when upstream unmapped them), `bytes-dma` (sent from upstream's own memory),
- * `bytes-peer` (copied from memory of another context, or another device),
- * `bytes-copied` and `bytes-untouched` (written by no CPU); `map-time` and
- * `wait-time`, the nanoseconds that upstream had our buffers mapped for writing
- * and waited to get them so (all uint64); and `access`, in force at present.
+ * Frames of raw video may have any layout: upstream is offered #GstVideoMeta.
+ * If the element after this one did not ask for that meta, the device copies
+ * frames that have another layout than the default one, which the caps tell.
+ *
+ * The property `stats` has the fields `frames`, `frames-packed` (those that
+ * were brought into the default layout), `bytes`, and of these `bytes-direct`
+ * (upstream wrote them through the window), `bytes-staged` (sent when upstream
+ * unmapped them), `bytes-dma` (sent from upstream's own memory), `bytes-peer`
+ * (copied from memory of another context, or another device), `bytes-copied`
+ * and `bytes-untouched` (written by no CPU); `map-time` and `wait-time`, the
+ * nanoseconds that upstream had our buffers mapped for writing and waited to
+ * get them so (all uint64); and `access`, in force at present.
  *
  * ## Example launch line
  * |[
@@ -48,6 +53,7 @@
 
 #include "gstvkgdrelements.h"
 #include "gstvkgdrkeeper.h"
+#include "gstvkgdrlayout.h"
 #include "gstvkgdrtransfer.h"
 
 GST_DEBUG_CATEGORY_STATIC (gst_vkgdr_upload_debug);
@@ -216,6 +222,18 @@ gst_vkgdr_upload_is_there (GstVkgdrTransfer *transfer, GstMemory *memory)
 }
 
 static gboolean
+is_on_device (GstVkgdrTransfer *transfer, GstBuffer *buffer)
+{
+  guint i;
+
+  for (i = 0; i < gst_buffer_n_memory (buffer); i++)
+    if (!gst_vkgdr_upload_is_there (
+            transfer, gst_buffer_peek_memory (buffer, i)))
+      return FALSE;
+  return TRUE;
+}
+
+static gboolean
 write_all (GstBuffer *input, GstMemory *output, GError **error)
 {
   gsize offset = 0;
@@ -360,6 +378,35 @@ gst_vkgdr_upload_move (GstVkgdrTransfer *transfer, GstBuffer *input, gsize size,
   return memory;
 }
 
+/* Downstream reads no GstVideoMeta. The device copies: it is faster than any
+ * CPU, which would have to do it if upstream had not been offered the meta. */
+static GstMemory *
+gst_vkgdr_upload_pack (GstVkgdrTransfer *transfer, GstBuffer *input,
+    const GstVideoInfo *info, GstVkgdrPath *path, GError **error)
+{
+  GstVkgdrStream *stream =
+      gst_vkgdr_base_transform_get_stream (GST_VKGDR_BASE_TRANSFORM (transfer));
+  GstBuffer *frame = gst_buffer_ref (input);
+  GstMemory *moved, *memory = NULL;
+  gboolean by_cpu;
+
+  if (!is_on_device (transfer, input)) {
+    moved = gst_vkgdr_upload_move (
+        transfer, input, gst_buffer_get_size (input), path, error);
+    gst_buffer_unref (frame);
+    if (!moved)
+      return NULL;
+    frame = gst_vkgdr_transfer_new_like (input, moved);
+  }
+  memory = gst_vkgdr_allocator_alloc (
+      allocator_of (transfer), GST_VIDEO_INFO_SIZE (info), error);
+  if (memory
+      && !gst_vkgdr_layout_pack (info, frame, memory, stream, &by_cpu, error))
+    g_clear_pointer (&memory, gst_memory_unref);
+  gst_buffer_unref (frame);
+  return memory;
+}
+
 static gboolean
 gst_vkgdr_upload_open (GstVkgdrBaseTransform *transform, GError **error)
 {
@@ -467,6 +514,7 @@ gst_vkgdr_upload_class_init (GstVkgdrUploadClass *klass)
   transfer_class->to_device = TRUE;
   transfer_class->is_there = gst_vkgdr_upload_is_there;
   transfer_class->move = gst_vkgdr_upload_move;
+  transfer_class->pack = gst_vkgdr_upload_pack;
 }
 
 static void

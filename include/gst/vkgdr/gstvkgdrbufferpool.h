@@ -29,6 +29,10 @@ GstVkgdrContext *gst_vkgdr_buffer_pool_get_context (GstVkgdrBufferPool *pool);
 GST_VKGDR_API
 GstVkgdrAccess gst_vkgdr_buffer_pool_get_access (GstVkgdrBufferPool *pool);
 
+GST_VKGDR_API
+gboolean gst_vkgdr_caps_get_video_info (
+    const GstCaps *caps, GstVideoInfo *info);
+
 G_END_DECLS
 
 #endif /* __GST_VKGDR_BUFFER_POOL_H__ */

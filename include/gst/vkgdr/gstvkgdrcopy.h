@@ -33,6 +33,11 @@ gboolean gst_vkgdr_memory_download_rect (GstMemory *memory, gsize offset,
     GstVkgdrStream *stream, GError **error);
 
 GST_VKGDR_API
+gboolean gst_vkgdr_memory_fetch_rect (GstMemory *memory, gsize offset,
+    gsize pitch, GstMemory *pinned, gsize pinned_offset, gsize pinned_pitch,
+    gsize width, gsize height, GstVkgdrStream *stream, GError **error);
+
+GST_VKGDR_API
 gboolean gst_vkgdr_memory_fill (GstMemory *memory, gsize offset, gsize pitch,
     gsize width, gsize height, guint32 value, guint value_size,
     GstVkgdrStream *stream, GError **error);

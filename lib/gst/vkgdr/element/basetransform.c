@@ -469,8 +469,7 @@ gst_vkgdr_base_transform_new_pool (
 
   g_return_val_if_fail (GST_IS_VKGDR_BASE_TRANSFORM (transform), NULL);
 
-  if (!caps || !gst_video_info_from_caps (&info, caps)
-      || GST_VIDEO_INFO_FORMAT (&info) == GST_VIDEO_FORMAT_ENCODED)
+  if (!gst_vkgdr_caps_get_video_info (caps, &info))
     return NULL;
   context = gst_vkgdr_base_transform_ref_context (transform);
   if (!context)

@@ -84,13 +84,6 @@ private_of (gpointer object)
 /* --- caps and sizes ------------------------------------------------------ */
 
 static gboolean
-is_raw_video (GstCaps *caps, GstVideoInfo *info)
-{
-  return gst_video_info_from_caps (info, caps)
-         && GST_VIDEO_INFO_FORMAT (info) != GST_VIDEO_FORMAT_ENCODED;
-}
-
-static gboolean
 is_cuda (GstCaps *caps)
 {
   return gst_vkgdr_caps_features_are_cuda (gst_caps_get_features (caps, 0));
@@ -121,8 +114,8 @@ gst_vkgdr_filter_set_caps (
   GError *error = NULL;
 
   priv->same_caps = gst_caps_is_equal (in_caps, out_caps);
-  priv->is_video = is_raw_video (in_caps, &priv->in_info)
-                   && is_raw_video (out_caps, &out_info);
+  priv->is_video = gst_vkgdr_caps_get_video_info (in_caps, &priv->in_info)
+                   && gst_vkgdr_caps_get_video_info (out_caps, &out_info);
   priv->from_cuda = priv->is_video && is_cuda (in_caps);
   priv->to_cuda = priv->is_video && is_cuda (out_caps);
   priv->keeps_meaning = priv->same_caps;
@@ -146,7 +139,9 @@ gst_vkgdr_filter_get_unit_size (
 {
   GstVideoInfo info;
 
-  *size = is_raw_video (caps, &info) ? GST_VIDEO_INFO_SIZE (&info) : 1;
+  *size = gst_vkgdr_caps_get_video_info (caps, &info)
+              ? GST_VIDEO_INFO_SIZE (&info)
+              : 1;
   return TRUE;
 }
 
@@ -157,8 +152,9 @@ gst_vkgdr_filter_transform_size (GstBaseTransform *trans,
 {
   GstVideoInfo info;
 
-  *othersize =
-      is_raw_video (othercaps, &info) ? GST_VIDEO_INFO_SIZE (&info) : size;
+  *othersize = gst_vkgdr_caps_get_video_info (othercaps, &info)
+                   ? GST_VIDEO_INFO_SIZE (&info)
+                   : size;
   return TRUE;
 }
 
@@ -200,13 +196,13 @@ gst_vkgdr_filter_decide_allocation (GstBaseTransform *trans, GstQuery *query)
   private_of (trans)->any_layout =
       gst_query_find_allocation_meta (query, GST_VIDEO_META_API_TYPE, NULL);
   gst_query_parse_allocation (query, &caps, NULL);
-  if (caps && is_raw_video (caps, &info) && is_cuda (caps))
+  if (gst_vkgdr_caps_get_video_info (caps, &info) && is_cuda (caps))
     return decide_cuda (GST_VKGDR_FILTER (trans), query, caps, &info);
   if (gst_query_get_n_allocation_pools (query) > 0)
     gst_query_parse_nth_allocation_pool (query, 0, NULL, &size, &min, &max);
   remove_pools (query);
 
-  if (!caps || !is_raw_video (caps, &info))
+  if (!gst_vkgdr_caps_get_video_info (caps, &info))
     return TRUE;
   min = MAX (min, MIN_BUFFERS);
   pool = gst_vkgdr_base_transform_new_pool (
@@ -251,7 +247,7 @@ gst_vkgdr_filter_propose_allocation (
   gst_query_parse_allocation (query, &caps, NULL);
   if (!caps)
     return TRUE;
-  if (!is_raw_video (caps, &info))
+  if (!gst_vkgdr_caps_get_video_info (caps, &info))
     return gst_vkgdr_base_transform_add_allocator (base, query);
   gst_query_add_allocation_meta (query, GST_VIDEO_META_API_TYPE, NULL);
   if (is_cuda (caps))

@@ -55,8 +55,7 @@ read_caps (GstCaps *caps, GstVideoInfo *info, GError **error)
 {
   gchar *text;
 
-  if (gst_video_info_from_caps (info, caps)
-      && GST_VIDEO_INFO_FORMAT (info) != GST_VIDEO_FORMAT_ENCODED)
+  if (gst_vkgdr_caps_get_video_info (caps, info))
     return TRUE;
   text = gst_caps_to_string (caps);
   g_set_error (error, GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT,

@@ -139,8 +139,7 @@ gst_vkgdr_buffer_pool_set_config (GstBufferPool *pool, GstStructure *config)
     GST_WARNING_OBJECT (self, "the configuration has no parameters");
     return FALSE;
   }
-  self->is_video = caps && gst_video_info_from_caps (&info, caps)
-                   && GST_VIDEO_INFO_FORMAT (&info) != GST_VIDEO_FORMAT_ENCODED;
+  self->is_video = gst_vkgdr_caps_get_video_info (caps, &info);
 
   if (self->is_video && is_for_textures (self))
     pad_for_textures (config, &info);

@@ -411,6 +411,52 @@ check_value (const Job *job, GError **error)
 }
 
 /**
+ * gst_vkgdr_memory_fetch_rect:
+ * @memory: a memory of type %GST_VKGDR_MEMORY_NAME that is not mapped
+ * @offset: first byte in it
+ * @pitch: bytes from one row to the next in it
+ * @pinned: memory of gst_vkgdr_allocator_alloc_pinned() that is not mapped
+ * @pinned_offset: first byte in it
+ * @pinned_pitch: bytes from one row to the next in it
+ * @width: bytes of a row
+ * @height: rows
+ * @stream: a stream of the context of both
+ * @error: return location for a #GError
+ *
+ * Queues a DMA transfer of a rectangle, as gst_vkgdr_memory_fetch(): mapping
+ * @pinned waits for the transfer.
+ *
+ * Returns: %FALSE with @error set on failure
+ *
+ * Since: 0.2
+ */
+gboolean
+gst_vkgdr_memory_fetch_rect (GstMemory *memory, gsize offset, gsize pitch,
+    GstMemory *pinned, gsize pinned_offset, gsize pinned_pitch, gsize width,
+    gsize height, GstVkgdrStream *stream, GError **error)
+{
+  const Place to = { pinned, pinned_offset, pinned_pitch };
+  guint8 *data;
+
+  g_return_val_if_fail (gst_is_vkgdr_memory (memory), FALSE);
+  g_return_val_if_fail (gst_vkgdr_is_pinned_memory (pinned), FALSE);
+  g_return_val_if_fail (GST_IS_VKGDR_STREAM (stream), FALSE);
+
+  if (width == 0 || height == 0)
+    return TRUE;
+  if (!check_place (&to, width, height, error))
+    return FALSE;
+  data = gst_vkgdr_pinned_memory_get_data (pinned);
+  if (gst_vkgdr_memory_download_rect (memory, offset, pitch,
+          data + pinned_offset, pinned_pitch, width, height, stream, error)
+      && gst_vkgdr_pinned_memory_expect (pinned, stream, error))
+    return TRUE;
+  /* A transfer may be under way that has no fence. */
+  gst_vkgdr_stream_synchronize (stream, NULL);
+  return FALSE;
+}
+
+/**
  * gst_vkgdr_memory_fill:
  * @memory: a memory of type %GST_VKGDR_MEMORY_NAME that is not mapped
  * @offset: first byte in it

@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * gstvkgdrlayout.c: see gstvkgdrlayout.h
+ */
+
+#include "gstvkgdrlayout.h"
+
+static guint
+component_of (const GstVideoInfo *info, guint plane)
+{
+  gint components[GST_VIDEO_MAX_COMPONENTS];
+
+  gst_video_format_info_component (info->finfo, plane, components);
+  return components[0];
+}
+
+/* The rows of a plane that has @height rows of pixels in its first component's
+ * resolution. */
+static guint
+rows_of (const GstVideoInfo *info, guint component, guint height)
+{
+  return GST_VIDEO_SUB_SCALE (
+      GST_VIDEO_FORMAT_INFO_H_SUB (info->finfo, component), (gint) height);
+}
+
+gboolean
+gst_vkgdr_layout_is_default (const GstVideoInfo *info, GstBuffer *frame)
+{
+  const GstVideoCropMeta *crop = gst_buffer_get_video_crop_meta (frame);
+  const GstVideoMeta *meta = gst_buffer_get_video_meta (frame);
+  guint p;
+
+  if (crop && (crop->x > 0 || crop->y > 0))
+    return FALSE;
+  if (!meta)
+    return TRUE;
+  for (p = 0; p < meta->n_planes; p++)
+    if (meta->offset[p] != GST_VIDEO_INFO_PLANE_OFFSET (info, p)
+        || meta->stride[p] != GST_VIDEO_INFO_PLANE_STRIDE (info, p))
+      return FALSE;
+  return gst_buffer_get_size (frame) == GST_VIDEO_INFO_SIZE (info);
+}
+
+/* --- how many bytes ------------------------------------------------------ */
+
+/* The stride of a tiled plane holds two numbers of tiles. */
+static gsize
+tiled_plane_size (const GstVideoFormatInfo *finfo, guint plane, gint stride)
+{
+  return (gsize) GST_VIDEO_TILE_X_TILES (stride)
+         * GST_VIDEO_TILE_Y_TILES (stride)
+         * GST_VIDEO_FORMAT_INFO_TILE_SIZE (finfo, plane);
+}
+
+/* The last row may be shorter than a stride: no more than its first byte is
+ * asked for. */
+static gsize
+plane_size (const GstVideoInfo *info, const GstVideoMeta *meta, guint plane)
+{
+  guint rows = rows_of (info, component_of (info, plane), meta->height);
+
+  if (GST_VIDEO_FORMAT_INFO_IS_TILED (info->finfo))
+    return tiled_plane_size (info->finfo, plane, meta->stride[plane]);
+  if (rows == 0 || meta->stride[plane] < 0)
+    return 0;
+  return (gsize) meta->stride[plane] * (rows - 1) + 1;
+}
+
+gsize
+gst_vkgdr_layout_get_size (const GstVideoInfo *info, GstBuffer *frame)
+{
+  const GstVideoMeta *meta = gst_buffer_get_video_meta (frame);
+  gsize size = 0;
+  guint p;
+
+  if (!meta)
+    return GST_VIDEO_INFO_SIZE (info);
+  for (p = 0; p < meta->n_planes; p++)
+    size = MAX (size, meta->offset[p] + plane_size (info, meta, p));
+  return size;
+}
+
+/* --- by the device ------------------------------------------------------- */
+
+/* Rows of bytes in a frame, and where they go. */
+typedef struct {
+  GstMemory *memory;
+  gsize from, from_pitch; /* in the memory */
+  gsize to, to_pitch;
+  gsize width, height;
+} Rect;
+
+/* Tiles and palettes are no rows of samples. */
+static gboolean
+has_rows (const GstVideoInfo *info)
+{
+  return !GST_VIDEO_FORMAT_INFO_IS_TILED (info->finfo)
+         && !GST_VIDEO_FORMAT_INFO_HAS_PALETTE (info->finfo);
+}
+
+/* Bytes from the beginning of a plane to the first pixel that is shown. */
+static gsize
+cropped_bytes (const GstVideoInfo *info, guint component, gint stride,
+    const GstVideoCropMeta *crop)
+{
+  const GstVideoFormatInfo *finfo = info->finfo;
+
+  if (!crop)
+    return 0;
+  return (gsize) (crop->y >> GST_VIDEO_FORMAT_INFO_H_SUB (finfo, component))
+             * stride
+         + (gsize) (crop->x >> GST_VIDEO_FORMAT_INFO_W_SUB (finfo, component))
+               * GST_VIDEO_FORMAT_INFO_PSTRIDE (finfo, component);
+}
+
+/* Formats whose pixels share bytes in other ways than by planes, such as v210,
+ * have no size of a pixel: all of a row is copied. */
+static gsize
+row_size (const GstVideoInfo *info, guint component, gsize pitch)
+{
+  gsize width = (gsize) GST_VIDEO_INFO_COMP_WIDTH (info, component)
+                * GST_VIDEO_INFO_COMP_PSTRIDE (info, component);
+  guint plane = GST_VIDEO_FORMAT_INFO_PLANE (info->finfo, component);
+
+  if (width > 0)
+    return width;
+  return MIN (pitch, (gsize) GST_VIDEO_INFO_PLANE_STRIDE (info, plane));
+}
+
+/* The memory that has all bytes of a rectangle at an offset in the buffer. */
+static gboolean
+find_memory (GstBuffer *frame, Rect *rect)
+{
+  gsize size = rect->from_pitch * (rect->height - 1) + rect->width, skip = 0;
+  guint index = 0, n = 0;
+
+  if (!gst_buffer_find_memory (frame, rect->from, size, &index, &n, &skip)
+      || n != 1)
+    return FALSE;
+  rect->memory = gst_buffer_peek_memory (frame, index);
+  rect->from = skip;
+  return TRUE;
+}
+
+static gboolean
+get_rect (const GstVideoInfo *info, GstBuffer *frame, guint plane, Rect *rect)
+{
+  const GstVideoCropMeta *crop = gst_buffer_get_video_crop_meta (frame);
+  const GstVideoMeta *meta = gst_buffer_get_video_meta (frame);
+  guint component = component_of (info, plane);
+  gint stride =
+      meta ? meta->stride[plane] : GST_VIDEO_INFO_PLANE_STRIDE (info, plane);
+  gsize offset =
+      meta ? meta->offset[plane] : GST_VIDEO_INFO_PLANE_OFFSET (info, plane);
+
+  if (stride <= 0)
+    return FALSE;
+  rect->from = offset + cropped_bytes (info, component, stride, crop);
+  rect->from_pitch = stride;
+  rect->to = GST_VIDEO_INFO_PLANE_OFFSET (info, plane);
+  rect->to_pitch = GST_VIDEO_INFO_PLANE_STRIDE (info, plane);
+  rect->width = row_size (info, component, stride);
+  rect->height = GST_VIDEO_INFO_COMP_HEIGHT (info, component);
+  return rect->height > 0 && find_memory (frame, rect);
+}
+
+/* Whether the device can copy every plane; if so, @rects are set. */
+static gboolean
+get_rects (const GstVideoInfo *info, GstBuffer *frame, GstVkgdrContext *context,
+    Rect *rects)
+{
+  guint p;
+
+  if (!has_rows (info))
+    return FALSE;
+  for (p = 0; p < GST_VIDEO_INFO_N_PLANES (info); p++)
+    if (!get_rect (info, frame, p, &rects[p])
+        || !gst_is_vkgdr_memory (rects[p].memory)
+        || gst_vkgdr_memory_get_context (rects[p].memory) != context)
+      return FALSE;
+  return TRUE;
+}
+
+static gboolean
+copy_rect (
+    const Rect *rect, GstMemory *output, GstVkgdrStream *stream, GError **error)
+{
+  if (gst_is_vkgdr_memory (output))
+    return gst_vkgdr_memory_copy_rect (output, rect->to, rect->to_pitch,
+        rect->memory, rect->from, rect->from_pitch, rect->width, rect->height,
+        stream, error);
+  return gst_vkgdr_memory_fetch_rect (rect->memory, rect->from,
+      rect->from_pitch, output, rect->to, rect->to_pitch, rect->width,
+      rect->height, stream, error);
+}
+
+/* --- by the CPU ---------------------------------------------------------- */
+
+/* Moves the planes to the first pixel that is shown. */
+static void
+crop_frame (GstVideoFrame *frame, const GstVideoInfo *info)
+{
+  const GstVideoCropMeta *crop = gst_buffer_get_video_crop_meta (frame->buffer);
+  guint p;
+
+  for (p = 0; p < GST_VIDEO_FRAME_N_PLANES (frame); p++)
+    frame->data[p] = (guint8 *) frame->data[p]
+                     + cropped_bytes (info, component_of (info, p),
+                         GST_VIDEO_FRAME_PLANE_STRIDE (frame, p), crop);
+  frame->info.width = GST_VIDEO_INFO_WIDTH (info);
+  frame->info.height = GST_VIDEO_INFO_HEIGHT (info);
+}
+
+static gboolean
+copy_planes (const GstVideoInfo *info, GstBuffer *frame, GstBuffer *output,
+    GError **error)
+{
+  GstVideoFrame from, to;
+  gboolean ok;
+
+  if (!gst_video_frame_map (&from, info, frame, GST_MAP_READ)) {
+    g_set_error_literal (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_FAILED,
+        "the CPU cannot read a frame");
+    return FALSE;
+  }
+  if (!gst_video_frame_map (&to, info, output, GST_MAP_WRITE)) {
+    g_set_error_literal (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_FAILED,
+        "the CPU cannot write a frame");
+    gst_video_frame_unmap (&from);
+    return FALSE;
+  }
+  crop_frame (&from, info);
+  ok = gst_video_frame_copy (&to, &from);
+  gst_video_frame_unmap (&to);
+  gst_video_frame_unmap (&from);
+  if (!ok)
+    g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
+        "a frame of %s with this layout cannot be packed",
+        GST_VIDEO_INFO_NAME (info));
+  return ok;
+}
+
+static gboolean
+pack_by_cpu (const GstVideoInfo *info, GstBuffer *frame, GstMemory *output,
+    GError **error)
+{
+  GstBuffer *buffer = gst_buffer_new ();
+  gboolean ok;
+
+  gst_buffer_append_memory (buffer, gst_memory_ref (output));
+  ok = copy_planes (info, frame, buffer, error);
+  gst_buffer_unref (buffer);
+  return ok;
+}
+
+gboolean
+gst_vkgdr_layout_pack (const GstVideoInfo *info, GstBuffer *frame,
+    GstMemory *output, GstVkgdrStream *stream, gboolean *by_cpu, GError **error)
+{
+  Rect rects[GST_VIDEO_MAX_PLANES];
+  guint p;
+
+  *by_cpu =
+      !get_rects (info, frame, gst_vkgdr_stream_get_context (stream), rects);
+  if (*by_cpu)
+    return pack_by_cpu (info, frame, output, error);
+  for (p = 0; p < GST_VIDEO_INFO_N_PLANES (info); p++)
+    if (!copy_rect (&rects[p], output, stream, error))
+      return FALSE;
+  return TRUE;
+}
+
+GstBuffer *
+gst_vkgdr_layout_new_packed (GstBuffer *frame, GstMemory *memory)
+{
+  GstBuffer *packed = gst_buffer_new ();
+  GstVideoCropMeta *crop;
+
+  gst_buffer_copy_into (packed, frame, GST_BUFFER_COPY_METADATA, 0, -1);
+  GST_BUFFER_FLAG_UNSET (packed, GST_BUFFER_FLAG_TAG_MEMORY);
+  crop = gst_buffer_get_video_crop_meta (packed);
+  if (crop)
+    gst_buffer_remove_meta (packed, (GstMeta *) crop);
+  gst_buffer_append_memory (packed, memory);
+  return packed;
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * gstvkgdrlayout.h: where the planes of a frame lie in its buffer
+ *
+ * A frame has the default layout if it can be read by an element that knows the
+ * caps alone: no GstVideoMeta says otherwise, and nothing is cropped. Packing
+ * brings the planes of any other frame into that layout.
+ *
+ * Must not know which element packs, nor why.
+ */
+
+#ifndef __GST_VKGDR_LAYOUT_H__
+#define __GST_VKGDR_LAYOUT_H__
+
+#include <gst/vkgdr/vkgdr.h>
+
+G_BEGIN_DECLS
+
+/* Whether @frame has the default layout of @info. */
+gboolean gst_vkgdr_layout_is_default (
+    const GstVideoInfo *info, GstBuffer *frame);
+
+/* Bytes that a buffer needs so that no plane of the frame leaves it: as its
+ * GstVideoMeta says, or without one, @info. */
+gsize gst_vkgdr_layout_get_size (const GstVideoInfo *info, GstBuffer *frame);
+
+/* Copies the planes of @frame into @output, of @info's size, in the default
+ * layout. Crops them as a GstVideoCropMeta says.
+ *
+ * The device copies if @frame lies in VkgdrMemory of the stream's context, and
+ * @output too, or if @output is pinned memory of the library. Otherwise the CPU
+ * copies, and @by_cpu is set to TRUE. Returns FALSE with @error set on
+ * failure. */
+gboolean gst_vkgdr_layout_pack (const GstVideoInfo *info, GstBuffer *frame,
+    GstMemory *output, GstVkgdrStream *stream, gboolean *by_cpu,
+    GError **error);
+
+/* A buffer with the packed @memory, which it takes over, that is like @frame in
+ * all else. */
+GstBuffer *gst_vkgdr_layout_new_packed (GstBuffer *frame, GstMemory *memory);
+
+G_END_DECLS
+
+#endif /* __GST_VKGDR_LAYOUT_H__ */

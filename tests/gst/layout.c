@@ -1,0 +1,560 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * layout.c: where the planes of a frame lie: GstVideoMeta goes to an element
+ * that asked for it, and all others get the default layout
+ */
+
+#include <glib/gstdio.h>
+#include <gst/base/gstpushsrc.h>
+#include <gst/check/gstharness.h>
+
+#include "util.h"
+
+#define N_FRAMES 5
+
+/* --- a source that pads -------------------------------------------------- */
+
+typedef enum {
+  PADS_WHEN_ASKED, /* in the offered pool, if it takes GstVideoAlignment */
+  PADS_ALWAYS,     /* in ordinary memory, though nobody asked */
+  PADS_IN_PIECES,  /* the same, each plane in a memory of its own */
+  CROPS_ALWAYS,    /* the same, with a GstVideoCropMeta */
+  N_PADDERS
+} Padder;
+
+/* What the next source does. */
+static struct {
+  Padder padder;
+  GstVideoFormat format;
+  gint width, height;
+} wanted;
+
+#define TEST_TYPE_PADDED (test_padded_get_type ())
+G_DECLARE_FINAL_TYPE (TestPadded, test_padded, TEST, PADDED, GstPushSrc)
+
+struct _TestPadded {
+  GstPushSrc parent;
+
+  GstVideoInfo info;
+  guint frame;
+};
+
+G_DEFINE_TYPE (TestPadded, test_padded, GST_TYPE_PUSH_SRC)
+
+static GstStaticPadTemplate padded_template =
+    GST_STATIC_PAD_TEMPLATE ("src", GST_PAD_SRC, GST_PAD_ALWAYS,
+        GST_STATIC_CAPS (GST_VIDEO_CAPS_MAKE (GST_VIDEO_FORMATS_ALL)));
+
+/* No byte of a frame is 0, which is what is beside it. */
+static guint8
+frame_byte (guint frame, guint plane, guint x, guint y)
+{
+  return 1 + (frame * 31 + plane * 17 + y * 7 + x) % 255;
+}
+
+static gint
+component_of (const GstVideoInfo *info, guint plane)
+{
+  gint components[GST_VIDEO_MAX_COMPONENTS];
+
+  gst_video_format_info_component (info->finfo, plane, components);
+  return components[0];
+}
+
+/* Bytes that say something. */
+static guint
+row_bytes (const GstVideoInfo *info, guint plane)
+{
+  gint c = component_of (info, plane);
+  gint bytes = GST_VIDEO_INFO_COMP_WIDTH (info, c)
+               * GST_VIDEO_INFO_COMP_PSTRIDE (info, c);
+
+  return bytes > 0 ? bytes : GST_VIDEO_INFO_PLANE_STRIDE (info, plane);
+}
+
+static guint
+row_count (const GstVideoInfo *info, guint plane)
+{
+  return GST_VIDEO_INFO_COMP_HEIGHT (info, component_of (info, plane));
+}
+
+static gboolean
+padded_set_caps (GstBaseSrc *src, GstCaps *caps)
+{
+  return gst_video_info_from_caps (&TEST_PADDED (src)->info, caps);
+}
+
+static GstCaps *
+padded_fixate (GstBaseSrc *src, GstCaps *caps)
+{
+  gst_caps_unref (caps);
+  caps = gst_caps_new_simple ("video/x-raw", "format", G_TYPE_STRING,
+      gst_video_format_to_string (wanted.format), "width", G_TYPE_INT,
+      wanted.width, "height", G_TYPE_INT, wanted.height, "framerate",
+      GST_TYPE_FRACTION, 30, 1, NULL);
+  return caps;
+}
+
+/* As a decoder does it. */
+static gboolean
+padded_decide_allocation (GstBaseSrc *src, GstQuery *query)
+{
+  GstVideoAlignment alignment;
+  GstBufferPool *pool = NULL;
+  GstStructure *config;
+  guint size, min, max;
+
+  if (wanted.padder == PADS_WHEN_ASKED
+      && gst_query_get_n_allocation_pools (query) > 0
+      && gst_query_find_allocation_meta (query, GST_VIDEO_META_API_TYPE, NULL))
+    gst_query_parse_nth_allocation_pool (query, 0, &pool, &size, &min, &max);
+  if (pool
+      && gst_buffer_pool_has_option (
+          pool, GST_BUFFER_POOL_OPTION_VIDEO_ALIGNMENT)) {
+    config = gst_buffer_pool_get_config (pool);
+    gst_video_alignment_reset (&alignment);
+    alignment.padding_left = alignment.padding_right = 16;
+    alignment.padding_top = 2;
+    alignment.padding_bottom = 8;
+    gst_buffer_pool_config_add_option (
+        config, GST_BUFFER_POOL_OPTION_VIDEO_META);
+    gst_buffer_pool_config_add_option (
+        config, GST_BUFFER_POOL_OPTION_VIDEO_ALIGNMENT);
+    gst_buffer_pool_config_set_video_alignment (config, &alignment);
+    gst_buffer_pool_set_config (pool, config);
+    config = gst_buffer_pool_get_config (pool);
+    gst_buffer_pool_config_get_params (config, NULL, &size, NULL, NULL);
+    gst_structure_free (config);
+    gst_query_set_nth_allocation_pool (query, 0, pool, size, min, max);
+  }
+  gst_clear_object (&pool);
+  return GST_BASE_SRC_CLASS (test_padded_parent_class)
+      ->decide_allocation (src, query);
+}
+
+/* A frame of ordinary memory that is larger than the caps say. */
+static GstBuffer *
+padded_new (const GstVideoInfo *info)
+{
+  GstVideoInfo larger;
+  gsize size[GST_VIDEO_MAX_PLANES];
+  GstBuffer *buffer;
+  guint p, n = GST_VIDEO_INFO_N_PLANES (info);
+  GstVideoAlignment alignment;
+
+  gst_video_info_set_format (&larger, GST_VIDEO_INFO_FORMAT (info),
+      GST_VIDEO_INFO_WIDTH (info) + 32, GST_VIDEO_INFO_HEIGHT (info) + 16);
+  gst_video_alignment_reset (&alignment);
+  fail_unless (gst_video_info_align_full (&larger, &alignment, size));
+  buffer = gst_buffer_new ();
+  for (p = 0; p < (wanted.padder == PADS_IN_PIECES ? n : 1); p++)
+    gst_buffer_append_memory (buffer,
+        gst_allocator_alloc (NULL,
+            wanted.padder == PADS_IN_PIECES ? size[p] : larger.size, NULL));
+  gst_buffer_memset (buffer, 0, 0, -1);
+  if (wanted.padder == CROPS_ALWAYS) {
+    GstVideoCropMeta *crop = gst_buffer_add_video_crop_meta (buffer);
+
+    crop->x = 6;
+    crop->y = 4;
+    crop->width = GST_VIDEO_INFO_WIDTH (info);
+    crop->height = GST_VIDEO_INFO_HEIGHT (info);
+    gst_buffer_add_video_meta_full (buffer, GST_VIDEO_FRAME_FLAG_NONE,
+        GST_VIDEO_INFO_FORMAT (info), GST_VIDEO_INFO_WIDTH (&larger),
+        GST_VIDEO_INFO_HEIGHT (&larger), n, larger.offset, larger.stride);
+  } else {
+    gst_buffer_add_video_meta_full (buffer, GST_VIDEO_FRAME_FLAG_NONE,
+        GST_VIDEO_INFO_FORMAT (info), GST_VIDEO_INFO_WIDTH (info),
+        GST_VIDEO_INFO_HEIGHT (info), n, larger.offset, larger.stride);
+  }
+  return buffer;
+}
+
+static void
+padded_write (TestPadded *self, GstBuffer *buffer)
+{
+  const GstVideoCropMeta *crop = gst_buffer_get_video_crop_meta (buffer);
+  GstVideoFrame frame;
+  guint p, x, y;
+
+  fail_unless (gst_video_frame_map (&frame, &self->info, buffer,
+      GST_MAP_READWRITE | GST_VIDEO_FRAME_MAP_FLAG_NO_REF));
+  for (p = 0; p < GST_VIDEO_INFO_N_PLANES (&self->info); p++) {
+    gint c = component_of (&self->info, p);
+    guint8 *data = GST_VIDEO_FRAME_PLANE_DATA (&frame, p);
+    gint stride = GST_VIDEO_FRAME_PLANE_STRIDE (&frame, p);
+
+    if (crop)
+      data += stride
+                  * GST_VIDEO_SUB_SCALE (
+                      GST_VIDEO_FORMAT_INFO_H_SUB (self->info.finfo, c),
+                      (gint) crop->y)
+              + GST_VIDEO_FORMAT_INFO_PSTRIDE (self->info.finfo, c)
+                    * GST_VIDEO_SUB_SCALE (
+                        GST_VIDEO_FORMAT_INFO_W_SUB (self->info.finfo, c),
+                        (gint) crop->x);
+    for (y = 0; y < row_count (&self->info, p); y++)
+      for (x = 0; x < row_bytes (&self->info, p); x++)
+        data[y * stride + x] = frame_byte (self->frame, p, x, y);
+  }
+  gst_video_frame_unmap (&frame);
+}
+
+static GstFlowReturn
+padded_create (GstPushSrc *src, GstBuffer **buffer)
+{
+  TestPadded *self = TEST_PADDED (src);
+  GstFlowReturn result = GST_FLOW_OK;
+
+  if (self->frame == N_FRAMES)
+    return GST_FLOW_EOS;
+  if (wanted.padder == PADS_WHEN_ASKED) {
+    result = GST_BASE_SRC_GET_CLASS (src)->alloc (
+        GST_BASE_SRC (src), 0, self->info.size, buffer);
+  } else {
+    *buffer = padded_new (&self->info);
+  }
+  if (result != GST_FLOW_OK)
+    return result;
+  padded_write (self, *buffer);
+  GST_BUFFER_PTS (*buffer) = self->frame++ * GST_MSECOND;
+  return GST_FLOW_OK;
+}
+
+static void
+test_padded_class_init (TestPaddedClass *klass)
+{
+  GstBaseSrcClass *src_class = GST_BASE_SRC_CLASS (klass);
+
+  gst_element_class_add_static_pad_template (
+      GST_ELEMENT_CLASS (klass), &padded_template);
+  gst_element_class_set_static_metadata (GST_ELEMENT_CLASS (klass),
+      "Padded frames", "Source/Video", "Makes frames with padding",
+      "gst-vkgdr developers");
+  src_class->set_caps = padded_set_caps;
+  src_class->fixate = padded_fixate;
+  src_class->decide_allocation = padded_decide_allocation;
+  GST_PUSH_SRC_CLASS (klass)->create = padded_create;
+}
+
+static void
+test_padded_init (TestPadded *self)
+{
+  gst_base_src_set_format (GST_BASE_SRC (self), GST_FORMAT_TIME);
+}
+
+/* --- what arrives -------------------------------------------------------- */
+
+static gboolean
+is_default (const GstVideoInfo *info, GstBuffer *buffer)
+{
+  const GstVideoMeta *meta = gst_buffer_get_video_meta (buffer);
+  guint p;
+
+  if (gst_buffer_get_video_crop_meta (buffer))
+    return FALSE;
+  for (p = 0; meta && p < meta->n_planes; p++)
+    if (meta->offset[p] != info->offset[p]
+        || meta->stride[p] != info->stride[p])
+      return FALSE;
+  return gst_buffer_get_size (buffer) == info->size;
+}
+
+/* The content of @frame where somebody finds it who reads no meta. */
+static void
+assert_content (const GstVideoInfo *info, GstBuffer *buffer, guint frame)
+{
+  guint p, x, y;
+  GstMapInfo map;
+
+  fail_unless (gst_buffer_map (buffer, &map, GST_MAP_READ));
+  fail_unless_equals_uint64 (map.size, info->size);
+  for (p = 0; p < GST_VIDEO_INFO_N_PLANES (info); p++)
+    for (y = 0; y < row_count (info, p); y++) {
+      const guint8 *row = map.data + info->offset[p] + y * info->stride[p];
+
+      for (x = 0; x < row_bytes (info, p); x++)
+        fail_unless (row[x] == frame_byte (frame, p, x, y),
+            "frame %u, plane %u, byte %u of row %u is %u instead of %u", frame,
+            p, x, y, row[x], frame_byte (frame, p, x, y));
+    }
+  gst_buffer_unmap (buffer, &map);
+}
+
+/* Counts the frames that are padded at a pad. */
+static GstPadProbeReturn
+count_padded (GstPad *pad, GstPadProbeInfo *info, gpointer user_data)
+{
+  GstCaps *caps = gst_pad_get_current_caps (pad);
+  GstVideoInfo video;
+
+  fail_unless (gst_video_info_from_caps (&video, caps));
+  if (!is_default (&video, GST_PAD_PROBE_INFO_BUFFER (info)))
+    g_atomic_int_inc ((gint *) user_data);
+  gst_caps_unref (caps);
+  return GST_PAD_PROBE_OK;
+}
+
+/* A sink that asks for GstVideoMeta. */
+static GstPadProbeReturn
+ask_for_meta (GstPad *pad, GstPadProbeInfo *info, gpointer user_data)
+{
+  GstQuery *query = GST_PAD_PROBE_INFO_QUERY (info);
+
+  if (GST_QUERY_TYPE (query) != GST_QUERY_ALLOCATION)
+    return GST_PAD_PROBE_OK;
+  gst_query_add_allocation_meta (query, GST_VIDEO_META_API_TYPE, NULL);
+  return GST_PAD_PROBE_HANDLED;
+}
+
+static void
+add_probe (GstElement *pipeline, const gchar *name, GstPadProbeType type,
+    GstPadProbeCallback callback, gpointer user_data)
+{
+  GstElement *e = gst_bin_get_by_name (GST_BIN (pipeline), name);
+  GstPad *pad = gst_element_get_static_pad (e, "sink");
+
+  gst_pad_add_probe (pad, type, callback, user_data, NULL);
+  gst_object_unref (pad);
+  gst_object_unref (e);
+}
+
+static const GstVideoFormat formats[] = { GST_VIDEO_FORMAT_I420,
+  GST_VIDEO_FORMAT_NV12, GST_VIDEO_FORMAT_RGBA, GST_VIDEO_FORMAT_GRAY8,
+  GST_VIDEO_FORMAT_Y444_10LE, GST_VIDEO_FORMAT_P010_10LE,
+  GST_VIDEO_FORMAT_UYVY };
+
+static const gchar *ways[] = {
+  "vkgdrupload",
+  "vkgdrupload ! vkgdrdownload",
+  "vkgdrupload ! cudafilter kernel=copy ! vkgdrdownload",
+  "vkgdrupload ! cudafilter kernel=copy",
+  "vkgdrdownload",
+};
+
+static GPtrArray *
+play_padded (const gchar *way, gint *padded)
+{
+  GstElement *pipeline = test_launch (
+      "testpadded ! identity name=before ! %s ! appsink name=sink", way);
+  GPtrArray *buffers;
+
+  *padded = 0;
+  add_probe (
+      pipeline, "before", GST_PAD_PROBE_TYPE_BUFFER, count_padded, padded);
+  buffers = test_play_buffers (pipeline);
+  gst_object_unref (pipeline);
+  fail_unless_equals_int (buffers->len, N_FRAMES);
+  return buffers;
+}
+
+/* An appsink asks for no meta: each frame is as long as its caps say. */
+static void
+check_padding_ends (Padder padder, const gchar *way, GstVideoFormat format)
+{
+  GPtrArray *buffers;
+  GstVideoInfo info;
+  gint padded;
+  guint i;
+
+  wanted.padder = padder;
+  wanted.format = format;
+  wanted.width = 38;
+  wanted.height = 22;
+  gst_video_info_set_format (&info, format, wanted.width, wanted.height);
+  buffers = play_padded (way, &padded);
+  /* What is not on the device has nobody who packs it. */
+  if (padder != PADS_WHEN_ASKED || !g_str_equal (way, "vkgdrdownload"))
+    fail_unless_equals_int (padded, N_FRAMES);
+  for (i = 0; i < buffers->len; i++) {
+    GstBuffer *buffer = g_ptr_array_index (buffers, i);
+
+    fail_unless (is_default (&info, buffer));
+    assert_content (&info, buffer, i);
+  }
+  g_ptr_array_unref (buffers);
+}
+
+GST_START_TEST (test_padding_ends)
+{
+  Padder padder = __i__ / G_N_ELEMENTS (ways);
+  const gchar *way = ways[__i__ % G_N_ELEMENTS (ways)];
+  guint f;
+
+  g_setenv ("VKGDR_DEBUG", "bar", TRUE);
+  for (f = 0; f < G_N_ELEMENTS (formats); f++)
+    if (!strstr (way, "cudafilter") || f < 4)
+      check_padding_ends (padder, way, formats[f]);
+}
+GST_END_TEST;
+
+/* Two that lie in files: 960 bytes a frame, not 1024. */
+GST_START_TEST (test_padding_reaches_no_file)
+{
+  gchar *path = g_build_filename (g_get_tmp_dir (), "vkgdr-XXXXXX", NULL);
+  gint fd = g_mkstemp (path);
+  GstElement *pipeline = test_launch (
+      "testpadded ! vkgdrupload ! vkgdrdownload ! filesink location=%s", path);
+  gsize size;
+  gchar *data;
+
+  wanted.padder = PADS_WHEN_ASKED;
+  wanted.format = GST_VIDEO_FORMAT_NV12;
+  wanted.width = 32;
+  wanted.height = 20;
+  test_play (pipeline);
+  fail_unless (g_file_get_contents (path, &data, &size, NULL));
+  fail_unless_equals_uint64 (size, N_FRAMES * 960);
+  g_free (data);
+  gst_object_unref (pipeline);
+  close (fd);
+  g_unlink (path);
+  g_free (path);
+}
+GST_END_TEST;
+
+static guint64
+figure (GstElement *pipeline, const gchar *name, const gchar *field)
+{
+  GstElement *e = gst_bin_get_by_name (GST_BIN (pipeline), name);
+  GstStructure *stats = NULL;
+  guint64 value = G_MAXUINT64;
+
+  g_object_get (e, "stats", &stats, NULL);
+  fail_unless (gst_structure_get_uint64 (stats, field, &value), "no %s", field);
+  gst_structure_free (stats);
+  gst_object_unref (e);
+  return value;
+}
+
+/* Frames keep their padding, and are the same buffers, where it is asked for.
+ */
+GST_START_TEST (test_padding_goes_where_it_is_asked_for)
+{
+  GstElement *pipeline = test_launch (
+      "testpadded ! identity name=before ! vkgdrupload name=up ! "
+      "identity name=mid ! vkgdrdownload name=down ! fakesink name=sink");
+  gint before = 0, mid = 0, after = 0;
+  GstBus *bus = gst_element_get_bus (pipeline);
+
+  wanted.padder = PADS_WHEN_ASKED;
+  wanted.format = GST_VIDEO_FORMAT_NV12;
+  wanted.width = wanted.height = 64;
+  add_probe (
+      pipeline, "before", GST_PAD_PROBE_TYPE_BUFFER, count_padded, &before);
+  add_probe (pipeline, "mid", GST_PAD_PROBE_TYPE_BUFFER, count_padded, &mid);
+  add_probe (pipeline, "sink", GST_PAD_PROBE_TYPE_BUFFER, count_padded, &after);
+  if (__i__)
+    add_probe (pipeline, "sink", GST_PAD_PROBE_TYPE_QUERY_DOWNSTREAM,
+        ask_for_meta, NULL);
+  gst_element_set_state (pipeline, GST_STATE_PLAYING);
+  gst_message_unref (gst_bus_timed_pop_filtered (
+      bus, 50 * GST_SECOND, GST_MESSAGE_EOS | GST_MESSAGE_ERROR));
+  fail_unless_equals_int (before, N_FRAMES);
+  fail_unless_equals_int (mid, N_FRAMES);
+  fail_unless_equals_int (after, __i__ ? N_FRAMES : 0);
+  fail_unless_equals_uint64 (figure (pipeline, "up", "frames-packed"), 0);
+  fail_unless_equals_uint64 (
+      figure (pipeline, "down", "frames-packed"), __i__ ? 0 : N_FRAMES);
+  gst_element_set_state (pipeline, GST_STATE_NULL);
+  gst_object_unref (bus);
+  gst_object_unref (pipeline);
+}
+GST_END_TEST;
+
+/* --- all formats --------------------------------------------------------- */
+
+/* A frame of the offered pool, as it comes back. */
+static void
+check_format (GstVideoFormat format)
+{
+  GstVideoInfo info;
+  GstBufferPool *pool = NULL;
+  guint size = 0, min, max;
+  GstStructure *config;
+  GstBuffer *buffer;
+  GstHarness *h;
+  GstQuery *query;
+  GstCaps *caps;
+  GstMapInfo map;
+  gchar *text;
+
+  fail_unless (gst_video_info_set_format (&info, format, 70, 38));
+  text = g_strdup_printf (
+      "video/x-raw,format=%s,width=70,height=38,framerate=30/1",
+      gst_video_format_to_string (format));
+  h = gst_harness_new_parse ("vkgdrupload ! vkgdrdownload");
+  caps = gst_caps_from_string (text);
+  query = gst_query_new_allocation (caps, TRUE);
+  gst_harness_set_src_caps (h, gst_caps_ref (caps));
+  fail_unless (gst_pad_peer_query (h->srcpad, query));
+  gst_query_parse_nth_allocation_pool (query, 0, &pool, &size, &min, &max);
+  fail_unless_equals_int (size, info.size);
+  config = gst_buffer_pool_get_config (pool);
+  gst_buffer_pool_config_set_params (config, caps, size, min, max);
+  gst_buffer_pool_config_add_option (config, GST_BUFFER_POOL_OPTION_VIDEO_META);
+  fail_unless (gst_buffer_pool_set_config (pool, config));
+  fail_unless (gst_buffer_pool_set_active (pool, TRUE));
+  fail_unless_equals_int (
+      gst_buffer_pool_acquire_buffer (pool, &buffer, NULL), GST_FLOW_OK);
+  fail_unless_equals_uint64 (gst_buffer_get_size (buffer), info.size);
+  fail_unless (gst_buffer_get_video_meta (buffer) != NULL);
+  fail_unless (gst_buffer_map (buffer, &map, GST_MAP_WRITE));
+  test_fill (map.data, map.size, 1);
+  gst_buffer_unmap (buffer, &map);
+  fail_unless (gst_harness_push (h, buffer) == GST_FLOW_OK, "%s", text);
+  buffer = gst_harness_pull (h);
+  fail_unless (gst_buffer_map (buffer, &map, GST_MAP_READ));
+  fail_unless_equals_uint64 (map.size, info.size);
+  fail_unless (test_matches (map.data, map.size, 1));
+  gst_buffer_unmap (buffer, &map);
+  gst_buffer_unref (buffer);
+  gst_buffer_pool_set_active (pool, FALSE);
+  gst_object_unref (pool);
+  gst_query_unref (query);
+  gst_caps_unref (caps);
+  gst_harness_teardown (h);
+  g_free (text);
+}
+
+GST_START_TEST (test_every_format)
+{
+  GstCaps *all =
+      gst_caps_from_string (GST_VIDEO_CAPS_MAKE (GST_VIDEO_FORMATS_ALL));
+  const GValue *list =
+      gst_structure_get_value (gst_caps_get_structure (all, 0), "format");
+  guint i;
+
+  fail_unless (gst_value_list_get_size (list) > 100);
+  for (i = 0; i < gst_value_list_get_size (list); i++)
+    check_format (gst_video_format_from_string (
+        g_value_get_string (gst_value_list_get_value (list, i))));
+  gst_caps_unref (all);
+}
+GST_END_TEST;
+
+static void
+setup (void)
+{
+  fail_unless (gst_element_register (
+      NULL, "testpadded", GST_RANK_NONE, TEST_TYPE_PADDED));
+}
+
+static Suite *
+layout_suite (void)
+{
+  Suite *s = suite_create ("layout");
+  TCase *tc = tcase_create ("general");
+
+  suite_add_tcase (s, tc);
+  tcase_set_timeout (tc, 60);
+  tcase_add_checked_fixture (tc, setup, NULL);
+  tcase_add_loop_test (
+      tc, test_padding_ends, 0, N_PADDERS * G_N_ELEMENTS (ways));
+  tcase_add_test (tc, test_padding_reaches_no_file);
+  tcase_add_loop_test (tc, test_padding_goes_where_it_is_asked_for, 0, 2);
+  tcase_add_test (tc, test_every_format);
+  return s;
+}
+
+GST_CHECK_MAIN (layout);
