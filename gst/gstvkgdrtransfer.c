@@ -27,6 +27,10 @@ typedef struct {
   guint64 bytes[GST_VKGDR_N_PATHS];
   GstClockTime map_time;
   GstClockTime wait_time;
+  GstVkgdrAccess written; /* how upstream wrote the last buffer, or AUTO */
+
+  gboolean
+      told_staged; /* that there is no room in the window; streaming thread */
 } GstVkgdrTransferPrivate;
 
 G_DEFINE_ABSTRACT_TYPE_WITH_CODE (GstVkgdrTransfer, gst_vkgdr_transfer,
@@ -338,6 +342,74 @@ count (GstVkgdrTransfer *self, gsize size, GstVkgdrPath path,
   GST_OBJECT_UNLOCK (self);
 }
 
+static void
+remember_access (GstVkgdrTransfer *self, GstVkgdrAccess access)
+{
+  GstVkgdrTransferPrivate *priv =
+      gst_vkgdr_transfer_get_instance_private (self);
+
+  GST_OBJECT_LOCK (self);
+  priv->written = access;
+  GST_OBJECT_UNLOCK (self);
+}
+
+GstVkgdrAccess
+gst_vkgdr_transfer_get_written_access (GstVkgdrTransfer *self)
+{
+  GstVkgdrTransferPrivate *priv =
+      gst_vkgdr_transfer_get_instance_private (self);
+  GstVkgdrAccess access;
+
+  GST_OBJECT_LOCK (self);
+  access = priv->written;
+  GST_OBJECT_UNLOCK (self);
+  return access;
+}
+
+/* Posts a warning, once, that the CPU could not write to a memory in place. */
+static void
+tell_staged (GstVkgdrTransfer *self)
+{
+  GstVkgdrTransferPrivate *priv =
+      gst_vkgdr_transfer_get_instance_private (self);
+  GstStructure *device;
+  const gchar *reason, *remedy;
+  gboolean has_window = FALSE;
+  guint64 size = 0;
+
+  if (priv->told_staged)
+    return;
+  priv->told_staged = TRUE;
+  device = gst_vkgdr_context_describe (
+      gst_vkgdr_base_transform_get_context (GST_VKGDR_BASE_TRANSFORM (self)));
+  gst_structure_get (device, "has-window", G_TYPE_BOOLEAN, &has_window,
+      "window-size", G_TYPE_UINT64, &size, NULL);
+  reason = gst_structure_get_string (device, "window-reason");
+  remedy = gst_structure_get_string (device, "window-remedy");
+  if (has_window)
+    GST_ELEMENT_WARNING (self, RESOURCE, NO_SPACE_LEFT,
+        ("The window, the part of GPU memory that the CPU can write to, is "
+         "full. Further buffers are staged, which costs a transfer. Use fewer "
+         "or smaller buffers, or enable Resizable BAR and Above 4G decoding in "
+         "the firmware."),
+        ("the window has %" G_GUINT64_FORMAT " bytes", size));
+  else
+    GST_ELEMENT_WARNING (self, RESOURCE, NOT_FOUND,
+        ("The CPU cannot write to this device's memory in place. Buffers are "
+         "staged, which costs a transfer. Remedy: %s.",
+            remedy ? remedy : ""),
+        ("%s", reason ? reason : ""));
+  gst_structure_free (device);
+}
+
+/* Whether what the CPU writes to the memory cannot go to its place. */
+static gboolean
+is_outside_window (GstMemory *memory)
+{
+  return gst_is_vkgdr_memory (memory)
+         && !gst_vkgdr_memory_get_host_pointer (memory);
+}
+
 /* A buffer that was where it is wanted: upstream wrote it there. */
 static void
 count_untouched (GstVkgdrTransfer *self, GstBuffer *buffer, gsize size)
@@ -354,6 +426,10 @@ count_untouched (GstVkgdrTransfer *self, GstBuffer *buffer, gsize size)
       path = GST_VKGDR_PATH_DIRECT;
     else if (access == GST_VKGDR_ACCESS_STAGED)
       path = GST_VKGDR_PATH_STAGED;
+    if (path == GST_VKGDR_PATH_STAGED && is_outside_window (memory))
+      tell_staged (self);
+    if (path != GST_VKGDR_PATH_NONE)
+      remember_access (self, access);
   }
   count (self, size, path, map_time, wait_time);
 }
@@ -391,7 +467,9 @@ gst_vkgdr_transfer_start (GstBaseTransform *trans)
   priv->frames = priv->frames_packed = 0;
   priv->map_time = priv->wait_time = 0;
   memset (priv->bytes, 0, sizeof (priv->bytes));
+  priv->written = GST_VKGDR_ACCESS_AUTO;
   GST_OBJECT_UNLOCK (trans);
+  priv->told_staged = FALSE;
   return GST_BASE_TRANSFORM_CLASS (parent_class)->start (trans);
 }
 
@@ -444,6 +522,8 @@ bring (GstVkgdrTransfer *self, GstBuffer *input, GError **error)
         self, input, size, &path, error);
     if (!memory)
       return NULL;
+    if (path == GST_VKGDR_PATH_COPIED && is_outside_window (memory))
+      tell_staged (self);
     count (self, size, path, 0, 0);
   }
   return with_memory (input, memory);

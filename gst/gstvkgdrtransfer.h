@@ -47,6 +47,11 @@ struct _GstVkgdrTransferClass {
  * all else, where the planes lie included. */
 GstBuffer *gst_vkgdr_transfer_new_like (GstBuffer *input, GstMemory *memory);
 
+/* How upstream wrote the last buffer that was where it is wanted;
+ * GST_VKGDR_ACCESS_AUTO if there was none. May be called from any thread. */
+GstVkgdrAccess gst_vkgdr_transfer_get_written_access (
+    GstVkgdrTransfer *transfer);
+
 G_END_DECLS
 
 #endif /* __GST_VKGDR_TRANSFER_H__ */

@@ -51,6 +51,7 @@
  * Since: 0.1
  */
 
+#include "gstvkgdraccessallocator.h"
 #include "gstvkgdrelements.h"
 #include "gstvkgdrkeeper.h"
 #include "gstvkgdrlayout.h"
@@ -152,8 +153,10 @@ offer_pool (GstVkgdrUpload *self, GstQuery *query, GstCaps *caps)
   GstStructure *config;
   guint size = 0;
 
-  if (!pool) /* no raw video: the allocator has to do */
+  if (!pool) { /* no raw video: the allocator has to do */
+    remember_pool (self, NULL);
     return;
+  }
   GST_OBJECT_LOCK (self);
   g_object_set (pool, "access", self->access, NULL);
   GST_OBJECT_UNLOCK (self);
@@ -165,6 +168,31 @@ offer_pool (GstVkgdrUpload *self, GstQuery *query, GstCaps *caps)
   gst_query_add_allocation_pool (query, pool, size, 0, 0);
   gst_query_add_allocation_meta (query, GST_VIDEO_META_API_TYPE, NULL);
   remember_pool (self, pool);
+}
+
+/* For audio and bytes, and for elements with a pool of their own that takes
+ * memory of others. */
+static gboolean
+offer_allocator (GstVkgdrUpload *self, GstQuery *query)
+{
+  GstAllocator *allocator = NULL, *with_access;
+  GstAllocationParams params;
+  GstVkgdrAccess access;
+  guint last;
+
+  if (!gst_vkgdr_base_transform_add_allocator (
+          GST_VKGDR_BASE_TRANSFORM (self), query))
+    return FALSE;
+  last = gst_query_get_n_allocation_params (query) - 1;
+  gst_query_parse_nth_allocation_param (query, last, &allocator, &params);
+  GST_OBJECT_LOCK (self);
+  access = self->access;
+  GST_OBJECT_UNLOCK (self);
+  with_access = gst_vkgdr_access_allocator_new (allocator, access);
+  gst_query_set_nth_allocation_param (query, last, with_access, &params);
+  gst_object_unref (with_access);
+  gst_object_unref (allocator);
+  return TRUE;
 }
 
 static gboolean
@@ -183,8 +211,7 @@ offer (GstVkgdrUpload *self, GstQuery *query)
     return TRUE;
   }
   offer_pool (self, query, caps);
-  return gst_vkgdr_base_transform_add_allocator (
-      GST_VKGDR_BASE_TRANSFORM (self), query);
+  return offer_allocator (self, query);
 }
 
 static gboolean
@@ -422,21 +449,37 @@ gst_vkgdr_upload_close (GstVkgdrBaseTransform *transform)
   remember_pool (GST_VKGDR_UPLOAD (transform), NULL);
 }
 
-/* Adds what writers of the offered pool get at present. */
+/* What writers of the offered memory get at present. Without a pool, which
+ * knows it, it is what the last one got: a window that the CPU caches, or one
+ * that is full, leaves no choice. Before the first buffer it is what writers
+ * would get. */
+static GstVkgdrAccess
+get_access (GstVkgdrUpload *self)
+{
+  GstVkgdrAccess access = GST_VKGDR_ACCESS_AUTO, wanted;
+  gboolean has_pool;
+
+  GST_OBJECT_LOCK (self);
+  wanted = self->access;
+  has_pool = self->pool != NULL;
+  if (has_pool)
+    access = gst_vkgdr_buffer_pool_get_access (self->pool);
+  GST_OBJECT_UNLOCK (self);
+  if (!has_pool)
+    access = gst_vkgdr_transfer_get_written_access (GST_VKGDR_TRANSFER (self));
+  if (access != GST_VKGDR_ACCESS_AUTO)
+    return access;
+  return wanted == GST_VKGDR_ACCESS_AUTO ? GST_VKGDR_ACCESS_DIRECT : wanted;
+}
+
 static void
 gst_vkgdr_upload_fill_stats (
     GstVkgdrBaseTransform *transform, GstStructure *stats)
 {
-  GstVkgdrUpload *self = GST_VKGDR_UPLOAD (transform);
-  GstVkgdrAccess access;
-
   GST_VKGDR_BASE_TRANSFORM_CLASS (gst_vkgdr_upload_parent_class)
       ->fill_stats (transform, stats);
-  GST_OBJECT_LOCK (self);
-  access =
-      self->pool ? gst_vkgdr_buffer_pool_get_access (self->pool) : self->access;
-  GST_OBJECT_UNLOCK (self);
-  gst_structure_set (stats, "access", GST_TYPE_VKGDR_ACCESS, access, NULL);
+  gst_structure_set (stats, "access", GST_TYPE_VKGDR_ACCESS,
+      get_access (GST_VKGDR_UPLOAD (transform)), NULL);
 }
 
 /* --- GObject ------------------------------------------------------------- */
@@ -485,12 +528,14 @@ gst_vkgdr_upload_class_init (GstVkgdrUploadClass *klass)
   /**
    * GstVkgdrUpload:access:
    *
-   * What upstream gets when it maps a buffer of the offered pool for writing.
+   * What upstream gets when it maps memory that it was offered for writing: a
+   * buffer of the pool, or for audio and bytes memory of the allocator. `auto`
+   * is measured for a pool; memory of the allocator is written directly then.
    *
    * Since: 0.1
    */
   properties[PROP_ACCESS] = g_param_spec_enum ("access", "Access",
-      "What upstream gets when it maps a buffer of the offered pool for "
+      "What upstream gets when it maps the memory that it is offered for "
       "writing; takes effect with the next negotiation",
       GST_TYPE_VKGDR_ACCESS, GST_VKGDR_ACCESS_AUTO,
       G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS | GST_PARAM_MUTABLE_READY);

@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * offer.c: what vkgdrupload offers upstream for audio and bytes, what its
+ * figures say, and what it tells the user
+ */
+
+#include <gst/check/gstharness.h>
+
+#include "util.h"
+
+#define AUDIO \
+  "audiotestsrc num-buffers=10 ! " \
+  "audio/x-raw,format=S16LE,rate=48000,channels=2 ! "
+#define BYTES "filesrc num-buffers=10 blocksize=4096 location=/proc/self/exe ! "
+#define VIDEO \
+  "videotestsrc num-buffers=10 ! " \
+  "video/x-raw,format=RGBA,width=320,height=240 ! "
+
+static const gchar *streams[] = { AUDIO, BYTES };
+
+/* --- access -------------------------------------------------------------- */
+
+static GstStructure *
+stats_of (GstElement *pipeline, const gchar *name)
+{
+  GstElement *e = gst_bin_get_by_name (GST_BIN (pipeline), name);
+  GstStructure *stats = NULL;
+
+  g_object_get (e, "stats", &stats, NULL);
+  gst_object_unref (e);
+  return stats;
+}
+
+static guint64
+figure_of (GstStructure *stats, const gchar *field)
+{
+  guint64 value = G_MAXUINT64;
+
+  fail_unless (gst_structure_get_uint64 (stats, field, &value), "no %s", field);
+  return value;
+}
+
+/* Plays to the end, and leaves the pipeline as it is. */
+static void
+play_on (GstElement *pipeline)
+{
+  GstBus *bus = gst_element_get_bus (pipeline);
+  GstMessage *message;
+
+  gst_element_set_state (pipeline, GST_STATE_PLAYING);
+  message = gst_bus_timed_pop_filtered (
+      bus, 50 * GST_SECOND, GST_MESSAGE_EOS | GST_MESSAGE_ERROR);
+  fail_unless (message != NULL);
+  fail_unless_equals_int (GST_MESSAGE_TYPE (message), GST_MESSAGE_EOS);
+  gst_message_unref (message);
+  gst_object_unref (bus);
+}
+
+/* All bytes were written as @access says, and the figures say so. */
+static void
+check_access (
+    const gchar *stream, const gchar *property, GstVkgdrAccess expected)
+{
+  GstElement *pipeline =
+      test_launch ("%s vkgdrupload name=up access=%s ! vkgdrdownload ! "
+                   "fakesink sync=false",
+          stream, property);
+  gboolean staged = expected == GST_VKGDR_ACCESS_STAGED;
+  gint access = -1;
+  GstStructure *stats;
+
+  play_on (pipeline);
+  stats = stats_of (pipeline, "up");
+  fail_unless (
+      gst_structure_get_enum (stats, "access", GST_TYPE_VKGDR_ACCESS, &access));
+  fail_unless (figure_of (stats, "bytes") > 0);
+  fail_unless_equals_uint64 (
+      figure_of (stats, staged ? "bytes-staged" : "bytes-direct"),
+      figure_of (stats, "bytes"));
+  fail_unless_equals_int (access, expected);
+  gst_structure_free (stats);
+  gst_element_set_state (pipeline, GST_STATE_NULL);
+  gst_object_unref (pipeline);
+}
+
+GST_START_TEST (test_access_of_audio_and_bytes)
+{
+  g_setenv ("VKGDR_DEBUG", "bar", TRUE);
+  check_access (streams[__i__], "staged", GST_VKGDR_ACCESS_STAGED);
+  check_access (streams[__i__], "direct", GST_VKGDR_ACCESS_DIRECT);
+  check_access (streams[__i__], "auto", GST_VKGDR_ACCESS_DIRECT);
+}
+GST_END_TEST;
+
+/* Also of video, where upstream has a pool of its own and takes the allocator
+ * alone. The loop: direct, staged. */
+GST_START_TEST (test_access_of_the_allocator)
+{
+  GstHarness *h = gst_harness_new ("vkgdrupload");
+  GstAllocator *allocator = NULL;
+  GstCaps *caps = gst_caps_from_string (
+      "video/x-raw,format=GRAY8,width=64,height=64,framerate=1/1");
+  GstQuery *query = gst_query_new_allocation (caps, TRUE);
+  GstAllocationParams params;
+  GstMemory *memory;
+  GstMapInfo map;
+
+  g_object_set (h->element, "access", __i__, NULL);
+  gst_harness_set_src_caps (h, caps);
+  fail_unless (gst_pad_peer_query (h->srcpad, query));
+  gst_query_parse_nth_allocation_param (query, 0, &allocator, &params);
+  params.prefix = 100;
+  params.flags = GST_MEMORY_FLAG_ZERO_PREFIXED;
+  memory = gst_allocator_alloc (allocator, 4096, &params);
+  fail_unless (gst_is_vkgdr_memory (memory));
+  fail_unless_equals_int (memory->size, 4096);
+  fail_unless_equals_int (memory->offset, 100);
+  fail_unless_equals_int (
+      gst_vkgdr_memory_get_access (memory), __i__ ? __i__ : 1);
+  fail_unless (gst_memory_map (memory, &map, GST_MAP_WRITE));
+  gst_memory_unmap (memory, &map);
+  /* A memory outlives the allocator that it was asked of. */
+  gst_object_unref (allocator);
+  gst_query_unref (query);
+  gst_harness_teardown (h);
+  gst_memory_unref (memory);
+}
+GST_END_TEST;
+
+/* --- what is logged ------------------------------------------------------ */
+
+static gint logged;
+
+static void
+count_errors (GstDebugCategory *category, GstDebugLevel level,
+    const gchar *file, const gchar *function, gint line, GObject *object,
+    GstDebugMessage *message, gpointer user_data)
+{
+  if (level == GST_LEVEL_ERROR)
+    g_atomic_int_inc (&logged);
+}
+
+GST_START_TEST (test_audio_and_bytes_log_no_errors)
+{
+  GstElement *pipeline =
+      test_launch ("%s vkgdrupload ! cudafilter source=\"__global__ void k "
+                   "(VkgdrSamples in, VkgdrSamples out) {}\" ! vkgdrdownload ! "
+                   "fakesink",
+          streams[__i__]);
+
+  gst_debug_set_default_threshold (GST_LEVEL_ERROR);
+  gst_debug_remove_log_function (gst_debug_log_default);
+  gst_debug_add_log_function (count_errors, NULL, NULL);
+  test_play (pipeline);
+  gst_debug_remove_log_function (count_errors);
+  gst_object_unref (pipeline);
+  fail_unless_equals_int (logged, 0);
+}
+GST_END_TEST;
+
+/* --- what is told -------------------------------------------------------- */
+
+/* The warnings that a pipeline posts, but for the one of the software device.
+ */
+static GPtrArray *
+warnings_of (GstElement *pipeline)
+{
+  GPtrArray *texts = g_ptr_array_new_with_free_func (g_free);
+  GstBus *bus = gst_element_get_bus (pipeline);
+  GstMessage *message;
+
+  gst_element_set_state (pipeline, GST_STATE_PLAYING);
+  while ((message = gst_bus_timed_pop_filtered (bus, 50 * GST_SECOND,
+              GST_MESSAGE_EOS | GST_MESSAGE_WARNING | GST_MESSAGE_ERROR))) {
+    GstMessageType type = GST_MESSAGE_TYPE (message);
+    GError *warning = NULL;
+    gchar *debug = NULL;
+
+    fail_unless (type != GST_MESSAGE_ERROR);
+    if (type == GST_MESSAGE_WARNING) {
+      gst_message_parse_warning (message, &warning, &debug);
+      if (!strstr (warning->message, "No NVIDIA GPU"))
+        g_ptr_array_add (
+            texts, g_strdup_printf ("%s %s", warning->message, debug));
+      g_error_free (warning);
+      g_free (debug);
+    }
+    gst_message_unref (message);
+    if (type == GST_MESSAGE_EOS)
+      break;
+  }
+  gst_element_set_state (pipeline, GST_STATE_NULL);
+  gst_object_unref (bus);
+  return texts;
+}
+
+/* What is written into a window of 4 MiB, or into none, or copied there. */
+static const struct {
+  const gchar *debug;
+  const gchar *launch;
+  const gchar *says;
+} narrow[] = {
+  { "bar=4M",
+      "videotestsrc num-buffers=9 ! "
+      "video/x-raw,format=RGBA,width=1920,height=1080 ! vkgdrupload ! "
+      "vkgdrdownload ! fakesink",
+      "is full" },
+  { "bar=4M",
+      "videotestsrc num-buffers=9 ! "
+      "video/x-raw,format=RGBA,width=1920,height=1080 ! "
+      "identity drop-allocation=true ! vkgdrupload ! vkgdrdownload ! fakesink",
+      "is full" },
+  { "no-window", VIDEO "vkgdrupload ! vkgdrdownload ! fakesink",
+      "cannot write" },
+  { "no-window", AUDIO "vkgdrupload ! vkgdrdownload ! fakesink",
+      "cannot write" },
+};
+
+GST_START_TEST (test_staging_is_told_once)
+{
+  GstElement *pipeline;
+  GPtrArray *texts;
+  const gchar *text;
+  guint i;
+
+  g_setenv ("VKGDR_DEBUG", narrow[__i__].debug, TRUE);
+  pipeline = test_launch ("%s", narrow[__i__].launch);
+  for (i = 0; i < 2; i++) { /* once a start */
+    texts = warnings_of (pipeline);
+    fail_unless_equals_int (texts->len, 1);
+    text = g_ptr_array_index (texts, 0);
+    fail_unless (strstr (text, narrow[__i__].says) != NULL, "%s", text);
+    fail_unless (strstr (text, "Resizable BAR") != NULL, "%s", text);
+    g_ptr_array_unref (texts);
+  }
+  gst_object_unref (pipeline);
+}
+GST_END_TEST;
+
+GST_START_TEST (test_a_large_window_is_not_told)
+{
+  GstElement *pipeline = test_launch (
+      VIDEO "vkgdrupload access=staged ! vkgdrdownload ! fakesink");
+  GPtrArray *texts;
+
+  g_setenv ("VKGDR_DEBUG", "bar", TRUE);
+  texts = warnings_of (pipeline);
+  fail_unless_equals_int (texts->len, 0);
+  g_ptr_array_unref (texts);
+  gst_object_unref (pipeline);
+}
+GST_END_TEST;
+
+static Suite *
+offer_suite (void)
+{
+  Suite *s = suite_create ("offer");
+  TCase *tc = tcase_create ("general");
+
+  suite_add_tcase (s, tc);
+  tcase_set_timeout (tc, 60);
+  tcase_add_loop_test (
+      tc, test_access_of_audio_and_bytes, 0, G_N_ELEMENTS (streams));
+  tcase_add_loop_test (tc, test_access_of_the_allocator, 0, 3);
+  tcase_add_loop_test (
+      tc, test_audio_and_bytes_log_no_errors, 0, G_N_ELEMENTS (streams));
+  tcase_add_loop_test (tc, test_staging_is_told_once, 0, G_N_ELEMENTS (narrow));
+  tcase_add_test (tc, test_a_large_window_is_not_told);
+  return s;
+}
+
+GST_CHECK_MAIN (offer);
