@@ -813,6 +813,63 @@ GST_START_TEST (test_context_is_kept_over_a_stop)
 }
 GST_END_TEST;
 
+typedef struct {
+  GstElement *element;
+  GstContext *context;
+  gint stop;
+} Neighbour;
+
+/* What neighbours and bins do in their own threads. */
+static gpointer
+ask_and_set (gpointer user_data)
+{
+  Neighbour *neighbour = user_data;
+  GstPad *pad = gst_element_get_static_pad (neighbour->element, "src");
+
+  while (!g_atomic_int_get (&neighbour->stop)) {
+    GstQuery *query = gst_query_new_context (GST_VKGDR_CONTEXT_TYPE);
+
+    gst_pad_query (pad, query);
+    gst_query_unref (query);
+    gst_element_set_context (neighbour->element, neighbour->context);
+    g_thread_yield ();
+  }
+  gst_object_unref (pad);
+  return NULL;
+}
+
+/* The context is set and asked for while the element starts and stops. That
+ * there is no data race, the thread sanitizer sees. */
+GST_START_TEST (test_context_in_several_threads)
+{
+  GstVkgdrContext *context = test_context_new (), *used;
+  Neighbour neighbour = { gst_element_factory_make ("vkgdrupload", NULL),
+    gst_vkgdr_context_to_gst_context (context), 0 };
+  GThread *thread;
+  guint i;
+
+  gst_element_set_context (neighbour.element, neighbour.context);
+  thread = g_thread_new ("neighbour", ask_and_set, &neighbour);
+  for (i = 0; i < 50; i++) {
+    fail_unless_equals_int (
+        gst_element_set_state (neighbour.element, GST_STATE_PAUSED),
+        GST_STATE_CHANGE_SUCCESS);
+    used = gst_vkgdr_base_transform_get_context (
+        GST_VKGDR_BASE_TRANSFORM (neighbour.element));
+    fail_unless (used == context);
+    fail_unless_equals_int (
+        gst_element_set_state (neighbour.element, GST_STATE_NULL),
+        GST_STATE_CHANGE_SUCCESS);
+  }
+  g_atomic_int_set (&neighbour.stop, TRUE);
+  g_thread_join (thread);
+  gst_object_unref (neighbour.element);
+  gst_context_unref (neighbour.context);
+  ASSERT_OBJECT_REFCOUNT (context, "context", 1);
+  gst_object_unref (context);
+}
+GST_END_TEST;
+
 /* Those without a device of their own follow the one that has, though they
  * start first, as a sink's neighbours do. */
 GST_START_TEST (test_a_chosen_device_counts_from_the_beginning)
@@ -1181,6 +1238,7 @@ elements_suite (void)
   tcase_add_test (tc, test_two_pipelines_at_once);
   tcase_add_test (tc, test_elements_share_a_context);
   tcase_add_test (tc, test_context_is_kept_over_a_stop);
+  tcase_add_test (tc, test_context_in_several_threads);
   tcase_add_test (tc, test_a_chosen_device_counts_from_the_beginning);
   tcase_add_loop_test (
       tc, test_memory_of_another_context, 0, G_N_ELEMENTS (takers));

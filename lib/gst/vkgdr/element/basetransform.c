@@ -29,6 +29,7 @@ GST_DEBUG_CATEGORY_STATIC (gst_vkgdr_base_transform_debug);
 #define GST_CAT_DEFAULT gst_vkgdr_base_transform_debug
 
 typedef struct {
+  /* Written under the object lock; read under it, or between start and stop. */
   gint device; /* the property */
   GstVkgdrContext *context;
   GstVkgdrStream *stream;
@@ -56,13 +57,57 @@ private_of (gpointer object)
       GST_VKGDR_BASE_TRANSFORM (object));
 }
 
+GstVkgdrContext *
+gst_vkgdr_base_transform_ref_context (GstVkgdrBaseTransform *self)
+{
+  GstVkgdrContext *context = NULL;
+
+  GST_OBJECT_LOCK (self);
+  if (private_of (self)->context)
+    context = gst_object_ref (private_of (self)->context);
+  GST_OBJECT_UNLOCK (self);
+  return context;
+}
+
+static gint
+get_device (GstVkgdrBaseTransform *self)
+{
+  gint device;
+
+  GST_OBJECT_LOCK (self);
+  device = private_of (self)->device;
+  GST_OBJECT_UNLOCK (self);
+  return device;
+}
+
+/* Takes @context (nullable) over in place of @old, unless another thread has
+ * set another one in the meantime. */
+static void
+replace_context (GstVkgdrBaseTransform *self, const GstVkgdrContext *old,
+    GstVkgdrContext *context)
+{
+  GstVkgdrBaseTransformPrivate *priv = private_of (self);
+  GstVkgdrContext *unused = context;
+
+  GST_OBJECT_LOCK (self);
+  if (priv->context == old && context != old) {
+    unused = priv->context;
+    priv->context = context;
+  }
+  GST_OBJECT_UNLOCK (self);
+  gst_clear_object (&unused);
+}
+
 static void
 gst_vkgdr_base_transform_set_context (GstElement *element, GstContext *context)
 {
-  GstVkgdrBaseTransformPrivate *priv = private_of (element);
+  GstVkgdrBaseTransform *self = GST_VKGDR_BASE_TRANSFORM (element);
+  GstVkgdrContext *found = gst_vkgdr_base_transform_ref_context (self);
 
-  gst_vkgdr_element_handle_set_context (
-      element, context, priv->device, &priv->context);
+  if (gst_vkgdr_element_handle_set_context (
+          element, context, get_device (self), &found))
+    replace_context (self, NULL, g_steal_pointer (&found));
+  gst_clear_object (&found);
   GST_ELEMENT_CLASS (parent_class)->set_context (element, context);
 }
 
@@ -164,16 +209,39 @@ gst_vkgdr_base_transform_stop (GstBaseTransform *trans)
   return TRUE;
 }
 
+/* Neighbours and the application may set a context while they are asked, and
+ * another thread at any time: the first one counts, if it is of the device. */
+static gboolean
+ensure_context (GstVkgdrBaseTransform *self)
+{
+  GstVkgdrContext *old, *context;
+  gboolean ok, settled = FALSE;
+
+  do {
+    old = gst_vkgdr_base_transform_ref_context (self);
+    context = old ? gst_object_ref (old) : NULL;
+    ok = gst_vkgdr_element_ensure_context (
+        GST_ELEMENT (self), get_device (self), &context);
+    if (ok) {
+      replace_context (self, old, gst_object_ref (context));
+      gst_clear_object (&old);
+      old = gst_vkgdr_base_transform_ref_context (self);
+      settled = old == context;
+    }
+    gst_clear_object (&old);
+    gst_clear_object (&context);
+  } while (ok && !settled);
+  return ok;
+}
+
 static gboolean
 gst_vkgdr_base_transform_start (GstBaseTransform *trans)
 {
   GstVkgdrBaseTransform *self = GST_VKGDR_BASE_TRANSFORM (trans);
-  GstVkgdrBaseTransformPrivate *priv = private_of (self);
   GError *error = NULL;
 
   forget_told (self);
-  if (!gst_vkgdr_element_ensure_context (
-          GST_ELEMENT (self), priv->device, &priv->context))
+  if (!ensure_context (self))
     return FALSE;
   if (!open_subclass (self, &error)) {
     gst_vkgdr_base_transform_post_error (self, error);
@@ -183,35 +251,20 @@ gst_vkgdr_base_transform_start (GstBaseTransform *trans)
   return TRUE;
 }
 
-GstVkgdrContext *
-gst_vkgdr_base_transform_ref_context (GstVkgdrBaseTransform *self)
-{
-  GstVkgdrContext *context = NULL;
-
-  GST_OBJECT_LOCK (self);
-  if (private_of (self)->context)
-    context = gst_object_ref (private_of (self)->context);
-  GST_OBJECT_UNLOCK (self);
-  return context;
-}
-
 /* Neighbours that start before this element, and have no device of their own,
  * use the one that was chosen for it. */
 static GstVkgdrContext *
 context_to_tell (GstVkgdrBaseTransform *self, GstQuery *query)
 {
-  GstVkgdrBaseTransformPrivate *priv = private_of (self);
   GstVkgdrContext *context = gst_vkgdr_base_transform_ref_context (self);
+  gint device = get_device (self);
 
-  if (context || priv->device < 0 || GST_STATE (self) < GST_STATE_READY
+  if (context || device < 0 || GST_STATE (self) < GST_STATE_READY
       || !gst_vkgdr_element_is_asked (query))
     return context;
-  gst_vkgdr_element_open_device (GST_ELEMENT (self), priv->device, &context);
-  GST_OBJECT_LOCK (self);
-  if (context && !priv->context)
-    priv->context = gst_object_ref (context);
-  GST_OBJECT_UNLOCK (self);
-  return context;
+  gst_vkgdr_element_open_device (GST_ELEMENT (self), device, &context);
+  replace_context (self, NULL, g_steal_pointer (&context));
+  return gst_vkgdr_base_transform_ref_context (self);
 }
 
 static gboolean
@@ -235,10 +288,13 @@ static void
 gst_vkgdr_base_transform_set_property (
     GObject *object, guint id, const GValue *value, GParamSpec *pspec)
 {
-  if (id == PROP_DEVICE)
-    private_of (object)->device = g_value_get_int (value);
-  else
+  if (id != PROP_DEVICE) {
     G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, pspec);
+    return;
+  }
+  GST_OBJECT_LOCK (object);
+  private_of (object)->device = g_value_get_int (value);
+  GST_OBJECT_UNLOCK (object);
 }
 
 static GstStructure *
@@ -257,7 +313,7 @@ gst_vkgdr_base_transform_get_property (
     GObject *object, guint id, GValue *value, GParamSpec *pspec)
 {
   if (id == PROP_DEVICE)
-    g_value_set_int (value, private_of (object)->device);
+    g_value_set_int (value, get_device (GST_VKGDR_BASE_TRANSFORM (object)));
   else if (id == PROP_STATS)
     g_value_take_boxed (value, get_stats (GST_VKGDR_BASE_TRANSFORM (object)));
   else

@@ -17,10 +17,10 @@
  * An element calls gst_vkgdr_element_ensure_context() when it goes to READY,
  * and the two handlers from its `set_context` and `query` functions.
  *
- * The pointer in which an element keeps its context is its own, and no lock is
- * taken. It is written where it is unset, and by
- * gst_vkgdr_element_ensure_context() where it is of another device: both before
- * the element works with it. The other functions may be called from any thread.
+ * The pointer to a context that these functions get is read and written without
+ * a lock. An element whose `set_context` function may be called in any thread
+ * hands them a pointer of its own stack, and stores the result under its lock.
+ * All functions may be called from any thread then.
  *
  * Since: 0.1
  */
@@ -131,8 +131,9 @@ query_peer (GstElement *element, GstPad *pad, gpointer user_data)
 }
 
 /* Asks the neighbours; what they answer becomes the element's own context,
- * which reaches it through its set_context function. */
-static void
+ * which reaches it through its set_context function. Returns the answer, which
+ * is the caller's, or NULL. */
+static GstContext *
 ask_neighbours (GstElement *element, const gchar *type)
 {
   PeerQuery ask = { element, gst_query_new_context (type) };
@@ -141,19 +142,43 @@ ask_neighbours (GstElement *element, const gchar *type)
   if (!gst_element_foreach_src_pad (element, query_peer, &ask)
       || !gst_element_foreach_sink_pad (element, query_peer, &ask)) {
     gst_query_parse_context (ask.query, &found);
-    if (found)
+    if (found) {
+      gst_context_ref (found);
       gst_element_set_context (element, found);
+    }
   }
   gst_query_unref (ask.query);
+  return found;
 }
 
 /* The bins above answer by setting what they know of, and after them the
- * application, in its handler of the message. */
-static void
+ * application, in its handler of the message. Returns what was set, which is
+ * the caller's, or NULL: GstElement may still keep a context of before. */
+static GstContext *
 ask_application (GstElement *element, const gchar *type)
 {
+  GstContext *before = gst_element_get_context (element, type);
+  GstContext *after;
+
   gst_element_post_message (
       element, gst_message_new_need_context (GST_OBJECT_CAST (element), type));
+  after = gst_element_get_context (element, type);
+  if (after == before)
+    g_clear_pointer (&after, gst_context_unref);
+  g_clear_pointer (&before, gst_context_unref);
+  return after;
+}
+
+/* Takes @answer over, of the two above. The element's set_context function may
+ * have adopted it before, in the same pointer. */
+static void
+adopt_answer (GstElement *element, GstContext *answer, gint device,
+    GstVkgdrContext **context)
+{
+  if (!answer)
+    return;
+  adopt (element, answer, device, context);
+  gst_context_unref (answer);
 }
 
 static void
@@ -204,15 +229,9 @@ find_cuda_context (GstElement *element, gboolean neighbours)
   const gchar *type = GST_VKGDR_CUDA_CONTEXT_TYPE;
   GstContext *found = gst_element_get_context (element, type);
 
-  if (!found && neighbours) {
-    ask_neighbours (element, type);
-    found = gst_element_get_context (element, type);
-  }
-  if (!found) {
-    ask_application (element, type);
-    found = gst_element_get_context (element, type);
-  }
-  return found;
+  if (!found && neighbours)
+    found = ask_neighbours (element, type);
+  return found ? found : ask_application (element, type);
 }
 
 /* Takes @theirs, which may be NULL. Where their elements came first, it is
@@ -256,10 +275,9 @@ gst_vkgdr_element_open_device (
 {
   init_debug ();
   take_up_again (element, device, context);
-  if (!*context) {
-    ask_application (element, GST_VKGDR_CONTEXT_TYPE);
-    take_up_again (element, device, context); /* what was answered */
-  }
+  if (!*context)
+    adopt_answer (element, ask_application (element, GST_VKGDR_CONTEXT_TYPE),
+        device, context);
   if (!*context && gst_vkgdr_cuda_lib_get ())
     join_cuda_elements (
         element, find_cuda_context (element, FALSE), device, context);
@@ -297,9 +315,11 @@ gst_vkgdr_element_ensure_context (
       && gst_vkgdr_context_get_device (*context) != device)
     gst_clear_object (context);
   if (!*context)
-    ask_neighbours (element, GST_VKGDR_CONTEXT_TYPE);
+    adopt_answer (element, ask_neighbours (element, GST_VKGDR_CONTEXT_TYPE),
+        device, context);
   if (!*context)
-    ask_application (element, GST_VKGDR_CONTEXT_TYPE);
+    adopt_answer (element, ask_application (element, GST_VKGDR_CONTEXT_TYPE),
+        device, context);
   if (!*context)
     take_up_again (element, device, context);
   if (*context)
