@@ -366,7 +366,7 @@ gst_vkgdr_transfer_get_written_access (GstVkgdrTransfer *self)
   return access;
 }
 
-/* Posts a warning, once, that the CPU could not write to a memory in place. */
+/* Tells, once, that the CPU could not write to a memory in place. */
 static void
 tell_staged (GstVkgdrTransfer *self)
 {
@@ -394,7 +394,7 @@ tell_staged (GstVkgdrTransfer *self)
          "the firmware."),
         ("the window has %" G_GUINT64_FORMAT " bytes", size));
   else
-    GST_ELEMENT_WARNING (self, RESOURCE, NOT_FOUND,
+    GST_ELEMENT_INFO (self, RESOURCE, NOT_FOUND,
         ("The CPU cannot write to this device's memory in place. Buffers are "
          "staged, which costs a transfer. Remedy: %s.",
             remedy ? remedy : ""),
@@ -502,6 +502,22 @@ pack (GstVkgdrTransfer *self, GstBuffer *input, gsize size, GError **error)
   return gst_vkgdr_layout_new_packed (input, memory);
 }
 
+/* Upstream may still have the buffer mapped. */
+static gboolean
+publish_all (GstBuffer *buffer, GError **error)
+{
+  guint i;
+
+  for (i = 0; i < gst_buffer_n_memory (buffer); i++) {
+    GstMemory *memory = gst_buffer_peek_memory (buffer, i);
+
+    if (gst_is_vkgdr_memory (memory)
+        && !gst_vkgdr_memory_publish (memory, error))
+      return FALSE;
+  }
+  return TRUE;
+}
+
 /* @input, or the same content where the subclass wants it, in a layout that
  * downstream reads; the caller's. */
 static GstBuffer *
@@ -511,6 +527,8 @@ bring (GstVkgdrTransfer *self, GstBuffer *input, GError **error)
   GstVkgdrPath path = GST_VKGDR_PATH_NONE;
   GstMemory *memory = NULL;
 
+  if (!publish_all (input, error))
+    return NULL;
   if (must_be_packed (self, input))
     return pack (self, input, size, error);
   if (is_there (self, input)) {

@@ -115,8 +115,10 @@ GST_START_TEST (test_access_of_the_allocator)
   fail_unless (gst_is_vkgdr_memory (memory));
   fail_unless_equals_int (memory->size, 4096);
   fail_unless_equals_int (memory->offset, 100);
-  fail_unless_equals_int (
-      gst_vkgdr_memory_get_access (memory), __i__ ? __i__ : 1);
+  fail_unless_equals_int (gst_vkgdr_memory_get_access (memory),
+      !gst_vkgdr_memory_get_host_pointer (memory) ? GST_VKGDR_ACCESS_STAGED
+      : __i__                                     ? (GstVkgdrAccess) __i__
+                                                  : GST_VKGDR_ACCESS_DIRECT);
   fail_unless (gst_memory_map (memory, &map, GST_MAP_WRITE));
   gst_memory_unmap (memory, &map);
   /* A memory outlives the allocator that it was asked of. */
@@ -163,7 +165,7 @@ GST_END_TEST;
 /* The warnings that a pipeline posts, but for the one of the software device.
  */
 static GPtrArray *
-warnings_of (GstElement *pipeline)
+messages_of (GstElement *pipeline)
 {
   GPtrArray *texts = g_ptr_array_new_with_free_func (g_free);
   GstBus *bus = gst_element_get_bus (pipeline);
@@ -171,14 +173,18 @@ warnings_of (GstElement *pipeline)
 
   gst_element_set_state (pipeline, GST_STATE_PLAYING);
   while ((message = gst_bus_timed_pop_filtered (bus, 50 * GST_SECOND,
-              GST_MESSAGE_EOS | GST_MESSAGE_WARNING | GST_MESSAGE_ERROR))) {
+              GST_MESSAGE_EOS | GST_MESSAGE_INFO | GST_MESSAGE_WARNING
+                  | GST_MESSAGE_ERROR))) {
     GstMessageType type = GST_MESSAGE_TYPE (message);
     GError *warning = NULL;
     gchar *debug = NULL;
 
     fail_unless (type != GST_MESSAGE_ERROR);
-    if (type == GST_MESSAGE_WARNING) {
-      gst_message_parse_warning (message, &warning, &debug);
+    if (type != GST_MESSAGE_EOS) {
+      if (type == GST_MESSAGE_WARNING)
+        gst_message_parse_warning (message, &warning, &debug);
+      else
+        gst_message_parse_info (message, &warning, &debug);
       if (!strstr (warning->message, "No NVIDIA GPU"))
         g_ptr_array_add (
             texts, g_strdup_printf ("%s %s", warning->message, debug));
@@ -226,7 +232,7 @@ GST_START_TEST (test_staging_is_told_once)
   g_setenv ("VKGDR_DEBUG", narrow[__i__].debug, TRUE);
   pipeline = test_launch ("%s", narrow[__i__].launch);
   for (i = 0; i < 2; i++) { /* once a start */
-    texts = warnings_of (pipeline);
+    texts = messages_of (pipeline);
     fail_unless_equals_int (texts->len, 1);
     text = g_ptr_array_index (texts, 0);
     fail_unless (strstr (text, narrow[__i__].says) != NULL, "%s", text);
@@ -244,10 +250,65 @@ GST_START_TEST (test_a_large_window_is_not_told)
   GPtrArray *texts;
 
   g_setenv ("VKGDR_DEBUG", "bar", TRUE);
-  texts = warnings_of (pipeline);
+  texts = messages_of (pipeline);
   fail_unless_equals_int (texts->len, 0);
   g_ptr_array_unref (texts);
   gst_object_unref (pipeline);
+}
+GST_END_TEST;
+
+/* --- frames that upstream keeps mapped ----------------------------------- */
+
+/* A decoder hands a frame on and goes on reading it, to predict the next one:
+ * it unmaps it later. GStreamer copies memory of a buffer that becomes another
+ * one in the meantime. The loop: mapped READWRITE, WRITE; copied or not. */
+GST_START_TEST (test_a_frame_that_is_still_mapped)
+{
+  GstMapFlags flags = __i__ & 1 ? GST_MAP_WRITE : GST_MAP_READWRITE;
+  GstHarness *h;
+  GstElement *up;
+  GstAllocator *allocator = NULL;
+  GstQuery *query = gst_query_new_allocation (NULL, FALSE);
+  GstBuffer *buffer = gst_buffer_new (), *result;
+  GstMapInfo maps[2], map;
+  GstMemory *memory;
+  GstStructure *stats;
+  guint i;
+
+  g_setenv ("VKGDR_DEBUG", "bar", TRUE);
+  h = gst_harness_new_parse ("vkgdrupload ! vkgdrdownload");
+  up = gst_harness_find_element (h, "vkgdrupload");
+  gst_harness_set_src_caps_str (h, "application/x-test");
+  fail_unless (gst_pad_peer_query (h->srcpad, query));
+  gst_query_parse_nth_allocation_param (query, 0, &allocator, NULL);
+  for (i = 0; i < 2; i++) {
+    memory = gst_allocator_alloc (allocator, 1000, NULL);
+    gst_memory_resize (memory, 100, 800);
+    gst_buffer_append_memory (buffer, memory);
+    memory = gst_buffer_peek_memory (buffer, i);
+    fail_unless (gst_memory_map (memory, &maps[i], flags));
+    test_fill (maps[i].data, maps[i].size, i);
+  }
+  result = __i__ & 2 ? gst_buffer_copy (buffer) : gst_buffer_ref (buffer);
+  fail_unless (
+      gst_buffer_peek_memory (result, 0) != maps[0].memory || !(__i__ & 2));
+  result = gst_harness_push_and_pull (h, result);
+  for (i = 0; i < 2; i++)
+    gst_memory_unmap (gst_buffer_peek_memory (buffer, i), &maps[i]);
+  fail_unless (gst_buffer_map (result, &map, GST_MAP_READ));
+  fail_unless_equals_int (map.size, 1600);
+  fail_unless (test_matches (map.data, 800, 0));
+  fail_unless (test_matches (map.data + 800, 800, 1));
+  gst_buffer_unmap (result, &map);
+  g_object_get (up, "stats", &stats, NULL);
+  fail_unless_equals_uint64 (figure_of (stats, "bytes-untouched"), 0);
+  gst_structure_free (stats);
+  gst_buffer_unref (result);
+  gst_buffer_unref (buffer);
+  gst_object_unref (allocator);
+  gst_query_unref (query);
+  gst_object_unref (up);
+  gst_harness_teardown (h);
 }
 GST_END_TEST;
 
@@ -265,6 +326,7 @@ offer_suite (void)
   tcase_add_loop_test (
       tc, test_audio_and_bytes_log_no_errors, 0, G_N_ELEMENTS (streams));
   tcase_add_loop_test (tc, test_staging_is_told_once, 0, G_N_ELEMENTS (narrow));
+  tcase_add_loop_test (tc, test_a_frame_that_is_still_mapped, 0, 4);
   tcase_add_test (tc, test_a_large_window_is_not_told);
   return s;
 }

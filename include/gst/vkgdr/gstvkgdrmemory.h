@@ -206,6 +206,9 @@ gboolean gst_vkgdr_memory_is_idle (GstMemory *memory);
 GST_VKGDR_API
 gboolean gst_vkgdr_memory_wait_idle (GstMemory *memory, GError **error);
 
+GST_VKGDR_API
+gboolean gst_vkgdr_memory_publish (GstMemory *memory, GError **error);
+
 G_END_DECLS
 
 #endif /* __GST_VKGDR_MEMORY_H__ */

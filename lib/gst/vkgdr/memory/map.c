@@ -153,6 +153,8 @@ map_cpu (GstVkgdrMemory *self, GstMapFlags flags, GError **error)
   }
   if (!self->cpu_data)
     return NULL;
+  if (flags & GST_MAP_WRITE)
+    self->cpu_writers++;
   if (self->cpu_maps++ == 0) {
     self->cpu_since = gst_util_get_timestamp ();
     self->wait_time += self->cpu_since - asked;
@@ -213,6 +215,9 @@ publish (GstVkgdrMemory *self, GstMemory *mem)
   GError **lost = &self->order.lost;
   gboolean ok;
 
+  self->written = self->cpu_data == self->shadow ? GST_VKGDR_ACCESS_STAGED
+                                                 : GST_VKGDR_ACCESS_DIRECT;
+
   if (*lost) /* a mapping within this one has failed */
     return;
   if (self->cpu_data == self->shadow) {
@@ -236,9 +241,8 @@ unmap_cpu (GstVkgdrMemory *self, GstMemory *mem, GstMapFlags flags)
   self->cpu_maps--;
   if (!(flags & GST_MAP_WRITE))
     return;
+  self->cpu_writers--;
   publish (self, mem);
-  self->written = self->cpu_data == self->shadow ? GST_VKGDR_ACCESS_STAGED
-                                                 : GST_VKGDR_ACCESS_DIRECT;
   if (self->cpu_maps > 0)
     return;
   time = gst_util_get_timestamp () - self->cpu_since;
@@ -262,6 +266,39 @@ gst_vkgdr_memory_unmap_full (GstMemory *mem, GstMapInfo *info)
     }
   }
   g_mutex_unlock (&self->lock);
+}
+
+/**
+ * gst_vkgdr_memory_publish:
+ * @memory: a memory of this type
+ * @error: return location for a #GError
+ *
+ * Brings what was written in a mapping that still lives to the device. Some
+ * decoders hand a frame on, and unmap it when they need it no more to predict
+ * other frames: whoever takes a buffer from such an element calls this before
+ * the device uses it. Does nothing if no mapping for the CPU writes.
+ *
+ * Returns: %FALSE with @error set on failure
+ *
+ * Since: 0.2
+ */
+gboolean
+gst_vkgdr_memory_publish (GstMemory *memory, GError **error)
+{
+  GstVkgdrMemory *self;
+  gboolean ok;
+
+  g_return_val_if_fail (gst_is_vkgdr_memory (memory), FALSE);
+
+  self = gst_vkgdr_memory_root (memory);
+  g_mutex_lock (&self->lock);
+  if (self->cpu_writers > 0)
+    publish (self, memory);
+  ok = self->cpu_writers == 0 || !self->order.lost;
+  if (!ok && error)
+    *error = g_error_copy (self->order.lost);
+  g_mutex_unlock (&self->lock);
+  return ok;
 }
 
 void

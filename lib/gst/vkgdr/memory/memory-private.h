@@ -43,6 +43,7 @@ typedef struct {
   gboolean in_common;    /* another process may write to it, unseen */
 
   guint cpu_maps;         /* mappings for the CPU that live */
+  guint cpu_writers;      /* those of them that write */
   gpointer cpu_data;      /* what they got */
   GstClockTime cpu_since; /* when the first of them got it */
 

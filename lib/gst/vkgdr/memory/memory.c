@@ -122,6 +122,15 @@ copy_on_device (
          && gst_vkgdr_memory_end_access (dst, stream, GST_MAP_WRITE, error);
 }
 
+/* The bytes of a copy were written by the CPU as those of the source were. */
+static void
+inherit_written (GstVkgdrMemory *source, GstVkgdrMemory *copy)
+{
+  g_mutex_lock (&source->lock);
+  copy->written = source->written;
+  g_mutex_unlock (&source->lock);
+}
+
 static GstMemory *
 gst_vkgdr_memory_copy (GstMemory *mem, gssize offset, gssize size)
 {
@@ -132,8 +141,14 @@ gst_vkgdr_memory_copy (GstMemory *mem, gssize offset, gssize size)
     size = (gssize) mem->size > offset ? (gssize) mem->size - offset : 0;
   copy = gst_vkgdr_allocator_alloc (
       gst_vkgdr_memory_allocator (mem), size, &error);
-  if (copy && size > 0 && !copy_on_device (mem, offset, copy, size, &error))
+  /* GStreamer copies memory that is mapped for writing, where it would share
+   * any other: a decoder that keeps a frame mapped hands on a copy of it. */
+  if (copy && size > 0
+      && !(gst_vkgdr_memory_publish (mem, &error)
+           && copy_on_device (mem, offset, copy, size, &error)))
     g_clear_pointer (&copy, gst_memory_unref);
+  if (copy)
+    inherit_written (gst_vkgdr_memory_root (mem), (GstVkgdrMemory *) copy);
   if (!copy) {
     GST_CAT_ERROR (
         GST_CAT_DEFAULT, "memory %p cannot be copied: %s", mem, error->message);
