@@ -35,6 +35,7 @@ PAGES = {
     "docs/python.md": "python",
     "docs/from-pycuda.md": "from-pycuda",
     "docs/environment.md": "environment",
+    "docs/upstreams.md": "upstreams",
     "docs/performance.md": "performance",
     "docs/architecture.md": "architecture",
     "CONTRIBUTING.md": "contributing",
