@@ -127,7 +127,9 @@ rig_wait_message (Rig *rig, GstMessageType type, guint ms)
       gst_message_parse_info (message, &error, NULL);
     else
       gst_message_parse_error (message, &error, NULL);
-    if (!strstr (error->message, "No NVIDIA GPU"))
+    /* What is told of the device is not meant. */
+    if (!strstr (error->message, "No NVIDIA GPU")
+        && !strstr (error->message, "Buffers are staged"))
       text = g_strdup (error->message);
     g_error_free (error);
     gst_message_unref (message);
