@@ -47,8 +47,10 @@ class Examples(unittest.TestCase):
 
     def test_gpu_element_on_tensors(self) -> None:
         backends = [name for name in ("torch", "cupy") if not support.is_missing(name)]
-        if support.is_software() or not backends:
-            self.skipTest("there is no GPU, or neither PyTorch nor CuPy")
+        if support.is_software():
+            self.skipTest("the device is a processor")
+        if not backends:
+            self.skipTest("torch is missing")
         for name in backends:
             with self.subTest(backend=name):
                 output = self.run_example("gpu_element.py", "--frames", "4", "--backend", name)
