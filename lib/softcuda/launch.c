@@ -6,9 +6,11 @@
  * How a block runs is block.c's business.
  */
 
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "fault.h"
 #include "module.h"
 #include "run.h"
 
@@ -25,20 +27,37 @@
 
 typedef struct {
   const softcuda_kernel *kernel;
-  bool uses_barrier;
+  bool in_fibres;
   unsigned int grid[3];
   unsigned int block[3];
   unsigned int shared_bytes;
   unsigned char *arguments;
+  pthread_mutex_t lock;
+  CUresult error; /* of the first block that failed */
   void *params[];
 } launch_job;
+
+/* Only one block's text is shown: usually all fail the same way. */
+static void
+note_failure (launch_job *job, const sc_outcome *outcome)
+{
+  bool first;
+
+  pthread_mutex_lock (&job->lock);
+  first = job->error == CUDA_SUCCESS;
+  if (first)
+    job->error = outcome->error;
+  pthread_mutex_unlock (&job->lock);
+  if (first && outcome->text[0] != '\0')
+    fprintf (stderr, "softcuda: %s\n", outcome->text);
+}
 
 static bool
 run_one_block (void *data, uint64_t i)
 {
-  const launch_job *job = data;
+  launch_job *job = data;
   softcuda_block block;
-  bool done;
+  sc_outcome outcome = { CUDA_ERROR_OUT_OF_MEMORY, "" };
 
   memset (&block, 0, sizeof block);
   memcpy (block.grid_dim, job->grid, sizeof job->grid);
@@ -47,15 +66,15 @@ run_one_block (void *data, uint64_t i)
   block.block_idx[1] = i / job->grid[0] % job->grid[1];
   block.block_idx[2] = i / job->grid[0] / job->grid[1];
   block.params = (void **) job->params;
-  if (job->shared_bytes != 0) {
-    if (posix_memalign (
-            &block.dynamic_shared, ARGUMENT_ALIGNMENT, job->shared_bytes)
-        != 0)
-      return false;
-  }
-  done = sc_run_block (job->kernel, job->uses_barrier, &block);
+  if (job->shared_bytes == 0
+      || posix_memalign (
+             &block.dynamic_shared, ARGUMENT_ALIGNMENT, job->shared_bytes)
+             == 0)
+    sc_run_block (job->kernel, job->in_fibres, &block, &outcome);
   free (block.dynamic_shared);
-  return done;
+  if (outcome.error != CUDA_SUCCESS)
+    note_failure (job, &outcome);
+  return outcome.error == CUDA_SUCCESS;
 }
 
 static CUresult
@@ -64,8 +83,10 @@ run_launch (void *data)
   launch_job *job = data;
   uint64_t n = (uint64_t) job->grid[0] * job->grid[1] * job->grid[2];
 
-  return sc_pool_run (run_one_block, job, n) ? CUDA_SUCCESS
-                                             : CUDA_ERROR_LAUNCH_FAILED;
+  sc_faults_begin ();
+  sc_pool_run (run_one_block, job, n);
+  sc_faults_end ();
+  return job->error;
 }
 
 static void
@@ -73,6 +94,7 @@ drop_launch (void *data)
 {
   launch_job *job = data;
 
+  pthread_mutex_destroy (&job->lock);
   free (job->arguments);
   free (job);
 }
@@ -136,8 +158,9 @@ make_job_locked (CUfunction function, const unsigned int *grid,
   job = calloc (1, sizeof *job + kernel->n_params * sizeof *job->params);
   if (job == NULL)
     return CUDA_ERROR_OUT_OF_MEMORY;
+  pthread_mutex_init (&job->lock, NULL);
   job->kernel = kernel;
-  job->uses_barrier = function->module->image->uses_barrier != 0;
+  job->in_fibres = function->module->image->fibres != NULL;
   memcpy (job->grid, grid, sizeof job->grid);
   memcpy (job->block, block, sizeof job->block);
   job->shared_bytes = shared_bytes;

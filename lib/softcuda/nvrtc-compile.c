@@ -158,8 +158,8 @@ run_preprocessor (const compilation *c)
 
   add_common_flags (&arguments);
   rt_strings_print (&arguments, "-I%s/include", c->folder);
+  rt_strings_print (&arguments, "-I%s", c->runtime); /* before a toolkit's */
   add_all (&arguments, c->preprocess);
-  rt_strings_print (&arguments, "-I%s", c->runtime);
   rt_strings_print (&arguments, "-E");
   rt_strings_print (&arguments, "-o");
   rt_strings_print (&arguments, "%s/kernel.pre", c->folder);
@@ -243,11 +243,14 @@ add_table (compilation *c)
   rt_text_print (text,
       "  { nullptr, nullptr, 0, nullptr, nullptr }\n};\n"
       "extern \"C\" {\n"
+      "extern const char __start_softcuda_fibres[] "
+      "__attribute__ ((weak, visibility (\"hidden\")));\n"
       "extern const softcuda_image_info softcuda_image "
       "__attribute__ ((visibility (\"default\")));\n"
       "const softcuda_image_info softcuda_image = {\n"
-      "  %d, softcuda_needs, %d, %d, softcuda_kernels\n};\n}\n",
-      SOFTCUDA_IMAGE_ABI, c->scan.uses_barrier, n);
+      "  %d, softcuda_needs, %d, softcuda_kernels, "
+      "__start_softcuda_fibres\n};\n}\n",
+      SOFTCUDA_IMAGE_ABI, n);
 }
 
 static nvrtcResult
@@ -321,7 +324,7 @@ rt_compile (nvrtcProgram program, const rt_strings *preprocess,
 {
   char runtime[PATH_MAX];
   compilation c = { program, NULL, runtime, preprocess, compile,
-    { { NULL, 0, 0, false }, { NULL, 0, false }, { NULL, 0, false }, false } };
+    { { NULL, 0, 0, false }, { NULL, 0, false }, { NULL, 0, false } } };
   char *folder;
   nvrtcResult result;
 

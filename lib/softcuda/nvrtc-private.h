@@ -116,7 +116,6 @@ typedef struct rt_scan {
   rt_text text;            /* what the host's compiler takes */
   rt_strings kernels;      /* by their own names */
   rt_strings kernel_paths; /* the same, with their namespaces */
-  bool uses_barrier;
 } rt_scan;
 
 /* Takes preprocessed text. */

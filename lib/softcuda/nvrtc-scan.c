@@ -477,8 +477,6 @@ read_word (scanner *s, const token *t)
     s->saw_namespace = true;
   } else if (is_text (t, "template")) {
     s->saw_template = true;
-  } else if (t->size >= 13 && memcmp (t->start, "__syncthreads", 13) == 0) {
-    s->scan->uses_barrier = true;
   } else if (s->saw_namespace) {
     rt_text_add (&s->namespace_name, t->start, t->size);
   }

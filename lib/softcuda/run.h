@@ -10,12 +10,19 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "cuda-driver.h"
 #include "device/softcuda_image.h"
 
-/* block.c: runs one block on the calling thread; false if the kernel failed.
- * block's hooks are set here. */
-bool sc_run_block (
-    const softcuda_kernel *kernel, bool uses_barrier, softcuda_block *block);
+/* How a block ended. */
+typedef struct sc_outcome {
+  CUresult error;
+  char text[256]; /* what went wrong, and where; empty if nothing is known */
+} sc_outcome;
+
+/* block.c: runs one block on the calling thread. block's hooks are set here.
+ * in_fibres: the kernel's threads may wait for each other. */
+void sc_run_block (const softcuda_kernel *kernel, bool in_fibres,
+    softcuda_block *block, sc_outcome *outcome);
 
 /* pool.c: calls each (data, 0) to each (data, n - 1) on as many threads as
  * there are processors, one of them the caller's; stops early after a false.

@@ -12,17 +12,30 @@
 #include <stddef.h>
 
 /* Grows with every change of these structures. */
-#define SOFTCUDA_IMAGE_ABI 1
+#define SOFTCUDA_IMAGE_ABI 2
 
 /* Bytes of dynamic shared memory that a block may ask for. */
 #define SOFTCUDA_MAX_DYNAMIC_SHARED 49152
 
 typedef struct softcuda_block softcuda_block;
 
-/* What a thread of a kernel may ask of the driver. */
+/* What a thread of a kernel may ask of the driver. Those that wait let other
+ * threads of the block run, on the same thread of the CPU. */
 typedef struct softcuda_hooks {
-  /* Returns when all threads of the block that still run are here. */
-  void (*barrier) (softcuda_block *block);
+  /* Returns when all threads of the block that still run are here: how many of
+   * them have a predicate that is not 0. */
+  int (*barrier) (softcuda_block *block, int predicate);
+  /* Returns when all lanes of the mask that still run are here, with the same
+   * mask: which they are. values, which may be NULL, gets the value of each of
+   * 32 lanes. */
+  unsigned int (*exchange) (softcuda_block *block, unsigned int mask,
+      unsigned long long value, unsigned long long *values);
+  /* The lanes of the warp that wait at the same place of the program. */
+  unsigned int (*active) (softcuda_block *block, const void *place);
+  /* Lets the others run. */
+  void (*yield) (softcuda_block *block);
+  /* A clock that never goes back. */
+  unsigned long long (*nanoseconds) (void);
   /* The launch has failed: does not return to the thread. */
   void (*fail) (softcuda_block *block);
 } softcuda_hooks;
@@ -35,6 +48,7 @@ struct softcuda_block {
   void *dynamic_shared;
   void **params; /* a pointer to each argument */
   const softcuda_hooks *hooks;
+  const unsigned int *thread_idx; /* of the running thread; set by the module */
 };
 
 /* A parameter's place in CUDA's parameter buffer. */
@@ -49,7 +63,7 @@ typedef struct softcuda_kernel {
   unsigned int n_params;
   /* All threads of the block, one after the other. */
   void (*run_block) (softcuda_block *block);
-  /* One thread of it: for modules with barriers. */
+  /* One thread of it: for modules whose threads wait for each other. */
   void (*run_thread) (
       softcuda_block *block, unsigned int x, unsigned int y, unsigned int z);
 } softcuda_kernel;
@@ -60,9 +74,9 @@ enum { SOFTCUDA_NEEDS_FMA = 1 };
 typedef struct softcuda_image_info {
   unsigned int abi;
   unsigned int needs;
-  unsigned int uses_barrier;
   unsigned int n_kernels;
   const softcuda_kernel *kernels;
+  const void *fibres; /* NULL if its threads never wait for each other */
 } softcuda_image_info;
 
 #endif /* SOFTCUDA_IMAGE_H */

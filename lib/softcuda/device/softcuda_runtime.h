@@ -6,9 +6,8 @@
  * what no macro can say: __global__ and __shared__. A block is run by one
  * thread of the CPU, hence its variables are thread-local ones.
  *
- * Not here: warps (__shfl_sync() and the like), textures of more than plain
- * memory, cooperative groups, half precision, device-side allocation and
- * launches.
+ * Not here: textures of more than plain memory, inline PTX, device-side
+ * allocation and launches.
  */
 
 #ifndef SOFTCUDA_RUNTIME_H
@@ -149,6 +148,7 @@ static inline void
 softcuda_enter (softcuda_block *block)
 {
   softcuda_current = block;
+  block->thread_idx = &threadIdx.x;
   blockIdx = { block->block_idx[0], block->block_idx[1], block->block_idx[2] };
   blockDim = { block->block_dim[0], block->block_dim[1], block->block_dim[2] };
   gridDim = { block->grid_dim[0], block->grid_dim[1], block->grid_dim[2] };
@@ -176,42 +176,38 @@ softcuda_assert_failed (const char *condition, const char *file, int line)
 
 #include "assert.h"
 
-/* ---- time ---- */
+/* ---- waits of a block's threads for each other ---- */
 
-/* Declared here, since its header would bring names that a kernel may have. */
-extern "C" int usleep (unsigned int us);
+/* Leaves a mark in the image whenever the compiler emits the function around
+ * it: the threads of such an image have to be able to wait. */
+#define SOFTCUDA_THREADS_WAIT() \
+  __asm__ volatile(".pushsection softcuda_fibres,\"a\"\n.byte 1\n.popsection")
 
-static inline void
-__nanosleep (unsigned int ns)
+/* threadIdx is one variable of all threads of the block. */
+template <typename F>
+static inline auto
+softcuda_wait (F wait)
 {
-  usleep (ns / 1000 + (ns % 1000 != 0));
+  uint3 self = threadIdx;
+
+  SOFTCUDA_THREADS_WAIT ();
+  auto result = wait (softcuda_current->hooks);
+  threadIdx = self;
+  return result;
 }
 
-/* ---- barriers ---- */
+static inline int
+__syncthreads_count (int predicate)
+{
+  return softcuda_wait ([=] (const softcuda_hooks *hooks) {
+    return hooks->barrier (softcuda_current, predicate);
+  });
+}
 
 static inline void
 __syncthreads ()
 {
-  uint3 self = threadIdx;
-
-  softcuda_current->hooks->barrier (softcuda_current);
-  threadIdx = self;
-}
-
-/* The barriers: all have added; all have read; all have cleared. */
-static inline int
-__syncthreads_count (int predicate)
-{
-  static thread_local int count;
-  int result;
-
-  count += predicate != 0;
-  __syncthreads ();
-  result = count;
-  __syncthreads ();
-  count = 0;
-  __syncthreads ();
-  return result;
+  __syncthreads_count (0);
 }
 
 static inline int
@@ -747,8 +743,16 @@ softcuda_sincosf (float v, float *sine, float *cosine)
 #define __tanf tanf
 #define __sincosf softcuda_sincosf
 
-/* ---- textures ---- */
+static inline void
+sincos (float v, float *sine, float *cosine)
+{
+  softcuda_sincosf (v, sine, cosine);
+}
 
+/* ---- time, warps and textures ---- */
+
+#include "softcuda_time.h"
+#include "softcuda_warp.h"
 #include "softcuda_texture.h"
 
 /* ---- kernels as the driver wants them ---- */

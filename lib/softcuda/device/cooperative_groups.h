@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * cooperative_groups.h: groups of threads, the part of CUDA's header that the
+ * software device has
+ *
+ * The block, tiles of a power of two of up to 32 threads, and the threads that
+ * are active together. No groups of several blocks.
+ */
+
+#ifndef SOFTCUDA_COOPERATIVE_GROUPS_H
+#define SOFTCUDA_COOPERATIVE_GROUPS_H
+
+namespace cooperative_groups
+{
+
+/* ---- the block ---- */
+
+class thread_block
+{
+public:
+  static void
+  sync ()
+  {
+    __syncthreads ();
+  }
+  static unsigned int
+  thread_rank ()
+  {
+    return softcuda_thread_rank ();
+  }
+  static unsigned int
+  num_threads ()
+  {
+    return blockDim.x * blockDim.y * blockDim.z;
+  }
+  static unsigned int
+  size ()
+  {
+    return num_threads ();
+  }
+  static dim3
+  dim_threads ()
+  {
+    return blockDim;
+  }
+  static dim3
+  group_dim ()
+  {
+    return blockDim;
+  }
+  static dim3
+  thread_index ()
+  {
+    return dim3 (threadIdx);
+  }
+  static dim3
+  group_index ()
+  {
+    return dim3 (blockIdx);
+  }
+};
+
+static inline thread_block
+this_thread_block ()
+{
+  return thread_block ();
+}
+
+/* ---- some lanes of a warp ---- */
+
+/* Lanes of a mask; their ranks count those of the mask alone. */
+class softcuda_lane_group
+{
+public:
+  void
+  sync () const
+  {
+    __syncwarp (mask);
+  }
+  unsigned int
+  thread_rank () const
+  {
+    return (unsigned int) __popc (mask & ((1u << softcuda_lane ()) - 1));
+  }
+  unsigned int
+  num_threads () const
+  {
+    return (unsigned int) __popc (mask);
+  }
+  unsigned int
+  size () const
+  {
+    return num_threads ();
+  }
+  unsigned int
+  ballot (int predicate) const
+  {
+    return pack (__ballot_sync (mask, predicate));
+  }
+  int
+  any (int predicate) const
+  {
+    return __any_sync (mask, predicate);
+  }
+  int
+  all (int predicate) const
+  {
+    return __all_sync (mask, predicate);
+  }
+  template <typename T>
+  unsigned int
+  match_any (T value) const
+  {
+    return pack (__match_any_sync (mask, value));
+  }
+  template <typename T>
+  unsigned int
+  match_all (T value, int &predicate) const
+  {
+    return pack (__match_all_sync (mask, value, &predicate));
+  }
+  template <typename T>
+  T
+  shfl (T value, int rank) const
+  {
+    return take (value, rank);
+  }
+  template <typename T>
+  T
+  shfl_up (T value, unsigned int delta) const
+  {
+    return take (
+        value, delta <= thread_rank () ? (int) (thread_rank () - delta) : -1);
+  }
+  template <typename T>
+  T
+  shfl_down (T value, unsigned int delta) const
+  {
+    return take (value, delta < num_threads () - thread_rank ()
+                            ? (int) (thread_rank () + delta)
+                            : -1);
+  }
+
+protected:
+  explicit softcuda_lane_group (unsigned int mask) : mask (mask)
+  {
+  }
+  /* The value of the thread of that rank; one's own if there is none. */
+  template <typename T>
+  T
+  take (T value, int rank) const
+  {
+    softcuda_lanes<T> lanes = softcuda_exchange (mask, value);
+    int lane = lane_of (rank);
+
+    return lane >= 0 && lanes.has (lane) ? lanes[lane] : value;
+  }
+
+  unsigned int mask;
+
+private:
+  int
+  lane_of (int rank) const
+  {
+    for (int lane = 0; lane < 32; lane++)
+      if ((mask >> lane & 1) != 0 && rank-- == 0)
+        return lane;
+    return -1;
+  }
+  unsigned int
+  pack (unsigned int lanes) const
+  {
+    unsigned int result = 0;
+    int rank = 0;
+
+    for (int lane = 0; lane < 32; lane++)
+      if ((mask >> lane & 1) != 0)
+        result |= (lanes >> lane & 1) << rank++;
+    return result;
+  }
+};
+
+class coalesced_group : public softcuda_lane_group
+{
+public:
+  explicit coalesced_group (unsigned int mask) : softcuda_lane_group (mask)
+  {
+  }
+};
+
+/* A macro, as __activemask() is: what matters is where it is called. */
+static inline coalesced_group
+softcuda_coalesced (unsigned int mask)
+{
+  return coalesced_group (mask);
+}
+#define coalesced_threads() softcuda_coalesced (__activemask ())
+
+/* ---- tiles ---- */
+
+template <unsigned int Size, typename Parent = void>
+class thread_block_tile : public softcuda_lane_group
+{
+  static_assert (Size != 0 && Size <= 32 && (Size & (Size - 1)) == 0,
+      "a tile has a power of two of up to 32 threads");
+
+public:
+  thread_block_tile ()
+      : softcuda_lane_group ((Size == 32 ? ~0u : (1u << Size % 32) - 1)
+                             << (softcuda_lane () & ~(Size - 1)))
+  {
+  }
+  static unsigned int
+  thread_rank ()
+  {
+    return softcuda_thread_rank () % Size;
+  }
+  static constexpr unsigned int
+  num_threads ()
+  {
+    return Size;
+  }
+  static constexpr unsigned int
+  size ()
+  {
+    return Size;
+  }
+  static unsigned int
+  meta_group_rank ()
+  {
+    return softcuda_thread_rank () / Size;
+  }
+  static unsigned int
+  meta_group_size ()
+  {
+    return (thread_block::num_threads () + Size - 1) / Size;
+  }
+  template <typename T>
+  T
+  shfl (T value, int rank) const
+  {
+    return __shfl_sync (mask, value, rank, (int) Size);
+  }
+  template <typename T>
+  T
+  shfl_xor (T value, unsigned int lane_mask) const
+  {
+    return __shfl_xor_sync (mask, value, (int) lane_mask, (int) Size);
+  }
+};
+
+template <unsigned int Size, typename Parent>
+static inline thread_block_tile<Size, Parent>
+tiled_partition (const Parent &)
+{
+  return thread_block_tile<Size, Parent> ();
+}
+
+/* ---- the same as functions ---- */
+
+template <typename Group>
+static inline void
+sync (const Group &group)
+{
+  group.sync ();
+}
+
+template <typename Group>
+static inline unsigned int
+thread_rank (const Group &group)
+{
+  return group.thread_rank ();
+}
+
+template <typename Group>
+static inline unsigned int
+group_size (const Group &group)
+{
+  return group.size ();
+}
+
+} // namespace cooperative_groups
+
+#endif /* SOFTCUDA_COOPERATIVE_GROUPS_H */

@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * softcuda_warp.h: what the threads of a warp do together
+ *
+ * All of it is one exchange: each lane of a mask gives a value and gets those
+ * of all. Threads do not run in lock-step: as on a GPU since Volta, only these
+ * functions put the lanes of a warp in order. Part of softcuda_runtime.h.
+ */
+
+#ifndef SOFTCUDA_WARP_DEVICE_H
+#define SOFTCUDA_WARP_DEVICE_H
+
+static inline unsigned int
+softcuda_thread_rank ()
+{
+  return threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z);
+}
+
+static inline unsigned int
+softcuda_lane ()
+{
+  return softcuda_thread_rank () % 32;
+}
+
+/* Values of the lanes of a warp; of those in present, that is. */
+template <typename T> struct softcuda_lanes {
+  unsigned int present;
+  unsigned long long bits[32];
+
+  bool
+  has (int lane) const
+  {
+    return present >> lane & 1;
+  }
+  T
+  operator[] (int lane) const
+  {
+    T value;
+
+    memcpy ((void *) &value, &bits[lane], sizeof value);
+    return value;
+  }
+};
+
+template <typename T>
+static inline softcuda_lanes<T>
+softcuda_exchange (unsigned int mask, T value)
+{
+  static_assert (sizeof (T) <= 8 && std::is_trivially_copyable_v<T>,
+      "warp functions take values of at most 8 bytes");
+  softcuda_lanes<T> lanes;
+  unsigned long long bits = 0;
+
+  memcpy (&bits, &value, sizeof value);
+  lanes.present = softcuda_wait ([&] (const softcuda_hooks *hooks) {
+    return hooks->exchange (softcuda_current, mask, bits, lanes.bits);
+  });
+  return lanes;
+}
+
+/* ---- synchronization and votes ---- */
+
+static inline void
+__syncwarp (unsigned int mask = 0xffffffffu)
+{
+  softcuda_wait ([=] (const softcuda_hooks *hooks) {
+    return hooks->exchange (softcuda_current, mask, 0, NULL);
+  });
+}
+
+static inline unsigned int
+softcuda_activemask (const void *place)
+{
+  return softcuda_wait ([=] (const softcuda_hooks *hooks) {
+    return hooks->active (softcuda_current, place);
+  });
+}
+
+/* Threads that call it at the same place, and wait there together, are active
+ * together. */
+#define __activemask() \
+  softcuda_activemask ([] () -> const void * { \
+    static char place; \
+    return &place; \
+  }())
+
+static inline unsigned int
+__ballot_sync (unsigned int mask, int predicate)
+{
+  softcuda_lanes<int> lanes = softcuda_exchange (mask, predicate);
+  unsigned int result = 0;
+
+  for (int i = 0; i < 32; i++)
+    if (lanes.has (i) && lanes[i] != 0)
+      result |= 1u << i;
+  return result;
+}
+
+static inline int
+__any_sync (unsigned int mask, int predicate)
+{
+  return __ballot_sync (mask, predicate) != 0;
+}
+
+static inline int
+__all_sync (unsigned int mask, int predicate)
+{
+  return __ballot_sync (mask, predicate == 0) == 0;
+}
+
+template <typename T>
+static inline unsigned int
+__match_any_sync (unsigned int mask, T value)
+{
+  softcuda_lanes<T> lanes = softcuda_exchange (mask, value);
+  unsigned int result = 0;
+
+  for (int i = 0; i < 32; i++)
+    if (lanes.has (i) && memcmp (&lanes.bits[i], &value, sizeof value) == 0)
+      result |= 1u << i;
+  return result;
+}
+
+template <typename T>
+static inline unsigned int
+__match_all_sync (unsigned int mask, T value, int *predicate)
+{
+  softcuda_lanes<T> lanes = softcuda_exchange (mask, value);
+
+  *predicate = 1;
+  for (int i = 0; i < 32; i++)
+    if (lanes.has (i) && memcmp (&lanes.bits[i], &value, sizeof value) != 0)
+      *predicate = 0;
+  return *predicate ? mask : 0;
+}
+
+/* ---- shuffles: of a lane that takes no part, one's own value ---- */
+
+/* of (lane, first lane of the group) is the lane whose value is wanted. */
+template <typename T, typename F>
+static inline T
+softcuda_shuffle (unsigned int mask, T value, int width, F of)
+{
+  softcuda_lanes<T> lanes = softcuda_exchange (mask, value);
+  int lane = (int) softcuda_lane ();
+  int from = of (lane, lane & ~(width - 1));
+
+  return from >= 0 && from < 32 && lanes.has (from) ? lanes[from] : value;
+}
+
+template <typename T>
+static inline T
+__shfl_sync (unsigned int mask, T value, int source, int width = 32)
+{
+  return softcuda_shuffle (mask, value, width,
+      [=] (int lane, int first) { return first + (source & (width - 1)); });
+}
+
+template <typename T>
+static inline T
+__shfl_up_sync (unsigned int mask, T value, unsigned int delta, int width = 32)
+{
+  return softcuda_shuffle (mask, value, width, [=] (int lane, int first) {
+    return delta <= (unsigned int) (lane - first) ? lane - (int) delta : lane;
+  });
+}
+
+template <typename T>
+static inline T
+__shfl_down_sync (
+    unsigned int mask, T value, unsigned int delta, int width = 32)
+{
+  return softcuda_shuffle (mask, value, width, [=] (int lane, int first) {
+    return delta < (unsigned int) (first + width - lane) ? lane + (int) delta
+                                                         : lane;
+  });
+}
+
+/* Earlier groups can be read, later ones cannot. */
+template <typename T>
+static inline T
+__shfl_xor_sync (unsigned int mask, T value, int lane_mask, int width = 32)
+{
+  return softcuda_shuffle (mask, value, width, [=] (int lane, int first) {
+    int from = lane ^ lane_mask;
+
+    return from < first + width ? from : lane;
+  });
+}
+
+/* ---- reductions ---- */
+
+template <typename T, typename F>
+static inline T
+softcuda_reduce (unsigned int mask, T value, F combine)
+{
+  softcuda_lanes<T> lanes = softcuda_exchange (mask, value);
+  T result = value;
+
+  for (int i = 0; i < 32; i++)
+    if (lanes.has (i) && i != (int) softcuda_lane ())
+      result = combine (result, lanes[i]);
+  return result;
+}
+
+#define SOFTCUDA_REDUCE(name, type, expression) \
+  static inline type __reduce_##name##_sync (unsigned int mask, type value) \
+  { \
+    return softcuda_reduce ( \
+        mask, value, [] (type a, type b) -> type { return expression; }); \
+  }
+
+SOFTCUDA_REDUCE (add, unsigned int, a + b)
+SOFTCUDA_REDUCE (add, int, (int) ((unsigned int) a + (unsigned int) b))
+SOFTCUDA_REDUCE (min, unsigned int, a < b ? a : b)
+SOFTCUDA_REDUCE (min, int, a < b ? a : b)
+SOFTCUDA_REDUCE (max, unsigned int, a > b ? a : b)
+SOFTCUDA_REDUCE (max, int, a > b ? a : b)
+SOFTCUDA_REDUCE (and, unsigned int, a &b)
+SOFTCUDA_REDUCE (or, unsigned int, a | b)
+SOFTCUDA_REDUCE (xor, unsigned int, a ^ b)
+
+#undef SOFTCUDA_REDUCE
+
+#endif /* SOFTCUDA_WARP_DEVICE_H */

@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * fault.c: a kernel's fault becomes an error of the launch
+ *
+ * While kernels run, the device handles the signals that faults raise. A fault
+ * of a guarded thread continues at its guard's escape. Every other one goes to
+ * the handler that was there before. Knows nothing of kernels.
+ */
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+
+#include "fault.h"
+
+#define N_SIGNALS 4
+
+/* Of the alternate stack, which a kernel's stack overflow needs. The handlers
+ * that were there before run on it, too. */
+#define STACK_SIZE ((size_t) 64 << 10)
+
+static const int signals[N_SIGNALS] = { SIGSEGV, SIGBUS, SIGFPE, SIGILL };
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static unsigned int n_users;
+static struct sigaction previous[N_SIGNALS];
+static bool installed[N_SIGNALS];
+
+/* Keys rather than thread-local variables: reading a key in a signal handler
+ * allocates nothing. */
+static pthread_once_t keys_once = PTHREAD_ONCE_INIT;
+static pthread_key_t guard_key;
+static pthread_key_t stack_key;
+
+/* ---- the alternate stack ---- */
+
+static void
+free_stack (void *stack)
+{
+  stack_t none = { .ss_flags = SS_DISABLE };
+
+  sigaltstack (&none, NULL);
+  munmap (stack, STACK_SIZE);
+}
+
+static void
+make_keys (void)
+{
+  pthread_key_create (&guard_key, NULL);
+  pthread_key_create (&stack_key, free_stack);
+}
+
+/* Leaves a stack alone that somebody else has set, as the sanitizers do. */
+static void
+set_stack (void)
+{
+  stack_t stack;
+
+  if (sigaltstack (NULL, &stack) != 0 || (stack.ss_flags & SS_DISABLE) == 0)
+    return;
+  stack.ss_flags = 0;
+  stack.ss_size = STACK_SIZE;
+  stack.ss_sp = mmap (NULL, STACK_SIZE, PROT_READ | PROT_WRITE,
+      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (stack.ss_sp == MAP_FAILED)
+    return;
+  if (sigaltstack (&stack, NULL) != 0
+      || pthread_setspecific (stack_key, stack.ss_sp) != 0)
+    free_stack (stack.ss_sp);
+}
+
+/* The device's threads block all signals. Of a fault whose signal is blocked
+ * the process would end. */
+static void
+unblock_signals (void)
+{
+  sigset_t set;
+
+  sigemptyset (&set);
+  for (int i = 0; i < N_SIGNALS; i++)
+    sigaddset (&set, signals[i]);
+  pthread_sigmask (SIG_UNBLOCK, &set, NULL);
+}
+
+/* ---- the handler ---- */
+
+/* The signal's own action: it ends the process when the instruction that
+ * faulted is run again, or when the signal is sent again. */
+static void
+restore_default (int number, const siginfo_t *info)
+{
+  signal (number, SIG_DFL);
+  if (info->si_code <= 0)
+    raise (number);
+}
+
+/* Calls a handler as the kernel would have called it. The mask is restored
+ * when our own handler returns. */
+static void
+call_previous (
+    struct sigaction *action, int number, siginfo_t *info, void *context)
+{
+  void (*plain) (int) = action->sa_handler;
+  sigset_t mask = action->sa_mask;
+
+  if ((action->sa_flags & SA_NODEFER) == 0)
+    sigaddset (&mask, number);
+  pthread_sigmask (SIG_BLOCK, &mask, NULL);
+  if ((action->sa_flags & SA_SIGINFO) != 0) {
+    action->sa_sigaction (number, info, context);
+    return;
+  }
+  if ((action->sa_flags & SA_RESETHAND) != 0)
+    action->sa_handler = SIG_DFL;
+  plain (number);
+}
+
+static void
+pass_on (int number, siginfo_t *info, void *context)
+{
+  struct sigaction *action = previous;
+
+  for (int i = 0; i < N_SIGNALS; i++)
+    if (signals[i] == number)
+      action = &previous[i];
+  if ((action->sa_flags & SA_SIGINFO) == 0) {
+    if (action->sa_handler == SIG_IGN && info->si_code <= 0)
+      return;
+    if (action->sa_handler == SIG_DFL || action->sa_handler == SIG_IGN) {
+      restore_default (number, info);
+      return;
+    }
+  }
+  call_previous (action, number, info, context);
+}
+
+/* A code above 0 says that the processor raised it, and no process sent it. */
+static void
+handle_fault (int number, siginfo_t *info, void *context)
+{
+  sc_guard *guard = pthread_getspecific (guard_key);
+  sigjmp_buf *escape = guard != NULL ? guard->escape : NULL;
+
+  if (escape == NULL || info->si_code <= 0) {
+    pass_on (number, info, context);
+    return;
+  }
+  guard->escape = NULL;
+  guard->signal = number;
+  guard->address = (uintptr_t) info->si_addr;
+  siglongjmp (*escape, 1);
+}
+
+/* ---- installing it ---- */
+
+static bool
+is_ours (const struct sigaction *action)
+{
+  return (action->sa_flags & SA_SIGINFO) != 0
+         && action->sa_sigaction == handle_fault;
+}
+
+/* SA_NODEFER: the handler is left by a jump that restores no mask. */
+static void
+install_locked (void)
+{
+  struct sigaction ours = { .sa_sigaction = handle_fault,
+    .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER };
+
+  sigemptyset (&ours.sa_mask);
+  for (int i = 0; i < N_SIGNALS; i++) {
+    if (installed[i])
+      continue;
+    sigaction (signals[i], NULL, &previous[i]);
+    installed[i] = sigaction (signals[i], &ours, NULL) == 0;
+  }
+}
+
+/* Somebody may have put a handler of their own before ours meanwhile, and pass
+ * faults on to ours. Ours then stays, as the next one in line. */
+static void
+uninstall_locked (void)
+{
+  struct sigaction present;
+
+  for (int i = 0; i < N_SIGNALS; i++) {
+    if (sigaction (signals[i], NULL, &present) != 0)
+      continue;
+    if (is_ours (&present) && sigaction (signals[i], &previous[i], NULL) == 0)
+      installed[i] = false;
+    else if ((present.sa_flags & SA_SIGINFO) == 0
+             && present.sa_handler == SIG_DFL)
+      installed[i] = false;
+  }
+}
+
+void
+sc_faults_begin (void)
+{
+  pthread_once (&keys_once, make_keys);
+  pthread_mutex_lock (&lock);
+  if (n_users++ == 0)
+    install_locked ();
+  pthread_mutex_unlock (&lock);
+}
+
+void
+sc_faults_end (void)
+{
+  pthread_mutex_lock (&lock);
+  if (--n_users == 0)
+    uninstall_locked ();
+  pthread_mutex_unlock (&lock);
+}
+
+void
+sc_faults_guard (sc_guard *guard)
+{
+  if (guard != NULL && pthread_getspecific (stack_key) == NULL)
+    set_stack ();
+  if (guard != NULL)
+    unblock_signals ();
+  pthread_setspecific (guard_key, guard);
+}

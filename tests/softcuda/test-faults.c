@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * test-faults.c: kernels that access what they must not, and whose signals are
+ * whose
+ *
+ * A fault of a kernel is an error of its context. Any other fault of the
+ * process is handled as if the device were not there.
+ */
+
+#include <fcntl.h>
+#include <glib/gstdio.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "compiler.h"
+
+/* Runs the kernel "stumble" with what goes to stderr in *text. */
+static CUresult
+run_and_listen (CUmodule module, int grid, int block, char **text)
+{
+  char path[] = "/tmp/test-softcuda-XXXXXX";
+  int file = mkstemp (path);
+  int before = dup (STDERR_FILENO);
+  CUdeviceptr out = zeroed (4096);
+  void *params[] = { &out };
+  CUresult result;
+
+  fail_unless (file >= 0 && before >= 0);
+  fflush (stderr);
+  dup2 (file, STDERR_FILENO);
+  result = run (find (module, "stumble"), grid, block, 0, params);
+  fflush (stderr);
+  dup2 (before, STDERR_FILENO);
+  close (before);
+  close (file);
+  fail_unless (g_file_get_contents (path, text, NULL, NULL));
+  g_unlink (path);
+  return result;
+}
+
+/* In a context of its own, which is lost after it; others are not. */
+static void
+check_fault (
+    const char *source, int block, CUresult error, const char *expected)
+{
+  CUcontext own;
+  CUdeviceptr pointer;
+  char *text;
+
+  ok (cu.cuCtxCreate (&own, 0, 0));
+  fails (run_and_listen (build (source), 40, block, &text), error);
+  fail_unless (strstr (text, "kernel \"stumble\"") != NULL, "%s", text);
+  fail_unless (strstr (text, expected) != NULL, "%s", text);
+  fail_unless (strchr (text, '\n') == strrchr (text, '\n'), "%s", text);
+  fails (cu.cuCtxSynchronize (), error);
+  fails (cu.cuMemAlloc (&pointer, 4), error);
+  ok (cu.cuCtxDestroy (own));
+  ok (cu.cuMemAlloc (&pointer, 4));
+  ok (cu.cuMemFree (pointer));
+  g_free (text);
+}
+
+GST_START_TEST (test_wild_accesses)
+{
+  check_fault ("__global__ void stumble (int *out)\n"
+               "{\n"
+               "  if (blockIdx.x == 7 && threadIdx.x == 3)\n"
+               "    *(volatile int *) 0x10 = 1;\n"
+               "}\n",
+      8, CUDA_ERROR_ILLEGAL_ADDRESS,
+      "illegal memory access at 0x10, block (7, 0, 0), thread (3, 0, 0)");
+  check_fault ("__global__ void stumble (int *out)\n"
+               "{\n"
+               "  *out = *(volatile int *) 0xdead000000000000ull;\n"
+               "}\n",
+      8, CUDA_ERROR_ILLEGAL_ADDRESS, "illegal memory access");
+  check_fault ("__global__ void stumble (int *out)\n"
+               "{\n"
+               "  void (*volatile function) (void) = 0;\n"
+               "  function ();\n"
+               "}\n",
+      1, CUDA_ERROR_ILLEGAL_ADDRESS, "illegal memory access at 0x0");
+}
+GST_END_TEST;
+
+/* Threads that wait for each other run on stacks of their own. */
+GST_START_TEST (test_wild_access_beside_a_barrier)
+{
+  check_fault ("__global__ void stumble (int *out)\n"
+               "{\n"
+               "  __syncthreads ();\n"
+               "  if (blockIdx.x == 39 && threadIdx.x == 255)\n"
+               "    *(volatile char *) 0x123 = 1;\n"
+               "  __syncthreads ();\n"
+               "}\n",
+      256, CUDA_ERROR_ILLEGAL_ADDRESS,
+      "access at 0x123, block (39, 0, 0), thread (255, 0, 0)");
+}
+GST_END_TEST;
+
+GST_START_TEST (test_stack_overflow)
+{
+  check_fault ("__device__ __noinline__ int deep (volatile int *out, int n)\n"
+               "{\n"
+               "  volatile int room[1000];\n"
+               "  room[n % 1000] = *out;\n"
+               "  return deep (out, n + 1) + room[n % 1000];\n"
+               "}\n"
+               "__global__ void stumble (int *out)\n"
+               "{\n"
+               "  __syncthreads ();\n"
+               "  *out = deep (out, threadIdx.x);\n"
+               "}\n",
+      32, CUDA_ERROR_ILLEGAL_ADDRESS, "illegal memory access");
+}
+GST_END_TEST;
+
+GST_START_TEST (test_other_faults)
+{
+#ifdef __x86_64__ /* other processors give a result */
+  check_fault ("__global__ void stumble (volatile int *out)\n"
+               "{\n"
+               "  *out = 1000 / *out;\n"
+               "}\n",
+      1, CUDA_ERROR_LAUNCH_FAILED, "division by zero");
+#endif
+  check_fault ("__global__ void stumble (int *out) { __builtin_trap (); }\n", 1,
+      CUDA_ERROR_ILLEGAL_INSTRUCTION, "illegal instruction");
+}
+GST_END_TEST;
+
+/* As on hardware, the primary context is lost until nobody has it. */
+GST_START_TEST (test_primary_context_recovers)
+{
+  static const char source[] =
+      "__global__ void stumble (int *out) { *(volatile int *) 8 = 1; }\n"
+      "__global__ void work (int *out) { *out = 5; }\n";
+  CUcontext popped;
+  CUdeviceptr out;
+  void *params[] = { &out };
+  int value;
+  char *text;
+
+  fails (
+      run_and_listen (build (source), 1, 1, &text), CUDA_ERROR_ILLEGAL_ADDRESS);
+  g_free (text);
+  fails (cu.cuMemAlloc (&out, 4), CUDA_ERROR_ILLEGAL_ADDRESS);
+  ok (cu.cuCtxPopCurrent (&popped));
+  ok (cu.cuDevicePrimaryCtxRelease (0));
+  ok (cu.cuDevicePrimaryCtxRetain (&primary, 0));
+  ok (cu.cuCtxPushCurrent (primary));
+  out = zeroed (4);
+  ok (run (find (build (source), "work"), 1, 1, 0, params));
+  ok (cu.cuMemcpyDtoH (&value, out, 4));
+  fail_unless_equals_int (value, 5);
+  ok (cu.cuMemFree (out));
+}
+GST_END_TEST;
+
+/* ---- signals of the process ---- */
+
+static const char waiting[] = "__global__ void waiting (volatile int *flags)\n"
+                              "{\n"
+                              "  flags[0] = 1;\n"
+                              "  while (flags[1] == 0)\n"
+                              "    __nanosleep (1000000);\n"
+                              "}\n";
+
+/* Starts a kernel that runs until flags[1] is set. */
+static volatile int *
+start_waiting (void)
+{
+  CUdeviceptr flags = zeroed (8);
+  volatile int *at = (volatile int *) (uintptr_t) flags;
+  void *params[] = { &flags };
+
+  ok (cu.cuLaunchKernel (find (build (waiting), "waiting"), 1, 1, 1, 1, 1, 1, 0,
+      NULL, params, NULL));
+  while (at[0] == 0)
+    g_usleep (1000);
+  return at;
+}
+
+static char *protected_page;
+static volatile int n_handled;
+
+static void
+open_page (int number, siginfo_t *info, void *context)
+{
+  n_handled += info->si_addr == protected_page;
+  mprotect (protected_page, 1, PROT_READ | PROT_WRITE);
+}
+
+static void
+count_signal (int number)
+{
+  n_handled++;
+}
+
+/* Whoever was there first handles what is not a kernel's fault, and has the
+ * signals back afterwards. */
+GST_START_TEST (test_handlers_are_chained)
+{
+  struct sigaction action = { .sa_sigaction = open_page,
+    .sa_flags = SA_SIGINFO };
+  struct sigaction plain = { .sa_handler = count_signal };
+  struct sigaction seen;
+  volatile int *flags;
+
+  protected_page =
+      mmap (NULL, 1, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  n_handled = 0;
+  sigaction (SIGSEGV, &action, NULL);
+  sigaction (SIGFPE, &plain, NULL);
+  flags = start_waiting ();
+  *(volatile char *) protected_page = 1;
+  fail_unless_equals_int (n_handled, 1);
+  raise (SIGFPE);
+  fail_unless_equals_int (n_handled, 2);
+  flags[1] = 1;
+  ok (cu.cuCtxSynchronize ());
+  sigaction (SIGSEGV, NULL, &seen);
+  fail_unless (seen.sa_sigaction == open_page);
+  sigaction (SIGBUS, NULL, &seen);
+  fail_unless (seen.sa_handler == SIG_DFL);
+  munmap (protected_page, 1);
+}
+GST_END_TEST;
+
+static void
+fault_while_kernel_runs (int how)
+{
+  struct rlimit none = { 0, 0 };
+
+  setrlimit (RLIMIT_CORE, &none);
+  for (int i = 0; how != 2 && i < NSIG; i++)
+    if (i == SIGSEGV || i == SIGBUS)
+      signal (i, SIG_DFL);
+  if (how == 2)
+    signal (SIGSEGV, SIG_IGN); /* means nothing to a fault */
+  setup ();
+  start_waiting ();
+  if (how == 1)
+    kill (getpid (), SIGSEGV);
+  else
+    *(volatile int *) 0 = 1;
+  g_usleep (10 * G_USEC_PER_SEC);
+  _exit (0);
+}
+
+/* How: 0 by a fault, 1 by a signal that was sent, 2 by a fault with the signal
+ * ignored. */
+GST_START_TEST (test_process_ends_by_its_own_fault)
+{
+  pid_t child = fork ();
+  int status;
+
+  fail_unless (child >= 0);
+  if (child == 0)
+    fault_while_kernel_runs (__i__);
+  fail_unless_equals_int (waitpid (child, &status, 0), child);
+  fail_unless (
+      WIFSIGNALED (status) && WTERMSIG (status) == SIGSEGV, "%x", status);
+}
+GST_END_TEST;
+
+static Suite *
+softcuda_faults_suite (void)
+{
+  Suite *s = suite_create ("softcuda-faults");
+  TCase *tc = tcase_create ("faults");
+  TCase *bare = tcase_create ("processes");
+
+  suite_add_tcase (s, tc);
+  tcase_add_checked_fixture (tc, setup, teardown_context);
+  tcase_add_test (tc, test_wild_accesses);
+  tcase_add_test (tc, test_wild_access_beside_a_barrier);
+  tcase_add_test (tc, test_stack_overflow);
+  tcase_add_test (tc, test_other_faults);
+  tcase_add_test (tc, test_primary_context_recovers);
+  tcase_add_test (tc, test_handlers_are_chained);
+  suite_add_tcase (s, bare);
+  tcase_add_loop_test (bare, test_process_ends_by_its_own_fault, 0, 3);
+  return s;
+}
+
+GST_CHECK_MAIN (softcuda_faults);

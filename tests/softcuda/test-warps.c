@@ -1,0 +1,425 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * test-warps.c: what the threads of a warp do together, groups, and clocks
+ *
+ * Expected results are those that CUDA's programming guide describes.
+ */
+
+#include <string.h>
+
+#include "compiler.h"
+
+#define WARP 32
+
+/* Runs the kernel "test" with one block; gives what it stores for each thread
+ * of up to 64. */
+static void
+run_test (const char *source, int block, int *results)
+{
+  CUmodule module = build_text (source);
+  CUdeviceptr out = zeroed (64 * sizeof *results);
+  void *params[] = { &out };
+
+  ok (run (find (module, "test"), 1, block, 0, params));
+  ok (cu.cuMemcpyDtoH (results, out, 64 * sizeof *results));
+  ok (cu.cuMemFree (out));
+  ok (cu.cuModuleUnload (module));
+}
+
+/* The expression of t, the lane, stored by each thread. */
+static void
+evaluate (const char *expression, int block, int *results)
+{
+  char *source =
+      g_strdup_printf ("extern \"C\" __global__ void test (int *out)\n"
+                       "{\n"
+                       "  const unsigned int all = 0xffffffffu;\n"
+                       "  int t = threadIdx.x %% 32;\n"
+                       "  out[threadIdx.x] = (int) (%s);\n"
+                       "}\n",
+          expression);
+
+  run_test (source, block, results);
+  g_free (source);
+}
+
+static void
+expect (const char *expression, int (*of) (int lane))
+{
+  int results[64];
+
+  evaluate (expression, 64, results);
+  for (int i = 0; i < 64; i++)
+    fail_unless (results[i] == of (i % WARP), "%s of lane %d is %d, not %d",
+        expression, i % WARP, results[i], of (i % WARP));
+}
+
+/* ---- shuffles ---- */
+
+static int
+lane_5 (int lane)
+{
+  return 50;
+}
+
+static int
+second_of_8 (int lane)
+{
+  return (lane & ~7) + 1;
+}
+
+static int
+up_3 (int lane)
+{
+  return lane < 3 ? lane : lane - 3;
+}
+
+static int
+up_3_of_8 (int lane)
+{
+  return lane % 8 < 3 ? lane : lane - 3;
+}
+
+static int
+down_3_of_16 (int lane)
+{
+  return lane % 16 + 3 < 16 ? lane + 3 : lane;
+}
+
+static int
+xor_1 (int lane)
+{
+  return lane ^ 1;
+}
+
+/* Later groups cannot be read, earlier ones can. */
+static int
+xor_8_of_8 (int lane)
+{
+  return (lane & 8) != 0 ? lane ^ 8 : lane;
+}
+
+GST_START_TEST (test_shuffles)
+{
+  expect ("__shfl_sync (all, 10 * t, 5)", lane_5);
+  expect ("__shfl_sync (all, 10 * t, 37)", lane_5);
+  expect ("__shfl_sync (all, t, 9, 8)", second_of_8);
+  expect ("__shfl_up_sync (all, t, 3)", up_3);
+  expect ("__shfl_up_sync (all, t, 3, 8)", up_3_of_8);
+  expect ("__shfl_down_sync (all, t, 3, 16)", down_3_of_16);
+  expect ("__shfl_xor_sync (all, t, 1)", xor_1);
+  expect ("__shfl_xor_sync (all, t, 8, 8)", xor_8_of_8);
+  expect ("__shfl_xor_sync (all, t + 0.5, 1) - 0.5", xor_1);
+  expect ("__shfl_xor_sync (all, t + 0.5f, 1) - 0.5f", xor_1);
+  expect ("__shfl_xor_sync (all, (1ll << 40) + t, 1) - (1ll << 40)", xor_1);
+}
+GST_END_TEST;
+
+/* ---- votes ---- */
+
+static int
+every_third (int lane)
+{
+  int mask = 0;
+
+  for (int i = 0; i < WARP; i += 3)
+    mask |= (int) (1u << i);
+  return mask;
+}
+
+static int
+true_ (int lane)
+{
+  return 1;
+}
+
+static int
+false_ (int lane)
+{
+  return 0;
+}
+
+static int
+same_quarter (int lane)
+{
+  return (int) (0x11111111u << lane % 4);
+}
+
+static int
+everyone (int lane)
+{
+  return -1;
+}
+
+GST_START_TEST (test_votes)
+{
+  expect ("__ballot_sync (all, t % 3 == 0)", every_third);
+  expect ("__any_sync (all, t == 31)", true_);
+  expect ("__any_sync (all, t == 32)", false_);
+  expect ("__all_sync (all, t < 32)", true_);
+  expect ("__all_sync (all, t < 31)", false_);
+  expect ("__match_any_sync (all, t % 4)", same_quarter);
+  expect ("({ int p; __match_all_sync (all, 7, &p) * p; })", everyone);
+  expect ("({ int p; __match_all_sync (all, t, &p) + p; })", false_);
+  expect ("__activemask ()", everyone);
+}
+GST_END_TEST;
+
+static int
+sum (int lane)
+{
+  return 31 * 16;
+}
+
+static int
+minus_31 (int lane)
+{
+  return -31;
+}
+
+static int
+zero (int lane)
+{
+  return 0;
+}
+
+GST_START_TEST (test_reductions)
+{
+  expect ("__reduce_add_sync (all, t)", sum);
+  expect ("__reduce_min_sync (all, -t)", minus_31);
+  expect ("__reduce_max_sync (all, -t)", zero);
+  expect ("__reduce_min_sync (all, (unsigned int) t)", zero);
+  expect ("__reduce_or_sync (all, 1u << t)", everyone);
+  expect ("__reduce_and_sync (all, 1u << t)", zero);
+  expect ("__reduce_xor_sync (all, (unsigned int) t)", zero);
+}
+GST_END_TEST;
+
+/* The last warp of 40 threads has 8; those that returned are waited for no
+ * more; and lanes of two masks do not wait for each other. */
+GST_START_TEST (test_incomplete_warps)
+{
+  int results[64];
+
+  evaluate ("__ballot_sync (all, 1)", 40, results);
+  for (int i = 0; i < 40; i++)
+    fail_unless_equals_int (results[i], i < 32 ? -1 : 0xff);
+  evaluate ("__reduce_add_sync (all, 1)", 1, results);
+  fail_unless_equals_int (results[0], 1);
+  run_test ("extern \"C\" __global__ void test (int *out)\n"
+            "{\n"
+            "  int t = threadIdx.x;\n"
+            "  if (t >= 24)\n"
+            "    return;\n"
+            "  out[t] = t < 16 ? __reduce_add_sync (0xffffu, t)\n"
+            "                  : __reduce_add_sync (0xff0000u, t);\n"
+            "  __syncwarp ();\n"
+            "  out[t] += __shfl_sync (~0u, out[t], 23);\n"
+            "}\n",
+      32, results);
+  for (int i = 0; i < 24; i++)
+    fail_unless_equals_int (results[i], (i < 16 ? 120 : 156) + 156);
+}
+GST_END_TEST;
+
+/* The lanes that go the same way are active together. */
+GST_START_TEST (test_active_lanes)
+{
+  int results[64];
+
+  run_test ("extern \"C\" __global__ void test (int *out)\n"
+            "{\n"
+            "  int t = threadIdx.x;\n"
+            "  if (t % 4 == 1) {\n"
+            "    unsigned int active = __activemask ();\n"
+            "    int leader = __ffs (active) - 1;\n"
+            "    int first = t == leader ? 1000 : 0;\n"
+            "    out[t] = __shfl_sync (active, first, leader)\n"
+            "             + __popc (active);\n"
+            "  }\n"
+            "  __syncwarp ();\n"
+            "  out[t] += (int) __popc (__activemask ());\n"
+            "}\n",
+      32, results);
+  for (int i = 0; i < 32; i++)
+    fail_unless_equals_int (results[i], i % 4 == 1 ? 1040 : 32);
+}
+GST_END_TEST;
+
+/* Memory is ordered by __syncwarp(), and warps of a block are by themselves. */
+GST_START_TEST (test_warps_of_a_block)
+{
+  int results[64];
+
+  run_test ("extern \"C\" __global__ void test (int *out)\n"
+            "{\n"
+            "  __shared__ int v[64];\n"
+            "  int t = threadIdx.x;\n"
+            "  v[t] = t;\n"
+            "  for (int n = 16; n > 0; n /= 2) {\n"
+            "    __syncwarp ();\n"
+            "    int other = v[t ^ n];\n"
+            "    __syncwarp ();\n"
+            "    v[t] += other;\n"
+            "  }\n"
+            "  if (t < 32)\n"
+            "    for (int i = 0; i < 3; i++)\n"
+            "      v[t] = __shfl_down_sync (~0u, v[t], 1);\n"
+            "  __syncthreads ();\n"
+            "  out[t] = v[63 - t] + __syncthreads_count (t < 5);\n"
+            "}\n",
+      64, results);
+  for (int i = 0; i < 64; i++)
+    fail_unless_equals_int (results[i], (i < 32 ? 1520 : 496) + 5);
+}
+GST_END_TEST;
+
+/* What a GPU does for ever, or does not define, is an error here. */
+static void
+check_failure (const char *body)
+{
+  char *source =
+      g_strdup_printf ("__global__ void test (int *out) { %s }\n", body);
+  CUdeviceptr out;
+  CUcontext own;
+  void *params[] = { &out };
+
+  ok (cu.cuCtxCreate (&own, 0, 0));
+  out = zeroed (4);
+  fails (run (find (build (source), "test"), 1, 32, 0, params),
+      CUDA_ERROR_LAUNCH_FAILED);
+  ok (cu.cuCtxDestroy (own));
+  g_free (source);
+}
+
+GST_START_TEST (test_endless_waits)
+{
+  check_failure ("if (threadIdx.x == 3) __syncthreads (); else __syncwarp ();");
+  check_failure ("__syncwarp (threadIdx.x < 16 ? 0x1ffff : ~0u);");
+  check_failure ("__shfl_sync (1u, *out, 0);");
+}
+GST_END_TEST;
+
+/* ---- cooperative groups ---- */
+
+GST_START_TEST (test_groups)
+{
+  int results[64];
+
+  run_test (
+      "#include <cooperative_groups.h>\n"
+      "namespace cg = cooperative_groups;\n"
+      "extern \"C\" __global__ void test (int *out)\n"
+      "{\n"
+      "  __shared__ int first;\n"
+      "  cg::thread_block block = cg::this_thread_block ();\n"
+      "  auto tile = cg::tiled_partition<8> (block);\n"
+      "  int v = block.thread_rank ();\n"
+      "  if (v == 63) first = 1000;\n"
+      "  block.sync ();\n"
+      "  for (int n = tile.size () / 2; n > 0; n /= 2)\n"
+      "    v += tile.shfl_down (v, n);\n"
+      "  tile.sync ();\n"
+      "  v = tile.shfl (v, 0);\n"
+      "  v += first + 10000 * tile.meta_group_rank ()\n"
+      "       + 1000000 * tile.thread_rank ();\n"
+      "  if (tile.any (block.thread_rank () == 9)) v += 100000000;\n"
+      "  if (tile.ballot (tile.thread_rank () == 2) != 4) v = -1;\n"
+      "  if (!tile.all (tile.num_threads () == 8)) v = -2;\n"
+      "  if (tile.shfl_xor (tile.thread_rank (), 7)\n"
+      "      != 7 - tile.thread_rank ()) v = -3;\n"
+      "  if (tile.shfl_up (tile.thread_rank (), 1)\n"
+      "      != max ((int) tile.thread_rank () - 1, 0)) v = -4;\n"
+      "  if (block.size () != 64) v = -5;\n"
+      "  if (threadIdx.x % 2) {\n"
+      "    cg::coalesced_group odd = cg::coalesced_threads ();\n"
+      "    if (odd.size () != 16 || odd.thread_rank () != threadIdx.x % 32 / "
+      "2\n"
+      "        || odd.shfl (threadIdx.x, 2) != threadIdx.x / 32 * 32 + 5)\n"
+      "      v = -6;\n"
+      "  }\n"
+      "  cg::sync (block);\n"
+      "  out[block.thread_rank ()] = v;\n"
+      "}\n",
+      64, results);
+  for (int i = 0; i < 64; i++)
+    fail_unless_equals_int (results[i], i / 8 * 64 + 28 + 1000 + i / 8 * 10000
+                                            + i % 8 * 1000000
+                                            + (i / 8 == 1) * 100000000);
+}
+GST_END_TEST;
+
+/* ---- clocks ---- */
+
+GST_START_TEST (test_clocks)
+{
+  int results[64];
+
+  run_test ("extern \"C\" __global__ void test (int *out)\n"
+            "{\n"
+            "  long long start = clock64 ();\n"
+            "  clock_t begin = clock ();\n"
+            "  unsigned long long ns = __nvvm_read_ptx_sreg_globaltimer ();\n"
+            "  __nanosleep (2000000);\n"
+            "  out[0] = (int) (clock64 () - start);\n"
+            "  out[1] = (int) (clock () - begin);\n"
+            "  out[2] = (int) (__nvvm_read_ptx_sreg_globaltimer () - ns);\n"
+            "  float s, c;\n"
+            "  sincos (0.5f, &s, &c);\n"
+            "  out[3] = (int) rintf (1e6f * s);\n"
+            "  sincosf (0.5f, &s, &c);\n"
+            "  out[4] = (int) rintf (1e6f * c);\n"
+            "}\n",
+      1, results);
+  for (int i = 0; i < 3; i++)
+    fail_unless (results[i] >= 2000000, "%d", results[i]);
+  fail_unless_equals_int (results[3], 479426);
+  fail_unless_equals_int (results[4], 877583);
+}
+GST_END_TEST;
+
+/* A thread may wait for another of its block. */
+GST_START_TEST (test_nanosleep_lets_others_run)
+{
+  int results[64];
+
+  run_test ("extern \"C\" __global__ void test (int *out)\n"
+            "{\n"
+            "  __shared__ volatile int flag;\n"
+            "  if (threadIdx.x == 0)\n"
+            "    flag = 0;\n"
+            "  __syncthreads ();\n"
+            "  if (threadIdx.x == 40)\n"
+            "    flag = 1;\n"
+            "  while (flag == 0)\n"
+            "    __nanosleep (100);\n"
+            "  out[threadIdx.x] = flag;\n"
+            "}\n",
+      64, results);
+  for (int i = 0; i < 64; i++)
+    fail_unless_equals_int (results[i], 1);
+}
+GST_END_TEST;
+
+static Suite *
+softcuda_warps_suite (void)
+{
+  Suite *s = suite_create ("softcuda-warps");
+  TCase *tc = tcase_create ("warps");
+
+  suite_add_tcase (s, tc);
+  tcase_add_checked_fixture (tc, setup, teardown_context);
+  tcase_add_test (tc, test_shuffles);
+  tcase_add_test (tc, test_votes);
+  tcase_add_test (tc, test_reductions);
+  tcase_add_test (tc, test_incomplete_warps);
+  tcase_add_test (tc, test_active_lanes);
+  tcase_add_test (tc, test_warps_of_a_block);
+  tcase_add_test (tc, test_endless_waits);
+  tcase_add_test (tc, test_groups);
+  tcase_add_test (tc, test_clocks);
+  tcase_add_test (tc, test_nanosleep_lets_others_run);
+  return s;
+}
+
+GST_CHECK_MAIN (softcuda_warps);
