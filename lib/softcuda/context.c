@@ -229,6 +229,30 @@ cuDevicePrimaryCtxRelease_v2 (CUdevice device)
   return result;
 }
 
+/* Callers keep their references: the context starts anew, without its error
+ * and without all that it had. */
+CUresult
+cuDevicePrimaryCtxReset_v2 (CUdevice device)
+{
+  CUresult result = CUDA_SUCCESS;
+
+  SC_ENTER (cuDevicePrimaryCtxReset);
+  if (device != 0)
+    return CUDA_ERROR_INVALID_DEVICE;
+  sc_lock ();
+  while (primary_stopping)
+    sc_wait_progress_locked ();
+  if (primary_refs != 0) {
+    primary_stopping = true;
+    context_stop_locked (&primary);
+    result = context_start_locked (&primary);
+    primary_stopping = false;
+    sc_signal_progress_locked ();
+  }
+  sc_unlock ();
+  return result;
+}
+
 CUresult
 cuDevicePrimaryCtxGetState (CUdevice device, unsigned int *flags, int *active)
 {
@@ -318,6 +342,30 @@ cuCtxPushCurrent_v2 (CUcontext context)
   return result;
 }
 
+/* Takes the place of the one on top of the stack; NULL takes that away. */
+CUresult
+cuCtxSetCurrent (CUcontext context)
+{
+  context_stack *stack;
+  CUresult result = CUDA_SUCCESS;
+
+  SC_ENTER (cuCtxSetCurrent);
+  stack = get_stack ();
+  if (stack == NULL)
+    return CUDA_ERROR_OUT_OF_MEMORY;
+  sc_lock ();
+  if (context != NULL && !sc_handle_is_live_locked (context, SC_KIND_CONTEXT)) {
+    result = CUDA_ERROR_INVALID_CONTEXT;
+  } else {
+    if (stack->n > 0)
+      sc_context_unref_locked (stack->item[--stack->n]);
+    if (context != NULL)
+      result = stack_push_locked (context);
+  }
+  sc_unlock ();
+  return result;
+}
+
 CUresult
 cuCtxPopCurrent_v2 (CUcontext *context)
 {
@@ -367,43 +415,6 @@ cuCtxSynchronize (void)
     sc_wait_idle_locked (context);
     result = sc_context_unref_locked (context);
   }
-  sc_unlock ();
-  return result;
-}
-
-/* The limit is kept and told: kernels have the stack of the CPU's threads. */
-CUresult
-cuCtxGetLimit (size_t *value, CUlimit limit)
-{
-  CUcontext context;
-  CUresult result;
-
-  SC_ENTER (cuCtxGetLimit);
-  if (value == NULL)
-    return CUDA_ERROR_INVALID_VALUE;
-  if (limit != CU_LIMIT_STACK_SIZE)
-    return CUDA_ERROR_UNSUPPORTED_LIMIT;
-  sc_lock ();
-  result = sc_current_usable_locked (&context);
-  if (result == CUDA_SUCCESS)
-    *value = context->stack_size;
-  sc_unlock ();
-  return result;
-}
-
-CUresult
-cuCtxSetLimit (CUlimit limit, size_t value)
-{
-  CUcontext context;
-  CUresult result;
-
-  SC_ENTER (cuCtxSetLimit);
-  if (limit != CU_LIMIT_STACK_SIZE)
-    return CUDA_ERROR_UNSUPPORTED_LIMIT;
-  sc_lock ();
-  result = sc_current_usable_locked (&context);
-  if (result == CUDA_SUCCESS)
-    context->stack_size = value;
   sc_unlock ();
   return result;
 }

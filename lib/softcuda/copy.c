@@ -193,6 +193,21 @@ cuMemcpyDtoDAsync_v2 (
   return copy_1d (dst, true, src, true, size, stream, false);
 }
 
+/* Either end may be the device's or the host's. */
+CUresult
+cuMemcpy (CUdeviceptr dst, CUdeviceptr src, size_t size)
+{
+  SC_ENTER (cuMemcpy);
+  return copy_1d (dst, false, src, false, size, NULL, true);
+}
+
+CUresult
+cuMemcpyAsync (CUdeviceptr dst, CUdeviceptr src, size_t size, CUstream stream)
+{
+  SC_ENTER (cuMemcpyAsync);
+  return copy_1d (dst, false, src, false, size, stream, false);
+}
+
 /* UNIFIED says that the address is the device's, and may be the host's. */
 static CUresult
 resolve_end (CUmemorytype type, const void *host, CUdeviceptr device, size_t x,
@@ -262,6 +277,13 @@ CUresult
 cuMemcpy2D_v2 (const CUDA_MEMCPY2D *copy)
 {
   SC_ENTER (cuMemcpy2D);
+  return copy_2d (copy, NULL, true);
+}
+
+CUresult
+cuMemcpy2DUnaligned_v2 (const CUDA_MEMCPY2D *copy)
+{
+  SC_ENTER (cuMemcpy2DUnaligned);
   return copy_2d (copy, NULL, true);
 }
 
@@ -354,4 +376,35 @@ cuMemsetD2D32Async (CUdeviceptr pointer, size_t pitch, unsigned int value,
 {
   SC_ENTER (cuMemsetD2D32Async);
   return set_2d (pointer, pitch, value, 4, width, height, stream, false);
+}
+
+/* One row. */
+CUresult
+cuMemsetD16_v2 (CUdeviceptr pointer, unsigned short value, size_t n)
+{
+  SC_ENTER (cuMemsetD16);
+  return set_2d (pointer, 0, value, 2, n, 1, NULL, true);
+}
+
+CUresult
+cuMemsetD16Async (
+    CUdeviceptr pointer, unsigned short value, size_t n, CUstream stream)
+{
+  SC_ENTER (cuMemsetD16Async);
+  return set_2d (pointer, 0, value, 2, n, 1, stream, false);
+}
+
+CUresult
+cuMemsetD32_v2 (CUdeviceptr pointer, unsigned int value, size_t n)
+{
+  SC_ENTER (cuMemsetD32);
+  return set_2d (pointer, 0, value, 4, n, 1, NULL, true);
+}
+
+CUresult
+cuMemsetD32Async (
+    CUdeviceptr pointer, unsigned int value, size_t n, CUstream stream)
+{
+  SC_ENTER (cuMemsetD32Async);
+  return set_2d (pointer, 0, value, 4, n, 1, stream, false);
 }

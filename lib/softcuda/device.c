@@ -211,3 +211,27 @@ cuDeviceGetAttribute (int *value, CUdevice_attribute attribute, CUdevice device)
     return CUDA_ERROR_INVALID_DEVICE;
   return get_attribute (attribute, value);
 }
+
+CUresult
+cuDeviceComputeCapability (int *major, int *minor, CUdevice device)
+{
+  SC_ENTER (cuDeviceComputeCapability);
+  if (major == NULL || minor == NULL)
+    return CUDA_ERROR_INVALID_VALUE;
+  if (device != 0)
+    return CUDA_ERROR_INVALID_DEVICE;
+  get_attribute (CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, major);
+  return get_attribute (CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, minor);
+}
+
+CUresult
+cuDeviceGetByPCIBusId (CUdevice *device, const char *address)
+{
+  SC_ENTER (cuDeviceGetByPCIBusId);
+  if (device == NULL || address == NULL)
+    return CUDA_ERROR_INVALID_VALUE;
+  if (strcmp (address, PCI_ADDRESS) != 0)
+    return CUDA_ERROR_INVALID_DEVICE;
+  *device = 0;
+  return CUDA_SUCCESS;
+}

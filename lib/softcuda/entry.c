@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "absent.h"
 #include "private.h"
 
 /* Instead of a name: every entry point. */
@@ -218,6 +219,15 @@ sc_enter (sc_call call)
   if (result != CUDA_SUCCESS)
     return result;
   return sc_is_initialized () ? CUDA_SUCCESS : CUDA_ERROR_NOT_INITIALIZED;
+}
+
+CUresult
+sc_enter_absent (void)
+{
+  if (host_function_depth != 0)
+    return CUDA_ERROR_NOT_PERMITTED;
+  return sc_is_initialized () ? CUDA_ERROR_NOT_SUPPORTED
+                              : CUDA_ERROR_NOT_INITIALIZED;
 }
 
 void

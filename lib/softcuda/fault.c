@@ -32,15 +32,20 @@ static bool installed[N_SIGNALS];
  * allocates nothing. */
 static pthread_once_t keys_once = PTHREAD_ONCE_INIT;
 static pthread_key_t guard_key;
-static pthread_key_t stack_key;
+static pthread_key_t thread_key;
 
-/* ---- the alternate stack ---- */
+/* ---- threads ---- */
+
+/* What thread_key has of a thread whose alternate stack is not ours. */
+static char no_stack;
 
 static void
 free_stack (void *stack)
 {
   stack_t none = { .ss_flags = SS_DISABLE };
 
+  if (stack == &no_stack)
+    return;
   sigaltstack (&none, NULL);
   munmap (stack, STACK_SIZE);
 }
@@ -49,32 +54,33 @@ static void
 make_keys (void)
 {
   pthread_key_create (&guard_key, NULL);
-  pthread_key_create (&stack_key, free_stack);
+  pthread_key_create (&thread_key, free_stack);
 }
 
 /* Leaves a stack alone that somebody else has set, as the sanitizers do. */
-static void
+static void *
 set_stack (void)
 {
   stack_t stack;
 
   if (sigaltstack (NULL, &stack) != 0 || (stack.ss_flags & SS_DISABLE) == 0)
-    return;
+    return &no_stack;
   stack.ss_flags = 0;
   stack.ss_size = STACK_SIZE;
   stack.ss_sp = mmap (NULL, STACK_SIZE, PROT_READ | PROT_WRITE,
       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (stack.ss_sp == MAP_FAILED)
-    return;
-  if (sigaltstack (&stack, NULL) != 0
-      || pthread_setspecific (stack_key, stack.ss_sp) != 0)
-    free_stack (stack.ss_sp);
+    return &no_stack;
+  if (sigaltstack (&stack, NULL) == 0)
+    return stack.ss_sp;
+  munmap (stack.ss_sp, STACK_SIZE);
+  return &no_stack;
 }
 
 /* The device's threads block all signals. Of a fault whose signal is blocked
- * the process would end. */
+ * the process would end. Once a thread: it costs more than a small block. */
 static void
-unblock_signals (void)
+prepare_thread (void)
 {
   sigset_t set;
 
@@ -82,6 +88,7 @@ unblock_signals (void)
   for (int i = 0; i < N_SIGNALS; i++)
     sigaddset (&set, signals[i]);
   pthread_sigmask (SIG_UNBLOCK, &set, NULL);
+  pthread_setspecific (thread_key, set_stack ());
 }
 
 /* ---- the handler ---- */
@@ -218,9 +225,7 @@ sc_faults_end (void)
 void
 sc_faults_guard (sc_guard *guard)
 {
-  if (guard != NULL && pthread_getspecific (stack_key) == NULL)
-    set_stack ();
-  if (guard != NULL)
-    unblock_signals ();
+  if (pthread_getspecific (thread_key) == NULL)
+    prepare_thread ();
   pthread_setspecific (guard_key, guard);
 }

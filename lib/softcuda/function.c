@@ -53,3 +53,18 @@ cuOccupancyMaxActiveBlocksPerMultiprocessor (
               && shared_size <= SOFTCUDA_MAX_DYNAMIC_SHARED;
   return CUDA_SUCCESS;
 }
+
+/* How a GPU divides its memory: means nothing to a processor. */
+CUresult
+cuFuncSetCacheConfig (CUfunction function, int config)
+{
+  SC_ENTER (cuFuncSetCacheConfig);
+  return check_function (function);
+}
+
+CUresult
+cuFuncSetSharedMemConfig (CUfunction function, int config)
+{
+  SC_ENTER (cuFuncSetSharedMemConfig);
+  return check_function (function);
+}

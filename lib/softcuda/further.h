@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * further.h: entry points that others than this project load
+ * further.h: entry points that other programs use
  *
- * GStreamer's own CUDA library takes a driver only when it has them all. The
- * types are ABI facts of libcuda.so.1, as those of cuda-driver.h are, which has
- * the list of what this project itself loads.
+ * Those that GStreamer's own CUDA library and PyCUDA need to work. The types
+ * are ABI facts of libcuda.so.1, as those of cuda-driver.h are, which has the
+ * list of what this project itself loads.
  */
 
 #ifndef SOFTCUDA_FURTHER_H
@@ -13,7 +13,6 @@
 #include "cuda-driver.h"
 
 typedef unsigned long long CUtexObject;
-typedef struct CUgraphicsResource_st *CUgraphicsResource;
 typedef struct CUmipmappedArray_st *CUmipmappedArray;
 
 /* Errors that only these entry points return. */
@@ -21,11 +20,20 @@ typedef struct CUmipmappedArray_st *CUmipmappedArray;
 #define CUDA_ERROR_PEER_ACCESS_UNSUPPORTED ((CUresult) 217)
 #define CUDA_ERROR_PEER_ACCESS_NOT_ENABLED ((CUresult) 705)
 
-typedef enum CUlimit_enum { CU_LIMIT_STACK_SIZE = 0 } CUlimit;
+typedef enum CUdriverProcAddressQueryResult_enum {
+  CU_GET_PROC_ADDRESS_SUCCESS = 0,
+  CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND = 1,
+  CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT = 2
+} CUdriverProcAddressQueryResult;
 
-typedef struct CUipcEventHandle_st {
-  char reserved[64];
-} CUipcEventHandle;
+#define CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM 2u
+
+/* Between the entries of cuLaunchKernel's last argument. */
+#define CU_LAUNCH_PARAM_END ((void *) 0)
+#define CU_LAUNCH_PARAM_BUFFER_POINTER ((void *) 1)
+#define CU_LAUNCH_PARAM_BUFFER_SIZE ((void *) 2)
+
+typedef enum CUlimit_enum { CU_LIMIT_STACK_SIZE = 0 } CUlimit;
 
 typedef enum CUarray_format_enum {
   CU_AD_FORMAT_UNSIGNED_INT8 = 0x01,
@@ -128,38 +136,69 @@ typedef struct CUDA_RESOURCE_VIEW_DESC_st CUDA_RESOURCE_VIEW_DESC;
       (CUtexObject * texture, const CUDA_RESOURCE_DESC *resource, \
           const CUDA_TEXTURE_DESC *desc, const CUDA_RESOURCE_VIEW_DESC *view)) \
   X (cuTexObjectDestroy, cuTexObjectDestroy, OPTIONAL, (CUtexObject texture)) \
-  X (cuGraphicsMapResources, cuGraphicsMapResources, OPTIONAL, \
-      (unsigned int count, CUgraphicsResource *resources, CUstream stream)) \
-  X (cuGraphicsUnmapResources, cuGraphicsUnmapResources, OPTIONAL, \
-      (unsigned int count, CUgraphicsResource *resources, CUstream stream)) \
-  X (cuGraphicsResourceSetMapFlags, cuGraphicsResourceSetMapFlags_v2, \
-      OPTIONAL, (CUgraphicsResource resource, unsigned int flags)) \
-  X (cuGraphicsSubResourceGetMappedArray, cuGraphicsSubResourceGetMappedArray, \
-      OPTIONAL, \
-      (CUarray * array, CUgraphicsResource resource, unsigned int index, \
-          unsigned int level)) \
-  X (cuGraphicsResourceGetMappedPointer, \
-      cuGraphicsResourceGetMappedPointer_v2, OPTIONAL, \
-      (CUdeviceptr * pointer, size_t * size, CUgraphicsResource resource)) \
-  X (cuGraphicsUnregisterResource, cuGraphicsUnregisterResource, OPTIONAL, \
-      (CUgraphicsResource resource)) \
-  X (cuGraphicsGLRegisterImage, cuGraphicsGLRegisterImage, OPTIONAL, \
-      (CUgraphicsResource * resource, unsigned int image, unsigned int target, \
-          unsigned int flags)) \
-  X (cuGraphicsGLRegisterBuffer, cuGraphicsGLRegisterBuffer, OPTIONAL, \
-      (CUgraphicsResource * resource, unsigned int buffer, \
-          unsigned int flags)) \
-  X (cuGLGetDevices, cuGLGetDevices_v2, OPTIONAL, \
-      (unsigned int *count, CUdevice *devices, unsigned int size, \
-          unsigned int list)) \
-  X (cuIpcGetEventHandle, cuIpcGetEventHandle, OPTIONAL, \
-      (CUipcEventHandle * handle, CUevent event)) \
-  X (cuIpcOpenEventHandle, cuIpcOpenEventHandle, OPTIONAL, \
-      (CUevent * event, CUipcEventHandle handle)) \
   X (cuIpcOpenMemHandle_v1, cuIpcOpenMemHandle, OPTIONAL, \
-      (CUdeviceptr * pointer, CUipcMemHandle handle, unsigned int flags))
+      (CUdeviceptr * pointer, CUipcMemHandle handle, unsigned int flags)) \
+  X (cuGetProcAddress_v1, cuGetProcAddress, OPTIONAL, \
+      (const char *name, void **function, int version, uint64_t flags)) \
+  X (cuGetProcAddress, cuGetProcAddress_v2, OPTIONAL, \
+      (const char *name, void **function, int version, uint64_t flags, \
+          CUdriverProcAddressQueryResult *status)) \
+  X (cuDeviceComputeCapability, cuDeviceComputeCapability, OPTIONAL, \
+      (int *major, int *minor, CUdevice device)) \
+  X (cuDeviceGetByPCIBusId, cuDeviceGetByPCIBusId, OPTIONAL, \
+      (CUdevice * device, const char *address)) \
+  X (cuDevicePrimaryCtxReset, cuDevicePrimaryCtxReset_v2, OPTIONAL, \
+      (CUdevice device)) \
+  X (cuDevicePrimaryCtxSetFlags, cuDevicePrimaryCtxSetFlags_v2, OPTIONAL, \
+      (CUdevice device, unsigned int flags)) \
+  X (cuCtxSetCurrent, cuCtxSetCurrent, OPTIONAL, (CUcontext context)) \
+  X (cuCtxGetApiVersion, cuCtxGetApiVersion, OPTIONAL, \
+      (CUcontext context, unsigned int *version)) \
+  X (cuCtxGetFlags, cuCtxGetFlags, OPTIONAL, (unsigned int *flags)) \
+  X (cuCtxGetStreamPriorityRange, cuCtxGetStreamPriorityRange, OPTIONAL, \
+      (int *least, int *greatest)) \
+  X (cuCtxGetCacheConfig, cuCtxGetCacheConfig, OPTIONAL, (int *config)) \
+  X (cuCtxSetCacheConfig, cuCtxSetCacheConfig, OPTIONAL, (int config)) \
+  X (cuCtxGetSharedMemConfig, cuCtxGetSharedMemConfig, OPTIONAL, \
+      (int *config)) \
+  X (cuCtxSetSharedMemConfig, cuCtxSetSharedMemConfig, OPTIONAL, (int config)) \
+  X (cuFuncSetCacheConfig, cuFuncSetCacheConfig, OPTIONAL, \
+      (CUfunction function, int config)) \
+  X (cuFuncSetSharedMemConfig, cuFuncSetSharedMemConfig, OPTIONAL, \
+      (CUfunction function, int config)) \
+  X (cuStreamCreateWithPriority, cuStreamCreateWithPriority, OPTIONAL, \
+      (CUstream * stream, unsigned int flags, int priority)) \
+  X (cuStreamGetFlags, cuStreamGetFlags, OPTIONAL, \
+      (CUstream stream, unsigned int *flags)) \
+  X (cuStreamGetPriority, cuStreamGetPriority, OPTIONAL, \
+      (CUstream stream, int *priority)) \
+  X (cuMemAllocManaged, cuMemAllocManaged, OPTIONAL, \
+      (CUdeviceptr * pointer, size_t size, unsigned int flags)) \
+  X (cuMemHostGetDevicePointer, cuMemHostGetDevicePointer_v2, OPTIONAL, \
+      (CUdeviceptr * device, void *pointer, unsigned int flags)) \
+  X (cuMemcpy, cuMemcpy, OPTIONAL, \
+      (CUdeviceptr dst, CUdeviceptr src, size_t size)) \
+  X (cuMemcpyAsync, cuMemcpyAsync, OPTIONAL, \
+      (CUdeviceptr dst, CUdeviceptr src, size_t size, CUstream stream)) \
+  X (cuMemcpyPeer, cuMemcpyPeer, OPTIONAL, \
+      (CUdeviceptr dst, CUcontext dst_context, CUdeviceptr src, \
+          CUcontext src_context, size_t size)) \
+  X (cuMemcpy2DUnaligned, cuMemcpy2DUnaligned_v2, OPTIONAL, \
+      (const CUDA_MEMCPY2D *copy)) \
+  X (cuMemsetD16, cuMemsetD16_v2, OPTIONAL, \
+      (CUdeviceptr pointer, unsigned short value, size_t n)) \
+  X (cuMemsetD16Async, cuMemsetD16Async, OPTIONAL, \
+      (CUdeviceptr pointer, unsigned short value, size_t n, CUstream stream)) \
+  X (cuMemsetD32, cuMemsetD32_v2, OPTIONAL, \
+      (CUdeviceptr pointer, unsigned int value, size_t n)) \
+  X (cuMemsetD32Async, cuMemsetD32Async, OPTIONAL, \
+      (CUdeviceptr pointer, unsigned int value, size_t n, CUstream stream)) \
+  X (cuModuleLoad, cuModuleLoad, OPTIONAL, \
+      (CUmodule * module, const char *path)) \
+  X (cuProfilerStart, cuProfilerStart, OPTIONAL, (void) ) \
+  X (cuProfilerStop, cuProfilerStop, OPTIONAL, (void) )
 
-/* All that softcuda's libcuda.so.1 exports of the API. */
+/* What the device has of the API. driver-api.def names the rest. */
 #define SOFTCUDA_FUNCTIONS(X) \
   VKGDR_CUDA_FUNCTIONS (X) \
   SOFTCUDA_FURTHER_FUNCTIONS (X)

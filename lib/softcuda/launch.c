@@ -99,15 +99,52 @@ drop_launch (void *data)
   free (job);
 }
 
+/* cuLaunchKernel's two ways to give arguments: a pointer to each, or all in one
+ * buffer, where each lies at its offset. */
+typedef struct {
+  void **params;
+  unsigned char *buffer;
+  size_t buffer_size;
+} launch_arguments;
+
 static CUresult
-copy_arguments (launch_job *job, void **params)
+read_extra (void **extra, launch_arguments *arguments)
+{
+  for (; *extra != CU_LAUNCH_PARAM_END; extra += 2) {
+    if (extra[0] == CU_LAUNCH_PARAM_BUFFER_POINTER)
+      arguments->buffer = extra[1];
+    else if (extra[0] == CU_LAUNCH_PARAM_BUFFER_SIZE && extra[1] != NULL)
+      arguments->buffer_size = *(const size_t *) extra[1];
+    else
+      return CUDA_ERROR_INVALID_VALUE;
+  }
+  return CUDA_SUCCESS;
+}
+
+/* NULL if the caller has not given it. */
+static const void *
+find_argument (
+    const launch_arguments *arguments, const softcuda_kernel *kernel, int i)
+{
+  const softcuda_param *param = &kernel->params[i];
+
+  if (arguments->params != NULL)
+    return arguments->params[i];
+  if (arguments->buffer == NULL
+      || arguments->buffer_size < param->offset + param->size)
+    return NULL;
+  return arguments->buffer + param->offset;
+}
+
+static CUresult
+copy_arguments (launch_job *job, const launch_arguments *arguments)
 {
   const softcuda_kernel *kernel = job->kernel;
   size_t total = 0;
   void *memory;
 
   for (unsigned int i = 0; i < kernel->n_params; i++) {
-    if (params[i] == NULL)
+    if (find_argument (arguments, kernel, i) == NULL)
       return CUDA_ERROR_INVALID_VALUE;
     total += kernel->params[i].size + ARGUMENT_ALIGNMENT;
   }
@@ -119,7 +156,7 @@ copy_arguments (launch_job *job, void **params)
     size_t size = kernel->params[i].size;
 
     job->params[i] = job->arguments + total;
-    memcpy (job->params[i], params[i], size);
+    memcpy (job->params[i], find_argument (arguments, kernel, i), size);
     total += (size + ARGUMENT_ALIGNMENT - 1) / ARGUMENT_ALIGNMENT
              * ARGUMENT_ALIGNMENT;
   }
@@ -146,15 +183,13 @@ check_shape (const unsigned int *grid, const unsigned int *block,
 
 static CUresult
 make_job_locked (CUfunction function, const unsigned int *grid,
-    const unsigned int *block, unsigned int shared_bytes, void **params,
-    launch_job **made)
+    const unsigned int *block, unsigned int shared_bytes,
+    const launch_arguments *arguments, launch_job **made)
 {
   const softcuda_kernel *kernel = function->kernel;
   launch_job *job;
   CUresult result;
 
-  if (kernel->n_params != 0 && params == NULL)
-    return CUDA_ERROR_INVALID_VALUE;
   job = calloc (1, sizeof *job + kernel->n_params * sizeof *job->params);
   if (job == NULL)
     return CUDA_ERROR_OUT_OF_MEMORY;
@@ -164,7 +199,7 @@ make_job_locked (CUfunction function, const unsigned int *grid,
   memcpy (job->grid, grid, sizeof job->grid);
   memcpy (job->block, block, sizeof job->block);
   job->shared_bytes = shared_bytes;
-  result = copy_arguments (job, params);
+  result = copy_arguments (job, arguments);
   if (result != CUDA_SUCCESS)
     drop_launch (job);
   else
@@ -175,7 +210,7 @@ make_job_locked (CUfunction function, const unsigned int *grid,
 static CUresult
 launch_locked (CUfunction function, const unsigned int *grid,
     const unsigned int *block, unsigned int shared_bytes, CUstream stream,
-    void **params)
+    const launch_arguments *arguments)
 {
   sc_work work = { run_launch, drop_launch, NULL, false };
   launch_job *job;
@@ -192,7 +227,8 @@ launch_locked (CUfunction function, const unsigned int *grid,
     return result;
   if (found->handle.context != context || function->handle.context != context)
     return CUDA_ERROR_INVALID_HANDLE;
-  result = make_job_locked (function, grid, block, shared_bytes, params, &job);
+  result =
+      make_job_locked (function, grid, block, shared_bytes, arguments, &job);
   if (result != CUDA_SUCCESS)
     return result;
   work.data = job;
@@ -207,16 +243,20 @@ cuLaunchKernel (CUfunction function, unsigned int grid_x, unsigned int grid_y,
 {
   const unsigned int grid[3] = { grid_x, grid_y, grid_z };
   const unsigned int block[3] = { block_x, block_y, block_z };
+  launch_arguments arguments = { params, NULL, 0 };
   CUresult result;
 
   SC_ENTER (cuLaunchKernel);
-  if (extra != NULL)
-    return CUDA_ERROR_NOT_SUPPORTED;
+  if (params != NULL && extra != NULL)
+    return CUDA_ERROR_INVALID_VALUE;
   result = check_shape (grid, block, shared_bytes);
+  if (result == CUDA_SUCCESS && extra != NULL)
+    result = read_extra (extra, &arguments);
   if (result != CUDA_SUCCESS)
     return result;
   sc_lock ();
-  result = launch_locked (function, grid, block, shared_bytes, stream, params);
+  result =
+      launch_locked (function, grid, block, shared_bytes, stream, &arguments);
   sc_unlock ();
   return result;
 }

@@ -177,6 +177,14 @@ cuMemAlloc_v2 (CUdeviceptr *pointer, size_t size)
   return result;
 }
 
+/* The CPU can use all memory of the device. */
+CUresult
+cuMemAllocManaged (CUdeviceptr *pointer, size_t size, unsigned int flags)
+{
+  SC_ENTER (cuMemAllocManaged);
+  return cuMemAlloc_v2 (pointer, size);
+}
+
 CUresult
 cuMemAllocPitch_v2 (CUdeviceptr *pointer, size_t *pitch, size_t width,
     size_t height, unsigned int element_size)
@@ -252,6 +260,28 @@ cuMemFreeHost (void *pointer)
   if (range != NULL && range->start == (uintptr_t) pointer
       && range->kind == SC_RANGE_HOST) {
     sc_memory_remove_locked (range);
+    result = CUDA_SUCCESS;
+  }
+  sc_unlock ();
+  return result;
+}
+
+/* The device uses the same addresses. */
+CUresult
+cuMemHostGetDevicePointer_v2 (
+    CUdeviceptr *device, void *pointer, unsigned int flags)
+{
+  const sc_range *range;
+  CUresult result = CUDA_ERROR_INVALID_VALUE;
+
+  SC_ENTER (cuMemHostGetDevicePointer);
+  if (device == NULL || flags != 0)
+    return CUDA_ERROR_INVALID_VALUE;
+  sc_lock ();
+  range = sc_range_find_locked ((uintptr_t) pointer);
+  if (range != NULL
+      && (range->kind == SC_RANGE_HOST || range->kind == SC_RANGE_REGISTERED)) {
+    *device = (uintptr_t) pointer;
     result = CUDA_SUCCESS;
   }
   sc_unlock ();

@@ -3,119 +3,21 @@
  * module.c: loads what softcuda's own compiler made
  *
  * An image is a shared object of the host, which the dynamic linker loads from
- * a memfd. Everything else is refused, with a reason. Knows nothing of how a
- * kernel runs.
+ * the file that image.c has checked. Everything else is refused, with a reason.
+ * Knows nothing of how a kernel runs.
  */
 
 #include <dlfcn.h>
-#include <elf.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
+#include "image.h"
 #include "module.h"
-
-#define FATBIN_MAGIC 0xBA55ED50u
-#define FATBIN_WRAPPER_MAGIC 0x466243B1u
-#define MACHINE_CUDA 190 /* EM_CUDA */
-
-#if defined(__x86_64__)
-#define MACHINE_HOST EM_X86_64
-#elif defined(__aarch64__)
-#define MACHINE_HOST EM_AARCH64
-#elif defined(__riscv)
-#define MACHINE_HOST EM_RISCV
-#elif defined(__powerpc64__)
-#define MACHINE_HOST EM_PPC64
-#elif defined(__s390__)
-#define MACHINE_HOST EM_S390
-#else
-#error "softcuda: a 64-bit machine whose ELF number is not known here"
-#endif
-
-/* How far a text is searched for what makes it PTX. */
-#define PTX_SEARCH 65536
 
 static const char only_own_images[] =
     "the software device runs only images that its own compiler "
     "(softcuda's libnvrtc) made from CUDA C";
-
-/* Reads byte by byte: nothing says how long the image is. */
-static bool
-begins_with (const void *image, const void *bytes, size_t n)
-{
-  const unsigned char *a = image;
-  const unsigned char *b = bytes;
-
-  for (size_t i = 0; i < n; i++)
-    if (a[i] != b[i])
-      return false;
-  return true;
-}
-
-static bool
-begins_with_word (const void *image, uint32_t word)
-{
-  return begins_with (image, &word, sizeof word);
-}
-
-/* PTX has a .version and a .target near its beginning; a text ends with NUL. */
-static bool
-is_ptx (const char *text)
-{
-  for (int i = 0; i < PTX_SEARCH; i++) {
-    if (text[i] == '\0'
-        || (text[i] < ' ' && strchr ("\t\r\n\f\v", text[i]) == NULL))
-      return false;
-    if (begins_with (text + i, ".version", 8)
-        || begins_with (text + i, ".target", 7))
-      return true;
-  }
-  return false;
-}
-
-/* Of an image of ours: the linker puts the section headers last. */
-static CUresult
-find_size (const void *image, size_t *size)
-{
-  const Elf64_Ehdr *header = image;
-  static const unsigned char cubin_class = ELFCLASS64;
-
-  if (begins_with_word (image, FATBIN_MAGIC)
-      || begins_with_word (image, FATBIN_WRAPPER_MAGIC))
-    return CUDA_ERROR_NO_BINARY_FOR_GPU;
-  if (!begins_with (image, ELFMAG, SELFMAG))
-    return is_ptx (image) ? CUDA_ERROR_INVALID_PTX : CUDA_ERROR_INVALID_IMAGE;
-  if (header->e_ident[EI_CLASS] != cubin_class)
-    return CUDA_ERROR_INVALID_IMAGE;
-  if (header->e_machine == MACHINE_CUDA)
-    return CUDA_ERROR_NO_BINARY_FOR_GPU;
-  if (header->e_machine != MACHINE_HOST || header->e_type != ET_DYN
-      || header->e_shoff < sizeof *header)
-    return CUDA_ERROR_INVALID_IMAGE;
-  *size = header->e_shoff + (size_t) header->e_shnum * header->e_shentsize;
-  return CUDA_SUCCESS;
-}
-
-static CUresult
-write_image (const char *image, size_t size, int *fd)
-{
-  *fd = memfd_create ("softcuda-module", MFD_CLOEXEC);
-  if (*fd < 0)
-    return CUDA_ERROR_OPERATING_SYSTEM;
-  while (size > 0) {
-    ssize_t n = write (*fd, image, size);
-
-    if (n <= 0) {
-      close (*fd);
-      return CUDA_ERROR_OPERATING_SYSTEM;
-    }
-    image += n;
-    size -= n;
-  }
-  return CUDA_SUCCESS;
-}
 
 static bool
 processor_has (unsigned int needs)
@@ -153,18 +55,15 @@ open_library (CUmodule module, char *log, size_t log_size)
 }
 
 static CUresult
-load (CUmodule module, const void *image, char *log, size_t log_size)
+load (
+    CUmodule module, const void *image, size_t size, char *log, size_t log_size)
 {
-  size_t size;
-  CUresult result = find_size (image, &size);
+  CUresult result = sc_image_open (image, size, &module->fd);
 
   if (result != CUDA_SUCCESS) {
     snprintf (log, log_size, "%s", only_own_images);
     return result;
   }
-  result = write_image (image, size, &module->fd);
-  if (result != CUDA_SUCCESS)
-    return result;
   result = open_library (module, log, log_size);
   if (result != CUDA_SUCCESS)
     close (module->fd);
@@ -206,8 +105,10 @@ publish (CUmodule module)
   return result;
 }
 
+/* size: SIZE_MAX if it is not known. */
 static CUresult
-load_module (CUmodule *module, const void *image, char *log, size_t log_size)
+load_module (CUmodule *module, const void *image, size_t size, char *log,
+    size_t log_size)
 {
   CUmodule made;
   CUresult result;
@@ -217,7 +118,7 @@ load_module (CUmodule *module, const void *image, char *log, size_t log_size)
   made = calloc (1, sizeof *made);
   if (made == NULL)
     return CUDA_ERROR_OUT_OF_MEMORY;
-  result = load (made, image, log, log_size);
+  result = load (made, image, size, log, log_size);
   if (result != CUDA_SUCCESS) {
     free (made);
     return result;
@@ -236,7 +137,26 @@ cuModuleLoadData (CUmodule *module, const void *image)
   char log[512];
 
   SC_ENTER (cuModuleLoadData);
-  return load_module (module, image, log, sizeof log);
+  return load_module (module, image, SIZE_MAX, log, sizeof log);
+}
+
+CUresult
+cuModuleLoad (CUmodule *module, const char *path)
+{
+  void *image;
+  size_t size;
+  char log[512];
+  CUresult result;
+
+  SC_ENTER (cuModuleLoad);
+  if (module == NULL || path == NULL)
+    return CUDA_ERROR_INVALID_VALUE;
+  result = sc_image_read_file (path, &image, &size);
+  if (result != CUDA_SUCCESS)
+    return result;
+  result = load_module (module, image, size, log, sizeof log);
+  free (image);
+  return result;
 }
 
 static int
@@ -281,7 +201,7 @@ cuModuleLoadDataEx (CUmodule *module, const void *image, unsigned int n_options,
   SC_ENTER (cuModuleLoadDataEx);
   if (n_options != 0 && (options == NULL || values == NULL))
     return CUDA_ERROR_INVALID_VALUE;
-  result = load_module (module, image, log, sizeof log);
+  result = load_module (module, image, SIZE_MAX, log, sizeof log);
   hand_out_log (options, values, n_options, CU_JIT_ERROR_LOG_BUFFER,
       CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES, log);
   hand_out_log (options, values, n_options, CU_JIT_INFO_LOG_BUFFER,

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "device/softcuda_image.h"
+#include "image.h"
 #include "nvrtc-private.h"
 
 typedef struct {
@@ -282,6 +283,19 @@ preprocess_and_scan (compilation *c)
   return result;
 }
 
+/* For the driver, which refuses what was changed since. */
+static bool
+take_image (const compilation *c)
+{
+  rt_text *image = &c->program->image;
+
+  if (!read_file (c, "kernel.so", image) || image->size < EI_NIDENT)
+    return false;
+  sc_image_seal ((const unsigned char *) image->data, image->size,
+      (unsigned char *) image->data + SC_SEAL_OFFSET);
+  return true;
+}
+
 static nvrtcResult
 compile_in_folder (compilation *c)
 {
@@ -300,10 +314,7 @@ compile_in_folder (compilation *c)
   result = result_of (run_compiler (c));
   if (result != NVRTC_SUCCESS)
     return result;
-  if (!read_file (c, "kernel.so", &c->program->image)
-      || c->program->image.size == 0)
-    return NVRTC_ERROR_COMPILATION;
-  return NVRTC_SUCCESS;
+  return take_image (c) ? NVRTC_SUCCESS : NVRTC_ERROR_COMPILATION;
 }
 
 /* The folder's name means nothing to who reads the log. */

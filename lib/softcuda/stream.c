@@ -419,6 +419,48 @@ cuStreamCreate (CUstream *stream, unsigned int flags)
   return result;
 }
 
+/* All streams are equal. */
+CUresult
+cuStreamCreateWithPriority (CUstream *stream, unsigned int flags, int priority)
+{
+  SC_ENTER (cuStreamCreateWithPriority);
+  return cuStreamCreate (stream, flags);
+}
+
+CUresult
+cuStreamGetPriority (CUstream stream, int *priority)
+{
+  CUstream found;
+  CUresult result;
+
+  SC_ENTER (cuStreamGetPriority);
+  if (priority == NULL)
+    return CUDA_ERROR_INVALID_VALUE;
+  sc_lock ();
+  result = sc_stream_find_locked (stream, &found);
+  sc_unlock ();
+  if (result == CUDA_SUCCESS)
+    *priority = 0;
+  return result;
+}
+
+CUresult
+cuStreamGetFlags (CUstream stream, unsigned int *flags)
+{
+  CUstream found;
+  CUresult result;
+
+  SC_ENTER (cuStreamGetFlags);
+  if (flags == NULL)
+    return CUDA_ERROR_INVALID_VALUE;
+  sc_lock ();
+  result = sc_stream_find_locked (stream, &found);
+  if (result == CUDA_SUCCESS)
+    *flags = found->non_blocking ? CU_STREAM_NON_BLOCKING : 0;
+  sc_unlock ();
+  return result;
+}
+
 CUresult
 cuStreamDestroy_v2 (CUstream stream)
 {

@@ -324,7 +324,7 @@ GST_START_TEST (test_launch_is_checked)
   fails (LAUNCH (1, 1, 1, 1, 49153, params, NULL), CUDA_ERROR_INVALID_VALUE);
   fails (LAUNCH (1, 1, 1, 1, 0, NULL, NULL), CUDA_ERROR_INVALID_VALUE);
   fails (LAUNCH (1, 1, 1, 1, 0, missing, NULL), CUDA_ERROR_INVALID_VALUE);
-  fails (LAUNCH (1, 1, 1, 1, 0, params, params), CUDA_ERROR_NOT_SUPPORTED);
+  fails (LAUNCH (1, 1, 1, 1, 0, params, params), CUDA_ERROR_INVALID_VALUE);
 #undef LAUNCH
   ok (cu.cuOccupancyMaxPotentialBlockSize (&grid, &value, f, NULL, 0, 0));
   fail_unless (grid > 0 && value == 256);

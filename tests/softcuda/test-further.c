@@ -461,20 +461,6 @@ GST_START_TEST (test_no_peers)
 }
 GST_END_TEST;
 
-GST_START_TEST (test_not_supported)
-{
-  CUgraphicsResource resource;
-  CUipcEventHandle handle;
-  unsigned int n;
-  CUdevice device;
-
-  fails (more.cuGLGetDevices (&n, &device, 1, 1), CUDA_ERROR_NOT_SUPPORTED);
-  fails (more.cuGraphicsGLRegisterBuffer (&resource, 1, 0),
-      CUDA_ERROR_NOT_SUPPORTED);
-  fails (more.cuIpcGetEventHandle (&handle, NULL), CUDA_ERROR_NOT_SUPPORTED);
-}
-GST_END_TEST;
-
 GST_START_TEST (test_these_can_fail_too)
 {
   size_t value;
@@ -528,7 +514,6 @@ further_suite (void)
   tcase_add_test (tc, test_limits);
   tcase_add_test (tc, test_pinned_by_its_short_name);
   tcase_add_test (tc, test_no_peers);
-  tcase_add_test (tc, test_not_supported);
   tcase_add_test (tc, test_these_can_fail_too);
   tcase_add_test (tc, test_no_encoder);
   return s;

@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * image.c: images of modules, before the dynamic linker sees them
+ *
+ * Callers give an image by its address alone, and it may be anything: it is
+ * copied by the kernel, which refuses addresses where the process has nothing,
+ * and checked in the copy. Knows nothing of modules.
+ */
+
+#include "image.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define FATBIN_MAGIC 0xBA55ED50u
+#define FATBIN_WRAPPER_MAGIC 0x466243B1u
+#define MACHINE_CUDA 190 /* EM_CUDA */
+
+#if defined(__x86_64__)
+#define MACHINE_HOST EM_X86_64
+#elif defined(__aarch64__)
+#define MACHINE_HOST EM_AARCH64
+#elif defined(__riscv)
+#define MACHINE_HOST EM_RISCV
+#elif defined(__powerpc64__)
+#define MACHINE_HOST EM_PPC64
+#elif defined(__s390__)
+#define MACHINE_HOST EM_S390
+#else
+#error "softcuda: a 64-bit machine whose ELF number is not known here"
+#endif
+
+/* How far a text is searched for what makes it PTX. */
+#define PTX_SEARCH 65536
+
+/* More than any module has: bounds what a wrong header makes us copy. */
+#define MAX_SIZE ((size_t) 256 << 20)
+
+/* Appends bytes to the file, as many as can be read. By the system call itself:
+ * sanitizers check the addresses that write() is given, and here the kernel
+ * does. */
+static size_t
+append (int fd, const unsigned char *bytes, size_t size)
+{
+  size_t done = 0;
+
+  while (done < size) {
+    long n = syscall (SYS_write, fd, bytes + done, size - done);
+
+    if (n < 0 && errno == EINTR)
+      continue;
+    if (n <= 0)
+      break;
+    done += n;
+  }
+  return done;
+}
+
+/* PTX has a .version and a .target near its beginning; a text ends with NUL. */
+static bool
+is_ptx (const char *text)
+{
+  size_t size = strlen (text);
+
+  for (size_t i = 0; i < size; i++)
+    if (text[i] < ' ' && strchr ("\t\r\n\f\v", text[i]) == NULL)
+      return false;
+  return strstr (text, ".version") != NULL || strstr (text, ".target") != NULL;
+}
+
+/* What is wrong with an image that is not an ELF file. fd has its head. */
+static CUresult
+name_other_format (int fd, const unsigned char *image, size_t head, size_t size)
+{
+  char *text = calloc (1, PTX_SEARCH + 1);
+  CUresult result = CUDA_ERROR_INVALID_IMAGE;
+  uint32_t word;
+
+  if (text == NULL)
+    return CUDA_ERROR_OUT_OF_MEMORY;
+  if (size > PTX_SEARCH)
+    size = PTX_SEARCH;
+  if (size > head)
+    append (fd, image + head, size - head);
+  if (pread (fd, text, PTX_SEARCH, 0) >= (ssize_t) sizeof word) {
+    memcpy (&word, text, sizeof word);
+    if (word == FATBIN_MAGIC || word == FATBIN_WRAPPER_MAGIC)
+      result = CUDA_ERROR_NO_BINARY_FOR_GPU;
+    else if (is_ptx (text))
+      result = CUDA_ERROR_INVALID_PTX;
+  }
+  free (text);
+  return result;
+}
+
+/* Of an image of ours: the linker puts the section headers last. */
+static CUresult
+find_size (const Elf64_Ehdr *header, size_t *size)
+{
+  size_t table = (size_t) header->e_shnum * header->e_shentsize;
+
+  if (header->e_ident[EI_CLASS] != ELFCLASS64)
+    return CUDA_ERROR_INVALID_IMAGE;
+  if (header->e_machine == MACHINE_CUDA)
+    return CUDA_ERROR_NO_BINARY_FOR_GPU;
+  if (header->e_machine != MACHINE_HOST || header->e_type != ET_DYN
+      || header->e_shoff < sizeof *header || header->e_shoff > MAX_SIZE - table)
+    return CUDA_ERROR_INVALID_IMAGE;
+  *size = header->e_shoff + table;
+  return CUDA_SUCCESS;
+}
+
+/* Compares the seal, and takes it out: the linker wants zeros there. */
+static CUresult
+open_seal (int fd, size_t size)
+{
+  static const unsigned char zeros[SC_SEAL_SIZE];
+  unsigned char seal[SC_SEAL_SIZE];
+  unsigned char *file =
+      mmap (NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+  bool good;
+
+  if (file == MAP_FAILED)
+    return CUDA_ERROR_OPERATING_SYSTEM;
+  sc_image_seal (file, size, seal);
+  good = memcmp (file + SC_SEAL_OFFSET, seal, sizeof seal) == 0;
+  memcpy (file + SC_SEAL_OFFSET, zeros, sizeof zeros);
+  munmap (file, size);
+  return good ? CUDA_SUCCESS : CUDA_ERROR_INVALID_IMAGE;
+}
+
+static CUresult
+copy_and_check (int fd, const unsigned char *image, size_t size)
+{
+  Elf64_Ehdr header;
+  size_t head = size < sizeof header ? size : sizeof header;
+  size_t whole;
+  CUresult result;
+
+  memset (&header, 0, sizeof header);
+  head = append (fd, image, head);
+  if (pread (fd, &header, head, 0) != (ssize_t) head)
+    return CUDA_ERROR_OPERATING_SYSTEM;
+  if (memcmp (header.e_ident, ELFMAG, SELFMAG) != 0)
+    return name_other_format (fd, image, head, size);
+  if (head < sizeof header)
+    return CUDA_ERROR_INVALID_IMAGE;
+  result = find_size (&header, &whole);
+  if (result != CUDA_SUCCESS)
+    return result;
+  if (whole > size || append (fd, image + head, whole - head) != whole - head)
+    return CUDA_ERROR_INVALID_IMAGE;
+  return open_seal (fd, whole);
+}
+
+CUresult
+sc_image_open (const void *image, size_t size, int *fd)
+{
+  CUresult result;
+
+  *fd = memfd_create ("softcuda-module", MFD_CLOEXEC);
+  if (*fd < 0)
+    return CUDA_ERROR_OPERATING_SYSTEM;
+  result = copy_and_check (*fd, image, size);
+  if (result != CUDA_SUCCESS)
+    close (*fd);
+  return result;
+}
+
+/* ---- files ---- */
+
+/* size: what the file had; less if it has shrunk meanwhile. */
+static CUresult
+read_all (int fd, unsigned char *bytes, size_t *size)
+{
+  size_t done = 0;
+
+  while (done < *size) {
+    ssize_t n = read (fd, bytes + done, *size - done);
+
+    if (n < 0 && errno == EINTR)
+      continue;
+    if (n < 0)
+      return CUDA_ERROR_OPERATING_SYSTEM;
+    if (n == 0)
+      break;
+    done += n;
+  }
+  *size = done;
+  return CUDA_SUCCESS;
+}
+
+CUresult
+sc_image_read_file (const char *path, void **image, size_t *size)
+{
+  int fd = open (path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  struct stat status;
+  CUresult result = CUDA_ERROR_INVALID_IMAGE;
+
+  *image = NULL;
+  if (fd < 0)
+    return CUDA_ERROR_FILE_NOT_FOUND;
+  if (fstat (fd, &status) == 0 && S_ISREG (status.st_mode)
+      && status.st_size <= (off_t) MAX_SIZE) {
+    *size = status.st_size;
+    *image = malloc (*size + 1);
+    result =
+        *image != NULL ? read_all (fd, *image, size) : CUDA_ERROR_OUT_OF_MEMORY;
+  }
+  close (fd);
+  if (result != CUDA_SUCCESS)
+    free (*image);
+  return result;
+}

@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * test-images.c: images that are damaged, cut off, or something else
+ *
+ * The driver refuses each of them, and never crashes. Images come in two ways:
+ * as a file, and as memory whose end only the next page's absence shows.
+ */
+
+#include <elf.h>
+#include <glib/gstdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "compiler.h"
+#include "further.h"
+
+/* Of damaged images, as many as fit into some seconds. */
+#define N_ROUNDS 1500
+#define SECONDS 15
+
+static CUresult (*load_file) (CUmodule *module, const char *path);
+
+static guint8 *image; /* a good one */
+static size_t image_length;
+
+static void
+setup_images (void)
+{
+  nvrtcProgram program;
+
+  setup ();
+  *(void **) &load_file =
+      find_symbol (open_library ("libcuda.so.1"), "cuModuleLoad");
+  fail_unless_equals_int (create (&program,
+                              "extern \"C\" __global__ void fill (int *p)\n"
+                              "{ p[threadIdx.x] = 7; }\n",
+                              NULL, 0, NULL, NULL),
+      0);
+  fail_unless_equals_int (compile (program, 0, NULL), 0);
+  fail_unless_equals_int (image_size (program, &image_length), 0);
+  image = (guint8 *) take_image (program);
+  fail_unless_equals_int (destroy (&program), 0);
+}
+
+static void
+teardown_images (void)
+{
+  g_free (image);
+  teardown_context ();
+}
+
+static CUresult
+load_as_file (const guint8 *bytes, size_t size)
+{
+  char *path = g_strdup_printf (
+      "%s/softcuda-image-%d.cubin", g_get_tmp_dir (), (int) getpid ());
+  CUmodule module;
+  CUresult result;
+
+  fail_unless (
+      g_file_set_contents (path, (const char *) bytes, (gssize) size, NULL));
+  result = load_file (&module, path);
+  g_unlink (path);
+  g_free (path);
+  return result;
+}
+
+/* Behind the last byte lies a page that nobody may read. */
+static CUresult
+load_as_memory (const guint8 *bytes, size_t size)
+{
+  size_t page = sysconf (_SC_PAGESIZE);
+  size_t room = (size + page - 1) / page * page;
+  guint8 *pages = mmap (NULL, room + page, PROT_READ | PROT_WRITE,
+      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  CUmodule module;
+  CUresult result;
+
+  fail_unless (pages != MAP_FAILED);
+  mprotect (pages + room, page, PROT_NONE);
+  memcpy (pages + room - size, bytes, size);
+  result = cu.cuModuleLoadData (&module, pages + room - size);
+  munmap (pages, room + page);
+  return result;
+}
+
+static void
+refused (const guint8 *bytes, size_t size, const char *what, gint64 detail)
+{
+  CUresult as_file = load_as_file (bytes, size);
+  CUresult as_memory = load_as_memory (bytes, size);
+
+  fail_unless (as_file == CUDA_ERROR_INVALID_IMAGE,
+      "%s %" G_GINT64_FORMAT ": %d as a file", what, detail, as_file);
+  fail_unless (as_memory == CUDA_ERROR_INVALID_IMAGE,
+      "%s %" G_GINT64_FORMAT ": %d as memory", what, detail, as_memory);
+}
+
+GST_START_TEST (test_good_image)
+{
+  CUmodule module;
+
+  fail_unless_equals_int (load_as_file (image, image_length), CUDA_SUCCESS);
+  fail_unless_equals_int (load_as_memory (image, image_length), CUDA_SUCCESS);
+  fails (load_file (&module, "/nonexistent/file"), CUDA_ERROR_FILE_NOT_FOUND);
+  fails (load_file (&module, "/tmp"), CUDA_ERROR_INVALID_IMAGE);
+  fails (load_file (&module, "/dev/zero"), CUDA_ERROR_INVALID_IMAGE);
+  fails (load_file (NULL, "/tmp"), CUDA_ERROR_INVALID_VALUE);
+}
+GST_END_TEST;
+
+GST_START_TEST (test_truncated)
+{
+  for (size_t size = 0; size < image_length; size += 1 + size / 50)
+    refused (image, size, "cut off at", size);
+  refused (image, image_length - 1, "cut off at", image_length - 1);
+}
+GST_END_TEST;
+
+GST_START_TEST (test_random_bytes)
+{
+  guint8 bytes[5000];
+  GRand *rand = g_rand_new_with_seed (13);
+
+  for (int round = 0; round < 200; round++) {
+    size_t size = g_rand_int_range (rand, 1, sizeof bytes);
+
+    for (size_t i = 0; i < size; i++)
+      bytes[i] = g_rand_int (rand);
+    if (round % 2 != 0) /* begins as an ELF file of this machine */
+      memcpy (bytes, image, MIN (size, 40));
+    refused (bytes, size, "random bytes, round", round);
+  }
+  g_rand_free (rand);
+}
+GST_END_TEST;
+
+/* Every field of the header that tells the linker where something is. */
+GST_START_TEST (test_wild_offsets)
+{
+  static const guint64 wild[] = { 0, 1, 63, 0x1000, 0x7fffffffffff,
+    0x7fffffffffffffff, 0x8000000000000000, 0xffffffffffffffff };
+  guint8 *bytes = g_malloc (image_length);
+  Elf64_Ehdr *header = (Elf64_Ehdr *) bytes;
+
+  for (size_t i = 0; i < G_N_ELEMENTS (wild); i++) {
+    for (int field = 0; field < 6; field++) {
+      memcpy (bytes, image, image_length);
+      if (field == 0)
+        header->e_shoff = wild[i];
+      else if (field == 1)
+        header->e_phoff = wild[i];
+      else if (field == 2)
+        header->e_shnum = (guint16) wild[i];
+      else if (field == 3)
+        header->e_phnum = (guint16) ~wild[i];
+      else if (field == 4)
+        header->e_shentsize = (guint16) wild[i];
+      else
+        ((Elf64_Phdr *) (bytes + header->e_phoff))->p_offset = ~wild[i];
+      if (memcmp (bytes, image, image_length) != 0)
+        refused (bytes, image_length, "wild field", field);
+    }
+  }
+  g_free (bytes);
+}
+GST_END_TEST;
+
+/* Some bytes changed anywhere but in the machine's number. */
+GST_START_TEST (test_changed_bytes)
+{
+  guint8 *bytes = g_malloc (image_length);
+  GRand *rand = g_rand_new_with_seed (4711);
+  gint64 end = g_get_monotonic_time () + SECONDS * G_USEC_PER_SEC;
+  int round;
+
+  for (round = 0; round < N_ROUNDS && g_get_monotonic_time () < end; round++) {
+    int n = 1 + round % 4;
+
+    memcpy (bytes, image, image_length);
+    for (int i = 0; i < n; i++) {
+      gsize at = round % 2 == 0 ? g_rand_int_range (rand, 20, 1000)
+                                : g_rand_int_range (rand, 20, image_length);
+
+      bytes[at] ^= 1 << (round + i) % 8;
+      if (i > 0 && memcmp (bytes, image, image_length) == 0)
+        bytes[at] ^= 1 << (round + i) % 8;
+    }
+    refused (bytes, image_length, "changed bytes, round", round);
+  }
+  fail_unless (round > 50, "%d rounds", round);
+  g_rand_free (rand);
+  g_free (bytes);
+}
+GST_END_TEST;
+
+static Suite *
+softcuda_images_suite (void)
+{
+  Suite *s = suite_create ("softcuda-images");
+  TCase *tc = tcase_create ("images");
+
+  suite_add_tcase (s, tc);
+  tcase_add_checked_fixture (tc, setup_images, teardown_images);
+  tcase_add_test (tc, test_good_image);
+  tcase_add_test (tc, test_truncated);
+  tcase_add_test (tc, test_random_bytes);
+  tcase_add_test (tc, test_wild_offsets);
+  tcase_add_test (tc, test_changed_bytes);
+  return s;
+}
+
+GST_CHECK_MAIN (softcuda_images);
