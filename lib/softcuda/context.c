@@ -128,6 +128,7 @@ context_start_locked (CUcontext context)
   sc_handle_add_locked (&context->handle, SC_KIND_CONTEXT, context);
   context->error = CUDA_SUCCESS;
   context->stack_size = DEFAULT_STACK_SIZE;
+  context->attached = 0;
   context->null_stream = sc_stream_new_locked (context, false);
   if (context->null_stream == NULL) {
     sc_handle_remove_locked (&context->handle);
@@ -317,6 +318,38 @@ cuCtxDestroy_v2 (CUcontext context)
   sc_context_unref_locked (context);
   sc_unlock ();
   return CUDA_SUCCESS;
+}
+
+CUresult
+cuCtxAttach (CUcontext *context, unsigned int flags)
+{
+  CUresult result;
+
+  SC_ENTER (cuCtxAttach);
+  if (context == NULL || flags != 0)
+    return CUDA_ERROR_INVALID_VALUE;
+  sc_lock ();
+  result = sc_current_locked (context);
+  if (result == CUDA_SUCCESS)
+    (*context)->attached++;
+  sc_unlock ();
+  return result;
+}
+
+/* Without a cuCtxAttach() before, this destroys the context. */
+CUresult
+cuCtxDetach (CUcontext context)
+{
+  bool attached;
+
+  SC_ENTER (cuCtxDetach);
+  sc_lock ();
+  attached = sc_handle_is_live_locked (context, SC_KIND_CONTEXT)
+             && context->attached > 0;
+  if (attached)
+    context->attached--;
+  sc_unlock ();
+  return attached ? CUDA_SUCCESS : cuCtxDestroy_v2 (context);
 }
 
 CUresult

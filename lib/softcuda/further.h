@@ -151,6 +151,9 @@ typedef struct CUDA_RESOURCE_VIEW_DESC_st CUDA_RESOURCE_VIEW_DESC;
       (CUdevice device)) \
   X (cuDevicePrimaryCtxSetFlags, cuDevicePrimaryCtxSetFlags_v2, OPTIONAL, \
       (CUdevice device, unsigned int flags)) \
+  X (cuCtxAttach, cuCtxAttach, OPTIONAL, \
+      (CUcontext * context, unsigned int flags)) \
+  X (cuCtxDetach, cuCtxDetach, OPTIONAL, (CUcontext context)) \
   X (cuCtxSetCurrent, cuCtxSetCurrent, OPTIONAL, (CUcontext context)) \
   X (cuCtxGetApiVersion, cuCtxGetApiVersion, OPTIONAL, \
       (CUcontext context, unsigned int *version)) \
@@ -195,6 +198,23 @@ typedef struct CUDA_RESOURCE_VIEW_DESC_st CUDA_RESOURCE_VIEW_DESC;
       (CUdeviceptr pointer, unsigned int value, size_t n, CUstream stream)) \
   X (cuModuleLoad, cuModuleLoad, OPTIONAL, \
       (CUmodule * module, const char *path)) \
+  X (cuFuncSetBlockShape, cuFuncSetBlockShape, OPTIONAL, \
+      (CUfunction function, int x, int y, int z)) \
+  X (cuFuncSetSharedSize, cuFuncSetSharedSize, OPTIONAL, \
+      (CUfunction function, unsigned int bytes)) \
+  X (cuParamSetSize, cuParamSetSize, OPTIONAL, \
+      (CUfunction function, unsigned int bytes)) \
+  X (cuParamSetv, cuParamSetv, OPTIONAL, \
+      (CUfunction function, int offset, void *value, unsigned int bytes)) \
+  X (cuParamSeti, cuParamSeti, OPTIONAL, \
+      (CUfunction function, int offset, unsigned int value)) \
+  X (cuParamSetf, cuParamSetf, OPTIONAL, \
+      (CUfunction function, int offset, float value)) \
+  X (cuLaunch, cuLaunch, OPTIONAL, (CUfunction function)) \
+  X (cuLaunchGrid, cuLaunchGrid, OPTIONAL, \
+      (CUfunction function, int width, int height)) \
+  X (cuLaunchGridAsync, cuLaunchGridAsync, OPTIONAL, \
+      (CUfunction function, int width, int height, CUstream stream)) \
   X (cuProfilerStart, cuProfilerStart, OPTIONAL, (void) ) \
   X (cuProfilerStop, cuProfilerStop, OPTIONAL, (void) )
 

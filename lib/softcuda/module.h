@@ -9,10 +9,22 @@
 #include "device/softcuda_image.h"
 #include "private.h"
 
+/* Bytes of arguments that a kernel may have. */
+#define SC_MAX_ARGUMENTS 4096
+
+/* What was set for old-launch.c. */
+typedef struct sc_old_launch {
+  unsigned int block[3];
+  unsigned int shared_bytes;
+  size_t size; /* of the arguments */
+  unsigned char arguments[SC_MAX_ARGUMENTS];
+} sc_old_launch;
+
 struct CUfunc_st {
   sc_handle handle;
   CUmodule module;
   const softcuda_kernel *kernel;
+  sc_old_launch old;
 };
 
 struct CUmod_st {

@@ -98,6 +98,7 @@ struct CUctx_st {
   CUstream null_stream;
   CUstream joining;  /* see sc_stream_joining_locked (); NULL at first */
   size_t stack_size; /* CU_LIMIT_STACK_SIZE */
+  int attached;      /* calls of cuCtxAttach() that no cuCtxDetach() ended */
 };
 
 /* For those who wait: the context may be destroyed meanwhile. unref gives its

@@ -1,0 +1,255 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""PyCUDA, as Debian has it, on the software device: a program that knows nothing
+of this project.
+
+Skipped where PyCUDA is neither installed nor unpacked by scripts/fetch-pycuda.
+PyCUDA calls nvcc, which is a small program beside this file.
+
+Usage: test_pycuda.py FOLDER-OF-LIBCURAND
+"""
+
+import gc
+import glob
+import os
+import sys
+import unittest
+from typing import List, Optional
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+SKIPPED = 77
+
+# Set in the process that has the environment below.
+READY = "SOFTCUDA_TEST_PYCUDA"
+
+
+def find_pycuda() -> Optional[str]:
+    """The folder that scripts/fetch-pycuda has unpacked it to, if any."""
+    cache = os.environ.get("XDG_CACHE_HOME", os.path.expanduser("~/.cache"))
+    folders = glob.glob(os.path.join(cache, "gst-vkgdr", "pycuda-*"))
+    version = f"cpython-{sys.version_info[0]}{sys.version_info[1]}"
+    for folder in sorted(folders):
+        driver = os.path.join(folder, "usr/lib/python3/dist-packages/pycuda")
+        if glob.glob(os.path.join(driver, f"_driver.{version}*.so")):
+            return folder
+    return None
+
+
+def prepend(name: str, folders: List[str]) -> None:
+    before = os.environ.get(name)
+    os.environ[name] = ":".join(folders + ([before] if before else []))
+
+
+def restart() -> None:
+    """The dynamic linker reads its path before Python runs: starts again with
+    softcuda's libcuda.so.1 on it."""
+    folder = find_pycuda()
+    if folder is None:
+        print("skipped: no PyCUDA for this Python: run scripts/fetch-pycuda")
+        sys.exit(SKIPPED)
+    libraries = glob.glob(os.path.join(folder, "usr/lib/*-linux-gnu*"))
+    prepend(
+        "LD_LIBRARY_PATH", [os.environ["VKGDR_SOFTCUDA_DIR"], sys.argv[1]] + libraries
+    )
+    prepend("PYTHONPATH", [os.path.join(folder, "usr/lib/python3/dist-packages")])
+    prepend("PATH", [HERE])
+    os.environ["PYCUDA_DISABLE_CACHE"] = "1"
+    os.environ[READY] = "1"
+    os.execv(sys.executable, [sys.executable, os.path.abspath(__file__)])
+
+
+if READY not in os.environ:
+    restart()
+
+import numpy as np  # noqa: E402
+import pycuda.driver as cuda  # noqa: E402
+from pycuda.compiler import SourceModule  # noqa: E402
+
+KERNELS = """
+__constant__ float factor[1];
+
+__global__ void scale (float *data, int n, double by)
+{
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+
+  if (i < n)
+    data[i] *= (float) by * factor[0];
+}
+
+__global__ void reverse (int *data)
+{
+  extern __shared__ int part[];
+
+  part[threadIdx.x] = data[threadIdx.x];
+  __syncthreads ();
+  data[threadIdx.x] = part[blockDim.x - 1 - threadIdx.x];
+}
+
+__global__ void stray (int *data)
+{
+  *(volatile int *) 8 = data[0];
+}
+"""
+
+
+class WithContext(unittest.TestCase):
+    def setUp(self) -> None:
+        cuda.init()
+        self.context = cuda.Device(0).retain_primary_context()
+        self.context.push()
+        self.addCleanup(self.leave)
+
+    def leave(self) -> None:
+        gc.collect()
+        if cuda.Context.get_current() is not None:
+            cuda.Context.pop()
+
+
+class Driver(WithContext):
+    def test_device(self) -> None:
+        self.assertEqual(cuda.Device.count(), 1)
+        device = cuda.Device(0)
+        self.assertRegex(device.name(), "^softcuda")
+        self.assertEqual(device.compute_capability(), (9, 0))
+        self.assertEqual(device.get_attribute(cuda.device_attribute.WARP_SIZE), 32)
+        self.assertEqual(cuda.get_driver_version(), 13000)
+        free, total = cuda.mem_get_info()
+        self.assertLessEqual(free, total)
+
+    def test_copies(self) -> None:
+        data = np.random.default_rng(1).integers(0, 255, 5000, dtype=np.uint8)
+        memory = cuda.mem_alloc(data.nbytes)
+        cuda.memcpy_htod(memory, data)
+        other = cuda.mem_alloc(data.nbytes)
+        cuda.memcpy_dtod(other, memory, data.nbytes)
+        back = np.empty_like(data)
+        cuda.memcpy_dtoh(back, other)
+        np.testing.assert_array_equal(back, data)
+        cuda.memset_d32(int(other), 0x01020304, 10)
+        self.assertEqual(bytes(cuda.from_device(other, 8, np.uint8)), b"\4\3\2\1" * 2)
+
+    def test_asynchronous_copies(self) -> None:
+        stream = cuda.Stream()
+        data = cuda.pagelocked_empty(1000, np.float64)
+        data[:] = np.arange(1000)
+        memory = cuda.mem_alloc(data.nbytes)
+        start, end = cuda.Event(), cuda.Event()
+        start.record(stream)
+        cuda.memcpy_htod_async(memory, data, stream)
+        back = cuda.pagelocked_empty_like(data)
+        cuda.memcpy_dtoh_async(back, memory, stream)
+        end.record(stream)
+        end.synchronize()
+        np.testing.assert_array_equal(back, data)
+        self.assertGreaterEqual(end.time_since(start), 0)
+
+    def test_kernels(self) -> None:
+        module = SourceModule(KERNELS)
+        factor, size = module.get_global("factor")
+        self.assertEqual(size, 4)
+        cuda.memcpy_htod(factor, np.float32([0.5]))
+        data = np.arange(1000, dtype=np.float32)
+        memory = cuda.to_device(data)
+        scale = module.get_function("scale")
+        scale(memory, np.int32(1000), np.float64(6), block=(256, 1, 1), grid=(4, 1))
+        np.testing.assert_array_equal(
+            cuda.from_device_like(memory, data), 3 * data
+        )
+        scale.prepare("Pid")
+        scale.prepared_call((4, 1), (256, 1, 1), memory, 1000, 4.0)
+        np.testing.assert_array_equal(
+            cuda.from_device_like(memory, data), 6 * data
+        )
+
+    def test_shared_memory(self) -> None:
+        data = np.arange(64, dtype=np.int32)
+        reverse = SourceModule(KERNELS).get_function("reverse")
+        reverse(cuda.InOut(data), block=(64, 1, 1), shared=64 * 4)
+        np.testing.assert_array_equal(data, np.arange(64)[::-1])
+
+    def test_a_source_that_is_wrong(self) -> None:
+        with self.assertRaisesRegex(cuda.CompileError, "nonsense"):
+            SourceModule("__global__ void wrong () { nonsense; }")
+
+
+class Arrays(WithContext):
+    def test_arithmetic(self) -> None:
+        from pycuda import cumath, gpuarray
+
+        data = np.linspace(0, 1, 1000, dtype=np.float32)
+        a = gpuarray.to_gpu(data)
+        b = gpuarray.zeros_like(a) + 2
+        np.testing.assert_allclose((3 * a + b).get(), 3 * data + 2, rtol=1e-6)
+        np.testing.assert_allclose(cumath.sqrt(a).get(), np.sqrt(data), rtol=1e-6)
+        np.testing.assert_array_equal(a[10:20].get(), data[10:20])
+
+    def test_elementwise_kernel(self) -> None:
+        from pycuda import gpuarray
+        from pycuda.elementwise import ElementwiseKernel
+
+        a = gpuarray.arange(0, 100, 1, dtype=np.int32)
+        out = gpuarray.empty_like(a)
+        ElementwiseKernel("int *a, int *out", "out[i] = a[i] * a[i]")(a, out)
+        np.testing.assert_array_equal(out.get(), np.arange(100) ** 2)
+
+
+class Vkgdr(WithContext):
+    """vkgdr's own memory in PyCUDA's hands."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        import vkgdr
+        import vkgdr.pycuda
+
+        self.vkgdr = vkgdr
+        self.owner = vkgdr.Vkgdr.open_current_context()
+
+    def test_memory_is_used_by_kernels(self) -> None:
+        memory = self.vkgdr.pycuda.Memory(self.owner, 64 * 4)
+        self.assertIsInstance(memory, cuda.PointerHolderBase)
+        view = np.array(memory, copy=False).view(np.int32)
+        view[:] = np.arange(64)
+        SourceModule(KERNELS).get_function("reverse")(
+            np.uintp(int(memory)), block=(64, 1, 1), shared=64 * 4
+        )
+        self.context.synchronize()
+        np.testing.assert_array_equal(view, np.arange(64)[::-1])
+
+    def test_memory_carries_an_array(self) -> None:
+        from pycuda import gpuarray
+
+        memory = self.vkgdr.pycuda.Memory(self.owner, 100 * 4)
+        array = gpuarray.GPUArray((100,), np.float32, gpudata=memory)
+        array.fill(np.float32(1.5))
+        np.testing.assert_array_equal((array + array).get(), np.full(100, 3.0))
+
+    def test_memory_is_freed_in_its_context(self) -> None:
+        memory = self.vkgdr.pycuda.Memory(self.owner, 100)
+        cuda.Context.pop()
+        memory.free()
+        self.assertIsNone(cuda.Context.get_current())
+        with self.assertRaisesRegex(self.vkgdr.VkgdrError, "has been freed"):
+            memory.get_pointer()
+        with self.assertRaisesRegex(self.vkgdr.VkgdrError, "no CUDA context"):
+            self.vkgdr.pycuda.Memory(self.owner, 100)
+
+
+class Faults(unittest.TestCase):
+    """In a context of its own, which is lost."""
+
+    def test_wild_access(self) -> None:
+        cuda.init()
+        context = cuda.Device(0).make_context()
+        try:
+            stray = SourceModule(KERNELS).get_function("stray")
+            memory = cuda.mem_alloc(4)
+            with self.assertRaisesRegex(cuda.LogicError, "illegal memory access"):
+                stray(memory, block=(1, 1, 1))
+                context.synchronize()
+            memory.free()
+        finally:
+            context.pop()
+            context.detach()
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1], verbosity=2)
