@@ -336,22 +336,20 @@ rt_compile (nvrtcProgram program, const rt_strings *preprocess,
   char runtime[PATH_MAX];
   compilation c = { program, NULL, runtime, preprocess, compile,
     { { NULL, 0, 0, false }, { NULL, 0, false }, { NULL, 0, false } } };
-  char *folder;
+  rt_folder folder;
   nvrtcResult result;
 
   if (!find_runtime (runtime, sizeof runtime))
     return NVRTC_ERROR_INTERNAL_ERROR;
-  folder = rt_folder_make ();
-  if (folder == NULL) {
+  if (!rt_folder_make (&folder)) {
     rt_text_print (
         &program->log, "softcuda: cannot make a folder in TMPDIR or /tmp\n");
     return NVRTC_ERROR_INTERNAL_ERROR;
   }
-  c.folder = folder;
+  c.folder = folder.path;
   result = compile_in_folder (&c);
   clean_log (&c);
-  rt_folder_remove (folder);
-  free (folder);
+  rt_folder_remove (&folder);
   rt_scan_clear (&c.scan);
   return result;
 }

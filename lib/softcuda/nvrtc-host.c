@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * nvrtc-host.c: the host's C++ compiler, and the folder it works in
+ * nvrtc-host.c: the host's C++ compiler
  *
  * Runs the compiler without a shell and with nothing of the process's own but
  * its environment. Knows nothing of CUDA.
@@ -8,7 +8,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <limits.h>
 #include <signal.h>
 #include <spawn.h>
@@ -21,84 +20,11 @@
 
 #include "nvrtc-private.h"
 
-/* Folders that a removal keeps open at a time. */
-#define OPEN_FOLDERS 16
-
 /* What posix_spawn()'s child ends with where it cannot tell its parent what was
  * wrong, as under valgrind. */
 #define EXIT_NOT_FOUND 127
 
 extern char **environ;
-
-/* ---- the folder ---- */
-
-char *
-rt_folder_make (void)
-{
-  const char *parent = getenv ("TMPDIR");
-  char *folder;
-
-  if (parent == NULL || *parent != '/')
-    parent = "/tmp";
-  if (asprintf (&folder, "%s/softcuda-XXXXXX", parent) < 0)
-    return NULL;
-  if (mkdtemp (folder) != NULL)
-    return folder;
-  free (folder);
-  return NULL;
-}
-
-static int
-remove_one (const char *path, const struct stat *st, int type, struct FTW *ftw)
-{
-  return remove (path);
-}
-
-void
-rt_folder_remove (const char *folder)
-{
-  nftw (folder, remove_one, OPEN_FOLDERS, FTW_DEPTH | FTW_PHYS | FTW_MOUNT);
-}
-
-/* No absolute path, and no way up. */
-bool
-rt_name_is_inside (const char *file)
-{
-  const char *part = file;
-
-  if (*file == '\0' || *file == '/' || file[strlen (file) - 1] == '/')
-    return false;
-  while (part != NULL) {
-    size_t n = strcspn (part, "/");
-
-    if (n == 2 && part[0] == '.' && part[1] == '.')
-      return false;
-    part = part[n] == '/' ? part + n + 1 : NULL;
-  }
-  return true;
-}
-
-bool
-rt_folder_prepare (const char *folder, const char *file)
-{
-  char path[PATH_MAX];
-  size_t base = strlen (folder);
-
-  if (!rt_name_is_inside (file)
-      || snprintf (path, sizeof path, "%s/%s", folder, file)
-             >= (int) sizeof path)
-    return false;
-  for (char *slash = path + base; slash != NULL;
-       slash = strchr (slash + 1, '/')) {
-    *slash = '\0';
-    if (mkdir (path, 0700) != 0 && errno != EEXIST)
-      return false;
-    *slash = '/';
-  }
-  return true;
-}
-
-/* ---- the compiler ---- */
 
 /* The environment, but messages in English and temporary files in the folder,
  * so that they go with it. */

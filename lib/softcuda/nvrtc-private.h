@@ -128,15 +128,22 @@ void rt_scan_clear (rt_scan *scan);
 nvrtcResult rt_compile (nvrtcProgram program, const rt_strings *preprocess,
     const rt_strings *compile);
 
-/* ---- processes and folders (nvrtc-host.c) ---- */
+/* ---- folders (nvrtc-folder.c) ---- */
 
-/* A new private folder, or NULL; freed by the caller. */
-char *rt_folder_make (void);
-void rt_folder_remove (const char *folder);
+typedef struct rt_folder {
+  char *path;
+  int lock;
+} rt_folder;
+
+/* A new private folder; false if there cannot be one. */
+bool rt_folder_make (rt_folder *folder);
+void rt_folder_remove (rt_folder *folder);
 /* Makes the folders that a file in folder needs; false if it must not be
  * there. */
 bool rt_folder_prepare (const char *folder, const char *file);
 bool rt_name_is_inside (const char *file);
+
+/* ---- processes (nvrtc-host.c) ---- */
 
 typedef enum rt_host_result {
   RT_HOST_DONE,

@@ -8,7 +8,11 @@
 #include <elf.h>
 #include <glib/gstdio.h>
 #include <math.h>
+#include <signal.h>
+#include <stdbool.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "compiler.h"
 
@@ -628,6 +632,98 @@ GST_START_TEST (test_foreign_images)
 }
 GST_END_TEST;
 
+/* ---- folders of compilations ---- */
+
+/* A compiler that does not end by itself, in a folder of its own. */
+static char *
+make_slow_compiler (const char *folder)
+{
+  char *path = g_build_filename (folder, "slow-compiler", NULL);
+
+  fail_unless (g_file_set_contents (
+      path, "#!/bin/sh\n: > \"$TMPDIR/started\"\nexec sleep 20\n", -1, NULL));
+  fail_unless_equals_int (g_chmod (path, 0700), 0);
+  return path;
+}
+
+/* Compiles in another process, and returns when the compiler runs. */
+static pid_t
+start_slow_compilation (const char *folder, const char *compiler)
+{
+  pid_t child = fork ();
+  bool started = false;
+
+  fail_unless (child >= 0);
+  if (child == 0) {
+    nvrtcProgram program;
+
+    g_setenv ("SOFTCUDA_CXX", compiler, TRUE);
+    create (&program, "", NULL, 0, NULL, NULL);
+    compile (program, 0, NULL);
+    _exit (0);
+  }
+  for (int i = 0; i < 1000 && !started; i++) {
+    GDir *dir = g_dir_open (folder, 0, NULL);
+    const char *name;
+
+    while ((name = g_dir_read_name (dir)) != NULL) {
+      char *path = g_build_filename (folder, name, "started", NULL);
+
+      if (g_file_test (path, G_FILE_TEST_EXISTS)) {
+        started = true;
+        g_unlink (path);
+      }
+      g_free (path);
+    }
+    g_dir_close (dir);
+    g_usleep (10000);
+  }
+  fail_unless (started);
+  return child;
+}
+
+static int
+count_folders (const char *parent)
+{
+  GDir *dir = g_dir_open (parent, 0, NULL);
+  const char *name;
+  int n = 0;
+
+  while ((name = g_dir_read_name (dir)) != NULL)
+    n += g_str_has_prefix (name, "softcuda-build-");
+  g_dir_close (dir);
+  return n;
+}
+
+/* A killed process cannot remove its folder. The next compilation does, and
+ * leaves that of a process which still works. */
+GST_START_TEST (test_killed_compilations_leave_nothing)
+{
+  char *folder = g_dir_make_tmp ("softcuda-test-XXXXXX", NULL);
+  char *compiler = make_slow_compiler (folder);
+  pid_t killed, working;
+
+  g_setenv ("TMPDIR", folder, TRUE);
+  killed = start_slow_compilation (folder, compiler);
+  working = start_slow_compilation (folder, compiler);
+  fail_unless_equals_int (count_folders (folder), 2);
+  kill (killed, SIGKILL);
+  waitpid (killed, NULL, 0);
+  fail_unless_equals_int (count_folders (folder), 2);
+  ok (cu.cuModuleUnload (build ("__global__ void k (int *p) { *p = 1; }")));
+  fail_unless_equals_int (count_folders (folder), 1);
+  kill (working, SIGKILL);
+  waitpid (working, NULL, 0);
+  ok (cu.cuModuleUnload (build ("__global__ void k (int *p) { *p = 2; }")));
+  fail_unless_equals_int (count_folders (folder), 0);
+  g_unsetenv ("TMPDIR");
+  g_unlink (compiler);
+  fail_unless_equals_int (g_rmdir (folder), 0);
+  g_free (compiler);
+  g_free (folder);
+}
+GST_END_TEST;
+
 GST_START_TEST (test_many_modules)
 {
   CUmodule modules[3];
@@ -715,6 +811,7 @@ softcuda_compiler_suite (void)
   tcase_add_test (tc, test_no_compiler);
   tcase_add_test (tc, test_nothing_stays_behind);
   tcase_add_test (tc, test_foreign_images);
+  tcase_add_test (tc, test_killed_compilations_leave_nothing);
   tcase_add_test (tc, test_many_modules);
   tcase_add_test (tc, test_frame_header);
   return s;
