@@ -11,6 +11,7 @@
 #include <glib/gstdio.h>
 #include <setjmp.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -131,6 +132,19 @@ GST_START_TEST (test_other_faults)
 #endif
   check_fault ("__global__ void stumble (int *out) { __builtin_trap (); }\n", 1,
       CUDA_ERROR_ILLEGAL_INSTRUCTION, "illegal instruction");
+}
+GST_END_TEST;
+
+/* A kernel that faults while it prints leaves stdout to the process. */
+GST_START_TEST (test_fault_in_printf)
+{
+  check_fault ("__global__ void stumble (int *out)\n"
+               "{\n"
+               "  printf (\"%s\", (const char *) 8 + *out);\n"
+               "}\n",
+      8, CUDA_ERROR_ILLEGAL_ADDRESS, "illegal memory access at 0x8");
+  fail_unless_equals_int (ftrylockfile (stdout), 0);
+  funlockfile (stdout);
 }
 GST_END_TEST;
 
@@ -282,6 +296,7 @@ softcuda_faults_suite (void)
   tcase_add_test (tc, test_wild_access_beside_a_barrier);
   tcase_add_test (tc, test_stack_overflow);
   tcase_add_test (tc, test_other_faults);
+  tcase_add_test (tc, test_fault_in_printf);
   tcase_add_test (tc, test_primary_context_recovers);
   tcase_add_test (tc, test_handlers_are_chained);
   suite_add_tcase (s, bare);

@@ -11,47 +11,58 @@
 
 #define WARP 32
 
-/* Runs the kernel "test" with one block; gives what it stores for each thread
- * of up to 64. */
+/* Runs the kernel "test" with one block; gives what it stores: n numbers. */
 static void
-run_test (const char *source, int block, int *results)
+run_test (const char *source, int block, int *results, size_t n)
 {
   CUmodule module = build_text (source);
-  CUdeviceptr out = zeroed (64 * sizeof *results);
+  CUdeviceptr out = zeroed (n * sizeof *results);
   void *params[] = { &out };
 
   ok (run (find (module, "test"), 1, block, 0, params));
-  ok (cu.cuMemcpyDtoH (results, out, 64 * sizeof *results));
+  ok (cu.cuMemcpyDtoH (results, out, n * sizeof *results));
   ok (cu.cuMemFree (out));
   ok (cu.cuModuleUnload (module));
 }
 
-/* The expression of t, the lane, stored by each thread. */
-static void
-evaluate (const char *expression, int block, int *results)
-{
-  char *source =
-      g_strdup_printf ("extern \"C\" __global__ void test (int *out)\n"
-                       "{\n"
-                       "  const unsigned int all = 0xffffffffu;\n"
-                       "  int t = threadIdx.x %% 32;\n"
-                       "  out[threadIdx.x] = (int) (%s);\n"
-                       "}\n",
-          expression);
+/* What an expression of t, the lane, is in each lane. */
+typedef struct {
+  const char *expression;
+  int (*of) (int lane);
+} expectation;
 
-  run_test (source, block, results);
-  g_free (source);
+/* Each thread stores all expressions: 64 numbers for each. */
+static void
+evaluate (const expectation *table, size_t n, int block, int *results)
+{
+  GString *source =
+      g_string_new ("extern \"C\" __global__ void test (int *out)\n"
+                    "{\n"
+                    "  const unsigned int all = 0xffffffffu;\n"
+                    "  int t = threadIdx.x % 32;\n"
+                    "  out += threadIdx.x;\n");
+
+  for (size_t i = 0; i < n; i++)
+    g_string_append_printf (
+        source, "  out[64 * %d] = (int) (%s);\n", (int) i, table[i].expression);
+  g_string_append (source, "}\n");
+  run_test (source->str, block, results, 64 * n);
+  g_string_free (source, TRUE);
 }
 
 static void
-expect (const char *expression, int (*of) (int lane))
+check_all (const expectation *table, size_t n)
 {
-  int results[64];
+  int *results = g_new (int, 64 * n);
 
-  evaluate (expression, 64, results);
-  for (int i = 0; i < 64; i++)
-    fail_unless (results[i] == of (i % WARP), "%s of lane %d is %d, not %d",
-        expression, i % WARP, results[i], of (i % WARP));
+  evaluate (table, n, 64, results);
+  for (size_t i = 0; i < 64 * n; i++) {
+    const expectation *e = &table[i / 64];
+
+    fail_unless (results[i] == e->of (i % WARP), "%s of lane %d is %d, not %d",
+        e->expression, (int) i % WARP, results[i], e->of (i % WARP));
+  }
+  g_free (results);
 }
 
 /* ---- shuffles ---- */
@@ -101,17 +112,21 @@ xor_8_of_8 (int lane)
 
 GST_START_TEST (test_shuffles)
 {
-  expect ("__shfl_sync (all, 10 * t, 5)", lane_5);
-  expect ("__shfl_sync (all, 10 * t, 37)", lane_5);
-  expect ("__shfl_sync (all, t, 9, 8)", second_of_8);
-  expect ("__shfl_up_sync (all, t, 3)", up_3);
-  expect ("__shfl_up_sync (all, t, 3, 8)", up_3_of_8);
-  expect ("__shfl_down_sync (all, t, 3, 16)", down_3_of_16);
-  expect ("__shfl_xor_sync (all, t, 1)", xor_1);
-  expect ("__shfl_xor_sync (all, t, 8, 8)", xor_8_of_8);
-  expect ("__shfl_xor_sync (all, t + 0.5, 1) - 0.5", xor_1);
-  expect ("__shfl_xor_sync (all, t + 0.5f, 1) - 0.5f", xor_1);
-  expect ("__shfl_xor_sync (all, (1ll << 40) + t, 1) - (1ll << 40)", xor_1);
+  static const expectation table[] = {
+    { "__shfl_sync (all, 10 * t, 5)", lane_5 },
+    { "__shfl_sync (all, 10 * t, 37)", lane_5 },
+    { "__shfl_sync (all, t, 9, 8)", second_of_8 },
+    { "__shfl_up_sync (all, t, 3)", up_3 },
+    { "__shfl_up_sync (all, t, 3, 8)", up_3_of_8 },
+    { "__shfl_down_sync (all, t, 3, 16)", down_3_of_16 },
+    { "__shfl_xor_sync (all, t, 1)", xor_1 },
+    { "__shfl_xor_sync (all, t, 8, 8)", xor_8_of_8 },
+    { "__shfl_xor_sync (all, t + 0.5, 1) - 0.5", xor_1 },
+    { "__shfl_xor_sync (all, t + 0.5f, 1) - 0.5f", xor_1 },
+    { "__shfl_xor_sync (all, (1ll << 40) + t, 1) - (1ll << 40)", xor_1 },
+  };
+
+  check_all (table, G_N_ELEMENTS (table));
 }
 GST_END_TEST;
 
@@ -153,15 +168,19 @@ everyone (int lane)
 
 GST_START_TEST (test_votes)
 {
-  expect ("__ballot_sync (all, t % 3 == 0)", every_third);
-  expect ("__any_sync (all, t == 31)", true_);
-  expect ("__any_sync (all, t == 32)", false_);
-  expect ("__all_sync (all, t < 32)", true_);
-  expect ("__all_sync (all, t < 31)", false_);
-  expect ("__match_any_sync (all, t % 4)", same_quarter);
-  expect ("({ int p; __match_all_sync (all, 7, &p) * p; })", everyone);
-  expect ("({ int p; __match_all_sync (all, t, &p) + p; })", false_);
-  expect ("__activemask ()", everyone);
+  static const expectation table[] = {
+    { "__ballot_sync (all, t % 3 == 0)", every_third },
+    { "__any_sync (all, t == 31)", true_ },
+    { "__any_sync (all, t == 32)", false_ },
+    { "__all_sync (all, t < 32)", true_ },
+    { "__all_sync (all, t < 31)", false_ },
+    { "__match_any_sync (all, t % 4)", same_quarter },
+    { "({ int p; __match_all_sync (all, 7, &p) * p; })", everyone },
+    { "({ int p; __match_all_sync (all, t, &p) + p; })", false_ },
+    { "__activemask ()", everyone },
+  };
+
+  check_all (table, G_N_ELEMENTS (table));
 }
 GST_END_TEST;
 
@@ -185,13 +204,17 @@ zero (int lane)
 
 GST_START_TEST (test_reductions)
 {
-  expect ("__reduce_add_sync (all, t)", sum);
-  expect ("__reduce_min_sync (all, -t)", minus_31);
-  expect ("__reduce_max_sync (all, -t)", zero);
-  expect ("__reduce_min_sync (all, (unsigned int) t)", zero);
-  expect ("__reduce_or_sync (all, 1u << t)", everyone);
-  expect ("__reduce_and_sync (all, 1u << t)", zero);
-  expect ("__reduce_xor_sync (all, (unsigned int) t)", zero);
+  static const expectation table[] = {
+    { "__reduce_add_sync (all, t)", sum },
+    { "__reduce_min_sync (all, -t)", minus_31 },
+    { "__reduce_max_sync (all, -t)", zero },
+    { "__reduce_min_sync (all, (unsigned int) t)", zero },
+    { "__reduce_or_sync (all, 1u << t)", everyone },
+    { "__reduce_and_sync (all, 1u << t)", zero },
+    { "__reduce_xor_sync (all, (unsigned int) t)", zero },
+  };
+
+  check_all (table, G_N_ELEMENTS (table));
 }
 GST_END_TEST;
 
@@ -199,12 +222,14 @@ GST_END_TEST;
  * more; and lanes of two masks do not wait for each other. */
 GST_START_TEST (test_incomplete_warps)
 {
+  static const expectation here = { "__ballot_sync (all, 1)", NULL };
+  static const expectation ones = { "__reduce_add_sync (all, 1)", NULL };
   int results[64];
 
-  evaluate ("__ballot_sync (all, 1)", 40, results);
+  evaluate (&here, 1, 40, results);
   for (int i = 0; i < 40; i++)
     fail_unless_equals_int (results[i], i < 32 ? -1 : 0xff);
-  evaluate ("__reduce_add_sync (all, 1)", 1, results);
+  evaluate (&ones, 1, 1, results);
   fail_unless_equals_int (results[0], 1);
   run_test ("extern \"C\" __global__ void test (int *out)\n"
             "{\n"
@@ -216,7 +241,7 @@ GST_START_TEST (test_incomplete_warps)
             "  __syncwarp ();\n"
             "  out[t] += __shfl_sync (~0u, out[t], 23);\n"
             "}\n",
-      32, results);
+      32, results, 64);
   for (int i = 0; i < 24; i++)
     fail_unless_equals_int (results[i], (i < 16 ? 120 : 156) + 156);
 }
@@ -240,7 +265,7 @@ GST_START_TEST (test_active_lanes)
             "  __syncwarp ();\n"
             "  out[t] += (int) __popc (__activemask ());\n"
             "}\n",
-      32, results);
+      32, results, 64);
   for (int i = 0; i < 32; i++)
     fail_unless_equals_int (results[i], i % 4 == 1 ? 1040 : 32);
 }
@@ -268,7 +293,7 @@ GST_START_TEST (test_warps_of_a_block)
             "  __syncthreads ();\n"
             "  out[t] = v[63 - t] + __syncthreads_count (t < 5);\n"
             "}\n",
-      64, results);
+      64, results, 64);
   for (int i = 0; i < 64; i++)
     fail_unless_equals_int (results[i], (i < 32 ? 1520 : 496) + 5);
 }
@@ -341,7 +366,7 @@ GST_START_TEST (test_groups)
       "  cg::sync (block);\n"
       "  out[block.thread_rank ()] = v;\n"
       "}\n",
-      64, results);
+      64, results, 64);
   for (int i = 0; i < 64; i++)
     fail_unless_equals_int (results[i], i / 8 * 64 + 28 + 1000 + i / 8 * 10000
                                             + i % 8 * 1000000
@@ -370,7 +395,7 @@ GST_START_TEST (test_clocks)
             "  sincosf (0.5f, &s, &c);\n"
             "  out[4] = (int) rintf (1e6f * c);\n"
             "}\n",
-      1, results);
+      1, results, 64);
   for (int i = 0; i < 3; i++)
     fail_unless (results[i] >= 2000000, "%d", results[i]);
   fail_unless_equals_int (results[3], 479426);
@@ -395,7 +420,7 @@ GST_START_TEST (test_nanosleep_lets_others_run)
             "    __nanosleep (100);\n"
             "  out[threadIdx.x] = flag;\n"
             "}\n",
-      64, results);
+      64, results, 64);
   for (int i = 0; i < 64; i++)
     fail_unless_equals_int (results[i], 1);
 }

@@ -17,6 +17,7 @@
 #define gamma softcuda_obsolete_gamma
 #include <math.h>
 #undef gamma
+#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -175,6 +176,23 @@ softcuda_assert_failed (const char *condition, const char *file, int line)
 }
 
 #include "assert.h"
+
+/* Formats without stdout's lock, which a fault in between would keep for ever.
+ * Longer lines are cut off. */
+__attribute__ ((format (__printf__, 1, 2))) static inline int
+softcuda_printf (const char *format, ...)
+{
+  char line[4096];
+  va_list arguments;
+  int size;
+
+  va_start (arguments, format);
+  size = vsnprintf (line, sizeof line, format, arguments);
+  va_end (arguments);
+  fputs (line, stdout);
+  return size;
+}
+#define printf softcuda_printf
 
 /* ---- waits of a block's threads for each other ---- */
 
