@@ -343,6 +343,72 @@ GST_START_TEST (test_launch_is_checked)
 }
 GST_END_TEST;
 
+/* All arguments in one buffer, at their offsets. */
+GST_START_TEST (test_arguments_in_a_buffer)
+{
+  CUmodule module = build ("__global__ void put (char c, double d, int *out)\n"
+                           "{ *out = (int) (100 * d) + c; }\n");
+  CUfunction f = find (module, "put");
+  CUdeviceptr out = zeroed (4);
+  struct {
+    char c;
+    double d;
+    CUdeviceptr out;
+  } buffer = { 3, 2.5, out };
+  size_t size = sizeof buffer;
+  void *extra[] = { (void *) 2, &size, (void *) 1, &buffer, NULL };
+  void *unknown[] = { (void *) 9, &size, NULL };
+
+  ok (cu.cuLaunchKernel (f, 1, 1, 1, 1, 1, 1, 0, NULL, NULL, extra));
+  buffer.c = 4; /* copied by the launch */
+  ok (cu.cuCtxSynchronize ());
+  fail_unless_equals_int (*(int *) (uintptr_t) out, 253);
+  size = 20;
+  fails (cu.cuLaunchKernel (f, 1, 1, 1, 1, 1, 1, 0, NULL, NULL, extra),
+      CUDA_ERROR_INVALID_VALUE);
+  fails (cu.cuLaunchKernel (f, 1, 1, 1, 1, 1, 1, 0, NULL, NULL, unknown),
+      CUDA_ERROR_INVALID_VALUE);
+  ok (cu.cuMemFree (out));
+  ok (cu.cuModuleUnload (module));
+}
+GST_END_TEST;
+
+/* As before cuLaunchKernel(). */
+GST_START_TEST (test_old_launches)
+{
+  void *library = open_library ("libcuda.so.1");
+  CUmodule module = build ("__global__ void add (float f, int n, int *out)\n"
+                           "{ atomicAdd (out, (int) (2 * f) + n); }\n");
+  CUfunction f = find (module, "add");
+  CUdeviceptr out = zeroed (4);
+  CUresult (*shape) (CUfunction, int, int, int) =
+      find_symbol (library, "cuFuncSetBlockShape");
+  CUresult (*set_size) (CUfunction, unsigned int) =
+      find_symbol (library, "cuParamSetSize");
+  CUresult (*set_float) (CUfunction, int, float) =
+      find_symbol (library, "cuParamSetf");
+  CUresult (*set_int) (CUfunction, int, unsigned int) =
+      find_symbol (library, "cuParamSeti");
+  CUresult (*set_bytes) (CUfunction, int, void *, unsigned int) =
+      find_symbol (library, "cuParamSetv");
+  CUresult (*launch) (CUfunction, int, int) =
+      find_symbol (library, "cuLaunchGrid");
+
+  ok (shape (f, 4, 2, 1));
+  ok (set_float (f, 0, 1.5f));
+  ok (set_int (f, 4, 2));
+  ok (set_bytes (f, 8, &out, sizeof out));
+  ok (set_size (f, 16));
+  ok (launch (f, 3, 2));
+  ok (cu.cuCtxSynchronize ());
+  fail_unless_equals_int (*(int *) (uintptr_t) out, 8 * 6 * 5);
+  fails (shape (f, 0, 1, 1), CUDA_ERROR_INVALID_VALUE);
+  fails (set_bytes (f, 4090, &out, 8), CUDA_ERROR_INVALID_VALUE);
+  ok (cu.cuMemFree (out));
+  ok (cu.cuModuleUnload (module));
+}
+GST_END_TEST;
+
 static void
 check_failing_kernel (const char *source)
 {
@@ -801,6 +867,8 @@ softcuda_compiler_suite (void)
   tcase_add_test (tc, test_atomics_across_blocks);
   tcase_add_test (tc, test_mathematics);
   tcase_add_test (tc, test_launch_is_checked);
+  tcase_add_test (tc, test_arguments_in_a_buffer);
+  tcase_add_test (tc, test_old_launches);
   tcase_add_test (tc, test_failure_is_sticky);
   tcase_add_test (tc, test_launches_follow_their_stream);
   tcase_add_test (tc, test_kernels_are_found);

@@ -81,6 +81,8 @@ GST_START_TEST (test_error_names)
   fail_unless_equals_string (text, "CUDA_ERROR_OUT_OF_MEMORY");
   ok (cu.cuGetErrorString (CUDA_ERROR_OUT_OF_MEMORY, &text));
   fail_unless_equals_string (text, "out of memory");
+  ok (cu.cuGetErrorName (CUDA_ERROR_ILLEGAL_INSTRUCTION, &text));
+  fail_unless_equals_string (text, "CUDA_ERROR_ILLEGAL_INSTRUCTION");
   fails (cu.cuGetErrorName (4711, &text), CUDA_ERROR_INVALID_VALUE);
   fail_unless (text == NULL);
 }

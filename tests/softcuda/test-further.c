@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * test-further.c: the entry points that GStreamer's own CUDA library loads
+ * test-further.c: the entry points that other programs use
  *
- * Textures, memsets of rectangles, limits, and what the device says it cannot.
+ * Textures, memsets, limits and what else contexts say and are told.
  */
 
 #include <string.h>
@@ -461,6 +461,135 @@ GST_START_TEST (test_no_peers)
 }
 GST_END_TEST;
 
+/* ---- contexts ---- */
+
+GST_START_TEST (test_current_context)
+{
+  CUcontext other;
+  CUcontext seen;
+
+  ok (cu.cuCtxCreate (&other, 0, 0));
+  ok (more.cuCtxSetCurrent (primary));
+  ok (cu.cuCtxGetCurrent (&seen));
+  fail_unless (seen == primary);
+  ok (more.cuCtxSetCurrent (NULL)); /* below it lies the fixture's */
+  ok (cu.cuCtxGetCurrent (&seen));
+  fail_unless (seen == primary);
+  ok (more.cuCtxSetCurrent (other));
+  ok (more.cuCtxAttach (&seen, 0));
+  fail_unless (seen == other);
+  ok (more.cuCtxDetach (other));
+  ok (cu.cuCtxSynchronize ());
+  ok (more.cuCtxDetach (other)); /* gone, and from the stack as well */
+  fails (more.cuCtxDetach (other), CUDA_ERROR_INVALID_CONTEXT);
+  fails (more.cuCtxSetCurrent (other), CUDA_ERROR_INVALID_CONTEXT);
+  ok (cu.cuCtxPushCurrent (primary));
+}
+GST_END_TEST;
+
+/* Everything that the context had is gone; it can be used again. */
+GST_START_TEST (test_primary_reset)
+{
+  CUdeviceptr memory;
+  CUstream stream;
+  size_t before, after, total;
+
+  ok (cu.cuMemGetInfo (&before, &total));
+  ok (cu.cuMemAlloc (&memory, 1000));
+  ok (cu.cuStreamCreate (&stream, 0));
+  ok (more.cuDevicePrimaryCtxReset (0));
+  ok (cu.cuMemGetInfo (&after, &total));
+  fail_unless_equals_uint64 (before, after);
+  fails (cu.cuStreamQuery (stream), CUDA_ERROR_INVALID_HANDLE);
+  fails (cu.cuMemFree (memory), CUDA_ERROR_INVALID_VALUE);
+  ok (cu.cuMemAlloc (&memory, 1000));
+  ok (cu.cuMemFree (memory));
+  fails (more.cuDevicePrimaryCtxReset (1), CUDA_ERROR_INVALID_DEVICE);
+}
+GST_END_TEST;
+
+GST_START_TEST (test_what_a_context_says)
+{
+  unsigned int flags = 7;
+  int least = 7;
+  int greatest = 7;
+  int major, minor;
+  CUstream stream;
+  CUdevice device = 7;
+
+  ok (more.cuCtxGetFlags (&flags));
+  fail_unless_equals_int (flags, 0);
+  ok (more.cuCtxGetStreamPriorityRange (&least, &greatest));
+  fail_unless (least == 0 && greatest == 0);
+  ok (more.cuStreamCreateWithPriority (&stream, CU_STREAM_NON_BLOCKING, -5));
+  ok (more.cuStreamGetFlags (stream, &flags));
+  fail_unless_equals_int (flags, CU_STREAM_NON_BLOCKING);
+  ok (more.cuStreamGetPriority (stream, &least));
+  fail_unless_equals_int (least, 0);
+  ok (cu.cuStreamDestroy (stream));
+  fails (more.cuStreamGetFlags (stream, &flags), CUDA_ERROR_INVALID_HANDLE);
+  ok (more.cuDeviceComputeCapability (&major, &minor, 0));
+  fail_unless (major == 9 && minor == 0);
+  ok (more.cuDeviceGetByPCIBusId (&device, "0000:00:00.0"));
+  fail_unless_equals_int (device, 0);
+  fails (more.cuDeviceGetByPCIBusId (&device, "0000:01:00.0"),
+      CUDA_ERROR_INVALID_DEVICE);
+}
+GST_END_TEST;
+
+/* ---- memory ---- */
+
+GST_START_TEST (test_rows_are_set)
+{
+  CUdeviceptr memory;
+  guint16 *pairs;
+  guint32 *words;
+
+  ok (more.cuMemAllocManaged (&memory, 64, 1));
+  pairs = (guint16 *) (uintptr_t) memory;
+  words = (guint32 *) (uintptr_t) memory;
+  ok (cu.cuMemsetD8 (memory, 0, 64));
+  ok (more.cuMemsetD16 (memory + 2, 0x1234, 3));
+  fail_unless (pairs[0] == 0 && pairs[1] == 0x1234 && pairs[3] == 0x1234
+               && pairs[4] == 0);
+  ok (more.cuMemsetD32 (memory + 4, 0x12345678, 2));
+  fail_unless (words[1] == 0x12345678 && words[2] == 0x12345678);
+  fail_unless (words[3] == 0);
+  ok (more.cuMemsetD16Async (memory, 5, 1, NULL));
+  ok (more.cuMemsetD32Async (memory + 60, 6, 1, NULL));
+  ok (cu.cuCtxSynchronize ());
+  fail_unless (pairs[0] == 5 && words[15] == 6);
+  fails (more.cuMemsetD16 (memory + 1, 0, 1), CUDA_ERROR_INVALID_VALUE);
+  fails (more.cuMemsetD32 (memory + 4, 0, 16), CUDA_ERROR_INVALID_VALUE);
+  ok (cu.cuMemFree (memory));
+}
+GST_END_TEST;
+
+GST_START_TEST (test_copies_of_either_side)
+{
+  CUdeviceptr memory, at;
+  char text[8] = "abcdefg";
+  char back[8] = "";
+  void *pinned;
+
+  ok (cu.cuMemAlloc (&memory, sizeof text));
+  ok (more.cuMemcpy (memory, (uintptr_t) text, sizeof text));
+  ok (more.cuMemcpyAsync ((uintptr_t) back, memory, sizeof back, NULL));
+  ok (cu.cuCtxSynchronize ());
+  fail_unless_equals_string (back, text);
+  ok (more.cuMemcpyPeer (memory, primary, memory + 4, primary, 4));
+  ok (cu.cuMemcpyDtoH (back, memory, sizeof back));
+  fail_unless_equals_string (back, "efg");
+  ok (more.cuMemAllocHost (&pinned, 100));
+  ok (more.cuMemHostGetDevicePointer (&at, (char *) pinned + 5, 0));
+  fail_unless (at == (uintptr_t) pinned + 5);
+  fails (
+      more.cuMemHostGetDevicePointer (&at, text, 0), CUDA_ERROR_INVALID_VALUE);
+  ok (cu.cuMemFreeHost (pinned));
+  ok (cu.cuMemFree (memory));
+}
+GST_END_TEST;
+
 GST_START_TEST (test_these_can_fail_too)
 {
   size_t value;
@@ -514,6 +643,11 @@ further_suite (void)
   tcase_add_test (tc, test_limits);
   tcase_add_test (tc, test_pinned_by_its_short_name);
   tcase_add_test (tc, test_no_peers);
+  tcase_add_test (tc, test_current_context);
+  tcase_add_test (tc, test_primary_reset);
+  tcase_add_test (tc, test_what_a_context_says);
+  tcase_add_test (tc, test_rows_are_set);
+  tcase_add_test (tc, test_copies_of_either_side);
   tcase_add_test (tc, test_these_can_fail_too);
   tcase_add_test (tc, test_no_encoder);
   return s;

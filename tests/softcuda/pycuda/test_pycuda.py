@@ -13,7 +13,7 @@ import glob
 import os
 import sys
 import unittest
-from typing import List, Optional
+from typing import Any, List, Optional
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 SKIPPED = 77
@@ -205,7 +205,6 @@ class Vkgdr(WithContext):
 
     def test_memory_is_used_by_kernels(self) -> None:
         memory = self.vkgdr.pycuda.Memory(self.owner, 64 * 4)
-        self.assertIsInstance(memory, cuda.PointerHolderBase)
         view = np.array(memory, copy=False).view(np.int32)
         view[:] = np.arange(64)
         SourceModule(KERNELS).get_function("reverse")(
@@ -222,15 +221,55 @@ class Vkgdr(WithContext):
         array.fill(np.float32(1.5))
         np.testing.assert_array_equal((array + array).get(), np.full(100, 3.0))
 
-    def test_memory_is_freed_in_its_context(self) -> None:
-        memory = self.vkgdr.pycuda.Memory(self.owner, 100)
+    def allocate(self) -> Any:
+        return self.vkgdr.pycuda.Memory(self.owner, 100)
+
+    def test_is_a_pointer_holder_and_a_memory(self) -> None:
+        memory = self.allocate()
+        self.assertIsInstance(memory, cuda.PointerHolderBase)
+        self.assertIsInstance(memory, self.vkgdr.RawMemory)
+        self.assertEqual(memory.get_pointer(), memory.device_ptr)
+        self.assertEqual(int(memory), memory.device_ptr)
+        self.assertEqual(len(memory), 100)
+
+    def test_free_enters_its_context(self) -> None:
+        memory = self.allocate()
         cuda.Context.pop()
+        memory.free()
         memory.free()
         self.assertIsNone(cuda.Context.get_current())
         with self.assertRaisesRegex(self.vkgdr.VkgdrError, "has been freed"):
             memory.get_pointer()
+
+    def test_arrays_keep_the_memory(self) -> None:
+        memory = self.allocate()
+        pointer = memory.device_ptr
+        view = np.array(memory, copy=False)
+        del memory
+        gc.collect()
+        view.view(np.uint8)[99] = 7
+        self.assertEqual(cuda.from_device(pointer + 99, 1, np.uint8)[0], 7)
+
+    def test_garbage_collection_frees_in_its_context(self) -> None:
+        memory = self.allocate()
+        pointer = memory.device_ptr
+        cuda.Context.pop()
+        del memory
+        gc.collect()
+        self.assertIsNone(cuda.Context.get_current())
+        self.context.push()
+        with self.assertRaises(cuda.LogicError):
+            cuda.from_device(pointer, 1, np.uint8)
+
+    def test_needs_a_context(self) -> None:
+        cuda.Context.pop()
         with self.assertRaisesRegex(self.vkgdr.VkgdrError, "no CUDA context"):
-            self.vkgdr.pycuda.Memory(self.owner, 100)
+            self.allocate()
+
+    def test_what_cannot_be_allocated(self) -> None:
+        for size, flags in ((0, 0), (1 << 62, 0), (1, 1)):
+            with self.assertRaises(self.vkgdr.VkgdrError):
+                self.vkgdr.pycuda.Memory(self.owner, size, flags)
 
 
 class Faults(unittest.TestCase):
