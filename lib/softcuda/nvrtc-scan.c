@@ -15,6 +15,10 @@
 /* Deeper braces and namespaces are counted, but not told apart. */
 #define MAX_DEPTH 64
 
+/* Bytes that are looked at behind `__global__` or `extern`: more than the head
+ * of a declaration has. Keeps the time linear in the size of the source. */
+#define MAX_HEAD 1024
+
 typedef enum token_kind {
   TOKEN_END,
   TOKEN_SPACE, /* and line markers, and pragmas */
@@ -269,13 +273,19 @@ is_known (const rt_strings *kernels, const token *name)
   return false;
 }
 
+static const char *
+end_of_head (const scanner *s)
+{
+  return s->end - s->at > MAX_HEAD ? s->at + MAX_HEAD : s->end;
+}
+
 static void
 note_kernel (scanner *s)
 {
   token name;
 
   if (s->saw_template || s->n_closed != 0
-      || !find_kernel_name (s->at, s->end, &name)
+      || !find_kernel_name (s->at, end_of_head (s), &name)
       || is_known (&s->scan->kernels, &name))
     return;
   rt_strings_add (&s->scan->kernels, name.start, name.size);
@@ -381,7 +391,7 @@ rewrite_dynamic (scanner *s, const token *word)
   bool found;
 
   memset (&d, 0, sizeof d);
-  found = parse_dynamic (s->at, s->end, &d);
+  found = parse_dynamic (s->at, end_of_head (s), &d);
   if (found) {
     join_colons (&d.type);
     put_dynamic (s, &d);

@@ -103,11 +103,20 @@ void
 rt_text_remove_all (rt_text *text, const char *what)
 {
   size_t n = strlen (what);
-  char *at = text->data;
+  const char *from = text->data;
+  char *to = text->data;
 
-  while (at != NULL && (at = strstr (at, what)) != NULL) {
-    memmove (at, at + n, text->size - (at - text->data) - n + 1);
-    text->size -= n;
+  while (from != NULL) {
+    const char *next = strstr (from, what);
+    size_t kept = next != NULL ? (size_t) (next - from) : strlen (from);
+
+    memmove (to, from, kept);
+    to += kept;
+    from = next != NULL ? next + n : NULL;
+  }
+  if (to != NULL) {
+    *to = '\0';
+    text->size = to - text->data;
   }
 }
 

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * test-scan.c: the scanner of CUDA C, with sources that nobody writes
+ *
+ * It always ends, in time that grows with the size of the source, and leaves
+ * what it does not understand as it is.
+ */
+
+#include <string.h>
+
+#include <gst/check/gstcheck.h>
+
+#include "nvrtc-private.h"
+
+#define N_ROUNDS 5000
+#define SIZE_OF_LARGE ((gsize) 1 << 20)
+
+static void
+scan (const char *source, gsize size, rt_scan *result)
+{
+  rt_text text = { NULL, 0, 0, false };
+
+  memset (result, 0, sizeof *result);
+  rt_text_add (&text, source, size);
+  rt_scan_run (result, &text);
+  fail_unless (!result->text.failed && !result->kernels.failed);
+  rt_text_clear (&text);
+}
+
+GST_START_TEST (test_finds_kernels)
+{
+  static const char source[] =
+      "__global__ void a (int x) { }\n"
+      "namespace n { __global__ void __launch_bounds__ (3) b (); }\n"
+      "void f () { extern __shared__ float s[]; s[0] = 1; }\n"
+      "template <typename T> __global__ void c (T t) { }\n"
+      "const char *t = \"__global__ void d ()\";\n";
+  rt_scan result;
+
+  scan (source, strlen (source), &result);
+  fail_unless_equals_int (result.kernels.n, 2);
+  fail_unless_equals_string (result.kernels.item[0], "a");
+  fail_unless_equals_string (result.kernel_paths.item[1], "n::b");
+  fail_unless (strstr (result.text.data, "softcuda_dynamic_shared") != NULL);
+  rt_scan_clear (&result);
+}
+GST_END_TEST;
+
+/* Pieces of sources in any order, cut off anywhere. */
+GST_START_TEST (test_any_order)
+{
+  static const char *const pieces[] = { "__global__ ", "extern ", "__shared__ ",
+    "void ", "f ", "(", ")", "{", "}", "[", "]", "<", ">", ";", ":", "::", "\"",
+    "'", "R\"x(", ")x\"", "namespace ", "template ", "\n", "# 1 \"a\"\n", "\\",
+    "1e+5", "0x", "u8\"", "alignas ", "decltype (", "\"C\" ", "\377", "/", "L'",
+    "__launch_bounds__ (", "\t", "a::b ", ".5", "R\"" };
+  GRand *rand = g_rand_new_with_seed (5);
+
+  for (int round = 0; round < N_ROUNDS; round++) {
+    GString *source = g_string_new (NULL);
+    int n = g_rand_int_range (rand, 1, 60);
+    rt_scan result;
+
+    for (int i = 0; i < n; i++)
+      g_string_append (
+          source, pieces[g_rand_int_range (rand, 0, G_N_ELEMENTS (pieces))]);
+    scan (source->str, g_rand_int_range (rand, 1, source->len + 1), &result);
+    rt_scan_clear (&result);
+    g_string_free (source, TRUE);
+  }
+  g_rand_free (rand);
+}
+GST_END_TEST;
+
+/* One MiB of each of these within seconds. */
+GST_START_TEST (test_large)
+{
+  static const char *const pieces[] = { "__global__ ", "extern ", "\n", "{",
+    "extern __shared__ alignas (", "__global__ decltype (", "R\"(", "'", "\"",
+    "namespace n { ", "extern __shared__ a::b c", "# 1\n", "template < " };
+
+  for (gsize i = 0; i < G_N_ELEMENTS (pieces); i++) {
+    GString *source = g_string_sized_new (SIZE_OF_LARGE);
+    gint64 start = g_get_monotonic_time ();
+    rt_scan result;
+    double seconds;
+
+    while (source->len < SIZE_OF_LARGE)
+      g_string_append (source, pieces[i]);
+    scan (source->str, source->len, &result);
+    rt_scan_clear (&result);
+    g_string_free (source, TRUE);
+    seconds = (double) (g_get_monotonic_time () - start) / G_USEC_PER_SEC;
+    fail_unless (seconds < 20, "\"%s\" took %.1f s", pieces[i], seconds);
+  }
+}
+GST_END_TEST;
+
+GST_START_TEST (test_text_is_taken_out)
+{
+  rt_text text = { NULL, 0, 0, false };
+
+  rt_text_remove_all (&text, "x");
+  for (int i = 0; i < 300000; i++)
+    rt_text_add (&text, "/tmp/a: error\n", 14);
+  rt_text_remove_all (&text, "/tmp/");
+  fail_unless_equals_uint64 (text.size, 300000 * 9);
+  fail_unless_equals_uint64 (strlen (text.data), text.size);
+  fail_unless (g_str_has_prefix (text.data, "a: error\na: error\n"));
+  rt_text_clear (&text);
+}
+GST_END_TEST;
+
+static Suite *
+softcuda_scan_suite (void)
+{
+  Suite *s = suite_create ("softcuda-scan");
+  TCase *tc = tcase_create ("scan");
+
+  suite_add_tcase (s, tc);
+  tcase_add_test (tc, test_finds_kernels);
+  tcase_add_test (tc, test_any_order);
+  tcase_add_test (tc, test_large);
+  tcase_add_test (tc, test_text_is_taken_out);
+  return s;
+}
+
+GST_CHECK_MAIN (softcuda_scan);
