@@ -14,7 +14,7 @@
 #include <unistd.h>
 #include <vkgdr/kernel.h>
 
-#include "gsteffects.h"
+#include "cudafilter/effects.h"
 #include "kernel/compiler.h"
 #include "kernel/image.h"
 #include "kernel/program.h"

@@ -698,6 +698,7 @@ GST_START_TEST (test_kernel_and_params_change_while_playing)
       g_object_set (filter, "kernel", "invert", NULL);
     if (i == 2)
       g_object_set (filter, "kernel", "gain", "params", params, NULL);
+    test_settle (filter);
     buffer = gst_harness_push_and_pull (h, buffer);
     fail_unless (buffer != NULL);
     gst_buffer_extract (buffer, 0, &byte, 1);

@@ -216,6 +216,7 @@ GST_START_TEST (test_in_place_changes)
     GstBuffer *in = buffer_new (64 * 48 * 4, i), *address = in, *out;
 
     g_object_set (h->element, "kernel", name, NULL);
+    test_settle (h->element);
     out = gst_harness_push_and_pull (h, in);
     fail_unless_equals_int (out == address, i % 2 == 0);
     gst_buffer_unref (out);
@@ -453,6 +454,8 @@ GST_START_TEST (test_converted_bytes)
 }
 GST_END_TEST;
 
+#define COPY "__global__ void copy (VkgdrSamples in, VkgdrSamples out) { }"
+
 static const struct {
   const gchar *before, *properties, *word;
 } impossible[] = {
@@ -464,7 +467,7 @@ static const struct {
       "pixel=\"rgba.r = 0\" output-caps=video/x-raw,framerate=20/1",
       "framerate" },
   { "audiotestsrc ! audio/x-raw,format=S16LE ! vkgdrupload",
-      "kernel=copy output-caps=audio/x-raw,format=F32LE", "F32LE" },
+      "source=\"" COPY "\" output-caps=audio/x-raw,format=F32LE", "F32LE" },
   { "videotestsrc ! vkgdrupload",
       "kernel=copy output-caps=\"video/x-raw(memory:NVMM)\"", "NVMM" },
   { "videotestsrc", "kernel=copy", "vkgdrupload" },
@@ -489,11 +492,16 @@ GST_END_TEST;
 static void
 check_size (GstHarness *h, gint width, gint height)
 {
-  GstBuffer *buffer = gst_harness_push_and_pull (
-      h, gst_buffer_new_allocate (NULL, 64 * 48 * 4, NULL));
-  GstCaps *caps = gst_pad_get_current_caps (h->sinkpad);
+  GstElement *filter = gst_harness_find_element (h, "cudafilter");
+  GstBuffer *buffer;
   GstVideoInfo info;
+  GstCaps *caps;
 
+  test_settle (filter);
+  gst_object_unref (filter);
+  buffer = gst_harness_push_and_pull (
+      h, gst_buffer_new_allocate (NULL, 64 * 48 * 4, NULL));
+  caps = gst_pad_get_current_caps (h->sinkpad);
   fail_unless (buffer != NULL);
   fail_unless (gst_video_info_from_caps (&info, caps));
   fail_unless_equals_int (GST_VIDEO_INFO_WIDTH (&info), width);
@@ -577,6 +585,7 @@ GST_START_TEST (test_impossible_while_playing)
   check_size (h, 64, 48);
   gst_util_set_object_arg (
       G_OBJECT (filter), "output-caps", "video/x-raw,framerate=2/1");
+  test_settle (filter);
   fail_unless_equals_int (
       gst_harness_push (h, gst_buffer_new_allocate (NULL, 64 * 48 * 4, NULL)),
       GST_FLOW_ERROR);
@@ -726,8 +735,8 @@ static const struct {
   { "audiotestsrc", "kernel=blur", "blur works on video" },
   { "audiotestsrc", "pixel=\"rgba.r = 0\"", "pixel" },
   { "audiotestsrc", "source=\"" OPPOSITE "\"", "VkgdrSamples" },
-  { "videotestsrc", "source=\"" XOR "\" params=\"params,mask=(int)1\"",
-      "VkgdrFrame" },
+  { "videotestsrc ! video/x-raw",
+      "source=\"" XOR "\" params=\"params,mask=(int)1\"", "VkgdrFrame" },
   { "audiotestsrc ! audio/x-raw,layout=non-interleaved,channels=2",
       "source=\"" GAIN ("short") "\"", "interleaved" },
   { "videotestsrc", "kernel=copy block=33x32", "1056" },

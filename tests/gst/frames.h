@@ -10,7 +10,7 @@
 
 #include <gst/vkgdr/vkgdr.h>
 
-#include "gsteffects.h"
+#include "cudafilter/effects.h"
 
 G_BEGIN_DECLS
 

@@ -16,7 +16,7 @@
 
 #include "effects-reference.h"
 #include "frames.h"
-#include "gsteffects.h"
+#include "cudafilter/effects.h"
 #include "kernel/image.h"
 
 static GstVkgdrContext *context;

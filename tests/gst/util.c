@@ -464,3 +464,26 @@ test_make_calls_fail (const gchar *spec)
   dlclose (driver);
   g_free (path);
 }
+
+static gboolean
+is_pending (GstElement *filter)
+{
+  gboolean pending = FALSE;
+  GstStructure *stats;
+
+  g_object_get (filter, "stats", &stats, NULL);
+  fail_unless (gst_structure_get_boolean (stats, "pending", &pending));
+  gst_structure_free (stats);
+  return pending;
+}
+
+void
+test_settle (GstElement *filter)
+{
+  gint64 deadline = g_get_monotonic_time () + 60 * G_TIME_SPAN_SECOND;
+
+  while (is_pending (filter)) {
+    fail_unless (g_get_monotonic_time () < deadline, "it stays pending");
+    g_usleep (1000);
+  }
+}

@@ -101,6 +101,9 @@ gboolean test_has_window (void);
  * none any more. That driver must have been opened. */
 void test_make_calls_fail (const gchar *spec);
 
+/* Waits until what was set on a cudafilter is ready for its next frame. */
+void test_settle (GstElement *filter);
+
 G_END_DECLS
 
 #endif /* __TEST_UTIL_H__ */

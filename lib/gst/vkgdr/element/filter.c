@@ -38,7 +38,7 @@
  *
  * #GstVkgdrBaseTransform:stats has the fields `frames` and `kernel-time`, the
  * mean of the nanoseconds that the device worked on a buffer (uint64 both;
- * %GST_CLOCK_TIME_NONE before the first result, and where the CPU does it).
+ * 0 before the first result, and where the CPU does it).
  *
  * A subclass is called in the streaming thread.
  *
@@ -569,6 +569,8 @@ gst_vkgdr_filter_fill_stats (
   if (priv->timer)
     time = gst_vkgdr_timer_get (priv->timer);
   GST_OBJECT_UNLOCK (transform);
+  if (!GST_CLOCK_TIME_IS_VALID (time))
+    time = 0;
   gst_structure_set (stats, "frames", G_TYPE_UINT64, frames, "kernel-time",
       G_TYPE_UINT64, time, NULL);
 }

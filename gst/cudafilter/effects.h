@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * gsteffects.h: the kernels that come with cudafilter
+ * cudafilter/effects.h: the kernels that come with cudafilter
  *
  * Knows their names and sources; neither devices nor elements.
  */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * gsteffects.c: the kernels that come with cudafilter
+ * cudafilter/effects.c: the kernels that come with cudafilter
  *
  * A new one is a line of the table here, a name in meson.build, its .cu in
  * effects/, and its reference in the tests.
@@ -9,7 +9,7 @@
 #include <gio/gio.h>
 #include <gst/vkgdr/vkgdr.h>
 
-#include "gsteffects.h"
+#include "cudafilter/effects.h"
 
 #define EFFECTS_PREFIX "/org/gst-vkgdr/effects/"
 

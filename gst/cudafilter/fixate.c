@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * gstcudafixate.c: which of the caps that a kernel can make are taken
+ * cudafilter/fixate.c: which of the caps that a kernel can make are taken
  *
  * The closest format, the size that comes by itself, and shapes on the screen
  * as they were. Knows neither elements nor kernels.
@@ -8,7 +8,7 @@
 
 #include <gst/vkgdr/vkgdr.h>
 
-#include "gstcudacaps.h"
+#include "cudafilter/caps.h"
 
 /* A size in pixels, and how wide a pixel is in comparison to its height. */
 typedef struct {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * gstcudapixel.h: a pixel's expression as a kernel
+ * cudafilter/pixel.h: a pixel's expression as a kernel
  *
  * Knows text and the names and types of parameters; neither devices nor
  * elements.

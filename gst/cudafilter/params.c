@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * gstcudaparams.c: a kernel's parameters as an object with properties
+ * cudafilter/params.c: a kernel's parameters as an object with properties
  *
  * GObject has properties by class and not by object, so a list of parameters
  * becomes a class, and every object of that list has it. Knows nothing of
  * kernels, nor of whose parameters these are.
  */
 
-#include "gstcudaparams.h"
+#include "cudafilter/params.h"
 
 GST_DEBUG_CATEGORY_STATIC (gst_cuda_params_debug);
 #define GST_CAT_DEFAULT gst_cuda_params_debug
@@ -16,7 +16,8 @@ GST_DEBUG_CATEGORY_STATIC (gst_cuda_params_debug);
 #define PARAMS_NAME "params"
 
 typedef struct {
-  GstStructure *values; /* NULL where there are none */
+  GstStructure *values; /* NULL if there are none */
+  guint *set_at;        /* the serial at which each field was set last */
   guint serial;
 } GstCudaParamsPrivate;
 
@@ -94,7 +95,7 @@ gst_cuda_params_set_property (
   GST_OBJECT_LOCK (object);
   field = gst_structure_nth_field_name (priv->values, id - 1);
   gst_structure_set_value (priv->values, field, value);
-  priv->serial++;
+  priv->set_at[id - 1] = ++priv->serial;
   GST_OBJECT_UNLOCK (object);
 }
 
@@ -214,8 +215,10 @@ list_get_type (const GstStructure *values, const GstStructure *defaults)
 static void
 gst_cuda_params_finalize (GObject *object)
 {
-  g_clear_pointer (
-      &private_of (GST_CUDA_PARAMS (object))->values, gst_structure_free);
+  GstCudaParamsPrivate *priv = private_of (GST_CUDA_PARAMS (object));
+
+  g_clear_pointer (&priv->values, gst_structure_free);
+  g_free (priv->set_at);
   G_OBJECT_CLASS (gst_cuda_params_parent_class)->finalize (object);
 }
 
@@ -236,7 +239,10 @@ gst_cuda_params_new (const GstStructure *values, const GstStructure *defaults)
   GstCudaParams *self = g_object_new (
       list_get_type (values, defaults), "name", PARAMS_NAME, NULL);
 
-  private_of (self)->values = values ? gst_structure_copy (values) : NULL;
+  if (values) {
+    private_of (self)->values = gst_structure_copy (values);
+    private_of (self)->set_at = g_new0 (guint, gst_structure_n_fields (values));
+  }
   return gst_object_ref_sink (self);
 }
 
@@ -248,15 +254,34 @@ gst_cuda_params_has_list (GstCudaParams *self, const GstStructure *values,
 }
 
 void
-gst_cuda_params_set_values (GstCudaParams *self, const GstStructure *values)
+gst_cuda_params_set_values (
+    GstCudaParams *self, const GstStructure *values, guint serial)
 {
   GstCudaParamsPrivate *priv = private_of (self);
+  gint i, n;
 
   GST_OBJECT_LOCK (self);
-  g_clear_pointer (&priv->values, gst_structure_free);
-  priv->values = values ? gst_structure_copy (values) : NULL;
+  n = priv->values ? gst_structure_n_fields (priv->values) : 0;
   priv->serial++;
+  for (i = 0; i < n; i++) {
+    const gchar *field = gst_structure_nth_field_name (priv->values, i);
+
+    if (priv->set_at[i] > serial)
+      continue;
+    priv->set_at[i] = priv->serial;
+    gst_structure_set_value (
+        priv->values, field, gst_structure_get_value (values, field));
+  }
   GST_OBJECT_UNLOCK (self);
+}
+
+void
+gst_cuda_params_read (GstCudaParams *self, GstStructure *values, guint *serial)
+{
+  /* In this order: a value that is set in between is read, and once more. */
+  *serial = gst_cuda_params_get_serial (self);
+  if (values)
+    gst_cuda_params_update (self, values);
 }
 
 void

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * gstcudachoice.h: which kernel is asked for, and what came of it
+ * cudafilter/choice.h: which kernel is asked for, and what came of it
  *
  * Knows the ways in which a kernel can be named, and how each is loaded;
  * nothing of elements, nor of when that happens.
@@ -11,7 +11,7 @@
 
 #include <gst/vkgdr/vkgdr.h>
 
-#include "gsteffects.h"
+#include "cudafilter/effects.h"
 
 G_BEGIN_DECLS
 
@@ -27,7 +27,7 @@ typedef struct {
   gchar *grid;
 } GstCudaChoice;
 
-/* A kernel that is loaded; all is NULL where none is. */
+/* A kernel that is loaded. Immutable; shared by references. */
 typedef struct {
   GstVkgdrKernel *kernel;
   const GstEffect *effect; /* that it is, or NULL: a user's */
@@ -50,22 +50,22 @@ const gchar *gst_cuda_choice_get_file (const GstCudaChoice *self);
 gboolean gst_cuda_choice_is_pixel (const GstCudaChoice *self);
 
 /* Compiles what is asked for; @params (nullable) name a pixel's parameters.
- * FALSE with @error. Thread-safe; takes as long as a compiler does. */
-gboolean gst_cuda_choice_load (const GstCudaChoice *self,
-    GstVkgdrContext *context, const GstStructure *params, GstCudaLoaded *loaded,
-    GError **error);
+ * NULL with @error. Thread-safe; takes as long as a compiler does. */
+GstCudaLoaded *gst_cuda_choice_load (const GstCudaChoice *self,
+    GstVkgdrContext *context, const GstStructure *params, GError **error);
 
-void gst_cuda_loaded_clear (GstCudaLoaded *self);
+GstCudaLoaded *gst_cuda_loaded_ref (GstCudaLoaded *self);
+void gst_cuda_loaded_unref (GstCudaLoaded *self);
 
-/* Moves @other to @self, which is cleared before. */
-void gst_cuda_loaded_take (GstCudaLoaded *self, GstCudaLoaded *other);
-
-/* What the kernel is to be launched with where a user gives @params (nullable):
- * the same, or for an effect all that it has, in its order. The caller frees
- * *@arguments, which are NULL where it takes none. FALSE with @error
- * (GST_VKGDR_ERROR_ARGUMENT) where they do not fit. */
+/* The arguments of a launch if the user gives @params (nullable): the same, or
+ * for an effect all that it has, in its order. The caller frees *@arguments,
+ * which are NULL if the kernel takes none. FALSE with @error
+ * (GST_VKGDR_ERROR_ARGUMENT) if they do not fit. Thread-safe. */
 gboolean gst_cuda_loaded_fit (const GstCudaLoaded *self,
     const GstStructure *params, GstStructure **arguments, GError **error);
+
+/* Whether the output may be written over the input. */
+gboolean gst_cuda_loaded_may_run_in_place (const GstCudaLoaded *self);
 
 G_END_DECLS
 

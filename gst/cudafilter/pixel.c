@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * gstcudapixel.c: a pixel's expression as a kernel
+ * cudafilter/pixel.c: a pixel's expression as a kernel
  *
  * Writes the source of a kernel around the statements that a user gives, so
  * that the compiler's messages have his lines and columns. Knows neither
@@ -9,7 +9,7 @@
 
 #include <gst/vkgdr/vkgdr.h>
 
-#include "gstcudapixel.h"
+#include "cudafilter/pixel.h"
 
 /* What an expression has in scope by itself, and what the compiler would take
  * for something else. */

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * gstcudachoice.c: which kernel is asked for, and what came of it
+ * cudafilter/choice.c: which kernel is asked for, and what came of it
  *
  * A kernel has a name, or a file, a source or an expression of the user's; here
  * each becomes a loaded one. Knows nothing of elements, nor of when that
  * happens.
  */
 
-#include "gstcudachoice.h"
-#include "gstcudapixel.h"
+#include "cudafilter/choice.h"
+#include "cudafilter/pixel.h"
 
 void
 gst_cuda_choice_copy (GstCudaChoice *self, const GstCudaChoice *other)
@@ -198,44 +198,57 @@ set_shape (const GstCudaChoice *self, GstVkgdrKernel *kernel, GError **error)
          && gst_vkgdr_kernel_set_grid_size (kernel, x, y, error);
 }
 
-gboolean
+GstCudaLoaded *
 gst_cuda_choice_load (const GstCudaChoice *self, GstVkgdrContext *context,
-    const GstStructure *params, GstCudaLoaded *loaded, GError **error)
+    const GstStructure *params, GError **error)
 {
   GstVkgdrKernel *kernel = load_kernel (self, context, params, error);
+  GstCudaLoaded *loaded;
 
   if (!kernel)
-    return FALSE;
+    return NULL;
   if (!set_shape (self, kernel, error)) {
     gst_object_unref (kernel);
-    return FALSE;
+    return NULL;
   }
-  gst_cuda_loaded_clear (loaded);
+  loaded = g_atomic_rc_box_new0 (GstCudaLoaded);
   loaded->kernel = kernel;
   loaded->effect = gst_cuda_choice_get_effect (self);
   loaded->file = g_strdup (gst_cuda_choice_get_file (self));
   loaded->is_pixel = gst_cuda_choice_is_pixel (self);
   if (loaded->is_pixel && params)
     loaded->pixel_params = gst_structure_copy (params);
-  return TRUE;
+  return loaded;
 }
 
-void
-gst_cuda_loaded_clear (GstCudaLoaded *self)
+GstCudaLoaded *
+gst_cuda_loaded_ref (GstCudaLoaded *self)
 {
-  gst_clear_object (&self->kernel);
-  self->effect = NULL;
-  self->is_pixel = FALSE;
-  g_clear_pointer (&self->file, g_free);
+  return g_atomic_rc_box_acquire (self);
+}
+
+static void
+loaded_clear (gpointer data)
+{
+  GstCudaLoaded *self = data;
+
+  gst_object_unref (self->kernel);
+  g_free (self->file);
   g_clear_pointer (&self->pixel_params, gst_structure_free);
 }
 
 void
-gst_cuda_loaded_take (GstCudaLoaded *self, GstCudaLoaded *other)
+gst_cuda_loaded_unref (GstCudaLoaded *self)
 {
-  gst_cuda_loaded_clear (self);
-  *self = *other;
-  memset (other, 0, sizeof (*other));
+  g_atomic_rc_box_release_full (self, loaded_clear);
+}
+
+gboolean
+gst_cuda_loaded_may_run_in_place (const GstCudaLoaded *self)
+{
+  if (self->effect)
+    return self->effect->in_place;
+  return self->is_pixel || gst_vkgdr_kernel_may_run_in_place (self->kernel);
 }
 
 gboolean

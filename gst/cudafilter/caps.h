@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * gstcudacaps.h: what caps a kernel can make of others
+ * cudafilter/caps.h: what caps a kernel can make of others
  *
  * Knows caps, and what a kernel converts; neither elements nor kernels.
  */
@@ -10,13 +10,15 @@
 
 #include <gst/video/video.h>
 
-#include "gsteffects.h"
+#include "cudafilter/effects.h"
 
 G_BEGIN_DECLS
 
 /* What decides on the output. All caps have the feature of memory on the
  * device; video alone is ever converted. */
 typedef struct {
+  gboolean takes_video;
+  gboolean takes_others; /* audio, and bytes of whatever media type */
   GstEffectConverts converts;
   /* As GstEffect has them; @params may be NULL. */
   void (*get_size) (const GstStructure *params, gint *width, gint *height);
@@ -37,18 +39,23 @@ GstCaps *gst_cuda_caps_complete (
 gboolean gst_cuda_caps_is_on_device (
     const GstStructure *structure, const GstCapsFeatures *features);
 
-/* What of @caps is on the device. The caller unrefs it. */
-GstCaps *gst_cuda_caps_keep (const GstCaps *caps);
+/* What of @caps a kernel can be run on: memory on the device, of a media type
+ * that the kernel takes, and if that is video, of a format that kernels can
+ * read. The caller unrefs it. */
+GstCaps *gst_cuda_caps_keep (const GstCudaRules *rules, const GstCaps *caps);
 
-/* What there can be on the other side of the element where @caps are on the
- * pad of @direction; what is preferred comes first. Towards the input it has,
- * last, also what cannot become rules->output, so that such an input comes and
- * is told why it cannot. The caller unrefs it. */
+/* What there can be on the other side of the element if @caps are on the pad of
+ * @direction; what is preferred comes first. Caps that are ANY become all that
+ * the kernel takes, or ANY if caps cannot say that. rules->output restricts the
+ * output alone: the input is not chosen to suit it. The caller unrefs it. */
 GstCaps *gst_cuda_caps_transform (
     const GstCudaRules *rules, GstPadDirection direction, GstCaps *caps);
 
 /* Whether a stream of @caps can become rules->output. */
 gboolean gst_cuda_caps_can_meet (const GstCudaRules *rules, GstCaps *caps);
+
+/* Frees what the rules have. */
+void gst_cuda_rules_clear (GstCudaRules *rules);
 
 /* The size that the output has where nobody asks for another. */
 void gst_cuda_caps_get_size (

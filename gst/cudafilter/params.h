@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * gstcudaparams.h: a kernel's parameters as an object with properties
+ * cudafilter/params.h: a kernel's parameters as an object with properties
  *
  * Knows values and their types; nothing of kernels.
  */
@@ -35,10 +35,11 @@ GstCudaParams *gst_cuda_params_new (
 gboolean gst_cuda_params_has_list (GstCudaParams *self,
     const GstStructure *values, const GstStructure *defaults);
 
-/* Sets all values at once. They must be of the list that it was made of. Nobody
- * is notified, so that this can be done under a lock. */
+/* Sets the values at once, except those that were set after @serial (G_MAXUINT:
+ * all). @values must have the fields that it was made of. Nobody is notified,
+ * so that this can be done with a lock held. */
 void gst_cuda_params_set_values (
-    GstCudaParams *self, const GstStructure *values);
+    GstCudaParams *self, const GstStructure *values, guint serial);
 
 /* Notifies of all properties. */
 void gst_cuda_params_notify (GstCudaParams *self);
@@ -49,6 +50,12 @@ GstStructure *gst_cuda_params_get_values (GstCudaParams *self, guint *serial);
 
 /* The same number as gst_cuda_params_get_values() gives. */
 guint gst_cuda_params_get_serial (GstCudaParams *self);
+
+/* Overwrites the fields of @values (nullable), which
+ * gst_cuda_params_get_values() made, without an allocation; @serial as there.
+ */
+void gst_cuda_params_read (
+    GstCudaParams *self, GstStructure *values, guint *serial);
 
 /* Sets those fields of @params which are parameters to the values as they are
  * now. */

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * gstcudacaps.c: what caps a kernel can make of others
+ * cudafilter/caps.c: what caps a kernel can make of others
  *
- * Knows which fields a conversion changes; gstcudafixate.c chooses among what
+ * Knows which fields a conversion changes; fixate.c chooses among what
  * is left. Knows neither elements nor kernels.
  */
 
 #include <gst/vkgdr/vkgdr.h>
 
-#include "gstcudacaps.h"
+#include "cudafilter/caps.h"
 
 gboolean
 gst_cuda_caps_is_on_device (
@@ -112,19 +112,80 @@ in_our_memory (const GstCapsFeatures *features)
   return ours;
 }
 
+static void
+append_format (GValue *formats, const gchar *name)
+{
+  GValue value = G_VALUE_INIT;
+
+  g_value_init (&value, G_TYPE_STRING);
+  g_value_set_string (&value, name);
+  gst_value_list_append_and_take_value (formats, &value);
+}
+
+/* Video of all formats that kernels can read and write. */
+static gpointer
+make_readable (gpointer unused)
+{
+  GstStructure *readable = gst_structure_new_empty ("video/x-raw");
+  GValue formats = G_VALUE_INIT;
+  const GstVideoFormat *all;
+  GstVideoInfo info;
+  guint i, n;
+
+  g_value_init (&formats, GST_TYPE_LIST);
+  all = gst_video_formats_raw (&n);
+  for (i = 0; i < n; i++)
+    if (gst_video_info_set_format (&info, all[i], 16, 16)
+        && gst_vkgdr_kernel_check_info (&info, NULL))
+      append_format (&formats, gst_video_format_to_string (all[i]));
+  gst_structure_take_value (readable, "format", &formats);
+  return readable;
+}
+
+static const GstStructure *
+get_readable (void)
+{
+  static GOnce once = G_ONCE_INIT;
+
+  return g_once (&once, make_readable, NULL);
+}
+
+/* Of features ANY, those of our memory. */
+static GstCapsFeatures *
+name_features (const GstCapsFeatures *features)
+{
+  if (gst_caps_features_is_any (features))
+    return gst_caps_features_new (GST_CAPS_FEATURE_MEMORY_VKGDR_MEMORY, NULL);
+  return gst_caps_features_copy (features);
+}
+
+/* NULL if there is nothing that the kernel takes. */
+static GstStructure *
+keep_structure (const GstCudaRules *rules, const GstStructure *structure,
+    const GstCapsFeatures *features)
+{
+  if (!gst_cuda_caps_is_on_device (structure, features))
+    return NULL;
+  if (gst_structure_has_name (structure, "video/x-raw"))
+    return rules->takes_video
+               ? gst_structure_intersect (structure, get_readable ())
+               : NULL;
+  return rules->takes_others ? gst_structure_copy (structure) : NULL;
+}
+
 GstCaps *
-gst_cuda_caps_keep (const GstCaps *caps)
+gst_cuda_caps_keep (const GstCudaRules *rules, const GstCaps *caps)
 {
   GstCaps *result = gst_caps_new_empty ();
-  guint i;
+  guint i, n = gst_caps_is_any (caps) ? 0 : gst_caps_get_size (caps);
 
-  for (i = 0; i < gst_caps_get_size (caps); i++) {
+  for (i = 0; i < n; i++) {
     const GstCapsFeatures *features = gst_caps_get_features (caps, i);
-    const GstStructure *structure = gst_caps_get_structure (caps, i);
+    GstStructure *structure =
+        keep_structure (rules, gst_caps_get_structure (caps, i), features);
 
-    if (gst_cuda_caps_is_on_device (structure, features))
-      append (result, gst_structure_copy (structure),
-          gst_caps_features_copy (features));
+    if (structure)
+      append (result, structure, name_features (features));
   }
   return result;
 }
@@ -143,6 +204,9 @@ widen_all (const GstCaps *kept, GstEffectConverts converts)
       continue;
     structure = gst_structure_copy (structure);
     widen (structure, converts);
+    if (converts & GST_EFFECT_CONVERTS_FORMAT)
+      gst_structure_set_value (structure, "format",
+          gst_structure_get_value (get_readable (), "format"));
     append (result, structure, in_our_memory (gst_caps_get_features (kept, i)));
   }
   either = gst_vkgdr_caps_in_either_memory (result);
@@ -150,17 +214,34 @@ widen_all (const GstCaps *kept, GstEffectConverts converts)
   return either;
 }
 
+/* What the kernel takes or gives if there is no other condition. */
+static GstCaps *
+make_anything (const GstCudaRules *rules)
+{
+  GstCaps *ours, *either;
+
+  if (rules->takes_others)
+    return gst_caps_new_any ();
+  ours = gst_caps_new_empty ();
+  if (rules->takes_video)
+    append (ours, gst_structure_copy (get_readable ()),
+        gst_caps_features_new (GST_CAPS_FEATURE_MEMORY_VKGDR_MEMORY, NULL));
+  either = gst_vkgdr_caps_in_either_memory (ours);
+  gst_caps_unref (ours);
+  return either;
+}
+
 /* First what is as it was, then what is converted. */
 static GstCaps *
-convert (const GstCaps *caps, GstEffectConverts converts)
+convert (const GstCudaRules *rules, const GstCaps *caps)
 {
   GstCaps *kept, *result;
 
   if (gst_caps_is_any (caps))
-    return gst_caps_new_any ();
-  kept = gst_cuda_caps_keep (caps);
-  result = gst_caps_merge (
-      gst_vkgdr_caps_in_either_memory (kept), widen_all (kept, converts));
+    return make_anything (rules);
+  kept = gst_cuda_caps_keep (rules, caps);
+  result = gst_caps_merge (gst_vkgdr_caps_in_either_memory (kept),
+      widen_all (kept, rules->converts));
   gst_caps_unref (kept);
   return result;
 }
@@ -177,7 +258,7 @@ get_output (const GstCudaRules *rules)
 static GstCaps *
 transform_to_output (const GstCudaRules *rules, GstCaps *caps)
 {
-  GstCaps *all = convert (caps, rules->converts), *output, *some;
+  GstCaps *all = convert (rules, caps), *output, *some;
 
   if (!rules->output)
     return all;
@@ -188,19 +269,25 @@ transform_to_output (const GstCudaRules *rules, GstCaps *caps)
   return some;
 }
 
+/* If downstream takes rules->output, every input is possible that the kernel
+ * takes: whether it can become that output is decided when it comes, so that
+ * the source is not made to give what only the output was to be. */
 static GstCaps *
 transform_to_input (const GstCudaRules *rules, GstCaps *caps)
 {
-  GstCaps *output, *wanted, *good;
+  GstCaps *output, *result;
+  gboolean is_possible;
 
   if (!rules->output)
-    return convert (caps, rules->converts);
+    return convert (rules, caps);
   output = get_output (rules);
-  wanted = gst_caps_intersect_full (caps, output, GST_CAPS_INTERSECT_FIRST);
+  is_possible = gst_caps_can_intersect (caps, output);
   gst_caps_unref (output);
-  good = convert (wanted, rules->converts);
-  gst_caps_unref (wanted);
-  return gst_caps_merge (good, convert (caps, rules->converts));
+  if (!is_possible)
+    return gst_caps_new_empty ();
+  result = gst_caps_new_any ();
+  gst_caps_take (&result, convert (rules, result));
+  return result;
 }
 
 GstCaps *
@@ -229,4 +316,11 @@ gst_cuda_caps_get_size (const GstCudaRules *rules, gint *width, gint *height)
   rules->get_size (rules->params, width, height);
   *width = MAX (*width, 1);
   *height = MAX (*height, 1);
+}
+
+void
+gst_cuda_rules_clear (GstCudaRules *rules)
+{
+  g_clear_pointer (&rules->params, gst_structure_free);
+  gst_clear_caps (&rules->output);
 }

@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * cudafilter/cudafilter.c: the element cudafilter
+ *
+ * Properties and frames. Which kernel runs, and with what parameters, is
+ * the concern of update.c, and what comes out of it of negotiate.c; how
+ * it is compiled, ordered and launched is the library's.
+ */
+
+/**
+ * SECTION:element-cudafilter
+ * @title: cudafilter
+ * @see_also: vkgdrupload, vkgdrdownload
+ *
+ * Runs a CUDA kernel on each frame: one that comes with it
+ * (#GstCudaFilter:kernel), or the user's own, from a file
+ * (#GstCudaFilter:location) or a string (#GstCudaFilter:source), or made of a
+ * statement about one pixel (#GstCudaFilter:pixel). The kernel's first two
+ * arguments are the input's and the output's `VkgdrFrame`, from the header
+ * `vkgdr/kernel.h`, which is included by itself; further ones come from
+ * #GstCudaFilter:params.
+ *
+ * What comes out has the format and size of what goes in, unless downstream or
+ * #GstCudaFilter:output-caps want another and the kernel can make it: one of
+ * the user's gets two frames that differ and has to do so. Where input and
+ * output are alike and nobody else has the buffer, a kernel that bears it works
+ * in place.
+ *
+ * Raw video may be in the memory of GStreamer's own CUDA elements (1.24 or
+ * later) as well, the input, the output, or both: `nvh264dec ! cudafilter !
+ * cudaconvertscale` copies nothing. Where downstream takes either memory, the
+ * output is in that of the input.
+ *
+ * Raw audio, and the bytes of any other stream, are for kernels of the user's
+ * whose first two parameters are `VkgdrSamples`.
+ *
+ * All of these can be changed while frames pass. A setter returns at once, and
+ * frames go on with the last kernel while another one is compiled; the field
+ * `pending` of #GstVkgdrBaseTransform:stats is %TRUE meanwhile. What does not
+ * compile or fit is a warning on the bus, and the last kernel goes on.
+ *
+ * ## Example launch lines
+ * |[
+ * gst-launch-1.0 videotestsrc ! vkgdrupload ! cudafilter kernel=gain
+ * params="params,gain=(float)1.5" ! vkgdrdownload ! autovideosink
+ * ]|
+ * |[
+ * gst-launch-1.0 videotestsrc ! vkgdrupload ! cudafilter pixel="rgba.b *= 0.5f
+ * + 0.5f * sinf (time)" ! vkgdrdownload ! autovideosink
+ * ]|
+ * |[
+ * gst-launch-1.0 videotestsrc ! video/x-raw,format=RGBA ! vkgdrupload !
+ * cudafilter source="__global__ void red (VkgdrFrame in, VkgdrFrame out) { int
+ * x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y +
+ * threadIdx.y; if (x >= out.width || y >= out.height) return; for (int c = 0; c
+ * < 4; c++) vkgdr_put (out, c, x, y, c == 0 ? 255 : vkgdr_get (in, c, x, y));
+ * }" ! vkgdrdownload ! autovideosink
+ * ]|
+ *
+ * |[
+ * gst-launch-1.0 videotestsrc ! video/x-raw,width=640,height=480 ! vkgdrupload
+ * ! cudafilter location=halve.cu output-caps=video/x-raw,format=GRAY8,width=320
+ * ! vkgdrdownload ! autovideosink
+ * ]|
+ * |[
+ * gst-launch-1.0 videotestsrc ! cudaupload ! cudafilter kernel=sobel !
+ * cudadownload ! autovideosink
+ * ]|
+ * |[
+ * gst-launch-1.0 audiotestsrc ! audio/x-raw,format=S16LE ! vkgdrupload !
+ * cudafilter source="__global__ void halve (VkgdrSamples in, VkgdrSamples out)
+ * { long long i = (long long) blockIdx.x * blockDim.x + threadIdx.x; if (i <
+ * out.n) ((short *) out.data)[i] = ((short *) in.data)[i] / 2; }" !
+ * vkgdrdownload ! autoaudiosink
+ * ]|
+ *
+ * Since: 0.1
+ */
+
+#include <gst/vkgdr/vkgdr.h>
+
+#include "cudafilter/caps.h"
+#include "cudafilter/cudafilter.h"
+#include "cudafilter/effects.h"
+#include "gstvkgdrelements.h"
+
+GST_DEBUG_CATEGORY (gst_cuda_filter_debug);
+#define GST_CAT_DEFAULT gst_cuda_filter_debug
+
+/* Memory of the device alone, ours or that of GStreamer's own CUDA elements,
+ * which caps can say of video, audio and whatever else they name, but not of
+ * all that can be named; see cudafilter/negotiate.c. */
+static GstStaticPadTemplate sink_template = GST_STATIC_PAD_TEMPLATE (
+    "sink", GST_PAD_SINK, GST_PAD_ALWAYS, GST_STATIC_CAPS_ANY);
+static GstStaticPadTemplate src_template = GST_STATIC_PAD_TEMPLATE (
+    "src", GST_PAD_SRC, GST_PAD_ALWAYS, GST_STATIC_CAPS_ANY);
+
+static void gst_cuda_filter_child_proxy_init (
+    gpointer interface, gpointer interface_data);
+
+G_DEFINE_TYPE_WITH_CODE (GstCudaFilter, gst_cuda_filter,
+    GST_TYPE_VKGDR_VIDEO_FILTER,
+    G_IMPLEMENT_INTERFACE (
+        GST_TYPE_CHILD_PROXY, gst_cuda_filter_child_proxy_init)
+        GST_DEBUG_CATEGORY_INIT (
+            gst_cuda_filter_debug, "cudafilter", 0, "cudafilter"))
+GST_ELEMENT_REGISTER_DEFINE (
+    cudafilter, "cudafilter", GST_RANK_NONE, GST_TYPE_CUDA_FILTER)
+
+/* --- the child ----------------------------------------------------------- */
+
+static GObject *
+gst_cuda_filter_get_child (GstChildProxy *proxy, guint index)
+{
+  GstCudaFilter *self = GST_CUDA_FILTER (proxy);
+  GObject *child;
+
+  if (index != 0)
+    return NULL;
+  GST_OBJECT_LOCK (self);
+  child = g_object_ref (G_OBJECT (self->child));
+  GST_OBJECT_UNLOCK (self);
+  return child;
+}
+
+static guint
+gst_cuda_filter_count_children (GstChildProxy *proxy)
+{
+  return 1;
+}
+
+static void
+gst_cuda_filter_child_proxy_init (gpointer interface, gpointer interface_data)
+{
+  GstChildProxyInterface *proxy = interface;
+
+  proxy->get_child_by_index = gst_cuda_filter_get_child;
+  proxy->get_children_count = gst_cuda_filter_count_children;
+}
+
+/* --- virtual functions --------------------------------------------------- */
+
+static void
+gst_cuda_filter_close (GstVkgdrBaseTransform *transform)
+{
+  GstCudaFilter *self = GST_CUDA_FILTER (transform);
+
+  gst_cuda_filter_stop_worker (self);
+  GST_OBJECT_LOCK (self);
+  gst_clear_caps (&self->refused);
+  GST_OBJECT_UNLOCK (self);
+  gst_clear_caps (&self->agreed.output);
+}
+
+static gboolean
+gst_cuda_filter_open (GstVkgdrBaseTransform *transform, GError **error)
+{
+  GstCudaFilter *self = GST_CUDA_FILTER (transform);
+
+  self->frame = 0;
+  GST_OBJECT_LOCK (self);
+  gst_vkgdr_stream_set_kernel_timeout (
+      gst_vkgdr_base_transform_get_stream (transform), self->kernel_timeout);
+  GST_OBJECT_UNLOCK (self);
+  gst_cuda_filter_commit (self); /* notifications may be frozen */
+  return gst_cuda_filter_start_worker (self, error);
+}
+
+static void
+gst_cuda_filter_fill_stats (
+    GstVkgdrBaseTransform *transform, GstStructure *stats)
+{
+  GST_VKGDR_BASE_TRANSFORM_CLASS (gst_cuda_filter_parent_class)
+      ->fill_stats (transform, stats);
+  gst_structure_set (stats, "pending", G_TYPE_BOOLEAN,
+      gst_cuda_filter_is_pending (GST_CUDA_FILTER (transform)), NULL);
+}
+
+static void
+note_frame (GstCudaFilter *self)
+{
+  self->frame++;
+  if (self->has_run)
+    return;
+  GST_OBJECT_LOCK (self);
+  self->has_run = TRUE;
+  GST_OBJECT_UNLOCK (self);
+}
+
+static gboolean
+gst_cuda_filter_filter_frame (GstVkgdrVideoFilter *filter, GstBuffer *input,
+    GstBuffer *output, GstVkgdrStream *stream, GError **error)
+{
+  GstCudaFilter *self = GST_CUDA_FILTER (filter);
+
+  return gst_vkgdr_kernel_run (self->running->loaded->kernel, stream, input,
+      gst_vkgdr_video_filter_get_input_info (filter), output,
+      gst_vkgdr_video_filter_get_output_info (filter), self->frame,
+      self->running->arguments, error);
+}
+
+static gboolean
+filter_samples (GstCudaFilter *self, GstBuffer *input, GstBuffer *output,
+    GstVkgdrStream *stream, GError **error)
+{
+  return gst_vkgdr_kernel_run_samples (self->running->loaded->kernel, stream,
+      input, output, self->is_audio ? &self->audio_info : NULL, self->frame,
+      self->running->arguments, error);
+}
+
+static gboolean
+gst_cuda_filter_filter (GstVkgdrFilter *filter, GstBuffer *input,
+    GstBuffer *output, GstVkgdrStream *stream, GError **error)
+{
+  GstCudaFilter *self = GST_CUDA_FILTER (filter);
+  gboolean ok;
+
+  if (self->is_video)
+    ok = GST_VKGDR_FILTER_CLASS (gst_cuda_filter_parent_class)
+             ->filter (filter, input, output, stream, error);
+  else
+    ok = filter_samples (self, input, output, stream, error);
+  note_frame (self);
+  return ok;
+}
+
+/* --- GObject ------------------------------------------------------------- */
+
+static void
+gst_cuda_filter_finalize (GObject *object)
+{
+  GstCudaFilter *self = GST_CUDA_FILTER (object);
+
+  gst_cuda_request_clear (&self->asked);
+  gst_clear_caps (&self->refused);
+  gst_clear_caps (&self->agreed.output);
+  gst_object_unparent (GST_OBJECT (self->child));
+  gst_object_unref (self->child);
+
+  G_OBJECT_CLASS (gst_cuda_filter_parent_class)->finalize (object);
+}
+
+static void
+gst_cuda_filter_class_init (GstCudaFilterClass *klass)
+{
+  GObjectClass *object_class = G_OBJECT_CLASS (klass);
+  GstElementClass *element_class = GST_ELEMENT_CLASS (klass);
+  GstVkgdrBaseTransformClass *base_class =
+      GST_VKGDR_BASE_TRANSFORM_CLASS (klass);
+  GstVkgdrVideoFilterClass *filter_class = GST_VKGDR_VIDEO_FILTER_CLASS (klass);
+
+  object_class->finalize = gst_cuda_filter_finalize;
+  gst_cuda_filter_install_properties (object_class);
+
+  gst_element_class_add_static_pad_template (element_class, &sink_template);
+  gst_element_class_add_static_pad_template (element_class, &src_template);
+  gst_element_class_set_static_metadata (element_class, "CUDA filter",
+      "Filter/Effect/Video",
+      "Runs a CUDA kernel on each frame in GPU memory (memory:VkgdrMemory, and "
+      "memory:CUDAMemory of GStreamer's own CUDA elements)",
+      "gst-vkgdr developers");
+
+  base_class->open = gst_cuda_filter_open;
+  base_class->close = gst_cuda_filter_close;
+  base_class->fill_stats = gst_cuda_filter_fill_stats;
+  gst_cuda_filter_init_negotiation (klass);
+  GST_VKGDR_FILTER_CLASS (klass)->filter = gst_cuda_filter_filter;
+  filter_class->filter_frame = gst_cuda_filter_filter_frame;
+}
+
+static void
+gst_cuda_filter_init (GstCudaFilter *self)
+{
+  gst_cuda_filter_init_properties (self);
+  gst_cuda_filter_init_pads (self);
+  self->child = gst_cuda_params_new (NULL, NULL);
+  gst_object_set_parent (GST_OBJECT (self->child), GST_OBJECT (self));
+}

@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * cudafilter/explain.c: says why there are no caps that all can agree on
+ *
+ * GStreamer's own error is "not-negotiated". This one names the neighbour, what
+ * it gives or takes, and the element to put in between.
+ */
+
+#include "cudafilter/cudafilter.h"
+
+/* Longer caps are cut in messages. */
+#define MAX_CAPS_TEXT 300
+
+static gchar *
+describe_caps (const GstCaps *caps)
+{
+  gchar *text = gst_caps_to_string (caps);
+
+  if (g_utf8_strlen (text, -1) > MAX_CAPS_TEXT)
+    strcpy (g_utf8_offset_to_pointer (text, MAX_CAPS_TEXT - 3), "...");
+  return text;
+}
+
+/* The name of the element that @pad is linked to; the caller frees it. */
+static gchar *
+get_neighbour (GstPad *pad, const gchar *otherwise)
+{
+  GstPad *peer = gst_pad_get_peer (pad);
+  GstObject *object = GST_OBJECT (peer);
+  gchar *name;
+
+  while (object && !GST_IS_ELEMENT (object)) {
+    GstObject *parent = gst_object_get_parent (object);
+
+    gst_object_unref (object);
+    object = parent;
+  }
+  name = object ? gst_object_get_name (object) : g_strdup (otherwise);
+  gst_clear_object (&object);
+  return name;
+}
+
+static gboolean
+has_device_memory (const GstCaps *caps)
+{
+  guint i, n = gst_caps_is_any (caps) ? 0 : gst_caps_get_size (caps);
+
+  for (i = 0; i < n; i++)
+    if (gst_cuda_caps_is_on_device (
+            gst_caps_get_structure (caps, i), gst_caps_get_features (caps, i)))
+      return TRUE;
+  return gst_caps_is_any (caps);
+}
+
+static gchar *
+explain_memory (GstCudaFilter *self, const GstCaps *caps)
+{
+  gchar *upstream =
+      get_neighbour (GST_BASE_TRANSFORM_SINK_PAD (self), "upstream");
+  gchar *given = describe_caps (caps);
+  gchar *text = g_strdup_printf (
+      "%s gives %s, and this element takes memory of the device alone: put "
+      "vkgdrupload between the two",
+      upstream, given);
+
+  g_free (given);
+  g_free (upstream);
+  return text;
+}
+
+/* The kernel and its arguments, for a kernel that does not take such a
+ * stream. */
+static gchar *
+explain_media (GstCudaFilter *self, const GstCudaRules *rules)
+{
+  const GstEffect *effect;
+  gboolean is_pixel;
+
+  GST_OBJECT_LOCK (self);
+  effect = gst_cuda_choice_get_effect (&self->asked.choice);
+  is_pixel = gst_cuda_choice_is_pixel (&self->asked.choice);
+  GST_OBJECT_UNLOCK (self);
+  if (!rules->takes_video)
+    return g_strdup (
+        "The kernel works on audio and bytes: one for video has VkgdrFrame as "
+        "its first two parameters");
+  if (effect)
+    return g_strdup_printf (
+        "The kernel %s works on video: give one of your own for audio and "
+        "bytes, with location= or source=",
+        effect->name);
+  if (is_pixel)
+    return g_strdup (
+        "pixel= works on video: give a kernel for audio and bytes, with "
+        "location= or source=");
+  return g_strdup (
+      "The kernel works on video: one for audio and bytes has VkgdrSamples as "
+      "its first two parameters");
+}
+
+/* NULL if kernels can be run on the format of @caps. */
+static gchar *
+explain_format (const GstCaps *caps)
+{
+  GstVideoInfo info;
+  GError *error = NULL;
+  gchar *text;
+
+  if (!gst_caps_is_fixed (caps) || !gst_video_info_from_caps (&info, caps)
+      || gst_vkgdr_kernel_check_info (&info, &error))
+    return NULL;
+  text = g_strdup (error->message);
+  g_error_free (error);
+  return text;
+}
+
+static gchar *
+explain_kept (GstCudaFilter *self, const GstCudaRules *rules, GstCaps *caps)
+{
+  GstCudaRules all = { TRUE, TRUE };
+  GstCaps *kept = gst_cuda_caps_keep (&all, caps);
+  gboolean is_readable = !gst_caps_is_empty (kept);
+  gchar *text, *given;
+
+  gst_caps_unref (kept);
+  if (!has_device_memory (caps))
+    return explain_memory (self, caps);
+  if (is_readable)
+    return explain_media (self, rules);
+  text = explain_format (caps);
+  if (text)
+    return text;
+  given = describe_caps (caps);
+  text = g_strdup_printf (
+      "Kernels cannot be run on any of the formats in %s: convert the frames "
+      "first, with videoconvert",
+      given);
+  g_free (given);
+  return text;
+}
+
+static gchar *
+explain_output_caps (
+    GstCudaFilter *self, const GstCudaRules *rules, const GstCaps *caps)
+{
+  const gchar *what[] = { "changes neither format nor size of a video",
+    "changes the format of a video alone", "changes the size of a video alone",
+    "changes format and size of a video alone" };
+  guint i =
+      rules->converts & (GST_EFFECT_CONVERTS_FORMAT | GST_EFFECT_CONVERTS_SIZE);
+  gchar *wanted = describe_caps (rules->output), *given = describe_caps (caps);
+  gchar *text = g_strdup_printf (
+      "output-caps cannot be met: %s is asked for, the input is %s, and the "
+      "kernel %s",
+      wanted, given, what[i]);
+
+  g_free (given);
+  g_free (wanted);
+  return text;
+}
+
+/* NULL if downstream takes any of @possible. */
+static gchar *
+explain_downstream (GstCudaFilter *self, GstCaps *possible)
+{
+  GstPad *pad = GST_BASE_TRANSFORM_SRC_PAD (self);
+  GstCaps *some, *all;
+  gchar *downstream, *given, *taken, *text = NULL;
+
+  if (!gst_pad_is_linked (pad) || gst_caps_is_any (possible))
+    return NULL;
+  some = gst_pad_peer_query_caps (pad, possible);
+  if (gst_caps_is_empty (some)) {
+    all = gst_pad_peer_query_caps (pad, NULL);
+    downstream = get_neighbour (pad, "downstream");
+    given = describe_caps (possible);
+    taken = describe_caps (all);
+    text = g_strdup_printf (
+        "%s takes %s, and none of %s, which this element can give%s",
+        downstream, taken, given,
+        has_device_memory (all) ? "" : ": put vkgdrdownload between the two");
+    g_free (taken);
+    g_free (given);
+    g_free (downstream);
+    gst_caps_unref (all);
+  }
+  gst_caps_unref (some);
+  return text;
+}
+
+/* NULL if there is no reason. */
+static gchar *
+find_reason (GstCudaFilter *self, GstCaps *caps)
+{
+  GstCudaRules rules;
+  GstCaps *kept, *possible;
+  gchar *text = NULL;
+
+  gst_cuda_filter_take_rules (self, &rules);
+  kept = gst_cuda_caps_keep (&rules, caps);
+  possible = gst_cuda_caps_transform (&rules, GST_PAD_SINK, caps);
+  if (gst_caps_is_any (caps))
+    text = explain_downstream (self, possible);
+  else if (gst_caps_is_empty (kept))
+    text = explain_kept (self, &rules, caps);
+  else if (gst_caps_is_empty (possible) && rules.output)
+    text = explain_output_caps (self, &rules, caps);
+  else
+    text = explain_downstream (self, possible);
+  gst_caps_unref (possible);
+  gst_caps_unref (kept);
+  gst_cuda_rules_clear (&rules);
+  return text;
+}
+
+/* Upstream comes with the same caps more than once. */
+static gboolean
+was_told (GstCudaFilter *self, GstCaps *caps)
+{
+  gboolean told;
+
+  GST_OBJECT_LOCK (self);
+  told = self->refused && gst_caps_is_equal (self->refused, caps);
+  gst_caps_replace (&self->refused, caps);
+  GST_OBJECT_UNLOCK (self);
+  return told;
+}
+
+gboolean
+gst_cuda_filter_explain (GstCudaFilter *self, GstCaps *caps)
+{
+  gchar *text = find_reason (self, caps);
+
+  if (text && !was_told (self, caps))
+    GST_ELEMENT_ERROR (
+        self, STREAM, WRONG_TYPE, ("%s.", text), ("%" GST_PTR_FORMAT, caps));
+  if (!text)
+    return FALSE;
+  g_free (text);
+  return TRUE;
+}

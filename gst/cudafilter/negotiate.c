@@ -1,0 +1,524 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * cudafilter/negotiate.c: cudafilter agrees on caps
+ *
+ * What comes out follows what runs, and a stream is negotiated again when that
+ * changes. What queries are answered is the truth, so upstream may fail before
+ * it sends caps; cudafilter/explain.c says why. Which caps can be made of which
+ * is the concern of cudafilter/caps.c.
+ */
+
+#include "cudafilter/cudafilter.h"
+
+GST_DEBUG_CATEGORY_EXTERN (gst_cuda_filter_debug);
+#define GST_CAT_DEFAULT gst_cuda_filter_debug
+
+/* Formats that come first in an answer: those that are known to work. */
+#define PREFERRED_CAPS \
+  GST_VIDEO_CAPS_MAKE_WITH_FEATURES ( \
+      GST_CAPS_FEATURE_MEMORY_VKGDR_MEMORY, GST_EFFECT_FORMATS)
+
+static gpointer parent_class;
+
+/* --- rules --------------------------------------------------------------- */
+
+/* Of what runs; before the first frame, of what is asked for. */
+static void
+take_kernel_rules (GstCudaRules *rules, const GstCudaLoaded *loaded,
+    const GstEffect *effect, gboolean is_pixel)
+{
+  gboolean is_own = !effect && !is_pixel;
+
+  rules->takes_video =
+      !is_own || !loaded || gst_vkgdr_kernel_takes_frames (loaded->kernel);
+  rules->takes_others =
+      is_own && (!loaded || gst_vkgdr_kernel_takes_samples (loaded->kernel));
+  if (effect)
+    rules->converts = effect->converts;
+  else if (is_pixel)
+    rules->converts = GST_EFFECT_CONVERTS_FORMAT;
+  else
+    rules->converts = GST_EFFECT_CONVERTS_FORMAT | GST_EFFECT_CONVERTS_SIZE;
+  rules->get_size = effect ? effect->get_size : NULL;
+}
+
+static void
+take_output (GstCudaRules *rules, GstCaps *output, gboolean is_in_any_memory)
+{
+  rules->output = output ? gst_caps_ref (output) : NULL;
+  rules->is_in_any_memory = is_in_any_memory;
+}
+
+/* The pair that decides on caps; NULL if what is asked for is not loaded yet.
+ * Under the object lock. */
+static const GstCudaPair *
+get_deciding_pair (GstCudaFilter *self)
+{
+  if (self->has_run)
+    return self->running;
+  if (!self->is_settled)
+    return NULL;
+  return self->next ? self->next : self->running;
+}
+
+void
+gst_cuda_filter_take_rules (GstCudaFilter *self, GstCudaRules *rules)
+{
+  const GstCudaChoice *choice = &self->asked.choice;
+  GstCudaParams *params;
+  const GstCudaPair *pair;
+
+  memset (rules, 0, sizeof (*rules));
+  GST_OBJECT_LOCK (self);
+  pair = get_deciding_pair (self);
+  if (pair) {
+    take_kernel_rules (
+        rules, pair->loaded, pair->loaded->effect, pair->loaded->is_pixel);
+    take_output (rules, pair->output, pair->output_is_in_any_memory);
+  } else {
+    take_kernel_rules (rules, NULL, gst_cuda_choice_get_effect (choice),
+        gst_cuda_choice_is_pixel (choice));
+    take_output (
+        rules, self->asked.output, self->asked.output_is_in_any_memory);
+  }
+  params = gst_object_ref (pair ? pair->params : self->child);
+  GST_OBJECT_UNLOCK (self);
+  if (rules->get_size)
+    rules->params = gst_cuda_params_get_values (params, NULL);
+  gst_object_unref (params);
+}
+
+/* --- caps ---------------------------------------------------------------- */
+
+/* Caps that cannot say all that is on the device are ANY, but what @filter has
+ * of it can be said. */
+static GstCaps *
+apply_filter (const GstCudaRules *rules, GstCaps *caps, GstCaps *filter)
+{
+  GstCaps *some =
+      gst_caps_is_any (caps) && !gst_caps_is_any (filter)
+          ? gst_cuda_caps_keep (rules, filter)
+          : gst_caps_intersect_full (filter, caps, GST_CAPS_INTERSECT_FIRST);
+
+  gst_caps_unref (caps);
+  return some;
+}
+
+static GstCaps *
+gst_cuda_filter_transform_caps (GstBaseTransform *trans,
+    GstPadDirection direction, GstCaps *caps, GstCaps *filter)
+{
+  GstCudaRules rules;
+  GstCaps *result;
+
+  gst_cuda_filter_take_rules (GST_CUDA_FILTER (trans), &rules);
+  result = gst_cuda_caps_transform (&rules, direction, caps);
+  if (filter)
+    result = apply_filter (&rules, result, filter);
+  gst_cuda_rules_clear (&rules);
+  return result;
+}
+
+static GstCaps *
+gst_cuda_filter_fixate_caps (GstBaseTransform *trans, GstPadDirection direction,
+    GstCaps *caps, GstCaps *others)
+{
+  GstCudaRules rules;
+
+  gst_cuda_filter_take_rules (GST_CUDA_FILTER (trans), &rules);
+  others = gst_cuda_caps_fixate (&rules, direction, caps, others);
+  gst_cuda_rules_clear (&rules);
+  return others;
+}
+
+static gboolean
+gst_cuda_filter_accept_caps (
+    GstBaseTransform *trans, GstPadDirection direction, GstCaps *caps)
+{
+  GstCaps *others =
+      gst_cuda_filter_transform_caps (trans, direction, caps, NULL);
+  gboolean accepts = !gst_caps_is_empty (others);
+  GstCudaRules rules;
+  GstCaps *kept;
+
+  gst_caps_unref (others);
+  gst_cuda_filter_take_rules (GST_CUDA_FILTER (trans), &rules);
+  kept = gst_cuda_caps_keep (&rules, caps);
+  accepts = accepts && !gst_caps_is_empty (kept);
+  gst_caps_unref (kept);
+  gst_cuda_rules_clear (&rules);
+  return accepts;
+}
+
+/* The same caps, those that are known to work first. */
+static GstCaps *
+prefer_known (GstCaps *all)
+{
+  static GstStaticCaps preferred = GST_STATIC_CAPS (PREFERRED_CAPS);
+  GstCaps *ours = gst_static_caps_get (&preferred);
+  GstCaps *either = gst_vkgdr_caps_in_either_memory (ours);
+  GstCaps *known =
+      gst_caps_intersect_full (all, either, GST_CAPS_INTERSECT_FIRST);
+
+  gst_caps_unref (either);
+  gst_caps_unref (ours);
+  return gst_caps_merge (known, gst_caps_ref (all));
+}
+
+/* The base class puts what downstream has first, which is output-caps, too.
+ * They are none of the input's concern. */
+static GstCaps *
+forget_output (GstCudaFilter *self, GstCaps *all, GstCaps *filter)
+{
+  GstCudaRules rules;
+  GstCaps *caps = gst_caps_ref (all);
+
+  gst_cuda_filter_take_rules (self, &rules);
+  if (rules.output && !gst_caps_is_empty (all)) {
+    gst_clear_caps (&rules.output);
+    gst_caps_take (&caps, gst_caps_new_any ());
+    gst_caps_take (&caps, gst_cuda_caps_transform (&rules, GST_PAD_SRC, caps));
+    caps = apply_filter (&rules, caps, filter);
+  }
+  gst_cuda_rules_clear (&rules);
+  return caps;
+}
+
+/* Before it is active, or linked, a pad answers with its template, as nothing
+ * is known yet: the kernel may change, and so may the neighbours. A link that
+ * cannot work is then made, and the error at the start names what is missing,
+ * which a link that fails could not. */
+static void
+answer_caps (GstCudaFilter *self, GstPadDirection direction, GstQuery *query)
+{
+  GstBaseTransform *trans = GST_BASE_TRANSFORM (self);
+  GstPad *pad = direction == GST_PAD_SINK ? trans->sinkpad : trans->srcpad;
+  GstCaps *filter, *all, *answer, *some;
+
+  gst_query_parse_caps (query, &filter);
+  gst_query_parse_caps_result (query, &all);
+  if (!GST_PAD_IS_ACTIVE (pad) || (!filter && !gst_pad_is_linked (pad)))
+    answer =
+        filter ? gst_caps_ref (filter) : gst_pad_get_pad_template_caps (pad);
+  else if (!filter || gst_caps_is_any (all))
+    return;
+  else {
+    some = direction == GST_PAD_SINK ? forget_output (self, all, filter)
+                                     : gst_caps_ref (all);
+    answer = prefer_known (some);
+    gst_caps_unref (some);
+  }
+  gst_query_set_caps_result (query, answer);
+  gst_caps_unref (answer);
+}
+
+/* Whether upstream is an element of which nothing is known but that it wants to
+ * send @caps. A ghost pad's neighbour may only be trying. */
+static gboolean
+is_about_to_send (GstPad *pad, GstCaps *caps)
+{
+  GstPad *peer = gst_pad_get_peer (pad);
+  GstObject *parent = peer ? gst_object_get_parent (GST_OBJECT (peer)) : NULL;
+  gboolean is_element = parent && GST_IS_ELEMENT (parent);
+
+  gst_clear_object (&parent);
+  gst_clear_object (&peer);
+  return is_element && gst_caps_is_fixed (caps);
+}
+
+/* All that upstream can give, as far as it names a memory: an element that can
+ * be in the way of any memory says nothing with that. */
+static GstCaps *
+query_upstream (GstPad *pad)
+{
+  GstCaps *all = gst_pad_peer_query_caps (pad, NULL);
+  guint i;
+
+  if (gst_caps_is_any (all))
+    return all;
+  all = gst_caps_make_writable (all);
+  for (i = gst_caps_get_size (all); i > 0; i--)
+    if (gst_caps_features_is_any (gst_caps_get_features (all, i - 1)))
+      gst_caps_remove_structure (all, i - 1);
+  return all;
+}
+
+/* Upstream asks, about @caps or (NULL) in general, and nothing of that can be
+ * taken. If nothing of all that upstream can give ever can, it is going to fail
+ * without sending any caps, and this is the last that is heard of it. */
+static void
+explain_refusal (GstCudaFilter *self, GstCaps *caps)
+{
+  GstPad *pad = GST_BASE_TRANSFORM_SINK_PAD (self);
+  GstCaps *all;
+
+  if (!GST_PAD_IS_ACTIVE (pad) || !gst_pad_is_linked (pad)
+      || (caps && (gst_caps_is_empty (caps) || gst_caps_is_any (caps))))
+    return;
+  /* Upstream's answer must not depend on a query that comes back here. */
+  if (!g_atomic_int_compare_and_exchange (&self->is_explaining, FALSE, TRUE))
+    return;
+  all = query_upstream (pad);
+  if (!gst_caps_is_any (all) && !gst_caps_is_empty (all))
+    gst_cuda_filter_explain (self, all);
+  else if (caps && (gst_caps_is_empty (all) || is_about_to_send (pad, caps)))
+    gst_cuda_filter_explain (self, caps);
+  else
+    gst_cuda_filter_explain (self, GST_CAPS_ANY);
+  gst_caps_unref (all);
+  g_atomic_int_set (&self->is_explaining, FALSE);
+}
+
+static void
+finish_caps_query (
+    GstCudaFilter *self, GstPadDirection direction, GstQuery *query)
+{
+  GstCaps *filter, *result;
+
+  answer_caps (self, direction, query);
+  gst_query_parse_caps (query, &filter);
+  gst_query_parse_caps_result (query, &result);
+  if (direction == GST_PAD_SINK
+      && (filter
+              ? gst_caps_is_empty (result)
+              : !gst_pad_has_current_caps (GST_BASE_TRANSFORM_SINK_PAD (self))))
+    explain_refusal (self, filter);
+}
+
+static void
+finish_accept_caps_query (
+    GstCudaFilter *self, GstPadDirection direction, GstQuery *query)
+{
+  gboolean accepted;
+  GstCaps *caps;
+
+  gst_query_parse_accept_caps (query, &caps);
+  gst_query_parse_accept_caps_result (query, &accepted);
+  if (direction == GST_PAD_SINK && !accepted)
+    explain_refusal (self, caps);
+}
+
+static gboolean
+gst_cuda_filter_query (
+    GstBaseTransform *trans, GstPadDirection direction, GstQuery *query)
+{
+  GstCudaFilter *self = GST_CUDA_FILTER (trans);
+
+  if (!GST_BASE_TRANSFORM_CLASS (parent_class)->query (trans, direction, query))
+    return FALSE;
+  if (GST_QUERY_TYPE (query) == GST_QUERY_CAPS)
+    finish_caps_query (self, direction, query);
+  else if (GST_QUERY_TYPE (query) == GST_QUERY_ACCEPT_CAPS)
+    finish_accept_caps_query (self, direction, query);
+  return TRUE;
+}
+
+/* --- what runs changes --------------------------------------------------- */
+
+/* Notes what the caps depend on; TRUE if that is another than before. */
+static gboolean
+note_rules (GstCudaFilter *self)
+{
+  GstCudaAgreed now = { 0 };
+  GstCudaRules rules;
+  gboolean is_new;
+
+  gst_cuda_filter_take_rules (self, &rules);
+  now.converts = rules.converts;
+  now.takes_video = rules.takes_video;
+  now.output = g_steal_pointer (&rules.output);
+  if (self->is_video && rules.get_size) {
+    const GstVideoInfo *info =
+        gst_vkgdr_video_filter_get_input_info (GST_VKGDR_VIDEO_FILTER (self));
+
+    now.width = GST_VIDEO_INFO_WIDTH (info);
+    now.height = GST_VIDEO_INFO_HEIGHT (info);
+    gst_cuda_caps_get_size (&rules, &now.width, &now.height);
+  }
+  gst_cuda_rules_clear (&rules);
+  is_new = now.converts != self->agreed.converts
+           || now.takes_video != self->agreed.takes_video
+           || now.width != self->agreed.width
+           || now.height != self->agreed.height
+           || (now.output != self->agreed.output
+               && (!now.output || !self->agreed.output
+                   || !gst_caps_is_equal (now.output, self->agreed.output)));
+  gst_clear_caps (&self->agreed.output);
+  self->agreed = now;
+  return is_new;
+}
+
+/* Swaps in what is ready and reads the parameters of a frame whose stream time
+ * is @time, or GST_CLOCK_TIME_NONE. */
+static gboolean
+update (GstCudaFilter *self, GstClockTime time)
+{
+  GError *error = NULL;
+  gboolean swapped;
+  guint serial;
+
+  if (!gst_cuda_filter_swap (self, &swapped, &error)) {
+    gst_vkgdr_base_transform_post_error (
+        GST_VKGDR_BASE_TRANSFORM (self), error);
+    return FALSE;
+  }
+  serial = self->running->arguments_serial;
+  if (!gst_cuda_pair_refresh (self->running, time, &error)) {
+    gst_cuda_filter_warn (self, error);
+    g_error_free (error);
+  }
+  if (swapped)
+    gst_vkgdr_filter_set_in_place (GST_VKGDR_FILTER (self),
+        gst_cuda_loaded_may_run_in_place (self->running->loaded));
+  if ((swapped || serial != self->running->arguments_serial)
+      && note_rules (self))
+    gst_base_transform_reconfigure_src (GST_BASE_TRANSFORM (self));
+  return TRUE;
+}
+
+/* A stream of bytes has no time. */
+static GstClockTime
+get_stream_time (GstBaseTransform *trans, GstBuffer *input)
+{
+  if (trans->segment.format != GST_FORMAT_TIME)
+    return GST_CLOCK_TIME_NONE;
+  return gst_segment_to_stream_time (
+      &trans->segment, GST_FORMAT_TIME, GST_BUFFER_PTS (input));
+}
+
+static GstFlowReturn
+gst_cuda_filter_submit_input_buffer (
+    GstBaseTransform *trans, gboolean is_discont, GstBuffer *input)
+{
+  GstCudaFilter *self = GST_CUDA_FILTER (trans);
+  GstFlowReturn result;
+  GstCaps *caps;
+
+  if (!update (self, get_stream_time (trans, input))) {
+    gst_buffer_unref (input);
+    return GST_FLOW_ERROR;
+  }
+  result = GST_BASE_TRANSFORM_CLASS (parent_class)
+               ->submit_input_buffer (trans, is_discont, input);
+  if (result != GST_FLOW_NOT_NEGOTIATED)
+    return result;
+  caps = gst_pad_get_current_caps (trans->sinkpad);
+  if (caps && gst_cuda_filter_explain (self, caps))
+    result = GST_FLOW_ERROR; /* it was posted: upstream need not */
+  gst_clear_caps (&caps);
+  return result;
+}
+
+static gboolean
+gst_cuda_filter_sink_event (GstBaseTransform *trans, GstEvent *event)
+{
+  GstCudaFilter *self = GST_CUDA_FILTER (trans);
+  GstCaps *caps = NULL;
+  gboolean ok;
+
+  if (GST_EVENT_TYPE (event) == GST_EVENT_CAPS) {
+    gst_event_parse_caps (event, &caps);
+    gst_caps_ref (caps);
+  }
+  ok = GST_BASE_TRANSFORM_CLASS (parent_class)->sink_event (trans, event);
+  if (caps && !ok)
+    gst_cuda_filter_explain (self, caps);
+  gst_clear_caps (&caps);
+  return ok;
+}
+
+/* Comes before GStreamer asks whether the caps are accepted, and drops them if
+ * not. By then the kernel that decides has to be loaded. */
+static GstPadProbeReturn
+on_event (GstPad *pad, GstPadProbeInfo *info, gpointer user_data)
+{
+  GstEvent *event = GST_PAD_PROBE_INFO_EVENT (info);
+  GstCudaFilter *self = user_data;
+  GstCaps *caps;
+
+  if (GST_EVENT_TYPE (event) != GST_EVENT_CAPS)
+    return GST_PAD_PROBE_OK;
+  if (!update (self, GST_CLOCK_TIME_NONE))
+    return GST_PAD_PROBE_DROP;
+  gst_event_parse_caps (event, &caps);
+  if (!gst_pad_query_accept_caps (pad, caps))
+    gst_cuda_filter_explain (self, caps);
+  return GST_PAD_PROBE_OK;
+}
+
+/* --- what the stream is -------------------------------------------------- */
+
+/* Built-in kernels and expressions know pixels. */
+static gboolean
+check_kernel_of_samples (GstCudaFilter *self, GError **error)
+{
+  if (self->running->loaded->effect)
+    g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
+        "the kernel %s works on video: give one of your own for audio and "
+        "bytes, with location= or source=",
+        self->running->loaded->effect->name);
+  else if (self->running->loaded->is_pixel)
+    g_set_error_literal (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
+        "pixel= works on video: give a kernel for audio and bytes, with "
+        "location= or source=");
+  else
+    return TRUE;
+  return FALSE;
+}
+
+static gboolean
+gst_cuda_filter_negotiated (
+    GstVkgdrFilter *filter, GstCaps *in_caps, GstCaps *out_caps, GError **error)
+{
+  const GstStructure *s = gst_caps_get_structure (in_caps, 0);
+  GstCudaFilter *self = GST_CUDA_FILTER (filter);
+
+  self->is_video = gst_structure_has_name (s, "video/x-raw");
+  if (self->is_video) {
+    if (!GST_VKGDR_FILTER_CLASS (parent_class)
+             ->negotiated (filter, in_caps, out_caps, error))
+      return FALSE;
+    note_rules (self);
+    return TRUE;
+  }
+  self->is_audio = gst_structure_has_name (s, "audio/x-raw");
+  if (self->is_audio
+      && !gst_audio_info_from_caps (&self->audio_info, in_caps)) {
+    g_set_error (error, GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT,
+        "These caps are no audio that a kernel can work on");
+    return FALSE;
+  }
+  return check_kernel_of_samples (self, error);
+}
+
+static gboolean
+gst_cuda_filter_set_info (GstVkgdrVideoFilter *filter,
+    const GstVideoInfo *input_info, const GstVideoInfo *output_info,
+    GError **error)
+{
+  return gst_vkgdr_kernel_check_info (input_info, error)
+         && gst_vkgdr_kernel_check_info (output_info, error);
+}
+
+void
+gst_cuda_filter_init_pads (GstCudaFilter *self)
+{
+  gst_pad_add_probe (GST_BASE_TRANSFORM_SINK_PAD (self),
+      GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM, on_event, self, NULL);
+}
+
+void
+gst_cuda_filter_init_negotiation (GstCudaFilterClass *klass)
+{
+  GstBaseTransformClass *trans_class = GST_BASE_TRANSFORM_CLASS (klass);
+
+  parent_class = g_type_class_peek_parent (klass);
+  trans_class->transform_caps = gst_cuda_filter_transform_caps;
+  trans_class->fixate_caps = gst_cuda_filter_fixate_caps;
+  trans_class->accept_caps = gst_cuda_filter_accept_caps;
+  trans_class->query = gst_cuda_filter_query;
+  trans_class->sink_event = gst_cuda_filter_sink_event;
+  trans_class->submit_input_buffer = gst_cuda_filter_submit_input_buffer;
+  GST_VKGDR_FILTER_CLASS (klass)->negotiated = gst_cuda_filter_negotiated;
+  GST_VKGDR_VIDEO_FILTER_CLASS (klass)->set_info = gst_cuda_filter_set_info;
+}

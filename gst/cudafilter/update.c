@@ -1,0 +1,591 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * cudafilter/update.c: brings what runs up to what the properties ask for
+ *
+ * A setter hands a request to the worker and returns. The worker builds a pair
+ * and publishes it, and the streaming thread swaps it in between two frames.
+ * Nobody calls out of the element with a lock held: what is to be emitted is
+ * collected, and emitted afterwards. Knows nothing of caps and frames.
+ */
+
+#include <glib/gstdio.h>
+
+#include "cudafilter/build.h"
+#include "cudafilter/cudafilter.h"
+#include "cudafilter/watch.h"
+
+GST_DEBUG_CATEGORY_EXTERN (gst_cuda_filter_debug);
+#define GST_CAT_DEFAULT gst_cuda_filter_debug
+
+/* What belongs to the worker's thread. */
+typedef struct {
+  GstCudaFilter *filter;
+  GstCudaBuild build;
+  GstCudaRequest *request; /* the last one that was taken */
+  GstCudaWatch *watch;
+  gchar *stamp; /* of the file when it was read last, or NULL */
+  gboolean file_changed;
+} Work;
+
+/* --- the object of parameters -------------------------------------------- */
+
+/* Signals to emit without a lock. */
+typedef struct {
+  GstCudaParams *removed;
+  GstCudaParams *added;
+  GstCudaParams *changed; /* its values */
+} Signals;
+
+static void
+emit (Signals *signals, GstCudaFilter *self)
+{
+  if (signals->removed) {
+    gst_object_unparent (GST_OBJECT (signals->removed));
+    gst_child_proxy_child_removed (GST_CHILD_PROXY (self),
+        G_OBJECT (signals->removed), GST_OBJECT_NAME (signals->removed));
+    gst_object_unref (signals->removed);
+  }
+  if (signals->added) {
+    gst_object_set_parent (GST_OBJECT (signals->added), GST_OBJECT (self));
+    gst_child_proxy_child_added (GST_CHILD_PROXY (self),
+        G_OBJECT (signals->added), GST_OBJECT_NAME (signals->added));
+    gst_object_unref (signals->added);
+  }
+  if (signals->changed) {
+    gst_cuda_params_notify (signals->changed);
+    gst_object_unref (signals->changed);
+  }
+}
+
+/* All parameters of @effect, or NULL if it has none, or if there is none. */
+static GstStructure *
+get_defaults (const GstEffect *effect)
+{
+  return effect ? gst_effect_complete_params (effect, NULL, NULL) : NULL;
+}
+
+static gboolean
+has_list (
+    GstCudaParams *params, const GstStructure *values, const GstEffect *effect)
+{
+  GstStructure *defaults = get_defaults (effect);
+  gboolean has = gst_cuda_params_has_list (params, values, defaults);
+
+  g_clear_pointer (&defaults, gst_structure_free);
+  return has;
+}
+
+/* Shows @child to the user. Under the object lock. */
+static void
+show (GstCudaFilter *self, GstCudaParams *child, Signals *signals)
+{
+  if (child == self->child)
+    return;
+  signals->removed = self->child;
+  self->child = gst_object_ref (child);
+  signals->added = gst_object_ref (child);
+}
+
+/* Shows an object with the parameters @values (nullable) of @effect or, if that
+ * is NULL, of a user's kernel. TRUE if it is a new one, which has the values.
+ * Under the object lock. */
+static gboolean
+show_list (GstCudaFilter *self, const GstStructure *values,
+    const GstEffect *effect, Signals *signals)
+{
+  GstStructure *defaults;
+  GstCudaParams *child;
+
+  if (has_list (self->child, values, effect))
+    return FALSE;
+  defaults = get_defaults (effect);
+  child = gst_cuda_params_new (values, defaults);
+  show (self, child, signals);
+  gst_object_unref (child);
+  g_clear_pointer (&defaults, gst_structure_free);
+  return TRUE;
+}
+
+/* Under the object lock. */
+static GstCudaPair *
+get_newest (GstCudaFilter *self)
+{
+  return self->next ? self->next : self->running;
+}
+
+/* Shows the parameters of what is asked for, as far as they are known before it
+ * is loaded: an effect's are. Without a kernel that runs, those that are given
+ * are shown: they may be for a kernel that is about to be set. Under the object
+ * lock. */
+static void
+show_asked (GstCudaFilter *self, Signals *signals)
+{
+  const GstCudaRequest *asked = &self->asked;
+  const GstEffect *effect = gst_cuda_choice_get_effect (&asked->choice);
+  GstStructure *values = NULL;
+  GError *error = NULL;
+
+  if (!effect && get_newest (self))
+    return;
+  if (effect)
+    values = gst_effect_complete_params (effect, asked->params, &error);
+  if (error)
+    effect = NULL;
+  if (!effect && asked->params)
+    values = gst_structure_copy (asked->params);
+  if ((!error || !get_newest (self))
+      && !show_list (self, values, effect, signals) && asked->params_are_new
+      && !self->worker) {
+    gst_cuda_params_set_values (self->child, values, G_MAXUINT);
+    signals->changed = gst_object_ref (self->child);
+  }
+  g_clear_error (&error);
+  g_clear_pointer (&values, gst_structure_free);
+}
+
+/* --- properties that were set -------------------------------------------- */
+
+static void
+replace_params (GstStructure **slot, const GstStructure *params)
+{
+  GstStructure *copy = params ? gst_structure_copy (params) : NULL;
+
+  g_clear_pointer (slot, gst_structure_free);
+  *slot = copy;
+}
+
+/* New values of parameters that the running kernel has count at once, from the
+ * next frame on: nothing has to be built for them. Under the object lock. */
+static gboolean
+set_values (GstCudaFilter *self, Signals *signals)
+{
+  GstCudaPair *pair = self->running;
+  GstStructure *values = NULL;
+  gboolean ok;
+
+  if (self->asked.choice_is_new || self->asked.output_is_new || !pair
+      || self->next || !self->is_settled
+      || gst_cuda_worker_is_busy (self->worker)
+      || !gst_cuda_loaded_fit (pair->loaded, self->asked.params, &values, NULL))
+    return FALSE;
+  ok = has_list (pair->params, values, pair->loaded->effect);
+  if (ok && values) {
+    gst_cuda_params_set_values (pair->params, values, G_MAXUINT);
+    signals->changed = gst_object_ref (pair->params);
+  }
+  if (ok)
+    replace_params (&pair->given, self->asked.params);
+  g_clear_pointer (&values, gst_structure_free);
+  return ok;
+}
+
+/* Under the object lock. */
+static void
+make_request (GstCudaFilter *self)
+{
+  GstCudaRequest *request = gst_cuda_request_copy (&self->asked);
+
+  request->serial = gst_cuda_params_get_serial (self->child);
+  if (self->request) {
+    gst_cuda_request_inherit (request, self->request);
+    gst_cuda_request_free (self->request);
+  }
+  self->request = request;
+  self->is_settled = FALSE;
+}
+
+void
+gst_cuda_filter_commit (GstCudaFilter *self)
+{
+  GstCudaRequest *asked = &self->asked;
+  Signals signals = { NULL };
+
+  GST_OBJECT_LOCK (self);
+  if (!gst_cuda_request_is_new (asked)) {
+    GST_OBJECT_UNLOCK (self);
+    return;
+  }
+  /* Values that were set through the object go to another kernel, too. */
+  if (asked->choice_is_new && !asked->params_are_new && asked->params)
+    gst_cuda_params_update (self->child, asked->params);
+  show_asked (self, &signals);
+  if (self->worker && !set_values (self, &signals)) {
+    make_request (self);
+    gst_cuda_worker_wake (self->worker);
+  }
+  gst_cuda_request_set_old (asked);
+  GST_OBJECT_UNLOCK (self);
+  emit (&signals, self);
+}
+
+void
+gst_cuda_filter_wake (GstCudaFilter *self)
+{
+  GST_OBJECT_LOCK (self);
+  if (self->worker)
+    gst_cuda_worker_wake (self->worker);
+  GST_OBJECT_UNLOCK (self);
+}
+
+gboolean
+gst_cuda_filter_is_pending (GstCudaFilter *self)
+{
+  gboolean is_pending;
+
+  GST_OBJECT_LOCK (self);
+  is_pending = self->worker && gst_cuda_worker_is_busy (self->worker);
+  GST_OBJECT_UNLOCK (self);
+  return is_pending;
+}
+
+GstStructure *
+gst_cuda_filter_get_params (GstCudaFilter *self)
+{
+  GstCudaPair *next;
+  GstStructure *values;
+
+  GST_OBJECT_LOCK (self);
+  next = self->next;
+  values = next && next->initial
+               ? gst_structure_copy (next->initial)
+               : gst_cuda_params_get_values (self->child, NULL);
+  GST_OBJECT_UNLOCK (self);
+  return values;
+}
+
+/* --- the worker ---------------------------------------------------------- */
+
+void
+gst_cuda_filter_warn (GstCudaFilter *self, const GError *error)
+{
+  GST_ELEMENT_WARNING (self, LIBRARY, SETTINGS, ("%s", error->message), (NULL));
+}
+
+static void
+on_file_changed (gpointer user_data)
+{
+  Work *work = user_data;
+
+  GST_DEBUG_OBJECT (work->filter, "the kernel's file changed");
+  work->file_changed = TRUE;
+  gst_cuda_filter_wake (work->filter);
+}
+
+/* Another text for another content; NULL if there is no such file. */
+static gchar *
+make_stamp (const gchar *path)
+{
+  GStatBuf info;
+
+  if (!path || g_stat (path, &info) != 0)
+    return NULL;
+  return g_strdup_printf ("%lu %ld %ld.%09ld", (gulong) info.st_ino,
+      (glong) info.st_size, (glong) info.st_mtim.tv_sec,
+      (glong) info.st_mtim.tv_nsec);
+}
+
+static gboolean
+is_stale (Work *work, const gchar *path)
+{
+  gchar *stamp = make_stamp (path);
+  gboolean stale = stamp && work->stamp && !g_str_equal (stamp, work->stamp);
+
+  g_free (stamp);
+  return stale;
+}
+
+/* Watches the file that the properties say. A change since the file was read,
+ * when nobody watched, counts as well. */
+static void
+update_watch (Work *work)
+{
+  GstCudaFilter *self = work->filter;
+  const gchar *paths[2] = { NULL };
+  GError *error = NULL;
+  gboolean watch;
+
+  GST_OBJECT_LOCK (self);
+  watch = self->watch;
+  GST_OBJECT_UNLOCK (self);
+  if (watch && work->request)
+    paths[0] = gst_cuda_choice_get_file (&work->request->choice);
+  if (work->watch && gst_cuda_watch_has_paths (work->watch, paths))
+    return;
+  g_clear_pointer (&work->watch, gst_cuda_watch_free);
+  if (!paths[0])
+    return;
+  work->watch = gst_cuda_watch_new (paths, on_file_changed, work, &error);
+  if (error)
+    GST_ELEMENT_WARNING (
+        self, RESOURCE, OPEN_READ, ("%s", error->message), (NULL));
+  g_clear_error (&error);
+  if (!work->request->choice_is_new && is_stale (work, paths[0]))
+    work->file_changed = TRUE;
+}
+
+/* An object with the parameters of @pair: the one that is shown, or the newest
+ * pair's, if they have the same list; else a new one. The caller unrefs it.
+ * Under the object lock. */
+static GstCudaParams *
+find_params (GstCudaFilter *self, const GstCudaPair *pair, gboolean *is_new)
+{
+  const GstEffect *effect = pair->loaded->effect;
+  GstCudaPair *newest = get_newest (self);
+  GstStructure *defaults;
+  GstCudaParams *params;
+
+  *is_new = FALSE;
+  if (has_list (self->child, pair->arguments, effect))
+    return gst_object_ref (self->child);
+  if (newest && has_list (newest->params, pair->arguments, effect))
+    return gst_object_ref (newest->params);
+  *is_new = TRUE;
+  defaults = get_defaults (effect);
+  params = gst_cuda_params_new (pair->arguments, defaults);
+  g_clear_pointer (&defaults, gst_structure_free);
+  return params;
+}
+
+/* Shows the parameters of @pair, unless something else was asked for meanwhile.
+ * Under the object lock. */
+static void
+attach_params (GstCudaFilter *self, GstCudaPair *pair,
+    const GstCudaRequest *request, Signals *signals)
+{
+  gboolean is_new;
+  GstCudaParams *params = find_params (self, pair, &is_new);
+
+  if (!self->request)
+    show (self, params, signals);
+  gst_cuda_pair_attach (
+      pair, params, request->params_are_new && !is_new, request->serial);
+  gst_object_unref (params);
+}
+
+static void
+publish (Work *work, GstCudaPair *pair)
+{
+  GstCudaFilter *self = work->filter;
+  GstCudaPair *old;
+  Signals signals = { NULL };
+
+  GST_OBJECT_LOCK (self);
+  attach_params (self, pair, work->request, &signals);
+  old = self->next;
+  g_atomic_pointer_set (&self->next, pair);
+  self->is_settled = !self->request;
+  g_clear_error (&self->failure);
+  GST_OBJECT_UNLOCK (self);
+  g_clear_pointer (&old, gst_cuda_pair_free);
+  emit (&signals, self);
+}
+
+/* What runs goes on. Before the first frame nobody has anything to go on with,
+ * and the streaming thread posts the error. */
+static void
+reject (Work *work, GError *error)
+{
+  GstCudaFilter *self = work->filter;
+  Signals signals = { NULL };
+  gboolean is_fatal;
+
+  GST_OBJECT_LOCK (self);
+  is_fatal = !self->has_run && !work->file_changed;
+  if (is_fatal) {
+    g_clear_error (&self->failure);
+    self->failure = g_error_copy (error);
+  }
+  if (get_newest (self) && !self->request)
+    show (self, get_newest (self)->params, &signals);
+  GST_OBJECT_UNLOCK (self);
+  if (!is_fatal)
+    gst_cuda_filter_warn (self, error);
+  g_error_free (error);
+  emit (&signals, self);
+}
+
+static void
+build (Work *work)
+{
+  GstCudaFilter *self = work->filter;
+  GstCudaLoaded *running = NULL;
+  GstStructure *given = NULL;
+  GstCudaPair *newest, *pair;
+  GError *error = NULL;
+
+  GST_OBJECT_LOCK (self);
+  newest = get_newest (self);
+  if (newest) {
+    running = gst_cuda_loaded_ref (newest->loaded);
+    given = newest->given ? gst_structure_copy (newest->given) : NULL;
+  }
+  GST_OBJECT_UNLOCK (self);
+
+  g_free (work->stamp);
+  work->stamp = make_stamp (gst_cuda_choice_get_file (&work->request->choice));
+  pair = gst_cuda_build (
+      &work->build, work->request, work->file_changed, running, given, &error);
+  if (pair)
+    pair->is_reload = work->file_changed;
+  if (pair)
+    publish (work, pair);
+  else
+    reject (work, error);
+  g_clear_pointer (&given, gst_structure_free);
+  g_clear_pointer (&running, gst_cuda_loaded_unref);
+}
+
+/* The job of the worker. */
+static void
+work_do (gpointer user_data)
+{
+  Work *work = user_data;
+  GstCudaFilter *self = work->filter;
+  GstCudaRequest *request;
+  GSList *retired;
+
+  GST_OBJECT_LOCK (self);
+  request = g_steal_pointer (&self->request);
+  retired = g_steal_pointer (&self->retired);
+  GST_OBJECT_UNLOCK (self);
+  g_slist_free_full (retired, (GDestroyNotify) gst_cuda_pair_free);
+
+  if (request) {
+    g_clear_pointer (&work->request, gst_cuda_request_free);
+    work->request = request;
+  }
+  /* The watch before the kernel: no change of the file is missed. */
+  update_watch (work);
+  if (request || work->file_changed)
+    build (work);
+  gst_cuda_request_set_old (work->request);
+  work->file_changed = FALSE;
+}
+
+static void
+work_free (gpointer user_data)
+{
+  Work *work = user_data;
+
+  g_clear_pointer (&work->watch, gst_cuda_watch_free);
+  g_clear_pointer (&work->request, gst_cuda_request_free);
+  gst_cuda_build_clear (&work->build);
+  g_free (work->stamp);
+  gst_object_unref (work->build.context);
+  gst_object_unref (work->filter);
+  g_free (work);
+}
+
+/* --- start and stop ------------------------------------------------------ */
+
+static gboolean
+take_failure (GstCudaFilter *self, GError **error)
+{
+  GError *failure;
+
+  GST_OBJECT_LOCK (self);
+  failure = g_steal_pointer (&self->failure);
+  GST_OBJECT_UNLOCK (self);
+  if (!failure)
+    return FALSE;
+  g_propagate_error (error, failure);
+  return TRUE;
+}
+
+gboolean
+gst_cuda_filter_start_worker (GstCudaFilter *self, GError **error)
+{
+  Work *work = g_new0 (Work, 1);
+  GstCudaWorker *worker;
+
+  work->filter = gst_object_ref (self);
+  work->build.context = gst_object_ref (
+      gst_vkgdr_base_transform_get_context (GST_VKGDR_BASE_TRANSFORM (self)));
+  worker = gst_cuda_worker_new (work_do, work, work_free, error);
+  if (!worker) {
+    g_prefix_error (error, "The thread that loads kernels cannot be started: ");
+    return FALSE;
+  }
+  GST_OBJECT_LOCK (self);
+  self->has_run = FALSE;
+  self->worker = worker;
+  /* Values that were set through the object are the newest. */
+  if (self->asked.params)
+    gst_cuda_params_update (self->child, self->asked.params);
+  make_request (self);
+  self->request->choice_is_new = TRUE;
+  GST_OBJECT_UNLOCK (self);
+  gst_cuda_worker_wake (worker);
+  gst_cuda_worker_wait (worker);
+  if (!take_failure (self, error))
+    return TRUE;
+  gst_cuda_filter_stop_worker (self);
+  return FALSE;
+}
+
+void
+gst_cuda_filter_stop_worker (GstCudaFilter *self)
+{
+  GstCudaPair *running, *next;
+  GstCudaWorker *worker;
+  GSList *retired;
+
+  GST_OBJECT_LOCK (self);
+  worker = g_steal_pointer (&self->worker);
+  GST_OBJECT_UNLOCK (self);
+  if (worker)
+    gst_cuda_worker_stop (worker);
+
+  GST_OBJECT_LOCK (self);
+  running = g_steal_pointer (&self->running);
+  next = g_steal_pointer (&self->next);
+  retired = g_steal_pointer (&self->retired);
+  g_clear_pointer (&self->request, gst_cuda_request_free);
+  g_clear_error (&self->failure);
+  GST_OBJECT_UNLOCK (self);
+  g_clear_pointer (&running, gst_cuda_pair_free);
+  g_clear_pointer (&next, gst_cuda_pair_free);
+  g_slist_free_full (retired, (GDestroyNotify) gst_cuda_pair_free);
+}
+
+/* --- a frame ------------------------------------------------------------- */
+
+/* Unloading a kernel may wait for the device, so
+ * the worker does it. */
+static gboolean
+take_next (GstCudaFilter *self)
+{
+  GST_OBJECT_LOCK (self);
+  if (self->running) {
+    self->retired = g_slist_prepend (self->retired, self->running);
+    if (self->worker)
+      gst_cuda_worker_wake (self->worker);
+  }
+  self->running = self->next;
+  g_atomic_pointer_set (&self->next, NULL);
+  GST_OBJECT_UNLOCK (self);
+  return self->running != NULL;
+}
+
+gboolean
+gst_cuda_filter_swap (GstCudaFilter *self, gboolean *swapped, GError **error)
+{
+  *swapped = FALSE;
+  if (!self->has_run) {
+    gst_cuda_worker_wait (self->worker);
+    if (take_failure (self, error))
+      return FALSE;
+  }
+  if (!g_atomic_pointer_get (&self->next))
+    return TRUE;
+  *swapped = take_next (self);
+  if (gst_cuda_pair_enter (self->running))
+    gst_cuda_params_notify (self->running->params);
+  if (self->running->is_reload)
+    GST_ELEMENT_INFO (self, LIBRARY, SETTINGS,
+        ("%s changed: its new kernel is used from frame %" G_GUINT64_FORMAT
+         " on",
+            self->running->loaded->file, self->frame),
+        (NULL));
+  return TRUE;
+}

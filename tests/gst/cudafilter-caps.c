@@ -1,0 +1,333 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * cudafilter-caps.c: what cudafilter answers to caps queries, and what it says
+ * if its neighbours and it cannot agree: by hand, in pipelines, in playbin
+ */
+
+#include <glib/gstdio.h>
+#include <gst/check/gstharness.h>
+#include <gst/video/video.h>
+
+#include "util.h"
+
+#define VKGDR "(" GST_CAPS_FEATURE_MEMORY_VKGDR_MEMORY ")"
+#define RGBA "video/x-raw" VKGDR ",format=RGBA,width=64,height=48,framerate=1/1"
+
+#define SAMPLES "__global__ void own (VkgdrSamples in, VkgdrSamples out) { }"
+#define FRAMES "__global__ void own (VkgdrFrame in, VkgdrFrame out) { }"
+
+/* --- queries ------------------------------------------------------------- */
+
+static GstHarness *
+harness_new (const gchar *property, const gchar *value)
+{
+  GstElement *filter = gst_element_factory_make ("cudafilter", NULL);
+  GstHarness *h;
+
+  gst_object_ref_sink (filter);
+  gst_util_set_object_arg (G_OBJECT (filter), property, value);
+  h = gst_harness_new_with_element (filter, "sink", "src");
+  gst_object_unref (filter);
+  return h;
+}
+
+static const struct {
+  const gchar *property, *value;
+  const gchar *caps;
+  gboolean accepted;
+} accepted[] = {
+  { "kernel", "copy", "image/jpeg,width=64,height=48", FALSE },
+  { "kernel", "copy", "image/jpeg" VKGDR ",width=64,height=48", FALSE },
+  { "kernel", "copy",
+      "video/x-raw(memory:GLMemory),format=RGBA,width=64,height=48", FALSE },
+  { "kernel", "copy", "video/x-raw,format=RGBA,width=64,height=48", FALSE },
+  { "kernel", "copy", RGBA, TRUE },
+  { "kernel", "copy", "video/x-raw" VKGDR ",format=NV12_4L4,width=64,height=48",
+      FALSE },
+  { "kernel", "copy", "video/x-bayer" VKGDR ",format=bggr", FALSE },
+  { "kernel", "copy",
+      "audio/x-raw" VKGDR ",format=S16LE,rate=1,channels=1,layout=interleaved",
+      FALSE },
+  { "pixel", "rgba.r=0",
+      "audio/x-raw" VKGDR ",format=S16LE,rate=1,channels=1,layout=interleaved",
+      FALSE },
+  { "source", SAMPLES,
+      "audio/x-raw" VKGDR ",format=S16LE,rate=1,channels=1,layout=interleaved",
+      TRUE },
+  { "source", SAMPLES, "application/x-anything" VKGDR, TRUE },
+  { "source", SAMPLES, "application/x-anything", FALSE },
+  { "source", SAMPLES, RGBA, FALSE },
+  { "source", FRAMES, RGBA, TRUE },
+  { "source", FRAMES, "application/x-anything" VKGDR, FALSE },
+};
+
+/* The same by an accept-caps query and, for a filter, by a caps query. */
+GST_START_TEST (test_sink_queries)
+{
+  GstHarness *h = harness_new (accepted[__i__].property, accepted[__i__].value);
+  GstPad *pad = gst_element_get_static_pad (h->element, "sink");
+  GstCaps *caps = gst_caps_from_string (accepted[__i__].caps), *answer;
+
+  test_settle (h->element);
+  fail_unless_equals_int (
+      gst_pad_query_accept_caps (pad, caps), accepted[__i__].accepted);
+  answer = gst_pad_query_caps (pad, caps);
+  fail_unless (gst_caps_is_empty (answer) == !accepted[__i__].accepted, "%s",
+      gst_caps_to_string (answer));
+  gst_caps_unref (answer);
+  gst_caps_unref (caps);
+  gst_object_unref (pad);
+  gst_harness_teardown (h);
+}
+GST_END_TEST;
+
+/* Everything is on the device, and not ANY, where a kernel of frames is. */
+GST_START_TEST (test_pads_say_what_they_have)
+{
+  GstHarness *h = harness_new ("kernel", "copy");
+  const gchar *const names[] = { "sink", "src" };
+  guint i, k;
+
+  test_settle (h->element);
+  for (k = 0; k < 2; k++) {
+    GstPad *pad = gst_element_get_static_pad (h->element, names[k]);
+    GstCaps *caps = gst_pad_query_caps (pad, NULL);
+
+    fail_if (gst_caps_is_any (caps));
+    fail_if (gst_caps_is_empty (caps));
+    for (i = 0; i < gst_caps_get_size (caps); i++) {
+      GstCapsFeatures *features = gst_caps_get_features (caps, i);
+
+      fail_unless (gst_structure_has_name (
+          gst_caps_get_structure (caps, i), "video/x-raw"));
+      fail_if (gst_caps_features_is_any (features));
+      fail_unless (gst_caps_features_contains (
+                       features, GST_CAPS_FEATURE_MEMORY_VKGDR_MEMORY)
+                   || gst_vkgdr_caps_features_are_cuda (features));
+    }
+    gst_caps_unref (caps);
+    gst_object_unref (pad);
+  }
+  gst_harness_teardown (h);
+}
+GST_END_TEST;
+
+/* output-caps are of the output: a kernel that cannot make them fails, and the
+ * source gives what it gives. */
+GST_START_TEST (test_output_caps_leave_the_source_alone)
+{
+  GstHarness *h = harness_new ("kernel", "blur");
+  GstPad *pad = gst_element_get_static_pad (h->element, "sink");
+  GstCaps *filter = gst_caps_from_string ("video/x-raw" VKGDR ",format=RGBA");
+  GstCaps *answer;
+  const GValue *width;
+
+  gst_util_set_object_arg (
+      G_OBJECT (h->element), "output-caps", "video/x-raw,width=32");
+  test_settle (h->element);
+  answer = gst_pad_query_caps (pad, filter);
+  fail_if (gst_caps_is_empty (answer));
+  width = gst_structure_get_value (gst_caps_get_structure (answer, 0), "width");
+  fail_unless (width == NULL || !G_VALUE_HOLDS_INT (width), "%s",
+      gst_caps_to_string (answer));
+  gst_caps_unref (answer);
+  gst_caps_unref (filter);
+  gst_object_unref (pad);
+  gst_harness_teardown (h);
+}
+GST_END_TEST;
+
+/* --- pipelines ----------------------------------------------------------- */
+
+static const struct {
+  const gchar *pipeline;
+  const gchar *words[4];
+} forgotten[] = {
+  { "videotestsrc name=source ! cudafilter ! fakesink",
+      { "source gives", "video/x-raw", "put vkgdrupload between" } },
+  { "videotestsrc ! videoconvert name=before ! cudafilter ! fakesink",
+      { "before gives", "put vkgdrupload between" } },
+  { "videotestsrc ! queue name=before ! cudafilter kernel=convert ! fakesink",
+      { "before gives", "put vkgdrupload between" } },
+  { "videotestsrc ! capsfilter name=before caps=video/x-raw,format=NV12 ! "
+    "cudafilter pixel=rgba.r=0 ! vkgdrdownload ! fakesink",
+      { "before gives", "NV12", "put vkgdrupload between" } },
+  { "audiotestsrc name=source ! cudafilter source=\"" SAMPLES "\" ! fakesink",
+      { "source gives", "audio/x-raw", "put vkgdrupload between" } },
+  { "videotestsrc num-buffers=1 ! jpegenc ! jpegdec name=decoder ! cudafilter "
+    "! fakesink",
+      { "decoder gives", "put vkgdrupload between" } },
+  { "videotestsrc ! vkgdrupload ! cudafilter ! capsfilter name=after "
+    "caps=video/x-raw ! fakesink",
+      { "after takes", "video/x-raw", "put vkgdrdownload between" } },
+  { "videotestsrc ! vkgdrupload ! cudafilter ! jpegenc name=after ! fakesink",
+      { "after takes", "put vkgdrdownload between" } },
+  { "videotestsrc ! vkgdrupload ! cudafilter kernel=convert ! videoconvert "
+    "name=after ! jpegenc ! fakesink",
+      { "after takes", "put vkgdrdownload between" } },
+  { "videotestsrc ! vkgdrupload ! cudafilter ! queue name=after ! videoscale ! "
+    "pngenc ! fakesink",
+      { "after takes", "put vkgdrdownload between" } },
+};
+
+/* In a pipeline of gst-launch-1.0. */
+GST_START_TEST (test_forgotten_elements)
+{
+  GstElement *pipeline = test_launch ("%s", forgotten[__i__].pipeline);
+  GError *error = test_play_error (pipeline);
+  guint i;
+
+  for (i = 0; i < 4 && forgotten[__i__].words[i]; i++)
+    fail_unless (strstr (error->message, forgotten[__i__].words[i]) != NULL,
+        "\"%s\" lacks \"%s\"", error->message, forgotten[__i__].words[i]);
+  g_error_free (error);
+  gst_object_unref (pipeline);
+}
+GST_END_TEST;
+
+/* --- files --------------------------------------------------------------- */
+
+/* Plays to the end; the text of the first error, which the caller frees, or
+ * NULL. */
+static gchar *
+play (GstElement *pipeline)
+{
+  GstBus *bus = gst_element_get_bus (pipeline);
+  GstMessage *message;
+  gchar *text = NULL;
+
+  gst_element_set_state (pipeline, GST_STATE_PLAYING);
+  message = gst_bus_timed_pop_filtered (bus, 60 * GST_SECOND,
+      (GstMessageType) (GST_MESSAGE_ERROR | GST_MESSAGE_EOS));
+  fail_unless (message != NULL, "neither an error nor an end");
+  if (GST_MESSAGE_TYPE (message) == GST_MESSAGE_ERROR) {
+    GError *error = NULL;
+
+    gst_message_parse_error (message, &error, NULL);
+    text = g_strdup (error->message);
+    g_error_free (error);
+  }
+  gst_message_unref (message);
+  gst_element_set_state (pipeline, GST_STATE_NULL);
+  gst_object_unref (bus);
+  return text;
+}
+
+/* A file of ten frames; the caller frees its name, and removes it. */
+static gchar *
+make_file (void)
+{
+  gchar *path = g_strdup ("/tmp/vkgdr-caps-XXXXXX");
+  GstElement *pipeline;
+  gint fd = g_mkstemp (path);
+
+  fail_unless (fd >= 0);
+  g_close (fd, NULL);
+  pipeline = test_launch ("videotestsrc num-buffers=10 ! "
+                          "video/x-raw,width=64,height=48 ! theoraenc ! oggmux "
+                          "! filesink location=%s",
+      path);
+  fail_unless (play (pipeline) == NULL);
+  gst_object_unref (pipeline);
+  return path;
+}
+
+static GstElement *
+make_bin (const gchar *description)
+{
+  GError *error = NULL;
+  GstElement *bin = gst_parse_bin_from_description (description, TRUE, &error);
+
+  fail_unless (bin != NULL, "%s", error ? error->message : "");
+  return bin;
+}
+
+static const struct {
+  const gchar *filter;
+  const gchar *word; /* of the error, or NULL: it plays */
+} filters[] = {
+  { "vkgdrupload ! cudafilter kernel=invert ! vkgdrdownload", NULL },
+  { "cudafilter", "put vkgdrupload between" },
+  { "cudafilter ! vkgdrdownload", "put vkgdrupload between" },
+  { "vkgdrupload ! cudafilter", "put vkgdrdownload between" },
+};
+
+/* As the video-filter of playbin. */
+GST_START_TEST (test_playbin)
+{
+  GstElement *playbin = gst_element_factory_make ("playbin", NULL);
+  gchar *path = make_file (), *uri = gst_filename_to_uri (path, NULL), *text;
+
+  fail_unless (playbin != NULL);
+  g_object_set (playbin, "uri", uri, "video-filter",
+      make_bin (filters[__i__].filter), "video-sink",
+      make_bin ("jpegenc ! fakesink"), NULL);
+  text = play (playbin);
+  if (filters[__i__].word)
+    fail_unless (text && strstr (text, filters[__i__].word), "%s", text);
+  else
+    fail_unless (text == NULL, "%s", text);
+  g_free (text);
+  gst_object_unref (playbin);
+  g_unlink (path);
+  g_free (uri);
+  g_free (path);
+}
+GST_END_TEST;
+
+static const struct {
+  const gchar *pipeline; /* behind filesrc */
+  const gchar *word;
+} decoders[] = {
+  { "decodebin ! vkgdrupload ! cudafilter ! vkgdrdownload ! fakesink", NULL },
+  { "decodebin ! videoconvert ! vkgdrupload ! cudafilter kernel=convert ! "
+    "vkgdrdownload ! video/x-raw,format=GRAY8 ! fakesink",
+      NULL },
+  { "parsebin ! theoradec ! vkgdrupload ! cudafilter ! vkgdrdownload ! "
+    "fakesink",
+      NULL },
+  { "decodebin ! cudafilter ! vkgdrdownload ! fakesink",
+      "put vkgdrupload between" },
+  { "parsebin ! theoradec name=decoder ! cudafilter ! fakesink",
+      "put vkgdrupload between" },
+  { "decodebin ! vkgdrupload ! cudafilter ! jpegenc ! fakesink",
+      "put vkgdrdownload between" },
+};
+
+GST_START_TEST (test_decoders)
+{
+  gchar *path = make_file (), *text;
+  GstElement *pipeline =
+      test_launch ("filesrc location=%s ! %s", path, decoders[__i__].pipeline);
+
+  text = play (pipeline);
+  if (decoders[__i__].word)
+    fail_unless (text && strstr (text, decoders[__i__].word), "%s", text);
+  else
+    fail_unless (text == NULL, "%s", text);
+  g_free (text);
+  gst_object_unref (pipeline);
+  g_unlink (path);
+  g_free (path);
+}
+GST_END_TEST;
+
+static Suite *
+cudafilter_caps_suite (void)
+{
+  Suite *suite = suite_create ("cudafilter-caps");
+  TCase *tc = tcase_create ("general");
+
+  suite_add_tcase (suite, tc);
+  tcase_set_timeout (tc, 120);
+  tcase_add_loop_test (tc, test_sink_queries, 0, G_N_ELEMENTS (accepted));
+  tcase_add_test (tc, test_pads_say_what_they_have);
+  tcase_add_test (tc, test_output_caps_leave_the_source_alone);
+  tcase_add_loop_test (
+      tc, test_forgotten_elements, 0, G_N_ELEMENTS (forgotten));
+  tcase_add_loop_test (tc, test_playbin, 0, G_N_ELEMENTS (filters));
+  tcase_add_loop_test (tc, test_decoders, 0, G_N_ELEMENTS (decoders));
+  return suite;
+}
+
+GST_CHECK_MAIN (cudafilter_caps);
