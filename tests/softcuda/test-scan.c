@@ -13,7 +13,7 @@
 #include "nvrtc-private.h"
 
 #define N_ROUNDS 5000
-#define SIZE_OF_LARGE ((gsize) 1 << 20)
+#define SIZE_OF_LARGE ((gsize) 256 << 10)
 
 static void
 scan (const char *source, gsize size, rt_scan *result)
@@ -72,7 +72,7 @@ GST_START_TEST (test_any_order)
 }
 GST_END_TEST;
 
-/* One MiB of each of these within seconds. */
+/* 256 KiB of each of these within seconds. */
 GST_START_TEST (test_large)
 {
   static const char *const pieces[] = { "__global__ ", "extern ", "\n", "{",
