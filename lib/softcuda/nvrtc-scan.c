@@ -319,6 +319,8 @@ parse_dynamic (const char *at, const char *end, dynamic *d)
     if (t.kind != TOKEN_WORD && !is_sign (&t, ':') && !is_sign (&t, '<')
         && !is_sign (&t, '>') && !is_sign (&t, ','))
       return false;
+    if (is_text (&t, "extern")) /* the next declaration */
+      return false;
     if (is_text (&t, "__shared__")) {
       shared = true;
       continue;

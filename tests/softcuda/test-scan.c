@@ -101,10 +101,10 @@ GST_START_TEST (test_text_is_taken_out)
   rt_text text = { NULL, 0, 0, false };
 
   rt_text_remove_all (&text, "x");
-  for (int i = 0; i < 300000; i++)
+  for (int i = 0; i < 20000; i++)
     rt_text_add (&text, "/tmp/a: error\n", 14);
   rt_text_remove_all (&text, "/tmp/");
-  fail_unless_equals_uint64 (text.size, 300000 * 9);
+  fail_unless_equals_uint64 (text.size, 20000 * 9);
   fail_unless_equals_uint64 (strlen (text.data), text.size);
   fail_unless (g_str_has_prefix (text.data, "a: error\na: error\n"));
   rt_text_clear (&text);
