@@ -9,6 +9,7 @@
 #define WAITS 3
 
 typedef struct {
+  GstVkgdrContext *context;
   GstBuffer *buffer; /* NULL: the last one */
   GstMapInfo *maps;
   GstVkgdrFence *fence;
@@ -33,21 +34,22 @@ gst_vkgdr_keeper_new (void)
   return keeper;
 }
 
-/* After an error, too, it is over, unless the wait alone failed. */
+/* Waits until the device has finished with what the fence stands for. FALSE if
+ * nothing can tell that. */
 static gboolean
-is_over (GstVkgdrFence *fence)
+wait_until_over (const Kept *kept)
 {
   guint i;
 
-  /* Nobody waits for this thread: it need not look at the device all the time,
-   * which would hold up those who give it work. */
-  for (i = 0; i < NAPS && !gst_vkgdr_fence_is_signaled (fence); i++)
+  /* A look at the device takes time of the threads that give it work, so this
+   * thread looks rarely. */
+  for (i = 0; i < NAPS && !gst_vkgdr_fence_is_signaled (kept->fence); i++)
     g_usleep (NAP);
   for (i = 0; i < WAITS; i++)
-    if (gst_vkgdr_fence_wait (fence, NULL)
-        || gst_vkgdr_fence_is_signaled (fence))
+    if (gst_vkgdr_fence_wait (kept->fence, NULL))
       return TRUE;
-  return FALSE;
+  return gst_vkgdr_fence_is_lost (kept->fence)
+         && gst_vkgdr_context_synchronize (kept->context, NULL);
 }
 
 static void
@@ -55,10 +57,10 @@ let_go (Kept *kept)
 {
   guint i;
 
-  /* A device that hangs may go on to read some time: then the memory stays
-   * where it is. */
-  if (!is_over (kept->fence))
+  /* The device may still be reading: then the memory stays where it is. */
+  if (!wait_until_over (kept))
     return;
+  gst_object_unref (kept->context);
   gst_vkgdr_fence_unref (kept->fence);
   for (i = 0; i < gst_buffer_n_memory (kept->buffer); i++)
     gst_memory_unmap (gst_buffer_peek_memory (kept->buffer, i), &kept->maps[i]);
@@ -95,11 +97,12 @@ gst_vkgdr_keeper_free (GstVkgdrKeeper *keeper)
 }
 
 void
-gst_vkgdr_keeper_keep (GstVkgdrKeeper *keeper, GstBuffer *buffer,
-    GstMapInfo *maps, GstVkgdrFence *fence)
+gst_vkgdr_keeper_keep (GstVkgdrKeeper *keeper, GstVkgdrContext *context,
+    GstBuffer *buffer, GstMapInfo *maps, GstVkgdrFence *fence)
 {
   Kept *kept = g_new (Kept, 1);
 
+  kept->context = gst_object_ref (context);
   kept->buffer = gst_buffer_ref (buffer);
   kept->maps = maps;
   kept->fence = fence;

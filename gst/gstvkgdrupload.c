@@ -245,7 +245,9 @@ static gboolean
 gst_vkgdr_upload_is_there (GstVkgdrTransfer *transfer, GstMemory *memory)
 {
   return gst_is_vkgdr_memory (memory)
-         && gst_vkgdr_memory_get_context (memory) == context_of (transfer);
+         && gst_vkgdr_context_get_cuda_context (
+                gst_vkgdr_memory_get_context (memory))
+                == gst_vkgdr_context_get_cuda_context (context_of (transfer));
 }
 
 static gboolean
@@ -332,14 +334,17 @@ send_all (GstVkgdrUpload *self, GstBuffer *input, GstMapInfo *maps,
   gsize offset = 0;
 
   for (i = 0; ok && i < n; i++) {
+    gconstpointer data = gst_vkgdr_context_get_pinned_data (
+        context_of (self), gst_buffer_peek_memory (input, i));
+
     ok = gst_vkgdr_memory_upload (
-        output, offset, maps[i].data, maps[i].size, stream, error);
+        output, offset, data, maps[i].size, stream, error);
     offset += maps[i].size;
   }
   if (ok)
     fence = gst_vkgdr_stream_record (stream, error);
   if (fence) {
-    gst_vkgdr_keeper_keep (self->keeper, input, maps, fence);
+    gst_vkgdr_keeper_keep (self->keeper, context_of (self), input, maps, fence);
     return TRUE;
   }
   gst_vkgdr_stream_synchronize (stream, NULL);

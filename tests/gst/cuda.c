@@ -278,10 +278,12 @@ GST_END_TEST
 GST_START_TEST (test_export)
 {
   GstVkgdrAllocator *allocator = gst_vkgdr_context_get_allocator (test_context);
-  GstMemory *memory = test_memory_new (test_context, SIZE), *same;
+  GError *error = NULL;
+  GstMemory *memory =
+      gst_vkgdr_allocator_alloc_exportable (allocator, SIZE, &error);
   guint fds = test_count_fds ();
   gsize fd_size, offset;
-  GError *error = NULL;
+  GstMemory *same;
   GstMapInfo map;
   guint8 *bytes;
   guint ms;

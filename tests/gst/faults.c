@@ -310,7 +310,7 @@ wait_frames (gint *frames, gint n)
   fail_unless (g_atomic_int_get (frames) >= wanted, "a stream stands still");
 }
 
-/* Others on the same CUDA context end as well, and those elsewhere go on. */
+/* The other pipelines go on, also on the same CUDA context. */
 GST_START_TEST (test_other_pipelines)
 {
   gint frames_near = 0, frames_far = 0;
@@ -326,10 +326,11 @@ GST_START_TEST (test_other_pipelines)
   wait_frames (&frames_near, 3);
   play (pipeline);
   assert_tells_of_endless (next_error_of (pipeline, NULL));
-  assert_tells_of_endless (next_error_of (near, NULL));
-  stop (near);
+  wait_frames (&frames_near, 10);
   wait_frames (&frames_far, 10);
   stop (pipeline);
+  wait_frames (&frames_near, 10);
+  stop (near);
   wait_frames (&frames_far, 10);
   stop (far);
 }
@@ -360,22 +361,25 @@ GST_START_TEST (test_stop_beside_endless_kernel)
 }
 GST_END_TEST;
 
-/* A device that hangs is told to those who come later. */
+/* A pipeline that starts while the kernel of another one does not end works,
+ * and the same kernel fails in the same way again. */
 GST_START_TEST (test_start_on_hung_device)
 {
   GstElement *pipeline =
       launch (ENDLESS, LIMIT, SOURCE FILTER " ! vkgdrdownload ! fakesink");
-  GError *error = NULL;
+  gint frames = 0;
+  GstElement *other = launch_counted (
+      SOURCE "vkgdrupload ! cudafilter ! vkgdrdownload", &frames);
 
   play (pipeline);
   assert_tells_of_endless (next_error_of (pipeline, NULL));
   gst_element_set_state (pipeline, GST_STATE_NULL);
-  fail_unless_equals_int (gst_element_set_state (pipeline, GST_STATE_PLAYING),
-      GST_STATE_CHANGE_FAILURE);
+  play (other);
+  wait_frames (&frames, 10);
+  stop (other);
+  play (pipeline);
+  assert_tells_of_endless (next_error_of (pipeline, NULL));
   stop (pipeline);
-  fail_unless (gst_vkgdr_context_new (-1, &error) == NULL);
-  assert_tells_of_endless (g_strdup (error->message));
-  g_error_free (error);
 }
 GST_END_TEST;
 
@@ -423,16 +427,13 @@ GST_START_TEST (test_blame)
 }
 GST_END_TEST;
 
-/* What seemed to hang and was slow can be used again, by the same pipeline,
- * too. */
+/* The same pipeline works again with a limit that the slow kernel keeps. */
 GST_START_TEST (test_recovery)
 {
   gchar *source = g_strdup_printf (SLOW, 2000);
   GstElement *pipeline = launch (source, LIMIT,
       "videotestsrc num-buffers=1 ! video/x-raw,format=RGBA,width=64,height=48 "
       "! " FILTER " ! vkgdrdownload ! fakesink");
-  gint64 deadline = g_get_monotonic_time () + SOON;
-  GstVkgdrContext *context = NULL;
   GstElement *filter;
   gchar *text;
 
@@ -441,14 +442,6 @@ GST_START_TEST (test_recovery)
   assert_says (text, "\"slow\" of filter");
   g_free (text);
   gst_element_set_state (pipeline, GST_STATE_NULL);
-
-  fail_unless (gst_vkgdr_context_new (-1, NULL) == NULL);
-  while (!context && g_get_monotonic_time () < deadline) {
-    g_usleep (10000);
-    context = gst_vkgdr_context_new (-1, NULL);
-  }
-  fail_unless (context != NULL);
-  gst_object_unref (context);
 
   filter = gst_bin_get_by_name (GST_BIN (pipeline), "filter");
   g_object_set (filter, "kernel-timeout", 10000, NULL);

@@ -517,17 +517,20 @@ GST_START_TEST (test_ten_thousand_allocations)
       gst_vkgdr_allocator_get_active_blocks (allocator), live.length);
   managed = gst_vkgdr_allocator_get_managed_bytes (allocator);
   fail_unless (gst_vkgdr_allocator_get_active_bytes (allocator) <= managed);
-  slabs = managed / (16 * 1024 * 1024);
-  fail_unless (slabs <= 2, "%u slabs", slabs);
-  fail_unless (test_count_fds () <= before + slabs);
+  fail_unless (managed <= 32 * 1024 * 1024);
+  /* Slabs have 1 MiB at least. */
+  slabs = managed / (1024 * 1024);
+  /* The drivers of the software device keep two for each. */
+  fail_unless (test_count_fds () <= before + 2 * slabs,
+      "%u file descriptors, %u before, for %u MiB", test_count_fds (), before,
+      slabs);
 
   g_queue_clear_full (&live, (GDestroyNotify) gst_memory_unref);
   fail_unless_equals_int (gst_vkgdr_allocator_get_active_blocks (allocator), 0);
   fail_unless_equals_int (gst_vkgdr_allocator_get_active_bytes (allocator), 0);
-  /* All of it came together again. */
-  fail_unless_equals_int (
-      gst_vkgdr_allocator_get_held_blocks (allocator), slabs);
+  fail_unless (gst_vkgdr_allocator_get_held_blocks (allocator) > 0);
   gst_vkgdr_allocator_free_held (allocator);
+  fail_unless_equals_int (gst_vkgdr_allocator_get_held_blocks (allocator), 0);
   fail_unless_equals_int (gst_vkgdr_allocator_get_managed_bytes (allocator), 0);
 
   gst_memory_unref (test_memory_new (test_context, SIZE));

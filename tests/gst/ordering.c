@@ -648,6 +648,8 @@ GST_START_TEST (test_host_memory_of_a_pool)
   write_and_read (pool, GST_VKGDR_ACCESS_DIRECT, stream, 200);
   fail_unless (gst_vkgdr_stream_synchronize (stream, NULL));
   gst_vkgdr_allocator_free_held (allocator);
+  for (i = 0; i < 10000 && pinned.bytes > 0; i++)
+    g_usleep (1000);
   fail_unless_equals_uint64 (pinned.bytes, 0);
 
   gst_buffer_pool_set_active (pool, FALSE);

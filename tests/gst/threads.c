@@ -66,7 +66,7 @@ run (Work work, const gchar *debug)
 
   gst_memory_unref (crowd.memory);
   gst_object_unref (crowd.allocator);
-  ASSERT_OBJECT_REFCOUNT (crowd.context, "context", 1);
+  test_assert_last_ref (crowd.context);
   gst_object_unref (crowd.context);
 }
 

@@ -38,9 +38,19 @@ test_setup_bar (void)
 }
 
 void
+test_assert_last_ref (GstVkgdrContext *context)
+{
+  guint ms;
+
+  for (ms = 0; ms < 10000 && GST_OBJECT_REFCOUNT_VALUE (context) > 1; ms++)
+    g_usleep (1000);
+  ASSERT_OBJECT_REFCOUNT (context, "context", 1);
+}
+
+void
 test_teardown (void)
 {
-  ASSERT_OBJECT_REFCOUNT (test_context, "context", 1);
+  test_assert_last_ref (test_context);
   gst_object_unref (test_context);
 }
 

@@ -22,6 +22,10 @@ GstVkgdrContext *test_context_new (void);
 extern GstVkgdrContext *test_context;
 void test_setup_bar (void);
 void test_setup (void);
+/* Fails unless nobody else has @context, once what was freed has been given
+ * back to the driver. */
+void test_assert_last_ref (GstVkgdrContext *context);
+
 void test_teardown (void);
 
 GstVkgdrStream *test_stream_new (GstVkgdrContext *context);

@@ -260,7 +260,9 @@ class Copies(CudaTestCase):
     def test_another_process(self) -> None:
         """Sees the same bytes, by a file descriptor."""
         data = support.pattern(5000)
-        memory = self.new_memory(data)
+        memory = self.allocator.alloc_exportable(len(data))
+        with GstVkgdr.Mapping.new(memory, Gst.MapFlags.WRITE) as mapping:
+            mapping.data[:] = data
         fd, size, offset = GstVkgdr.memory_export_fd(memory)
         try:
             os.set_inheritable(fd, True)
@@ -350,7 +352,7 @@ except GLib.Error as error:
         )
         self.assert_error("has no file descriptor", error, GstVkgdr.memory_export_fd, beside)
         self.assert_error("no part of 10 bytes", error, self.allocator.import_fd, 0, 10, 5, 6)
-        self.assert_error("no open file descriptor", error, self.allocator.import_fd, 9999, 10, 0, 6)
+        self.assert_error("not an open file descriptor", error, self.allocator.import_fd, 9999, 10, 0, 6)
 
     def test_ordinary_memory(self) -> None:
         """Raises wherever memory of the device is wanted, and does nothing else."""

@@ -92,6 +92,7 @@ class Typelib(unittest.TestCase):
             "allocator_wrap",
             "ReleaseFunc",
             "context_get_cuda_context",
+            "context_get_pinned_data",
             "dlpack_get_capsule_destructor",
             "mapping_to_dlpack",
             "memory_download",

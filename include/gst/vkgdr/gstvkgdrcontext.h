@@ -61,6 +61,10 @@ GST_VKGDR_API
 GstVkgdrAllocator *gst_vkgdr_context_get_allocator (GstVkgdrContext *context);
 
 GST_VKGDR_API
+gpointer gst_vkgdr_context_get_pinned_data (
+    GstVkgdrContext *context, GstMemory *memory);
+
+GST_VKGDR_API
 gboolean gst_vkgdr_context_pin_memory (
     GstVkgdrContext *context, GstMemory *memory);
 

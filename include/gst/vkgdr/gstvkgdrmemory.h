@@ -83,6 +83,10 @@ GstMemory *gst_vkgdr_allocator_alloc (
     GstVkgdrAllocator *allocator, gsize size, GError **error);
 
 GST_VKGDR_API
+GstMemory *gst_vkgdr_allocator_alloc_exportable (
+    GstVkgdrAllocator *allocator, gsize size, GError **error);
+
+GST_VKGDR_API
 GstMemory *gst_vkgdr_allocator_alloc_beside_window (
     GstVkgdrAllocator *allocator, gsize size, GError **error);
 

@@ -72,6 +72,9 @@ GST_VKGDR_API
 gboolean gst_vkgdr_fence_is_signaled (GstVkgdrFence *fence);
 
 GST_VKGDR_API
+gboolean gst_vkgdr_fence_is_lost (GstVkgdrFence *fence);
+
+GST_VKGDR_API
 gboolean gst_vkgdr_fence_wait (GstVkgdrFence *fence, GError **error);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (GstVkgdrFence, gst_vkgdr_fence_unref)

@@ -32,8 +32,6 @@
 GST_DEBUG_CATEGORY_STATIC (gst_vkgdr_context_debug);
 #define GST_CAT_DEFAULT gst_vkgdr_context_debug
 
-const GstVkgdrMonitor *gst_vkgdr_monitor;
-
 struct _GstVkgdrContext {
   GstObject parent;
 
@@ -46,7 +44,10 @@ struct _GstVkgdrContext {
   CUcontext cuda_context;
   gboolean is_primary;
   gint retired; /* its share of the primary context is given back; atomic */
-  GstVkgdrWatchdog *watchdog;
+  GstVkgdrHealth *health; /* NULL if it could not be opened */
+
+  guint n_background;   /* references of threads, under the object lock */
+  GError *retire_cause; /* why, under the object lock */
 
   GWeakRef allocator;
   GPtrArray *idle_events; /* of CUevent, under the object lock */
@@ -56,7 +57,6 @@ G_DEFINE_TYPE_WITH_CODE (GstVkgdrContext, gst_vkgdr_context, GST_TYPE_OBJECT,
     GST_DEBUG_CATEGORY_INIT (
         gst_vkgdr_context_debug, "vkgdrcontext", 0, "vkgdr contexts"))
 
-/* Gives back what it has of the device; waits for nothing that may not end. */
 static void
 close_device (GstVkgdrContext *self)
 {
@@ -77,10 +77,12 @@ gst_vkgdr_context_finalize (GObject *object)
 {
   GstVkgdrContext *self = GST_VKGDR_CONTEXT (object);
 
-  if (!self->watchdog || gst_vkgdr_monitor->check (self->watchdog, NULL))
+  /* The driver would wait for a kernel that does not end. */
+  if (!self->health || !gst_vkgdr_health_is_hung (self->health))
     close_device (self);
   g_ptr_array_unref (self->idle_events);
-  g_clear_pointer (&self->watchdog, gst_vkgdr_monitor->unref);
+  g_clear_pointer (&self->health, gst_vkgdr_health_unref);
+  g_clear_error (&self->retire_cause);
   g_weak_ref_clear (&self->allocator);
 
   G_OBJECT_CLASS (gst_vkgdr_context_parent_class)->finalize (object);
@@ -131,6 +133,42 @@ open_handle (GstVkgdrContext *self, guint32 flags, GError **error)
   return TRUE;
 }
 
+/* Takes a share of the device's primary CUDA context. */
+static gboolean
+retain_primary (GstVkgdrContext *self, GError **error)
+{
+  if (!gst_vkgdr_check (self->cuda,
+          self->cuda->cuDevicePrimaryCtxRetain (
+              &self->cuda_context, self->device),
+          "cuDevicePrimaryCtxRetain", error))
+    return FALSE;
+  self->is_primary = TRUE;
+  self->health = gst_vkgdr_health_get (self->cuda, self->cuda_context);
+  return TRUE;
+}
+
+static void
+retire_user (GObject *context)
+{
+  gst_vkgdr_context_retire_if_lost (GST_VKGDR_CONTEXT (context));
+}
+
+/* If the primary CUDA context is lost: all give their shares of it back, and
+ * the driver makes a new one. A GPU's driver does not do that for a process. */
+static gboolean
+renew_primary (GstVkgdrContext *self, GError **error)
+{
+  if (!gst_vkgdr_health_is_lost (self->health))
+    return TRUE;
+  gst_vkgdr_health_foreach_user (self->health, retire_user);
+  self->cuda->cuDevicePrimaryCtxRelease (self->device);
+  self->is_primary = FALSE;
+  g_clear_pointer (&self->health, gst_vkgdr_health_unref);
+  return retain_primary (self, error)
+         && (!gst_vkgdr_health_is_lost (self->health)
+             || gst_vkgdr_health_check (self->health, error));
+}
+
 /* Opens @ordinal with its primary context. */
 static GstVkgdrContext *
 open_device (const vkgdr_cuda *cuda, gint ordinal, GError **error)
@@ -141,23 +179,15 @@ open_device (const vkgdr_cuda *cuda, gint ordinal, GError **error)
   self->cuda = cuda;
   self->ordinal = ordinal;
   if (!gst_vkgdr_check (cuda, cuda->cuDeviceGet (&self->device, ordinal),
-          "cuDeviceGet", error))
-    goto failed;
-  if (!gst_vkgdr_check (cuda,
-          cuda->cuDevicePrimaryCtxRetain (&self->cuda_context, self->device),
-          "cuDevicePrimaryCtxRetain", error))
-    goto failed;
-  self->is_primary = TRUE;
-
-  self->watchdog = gst_vkgdr_monitor->get (cuda, self->cuda_context, error);
-  if (!self->watchdog || !open_handle (self, 0, error))
-    goto failed;
+          "cuDeviceGet", error)
+      || !retain_primary (self, error) || !renew_primary (self, error)
+      || !open_handle (self, 0, error)) {
+    gst_object_unref (self);
+    return NULL;
+  }
+  gst_vkgdr_health_add_user (self->health, G_OBJECT (self));
   GST_INFO_OBJECT (self, "opened device %d", ordinal);
   return self;
-
-failed:
-  gst_object_unref (self);
-  return NULL;
 }
 
 /* The number in @text, or -1: invalid values are ignored. Used before there is
@@ -302,9 +332,8 @@ gst_vkgdr_context_new_from_current (GError **error)
   self->device = device;
   self->ordinal = device; /* the driver's handle of a device is its index */
   self->cuda_context = current;
-  self->watchdog = gst_vkgdr_monitor->get (cuda, current, error);
-  if (!self->watchdog
-      || !open_handle (self, VKGDR_OPEN_CURRENT_CONTEXT_BIT, error))
+  self->health = gst_vkgdr_health_get (cuda, current);
+  if (!open_handle (self, VKGDR_OPEN_CURRENT_CONTEXT_BIT, error))
     gst_clear_object (&self);
   return self;
 }
@@ -419,23 +448,25 @@ gboolean
 gst_vkgdr_context_check (GstVkgdrContext *context, CUresult result,
     const gchar *what, GError **error)
 {
-  if (!context->watchdog) /* it could not be opened */
+  if (!context->health) /* it could not be opened */
     return gst_vkgdr_check (context->cuda, result, what, error);
-  return gst_vkgdr_monitor->check_result (
-      context->watchdog, result, what, error);
+  return gst_vkgdr_health_check_result (context->health, result, what, error);
 }
 
-/* Before each use of the device: whether that can do no harm. */
 static gboolean
-check_usable (GstVkgdrContext *self, GError **error)
+check_not_retired (GstVkgdrContext *self, GError **error)
 {
-  if (self->watchdog && !gst_vkgdr_monitor->check (self->watchdog, error))
-    return FALSE;
+  const GError *cause;
+
   if (!g_atomic_int_get (&self->retired))
     return TRUE;
-  g_set_error_literal (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_FAILED,
-      "the device failed, and another context has taken the place of this one: "
-      "stop what uses it, and start it again");
+  GST_OBJECT_LOCK (self);
+  cause = self->retire_cause;
+  g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_FAILED,
+      "another context has taken the place of this one: stop the elements that "
+      "use it, and start them again. The device failed: %s",
+      cause ? cause->message : "unknown error");
+  GST_OBJECT_UNLOCK (self);
   return FALSE;
 }
 
@@ -447,8 +478,7 @@ check_usable (GstVkgdrContext *self, GError **error)
  * Makes its CUDA context current in the calling thread, until
  * gst_vkgdr_context_pop() in the same thread. Calls may be nested.
  *
- * Returns: %FALSE with @error set on failure, also where a kernel runs for too
- *   long (gst_vkgdr_stream_set_kernel_timeout()); then there is nothing to pop
+ * Returns: %FALSE with @error set on failure; then there is nothing to pop
  *
  * Since: 0.1
  */
@@ -457,7 +487,7 @@ gst_vkgdr_context_push (GstVkgdrContext *context, GError **error)
 {
   g_return_val_if_fail (GST_IS_VKGDR_CONTEXT (context), FALSE);
 
-  if (!check_usable (context, error))
+  if (!check_not_retired (context, error))
     return FALSE;
   return gst_vkgdr_context_check (context,
       context->cuda->cuCtxPushCurrent (context->cuda_context),
@@ -485,84 +515,49 @@ gst_vkgdr_context_pop (GstVkgdrContext *context)
 }
 
 gboolean
-gst_vkgdr_context_begin_alone (GstVkgdrContext *context, GError **error)
-{
-  return check_usable (context, error)
-         && gst_vkgdr_monitor->begin_alone (context->watchdog, error);
-}
-
-void
-gst_vkgdr_context_end_alone (GstVkgdrContext *context)
-{
-  gst_vkgdr_monitor->end_alone (context->watchdog);
-}
-
-gboolean
-gst_vkgdr_context_push_alone (GstVkgdrContext *context, GError **error)
-{
-  if (!gst_vkgdr_context_begin_alone (context, error))
-    return FALSE;
-  if (gst_vkgdr_context_push (context, error))
-    return TRUE;
-  gst_vkgdr_context_end_alone (context);
-  return FALSE;
-}
-
-void
-gst_vkgdr_context_pop_alone (GstVkgdrContext *context)
-{
-  gst_vkgdr_context_pop (context);
-  gst_vkgdr_context_end_alone (context);
-}
-
-gboolean
 gst_vkgdr_context_is_retired (GstVkgdrContext *context)
 {
   return g_atomic_int_get (&context->retired);
 }
 
 gboolean
-gst_vkgdr_context_retire_if_failed (GstVkgdrContext *context)
+gst_vkgdr_context_retire_if_lost (GstVkgdrContext *context)
 {
-  /* A CUDA context of the caller's own is his to renew. */
   if (!context->is_primary)
     return FALSE;
   if (g_atomic_int_get (&context->retired))
     return TRUE;
-  if (!gst_vkgdr_monitor->has_failed (context->watchdog))
+  if (!gst_vkgdr_health_is_lost (context->health))
     return FALSE;
-  if (gst_vkgdr_monitor->check (context->watchdog, NULL)
-      && g_atomic_int_compare_and_exchange (&context->retired, FALSE, TRUE)) {
+  GST_OBJECT_LOCK (context);
+  if (!context->retire_cause)
+    gst_vkgdr_health_check (context->health, &context->retire_cause);
+  GST_OBJECT_UNLOCK (context);
+  if (g_atomic_int_compare_and_exchange (&context->retired, FALSE, TRUE)) {
     GST_INFO_OBJECT (context, "lost: gives the primary CUDA context back");
     context->cuda->cuDevicePrimaryCtxRelease (context->device);
   }
   return TRUE;
 }
 
-/**
- * gst_vkgdr_context_synchronize:
- * @context: a context
- * @error: return location for a #GError
- *
- * Waits on the CPU until all work of the CUDA context is done, also that of
- * streams which this library did not make.
- *
- * Returns: %FALSE with @error set where the work, or the wait, failed
- *
- * Since: 0.1
- */
-gboolean
-gst_vkgdr_context_synchronize (GstVkgdrContext *context, GError **error)
+GstVkgdrContext *
+gst_vkgdr_context_ref_in_background (GstVkgdrContext *context)
 {
-  CUresult result;
+  GST_OBJECT_LOCK (context);
+  if (context->n_background++ == 0)
+    GST_OBJECT_FLAG_SET (context, GST_OBJECT_FLAG_MAY_BE_LEAKED);
+  GST_OBJECT_UNLOCK (context);
+  return gst_object_ref (context);
+}
 
-  g_return_val_if_fail (GST_IS_VKGDR_CONTEXT (context), FALSE);
-
-  if (!gst_vkgdr_context_push_alone (context, error))
-    return FALSE;
-  result = context->cuda->cuCtxSynchronize ();
-  gst_vkgdr_context_pop_alone (context);
-  return gst_vkgdr_context_check (context, result, "cuCtxSynchronize", error);
+void
+gst_vkgdr_context_unref_in_background (GstVkgdrContext *context)
+{
+  GST_OBJECT_LOCK (context);
+  if (--context->n_background == 0)
+    GST_OBJECT_FLAG_UNSET (context, GST_OBJECT_FLAG_MAY_BE_LEAKED);
+  GST_OBJECT_UNLOCK (context);
+  gst_object_unref (context);
 }
 
 GWeakRef *
@@ -577,10 +572,10 @@ gst_vkgdr_context_shares (GstVkgdrContext *context, GstVkgdrContext *other)
   return context == other || context->cuda_context == other->cuda_context;
 }
 
-GstVkgdrWatchdog *
-gst_vkgdr_context_get_watchdog (GstVkgdrContext *context)
+GstVkgdrHealth *
+gst_vkgdr_context_get_health (GstVkgdrContext *context)
 {
-  return context->watchdog;
+  return context->health;
 }
 
 const vkgdr_cuda *

@@ -14,7 +14,7 @@
 #include <gst/vkgdr/gstvkgdrerror.h>
 
 #include "device/cudalib.h"
-#include "device/monitor.h"
+#include "device/health.h"
 #include "driver.h"
 
 G_BEGIN_DECLS
@@ -45,30 +45,23 @@ gboolean gst_vkgdr_context_is_host_cached (GstVkgdrContext *context);
 gboolean gst_vkgdr_context_shares (
     GstVkgdrContext *context, GstVkgdrContext *other);
 
-/* What watches the kernels of its CUDA context. */
-GstVkgdrWatchdog *gst_vkgdr_context_get_watchdog (GstVkgdrContext *context);
+/* Of its CUDA context; valid as long as @context. */
+GstVkgdrHealth *gst_vkgdr_context_get_health (GstVkgdrContext *context);
 
-/* Whether the context is of no use to those who start now, though it may be
- * there: a new one takes its place. Its share of the primary CUDA context is
- * given back then, so that the driver can make that anew. */
-gboolean gst_vkgdr_context_retire_if_failed (GstVkgdrContext *context);
+/* A reference that a thread of the library holds, and drops a moment after its
+ * last user has. GStreamer's leak tracer does not report a context that only
+ * such references keep, since gst_deinit () may come before the thread. */
+GstVkgdrContext *gst_vkgdr_context_ref_in_background (GstVkgdrContext *context);
+void gst_vkgdr_context_unref_in_background (GstVkgdrContext *context);
 
-/* Whether that was done: its CUDA context may be gone. */
+/* Whether the device failed and @context cannot be used any more. Its share of
+ * the primary CUDA context is given back then, so that the driver can make a
+ * new one for a new GstVkgdrContext. A CUDA context of the caller's own is not
+ * given back: the caller has to recreate it. */
+gboolean gst_vkgdr_context_retire_if_lost (GstVkgdrContext *context);
+
+/* Whether that was done: the CUDA context may not exist any more. */
 gboolean gst_vkgdr_context_is_retired (GstVkgdrContext *context);
-
-/* As push and pop, for calls of the driver that wait until the device has
- * nothing to do: those that free device memory, free or unpin host memory, load
- * or unload a module, or synchronize. They are made when no kernel runs that
- * could go on for ever, and none begins meanwhile. Not to be nested, and no
- * kernel is to be launched in between. */
-gboolean gst_vkgdr_context_push_alone (
-    GstVkgdrContext *context, GError **error);
-void gst_vkgdr_context_pop_alone (GstVkgdrContext *context);
-
-/* The same for libvkgdr, which makes the CUDA context current itself. */
-gboolean gst_vkgdr_context_begin_alone (
-    GstVkgdrContext *context, GError **error);
-void gst_vkgdr_context_end_alone (GstVkgdrContext *context);
 
 /* Where the room memory keeps the allocator that the elements of @context
  * share. Must be used with the object lock of @context held. */
@@ -84,8 +77,8 @@ void gst_vkgdr_context_give_event (GstVkgdrContext *context, CUevent event);
 gboolean gst_vkgdr_check (
     const vkgdr_cuda *cuda, CUresult result, const gchar *what, GError **error);
 
-/* The same, where @context need not be the thread's current one. Where the
- * device failed, both name the kernels that may be to blame. */
+/* The same, where @context need not be the thread's current one. If the device
+ * failed, both name the kernels that may be the cause. */
 gboolean gst_vkgdr_context_check (GstVkgdrContext *context, CUresult result,
     const gchar *what, GError **error);
 

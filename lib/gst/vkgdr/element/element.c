@@ -107,7 +107,7 @@ adopt (GstElement *element, GstContext *gst_context, gint device,
     return FALSE;
   }
   /* The bins above keep what they were told, over a restart as well. */
-  if (gst_vkgdr_context_retire_if_failed (found)) {
+  if (gst_vkgdr_context_retire_if_lost (found)) {
     GST_INFO_OBJECT (element, "%" GST_PTR_FORMAT " has failed", found);
     gst_object_unref (found);
     return FALSE;

@@ -77,8 +77,7 @@ is_here (
          == gst_vkgdr_context_get_cuda_context (context);
 }
 
-/* Where it has none that is CUDA's default stream: who used another has waited
- * for that. */
+/* NULL if it has none: then any stream may have been used. */
 static CUstream
 stream_of (const GstVkgdrCudaLib *lib, GstMemory *theirs)
 {
@@ -106,6 +105,19 @@ get_pointer (GstMemory *theirs, GstMapFlags flags, gsize *size, GError **error)
   return map.data;
 }
 
+/* A fence behind the work on @theirs. Without a stream, and with a driver that
+ * has no fence for the whole CUDA context, NULL: the first user waits for the
+ * whole context, as for any wrapped memory. */
+static GstVkgdrFence *
+fence_behind (const GstVkgdrCudaLib *lib, GstVkgdrContext *context,
+    GstMemory *theirs, GError **error)
+{
+  CUstream stream = stream_of (lib, theirs);
+
+  return stream ? gst_vkgdr_fence_new_on (context, stream, NULL, error)
+                : gst_vkgdr_fence_new_on_all (context);
+}
+
 /* The same bytes in our memory. @owner is given back by @release when the
  * device has finished with them; the caller keeps it where this fails. */
 static GstMemory *
@@ -113,6 +125,7 @@ borrow (const GstVkgdrCudaLib *lib, GstVkgdrContext *context, GstMemory *theirs,
     GstMapFlags flags, gpointer owner, GDestroyNotify release, GError **error)
 {
   GstVkgdrAllocator *allocator;
+  GError *error_of_fence = NULL;
   GstVkgdrFence *fence;
   GstMemory *ours;
   gpointer pointer;
@@ -122,18 +135,20 @@ borrow (const GstVkgdrCudaLib *lib, GstVkgdrContext *context, GstMemory *theirs,
   pointer = get_pointer (theirs, flags, &size, error);
   if (!pointer)
     return NULL;
-  fence = gst_vkgdr_fence_new_on (context, stream_of (lib, theirs), error);
-  if (!fence)
+  fence = fence_behind (lib, context, theirs, &error_of_fence);
+  if (error_of_fence) {
+    g_propagate_error (error, error_of_fence);
     return NULL;
+  }
   allocator = gst_vkgdr_context_get_allocator (context);
   ours = gst_vkgdr_allocator_alloc_wrapped (allocator,
       (guint64) (guintptr) pointer, size,
       flags & GST_MAP_WRITE ? 0 : GST_MEMORY_FLAG_READONLY, owner, release,
       error);
   gst_object_unref (allocator);
-  if (ours)
-    gst_vkgdr_order_set (&((GstVkgdrMemory *) ours)->order, fence);
-  else
+  if (ours && fence)
+    gst_vkgdr_memory_set_fence (ours, fence);
+  else if (fence)
     gst_vkgdr_fence_unref (fence);
   return ours;
 }
@@ -254,32 +269,16 @@ begin_write (GstVkgdrCudaWork *work, GstVkgdrContext *context,
   return TRUE;
 }
 
-/* Their stream stands for what was done: nobody need wait for it in order to
- * give the memory back. Host memory of ours that is under way is still needed,
- * and so is what somebody else has a hand on. */
-static void
-forget_fences (GstVkgdrMemory *ours)
-{
-  if (!ours->shadow && GST_MINI_OBJECT_REFCOUNT_VALUE (ours) == 1)
-    gst_vkgdr_order_set (&ours->order, NULL);
-}
-
 static gboolean
 hand_over (const GstVkgdrCudaLib *lib, GstMemory *ours, GstMemory *theirs,
     GError **error)
 {
-  GstVkgdrMemory *self = (GstVkgdrMemory *) ours;
   CUstream stream = stream_of (lib, theirs);
   gboolean ok;
 
   if (!stream)
     return gst_vkgdr_memory_wait_idle (ours, error);
-  g_mutex_lock (&self->lock);
-  ok = gst_vkgdr_order_precede (
-      &self->order, self->order.context, stream, GST_MAP_WRITE, error);
-  if (ok)
-    forget_fences (self);
-  g_mutex_unlock (&self->lock);
+  ok = gst_vkgdr_memory_hand_over (ours, stream, error);
   GST_MINI_OBJECT_FLAG_SET (theirs, GST_VKGDR_CUDA_MEMORY_NEED_SYNC);
   return ok;
 }

@@ -47,7 +47,7 @@ loan_end (GstMiniObject *theirs)
   gst_vkgdr_memory_end_loan (memory);
   theirs->dispose = NULL;
   gst_mini_object_ref (theirs);
-  gst_vkgdr_memory_give_guise (memory, GST_MEMORY_CAST (theirs));
+  gst_vkgdr_memory_give_cuda_wrapper (memory, GST_MEMORY_CAST (theirs));
   gst_memory_unref (memory);
   gst_buffer_unref (buffer);
   return FALSE;
@@ -93,7 +93,7 @@ static GstMemory *
 find_theirs (const GstVkgdrCudaLib *lib, GstCudaContext *cuda,
     GstMemory *memory, const Loan *wanted, GError **error)
 {
-  GstMemory *theirs = gst_vkgdr_memory_take_guise (memory);
+  GstMemory *theirs = gst_vkgdr_memory_take_cuda_wrapper (memory);
 
   if (theirs && is_as_wanted (theirs, cuda, wanted))
     return theirs;
@@ -120,7 +120,7 @@ loan_begin (const GstVkgdrCudaLib *lib, GstMemory *theirs, GstBuffer *buffer,
 
   if (!gst_vkgdr_memory_lend (
           memory, loan->stream ? &stream : NULL, &is_there, error)) {
-    gst_vkgdr_memory_give_guise (memory, theirs);
+    gst_vkgdr_memory_give_cuda_wrapper (memory, theirs);
     return FALSE;
   }
   loan->memory = gst_memory_ref (memory);

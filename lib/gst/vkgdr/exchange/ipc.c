@@ -159,15 +159,13 @@ GBytes *
 gst_vkgdr_memory_export_ipc_handle (GstMemory *memory, GError **error)
 {
   Ticket ticket = { .magic = MAGIC, .version = VERSION };
-  const GstVkgdrMemory *root;
   GstVkgdrContext *context;
   const vkgdr_cuda *cuda;
   gboolean ok;
 
   g_return_val_if_fail (gst_is_vkgdr_memory (memory), NULL);
 
-  root = (const GstVkgdrMemory *) gst_vkgdr_share_root (memory);
-  if (root->block.host) {
+  if (gst_vkgdr_memory_get_host_pointer (memory)) {
     g_set_error_literal (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
         "the memory lies in the window, and CUDA makes no handle of that: "
         "gst_vkgdr_memory_export_fd() exports it, or copy it to one of "
@@ -185,7 +183,7 @@ gst_vkgdr_memory_export_ipc_handle (GstMemory *memory, GError **error)
     return NULL;
   get_uuid (context, ticket.device);
   ticket.size = memory->size;
-  gst_vkgdr_memory_set_in_common (memory);
+  gst_vkgdr_memory_set_shared (memory);
   return g_bytes_new (&ticket, sizeof (ticket));
 }
 
@@ -225,18 +223,27 @@ check_device (GstVkgdrContext *context, const Ticket *ticket, GError **error)
   return FALSE;
 }
 
+/* In the thread that may wait for the device, as closing does. */
+static void
+close_handle (gpointer data)
+{
+  Opened *opened = data;
+
+  if (opened->pointer && gst_vkgdr_context_push (opened->context, NULL)) {
+    gst_vkgdr_context_get_driver (opened->context)
+        ->cuIpcCloseMemHandle (opened->pointer);
+    gst_vkgdr_context_pop (opened->context);
+  }
+  gst_object_unref (opened->context);
+  g_free (opened);
+}
+
 static void
 free_opened (gpointer data)
 {
   Opened *opened = data;
 
-  if (opened->pointer && gst_vkgdr_context_push_alone (opened->context, NULL)) {
-    gst_vkgdr_context_get_driver (opened->context)
-        ->cuIpcCloseMemHandle (opened->pointer);
-    gst_vkgdr_context_pop_alone (opened->context);
-  }
-  gst_object_unref (opened->context);
-  g_free (opened);
+  gst_vkgdr_reclaim (opened->context, NULL, close_handle, opened);
 }
 
 /* Who opens a handle again gets the same pointer, and closes it again: CUDA
@@ -308,7 +315,7 @@ gst_vkgdr_allocator_import_ipc_handle (
   }
   memory = open_ticket (allocator, opened, &ticket, error);
   if (memory)
-    gst_vkgdr_memory_set_in_common (memory);
+    gst_vkgdr_memory_set_shared (memory);
   else
     free_opened (opened);
   return memory;

@@ -287,12 +287,12 @@ gst_vkgdr_function_load (GstVkgdrContext *context, GBytes *image,
   gboolean ok;
 
   if (!gst_vkgdr_module_check_image (image, name, error)
-      || !gst_vkgdr_context_push_alone (context, error))
+      || !gst_vkgdr_context_push (context, error))
     return NULL;
   module = gst_vkgdr_module_load (context, image, name, &ok, error);
   if (ok)
     self = find (module, entry, error);
-  gst_vkgdr_context_pop_alone (context);
+  gst_vkgdr_context_pop (context);
   gst_object_unref (module);
   return self;
 }
@@ -572,23 +572,22 @@ gst_vkgdr_function_launch_raw (GstVkgdrFunction *self, GstVkgdrStream *stream,
     void **extra, GError **error)
 {
   const vkgdr_cuda *cuda = gst_vkgdr_context_get_driver (self->context);
-  GstVkgdrWatchdog *watchdog =
-      gst_vkgdr_context_get_watchdog (gst_vkgdr_stream_get_context (stream));
+  GstVkgdrClock *clock = gst_vkgdr_stream_get_clock (stream);
+  CUstream handle = gst_vkgdr_stream_get_handle (stream);
+  GstVkgdrRun *run;
   gchar *what;
   CUresult result;
   gboolean ok;
 
   if (!gst_vkgdr_context_push (self->context, error))
     return FALSE;
-  if (!gst_vkgdr_watchdog_begin_launch (watchdog, stream, error)) {
+  if (!gst_vkgdr_clock_begin (clock, handle, self->entry, &run, error)) {
     gst_vkgdr_context_pop (self->context);
     return FALSE;
   }
   result = cuda->cuLaunchKernel (self->function, grid[0], grid[1], grid[2],
-      block[0], block[1], block[2], shared,
-      gst_vkgdr_stream_get_handle (stream), arguments, extra);
-  gst_vkgdr_watchdog_end_launch (
-      watchdog, stream, result == CUDA_SUCCESS ? self->entry : NULL);
+      block[0], block[1], block[2], shared, handle, arguments, extra);
+  gst_vkgdr_clock_end (clock, handle, run, result == CUDA_SUCCESS);
   gst_vkgdr_context_pop (self->context);
   if (result == CUDA_SUCCESS)
     return TRUE;

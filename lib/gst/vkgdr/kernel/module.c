@@ -131,14 +131,35 @@ G_DEFINE_TYPE (GstVkgdrModule, gst_vkgdr_module, GST_TYPE_OBJECT)
 #define MODULE_IS_LOADED(module) \
   (GST_IS_VKGDR_MODULE (module) && (module)->context != NULL)
 
+typedef struct {
+  GstVkgdrContext *context; /* not a reference */
+  CUmodule handle;
+} Unload;
+
+/* In the thread that may wait for the device, as unloading does. */
+static void
+unload_module (gpointer data)
+{
+  Unload *unload = data;
+
+  if (gst_vkgdr_context_push (unload->context, NULL)) {
+    gst_vkgdr_context_get_driver (unload->context)
+        ->cuModuleUnload (unload->handle);
+    gst_vkgdr_context_pop (unload->context);
+  }
+  g_free (unload);
+}
+
 static void
 gst_vkgdr_module_finalize (GObject *object)
 {
   GstVkgdrModule *self = GST_VKGDR_MODULE (object);
 
-  if (self->handle && gst_vkgdr_context_push_alone (self->context, NULL)) {
-    gst_vkgdr_context_get_driver (self->context)->cuModuleUnload (self->handle);
-    gst_vkgdr_context_pop_alone (self->context);
+  if (self->handle) {
+    Unload unload = { self->context, self->handle };
+
+    gst_vkgdr_reclaim (self->context, NULL, unload_module,
+        g_memdup2 (&unload, sizeof (unload)));
   }
   gst_clear_object (&self->context);
   g_strfreev (self->names);
@@ -231,10 +252,10 @@ gst_vkgdr_module_new_from_image (
   if (!label)
     label = "The image";
   if (!gst_vkgdr_module_check_image (image, label, error)
-      || !gst_vkgdr_context_push_alone (context, error))
+      || !gst_vkgdr_context_push (context, error))
     return NULL;
   self = gst_vkgdr_module_load (context, image, label, &ok, error);
-  gst_vkgdr_context_pop_alone (context);
+  gst_vkgdr_context_pop (context);
   if (!ok)
     gst_clear_object (&self);
   return self;

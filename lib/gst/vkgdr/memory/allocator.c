@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * memory/allocator.c: where memories come from, and where their parts go
+ * memory/allocator.c: allocates memories, and recycles their parts
  *
- * Brings the heap, the pinned memory and the copy streams of a context
- * together. What a memory does while it lives is memory/memory.c's affair.
+ * Combines the heap, the backings, the pinned memory and the copy streams of a
+ * context. What a memory does while it lives is in memory/memory.c.
  */
 
 #include <string.h>
 
-#include "memory/memory-private.h"
+#include "memory/memory.h"
 
 /* Bytes that a device pointer of others is a multiple of: those of the widest
  * load that a kernel has. An address that does not fit a load ends the CUDA
@@ -18,14 +18,18 @@
 /**
  * SECTION:gstvkgdrallocator
  * @title: GstVkgdrAllocator
- * @short_description: allocates memory in the window
+ * @short_description: allocates memory of a device
  *
- * Memory comes in slabs that are carved up and recycled, so that an allocation
- * is cheap and takes no file descriptor. Where the window is full, memory of
- * the device beside it is taken instead, which the CPU reaches by way of pinned
- * memory and a transfer: slower, and a warning says so once. What is freed is
- * held for the next allocation, until gst_vkgdr_allocator_free_held(). The
- * figures are those of PyCUDA's `DeviceMemoryPool`.
+ * Memory lies in the window, the part of GPU memory that the CPU can address.
+ * If there is no window, or it is full, device-only memory is used instead: the
+ * CPU reaches it through a staging buffer and a transfer, and a warning says so
+ * once.
+ *
+ * Small memories share allocations of the driver, so that they are cheap and
+ * take no file descriptor each. What is freed is held for the next allocation.
+ * After some seconds without use it goes back to the driver, or when
+ * gst_vkgdr_allocator_free_held() is called. The figures are those of PyCUDA's
+ * `DeviceMemoryPool`.
  *
  * gst_allocator_find() knows an allocator of the default device by the name
  * %GST_VKGDR_MEMORY_NAME once gst_vkgdr_init() has been called.
@@ -38,24 +42,27 @@
 GST_DEBUG_CATEGORY_STATIC (gst_vkgdr_allocator_debug);
 #define GST_CAT_DEFAULT gst_vkgdr_allocator_debug
 
-/* Somebody to be told that the device has finished. */
-typedef struct {
-  GDestroyNotify notify;
-  gpointer user_data;
-} Release;
+/* Microseconds after which a slab that no memory is in goes back to the driver:
+ * long enough for a pipeline to be stopped and started again. */
+#define IDLE_TIME (10 * G_TIME_SPAN_SECOND)
+
+/* Microseconds that an allocation waits for memory that is being given back,
+ * when there is no more. */
+#define DRAIN_TIME (2 * G_TIME_SPAN_SECOND)
 
 struct _GstVkgdrAllocator {
   GstAllocator parent;
 
-  GMutex lock;
+  GMutex lock; /* for what follows; no driver is called with it held */
   GstVkgdrContext *context; /* NULL in the default one until it is needed */
   GstVkgdrHeap *heap;
   GstVkgdrPinned *pinned;
-  gboolean
-      overflown;    /* there was a warning that a block is not in the window */
-  GQueue retired;   /* of GstVkgdrRemains, in the order of their freeing */
-  GArray *released; /* of Release: see unlock () */
   GstVkgdrStream *copy_streams[2];
+  GQueue retired; /* of GstVkgdrRemains, in the order of their freeing */
+  GQueue lost;    /* the same, of which nobody knows whether they are used */
+  gboolean stops_holding; /* slabs are freed with their last block */
+  gboolean has_timer;     /* a look for idle slabs is due */
+  gboolean warned;        /* that memory without a host pointer is used */
 };
 
 G_DEFINE_TYPE_WITH_CODE (GstVkgdrAllocator, gst_vkgdr_allocator,
@@ -82,103 +89,192 @@ gst_vkgdr_access_get_type (void)
   return type;
 }
 
-/* Under the lock. */
-static void
-release_later (
-    GstVkgdrAllocator *self, GDestroyNotify notify, gpointer user_data)
-{
-  Release release = { notify, user_data };
+/* --- idle slabs ------------------------------------------------------------
+ */
 
-  if (notify)
-    g_array_append_val (self->released, release);
+/* Without the lock. */
+static void
+free_allocations (GPtrArray *allocations)
+{
+  guint i;
+
+  for (i = 0; allocations && i < allocations->len; i++)
+    gst_vkgdr_allocation_free (g_ptr_array_index (allocations, i));
+  g_clear_pointer (&allocations, g_ptr_array_unref);
 }
 
-/* Under the lock. */
+static void start_timer (GstVkgdrAllocator *self);
+
+/* In the context's reclaiming thread. */
 static void
-take_back (GstVkgdrAllocator *self, const GstVkgdrRemains *remains)
+look_for_idle (gpointer user_data)
 {
-  if (remains->guise)
-    release_later (self, (GDestroyNotify) gst_memory_unref, remains->guise);
-  if (remains->block.slab)
-    gst_vkgdr_heap_give (self->heap, &remains->block);
-  else
-    release_later (self, remains->block.release, remains->block.user_data);
-  if (remains->shadow)
-    gst_vkgdr_pinned_give (self->pinned, remains->shadow, NULL);
+  GWeakRef *weak = user_data;
+  GstVkgdrAllocator *self = g_weak_ref_get (weak);
+  GPtrArray *idle;
+
+  g_weak_ref_clear (weak);
+  g_free (weak);
+  if (!self)
+    return;
+  g_mutex_lock (&self->lock);
+  idle = gst_vkgdr_heap_remove_idle (
+      self->heap, g_get_monotonic_time () - IDLE_TIME);
+  self->has_timer = FALSE;
+  start_timer (self);
+  g_mutex_unlock (&self->lock);
+  free_allocations (idle);
+  gst_object_unref (self);
 }
 
-/* Under the lock: takes the parts back of what the device has finished with;
- * with @wait, of everything. */
+/* With the lock held: makes sure that idle slabs are looked for. */
 static void
-reap (GstVkgdrAllocator *self, gboolean wait)
+start_timer (GstVkgdrAllocator *self)
+{
+  GWeakRef *weak;
+
+  if (self->has_timer || !gst_vkgdr_heap_has_idle (self->heap))
+    return;
+  weak = g_new0 (GWeakRef, 1);
+  g_weak_ref_init (weak, self);
+  self->has_timer =
+      gst_vkgdr_reclaim_later (self->context, IDLE_TIME, look_for_idle, weak);
+  if (self->has_timer)
+    return;
+  g_weak_ref_clear (weak);
+  g_free (weak);
+}
+
+/* --- what is freed ---------------------------------------------------------
+ */
+
+/* Without the lock: the device has finished with the parts. */
+static void
+recycle (GstVkgdrAllocator *self, const GstVkgdrRemains *remains)
+{
+  GPtrArray *idle = NULL;
+
+  if (remains->cuda_wrapper)
+    gst_memory_unref (remains->cuda_wrapper);
+  if (remains->staging)
+    gst_vkgdr_pinned_give (self->pinned, remains->staging, NULL);
+  if (!remains->block.slab) {
+    gst_vkgdr_allocation_free (remains->block.allocation);
+    return;
+  }
+  g_mutex_lock (&self->lock);
+  gst_vkgdr_heap_give (self->heap, &remains->block);
+  if (self->stops_holding)
+    idle = gst_vkgdr_heap_remove_idle (self->heap, G_MAXINT64);
+  start_timer (self);
+  g_mutex_unlock (&self->lock);
+  free_allocations (idle);
+}
+
+static void
+remains_free (GstVkgdrRemains *remains)
+{
+  g_clear_pointer (&remains->fences, g_ptr_array_unref);
+  g_free (remains);
+}
+
+/* The worst of the fences' states. */
+static GstVkgdrFenceState
+get_state (GPtrArray *fences)
+{
+  GstVkgdrFenceState state = GST_VKGDR_FENCE_REACHED;
+  guint i;
+
+  for (i = 0; i < fences->len; i++) {
+    GstVkgdrFenceState of_one =
+        gst_vkgdr_fence_get_state (g_ptr_array_index (fences, i), NULL);
+
+    if (of_one == GST_VKGDR_FENCE_LOST)
+      return of_one;
+    if (of_one == GST_VKGDR_FENCE_PENDING)
+      state = of_one;
+  }
+  return state;
+}
+
+/* With the lock held: moves to @finished what the device has finished with.
+ * What nobody knows of is not used again. */
+static void
+take_finished (GstVkgdrAllocator *self, GQueue *finished)
 {
   GList *link = self->retired.head;
 
   while (link) {
     GList *next = link->next;
-    GstVkgdrRemains *retired = link->data;
-    gboolean done = TRUE;
-    guint i;
+    GstVkgdrRemains *remains = link->data;
+    GstVkgdrFenceState state = get_state (remains->fences);
 
-    for (i = 0; i < retired->fences->len && done; i++) {
-      GstVkgdrFence *fence = g_ptr_array_index (retired->fences, i);
-
-      if (wait)
-        gst_vkgdr_fence_wait (fence, NULL);
-      else
-        done = gst_vkgdr_fence_is_signaled (fence);
-    }
-    if (done) {
-      take_back (self, retired);
-      g_ptr_array_unref (retired->fences);
-      g_free (retired);
-      g_queue_delete_link (&self->retired, link);
+    if (state != GST_VKGDR_FENCE_PENDING) {
+      g_queue_unlink (&self->retired, link);
+      g_queue_push_tail_link (
+          state == GST_VKGDR_FENCE_LOST ? &self->lost : finished, link);
     }
     link = next;
   }
 }
 
-/* Unlocks, and tells those whose memory is not needed any more. Not under the
- * lock: they may use the allocator in turn, or wait for a thread that does. */
+/* Without the lock: recycles what the device has finished with. */
 static void
-unlock (GstVkgdrAllocator *self)
+reap (GstVkgdrAllocator *self)
 {
-  GArray *released = NULL;
-  guint i;
-
-  if (self->released->len > 0) {
-    released = self->released;
-    self->released = g_array_new (FALSE, FALSE, sizeof (Release));
-  }
-  g_mutex_unlock (&self->lock);
-  for (i = 0; released && i < released->len; i++) {
-    const Release *release = &g_array_index (released, Release, i);
-
-    release->notify (release->user_data);
-  }
-  g_clear_pointer (&released, g_array_unref);
-}
-
-/* By a thread: the device has finished with memory of others. */
-static void
-give_back (GObject *object)
-{
-  GstVkgdrAllocator *self = GST_VKGDR_ALLOCATOR (object);
+  GQueue finished = G_QUEUE_INIT;
+  GstVkgdrRemains *remains;
 
   g_mutex_lock (&self->lock);
-  reap (self, FALSE);
-  unlock (self);
+  take_finished (self, &finished);
+  g_mutex_unlock (&self->lock);
+  while ((remains = g_queue_pop_head (&finished))) {
+    recycle (self, remains);
+    remains_free (remains);
+  }
 }
 
-static gboolean
-are_reached (GPtrArray *fences)
+/* Without the lock: waits until the device has finished with all that was freed
+ * so far, and recycles it. */
+static void
+wait_and_reap (GstVkgdrAllocator *self)
 {
+  GPtrArray *fences =
+      g_ptr_array_new_with_free_func ((GDestroyNotify) gst_vkgdr_fence_unref);
+  GList *link;
   guint i;
 
+  g_mutex_lock (&self->lock);
+  for (link = self->retired.head; link; link = link->next) {
+    const GstVkgdrRemains *remains = link->data;
+
+    for (i = 0; i < remains->fences->len; i++)
+      g_ptr_array_add (
+          fences, gst_vkgdr_fence_ref (g_ptr_array_index (remains->fences, i)));
+  }
+  g_mutex_unlock (&self->lock);
   for (i = 0; i < fences->len; i++)
-    if (!gst_vkgdr_fence_is_signaled (g_ptr_array_index (fences, i)))
-      return FALSE;
-  return TRUE;
+    gst_vkgdr_fence_wait (g_ptr_array_index (fences, i), NULL);
+  g_ptr_array_unref (fences);
+  reap (self);
+}
+
+/* Parts that the reclaiming thread recycles. */
+typedef struct {
+  GstVkgdrAllocator *allocator; /* a reference */
+  GstVkgdrRemains remains;
+} Retired;
+
+static void
+recycle_retired (gpointer user_data)
+{
+  Retired *retired = user_data;
+
+  if (!retired->remains.on_context
+      || gst_vkgdr_context_synchronize (retired->allocator->context, NULL))
+    recycle (retired->allocator, &retired->remains);
+  gst_object_unref (retired->allocator);
+  g_free (retired);
 }
 
 void
@@ -186,125 +282,240 @@ gst_vkgdr_allocator_retire (
     GstVkgdrAllocator *self, const GstVkgdrRemains *remains)
 {
   GPtrArray *fences = remains->fences;
+  gboolean is_finished =
+      !remains->on_context
+      && (!fences || get_state (fences) == GST_VKGDR_FENCE_REACHED);
+  Retired *retired;
 
-  /* Our own memory has time until somebody needs it. That of others is waited
-   * for, so that they have it back though nobody uses the allocator any more;
-   * not without need: a thread costs more than a look. */
-  if (fences && !remains->block.slab && !are_reached (fences))
-    gst_vkgdr_watch_fences (fences, G_OBJECT (self), give_back);
-  g_mutex_lock (&self->lock);
-  if (fences) {
+  if (is_finished) {
+    recycle (self, remains);
+    g_clear_pointer (&fences, g_ptr_array_unref);
+  } else if (remains->block.slab && !remains->on_context) {
+    /* This library's own memory has time until somebody needs it. */
+    g_mutex_lock (&self->lock);
     g_queue_push_tail (&self->retired, g_memdup2 (remains, sizeof (*remains)));
-    reap (self, FALSE);
+    g_mutex_unlock (&self->lock);
   } else {
-    take_back (self, remains);
+    /* The owner of the memory gets it back even if nobody uses the allocator.
+     */
+    retired = g_new0 (Retired, 1);
+    retired->allocator = gst_object_ref (self);
+    retired->remains = *remains;
+    retired->remains.fences = NULL;
+    gst_vkgdr_reclaim (self->context, fences, recycle_retired, retired);
   }
-  unlock (self);
 }
 
-/* Under the lock. */
-static gboolean
-ensure_heap (GstVkgdrAllocator *self, GError **error)
+/* --- what is allocated -----------------------------------------------------
+ */
+
+static GPrivate current_owner; /* GstVkgdrDemand of this thread, or NULL */
+
+gconstpointer
+gst_vkgdr_allocator_new_owner (void)
 {
-  if (self->heap)
-    return TRUE;
-  if (!self->context)
-    self->context = gst_vkgdr_context_new (-1, error);
-  if (!self->context)
+  static gsize last = 0;
+
+  return (gconstpointer) (g_atomic_pointer_add (&last, 1) + 1);
+}
+
+void
+gst_vkgdr_allocator_begin_owner (gconstpointer owner, guint n_blocks)
+{
+  GstVkgdrDemand *demand = g_new0 (GstVkgdrDemand, 1);
+
+  demand->owner = owner;
+  demand->n_blocks = n_blocks;
+  g_private_set (&current_owner, demand);
+}
+
+void
+gst_vkgdr_allocator_end_owner (void)
+{
+  g_free (g_private_get (&current_owner));
+  g_private_set (&current_owner, NULL);
+}
+
+/* Opens the default device, if no context was given. Not with the lock held,
+ * which other threads need meanwhile; two threads may do it, and one wins. */
+static gboolean
+ensure_open (GstVkgdrAllocator *self, GError **error)
+{
+  GstVkgdrContext *context;
+  gboolean is_open;
+
+  g_mutex_lock (&self->lock);
+  is_open = self->heap != NULL;
+  context = self->context ? gst_object_ref (self->context) : NULL;
+  g_mutex_unlock (&self->lock);
+  if (!is_open && !context)
+    context = gst_vkgdr_context_new (-1, error);
+  if (!context)
     return FALSE;
-  self->heap = gst_vkgdr_heap_new (self->context);
-  self->pinned = gst_vkgdr_pinned_new (self->context);
+
+  g_mutex_lock (&self->lock);
+  if (!self->heap) {
+    if (!self->context)
+      self->context = gst_object_ref (context);
+    self->heap = gst_vkgdr_heap_new ();
+    self->pinned = gst_vkgdr_pinned_new (self->context);
+  }
+  g_mutex_unlock (&self->lock);
+  gst_object_unref (context);
   return TRUE;
 }
 
-/* Once: the same is true of every block that follows. */
-static void
-tell_overflow (GstVkgdrAllocator *self, const GError *reason)
-{
-  if (!self->overflown)
-    GST_CAT_WARNING_OBJECT (GST_CAT_DEFAULT, self,
-        "the window is full, and buffers from now on lie beside it: what is "
-        "written to them takes a transfer. %s",
-        reason->message);
-  self->overflown = TRUE;
-}
-
-/* Under the lock: a block of device memory that has no host pointer. */
 static gboolean
-take_beside (
-    GstVkgdrAllocator *self, gsize size, GstVkgdrBlock *block, GError **error)
+take_from_heap (GstVkgdrAllocator *self, const GstVkgdrBacking *backing,
+    gsize size, const GstVkgdrDemand *demand, GstVkgdrBlock *block)
 {
-  reap (self, FALSE);
-  if (gst_vkgdr_heap_take (
-          self->heap, GST_VKGDR_BESIDE_WINDOW, size, block, NULL))
-    return TRUE;
-  reap (self, TRUE);
-  gst_vkgdr_heap_trim (self->heap);
-  return gst_vkgdr_heap_take (
-      self->heap, GST_VKGDR_BESIDE_WINDOW, size, block, error);
+  gboolean found;
+
+  g_mutex_lock (&self->lock);
+  found = gst_vkgdr_heap_take (self->heap, backing, size, demand, block);
+  g_mutex_unlock (&self->lock);
+  return found;
 }
 
-/* Once: the same is true of every block that follows. */
-static void
-warn_no_window (GstVkgdrAllocator *self)
+/* Makes a new slab, and takes a block from it. */
+static gboolean
+grow (GstVkgdrAllocator *self, const GstVkgdrBacking *backing, gsize size,
+    const GstVkgdrDemand *demand, gboolean is_tight, GstVkgdrBlock *block,
+    GError **error)
 {
-  if (!self->overflown)
+  GstVkgdrAllocation *allocation;
+  gsize wanted;
+
+  g_mutex_lock (&self->lock);
+  wanted = gst_vkgdr_heap_slab_size (self->heap, size, demand, is_tight);
+  g_mutex_unlock (&self->lock);
+  allocation = gst_vkgdr_allocation_new (backing, self->context, wanted, error);
+  if (!allocation)
+    return FALSE;
+  GST_DEBUG_OBJECT (
+      self, "a slab of %" G_GSIZE_FORMAT " bytes, %s", wanted, backing->name);
+  g_mutex_lock (&self->lock);
+  gst_vkgdr_heap_add (self->heap, allocation, size, demand, block);
+  g_mutex_unlock (&self->lock);
+  return TRUE;
+}
+
+/* Gives back what is held, and waits for what is in use and freed already. */
+static void
+make_room (GstVkgdrAllocator *self)
+{
+  GPtrArray *idle;
+
+  GST_INFO_OBJECT (self, "out of memory: waiting for what is being freed");
+  wait_and_reap (self);
+  g_mutex_lock (&self->lock);
+  idle = gst_vkgdr_heap_remove_idle (self->heap, G_MAXINT64);
+  g_mutex_unlock (&self->lock);
+  free_allocations (idle);
+  gst_vkgdr_pinned_trim (self->pinned);
+  gst_vkgdr_reclaim_drain (self->context, DRAIN_TIME);
+}
+
+static gboolean
+take_of_backing (GstVkgdrAllocator *self, const GstVkgdrBacking *backing,
+    gsize size, const GstVkgdrDemand *demand, GstVkgdrBlock *block,
+    GError **error)
+{
+  if (take_from_heap (self, backing, size, demand, block)
+      || grow (self, backing, size, demand, FALSE, block, NULL))
+    return TRUE;
+  make_room (self);
+  return take_from_heap (self, backing, size, demand, block)
+         || grow (self, backing, size, demand, FALSE, block, NULL)
+         || grow (self, backing, size, demand, TRUE, block, error);
+}
+
+/* Once: the same is true of every block that follows. Without @full, there is
+ * no window. */
+static void
+warn_of_staging (GstVkgdrAllocator *self, const GError *full)
+{
+  gboolean first;
+
+  g_mutex_lock (&self->lock);
+  first = !self->warned;
+  self->warned = TRUE;
+  g_mutex_unlock (&self->lock);
+  if (!first)
+    return;
+  if (full)
+    GST_CAT_WARNING_OBJECT (GST_CAT_DEFAULT, self,
+        "the window is full. Buffers from now on do not lie in it, and what is "
+        "written to them takes a transfer. %s",
+        full->message);
+  else
     GST_CAT_WARNING_OBJECT (GST_CAT_DEFAULT, self,
         "the device has no window, so what is written to its memory takes a "
         "transfer: %s; %s",
         gst_vkgdr_context_get_window_reason (self->context),
         gst_vkgdr_context_get_window_remedy (self->context));
-  self->overflown = TRUE;
 }
 
-/* Under the lock. */
-static gboolean
-take_block (
-    GstVkgdrAllocator *self, gsize size, GstVkgdrBlock *block, GError **error)
+static void
+set_no_memory (
+    GstVkgdrAllocator *self, gsize size, const GError *reason, GError **error)
 {
   GstVkgdrHeapStats stats;
-  GError *reason = NULL;
 
-  if (!gst_vkgdr_context_has_window (self->context)) {
-    warn_no_window (self);
-    return take_beside (self, size, block, error);
-  }
-  reap (self, FALSE);
-  if (gst_vkgdr_heap_take (self->heap, GST_VKGDR_IN_WINDOW, size, block, NULL))
-    return TRUE;
-
-  GST_INFO_OBJECT (self, "out of memory: waiting for what is still in use");
-  reap (self, TRUE);
-  gst_vkgdr_heap_trim (self->heap);
-  gst_vkgdr_pinned_trim (self->pinned);
-  if (gst_vkgdr_heap_take (
-          self->heap, GST_VKGDR_IN_WINDOW, size, block, &reason))
-    return TRUE;
-  if (gst_vkgdr_heap_take (
-          self->heap, GST_VKGDR_BESIDE_WINDOW, size, block, NULL)) {
-    tell_overflow (self, reason);
-    g_error_free (reason);
-    return TRUE;
-  }
-
+  g_mutex_lock (&self->lock);
   gst_vkgdr_heap_get_stats (self->heap, &stats);
+  g_mutex_unlock (&self->lock);
   g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_NO_MEMORY,
       "no memory for %" G_GSIZE_FORMAT " bytes: %s. This allocator has %u "
       "blocks of %" G_GUINT64_FORMAT " bytes in use, in %u slabs of "
       "%" G_GUINT64_FORMAT " bytes",
       size, reason->message, stats.active_blocks, stats.active_bytes,
       stats.slabs, stats.managed_bytes);
-  g_error_free (reason);
+}
+
+static gboolean
+check_size (gsize size, GError **error)
+{
+  if (size <= G_MAXSIZE / 2)
+    return TRUE;
+  g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_NO_MEMORY,
+      "%" G_GSIZE_FORMAT " bytes are more than can be addressed", size);
   return FALSE;
+}
+
+/* In the window if there is room, else anywhere on the device. */
+static gboolean
+take_block (GstVkgdrAllocator *self, gsize size, const GstVkgdrDemand *demand,
+    GstVkgdrBlock *block, GError **error)
+{
+  GError *reason = NULL;
+  gboolean ok;
+
+  if (!check_size (size, error))
+    return FALSE;
+  reap (self);
+  if (gst_vkgdr_context_has_window (self->context)
+      && take_of_backing (
+          self, &gst_vkgdr_backing_window, size, demand, block, &reason))
+    return TRUE;
+  ok = take_of_backing (self, &gst_vkgdr_backing_device, size, demand, block,
+      reason ? NULL : &reason);
+  if (ok)
+    warn_of_staging (self, reason);
+  else
+    set_no_memory (self, size, reason, error);
+  g_clear_error (&reason);
+  return ok;
 }
 
 static GstMemory *
 alloc_memory (GstVkgdrAllocator *self, gsize size, gsize align, gsize prefix,
     gsize padding, GError **error)
 {
+  const GstVkgdrDemand *owner = g_private_get (&current_owner);
+  GstVkgdrDemand demand = owner ? *owner : (GstVkgdrDemand){ NULL, 1 };
   gsize maxsize = size + prefix + padding;
   GstVkgdrBlock block;
-  gboolean ok;
 
   if (maxsize < size || align >= GST_VKGDR_HEAP_GRANULE) {
     g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
@@ -313,17 +524,13 @@ alloc_memory (GstVkgdrAllocator *self, gsize size, gsize align, gsize prefix,
         maxsize, align + 1, GST_VKGDR_HEAP_GRANULE);
     return NULL;
   }
-  g_mutex_lock (&self->lock);
-  ok = ensure_heap (self, error) && take_block (self, maxsize, &block, error);
-  unlock (self);
-  if (!ok)
+  if (!ensure_open (self, error)
+      || !take_block (self, maxsize, &demand, &block, error))
     return NULL;
-  return gst_vkgdr_memory_new (self, &block,
-      gst_vkgdr_context_is_host_cached (self->context), maxsize, align, prefix,
-      size);
+  return gst_vkgdr_memory_new (self, &block, maxsize, align, prefix, size);
 }
 
-/* Sets @size bytes of a block that nobody has seen yet to 0. */
+/* Sets @size bytes of a new block to 0. */
 static gboolean
 clear (GstVkgdrAllocator *self, GstVkgdrMemory *mem, gsize offset, gsize size,
     GError **error)
@@ -380,6 +587,19 @@ gst_vkgdr_allocator_alloc_vfunc (
   return mem;
 }
 
+/* What the device may still use is freed in another thread, or never. */
+static void
+free_lost (GstVkgdrAllocator *self)
+{
+  GstVkgdrRemains *remains;
+
+  while ((remains = g_queue_pop_head (&self->lost))) {
+    if (gst_vkgdr_context_synchronize (self->context, NULL))
+      recycle (self, remains);
+    remains_free (remains);
+  }
+}
+
 static void
 gst_vkgdr_allocator_finalize (GObject *object)
 {
@@ -387,15 +607,15 @@ gst_vkgdr_allocator_finalize (GObject *object)
   guint i;
 
   if (self->heap) {
-    g_mutex_lock (&self->lock);
-    reap (self, TRUE);
-    unlock (self);
+    self->stops_holding = TRUE;
+    wait_and_reap (self);
+    free_lost (self);
+    free_allocations (gst_vkgdr_heap_remove_idle (self->heap, G_MAXINT64));
     gst_vkgdr_heap_free (self->heap);
     gst_vkgdr_pinned_unref (self->pinned);
   }
   for (i = 0; i < G_N_ELEMENTS (self->copy_streams); i++)
     gst_clear_object (&self->copy_streams[i]);
-  g_array_unref (self->released);
   gst_clear_object (&self->context);
   g_mutex_clear (&self->lock);
 
@@ -415,7 +635,7 @@ gst_vkgdr_allocator_init (GstVkgdrAllocator *self)
 {
   g_mutex_init (&self->lock);
   g_queue_init (&self->retired);
-  self->released = g_array_new (FALSE, FALSE, sizeof (Release));
+  g_queue_init (&self->lost);
   gst_vkgdr_memory_init_allocator (GST_ALLOCATOR (self));
   GST_OBJECT_FLAG_SET (self, GST_ALLOCATOR_FLAG_CUSTOM_ALLOC);
 }
@@ -504,9 +724,9 @@ gst_vkgdr_context_get_allocator (GstVkgdrContext *context)
  * content is undefined. It is aligned to 512 bytes.
  *
  * Returns: (transfer full) (nullable): the memory, or %NULL with @error set:
- *   %GST_VKGDR_ERROR_NO_MEMORY where neither the window nor the device beside
- * it has memory, telling how large the window is, how much of it is in use and
- * by what, or an error of gst_vkgdr_context_new()
+ *   %GST_VKGDR_ERROR_NO_MEMORY if the device has no memory left, telling how
+ *   large the window is and how much of it is in use, or an error of
+ *   gst_vkgdr_context_new()
  *
  * Since: 0.1
  */
@@ -520,19 +740,49 @@ gst_vkgdr_allocator_alloc (
 }
 
 /**
+ * gst_vkgdr_allocator_alloc_exportable:
+ * @allocator: an allocator
+ * @size: bytes
+ * @error: return location for a #GError
+ *
+ * Allocates memory as gst_vkgdr_allocator_alloc() does, but in an allocation of
+ * the driver that no other memory shares, so that
+ * gst_vkgdr_memory_export_fd() can export it. Large memories always are; small
+ * ones take more room so.
+ *
+ * Returns: (transfer full) (nullable): the memory, or %NULL with @error set as
+ * by gst_vkgdr_allocator_alloc()
+ *
+ * Since: 0.2
+ */
+GstMemory *
+gst_vkgdr_allocator_alloc_exportable (
+    GstVkgdrAllocator *allocator, gsize size, GError **error)
+{
+  GstMemory *memory;
+
+  g_return_val_if_fail (GST_IS_VKGDR_ALLOCATOR (allocator), NULL);
+
+  gst_vkgdr_allocator_begin_owner (gst_vkgdr_allocator_new_owner (), 1);
+  memory = alloc_memory (allocator, size, 0, 0, 0, error);
+  gst_vkgdr_allocator_end_owner ();
+  return memory;
+}
+
+/**
  * gst_vkgdr_allocator_alloc_beside_window:
  * @allocator: an allocator
  * @size: bytes
  * @error: return location for a #GError
  *
- * Allocates memory of the device that the CPU cannot write to in its place, as
- * CUDA's own `cuMemAlloc` gives it: for what stays on the device, so that a
- * small window is left to frames, and for gst_vkgdr_memory_export_ipc_handle().
- * The CPU reads and writes it by way of pinned memory and a transfer. Its
- * content is undefined, and it is aligned to 512 bytes.
+ * Allocates memory that the CPU cannot address, as CUDA's own `cuMemAlloc`
+ * gives it: for data that stays on the device, so that a small window is left
+ * to frames, and for gst_vkgdr_memory_export_ipc_handle(). The CPU reads and
+ * writes it through a staging buffer and a transfer. Its content is undefined,
+ * and it is aligned to 512 bytes.
  *
  * Returns: (transfer full) (nullable): the memory, or %NULL with @error set:
- *   %GST_VKGDR_ERROR_NO_MEMORY where the device has none, or an error of
+ *   %GST_VKGDR_ERROR_NO_MEMORY if the device has none, or an error of
  *   gst_vkgdr_context_new()
  *
  * Since: 0.1
@@ -541,18 +791,18 @@ GstMemory *
 gst_vkgdr_allocator_alloc_beside_window (
     GstVkgdrAllocator *allocator, gsize size, GError **error)
 {
+  const GstVkgdrDemand demand = { NULL, 1 };
   GstVkgdrBlock block;
-  gboolean ok;
 
   g_return_val_if_fail (GST_IS_VKGDR_ALLOCATOR (allocator), NULL);
 
-  g_mutex_lock (&allocator->lock);
-  ok = ensure_heap (allocator, error)
-       && take_beside (allocator, size, &block, error);
-  unlock (allocator);
-  if (!ok)
+  if (!check_size (size, error) || !ensure_open (allocator, error))
     return NULL;
-  return gst_vkgdr_memory_new (allocator, &block, FALSE, size, 0, 0, size);
+  reap (allocator);
+  if (!take_of_backing (
+          allocator, &gst_vkgdr_backing_device, size, &demand, &block, error))
+    return NULL;
+  return gst_vkgdr_memory_new (allocator, &block, size, 0, 0, size);
 }
 
 /**
@@ -575,14 +825,9 @@ GstMemory *
 gst_vkgdr_allocator_alloc_pinned (
     GstVkgdrAllocator *allocator, gsize size, GError **error)
 {
-  gboolean ok;
-
   g_return_val_if_fail (GST_IS_VKGDR_ALLOCATOR (allocator), NULL);
 
-  g_mutex_lock (&allocator->lock);
-  ok = ensure_heap (allocator, error);
-  g_mutex_unlock (&allocator->lock);
-  if (!ok)
+  if (!ensure_open (allocator, error))
     return NULL;
   return gst_vkgdr_pinned_memory_new (allocator->pinned, size, error);
 }
@@ -591,12 +836,8 @@ GstVkgdrContext *
 gst_vkgdr_allocator_ensure_context (
     GstVkgdrAllocator *allocator, GError **error)
 {
-  gboolean ok;
-
-  g_mutex_lock (&allocator->lock);
-  ok = ensure_heap (allocator, error);
-  g_mutex_unlock (&allocator->lock);
-  return ok ? gst_object_ref (allocator->context) : NULL;
+  return ensure_open (allocator, error) ? gst_object_ref (allocator->context)
+                                        : NULL;
 }
 
 /* The driver knows what lies where, and a wrong address would end the CUDA
@@ -694,28 +935,19 @@ gst_vkgdr_allocator_alloc_wrapped (GstVkgdrAllocator *allocator,
     guint64 device_pointer, gsize size, GstMemoryFlags flags,
     gpointer user_data, GDestroyNotify notify, GError **error)
 {
-  GstVkgdrBlock block = { .size = size,
-    .device = device_pointer,
-    .release = notify,
-    .user_data = user_data };
   GstVkgdrMemory *memory;
-  gboolean ok;
 
   g_return_val_if_fail (GST_IS_VKGDR_ALLOCATOR (allocator), NULL);
 
-  g_mutex_lock (&allocator->lock);
-  ok = ensure_heap (allocator, error);
-  if (ok)
-    reap (allocator, FALSE);
-  unlock (allocator);
-  if (!ok || !check_wrapped (allocator, device_pointer, size, error))
+  if (!ensure_open (allocator, error)
+      || !check_wrapped (allocator, device_pointer, size, error))
     return NULL;
-
-  memory = (GstVkgdrMemory *) gst_vkgdr_memory_new (
-      allocator, &block, FALSE, size, 0, 0, size);
+  reap (allocator);
+  memory = (GstVkgdrMemory *) gst_vkgdr_allocator_wrap_allocation (allocator,
+      gst_vkgdr_allocation_new_wrapped (
+          allocator->context, device_pointer, size, user_data, notify),
+      0, size);
   GST_MINI_OBJECT_FLAG_SET (memory, flags);
-  memory->device_valid = TRUE;
-  memory->order.foreign = TRUE; /* its owner sets no fences of ours */
   return GST_MEMORY_CAST (memory);
 }
 
@@ -757,20 +989,25 @@ gst_vkgdr_allocator_wrap (GstVkgdrAllocator *allocator, guint64 device_pointer,
 static void
 get_stats (GstVkgdrAllocator *self, GstVkgdrHeapStats *stats)
 {
+  gboolean is_open;
+
   memset (stats, 0, sizeof (*stats));
   g_mutex_lock (&self->lock);
-  if (self->heap) {
-    reap (self, FALSE);
-    gst_vkgdr_heap_get_stats (self->heap, stats);
-  }
-  unlock (self);
+  is_open = self->heap != NULL;
+  g_mutex_unlock (&self->lock);
+  if (!is_open)
+    return;
+  reap (self);
+  g_mutex_lock (&self->lock);
+  gst_vkgdr_heap_get_stats (self->heap, stats);
+  g_mutex_unlock (&self->lock);
 }
 
 /**
  * gst_vkgdr_allocator_get_held_blocks:
  * @allocator: an allocator
  *
- * Returns: how many free blocks it holds
+ * Returns: how many blocks it holds that were freed and can be reused
  *
  * Since: 0.1
  */
@@ -846,13 +1083,16 @@ gst_vkgdr_allocator_get_active_bytes (GstVkgdrAllocator *allocator)
 static void
 count_pinned (GstVkgdrAllocator *self, guint *n_held, guint *n_active)
 {
+  gboolean is_open;
+
   *n_held = *n_active = 0;
   g_mutex_lock (&self->lock);
-  if (self->pinned) {
-    reap (self, FALSE);
-    gst_vkgdr_pinned_count (self->pinned, n_held, n_active);
-  }
-  unlock (self);
+  is_open = self->heap != NULL;
+  g_mutex_unlock (&self->lock);
+  if (!is_open)
+    return;
+  reap (self);
+  gst_vkgdr_pinned_count (self->pinned, n_held, n_active);
 }
 
 /**
@@ -894,35 +1134,50 @@ gst_vkgdr_allocator_get_pinned_active_blocks (GstVkgdrAllocator *allocator)
   return n_active;
 }
 
+/* Without the lock: gives back all that is held. */
+static void
+free_held (GstVkgdrAllocator *self)
+{
+  GPtrArray *idle;
+
+  reap (self);
+  g_mutex_lock (&self->lock);
+  idle = gst_vkgdr_heap_remove_idle (self->heap, G_MAXINT64);
+  g_mutex_unlock (&self->lock);
+  free_allocations (idle);
+  gst_vkgdr_pinned_trim (self->pinned);
+}
+
 /**
  * gst_vkgdr_allocator_free_held:
  * @allocator: an allocator
  *
- * Frees the slabs in which nothing is in use, and the pinned memory that is
- * kept. It goes on holding what is freed later.
+ * Gives the memory back to the driver in which nothing is in use, and the
+ * pinned memory that is kept. The driver frees it in another thread when the
+ * device is idle. The allocator goes on holding what is freed later.
  *
  * Since: 0.1
  */
 void
 gst_vkgdr_allocator_free_held (GstVkgdrAllocator *allocator)
 {
+  gboolean is_open;
+
   g_return_if_fail (GST_IS_VKGDR_ALLOCATOR (allocator));
 
   g_mutex_lock (&allocator->lock);
-  if (allocator->heap) {
-    reap (allocator, FALSE);
-    gst_vkgdr_heap_trim (allocator->heap);
-    gst_vkgdr_pinned_trim (allocator->pinned);
-  }
-  unlock (allocator);
+  is_open = allocator->heap != NULL;
+  g_mutex_unlock (&allocator->lock);
+  if (is_open)
+    free_held (allocator);
 }
 
 /**
  * gst_vkgdr_allocator_stop_holding:
  * @allocator: an allocator
  *
- * Like gst_vkgdr_allocator_free_held(), and from now on a slab is freed with
- * the last block in it.
+ * As gst_vkgdr_allocator_free_held(), and from now on memory goes back to the
+ * driver as soon as nothing of it is in use.
  *
  * Since: 0.1
  */
@@ -931,27 +1186,52 @@ gst_vkgdr_allocator_stop_holding (GstVkgdrAllocator *allocator)
 {
   g_return_if_fail (GST_IS_VKGDR_ALLOCATOR (allocator));
 
+  if (!ensure_open (allocator, NULL))
+    return;
   g_mutex_lock (&allocator->lock);
-  if (ensure_heap (allocator, NULL)) {
-    reap (allocator, FALSE);
-    gst_vkgdr_heap_stop_holding (allocator->heap);
-    gst_vkgdr_pinned_trim (allocator->pinned);
-  }
-  unlock (allocator);
+  allocator->stops_holding = TRUE;
+  g_mutex_unlock (&allocator->lock);
+  free_held (allocator);
 }
 
 GstVkgdrStream *
 gst_vkgdr_allocator_get_copy_stream (
     GstVkgdrAllocator *self, GstVkgdrDirection direction, GError **error)
 {
-  GstVkgdrStream *stream;
+  GstVkgdrStream *stream, *made;
 
   g_mutex_lock (&self->lock);
-  if (!self->copy_streams[direction])
-    self->copy_streams[direction] = gst_vkgdr_stream_new (self->context, error);
   stream = self->copy_streams[direction];
   g_mutex_unlock (&self->lock);
+  if (stream)
+    return stream;
+  made = gst_vkgdr_stream_new (self->context, error);
+  if (!made)
+    return NULL;
+  g_mutex_lock (&self->lock);
+  if (!self->copy_streams[direction])
+    self->copy_streams[direction] = g_steal_pointer (&made);
+  stream = self->copy_streams[direction];
+  g_mutex_unlock (&self->lock);
+  gst_clear_object (&made); /* another thread was faster */
   return stream;
+}
+
+GstMemory *
+gst_vkgdr_allocator_wrap_allocation (GstVkgdrAllocator *self,
+    GstVkgdrAllocation *allocation, gsize offset, gsize size)
+{
+  GstVkgdrBlock block = { .allocation = allocation,
+    .offset = offset,
+    .size = size,
+    .host = allocation->host ? allocation->host + offset : NULL,
+    .device = allocation->device + offset };
+  GstVkgdrMemory *memory =
+      (GstVkgdrMemory *) gst_vkgdr_memory_new (self, &block, size, 0, 0, size);
+
+  memory->device_valid = TRUE;
+  memory->order.has_unknown_use = TRUE; /* its owner sets no fences */
+  return GST_MEMORY_CAST (memory);
 }
 
 GstVkgdrPinned *

@@ -14,7 +14,8 @@ gst_vkgdr_buffer_is_of (GstBuffer *buffer, GstVkgdrContext *context)
     GstMemory *memory = gst_buffer_peek_memory (buffer, i);
 
     if (!gst_is_vkgdr_memory (memory)
-        || gst_vkgdr_memory_get_context (memory) != context)
+        || !gst_vkgdr_context_shares (
+            gst_vkgdr_memory_get_context (memory), context))
       return FALSE;
   }
   return TRUE;

@@ -17,7 +17,8 @@
 
 G_BEGIN_DECLS
 
-/* Whether all its memory is of type VkgdrMemory and of @context. */
+/* Whether all its memory is of type VkgdrMemory and of the CUDA context of
+ * @context. */
 gboolean gst_vkgdr_buffer_is_of (GstBuffer *buffer, GstVkgdrContext *context);
 
 /* As gst_vkgdr_memory_begin_access (), and gst_vkgdr_memory_end_access (), for

@@ -8,7 +8,7 @@
  * writers do best is memory/policy.c's affair.
  */
 
-#include "memory/memory-private.h"
+#include "memory/memory.h"
 
 /**
  * SECTION:gstvkgdrbufferpool

@@ -1,21 +1,33 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * memory/export.c: memory in the window that several processes use
+ * memory/export.c: memory that several processes use
  *
- * It is known to the kernel by a file descriptor, which another process
- * imports. Knows nothing of how it gets there.
+ * A file descriptor stands for it, which another process imports. Knows nothing
+ * of how the descriptor gets there.
  */
 
-#include <unistd.h>
+#include "memory/memory.h"
 
-#include "memory/memory-private.h"
-
-/* An import, as long as a memory of it. */
-typedef struct {
-  GstVkgdrContext *context;
-  CUexternalMemory external;
-  CUdeviceptr pointer;
-} Import;
+static gboolean
+check_exportable (const GstVkgdrBlock *block, GError **error)
+{
+  if (!block->allocation->backing->export_fd) {
+    g_set_error_literal (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
+        "the memory has no file descriptor: it does not lie in the window, or "
+        "another library allocated it. gst_vkgdr_memory_export_ipc_handle() "
+        "may "
+        "export it; else copy it to memory of "
+        "gst_vkgdr_allocator_alloc_exportable()");
+    return FALSE;
+  }
+  if (gst_vkgdr_block_is_private (block))
+    return TRUE;
+  g_set_error_literal (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
+      "the memory shares its allocation with others, which a file descriptor "
+      "would give away: allocate it with "
+      "gst_vkgdr_allocator_alloc_exportable(), or in a pool");
+  return FALSE;
+}
 
 /**
  * gst_vkgdr_memory_export_fd:
@@ -24,21 +36,21 @@ typedef struct {
  * @offset: (out): where @memory begins in that
  * @error: return location for a #GError
  *
- * Exports the allocation that @memory is a part of, for another process, on the
- * same device, to import: gst_vkgdr_allocator_import_fd(), or CUDA's
- * `cuImportExternalMemory` (an opaque file descriptor) and Vulkan's
- * `VkImportMemoryFdInfoKHR`. The other process sees the same bytes, those of
- * other memories in the allocation among them, and keeps the allocation.
- * Nothing orders what two processes do: gst_vkgdr_memory_wait_idle() before the
- * other one is told to begin.
+ * Exports @memory for another process on the same device, which imports it by
+ * gst_vkgdr_allocator_import_fd(), or by CUDA's `cuImportExternalMemory` (an
+ * opaque file descriptor) or Vulkan's `VkImportMemoryFdInfoKHR`. The file
+ * descriptor stands for the memory alone, or for all buffers of its pool, and
+ * never for other memory. The other process can read and write it, and keeps it
+ * allocated. Nothing orders what two processes do: call
+ * gst_vkgdr_memory_wait_idle() before the other one begins.
  *
- * Memory that has a host pointer, gst_vkgdr_memory_get_host_pointer(), is
- * exported so; what lies beside the window, by
- * gst_vkgdr_memory_export_ipc_handle().
+ * Memory of pools, memory of one MiB and more, and memory of
+ * gst_vkgdr_allocator_alloc_exportable() can be exported if it has a host
+ * pointer, gst_vkgdr_memory_get_host_pointer(). For other memory of the device
+ * there is gst_vkgdr_memory_export_ipc_handle(). May be called from any thread.
  *
  * Returns: a new file descriptor, which the caller closes; -1 with @error set
- *   to %GST_VKGDR_ERROR_ARGUMENT where the memory lies beside the window, or is
- *   somebody else's
+ * to %GST_VKGDR_ERROR_ARGUMENT if the memory cannot be exported
  *
  * Since: 0.1
  */
@@ -46,76 +58,23 @@ gint
 gst_vkgdr_memory_export_fd (
     GstMemory *memory, gsize *fd_size, gsize *offset, GError **error)
 {
-  const GstVkgdrMemory *root;
+  const GstVkgdrBlock *block;
   gint fd;
 
   g_return_val_if_fail (gst_is_vkgdr_memory (memory), -1);
   g_return_val_if_fail (fd_size != NULL && offset != NULL, -1);
 
   *fd_size = *offset = 0;
-  root = (const GstVkgdrMemory *) gst_vkgdr_share_root (memory);
-  if (!root->block.host) {
-    g_set_error_literal (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
-        "the memory lies beside the window, or is somebody else's, and has no "
-        "file descriptor: gst_vkgdr_memory_export_ipc_handle() exports it, or "
-        "copy it to one that gst_vkgdr_allocator_alloc() makes while the "
-        "window has room");
+  block = &gst_vkgdr_memory_root (memory)->block;
+  if (!check_exportable (block, error))
     return -1;
-  }
-  fd = gst_vkgdr_block_export (&root->block, fd_size, offset, error);
-  *offset += memory->offset;
-  if (fd >= 0)
-    gst_vkgdr_memory_set_in_common (memory);
+  fd = block->allocation->backing->export_fd (block->allocation, error);
+  if (fd < 0)
+    return -1;
+  *fd_size = block->allocation->size;
+  *offset = block->offset + memory->offset;
+  gst_vkgdr_memory_set_shared (memory);
   return fd;
-}
-
-static void
-free_import (gpointer data)
-{
-  Import *import = data;
-  const vkgdr_cuda *cuda = gst_vkgdr_context_get_driver (import->context);
-
-  if (gst_vkgdr_context_push_alone (import->context, NULL)) {
-    if (import->pointer)
-      cuda->cuMemFree (import->pointer);
-    if (import->external)
-      cuda->cuDestroyExternalMemory (import->external);
-    gst_vkgdr_context_pop_alone (import->context);
-  }
-  gst_object_unref (import->context);
-  g_free (import);
-}
-
-/* With the context pushed. CUDA takes the file descriptor that it imports. */
-static gboolean
-run_import (Import *import, gint fd, gsize fd_size, GError **error)
-{
-  const vkgdr_cuda *cuda = gst_vkgdr_context_get_driver (import->context);
-  CUDA_EXTERNAL_MEMORY_HANDLE_DESC handle = {
-    .type = CU_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD, .size = fd_size
-  };
-  CUDA_EXTERNAL_MEMORY_BUFFER_DESC buffer = { .size = fd_size };
-
-  handle.handle.fd = dup (fd);
-  if (handle.handle.fd < 0) {
-    g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
-        "%d is no open file descriptor, or there are too many (ulimit -n)", fd);
-    return FALSE;
-  }
-  if (!gst_vkgdr_check (cuda,
-          cuda->cuImportExternalMemory (&import->external, &handle),
-          "cuImportExternalMemory", error)) {
-    import->external = NULL;
-    close (handle.handle.fd);
-    return FALSE;
-  }
-  if (gst_vkgdr_check (cuda,
-          cuda->cuExternalMemoryGetMappedBuffer (
-              &import->pointer, import->external, &buffer),
-          "cuExternalMemoryGetMappedBuffer", error))
-    return TRUE;
-  import->pointer = 0;
-  return FALSE;
 }
 
 /**
@@ -139,9 +98,9 @@ GstMemory *
 gst_vkgdr_allocator_import_fd (GstVkgdrAllocator *allocator, gint fd,
     gsize fd_size, gsize offset, gsize size, GError **error)
 {
-  GstMemory *memory = NULL;
-  Import *import;
-  gboolean ok;
+  GstVkgdrAllocation *allocation;
+  GstVkgdrContext *context;
+  GstMemory *memory;
 
   g_return_val_if_fail (GST_IS_VKGDR_ALLOCATOR (allocator), NULL);
 
@@ -152,23 +111,15 @@ gst_vkgdr_allocator_import_fd (GstVkgdrAllocator *allocator, gint fd,
         size, offset, fd_size);
     return NULL;
   }
-  import = g_new0 (Import, 1);
-  import->context = gst_vkgdr_allocator_ensure_context (allocator, error);
-  if (!import->context) {
-    g_free (import);
+  context = gst_vkgdr_allocator_ensure_context (allocator, error);
+  if (!context)
     return NULL;
-  }
-  ok = gst_vkgdr_context_push (import->context, error);
-  if (ok) {
-    ok = run_import (import, fd, fd_size, error);
-    gst_vkgdr_context_pop (import->context);
-  }
-  if (ok)
-    memory = gst_vkgdr_allocator_alloc_wrapped (allocator,
-        import->pointer + offset, size, 0, import, free_import, error);
-  if (memory)
-    gst_vkgdr_memory_set_in_common (memory);
-  else
-    free_import (import);
+  allocation = gst_vkgdr_allocation_new_imported (context, fd, fd_size, error);
+  gst_object_unref (context);
+  if (!allocation)
+    return NULL;
+  memory =
+      gst_vkgdr_allocator_wrap_allocation (allocator, allocation, offset, size);
+  gst_vkgdr_memory_set_shared (memory);
   return memory;
 }

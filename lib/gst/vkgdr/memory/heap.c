@@ -3,21 +3,29 @@
  * memory/heap.c: see memory/heap.h
  */
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "memory/heap.h"
 
-GST_DEBUG_CATEGORY_STATIC (gst_vkgdr_heap_debug);
-#define GST_CAT_DEFAULT gst_vkgdr_heap_debug
+/* Blocks of at least this many bytes do not share a slab with other owners'. An
+ * allocation of this size costs little beside filling it. */
+#define LARGE (1024 * 1024)
 
-/* Bytes of the smallest slab. Small enough not to waste a 256 MiB window, large
- * enough for thousands of network packets. */
-#define SLAB_MIN (16 * 1024 * 1024)
+/* Bytes of a shared slab: the first ones are small, so that a window of 256 MiB
+ * is not wasted, and later ones are a part of what is in use already. */
+#define SHARED_MIN (1024 * 1024)
+#define SHARED_MAX (16 * 1024 * 1024)
+#define SHARED_PART 4
 
-/* A slab holds this many blocks of the size that made it necessary: the
- * buffers of one pool. */
-#define BLOCKS_PER_SLAB 4
+/* Blocks of a shared slab, at least. */
+#define SHARED_BLOCKS 4
+
+/* Blocks of an owner's slab, at most: a pool that grows gets further slabs. */
+#define OWNED_BLOCKS 8
+
+/* An idle slab may be reused for a demand if it is no larger than the demand
+ * times this, in percent. */
+#define FIT 125
 
 /* Bytes of a slab are a multiple of this: the page size of GPUs. */
 #define SLAB_GRANULE (64 * 1024)
@@ -25,24 +33,26 @@ GST_DEBUG_CATEGORY_STATIC (gst_vkgdr_heap_debug);
 typedef struct {
   gsize offset;
   gsize size;
+  gboolean is_held; /* a block that was given back; else never used */
 } Range;
 
 struct _GstVkgdrSlab {
-  GstVkgdrPlace place;
-  vkgdr_memory_t memory; /* NULL beside the window */
-  CUdeviceptr device;
-  gsize size;
+  GstVkgdrAllocation *allocation;
+  gconstpointer owner; /* NULL: shared */
   guint blocks;
-  GArray *free; /* of Range, by offset; neighbours are merged */
+  gint64 idle_since; /* monotonic time, while `blocks` is 0 */
+  GArray *free;      /* of Range, by offset */
 };
 
 struct _GstVkgdrHeap {
-  GstVkgdrContext *context;
   GPtrArray *slabs;
-  gboolean holding;
+  guint64 shared_bytes;
   guint64 active_bytes;
   guint active_blocks;
 };
+
+/* The owner of a slab with one large block, which no pool asked for. */
+static const gchar single_owner;
 
 static gsize
 round_up (gsize size, gsize granule)
@@ -50,212 +60,258 @@ round_up (gsize size, gsize granule)
   return (size + granule - 1) / granule * granule;
 }
 
-GstVkgdrHeap *
-gst_vkgdr_heap_new (GstVkgdrContext *context)
+static gsize
+block_size (gsize size)
 {
-  static gsize done = 0;
+  return round_up (MAX (size, 1), GST_VKGDR_HEAP_GRANULE);
+}
+
+static gconstpointer
+owner_of (gsize size, const GstVkgdrDemand *demand)
+{
+  if (demand->owner)
+    return demand->owner;
+  return size >= LARGE ? &single_owner : NULL;
+}
+
+GstVkgdrHeap *
+gst_vkgdr_heap_new (void)
+{
   GstVkgdrHeap *heap = g_new0 (GstVkgdrHeap, 1);
 
-  if (g_once_init_enter (&done)) {
-    GST_DEBUG_CATEGORY_INIT (
-        gst_vkgdr_heap_debug, "vkgdrheap", 0, "slabs of vkgdr memory");
-    g_once_init_leave (&done, 1);
-  }
-  heap->context = context; /* the heap's user holds the reference */
   heap->slabs = g_ptr_array_new ();
-  heap->holding = TRUE;
   return heap;
-}
-
-/* Memory in the window is Vulkan's as well, and has a part of the host's: that
- * is freed also where CUDA lets nobody into its context. */
-static void
-slab_release (GstVkgdrSlab *slab, GstVkgdrContext *context)
-{
-  if (slab->place == GST_VKGDR_IN_WINDOW) {
-    vkgdr_memory_free (slab->memory);
-  } else if (gst_vkgdr_context_push (context, NULL)) {
-    gst_vkgdr_context_get_driver (context)->cuMemFree (slab->device);
-    gst_vkgdr_context_pop (context);
-  }
-}
-
-static void
-slab_free (GstVkgdrHeap *heap, GstVkgdrSlab *slab)
-{
-  GST_DEBUG ("freeing a slab of %" G_GSIZE_FORMAT " bytes", slab->size);
-  if (gst_vkgdr_context_begin_alone (heap->context, NULL)) {
-    slab_release (slab, heap->context);
-    gst_vkgdr_context_end_alone (heap->context);
-  }
-  g_array_unref (slab->free);
-  g_free (slab);
 }
 
 void
 gst_vkgdr_heap_free (GstVkgdrHeap *heap)
 {
-  g_warn_if_fail (heap->active_blocks == 0);
-  gst_vkgdr_heap_trim (heap);
+  g_warn_if_fail (heap->slabs->len == 0);
   g_ptr_array_unref (heap->slabs);
   g_free (heap);
 }
 
-static gboolean
-slab_allocate (GstVkgdrSlab *slab, GstVkgdrContext *context, GError **error)
+/* --- ranges ----------------------------------------------------------------
+ */
+
+static Range *
+range_at (GstVkgdrSlab *slab, guint index)
 {
-  const vkgdr_cuda *cuda = gst_vkgdr_context_get_driver (context);
-
-  if (slab->place == GST_VKGDR_BESIDE_WINDOW)
-    return gst_vkgdr_check (cuda, cuda->cuMemAlloc (&slab->device, slab->size),
-        "cuMemAlloc", error);
-
-  slab->memory = vkgdr_memory_alloc (
-      gst_vkgdr_context_get_handle (context), slab->size, 0);
-  if (!slab->memory) {
-    gst_vkgdr_set_last_error (error, GST_VKGDR_ERROR_NO_MEMORY);
-    return FALSE;
-  }
-  slab->device = vkgdr_memory_get_device_ptr (slab->memory);
-  return TRUE;
+  return &g_array_index (slab->free, Range, index);
 }
 
-static GstVkgdrSlab *
-slab_new (GstVkgdrHeap *heap, GstVkgdrPlace place, gsize size, GError **error)
+/* Puts a block back in its place by offset. */
+static void
+insert_range (GstVkgdrSlab *slab, gsize offset, gsize size)
 {
-  Range all = { 0, size };
-  GstVkgdrSlab *slab;
-  gboolean ok;
+  Range range = { offset, size, TRUE };
+  guint k = slab->free->len;
 
-  if (!gst_vkgdr_context_push (heap->context, error))
-    return NULL;
-  slab = g_new0 (GstVkgdrSlab, 1);
-  slab->place = place;
-  slab->size = size;
-  ok = slab_allocate (slab, heap->context, error);
-  gst_vkgdr_context_pop (heap->context);
-  if (!ok) {
-    g_free (slab);
-    return NULL;
-  }
-
-  GST_DEBUG ("allocated a slab of %" G_GSIZE_FORMAT " bytes", size);
-  slab->free = g_array_new (FALSE, FALSE, sizeof (Range));
-  g_array_append_val (slab->free, all);
-  g_ptr_array_add (heap->slabs, slab);
-  return slab;
+  while (k > 0 && range_at (slab, k - 1)->offset > offset)
+    k--;
+  g_array_insert_val (slab->free, k, range);
 }
 
-/* A slab with room to spare for @size; where there is no memory for that,
- * first what is held is given up, then one of just the size will do. */
-static GstVkgdrSlab *
-grow (GstVkgdrHeap *heap, GstVkgdrPlace place, gsize size, GError **error)
+/* Merges neighbours. Blocks that were given back stay apart until then, so that
+ * a pool finds its own again. */
+static void
+merge_ranges (GstVkgdrSlab *slab)
 {
-  gsize wanted = MAX (SLAB_MIN,
-      round_up (MIN (size, G_MAXSIZE / 8) * BLOCKS_PER_SLAB, SLAB_GRANULE));
-  GstVkgdrSlab *slab = NULL;
+  guint k = 1;
 
-  slab = slab_new (heap, place, wanted, NULL);
-  if (slab)
-    return slab;
-  GST_INFO ("no memory for a slab of %" G_GSIZE_FORMAT " bytes", wanted);
-  gst_vkgdr_heap_trim (heap);
-  slab = slab_new (heap, place, wanted, NULL);
-  if (slab)
-    return slab;
-  return slab_new (heap, place, round_up (size, SLAB_GRANULE), error);
-}
+  while (k < slab->free->len) {
+    Range *before = range_at (slab, k - 1), *range = range_at (slab, k);
 
-/* The smallest range that @size fits into, so that large ones stay whole. */
-static GstVkgdrSlab *
-find_best (GstVkgdrHeap *heap, GstVkgdrPlace place, gsize size, guint *index)
-{
-  GstVkgdrSlab *best = NULL;
-  gsize best_size = G_MAXSIZE;
-  guint i, k;
-
-  for (i = 0; i < heap->slabs->len; i++) {
-    GstVkgdrSlab *slab = g_ptr_array_index (heap->slabs, i);
-
-    for (k = 0; slab->place == place && k < slab->free->len; k++) {
-      const Range *range = &g_array_index (slab->free, Range, k);
-
-      if (range->size >= size && range->size < best_size) {
-        best = slab;
-        best_size = range->size;
-        *index = k;
-      }
+    if (before->offset + before->size == range->offset) {
+      before->size += range->size;
+      before->is_held = before->is_held || range->is_held;
+      g_array_remove_index (slab->free, k);
+    } else {
+      k++;
     }
+  }
+}
+
+static void
+forget_held (GstVkgdrSlab *slab)
+{
+  guint k;
+
+  merge_ranges (slab);
+  for (k = 0; k < slab->free->len; k++)
+    range_at (slab, k)->is_held = FALSE;
+}
+
+/* The smallest range that @size fits into, so that large ones stay whole; -1 if
+ * there is none. */
+static gint
+find_range (GstVkgdrSlab *slab, gsize size)
+{
+  gint best = -1;
+  guint k;
+
+  for (k = 0; k < slab->free->len; k++) {
+    const Range *range = range_at (slab, k);
+
+    if (range->size >= size
+        && (best < 0 || range->size < range_at (slab, best)->size))
+      best = k;
   }
   return best;
 }
 
-gboolean
-gst_vkgdr_heap_take (GstVkgdrHeap *heap, GstVkgdrPlace place, gsize size,
-    GstVkgdrBlock *block, GError **error)
+/* --- slabs -----------------------------------------------------------------
+ */
+
+static void
+take_range (GstVkgdrHeap *heap, GstVkgdrSlab *slab, guint index, gsize size,
+    GstVkgdrBlock *block)
 {
-  GstVkgdrSlab *slab;
-  Range *range;
-  guint index = 0;
+  GstVkgdrAllocation *allocation = slab->allocation;
+  Range *range = range_at (slab, index);
 
-  if (size > G_MAXSIZE / 2) {
-    g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_NO_MEMORY,
-        "%" G_GSIZE_FORMAT " bytes are more than can be addressed", size);
-    return FALSE;
-  }
-  size = round_up (MAX (size, 1), GST_VKGDR_HEAP_GRANULE);
-  slab = find_best (heap, place, size, &index);
-  if (!slab) {
-    slab = grow (heap, place, size, error);
-    index = 0;
-  }
-  if (!slab)
-    return FALSE;
-
-  range = &g_array_index (slab->free, Range, index);
+  block->allocation = allocation;
   block->slab = slab;
   block->offset = range->offset;
   block->size = size;
-  block->host = NULL;
-  if (place == GST_VKGDR_IN_WINDOW)
-    block->host =
-        (guint8 *) vkgdr_memory_get_host_ptr (slab->memory) + block->offset;
-  block->device = slab->device + block->offset;
+  block->host = allocation->host ? allocation->host + range->offset : NULL;
+  block->device = allocation->device + range->offset;
   range->offset += size;
   range->size -= size;
+  range->is_held = FALSE;
   if (range->size == 0)
     g_array_remove_index (slab->free, index);
 
   slab->blocks++;
   heap->active_blocks++;
   heap->active_bytes += size;
+}
+
+/* Whether the slab, which is idle, can serve another owner's demand. */
+static gboolean
+can_adopt (GstVkgdrSlab *slab, gsize wanted)
+{
+  return slab->owner && slab->blocks == 0 && slab->allocation->size >= wanted
+         && slab->allocation->size / 100 <= wanted / FIT;
+}
+
+/* The range of the owner's slabs that fits best. */
+static GstVkgdrSlab *
+find_owned (GstVkgdrHeap *heap, const GstVkgdrBacking *backing, gsize size,
+    gconstpointer owner, gint *index)
+{
+  GstVkgdrSlab *best = NULL;
+  guint i;
+
+  for (i = 0; i < heap->slabs->len; i++) {
+    GstVkgdrSlab *slab = g_ptr_array_index (heap->slabs, i);
+    gint k;
+
+    if (slab->allocation->backing != backing || slab->owner != owner
+        || owner == &single_owner)
+      continue;
+    k = find_range (slab, size);
+    if (k >= 0
+        && (!best
+            || range_at (slab, k)->size < range_at (best, *index)->size)) {
+      best = slab;
+      *index = k;
+    }
+  }
+  return best;
+}
+
+static GstVkgdrSlab *
+adopt (GstVkgdrHeap *heap, const GstVkgdrBacking *backing, gsize wanted,
+    gconstpointer owner)
+{
+  guint i;
+
+  for (i = 0; i < heap->slabs->len; i++) {
+    GstVkgdrSlab *slab = g_ptr_array_index (heap->slabs, i);
+
+    if (slab->allocation->backing != backing || !can_adopt (slab, wanted))
+      continue;
+    merge_ranges (slab);
+    slab->owner = owner;
+    return slab;
+  }
+  return NULL;
+}
+
+static gboolean
+merge_all (GstVkgdrHeap *heap, gconstpointer owner)
+{
+  gboolean merged = FALSE;
+  guint i;
+
+  for (i = 0; i < heap->slabs->len; i++) {
+    GstVkgdrSlab *slab = g_ptr_array_index (heap->slabs, i);
+    guint before = slab->free->len;
+
+    if (slab->owner != owner)
+      continue;
+    merge_ranges (slab);
+    merged = merged || slab->free->len < before;
+  }
+  return merged;
+}
+
+gboolean
+gst_vkgdr_heap_take (GstVkgdrHeap *heap, const GstVkgdrBacking *backing,
+    gsize size, const GstVkgdrDemand *demand, GstVkgdrBlock *block)
+{
+  gconstpointer owner = owner_of (size, demand);
+  GstVkgdrSlab *slab;
+  gint index = 0;
+
+  size = block_size (size);
+  slab = find_owned (heap, backing, size, owner, &index);
+  if (!slab && merge_all (heap, owner))
+    slab = find_owned (heap, backing, size, owner, &index);
+  if (!slab && owner) {
+    slab = adopt (heap, backing,
+        gst_vkgdr_heap_slab_size (heap, size, demand, FALSE), owner);
+    index = 0;
+  }
+  if (!slab)
+    return FALSE;
+  take_range (heap, slab, index, size, block);
   return TRUE;
 }
 
-/* Puts a range back in its place by offset, merged with its neighbours. */
-static void
-slab_put (GstVkgdrSlab *slab, gsize offset, gsize size)
+gsize
+gst_vkgdr_heap_slab_size (GstVkgdrHeap *heap, gsize size,
+    const GstVkgdrDemand *demand, gboolean is_tight)
 {
-  GArray *ranges = slab->free;
-  Range range = { offset, size };
-  guint k = 0;
+  gsize wanted = block_size (size);
 
-  while (k < ranges->len && g_array_index (ranges, Range, k).offset < offset)
-    k++;
-  if (k < ranges->len
-      && offset + size == g_array_index (ranges, Range, k).offset) {
-    range.size += g_array_index (ranges, Range, k).size;
-    g_array_remove_index (ranges, k);
-  }
-  if (k > 0) {
-    Range *before = &g_array_index (ranges, Range, k - 1);
+  if (is_tight)
+    return round_up (wanted, SLAB_GRANULE);
+  if (!owner_of (size, demand))
+    wanted = CLAMP (heap->shared_bytes / SHARED_PART,
+        MAX (SHARED_MIN, SHARED_BLOCKS * wanted),
+        MAX (SHARED_MAX, SHARED_BLOCKS * wanted));
+  else if (demand->owner && wanted < G_MAXSIZE / OWNED_BLOCKS / 2)
+    wanted *= CLAMP (demand->n_blocks, 1, OWNED_BLOCKS);
+  return round_up (wanted, SLAB_GRANULE);
+}
 
-    if (before->offset + before->size == offset) {
-      before->size += range.size;
-      return;
-    }
-  }
-  g_array_insert_val (ranges, k, range);
+void
+gst_vkgdr_heap_add (GstVkgdrHeap *heap, GstVkgdrAllocation *allocation,
+    gsize size, const GstVkgdrDemand *demand, GstVkgdrBlock *block)
+{
+  GstVkgdrSlab *slab = g_new0 (GstVkgdrSlab, 1);
+  Range all = { 0, allocation->size, FALSE };
+
+  slab->allocation = allocation;
+  slab->owner = owner_of (size, demand);
+  slab->free = g_array_new (FALSE, FALSE, sizeof (Range));
+  g_array_append_val (slab->free, all);
+  g_ptr_array_add (heap->slabs, slab);
+  if (!slab->owner)
+    heap->shared_bytes += allocation->size;
+  take_range (heap, slab, 0, block_size (size), block);
 }
 
 void
@@ -263,95 +319,102 @@ gst_vkgdr_heap_give (GstVkgdrHeap *heap, const GstVkgdrBlock *block)
 {
   GstVkgdrSlab *slab = block->slab;
 
-  slab_put (slab, block->offset, block->size);
+  insert_range (slab, block->offset, block->size);
   slab->blocks--;
+  if (slab->blocks == 0)
+    slab->idle_since = g_get_monotonic_time ();
   heap->active_blocks--;
   heap->active_bytes -= block->size;
-  if (slab->blocks == 0 && !heap->holding) {
-    g_ptr_array_remove_fast (heap->slabs, slab);
-    slab_free (heap, slab);
-  }
 }
 
-void
-gst_vkgdr_heap_trim (GstVkgdrHeap *heap)
+static GstVkgdrAllocation *
+remove_slab (GstVkgdrHeap *heap, guint index)
 {
+  GstVkgdrSlab *slab = g_ptr_array_remove_index_fast (heap->slabs, index);
+  GstVkgdrAllocation *allocation = slab->allocation;
+
+  if (!slab->owner)
+    heap->shared_bytes -= allocation->size;
+  g_array_unref (slab->free);
+  g_free (slab);
+  return allocation;
+}
+
+GPtrArray *
+gst_vkgdr_heap_remove_idle (GstVkgdrHeap *heap, gint64 since)
+{
+  GPtrArray *removed = NULL;
   guint i = 0;
 
   while (i < heap->slabs->len) {
     GstVkgdrSlab *slab = g_ptr_array_index (heap->slabs, i);
 
-    if (slab->blocks > 0) {
-      i++;
+    if (slab->blocks == 0 && slab->idle_since <= since) {
+      if (!removed)
+        removed = g_ptr_array_new ();
+      g_ptr_array_add (removed, remove_slab (heap, i));
       continue;
     }
-    g_ptr_array_remove_index_fast (heap->slabs, i);
-    slab_free (heap, slab);
+    if (since == G_MAXINT64)
+      forget_held (slab);
+    i++;
   }
+  return removed;
 }
 
-void
-gst_vkgdr_heap_stop_holding (GstVkgdrHeap *heap)
+gboolean
+gst_vkgdr_heap_has_idle (GstVkgdrHeap *heap)
 {
-  heap->holding = FALSE;
-  gst_vkgdr_heap_trim (heap);
+  guint i;
+
+  for (i = 0; i < heap->slabs->len; i++)
+    if (((GstVkgdrSlab *) g_ptr_array_index (heap->slabs, i))->blocks == 0)
+      return TRUE;
+  return FALSE;
 }
 
 void
 gst_vkgdr_heap_get_stats (GstVkgdrHeap *heap, GstVkgdrHeapStats *stats)
 {
-  guint i;
+  guint i, k;
 
   memset (stats, 0, sizeof (*stats));
   stats->active_blocks = heap->active_blocks;
   stats->active_bytes = heap->active_bytes;
   stats->slabs = heap->slabs->len;
   for (i = 0; i < heap->slabs->len; i++) {
-    const GstVkgdrSlab *slab = g_ptr_array_index (heap->slabs, i);
+    GstVkgdrSlab *slab = g_ptr_array_index (heap->slabs, i);
 
-    stats->held_blocks += slab->free->len;
-    stats->managed_bytes += slab->size;
+    for (k = 0; k < slab->free->len; k++)
+      stats->held_blocks += range_at (slab, k)->is_held;
+    stats->managed_bytes += slab->allocation->size;
   }
 }
 
-/* libvkgdr answers for flushes through its last error. */
-static gboolean
-check_last (GError **error)
+gboolean
+gst_vkgdr_block_is_private (const GstVkgdrBlock *block)
 {
-  char *message = vkgdr_last_error ();
-
-  if (!message)
-    return TRUE;
-  g_set_error_literal (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_FAILED, message);
-  free (message);
-  return FALSE;
-}
-
-gint
-gst_vkgdr_block_export (
-    const GstVkgdrBlock *block, gsize *fd_size, gsize *offset, GError **error)
-{
-  gint fd = vkgdr_memory_get_fd (block->slab->memory);
-
-  if (fd < 0)
-    gst_vkgdr_set_last_error (error, GST_VKGDR_ERROR_FAILED);
-  *fd_size = vkgdr_memory_get_size (block->slab->memory);
-  *offset = block->offset;
-  return fd;
+  return !block->slab || block->slab->owner;
 }
 
 gboolean
 gst_vkgdr_block_flush (
     const GstVkgdrBlock *block, gsize offset, gsize size, GError **error)
 {
-  vkgdr_memory_flush (block->slab->memory, block->offset + offset, size);
-  return check_last (error);
+  GstVkgdrAllocation *allocation = block->allocation;
+
+  return !allocation->backing->flush
+         || allocation->backing->flush (
+             allocation, block->offset + offset, size, error);
 }
 
 gboolean
 gst_vkgdr_block_invalidate (
     const GstVkgdrBlock *block, gsize offset, gsize size, GError **error)
 {
-  vkgdr_memory_invalidate (block->slab->memory, block->offset + offset, size);
-  return check_last (error);
+  GstVkgdrAllocation *allocation = block->allocation;
+
+  return !allocation->backing->invalidate
+         || allocation->backing->invalidate (
+             allocation, block->offset + offset, size, error);
 }

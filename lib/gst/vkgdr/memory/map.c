@@ -2,16 +2,17 @@
  *
  * memory/map.c: what mapping a memory gives
  *
- * Decides between the window, the shadow and the device pointer, keeps track of
- * which of them holds the content, and brings it from one to the other. Must
- * not know why a memory's access is direct or staged.
+ * Decides between the host pointer, the staging buffer and the device pointer,
+ * tracks which copy of the content is current, and transfers it from one to the
+ * other. Must not know why the access to a memory is direct or staged.
  */
 
-#include "memory/memory-private.h"
+#include "memory/memory.h"
 
 #define GST_CAT_DEFAULT gst_vkgdr_memory_debug
 
-/* --- DMA between shadow and device --------------------------------------- */
+/* --- transfers between the staging buffer and the device -------------------
+ */
 
 GstVkgdrFence *
 gst_vkgdr_memory_copy_async (GstVkgdrMemory *self, GstVkgdrDirection direction,
@@ -27,9 +28,8 @@ gst_vkgdr_memory_copy_async (GstVkgdrMemory *self, GstVkgdrDirection direction,
   GstVkgdrFence *fence;
   gboolean ok;
 
-  if (!gst_vkgdr_order_stream (&self->order, stream, flags, error))
-    return NULL;
-  if (!gst_vkgdr_context_push (context, error))
+  if (!gst_vkgdr_order_stream (&self->order, stream, flags, error)
+      || !gst_vkgdr_context_push (context, error))
     return NULL;
   if (direction == GST_VKGDR_UPLOAD)
     ok = gst_vkgdr_check (cuda,
@@ -42,51 +42,110 @@ gst_vkgdr_memory_copy_async (GstVkgdrMemory *self, GstVkgdrDirection direction,
   gst_vkgdr_context_pop (context);
   if (!ok)
     return NULL;
-  fence = gst_vkgdr_order_mark (&self->order, stream, flags, error);
-  if (fence && direction == GST_VKGDR_UPLOAD)
+  fence = gst_vkgdr_stream_record (stream, error);
+  gst_vkgdr_order_mark (
+      &self->order, fence ? gst_vkgdr_fence_ref (fence) : NULL, flags);
+  if (direction == GST_VKGDR_UPLOAD)
     self->device_valid = TRUE;
   return fence;
 }
 
-static gboolean
-ensure_shadow (GstVkgdrMemory *self, GError **error)
-{
-  if (!self->shadow)
-    self->shadow =
-        gst_vkgdr_pinned_take (gst_vkgdr_allocator_get_pinned (
-                                   gst_vkgdr_memory_allocator (&self->mem)),
-            self->block.size, error);
-  return self->shadow != NULL;
-}
-
-/* Brings the device's content into the shadow, if it holds any that the shadow
- * lacks, and waits for it. */
-static gboolean
-refresh_shadow (GstVkgdrMemory *self, GError **error)
+/* With the lock held, which is given up: making a stream takes its time. */
+static GstVkgdrStream *
+get_stream (GstVkgdrMemory *self, GstVkgdrDirection direction, GError **error)
 {
   GstVkgdrStream *stream;
-  GstVkgdrFence *fence;
 
-  if (!self->device_valid || (self->shadow_valid && !self->in_common))
-    return TRUE;
+  g_mutex_unlock (&self->lock);
   stream = gst_vkgdr_allocator_get_copy_stream (
-      gst_vkgdr_memory_allocator (&self->mem), GST_VKGDR_DOWNLOAD, error);
+      gst_vkgdr_memory_allocator (&self->mem), direction, error);
+  g_mutex_lock (&self->lock);
+  return stream && gst_vkgdr_memory_settle (self, error) ? stream : NULL;
+}
+
+/* With the lock held, which is given up while memory is allocated. */
+static gboolean
+ensure_staging (GstVkgdrMemory *self, GError **error)
+{
+  GstVkgdrPinned *pinned =
+      gst_vkgdr_allocator_get_pinned (gst_vkgdr_memory_allocator (&self->mem));
+  gpointer data;
+
+  if (self->staging)
+    return TRUE;
+  g_mutex_unlock (&self->lock);
+  data = gst_vkgdr_pinned_take (pinned, self->block.size, error);
+  g_mutex_lock (&self->lock);
+  if (!self->staging)
+    self->staging = data;
+  else if (data) /* another reader was faster */
+    gst_vkgdr_pinned_give (pinned, data, NULL);
+  return self->staging != NULL;
+}
+
+/* With the lock held: starts to bring the device's content into the staging
+ * buffer, unless another reader has done so. */
+static gboolean
+begin_fetch (GstVkgdrMemory *self, GError **error)
+{
+  GstVkgdrStream *stream = get_stream (self, GST_VKGDR_DOWNLOAD, error);
+
   if (!stream)
     return FALSE;
-  fence = gst_vkgdr_memory_copy_async (self, GST_VKGDR_DOWNLOAD, 0,
-      self->shadow, self->block.size, stream, error);
-  if (!fence || !gst_vkgdr_fence_wait (fence, error))
+  if (!self->fetch)
+    self->fetch = gst_vkgdr_memory_copy_async (self, GST_VKGDR_DOWNLOAD, 0,
+        self->staging, self->block.size, stream, error);
+  return self->fetch != NULL;
+}
+
+/* With the lock held, which is given up while the CPU waits: brings the
+ * device's content into the staging buffer, if that lacks it. */
+static gboolean
+refresh_staging (GstVkgdrMemory *self, GError **error)
+{
+  GstVkgdrFence *fetch;
+  gboolean ok;
+
+  if (!self->device_valid || (self->staging_valid && !self->is_shared))
+    return TRUE;
+  if (!begin_fetch (self, error))
     return FALSE;
-  self->shadow_valid = TRUE;
+  fetch = gst_vkgdr_fence_ref (self->fetch);
+  g_mutex_unlock (&self->lock);
+  ok = gst_vkgdr_fence_wait (fetch, error);
+  g_mutex_lock (&self->lock);
+  if (self->fetch == fetch) {
+    g_clear_pointer (&self->fetch, gst_vkgdr_fence_unref);
+    self->staging_valid = ok;
+  }
+  gst_vkgdr_fence_unref (fetch);
+  return ok;
+}
+
+gboolean
+gst_vkgdr_memory_send_staging (
+    GstVkgdrMemory *self, gsize offset, gsize size, GError **error)
+{
+  GstVkgdrStream *stream = get_stream (self, GST_VKGDR_UPLOAD, error);
+  GstVkgdrFence *fence = NULL;
+
+  if (stream)
+    fence = gst_vkgdr_memory_copy_async (self, GST_VKGDR_UPLOAD, offset,
+        (guint8 *) self->staging + offset, size, stream, error);
+  if (!fence)
+    return FALSE;
+  gst_vkgdr_fence_unref (fence);
+  self->staging_valid = TRUE;
   return TRUE;
 }
 
-/* --- mapping ------------------------------------------------------------- */
+/* --- mapping ---------------------------------------------------------------
+ */
 
 static gpointer
-map_window (GstVkgdrMemory *self, GstMapFlags flags, GError **error)
+map_host (GstVkgdrMemory *self, GstMapFlags flags, GError **error)
 {
-  if (!gst_vkgdr_order_wait (&self->order, flags, error))
+  if (!gst_vkgdr_memory_wait (self, flags, error))
     return NULL;
   if ((flags & GST_MAP_READ)
       && !gst_vkgdr_block_invalidate (&self->block, 0, self->block.size, error))
@@ -95,24 +154,24 @@ map_window (GstVkgdrMemory *self, GstMapFlags flags, GError **error)
 }
 
 gpointer
-gst_vkgdr_memory_map_shadow (
+gst_vkgdr_memory_map_staging (
     GstVkgdrMemory *self, GstMapFlags flags, GError **error)
 {
-  if (!ensure_shadow (self, error))
+  if (!ensure_staging (self, error))
     return NULL;
-  /* A reader of a shadow that is current need not wait for the device. */
-  if ((flags & GST_MAP_WRITE)
-      && !gst_vkgdr_order_wait (&self->order, flags, error))
+  /* A reader of content that the staging buffer has need not wait. */
+  if ((flags & GST_MAP_WRITE) && !gst_vkgdr_memory_wait (self, flags, error))
     return NULL;
-  if (!refresh_shadow (self, error))
+  if (!refresh_staging (self, error))
     return NULL;
-  return self->shadow;
+  return self->staging;
 }
 
-/* Whether a mapping gets the window. A window that is not cached must not be
- * read. One that is cached serves readers, and writers with direct access. */
+/* Whether a mapping gets the host pointer of the block. A window that is not
+ * cached must not be read. One that is cached serves readers, and writers with
+ * direct access. */
 static gboolean
-uses_window (const GstVkgdrMemory *self, GstMapFlags flags)
+uses_host_pointer (const GstVkgdrMemory *self, GstMapFlags flags)
 {
   if (self->access == GST_VKGDR_ACCESS_STAGED)
     return self->host_cached && !(flags & GST_MAP_WRITE);
@@ -120,52 +179,54 @@ uses_window (const GstVkgdrMemory *self, GstMapFlags flags)
 }
 
 /* A writer that gets no staging buffer, because there is no host memory left
- * for it, writes through the window where there is one. */
+ * for it, writes through the window if there is one. */
 static gpointer
 map_staged (GstVkgdrMemory *self, GstMapFlags flags, GError **error)
 {
   GError *reason = NULL;
-  gpointer data = gst_vkgdr_memory_map_shadow (self, flags, &reason);
+  gpointer data = gst_vkgdr_memory_map_staging (self, flags, &reason);
 
   if (data)
     return data;
-  if (self->shadow || (flags & GST_MAP_READ) || !self->block.host) {
+  if (self->staging || (flags & GST_MAP_READ) || !self->block.host) {
     g_propagate_error (error, reason);
     return NULL;
   }
   GST_CAT_WARNING (GST_CAT_DEFAULT, "no staging buffer: %s", reason->message);
   g_error_free (reason);
-  return map_window (self, flags, error);
+  return map_host (self, flags, error);
 }
 
 static gpointer
 map_cpu (GstVkgdrMemory *self, GstMapFlags flags, GError **error)
 {
   GstClockTime asked = gst_util_get_timestamp ();
+  gpointer data = self->cpu_data;
 
-  /* A mapping within a mapping, which GstMemory allows for no more than the
-   * outer one may do: the same pointer serves. */
+  /* A mapping within a mapping gets the same pointer. GstMemory allows it no
+   * more than the outer one may do. */
   if (self->cpu_maps == 0) {
-    if (uses_window (self, flags))
-      self->cpu_data = map_window (self, flags, error);
+    if (uses_host_pointer (self, flags))
+      data = map_host (self, flags, error);
     else
-      self->cpu_data = map_staged (self, flags, error);
+      data = map_staged (self, flags, error);
   }
-  if (!self->cpu_data)
+  if (!data)
     return NULL;
-  if (flags & GST_MAP_WRITE)
-    self->cpu_writers++;
   if (self->cpu_maps++ == 0) {
+    self->cpu_data = data;
     self->cpu_since = gst_util_get_timestamp ();
     self->wait_time += self->cpu_since - asked;
   }
+  if (flags & GST_MAP_WRITE)
+    self->cpu_writers++;
   return self->cpu_data;
 }
 
 static gpointer
 map_device (GstVkgdrMemory *self, GstMapFlags flags, GError **error)
 {
-  if (!gst_vkgdr_order_wait (&self->order, flags, error))
+  if (!gst_vkgdr_memory_wait (self, flags, error))
     return NULL;
   return (gpointer) (guintptr) self->block.device;
 }
@@ -192,45 +253,31 @@ gst_vkgdr_memory_map_full (GstMemory *mem, GstMapInfo *info, gsize maxsize)
   return data;
 }
 
-gboolean
-gst_vkgdr_memory_send_shadow (
-    GstVkgdrMemory *self, gsize offset, gsize size, GError **error)
-{
-  GstVkgdrStream *stream = gst_vkgdr_allocator_get_copy_stream (
-      gst_vkgdr_memory_allocator (&self->mem), GST_VKGDR_UPLOAD, error);
-
-  if (!stream)
-    return FALSE;
-  if (!gst_vkgdr_memory_copy_async (self, GST_VKGDR_UPLOAD, offset,
-          (guint8 *) self->shadow + offset, size, stream, error))
-    return FALSE;
-  self->shadow_valid = TRUE;
-  return TRUE;
-}
-
-/* What the CPU wrote goes to the device. */
+/* What the CPU wrote becomes visible to the device, or is sent to it. */
 static void
 publish (GstVkgdrMemory *self, GstMemory *mem)
 {
-  GError **lost = &self->order.lost;
-  gboolean ok;
+  GError *error = NULL;
 
-  self->written = self->cpu_data == self->shadow ? GST_VKGDR_ACCESS_STAGED
-                                                 : GST_VKGDR_ACCESS_DIRECT;
-
-  if (*lost) /* a mapping within this one has failed */
+  self->written = self->cpu_data == self->staging ? GST_VKGDR_ACCESS_STAGED
+                                                  : GST_VKGDR_ACCESS_DIRECT;
+  if (self->order.lost) /* a mapping within this one has failed */
     return;
-  if (self->cpu_data == self->shadow) {
-    ok = gst_vkgdr_memory_send_shadow (self, mem->offset, mem->size, lost);
+  if (self->cpu_data == self->staging) {
+    gst_vkgdr_memory_send_staging (self, mem->offset, mem->size, &error);
   } else {
-    ok = gst_vkgdr_block_flush (&self->block, mem->offset, mem->size, lost);
-    self->device_valid = TRUE;
-    self->shadow_valid = FALSE;
+    gst_vkgdr_block_flush (&self->block, mem->offset, mem->size, &error);
+    gst_vkgdr_memory_set_on_device (self);
   }
-  if (!ok)
-    GST_CAT_ERROR (GST_CAT_DEFAULT,
-        "what was written to memory %p did not reach the device: %s", mem,
-        (*lost)->message);
+  if (!error)
+    return;
+  GST_CAT_ERROR (GST_CAT_DEFAULT,
+      "what was written to memory %p did not reach the device: %s", mem,
+      error->message);
+  if (!self->order.lost)
+    self->order.lost = error;
+  else
+    g_error_free (error);
 }
 
 static void
@@ -259,11 +306,9 @@ gst_vkgdr_memory_unmap_full (GstMemory *mem, GstMapInfo *info)
   if (!(info->flags & GST_MAP_VKGDR)) {
     unmap_cpu (self, mem, info->flags);
   } else {
-    gst_vkgdr_order_mark_untold (&self->order, info->flags);
-    if (info->flags & GST_MAP_WRITE) {
-      self->device_valid = TRUE;
-      self->shadow_valid = FALSE;
-    }
+    gst_vkgdr_order_mark_unknown_stream (&self->order, info->flags);
+    if (info->flags & GST_MAP_WRITE)
+      gst_vkgdr_memory_set_on_device (self);
   }
   g_mutex_unlock (&self->lock);
 }
@@ -275,8 +320,9 @@ gst_vkgdr_memory_unmap_full (GstMemory *mem, GstMapInfo *info)
  *
  * Brings what was written in a mapping that still lives to the device. Some
  * decoders hand a frame on, and unmap it when they need it no more to predict
- * other frames: whoever takes a buffer from such an element calls this before
- * the device uses it. Does nothing if no mapping for the CPU writes.
+ * other frames: an element that takes a buffer from such an element calls this
+ * before the device uses it. Does nothing if no mapping for the CPU writes. May
+ * be called from any thread.
  *
  * Returns: %FALSE with @error set on failure
  *
@@ -286,71 +332,16 @@ gboolean
 gst_vkgdr_memory_publish (GstMemory *memory, GError **error)
 {
   GstVkgdrMemory *self;
-  gboolean ok;
+  gboolean ok = TRUE;
 
   g_return_val_if_fail (gst_is_vkgdr_memory (memory), FALSE);
 
   self = gst_vkgdr_memory_root (memory);
   g_mutex_lock (&self->lock);
-  if (self->cpu_writers > 0)
+  if (self->cpu_writers > 0) {
     publish (self, memory);
-  ok = self->cpu_writers == 0 || !self->order.lost;
-  if (!ok && error)
-    *error = g_error_copy (self->order.lost);
-  g_mutex_unlock (&self->lock);
-  return ok;
-}
-
-void
-gst_vkgdr_memory_mark_untold (GstMemory *mem, GstMapFlags flags)
-{
-  GstVkgdrMemory *self = gst_vkgdr_memory_root (mem);
-
-  g_mutex_lock (&self->lock);
-  gst_vkgdr_order_mark_untold (&self->order, flags);
-  g_mutex_unlock (&self->lock);
-}
-
-/* Under the lock. */
-static gboolean
-let_read (GstVkgdrMemory *self, const CUstream *stream, gboolean *is_there,
-    GError **error)
-{
-  *is_there = gst_vkgdr_order_is_written (&self->order);
-  if (*is_there)
-    return TRUE;
-  if (stream)
-    return gst_vkgdr_order_precede (
-        &self->order, self->order.context, *stream, GST_MAP_READ, error);
-  *is_there = gst_vkgdr_order_wait (&self->order, GST_MAP_READ, error);
-  return *is_there;
-}
-
-gboolean
-gst_vkgdr_memory_lend (
-    GstMemory *mem, const CUstream *stream, gboolean *is_there, GError **error)
-{
-  GstVkgdrMemory *self = gst_vkgdr_memory_root (mem);
-  GstMiniObject *object = GST_MINI_OBJECT_CAST (mem);
-  gboolean ok;
-
-  /* As gst_memory_map () does it. */
-  if (!gst_mini_object_lock (object, GST_LOCK_FLAG_READ)) {
-    g_set_error_literal (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
-        "the memory is mapped for writing");
-    return FALSE;
+    ok = gst_vkgdr_order_check (&self->order, error);
   }
-  g_mutex_lock (&self->lock);
-  ok = let_read (self, stream, is_there, error);
   g_mutex_unlock (&self->lock);
-  if (!ok)
-    gst_mini_object_unlock (object, GST_LOCK_FLAG_READ);
   return ok;
-}
-
-void
-gst_vkgdr_memory_end_loan (GstMemory *mem)
-{
-  gst_vkgdr_memory_mark_untold (mem, GST_MAP_READ);
-  gst_mini_object_unlock (GST_MINI_OBJECT_CAST (mem), GST_LOCK_FLAG_READ);
 }

@@ -305,7 +305,7 @@ end_on_stream (GstVkgdrMapping *self)
         gst_vkgdr_stream_get_context (self->stream), NULL);
   gst_vkgdr_memory_end_access (self->memory, self->stream, flags, NULL);
   if (self->lent)
-    gst_vkgdr_memory_mark_untold (self->memory, flags);
+    gst_vkgdr_memory_mark_unknown_stream (self->memory, flags);
   gst_mini_object_unlock (
       GST_MINI_OBJECT_CAST (self->memory), lock_flags (flags));
 }

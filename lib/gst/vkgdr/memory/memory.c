@@ -2,63 +2,56 @@
  *
  * memory/memory.c: a memory with a host and a device pointer
  *
- * A memory has a pointer into the window, a device pointer, and, where the CPU
- * reads, a shadow in pinned host memory. What a mapping gives of them is said
- * in memory/map.c, who has to wait for whom in sync/order.c, and
- * where memory comes from in memory/allocator.c.
+ * A memory has a device pointer, a host pointer if its backing has one, and a
+ * staging buffer in pinned host memory if the CPU needs one. memory/map.c says
+ * what a mapping gives, sync/order.c who has to wait for whom, and
+ * memory/allocator.c where memory comes from.
  */
 
 #include <string.h>
 
-#include "memory/memory-private.h"
+#include "memory/memory.h"
 
 /**
  * SECTION:gstvkgdrmemory
  * @title: VkgdrMemory
  * @short_description: memory with a host and a device pointer
  *
- * Memory in the window of a device: the CPU writes to it as fast as to its own,
- * and CUDA uses it where it lies.
+ * Memory of a device. If it lies in the window, the part of GPU memory that the
+ * CPU can address, the CPU writes to it as fast as to RAM, and CUDA uses it
+ * where it lies.
  *
  * What gst_memory_map() gives:
  *
- * - `GST_MAP_WRITE`: a pointer into the window, or with
- *   %GST_VKGDR_ACCESS_STAGED, and where the window was full, pinned host
- *   memory; what was written is on its way to the device when the memory is
- *   unmapped. What is not written keeps its content.
+ * - `GST_MAP_WRITE`: a pointer into the window. With %GST_VKGDR_ACCESS_STAGED,
+ *   and if there is no window or it was full, a staging buffer in pinned host
+ *   memory: unmapping starts the transfer to the device. What is not written
+ *   keeps its content.
  * - `GST_MAP_READ`, `GST_MAP_READWRITE`: host memory with the content, fetched
  *   by DMA if the device's is newer. The CPU never reads through the window,
  *   unless the window is host-cached.
  * - %GST_MAP_VKGDR with the above: the device pointer. The CPU waits until the
- *   content is there, and what is done with the pointer is taken to go on after
- *   the unmap: the next user waits for all that the CUDA context had queued by
- *   then. It is the device that waits where the driver is 12.5 or newer, else
- *   the CPU. Code that has a stream does better with
- *   gst_vkgdr_memory_begin_access().
+ *   content is on the device. Work with the pointer may go on after the unmap:
+ *   the next user waits for all that the CUDA context had queued by then. The
+ *   device waits if the driver is for CUDA 12.5 or newer, else the CPU. Code
+ * that has a stream should use gst_vkgdr_memory_begin_access() instead.
  *
  * A memory that a #GstVkgdrBufferPool has just handed out has undefined
  * content: mapping it READWRITE fetches nothing.
  *
- * All functions may be called from any thread; that a memory is not written by
- * two at a time is GStreamer's own rule.
+ * All functions may be called from any thread. As with any GstMemory, two
+ * threads must not write to one memory at a time.
  */
 
 GST_DEBUG_CATEGORY (gst_vkgdr_memory_debug);
 #define GST_CAT_DEFAULT gst_vkgdr_memory_debug
 
-/* The address of this name tells our memories from all others: that is faster
- * than a look at the type of an allocator, and is done for every buffer. */
+/* The address of this name tells this library's memory from all other memory:
+ * that is faster than a look at the type of an allocator, and is done for every
+ * buffer. */
 static const gchar memory_type[] = GST_VKGDR_MEMORY_NAME;
 
-static const vkgdr_cuda *
-driver_of (GstMemory *mem)
-{
-  return gst_vkgdr_context_get_driver (
-      gst_vkgdr_allocator_get_context (gst_vkgdr_memory_allocator (mem)));
-}
-
-/* What can be had where @access is wanted: beside the window there is no other
- * way than a transfer. */
+/* Without a host pointer, every writer is staged. */
 static GstVkgdrAccess
 possible_access (const GstVkgdrBlock *block, GstVkgdrAccess access)
 {
@@ -67,10 +60,10 @@ possible_access (const GstVkgdrBlock *block, GstVkgdrAccess access)
 
 GstMemory *
 gst_vkgdr_memory_new (GstVkgdrAllocator *allocator, const GstVkgdrBlock *block,
-    gboolean host_cached, gsize maxsize, gsize align, gsize offset, gsize size)
+    gsize maxsize, gsize align, gsize offset, gsize size)
 {
-  /* The C library's malloc() has a faster way for small blocks than its
-   * calloc(). */
+  GstVkgdrContext *context = gst_vkgdr_allocator_get_context (allocator);
+  /* The C library's malloc() is faster for small blocks than its calloc(). */
   GstVkgdrMemory *self = g_new (GstVkgdrMemory, 1);
 
   memset (self, 0, sizeof (*self));
@@ -79,13 +72,13 @@ gst_vkgdr_memory_new (GstVkgdrAllocator *allocator, const GstVkgdrBlock *block,
   g_mutex_init (&self->lock);
   self->block = *block;
   self->access = possible_access (block, GST_VKGDR_ACCESS_DIRECT);
-  self->host_cached = host_cached && block->host;
-  gst_vkgdr_order_init (
-      &self->order, gst_vkgdr_allocator_get_context (allocator));
+  self->host_cached = block->host && gst_vkgdr_context_is_host_cached (context);
+  gst_vkgdr_order_init (&self->order, context);
   return GST_MEMORY_CAST (self);
 }
 
-/* --- GstAllocator -------------------------------------------------------- */
+/* --- GstAllocator ----------------------------------------------------------
+ */
 
 static GstMemory *
 gst_vkgdr_memory_share (GstMemory *mem, gssize offset, gssize size)
@@ -94,32 +87,6 @@ gst_vkgdr_memory_share (GstMemory *mem, gssize offset, gssize size)
 
   gst_vkgdr_share_init (part, mem, offset, size);
   return part;
-}
-
-static gboolean
-copy_on_device (
-    GstMemory *src, gsize offset, GstMemory *dst, gsize size, GError **error)
-{
-  GstVkgdrContext *context =
-      gst_vkgdr_allocator_get_context (gst_vkgdr_memory_allocator (src));
-  const vkgdr_cuda *cuda = driver_of (src);
-  GstVkgdrStream *stream = gst_vkgdr_allocator_get_copy_stream (
-      gst_vkgdr_memory_allocator (src), GST_VKGDR_UPLOAD, error);
-  gboolean ok;
-
-  if (!stream
-      || !gst_vkgdr_memory_begin_access (src, stream, GST_MAP_READ, error)
-      || !gst_vkgdr_memory_begin_access (dst, stream, GST_MAP_WRITE, error)
-      || !gst_vkgdr_context_push (context, error))
-    return FALSE;
-  ok = gst_vkgdr_check (cuda,
-      cuda->cuMemcpyDtoDAsync (gst_vkgdr_memory_get_device_pointer (dst),
-          gst_vkgdr_memory_get_device_pointer (src) + offset, size,
-          gst_vkgdr_stream_get_handle (stream)),
-      "cuMemcpyDtoDAsync", error);
-  gst_vkgdr_context_pop (context);
-  return ok && gst_vkgdr_memory_end_access (src, stream, GST_MAP_READ, error)
-         && gst_vkgdr_memory_end_access (dst, stream, GST_MAP_WRITE, error);
 }
 
 /* The bytes of a copy were written by the CPU as those of the source were. */
@@ -131,21 +98,31 @@ inherit_written (GstVkgdrMemory *source, GstVkgdrMemory *copy)
   g_mutex_unlock (&source->lock);
 }
 
+/* GStreamer copies memory that is mapped for writing, where it would share any
+ * other: a decoder that keeps a frame mapped hands on a copy of it. */
+static gboolean
+copy_content (
+    GstMemory *copy, GstMemory *mem, gsize offset, gsize size, GError **error)
+{
+  GstVkgdrStream *stream = gst_vkgdr_allocator_get_copy_stream (
+      gst_vkgdr_memory_allocator (mem), GST_VKGDR_UPLOAD, error);
+
+  return stream && gst_vkgdr_memory_publish (mem, error)
+         && gst_vkgdr_memory_copy_from (
+             copy, 0, mem, offset, size, stream, error);
+}
+
 static GstMemory *
 gst_vkgdr_memory_copy (GstMemory *mem, gssize offset, gssize size)
 {
+  GstVkgdrAllocator *allocator = gst_vkgdr_memory_allocator (mem);
   GError *error = NULL;
   GstMemory *copy;
 
   if (size == -1)
     size = (gssize) mem->size > offset ? (gssize) mem->size - offset : 0;
-  copy = gst_vkgdr_allocator_alloc (
-      gst_vkgdr_memory_allocator (mem), size, &error);
-  /* GStreamer copies memory that is mapped for writing, where it would share
-   * any other: a decoder that keeps a frame mapped hands on a copy of it. */
-  if (copy && size > 0
-      && !(gst_vkgdr_memory_publish (mem, &error)
-           && copy_on_device (mem, offset, copy, size, &error)))
+  copy = gst_vkgdr_allocator_alloc (allocator, size, &error);
+  if (copy && size > 0 && !copy_content (copy, mem, offset, size, &error))
     g_clear_pointer (&copy, gst_memory_unref);
   if (copy)
     inherit_written (gst_vkgdr_memory_root (mem), (GstVkgdrMemory *) copy);
@@ -175,33 +152,6 @@ gst_vkgdr_memory_init_allocator (GstAllocator *allocator)
   allocator->mem_is_span = gst_vkgdr_share_is_span;
 }
 
-/* --- in the guise of others' ---------------------------------------------- */
-
-GstMemory *
-gst_vkgdr_memory_take_guise (GstMemory *mem)
-{
-  GstVkgdrMemory *self = gst_vkgdr_memory_root (mem);
-  GstMemory *guise;
-
-  g_mutex_lock (&self->lock);
-  guise = g_steal_pointer (&self->guise);
-  g_mutex_unlock (&self->lock);
-  return guise;
-}
-
-void
-gst_vkgdr_memory_give_guise (GstMemory *mem, GstMemory *guise)
-{
-  GstVkgdrMemory *self = gst_vkgdr_memory_root (mem);
-
-  g_mutex_lock (&self->lock);
-  if (!self->guise)
-    self->guise = g_steal_pointer (&guise);
-  g_mutex_unlock (&self->lock);
-  if (guise)
-    gst_memory_unref (guise);
-}
-
 void
 gst_vkgdr_memory_free (GstAllocator *allocator, GstMemory *mem)
 {
@@ -209,15 +159,61 @@ gst_vkgdr_memory_free (GstAllocator *allocator, GstMemory *mem)
 
   if (!mem->parent) {
     GstVkgdrRemains remains = { .block = self->block,
-      .shadow = self->shadow,
-      .guise = self->guise,
-      .fences = gst_vkgdr_order_finish (&self->order) };
+      .staging = self->staging,
+      .cuda_wrapper = self->cuda_wrapper };
 
+    remains.fences = gst_vkgdr_order_finish (&self->order, &remains.on_context);
     gst_vkgdr_allocator_retire (GST_VKGDR_ALLOCATOR (allocator), &remains);
+    g_clear_pointer (&self->fetch, gst_vkgdr_fence_unref);
     gst_vkgdr_policy_turn_clear (&self->turn);
     g_mutex_clear (&self->lock);
   }
   g_free (self);
+}
+
+/* --- for other files -------------------------------------------------------
+ */
+
+gboolean
+gst_vkgdr_memory_wait (GstVkgdrMemory *self, GstMapFlags flags, GError **error)
+{
+  GstVkgdrPending pending;
+  gboolean ok;
+
+  while (gst_vkgdr_order_check (&self->order, error)) {
+    if (!gst_vkgdr_order_get_pending (&self->order, flags, &pending))
+      return TRUE;
+    g_mutex_unlock (&self->lock);
+    ok = gst_vkgdr_pending_wait (&pending, self->order.context, error);
+    g_mutex_lock (&self->lock);
+    if (!ok)
+      return FALSE;
+  }
+  return FALSE;
+}
+
+gboolean
+gst_vkgdr_memory_settle (GstVkgdrMemory *self, GError **error)
+{
+  gboolean ok;
+
+  while (gst_vkgdr_order_needs_context (&self->order)) {
+    g_mutex_unlock (&self->lock);
+    ok = gst_vkgdr_context_synchronize (self->order.context, error);
+    g_mutex_lock (&self->lock);
+    if (!ok) {
+      self->order.has_unknown_use = TRUE;
+      return FALSE;
+    }
+  }
+  return TRUE;
+}
+
+void
+gst_vkgdr_memory_set_on_device (GstVkgdrMemory *self)
+{
+  self->device_valid = TRUE;
+  self->staging_valid = FALSE;
 }
 
 void
@@ -226,35 +222,157 @@ gst_vkgdr_memory_begin_turn (GstMemory *mem, GstVkgdrPolicy *policy,
 {
   GstVkgdrMemory *self = gst_vkgdr_memory_root (mem);
   GstVkgdrAccess access;
+  gpointer unused = NULL;
 
   g_mutex_lock (&self->lock);
   access = gst_vkgdr_policy_next (policy, &self->turn, mem->size, now, waited);
   self->access = access = possible_access (&self->block, access);
   /* Direct access needs no host memory. It is kept while modes are being tried,
    * since the buffer may be staged again soon. */
-  if (access == GST_VKGDR_ACCESS_DIRECT && self->shadow && self->cpu_maps == 0
+  if (access == GST_VKGDR_ACCESS_DIRECT && self->cpu_maps == 0
       && !self->turn.is_measured) {
-    gst_vkgdr_pinned_give (
-        gst_vkgdr_allocator_get_pinned (gst_vkgdr_memory_allocator (mem)),
-        self->shadow, NULL);
-    self->shadow = NULL;
-    self->shadow_valid = FALSE;
+    unused = g_steal_pointer (&self->staging);
+    self->staging_valid = FALSE;
   }
   g_mutex_unlock (&self->lock);
+  if (unused)
+    gst_vkgdr_pinned_give (
+        gst_vkgdr_allocator_get_pinned (gst_vkgdr_memory_allocator (mem)),
+        unused, NULL);
 }
 
 void
-gst_vkgdr_memory_set_in_common (GstMemory *mem)
+gst_vkgdr_memory_set_shared (GstMemory *mem)
 {
   GstVkgdrMemory *self = gst_vkgdr_memory_root (mem);
 
   g_mutex_lock (&self->lock);
-  self->in_common = TRUE;
+  self->is_shared = TRUE;
   self->device_valid = TRUE;
   g_mutex_unlock (&self->lock);
 }
 
-/* --- what is public ------------------------------------------------------ */
+void
+gst_vkgdr_memory_set_fence (GstMemory *mem, GstVkgdrFence *fence)
+{
+  GstVkgdrMemory *self = gst_vkgdr_memory_root (mem);
+
+  g_mutex_lock (&self->lock);
+  gst_vkgdr_order_set (&self->order, fence);
+  g_mutex_unlock (&self->lock);
+}
+
+gboolean
+gst_vkgdr_memory_hand_over (GstMemory *mem, CUstream stream, GError **error)
+{
+  GstVkgdrMemory *self = gst_vkgdr_memory_root (mem);
+  gboolean ok;
+
+  g_mutex_lock (&self->lock);
+  ok = gst_vkgdr_memory_settle (self, error)
+       && gst_vkgdr_order_precede (
+           &self->order, self->order.context, stream, GST_MAP_WRITE, error);
+  if (ok && !self->staging && GST_MINI_OBJECT_REFCOUNT_VALUE (mem) == 1)
+    gst_vkgdr_order_set (&self->order, NULL);
+  g_mutex_unlock (&self->lock);
+  return ok;
+}
+
+void
+gst_vkgdr_memory_mark_unknown_stream (GstMemory *mem, GstMapFlags flags)
+{
+  GstVkgdrMemory *self = gst_vkgdr_memory_root (mem);
+
+  g_mutex_lock (&self->lock);
+  gst_vkgdr_order_mark_unknown_stream (&self->order, flags);
+  g_mutex_unlock (&self->lock);
+}
+
+/* With the lock held, which may be given up meanwhile. */
+static gboolean
+wait_for_writer (GstVkgdrMemory *self, const CUstream *stream,
+    gboolean *is_there, GError **error)
+{
+  *is_there = gst_vkgdr_order_is_written (&self->order);
+  if (*is_there)
+    return TRUE;
+  if (stream)
+    return gst_vkgdr_memory_settle (self, error)
+           && gst_vkgdr_order_precede (
+               &self->order, self->order.context, *stream, GST_MAP_READ, error);
+  *is_there = gst_vkgdr_memory_wait (self, GST_MAP_READ, error);
+  return *is_there;
+}
+
+gboolean
+gst_vkgdr_memory_lend (
+    GstMemory *mem, const CUstream *stream, gboolean *is_there, GError **error)
+{
+  GstVkgdrMemory *self = gst_vkgdr_memory_root (mem);
+  GstMiniObject *object = GST_MINI_OBJECT_CAST (mem);
+  gboolean ok;
+
+  /* As gst_memory_map () does it. */
+  if (!gst_mini_object_lock (object, GST_LOCK_FLAG_READ)) {
+    g_set_error_literal (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
+        "the memory is mapped for writing");
+    return FALSE;
+  }
+  g_mutex_lock (&self->lock);
+  ok = wait_for_writer (self, stream, is_there, error);
+  g_mutex_unlock (&self->lock);
+  if (!ok)
+    gst_mini_object_unlock (object, GST_LOCK_FLAG_READ);
+  return ok;
+}
+
+void
+gst_vkgdr_memory_end_loan (GstMemory *mem)
+{
+  gst_vkgdr_memory_mark_unknown_stream (mem, GST_MAP_READ);
+  gst_mini_object_unlock (GST_MINI_OBJECT_CAST (mem), GST_LOCK_FLAG_READ);
+}
+
+void
+gst_vkgdr_memory_mark (GstMemory *mem, GstVkgdrFence *fence, GstMapFlags flags)
+{
+  GstVkgdrMemory *self = gst_vkgdr_memory_root (mem);
+
+  g_mutex_lock (&self->lock);
+  gst_vkgdr_order_mark (
+      &self->order, fence ? gst_vkgdr_fence_ref (fence) : NULL, flags);
+  if (flags & GST_MAP_WRITE)
+    gst_vkgdr_memory_set_on_device (self);
+  g_mutex_unlock (&self->lock);
+}
+
+GstMemory *
+gst_vkgdr_memory_take_cuda_wrapper (GstMemory *mem)
+{
+  GstVkgdrMemory *self = gst_vkgdr_memory_root (mem);
+  GstMemory *wrapper;
+
+  g_mutex_lock (&self->lock);
+  wrapper = g_steal_pointer (&self->cuda_wrapper);
+  g_mutex_unlock (&self->lock);
+  return wrapper;
+}
+
+void
+gst_vkgdr_memory_give_cuda_wrapper (GstMemory *mem, GstMemory *wrapper)
+{
+  GstVkgdrMemory *self = gst_vkgdr_memory_root (mem);
+
+  g_mutex_lock (&self->lock);
+  if (!self->cuda_wrapper)
+    self->cuda_wrapper = g_steal_pointer (&wrapper);
+  g_mutex_unlock (&self->lock);
+  if (wrapper)
+    gst_memory_unref (wrapper);
+}
+
+/* --- public ----------------------------------------------------------------
+ */
 
 /**
  * gst_is_vkgdr_memory:
@@ -311,10 +429,10 @@ gst_vkgdr_memory_get_device_pointer (GstMemory *memory)
  * @memory: a memory of this type
  *
  * The pointer into the window at the memory's first byte. Nothing is ordered or
- * flushed: it is there to be compared, and for those who know what they do.
+ * flushed when it is used.
  *
  * Returns: (transfer none) (nullable): the pointer, valid as long as @memory,
- * or %NULL where the memory lies beside the window
+ *   or %NULL if the CPU cannot address the memory
  *
  * Since: 0.1
  */
@@ -353,11 +471,11 @@ gst_vkgdr_memory_get_access (GstMemory *memory)
 /**
  * gst_vkgdr_memory_set_access:
  * @memory: a memory of this type
- * @access: what writers of it shall get from the next mapping on;
+ * @access: what writers of it get from the next mapping on;
  *   %GST_VKGDR_ACCESS_AUTO is for pools, and counts as direct
  *
- * Chooses what writers of this memory get. Memory that lies beside the window,
- * which was full, stays staged. The buffers of a pool follow the
+ * Chooses what writers of this memory get. Memory without a host pointer
+ * stays staged. The buffers of a pool follow the
  * pool's own choice, which is made anew each time one is acquired.
  *
  * Since: 0.1
@@ -395,7 +513,7 @@ gst_vkgdr_memory_discard (GstMemory *memory)
 
   self = gst_vkgdr_memory_root (memory);
   g_mutex_lock (&self->lock);
-  self->device_valid = self->shadow_valid = FALSE;
+  self->device_valid = self->staging_valid = FALSE;
   self->written = GST_VKGDR_ACCESS_AUTO;
   self->map_time = self->wait_time = 0;
   gst_vkgdr_policy_cancel (&self->turn);
@@ -432,7 +550,8 @@ gst_vkgdr_memory_begin_access (GstMemory *memory, GstVkgdrStream *stream,
 
   self = gst_vkgdr_memory_root (memory);
   g_mutex_lock (&self->lock);
-  ok = gst_vkgdr_order_stream (&self->order, stream, flags, error);
+  ok = gst_vkgdr_memory_settle (self, error)
+       && gst_vkgdr_order_stream (&self->order, stream, flags, error);
   g_mutex_unlock (&self->lock);
   return ok;
 }
@@ -444,10 +563,11 @@ gst_vkgdr_memory_begin_access (GstMemory *memory, GstVkgdrStream *stream,
  * @flags: the flags of gst_vkgdr_memory_begin_access()
  * @error: return location for a #GError
  *
- * Marks the end of an access: who reads or writes the memory next waits for
+ * Marks the end of an access: the next reader or writer of the memory waits for
  * what @stream has queued by now.
  *
- * Returns: %FALSE with @error set on failure
+ * Returns: %FALSE with @error set on failure; then the next user waits for the
+ *   whole CUDA context
  *
  * Since: 0.1
  */
@@ -455,21 +575,17 @@ gboolean
 gst_vkgdr_memory_end_access (GstMemory *memory, GstVkgdrStream *stream,
     GstMapFlags flags, GError **error)
 {
-  GstVkgdrMemory *self;
-  gboolean ok;
+  GstVkgdrFence *fence;
 
   g_return_val_if_fail (gst_is_vkgdr_memory (memory), FALSE);
   g_return_val_if_fail (GST_IS_VKGDR_STREAM (stream), FALSE);
 
-  self = gst_vkgdr_memory_root (memory);
-  g_mutex_lock (&self->lock);
-  ok = gst_vkgdr_order_mark (&self->order, stream, flags, error) != NULL;
-  if (flags & GST_MAP_WRITE) {
-    self->device_valid = TRUE;
-    self->shadow_valid = FALSE;
-  }
-  g_mutex_unlock (&self->lock);
-  return ok;
+  fence = gst_vkgdr_stream_record (stream, error);
+  gst_vkgdr_memory_mark (memory, fence, flags);
+  if (!fence)
+    return FALSE;
+  gst_vkgdr_fence_unref (fence);
+  return TRUE;
 }
 
 /**
@@ -549,7 +665,7 @@ gst_vkgdr_memory_wait_idle (GstMemory *memory, GError **error)
 
   self = gst_vkgdr_memory_root (memory);
   g_mutex_lock (&self->lock);
-  ok = gst_vkgdr_order_wait (&self->order, GST_MAP_READWRITE, error);
+  ok = gst_vkgdr_memory_wait (self, GST_MAP_READWRITE, error);
   g_mutex_unlock (&self->lock);
   return ok;
 }

@@ -61,17 +61,40 @@ gst_vkgdr_pinned_unref (GstVkgdrPinned *pinned)
   g_free (pinned);
 }
 
+/* What is freed in another thread. */
+typedef struct {
+  GstVkgdrContext *context; /* not a reference */
+  gpointer data;
+} Garbage;
+
+static void
+free_garbage (gpointer user_data)
+{
+  Garbage *garbage = user_data;
+
+  if (gst_vkgdr_context_push (garbage->context, NULL)) {
+    gst_vkgdr_context_get_driver (garbage->context)
+        ->cuMemFreeHost (garbage->data);
+    gst_vkgdr_context_pop (garbage->context);
+  }
+  g_free (garbage);
+}
+
+/* The driver frees pinned memory only when the device is idle. */
 static void
 free_piece (GstVkgdrPinned *pinned, Piece *piece)
 {
+  Garbage *garbage = g_new0 (Garbage, 1);
+  GPtrArray *fences = NULL;
+
+  garbage->context = pinned->context;
+  garbage->data = piece->data;
   if (piece->fence) {
-    gst_vkgdr_fence_wait (piece->fence, NULL);
-    gst_vkgdr_fence_unref (piece->fence);
+    fences =
+        g_ptr_array_new_with_free_func ((GDestroyNotify) gst_vkgdr_fence_unref);
+    g_ptr_array_add (fences, piece->fence);
   }
-  if (!gst_vkgdr_context_push_alone (pinned->context, NULL))
-    return;
-  gst_vkgdr_context_get_driver (pinned->context)->cuMemFreeHost (piece->data);
-  gst_vkgdr_context_pop_alone (pinned->context);
+  gst_vkgdr_reclaim (pinned->context, fences, free_garbage, garbage);
 }
 
 static gboolean
@@ -80,8 +103,8 @@ is_idle (const Piece *piece)
   return !piece->fence || gst_vkgdr_fence_is_signaled (piece->fence);
 }
 
-/* Under the lock: the smallest kept piece that is idle, large enough, and not
- * more than twice as large. */
+/* With the lock held: the smallest kept piece that is idle, large enough, and
+ * not more than twice as large. */
 static gpointer
 take_kept (GstVkgdrPinned *pinned, gsize size)
 {

@@ -2,11 +2,11 @@
  *
  * memory/transfer.c: bytes to and from a memory that is not mapped
  *
- * By DMA on a stream, or by the CPU's stores into the window. Must not know
- * which elements do so.
+ * By DMA on a stream, or by the CPU's stores. Must not know which elements do
+ * so.
  */
 
-#include "memory/memory-private.h"
+#include "memory/memory.h"
 
 static gboolean
 check_range (GstMemory *memory, gsize offset, gsize size, GError **error)
@@ -26,18 +26,21 @@ transfer (GstMemory *memory, GstVkgdrDirection direction, gsize offset,
     gpointer data, gsize size, GstVkgdrStream *stream, GError **error)
 {
   GstVkgdrMemory *self = gst_vkgdr_memory_root (memory);
-  gboolean ok;
+  GstVkgdrFence *fence = NULL;
 
   if (!check_range (memory, offset, size, error))
     return FALSE;
   g_mutex_lock (&self->lock);
-  ok = gst_vkgdr_memory_copy_async (
-           self, direction, memory->offset + offset, data, size, stream, error)
-       != NULL;
+  if (gst_vkgdr_memory_settle (self, error))
+    fence = gst_vkgdr_memory_copy_async (
+        self, direction, memory->offset + offset, data, size, stream, error);
   if (direction == GST_VKGDR_UPLOAD)
-    self->shadow_valid = FALSE;
+    self->staging_valid = FALSE;
   g_mutex_unlock (&self->lock);
-  return ok;
+  if (!fence)
+    return FALSE;
+  gst_vkgdr_fence_unref (fence);
+  return TRUE;
 }
 
 /**
@@ -133,28 +136,43 @@ gst_vkgdr_memory_fetch (GstMemory *memory, GstMemory *pinned, gsize offset,
   return FALSE;
 }
 
+/* Without the lock: the memory is not mapped, so nobody else writes to it. */
 static gboolean
-write_window (GstVkgdrMemory *self, gsize offset, gconstpointer data,
-    gsize size, GError **error)
+write_host (GstVkgdrMemory *self, gsize offset, gconstpointer data, gsize size,
+    GError **error)
 {
-  if (!gst_vkgdr_order_wait (&self->order, GST_MAP_WRITE, error))
+  gboolean ok;
+
+  g_mutex_lock (&self->lock);
+  ok = gst_vkgdr_memory_wait (self, GST_MAP_WRITE, error);
+  g_mutex_unlock (&self->lock);
+  if (!ok)
     return FALSE;
   vkgdr_copy_to_bar (self->block.host + offset, data, size, 0);
-  self->device_valid = TRUE;
-  self->shadow_valid = FALSE;
-  return gst_vkgdr_block_flush (&self->block, offset, size, error);
+  ok = gst_vkgdr_block_flush (&self->block, offset, size, error);
+  g_mutex_lock (&self->lock);
+  gst_vkgdr_memory_set_on_device (self);
+  g_mutex_unlock (&self->lock);
+  return ok;
 }
 
 static gboolean
-write_shadow (GstVkgdrMemory *self, gsize offset, gconstpointer data,
+write_staging (GstVkgdrMemory *self, gsize offset, gconstpointer data,
     gsize size, GError **error)
 {
-  guint8 *shadow = gst_vkgdr_memory_map_shadow (self, GST_MAP_WRITE, error);
+  guint8 *staging;
+  gboolean ok;
 
-  if (!shadow)
+  g_mutex_lock (&self->lock);
+  staging = gst_vkgdr_memory_map_staging (self, GST_MAP_WRITE, error);
+  g_mutex_unlock (&self->lock);
+  if (!staging)
     return FALSE;
-  memcpy (shadow + offset, data, size);
-  return gst_vkgdr_memory_send_shadow (self, offset, size, error);
+  memcpy (staging + offset, data, size);
+  g_mutex_lock (&self->lock);
+  ok = gst_vkgdr_memory_send_staging (self, offset, size, error);
+  g_mutex_unlock (&self->lock);
+  return ok;
 }
 
 /**
@@ -165,9 +183,10 @@ write_shadow (GstVkgdrMemory *self, gsize offset, gconstpointer data,
  * @size: bytes
  * @error: return location for a #GError
  *
- * Copies into the window with stores that suit it, on several cores where that
- * pays. The content is on the device when the function returns; of memory that
- * lies beside the window, it is on its way, in order.
+ * Copies into the window with non-temporal stores, by several threads if that
+ * is faster. The content is on the device when the function returns. If the
+ * memory has no host pointer, a transfer from a staging buffer is queued, in
+ * order.
  *
  * Returns: %FALSE with @error set on failure
  *
@@ -178,7 +197,6 @@ gst_vkgdr_memory_write (GstMemory *memory, gsize offset, gconstpointer data,
     gsize size, GError **error)
 {
   GstVkgdrMemory *self;
-  gboolean ok;
 
   g_return_val_if_fail (gst_is_vkgdr_memory (memory), FALSE);
 
@@ -186,9 +204,6 @@ gst_vkgdr_memory_write (GstMemory *memory, gsize offset, gconstpointer data,
     return FALSE;
   self = gst_vkgdr_memory_root (memory);
   offset += memory->offset;
-  g_mutex_lock (&self->lock);
-  ok = self->block.host ? write_window (self, offset, data, size, error)
-                        : write_shadow (self, offset, data, size, error);
-  g_mutex_unlock (&self->lock);
-  return ok;
+  return self->block.host ? write_host (self, offset, data, size, error)
+                          : write_staging (self, offset, data, size, error);
 }

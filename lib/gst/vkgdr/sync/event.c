@@ -174,7 +174,8 @@ gst_vkgdr_event_synchronize (GstVkgdrEvent *event, GError **error)
 {
   g_return_val_if_fail (EVENT_IS_MADE (event), FALSE);
 
-  return gst_vkgdr_context_wait (event->context, event->handle, NULL, error);
+  return gst_vkgdr_context_wait (
+      event->context, event->handle, NULL, NULL, error);
 }
 
 /**

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * sync/fence.h: fences on streams of this library and of others
+ * sync/fence.h: points in a stream that others wait for
+ *
+ * A fence is pending, reached or lost. A lost fence is one that the driver
+ * could not be asked about: nobody knows whether the device still uses what the
+ * fence stands for, so it is never treated as reached.
  */
 
 #ifndef __GST_VKGDR_FENCE_H__
@@ -9,32 +13,45 @@
 #include <gst/vkgdr/gstvkgdrstream.h>
 
 #include "device/device-private.h"
+#include "sync/clock.h"
 
 G_BEGIN_DECLS
 
-/* A fence behind all that @stream has queued, of which nobody is told. */
-GstVkgdrFence *gst_vkgdr_fence_new (GstVkgdrStream *stream, GError **error);
+GstVkgdrClock *gst_vkgdr_stream_get_clock (GstVkgdrStream *stream);
 
-/* The same for a stream that is somebody else's, of @context. */
-GstVkgdrFence *gst_vkgdr_fence_new_on (
-    GstVkgdrContext *context, CUstream handle, GError **error);
+typedef enum {
+  GST_VKGDR_FENCE_PENDING,
+  GST_VKGDR_FENCE_REACHED,
+  GST_VKGDR_FENCE_LOST
+} GstVkgdrFenceState;
 
-/* The same for all streams of the CUDA context, also those that nobody told us
- * of. NULL where the driver has no such thing, as before 12.5, or cannot tell,
- * as while a stream is captured. */
+/* Looks, and does not wait. @error is set if the fence is lost. */
+GstVkgdrFenceState gst_vkgdr_fence_get_state (
+    GstVkgdrFence *fence, GError **error);
+
+/* A fence behind all work that is queued on @handle, a stream of @context that
+ * need not be this library's. @clock is the stream's, or NULL if it is not. */
+GstVkgdrFence *gst_vkgdr_fence_new_on (GstVkgdrContext *context,
+    CUstream handle, GstVkgdrClock *clock, GError **error);
+
+/* A fence behind all work that is queued on any stream of the CUDA context,
+ * those of other libraries included. NULL if the driver cannot do that: drivers
+ * before CUDA 12.5 cannot, and no driver can while a stream is captured. */
 GstVkgdrFence *gst_vkgdr_fence_new_on_all (GstVkgdrContext *context);
 
-/* What is queued from now on on a stream of @context, which may be somebody
- * else's, begins when the fence is reached. */
+/* Work that is queued on @handle, a stream of @context, from now on begins when
+ * the fence is reached. Work on the stream that the fence was recorded on does
+ * so anyhow: @clock (nullable) tells which one that is, since the driver reuses
+ * handles. */
 gboolean gst_vkgdr_fence_precede (GstVkgdrFence *fence,
-    GstVkgdrContext *context, CUstream handle, GError **error);
+    GstVkgdrContext *context, CUstream handle, GstVkgdrClock *clock,
+    GError **error);
 
-/* What the driver says of the fence, also where the context has hung. */
-CUresult gst_vkgdr_fence_query (GstVkgdrFence *fence);
-
-/* Waits until @event, or where that is NULL all of @stream, is done. */
-gboolean gst_vkgdr_context_wait (
-    GstVkgdrContext *context, CUevent event, CUstream stream, GError **error);
+/* Waits on the CPU until @event, or all of @stream if @event is NULL, is done.
+ * Gives up if a kernel does not end that @clock (nullable) watches, or, after a
+ * grace period, another kernel of the CUDA context. */
+gboolean gst_vkgdr_context_wait (GstVkgdrContext *context, CUevent event,
+    CUstream stream, GstVkgdrClock *clock, GError **error);
 
 G_END_DECLS
 

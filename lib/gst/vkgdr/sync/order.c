@@ -13,29 +13,25 @@ gst_vkgdr_order_init (GstVkgdrOrder *order, GstVkgdrContext *context)
   order->context = context;
 }
 
-/* Made when there is the first: many memories are small, short-lived, and
- * never read. */
-static GPtrArray *
-make_readers (void)
-{
-  return g_ptr_array_new_with_free_func (
-      (GDestroyNotify) gst_vkgdr_fence_unref);
-}
-
 static guint
 count_readers (const GstVkgdrOrder *order)
 {
   return order->readers ? order->readers->len : 0;
 }
 
-static void
-add_reader (GstVkgdrOrder *order, GstVkgdrFence *fence)
+/* The array is made with the first reader: many memories are small, live
+ * shortly, and have none. */
+static GPtrArray *
+add_fence (GPtrArray *fences, GstVkgdrFence *fence)
 {
-  if (!order->readers)
-    order->readers = make_readers ();
-  g_ptr_array_add (order->readers, fence);
+  if (!fences)
+    fences =
+        g_ptr_array_new_with_free_func ((GDestroyNotify) gst_vkgdr_fence_unref);
+  g_ptr_array_add (fences, fence);
+  return fences;
 }
 
+/* A lost fence stays: it must keep the memory from being reused. */
 static void
 forget_reached_readers (GstVkgdrOrder *order)
 {
@@ -49,42 +45,46 @@ forget_reached_readers (GstVkgdrOrder *order)
   }
 }
 
-/* Somebody had the device pointer and told us nothing of his streams: what the
- * whole CUDA context has queued by now counts. The CPU waits for it only where
- * the driver has no fence for that. */
+static void
+forget_written (GstVkgdrOrder *order)
+{
+  if (order->written && gst_vkgdr_fence_is_signaled (order->written))
+    g_clear_pointer (&order->written, gst_vkgdr_fence_unref);
+}
+
+/* If the memory was used on streams that were not declared: replaces all fences
+ * by one behind the whole CUDA context. FALSE if the driver has no such fence.
+ */
 static gboolean
-settle_foreign (GstVkgdrOrder *order, GError **error)
+settle_unknown_use (GstVkgdrOrder *order)
 {
   GstVkgdrFence *fence;
 
-  if (!order->foreign)
+  if (!order->has_unknown_use)
     return TRUE;
   fence = gst_vkgdr_fence_new_on_all (order->context);
-  if (!fence && !gst_vkgdr_context_synchronize (order->context, error))
+  if (!fence)
     return FALSE;
-  g_clear_pointer (&order->written, gst_vkgdr_fence_unref);
-  order->written = fence;
-  order->foreign = FALSE;
+  gst_vkgdr_order_set (order, fence);
   return TRUE;
 }
 
 GPtrArray *
-gst_vkgdr_order_finish (GstVkgdrOrder *order)
+gst_vkgdr_order_finish (GstVkgdrOrder *order, gboolean *on_context)
 {
   GPtrArray *fences;
 
-  settle_foreign (order, NULL);
+  *on_context = !settle_unknown_use (order);
   if (order->written)
-    add_reader (order, order->written);
+    order->readers = add_fence (order->readers, order->written);
   fences = order->readers;
   g_clear_error (&order->lost);
   memset (order, 0, sizeof (*order));
   return fences;
 }
 
-/* An unmap cannot fail, so the next user of the content is told. */
-static gboolean
-check_lost (GstVkgdrOrder *order, GError **error)
+gboolean
+gst_vkgdr_order_check (GstVkgdrOrder *order, GError **error)
 {
   if (!order->lost)
     return TRUE;
@@ -93,99 +93,123 @@ check_lost (GstVkgdrOrder *order, GError **error)
   return FALSE;
 }
 
-static gboolean
-wait_written (GstVkgdrOrder *order, GError **error)
+gboolean
+gst_vkgdr_order_needs_context (GstVkgdrOrder *order)
 {
-  if (!order->written)
-    return TRUE;
-  if (!gst_vkgdr_fence_wait (order->written, error))
+  if (settle_unknown_use (order))
     return FALSE;
-  g_clear_pointer (&order->written, gst_vkgdr_fence_unref);
+  order->has_unknown_use = FALSE;
   return TRUE;
 }
 
-static gboolean
-wait_readers (GstVkgdrOrder *order, GError **error)
+/* --- the CPU ---------------------------------------------------------------
+ */
+
+gboolean
+gst_vkgdr_order_get_pending (
+    GstVkgdrOrder *order, GstMapFlags flags, GstVkgdrPending *pending)
 {
-  while (count_readers (order) > 0) {
-    if (!gst_vkgdr_fence_wait (g_ptr_array_index (order->readers, 0), error))
-      return FALSE;
-    g_ptr_array_remove_index_fast (order->readers, 0);
+  guint i;
+
+  *pending = (GstVkgdrPending){ NULL, FALSE };
+  if (gst_vkgdr_order_needs_context (order)) {
+    pending->on_context = TRUE;
+    return TRUE;
   }
-  return TRUE;
+  forget_written (order);
+  if (order->written)
+    pending->fences =
+        add_fence (pending->fences, gst_vkgdr_fence_ref (order->written));
+  if (!(flags & GST_MAP_WRITE))
+    return pending->fences != NULL;
+  forget_reached_readers (order);
+  for (i = 0; i < count_readers (order); i++)
+    pending->fences = add_fence (pending->fences,
+        gst_vkgdr_fence_ref (g_ptr_array_index (order->readers, i)));
+  return pending->fences != NULL;
 }
 
 gboolean
-gst_vkgdr_order_wait (GstVkgdrOrder *order, GstMapFlags flags, GError **error)
+gst_vkgdr_pending_wait (
+    GstVkgdrPending *pending, GstVkgdrContext *context, GError **error)
 {
-  if (!check_lost (order, error) || !settle_foreign (order, error)
-      || !wait_written (order, error))
+  gboolean ok = TRUE;
+  guint i;
+
+  if (pending->on_context)
+    ok = gst_vkgdr_context_synchronize (context, error);
+  for (i = 0; ok && pending->fences && i < pending->fences->len; i++)
+    ok = gst_vkgdr_fence_wait (g_ptr_array_index (pending->fences, i), error);
+  g_clear_pointer (&pending->fences, g_ptr_array_unref);
+  return ok;
+}
+
+/* --- streams ---------------------------------------------------------------
+ */
+
+static gboolean
+precede (GstVkgdrOrder *order, GstVkgdrContext *context, CUstream handle,
+    GstVkgdrClock *clock, GstMapFlags flags, GError **error)
+{
+  guint i;
+
+  if (!gst_vkgdr_order_check (order, error))
     return FALSE;
-  return !(flags & GST_MAP_WRITE) || wait_readers (order, error);
+  if (order->written
+      && !gst_vkgdr_fence_precede (
+          order->written, context, handle, clock, error))
+    return FALSE;
+  if (!(flags & GST_MAP_WRITE))
+    return TRUE;
+  for (i = 0; i < count_readers (order); i++)
+    if (!gst_vkgdr_fence_precede (g_ptr_array_index (order->readers, i),
+            context, handle, clock, error))
+      return FALSE;
+  return TRUE;
 }
 
 gboolean
 gst_vkgdr_order_precede (GstVkgdrOrder *order, GstVkgdrContext *context,
     CUstream handle, GstMapFlags flags, GError **error)
 {
-  guint i;
-
-  if (!check_lost (order, error) || !settle_foreign (order, error))
-    return FALSE;
-  if (order->written
-      && !gst_vkgdr_fence_precede (order->written, context, handle, error))
-    return FALSE;
-  if (!(flags & GST_MAP_WRITE))
-    return TRUE;
-  for (i = 0; i < count_readers (order); i++)
-    if (!gst_vkgdr_fence_precede (
-            g_ptr_array_index (order->readers, i), context, handle, error))
-      return FALSE;
-  return TRUE;
+  return precede (order, context, handle, NULL, flags, error);
 }
 
 gboolean
 gst_vkgdr_order_stream (GstVkgdrOrder *order, GstVkgdrStream *stream,
     GstMapFlags flags, GError **error)
 {
-  return gst_vkgdr_order_precede (order, gst_vkgdr_stream_get_context (stream),
-      gst_vkgdr_stream_get_handle (stream), flags, error);
+  return precede (order, gst_vkgdr_stream_get_context (stream),
+      gst_vkgdr_stream_get_handle (stream), gst_vkgdr_stream_get_clock (stream),
+      flags, error);
 }
 
-/* Takes @fence, which is NULL where work is queued that no fence stands for. */
-static void
-mark (GstVkgdrOrder *order, GstVkgdrFence *fence, GstMapFlags flags)
+void
+gst_vkgdr_order_mark (
+    GstVkgdrOrder *order, GstVkgdrFence *fence, GstMapFlags flags)
 {
   if (!fence) {
-    order->foreign = TRUE;
+    order->has_unknown_use = TRUE;
     return;
   }
   if (!(flags & GST_MAP_WRITE)) {
-    forget_reached_readers (order);
-    add_reader (order, fence);
+    if (count_readers (order) > 0)
+      forget_reached_readers (order);
+    order->readers = add_fence (order->readers, fence);
     return;
   }
-  /* Writers wait for readers, so the fence stands for theirs, too. */
+  /* A writer waits for the readers, so its fence stands for theirs as well. */
   if (order->readers)
     g_ptr_array_set_size (order->readers, 0);
   g_clear_pointer (&order->written, gst_vkgdr_fence_unref);
   order->written = fence;
 }
 
-GstVkgdrFence *
-gst_vkgdr_order_mark (GstVkgdrOrder *order, GstVkgdrStream *stream,
-    GstMapFlags flags, GError **error)
-{
-  GstVkgdrFence *fence = gst_vkgdr_stream_record (stream, error);
-
-  mark (order, fence, flags);
-  return fence;
-}
-
 void
-gst_vkgdr_order_mark_untold (GstVkgdrOrder *order, GstMapFlags flags)
+gst_vkgdr_order_mark_unknown_stream (GstVkgdrOrder *order, GstMapFlags flags)
 {
-  mark (order, gst_vkgdr_fence_new_on_all (order->context), flags);
+  gst_vkgdr_order_mark (
+      order, gst_vkgdr_fence_new_on_all (order->context), flags);
 }
 
 void
@@ -195,20 +219,23 @@ gst_vkgdr_order_set (GstVkgdrOrder *order, GstVkgdrFence *fence)
     g_ptr_array_set_size (order->readers, 0);
   g_clear_pointer (&order->written, gst_vkgdr_fence_unref);
   order->written = fence;
-  order->foreign = FALSE;
+  order->has_unknown_use = FALSE;
 }
 
 gboolean
 gst_vkgdr_order_is_written (GstVkgdrOrder *order)
 {
-  return !order->foreign && !order->lost
-         && (!order->written || gst_vkgdr_fence_is_signaled (order->written));
+  if (order->has_unknown_use || order->lost)
+    return FALSE;
+  forget_written (order);
+  return !order->written;
 }
 
 gboolean
 gst_vkgdr_order_is_idle (GstVkgdrOrder *order)
 {
   forget_reached_readers (order);
-  return !order->foreign && count_readers (order) == 0
-         && (!order->written || gst_vkgdr_fence_is_signaled (order->written));
+  forget_written (order);
+  return !order->has_unknown_use && count_readers (order) == 0
+         && !order->written;
 }

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * sync/order.h: who may touch a memory when
+ * sync/order.h: who may access a memory when
  *
- * Stores through the window obey no stream, and streams do not wait for each
- * other. So a memory has fences: one that is reached when its content is on the
- * device, and one for each stream that reads it. Knows nothing of what is
- * written and read. Not thread-safe: the user locks.
+ * Stores of the CPU through the window obey no stream, and streams do not wait
+ * for each other. So each memory has fences: one that is reached when its
+ * content is on the device (written), and one for each access of a stream that
+ * reads it (readers). An order knows nothing of what is written or read.
+ *
+ * Not thread-safe: the memory's lock must be held. No function waits.
  */
 
 #ifndef __GST_VKGDR_ORDER_H__
@@ -17,50 +19,76 @@ G_BEGIN_DECLS
 
 typedef struct {
   GstVkgdrContext *context; /* the memory's; not a reference */
-  GstVkgdrFence *written;   /* the content is there; NULL: it is */
+  GstVkgdrFence *written;   /* NULL: the content is on the device */
   GPtrArray *readers;       /* of GstVkgdrFence; NULL: there was none yet */
-  gboolean foreign; /* somebody uses it, or did, whom no fence stands for */
-  GError *lost;     /* why what was written did not get there */
+  gboolean has_unknown_use; /* used on streams that were not declared */
+  GError *lost; /* why the content did not reach the device, or NULL */
 } GstVkgdrOrder;
+
+/* Work that an access has to follow. */
+typedef struct {
+  GPtrArray *fences;   /* of GstVkgdrFence; NULL: nothing */
+  gboolean on_context; /* and all work of the CUDA context */
+} GstVkgdrPending;
 
 void gst_vkgdr_order_init (GstVkgdrOrder *order, GstVkgdrContext *context);
 
-/* Ends it. Returns the fences that are still to be waited for, of
- * GstVkgdrFence; the caller owns them. NULL where there is none. */
-GPtrArray *gst_vkgdr_order_finish (GstVkgdrOrder *order);
+/* Ends the order. Returns the fences that the device may not have reached yet,
+ * of GstVkgdrFence, which the caller owns; NULL if there are none. If work on
+ * streams that were not declared may go on and the driver has no fence for
+ * that,
+ * @on_context is set: the whole CUDA context has to be waited for. */
+GPtrArray *gst_vkgdr_order_finish (GstVkgdrOrder *order, gboolean *on_context);
 
-/* Waits on the CPU for what must be done before the CPU may do what @flags
- * say. */
-gboolean gst_vkgdr_order_wait (
-    GstVkgdrOrder *order, GstMapFlags flags, GError **error);
+/* Moves to @pending what the CPU has to wait for before it may do what @flags
+ * say. FALSE if there is nothing to wait for. The caller gives up the lock,
+ * calls gst_vkgdr_pending_wait (), takes the lock and asks again. */
+gboolean gst_vkgdr_order_get_pending (
+    GstVkgdrOrder *order, GstMapFlags flags, GstVkgdrPending *pending);
 
-/* The same for what is queued on @stream from now on; no CPU waits. */
+/* Waits on the CPU, without a lock, and clears @pending. */
+gboolean gst_vkgdr_pending_wait (
+    GstVkgdrPending *pending, GstVkgdrContext *context, GError **error);
+
+/* FALSE with @error set if the content did not reach the device. Nothing else
+ * can tell the user of the content, since an unmap cannot fail. */
+gboolean gst_vkgdr_order_check (GstVkgdrOrder *order, GError **error);
+
+/* Whether the CPU has to wait for the whole CUDA context before work can be
+ * queued: the memory was used on streams that were not declared, and the driver
+ * is older than CUDA 12.5. The use does not count any more then: the caller
+ * gives up the lock, waits, and asks again. */
+gboolean gst_vkgdr_order_needs_context (GstVkgdrOrder *order);
+
+/* Work that is queued on @stream from now on follows what an access with @flags
+ * has to follow. The CPU does not wait. */
 gboolean gst_vkgdr_order_stream (GstVkgdrOrder *order, GstVkgdrStream *stream,
     GstMapFlags flags, GError **error);
 
-/* As above for a stream of @context that is somebody else's. */
+/* The same for a stream of @context that is not this library's. */
 gboolean gst_vkgdr_order_precede (GstVkgdrOrder *order,
     GstVkgdrContext *context, CUstream handle, GstMapFlags flags,
     GError **error);
 
-/* @stream now has the access queued that gst_vkgdr_order_stream () made room
- * for. The fence is the order's own; NULL with @error set on failure. */
-GstVkgdrFence *gst_vkgdr_order_mark (GstVkgdrOrder *order,
-    GstVkgdrStream *stream, GstMapFlags flags, GError **error);
+/* The access with @flags for which gst_vkgdr_order_stream () was called is
+ * queued; @fence (taken) is behind it. If there is none, because recording it
+ * failed, the whole CUDA context counts. */
+void gst_vkgdr_order_mark (
+    GstVkgdrOrder *order, GstVkgdrFence *fence, GstMapFlags flags);
 
-/* Somebody has had the access that @flags say, and all that he does on the
- * device is queued, on streams that he kept to himself. */
-void gst_vkgdr_order_mark_untold (GstVkgdrOrder *order, GstMapFlags flags);
+/* The same for an access on streams that were not declared. All of it must be
+ * queued. */
+void gst_vkgdr_order_mark_unknown_stream (
+    GstVkgdrOrder *order, GstMapFlags flags);
 
-/* Nothing is known of the memory but that @fence (taken) stands for all that
- * was done to it, as it does where that is somebody else's, who told us his
- * stream. */
+/* Replaces all that is known: @fence (taken, nullable) is behind everything
+ * that was done to the memory. */
 void gst_vkgdr_order_set (GstVkgdrOrder *order, GstVkgdrFence *fence);
 
-/* Whether the content is there, so that nobody who reads has to wait. */
+/* Whether the content is on the device, so that a reader need not wait. */
 gboolean gst_vkgdr_order_is_written (GstVkgdrOrder *order);
 
-/* Whether the device has finished, as far as fences tell. */
+/* Whether the device has finished with the memory, as far as fences tell. */
 gboolean gst_vkgdr_order_is_idle (GstVkgdrOrder *order);
 
 G_END_DECLS

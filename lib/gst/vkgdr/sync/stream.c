@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * sync/stream.c: CUDA streams, and the fences that order work between them
- *
- * Knows nothing of memory: what a fence stands for is its user's affair.
+ * sync/stream.c: CUDA streams
  */
 
 #include "sync/fence.h"
-#include "sync/wait.h"
-#include "sync/watchdog.h"
 
 /**
  * SECTION:gstvkgdrstream
@@ -18,12 +14,12 @@
  * point of it: another stream waits for that point without the CPU having to,
  * and the CPU can ask whether it was reached.
  *
- * A kernel on a stream that runs for too long
- * (gst_vkgdr_stream_set_kernel_timeout()) lets the context fail: nothing can
- * end it, so all waits of that context return an error, those under way within
- * a few milliseconds, and so does all that would use it. What the device has
- * then is not freed, since the driver would wait. A context that is made when
- * the kernel has ended after all works.
+ * A kernel that runs for longer than its limit
+ * (gst_vkgdr_stream_set_kernel_timeout()) makes its stream fail: waits for the
+ * stream return an error. Nothing can end the kernel. Other streams go on; a
+ * wait for work that is behind the kernel returns the same error after a
+ * second. What is freed meanwhile goes back to the driver when the kernel has
+ * ended.
  *
  * Both may be used from any thread.
  *
@@ -38,15 +34,8 @@ struct _GstVkgdrStream {
 
   GstVkgdrContext *context;
   CUstream handle;
-  gboolean is_wrapped; /* the handle is somebody else's */
-  GstVkgdrWatched watched;
-};
-
-struct _GstVkgdrFence {
-  gint refcount;
-  GstVkgdrContext *context;
-  CUevent event;
-  gint reached; /* atomic; what is reached stays so */
+  gboolean is_wrapped; /* the handle is not this library's */
+  GstVkgdrClock *clock;
 };
 
 enum { SIGNAL_FAILED, N_SIGNALS };
@@ -57,23 +46,13 @@ G_DEFINE_TYPE_WITH_CODE (GstVkgdrStream, gst_vkgdr_stream, GST_TYPE_OBJECT,
     GST_DEBUG_CATEGORY_INIT (
         gst_vkgdr_stream_debug, "vkgdrstream", 0, "vkgdr streams and fences"))
 
-G_DEFINE_BOXED_TYPE (
-    GstVkgdrFence, gst_vkgdr_fence, gst_vkgdr_fence_ref, gst_vkgdr_fence_unref)
-
-static GstVkgdrWatchdog *
-watchdog_of (GstVkgdrStream *self)
-{
-  return gst_vkgdr_context_get_watchdog (self->context);
-}
-
-/* Not in finalize: the watchdog may be about to take a reference. */
 static void
 gst_vkgdr_stream_dispose (GObject *object)
 {
   GstVkgdrStream *self = GST_VKGDR_STREAM (object);
 
-  if (self->context)
-    gst_vkgdr_watchdog_forget (watchdog_of (self), self);
+  if (self->clock)
+    gst_vkgdr_clock_detach (self->clock);
 
   G_OBJECT_CLASS (gst_vkgdr_stream_parent_class)->dispose (object);
 }
@@ -89,6 +68,7 @@ gst_vkgdr_stream_finalize (GObject *object)
         ->cuStreamDestroy (self->handle);
     gst_vkgdr_context_pop (self->context);
   }
+  g_clear_pointer (&self->clock, gst_vkgdr_clock_unref);
   gst_clear_object (&self->context);
 
   G_OBJECT_CLASS (gst_vkgdr_stream_parent_class)->finalize (object);
@@ -105,9 +85,8 @@ gst_vkgdr_stream_class_init (GstVkgdrStreamClass *klass)
    * @stream: the stream
    * @error: why
    *
-   * A kernel of the stream runs for too long, or failed on the device, and
-   * nobody who waits for it may be there to hear of it. Emitted once, in a
-   * thread of the library.
+   * A kernel of the stream runs for too long, or the device failed. Emitted
+   * once, in a thread of the library.
    *
    * Since: 0.1
    */
@@ -118,6 +97,19 @@ gst_vkgdr_stream_class_init (GstVkgdrStreamClass *klass)
 static void
 gst_vkgdr_stream_init (GstVkgdrStream *self)
 {
+}
+
+static GstVkgdrStream *
+stream_new (GstVkgdrContext *context, CUstream handle, gboolean is_wrapped)
+{
+  GstVkgdrStream *self = g_object_new (GST_TYPE_VKGDR_STREAM, NULL);
+
+  gst_object_ref_sink (self);
+  self->context = gst_object_ref (context);
+  self->handle = handle;
+  self->is_wrapped = is_wrapped;
+  self->clock = gst_vkgdr_clock_new (context, self);
+  return self;
 }
 
 /**
@@ -136,7 +128,6 @@ gst_vkgdr_stream_new (GstVkgdrContext *context, GError **error)
 {
   const vkgdr_cuda *cuda;
   CUstream handle = NULL;
-  GstVkgdrStream *self;
   gboolean ok;
 
   g_return_val_if_fail (GST_IS_VKGDR_CONTEXT (context), NULL);
@@ -151,11 +142,7 @@ gst_vkgdr_stream_new (GstVkgdrContext *context, GError **error)
   if (!ok)
     return NULL;
 
-  self = g_object_new (GST_TYPE_VKGDR_STREAM, NULL);
-  gst_object_ref_sink (self);
-  self->context = gst_object_ref (context);
-  self->handle = handle;
-  return self;
+  return stream_new (context, handle, FALSE);
 }
 
 /**
@@ -183,7 +170,6 @@ gst_vkgdr_stream_new_wrapped (
 {
   CUstream raw = handle == CU_STREAM_LEGACY ? NULL : handle;
   const vkgdr_cuda *cuda;
-  GstVkgdrStream *self;
   CUresult result;
 
   g_return_val_if_fail (GST_IS_VKGDR_CONTEXT (context), NULL);
@@ -197,12 +183,7 @@ gst_vkgdr_stream_new_wrapped (
       && !gst_vkgdr_context_check (context, result, "cuStreamQuery", error))
     return NULL;
 
-  self = g_object_new (GST_TYPE_VKGDR_STREAM, NULL);
-  gst_object_ref_sink (self);
-  self->context = gst_object_ref (context);
-  self->handle = raw;
-  self->is_wrapped = TRUE;
-  return self;
+  return stream_new (context, raw, TRUE);
 }
 
 /**
@@ -240,10 +221,10 @@ gst_vkgdr_stream_get_handle (GstVkgdrStream *stream)
   return stream->handle;
 }
 
-GstVkgdrWatched *
-gst_vkgdr_stream_get_watched (GstVkgdrStream *stream)
+GstVkgdrClock *
+gst_vkgdr_stream_get_clock (GstVkgdrStream *stream)
 {
-  return &stream->watched;
+  return stream->clock;
 }
 
 /**
@@ -252,9 +233,9 @@ gst_vkgdr_stream_get_watched (GstVkgdrStream *stream)
  * @timeout: milliseconds, or 0: no limit
  *
  * Sets how long a kernel may run that gst_vkgdr_kernel_run() launches on the
- * stream from now on. The time counts from when all that was launched before it
- * has ended, so a long queue of short kernels is no matter. A new stream has no
- * limit.
+ * stream from now on. The time of a kernel begins when all that the stream was
+ * told to wait for has been reached: neither a long queue of short kernels nor
+ * other work on the device counts. A new stream has no limit.
  *
  * Since: 0.1
  */
@@ -263,37 +244,10 @@ gst_vkgdr_stream_set_kernel_timeout (GstVkgdrStream *stream, guint timeout)
 {
   g_return_if_fail (GST_IS_VKGDR_STREAM (stream));
 
-  g_atomic_int_set (&stream->watched.limit, MIN (timeout, G_MAXINT));
+  gst_vkgdr_clock_set_limit (stream->clock, timeout);
 }
 
 /* --- waiting ------------------------------------------------------------- */
-
-gboolean
-gst_vkgdr_context_wait (
-    GstVkgdrContext *context, CUevent event, CUstream stream, GError **error)
-{
-  GstVkgdrWatchdog *watchdog = gst_vkgdr_context_get_watchdog (context);
-  const vkgdr_cuda *cuda = gst_vkgdr_context_get_driver (context);
-  GstVkgdrWait wait = GST_VKGDR_WAIT_INIT;
-  CUresult result = CUDA_ERROR_NOT_READY;
-  gboolean ok = TRUE;
-
-  if (!gst_vkgdr_context_push (context, error))
-    return FALSE;
-  while (ok && result == CUDA_ERROR_NOT_READY) {
-    result = event ? cuda->cuEventQuery (event) : cuda->cuStreamQuery (stream);
-    if (result != CUDA_ERROR_NOT_READY)
-      break;
-    ok = gst_vkgdr_watchdog_check (watchdog, error);
-    if (ok)
-      gst_vkgdr_wait_pause (&wait);
-  }
-  gst_vkgdr_wait_end (&wait);
-  gst_vkgdr_context_pop (context);
-  return ok
-         && gst_vkgdr_context_check (
-             context, result, event ? "cuEventQuery" : "cuStreamQuery", error);
-}
 
 /**
  * gst_vkgdr_stream_synchronize:
@@ -311,10 +265,8 @@ gst_vkgdr_stream_synchronize (GstVkgdrStream *stream, GError **error)
 {
   g_return_val_if_fail (GST_IS_VKGDR_STREAM (stream), FALSE);
 
-  if (!gst_vkgdr_context_wait (stream->context, NULL, stream->handle, error))
-    return FALSE;
-  gst_vkgdr_watchdog_settle (watchdog_of (stream), stream);
-  return TRUE;
+  return gst_vkgdr_context_wait (
+      stream->context, NULL, stream->handle, stream->clock, error);
 }
 
 /**
@@ -343,83 +295,6 @@ gst_vkgdr_stream_is_done (GstVkgdrStream *stream)
   return result != CUDA_ERROR_NOT_READY;
 }
 
-/* Takes @event over, which stands for something if @result says so. */
-static GstVkgdrFence *
-fence_new (GstVkgdrContext *context, CUevent event, CUresult result,
-    const gchar *what, GError **error)
-{
-  GstVkgdrFence *fence;
-
-  if (!gst_vkgdr_context_check (context, result, what, error)) {
-    gst_vkgdr_context_give_event (context, event);
-    return NULL;
-  }
-  fence = g_new0 (GstVkgdrFence, 1);
-  fence->refcount = 1;
-  fence->context = gst_object_ref (context);
-  fence->event = event;
-  return fence;
-}
-
-GstVkgdrFence *
-gst_vkgdr_fence_new_on (
-    GstVkgdrContext *context, CUstream handle, GError **error)
-{
-  const vkgdr_cuda *cuda = gst_vkgdr_context_get_driver (context);
-  GstVkgdrFence *fence = NULL;
-  CUevent event;
-
-  if (!gst_vkgdr_context_push (context, error))
-    return NULL;
-  event = gst_vkgdr_context_take_event (context, error);
-  if (event)
-    fence = fence_new (context, event, cuda->cuEventRecord (event, handle),
-        "cuEventRecord", error);
-  gst_vkgdr_context_pop (context);
-  return fence;
-}
-
-GstVkgdrFence *
-gst_vkgdr_fence_new_on_all (GstVkgdrContext *context)
-{
-  const vkgdr_cuda *cuda = gst_vkgdr_context_get_driver (context);
-  GstVkgdrFence *fence = NULL;
-  CUevent event;
-
-  if (!cuda->cuCtxRecordEvent || !gst_vkgdr_context_push (context, NULL))
-    return NULL;
-  event = gst_vkgdr_context_take_event (context, NULL);
-  if (event)
-    fence = fence_new (context, event,
-        cuda->cuCtxRecordEvent (
-            gst_vkgdr_context_get_cuda_context (context), event),
-        "cuCtxRecordEvent", NULL);
-  gst_vkgdr_context_pop (context);
-  return fence;
-}
-
-GstVkgdrFence *
-gst_vkgdr_fence_new (GstVkgdrStream *stream, GError **error)
-{
-  return gst_vkgdr_fence_new_on (stream->context, stream->handle, error);
-}
-
-gboolean
-gst_vkgdr_fence_precede (GstVkgdrFence *fence, GstVkgdrContext *context,
-    CUstream handle, GError **error)
-{
-  const vkgdr_cuda *cuda = gst_vkgdr_context_get_driver (context);
-  gboolean ok;
-
-  if (!gst_vkgdr_context_push (context, error))
-    return FALSE;
-  ok = gst_vkgdr_context_check (context,
-      cuda->cuStreamWaitEvent (handle, fence->event, 0), "cuStreamWaitEvent",
-      error);
-  gst_vkgdr_context_pop (context);
-  return ok;
-}
-
 /**
  * gst_vkgdr_stream_record:
  * @stream: a stream
@@ -435,14 +310,10 @@ gst_vkgdr_fence_precede (GstVkgdrFence *fence, GstVkgdrContext *context,
 GstVkgdrFence *
 gst_vkgdr_stream_record (GstVkgdrStream *stream, GError **error)
 {
-  GstVkgdrFence *fence;
-
   g_return_val_if_fail (GST_IS_VKGDR_STREAM (stream), NULL);
 
-  fence = gst_vkgdr_fence_new (stream, error);
-  if (fence)
-    gst_vkgdr_watchdog_mark (watchdog_of (stream), stream, fence);
-  return fence;
+  return gst_vkgdr_fence_new_on (
+      stream->context, stream->handle, stream->clock, error);
 }
 
 /**
@@ -466,114 +337,41 @@ gst_vkgdr_stream_wait (
   g_return_val_if_fail (fence != NULL, FALSE);
 
   return gst_vkgdr_fence_precede (
-      fence, stream->context, stream->handle, error);
+      fence, stream->context, stream->handle, stream->clock, error);
 }
 
 /**
- * gst_vkgdr_fence_ref:
- * @fence: a fence
- *
- * Takes a reference.
- *
- * Returns: (transfer full): @fence
- *
- * Since: 0.1
- */
-GstVkgdrFence *
-gst_vkgdr_fence_ref (GstVkgdrFence *fence)
-{
-  g_return_val_if_fail (fence != NULL, NULL);
-
-  g_atomic_int_inc (&fence->refcount);
-  return fence;
-}
-
-/**
- * gst_vkgdr_fence_unref:
- * @fence: (transfer full): a fence
- *
- * Gives a reference back. The last one does not wait for the fence.
- *
- * Since: 0.1
- */
-void
-gst_vkgdr_fence_unref (GstVkgdrFence *fence)
-{
-  g_return_if_fail (fence != NULL);
-
-  if (!g_atomic_int_dec_and_test (&fence->refcount))
-    return;
-  /* The event goes back at once, reached or not: whoever waits for it did so
-   * when it was current, and recording it anew does not change that. */
-  gst_vkgdr_context_give_event (fence->context, fence->event);
-  gst_object_unref (fence->context);
-  g_free (fence);
-}
-
-/**
- * gst_vkgdr_fence_is_signaled:
- * @fence: a fence
- *
- * Looks, and does not wait.
- *
- * Returns: whether the fence was reached. A failed stream counts as reached:
- *   there is nothing to wait for, and its error comes with the next call that
- *   can tell it. One behind a kernel that never ends is not
- *
- * Since: 0.1
- */
-gboolean
-gst_vkgdr_fence_is_signaled (GstVkgdrFence *fence)
-{
-  g_return_val_if_fail (fence != NULL, TRUE);
-
-  return gst_vkgdr_fence_query (fence) != CUDA_ERROR_NOT_READY;
-}
-
-CUresult
-gst_vkgdr_fence_query (GstVkgdrFence *fence)
-{
-  GstVkgdrContext *context = fence->context;
-  const vkgdr_cuda *cuda = gst_vkgdr_context_get_driver (context);
-  CUcontext popped;
-  CUresult result;
-
-  if (g_atomic_int_get (&fence->reached))
-    return CUDA_SUCCESS;
-  if (gst_vkgdr_context_is_retired (context))
-    return CUDA_ERROR_INVALID_CONTEXT;
-  result =
-      cuda->cuCtxPushCurrent (gst_vkgdr_context_get_cuda_context (context));
-  if (result != CUDA_SUCCESS)
-    return result;
-  result = cuda->cuEventQuery (fence->event);
-  cuda->cuCtxPopCurrent (&popped);
-  if (result == CUDA_SUCCESS)
-    g_atomic_int_set (&fence->reached, TRUE);
-  return result;
-}
-
-/**
- * gst_vkgdr_fence_wait:
- * @fence: a fence
+ * gst_vkgdr_context_synchronize:
+ * @context: a context
  * @error: return location for a #GError
  *
- * Waits on the CPU until the fence is reached.
+ * Waits on the CPU until all work of the CUDA context is done, also that of
+ * streams which this library did not make. May be called from any thread.
  *
- * Returns: %FALSE with @error set where the work before it, or the wait,
- *   failed, or a kernel runs for too long
+ * Returns: %FALSE with @error set if the work, or the wait, failed, or a kernel
+ *   runs for too long
  *
  * Since: 0.1
  */
 gboolean
-gst_vkgdr_fence_wait (GstVkgdrFence *fence, GError **error)
+gst_vkgdr_context_synchronize (GstVkgdrContext *context, GError **error)
 {
-  g_return_val_if_fail (fence != NULL, FALSE);
+  GstVkgdrFence *fence;
+  CUresult result;
+  gboolean ok;
 
-  if (g_atomic_int_get (&fence->reached))
-    return TRUE;
-  if (!gst_vkgdr_context_wait (fence->context, fence->event, NULL, error))
+  g_return_val_if_fail (GST_IS_VKGDR_CONTEXT (context), FALSE);
+
+  fence = gst_vkgdr_fence_new_on_all (context);
+  if (fence) {
+    ok = gst_vkgdr_fence_wait (fence, error);
+    gst_vkgdr_fence_unref (fence);
+    return ok;
+  }
+  /* An older driver: nothing can wake this thread before the device is idle. */
+  if (!gst_vkgdr_context_push (context, error))
     return FALSE;
-  g_atomic_int_set (&fence->reached, TRUE);
-  return TRUE;
+  result = gst_vkgdr_context_get_driver (context)->cuCtxSynchronize ();
+  gst_vkgdr_context_pop (context);
+  return gst_vkgdr_context_check (context, result, "cuCtxSynchronize", error);
 }

@@ -15,7 +15,6 @@
 #include "sync/fence.h"
 #include "sync/order.h"
 #include "sync/timer.h"
-#include "sync/watch.h"
-#include "sync/watchdog.h"
+#include "sync/reclaim.h"
 
 #endif /* __GST_VKGDR_SYNC_PRIVATE_H__ */

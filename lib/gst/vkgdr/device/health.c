@@ -1,0 +1,338 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * device/health.c: see device/health.h
+ */
+
+#include "device/device-private.h"
+
+/* Microseconds that a wait is given while some kernel of the CUDA context does
+ * not end. Work of other streams that is not behind that kernel is done by
+ * then; what is behind it never will be. */
+#define GRACE G_TIME_SPAN_SECOND
+
+typedef struct {
+  GstVkgdrSuspectsFunc func;
+  gpointer user_data;
+} Suspects;
+
+struct _GstVkgdrHealth {
+  guint refcount; /* under the registry's lock */
+  const vkgdr_cuda *cuda;
+  CUcontext context;
+
+  gint lost; /* atomic; written under the lock */
+  gint hung; /* atomic; kernels that do not end; written under hang_lock */
+
+  GMutex lock;      /* for what follows */
+  GError *error;    /* why the context is lost, or NULL */
+  GArray *suspects; /* of Suspects */
+  GPtrArray *users; /* of GWeakRef */
+
+  GMutex hang_lock; /* for what follows; taken with the lock of a clock held */
+  GError *hang;     /* which kernel does not end, or NULL */
+  gint64 hung_from; /* monotonic time */
+};
+
+static void
+free_weak (gpointer weak)
+{
+  g_weak_ref_clear (weak);
+  g_free (weak);
+}
+
+static GMutex registry_lock;
+static GHashTable *registry; /* CUcontext -> GstVkgdrHealth */
+
+GstVkgdrHealth *
+gst_vkgdr_health_get (const vkgdr_cuda *cuda, CUcontext context)
+{
+  GstVkgdrHealth *self;
+
+  g_mutex_lock (&registry_lock);
+  if (!registry)
+    registry = g_hash_table_new (NULL, NULL);
+  self = g_hash_table_lookup (registry, context);
+  if (!self) {
+    self = g_new0 (GstVkgdrHealth, 1);
+    self->cuda = cuda;
+    self->context = context;
+    g_mutex_init (&self->lock);
+    g_mutex_init (&self->hang_lock);
+    self->suspects = g_array_new (FALSE, FALSE, sizeof (Suspects));
+    self->users = g_ptr_array_new_with_free_func (free_weak);
+    g_hash_table_insert (registry, context, self);
+  }
+  self->refcount++;
+  g_mutex_unlock (&registry_lock);
+  return self;
+}
+
+void
+gst_vkgdr_health_unref (GstVkgdrHealth *self)
+{
+  gboolean last;
+
+  g_mutex_lock (&registry_lock);
+  last = --self->refcount == 0;
+  if (last)
+    g_hash_table_remove (registry, self->context);
+  g_mutex_unlock (&registry_lock);
+  if (!last)
+    return;
+  g_clear_error (&self->error);
+  g_clear_error (&self->hang);
+  g_array_unref (self->suspects);
+  g_ptr_array_unref (self->users);
+  g_mutex_clear (&self->lock);
+  g_mutex_clear (&self->hang_lock);
+  g_free (self);
+}
+
+/* --- users -----------------------------------------------------------------
+ */
+
+void
+gst_vkgdr_health_add_user (GstVkgdrHealth *self, GObject *context)
+{
+  GWeakRef *weak = g_new0 (GWeakRef, 1);
+
+  g_weak_ref_init (weak, context);
+  g_mutex_lock (&self->lock);
+  g_ptr_array_add (self->users, weak);
+  g_mutex_unlock (&self->lock);
+}
+
+void
+gst_vkgdr_health_foreach_user (
+    GstVkgdrHealth *self, void (*func) (GObject *context))
+{
+  GPtrArray *alive = g_ptr_array_new_with_free_func (g_object_unref);
+  guint i = 0;
+
+  g_mutex_lock (&self->lock);
+  while (i < self->users->len) {
+    GObject *context = g_weak_ref_get (g_ptr_array_index (self->users, i));
+
+    if (context) {
+      g_ptr_array_add (alive, context);
+      i++;
+    } else {
+      g_ptr_array_remove_index_fast (self->users, i);
+    }
+  }
+  g_mutex_unlock (&self->lock);
+  for (i = 0; i < alive->len; i++)
+    func (g_ptr_array_index (alive, i));
+  g_ptr_array_unref (alive);
+}
+
+/* --- lost ------------------------------------------------------------------
+ */
+
+void
+gst_vkgdr_health_add_suspects (
+    GstVkgdrHealth *self, GstVkgdrSuspectsFunc func, gpointer user_data)
+{
+  Suspects suspects = { func, user_data };
+
+  g_mutex_lock (&self->lock);
+  g_array_append_val (self->suspects, suspects);
+  g_mutex_unlock (&self->lock);
+}
+
+void
+gst_vkgdr_health_remove_suspects (GstVkgdrHealth *self, gpointer user_data)
+{
+  guint i;
+
+  g_mutex_lock (&self->lock);
+  for (i = 0; i < self->suspects->len; i++)
+    if (g_array_index (self->suspects, Suspects, i).user_data == user_data)
+      g_array_remove_index_fast (self->suspects, i--);
+  g_mutex_unlock (&self->lock);
+}
+
+static gboolean
+contains (GPtrArray *names, guint n, const gchar *name)
+{
+  guint i;
+
+  for (i = 0; i < n; i++)
+    if (g_str_equal (g_ptr_array_index (names, i), name))
+      return TRUE;
+  return FALSE;
+}
+
+/* Under the lock: "kernel "a" of x or kernel "b" of y", which the caller frees;
+ * NULL if no kernel is known to run. */
+static gchar *
+name_suspects (GstVkgdrHealth *self)
+{
+  GPtrArray *names = g_ptr_array_new_with_free_func (g_free);
+  gchar *text = NULL;
+  guint i, n = 0;
+
+  for (i = 0; i < self->suspects->len; i++) {
+    Suspects *suspects = &g_array_index (self->suspects, Suspects, i);
+
+    suspects->func (suspects->user_data, names);
+  }
+  while (n < names->len)
+    if (contains (names, n, g_ptr_array_index (names, n)))
+      g_ptr_array_remove_index (names, n);
+    else
+      n++;
+  if (names->len > 0) {
+    g_ptr_array_add (names, NULL);
+    text = g_strjoinv (" or ", (gchar **) names->pdata);
+  }
+  g_ptr_array_unref (names);
+  return text;
+}
+
+/* Under the lock. */
+static void
+lose (GstVkgdrHealth *self, CUresult result, const gchar *what)
+{
+  gchar *suspects;
+
+  if (self->error)
+    return;
+  suspects = name_suspects (self);
+  gst_vkgdr_set_cuda_error (self->cuda, result, what, &self->error);
+  if (suspects)
+    g_prefix_error (&self->error, "%s failed on the device: ", suspects);
+  g_free (suspects);
+  g_atomic_int_set (&self->lost, TRUE);
+}
+
+gboolean
+gst_vkgdr_health_check (GstVkgdrHealth *self, GError **error)
+{
+  gboolean lost;
+
+  if (!g_atomic_int_get (&self->lost))
+    return TRUE;
+  g_mutex_lock (&self->lock);
+  lost = self->error != NULL;
+  if (lost && error)
+    *error = g_error_copy (self->error);
+  g_mutex_unlock (&self->lock);
+  return !lost;
+}
+
+gboolean
+gst_vkgdr_health_check_result (
+    GstVkgdrHealth *self, CUresult result, const gchar *what, GError **error)
+{
+  if (result == CUDA_SUCCESS)
+    return TRUE;
+  if (!gst_vkgdr_is_lost (result)) {
+    gst_vkgdr_set_cuda_error (self->cuda, result, what, error);
+    return FALSE;
+  }
+  g_mutex_lock (&self->lock);
+  lose (self, result, what);
+  if (error)
+    *error = g_error_copy (self->error);
+  g_mutex_unlock (&self->lock);
+  return FALSE;
+}
+
+gboolean
+gst_vkgdr_health_tell (
+    const vkgdr_cuda *cuda, CUresult result, const gchar *what, GError **error)
+{
+  GstVkgdrHealth *self = NULL;
+  CUcontext context = NULL;
+
+  cuda->cuCtxGetCurrent (&context);
+  g_mutex_lock (&registry_lock);
+  if (context && registry)
+    self = g_hash_table_lookup (registry, context);
+  if (self)
+    self->refcount++;
+  g_mutex_unlock (&registry_lock);
+  if (!self)
+    return FALSE;
+  gst_vkgdr_health_check_result (self, result, what, error);
+  gst_vkgdr_health_unref (self);
+  return TRUE;
+}
+
+/* What the driver says of the context now. */
+static gboolean
+answers (GstVkgdrHealth *self)
+{
+  CUcontext popped;
+  CUresult result;
+
+  if (self->cuda->cuCtxPushCurrent (self->context) != CUDA_SUCCESS)
+    return FALSE;
+  result = self->cuda->cuStreamQuery (NULL);
+  self->cuda->cuCtxPopCurrent (&popped);
+  return result == CUDA_SUCCESS || result == CUDA_ERROR_NOT_READY;
+}
+
+gboolean
+gst_vkgdr_health_is_lost (GstVkgdrHealth *self)
+{
+  if (!g_atomic_int_get (&self->lost))
+    return FALSE;
+  if (!answers (self))
+    return TRUE;
+  g_mutex_lock (&self->lock);
+  g_clear_error (&self->error);
+  g_atomic_int_set (&self->lost, FALSE);
+  g_mutex_unlock (&self->lock);
+  return FALSE;
+}
+
+/* --- hung ------------------------------------------------------------------
+ */
+
+void
+gst_vkgdr_health_begin_hang (GstVkgdrHealth *self, const GError *error)
+{
+  g_mutex_lock (&self->hang_lock);
+  if (!self->hang) {
+    self->hang = g_error_copy (error);
+    self->hung_from = g_get_monotonic_time ();
+  }
+  g_atomic_int_inc (&self->hung);
+  g_mutex_unlock (&self->hang_lock);
+}
+
+void
+gst_vkgdr_health_end_hang (GstVkgdrHealth *self)
+{
+  g_mutex_lock (&self->hang_lock);
+  if (g_atomic_int_dec_and_test (&self->hung))
+    g_clear_error (&self->hang);
+  g_mutex_unlock (&self->hang_lock);
+}
+
+gboolean
+gst_vkgdr_health_is_hung (GstVkgdrHealth *self)
+{
+  return g_atomic_int_get (&self->hung) > 0;
+}
+
+gboolean
+gst_vkgdr_health_check_wait (GstVkgdrHealth *self, gint64 since, GError **error)
+{
+  gint64 now;
+  gboolean ok = TRUE;
+
+  if (!gst_vkgdr_health_is_hung (self))
+    return TRUE;
+  now = g_get_monotonic_time ();
+  g_mutex_lock (&self->hang_lock);
+  if (self->hang && now - MAX (since, self->hung_from) > GRACE) {
+    ok = FALSE;
+    if (error)
+      *error = g_error_copy (self->hang);
+  }
+  g_mutex_unlock (&self->hang_lock);
+  return ok;
+}

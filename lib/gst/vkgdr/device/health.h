@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * device/health.h: whether a CUDA context can still be used
+ *
+ * A CUDA context is lost when the device failed: each call returns the error
+ * from then on. It is busy with a kernel that does not end when the room sync
+ * says so. Several GstVkgdrContext objects share the health of one CUDA
+ * context.
+ *
+ * Thread-safe.
+ */
+
+#ifndef __GST_VKGDR_HEALTH_H__
+#define __GST_VKGDR_HEALTH_H__
+
+#include <glib.h>
+
+#include "driver.h"
+
+G_BEGIN_DECLS
+
+typedef struct _GstVkgdrHealth GstVkgdrHealth;
+
+/* Adds the names of the kernels that run, of type gchar *, to @names. Called
+ * with the lock of the health held: it must not call back. */
+typedef void (*GstVkgdrSuspectsFunc) (gpointer user_data, GPtrArray *names);
+
+/* The health of @context; the caller owns a reference. */
+GstVkgdrHealth *gst_vkgdr_health_get (
+    const vkgdr_cuda *cuda, CUcontext context);
+void gst_vkgdr_health_unref (GstVkgdrHealth *self);
+
+/* Registers an object for the CUDA context, so that it can be retired. */
+void gst_vkgdr_health_add_user (GstVkgdrHealth *self, GObject *context);
+
+/* Calls @func with each of these objects that is alive. */
+void gst_vkgdr_health_foreach_user (
+    GstVkgdrHealth *self, void (*func) (GObject *context));
+
+/* Who can name kernels when the device fails. */
+void gst_vkgdr_health_add_suspects (
+    GstVkgdrHealth *self, GstVkgdrSuspectsFunc func, gpointer user_data);
+void gst_vkgdr_health_remove_suspects (
+    GstVkgdrHealth *self, gpointer user_data);
+
+/* FALSE with @error set if the context is lost. */
+gboolean gst_vkgdr_health_check (GstVkgdrHealth *self, GError **error);
+
+/* As gst_vkgdr_check (). If @result means that the context is lost, the error
+ * names the kernels that may be the cause, now and in later calls. */
+gboolean gst_vkgdr_health_check_result (
+    GstVkgdrHealth *self, CUresult result, const gchar *what, GError **error);
+
+/* The same for the CUDA context that is current in this thread. FALSE if the
+ * library does not know it; then @error is not set. */
+gboolean gst_vkgdr_health_tell (
+    const vkgdr_cuda *cuda, CUresult result, const gchar *what, GError **error);
+
+/* Whether the context is lost and the driver still says so. A software device
+ * works again after a failure, a GPU does not. */
+gboolean gst_vkgdr_health_is_lost (GstVkgdrHealth *self);
+
+/* A kernel runs for longer than its limit, as @error says; and it has ended
+ * after all. Calls are counted. */
+void gst_vkgdr_health_begin_hang (GstVkgdrHealth *self, const GError *error);
+void gst_vkgdr_health_end_hang (GstVkgdrHealth *self);
+
+/* Whether a kernel runs for longer than its limit. */
+gboolean gst_vkgdr_health_is_hung (GstVkgdrHealth *self);
+
+/* For a thread that waits for the device since @since (monotonic time): FALSE
+ * with @error set if the wait should be given up, because a kernel does not end
+ * and the wait has taken long enough to be behind it. */
+gboolean gst_vkgdr_health_check_wait (
+    GstVkgdrHealth *self, gint64 since, GError **error);
+
+G_END_DECLS
+
+#endif /* __GST_VKGDR_HEALTH_H__ */

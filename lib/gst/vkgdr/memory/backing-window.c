@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * memory/backing-window.c: memory that is device-local and host-visible
+ *
+ * libvkgdr allocates it with Vulkan and imports it in CUDA.
+ */
+
+#include <stdlib.h>
+
+#include "memory/backing.h"
+
+static gboolean
+window_allocate (GstVkgdrAllocation *self, GError **error)
+{
+  vkgdr_memory_t memory = vkgdr_memory_alloc (
+      gst_vkgdr_context_get_handle (self->context), self->size, 0);
+
+  if (!memory) {
+    gst_vkgdr_set_last_error (error, GST_VKGDR_ERROR_NO_MEMORY);
+    return FALSE;
+  }
+  self->data = memory;
+  self->host = vkgdr_memory_get_host_ptr (memory);
+  self->device = vkgdr_memory_get_device_ptr (memory);
+  return TRUE;
+}
+
+/* A part of it is the host's and Vulkan's. That is freed even if CUDA lets
+ * nobody into its context any more. */
+static void
+window_free (GstVkgdrAllocation *self)
+{
+  vkgdr_memory_free (self->data);
+}
+
+/* vkgdr_memory_flush () and its like tell a failure by the last error only. */
+static gboolean
+check_last_error (GError **error)
+{
+  char *message = vkgdr_last_error ();
+
+  if (!message)
+    return TRUE;
+  g_set_error_literal (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_FAILED, message);
+  free (message);
+  return FALSE;
+}
+
+static gboolean
+window_flush (
+    GstVkgdrAllocation *self, gsize offset, gsize size, GError **error)
+{
+  vkgdr_memory_flush (self->data, offset, size);
+  return check_last_error (error);
+}
+
+static gboolean
+window_invalidate (
+    GstVkgdrAllocation *self, gsize offset, gsize size, GError **error)
+{
+  vkgdr_memory_invalidate (self->data, offset, size);
+  return check_last_error (error);
+}
+
+static gint
+window_export_fd (GstVkgdrAllocation *self, GError **error)
+{
+  gint fd = vkgdr_memory_get_fd (self->data);
+
+  if (fd < 0)
+    gst_vkgdr_set_last_error (error, GST_VKGDR_ERROR_FAILED);
+  return fd;
+}
+
+const GstVkgdrBacking gst_vkgdr_backing_window = {
+  .name = "window",
+  .allocate = window_allocate,
+  .free = window_free,
+  .free_waits = TRUE,
+  .flush = window_flush,
+  .invalidate = window_invalidate,
+  .export_fd = window_export_fd,
+};

@@ -1,0 +1,488 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * sync/clock.c: see sync/clock.h
+ *
+ * The kernels of a stream run one after the other, so only the first of those
+ * that have not ended has to be looked at. A thread does that while kernels
+ * with a limit are in flight, and ends when there are none for a while.
+ */
+
+#include "sync/clock.h"
+#include "sync/wait.h"
+
+GST_DEBUG_CATEGORY_STATIC (gst_vkgdr_clock_debug);
+#define GST_CAT_DEFAULT gst_vkgdr_clock_debug
+
+/* Kernels of a stream that may be in flight. The driver's queue takes about a
+ * thousand entries and a frame takes a handful of them. A thread that finds the
+ * queue full is blocked inside the driver, where nothing can wake it. */
+#define IN_FLIGHT_MAX 64
+
+/* Kernels that may have ended without anybody having looked. Looking takes a
+ * microsecond, so one look serves several launches. */
+#define LOOK_AFTER 8
+
+/* The thread looks this many times for each limit, but neither more often than
+ * every LOOK_MIN milliseconds nor less often than every LOOK_MAX. */
+#define LOOKS_PER_LIMIT 8
+#define LOOK_MIN 5
+#define LOOK_MAX 250
+
+/* Microseconds without a kernel after which the thread ends. */
+#define LINGER (2 * G_TIME_SPAN_SECOND)
+
+/* A kernel that was launched. */
+struct _GstVkgdrRun {
+  CUevent begin; /* in front of it */
+  CUevent end;   /* behind it; NULL while it is being launched */
+  gchar *kernel;
+  guint limit;  /* milliseconds */
+  gint64 since; /* when it was first seen to be free to run, or 0 */
+};
+
+typedef GstVkgdrRun Run;
+
+struct _GstVkgdrClock {
+  gint refcount; /* atomic */
+  gint limit;    /* milliseconds, or 0; atomic */
+  gint failed;   /* atomic; written under the lock */
+  GstVkgdrContext *context;
+  gchar *name; /* the stream's */
+  GWeakRef stream;
+
+  GMutex lock; /* for what follows */
+  GCond wake;
+  GQueue runs; /* of Run */
+  GError *error;
+  gboolean has_thread;
+  gboolean is_detached; /* the stream is gone */
+  gboolean is_hung;     /* the context was told */
+};
+
+static void
+add_suspects (gpointer user_data, GPtrArray *names)
+{
+  GstVkgdrClock *self = user_data;
+  GList *link;
+
+  g_mutex_lock (&self->lock);
+  for (link = self->runs.head; link; link = link->next) {
+    const Run *run = link->data;
+
+    g_ptr_array_add (names,
+        g_strdup_printf ("kernel \"%s\" of %s", run->kernel, self->name));
+  }
+  g_mutex_unlock (&self->lock);
+}
+
+GstVkgdrClock *
+gst_vkgdr_clock_new (GstVkgdrContext *context, GstVkgdrStream *stream)
+{
+  static gsize done = 0;
+  GstVkgdrClock *self = g_new0 (GstVkgdrClock, 1);
+
+  if (g_once_init_enter (&done)) {
+    GST_DEBUG_CATEGORY_INIT (
+        gst_vkgdr_clock_debug, "vkgdrclock", 0, "kernels that do not end");
+    g_once_init_leave (&done, 1);
+  }
+  self->refcount = 1;
+  self->context = gst_object_ref (context);
+  g_weak_ref_init (&self->stream, stream);
+  g_mutex_init (&self->lock);
+  g_cond_init (&self->wake);
+  gst_vkgdr_health_add_suspects (
+      gst_vkgdr_context_get_health (context), add_suspects, self);
+  return self;
+}
+
+GstVkgdrClock *
+gst_vkgdr_clock_ref (GstVkgdrClock *self)
+{
+  g_atomic_int_inc (&self->refcount);
+  return self;
+}
+
+static void
+run_free (GstVkgdrClock *self, Run *run)
+{
+  gst_vkgdr_context_give_event (self->context, run->begin);
+  if (run->end)
+    gst_vkgdr_context_give_event (self->context, run->end);
+  g_free (run->kernel);
+  g_free (run);
+}
+
+void
+gst_vkgdr_clock_unref (GstVkgdrClock *self)
+{
+  Run *run;
+
+  if (!g_atomic_int_dec_and_test (&self->refcount))
+    return;
+  gst_vkgdr_health_remove_suspects (
+      gst_vkgdr_context_get_health (self->context), self);
+  while ((run = g_queue_pop_head (&self->runs)))
+    run_free (self, run);
+  g_clear_error (&self->error);
+  g_weak_ref_clear (&self->stream);
+  g_mutex_clear (&self->lock);
+  g_cond_clear (&self->wake);
+  g_free (self->name);
+  gst_object_unref (self->context);
+  g_free (self);
+}
+
+void
+gst_vkgdr_clock_detach (GstVkgdrClock *self)
+{
+  g_weak_ref_set (&self->stream, NULL);
+  g_mutex_lock (&self->lock);
+  self->is_detached = TRUE;
+  g_cond_signal (&self->wake);
+  g_mutex_unlock (&self->lock);
+}
+
+void
+gst_vkgdr_clock_set_limit (GstVkgdrClock *self, guint limit)
+{
+  g_atomic_int_set (&self->limit, MIN (limit, G_MAXINT));
+}
+
+gboolean
+gst_vkgdr_clock_check (GstVkgdrClock *self, GError **error)
+{
+  if (!g_atomic_int_get (&self->failed))
+    return TRUE;
+  if (error) {
+    g_mutex_lock (&self->lock);
+    *error = g_error_copy (self->error);
+    g_mutex_unlock (&self->lock);
+  }
+  return FALSE;
+}
+
+/* --- looking ---------------------------------------------------------------
+ */
+
+/* With the CUDA context current. */
+static CUresult
+query (GstVkgdrClock *self, CUevent event)
+{
+  if (!event)
+    return CUDA_ERROR_NOT_READY;
+  return gst_vkgdr_context_get_driver (self->context)->cuEventQuery (event);
+}
+
+/* Under the lock, with the CUDA context current: removes the runs that have
+ * ended, the first @n at most, with a single look at the last of these. Returns
+ * what the driver says of that one. */
+static CUresult
+remove_ended (GstVkgdrClock *self, guint n)
+{
+  const Run *last = g_queue_peek_nth (&self->runs, n - 1);
+  CUresult result = query (self, last->end);
+
+  while (result == CUDA_SUCCESS && n-- > 0)
+    run_free (self, g_queue_pop_head (&self->runs));
+  return result;
+}
+
+/* Under the lock: the stream fails, and its element is told. The lock is given
+ * up meanwhile, since the handler of the signal may use the stream. Takes
+ * @error. */
+static void
+fail (GstVkgdrClock *self, GError *error)
+{
+  GstVkgdrStream *stream;
+
+  if (self->error) {
+    g_error_free (error);
+    return;
+  }
+  self->error = error;
+  stream = g_weak_ref_get (&self->stream);
+  if (stream) {
+    GError *copy = g_error_copy (error);
+
+    g_mutex_unlock (&self->lock);
+    g_signal_emit_by_name (stream, "failed", copy);
+    g_error_free (copy);
+    gst_object_unref (stream);
+    g_mutex_lock (&self->lock);
+  }
+  /* The element speaks before those who wait for it. */
+  g_atomic_int_set (&self->failed, TRUE);
+}
+
+/* Under the lock, which is given up meanwhile. */
+static void
+declare_hung (GstVkgdrClock *self, const Run *run)
+{
+  GstVkgdrHealth *health = gst_vkgdr_context_get_health (self->context);
+  GError *error = g_error_new (GST_VKGDR_ERROR, GST_VKGDR_ERROR_FAILED,
+      "kernel \"%s\" of %s runs for more than %u ms, and nothing can end it. "
+      "See whether the kernel has a loop without an end; if it only is slow, "
+      "raise kernel-timeout (milliseconds; 0 is no limit)",
+      run->kernel, self->name, run->limit);
+
+  GST_WARNING ("%s. What the device has of this process's memory and modules "
+               "is not freed until the kernel ends",
+      error->message);
+  self->is_hung = TRUE;
+  gst_vkgdr_health_begin_hang (health, error);
+  fail (self, error);
+}
+
+/* Under the lock, which is given up meanwhile. */
+static void
+declare_lost (GstVkgdrClock *self, CUresult result)
+{
+  GError *error = NULL;
+
+  g_mutex_unlock (&self->lock);
+  gst_vkgdr_context_check (self->context, result, "cuEventQuery", &error);
+  g_mutex_lock (&self->lock);
+  fail (self, error);
+}
+
+/* Under the lock: whether the kernel has used up its time. */
+static gboolean
+is_overdue (GstVkgdrClock *self, Run *run)
+{
+  gint64 now = g_get_monotonic_time ();
+
+  if (run->since == 0) {
+    if (query (self, run->begin) == CUDA_SUCCESS)
+      run->since = now;
+    return FALSE;
+  }
+  return now - run->since > (gint64) run->limit * G_TIME_SPAN_MILLISECOND;
+}
+
+/* Whether there is more to look at. A stream that the device was lost with has
+ * nothing more to do. */
+static gboolean
+has_work (GstVkgdrClock *self)
+{
+  return !g_queue_is_empty (&self->runs) && (!self->error || self->is_hung);
+}
+
+/* Under the lock, which is given up meanwhile, with the CUDA context current.
+ */
+static void
+look (GstVkgdrClock *self)
+{
+  CUresult result = CUDA_SUCCESS;
+  Run *first;
+
+  while (result == CUDA_SUCCESS && !g_queue_is_empty (&self->runs))
+    result = remove_ended (self, 1);
+  first = g_queue_peek_head (&self->runs);
+  if (result == CUDA_SUCCESS && self->is_hung) {
+    GST_INFO ("the kernel of %s has ended", self->name);
+    self->is_hung = FALSE;
+    gst_vkgdr_health_end_hang (gst_vkgdr_context_get_health (self->context));
+  }
+  if (result == CUDA_ERROR_NOT_READY && !self->is_hung
+      && is_overdue (self, first))
+    declare_hung (self, first);
+  else if (result != CUDA_SUCCESS && result != CUDA_ERROR_NOT_READY)
+    declare_lost (self, result);
+}
+
+/* Under the lock, which is given up meanwhile: a driver that fails makes the
+ * health of the context ask this clock for its kernels. */
+static void
+enter_and_look (GstVkgdrClock *self)
+{
+  GError *error = NULL;
+  gboolean pushed;
+
+  g_mutex_unlock (&self->lock);
+  pushed = gst_vkgdr_context_push (self->context, &error);
+  g_mutex_lock (&self->lock);
+  if (!pushed) {
+    fail (self, error);
+    return;
+  }
+  if (has_work (self))
+    look (self);
+  gst_vkgdr_context_pop (self->context);
+}
+
+/* Under the lock: how long the thread may sleep. */
+static gint64
+look_interval (GstVkgdrClock *self)
+{
+  const Run *first = g_queue_peek_head (&self->runs);
+
+  return CLAMP (first->limit / LOOKS_PER_LIMIT, LOOK_MIN, LOOK_MAX)
+         * G_TIME_SPAN_MILLISECOND;
+}
+
+static gpointer
+watch (gpointer data)
+{
+  GstVkgdrClock *self = data;
+  GstVkgdrContext *context;
+
+  g_mutex_lock (&self->lock);
+  while (TRUE) {
+    if (has_work (self)) {
+      g_cond_wait_until (&self->wake, &self->lock,
+          g_get_monotonic_time () + look_interval (self));
+      enter_and_look (self);
+      continue;
+    }
+    /* A thread that lingers keeps the context. */
+    if (self->is_detached
+        || (!g_cond_wait_until (
+                &self->wake, &self->lock, g_get_monotonic_time () + LINGER)
+            && !has_work (self)))
+      break;
+  }
+  self->has_thread = FALSE;
+  g_mutex_unlock (&self->lock);
+  context = self->context;
+  gst_vkgdr_clock_unref (self);
+  gst_vkgdr_context_unref_in_background (context);
+  return NULL;
+}
+
+/* Under the lock. */
+static gboolean
+ensure_thread (GstVkgdrClock *self, GError **error)
+{
+  GError *reason = NULL;
+  GThread *thread;
+
+  if (self->has_thread)
+    return TRUE;
+  thread = g_thread_try_new (
+      "vkgdr-clock", watch, gst_vkgdr_clock_ref (self), &reason);
+  if (!thread) {
+    g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_FAILED,
+        "no thread can be made to watch a kernel: %s. Raise the limit of "
+        "threads (ulimit -u), or set kernel-timeout to 0",
+        reason->message);
+    g_error_free (reason);
+    gst_vkgdr_clock_unref (self);
+    return FALSE;
+  }
+  g_thread_unref (thread);
+  gst_vkgdr_context_ref_in_background (self->context);
+  self->has_thread = TRUE;
+  return TRUE;
+}
+
+/* --- launches --------------------------------------------------------------
+ */
+
+/* Waits until few enough kernels are in flight. */
+static gboolean
+make_room (GstVkgdrClock *self, GError **error)
+{
+  GstVkgdrWait wait = GST_VKGDR_WAIT_INIT;
+  CUresult result = CUDA_SUCCESS;
+  gboolean ok = TRUE, full = TRUE;
+
+  while (ok && full) {
+    g_mutex_lock (&self->lock);
+    if (self->runs.length > LOOK_AFTER)
+      result = remove_ended (self, self->runs.length / 2);
+    full = self->runs.length >= IN_FLIGHT_MAX;
+    if (full && result == CUDA_ERROR_NOT_READY)
+      result = remove_ended (self, 1);
+    g_mutex_unlock (&self->lock);
+    ok = gst_vkgdr_clock_check (self, error);
+    if (ok && result != CUDA_ERROR_NOT_READY)
+      ok = gst_vkgdr_context_check (
+          self->context, result, "cuEventQuery", error);
+    if (ok && full)
+      gst_vkgdr_wait_pause (&wait);
+  }
+  gst_vkgdr_wait_end (&wait);
+  return ok;
+}
+
+static CUevent
+record (GstVkgdrClock *self, CUstream handle, GError **error)
+{
+  const vkgdr_cuda *cuda = gst_vkgdr_context_get_driver (self->context);
+  CUevent event = gst_vkgdr_context_take_event (self->context, error);
+
+  if (!event
+      || gst_vkgdr_context_check (self->context,
+          cuda->cuEventRecord (event, handle), "cuEventRecord", error))
+    return event;
+  gst_vkgdr_context_give_event (self->context, event);
+  return NULL;
+}
+
+/* Under the lock. */
+static void
+set_name (GstVkgdrClock *self)
+{
+  GstVkgdrStream *stream;
+
+  if (self->name)
+    return;
+  stream = g_weak_ref_get (&self->stream);
+  if (stream)
+    self->name = gst_object_get_name (GST_OBJECT (stream));
+  gst_clear_object (&stream);
+}
+
+gboolean
+gst_vkgdr_clock_begin (GstVkgdrClock *self, CUstream handle,
+    const gchar *kernel, GstVkgdrRun **launched, GError **error)
+{
+  CUevent begin;
+  Run *run;
+  gboolean ok;
+
+  *launched = NULL;
+  if (g_atomic_int_get (&self->limit) == 0)
+    return gst_vkgdr_clock_check (self, error);
+  if (!make_room (self, error))
+    return FALSE;
+  g_mutex_lock (&self->lock);
+  ok = ensure_thread (self, error);
+  set_name (self);
+  g_mutex_unlock (&self->lock);
+  begin = ok ? record (self, handle, error) : NULL;
+  if (!begin)
+    return FALSE;
+
+  run = g_new0 (Run, 1);
+  run->begin = begin;
+  run->kernel = g_strdup (kernel);
+  run->limit = g_atomic_int_get (&self->limit);
+  /* Now, so that the kernel has a name if the launch already fails. */
+  g_mutex_lock (&self->lock);
+  g_queue_push_tail (&self->runs, run);
+  g_mutex_unlock (&self->lock);
+  *launched = run;
+  return TRUE;
+}
+
+void
+gst_vkgdr_clock_end (
+    GstVkgdrClock *self, CUstream handle, GstVkgdrRun *run, gboolean ok)
+{
+  CUevent end;
+
+  if (!run)
+    return;
+  end = ok ? record (self, handle, NULL) : NULL;
+  g_mutex_lock (&self->lock);
+  run->end = end;
+  if (!end) {
+    g_queue_remove (&self->runs, run);
+    run_free (self, run);
+  } else if (self->runs.length == 1) {
+    g_cond_signal (&self->wake);
+  }
+  g_mutex_unlock (&self->lock);
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * sync/clock.h: how long the kernels of one stream run
+ *
+ * The time of a kernel begins when all that its stream was told to wait for has
+ * been reached: an event in front of the kernel tells. It ends with an event
+ * behind the kernel. A kernel that runs for longer than its limit makes its own
+ * stream fail. Other streams, allocations and frees go on.
+ *
+ * A clock outlives its stream as long as kernels run. Thread-safe.
+ */
+
+#ifndef __GST_VKGDR_CLOCK_H__
+#define __GST_VKGDR_CLOCK_H__
+
+#include <gst/vkgdr/gstvkgdrstream.h>
+
+#include "device/device-private.h"
+
+G_BEGIN_DECLS
+
+typedef struct _GstVkgdrClock GstVkgdrClock;
+typedef struct _GstVkgdrRun GstVkgdrRun;
+
+/* The stream's name is used in messages; the signal "failed" of @stream is
+ * emitted when a kernel runs too long, or the device fails. */
+GstVkgdrClock *gst_vkgdr_clock_new (
+    GstVkgdrContext *context, GstVkgdrStream *stream);
+GstVkgdrClock *gst_vkgdr_clock_ref (GstVkgdrClock *self);
+void gst_vkgdr_clock_unref (GstVkgdrClock *self);
+
+/* Must be called when the stream is disposed: no signal is emitted any more. */
+void gst_vkgdr_clock_detach (GstVkgdrClock *self);
+
+/* Milliseconds for each kernel that is launched from now on; 0: no limit. */
+void gst_vkgdr_clock_set_limit (GstVkgdrClock *self, guint limit);
+
+/* Before a launch on @handle, with the CUDA context current. Waits while many
+ * kernels of the stream are in flight, because the driver would block for ever
+ * behind one that does not end. FALSE with @error set if a kernel of the stream
+ * does not end, or no thread can be made to watch it. @run is for
+ * gst_vkgdr_clock_end (); NULL if there is no limit. */
+gboolean gst_vkgdr_clock_begin (GstVkgdrClock *self, CUstream handle,
+    const gchar *kernel, GstVkgdrRun **run, GError **error);
+
+/* After it, with the CUDA context current. @ok: the kernel was launched. */
+void gst_vkgdr_clock_end (
+    GstVkgdrClock *self, CUstream handle, GstVkgdrRun *run, gboolean ok);
+
+/* FALSE with @error set if a kernel of the stream does not end. */
+gboolean gst_vkgdr_clock_check (GstVkgdrClock *self, GError **error);
+
+G_END_DECLS
+
+#endif /* __GST_VKGDR_CLOCK_H__ */

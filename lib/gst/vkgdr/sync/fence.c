@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * sync/fence.c: see sync/fence.h
+ */
+
+#include "sync/fence.h"
+#include "sync/wait.h"
+
+struct _GstVkgdrFence {
+  gint refcount; /* atomic */
+  gint state;    /* atomic; of GstVkgdrFenceState, and final once not pending */
+  gint result;   /* why it is lost, a CUresult; atomic */
+  const gchar *what; /* the call that said so; atomic */
+  GstVkgdrContext *context;
+  CUevent event;
+  GstVkgdrClock *clock; /* of its stream; NULL if that is not this library's */
+};
+
+G_DEFINE_BOXED_TYPE (
+    GstVkgdrFence, gst_vkgdr_fence, gst_vkgdr_fence_ref, gst_vkgdr_fence_unref)
+
+/* Takes @event, which stands for a point if @result is a success. */
+static GstVkgdrFence *
+fence_new (GstVkgdrContext *context, CUevent event, CUresult result,
+    const gchar *what, GError **error)
+{
+  GstVkgdrFence *fence;
+
+  if (!gst_vkgdr_context_check (context, result, what, error)) {
+    gst_vkgdr_context_give_event (context, event);
+    return NULL;
+  }
+  fence = g_new0 (GstVkgdrFence, 1);
+  fence->refcount = 1;
+  fence->context = gst_object_ref (context);
+  fence->event = event;
+  return fence;
+}
+
+GstVkgdrFence *
+gst_vkgdr_fence_new_on (GstVkgdrContext *context, CUstream handle,
+    GstVkgdrClock *clock, GError **error)
+{
+  const vkgdr_cuda *cuda = gst_vkgdr_context_get_driver (context);
+  GstVkgdrFence *fence = NULL;
+  CUevent event;
+
+  if (!gst_vkgdr_context_push (context, error))
+    return NULL;
+  event = gst_vkgdr_context_take_event (context, error);
+  if (event)
+    fence = fence_new (context, event, cuda->cuEventRecord (event, handle),
+        "cuEventRecord", error);
+  gst_vkgdr_context_pop (context);
+  if (!fence)
+    return NULL;
+  fence->clock = clock ? gst_vkgdr_clock_ref (clock) : NULL;
+  return fence;
+}
+
+GstVkgdrFence *
+gst_vkgdr_fence_new_on_all (GstVkgdrContext *context)
+{
+  const vkgdr_cuda *cuda = gst_vkgdr_context_get_driver (context);
+  GstVkgdrFence *fence = NULL;
+  CUevent event;
+
+  if (!cuda->cuCtxRecordEvent || !gst_vkgdr_context_push (context, NULL))
+    return NULL;
+  event = gst_vkgdr_context_take_event (context, NULL);
+  if (event)
+    fence = fence_new (context, event,
+        cuda->cuCtxRecordEvent (
+            gst_vkgdr_context_get_cuda_context (context), event),
+        "cuCtxRecordEvent", NULL);
+  gst_vkgdr_context_pop (context);
+  return fence;
+}
+
+/**
+ * gst_vkgdr_fence_ref:
+ * @fence: a fence
+ *
+ * Takes a reference.
+ *
+ * Returns: (transfer full): @fence
+ *
+ * Since: 0.1
+ */
+GstVkgdrFence *
+gst_vkgdr_fence_ref (GstVkgdrFence *fence)
+{
+  g_return_val_if_fail (fence != NULL, NULL);
+
+  g_atomic_int_inc (&fence->refcount);
+  return fence;
+}
+
+/**
+ * gst_vkgdr_fence_unref:
+ * @fence: (transfer full): a fence
+ *
+ * Gives a reference back. The last one does not wait for the fence.
+ *
+ * Since: 0.1
+ */
+void
+gst_vkgdr_fence_unref (GstVkgdrFence *fence)
+{
+  g_return_if_fail (fence != NULL);
+
+  if (!g_atomic_int_dec_and_test (&fence->refcount))
+    return;
+  /* The event can be reused even if it is pending: a stream that waits for it
+   * waits for what was recorded at that time, and a later record does not
+   * change that. */
+  gst_vkgdr_context_give_event (fence->context, fence->event);
+  g_clear_pointer (&fence->clock, gst_vkgdr_clock_unref);
+  gst_object_unref (fence->context);
+  g_free (fence);
+}
+
+/* What the driver says now, and to which call. */
+static CUresult
+query (GstVkgdrFence *fence, const gchar **what)
+{
+  GstVkgdrContext *context = fence->context;
+  const vkgdr_cuda *cuda = gst_vkgdr_context_get_driver (context);
+  CUcontext popped;
+  CUresult result;
+
+  *what = "cuCtxPushCurrent";
+  if (gst_vkgdr_context_is_retired (context))
+    return CUDA_ERROR_INVALID_CONTEXT;
+  result =
+      cuda->cuCtxPushCurrent (gst_vkgdr_context_get_cuda_context (context));
+  if (result != CUDA_SUCCESS)
+    return result;
+  *what = "cuEventQuery";
+  result = cuda->cuEventQuery (fence->event);
+  cuda->cuCtxPopCurrent (&popped);
+  return result;
+}
+
+static gboolean
+set_lost_error (GstVkgdrFence *fence, GError **error)
+{
+  return gst_vkgdr_context_check (fence->context,
+      g_atomic_int_get (&fence->result), g_atomic_pointer_get (&fence->what),
+      error);
+}
+
+GstVkgdrFenceState
+gst_vkgdr_fence_get_state (GstVkgdrFence *fence, GError **error)
+{
+  GstVkgdrFenceState state = g_atomic_int_get (&fence->state);
+  const gchar *what;
+  CUresult result;
+
+  if (state == GST_VKGDR_FENCE_LOST)
+    set_lost_error (fence, error);
+  if (state != GST_VKGDR_FENCE_PENDING)
+    return state;
+  result = query (fence, &what);
+  if (result == CUDA_ERROR_NOT_READY)
+    return GST_VKGDR_FENCE_PENDING;
+  if (result == CUDA_SUCCESS) {
+    g_atomic_int_set (&fence->state, GST_VKGDR_FENCE_REACHED);
+    return GST_VKGDR_FENCE_REACHED;
+  }
+  g_atomic_int_set (&fence->result, result);
+  g_atomic_pointer_set (&fence->what, what);
+  g_atomic_int_set (&fence->state, GST_VKGDR_FENCE_LOST);
+  set_lost_error (fence, error);
+  return GST_VKGDR_FENCE_LOST;
+}
+
+/**
+ * gst_vkgdr_fence_is_signaled:
+ * @fence: a fence
+ *
+ * Looks, and does not wait. May be called from any thread.
+ *
+ * Returns: whether the fence was reached. A fence that is lost
+ *   (gst_vkgdr_fence_is_lost()) never is
+ *
+ * Since: 0.1
+ */
+gboolean
+gst_vkgdr_fence_is_signaled (GstVkgdrFence *fence)
+{
+  g_return_val_if_fail (fence != NULL, TRUE);
+
+  return gst_vkgdr_fence_get_state (fence, NULL) == GST_VKGDR_FENCE_REACHED;
+}
+
+/**
+ * gst_vkgdr_fence_is_lost:
+ * @fence: a fence
+ *
+ * Looks, and does not wait. May be called from any thread.
+ *
+ * Returns: whether the driver could not be asked about the fence, or the device
+ *   failed before it was reached. Nobody knows then whether the device still
+ *   uses what the fence stands for
+ *
+ * Since: 0.2
+ */
+gboolean
+gst_vkgdr_fence_is_lost (GstVkgdrFence *fence)
+{
+  g_return_val_if_fail (fence != NULL, FALSE);
+
+  return gst_vkgdr_fence_get_state (fence, NULL) == GST_VKGDR_FENCE_LOST;
+}
+
+/* --- waiting ---------------------------------------------------------------
+ */
+
+/* With the CUDA context current: whether a wait that has lasted since @since
+ * can go on. */
+static gboolean
+check_wait (GstVkgdrContext *context, GstVkgdrClock *clock, gint64 since,
+    GError **error)
+{
+  return (!clock || gst_vkgdr_clock_check (clock, error))
+         && gst_vkgdr_health_check_wait (
+             gst_vkgdr_context_get_health (context), since, error);
+}
+
+gboolean
+gst_vkgdr_context_wait (GstVkgdrContext *context, CUevent event,
+    CUstream stream, GstVkgdrClock *clock, GError **error)
+{
+  const vkgdr_cuda *cuda = gst_vkgdr_context_get_driver (context);
+  GstVkgdrWait wait = GST_VKGDR_WAIT_INIT;
+  gint64 since = g_get_monotonic_time ();
+  CUresult result = CUDA_ERROR_NOT_READY;
+  gboolean ok = TRUE;
+
+  if (!gst_vkgdr_context_push (context, error))
+    return FALSE;
+  while (ok) {
+    result = event ? cuda->cuEventQuery (event) : cuda->cuStreamQuery (stream);
+    if (result != CUDA_ERROR_NOT_READY)
+      break;
+    ok = check_wait (context, clock, since, error);
+    if (ok)
+      gst_vkgdr_wait_pause (&wait);
+  }
+  gst_vkgdr_wait_end (&wait);
+  gst_vkgdr_context_pop (context);
+  return ok
+         && gst_vkgdr_context_check (
+             context, result, event ? "cuEventQuery" : "cuStreamQuery", error);
+}
+
+/**
+ * gst_vkgdr_fence_wait:
+ * @fence: a fence
+ * @error: return location for a #GError
+ *
+ * Waits on the CPU until the fence is reached. May be called from any thread.
+ *
+ * Returns: %FALSE with @error set if the work before it, or the wait, failed,
+ *   or a kernel runs for too long
+ *
+ * Since: 0.1
+ */
+gboolean
+gst_vkgdr_fence_wait (GstVkgdrFence *fence, GError **error)
+{
+  GstVkgdrWait wait = GST_VKGDR_WAIT_INIT;
+  gint64 since = g_get_monotonic_time ();
+  GstVkgdrFenceState state;
+  gboolean ok = TRUE;
+
+  g_return_val_if_fail (fence != NULL, FALSE);
+
+  while (ok) {
+    state = gst_vkgdr_fence_get_state (fence, error);
+    if (state != GST_VKGDR_FENCE_PENDING)
+      break;
+    ok = check_wait (fence->context, fence->clock, since, error);
+    if (ok)
+      gst_vkgdr_wait_pause (&wait);
+  }
+  gst_vkgdr_wait_end (&wait);
+  return ok && state == GST_VKGDR_FENCE_REACHED;
+}
+
+gboolean
+gst_vkgdr_fence_precede (GstVkgdrFence *fence, GstVkgdrContext *context,
+    CUstream handle, GstVkgdrClock *clock, GError **error)
+{
+  const vkgdr_cuda *cuda = gst_vkgdr_context_get_driver (context);
+  GstVkgdrFenceState state = g_atomic_int_get (&fence->state);
+  gboolean ok;
+
+  if (state == GST_VKGDR_FENCE_LOST)
+    return set_lost_error (fence, error);
+  if (state == GST_VKGDR_FENCE_REACHED || (clock && fence->clock == clock))
+    return TRUE;
+  if (!gst_vkgdr_context_push (context, error))
+    return FALSE;
+  ok = gst_vkgdr_context_check (context,
+      cuda->cuStreamWaitEvent (handle, fence->event, 0), "cuStreamWaitEvent",
+      error);
+  gst_vkgdr_context_pop (context);
+  return ok;
+}

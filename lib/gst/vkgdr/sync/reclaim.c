@@ -1,0 +1,424 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * sync/reclaim.c: see sync/reclaim.h
+ */
+
+#include "sync/reclaim.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+GST_DEBUG_CATEGORY_STATIC (gst_vkgdr_reclaim_debug);
+#define GST_CAT_DEFAULT gst_vkgdr_reclaim_debug
+
+/* Microseconds between two looks at fences: at first as short as a frame of a
+ * fast stream, then growing, since nobody waits for the result. */
+#define LOOK_MIN 500
+#define LOOK_MAX (20 * G_TIME_SPAN_MILLISECOND)
+
+/* Microseconds without work after which the thread ends. */
+#define LINGER (2 * G_TIME_SPAN_SECOND)
+
+/* Microseconds that the end of the process waits for fences: much more than a
+ * frame takes, and bearable if the device hangs. A call of the driver that is
+ * under way is waited for longer: it must not race with driver teardown. */
+#define EXIT_PATIENCE (2 * G_TIME_SPAN_SECOND)
+#define EXIT_CALL_PATIENCE (20 * G_TIME_SPAN_SECOND)
+
+typedef struct {
+  GstVkgdrContext *context; /* NULL if the task does not keep it */
+  GPtrArray *fences;        /* or NULL */
+  gint64 due;               /* monotonic time, or 0: at once */
+  GDestroyNotify func;
+  gpointer data;
+} Task;
+
+/* One for each GstVkgdrContext. */
+typedef struct {
+  gint refcount; /* atomic */
+  pid_t pid;     /* the process that the thread belongs to */
+  GstVkgdrHealth *health;
+
+  GMutex lock; /* for what follows */
+  GCond changed;
+  GQueue tasks;    /* of Task, due or waiting for fences */
+  guint n_waiting; /* tasks that drain () and the end of the process wait for */
+  gboolean has_thread;
+  gboolean in_call; /* a function runs */
+} Reclaimer;
+
+/* Of the process: all that have a thread, for its end. */
+static GMutex all_lock;
+static GPtrArray *all; /* of Reclaimer */
+static pid_t all_pid;
+static gboolean at_end;
+
+static GQuark reclaimer_quark;
+
+static void
+reclaimer_unref (gpointer data)
+{
+  Reclaimer *self = data;
+
+  if (!g_atomic_int_dec_and_test (&self->refcount))
+    return;
+  gst_vkgdr_health_unref (self->health);
+  g_mutex_clear (&self->lock);
+  g_cond_clear (&self->changed);
+  g_free (self);
+}
+
+static Reclaimer *
+reclaimer_of (GstVkgdrContext *context)
+{
+  static gsize done = 0;
+  Reclaimer *self;
+
+  if (g_once_init_enter (&done)) {
+    GST_DEBUG_CATEGORY_INIT (gst_vkgdr_reclaim_debug, "vkgdrreclaim", 0,
+        "what is freed when the device has finished");
+    reclaimer_quark = g_quark_from_static_string ("gst-vkgdr-reclaimer");
+    g_once_init_leave (&done, 1);
+  }
+  GST_OBJECT_LOCK (context);
+  self = g_object_get_qdata (G_OBJECT (context), reclaimer_quark);
+  if (!self) {
+    self = g_new0 (Reclaimer, 1);
+    self->refcount = 1;
+    self->pid = getpid ();
+    self->health = gst_vkgdr_health_get (gst_vkgdr_context_get_driver (context),
+        gst_vkgdr_context_get_cuda_context (context));
+    g_mutex_init (&self->lock);
+    g_cond_init (&self->changed);
+    g_object_set_qdata_full (
+        G_OBJECT (context), reclaimer_quark, self, reclaimer_unref);
+  }
+  g_atomic_int_inc (&self->refcount);
+  GST_OBJECT_UNLOCK (context);
+  return self;
+}
+
+/* --- tasks -----------------------------------------------------------------
+ */
+
+/* Whether the device has finished with what the task is for. */
+static gboolean
+is_ready (Task *task, gboolean *lost)
+{
+  guint i;
+
+  *lost = FALSE;
+  if (task->due > g_get_monotonic_time ())
+    return FALSE;
+  for (i = 0; task->fences && i < task->fences->len; i++) {
+    GstVkgdrFence *fence = g_ptr_array_index (task->fences, i);
+
+    switch (gst_vkgdr_fence_get_state (fence, NULL)) {
+    case GST_VKGDR_FENCE_PENDING:
+      return FALSE;
+    case GST_VKGDR_FENCE_LOST:
+      *lost = TRUE;
+      break;
+    case GST_VKGDR_FENCE_REACHED:
+      break;
+    }
+  }
+  return TRUE;
+}
+
+/* For a task with a lost fence: whether the device has finished all the same. A
+ * device that failed does nothing more. */
+static gboolean
+is_device_idle (GstVkgdrContext *context)
+{
+  return gst_vkgdr_context_is_retired (context)
+         || gst_vkgdr_health_is_lost (gst_vkgdr_context_get_health (context))
+         || gst_vkgdr_context_synchronize (context, NULL);
+}
+
+/* Without the lock. */
+static void
+task_run (Task *task, gboolean lost)
+{
+  if (!lost || is_device_idle (task->context))
+    task->func (task->data);
+  else
+    GST_WARNING ("memory that the device may still use is never freed");
+  g_clear_pointer (&task->fences, g_ptr_array_unref);
+  g_clear_pointer (&task->context, gst_vkgdr_context_unref_in_background);
+  g_free (task);
+}
+
+/* Under the lock: takes a task that is ready off the queue, or NULL. */
+static Task *
+take_ready (Reclaimer *self, gboolean *lost)
+{
+  GList *link;
+
+  for (link = self->tasks.head; link; link = link->next) {
+    Task *task = link->data;
+
+    if (is_ready (task, lost)) {
+      g_queue_delete_link (&self->tasks, link);
+      return task;
+    }
+  }
+  return NULL;
+}
+
+/* Under the lock, which is given up meanwhile. */
+static void
+run_ready (Reclaimer *self, Task *task, gboolean lost)
+{
+  gboolean is_waited_for = task->context != NULL;
+
+  self->in_call = is_waited_for;
+  g_mutex_unlock (&self->lock);
+  task_run (task, lost);
+  g_mutex_lock (&self->lock);
+  self->in_call = FALSE;
+  if (is_waited_for)
+    self->n_waiting--;
+  g_cond_broadcast (&self->changed);
+}
+
+/* Under the lock: when to look again. */
+static gint64
+next_look (Reclaimer *self, gint64 pause)
+{
+  gint64 now = g_get_monotonic_time (), next = now + LINGER;
+  GList *link;
+
+  if (self->n_waiting > 0)
+    return now + pause;
+  for (link = self->tasks.head; link; link = link->next) {
+    const Task *task = link->data;
+
+    next = MIN (next, MAX (task->due, now));
+  }
+  return next;
+}
+
+static void
+forget (Reclaimer *self)
+{
+  g_mutex_lock (&all_lock);
+  g_ptr_array_remove_fast (all, self);
+  g_mutex_unlock (&all_lock);
+}
+
+static gpointer
+reclaim (gpointer data)
+{
+  Reclaimer *self = data;
+  gint64 pause = LOOK_MIN;
+  gboolean lost;
+
+  g_mutex_lock (&self->lock);
+  while (TRUE) {
+    Task *task = take_ready (self, &lost);
+
+    if (task) {
+      run_ready (self, task, lost);
+      pause = LOOK_MIN;
+    } else if (!g_cond_wait_until (
+                   &self->changed, &self->lock, next_look (self, pause))) {
+      pause = MIN (2 * pause, LOOK_MAX);
+      if (g_queue_is_empty (&self->tasks))
+        break;
+    }
+  }
+  self->has_thread = FALSE;
+  g_mutex_unlock (&self->lock);
+  forget (self);
+  reclaimer_unref (self);
+  return NULL;
+}
+
+/* --- the end of the process ------------------------------------------------
+ */
+
+static void
+wait_at_end (Reclaimer *self)
+{
+  gint64 begun = g_get_monotonic_time ();
+
+  g_mutex_lock (&self->lock);
+  /* What is behind a kernel that does not end will not happen. */
+  while (self->n_waiting > 0 && !gst_vkgdr_health_is_hung (self->health)) {
+    gint64 deadline =
+        begun + (self->in_call ? EXIT_CALL_PATIENCE : EXIT_PATIENCE);
+
+    if (g_get_monotonic_time () >= deadline)
+      break;
+    g_cond_wait_until (&self->changed, &self->lock, deadline);
+  }
+  g_mutex_unlock (&self->lock);
+}
+
+/* An exit handler. It runs before those of the drivers, which were registered
+ * earlier. A child of fork () has none of the threads. */
+static void
+end_all (void)
+{
+  guint i;
+
+  if (getpid () != all_pid)
+    return;
+  g_mutex_lock (&all_lock);
+  at_end = TRUE;
+  for (i = 0; i < all->len; i++) {
+    Reclaimer *self = g_ptr_array_index (all, i);
+
+    g_atomic_int_inc (&self->refcount);
+    g_mutex_unlock (&all_lock);
+    wait_at_end (self);
+    reclaimer_unref (self);
+    g_mutex_lock (&all_lock);
+  }
+  g_mutex_unlock (&all_lock);
+}
+
+/* FALSE if the process ends, and no thread is to begin. */
+static gboolean
+remember (Reclaimer *self)
+{
+  gboolean ok;
+
+  g_mutex_lock (&all_lock);
+  if (!all) {
+    all = g_ptr_array_new ();
+    all_pid = getpid ();
+    atexit (end_all);
+  }
+  ok = !at_end;
+  if (ok)
+    g_ptr_array_add (all, self);
+  g_mutex_unlock (&all_lock);
+  return ok;
+}
+
+/* --- the thread ------------------------------------------------------------
+ */
+
+/* Under the lock. */
+static gboolean
+ensure_thread (Reclaimer *self)
+{
+  GError *error = NULL;
+  GThread *thread;
+
+  if (self->has_thread)
+    return TRUE;
+  if (!remember (self))
+    return FALSE;
+  g_atomic_int_inc (&self->refcount);
+  thread = g_thread_try_new ("vkgdr-reclaim", reclaim, self, &error);
+  if (thread) {
+    g_thread_unref (thread);
+    self->has_thread = TRUE;
+    return TRUE;
+  }
+  GST_WARNING ("no thread: %s", error->message);
+  g_error_free (error);
+  forget (self);
+  g_atomic_int_add (&self->refcount, -1);
+  return FALSE;
+}
+
+/* Whether drivers can still be called: not while the process ends, and not in a
+ * child of fork (). */
+static gboolean
+can_reclaim (Reclaimer *self)
+{
+  gboolean ok;
+
+  g_mutex_lock (&all_lock);
+  ok = !at_end;
+  g_mutex_unlock (&all_lock);
+  return ok && self->pid == getpid ();
+}
+
+static gboolean
+push (Reclaimer *self, Task *task)
+{
+  gboolean ok;
+
+  g_mutex_lock (&self->lock);
+  ok = ensure_thread (self);
+  if (ok) {
+    g_queue_push_tail (&self->tasks, task);
+    if (task->context)
+      self->n_waiting++;
+    g_cond_broadcast (&self->changed);
+  }
+  g_mutex_unlock (&self->lock);
+  return ok;
+}
+
+/* Without a thread: waits in this one. */
+static void
+run_here (Task *task)
+{
+  gboolean lost = FALSE;
+  guint i;
+
+  for (i = 0; task->fences && i < task->fences->len; i++)
+    lost = !gst_vkgdr_fence_wait (g_ptr_array_index (task->fences, i), NULL)
+           || lost;
+  task_run (task, lost);
+}
+
+void
+gst_vkgdr_reclaim (GstVkgdrContext *context, GPtrArray *fences,
+    GDestroyNotify func, gpointer data)
+{
+  Reclaimer *self = reclaimer_of (context);
+  Task *task;
+
+  if (can_reclaim (self)) {
+    task = g_new0 (Task, 1);
+    task->context = gst_vkgdr_context_ref_in_background (context);
+    task->fences = fences;
+    task->func = func;
+    task->data = data;
+    if (!push (self, task))
+      run_here (task);
+  }
+  reclaimer_unref (self);
+}
+
+gboolean
+gst_vkgdr_reclaim_later (
+    GstVkgdrContext *context, gint64 delay, GDestroyNotify func, gpointer data)
+{
+  Reclaimer *self = reclaimer_of (context);
+  Task *task = g_new0 (Task, 1);
+  gboolean ok;
+
+  task->due = g_get_monotonic_time () + delay;
+  task->func = func;
+  task->data = data;
+  ok = can_reclaim (self) && push (self, task);
+  if (!ok)
+    g_free (task);
+  reclaimer_unref (self);
+  return ok;
+}
+
+gboolean
+gst_vkgdr_reclaim_drain (GstVkgdrContext *context, gint64 timeout)
+{
+  Reclaimer *self = reclaimer_of (context);
+  gint64 deadline = g_get_monotonic_time () + timeout;
+  gboolean done;
+
+  g_mutex_lock (&self->lock);
+  while (self->n_waiting > 0
+         && g_cond_wait_until (&self->changed, &self->lock, deadline))
+    ;
+  done = self->n_waiting == 0;
+  g_mutex_unlock (&self->lock);
+  reclaimer_unref (self);
+  return done;
+}

@@ -1,0 +1,331 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * core.c: memory that is pinned, exported, freed and lost
+ */
+
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <gst/allocators/gstfdmemory.h>
+#include <gst/app/gstappsink.h>
+
+#include "util.h"
+
+#define SIZE (1024 * 1024)
+
+static const gchar *
+describe (GError *error)
+{
+  return error ? error->message : "";
+}
+
+/* --- pinning ---------------------------------------------------------------
+ */
+
+static gint
+file_new (guint8 byte)
+{
+  gint fd = memfd_create ("core", MFD_CLOEXEC);
+  guint8 *data;
+
+  fail_unless (fd >= 0 && ftruncate (fd, SIZE) == 0);
+  data = mmap (NULL, SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+  fail_unless (data != MAP_FAILED);
+  memset (data, byte, SIZE);
+  munmap (data, SIZE);
+  return fd;
+}
+
+static void
+set_file (GstMemory *memory, guint8 byte)
+{
+  GstMapInfo map;
+
+  fail_unless (gst_memory_map (memory, &map, GST_MAP_WRITE));
+  memset (map.data, byte, map.size);
+  gst_memory_unmap (memory, &map);
+}
+
+/* The mapping of the memory goes with each unmap. Other pages come to lie at
+ * its address: DMA from pages that were pinned there would send the old bytes.
+ */
+GST_START_TEST (test_mapping_that_moves)
+{
+  GstAllocator *allocator = gst_fd_allocator_new ();
+  GstMemory *theirs = gst_fd_allocator_alloc (
+      allocator, file_new (0x11), SIZE, GST_FD_MEMORY_FLAG_NONE);
+  GstMemory *ours = test_memory_new (test_context, SIZE);
+  GstVkgdrStream *stream = test_stream_new (test_context);
+  GError *error = NULL;
+  GstMapInfo map;
+  guint8 *bytes, *sent;
+  gpointer other;
+  guint i;
+
+  for (i = 0; i < 3; i++) {
+    /* Whatever lies where the memory was mapped before. */
+    fail_unless (gst_memory_map (theirs, &map, GST_MAP_READ));
+    other = map.data;
+    gst_memory_unmap (theirs, &map);
+    other = mmap (other, SIZE, PROT_READ | PROT_WRITE,
+        MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+    fail_unless (other != MAP_FAILED);
+    memset (other, 0xee, SIZE);
+
+    set_file (theirs, 0x20 + i);
+    sent = gst_vkgdr_context_get_pinned_data (test_context, theirs);
+    fail_unless (i == 0 || sent != NULL);
+    if (sent) {
+      fail_unless (gst_memory_map (theirs, &map, GST_MAP_READ));
+      fail_unless (
+          gst_vkgdr_memory_upload (ours, 0, sent, SIZE, stream, &error), "%s",
+          describe (error));
+      fail_unless (gst_vkgdr_stream_synchronize (stream, &error));
+      gst_memory_unmap (theirs, &map);
+      bytes = test_device_bytes (ours);
+      fail_unless_equals_int (bytes[0], 0x20 + i);
+      fail_unless_equals_int (bytes[SIZE - 1], 0x20 + i);
+      g_free (bytes);
+    }
+    munmap (other, SIZE);
+  }
+  gst_memory_unref (theirs);
+  gst_memory_unref (ours);
+  gst_object_unref (stream);
+  gst_object_unref (allocator);
+}
+GST_END_TEST;
+
+/* The bytes of an application can go before the memory that wraps them is known
+ * to be gone, so they are not pinned. */
+GST_START_TEST (test_wrapped_bytes_are_not_pinned)
+{
+  guint8 *bytes = g_malloc0 (SIZE);
+  GstMemory *memory =
+      gst_memory_new_wrapped (0, bytes, SIZE, 0, SIZE, bytes, g_free);
+
+  fail_if (gst_vkgdr_context_pin_memory (test_context, memory));
+  fail_if (gst_vkgdr_context_pin_memory (test_context, memory));
+  gst_memory_unref (memory);
+}
+GST_END_TEST;
+
+GST_START_TEST (test_pinned_memory_is_pinned)
+{
+  GstVkgdrAllocator *allocator = gst_vkgdr_context_get_allocator (test_context);
+  GstMemory *memory = gst_vkgdr_allocator_alloc_pinned (allocator, SIZE, NULL);
+
+  fail_unless (memory != NULL);
+  fail_unless (gst_vkgdr_context_pin_memory (test_context, memory));
+  gst_memory_unref (memory);
+  gst_object_unref (allocator);
+}
+GST_END_TEST;
+
+static gint n_freed;
+
+static void
+count_freed (gpointer unused, GstMiniObject *memory)
+{
+  g_atomic_int_inc (&n_freed);
+}
+
+/* Neither the thread that frees a pinned memory nor one that launches waits for
+ * a kernel that runs elsewhere. */
+GST_START_TEST (test_freeing_pinned_memory_does_not_wait)
+{
+  GstMemory *memory = gst_allocator_alloc (NULL, SIZE, NULL);
+  GstVkgdrStream *stream = test_stream_new (test_context);
+  GstVkgdrStream *other = test_stream_new (test_context);
+  GstMemory *ours = test_memory_new (test_context, SIZE);
+  GError *error = NULL;
+  gint64 began;
+  guint ms;
+
+  gst_mini_object_weak_ref (
+      GST_MINI_OBJECT (memory), (GstMiniObjectNotify) count_freed, NULL);
+  gst_vkgdr_context_pin_memory (test_context, memory);
+  fail_unless (gst_vkgdr_context_pin_memory (test_context, memory));
+  test_stream_delay (stream, 600, NULL);
+
+  began = g_get_monotonic_time ();
+  gst_memory_unref (memory);
+  g_usleep (100000); /* its unpinning has begun */
+  fail_unless (gst_vkgdr_memory_fill (ours, 0, 0, SIZE, 1, 7, 4, other, &error),
+      "%s", describe (error));
+  fail_unless (g_get_monotonic_time () - began < 400 * 1000,
+      "%" G_GINT64_FORMAT " us", g_get_monotonic_time () - began);
+  fail_unless (gst_vkgdr_stream_synchronize (stream, &error));
+  for (ms = 0; ms < 5000 && !g_atomic_int_get (&n_freed); ms++)
+    g_usleep (1000);
+  fail_unless_equals_int (g_atomic_int_get (&n_freed), 1);
+  gst_memory_unref (ours);
+  gst_object_unref (stream);
+  gst_object_unref (other);
+}
+GST_END_TEST;
+
+/* --- export ----------------------------------------------------------------
+ */
+
+static gsize
+file_size (gint fd)
+{
+  struct stat status;
+
+  fail_unless (fstat (fd, &status) == 0);
+  return status.st_size;
+}
+
+/* A small memory shares its allocation with others, whose bytes must not leave.
+ */
+GST_START_TEST (test_export_gives_nothing_else)
+{
+  GstVkgdrAllocator *allocator = gst_vkgdr_context_get_allocator (test_context);
+  GstMemory *secret = test_memory_new (test_context, 4096);
+  GstMemory *shared = test_memory_new (test_context, 4096);
+  GError *error = NULL;
+  GstMemory *memory =
+      gst_vkgdr_allocator_alloc_exportable (allocator, 4096, &error);
+  gsize fd_size, offset;
+  gint fd;
+
+  fail_unless (memory != NULL, "%s", describe (error));
+  fail_unless (
+      gst_vkgdr_memory_export_fd (shared, &fd_size, &offset, &error) < 0);
+  fail_unless (
+      g_error_matches (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT));
+  g_clear_error (&error);
+
+  fd = gst_vkgdr_memory_export_fd (memory, &fd_size, &offset, &error);
+  fail_unless (fd >= 0, "%s", describe (error));
+  fail_unless (fd_size <= 64 * 1024, "%" G_GSIZE_FORMAT " bytes", fd_size);
+  fail_unless (file_size (fd) <= 128 * 1024);
+  fail_unless_equals_int (offset, 0);
+  close (fd);
+  gst_memory_unref (memory);
+  gst_memory_unref (shared);
+  gst_memory_unref (secret);
+  gst_object_unref (allocator);
+}
+GST_END_TEST;
+
+/* --- what is held ----------------------------------------------------------
+ */
+
+GST_START_TEST (test_held_blocks_are_blocks)
+{
+  GstVkgdrAllocator *allocator = gst_vkgdr_context_get_allocator (test_context);
+  GstMemory *a = test_memory_new (test_context, 4096);
+  GstMemory *b = test_memory_new (test_context, 4096);
+
+  fail_unless_equals_int (gst_vkgdr_allocator_get_held_blocks (allocator), 0);
+  fail_unless_equals_int (gst_vkgdr_allocator_get_active_blocks (allocator), 2);
+  gst_memory_unref (a);
+  fail_unless_equals_int (gst_vkgdr_allocator_get_held_blocks (allocator), 1);
+  gst_vkgdr_allocator_free_held (allocator);
+  fail_unless_equals_int (gst_vkgdr_allocator_get_held_blocks (allocator), 0);
+  gst_memory_unref (b);
+  fail_unless_equals_int (gst_vkgdr_allocator_get_held_blocks (allocator), 1);
+  gst_vkgdr_allocator_free_held (allocator);
+  fail_unless_equals_int (gst_vkgdr_allocator_get_managed_bytes (allocator), 0);
+  gst_object_unref (allocator);
+}
+GST_END_TEST;
+
+/* One block does not take a slab of four times its size. */
+GST_START_TEST (test_large_blocks_fit)
+{
+  GstVkgdrAllocator *allocator = gst_vkgdr_context_get_allocator (test_context);
+  GstMemory *memory = test_memory_new (test_context, 12 * SIZE + 1);
+
+  fail_unless (gst_vkgdr_allocator_get_managed_bytes (allocator) < 13 * SIZE);
+  gst_memory_unref (memory);
+  gst_object_unref (allocator);
+}
+GST_END_TEST;
+
+/* --- fences that are lost --------------------------------------------------
+ */
+
+/* The first byte of each row, and the last. */
+static gboolean
+is_frame (const guint8 *data, guint frame)
+{
+  guint y;
+
+  for (y = 0; y < 64; y++)
+    if (data[64 * y] != test_frame_byte (frame, 0, y)
+        || data[64 * y + 63] != test_frame_byte (frame, 63, y))
+      return FALSE;
+  return TRUE;
+}
+
+/* Wherever the driver cannot be asked, no frame is wrong. */
+GST_START_TEST (test_lost_fences_are_errors)
+{
+  guint n;
+
+  if (!test_is_software ())
+    return;
+  test_frames_register ();
+  for (n = 1; n < 40; n++) {
+    GstElement *pipeline = test_launch (
+        "testframes num-buffers=12 buffers=2 ! "
+        "video/x-raw,format=GRAY8,width=64,height=64,framerate=1000/1 ! "
+        "vkgdrupload access=staged ! cudafilter kernel=copy ! vkgdrdownload ! "
+        "appsink name=sink sync=false");
+    GstElement *sink = gst_bin_get_by_name (GST_BIN (pipeline), "sink");
+    gchar *spec = g_strdup_printf ("cuEventQuery:%u", n);
+    GstSample *sample;
+    guint i = 0;
+
+    gst_element_set_state (pipeline, GST_STATE_PLAYING);
+    test_make_calls_fail (spec);
+    while ((sample = gst_app_sink_try_pull_sample (
+                GST_APP_SINK (sink), 2 * GST_SECOND))) {
+      GstMapInfo map;
+
+      if (gst_buffer_map (gst_sample_get_buffer (sample), &map, GST_MAP_READ)) {
+        fail_unless (is_frame (map.data, i), "%s: frame %u", spec, i);
+        gst_buffer_unmap (gst_sample_get_buffer (sample), &map);
+      }
+      i++;
+      gst_sample_unref (sample);
+    }
+    test_make_calls_fail (NULL);
+    gst_element_set_state (pipeline, GST_STATE_NULL);
+    gst_object_unref (sink);
+    gst_object_unref (pipeline);
+    g_free (spec);
+  }
+}
+GST_END_TEST;
+
+static Suite *
+core_suite (void)
+{
+  Suite *s = suite_create ("core");
+  TCase *tc = tcase_create ("bar");
+
+  tcase_add_checked_fixture (tc, test_setup_bar, test_teardown);
+  tcase_set_timeout (tc, 60);
+  tcase_add_test (tc, test_mapping_that_moves);
+  tcase_add_test (tc, test_wrapped_bytes_are_not_pinned);
+  tcase_add_test (tc, test_pinned_memory_is_pinned);
+  tcase_add_test (tc, test_freeing_pinned_memory_does_not_wait);
+  tcase_add_test (tc, test_export_gives_nothing_else);
+  tcase_add_test (tc, test_held_blocks_are_blocks);
+  tcase_add_test (tc, test_large_blocks_fit);
+  suite_add_tcase (s, tc);
+
+  tc = tcase_create ("own");
+  tcase_set_timeout (tc, 60);
+  tcase_add_test (tc, test_lost_fences_are_errors);
+  suite_add_tcase (s, tc);
+  return s;
+}
+
+GST_CHECK_MAIN (core);
