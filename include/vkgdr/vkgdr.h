@@ -79,8 +79,9 @@ typedef enum vkgdr_open_flags {
  * vkgdr_last_error:
  *
  * The error of the calling thread's last call of a function that can fail:
- * vkgdr_open(), vkgdr_probe(), vkgdr_memory_alloc(), vkgdr_memory_flush(),
- * vkgdr_memory_invalidate() and vkgdr_memory_get_fd(). vkgdr_memory_free() sets
+ * vkgdr_open(), vkgdr_probe(), vkgdr_memory_alloc(), vkgdr_memory_import_fd(),
+ * vkgdr_memory_flush(), vkgdr_memory_invalidate() and vkgdr_memory_get_fd().
+ * vkgdr_memory_free() sets
  * it where freeing fails, and leaves it as it is otherwise, as all others do,
  * so that one may clean up before asking what failed.
  *
@@ -127,13 +128,28 @@ VKGDR_API vkgdr_t vkgdr_open (CUdevice device, uint32_t flags);
 VKGDR_API void vkgdr_close (vkgdr_t g);
 
 /**
+ * vkgdr_memory_flags:
+ * @VKGDR_MEMORY_DEVICE_BIT: device memory that has no host pointer. It needs no
+ *   window and no Vulkan, and can be exported as a file descriptor, which
+ *   memory of cuMemAlloc() cannot. It takes a multiple of the driver's
+ *   granularity, usually 2 MiB, so it suits large allocations
+ *
+ * Flags of vkgdr_memory_alloc(). Unknown bits are refused.
+ *
+ * Since: 0.2 of gst-vkgdr
+ */
+typedef enum vkgdr_memory_flags {
+  VKGDR_MEMORY_DEVICE_BIT = 1
+} vkgdr_memory_flags;
+
+/**
  * vkgdr_memory_alloc:
  * @g: a handle
  * @size: bytes, at least 1
- * @flags: 0
+ * @flags: 0 for memory in the window, or a combination of #vkgdr_memory_flags
  *
- * Allocates memory in the window. A CUDA context of the handle's device must
- * be current in the calling thread. The content is undefined.
+ * Allocates memory. A CUDA context of the handle's device must be current in
+ * the calling thread. The content is undefined.
  *
  * Returns: the memory, which the caller frees with vkgdr_memory_free(), or
  *   NULL; then vkgdr_last_error() tells why, and where memory ran out, how
@@ -156,7 +172,9 @@ VKGDR_API void vkgdr_memory_free (vkgdr_memory_t mem);
  * vkgdr_memory_get_host_ptr:
  * @mem: a memory
  *
- * Returns: (transfer none): the host's pointer, valid until @mem is freed.
+ * Returns: (transfer none): the host's pointer, valid until @mem is freed; NULL
+ *   if the memory was allocated with %VKGDR_MEMORY_DEVICE_BIT, or imported with
+ *   a handle that has no window.
  *   Reading through it is some hundred times slower than writing, unless the
  *   memory is host-cached (#vkgdr_device_info)
  */
@@ -227,11 +245,13 @@ VKGDR_API void vkgdr_memory_invalidate (
 
 /**
  * vkgdr_memory_get_fd:
- * @mem: a memory
+ * @mem: a memory that was allocated, not imported
  *
- * Exports the memory as an opaque POSIX file descriptor
- * (VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT), for another API or process
- * on the same device to import.
+ * Exports the memory as a POSIX file descriptor, for another API or process on
+ * the same device to import. Memory in the window is exported by Vulkan
+ * (VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT), device memory by CUDA
+ * (CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR). The file descriptor keeps the
+ * allocation alive until it and all imports are gone, also after @mem is freed.
  *
  * Returns: a new file descriptor, which the caller closes or hands to an
  *   import that takes it over; -1 on failure (vkgdr_last_error())
@@ -239,6 +259,71 @@ VKGDR_API void vkgdr_memory_invalidate (
  * Since: 0.1 of gst-vkgdr
  */
 VKGDR_API int vkgdr_memory_get_fd (vkgdr_memory_t mem);
+
+/**
+ * vkgdr_fd_info:
+ * @size: bytes of the memory
+ * @flags: #vkgdr_memory_flags that it was allocated with
+ * @reserved: 0
+ * @device_uuid: UUID of the device that it is on; all 0 if that is not known
+ * @driver_uuid: UUID of the Vulkan driver that exported it; all 0 if that is
+ * not known
+ *
+ * What the file descriptor of a memory stands for. It has no pointers, and may
+ * be sent to another process on the same machine as it is. A program that knows
+ * only the size sets the rest to 0.
+ *
+ * Since: 0.2 of gst-vkgdr
+ */
+typedef struct vkgdr_fd_info {
+  uint64_t size;
+  uint32_t flags;
+  uint32_t reserved;
+  uint8_t device_uuid[16];
+  uint8_t driver_uuid[16];
+} vkgdr_fd_info;
+
+/**
+ * vkgdr_memory_describe_fd:
+ * @mem: a memory
+ * @info: (out caller-allocates): what to fill
+ *
+ * Tells what another process has to know to import the file descriptor of
+ * vkgdr_memory_get_fd().
+ *
+ * Since: 0.2 of gst-vkgdr
+ */
+VKGDR_API void vkgdr_memory_describe_fd (
+    vkgdr_memory_t mem, vkgdr_fd_info *info);
+
+/**
+ * vkgdr_memory_import_fd:
+ * @g: a handle of the device that the memory is on
+ * @fd: a file descriptor of vkgdr_memory_get_fd(), from this process or another
+ *   one. The library takes it over if the call succeeds; it stays the caller's
+ *   if the call fails
+ * @info: what vkgdr_memory_describe_fd() told of the memory
+ *
+ * Makes a memory of the bytes that another process has allocated. A CUDA
+ * context of the handle's device must be current in the calling thread. Memory
+ * in the window has a host pointer here too, so that both processes can write
+ * to it, unless the handle was opened without a window.
+ *
+ * Nothing orders what two processes do: both have to tell each other when they
+ * have finished, after a flush where the memory is not coherent.
+ *
+ * The memory is not counted in #vkgdr_device_info, and cannot be exported
+ * again.
+ *
+ * Returns: the memory, which the caller frees with vkgdr_memory_free(); NULL on
+ *   failure (vkgdr_last_error()): the memory is on another device or was
+ *   exported by another driver version, it does not have this size, or a driver
+ *   refuses it
+ *
+ * Since: 0.2 of gst-vkgdr
+ */
+VKGDR_API vkgdr_memory_t vkgdr_memory_import_fd (
+    vkgdr_t g, int fd, const vkgdr_fd_info *info);
 
 #define VKGDR_MAX_MEMORY_TYPES 32
 
@@ -267,8 +352,8 @@ typedef struct vkgdr_memory_type {
  *   (VK_EXT_memory_budget), or @window_size where the driver does not tell
  * @window_usage: bytes of it that this process uses, as the driver tells it, or
  *   the sum of the handle's own allocations where it does not
- * @allocated: bytes that are allocated through this handle
- * @n_allocations: allocations that live
+ * @allocated: bytes of the window that are allocated through this handle
+ * @n_allocations: allocations in the window that live
  * @memory_type: index of the memory type in use, 0 if there is no window
  * @n_memory_types: how many entries of @memory_types are valid
  * @memory_types: the device's memory types

@@ -143,6 +143,52 @@ typedef struct CUipcMemHandle_st {
   char reserved[64];
 } CUipcMemHandle;
 
+/* Physical memory of a device, apart from its place in the address space. */
+typedef unsigned long long CUmemGenericAllocationHandle;
+
+typedef enum CUmemAllocationType_enum {
+  CU_MEM_ALLOCATION_TYPE_PINNED = 1
+} CUmemAllocationType;
+
+typedef enum CUmemAllocationHandleType_enum {
+  CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR = 1
+} CUmemAllocationHandleType;
+
+typedef enum CUmemLocationType_enum {
+  CU_MEM_LOCATION_TYPE_DEVICE = 1
+} CUmemLocationType;
+
+typedef enum CUmemAccess_flags_enum {
+  CU_MEM_ACCESS_FLAGS_PROT_READWRITE = 3
+} CUmemAccess_flags;
+
+typedef enum CUmemAllocationGranularity_flags_enum {
+  CU_MEM_ALLOC_GRANULARITY_MINIMUM = 0
+} CUmemAllocationGranularity_flags;
+
+typedef struct CUmemLocation_st {
+  CUmemLocationType type;
+  int id;
+} CUmemLocation;
+
+typedef struct CUmemAllocationProp_st {
+  CUmemAllocationType type;
+  CUmemAllocationHandleType requestedHandleTypes;
+  CUmemLocation location;
+  void *win32HandleMetaData;
+  struct {
+    unsigned char compressionType;
+    unsigned char gpuDirectRDMACapable;
+    unsigned short usage;
+    unsigned char reserved[4];
+  } allocFlags;
+} CUmemAllocationProp;
+
+typedef struct CUmemAccessDesc_st {
+  CUmemLocation location;
+  CUmemAccess_flags flags;
+} CUmemAccessDesc;
+
 #define CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS 1u
 
 #define CU_STREAM_DEFAULT 0u
@@ -363,6 +409,36 @@ typedef size_t (*CUoccupancyB2DSize) (int block_size);
           unsigned int block_z, unsigned int shared_bytes, CUstream stream, \
           void **params, void **extra))
 
+/* As VKGDR_CUDA_FUNCTIONS: what manages virtual memory. A list of its own,
+ * because only some drivers have these functions, and softcuda need not. */
+#define VKGDR_CUDA_VMM_FUNCTIONS(X) \
+  X (cuMemGetAllocationGranularity, cuMemGetAllocationGranularity, OPTIONAL, \
+      (size_t * granularity, const CUmemAllocationProp *properties, \
+          CUmemAllocationGranularity_flags option)) \
+  X (cuMemCreate, cuMemCreate, OPTIONAL, \
+      (CUmemGenericAllocationHandle * handle, size_t size, \
+          const CUmemAllocationProp *properties, unsigned long long flags)) \
+  X (cuMemRelease, cuMemRelease, OPTIONAL, \
+      (CUmemGenericAllocationHandle handle)) \
+  X (cuMemAddressReserve, cuMemAddressReserve, OPTIONAL, \
+      (CUdeviceptr * pointer, size_t size, size_t alignment, \
+          CUdeviceptr wanted, unsigned long long flags)) \
+  X (cuMemAddressFree, cuMemAddressFree, OPTIONAL, \
+      (CUdeviceptr pointer, size_t size)) \
+  X (cuMemMap, cuMemMap, OPTIONAL, \
+      (CUdeviceptr pointer, size_t size, size_t offset, \
+          CUmemGenericAllocationHandle handle, unsigned long long flags)) \
+  X (cuMemUnmap, cuMemUnmap, OPTIONAL, (CUdeviceptr pointer, size_t size)) \
+  X (cuMemSetAccess, cuMemSetAccess, OPTIONAL, \
+      (CUdeviceptr pointer, size_t size, const CUmemAccessDesc *access, \
+          size_t count)) \
+  X (cuMemExportToShareableHandle, cuMemExportToShareableHandle, OPTIONAL, \
+      (void *shareable, CUmemGenericAllocationHandle handle, \
+          CUmemAllocationHandleType type, unsigned long long flags)) \
+  X (cuMemImportFromShareableHandle, cuMemImportFromShareableHandle, OPTIONAL, \
+      (CUmemGenericAllocationHandle * handle, void *shareable, \
+          CUmemAllocationHandleType type))
+
 /**
  * vkgdr_cuda:
  *
@@ -372,6 +448,7 @@ typedef size_t (*CUoccupancyB2DSize) (int block_size);
 typedef struct vkgdr_cuda {
 #define VKGDR_CUDA_FIELD(name, symbol, need, args) CUresult (*name) args;
   VKGDR_CUDA_FUNCTIONS (VKGDR_CUDA_FIELD)
+  VKGDR_CUDA_VMM_FUNCTIONS (VKGDR_CUDA_FIELD)
 #undef VKGDR_CUDA_FIELD
 } vkgdr_cuda;
 

@@ -244,6 +244,7 @@ describe_vulkan (vkgdr_t g)
   g->atom_size = properties.limits.nonCoherentAtomSize;
   g->has_budget =
       vkgdr_vk_has_extension (&g->vk, VK_EXT_MEMORY_BUDGET_EXTENSION_NAME);
+  vkgdr_vk_get_driver_uuid (&g->vk, g->driver_uuid);
   vkgdr_vk_describe_driver (
       &g->vk, g->info.vulkan_driver, sizeof (g->info.vulkan_driver));
 }

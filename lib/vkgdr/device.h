@@ -29,6 +29,7 @@
  * @obstacle: why there is no window, VKGDR_OBSTACLE_NONE if there is one
  * @reason: @obstacle in words
  * @remedy: what the user can do about it
+ * @driver_uuid: the Vulkan driver's UUID, all 0 if there is no Vulkan device
  * @heap: index of the window's heap
  * @has_budget: the device has VK_EXT_memory_budget
  * @atom_size: bytes of nonCoherentAtomSize
@@ -45,6 +46,7 @@ struct vkgdr {
   vkgdr_obstacle obstacle;
   char reason[VKGDR_MAX_MESSAGE];
   char remedy[VKGDR_MAX_MESSAGE];
+  uint8_t driver_uuid[VK_UUID_SIZE];
   uint32_t heap;
   bool has_budget;
   uint64_t atom_size;

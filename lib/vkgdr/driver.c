@@ -106,6 +106,7 @@ resolve_functions (driver *d, const char *path)
     return false; \
   }
   VKGDR_CUDA_FUNCTIONS (RESOLVE)
+  VKGDR_CUDA_VMM_FUNCTIONS (RESOLVE)
 #undef RESOLVE
 #undef OPTIONAL
 #undef REQUIRED

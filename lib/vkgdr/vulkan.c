@@ -282,8 +282,8 @@ enumerate (vkgdr_vk *vk, VkPhysicalDevice devices[MAX_DEVICES])
   return n;
 }
 
-static void
-format_uuid (const uint8_t *uuid, char text[2 * VK_UUID_SIZE + 1])
+void
+vkgdr_vk_format_uuid (const uint8_t *uuid, char *text)
 {
   uint32_t i;
 
@@ -298,18 +298,18 @@ report_no_device (vkgdr_vk *vk, const VkPhysicalDevice *devices, uint32_t n,
 {
   device_properties properties;
   char list[1024] = "none at all";
-  char wanted[2 * VK_UUID_SIZE + 1];
-  char other[2 * VK_UUID_SIZE + 1];
+  char wanted[VKGDR_VK_UUID_TEXT];
+  char other[VKGDR_VK_UUID_TEXT];
   size_t used = 0;
   uint32_t i;
 
   for (i = 0; i < n && used < sizeof (list); i++) {
     get_properties (vk, devices[i], &properties);
-    format_uuid (properties.id.deviceUUID, other);
+    vkgdr_vk_format_uuid (properties.id.deviceUUID, other);
     used += snprintf (list + used, sizeof (list) - used, "%s%s (%s)",
         i ? ", " : "", properties.base.properties.deviceName, other);
   }
-  format_uuid (uuid, wanted);
+  vkgdr_vk_format_uuid (uuid, wanted);
   vkgdr_error_set_remedy (icd_remedy (),
       "no Vulkan device has the CUDA device's UUID %s; Vulkan has %s", wanted,
       list);
@@ -373,6 +373,15 @@ vkgdr_vk_describe_driver (vkgdr_vk *vk, char *text, size_t size)
   else
     snprintf (
         text, size, "version %#x", properties.base.properties.driverVersion);
+}
+
+void
+vkgdr_vk_get_driver_uuid (vkgdr_vk *vk, uint8_t *uuid)
+{
+  device_properties properties;
+
+  get_properties (vk, vk->physical, &properties);
+  memcpy (uuid, properties.id.driverUUID, VK_UUID_SIZE);
 }
 
 /* Returns the first family that has a queue which does anything at all, -1

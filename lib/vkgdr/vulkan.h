@@ -114,6 +114,21 @@ bool vkgdr_vk_has_extension (vkgdr_vk *vk, const char *name);
 void vkgdr_vk_describe_driver (vkgdr_vk *vk, char *text, size_t size);
 
 /**
+ * vkgdr_vk_get_driver_uuid:
+ * @uuid: (out): VK_UUID_SIZE bytes, which no other version of the driver has
+ */
+void vkgdr_vk_get_driver_uuid (vkgdr_vk *vk, uint8_t *uuid);
+
+/* Characters of a UUID as text, with the 0 at its end. */
+#define VKGDR_VK_UUID_TEXT (2 * VK_UUID_SIZE + 1)
+
+/**
+ * vkgdr_vk_format_uuid:
+ * @text: (out): VKGDR_VK_UUID_TEXT characters
+ */
+void vkgdr_vk_format_uuid (const uint8_t *uuid, char *text);
+
+/**
  * vkgdr_vk_create_device:
  *
  * Creates the logical device of the physical one, able to export memory as a

@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * window-memory.c: memory in the window
+ *
+ * Vulkan allocates and maps it, or imports it from a file descriptor. CUDA
+ * imports it from a file descriptor in either case. Must not know how a device
+ * is found, nor how memory is pooled.
+ */
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "memory.h"
+
+/* Vulkan has no memory: says how large the window is, and what is in use. */
+static void
+report_full (vkgdr_memory_t mem, const char *function, VkResult result)
+{
+  vkgdr_device_info info;
+  char driver[128] = "";
+
+  vkgdr_get_device_info (mem->g, &info);
+  if (mem->g->has_budget || mem->g->debug.window)
+    snprintf (driver, sizeof (driver),
+        ", the driver reports %" PRIu64 " of at most %" PRIu64
+        " bytes in use by this process",
+        info.window_usage, info.window_budget);
+  vkgdr_error_set (
+      "%zu bytes of %s's window cannot be had (%s: %s): the window "
+      "has %" PRIu64 " bytes, this handle uses %" PRIu64 " in %" PRIu64
+      " allocations%s; enable Resizable BAR in the firmware for a "
+      "larger window, or use fewer or smaller pools",
+      mem->size, info.name, function, vkgdr_vk_result_name (result),
+      info.window_size, info.allocated, info.n_allocations, driver);
+}
+
+/* Calls vkAllocateMemory () with @next chained to its information. */
+static VkResult
+call_allocate (vkgdr_memory_t mem, const void *next)
+{
+  const vkgdr_vk *vk = &mem->g->vk;
+  const VkMemoryAllocateInfo info = {
+    .sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO,
+    .pNext = next,
+    .allocationSize = mem->size,
+    .memoryTypeIndex = mem->g->info.memory_type,
+  };
+  VkResult result;
+
+  result = vk->AllocateMemory (vk->device, &info, NULL, &mem->vk_memory);
+  if (result != VK_SUCCESS)
+    mem->vk_memory = VK_NULL_HANDLE;
+  return result;
+}
+
+static bool
+allocate (vkgdr_memory_t mem)
+{
+  vkgdr_t g = mem->g;
+  const VkExportMemoryAllocateInfo export = {
+    .sType = VK_STRUCTURE_TYPE_EXPORT_MEMORY_ALLOCATE_INFO,
+    .handleTypes = VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT,
+  };
+  VkResult result = VK_ERROR_OUT_OF_DEVICE_MEMORY;
+
+  if (vkgdr_debug_window_take (&g->debug, mem->size)) {
+    result = call_allocate (mem, &export);
+    if (result != VK_SUCCESS)
+      vkgdr_debug_window_give (&g->debug, mem->size);
+  }
+  if (result != VK_SUCCESS) {
+    report_full (mem, "vkAllocateMemory", result);
+    return false;
+  }
+  atomic_fetch_add (&g->allocated, mem->size);
+  atomic_fetch_add (&g->n_allocations, 1);
+  mem->counted = true;
+  return true;
+}
+
+static bool
+map (vkgdr_memory_t mem)
+{
+  const vkgdr_vk *vk = &mem->g->vk;
+  VkResult result;
+
+  result = vk->MapMemory (
+      vk->device, mem->vk_memory, 0, VK_WHOLE_SIZE, 0, &mem->host);
+  if (result == VK_SUCCESS)
+    return true;
+  mem->host = NULL;
+  report_full (mem, "vkMapMemory", result);
+  return false;
+}
+
+int
+vkgdr_window_memory_export_fd (vkgdr_memory_t mem)
+{
+  const vkgdr_vk *vk = &mem->g->vk;
+  const VkMemoryGetFdInfoKHR info = {
+    .sType = VK_STRUCTURE_TYPE_MEMORY_GET_FD_INFO_KHR,
+    .memory = mem->vk_memory,
+    .handleType = VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT,
+  };
+  VkResult result;
+  int fd = -1;
+
+  result = vk->GetMemoryFdKHR (vk->device, &info, &fd);
+  if (result == VK_SUCCESS && fd >= 0)
+    return fd;
+  vkgdr_error_set ("vkGetMemoryFdKHR failed (%s): see whether the process has "
+                   "as many files open as it may (ulimit -n)",
+      vkgdr_vk_result_name (result));
+  return -1;
+}
+
+/* Lets CUDA import @fd, which is CUDA's after a success. The size must be
+ * Vulkan's, or CUDA refuses the import. */
+static bool
+import_in_cuda (vkgdr_memory_t mem, int fd)
+{
+  const vkgdr_cuda *cu = mem->g->cu;
+  const CUDA_EXTERNAL_MEMORY_HANDLE_DESC handle = {
+    .type = CU_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD,
+    .handle.fd = fd,
+    .size = mem->size,
+  };
+  CUresult result;
+
+  result = cu->cuImportExternalMemory (&mem->external, &handle);
+  if (result == CUDA_SUCCESS)
+    return true;
+  mem->external = NULL;
+  vkgdr_memory_report_cuda ("cuImportExternalMemory", result,
+      mem->imported ? "check that the memory has this size, and that it was "
+                      "exported on this device by the same driver version"
+                    : "see that CUDA and Vulkan are of the same driver "
+                      "version");
+  return false;
+}
+
+static bool
+map_in_cuda (vkgdr_memory_t mem)
+{
+  const vkgdr_cuda *cu = mem->g->cu;
+  const CUDA_EXTERNAL_MEMORY_BUFFER_DESC buffer = { .size = mem->size };
+  CUresult result;
+
+  result = cu->cuExternalMemoryGetMappedBuffer (
+      &mem->pointer, mem->external, &buffer);
+  if (result == CUDA_SUCCESS)
+    return true;
+  mem->pointer = 0;
+  vkgdr_memory_report_cuda ("cuExternalMemoryGetMappedBuffer", result,
+      "see whether the device has memory left (nvidia-smi), and use fewer or "
+      "smaller pools");
+  return false;
+}
+
+/* @fd may be negative, after an error. */
+static bool
+give_to_cuda (vkgdr_memory_t mem, int fd)
+{
+  if (fd < 0)
+    return false;
+  if (import_in_cuda (mem, fd))
+    return map_in_cuda (mem);
+  close (fd);
+  return false;
+}
+
+bool
+vkgdr_window_memory_allocate (vkgdr_memory_t mem)
+{
+  return allocate (mem) && map (mem)
+         && give_to_cuda (mem, vkgdr_window_memory_export_fd (mem));
+}
+
+static int
+duplicate (int fd)
+{
+  int copy = fcntl (fd, F_DUPFD_CLOEXEC, 0);
+
+  if (copy < 0)
+    vkgdr_error_set ("the file descriptor %d cannot be duplicated (%s): see "
+                     "whether the process has as many files open as it may "
+                     "(ulimit -n)",
+        fd, strerror (errno));
+  return copy;
+}
+
+/* Vulkan takes its file descriptor over, too, if it succeeds. */
+static bool
+import_in_vulkan (vkgdr_memory_t mem, int fd)
+{
+  const VkImportMemoryFdInfoKHR import = {
+    .sType = VK_STRUCTURE_TYPE_IMPORT_MEMORY_FD_INFO_KHR,
+    .handleType = VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT,
+    .fd = fd,
+  };
+  VkResult result;
+
+  if (fd < 0)
+    return false;
+  result = call_allocate (mem, &import);
+  if (result == VK_SUCCESS)
+    return map (mem);
+  close (fd);
+  vkgdr_error_set ("memory of %zu bytes cannot be imported (vkAllocateMemory: "
+                   "%s): check that it has this size, and that it was exported "
+                   "on this device by the same driver version",
+      mem->size, vkgdr_vk_result_name (result));
+  return false;
+}
+
+bool
+vkgdr_window_memory_import (vkgdr_memory_t mem, int fd)
+{
+  return give_to_cuda (mem, duplicate (fd))
+         && (mem->g->obstacle != VKGDR_OBSTACLE_NONE
+             || import_in_vulkan (mem, duplicate (fd)));
+}
+
+bool
+vkgdr_window_memory_release_cuda (vkgdr_memory_t mem)
+{
+  const vkgdr_cuda *cu = mem->g->cu;
+  CUresult result;
+  bool ok = true;
+
+  if (mem->pointer) {
+    result = cu->cuMemFree (mem->pointer);
+    if (result != CUDA_SUCCESS) {
+      vkgdr_memory_report_cuda ("cuMemFree", result, VKGDR_MEMORY_STAYS);
+      ok = false;
+    }
+  }
+  result = cu->cuDestroyExternalMemory (mem->external);
+  if (result != CUDA_SUCCESS && ok) {
+    vkgdr_memory_report_cuda (
+        "cuDestroyExternalMemory", result, VKGDR_MEMORY_STAYS);
+    ok = false;
+  }
+  return ok;
+}
+
+void
+vkgdr_window_memory_release_vulkan (vkgdr_memory_t mem)
+{
+  const vkgdr_vk *vk = &mem->g->vk;
+
+  if (mem->host)
+    vk->UnmapMemory (vk->device, mem->vk_memory);
+  if (mem->vk_memory)
+    vk->FreeMemory (vk->device, mem->vk_memory, NULL);
+}

@@ -1,0 +1,734 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * test-share.c: another process imports memory by its file descriptor, and
+ * writes to it
+ *
+ * The other process is this program, started again with arguments. Device
+ * memory is tried with the driver where that can export it, and otherwise with
+ * entry points that stand in for it.
+ */
+
+#include "util.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define SIZE ((size_t) 1000003) /* not a multiple of anything */
+
+#define N_ELEMENTS(array) (sizeof (array) / sizeof ((array)[0]))
+
+/* Seeds of what the parent writes, and the child. */
+#define PARENTS 1
+#define CHILDS 2
+
+static uint8_t
+pattern (size_t i, unsigned int seed)
+{
+  return (uint8_t) (i * 7 + i / 251 + seed);
+}
+
+static void
+fill (uint8_t *bytes, unsigned int seed)
+{
+  size_t i;
+
+  for (i = 0; i < SIZE; i++)
+    bytes[i] = pattern (i, seed);
+}
+
+static bool
+matches (const uint8_t *bytes, unsigned int seed)
+{
+  size_t i = 0;
+
+  while (i < SIZE && bytes[i] == pattern (i, seed))
+    i++;
+  return i == SIZE;
+}
+
+/* Writes through the host's pointer where there is one, else by a transfer. */
+static bool
+write_bytes (vkgdr_memory_t mem, unsigned int seed)
+{
+  uint8_t *bytes = malloc (SIZE);
+  CUresult result = CUDA_SUCCESS;
+
+  fill (bytes, seed);
+  if (vkgdr_memory_get_host_ptr (mem)) {
+    memcpy (vkgdr_memory_get_host_ptr (mem), bytes, SIZE);
+    vkgdr_memory_flush (mem, 0, SIZE);
+  } else {
+    result = vkgdr_driver_load ()->cuMemcpyHtoD (
+        vkgdr_memory_get_device_ptr (mem), bytes, SIZE);
+    /* The source is pageable, so the copy has been made. */
+  }
+  free (bytes);
+  return result == CUDA_SUCCESS;
+}
+
+/* What the device holds; and the host, where it has a pointer. */
+static bool
+holds (vkgdr_memory_t mem, unsigned int seed)
+{
+  uint8_t *bytes = malloc (SIZE);
+  bool ok;
+
+  ok = vkgdr_driver_load ()->cuMemcpyDtoH (
+           bytes, vkgdr_memory_get_device_ptr (mem), SIZE)
+           == CUDA_SUCCESS
+       && matches (bytes, seed);
+  if (ok && vkgdr_memory_get_host_ptr (mem)) {
+    vkgdr_memory_invalidate (mem, 0, SIZE);
+    ok = matches (vkgdr_memory_get_host_ptr (mem), seed);
+  }
+  free (bytes);
+  return ok;
+}
+
+/* --- the other process ---------------------------------------------------- */
+
+static int
+fail_in_child (const char *what)
+{
+  char *error = vkgdr_last_error ();
+
+  fprintf (stderr, "child: %s: %s\n", what, error ? error : "no error");
+  free (error);
+  return EXIT_FAILURE;
+}
+
+/* As test_enter_context (), whose checks need libcheck. */
+static bool
+enter_context (void)
+{
+  const vkgdr_cuda *cu = vkgdr_driver_load ();
+  CUcontext context;
+
+  return cu && cu->cuDevicePrimaryCtxRetain (&context, 0) == CUDA_SUCCESS
+         && cu->cuCtxPushCurrent (context) == CUDA_SUCCESS;
+}
+
+/* Imports the file descriptor in argv[2]; the information comes from standard
+ * input. argv[3] says whether a host pointer is expected. */
+static int
+be_the_child (char **argv)
+{
+  bool expects_host = strcmp (argv[3], "host") == 0;
+  vkgdr_fd_info info;
+  vkgdr_memory_t mem;
+  vkgdr_t g;
+
+  if (read (STDIN_FILENO, &info, sizeof (info)) != sizeof (info))
+    return fail_in_child ("read");
+  if (!enter_context ())
+    return fail_in_child ("CUDA context");
+  g = vkgdr_open (0, VKGDR_OPEN_WINDOW_OPTIONAL_BIT);
+  if (!g)
+    return fail_in_child ("vkgdr_open");
+  mem = vkgdr_memory_import_fd (g, atoi (argv[2]), &info);
+  if (!mem)
+    return fail_in_child ("vkgdr_memory_import_fd");
+  if ((vkgdr_memory_get_host_ptr (mem) != NULL) != expects_host)
+    return fail_in_child ("host pointer");
+  if (vkgdr_memory_get_size (mem) != SIZE)
+    return fail_in_child ("size");
+  if (!holds (mem, PARENTS))
+    return fail_in_child ("other bytes than the parent's");
+  if (!write_bytes (mem, CHILDS))
+    return fail_in_child ("write");
+  vkgdr_memory_free (mem);
+  vkgdr_close (g);
+  return EXIT_SUCCESS;
+}
+
+static void
+exec_child (int fd, int input, const char *host, const char *debug)
+{
+  char number[16];
+
+  dup2 (input, STDIN_FILENO);
+  fcntl (fd, F_SETFD, 0);
+  snprintf (number, sizeof (number), "%d", fd);
+  if (debug)
+    setenv ("VKGDR_DEBUG", debug, 1);
+  execl ("/proc/self/exe", "child", "child", number, host, NULL);
+  _exit (127);
+}
+
+/* Lets a child with VKGDR_DEBUG=@debug import @mem and write to it. */
+static void
+let_child_write (vkgdr_memory_t mem, const char *host, const char *debug)
+{
+  int fd = vkgdr_memory_get_fd (mem);
+  vkgdr_fd_info info;
+  int pipe_ends[2];
+  int status = -1;
+  pid_t child;
+
+  assert_no_error ();
+  ck_assert_int_ge (fd, 0);
+  vkgdr_memory_describe_fd (mem, &info);
+  ck_assert_int_eq (pipe2 (pipe_ends, O_CLOEXEC), 0);
+  ck_assert_int_eq (
+      write (pipe_ends[1], &info, sizeof (info)), (int) sizeof (info));
+  child = fork ();
+  if (child == 0)
+    exec_child (fd, pipe_ends[0], host, debug);
+  ck_assert_int_eq (waitpid (child, &status, 0), child);
+  ck_assert_msg (WIFEXITED (status) && WEXITSTATUS (status) == 0,
+      "the child ended with status %#x", status);
+  close (fd);
+  close (pipe_ends[0]);
+  close (pipe_ends[1]);
+}
+
+static void
+check_child (uint32_t flags, const char *host, const char *debug)
+{
+  vkgdr_t g = test_open (0);
+  vkgdr_memory_t mem = vkgdr_memory_alloc (g, SIZE, flags);
+
+  assert_no_error ();
+  ck_assert (write_bytes (mem, PARENTS));
+  let_child_write (mem, host, debug);
+  ck_assert (holds (mem, CHILDS));
+  vkgdr_memory_free (mem);
+  vkgdr_close (g);
+}
+
+START_TEST (a_child_writes_through_the_window)
+{
+  check_child (0, "host", NULL);
+}
+END_TEST
+
+/* Memory in the parent's window is device memory to the child. */
+START_TEST (a_child_without_a_window_writes_by_cuda)
+{
+  check_child (0, "no-host", "no-window");
+}
+END_TEST
+
+START_TEST (a_child_flushes)
+{
+  check_child (0, "host", "non-coherent");
+}
+END_TEST
+
+static bool
+can_export_device_memory (void)
+{
+  vkgdr_t g = test_open (0);
+  vkgdr_memory_t mem = vkgdr_memory_alloc (g, SIZE, VKGDR_MEMORY_DEVICE_BIT);
+
+  if (!mem) {
+    assert_error ("device memory");
+    printf ("skipped: this driver does not export device memory\n");
+  }
+  vkgdr_memory_free (mem);
+  vkgdr_close (g);
+  return mem != NULL;
+}
+
+START_TEST (a_child_writes_device_memory)
+{
+  if (!can_export_device_memory ())
+    return;
+  check_child (VKGDR_MEMORY_DEVICE_BIT, "no-host", NULL);
+  check_child (VKGDR_MEMORY_DEVICE_BIT, "no-host", "no-window");
+}
+END_TEST
+
+/* --- in one process ---------------------------------------------------------
+ */
+
+START_TEST (an_import_keeps_the_bytes)
+{
+  vkgdr_t g = test_open (0);
+  vkgdr_memory_t mem = test_alloc (g, SIZE);
+  int fd = vkgdr_memory_get_fd (mem);
+  int fds = test_count_fds ();
+  vkgdr_device_info device;
+  vkgdr_fd_info info;
+
+  ck_assert (write_bytes (mem, PARENTS));
+  vkgdr_memory_describe_fd (mem, &info);
+  ck_assert_uint_eq (info.size, SIZE);
+  ck_assert_uint_eq (info.flags, 0);
+  ck_assert_mem_eq (info.device_uuid, g->info.uuid, 16);
+  vkgdr_memory_free (mem);
+
+  mem = vkgdr_memory_import_fd (g, fd, &info);
+  assert_no_error ();
+  ck_assert_ptr_nonnull (mem);
+  ck_assert (holds (mem, PARENTS));
+  ck_assert_int_lt (fcntl (fd, F_GETFD), 0); /* it was taken over */
+  ck_assert_ptr_nonnull (vkgdr_memory_get_host_ptr (mem));
+
+  vkgdr_get_device_info (g, &device);
+  ck_assert_uint_eq (device.allocated, 0);
+  ck_assert_uint_eq (device.n_allocations, 0);
+  ck_assert_int_eq (vkgdr_memory_get_fd (mem), -1);
+  assert_error ("imported", "allocated it");
+  vkgdr_memory_free (mem);
+  ck_assert_int_lt (test_count_fds (), fds);
+  vkgdr_close (g);
+}
+END_TEST
+
+/* An import that is refused leaves the file descriptor, and nothing else. */
+static void
+assert_refused (vkgdr_t g, int fd, const vkgdr_fd_info *info, const char *word)
+{
+  int fds = test_count_fds ();
+  int maps = test_count_maps ();
+
+  ck_assert_ptr_null (vkgdr_memory_import_fd (g, fd, info));
+  assert_error (word);
+  ck_assert_int_eq (test_count_fds (), fds);
+  ck_assert_int_eq (test_count_maps (), maps);
+}
+
+START_TEST (what_does_not_fit_is_refused)
+{
+  vkgdr_t g = test_open (0);
+  vkgdr_memory_t mem = test_alloc (g, SIZE);
+  int fd = vkgdr_memory_get_fd (mem);
+  int other = open ("/dev/null", O_RDWR | O_CLOEXEC);
+  vkgdr_fd_info good, bad;
+
+  vkgdr_memory_describe_fd (mem, &good);
+  bad = good;
+  bad.device_uuid[3] ^= 1;
+  assert_refused (g, fd, &bad, "another device");
+  bad = good;
+  bad.driver_uuid[0] ^= 1;
+  assert_refused (g, fd, &bad, "another version of the driver");
+  bad = good;
+  bad.size = 0;
+  assert_refused (g, fd, &bad, "0 bytes");
+  bad.size = UINT64_MAX;
+  assert_refused (g, fd, &bad, "18446744073709551615 bytes");
+  bad = good;
+  bad.flags = 0x80;
+  assert_refused (g, fd, &bad, "0x80");
+  bad = good;
+  bad.flags = VKGDR_MEMORY_DEVICE_BIT;
+  assert_refused (g, fd, &bad, "device memory");
+  assert_refused (g, -1, &good, "-1 is not a file descriptor");
+  assert_refused (g, other, &good, "cuImportExternalMemory");
+  if (g->info.software) {
+    bad = good;
+    bad.size = 100 * SIZE;
+    assert_refused (g, fd, &bad, "the size that");
+  }
+
+  /* A program that knows the size alone may import, too. */
+  memset (good.device_uuid, 0, sizeof (good.device_uuid));
+  memset (good.driver_uuid, 0, sizeof (good.driver_uuid));
+  vkgdr_memory_free (vkgdr_memory_import_fd (g, fd, &good));
+  assert_no_error ();
+  close (other);
+  vkgdr_memory_free (mem);
+  vkgdr_close (g);
+}
+END_TEST
+
+START_TEST (an_import_needs_a_context)
+{
+  vkgdr_t g = test_open (0);
+  vkgdr_memory_t mem = test_alloc (g, SIZE);
+  int fd = vkgdr_memory_get_fd (mem);
+  vkgdr_fd_info info;
+  CUcontext popped;
+
+  vkgdr_memory_describe_fd (mem, &info);
+  vkgdr_driver_load ()->cuCtxPopCurrent (&popped);
+  assert_refused (g, fd, &info, "no CUDA context");
+  close (fd);
+  vkgdr_memory_free (mem);
+  vkgdr_close (g);
+}
+END_TEST
+
+static VKAPI_ATTR VkResult VKAPI_CALL
+no_import (VkDevice device, const VkMemoryAllocateInfo *info,
+    const VkAllocationCallbacks *callbacks, VkDeviceMemory *memory)
+{
+  return VK_ERROR_INVALID_EXTERNAL_HANDLE;
+}
+
+static VKAPI_ATTR VkResult VKAPI_CALL
+no_map (VkDevice device, VkDeviceMemory memory, VkDeviceSize offset,
+    VkDeviceSize size, VkMemoryMapFlags flags, void **data)
+{
+  return VK_ERROR_MEMORY_MAP_FAILED;
+}
+
+START_TEST (failures_leave_nothing_behind)
+{
+  static const char *const calls[] = { "cuImportExternalMemory",
+    "cuExternalMemoryGetMappedBuffer" };
+  vkgdr_memory_t mem;
+  vkgdr_fd_info info;
+  char spec[128];
+  vkgdr_vk vk;
+  vkgdr_t g;
+  size_t i;
+  int fd;
+
+  if (!test_use_software_device ())
+    return;
+  g = test_open (0);
+  mem = test_alloc (g, SIZE);
+  fd = vkgdr_memory_get_fd (mem);
+  vkgdr_memory_describe_fd (mem, &info);
+  for (i = 0; i < N_ELEMENTS (calls); i++) {
+    snprintf (spec, sizeof (spec), "%s:1", calls[i]);
+    test_fail (spec);
+    assert_refused (g, fd, &info, calls[i]);
+    test_fail (NULL);
+  }
+  vk = g->vk;
+  g->vk.AllocateMemory = no_import;
+  assert_refused (g, fd, &info, "VK_ERROR_INVALID_EXTERNAL_HANDLE");
+  g->vk = vk;
+  g->vk.MapMemory = no_map;
+  assert_refused (g, fd, &info, "VK_ERROR_MEMORY_MAP_FAILED");
+  g->vk = vk;
+  vkgdr_memory_free (vkgdr_memory_import_fd (g, fd, &info));
+  assert_no_error ();
+  vkgdr_memory_free (mem);
+  vkgdr_close (g);
+}
+END_TEST
+
+START_TEST (many_imports_leave_nothing)
+{
+  vkgdr_t g = test_open (0);
+  vkgdr_memory_t mem = test_alloc (g, SIZE);
+  vkgdr_fd_info info;
+  int fds = 0;
+  int maps = 0;
+  int i;
+
+  vkgdr_memory_describe_fd (mem, &info);
+  for (i = 0; i < 100; i++) {
+    if (i == 10) {
+      fds = test_count_fds ();
+      maps = test_count_maps ();
+    }
+    vkgdr_memory_free (
+        vkgdr_memory_import_fd (g, vkgdr_memory_get_fd (mem), &info));
+    assert_no_error ();
+  }
+  ck_assert_int_eq (test_count_fds (), fds);
+  ck_assert_int_eq (test_count_maps (), maps);
+  vkgdr_memory_free (mem);
+  vkgdr_close (g);
+}
+END_TEST
+
+/* --- device memory, with entry points that stand in for a driver's ----------
+ */
+
+#define GRANULE ((size_t) 65536)
+
+/* Live things of each kind, which call is to fail, and whether allocations are
+ * smaller than what is to be mapped. */
+static struct {
+  int handles, places, maps;
+  const char *failing;
+  bool too_small;
+} fake;
+
+#define FAIL_IF_ASKED() \
+  if (fake.failing && strcmp (fake.failing, __func__ + 5) == 0) \
+  return CUDA_ERROR_OUT_OF_MEMORY
+
+static CUresult
+fake_cuMemGetAllocationGranularity (size_t *granularity,
+    const CUmemAllocationProp *properties,
+    CUmemAllocationGranularity_flags option)
+{
+  FAIL_IF_ASKED ();
+  ck_assert_int_eq (properties->requestedHandleTypes,
+      CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR);
+  ck_assert_int_eq (properties->location.type, CU_MEM_LOCATION_TYPE_DEVICE);
+  ck_assert_int_eq (properties->location.id, 0);
+  *granularity = GRANULE;
+  return CUDA_SUCCESS;
+}
+
+/* A handle is a file descriptor, plus 1. */
+static CUresult
+fake_cuMemCreate (CUmemGenericAllocationHandle *handle, size_t size,
+    const CUmemAllocationProp *properties, unsigned long long flags)
+{
+  int fd;
+
+  FAIL_IF_ASKED ();
+  ck_assert_uint_eq (size % GRANULE, 0);
+  fd = memfd_create ("device", MFD_CLOEXEC);
+  ck_assert_int_eq (ftruncate (fd, size), 0);
+  *handle = fd + 1;
+  fake.handles++;
+  return CUDA_SUCCESS;
+}
+
+static CUresult
+fake_cuMemRelease (CUmemGenericAllocationHandle handle)
+{
+  FAIL_IF_ASKED ();
+  ck_assert_int_eq (close (handle - 1), 0);
+  fake.handles--;
+  return CUDA_SUCCESS;
+}
+
+static CUresult
+fake_cuMemAddressReserve (CUdeviceptr *pointer, size_t size, size_t alignment,
+    CUdeviceptr wanted, unsigned long long flags)
+{
+  FAIL_IF_ASKED ();
+  ck_assert_uint_eq (size % GRANULE, 0);
+  *pointer = (uintptr_t) mmap (
+      NULL, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  fake.places++;
+  return CUDA_SUCCESS;
+}
+
+static CUresult
+fake_cuMemAddressFree (CUdeviceptr pointer, size_t size)
+{
+  FAIL_IF_ASKED ();
+  ck_assert (fake.maps < fake.places || fake.failing); /* it is unmapped */
+  munmap ((void *) (uintptr_t) pointer, size);
+  fake.places--;
+  return CUDA_SUCCESS;
+}
+
+static CUresult
+fake_cuMemMap (CUdeviceptr pointer, size_t size, size_t offset,
+    CUmemGenericAllocationHandle handle, unsigned long long flags)
+{
+  FAIL_IF_ASKED ();
+  if (fake.too_small)
+    return CUDA_ERROR_INVALID_VALUE;
+  ck_assert_ptr_ne (mmap ((void *) (uintptr_t) pointer, size, PROT_NONE,
+                        MAP_SHARED | MAP_FIXED, handle - 1, 0),
+      MAP_FAILED);
+  fake.maps++;
+  return CUDA_SUCCESS;
+}
+
+static CUresult
+fake_cuMemUnmap (CUdeviceptr pointer, size_t size)
+{
+  FAIL_IF_ASKED ();
+  fake.maps--;
+  return CUDA_SUCCESS;
+}
+
+static CUresult
+fake_cuMemSetAccess (CUdeviceptr pointer, size_t size,
+    const CUmemAccessDesc *access, size_t count)
+{
+  FAIL_IF_ASKED ();
+  ck_assert_uint_eq (count, 1);
+  ck_assert_int_eq (access->flags, CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
+  return mprotect ((void *) (uintptr_t) pointer, size, PROT_READ | PROT_WRITE)
+                 == 0
+             ? CUDA_SUCCESS
+             : CUDA_ERROR_UNKNOWN;
+}
+
+static CUresult
+fake_cuMemExportToShareableHandle (void *shareable,
+    CUmemGenericAllocationHandle handle, CUmemAllocationHandleType type,
+    unsigned long long flags)
+{
+  FAIL_IF_ASKED ();
+  *(int *) shareable = fcntl (handle - 1, F_DUPFD_CLOEXEC, 0);
+  return CUDA_SUCCESS;
+}
+
+static CUresult
+fake_cuMemImportFromShareableHandle (CUmemGenericAllocationHandle *handle,
+    void *shareable, CUmemAllocationHandleType type)
+{
+  FAIL_IF_ASKED ();
+  *handle = fcntl ((int) (uintptr_t) shareable, F_DUPFD_CLOEXEC, 0) + 1;
+  fake.handles++;
+  return CUDA_SUCCESS;
+}
+
+/* A handle whose driver exports device memory. */
+static vkgdr_t
+open_fake (void)
+{
+  static vkgdr_cuda cu;
+  vkgdr_t g = test_open (VKGDR_OPEN_WINDOW_OPTIONAL_BIT);
+
+  cu = *g->cu;
+#define USE_FAKE(name, symbol, need, args) cu.name = fake_##name;
+  VKGDR_CUDA_VMM_FUNCTIONS (USE_FAKE)
+#undef USE_FAKE
+  g->cu = &cu;
+  return g;
+}
+
+static void
+assert_nothing_lives (void)
+{
+  ck_assert_int_eq (fake.handles, 0);
+  ck_assert_int_eq (fake.places, 0);
+  ck_assert_int_eq (fake.maps, 0);
+}
+
+static vkgdr_memory_t
+alloc_device (vkgdr_t g)
+{
+  return vkgdr_memory_alloc (g, SIZE, VKGDR_MEMORY_DEVICE_BIT);
+}
+
+START_TEST (device_memory_needs_no_window)
+{
+  vkgdr_memory_t mem, imported;
+  vkgdr_device_info device;
+  vkgdr_fd_info info;
+  vkgdr_t g;
+  int fd;
+
+  setenv ("VKGDR_DEBUG", "no-vulkan", 1);
+  g = open_fake ();
+  mem = alloc_device (g);
+  assert_no_error ();
+  ck_assert_ptr_null (vkgdr_memory_get_host_ptr (mem));
+  ck_assert_uint_eq (vkgdr_memory_get_size (mem), SIZE);
+  ck_assert (vkgdr_memory_is_coherent (mem));
+  ck_assert_uint_eq (vkgdr_memory_non_coherent_atom_size (mem), 1);
+  vkgdr_memory_flush (mem, 0, SIZE);
+  assert_no_error ();
+  vkgdr_memory_invalidate (mem, 0, SIZE);
+  assert_no_error ();
+  vkgdr_get_device_info (g, &device);
+  ck_assert_uint_eq (device.allocated, 0);
+
+  fd = vkgdr_memory_get_fd (mem);
+  vkgdr_memory_describe_fd (mem, &info);
+  ck_assert_uint_eq (info.flags, VKGDR_MEMORY_DEVICE_BIT);
+  imported = vkgdr_memory_import_fd (g, fd, &info);
+  assert_no_error ();
+  ck_assert_int_lt (fcntl (fd, F_GETFD), 0);
+  fill ((uint8_t *) (uintptr_t) vkgdr_memory_get_device_ptr (mem), PARENTS);
+  ck_assert (matches (
+      (uint8_t *) (uintptr_t) vkgdr_memory_get_device_ptr (imported), PARENTS));
+
+  /* A driver's file descriptor does not tell its size, but mapping does. */
+  fd = vkgdr_memory_get_fd (mem);
+  fake.too_small = true;
+  assert_refused (g, fd, &info, "cuMemMap");
+  assert_error ("has this size");
+  fake.too_small = false;
+  close (fd);
+  vkgdr_memory_free (imported);
+  vkgdr_memory_free (mem);
+  assert_nothing_lives ();
+  vkgdr_close (g);
+}
+END_TEST
+
+START_TEST (device_memory_fails)
+{
+  static const char *const calls[] = { "cuMemGetAllocationGranularity",
+    "cuMemCreate", "cuMemAddressReserve", "cuMemMap", "cuMemSetAccess" };
+  static const char *const releases[] = { "cuMemUnmap", "cuMemAddressFree",
+    "cuMemRelease" };
+  vkgdr_t g = open_fake ();
+  vkgdr_memory_t mem;
+  vkgdr_fd_info info;
+  size_t i;
+  int fd;
+
+  for (i = 0; i < N_ELEMENTS (calls); i++) {
+    fake.failing = calls[i];
+    ck_assert_ptr_null (alloc_device (g));
+    assert_error (calls[i], "CUDA_ERROR_OUT_OF_MEMORY");
+    assert_nothing_lives ();
+  }
+  fake.failing = NULL;
+  mem = alloc_device (g);
+  fake.failing = "cuMemExportToShareableHandle";
+  ck_assert_int_eq (vkgdr_memory_get_fd (mem), -1);
+  assert_error (fake.failing);
+  fake.failing = NULL;
+  fd = vkgdr_memory_get_fd (mem);
+  vkgdr_memory_describe_fd (mem, &info);
+  fake.failing = "cuMemImportFromShareableHandle";
+  assert_refused (g, fd, &info, fake.failing);
+  fake.failing = "cuMemMap";
+  assert_refused (g, fd, &info, fake.failing);
+  fake.failing = NULL;
+  close (fd);
+  vkgdr_memory_free (mem);
+  assert_nothing_lives ();
+
+  for (i = 0; i < N_ELEMENTS (releases); i++) {
+    mem = alloc_device (g);
+    assert_no_error ();
+    fake.failing = releases[i];
+    vkgdr_memory_free (mem);
+    assert_error (releases[i], "stay in use");
+    fake.failing = NULL;
+    memset (&fake, 0, sizeof (fake));
+  }
+  vkgdr_close (g);
+}
+END_TEST
+
+START_TEST (a_driver_may_be_too_old_for_device_memory)
+{
+  static vkgdr_cuda cu;
+  vkgdr_t g = open_fake ();
+
+  cu = *g->cu;
+  cu.cuMemSetAccess = NULL;
+  g->cu = &cu;
+  ck_assert_ptr_null (alloc_device (g));
+  assert_error ("does not export device memory", "newer driver");
+  assert_nothing_lives ();
+  vkgdr_close (g);
+}
+END_TEST
+
+int
+main (int argc, char **argv)
+{
+  Suite *suite;
+  TCase *tc;
+
+  if (argc == 4 && strcmp (argv[1], "child") == 0)
+    return be_the_child (argv);
+  suite = suite_create ("share");
+  tc = tcase_create ("share");
+  tcase_set_timeout (tc, 60);
+  tcase_add_test (tc, a_child_writes_through_the_window);
+  tcase_add_test (tc, a_child_without_a_window_writes_by_cuda);
+  tcase_add_test (tc, a_child_flushes);
+  tcase_add_test (tc, a_child_writes_device_memory);
+  tcase_add_test (tc, an_import_keeps_the_bytes);
+  tcase_add_test (tc, what_does_not_fit_is_refused);
+  tcase_add_test (tc, an_import_needs_a_context);
+  tcase_add_test (tc, failures_leave_nothing_behind);
+  tcase_add_test (tc, many_imports_leave_nothing);
+  tcase_add_test (tc, device_memory_needs_no_window);
+  tcase_add_test (tc, device_memory_fails);
+  tcase_add_test (tc, a_driver_may_be_too_old_for_device_memory);
+  suite_add_tcase (suite, tc);
+  return test_run (suite, true);
+}
