@@ -161,7 +161,7 @@ class RawMemory:
         size = _integer(size, "the size")
         if not 0 < size <= _SIZE_MAX:
             raise VkgdrError(f"{size} bytes cannot be allocated")
-        if flags:  # memory without a host pointer would be of no use here
+        if _check_flags(flags):  # memory without a host pointer would be of no use here
             raise VkgdrError(f"the flags are {flags:#x}: they must be 0")
         handle = lib.vkgdr_memory_alloc(owner._handle, size, 0)
         if not handle:
