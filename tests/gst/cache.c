@@ -1,15 +1,19 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * cache.c: images on disk, shared by processes, and the note about NVRTC there
+ * cache.c: images on disk: shared by processes, and trusted only where they
+ * cannot be another user's
  */
 
 #include <glib/gstdio.h>
 #include <gst/check/gstcheck.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "kernel/cache.h"
-#include "kernel/nvrtcnote.h"
+
+/* The user that others use for files of nobody. */
+#define NOBODY 65534
 
 static gchar *folder, *cache;
 
@@ -209,49 +213,172 @@ GST_START_TEST (test_size_of_nothing_keeps_nothing)
 }
 GST_END_TEST;
 
-/* --- the note ------------------------------------------------------------ */
+/* --- trust --------------------------------------------------------------- */
 
-static gboolean
-note_is_there (gint major)
+static guint n_warnings;
+
+static void
+count_warnings (GstDebugCategory *category, GstDebugLevel level,
+    const gchar *file, const gchar *function, gint line, GObject *object,
+    GstDebugMessage *message, gpointer data)
 {
-  GstVkgdrNvrtcNote *note = gst_vkgdr_nvrtc_note_read (major);
-  gboolean right = note && note->minor == 4 && note->archs->len == 2
-                   && g_array_index (note->archs, gint, 1) == 90;
-
-  g_clear_pointer (&note, gst_vkgdr_nvrtc_note_free);
-  return right;
+  if (level == GST_LEVEL_WARNING
+      && g_str_equal (gst_debug_category_get_name (category), "vkgdrcache"))
+    n_warnings++;
 }
 
-GST_START_TEST (test_note_holds_while_nothing_changes)
+/* Stores "a key" and returns the path of its entry, which the caller frees. */
+static gchar *
+store_entry (void)
 {
-  const gint archs[] = { 75, 90 };
-  GstVkgdrNvrtcNote note = { (gchar *) "a name", NULL, 12, 4, TRUE, NULL };
-  gchar *lib = g_build_filename (folder, "lib", NULL);
+  gchar *hash = g_compute_checksum_for_string (G_CHECKSUM_SHA256, "a key", -1);
+  gchar *path = g_strdup_printf ("%s/%s.image", cache, hash);
+  GBytes *entry = make_entry (0);
 
-  fail_unless (g_mkdir (lib, 0700) == 0);
-  g_setenv ("CUDA_HOME", folder, TRUE);
-  note.file = make_file ("library", "content");
-  note.archs = g_array_new (FALSE, FALSE, sizeof (gint));
-  g_array_append_vals (note.archs, archs, 2);
+  gst_vkgdr_cache_store ("a key", entry);
+  g_bytes_unref (entry);
+  g_free (hash);
+  return path;
+}
 
-  fail_if (note_is_there (12));
-  gst_vkgdr_nvrtc_note_write (12, &note);
-  fail_unless (note_is_there (12));
-  fail_if (note_is_there (13));
-  g_setenv ("VKGDR_NVRTC", "another", TRUE);
-  fail_if (note_is_there (12));
-  g_unsetenv ("VKGDR_NVRTC");
-  /* Another library may be found, now. */
-  g_free (make_file ("lib/libnvrtc.so", "new"));
-  fail_if (note_is_there (12));
-  gst_vkgdr_nvrtc_note_write (12, &note);
-  fail_unless (note_is_there (12));
-  g_free (make_file ("library", "other content"));
-  fail_if (note_is_there (12));
+GST_START_TEST (test_folder_that_others_can_write_to_is_not_used)
+{
+  gchar *path = store_entry ();
 
-  g_array_unref (note.archs);
-  g_free (note.file);
-  g_free (lib);
+  fail_unless (cache_has ("a key"));
+  fail_unless (g_chmod (cache, 0777) == 0);
+  fail_if (cache_has ("a key"));
+  fail_unless (g_unlink (path) == 0);
+  g_free (store_entry ());
+  fail_if (g_file_test (path, G_FILE_TEST_EXISTS));
+  fail_unless (g_chmod (cache, 0755) == 0);
+  g_free (store_entry ());
+  fail_unless (cache_has ("a key"));
+  g_free (path);
+}
+GST_END_TEST;
+
+GST_START_TEST (test_folder_of_another_user_is_not_used)
+{
+  if (geteuid () != 0) {
+    g_printerr ("skipped: only root can give a folder away\n");
+    return;
+  }
+  g_free (store_entry ());
+  fail_unless (cache_has ("a key"));
+  fail_unless (chown (cache, NOBODY, NOBODY) == 0);
+  fail_if (cache_has ("a key"));
+}
+GST_END_TEST;
+
+GST_START_TEST (test_folder_behind_a_link_is_not_used)
+{
+  gchar *elsewhere = g_build_filename (folder, "elsewhere", NULL);
+
+  fail_unless (g_mkdir (elsewhere, 0700) == 0);
+  fail_unless (symlink (elsewhere, cache) == 0);
+  g_free (store_entry ());
+  fail_if (cache_has ("a key"));
+  fail_unless (g_rmdir (elsewhere) == 0);
+  g_free (elsewhere);
+}
+GST_END_TEST;
+
+GST_START_TEST (test_entry_that_others_can_write_to_is_not_used)
+{
+  gchar *path = store_entry ();
+
+  fail_unless (g_chmod (path, 0622) == 0);
+  fail_if (cache_has ("a key"));
+  fail_unless (g_chmod (path, 0644) == 0);
+  fail_unless (cache_has ("a key"));
+  if (geteuid () == 0) {
+    fail_unless (chown (path, NOBODY, NOBODY) == 0);
+    fail_if (cache_has ("a key"));
+  }
+  /* A new one takes its place. */
+  g_free (store_entry ());
+  fail_unless (cache_has ("a key"));
+  g_free (path);
+}
+GST_END_TEST;
+
+GST_START_TEST (test_entry_that_is_no_file_is_not_used)
+{
+  gchar *path = store_entry ();
+  gchar *other = g_build_filename (folder, "other", NULL);
+
+  fail_unless (rename (path, other) == 0);
+  fail_unless (symlink (other, path) == 0);
+  fail_if (cache_has ("a key"));
+  fail_unless (g_unlink (path) == 0);
+  fail_unless (mkfifo (path, 0600) == 0);
+  fail_if (cache_has ("a key"));
+  fail_unless (g_unlink (path) == 0);
+  fail_unless (g_mkdir (path, 0700) == 0);
+  fail_if (cache_has ("a key"));
+  g_free (other);
+  g_free (path);
+}
+GST_END_TEST;
+
+GST_START_TEST (test_warns_once_of_a_folder_that_is_not_used)
+{
+  guint i;
+
+  gst_debug_set_active (TRUE);
+  gst_debug_add_log_function (count_warnings, NULL, NULL);
+  g_free (store_entry ());
+  gst_debug_set_threshold_for_name ("vkgdrcache", GST_LEVEL_WARNING);
+  fail_unless (g_chmod (cache, 0777) == 0);
+  for (i = 0; i < 3; i++) {
+    fail_if (cache_has ("a key"));
+    g_free (store_entry ());
+  }
+  gst_debug_remove_log_function (count_warnings);
+  fail_unless_equals_int (n_warnings, 1);
+}
+GST_END_TEST;
+
+/* Users' files, and names that only look like an entry's. */
+GST_START_TEST (test_only_own_names_are_removed)
+{
+  static const gchar *const names[] = { "disk.image.qcow2", "mine.image",
+    ".image",
+    "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdeg.image",
+    "0123456789ABCDEF0123456789ABCDEF0123456789ABCDEF0123456789ABCDEF.image",
+    "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef.image2",
+    "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef.image.",
+    "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+    ".image.abcdefg" };
+  const gchar *leftover =
+      "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+      ".image.aB3dE6";
+  gchar *path;
+  guint i;
+
+  g_free (store_entry ());
+  for (i = 0; i < G_N_ELEMENTS (names); i++) {
+    path = g_build_filename ("cache", names[i], NULL);
+    g_free (make_file (path, "a user's"));
+    g_free (path);
+  }
+  path = g_build_filename ("cache", leftover, NULL);
+  g_free (make_file (path, "a writer was killed"));
+  g_free (path);
+
+  /* No room for anything but one entry. */
+  g_setenv ("VKGDR_CACHE_SIZE", "1050", TRUE);
+  g_free (store_entry ());
+  for (i = 0; i < G_N_ELEMENTS (names); i++) {
+    path = g_build_filename (cache, names[i], NULL);
+    fail_unless (g_file_test (path, G_FILE_TEST_EXISTS), "%s", names[i]);
+    g_free (path);
+  }
+  path = g_build_filename (cache, leftover, NULL);
+  fail_if (g_file_test (path, G_FILE_TEST_EXISTS));
+  fail_unless (cache_has ("a key"));
+  g_free (path);
 }
 GST_END_TEST;
 
@@ -266,7 +393,13 @@ cache_suite (void)
   tcase_add_test (general, test_processes_share_a_small_cache);
   tcase_add_test (general, test_oldest_entries_go);
   tcase_add_test (general, test_size_of_nothing_keeps_nothing);
-  tcase_add_test (general, test_note_holds_while_nothing_changes);
+  tcase_add_test (general, test_folder_that_others_can_write_to_is_not_used);
+  tcase_add_test (general, test_folder_of_another_user_is_not_used);
+  tcase_add_test (general, test_folder_behind_a_link_is_not_used);
+  tcase_add_test (general, test_entry_that_others_can_write_to_is_not_used);
+  tcase_add_test (general, test_entry_that_is_no_file_is_not_used);
+  tcase_add_test (general, test_warns_once_of_a_folder_that_is_not_used);
+  tcase_add_test (general, test_only_own_names_are_removed);
   return s;
 }
 

@@ -6,6 +6,7 @@
  */
 
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 #include <utime.h>
 
@@ -271,7 +272,7 @@ GST_START_TEST (test_files)
   check_file_fails (ptx, -1, GST_VKGDR_ERROR_IMAGE, "compute capability");
   check_file_fails (noise, sizeof (noise), GST_VKGDR_ERROR_IMAGE,
       "neither CUDA source, PTX, cubin nor fatbin");
-  check_file_fails ("", 0, GST_VKGDR_ERROR_IMAGE, "neither");
+  check_file_fails ("", 0, GST_VKGDR_ERROR_IMAGE, "kernel.bin is empty");
   check_file_fails (elf, sizeof (elf), GST_VKGDR_ERROR_IMAGE, "truncated");
   check_file_fails (
       fatbin, sizeof (fatbin), GST_VKGDR_ERROR_IMAGE, "truncated");
@@ -300,7 +301,7 @@ GST_START_TEST (test_file_includes_its_neighbour)
   GstVkgdrKernel *kernel;
   guint i;
 
-  /* A changed header is seen: such a source is not cached. */
+  /* A changed header is seen, though images are cached. */
   for (i = 1; i <= 2; i++) {
     gchar *text =
         g_strdup_printf ("#define NEIGHBOUR(name) __global__ void "
@@ -595,7 +596,8 @@ static void
 check_bound (const gchar *folder)
 {
   struct utimbuf long_ago = { 1000000000, 1000000000 };
-  gchar *old = g_build_filename (folder, "old.image", NULL);
+  gchar *hash = g_compute_checksum_for_string (G_CHECKSUM_SHA256, "old", -1);
+  gchar *old = g_strdup_printf ("%s/%s.image", folder, hash);
   GHashTable *known;
   gchar *new;
 
@@ -613,6 +615,7 @@ check_bound (const gchar *folder)
   g_unlink (new);
   g_free (new);
   g_free (old);
+  g_free (hash);
   g_hash_table_unref (known);
 }
 
@@ -641,7 +644,6 @@ GST_START_TEST (test_cache)
   gchar *one, *two, *spare = g_build_filename (folder, "spare", NULL);
 
   g_setenv ("VKGDR_CACHE_DIR", folder, TRUE);
-  /* The first may leave more than its image: what is known of the compiler. */
   make_and_drop (KERNEL ("zero", ""), "zero");
   known = list_entries (folder);
   make_and_drop (KERNEL ("one", ""), "one");
@@ -682,12 +684,59 @@ GST_START_TEST (test_cache)
 }
 GST_END_TEST;
 
+/* --- the cause of a failure ---------------------------------------------- */
+
+/* Before the driver is loaded. */
+GST_START_TEST (test_failed_question_is_named)
+{
+  static const gchar *const words[] = { "cuFuncGetParamInfo",
+    "CUDA_ERROR_OUT_OF_MEMORY", NULL };
+
+  g_setenv (
+      "SOFTCUDA_FAIL", "cuFuncGetParamInfo:2:CUDA_ERROR_OUT_OF_MEMORY", TRUE);
+  setup ();
+  if (gst_vkgdr_context_is_software (context))
+    check_source_fails (
+        KERNEL ("k", ""), NULL, GST_VKGDR_ERROR_NO_MEMORY, words);
+  teardown ();
+}
+GST_END_TEST;
+
+GST_START_TEST (test_lack_of_descriptors_is_named)
+{
+  gchar elf[64] = "\177ELF\2\1\1";
+  struct rlimit before, few = { 0, 0 };
+  GError *compiling = NULL, *loading = NULL;
+  GBytes *image = g_bytes_new_static (elf, sizeof (elf));
+  GstVkgdrKernel *kernel;
+  GstVkgdrModule *module;
+
+  fail_unless_equals_int (getrlimit (RLIMIT_NOFILE, &before), 0);
+  few.rlim_max = before.rlim_max;
+  fail_unless_equals_int (setrlimit (RLIMIT_NOFILE, &few), 0);
+  kernel = from_source (KERNEL ("not_in_any_cache", ""), NULL, &compiling);
+  module = gst_vkgdr_module_new_from_image (context, image, NULL, &loading);
+  fail_unless_equals_int (setrlimit (RLIMIT_NOFILE, &before), 0);
+  fail_unless (kernel == NULL && module == NULL);
+  fail_unless (strstr (compiling->message, "no file descriptors left")
+                   || strstr (compiling->message, "Too many open files"),
+      "%s", compiling->message);
+  fail_unless (strstr (loading->message, "no file descriptors left"), "%s",
+      loading->message);
+  g_error_free (compiling);
+  g_error_free (loading);
+  g_bytes_unref (image);
+}
+GST_END_TEST;
+
 static Suite *
 kernel_suite (void)
 {
   Suite *suite = suite_create ("kernel");
-  TCase *tc = tcase_create ("general");
+  TCase *tc = tcase_create ("general"), *bare = tcase_create ("bare");
 
+  suite_add_tcase (suite, bare);
+  tcase_add_test (bare, test_failed_question_is_named);
   suite_add_tcase (suite, tc);
   tcase_set_timeout (tc, 120);
   tcase_add_checked_fixture (tc, setup, teardown);
@@ -704,6 +753,7 @@ kernel_suite (void)
   tcase_add_test (tc, test_params_arrive);
   tcase_add_test (tc, test_frames_are_checked);
   tcase_add_test (tc, test_cache);
+  tcase_add_test (tc, test_lack_of_descriptors_is_named);
   return suite;
 }
 

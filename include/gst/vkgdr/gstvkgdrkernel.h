@@ -11,6 +11,7 @@
 
 #include <gst/audio/audio.h>
 #include <gst/video/video.h>
+#include <gst/vkgdr/gstvkgdrcompileoptions.h>
 #include <gst/vkgdr/gstvkgdrstream.h>
 
 G_BEGIN_DECLS
@@ -26,12 +27,26 @@ GstVkgdrKernel *gst_vkgdr_kernel_new_from_source (GstVkgdrContext *context,
     const gchar *source, const gchar *name, const gchar *entry, GError **error);
 
 GST_VKGDR_API
+GstVkgdrKernel *gst_vkgdr_kernel_new_from_source_with_options (
+    GstVkgdrContext *context, const gchar *source, const gchar *name,
+    const gchar *entry, GstVkgdrCompileOptions *options, GError **error);
+
+GST_VKGDR_API
 GstVkgdrKernel *gst_vkgdr_kernel_new_from_image (GstVkgdrContext *context,
     GBytes *image, const gchar *name, const gchar *entry, GError **error);
 
 GST_VKGDR_API
 GstVkgdrKernel *gst_vkgdr_kernel_new_from_file (GstVkgdrContext *context,
     const gchar *path, const gchar *entry, GError **error);
+
+GST_VKGDR_API
+GstVkgdrKernel *gst_vkgdr_kernel_new_from_file_with_options (
+    GstVkgdrContext *context, const gchar *path, const gchar *entry,
+    GstVkgdrCompileOptions *options, GError **error);
+
+GST_VKGDR_API
+gchar **gst_vkgdr_kernel_list_include_files (
+    const gchar *path, GstVkgdrCompileOptions *options, GError **error);
 
 GST_VKGDR_API
 gchar *gst_vkgdr_kernel_describe_compiler (

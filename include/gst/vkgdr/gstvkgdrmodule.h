@@ -9,6 +9,7 @@
 #ifndef __GST_VKGDR_MODULE_H__
 #define __GST_VKGDR_MODULE_H__
 
+#include <gst/vkgdr/gstvkgdrcompileoptions.h>
 #include <gst/vkgdr/gstvkgdrstream.h>
 
 G_BEGIN_DECLS
@@ -30,12 +31,22 @@ GstVkgdrModule *gst_vkgdr_module_new_from_source (GstVkgdrContext *context,
     const gchar *source, const gchar *label, GError **error);
 
 GST_VKGDR_API
+GstVkgdrModule *gst_vkgdr_module_new_from_source_with_options (
+    GstVkgdrContext *context, const gchar *source, const gchar *label,
+    GstVkgdrCompileOptions *options, GError **error);
+
+GST_VKGDR_API
 GstVkgdrModule *gst_vkgdr_module_new_from_image (GstVkgdrContext *context,
     GBytes *image, const gchar *label, GError **error);
 
 GST_VKGDR_API
 GstVkgdrModule *gst_vkgdr_module_new_from_file (
     GstVkgdrContext *context, const gchar *path, GError **error);
+
+GST_VKGDR_API
+GstVkgdrModule *gst_vkgdr_module_new_from_file_with_options (
+    GstVkgdrContext *context, const gchar *path,
+    GstVkgdrCompileOptions *options, GError **error);
 
 GST_VKGDR_API
 GstVkgdrContext *gst_vkgdr_module_get_context (GstVkgdrModule *module);

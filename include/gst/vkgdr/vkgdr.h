@@ -20,6 +20,7 @@
 #include <gst/vkgdr/gstvkgdrdlpack.h>
 #include <gst/vkgdr/gstvkgdrcuda.h>
 #include <gst/vkgdr/gstvkgdrbufferpool.h>
+#include <gst/vkgdr/gstvkgdrcompileoptions.h>
 #include <gst/vkgdr/gstvkgdrmodule.h>
 #include <gst/vkgdr/gstvkgdrkernel.h>
 #include <gst/vkgdr/gstvkgdrelement.h>

@@ -3,16 +3,24 @@
  * kernel/cache.c: compiled images on disk, under VKGDR_CACHE_DIR or the user's
  * cache folder
  *
+ * An image is code that runs with the user's rights. The folder and each entry
+ * are therefore used only if they belong to this user and nobody else can write
+ * to them. Everything is opened first and checked on the open descriptor, so
+ * that no other process can exchange a file between the check and its use.
+ *
  * An entry is a file of its own, named after the key's hash. It carries its
- * length and checksum, so that a broken one is found, removed and made anew.
- * Knows nothing of compilers: a key is a string, an image is bytes.
+ * length and checksum, so that a damaged one is found and compiled again. Files
+ * with other names are neither read nor removed. Knows nothing of compilers: a
+ * key is a string, an image is bytes.
  */
 
+#include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
-#include <utime.h>
-
-#include <glib/gstdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "kernel/cache.h"
 
@@ -20,13 +28,21 @@ GST_DEBUG_CATEGORY_STATIC (gst_vkgdr_cache_debug);
 #define GST_CAT_DEFAULT gst_vkgdr_cache_debug
 
 /* Bytes of all entries together, unless VKGDR_CACHE_SIZE says otherwise; an
- * image of a kernel is some 10 KiB. */
+ * image of a kernel has some 10 KiB. */
 #define CACHE_DEFAULT_SIZE (256 * 1024 * 1024)
+/* Bytes of an entry that is read at all. */
+#define CACHE_MAX_ENTRY (64 * 1024 * 1024)
 /* To be changed with the layout of an entry. */
 #define CACHE_MAGIC "VKGDRIM1"
-#define CACHE_SUFFIX ".image"
 #define CACHE_CHECKSUM G_CHECKSUM_SHA256
 #define CACHE_CHECKSUM_SIZE 32
+
+/* The name of an entry is its hash in hexadecimal digits and a suffix. While it
+ * is written, a dot and random letters and digits follow. */
+#define CACHE_SUFFIX ".image"
+#define CACHE_HASH_DIGITS (2 * CACHE_CHECKSUM_SIZE)
+#define CACHE_RANDOM_LENGTH 6
+#define CACHE_RANDOM_TRIES 16
 
 typedef struct {
   gchar magic[8];
@@ -35,7 +51,7 @@ typedef struct {
 } CacheHeader;
 
 typedef struct {
-  gchar *path;
+  gchar *name;
   gint64 mtime; /* nanoseconds */
   guint64 size;
 } CacheFile;
@@ -51,6 +67,8 @@ cache_init_debug (void)
     g_once_init_leave (&once, 1);
   }
 }
+
+/* --- settings ------------------------------------------------------------ */
 
 static gchar *
 cache_get_folder (void)
@@ -85,17 +103,143 @@ cache_get_max_size (void)
   return size << shift;
 }
 
+/* --- names --------------------------------------------------------------- */
+
 static gchar *
-cache_get_path (const gchar *folder, const gchar *key)
+cache_make_name (const gchar *key)
 {
   gchar *hash = g_compute_checksum_for_string (CACHE_CHECKSUM, key, -1);
-  gchar *file = g_strconcat (hash, CACHE_SUFFIX, NULL);
-  gchar *path = g_build_filename (folder, file, NULL);
+  gchar *name = g_strconcat (hash, CACHE_SUFFIX, NULL);
 
-  g_free (file);
   g_free (hash);
-  return path;
+  return name;
 }
+
+/* Whether the cache itself gives such names, finished or not. */
+static gboolean
+cache_is_own_name (const gchar *name)
+{
+  gsize i;
+
+  for (i = 0; i < CACHE_HASH_DIGITS; i++)
+    if (!g_ascii_isdigit (name[i]) && !(name[i] >= 'a' && name[i] <= 'f'))
+      return FALSE;
+  name += CACHE_HASH_DIGITS;
+  if (!g_str_has_prefix (name, CACHE_SUFFIX))
+    return FALSE;
+  name += strlen (CACHE_SUFFIX);
+  if (*name == '\0')
+    return TRUE;
+  if (*name++ != '.')
+    return FALSE;
+  for (i = 0; i < CACHE_RANDOM_LENGTH; i++)
+    if (!g_ascii_isalnum (name[i]))
+      return FALSE;
+  return name[i] == '\0';
+}
+
+/* --- trust --------------------------------------------------------------- */
+
+/* Why a file or folder cannot be trusted, or NULL. */
+static const gchar *
+cache_find_fault (const struct stat *st, mode_t type)
+{
+  if ((st->st_mode & S_IFMT) != type)
+    return type == S_IFDIR ? "is not a folder" : "is not a regular file";
+  if (st->st_uid != geteuid ())
+    return "belongs to another user";
+  if (st->st_mode & (S_IWGRP | S_IWOTH))
+    return "can be written to by other users";
+  return NULL;
+}
+
+/* Says once for each path why it is not used. */
+static void
+cache_complain (const gchar *path, const gchar *fault)
+{
+  static GMutex lock;
+  static GHashTable *told;
+  gboolean is_new;
+
+  g_mutex_lock (&lock);
+  if (!told)
+    told = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
+  is_new = g_hash_table_add (told, g_strdup (path));
+  g_mutex_unlock (&lock);
+  if (is_new)
+    GST_WARNING (
+        "%s %s, so it is not used: kernels are compiled instead", path, fault);
+  else
+    GST_INFO ("%s %s", path, fault);
+}
+
+/* As cache_complain(), of a system call that failed. */
+static void
+cache_complain_errno (const gchar *path, gint number)
+{
+  gchar *fault = g_strdup_printf ("cannot be used (%s)", g_strerror (number));
+
+  cache_complain (path, fault);
+  g_free (fault);
+}
+
+/* The folder's descriptor, or -1. A folder that does not exist is made with
+ * @create; without it, that is no fault. */
+static gint
+cache_open_folder (const gchar *folder, gboolean create)
+{
+  const gchar *fault;
+  struct stat st;
+  gint fd;
+
+  if (create && g_mkdir_with_parents (folder, 0700) != 0) {
+    cache_complain_errno (folder, errno);
+    return -1;
+  }
+  fd = open (folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+  if (fd < 0) {
+    if (errno != ENOENT)
+      cache_complain_errno (folder, errno);
+    return -1;
+  }
+  fault = fstat (fd, &st) == 0 ? cache_find_fault (&st, S_IFDIR)
+                               : "cannot be examined";
+  if (!fault)
+    return fd;
+  cache_complain (folder, fault);
+  close (fd);
+  return -1;
+}
+
+/* An entry's descriptor, for reading, or -1. */
+static gint
+cache_open_entry (gint dir, const gchar *name, const gchar *path, gsize *size)
+{
+  const gchar *fault;
+  struct stat st;
+  gint fd;
+
+  /* Without O_NONBLOCK, a FIFO would block. */
+  fd = openat (dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+  if (fd < 0) {
+    if (errno != ENOENT)
+      cache_complain_errno (path, errno);
+    return -1;
+  }
+  fault = fstat (fd, &st) == 0 ? cache_find_fault (&st, S_IFREG)
+                               : "cannot be examined";
+  if (!fault && st.st_size > CACHE_MAX_ENTRY)
+    fault = "is too large";
+  if (!fault) {
+    *size = st.st_size;
+    return fd;
+  }
+  cache_complain (path, fault);
+  close (fd);
+  return -1;
+}
+
+/* --- entries ------------------------------------------------------------- */
 
 static void
 cache_fill_header (CacheHeader *header, const guint8 *image, gsize length)
@@ -121,38 +265,92 @@ cache_is_intact (const guint8 *data, gsize size)
   return memcmp (&header, data, sizeof (header)) == 0;
 }
 
-GBytes *
-gst_vkgdr_cache_lookup (const gchar *key)
+static gboolean
+cache_read_all (gint fd, guint8 *data, gsize size)
 {
-  gchar *folder = cache_get_folder (), *path = cache_get_path (folder, key);
-  GBytes *image = NULL;
-  gchar *data = NULL;
-  gsize size = 0;
+  while (size > 0) {
+    gssize n = read (fd, data, size);
 
-  cache_init_debug ();
-  if (!g_file_get_contents (path, &data, &size, NULL)) {
-    GST_DEBUG ("%s is not there", path);
-  } else if (!cache_is_intact ((guint8 *) data, size)) {
-    GST_INFO ("%s is broken, and removed", path);
-    g_unlink (path);
+    if (n < 0 && errno == EINTR)
+      continue;
+    if (n <= 0)
+      return FALSE;
+    data += n;
+    size -= n;
+  }
+  return TRUE;
+}
+
+static gboolean
+cache_write_all (gint fd, const guint8 *data, gsize size)
+{
+  while (size > 0) {
+    gssize n = write (fd, data, size);
+
+    if (n < 0 && errno == EINTR)
+      continue;
+    if (n < 0)
+      return FALSE;
+    data += n;
+    size -= n;
+  }
+  return TRUE;
+}
+
+static GBytes *
+cache_read_entry (gint dir, const gchar *name, const gchar *path)
+{
+  GBytes *image = NULL;
+  guint8 *data;
+  gsize size;
+  gint fd = cache_open_entry (dir, name, path, &size);
+
+  if (fd < 0)
+    return NULL;
+  data = g_malloc (size + 1);
+  if (!cache_read_all (fd, data, size) || !cache_is_intact (data, size)) {
+    GST_INFO ("%s is damaged, and removed", path);
+    unlinkat (dir, name, 0);
   } else {
     image =
         g_bytes_new (data + sizeof (CacheHeader), size - sizeof (CacheHeader));
-    /* Its age is that of its last use. */
-    g_utime (path, NULL);
+    /* The age of an entry is counted from its last use. */
+    futimens (fd, NULL);
     GST_DEBUG ("%s is used", path);
   }
-
+  close (fd);
   g_free (data);
+  return image;
+}
+
+GBytes *
+gst_vkgdr_cache_lookup (const gchar *key)
+{
+  gchar *folder, *name, *path;
+  GBytes *image = NULL;
+  gint dir;
+
+  cache_init_debug ();
+  folder = cache_get_folder ();
+  name = cache_make_name (key);
+  path = g_build_filename (folder, name, NULL);
+  dir = cache_open_folder (folder, FALSE);
+  if (dir >= 0) {
+    image = cache_read_entry (dir, name, path);
+    close (dir);
+  }
   g_free (path);
+  g_free (name);
   g_free (folder);
   return image;
 }
 
+/* --- room ---------------------------------------------------------------- */
+
 static void
 cache_file_clear (gpointer data)
 {
-  g_free (((CacheFile *) data)->path);
+  g_free (((CacheFile *) data)->name);
 }
 
 static gint
@@ -163,42 +361,53 @@ cache_file_compare (gconstpointer a, gconstpointer b)
   return (x > y) - (x < y);
 }
 
-/* Entries, and what a writer that was killed has left of one; nothing else that
- * lies in the folder. */
+/* Takes no ownership of @dir. */
+static DIR *
+cache_open_list (gint dir)
+{
+  gint copy = openat (dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  DIR *list = copy >= 0 ? fdopendir (copy) : NULL;
+
+  if (!list && copy >= 0)
+    close (copy);
+  return list;
+}
+
+/* Entries, and what a writer that was killed has left of one; nothing else in
+ * the folder. */
 static GArray *
-cache_list (const gchar *folder)
+cache_list (gint dir)
 {
   GArray *files = g_array_new (FALSE, FALSE, sizeof (CacheFile));
-  GDir *dir = g_dir_open (folder, 0, NULL);
-  const gchar *name;
-  GStatBuf st;
+  DIR *list = cache_open_list (dir);
+  struct dirent *item;
+  struct stat st;
 
   g_array_set_clear_func (files, cache_file_clear);
-  while (dir && (name = g_dir_read_name (dir))) {
+  while (list && (item = readdir (list))) {
     CacheFile file;
 
-    if (!strstr (name, CACHE_SUFFIX))
+    if (!cache_is_own_name (item->d_name)
+        || fstatat (dir, item->d_name, &st, AT_SYMLINK_NOFOLLOW) != 0
+        || cache_find_fault (&st, S_IFREG))
       continue;
-    file.path = g_build_filename (folder, name, NULL);
-    if (g_stat (file.path, &st) != 0 || !S_ISREG (st.st_mode)) {
-      g_free (file.path);
-      continue;
-    }
+    file.name = g_strdup (item->d_name);
     file.mtime =
         st.st_mtim.tv_sec * G_GINT64_CONSTANT (1000000000) + st.st_mtim.tv_nsec;
     file.size = st.st_size;
     g_array_append_val (files, file);
   }
-  if (dir)
-    g_dir_close (dir);
+  if (list)
+    closedir (list);
   return files;
 }
 
-/* Another process may remove the same files meanwhile; that is no harm. */
+/* Another process may remove the same files at the same time, which does no
+ * harm. */
 static void
-cache_make_room (const gchar *folder, guint64 needed, guint64 max_size)
+cache_make_room (gint dir, guint64 needed, guint64 max_size)
 {
-  GArray *files = cache_list (folder);
+  GArray *files = cache_list (dir);
   guint64 total = needed;
   guint i;
 
@@ -208,47 +417,99 @@ cache_make_room (const gchar *folder, guint64 needed, guint64 max_size)
   for (i = 0; i < files->len && total > max_size; i++) {
     CacheFile *file = &g_array_index (files, CacheFile, i);
 
-    GST_DEBUG ("%s goes: the cache is full", file->path);
-    g_unlink (file->path);
+    GST_DEBUG ("%s is removed: the cache is full", file->name);
+    unlinkat (dir, file->name, 0);
     total -= file->size;
   }
   g_array_unref (files);
 }
 
+/* --- storing ------------------------------------------------------------- */
+
+/* A new file whose name is free, in *@temporary, which the caller frees. */
+static gint
+cache_create_temporary (gint dir, const gchar *name, gchar **temporary)
+{
+  static const gchar letters[] = "abcdefghijklmnopqrstuvwxyz0123456789";
+  gchar random[CACHE_RANDOM_LENGTH + 1] = "";
+  guint try, i;
+  gint fd = -1;
+
+  *temporary = NULL;
+  for (try = 0; fd < 0 && try < CACHE_RANDOM_TRIES; try++) {
+    for (i = 0; i < CACHE_RANDOM_LENGTH; i++)
+      random[i] = letters[g_random_int_range (0, strlen (letters))];
+    g_free (*temporary);
+    *temporary = g_strconcat (name, ".", random, NULL);
+    fd = openat (dir, *temporary,
+        O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (fd < 0 && errno != EEXIST)
+      break;
+  }
+  return fd;
+}
+
+/* Returns 0 or an errno. A reader sees the whole entry or none, since it gets
+ * its name when it is complete. */
+static gint
+cache_write_entry (gint dir, const gchar *name, const GByteArray *entry)
+{
+  gchar *temporary;
+  gint result = 0, fd = cache_create_temporary (dir, name, &temporary);
+
+  if (fd < 0) {
+    result = errno;
+    g_free (temporary);
+    return result;
+  }
+  if (!cache_write_all (fd, entry->data, entry->len))
+    result = errno;
+  if (close (fd) != 0 && result == 0)
+    result = errno;
+  if (result == 0 && renameat (dir, temporary, dir, name) != 0)
+    result = errno;
+  if (result != 0)
+    unlinkat (dir, temporary, 0);
+  g_free (temporary);
+  return result;
+}
+
+static void
+cache_store_entry (const gchar *key, const GByteArray *entry, guint64 max_size)
+{
+  gchar *folder = cache_get_folder (), *name;
+  gint result, dir = cache_open_folder (folder, TRUE);
+
+  if (dir >= 0) {
+    name = cache_make_name (key);
+    cache_make_room (dir, entry->len, max_size);
+    result = cache_write_entry (dir, name, entry);
+    if (result != 0)
+      cache_complain_errno (folder, result);
+    close (dir);
+    g_free (name);
+  }
+  g_free (folder);
+}
+
 void
 gst_vkgdr_cache_store (const gchar *key, GBytes *image)
 {
-  gchar *folder = cache_get_folder (), *path = cache_get_path (folder, key);
-  GByteArray *entry = g_byte_array_new ();
-  GError *error = NULL;
+  GByteArray *entry;
   CacheHeader header;
   guint64 max_size;
   gconstpointer data;
   gsize length;
 
   cache_init_debug ();
-  max_size = cache_get_max_size ();
+  max_size = MIN (cache_get_max_size (), CACHE_MAX_ENTRY);
   data = g_bytes_get_data (image, &length);
   if (length + sizeof (header) > max_size)
-    goto done;
+    return;
   cache_fill_header (&header, data, length);
+  entry = g_byte_array_new ();
   g_byte_array_append (entry, (guint8 *) &header, sizeof (header));
   g_byte_array_append (entry, data, length);
-
-  if (g_mkdir_with_parents (folder, 0700) != 0) {
-    GST_INFO ("%s: %s", folder, g_strerror (errno));
-    goto done;
-  }
-  cache_make_room (folder, entry->len, max_size);
-  /* Writes a file beside it, and renames that: a reader sees all or nothing. */
-  if (!g_file_set_contents_full (path, (gchar *) entry->data, entry->len,
-          G_FILE_SET_CONTENTS_CONSISTENT, 0600, &error)) {
-    GST_INFO ("not kept: %s", error->message);
-    g_clear_error (&error);
-  }
-
-done:
+  cache_store_entry (key, entry, cache_get_max_size ());
   g_byte_array_unref (entry);
-  g_free (path);
-  g_free (folder);
 }

@@ -2,8 +2,8 @@
  *
  * kernel/compiler.c: CUDA C in, an image for the device out
  *
- * Chooses among NVRTC, nvcc and clang, says for which architecture and with
- * which options NVRTC compiles, and asks the cache before any of them. Knows
+ * Chooses between NVRTC and clang, says for which architecture and with which
+ * options NVRTC compiles, and asks the cache before either of them. Knows
  * nothing of modules, entries and parameters.
  */
 
@@ -13,29 +13,32 @@
 
 #include "kernel/cache.h"
 #include "kernel/compiler.h"
+#include "kernel/includes.h"
 #include "kernel/nvrtc.h"
 #include <gst/vkgdr/gstvkgdrkernel.h>
 
 #include "memory/memory-private.h"
+#include "kernel/options.h"
 #include "kernel/program.h"
 #include "kernel/source.h"
 
 #define KERNEL_HEADER_RESOURCE "/org/gst-vkgdr/kernel.h"
 
 /* To be changed when the same source and options come to mean another image. */
-#define COMPILER_FORMAT "gst-vkgdr kernel 2"
+#define COMPILER_FORMAT "gst-vkgdr kernel 3"
 
 #define COMPILER_REMEDY \
-  "Install NVIDIA's NVRTC library (VKGDR_NVRTC names it), nvcc or clang, or " \
-  "use a compiled kernel (.ptx or .cubin by location=)"
+  "Install NVIDIA's NVRTC library (VKGDR_NVRTC names it) or clang, or use a " \
+  "compiled kernel (.ptx or .cubin by location=)"
 
 /* One source on its way to an image. */
 typedef struct {
   const GstVkgdrCompilerTarget *target;
-  const gchar *name;
-  const gchar *folder;
-  gboolean ptx;
-  gboolean has_includes;
+  const GstVkgdrCompilerInput *input;
+  GstVkgdrSource *source;
+  GPtrArray *folders; /* where headers are searched, with NULL at its end */
+  gchar *digest;      /* of all included files; NULL where the image must not be
+                       * kept, as not all of them are known */
   gchar *text;
   GBytes *header;
   GBytes *image;
@@ -99,18 +102,16 @@ search_program (CompilerSearch *search, const GstVkgdrProgram *program,
 }
 
 static gboolean
-search_programs (CompilerSearch *search, GstVkgdrProgramKind kind,
-    gboolean *done, GError **error)
+search_programs (CompilerSearch *search, gboolean *done, GError **error)
 {
-  GPtrArray *list = gst_vkgdr_program_list (kind);
+  GPtrArray *list = gst_vkgdr_program_list ();
   gboolean over = FALSE;
   guint i;
 
   if (list->len == 0)
     search_goes_on (search,
-        g_error_new_literal (GST_VKGDR_ERROR, GST_VKGDR_ERROR_NO_DRIVER,
-            kind == GST_VKGDR_PROGRAM_NVCC ? "nvcc was not found"
-                                           : "clang was not found"),
+        g_error_new_literal (
+            GST_VKGDR_ERROR, GST_VKGDR_ERROR_NO_DRIVER, "clang was not found"),
         NULL);
   for (i = 0; i < list->len && !over; i++)
     over = search_program (search, list->pdata[i], done, error);
@@ -144,12 +145,9 @@ search_run (CompilerSearch *search, gboolean *done, GError **error)
     return search_nvrtc (search, done, error);
   if (is_auto)
     return search_nvrtc (search, done, error)
-           || search_programs (search, GST_VKGDR_PROGRAM_NVCC, done, error)
-           || search_programs (search, GST_VKGDR_PROGRAM_CLANG, done, error);
-  if (g_str_equal (wish, "nvcc"))
-    return search_programs (search, GST_VKGDR_PROGRAM_NVCC, done, error);
+           || search_programs (search, done, error);
   if (g_str_equal (wish, "clang"))
-    return search_programs (search, GST_VKGDR_PROGRAM_CLANG, done, error);
+    return search_programs (search, done, error);
   if (g_str_equal (wish, "none")) {
     g_string_append (search->reasons, "VKGDR_COMPILER=none forbids it");
     return FALSE;
@@ -178,45 +176,6 @@ compiler_search (const GstVkgdrCompilerTarget *target, CompilerUse use,
   return done;
 }
 
-/* --- NVRTC --------------------------------------------------------------- */
-
-static void
-compiler_add_folder (
-    GPtrArray *options, const gchar *folder, const gchar *child)
-{
-  gchar *path;
-
-  if (!folder || !*folder)
-    return;
-  path = g_build_filename (folder, child, NULL);
-  if (g_file_test (path, G_FILE_TEST_IS_DIR))
-    g_ptr_array_add (options, g_strconcat ("--include-path=", path, NULL));
-  g_free (path);
-}
-
-static GPtrArray *
-compiler_make_options (gint arch, gboolean cubin, gboolean software,
-    gboolean has_includes, const gchar *folder)
-{
-  GPtrArray *options = g_ptr_array_new_with_free_func (g_free);
-
-  g_ptr_array_add (options, g_strdup_printf ("--gpu-architecture=%s_%d",
-                                cubin ? "sm" : "compute", arch));
-  g_ptr_array_add (options, g_strdup ("--std=c++17"));
-  /* A helper function of a kernel needs no __device__. */
-  g_ptr_array_add (options, g_strdup ("--device-as-default-execution-space"));
-  if (has_includes) {
-    compiler_add_folder (options, folder, "");
-    if (!software) {
-      compiler_add_folder (options, g_getenv ("CUDA_HOME"), "include");
-      compiler_add_folder (options, g_getenv ("CUDA_PATH"), "include");
-      compiler_add_folder (options, "/usr/local/cuda", "include");
-    }
-  }
-  g_ptr_array_add (options, NULL);
-  return options;
-}
-
 static const gchar *
 job_get_header (const CompilerJob *job)
 {
@@ -224,79 +183,173 @@ job_get_header (const CompilerJob *job)
   return g_bytes_get_data (job->header, NULL);
 }
 
-/* Takes @compiler. NULL where the image must not be kept: what a header holds
- * may change without the source. */
+/* --- the cache ----------------------------------------------------------- */
+
+/* Takes @compiler and @options. NULL where the image must not be kept. */
 static gchar *
-job_make_key (const CompilerJob *job, gchar *compiler, const gchar *options)
+job_make_key (const CompilerJob *job, gchar *compiler, gchar *options)
 {
   gchar *key = NULL;
 
-  if (!job->has_includes)
-    key = g_strjoin ("\n", COMPILER_FORMAT, compiler, options,
+  if (job->digest)
+    key = g_strjoin ("\n", COMPILER_FORMAT, compiler, options, job->digest,
         job_get_header (job), job->text, NULL);
   g_free (compiler);
+  g_free (options);
   return key;
+}
+
+/* Where the compiler is to look, in its order. */
+static GPtrArray *
+job_list_folders (const GstVkgdrCompilerInput *input, gboolean with_toolkit)
+{
+  const gchar *toolkits[] = { g_getenv ("CUDA_HOME"), g_getenv ("CUDA_PATH"),
+    "/usr/local/cuda" };
+  GPtrArray *folders = g_ptr_array_new_with_free_func (g_free);
+  guint i;
+
+  if (input->folder && *input->folder)
+    g_ptr_array_add (folders, g_strdup (input->folder));
+  gst_vkgdr_options_append_folders (input->options, folders);
+  for (i = 0; with_toolkit && i < G_N_ELEMENTS (toolkits); i++)
+    if (toolkits[i] && *toolkits[i])
+      g_ptr_array_add (
+          folders, g_build_filename (toolkits[i], "include", NULL));
+  g_ptr_array_add (folders, NULL);
+  return folders;
+}
+
+/* Reads all included files. The software device's compiler finds others than
+ * these, in the system's folders. */
+static gboolean
+job_read_includes (CompilerJob *job, gchar **digest, GError **error)
+{
+  GstVkgdrIncludes *includes;
+
+  includes = gst_vkgdr_includes_find (job->source, job->input->folder,
+      (const gchar *const *) job->folders->pdata, error);
+  *digest = NULL;
+  if (!includes)
+    return FALSE;
+  if (!includes->is_unknown && !(includes->is_missing && job->target->software))
+    *digest = g_strdup (includes->digest->str);
+  gst_vkgdr_includes_free (includes);
+  return TRUE;
+}
+
+/* Keeps the image, unless a file changed while the compiler may have read it.
+ */
+static void
+job_store (CompilerJob *job, const gchar *key)
+{
+  gchar *digest;
+
+  if (!job->image || !key)
+    return;
+  if (job_read_includes (job, &digest, NULL)
+      && g_strcmp0 (digest, job->digest) == 0)
+    gst_vkgdr_cache_store (key, job->image);
+  g_free (digest);
+}
+
+/* --- NVRTC --------------------------------------------------------------- */
+
+static GPtrArray *
+job_make_nvrtc_options (const CompilerJob *job, gint arch, gboolean cubin)
+{
+  GPtrArray *options = g_ptr_array_new_with_free_func (g_free);
+  guint i;
+
+  g_ptr_array_add (options, g_strdup_printf ("--gpu-architecture=%s_%d",
+                                cubin ? "sm" : "compute", arch));
+  if (!gst_vkgdr_options_has_standard (job->input->options))
+    g_ptr_array_add (options, g_strdup ("--std=c++17"));
+  /* A helper function of a kernel needs no __device__. */
+  g_ptr_array_add (options, g_strdup ("--device-as-default-execution-space"));
+  gst_vkgdr_options_append (
+      job->input->options, GST_VKGDR_OPTIONS_NVRTC, options);
+  if (gst_vkgdr_source_has_includes (job->source))
+    for (i = 0; job->folders->pdata[i]; i++)
+      if (g_file_test (job->folders->pdata[i], G_FILE_TEST_IS_DIR))
+        g_ptr_array_add (options,
+            g_strconcat ("--include-path=", job->folders->pdata[i], NULL));
+  g_ptr_array_add (options, NULL);
+  return options;
 }
 
 static gboolean
 job_use_nvrtc (CompilerJob *job, const GstVkgdrNvrtc *nvrtc, GError **error)
 {
-  const GstVkgdrCompilerTarget *target = job->target;
-  gint arch = gst_vkgdr_nvrtc_choose_arch (nvrtc, target->capability);
+  gint capability = job->target->capability;
+  gint arch = gst_vkgdr_nvrtc_choose_arch (nvrtc, capability);
   const gchar *headers[] = { job_get_header (job), NULL };
   const gchar *include_names[] = { GST_VKGDR_SOURCE_HEADER, NULL };
   GPtrArray *options;
   gboolean cubin;
-  gchar *joined, *key;
+  gchar *key;
 
   if (arch == 0) {
     g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_NO_DRIVER,
         "The installed NVRTC no longer compiles for the device's compute "
         "capability %d.%d, an older one would",
-        target->capability / 10, target->capability % 10);
+        capability / 10, capability % 10);
     return FALSE;
   }
-  cubin = !job->ptx && arch == target->capability
+  cubin = !job->input->ptx && arch == capability
           && gst_vkgdr_nvrtc_has_cubin (nvrtc);
-  options = compiler_make_options (
-      arch, cubin, target->software, job->has_includes, job->folder);
-  joined = g_strjoinv (" ", (gchar **) options->pdata);
-  key = job_make_key (job, gst_vkgdr_nvrtc_identify (nvrtc), joined);
+  options = job_make_nvrtc_options (job, arch, cubin);
+  key = job_make_key (job, gst_vkgdr_nvrtc_identify (nvrtc),
+      g_strjoinv ("\n", (gchar **) options->pdata));
   job->image = key ? gst_vkgdr_cache_lookup (key) : NULL;
   if (!job->image) {
-    job->image = gst_vkgdr_nvrtc_compile (nvrtc, job->text, job->name, headers,
-        include_names, (const gchar *const *) options->pdata, cubin, error);
-    if (job->image && key)
-      gst_vkgdr_cache_store (key, job->image);
+    job->image =
+        gst_vkgdr_nvrtc_compile (nvrtc, job->text, job->input->name, headers,
+            include_names, (const gchar *const *) options->pdata, cubin, error);
+    job_store (job, key);
   }
   g_free (key);
-  g_free (joined);
   g_ptr_array_unref (options);
   return job->image != NULL;
 }
 
-/* --- nvcc and clang ------------------------------------------------------ */
+/* --- clang --------------------------------------------------------------- */
+
+/* The options as the key has them. */
+static gchar *
+job_name_program_options (const CompilerJob *job)
+{
+  GPtrArray *words = g_ptr_array_new_with_free_func (g_free);
+  gchar *name;
+
+  g_ptr_array_add (words, g_strdup_printf ("%d", job->target->capability));
+  gst_vkgdr_options_append (
+      job->input->options, GST_VKGDR_OPTIONS_CLANG, words);
+  g_ptr_array_add (words, NULL);
+  name = g_strjoinv ("\n", (gchar **) words->pdata);
+  g_ptr_array_unref (words);
+  return name;
+}
 
 static gboolean
 job_use_program (
     CompilerJob *job, const GstVkgdrProgram *program, GError **error)
 {
-  const GstVkgdrProgramInput input = { job->text, job->name,
-    job_get_header (job), job->has_includes ? job->folder : NULL,
-    job->target->capability, job->ptx };
-  gchar *options =
-      g_strdup_printf ("%d%s", job->target->capability, job->ptx ? " ptx" : "");
-  gchar *key =
-      job_make_key (job, gst_vkgdr_program_identify (program), options);
+  const gchar *none[] = { NULL };
+  const GstVkgdrProgramInput input = { job->text, job->input->name,
+    job_get_header (job),
+    gst_vkgdr_source_has_includes (job->source)
+        ? (const gchar *const *) job->folders->pdata
+        : none,
+    job->input->options, job->target->capability };
+  gchar *key = job_make_key (job, gst_vkgdr_program_identify (program),
+      job_name_program_options (job));
 
   job->image = key ? gst_vkgdr_cache_lookup (key) : NULL;
   if (!job->image) {
     job->image = gst_vkgdr_program_compile (program, &input, NULL, error);
-    if (job->image && key)
-      gst_vkgdr_cache_store (key, job->image);
+    job_store (job, key);
   }
   g_free (key);
-  g_free (options);
   return job->image != NULL;
 }
 
@@ -310,23 +363,72 @@ job_use (const GstVkgdrNvrtc *nvrtc, const GstVkgdrProgram *program,
                : job_use_program (data, program, error);
 }
 
+static void
+job_clear (CompilerJob *job)
+{
+  g_clear_pointer (&job->folders, g_ptr_array_unref);
+  g_clear_pointer (&job->source, gst_vkgdr_source_free);
+  g_clear_pointer (&job->header, g_bytes_unref);
+  g_free (job->digest);
+  g_free (job->text);
+}
+
+static gboolean
+job_prepare (CompilerJob *job, GError **error)
+{
+  const GstVkgdrCompilerInput *input = job->input;
+
+  if (strlen (input->text) > GST_VKGDR_COMPILER_MAX_SOURCE) {
+    g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
+        "%s has %" G_GSIZE_FORMAT " bytes; a source may have %d", input->name,
+        strlen (input->text), GST_VKGDR_COMPILER_MAX_SOURCE);
+    return FALSE;
+  }
+  job->header = g_resources_lookup_data (
+      KERNEL_HEADER_RESOURCE, G_RESOURCE_LOOKUP_FLAGS_NONE, error);
+  if (!job->header)
+    return FALSE;
+  job->source = gst_vkgdr_source_scan (input->text);
+  job->text =
+      gst_vkgdr_source_make_text (job->source, input->text, input->name);
+  job->folders = job_list_folders (input, !job->target->software);
+  return job_read_includes (job, &job->digest, error);
+}
+
 GBytes *
 gst_vkgdr_compiler_run (const GstVkgdrCompilerTarget *target,
-    const gchar *source, const gchar *name, const gchar *folder, gboolean ptx,
-    GError **error)
+    const GstVkgdrCompilerInput *input, GError **error)
 {
-  CompilerJob job = { target, name, folder, ptx };
+  CompilerJob job = { target, input };
 
-  job.header = g_resources_lookup_data (
-      KERNEL_HEADER_RESOURCE, G_RESOURCE_LOOKUP_FLAGS_NONE, error);
-  if (!job.header)
-    return NULL;
-  job.has_includes = gst_vkgdr_source_has_includes (source);
-  job.text = gst_vkgdr_source_make_text (source, name);
-  compiler_search (target, job_use, &job, error);
-  g_free (job.text);
-  g_bytes_unref (job.header);
+  if (job_prepare (&job, error))
+    compiler_search (target, job_use, &job, error);
+  job_clear (&job);
   return job.image;
+}
+
+gchar **
+gst_vkgdr_compiler_list_includes (
+    const GstVkgdrCompilerInput *input, GError **error)
+{
+  GPtrArray *folders = job_list_folders (input, FALSE);
+  GstVkgdrSource *source = gst_vkgdr_source_scan (input->text);
+  GstVkgdrIncludes *includes;
+  GPtrArray *paths;
+  guint i;
+
+  includes = gst_vkgdr_includes_find (
+      source, input->folder, (const gchar *const *) folders->pdata, error);
+  gst_vkgdr_source_free (source);
+  g_ptr_array_unref (folders);
+  if (!includes)
+    return NULL;
+  paths = g_ptr_array_new ();
+  for (i = 0; i < includes->paths->len; i++)
+    g_ptr_array_add (paths, g_strdup (includes->paths->pdata[i]));
+  g_ptr_array_add (paths, NULL);
+  gst_vkgdr_includes_free (includes);
+  return (gchar **) g_ptr_array_free (paths, FALSE);
 }
 
 typedef struct {
@@ -399,14 +501,14 @@ compiler_get_target (
 }
 
 GBytes *
-gst_vkgdr_compile (GstVkgdrContext *context, const gchar *source,
-    const gchar *name, const gchar *folder, gboolean ptx, GError **error)
+gst_vkgdr_compile (GstVkgdrContext *context, const GstVkgdrCompilerInput *input,
+    GError **error)
 {
   GstVkgdrCompilerTarget target;
 
   if (!compiler_get_target (context, &target, error))
     return NULL;
-  return gst_vkgdr_compiler_run (&target, source, name, folder, ptx, error);
+  return gst_vkgdr_compiler_run (&target, input, error);
 }
 
 /**
@@ -415,8 +517,8 @@ gst_vkgdr_compile (GstVkgdrContext *context, const gchar *source,
  * @error: return location for a #GError
  *
  * Tells which compiler makes kernels of sources for this device: "NVRTC 13.0
- * (libnvrtc.so.13)", say, or "nvcc 12.4 (/usr/local/cuda/bin/nvcc)". The text
- * is for people; its form may change.
+ * (libnvrtc.so.13)", say, or "clang 19.1 (/usr/bin/clang-19)". The text is for
+ * people; its form may change.
  *
  * Fails with %GST_VKGDR_ERROR_NO_DRIVER, and says what to install, where there
  * is none. Compiled kernels can be run all the same.

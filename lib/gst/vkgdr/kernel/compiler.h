@@ -8,16 +8,27 @@
 #ifndef __GST_VKGDR_COMPILER_H__
 #define __GST_VKGDR_COMPILER_H__
 
+#include <gst/vkgdr/gstvkgdrcompileoptions.h>
 #include <gst/vkgdr/gstvkgdrcontext.h>
 
 G_BEGIN_DECLS
 
-/* Compiles @source, called @name in messages, for the device of @context, or
- * takes what an earlier run made of it. Headers that it includes are sought in
- * @folder (nullable). With @ptx, the image is PTX text even where the compiler
- * could make a cubin. Returns NULL with @error set. */
-GBytes *gst_vkgdr_compile (GstVkgdrContext *context, const gchar *source,
-    const gchar *name, const gchar *folder, gboolean ptx, GError **error);
+/* Bytes of a source; a longer one is refused. */
+#define GST_VKGDR_COMPILER_MAX_SOURCE (8 * 1024 * 1024)
+
+/* What is to be compiled. Nothing of it is kept. */
+typedef struct {
+  const gchar *text;
+  const gchar *name;   /* what messages call it */
+  const gchar *folder; /* where the headers lie that it includes, or NULL */
+  const GstVkgdrCompileOptions *options; /* the user's, or NULL */
+  gboolean ptx; /* PTX text even where the compiler could make a cubin */
+} GstVkgdrCompilerInput;
+
+/* Compiles @input for the device of @context, or takes what an earlier run made
+ * of it. Returns NULL with @error set. */
+GBytes *gst_vkgdr_compile (GstVkgdrContext *context,
+    const GstVkgdrCompilerInput *input, GError **error);
 
 /* What is compiled for. */
 typedef struct {
@@ -28,8 +39,13 @@ typedef struct {
 
 /* As gst_vkgdr_compile(), for a device that need not be there. */
 GBytes *gst_vkgdr_compiler_run (const GstVkgdrCompilerTarget *target,
-    const gchar *source, const gchar *name, const gchar *folder, gboolean ptx,
-    GError **error);
+    const GstVkgdrCompilerInput *input, GError **error);
+
+/* The files that @input includes, directly or not, but for those of a CUDA
+ * toolkit: paths, with NULL at their end, which the caller frees with
+ * g_strfreev(). Returns NULL with @error set where one must not be read. */
+gchar **gst_vkgdr_compiler_list_includes (
+    const GstVkgdrCompilerInput *input, GError **error);
 
 /* As gst_vkgdr_kernel_describe_compiler(). */
 gchar *gst_vkgdr_compiler_describe (

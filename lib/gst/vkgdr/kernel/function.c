@@ -171,11 +171,14 @@ guess_offsets (GstVkgdrFunction *self)
   }
 }
 
-static void
-read_sizes (GstVkgdrFunction *self)
+/* An index behind the last parameter is CUDA_ERROR_INVALID_VALUE; any other
+ * error leaves the sizes unknown, and is returned. */
+static gboolean
+read_sizes (GstVkgdrFunction *self, GError **error)
 {
   const vkgdr_cuda *cuda = gst_vkgdr_context_get_driver (self->context);
   size_t offset, bytes;
+  CUresult result;
   gsize value;
 
   self->offsets = g_array_new (FALSE, FALSE, sizeof (gsize));
@@ -185,17 +188,20 @@ read_sizes (GstVkgdrFunction *self)
           gst_vkgdr_image_read_ptx_params (self->module->ptx, self->entry);
     if (self->sizes)
       guess_offsets (self);
-    return;
+    return TRUE;
   }
   self->sizes = g_array_new (FALSE, FALSE, sizeof (gsize));
-  while (cuda->cuFuncGetParamInfo (
-             self->function, self->sizes->len, &offset, &bytes)
+  while ((result = cuda->cuFuncGetParamInfo (
+              self->function, self->sizes->len, &offset, &bytes))
          == CUDA_SUCCESS) {
     value = bytes;
     g_array_append_val (self->sizes, value);
     value = offset;
     g_array_append_val (self->offsets, value);
   }
+  return result == CUDA_ERROR_INVALID_VALUE
+         || gst_vkgdr_context_check (
+             self->context, result, "cuFuncGetParamInfo", error);
 }
 
 static void
@@ -237,11 +243,11 @@ find (GstVkgdrModule *module, const gchar *entry, GError **error)
   self->module = gst_object_ref (module);
   self->context = module->context;
   self->name = module->name;
-  if (!find_function (self, entry && *entry ? entry : NULL, error)) {
+  if (!find_function (self, entry && *entry ? entry : NULL, error)
+      || !read_sizes (self, error)) {
     gst_object_unref (self);
     return NULL;
   }
-  read_sizes (self);
   read_max_threads (self);
   choose_threads (self);
   return self;

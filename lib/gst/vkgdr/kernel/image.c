@@ -8,8 +8,12 @@
 #include <elf.h>
 #include <string.h>
 
+#include "kernel/file.h"
 #include "kernel/image.h"
 #include <gst/vkgdr/gstvkgdrerror.h>
+
+/* Bytes of a file: many times what the largest kernels have. */
+#define IMAGE_MAX_FILE (64 * 1024 * 1024)
 
 #define FATBIN_MAGIC 0xba55ed50u
 
@@ -32,16 +36,7 @@ image_is_text (const gchar *data, gsize size)
 GBytes *
 gst_vkgdr_image_read (const gchar *path, GError **error)
 {
-  GError *reason = NULL;
-  gchar *data;
-  gsize size;
-
-  if (g_file_get_contents (path, &data, &size, &reason))
-    return g_bytes_new_take (data, size);
-  g_set_error_literal (
-      error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_NOT_FOUND, reason->message);
-  g_error_free (reason);
-  return NULL;
+  return gst_vkgdr_file_read (path, IMAGE_MAX_FILE, error);
 }
 
 GstVkgdrImageKind
@@ -64,6 +59,20 @@ gst_vkgdr_image_get_kind (GBytes *image)
       && g_strstr_len (data, size, ".target"))
     return GST_VKGDR_IMAGE_PTX;
   return GST_VKGDR_IMAGE_SOURCE;
+}
+
+gboolean
+gst_vkgdr_image_check_kind (GBytes *image, const gchar *name, GError **error)
+{
+  if (gst_vkgdr_image_get_kind (image) != GST_VKGDR_IMAGE_UNKNOWN)
+    return TRUE;
+  if (g_bytes_get_size (image) == 0)
+    g_set_error (
+        error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_IMAGE, "%s is empty", name);
+  else
+    g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_IMAGE,
+        "%s is neither CUDA source, PTX, cubin nor fatbin", name);
+  return FALSE;
 }
 
 static gboolean
@@ -126,78 +135,137 @@ gst_vkgdr_image_is_complete (GBytes *image)
   }
 }
 
+/* --- PTX ----------------------------------------------------------------- */
+
+static gboolean
+ptx_is_name (gchar c)
+{
+  return g_ascii_isalnum (c) || c == '_' || c == '$' || c == '%';
+}
+
+/* Skips blanks, ends of lines and comments. */
+static const gchar *
+ptx_skip (const gchar *p)
+{
+  const gchar *end;
+
+  for (;;) {
+    p += strspn (p, " \t\r\n\f\v");
+    if (p[0] != '/' || (p[1] != '/' && p[1] != '*'))
+      return p;
+    end = p[1] == '/' ? strchr (p, '\n') : strstr (p + 2, "*/");
+    if (!end)
+      return p + strlen (p);
+    p = end + (p[1] == '/' ? 1 : 2);
+  }
+}
+
+/* A word: a name, a number or a directive with its dot; else one character. */
+static gsize
+ptx_measure (const gchar *p)
+{
+  gsize n = *p == '.';
+
+  if (*p == '"')
+    return 1 + strcspn (p + 1, "\"\n");
+  while (ptx_is_name (p[n]))
+    n++;
+  return MAX (n, *p != '\0');
+}
+
+static gboolean
+ptx_is (const gchar *p, gsize length, const gchar *word)
+{
+  return strlen (word) == length && strncmp (p, word, length) == 0;
+}
+
+/* The name behind the next .entry from @p on, or NULL; it has @length. */
+static const gchar *
+ptx_find_entry (const gchar *p, gsize *length)
+{
+  gboolean found = FALSE;
+
+  for (p = ptx_skip (p); *p; p = ptx_skip (p + *length)) {
+    *length = ptx_measure (p);
+    if (found && ptx_is_name (*p))
+      return p;
+    found = ptx_is (p, *length, ".entry");
+  }
+  return NULL;
+}
+
 gchar **
 gst_vkgdr_image_list_ptx_entries (const gchar *ptx)
 {
   GPtrArray *names = g_ptr_array_new ();
-  GMatchInfo *match = NULL;
-  GRegex *regex;
+  gsize length;
 
-  regex = g_regex_new (
-      "^[^/\\n]*\\.entry\\s+([\\w$%]+)", G_REGEX_MULTILINE, 0, NULL);
-  g_regex_match (regex, ptx, 0, &match);
-  while (g_match_info_matches (match)) {
-    g_ptr_array_add (names, g_match_info_fetch (match, 1));
-    g_match_info_next (match, NULL);
+  while ((ptx = ptx_find_entry (ptx, &length))) {
+    g_ptr_array_add (names, g_strndup (ptx, length));
+    ptx += length;
   }
-  g_match_info_free (match);
-  g_regex_unref (regex);
-
   g_ptr_array_add (names, NULL);
   return (gchar **) g_ptr_array_free (names, FALSE);
 }
 
-/* What stands between the parentheses behind the name. */
-static gchar *
-image_get_ptx_param_list (const gchar *ptx, const gchar *entry)
+/* The bytes of a type such as .f32, or 0 for another word. */
+static gsize
+ptx_measure_type (const gchar *p, gsize length)
 {
-  gchar *escaped = g_regex_escape_string (entry, -1);
-  gchar *pattern = g_strdup_printf (
-      "^[^/\\n]*\\.entry\\s+%s\\s*(?:\\(([^)]*)\\))?", escaped);
-  GMatchInfo *match = NULL;
-  gchar *list = NULL;
-  GRegex *regex;
+  static const gchar *const bits[] = { "8", "16", "32", "64" };
+  guint i;
 
-  regex = g_regex_new (pattern, G_REGEX_MULTILINE, 0, NULL);
-  if (g_regex_match (regex, ptx, 0, &match))
-    list = g_match_info_fetch (match, 1);
-  g_match_info_free (match);
-  g_regex_unref (regex);
-  g_free (pattern);
-  g_free (escaped);
-  return list;
+  if (length < 3 || !strchr ("busf", p[1]))
+    return 0;
+  for (i = 0; i < G_N_ELEMENTS (bits); i++)
+    if (ptx_is (p + 2, length - 2, bits[i]))
+      return (gsize) 1 << i;
+  return 0;
+}
+
+/* Reads .param .align 8 .b8 name[264], and .param .f32 name, up to a comma or
+ * the end of the list. Returns where it ends. */
+static const gchar *
+ptx_read_param (const gchar *p, gsize *size)
+{
+  gboolean is_first_bracket = TRUE;
+  gsize length;
+
+  *size = 0;
+  for (p = ptx_skip (p); *p && *p != ',' && *p != ')';
+       p = ptx_skip (p + length)) {
+    length = ptx_measure (p);
+    if (*p == '.' && *size == 0)
+      *size = ptx_measure_type (p, length);
+    if (*p == '[' && is_first_bracket) {
+      p = ptx_skip (p + 1);
+      length = ptx_measure (p);
+      *size *= g_ascii_strtoull (p, NULL, 10);
+      is_first_bracket = FALSE;
+    }
+  }
+  return p;
 }
 
 GArray *
 gst_vkgdr_image_read_ptx_params (const gchar *ptx, const gchar *entry)
 {
-  gchar *list = image_get_ptx_param_list (ptx, entry);
-  GMatchInfo *match = NULL;
-  GRegex *regex;
   GArray *sizes;
+  gsize length, size;
 
-  if (!list)
-    return NULL;
-  /* .param .align 8 .b8 name[264], and .param .f32 name */
-  regex = g_regex_new (
-      "\\.param\\b[^,]*?\\.[busf](8|16|32|64)\\s+[^,\\[]*(?:\\[(\\d+)\\])?", 0,
-      0, NULL);
+  do {
+    ptx = ptx_find_entry (ptx, &length);
+    if (!ptx)
+      return NULL;
+    ptx += length;
+  } while (!ptx_is (ptx - length, length, entry));
+
   sizes = g_array_new (FALSE, FALSE, sizeof (gsize));
-  g_regex_match (regex, list, 0, &match);
-  while (g_match_info_matches (match)) {
-    gchar *bits = g_match_info_fetch (match, 1);
-    gchar *count = g_match_info_fetch (match, 2);
-    gsize size = g_ascii_strtoull (bits, NULL, 10) / 8;
-
-    if (count && *count)
-      size *= g_ascii_strtoull (count, NULL, 10);
-    g_array_append_val (sizes, size);
-    g_free (count);
-    g_free (bits);
-    g_match_info_next (match, NULL);
+  ptx = ptx_skip (ptx);
+  while (*ptx == '(' || *ptx == ',') {
+    ptx = ptx_read_param (ptx + 1, &size);
+    if (size > 0)
+      g_array_append_val (sizes, size);
   }
-  g_match_info_free (match);
-  g_regex_unref (regex);
-  g_free (list);
   return sizes;
 }

@@ -20,11 +20,15 @@ typedef enum {
   GST_VKGDR_IMAGE_FATBIN
 } GstVkgdrImageKind;
 
-/* The content of a file, of whatever kind; NULL with GST_VKGDR_ERROR_NOT_FOUND
- * where it cannot be read. */
+/* The content of a regular file of a bounded size, of whatever kind; NULL with
+ * GST_VKGDR_ERROR_NOT_FOUND where it cannot be read. */
 GBytes *gst_vkgdr_image_read (const gchar *path, GError **error);
 
 GstVkgdrImageKind gst_vkgdr_image_get_kind (GBytes *image);
+
+/* FALSE with GST_VKGDR_ERROR_IMAGE where @image is of no kind. */
+gboolean gst_vkgdr_image_check_kind (
+    GBytes *image, const gchar *name, GError **error);
 
 /* Whether everything that a cubin's or a fatbin's headers point at is there:
  * the driver is not told an image's size, and reads on. */

@@ -171,24 +171,26 @@ gst_vkgdr_kernel_new_from_image (GstVkgdrContext *context, GBytes *image,
   return self;
 }
 
+/* Takes @image, which may be NULL with @error set, and was compiled from @text
+ * unless that is NULL. */
 static GstVkgdrKernel *
-kernel_new_from_source (GstVkgdrContext *context, const gchar *source,
-    const gchar *name, const gchar *folder, const gchar *entry, GError **error)
+kernel_new_compiled (GstVkgdrContext *context, GBytes *image, const gchar *text,
+    const gchar *name, const gchar *entry, GError **error)
 {
+  GstVkgdrSource *source;
   GstVkgdrKernel *self;
-  GBytes *image;
 
-  image = gst_vkgdr_compile (context, source, name, folder,
-      gst_vkgdr_module_needs_ptx (context), error);
   if (!image)
     return NULL;
   self = gst_vkgdr_kernel_new_from_image (context, image, name, entry, error);
-  if (self) {
-    self->may_run_in_place = gst_vkgdr_source_says_in_place (source);
-    gst_vkgdr_source_get_tile (
-        source, &self->shape.tile_x, &self->shape.tile_y);
-  }
   g_bytes_unref (image);
+  if (!self || !text)
+    return self;
+  source = gst_vkgdr_source_scan (text);
+  self->may_run_in_place = source->is_in_place;
+  self->shape.tile_x = source->tile_x;
+  self->shape.tile_y = source->tile_y;
+  gst_vkgdr_source_free (source);
   return self;
 }
 
@@ -200,13 +202,7 @@ kernel_new_from_source (GstVkgdrContext *context, const gchar *source,
  * @entry: (nullable): the kernel's name, or %NULL for the only one
  * @error: return location for a #GError
  *
- * Compiles a kernel. `vkgdr/kernel.h` is included in front of the source. What
- * was compiled is kept on disk and taken from there the next time, unless the
- * source includes headers of its own; VKGDR_CACHE_DIR names the folder.
- *
- * Fails with %GST_VKGDR_ERROR_COMPILE and the compiler's log where the source
- * does not compile, with %GST_VKGDR_ERROR_NO_DRIVER where there is no compiler,
- * and as gst_vkgdr_kernel_new_from_image() does.
+ * As gst_vkgdr_kernel_new_from_source_with_options(), without options.
  *
  * Returns: (transfer full) (nullable): the kernel, or %NULL with @error set
  *
@@ -216,38 +212,49 @@ GstVkgdrKernel *
 gst_vkgdr_kernel_new_from_source (GstVkgdrContext *context, const gchar *source,
     const gchar *name, const gchar *entry, GError **error)
 {
+  return gst_vkgdr_kernel_new_from_source_with_options (
+      context, source, name, entry, NULL, error);
+}
+
+/**
+ * gst_vkgdr_kernel_new_from_source_with_options:
+ * @context: a context
+ * @source: CUDA C++ source, of 8 MiB at most
+ * @name: (nullable): what messages call the source
+ * @entry: (nullable): the kernel's name, or %NULL for the only one
+ * @options: (nullable): macros, folders of headers and options
+ * @error: return location for a #GError
+ *
+ * Compiles a kernel. `vkgdr/kernel.h` is included in front of the source. What
+ * was compiled is kept on disk and taken from there the next time, as long as
+ * the source, the files that it includes, the options and the compiler are the
+ * same. VKGDR_CACHE_DIR names the folder.
+ *
+ * Fails with %GST_VKGDR_ERROR_COMPILE and the compiler's log where the source
+ * does not compile, with %GST_VKGDR_ERROR_NO_DRIVER where there is no compiler,
+ * with %GST_VKGDR_ERROR_ARGUMENT where the source is too long, with
+ * %GST_VKGDR_ERROR_NOT_FOUND where it includes what is not a regular file, and
+ * as gst_vkgdr_kernel_new_from_image() does.
+ *
+ * Returns: (transfer full) (nullable): the kernel, or %NULL with @error set
+ *
+ * Since: 0.2
+ */
+GstVkgdrKernel *
+gst_vkgdr_kernel_new_from_source_with_options (GstVkgdrContext *context,
+    const gchar *source, const gchar *name, const gchar *entry,
+    GstVkgdrCompileOptions *options, GError **error)
+{
+  GBytes *image;
+
   g_return_val_if_fail (GST_IS_VKGDR_CONTEXT (context), NULL);
   g_return_val_if_fail (source != NULL, NULL);
 
-  return kernel_new_from_source (
-      context, source, name ? name : "The source", NULL, entry, error);
-}
-
-/* What gst_vkgdr_kernel_new_from_file() makes of the file's content. */
-static GstVkgdrKernel *
-kernel_new_from_content (GstVkgdrContext *context, GBytes *content,
-    const gchar *path, const gchar *entry, GError **error)
-{
-  GstVkgdrKernel *self;
-  gchar *folder, *source;
-
-  switch (gst_vkgdr_image_get_kind (content)) {
-  case GST_VKGDR_IMAGE_UNKNOWN:
-    g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_IMAGE,
-        "%s is neither CUDA source, PTX, cubin nor fatbin", path);
-    return NULL;
-  case GST_VKGDR_IMAGE_SOURCE:
-    folder = g_path_get_dirname (path);
-    source = g_strndup (
-        g_bytes_get_data (content, NULL), g_bytes_get_size (content));
-    self = kernel_new_from_source (context, source, path, folder, entry, error);
-    g_free (source);
-    g_free (folder);
-    return self;
-  default:
-    return gst_vkgdr_kernel_new_from_image (
-        context, content, path, entry, error);
-  }
+  if (!name)
+    name = "The source";
+  image =
+      gst_vkgdr_module_compile (context, source, name, NULL, options, error);
+  return kernel_new_compiled (context, image, source, name, entry, error);
 }
 
 /**
@@ -257,12 +264,7 @@ kernel_new_from_content (GstVkgdrContext *context, GBytes *content,
  * @entry: (nullable): the kernel's name, or %NULL for the only one
  * @error: return location for a #GError
  *
- * Loads a kernel from a file. Its content tells what it is, not its name.
- * Headers that a source includes are sought beside it.
- *
- * Fails with %GST_VKGDR_ERROR_NOT_FOUND where the file cannot be read, with
- * %GST_VKGDR_ERROR_IMAGE where it is none of these, and as
- * gst_vkgdr_kernel_new_from_source() and gst_vkgdr_kernel_new_from_image() do.
+ * As gst_vkgdr_kernel_new_from_file_with_options(), without options.
  *
  * Returns: (transfer full) (nullable): the kernel, or %NULL with @error set
  *
@@ -272,18 +274,96 @@ GstVkgdrKernel *
 gst_vkgdr_kernel_new_from_file (GstVkgdrContext *context, const gchar *path,
     const gchar *entry, GError **error)
 {
+  return gst_vkgdr_kernel_new_from_file_with_options (
+      context, path, entry, NULL, error);
+}
+
+/**
+ * gst_vkgdr_kernel_new_from_file_with_options:
+ * @context: a context
+ * @path: (type filename): a file of CUDA source, PTX, a cubin or a fatbin
+ * @entry: (nullable): the kernel's name, or %NULL for the only one
+ * @options: (nullable): macros, folders of headers and options for a source
+ * @error: return location for a #GError
+ *
+ * Loads a kernel from a regular file of 64 MiB at most; a source has 8 MiB at
+ * most. The content of a file tells what it is, not its name. Headers that a
+ * source includes are searched beside it first.
+ *
+ * Fails with %GST_VKGDR_ERROR_NOT_FOUND where the file cannot be read, with
+ * %GST_VKGDR_ERROR_IMAGE where it is none of these, and as
+ * gst_vkgdr_kernel_new_from_source_with_options() and
+ * gst_vkgdr_kernel_new_from_image() do.
+ *
+ * Returns: (transfer full) (nullable): the kernel, or %NULL with @error set
+ *
+ * Since: 0.2
+ */
+GstVkgdrKernel *
+gst_vkgdr_kernel_new_from_file_with_options (GstVkgdrContext *context,
+    const gchar *path, const gchar *entry, GstVkgdrCompileOptions *options,
+    GError **error)
+{
   GstVkgdrKernel *self;
-  GBytes *content;
+  GBytes *image;
+  gchar *text;
 
   g_return_val_if_fail (GST_IS_VKGDR_CONTEXT (context), NULL);
+  g_return_val_if_fail (path != NULL, NULL);
+
+  image = gst_vkgdr_module_read (context, path, options, &text, error);
+  self = kernel_new_compiled (context, image, text, path, entry, error);
+  g_free (text);
+  return self;
+}
+
+/**
+ * gst_vkgdr_kernel_list_include_files:
+ * @path: (type filename): a file that gst_vkgdr_kernel_new_from_file() takes
+ * @options: (nullable): the options for it
+ * @error: return location for a #GError
+ *
+ * Lists the files that a source includes, directly or not: what else to watch
+ * for changes. Headers of a CUDA toolkit are not among them. Conditions are not
+ * evaluated, so files that are included under any condition are in the list.
+ * The source need not compile.
+ *
+ * Needs no device. Thread-safe.
+ *
+ * Returns: (transfer full) (nullable) (array zero-terminated=1)
+ *   (element-type filename): the paths, none where the file is not a source, or
+ *   %NULL with @error set to %GST_VKGDR_ERROR_NOT_FOUND where a file cannot be
+ *   read, or to %GST_VKGDR_ERROR_IMAGE where @path is nothing that can be
+ * loaded
+ *
+ * Since: 0.2
+ */
+gchar **
+gst_vkgdr_kernel_list_include_files (
+    const gchar *path, GstVkgdrCompileOptions *options, GError **error)
+{
+  gchar **files = NULL, *folder, *text;
+  GBytes *content;
+
   g_return_val_if_fail (path != NULL, NULL);
 
   content = gst_vkgdr_image_read (path, error);
   if (!content)
     return NULL;
-  self = kernel_new_from_content (context, content, path, entry, error);
+  if (gst_vkgdr_image_get_kind (content) == GST_VKGDR_IMAGE_SOURCE) {
+    GstVkgdrCompilerInput input = { NULL, path, NULL, options, FALSE };
+
+    input.folder = folder = g_path_get_dirname (path);
+    input.text = text = g_strndup (
+        g_bytes_get_data (content, NULL), g_bytes_get_size (content));
+    files = gst_vkgdr_compiler_list_includes (&input, error);
+    g_free (text);
+    g_free (folder);
+  } else if (gst_vkgdr_image_check_kind (content, path, error)) {
+    files = g_new0 (gchar *, 1);
+  }
   g_bytes_unref (content);
-  return self;
+  return files;
 }
 
 /**

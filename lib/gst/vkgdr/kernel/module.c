@@ -11,6 +11,7 @@
 #include "kernel/compiler.h"
 #include "kernel/module.h"
 #include "kernel/image.h"
+#include "kernel/shortage.h"
 
 /**
  * SECTION:gstvkgdrmodule
@@ -51,14 +52,16 @@ set_image_error (
   gint capability = gst_vkgdr_compiler_get_capability (self->context);
   const vkgdr_cuda *cuda = gst_vkgdr_context_get_driver (self->context);
   const char *name = NULL, *text = NULL;
+  gchar *shortage = gst_vkgdr_shortage_explain ();
 
   cuda->cuGetErrorName (result, &name);
   cuda->cuGetErrorString (result, &text);
   g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_IMAGE,
       "%s cannot be loaded: %s (%s); the device has compute capability "
-      "%d.%d%s%s",
+      "%d.%d.%s%s%s",
       self->name, name ? name : "unknown CUDA error", text ? text : "no text",
-      capability / 10, capability % 10, *log ? "\n" : "", log);
+      capability / 10, capability % 10, shortage, *log ? "\n" : "", log);
+  g_free (shortage);
 }
 
 /* @image ends with a zero byte. */
@@ -261,20 +264,39 @@ gst_vkgdr_module_new_from_image (
   return self;
 }
 
-static GstVkgdrModule *
-new_from_source (GstVkgdrContext *context, const gchar *source,
-    const gchar *label, const gchar *folder, GError **error)
+GBytes *
+gst_vkgdr_module_compile (GstVkgdrContext *context, const gchar *text,
+    const gchar *label, const gchar *folder, GstVkgdrCompileOptions *options,
+    GError **error)
 {
-  GstVkgdrModule *self;
-  GBytes *image;
+  const GstVkgdrCompilerInput input = { text, label, folder, options,
+    gst_vkgdr_module_needs_ptx (context) };
 
-  image = gst_vkgdr_compile (context, source, label, folder,
-      gst_vkgdr_module_needs_ptx (context), error);
-  if (!image)
+  return gst_vkgdr_compile (context, &input, error);
+}
+
+GBytes *
+gst_vkgdr_module_read (GstVkgdrContext *context, const gchar *path,
+    GstVkgdrCompileOptions *options, gchar **text, GError **error)
+{
+  GBytes *content = gst_vkgdr_image_read (path, error), *image;
+  gchar *folder;
+
+  *text = NULL;
+  if (!content || !gst_vkgdr_image_check_kind (content, path, error)) {
+    g_clear_pointer (&content, g_bytes_unref);
     return NULL;
-  self = gst_vkgdr_module_new_from_image (context, image, label, error);
-  g_bytes_unref (image);
-  return self;
+  }
+  if (gst_vkgdr_image_get_kind (content) != GST_VKGDR_IMAGE_SOURCE)
+    return content;
+  folder = g_path_get_dirname (path);
+  *text =
+      g_strndup (g_bytes_get_data (content, NULL), g_bytes_get_size (content));
+  image =
+      gst_vkgdr_module_compile (context, *text, path, folder, options, error);
+  g_free (folder);
+  g_bytes_unref (content);
+  return image;
 }
 
 /**
@@ -282,6 +304,28 @@ new_from_source (GstVkgdrContext *context, const gchar *source,
  * @context: a context
  * @source: CUDA C++ source
  * @label: (nullable): what messages call the source
+ * @error: return location for a #GError
+ *
+ * As gst_vkgdr_module_new_from_source_with_options(), without options.
+ *
+ * Returns: (transfer full) (nullable): the module, or %NULL with @error set
+ *
+ * Since: 0.1
+ */
+GstVkgdrModule *
+gst_vkgdr_module_new_from_source (GstVkgdrContext *context, const gchar *source,
+    const gchar *label, GError **error)
+{
+  return gst_vkgdr_module_new_from_source_with_options (
+      context, source, label, NULL, error);
+}
+
+/**
+ * gst_vkgdr_module_new_from_source_with_options:
+ * @context: a context
+ * @source: CUDA C++ source, of 8 MiB at most
+ * @label: (nullable): what messages call the source
+ * @options: (nullable): macros, folders of headers and options
  * @error: return location for a #GError
  *
  * Compiles a source, as gst_vkgdr_kernel_new_from_source() does: what was
@@ -293,30 +337,27 @@ new_from_source (GstVkgdrContext *context, const gchar *source,
  *   %GST_VKGDR_ERROR_NO_DRIVER where there is no compiler, or an error of
  *   gst_vkgdr_module_new_from_image()
  *
- * Since: 0.1
+ * Since: 0.2
  */
 GstVkgdrModule *
-gst_vkgdr_module_new_from_source (GstVkgdrContext *context, const gchar *source,
-    const gchar *label, GError **error)
+gst_vkgdr_module_new_from_source_with_options (GstVkgdrContext *context,
+    const gchar *source, const gchar *label, GstVkgdrCompileOptions *options,
+    GError **error)
 {
+  GstVkgdrModule *self;
+  GBytes *image;
+
   g_return_val_if_fail (GST_IS_VKGDR_CONTEXT (context), NULL);
   g_return_val_if_fail (source != NULL, NULL);
 
-  return new_from_source (
-      context, source, label ? label : "The source", NULL, error);
-}
-
-static GstVkgdrModule *
-new_from_text (GstVkgdrContext *context, GBytes *content, const gchar *path,
-    GError **error)
-{
-  gchar *folder = g_path_get_dirname (path);
-  gchar *source =
-      g_strndup (g_bytes_get_data (content, NULL), g_bytes_get_size (content));
-  GstVkgdrModule *self = new_from_source (context, source, path, folder, error);
-
-  g_free (source);
-  g_free (folder);
+  if (!label)
+    label = "The source";
+  image =
+      gst_vkgdr_module_compile (context, source, label, NULL, options, error);
+  if (!image)
+    return NULL;
+  self = gst_vkgdr_module_new_from_image (context, image, label, error);
+  g_bytes_unref (image);
   return self;
 }
 
@@ -326,13 +367,9 @@ new_from_text (GstVkgdrContext *context, GBytes *content, const gchar *path,
  * @path: (type filename): a file of CUDA source, PTX, a cubin or a fatbin
  * @error: return location for a #GError
  *
- * Loads a file. Its content tells what it is, not its name. Headers that a
- * source includes are sought beside it.
+ * As gst_vkgdr_module_new_from_file_with_options(), without options.
  *
- * Returns: (transfer full) (nullable): the module, or %NULL with @error set:
- *   %GST_VKGDR_ERROR_NOT_FOUND where the file cannot be read,
- *   %GST_VKGDR_ERROR_IMAGE where it is none of these, or an error of
- *   gst_vkgdr_module_new_from_source()
+ * Returns: (transfer full) (nullable): the module, or %NULL with @error set
  *
  * Since: 0.1
  */
@@ -340,28 +377,45 @@ GstVkgdrModule *
 gst_vkgdr_module_new_from_file (
     GstVkgdrContext *context, const gchar *path, GError **error)
 {
-  GstVkgdrModule *self = NULL;
-  GBytes *content;
+  return gst_vkgdr_module_new_from_file_with_options (
+      context, path, NULL, error);
+}
+
+/**
+ * gst_vkgdr_module_new_from_file_with_options:
+ * @context: a context
+ * @path: (type filename): a file of CUDA source, PTX, a cubin or a fatbin
+ * @options: (nullable): macros, folders of headers and options for a source
+ * @error: return location for a #GError
+ *
+ * Loads a regular file of 64 MiB at most; a source has 8 MiB at most. The
+ * content of a file tells what it is, not its name. Headers that a source
+ * includes are searched beside it first.
+ *
+ * Returns: (transfer full) (nullable): the module, or %NULL with @error set:
+ *   %GST_VKGDR_ERROR_NOT_FOUND where the file cannot be read,
+ *   %GST_VKGDR_ERROR_IMAGE where it is none of these, or an error of
+ *   gst_vkgdr_module_new_from_source_with_options()
+ *
+ * Since: 0.2
+ */
+GstVkgdrModule *
+gst_vkgdr_module_new_from_file_with_options (GstVkgdrContext *context,
+    const gchar *path, GstVkgdrCompileOptions *options, GError **error)
+{
+  GstVkgdrModule *self;
+  GBytes *image;
+  gchar *text;
 
   g_return_val_if_fail (GST_IS_VKGDR_CONTEXT (context), NULL);
   g_return_val_if_fail (path != NULL, NULL);
 
-  content = gst_vkgdr_image_read (path, error);
-  if (!content)
+  image = gst_vkgdr_module_read (context, path, options, &text, error);
+  g_free (text);
+  if (!image)
     return NULL;
-  switch (gst_vkgdr_image_get_kind (content)) {
-  case GST_VKGDR_IMAGE_UNKNOWN:
-    g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_IMAGE,
-        "%s is neither CUDA source, PTX, cubin nor fatbin", path);
-    break;
-  case GST_VKGDR_IMAGE_SOURCE:
-    self = new_from_text (context, content, path, error);
-    break;
-  default:
-    self = gst_vkgdr_module_new_from_image (context, content, path, error);
-    break;
-  }
-  g_bytes_unref (content);
+  self = gst_vkgdr_module_new_from_image (context, image, path, error);
+  g_bytes_unref (image);
   return self;
 }
 

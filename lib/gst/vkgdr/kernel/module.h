@@ -47,6 +47,16 @@ struct _GstVkgdrFunction {
                        * GST_VKGDR_FUNCTION_GOOD_THREADS; never 0 */
 };
 
+/* Compiles @input; gst_vkgdr_module_needs_ptx() decides what it becomes. */
+GBytes *gst_vkgdr_module_compile (GstVkgdrContext *context, const gchar *text,
+    const gchar *label, const gchar *folder, GstVkgdrCompileOptions *options,
+    GError **error);
+
+/* Makes an image of the file at @path, which is one or is compiled. @text
+ * becomes the text of what was compiled, which the caller frees, else NULL. */
+GBytes *gst_vkgdr_module_read (GstVkgdrContext *context, const gchar *path,
+    GstVkgdrCompileOptions *options, gchar **text, GError **error);
+
 /* Whether @image is all there; else FALSE with @error set. */
 gboolean gst_vkgdr_module_check_image (
     GBytes *image, const gchar *label, GError **error);

@@ -9,11 +9,10 @@
 
 #include <dlfcn.h>
 #include <errno.h>
-#include <link.h>
 #include <sys/stat.h>
 
 #include "kernel/nvrtc.h"
-#include "kernel/nvrtcnote.h"
+#include "kernel/shortage.h"
 #include "memory/memory-private.h"
 
 GST_DEBUG_CATEGORY_STATIC (gst_vkgdr_nvrtc_debug);
@@ -45,8 +44,10 @@ typedef struct _nvrtcProgram *nvrtcProgram;
 
 struct _GstVkgdrNvrtc {
   gboolean software;
-  GstVkgdrNvrtcNote *note;
-  gint is_loaded; /* atomic; before, the note is all there is */
+  gchar *name; /* as the library was asked for */
+  gint major, minor;
+  gboolean has_cubin;
+  GArray *archs; /* of gint; empty where the library cannot list them */
 
   const char *(*nvrtcGetErrorString) (int result);
 #define NVRTC_FIELD(name, need, args) int (*name) args;
@@ -69,7 +70,8 @@ static GMutex nvrtc_lock;
 static void
 nvrtc_free (GstVkgdrNvrtc *self)
 {
-  gst_vkgdr_nvrtc_note_free (self->note);
+  g_free (self->name);
+  g_array_unref (self->archs);
   g_free (self);
 }
 
@@ -79,7 +81,7 @@ nvrtc_resolve (GstVkgdrNvrtc *self, void *library)
 #define NVRTC_RESOLVE(function, need, args) \
   *(void **) &self->function = dlsym (library, #function); \
   if (need && !self->function) { \
-    GST_WARNING ("%s lacks %s", self->note->name, #function); \
+    GST_WARNING ("%s lacks %s", self->name, #function); \
     return FALSE; \
   }
   NVRTC_RESOLVE (nvrtcGetErrorString, TRUE, (int) )
@@ -91,7 +93,7 @@ nvrtc_resolve (GstVkgdrNvrtc *self, void *library)
 static void
 nvrtc_read_archs (GstVkgdrNvrtc *self)
 {
-  GArray *archs = self->note->archs;
+  GArray *archs = self->archs;
   int n = 0;
 
   if (!self->nvrtcGetNumSupportedArchs || !self->nvrtcGetSupportedArchs
@@ -102,33 +104,20 @@ nvrtc_read_archs (GstVkgdrNvrtc *self)
     g_array_set_size (archs, 0);
 }
 
-/* Where the linker found it. */
-static gchar *
-nvrtc_get_file (void *library)
-{
-  struct link_map *map = NULL;
-
-  if (dlinfo (library, RTLD_DI_LINKMAP, &map) != 0 || !map)
-    return g_strdup ("");
-  return g_strdup (map->l_name);
-}
-
 static gboolean
 nvrtc_ask (GstVkgdrNvrtc *self, void *library)
 {
-  GstVkgdrNvrtcNote *note = self->note;
   int result;
 
   if (!nvrtc_resolve (self, library))
     return FALSE;
-  result = self->nvrtcVersion (&note->major, &note->minor);
+  result = self->nvrtcVersion (&self->major, &self->minor);
   if (result != 0) {
     GST_WARNING (
-        "%s: nvrtcVersion: %s", note->name, self->nvrtcGetErrorString (result));
+        "%s: nvrtcVersion: %s", self->name, self->nvrtcGetErrorString (result));
     return FALSE;
   }
-  note->file = nvrtc_get_file (library);
-  note->has_cubin = self->nvrtcGetCUBINSize && self->nvrtcGetCUBIN;
+  self->has_cubin = self->nvrtcGetCUBINSize && self->nvrtcGetCUBIN;
   nvrtc_read_archs (self);
   return TRUE;
 }
@@ -149,41 +138,15 @@ nvrtc_open (const gchar *path, gboolean software, GPtrArray *tried)
 
   self = g_new0 (GstVkgdrNvrtc, 1);
   self->software = software;
-  self->note = g_new0 (GstVkgdrNvrtcNote, 1);
-  self->note->name = g_strdup (path);
-  self->note->archs = g_array_new (FALSE, TRUE, sizeof (gint));
+  self->name = g_strdup (path);
+  self->archs = g_array_new (FALSE, TRUE, sizeof (gint));
   if (!nvrtc_ask (self, library)) {
     nvrtc_free (self);
     dlclose (library);
     return NULL;
   }
-  self->is_loaded = TRUE;
-  GST_INFO ("%s: NVRTC %d.%d", path, self->note->major, self->note->minor);
+  GST_INFO ("%s: NVRTC %d.%d", path, self->major, self->minor);
   return self;
-}
-
-/* One that is known by a note is loaded when it has to compile. */
-static gboolean
-nvrtc_load (GstVkgdrNvrtc *self, GError **error)
-{
-  void *library;
-
-  if (g_atomic_int_get (&self->is_loaded))
-    return TRUE;
-  g_mutex_lock (&nvrtc_lock);
-  if (!self->is_loaded) {
-    library = dlopen (self->note->file, RTLD_NOW | RTLD_LOCAL);
-    if (!library)
-      g_set_error_literal (
-          error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_NO_DRIVER, dlerror ());
-    else if (!nvrtc_resolve (self, library))
-      g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_NO_DRIVER,
-          "%s is no NVRTC", self->note->file);
-    else
-      g_atomic_int_set (&self->is_loaded, TRUE);
-  }
-  g_mutex_unlock (&nvrtc_lock);
-  return g_atomic_int_get (&self->is_loaded);
 }
 
 static GstVkgdrNvrtc *
@@ -237,40 +200,22 @@ nvrtc_find (gint driver_major, GPtrArray *tried)
   return self;
 }
 
-static GstVkgdrNvrtc *
-nvrtc_open_nvidia (gint driver_major, GPtrArray *tried)
-{
-  GstVkgdrNvrtcNote *note = gst_vkgdr_nvrtc_note_read (driver_major);
-  GstVkgdrNvrtc *self;
-
-  if (note) {
-    self = g_new0 (GstVkgdrNvrtc, 1);
-    self->note = note;
-    GST_INFO (
-        "%s: NVRTC %d.%d, as noted", note->file, note->major, note->minor);
-    return self;
-  }
-  self = nvrtc_find (driver_major, tried);
-  if (self)
-    gst_vkgdr_nvrtc_note_write (driver_major, self->note);
-  return self;
-}
-
 static void
 nvrtc_set_not_found (GError **error, gboolean software, GPtrArray *tried)
 {
-  gchar *list;
+  gchar *shortage = gst_vkgdr_shortage_explain (), *list;
 
   g_ptr_array_add (tried, NULL);
   list = g_strjoinv (", ", (gchar **) tried->pdata);
   if (software)
     g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_NO_DRIVER,
         "The software device's compiler was not found (tried %s): name its "
-        "folder in VKGDR_SOFTCUDA_DIR",
-        list);
+        "folder in VKGDR_SOFTCUDA_DIR.%s",
+        list, shortage);
   else
     g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_NO_DRIVER,
-        "NVRTC was not found (tried %s)", list);
+        "NVRTC was not found (tried %s)%s", list, shortage);
+  g_free (shortage);
   g_free (list);
 }
 
@@ -293,9 +238,9 @@ gst_vkgdr_nvrtc_get (gboolean software, gint driver_version, GError **error)
   self = known[software];
   if (!self) {
     tried = g_ptr_array_new_with_free_func (g_free);
-    self = known[software] =
-        software ? nvrtc_open_software (tried)
-                 : nvrtc_open_nvidia (driver_version / 1000, tried);
+    self = known[software] = software
+                                 ? nvrtc_open_software (tried)
+                                 : nvrtc_find (driver_version / 1000, tried);
     if (!self)
       nvrtc_set_not_found (error, software, tried);
     g_ptr_array_unref (tried);
@@ -310,10 +255,10 @@ gst_vkgdr_nvrtc_describe (const GstVkgdrNvrtc *self)
   const gchar *cxx = g_getenv ("SOFTCUDA_CXX");
 
   if (!self->software)
-    return g_strdup_printf ("NVRTC %d.%d (%s)", self->note->major,
-        self->note->minor, self->note->name);
+    return g_strdup_printf (
+        "NVRTC %d.%d (%s)", self->major, self->minor, self->name);
   return g_strdup_printf ("softcuda, by the host's C++ compiler%s%s (%s)",
-      cxx && *cxx ? " " : "", cxx ? cxx : "", self->note->name);
+      cxx && *cxx ? " " : "", cxx ? cxx : "", self->name);
 }
 
 static void
@@ -336,15 +281,14 @@ gst_vkgdr_nvrtc_identify (const GstVkgdrNvrtc *self)
   gchar *folder, *runtime;
 
   g_string_append_printf (identity, "%s %d.%d",
-      self->software ? "softcuda" : "nvrtc", self->note->major,
-      self->note->minor);
+      self->software ? "softcuda" : "nvrtc", self->major, self->minor);
   if (!self->software)
     return g_string_free (identity, FALSE);
 
   /* The version stays the same when softcuda or the host's compiler change. */
-  folder = g_path_get_dirname (self->note->name);
+  folder = g_path_get_dirname (self->name);
   runtime = g_build_filename (folder, "softcuda_runtime.h", NULL);
-  nvrtc_identify_file (identity, self->note->name);
+  nvrtc_identify_file (identity, self->name);
   nvrtc_identify_file (identity, runtime);
   g_string_append_printf (identity, " %s", cxx ? cxx : "");
   g_free (runtime);
@@ -355,7 +299,7 @@ gst_vkgdr_nvrtc_identify (const GstVkgdrNvrtc *self)
 gint
 gst_vkgdr_nvrtc_choose_arch (const GstVkgdrNvrtc *self, gint capability)
 {
-  GArray *archs = self->note->archs;
+  GArray *archs = self->archs;
   gint best = 0;
   guint i;
 
@@ -374,7 +318,7 @@ gst_vkgdr_nvrtc_choose_arch (const GstVkgdrNvrtc *self, gint capability)
 gboolean
 gst_vkgdr_nvrtc_has_cubin (const GstVkgdrNvrtc *self)
 {
-  return self->note->has_cubin;
+  return self->has_cubin;
 }
 
 static gchar *
@@ -415,6 +359,19 @@ nvrtc_get_image (const GstVkgdrNvrtc *self, nvrtcProgram program,
   return NULL;
 }
 
+/* The compiler failed, and not because of the source. */
+static void
+nvrtc_set_failed (const GstVkgdrNvrtc *self, GError **error, const gchar *name,
+    int result, const gchar *log)
+{
+  gchar *shortage = gst_vkgdr_shortage_explain ();
+
+  g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_COMPILE,
+      "%s: the compiler failed (nvrtcCompileProgram: %s).%s%s%s", name,
+      self->nvrtcGetErrorString (result), shortage, *log ? "\n" : "", log);
+  g_free (shortage);
+}
+
 GBytes *
 gst_vkgdr_nvrtc_compile (const GstVkgdrNvrtc *self, const gchar *text,
     const gchar *name, const gchar *const *headers,
@@ -426,8 +383,6 @@ gst_vkgdr_nvrtc_compile (const GstVkgdrNvrtc *self, const gchar *text,
   gchar *log;
   int result;
 
-  if (!nvrtc_load ((GstVkgdrNvrtc *) self, error))
-    return NULL;
   result = self->nvrtcCreateProgram (&program, text, name,
       (int) g_strv_length ((gchar **) headers), headers, include_names);
   if (result != 0) {
@@ -443,9 +398,7 @@ gst_vkgdr_nvrtc_compile (const GstVkgdrNvrtc *self, const gchar *text,
     g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_COMPILE,
         "%s does not compile:\n%s", name, log);
   else if (result != 0)
-    g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_COMPILE,
-        "%s: nvrtcCompileProgram: %s%s%s", name,
-        self->nvrtcGetErrorString (result), *log ? "\n" : "", log);
+    nvrtc_set_failed (self, error, name, result, log);
   else
     image = nvrtc_get_image (self, program, name, cubin, error);
   if (image && *log)

@@ -16,8 +16,8 @@ typedef struct _GstVkgdrNvrtc GstVkgdrNvrtc;
 
 /* The compiler for a real device, or for the software one. @driver_version is
  * cuDriverGetVersion()'s: a compiler that is newer than the driver makes images
- * that it cannot load, so an older one is preferred. Found once for the
- * process, and loaded when it first compiles. NULL with @error set where there
+ * that it cannot load, so an older one is preferred. Loaded once for the
+ * process. NULL with @error set where there
  * is none; the next call tries again. Thread-safe. */
 const GstVkgdrNvrtc *gst_vkgdr_nvrtc_get (
     gboolean software, gint driver_version, GError **error);

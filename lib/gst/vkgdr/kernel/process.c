@@ -13,7 +13,7 @@
 #include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
-#include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -21,7 +21,6 @@
 
 #include "kernel/process.h"
 
-#define PROCESS_LOG "output.log"
 /* Bytes of the output that are kept: some hundred messages. */
 #define PROCESS_MAX_OUTPUT (64 * 1024)
 /* Microseconds from one look at a running program to the next: short beside
@@ -75,14 +74,13 @@ process_make_environment (const gchar *folder)
 }
 
 static int
-process_set_files (posix_spawn_file_actions_t *actions, const gchar *log)
+process_set_files (posix_spawn_file_actions_t *actions, int log)
 {
   int result = posix_spawn_file_actions_addopen (
       actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
 
   if (result == 0)
-    result = posix_spawn_file_actions_addopen (actions, STDOUT_FILENO, log,
-        O_WRONLY | O_CREAT | O_TRUNC | O_APPEND, 0600);
+    result = posix_spawn_file_actions_adddup2 (actions, log, STDOUT_FILENO);
   if (result == 0)
     result = posix_spawn_file_actions_adddup2 (
         actions, STDOUT_FILENO, STDERR_FILENO);
@@ -120,7 +118,7 @@ process_set_attributes (posix_spawnattr_t *attributes)
 /* Returns an errno. */
 static int
 process_start (
-    const gchar *const *argv, const gchar *folder, const gchar *log, pid_t *pid)
+    const gchar *const *argv, const gchar *folder, int log, pid_t *pid)
 {
   gchar **environment = process_make_environment (folder);
   posix_spawn_file_actions_t actions;
@@ -168,15 +166,12 @@ process_wait (pid_t pid, guint seconds, int *status)
 }
 
 static gchar *
-process_read_output (const gchar *log)
+process_read_output (int log)
 {
   gchar *data = g_malloc (PROCESS_MAX_OUTPUT), *output;
-  FILE *file = fopen (log, "re");
-  gsize size = file ? fread (data, 1, PROCESS_MAX_OUTPUT, file) : 0;
+  gssize size = pread (log, data, PROCESS_MAX_OUTPUT, 0);
 
-  if (file)
-    fclose (file);
-  output = g_utf8_make_valid (data, size);
+  output = g_utf8_make_valid (data, MAX (size, 0));
   g_free (data);
   return g_strchomp (output);
 }
@@ -196,27 +191,29 @@ process_judge (const gchar *program, int status, GError **error)
   return FALSE;
 }
 
+/* Output goes to memory: a compiler that finds a full disk can say so. */
 gboolean
 gst_vkgdr_process_run (const gchar *const *argv, const gchar *folder,
     guint seconds, gchar **output, GError **error)
 {
-  gchar *log = g_build_filename (folder, PROCESS_LOG, NULL);
+  int log = memfd_create ("vkgdr-output", MFD_CLOEXEC);
+  int result = log >= 0 ? 0 : errno, status;
   gboolean in_time;
-  int result, status;
   pid_t pid;
 
-  *output = NULL;
-  result = process_start (argv, folder, log, &pid);
+  if (result == 0)
+    result = process_start (argv, folder, log, &pid);
   if (result != 0) {
     g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_NO_DRIVER,
         "%s cannot be started: %s", argv[0], g_strerror (result));
     *output = g_strdup ("");
-    g_free (log);
+    if (log >= 0)
+      close (log);
     return FALSE;
   }
   in_time = process_wait (pid, seconds, &status);
   *output = process_read_output (log);
-  g_free (log);
+  close (log);
   if (in_time)
     return process_judge (argv[0], status, error);
   g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_FAILED,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * kernel/program.c: nvcc and clang: which there are, and what they are
+ * kernel/program.c: clang: which versions are installed, and what they are
  *
- * They serve where NVRTC is missing. Knows nothing of how they compile.
+ * It serves where NVRTC is missing. Knows nothing of how it compiles.
  */
 
 #include <errno.h>
@@ -19,7 +19,7 @@
 #define GST_CAT_DEFAULT gst_vkgdr_program_get_category ()
 
 /* To be changed with the options in kernel/programargs.c. */
-#define PROGRAM_OPTIONS "options 1"
+#define PROGRAM_OPTIONS "options 2"
 #define PROGRAM_CLANG_HEADER "/org/gst-vkgdr/clang.h"
 
 /* Seconds for the questions it answers without compiling. */
@@ -30,9 +30,8 @@
 #define PROGRAM_CLANG_MIN 14
 #define PROGRAM_CLANG_MAX 25
 
-/* What adds options to the compilers' own. */
-static const gchar *const program_variables[] = { "NVCC_PREPEND_FLAGS",
-  "NVCC_APPEND_FLAGS", "CCC_OVERRIDE_OPTIONS" };
+/* The environment variable that adds options to clang's. */
+#define PROGRAM_VARIABLE "CCC_OVERRIDE_OPTIONS"
 
 GST_DEBUG_CATEGORY_STATIC (gst_vkgdr_program_debug);
 
@@ -43,7 +42,7 @@ gst_vkgdr_program_get_category (void)
 
   if (g_once_init_enter (&once)) {
     GST_DEBUG_CATEGORY_INIT (gst_vkgdr_program_debug, "vkgdrprogram", 0,
-        "vkgdr compilers that are programs");
+        "vkgdr clang as a compiler");
     g_once_init_leave (&once, 1);
   }
   return gst_vkgdr_program_debug;
@@ -71,7 +70,7 @@ program_has_path (const GPtrArray *list, const gchar *path)
 
 /* Takes @path. */
 static void
-program_add (GPtrArray *list, GstVkgdrProgramKind kind, gchar *path)
+program_add (GPtrArray *list, gchar *path)
 {
   GstVkgdrProgram *program;
 
@@ -82,53 +81,24 @@ program_add (GPtrArray *list, GstVkgdrProgramKind kind, gchar *path)
     return;
   }
   program = g_new0 (GstVkgdrProgram, 1);
-  program->kind = kind;
   program->path = path;
   g_ptr_array_add (list, program);
 }
 
-static void
-program_list_nvcc (GPtrArray *list)
-{
-  static const gchar *const variables[] = { "CUDA_HOME", "CUDA_PATH" };
-  guint i;
-
-  for (i = 0; i < G_N_ELEMENTS (variables); i++) {
-    const gchar *folder = g_getenv (variables[i]);
-
-    if (folder && *folder)
-      program_add (list, GST_VKGDR_PROGRAM_NVCC,
-          g_build_filename (folder, "bin", "nvcc", NULL));
-  }
-  program_add (list, GST_VKGDR_PROGRAM_NVCC, g_find_program_in_path ("nvcc"));
-  program_add (
-      list, GST_VKGDR_PROGRAM_NVCC, g_strdup ("/usr/local/cuda/bin/nvcc"));
-}
-
-static void
-program_list_clang (GPtrArray *list)
-{
-  gint version;
-
-  program_add (list, GST_VKGDR_PROGRAM_CLANG, g_find_program_in_path ("clang"));
-  for (version = PROGRAM_CLANG_MAX; version >= PROGRAM_CLANG_MIN; version--) {
-    gchar *name = g_strdup_printf ("clang-%d", version);
-
-    program_add (list, GST_VKGDR_PROGRAM_CLANG, g_find_program_in_path (name));
-    g_free (name);
-  }
-}
-
 GPtrArray *
-gst_vkgdr_program_list (GstVkgdrProgramKind kind)
+gst_vkgdr_program_list (void)
 {
   GPtrArray *list =
       g_ptr_array_new_with_free_func ((GDestroyNotify) gst_vkgdr_program_free);
+  gint version;
 
-  if (kind == GST_VKGDR_PROGRAM_NVCC)
-    program_list_nvcc (list);
-  else
-    program_list_clang (list);
+  program_add (list, g_find_program_in_path ("clang"));
+  for (version = PROGRAM_CLANG_MAX; version >= PROGRAM_CLANG_MIN; version--) {
+    gchar *name = g_strdup_printf ("clang-%d", version);
+
+    program_add (list, g_find_program_in_path (name));
+    g_free (name);
+  }
   return list;
 }
 
@@ -137,18 +107,19 @@ gst_vkgdr_program_new (const gchar *path, GError **error)
 {
   gchar *found = g_find_program_in_path (path);
   gchar *name = g_path_get_basename (path);
-  gboolean is_nvcc = strstr (name, "nvcc") != NULL;
   GstVkgdrProgram *program = NULL;
 
-  if (!is_nvcc && !strstr (name, "clang")) {
+  if (!strstr (name, "clang")) {
     g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_NO_DRIVER,
-        "%s is neither nvcc nor clang, by its name", path);
+        "%s is not a compiler that is used: VKGDR_COMPILER is auto, nvrtc, "
+        "clang, "
+        "none, or the name or path of a clang",
+        path);
   } else if (!found) {
     g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_NO_DRIVER,
         "There is no program %s", path);
   } else {
     program = g_new0 (GstVkgdrProgram, 1);
-    program->kind = is_nvcc ? GST_VKGDR_PROGRAM_NVCC : GST_VKGDR_PROGRAM_CLANG;
     program->path = g_steal_pointer (&found);
   }
   g_free (name);
@@ -192,19 +163,13 @@ program_match (const gchar *text, const gchar *pattern)
   return found;
 }
 
-static const gchar *
-program_get_name (const GstVkgdrProgram *self)
-{
-  return self->kind == GST_VKGDR_PROGRAM_NVCC ? "nvcc" : "clang";
-}
-
 gchar *
 gst_vkgdr_program_describe (const GstVkgdrProgram *self)
 {
   gchar *answer = gst_vkgdr_program_ask (self, "--version", NULL);
   gchar *version =
       program_match (answer, "(?:release|version) ([0-9]+(?:\\.[0-9]+)?)");
-  gchar *text = g_strdup_printf ("%s %s (%s)", program_get_name (self),
+  gchar *text = g_strdup_printf ("clang %s (%s)",
       version ? version : "of a version that it does not tell", self->path);
 
   g_free (version);
@@ -213,10 +178,8 @@ gst_vkgdr_program_describe (const GstVkgdrProgram *self)
 }
 
 GBytes *
-gst_vkgdr_program_get_header (const GstVkgdrProgram *self, GError **error)
+gst_vkgdr_program_get_header (GError **error)
 {
-  if (self->kind == GST_VKGDR_PROGRAM_NVCC)
-    return g_bytes_new_static ("", 1);
   return g_resources_lookup_data (
       PROGRAM_CLANG_HEADER, G_RESOURCE_LOOKUP_FLAGS_NONE, error);
 }
@@ -224,25 +187,20 @@ gst_vkgdr_program_get_header (const GstVkgdrProgram *self, GError **error)
 gchar *
 gst_vkgdr_program_identify (const GstVkgdrProgram *self)
 {
-  GBytes *header = gst_vkgdr_program_get_header (self, NULL);
+  GBytes *header = gst_vkgdr_program_get_header (NULL);
   guint hash = header ? g_bytes_hash (header) : 0;
   char *real = realpath (self->path, NULL);
   struct stat st = { 0 };
+  const gchar *variable = g_getenv (PROGRAM_VARIABLE);
   GString *identity = g_string_new (NULL);
-  guint i;
 
   if (stat (self->path, &st) != 0)
     GST_INFO ("%s: %s", self->path, g_strerror (errno));
   g_string_printf (identity,
-      "%s %s %x %s %" G_GINT64_FORMAT ".%ld:%" G_GINT64_FORMAT,
-      program_get_name (self), PROGRAM_OPTIONS, hash, real ? real : self->path,
+      "clang %s %x %s %" G_GINT64_FORMAT ".%ld:%" G_GINT64_FORMAT "\n%s",
+      PROGRAM_OPTIONS, hash, real ? real : self->path,
       (gint64) st.st_mtim.tv_sec, (glong) st.st_mtim.tv_nsec,
-      (gint64) st.st_size);
-  for (i = 0; i < G_N_ELEMENTS (program_variables); i++) {
-    const gchar *value = g_getenv (program_variables[i]);
-
-    g_string_append_printf (identity, "\n%s", value ? value : "");
-  }
+      (gint64) st.st_size, variable ? variable : "");
   free (real);
   g_clear_pointer (&header, g_bytes_unref);
   return g_string_free (identity, FALSE);

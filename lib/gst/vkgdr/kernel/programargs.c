@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * kernel/programargs.c: the command lines of nvcc and clang
+ * kernel/programargs.c: the command line of clang
  *
- * Chooses the architecture and says all options. nvcc is part of a CUDA toolkit
- * and brings all that a kernel includes; clang needs no toolkit, and is given a
- * header of ours in its place, device/clang.h. Runs nothing but a question.
+ * Chooses the architecture and gives all options. clang needs no CUDA toolkit:
+ * it is given a header of ours in its place, kernel/include/clang.h. Runs
+ * nothing but a question.
  */
 
 #include <string.h>
 
 #include <gst/vkgdr/gstvkgdrerror.h>
 
+#include "kernel/options.h"
 #include "kernel/programs.h"
 
 /* Clang's architectures, and the first version of PTX that has them: clang
@@ -41,21 +42,6 @@ program_knows (const gchar *answer, const gchar *prefix, gint arch)
 
   g_free (pattern);
   return found;
-}
-
-/* Of those that nvcc lists; one too old to list any knows what its devices
- * need. */
-static gint
-program_choose_nvcc_arch (const gchar *answer, gint capability)
-{
-  gint arch;
-
-  if (!strstr (answer, "compute_"))
-    return capability;
-  for (arch = capability; arch > 0; arch--)
-    if (program_knows (answer, "compute_", arch))
-      return arch;
-  return 0;
 }
 
 /* Index into clang_archs, or their number. */
@@ -89,35 +75,12 @@ program_push (GPtrArray *argv, const gchar *const *words)
     g_ptr_array_add (argv, g_strdup (*words));
 }
 
-/* Returns whether @argv makes a cubin, in @cubin. */
 static gboolean
-program_add_nvcc_options (const GstVkgdrProgram *self, GPtrArray *argv,
-    const GstVkgdrProgramInput *input, gboolean *cubin, GError **error)
-{
-  static const gchar *const words[] = { "--std=c++17",
-    "--expt-relaxed-constexpr", "-allow-unsupported-compiler", NULL };
-  gchar *answer = gst_vkgdr_program_ask (self, "--list-gpu-arch", NULL);
-  gint arch = program_choose_nvcc_arch (answer, input->capability);
-
-  g_free (answer);
-  if (arch == 0) {
-    program_set_no_arch (self, input->capability, error);
-    return FALSE;
-  }
-  *cubin = !input->ptx && arch == input->capability;
-  g_ptr_array_add (argv, g_strdup (*cubin ? "--cubin" : "--ptx"));
-  g_ptr_array_add (argv, g_strdup_printf ("--gpu-architecture=%s_%d",
-                             *cubin ? "sm" : "compute", arch));
-  program_push (argv, words);
-  return TRUE;
-}
-
-static gboolean
-program_add_clang_options (const GstVkgdrProgram *self, GPtrArray *argv,
+program_add_options (const GstVkgdrProgram *self, GPtrArray *argv,
     const gchar *folder, gint capability, GError **error)
 {
   static const gchar *const words[] = { "-x", "cuda", "--cuda-device-only",
-    "-S", "-std=c++17", "-O3",
+    "-S", "-O3",
     /* No toolkit, whatever is installed, and no header of the host. */
     "-nocudainc", "-nocudalib", "-nostdlibinc", "-U__STDC_HOSTED__",
     "-D__STDC_HOSTED__=0", "-Wno-builtin-macro-redefined",
@@ -146,28 +109,33 @@ program_add_clang_options (const GstVkgdrProgram *self, GPtrArray *argv,
   return TRUE;
 }
 
+/* The user's, behind ours: the last one counts. */
+static void
+program_add_input (
+    GPtrArray *argv, const GstVkgdrProgramInput *input, const gchar *folder)
+{
+  guint i;
+
+  if (!gst_vkgdr_options_has_standard (input->options))
+    g_ptr_array_add (argv, g_strdup ("-std=c++17"));
+  gst_vkgdr_options_append (input->options, GST_VKGDR_OPTIONS_CLANG, argv);
+  g_ptr_array_add (argv, g_strconcat ("-I", folder, NULL));
+  for (i = 0; input->folders[i]; i++)
+    g_ptr_array_add (argv, g_strconcat ("-I", input->folders[i], NULL));
+}
+
 GPtrArray *
 gst_vkgdr_program_make_argv (const GstVkgdrProgram *self,
-    const GstVkgdrProgramInput *input, const gchar *folder, gboolean *cubin,
-    GError **error)
+    const GstVkgdrProgramInput *input, const gchar *folder, GError **error)
 {
   GPtrArray *argv = g_ptr_array_new_with_free_func (g_free);
-  gboolean ok;
 
-  *cubin = FALSE;
   g_ptr_array_add (argv, g_strdup (self->path));
-  if (self->kind == GST_VKGDR_PROGRAM_NVCC)
-    ok = program_add_nvcc_options (self, argv, input, cubin, error);
-  else
-    ok = program_add_clang_options (
-        self, argv, folder, input->capability, error);
-  if (!ok) {
+  if (!program_add_options (self, argv, folder, input->capability, error)) {
     g_ptr_array_unref (argv);
     return NULL;
   }
-  g_ptr_array_add (argv, g_strconcat ("-I", folder, NULL));
-  if (input->folder)
-    g_ptr_array_add (argv, g_strconcat ("-I", input->folder, NULL));
+  program_add_input (argv, input, folder);
   g_ptr_array_add (argv, g_strdup ("-o"));
   g_ptr_array_add (
       argv, g_build_filename (folder, GST_VKGDR_PROGRAM_IMAGE, NULL));

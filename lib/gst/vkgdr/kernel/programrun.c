@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * kernel/programrun.c: nvcc and clang, as functions
+ * kernel/programrun.c: clang, as a function
  *
  * Each compilation has a folder of its own; what the compiler prints becomes
  * the error, unless the compiler itself is to blame. Knows no options.
@@ -47,11 +47,11 @@ program_write (
 }
 
 static gboolean
-program_write_files (const GstVkgdrProgram *self,
+program_write_files (
     const GstVkgdrProgramInput *input, const gchar *folder, GError **error)
 {
   gchar *headers = g_build_filename (folder, GST_VKGDR_PROGRAM_HEADERS, NULL);
-  GBytes *own = gst_vkgdr_program_get_header (self, error);
+  GBytes *own = gst_vkgdr_program_get_header (error);
   gboolean ok;
 
   g_mkdir (headers, 0700);
@@ -81,8 +81,8 @@ program_clean_log (const gchar *output, const gchar *folder)
 }
 
 static GBytes *
-program_read_image (const GstVkgdrProgram *self, const gchar *folder,
-    gboolean cubin, GError **error)
+program_read_image (
+    const GstVkgdrProgram *self, const gchar *folder, GError **error)
 {
   gchar *path = g_build_filename (folder, GST_VKGDR_PROGRAM_IMAGE, NULL),
         *data = NULL;
@@ -93,7 +93,7 @@ program_read_image (const GstVkgdrProgram *self, const gchar *folder,
   ok = g_file_get_contents (path, &data, &size, NULL) && size > 0;
   g_free (path);
   if (ok)
-    return g_bytes_new_take (data, cubin ? size : size + 1);
+    return g_bytes_new_take (data, size + 1);
   g_free (data);
   g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_COMPILE,
       "%s gave no image", self->path);
@@ -107,12 +107,11 @@ program_run (const GstVkgdrProgram *self, const GstVkgdrProgramInput *input,
   GPtrArray *argv;
   GBytes *image = NULL;
   gchar *output, *command;
-  gboolean cubin;
 
-  argv = gst_vkgdr_program_make_argv (self, input, folder, &cubin, error);
+  argv = gst_vkgdr_program_make_argv (self, input, folder, error);
   if (!argv)
     return NULL;
-  if (!program_write_files (self, input, folder, error)) {
+  if (!program_write_files (input, folder, error)) {
     g_ptr_array_unref (argv);
     return NULL;
   }
@@ -121,7 +120,7 @@ program_run (const GstVkgdrProgram *self, const GstVkgdrProgramInput *input,
   g_free (command);
   if (gst_vkgdr_process_run ((const gchar *const *) argv->pdata, folder,
           program_get_timeout (), &output, error))
-    image = program_read_image (self, folder, cubin, error);
+    image = program_read_image (self, folder, error);
   *log = program_clean_log (output, folder);
   g_free (output);
   g_ptr_array_unref (argv);
@@ -148,8 +147,9 @@ gboolean
 gst_vkgdr_program_check (
     const GstVkgdrProgram *self, gint capability, GError **error)
 {
-  const GstVkgdrProgramInput empty = { "\n", "nothing", "\n", NULL, capability,
-    TRUE };
+  const gchar *folders[] = { NULL };
+  const GstVkgdrProgramInput empty = { "\n", "nothing", "\n", folders, NULL,
+    capability };
   GError *reason = NULL;
   GBytes *image;
   gchar *log;

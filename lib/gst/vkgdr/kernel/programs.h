@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * kernel/programs.h: what the files of nvcc and clang share
+ * kernel/programs.h: what the files of clang share
  */
 
 #ifndef __GST_VKGDR_PROGRAM_PRIVATE_H__
@@ -24,16 +24,13 @@ gchar *gst_vkgdr_program_ask (
     const GstVkgdrProgram *program, const gchar *question, const gchar *more);
 
 /* The text, with a zero byte behind it, of the header that stands in for a
- * toolkit; an empty one for nvcc, which brings its own. */
-GBytes *gst_vkgdr_program_get_header (
-    const GstVkgdrProgram *program, GError **error);
+ * toolkit. */
+GBytes *gst_vkgdr_program_get_header (GError **error);
 
 /* The command line that compiles what lies in @folder, with NULL at its end.
- * @cubin tells what it makes. NULL with @error set where it has no architecture
- * for the device. */
+ * NULL with @error set where it has no architecture for the device. */
 GPtrArray *gst_vkgdr_program_make_argv (const GstVkgdrProgram *program,
-    const GstVkgdrProgramInput *input, const gchar *folder, gboolean *cubin,
-    GError **error);
+    const GstVkgdrProgramInput *input, const gchar *folder, GError **error);
 
 G_END_DECLS
 

@@ -2,140 +2,411 @@
  *
  * kernel/source.c: a CUDA source, and the text that a compiler is given for it
  *
- * Puts vkgdr/kernel.h in front and decides on linkage. Looks at text alone;
- * knows no compiler.
+ * Puts vkgdr/kernel.h in front and decides on linkage. A small scanner, which
+ * never goes back, finds what that depends on: it knows comments, strings of
+ * all kinds, lines that are continued, and the alternative spellings of "#". It
+ * does not evaluate conditions, so it sees what stands in all branches. Looks
+ * at text alone; knows no compiler and no files.
  */
 
 #include <string.h>
 
 #include "kernel/source.h"
 
-/* The source without its comments, and without what stands in its strings,
- * except for the C of extern "C": what is left is looked at, never compiled. */
+/* The longest tile side is one less. */
+#define SOURCE_TILE_LIMIT 100
+/* Words that may stand in front of a raw string, and characters between its
+ * quote and its parenthesis. */
+#define SOURCE_MAX_DELIMITER 16
+
+typedef struct {
+  const gchar *p; /* ends with a zero byte */
+  GstVkgdrSource *source;
+  gboolean at_line_start; /* only blanks and comments since the line began */
+  gboolean after_extern;  /* only blanks and comments since the word extern */
+} Scanner;
+
+/* --- characters ---------------------------------------------------------- */
+
+/* Without the ends of lines that are continued, which can split any word. */
 static gchar *
-source_strip (const gchar *source)
+source_join_lines (const gchar *text)
 {
-  GString *out = g_string_sized_new (strlen (source));
-  const gchar *p = source, *end;
+  gchar *joined = g_malloc (strlen (text) + 1), *out = joined;
 
-  while (*p) {
-    if (p[0] == '/' && p[1] == '/') {
-      p += strcspn (p, "\n");
-    } else if (p[0] == '/' && p[1] == '*') {
-      end = strstr (p + 2, "*/");
-      g_string_append_c (out, ' ');
-      p = end ? end + 2 : p + strlen (p);
-    } else if (g_str_has_prefix (p, "\"C\"")) {
-      g_string_append (out, "\"C\"");
-      p += 3;
-    } else if (*p == '"' || *p == '\'') {
-      gchar quote = *p++;
+  while (*text) {
+    if (text[0] == '\\' && text[1] == '\n')
+      text += 2;
+    else if (text[0] == '\\' && text[1] == '\r' && text[2] == '\n')
+      text += 3;
+    else
+      *out++ = *text++;
+  }
+  *out = '\0';
+  return joined;
+}
 
-      while (*p && *p != quote && *p != '\n')
-        p += p[0] == '\\' && p[1] ? 2 : 1;
-      if (*p)
-        p++;
-      g_string_append (out, quote == '"' ? "\"\"" : "''");
-    } else {
-      g_string_append_c (out, *p++);
+static gboolean
+is_word (gchar c)
+{
+  return g_ascii_isalnum (c) || c == '_';
+}
+
+/* Whether one is at @p; its length is @length. */
+static gboolean
+is_hash (const gchar *p, gsize *length)
+{
+  static const gchar *const spellings[] = { "#", "%:", "?\?=" };
+  guint i;
+
+  for (i = 0; i < G_N_ELEMENTS (spellings); i++)
+    if (g_str_has_prefix (p, spellings[i])) {
+      *length = strlen (spellings[i]);
+      return TRUE;
+    }
+  return FALSE;
+}
+
+/* Skips one comment. */
+static gboolean
+scan_comment (Scanner *s)
+{
+  const gchar *end;
+
+  if (s->p[0] != '/' || (s->p[1] != '/' && s->p[1] != '*'))
+    return FALSE;
+  if (s->p[1] == '/') {
+    s->p += strcspn (s->p, "\n");
+  } else {
+    end = strstr (s->p + 2, "*/");
+    s->p = end ? end + 2 : s->p + strlen (s->p);
+  }
+  return TRUE;
+}
+
+/* Skips blanks and comments, but no end of a line. */
+static void
+scan_blanks (Scanner *s)
+{
+  while (scan_comment (s) || (*s->p && strchr (" \t\r\f\v", *s->p) && s->p++))
+    continue;
+}
+
+/* --- words and strings --------------------------------------------------- */
+
+/* Reads a word and returns its length; it began at s->p - length. */
+static gsize
+scan_word (Scanner *s)
+{
+  const gchar *start = s->p;
+
+  while (is_word (*s->p))
+    s->p++;
+  return s->p - start;
+}
+
+static gboolean
+word_is (const gchar *word, gsize length, const gchar *text)
+{
+  return strlen (text) == length && strncmp (word, text, length) == 0;
+}
+
+/* Skips to the quote that ends a string, or to the end of the line. */
+static void
+scan_string (Scanner *s)
+{
+  gchar quote = *s->p++;
+
+  while (*s->p && *s->p != quote && *s->p != '\n')
+    s->p += s->p[0] == '\\' && s->p[1] ? 2 : 1;
+  if (*s->p == quote)
+    s->p++;
+}
+
+/* R"delimiter(…)delimiter", from its quote on. */
+static void
+scan_raw_string (Scanner *s)
+{
+  gsize length = strcspn (s->p + 1, "( )\\\t\n");
+  gchar *end;
+  const gchar *found;
+
+  if (length > SOURCE_MAX_DELIMITER || s->p[1 + length] != '(') {
+    scan_string (s);
+    return;
+  }
+  end = g_strdup_printf (")%.*s\"", (gint) length, s->p + 1);
+  found = strstr (s->p, end);
+  s->p = found ? found + strlen (end) : s->p + strlen (s->p);
+  g_free (end);
+}
+
+/* Its quotes separate digits. */
+static void
+scan_number (Scanner *s)
+{
+  while (
+      is_word (*s->p) || *s->p == '.' || (*s->p == '\'' && is_word (s->p[1])))
+    s->p++;
+}
+
+/* --- directives ---------------------------------------------------------- */
+
+/* "name" or <name>, or anything else, which a macro has to make one of. */
+static void
+scan_include_name (Scanner *s)
+{
+  GstVkgdrSourceInclude *include;
+  gchar end[] = { 0, '\n', 0 };
+  gsize length;
+
+  scan_blanks (s);
+  end[0] = *s->p == '"' ? '"' : (*s->p == '<' ? '>' : '\0');
+  length = end[0] ? strcspn (s->p + 1, end) : 0;
+  if (!end[0] || s->p[1 + length] != end[0]) {
+    s->source->has_computed_include = TRUE;
+    return;
+  }
+  include = g_new (GstVkgdrSourceInclude, 1);
+  include->name = g_strndup (s->p + 1, length);
+  include->is_quoted = end[0] == '"';
+  g_ptr_array_add (s->source->includes, include);
+  s->p += length + 2;
+}
+
+/* A number of the tile, or 0. */
+static guint
+scan_tile_side (Scanner *s)
+{
+  guint n = 0;
+
+  if (*s->p < '1' || *s->p > '9')
+    return 0;
+  while (g_ascii_isdigit (*s->p) && n < SOURCE_TILE_LIMIT)
+    n = 10 * n + (*s->p++ - '0');
+  return n < SOURCE_TILE_LIMIT ? n : 0;
+}
+
+static void
+scan_tile (Scanner *s)
+{
+  guint x, y = 0;
+
+  scan_blanks (s);
+  x = scan_tile_side (s);
+  if (*s->p == 'x') {
+    s->p++;
+    y = scan_tile_side (s);
+  }
+  if (x && y && !is_word (*s->p)) {
+    s->source->tile_x = x;
+    s->source->tile_y = y;
+  }
+}
+
+/* The word behind #pragma vkgdr, which may have hyphens. */
+static void
+scan_pragma (Scanner *s)
+{
+  const gchar *word;
+  gsize length;
+
+  scan_blanks (s);
+  word = s->p;
+  if (!word_is (word, scan_word (s), "vkgdr"))
+    return;
+  scan_blanks (s);
+  word = s->p;
+  while (is_word (*s->p) || *s->p == '-')
+    s->p++;
+  length = s->p - word;
+  if (word_is (word, length, "in-place"))
+    s->source->is_in_place = TRUE;
+  else if (word_is (word, length, "no-extern-c"))
+    s->source->no_extern_c = TRUE;
+  else if (word_is (word, length, "tile"))
+    scan_tile (s);
+}
+
+/* From behind the hash to behind what is of interest; the rest of the line is
+ * scanned as any other text. */
+static void
+scan_directive (Scanner *s)
+{
+  static const gchar *const includes[] = { "include", "include_next", "import",
+    "embed" };
+  const gchar *word;
+  gsize length;
+  guint i;
+
+  scan_blanks (s);
+  word = s->p;
+  length = scan_word (s);
+  if (word_is (word, length, "pragma"))
+    scan_pragma (s);
+  for (i = 0; i < G_N_ELEMENTS (includes); i++)
+    if (word_is (word, length, includes[i]))
+      scan_include_name (s);
+}
+
+/* --- the whole ----------------------------------------------------------- */
+
+static void
+scan_identifier (Scanner *s)
+{
+  static const gchar *const raw[] = { "R", "LR", "uR", "UR", "u8R" };
+  const gchar *word = s->p;
+  gsize length = scan_word (s);
+  guint i;
+
+  s->after_extern = word_is (word, length, "extern");
+  if (word_is (word, length, "template"))
+    s->source->has_template = TRUE;
+  if (word_is (word, length, "__has_include")
+      || word_is (word, length, "__has_include_next")) {
+    scan_blanks (s);
+    if (*s->p == '(') {
+      s->p++;
+      scan_include_name (s);
     }
   }
-  return g_string_free (out, FALSE);
+  for (i = 0; *s->p == '"' && i < G_N_ELEMENTS (raw); i++)
+    if (word_is (word, length, raw[i])) {
+      scan_raw_string (s);
+      break;
+    }
 }
 
-static gboolean
-source_find (const gchar *text, const gchar *pattern)
+/* Anything but blanks, comments, ends of lines and directives. */
+static void
+scan_token (Scanner *s)
 {
-  return g_regex_match_simple (pattern, text, G_REGEX_MULTILINE, 0);
+  s->at_line_start = FALSE;
+  if (g_ascii_isdigit (*s->p)) {
+    s->after_extern = FALSE;
+    scan_number (s);
+  } else if (is_word (*s->p)) {
+    scan_identifier (s);
+  } else if (*s->p == '"' || *s->p == '\'') {
+    if (s->after_extern && g_str_has_prefix (s->p, "\"C\""))
+      s->source->has_extern_c = TRUE;
+    s->after_extern = FALSE;
+    scan_string (s);
+  } else {
+    s->after_extern = FALSE;
+    s->p++;
+  }
 }
 
-static gboolean
-source_has_includes (const gchar *stripped)
+static void
+scan_next (Scanner *s)
 {
-  return source_find (stripped, "^\\s*#\\s*include\\b");
+  gsize length;
+
+  if (*s->p == '\n') {
+    s->at_line_start = TRUE;
+    s->p++;
+  } else if (s->at_line_start && is_hash (s->p, &length)) {
+    s->at_line_start = FALSE;
+    s->p += length;
+    scan_directive (s);
+  } else {
+    scan_token (s);
+  }
 }
 
-/* Neither templates nor headers bear extern "C" around them. */
-static gboolean
-source_wants_extern_c (const gchar *stripped)
+static void
+include_free (gpointer data)
 {
-  return !source_has_includes (stripped)
-         && !source_find (stripped, "\\btemplate\\b")
-         && !source_find (stripped, "\\bextern\\s*\"C\"")
-         && !source_find (
-             stripped, "^\\s*#\\s*pragma\\s+vkgdr\\s+no-extern-c\\b");
+  g_free (((GstVkgdrSourceInclude *) data)->name);
+  g_free (data);
 }
 
-gboolean
-gst_vkgdr_source_has_includes (const gchar *source)
+GstVkgdrSource *
+gst_vkgdr_source_scan (const gchar *text)
 {
-  gchar *stripped = source_strip (source);
-  gboolean found = source_has_includes (stripped);
+  gchar *joined = source_join_lines (text);
+  Scanner s = { joined, g_new0 (GstVkgdrSource, 1), TRUE, FALSE };
 
-  g_free (stripped);
-  return found;
-}
-
-gboolean
-gst_vkgdr_source_says_in_place (const gchar *source)
-{
-  gchar *stripped = source_strip (source);
-  gboolean found =
-      source_find (stripped, "^\\s*#\\s*pragma\\s+vkgdr\\s+in-place\\b");
-
-  g_free (stripped);
-  return found;
+  s.source->includes = g_ptr_array_new_with_free_func (include_free);
+  s.source->tile_x = s.source->tile_y = 1;
+  for (scan_blanks (&s); *s.p; scan_blanks (&s))
+    scan_next (&s);
+  g_free (joined);
+  return s.source;
 }
 
 void
-gst_vkgdr_source_get_tile (const gchar *source, guint *x, guint *y)
+gst_vkgdr_source_free (GstVkgdrSource *source)
 {
-  GRegex *regex = g_regex_new (
-      "^\\s*#\\s*pragma\\s+vkgdr\\s+tile\\s+([1-9][0-9]?)x([1-9][0-9]?)\\b",
-      G_REGEX_MULTILINE | G_REGEX_RAW, 0, NULL);
-  gchar *stripped = source_strip (source);
-  GMatchInfo *match;
-
-  *x = *y = 1;
-  if (g_regex_match (regex, stripped, 0, &match)) {
-    gchar *across = g_match_info_fetch (match, 1);
-    gchar *down = g_match_info_fetch (match, 2);
-
-    *x = (guint) g_ascii_strtoull (across, NULL, 10);
-    *y = (guint) g_ascii_strtoull (down, NULL, 10);
-    g_free (across);
-    g_free (down);
-  }
-  g_match_info_free (match);
-  g_regex_unref (regex);
-  g_free (stripped);
+  g_ptr_array_unref (source->includes);
+  g_free (source);
 }
 
-/* Without our own pragmas, which no compiler knows; lines stay where they are.
- */
-static gchar *
-source_drop_pragmas (const gchar *source)
+gboolean
+gst_vkgdr_source_has_includes (const GstVkgdrSource *source)
 {
-  GRegex *regex = g_regex_new ("^[ \t]*#[ \t]*pragma[ \t]+vkgdr\\b.*$",
-      G_REGEX_MULTILINE | G_REGEX_RAW, 0, NULL);
-  gchar *text = g_regex_replace_literal (regex, source, -1, 0, "", 0, NULL);
+  return source->includes->len > 0 || source->has_computed_include;
+}
 
-  g_regex_unref (regex);
-  return text;
+/* --- what is compiled ---------------------------------------------------- */
+
+/* Templates and headers must not stand between extern "C" and its braces. */
+static gboolean
+source_wants_extern_c (const GstVkgdrSource *source)
+{
+  return !gst_vkgdr_source_has_includes (source) && !source->has_template
+         && !source->has_extern_c && !source->no_extern_c;
+}
+
+/* Whether a line is a pragma of ours, which no compiler knows. */
+static gboolean
+line_is_own_pragma (const gchar *line)
+{
+  Scanner s = { line, NULL, TRUE, FALSE };
+  const gchar *word;
+  gsize length;
+
+  s.p += strspn (s.p, " \t");
+  if (!is_hash (s.p, &length))
+    return FALSE;
+  s.p += length;
+  s.p += strspn (s.p, " \t");
+  word = s.p;
+  if (!word_is (word, scan_word (&s), "pragma"))
+    return FALSE;
+  s.p += strspn (s.p, " \t");
+  word = s.p;
+  return word_is (word, scan_word (&s), "vkgdr");
+}
+
+/* Without our own pragmas; lines keep their numbers. */
+static void
+append_without_pragmas (GString *out, const gchar *text)
+{
+  while (*text) {
+    gsize length = strcspn (text, "\n");
+
+    if (!line_is_own_pragma (text))
+      g_string_append_len (out, text, length);
+    text += length;
+    if (*text)
+      g_string_append_c (out, *text++);
+  }
 }
 
 gchar *
-gst_vkgdr_source_make_text (const gchar *source, const gchar *name)
+gst_vkgdr_source_make_text (
+    const GstVkgdrSource *source, const gchar *text, const gchar *name)
 {
-  gchar *stripped = source_strip (source), *escaped = g_strescape (name, NULL);
-  gchar *plain = source_drop_pragmas (source);
-  gboolean wrap = source_wants_extern_c (stripped);
-  gchar *text = g_strdup_printf ("#include \"" GST_VKGDR_SOURCE_HEADER "\"\n"
-                                 "%s#line 1 \"%s\"\n%s\n%s",
-      wrap ? "extern \"C\" {\n" : "", escaped, plain, wrap ? "}\n" : "");
+  gboolean wrap = source_wants_extern_c (source);
+  gchar *escaped = g_strescape (name, NULL);
+  GString *out = g_string_new ("#include \"" GST_VKGDR_SOURCE_HEADER "\"\n");
 
-  g_free (plain);
+  g_string_append_printf (
+      out, "%s#line 1 \"%s\"\n", wrap ? "extern \"C\" {\n" : "", escaped);
+  append_without_pragmas (out, text);
+  g_string_append (out, wrap ? "\n}\n" : "\n");
   g_free (escaped);
-  g_free (stripped);
-  return text;
+  return g_string_free (out, FALSE);
 }

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * kernel/file.c: reads regular files of a bounded size
+ *
+ * A path comes from a user, or from an #include of a source. A FIFO would block
+ * for ever, and a device may have no end. Knows nothing of what is in a file.
+ */
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <gst/vkgdr/gstvkgdrerror.h>
+
+#include "kernel/file.h"
+
+/* Bytes that are read at a time. */
+#define FILE_CHUNK (64 * 1024)
+
+static void
+file_set_errno (GError **error, const gchar *path, gint number)
+{
+  g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_NOT_FOUND,
+      "%s cannot be read: %s", path, g_strerror (number));
+}
+
+static void
+file_set_too_large (GError **error, const gchar *path, gsize max_size)
+{
+  gchar *size = g_format_size_full (max_size, G_FORMAT_SIZE_IEC_UNITS);
+
+  g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_NOT_FOUND,
+      "%s is too large: at most %s are read", path, size);
+  g_free (size);
+}
+
+/* What is opened without O_NONBLOCK could block here already. */
+static gint
+file_open (const gchar *path, gsize max_size, GError **error)
+{
+  gint fd = open (path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+  struct stat st;
+
+  if (fd < 0) {
+    file_set_errno (error, path, errno);
+    return -1;
+  }
+  if (fstat (fd, &st) != 0)
+    file_set_errno (error, path, errno);
+  else if (S_ISDIR (st.st_mode))
+    file_set_errno (error, path, EISDIR);
+  else if (!S_ISREG (st.st_mode))
+    g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_NOT_FOUND,
+        "%s is not a regular file", path);
+  else if ((guint64) st.st_size > max_size)
+    file_set_too_large (error, path, max_size);
+  else
+    return fd;
+  close (fd);
+  return -1;
+}
+
+/* Reads to the end: a file in /proc has no size, and others may grow. */
+static gboolean
+file_read_all (gint fd, GByteArray *content, const gchar *path, gsize max_size,
+    GError **error)
+{
+  gssize n;
+
+  do {
+    guint filled = content->len;
+
+    g_byte_array_set_size (content, filled + FILE_CHUNK);
+    n = read (fd, content->data + filled, FILE_CHUNK);
+    g_byte_array_set_size (content, filled + MAX (n, 0));
+    if (n < 0 && errno != EINTR) {
+      file_set_errno (error, path, errno);
+      return FALSE;
+    }
+    if (content->len > max_size) {
+      file_set_too_large (error, path, max_size);
+      return FALSE;
+    }
+  } while (n != 0);
+  return TRUE;
+}
+
+GBytes *
+gst_vkgdr_file_read (const gchar *path, gsize max_size, GError **error)
+{
+  gint fd = file_open (path, max_size, error);
+  GByteArray *content;
+  gboolean ok;
+
+  if (fd < 0)
+    return NULL;
+  content = g_byte_array_new ();
+  ok = file_read_all (fd, content, path, max_size, error);
+  close (fd);
+  if (ok)
+    return g_byte_array_free_to_bytes (content);
+  g_byte_array_unref (content);
+  return NULL;
+}

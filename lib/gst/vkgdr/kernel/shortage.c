@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * kernel/shortage.c: what this machine has run out of
+ *
+ * Knows nothing of what failed.
+ */
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include "kernel/shortage.h"
+
+/* Bytes that a compilation needs in the folder for temporary files: less is as
+ * good as nothing. */
+#define SHORTAGE_MIN_SPACE (1024 * 1024)
+/* File descriptors that loading an image takes. */
+#define SHORTAGE_MIN_DESCRIPTORS 2
+
+static gboolean
+lacks_descriptors (gint *number)
+{
+  gint fds[SHORTAGE_MIN_DESCRIPTORS], n = 0;
+
+  while (n < SHORTAGE_MIN_DESCRIPTORS
+         && (fds[n] = open ("/dev/null", O_RDONLY | O_CLOEXEC)) >= 0)
+    n++;
+  *number = errno;
+  if (n == SHORTAGE_MIN_DESCRIPTORS)
+    *number = 0;
+  while (n > 0)
+    close (fds[--n]);
+  return *number == EMFILE || *number == ENFILE;
+}
+
+/* The process may also be forbidden to write files of any size. */
+static gboolean
+lacks_space (const gchar *folder)
+{
+  struct rlimit limit;
+  struct statvfs st;
+
+  if (getrlimit (RLIMIT_FSIZE, &limit) == 0
+      && limit.rlim_cur < SHORTAGE_MIN_SPACE)
+    return TRUE;
+  return statvfs (folder, &st) == 0
+         && ((guint64) st.f_bavail * st.f_frsize < SHORTAGE_MIN_SPACE
+             || (st.f_files > 0 && st.f_favail == 0));
+}
+
+gchar *
+gst_vkgdr_shortage_explain (void)
+{
+  const gchar *folder = g_getenv ("TMPDIR");
+  gint number;
+
+  if (!folder || !*folder)
+    folder = "/tmp";
+  if (lacks_descriptors (&number))
+    return g_strdup_printf (
+        " The process has no file descriptors left (%s): see ulimit -n.",
+        g_strerror (number));
+  if (lacks_space (folder))
+    return g_strdup_printf (" There is no space left for temporary files in %s "
+                            "(TMPDIR names another folder).",
+        folder);
+  return g_strdup ("");
+}

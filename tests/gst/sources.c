@@ -1,0 +1,436 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * sources.c: what the library reads in sources, and from files, before a
+ * compiler sees them
+ *
+ * Needs neither a device nor a compiler.
+ */
+
+#include <glib/gstdio.h>
+#include <gst/check/gstcheck.h>
+#include <gst/vkgdr/vkgdr.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "kernel/compiler.h"
+#include "kernel/file.h"
+#include "kernel/image.h"
+#include "kernel/options.h"
+#include "kernel/shortage.h"
+#include "kernel/source.h"
+
+/* Bytes of a source, many times those of a kernel, and the microseconds that it
+ * may take before a compiler sees it. */
+#define SCAN_SIZE (2 * 1024 * 1024)
+#define SCAN_LIMIT (G_USEC_PER_SEC / 2)
+#define READ_LIMIT G_USEC_PER_SEC
+
+static gchar *folder;
+
+static void
+setup (void)
+{
+  folder = g_dir_make_tmp ("test-sources-XXXXXX", NULL);
+  fail_unless (folder != NULL);
+}
+
+static void
+teardown (void)
+{
+  gchar *quoted = g_shell_quote (folder);
+  gchar *command = g_strconcat ("/bin/rm -rf ", quoted, NULL);
+
+  fail_unless (g_spawn_command_line_sync (command, NULL, NULL, NULL, NULL));
+  g_free (command);
+  g_free (quoted);
+  g_free (folder);
+}
+
+/* Times mean nothing under the tools that scripts/test knows. */
+static gint64
+limit (gint64 microseconds)
+{
+  const gchar *slower = g_getenv ("CK_TIMEOUT_MULTIPLIER");
+
+  return slower && atoi (slower) > 1 ? G_MAXINT64 : microseconds;
+}
+
+static gchar *
+write_file (const gchar *name, const gchar *text)
+{
+  gchar *path = g_build_filename (folder, name, NULL);
+
+  fail_unless (g_file_set_contents (path, text, -1, NULL));
+  return path;
+}
+
+/* --- the scanner --------------------------------------------------------- */
+
+/* What is found in @text: the names that are included, with a blank in front of
+ * each, then E, T, N, P and C for extern "C", template, no-extern-c, in-place
+ * and a computed include. */
+static gchar *
+describe (const gchar *text)
+{
+  GstVkgdrSource *source = gst_vkgdr_source_scan (text);
+  GString *found = g_string_new (NULL);
+  guint i;
+
+  for (i = 0; i < source->includes->len; i++) {
+    const GstVkgdrSourceInclude *include = source->includes->pdata[i];
+
+    g_string_append_printf (
+        found, include->is_quoted ? " \"%s\"" : " <%s>", include->name);
+  }
+  g_string_append_printf (found, "%s%s%s%s%s", source->has_extern_c ? "E" : "",
+      source->has_template ? "T" : "", source->no_extern_c ? "N" : "",
+      source->is_in_place ? "P" : "", source->has_computed_include ? "C" : "");
+  if (source->tile_x != 1 || source->tile_y != 1)
+    g_string_append_printf (found, "%ux%u", source->tile_x, source->tile_y);
+  gst_vkgdr_source_free (source);
+  return g_string_free (found, FALSE);
+}
+
+static const struct {
+  const gchar *text, *found;
+} scans[] = {
+  { "", "" },
+  { "int a;\n#include \"x.h\"\n  # include <y/z.h> // c\n",
+      " \"x.h\" <y/z.h>" },
+  { "%:include \"x.h\"", " \"x.h\"" },
+  { "%: /* c */ inc\\\nlude /* \n */ <x.h>", " <x.h>" },
+  { "/* \n\n */ #import <x.h>", " <x.h>" },
+  { "#include_next \"x.h\"\n#embed \"y\"\n", " \"x.h\" \"y\"" },
+  { "#if defined X && __has_include(<x.h>)", " <x.h>" },
+  { "#include NAME(x)\n", "C" },
+  { "#include \"x.h\n#include <y.h\n", "C" },
+  { "// #include <x.h>\n/* #include <y.h>\n#include <z.h> */", "" },
+  { "// goes on \\\n#include <x.h>\n", "" },
+  { "a #include <x.h>\n\"\n#include <y.h>\n", " <y.h>" },
+  { "char *s = \"\\\"/*\"; \n#include <x.h>\n", " <x.h>" },
+  { "char *s = R\"a(\n#include <x.h>\n)\" )a\";\n#include <y.h>\n", " <y.h>" },
+  { "auto s = u8R\"(\"\n#include <x.h>\n)\"; int n = 1'000'0;\n", "" },
+  { "int n = 1'0; template <int i> void f ();", "T" },
+  { "char c = '\"'; extern \"C\" void f ();", "E" },
+  { "extern /* c */\n \"C\" {}", "E" },
+  { "extern int a; char *s = \"C\";", "" },
+  { "extern \"C++\" {}", "" },
+  { "template_a my_template \"template\" // template", "" },
+  { "#pragma vkgdr in-place\n", "P" },
+  { "  # pragma   vkgdr no-extern-c // c\n", "N" },
+  { "#pragma vkgdr in-place-2\n#pragma vkgdr_2 in-place\n", "" },
+  { "#pragma vkgdr tile 4x2\n", "4x2" },
+  { "#pragma vkgdr tile 99x99", "99x99" },
+  { "#pragma vkgdr tile 100x2\n#pragma vkgdr tile 0x2", "" },
+  { "#pragma vkgdr tile 2x3x\n#pragma vkgdr tile x", "" },
+  { "'", "" },
+  { "\"\\", "" },
+  { "R\"(", "" },
+  { "/*", "" },
+  { "#", "" },
+  { "#include", "C" },
+};
+
+GST_START_TEST (test_scanner_finds)
+{
+  gchar *found = describe (scans[__i__].text);
+
+  fail_unless_equals_string (found, scans[__i__].found);
+  g_free (found);
+}
+GST_END_TEST;
+
+/* Lines keep their numbers, and our own pragmas do not reach a compiler. */
+GST_START_TEST (test_text_for_the_compiler)
+{
+  const gchar *text = "int a;\n#pragma vkgdr tile 4x2\n%:pragma vkgdr x\n"
+                      "#pragma unroll\nint b;";
+  GstVkgdrSource *source = gst_vkgdr_source_scan (text);
+  gchar *made = gst_vkgdr_source_make_text (source, text, "a \"name\"");
+
+  fail_unless_equals_string (made, "#include \"vkgdr/kernel.h\"\n"
+                                   "extern \"C\" {\n"
+                                   "#line 1 \"a \\\"name\\\"\"\n"
+                                   "int a;\n\n\n#pragma unroll\nint b;\n}\n");
+  g_free (made);
+  gst_vkgdr_source_free (source);
+}
+GST_END_TEST;
+
+/* Each of these repeated makes a scanner that goes back slow. */
+static const gchar *const repeated[] = { "\n", " \n", " ", "\t#", "/", "/*",
+  "\"", "'", "\\\n", "\\", "R\"(", "R\"a(b)", "extern ", "extern /**/", "# ",
+  "#include", "#include <", "#include \"", "#pragma vkgdr ", "#pragma vkgdr",
+  "%:", "__has_include", "__has_include (", "1'", "template\n", "(", "\xc3\xa4",
+  ".entry ", ".entry k (", ".entry k (.param ", ".param .align", "//\n" };
+
+GST_START_TEST (test_scanner_is_linear)
+{
+  const gchar *unit = repeated[__i__];
+  GString *text = g_string_new (".version .target ");
+  gint64 start;
+  gchar *found;
+
+  while (text->len + strlen (unit) < SCAN_SIZE)
+    g_string_append (text, unit);
+  start = g_get_monotonic_time ();
+  found = describe (text->str);
+  start = g_get_monotonic_time () - start;
+  fail_unless (start < limit (SCAN_LIMIT), "%" G_GINT64_FORMAT " us", start);
+  g_free (found);
+
+  start = g_get_monotonic_time ();
+  g_strfreev (gst_vkgdr_image_list_ptx_entries (text->str));
+  g_clear_pointer (
+      &(GArray *){ gst_vkgdr_image_read_ptx_params (text->str, "missing") },
+      g_array_unref);
+  start = g_get_monotonic_time () - start;
+  fail_unless (start < limit (SCAN_LIMIT), "%" G_GINT64_FORMAT " us", start);
+  g_string_free (text, TRUE);
+}
+GST_END_TEST;
+
+GST_START_TEST (test_source_that_is_too_long_is_refused)
+{
+  const GstVkgdrCompilerTarget target = { FALSE, 12000, 90 };
+  GstVkgdrCompilerInput input = { NULL, "mine.cu", NULL, NULL, TRUE };
+  gsize size = 100 * 1024 * 1024;
+  gchar *text = g_malloc (size + 1);
+  gint64 start = g_get_monotonic_time ();
+  GError *error = NULL;
+
+  memset (text, '\n', size);
+  text[size] = '\0';
+  input.text = text;
+  fail_unless (gst_vkgdr_compiler_run (&target, &input, &error) == NULL);
+  g_assert_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT);
+  fail_unless (g_get_monotonic_time () - start < limit (READ_LIMIT));
+  g_error_free (error);
+  g_free (text);
+}
+GST_END_TEST;
+
+/* --- files --------------------------------------------------------------- */
+
+static void
+assert_is_not_read (const gchar *path, const gchar *why)
+{
+  gint64 start = g_get_monotonic_time ();
+  GError *error = NULL;
+
+  fail_unless (gst_vkgdr_image_read (path, &error) == NULL);
+  g_assert_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_NOT_FOUND);
+  fail_unless (strstr (error->message, why), "%s", error->message);
+  fail_unless (strstr (error->message, path), "%s", error->message);
+  fail_unless (g_get_monotonic_time () - start < limit (READ_LIMIT));
+  g_clear_error (&error);
+  fail_unless (
+      gst_vkgdr_kernel_list_include_files (path, NULL, &error) == NULL);
+  g_assert_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_NOT_FOUND);
+  g_clear_error (&error);
+}
+
+GST_START_TEST (test_only_regular_files_are_read)
+{
+  gchar *path = g_build_filename (folder, "pipe", NULL);
+
+  fail_unless (mkfifo (path, 0600) == 0);
+  assert_is_not_read (path, "is not a regular file");
+  assert_is_not_read ("/dev/zero", "is not a regular file");
+  assert_is_not_read (folder, "Is a directory");
+  assert_is_not_read ("/no/such/file", "No such file");
+  g_free (path);
+}
+GST_END_TEST;
+
+GST_START_TEST (test_large_file_is_refused)
+{
+  gchar *path = write_file ("large", "");
+
+  fail_unless (truncate (path, 100 * 1024 * 1024) == 0);
+  assert_is_not_read (path, "is too large");
+  /* Of another size than it says. */
+  fail_unless (truncate (path, 8) == 0);
+  fail_unless (gst_vkgdr_file_read (path, 7, NULL) == NULL);
+  g_bytes_unref (gst_vkgdr_file_read (path, 8, NULL));
+  g_bytes_unref (gst_vkgdr_file_read ("/proc/self/stat", 4096, NULL));
+  fail_unless (gst_vkgdr_file_read ("/proc/self/stat", 4, NULL) == NULL);
+  g_free (path);
+}
+GST_END_TEST;
+
+GST_START_TEST (test_include_files_are_listed)
+{
+  const gchar *below[] = { folder, NULL };
+  GstVkgdrCompileOptions *options;
+  gchar *path, *inner, **files;
+  GError *error = NULL;
+
+  inner = g_build_filename (folder, "inner", NULL);
+  fail_unless (g_mkdir (inner, 0700) == 0);
+  g_free (inner);
+  path = write_file ("inner/main.cu", "#include \"one.h\"\n%:include <two.h>\n"
+                                      "#include \"missing.h\"\n wrong");
+  g_free (write_file ("inner/one.h", "#include \"../three.h\"\n"));
+  g_free (write_file ("two.h", "#include \"two.h\"\n#include \"one.h\"\n"));
+  g_free (write_file ("three.h", ""));
+
+  files = gst_vkgdr_kernel_list_include_files (path, NULL, &error);
+  g_assert_no_error (error);
+  fail_unless_equals_int (g_strv_length (files), 2);
+  fail_unless (g_str_has_suffix (files[0], "/inner/one.h"));
+  fail_unless (g_str_has_suffix (files[1], "/three.h"));
+  g_strfreev (files);
+
+  options = gst_vkgdr_compile_options_new (NULL, below, &error);
+  g_assert_no_error (error);
+  files = gst_vkgdr_kernel_list_include_files (path, options, &error);
+  g_assert_no_error (error);
+  fail_unless_equals_int (g_strv_length (files), 3);
+  fail_unless (g_str_has_suffix (files[1], "/two.h"));
+  g_strfreev (files);
+  gst_vkgdr_compile_options_unref (options);
+  g_free (path);
+
+  path = write_file ("image.ptx", ".version 8.0\n.target sm_90\n");
+  files = gst_vkgdr_kernel_list_include_files (path, NULL, &error);
+  g_assert_no_error (error);
+  fail_unless (files && !files[0]);
+  g_strfreev (files);
+  g_free (path);
+}
+GST_END_TEST;
+
+/* --- options ------------------------------------------------------------- */
+
+static gchar *
+spell (const gchar *text, GstVkgdrOptionsDialect dialect)
+{
+  GError *error = NULL;
+  GstVkgdrCompileOptions *options =
+      gst_vkgdr_compile_options_new_from_string (text, &error);
+  GPtrArray *words = g_ptr_array_new_with_free_func (g_free);
+  gchar *joined;
+
+  g_assert_no_error (error);
+  gst_vkgdr_options_append (options, dialect, words);
+  g_ptr_array_add (words, g_strdup ("|"));
+  gst_vkgdr_options_append_folders (options, words);
+  g_ptr_array_add (words, NULL);
+  joined = g_strjoinv (" ", (gchar **) words->pdata);
+  g_ptr_array_unref (words);
+  gst_vkgdr_compile_options_unref (options);
+  return joined;
+}
+
+static const struct {
+  const gchar *text, *nvrtc, *clang;
+} spellings[] = {
+  { "", "|", "|" },
+  { "  ", "|", "|" },
+  { "-DA=1 -D B --define-macro=C=2 --define-macro D -DE='x y'",
+      "-DA=1 -DB -DC=2 -DD -DE=x y |", "-DA=1 -DB -DC=2 -DD -DE=x y |" },
+  { "-UA -I/a -I /b --include-path=/c -I=/d", "-UA | /a /b /c /d",
+      "-UA | /a /b /c /d" },
+  { "-use_fast_math --fmad=false -O2", "--use_fast_math --fmad=false |",
+      "-ffast-math -ffp-contract=off -O2 |" },
+  { "-lineinfo -w --maxrregcount=32 -std=c++20",
+      "-lineinfo -w --maxrregcount=32 --std=c++20 |",
+      "-gline-directives-only -w -std=c++20 |" },
+};
+
+GST_START_TEST (test_options_are_translated)
+{
+  guint i;
+
+  for (i = 0; i < G_N_ELEMENTS (spellings); i++) {
+    gchar *nvrtc = spell (spellings[i].text, GST_VKGDR_OPTIONS_NVRTC);
+    gchar *clang = spell (spellings[i].text, GST_VKGDR_OPTIONS_CLANG);
+
+    fail_unless_equals_string (nvrtc, spellings[i].nvrtc);
+    fail_unless_equals_string (clang, spellings[i].clang);
+    g_free (clang);
+    g_free (nvrtc);
+  }
+}
+GST_END_TEST;
+
+GST_START_TEST (test_unknown_options_are_refused)
+{
+  static const gchar *const wrong[] = { "-o x", "x", "-D", "--std=c++03",
+    "--maxrregcount=", "--maxrregcount=1x", "-include x.h", "-Xclang -load",
+    "@file", "-", "--", "-DA 'open", "-fplugin=x.so" };
+  guint i;
+
+  for (i = 0; i < G_N_ELEMENTS (wrong); i++) {
+    GError *error = NULL;
+
+    fail_unless (
+        gst_vkgdr_compile_options_new_from_string (wrong[i], &error) == NULL,
+        "%s", wrong[i]);
+    g_assert_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT);
+    g_error_free (error);
+  }
+}
+GST_END_TEST;
+
+/* --- shortages ----------------------------------------------------------- */
+
+/* What is said while a resource is limited to nothing; the caller frees it.
+ * Each check of the test writes a file, so there is none while the limit holds.
+ */
+static gchar *
+explain_without (int resource)
+{
+  struct rlimit before, none = { 0, 0 };
+  gboolean ok;
+  gchar *text;
+
+  fail_unless (getrlimit (resource, &before) == 0);
+  none.rlim_max = before.rlim_max;
+  ok = setrlimit (resource, &none) == 0;
+  text = gst_vkgdr_shortage_explain ();
+  ok = setrlimit (resource, &before) == 0 && ok;
+  fail_unless (ok);
+  return text;
+}
+
+GST_START_TEST (test_shortages_are_named)
+{
+  gchar *text = gst_vkgdr_shortage_explain ();
+
+  fail_unless_equals_string (text, "");
+  g_free (text);
+  text = explain_without (RLIMIT_NOFILE);
+  fail_unless (strstr (text, "no file descriptors left"), "%s", text);
+  g_free (text);
+  text = explain_without (RLIMIT_FSIZE);
+  fail_unless (strstr (text, "no space left"), "%s", text);
+  g_free (text);
+}
+GST_END_TEST;
+
+static Suite *
+sources_suite (void)
+{
+  Suite *s = suite_create ("sources");
+  TCase *general = tcase_create ("general");
+
+  suite_add_tcase (s, general);
+  tcase_add_checked_fixture (general, setup, teardown);
+  tcase_add_loop_test (general, test_scanner_finds, 0, G_N_ELEMENTS (scans));
+  tcase_add_test (general, test_text_for_the_compiler);
+  tcase_add_loop_test (
+      general, test_scanner_is_linear, 0, G_N_ELEMENTS (repeated));
+  tcase_add_test (general, test_source_that_is_too_long_is_refused);
+  tcase_add_test (general, test_only_regular_files_are_read);
+  tcase_add_test (general, test_large_file_is_refused);
+  tcase_add_test (general, test_include_files_are_listed);
+  tcase_add_test (general, test_options_are_translated);
+  tcase_add_test (general, test_unknown_options_are_refused);
+  tcase_add_test (general, test_shortages_are_named);
+  return s;
+}
+
+GST_CHECK_MAIN (sources);
