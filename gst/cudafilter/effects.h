@@ -13,7 +13,7 @@
 G_BEGIN_DECLS
 
 /* The formats that every effect is tested with, on every device, as a list for
- * caps. Others whose samples are whole bytes or 16-bit words work as well. */
+ * caps. All others of gst_vkgdr_kernel_list_formats() work as well. */
 #define GST_EFFECT_FORMATS \
   "{ RGBA, BGRA, RGBx, BGRx, xRGB, RGB, GRAY8, NV12, I420, YUY2, AYUV, Y444, " \
   "GRAY16_LE, P010_10LE, I420_10LE }"

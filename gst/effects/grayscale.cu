@@ -43,6 +43,7 @@ grayscale (VkgdrFrame in, VkgdrFrame out)
     if (vkgdr_is_chroma (out, c))
       vkgdr_put (out, c, x, y, vkgdr_neutral (out, c));
     else
-      vkgdr_put (out, c, x, y, c == 3 ? vkgdr_get (in, c, x, y) : luma);
+      vkgdr_put (out, c, x, y,
+          c == 3 ? vkgdr_get (in, c, x, y) : vkgdr_rescale (in, 0, c, luma));
   }
 }

@@ -102,6 +102,23 @@ typedef enum VkgdrModel {
 } VkgdrModel;
 
 /**
+ * VkgdrOrder: how the samples of a component are stored
+ * @VKGDR_NATIVE: in a byte of their own, or above 8 bits in a word of two bytes
+ *   in the device's byte order
+ * @VKGDR_SWAPPED: in a word of two bytes in the other byte order
+ * @VKGDR_BITS_LE: in bits that begin anywhere, the lowest bit of a byte first
+ * @VKGDR_BITS_BE: in bits that begin anywhere, the highest bit of a byte first
+ *
+ * vkgdr_get() and vkgdr_put() work with all of them.
+ */
+typedef enum VkgdrOrder {
+  VKGDR_NATIVE = 0,
+  VKGDR_SWAPPED = 1,
+  VKGDR_BITS_LE = 2,
+  VKGDR_BITS_BE = 3
+} VkgdrOrder;
+
+/**
  * VkgdrPlane: one plane of a frame
  * @data: the device's pointer to its first row
  * @stride: bytes from one row to the next
@@ -118,12 +135,21 @@ typedef struct VkgdrPlane {
 /**
  * VkgdrComponent: where the samples of one component lie
  * @plane: index of the plane
- * @offset: bytes from a row's start to its first sample
- * @step: bytes from one sample to the next
+ * @offset: bytes from a row's start to its first sample, or to its first group
+ *   of samples
+ * @step: bytes from one sample, or from one group, to the next
  * @w_sub: log2 of the horizontal subsampling: 1 where two pixels share a sample
  * @h_sub: log2 of the vertical subsampling
- * @depth: bits of a sample, in one byte up to 8 and in two above
- * @shift: how far a sample is shifted up in its two bytes
+ * @depth: bits of a sample
+ * @shift: how far a sample is shifted up in its two bytes; with a VkgdrOrder of
+ *   bits, how many bits come before it, or before the first one of its group
+ * @order: a VkgdrOrder; what follows has a meaning only where it is one of bits
+ * @group: samples in a group, those of all components counted: sample i of this
+ *   component is number @first + i * @pitch of the row, and that number divided
+ *   by @group tells which group it is in, and which one of it
+ * @first: number of the first sample
+ * @pitch: from the number of a sample to that of the next
+ * @spacing: bits from one sample of a group to the next
  * @origin: the sample that means 0: black, or no colour in Cb and Cr
  * @range: from there to 1: white, or what the largest Cb or Cr is above the
  *   smallest
@@ -137,6 +163,11 @@ typedef struct VkgdrComponent {
   int h_sub;
   int depth;
   int shift;
+  int order;
+  int group;
+  int first;
+  int pitch;
+  int spacing;
   float origin;
   float range;
   float scale;
@@ -226,8 +257,8 @@ vkgdr_clamp (int v, int size)
   return v < 0 ? 0 : (v >= size ? size - 1 : v);
 }
 
-/* The row and the byte of the sample that pixel (x, y) has a share in; what
- * lies outside the frame is moved to its edge. */
+/* The byte of the sample that pixel (x, y) has a share in, where it has bytes
+ * of its own; what lies outside the frame is moved to its edge. */
 __device__ inline unsigned char *
 vkgdr_address (const VkgdrFrame &f, int c, int x, int y)
 {
@@ -262,6 +293,98 @@ vkgdr_max (const VkgdrFrame &f, int c)
   return (1 << f.component[c].depth) - 1;
 }
 
+/* --- samples in bits ----------------------------------------------------- */
+
+/* Where a sample begins, in words of four bytes at multiples of four: as rows
+ * need not begin at one, the bit that it begins with counts from there. */
+typedef struct VkgdrBits {
+  unsigned int *word;
+  int bit;
+  int padding; /* bits behind it that belong to no sample */
+} VkgdrBits;
+
+__device__ inline VkgdrBits
+vkgdr_find_bits (const VkgdrFrame &f, int c, int x, int y)
+{
+  const VkgdrComponent &k = f.component[c];
+  int number = k.first + (vkgdr_clamp (x, f.width) >> k.w_sub) * k.pitch;
+  int group = number / k.group, index = number - group * k.group;
+  int bit = k.shift + index * k.spacing;
+  unsigned long long address =
+      (unsigned long long) f.plane[k.plane].data
+      + (long long) (vkgdr_clamp (y, f.height) >> k.h_sub)
+            * f.plane[k.plane].stride
+      + k.offset + (long long) group * k.step + (bit >> 3);
+  VkgdrBits bits = { (unsigned int *) (address & ~3ull),
+    (int) (address & 3) * 8 + (bit & 7), 0 };
+
+  /* Only groups of whole words have such bits, as those of v210. */
+  if (k.group > 1 && index == k.group - 1 && (k.step & 3) == 0)
+    bits.padding = 8 * k.step - k.group * k.spacing;
+  return bits;
+}
+
+/* A word's bytes in the order in which its bits are counted. */
+__device__ inline unsigned int
+vkgdr_order_word (unsigned int v, int order)
+{
+  if (order == VKGDR_BITS_LE)
+    return v;
+  return v << 24 | (v & 0xff00u) << 8 | (v >> 8 & 0xff00u) | v >> 24;
+}
+
+/* Not inline, and without a frame: the formats that need it are rare. */
+__device__ __noinline__ inline int
+vkgdr_read_bits (const unsigned int *p, int bit, int depth, int order)
+{
+  unsigned int max = (1u << depth) - 1;
+  int end = bit + depth;
+  unsigned int v = vkgdr_order_word (p[0], order);
+  unsigned int next = end > 32 ? vkgdr_order_word (p[1], order) : 0;
+
+  if (order == VKGDR_BITS_LE)
+    v = v >> bit | (end > 32 ? next << (32 - bit) : 0);
+  else
+    v = end > 32 ? v << (end - 32) | next >> (64 - end) : v >> (32 - end);
+  return (int) (v & max);
+}
+
+/* Sets the bits of mask, and no others, to those of v: other threads may have
+ * samples in the same word. */
+__device__ inline void
+vkgdr_set_bits (unsigned int *p, unsigned int mask, unsigned int v, int order)
+{
+  atomicAnd (p, ~vkgdr_order_word (mask, order));
+  atomicOr (p, vkgdr_order_word (v, order));
+}
+
+__device__ __noinline__ inline void
+vkgdr_write_bits (
+    unsigned int *p, int bit, int depth, int order, unsigned int v)
+{
+  unsigned int max = (1u << depth) - 1;
+  int end = bit + depth;
+
+  if (order == VKGDR_BITS_LE) {
+    vkgdr_set_bits (p, max << bit, v << bit, order);
+    if (end > 32)
+      vkgdr_set_bits (p + 1, max >> (32 - bit), v >> (32 - bit), order);
+  } else if (end > 32) {
+    vkgdr_set_bits (p, max >> (end - 32), v >> (end - 32), order);
+    vkgdr_set_bits (p + 1, max << (64 - end), v << (64 - end), order);
+  } else {
+    vkgdr_set_bits (p, max << (32 - end), v << (32 - end), order);
+  }
+}
+
+/* --- samples ------------------------------------------------------------- */
+
+__device__ inline unsigned short
+vkgdr_swap (unsigned int v)
+{
+  return (unsigned short) (v << 8 | (v >> 8 & 255));
+}
+
 /**
  * vkgdr_get: the sample of component c at pixel (x, y), 0 to vkgdr_max();
  * coordinates outside the frame give the nearest pixel of its edge
@@ -269,28 +392,52 @@ vkgdr_max (const VkgdrFrame &f, int c)
 __device__ inline int
 vkgdr_get (const VkgdrFrame &f, int c, int x, int y)
 {
-  const unsigned char *p = vkgdr_address (f, c, x, y);
+  const VkgdrComponent &k = f.component[c];
+  const unsigned char *p;
+  unsigned int v;
 
-  if (f.component[c].depth <= 8)
+  if (k.order >= VKGDR_BITS_LE) {
+    VkgdrBits bits = vkgdr_find_bits (f, c, x, y);
+
+    return vkgdr_read_bits (bits.word, bits.bit, k.depth, k.order);
+  }
+  p = vkgdr_address (f, c, x, y);
+  if (k.depth <= 8)
     return *p;
-  return *(const unsigned short *) p >> f.component[c].shift & vkgdr_max (f, c);
+  v = *(const unsigned short *) p;
+  if (k.order == VKGDR_SWAPPED)
+    v = vkgdr_swap (v);
+  return (int) (v >> k.shift) & vkgdr_max (f, c);
 }
 
 /**
  * vkgdr_put: sets the sample of component c at pixel (x, y); a value outside
- * 0 to vkgdr_max() is clamped
+ * 0 to vkgdr_max() is clamped. Threads may set different samples at the same
+ * time, in all formats
  */
 __device__ inline void
 vkgdr_put (const VkgdrFrame &f, int c, int x, int y, int value)
 {
-  unsigned char *p = vkgdr_address (f, c, x, y);
+  const VkgdrComponent &k = f.component[c];
   int max = vkgdr_max (f, c);
+  unsigned char *p;
+  unsigned int v;
 
   value = value < 0 ? 0 : (value > max ? max : value);
-  if (f.component[c].depth <= 8)
+  if (k.order >= VKGDR_BITS_LE) {
+    VkgdrBits bits = vkgdr_find_bits (f, c, x, y);
+
+    vkgdr_write_bits (bits.word, bits.bit, k.depth + bits.padding, k.order,
+        (unsigned int) value);
+    return;
+  }
+  p = vkgdr_address (f, c, x, y);
+  v = (unsigned int) value << k.shift;
+  if (k.depth <= 8)
     *p = (unsigned char) value;
   else
-    *(unsigned short *) p = (unsigned short) (value << f.component[c].shift);
+    *(unsigned short *) p =
+        k.order == VKGDR_SWAPPED ? vkgdr_swap (v) : (unsigned short) v;
 }
 
 /**
@@ -345,6 +492,16 @@ vkgdr_weigh (const VkgdrFrame &f, int r, int g, int b)
   unsigned int wg = 65536u - wr - wb;
 
   return (int) ((wr * r + wg * g + wb * b + 32768u) >> 16);
+}
+
+/* Sample v of component from on the scale of component to: RGB16 has 6 bits of
+ * green, and 5 of the others. */
+__device__ inline int
+vkgdr_rescale (const VkgdrFrame &f, int from, int to, int v)
+{
+  int old_max = vkgdr_max (f, from), new_max = vkgdr_max (f, to);
+
+  return old_max == new_max ? v : (v * new_max + old_max / 2) / old_max;
 }
 
 /**
@@ -410,9 +567,9 @@ vkgdr_shift4 (const VkgdrFrame &f, int c)
 }
 
 /**
- * vkgdr_luma: the luma of pixel (x, y): the sample of Y or gray, or
- * vkgdr_weigh() of red, green and blue. Coordinates outside the frame give its
- * edge
+ * vkgdr_luma: the luma of pixel (x, y), 0 to vkgdr_max() of component 0: the
+ * sample of Y or gray, or vkgdr_weigh() of red, green and blue. Coordinates
+ * outside the frame give its edge
  */
 __device__ inline int
 vkgdr_luma (const VkgdrFrame &f, int x, int y)
@@ -426,8 +583,9 @@ vkgdr_luma (const VkgdrFrame &f, int x, int y)
     return vkgdr_weigh (f, p >> vkgdr_shift4 (f, 0) & 255,
         p >> vkgdr_shift4 (f, 1) & 255, p >> vkgdr_shift4 (f, 2) & 255);
   }
-  return vkgdr_weigh (f, vkgdr_get (f, 0, x, y), vkgdr_get (f, 1, x, y),
-      vkgdr_get (f, 2, x, y));
+  return vkgdr_weigh (f, vkgdr_get (f, 0, x, y),
+      vkgdr_rescale (f, 1, 0, vkgdr_get (f, 1, x, y)),
+      vkgdr_rescale (f, 2, 0, vkgdr_get (f, 2, x, y)));
 }
 
 /* --- colours ------------------------------------------------------------- */

@@ -318,8 +318,8 @@ static const struct {
       "format=I420,width=64,height=48", NULL },
   { "format=NV12,width=64,height=48", NULL, "format={RGBA,NV12}",
       "format=NV12,width=64,height=48", NULL },
-  { "format=I420,width=64,height=48", NULL, "format={v210,RGBx}", "format=RGBx",
-      NULL },
+  { "format=I420,width=64,height=48", NULL, "format={NV12_64Z32,RGBx}",
+      "format=RGBx", NULL },
   { "format=RGBA,width=64,height=48", "format=NV12", "format={RGBA,NV12}",
       "format=NV12", NULL },
   /* what colours mean */

@@ -498,15 +498,15 @@ GST_START_TEST (test_frames_are_checked)
   gst_video_info_set_format (&info, GST_VIDEO_FORMAT_I420, 32, 48);
   check_run_fails (kernel, buffer, &info, "32x48");
 
-  /* Samples that no VkgdrComponent can say. */
-  gst_video_info_set_format (&info, GST_VIDEO_FORMAT_RGB16, 64, 48);
+  /* Tiles, and a palette. */
+  gst_video_info_set_format (&info, GST_VIDEO_FORMAT_NV12_64Z32, 64, 48);
   layout = frame_layout (&info, FALSE);
   check_run_fails (
-      kernel, frame_new (context, &info, &layout, NULL), &info, "RGB16");
-  gst_video_info_set_format (&info, GST_VIDEO_FORMAT_v210, 48, 48);
+      kernel, frame_new (context, &info, &layout, NULL), &info, "NV12_64Z32");
+  gst_video_info_set_format (&info, GST_VIDEO_FORMAT_RGB8P, 48, 48);
   layout = frame_layout (&info, FALSE);
   check_run_fails (
-      kernel, frame_new (context, &info, &layout, NULL), &info, "v210");
+      kernel, frame_new (context, &info, &layout, NULL), &info, "RGB8P");
   gst_object_unref (kernel);
 }
 GST_END_TEST;

@@ -88,6 +88,9 @@ gboolean gst_vkgdr_kernel_check_params (
     GstVkgdrKernel *kernel, const GstStructure *params, GError **error);
 
 GST_VKGDR_API
+const GstVideoFormat *gst_vkgdr_kernel_list_formats (guint *n_formats);
+
+GST_VKGDR_API
 gboolean gst_vkgdr_kernel_check_info (const GstVideoInfo *info, GError **error);
 
 GST_VKGDR_API

@@ -9,117 +9,19 @@
 
 #include <string.h>
 
+#include "kernel/format.h"
 #include "kernel/frame.h"
 #include "memory/memory-private.h"
-
-/* Whether samples of more than 8 bits are words in the machine's byte order:
- * formats say which one they have, except for two that always follow it. */
-static gboolean
-frame_is_native (const GstVideoFormatInfo *format)
-{
-  gboolean is_le = !!GST_VIDEO_FORMAT_INFO_IS_LE (format);
-
-  return GST_VIDEO_FORMAT_INFO_FORMAT (format) == GST_VIDEO_FORMAT_ARGB64
-         || GST_VIDEO_FORMAT_INFO_FORMAT (format) == GST_VIDEO_FORMAT_AYUV64
-         || is_le == (G_BYTE_ORDER == G_LITTLE_ENDIAN);
-}
-
-/* GStreamer's table counts samples, not bytes, for V of P010 and its like. */
-static gint
-frame_get_offset (const GstVideoFormatInfo *format, guint component)
-{
-  gint offset = GST_VIDEO_FORMAT_INFO_POFFSET (format, component);
-  gboolean words = GST_VIDEO_FORMAT_INFO_DEPTH (format, component) > 8;
-
-  return words && (offset & 1) ? 2 * offset : offset;
-}
-
-/* Whether the table has another component in the same place: in Y210, Y412 and
- * others, that is, it does not tell where they are. */
-static gboolean
-frame_is_ambiguous (const GstVideoFormatInfo *format, guint component)
-{
-  guint c;
-
-  for (c = 0; c < component; c++)
-    if (GST_VIDEO_FORMAT_INFO_PLANE (format, c)
-            == GST_VIDEO_FORMAT_INFO_PLANE (format, component)
-        && frame_get_offset (format, c) == frame_get_offset (format, component))
-      return TRUE;
-  return FALSE;
-}
-
-/* Whether a VkgdrComponent can say it: whole bytes, or words of two. */
-static gboolean
-frame_can_say (const GstVideoFormatInfo *format, guint component)
-{
-  gint depth = GST_VIDEO_FORMAT_INFO_DEPTH (format, component);
-  gint shift = GST_VIDEO_FORMAT_INFO_SHIFT (format, component);
-
-  if (frame_is_ambiguous (format, component))
-    return FALSE;
-  if (depth > 8)
-    return depth + shift <= 16 && frame_is_native (format);
-  return depth == 8 && shift == 0;
-}
-
-static gboolean
-frame_check_format (const GstVideoFormatInfo *format, GError **error)
-{
-  gboolean ok = !GST_VIDEO_FORMAT_INFO_IS_COMPLEX (format)
-                && !GST_VIDEO_FORMAT_INFO_HAS_PALETTE (format)
-                && !GST_VIDEO_FORMAT_INFO_IS_TILED (format)
-                && (GST_VIDEO_FORMAT_INFO_IS_RGB (format)
-                    || GST_VIDEO_FORMAT_INFO_IS_YUV (format)
-                    || GST_VIDEO_FORMAT_INFO_IS_GRAY (format));
-  guint c;
-
-  for (c = 0; ok && c < GST_VIDEO_FORMAT_INFO_N_COMPONENTS (format); c++)
-    ok = frame_can_say (format, c);
-  if (!ok)
-    g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
-        "Kernels cannot be run on the format %s: its samples are not whole "
-        "bytes or 16-bit words in places that GStreamer tells. Convert the "
-        "frames first, with videoconvert",
-        GST_VIDEO_FORMAT_INFO_NAME (format));
-  return ok;
-}
 
 gboolean
 gst_vkgdr_frame_check_info (const GstVideoInfo *info, GError **error)
 {
-  return frame_check_format (info->finfo, error);
-}
+  VkgdrFrame frame = { 0 };
 
-static void
-frame_set_components (VkgdrFrame *frame, const GstVideoFormatInfo *format)
-{
-  gint c, missing = 0 + 1 + 2 + 3;
-
-  frame->n_components = GST_VIDEO_FORMAT_INFO_N_COMPONENTS (format);
-  for (c = 0; c < frame->n_components; c++) {
-    VkgdrComponent *k = &frame->component[c];
-
-    k->plane = GST_VIDEO_FORMAT_INFO_PLANE (format, c);
-    k->offset = frame_get_offset (format, c);
-    k->step = GST_VIDEO_FORMAT_INFO_PSTRIDE (format, c);
-    k->w_sub = GST_VIDEO_FORMAT_INFO_W_SUB (format, c);
-    k->h_sub = GST_VIDEO_FORMAT_INFO_H_SUB (format, c);
-    k->depth = GST_VIDEO_FORMAT_INFO_DEPTH (format, c);
-    k->shift = GST_VIDEO_FORMAT_INFO_SHIFT (format, c);
-    missing -= k->offset;
-  }
-  frame->has_alpha =
-      GST_VIDEO_FORMAT_INFO_HAS_ALPHA (format) && frame->n_components == 4;
-
-  /* RGBx and its like: the padding is the byte that no component has. */
-  if (frame->model == VKGDR_RGB && frame->n_components == 3
-      && frame->n_planes == 1 && frame->component[0].step == 4
-      && frame->component[0].depth == 8) {
-    frame->component[3] = frame->component[0];
-    frame->component[3].offset = missing;
-    frame->n_components = 4;
-  }
+  if (gst_vkgdr_format_describe (info->finfo, &frame))
+    return TRUE;
+  gst_vkgdr_format_set_error (info->finfo, error);
+  return FALSE;
 }
 
 static void
@@ -162,7 +64,8 @@ frame_set_ranges (VkgdrFrame *frame)
   for (c = 0; c < frame->n_components; c++) {
     VkgdrComponent *k = &frame->component[c];
     gboolean chroma = frame->model == VKGDR_YUV && (c == 1 || c == 2);
-    gint unit = 1 << (k->depth - 8);
+    /* Only red, green, blue and alpha can have fewer bits. */
+    gint unit = k->depth < 8 ? 0 : 1 << (k->depth - 8);
 
     k->origin = 0;
     k->range = (1 << k->depth) - 1;
@@ -185,6 +88,7 @@ frame_set_packed4 (VkgdrFrame *frame)
   frame->packed4 = frame->n_planes == 1 && frame->n_components == 4
                    && frame->component[0].step == 4
                    && frame->component[0].depth == 8
+                   && frame->component[0].order == VKGDR_NATIVE
                    && (((guintptr) plane->data | plane->stride) & 3) == 0;
 }
 
@@ -204,8 +108,7 @@ frame_measure_plane (
 
     if (k->plane != plane)
       continue;
-    bytes = MAX (
-        bytes, k->offset + (gsize) (w - 1) * k->step + (k->depth > 8 ? 2 : 1));
+    bytes = MAX (bytes, gst_vkgdr_format_measure_row (k, w));
     *columns = MAX (*columns, w);
     *rows = MAX (*rows, h);
   }
@@ -266,7 +169,8 @@ frame_set_plane (VkgdrFrame *frame, gint index, GstVkgdrContext *context,
 {
   VkgdrPlane *plane = &frame->plane[index];
   gsize row = frame_measure_plane (frame, index, &plane->width, &plane->height);
-  gboolean words = frame->component[0].depth > 8;
+  gboolean words = frame->component[0].depth > 8
+                   && frame->component[0].order < VKGDR_BITS_LE;
   GstMemory *memory;
   guint64 address;
   gsize skip;
@@ -317,27 +221,22 @@ gst_vkgdr_frame_fill (VkgdrFrame *frame, GstVkgdrContext *context,
     GstBuffer *buffer, const GstVideoInfo *info, guint64 number, GError **error)
 {
   const GstVideoMeta *meta = gst_buffer_get_video_meta (buffer);
-  const GstVideoFormatInfo *format = info->finfo;
   gint i;
 
-  if (!frame_check_format (format, error))
+  memset (frame, 0, sizeof (*frame));
+  if (!gst_vkgdr_format_describe (info->finfo, frame)) {
+    gst_vkgdr_format_set_error (info->finfo, error);
     return FALSE;
+  }
   if (meta && !frame_check_meta (meta, info, error))
     return FALSE;
-
-  memset (frame, 0, sizeof (*frame));
   frame->width = GST_VIDEO_INFO_WIDTH (info);
   frame->height = GST_VIDEO_INFO_FIELD_HEIGHT (info);
   frame->format = GST_VIDEO_INFO_FORMAT (info);
-  frame->model = GST_VIDEO_FORMAT_INFO_IS_RGB (format)   ? VKGDR_RGB
-                 : GST_VIDEO_FORMAT_INFO_IS_YUV (format) ? VKGDR_YUV
-                                                         : VKGDR_GRAY;
-  frame->n_planes = GST_VIDEO_INFO_N_PLANES (info);
   frame->frame = number;
   frame->time = GST_BUFFER_PTS_IS_VALID (buffer)
                     ? (long long) GST_BUFFER_PTS (buffer)
                     : -1;
-  frame_set_components (frame, format);
   frame_set_colorimetry (frame, info);
   frame_set_ranges (frame);
 

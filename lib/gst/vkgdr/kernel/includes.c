@@ -86,8 +86,10 @@ search_source (
 static void
 search_content (Search *search, const gchar *path, GBytes *content)
 {
-  gchar *text =
-      g_strndup (g_bytes_get_data (content, NULL), g_bytes_get_size (content));
+  gsize size;
+  const gchar *data = g_bytes_get_data (content, &size);
+  /* There may be no data where the file is empty. */
+  gchar *text = g_strndup (data ? data : "", size);
   gchar *folder = g_path_get_dirname (path);
   GstVkgdrSource *source = gst_vkgdr_source_scan (text);
 

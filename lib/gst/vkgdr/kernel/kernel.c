@@ -684,8 +684,9 @@ kernel_check_kind (GstVkgdrKernel *self, gsize size, const gchar *name,
  * @info: the format of a frame
  * @error: return location for a #GError
  *
- * Tells whether a kernel can be run on such frames: whether their samples are
- * whole bytes or 16-bit words, so that `VkgdrFrame` can say where they are.
+ * Tells whether a kernel can be run on such frames: whether `VkgdrFrame` can
+ * say where their samples lie. gst_vkgdr_kernel_list_formats() lists these
+ * formats.
  *
  * Returns: %FALSE with @error set (%GST_VKGDR_ERROR_ARGUMENT) where not
  *

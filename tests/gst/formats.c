@@ -1,0 +1,492 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * formats.c: kernels read and write every raw video format as GStreamer does
+ *
+ * The reference is the function by which videoconvert unpacks a format. Each
+ * format of the GStreamer that runs the test is tried, and is either read and
+ * written right or refused for a reason. From the same list comes the table in
+ * docs/cudafilter.md, which VKGDR_WRITE_FORMATS=yes writes anew.
+ */
+
+#include <string.h>
+
+#include <gst/check/gstcheck.h>
+#include <gst/vkgdr/vkgdr.h>
+
+#include "frames.h"
+
+#define TABLE_BEGIN \
+  "<!-- The table of formats: tests/gst/formats.c writes it -->\n"
+#define TABLE_END "<!-- The end of the table of formats -->\n"
+
+/* The version of GStreamer whose formats the table has. */
+#define TABLE_MAJOR 1
+#define TABLE_MINOR 26
+
+/* The samples of a pixel, as unpacking gives them: alpha first. */
+#define N_SAMPLES 4
+
+/* All samples of a frame as 16 bits, the highest one first. */
+static const gchar unpack_source[] =
+    "__global__ void unpack (VkgdrFrame in, VkgdrFrame out)\n"
+    "{\n"
+    "  int x = blockIdx.x * blockDim.x + threadIdx.x;\n"
+    "  int y = blockIdx.y * blockDim.y + threadIdx.y;\n"
+    "\n"
+    "  if (x >= out.width || y >= out.height)\n"
+    "    return;\n"
+    "  for (int c = 0; c < 4; c++) {\n"
+    "    bool is_there = c < in.n_components && (c < 3 || in.has_alpha);\n"
+    "    int shift = 16 - in.component[c].depth;\n"
+    "\n"
+    "    vkgdr_put (out, c, x, y,\n"
+    "        is_there ? vkgdr_get (in, c, x, y) << shift : 0);\n"
+    "  }\n"
+    "}\n";
+
+/* The other way. */
+static const gchar pack_source[] =
+    "__global__ void pack (VkgdrFrame in, VkgdrFrame out)\n"
+    "{\n"
+    "  int x = blockIdx.x * blockDim.x + threadIdx.x;\n"
+    "  int y = blockIdx.y * blockDim.y + threadIdx.y;\n"
+    "\n"
+    "  for (int c = 0; c < out.n_components; c++)\n"
+    "    if (vkgdr_has (out, c, x, y))\n"
+    "      vkgdr_put (out, c, x, y,\n"
+    "          vkgdr_get (in, c, x, y) >> (16 - out.component[c].depth));\n"
+    "}\n";
+
+static const struct {
+  gint width, height;
+} sizes[] = { { 1, 1 }, { 7, 5 }, { 26, 6 }, { 48, 4 } };
+
+static GstVkgdrContext *context;
+static GstVkgdrStream *stream;
+static GstVkgdrKernel *unpack, *pack;
+
+static void
+setup (void)
+{
+  GError *error = NULL;
+
+  gst_vkgdr_init ();
+  context = gst_vkgdr_context_new (-1, &error);
+  g_assert_no_error (error);
+  stream = gst_vkgdr_stream_new (context, &error);
+  g_assert_no_error (error);
+  unpack = gst_vkgdr_kernel_new_from_source (
+      context, unpack_source, "unpack", NULL, &error);
+  g_assert_no_error (error);
+  pack = gst_vkgdr_kernel_new_from_source (
+      context, pack_source, "pack", NULL, &error);
+  g_assert_no_error (error);
+}
+
+static void
+teardown (void)
+{
+  gst_clear_object (&pack);
+  gst_clear_object (&unpack);
+  gst_clear_object (&stream);
+  gst_clear_object (&context);
+}
+
+/* --- the reference ------------------------------------------------------- */
+
+/* Whether a format has a sample of component @c for itself, but no padding. */
+static gboolean
+has_component (const GstVideoFormatInfo *finfo, guint c)
+{
+  return c < GST_VIDEO_FORMAT_INFO_N_COMPONENTS (finfo);
+}
+
+/* GStreamer swaps the colours of the last pixel of an odd row of VYUY; in pairs
+ * it takes V first, as the name says. */
+static gboolean
+reference_is_wrong (const GstVideoInfo *info, gint x, guint c)
+{
+  gint width = GST_VIDEO_INFO_WIDTH (info);
+
+  return GST_VIDEO_INFO_FORMAT (info) == GST_VIDEO_FORMAT_VYUY && (width & 1)
+         && x == width - 1 && (c == 1 || c == 2);
+}
+
+/* Samples of @plain, a frame of the default layout; the caller frees them. */
+static guint16 *
+reference_unpack (const GstVideoInfo *info, guint8 *plain)
+{
+  const GstVideoFormatInfo *finfo = info->finfo;
+  const GstVideoFormatInfo *wide =
+      gst_video_format_get_info (finfo->unpack_format);
+  gboolean is_wide = GST_VIDEO_FORMAT_INFO_DEPTH (wide, 0) == 16;
+  gint width = GST_VIDEO_INFO_WIDTH (info), i, y;
+  gsize row = (gsize) width * N_SAMPLES;
+  guint16 *all = g_new0 (guint16, row * GST_VIDEO_INFO_HEIGHT (info));
+  gpointer data[GST_VIDEO_MAX_PLANES] = { NULL };
+  /* Some functions unpack a few pixels more. */
+  guint16 *line = g_new0 (guint16, row + 64);
+
+  for (i = 0; i < (gint) GST_VIDEO_INFO_N_PLANES (info); i++)
+    data[i] = plain + GST_VIDEO_INFO_PLANE_OFFSET (info, i);
+  for (y = 0; y < GST_VIDEO_INFO_HEIGHT (info); y++) {
+    finfo->unpack_func (finfo, GST_VIDEO_PACK_FLAG_TRUNCATE_RANGE, line, data,
+        info->stride, 0, y, width);
+    for (i = 0; i < (gint) row; i++)
+      all[y * row + i] = is_wide ? line[i] : ((guint8 *) line)[i] << 8;
+  }
+  g_free (line);
+  return all;
+}
+
+/* --- reading and writing ------------------------------------------------- */
+
+static guint16 *
+read_samples (GstBuffer *buffer, const GstVideoInfo *info, FrameLayout *layout)
+{
+  return (guint16 *) frame_read (info, layout, buffer);
+}
+
+static void
+fail_at (const GstVideoInfo *info, const gchar *what, gint x, gint y, guint c,
+    gint wanted, gint got, gboolean padded)
+{
+  fail ("%s %s %dx%d%s: component %u of pixel %d, %d is %x in place of %x",
+      what, GST_VIDEO_INFO_NAME (info), GST_VIDEO_INFO_WIDTH (info),
+      GST_VIDEO_INFO_HEIGHT (info), padded ? " padded" : "", c, x, y, got,
+      wanted);
+}
+
+/* The pixel whose sample of component @c pixel @at shares. */
+static gint
+find_owner (gint at, gint sub)
+{
+  return at >> sub << sub;
+}
+
+/* Compares all samples of the format. Of those that several pixels share, one
+ * pixel's was written: with @by_owner, @wanted has samples for all pixels. */
+static void
+compare (const GstVideoInfo *info, const gchar *what, const guint16 *wanted,
+    const guint16 *got, gboolean by_owner, gboolean padded)
+{
+  const GstVideoFormatInfo *finfo = info->finfo;
+  gint width = GST_VIDEO_INFO_WIDTH (info), x, y;
+  guint c;
+
+  for (y = 0; y < GST_VIDEO_INFO_HEIGHT (info); y++)
+    for (x = 0; x < width; x++)
+      for (c = 0; c < N_SAMPLES; c++) {
+        gint w_sub = GST_VIDEO_FORMAT_INFO_W_SUB (finfo, c);
+        gint h_sub = GST_VIDEO_FORMAT_INFO_H_SUB (finfo, c);
+        gint depth = GST_VIDEO_FORMAT_INFO_DEPTH (finfo, c);
+        gsize here = ((gsize) y * width + x) * N_SAMPLES + (c + 1) % N_SAMPLES;
+        gsize owner;
+        gint want;
+
+        if (!has_component (finfo, c) || reference_is_wrong (info, x, c))
+          continue;
+        owner = ((gsize) find_owner (y, h_sub) * width + find_owner (x, w_sub))
+                    * N_SAMPLES
+                + (c + 1) % N_SAMPLES;
+        /* Some functions leave bits that are not the sample's. */
+        want = wanted[by_owner ? owner : here] >> (16 - depth) << (16 - depth);
+        if (want != got[here])
+          fail_at (info, what, x, y, c, want, got[here], padded);
+      }
+}
+
+static void
+check_reading (
+    const GstVideoInfo *info, const GstVideoInfo *wide, gboolean padded)
+{
+  FrameLayout in_layout = frame_layout (info, padded);
+  FrameLayout out_layout = frame_layout (wide, FALSE);
+  guint8 *noise = frame_noise (info);
+  guint16 *wanted = reference_unpack (info, noise), *got;
+  GstBuffer *in = frame_new (context, info, &in_layout, noise);
+  GstBuffer *out = frame_new (context, wide, &out_layout, NULL);
+  GError *error = NULL;
+
+  frame_run (unpack, stream, in, info, out, wide, NULL, &error);
+  g_assert_no_error (error);
+  got = read_samples (out, wide, &out_layout);
+  compare (info, "reading", wanted, got, FALSE, padded);
+  gst_buffer_unref (out);
+  gst_buffer_unref (in);
+  g_free (got);
+  g_free (wanted);
+  g_free (noise);
+}
+
+static void
+check_writing (
+    const GstVideoInfo *info, const GstVideoInfo *wide, gboolean padded)
+{
+  FrameLayout in_layout = frame_layout (wide, FALSE);
+  FrameLayout out_layout = frame_layout (info, padded);
+  guint8 *noise = frame_noise (wide), *plain;
+  GstBuffer *in = frame_new (context, wide, &in_layout, noise);
+  GstBuffer *out = frame_new (context, info, &out_layout, NULL);
+  GError *error = NULL;
+  guint16 *got;
+
+  frame_run (pack, stream, in, wide, out, info, NULL, &error);
+  g_assert_no_error (error);
+  plain = frame_read (info, &out_layout, out);
+  got = reference_unpack (info, plain);
+  compare (info, "writing", (guint16 *) noise, got, TRUE, padded);
+  gst_buffer_unref (out);
+  gst_buffer_unref (in);
+  g_free (got);
+  g_free (plain);
+  g_free (noise);
+}
+
+static void
+check_format (GstVideoFormat format, gint width, gint height)
+{
+  GstVideoInfo info, wide;
+  gint padded;
+
+  gst_video_info_set_format (&info, format, width, height);
+  gst_video_info_set_format (&wide, GST_VIDEO_FORMAT_AYUV64, width, height);
+  for (padded = 0; padded < 2; padded++) {
+    check_reading (&info, &wide, padded);
+    check_writing (&info, &wide, padded);
+  }
+}
+
+GST_START_TEST (test_formats_are_read_and_written)
+{
+  guint i, n;
+  const GstVideoFormat *formats = gst_vkgdr_kernel_list_formats (&n);
+
+  fail_unless (n > 80);
+  for (i = 0; i < n; i++)
+    check_format (formats[i], sizes[__i__].width, sizes[__i__].height);
+}
+GST_END_TEST;
+
+/* --- which formats ------------------------------------------------------- */
+
+static gboolean
+is_listed (GstVideoFormat format)
+{
+  guint i, n;
+  const GstVideoFormat *formats = gst_vkgdr_kernel_list_formats (&n);
+
+  for (i = 0; i < n; i++)
+    if (formats[i] == format)
+      return TRUE;
+  return FALSE;
+}
+
+/* There are no others than these reasons to refuse a format. */
+static const gchar *
+find_obstacle (const GstVideoFormatInfo *finfo)
+{
+  if (GST_VIDEO_FORMAT_INFO_IS_TILED (finfo))
+    return "tiles";
+  return GST_VIDEO_FORMAT_INFO_HAS_PALETTE (finfo) ? "palette" : NULL;
+}
+
+GST_START_TEST (test_only_formats_without_a_meaning_are_refused)
+{
+  guint i, n;
+  const GstVideoFormat *all = gst_video_formats_raw (&n);
+
+  for (i = 0; i < n; i++) {
+    const GstVideoFormatInfo *finfo = gst_video_format_get_info (all[i]);
+    const gchar *obstacle = find_obstacle (finfo);
+    GstVideoInfo info;
+    GError *error = NULL;
+    gboolean ok;
+
+    gst_video_info_set_format (&info, all[i], 64, 64);
+    ok = gst_vkgdr_kernel_check_info (&info, &error);
+    fail_unless (ok == is_listed (all[i]));
+    fail_unless (ok == !obstacle, "%s", finfo->name);
+    if (ok)
+      continue;
+    g_assert_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT);
+    fail_unless (strstr (error->message, obstacle), "%s", error->message);
+    g_clear_error (&error);
+  }
+  fail_if (is_listed (GST_VIDEO_FORMAT_UNKNOWN));
+  fail_if (is_listed (GST_VIDEO_FORMAT_ENCODED));
+}
+GST_END_TEST;
+
+/* --- the table ----------------------------------------------------------- */
+
+static gchar *
+describe_samples (const GstVideoFormatInfo *finfo)
+{
+  gint w = GST_VIDEO_FORMAT_INFO_W_SUB (finfo, 1);
+  gint h = GST_VIDEO_FORMAT_INFO_H_SUB (finfo, 1);
+  gint depth = GST_VIDEO_FORMAT_INFO_DEPTH (finfo, 0);
+  guint n = GST_VIDEO_FORMAT_INFO_N_COMPONENTS (finfo);
+  const gchar *colour = "RGB";
+
+  if (n == 1)
+    colour = "gray";
+  else if (GST_VIDEO_FORMAT_INFO_IS_YUV (finfo))
+    colour = w == 0   ? "YUV 4:4:4"
+             : w == 1 ? (h ? "YUV 4:2:0" : "YUV 4:2:2")
+                      : (h ? "YUV 4:1:0" : "YUV 4:1:1");
+  if (depth < 8)
+    return g_strdup_printf ("%s, %s", colour, "5 or 6 bits");
+  return g_strdup_printf (
+      "%s%s, %d bits", colour, n == 4 ? " with alpha" : "", depth);
+}
+
+static gint
+compare_formats (gconstpointer a, gconstpointer b)
+{
+  return *(const GstVideoFormat *) a - *(const GstVideoFormat *) b;
+}
+
+static gint
+compare_rows (gconstpointer a, gconstpointer b)
+{
+  const GString *x = *(GString *const *) a, *y = *(GString *const *) b;
+
+  return strverscmp (x->str, y->str);
+}
+
+/* The row that begins with @start, which is made if there is none. */
+static GString *
+find_row (GPtrArray *rows, const gchar *start)
+{
+  guint i;
+
+  for (i = 0; i < rows->len; i++)
+    if (g_str_has_prefix (((GString *) rows->pdata[i])->str, start))
+      return rows->pdata[i];
+  g_ptr_array_add (rows, g_string_new (start));
+  return rows->pdata[i];
+}
+
+static gchar *
+make_table (void)
+{
+  guint i, n;
+  const GstVideoFormat *all = gst_video_formats_raw (&n);
+  GstVideoFormat *formats = g_memdup2 (all, n * sizeof (*all));
+  GPtrArray *rows = g_ptr_array_new ();
+  GString *table = g_string_new ("| samples | formats |\n|---|---|\n");
+
+  qsort (formats, n, sizeof (*formats), compare_formats);
+  for (i = 0; i < n; i++) {
+    const GstVideoFormatInfo *finfo = gst_video_format_get_info (formats[i]);
+    const gchar *obstacle = find_obstacle (finfo);
+    gchar *key = obstacle ? g_strdup_printf ("none: %s", obstacle)
+                          : describe_samples (finfo);
+    gchar *start = g_strdup_printf ("| %s |", key);
+
+    g_string_append_printf (find_row (rows, start), " `%s`", finfo->name);
+    g_free (start);
+    g_free (key);
+  }
+  g_ptr_array_sort (rows, compare_rows);
+  for (i = 0; i < rows->len; i++) {
+    GString *row = rows->pdata[i];
+
+    g_string_append_printf (table, "%s |\n", row->str);
+    g_string_free (row, TRUE);
+  }
+  g_ptr_array_unref (rows);
+  g_free (formats);
+  return g_string_free (table, FALSE);
+}
+
+/* Each format of each row of @table is in the same row of @documented, which is
+ * of a newer GStreamer. */
+static void
+check_rows (const gchar *table, const gchar *documented)
+{
+  gchar **rows = g_strsplit (table, "\n", -1), **known;
+  guint i, j, k;
+
+  known = g_strsplit (documented, "\n", -1);
+  for (i = 0; rows[i] && *rows[i]; i++) {
+    gchar **words = g_strsplit (rows[i], " `", -1);
+
+    for (j = 0; known[j]; j++)
+      if (g_str_has_prefix (known[j], words[0]))
+        break;
+    fail_unless (known[j] != NULL, "docs/cudafilter.md lacks: %s", rows[i]);
+    for (k = 1; words[k]; k++) {
+      gchar *word = g_strconcat (" `", words[k], NULL);
+
+      fail_unless (strstr (known[j], g_strdelimit (word, "|", '\0')),
+          "docs/cudafilter.md lacks %s in: %s", words[k], known[j]);
+      g_free (word);
+    }
+    g_strfreev (words);
+  }
+  g_strfreev (known);
+  g_strfreev (rows);
+}
+
+static void
+write_table (const gchar *path, const gchar *text, const gchar *begin,
+    const gchar *end, const gchar *table)
+{
+  gchar *changed =
+      g_strdup_printf ("%.*s%s%s", (gint) (begin - text), text, table, end);
+
+  fail_unless (g_file_set_contents (path, changed, -1, NULL));
+  g_free (changed);
+}
+
+GST_START_TEST (test_table_of_formats_is_true)
+{
+  const gchar *path = DOCS_FOLDER "/cudafilter.md";
+  gchar *text, *table, *documented, *begin, *end;
+  guint major, minor, micro, nano;
+
+  if (!g_file_get_contents (path, &text, NULL, NULL)) {
+    g_printerr ("skipped: there is no %s\n", path);
+    return;
+  }
+  begin = strstr (text, TABLE_BEGIN);
+  end = strstr (text, TABLE_END);
+  fail_unless (begin && end && begin < end);
+  begin += strlen (TABLE_BEGIN);
+  documented = g_strndup (begin, end - begin);
+  table = make_table ();
+
+  gst_version (&major, &minor, &micro, &nano);
+  if (g_strcmp0 (g_getenv ("VKGDR_WRITE_FORMATS"), "yes") == 0) {
+    write_table (path, text, begin, end, table);
+  } else if (major == TABLE_MAJOR && minor == TABLE_MINOR) {
+    fail_unless_equals_string (documented, table);
+  } else if (minor < TABLE_MINOR) {
+    check_rows (table, documented);
+  }
+  g_free (table);
+  g_free (documented);
+  g_free (text);
+}
+GST_END_TEST;
+
+static Suite *
+formats_suite (void)
+{
+  Suite *suite = suite_create ("formats");
+  TCase *device = tcase_create ("device"), *bare = tcase_create ("bare");
+
+  suite_add_tcase (suite, device);
+  tcase_set_timeout (device, 60);
+  tcase_add_checked_fixture (device, setup, teardown);
+  tcase_add_loop_test (
+      device, test_formats_are_read_and_written, 0, G_N_ELEMENTS (sizes));
+  suite_add_tcase (suite, bare);
+  tcase_add_test (bare, test_only_formats_without_a_meaning_are_refused);
+  tcase_add_test (bare, test_table_of_formats_is_true);
+  return suite;
+}
+
+GST_CHECK_MAIN (formats);

@@ -1,0 +1,331 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * fuzz.c: whatever bytes are given as sources, images, options and cache
+ * entries, the library answers, in time, and touches no other memory
+ *
+ * Starts from good examples and changes them at random, always in the same way:
+ * a failure names its case. Needs neither a device nor a compiler. It proves
+ * most under scripts/test --asan.
+ */
+
+#include <string.h>
+
+#include <glib/gstdio.h>
+#include <gst/check/gstcheck.h>
+#include <gst/vkgdr/vkgdr.h>
+
+#include "cudafilter/effects.h"
+#include "kernel/cache.h"
+#include "kernel/image.h"
+#include "kernel/options.h"
+#include "kernel/source.h"
+
+/* Cases of each kind, and the microseconds that all of a kind may take: on a
+ * slow machine, there are fewer cases. */
+#define N_CASES 4000
+#define TIME_LIMIT (4 * G_USEC_PER_SEC)
+/* Microseconds that one case may take; all inputs have some kilobytes. */
+#define CASE_LIMIT (G_USEC_PER_SEC / 2)
+#define MAX_SIZE 65536
+
+typedef void (*FuzzUse) (const guint8 *data, gsize size);
+
+/* --- changes ------------------------------------------------------------- */
+
+/* What parsers look for. */
+static const gchar *const words[] = { "#include \"", "%:include <", "/*", "*/",
+  "//", "\"", "'", "R\"(", ")\"", "\\\n", "\n", "#pragma vkgdr tile 4x2\n",
+  "#pragma vkgdr in-place", "extern \"C\"", "template", "__has_include (",
+  ".entry ", ".param .align 8 .b8 a[264]", ",", "(", ")", "[", "]", ".version",
+  ".target", "\177ELF", "\xc3", "\xff\xff\xff\xff", "-D", "-I", "=", " " };
+
+static void
+put_number (GRand *random, GByteArray *data, gsize at)
+{
+  static const guint64 numbers[] = { 0, 1, 0x7fff, 0xffff, 0x7fffffff,
+    0xffffffff, G_MAXUINT64, 0x8000000000000000, 0xfffffffffffffff0 };
+  guint64 number =
+      numbers[g_rand_int_range (random, 0, G_N_ELEMENTS (numbers))];
+  gsize size = (gsize) 1 << g_rand_int_range (random, 0, 4);
+
+  if (at + size <= data->len)
+    memcpy (data->data + at, &number, size);
+}
+
+static void
+put_word (GRand *random, GByteArray *data, gsize at)
+{
+  const gchar *word = words[g_rand_int_range (random, 0, G_N_ELEMENTS (words))];
+  gsize length = strlen (word), tail = data->len - at;
+
+  if (data->len + length > MAX_SIZE)
+    return;
+  g_byte_array_set_size (data, data->len + length);
+  memmove (data->data + at + length, data->data + at, tail);
+  memcpy (data->data + at, word, length);
+}
+
+/* Bytes of @data from @at on, fewer than @limit. */
+static gsize
+choose_size (GRand *random, const GByteArray *data, gsize at, gint limit)
+{
+  gsize size = g_rand_int_range (random, 0, limit);
+
+  return MIN (size, data->len - at);
+}
+
+static void
+change (GRand *random, GByteArray *data)
+{
+  gsize at = data->len ? g_rand_int_range (random, 0, data->len) : 0;
+  gsize size;
+
+  switch (g_rand_int_range (random, 0, 6)) {
+  case 0:
+    if (data->len)
+      data->data[at] ^= 1 << g_rand_int_range (random, 0, 8);
+    break;
+  case 1:
+    put_number (random, data, at);
+    break;
+  case 2:
+    put_word (random, data, at);
+    break;
+  case 3:
+    g_byte_array_set_size (data, at);
+    break;
+  case 4:
+    size = choose_size (random, data, at, 64);
+    if (size)
+      g_byte_array_remove_range (data, at, size);
+    break;
+  default:
+    size = choose_size (random, data, at, 256);
+    if (size && data->len + size <= MAX_SIZE) {
+      guint8 *copy = g_memdup2 (data->data + at, size);
+
+      g_byte_array_append (data, copy, size);
+      g_free (copy);
+    }
+  }
+}
+
+/* Gives @use copies of @seed, each of which is as large as its block of memory,
+ * so that a sanitizer sees a byte too many. */
+static void
+fuzz (const guint8 *seed, gsize seed_size, guint n_cases, guint number,
+    FuzzUse use)
+{
+  gint64 end = g_get_monotonic_time () + TIME_LIMIT;
+  guint i, changes;
+
+  for (i = 0; i < n_cases && g_get_monotonic_time () < end; i++) {
+    GRand *random = g_rand_new_with_seed (1000000 * number + i);
+    GByteArray *data = g_byte_array_new ();
+    gint64 start;
+    guint8 *exact;
+    gsize size;
+
+    g_byte_array_append (data, seed, MIN (seed_size, MAX_SIZE));
+    for (changes = g_rand_int_range (random, 1, 12); changes > 0; changes--)
+      change (random, data);
+    size = data->len;
+    exact = g_malloc0 (MAX (size, 1));
+    if (size)
+      memcpy (exact, data->data, size);
+    start = g_get_monotonic_time ();
+    use (exact, size);
+    fail_unless (g_get_monotonic_time () - start < CASE_LIMIT,
+        "case %u of seed %u", i, number);
+    g_free (exact);
+    g_byte_array_unref (data);
+    g_rand_free (random);
+  }
+  /* So few that they prove nothing. */
+  fail_unless (i > 20, "only %u cases in time", i);
+}
+
+/* --- what is fuzzed ------------------------------------------------------ */
+
+static void
+use_as_source (const guint8 *data, gsize size)
+{
+  gchar *text = g_strndup ((const gchar *) data, size);
+  GstVkgdrSource *source = gst_vkgdr_source_scan (text);
+  gchar *made = gst_vkgdr_source_make_text (source, text, "a name");
+  const gchar *p;
+  gsize n = 0, m = 0;
+
+  for (p = text; *p; p++)
+    n += *p == '\n';
+  for (p = made; *p; p++)
+    m += *p == '\n';
+  /* Lines keep their numbers: ours come before and behind. */
+  fail_unless (m >= n + 3 && m <= n + 5);
+  fail_unless (source->tile_x >= 1 && source->tile_x < 100);
+  fail_unless (source->tile_y >= 1 && source->tile_y < 100);
+  g_free (made);
+  gst_vkgdr_source_free (source);
+  g_free (text);
+}
+
+static void
+use_as_image (const guint8 *data, gsize size)
+{
+  GBytes *image = g_bytes_new_static (data, size);
+  gchar *text = g_strndup ((const gchar *) data, size);
+  gchar **entries;
+  guint i;
+
+  gst_vkgdr_image_get_kind (image);
+  gst_vkgdr_image_is_complete (image);
+  entries = gst_vkgdr_image_list_ptx_entries (text);
+  for (i = 0; entries[i] && i < 3; i++) {
+    GArray *sizes = gst_vkgdr_image_read_ptx_params (text, entries[i]);
+
+    fail_unless (sizes != NULL);
+    g_array_unref (sizes);
+  }
+  g_strfreev (entries);
+  g_free (text);
+  g_bytes_unref (image);
+}
+
+static void
+use_as_options (const guint8 *data, gsize size)
+{
+  gchar *text = g_strndup ((const gchar *) data, size);
+  GError *error = NULL;
+  GstVkgdrCompileOptions *options =
+      gst_vkgdr_compile_options_new_from_string (text, &error);
+
+  fail_unless (!options == (error != NULL));
+  if (options) {
+    GPtrArray *list = g_ptr_array_new_with_free_func (g_free);
+
+    gst_vkgdr_options_append (options, GST_VKGDR_OPTIONS_NVRTC, list);
+    gst_vkgdr_options_append (options, GST_VKGDR_OPTIONS_CLANG, list);
+    g_ptr_array_unref (list);
+    gst_vkgdr_compile_options_unref (options);
+  }
+  g_clear_error (&error);
+  g_free (text);
+}
+
+static gchar *cache_entry;
+
+/* An entry is found as it was stored, or not at all. */
+static void
+use_as_entry (const guint8 *data, gsize size)
+{
+  GBytes *image;
+
+  fail_unless (g_file_set_contents_full (cache_entry, (const gchar *) data,
+      size, G_FILE_SET_CONTENTS_NONE, 0600, NULL));
+  image = gst_vkgdr_cache_lookup ("a key");
+  if (image)
+    fail_unless_equals_string (g_bytes_get_data (image, NULL), "an image");
+  g_clear_pointer (&image, g_bytes_unref);
+}
+
+/* --- seeds --------------------------------------------------------------- */
+
+static void
+fuzz_text (const gchar *text, guint n_cases, guint number, FuzzUse use)
+{
+  fuzz ((const guint8 *) text, strlen (text), n_cases, number, use);
+}
+
+GST_START_TEST (test_sources)
+{
+  const GstEffect *effect;
+  guint n = 0;
+
+  fuzz_text ("", N_CASES, n++, use_as_source);
+  for (effect = gst_effects_list (); effect->name; effect++) {
+    gchar *source = gst_effect_get_source (effect);
+
+    fuzz_text (source, N_CASES / 20, n++, use_as_source);
+    g_free (source);
+  }
+}
+GST_END_TEST;
+
+#define PTX \
+  "// a comment .entry no (\n.version 8.0\n.target sm_90\n" \
+  ".visible .entry first(\n\t.param .align 8 .b8 p0[264],\n" \
+  "\t.param .u64 .ptr .global .align 1 p1,\n\t.param .f32 p2\n)\n" \
+  "{\n\tret;\n}\n.entry second ()\n{\n\tret;\n}\n"
+
+GST_START_TEST (test_images)
+{
+  const guint8 fatbin[64] = "\x50\xed\x55\xba\1\0\x10\0\x20";
+  const GstEffect *effect;
+  gchar *elf;
+  gsize size;
+  guint n = 100;
+
+  fuzz_text (PTX, N_CASES, n++, use_as_image);
+  fuzz (fatbin, sizeof (fatbin), N_CASES, n++, use_as_image);
+  /* Any ELF file will do. */
+  fail_unless (g_file_get_contents ("/proc/self/exe", &elf, &size, NULL));
+  fuzz ((guint8 *) elf, MIN (size, 8192), N_CASES / 2, n++, use_as_image);
+  g_free (elf);
+  for (effect = gst_effects_list (); effect->name; effect++) {
+    GBytes *image = gst_effect_get_image (effect);
+
+    if (!image)
+      continue;
+    fuzz (g_bytes_get_data (image, NULL), g_bytes_get_size (image),
+        N_CASES / 40, n++, use_as_image);
+    g_bytes_unref (image);
+  }
+}
+GST_END_TEST;
+
+GST_START_TEST (test_options)
+{
+  fuzz_text ("-DA=1 -U B --define-macro=C --std=c++17 -I/a --use_fast_math "
+             "--maxrregcount=32 -lineinfo 'D=\\'e'",
+      N_CASES, 200, use_as_options);
+}
+GST_END_TEST;
+
+GST_START_TEST (test_cache_entries)
+{
+  gchar *folder = g_dir_make_tmp ("test-fuzz-XXXXXX", NULL), *data;
+  gchar *hash = g_compute_checksum_for_string (G_CHECKSUM_SHA256, "a key", -1);
+  GBytes *image = g_bytes_new_static ("an image", sizeof ("an image"));
+  gsize size;
+
+  g_setenv ("VKGDR_CACHE_DIR", folder, TRUE);
+  gst_vkgdr_cache_store ("a key", image);
+  cache_entry = g_strdup_printf ("%s/%s.image", folder, hash);
+  fail_unless (g_file_get_contents (cache_entry, &data, &size, NULL));
+  fuzz ((guint8 *) data, size, N_CASES, 300, use_as_entry);
+  g_unlink (cache_entry);
+  fail_unless (g_rmdir (folder) == 0);
+  g_bytes_unref (image);
+  g_free (cache_entry);
+  g_free (data);
+  g_free (hash);
+  g_free (folder);
+}
+GST_END_TEST;
+
+static Suite *
+fuzz_suite (void)
+{
+  Suite *s = suite_create ("fuzz");
+  TCase *general = tcase_create ("general");
+
+  suite_add_tcase (s, general);
+  tcase_set_timeout (general, 100);
+  tcase_add_test (general, test_sources);
+  tcase_add_test (general, test_images);
+  tcase_add_test (general, test_options);
+  tcase_add_test (general, test_cache_entries);
+  return s;
+}
+
+GST_CHECK_MAIN (fuzz);
