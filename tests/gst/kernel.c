@@ -6,6 +6,7 @@
  */
 
 #include <string.h>
+#include <signal.h>
 #include <sys/resource.h>
 #include <unistd.h>
 #include <utime.h>
@@ -729,6 +730,29 @@ GST_START_TEST (test_lack_of_descriptors_is_named)
 }
 GST_END_TEST;
 
+/* No file can grow, as on a full disk. A check of the test writes one, so there
+ * is none while the limit holds. */
+GST_START_TEST (test_full_disk_is_named)
+{
+  struct rlimit before, none = { 0, 0 };
+  GError *error = NULL;
+  GstVkgdrKernel *kernel;
+  gboolean ok;
+
+  signal (SIGXFSZ, SIG_IGN);
+  fail_unless_equals_int (getrlimit (RLIMIT_FSIZE, &before), 0);
+  none.rlim_max = before.rlim_max;
+  ok = setrlimit (RLIMIT_FSIZE, &none) == 0;
+  kernel = from_source (KERNEL ("nowhere_to_write", ""), NULL, &error);
+  ok = setrlimit (RLIMIT_FSIZE, &before) == 0 && ok;
+  fail_unless (ok && !kernel);
+  fail_unless (strstr (error->message, "no space left")
+                   || strstr (error->message, "File too large"),
+      "%s", error->message);
+  g_error_free (error);
+}
+GST_END_TEST;
+
 static Suite *
 kernel_suite (void)
 {
@@ -754,6 +778,7 @@ kernel_suite (void)
   tcase_add_test (tc, test_frames_are_checked);
   tcase_add_test (tc, test_cache);
   tcase_add_test (tc, test_lack_of_descriptors_is_named);
+  tcase_add_test (tc, test_full_disk_is_named);
   return suite;
 }
 

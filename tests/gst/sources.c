@@ -56,6 +56,13 @@ limit (gint64 microseconds)
   return slower && atoi (slower) > 1 ? G_MAXINT64 : microseconds;
 }
 
+/* Less under these tools, where it is only about what is read. */
+static gsize
+scan_size (void)
+{
+  return limit (0) == 0 ? SCAN_SIZE : SCAN_SIZE / 32;
+}
+
 static gchar *
 write_file (const gchar *name, const gchar *text)
 {
@@ -172,7 +179,7 @@ GST_START_TEST (test_scanner_is_linear)
   gint64 start;
   gchar *found;
 
-  while (text->len + strlen (unit) < SCAN_SIZE)
+  while (text->len + strlen (unit) < scan_size ())
     g_string_append (text, unit);
   start = g_get_monotonic_time ();
   found = describe (text->str);
