@@ -82,7 +82,9 @@ load_image (GstVkgdrModule *self, const gchar *image, GError **error)
 
   self->handle = NULL;
   g_strchomp (log);
-  if (is_image_error (result))
+  /* A driver that lacks file descriptors tells no more than that a call of the
+   * operating system failed, and the explanation names what has run out. */
+  if (is_image_error (result) || result == CUDA_ERROR_OPERATING_SYSTEM)
     set_image_error (self, result, log, error);
   else
     gst_vkgdr_check (cuda, result, "cuModuleLoadDataEx", error);
