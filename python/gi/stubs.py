@@ -22,6 +22,7 @@ _NAMESPACE = "GstVkgdr"
 _HEADER = '''# SPDX-License-Identifier: LGPL-2.1-or-later
 # Made of GstVkgdr-1.0.gir and the overrides. Changes are lost.
 import builtins
+import os
 from typing import (
     Any, Callable, ContextManager, Dict, Iterable, Iterator, List, Optional, Sequence, Tuple,
     Union,

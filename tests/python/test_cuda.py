@@ -4,9 +4,11 @@
 import ctypes
 import gc
 import os
+import pathlib
 import struct
 import subprocess
 import sys
+import tempfile
 import time
 import unittest
 import weakref
@@ -593,6 +595,35 @@ class Modules(CudaTestCase):
     def setUp(self) -> None:
         super().setUp()
         self.module = GstVkgdr.SourceModule(SOURCE, self.context)
+
+    def test_options(self) -> None:
+        source = "__global__ void value (int *x) { *x = VALUE; }"
+        memory = self.allocator.alloc(4)
+        for options in (["-DVALUE=7"], ("-D", "VALUE=7"), "-DVALUE=7 -DOTHER='a b'"):
+            module = GstVkgdr.SourceModule(source, self.context, options=options)
+            module.get_function("value")(memory, block=1)
+            self.assertEqual(struct.unpack("i", GstVkgdr.download(memory)), (7,))
+            GstVkgdr.fill(memory, 0)
+        with self.assertRaisesRegex(GstVkgdr.CompileError, "VALUE"):
+            GstVkgdr.SourceModule(source, self.context)
+        with self.assertRaisesRegex(GstVkgdr.LogicError, "no-such-option"):
+            GstVkgdr.SourceModule(source, self.context, options=["--no-such-option"])
+        for bad in ({"options": [3]}, {"include_dirs": "/usr/include"}, {"include_dirs": [3]}):
+            with self.assertRaises(TypeError):
+                GstVkgdr.SourceModule(source, self.context, **bad)
+
+    def test_folders_of_headers(self) -> None:
+        source = '#include "value.h"\n__global__ void value (int *x) { *x = VALUE; }'
+        memory = self.allocator.alloc(4)
+        with tempfile.TemporaryDirectory() as folder:
+            pathlib.Path(folder, "value.h").write_text("#define VALUE 8\n", encoding="utf-8")
+            for folders in ([folder], (pathlib.Path(folder),)):
+                module = GstVkgdr.SourceModule(source, self.context, include_dirs=folders)
+                module.get_function("value")(memory, block=1)
+                self.assertEqual(struct.unpack("i", GstVkgdr.download(memory)), (8,))
+                GstVkgdr.fill(memory, 0)
+        with self.assertRaisesRegex(GstVkgdr.CompileError, "value.h"):
+            GstVkgdr.SourceModule(source, self.context, label="another")
 
     def test_functions(self) -> None:
         names = self.module.list_functions()

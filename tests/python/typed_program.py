@@ -51,7 +51,7 @@ def arrays(buffer: Gst.Buffer) -> Tuple[int, ...]:
 
 def kernels(context: GstVkgdr.Context, array: Any) -> float:
     try:
-        module = GstVkgdr.SourceModule("source", context)
+        module = GstVkgdr.SourceModule("source", context, options=["-DN=1"])
     except GstVkgdr.CompileError as error:
         raise RuntimeError(error.stderr) from error
     except (GstVkgdr.MemoryError, GstVkgdr.LaunchError) as failed:

@@ -9,6 +9,8 @@ Orders what a launch does to the memories among its arguments, which
 _gstvkgdr_arguments turns into bytes. Knows nothing of frames.
 """
 
+import os
+import shlex
 from typing import Any, Callable, Iterable, List, Optional, Sequence, Tuple, Union
 
 import gi
@@ -264,18 +266,44 @@ class Module(GstVkgdr.Module):
 Module = override(Module)
 
 
+def _compile_options(
+    options: Union[str, Sequence[str], None], include_dirs: Sequence[Union[str, "os.PathLike[str]"]]
+) -> Optional["GstVkgdr.CompileOptions"]:
+    if isinstance(include_dirs, (str, os.PathLike)):
+        raise TypeError("include_dirs are several folders: put one into a list")
+    words = shlex.split(options) if isinstance(options, str) else list(options or ())
+    folders = [os.fspath(folder) for folder in include_dirs]
+    for word in [*words, *folders]:
+        if not isinstance(word, str):
+            raise TypeError(f"options and folders are str, not {type(word).__name__}")
+    if not words and not folders:
+        return None
+    return GstVkgdr.CompileOptions.new(words, folders)
+
+
 def SourceModule(  # noqa: N802 (PyCUDA's name)
-    source: str, context: Optional["GstVkgdr.Context"] = None, label: Optional[str] = None
+    source: str,
+    context: Optional["GstVkgdr.Context"] = None,
+    label: Optional[str] = None,
+    options: Union[str, Sequence[str], None] = None,
+    include_dirs: Sequence[Union[str, "os.PathLike[str]"]] = (),
 ) -> Module:
     """Compiles CUDA C++, as PyCUDA's class of that name.
 
     :param context: that of the memories that it shall work on; without one, a
       context of the default device
     :param label: what messages call the source
-    :raises GLib.Error: with the compiler's log, if it does not compile
+    :param options: of the compiler, such as "-DNAME=1": several, or one text in
+      which they follow each other
+    :param include_dirs: folders in which headers are searched
+    :raises CompileError: with the compiler's log, if it does not compile
+    :raises LogicError: if an option is not known
     """
     if not isinstance(source, str):
         raise TypeError(f"a source is a str, not {type(source).__name__}")
+    made = _compile_options(options, include_dirs)
     if context is None:
         context = GstVkgdr.Context.new(-1)
-    return GstVkgdr.Module.new_from_source(context, source, label)
+    if made is None:
+        return GstVkgdr.Module.new_from_source(context, source, label)
+    return GstVkgdr.Module.new_from_source_with_options(context, source, label, made)
