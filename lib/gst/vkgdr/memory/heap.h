@@ -56,7 +56,7 @@ typedef struct {
 
 GstVkgdrHeap *gst_vkgdr_heap_new (void);
 
-/* The heap must be empty: see gst_vkgdr_heap_remove_idle (). */
+/* Frees no slab: see gst_vkgdr_heap_remove_idle (). */
 void gst_vkgdr_heap_free (GstVkgdrHeap *heap);
 
 /* Finds a block in the slabs of @backing. FALSE if none has room. */

@@ -29,6 +29,7 @@ typedef struct {
   GstVkgdrContext *context; /* NULL if the task does not keep it */
   GPtrArray *fences;        /* or NULL */
   gint64 due;               /* monotonic time, or 0: at once */
+  gboolean is_settled;      /* `fences` has one behind the whole CUDA context */
   GDestroyNotify func;
   gpointer data;
 } Task;
@@ -149,6 +150,27 @@ task_run (Task *task, gboolean lost)
   g_free (task);
 }
 
+/* While a driver's call waits for the device, other threads cannot queue work
+ * on it. So the call is not made before the work is done that is queued when
+ * the task is ready. Returns FALSE if that has to be waited for. */
+static gboolean
+settle (Task *task)
+{
+  GstVkgdrFence *fence;
+
+  if (!task->context || task->is_settled)
+    return TRUE;
+  task->is_settled = TRUE;
+  fence = gst_vkgdr_fence_new_on_all (task->context);
+  if (!fence) /* an older driver */
+    return TRUE;
+  g_clear_pointer (&task->fences, g_ptr_array_unref);
+  task->fences =
+      g_ptr_array_new_with_free_func ((GDestroyNotify) gst_vkgdr_fence_unref);
+  g_ptr_array_add (task->fences, fence);
+  return gst_vkgdr_fence_is_signaled (fence);
+}
+
 /* Under the lock: takes a task that is ready off the queue, or NULL. */
 static Task *
 take_ready (Reclaimer *self, gboolean *lost)
@@ -158,7 +180,7 @@ take_ready (Reclaimer *self, gboolean *lost)
   for (link = self->tasks.head; link; link = link->next) {
     Task *task = link->data;
 
-    if (is_ready (task, lost)) {
+    if (is_ready (task, lost) && (*lost || settle (task))) {
       g_queue_delete_link (&self->tasks, link);
       return task;
     }
