@@ -187,6 +187,90 @@ GST_START_TEST (test_its_owner_is_waited_for)
 }
 GST_END_TEST;
 
+/* --- waits for the whole CUDA context, as older drivers need them --------- */
+
+static gint n_waits; /* atomic; calls of cuCtxSynchronize () that have begun */
+static gint n_failures; /* atomic; how many of the next ones fail */
+static CUresult (*real_wait) (void);
+
+static CUresult
+counted_wait (void)
+{
+  g_atomic_int_inc (&n_waits);
+  if (g_atomic_int_get (&n_failures) > 0) {
+    g_atomic_int_add (&n_failures, -1);
+    return CUDA_ERROR_OUT_OF_MEMORY;
+  }
+  return real_wait ();
+}
+
+static void
+count_waits (gint failures)
+{
+  vkgdr_cuda *table = (vkgdr_cuda *) vkgdr_driver_load ();
+
+  n_waits = 0;
+  n_failures = failures;
+  real_wait = table->cuCtxSynchronize;
+  table->cuCtxSynchronize = counted_wait;
+  table->cuCtxRecordEvent = NULL;
+}
+
+static gpointer
+begin_reading (gpointer memory)
+{
+  GstVkgdrStream *stream = test_stream_new (test_context);
+
+  fail_unless (
+      gst_vkgdr_memory_begin_access (memory, stream, GST_MAP_READ, NULL));
+  gst_object_unref (stream);
+  return NULL;
+}
+
+/* The second of two readers waits for the owner even if the first one does so
+ * already. */
+GST_START_TEST (test_each_reader_waits_for_its_owner)
+{
+  GstVkgdrStream *theirs = test_stream_new (test_context);
+  GstVkgdrStream *ours = test_stream_new (test_context);
+  GstMemory *memory = wrap (0);
+  gint done = FALSE;
+  GThread *other;
+
+  count_waits (0);
+  test_stream_delay (theirs, 500, &done);
+  other = g_thread_new ("reader", begin_reading, memory);
+  while (g_atomic_int_get (&n_waits) == 0)
+    g_usleep (1000);
+  fail_unless (
+      gst_vkgdr_memory_begin_access (memory, ours, GST_MAP_READ, NULL));
+  fail_unless (g_atomic_int_get (&done));
+  g_thread_join (other);
+  gst_memory_unref (memory);
+  gst_object_unref (theirs);
+  gst_object_unref (ours);
+}
+GST_END_TEST;
+
+/* After a wait that failed, the next mapping waits. */
+GST_START_TEST (test_failed_wait_is_repeated)
+{
+  GstVkgdrStream *theirs = test_stream_new (test_context);
+  GstMemory *memory = wrap (0);
+  gint done = FALSE;
+  GstMapInfo map;
+
+  count_waits (1);
+  test_stream_delay (theirs, 300, &done);
+  fail_if (gst_memory_map (memory, &map, GST_MAP_READ | GST_MAP_VKGDR));
+  fail_unless (gst_memory_map (memory, &map, GST_MAP_READ | GST_MAP_VKGDR));
+  fail_unless (g_atomic_int_get (&done));
+  gst_memory_unmap (memory, &map);
+  gst_memory_unref (memory);
+  gst_object_unref (theirs);
+}
+GST_END_TEST;
+
 /* And no later, though nobody uses the allocator. */
 GST_START_TEST (test_device_finishes_before_it_is_given_back)
 {
@@ -449,6 +533,8 @@ wrapped_suite (void)
   tcase_add_test (tc, test_cpu_reads_and_writes_it);
   tcase_add_test (tc, test_readonly_is_not_written);
   tcase_add_loop_test (tc, test_its_owner_is_waited_for, 0, 2);
+  tcase_add_test (tc, test_each_reader_waits_for_its_owner);
+  tcase_add_test (tc, test_failed_wait_is_repeated);
   tcase_add_test (tc, test_device_finishes_before_it_is_given_back);
   tcase_add_loop_test (
       tc, test_nothing_is_given_back_after_the_end, 0, G_N_ELEMENTS (endings));

@@ -1236,7 +1236,8 @@ gst_vkgdr_allocator_wrap_allocation (GstVkgdrAllocator *self,
       (GstVkgdrMemory *) gst_vkgdr_memory_new (self, &block, size, 0, 0, size);
 
   memory->device_valid = TRUE;
-  memory->order.has_unknown_use = TRUE; /* its owner sets no fences */
+  /* Its owner sets no fences. */
+  gst_vkgdr_order_mark (&memory->order, NULL, GST_MAP_WRITE);
   return GST_MEMORY_CAST (memory);
 }
 

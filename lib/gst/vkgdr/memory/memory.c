@@ -188,6 +188,7 @@ gst_vkgdr_memory_wait (GstVkgdrMemory *self, GstMapFlags flags, GError **error)
     g_mutex_lock (&self->lock);
     if (!ok)
       return FALSE;
+    gst_vkgdr_order_settle_uses (&self->order, pending.uses);
   }
   return FALSE;
 }
@@ -195,16 +196,16 @@ gst_vkgdr_memory_wait (GstVkgdrMemory *self, GstMapFlags flags, GError **error)
 gboolean
 gst_vkgdr_memory_settle (GstVkgdrMemory *self, GError **error)
 {
+  guint64 uses;
   gboolean ok;
 
-  while (gst_vkgdr_order_needs_context (&self->order)) {
+  while (gst_vkgdr_order_needs_context (&self->order, &uses)) {
     g_mutex_unlock (&self->lock);
     ok = gst_vkgdr_context_synchronize (self->order.context, error);
     g_mutex_lock (&self->lock);
-    if (!ok) {
-      self->order.has_unknown_use = TRUE;
+    if (!ok)
       return FALSE;
-    }
+    gst_vkgdr_order_settle_uses (&self->order, uses);
   }
   return TRUE;
 }

@@ -52,6 +52,12 @@ forget_written (GstVkgdrOrder *order)
     g_clear_pointer (&order->written, gst_vkgdr_fence_unref);
 }
 
+static gboolean
+has_unknown_use (const GstVkgdrOrder *order)
+{
+  return order->unknown_uses != order->settled_uses;
+}
+
 /* If the memory was used on streams that were not declared: replaces all fences
  * by one behind the whole CUDA context. FALSE if the driver has no such fence.
  */
@@ -60,7 +66,7 @@ settle_unknown_use (GstVkgdrOrder *order)
 {
   GstVkgdrFence *fence;
 
-  if (!order->has_unknown_use)
+  if (!has_unknown_use (order))
     return TRUE;
   fence = gst_vkgdr_fence_new_on_all (order->context);
   if (!fence)
@@ -94,12 +100,18 @@ gst_vkgdr_order_check (GstVkgdrOrder *order, GError **error)
 }
 
 gboolean
-gst_vkgdr_order_needs_context (GstVkgdrOrder *order)
+gst_vkgdr_order_needs_context (GstVkgdrOrder *order, guint64 *uses)
 {
   if (settle_unknown_use (order))
     return FALSE;
-  order->has_unknown_use = FALSE;
+  *uses = order->unknown_uses;
   return TRUE;
+}
+
+void
+gst_vkgdr_order_settle_uses (GstVkgdrOrder *order, guint64 uses)
+{
+  order->settled_uses = MAX (order->settled_uses, uses);
 }
 
 /* --- the CPU ---------------------------------------------------------------
@@ -111,8 +123,8 @@ gst_vkgdr_order_get_pending (
 {
   guint i;
 
-  *pending = (GstVkgdrPending){ NULL, FALSE };
-  if (gst_vkgdr_order_needs_context (order)) {
+  *pending = (GstVkgdrPending){ NULL, FALSE, 0 };
+  if (gst_vkgdr_order_needs_context (order, &pending->uses)) {
     pending->on_context = TRUE;
     return TRUE;
   }
@@ -189,7 +201,7 @@ gst_vkgdr_order_mark (
     GstVkgdrOrder *order, GstVkgdrFence *fence, GstMapFlags flags)
 {
   if (!fence) {
-    order->has_unknown_use = TRUE;
+    order->unknown_uses++;
     return;
   }
   if (!(flags & GST_MAP_WRITE)) {
@@ -219,13 +231,13 @@ gst_vkgdr_order_set (GstVkgdrOrder *order, GstVkgdrFence *fence)
     g_ptr_array_set_size (order->readers, 0);
   g_clear_pointer (&order->written, gst_vkgdr_fence_unref);
   order->written = fence;
-  order->has_unknown_use = FALSE;
+  order->settled_uses = order->unknown_uses;
 }
 
 gboolean
 gst_vkgdr_order_is_written (GstVkgdrOrder *order)
 {
-  if (order->has_unknown_use || order->lost)
+  if (has_unknown_use (order) || order->lost)
     return FALSE;
   forget_written (order);
   return !order->written;
@@ -236,6 +248,6 @@ gst_vkgdr_order_is_idle (GstVkgdrOrder *order)
 {
   forget_reached_readers (order);
   forget_written (order);
-  return !order->has_unknown_use && count_readers (order) == 0
+  return !has_unknown_use (order) && count_readers (order) == 0
          && !order->written;
 }

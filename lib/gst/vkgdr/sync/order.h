@@ -21,7 +21,8 @@ typedef struct {
   GstVkgdrContext *context; /* the memory's; not a reference */
   GstVkgdrFence *written;   /* NULL: the content is on the device */
   GPtrArray *readers;       /* of GstVkgdrFence; NULL: there was none yet */
-  gboolean has_unknown_use; /* used on streams that were not declared */
+  guint64 unknown_uses;     /* on streams that were not declared; only grows */
+  guint64 settled_uses;     /* the first of these, which were waited for */
   GError *lost; /* why the content did not reach the device, or NULL */
 } GstVkgdrOrder;
 
@@ -29,6 +30,7 @@ typedef struct {
 typedef struct {
   GPtrArray *fences;   /* of GstVkgdrFence; NULL: nothing */
   gboolean on_context; /* and all work of the CUDA context */
+  guint64 uses;        /* for gst_vkgdr_order_settle_uses () */
 } GstVkgdrPending;
 
 void gst_vkgdr_order_init (GstVkgdrOrder *order, GstVkgdrContext *context);
@@ -42,7 +44,8 @@ GPtrArray *gst_vkgdr_order_finish (GstVkgdrOrder *order, gboolean *on_context);
 
 /* Moves to @pending what the CPU has to wait for before it may do what @flags
  * say. FALSE if there is nothing to wait for. The caller gives up the lock,
- * calls gst_vkgdr_pending_wait (), takes the lock and asks again. */
+ * calls gst_vkgdr_pending_wait () and takes the lock. If that was successful,
+ * it calls gst_vkgdr_order_settle_uses () with `uses`, and asks again. */
 gboolean gst_vkgdr_order_get_pending (
     GstVkgdrOrder *order, GstMapFlags flags, GstVkgdrPending *pending);
 
@@ -56,9 +59,15 @@ gboolean gst_vkgdr_order_check (GstVkgdrOrder *order, GError **error);
 
 /* Whether the CPU has to wait for the whole CUDA context before work can be
  * queued: the memory was used on streams that were not declared, and the driver
- * is older than CUDA 12.5. The use does not count any more then: the caller
- * gives up the lock, waits, and asks again. */
-gboolean gst_vkgdr_order_needs_context (GstVkgdrOrder *order);
+ * is older than CUDA 12.5. Then @uses is set. The caller gives up the
+ * lock, waits, takes the lock, calls gst_vkgdr_order_settle_uses () with @uses,
+ * and asks again. */
+gboolean gst_vkgdr_order_needs_context (GstVkgdrOrder *order, guint64 *uses);
+
+/* A wait for the whole CUDA context, before which @uses was set, was
+ * successful. Until this is called the uses count, so that other threads wait,
+ * too. A use that came during the wait still counts. */
+void gst_vkgdr_order_settle_uses (GstVkgdrOrder *order, guint64 uses);
 
 /* Work that is queued on @stream from now on follows what an access with @flags
  * has to follow. The CPU does not wait. */
