@@ -8,6 +8,7 @@
 
 #include <string.h>
 
+#include "sync/clock.h"
 #include "util.h"
 
 #define N_THREADS 3
@@ -129,6 +130,44 @@ GST_START_TEST (test_one_allocator)
 }
 GST_END_TEST;
 
+#define LIMIT 1000 /* milliseconds that a kernel may run */
+
+/* More launches than a clock leaves in its queue without a look. */
+#define N_LAUNCHES 20
+
+/* While one thread launches a kernel, others launch on the same stream, and
+ * their kernels end first. The run of the first kernel belongs to the thread
+ * that launches it, so the clock goes on watching it. */
+GST_START_TEST (test_launches_of_others_end_first)
+{
+  GstVkgdrContext *context = test_context_new ();
+  GstVkgdrStream *stream = test_stream_new (context);
+  GstVkgdrClock *clock = gst_vkgdr_stream_get_clock (stream);
+  CUstream handle = gst_vkgdr_stream_get_handle (stream);
+  GstVkgdrRun *first, *other;
+  GError *error = NULL;
+  guint i;
+
+  gst_vkgdr_stream_set_kernel_timeout (stream, LIMIT);
+  fail_unless (gst_vkgdr_context_push (context, NULL));
+  fail_unless (gst_vkgdr_clock_begin (clock, handle, "first", &first, NULL));
+  for (i = 0; i < N_LAUNCHES; i++) {
+    fail_unless (gst_vkgdr_clock_begin (clock, handle, "other", &other, NULL));
+    gst_vkgdr_clock_end (clock, handle, other, TRUE);
+    fail_unless (gst_vkgdr_stream_synchronize (stream, NULL));
+  }
+  for (i = 0; i < 10 * LIMIT && gst_vkgdr_clock_check (clock, NULL); i++)
+    g_usleep (1000);
+  fail_if (gst_vkgdr_clock_check (clock, &error));
+  fail_unless (strstr (error->message, "\"first\"") != NULL);
+  g_error_free (error);
+  gst_vkgdr_clock_end (clock, handle, first, TRUE);
+  gst_vkgdr_context_pop (context);
+  gst_object_unref (stream);
+  gst_object_unref (context);
+}
+GST_END_TEST;
+
 static Suite *
 threads_suite (void)
 {
@@ -140,6 +179,7 @@ threads_suite (void)
   tcase_add_loop_test (tc, test_one_memory_many_streams, 0, n);
   tcase_add_loop_test (tc, test_one_memory_many_readers, 0, n);
   tcase_add_loop_test (tc, test_one_allocator, 0, n);
+  tcase_add_test (tc, test_launches_of_others_end_first);
   return s;
 }
 

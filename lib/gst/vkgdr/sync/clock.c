@@ -8,6 +8,7 @@
  */
 
 #include "sync/clock.h"
+#include "sync/reclaim.h"
 #include "sync/wait.h"
 
 GST_DEBUG_CATEGORY_STATIC (gst_vkgdr_clock_debug);
@@ -176,14 +177,17 @@ query (GstVkgdrClock *self, CUevent event)
 
 /* Under the lock, with the CUDA context current: removes the runs that have
  * ended, the first @n at most, with a single look at the last of these. Returns
- * what the driver says of that one. */
+ * what the driver says of that one. A run that another thread is launching
+ * belongs to that thread until gst_vkgdr_clock_end (), so it stays, even if a
+ * later one has ended. */
 static CUresult
 remove_ended (GstVkgdrClock *self, guint n)
 {
   const Run *last = g_queue_peek_nth (&self->runs, n - 1);
   CUresult result = query (self, last->end);
 
-  while (result == CUDA_SUCCESS && n-- > 0)
+  while (result == CUDA_SUCCESS && n-- > 0
+         && ((Run *) g_queue_peek_head (&self->runs))->end)
     run_free (self, g_queue_pop_head (&self->runs));
   return result;
 }
@@ -346,7 +350,7 @@ watch (gpointer data)
   g_mutex_unlock (&self->lock);
   context = self->context;
   gst_vkgdr_clock_unref (self);
-  gst_vkgdr_context_unref_in_background (context);
+  gst_vkgdr_reclaim_context (context);
   return NULL;
 }
 
@@ -481,7 +485,7 @@ gst_vkgdr_clock_end (
   if (!end) {
     g_queue_remove (&self->runs, run);
     run_free (self, run);
-  } else if (self->runs.length == 1) {
+  } else if (g_queue_peek_head (&self->runs) == run) {
     g_cond_signal (&self->wake);
   }
   g_mutex_unlock (&self->lock);

@@ -45,14 +45,15 @@ typedef struct {
   GQueue tasks;    /* of Task, due or waiting for fences */
   guint n_waiting; /* tasks that drain () and the end of the process wait for */
   gboolean has_thread;
-  gboolean in_call; /* a function runs */
+  gboolean in_call;   /* a function runs */
+  gboolean has_ended; /* the process ends: no function is called any more */
 } Reclaimer;
 
 /* Of the process: all that have a thread, for its end. */
 static GMutex all_lock;
 static GPtrArray *all; /* of Reclaimer */
 static pid_t all_pid;
-static gboolean at_end;
+static gint at_end; /* atomic; written under the lock */
 
 static GQuark reclaimer_quark;
 
@@ -177,6 +178,8 @@ take_ready (Reclaimer *self, gboolean *lost)
 {
   GList *link;
 
+  if (self->has_ended)
+    return NULL;
   for (link = self->tasks.head; link; link = link->next) {
     Task *task = link->data;
 
@@ -194,7 +197,7 @@ run_ready (Reclaimer *self, Task *task, gboolean lost)
 {
   gboolean is_waited_for = task->context != NULL;
 
-  self->in_call = is_waited_for;
+  self->in_call = TRUE;
   g_mutex_unlock (&self->lock);
   task_run (task, lost);
   g_mutex_lock (&self->lock);
@@ -211,6 +214,8 @@ next_look (Reclaimer *self, gint64 pause)
   gint64 now = g_get_monotonic_time (), next = now + LINGER;
   GList *link;
 
+  if (self->has_ended)
+    return next;
   if (self->n_waiting > 0)
     return now + pause;
   for (link = self->tasks.head; link; link = link->next) {
@@ -267,7 +272,8 @@ wait_at_end (Reclaimer *self)
 
   g_mutex_lock (&self->lock);
   /* What is behind a kernel that does not end will not happen. */
-  while (self->n_waiting > 0 && !gst_vkgdr_health_is_hung (self->health)) {
+  while ((self->n_waiting > 0 || self->in_call)
+         && !gst_vkgdr_health_is_hung (self->health)) {
     gint64 deadline =
         begun + (self->in_call ? EXIT_CALL_PATIENCE : EXIT_PATIENCE);
 
@@ -275,6 +281,7 @@ wait_at_end (Reclaimer *self)
       break;
     g_cond_wait_until (&self->changed, &self->lock, deadline);
   }
+  self->has_ended = TRUE;
   g_mutex_unlock (&self->lock);
 }
 
@@ -283,22 +290,25 @@ wait_at_end (Reclaimer *self)
 static void
 end_all (void)
 {
+  GPtrArray *last;
   guint i;
 
   if (getpid () != all_pid)
     return;
+  last = g_ptr_array_new_with_free_func (reclaimer_unref);
   g_mutex_lock (&all_lock);
-  at_end = TRUE;
+  g_atomic_int_set (&at_end, TRUE);
   for (i = 0; i < all->len; i++) {
     Reclaimer *self = g_ptr_array_index (all, i);
 
     g_atomic_int_inc (&self->refcount);
-    g_mutex_unlock (&all_lock);
-    wait_at_end (self);
-    reclaimer_unref (self);
-    g_mutex_lock (&all_lock);
+    g_ptr_array_add (last, self);
   }
   g_mutex_unlock (&all_lock);
+  /* Threads that end meanwhile change the order of `all`. */
+  for (i = 0; i < last->len; i++)
+    wait_at_end (g_ptr_array_index (last, i));
+  g_ptr_array_unref (last);
 }
 
 /* FALSE if the process ends, and no thread is to begin. */
@@ -313,7 +323,7 @@ remember (Reclaimer *self)
     all_pid = getpid ();
     atexit (end_all);
   }
-  ok = !at_end;
+  ok = !g_atomic_int_get (&at_end);
   if (ok)
     g_ptr_array_add (all, self);
   g_mutex_unlock (&all_lock);
@@ -348,17 +358,12 @@ ensure_thread (Reclaimer *self)
   return FALSE;
 }
 
-/* Whether drivers can still be called: not while the process ends, and not in a
- * child of fork (). */
+/* In a child of fork () no driver can be called. Takes no lock: the child may
+ * have been made while another thread held it. */
 static gboolean
-can_reclaim (Reclaimer *self)
+is_forked (Reclaimer *self)
 {
-  gboolean ok;
-
-  g_mutex_lock (&all_lock);
-  ok = !at_end;
-  g_mutex_unlock (&all_lock);
-  return ok && self->pid == getpid ();
+  return self->pid != getpid ();
 }
 
 static gboolean
@@ -367,7 +372,9 @@ push (Reclaimer *self, Task *task)
   gboolean ok;
 
   g_mutex_lock (&self->lock);
-  ok = ensure_thread (self);
+  /* While the process ends there are no new threads. A thread that there is
+   * goes on, and is waited for: what it frees may free more. */
+  ok = !self->has_ended && ensure_thread (self);
   if (ok) {
     g_queue_push_tail (&self->tasks, task);
     if (task->context)
@@ -398,16 +405,28 @@ gst_vkgdr_reclaim (GstVkgdrContext *context, GPtrArray *fences,
   Reclaimer *self = reclaimer_of (context);
   Task *task;
 
-  if (can_reclaim (self)) {
+  if (!is_forked (self)) {
     task = g_new0 (Task, 1);
     task->context = gst_vkgdr_context_ref_in_background (context);
     task->fences = fences;
     task->func = func;
     task->data = data;
-    if (!push (self, task))
+    if (!push (self, task) && !g_atomic_int_get (&at_end))
       run_here (task);
   }
   reclaimer_unref (self);
+}
+
+static void
+give_context_back (gpointer context)
+{
+  gst_vkgdr_context_unref_in_background (context);
+}
+
+void
+gst_vkgdr_reclaim_context (GstVkgdrContext *context)
+{
+  gst_vkgdr_reclaim (context, NULL, give_context_back, context);
 }
 
 gboolean
@@ -421,7 +440,7 @@ gst_vkgdr_reclaim_later (
   task->due = g_get_monotonic_time () + delay;
   task->func = func;
   task->data = data;
-  ok = can_reclaim (self) && push (self, task);
+  ok = !is_forked (self) && push (self, task);
   if (!ok)
     g_free (task);
   reclaimer_unref (self);
@@ -433,14 +452,16 @@ gst_vkgdr_reclaim_drain (GstVkgdrContext *context, gint64 timeout)
 {
   Reclaimer *self = reclaimer_of (context);
   gint64 deadline = g_get_monotonic_time () + timeout;
-  gboolean done;
+  gboolean done = FALSE;
 
-  g_mutex_lock (&self->lock);
-  while (self->n_waiting > 0
-         && g_cond_wait_until (&self->changed, &self->lock, deadline))
-    ;
-  done = self->n_waiting == 0;
-  g_mutex_unlock (&self->lock);
+  if (!is_forked (self)) {
+    g_mutex_lock (&self->lock);
+    while (self->n_waiting > 0
+           && g_cond_wait_until (&self->changed, &self->lock, deadline))
+      ;
+    done = self->n_waiting == 0;
+    g_mutex_unlock (&self->lock);
+  }
   reclaimer_unref (self);
   return done;
 }

@@ -25,10 +25,17 @@ G_BEGIN_DECLS
  * tell that the device has finished, @func is not called, and what it would
  * free stays as it is. @func runs in another thread, without a lock held; if no
  * thread can be made, in this one, after waiting. It may be called after
- * @context failed. @context is kept alive until then. While the process ends,
- * and in a child of fork (), @func is not called: the drivers may be gone. */
+ * @context failed. @context is kept alive until then. In a child of fork (),
+ * and once the process has ended so far that the drivers may be gone, @func is
+ * not called. */
 void gst_vkgdr_reclaim (GstVkgdrContext *context, GPtrArray *fences,
     GDestroyNotify func, gpointer data);
+
+/* Gives back a reference of gst_vkgdr_context_ref_in_background () in that
+ * thread. Other threads that the end of the process does not wait for use this:
+ * the last reference closes the device, which must not race with the end of the
+ * drivers. While the process ends, the reference is kept. */
+void gst_vkgdr_reclaim_context (GstVkgdrContext *context);
 
 /* Calls @func with @data in that thread after @delay microseconds, without
  * keeping @context alive: @func must hold on to what it uses. Returns FALSE if
@@ -37,7 +44,7 @@ gboolean gst_vkgdr_reclaim_later (
     GstVkgdrContext *context, gint64 delay, GDestroyNotify func, gpointer data);
 
 /* Waits until what was to be reclaimed by now is, @timeout microseconds at
- * most. FALSE if it took longer. */
+ * most. FALSE if it took longer, and in a child of fork (). */
 gboolean gst_vkgdr_reclaim_drain (GstVkgdrContext *context, gint64 timeout);
 
 G_END_DECLS
