@@ -164,15 +164,18 @@ gst_vkgdr_fence_get_state (GstVkgdrFence *fence, GError **error)
   result = query (fence, &what);
   if (result == CUDA_ERROR_NOT_READY)
     return GST_VKGDR_FENCE_PENDING;
-  if (result == CUDA_SUCCESS) {
-    g_atomic_int_set (&fence->state, GST_VKGDR_FENCE_REACHED);
-    return GST_VKGDR_FENCE_REACHED;
+  if (result != CUDA_SUCCESS) {
+    g_atomic_int_set (&fence->result, result);
+    g_atomic_pointer_set (&fence->what, what);
   }
-  g_atomic_int_set (&fence->result, result);
-  g_atomic_pointer_set (&fence->what, what);
-  g_atomic_int_set (&fence->state, GST_VKGDR_FENCE_LOST);
-  set_lost_error (fence, error);
-  return GST_VKGDR_FENCE_LOST;
+  /* Two threads may get different answers if the device fails meanwhile: the
+   * first one to say so is right for both. */
+  g_atomic_int_compare_and_exchange (&fence->state, GST_VKGDR_FENCE_PENDING,
+      result == CUDA_SUCCESS ? GST_VKGDR_FENCE_REACHED : GST_VKGDR_FENCE_LOST);
+  state = g_atomic_int_get (&fence->state);
+  if (state == GST_VKGDR_FENCE_LOST)
+    set_lost_error (fence, error);
+  return state;
 }
 
 /**
