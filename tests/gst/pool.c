@@ -317,6 +317,7 @@ GST_END_TEST;
 static void
 take_message (GstBufferPool *pool, GError *error, gchar **message)
 {
+  g_free (*message);
   *message = g_strdup (error->message);
 }
 
@@ -342,11 +343,11 @@ GST_START_TEST (test_device_that_fails_is_told)
   fail_unless_equals_int (
       gst_buffer_pool_acquire_buffer (pool, &buffer, NULL), GST_FLOW_ERROR);
   fail_unless (message && strstr (message, "cuEventQuery"), "%s", message);
-  g_free (message);
   /* Nobody knows whether the device still reads the buffer: it is not used
    * again. */
   fail_unless_equals_int (
       gst_buffer_pool_acquire_buffer (pool, &buffer, NULL), GST_FLOW_ERROR);
+  g_free (message);
   free_pool (pool);
   gst_object_unref (stream);
   test_teardown ();
