@@ -45,3 +45,18 @@ build_dir ()
     *) printf '%s\n' "$root/$dir" ;;
   esac
 }
+
+# Copies the tree into a folder: the files that git tracks or would add, without
+# those that it ignores. Files keep their times, so that a build there compiles
+# only what has changed.
+copy_tree ()
+{
+  command -v git >/dev/null || die "git is missing: scripts/deps package"
+  mkdir -p -- "$1"
+  # The tree may belong to another user, as it does in a container.
+  (cd -- "$root" \
+    && git -c safe.directory="$root" ls-files -z -co --exclude-standard \
+    | while IFS= read -r -d '' file; do
+        [ ! -e "$file" ] || printf '%s\0' "$file"
+      done | tar -c --null -T - -f -) | tar -x -C "$1" -f -
+}

@@ -39,6 +39,7 @@ PAGES = {
     "docs/performance.md": "performance",
     "docs/architecture.md": "architecture",
     "CONTRIBUTING.md": "contributing",
+    "RELEASING.md": "releasing",
     "CHANGELOG.md": "changelog",
 }
 EXAMPLES = ("docs/examples/c/tint.c", "docs/examples/c/border.c")

@@ -32,10 +32,11 @@ class Comments:
 
     def __init__(self, folders):
         self.elements, self.properties = {}, {}
-        for folder in folders:
-            for name in sorted(os.listdir(folder)):
-                if name.endswith(".c"):
-                    self._read(os.path.join(folder, name))
+        for top in folders:
+            for folder, _, names in sorted(os.walk(top)):
+                for name in sorted(names):
+                    if name.endswith(".c"):
+                        self._read(os.path.join(folder, name))
 
     def _read(self, path):
         with open(path, encoding="utf-8") as file:

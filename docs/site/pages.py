@@ -9,7 +9,7 @@ import os
 import re
 
 LINK = re.compile(r"(!?)\[((?:[^\[\]]|\[\])*)\]\(([^()\s]+)\)")
-HEAD = re.compile(r"\A<!-- SPDX.*? -->\s*")
+HEAD = re.compile(r"\A(?:<!--.*?-->\s*)+", re.S)
 IMAGES = (".jpg", ".png", ".svg")
 LANGUAGES = {".py": "python", ".c": "c"}
 
