@@ -83,8 +83,17 @@ ensure_staging (GstVkgdrMemory *self, GError **error)
   return self->staging != NULL;
 }
 
-/* With the lock held: starts to bring the device's content into the staging
- * buffer, unless another reader has done so. */
+/* Whether the staging buffer lacks the device's content. Nobody tells when
+ * shared memory changes. */
+static gboolean
+needs_fetch (const GstVkgdrMemory *self)
+{
+  return self->device_valid && (!self->staging_valid || self->is_shared);
+}
+
+/* With the lock held, which is given up meanwhile: another reader may have
+ * fetched the content, and have it mapped. A second transfer would write to
+ * what that one reads. */
 static gboolean
 begin_fetch (GstVkgdrMemory *self, GError **error)
 {
@@ -92,9 +101,11 @@ begin_fetch (GstVkgdrMemory *self, GError **error)
 
   if (!stream)
     return FALSE;
-  if (!self->fetch)
-    self->fetch = gst_vkgdr_memory_copy_async (self, GST_VKGDR_DOWNLOAD, 0,
-        self->staging, self->block.size, stream, error);
+  if (self->fetch || !needs_fetch (self)
+      || (self->staging_valid && self->cpu_maps > 0))
+    return TRUE;
+  self->fetch = gst_vkgdr_memory_copy_async (self, GST_VKGDR_DOWNLOAD, 0,
+      self->staging, self->block.size, stream, error);
   return self->fetch != NULL;
 }
 
@@ -106,10 +117,12 @@ refresh_staging (GstVkgdrMemory *self, GError **error)
   GstVkgdrFence *fetch;
   gboolean ok;
 
-  if (!self->device_valid || (self->staging_valid && !self->is_shared))
+  if (!needs_fetch (self))
     return TRUE;
   if (!begin_fetch (self, error))
     return FALSE;
+  if (!self->fetch) /* another reader has fetched it */
+    return TRUE;
   fetch = gst_vkgdr_fence_ref (self->fetch);
   g_mutex_unlock (&self->lock);
   ok = gst_vkgdr_fence_wait (fetch, error);
