@@ -51,7 +51,8 @@ typedef struct {
 
 /* Of the process: all that have a thread, for its end. */
 static GMutex all_lock;
-static GPtrArray *all; /* of Reclaimer */
+static GPtrArray *all;    /* of Reclaimer */
+static GPtrArray *undone; /* of Task, at the end */
 static pid_t all_pid;
 static gint at_end; /* atomic; written under the lock */
 
@@ -398,6 +399,23 @@ run_here (Task *task)
   task_run (task, lost);
 }
 
+/* There is no thread for the task. At the end of the process it stays undone; a
+ * reference to it is kept, so that it is no leak for tools that look for such.
+ */
+static void
+refuse (Task *task)
+{
+  if (!g_atomic_int_get (&at_end)) {
+    run_here (task);
+    return;
+  }
+  g_mutex_lock (&all_lock);
+  if (!undone)
+    undone = g_ptr_array_new ();
+  g_ptr_array_add (undone, task);
+  g_mutex_unlock (&all_lock);
+}
+
 void
 gst_vkgdr_reclaim (GstVkgdrContext *context, GPtrArray *fences,
     GDestroyNotify func, gpointer data)
@@ -411,8 +429,8 @@ gst_vkgdr_reclaim (GstVkgdrContext *context, GPtrArray *fences,
     task->fences = fences;
     task->func = func;
     task->data = data;
-    if (!push (self, task) && !g_atomic_int_get (&at_end))
-      run_here (task);
+    if (!push (self, task))
+      refuse (task);
   }
   reclaimer_unref (self);
 }
