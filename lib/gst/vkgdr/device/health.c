@@ -319,6 +319,21 @@ gst_vkgdr_health_is_hung (GstVkgdrHealth *self)
 }
 
 gboolean
+gst_vkgdr_health_check_hang (GstVkgdrHealth *self, GError **error)
+{
+  gboolean ok;
+
+  if (!gst_vkgdr_health_is_hung (self))
+    return TRUE;
+  g_mutex_lock (&self->hang_lock);
+  ok = self->hang == NULL;
+  if (!ok && error)
+    *error = g_error_copy (self->hang);
+  g_mutex_unlock (&self->hang_lock);
+  return ok;
+}
+
+gboolean
 gst_vkgdr_health_check_wait (GstVkgdrHealth *self, gint64 since, GError **error)
 {
   gint64 now;

@@ -68,6 +68,11 @@ void gst_vkgdr_health_end_hang (GstVkgdrHealth *self);
 /* Whether a kernel runs for longer than its limit. */
 gboolean gst_vkgdr_health_is_hung (GstVkgdrHealth *self);
 
+/* FALSE with @error set if a kernel runs for longer than its limit. For calls
+ * of the driver that wait until the device is idle, and that somebody waits
+ * for. */
+gboolean gst_vkgdr_health_check_hang (GstVkgdrHealth *self, GError **error);
+
 /* For a thread that waits for the device since @since (monotonic time): FALSE
  * with @error set if the wait should be given up, because a kernel does not end
  * and the wait has taken long enough to be behind it. */

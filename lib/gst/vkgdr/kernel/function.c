@@ -293,6 +293,7 @@ gst_vkgdr_function_load (GstVkgdrContext *context, GBytes *image,
   gboolean ok;
 
   if (!gst_vkgdr_module_check_image (image, name, error)
+      || !gst_vkgdr_module_can_load (context, error)
       || !gst_vkgdr_context_push (context, error))
     return NULL;
   module = gst_vkgdr_module_load (context, image, name, &ok, error);

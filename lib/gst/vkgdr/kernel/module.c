@@ -64,6 +64,13 @@ set_image_error (
   g_free (shortage);
 }
 
+gboolean
+gst_vkgdr_module_can_load (GstVkgdrContext *context, GError **error)
+{
+  return gst_vkgdr_health_check_hang (
+      gst_vkgdr_context_get_health (context), error);
+}
+
 /* @image ends with a zero byte. */
 static gboolean
 load_image (GstVkgdrModule *self, const gchar *image, GError **error)
@@ -257,6 +264,7 @@ gst_vkgdr_module_new_from_image (
   if (!label)
     label = "The image";
   if (!gst_vkgdr_module_check_image (image, label, error)
+      || !gst_vkgdr_module_can_load (context, error)
       || !gst_vkgdr_context_push (context, error))
     return NULL;
   self = gst_vkgdr_module_load (context, image, label, &ok, error);

@@ -61,7 +61,11 @@ GBytes *gst_vkgdr_module_read (GstVkgdrContext *context, const gchar *path,
 gboolean gst_vkgdr_module_check_image (
     GBytes *image, const gchar *label, GError **error);
 
-/* With the context pushed alone. Returns a module in any case, which is to be
+/* FALSE with @error set if loading a module would wait for a kernel that does
+ * not end, as the driver waits for all kernels then. */
+gboolean gst_vkgdr_module_can_load (GstVkgdrContext *context, GError **error);
+
+/* With the context pushed. Returns a module in any case, which is to be
  * given up after that where *@ok is FALSE and @error set. */
 GstVkgdrModule *gst_vkgdr_module_load (GstVkgdrContext *context, GBytes *image,
     const gchar *label, gboolean *ok, GError **error);
