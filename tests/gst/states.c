@@ -310,6 +310,7 @@ static void
 run_clear (Run *run)
 {
   GstMessage *message;
+  guint ms;
 
   set_state (run, GST_STATE_PLAYING);
   check_arrival (run, GST_STATE_PLAYING);
@@ -325,6 +326,9 @@ run_clear (Run *run)
   gst_object_unref (run->allocator);
   gst_object_unref (run->sink);
   gst_object_unref (run->bus);
+  /* A thread of GStreamer's may be about to drop the last message of it. */
+  for (ms = 0; ms < 2000 && GST_OBJECT_REFCOUNT_VALUE (run->pipeline) > 1; ms++)
+    g_usleep (1000);
   ASSERT_OBJECT_REFCOUNT (run->pipeline, "pipeline", 1);
   gst_object_unref (run->pipeline);
 }
