@@ -16,6 +16,9 @@ GST_DEBUG_CATEGORY_STATIC (gst_vkgdr_reclaim_debug);
 #define LOOK_MIN 500
 #define LOOK_MAX (20 * G_TIME_SPAN_MILLISECOND)
 
+/* Microseconds until a driver that could not be asked is asked again. */
+#define RETRY (G_TIME_SPAN_SECOND / 2)
+
 /* Microseconds without work after which the thread ends. */
 #define LINGER (2 * G_TIME_SPAN_SECOND)
 
@@ -141,12 +144,9 @@ is_device_idle (GstVkgdrContext *context)
 
 /* Without the lock. */
 static void
-task_run (Task *task, gboolean lost)
+task_run (Task *task)
 {
-  if (!lost || is_device_idle (task->context))
-    task->func (task->data);
-  else
-    GST_WARNING ("memory that the device may still use is never freed");
+  task->func (task->data);
   g_clear_pointer (&task->fences, g_ptr_array_unref);
   g_clear_pointer (&task->context, gst_vkgdr_context_unref_in_background);
   g_free (task);
@@ -184,7 +184,7 @@ take_ready (Reclaimer *self, gboolean *lost)
   for (link = self->tasks.head; link; link = link->next) {
     Task *task = link->data;
 
-    if (is_ready (task, lost) && (*lost || settle (task))) {
+    if (is_ready (task, lost)) {
       g_queue_delete_link (&self->tasks, link);
       return task;
     }
@@ -192,18 +192,35 @@ take_ready (Reclaimer *self, gboolean *lost)
   return NULL;
 }
 
+/* Without the lock: whether the task can run now. If not, it is tried again. */
+static gboolean
+can_run (Task *task, gboolean lost)
+{
+  if (!lost)
+    return settle (task);
+  if (is_device_idle (task->context))
+    return TRUE;
+  GST_DEBUG ("the device may still use what is to be freed");
+  task->due = g_get_monotonic_time () + RETRY;
+  return FALSE;
+}
+
 /* Under the lock, which is given up meanwhile. */
 static void
 run_ready (Reclaimer *self, Task *task, gboolean lost)
 {
-  gboolean is_waited_for = task->context != NULL;
+  gboolean is_waited_for = task->context != NULL, done;
 
   self->in_call = TRUE;
   g_mutex_unlock (&self->lock);
-  task_run (task, lost);
+  done = can_run (task, lost);
+  if (done)
+    task_run (task);
   g_mutex_lock (&self->lock);
   self->in_call = FALSE;
-  if (is_waited_for)
+  if (!done)
+    g_queue_push_tail (&self->tasks, task);
+  else if (is_waited_for)
     self->n_waiting--;
   g_cond_broadcast (&self->changed);
 }
@@ -396,7 +413,10 @@ run_here (Task *task)
   for (i = 0; task->fences && i < task->fences->len; i++)
     lost = !gst_vkgdr_fence_wait (g_ptr_array_index (task->fences, i), NULL)
            || lost;
-  task_run (task, lost);
+  if (!lost || is_device_idle (task->context))
+    task_run (task);
+  else
+    GST_WARNING ("memory that the device may still use is never freed");
 }
 
 /* There is no thread for the task. At the end of the process it stays undone; a

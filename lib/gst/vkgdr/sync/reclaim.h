@@ -21,10 +21,11 @@
 G_BEGIN_DECLS
 
 /* Calls @func with @data when all of @fences (taken, nullable) are reached. If
- * a fence is lost, the whole CUDA context is waited for instead. If nothing can
- * tell that the device has finished, @func is not called, and what it would
- * free stays as it is. @func runs in another thread, without a lock held; if no
- * thread can be made, in this one, after waiting. It may be called after
+ * a fence is lost, the whole CUDA context is waited for instead. As long as
+ * nothing can tell that the device has finished, @func is not called, and what
+ * it would free stays as it is; the driver is asked again. @func runs in
+ * another thread, without a lock held; if no thread can be made, in this one,
+ * after waiting. It may be called after
  * @context failed. @context is kept alive until then. In a child of fork (),
  * and once the process has ended so far that the drivers may be gone, @func is
  * not called. */
