@@ -212,6 +212,40 @@ GST_START_TEST (test_export_gives_nothing_else)
 }
 GST_END_TEST;
 
+/* Small buffers of a pool can be exported, and lie beside no other memory. */
+GST_START_TEST (test_export_of_a_pool)
+{
+  GstBufferPool *pool = gst_vkgdr_buffer_pool_new (test_context);
+  GstStructure *config = gst_buffer_pool_get_config (pool);
+  GstMemory *other = test_memory_new (test_context, 4096);
+  gsize fd_size, offset;
+  GError *error = NULL;
+  GstBuffer *buffer;
+  guint8 *begin, *host;
+  gint fd;
+
+  gst_buffer_pool_config_set_params (config, NULL, 4096, 2, 0);
+  fail_unless (gst_buffer_pool_set_config (pool, config));
+  fail_unless (gst_buffer_pool_set_active (pool, TRUE));
+  fail_unless_equals_int (
+      gst_buffer_pool_acquire_buffer (pool, &buffer, NULL), GST_FLOW_OK);
+  fd = gst_vkgdr_memory_export_fd (
+      gst_buffer_peek_memory (buffer, 0), &fd_size, &offset, &error);
+  fail_unless (fd >= 0, "%s", describe (error));
+  fail_unless (fd_size <= 64 * 1024, "%" G_GSIZE_FORMAT " bytes", fd_size);
+  begin =
+      gst_vkgdr_memory_get_host_pointer (gst_buffer_peek_memory (buffer, 0));
+  begin -= offset;
+  host = gst_vkgdr_memory_get_host_pointer (other);
+  fail_unless (host < begin || host >= begin + fd_size);
+  close (fd);
+  gst_buffer_unref (buffer);
+  gst_buffer_pool_set_active (pool, FALSE);
+  gst_object_unref (pool);
+  gst_memory_unref (other);
+}
+GST_END_TEST;
+
 /* --- what is held ----------------------------------------------------------
  */
 
@@ -244,6 +278,45 @@ GST_START_TEST (test_large_blocks_fit)
   fail_unless (gst_vkgdr_allocator_get_managed_bytes (allocator) < 13 * SIZE);
   gst_memory_unref (memory);
   gst_object_unref (allocator);
+}
+GST_END_TEST;
+
+/* A pool that starts anew, and another one of the same frames, take the slab
+ * that is there: the driver is not asked. */
+GST_START_TEST (test_idle_slabs_are_used_again)
+{
+  GstVkgdrAllocator *allocator = gst_vkgdr_context_get_allocator (test_context);
+  guint64 bytes = 0;
+  guint i;
+
+  for (i = 0; i < 4; i++) {
+    GstMemory *memory = test_memory_new (test_context, 6 * SIZE);
+
+    if (i == 0)
+      bytes = gst_vkgdr_allocator_get_managed_bytes (allocator);
+    fail_unless_equals_uint64 (
+        gst_vkgdr_allocator_get_managed_bytes (allocator), bytes);
+    gst_memory_unref (memory);
+  }
+  gst_object_unref (allocator);
+}
+GST_END_TEST;
+
+/* What another process may still have mapped is not given to somebody else. */
+GST_START_TEST (test_exported_slabs_are_not_used_again)
+{
+  GstMemory *memory = test_memory_new (test_context, 6 * SIZE);
+  GstMemory *fresh;
+  gpointer host = gst_vkgdr_memory_get_host_pointer (memory);
+  gsize size, offset;
+  gint fd = gst_vkgdr_memory_export_fd (memory, &size, &offset, NULL);
+
+  fail_unless (fd >= 0);
+  gst_memory_unref (memory);
+  fresh = test_memory_new (test_context, 6 * SIZE);
+  fail_if (gst_vkgdr_memory_get_host_pointer (fresh) == host);
+  gst_memory_unref (fresh);
+  close (fd);
 }
 GST_END_TEST;
 
@@ -317,8 +390,11 @@ core_suite (void)
   tcase_add_test (tc, test_pinned_memory_is_pinned);
   tcase_add_test (tc, test_freeing_pinned_memory_does_not_wait);
   tcase_add_test (tc, test_export_gives_nothing_else);
+  tcase_add_test (tc, test_export_of_a_pool);
   tcase_add_test (tc, test_held_blocks_are_blocks);
   tcase_add_test (tc, test_large_blocks_fit);
+  tcase_add_test (tc, test_idle_slabs_are_used_again);
+  tcase_add_test (tc, test_exported_slabs_are_not_used_again);
   suite_add_tcase (s, tc);
 
   tc = tcase_create ("own");

@@ -25,7 +25,8 @@ typedef struct {
   gsize size;               /* bytes */
   guint8 *host;             /* write-combined memory, or NULL */
   CUdeviceptr device;
-  gpointer data; /* of the backing */
+  gpointer data;    /* of the backing */
+  gint is_exported; /* atomic; another process may have it */
 } GstVkgdrAllocation;
 
 struct _GstVkgdrBacking {

@@ -39,6 +39,8 @@ struct _GstVkgdrBufferPool {
   GstVkgdrAccess access; /* the property; under the object lock */
   gboolean textures;     /* likewise */
   GstVkgdrPolicy *policy;
+  gconstpointer owner; /* of the slabs that the buffers lie in */
+  guint n_expected;    /* buffers, as far as the configuration tells */
   gboolean is_video;
   gint n_free; /* buffers that wait to be acquired */
 };
@@ -139,6 +141,7 @@ gst_vkgdr_buffer_pool_set_config (GstBufferPool *pool, GstStructure *config)
     GST_WARNING_OBJECT (self, "the configuration has no parameters");
     return FALSE;
   }
+  self->n_expected = min;
   self->is_video = gst_vkgdr_caps_get_video_info (caps, &info);
 
   if (self->is_video && is_for_textures (self))
@@ -195,9 +198,11 @@ gst_vkgdr_buffer_pool_alloc_buffer (
     GstBufferPool *pool, GstBuffer **buffer, GstBufferPoolAcquireParams *params)
 {
   GstVkgdrBufferPool *self = GST_VKGDR_BUFFER_POOL (pool);
-  GstFlowReturn result =
-      chain_class (self)->alloc_buffer (pool, buffer, params);
+  GstFlowReturn result;
 
+  gst_vkgdr_allocator_begin_owner (self->owner, self->n_expected);
+  result = chain_class (self)->alloc_buffer (pool, buffer, params);
+  gst_vkgdr_allocator_end_owner ();
   if (result != GST_FLOW_OK)
     tell_why (self);
   else
@@ -444,6 +449,7 @@ gst_vkgdr_buffer_pool_class_init (GstVkgdrBufferPoolClass *klass)
 static void
 gst_vkgdr_buffer_pool_init (GstVkgdrBufferPool *self)
 {
+  self->owner = gst_vkgdr_allocator_new_owner ();
 }
 
 /* The policies of all pools of @context, which share a device, are one group.

@@ -68,6 +68,7 @@ gst_vkgdr_memory_export_fd (
   block = &gst_vkgdr_memory_root (memory)->block;
   if (!check_exportable (block, error))
     return -1;
+  g_atomic_int_set (&block->allocation->is_exported, TRUE);
   fd = block->allocation->backing->export_fd (block->allocation, error);
   if (fd < 0)
     return -1;

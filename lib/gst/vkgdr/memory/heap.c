@@ -187,12 +187,15 @@ take_range (GstVkgdrHeap *heap, GstVkgdrSlab *slab, guint index, gsize size,
   heap->active_bytes += size;
 }
 
-/* Whether the slab, which is idle, can serve another owner's demand. */
+/* Whether the slab, which is idle, can serve another owner's demand. One that
+ * another process may still have mapped cannot. */
 static gboolean
 can_adopt (GstVkgdrSlab *slab, gsize wanted)
 {
-  return slab->owner && slab->blocks == 0 && slab->allocation->size >= wanted
-         && slab->allocation->size / 100 <= wanted / FIT;
+  return slab->owner && slab->blocks == 0
+         && !g_atomic_int_get (&slab->allocation->is_exported)
+         && slab->allocation->size >= wanted
+         && slab->allocation->size / FIT <= wanted / 100;
 }
 
 /* The range of the owner's slabs that fits best. */
