@@ -23,6 +23,7 @@
 #include <gst/vkgdr/gstvkgdrcompileoptions.h>
 #include <gst/vkgdr/gstvkgdrmodule.h>
 #include <gst/vkgdr/gstvkgdrkernel.h>
+#include <gst/vkgdr/gstvkgdrtensor.h>
 #include <gst/vkgdr/gstvkgdrelement.h>
 #include <gst/vkgdr/gstvkgdrbasetransform.h>
 #include <gst/vkgdr/gstvkgdrfilter.h>
