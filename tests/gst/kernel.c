@@ -745,7 +745,12 @@ GST_START_TEST (test_full_disk_is_named)
   ok = setrlimit (RLIMIT_FSIZE, &none) == 0;
   kernel = from_source (KERNEL ("nowhere_to_write", ""), NULL, &error);
   ok = setrlimit (RLIMIT_FSIZE, &before) == 0 && ok;
-  fail_unless (ok && !kernel);
+  fail_unless (ok);
+  if (kernel) { /* NVRTC needs no file, and a cache is not needed to run */
+    fail_if (gst_vkgdr_context_is_software (context));
+    gst_object_unref (kernel);
+    return;
+  }
   fail_unless (strstr (error->message, "no space left")
                    || strstr (error->message, "File too large"),
       "%s", error->message);
