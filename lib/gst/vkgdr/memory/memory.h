@@ -36,6 +36,8 @@ typedef struct {
   guint cpu_writers;      /* those of them that write */
   gpointer cpu_data;      /* what they got */
   GstClockTime cpu_since; /* when the first of them got it */
+  gsize dirty_begin;      /* the bytes that writers which have unmapped may */
+  gsize dirty_end;        /* have written, and the device lacks; 0, 0: none */
 
   /* Of the CPU's writing since the content was undefined. */
   GstVkgdrAccess written; /* how; AUTO: not at all */
