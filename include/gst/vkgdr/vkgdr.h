@@ -24,6 +24,7 @@
 #include <gst/vkgdr/gstvkgdrmodule.h>
 #include <gst/vkgdr/gstvkgdrkernel.h>
 #include <gst/vkgdr/gstvkgdrtensor.h>
+#include <gst/vkgdr/gstvkgdrtensormeta.h>
 #include <gst/vkgdr/gstvkgdrelement.h>
 #include <gst/vkgdr/gstvkgdrbasetransform.h>
 #include <gst/vkgdr/gstvkgdrfilter.h>
