@@ -129,6 +129,12 @@ gst_vkgdr_fence_unref (GstVkgdrFence *fence)
   g_free (fence);
 }
 
+GstVkgdrContext *
+gst_vkgdr_fence_get_context (GstVkgdrFence *fence)
+{
+  return fence->context;
+}
+
 /* What the driver says now, and to which call. */
 static CUresult
 query (GstVkgdrFence *fence, const gchar **what)

@@ -38,6 +38,8 @@ GstVkgdrFence *gst_vkgdr_fence_new_on (GstVkgdrContext *context,
 GstVkgdrFence *gst_vkgdr_fence_new_here (GstVkgdrContext *context,
     CUstream handle, GstVkgdrClock *clock, GError **error);
 
+GstVkgdrContext *gst_vkgdr_fence_get_context (GstVkgdrFence *fence);
+
 /* What the driver says of the fence, with its CUDA context current. Neither its
  * state nor the health of the context is changed, so that locks may be held. */
 CUresult gst_vkgdr_fence_query (GstVkgdrFence *fence);
