@@ -507,7 +507,7 @@ gst_vkgdr_reclaim_drain (GstVkgdrContext *context, gint64 timeout)
 /**
  * gst_vkgdr_fence_release_later:
  * @fence: a fence
- * @func: (scope async): what to call
+ * @func: (scope async) (closure user_data): what to call
  * @user_data: data for @func
  *
  * Calls @func once, when the device has finished with all that was queued
