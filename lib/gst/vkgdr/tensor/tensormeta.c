@@ -140,6 +140,15 @@ batch_meta_transform (
   return TRUE;
 }
 
+/**
+ * gst_vkgdr_tensor_batch_meta_get_info:
+ *
+ * Registers the meta, if that has not been done.
+ *
+ * Returns: (transfer none): how #GstVkgdrTensorBatchMeta is implemented
+ *
+ * Since: 0.2
+ */
 const GstMetaInfo *
 gst_vkgdr_tensor_batch_meta_get_info (void)
 {
