@@ -300,14 +300,15 @@ gst_cuda_filter_install_properties (GObjectClass *object_class)
    * GstCudaFilter:kernel-timeout:
    *
    * Milliseconds for which the kernel may run on a frame, or 0: no limit. The
-   * time counts from when the kernel can begin, not from when it was queued.
+   * time counts from when all is done that the kernel waits for, not from when
+   * it was queued.
    *
-   * Nothing can end a kernel that runs. So one that exceeds the limit fails the
-   * element, and all others in the process that use the same CUDA context, as
-   * they would wait for it; a pipeline that is started while it still runs gets
-   * the same error, and one that is started later works. Without a limit, a
-   * kernel that does not end stops the pipeline for good: it cannot even be set
-   * to NULL.
+   * Nothing can end a kernel that runs. One that exceeds the limit fails this
+   * element, and after a second those that wait for its result. Other elements
+   * go on, and this pipeline can be stopped. No kernel can be loaded before the
+   * one that runs has ended, so an element that has to load one fails with the
+   * same error. Without a limit, a kernel that does not end stops the pipeline
+   * for good: it cannot even be set to NULL.
    *
    * Since: 0.1
    */

@@ -301,6 +301,28 @@ GST_START_TEST (test_clock_starts_behind_waits)
 }
 GST_END_TEST;
 
+/* An application's own work on the stream, of which the library knows nothing
+ * but that it may be there. */
+GST_START_TEST (test_clock_starts_behind_work_of_others)
+{
+  GstVkgdrStream *stream = test_stream_new (test_context);
+  GstVkgdrFunction *function = make_function (test_context);
+  GError *error = NULL;
+  guint i;
+
+  gst_vkgdr_stream_set_kernel_timeout (stream, 200);
+  for (i = 0; i < 2; i++) {
+    test_stream_delay (stream, 1000, NULL);
+    fail_unless (gst_vkgdr_function_launch (
+        function, stream, 1, 1, 1, 1, 1, 1, 0, NULL, 0, NULL));
+  }
+  fail_unless (gst_vkgdr_stream_synchronize (stream, &error), "%s",
+      error ? error->message : "");
+  gst_object_unref (function);
+  gst_object_unref (stream);
+}
+GST_END_TEST;
+
 static Suite *
 calls_suite (void)
 {
@@ -314,6 +336,7 @@ calls_suite (void)
   tcase_add_test (tc, test_four_filters);
   tcase_add_test (tc, test_fences_are_used_again);
   tcase_add_test (tc, test_clock_starts_behind_waits);
+  tcase_add_test (tc, test_clock_starts_behind_work_of_others);
   return suite;
 }
 

@@ -58,6 +58,8 @@ class Inspect(launch.Case):
                 for name, blurb in re.findall(r"(?m)^  ([a-z-]+) +:(.*)$", text):
                     self.assertTrue(blurb.strip(), name)
                 self.assertNotIn("Unknown type", text)
+                # Figures that there are none of yet are 0, not -1.
+                self.assertNotIn("18446744073709551615", text.partition("stats")[2])
 
     def test_other_questions(self):
         self.assertIn("vkgdrupload", self.inspect())
