@@ -362,8 +362,8 @@ gst_vkgdr_allocator_alloc_beside_window (
       || !gst_vkgdr_allocator_ensure_open (allocator, error))
     return NULL;
   gst_vkgdr_allocator_reap (allocator);
-  if (!gst_vkgdr_allocator_take_of_backing (
-          allocator, &gst_vkgdr_backing_device, size, &demand, &block, error))
+  if (!gst_vkgdr_allocator_take_on_device (
+          allocator, size, &demand, &block, error))
     return NULL;
   return gst_vkgdr_memory_new (allocator, &block, size, 0, 0, size);
 }

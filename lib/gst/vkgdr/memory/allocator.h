@@ -43,10 +43,10 @@ gboolean gst_vkgdr_allocator_check_size (gsize size, GError **error);
 gboolean gst_vkgdr_allocator_take_block (GstVkgdrAllocator *self, gsize size,
     const GstVkgdrDemand *demand, GstVkgdrBlock *block, GError **error);
 
-/* A block of @backing. */
-gboolean gst_vkgdr_allocator_take_of_backing (GstVkgdrAllocator *self,
-    const GstVkgdrBacking *backing, gsize size, const GstVkgdrDemand *demand,
-    GstVkgdrBlock *block, GError **error);
+/* A block that the CPU cannot address. */
+gboolean gst_vkgdr_allocator_take_on_device (GstVkgdrAllocator *self,
+    gsize size, const GstVkgdrDemand *demand, GstVkgdrBlock *block,
+    GError **error);
 
 /* Recycles what the device has finished with. */
 void gst_vkgdr_allocator_reap (GstVkgdrAllocator *self);

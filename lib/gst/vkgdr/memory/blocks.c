@@ -16,6 +16,10 @@
  * when there is no more. */
 #define DRAIN_TIME (2 * G_TIME_SPAN_SECOND)
 
+/* Bytes of a window that pools share. A larger one has room for all. Without
+ * Resizable BAR, windows have 256 MiB. */
+#define SMALL_WINDOW (1024 * 1024 * 1024)
+
 /* --- idle slabs ------------------------------------------------------------
  */
 
@@ -250,17 +254,19 @@ take_from_heap (GstVkgdrAllocator *self, const GstVkgdrBacking *backing,
   return found;
 }
 
-/* Makes a new slab, and takes a block from it. */
+/* Makes a new slab, of @room bytes at most, and takes a block from it. */
 static gboolean
 grow (GstVkgdrAllocator *self, const GstVkgdrBacking *backing, gsize size,
-    const GstVkgdrDemand *demand, gboolean is_tight, GstVkgdrBlock *block,
+    const GstVkgdrDemand *demand, guint64 room, GstVkgdrBlock *block,
     GError **error)
 {
   GstVkgdrAllocation *allocation;
   gsize wanted;
 
   g_mutex_lock (&self->lock);
-  wanted = gst_vkgdr_heap_slab_size (self->heap, size, demand, is_tight);
+  wanted = gst_vkgdr_heap_slab_size (self->heap, size, demand, FALSE);
+  if (wanted > room)
+    wanted = gst_vkgdr_heap_slab_size (self->heap, size, demand, TRUE);
   g_mutex_unlock (&self->lock);
   allocation = gst_vkgdr_allocation_new (backing, self->context, wanted, error);
   if (!allocation)
@@ -289,18 +295,70 @@ make_room (GstVkgdrAllocator *self)
   gst_vkgdr_reclaim_drain (self->context, DRAIN_TIME);
 }
 
-gboolean
-gst_vkgdr_allocator_take_of_backing (GstVkgdrAllocator *self,
-    const GstVkgdrBacking *backing, gsize size, const GstVkgdrDemand *demand,
+/* @room: bytes of a new slab, at most, unless @size is more. */
+static gboolean
+take_of_backing (GstVkgdrAllocator *self, const GstVkgdrBacking *backing,
+    gsize size, const GstVkgdrDemand *demand, guint64 room,
     GstVkgdrBlock *block, GError **error)
 {
   if (take_from_heap (self, backing, size, demand, block)
-      || grow (self, backing, size, demand, FALSE, block, NULL))
+      || grow (self, backing, size, demand, room, block, NULL))
     return TRUE;
   make_room (self);
   return take_from_heap (self, backing, size, demand, block)
-         || grow (self, backing, size, demand, FALSE, block, NULL)
-         || grow (self, backing, size, demand, TRUE, block, error);
+         || grow (self, backing, size, demand, room, block, NULL)
+         || grow (self, backing, size, demand, 0, block, error);
+}
+
+gboolean
+gst_vkgdr_allocator_take_on_device (GstVkgdrAllocator *self, gsize size,
+    const GstVkgdrDemand *demand, GstVkgdrBlock *block, GError **error)
+{
+  return take_of_backing (
+      self, &gst_vkgdr_backing_device, size, demand, G_MAXUINT64, block, error);
+}
+
+/* How many bytes of new slabs an owner may have in the window. If it is small,
+ * a pool leaves a quarter of it to those that come later, and as many pools as
+ * there are have equal shares. The first block of each is free. */
+static guint64
+get_room_in_window (
+    GstVkgdrAllocator *self, gsize size, const GstVkgdrDemand *demand)
+{
+  guint64 window = gst_vkgdr_context_get_window_size (self->context);
+  guint64 share, owned;
+  guint n_others;
+
+  if (!demand->owner || window > SMALL_WINDOW)
+    return G_MAXUINT64;
+  g_mutex_lock (&self->lock);
+  owned = gst_vkgdr_heap_get_owned (
+      self->heap, &gst_vkgdr_backing_window, demand->owner, &n_others);
+  g_mutex_unlock (&self->lock);
+  share = n_others > 0 ? window / (n_others + 1) : window / 4 * 3;
+  if (owned == 0)
+    return MAX (share, size);
+  return share > owned ? share - owned : 0;
+}
+
+static gboolean
+take_in_window (GstVkgdrAllocator *self, gsize size,
+    const GstVkgdrDemand *demand, GstVkgdrBlock *block, GError **error)
+{
+  guint64 room;
+
+  if (take_from_heap (self, &gst_vkgdr_backing_window, size, demand, block))
+    return TRUE;
+  room = get_room_in_window (self, size, demand);
+  if (size <= room)
+    return take_of_backing (
+        self, &gst_vkgdr_backing_window, size, demand, room, block, error);
+  g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_NO_MEMORY,
+      "this pool has its share of a window of %" G_GUINT64_FORMAT
+      " bytes, which others use or may need: make the window larger (Resizable "
+      "BAR), or the pool smaller",
+      gst_vkgdr_context_get_window_size (self->context));
+  return FALSE;
 }
 
 /* Once: the same is true of every block that follows. Without @full, there is
@@ -370,14 +428,17 @@ gst_vkgdr_allocator_take_block (GstVkgdrAllocator *self, gsize size,
     return FALSE;
   gst_vkgdr_allocator_reap (self);
   if (gst_vkgdr_context_has_window (self->context)
-      && gst_vkgdr_allocator_take_of_backing (
-          self, &gst_vkgdr_backing_window, size, demand, block, &reason))
+      && take_in_window (self, size, demand, block, &reason))
     return TRUE;
-  ok = gst_vkgdr_allocator_take_of_backing (self, &gst_vkgdr_backing_device,
-      size, demand, block, reason ? NULL : &reason);
+  ok = gst_vkgdr_allocator_take_on_device (
+      self, size, demand, block, reason ? NULL : &reason);
   if (ok)
     warn_of_staging (self, reason);
-  else
+  else if (gst_vkgdr_context_has_window (
+               self->context)) /* no time for fairness */
+    ok = take_of_backing (
+        self, &gst_vkgdr_backing_window, size, demand, 0, block, NULL);
+  if (!ok)
     set_no_memory (self, size, reason, error);
   g_clear_error (&reason);
   return ok;
