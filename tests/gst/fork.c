@@ -48,7 +48,7 @@ child_ends (void)
     return FALSE;
   }
   fail_unless_equals_int (ended, child);
-  fail_unless (WIFEXITED (status));
+  fail_unless (WIFEXITED (status), "signal %d", WTERMSIG (status));
   fail_unless_equals_int (WEXITSTATUS (status), 0);
   return TRUE;
 }
