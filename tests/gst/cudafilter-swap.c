@@ -8,6 +8,7 @@
 
 #include <glib/gstdio.h>
 
+#include "folder.h"
 #include "rig.h"
 #include "util.h"
 
@@ -63,7 +64,7 @@ static void
 slow_clear (SlowRig *slow)
 {
   rig_clear (&slow->rig);
-  rig_remove_folder (slow->folder);
+  folder_remove (slow->folder);
 }
 
 /* What becomes of a frame, and that it does not take long. */

@@ -6,6 +6,7 @@
 
 #include <glib/gstdio.h>
 
+#include "folder.h"
 #include "rig.h"
 #include "util.h"
 
@@ -25,7 +26,7 @@ source_init (Source *source, const gchar *text)
 static void
 source_clear (Source *source)
 {
-  rig_remove_folder (source->folder);
+  folder_remove (source->folder);
   g_free (source->path);
 }
 

@@ -10,6 +10,7 @@
 #include <gst/controller/gstinterpolationcontrolsource.h>
 
 #include "picture.h"
+#include "folder.h"
 #include "rig.h"
 #include "slow.h"
 #include "util.h"
@@ -213,7 +214,7 @@ GST_START_TEST (test_pixel_compiles_for_names_and_types)
   fail_unless_equals_int (rig_red (&rig), 100);
   rig_assert_quiet (&rig);
   rig_clear (&rig);
-  rig_remove_folder (folder);
+  folder_remove (folder);
 }
 GST_END_TEST;
 

@@ -3,7 +3,6 @@
  * rig.c: see rig.h
  */
 
-#include <glib/gstdio.h>
 #include <string.h>
 
 #include "rig.h"
@@ -157,21 +156,4 @@ rig_assert_quiet (Rig *rig)
   gchar *text = rig_wait_message (rig, GST_MESSAGE_WARNING, 0);
 
   fail_unless (text == NULL, "%s", text);
-}
-
-void
-rig_remove_folder (gchar *folder)
-{
-  GDir *dir = g_dir_open (folder, 0, NULL);
-  const gchar *name;
-
-  while ((name = g_dir_read_name (dir))) {
-    gchar *path = g_build_filename (folder, name, NULL);
-
-    g_unlink (path);
-    g_free (path);
-  }
-  g_dir_close (dir);
-  fail_unless_equals_int (g_rmdir (folder), 0);
-  g_free (folder);
 }

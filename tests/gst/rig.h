@@ -81,9 +81,6 @@ void rig_assert_quiet (Rig *rig);
   } \
   G_STMT_END
 
-/* Removes a folder and the files in it, and frees its path. */
-void rig_remove_folder (gchar *folder);
-
 G_END_DECLS
 
 #endif /* __TEST_RIG_H__ */
