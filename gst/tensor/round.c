@@ -17,8 +17,9 @@ typedef struct {
   GstVkgdrTensor *self;
   GstClockTime start; /* running time; NONE if no frame has a time stamp */
   GstClockTime end; /* NONE if that is not known: then all frames are in time */
+  gboolean timeout; /* of live sources: no pad is waited for */
   guint n_waiting;  /* pads on which a frame waits */
-  guint n_pads;     /* pads that have not reached their end */
+  guint n_empty;    /* pads that have none, and have not reached their end */
   GstFlowReturn flow;
   GError *error;
 } Round;
@@ -38,8 +39,8 @@ get_running_time (GstVkgdrTensorPad *pad, GstBuffer *buffer)
 
   GST_OBJECT_LOCK (pad);
   if (GST_BUFFER_PTS_IS_VALID (buffer) && segment->format == GST_FORMAT_TIME)
-    time = gst_segment_to_running_time (
-        segment, GST_FORMAT_TIME, GST_BUFFER_PTS (buffer));
+    time = gst_segment_to_running_time (segment, GST_FORMAT_TIME,
+        MAX (GST_BUFFER_PTS (buffer), segment->start));
   GST_OBJECT_UNLOCK (pad);
   return time;
 }
@@ -53,6 +54,29 @@ get_duration (GstVkgdrTensorPad *pad, GstBuffer *buffer)
     return GST_CLOCK_TIME_NONE;
   return gst_util_uint64_scale_int (GST_SECOND,
       GST_VIDEO_INFO_FPS_D (&pad->info), GST_VIDEO_INFO_FPS_N (&pad->info));
+}
+
+/* After a seek, some elements send frames from before the place that was
+ * sought, and leave it to the next ones to drop them. */
+static GstBuffer *
+gst_vkgdr_tensor_clip (
+    GstAggregator *aggregator, GstAggregatorPad *base, GstBuffer *buffer)
+{
+  GstClockTime start = GST_BUFFER_PTS (buffer), end, duration;
+  gboolean is_inside = TRUE;
+
+  if (!GST_CLOCK_TIME_IS_VALID (start))
+    return buffer;
+  duration = get_duration (GST_VKGDR_TENSOR_PAD (base), buffer);
+  end = GST_CLOCK_TIME_IS_VALID (duration) ? start + duration : start;
+  GST_OBJECT_LOCK (base);
+  if (base->segment.format == GST_FORMAT_TIME)
+    is_inside = gst_segment_clip (
+        &base->segment, GST_FORMAT_TIME, start, end, NULL, NULL);
+  GST_OBJECT_UNLOCK (base);
+  if (!is_inside)
+    gst_clear_buffer (&buffer);
+  return buffer;
 }
 
 /* --- regions ------------------------------------------------------------- */
@@ -235,10 +259,9 @@ look_at_pad (GstElement *element, GstPad *sink, gpointer data)
   GstClockTime time, duration;
 
   if (!buffer) {
-    round->n_pads += !gst_aggregator_pad_is_eos (base);
+    round->n_empty += !gst_aggregator_pad_is_eos (base);
     return TRUE;
   }
-  round->n_pads++;
   round->n_waiting++;
   time = get_running_time (pad, buffer);
   duration = get_duration (pad, buffer);
@@ -346,9 +369,10 @@ run_round (Round *round)
   GstElement *element = GST_ELEMENT (self);
 
   gst_element_foreach_sink_pad (element, look_at_pad, round);
-  if (round->n_pads == 0)
+  if (round->n_waiting == 0 && round->n_empty == 0)
     return end_stream (round);
-  if (round->n_waiting == 0)
+  /* A frame that waited may have been clipped. */
+  if (round->n_waiting == 0 || (round->n_empty > 0 && !round->timeout))
     return GST_AGGREGATOR_FLOW_NEED_DATA;
   if (!gst_element_foreach_sink_pad (element, add_pad, round))
     return round->flow;
@@ -362,7 +386,7 @@ static GstFlowReturn
 gst_vkgdr_tensor_aggregate (GstAggregator *aggregator, gboolean timeout)
 {
   Round round = { GST_VKGDR_TENSOR (aggregator), GST_CLOCK_TIME_NONE,
-    GST_CLOCK_TIME_NONE, 0, 0, GST_FLOW_OK, NULL };
+    GST_CLOCK_TIME_NONE, timeout, 0, 0, GST_FLOW_OK, NULL };
   GstFlowReturn flow = run_round (&round);
 
   if (!round.error)
@@ -378,7 +402,7 @@ static GstClockTime
 gst_vkgdr_tensor_get_next_time (GstAggregator *aggregator)
 {
   Round round = { GST_VKGDR_TENSOR (aggregator), GST_CLOCK_TIME_NONE,
-    GST_CLOCK_TIME_NONE, 0, 0, GST_FLOW_OK, NULL };
+    GST_CLOCK_TIME_NONE, FALSE, 0, 0, GST_FLOW_OK, NULL };
 
   gst_element_foreach_sink_pad (GST_ELEMENT (aggregator), look_at_pad, &round);
   return round.start;
@@ -411,6 +435,7 @@ void
 gst_vkgdr_tensor_init_rounds (GstAggregatorClass *klass)
 {
   klass->aggregate = gst_vkgdr_tensor_aggregate;
+  klass->clip = gst_vkgdr_tensor_clip;
   klass->get_next_time = gst_vkgdr_tensor_get_next_time;
   klass->flush = gst_vkgdr_tensor_flush;
 }

@@ -221,6 +221,10 @@ GST_VKGDR_API
 GstCaps *gst_vkgdr_tensor_config_to_caps (
     const GstVkgdrTensorConfig *config, guint batch, const gchar *tensor_id);
 
+GST_VKGDR_API
+gboolean gst_vkgdr_tensor_caps_parse (const GstCaps *caps,
+    GstVkgdrTensorType *type, gint **dims, guint *n_dims, GError **error);
+
 /**
  * GstVkgdrTensorTransform:
  * @scale_x: columns of the frame that a column of the tensor is

@@ -414,3 +414,98 @@ gst_vkgdr_tensor_config_to_caps (
     gst_caps_set_simple (caps, "tensor-id", G_TYPE_STRING, tensor_id, NULL);
   return caps;
 }
+
+static gboolean
+parse_type (const GstStructure *structure, GstVkgdrTensorType *type)
+{
+  const gchar *name = gst_structure_get_string (structure, "type");
+  GEnumClass *klass = g_type_class_ref (GST_TYPE_VKGDR_TENSOR_TYPE);
+  const GEnumValue *value =
+      name ? g_enum_get_value_by_nick (klass, name) : NULL;
+
+  if (value)
+    *type = value->value;
+  g_type_class_unref (klass);
+  return value != NULL;
+}
+
+/* The sizes, which the caller frees; NULL if one is missing or not fixed. */
+static gint *
+parse_dims (const GstStructure *structure, guint *n_dims)
+{
+  const GValue *array = gst_structure_get_value (structure, "dims");
+  guint i, n = 0;
+  gint *dims;
+
+  if (array && GST_VALUE_HOLDS_ARRAY (array))
+    n = gst_value_array_get_size (array);
+  if (n == 0)
+    return NULL;
+  dims = g_new0 (gint, n);
+  for (i = 0; i < n; i++) {
+    const GValue *size = gst_value_array_get_value (array, i);
+
+    if (G_VALUE_HOLDS_INT (size))
+      dims[i] = g_value_get_int (size);
+    if (dims[i] < 1) {
+      g_free (dims);
+      return NULL;
+    }
+  }
+  *n_dims = n;
+  return dims;
+}
+
+static gboolean
+is_row_major (const GstStructure *structure)
+{
+  const gchar *order = gst_structure_get_string (structure, "dims-order");
+
+  return order == NULL || g_str_equal (order, "row-major");
+}
+
+/**
+ * gst_vkgdr_tensor_caps_parse:
+ * @caps: caps
+ * @type: (out): the type of the elements
+ * @dims: (out) (transfer full) (array length=n_dims): the size of each
+ *   dimension, which the caller frees with g_free()
+ * @n_dims: (out): how many dimensions there are
+ * @error: return location for a #GError
+ *
+ * Reads what gst_vkgdr_tensor_config_to_caps() writes, also of tensors with
+ * another number of dimensions.
+ *
+ * Returns: %FALSE with @error set (%GST_VKGDR_ERROR_ARGUMENT) where @caps are
+ * no fixed caps of a tensor in rows of one of these types
+ *
+ * Since: 0.2
+ */
+gboolean
+gst_vkgdr_tensor_caps_parse (const GstCaps *caps, GstVkgdrTensorType *type,
+    gint **dims, guint *n_dims, GError **error)
+{
+  const GstStructure *structure;
+  gchar *text;
+
+  g_return_val_if_fail (GST_IS_CAPS (caps), FALSE);
+  g_return_val_if_fail (type != NULL, FALSE);
+  g_return_val_if_fail (dims != NULL && n_dims != NULL, FALSE);
+
+  *dims = NULL;
+  *n_dims = 0;
+  structure =
+      gst_caps_is_fixed (caps) ? gst_caps_get_structure (caps, 0) : NULL;
+  if (structure
+      && gst_structure_has_name (structure, GST_VKGDR_TENSOR_MEDIA_TYPE)
+      && is_row_major (structure) && parse_type (structure, type)) {
+    *dims = parse_dims (structure, n_dims);
+    if (*dims)
+      return TRUE;
+  }
+  text = gst_caps_to_string (caps);
+  g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
+      "The caps %s do not describe a tensor that can be read", text);
+  g_free (text);
+  return FALSE;
+}
