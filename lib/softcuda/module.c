@@ -75,8 +75,8 @@ unload (CUmodule module)
 {
   dlclose (module->library);
   close (module->fd);
-  sc_handle_free (module->functions);
-  sc_handle_free (module);
+  free (module->functions);
+  free (module);
 }
 
 static CUresult
