@@ -7,72 +7,112 @@
  */
 
 #include <glib/gstdio.h>
+#include <gst/check/gstharness.h>
 
-#include "folder.h"
-#include "rig.h"
+#include "slow.h"
 #include "util.h"
+
+#define CAPS "video/x-raw,format=RGBA,width=2,height=1,framerate=1/1"
 
 /* How long the compiler takes, in milliseconds, and what a setter or a frame
  * may take meanwhile: far less, on a busy machine, too. */
 #define COMPILER_TIME 3000
 #define PATIENCE (COMPILER_TIME / 2)
 
-/* The rig of these tests. */
 typedef struct {
-  Rig rig;
   gchar *folder; /* for the compiler, and the images */
-} SlowRig;
+  GstHarness *harness;
+  GstElement *filter;
+  GstBus *bus;
+} Rig;
 
 /* A compiler that waits for as long as there is the file "slow". */
 static void
-make_compiler (SlowRig *slow)
+make_compiler (Rig *rig)
 {
-  gchar *path = g_build_filename (slow->folder, "c++", NULL);
+  gchar *path = g_build_filename (rig->folder, "c++", NULL);
   gchar *text = g_strdup_printf ("#!/bin/sh\n"
                                  "test -e '%s/slow' && sleep %d\n"
                                  "exec %s \"$@\"\n",
-      slow->folder, COMPILER_TIME / 1000,
+      rig->folder, COMPILER_TIME / 1000,
       g_getenv ("SOFTCUDA_CXX") ? g_getenv ("SOFTCUDA_CXX") : "c++");
 
   fail_unless (g_file_set_contents (path, text, -1, NULL));
   fail_unless_equals_int (g_chmod (path, 0755), 0);
   g_setenv ("SOFTCUDA_CXX", path, TRUE);
-  g_setenv ("VKGDR_CACHE_DIR", slow->folder, TRUE);
+  g_setenv ("VKGDR_CACHE_DIR", rig->folder, TRUE);
   g_free (text);
   g_free (path);
 }
 
 static void
-set_slow (SlowRig *slow)
+set_slow (Rig *rig)
 {
-  gchar *path = g_build_filename (slow->folder, "slow", NULL);
+  gchar *path = g_build_filename (rig->folder, "slow", NULL);
 
   fail_unless (g_file_set_contents (path, "", 0, NULL));
   g_free (path);
 }
 
 static void
-slow_init (SlowRig *slow, const gchar *properties)
+rig_init (Rig *rig, const gchar *properties)
 {
-  slow->folder = g_dir_make_tmp ("vkgdr-swap-XXXXXX", NULL);
-  make_compiler (slow);
-  rig_init (&slow->rig, properties);
-  rig_start (&slow->rig, RGBA_2X1);
+  gchar *text = g_strdup_printf (
+      "vkgdrupload ! cudafilter %s ! vkgdrdownload", properties);
+
+  rig->folder = g_dir_make_tmp ("vkgdr-swap-XXXXXX", NULL);
+  make_compiler (rig);
+  rig->harness = gst_harness_new_parse (text);
+  rig->filter = gst_harness_find_element (rig->harness, "cudafilter");
+  rig->bus = gst_bus_new ();
+  gst_element_set_bus (rig->harness->element, rig->bus);
+  gst_harness_set_src_caps_str (rig->harness, CAPS);
+  g_free (text);
 }
 
 static void
-slow_clear (SlowRig *slow)
+rig_clear (Rig *rig)
 {
-  rig_clear (&slow->rig);
-  folder_remove (slow->folder);
+  const gchar *name;
+  GDir *dir;
+
+  gst_element_set_bus (rig->harness->element, NULL);
+  gst_object_unref (rig->bus);
+  gst_object_unref (rig->filter);
+  gst_harness_teardown (rig->harness);
+  dir = g_dir_open (rig->folder, 0, NULL);
+  while ((name = g_dir_read_name (dir))) {
+    gchar *path = g_build_filename (rig->folder, name, NULL);
+
+    g_unlink (path);
+    g_free (path);
+  }
+  g_dir_close (dir);
+  g_rmdir (rig->folder);
+  g_free (rig->folder);
 }
 
-/* What becomes of a frame, and that it does not take long. */
+/* What becomes of the red of a pixel of 100, 60, 20, 255. */
 static guint8
-push (SlowRig *slow)
+push_first (Rig *rig)
+{
+  const guint8 data[8] = { 100, 60, 20, 255, 100, 60, 20, 255 };
+  GstBuffer *buffer = gst_harness_push_and_pull (
+      rig->harness, gst_buffer_new_memdup (data, sizeof (data)));
+  guint8 red;
+
+  fail_unless (buffer != NULL);
+  fail_unless_equals_int (gst_buffer_extract (buffer, 0, &red, 1), 1);
+  gst_buffer_unref (buffer);
+  return red;
+}
+
+/* The same, and that it does not take long. */
+static guint8
+push (Rig *rig)
 {
   gint64 start = g_get_monotonic_time ();
-  guint8 red = rig_red_now (&slow->rig);
+  guint8 red = push_first (rig);
 
   fail_unless (
       g_get_monotonic_time () - start < PATIENCE * G_TIME_SPAN_MILLISECOND,
@@ -83,12 +123,12 @@ push (SlowRig *slow)
 
 /* Frames go on with @from until there is one of @to. */
 static void
-assert_becomes (SlowRig *slow, guint8 from, guint8 to)
+assert_becomes (Rig *rig, guint8 from, guint8 to)
 {
   gint64 deadline = g_get_monotonic_time () + 60 * G_TIME_SPAN_SECOND;
   guint8 red;
 
-  while ((red = push (slow)) != to) {
+  while ((red = push (rig)) != to) {
     fail_unless_equals_int (red, from);
     fail_unless (g_get_monotonic_time () < deadline, "it does not change");
     g_usleep (5000);
@@ -104,20 +144,29 @@ assert_quick (gint64 start, const gchar *what)
       "%s took %" G_GINT64_FORMAT " us", what, time);
 }
 
+#define KERNEL(params, red) \
+  "__global__ void own (VkgdrFrame in, VkgdrFrame out" params ")\n" \
+  "{\n" \
+  "  int x = blockIdx.x * blockDim.x + threadIdx.x;\n" \
+  "  int y = blockIdx.y * blockDim.y + threadIdx.y;\n" \
+  "  if (x < out.width && y < out.height)\n" \
+  "    vkgdr_put (out, 0, x, y, " red ");\n" \
+  "}\n"
+
 /* A new expression is compiled beside the stream. */
 GST_START_TEST (test_frames_do_not_wait)
 {
-  SlowRig slow;
+  Rig rig;
 
   if (!test_is_software ())
     return;
-  slow_init (&slow, "pixel=rgba.r=50/255.0f");
-  fail_unless_equals_int (rig_red_now (&slow.rig), 50);
-  set_slow (&slow);
-  g_object_set (slow.rig.filter, "pixel", "rgba.r = 60 / 255.0f", NULL);
-  fail_unless_equals_int (push (&slow), 50);
-  assert_becomes (&slow, 50, 60);
-  slow_clear (&slow);
+  rig_init (&rig, "pixel=rgba.r=50/255.0f");
+  fail_unless_equals_int (push_first (&rig), 50);
+  set_slow (&rig);
+  g_object_set (rig.filter, "pixel", "rgba.r = 60 / 255.0f", NULL);
+  fail_unless_equals_int (push (&rig), 50);
+  assert_becomes (&rig, 50, 60);
+  rig_clear (&rig);
 }
 GST_END_TEST;
 
@@ -128,35 +177,34 @@ GST_START_TEST (test_setters_do_not_wait)
   GstCaps *caps = gst_caps_from_string ("video/x-raw,format=RGBA");
   gchar *path;
   gint64 start;
-  SlowRig slow;
+  Rig rig;
 
   if (!test_is_software ())
     return;
-  slow_init (&slow, "name=f");
-  path = g_build_filename (slow.folder, "kernel.cu", NULL);
+  rig_init (&rig, "name=f");
+  path = g_build_filename (rig.folder, "kernel.cu", NULL);
   fail_unless (g_file_set_contents (path, KERNEL ("", "7"), -1, NULL));
-  g_object_set (slow.rig.filter, "location", path, "watch", TRUE, NULL);
-  fail_unless_equals_int (rig_red_now (&slow.rig), 7);
-  set_slow (&slow);
+  g_object_set (rig.filter, "location", path, "watch", TRUE, NULL);
+  fail_unless_equals_int (push_first (&rig), 7);
+  set_slow (&rig);
   fail_unless (g_file_set_contents (path, KERNEL ("", "8"), -1, NULL));
   /* The watch looks 100 ms after the last change. */
   g_usleep (COMPILER_TIME * 1000 / 6);
   start = g_get_monotonic_time ();
-  g_object_set (slow.rig.filter, "watch", FALSE, NULL);
+  g_object_set (rig.filter, "watch", FALSE, NULL);
   assert_quick (start, "watch");
-  g_object_set (slow.rig.filter, "location", NULL, "source",
-      KERNEL (", int n", "9 + n * ONE"), "params", params, "entry", "own",
-      "block", "32x1", "grid", "", "output-caps", caps, "kernel", "copy",
-      "compiler-options", "-DONE=1", NULL);
+  g_object_set (rig.filter, "location", NULL, "source",
+      KERNEL (", int n", "9 + n"), "params", params, "entry", "own", "block",
+      "32x1", "grid", "", "output-caps", caps, "kernel", "copy", NULL);
   assert_quick (start, "all the others");
-  g_object_set (slow.rig.filter, "watch", TRUE, NULL);
+  g_object_set (rig.filter, "watch", TRUE, NULL);
   assert_quick (start, "watch again");
-  while (push (&slow) != 10)
+  while (push (&rig) != 10)
     g_usleep (5000);
   gst_caps_unref (caps);
   gst_structure_free (params);
   g_free (path);
-  slow_clear (&slow);
+  rig_clear (&rig);
 }
 GST_END_TEST;
 
@@ -168,29 +216,29 @@ GST_START_TEST (test_pairs_are_whole)
   GstStructure *one = gst_structure_from_string ("params,n=(int)1", NULL);
   GstStructure *two = gst_structure_from_string ("params,n=(int)2", NULL);
   guint i;
-  SlowRig slow;
+  Rig rig;
 
   if (!test_is_software ())
     return;
-  slow_init (&slow, "name=f");
-  g_object_set (slow.rig.filter, "source", KERNEL (", int n", "10 + n"),
-      "params", one, NULL);
-  fail_unless_equals_int (rig_red_now (&slow.rig), 11);
-  set_slow (&slow);
+  rig_init (&rig, "name=f");
+  g_object_set (
+      rig.filter, "source", KERNEL (", int n", "10 + n"), "params", one, NULL);
+  fail_unless_equals_int (push_first (&rig), 11);
+  set_slow (&rig);
   for (i = 0; i < 2; i++) {
-    g_object_set (slow.rig.filter, "source", KERNEL (", int n", "20 + n"),
-        "params", two, NULL);
-    assert_becomes (&slow, 11, 22);
-    g_object_set (slow.rig.filter, "source", KERNEL (", int n", "10 + n"),
-        "params", one, NULL);
-    assert_becomes (&slow, 22, 11);
+    g_object_set (rig.filter, "source", KERNEL (", int n", "20 + n"), "params",
+        two, NULL);
+    assert_becomes (&rig, 11, 22);
+    g_object_set (rig.filter, "source", KERNEL (", int n", "10 + n"), "params",
+        one, NULL);
+    assert_becomes (&rig, 22, 11);
   }
-  test_settle (slow.rig.filter);
-  g_object_set (slow.rig.filter, "params", two, NULL);
-  fail_unless_equals_int (push (&slow), 12);
+  test_settle (rig.filter);
+  g_object_set (rig.filter, "params", two, NULL);
+  fail_unless_equals_int (push (&rig), 12);
   gst_structure_free (two);
   gst_structure_free (one);
-  slow_clear (&slow);
+  rig_clear (&rig);
 }
 GST_END_TEST;
 
@@ -199,22 +247,22 @@ GST_START_TEST (test_values_set_meanwhile)
 {
   GstStructure *one = gst_structure_from_string ("params,n=1,m=1", NULL);
   GstStructure *two = gst_structure_from_string ("params,n=2,m=2", NULL);
-  SlowRig slow;
+  Rig rig;
 
   if (!test_is_software ())
     return;
-  slow_init (&slow, "name=f");
-  g_object_set (slow.rig.filter, "source",
-      KERNEL (", int n, int m", "10 * n + m"), "params", one, NULL);
-  fail_unless_equals_int (rig_red_now (&slow.rig), 11);
-  set_slow (&slow);
-  g_object_set (slow.rig.filter, "source",
+  rig_init (&rig, "name=f");
+  g_object_set (rig.filter, "source", KERNEL (", int n, int m", "10 * n + m"),
+      "params", one, NULL);
+  fail_unless_equals_int (push_first (&rig), 11);
+  set_slow (&rig);
+  g_object_set (rig.filter, "source",
       KERNEL (", int n, int m", "100 + 10 * n + m"), "params", two, NULL);
-  gst_child_proxy_set (GST_CHILD_PROXY (slow.rig.filter), "params::m", 5, NULL);
-  assert_becomes (&slow, 15, 125);
+  gst_child_proxy_set (GST_CHILD_PROXY (rig.filter), "params::m", 5, NULL);
+  assert_becomes (&rig, 15, 125);
   gst_structure_free (two);
   gst_structure_free (one);
-  slow_clear (&slow);
+  rig_clear (&rig);
 }
 GST_END_TEST;
 
@@ -222,22 +270,22 @@ GST_END_TEST;
 GST_START_TEST (test_the_last_one_counts)
 {
   guint i;
-  SlowRig slow;
+  Rig rig;
 
   if (!test_is_software ())
     return;
-  slow_init (&slow, "kernel=copy");
-  fail_unless_equals_int (rig_red_now (&slow.rig), 100);
+  rig_init (&rig, "kernel=copy");
+  fail_unless_equals_int (push_first (&rig), 100);
   for (i = 0; i < 20; i++) {
     gchar *pixel = g_strdup_printf ("rgba.r = %u / 255.0f", 10 + i);
 
-    g_object_set (slow.rig.filter, "pixel", pixel, NULL);
-    push (&slow);
+    g_object_set (rig.filter, "pixel", pixel, NULL);
+    push (&rig);
     g_free (pixel);
   }
-  test_settle (slow.rig.filter);
-  fail_unless_equals_int (push (&slow), 29);
-  slow_clear (&slow);
+  test_settle (rig.filter);
+  fail_unless_equals_int (push (&rig), 29);
+  rig_clear (&rig);
 }
 GST_END_TEST;
 
@@ -255,25 +303,24 @@ GST_START_TEST (test_output_caps_belong_to_the_pair)
   GstCaps *caps = gst_caps_from_string ("video/x-raw,format=GRAY8");
   GstMessage *message;
   guint n = 0;
-  SlowRig slow;
+  Rig rig;
 
   if (!test_is_software ())
     return;
-  slow_init (&slow, "kernel=blur");
-  rig_red_now (&slow.rig);
-  gst_pad_add_probe (slow.rig.harness->sinkpad,
-      GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM, note_caps, &n, NULL);
-  set_slow (&slow);
-  g_object_set (
-      slow.rig.filter, "output-caps", caps, "kernel", "convert", NULL);
+  rig_init (&rig, "kernel=blur");
+  push_first (&rig);
+  gst_pad_add_probe (rig.harness->sinkpad, GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM,
+      note_caps, &n, NULL);
+  set_slow (&rig);
+  g_object_set (rig.filter, "output-caps", caps, "kernel", "convert", NULL);
   while (n == 0) {
-    push (&slow);
+    push (&rig);
     g_usleep (5000);
   }
-  message = gst_bus_pop_filtered (slow.rig.bus, GST_MESSAGE_ERROR);
+  message = gst_bus_pop_filtered (rig.bus, GST_MESSAGE_ERROR);
   fail_unless (message == NULL);
   gst_caps_unref (caps);
-  slow_clear (&slow);
+  rig_clear (&rig);
 }
 GST_END_TEST;
 
