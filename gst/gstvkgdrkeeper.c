@@ -5,11 +5,7 @@
 
 #include "gstvkgdrkeeper.h"
 
-/* How often a wait may fail before the device is given up. */
-#define WAITS 3
-
 typedef struct {
-  GstVkgdrContext *context;
   GstBuffer *buffer; /* NULL: the last one */
   GstMapInfo *maps;
   GstVkgdrFence *fence;
@@ -34,10 +30,25 @@ gst_vkgdr_keeper_new (void)
   return keeper;
 }
 
-/* Waits until the device has finished with what the fence stands for. FALSE if
- * nothing can tell that. */
-static gboolean
-wait_until_over (const Kept *kept)
+static void
+kept_free (gpointer data)
+{
+  Kept *kept = data;
+  guint i;
+
+  gst_vkgdr_fence_unref (kept->fence);
+  for (i = 0; i < gst_buffer_n_memory (kept->buffer); i++)
+    gst_memory_unmap (gst_buffer_peek_memory (kept->buffer, i), &kept->maps[i]);
+  g_free (kept->maps);
+  gst_buffer_unref (kept->buffer);
+  g_free (kept);
+}
+
+/* Waits until the device has finished, and lets go. If a kernel does not end,
+ * or nothing can tell whether the device has finished, the library does that
+ * later. */
+static void
+let_go (Kept *kept)
 {
   guint i;
 
@@ -45,27 +56,10 @@ wait_until_over (const Kept *kept)
    * thread looks rarely. */
   for (i = 0; i < NAPS && !gst_vkgdr_fence_is_signaled (kept->fence); i++)
     g_usleep (NAP);
-  for (i = 0; i < WAITS; i++)
-    if (gst_vkgdr_fence_wait (kept->fence, NULL))
-      return TRUE;
-  return gst_vkgdr_fence_is_lost (kept->fence)
-         && gst_vkgdr_context_synchronize (kept->context, NULL);
-}
-
-static void
-let_go (Kept *kept)
-{
-  guint i;
-
-  /* The device may still be reading: then the memory stays where it is. */
-  if (!wait_until_over (kept))
-    return;
-  gst_object_unref (kept->context);
-  gst_vkgdr_fence_unref (kept->fence);
-  for (i = 0; i < gst_buffer_n_memory (kept->buffer); i++)
-    gst_memory_unmap (gst_buffer_peek_memory (kept->buffer, i), &kept->maps[i]);
-  g_free (kept->maps);
-  gst_buffer_unref (kept->buffer);
+  if (gst_vkgdr_fence_wait (kept->fence, NULL))
+    kept_free (kept);
+  else
+    gst_vkgdr_fence_release_later (kept->fence, kept_free, kept);
 }
 
 static gpointer
@@ -78,9 +72,10 @@ run (gpointer user_data)
     Kept *kept = g_async_queue_pop (queue);
 
     last = !kept->buffer;
-    if (!last)
+    if (last)
+      g_free (kept);
+    else
       let_go (kept);
-    g_free (kept);
   }
   return NULL;
 }
@@ -96,17 +91,34 @@ gst_vkgdr_keeper_free (GstVkgdrKeeper *keeper)
   g_free (keeper);
 }
 
+/* FALSE if there is no thread to be had. */
+static gboolean
+ensure_thread (GstVkgdrKeeper *keeper)
+{
+  GError *error = NULL;
+
+  if (keeper->thread)
+    return TRUE;
+  keeper->thread =
+      g_thread_try_new ("vkgdr-keeper", run, keeper->queue, &error);
+  if (keeper->thread)
+    return TRUE;
+  GST_WARNING ("buffers are kept for longer: %s", error->message);
+  g_error_free (error);
+  return FALSE;
+}
+
 void
-gst_vkgdr_keeper_keep (GstVkgdrKeeper *keeper, GstVkgdrContext *context,
-    GstBuffer *buffer, GstMapInfo *maps, GstVkgdrFence *fence)
+gst_vkgdr_keeper_keep (GstVkgdrKeeper *keeper, GstBuffer *buffer,
+    GstMapInfo *maps, GstVkgdrFence *fence)
 {
   Kept *kept = g_new (Kept, 1);
 
-  kept->context = gst_object_ref (context);
   kept->buffer = gst_buffer_ref (buffer);
   kept->maps = maps;
   kept->fence = fence;
-  g_async_queue_push (keeper->queue, kept);
-  if (!keeper->thread)
-    keeper->thread = g_thread_new ("vkgdr-keeper", run, keeper->queue);
+  if (ensure_thread (keeper))
+    g_async_queue_push (keeper->queue, kept);
+  else
+    gst_vkgdr_fence_release_later (fence, kept_free, kept);
 }

@@ -18,15 +18,14 @@ typedef struct _GstVkgdrKeeper GstVkgdrKeeper;
 
 GstVkgdrKeeper *gst_vkgdr_keeper_new (void);
 
-/* Lets go of everything, once its fence is reached. */
+/* Lets go of everything whose fence is reached, and waits for what is about to
+ * be. What stays behind a kernel that does not end is let go later. */
 void gst_vkgdr_keeper_free (GstVkgdrKeeper *keeper);
 
-/* Keeps @buffer until @fence, of @context, is reached; then unmaps @maps, one
- * for each of its memories. Takes a reference to @buffer, and @maps and @fence
- * over.
- */
-void gst_vkgdr_keeper_keep (GstVkgdrKeeper *keeper, GstVkgdrContext *context,
-    GstBuffer *buffer, GstMapInfo *maps, GstVkgdrFence *fence);
+/* Keeps @buffer until @fence is reached; then unmaps @maps, one for each of its
+ * memories. Takes a reference to @buffer, and takes @maps and @fence. */
+void gst_vkgdr_keeper_keep (GstVkgdrKeeper *keeper, GstBuffer *buffer,
+    GstMapInfo *maps, GstVkgdrFence *fence);
 
 G_END_DECLS
 

@@ -16,8 +16,7 @@ plugin_init (GstPlugin *plugin)
   gst_vkgdr_init ();
   return GST_ELEMENT_REGISTER (cudafilter, plugin)
          | GST_ELEMENT_REGISTER (vkgdrdownload, plugin)
-         | GST_ELEMENT_REGISTER (vkgdripcsink, plugin)
-         | GST_ELEMENT_REGISTER (vkgdripcsrc, plugin)
+         | GST_ELEMENT_REGISTER (vkgdrtensor, plugin)
          | GST_ELEMENT_REGISTER (vkgdrupload, plugin);
 }
 

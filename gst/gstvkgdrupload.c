@@ -344,7 +344,7 @@ send_all (GstVkgdrUpload *self, GstBuffer *input, GstMapInfo *maps,
   if (ok)
     fence = gst_vkgdr_stream_record (stream, error);
   if (fence) {
-    gst_vkgdr_keeper_keep (self->keeper, context_of (self), input, maps, fence);
+    gst_vkgdr_keeper_keep (self->keeper, input, maps, fence);
     return TRUE;
   }
   gst_vkgdr_stream_synchronize (stream, NULL);

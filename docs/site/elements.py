@@ -58,6 +58,8 @@ def type_of(pspec):
     names = {
         "gchararray": "string",
         "gboolean": "boolean",
+        "gfloat": "number",
+        "GstValueArray": "array of numbers",
         "GstCaps": "caps",
         "GstStructure": "structure",
     }
@@ -119,7 +121,7 @@ def page(factory, comments, references):
     lines += ["", "## Properties", ""]
     for pspec in sorted(element.list_properties(), key=lambda p: p.name):
         if not GObject.type_is_a(Gst.Element.__gtype__, pspec.owner_type) and (
-            not pspec.owner_type.name.startswith("GstBase")
+            not pspec.owner_type.name.startswith(("GstBase", "GstAggregator"))
         ):
             lines += property_lines(pspec, comments, references)
     return "\n".join(lines)
@@ -140,7 +142,7 @@ def factories():
     """Those of the plugin, in the order in which data flow through them."""
     Gst.init(None)
     registry = Gst.Registry.get()
-    order = {"vkgdrupload": 0, "vkgdrdownload": 2}
+    order = {"vkgdrupload": 0, "vkgdrtensor": 2, "vkgdrdownload": 3}
     return sorted(
         registry.get_feature_list_by_plugin(PLUGIN),
         key=lambda factory: order.get(factory.get_name(), 1),

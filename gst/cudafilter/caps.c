@@ -129,15 +129,12 @@ make_readable (gpointer unused)
   GstStructure *readable = gst_structure_new_empty ("video/x-raw");
   GValue formats = G_VALUE_INIT;
   const GstVideoFormat *all;
-  GstVideoInfo info;
   guint i, n;
 
   g_value_init (&formats, GST_TYPE_LIST);
-  all = gst_video_formats_raw (&n);
+  all = gst_vkgdr_kernel_list_formats (&n);
   for (i = 0; i < n; i++)
-    if (gst_video_info_set_format (&info, all[i], 16, 16)
-        && gst_vkgdr_kernel_check_info (&info, NULL))
-      append_format (&formats, gst_video_format_to_string (all[i]));
+    append_format (&formats, gst_video_format_to_string (all[i]));
   gst_structure_take_value (readable, "format", &formats);
   return readable;
 }

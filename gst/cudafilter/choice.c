@@ -17,6 +17,7 @@ gst_cuda_choice_copy (GstCudaChoice *self, const GstCudaChoice *other)
   self->location = g_strdup (other->location);
   self->source = g_strdup (other->source);
   self->pixel = g_strdup (other->pixel);
+  self->compiler_options = g_strdup (other->compiler_options);
   self->entry = g_strdup (other->entry);
   self->block = g_strdup (other->block);
   self->grid = g_strdup (other->grid);
@@ -29,6 +30,7 @@ gst_cuda_choice_clear (GstCudaChoice *self)
   g_clear_pointer (&self->location, g_free);
   g_clear_pointer (&self->source, g_free);
   g_clear_pointer (&self->pixel, g_free);
+  g_clear_pointer (&self->compiler_options, g_free);
   g_clear_pointer (&self->entry, g_free);
   g_clear_pointer (&self->block, g_free);
   g_clear_pointer (&self->grid, g_free);
@@ -58,17 +60,31 @@ gst_cuda_choice_is_pixel (const GstCudaChoice *self)
   return self->pixel && count_own (self) == 1;
 }
 
+gboolean
+gst_cuda_choice_get_options (
+    const GstCudaChoice *self, GstVkgdrCompileOptions **options, GError **error)
+{
+  *options = NULL;
+  if (!self->compiler_options)
+    return TRUE;
+  *options =
+      gst_vkgdr_compile_options_new_from_string (self->compiler_options, error);
+  if (!*options)
+    g_prefix_error (error, "compiler-options: ");
+  return *options != NULL;
+}
+
 static GstVkgdrKernel *
 load_pixel (const GstCudaChoice *self, GstVkgdrContext *context,
-    const GstStructure *params, GError **error)
+    GstVkgdrCompileOptions *options, const GstStructure *params, GError **error)
 {
   GstVkgdrKernel *kernel;
   gchar *source = gst_cuda_pixel_make_source (self->pixel, params, error);
 
   if (!source)
     return NULL;
-  kernel = gst_vkgdr_kernel_new_from_source (
-      context, source, "pixel", GST_CUDA_PIXEL_ENTRY, error);
+  kernel = gst_vkgdr_kernel_new_from_source_with_options (
+      context, source, "pixel", GST_CUDA_PIXEL_ENTRY, options, error);
   g_free (source);
   return kernel;
 }
@@ -131,25 +147,40 @@ load_named (const GstCudaChoice *self, GstVkgdrContext *context, GError **error)
   return NULL;
 }
 
+/* From where the user says, which is one place. */
+static GstVkgdrKernel *
+load_own (const GstCudaChoice *self, GstVkgdrContext *context,
+    GstVkgdrCompileOptions *options, const GstStructure *params, GError **error)
+{
+  if (self->pixel)
+    return load_pixel (self, context, options, params, error);
+  if (self->source)
+    return gst_vkgdr_kernel_new_from_source_with_options (
+        context, self->source, "source", self->entry, options, error);
+  return gst_vkgdr_kernel_new_from_file_with_options (
+      context, self->location, self->entry, options, error);
+}
+
 static GstVkgdrKernel *
 load_kernel (const GstCudaChoice *self, GstVkgdrContext *context,
     const GstStructure *params, GError **error)
 {
+  GstVkgdrCompileOptions *options;
+  GstVkgdrKernel *kernel;
+
   if (count_own (self) > 1) {
     g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
         "%s of location, source and pixel are set: unset all but one of them",
         count_own (self) == 2 ? "both" : "all");
     return NULL;
   }
-  if (self->pixel)
-    return load_pixel (self, context, params, error);
-  if (self->source)
-    return gst_vkgdr_kernel_new_from_source (
-        context, self->source, "source", self->entry, error);
-  if (self->location)
-    return gst_vkgdr_kernel_new_from_file (
-        context, self->location, self->entry, error);
-  return load_named (self, context, error);
+  if (count_own (self) == 0)
+    return load_named (self, context, error);
+  if (!gst_cuda_choice_get_options (self, &options, error))
+    return NULL;
+  kernel = load_own (self, context, options, params, error);
+  g_clear_pointer (&options, gst_vkgdr_compile_options_unref);
+  return kernel;
 }
 
 /* A number from 1 on, up to a thousand million. */

@@ -22,6 +22,7 @@ typedef struct {
   gchar *location;
   gchar *source;
   gchar *pixel;
+  gchar *compiler_options;
   gchar *entry;
   gchar *block; /* "" where it is chosen, as the next */
   gchar *grid;
@@ -45,6 +46,12 @@ const GstEffect *gst_cuda_choice_get_effect (const GstCudaChoice *self);
 
 /* The file that is asked for, or NULL where the kernel comes from elsewhere. */
 const gchar *gst_cuda_choice_get_file (const GstCudaChoice *self);
+
+/* The options that a source is compiled with; *@options is NULL if there are
+ * none, and else the caller unrefs it. FALSE with @error
+ * (GST_VKGDR_ERROR_ARGUMENT) if one is not known. */
+gboolean gst_cuda_choice_get_options (const GstCudaChoice *self,
+    GstVkgdrCompileOptions **options, GError **error);
 
 /* Whether a pixel's expression is asked for. */
 gboolean gst_cuda_choice_is_pixel (const GstCudaChoice *self);

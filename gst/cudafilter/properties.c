@@ -16,6 +16,7 @@ enum {
   PROP_LOCATION,
   PROP_SOURCE,
   PROP_PIXEL,
+  PROP_COMPILER_OPTIONS,
   PROP_ENTRY,
   PROP_PARAMS,
   PROP_WATCH,
@@ -42,6 +43,8 @@ string_property (GstCudaFilter *self, guint id)
     return &self->asked.choice.source;
   case PROP_PIXEL:
     return &self->asked.choice.pixel;
+  case PROP_COMPILER_OPTIONS:
+    return &self->asked.choice.compiler_options;
   case PROP_ENTRY:
     return &self->asked.choice.entry;
   case PROP_BLOCK:
@@ -210,6 +213,24 @@ gst_cuda_filter_install_properties (GObjectClass *object_class)
       "(in scope: rgba, x, y, width, height, frame, time, and params by name)",
       NULL, flags);
   /**
+   * GstCudaFilter:compiler-options:
+   *
+   * What the compiler of #GstCudaFilter:location, #GstCudaFilter:source or
+   * #GstCudaFilter:pixel is told: macros (`-DNAME=VALUE`), folders in which
+   * headers are searched (`-IFOLDER`), and the other options of
+   * #GstVkgdrCompileOptions. Blanks separate options; quotes and backslashes
+   * are those of a shell, but no shell is run. A folder's path is relative to
+   * the folder that the process works in. Built-in kernels, and files that are
+   * compiled already, have no use for options.
+   *
+   * Since: 0.2
+   */
+  properties[PROP_COMPILER_OPTIONS] =
+      g_param_spec_string ("compiler-options", "Compiler options",
+          "Options for the compiler of location, source or pixel, such as "
+          "-DRADIUS=3 -Iheaders",
+          NULL, flags);
+  /**
    * GstCudaFilter:entry:
    *
    * Name of the kernel's function.
@@ -260,32 +281,34 @@ gst_cuda_filter_install_properties (GObjectClass *object_class)
   /**
    * GstCudaFilter:watch:
    *
-   * Whether the file of #GstCudaFilter:location is compiled again when it
-   * changes, also if it did so while this was %FALSE. That happens in a thread
-   * of its own; the stream goes on with the last kernel meanwhile, and takes
-   * the new one with the first frame that comes when it is ready, which an info
-   * message on the bus tells. A file that does not compile, or whose kernel
-   * does not fit the params, is told by a warning, and the last kernel goes on,
-   * as it does where the file is deleted. Headers that it includes are not
-   * watched.
+   * Whether the file of #GstCudaFilter:location is compiled again when it, or
+   * a file that it includes, changes, also if it did so while this was %FALSE.
+   * That happens in a thread of its own; the stream goes on with the last
+   * kernel meanwhile, and takes the new one with the first frame that comes
+   * when it is ready. An info message on the bus tells that. If the file does
+   * not compile, or its kernel does not fit the params, there is a warning, and
+   * the last kernel goes on, as it does if a file is deleted. Headers of a CUDA
+   * toolkit, and headers that do not exist yet, are not watched.
    *
    * Since: 0.1
    */
   properties[PROP_WATCH] = g_param_spec_boolean ("watch", "Watch",
-      "Compile the file of location again when it changes, and go on with that",
+      "Compile the file of location again when it, or a file that it includes, "
+      "changes, and go on with that",
       FALSE, flags);
   /**
    * GstCudaFilter:kernel-timeout:
    *
    * Milliseconds for which the kernel may run on a frame, or 0: no limit. The
-   * time counts from when the kernel can begin, not from when it was queued.
+   * time counts from when all is done that the kernel waits for, not from when
+   * it was queued.
    *
-   * Nothing can end a kernel that runs. So one that exceeds the limit fails the
-   * element, and all others in the process that use the same CUDA context, as
-   * they would wait for it; a pipeline that is started while it still runs gets
-   * the same error, and one that is started later works. Without a limit, a
-   * kernel that does not end stops the pipeline for good: it cannot even be set
-   * to NULL.
+   * Nothing can end a kernel that runs. One that exceeds the limit fails this
+   * element, and after a second those that wait for its result. Other elements
+   * go on, and this pipeline can be stopped. No kernel can be loaded before the
+   * one that runs has ended, so an element that has to load one fails with the
+   * same error. Without a limit, a kernel that does not end stops the pipeline
+   * for good: it cannot even be set to NULL.
    *
    * Since: 0.1
    */

@@ -8,11 +8,9 @@
  * collected, and emitted afterwards. Knows nothing of caps and frames.
  */
 
-#include <glib/gstdio.h>
-
 #include "cudafilter/build.h"
 #include "cudafilter/cudafilter.h"
-#include "cudafilter/watch.h"
+#include "cudafilter/files.h"
 
 GST_DEBUG_CATEGORY_EXTERN (gst_cuda_filter_debug);
 #define GST_CAT_DEFAULT gst_cuda_filter_debug
@@ -22,8 +20,7 @@ typedef struct {
   GstCudaFilter *filter;
   GstCudaBuild build;
   GstCudaRequest *request; /* the last one that was taken */
-  GstCudaWatch *watch;
-  gchar *stamp; /* of the file when it was read last, or NULL */
+  GstCudaFiles *files;
   gboolean file_changed;
 } Work;
 
@@ -271,56 +268,51 @@ on_file_changed (gpointer user_data)
   gst_cuda_filter_wake (work->filter);
 }
 
-/* Another text for another content; NULL if there is no such file. */
-static gchar *
-make_stamp (const gchar *path)
-{
-  GStatBuf info;
-
-  if (!path || g_stat (path, &info) != 0)
-    return NULL;
-  return g_strdup_printf ("%lu %ld %ld.%09ld", (gulong) info.st_ino,
-      (glong) info.st_size, (glong) info.st_mtim.tv_sec,
-      (glong) info.st_mtim.tv_nsec);
-}
-
 static gboolean
-is_stale (Work *work, const gchar *path)
+is_to_watch (GstCudaFilter *self)
 {
-  gchar *stamp = make_stamp (path);
-  gboolean stale = stamp && work->stamp && !g_str_equal (stamp, work->stamp);
-
-  g_free (stamp);
-  return stale;
-}
-
-/* Watches the file that the properties say. A change since the file was read,
- * when nobody watched, counts as well. */
-static void
-update_watch (Work *work)
-{
-  GstCudaFilter *self = work->filter;
-  const gchar *paths[2] = { NULL };
-  GError *error = NULL;
   gboolean watch;
 
   GST_OBJECT_LOCK (self);
   watch = self->watch;
   GST_OBJECT_UNLOCK (self);
-  if (watch && work->request)
-    paths[0] = gst_cuda_choice_get_file (&work->request->choice);
-  if (work->watch && gst_cuda_watch_has_paths (work->watch, paths))
+  return watch;
+}
+
+/* Watches the kernel's files, or ends that. */
+static void
+update_watch (Work *work)
+{
+  GError *error = NULL;
+
+  if (gst_cuda_files_watch (work->files, is_to_watch (work->filter), &error))
     return;
-  g_clear_pointer (&work->watch, gst_cuda_watch_free);
-  if (!paths[0])
-    return;
-  work->watch = gst_cuda_watch_new (paths, on_file_changed, work, &error);
-  if (error)
-    GST_ELEMENT_WARNING (
-        self, RESOURCE, OPEN_READ, ("%s", error->message), (NULL));
-  g_clear_error (&error);
-  if (!work->request->choice_is_new && is_stale (work, paths[0]))
+  GST_ELEMENT_WARNING (
+      work->filter, RESOURCE, OPEN_READ, ("%s", error->message), (NULL));
+  g_error_free (error);
+}
+
+/* A change when nobody watched counts as well. */
+static void
+look_for_changes (Work *work)
+{
+  update_watch (work);
+  if (is_to_watch (work->filter) && gst_cuda_files_have_changed (work->files))
     work->file_changed = TRUE;
+}
+
+/* Notes what the next kernel is made of, and watches it from then on. What
+ * changes before the watch begins is noted again: the file may include others
+ * then. */
+static void
+note_files (Work *work)
+{
+  gst_cuda_files_note (work->files, &work->request->choice);
+  update_watch (work);
+  if (!gst_cuda_files_have_changed (work->files))
+    return;
+  gst_cuda_files_note (work->files, &work->request->choice);
+  update_watch (work);
 }
 
 /* An object with the parameters of @pair: the one that is shown, or the newest
@@ -421,8 +413,6 @@ build (Work *work)
   }
   GST_OBJECT_UNLOCK (self);
 
-  g_free (work->stamp);
-  work->stamp = make_stamp (gst_cuda_choice_get_file (&work->request->choice));
   pair = gst_cuda_build (
       &work->build, work->request, work->file_changed, running, given, &error);
   if (pair)
@@ -442,6 +432,7 @@ work_do (gpointer user_data)
   Work *work = user_data;
   GstCudaFilter *self = work->filter;
   GstCudaRequest *request;
+  gboolean is_new;
   GSList *retired;
 
   GST_OBJECT_LOCK (self);
@@ -454,8 +445,11 @@ work_do (gpointer user_data)
     g_clear_pointer (&work->request, gst_cuda_request_free);
     work->request = request;
   }
-  /* The watch before the kernel: no change of the file is missed. */
-  update_watch (work);
+  is_new = request && request->choice_is_new;
+  if (!is_new)
+    look_for_changes (work);
+  if (is_new || work->file_changed)
+    note_files (work);
   if (request || work->file_changed)
     build (work);
   gst_cuda_request_set_old (work->request);
@@ -467,10 +461,9 @@ work_free (gpointer user_data)
 {
   Work *work = user_data;
 
-  g_clear_pointer (&work->watch, gst_cuda_watch_free);
+  gst_cuda_files_free (work->files);
   g_clear_pointer (&work->request, gst_cuda_request_free);
   gst_cuda_build_clear (&work->build);
-  g_free (work->stamp);
   gst_object_unref (work->build.context);
   gst_object_unref (work->filter);
   g_free (work);
@@ -499,6 +492,7 @@ gst_cuda_filter_start_worker (GstCudaFilter *self, GError **error)
   GstCudaWorker *worker;
 
   work->filter = gst_object_ref (self);
+  work->files = gst_cuda_files_new (on_file_changed, work);
   work->build.context = gst_object_ref (
       gst_vkgdr_base_transform_get_context (GST_VKGDR_BASE_TRANSFORM (self)));
   worker = gst_cuda_worker_new (work_do, work, work_free, error);
@@ -583,8 +577,8 @@ gst_cuda_filter_swap (GstCudaFilter *self, gboolean *swapped, GError **error)
     gst_cuda_params_notify (self->running->params);
   if (self->running->is_reload)
     GST_ELEMENT_INFO (self, LIBRARY, SETTINGS,
-        ("%s changed: its new kernel is used from frame %" G_GUINT64_FORMAT
-         " on",
+        ("%s, or what it includes, changed: its new kernel is used from frame "
+         "%" G_GUINT64_FORMAT " on",
             self->running->loaded->file, self->frame),
         (NULL));
   return TRUE;

@@ -45,7 +45,7 @@ sc_context_unref_locked (CUcontext context)
   CUresult error = context->error;
 
   if (context != &primary && --context->handle.refs == 0)
-    free (context);
+    sc_handle_free (context);
   return error;
 }
 

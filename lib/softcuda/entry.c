@@ -2,8 +2,9 @@
  *
  * entry.c: what happens at the start of every call, and calls made to fail
  *
- * Refuses calls from host functions and before cuInit(), and keeps the list of
- * SOFTCUDA_FAIL. It has its own lock, and knows nothing of what a call does.
+ * Refuses calls from host functions and before cuInit(), counts calls, and
+ * keeps the list of SOFTCUDA_FAIL. It has its own lock, and knows nothing of
+ * what a call does.
  */
 
 #include <errno.h>
@@ -30,6 +31,7 @@ static fail_rule *fail_rules;
 static char *fail_environment;
 static atomic_bool any_rules;
 static __thread int host_function_depth;
+static __thread unsigned long n_calls[SC_N_CALLS];
 
 static const char *const call_names[SC_N_CALLS] = {
 #define CALL_NAME(name, symbol, need, args) #name,
@@ -185,11 +187,23 @@ names_match (const char *rule, const char *call)
          && (call[len] == '\0' || strcmp (call + len, "_v2") == 0);
 }
 
+unsigned long
+softcudaCountCalls (const char *name)
+{
+  unsigned long n = 0;
+
+  for (int i = 0; name != NULL && i < SC_N_CALLS; i++)
+    if (names_match (name, call_names[i]))
+      n += n_calls[i];
+  return n;
+}
+
 CUresult
 sc_fail_check (sc_call call)
 {
   CUresult result = CUDA_SUCCESS;
 
+  n_calls[call]++;
   if (!atomic_load (&any_rules))
     return CUDA_SUCCESS;
   pthread_mutex_lock (&fail_lock);

@@ -21,7 +21,7 @@ event_unref_locked (CUevent event)
   if (--event->handle.refs != 0)
     return;
   sc_point_clear_locked (&event->recorded);
-  free (event);
+  sc_handle_free (event);
 }
 
 void

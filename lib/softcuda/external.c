@@ -163,7 +163,7 @@ sc_external_destroy_locked (CUexternalMemory memory)
 {
   sc_handle_remove_locked (&memory->handle);
   close (memory->fd);
-  free (memory);
+  sc_handle_free (memory);
 }
 
 CUresult

@@ -2,14 +2,22 @@
  *
  * handle.c: the lock, and the table of live handles
  *
- * A hash table of the objects whose handles callers hold, by address. Knows
- * nothing of what the objects are.
+ * A hash table of the objects whose handles callers hold, by address. What is
+ * freed rests for a while, so that a stale handle is not at once the handle of
+ * another object. Knows nothing of what the objects are.
  */
 
 #include "private.h"
 
 /* Pools make two events a buffer, hence thousands; a power of 2. */
 #define N_BUCKETS 1024
+
+/* Objects that rest: more than a program destroys before it notices. */
+#define N_RESTING 256
+
+static pthread_mutex_t rest_lock = PTHREAD_MUTEX_INITIALIZER;
+static void *resting[N_RESTING]; /* the oldest one is next */
+static unsigned int next_resting;
 
 static pthread_mutex_t state_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t progress = PTHREAD_COND_INITIALIZER;
@@ -84,6 +92,19 @@ sc_handle_remove_locked (sc_handle *handle)
       return;
     }
   }
+}
+
+void
+sc_handle_free (void *object)
+{
+  void *oldest;
+
+  pthread_mutex_lock (&rest_lock);
+  oldest = resting[next_resting];
+  resting[next_resting] = object;
+  next_resting = (next_resting + 1) % N_RESTING;
+  pthread_mutex_unlock (&rest_lock);
+  free (oldest);
 }
 
 void *

@@ -75,8 +75,8 @@ unload (CUmodule module)
 {
   dlclose (module->library);
   close (module->fd);
-  free (module->functions);
-  free (module);
+  sc_handle_free (module->functions);
+  sc_handle_free (module);
 }
 
 static CUresult

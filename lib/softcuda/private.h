@@ -83,6 +83,12 @@ void sc_handle_add_locked (sc_handle *handle, sc_kind kind, CUcontext context);
 bool sc_handle_is_live_locked (const void *handle, sc_kind kind);
 /* The table's reference becomes the caller's. */
 void sc_handle_remove_locked (sc_handle *handle);
+
+/* Frees an object that handles stood for, or an array of them, later: another
+ * one is not allocated at its address before that. With the lock held or
+ * without. */
+void sc_handle_free (void *object);
+
 /* Some live object of that kind and context, or NULL. */
 void *sc_handle_any_locked (sc_kind kind, CUcontext context);
 /* Calls each for every live object of that kind. */

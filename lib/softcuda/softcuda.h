@@ -40,4 +40,16 @@ SOFTCUDA_API CUresult softcudaSetUuid (const CUuuid *uuid);
  */
 SOFTCUDA_API CUresult softcudaFail (const char *spec);
 
+/**
+ * softcudaCountCalls:
+ * @name: an entry point, written without `_v2`, or `*` for all of them
+ *
+ * Tells how often the calling thread has called an entry point, whether the
+ * call was successful or not. For tests of what a program asks of the driver.
+ *
+ * Returns: the number of calls since the thread began; 0 if there is no such
+ *   entry point
+ */
+SOFTCUDA_API unsigned long softcudaCountCalls (const char *name);
+
 #endif /* SOFTCUDA_H */

@@ -40,7 +40,7 @@ stream_unref_locked (CUstream stream)
   if (--stream->handle.refs != 0)
     return;
   pthread_cond_destroy (&stream->wake);
-  free (stream);
+  sc_handle_free (stream);
 }
 
 sc_point

@@ -82,9 +82,14 @@ get_cuda_uuid (vkgdr_t g)
     result = g->cu->cuDeviceGetUuid (&cuda_uuid, g->cu_device);
   if (result != CUDA_SUCCESS) {
     g->cu->cuDeviceGetCount (&n);
-    vkgdr_error_set ("there is no CUDA device %d (%s): there are %d, counted "
-                     "from 0; use one as cuDeviceGet() gives it",
-        g->cu_device, vkgdr_cuda_result_name (result), n);
+    if (g->cu_device >= 0 && g->cu_device < n)
+      vkgdr_error_set ("the CUDA driver does not tell the UUID of device %d: "
+                       "cuDeviceGetUuid failed with %s",
+          g->cu_device, vkgdr_cuda_result_name (result));
+    else
+      vkgdr_error_set ("there is no CUDA device %d (%s): there are %d, counted "
+                       "from 0; use one as cuDeviceGet() gives it",
+          g->cu_device, vkgdr_cuda_result_name (result), n);
     return false;
   }
   memcpy (g->info.uuid, cuda_uuid.bytes, sizeof (g->info.uuid));

@@ -281,6 +281,9 @@ def _gir_class(gir: Gir, overrides: Overrides, element: ElementTree.Element) -> 
         ) and not _is_hidden(inner):
             made = _signature(gir, inner, False)
             members[made.name] = list(made.lines("    "))
+        elif tag == "record" and inner.tag == f"{_CORE}field" and not inner.get("private"):
+            field = inner.get("name", "")
+            members[field] = [f"    {field}: {gir.annotation(inner, False)}"]
     if overrides.extends(name):
         members.update(_methods(overrides.nodes[name]))
     return _class_lines(name, bases, members)

@@ -10,18 +10,18 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "folder.h"
 #include "kernel/cache.h"
 
 /* The user that others use for files of nobody. */
 #define NOBODY 65534
 
-static gchar *folder, *cache;
+static gchar *cache;
 
 static void
 setup (void)
 {
-  folder = g_dir_make_tmp ("test-cache-XXXXXX", NULL);
-  fail_unless (folder != NULL);
+  folder_setup ();
   cache = g_build_filename (folder, "cache", NULL);
   g_setenv ("VKGDR_CACHE_DIR", cache, TRUE);
   g_unsetenv ("VKGDR_CACHE_SIZE");
@@ -30,23 +30,8 @@ setup (void)
 static void
 teardown (void)
 {
-  gchar *quoted = g_shell_quote (folder);
-  gchar *command = g_strconcat ("/bin/rm -rf ", quoted, NULL);
-
-  fail_unless (g_spawn_command_line_sync (command, NULL, NULL, NULL, NULL));
-  g_free (command);
-  g_free (quoted);
   g_free (cache);
-  g_free (folder);
-}
-
-static gchar *
-make_file (const gchar *name, const gchar *text)
-{
-  gchar *path = g_build_filename (folder, name, NULL);
-
-  fail_unless (g_file_set_contents (path, text, -1, NULL));
-  return path;
+  folder_teardown ();
 }
 
 /* --- entries ------------------------------------------------------------- */
@@ -360,11 +345,11 @@ GST_START_TEST (test_only_own_names_are_removed)
   g_free (store_entry ());
   for (i = 0; i < G_N_ELEMENTS (names); i++) {
     path = g_build_filename ("cache", names[i], NULL);
-    g_free (make_file (path, "a user's"));
+    g_free (folder_write (path, "a user's"));
     g_free (path);
   }
   path = g_build_filename ("cache", leftover, NULL);
-  g_free (make_file (path, "a writer was killed"));
+  g_free (folder_write (path, "a writer was killed"));
   g_free (path);
 
   /* No room for anything but one entry. */

@@ -15,6 +15,8 @@
 #include <unistd.h>
 #include <vkgdr/kernel.h>
 
+#include "folder.h"
+#include "slow.h"
 #include "cudafilter/effects.h"
 #include "kernel/compiler.h"
 #include "kernel/image.h"
@@ -63,22 +65,7 @@ static const GstVkgdrCompilerTarget pascal = { FALSE, 12000, 61 };
   "! grep -q nothing.else \"$last\" || exit 0\n" \
   "echo .version .target made > \"$image\"\n"
 
-static gchar *folder, *record;
-
-/* Times mean nothing under the tools that scripts/test knows. */
-static gint64
-warm_limit (void)
-{
-  const gchar *slower = g_getenv ("CK_TIMEOUT_MULTIPLIER");
-
-  return slower && atoi (slower) > 1 ? G_MAXINT64 : WARM_LIMIT;
-}
-
-static gint64
-nvrtc_limit (void)
-{
-  return warm_limit () == G_MAXINT64 ? G_MAXINT64 : NVRTC_LIMIT;
-}
+static gchar *record;
 
 static gchar *
 read_record (const gchar *suffix)
@@ -106,9 +93,8 @@ count_runs (void)
 static gchar *
 make_script (const gchar *name, const gchar *text)
 {
-  gchar *path = g_build_filename (folder, name, NULL);
+  gchar *path = folder_write (name, text);
 
-  fail_unless (g_file_set_contents (path, text, -1, NULL));
   fail_unless (g_chmod (path, 0700) == 0);
   return path;
 }
@@ -118,8 +104,7 @@ setup (void)
 {
   gchar *cache;
 
-  folder = g_dir_make_tmp ("test-compilers-XXXXXX", NULL);
-  fail_unless (folder != NULL);
+  folder_setup ();
   record = g_build_filename (folder, "record", NULL);
   cache = g_build_filename (folder, "cache", NULL);
   g_setenv ("VKGDR_CACHE_DIR", cache, TRUE);
@@ -135,14 +120,8 @@ setup (void)
 static void
 teardown (void)
 {
-  gchar *quoted = g_shell_quote (folder);
-  gchar *command = g_strconcat ("/bin/rm -rf ", quoted, NULL);
-
-  fail_unless (g_spawn_command_line_sync (command, NULL, NULL, NULL, NULL));
-  g_free (command);
-  g_free (quoted);
   g_free (record);
-  g_free (folder);
+  folder_teardown ();
 }
 
 static void
@@ -408,7 +387,7 @@ GST_START_TEST (test_warm_start_runs_nothing_and_is_fast)
   }
   fail_unless_equals_int (count_runs (), n);
   GST_INFO ("%" G_GINT64_FORMAT " us", best);
-  fail_unless (best < warm_limit (), "%" G_GINT64_FORMAT " us", best);
+  fail_unless (best < test_limit (WARM_LIMIT), "%" G_GINT64_FORMAT " us", best);
 }
 GST_END_TEST;
 
@@ -813,7 +792,7 @@ GST_START_TEST (test_warm_start_with_nvrtc_is_fast)
   }
   /* Once in five, on a machine that has more to do. */
   for (i = 0; i < 5 && !warm; i++)
-    warm = compile_apart (nvrtc_limit ());
+    warm = compile_apart (test_limit (NVRTC_LIMIT));
   fail_unless (warm);
 }
 GST_END_TEST;

@@ -302,6 +302,51 @@ GST_START_TEST (test_idle_slabs_are_used_again)
 }
 GST_END_TEST;
 
+/* How many buffers of 2 MiB a pool has in the window, of @n that it gives. */
+static guint
+fill_window (GstBufferPool *pool, GstBuffer **buffers, guint n)
+{
+  GstStructure *config = gst_buffer_pool_get_config (pool);
+  guint i, n_inside = 0;
+
+  gst_buffer_pool_config_set_params (config, NULL, 2 * SIZE, 2, 0);
+  fail_unless (gst_buffer_pool_set_config (pool, config));
+  fail_unless (gst_buffer_pool_set_active (pool, TRUE));
+  for (i = 0; i < n; i++) {
+    fail_unless_equals_int (
+        gst_buffer_pool_acquire_buffer (pool, &buffers[i], NULL), GST_FLOW_OK);
+    n_inside += gst_vkgdr_memory_get_host_pointer (
+                    gst_buffer_peek_memory (buffers[i], 0))
+                != NULL;
+  }
+  return n_inside;
+}
+
+/* A pool that grows leaves a part of a small window to the next one. */
+GST_START_TEST (test_small_window_is_shared)
+{
+  GstBufferPool *pools[2];
+  GstBuffer *buffers[2][16];
+  guint i, k, n;
+
+  g_setenv ("VKGDR_DEBUG", "bar=32M", TRUE);
+  test_context = test_context_new ();
+  for (i = 0; i < 2; i++) {
+    pools[i] = gst_vkgdr_buffer_pool_new (test_context);
+    n = fill_window (pools[i], buffers[i], 16);
+    /* Three quarters; and of what is left, no more than a half of all. */
+    fail_unless (i == 0 ? n == 12 : n >= 2 && n <= 8, "pool %u: %u", i, n);
+  }
+  for (i = 0; i < 2; i++) {
+    for (k = 0; k < 16; k++)
+      gst_buffer_unref (buffers[i][k]);
+    gst_buffer_pool_set_active (pools[i], FALSE);
+    gst_object_unref (pools[i]);
+  }
+  test_teardown ();
+}
+GST_END_TEST;
+
 /* What another process may still have mapped is not given to somebody else. */
 GST_START_TEST (test_exported_slabs_are_not_used_again)
 {
@@ -399,6 +444,7 @@ core_suite (void)
 
   tc = tcase_create ("own");
   tcase_set_timeout (tc, 60);
+  tcase_add_test (tc, test_small_window_is_shared);
   tcase_add_test (tc, test_lost_fences_are_errors);
   suite_add_tcase (s, tc);
   return s;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * cudafilter.c: which kernel cudafilter runs, and with what: expressions,
- * parameters that are set, controlled or wrong, and files that change
+ * cudafilter.c: which kernel cudafilter runs, and with what: expressions, and
+ * parameters that are set, controlled or wrong
  */
 
 #include <glib/gstdio.h>
@@ -10,167 +10,10 @@
 #include <gst/controller/gstinterpolationcontrolsource.h>
 
 #include "picture.h"
+#include "folder.h"
+#include "rig.h"
 #include "slow.h"
 #include "util.h"
-
-/* --- a filter with frames before and messages behind --------------------- */
-
-typedef struct {
-  GstHarness *harness;
-  GstElement *filter;
-  GstBus *bus;
-  guint n; /* frames pushed, one a second */
-} Rig;
-
-#define RGBA_2X1 \
-  "video/x-raw,format=RGBA,width=2,height=1,framerate=1/1,colorimetry=sRGB"
-
-static void
-rig_init (Rig *rig, const gchar *properties)
-{
-  gchar *text = g_strdup_printf (
-      "vkgdrupload ! cudafilter %s ! vkgdrdownload", properties);
-
-  rig->harness = gst_harness_new_parse (text);
-  rig->filter = gst_harness_find_element (rig->harness, "cudafilter");
-  rig->bus = gst_bus_new ();
-  rig->n = 0;
-  gst_element_set_bus (rig->harness->element, rig->bus);
-  /* A harness starts what it has; most tests have something to set before. */
-  gst_element_set_state (rig->harness->element, GST_STATE_NULL);
-  g_free (text);
-}
-
-static void
-rig_start (Rig *rig, const gchar *caps)
-{
-  gst_element_set_state (rig->harness->element, GST_STATE_PLAYING);
-  gst_harness_set_src_caps_str (rig->harness, caps);
-}
-
-static void
-rig_clear (Rig *rig)
-{
-  gst_element_set_bus (rig->harness->element, NULL);
-  gst_object_unref (rig->bus);
-  gst_object_unref (rig->filter);
-  gst_harness_teardown (rig->harness);
-}
-
-/* Pushes a copy of @data; the frame that comes out, which the caller frees. */
-static guint8 *
-rig_push (Rig *rig, const guint8 *data, gsize size)
-{
-  GstBuffer *buffer = gst_buffer_new_memdup (data, size);
-  guint8 *out = g_malloc (size);
-
-  GST_BUFFER_PTS (buffer) = rig->n++ * GST_SECOND;
-  test_settle (rig->filter);
-  buffer = gst_harness_push_and_pull (rig->harness, buffer);
-  fail_unless (buffer != NULL);
-  fail_unless_equals_int (gst_buffer_extract (buffer, 0, out, size), size);
-  gst_buffer_unref (buffer);
-  return out;
-}
-
-/* What becomes of the red of a pixel of 100, 60, 20, 255. */
-static guint8
-rig_red (Rig *rig)
-{
-  const guint8 data[8] = { 100, 60, 20, 255, 100, 60, 20, 255 };
-  guint8 *out = rig_push (rig, data, sizeof (data));
-  guint8 red = out[0];
-
-  g_free (out);
-  return red;
-}
-
-static void
-rig_set_params (Rig *rig, const gchar *text)
-{
-  GstStructure *params = text ? gst_structure_from_string (text, NULL) : NULL;
-
-  fail_unless (!text || params != NULL, "%s", text);
-  g_object_set (rig->filter, "params", params, NULL);
-  g_clear_pointer (&params, gst_structure_free);
-}
-
-/* The property, which the caller frees. */
-static gchar *
-rig_get_params (Rig *rig)
-{
-  GstStructure *params = NULL;
-  gchar *text;
-
-  g_object_get (rig->filter, "params", &params, NULL);
-  text = params ? gst_structure_to_string (params) : NULL;
-  g_clear_pointer (&params, gst_structure_free);
-  return text;
-}
-
-/* The text of the next message of that type within @ms, which the caller frees,
- * or NULL. That there is no GPU is no news. */
-static gchar *
-rig_wait_message (Rig *rig, GstMessageType type, guint ms)
-{
-  gchar *text = NULL;
-
-  while (!text) {
-    GstMessage *message =
-        gst_bus_timed_pop_filtered (rig->bus, ms * GST_MSECOND, type);
-    GError *error = NULL;
-
-    if (!message)
-      return NULL;
-    if (type == GST_MESSAGE_WARNING)
-      gst_message_parse_warning (message, &error, NULL);
-    else if (type == GST_MESSAGE_INFO)
-      gst_message_parse_info (message, &error, NULL);
-    else
-      gst_message_parse_error (message, &error, NULL);
-    /* What is told of the device is not meant. */
-    if (!strstr (error->message, "No NVIDIA GPU")
-        && !strstr (error->message, "Buffers are staged"))
-      text = g_strdup (error->message);
-    g_error_free (error);
-    gst_message_unref (message);
-  }
-  return text;
-}
-
-/* There is a message, and it has all of the words, which end with NULL. */
-static void
-rig_assert_message (Rig *rig, GstMessageType type, ...)
-{
-  gchar *text = rig_wait_message (rig, type, 20000);
-  const gchar *word;
-  va_list args;
-
-  fail_unless (text != NULL, "there is no message");
-  va_start (args, type);
-  while ((word = va_arg (args, const gchar *)))
-    fail_unless (
-        strstr (text, word) != NULL, "\"%s\" lacks \"%s\"", text, word);
-  va_end (args);
-  g_free (text);
-}
-
-static void
-rig_assert_quiet (Rig *rig)
-{
-  gchar *text = rig_wait_message (rig, GST_MESSAGE_WARNING, 0);
-
-  fail_unless (text == NULL, "%s", text);
-}
-
-/* It does not start, and an error has all of the words. */
-#define rig_assert_fails(rig, ...) \
-  G_STMT_START \
-  { \
-    gst_element_set_state ((rig)->harness->element, GST_STATE_PAUSED); \
-    rig_assert_message (rig, GST_MESSAGE_ERROR, __VA_ARGS__, NULL); \
-  } \
-  G_STMT_END
 
 /* --- pixels -------------------------------------------------------------- */
 
@@ -338,23 +181,6 @@ count_files (const gchar *folder)
   return n;
 }
 
-static void
-remove_folder (gchar *folder)
-{
-  GDir *dir = g_dir_open (folder, 0, NULL);
-  const gchar *name;
-
-  while ((name = g_dir_read_name (dir))) {
-    gchar *path = g_build_filename (folder, name, NULL);
-
-    g_unlink (path);
-    g_free (path);
-  }
-  g_dir_close (dir);
-  fail_unless_equals_int (g_rmdir (folder), 0);
-  g_free (folder);
-}
-
 /* Values are arguments; names and types are source. */
 GST_START_TEST (test_pixel_compiles_for_names_and_types)
 {
@@ -388,7 +214,7 @@ GST_START_TEST (test_pixel_compiles_for_names_and_types)
   fail_unless_equals_int (rig_red (&rig), 100);
   rig_assert_quiet (&rig);
   rig_clear (&rig);
-  remove_folder (folder);
+  folder_remove (folder);
 }
 GST_END_TEST;
 
@@ -491,19 +317,6 @@ GST_START_TEST (test_one_kernel_at_a_time)
 GST_END_TEST;
 
 /* --- kernels and params that change -------------------------------------- */
-
-#define KERNEL(params, red) \
-  "__global__ void own (VkgdrFrame in, VkgdrFrame out" params ")\n" \
-  "{\n" \
-  "  int x = blockIdx.x * blockDim.x + threadIdx.x;\n" \
-  "  int y = blockIdx.y * blockDim.y + threadIdx.y;\n" \
-  "  if (x < out.width && y < out.height)\n" \
-  "    vkgdr_put (out, 0, x, y, " red ");\n" \
-  "}\n"
-
-#define ADD KERNEL (", int n", "vkgdr_get (in, 0, x, y) + n")
-#define MIX KERNEL (", int n, float f", "(int) ((n + 10) * f)")
-#define SEVEN KERNEL ("", "7")
 
 /* What does not compile is told, and the last kernel goes on; what does is
  * taken from the next frame on. */
@@ -1071,233 +884,6 @@ GST_START_TEST (test_params_from_another_thread)
 }
 GST_END_TEST;
 
-/* --- watch --------------------------------------------------------------- */
-
-typedef struct {
-  gchar *folder;
-  gchar *path;
-} Source;
-
-static void
-source_init (Source *source, const gchar *text)
-{
-  source->folder = g_dir_make_tmp ("vkgdr-watch-XXXXXX", NULL);
-  source->path = g_build_filename (source->folder, "kernel.cu", NULL);
-  fail_unless (g_file_set_contents (source->path, text, -1, NULL));
-}
-
-static void
-source_clear (Source *source)
-{
-  remove_folder (source->folder);
-  g_free (source->path);
-}
-
-/* As an editor does: another file takes the place of this one. */
-static void
-source_replace (Source *source, const gchar *text)
-{
-  gchar *spare = g_build_filename (source->folder, "spare", NULL);
-
-  fail_unless (g_file_set_contents (spare, text, -1, NULL));
-  fail_unless_equals_int (g_rename (spare, source->path), 0);
-  g_free (spare);
-}
-
-/* Or it writes into the file. */
-static void
-source_rewrite (Source *source, const gchar *text)
-{
-  FILE *file = fopen (source->path, "w");
-
-  fail_unless (file != NULL);
-  fputs (text, file);
-  fclose (file);
-}
-
-/* Frames go on with @from until there is one of @to; and that was told. */
-static void
-assert_becomes (Rig *rig, Source *source, guint8 from, guint8 to)
-{
-  gint64 deadline = g_get_monotonic_time () + 20 * G_TIME_SPAN_SECOND;
-  guint8 red;
-
-  while ((red = rig_red (rig)) != to) {
-    fail_unless_equals_int (red, from);
-    fail_unless (g_get_monotonic_time () < deadline, "it does not change");
-    g_usleep (5000);
-  }
-  rig_assert_message (rig, GST_MESSAGE_INFO, source->path, "frame", NULL);
-}
-
-static void
-rig_init_watching (Rig *rig, Source *source)
-{
-  rig_init (rig, "watch=true");
-  g_object_set (rig->filter, "location", source->path, NULL);
-  rig_start (rig, RGBA_2X1);
-}
-
-GST_START_TEST (test_watch)
-{
-  void (*write) (Source *, const gchar *) =
-      __i__ ? source_rewrite : source_replace;
-  Source source;
-  Rig rig;
-
-  source_init (&source, SEVEN);
-  rig_init_watching (&rig, &source);
-  fail_unless_equals_int (rig_red (&rig), 7);
-  write (&source, KERNEL ("", "8"));
-  assert_becomes (&rig, &source, 7, 8);
-  rig_assert_quiet (&rig);
-
-  write (&source, "\nnonsense\n");
-  rig_assert_message (
-      &rig, GST_MESSAGE_WARNING, source.path, "2", "nonsense", NULL);
-  fail_unless_equals_int (rig_red (&rig), 8);
-  write (&source, KERNEL ("", "9"));
-  assert_becomes (&rig, &source, 8, 9);
-
-  /* Nothing to be compiled any more, and then there is again. */
-  g_unlink (source.path);
-  g_usleep (300000);
-  fail_unless_equals_int (rig_red (&rig), 9);
-  write (&source, KERNEL ("", "10"));
-  assert_becomes (&rig, &source, 9, 10);
-  rig_assert_quiet (&rig);
-  rig_clear (&rig);
-  source_clear (&source);
-}
-GST_END_TEST;
-
-GST_START_TEST (test_watch_and_params)
-{
-  Source source;
-  Rig rig;
-
-  source_init (&source, ADD);
-  rig_init (&rig, "watch=true");
-  g_object_set (rig.filter, "location", source.path, NULL);
-  rig_set_params (&rig, "params,n=1");
-  rig_start (&rig, RGBA_2X1);
-  fail_unless_equals_int (rig_red (&rig), 101);
-  gst_child_proxy_set (GST_CHILD_PROXY (rig.filter), "params::n", 4, NULL);
-  source_replace (&source, KERNEL (", int n", "vkgdr_get (in, 0, x, y) - n"));
-  assert_becomes (&rig, &source, 104, 96);
-
-  /* It takes more than there is; the one before goes on, until there is. */
-  source_replace (&source, MIX);
-  do {
-    gchar *text = rig_wait_message (&rig, GST_MESSAGE_WARNING, 10);
-
-    fail_unless_equals_int (rig_red (&rig), 96);
-    if (text) {
-      fail_unless (strstr (text, "2 parameters") != NULL, "%s", text);
-      g_free (text);
-      break;
-    }
-  } while (rig.n < 2000);
-  fail_unless (rig.n < 2000);
-  rig_set_params (&rig, "params,n=5,f=3.0");
-  fail_unless_equals_int (rig_red (&rig), 45);
-  rig_clear (&rig);
-  source_clear (&source);
-}
-GST_END_TEST;
-
-/* It follows the properties, while frames pass. */
-GST_START_TEST (test_watch_is_switched)
-{
-  Source source, other;
-  Rig rig;
-
-  source_init (&source, SEVEN);
-  source_init (&other, KERNEL ("", "20"));
-  rig_init_watching (&rig, &source);
-  fail_unless_equals_int (rig_red (&rig), 7);
-  g_object_set (rig.filter, "watch", FALSE, NULL);
-  source_replace (&source, KERNEL ("", "8"));
-  g_usleep (300000);
-  fail_unless_equals_int (rig_red (&rig), 7);
-  g_object_set (rig.filter, "watch", TRUE, NULL);
-  assert_becomes (&rig, &source, 7, 8);
-  source_replace (&source, KERNEL ("", "9"));
-  assert_becomes (&rig, &source, 8, 9);
-
-  g_object_set (rig.filter, "location", other.path, NULL);
-  fail_unless_equals_int (rig_red (&rig), 20);
-  source_replace (&source, KERNEL ("", "10"));
-  source_replace (&other, KERNEL ("", "21"));
-  assert_becomes (&rig, &other, 20, 21);
-  g_object_set (rig.filter, "location", NULL, "kernel", "copy", NULL);
-  source_replace (&other, KERNEL ("", "22"));
-  g_usleep (300000);
-  fail_unless_equals_int (rig_red (&rig), 100);
-  rig_assert_quiet (&rig);
-  rig_clear (&rig);
-  source_clear (&other);
-  source_clear (&source);
-}
-GST_END_TEST;
-
-static GstBusSyncReply
-stop_watching (GstBus *bus, GstMessage *message, gpointer user_data)
-{
-  if (GST_MESSAGE_TYPE (message) == GST_MESSAGE_WARNING)
-    g_object_set (user_data, "watch", FALSE, NULL);
-  return GST_BUS_PASS;
-}
-
-/* Also from the watch's own thread, and in the middle of its work. */
-GST_START_TEST (test_watch_ends)
-{
-  gint64 start;
-  Source source;
-  Rig rig;
-
-  source_init (&source, SEVEN);
-  rig_init_watching (&rig, &source);
-  fail_unless_equals_int (rig_red (&rig), 7);
-  gst_bus_set_sync_handler (rig.bus, stop_watching, rig.filter, NULL);
-  source_replace (&source, "nonsense");
-  rig_assert_message (&rig, GST_MESSAGE_WARNING, "nonsense", NULL);
-  gst_bus_set_sync_handler (rig.bus, NULL, NULL, NULL);
-  source_replace (&source, KERNEL ("", "8"));
-  g_usleep (300000);
-  fail_unless_equals_int (rig_red (&rig), 7);
-  rig_assert_quiet (&rig);
-
-  g_object_set (rig.filter, "watch", TRUE, NULL);
-  source_replace (&source, KERNEL ("", "9"));
-  start = g_get_monotonic_time ();
-  gst_element_set_state (rig.harness->element, GST_STATE_NULL);
-  fail_unless (g_get_monotonic_time () - start < 10 * G_TIME_SPAN_SECOND);
-  rig_clear (&rig);
-  source_clear (&source);
-}
-GST_END_TEST;
-
-/* What is behind a link changes. */
-GST_START_TEST (test_watch_follows_links)
-{
-  Source source, link;
-  Rig rig;
-
-  source_init (&source, SEVEN);
-  source_init (&link, "");
-  g_unlink (link.path);
-  fail_unless_equals_int (symlink (source.path, link.path), 0);
-  rig_init_watching (&rig, &link);
-  fail_unless_equals_int (rig_red (&rig), 7);
-  source_replace (&source, KERNEL ("", "8"));
-  assert_becomes (&rig, &link, 7, 8);
-  rig_clear (&rig);
-  source_clear (&link);
-  source_clear (&source);
-}
-GST_END_TEST;
-
 static Suite *
 cudafilter_suite (void)
 {
@@ -1338,11 +924,6 @@ cudafilter_suite (void)
       tc, test_child_in_launch_lines, 0, G_N_ELEMENTS (launch_lines));
   tcase_add_test (tc, test_params_outlive_a_stop);
   tcase_add_test (tc, test_params_from_another_thread);
-  tcase_add_loop_test (tc, test_watch, 0, 2);
-  tcase_add_test (tc, test_watch_and_params);
-  tcase_add_test (tc, test_watch_is_switched);
-  tcase_add_test (tc, test_watch_ends);
-  tcase_add_test (tc, test_watch_follows_links);
   return suite;
 }
 

@@ -19,28 +19,6 @@
 /* Long enough for the compiler of a slow machine. */
 #define TIMEOUT_S 60
 
-static GstVkgdrContext *context;
-static GstVkgdrStream *stream;
-
-static void
-setup (void)
-{
-  GError *error = NULL;
-
-  gst_vkgdr_init ();
-  context = gst_vkgdr_context_new (-1, &error);
-  g_assert_no_error (error);
-  stream = gst_vkgdr_stream_new (context, &error);
-  g_assert_no_error (error);
-}
-
-static void
-teardown (void)
-{
-  gst_clear_object (&stream);
-  gst_clear_object (&context);
-}
-
 /* Effects with parameters that show whether each one arrives. */
 static const struct {
   const gchar *effect;
@@ -157,16 +135,17 @@ check_frame (const GstEffect *effect, GstVkgdrKernel *kernel,
   FrameLayout out_layout = frame_layout (out_info, padded);
   guint8 *noise = frame_noise (in_info), *got;
   guint8 *wanted = g_malloc0 (GST_VIDEO_INFO_SIZE (out_info));
-  GstBuffer *in = frame_new (context, in_info, &in_layout, noise);
-  GstBuffer *out = in_place ? gst_buffer_ref (in)
-                            : frame_new (context, out_info, &out_layout, NULL);
+  GstBuffer *in = frame_new (frame_context, in_info, &in_layout, noise);
+  GstBuffer *out = in_place
+                       ? gst_buffer_ref (in)
+                       : frame_new (frame_context, out_info, &out_layout, NULL);
   gint tolerance = effect_reference_find (effect->name)->tolerance;
   GError *error = NULL;
   guint differences;
 
   effect_reference_convert (
       effect->name, in_info, noise, out_info, wanted, params);
-  frame_run (kernel, stream, in, in_info, out, out_info, params, &error);
+  frame_run (kernel, frame_stream, in, in_info, out, out_info, params, &error);
   g_assert_no_error (error);
   got = frame_read (out_info, &out_layout, out);
   differences = picture_count_differences (out_info, wanted, got, tolerance);
@@ -208,7 +187,7 @@ check_like (const GstEffect *effect, GstVkgdrKernel *kernel,
 GST_START_TEST (test_effect_is_as_described)
 {
   const GstEffect *effect = gst_effect_find (cases[__i__].effect);
-  GstVkgdrKernel *kernel = frame_effect (context, effect);
+  GstVkgdrKernel *kernel = frame_effect (frame_context, effect);
   GstStructure *params = make_params (effect, cases[__i__].params);
   guint f, s, tile_x, tile_y;
 
@@ -236,7 +215,7 @@ GST_START_TEST (test_effect_converts_format)
   if (!(effect->converts & GST_EFFECT_CONVERTS_FORMAT))
     return;
   params = make_params (effect, NULL);
-  kernel = frame_effect (context, effect);
+  kernel = frame_effect (frame_context, effect);
   /* Of 8 pixels, four words are read at once. */
   for (width = 7; width < 9; width++)
     for (from = 0; from < G_N_ELEMENTS (formats); from++)
@@ -291,7 +270,7 @@ GST_START_TEST (test_effect_scales)
 {
   static const guint others[] = { 0, 5, 9, 16 };
   const GstEffect *effect = gst_effect_find (scalers[__i__].effect);
-  GstVkgdrKernel *kernel = frame_effect (context, effect);
+  GstVkgdrKernel *kernel = frame_effect (frame_context, effect);
   GstStructure *params = make_params (effect, scalers[__i__].params);
   guint f, o;
 
@@ -318,7 +297,7 @@ GST_START_TEST (test_effect_in_any_block)
     { 256, 1 } };
   static const guint some_formats[] = { 0, 8, 12 };
   const GstEffect *effect = &gst_effects_list ()[__i__];
-  GstVkgdrKernel *kernel = frame_effect (context, effect);
+  GstVkgdrKernel *kernel = frame_effect (frame_context, effect);
   GstStructure *params = make_params (effect, NULL);
   GError *error = NULL;
   GstVideoInfo info;
@@ -399,7 +378,7 @@ effects_suite (void)
 
   suite_add_tcase (suite, tc);
   tcase_set_timeout (tc, TIMEOUT_S);
-  tcase_add_checked_fixture (tc, setup, teardown);
+  tcase_add_checked_fixture (tc, frame_setup, frame_teardown);
   tcase_add_loop_test (
       tc, test_effect_is_as_described, 0, G_N_ELEMENTS (cases));
   tcase_add_loop_test (tc, test_effect_converts_format, 0, count_effects ());

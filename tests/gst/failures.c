@@ -262,6 +262,8 @@ static const struct {
   { "foreign", "buffers=1 foreign=true", "auto", 512 },
 };
 
+static gboolean has_window;
+
 typedef struct {
   GstElement *pipeline;
   guint side;
@@ -327,7 +329,13 @@ static void
 check_result (Run *run, const gchar *what, const gchar *call, GError *error)
 {
   fail_unless (!run->wrong, "%s: a frame has wrong bytes", what);
-  if (error)
+  /* Mapping needs the driver where there is no window. Upstream, which maps,
+   * cannot say what failed. */
+  if (error && !has_window)
+    fail_unless (strstr (error->message, "cannot be mapped") != NULL
+                     || strstr (error->message, call) != NULL,
+        "%s: %s", what, error->message);
+  else if (error)
     fail_unless (
         strstr (error->message, call) != NULL, "%s: %s", what, error->message);
   else
@@ -471,7 +479,9 @@ GST_START_TEST (test_memory_that_cannot_be_pinned)
   test_play (pipeline);
   test_play (pipeline);
   fail_unless_equals_int (g_atomic_int_get (&n_told), 1);
-  fail_unless_equals_int (g_atomic_int_get (&made[CALL_cuMemcpyHtoDAsync]), 0);
+  if (has_window) /* else each frame is staged */
+    fail_unless_equals_int (
+        g_atomic_int_get (&made[CALL_cuMemcpyHtoDAsync]), 0);
   fail_unless (g_atomic_int_get (&made[CALL_cuMemHostRegister]) > 0);
   /* What could not be pinned is not tried again for each frame. */
   fail_unless (g_atomic_int_get (&made[CALL_cuMemHostRegister]) <= 2 * 3);
@@ -485,8 +495,9 @@ setup (void)
 {
   /* Hundreds of starts, which take a GPU minutes, show no more there. */
   g_setenv ("VKGDR_DRIVER", "software", TRUE);
-  g_setenv ("VKGDR_DEBUG", "bar", TRUE);
+  g_setenv ("VKGDR_DEBUG", "bar", FALSE); /* or "no-vulkan" */
   test_frames_register ();
+  has_window = test_has_window ();
 }
 
 static Suite *

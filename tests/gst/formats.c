@@ -61,8 +61,6 @@ static const struct {
   gint width, height;
 } sizes[] = { { 1, 1 }, { 7, 5 }, { 26, 6 }, { 48, 4 } };
 
-static GstVkgdrContext *context;
-static GstVkgdrStream *stream;
 static GstVkgdrKernel *unpack, *pack;
 
 static void
@@ -70,16 +68,12 @@ setup (void)
 {
   GError *error = NULL;
 
-  gst_vkgdr_init ();
-  context = gst_vkgdr_context_new (-1, &error);
-  g_assert_no_error (error);
-  stream = gst_vkgdr_stream_new (context, &error);
-  g_assert_no_error (error);
+  frame_setup ();
   unpack = gst_vkgdr_kernel_new_from_source (
-      context, unpack_source, "unpack", NULL, &error);
+      frame_context, unpack_source, "unpack", NULL, &error);
   g_assert_no_error (error);
   pack = gst_vkgdr_kernel_new_from_source (
-      context, pack_source, "pack", NULL, &error);
+      frame_context, pack_source, "pack", NULL, &error);
   g_assert_no_error (error);
 }
 
@@ -88,8 +82,7 @@ teardown (void)
 {
   gst_clear_object (&pack);
   gst_clear_object (&unpack);
-  gst_clear_object (&stream);
-  gst_clear_object (&context);
+  frame_teardown ();
 }
 
 /* --- the reference ------------------------------------------------------- */
@@ -204,11 +197,11 @@ check_reading (
   FrameLayout out_layout = frame_layout (wide, FALSE);
   guint8 *noise = frame_noise (info);
   guint16 *wanted = reference_unpack (info, noise), *got;
-  GstBuffer *in = frame_new (context, info, &in_layout, noise);
-  GstBuffer *out = frame_new (context, wide, &out_layout, NULL);
+  GstBuffer *in = frame_new (frame_context, info, &in_layout, noise);
+  GstBuffer *out = frame_new (frame_context, wide, &out_layout, NULL);
   GError *error = NULL;
 
-  frame_run (unpack, stream, in, info, out, wide, NULL, &error);
+  frame_run (unpack, frame_stream, in, info, out, wide, NULL, &error);
   g_assert_no_error (error);
   got = read_samples (out, wide, &out_layout);
   compare (info, "reading", wanted, got, FALSE, padded);
@@ -226,12 +219,12 @@ check_writing (
   FrameLayout in_layout = frame_layout (wide, FALSE);
   FrameLayout out_layout = frame_layout (info, padded);
   guint8 *noise = frame_noise (wide), *plain;
-  GstBuffer *in = frame_new (context, wide, &in_layout, noise);
-  GstBuffer *out = frame_new (context, info, &out_layout, NULL);
+  GstBuffer *in = frame_new (frame_context, wide, &in_layout, noise);
+  GstBuffer *out = frame_new (frame_context, info, &out_layout, NULL);
   GError *error = NULL;
   guint16 *got;
 
-  frame_run (pack, stream, in, wide, out, info, NULL, &error);
+  frame_run (pack, frame_stream, in, wide, out, info, NULL, &error);
   g_assert_no_error (error);
   plain = frame_read (info, &out_layout, out);
   got = reference_unpack (info, plain);

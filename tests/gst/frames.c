@@ -11,6 +11,28 @@
 
 #include "frames.h"
 
+GstVkgdrContext *frame_context;
+GstVkgdrStream *frame_stream;
+
+void
+frame_setup (void)
+{
+  GError *error = NULL;
+
+  gst_vkgdr_init ();
+  frame_context = gst_vkgdr_context_new (-1, &error);
+  g_assert_no_error (error);
+  frame_stream = gst_vkgdr_stream_new (frame_context, &error);
+  g_assert_no_error (error);
+}
+
+void
+frame_teardown (void)
+{
+  gst_clear_object (&frame_stream);
+  gst_clear_object (&frame_context);
+}
+
 /* What lies around the samples, and must lie there afterwards. */
 #define GUARD 0xee
 /* Bytes in front of a padded frame, and behind each of its rows. */

@@ -14,6 +14,12 @@
 
 G_BEGIN_DECLS
 
+/* A fixture: a context of the default device, and a stream of it. */
+extern GstVkgdrContext *frame_context;
+extern GstVkgdrStream *frame_stream;
+void frame_setup (void);
+void frame_teardown (void);
+
 /* How a frame lies in its buffer. */
 typedef struct {
   gsize offset[GST_VIDEO_MAX_PLANES];

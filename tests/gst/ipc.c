@@ -77,12 +77,17 @@ passes_elsewhere (const gchar *test, GBytes *handle)
   gchar *text = g_base64_encode (
       g_bytes_get_data (handle, NULL), g_bytes_get_size (handle));
   GError *error = NULL;
+  gchar *output = NULL;
   gint status = -1;
 
   env = g_environ_setenv (env, VARIABLE, text, TRUE);
-  fail_unless (g_spawn_sync (NULL, argv, env, G_SPAWN_DEFAULT, NULL, NULL, NULL,
-                   NULL, &status, &error),
+  fail_unless (g_spawn_sync (NULL, argv, env, G_SPAWN_DEFAULT, NULL, NULL,
+                   &output, NULL, &status, &error),
       "%s", error ? error->message : "");
+  /* Its summary must not be taken for that of this program. */
+  if (status != 0)
+    g_printerr ("the other process:\n%s\n", output);
+  g_free (output);
   g_free (text);
   g_strfreev (env);
   g_free (argv[0]);

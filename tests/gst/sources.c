@@ -13,6 +13,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "folder.h"
+#include "slow.h"
 #include "kernel/compiler.h"
 #include "kernel/file.h"
 #include "kernel/image.h"
@@ -26,50 +28,11 @@
 #define SCAN_LIMIT (G_USEC_PER_SEC / 2)
 #define READ_LIMIT G_USEC_PER_SEC
 
-static gchar *folder;
-
-static void
-setup (void)
-{
-  folder = g_dir_make_tmp ("test-sources-XXXXXX", NULL);
-  fail_unless (folder != NULL);
-}
-
-static void
-teardown (void)
-{
-  gchar *quoted = g_shell_quote (folder);
-  gchar *command = g_strconcat ("/bin/rm -rf ", quoted, NULL);
-
-  fail_unless (g_spawn_command_line_sync (command, NULL, NULL, NULL, NULL));
-  g_free (command);
-  g_free (quoted);
-  g_free (folder);
-}
-
-/* Times mean nothing under the tools that scripts/test knows. */
-static gint64
-limit (gint64 microseconds)
-{
-  const gchar *slower = g_getenv ("CK_TIMEOUT_MULTIPLIER");
-
-  return slower && atoi (slower) > 1 ? G_MAXINT64 : microseconds;
-}
-
-/* Less under these tools, where it is only about what is read. */
+/* Less under tools that make it slow: then it is only about what is read. */
 static gsize
 scan_size (void)
 {
-  return limit (0) == 0 ? SCAN_SIZE : SCAN_SIZE / 32;
-}
-
-static gchar *
-write_file (const gchar *name, const gchar *text)
-{
-  gchar *path = g_build_filename (folder, name, NULL);
-
-  fail_unless (g_file_set_contents (path, text, -1, NULL));
-  return path;
+  return test_limit (0) == 0 ? SCAN_SIZE : SCAN_SIZE / 32;
 }
 
 /* --- the scanner --------------------------------------------------------- */
@@ -184,7 +147,8 @@ GST_START_TEST (test_scanner_is_linear)
   start = g_get_monotonic_time ();
   found = describe (text->str);
   start = g_get_monotonic_time () - start;
-  fail_unless (start < limit (SCAN_LIMIT), "%" G_GINT64_FORMAT " us", start);
+  fail_unless (
+      start < test_limit (SCAN_LIMIT), "%" G_GINT64_FORMAT " us", start);
   g_free (found);
 
   start = g_get_monotonic_time ();
@@ -193,7 +157,8 @@ GST_START_TEST (test_scanner_is_linear)
       &(GArray *){ gst_vkgdr_image_read_ptx_params (text->str, "missing") },
       g_array_unref);
   start = g_get_monotonic_time () - start;
-  fail_unless (start < limit (SCAN_LIMIT), "%" G_GINT64_FORMAT " us", start);
+  fail_unless (
+      start < test_limit (SCAN_LIMIT), "%" G_GINT64_FORMAT " us", start);
   g_string_free (text, TRUE);
 }
 GST_END_TEST;
@@ -212,7 +177,7 @@ GST_START_TEST (test_source_that_is_too_long_is_refused)
   input.text = text;
   fail_unless (gst_vkgdr_compiler_run (&target, &input, &error) == NULL);
   g_assert_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT);
-  fail_unless (g_get_monotonic_time () - start < limit (READ_LIMIT));
+  fail_unless (g_get_monotonic_time () - start < test_limit (READ_LIMIT));
   g_error_free (error);
   g_free (text);
 }
@@ -230,7 +195,7 @@ assert_is_not_read (const gchar *path, const gchar *why)
   g_assert_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_NOT_FOUND);
   fail_unless (strstr (error->message, why), "%s", error->message);
   fail_unless (strstr (error->message, path), "%s", error->message);
-  fail_unless (g_get_monotonic_time () - start < limit (READ_LIMIT));
+  fail_unless (g_get_monotonic_time () - start < test_limit (READ_LIMIT));
   g_clear_error (&error);
   fail_unless (
       gst_vkgdr_kernel_list_include_files (path, NULL, &error) == NULL);
@@ -253,7 +218,7 @@ GST_END_TEST;
 
 GST_START_TEST (test_large_file_is_refused)
 {
-  gchar *path = write_file ("large", "");
+  gchar *path = folder_write ("large", "");
 
   fail_unless (truncate (path, 100 * 1024 * 1024) == 0);
   assert_is_not_read (path, "is too large");
@@ -277,11 +242,12 @@ GST_START_TEST (test_include_files_are_listed)
   inner = g_build_filename (folder, "inner", NULL);
   fail_unless (g_mkdir (inner, 0700) == 0);
   g_free (inner);
-  path = write_file ("inner/main.cu", "#include \"one.h\"\n%:include <two.h>\n"
-                                      "#include \"missing.h\"\n wrong");
-  g_free (write_file ("inner/one.h", "#include \"../three.h\"\n"));
-  g_free (write_file ("two.h", "#include \"two.h\"\n#include \"one.h\"\n"));
-  g_free (write_file ("three.h", ""));
+  path =
+      folder_write ("inner/main.cu", "#include \"one.h\"\n%:include <two.h>\n"
+                                     "#include \"missing.h\"\n wrong");
+  g_free (folder_write ("inner/one.h", "#include \"../three.h\"\n"));
+  g_free (folder_write ("two.h", "#include \"two.h\"\n#include \"one.h\"\n"));
+  g_free (folder_write ("three.h", ""));
 
   files = gst_vkgdr_kernel_list_include_files (path, NULL, &error);
   g_assert_no_error (error);
@@ -300,7 +266,7 @@ GST_START_TEST (test_include_files_are_listed)
   gst_vkgdr_compile_options_unref (options);
   g_free (path);
 
-  path = write_file ("image.ptx", ".version 8.0\n.target sm_90\n");
+  path = folder_write ("image.ptx", ".version 8.0\n.target sm_90\n");
   files = gst_vkgdr_kernel_list_include_files (path, NULL, &error);
   g_assert_no_error (error);
   fail_unless (files && !files[0]);
@@ -425,7 +391,7 @@ sources_suite (void)
   TCase *general = tcase_create ("general");
 
   suite_add_tcase (s, general);
-  tcase_add_checked_fixture (general, setup, teardown);
+  tcase_add_checked_fixture (general, folder_setup, folder_teardown);
   tcase_add_loop_test (general, test_scanner_finds, 0, G_N_ELEMENTS (scans));
   tcase_add_test (general, test_text_for_the_compiler);
   tcase_add_loop_test (

@@ -400,10 +400,8 @@ test_frames_init (TestFrames *self)
 void
 test_frames_register (void)
 {
-  /* Also used in processes that are no tests. */
-  if (!gst_element_register (
-          NULL, "testframes", GST_RANK_NONE, TEST_TYPE_FRAMES))
-    g_error ("the element testframes cannot be registered");
+  fail_unless (gst_element_register (
+      NULL, "testframes", GST_RANK_NONE, TEST_TYPE_FRAMES));
 }
 
 /* --- calls of the driver ------------------------------------------------- */
@@ -461,20 +459,39 @@ test_has_window (void)
   return has_window;
 }
 
-void
-test_make_calls_fail (const gchar *spec)
+/* A function of the software driver, which is kept open by the library. */
+static void *
+find_in_driver (const gchar *name)
 {
   gchar *path =
       g_build_filename (vkgdr_driver_softcuda_dir (), "libcuda.so.1", NULL);
   void *driver = dlopen (path, RTLD_NOW | RTLD_NOLOAD);
-  CUresult (*make_fail) (const char *spec) = NULL;
+  void *symbol;
 
   fail_unless (driver != NULL, "%s", path);
-  *(void **) &make_fail = dlsym (driver, "softcudaFail");
-  fail_unless (make_fail != NULL);
-  fail_unless_equals_int (make_fail (spec), CUDA_SUCCESS);
+  symbol = dlsym (driver, name);
+  fail_unless (symbol != NULL, "%s", name);
   dlclose (driver);
   g_free (path);
+  return symbol;
+}
+
+void
+test_make_calls_fail (const gchar *spec)
+{
+  CUresult (*make_fail) (const char *spec) = NULL;
+
+  *(void **) &make_fail = find_in_driver ("softcudaFail");
+  fail_unless_equals_int (make_fail (spec), CUDA_SUCCESS);
+}
+
+gulong
+test_count_calls (const gchar *name)
+{
+  unsigned long (*count) (const char *name) = NULL;
+
+  *(void **) &count = find_in_driver ("softcudaCountCalls");
+  return count (name);
 }
 
 static gboolean

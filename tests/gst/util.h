@@ -105,6 +105,10 @@ gboolean test_has_window (void);
  * none any more. That driver must have been opened. */
 void test_make_calls_fail (const gchar *spec);
 
+/* How often this thread has called @name of the software driver, or with "*"
+ * any entry point. That driver must have been opened. */
+gulong test_count_calls (const gchar *name);
+
 /* Waits until what was set on a cudafilter is ready for its next frame. */
 void test_settle (GstElement *filter);
 

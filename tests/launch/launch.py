@@ -16,8 +16,7 @@ import unittest
 LAUNCH = sys.argv[1]
 INSPECT = sys.argv[2]
 
-FILTERS = ("vkgdrupload", "cudafilter", "vkgdrdownload")
-ELEMENTS = FILTERS + ("vkgdripcsink", "vkgdripcsrc")
+ELEMENTS = ("vkgdrupload", "cudafilter", "vkgdrtensor", "vkgdrdownload")
 
 TIME_LIMIT = 60  # seconds, for one run
 
@@ -59,6 +58,8 @@ PIPELINES = {
     "t. ! queue ! cudafilter kernel=invert ! vkgdrdownload",
     "elements of one's own": _VIDEO.format(format="RGBx")
     + "! vkgdrupload ! vkgdrexampletint ! vkgdrexampleborder ! vkgdrdownload",
+    "tensors": _VIDEO.format(format="NV12")
+    + "! vkgdrupload ! vkgdrtensor width=64 height=64 batch=4 ! vkgdrdownload",
     "audio": "audiotestsrc num-buffers=20 ! audio/x-raw,format=S16LE,channels=2 "
     "! vkgdrupload ! vkgdrdownload",
     "bytes": "filesrc num-buffers=20 blocksize=5000 location=" + shlex.quote(__file__)

@@ -90,10 +90,12 @@ class Typelib(unittest.TestCase):
         self.assertEqual(found, {
             "allocator_alloc_wrapped",
             "allocator_wrap",
+            "FenceFunc",
             "ReleaseFunc",
             "context_get_cuda_context",
             "context_get_pinned_data",
             "dlpack_get_capsule_destructor",
+            "fence_release_later",
             "mapping_to_dlpack",
             "memory_download",
             "memory_download_rect",

@@ -70,6 +70,26 @@ class Negative(GstVkgdr.VideoFilter):
         print(context, self.get_input_info(), stream.handle)
 
 
+def tensors(sources: List[str]) -> List[Tuple[float, float]]:
+    points: List[Tuple[float, float]] = []
+    with GstVkgdr.TensorReader(sources, size=(640, 640), batch=8, dtype="float16") as reader:
+        reader.seek(1.5)
+        for batch in reader:
+            array: GstVkgdr.DeviceArray = batch
+            print(array.shape, batch.numpy())
+            points += [frame.to_frame(320, 320) for frame in batch.frames]
+    return points
+
+
+def converted(context: GstVkgdr.Context, frame: Gst.Buffer, info: Any) -> int:
+    config = GstVkgdr.TensorConfig.new(224, 224)
+    config.set_mean([0.5])
+    converter = GstVkgdr.TensorConverter.new(context, config)
+    tensor = context.get_allocator().alloc(config.get_frame_size())
+    converter.convert(GstVkgdr.Stream(context), frame, info, None, tensor, 0)
+    return config.get_n_channels()
+
+
 def plain(size: int) -> int:
     handle = vkgdr.Vkgdr.open_current_context(vkgdr.OpenFlags.REQUIRE_COHERENT_BIT)
     with vkgdr.RawMemory(handle, size) as memory:

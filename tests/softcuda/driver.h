@@ -16,6 +16,7 @@
 static vkgdr_cuda cu;
 static CUresult (*set_uuid) (const CUuuid *uuid);
 static CUresult (*set_fail) (const char *spec);
+static unsigned long (*count_calls) (const char *name);
 
 #define ok(call) \
   do { \
@@ -56,6 +57,7 @@ load_driver (void)
 #undef LOAD
   *(void **) &set_uuid = find_symbol (library, "softcudaSetUuid");
   *(void **) &set_fail = find_symbol (library, "softcudaFail");
+  *(void **) &count_calls = find_symbol (library, "softcudaCountCalls");
 }
 
 /* Fixture: the primary context is current. */

@@ -620,6 +620,40 @@ GST_START_TEST (test_import_of_malformed)
 }
 GST_END_TEST;
 
+/* ---- calls are counted ---- */
+
+static gpointer
+count_in_thread (gpointer unused)
+{
+  int count;
+
+  ok (cu.cuDeviceGetCount (&count));
+  return GSIZE_TO_POINTER (count_calls ("cuDeviceGetCount"));
+}
+
+/* Each thread's for themselves, those that fail as well. */
+GST_START_TEST (test_count)
+{
+  unsigned long all = count_calls ("*"), some = count_calls ("cuMemAlloc");
+  CUdeviceptr pointer;
+  GThread *thread;
+  int count;
+
+  ok (cu.cuMemAlloc (&pointer, 10));
+  ok (cu.cuMemFree (pointer));
+  ok (set_fail ("cuMemAlloc:1"));
+  fails (cu.cuMemAlloc (&pointer, 10), CUDA_ERROR_UNKNOWN);
+  fail_unless_equals_uint64 (count_calls ("cuMemAlloc"), some + 2);
+  fail_unless_equals_uint64 (count_calls ("*"), all + 3);
+  fail_unless_equals_uint64 (count_calls ("cuNothing"), 0);
+  ok (cu.cuDeviceGetCount (&count));
+  some = count_calls ("cuDeviceGetCount");
+  thread = g_thread_new ("count", count_in_thread, NULL);
+  fail_unless_equals_uint64 (GPOINTER_TO_SIZE (g_thread_join (thread)), 1);
+  fail_unless_equals_uint64 (count_calls ("cuDeviceGetCount"), some);
+}
+GST_END_TEST;
+
 /* ---- calls made to fail ---- */
 
 GST_START_TEST (test_fail)
@@ -701,6 +735,7 @@ softcuda_driver_suite (void)
   tcase_add_test (tc, test_pointer_attributes);
   tcase_add_test (tc, test_import);
   tcase_add_test (tc, test_import_of_malformed);
+  tcase_add_test (tc, test_count);
   tcase_add_test (tc, test_fail);
   return s;
 }

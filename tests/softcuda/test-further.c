@@ -501,9 +501,32 @@ GST_START_TEST (test_primary_reset)
   ok (cu.cuMemGetInfo (&after, &total));
   fail_unless_equals_uint64 (before, after);
   fails (cu.cuMemFree (memory), CUDA_ERROR_INVALID_VALUE);
+  fails (cu.cuStreamQuery (stream), CUDA_ERROR_INVALID_HANDLE);
   ok (cu.cuMemAlloc (&memory, 1000));
   ok (cu.cuMemFree (memory));
   fails (more.cuDevicePrimaryCtxReset (1), CUDA_ERROR_INVALID_DEVICE);
+}
+GST_END_TEST;
+
+/* A stale handle is one for a while, whatever is made after it. */
+GST_START_TEST (test_handles_are_not_used_again_at_once)
+{
+  CUstream stale_stream, stream;
+  CUevent stale_event, event;
+  int i;
+
+  ok (cu.cuStreamCreate (&stale_stream, 0));
+  ok (cu.cuStreamDestroy (stale_stream));
+  ok (cu.cuEventCreate (&stale_event, 0));
+  ok (cu.cuEventDestroy (stale_event));
+  for (i = 0; i < 50; i++) {
+    ok (cu.cuStreamCreate (&stream, 0));
+    ok (cu.cuEventCreate (&event, 0));
+    fails (cu.cuStreamQuery (stale_stream), CUDA_ERROR_INVALID_HANDLE);
+    fails (cu.cuEventQuery (stale_event), CUDA_ERROR_INVALID_HANDLE);
+    ok (cu.cuStreamDestroy (stream));
+    ok (cu.cuEventDestroy (event));
+  }
 }
 GST_END_TEST;
 
@@ -644,6 +667,7 @@ further_suite (void)
   tcase_add_test (tc, test_no_peers);
   tcase_add_test (tc, test_current_context);
   tcase_add_test (tc, test_primary_reset);
+  tcase_add_test (tc, test_handles_are_not_used_again_at_once);
   tcase_add_test (tc, test_what_a_context_says);
   tcase_add_test (tc, test_rows_are_set);
   tcase_add_test (tc, test_copies_of_either_side);

@@ -383,6 +383,25 @@ START_TEST (another_device)
 }
 END_TEST
 
+/* The device is there, but the driver fails: that is what is said. */
+START_TEST (driver_without_uuid)
+{
+  char *error;
+
+  if (!test_use_software_device ())
+    return;
+  vkgdr_close (vkgdr_open (0, 0));
+  test_fail ("cuDeviceGetUuid:1:CUDA_ERROR_OUT_OF_MEMORY");
+  ck_assert_ptr_null (vkgdr_open (0, 0));
+  error = vkgdr_last_error ();
+  ck_assert_ptr_nonnull (strstr (error, "cuDeviceGetUuid"));
+  ck_assert_ptr_nonnull (strstr (error, "CUDA_ERROR_OUT_OF_MEMORY"));
+  ck_assert_ptr_null (strstr (error, "there is no CUDA device"));
+  free (error);
+  test_fail (NULL);
+}
+END_TEST
+
 START_TEST (failures_leave_nothing_open)
 {
   vkgdr_t g;
@@ -497,6 +516,7 @@ main (void)
   tcase_add_test (tc, no_window_leaves_nothing_open);
   tcase_add_test (tc, an_optional_window_excuses_nothing_else);
   tcase_add_test (tc, another_device);
+  tcase_add_test (tc, driver_without_uuid);
   tcase_add_test (tc, failures_leave_nothing_open);
   tcase_add_test (tc, nothing_leaks);
   tcase_add_test (tc, threads_may_open_at_once);

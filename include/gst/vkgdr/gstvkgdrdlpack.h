@@ -19,6 +19,8 @@ G_BEGIN_DECLS
  * @GST_VKGDR_ELEMENT_TYPE_INT: signed integers
  * @GST_VKGDR_ELEMENT_TYPE_UINT: unsigned integers
  * @GST_VKGDR_ELEMENT_TYPE_FLOAT: IEEE floating point numbers
+ * @GST_VKGDR_ELEMENT_TYPE_BFLOAT: the upper half of single precision. Since:
+ * 0.2
  *
  * What the elements of a tensor are, as DLPack numbers them.
  *
@@ -27,7 +29,8 @@ G_BEGIN_DECLS
 typedef enum {
   GST_VKGDR_ELEMENT_TYPE_INT = 0,
   GST_VKGDR_ELEMENT_TYPE_UINT = 1,
-  GST_VKGDR_ELEMENT_TYPE_FLOAT = 2
+  GST_VKGDR_ELEMENT_TYPE_FLOAT = 2,
+  GST_VKGDR_ELEMENT_TYPE_BFLOAT = 4
 } GstVkgdrElementType;
 
 #define GST_TYPE_VKGDR_ELEMENT_TYPE (gst_vkgdr_element_type_get_type ())

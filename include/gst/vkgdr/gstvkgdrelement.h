@@ -25,6 +25,9 @@ gboolean gst_vkgdr_element_handle_context_query (
     GstElement *element, GstQuery *query, GstVkgdrContext *context);
 
 GST_VKGDR_API
+void gst_vkgdr_element_post_error (GstElement *element, const GError *error);
+
+GST_VKGDR_API
 GstContext *gst_vkgdr_context_to_gst_context (GstVkgdrContext *context);
 
 GST_VKGDR_API

@@ -77,6 +77,21 @@ gboolean gst_vkgdr_fence_is_lost (GstVkgdrFence *fence);
 GST_VKGDR_API
 gboolean gst_vkgdr_fence_wait (GstVkgdrFence *fence, GError **error);
 
+/**
+ * GstVkgdrFenceFunc:
+ * @user_data: data of the caller
+ *
+ * Called when a fence has been reached, in a thread of the library, without a
+ * lock held.
+ *
+ * Since: 0.2
+ */
+typedef void (*GstVkgdrFenceFunc) (gpointer user_data);
+
+GST_VKGDR_API
+void gst_vkgdr_fence_release_later (
+    GstVkgdrFence *fence, GstVkgdrFenceFunc func, gpointer user_data);
+
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (GstVkgdrFence, gst_vkgdr_fence_unref)
 
 G_END_DECLS

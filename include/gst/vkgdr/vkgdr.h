@@ -23,6 +23,8 @@
 #include <gst/vkgdr/gstvkgdrcompileoptions.h>
 #include <gst/vkgdr/gstvkgdrmodule.h>
 #include <gst/vkgdr/gstvkgdrkernel.h>
+#include <gst/vkgdr/gstvkgdrtensor.h>
+#include <gst/vkgdr/gstvkgdrtensormeta.h>
 #include <gst/vkgdr/gstvkgdrelement.h>
 #include <gst/vkgdr/gstvkgdrbasetransform.h>
 #include <gst/vkgdr/gstvkgdrfilter.h>

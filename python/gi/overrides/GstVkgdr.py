@@ -6,7 +6,8 @@ allocator, one constant gets its value, and help() has texts (_gstvkgdr_docs).
 Buffers can be arrays (_gstvkgdr_arrays), devices, streams and events are made as
 Python's objects are (_gstvkgdr_objects), memory is copied (_gstvkgdr_copies), CUDA
 code is compiled and called (_gstvkgdr_code), memory goes to other processes
-(_gstvkgdr_sharing), and elements are written in Python (_gstvkgdr_elements).
+(_gstvkgdr_sharing), elements are written in Python (_gstvkgdr_elements), and frames
+are read as tensors (_gstvkgdr_tensors).
 Functions on memory look at it first (_gstvkgdr_checks), a Gst.Memory has a length
 (_gstvkgdr_memory), and errors have names (_gstvkgdr_errors). Everything else is as
 the typelib says.
@@ -74,11 +75,18 @@ from ._gstvkgdr_sharing import (  # noqa: E402
     open_ipc_handle,
 )
 
+from ._gstvkgdr_tensors import (  # noqa: E402
+    BatchFrame,
+    TensorBatch,
+    TensorReader,
+)
+
 GstVkgdr = get_introspection_module("GstVkgdr")
 
 __all__ = [
     "Allocator",
     "BaseTransform",
+    "BatchFrame",
     "CompileError",
     "Context",
     "CudaError",
@@ -99,6 +107,8 @@ __all__ = [
     "RuntimeError",
     "SourceModule",
     "Stream",
+    "TensorBatch",
+    "TensorReader",
     "as_stream",
     "copy",
     "device_array",

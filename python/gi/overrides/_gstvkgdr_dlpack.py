@@ -15,8 +15,9 @@ GstVkgdr = get_introspection_module("GstVkgdr")
 # DLDeviceType
 CUDA = 2
 
-# How DLPack numbers what NumPy's type strings call i, u and f.
-KINDS = {"i": 0, "u": 1, "f": 2}
+# How DLPack numbers what NumPy's type strings call i, u and f. NumPy has no bfloat16:
+# it is V here, elements of two bytes without a meaning.
+KINDS = {"i": 0, "u": 1, "f": 2, "V": 4}
 
 _NAME = b"dltensor"
 _USED = b"used_dltensor"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Where the samples of a buffer lie: shapes, strides and types.
+"""Where the samples and elements of a buffer lie: shapes, strides and types.
 
 Reads caps, infos and metas; touches no memory and knows no device.
 """
@@ -10,10 +10,14 @@ from typing import TYPE_CHECKING, Any, List, NamedTuple, Tuple, Union
 import gi
 
 gi.require_version("Gst", "1.0")
-from gi.repository import Gst  # noqa: E402
+from gi.repository import GLib, Gst  # noqa: E402
+
+from ..module import get_introspection_module  # noqa: E402
 
 if TYPE_CHECKING:
     from gi.repository import GstAudio, GstVideo
+
+GstVkgdr = get_introspection_module("GstVkgdr")
 
 # What says what is in a buffer; None: bytes.
 Format = Union[Gst.Caps, "GstVideo.VideoInfo", "GstAudio.AudioInfo", None]
@@ -63,6 +67,8 @@ def layouts(buffer: Gst.Buffer, format: Format = None) -> List[Layout]:
     """The arrays of a buffer; without a format one of bytes for each memory."""
     if not isinstance(buffer, Gst.Buffer):
         raise TypeError(f"a Gst.Buffer is needed, not {type(buffer).__name__}")
+    if isinstance(format, Gst.Caps) and _is_tensor(format):
+        return [_locate(buffer, _tensor(format))]
     info = _info(format)
     if info is None:
         sizes = [buffer.peek_memory(i).size for i in range(buffer.n_memory())]
@@ -243,6 +249,30 @@ def _audio_type(finfo: "GstAudio.AudioFormatInfo", size: int) -> str:
     kind = "f" if finfo.flags & flags.FLOAT else "i" if finfo.flags & flags.SIGNED else "u"
     order = "|" if size == 1 else "<" if finfo.endianness == 1234 else ">"
     return f"{order}{kind}{size}"
+
+
+# --- tensors ------------------------------------------------------------------
+
+# How NumPy writes the types of tensors. It has no bfloat16.
+_TENSOR_TYPES = {"float32": "f4", "float16": "f2", "bfloat16": "V2", "uint8": "u1", "int8": "i1"}
+
+
+def _is_tensor(caps: Gst.Caps) -> bool:
+    return caps.is_fixed() and _media_type(caps) == "tensor/strided"
+
+
+def _tensor(caps: Gst.Caps) -> _Plane:
+    """All dimensions, the last one contiguous."""
+    try:
+        _, kind, dims = GstVkgdr.tensor_caps_parse(caps)
+    except GLib.Error as error:
+        raise ValueError(error.message) from None
+    name = _TENSOR_TYPES[GstVkgdr.TensorType(kind).value_nick]
+    size = int(name[1:])
+    strides = [size]
+    for n in reversed(dims[1:]):
+        strides.insert(0, strides[0] * n)
+    return _Plane(0, tuple(dims), tuple(strides), ("|" if size == 1 else NATIVE_ORDER) + name)
 
 
 # --- where in the buffer ------------------------------------------------------

@@ -462,32 +462,8 @@ gst_vkgdr_base_transform_post_error (
 
   if (was_told (transform, error))
     GST_DEBUG_OBJECT (transform, "again: %s", error->message);
-  else if (error->domain != GST_VKGDR_ERROR)
-    GST_ELEMENT_ERROR (
-        transform, LIBRARY, FAILED, ("%s", error->message), (NULL));
   else
-    switch ((GstVkgdrError) error->code) {
-    case GST_VKGDR_ERROR_NO_DRIVER:
-    case GST_VKGDR_ERROR_NO_DEVICE:
-    case GST_VKGDR_ERROR_NOT_FOUND:
-      GST_ELEMENT_ERROR (
-          transform, RESOURCE, NOT_FOUND, ("%s", error->message), (NULL));
-      break;
-    case GST_VKGDR_ERROR_NO_MEMORY:
-      GST_ELEMENT_ERROR (
-          transform, RESOURCE, NO_SPACE_LEFT, ("%s", error->message), (NULL));
-      break;
-    case GST_VKGDR_ERROR_COMPILE:
-    case GST_VKGDR_ERROR_IMAGE:
-    case GST_VKGDR_ERROR_ARGUMENT:
-      GST_ELEMENT_ERROR (
-          transform, LIBRARY, SETTINGS, ("%s", error->message), (NULL));
-      break;
-    case GST_VKGDR_ERROR_FAILED:
-      GST_ELEMENT_ERROR (
-          transform, LIBRARY, FAILED, ("%s", error->message), (NULL));
-      break;
-    }
+    gst_vkgdr_element_post_error (GST_ELEMENT (transform), error);
   g_error_free (error);
 }
 

@@ -413,3 +413,48 @@ gst_vkgdr_element_handle_context_query (
   gst_context_unref (gst_context);
   return TRUE;
 }
+
+/**
+ * gst_vkgdr_element_post_error:
+ * @element: an element
+ * @error: an error, of this library or of another
+ *
+ * Posts @error on the bus as the reason why the element stops, with the domain
+ * and code that GStreamer has for such errors.
+ *
+ * Since: 0.2
+ */
+void
+gst_vkgdr_element_post_error (GstElement *element, const GError *error)
+{
+  g_return_if_fail (GST_IS_ELEMENT (element));
+  g_return_if_fail (error != NULL);
+
+  if (error->domain != GST_VKGDR_ERROR) {
+    GST_ELEMENT_ERROR (
+        element, LIBRARY, FAILED, ("%s", error->message), (NULL));
+    return;
+  }
+  switch ((GstVkgdrError) error->code) {
+  case GST_VKGDR_ERROR_NO_DRIVER:
+  case GST_VKGDR_ERROR_NO_DEVICE:
+  case GST_VKGDR_ERROR_NOT_FOUND:
+    GST_ELEMENT_ERROR (
+        element, RESOURCE, NOT_FOUND, ("%s", error->message), (NULL));
+    break;
+  case GST_VKGDR_ERROR_NO_MEMORY:
+    GST_ELEMENT_ERROR (
+        element, RESOURCE, NO_SPACE_LEFT, ("%s", error->message), (NULL));
+    break;
+  case GST_VKGDR_ERROR_COMPILE:
+  case GST_VKGDR_ERROR_IMAGE:
+  case GST_VKGDR_ERROR_ARGUMENT:
+    GST_ELEMENT_ERROR (
+        element, LIBRARY, SETTINGS, ("%s", error->message), (NULL));
+    break;
+  case GST_VKGDR_ERROR_FAILED:
+    GST_ELEMENT_ERROR (
+        element, LIBRARY, FAILED, ("%s", error->message), (NULL));
+    break;
+  }
+}

@@ -38,7 +38,8 @@
  *
  * #GstVkgdrBaseTransform:stats has the fields `frames` and `kernel-time`, the
  * mean of the nanoseconds that the device worked on a buffer (uint64 both;
- * 0 before the first result, and where the CPU does it).
+ * 0 before the first result, and where the CPU does it). Most buffers are not
+ * measured once some have been, because that takes time.
  *
  * A subclass is called in the streaming thread.
  *

@@ -21,6 +21,8 @@ gst_vkgdr_element_type_get_type (void)
     { GST_VKGDR_ELEMENT_TYPE_INT, "Signed integers", "int" },
     { GST_VKGDR_ELEMENT_TYPE_UINT, "Unsigned integers", "uint" },
     { GST_VKGDR_ELEMENT_TYPE_FLOAT, "Floating point numbers", "float" },
+    { GST_VKGDR_ELEMENT_TYPE_BFLOAT, "Upper halves of single precision",
+        "bfloat" },
     { 0, NULL, NULL },
   };
 

@@ -216,6 +216,43 @@ frame_check_meta (
   return FALSE;
 }
 
+/* All but the planes. */
+static gboolean
+frame_set_format (VkgdrFrame *frame, const GstVideoInfo *info, GError **error)
+{
+  memset (frame, 0, sizeof (*frame));
+  if (!gst_vkgdr_format_describe (info->finfo, frame)) {
+    gst_vkgdr_format_set_error (info->finfo, error);
+    return FALSE;
+  }
+  frame->width = GST_VIDEO_INFO_WIDTH (info);
+  frame->height = GST_VIDEO_INFO_FIELD_HEIGHT (info);
+  frame->format = GST_VIDEO_INFO_FORMAT (info);
+  frame_set_colorimetry (frame, info);
+  frame_set_ranges (frame);
+  return TRUE;
+}
+
+gboolean
+gst_vkgdr_frame_describe (
+    VkgdrFrame *frame, const GstVideoInfo *info, GError **error)
+{
+  gint i;
+
+  if (!frame_set_format (frame, info, error))
+    return FALSE;
+  for (i = 0; i < frame->n_planes; i++) {
+    VkgdrPlane *plane = &frame->plane[i];
+
+    frame_measure_plane (frame, i, &plane->width, &plane->height);
+    plane->data =
+        (unsigned char *) (guintptr) GST_VIDEO_INFO_PLANE_OFFSET (info, i);
+    plane->stride = GST_VIDEO_INFO_PLANE_STRIDE (info, i);
+  }
+  frame_set_packed4 (frame);
+  return TRUE;
+}
+
 gboolean
 gst_vkgdr_frame_fill (VkgdrFrame *frame, GstVkgdrContext *context,
     GstBuffer *buffer, const GstVideoInfo *info, guint64 number, GError **error)
@@ -223,23 +260,13 @@ gst_vkgdr_frame_fill (VkgdrFrame *frame, GstVkgdrContext *context,
   const GstVideoMeta *meta = gst_buffer_get_video_meta (buffer);
   gint i;
 
-  memset (frame, 0, sizeof (*frame));
-  if (!gst_vkgdr_format_describe (info->finfo, frame)) {
-    gst_vkgdr_format_set_error (info->finfo, error);
+  if (!frame_set_format (frame, info, error)
+      || (meta && !frame_check_meta (meta, info, error)))
     return FALSE;
-  }
-  if (meta && !frame_check_meta (meta, info, error))
-    return FALSE;
-  frame->width = GST_VIDEO_INFO_WIDTH (info);
-  frame->height = GST_VIDEO_INFO_FIELD_HEIGHT (info);
-  frame->format = GST_VIDEO_INFO_FORMAT (info);
   frame->frame = number;
   frame->time = GST_BUFFER_PTS_IS_VALID (buffer)
                     ? (long long) GST_BUFFER_PTS (buffer)
                     : -1;
-  frame_set_colorimetry (frame, info);
-  frame_set_ranges (frame);
-
   for (i = 0; i < frame->n_planes; i++)
     if (!frame_set_plane (frame, i, context, buffer,
             meta ? meta->offset[i] : GST_VIDEO_INFO_PLANE_OFFSET (info, i),

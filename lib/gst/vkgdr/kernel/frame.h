@@ -22,6 +22,12 @@ gboolean gst_vkgdr_frame_fill (VkgdrFrame *frame, GstVkgdrContext *context,
     GstBuffer *buffer, const GstVideoInfo *info, guint64 number,
     GError **error);
 
+/* Describes a frame of the format @info to no kernel: its planes begin at
+ * address 0, one behind the other. FALSE with @error set where VkgdrFrame
+ * cannot describe such frames. */
+gboolean gst_vkgdr_frame_describe (
+    VkgdrFrame *frame, const GstVideoInfo *info, GError **error);
+
 /* Whether VkgdrFrame can describe such frames; else FALSE with @error set. */
 gboolean gst_vkgdr_frame_check_info (const GstVideoInfo *info, GError **error);
 

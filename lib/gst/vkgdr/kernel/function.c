@@ -63,7 +63,6 @@ gst_vkgdr_function_finalize (GObject *object)
 
   g_clear_pointer (&self->sizes, g_array_unref);
   g_clear_pointer (&self->offsets, g_array_unref);
-  g_free (self->entry);
   gst_clear_object (&self->module);
 
   G_OBJECT_CLASS (gst_vkgdr_function_parent_class)->finalize (object);
@@ -149,7 +148,8 @@ find_function (GstVkgdrFunction *self, const gchar *entry, GError **error)
   }
   if (!gst_vkgdr_check (cuda, result, "cuModuleGetFunction", error))
     return FALSE;
-  self->entry = g_strdup (entry);
+  /* For launches, which may outlast the function. */
+  self->entry = g_intern_string (entry);
   return TRUE;
 }
 
@@ -580,7 +580,7 @@ gst_vkgdr_function_launch_raw (GstVkgdrFunction *self, GstVkgdrStream *stream,
 {
   const vkgdr_cuda *cuda = gst_vkgdr_context_get_driver (self->context);
   GstVkgdrClock *clock = gst_vkgdr_stream_get_clock (stream);
-  CUstream handle = gst_vkgdr_stream_get_handle (stream);
+  CUstream handle = gst_vkgdr_stream_peek_handle (stream);
   GstVkgdrRun *run;
   gchar *what;
   CUresult result;

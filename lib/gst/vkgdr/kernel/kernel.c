@@ -38,8 +38,9 @@ GST_DEBUG_CATEGORY_STATIC (gst_vkgdr_kernel_debug);
 
 /* The parameters that are buffers: in and out. */
 #define KERNEL_N_BUFFERS 2
-/* Arguments that are listed on the stack; more are rare, and go to the heap. */
-#define KERNEL_FEW_ARGUMENTS 32
+/* Parameters behind the buffers that are on the stack; more are rare, and go to
+ * the heap. */
+#define KERNEL_FEW_PARAMS 30
 /* What CUDA allows at most, in bytes, for all parameters of a kernel together.
  * Where the sizes of parameters are not known, every argument is followed by as
  * many zero bytes, so that the driver cannot read beyond them. */
@@ -557,15 +558,26 @@ kernel_get_param_sizes (GstVkgdrKernel *self, guint *n_params)
   return sizes ? &g_array_index (sizes, gsize, KERNEL_N_BUFFERS) : NULL;
 }
 
-static guint8 *
+/* Bytes of the arguments for @params as they are launched. Where the sizes of
+ * parameters are not known, zeros follow. */
+static gsize
+kernel_measure_params (GstVkgdrKernel *self, const GstStructure *params)
+{
+  gsize size =
+      (gst_vkgdr_params_count (params) + 1) * GST_VKGDR_PARAMS_SLOT_SIZE;
+
+  return self->function->sizes ? size : size + KERNEL_MAX_PARAM_BYTES;
+}
+
+static gboolean
 kernel_pack_params (GstVkgdrKernel *self, const GstStructure *params,
-    gsize padding, GError **error)
+    guint8 *slots, GError **error)
 {
   guint n_sizes;
   const gsize *sizes = kernel_get_param_sizes (self, &n_sizes);
 
   return gst_vkgdr_params_pack (
-      params, self->function->entry, sizes, n_sizes, padding, error);
+      params, self->function->entry, sizes, n_sizes, slots, error);
 }
 
 /**
@@ -614,14 +626,14 @@ gst_vkgdr_kernel_check_params (
     GstVkgdrKernel *kernel, const GstStructure *params, GError **error)
 {
   guint8 *slots;
+  gboolean ok;
 
   g_return_val_if_fail (KERNEL_IS_LOADED (kernel), FALSE);
 
-  slots = kernel_pack_params (kernel, params, 0, error);
-  if (!slots)
-    return FALSE;
+  slots = g_malloc (kernel_measure_params (kernel, params));
+  ok = kernel_pack_params (kernel, params, slots, error);
   g_free (slots);
-  return TRUE;
+  return ok;
 }
 
 /* --- running ------------------------------------------------------------- */
@@ -637,33 +649,57 @@ kernel_launch (GstVkgdrKernel *self, GstVkgdrStream *stream,
       self->function, stream, grid, block, 0, arguments, NULL, error);
 }
 
-/* Lists where each argument is, as cuLaunchKernel takes them, and launches.
- * Where the parameters' sizes are not known, pointers to zeros follow. */
+/* Lists in @arguments where each argument is, as cuLaunchKernel takes them, and
+ * launches. Behind the @n_slots slots, @n_zeros times the same zeros. */
 static gboolean
-kernel_launch_with (GstVkgdrKernel *self, GstVkgdrStream *stream, gpointer in,
-    gpointer out, const GstStructure *params, const GstVkgdrShape *shape,
-    GError **error)
+kernel_launch_slots (GstVkgdrKernel *self, GstVkgdrStream *stream, gpointer in,
+    gpointer out, guint8 *slots, guint n_slots, gsize n_zeros, void **arguments,
+    const GstVkgdrShape *shape, GError **error)
 {
-  gsize n_zeros = self->function->sizes ? 0 : KERNEL_MAX_PARAM_BYTES;
-  guint i, n_slots = gst_vkgdr_params_count (params);
-  void *few[KERNEL_FEW_ARGUMENTS], **arguments = few;
-  guint8 *slots = kernel_pack_params (self, params, n_zeros, error);
-  gboolean ok;
+  gsize i;
 
-  if (!slots)
-    return FALSE;
-  if (KERNEL_N_BUFFERS + n_slots + n_zeros > KERNEL_FEW_ARGUMENTS)
-    arguments = g_new (void *, KERNEL_N_BUFFERS + n_slots + n_zeros);
   arguments[0] = in;
   arguments[1] = out;
   for (i = 0; i < n_slots + n_zeros; i++)
     arguments[KERNEL_N_BUFFERS + i] =
         slots + MIN (i, n_slots) * GST_VKGDR_PARAMS_SLOT_SIZE;
-  ok = kernel_launch (self, stream, shape, arguments, error);
-  if (arguments != few)
-    g_free (arguments);
+  return kernel_launch (self, stream, shape, arguments, error);
+}
+
+/* With arguments on the heap. Where the parameters' sizes are not known, the
+ * driver may read beyond them. */
+static gboolean
+kernel_launch_many (GstVkgdrKernel *self, GstVkgdrStream *stream, gpointer in,
+    gpointer out, const GstStructure *params, const GstVkgdrShape *shape,
+    GError **error)
+{
+  gsize n_zeros = self->function->sizes ? 0 : KERNEL_MAX_PARAM_BYTES;
+  guint n = gst_vkgdr_params_count (params);
+  void **arguments = g_new (void *, KERNEL_N_BUFFERS + n + n_zeros);
+  guint8 *slots = g_malloc0 (kernel_measure_params (self, params));
+  gboolean ok = kernel_pack_params (self, params, slots, error)
+                && kernel_launch_slots (self, stream, in, out, slots, n,
+                    n_zeros, arguments, shape, error);
+
   g_free (slots);
+  g_free (arguments);
   return ok;
+}
+
+static gboolean
+kernel_launch_with (GstVkgdrKernel *self, GstVkgdrStream *stream, gpointer in,
+    gpointer out, const GstStructure *params, const GstVkgdrShape *shape,
+    GError **error)
+{
+  guint8 slots[KERNEL_FEW_PARAMS * GST_VKGDR_PARAMS_SLOT_SIZE];
+  void *arguments[KERNEL_N_BUFFERS + KERNEL_FEW_PARAMS];
+  guint n = gst_vkgdr_params_count (params);
+
+  if (!self->function->sizes || n > KERNEL_FEW_PARAMS)
+    return kernel_launch_many (self, stream, in, out, params, shape, error);
+  return kernel_pack_params (self, params, slots, error)
+         && kernel_launch_slots (
+             self, stream, in, out, slots, n, 0, arguments, shape, error);
 }
 
 static gboolean
@@ -677,6 +713,20 @@ kernel_check_kind (GstVkgdrKernel *self, gsize size, const gchar *name,
       "to be %s for that",
       self->function->entry, self->function->name, what, name);
   return FALSE;
+}
+
+/* The output's description is the input's if both are the same. */
+static gboolean
+kernel_fill_output (GstVkgdrKernel *self, const VkgdrFrame *in,
+    GstBuffer *input, const GstVideoInfo *input_info, VkgdrFrame *out,
+    GstBuffer *output, const GstVideoInfo *output_info, guint64 frame,
+    GError **error)
+{
+  if (input != output || !gst_video_info_is_equal (input_info, output_info))
+    return gst_vkgdr_frame_fill (
+        out, self->function->context, output, output_info, frame, error);
+  *out = *in;
+  return TRUE;
 }
 
 /**
@@ -747,8 +797,8 @@ gst_vkgdr_kernel_run (GstVkgdrKernel *kernel, GstVkgdrStream *stream,
           kernel, sizeof (VkgdrFrame), "VkgdrFrame", "video", error)
       || !gst_vkgdr_frame_fill (
           &in, kernel->function->context, input, input_info, frame, error)
-      || !gst_vkgdr_frame_fill (
-          &out, kernel->function->context, output, output_info, frame, error)
+      || !kernel_fill_output (kernel, &in, input, input_info, &out, output,
+          output_info, frame, error)
       || !gst_vkgdr_shape_choose (kernel->function, &kernel->shape, out.width,
           out.height, &shape, error))
     return FALSE;

@@ -38,7 +38,7 @@ struct _GstVkgdrFunction {
   GstVkgdrContext *context; /* the module's */
   const gchar *name;        /* the module's */
   CUfunction function;
-  gchar *entry;       /* the function's name, as the module has it */
+  const gchar *entry; /* its name, as the module has it; interned */
   GArray *sizes;      /* of its parameters, gsize each; NULL where there is no
                        * telling */
   GArray *offsets;    /* of the same, in what a launch takes */

@@ -132,21 +132,17 @@ gst_vkgdr_params_count (const GstStructure *params)
   return params ? gst_structure_n_fields (params) : 0;
 }
 
-guint8 *
+gboolean
 gst_vkgdr_params_pack (const GstStructure *params, const gchar *entry,
-    const gsize *sizes, guint n_sizes, gsize padding, GError **error)
+    const gsize *sizes, guint n_sizes, guint8 *slots, GError **error)
 {
   guint i, n = gst_vkgdr_params_count (params);
-  guint8 *slots;
 
   if (sizes && !check_count (entry, n, n_sizes, error))
-    return NULL;
-  slots = g_malloc0 ((n + 1) * GST_VKGDR_PARAMS_SLOT_SIZE + padding);
+    return FALSE;
   for (i = 0; i < n; i++)
     if (!pack_field (params, i, entry, sizes ? &sizes[i] : NULL,
-            slots + i * GST_VKGDR_PARAMS_SLOT_SIZE, error)) {
-      g_free (slots);
-      return NULL;
-    }
-  return slots;
+            slots + i * GST_VKGDR_PARAMS_SLOT_SIZE, error))
+      return FALSE;
+  return TRUE;
 }

@@ -19,13 +19,12 @@ G_BEGIN_DECLS
 /* How many arguments @params (nullable) has. */
 guint gst_vkgdr_params_count (const GstStructure *params);
 
-/* Makes an array of slots out of @params (nullable): each field's value in its
- * order, as the parameter of its size in @sizes wants it, and after them a slot
- * and @padding bytes of zeros. @sizes is NULL where they are not known; a value
- * then has its own. Messages call the kernel @entry. Returns NULL with @error
- * set where number, type or size do not fit; else the caller frees it. */
-guint8 *gst_vkgdr_params_pack (const GstStructure *params, const gchar *entry,
-    const gsize *sizes, guint n_sizes, gsize padding, GError **error);
+/* Writes @params (nullable) to @slots: each field's value in its order, as the
+ * parameter of its size in @sizes wants it. @sizes is NULL where they are not
+ * known; a value then has its own. Messages call the kernel @entry. FALSE with
+ * @error set where number, type or size do not fit. */
+gboolean gst_vkgdr_params_pack (const GstStructure *params, const gchar *entry,
+    const gsize *sizes, guint n_sizes, guint8 *slots, GError **error);
 
 G_END_DECLS
 

@@ -39,8 +39,7 @@ struct _GstVkgdrBufferPool {
   GstVkgdrAccess access; /* the property; under the object lock */
   gboolean textures;     /* likewise */
   GstVkgdrPolicy *policy;
-  gconstpointer owner; /* of the slabs that the buffers lie in */
-  guint n_expected;    /* buffers, as far as the configuration tells */
+  GstVkgdrDemand demand; /* the slabs that the buffers lie in are its own */
   gboolean is_video;
   gint n_free; /* buffers that wait to be acquired */
 };
@@ -141,7 +140,7 @@ gst_vkgdr_buffer_pool_set_config (GstBufferPool *pool, GstStructure *config)
     GST_WARNING_OBJECT (self, "the configuration has no parameters");
     return FALSE;
   }
-  self->n_expected = min;
+  self->demand.n_blocks = min;
   self->is_video = gst_vkgdr_caps_get_video_info (caps, &info);
 
   if (self->is_video && is_for_textures (self))
@@ -200,9 +199,9 @@ gst_vkgdr_buffer_pool_alloc_buffer (
   GstVkgdrBufferPool *self = GST_VKGDR_BUFFER_POOL (pool);
   GstFlowReturn result;
 
-  gst_vkgdr_allocator_begin_owner (self->owner, self->n_expected);
+  gst_vkgdr_allocator_set_demand (&self->demand);
   result = chain_class (self)->alloc_buffer (pool, buffer, params);
-  gst_vkgdr_allocator_end_owner ();
+  gst_vkgdr_allocator_set_demand (NULL);
   if (result != GST_FLOW_OK)
     tell_why (self);
   else
@@ -449,7 +448,7 @@ gst_vkgdr_buffer_pool_class_init (GstVkgdrBufferPoolClass *klass)
 static void
 gst_vkgdr_buffer_pool_init (GstVkgdrBufferPool *self)
 {
-  self->owner = gst_vkgdr_allocator_new_owner ();
+  self->demand.owner = gst_vkgdr_allocator_new_owner ();
 }
 
 /* The policies of all pools of @context, which share a device, are one group.

@@ -330,6 +330,29 @@ gst_vkgdr_heap_give (GstVkgdrHeap *heap, const GstVkgdrBlock *block)
   heap->active_bytes -= block->size;
 }
 
+guint64
+gst_vkgdr_heap_get_owned (GstVkgdrHeap *heap, const GstVkgdrBacking *backing,
+    gconstpointer owner, guint *n_others)
+{
+  GHashTable *others = g_hash_table_new (NULL, NULL);
+  guint64 bytes = 0;
+  guint i;
+
+  for (i = 0; i < heap->slabs->len; i++) {
+    const GstVkgdrSlab *slab = g_ptr_array_index (heap->slabs, i);
+
+    if (slab->allocation->backing != backing)
+      continue;
+    if (slab->owner == owner)
+      bytes += slab->allocation->size;
+    else if (slab->owner && slab->owner != &single_owner && slab->blocks > 0)
+      g_hash_table_add (others, (gpointer) slab->owner);
+  }
+  *n_others = g_hash_table_size (others);
+  g_hash_table_unref (others);
+  return bytes;
+}
+
 static GstVkgdrAllocation *
 remove_slab (GstVkgdrHeap *heap, guint index)
 {

@@ -75,6 +75,11 @@ void gst_vkgdr_heap_add (GstVkgdrHeap *heap, GstVkgdrAllocation *allocation,
 
 void gst_vkgdr_heap_give (GstVkgdrHeap *heap, const GstVkgdrBlock *block);
 
+/* Bytes of the slabs of @backing that @owner has, and how many other pools have
+ * some. */
+guint64 gst_vkgdr_heap_get_owned (GstVkgdrHeap *heap,
+    const GstVkgdrBacking *backing, gconstpointer owner, guint *n_others);
+
 /* Removes the slabs that no block is in, and has not been since @since
  * (monotonic time; G_MAXINT64: all of these). Returns their allocations, of
  * GstVkgdrAllocation, for the caller to free without a lock; NULL if there are

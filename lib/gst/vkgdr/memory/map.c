@@ -268,7 +268,7 @@ gst_vkgdr_memory_map_full (GstMemory *mem, GstMapInfo *info, gsize maxsize)
 
 /* What the CPU wrote becomes visible to the device, or is sent to it. */
 static void
-publish (GstVkgdrMemory *self, GstMemory *mem)
+publish (GstVkgdrMemory *self, gsize offset, gsize size)
 {
   GError *error = NULL;
 
@@ -277,20 +277,33 @@ publish (GstVkgdrMemory *self, GstMemory *mem)
   if (self->order.lost) /* a mapping within this one has failed */
     return;
   if (self->cpu_data == self->staging) {
-    gst_vkgdr_memory_send_staging (self, mem->offset, mem->size, &error);
+    gst_vkgdr_memory_send_staging (self, offset, size, &error);
   } else {
-    gst_vkgdr_block_flush (&self->block, mem->offset, mem->size, &error);
+    gst_vkgdr_block_flush (&self->block, offset, size, &error);
     gst_vkgdr_memory_set_on_device (self);
   }
   if (!error)
     return;
   GST_CAT_ERROR (GST_CAT_DEFAULT,
-      "what was written to memory %p did not reach the device: %s", mem,
+      "what was written to memory %p did not reach the device: %s", self,
       error->message);
   if (!self->order.lost)
     self->order.lost = error;
   else
     g_error_free (error);
+}
+
+/* A frame of several planes is mapped once for each, and sent when the last one
+ * is unmapped. */
+static void
+add_dirty (GstVkgdrMemory *self, const GstMemory *mem)
+{
+  gsize end = mem->offset + mem->size;
+
+  if (self->dirty_end == 0)
+    self->dirty_begin = mem->offset;
+  self->dirty_begin = MIN (self->dirty_begin, mem->offset);
+  self->dirty_end = MAX (self->dirty_end, end);
 }
 
 static void
@@ -302,7 +315,11 @@ unmap_cpu (GstVkgdrMemory *self, GstMemory *mem, GstMapFlags flags)
   if (!(flags & GST_MAP_WRITE))
     return;
   self->cpu_writers--;
-  publish (self, mem);
+  add_dirty (self, mem);
+  if (self->cpu_writers == 0) {
+    publish (self, self->dirty_begin, self->dirty_end - self->dirty_begin);
+    self->dirty_begin = self->dirty_end = 0;
+  }
   if (self->cpu_maps > 0)
     return;
   time = gst_util_get_timestamp () - self->cpu_since;
@@ -352,7 +369,7 @@ gst_vkgdr_memory_publish (GstMemory *memory, GError **error)
   self = gst_vkgdr_memory_root (memory);
   g_mutex_lock (&self->lock);
   if (self->cpu_writers > 0) {
-    publish (self, memory);
+    publish (self, memory->offset, memory->size);
     ok = gst_vkgdr_order_check (&self->order, error);
   }
   g_mutex_unlock (&self->lock);

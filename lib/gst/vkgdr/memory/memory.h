@@ -36,6 +36,8 @@ typedef struct {
   guint cpu_writers;      /* those of them that write */
   gpointer cpu_data;      /* what they got */
   GstClockTime cpu_since; /* when the first of them got it */
+  gsize dirty_begin;      /* the bytes that writers which have unmapped may */
+  gsize dirty_end;        /* have written, and the device lacks; 0, 0: none */
 
   /* Of the CPU's writing since the content was undefined. */
   GstVkgdrAccess written; /* how; AUTO: not at all */
@@ -116,7 +118,7 @@ gpointer gst_vkgdr_memory_map_staging (
 gboolean gst_vkgdr_memory_send_staging (
     GstVkgdrMemory *self, gsize offset, gsize size, GError **error);
 
-/* --- allocator.c --- */
+/* --- allocator.c and blocks.c --- */
 
 /* What remains of a root when it is freed. */
 typedef struct {
@@ -143,10 +145,9 @@ GstVkgdrContext *gst_vkgdr_allocator_get_context (GstVkgdrAllocator *allocator);
 /* A number that no other pool has. */
 gconstpointer gst_vkgdr_allocator_new_owner (void);
 
-/* Between these, what this thread allocates from any allocator belongs to the
- * pool @owner, which will ask for @n_blocks in all, as far as it knows. */
-void gst_vkgdr_allocator_begin_owner (gconstpointer owner, guint n_blocks);
-void gst_vkgdr_allocator_end_owner (void);
+/* Who asks for what this thread allocates from now on, from any allocator; NULL
+ * is nobody in particular. @demand must live until it is set to another. */
+void gst_vkgdr_allocator_set_demand (const GstVkgdrDemand *demand);
 
 G_END_DECLS
 

@@ -8,7 +8,9 @@
  */
 
 #include "sync/clock.h"
+#include "sync/fence.h"
 #include "sync/reclaim.h"
+#include "sync/tail.h"
 #include "sync/wait.h"
 
 GST_DEBUG_CATEGORY_STATIC (gst_vkgdr_clock_debug);
@@ -21,7 +23,7 @@ GST_DEBUG_CATEGORY_STATIC (gst_vkgdr_clock_debug);
 
 /* Kernels that may have ended without anybody having looked. Looking takes a
  * microsecond, so one look serves several launches. */
-#define LOOK_AFTER 8
+#define LOOK_AFTER 16
 
 /* The thread looks this many times for each limit, but neither more often than
  * every LOOK_MIN milliseconds nor less often than every LOOK_MAX. */
@@ -34,9 +36,12 @@ GST_DEBUG_CATEGORY_STATIC (gst_vkgdr_clock_debug);
 
 /* A kernel that was launched. */
 struct _GstVkgdrRun {
-  CUevent begin; /* in front of it */
-  CUevent end;   /* behind it; NULL while it is being launched */
-  gchar *kernel;
+  GList link;         /* in the clock's queue; its data is the run */
+  GPtrArray *waits;   /* of GstVkgdrFence: what it waits for; never NULL */
+  gboolean has_begin; /* an event tells, since the waits are not known */
+  CUevent begin;      /* in front of it; NULL until it is recorded */
+  GstVkgdrFence *end; /* behind it; NULL while it is being launched */
+  const gchar *kernel;
   guint limit;  /* milliseconds */
   gint64 since; /* when it was first seen to be free to run, or 0 */
 };
@@ -50,10 +55,13 @@ struct _GstVkgdrClock {
   GstVkgdrContext *context;
   gchar *name; /* the stream's */
   GWeakRef stream;
+  GstVkgdrTail tail; /* of the stream */
 
   GMutex lock; /* for what follows */
   GCond wake;
-  GQueue runs; /* of Run */
+  GQueue runs;  /* of Run */
+  GQueue done;  /* of Run, to be cleaned */
+  GQueue spare; /* of Run, to be used again */
   GError *error;
   gboolean has_thread;
   gboolean is_detached; /* the stream is gone */
@@ -90,6 +98,7 @@ gst_vkgdr_clock_new (GstVkgdrContext *context, GstVkgdrStream *stream)
   self->refcount = 1;
   self->context = gst_object_ref (context);
   g_weak_ref_init (&self->stream, stream);
+  gst_vkgdr_tail_init (&self->tail);
   g_mutex_init (&self->lock);
   g_cond_init (&self->wake);
   gst_vkgdr_health_add_suspects (
@@ -104,27 +113,96 @@ gst_vkgdr_clock_ref (GstVkgdrClock *self)
   return self;
 }
 
-static void
-run_free (GstVkgdrClock *self, Run *run)
+/* --- runs ------------------------------------------------------------------
+ */
+
+/* Under the lock. */
+static Run *
+run_new (GstVkgdrClock *self)
 {
-  gst_vkgdr_context_give_event (self->context, run->begin);
+  GList *link = g_queue_pop_head_link (&self->spare);
+  Run *run;
+
+  if (link)
+    return link->data;
+  run = g_new0 (Run, 1);
+  run->link.data = run;
+  run->waits = gst_vkgdr_tail_new_waits ();
+  return run;
+}
+
+/* Gives back what the run has of the driver. Must be called without the lock:
+ * the last reference to a fence may be the last one to another clock. */
+static void
+run_clean (GstVkgdrClock *self, Run *run)
+{
+  if (run->begin)
+    gst_vkgdr_context_give_event (self->context, run->begin);
   if (run->end)
-    gst_vkgdr_context_give_event (self->context, run->end);
-  g_free (run->kernel);
-  g_free (run);
+    gst_vkgdr_fence_unref (run->end);
+  run->begin = NULL;
+  run->end = NULL;
+  run->since = 0;
+  g_ptr_array_set_size (run->waits, 0);
+}
+
+/* Under the lock. */
+static void
+retire (GstVkgdrClock *self, Run *run)
+{
+  g_queue_unlink (&self->runs, &run->link);
+  g_queue_push_tail_link (&self->done, &run->link);
+}
+
+/* Under the lock. */
+static void
+retire_all (GstVkgdrClock *self)
+{
+  while (!g_queue_is_empty (&self->runs))
+    retire (self, g_queue_peek_head (&self->runs));
+}
+
+/* Makes runs that were retired ready for other kernels. Fences keep the clock
+ * alive, so this has to be called after each retire (), without the lock. */
+static void
+clean (GstVkgdrClock *self)
+{
+  GList *link;
+
+  g_mutex_lock (&self->lock);
+  while ((link = g_queue_pop_head_link (&self->done))) {
+    g_mutex_unlock (&self->lock);
+    run_clean (self, link->data);
+    g_mutex_lock (&self->lock);
+    g_queue_push_head_link (&self->spare, link);
+  }
+  g_mutex_unlock (&self->lock);
+}
+
+static void
+free_spare (GstVkgdrClock *self)
+{
+  GList *link;
+
+  while ((link = g_queue_pop_head_link (&self->spare))) {
+    Run *run = link->data;
+
+    g_ptr_array_unref (run->waits);
+    g_free (run);
+  }
 }
 
 void
 gst_vkgdr_clock_unref (GstVkgdrClock *self)
 {
-  Run *run;
-
   if (!g_atomic_int_dec_and_test (&self->refcount))
     return;
   gst_vkgdr_health_remove_suspects (
       gst_vkgdr_context_get_health (self->context), self);
-  while ((run = g_queue_pop_head (&self->runs)))
-    run_free (self, run);
+  retire_all (self);
+  clean (self);
+  free_spare (self);
+  gst_vkgdr_tail_clear (&self->tail);
   g_clear_error (&self->error);
   g_weak_ref_clear (&self->stream);
   g_mutex_clear (&self->lock);
@@ -138,10 +216,28 @@ void
 gst_vkgdr_clock_detach (GstVkgdrClock *self)
 {
   g_weak_ref_set (&self->stream, NULL);
+  gst_vkgdr_tail_end (&self->tail);
   g_mutex_lock (&self->lock);
   self->is_detached = TRUE;
-  g_cond_signal (&self->wake);
+  if (self->has_thread)
+    g_cond_signal (&self->wake);
+  else
+    retire_all (self);
   g_mutex_unlock (&self->lock);
+  clean (self);
+}
+
+void
+gst_vkgdr_clock_add_wait (GstVkgdrClock *self, GstVkgdrFence *fence)
+{
+  gst_vkgdr_tail_add_wait (
+      &self->tail, fence, g_atomic_int_get (&self->limit) > 0);
+}
+
+void
+gst_vkgdr_clock_share (GstVkgdrClock *self)
+{
+  gst_vkgdr_tail_share (&self->tail);
 }
 
 void
@@ -166,15 +262,6 @@ gst_vkgdr_clock_check (GstVkgdrClock *self, GError **error)
 /* --- looking ---------------------------------------------------------------
  */
 
-/* With the CUDA context current. */
-static CUresult
-query (GstVkgdrClock *self, CUevent event)
-{
-  if (!event)
-    return CUDA_ERROR_NOT_READY;
-  return gst_vkgdr_context_get_driver (self->context)->cuEventQuery (event);
-}
-
 /* Under the lock, with the CUDA context current: removes the runs that have
  * ended, the first @n at most, with a single look at the last of these. Returns
  * what the driver says of that one. A run that another thread is launching
@@ -184,11 +271,12 @@ static CUresult
 remove_ended (GstVkgdrClock *self, guint n)
 {
   const Run *last = g_queue_peek_nth (&self->runs, n - 1);
-  CUresult result = query (self, last->end);
+  CUresult result =
+      last->end ? gst_vkgdr_fence_query (last->end) : CUDA_ERROR_NOT_READY;
 
   while (result == CUDA_SUCCESS && n-- > 0
          && ((Run *) g_queue_peek_head (&self->runs))->end)
-    run_free (self, g_queue_pop_head (&self->runs));
+    retire (self, g_queue_peek_head (&self->runs));
   return result;
 }
 
@@ -250,6 +338,24 @@ declare_lost (GstVkgdrClock *self, CUresult result)
   fail (self, error);
 }
 
+/* Under the lock: whether all in front of the kernel is done, if it is the
+ * first one. A fence that the driver cannot be asked about is none to wait for.
+ */
+static gboolean
+is_free_to_run (GstVkgdrClock *self, const Run *run)
+{
+  const vkgdr_cuda *cuda = gst_vkgdr_context_get_driver (self->context);
+  guint i;
+
+  if (run->has_begin)
+    return run->begin && cuda->cuEventQuery (run->begin) == CUDA_SUCCESS;
+  for (i = 0; i < run->waits->len; i++)
+    if (gst_vkgdr_fence_query (g_ptr_array_index (run->waits, i))
+        == CUDA_ERROR_NOT_READY)
+      return FALSE;
+  return TRUE;
+}
+
 /* Under the lock: whether the kernel has used up its time. */
 static gboolean
 is_overdue (GstVkgdrClock *self, Run *run)
@@ -257,7 +363,7 @@ is_overdue (GstVkgdrClock *self, Run *run)
   gint64 now = g_get_monotonic_time ();
 
   if (run->since == 0) {
-    if (query (self, run->begin) == CUDA_SUCCESS)
+    if (is_free_to_run (self, run))
       run->since = now;
     return FALSE;
   }
@@ -312,7 +418,10 @@ enter_and_look (GstVkgdrClock *self)
   }
   if (has_work (self))
     look (self);
+  g_mutex_unlock (&self->lock);
+  clean (self);
   gst_vkgdr_context_pop (self->context);
+  g_mutex_lock (&self->lock);
 }
 
 /* Under the lock: how long the thread may sleep. */
@@ -347,7 +456,10 @@ watch (gpointer data)
       break;
   }
   self->has_thread = FALSE;
+  if (self->is_detached)
+    retire_all (self);
   g_mutex_unlock (&self->lock);
+  clean (self);
   context = self->context;
   gst_vkgdr_clock_unref (self);
   gst_vkgdr_reclaim_context (context);
@@ -389,7 +501,7 @@ make_room (GstVkgdrClock *self, GError **error)
 {
   GstVkgdrWait wait = GST_VKGDR_WAIT_INIT;
   CUresult result = CUDA_SUCCESS;
-  gboolean ok = TRUE, full = TRUE;
+  gboolean ok = TRUE, full = TRUE, has_done;
 
   while (ok && full) {
     g_mutex_lock (&self->lock);
@@ -398,7 +510,10 @@ make_room (GstVkgdrClock *self, GError **error)
     full = self->runs.length >= IN_FLIGHT_MAX;
     if (full && result == CUDA_ERROR_NOT_READY)
       result = remove_ended (self, 1);
+    has_done = !g_queue_is_empty (&self->done);
     g_mutex_unlock (&self->lock);
+    if (has_done)
+      clean (self);
     ok = gst_vkgdr_clock_check (self, error);
     if (ok && result != CUDA_ERROR_NOT_READY)
       ok = gst_vkgdr_context_check (
@@ -410,8 +525,9 @@ make_room (GstVkgdrClock *self, GError **error)
   return ok;
 }
 
+/* With the CUDA context current. */
 static CUevent
-record (GstVkgdrClock *self, CUstream handle, GError **error)
+record_begin (GstVkgdrClock *self, CUstream handle, GError **error)
 {
   const vkgdr_cuda *cuda = gst_vkgdr_context_get_driver (self->context);
   CUevent event = gst_vkgdr_context_take_event (self->context, error);
@@ -422,6 +538,28 @@ record (GstVkgdrClock *self, CUstream handle, GError **error)
     return event;
   gst_vkgdr_context_give_event (self->context, event);
   return NULL;
+}
+
+GstVkgdrFence *
+gst_vkgdr_clock_get_fence (GstVkgdrClock *self)
+{
+  guint64 n_queued;
+
+  return gst_vkgdr_tail_get_fence (&self->tail, &n_queued);
+}
+
+GstVkgdrFence *
+gst_vkgdr_clock_record (GstVkgdrClock *self, CUstream handle, GError **error)
+{
+  guint64 n_queued;
+  GstVkgdrFence *fence = gst_vkgdr_tail_get_fence (&self->tail, &n_queued);
+
+  if (fence)
+    return fence;
+  fence = gst_vkgdr_fence_new_here (self->context, handle, self, error);
+  if (fence)
+    gst_vkgdr_tail_set_fence (&self->tail, fence, n_queued);
+  return fence;
 }
 
 /* Under the lock. */
@@ -438,35 +576,63 @@ set_name (GstVkgdrClock *self)
   gst_clear_object (&stream);
 }
 
+/* Under the lock: a kernel is going to be queued, behind those that were before
+ * and behind what these wait for. */
+static Run *
+append (GstVkgdrClock *self, const gchar *kernel, GError **error)
+{
+  Run *run;
+
+  if (!ensure_thread (self, error))
+    return NULL;
+  set_name (self);
+  run = run_new (self);
+  run->kernel = kernel;
+  run->limit = g_atomic_int_get (&self->limit);
+  run->has_begin = !gst_vkgdr_tail_take_waits (&self->tail, &run->waits);
+  g_queue_push_tail_link (&self->runs, &run->link);
+  return run;
+}
+
+/* What could not be watched is in front of the next kernel. */
+static void
+give_up (GstVkgdrClock *self, Run *run)
+{
+  g_mutex_lock (&self->lock);
+  retire (self, run);
+  g_mutex_unlock (&self->lock);
+  clean (self);
+  gst_vkgdr_tail_add_kernel (&self->tail, FALSE);
+}
+
 gboolean
 gst_vkgdr_clock_begin (GstVkgdrClock *self, CUstream handle,
     const gchar *kernel, GstVkgdrRun **launched, GError **error)
 {
-  CUevent begin;
+  CUevent begin = NULL;
   Run *run;
-  gboolean ok;
 
   *launched = NULL;
   if (g_atomic_int_get (&self->limit) == 0)
     return gst_vkgdr_clock_check (self, error);
   if (!make_room (self, error))
     return FALSE;
-  g_mutex_lock (&self->lock);
-  ok = ensure_thread (self, error);
-  set_name (self);
-  g_mutex_unlock (&self->lock);
-  begin = ok ? record (self, handle, error) : NULL;
-  if (!begin)
-    return FALSE;
-
-  run = g_new0 (Run, 1);
-  run->begin = begin;
-  run->kernel = g_strdup (kernel);
-  run->limit = g_atomic_int_get (&self->limit);
   /* Now, so that the kernel has a name if the launch already fails. */
   g_mutex_lock (&self->lock);
-  g_queue_push_tail (&self->runs, run);
+  run = append (self, kernel, error);
   g_mutex_unlock (&self->lock);
+  if (!run)
+    return FALSE;
+  if (run->has_begin) {
+    begin = record_begin (self, handle, error);
+    if (!begin) {
+      give_up (self, run);
+      return FALSE;
+    }
+    g_mutex_lock (&self->lock);
+    run->begin = begin;
+    g_mutex_unlock (&self->lock);
+  }
   *launched = run;
   return TRUE;
 }
@@ -475,18 +641,19 @@ void
 gst_vkgdr_clock_end (
     GstVkgdrClock *self, CUstream handle, GstVkgdrRun *run, gboolean ok)
 {
-  CUevent end;
+  GstVkgdrFence *end;
 
+  gst_vkgdr_tail_add_kernel (&self->tail, run != NULL);
   if (!run)
     return;
-  end = ok ? record (self, handle, NULL) : NULL;
+  end = ok ? gst_vkgdr_clock_record (self, handle, NULL) : NULL;
+  if (!end) {
+    give_up (self, run);
+    return;
+  }
   g_mutex_lock (&self->lock);
   run->end = end;
-  if (!end) {
-    g_queue_remove (&self->runs, run);
-    run_free (self, run);
-  } else if (g_queue_peek_head (&self->runs) == run) {
+  if (g_queue_peek_head (&self->runs) == run)
     g_cond_signal (&self->wake);
-  }
   g_mutex_unlock (&self->lock);
 }

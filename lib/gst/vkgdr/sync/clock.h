@@ -3,9 +3,10 @@
  * sync/clock.h: how long the kernels of one stream run
  *
  * The time of a kernel begins when all that its stream was told to wait for has
- * been reached: an event in front of the kernel tells. It ends with an event
- * behind the kernel. A kernel that runs for longer than its limit makes its own
- * stream fail. Other streams, allocations and frees go on.
+ * been reached: the fences of these waits tell, or if they are not known, an
+ * event in front of the kernel. It ends with a fence behind the kernel. A
+ * kernel that runs for longer than its limit makes its own stream fail. Other
+ * streams, allocations and frees go on.
  *
  * A clock outlives its stream as long as kernels run. Thread-safe.
  */
@@ -35,15 +36,31 @@ void gst_vkgdr_clock_detach (GstVkgdrClock *self);
 /* Milliseconds for each kernel that is launched from now on; 0: no limit. */
 void gst_vkgdr_clock_set_limit (GstVkgdrClock *self, guint limit);
 
+/* The stream was told to wait for @fence. */
+void gst_vkgdr_clock_add_wait (GstVkgdrClock *self, GstVkgdrFence *fence);
+
+/* Others have the stream's handle from now on, and may queue work on it. */
+void gst_vkgdr_clock_share (GstVkgdrClock *self);
+
+/* A reference to a fence behind all that was queued on the stream, or NULL:
+ * none was recorded since. */
+GstVkgdrFence *gst_vkgdr_clock_get_fence (GstVkgdrClock *self);
+
+/* The same, recorded on @handle, the clock's stream, if there is none. With the
+ * CUDA context current. */
+GstVkgdrFence *gst_vkgdr_clock_record (
+    GstVkgdrClock *self, CUstream handle, GError **error);
+
 /* Before a launch on @handle, with the CUDA context current. Waits while many
  * kernels of the stream are in flight, because the driver would block for ever
  * behind one that does not end. FALSE with @error set if a kernel of the stream
- * does not end, or no thread can be made to watch it. @run is for
- * gst_vkgdr_clock_end (); NULL if there is no limit. */
+ * does not end, or no thread can be made to watch it. @kernel must stay. @run
+ * is for gst_vkgdr_clock_end (); NULL if there is no limit. */
 gboolean gst_vkgdr_clock_begin (GstVkgdrClock *self, CUstream handle,
     const gchar *kernel, GstVkgdrRun **run, GError **error);
 
-/* After it, with the CUDA context current. @ok: the kernel was launched. */
+/* After it, in any case, with the CUDA context current. @ok: the kernel was
+ * launched. */
 void gst_vkgdr_clock_end (
     GstVkgdrClock *self, CUstream handle, GstVkgdrRun *run, gboolean ok);
 

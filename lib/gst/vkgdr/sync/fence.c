@@ -38,23 +38,32 @@ fence_new (GstVkgdrContext *context, CUevent event, CUresult result,
 }
 
 GstVkgdrFence *
-gst_vkgdr_fence_new_on (GstVkgdrContext *context, CUstream handle,
+gst_vkgdr_fence_new_here (GstVkgdrContext *context, CUstream handle,
     GstVkgdrClock *clock, GError **error)
 {
   const vkgdr_cuda *cuda = gst_vkgdr_context_get_driver (context);
-  GstVkgdrFence *fence = NULL;
-  CUevent event;
+  CUevent event = gst_vkgdr_context_take_event (context, error);
+  GstVkgdrFence *fence;
+
+  if (!event)
+    return NULL;
+  fence = fence_new (context, event, cuda->cuEventRecord (event, handle),
+      "cuEventRecord", error);
+  if (fence && clock)
+    fence->clock = gst_vkgdr_clock_ref (clock);
+  return fence;
+}
+
+GstVkgdrFence *
+gst_vkgdr_fence_new_on (GstVkgdrContext *context, CUstream handle,
+    GstVkgdrClock *clock, GError **error)
+{
+  GstVkgdrFence *fence;
 
   if (!gst_vkgdr_context_push (context, error))
     return NULL;
-  event = gst_vkgdr_context_take_event (context, error);
-  if (event)
-    fence = fence_new (context, event, cuda->cuEventRecord (event, handle),
-        "cuEventRecord", error);
+  fence = gst_vkgdr_fence_new_here (context, handle, clock, error);
   gst_vkgdr_context_pop (context);
-  if (!fence)
-    return NULL;
-  fence->clock = clock ? gst_vkgdr_clock_ref (clock) : NULL;
   return fence;
 }
 
@@ -120,6 +129,12 @@ gst_vkgdr_fence_unref (GstVkgdrFence *fence)
   g_free (fence);
 }
 
+GstVkgdrContext *
+gst_vkgdr_fence_get_context (GstVkgdrFence *fence)
+{
+  return fence->context;
+}
+
 /* What the driver says now, and to which call. */
 static CUresult
 query (GstVkgdrFence *fence, const gchar **what)
@@ -140,6 +155,15 @@ query (GstVkgdrFence *fence, const gchar **what)
   result = cuda->cuEventQuery (fence->event);
   cuda->cuCtxPopCurrent (&popped);
   return result;
+}
+
+CUresult
+gst_vkgdr_fence_query (GstVkgdrFence *fence)
+{
+  if (g_atomic_int_get (&fence->state) == GST_VKGDR_FENCE_REACHED)
+    return CUDA_SUCCESS;
+  return gst_vkgdr_context_get_driver (fence->context)
+      ->cuEventQuery (fence->event);
 }
 
 static gboolean
@@ -310,5 +334,7 @@ gst_vkgdr_fence_precede (GstVkgdrFence *fence, GstVkgdrContext *context,
       cuda->cuStreamWaitEvent (handle, fence->event, 0), "cuStreamWaitEvent",
       error);
   gst_vkgdr_context_pop (context);
+  if (ok && clock)
+    gst_vkgdr_clock_add_wait (clock, fence);
   return ok;
 }

@@ -34,6 +34,20 @@ GstVkgdrFenceState gst_vkgdr_fence_get_state (
 GstVkgdrFence *gst_vkgdr_fence_new_on (GstVkgdrContext *context,
     CUstream handle, GstVkgdrClock *clock, GError **error);
 
+/* The same with the CUDA context current. */
+GstVkgdrFence *gst_vkgdr_fence_new_here (GstVkgdrContext *context,
+    CUstream handle, GstVkgdrClock *clock, GError **error);
+
+GstVkgdrContext *gst_vkgdr_fence_get_context (GstVkgdrFence *fence);
+
+/* What the driver says of the fence, with its CUDA context current. Neither its
+ * state nor the health of the context is changed, so that locks may be held. */
+CUresult gst_vkgdr_fence_query (GstVkgdrFence *fence);
+
+/* The stream's handle for calls that queue no work, such as records. That of
+ * gst_vkgdr_stream_get_handle () is for calls that do. */
+CUstream gst_vkgdr_stream_peek_handle (GstVkgdrStream *stream);
+
 /* A fence behind all work that is queued on any stream of the CUDA context,
  * those of other libraries included. NULL if the driver cannot do that: drivers
  * before CUDA 12.5 cannot, and no driver can while a stream is captured. */

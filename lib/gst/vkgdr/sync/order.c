@@ -192,8 +192,8 @@ gst_vkgdr_order_stream (GstVkgdrOrder *order, GstVkgdrStream *stream,
     GstMapFlags flags, GError **error)
 {
   return precede (order, gst_vkgdr_stream_get_context (stream),
-      gst_vkgdr_stream_get_handle (stream), gst_vkgdr_stream_get_clock (stream),
-      flags, error);
+      gst_vkgdr_stream_peek_handle (stream),
+      gst_vkgdr_stream_get_clock (stream), flags, error);
 }
 
 void

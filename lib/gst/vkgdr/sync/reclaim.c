@@ -503,3 +503,41 @@ gst_vkgdr_reclaim_drain (GstVkgdrContext *context, gint64 timeout)
   reclaimer_unref (self);
   return done;
 }
+
+/**
+ * gst_vkgdr_fence_release_later:
+ * @fence: a fence
+ * @func: (scope async) (closure user_data): what to call
+ * @user_data: data for @func
+ *
+ * Calls @func once, when the device has finished with all that was queued
+ * before
+ * @fence. This is for memory that the device uses and that nobody waits for:
+ * the call may come a while later, when other work of the device is done as
+ * well.
+ *
+ * As long as nothing can tell that the device has finished, because a kernel
+ * does not end or the fence is lost, @func is not called, and the driver is
+ * asked again. When the process ends it may not be called at all. If there is
+ * no thread for it, it is called before this function returns, which then
+ * waits.
+ *
+ * May be called from any thread.
+ *
+ * Since: 0.2
+ */
+void
+gst_vkgdr_fence_release_later (
+    GstVkgdrFence *fence, GstVkgdrFenceFunc func, gpointer user_data)
+{
+  GPtrArray *fences;
+
+  g_return_if_fail (fence != NULL);
+  g_return_if_fail (func != NULL);
+
+  fences =
+      g_ptr_array_new_with_free_func ((GDestroyNotify) gst_vkgdr_fence_unref);
+  g_ptr_array_add (fences, gst_vkgdr_fence_ref (fence));
+  gst_vkgdr_reclaim (
+      gst_vkgdr_fence_get_context (fence), fences, func, user_data);
+}

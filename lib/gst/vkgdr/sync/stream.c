@@ -109,6 +109,8 @@ stream_new (GstVkgdrContext *context, CUstream handle, gboolean is_wrapped)
   self->handle = handle;
   self->is_wrapped = is_wrapped;
   self->clock = gst_vkgdr_clock_new (context, self);
+  if (is_wrapped)
+    gst_vkgdr_clock_share (self->clock);
   return self;
 }
 
@@ -206,7 +208,9 @@ gst_vkgdr_stream_get_context (GstVkgdrStream *stream)
  * gst_vkgdr_stream_get_handle:
  * @stream: a stream
  *
- * For calls of CUDA that queue work of the caller's own.
+ * For calls of CUDA that queue work of the caller's own. A stream whose handle
+ * has been given away takes a little longer for each kernel: events have to
+ * tell what is not known of its work.
  *
  * Returns: (transfer none) (nullable): its `CUstream`, valid as long as
  *   @stream; %NULL is CUDA's legacy default stream
@@ -218,6 +222,13 @@ gst_vkgdr_stream_get_handle (GstVkgdrStream *stream)
 {
   g_return_val_if_fail (GST_IS_VKGDR_STREAM (stream), NULL);
 
+  gst_vkgdr_clock_share (stream->clock);
+  return stream->handle;
+}
+
+CUstream
+gst_vkgdr_stream_peek_handle (GstVkgdrStream *stream)
+{
   return stream->handle;
 }
 
@@ -310,10 +321,16 @@ gst_vkgdr_stream_is_done (GstVkgdrStream *stream)
 GstVkgdrFence *
 gst_vkgdr_stream_record (GstVkgdrStream *stream, GError **error)
 {
+  GstVkgdrFence *fence;
+
   g_return_val_if_fail (GST_IS_VKGDR_STREAM (stream), NULL);
 
-  return gst_vkgdr_fence_new_on (
-      stream->context, stream->handle, stream->clock, error);
+  fence = gst_vkgdr_clock_get_fence (stream->clock);
+  if (fence || !gst_vkgdr_context_push (stream->context, error))
+    return fence;
+  fence = gst_vkgdr_clock_record (stream->clock, stream->handle, error);
+  gst_vkgdr_context_pop (stream->context);
+  return fence;
 }
 
 /**

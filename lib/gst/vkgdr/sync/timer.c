@@ -9,6 +9,12 @@
  * between an element and the device. */
 #define PAIRS 16
 
+/* The first measurements are made one after the other, so that there is a
+ * result soon; later each of so many is, since an event costs as much as a
+ * small kernel. */
+#define FIRST 16
+#define INTERVAL 16
+
 typedef struct {
   CUevent begin;
   CUevent end;
@@ -20,6 +26,7 @@ struct _GstVkgdrTimer {
   Pair pairs[PAIRS];
   Pair *current; /* begun, and not ended */
   guint next;
+  guint64 n_begun; /* with those that were left out */
 
   GMutex lock; /* for what follows */
   gdouble total_ms;
@@ -86,6 +93,14 @@ make_events (const vkgdr_cuda *cuda, Pair *pair)
          || cuda->cuEventCreate (&pair->end, CU_EVENT_DEFAULT) == CUDA_SUCCESS;
 }
 
+static gboolean
+is_due (GstVkgdrTimer *timer)
+{
+  guint64 n = timer->n_begun++;
+
+  return n < FIRST || n % INTERVAL == 0;
+}
+
 void
 gst_vkgdr_timer_begin (GstVkgdrTimer *timer, GstVkgdrStream *stream)
 {
@@ -93,10 +108,11 @@ gst_vkgdr_timer_begin (GstVkgdrTimer *timer, GstVkgdrStream *stream)
   Pair *pair = &timer->pairs[timer->next];
 
   timer->current = NULL;
-  if (!gst_vkgdr_context_push (timer->context, NULL))
+  if (!is_due (timer) || !gst_vkgdr_context_push (timer->context, NULL))
     return;
   if (fetch (timer, cuda, pair) && make_events (cuda, pair)
-      && cuda->cuEventRecord (pair->begin, gst_vkgdr_stream_get_handle (stream))
+      && cuda->cuEventRecord (
+             pair->begin, gst_vkgdr_stream_peek_handle (stream))
              == CUDA_SUCCESS) {
     timer->current = pair;
     timer->next = (timer->next + 1) % PAIRS;
@@ -113,7 +129,7 @@ gst_vkgdr_timer_end (GstVkgdrTimer *timer, GstVkgdrStream *stream)
   if (!pair || !gst_vkgdr_context_push (timer->context, NULL))
     return;
   pair->pending =
-      cuda->cuEventRecord (pair->end, gst_vkgdr_stream_get_handle (stream))
+      cuda->cuEventRecord (pair->end, gst_vkgdr_stream_peek_handle (stream))
       == CUDA_SUCCESS;
   gst_vkgdr_context_pop (timer->context);
 }

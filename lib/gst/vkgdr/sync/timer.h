@@ -3,9 +3,10 @@
  * sync/timer.h: how long the device works on what a stream is given
  *
  * Measures between two points of a stream with pairs of CUDA events, and never
- * waits: a result is fetched when a later measurement begins. Where the device
- * is so far behind that no pair is free, a measurement is left out. Not
- * thread-safe, but for gst_vkgdr_timer_get ().
+ * waits: a result is fetched when a later measurement begins. Most measurements
+ * are left out once there are some, and those for which no pair is free,
+ * because the device is far behind. Not thread-safe, but for
+ * gst_vkgdr_timer_get ().
  */
 
 #ifndef __GST_VKGDR_TIMER_H__
@@ -21,7 +22,7 @@ GstVkgdrTimer *gst_vkgdr_timer_new (GstVkgdrContext *context);
 
 void gst_vkgdr_timer_free (GstVkgdrTimer *timer);
 
-/* The work between the two is measured. What fails here is left out. */
+/* The work between the two is measured, or left out. So is what fails here. */
 void gst_vkgdr_timer_begin (GstVkgdrTimer *timer, GstVkgdrStream *stream);
 void gst_vkgdr_timer_end (GstVkgdrTimer *timer, GstVkgdrStream *stream);
 

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * cudafilter/files.c: see cudafilter/files.h
+ */
+
+#include <glib/gstdio.h>
+
+#include "cudafilter/files.h"
+#include "cudafilter/watch.h"
+
+struct _GstCudaFiles {
+  void (*func) (gpointer);
+  gpointer user_data;
+  gchar **paths;  /* ends with NULL; NULL: there is no file */
+  gchar **stamps; /* of these paths, when they were noted */
+  GstCudaWatch *watch;
+};
+
+GstCudaFiles *
+gst_cuda_files_new (void (*func) (gpointer), gpointer user_data)
+{
+  GstCudaFiles *self = g_new0 (GstCudaFiles, 1);
+
+  self->func = func;
+  self->user_data = user_data;
+  return self;
+}
+
+/* Another text for another content, or if there is no such file. */
+static gchar *
+make_stamp (const gchar *path)
+{
+  GStatBuf info;
+
+  if (g_stat (path, &info) != 0)
+    return g_strdup ("");
+  return g_strdup_printf ("%lu %ld %ld.%09ld", (gulong) info.st_ino,
+      (glong) info.st_size, (glong) info.st_mtim.tv_sec,
+      (glong) info.st_mtim.tv_nsec);
+}
+
+static void
+append (GPtrArray *paths, GPtrArray *stamps, const gchar *path)
+{
+  g_ptr_array_add (paths, g_strdup (path));
+  g_ptr_array_add (stamps, make_stamp (path));
+}
+
+/* What cannot be read, or has options that are not known, includes nothing: the
+ * error comes when the kernel is loaded. */
+static void
+append_includes (
+    GPtrArray *paths, GPtrArray *stamps, const GstCudaChoice *choice)
+{
+  GstVkgdrCompileOptions *options = NULL;
+  gchar **includes;
+  guint i;
+
+  if (!gst_cuda_choice_get_options (choice, &options, NULL))
+    return;
+  includes = gst_vkgdr_kernel_list_include_files (
+      gst_cuda_choice_get_file (choice), options, NULL);
+  for (i = 0; includes && includes[i]; i++)
+    append (paths, stamps, includes[i]);
+  g_strfreev (includes);
+  g_clear_pointer (&options, gst_vkgdr_compile_options_unref);
+}
+
+static void
+forget (GstCudaFiles *self)
+{
+  g_clear_pointer (&self->paths, g_strfreev);
+  g_clear_pointer (&self->stamps, g_strfreev);
+}
+
+void
+gst_cuda_files_note (GstCudaFiles *self, const GstCudaChoice *choice)
+{
+  const gchar *file = gst_cuda_choice_get_file (choice);
+  GPtrArray *paths, *stamps;
+
+  forget (self);
+  if (!file)
+    return;
+  paths = g_ptr_array_new ();
+  stamps = g_ptr_array_new ();
+  append (paths, stamps, file);
+  append_includes (paths, stamps, choice);
+  g_ptr_array_add (paths, NULL);
+  g_ptr_array_add (stamps, NULL);
+  self->paths = (gchar **) g_ptr_array_free (paths, FALSE);
+  self->stamps = (gchar **) g_ptr_array_free (stamps, FALSE);
+}
+
+gboolean
+gst_cuda_files_watch (GstCudaFiles *self, gboolean watch, GError **error)
+{
+  const gchar *const *paths = watch ? (const gchar *const *) self->paths : NULL;
+
+  if (self->watch && gst_cuda_watch_has_paths (self->watch, paths))
+    return TRUE;
+  g_clear_pointer (&self->watch, gst_cuda_watch_free);
+  if (!paths)
+    return TRUE;
+  self->watch = gst_cuda_watch_new (paths, self->func, self->user_data, error);
+  return self->watch != NULL;
+}
+
+gboolean
+gst_cuda_files_have_changed (const GstCudaFiles *self)
+{
+  gboolean same = TRUE;
+  guint i;
+
+  for (i = 0; same && self->paths && self->paths[i]; i++) {
+    gchar *stamp = make_stamp (self->paths[i]);
+
+    /* What runs was made of files that are gone: it goes on. */
+    same = !*stamp || g_str_equal (stamp, self->stamps[i]);
+    g_free (stamp);
+  }
+  return !same;
+}
+
+void
+gst_cuda_files_free (GstCudaFiles *self)
+{
+  g_clear_pointer (&self->watch, gst_cuda_watch_free);
+  forget (self);
+  g_free (self);
+}

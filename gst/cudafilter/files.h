@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * cudafilter/files.h: the files that a kernel is made of, and their changes
+ *
+ * These are the file of the property location and, if that is a source, what it
+ * includes. Knows neither elements nor kernels. Not thread-safe: to be used and
+ * freed in one thread, with whose default main context the files are watched.
+ */
+
+#ifndef __GST_CUDA_FILES_H__
+#define __GST_CUDA_FILES_H__
+
+#include "cudafilter/choice.h"
+
+G_BEGIN_DECLS
+
+typedef struct _GstCudaFiles GstCudaFiles;
+
+/* @func is called some 100 ms after a file that is watched has changed. */
+GstCudaFiles *gst_cuda_files_new (void (*func) (gpointer), gpointer user_data);
+
+/* Must be called before the kernel of @choice is loaded: notes its files, and
+ * their states. */
+void gst_cuda_files_note (GstCudaFiles *self, const GstCudaChoice *choice);
+
+/* Watches the files that were noted last, or none. FALSE with @error
+ * (G_IO_ERROR) if the file of the property location cannot be watched; others
+ * that cannot are left out. */
+gboolean gst_cuda_files_watch (
+    GstCudaFiles *self, gboolean watch, GError **error);
+
+/* Whether a file is in another state than when it was noted. */
+gboolean gst_cuda_files_have_changed (const GstCudaFiles *self);
+
+void gst_cuda_files_free (GstCudaFiles *self);
+
+G_END_DECLS
+
+#endif /* __GST_CUDA_FILES_H__ */

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * tensor/batch.h: a tensor that frames are written into one by one
+ *
+ * Knows nothing of pads and elements.
+ */
+
+#ifndef __GST_VKGDR_TENSOR_BATCH_H__
+#define __GST_VKGDR_TENSOR_BATCH_H__
+
+#include <gst/vkgdr/vkgdr.h>
+
+G_BEGIN_DECLS
+
+typedef struct {
+  GstVkgdrTensorConverter *converter;
+  GstVkgdrStream *stream;
+  gsize frame_size; /* bytes */
+  guint capacity;   /* frames */
+  GstBuffer *buffer;
+  GstMemory *memory; /* the buffer's */
+  GstVkgdrTensorBatchMeta *meta;
+} GstTensorBatch;
+
+/* Allocates room for @capacity frames of @converter. NULL with @error set. */
+GstTensorBatch *gst_tensor_batch_new (GstVkgdrTensorConverter *converter,
+    GstVkgdrStream *stream, guint capacity, GError **error);
+void gst_tensor_batch_free (GstTensorBatch *batch);
+
+gboolean gst_tensor_batch_is_full (const GstTensorBatch *batch);
+
+/* Queues the work on a part of @buffer, a frame of the format @info. @frame
+ * says which part; its transform is set here. FALSE with @error set. */
+gboolean gst_tensor_batch_add (GstTensorBatch *batch, GstBuffer *buffer,
+    const GstVideoInfo *info, GstVkgdrTensorFrame *frame, GError **error);
+
+/* Frees the batch and returns its buffer, the rest of which is 0 if it is not
+ * full. NULL with @error set. */
+GstBuffer *gst_tensor_batch_finish (GstTensorBatch *batch, GError **error);
+
+/* --- analytics.c --- */
+
+/* Describes the batch in @buffer to elements of GStreamer's analytics, if they
+ * are there. */
+void gst_tensor_batch_add_analytics (GstBuffer *buffer,
+    const GstVkgdrTensorConfig *config, guint capacity, const gchar *tensor_id);
+
+G_END_DECLS
+
+#endif /* __GST_VKGDR_TENSOR_BATCH_H__ */

@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * tensor/negotiate.c: vkgdrtensor agrees on formats and memory
+ *
+ * Each sink pad has a format of its own. What comes out follows from the
+ * properties and from the number of pads.
+ */
+
+#include "tensor/tensor.h"
+
+/* Frames of a pool for upstream: one that is used, one that upstream writes. */
+#define MIN_BUFFERS 2
+
+/* --- what comes in ------------------------------------------------------- */
+
+static gboolean
+set_format (GstVkgdrTensor *self, GstVkgdrTensorPad *pad, GstCaps *caps)
+{
+  GError *error = NULL;
+
+  pad->has_info = gst_vkgdr_caps_get_video_info (caps, &pad->info)
+                  && gst_vkgdr_kernel_check_info (&pad->info, &error);
+  gst_pad_mark_reconfigure (GST_AGGREGATOR_SRC_PAD (GST_AGGREGATOR (self)));
+  if (error) {
+    gst_vkgdr_element_post_error (GST_ELEMENT (self), error);
+    g_clear_error (&error);
+  }
+  return pad->has_info;
+}
+
+static gboolean
+gst_vkgdr_tensor_sink_event (
+    GstAggregator *aggregator, GstAggregatorPad *pad, GstEvent *event)
+{
+  GstAggregatorClass *parent_class =
+      g_type_class_peek_parent (GST_AGGREGATOR_GET_CLASS (aggregator));
+
+  if (GST_EVENT_TYPE (event) == GST_EVENT_CAPS) {
+    GstCaps *caps;
+
+    gst_event_parse_caps (event, &caps);
+    if (!set_format (
+            GST_VKGDR_TENSOR (aggregator), GST_VKGDR_TENSOR_PAD (pad), caps)) {
+      gst_event_unref (event);
+      return FALSE;
+    }
+  }
+  return parent_class->sink_event (aggregator, pad, event);
+}
+
+static GstBufferPool *
+make_pool (GstVkgdrContext *context, GstCaps *caps, const GstVideoInfo *info)
+{
+  GstBufferPool *pool = gst_vkgdr_buffer_pool_new (context);
+  GstStructure *config = gst_buffer_pool_get_config (pool);
+
+  gst_buffer_pool_config_set_params (
+      config, caps, GST_VIDEO_INFO_SIZE (info), MIN_BUFFERS, 0);
+  gst_buffer_pool_config_add_option (config, GST_BUFFER_POOL_OPTION_VIDEO_META);
+  if (!gst_buffer_pool_set_config (pool, config))
+    gst_clear_object (&pool);
+  return pool;
+}
+
+static gboolean
+gst_vkgdr_tensor_propose_allocation (GstAggregator *aggregator,
+    GstAggregatorPad *pad, GstQuery *decide_query, GstQuery *query)
+{
+  GstVkgdrTensor *self = GST_VKGDR_TENSOR (aggregator);
+  GstBufferPool *pool;
+  GstVideoInfo info;
+  GstCaps *caps;
+
+  gst_query_parse_allocation (query, &caps, NULL);
+  if (!caps || !gst_vkgdr_caps_get_video_info (caps, &info))
+    return FALSE;
+  gst_query_add_allocation_meta (query, GST_VIDEO_META_API_TYPE, NULL);
+  gst_query_add_allocation_meta (query, GST_VIDEO_CROP_META_API_TYPE, NULL);
+  gst_query_add_allocation_meta (
+      query, GST_VIDEO_REGION_OF_INTEREST_META_API_TYPE, NULL);
+  if (!self->context
+      || gst_vkgdr_caps_features_are_cuda (gst_caps_get_features (caps, 0)))
+    return TRUE;
+  pool = make_pool (self->context, caps, &info);
+  if (!pool)
+    return FALSE;
+  gst_query_add_allocation_pool (
+      query, pool, GST_VIDEO_INFO_SIZE (&info), MIN_BUFFERS, 0);
+  gst_object_unref (pool);
+  return TRUE;
+}
+
+/* --- what comes out ------------------------------------------------------ */
+
+static gboolean
+find_format (GstElement *element, GstPad *sink, gpointer data)
+{
+  GstVkgdrTensorPad *pad = GST_VKGDR_TENSOR_PAD (sink);
+  GstVkgdrTensorPad **found = data;
+
+  if (pad->has_info)
+    *found = pad;
+  return !pad->has_info;
+}
+
+/* The pad that was requested first of those whose format is known, or NULL. */
+static GstVkgdrTensorPad *
+get_first_pad (GstVkgdrTensor *self)
+{
+  GstVkgdrTensorPad *pad = NULL;
+
+  gst_element_foreach_sink_pad (GST_ELEMENT (self), find_format, &pad);
+  return pad;
+}
+
+/* What the user set; a size that is 0 is that of the first pad's frames. NULL
+ * if those are not known. */
+static GstVkgdrTensorConfig *
+make_config (GstVkgdrTensor *self)
+{
+  GstVkgdrTensorPad *pad = get_first_pad (self);
+  GstVkgdrTensorConfig *config;
+
+  if (!pad)
+    return NULL;
+  GST_OBJECT_LOCK (self);
+  config = gst_vkgdr_tensor_config_copy (self->config);
+  GST_OBJECT_UNLOCK (self);
+  if (config->width == 0)
+    config->width = GST_VIDEO_INFO_WIDTH (&pad->info);
+  if (config->height == 0)
+    config->height = GST_VIDEO_INFO_FIELD_HEIGHT (&pad->info);
+  return config;
+}
+
+/* A batch is whole rounds, but for regions, whose number differs from frame to
+ * frame. */
+static gboolean
+get_capacity (GstVkgdrTensor *self, guint *capacity)
+{
+  guint n_pads = MAX (GST_ELEMENT (self)->numsinkpads, 1);
+
+  *capacity = self->batch_size ? self->batch_size : n_pads;
+  if (*capacity % n_pads == 0 || self->region == GST_VKGDR_TENSOR_REGION_ROI)
+    return TRUE;
+  GST_ELEMENT_ERROR (self, LIBRARY, SETTINGS,
+      ("A batch of %u frames cannot be made of %u pads: set batch to a "
+       "multiple "
+       "of %u, or to 0.",
+          *capacity, n_pads, n_pads),
+      (NULL));
+  return FALSE;
+}
+
+static GstFlowReturn
+fit_downstream (
+    GstVkgdrTensor *self, GstCaps *ours, GstCaps *allowed, GstCaps **result)
+{
+  *result = gst_caps_intersect (allowed, ours);
+  if (!gst_caps_is_empty (*result))
+    return GST_FLOW_OK;
+  GST_ELEMENT_ERROR (self, CORE, NEGOTIATION,
+      ("The next element does not take these tensors."),
+      ("made are: %" GST_PTR_FORMAT "; taken are: %" GST_PTR_FORMAT, ours,
+          allowed));
+  gst_clear_caps (result);
+  return GST_FLOW_NOT_NEGOTIATED;
+}
+
+static GstFlowReturn
+gst_vkgdr_tensor_update_src_caps (
+    GstAggregator *aggregator, GstCaps *allowed, GstCaps **result)
+{
+  GstVkgdrTensor *self = GST_VKGDR_TENSOR (aggregator);
+  GstVkgdrTensorConfig *config;
+  GstFlowReturn flow;
+  guint capacity;
+  GstCaps *caps;
+
+  /* Frames that are in a batch stay in one of that size. */
+  if (self->batch) {
+    self->is_outdated = TRUE;
+    *result = gst_pad_get_current_caps (GST_AGGREGATOR_SRC_PAD (aggregator));
+    return *result ? GST_FLOW_OK : GST_FLOW_NOT_NEGOTIATED;
+  }
+  config = make_config (self);
+  if (!config)
+    return GST_AGGREGATOR_FLOW_NEED_DATA;
+  if (!get_capacity (self, &capacity)) {
+    gst_vkgdr_tensor_config_free (config);
+    return GST_FLOW_NOT_NEGOTIATED;
+  }
+  caps = gst_vkgdr_tensor_config_to_caps (config, capacity, self->tensor_id);
+  flow = fit_downstream (self, caps, allowed, result);
+  gst_caps_unref (caps);
+  gst_vkgdr_tensor_config_free (config);
+  return flow;
+}
+
+/* A batch of several rounds waits for the last of them. */
+static void
+tell_latency (GstVkgdrTensor *self)
+{
+  const GstVideoInfo *info = &get_first_pad (self)->info;
+  GstClockTime latency = 0;
+
+  if (GST_VIDEO_INFO_FPS_N (info) > 0)
+    latency = gst_util_uint64_scale (GST_SECOND,
+        (guint64) GST_VIDEO_INFO_FPS_D (info) * (self->rounds_per_batch - 1),
+        GST_VIDEO_INFO_FPS_N (info));
+  gst_aggregator_set_latency (GST_AGGREGATOR (self), latency, latency);
+}
+
+/* Compiles the kernel before the first frame comes. */
+static gboolean
+prepare_pad (GstElement *element, GstPad *sink, gpointer data)
+{
+  GstVkgdrTensorPad *pad = GST_VKGDR_TENSOR_PAD (sink);
+  GError **error = data;
+
+  return !pad->has_info
+         || gst_vkgdr_tensor_converter_prepare (
+             GST_VKGDR_TENSOR (element)->converter, &pad->info, error);
+}
+
+static gboolean
+make_converter (GstVkgdrTensor *self, GError **error)
+{
+  GstVkgdrTensorConfig *config = make_config (self);
+
+  gst_clear_object (&self->converter);
+  self->converter =
+      gst_vkgdr_tensor_converter_new (self->context, config, error);
+  gst_vkgdr_tensor_config_free (config);
+  return self->converter
+         && gst_element_foreach_sink_pad (
+             GST_ELEMENT (self), prepare_pad, error);
+}
+
+static gboolean
+gst_vkgdr_tensor_negotiated_src_caps (GstAggregator *aggregator, GstCaps *caps)
+{
+  GstVkgdrTensor *self = GST_VKGDR_TENSOR (aggregator);
+  guint n_pads = MAX (GST_ELEMENT (self)->numsinkpads, 1);
+  GError *error = NULL;
+
+  if (self->batch)
+    return TRUE;
+  if (!get_capacity (self, &self->capacity))
+    return FALSE;
+  self->rounds_per_batch = MAX (self->capacity / n_pads, 1);
+  if (!make_converter (self, &error)) {
+    gst_vkgdr_element_post_error (GST_ELEMENT (self), error);
+    g_clear_error (&error);
+    return FALSE;
+  }
+  tell_latency (self);
+  return TRUE;
+}
+
+/* Batches are in memory of the element's own, which the device can write. */
+static gboolean
+gst_vkgdr_tensor_decide_allocation (GstAggregator *aggregator, GstQuery *query)
+{
+  while (gst_query_get_n_allocation_pools (query) > 0)
+    gst_query_remove_nth_allocation_pool (query, 0);
+  return TRUE;
+}
+
+void
+gst_vkgdr_tensor_init_negotiation (GstAggregatorClass *klass)
+{
+  klass->sink_event = gst_vkgdr_tensor_sink_event;
+  klass->propose_allocation = gst_vkgdr_tensor_propose_allocation;
+  klass->update_src_caps = gst_vkgdr_tensor_update_src_caps;
+  klass->negotiated_src_caps = gst_vkgdr_tensor_negotiated_src_caps;
+  klass->decide_allocation = gst_vkgdr_tensor_decide_allocation;
+}

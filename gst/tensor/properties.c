@@ -1,0 +1,556 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * tensor/properties.c: what the user sets on vkgdrtensor
+ */
+
+#include "tensor/tensor.h"
+
+enum {
+  PROP_0,
+  PROP_DEVICE,
+  PROP_WIDTH,
+  PROP_HEIGHT,
+  PROP_TYPE,
+  PROP_LAYOUT,
+  PROP_CHANNELS,
+  PROP_RESIZE,
+  PROP_FILTER,
+  PROP_SCALE,
+  PROP_MEAN,
+  PROP_STD,
+  PROP_PAD,
+  PROP_BATCH,
+  PROP_TENSOR_ID,
+  PROP_MISSING,
+  PROP_REGION,
+  PROP_ROI_TYPE,
+  PROP_STATS
+};
+
+#define MAX_SIZE 32767
+#define MAX_BATCH 4096
+
+#define FLAGS \
+  (G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS | GST_PARAM_MUTABLE_READY)
+
+#define TYPE_MISSING (missing_get_type ())
+#define TYPE_REGION (region_get_type ())
+
+static GType
+missing_get_type (void)
+{
+  static gsize type = 0;
+  static const GEnumValue values[] = {
+    { GST_VKGDR_TENSOR_MISSING_REPEAT, "The pad's last frame, once more",
+        "repeat" },
+    { GST_VKGDR_TENSOR_MISSING_LEAVE_OUT, "The batch has a frame less",
+        "leave-out" },
+    { 0, NULL, NULL },
+  };
+
+  if (g_once_init_enter (&type))
+    g_once_init_leave (
+        &type, g_enum_register_static ("GstVkgdrTensorMissing", values));
+  return type;
+}
+
+static GType
+region_get_type (void)
+{
+  static gsize type = 0;
+  static const GEnumValue values[] = {
+    { GST_VKGDR_TENSOR_REGION_FRAME,
+        "The frame, or what GstVideoCropMeta leaves of it", "frame" },
+    { GST_VKGDR_TENSOR_REGION_ROI,
+        "Each GstVideoRegionOfInterestMeta of the frame by itself", "roi" },
+    { 0, NULL, NULL },
+  };
+
+  if (g_once_init_enter (&type))
+    g_once_init_leave (
+        &type, g_enum_register_static ("GstVkgdrTensorRegion", values));
+  return type;
+}
+
+/* --- numbers for channels ------------------------------------------------ */
+
+typedef gboolean (*SetNumbers) (
+    GstVkgdrTensorConfig *, const gfloat *, guint, GError **);
+
+/* The numbers, of whatever type, that are in @value; the caller frees them. */
+static gfloat *
+read_numbers (const GValue *value, const gchar *name)
+{
+  guint i, n = gst_value_array_get_size (value);
+  gfloat *numbers = g_new0 (gfloat, MAX (n, 1));
+
+  for (i = 0; i < n; i++) {
+    GValue number = G_VALUE_INIT;
+
+    g_value_init (&number, G_TYPE_FLOAT);
+    if (!g_value_transform (gst_value_array_get_value (value, i), &number))
+      g_warning ("%s: element %u is no number", name, i);
+    numbers[i] = g_value_get_float (&number);
+    g_value_unset (&number);
+  }
+  return numbers;
+}
+
+/* Returns how many numbers were set; none stand for @fallback. */
+static guint
+set_numbers (GstVkgdrTensor *self, const GValue *value, const gchar *name,
+    gfloat fallback, SetNumbers set)
+{
+  guint n = gst_value_array_get_size (value);
+  gfloat *numbers = read_numbers (value, name);
+  GError *error = NULL;
+
+  if (!set (self->config, n ? numbers : &fallback, MAX (n, 1), &error)) {
+    g_warning ("%s", error->message);
+    g_clear_error (&error);
+    set (self->config, &fallback, 1, NULL);
+    n = 0;
+  }
+  g_free (numbers);
+  return n;
+}
+
+static void
+get_numbers (const gfloat *numbers, guint n, GValue *value)
+{
+  guint i;
+
+  for (i = 0; i < n; i++) {
+    GValue number = G_VALUE_INIT;
+
+    g_value_init (&number, G_TYPE_DOUBLE);
+    g_value_set_double (&number, numbers[i]);
+    gst_value_array_append_and_take_value (value, &number);
+  }
+}
+
+/* --- GObject ------------------------------------------------------------- */
+
+static void
+set_property (
+    GstVkgdrTensor *self, guint id, const GValue *value, GParamSpec *pspec)
+{
+  GstVkgdrTensorConfig *config = self->config;
+
+  switch (id) {
+  case PROP_DEVICE:
+    self->device = g_value_get_int (value);
+    break;
+  case PROP_WIDTH:
+    config->width = g_value_get_int (value);
+    break;
+  case PROP_HEIGHT:
+    config->height = g_value_get_int (value);
+    break;
+  case PROP_TYPE:
+    config->type = g_value_get_enum (value);
+    break;
+  case PROP_LAYOUT:
+    config->layout = g_value_get_enum (value);
+    break;
+  case PROP_CHANNELS:
+    config->channels = g_value_get_enum (value);
+    break;
+  case PROP_RESIZE:
+    config->resize = g_value_get_enum (value);
+    break;
+  case PROP_FILTER:
+    config->filter = g_value_get_enum (value);
+    break;
+  case PROP_SCALE:
+    config->scale = g_value_get_float (value);
+    break;
+  case PROP_MEAN:
+    self->n_mean =
+        set_numbers (self, value, "mean", 0, gst_vkgdr_tensor_config_set_mean);
+    break;
+  case PROP_STD:
+    self->n_std =
+        set_numbers (self, value, "std", 1, gst_vkgdr_tensor_config_set_std);
+    break;
+  case PROP_PAD:
+    config->pad = g_value_get_float (value);
+    break;
+  case PROP_BATCH:
+    self->batch_size = g_value_get_uint (value);
+    break;
+  case PROP_TENSOR_ID:
+    g_free (self->tensor_id);
+    self->tensor_id = g_value_dup_string (value);
+    break;
+  case PROP_MISSING:
+    self->missing = g_value_get_enum (value);
+    break;
+  case PROP_REGION:
+    self->region = g_value_get_enum (value);
+    break;
+  case PROP_ROI_TYPE:
+    g_free (self->roi_type);
+    self->roi_type = g_value_dup_string (value);
+    break;
+  default:
+    G_OBJECT_WARN_INVALID_PROPERTY_ID (self, id, pspec);
+  }
+}
+
+static void
+gst_vkgdr_tensor_set_property (
+    GObject *object, guint id, const GValue *value, GParamSpec *pspec)
+{
+  GST_OBJECT_LOCK (object);
+  set_property (GST_VKGDR_TENSOR (object), id, value, pspec);
+  GST_OBJECT_UNLOCK (object);
+}
+
+static GstStructure *
+get_stats (const GstVkgdrTensor *self)
+{
+  return gst_structure_new ("stats", "frames", G_TYPE_UINT64, self->frames,
+      "batches", G_TYPE_UINT64, self->batches, "repeated", G_TYPE_UINT64,
+      self->repeated, "left-out", G_TYPE_UINT64, self->left_out, NULL);
+}
+
+static void
+get_property (GstVkgdrTensor *self, guint id, GValue *value, GParamSpec *pspec)
+{
+  const GstVkgdrTensorConfig *config = self->config;
+
+  switch (id) {
+  case PROP_DEVICE:
+    g_value_set_int (value, self->device);
+    break;
+  case PROP_WIDTH:
+    g_value_set_int (value, config->width);
+    break;
+  case PROP_HEIGHT:
+    g_value_set_int (value, config->height);
+    break;
+  case PROP_TYPE:
+    g_value_set_enum (value, config->type);
+    break;
+  case PROP_LAYOUT:
+    g_value_set_enum (value, config->layout);
+    break;
+  case PROP_CHANNELS:
+    g_value_set_enum (value, config->channels);
+    break;
+  case PROP_RESIZE:
+    g_value_set_enum (value, config->resize);
+    break;
+  case PROP_FILTER:
+    g_value_set_enum (value, config->filter);
+    break;
+  case PROP_SCALE:
+    g_value_set_float (value, config->scale);
+    break;
+  case PROP_MEAN:
+    get_numbers (config->mean, self->n_mean, value);
+    break;
+  case PROP_STD:
+    get_numbers (config->std, self->n_std, value);
+    break;
+  case PROP_PAD:
+    g_value_set_float (value, config->pad);
+    break;
+  case PROP_BATCH:
+    g_value_set_uint (value, self->batch_size);
+    break;
+  case PROP_TENSOR_ID:
+    g_value_set_string (value, self->tensor_id);
+    break;
+  case PROP_MISSING:
+    g_value_set_enum (value, self->missing);
+    break;
+  case PROP_REGION:
+    g_value_set_enum (value, self->region);
+    break;
+  case PROP_ROI_TYPE:
+    g_value_set_string (value, self->roi_type);
+    break;
+  case PROP_STATS:
+    g_value_take_boxed (value, get_stats (self));
+    break;
+  default:
+    G_OBJECT_WARN_INVALID_PROPERTY_ID (self, id, pspec);
+  }
+}
+
+static void
+gst_vkgdr_tensor_get_property (
+    GObject *object, guint id, GValue *value, GParamSpec *pspec)
+{
+  GST_OBJECT_LOCK (object);
+  get_property (GST_VKGDR_TENSOR (object), id, value, pspec);
+  GST_OBJECT_UNLOCK (object);
+}
+
+/* --- the list ------------------------------------------------------------ */
+
+static void
+install_tensor (GObjectClass *object_class)
+{
+  /**
+   * GstVkgdrTensor:width:
+   *
+   * Columns of the tensor.
+   *
+   * Since: 0.2
+   */
+  g_object_class_install_property (object_class, PROP_WIDTH,
+      g_param_spec_int ("width", "Width",
+          "Columns of the tensor (0 = those of the first pad's frames)", 0,
+          MAX_SIZE, 0, FLAGS));
+  /**
+   * GstVkgdrTensor:height:
+   *
+   * Rows of the tensor.
+   *
+   * Since: 0.2
+   */
+  g_object_class_install_property (object_class, PROP_HEIGHT,
+      g_param_spec_int ("height", "Height",
+          "Rows of the tensor (0 = those of the first pad's frames)", 0,
+          MAX_SIZE, 0, FLAGS));
+  /**
+   * GstVkgdrTensor:type:
+   *
+   * The type of the elements.
+   *
+   * Since: 0.2
+   */
+  g_object_class_install_property (object_class, PROP_TYPE,
+      g_param_spec_enum ("type", "Type", "The type of the elements",
+          GST_TYPE_VKGDR_TENSOR_TYPE, GST_VKGDR_TENSOR_TYPE_FLOAT32, FLAGS));
+  /**
+   * GstVkgdrTensor:layout:
+   *
+   * The order of the dimensions.
+   *
+   * Since: 0.2
+   */
+  g_object_class_install_property (object_class, PROP_LAYOUT,
+      g_param_spec_enum ("layout", "Layout", "The order of the dimensions",
+          GST_TYPE_VKGDR_TENSOR_LAYOUT, GST_VKGDR_TENSOR_LAYOUT_NCHW, FLAGS));
+  /**
+   * GstVkgdrTensor:channels:
+   *
+   * What the channels are.
+   *
+   * Since: 0.2
+   */
+  g_object_class_install_property (object_class, PROP_CHANNELS,
+      g_param_spec_enum ("channels", "Channels", "What the channels are",
+          GST_TYPE_VKGDR_TENSOR_CHANNELS, GST_VKGDR_TENSOR_CHANNELS_RGB,
+          FLAGS));
+  /**
+   * GstVkgdrTensor:tensor-id:
+   *
+   * A name for what the tensor means, which is in its caps.
+   *
+   * Since: 0.2
+   */
+  g_object_class_install_property (object_class, PROP_TENSOR_ID,
+      g_param_spec_string ("tensor-id", "Tensor ID",
+          "A name for what the tensor means (in its caps; none if not set)",
+          NULL, FLAGS));
+}
+
+static void
+install_picture (GObjectClass *object_class)
+{
+  /**
+   * GstVkgdrTensor:resize:
+   *
+   * How a picture gets the size of the tensor.
+   *
+   * Since: 0.2
+   */
+  g_object_class_install_property (object_class, PROP_RESIZE,
+      g_param_spec_enum ("resize", "Resize",
+          "How a picture gets the size of the tensor",
+          GST_TYPE_VKGDR_TENSOR_RESIZE, GST_VKGDR_TENSOR_RESIZE_STRETCH,
+          FLAGS));
+  /**
+   * GstVkgdrTensor:filter:
+   *
+   * How samples are weighed where the size changes.
+   *
+   * Since: 0.2
+   */
+  g_object_class_install_property (object_class, PROP_FILTER,
+      g_param_spec_enum ("filter", "Filter",
+          "How samples are weighed where the size changes",
+          GST_TYPE_VKGDR_TENSOR_FILTER, GST_VKGDR_TENSOR_FILTER_BILINEAR,
+          FLAGS));
+  /**
+   * GstVkgdrTensor:pad:
+   *
+   * The sample, 0 to 255, of the padding that resize=letterbox needs. It is
+   * scaled and normalised as others are.
+   *
+   * Since: 0.2
+   */
+  g_object_class_install_property (object_class, PROP_PAD,
+      g_param_spec_float ("pad", "Padding",
+          "The sample of padding, before it is scaled and normalised", 0, 255,
+          0, FLAGS));
+  /**
+   * GstVkgdrTensor:region:
+   *
+   * Which part of a frame is used.
+   *
+   * Since: 0.2
+   */
+  g_object_class_install_property (object_class, PROP_REGION,
+      g_param_spec_enum ("region", "Region", "Which part of a frame is used",
+          TYPE_REGION, GST_VKGDR_TENSOR_REGION_FRAME, FLAGS));
+  /**
+   * GstVkgdrTensor:roi-type:
+   *
+   * With region=roi, only regions of this type are used.
+   *
+   * Since: 0.2
+   */
+  g_object_class_install_property (object_class, PROP_ROI_TYPE,
+      g_param_spec_string ("roi-type", "Type of regions",
+          "With region=roi, the type of the regions that are used (all if not "
+          "set)",
+          NULL, FLAGS));
+}
+
+static void
+install_numbers (GObjectClass *object_class)
+{
+  /**
+   * GstVkgdrTensor:scale:
+   *
+   * What samples, 0 to 255, are multiplied by; 0: 1/255 for floating point
+   * numbers, 1 for integers. An element is (sample * scale - mean) / std.
+   *
+   * Since: 0.2
+   */
+  g_object_class_install_property (object_class, PROP_SCALE,
+      g_param_spec_float ("scale", "Scale",
+          "What samples, 0 to 255, are multiplied by (0 = 1/255 for floating "
+          "point numbers, 1 for integers)",
+          -G_MAXFLOAT, G_MAXFLOAT, 0, FLAGS));
+  /**
+   * GstVkgdrTensor:mean:
+   *
+   * What is subtracted from the scaled samples of each channel, in the order of
+   * the channels; or one number for all.
+   *
+   * Since: 0.2
+   */
+  g_object_class_install_property (object_class, PROP_MEAN,
+      gst_param_spec_array ("mean", "Mean",
+          "What is subtracted from the scaled samples: a number for each "
+          "channel, or one for all (0 if not set)",
+          NULL, FLAGS));
+  /**
+   * GstVkgdrTensor:std:
+   *
+   * What the differences from the mean are divided by, for each channel; or one
+   * number for all.
+   *
+   * Since: 0.2
+   */
+  g_object_class_install_property (object_class, PROP_STD,
+      gst_param_spec_array ("std", "Standard deviation",
+          "What the differences from the mean are divided by: a number for "
+          "each channel, or one for all (1 if not set)",
+          NULL, FLAGS));
+}
+
+static void
+install_batch (GObjectClass *object_class)
+{
+  /**
+   * GstVkgdrTensor:batch:
+   *
+   * How many frames a batch has room for. With one pad, these follow each other
+   * in time. With several, it is a multiple of their number, and each round of
+   * a frame of every pad follows the last one.
+   *
+   * Since: 0.2
+   */
+  g_object_class_install_property (object_class, PROP_BATCH,
+      g_param_spec_uint ("batch", "Batch",
+          "How many frames a batch has room for (0 = one of each pad)", 0,
+          MAX_BATCH, 0, FLAGS));
+  /**
+   * GstVkgdrTensor:missing:
+   *
+   * What becomes of a pad that has no frame in time.
+   *
+   * Since: 0.2
+   */
+  g_object_class_install_property (object_class, PROP_MISSING,
+      g_param_spec_enum ("missing", "Missing frames",
+          "What a batch has of a pad that has no frame in time", TYPE_MISSING,
+          GST_VKGDR_TENSOR_MISSING_REPEAT, FLAGS));
+  /**
+   * GstVkgdrTensor:device:
+   *
+   * Index of the CUDA device, or -1: the one that neighbours use, or are told
+   * to use, else the one that gst_vkgdr_context_new() picks.
+   *
+   * Since: 0.2
+   */
+  g_object_class_install_property (object_class, PROP_DEVICE,
+      g_param_spec_int ("device", "Device",
+          "Index of the CUDA device (-1 = as the neighbours, else as "
+          "CUDA_DEVICE or ~/.cuda-device says, else the first that works)",
+          -1, G_MAXINT, -1, FLAGS));
+  /**
+   * GstVkgdrTensor:stats:
+   *
+   * What the element did since it was started: the fields `frames` (that came
+   * in), `batches`, `repeated` and `left-out` (frames that were missing), all
+   * uint64.
+   *
+   * Since: 0.2
+   */
+  g_object_class_install_property (object_class, PROP_STATS,
+      g_param_spec_boxed ("stats", "Statistics",
+          "What the element did since it was started", GST_TYPE_STRUCTURE,
+          G_PARAM_READABLE | G_PARAM_STATIC_STRINGS));
+}
+
+void
+gst_vkgdr_tensor_install_properties (GObjectClass *object_class)
+{
+  object_class->set_property = gst_vkgdr_tensor_set_property;
+  object_class->get_property = gst_vkgdr_tensor_get_property;
+  install_tensor (object_class);
+  install_picture (object_class);
+  install_numbers (object_class);
+  install_batch (object_class);
+  gst_type_mark_as_plugin_api (TYPE_MISSING, 0);
+  gst_type_mark_as_plugin_api (TYPE_REGION, 0);
+  gst_type_mark_as_plugin_api (GST_TYPE_VKGDR_TENSOR_TYPE, 0);
+  gst_type_mark_as_plugin_api (GST_TYPE_VKGDR_TENSOR_LAYOUT, 0);
+  gst_type_mark_as_plugin_api (GST_TYPE_VKGDR_TENSOR_CHANNELS, 0);
+  gst_type_mark_as_plugin_api (GST_TYPE_VKGDR_TENSOR_RESIZE, 0);
+  gst_type_mark_as_plugin_api (GST_TYPE_VKGDR_TENSOR_FILTER, 0);
+}
+
+void
+gst_vkgdr_tensor_init_properties (GstVkgdrTensor *self)
+{
+  self->device = -1;
+  self->config = gst_vkgdr_tensor_config_new (0, 0);
+}
+
+void
+gst_vkgdr_tensor_clear_properties (GstVkgdrTensor *self)
+{
+  g_clear_pointer (&self->config, gst_vkgdr_tensor_config_free);
+  g_clear_pointer (&self->tensor_id, g_free);
+  g_clear_pointer (&self->roi_type, g_free);
+}

@@ -1,0 +1,441 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * tensor/round.c: which frames go together, and into which batch
+ *
+ * A round takes one frame of each pad. It begins with the earliest frame that
+ * waits on some pad, and takes of each other pad the one that waits there, if
+ * it begins before the earliest one ends. So the pad with most frames sets the
+ * pace, and no frame is dropped. A batch is one round, or several.
+ */
+
+#include <string.h>
+
+#include "tensor/tensor.h"
+
+/* One round, while it is made. */
+typedef struct {
+  GstVkgdrTensor *self;
+  GstClockTime start; /* running time; NONE if no frame has a time stamp */
+  GstClockTime end; /* NONE if that is not known: then all frames are in time */
+  gboolean timeout; /* of live sources: no pad is waited for */
+  guint n_waiting;  /* pads on which a frame waits */
+  guint n_empty;    /* pads that have none, and have not reached their end */
+  GstFlowReturn flow;
+  GError *error;
+} Round;
+
+static gboolean
+is_gap (GstBuffer *buffer)
+{
+  return gst_buffer_get_size (buffer) == 0
+         && GST_BUFFER_FLAG_IS_SET (buffer, GST_BUFFER_FLAG_GAP);
+}
+
+static GstClockTime
+get_running_time (GstVkgdrTensorPad *pad, GstBuffer *buffer)
+{
+  GstSegment *segment = &GST_AGGREGATOR_PAD (pad)->segment;
+  GstClockTime time = GST_CLOCK_TIME_NONE;
+
+  GST_OBJECT_LOCK (pad);
+  if (GST_BUFFER_PTS_IS_VALID (buffer) && segment->format == GST_FORMAT_TIME)
+    time = gst_segment_to_running_time (segment, GST_FORMAT_TIME,
+        MAX (GST_BUFFER_PTS (buffer), segment->start));
+  GST_OBJECT_UNLOCK (pad);
+  return time;
+}
+
+static GstClockTime
+get_duration (GstVkgdrTensorPad *pad, GstBuffer *buffer)
+{
+  if (GST_BUFFER_DURATION_IS_VALID (buffer))
+    return GST_BUFFER_DURATION (buffer);
+  if (!pad->has_info || GST_VIDEO_INFO_FPS_N (&pad->info) <= 0)
+    return GST_CLOCK_TIME_NONE;
+  return gst_util_uint64_scale_int (GST_SECOND,
+      GST_VIDEO_INFO_FPS_D (&pad->info), GST_VIDEO_INFO_FPS_N (&pad->info));
+}
+
+/* After a seek, some elements send frames from before the place that was
+ * sought, and leave it to the next ones to drop them. */
+static GstBuffer *
+gst_vkgdr_tensor_clip (
+    GstAggregator *aggregator, GstAggregatorPad *base, GstBuffer *buffer)
+{
+  GstClockTime start = GST_BUFFER_PTS (buffer), end, duration;
+  gboolean is_inside = TRUE;
+
+  if (!GST_CLOCK_TIME_IS_VALID (start))
+    return buffer;
+  duration = get_duration (GST_VKGDR_TENSOR_PAD (base), buffer);
+  end = GST_CLOCK_TIME_IS_VALID (duration) ? start + duration : start;
+  GST_OBJECT_LOCK (base);
+  if (base->segment.format == GST_FORMAT_TIME)
+    is_inside = gst_segment_clip (
+        &base->segment, GST_FORMAT_TIME, start, end, NULL, NULL);
+  GST_OBJECT_UNLOCK (base);
+  if (!is_inside)
+    gst_clear_buffer (&buffer);
+  return buffer;
+}
+
+/* --- regions ------------------------------------------------------------- */
+
+static void
+set_region (
+    GstVkgdrTensorFrame *frame, guint64 x, guint64 y, guint64 w, guint64 h)
+{
+  frame->region_x = (gint) MIN (x, (guint) frame->width);
+  frame->region_y = (gint) MIN (y, (guint) frame->height);
+  frame->region_width = (gint) MIN (w, (guint) frame->width - frame->region_x);
+  frame->region_height =
+      (gint) MIN (h, (guint) frame->height - frame->region_y);
+}
+
+static void
+describe_picture (GstVkgdrTensorPad *pad, const GstVkgdrTensorPicture *picture,
+    gboolean is_repeated, GstVkgdrTensorFrame *frame)
+{
+  GstVideoCropMeta *crop = gst_buffer_get_video_crop_meta (picture->buffer);
+
+  memset (frame, 0, sizeof (*frame));
+  frame->pad = GST_PAD_NAME (pad);
+  frame->pts = GST_BUFFER_PTS (picture->buffer);
+  frame->duration = GST_BUFFER_DURATION (picture->buffer);
+  frame->running_time = picture->running_time;
+  frame->width = GST_VIDEO_INFO_WIDTH (&picture->info);
+  frame->height = GST_VIDEO_INFO_FIELD_HEIGHT (&picture->info);
+  frame->roi_id = -1;
+  frame->is_repeated = is_repeated;
+  if (crop)
+    set_region (frame, crop->x, crop->y, crop->width, crop->height);
+  else
+    set_region (frame, 0, 0, frame->width, frame->height);
+}
+
+/* The next part of the picture that goes into a batch; *@state is NULL before
+ * the first one. */
+static gboolean
+find_next_roi (GstVkgdrTensor *self, GstBuffer *buffer, gpointer *state,
+    GstVkgdrTensorFrame *frame)
+{
+  GstMeta *meta;
+
+  while ((meta = gst_buffer_iterate_meta_filtered (
+              buffer, state, GST_VIDEO_REGION_OF_INTEREST_META_API_TYPE))) {
+    GstVideoRegionOfInterestMeta *roi = (GstVideoRegionOfInterestMeta *) meta;
+
+    if (self->roi_type
+        && g_strcmp0 (g_quark_to_string (roi->roi_type), self->roi_type) != 0)
+      continue;
+    set_region (frame, roi->x, roi->y, roi->w, roi->h);
+    frame->roi_type = roi->roi_type;
+    frame->roi_id = roi->id;
+    if (frame->region_width > 0 && frame->region_height > 0)
+      return TRUE;
+  }
+  return FALSE;
+}
+
+/* --- batches ------------------------------------------------------------- */
+
+/* Running time as a time stamp of the source pad, whose segment does not begin
+ * at 0 after a seek. */
+static GstClockTime
+get_output_time (GstVkgdrTensor *self, GstClockTime running_time)
+{
+  GstAggregatorPad *src =
+      GST_AGGREGATOR_PAD (GST_AGGREGATOR_SRC_PAD (GST_AGGREGATOR (self)));
+  GstClockTime time = GST_CLOCK_TIME_NONE;
+
+  GST_OBJECT_LOCK (src);
+  if (GST_CLOCK_TIME_IS_VALID (running_time))
+    time = gst_segment_position_from_running_time (
+        &src->segment, GST_FORMAT_TIME, running_time);
+  GST_OBJECT_UNLOCK (src);
+  return time;
+}
+
+/* From the batch's first frame to the end of its last round. */
+static void
+set_times (const Round *round, GstBuffer *buffer)
+{
+  GstVkgdrTensorBatchMeta *meta =
+      gst_vkgdr_buffer_get_tensor_batch_meta (buffer);
+  GstClockTime first = GST_CLOCK_TIME_NONE, end = round->end;
+  guint i;
+
+  for (i = 0; i < meta->n_frames; i++) {
+    const GstVkgdrTensorFrame *frame =
+        gst_vkgdr_tensor_batch_meta_get_frame (meta, i);
+    GstClockTime time = frame->running_time;
+
+    if (GST_CLOCK_TIME_IS_VALID (time) && !frame->is_repeated)
+      first = MIN (first, time); /* NONE is the largest number */
+  }
+  if (!GST_CLOCK_TIME_IS_VALID (end))
+    end = round->self->end;
+  GST_BUFFER_PTS (buffer) = get_output_time (round->self, first);
+  if (GST_CLOCK_TIME_IS_VALID (first) && GST_CLOCK_TIME_IS_VALID (end)
+      && end > first)
+    GST_BUFFER_DURATION (buffer) = end - first;
+}
+
+/* Pushes the batch that is being made. */
+static gboolean
+finish_batch (Round *round)
+{
+  GstVkgdrTensor *self = round->self;
+  GstTensorBatch *batch = g_steal_pointer (&self->batch);
+  GstVkgdrTensorConfig *config;
+  guint capacity = batch->capacity;
+  GstBuffer *buffer;
+
+  self->rounds = 0;
+  if (self->is_outdated)
+    gst_pad_mark_reconfigure (GST_AGGREGATOR_SRC_PAD (GST_AGGREGATOR (self)));
+  self->is_outdated = FALSE;
+  config = gst_vkgdr_tensor_converter_get_config (batch->converter);
+  buffer = gst_tensor_batch_finish (batch, &round->error);
+  if (buffer) {
+    set_times (round, buffer);
+    gst_tensor_batch_add_analytics (buffer, config, capacity, self->tensor_id);
+    GST_OBJECT_LOCK (self);
+    self->batches++;
+    GST_OBJECT_UNLOCK (self);
+    round->flow = gst_aggregator_finish_buffer (GST_AGGREGATOR (self), buffer);
+  }
+  gst_vkgdr_tensor_config_free (config);
+  return !round->error && round->flow == GST_FLOW_OK;
+}
+
+static gboolean
+add_region (Round *round, const GstVkgdrTensorPicture *picture,
+    GstVkgdrTensorFrame *frame)
+{
+  GstVkgdrTensor *self = round->self;
+
+  if (!self->batch)
+    self->batch = gst_tensor_batch_new (
+        self->converter, self->stream, self->capacity, &round->error);
+  if (!self->batch
+      || !gst_tensor_batch_add (
+          self->batch, picture->buffer, &picture->info, frame, &round->error))
+    return FALSE;
+  return !gst_tensor_batch_is_full (self->batch) || finish_batch (round);
+}
+
+static gboolean
+add_picture (Round *round, GstVkgdrTensorPad *pad,
+    const GstVkgdrTensorPicture *picture, gboolean is_repeated)
+{
+  GstVkgdrTensor *self = round->self;
+  GstVkgdrTensorFrame frame;
+  gpointer state = NULL;
+
+  GST_OBJECT_LOCK (self);
+  self->frames += !is_repeated;
+  self->repeated += is_repeated;
+  GST_OBJECT_UNLOCK (self);
+  describe_picture (pad, picture, is_repeated, &frame);
+  if (self->region == GST_VKGDR_TENSOR_REGION_FRAME)
+    return add_region (round, picture, &frame);
+  while (find_next_roi (self, picture->buffer, &state, &frame))
+    if (!add_region (round, picture, &frame))
+      return FALSE;
+  return TRUE;
+}
+
+/* --- rounds -------------------------------------------------------------- */
+
+/* Finds the earliest frame that waits. */
+static gboolean
+look_at_pad (GstElement *element, GstPad *sink, gpointer data)
+{
+  GstVkgdrTensorPad *pad = GST_VKGDR_TENSOR_PAD (sink);
+  GstAggregatorPad *base = GST_AGGREGATOR_PAD (sink);
+  GstBuffer *buffer = gst_aggregator_pad_peek_buffer (base);
+  Round *round = data;
+  GstClockTime time, duration;
+
+  if (!buffer) {
+    round->n_empty += !gst_aggregator_pad_is_eos (base);
+    return TRUE;
+  }
+  round->n_waiting++;
+  time = get_running_time (pad, buffer);
+  duration = get_duration (pad, buffer);
+  if (GST_CLOCK_TIME_IS_VALID (time)
+      && (!GST_CLOCK_TIME_IS_VALID (round->start) || time < round->start)) {
+    round->start = time;
+    round->end = GST_CLOCK_TIME_IS_VALID (duration) ? time + duration
+                                                    : GST_CLOCK_TIME_NONE;
+  }
+  gst_buffer_unref (buffer);
+  return TRUE;
+}
+
+/* Takes the pad's frame, if it is in time; NULL if not. */
+static GstBuffer *
+take_buffer (const Round *round, GstVkgdrTensorPad *pad)
+{
+  GstAggregatorPad *base = GST_AGGREGATOR_PAD (pad);
+  GstBuffer *buffer = gst_aggregator_pad_peek_buffer (base);
+  GstClockTime time;
+  gboolean gap;
+
+  if (!buffer)
+    return NULL;
+  time = get_running_time (pad, buffer);
+  gap = is_gap (buffer);
+  gst_buffer_unref (buffer);
+  if (GST_CLOCK_TIME_IS_VALID (time) && GST_CLOCK_TIME_IS_VALID (round->end)
+      && time >= round->end && time > round->start)
+    return NULL;
+  buffer = gst_aggregator_pad_pop_buffer (base);
+  if (gap)
+    gst_clear_buffer (&buffer);
+  return buffer;
+}
+
+/* Whether a pad may need its frame again. Else it goes back to its pool. */
+static gboolean
+keeps_frames (GstVkgdrTensor *self)
+{
+  return self->missing == GST_VKGDR_TENSOR_MISSING_REPEAT
+         && GST_ELEMENT (self)->numsinkpads > 1;
+}
+
+static void
+note_left_out (GstVkgdrTensor *self)
+{
+  GST_OBJECT_LOCK (self);
+  self->left_out++;
+  GST_OBJECT_UNLOCK (self);
+}
+
+static gboolean
+add_pad (GstElement *element, GstPad *sink, gpointer data)
+{
+  GstVkgdrTensorPad *pad = GST_VKGDR_TENSOR_PAD (sink);
+  Round *round = data;
+  GstVkgdrTensor *self = round->self;
+  GstBuffer *buffer = take_buffer (round, pad);
+  gboolean ok;
+
+  if (!buffer && !(keeps_frames (self) && pad->last.buffer)) {
+    note_left_out (self);
+    return TRUE;
+  }
+  if (!buffer)
+    return add_picture (round, pad, &pad->last, TRUE);
+  gst_vkgdr_tensor_picture_clear (&pad->last);
+  pad->last.buffer = buffer;
+  pad->last.info = pad->info;
+  pad->last.running_time = get_running_time (pad, buffer);
+  ok = add_picture (round, pad, &pad->last, FALSE);
+  if (!keeps_frames (self))
+    gst_vkgdr_tensor_picture_clear (&pad->last);
+  return ok;
+}
+
+static void
+advance (Round *round)
+{
+  GstAggregatorPad *src = GST_AGGREGATOR_PAD (
+      GST_AGGREGATOR_SRC_PAD (GST_AGGREGATOR (round->self)));
+  GstClockTime position = get_output_time (round->self,
+      GST_CLOCK_TIME_IS_VALID (round->end) ? round->end : round->start);
+
+  round->self->end = round->end;
+  GST_OBJECT_LOCK (src);
+  if (GST_CLOCK_TIME_IS_VALID (position))
+    src->segment.position = position;
+  GST_OBJECT_UNLOCK (src);
+}
+
+static GstFlowReturn
+end_stream (Round *round)
+{
+  if (!round->self->batch || finish_batch (round))
+    return GST_FLOW_EOS;
+  return round->flow;
+}
+
+static GstFlowReturn
+run_round (Round *round)
+{
+  GstVkgdrTensor *self = round->self;
+  GstElement *element = GST_ELEMENT (self);
+
+  gst_element_foreach_sink_pad (element, look_at_pad, round);
+  if (round->n_waiting == 0 && round->n_empty == 0)
+    return end_stream (round);
+  /* A frame that waited may have been clipped. */
+  if (round->n_waiting == 0 || (round->n_empty > 0 && !round->timeout))
+    return GST_AGGREGATOR_FLOW_NEED_DATA;
+  if (!gst_element_foreach_sink_pad (element, add_pad, round))
+    return round->flow;
+  advance (round);
+  if (self->batch && ++self->rounds >= self->rounds_per_batch)
+    finish_batch (round);
+  return round->flow;
+}
+
+static GstFlowReturn
+gst_vkgdr_tensor_aggregate (GstAggregator *aggregator, gboolean timeout)
+{
+  Round round = { GST_VKGDR_TENSOR (aggregator), GST_CLOCK_TIME_NONE,
+    GST_CLOCK_TIME_NONE, timeout, 0, 0, GST_FLOW_OK, NULL };
+  GstFlowReturn flow = run_round (&round);
+
+  if (!round.error)
+    return flow;
+  gst_vkgdr_element_post_error (GST_ELEMENT (aggregator), round.error);
+  g_clear_error (&round.error);
+  return GST_FLOW_ERROR;
+}
+
+/* Of live sources: those that have no frame when the earliest one is due are
+ * not waited for. Nothing is due if none waits. */
+static GstClockTime
+gst_vkgdr_tensor_get_next_time (GstAggregator *aggregator)
+{
+  Round round = { GST_VKGDR_TENSOR (aggregator), GST_CLOCK_TIME_NONE,
+    GST_CLOCK_TIME_NONE, FALSE, 0, 0, GST_FLOW_OK, NULL };
+
+  gst_element_foreach_sink_pad (GST_ELEMENT (aggregator), look_at_pad, &round);
+  return round.start;
+}
+
+static gboolean
+reset_pad (GstElement *element, GstPad *sink, gpointer data)
+{
+  gst_vkgdr_tensor_picture_clear (&GST_VKGDR_TENSOR_PAD (sink)->last);
+  return TRUE;
+}
+
+void
+gst_vkgdr_tensor_reset (GstVkgdrTensor *self)
+{
+  g_clear_pointer (&self->batch, gst_tensor_batch_free);
+  self->rounds = 0;
+  self->end = GST_CLOCK_TIME_NONE;
+  gst_element_foreach_sink_pad (GST_ELEMENT (self), reset_pad, NULL);
+}
+
+static GstFlowReturn
+gst_vkgdr_tensor_flush (GstAggregator *aggregator)
+{
+  gst_vkgdr_tensor_reset (GST_VKGDR_TENSOR (aggregator));
+  return GST_FLOW_OK;
+}
+
+void
+gst_vkgdr_tensor_init_rounds (GstAggregatorClass *klass)
+{
+  klass->aggregate = gst_vkgdr_tensor_aggregate;
+  klass->clip = gst_vkgdr_tensor_clip;
+  klass->get_next_time = gst_vkgdr_tensor_get_next_time;
+  klass->flush = gst_vkgdr_tensor_flush;
+}

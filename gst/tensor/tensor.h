@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * tensor/tensor.h: the element vkgdrtensor, as its own files see it
+ */
+
+#ifndef __GST_VKGDR_TENSOR_ELEMENT_H__
+#define __GST_VKGDR_TENSOR_ELEMENT_H__
+
+#include <gst/base/gstaggregator.h>
+#include <gst/vkgdr/vkgdr.h>
+
+#include "tensor/batch.h"
+
+G_BEGIN_DECLS
+
+/* What becomes of a pad that has no frame in time. */
+typedef enum {
+  GST_VKGDR_TENSOR_MISSING_REPEAT,
+  GST_VKGDR_TENSOR_MISSING_LEAVE_OUT
+} GstVkgdrTensorMissing;
+
+/* Which part of a frame is used. */
+typedef enum {
+  GST_VKGDR_TENSOR_REGION_FRAME,
+  GST_VKGDR_TENSOR_REGION_ROI
+} GstVkgdrTensorRegion;
+
+/* --- a sink pad ---------------------------------------------------------- */
+
+#define GST_TYPE_VKGDR_TENSOR_PAD (gst_vkgdr_tensor_pad_get_type ())
+G_DECLARE_FINAL_TYPE (GstVkgdrTensorPad, gst_vkgdr_tensor_pad, GST,
+    VKGDR_TENSOR_PAD, GstAggregatorPad)
+
+/* A frame, the format that it has, and when it is. */
+typedef struct {
+  GstBuffer *buffer; /* NULL if there is none */
+  GstVideoInfo info;
+  GstClockTime running_time;
+} GstVkgdrTensorPicture;
+
+/* All of it is used by the streaming thread of the source pad alone. */
+struct _GstVkgdrTensorPad {
+  GstAggregatorPad parent;
+
+  gboolean has_info;
+  GstVideoInfo info;          /* of the next frame */
+  GstVkgdrTensorPicture last; /* of the last round */
+};
+
+void gst_vkgdr_tensor_picture_clear (GstVkgdrTensorPicture *picture);
+
+/* --- the element --------------------------------------------------------- */
+
+#define GST_TYPE_VKGDR_TENSOR (gst_vkgdr_tensor_get_type ())
+G_DECLARE_FINAL_TYPE (
+    GstVkgdrTensor, gst_vkgdr_tensor, GST, VKGDR_TENSOR, GstAggregator)
+
+struct _GstVkgdrTensor {
+  GstAggregator parent;
+
+  /* What the user sets, under the object lock, while the element is stopped. */
+  gint device;
+  GstVkgdrTensorConfig *config; /* its width and height may be 0 */
+  guint n_mean;                 /* numbers that were set of its mean */
+  guint n_std;                  /* and of its std */
+  guint batch_size;             /* 0: a frame of each pad */
+  gchar *tensor_id;
+  GstVkgdrTensorMissing missing;
+  GstVkgdrTensorRegion region;
+  gchar *roi_type;
+
+  GstVkgdrContext *context; /* under the object lock */
+  GstVkgdrStream *stream;   /* while the element is started */
+
+  /* What was negotiated; of the streaming thread. */
+  GstVkgdrTensorConverter *converter;
+  guint capacity;         /* frames of a batch */
+  guint rounds_per_batch; /* after which a batch goes on, full or not */
+  gboolean is_outdated;   /* what follows from pads and formats has changed
+                           * since the batch was begun */
+
+  /* The batch that is being made; of the streaming thread. */
+  GstTensorBatch *batch; /* NULL between two */
+  guint rounds;          /* that have gone into it */
+  GstClockTime end;      /* running time at which the last round ended, or NONE
+                          */
+
+  /* Figures, under the object lock. */
+  guint64 frames;
+  guint64 batches;
+  guint64 repeated;
+  guint64 left_out;
+};
+
+/* --- properties.c --- */
+
+void gst_vkgdr_tensor_install_properties (GObjectClass *object_class);
+void gst_vkgdr_tensor_init_properties (GstVkgdrTensor *self);
+void gst_vkgdr_tensor_clear_properties (GstVkgdrTensor *self);
+
+/* --- negotiate.c --- */
+
+void gst_vkgdr_tensor_init_negotiation (GstAggregatorClass *klass);
+
+/* --- round.c --- */
+
+void gst_vkgdr_tensor_init_rounds (GstAggregatorClass *klass);
+
+/* Forgets the batch that is being made, and the last frame of every pad. */
+void gst_vkgdr_tensor_reset (GstVkgdrTensor *self);
+
+G_END_DECLS
+
+#endif /* __GST_VKGDR_TENSOR_ELEMENT_H__ */

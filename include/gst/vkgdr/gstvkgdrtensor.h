@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * gstvkgdrtensor.h: frames as the input of a neural network
+ *
+ * What a tensor is like, and the object that makes one of frames. Knows nothing
+ * of elements.
+ */
+
+#ifndef __GST_VKGDR_TENSOR_H__
+#define __GST_VKGDR_TENSOR_H__
+
+#include <gst/video/video.h>
+#include <gst/vkgdr/gstvkgdrmemory.h>
+
+G_BEGIN_DECLS
+
+/**
+ * GST_VKGDR_TENSOR_MEDIA_TYPE:
+ *
+ * The media type of tensors in caps, as GStreamer's analytics library has it.
+ *
+ * Since: 0.2
+ */
+#define GST_VKGDR_TENSOR_MEDIA_TYPE "tensor/strided"
+
+/**
+ * GST_VKGDR_TENSOR_MAX_CHANNELS:
+ *
+ * The largest number of channels that a frame in a tensor can have.
+ *
+ * Since: 0.2
+ */
+#define GST_VKGDR_TENSOR_MAX_CHANNELS 4
+
+/**
+ * GstVkgdrTensorType:
+ * @GST_VKGDR_TENSOR_TYPE_FLOAT32: single precision
+ * @GST_VKGDR_TENSOR_TYPE_FLOAT16: half precision
+ * @GST_VKGDR_TENSOR_TYPE_BFLOAT16: the upper half of single precision
+ * @GST_VKGDR_TENSOR_TYPE_UINT8: unsigned bytes, rounded and clamped
+ * @GST_VKGDR_TENSOR_TYPE_INT8: signed bytes, rounded and clamped
+ *
+ * The type of a tensor's elements.
+ *
+ * Since: 0.2
+ */
+typedef enum {
+  GST_VKGDR_TENSOR_TYPE_FLOAT32 = 0,
+  GST_VKGDR_TENSOR_TYPE_FLOAT16 = 1,
+  GST_VKGDR_TENSOR_TYPE_BFLOAT16 = 2,
+  GST_VKGDR_TENSOR_TYPE_UINT8 = 3,
+  GST_VKGDR_TENSOR_TYPE_INT8 = 4
+} GstVkgdrTensorType;
+
+/**
+ * GstVkgdrTensorLayout:
+ * @GST_VKGDR_TENSOR_LAYOUT_NCHW: frame, channel, row, column
+ * @GST_VKGDR_TENSOR_LAYOUT_NHWC: frame, row, column, channel
+ *
+ * The order of a tensor's dimensions; the last one is contiguous in memory.
+ *
+ * Since: 0.2
+ */
+typedef enum {
+  GST_VKGDR_TENSOR_LAYOUT_NCHW = 0,
+  GST_VKGDR_TENSOR_LAYOUT_NHWC = 1
+} GstVkgdrTensorLayout;
+
+/**
+ * GstVkgdrTensorChannels:
+ * @GST_VKGDR_TENSOR_CHANNELS_RGB: red, green, blue
+ * @GST_VKGDR_TENSOR_CHANNELS_BGR: blue, green, red
+ * @GST_VKGDR_TENSOR_CHANNELS_GRAY: luma alone
+ * @GST_VKGDR_TENSOR_CHANNELS_RGBA: red, green, blue, alpha
+ *
+ * What the channels of a tensor are, in their order.
+ *
+ * Since: 0.2
+ */
+typedef enum {
+  GST_VKGDR_TENSOR_CHANNELS_RGB = 0,
+  GST_VKGDR_TENSOR_CHANNELS_BGR = 1,
+  GST_VKGDR_TENSOR_CHANNELS_GRAY = 2,
+  GST_VKGDR_TENSOR_CHANNELS_RGBA = 3
+} GstVkgdrTensorChannels;
+
+/**
+ * GstVkgdrTensorResize:
+ * @GST_VKGDR_TENSOR_RESIZE_STRETCH: the picture fills the tensor, whatever its
+ *   aspect ratio
+ * @GST_VKGDR_TENSOR_RESIZE_LETTERBOX: the whole picture, in its aspect ratio,
+ * in the middle of the tensor; the rest is padding
+ * @GST_VKGDR_TENSOR_RESIZE_CROP: the middle of the picture, in its aspect
+ * ratio, fills the tensor
+ *
+ * How a picture gets the size of the tensor.
+ *
+ * Since: 0.2
+ */
+typedef enum {
+  GST_VKGDR_TENSOR_RESIZE_STRETCH = 0,
+  GST_VKGDR_TENSOR_RESIZE_LETTERBOX = 1,
+  GST_VKGDR_TENSOR_RESIZE_CROP = 2
+} GstVkgdrTensorResize;
+
+/**
+ * GstVkgdrTensorFilter:
+ * @GST_VKGDR_TENSOR_FILTER_NEAREST: one sample, as PyTorch's "nearest"
+ * @GST_VKGDR_TENSOR_FILTER_BILINEAR: the four samples around, as PyTorch's
+ *   "bilinear" with align_corners=False
+ * @GST_VKGDR_TENSOR_FILTER_AREA: all samples that the new one covers, as
+ *   PyTorch's "bilinear" with antialias=True; the best one to make a picture
+ *   smaller
+ *
+ * How samples are weighed where the size changes.
+ *
+ * Since: 0.2
+ */
+typedef enum {
+  GST_VKGDR_TENSOR_FILTER_NEAREST = 0,
+  GST_VKGDR_TENSOR_FILTER_BILINEAR = 1,
+  GST_VKGDR_TENSOR_FILTER_AREA = 2
+} GstVkgdrTensorFilter;
+
+#define GST_TYPE_VKGDR_TENSOR_TYPE (gst_vkgdr_tensor_type_get_type ())
+#define GST_TYPE_VKGDR_TENSOR_LAYOUT (gst_vkgdr_tensor_layout_get_type ())
+#define GST_TYPE_VKGDR_TENSOR_CHANNELS (gst_vkgdr_tensor_channels_get_type ())
+#define GST_TYPE_VKGDR_TENSOR_RESIZE (gst_vkgdr_tensor_resize_get_type ())
+#define GST_TYPE_VKGDR_TENSOR_FILTER (gst_vkgdr_tensor_filter_get_type ())
+
+GST_VKGDR_API
+GType gst_vkgdr_tensor_type_get_type (void);
+
+GST_VKGDR_API
+GType gst_vkgdr_tensor_layout_get_type (void);
+
+GST_VKGDR_API
+GType gst_vkgdr_tensor_channels_get_type (void);
+
+GST_VKGDR_API
+GType gst_vkgdr_tensor_resize_get_type (void);
+
+GST_VKGDR_API
+GType gst_vkgdr_tensor_filter_get_type (void);
+
+/**
+ * GstVkgdrTensorConfig:
+ * @width: columns of the tensor, 1 to 32767
+ * @height: rows of the tensor, 1 to 32767
+ * @type: the type of the elements
+ * @layout: the order of the dimensions
+ * @channels: what the channels are
+ * @resize: how a picture gets the size of the tensor
+ * @filter: how samples are weighed
+ * @scale: what samples, 0 to 255 in every format, are multiplied by; 0: 1/255
+ *   for floating point numbers, 1 for integers
+ * @pad: the sample, 0 to 255, that padding has in all channels but alpha, which
+ *   is 0 there
+ * @mean: of each channel, subtracted from the scaled sample
+ * @std: of each channel, which the difference is divided by; not 0
+ *
+ * What a tensor is like. An element is (sample * @scale - @mean) / @std, where
+ * the sample is clamped to 0 to 255 and not rounded.
+ *
+ * Since: 0.2
+ */
+typedef struct _GstVkgdrTensorConfig GstVkgdrTensorConfig;
+struct _GstVkgdrTensorConfig {
+  gint width;
+  gint height;
+  GstVkgdrTensorType type;
+  GstVkgdrTensorLayout layout;
+  GstVkgdrTensorChannels channels;
+  GstVkgdrTensorResize resize;
+  GstVkgdrTensorFilter filter;
+  gfloat scale;
+  gfloat pad;
+  gfloat mean[GST_VKGDR_TENSOR_MAX_CHANNELS];
+  gfloat std[GST_VKGDR_TENSOR_MAX_CHANNELS];
+
+  /*< private >*/
+  gpointer _gst_reserved[GST_PADDING];
+};
+
+#define GST_TYPE_VKGDR_TENSOR_CONFIG (gst_vkgdr_tensor_config_get_type ())
+
+GST_VKGDR_API
+GType gst_vkgdr_tensor_config_get_type (void);
+
+GST_VKGDR_API
+GstVkgdrTensorConfig *gst_vkgdr_tensor_config_new (gint width, gint height);
+
+GST_VKGDR_API
+GstVkgdrTensorConfig *gst_vkgdr_tensor_config_copy (
+    const GstVkgdrTensorConfig *config);
+
+GST_VKGDR_API
+void gst_vkgdr_tensor_config_free (GstVkgdrTensorConfig *config);
+
+GST_VKGDR_API
+gboolean gst_vkgdr_tensor_config_set_mean (GstVkgdrTensorConfig *config,
+    const gfloat *values, guint n_values, GError **error);
+
+GST_VKGDR_API
+gboolean gst_vkgdr_tensor_config_set_std (GstVkgdrTensorConfig *config,
+    const gfloat *values, guint n_values, GError **error);
+
+GST_VKGDR_API
+gboolean gst_vkgdr_tensor_config_check (
+    const GstVkgdrTensorConfig *config, GError **error);
+
+GST_VKGDR_API
+guint gst_vkgdr_tensor_config_get_n_channels (
+    const GstVkgdrTensorConfig *config);
+
+GST_VKGDR_API
+gsize gst_vkgdr_tensor_config_get_frame_size (
+    const GstVkgdrTensorConfig *config);
+
+GST_VKGDR_API
+GstCaps *gst_vkgdr_tensor_config_to_caps (
+    const GstVkgdrTensorConfig *config, guint batch, const gchar *tensor_id);
+
+GST_VKGDR_API
+gboolean gst_vkgdr_tensor_caps_parse (const GstCaps *caps,
+    GstVkgdrTensorType *type, gint **dims, guint *n_dims, GError **error);
+
+/**
+ * GstVkgdrTensorTransform:
+ * @scale_x: columns of the frame that a column of the tensor is
+ * @scale_y: rows of the frame that a row of the tensor is
+ * @offset_x: where the tensor's left edge lies in the frame, in columns
+ * @offset_y: where the tensor's upper edge lies in the frame, in rows
+ *
+ * Where a tensor's picture lies in the frame: the point (x, y) of the tensor is
+ * (x * @scale_x + @offset_x, y * @scale_y + @offset_y) of the frame. Edges
+ * count, not the middles of pixels: (0, 0) is the corner of the first pixel.
+ *
+ * Since: 0.2
+ */
+typedef struct {
+  gdouble scale_x;
+  gdouble scale_y;
+  gdouble offset_x;
+  gdouble offset_y;
+} GstVkgdrTensorTransform;
+
+#define GST_TYPE_VKGDR_TENSOR_CONVERTER (gst_vkgdr_tensor_converter_get_type ())
+
+GST_VKGDR_API
+G_DECLARE_FINAL_TYPE (GstVkgdrTensorConverter, gst_vkgdr_tensor_converter, GST,
+    VKGDR_TENSOR_CONVERTER, GstObject)
+
+GST_VKGDR_API
+GstVkgdrTensorConverter *gst_vkgdr_tensor_converter_new (
+    GstVkgdrContext *context, const GstVkgdrTensorConfig *config,
+    GError **error);
+
+GST_VKGDR_API
+GstVkgdrTensorConfig *gst_vkgdr_tensor_converter_get_config (
+    GstVkgdrTensorConverter *converter);
+
+GST_VKGDR_API
+gboolean gst_vkgdr_tensor_converter_prepare (GstVkgdrTensorConverter *converter,
+    const GstVideoInfo *info, GError **error);
+
+GST_VKGDR_API
+gboolean gst_vkgdr_tensor_converter_convert (GstVkgdrTensorConverter *converter,
+    GstVkgdrStream *stream, GstBuffer *frame, const GstVideoInfo *info,
+    const GstVideoRectangle *region, GstMemory *tensor, gsize offset,
+    GstVkgdrTensorTransform *transform, GError **error);
+
+G_END_DECLS
+
+#endif /* __GST_VKGDR_TENSOR_H__ */

@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * memory/allocatorfigures.c: what an allocator holds, counted and given back
+ */
+
+#include <string.h>
+
+#include "memory/allocator.h"
+
+static void
+get_stats (GstVkgdrAllocator *self, GstVkgdrHeapStats *stats)
+{
+  gboolean is_open;
+
+  memset (stats, 0, sizeof (*stats));
+  g_mutex_lock (&self->lock);
+  is_open = self->heap != NULL;
+  g_mutex_unlock (&self->lock);
+  if (!is_open)
+    return;
+  gst_vkgdr_allocator_reap (self);
+  g_mutex_lock (&self->lock);
+  gst_vkgdr_heap_get_stats (self->heap, stats);
+  g_mutex_unlock (&self->lock);
+}
+
+/**
+ * gst_vkgdr_allocator_get_held_blocks:
+ * @allocator: an allocator
+ *
+ * Returns: how many blocks it holds that were freed and can be reused
+ *
+ * Since: 0.1
+ */
+guint
+gst_vkgdr_allocator_get_held_blocks (GstVkgdrAllocator *allocator)
+{
+  GstVkgdrHeapStats stats;
+
+  g_return_val_if_fail (GST_IS_VKGDR_ALLOCATOR (allocator), 0);
+
+  get_stats (allocator, &stats);
+  return stats.held_blocks;
+}
+
+/**
+ * gst_vkgdr_allocator_get_active_blocks:
+ * @allocator: an allocator
+ *
+ * Returns: how many blocks of it are in use; one that was freed counts until
+ *   the device has finished with it
+ *
+ * Since: 0.1
+ */
+guint
+gst_vkgdr_allocator_get_active_blocks (GstVkgdrAllocator *allocator)
+{
+  GstVkgdrHeapStats stats;
+
+  g_return_val_if_fail (GST_IS_VKGDR_ALLOCATOR (allocator), 0);
+
+  get_stats (allocator, &stats);
+  return stats.active_blocks;
+}
+
+/**
+ * gst_vkgdr_allocator_get_managed_bytes:
+ * @allocator: an allocator
+ *
+ * Returns: bytes of device memory that it has, used or held
+ *
+ * Since: 0.1
+ */
+guint64
+gst_vkgdr_allocator_get_managed_bytes (GstVkgdrAllocator *allocator)
+{
+  GstVkgdrHeapStats stats;
+
+  g_return_val_if_fail (GST_IS_VKGDR_ALLOCATOR (allocator), 0);
+
+  get_stats (allocator, &stats);
+  return stats.managed_bytes;
+}
+
+/**
+ * gst_vkgdr_allocator_get_active_bytes:
+ * @allocator: an allocator
+ *
+ * Returns: bytes of the blocks in use
+ *
+ * Since: 0.1
+ */
+guint64
+gst_vkgdr_allocator_get_active_bytes (GstVkgdrAllocator *allocator)
+{
+  GstVkgdrHeapStats stats;
+
+  g_return_val_if_fail (GST_IS_VKGDR_ALLOCATOR (allocator), 0);
+
+  get_stats (allocator, &stats);
+  return stats.active_bytes;
+}
+
+static void
+count_pinned (GstVkgdrAllocator *self, guint *n_held, guint *n_active)
+{
+  gboolean is_open;
+
+  *n_held = *n_active = 0;
+  g_mutex_lock (&self->lock);
+  is_open = self->heap != NULL;
+  g_mutex_unlock (&self->lock);
+  if (!is_open)
+    return;
+  gst_vkgdr_allocator_reap (self);
+  gst_vkgdr_pinned_count (self->pinned, n_held, n_active);
+}
+
+/**
+ * gst_vkgdr_allocator_get_pinned_held_blocks:
+ * @allocator: an allocator
+ *
+ * Returns: how many free blocks of pinned host memory it holds
+ *
+ * Since: 0.2
+ */
+guint
+gst_vkgdr_allocator_get_pinned_held_blocks (GstVkgdrAllocator *allocator)
+{
+  guint n_held, n_active;
+
+  g_return_val_if_fail (GST_IS_VKGDR_ALLOCATOR (allocator), 0);
+
+  count_pinned (allocator, &n_held, &n_active);
+  return n_held;
+}
+
+/**
+ * gst_vkgdr_allocator_get_pinned_active_blocks:
+ * @allocator: an allocator
+ *
+ * Returns: how many blocks of its pinned host memory are in use: those of
+ *   gst_vkgdr_allocator_alloc_pinned(), and the staging buffers of its memory
+ *
+ * Since: 0.2
+ */
+guint
+gst_vkgdr_allocator_get_pinned_active_blocks (GstVkgdrAllocator *allocator)
+{
+  guint n_held, n_active;
+
+  g_return_val_if_fail (GST_IS_VKGDR_ALLOCATOR (allocator), 0);
+
+  count_pinned (allocator, &n_held, &n_active);
+  return n_active;
+}
+
+/**
+ * gst_vkgdr_allocator_free_held:
+ * @allocator: an allocator
+ *
+ * Gives the memory back to the driver in which nothing is in use, and the
+ * pinned memory that is kept. The driver frees it in another thread when the
+ * device is idle. The allocator goes on holding what is freed later.
+ *
+ * Since: 0.1
+ */
+void
+gst_vkgdr_allocator_free_held (GstVkgdrAllocator *allocator)
+{
+  gboolean is_open;
+
+  g_return_if_fail (GST_IS_VKGDR_ALLOCATOR (allocator));
+
+  g_mutex_lock (&allocator->lock);
+  is_open = allocator->heap != NULL;
+  g_mutex_unlock (&allocator->lock);
+  if (is_open)
+    gst_vkgdr_allocator_empty (allocator);
+}
+
+/**
+ * gst_vkgdr_allocator_stop_holding:
+ * @allocator: an allocator
+ *
+ * As gst_vkgdr_allocator_free_held(), and from now on memory goes back to the
+ * driver as soon as nothing of it is in use.
+ *
+ * Since: 0.1
+ */
+void
+gst_vkgdr_allocator_stop_holding (GstVkgdrAllocator *allocator)
+{
+  g_return_if_fail (GST_IS_VKGDR_ALLOCATOR (allocator));
+
+  if (!gst_vkgdr_allocator_ensure_open (allocator, NULL))
+    return;
+  g_mutex_lock (&allocator->lock);
+  allocator->stops_holding = TRUE;
+  g_mutex_unlock (&allocator->lock);
+  gst_vkgdr_allocator_empty (allocator);
+}

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * memory/allocatorwrap.c: memories of what others have allocated
+ */
+
+#include "memory/allocator.h"
+
+/* Bytes that a device pointer of others is a multiple of: those of the widest
+ * load that a kernel has. An address that does not fit a load ends the CUDA
+ * context for good. */
+#define WRAPPED_ALIGNMENT 16
+
+/* The driver knows what lies where, and a wrong address would end the CUDA
+ * context for good. */
+static gboolean
+check_pointer (GstVkgdrAllocator *self, CUdeviceptr pointer, GError **error)
+{
+  const vkgdr_cuda *cuda = gst_vkgdr_context_get_driver (self->context);
+  gint ours = gst_vkgdr_context_get_device (self->context), device = -1;
+  CUcontext owner = NULL;
+  guint type = 0;
+
+  if (cuda->cuPointerGetAttribute (
+          &type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, pointer)
+          != CUDA_SUCCESS
+      || type != CU_MEMORYTYPE_DEVICE
+      || cuda->cuPointerGetAttribute (
+             &device, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, pointer)
+             != CUDA_SUCCESS
+      || device != ours) {
+    g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
+        "0x%" G_GINT64_MODIFIER "x is no memory of CUDA device %d",
+        (guint64) pointer, ours);
+    return FALSE;
+  }
+  /* Memory of a CUDA memory pool belongs to no context. */
+  if (cuda->cuPointerGetAttribute (
+          &owner, CU_POINTER_ATTRIBUTE_CONTEXT, pointer)
+          == CUDA_SUCCESS
+      && owner && owner != gst_vkgdr_context_get_cuda_context (self->context)) {
+    g_set_error_literal (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
+        "the memory belongs to another CUDA context: use "
+        "gst_vkgdr_context_new_from_current() with that one current");
+    return FALSE;
+  }
+  return TRUE;
+}
+
+static gboolean
+check_wrapped (
+    GstVkgdrAllocator *self, CUdeviceptr pointer, gsize size, GError **error)
+{
+  gboolean ok;
+
+  if (size == 0 || pointer + size - 1 < pointer) {
+    g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
+        "%" G_GSIZE_FORMAT " bytes cannot be wrapped", size);
+    return FALSE;
+  }
+  if (pointer % WRAPPED_ALIGNMENT != 0) {
+    g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
+        "0x%" G_GINT64_MODIFIER "x is no multiple of %d bytes, as kernels need "
+        "it: wrap a copy that begins at one",
+        (guint64) pointer, WRAPPED_ALIGNMENT);
+    return FALSE;
+  }
+  if (!gst_vkgdr_context_push (self->context, error))
+    return FALSE;
+  ok = check_pointer (self, pointer, error)
+       && check_pointer (self, pointer + size - 1, error);
+  gst_vkgdr_context_pop (self->context);
+  return ok;
+}
+
+/**
+ * gst_vkgdr_allocator_alloc_wrapped: (skip)
+ * @allocator: an allocator
+ * @device_pointer: a `CUdeviceptr` to memory of the allocator's CUDA context, a
+ *   multiple of 16
+ * @size: bytes
+ * @flags: flags of the memory; %GST_MEMORY_FLAG_READONLY keeps elements from
+ *   working in place
+ * @user_data: for @notify
+ * @notify: (nullable): called when the memory was freed and the device has
+ *   finished with it
+ * @error: return location for a #GError
+ *
+ * Makes a memory of what somebody else has allocated on the device, without a
+ * copy. It has no place in the window, so the CPU reads and writes it by way of
+ * pinned memory and a transfer. Whatever is queued in the CUDA context when the
+ * memory is used first is waited for. It counts in none of the allocator's
+ * figures.
+ *
+ * @notify may be called in any thread, one of the library's own among them, and
+ * may use the allocator. It is not called where this function fails.
+ *
+ * Returns: (transfer full) (nullable): the memory, or %NULL with @error set:
+ *   %GST_VKGDR_ERROR_ARGUMENT where the range is not memory of that context, or
+ *   an error of gst_vkgdr_context_new()
+ *
+ * Since: 0.1
+ */
+GstMemory *
+gst_vkgdr_allocator_alloc_wrapped (GstVkgdrAllocator *allocator,
+    guint64 device_pointer, gsize size, GstMemoryFlags flags,
+    gpointer user_data, GDestroyNotify notify, GError **error)
+{
+  GstVkgdrMemory *memory;
+
+  g_return_val_if_fail (GST_IS_VKGDR_ALLOCATOR (allocator), NULL);
+
+  if (!gst_vkgdr_allocator_ensure_open (allocator, error)
+      || !check_wrapped (allocator, device_pointer, size, error))
+    return NULL;
+  gst_vkgdr_allocator_reap (allocator);
+  memory = (GstVkgdrMemory *) gst_vkgdr_allocator_wrap_allocation (allocator,
+      gst_vkgdr_allocation_new_wrapped (
+          allocator->context, device_pointer, size, user_data, notify),
+      0, size);
+  GST_MINI_OBJECT_FLAG_SET (memory, flags);
+  return GST_MEMORY_CAST (memory);
+}
+
+/**
+ * gst_vkgdr_allocator_wrap: (rename-to gst_vkgdr_allocator_alloc_wrapped)
+ * @allocator: an allocator
+ * @device_pointer: a `CUdeviceptr` to memory of the allocator's CUDA context, a
+ *   multiple of 16
+ * @size: bytes
+ * @flags: flags of the memory; %GST_MEMORY_FLAG_READONLY keeps elements from
+ *   working in place
+ * @release: (nullable) (scope async) (closure user_data): called when the
+ * memory was freed and the device has finished with it
+ * @user_data: for @release
+ * @error: return location for a #GError
+ *
+ * The same as gst_vkgdr_allocator_alloc_wrapped(), for language bindings, which
+ * know what belongs to a function by the order of the arguments. Makes a memory
+ * of what somebody else has allocated on the device, without a copy.
+ *
+ * @release may be called in any thread, and is not called where this function
+ * fails.
+ *
+ * Returns: (transfer full) (nullable): the memory, or %NULL with @error set:
+ *   %GST_VKGDR_ERROR_ARGUMENT where the range is not memory of that context, or
+ *   an error of gst_vkgdr_context_new()
+ *
+ * Since: 0.1
+ */
+GstMemory *
+gst_vkgdr_allocator_wrap (GstVkgdrAllocator *allocator, guint64 device_pointer,
+    gsize size, GstMemoryFlags flags, GstVkgdrReleaseFunc release,
+    gpointer user_data, GError **error)
+{
+  return gst_vkgdr_allocator_alloc_wrapped (
+      allocator, device_pointer, size, flags, user_data, release, error);
+}
+
+GstMemory *
+gst_vkgdr_allocator_wrap_allocation (GstVkgdrAllocator *self,
+    GstVkgdrAllocation *allocation, gsize offset, gsize size)
+{
+  GstVkgdrBlock block = { .allocation = allocation,
+    .offset = offset,
+    .size = size,
+    .host = allocation->host ? allocation->host + offset : NULL,
+    .device = allocation->device + offset };
+  GstVkgdrMemory *memory =
+      (GstVkgdrMemory *) gst_vkgdr_memory_new (self, &block, size, 0, 0, size);
+
+  memory->device_valid = TRUE;
+  /* Its owner sets no fences. */
+  gst_vkgdr_order_mark (&memory->order, NULL, GST_MAP_WRITE);
+  return GST_MEMORY_CAST (memory);
+}

@@ -1,0 +1,485 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * memory/blocks.c: the blocks of an allocator: taken from slabs that it holds
+ * or makes, and recycled when the device has finished with them
+ */
+
+#include "memory/allocator.h"
+
+#define GST_CAT_DEFAULT gst_vkgdr_allocator_debug
+
+/* Microseconds after which a slab that no memory is in goes back to the driver:
+ * long enough for a pipeline to be stopped and started again. */
+#define IDLE_TIME (10 * G_TIME_SPAN_SECOND)
+
+/* Microseconds that an allocation waits for memory that is being given back,
+ * when there is no more. */
+#define DRAIN_TIME (2 * G_TIME_SPAN_SECOND)
+
+/* Bytes of a window that pools share. A larger one has room for all. Without
+ * Resizable BAR, windows have 256 MiB. */
+#define SMALL_WINDOW (1024 * 1024 * 1024)
+
+/* --- idle slabs ------------------------------------------------------------
+ */
+
+/* Without the lock. */
+static void
+free_allocations (GPtrArray *allocations)
+{
+  guint i;
+
+  for (i = 0; allocations && i < allocations->len; i++)
+    gst_vkgdr_allocation_free (g_ptr_array_index (allocations, i));
+  g_clear_pointer (&allocations, g_ptr_array_unref);
+}
+
+static void start_timer (GstVkgdrAllocator *self);
+
+/* In the context's reclaiming thread. */
+static void
+look_for_idle (gpointer user_data)
+{
+  GWeakRef *weak = user_data;
+  GstVkgdrAllocator *self = g_weak_ref_get (weak);
+  GPtrArray *idle;
+
+  g_weak_ref_clear (weak);
+  g_free (weak);
+  if (!self)
+    return;
+  g_mutex_lock (&self->lock);
+  idle = gst_vkgdr_heap_remove_idle (
+      self->heap, g_get_monotonic_time () - IDLE_TIME);
+  self->has_timer = FALSE;
+  start_timer (self);
+  g_mutex_unlock (&self->lock);
+  free_allocations (idle);
+  gst_object_unref (self);
+}
+
+/* With the lock held: makes sure that idle slabs are looked for. */
+static void
+start_timer (GstVkgdrAllocator *self)
+{
+  GWeakRef *weak;
+
+  if (self->has_timer || !gst_vkgdr_heap_has_idle (self->heap))
+    return;
+  weak = g_new0 (GWeakRef, 1);
+  g_weak_ref_init (weak, self);
+  self->has_timer =
+      gst_vkgdr_reclaim_later (self->context, IDLE_TIME, look_for_idle, weak);
+  if (self->has_timer)
+    return;
+  g_weak_ref_clear (weak);
+  g_free (weak);
+}
+
+/* --- what is freed ---------------------------------------------------------
+ */
+
+/* Without the lock: the device has finished with the parts. */
+static void
+recycle (GstVkgdrAllocator *self, const GstVkgdrRemains *remains)
+{
+  GPtrArray *idle = NULL;
+
+  if (remains->cuda_wrapper)
+    gst_memory_unref (remains->cuda_wrapper);
+  if (remains->staging)
+    gst_vkgdr_pinned_give (self->pinned, remains->staging, NULL);
+  if (!remains->block.slab) {
+    gst_vkgdr_allocation_free (remains->block.allocation);
+    return;
+  }
+  g_mutex_lock (&self->lock);
+  gst_vkgdr_heap_give (self->heap, &remains->block);
+  if (self->stops_holding)
+    idle = gst_vkgdr_heap_remove_idle (self->heap, G_MAXINT64);
+  start_timer (self);
+  g_mutex_unlock (&self->lock);
+  free_allocations (idle);
+}
+
+static void
+remains_free (GstVkgdrRemains *remains)
+{
+  g_clear_pointer (&remains->fences, g_ptr_array_unref);
+  g_free (remains);
+}
+
+/* The worst of the fences' states. */
+static GstVkgdrFenceState
+get_state (GPtrArray *fences)
+{
+  GstVkgdrFenceState state = GST_VKGDR_FENCE_REACHED;
+  guint i;
+
+  for (i = 0; i < fences->len; i++) {
+    GstVkgdrFenceState of_one =
+        gst_vkgdr_fence_get_state (g_ptr_array_index (fences, i), NULL);
+
+    if (of_one == GST_VKGDR_FENCE_LOST)
+      return of_one;
+    if (of_one == GST_VKGDR_FENCE_PENDING)
+      state = of_one;
+  }
+  return state;
+}
+
+/* With the lock held: moves to @finished what the device has finished with.
+ * What nobody knows of is not used again. */
+static void
+take_finished (GstVkgdrAllocator *self, GQueue *finished)
+{
+  GList *link = self->retired.head;
+
+  while (link) {
+    GList *next = link->next;
+    GstVkgdrRemains *remains = link->data;
+    GstVkgdrFenceState state = get_state (remains->fences);
+
+    if (state != GST_VKGDR_FENCE_PENDING) {
+      g_queue_unlink (&self->retired, link);
+      g_queue_push_tail_link (
+          state == GST_VKGDR_FENCE_LOST ? &self->lost : finished, link);
+    }
+    link = next;
+  }
+}
+
+void
+gst_vkgdr_allocator_reap (GstVkgdrAllocator *self)
+{
+  GQueue finished = G_QUEUE_INIT;
+  GstVkgdrRemains *remains;
+
+  g_mutex_lock (&self->lock);
+  take_finished (self, &finished);
+  g_mutex_unlock (&self->lock);
+  while ((remains = g_queue_pop_head (&finished))) {
+    recycle (self, remains);
+    remains_free (remains);
+  }
+}
+
+/* Without the lock: waits until the device has finished with all that was freed
+ * so far, and recycles it. */
+static void
+wait_and_reap (GstVkgdrAllocator *self)
+{
+  GPtrArray *fences =
+      g_ptr_array_new_with_free_func ((GDestroyNotify) gst_vkgdr_fence_unref);
+  GList *link;
+  guint i;
+
+  g_mutex_lock (&self->lock);
+  for (link = self->retired.head; link; link = link->next) {
+    const GstVkgdrRemains *remains = link->data;
+
+    for (i = 0; i < remains->fences->len; i++)
+      g_ptr_array_add (
+          fences, gst_vkgdr_fence_ref (g_ptr_array_index (remains->fences, i)));
+  }
+  g_mutex_unlock (&self->lock);
+  /* One wait that is given up is enough: a kernel does not end. */
+  for (i = 0; i < fences->len; i++)
+    if (!gst_vkgdr_fence_wait (g_ptr_array_index (fences, i), NULL)
+        && !gst_vkgdr_fence_is_lost (g_ptr_array_index (fences, i)))
+      break;
+  g_ptr_array_unref (fences);
+  gst_vkgdr_allocator_reap (self);
+}
+
+/* Parts that the reclaiming thread recycles. */
+typedef struct {
+  GstVkgdrAllocator *allocator; /* a reference */
+  GstVkgdrRemains remains;
+} Retired;
+
+static void
+recycle_retired (gpointer user_data)
+{
+  Retired *retired = user_data;
+
+  if (!retired->remains.on_context
+      || gst_vkgdr_context_synchronize (retired->allocator->context, NULL))
+    recycle (retired->allocator, &retired->remains);
+  gst_object_unref (retired->allocator);
+  g_free (retired);
+}
+
+void
+gst_vkgdr_allocator_retire (
+    GstVkgdrAllocator *self, const GstVkgdrRemains *remains)
+{
+  GPtrArray *fences = remains->fences;
+  gboolean is_finished =
+      !remains->on_context
+      && (!fences || get_state (fences) == GST_VKGDR_FENCE_REACHED);
+  Retired *retired;
+
+  if (is_finished) {
+    recycle (self, remains);
+    g_clear_pointer (&fences, g_ptr_array_unref);
+  } else if (remains->block.slab && !remains->on_context) {
+    /* This library's own memory has time until somebody needs it. */
+    g_mutex_lock (&self->lock);
+    g_queue_push_tail (&self->retired, g_memdup2 (remains, sizeof (*remains)));
+    g_mutex_unlock (&self->lock);
+  } else {
+    /* The owner of the memory gets it back even if nobody uses the allocator.
+     */
+    retired = g_new0 (Retired, 1);
+    retired->allocator = gst_object_ref (self);
+    retired->remains = *remains;
+    retired->remains.fences = NULL;
+    gst_vkgdr_reclaim (self->context, fences, recycle_retired, retired);
+  }
+}
+
+/* --- what is allocated -----------------------------------------------------
+ */
+
+static gboolean
+take_from_heap (GstVkgdrAllocator *self, const GstVkgdrBacking *backing,
+    gsize size, const GstVkgdrDemand *demand, GstVkgdrBlock *block)
+{
+  gboolean found;
+
+  g_mutex_lock (&self->lock);
+  found = gst_vkgdr_heap_take (self->heap, backing, size, demand, block);
+  g_mutex_unlock (&self->lock);
+  return found;
+}
+
+/* Makes a new slab, of @room bytes at most, and takes a block from it. */
+static gboolean
+grow (GstVkgdrAllocator *self, const GstVkgdrBacking *backing, gsize size,
+    const GstVkgdrDemand *demand, guint64 room, GstVkgdrBlock *block,
+    GError **error)
+{
+  GstVkgdrAllocation *allocation;
+  gsize wanted;
+
+  g_mutex_lock (&self->lock);
+  wanted = gst_vkgdr_heap_slab_size (self->heap, size, demand, FALSE);
+  if (wanted > room)
+    wanted = gst_vkgdr_heap_slab_size (self->heap, size, demand, TRUE);
+  g_mutex_unlock (&self->lock);
+  allocation = gst_vkgdr_allocation_new (backing, self->context, wanted, error);
+  if (!allocation)
+    return FALSE;
+  GST_DEBUG_OBJECT (
+      self, "a slab of %" G_GSIZE_FORMAT " bytes, %s", wanted, backing->name);
+  g_mutex_lock (&self->lock);
+  gst_vkgdr_heap_add (self->heap, allocation, size, demand, block);
+  g_mutex_unlock (&self->lock);
+  return TRUE;
+}
+
+/* Gives back what is held, and waits for what is in use and freed already. */
+static void
+make_room (GstVkgdrAllocator *self)
+{
+  GPtrArray *idle;
+
+  GST_INFO_OBJECT (self, "out of memory: waiting for what is being freed");
+  wait_and_reap (self);
+  g_mutex_lock (&self->lock);
+  idle = gst_vkgdr_heap_remove_idle (self->heap, G_MAXINT64);
+  g_mutex_unlock (&self->lock);
+  free_allocations (idle);
+  gst_vkgdr_pinned_trim (self->pinned);
+  gst_vkgdr_reclaim_drain (self->context, DRAIN_TIME);
+}
+
+/* @room: bytes of a new slab, at most, unless @size is more. */
+static gboolean
+take_of_backing (GstVkgdrAllocator *self, const GstVkgdrBacking *backing,
+    gsize size, const GstVkgdrDemand *demand, guint64 room,
+    GstVkgdrBlock *block, GError **error)
+{
+  if (take_from_heap (self, backing, size, demand, block)
+      || grow (self, backing, size, demand, room, block, NULL))
+    return TRUE;
+  make_room (self);
+  return take_from_heap (self, backing, size, demand, block)
+         || grow (self, backing, size, demand, room, block, NULL)
+         || grow (self, backing, size, demand, 0, block, error);
+}
+
+gboolean
+gst_vkgdr_allocator_take_on_device (GstVkgdrAllocator *self, gsize size,
+    const GstVkgdrDemand *demand, GstVkgdrBlock *block, GError **error)
+{
+  return take_of_backing (
+      self, &gst_vkgdr_backing_device, size, demand, G_MAXUINT64, block, error);
+}
+
+/* How many bytes of new slabs an owner may have in the window. If it is small,
+ * a pool leaves a quarter of it to those that come later, and as many pools as
+ * there are have equal shares. The first block of each is free. */
+static guint64
+get_room_in_window (
+    GstVkgdrAllocator *self, gsize size, const GstVkgdrDemand *demand)
+{
+  guint64 window = gst_vkgdr_context_get_window_size (self->context);
+  guint64 share, owned;
+  guint n_others;
+
+  if (!demand->owner || window > SMALL_WINDOW)
+    return G_MAXUINT64;
+  g_mutex_lock (&self->lock);
+  owned = gst_vkgdr_heap_get_owned (
+      self->heap, &gst_vkgdr_backing_window, demand->owner, &n_others);
+  g_mutex_unlock (&self->lock);
+  share = n_others > 0 ? window / (n_others + 1) : window / 4 * 3;
+  if (owned == 0)
+    return MAX (share, size);
+  return share > owned ? share - owned : 0;
+}
+
+static gboolean
+take_in_window (GstVkgdrAllocator *self, gsize size,
+    const GstVkgdrDemand *demand, GstVkgdrBlock *block, GError **error)
+{
+  guint64 room;
+
+  if (take_from_heap (self, &gst_vkgdr_backing_window, size, demand, block))
+    return TRUE;
+  room = get_room_in_window (self, size, demand);
+  if (size <= room)
+    return take_of_backing (
+        self, &gst_vkgdr_backing_window, size, demand, room, block, error);
+  g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_NO_MEMORY,
+      "this pool has its share of a window of %" G_GUINT64_FORMAT
+      " bytes, which others use or may need: make the window larger (Resizable "
+      "BAR), or the pool smaller",
+      gst_vkgdr_context_get_window_size (self->context));
+  return FALSE;
+}
+
+/* Once: the same is true of every block that follows. Without @full, there is
+ * no window. */
+static void
+warn_of_staging (GstVkgdrAllocator *self, const GError *full)
+{
+  gboolean first;
+
+  g_mutex_lock (&self->lock);
+  first = !self->warned;
+  self->warned = TRUE;
+  g_mutex_unlock (&self->lock);
+  if (!first)
+    return;
+  if (full)
+    GST_CAT_WARNING_OBJECT (GST_CAT_DEFAULT, self,
+        "the window is full. Buffers from now on do not lie in it, and what is "
+        "written to them takes a transfer. %s",
+        full->message);
+  else
+    GST_CAT_WARNING_OBJECT (GST_CAT_DEFAULT, self,
+        "the device has no window, so what is written to its memory takes a "
+        "transfer: %s; %s",
+        gst_vkgdr_context_get_window_reason (self->context),
+        gst_vkgdr_context_get_window_remedy (self->context));
+}
+
+static void
+set_no_memory (
+    GstVkgdrAllocator *self, gsize size, const GError *reason, GError **error)
+{
+  gboolean has_window = gst_vkgdr_context_has_window (self->context);
+  GstVkgdrHeapStats stats;
+
+  g_mutex_lock (&self->lock);
+  gst_vkgdr_heap_get_stats (self->heap, &stats);
+  g_mutex_unlock (&self->lock);
+  g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_NO_MEMORY,
+      "no memory for %" G_GSIZE_FORMAT " bytes: %s. This allocator has %u "
+      "blocks of %" G_GUINT64_FORMAT " bytes in use, in %u slabs of "
+      "%" G_GUINT64_FORMAT " bytes%s%s",
+      size, reason->message, stats.active_blocks, stats.active_bytes,
+      stats.slabs, stats.managed_bytes,
+      has_window ? "" : ". The device has no window: ",
+      has_window ? "" : gst_vkgdr_context_get_window_reason (self->context));
+}
+
+gboolean
+gst_vkgdr_allocator_check_size (gsize size, GError **error)
+{
+  if (size <= G_MAXSIZE / 2)
+    return TRUE;
+  g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_NO_MEMORY,
+      "%" G_GSIZE_FORMAT " bytes are more than can be addressed", size);
+  return FALSE;
+}
+
+gboolean
+gst_vkgdr_allocator_take_block (GstVkgdrAllocator *self, gsize size,
+    const GstVkgdrDemand *demand, GstVkgdrBlock *block, GError **error)
+{
+  GError *reason = NULL;
+  gboolean ok;
+
+  if (!gst_vkgdr_allocator_check_size (size, error))
+    return FALSE;
+  gst_vkgdr_allocator_reap (self);
+  if (gst_vkgdr_context_has_window (self->context)
+      && take_in_window (self, size, demand, block, &reason))
+    return TRUE;
+  ok = gst_vkgdr_allocator_take_on_device (
+      self, size, demand, block, reason ? NULL : &reason);
+  if (ok)
+    warn_of_staging (self, reason);
+  else if (gst_vkgdr_context_has_window (
+               self->context)) /* no time for fairness */
+    ok = take_of_backing (
+        self, &gst_vkgdr_backing_window, size, demand, 0, block, NULL);
+  if (!ok)
+    set_no_memory (self, size, reason, error);
+  g_clear_error (&reason);
+  return ok;
+}
+
+/* --- what is given back ----------------------------------------------------
+ */
+
+void
+gst_vkgdr_allocator_empty (GstVkgdrAllocator *self)
+{
+  GPtrArray *idle;
+
+  gst_vkgdr_allocator_reap (self);
+  g_mutex_lock (&self->lock);
+  idle = gst_vkgdr_heap_remove_idle (self->heap, G_MAXINT64);
+  g_mutex_unlock (&self->lock);
+  free_allocations (idle);
+  gst_vkgdr_pinned_trim (self->pinned);
+}
+
+/* What the device may still use is freed in another thread, or never. */
+static void
+free_lost (GstVkgdrAllocator *self)
+{
+  GstVkgdrRemains *remains;
+
+  while ((remains = g_queue_pop_head (&self->lost))) {
+    if (gst_vkgdr_context_synchronize (self->context, NULL))
+      recycle (self, remains);
+    remains_free (remains);
+  }
+}
+
+void
+gst_vkgdr_allocator_close (GstVkgdrAllocator *self)
+{
+  self->stops_holding = TRUE;
+  wait_and_reap (self);
+  free_lost (self);
+  free_allocations (gst_vkgdr_heap_remove_idle (self->heap, G_MAXINT64));
+  gst_vkgdr_heap_free (self->heap);
+  gst_vkgdr_pinned_unref (self->pinned);
+}

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * tensor/job.h: what the tensor kernel gets beside the frame
+ *
+ * The library compiles this text in front of tensor.cu, and includes it itself.
+ * So it has no types but those of C, and nothing else is included here.
+ */
+
+#ifndef VKGDR_TENSOR_JOB_H
+#define VKGDR_TENSOR_JOB_H
+
+/* Values of the macros that tensor.cu is compiled with. */
+
+/* TENSOR_READ: how samples are read. */
+#define TENSOR_READ_ANY 0    /* by vkgdr_get(), which reads all formats */
+#define TENSOR_READ_BYTES 1  /* each sample is a byte */
+#define TENSOR_READ_WORDS 2  /* each sample is a word of two bytes */
+#define TENSOR_READ_PACKED 3 /* all samples of a pixel are one word of four */
+
+/* TENSOR_PAIR: whether Cb and Cr are read at once. */
+#define TENSOR_PAIR_NONE 0
+#define TENSOR_PAIR_UV 1
+#define TENSOR_PAIR_VU 2
+
+/* TENSOR_FILTER and TENSOR_TYPE have the values of GstVkgdrTensorFilter and
+ * GstVkgdrTensorType. */
+#define TENSOR_FILTER_NEAREST 0
+#define TENSOR_FILTER_BILINEAR 1
+#define TENSOR_FILTER_AREA 2
+
+#define TENSOR_TYPE_FLOAT32 0
+#define TENSOR_TYPE_FLOAT16 1
+#define TENSOR_TYPE_BFLOAT16 2
+#define TENSOR_TYPE_UINT8 3
+#define TENSOR_TYPE_INT8 4
+
+/* Components of a frame, and channels of a tensor, at most. */
+#define TENSOR_MAX 4
+
+/* Where the samples lie that a column, or a row, of the picture is made of.
+ * Positions count in samples: 0 is the middle of the first one. They are fixed
+ * point numbers with 32 bits behind the point. */
+typedef struct VkgdrTensorAxis {
+  long long base;    /* the position of the first column */
+  long long step;    /* from one column to the next */
+  long long support; /* how far samples may be away that have a weight, with
+                      * TENSOR_FILTER_AREA */
+  float inverse;     /* 1 / support */
+  int first;         /* index of the first sample that may be read */
+  int last;          /* index of the last one */
+  int shift;         /* log2 of the subsampling */
+} VkgdrTensorAxis;
+
+/* Components that have their samples in the same places share a grid. */
+typedef struct VkgdrTensorGrid {
+  VkgdrTensorAxis x;
+  VkgdrTensorAxis y;
+} VkgdrTensorGrid;
+
+typedef struct VkgdrTensorJob {
+  /* The tensor. */
+  unsigned char *out;
+  int width;
+  int height;
+  /* The picture in it; all around is padding. */
+  int left;
+  int top;
+  int picture_width;
+  int picture_height;
+  /* The part of the frame that it shows, for TENSOR_FILTER_NEAREST. */
+  int x;
+  int y;
+  int region_width;
+  int region_height;
+  float scale_x;
+  float scale_y;
+  /* Luma, or red, green and blue; and Cb and Cr where they are subsampled. */
+  VkgdrTensorGrid grid[2];
+  /* The components, whose samples may not be all that are there. */
+  const unsigned char *data[TENSOR_MAX];
+  long long stride[TENSOR_MAX];
+  int step[TENSOR_MAX];
+  int shift[TENSOR_MAX];
+  int mask[TENSOR_MAX];
+  /* A channel, 0 to 255, is the sum of the components, each times a number, and
+   * of one more number. */
+  float matrix[TENSOR_MAX][TENSOR_MAX + 1];
+  /* An element is the channel * factor + bias. */
+  float factor[TENSOR_MAX];
+  float bias[TENSOR_MAX];
+  float pad[TENSOR_MAX]; /* the channels of padding */
+} VkgdrTensorJob;
+
+#endif /* VKGDR_TENSOR_JOB_H */

@@ -1,0 +1,381 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * tensor.cu: a frame becomes a part of a tensor, in one pass
+ *
+ * Each thread makes all channels of one pixel: it filters the samples of the
+ * frame in the grids that they lie in, makes channels of the result with one
+ * matrix, normalises them and writes them.
+ *
+ * What differs between tensors, and not between the pixels of one, is decided by
+ * macros, so that no pixel has a branch for it:
+ *
+ *  - TENSOR_READ, TENSOR_PAIR: how samples are read, see job.h
+ *  - TENSOR_FULL, TENSOR_HALF: bits of the components that are needed: those of
+ *    grid 0, and those of grid 1
+ *  - TENSOR_FILTER, TENSOR_TYPE: see job.h
+ *  - TENSOR_CHANNELS: how many channels there are
+ *  - TENSOR_INTERLEAVED: 1 where the channels of a pixel lie side by side
+ */
+
+#define TENSOR_ONE (1ll << 32)
+#define TENSOR_FRACTION (1.0f / 4294967296.0f)
+
+__device__ static inline int
+tensor_clamp (int v, int first, int last)
+{
+  return v < first ? first : (v > last ? last : v);
+}
+
+/* The integer below a position. */
+__device__ static inline int
+tensor_floor (long long position)
+{
+  return (int) (position >> 32);
+}
+
+/* How far a position is above that. */
+__device__ static inline float
+tensor_fraction (long long position)
+{
+  return (float) (unsigned int) position * TENSOR_FRACTION;
+}
+
+/* --- samples ------------------------------------------------------------- */
+
+__device__ static inline float
+tensor_read (const VkgdrFrame &f, const VkgdrTensorJob &job, int c, int grid,
+    int x, int y)
+{
+#if TENSOR_READ == TENSOR_READ_BYTES
+  return (float) job.data[c][y * job.stride[c] + x * job.step[c]];
+#elif TENSOR_READ == TENSOR_READ_WORDS
+  unsigned int v = *(const unsigned short *) (job.data[c] + y * job.stride[c]
+                                              + x * job.step[c]);
+
+  return (float) (int) (v >> job.shift[c] & job.mask[c]);
+#else
+  return (float) vkgdr_get (
+      f, c, x << job.grid[grid].x.shift, y << job.grid[grid].y.shift);
+#endif
+}
+
+/* Cb and Cr side by side. */
+__device__ static inline void
+tensor_read_pair (const VkgdrTensorJob &job, int x, int y, float v[TENSOR_MAX])
+{
+  const int first = TENSOR_PAIR == TENSOR_PAIR_UV ? 1 : 2;
+  const unsigned char *p =
+      job.data[first] + y * job.stride[1] + x * job.step[1];
+
+#if TENSOR_READ == TENSOR_READ_BYTES
+  unsigned int pair = *(const unsigned short *) p;
+
+  v[first] = (float) (int) (pair & 255u);
+  v[3 - first] = (float) (int) (pair >> 8);
+#else
+  unsigned int pair = *(const unsigned int *) p;
+
+  v[first] = (float) (int) ((pair & 65535u) >> job.shift[1] & job.mask[1]);
+  v[3 - first] = (float) (int) (pair >> 16 >> job.shift[2] & job.mask[2]);
+#endif
+}
+
+/* The samples of a grid at one place; other components are left alone. */
+__device__ static inline void
+tensor_fetch (const VkgdrFrame &f, const VkgdrTensorJob &job, int grid, int x,
+    int y, float v[TENSOR_MAX])
+{
+  const int needed = grid == 0 ? TENSOR_FULL : TENSOR_HALF;
+
+#if TENSOR_READ == TENSOR_READ_PACKED
+  unsigned int word =
+      *(const unsigned int *) (job.data[0] + y * job.stride[0] + 4 * x);
+
+#pragma unroll
+  for (int c = 0; c < TENSOR_MAX; c++)
+    if (needed >> c & 1)
+      v[c] = (float) (int) (word >> job.shift[c] & 255u);
+#else
+#if TENSOR_PAIR != TENSOR_PAIR_NONE
+  if (grid == 1) {
+    tensor_read_pair (job, x, y, v);
+    return;
+  }
+#endif
+#pragma unroll
+  for (int c = 0; c < TENSOR_MAX; c++)
+    if (needed >> c & 1)
+      v[c] = tensor_read (f, job, c, grid, x, y);
+#endif
+}
+
+/* --- filters: the samples of a grid for column x and row y of the picture -- */
+
+#if TENSOR_FILTER == TENSOR_FILTER_NEAREST
+
+/* In floating point numbers and rounded after each operation, as PyTorch does
+ * it, so that the same sample is taken where it is a matter of rounding. */
+__device__ static inline int
+tensor_nearest (int at, float scale, int size)
+{
+  int i = (int) floorf ((float) at * scale);
+
+  return i < size ? i : size - 1;
+}
+
+__device__ static inline void
+tensor_filter (const VkgdrFrame &f, const VkgdrTensorJob &job, int grid, int x,
+    int y, float v[TENSOR_MAX])
+{
+  int column = job.x + tensor_nearest (x, job.scale_x, job.region_width);
+  int row = job.y + tensor_nearest (y, job.scale_y, job.region_height);
+
+  tensor_fetch (f, job, grid, column >> job.grid[grid].x.shift,
+      row >> job.grid[grid].y.shift, v);
+}
+
+#elif TENSOR_FILTER == TENSOR_FILTER_BILINEAR
+
+__device__ static inline float
+tensor_mix (float a, float b, float share)
+{
+  return fmaf (share, b - a, a);
+}
+
+__device__ static inline void
+tensor_filter (const VkgdrFrame &f, const VkgdrTensorJob &job, int grid, int x,
+    int y, float v[TENSOR_MAX])
+{
+  const int needed = grid == 0 ? TENSOR_FULL : TENSOR_HALF;
+  const VkgdrTensorAxis &h = job.grid[grid].x, &w = job.grid[grid].y;
+  long long u = h.base + x * h.step, t = w.base + y * w.step;
+  int x0 = tensor_clamp (tensor_floor (u), h.first, h.last);
+  int x1 = tensor_clamp (tensor_floor (u) + 1, h.first, h.last);
+  int y0 = tensor_clamp (tensor_floor (t), w.first, w.last);
+  int y1 = tensor_clamp (tensor_floor (t) + 1, w.first, w.last);
+  float a[TENSOR_MAX], b[TENSOR_MAX], c[TENSOR_MAX], d[TENSOR_MAX];
+
+  tensor_fetch (f, job, grid, x0, y0, a);
+  tensor_fetch (f, job, grid, x1, y0, b);
+  tensor_fetch (f, job, grid, x0, y1, c);
+  tensor_fetch (f, job, grid, x1, y1, d);
+#pragma unroll
+  for (int i = 0; i < TENSOR_MAX; i++)
+    if (needed >> i & 1)
+      v[i] = tensor_mix (tensor_mix (a[i], b[i], tensor_fraction (u)),
+          tensor_mix (c[i], d[i], tensor_fraction (u)), tensor_fraction (t));
+}
+
+#else
+
+/* The samples that have a weight: first to last, and how far the first one is
+ * from the middle. */
+typedef struct {
+  int first;
+  int last;
+  float distance;
+} TensorSpan;
+
+__device__ static inline TensorSpan
+tensor_find_span (const VkgdrTensorAxis &axis, long long position)
+{
+  TensorSpan span;
+
+  span.first = tensor_floor (position + TENSOR_ONE - axis.support);
+  span.last = tensor_floor (position + TENSOR_ONE + axis.support) - 1;
+  span.first = tensor_clamp (span.first, axis.first, axis.last);
+  span.last = tensor_clamp (span.last, span.first, axis.last);
+  span.distance = (float) (span.first - tensor_floor (position))
+                  - tensor_fraction (position);
+  return span;
+}
+
+__device__ static inline float
+tensor_weigh (float distance, float inverse)
+{
+  return fmaxf (fmaf (-fabsf (distance), inverse, 1.0f), 0.0f);
+}
+
+__device__ static inline float
+tensor_sum_weights (const TensorSpan &span, float inverse)
+{
+  float sum = 0.0f;
+
+  for (int i = span.first; i <= span.last; i++)
+    sum += tensor_weigh (span.distance + (float) (i - span.first), inverse);
+  return sum;
+}
+
+__device__ static inline void
+tensor_filter (const VkgdrFrame &f, const VkgdrTensorJob &job, int grid, int x,
+    int y, float v[TENSOR_MAX])
+{
+  const int needed = grid == 0 ? TENSOR_FULL : TENSOR_HALF;
+  const VkgdrTensorAxis &h = job.grid[grid].x, &w = job.grid[grid].y;
+  TensorSpan columns = tensor_find_span (h, h.base + x * h.step);
+  TensorSpan rows = tensor_find_span (w, w.base + y * w.step);
+  float total = tensor_sum_weights (columns, h.inverse)
+                * tensor_sum_weights (rows, w.inverse);
+  float weight_y, weight_x, sum[TENSOR_MAX], s[TENSOR_MAX];
+
+#pragma unroll
+  for (int c = 0; c < TENSOR_MAX; c++)
+    if (needed >> c & 1)
+      v[c] = 0.0f;
+  for (int row = rows.first; row <= rows.last; row++) {
+    weight_y =
+        tensor_weigh (rows.distance + (float) (row - rows.first), w.inverse);
+#pragma unroll
+    for (int c = 0; c < TENSOR_MAX; c++)
+      sum[c] = 0.0f;
+#pragma unroll 4
+    for (int column = columns.first; column <= columns.last; column++) {
+      weight_x = tensor_weigh (
+          columns.distance + (float) (column - columns.first), h.inverse);
+      tensor_fetch (f, job, grid, column, row, s);
+#pragma unroll
+      for (int c = 0; c < TENSOR_MAX; c++)
+        if (needed >> c & 1)
+          sum[c] = fmaf (weight_x, s[c], sum[c]);
+    }
+#pragma unroll
+    for (int c = 0; c < TENSOR_MAX; c++)
+      if (needed >> c & 1)
+        v[c] = fmaf (weight_y, sum[c], v[c]);
+  }
+#pragma unroll
+  for (int c = 0; c < TENSOR_MAX; c++)
+    if (needed >> c & 1)
+      v[c] = v[c] / total;
+}
+
+#endif
+
+/* --- elements ------------------------------------------------------------ */
+
+#if TENSOR_TYPE == TENSOR_TYPE_FLOAT32
+
+typedef float TensorElement;
+
+__device__ static inline TensorElement
+tensor_encode (float v)
+{
+  return v;
+}
+
+#elif TENSOR_TYPE == TENSOR_TYPE_FLOAT16
+
+typedef unsigned short TensorElement;
+
+/* The bits of a half, rounded to nearest, halves to even. CUDA's header is part
+ * of a toolkit, which need not be there. */
+__device__ static inline TensorElement
+tensor_encode (float v)
+{
+#ifndef __SOFTCUDA__
+  unsigned short bits;
+
+  asm ("cvt.rn.f16.f32 %0, %1;" : "=h"(bits) : "f"(v));
+  return bits;
+#else
+  unsigned int all = __float_as_uint (v);
+  unsigned int sign = all >> 16 & 0x8000u, size = all & 0x7fffffffu;
+
+  if (size >= 0x7f800000u) /* infinite, or not a number */
+    return (TensorElement) (sign | (size > 0x7f800000u ? 0x7fffu : 0x7c00u));
+  if (size >= 0x477ff000u) /* rounds to more than the largest half */
+    return (TensorElement) (sign | 0x7c00u);
+  if (size < 0x38800000u) /* halves that are not normalised are multiples of
+                           * 2^-24 */
+    return (TensorElement) (sign
+                            | (unsigned int) rintf (
+                                __uint_as_float (size) * 16777216.0f));
+  size += 0xfffu + (size >> 13 & 1u);
+  return (TensorElement) (sign | ((size - 0x38000000u) >> 13));
+#endif
+}
+
+#elif TENSOR_TYPE == TENSOR_TYPE_BFLOAT16
+
+typedef unsigned short TensorElement;
+
+__device__ static inline TensorElement
+tensor_encode (float v)
+{
+  unsigned int all = __float_as_uint (v);
+
+  return (TensorElement) ((all + 0x7fffu + (all >> 16 & 1u)) >> 16);
+}
+
+#elif TENSOR_TYPE == TENSOR_TYPE_UINT8
+
+typedef unsigned char TensorElement;
+
+__device__ static inline TensorElement
+tensor_encode (float v)
+{
+  return (TensorElement) (int) rintf (fminf (fmaxf (v, 0.0f), 255.0f));
+}
+
+#else
+
+typedef signed char TensorElement;
+
+__device__ static inline TensorElement
+tensor_encode (float v)
+{
+  return (TensorElement) (int) rintf (fminf (fmaxf (v, -128.0f), 127.0f));
+}
+
+#endif
+
+__device__ static inline void
+tensor_put (const VkgdrTensorJob &job, int channel, int x, int y, float value)
+{
+  long long at = (long long) y * job.width + x;
+  long long plane = (long long) job.height * job.width;
+  float v = fmaf (value, job.factor[channel], job.bias[channel]);
+
+  at = TENSOR_INTERLEAVED ? at * TENSOR_CHANNELS + channel
+                          : at + channel * plane;
+  ((TensorElement *) job.out)[at] = tensor_encode (v);
+}
+
+__device__ static inline float
+tensor_mix_channel (
+    const VkgdrTensorJob &job, int channel, const float v[TENSOR_MAX])
+{
+  float sum = job.matrix[channel][TENSOR_MAX];
+
+#pragma unroll
+  for (int c = 0; c < TENSOR_MAX; c++)
+    if ((TENSOR_FULL | TENSOR_HALF) >> c & 1)
+      sum = fmaf (job.matrix[channel][c], v[c], sum);
+  return fminf (fmaxf (sum, 0.0f), 255.0f);
+}
+
+__global__ void __launch_bounds__ (256)
+vkgdr_tensor (VkgdrFrame f, VkgdrTensorJob job)
+{
+  int x = blockIdx.x * blockDim.x + threadIdx.x;
+  int y = blockIdx.y * blockDim.y + threadIdx.y;
+  int column = x - job.left, row = y - job.top;
+  float v[TENSOR_MAX];
+
+  if (x >= job.width || y >= job.height)
+    return;
+  if (column < 0 || row < 0 || column >= job.picture_width
+      || row >= job.picture_height) {
+#pragma unroll
+    for (int i = 0; i < TENSOR_CHANNELS; i++)
+      tensor_put (job, i, x, y, job.pad[i]);
+    return;
+  }
+  if (TENSOR_FULL)
+    tensor_filter (f, job, 0, column, row, v);
+  if (TENSOR_HALF)
+    tensor_filter (f, job, 1, column, row, v);
+#pragma unroll
+  for (int i = 0; i < TENSOR_CHANNELS; i++)
+    tensor_put (job, i, x, y, tensor_mix_channel (job, i, v));
+}

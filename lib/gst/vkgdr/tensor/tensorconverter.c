@@ -1,0 +1,353 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * tensor/tensorconverter.c: makes tensors of frames
+ *
+ * The public object: takes buffers of whatever memory on the device, keeps the
+ * order of all who use them, and launches the kernel. Knows nothing of batches,
+ * nor of elements.
+ */
+
+#include <string.h>
+
+#include "exchange/exchange-private.h"
+#include "tensor/variant.h"
+
+/**
+ * SECTION:gstvkgdrtensorconverter
+ * @title: GstVkgdrTensorConverter
+ * @short_description: makes tensors of frames
+ *
+ * A #GstVkgdrTensorConverter writes frames into a tensor that is like its
+ * #GstVkgdrTensorConfig: one kernel, which reads each frame once and writes its
+ * elements to their place. A batch is a memory of several frames, each at a
+ * multiple of gst_vkgdr_tensor_config_get_frame_size().
+ *
+ * Colours are converted by the matrix and range of the frames' colorimetry;
+ * gamut and transfer function are left as they are. Samples of Cb and Cr lie
+ * where the chroma site of the caps says, and in the middle of their pixels
+ * where it says nothing. Each plane is resized by itself, and the colours are
+ * converted behind that: with the filters bilinear and area there are no steps
+ * of two pixels in the colours of 4:2:0.
+ *
+ * The kernel is compiled for a format when the first frame of it comes, or by
+ * gst_vkgdr_tensor_converter_prepare(), and kept on disk.
+ *
+ * All functions may be called from any thread.
+ *
+ * Since: 0.2
+ */
+
+GST_DEBUG_CATEGORY_STATIC (gst_vkgdr_tensor_debug);
+#define GST_CAT_DEFAULT gst_vkgdr_tensor_debug
+
+struct _GstVkgdrTensorConverter {
+  GstObject parent;
+
+  GstVkgdrContext *context; /* NULL where a binding made it by itself */
+  GstVkgdrTensorConfig *config;
+  GHashTable *functions; /* GstVkgdrTensorVariant to GstVkgdrFunction; under
+                          * the object lock */
+};
+
+#define CONVERTER_IS_MADE(converter) \
+  (GST_IS_VKGDR_TENSOR_CONVERTER (converter) && (converter)->context != NULL)
+
+G_DEFINE_TYPE_WITH_CODE (GstVkgdrTensorConverter, gst_vkgdr_tensor_converter,
+    GST_TYPE_OBJECT,
+    GST_DEBUG_CATEGORY_INIT (
+        gst_vkgdr_tensor_debug, "vkgdrtensorconverter", 0, "frames as tensors"))
+
+static void
+gst_vkgdr_tensor_converter_finalize (GObject *object)
+{
+  GstVkgdrTensorConverter *self = GST_VKGDR_TENSOR_CONVERTER (object);
+
+  g_hash_table_unref (self->functions);
+  g_clear_pointer (&self->config, gst_vkgdr_tensor_config_free);
+  gst_clear_object (&self->context);
+  G_OBJECT_CLASS (gst_vkgdr_tensor_converter_parent_class)->finalize (object);
+}
+
+static void
+gst_vkgdr_tensor_converter_class_init (GstVkgdrTensorConverterClass *klass)
+{
+  G_OBJECT_CLASS (klass)->finalize = gst_vkgdr_tensor_converter_finalize;
+}
+
+static void
+gst_vkgdr_tensor_converter_init (GstVkgdrTensorConverter *self)
+{
+  self->functions = g_hash_table_new_full (
+      NULL, NULL, NULL, (GDestroyNotify) gst_object_unref);
+}
+
+/**
+ * gst_vkgdr_tensor_converter_new:
+ * @context: a context
+ * @config: what the tensors are like
+ * @error: return location for a #GError
+ *
+ * Makes a converter, which copies @config.
+ *
+ * Returns: (transfer full) (nullable): the converter, or %NULL with @error set
+ *   (%GST_VKGDR_ERROR_ARGUMENT) where gst_vkgdr_tensor_config_check() fails
+ *
+ * Since: 0.2
+ */
+GstVkgdrTensorConverter *
+gst_vkgdr_tensor_converter_new (GstVkgdrContext *context,
+    const GstVkgdrTensorConfig *config, GError **error)
+{
+  GstVkgdrTensorConverter *self;
+
+  g_return_val_if_fail (GST_IS_VKGDR_CONTEXT (context), NULL);
+  g_return_val_if_fail (config != NULL, NULL);
+
+  if (!gst_vkgdr_tensor_config_check (config, error))
+    return NULL;
+  self = g_object_new (GST_TYPE_VKGDR_TENSOR_CONVERTER, NULL);
+  gst_object_ref_sink (self);
+  self->context = gst_object_ref (context);
+  self->config = gst_vkgdr_tensor_config_copy (config);
+  return self;
+}
+
+/**
+ * gst_vkgdr_tensor_converter_get_config:
+ * @converter: a converter
+ *
+ * Returns: (transfer full): a copy of what its tensors are like
+ *
+ * Since: 0.2
+ */
+GstVkgdrTensorConfig *
+gst_vkgdr_tensor_converter_get_config (GstVkgdrTensorConverter *converter)
+{
+  g_return_val_if_fail (CONVERTER_IS_MADE (converter), NULL);
+
+  return gst_vkgdr_tensor_config_copy (converter->config);
+}
+
+/* --- the kernel ---------------------------------------------------------- */
+
+/* The function for @variant, which the caller gives back. A variant that two
+ * threads need at once may be compiled by both. */
+static GstVkgdrFunction *
+get_function (GstVkgdrTensorConverter *self, GstVkgdrTensorVariant variant,
+    GError **error)
+{
+  GstVkgdrFunction *function;
+
+  GST_OBJECT_LOCK (self);
+  function = g_hash_table_lookup (self->functions, GUINT_TO_POINTER (variant));
+  if (function)
+    gst_object_ref (function);
+  GST_OBJECT_UNLOCK (self);
+  if (function)
+    return function;
+
+  GST_INFO_OBJECT (self, "loads variant %#x", variant);
+  function = gst_vkgdr_tensor_variant_load (variant, self->context, error);
+  if (!function)
+    return NULL;
+  GST_OBJECT_LOCK (self);
+  g_hash_table_replace (
+      self->functions, GUINT_TO_POINTER (variant), gst_object_ref (function));
+  GST_OBJECT_UNLOCK (self);
+  return function;
+}
+
+/**
+ * gst_vkgdr_tensor_converter_prepare:
+ * @converter: a converter
+ * @info: the format of frames
+ * @error: return location for a #GError
+ *
+ * Compiles the kernel for frames of this format, if that has not been done, so
+ * that the first one need not wait. A frame with planes at odd addresses may
+ * need another kernel still.
+ *
+ * Returns: %FALSE with @error set: %GST_VKGDR_ERROR_ARGUMENT where kernels
+ * cannot read the format, %GST_VKGDR_ERROR_NO_DRIVER where there is no
+ * compiler, or what the driver says
+ *
+ * Since: 0.2
+ */
+gboolean
+gst_vkgdr_tensor_converter_prepare (GstVkgdrTensorConverter *converter,
+    const GstVideoInfo *info, GError **error)
+{
+  GstVkgdrFunction *function;
+  VkgdrTensorJob job;
+  VkgdrFrame frame;
+
+  g_return_val_if_fail (CONVERTER_IS_MADE (converter), FALSE);
+  g_return_val_if_fail (info != NULL, FALSE);
+
+  if (!gst_vkgdr_frame_describe (&frame, info, error)
+      || !gst_vkgdr_tensor_plan (converter->config, &frame, info->chroma_site,
+          NULL, &job, NULL, error))
+    return FALSE;
+  function = get_function (converter,
+      gst_vkgdr_tensor_variant_choose (converter->config, &frame, &job), error);
+  if (!function)
+    return FALSE;
+  gst_object_unref (function);
+  return TRUE;
+}
+
+/* --- frames -------------------------------------------------------------- */
+
+static gboolean
+check_tensor (GstVkgdrTensorConverter *self, GstMemory *tensor, gsize offset,
+    GError **error)
+{
+  gsize needed = gst_vkgdr_tensor_config_get_frame_size (self->config);
+
+  if (!gst_is_vkgdr_memory (tensor)
+      || !gst_vkgdr_context_shares (
+          gst_vkgdr_memory_get_context (tensor), self->context)) {
+    g_set_error_literal (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
+        "The tensor has to be " GST_VKGDR_MEMORY_NAME
+        " of the converter's device");
+    return FALSE;
+  }
+  if (offset <= tensor->size && needed <= tensor->size - offset
+      && offset % sizeof (gfloat) == 0)
+    return TRUE;
+  g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
+      "A frame of %" G_GSIZE_FORMAT " bytes cannot lie at %" G_GSIZE_FORMAT
+      " of a memory of %" G_GSIZE_FORMAT
+      ": it has to lie inside, at a multiple of 4",
+      needed, offset, tensor->size);
+  return FALSE;
+}
+
+/* @frame in memory of ours and of the converter's device; the caller's. */
+static GstBuffer *
+bring_here (GstVkgdrTensorConverter *self, GstBuffer *frame,
+    GstVkgdrStream *stream, GError **error)
+{
+  guint i, n = gst_buffer_n_memory (frame);
+
+  if (n == 1 && gst_vkgdr_is_cuda_memory (gst_buffer_peek_memory (frame, 0)))
+    return gst_vkgdr_context_buffer_from_cuda (self->context, frame, error);
+  for (i = 0; i < n; i++) {
+    GstMemory *memory = gst_buffer_peek_memory (frame, i);
+
+    if (!gst_is_vkgdr_memory (memory)) {
+      g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
+          "The frame has memory of type %s: it has to be " GST_VKGDR_MEMORY_NAME
+          ", which vkgdrupload makes of it",
+          memory->allocator ? memory->allocator->mem_type : "(none)");
+      return NULL;
+    }
+  }
+  if (gst_vkgdr_buffer_is_of (frame, self->context))
+    return gst_buffer_ref (frame);
+  GST_LOG_OBJECT (self, "a frame of another context or device is copied");
+  return gst_vkgdr_buffer_copy_here (frame, stream, error);
+}
+
+/* Between the beginning and the end of the access to both memories. */
+static gboolean
+queue_job (GstVkgdrTensorConverter *self, GstVkgdrStream *stream,
+    GstBuffer *buffer, const GstVideoInfo *info,
+    const GstVideoRectangle *region, guint64 address,
+    GstVkgdrTensorTransform *transform, GError **error)
+{
+  GstVkgdrFunction *function;
+  VkgdrTensorJob job;
+  VkgdrFrame frame;
+  gboolean ok;
+
+  if (!gst_vkgdr_frame_fill (&frame, self->context, buffer, info, 0, error)
+      || !gst_vkgdr_tensor_plan (self->config, &frame, info->chroma_site,
+          region, &job, transform, error))
+    return FALSE;
+  job.out = (guchar *) (guintptr) address;
+  function = get_function (self,
+      gst_vkgdr_tensor_variant_choose (self->config, &frame, &job), error);
+  if (!function)
+    return FALSE;
+  ok = gst_vkgdr_tensor_variant_launch (function, stream, &frame, &job, error);
+  gst_object_unref (function);
+  return ok;
+}
+
+static gboolean
+convert_here (GstVkgdrTensorConverter *self, GstVkgdrStream *stream,
+    GstBuffer *buffer, const GstVideoInfo *info,
+    const GstVideoRectangle *region, GstMemory *tensor, gsize offset,
+    GstVkgdrTensorTransform *transform, GError **error)
+{
+  guint64 address = gst_vkgdr_memory_get_device_pointer (tensor) + offset;
+  gboolean ok;
+
+  if (!gst_vkgdr_buffer_begin_access (buffer, stream, GST_MAP_READ, error)
+      || !gst_vkgdr_memory_begin_access (tensor, stream, GST_MAP_WRITE, error))
+    return FALSE;
+  ok =
+      queue_job (self, stream, buffer, info, region, address, transform, error);
+  /* Also after a failure: the work may have been queued. */
+  ok = gst_vkgdr_buffer_end_access (
+           buffer, stream, GST_MAP_READ, ok ? error : NULL)
+       && ok;
+  return gst_vkgdr_memory_end_access (
+             tensor, stream, GST_MAP_WRITE, ok ? error : NULL)
+         && ok;
+}
+
+/**
+ * gst_vkgdr_tensor_converter_convert:
+ * @converter: a converter
+ * @stream: a stream of its context
+ * @frame: a frame in memory of type %GST_VKGDR_MEMORY_NAME, or of GStreamer's
+ * own CUDA elements
+ * @info: its format, which may be of any size
+ * @region: (nullable): the part of the frame that is used, in pixels, or %NULL
+ *   for all of it
+ * @tensor: memory of type %GST_VKGDR_MEMORY_NAME of the converter's device
+ * @offset: where in @tensor the elements go, in bytes: a multiple of 4, such as
+ *   the frame's number in the batch times
+ *   gst_vkgdr_tensor_config_get_frame_size()
+ * @transform: (out caller-allocates) (optional): where the tensor's pixels lie
+ * in the frame
+ * @error: return location for a #GError
+ *
+ * Queues the work on @stream, and returns. Order is seen to: the work waits, on
+ * the device, for who writes the frame and for who uses the tensor; and who
+ * uses them next waits for the work.
+ *
+ * Returns: %FALSE with @error set where a frame or memory does not fit
+ *   (%GST_VKGDR_ERROR_ARGUMENT), where the kernel cannot be compiled, as
+ *   gst_vkgdr_tensor_converter_prepare(), or where the launch failed. What goes
+ *   wrong on the device is told by a later call
+ *
+ * Since: 0.2
+ */
+gboolean
+gst_vkgdr_tensor_converter_convert (GstVkgdrTensorConverter *converter,
+    GstVkgdrStream *stream, GstBuffer *frame, const GstVideoInfo *info,
+    const GstVideoRectangle *region, GstMemory *tensor, gsize offset,
+    GstVkgdrTensorTransform *transform, GError **error)
+{
+  GstBuffer *here;
+  gboolean ok;
+
+  g_return_val_if_fail (CONVERTER_IS_MADE (converter), FALSE);
+  g_return_val_if_fail (GST_IS_VKGDR_STREAM (stream), FALSE);
+  g_return_val_if_fail (GST_IS_BUFFER (frame), FALSE);
+  g_return_val_if_fail (info != NULL, FALSE);
+  g_return_val_if_fail (tensor != NULL, FALSE);
+
+  if (!check_tensor (converter, tensor, offset, error))
+    return FALSE;
+  here = bring_here (converter, frame, stream, error);
+  if (!here)
+    return FALSE;
+  ok = convert_here (
+      converter, stream, here, info, region, tensor, offset, transform, error);
+  gst_buffer_unref (here);
+  return ok;
+}

@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Files, URIs and descriptions of pipelines as sources of frames for vkgdrtensor.
+
+Each source has a chain of its own: what decodes, vkgdrupload unless the frames are
+on the device, and a queue.
+"""
+
+import os
+from typing import Any, List
+
+import gi
+
+gi.require_version("Gst", "1.0")
+from gi.repository import GLib, Gst  # noqa: E402
+
+# Frames of a source that wait for the other sources.
+_QUEUE = 4
+
+# The last element of a description.
+_END = "vkgdr-frames"
+
+# Raw video in whatever memory: what decoders are asked for.
+_RAW = "video/x-raw(ANY)"
+
+# Memory that vkgdrtensor reads where it lies.
+_ON_DEVICE = ("memory:VkgdrMemory", "memory:CUDAMemory")
+
+
+def make(name: str) -> Gst.Element:
+    element = Gst.ElementFactory.make(name, None)
+    if element is None:
+        raise RuntimeError(f"GStreamer has no element {name} here")
+    return element
+
+
+def add(pipeline: Gst.Pipeline, source: Any, tensor: Gst.Element) -> None:
+    """Adds a source and links it to a new pad of vkgdrtensor.
+
+    :raises FileNotFoundError: if there is no such file
+    :raises GLib.Error: if a description cannot be parsed
+    """
+    pad = tensor.request_pad_simple("sink_%u")
+    text = os.fspath(source)
+    if "!" in text:
+        _add_description(pipeline, text, pad)
+    else:
+        _add_uri(pipeline, _to_uri(text), pad)
+
+
+def _to_uri(text: str) -> str:
+    if Gst.uri_is_valid(text) and "://" in text:
+        return text
+    if not os.path.exists(text):
+        raise FileNotFoundError(2, "there is no such file", text)
+    return Gst.filename_to_uri(os.path.abspath(text))
+
+
+def _is_on_device(caps: Gst.Caps) -> bool:
+    return caps.get_size() > 0 and not caps.is_any() and all(
+        any(caps.get_features(i).contains(name) for name in _ON_DEVICE)
+        for i in range(caps.get_size())
+    )
+
+
+def _link(pipeline: Gst.Pipeline, src: Gst.Pad, pad: Gst.Pad) -> None:
+    """Links a source of frames to a pad of vkgdrtensor."""
+    queue = make("queue")
+    for name in ("max-size-bytes", "max-size-time"):
+        queue.set_property(name, 0)
+    queue.set_property("max-size-buffers", _QUEUE)
+    chain: List[Gst.Element] = [queue]
+    if not _is_on_device(src.query_caps(None)):
+        # The converter passes through what kernels can read.
+        chain = [make("videoconvert"), make("vkgdrupload"), queue]
+    for element in chain:
+        pipeline.add(element)
+    for first, second in zip(chain, chain[1:]):
+        first.link(second)
+    queue.get_static_pad("src").link(pad)
+    for element in reversed(chain):
+        element.sync_state_with_parent()
+    result = src.link(chain[0].get_static_pad("sink"))
+    if result != Gst.PadLinkReturn.OK:
+        _fail(src.get_parent_element(), f"the frames cannot be linked: {result.value_nick}")
+
+
+def _fail(element: Gst.Element, text: str) -> None:
+    """Posts an error in the name of an element."""
+    error = GLib.Error(text, GLib.quark_to_string(Gst.StreamError.quark()),
+                       int(Gst.StreamError.WRONG_TYPE))
+    element.post_message(Gst.Message.new_error(element, error, ""))
+
+
+def _add_description(pipeline: Gst.Pipeline, text: str, pad: Gst.Pad) -> None:
+    # Caps cannot be the end of a description, and pads that come later are not linked
+    # yet: so the end is an element of our own.
+    source = Gst.parse_bin_from_description(f"{text} ! identity name={_END} silent=true", False)
+    src = Gst.GhostPad.new("src", source.get_by_name(_END).get_static_pad("src"))
+    source.add_pad(src)
+    pipeline.add(source)
+    _link(pipeline, src, pad)
+
+
+def _add_uri(pipeline: Gst.Pipeline, uri: str, pad: Gst.Pad) -> None:
+    """The first video of what is there."""
+    decoder = make("uridecodebin")
+    decoder.set_property("uri", uri)
+    decoder.set_property("caps", Gst.Caps.from_string(_RAW))
+    decoder.set_property("expose-all-streams", False)
+
+    def on_pad(element: Gst.Element, src: Gst.Pad) -> None:
+        if not pad.is_linked():
+            _link(pipeline, src, pad)
+        else:  # a second video; what nobody takes stops its decoder
+            sink = make("fakesink")
+            sink.set_property("sync", False)
+            sink.set_property("async", False)
+            pipeline.add(sink)
+            sink.sync_state_with_parent()
+            src.link(sink.get_static_pad("sink"))
+
+    def on_no_more_pads(element: Gst.Element) -> None:
+        if not pad.is_linked():
+            _fail(element, f"{uri} has no video")
+
+    decoder.connect("pad-added", on_pad)
+    decoder.connect("no-more-pads", on_no_more_pads)
+    pipeline.add(decoder)

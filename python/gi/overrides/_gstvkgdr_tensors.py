@@ -1,0 +1,301 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Batches of frames from files, addresses and pipelines, as tensors on the device.
+
+A reader is a pipeline that ends in vkgdrtensor and an appsink, and an iterator over
+what comes there. Sources are _gstvkgdr_sources' affair.
+"""
+
+import os
+from typing import Any, Dict, Iterator, List, Optional, Sequence, Tuple, Union
+
+import gi
+
+gi.require_version("Gst", "1.0")
+from gi.repository import GLib, Gst  # noqa: E402
+
+from ..module import get_introspection_module  # noqa: E402
+from . import _gstvkgdr_arrays as arrays  # noqa: E402
+from . import _gstvkgdr_layout as layout  # noqa: E402
+from . import _gstvkgdr_objects as objects  # noqa: E402
+from . import _gstvkgdr_sources as sources  # noqa: E402
+from ._gstvkgdr_arrays import DeviceArray  # noqa: E402
+from ._gstvkgdr_memory import MAP_VKGDR  # noqa: E402
+
+GstVkgdr = get_introspection_module("GstVkgdr")
+
+# Between two looks at the bus, and at Ctrl-C, in nanoseconds.
+_TURN = Gst.SECOND // 10
+
+# How long a pipeline may take to get ready for a seek, in nanoseconds.
+_START_LIMIT = 30 * Gst.SECOND
+
+Numbers = Union[float, Sequence[float], None]
+
+
+def _time(value: int) -> Optional[int]:
+    return None if value == Gst.CLOCK_TIME_NONE else value
+
+
+class BatchFrame:
+    """A frame of a batch: where it came from, and where the tensor's pixels lie in it.
+
+    ``source`` counts the sources from 0. ``pts``, ``duration`` and ``running_time``
+    are nanoseconds, or None where the source does not tell. ``width`` and ``height``
+    are those of the original frame, ``region`` is the part of it that was used (x, y,
+    width, height), and ``transform`` is (scale_x, scale_y, offset_x, offset_y).
+    """
+
+    def __init__(self, frame: Any) -> None:
+        self.source = int(frame.pad.rpartition("_")[2])
+        self.pts = _time(frame.pts)
+        self.duration = _time(frame.duration)
+        self.running_time = _time(frame.running_time)
+        self.width = frame.width
+        self.height = frame.height
+        self.region = (
+            frame.region_x, frame.region_y, frame.region_width, frame.region_height
+        )
+        self.is_repeated = bool(frame.is_repeated)
+        to = frame.transform
+        self.transform = (to.scale_x, to.scale_y, to.offset_x, to.offset_y)
+
+    def to_frame(self, x: float, y: float) -> Tuple[float, float]:
+        """Where a point of the tensor lies in the original frame."""
+        scale_x, scale_y, offset_x, offset_y = self.transform
+        return (x * scale_x + offset_x, y * scale_y + offset_y)
+
+    def __repr__(self) -> str:
+        return (
+            f"<GstVkgdr.BatchFrame of source {self.source}, "
+            f"{self.width}x{self.height}, pts {self.pts}>"
+        )
+
+
+class TensorBatch(DeviceArray):
+    """A batch on the device: an array for CUDA libraries, and what is in it.
+
+    It has as many frames as there are: the last batch of a stream may have fewer.
+    """
+
+    def __init__(self, sample: Gst.Sample, stream: Any) -> None:
+        self._buffer: Optional[Gst.Buffer] = sample.get_buffer()
+        self._caps = sample.get_caps()
+        meta = GstVkgdr.buffer_get_tensor_batch_meta(self._buffer)
+        self.frames = [BatchFrame(meta.get_frame(i)) for i in range(meta.n_frames)]
+        where = layout.single(layout.layouts(self._buffer, self._caps))
+        where = where._replace(shape=(len(self.frames),) + where.shape[1:])
+        flags = Gst.MapFlags(Gst.MapFlags.READ | MAP_VKGDR)
+        mappings = arrays._Mappings(self._buffer, flags, stream)
+        super().__init__(mappings.get(where.memory), where)
+
+    def close(self) -> None:
+        """Ends the use of the memory by this object, not by what was made of it."""
+        self._buffer = None
+        super().close()
+
+    def numpy(self) -> Any:
+        """A copy of the batch in an array of NumPy.
+
+        :raises ImportError: without NumPy
+        """
+        self._live()
+        with arrays.mapped(self._buffer, self._caps) as (data,):
+            return data[: len(self.frames)].copy()
+
+    def __repr__(self) -> str:
+        return f"<GstVkgdr.TensorBatch {self.shape} {self.typestr} of {len(self.frames)} frames>"
+
+
+def _properties(
+    size: Optional[Tuple[int, int]],
+    batch: int,
+    dtype: Any,
+    words: Dict[str, str],
+    numbers: Dict[str, Numbers],
+) -> Dict[str, Any]:
+    """What is set on vkgdrtensor. Names are checked there."""
+    found: Dict[str, Any] = {"batch": batch, "type": getattr(dtype, "name", None) or str(dtype)}
+    found["type"] = found["type"].rpartition(".")[2]  # torch.float16
+    if isinstance(dtype, type):
+        found["type"] = dtype.__name__
+    if size is not None:
+        found["width"], found["height"] = (int(n) for n in size)
+    found.update(words)
+    for name, value in numbers.items():
+        if value is None:
+            continue
+        if name in ("mean", "std"):
+            values = value if isinstance(value, Sequence) else (value,)
+            value = "<" + ",".join(repr(float(one)) for one in values) + ">"
+        found[name] = value
+    return found
+
+
+def _set(element: Gst.Element, name: str, value: Any) -> None:
+    text = value if isinstance(value, str) else repr(value)
+    pspec = element.find_property(name)
+    if pspec.value_type.is_a("GEnum"):
+        known = [one.value_nick for one in pspec.enum_class.__enum_values__.values()]
+        if text not in known:
+            raise ValueError(f"{name} is one of {', '.join(known)}, and not {text!r}")
+    Gst.util_set_object_arg(element, name, text)
+
+
+class TensorReader:
+    """Frames of files, addresses, cameras and pipelines as batches on the device.
+
+    with GstVkgdr.TensorReader("clip.mp4", size=(640, 640), batch=8) as reader:
+        for batch in reader:
+            scores = model(torch.from_dlpack(batch))
+
+    Decoders run ahead of the program by a few frames, and wait for it then. No frame
+    is lost or doubled. A loop ends with the streams; seek() begins another one.
+
+    :param source: what to read: the path of a file, a URI such as "rtsp://camera", a
+      description as gst-launch-1.0 has it ("v4l2src ! video/x-raw,width=1280"), or a
+      list of these, of which each batch has a frame of each
+    :param size: (width, height) of the tensor; without one, that of the first frames
+    :param batch: how many frames a batch has room for: a multiple of the number of
+      sources, or 0 for one of each
+    :param dtype: "float32", "float16", "bfloat16", "uint8" or "int8"; types of NumPy
+      and PyTorch are taken by their names
+    :param layout: "nchw" or "nhwc"
+    :param channels: "rgb", "bgr", "gray" or "rgba"
+    :param resize: "stretch", "letterbox" or "crop"
+    :param filter: "nearest", "bilinear" or "area"
+    :param scale: what samples, 0 to 255, are multiplied by; without one, 1/255 for
+      floating point numbers, and 1 for integers
+    :param mean: what is then subtracted: a number, or one for each channel
+    :param std: what the difference is divided by: a number, or one for each channel
+    :param pad: the sample of padding, 0 to 255
+    :param missing: what a batch has of a source that has no frame in time: "repeat"
+      for its last one, "leave-out" for nothing
+    :param queue: how many batches may wait for the program
+    :param stream: of any library, on which batches are ready; without one, one of the
+      reader's. Consumers by DLPack need not know it
+    :param context: the GstVkgdr.Context that is used
+    """
+
+    def __init__(
+        self,
+        source: Union[str, "os.PathLike[str]", Sequence[Union[str, "os.PathLike[str]"]]],
+        size: Optional[Tuple[int, int]] = None,
+        batch: int = 0,
+        dtype: Any = "float32",
+        layout: str = "nchw",
+        channels: str = "rgb",
+        resize: str = "stretch",
+        filter: str = "bilinear",
+        scale: Optional[float] = None,
+        mean: Union[float, Sequence[float], None] = None,
+        std: Union[float, Sequence[float], None] = None,
+        pad: Optional[float] = None,
+        missing: str = "leave-out",
+        queue: int = 2,
+        stream: Any = None,
+        context: Optional["GstVkgdr.Context"] = None,
+    ) -> None:
+        words = {"layout": layout, "channels": channels, "resize": resize, "filter": filter}
+        words["missing"] = missing
+        numbers: Dict[str, Numbers] = {"scale": scale, "mean": mean, "std": std, "pad": pad}
+        single = isinstance(source, (str, os.PathLike))
+        self._sources: List[Any] = [source] if single else list(source)  # type: ignore
+        if not self._sources:
+            raise ValueError("there is no source to read")
+        self._stream = stream
+        self._pipeline: Optional[Gst.Pipeline] = Gst.Pipeline.new(None)
+        self._ended = False
+        self._started = False
+        if context is not None:
+            self._pipeline.set_context(context.to_gst_context())
+        tensor = sources.make("vkgdrtensor")
+        for name, value in _properties(size, batch, dtype, words, numbers).items():
+            _set(tensor, name, value)
+        self._sink = sources.make("appsink")
+        self._sink.set_property("sync", False)
+        self._sink.set_property("max-buffers", max(1, queue))
+        for element in (tensor, self._sink):
+            self._pipeline.add(element)
+        tensor.link(self._sink)
+        for one in self._sources:
+            sources.add(self._pipeline, one, tensor)
+
+    def _live(self) -> Gst.Pipeline:
+        if self._pipeline is None:
+            raise ValueError("this reader has been closed")
+        return self._pipeline
+
+    def _start(self) -> None:
+        pipeline = self._live()
+        if not self._started:
+            self._started = True
+            pipeline.set_state(Gst.State.PLAYING)
+
+    def _check(self) -> None:
+        """Raises the error that an element has posted, if one has."""
+        message = self._live().get_bus().pop_filtered(Gst.MessageType.ERROR)
+        if message is None:
+            return
+        error, _ = message.parse_error()
+        self.close()
+        raise GLib.Error(f"{message.src.get_name()}: {error.message}", error.domain, error.code)
+
+    def __iter__(self) -> Iterator[TensorBatch]:
+        return self
+
+    def __next__(self) -> TensorBatch:
+        self._start()
+        while not self._ended:
+            sample = self._sink.emit("try-pull-sample", _TURN)
+            if sample is not None:
+                return self._batch(sample)
+            self._check()
+            self._ended = self._sink.get_property("eos")
+        raise StopIteration
+
+    def _batch(self, sample: Gst.Sample) -> TensorBatch:
+        if self._stream is None:
+            memory = sample.get_buffer().peek_memory(0)
+            self._stream = objects.Stream(GstVkgdr.memory_get_context(memory))
+        return TensorBatch(sample, self._stream)
+
+    def seek(self, seconds: float) -> None:
+        """Goes on with the frames of that time, also after the end.
+
+        Batches that were read stay as they are.
+
+        :raises ValueError: if a source cannot be sought
+        :raises GLib.Error: if the pipeline has failed
+        """
+        self._start()
+        pipeline = self._live()
+        pipeline.get_state(_START_LIMIT)
+        self._check()
+        flags = Gst.SeekFlags.FLUSH | Gst.SeekFlags.ACCURATE
+        position = int(seconds * Gst.SECOND)
+        if not pipeline.seek_simple(Gst.Format.TIME, flags, position):
+            raise ValueError(f"these sources cannot be sought to {seconds} seconds")
+        self._ended = False
+
+    def close(self) -> None:
+        """Stops the sources. Batches that were read stay valid. The second call does
+        nothing."""
+        pipeline, self._pipeline = self._pipeline, None
+        if pipeline is not None:
+            pipeline.set_state(Gst.State.NULL)
+            self._ended = True
+
+    def __enter__(self) -> "TensorReader":
+        self._live()
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
+    def __del__(self) -> None:
+        if getattr(self, "_pipeline", None) is not None:
+            self.close()
+
+    def __repr__(self) -> str:
+        state = "closed" if self._pipeline is None else f"of {len(self._sources)} sources"
+        return f"<GstVkgdr.TensorReader {state}>"

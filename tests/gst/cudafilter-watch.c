@@ -1,0 +1,406 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * cudafilter-watch.c: files that cudafilter's kernel is made of: the compiler's
+ * options for them, and what happens when they change
+ */
+
+#include <glib/gstdio.h>
+
+#include "folder.h"
+#include "rig.h"
+#include "util.h"
+
+typedef struct {
+  gchar *folder;
+  gchar *path;
+} Source;
+
+static void
+source_init (Source *source, const gchar *text)
+{
+  source->folder = g_dir_make_tmp ("vkgdr-watch-XXXXXX", NULL);
+  source->path = g_build_filename (source->folder, "kernel.cu", NULL);
+  fail_unless (g_file_set_contents (source->path, text, -1, NULL));
+}
+
+static void
+source_clear (Source *source)
+{
+  folder_remove (source->folder);
+  g_free (source->path);
+}
+
+/* As an editor does: another file takes the place of this one. */
+static void
+source_replace (Source *source, const gchar *text)
+{
+  gchar *spare = g_build_filename (source->folder, "spare", NULL);
+
+  fail_unless (g_file_set_contents (spare, text, -1, NULL));
+  fail_unless_equals_int (g_rename (spare, source->path), 0);
+  g_free (spare);
+}
+
+/* Or it writes into the file. */
+static void
+source_rewrite (Source *source, const gchar *text)
+{
+  FILE *file = fopen (source->path, "w");
+
+  fail_unless (file != NULL);
+  fputs (text, file);
+  fclose (file);
+}
+
+/* Frames go on with @from until there is one of @to; and that was told. */
+static void
+assert_becomes (Rig *rig, Source *source, guint8 from, guint8 to)
+{
+  gint64 deadline = g_get_monotonic_time () + 20 * G_TIME_SPAN_SECOND;
+  guint8 red;
+
+  while ((red = rig_red (rig)) != to) {
+    fail_unless_equals_int (red, from);
+    fail_unless (g_get_monotonic_time () < deadline, "it does not change");
+    g_usleep (5000);
+  }
+  rig_assert_message (rig, GST_MESSAGE_INFO, source->path, "frame", NULL);
+}
+
+static void
+rig_init_watching (Rig *rig, Source *source)
+{
+  rig_init (rig, "watch=true");
+  g_object_set (rig->filter, "location", source->path, NULL);
+  rig_start (rig, RGBA_2X1);
+}
+
+GST_START_TEST (test_watch)
+{
+  void (*write) (Source *, const gchar *) =
+      __i__ ? source_rewrite : source_replace;
+  Source source;
+  Rig rig;
+
+  source_init (&source, SEVEN);
+  rig_init_watching (&rig, &source);
+  fail_unless_equals_int (rig_red (&rig), 7);
+  write (&source, KERNEL ("", "8"));
+  assert_becomes (&rig, &source, 7, 8);
+  rig_assert_quiet (&rig);
+
+  write (&source, "\nnonsense\n");
+  rig_assert_message (
+      &rig, GST_MESSAGE_WARNING, source.path, "2", "nonsense", NULL);
+  fail_unless_equals_int (rig_red (&rig), 8);
+  write (&source, KERNEL ("", "9"));
+  assert_becomes (&rig, &source, 8, 9);
+
+  /* Nothing to be compiled any more, and then there is again. */
+  g_unlink (source.path);
+  g_usleep (300000);
+  fail_unless_equals_int (rig_red (&rig), 9);
+  write (&source, KERNEL ("", "10"));
+  assert_becomes (&rig, &source, 9, 10);
+  rig_assert_quiet (&rig);
+  rig_clear (&rig);
+  source_clear (&source);
+}
+GST_END_TEST;
+
+GST_START_TEST (test_watch_and_params)
+{
+  Source source;
+  Rig rig;
+
+  source_init (&source, ADD);
+  rig_init (&rig, "watch=true");
+  g_object_set (rig.filter, "location", source.path, NULL);
+  rig_set_params (&rig, "params,n=1");
+  rig_start (&rig, RGBA_2X1);
+  fail_unless_equals_int (rig_red (&rig), 101);
+  gst_child_proxy_set (GST_CHILD_PROXY (rig.filter), "params::n", 4, NULL);
+  source_replace (&source, KERNEL (", int n", "vkgdr_get (in, 0, x, y) - n"));
+  assert_becomes (&rig, &source, 104, 96);
+
+  /* It takes more than there is; the one before goes on, until there is. */
+  source_replace (&source, MIX);
+  do {
+    gchar *text = rig_wait_message (&rig, GST_MESSAGE_WARNING, 10);
+
+    fail_unless_equals_int (rig_red (&rig), 96);
+    if (text) {
+      fail_unless (strstr (text, "2 parameters") != NULL, "%s", text);
+      g_free (text);
+      break;
+    }
+  } while (rig.n < 2000);
+  fail_unless (rig.n < 2000);
+  rig_set_params (&rig, "params,n=5,f=3.0");
+  fail_unless_equals_int (rig_red (&rig), 45);
+  rig_clear (&rig);
+  source_clear (&source);
+}
+GST_END_TEST;
+
+/* It follows the properties, while frames pass. */
+GST_START_TEST (test_watch_is_switched)
+{
+  Source source, other;
+  Rig rig;
+
+  source_init (&source, SEVEN);
+  source_init (&other, KERNEL ("", "20"));
+  rig_init_watching (&rig, &source);
+  fail_unless_equals_int (rig_red (&rig), 7);
+  g_object_set (rig.filter, "watch", FALSE, NULL);
+  source_replace (&source, KERNEL ("", "8"));
+  g_usleep (300000);
+  fail_unless_equals_int (rig_red (&rig), 7);
+  g_object_set (rig.filter, "watch", TRUE, NULL);
+  assert_becomes (&rig, &source, 7, 8);
+  source_replace (&source, KERNEL ("", "9"));
+  assert_becomes (&rig, &source, 8, 9);
+
+  g_object_set (rig.filter, "location", other.path, NULL);
+  fail_unless_equals_int (rig_red (&rig), 20);
+  source_replace (&source, KERNEL ("", "10"));
+  source_replace (&other, KERNEL ("", "21"));
+  assert_becomes (&rig, &other, 20, 21);
+  g_object_set (rig.filter, "location", NULL, "kernel", "copy", NULL);
+  source_replace (&other, KERNEL ("", "22"));
+  g_usleep (300000);
+  fail_unless_equals_int (rig_red (&rig), 100);
+  rig_assert_quiet (&rig);
+  rig_clear (&rig);
+  source_clear (&other);
+  source_clear (&source);
+}
+GST_END_TEST;
+
+static GstBusSyncReply
+stop_watching (GstBus *bus, GstMessage *message, gpointer user_data)
+{
+  if (GST_MESSAGE_TYPE (message) == GST_MESSAGE_WARNING)
+    g_object_set (user_data, "watch", FALSE, NULL);
+  return GST_BUS_PASS;
+}
+
+/* Also from the watch's own thread, and in the middle of its work. */
+GST_START_TEST (test_watch_ends)
+{
+  gint64 start;
+  Source source;
+  Rig rig;
+
+  source_init (&source, SEVEN);
+  rig_init_watching (&rig, &source);
+  fail_unless_equals_int (rig_red (&rig), 7);
+  gst_bus_set_sync_handler (rig.bus, stop_watching, rig.filter, NULL);
+  source_replace (&source, "nonsense");
+  rig_assert_message (&rig, GST_MESSAGE_WARNING, "nonsense", NULL);
+  gst_bus_set_sync_handler (rig.bus, NULL, NULL, NULL);
+  source_replace (&source, KERNEL ("", "8"));
+  g_usleep (300000);
+  fail_unless_equals_int (rig_red (&rig), 7);
+  rig_assert_quiet (&rig);
+
+  g_object_set (rig.filter, "watch", TRUE, NULL);
+  source_replace (&source, KERNEL ("", "9"));
+  start = g_get_monotonic_time ();
+  gst_element_set_state (rig.harness->element, GST_STATE_NULL);
+  fail_unless (g_get_monotonic_time () - start < 10 * G_TIME_SPAN_SECOND);
+  rig_clear (&rig);
+  source_clear (&source);
+}
+GST_END_TEST;
+
+/* What is behind a link changes. */
+GST_START_TEST (test_watch_follows_links)
+{
+  Source source, link;
+  Rig rig;
+
+  source_init (&source, SEVEN);
+  source_init (&link, "");
+  g_unlink (link.path);
+  fail_unless_equals_int (symlink (source.path, link.path), 0);
+  rig_init_watching (&rig, &link);
+  fail_unless_equals_int (rig_red (&rig), 7);
+  source_replace (&source, KERNEL ("", "8"));
+  assert_becomes (&rig, &link, 7, 8);
+  rig_clear (&rig);
+  source_clear (&link);
+  source_clear (&source);
+}
+GST_END_TEST;
+
+/* --- included files ------------------------------------------------------ */
+
+#define INCLUDES(name, red) "#include \"" name "\"\n" KERNEL ("", red)
+
+/* Writes @text to the file @name beside the source. */
+static void
+source_write (Source *source, const gchar *name, const gchar *text)
+{
+  gchar *path = g_build_filename (source->folder, name, NULL);
+
+  fail_unless (g_file_set_contents (path, text, -1, NULL));
+  g_free (path);
+}
+
+/* A header, one that this includes, and one that is included only later. */
+GST_START_TEST (test_watch_sees_included_files)
+{
+  Source source;
+  Rig rig;
+
+  source_init (&source, INCLUDES ("one.h", "VALUE"));
+  source_write (&source, "one.h", "#include \"two.h\"\n");
+  source_write (&source, "two.h", "#define VALUE 7\n");
+  rig_init_watching (&rig, &source);
+  fail_unless_equals_int (rig_red (&rig), 7);
+  source_write (&source, "two.h", "#define VALUE 8\n");
+  assert_becomes (&rig, &source, 7, 8);
+  source_write (&source, "one.h", "#define VALUE 9\n");
+  assert_becomes (&rig, &source, 8, 9);
+
+  source_write (&source, "other.h", "#define OTHER 10\n");
+  source_replace (&source, INCLUDES ("other.h", "OTHER"));
+  assert_becomes (&rig, &source, 9, 10);
+  source_write (&source, "other.h", "#define OTHER nonsense\n");
+  rig_assert_message (&rig, GST_MESSAGE_WARNING, "nonsense", NULL);
+  fail_unless_equals_int (rig_red (&rig), 10);
+  source_write (&source, "other.h", "#define OTHER 11\n");
+  assert_becomes (&rig, &source, 10, 11);
+
+  /* This one is not included any more. */
+  source_write (&source, "one.h", "#define VALUE 12\n");
+  g_usleep (300000);
+  fail_unless_equals_int (rig_red (&rig), 11);
+  fail_unless (rig_wait_message (&rig, GST_MESSAGE_INFO, 0) == NULL);
+  rig_assert_quiet (&rig);
+  rig_clear (&rig);
+  source_clear (&source);
+}
+GST_END_TEST;
+
+/* A header changes when nobody watches, which is seen later. */
+GST_START_TEST (test_included_files_change_unwatched)
+{
+  Source source;
+  Rig rig;
+
+  source_init (&source, INCLUDES ("one.h", "VALUE"));
+  source_write (&source, "one.h", "#define VALUE 7\n");
+  rig_init_watching (&rig, &source);
+  fail_unless_equals_int (rig_red (&rig), 7);
+  g_object_set (rig.filter, "watch", FALSE, NULL);
+  source_write (&source, "one.h", "#define VALUE 8\n");
+  g_usleep (300000);
+  fail_unless_equals_int (rig_red (&rig), 7);
+  g_object_set (rig.filter, "watch", TRUE, NULL);
+  assert_becomes (&rig, &source, 7, 8);
+  rig_assert_quiet (&rig);
+  rig_clear (&rig);
+  source_clear (&source);
+}
+GST_END_TEST;
+
+/* --- options of the compiler --------------------------------------------- */
+
+/* They are part of what runs, and change while frames pass. */
+GST_START_TEST (test_options_define_macros)
+{
+  Rig rig;
+
+  rig_init (&rig, "name=f compiler-options=-DVALUE=7");
+  g_object_set (rig.filter, "source", KERNEL ("", "VALUE"), NULL);
+  rig_start (&rig, RGBA_2X1);
+  fail_unless_equals_int (rig_red (&rig), 7);
+  g_object_set (
+      rig.filter, "compiler-options", "-D 'VALUE=(3 + 5)' -DMORE", NULL);
+  fail_unless_equals_int (rig_red (&rig), 8);
+  g_object_set (rig.filter, "source", NULL, "pixel", "rgba.r = VALUE / 255.0f",
+      "compiler-options", "-DVALUE=9", NULL);
+  fail_unless_equals_int (rig_red (&rig), 9);
+  rig_assert_quiet (&rig);
+
+  g_object_set (rig.filter, "compiler-options", "--output=/tmp/x", NULL);
+  fail_unless_equals_int (rig_red (&rig), 9);
+  rig_assert_message (
+      &rig, GST_MESSAGE_WARNING, "compiler-options", "--output=/tmp/x", NULL);
+  g_object_set (rig.filter, "compiler-options", NULL, NULL);
+  fail_unless_equals_int (rig_red (&rig), 9);
+  rig_assert_message (&rig, GST_MESSAGE_WARNING, "VALUE", NULL);
+
+  /* An effect has no use for them. */
+  g_object_set (rig.filter, "pixel", NULL, "kernel", "invert",
+      "compiler-options", "-Din=nonsense", NULL);
+  fail_unless_equals_int (rig_red (&rig), 155);
+  rig_assert_quiet (&rig);
+  rig_clear (&rig);
+}
+GST_END_TEST;
+
+GST_START_TEST (test_options_that_are_wrong_fail_the_start)
+{
+  Rig rig;
+
+  rig_init (&rig, "name=f compiler-options=\"'-DVALUE=7\"");
+  g_object_set (rig.filter, "source", KERNEL ("", "VALUE"), NULL);
+  rig_assert_fails (&rig, "compiler-options", "-DVALUE=7");
+  rig_clear (&rig);
+}
+GST_END_TEST;
+
+/* Headers of another folder, which is watched like the source's. */
+GST_START_TEST (test_options_name_folders)
+{
+  Source source, headers;
+  gchar *options;
+  Rig rig;
+
+  source_init (&source, INCLUDES ("value.h", "VALUE"));
+  source_init (&headers, "");
+  source_write (&headers, "value.h", "#define VALUE 7\n");
+  options = g_strdup_printf ("-I%s", headers.folder);
+  rig_init (&rig, "watch=true");
+  g_object_set (rig.filter, "location", source.path, NULL);
+  rig_assert_fails (&rig, "value.h");
+  gst_element_set_state (rig.harness->element, GST_STATE_NULL);
+  g_object_set (rig.filter, "compiler-options", options, NULL);
+  rig_start (&rig, RGBA_2X1);
+  fail_unless_equals_int (rig_red (&rig), 7);
+  source_write (&headers, "value.h", "#define VALUE 8\n");
+  assert_becomes (&rig, &source, 7, 8);
+  rig_assert_quiet (&rig);
+  rig_clear (&rig);
+  g_free (options);
+  source_clear (&headers);
+  source_clear (&source);
+}
+GST_END_TEST;
+
+static Suite *
+cudafilter_watch_suite (void)
+{
+  Suite *suite = suite_create ("cudafilter-watch");
+  TCase *tc = tcase_create ("general");
+
+  suite_add_tcase (suite, tc);
+  tcase_set_timeout (tc, 120);
+  tcase_add_loop_test (tc, test_watch, 0, 2);
+  tcase_add_test (tc, test_watch_and_params);
+  tcase_add_test (tc, test_watch_is_switched);
+  tcase_add_test (tc, test_watch_ends);
+  tcase_add_test (tc, test_watch_follows_links);
+  tcase_add_test (tc, test_watch_sees_included_files);
+  tcase_add_test (tc, test_included_files_change_unwatched);
+  tcase_add_test (tc, test_options_define_macros);
+  tcase_add_test (tc, test_options_that_are_wrong_fail_the_start);
+  tcase_add_test (tc, test_options_name_folders);
+  return suite;
+}
+
+GST_CHECK_MAIN (cudafilter_watch);

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * folder.c: see folder.h
+ */
+
+#include <gst/check/gstcheck.h>
+
+#include "folder.h"
+
+gchar *folder;
+
+void
+folder_setup (void)
+{
+  folder = g_dir_make_tmp ("vkgdr-test-XXXXXX", NULL);
+  fail_unless (folder != NULL);
+}
+
+void
+folder_teardown (void)
+{
+  folder_remove (g_steal_pointer (&folder));
+}
+
+gchar *
+folder_write (const gchar *name, const gchar *text)
+{
+  gchar *path = g_build_filename (folder, name, NULL);
+
+  fail_unless (g_file_set_contents (path, text, -1, NULL));
+  return path;
+}
+
+void
+folder_remove (gchar *path)
+{
+  gchar *quoted = g_shell_quote (path);
+  gchar *command = g_strconcat ("/bin/rm -rf ", quoted, NULL);
+
+  fail_unless (g_spawn_command_line_sync (command, NULL, NULL, NULL, NULL));
+  g_free (command);
+  g_free (quoted);
+  g_free (path);
+}

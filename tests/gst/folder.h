@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * folder.h: a folder for the files of a test
+ */
+
+#ifndef __TEST_FOLDER_H__
+#define __TEST_FOLDER_H__
+
+#include <glib.h>
+
+G_BEGIN_DECLS
+
+/* A checked fixture: @folder is an empty folder for the time of a test. */
+extern gchar *folder;
+void folder_setup (void);
+void folder_teardown (void);
+
+/* Writes a file; returns its path, which the caller frees. */
+gchar *folder_write (const gchar *name, const gchar *text);
+
+/* Removes a folder with all that is in it, and frees its path. */
+void folder_remove (gchar *path);
+
+G_END_DECLS
+
+#endif /* __TEST_FOLDER_H__ */

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * fork.c: a child of fork () ends at once
+ *
+ * Python's multiprocessing forks a process that has run pipelines. The child
+ * has none of the library's threads, and must not wait for one. A child that is
+ * forked with CUDA running can do nothing with the device, but it may end.
+ */
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "util.h"
+
+#define SIZE 10000
+
+/* Microseconds that a child may take to end: less than the 2 s that an exit
+ * handler would wait for a thread, and much more than is needed. */
+#define PATIENCE (1500 * G_TIME_SPAN_MILLISECOND)
+
+/* A busy machine may delay a child, and a handler that waits delays each. */
+#define TRIES 6
+
+/* Forks a child that calls exit (), which runs the exit handlers. Whether it
+ * ended in time, and well. */
+static gboolean
+child_ends (void)
+{
+  gint64 deadline;
+  gint status = -1;
+  pid_t child, ended;
+
+  fflush (NULL);
+  deadline = g_get_monotonic_time () + PATIENCE;
+  child = fork ();
+  if (child == 0)
+    exit (0);
+  fail_unless (child > 0);
+  while ((ended = waitpid (child, &status, WNOHANG)) == 0
+         && g_get_monotonic_time () < deadline)
+    g_usleep (1000);
+  if (ended == 0) {
+    kill (child, SIGKILL);
+    waitpid (child, &status, 0);
+    return FALSE;
+  }
+  fail_unless_equals_int (ended, child);
+  fail_unless (WIFEXITED (status), "signal %d", WTERMSIG (status));
+  fail_unless_equals_int (WEXITSTATUS (status), 0);
+  return TRUE;
+}
+
+static void
+assert_child_ends (void)
+{
+  guint n = 1;
+
+  while (!child_ends ())
+    fail_unless (n++ < TRIES, "%d children did not end in time", TRIES);
+}
+
+GST_START_TEST (test_child_after_a_pipeline)
+{
+  GstElement *pipeline = test_launch (
+      "videotestsrc num-buffers=5 ! video/x-raw,format=RGBA,width=64,height=48 "
+      "! vkgdrupload ! cudafilter kernel=invert ! vkgdrdownload ! fakesink");
+
+  test_play (pipeline);
+  assert_child_ends ();
+  gst_object_unref (pipeline);
+  assert_child_ends ();
+}
+GST_END_TEST;
+
+static void
+note_release (gpointer data)
+{
+  g_atomic_int_inc ((gint *) data);
+}
+
+/* A thread of the library waits for the device when the child is made. The
+ * parent still has it, and gets its memory back. */
+GST_START_TEST (test_child_while_the_device_works)
+{
+  GstVkgdrAllocator *allocator = gst_vkgdr_context_get_allocator (test_context);
+  GstMemory *storage = test_memory_new (test_context, SIZE);
+  GstVkgdrStream *stream = test_stream_new (test_context);
+  gint released = 0, done = 0;
+  GError *error = NULL;
+  GstMemory *memory;
+  guint ms;
+
+  memory = gst_vkgdr_allocator_alloc_wrapped (allocator,
+      gst_vkgdr_memory_get_device_pointer (storage), SIZE, 0, &released,
+      note_release, &error);
+  g_assert_no_error (error);
+  fail_unless (
+      gst_vkgdr_memory_begin_access (memory, stream, GST_MAP_READ, NULL));
+  test_stream_delay (stream, 500, &done);
+  fail_unless (
+      gst_vkgdr_memory_end_access (memory, stream, GST_MAP_READ, NULL));
+  gst_memory_unref (memory);
+  fail_unless_equals_int (g_atomic_int_get (&released), 0);
+  assert_child_ends ();
+
+  for (ms = 0; ms < 10000 && g_atomic_int_get (&released) == 0; ms++)
+    g_usleep (1000);
+  fail_unless_equals_int (g_atomic_int_get (&released), 1);
+  assert_child_ends ();
+  gst_object_unref (stream);
+  gst_memory_unref (storage);
+  for (ms = 0; ms < 5000 && GST_OBJECT_REFCOUNT_VALUE (allocator) > 1; ms++)
+    g_usleep (1000);
+  gst_object_unref (allocator);
+}
+GST_END_TEST;
+
+static Suite *
+fork_suite (void)
+{
+  Suite *suite = suite_create ("fork");
+  TCase *tc = tcase_create ("general");
+
+  suite_add_tcase (suite, tc);
+  tcase_add_checked_fixture (tc, test_setup, test_teardown);
+  tcase_set_timeout (tc, 60);
+  tcase_add_test (tc, test_child_after_a_pipeline);
+  tcase_add_test (tc, test_child_while_the_device_works);
+  return suite;
+}
+
+GST_CHECK_MAIN (fork);

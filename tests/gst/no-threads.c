@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * no-threads.c: a process that gets no more threads goes on, or is told why
+ * not; and buffers that the device still reads are kept, with a thread or
+ * without
+ */
+
+#include <dlfcn.h>
+
+#include "gstvkgdrkeeper.h"
+#include "util.h"
+
+/* The thread of that name, or all others, cannot be made. */
+static const gchar *refused;
+
+/* In the place of GLib's. */
+__attribute__ ((visibility ("default"))) GThread *
+g_thread_try_new (
+    const gchar *name, GThreadFunc func, gpointer data, GError **error)
+{
+  static GThread *(*real) (const gchar *, GThreadFunc, gpointer, GError **);
+
+  if (refused && g_strcmp0 (name, refused) == 0) {
+    g_set_error_literal (
+        error, G_THREAD_ERROR, G_THREAD_ERROR_AGAIN, "no thread to be had");
+    return NULL;
+  }
+  if (!real)
+    *(void **) &real = dlsym (RTLD_NEXT, "g_thread_try_new");
+  return real (name, func, data, error);
+}
+
+/* Frames in memory of the source's own, large enough for DMA. */
+#define PIPELINE \
+  "videotestsrc num-buffers=20 ! " \
+  "video/x-raw,format=RGBA,width=640,height=480 " \
+  "! identity drop-allocation=true ! vkgdrupload ! cudafilter kernel=copy ! " \
+  "vkgdrdownload ! fakesink"
+
+static const struct {
+  const gchar *thread;
+  const gchar *error; /* NULL: the pipeline works */
+} cases[] = {
+  { "cudafilter", "cannot be started: no thread to be had" },
+  { "vkgdr-clock", "no thread to be had" },
+  { "vkgdr-keeper", NULL },
+  { "vkgdr-reclaim", NULL },
+};
+
+GST_START_TEST (test_pipelines)
+{
+  GstElement *pipeline = test_launch (PIPELINE);
+  GError *error;
+
+  refused = cases[__i__].thread;
+  error = test_play_result (pipeline);
+  if (cases[__i__].error)
+    fail_unless (error && strstr (error->message, cases[__i__].error), "%s",
+        error ? error->message : "there was no error");
+  else
+    fail_unless (error == NULL, "%s", error ? error->message : "");
+  g_clear_error (&error);
+  refused = NULL;
+  test_play (pipeline);
+  gst_object_unref (pipeline);
+}
+GST_END_TEST;
+
+/* --- the keeper ---------------------------------------------------------- */
+
+static void
+set_flag (gpointer flag)
+{
+  g_atomic_int_set ((gint *) flag, TRUE);
+}
+
+/* A buffer of ordinary memory; sets *@freed when it is freed. Its memory is
+ * mapped in *@maps. */
+static GstBuffer *
+make_buffer (gint *freed, GstMapInfo **maps)
+{
+  GstBuffer *buffer = gst_buffer_new_wrapped_full (
+      0, g_malloc (64), 64, 0, 64, freed, set_flag);
+
+  *maps = g_new0 (GstMapInfo, 1);
+  fail_unless (
+      gst_memory_map (gst_buffer_peek_memory (buffer, 0), *maps, GST_MAP_READ));
+  return buffer;
+}
+
+/* Keeps a buffer until @stream has done what is queued on it. */
+static void
+keep (GstVkgdrKeeper *keeper, GstVkgdrStream *stream, gint *freed)
+{
+  GstMapInfo *maps;
+  GstBuffer *buffer = make_buffer (freed, &maps);
+
+  gst_vkgdr_keeper_keep (
+      keeper, buffer, maps, gst_vkgdr_stream_record (stream, NULL));
+  gst_buffer_unref (buffer);
+}
+
+static void
+assert_freed (const gint *freed)
+{
+  guint i;
+
+  for (i = 0; i < 10000 && !g_atomic_int_get (freed); i++)
+    g_usleep (1000);
+  fail_unless (g_atomic_int_get (freed));
+}
+
+GST_START_TEST (test_keeper)
+{
+  GstVkgdrStream *stream = test_stream_new (test_context);
+  GstVkgdrKeeper *keeper = gst_vkgdr_keeper_new ();
+  gint done = FALSE, freed = FALSE;
+
+  refused = __i__ ? "vkgdr-keeper" : NULL;
+  test_stream_delay (stream, 300, &done);
+  keep (keeper, stream, &freed);
+  fail_if (g_atomic_int_get (&freed) && !g_atomic_int_get (&done));
+  assert_freed (&freed);
+  fail_unless (g_atomic_int_get (&done));
+  gst_vkgdr_keeper_free (keeper);
+  refused = NULL;
+  gst_object_unref (stream);
+}
+GST_END_TEST;
+
+/* The driver cannot be asked for a while. The buffer is kept until it can, also
+ * when the keeper is gone. */
+GST_START_TEST (test_keeper_with_a_lost_fence)
+{
+  GstVkgdrStream *stream = test_stream_new (test_context);
+  GstVkgdrKeeper *keeper = gst_vkgdr_keeper_new ();
+  gint freed = FALSE, done = FALSE;
+
+  if (test_is_software ()) {
+    test_stream_delay (stream, 500, &done);
+    test_make_calls_fail ("cuEventQuery:1+:CUDA_ERROR_OUT_OF_MEMORY,"
+                          "cuCtxSynchronize:1+:CUDA_ERROR_OUT_OF_MEMORY");
+    keep (keeper, stream, &freed);
+    gst_vkgdr_keeper_free (keeper);
+    fail_if (g_atomic_int_get (&freed));
+    test_make_calls_fail (NULL);
+    assert_freed (&freed);
+    fail_unless (g_atomic_int_get (&done));
+  } else {
+    gst_vkgdr_keeper_free (keeper);
+  }
+  gst_object_unref (stream);
+}
+GST_END_TEST;
+
+static Suite *
+no_threads_suite (void)
+{
+  Suite *suite = suite_create ("no-threads");
+  TCase *tc = tcase_create ("pipelines"), *keeper = tcase_create ("keeper");
+
+  tcase_add_loop_test (tc, test_pipelines, 0, G_N_ELEMENTS (cases));
+  suite_add_tcase (suite, tc);
+  tcase_add_checked_fixture (keeper, test_setup, test_teardown);
+  tcase_add_loop_test (keeper, test_keeper, 0, 2);
+  tcase_add_test (keeper, test_keeper_with_a_lost_fence);
+  suite_add_tcase (suite, keeper);
+  return suite;
+}
+
+GST_CHECK_MAIN (no_threads);

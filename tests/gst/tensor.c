@@ -1,0 +1,582 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * tensor.c: the element vkgdrtensor: which frames are in a batch, and what it
+ * says of them
+ *
+ * What an element of a tensor is, is the concern of
+ * tests/python/test_tensors.py.
+ */
+
+#include <gst/app/gstappsrc.h>
+
+#include "util.h"
+
+#define SIZE 8
+#define FRAME_BYTES (SIZE * SIZE)
+#define FRAME_TIME (40 * GST_MSECOND)
+
+#define SOURCE(name) \
+  " appsrc name=" name " format=time caps=video/x-raw,format=GRAY8,width=8," \
+  "height=8,framerate=25/1 ! vkgdrupload ! t."
+#define TENSOR(properties) \
+  "vkgdrtensor name=t type=uint8 channels=gray filter=nearest " properties \
+  " ! vkgdrdownload ! appsink name=sink"
+
+/* --- frames -------------------------------------------------------------- */
+
+static GstBuffer *
+frame_new (guint8 value, GstClockTime pts, GstClockTime duration)
+{
+  GstBuffer *buffer = gst_buffer_new_allocate (NULL, FRAME_BYTES, NULL);
+
+  gst_buffer_memset (buffer, 0, value, FRAME_BYTES);
+  GST_BUFFER_PTS (buffer) = pts;
+  GST_BUFFER_DURATION (buffer) = duration;
+  return buffer;
+}
+
+/* Queues @n frames for a source: @value, @value + 1 and so on, and the end. */
+static void
+queue_frames (GstElement *pipeline, const gchar *name, guint8 value, guint n,
+    GstClockTime duration)
+{
+  GstElement *src = gst_bin_get_by_name (GST_BIN (pipeline), name);
+  guint i;
+
+  for (i = 0; i < n; i++)
+    fail_unless_equals_int (gst_app_src_push_buffer (GST_APP_SRC (src),
+                                frame_new (value + i, i * duration, duration)),
+        GST_FLOW_OK);
+  gst_app_src_end_of_stream (GST_APP_SRC (src));
+  gst_object_unref (src);
+}
+
+static GstVkgdrTensorBatchMeta *
+meta_of (GPtrArray *buffers, guint i)
+{
+  GstVkgdrTensorBatchMeta *meta;
+
+  fail_unless (i < buffers->len, "there are %u buffers", buffers->len);
+  meta = gst_vkgdr_buffer_get_tensor_batch_meta (buffers->pdata[i]);
+  fail_unless (meta != NULL);
+  return meta;
+}
+
+/* Fails unless the frames of batch @i have these bytes, all of them, and those
+ * behind are 0. */
+static void
+check_values (GPtrArray *buffers, guint i, guint capacity, const gchar *values)
+{
+  GstBuffer *buffer = buffers->pdata[i];
+  GString *found = g_string_new (NULL);
+  GstMapInfo map;
+  guint frame, byte;
+
+  fail_unless_equals_int (gst_buffer_get_size (buffer), capacity * FRAME_BYTES);
+  fail_unless (gst_buffer_map (buffer, &map, GST_MAP_READ));
+  for (frame = 0; frame < capacity; frame++) {
+    const guint8 *data = map.data + frame * FRAME_BYTES;
+
+    for (byte = 1; byte < FRAME_BYTES; byte++)
+      fail_unless_equals_int (data[byte], data[0]);
+    g_string_append_printf (found, "%s%u", frame ? " " : "", data[0]);
+  }
+  gst_buffer_unmap (buffer, &map);
+  fail_unless_equals_string (found->str, values);
+  g_string_free (found, TRUE);
+}
+
+/* Which pads the frames of batch @i are of, and which are repeated. */
+static void
+check_pads (GPtrArray *buffers, guint i, const gchar *pads)
+{
+  GstVkgdrTensorBatchMeta *meta = meta_of (buffers, i);
+  GString *found = g_string_new (NULL);
+  guint k;
+
+  for (k = 0; k < meta->n_frames; k++) {
+    const GstVkgdrTensorFrame *frame =
+        gst_vkgdr_tensor_batch_meta_get_frame (meta, k);
+
+    g_string_append_printf (found, "%s%s%s", k ? " " : "", frame->pad,
+        frame->is_repeated ? "*" : "");
+  }
+  fail_unless_equals_string (found->str, pads);
+  g_string_free (found, TRUE);
+}
+
+static guint64
+get_stat (GstElement *pipeline, const gchar *field)
+{
+  GstElement *tensor = gst_bin_get_by_name (GST_BIN (pipeline), "t");
+  GstStructure *stats;
+  guint64 value = 0;
+
+  g_object_get (tensor, "stats", &stats, NULL);
+  fail_unless (gst_structure_get_uint64 (stats, field, &value));
+  gst_structure_free (stats);
+  gst_object_unref (tensor);
+  return value;
+}
+
+/* --- one pad ------------------------------------------------------------- */
+
+GST_START_TEST (test_batches_in_time)
+{
+  GstElement *pipeline = test_launch (TENSOR ("batch=4") SOURCE ("a"));
+  const GstVkgdrTensorFrame *frame;
+  GPtrArray *buffers;
+
+  queue_frames (pipeline, "a", 1, 10, FRAME_TIME);
+  buffers = test_play_buffers (pipeline);
+  fail_unless_equals_int (buffers->len, 3);
+  check_values (buffers, 0, 4, "1 2 3 4");
+  check_values (buffers, 1, 4, "5 6 7 8");
+  check_values (buffers, 2, 4, "9 10 0 0");
+  check_pads (buffers, 2, "sink_0 sink_0");
+  fail_unless_equals_uint64 (
+      GST_BUFFER_PTS ((GstBuffer *) buffers->pdata[1]), 4 * FRAME_TIME);
+  fail_unless_equals_uint64 (
+      GST_BUFFER_DURATION ((GstBuffer *) buffers->pdata[1]), 4 * FRAME_TIME);
+  fail_unless_equals_uint64 (
+      GST_BUFFER_DURATION ((GstBuffer *) buffers->pdata[2]), 2 * FRAME_TIME);
+  frame = gst_vkgdr_tensor_batch_meta_get_frame (meta_of (buffers, 1), 2);
+  fail_unless_equals_uint64 (frame->pts, 6 * FRAME_TIME);
+  fail_unless_equals_uint64 (frame->running_time, 6 * FRAME_TIME);
+  fail_unless_equals_uint64 (frame->duration, FRAME_TIME);
+  fail_unless_equals_int (frame->width, SIZE);
+  fail_unless_equals_int (frame->region_height, SIZE);
+  fail_unless_equals_int (frame->roi_id, -1);
+  fail_unless (
+      gst_vkgdr_tensor_batch_meta_get_frame (meta_of (buffers, 2), 2) == NULL);
+  fail_unless_equals_uint64 (get_stat (pipeline, "frames"), 10);
+  fail_unless_equals_uint64 (get_stat (pipeline, "batches"), 3);
+  g_ptr_array_unref (buffers);
+  gst_object_unref (pipeline);
+}
+GST_END_TEST;
+
+GST_START_TEST (test_restart)
+{
+  GstElement *pipeline = test_launch (
+      "testframes num-buffers=5 ! video/x-raw,width=8,height=8 ! vkgdrupload "
+      "! t. " TENSOR ("batch=2"));
+  guint i;
+
+  for (i = 0; i < 3; i++) {
+    GPtrArray *buffers = test_play_buffers (pipeline);
+
+    fail_unless_equals_int (buffers->len, 3);
+    fail_unless_equals_int (meta_of (buffers, 2)->n_frames, 1);
+    g_ptr_array_unref (buffers);
+  }
+  gst_object_unref (pipeline);
+}
+GST_END_TEST;
+
+/* A frame that is stopped in the middle of a batch is given back. */
+GST_START_TEST (test_stop_in_a_batch)
+{
+  GstElement *pipeline = test_launch (
+      "testframes num-buffers=3 ! video/x-raw,width=8,height=8 ! vkgdrupload "
+      "! t. testframes num-buffers=500 ! video/x-raw,width=8,height=8 ! "
+      "identity sleep-time=1000 ! vkgdrupload ! t. " TENSOR ("batch=400"));
+
+  gst_element_set_state (pipeline, GST_STATE_PLAYING);
+  g_usleep (100 * 1000);
+  gst_element_set_state (pipeline, GST_STATE_NULL);
+  gst_object_unref (pipeline);
+}
+GST_END_TEST;
+
+/* The size of the tensor is that of the frames, if it is not set. */
+GST_START_TEST (test_caps)
+{
+  GstElement *pipeline = test_launch (
+      "appsrc name=a format=time "
+      "caps=video/x-raw,format=GRAY8,width=8,height=8,framerate=25/1 ! "
+      "vkgdrupload ! vkgdrtensor width=16 type=float16 layout=nhwc "
+      "tensor-id=pictures batch=2 ! appsink name=sink");
+  GstElement *sink = gst_bin_get_by_name (GST_BIN (pipeline), "sink");
+  GstCaps *caps = gst_caps_from_string (
+      "tensor/strided(memory:VkgdrMemory),dims=<2,8,16,3>,"
+      "dims-order=row-major,type=float16,tensor-id=pictures");
+  GstSample *sample;
+
+  queue_frames (pipeline, "a", 1, 2, FRAME_TIME);
+  gst_element_set_state (pipeline, GST_STATE_PLAYING);
+  sample = gst_app_sink_try_pull_sample (GST_APP_SINK (sink), 20 * GST_SECOND);
+  fail_unless (sample != NULL);
+  fail_unless (gst_caps_is_equal (gst_sample_get_caps (sample), caps),
+      "%" GST_PTR_FORMAT, gst_sample_get_caps (sample));
+  fail_unless_equals_int (
+      gst_buffer_get_size (gst_sample_get_buffer (sample)), 2 * 8 * 16 * 3 * 2);
+#ifdef HAVE_GST_ANALYTICS
+  fail_unless (gst_buffer_get_meta (gst_sample_get_buffer (sample),
+                   g_type_from_name ("GstTensorMetaAPI"))
+               != NULL);
+#endif
+  gst_sample_unref (sample);
+  gst_caps_unref (caps);
+  gst_element_set_state (pipeline, GST_STATE_NULL);
+  gst_object_unref (sink);
+  gst_object_unref (pipeline);
+}
+GST_END_TEST;
+
+/* The meta goes with a copy of the buffer, and not with a part of it. */
+GST_START_TEST (test_meta)
+{
+  GstVkgdrTensorFrame frame = { (gchar *) "sink_7", 1, 2, 3, 4, 5 };
+  GstBuffer *buffer = gst_buffer_new_allocate (NULL, 10, NULL), *copy;
+  const GstVkgdrTensorFrame *found;
+  GstVkgdrTensorFrame *mine;
+  gdouble x, y;
+
+  frame.transform =
+      (GstVkgdrTensorTransform){ .scale_x = 2, .scale_y = 3, .offset_x = -4 };
+  gst_vkgdr_tensor_batch_meta_append (
+      gst_vkgdr_buffer_add_tensor_batch_meta (buffer), &frame);
+  copy = gst_buffer_copy (buffer);
+  gst_buffer_unref (buffer);
+  found = gst_vkgdr_tensor_batch_meta_get_frame (
+      gst_vkgdr_buffer_get_tensor_batch_meta (copy), 0);
+  fail_unless_equals_string (found->pad, "sink_7");
+  fail_unless_equals_uint64 (found->running_time, 3);
+  gst_vkgdr_tensor_frame_map_point (found, 10, 20, &x, &y);
+  fail_unless (x == 16 && y == 60);
+  mine = gst_vkgdr_tensor_frame_copy (found);
+  buffer = gst_buffer_copy_region (copy, GST_BUFFER_COPY_ALL, 2, 4);
+  fail_unless (gst_vkgdr_buffer_get_tensor_batch_meta (buffer) == NULL);
+  gst_buffer_unref (copy);
+  gst_buffer_unref (buffer);
+  fail_unless_equals_string (mine->pad, "sink_7");
+  gst_vkgdr_tensor_frame_free (mine);
+}
+GST_END_TEST;
+
+/* --- several pads -------------------------------------------------------- */
+
+static const struct {
+  const gchar *missing;
+  const gchar *values[4];
+  const gchar *pads[4];
+} rates[] = {
+  { "repeat", { "1 101", "2 101", "3 102", "4 102" },
+      { "sink_0 sink_1", "sink_0 sink_1*", "sink_0 sink_1",
+          "sink_0 sink_1*" } },
+  { "leave-out", { "1 101", "2 0", "3 102", "4 0" },
+      { "sink_0 sink_1", "sink_0", "sink_0 sink_1", "sink_0" } },
+};
+
+/* A pad with half the frames. */
+GST_START_TEST (test_rates)
+{
+  GstElement *pipeline = test_launch (
+      TENSOR ("missing=%s") SOURCE ("a") SOURCE ("b"), rates[__i__].missing);
+  GPtrArray *buffers;
+  guint i;
+
+  queue_frames (pipeline, "a", 1, 4, FRAME_TIME);
+  queue_frames (pipeline, "b", 101, 2, 2 * FRAME_TIME);
+  buffers = test_play_buffers (pipeline);
+  fail_unless_equals_int (buffers->len, 4);
+  for (i = 0; i < 4; i++) {
+    check_values (buffers, i, 2, rates[__i__].values[i]);
+    check_pads (buffers, i, rates[__i__].pads[i]);
+    fail_unless_equals_uint64 (
+        GST_BUFFER_PTS ((GstBuffer *) buffers->pdata[i]), i * FRAME_TIME);
+  }
+  fail_unless_equals_uint64 (get_stat (pipeline, "frames"), 6);
+  fail_unless_equals_uint64 (
+      get_stat (pipeline, __i__ == 0 ? "repeated" : "left-out"), 2);
+  g_ptr_array_unref (buffers);
+  gst_object_unref (pipeline);
+}
+GST_END_TEST;
+
+/* A pad that ends before the others. */
+GST_START_TEST (test_lengths)
+{
+  GstElement *pipeline =
+      test_launch (TENSOR ("missing=leave-out") SOURCE ("a") SOURCE ("b"));
+  GPtrArray *buffers;
+
+  queue_frames (pipeline, "a", 1, 1, FRAME_TIME);
+  queue_frames (pipeline, "b", 101, 3, FRAME_TIME);
+  buffers = test_play_buffers (pipeline);
+  fail_unless_equals_int (buffers->len, 3);
+  check_values (buffers, 0, 2, "1 101");
+  check_values (buffers, 1, 2, "102 0");
+  check_values (buffers, 2, 2, "103 0");
+  check_pads (buffers, 2, "sink_1");
+  g_ptr_array_unref (buffers);
+  gst_object_unref (pipeline);
+}
+GST_END_TEST;
+
+GST_START_TEST (test_rounds)
+{
+  GstElement *pipeline =
+      test_launch (TENSOR ("batch=4") SOURCE ("a") SOURCE ("b"));
+  GPtrArray *buffers;
+
+  queue_frames (pipeline, "a", 1, 3, FRAME_TIME);
+  queue_frames (pipeline, "b", 101, 3, FRAME_TIME);
+  buffers = test_play_buffers (pipeline);
+  fail_unless_equals_int (buffers->len, 2);
+  check_values (buffers, 0, 4, "1 101 2 102");
+  check_values (buffers, 1, 4, "3 103 0 0");
+  g_ptr_array_unref (buffers);
+  gst_object_unref (pipeline);
+}
+GST_END_TEST;
+
+/* Frames of different sizes and formats go into one batch. */
+GST_START_TEST (test_formats)
+{
+  GstElement *pipeline =
+      test_launch (TENSOR ("width=8 height=8 batch=2") SOURCE (
+          "a") " videotestsrc num-buffers=1 pattern=white ! "
+               "video/x-raw,format=NV12,width=64,height=48 ! vkgdrupload ! t.");
+  GPtrArray *buffers;
+
+  queue_frames (pipeline, "a", 7, 1, FRAME_TIME);
+  buffers = test_play_buffers (pipeline);
+  fail_unless_equals_int (buffers->len, 1);
+  check_values (buffers, 0, 2, "7 255");
+  fail_unless_equals_int (
+      gst_vkgdr_tensor_batch_meta_get_frame (meta_of (buffers, 0), 1)->width,
+      64);
+  g_ptr_array_unref (buffers);
+  gst_object_unref (pipeline);
+}
+GST_END_TEST;
+
+/* --- regions ------------------------------------------------------------- */
+
+static GstPadProbeReturn
+add_metas (GstPad *pad, GstPadProbeInfo *info, gpointer user_data)
+{
+  GstBuffer *buffer =
+      gst_buffer_make_writable (GST_PAD_PROBE_INFO_BUFFER (info));
+  guint frame = GST_BUFFER_PTS (buffer) / FRAME_TIME;
+  GstVideoCropMeta *crop;
+  guint i;
+
+  if (user_data) {
+    crop = gst_buffer_add_video_crop_meta (buffer);
+    crop->x = 2;
+    crop->y = 1;
+    crop->width = 4;
+    crop->height = 100;
+  }
+  for (i = 0; i < frame; i++)
+    gst_buffer_add_video_region_of_interest_meta (
+        buffer, i == 1 ? "cat" : "dog", i, 0, 4, 4)
+        ->id = 10 * frame + i;
+  GST_PAD_PROBE_INFO_DATA (info) = buffer;
+  return GST_PAD_PROBE_OK;
+}
+
+static void
+add_probe (GstElement *pipeline, gpointer crop)
+{
+  GstElement *tensor = gst_bin_get_by_name (GST_BIN (pipeline), "t");
+  GstPad *pad = gst_element_get_static_pad (tensor, "sink_0");
+
+  gst_pad_add_probe (pad, GST_PAD_PROBE_TYPE_BUFFER, add_metas, crop, NULL);
+  gst_object_unref (pad);
+  gst_object_unref (tensor);
+}
+
+/* Of frame 0 there is no region, of frame 1 one, and so on. */
+GST_START_TEST (test_regions)
+{
+  GstElement *pipeline =
+      test_launch (TENSOR ("region=roi batch=4") SOURCE ("a"));
+  const GstVkgdrTensorFrame *frame;
+  GPtrArray *buffers;
+
+  add_probe (pipeline, NULL);
+  queue_frames (pipeline, "a", 1, 4, FRAME_TIME);
+  buffers = test_play_buffers (pipeline);
+  fail_unless_equals_int (buffers->len, 2);
+  check_values (buffers, 0, 4, "2 3 3 4");
+  check_values (buffers, 1, 4, "4 4 0 0");
+  frame = gst_vkgdr_tensor_batch_meta_get_frame (meta_of (buffers, 1), 0);
+  fail_unless_equals_int (frame->roi_id, 31);
+  fail_unless_equals_string (g_quark_to_string (frame->roi_type), "cat");
+  fail_unless_equals_int (frame->region_x, 1);
+  fail_unless_equals_int (frame->region_width, 4);
+  fail_unless (frame->transform.scale_x == 0.5);
+  fail_unless (frame->transform.offset_x == 1);
+  g_ptr_array_unref (buffers);
+  gst_object_unref (pipeline);
+}
+GST_END_TEST;
+
+GST_START_TEST (test_regions_of_a_type)
+{
+  GstElement *pipeline =
+      test_launch (TENSOR ("region=roi roi-type=cat batch=4") SOURCE ("a"));
+  GPtrArray *buffers;
+
+  add_probe (pipeline, NULL);
+  queue_frames (pipeline, "a", 1, 4, FRAME_TIME);
+  buffers = test_play_buffers (pipeline);
+  fail_unless_equals_int (buffers->len, 1);
+  check_values (buffers, 0, 4, "3 4 0 0");
+  g_ptr_array_unref (buffers);
+  gst_object_unref (pipeline);
+}
+GST_END_TEST;
+
+GST_START_TEST (test_crop)
+{
+  GstElement *pipeline = test_launch (TENSOR ("") SOURCE ("a"));
+  const GstVkgdrTensorFrame *frame;
+  GPtrArray *buffers;
+
+  add_probe (pipeline, pipeline);
+  queue_frames (pipeline, "a", 1, 1, FRAME_TIME);
+  buffers = test_play_buffers (pipeline);
+  frame = gst_vkgdr_tensor_batch_meta_get_frame (meta_of (buffers, 0), 0);
+  fail_unless_equals_int (frame->region_x, 2);
+  fail_unless_equals_int (frame->region_y, 1);
+  fail_unless_equals_int (frame->region_width, 4);
+  fail_unless_equals_int (frame->region_height, SIZE - 1);
+  g_ptr_array_unref (buffers);
+  gst_object_unref (pipeline);
+}
+GST_END_TEST;
+
+/* --- errors and seeks ---------------------------------------------------- */
+
+static const struct {
+  const gchar *tensor;
+  const gchar *message;
+} mistakes[] = {
+  { "batch=3", "batch of 3 frames" },
+  { "std=\"<1.0,0.0,1.0>\"", "std of channel 1" },
+  { "! tensor/strided(memory:VkgdrMemory),type=int8", "does not take" },
+};
+
+GST_START_TEST (test_errors)
+{
+  GstElement *pipeline =
+      test_launch ("vkgdrtensor name=t %s ! fakesink" SOURCE ("a") SOURCE ("b"),
+          mistakes[__i__].tensor);
+  GError *error;
+
+  queue_frames (pipeline, "a", 1, 1, FRAME_TIME);
+  queue_frames (pipeline, "b", 1, 1, FRAME_TIME);
+  error = test_play_error (pipeline);
+  fail_unless (strstr (error->message, mistakes[__i__].message) != NULL, "%s",
+      error->message);
+  g_error_free (error);
+  gst_object_unref (pipeline);
+}
+GST_END_TEST;
+
+/* After a seek nothing is in a batch that was there before. */
+GST_START_TEST (test_seek)
+{
+  GstElement *pipeline = test_launch (
+      "videotestsrc num-buffers=25 pattern=black ! "
+      "video/x-raw,format=GRAY8,width=8,height=8,framerate=25/1 ! vkgdrupload "
+      "! t. " TENSOR ("batch=4"));
+  GstElement *sink = gst_bin_get_by_name (GST_BIN (pipeline), "sink");
+  GstVkgdrTensorBatchMeta *meta;
+  GstSample *sample;
+
+  g_object_set (sink, "sync", FALSE, "max-buffers", 1, NULL);
+  gst_element_set_state (pipeline, GST_STATE_PLAYING);
+  sample = gst_app_sink_try_pull_sample (GST_APP_SINK (sink), 20 * GST_SECOND);
+  fail_unless (sample != NULL);
+  gst_sample_unref (sample);
+  fail_unless (gst_element_seek_simple (pipeline, GST_FORMAT_TIME,
+      GST_SEEK_FLAG_FLUSH | GST_SEEK_FLAG_ACCURATE, 10 * FRAME_TIME));
+  sample = gst_app_sink_try_pull_sample (GST_APP_SINK (sink), 20 * GST_SECOND);
+  fail_unless (sample != NULL);
+  meta =
+      gst_vkgdr_buffer_get_tensor_batch_meta (gst_sample_get_buffer (sample));
+  fail_unless_equals_int (meta->n_frames, 4);
+  fail_unless_equals_uint64 (
+      gst_vkgdr_tensor_batch_meta_get_frame (meta, 0)->pts, 10 * FRAME_TIME);
+  fail_unless_equals_uint64 (
+      gst_vkgdr_tensor_batch_meta_get_frame (meta, 3)->pts, 13 * FRAME_TIME);
+  gst_sample_unref (sample);
+  gst_element_set_state (pipeline, GST_STATE_NULL);
+  gst_object_unref (sink);
+  gst_object_unref (pipeline);
+}
+GST_END_TEST;
+
+/* A live source that gives nothing is not waited for. */
+GST_START_TEST (test_live)
+{
+  GstElement *pipeline = test_launch (
+      "vkgdrtensor name=t missing=leave-out ! appsink name=sink sync=false "
+      "videotestsrc is-live=true num-buffers=5 ! "
+      "video/x-raw,format=GRAY8,width=8,height=8,framerate=25/1 ! queue ! "
+      "vkgdrupload "
+      "! t. appsrc name=b is-live=true format=time "
+      "caps=video/x-raw,format=GRAY8,width=8,height=8,framerate=25/1 ! "
+      "queue ! vkgdrupload ! t.");
+  GstElement *sink = gst_bin_get_by_name (GST_BIN (pipeline), "sink");
+  guint i;
+
+  gst_element_set_state (pipeline, GST_STATE_PLAYING);
+  for (i = 0; i < 5; i++) {
+    GstSample *sample =
+        gst_app_sink_try_pull_sample (GST_APP_SINK (sink), 20 * GST_SECOND);
+
+    fail_unless (sample != NULL, "batch %u did not come", i);
+    fail_unless_equals_int (
+        gst_vkgdr_buffer_get_tensor_batch_meta (gst_sample_get_buffer (sample))
+            ->n_frames,
+        1);
+    gst_sample_unref (sample);
+  }
+  gst_element_set_state (pipeline, GST_STATE_NULL);
+  gst_object_unref (sink);
+  gst_object_unref (pipeline);
+}
+GST_END_TEST;
+
+static void
+setup (void)
+{
+  test_setup ();
+  test_frames_register ();
+}
+
+static Suite *
+tensor_suite (void)
+{
+  Suite *s = suite_create ("tensor");
+  TCase *tc = tcase_create ("general");
+
+  suite_add_tcase (s, tc);
+  tcase_set_timeout (tc, 60);
+  tcase_add_checked_fixture (tc, setup, test_teardown);
+  tcase_add_test (tc, test_batches_in_time);
+  tcase_add_test (tc, test_restart);
+  tcase_add_test (tc, test_stop_in_a_batch);
+  tcase_add_test (tc, test_caps);
+  tcase_add_test (tc, test_meta);
+  tcase_add_loop_test (tc, test_rates, 0, G_N_ELEMENTS (rates));
+  tcase_add_test (tc, test_lengths);
+  tcase_add_test (tc, test_rounds);
+  tcase_add_test (tc, test_formats);
+  tcase_add_test (tc, test_regions);
+  tcase_add_test (tc, test_regions_of_a_type);
+  tcase_add_test (tc, test_crop);
+  tcase_add_loop_test (tc, test_errors, 0, G_N_ELEMENTS (mistakes));
+  tcase_add_test (tc, test_seek);
+  tcase_add_test (tc, test_live);
+  return s;
+}
+
+GST_CHECK_MAIN (tensor);

@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Runs the commands of docs/cudafilter.md as they are written.
+
+Only their ends differ: sources stop after some frames, and nothing is shown.
+"""
+
+import os
+import re
+import shutil
+import sys
+
+import launch
+
+DOCUMENT = os.path.join(
+    os.path.dirname(os.path.abspath(__file__)), "..", "..", "docs", "cudafilter.md"
+)
+
+# Commands that need what a test does not have: a compiler of NVIDIA's, a video
+# and a GPU's decoder, and a photograph.
+NOT_HERE = ("nvcc", "nvh264dec", "effects-pictures")
+
+# What is put behind a program in Python that makes a pipeline.
+PLAY = """
+pipeline.set_state(Gst.State.PLAYING)
+message = pipeline.get_bus().timed_pop_filtered(
+    30 * Gst.SECOND, Gst.MessageType.EOS | Gst.MessageType.ERROR)
+pipeline.set_state(Gst.State.NULL)
+assert message and message.type == Gst.MessageType.EOS, message
+"""
+
+
+def read_blocks():
+    """Returns language and text of each block of code."""
+    with open(DOCUMENT, encoding="utf-8") as file:
+        return re.findall(r"^```(\w+)\n(.*?)^```", file.read(), re.S | re.M)
+
+
+def with_end(command):
+    command = re.sub(r"^gst-launch-1\.0 ", f"{launch.LAUNCH} -q ", command)
+    command = command.replace("-q videotestsrc", "-q videotestsrc num-buffers=5")
+    return re.sub(r"\bauto(video|audio)sink\b", "fakesink", command)
+
+
+class Commands(launch.Case):
+    """Files of the document are in the folder where its commands run."""
+
+    def setUp(self):
+        super().setUp()
+        for language, text in read_blocks():
+            if language == "cuda" and "mirror (VkgdrFrame" in text:
+                with open(self.path("mirror.cu"), "w", encoding="utf-8") as file:
+                    file.write(text)
+
+    def run_here(self, *command):
+        result = launch.run("env", "-C", self.folder, *command)
+        self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
+        self.assertNotRegex(result.stderr, "WARN|CRITICAL|ERROR")
+
+    def test_commands(self):
+        n = 0
+        for language, text in read_blocks():
+            if language != "sh" or any(word in text for word in NOT_HERE):
+                continue
+            with self.subTest(text):
+                self.run_here("bash", "-c", with_end(text))
+            n += 1
+        self.assertGreater(n, 10)
+
+    def test_programs(self):
+        programs = [text for language, text in read_blocks() if language == "python"]
+        self.assertGreater(len(programs), 0)
+        if self.has_controller():
+            for text in programs:
+                self.run_here(sys.executable, "-c", text + PLAY)
+
+    def has_controller(self):
+        code = "import gi; gi.require_version('GstController', '1.0')"
+        return launch.run(sys.executable, "-c", code).returncode == 0
+
+
+if __name__ == "__main__":
+    if not shutil.which("bash"):
+        raise SystemExit(77)
+    raise SystemExit(launch.main())

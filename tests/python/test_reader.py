@@ -1,0 +1,307 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""TensorReader: which frames come out of files, URIs and pipelines, and when."""
+
+import gc
+import os
+import shutil
+import tempfile
+import time
+import unittest
+import wave
+import weakref
+from typing import Any, List
+
+from gst_support import DeviceTestCase, GLib, Gst, GstVkgdr
+from test_dlpack import tensor_of
+
+import support
+
+numpy: Any = support.load("numpy") if not support.is_missing("numpy") else None
+
+SIZE = 16
+GRAY = {"size": (SIZE, SIZE), "dtype": "uint8", "channels": "gray", "filter": "nearest"}
+FRAMES = f"video/x-raw,format=GRAY8,width={SIZE},height={SIZE},framerate=25/1"
+
+
+def write_clip(path: str, first: int, count: int) -> None:
+    """Frames of GRAY8 that are not compressed; each has a value of its own."""
+    pipeline = Gst.parse_launch(
+        f"appsrc name=src format=time caps={FRAMES} ! matroskamux ! filesink location={path}"
+    )
+    src = pipeline.get_by_name("src")
+    pipeline.set_state(Gst.State.PLAYING)
+    for i in range(count):
+        buffer = Gst.Buffer.new_wrapped(bytes([first + i]) * (SIZE * SIZE))
+        buffer.pts = i * Gst.SECOND // 25
+        buffer.duration = Gst.SECOND // 25
+        src.emit("push-buffer", buffer)
+    src.emit("end-of-stream")
+    message = pipeline.get_bus().timed_pop_filtered(
+        20 * Gst.SECOND, Gst.MessageType.ERROR | Gst.MessageType.EOS
+    )
+    pipeline.set_state(Gst.State.NULL)
+    assert message.type == Gst.MessageType.EOS, message.parse_error()
+
+
+@unittest.skipIf(numpy is None, "numpy is missing")
+class ReaderTestCase(DeviceTestCase):
+    @classmethod
+    def setUpClass(cls) -> None:
+        cls.folder = tempfile.mkdtemp()
+        cls.addClassCleanup(shutil.rmtree, cls.folder)
+        cls.clip = os.path.join(cls.folder, "a clip.mkv")
+        write_clip(cls.clip.replace(" ", "\\ "), 1, 10)
+        cls.other = os.path.join(cls.folder, "other.mkv")
+        write_clip(cls.other, 101, 7)
+
+    def values(self, batch: Any) -> List[int]:
+        """One number for each frame, all of whose bytes have to be alike."""
+        data = batch.numpy()
+        self.assertEqual(data.shape, batch.shape)
+        self.assertEqual(data.shape[1:], (1, SIZE, SIZE))
+        for frame in data:
+            self.assertEqual(len(set(frame.ravel().tolist())), 1)
+        return [int(frame[0, 0, 0]) for frame in data]
+
+    def read(self, *arguments: Any, **more: Any) -> List[List[int]]:
+        with GstVkgdr.TensorReader(*arguments, **{**GRAY, **more}) as reader:
+            return [self.values(batch) for batch in reader]
+
+
+class Sources(ReaderTestCase):
+    def test_file(self) -> None:
+        for source in (self.clip, Gst.filename_to_uri(self.clip), [self.clip]):
+            with self.subTest(source=source):
+                self.assertEqual(
+                    self.read(source, batch=4), [[1, 2, 3, 4], [5, 6, 7, 8], [9, 10]]
+                )
+
+    def test_description(self) -> None:
+        location = self.clip.replace(" ", "\\ ")
+        text = f'filesrc location="{location}" ! matroskademux ! {FRAMES}'
+        self.assertEqual(self.read(text, batch=5), [[1, 2, 3, 4, 5], [6, 7, 8, 9, 10]])
+        upload = text + " ! vkgdrupload"
+        self.assertEqual(self.read(upload, batch=5), [[1, 2, 3, 4, 5], [6, 7, 8, 9, 10]])
+
+    def test_list(self) -> None:
+        both = [[1 + i, 101 + i] for i in range(7)]
+        self.assertEqual(self.read([self.clip, self.other]), both + [[8], [9], [10]])
+        self.assertEqual(
+            self.read([self.clip, self.other], missing="repeat"),
+            both + [[8, 107], [9, 107], [10, 107]],
+        )
+        self.assertEqual(
+            self.read([self.other, self.clip], batch=4)[:2], [[101, 1, 102, 2], [103, 3, 104, 4]]
+        )
+
+    def test_no_frame_is_lost_or_doubled(self) -> None:
+        """Also where the program is slow, or the queue is short."""
+        for queue in (1, 3):
+            with GstVkgdr.TensorReader(self.clip, batch=1, queue=queue, **GRAY) as reader:
+                found = []
+                for batch in reader:
+                    time.sleep(0.01)
+                    found += self.values(batch)
+            self.assertEqual(found, list(range(1, 11)))
+
+    def test_sound_is_no_video(self) -> None:
+        path = os.path.join(self.folder, "sound.wav")
+        with wave.open(path, "wb") as file:
+            file.setnchannels(1)
+            file.setsampwidth(2)
+            file.setframerate(8000)
+            file.writeframes(bytes(16000))
+        with self.assertRaises(GLib.Error):
+            self.read(path)
+
+
+class Frames(ReaderTestCase):
+    def test_what_is_said_of_a_frame(self) -> None:
+        with GstVkgdr.TensorReader(
+            [self.clip, self.other], size=(32, 64), batch=4, resize="letterbox"
+        ) as reader:
+            frame = next(reader).frames[3]
+        self.assertEqual((frame.source, frame.width, frame.height), (1, SIZE, SIZE))
+        self.assertEqual(frame.region, (0, 0, SIZE, SIZE))
+        self.assertEqual(frame.pts, Gst.SECOND // 25)
+        self.assertEqual(frame.running_time, Gst.SECOND // 25)
+        self.assertFalse(frame.is_repeated)
+        # 16 x 16 pixels become 32 x 32 with 16 rows of padding above.
+        self.assertEqual(frame.to_frame(0, 16), (0, 0))
+        self.assertEqual(frame.to_frame(32, 48), (SIZE, SIZE))
+
+    def test_types(self) -> None:
+        class Named:
+            name = "float16"  # as numpy.dtype has it
+
+        class Torch:
+            def __str__(self) -> str:
+                return "torch.bfloat16"
+
+        for dtype, code, bits in (
+            ("float32", 2, 32), ("float16", 2, 16), ("bfloat16", 4, 16), ("uint8", 1, 8),
+            ("int8", 0, 8), (numpy.float32, 2, 32), (numpy.dtype("uint8"), 1, 8),
+            (Named(), 2, 16), (Torch(), 4, 16),
+        ):
+            with self.subTest(dtype=dtype):
+                with GstVkgdr.TensorReader(
+                    self.clip, size=(8, 4), batch=3, dtype=dtype, layout="nhwc"
+                ) as reader:
+                    batch = next(reader)
+                capsule = batch.__dlpack__(stream=-1)
+                tensor = tensor_of(capsule).dl_tensor
+                self.assertEqual((tensor.code, tensor.bits, tensor.ndim), (code, bits, 4))
+                self.assertEqual(tensor.shape[:4], [3, 4, 8, 3])
+                self.assertEqual(tensor.data + tensor.byte_offset, batch.pointer)
+
+    def test_the_last_batch_has_the_frames_that_are_left(self) -> None:
+        with GstVkgdr.TensorReader(self.clip, batch=4, **GRAY) as reader:
+            last = list(reader)[-1]
+        self.assertEqual(last.shape, (2, 1, SIZE, SIZE))
+        capsule = last.__dlpack__(stream=-1)
+        self.assertEqual(tensor_of(capsule).dl_tensor.shape[0], 2)
+        self.assertEqual(len(last), 2)
+        self.assertEqual(len(last.frames), 2)
+
+    def test_normalisation(self) -> None:
+        with GstVkgdr.TensorReader(
+            self.other, size=(4, 4), mean=(1.0, 2, 3), std=2, scale=1.0
+        ) as reader:
+            data = next(reader).numpy()
+        for channel in range(3):
+            numpy.testing.assert_allclose(data[0, channel], (101 - 1 - channel) / 2, rtol=1e-6)
+
+    def test_device_array(self) -> None:
+        """A buffer of tensors, without a reader."""
+        pipeline = Gst.parse_launch(
+            "videotestsrc num-buffers=2 ! vkgdrupload ! vkgdrtensor width=8 height=4 batch=2 "
+            "type=float16 ! appsink name=sink"
+        )
+        pipeline.set_state(Gst.State.PLAYING)
+        sample = pipeline.get_by_name("sink").emit("try-pull-sample", 20 * Gst.SECOND)
+        array = GstVkgdr.device_array(sample.get_buffer(), sample.get_caps())
+        self.assertEqual(array.shape, (2, 3, 4, 8))
+        self.assertEqual(array.typestr, "<f2")
+        self.assertEqual(array.strides, (192, 64, 16, 2))
+        pipeline.set_state(Gst.State.NULL)
+        for caps in (
+            "tensor/strided,dims=<2,3>,type=float64",
+            "tensor/strided,dims=<2,0>,type=float32",
+            "tensor/strided,type=float32",
+            "tensor/strided,dims=<2,3>,dims-order=col-major,type=float32",
+            "tensor/strided,dims=<2,3,4,9>,type=float16",
+        ):
+            with self.subTest(caps=caps), self.assertRaises(ValueError):
+                GstVkgdr.device_array(sample.get_buffer(), Gst.Caps.from_string(caps))
+
+
+class Control(ReaderTestCase):
+    def test_seek(self) -> None:
+        with GstVkgdr.TensorReader(self.clip, batch=2, **GRAY) as reader:
+            reader.seek(6 / 25)
+            self.assertEqual([self.values(batch) for batch in reader], [[7, 8], [9, 10]])
+            self.assertEqual(list(reader), [])
+            reader.seek(0)
+            self.assertEqual(self.values(next(reader)), [1, 2])
+            reader.seek(8 / 25)
+            batch = next(reader)
+            self.assertEqual(self.values(batch), [9, 10])
+            self.assertEqual(batch.frames[0].pts, 8 * Gst.SECOND // 25)
+
+    def test_seek_of_several(self) -> None:
+        with GstVkgdr.TensorReader([self.clip, self.other], **GRAY) as reader:
+            for _ in range(2):
+                reader.seek(4 / 25)
+                self.assertEqual(
+                    [self.values(batch) for batch in reader],
+                    [[5, 105], [6, 106], [7, 107], [8], [9], [10]],
+                )
+
+    def test_sources_that_cannot_be_sought(self) -> None:
+        source = f"fakesrc sizetype=fixed sizemax={SIZE * SIZE} filltype=zero ! {FRAMES}"
+        with GstVkgdr.TensorReader(source, **GRAY) as reader:
+            with self.assertRaisesRegex(ValueError, "sought"):
+                reader.seek(1)
+
+    def test_memory_is_bounded(self) -> None:
+        """Sources wait for the program."""
+        with GstVkgdr.TensorReader("videotestsrc ! identity", batch=2, **GRAY) as reader:
+            next(reader)
+            time.sleep(0.3)
+            tensor = reader._pipeline.get_child_by_name("vkgdrtensor0")
+            if tensor is None:
+                tensor = next(
+                    one for one in reader._pipeline.iterate_elements()
+                    if one.get_factory().get_name() == "vkgdrtensor"
+                )
+            # Two batches wait, one is on its way, and one was read; the rest is slack.
+            found, frames = tensor.get_property("stats").get_uint64("frames")
+            self.assertTrue(found)
+            self.assertLessEqual(frames, 2 * 6)
+
+    def test_batches_outlive_the_reader(self) -> None:
+        with GstVkgdr.TensorReader(self.clip, batch=10, **GRAY) as reader:
+            batch = next(reader)
+        self.assertEqual(self.values(batch), list(range(1, 11)))
+        batch.close()
+        with self.assertRaisesRegex(ValueError, "closed"):
+            batch.numpy()
+        with self.assertRaisesRegex(ValueError, "closed"):
+            reader.seek(0)
+        with self.assertRaisesRegex(ValueError, "closed"):
+            next(reader)
+        reader.close()
+
+    def test_a_reader_that_is_forgotten_stops(self) -> None:
+        reader = GstVkgdr.TensorReader("videotestsrc ! identity", **GRAY)
+        next(reader)
+        gone = weakref.ref(reader)
+        pipeline = reader._pipeline
+        del reader
+        gc.collect()
+        self.assertIsNone(gone())
+        self.assertEqual(pipeline.get_state(0)[1], Gst.State.NULL)
+
+    def test_context(self) -> None:
+        with GstVkgdr.TensorReader(self.clip, context=self.context, **GRAY) as reader:
+            batch = next(reader)
+            memory = batch._mapping.get_memory()
+            self.assertEqual(GstVkgdr.memory_get_context(memory), self.context)
+
+
+class Mistakes(ReaderTestCase):
+    def test_arguments(self) -> None:
+        for error, source, arguments in (
+            (FileNotFoundError, "/nonexistent/clip.mp4", {}),
+            (ValueError, [], {}),
+            (ValueError, self.clip, {"dtype": "float64"}),
+            (ValueError, self.clip, {"layout": "chwn"}),
+            (ValueError, self.clip, {"filter": "cubic"}),
+            (GLib.Error, "videotestsrc ! fakesink", {}),
+            (GLib.Error, "nosuchelement ! identity", {}),
+        ):
+            with self.subTest(source=source, arguments=arguments):
+                with self.assertRaises(error):
+                    GstVkgdr.TensorReader(source, **arguments)
+
+    def test_errors_of_elements(self) -> None:
+        path = os.path.join(self.folder, "text.mkv")
+        with open(path, "w", encoding="ascii") as file:
+            file.write("this is no film\n" * 100)
+        for source, batch, text in (
+            (path, 0, r"decodebin\d*: "),
+            (["videotestsrc ! identity"] * 2, 3, "batch of 3 frames"),
+            ("videotestsrc ! identity error-after=3", 8, r"identity\d+: Failed after iterations"),
+        ):
+            with self.subTest(source=source), self.assertRaisesRegex(GLib.Error, text):
+                self.read(source, batch=batch)
+
+    def test_a_failed_reader_is_closed(self) -> None:
+        reader = GstVkgdr.TensorReader("videotestsrc ! identity error-after=3", batch=8, **GRAY)
+        with self.assertRaises(GLib.Error):
+            list(reader)
+        self.assertIn("closed", repr(reader))
+
+
+if __name__ == "__main__":
+    support.main()

@@ -1,0 +1,113 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""How tests are counted: a program that ends without its summary has failed.
+
+    test-count.py SOURCE-FOLDER [unittest's arguments]
+
+Gives made-up logs to scripts/count-tests.py, and made-up programs to tests/run.
+"""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+ROOT = sys.argv[1]
+TIME_LIMIT = 60  # seconds, for one run
+
+PASSED = "Running suite(s): x\n100%: Checks: 6, Failures: 0, Errors: 0\n"
+FAILED = "66%: Checks: 6, Failures: 1, Errors: 1\nx.c:1:F: wrong\n"
+OF_ANOTHER = "100%: Checks: 1, Failures: 0, Errors: 0\n"
+
+
+class Case(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+
+    def run_and_check(self, command, line):
+        """@line is the last of the output, and says whether all is well."""
+        run = subprocess.run(
+            command,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            encoding="utf-8",
+            timeout=TIME_LIMIT,
+            check=False,
+        )
+        self.assertEqual(run.stdout.splitlines()[-1], line, run.stdout)
+        passed = " 0 failed" in line and not line.startswith("0 passed")
+        self.assertEqual(run.returncode, 0 if passed else 1, run.stdout)
+        return run.stdout
+
+
+class MesonLogs(Case):
+    """scripts/count-tests.py"""
+
+    def count(self, line, *tests):
+        path = os.path.join(self.folder, "testlog.json")
+        with open(path, "w", encoding="utf-8") as log:
+            for name, result, stdout in tests:
+                log.write(json.dumps({"name": name, "result": result, "stdout": stdout}) + "\n")
+        command = [sys.executable, os.path.join(ROOT, "scripts", "count-tests.py"), path]
+        return self.run_and_check(command, line)
+
+    def test_summaries(self):
+        self.count("6 passed, 0 failed, 0 skipped", ("p:gst / ipc", "OK", PASSED))
+        self.count("4 passed, 2 failed, 0 skipped", ("p:gst / ipc", "FAIL", FAILED))
+        self.count(
+            "6 passed, 0 failed, 1 skipped", ("a", "OK", PASSED), ("b", "SKIP", "no device\n")
+        )
+
+    def test_no_summary(self):
+        text = self.count("0 passed, 1 failed, 0 skipped", ("p:gst / ipc", "OK", "Running\n"))
+        self.assertIn("p:gst / ipc", text)
+        self.count("6 passed, 1 failed, 0 skipped", ("a", "OK", PASSED), ("b", "OK", ""))
+
+    def test_program_without_a_framework(self):
+        self.count("1 passed, 0 failed, 0 skipped", ("p:vkgdr / api-c-without-cuda", "OK", ""))
+        self.count("0 passed, 1 failed, 0 skipped", ("p:vkgdr / api-c", "FAIL", ""))
+
+    def test_failure_after_the_summary(self):
+        self.count("6 passed, 1 failed, 0 skipped", ("a", "FAIL", PASSED))
+        self.count("6 passed, 1 failed, 0 skipped", ("a", "TIMEOUT", PASSED))
+
+
+class InstalledTests(Case):
+    """tests/run"""
+
+    def count(self, line, **programs):
+        """The programs print a text, and end with a status."""
+        shutil.copy(os.path.join(ROOT, "tests", "run"), self.folder)
+        for name, (text, status) in programs.items():
+            path = os.path.join(self.folder, "test-" + name)
+            with open(path, "w", encoding="utf-8") as program:
+                program.write(f"#!/bin/sh\ncat <<'END'\n{text}END\nexit {status}\n")
+            os.chmod(path, 0o755)
+        return self.run_and_check([os.path.join(self.folder, "run")], line)
+
+    def test_summaries(self):
+        self.count("6 passed, 0 failed, 1 skipped", a=(PASSED, 0), b=("no device\n", 77))
+
+    def test_failures_are_shown(self):
+        text = self.count("10 passed, 2 failed, 0 skipped", a=(PASSED, 0), b=(FAILED, 2))
+        self.assertIn("x.c:1:F: wrong", text)
+
+    def test_no_summary(self):
+        text = self.count("6 passed, 1 failed, 0 skipped", a=(PASSED, 0), b=("Running\n", 0))
+        self.assertIn("no summary", text)
+
+    def test_a_program_that_it_starts_has_a_summary_too(self):
+        self.count("6 passed, 0 failed, 0 skipped", a=(OF_ANOTHER + PASSED, 0))
+
+    def test_failure_after_the_summary(self):
+        text = self.count("6 passed, 1 failed, 0 skipped", a=(PASSED, 1))
+        self.assertIn("exit status 1", text)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1] + sys.argv[2:])
