@@ -17,6 +17,15 @@
 
 #define N_COMPONENTS VKGDR_MAX_PLANES
 
+/* More than there are formats: GStreamer 1.26 has 137. */
+#define N_KNOWN 1024
+
+/* What is said of a format. */
+typedef struct {
+  gboolean is_usable;
+  VkgdrFrame frame;
+} Description;
+
 /* --- formats that GStreamer's table does not describe -------------------- */
 
 /* Fields of a VkgdrComponent; plane and subsampling are GStreamer's. A
@@ -251,10 +260,8 @@ format_add_padding (VkgdrFrame *frame)
   frame->n_components = 4;
 }
 
-/* --- what the room uses -------------------------------------------------- */
-
-gboolean
-gst_vkgdr_format_describe (const GstVideoFormatInfo *format, VkgdrFrame *frame)
+static gboolean
+format_make_frame (const GstVideoFormatInfo *format, VkgdrFrame *frame)
 {
   const Layout *layout = format_find_layout (format);
 
@@ -281,6 +288,36 @@ gst_vkgdr_format_describe (const GstVideoFormatInfo *format, VkgdrFrame *frame)
     return FALSE;
   format_add_padding (frame);
   return TRUE;
+}
+
+/* --- what the room uses -------------------------------------------------- */
+
+/* Each frame of a stream asks, so the answer is kept. Never freed. */
+static const Description *
+format_get_description (const GstVideoFormatInfo *format)
+{
+  static Description *known[N_KNOWN];
+  Description **slot = &known[GST_VIDEO_FORMAT_INFO_FORMAT (format)];
+  Description *description = g_atomic_pointer_get (slot);
+
+  if (description)
+    return description;
+  description = g_new0 (Description, 1);
+  description->is_usable = format_make_frame (format, &description->frame);
+  if (g_atomic_pointer_compare_and_exchange (slot, NULL, description))
+    return description;
+  g_free (description);
+  return g_atomic_pointer_get (slot);
+}
+
+gboolean
+gst_vkgdr_format_describe (const GstVideoFormatInfo *format, VkgdrFrame *frame)
+{
+  const Description *description = format_get_description (format);
+
+  if (description->is_usable)
+    *frame = description->frame;
+  return description->is_usable;
 }
 
 gsize
