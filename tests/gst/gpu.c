@@ -8,6 +8,8 @@
 #include <unistd.h>
 #include <vkgdr/kernel.h>
 
+#include "folder.h"
+#include "rig.h"
 #include "util.h"
 
 #define SOURCE \
@@ -131,12 +133,89 @@ GST_START_TEST (test_many_contexts)
 }
 GST_END_TEST;
 
+/* Microseconds that a frame, or a setter, may take while a kernel is compiled,
+ * and statements that take a compiler many times as long. */
+#define PATIENCE (5 * G_TIME_SPAN_MILLISECOND)
+#define STATEMENTS 2000
+
+/* An expression that takes long to compile. */
+static gchar *
+make_long_pixel (void)
+{
+  GString *text = g_string_new (NULL);
+  guint i;
+
+  for (i = 0; i < STATEMENTS; i++)
+    g_string_append_printf (
+        text, "rgba.r = sinf (rgba.r * %u.5f + rgba.g) * 0.5f + 0.5f;\n", i);
+  g_string_append (text, "rgba.r = 50 / 255.0f");
+  return g_string_free (text, FALSE);
+}
+
+/* Calls the setters of what needs no other kernel; the longest time. */
+static gint64
+set_something (Rig *rig, guint i)
+{
+  gint64 start = g_get_monotonic_time ();
+
+  g_object_set (rig->filter, "watch", i % 2, "entry", NULL, NULL);
+  return g_get_monotonic_time () - start;
+}
+
+/* Frames go on at their pace while another kernel is compiled and swapped in,
+ * and no setter waits. */
+GST_START_TEST (test_changes_hold_up_nothing)
+{
+  gint64 start, frame, longest = 0, usual = 0, setter, took;
+  gchar *pixel = make_long_pixel ();
+  guint i, n = 0;
+  guint8 red;
+  Rig rig;
+
+  g_setenv ("VKGDR_CACHE_DIR", folder, TRUE);
+  rig_init (&rig, "pixel=rgba.r=70/255.0f");
+  rig_start (&rig, RGBA_2X1);
+  for (i = 0; i < 1000; i++) {
+    frame = g_get_monotonic_time ();
+    fail_unless_equals_int (rig_red_now (&rig), 70);
+    if (i >= 100)
+      usual = MAX (usual, g_get_monotonic_time () - frame);
+  }
+  start = g_get_monotonic_time ();
+  g_object_set (rig.filter, "pixel", pixel, NULL);
+  setter = g_get_monotonic_time () - start;
+  do {
+    if (n % 100 == 50)
+      setter = MAX (setter, set_something (&rig, n / 100));
+    frame = g_get_monotonic_time ();
+    red = rig_red_now (&rig);
+    longest = MAX (longest, g_get_monotonic_time () - frame);
+    n++;
+  } while (red == 70 && frame - start < 100 * G_TIME_SPAN_SECOND);
+  took = g_get_monotonic_time () - start;
+  g_print ("compiled in %" G_GINT64_FORMAT
+           " ms, %u frames; longest frame %" G_GINT64_FORMAT
+           " us, before %" G_GINT64_FORMAT
+           " us; longest setter %" G_GINT64_FORMAT " us\n",
+      took / 1000, n, longest, usual, setter);
+  fail_unless_equals_int (red, 50);
+  fail_unless (longest < usual + PATIENCE);
+  fail_unless (setter < PATIENCE);
+  rig_clear (&rig);
+  g_free (pixel);
+}
+GST_END_TEST;
+
 static Suite *
 gpu_suite (void)
 {
   Suite *s = suite_create ("gpu");
-  TCase *tc = tcase_create ("general");
+  TCase *tc = tcase_create ("general"), *files = tcase_create ("files");
 
+  suite_add_tcase (s, files);
+  tcase_set_timeout (files, 120);
+  tcase_add_checked_fixture (files, folder_setup, folder_teardown);
+  tcase_add_test (files, test_changes_hold_up_nothing);
   suite_add_tcase (s, tc);
   tcase_set_timeout (tc, 120);
   tcase_add_test (tc, test_window_is_a_bar);

@@ -184,6 +184,12 @@ static const Kind kinds[] = {
       { { BENCH_KERNEL, "with cudafilter",
             " ! vkgdrupload ! cudafilter kernel=copy" },
           { BENCH_VKGDR, "without", " ! vkgdrupload" } } },
+  { BENCH_SECTION_OVERHEAD, "copy-4", ", four cudafilter kernel=copy",
+      BENCH_MICROSECONDS, TINY_FRAME, POOL, 0,
+      { { BENCH_KERNEL, "with cudafilter",
+            " ! vkgdrupload ! cudafilter kernel=copy ! cudafilter kernel=copy "
+            "! cudafilter kernel=copy ! cudafilter kernel=copy" },
+          { BENCH_VKGDR, "without", " ! vkgdrupload" } } },
   { BENCH_SECTION_EFFECT, "invert", ", cudafilter kernel=invert",
       BENCH_FRAMES_PER_SECOND, EFFECT_FRAME, POOL, 0,
       { { BENCH_KERNEL, "with cudafilter",
