@@ -149,6 +149,19 @@ gint gst_vkgdr_memory_export_fd (
     GstMemory *memory, gsize *fd_size, gsize *offset, GError **error);
 
 GST_VKGDR_API
+gint gst_vkgdr_memory_export (
+    GstMemory *memory, GBytes **description, gsize *offset, GError **error);
+
+GST_VKGDR_API
+GstMemory *gst_vkgdr_allocator_import (
+    GstVkgdrAllocator *allocator, gint fd, GBytes *description, GError **error);
+
+GST_VKGDR_API
+GstMemory *gst_vkgdr_memory_new_part (GstMemory *memory, gsize offset,
+    gsize size, GstMemoryFlags flags, gpointer user_data,
+    GDestroyNotify notify);
+
+GST_VKGDR_API
 GBytes *gst_vkgdr_memory_export_ipc_handle (GstMemory *memory, GError **error);
 
 GST_VKGDR_API
@@ -209,6 +222,12 @@ gboolean gst_vkgdr_memory_is_idle (GstMemory *memory);
 
 GST_VKGDR_API
 gboolean gst_vkgdr_memory_wait_idle (GstMemory *memory, GError **error);
+
+GST_VKGDR_API
+gboolean gst_vkgdr_memory_is_written (GstMemory *memory);
+
+GST_VKGDR_API
+gboolean gst_vkgdr_memory_wait_written (GstMemory *memory, GError **error);
 
 GST_VKGDR_API
 gboolean gst_vkgdr_memory_publish (GstMemory *memory, GError **error);

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * memory/backing-imported.c: memory of another process, by a file descriptor
+ *
+ * libvkgdr imports it in CUDA and, if it lies in the window, in Vulkan, so that
+ * the CPU can address it here, too.
  */
 
 #include <unistd.h>
@@ -10,75 +13,61 @@
 static void
 imported_free (GstVkgdrAllocation *self)
 {
-  const vkgdr_cuda *cuda = gst_vkgdr_context_get_driver (self->context);
-
-  if (!gst_vkgdr_context_push (self->context, NULL))
-    return;
-  if (self->device)
-    cuda->cuMemFree (self->device);
-  if (self->data)
-    cuda->cuDestroyExternalMemory (self->data);
-  gst_vkgdr_context_pop (self->context);
+  vkgdr_memory_free (self->data);
 }
 
 static const GstVkgdrBacking backing_imported = {
   .name = "imported",
   .free = imported_free,
   .free_waits = TRUE,
+  .flush = gst_vkgdr_core_memory_flush,
+  .invalidate = gst_vkgdr_core_memory_invalidate,
 };
 
-/* With the CUDA context current. CUDA takes the file descriptor over when the
- * import succeeds. */
-static gboolean
-import (GstVkgdrAllocation *self, gint fd, GError **error)
+/* With the CUDA context current. The library takes the file descriptor over
+ * when the import succeeds. */
+static vkgdr_memory_t
+import (GstVkgdrContext *context, gint fd, const vkgdr_fd_info *info,
+    GError **error)
 {
-  const vkgdr_cuda *cuda = gst_vkgdr_context_get_driver (self->context);
-  CUDA_EXTERNAL_MEMORY_HANDLE_DESC handle = {
-    .type = CU_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD, .size = self->size
-  };
-  CUDA_EXTERNAL_MEMORY_BUFFER_DESC buffer = { .size = self->size };
-  CUexternalMemory external = NULL;
+  vkgdr_memory_t memory;
+  gint copy = dup (fd);
 
-  handle.handle.fd = dup (fd);
-  if (handle.handle.fd < 0) {
+  if (copy < 0) {
     g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
         "%d is not an open file descriptor, or the process has too many "
         "(ulimit -n)",
         fd);
-    return FALSE;
+    return NULL;
   }
-  if (!gst_vkgdr_check (cuda, cuda->cuImportExternalMemory (&external, &handle),
-          "cuImportExternalMemory", error)) {
-    close (handle.handle.fd);
-    return FALSE;
+  memory = vkgdr_memory_import_fd (
+      gst_vkgdr_context_get_handle (context), copy, info);
+  if (!memory) {
+    gst_vkgdr_set_last_error (error, GST_VKGDR_ERROR_ARGUMENT);
+    close (copy);
   }
-  self->data = external;
-  if (gst_vkgdr_check (cuda,
-          cuda->cuExternalMemoryGetMappedBuffer (
-              &self->device, external, &buffer),
-          "cuExternalMemoryGetMappedBuffer", error))
-    return TRUE;
-  self->device = 0;
-  return FALSE;
+  return memory;
 }
 
 GstVkgdrAllocation *
-gst_vkgdr_allocation_new_imported (
-    GstVkgdrContext *context, gint fd, gsize size, GError **error)
+gst_vkgdr_allocation_new_imported (GstVkgdrContext *context, gint fd,
+    const vkgdr_fd_info *info, GError **error)
 {
   GstVkgdrAllocation *self;
-  gboolean ok;
+  vkgdr_memory_t memory;
 
   if (!gst_vkgdr_context_push (context, error))
+    return NULL;
+  memory = import (context, fd, info, error);
+  gst_vkgdr_context_pop (context);
+  if (!memory)
     return NULL;
   self = g_new0 (GstVkgdrAllocation, 1);
   self->backing = &backing_imported;
   self->context = gst_object_ref (context);
-  self->size = size;
-  ok = import (self, fd, error);
-  gst_vkgdr_context_pop (context);
-  if (ok)
-    return self;
-  gst_vkgdr_allocation_free (self);
-  return NULL;
+  self->size = info->size;
+  self->host = vkgdr_memory_get_host_ptr (memory);
+  self->device = vkgdr_memory_get_device_ptr (memory);
+  self->data = memory;
+  return self;
 }

@@ -46,16 +46,16 @@ check_last_error (GError **error)
   return FALSE;
 }
 
-static gboolean
-window_flush (
+gboolean
+gst_vkgdr_core_memory_flush (
     GstVkgdrAllocation *self, gsize offset, gsize size, GError **error)
 {
   vkgdr_memory_flush (self->data, offset, size);
   return check_last_error (error);
 }
 
-static gboolean
-window_invalidate (
+gboolean
+gst_vkgdr_core_memory_invalidate (
     GstVkgdrAllocation *self, gsize offset, gsize size, GError **error)
 {
   vkgdr_memory_invalidate (self->data, offset, size);
@@ -63,12 +63,14 @@ window_invalidate (
 }
 
 static gint
-window_export_fd (GstVkgdrAllocation *self, GError **error)
+window_export_fd (GstVkgdrAllocation *self, vkgdr_fd_info *info, GError **error)
 {
   gint fd = vkgdr_memory_get_fd (self->data);
 
   if (fd < 0)
     gst_vkgdr_set_last_error (error, GST_VKGDR_ERROR_FAILED);
+  else
+    vkgdr_memory_describe_fd (self->data, info);
   return fd;
 }
 
@@ -77,7 +79,7 @@ const GstVkgdrBacking gst_vkgdr_backing_window = {
   .allocate = window_allocate,
   .free = window_free,
   .free_waits = TRUE,
-  .flush = window_flush,
-  .invalidate = window_invalidate,
+  .flush = gst_vkgdr_core_memory_flush,
+  .invalidate = gst_vkgdr_core_memory_invalidate,
   .export_fd = window_export_fd,
 };

@@ -51,9 +51,10 @@ struct _GstVkgdrBacking {
   gboolean (*invalidate) (
       GstVkgdrAllocation *allocation, gsize offset, gsize size, GError **error);
 
-  /* A new file descriptor of all of the allocation, or -1 with @error set.
-   * NULL: there is none. */
-  gint (*export_fd) (GstVkgdrAllocation *allocation, GError **error);
+  /* A new file descriptor of all of the allocation, or -1 with @error set, and
+   * what another process has to know to import it. NULL: there is none. */
+  gint (*export_fd) (
+      GstVkgdrAllocation *allocation, vkgdr_fd_info *info, GError **error);
 };
 
 /* Memory in the window: device-local and host-visible, by libvkgdr. */
@@ -61,6 +62,12 @@ extern const GstVkgdrBacking gst_vkgdr_backing_window;
 
 /* Memory of the device that has no host pointer, by the CUDA driver. */
 extern const GstVkgdrBacking gst_vkgdr_backing_device;
+
+/* `flush` and `invalidate` of allocations whose `data` is a vkgdr_memory_t. */
+gboolean gst_vkgdr_core_memory_flush (
+    GstVkgdrAllocation *self, gsize offset, gsize size, GError **error);
+gboolean gst_vkgdr_core_memory_invalidate (
+    GstVkgdrAllocation *self, gsize offset, gsize size, GError **error);
 
 /* Allocates @size bytes. Must be called without a lock: the driver takes its
  * time. NULL with @error set on failure. */
@@ -71,10 +78,16 @@ GstVkgdrAllocation *gst_vkgdr_allocation_new (const GstVkgdrBacking *backing,
 GstVkgdrAllocation *gst_vkgdr_allocation_new_wrapped (GstVkgdrContext *context,
     CUdeviceptr device, gsize size, gpointer user_data, GDestroyNotify notify);
 
-/* Memory of another process, from a file descriptor, which stays the caller's.
- * NULL with @error set on failure. */
-GstVkgdrAllocation *gst_vkgdr_allocation_new_imported (
-    GstVkgdrContext *context, gint fd, gsize size, GError **error);
+/* Memory of another process, from a file descriptor, which stays the caller's,
+ * and what `export_fd` told about it. NULL with @error set on failure. */
+GstVkgdrAllocation *gst_vkgdr_allocation_new_imported (GstVkgdrContext *context,
+    gint fd, const vkgdr_fd_info *info, GError **error);
+
+/* A range of @whole's allocation, which lives as long as the part. @notify
+ * (nullable) is called when the part is freed. */
+GstVkgdrAllocation *gst_vkgdr_allocation_new_part (GstMemory *whole,
+    const GstVkgdrAllocation *allocation, gsize offset, gsize size,
+    gpointer user_data, GDestroyNotify notify);
 
 /* Frees it, in another thread if that has to wait for the device. The device
  * must have finished with it. Must be called without a lock. */

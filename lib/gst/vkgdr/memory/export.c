@@ -6,6 +6,8 @@
  * of how the descriptor gets there.
  */
 
+#include <string.h>
+
 #include "memory/memory.h"
 
 static gboolean
@@ -27,6 +29,30 @@ check_exportable (const GstVkgdrBlock *block, GError **error)
       "would give away: allocate it with "
       "gst_vkgdr_allocator_alloc_exportable(), or in a pool");
   return FALSE;
+}
+
+/* What another process has to know of a file descriptor. It does not leave the
+ * machine, so its numbers are in the machine's order. */
+typedef struct {
+  gchar magic[8];
+  vkgdr_fd_info info;
+} Description;
+
+#define MAGIC "VkgdrFd1"
+
+static gint
+export_root (GstVkgdrMemory *root, vkgdr_fd_info *info, GError **error)
+{
+  GstVkgdrAllocation *allocation = root->block.allocation;
+  gint fd;
+
+  if (!check_exportable (&root->block, error))
+    return -1;
+  g_atomic_int_set (&allocation->is_exported, TRUE);
+  fd = allocation->backing->export_fd (allocation, info, error);
+  if (fd >= 0)
+    gst_vkgdr_memory_set_shared (&root->mem);
+  return fd;
 }
 
 /**
@@ -58,24 +84,76 @@ gint
 gst_vkgdr_memory_export_fd (
     GstMemory *memory, gsize *fd_size, gsize *offset, GError **error)
 {
-  const GstVkgdrBlock *block;
+  GstVkgdrMemory *root;
+  vkgdr_fd_info info;
   gint fd;
 
   g_return_val_if_fail (gst_is_vkgdr_memory (memory), -1);
   g_return_val_if_fail (fd_size != NULL && offset != NULL, -1);
 
   *fd_size = *offset = 0;
-  block = &gst_vkgdr_memory_root (memory)->block;
-  if (!check_exportable (block, error))
-    return -1;
-  g_atomic_int_set (&block->allocation->is_exported, TRUE);
-  fd = block->allocation->backing->export_fd (block->allocation, error);
+  root = gst_vkgdr_memory_root (memory);
+  fd = export_root (root, &info, error);
   if (fd < 0)
     return -1;
-  *fd_size = block->allocation->size;
-  *offset = block->offset + memory->offset;
-  gst_vkgdr_memory_set_shared (memory);
+  *fd_size = root->block.allocation->size;
+  *offset = root->block.offset + memory->offset;
   return fd;
+}
+
+/**
+ * gst_vkgdr_memory_export:
+ * @memory: a memory of type %GST_VKGDR_MEMORY_NAME
+ * @description: (out) (transfer full): bytes that go to the other process with
+ *   the file descriptor
+ * @offset: (out): where @memory begins in what the file descriptor stands for
+ * @error: return location for a #GError
+ *
+ * As gst_vkgdr_memory_export_fd(), with a description of the file descriptor
+ * for gst_vkgdr_allocator_import(). By the description an import on another
+ * device, or by another version of the driver, is refused with an error that
+ * says so. May be called from any thread.
+ *
+ * Returns: a new file descriptor, which the caller closes; -1 with @error set
+ * to %GST_VKGDR_ERROR_ARGUMENT if the memory cannot be exported
+ *
+ * Since: 0.2
+ */
+gint
+gst_vkgdr_memory_export (
+    GstMemory *memory, GBytes **description, gsize *offset, GError **error)
+{
+  Description content = { .magic = MAGIC };
+  GstVkgdrMemory *root;
+  gint fd;
+
+  g_return_val_if_fail (gst_is_vkgdr_memory (memory), -1);
+  g_return_val_if_fail (description != NULL && offset != NULL, -1);
+
+  *description = NULL;
+  *offset = 0;
+  root = gst_vkgdr_memory_root (memory);
+  fd = export_root (root, &content.info, error);
+  if (fd < 0)
+    return -1;
+  *description = g_bytes_new (&content, sizeof (content));
+  *offset = root->block.offset + memory->offset;
+  return fd;
+}
+
+static GstVkgdrAllocation *
+import (GstVkgdrAllocator *allocator, gint fd, const vkgdr_fd_info *info,
+    GError **error)
+{
+  GstVkgdrContext *context =
+      gst_vkgdr_allocator_ensure_context (allocator, error);
+  GstVkgdrAllocation *allocation;
+
+  if (!context)
+    return NULL;
+  allocation = gst_vkgdr_allocation_new_imported (context, fd, info, error);
+  gst_object_unref (context);
+  return allocation;
 }
 
 /**
@@ -88,8 +166,8 @@ gst_vkgdr_memory_export_fd (
  * @size: bytes of the memory
  * @error: return location for a #GError
  *
- * Makes a memory of what another process has exported. It lies beside the
- * window of this one, so the CPU reads and writes it by way of a transfer.
+ * Makes a memory of what another process has exported. If the device has a
+ * window in this process, the CPU writes to it directly.
  *
  * Returns: (transfer full) (nullable): the memory, or %NULL with @error set
  *
@@ -99,8 +177,8 @@ GstMemory *
 gst_vkgdr_allocator_import_fd (GstVkgdrAllocator *allocator, gint fd,
     gsize fd_size, gsize offset, gsize size, GError **error)
 {
+  const vkgdr_fd_info info = { .size = fd_size };
   GstVkgdrAllocation *allocation;
-  GstVkgdrContext *context;
   GstMemory *memory;
 
   g_return_val_if_fail (GST_IS_VKGDR_ALLOCATOR (allocator), NULL);
@@ -112,15 +190,124 @@ gst_vkgdr_allocator_import_fd (GstVkgdrAllocator *allocator, gint fd,
         size, offset, fd_size);
     return NULL;
   }
-  context = gst_vkgdr_allocator_ensure_context (allocator, error);
-  if (!context)
-    return NULL;
-  allocation = gst_vkgdr_allocation_new_imported (context, fd, fd_size, error);
-  gst_object_unref (context);
+  allocation = import (allocator, fd, &info, error);
   if (!allocation)
     return NULL;
   memory =
       gst_vkgdr_allocator_wrap_allocation (allocator, allocation, offset, size);
   gst_vkgdr_memory_set_shared (memory);
   return memory;
+}
+
+static gboolean
+read_description (GBytes *description, vkgdr_fd_info *info, GError **error)
+{
+  gsize size = 0;
+  gconstpointer data = g_bytes_get_data (description, &size);
+  Description content;
+
+  if (size == sizeof (content)) {
+    memcpy (&content, data, size);
+    *info = content.info;
+    if (memcmp (content.magic, MAGIC, sizeof (content.magic)) == 0)
+      return TRUE;
+  }
+  g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
+      "these %" G_GSIZE_FORMAT " bytes are not a description of "
+      "gst_vkgdr_memory_export(), or are of another version",
+      size);
+  return FALSE;
+}
+
+/**
+ * gst_vkgdr_allocator_import:
+ * @allocator: an allocator of the device that the memory is on
+ * @fd: what gst_vkgdr_memory_export() returned, in this process or another one;
+ *   it stays the caller's
+ * @description: what it told about @fd
+ * @error: return location for a #GError
+ *
+ * Makes a memory of all that the file descriptor stands for: the allocation
+ * that another process's memory lies in. gst_vkgdr_memory_new_part() makes
+ * memories of its ranges. If the device has a window in this process and the
+ * memory lies in it, the CPU writes to the memory directly.
+ *
+ * Returns: (transfer full) (nullable): the memory, or %NULL with @error set to
+ *   %GST_VKGDR_ERROR_ARGUMENT if @description is not one, the memory is on
+ *   another device, was exported by another version of the driver, or is not
+ *   accepted by the driver
+ *
+ * Since: 0.2
+ */
+GstMemory *
+gst_vkgdr_allocator_import (
+    GstVkgdrAllocator *allocator, gint fd, GBytes *description, GError **error)
+{
+  GstVkgdrAllocation *allocation;
+  vkgdr_fd_info info;
+  GstMemory *memory;
+
+  g_return_val_if_fail (GST_IS_VKGDR_ALLOCATOR (allocator), NULL);
+  g_return_val_if_fail (description != NULL, NULL);
+
+  if (!read_description (description, &info, error))
+    return NULL;
+  allocation = import (allocator, fd, &info, error);
+  if (!allocation)
+    return NULL;
+  memory = gst_vkgdr_allocator_wrap_allocation (
+      allocator, allocation, 0, allocation->size);
+  gst_vkgdr_memory_set_shared (memory);
+  return memory;
+}
+
+/**
+ * gst_vkgdr_memory_new_part: (skip)
+ * @memory: a memory of gst_vkgdr_allocator_import()
+ * @offset: first byte of the part
+ * @size: bytes of the part
+ * @flags: flags of the part; %GST_MEMORY_FLAG_READONLY keeps elements from
+ *   writing to it
+ * @user_data: for @notify
+ * @notify: (nullable): called when the part was freed and the device has
+ *   finished with it
+ *
+ * Makes a memory of a range of @memory. Unlike a memory of gst_memory_share(),
+ * it has fences of its own, so that who uses one part does not wait for the
+ * users of another one. The content of the range must be complete, and must not
+ * change as long as the part lives, unless its user writes to it.
+ *
+ * @notify may be called in any thread, one of the library's own among them. The
+ * function may be called from any thread.
+ *
+ * Returns: (transfer full) (nullable): the part, which keeps @memory alive;
+ *   %NULL if the range does not lie in @memory
+ *
+ * Since: 0.2
+ */
+GstMemory *
+gst_vkgdr_memory_new_part (GstMemory *memory, gsize offset, gsize size,
+    GstMemoryFlags flags, gpointer user_data, GDestroyNotify notify)
+{
+  GstVkgdrAllocation *allocation;
+  GstVkgdrMemory *root, *part;
+  GstVkgdrBlock block;
+
+  g_return_val_if_fail (gst_is_vkgdr_memory (memory), NULL);
+
+  if (size == 0 || offset > memory->size || size > memory->size - offset)
+    return NULL;
+  root = gst_vkgdr_memory_root (memory);
+  allocation = gst_vkgdr_allocation_new_part (&root->mem,
+      root->block.allocation, root->block.offset + memory->offset + offset,
+      size, user_data, notify);
+  block = (GstVkgdrBlock){ .allocation = allocation,
+    .size = size,
+    .host = allocation->host,
+    .device = allocation->device };
+  part = (GstVkgdrMemory *) gst_vkgdr_memory_new (
+      gst_vkgdr_memory_allocator (memory), &block, size, 0, 0, size);
+  part->device_valid = TRUE;
+  GST_MINI_OBJECT_FLAG_SET (part, flags);
+  return GST_MEMORY_CAST (part);
 }

@@ -670,3 +670,58 @@ gst_vkgdr_memory_wait_idle (GstMemory *memory, GError **error)
   g_mutex_unlock (&self->lock);
   return ok;
 }
+
+/**
+ * gst_vkgdr_memory_is_written:
+ * @memory: a memory of this type
+ *
+ * Looks, and does not wait. May be called from any thread.
+ *
+ * Returns: whether the content is on the device, so that another process may
+ *   read it
+ *
+ * Since: 0.2
+ */
+gboolean
+gst_vkgdr_memory_is_written (GstMemory *memory)
+{
+  GstVkgdrMemory *self;
+  gboolean is_written;
+
+  g_return_val_if_fail (gst_is_vkgdr_memory (memory), TRUE);
+
+  self = gst_vkgdr_memory_root (memory);
+  g_mutex_lock (&self->lock);
+  is_written = gst_vkgdr_order_is_written (&self->order);
+  g_mutex_unlock (&self->lock);
+  return is_written;
+}
+
+/**
+ * gst_vkgdr_memory_wait_written:
+ * @memory: a memory of this type
+ * @error: return location for a #GError
+ *
+ * Waits on the CPU until the content is on the device. Unlike
+ * gst_vkgdr_memory_wait_idle(), it does not wait for what reads the memory. May
+ * be called from any thread.
+ *
+ * Returns: %FALSE with @error set if the content did not reach the device, or
+ *   the wait failed
+ *
+ * Since: 0.2
+ */
+gboolean
+gst_vkgdr_memory_wait_written (GstMemory *memory, GError **error)
+{
+  GstVkgdrMemory *self;
+  gboolean ok;
+
+  g_return_val_if_fail (gst_is_vkgdr_memory (memory), FALSE);
+
+  self = gst_vkgdr_memory_root (memory);
+  g_mutex_lock (&self->lock);
+  ok = gst_vkgdr_memory_wait (self, GST_MAP_READ, error);
+  g_mutex_unlock (&self->lock);
+  return ok;
+}

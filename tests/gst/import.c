@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * import.c: memory by a file descriptor and its description, and parts of it
+ */
+
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "util.h"
+
+#define SIZE 5000
+
+static GstMemory *
+new_exportable (guint seed)
+{
+  GstVkgdrAllocator *allocator = gst_vkgdr_context_get_allocator (test_context);
+  GstMemory *memory =
+      gst_vkgdr_allocator_alloc_exportable (allocator, SIZE, NULL);
+  GstMapInfo map;
+
+  fail_unless (memory != NULL);
+  fail_unless (gst_memory_map (memory, &map, GST_MAP_WRITE));
+  test_fill (map.data, map.size, seed);
+  gst_memory_unmap (memory, &map);
+  gst_object_unref (allocator);
+  return memory;
+}
+
+/* What another process would import. */
+static GstMemory *
+import (GstMemory *memory, gsize *offset)
+{
+  GstVkgdrAllocator *allocator = gst_vkgdr_context_get_allocator (test_context);
+  GBytes *description = NULL;
+  GError *error = NULL;
+  GstMemory *whole;
+  gint fd;
+
+  fd = gst_vkgdr_memory_export (memory, &description, offset, &error);
+  fail_unless (fd >= 0, "%s", error ? error->message : "");
+  whole = gst_vkgdr_allocator_import (allocator, fd, description, &error);
+  fail_unless (whole != NULL, "%s", error ? error->message : "");
+  close (fd);
+  g_bytes_unref (description);
+  gst_object_unref (allocator);
+  return whole;
+}
+
+static void
+count (gpointer data)
+{
+  g_atomic_int_inc ((gint *) data);
+}
+
+static void
+assert_bytes (GstMemory *memory, guint seed)
+{
+  GstMapInfo map;
+
+  fail_unless (gst_memory_map (memory, &map, GST_MAP_READ));
+  fail_unless_equals_uint64 (map.size, SIZE);
+  fail_unless (test_matches (map.data, SIZE, seed));
+  gst_memory_unmap (memory, &map);
+}
+
+GST_START_TEST (test_part)
+{
+  GstMemory *memory, *whole, *part;
+  gsize offset = 0;
+  gint calls = 0;
+
+  if (!test_has_window ())
+    return;
+  memory = new_exportable (3);
+  whole = import (memory, &offset);
+  fail_unless (whole->size >= offset + SIZE);
+  part = gst_vkgdr_memory_new_part (
+      whole, offset, SIZE, GST_MEMORY_FLAG_READONLY, &calls, count);
+  fail_unless (part != NULL);
+  fail_unless (GST_MEMORY_IS_READONLY (part));
+  fail_unless (gst_vkgdr_memory_is_written (part));
+  fail_unless (gst_vkgdr_memory_is_idle (part));
+  gst_memory_unref (whole);
+  /* The part keeps the import, and that the allocation. */
+  gst_memory_unref (memory);
+  assert_bytes (part, 3);
+  fail_unless_equals_int (g_atomic_int_get (&calls), 0);
+  gst_memory_unref (part);
+  fail_unless_equals_int (g_atomic_int_get (&calls), 1);
+}
+GST_END_TEST
+
+/* Both sides write, through the window where the device has one. */
+GST_START_TEST (test_both_write)
+{
+  GstMemory *memory, *whole, *part;
+  gsize offset = 0;
+  GstMapInfo map;
+
+  if (!test_has_window ())
+    return;
+  memory = new_exportable (3);
+  whole = import (memory, &offset);
+  part = gst_vkgdr_memory_new_part (whole, offset, SIZE, 0, NULL, NULL);
+  fail_unless (gst_vkgdr_memory_get_host_pointer (part) != NULL);
+  fail_unless (gst_memory_map (part, &map, GST_MAP_WRITE));
+  test_fill (map.data, map.size, 8);
+  gst_memory_unmap (part, &map);
+  fail_unless (gst_vkgdr_memory_wait_idle (part, NULL));
+  assert_bytes (memory, 8);
+  gst_memory_unref (part);
+  gst_memory_unref (whole);
+  gst_memory_unref (memory);
+}
+GST_END_TEST
+
+GST_START_TEST (test_ranges)
+{
+  GstMemory *memory, *whole;
+  gsize offset = 0;
+
+  if (!test_has_window ())
+    return;
+  memory = new_exportable (3);
+  whole = import (memory, &offset);
+  fail_unless (gst_vkgdr_memory_new_part (whole, 0, 0, 0, NULL, NULL) == NULL);
+  fail_unless (
+      gst_vkgdr_memory_new_part (whole, 0, whole->size + 1, 0, NULL, NULL)
+      == NULL);
+  fail_unless (
+      gst_vkgdr_memory_new_part (whole, whole->size - 1, 2, 0, NULL, NULL)
+      == NULL);
+  fail_unless (
+      gst_vkgdr_memory_new_part (whole, G_MAXSIZE - 1, 4, 0, NULL, NULL)
+      == NULL);
+  gst_memory_unref (whole);
+  gst_memory_unref (memory);
+}
+GST_END_TEST
+
+/* Who uses one part does not wait for the users of another one, and the notice
+ * comes when the device has finished. */
+GST_START_TEST (test_parts_have_fences)
+{
+  GstMemory *memory, *whole, *one, *other;
+  GstVkgdrStream *stream;
+  gint calls = 0, done = FALSE, waited;
+  gsize offset = 0;
+
+  if (!test_has_window ())
+    return;
+  memory = new_exportable (3);
+  whole = import (memory, &offset);
+  one = gst_vkgdr_memory_new_part (whole, offset, SIZE, 0, &calls, count);
+  other = gst_vkgdr_memory_new_part (whole, offset, SIZE, 0, NULL, NULL);
+  stream = test_stream_new (test_context);
+  fail_unless (
+      gst_vkgdr_memory_begin_access (one, stream, GST_MAP_WRITE, NULL));
+  test_stream_delay (stream, 300, &done);
+  fail_unless (gst_vkgdr_memory_end_access (one, stream, GST_MAP_WRITE, NULL));
+  fail_if (gst_vkgdr_memory_is_written (one));
+  fail_unless (gst_vkgdr_memory_is_idle (other));
+  fail_unless (gst_vkgdr_memory_wait_idle (other, NULL));
+  fail_unless_equals_int (g_atomic_int_get (&done), FALSE);
+  gst_memory_unref (other);
+  gst_memory_unref (one);
+  fail_unless_equals_int (g_atomic_int_get (&calls), 0);
+  for (waited = 0; waited < 5000 && !g_atomic_int_get (&calls); waited++)
+    g_usleep (1000);
+  fail_unless_equals_int (g_atomic_int_get (&calls), 1);
+  fail_unless_equals_int (g_atomic_int_get (&done), TRUE);
+  gst_object_unref (stream);
+  gst_memory_unref (whole);
+  gst_memory_unref (memory);
+}
+GST_END_TEST
+
+/* A reader does not keep the content from being sent; a writer does. */
+GST_START_TEST (test_wait_written)
+{
+  GstVkgdrStream *stream = test_stream_new (test_context);
+  GstMemory *memory = test_memory_new (test_context, SIZE);
+  GError *error = NULL;
+  gint done = FALSE;
+
+  fail_unless (
+      gst_vkgdr_memory_begin_access (memory, stream, GST_MAP_READ, NULL));
+  test_stream_delay (stream, 200, &done);
+  fail_unless (
+      gst_vkgdr_memory_end_access (memory, stream, GST_MAP_READ, NULL));
+  fail_unless (gst_vkgdr_memory_is_written (memory));
+  fail_unless (gst_vkgdr_memory_wait_written (memory, &error));
+  fail_unless_equals_int (g_atomic_int_get (&done), FALSE);
+  fail_unless (gst_vkgdr_memory_wait_idle (memory, NULL));
+
+  fail_unless (
+      gst_vkgdr_memory_begin_access (memory, stream, GST_MAP_WRITE, NULL));
+  done = FALSE;
+  test_stream_delay (stream, 200, &done);
+  fail_unless (
+      gst_vkgdr_memory_end_access (memory, stream, GST_MAP_WRITE, NULL));
+  fail_if (gst_vkgdr_memory_is_written (memory));
+  fail_unless (gst_vkgdr_memory_wait_written (memory, &error));
+  fail_unless_equals_int (g_atomic_int_get (&done), TRUE);
+  gst_memory_unref (memory);
+  gst_object_unref (stream);
+}
+GST_END_TEST
+
+static void
+assert_no_import (
+    gint fd, gconstpointer data, gsize size, const gchar *sentence)
+{
+  GstVkgdrAllocator *allocator = gst_vkgdr_context_get_allocator (test_context);
+  GBytes *description = g_bytes_new (data, size);
+  GError *error = NULL;
+
+  fail_unless (
+      gst_vkgdr_allocator_import (allocator, fd, description, &error) == NULL);
+  fail_unless (
+      g_error_matches (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT), "%s",
+      error->message);
+  fail_unless (strstr (error->message, sentence) != NULL, "%s", error->message);
+  g_error_free (error);
+  g_bytes_unref (description);
+  gst_object_unref (allocator);
+}
+
+GST_START_TEST (test_wrong_descriptions)
+{
+  GstMemory *memory;
+  GBytes *description = NULL;
+  GError *error = NULL;
+  gsize offset, size;
+  guint8 *data;
+  gint fd;
+
+  if (!test_has_window ())
+    return;
+  memory = new_exportable (1);
+  fd = gst_vkgdr_memory_export (memory, &description, &offset, &error);
+  fail_unless (fd >= 0);
+  data = g_bytes_unref_to_data (description, &size);
+  assert_no_import (fd, "text", 4, "not a description");
+  assert_no_import (-1, data, size, "not an open file descriptor");
+  data[size - 1] ^= 1; /* of the driver's UUID */
+  assert_no_import (fd, data, size, "driver");
+  data[size - 1] ^= 1;
+  data[size - 17] ^= 1; /* of the device's UUID */
+  assert_no_import (fd, data, size, "another device");
+  data[size - 17] ^= 1;
+  data[0] ^= 1;
+  assert_no_import (fd, data, size, "not a description");
+  g_free (data);
+  close (fd);
+  gst_memory_unref (memory);
+}
+GST_END_TEST
+
+/* Memory that shares its allocation is not exported. */
+GST_START_TEST (test_no_export)
+{
+  GstMemory *memory = test_memory_new (test_context, SIZE);
+  GBytes *description = NULL;
+  GError *error = NULL;
+  gsize offset;
+
+  fail_unless_equals_int (
+      gst_vkgdr_memory_export (memory, &description, &offset, &error), -1);
+  fail_unless (
+      g_error_matches (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT));
+  fail_unless (description == NULL);
+  g_error_free (error);
+  gst_memory_unref (memory);
+}
+GST_END_TEST
+
+static Suite *
+import_suite (void)
+{
+  Suite *suite = suite_create ("import");
+  TCase *tc = tcase_create ("general");
+
+  tcase_add_checked_fixture (tc, test_setup, test_teardown);
+  suite_add_tcase (suite, tc);
+  tcase_add_test (tc, test_part);
+  tcase_add_test (tc, test_both_write);
+  tcase_add_test (tc, test_ranges);
+  tcase_add_test (tc, test_parts_have_fences);
+  tcase_add_test (tc, test_wait_written);
+  tcase_add_test (tc, test_wrong_descriptions);
+  tcase_add_test (tc, test_no_export);
+  return suite;
+}
+
+GST_CHECK_MAIN (import);
