@@ -17,6 +17,8 @@ plugin_init (GstPlugin *plugin)
   return GST_ELEMENT_REGISTER (cudafilter, plugin)
          | GST_ELEMENT_REGISTER (vkgdrdownload, plugin)
          | GST_ELEMENT_REGISTER (vkgdrtensor, plugin)
+         | GST_ELEMENT_REGISTER (vkgdripcsink, plugin)
+         | GST_ELEMENT_REGISTER (vkgdripcsrc, plugin)
          | GST_ELEMENT_REGISTER (vkgdrupload, plugin);
 }
 

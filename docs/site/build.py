@@ -34,6 +34,7 @@ PAGES = {
     "docs/cudafilter.md": "cudafilter",
     "docs/python.md": "python",
     "docs/from-pycuda.md": "from-pycuda",
+    "docs/ipc.md": "ipc",
     "docs/environment.md": "environment",
     "docs/upstreams.md": "upstreams",
     "docs/performance.md": "performance",

@@ -7,6 +7,8 @@
  */
 
 #include <gst/base/gstaggregator.h>
+#include <gst/base/gstbasesink.h>
+#include <gst/base/gstpushsrc.h>
 
 #include "util.h"
 
@@ -14,7 +16,11 @@ GST_ELEMENT_REGISTER_DECLARE (vkgdrexampleborder)
 GST_ELEMENT_REGISTER_DECLARE (vkgdrexampletint)
 
 static const gchar *element_names[] = { "vkgdrupload", "cudafilter",
-  "vkgdrdownload", "vkgdrtensor", "vkgdrexampletint", "vkgdrexampleborder" };
+  "vkgdrdownload", "vkgdrtensor", "vkgdripcsink", "vkgdripcsrc",
+  "vkgdrexampletint", "vkgdrexampleborder" };
+
+/* The first ones, which are the plugin's. */
+#define N_OF_PLUGIN 6
 
 static GstElementFactory *
 factory_of (guint i)
@@ -65,7 +71,7 @@ GST_START_TEST (test_metadata)
     GST_ELEMENT_METADATA_AUTHOR };
   /* GStreamer's list, those that such elements can be. */
   static const gchar *classes[] = { "Filter/Memory", "Filter/Effect/Video",
-    "Filter/Converter/Video", NULL };
+    "Filter/Converter/Video", "Sink/Video", "Source/Video", NULL };
   GstElementFactory *factory = factory_of (__i__);
   guint i;
 
@@ -81,6 +87,20 @@ GST_START_TEST (test_metadata)
   gst_object_unref (factory);
 }
 GST_END_TEST;
+
+/* The directions of its pads, as bits. */
+static guint
+expected_directions (GstElementFactory *factory)
+{
+  const gchar *klass =
+      gst_element_factory_get_metadata (factory, GST_ELEMENT_METADATA_KLASS);
+
+  if (g_str_has_prefix (klass, "Sink"))
+    return 1 << GST_PAD_SINK;
+  if (g_str_has_prefix (klass, "Source"))
+    return 1 << GST_PAD_SRC;
+  return 1 << GST_PAD_SRC | 1 << GST_PAD_SINK;
+}
 
 GST_START_TEST (test_pads)
 {
@@ -109,7 +129,7 @@ GST_START_TEST (test_pads)
     gst_caps_unref (caps);
     gst_object_unref (pad);
   }
-  fail_unless_equals_int (directions, 1 << GST_PAD_SRC | 1 << GST_PAD_SINK);
+  fail_unless_equals_int (directions, expected_directions (factory));
   fail_unless_equals_int (
       element->numpads, g_list_length ((GList *) templates));
   gst_object_unref (element);
@@ -124,7 +144,9 @@ static gboolean
 is_ours (const GParamSpec *pspec)
 {
   return !g_type_is_a (GST_TYPE_BASE_TRANSFORM, pspec->owner_type)
-         && !g_type_is_a (GST_TYPE_AGGREGATOR, pspec->owner_type);
+         && !g_type_is_a (GST_TYPE_AGGREGATOR, pspec->owner_type)
+         && !g_type_is_a (GST_TYPE_BASE_SINK, pspec->owner_type)
+         && !g_type_is_a (GST_TYPE_PUSH_SRC, pspec->owner_type);
 }
 
 static void
@@ -288,7 +310,7 @@ GST_START_TEST (test_looking_opens_no_device)
   guint threads = count_threads (), fds = test_count_fds (), i;
 
   check_nothing_loaded ("before");
-  for (i = 0; i < 3; i++) {
+  for (i = 0; i < N_OF_PLUGIN; i++) {
     look_at (element_names[i]);
     check_nothing_loaded (element_names[i]);
     check_no_device_file (element_names[i]);

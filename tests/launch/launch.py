@@ -16,7 +16,8 @@ import unittest
 LAUNCH = sys.argv[1]
 INSPECT = sys.argv[2]
 
-ELEMENTS = ("vkgdrupload", "cudafilter", "vkgdrtensor", "vkgdrdownload")
+FILTERS = ("vkgdrupload", "cudafilter", "vkgdrtensor", "vkgdrdownload")
+ELEMENTS = FILTERS + ("vkgdripcsink", "vkgdripcsrc")
 
 TIME_LIMIT = 60  # seconds, for one run
 

@@ -32,7 +32,7 @@ class Inspect(launch.Case):
     """What a user sees."""
 
     def inspect(self, *args, **env):
-        run = launch.run(launch.INSPECT, *args, **STRICT, **env)
+        run = launch.run(launch.INSPECT, *args, **{**STRICT, **env})
         self.assertEqual(run.returncode, 0, run.stderr)
         self.assertEqual(run.stderr, "")
         return run.stdout
@@ -48,9 +48,12 @@ class Inspect(launch.Case):
     def test_elements(self):
         for element in launch.ELEMENTS + EXAMPLES:
             with self.subTest(element):
-                text = self.inspect(element)
+                # GstBaseSrc has a property that is deprecated.
+                env = {"G_ENABLE_DIAGNOSTIC": "0"} if "src" in element else {}
+                text = self.inspect(element, **env)
                 for part in (r"SINK template: 'sink(_%u)?'", "SRC template: 'src'"):
-                    self.assertRegex(text, part)
+                    if element in launch.FILTERS + EXAMPLES:
+                        self.assertRegex(text, part)
                 for line in ("Long-name", "Klass", "Description", "Author"):
                     self.assertRegex(text, r"(?m)^  %s  +\S" % line)
                 self.assertNotIn("(null)", text)
@@ -59,7 +62,8 @@ class Inspect(launch.Case):
                     self.assertTrue(blurb.strip(), name)
                 self.assertNotIn("Unknown type", text)
                 # Figures that there are none of yet are 0, not -1.
-                self.assertNotIn("18446744073709551615", text.partition("stats")[2])
+                stats = re.split(r"\n  [a-z-]+ +:", text.partition("stats")[2])[0]
+                self.assertNotIn("18446744073709551615", stats)
 
     def test_other_questions(self):
         self.assertIn("vkgdrupload", self.inspect())

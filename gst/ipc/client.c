@@ -1,0 +1,503 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * ipc/client.c: see ipc/client.h
+ */
+
+#include "ipc/client.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <unistd.h>
+
+#include "ipc/meta.h"
+
+/* Allocations that a server may have sent at a time. */
+#define MAX_IMPORTS 1024
+
+struct _GstVkgdrIpcClient {
+  gint refcount; /* atomic: the owner's, and one for each buffer */
+  gint fd;
+  gint flush_fd;   /* atomic */
+  gint is_stopped; /* atomic */
+  GstVkgdrAllocator *allocator;
+
+  GMutex read_lock; /* for what follows; held while a message is waited for */
+  guint8 *data;     /* a message */
+  GHashTable *imports; /* of GstMemory, by the numbers of their allocations */
+  GstVkgdrIpcChanges changes;
+  guint64 last_id; /* of a frame; 0: there was none */
+
+  GMutex send_lock; /* for what follows; nothing waits with it held */
+  GQueue answers;   /* of GBytes, for which the socket had no room */
+  guint64 lost;
+};
+
+/* The use of a frame, until all its memories are freed. */
+typedef struct {
+  gint refcount; /* atomic */
+  GstVkgdrIpcClient *client;
+  guint64 id;
+} Use;
+
+static void
+client_unref (GstVkgdrIpcClient *self)
+{
+  if (!g_atomic_int_dec_and_test (&self->refcount))
+    return;
+  close (self->fd);
+  if (self->flush_fd >= 0)
+    close (self->flush_fd);
+  g_hash_table_unref (self->imports);
+  gst_vkgdr_ipc_changes_clear (&self->changes);
+  g_queue_clear_full (&self->answers, (GDestroyNotify) g_bytes_unref);
+  gst_object_unref (self->allocator);
+  g_mutex_clear (&self->read_lock);
+  g_mutex_clear (&self->send_lock);
+  g_free (self->data);
+  g_free (self);
+}
+
+/* --- answers ------------------------------------------------------------- */
+
+/* Sends @message (taken), in order with those that wait. The server does not
+ * let more frames be in use than its socket has room for answers, so that
+ * nothing waits for long. */
+static void
+answer (GstVkgdrIpcClient *self, GBytes *message)
+{
+  g_mutex_lock (&self->send_lock);
+  g_queue_push_tail (&self->answers, message);
+  while (
+      !g_queue_is_empty (&self->answers)
+      && gst_vkgdr_ipc_send (self->fd, g_queue_peek_head (&self->answers), -1)
+             != GST_VKGDR_IPC_AGAIN)
+    g_bytes_unref (g_queue_pop_head (&self->answers));
+  g_mutex_unlock (&self->send_lock);
+}
+
+static void release_unread (GstVkgdrIpcClient *self);
+
+/* Called when the device has finished with a memory, in any thread. */
+static void
+use_unref (gpointer data)
+{
+  Use *use = data;
+  GstVkgdrIpcClient *client = use->client;
+
+  if (!g_atomic_int_dec_and_test (&use->refcount))
+    return;
+  answer (client, gst_vkgdr_ipc_write_number (GST_VKGDR_IPC_RELEASE, use->id));
+  g_free (use);
+  if (g_atomic_int_get (&client->is_stopped))
+    release_unread (client);
+  client_unref (client);
+}
+
+static Use *
+use_new (GstVkgdrIpcClient *self, guint64 id)
+{
+  Use *use = g_new0 (Use, 1);
+
+  use->refcount = 1;
+  use->client = self;
+  use->id = id;
+  g_atomic_int_inc (&self->refcount);
+  return use;
+}
+
+/* --- messages ------------------------------------------------------------ */
+
+static gboolean
+set_invalid (GError **error, const gchar *what)
+{
+  g_set_error (error, G_IO_ERROR, G_IO_ERROR_INVALID_DATA,
+      "the server has sent %s that is not valid", what);
+  return FALSE;
+}
+
+static gboolean
+read_hello (GstVkgdrIpcClient *self, GstByteReader *reader, gint *attached,
+    GError **error)
+{
+  guint32 version;
+
+  if (!gst_vkgdr_ipc_read_hello (reader, &version) || *attached < 0
+      || self->flush_fd >= 0)
+    return set_invalid (error, "a greeting");
+  if (version != GST_VKGDR_IPC_VERSION) {
+    g_set_error (error, G_IO_ERROR, G_IO_ERROR_NOT_SUPPORTED,
+        "vkgdripcsink speaks version %u of the protocol, and vkgdripcsrc "
+        "version %u: use the same version of gst-vkgdr in both processes",
+        version, GST_VKGDR_IPC_VERSION);
+    return FALSE;
+  }
+  g_atomic_int_set (&self->flush_fd, *attached);
+  *attached = -1;
+  return TRUE;
+}
+
+static gboolean
+read_caps (GstVkgdrIpcClient *self, GstByteReader *reader, GError **error)
+{
+  GstCaps *caps = gst_vkgdr_ipc_read_caps (reader);
+
+  if (!caps)
+    return set_invalid (error, "caps");
+  gst_caps_take (&self->changes.caps, caps);
+  return TRUE;
+}
+
+static gboolean
+read_tags (GstVkgdrIpcClient *self, GstByteReader *reader, GError **error)
+{
+  GstTagList *tags = gst_vkgdr_ipc_read_tags (reader);
+
+  if (!tags)
+    return set_invalid (error, "a list of tags");
+  gst_tag_list_take (&self->changes.tags, tags);
+  return TRUE;
+}
+
+static gboolean
+read_segment (GstVkgdrIpcClient *self, GstByteReader *reader, GError **error)
+{
+  GstSegment segment;
+
+  if (!gst_vkgdr_ipc_read_segment (reader, &segment))
+    return set_invalid (error, "a segment");
+  self->changes.segment = segment;
+  self->changes.has_segment = TRUE;
+  return TRUE;
+}
+
+static gboolean
+read_memory (GstVkgdrIpcClient *self, GstByteReader *reader, gint attached,
+    GError **error)
+{
+  guint64 id = 0;
+  GBytes *description = gst_vkgdr_ipc_read_memory (reader, &id);
+  GstMemory *memory;
+
+  if (!description || attached < 0
+      || g_hash_table_size (self->imports) >= MAX_IMPORTS
+      || g_hash_table_contains (self->imports, &id)) {
+    g_clear_pointer (&description, g_bytes_unref);
+    return set_invalid (error, "memory");
+  }
+  memory = gst_vkgdr_allocator_import (
+      self->allocator, attached, description, error);
+  g_bytes_unref (description);
+  if (!memory)
+    return FALSE;
+  g_hash_table_insert (
+      self->imports, g_memdup2 (&id, sizeof (guint64)), memory);
+  return TRUE;
+}
+
+static gboolean
+read_forget (GstVkgdrIpcClient *self, GstByteReader *reader, GError **error)
+{
+  guint64 id;
+
+  if (!gst_vkgdr_ipc_read_number (reader, &id))
+    return set_invalid (error, "a number");
+  g_hash_table_remove (self->imports, &id);
+  return TRUE;
+}
+
+/* The memories of a frame, of which @use is held. */
+static gboolean
+add_memories (GstVkgdrIpcClient *self, const GstVkgdrIpcFrame *frame, Use *use,
+    GstBuffer *buffer)
+{
+  guint i;
+
+  for (i = 0; i < frame->n_ranges; i++) {
+    const GstVkgdrIpcRange *range = &frame->ranges[i];
+    GstMemory *whole = g_hash_table_lookup (self->imports, &range->id);
+    GstMemory *part = NULL;
+
+    g_atomic_int_inc (&use->refcount);
+    if (whole)
+      part = gst_vkgdr_memory_new_part (whole, range->offset, range->size,
+          GST_MEMORY_FLAG_READONLY, use, use_unref);
+    if (!part) {
+      use_unref (use);
+      return FALSE;
+    }
+    gst_buffer_append_memory (buffer, part);
+  }
+  return TRUE;
+}
+
+/* Frames that other clients got since the last one. */
+static void
+count_lost (GstVkgdrIpcClient *self, guint64 id, GstBuffer *buffer)
+{
+  if (self->last_id != 0 && id > self->last_id + 1) {
+    g_mutex_lock (&self->send_lock);
+    self->lost += id - self->last_id - 1;
+    g_mutex_unlock (&self->send_lock);
+    GST_BUFFER_FLAG_SET (buffer, GST_BUFFER_FLAG_DISCONT);
+  }
+  self->last_id = id;
+}
+
+static gboolean
+read_frame (GstVkgdrIpcClient *self, GstByteReader *reader,
+    GstVkgdrIpcContent *content, GError **error)
+{
+  GstVkgdrIpcFrame *frame = &content->frame;
+  GstBuffer *buffer;
+  gboolean ok;
+  Use *use;
+
+  if (!gst_vkgdr_ipc_read_frame (reader, frame))
+    return set_invalid (error, "a frame");
+  buffer = gst_buffer_new ();
+  GST_BUFFER_PTS (buffer) = frame->pts;
+  GST_BUFFER_DTS (buffer) = frame->dts;
+  GST_BUFFER_DURATION (buffer) = frame->duration;
+  GST_BUFFER_OFFSET (buffer) = frame->offset;
+  GST_BUFFER_OFFSET_END (buffer) = frame->offset_end;
+  GST_BUFFER_FLAG_SET (buffer, frame->flags & GST_VKGDR_IPC_BUFFER_FLAGS);
+  use = use_new (self, frame->id);
+  ok = add_memories (self, frame, use, buffer)
+       && gst_vkgdr_ipc_metas_read (buffer, reader);
+  use_unref (use);
+  if (!ok) {
+    gst_buffer_unref (buffer);
+    return set_invalid (error, "a frame");
+  }
+  GST_BUFFER_FLAG_UNSET (buffer, GST_BUFFER_FLAG_TAG_MEMORY);
+  count_lost (self, frame->id, buffer);
+  content->buffer = buffer;
+  return TRUE;
+}
+
+static GstVkgdrIpcEvent
+read_bye (GstByteReader *reader, GError **error)
+{
+  gchar *reason = gst_vkgdr_ipc_read_bye (reader);
+  gboolean is_regular = reason && !*reason;
+
+  if (!is_regular)
+    g_set_error (error, G_IO_ERROR, G_IO_ERROR_CONNECTION_REFUSED,
+        "vkgdripcsink refuses: %s", reason ? reason : "it does not say why");
+  g_free (reason);
+  return is_regular ? GST_VKGDR_IPC_EVENT_BYE : GST_VKGDR_IPC_EVENT_ERROR;
+}
+
+/* Messages that are no event for the caller. */
+static gboolean
+take_in (GstVkgdrIpcClient *self, guint32 type, GstByteReader *reader,
+    gint *attached, GError **error)
+{
+  switch (type) {
+  case GST_VKGDR_IPC_HELLO:
+    return read_hello (self, reader, attached, error);
+  case GST_VKGDR_IPC_CAPS:
+    return read_caps (self, reader, error);
+  case GST_VKGDR_IPC_SEGMENT:
+    return read_segment (self, reader, error);
+  case GST_VKGDR_IPC_TAGS:
+    return read_tags (self, reader, error);
+  case GST_VKGDR_IPC_MEMORY:
+    return read_memory (self, reader, *attached, error);
+  case GST_VKGDR_IPC_FORGET:
+    return read_forget (self, reader, error);
+  default:
+    return set_invalid (error, "a message");
+  }
+}
+
+/* Sets @event, and returns TRUE, if the message is one for the caller. */
+static gboolean
+handle (GstVkgdrIpcClient *self, gsize size, gint *attached,
+    GstVkgdrIpcEvent *event, GstVkgdrIpcContent *content, GError **error)
+{
+  GstByteReader reader;
+  guint32 type = 0;
+
+  *event = GST_VKGDR_IPC_EVENT_ERROR;
+  if (!gst_vkgdr_ipc_read_type (self->data, size, &reader, &type)) {
+    set_invalid (error, "a message");
+    return TRUE;
+  }
+  switch (type) {
+  case GST_VKGDR_IPC_FRAME:
+    if (read_frame (self, &reader, content, error))
+      *event = GST_VKGDR_IPC_EVENT_FRAME;
+    return TRUE;
+  case GST_VKGDR_IPC_EOS:
+    *event = GST_VKGDR_IPC_EVENT_EOS;
+    return TRUE;
+  case GST_VKGDR_IPC_FLUSH_START:
+    *event = GST_VKGDR_IPC_EVENT_FLUSH_START;
+    return TRUE;
+  case GST_VKGDR_IPC_FLUSH_STOP:
+    if (gst_vkgdr_ipc_read_number (&reader, &content->number))
+      *event = GST_VKGDR_IPC_EVENT_FLUSH_STOP;
+    else
+      set_invalid (error, "the end of a flush");
+    return TRUE;
+  case GST_VKGDR_IPC_BYE:
+    *event = read_bye (&reader, error);
+    return TRUE;
+  default:
+    return !take_in (self, type, &reader, attached, error);
+  }
+}
+
+/* --- reading ------------------------------------------------------------- */
+
+/* FALSE: the wait was ended. */
+static gboolean
+wait_for_message (GstVkgdrIpcClient *self, gint cancel_fd)
+{
+  struct pollfd polls[2] = {
+    { .fd = cancel_fd, .events = POLLIN },
+    { .fd = self->fd, .events = POLLIN },
+  };
+
+  while (poll (polls, G_N_ELEMENTS (polls), -1) < 0 && errno == EINTR)
+    ;
+  return polls[0].revents == 0;
+}
+
+/* With the read lock held: the next event, or FALSE if there is none yet. */
+static gboolean
+read_event (GstVkgdrIpcClient *self, GstVkgdrIpcEvent *event,
+    GstVkgdrIpcContent *content, GError **error)
+{
+  gsize size = GST_VKGDR_IPC_MAX_MESSAGE;
+  gboolean is_event;
+  gint attached = -1;
+
+  switch (gst_vkgdr_ipc_receive (self->fd, self->data, &size, &attached)) {
+  case GST_VKGDR_IPC_AGAIN:
+    return FALSE;
+  case GST_VKGDR_IPC_CLOSED:
+    g_set_error_literal (error, G_IO_ERROR, G_IO_ERROR_CONNECTION_CLOSED,
+        "the process of vkgdripcsink has ended, or has closed the connection, "
+        "before the end of the stream");
+    *event = GST_VKGDR_IPC_EVENT_ERROR;
+    return TRUE;
+  default:
+    is_event = handle (self, size, &attached, event, content, error);
+    if (attached >= 0)
+      close (attached);
+    return is_event;
+  }
+}
+
+GstVkgdrIpcEvent
+gst_vkgdr_ipc_client_read (GstVkgdrIpcClient *self, gint cancel_fd,
+    GstVkgdrIpcContent *content, GError **error)
+{
+  GstVkgdrIpcEvent event = GST_VKGDR_IPC_EVENT_CANCELLED;
+  gboolean is_waiting = TRUE;
+
+  content->buffer = NULL;
+  g_mutex_lock (&self->read_lock);
+  while (is_waiting && wait_for_message (self, cancel_fd))
+    is_waiting = !read_event (self, &event, content, error);
+  g_mutex_unlock (&self->read_lock);
+  return event;
+}
+
+/* Gives frames back that were sent before the server heard of the stop. Does
+ * nothing if another thread does so, or this one, which gives one back. */
+static void
+release_unread (GstVkgdrIpcClient *self)
+{
+  GstVkgdrIpcContent content = { .buffer = NULL };
+  GstVkgdrIpcEvent event = GST_VKGDR_IPC_EVENT_CANCELLED;
+
+  if (!g_mutex_trylock (&self->read_lock))
+    return;
+  do {
+    gst_clear_buffer (&content.buffer);
+    event = GST_VKGDR_IPC_EVENT_CANCELLED;
+  } while (read_event (self, &event, &content, NULL)
+           && event != GST_VKGDR_IPC_EVENT_ERROR);
+  g_mutex_unlock (&self->read_lock);
+}
+
+/* --- from the element ---------------------------------------------------- */
+
+static GstVkgdrIpcClient *
+client_new (gint fd, GstVkgdrAllocator *allocator)
+{
+  GstVkgdrIpcClient *self = g_new0 (GstVkgdrIpcClient, 1);
+
+  self->refcount = 1;
+  self->fd = fd;
+  self->flush_fd = -1;
+  self->allocator = gst_object_ref (allocator);
+  self->data = g_malloc (GST_VKGDR_IPC_MAX_MESSAGE);
+  self->imports = g_hash_table_new_full (
+      g_int64_hash, g_int64_equal, g_free, (GDestroyNotify) gst_memory_unref);
+  g_mutex_init (&self->read_lock);
+  g_mutex_init (&self->send_lock);
+  g_queue_init (&self->answers);
+  return self;
+}
+
+GstVkgdrIpcClient *
+gst_vkgdr_ipc_client_new (const gchar *path, GstVkgdrIpcPeers peers,
+    GstVkgdrAllocator *allocator, gboolean *is_absent, GError **error)
+{
+  gint fd = gst_vkgdr_ipc_connect (path, is_absent, error);
+
+  if (fd < 0)
+    return NULL;
+  if (gst_vkgdr_ipc_check_peer (fd, peers, error))
+    return client_new (fd, allocator);
+  close (fd);
+  return NULL;
+}
+
+void
+gst_vkgdr_ipc_client_stop (GstVkgdrIpcClient *self)
+{
+  answer (self, gst_vkgdr_ipc_write_plain (GST_VKGDR_IPC_STOP));
+  g_atomic_int_set (&self->is_stopped, TRUE);
+  release_unread (self);
+  client_unref (self);
+}
+
+void
+gst_vkgdr_ipc_client_take_changes (
+    GstVkgdrIpcClient *self, GstVkgdrIpcChanges *changes)
+{
+  g_mutex_lock (&self->read_lock);
+  *changes = self->changes;
+  self->changes = (GstVkgdrIpcChanges){ .caps = NULL };
+  g_mutex_unlock (&self->read_lock);
+}
+
+void
+gst_vkgdr_ipc_changes_clear (GstVkgdrIpcChanges *changes)
+{
+  gst_clear_caps (&changes->caps);
+  gst_clear_tag_list (&changes->tags);
+  changes->has_segment = FALSE;
+}
+
+gint
+gst_vkgdr_ipc_client_get_flush_fd (GstVkgdrIpcClient *self)
+{
+  return g_atomic_int_get (&self->flush_fd);
+}
+
+guint64
+gst_vkgdr_ipc_client_get_lost (GstVkgdrIpcClient *self)
+{
+  guint64 lost;
+
+  g_mutex_lock (&self->send_lock);
+  lost = self->lost;
+  g_mutex_unlock (&self->send_lock);
+  return lost;
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * ipc/clock.c: see ipc/clock.h
+ */
+
+#include "ipc/clock.h"
+
+/* Most pipelines have this one, and need no conversion, which is never exact.
+ */
+static gboolean
+is_monotonic (GstClock *clock)
+{
+  GstClockType type;
+
+  if (G_OBJECT_TYPE (clock) != GST_TYPE_SYSTEM_CLOCK)
+    return FALSE;
+  g_object_get (clock, "clock-type", &type, NULL);
+  return type == GST_CLOCK_TYPE_MONOTONIC;
+}
+
+gint64
+gst_vkgdr_ipc_monotonic (GstClock *clock, GstClockTime time)
+{
+  if (is_monotonic (clock))
+    return time;
+  return (gint64) time - (gint64) gst_clock_get_time (clock)
+         + (gint64) gst_util_get_timestamp ();
+}

@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * ipc/copy.c: see ipc/copy.h
+ */
+
+#include "ipc/copy.h"
+
+#include <unistd.h>
+
+#include "ipc/export.h"
+
+/* Buffers of the pool, at first: they lie in one allocation. */
+#define MIN_BUFFERS 4
+
+/* Bytes that the size of the pool's buffers is a multiple of, so that a stream
+ * of buffers of nearly the same size needs one pool. */
+#define GRANULE 4096
+
+struct _GstVkgdrIpcCopier {
+  GstVkgdrContext *context;
+  GstVkgdrStream *stream;
+  GstBufferPool *pool; /* or NULL */
+  gsize size;          /* of its buffers */
+};
+
+GstVkgdrIpcCopier *
+gst_vkgdr_ipc_copier_new (GstVkgdrContext *context, GError **error)
+{
+  GstVkgdrStream *stream = gst_vkgdr_stream_new (context, error);
+  GstVkgdrIpcCopier *self;
+
+  if (!stream)
+    return NULL;
+  self = g_new0 (GstVkgdrIpcCopier, 1);
+  self->context = gst_object_ref (context);
+  self->stream = stream;
+  return self;
+}
+
+static void
+drop_pool (GstVkgdrIpcCopier *self)
+{
+  if (self->pool)
+    gst_buffer_pool_set_active (self->pool, FALSE);
+  gst_clear_object (&self->pool);
+}
+
+void
+gst_vkgdr_ipc_copier_free (GstVkgdrIpcCopier *self)
+{
+  drop_pool (self);
+  gst_vkgdr_stream_synchronize (self->stream, NULL);
+  gst_object_unref (self->stream);
+  gst_object_unref (self->context);
+  g_free (self);
+}
+
+static gboolean
+is_ours (GstVkgdrIpcCopier *self, GstMemory *memory)
+{
+  return gst_is_vkgdr_memory (memory)
+         && gst_vkgdr_context_get_cuda_context (
+                gst_vkgdr_memory_get_context (memory))
+                == gst_vkgdr_context_get_cuda_context (self->context);
+}
+
+gboolean
+gst_vkgdr_ipc_copier_is_exportable (GstVkgdrIpcCopier *self, GstBuffer *buffer)
+{
+  guint i, n = gst_buffer_n_memory (buffer);
+
+  for (i = 0; i < n; i++) {
+    GstMemory *memory = gst_buffer_peek_memory (buffer, i);
+    GstVkgdrIpcRange range;
+    GstVkgdrIpcExport *export;
+
+    if (!is_ours (self, memory))
+      return FALSE;
+    export = gst_vkgdr_ipc_export_get (memory, &range, NULL);
+    if (!export)
+      return FALSE;
+    gst_vkgdr_ipc_export_unref (export);
+  }
+  return TRUE;
+}
+
+/* --- where copies go ----------------------------------------------------- */
+
+static gboolean
+make_pool (GstVkgdrIpcCopier *self, gsize size)
+{
+  GstStructure *config;
+
+  drop_pool (self);
+  self->size = (size + GRANULE - 1) / GRANULE * GRANULE;
+  self->pool = gst_vkgdr_buffer_pool_new (self->context);
+  config = gst_buffer_pool_get_config (self->pool);
+  gst_buffer_pool_config_set_params (config, NULL, self->size, MIN_BUFFERS, 0);
+  return gst_buffer_pool_set_config (self->pool, config)
+         && gst_buffer_pool_set_active (self->pool, TRUE);
+}
+
+/* A buffer of the pool, with room for @size bytes. */
+static GstBuffer *
+acquire (GstVkgdrIpcCopier *self, gsize size, GError **error)
+{
+  GstBuffer *room = NULL;
+
+  if ((!self->pool || size > self->size || size < self->size / 2)
+      && !make_pool (self, size))
+    drop_pool (self);
+  if (self->pool
+      && gst_buffer_pool_acquire_buffer (self->pool, &room, NULL)
+             == GST_FLOW_OK)
+    return room;
+  g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_NO_MEMORY,
+      "there is no memory for a copy of %" G_GSIZE_FORMAT " bytes", size);
+  return NULL;
+}
+
+/* --- copying ------------------------------------------------------------- */
+
+static gboolean
+write_by_cpu (GstMemory *from, GstMemory *to, gsize offset, GError **error)
+{
+  GstMapInfo map;
+  gboolean ok;
+
+  if (!gst_memory_map (from, &map, GST_MAP_READ)) {
+    g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_FAILED,
+        "memory of type %s cannot be read by the CPU",
+        from->allocator->mem_type);
+    return FALSE;
+  }
+  ok = gst_vkgdr_memory_write (to, offset, map.data, map.size, error);
+  gst_memory_unmap (from, &map);
+  return ok;
+}
+
+static gboolean
+copy_memory (GstVkgdrIpcCopier *self, GstMemory *from, GstMemory *to,
+    gsize offset, GError **error)
+{
+  if (!gst_is_vkgdr_memory (from))
+    return write_by_cpu (from, to, offset, error);
+  /* The device also copies from other contexts and, if it can, devices. */
+  return gst_vkgdr_memory_publish (from, error)
+         && gst_vkgdr_memory_copy_from (
+             to, offset, from, 0, from->size, self->stream, error);
+}
+
+static gboolean
+copy_all (
+    GstVkgdrIpcCopier *self, GstBuffer *from, GstMemory *to, GError **error)
+{
+  guint i, n = gst_buffer_n_memory (from);
+  gsize offset = 0;
+
+  for (i = 0; i < n; i++) {
+    GstMemory *memory = gst_buffer_peek_memory (from, i);
+
+    if (!copy_memory (self, memory, to, offset, error))
+      return FALSE;
+    offset += memory->size;
+  }
+  return TRUE;
+}
+
+/* A buffer like @buffer, in the first @size bytes of @room. */
+static GstBuffer *
+wrap (GstBuffer *buffer, GstBuffer *room, gsize size)
+{
+  const GstVideoMeta *meta = gst_buffer_get_video_meta (buffer);
+  GstMemory *memory = gst_buffer_peek_memory (room, 0);
+  GstBuffer *copy = gst_buffer_new ();
+
+  gst_buffer_copy_into (copy, buffer, GST_BUFFER_COPY_METADATA, 0, -1);
+  gst_buffer_append_memory (copy, gst_memory_share (memory, 0, size));
+  GST_BUFFER_FLAG_UNSET (copy, GST_BUFFER_FLAG_TAG_MEMORY);
+  /* gst_buffer_copy_into () leaves it out, since it is about memory. */
+  if (meta && !gst_buffer_get_video_meta (copy))
+    gst_buffer_add_video_meta_full (copy, meta->flags, meta->format,
+        meta->width, meta->height, meta->n_planes, (gsize *) meta->offset,
+        (gint *) meta->stride);
+  return copy;
+}
+
+/* Frames of GStreamer's own CUDA elements become memory of ours, which lies
+ * where theirs does; all others stay as they are. */
+static GstBuffer *
+bring_here (GstVkgdrIpcCopier *self, GstBuffer *buffer, GError **error)
+{
+  if (gst_buffer_n_memory (buffer) > 0
+      && gst_vkgdr_is_cuda_memory (gst_buffer_peek_memory (buffer, 0)))
+    return gst_vkgdr_context_buffer_from_cuda (self->context, buffer, error);
+  return gst_buffer_ref (buffer);
+}
+
+GstBuffer *
+gst_vkgdr_ipc_copier_copy (GstVkgdrIpcCopier *self, GstBuffer *buffer,
+    GstBuffer **room, GError **error)
+{
+  GstBuffer *source = bring_here (self, buffer, error), *copy = NULL;
+  gsize size;
+
+  *room = NULL;
+  if (!source)
+    return NULL;
+  size = gst_buffer_get_size (source);
+  *room = acquire (self, size, error);
+  if (*room
+      && copy_all (self, source, gst_buffer_peek_memory (*room, 0), error))
+    copy = wrap (source, *room, size);
+  else
+    gst_clear_buffer (room);
+  gst_buffer_unref (source);
+  return copy;
+}

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * ipc/export.c: see ipc/export.h
+ */
+
+#include "ipc/export.h"
+
+#include <unistd.h>
+
+/* What a memory keeps of its export. */
+typedef struct {
+  GstVkgdrIpcExport *export;
+  gsize offset; /* of the memory in the allocation */
+} Place;
+
+static GMutex lock;          /* no driver is called with it held */
+static GHashTable *by_start; /* device pointer -> export, not a reference */
+static GHashTable *by_id;    /* the same exports by their numbers */
+static guint64 last_id;
+static gint generation; /* atomic */
+
+static GQuark
+place_quark (void)
+{
+  return g_quark_from_static_string ("gst-vkgdr-ipc-export");
+}
+
+void
+gst_vkgdr_ipc_export_unref (GstVkgdrIpcExport *self)
+{
+  gboolean is_last;
+
+  g_mutex_lock (&lock);
+  is_last = --self->refcount == 0;
+  if (is_last) {
+    g_hash_table_remove (by_start, &self->start);
+    g_hash_table_remove (by_id, &self->id);
+  }
+  g_mutex_unlock (&lock);
+  if (!is_last)
+    return;
+  g_atomic_int_inc (&generation);
+  close (self->fd);
+  g_bytes_unref (self->message);
+  g_free (self);
+}
+
+static void
+free_place (gpointer data)
+{
+  Place *place = data;
+
+  gst_vkgdr_ipc_export_unref (place->export);
+  g_free (place);
+}
+
+/* Takes @fd and @description. The export that is registered for the allocation,
+ * or a new one. */
+static GstVkgdrIpcExport *
+enter (guint64 start, gint fd, GBytes *description)
+{
+  GstVkgdrIpcExport *self;
+
+  g_mutex_lock (&lock);
+  if (!by_start) {
+    by_start = g_hash_table_new (g_int64_hash, g_int64_equal);
+    by_id = g_hash_table_new (g_int64_hash, g_int64_equal);
+  }
+  self = g_hash_table_lookup (by_start, &start);
+  if (self) {
+    self->refcount++;
+  } else {
+    self = g_new0 (GstVkgdrIpcExport, 1);
+    self->refcount = 1;
+    self->id = ++last_id;
+    self->start = start;
+    self->fd = fd;
+    self->message = gst_vkgdr_ipc_write_memory (self->id, description);
+    g_hash_table_insert (by_start, &self->start, self);
+    g_hash_table_insert (by_id, &self->id, self);
+    fd = -1;
+  }
+  g_mutex_unlock (&lock);
+  if (fd >= 0)
+    close (fd);
+  g_bytes_unref (description);
+  return self;
+}
+
+static Place *
+make_place (GstMemory *root, GError **error)
+{
+  GBytes *description = NULL;
+  gsize offset = 0;
+  gint fd = gst_vkgdr_memory_export (root, &description, &offset, error);
+  Place *place;
+
+  if (fd < 0)
+    return NULL;
+  place = g_new0 (Place, 1);
+  place->offset = offset;
+  place->export = enter (
+      gst_vkgdr_memory_get_device_pointer (root) - offset, fd, description);
+  return place;
+}
+
+/* Another sink may do the same at this moment: the first place stays. */
+static void
+set_place (GstMemory *root, Place *place)
+{
+  GstMiniObject *object = GST_MINI_OBJECT_CAST (root);
+  gboolean is_first;
+
+  g_mutex_lock (&lock);
+  is_first = !gst_mini_object_get_qdata (object, place_quark ());
+  if (is_first)
+    gst_mini_object_set_qdata (object, place_quark (), place, free_place);
+  g_mutex_unlock (&lock);
+  if (!is_first)
+    free_place (place);
+}
+
+/* A reference to the export of @root, if it has one. */
+static GstVkgdrIpcExport *
+find (GstMemory *root, gsize *offset)
+{
+  GstVkgdrIpcExport *self = NULL;
+  Place *place;
+
+  g_mutex_lock (&lock);
+  place =
+      gst_mini_object_get_qdata (GST_MINI_OBJECT_CAST (root), place_quark ());
+  if (place) {
+    self = place->export;
+    self->refcount++;
+    *offset = place->offset;
+  }
+  g_mutex_unlock (&lock);
+  return self;
+}
+
+GstVkgdrIpcExport *
+gst_vkgdr_ipc_export_get (
+    GstMemory *memory, GstVkgdrIpcRange *range, GError **error)
+{
+  GstMemory *root = memory->parent ? memory->parent : memory;
+  gsize offset = 0;
+  GstVkgdrIpcExport *self = find (root, &offset);
+  Place *place;
+
+  if (!self) {
+    place = make_place (root, error);
+    if (!place)
+      return NULL;
+    set_place (root, place);
+    self = find (root, &offset);
+  }
+  range->id = self->id;
+  range->offset = offset + memory->offset - root->offset;
+  range->size = memory->size;
+  return self;
+}
+
+gint
+gst_vkgdr_ipc_export_generation (void)
+{
+  return g_atomic_int_get (&generation);
+}
+
+gboolean
+gst_vkgdr_ipc_export_lives (guint64 id)
+{
+  gboolean lives;
+
+  g_mutex_lock (&lock);
+  lives = by_id && g_hash_table_contains (by_id, &id);
+  g_mutex_unlock (&lock);
+  return lives;
+}

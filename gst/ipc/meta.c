@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * ipc/meta.c: see ipc/meta.h
+ *
+ * Each meta is its kind, the number of its bytes, and these.
+ */
+
+#include "ipc/meta.h"
+
+#include <gst/base/gstbytewriter.h>
+#include <gst/video/video.h>
+#include <string.h>
+
+typedef enum {
+  KIND_VIDEO = 1,
+  KIND_CROP,
+  KIND_CUSTOM,
+  KIND_SERIALISED /* by GStreamer */
+} Kind;
+
+/* Names of custom metas that are registered because a server sent them. Types
+ * are never freed, so a server must not be able to make any number of them. */
+#define MAX_NEW_NAMES 64
+
+/* --- writing ------------------------------------------------------------- */
+
+static void
+write_video (GstByteWriter *writer, const GstVideoMeta *meta)
+{
+  guint i;
+
+  gst_byte_writer_put_uint32_le (writer, meta->flags);
+  gst_byte_writer_put_uint32_le (writer, meta->format);
+  gst_byte_writer_put_uint32_le (writer, meta->width);
+  gst_byte_writer_put_uint32_le (writer, meta->height);
+  gst_byte_writer_put_uint32_le (writer, meta->n_planes);
+  for (i = 0; i < meta->n_planes; i++) {
+    gst_byte_writer_put_uint64_le (writer, meta->offset[i]);
+    gst_byte_writer_put_int32_le (writer, meta->stride[i]);
+  }
+  gst_byte_writer_put_uint32_le (writer, meta->alignment.padding_top);
+  gst_byte_writer_put_uint32_le (writer, meta->alignment.padding_bottom);
+  gst_byte_writer_put_uint32_le (writer, meta->alignment.padding_left);
+  gst_byte_writer_put_uint32_le (writer, meta->alignment.padding_right);
+}
+
+static void
+write_crop (GstByteWriter *writer, const GstVideoCropMeta *meta)
+{
+  gst_byte_writer_put_uint32_le (writer, meta->x);
+  gst_byte_writer_put_uint32_le (writer, meta->y);
+  gst_byte_writer_put_uint32_le (writer, meta->width);
+  gst_byte_writer_put_uint32_le (writer, meta->height);
+}
+
+static gboolean
+write_custom (GstByteWriter *writer, GstCustomMeta *meta)
+{
+  gchar *text = gst_structure_serialize (
+      gst_custom_meta_get_structure (meta), GST_SERIALIZE_FLAG_NONE);
+
+  if (!text)
+    return FALSE;
+  gst_byte_writer_put_data (writer, (const guint8 *) text, strlen (text));
+  g_free (text);
+  return TRUE;
+}
+
+static gboolean
+write_serialised (GstByteWriter *writer, const GstMeta *meta)
+{
+#if GST_CHECK_VERSION(1, 24, 0)
+  GByteArray *bytes = g_byte_array_new ();
+  gboolean ok = gst_meta_serialize_simple (meta, bytes);
+
+  if (ok)
+    gst_byte_writer_put_data (writer, bytes->data, bytes->len);
+  g_byte_array_unref (bytes);
+  return ok;
+#else
+  return FALSE;
+#endif
+}
+
+/* The kind of what was written, 0 if it cannot be. */
+static guint32
+write_content (GstByteWriter *writer, GstMeta *meta)
+{
+  const GstMetaInfo *info = meta->info;
+
+  if (info->api == GST_VIDEO_META_API_TYPE) {
+    write_video (writer, (GstVideoMeta *) meta);
+    return KIND_VIDEO;
+  }
+  if (info->api == GST_VIDEO_CROP_META_API_TYPE) {
+    write_crop (writer, (GstVideoCropMeta *) meta);
+    return KIND_CROP;
+  }
+  if (gst_meta_info_is_custom (info))
+    return write_custom (writer, (GstCustomMeta *) meta) ? KIND_CUSTOM : 0;
+  return write_serialised (writer, meta) ? KIND_SERIALISED : 0;
+}
+
+static void
+write_meta (GByteArray *metas, GstMeta *meta, gsize max)
+{
+  GstByteWriter *content = gst_byte_writer_new ();
+  guint32 head[2];
+  guint size;
+
+  head[0] = GUINT32_TO_LE (write_content (content, meta));
+  size = gst_byte_writer_get_size (content);
+  head[1] = GUINT32_TO_LE (size);
+  if (head[0] != 0 && metas->len + sizeof (head) + size <= max) {
+    g_byte_array_append (metas, (const guint8 *) head, sizeof (head));
+    g_byte_array_append (metas, content->parent.data, size);
+  } else {
+    GST_LOG ("%s is left out", g_type_name (meta->info->type));
+  }
+  gst_byte_writer_free (content);
+}
+
+GByteArray *
+gst_vkgdr_ipc_metas_write (GstBuffer *buffer, gsize max)
+{
+  GByteArray *metas = g_byte_array_new ();
+  gpointer state = NULL;
+  GstMeta *meta;
+
+  while ((meta = gst_buffer_iterate_meta (buffer, &state)))
+    write_meta (metas, meta, max);
+  return metas;
+}
+
+/* --- reading ------------------------------------------------------------- */
+
+static gboolean
+read_alignment (GstByteReader *reader, GstVideoAlignment *alignment)
+{
+  gst_video_alignment_reset (alignment);
+  return gst_byte_reader_get_uint32_le (reader, &alignment->padding_top)
+         && gst_byte_reader_get_uint32_le (reader, &alignment->padding_bottom)
+         && gst_byte_reader_get_uint32_le (reader, &alignment->padding_left)
+         && gst_byte_reader_get_uint32_le (reader, &alignment->padding_right);
+}
+
+static gboolean
+read_video (GstBuffer *buffer, GstByteReader *reader)
+{
+  guint32 flags, format, width, height, n_planes, i;
+  gsize offset[GST_VIDEO_MAX_PLANES] = { 0 };
+  gint stride[GST_VIDEO_MAX_PLANES] = { 0 };
+  GstVideoAlignment alignment;
+  GstVideoMeta *meta;
+  guint64 number;
+
+  if (!gst_byte_reader_get_uint32_le (reader, &flags)
+      || !gst_byte_reader_get_uint32_le (reader, &format)
+      || !gst_byte_reader_get_uint32_le (reader, &width)
+      || !gst_byte_reader_get_uint32_le (reader, &height)
+      || !gst_byte_reader_get_uint32_le (reader, &n_planes)
+      || n_planes > GST_VIDEO_MAX_PLANES)
+    return FALSE;
+  for (i = 0; i < n_planes; i++) {
+    if (!gst_byte_reader_get_uint64_le (reader, &number)
+        || !gst_byte_reader_get_int32_le (reader, &stride[i])
+        || number > gst_buffer_get_size (buffer))
+      return FALSE;
+    offset[i] = number;
+  }
+  if (!read_alignment (reader, &alignment))
+    return FALSE;
+  meta = gst_buffer_add_video_meta_full (
+      buffer, flags, format, width, height, n_planes, offset, stride);
+  if (meta)
+    meta->alignment = alignment;
+  return meta != NULL;
+}
+
+static gboolean
+read_crop (GstBuffer *buffer, GstByteReader *reader)
+{
+  GstVideoCropMeta content, *meta;
+
+  if (!gst_byte_reader_get_uint32_le (reader, &content.x)
+      || !gst_byte_reader_get_uint32_le (reader, &content.y)
+      || !gst_byte_reader_get_uint32_le (reader, &content.width)
+      || !gst_byte_reader_get_uint32_le (reader, &content.height))
+    return FALSE;
+  meta = gst_buffer_add_video_crop_meta (buffer);
+  meta->x = content.x;
+  meta->y = content.y;
+  meta->width = content.width;
+  meta->height = content.height;
+  return TRUE;
+}
+
+/* Whether a custom meta of this name can be added. One that this process does
+ * not know is registered without tags. */
+static gboolean
+is_registered (const gchar *name)
+{
+  static const gchar *no_tags[] = { NULL };
+  static gint n_new = 0;
+  const GstMetaInfo *info = gst_meta_get_info (name);
+
+  if (info)
+    return gst_meta_info_is_custom (info);
+  if (g_atomic_int_add (&n_new, 1) >= MAX_NEW_NAMES)
+    return FALSE;
+  return gst_meta_register_custom (name, no_tags, NULL, NULL, NULL) != NULL;
+}
+
+static gboolean
+copy_field (GQuark field, const GValue *value, gpointer user_data)
+{
+  gst_structure_id_set_value (user_data, field, value);
+  return TRUE;
+}
+
+static gboolean
+read_custom (GstBuffer *buffer, GstByteReader *reader)
+{
+  guint size = gst_byte_reader_get_remaining (reader);
+  GstStructure *structure = NULL;
+  const guint8 *data = NULL;
+  GstCustomMeta *meta;
+  gchar *text;
+
+  if (size == 0 || !gst_byte_reader_get_data (reader, size, &data))
+    return FALSE;
+  text = g_strndup ((const gchar *) data, size);
+  if (g_utf8_validate (text, -1, NULL))
+    structure = gst_structure_from_string (text, NULL);
+  g_free (text);
+  if (!structure)
+    return FALSE;
+  if (is_registered (gst_structure_get_name (structure))) {
+    meta =
+        gst_buffer_add_custom_meta (buffer, gst_structure_get_name (structure));
+    gst_structure_foreach (
+        structure, copy_field, gst_custom_meta_get_structure (meta));
+  }
+  gst_structure_free (structure);
+  return TRUE;
+}
+
+static gboolean
+read_serialised (GstBuffer *buffer, GstByteReader *reader)
+{
+#if GST_CHECK_VERSION(1, 24, 0)
+  guint size = gst_byte_reader_get_remaining (reader);
+  const guint8 *data = NULL;
+  guint32 consumed = 0;
+
+  if (size == 0 || !gst_byte_reader_get_data (reader, size, &data))
+    return FALSE;
+  if (!gst_meta_deserialize (buffer, data, size, &consumed))
+    GST_LOG ("a meta is not known here");
+#endif
+  return TRUE;
+}
+
+static gboolean
+read_content (GstBuffer *buffer, guint32 kind, GstByteReader *content)
+{
+  switch (kind) {
+  case KIND_VIDEO:
+    return read_video (buffer, content);
+  case KIND_CROP:
+    return read_crop (buffer, content);
+  case KIND_CUSTOM:
+    return read_custom (buffer, content);
+  case KIND_SERIALISED:
+    return read_serialised (buffer, content);
+  default:
+    return TRUE;
+  }
+}
+
+gboolean
+gst_vkgdr_ipc_metas_read (GstBuffer *buffer, GstByteReader *reader)
+{
+  while (gst_byte_reader_get_remaining (reader) > 0) {
+    GstByteReader content;
+    guint32 kind, size;
+
+    if (!gst_byte_reader_get_uint32_le (reader, &kind)
+        || !gst_byte_reader_get_uint32_le (reader, &size)
+        || !gst_byte_reader_get_sub_reader (reader, &content, size)
+        || !read_content (buffer, kind, &content))
+      return FALSE;
+  }
+  return TRUE;
+}

@@ -1,0 +1,449 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * ipc/peer.c: see ipc/peer.h
+ */
+
+#include "ipc/peer.h"
+
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+/* Bytes that are read of a message of a client: none is larger. */
+#define MAX_ANSWER 64
+
+/* Messages that are read at a time, so that one client that sends without end
+ * does not keep the server from the others. */
+#define MAX_ANSWERS 64
+
+/* Something that waits: a frame, or a message with what comes before it. */
+typedef struct {
+  GstVkgdrIpcType type;
+  GstVkgdrIpcOutput *frame; /* or NULL */
+  GBytes *message;          /* or NULL */
+  GstVkgdrIpcState *state;  /* or NULL */
+} Item;
+
+struct _GstVkgdrIpcPeer {
+  gint fd;
+  gint flush_fd;     /* an eventfd, which the client has, too */
+  GHashTable *held;  /* frames that the client has, by their numbers */
+  GHashTable *known; /* numbers of the allocations that it was sent */
+  gint generation;   /* of exports, when `known` was last looked through */
+  GQueue waiting;    /* of Item */
+  GBytes *caps, *segment, *tags; /* what it was last sent */
+  guint64 sent;
+  guint64 lost;
+  gboolean is_broken;
+  gboolean is_blocked;
+  gboolean is_stopped; /* it wants no more frames */
+};
+
+static void
+item_free (Item *item)
+{
+  g_clear_pointer (&item->message, g_bytes_unref);
+  g_clear_pointer (&item->state, gst_vkgdr_ipc_state_unref);
+  g_free (item);
+}
+
+GstVkgdrIpcPeer *
+gst_vkgdr_ipc_peer_new (gint fd)
+{
+  GstVkgdrIpcPeer *self;
+  GBytes *hello;
+  gint flush_fd = eventfd (0, EFD_CLOEXEC | EFD_NONBLOCK | EFD_SEMAPHORE);
+
+  if (flush_fd < 0)
+    return NULL;
+  self = g_new0 (GstVkgdrIpcPeer, 1);
+  self->fd = fd;
+  self->flush_fd = flush_fd;
+  self->held = g_hash_table_new (g_int64_hash, g_int64_equal);
+  self->known =
+      g_hash_table_new_full (g_int64_hash, g_int64_equal, g_free, NULL);
+  self->generation = gst_vkgdr_ipc_export_generation ();
+  g_queue_init (&self->waiting);
+  hello = gst_vkgdr_ipc_write_hello ();
+  self->is_broken =
+      gst_vkgdr_ipc_send (fd, hello, flush_fd) != GST_VKGDR_IPC_OK;
+  g_bytes_unref (hello);
+  return self;
+}
+
+/* Drops what waits. */
+static void
+clear_waiting (GstVkgdrIpcPeer *self, GPtrArray *garbage)
+{
+  Item *item;
+
+  while ((item = g_queue_pop_head (&self->waiting))) {
+    if (item->frame)
+      g_ptr_array_add (garbage, item->frame);
+    item_free (item);
+  }
+}
+
+void
+gst_vkgdr_ipc_peer_free (GstVkgdrIpcPeer *self, GPtrArray *garbage)
+{
+  GHashTableIter iter;
+  gpointer frame;
+
+  clear_waiting (self, garbage);
+  g_hash_table_iter_init (&iter, self->held);
+  while (g_hash_table_iter_next (&iter, NULL, &frame))
+    g_ptr_array_add (garbage, frame);
+  g_hash_table_unref (self->held);
+  g_hash_table_unref (self->known);
+  g_clear_pointer (&self->caps, g_bytes_unref);
+  g_clear_pointer (&self->segment, g_bytes_unref);
+  g_clear_pointer (&self->tags, g_bytes_unref);
+  close (self->flush_fd);
+  close (self->fd);
+  g_free (self);
+}
+
+gint
+gst_vkgdr_ipc_peer_get_fd (GstVkgdrIpcPeer *self)
+{
+  return self->fd;
+}
+
+gboolean
+gst_vkgdr_ipc_peer_is_broken (GstVkgdrIpcPeer *self)
+{
+  return self->is_broken;
+}
+
+gboolean
+gst_vkgdr_ipc_peer_is_blocked (GstVkgdrIpcPeer *self)
+{
+  return self->is_blocked;
+}
+
+static guint
+count_waiting (GstVkgdrIpcPeer *self)
+{
+  GList *link;
+  guint n = 0;
+
+  for (link = self->waiting.head; link; link = link->next)
+    n += ((Item *) link->data)->frame != NULL;
+  return n;
+}
+
+guint
+gst_vkgdr_ipc_peer_count (GstVkgdrIpcPeer *self)
+{
+  return g_hash_table_size (self->held) + count_waiting (self);
+}
+
+void
+gst_vkgdr_ipc_peer_get_figures (
+    GstVkgdrIpcPeer *self, guint64 *sent, guint64 *lost)
+{
+  *sent = self->sent;
+  *lost = self->lost;
+}
+
+/* --- sending ------------------------------------------------------------- */
+
+/* Whether the packet was sent. */
+static gboolean
+send_packet (GstVkgdrIpcPeer *self, GBytes *packet, gint attached)
+{
+  switch (gst_vkgdr_ipc_send (self->fd, packet, attached)) {
+  case GST_VKGDR_IPC_OK:
+    return TRUE;
+  case GST_VKGDR_IPC_AGAIN:
+    self->is_blocked = TRUE;
+    return FALSE;
+  default:
+    self->is_broken = TRUE;
+    return FALSE;
+  }
+}
+
+/* Sends @message unless it is what was sent last. */
+static gboolean
+send_change (GstVkgdrIpcPeer *self, GBytes **last, GBytes *message)
+{
+  if (!message || message == *last)
+    return TRUE;
+  if (!send_packet (self, message, -1))
+    return FALSE;
+  g_clear_pointer (last, g_bytes_unref);
+  *last = g_bytes_ref (message);
+  return TRUE;
+}
+
+static gboolean
+send_state (GstVkgdrIpcPeer *self, const GstVkgdrIpcState *state)
+{
+  return !state
+         || (send_change (self, &self->caps, state->caps)
+             && send_change (self, &self->segment, state->segment)
+             && send_change (self, &self->tags, state->tags));
+}
+
+static gboolean
+send_exports (GstVkgdrIpcPeer *self, const GPtrArray *exports)
+{
+  guint i;
+
+  for (i = 0; i < exports->len; i++) {
+    const GstVkgdrIpcExport *export = g_ptr_array_index (exports, i);
+
+    if (g_hash_table_contains (self->known, &export->id))
+      continue;
+    if (!send_packet (self, export->message, export->fd))
+      return FALSE;
+    g_hash_table_add (self->known, g_memdup2 (&export->id, sizeof (guint64)));
+  }
+  return TRUE;
+}
+
+/* Takes the reference, if the frame was sent. */
+static gboolean
+send_frame (GstVkgdrIpcPeer *self, GstVkgdrIpcOutput *frame)
+{
+  if (!send_state (self, frame->state) || !send_exports (self, frame->exports)
+      || !send_packet (self, frame->message, -1))
+    return FALSE;
+  g_hash_table_insert (self->held, &frame->id, frame);
+  self->sent++;
+  return TRUE;
+}
+
+static gboolean
+send_item (GstVkgdrIpcPeer *self, Item *item, guint max)
+{
+  if (item->frame)
+    return g_hash_table_size (self->held) < max
+           && send_frame (self, item->frame);
+  return send_state (self, item->state)
+         && send_packet (self, item->message, -1);
+}
+
+void
+gst_vkgdr_ipc_peer_send_waiting (GstVkgdrIpcPeer *self, guint max)
+{
+  Item *item;
+
+  self->is_blocked = FALSE;
+  while (!self->is_broken && (item = g_queue_peek_head (&self->waiting))
+         && send_item (self, item, max)) {
+    g_queue_pop_head (&self->waiting);
+    item_free (item);
+  }
+}
+
+static void
+push (GstVkgdrIpcPeer *self, GstVkgdrIpcType type, GstVkgdrIpcOutput *frame,
+    GBytes *message, GstVkgdrIpcState *state)
+{
+  Item *item = g_new0 (Item, 1);
+
+  item->type = type;
+  item->frame = frame ? gst_vkgdr_ipc_output_ref (frame) : NULL;
+  item->message = message ? g_bytes_ref (message) : NULL;
+  item->state = state ? gst_vkgdr_ipc_state_ref (state) : NULL;
+  g_queue_push_tail (&self->waiting, item);
+}
+
+/* Drops the oldest frame that waits. */
+static void
+drop_oldest (GstVkgdrIpcPeer *self, GPtrArray *garbage)
+{
+  GList *link;
+
+  for (link = self->waiting.head; link; link = link->next) {
+    Item *item = link->data;
+
+    if (!item->frame)
+      continue;
+    g_ptr_array_add (garbage, item->frame);
+    item_free (item);
+    g_queue_delete_link (&self->waiting, link);
+    self->lost++;
+    return;
+  }
+}
+
+void
+gst_vkgdr_ipc_peer_offer (GstVkgdrIpcPeer *self, GstVkgdrIpcOutput *frame,
+    guint max, GstVkgdrIpcLeaky leaky, GPtrArray *garbage)
+{
+  gboolean has_room = g_hash_table_size (self->held) < max;
+
+  if (self->is_broken || self->is_stopped)
+    return;
+  if (leaky == GST_VKGDR_IPC_LEAKY_UPSTREAM
+      && (!has_room || count_waiting (self) > 0)) {
+    self->lost++;
+    return;
+  }
+  if (leaky == GST_VKGDR_IPC_LEAKY_DOWNSTREAM)
+    drop_oldest (self, garbage);
+  push (self, GST_VKGDR_IPC_FRAME, frame, NULL, NULL);
+  gst_vkgdr_ipc_peer_send_waiting (self, max);
+}
+
+void
+gst_vkgdr_ipc_peer_mark (GstVkgdrIpcPeer *self, GstVkgdrIpcType type,
+    GBytes *message, GstVkgdrIpcState *state, guint max)
+{
+  const Item *last = g_queue_peek_tail (&self->waiting);
+
+  /* A client that is stopped has to remember no more than one. */
+  if (self->is_broken || self->is_stopped || (last && last->type == type))
+    return;
+  push (self, type, NULL, message, state);
+  gst_vkgdr_ipc_peer_send_waiting (self, max);
+}
+
+/* --- flushes -------------------------------------------------------------
+ *
+ * The client gets as many FLUSH_START as the eventfd counts, and a FLUSH_STOP
+ * for each. So of what waits, the messages about flushes stay, unless two of
+ * them cancel each other.
+ */
+
+static gboolean
+waits_for (GstVkgdrIpcPeer *self, GstVkgdrIpcType type)
+{
+  GList *link;
+
+  for (link = self->waiting.head; link; link = link->next)
+    if (((Item *) link->data)->type == type)
+      return TRUE;
+  return FALSE;
+}
+
+static void
+push_plain (GstVkgdrIpcPeer *self, GstVkgdrIpcType type)
+{
+  GBytes *message = gst_vkgdr_ipc_write_plain (type);
+
+  push (self, type, NULL, message, NULL);
+  g_bytes_unref (message);
+}
+
+void
+gst_vkgdr_ipc_peer_flush_start (
+    GstVkgdrIpcPeer *self, guint max, GPtrArray *garbage)
+{
+  gboolean was_starting = waits_for (self, GST_VKGDR_IPC_FLUSH_START);
+  gboolean was_stopping = waits_for (self, GST_VKGDR_IPC_FLUSH_STOP);
+
+  if (self->is_broken || self->is_stopped)
+    return;
+  clear_waiting (self, garbage);
+  /* The client has a FLUSH_START, and was to get a FLUSH_STOP: both go on. */
+  if (was_stopping && !was_starting)
+    return;
+  if (!was_starting && eventfd_write (self->flush_fd, 1) != 0)
+    return; /* only a client that fills it up itself gets here */
+  push_plain (self, GST_VKGDR_IPC_FLUSH_START);
+  gst_vkgdr_ipc_peer_send_waiting (self, max);
+}
+
+void
+gst_vkgdr_ipc_peer_send_now (GstVkgdrIpcPeer *self, GBytes *message)
+{
+  if (!self->is_broken)
+    gst_vkgdr_ipc_send (self->fd, message, -1);
+}
+
+/* --- what the client says ------------------------------------------------ */
+
+static gboolean
+release (GstVkgdrIpcPeer *self, guint64 id, GPtrArray *garbage)
+{
+  GstVkgdrIpcOutput *frame = g_hash_table_lookup (self->held, &id);
+
+  if (!frame)
+    return FALSE;
+  g_hash_table_remove (self->held, &id);
+  g_ptr_array_add (garbage, frame);
+  return TRUE;
+}
+
+static gboolean
+stop (GstVkgdrIpcPeer *self, GPtrArray *garbage)
+{
+  self->is_stopped = TRUE;
+  clear_waiting (self, garbage);
+  return TRUE;
+}
+
+/* FALSE if this is not what a client may say. */
+static gboolean
+handle (
+    GstVkgdrIpcPeer *self, gconstpointer data, gsize size, GPtrArray *garbage)
+{
+  GstByteReader reader;
+  guint32 type;
+  guint64 id;
+
+  if (!gst_vkgdr_ipc_read_type (data, size, &reader, &type))
+    return FALSE;
+  switch (type) {
+  case GST_VKGDR_IPC_RELEASE:
+    return gst_vkgdr_ipc_read_number (&reader, &id)
+           && release (self, id, garbage);
+  case GST_VKGDR_IPC_STOP:
+    return gst_vkgdr_ipc_read_end (&reader) && stop (self, garbage);
+  default:
+    return FALSE;
+  }
+}
+
+void
+gst_vkgdr_ipc_peer_receive (
+    GstVkgdrIpcPeer *self, guint max, GPtrArray *garbage)
+{
+  guint8 data[MAX_ANSWER];
+  guint n;
+
+  for (n = 0; n < MAX_ANSWERS && !self->is_broken; n++) {
+    gsize size = sizeof (data);
+    GstVkgdrIpcResult result =
+        gst_vkgdr_ipc_receive (self->fd, data, &size, NULL);
+
+    if (result == GST_VKGDR_IPC_AGAIN)
+      break;
+    self->is_broken =
+        result != GST_VKGDR_IPC_OK || !handle (self, data, size, garbage);
+  }
+  gst_vkgdr_ipc_peer_send_waiting (self, max);
+}
+
+static gboolean
+is_gone (gpointer key, gpointer value, gpointer user_data)
+{
+  GstVkgdrIpcPeer *self = user_data;
+  const guint64 *id = key;
+  gboolean sent;
+  GBytes *message;
+
+  if (gst_vkgdr_ipc_export_lives (*id))
+    return FALSE;
+  message = gst_vkgdr_ipc_write_number (GST_VKGDR_IPC_FORGET, *id);
+  sent = send_packet (self, message, -1);
+  g_bytes_unref (message);
+  return sent;
+}
+
+void
+gst_vkgdr_ipc_peer_forget (GstVkgdrIpcPeer *self)
+{
+  gint generation = gst_vkgdr_ipc_export_generation ();
+
+  if (self->is_broken || self->generation == generation)
+    return;
+  g_hash_table_foreach_remove (self->known, is_gone, self);
+  /* What could not be sent is tried again. */
+  if (!self->is_blocked)
+    self->generation = generation;
+}

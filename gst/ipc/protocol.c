@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * ipc/protocol.c: see ipc/protocol.h
+ */
+
+#include "ipc/protocol.h"
+
+#include <string.h>
+
+#define MAGIC "VkgdrIpc"
+#define MAGIC_SIZE 8
+
+/* --- writing ------------------------------------------------------------- */
+
+static GstByteWriter *
+begin (GstVkgdrIpcType type)
+{
+  GstByteWriter *writer = gst_byte_writer_new ();
+
+  gst_byte_writer_put_uint32_le (writer, type);
+  return writer;
+}
+
+/* Takes @writer. */
+static GBytes *
+end (GstByteWriter *writer)
+{
+  guint size = gst_byte_writer_get_size (writer);
+  guint8 *data = gst_byte_writer_free_and_get_data (writer);
+
+  if (size <= GST_VKGDR_IPC_MAX_MESSAGE)
+    return g_bytes_new_take (data, size);
+  g_free (data);
+  return NULL;
+}
+
+/* All that is left of a message; it may have any length. */
+static void
+put_rest (GstByteWriter *writer, gconstpointer data, gsize size)
+{
+  if (size > 0)
+    gst_byte_writer_put_data (writer, data, size);
+}
+
+/* Takes @text. */
+static GBytes *
+write_text (GstVkgdrIpcType type, gchar *text)
+{
+  GstByteWriter *writer = begin (type);
+  gsize size = text ? strlen (text) : 0;
+
+  /* gst_byte_writer_put_data () takes 32 bits. */
+  if (size < GST_VKGDR_IPC_MAX_MESSAGE)
+    put_rest (writer, text, size);
+  g_free (text);
+  if (size < GST_VKGDR_IPC_MAX_MESSAGE)
+    return end (writer);
+  gst_byte_writer_free (writer);
+  return NULL;
+}
+
+GBytes *
+gst_vkgdr_ipc_write_plain (GstVkgdrIpcType type)
+{
+  return end (begin (type));
+}
+
+GBytes *
+gst_vkgdr_ipc_write_number (GstVkgdrIpcType type, guint64 number)
+{
+  GstByteWriter *writer = begin (type);
+
+  gst_byte_writer_put_uint64_le (writer, number);
+  return end (writer);
+}
+
+GBytes *
+gst_vkgdr_ipc_write_hello (void)
+{
+  GstByteWriter *writer = begin (GST_VKGDR_IPC_HELLO);
+
+  gst_byte_writer_put_data (writer, (const guint8 *) MAGIC, MAGIC_SIZE);
+  gst_byte_writer_put_uint32_le (writer, GST_VKGDR_IPC_VERSION);
+  return end (writer);
+}
+
+GBytes *
+gst_vkgdr_ipc_write_bye (const gchar *reason)
+{
+  return write_text (GST_VKGDR_IPC_BYE, g_strdup (reason));
+}
+
+GBytes *
+gst_vkgdr_ipc_write_caps (const GstCaps *caps)
+{
+  return write_text (GST_VKGDR_IPC_CAPS, gst_caps_to_string (caps));
+}
+
+GBytes *
+gst_vkgdr_ipc_write_tags (const GstTagList *tags)
+{
+  return write_text (GST_VKGDR_IPC_TAGS, gst_tag_list_to_string (tags));
+}
+
+GBytes *
+gst_vkgdr_ipc_write_segment (const GstSegment *segment)
+{
+  GstByteWriter *writer = begin (GST_VKGDR_IPC_SEGMENT);
+
+  gst_byte_writer_put_uint32_le (writer, segment->flags);
+  gst_byte_writer_put_uint32_le (writer, segment->format);
+  gst_byte_writer_put_float64_le (writer, segment->rate);
+  gst_byte_writer_put_float64_le (writer, segment->applied_rate);
+  gst_byte_writer_put_uint64_le (writer, segment->base);
+  gst_byte_writer_put_uint64_le (writer, segment->offset);
+  gst_byte_writer_put_uint64_le (writer, segment->start);
+  gst_byte_writer_put_uint64_le (writer, segment->stop);
+  gst_byte_writer_put_uint64_le (writer, segment->time);
+  gst_byte_writer_put_uint64_le (writer, segment->position);
+  gst_byte_writer_put_uint64_le (writer, segment->duration);
+  return end (writer);
+}
+
+GBytes *
+gst_vkgdr_ipc_write_memory (guint64 id, GBytes *description)
+{
+  GstByteWriter *writer = begin (GST_VKGDR_IPC_MEMORY);
+  gsize size = 0;
+  gconstpointer data = g_bytes_get_data (description, &size);
+
+  gst_byte_writer_put_uint64_le (writer, id);
+  put_rest (writer, data, size);
+  return end (writer);
+}
+
+GBytes *
+gst_vkgdr_ipc_write_frame (
+    const GstVkgdrIpcFrame *frame, const GByteArray *metas)
+{
+  GstByteWriter *writer = begin (GST_VKGDR_IPC_FRAME);
+  guint i;
+
+  gst_byte_writer_put_uint64_le (writer, frame->id);
+  gst_byte_writer_put_uint64_le (writer, frame->pts);
+  gst_byte_writer_put_uint64_le (writer, frame->dts);
+  gst_byte_writer_put_uint64_le (writer, frame->duration);
+  gst_byte_writer_put_uint64_le (writer, frame->offset);
+  gst_byte_writer_put_uint64_le (writer, frame->offset_end);
+  gst_byte_writer_put_uint32_le (writer, frame->flags);
+  gst_byte_writer_put_int64_le (writer, frame->base);
+  gst_byte_writer_put_uint64_le (writer, frame->latency);
+  gst_byte_writer_put_uint32_le (writer, frame->n_ranges);
+  for (i = 0; i < frame->n_ranges; i++) {
+    gst_byte_writer_put_uint64_le (writer, frame->ranges[i].id);
+    gst_byte_writer_put_uint64_le (writer, frame->ranges[i].offset);
+    gst_byte_writer_put_uint64_le (writer, frame->ranges[i].size);
+  }
+  if (metas)
+    put_rest (writer, metas->data, metas->len);
+  return end (writer);
+}
+
+/* --- reading ------------------------------------------------------------- */
+
+gboolean
+gst_vkgdr_ipc_read_type (
+    gconstpointer data, gsize size, GstByteReader *reader, guint32 *type)
+{
+  if (size > GST_VKGDR_IPC_MAX_MESSAGE)
+    return FALSE;
+  gst_byte_reader_init (reader, data, size);
+  return gst_byte_reader_get_uint32_le (reader, type);
+}
+
+gboolean
+gst_vkgdr_ipc_read_end (const GstByteReader *reader)
+{
+  return gst_byte_reader_get_remaining (reader) == 0;
+}
+
+gboolean
+gst_vkgdr_ipc_read_number (GstByteReader *reader, guint64 *number)
+{
+  return gst_byte_reader_get_uint64_le (reader, number)
+         && gst_vkgdr_ipc_read_end (reader);
+}
+
+gboolean
+gst_vkgdr_ipc_read_hello (GstByteReader *reader, guint32 *version)
+{
+  const guint8 *magic;
+
+  return gst_byte_reader_get_data (reader, MAGIC_SIZE, &magic)
+         && memcmp (magic, MAGIC, MAGIC_SIZE) == 0
+         && gst_byte_reader_get_uint32_le (reader, version)
+         && gst_vkgdr_ipc_read_end (reader);
+}
+
+/* The rest of the message as a string, which the caller frees; NULL if it is
+ * not one. */
+static gchar *
+read_text (GstByteReader *reader)
+{
+  guint size = gst_byte_reader_get_remaining (reader);
+  const guint8 *data;
+
+  if (size == 0)
+    return g_strdup ("");
+  if (!gst_byte_reader_get_data (reader, size, &data)
+      || !g_utf8_validate_len ((const gchar *) data, size, NULL))
+    return NULL;
+  return g_strndup ((const gchar *) data, size);
+}
+
+gchar *
+gst_vkgdr_ipc_read_bye (GstByteReader *reader)
+{
+  return read_text (reader);
+}
+
+GstCaps *
+gst_vkgdr_ipc_read_caps (GstByteReader *reader)
+{
+  gchar *text = read_text (reader);
+  GstCaps *caps = text ? gst_caps_from_string (text) : NULL;
+
+  g_free (text);
+  if (caps && !gst_caps_is_fixed (caps))
+    gst_clear_caps (&caps);
+  return caps;
+}
+
+GstTagList *
+gst_vkgdr_ipc_read_tags (GstByteReader *reader)
+{
+  gchar *text = read_text (reader);
+  GstTagList *tags = text ? gst_tag_list_new_from_string (text) : NULL;
+
+  g_free (text);
+  return tags;
+}
+
+/* GStreamer's functions for segments stop the program if these are wrong. */
+static gboolean
+is_sane (const GstSegment *segment)
+{
+  if (segment->format != GST_FORMAT_TIME && segment->format != GST_FORMAT_BYTES
+      && segment->format != GST_FORMAT_DEFAULT)
+    return FALSE;
+  /* Also FALSE for what is not a number. */
+  if (!(segment->rate > -1e6 && segment->rate < 1e6 && segment->rate != 0.0)
+      || !(segment->applied_rate > -1e6 && segment->applied_rate < 1e6
+           && segment->applied_rate != 0.0))
+    return FALSE;
+  return segment->start != GST_CLOCK_TIME_NONE
+         && (segment->stop == GST_CLOCK_TIME_NONE
+             || segment->start <= segment->stop);
+}
+
+gboolean
+gst_vkgdr_ipc_read_segment (GstByteReader *reader, GstSegment *segment)
+{
+  guint32 flags, format;
+
+  gst_segment_init (segment, GST_FORMAT_UNDEFINED);
+  if (!gst_byte_reader_get_uint32_le (reader, &flags)
+      || !gst_byte_reader_get_uint32_le (reader, &format)
+      || !gst_byte_reader_get_float64_le (reader, &segment->rate)
+      || !gst_byte_reader_get_float64_le (reader, &segment->applied_rate)
+      || !gst_byte_reader_get_uint64_le (reader, &segment->base)
+      || !gst_byte_reader_get_uint64_le (reader, &segment->offset)
+      || !gst_byte_reader_get_uint64_le (reader, &segment->start)
+      || !gst_byte_reader_get_uint64_le (reader, &segment->stop)
+      || !gst_byte_reader_get_uint64_le (reader, &segment->time)
+      || !gst_byte_reader_get_uint64_le (reader, &segment->position)
+      || !gst_byte_reader_get_uint64_le (reader, &segment->duration))
+    return FALSE;
+  segment->flags = flags;
+  segment->format = format;
+  return is_sane (segment) && gst_vkgdr_ipc_read_end (reader);
+}
+
+GBytes *
+gst_vkgdr_ipc_read_memory (GstByteReader *reader, guint64 *id)
+{
+  const guint8 *data = NULL;
+  guint size;
+
+  if (!gst_byte_reader_get_uint64_le (reader, id))
+    return NULL;
+  size = gst_byte_reader_get_remaining (reader);
+  if (size == 0 || !gst_byte_reader_get_data (reader, size, &data))
+    return NULL;
+  return g_bytes_new (data, size);
+}
+
+static gboolean
+read_range (GstByteReader *reader, GstVkgdrIpcRange *range)
+{
+  return gst_byte_reader_get_uint64_le (reader, &range->id)
+         && gst_byte_reader_get_uint64_le (reader, &range->offset)
+         && gst_byte_reader_get_uint64_le (reader, &range->size)
+         && range->size > 0;
+}
+
+gboolean
+gst_vkgdr_ipc_read_frame (GstByteReader *reader, GstVkgdrIpcFrame *frame)
+{
+  guint i;
+
+  if (!gst_byte_reader_get_uint64_le (reader, &frame->id)
+      || !gst_byte_reader_get_uint64_le (reader, &frame->pts)
+      || !gst_byte_reader_get_uint64_le (reader, &frame->dts)
+      || !gst_byte_reader_get_uint64_le (reader, &frame->duration)
+      || !gst_byte_reader_get_uint64_le (reader, &frame->offset)
+      || !gst_byte_reader_get_uint64_le (reader, &frame->offset_end)
+      || !gst_byte_reader_get_uint32_le (reader, &frame->flags)
+      || !gst_byte_reader_get_int64_le (reader, &frame->base)
+      || !gst_byte_reader_get_uint64_le (reader, &frame->latency)
+      || !gst_byte_reader_get_uint32_le (reader, &frame->n_ranges)
+      || frame->n_ranges > GST_VKGDR_IPC_MAX_MEMORIES)
+    return FALSE;
+  for (i = 0; i < frame->n_ranges; i++)
+    if (!read_range (reader, &frame->ranges[i]))
+      return FALSE;
+  return TRUE;
+}

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * ipc/protocol.h: the messages between vkgdripcsink and vkgdripcsrc
+ *
+ * A message is one packet of a Unix socket of type SOCK_SEQPACKET, so that it
+ * arrives whole or not at all. It begins with its type; the rest depends on
+ * that. Both processes are on one machine, but all numbers are little-endian,
+ * and nothing in a message is used before it was checked.
+ *
+ *     server                                    client
+ *     HELLO, with an eventfd             ->
+ *     CAPS, SEGMENT, TAGS                ->     what changed before a frame
+ *     MEMORY, with a file descriptor     ->     once for each allocation
+ *     FRAME                              ->
+ *                                        <-     RELEASE, when it was used
+ *     FORGET                             ->     an allocation is not used again
+ *     EOS, FLUSH_START, FLUSH_STOP       ->
+ *                                        <-     STOP: no more frames
+ *     BYE, with a reason                 ->     the last message
+ *
+ * The eventfd counts flushes: by it a client hears of a flush while it is busy
+ * with a frame.
+ */
+
+#ifndef __GST_VKGDR_IPC_PROTOCOL_H__
+#define __GST_VKGDR_IPC_PROTOCOL_H__
+
+#include <gst/base/gstbytereader.h>
+#include <gst/base/gstbytewriter.h>
+#include <gst/gst.h>
+
+G_BEGIN_DECLS
+
+/* Bytes of a message, at most: well below what a socket takes by default. */
+#define GST_VKGDR_IPC_MAX_MESSAGE (64 * 1024)
+
+/* Memories of a frame, at most. GstBuffer merges what is more. */
+#define GST_VKGDR_IPC_MAX_MEMORIES 16
+
+/* Flags of a buffer that travel: not those of its memory and its object. */
+#define GST_VKGDR_IPC_BUFFER_FLAGS \
+  (~(guint32) (GST_BUFFER_FLAG_TAG_MEMORY | (GST_MINI_OBJECT_FLAG_LAST - 1)))
+
+/* Changes when messages change. */
+#define GST_VKGDR_IPC_VERSION 1
+
+typedef enum {
+  GST_VKGDR_IPC_HELLO = 1,
+  GST_VKGDR_IPC_BYE,
+  GST_VKGDR_IPC_CAPS,
+  GST_VKGDR_IPC_SEGMENT,
+  GST_VKGDR_IPC_TAGS,
+  GST_VKGDR_IPC_MEMORY,
+  GST_VKGDR_IPC_FORGET,
+  GST_VKGDR_IPC_FRAME,
+  GST_VKGDR_IPC_EOS,
+  GST_VKGDR_IPC_FLUSH_START,
+  GST_VKGDR_IPC_FLUSH_STOP,
+  GST_VKGDR_IPC_RELEASE,
+  GST_VKGDR_IPC_STOP
+} GstVkgdrIpcType;
+
+/* Where bytes of a frame lie. */
+typedef struct {
+  guint64 id; /* of the allocation */
+  guint64 offset;
+  guint64 size;
+} GstVkgdrIpcRange;
+
+/* A frame without its metas. */
+typedef struct {
+  guint64 id;
+  GstClockTime pts;
+  GstClockTime dts;
+  GstClockTime duration;
+  guint64 offset;
+  guint64 offset_end;
+  guint32 flags; /* of GstBufferFlags */
+  gint64 base;   /* monotonic time at which running time was 0; -1: none */
+  GstClockTime latency; /* of the server's pipeline */
+  guint32 n_ranges;
+  GstVkgdrIpcRange ranges[GST_VKGDR_IPC_MAX_MEMORIES];
+} GstVkgdrIpcFrame;
+
+/* --- writing: each returns a message, or NULL if it would be too large --- */
+
+/* A message that has only its type, and one with a number. */
+GBytes *gst_vkgdr_ipc_write_plain (GstVkgdrIpcType type);
+GBytes *gst_vkgdr_ipc_write_number (GstVkgdrIpcType type, guint64 number);
+
+GBytes *gst_vkgdr_ipc_write_hello (void);
+GBytes *gst_vkgdr_ipc_write_bye (const gchar *reason);
+GBytes *gst_vkgdr_ipc_write_caps (const GstCaps *caps);
+GBytes *gst_vkgdr_ipc_write_segment (const GstSegment *segment);
+GBytes *gst_vkgdr_ipc_write_tags (const GstTagList *tags);
+GBytes *gst_vkgdr_ipc_write_memory (guint64 id, GBytes *description);
+GBytes *gst_vkgdr_ipc_write_frame (
+    const GstVkgdrIpcFrame *frame, const GByteArray *metas);
+
+/* --- reading: each returns FALSE if the message is not of this type or form
+ * --- */
+
+/* Begins to read: sets @reader to what follows the type. */
+gboolean gst_vkgdr_ipc_read_type (
+    gconstpointer data, gsize size, GstByteReader *reader, guint32 *type);
+
+/* These expect a reader behind the type, and nothing behind what they read. */
+gboolean gst_vkgdr_ipc_read_end (const GstByteReader *reader);
+gboolean gst_vkgdr_ipc_read_number (GstByteReader *reader, guint64 *number);
+gboolean gst_vkgdr_ipc_read_hello (GstByteReader *reader, guint32 *version);
+gchar *gst_vkgdr_ipc_read_bye (GstByteReader *reader);
+GstCaps *gst_vkgdr_ipc_read_caps (GstByteReader *reader);
+gboolean gst_vkgdr_ipc_read_segment (
+    GstByteReader *reader, GstSegment *segment);
+GstTagList *gst_vkgdr_ipc_read_tags (GstByteReader *reader);
+GBytes *gst_vkgdr_ipc_read_memory (GstByteReader *reader, guint64 *id);
+
+/* Leaves @reader before the metas. */
+gboolean gst_vkgdr_ipc_read_frame (
+    GstByteReader *reader, GstVkgdrIpcFrame *frame);
+
+G_END_DECLS
+
+#endif /* __GST_VKGDR_IPC_PROTOCOL_H__ */

@@ -1,0 +1,607 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * ipc/server.c: see ipc/server.h
+ */
+
+#include "ipc/server.h"
+
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+GST_DEBUG_CATEGORY_STATIC (gst_vkgdr_ipc_server_debug);
+#define GST_CAT_DEFAULT gst_vkgdr_ipc_server_debug
+
+/* Clients at a time. */
+#define MAX_CLIENTS 256
+
+/* Clients that are accepted before the others are heard again. */
+#define MAX_ACCEPTS 16
+
+/* Frames that wait until they are written. More only come from a source that is
+ * faster than the device: then the oldest are lost, or the source waits. */
+#define MAX_UNWRITTEN 16
+
+/* What waits until the frames before it are written: a frame or a message. */
+typedef struct {
+  GstVkgdrIpcOutput *frame; /* or NULL */
+  GstVkgdrIpcType type;     /* of the message */
+  GBytes *message;
+  GstVkgdrIpcState *state; /* of the message */
+  guint epoch;
+} Entry;
+
+struct _GstVkgdrIpcServer {
+  GstVkgdrIpcServerParams params;
+  gchar *path;
+  struct stat file; /* the socket that was made there */
+  gint listener;
+  gint wake; /* an eventfd that ends the io thread's wait */
+  GThread *io;
+  GThread *waiter;
+
+  GMutex lock; /* for what follows; no driver is called with it held */
+  GCond cond;  /* a client came, a frame came back, or something is queued */
+  GPtrArray *peers;
+  GQueue queue;        /* of Entry */
+  gboolean is_waiting; /* the waiter has taken an entry out of the queue */
+  guint epoch;         /* counts flushes */
+  GstVkgdrIpcState *state;
+  GstVkgdrIpcServerFigures gone; /* of clients that are gone */
+  gboolean is_unlocked;
+  gboolean is_closing;
+};
+
+static void
+init_debug (void)
+{
+  static gsize done = 0;
+
+  if (g_once_init_enter (&done)) {
+    GST_DEBUG_CATEGORY_INIT (
+        gst_vkgdr_ipc_server_debug, "vkgdripcserver", 0, "vkgdripcsink");
+    g_once_init_leave (&done, 1);
+  }
+}
+
+/* Frames to give back without the lock. */
+static GPtrArray *
+garbage_new (void)
+{
+  return g_ptr_array_new_with_free_func (
+      (GDestroyNotify) gst_vkgdr_ipc_output_unref);
+}
+
+static void
+wake (GstVkgdrIpcServer *self)
+{
+  eventfd_write (self->wake, 1);
+}
+
+static GstVkgdrIpcPeer *
+peer_at (GstVkgdrIpcServer *self, guint index)
+{
+  return g_ptr_array_index (self->peers, index);
+}
+
+/* With the lock held: whether the io thread has to look after a client. */
+static void
+wake_if_needed (GstVkgdrIpcServer *self)
+{
+  guint i;
+
+  for (i = 0; i < self->peers->len; i++)
+    if (gst_vkgdr_ipc_peer_is_blocked (peer_at (self, i))
+        || gst_vkgdr_ipc_peer_is_broken (peer_at (self, i))) {
+      wake (self);
+      return;
+    }
+}
+
+/* --- to the clients ------------------------------------------------------ */
+
+static Entry *
+entry_new (GstVkgdrIpcServer *self, GstVkgdrIpcOutput *frame,
+    GstVkgdrIpcType type, GBytes *message)
+{
+  Entry *entry = g_new0 (Entry, 1);
+
+  entry->frame = frame;
+  entry->type = type;
+  entry->message = message;
+  entry->epoch = self->epoch;
+  if (frame)
+    frame->state = gst_vkgdr_ipc_state_ref (self->state);
+  else
+    entry->state = gst_vkgdr_ipc_state_ref (self->state);
+  return entry;
+}
+
+/* Adds the frame to @garbage. */
+static void
+entry_free (Entry *entry, GPtrArray *garbage)
+{
+  if (entry->frame)
+    g_ptr_array_add (garbage, entry->frame);
+  g_clear_pointer (&entry->message, g_bytes_unref);
+  g_clear_pointer (&entry->state, gst_vkgdr_ipc_state_unref);
+  g_free (entry);
+}
+
+/* With the lock held. */
+static void
+distribute (GstVkgdrIpcServer *self, const Entry *entry, GPtrArray *garbage)
+{
+  const GstVkgdrIpcServerParams *params = &self->params;
+  guint i;
+
+  for (i = 0; i < self->peers->len; i++) {
+    if (entry->frame)
+      gst_vkgdr_ipc_peer_offer (peer_at (self, i), entry->frame,
+          params->max_buffers, params->leaky, garbage);
+    else
+      gst_vkgdr_ipc_peer_mark (peer_at (self, i), entry->type, entry->message,
+          entry->state, params->max_buffers);
+  }
+  wake_if_needed (self);
+}
+
+/* --- frames that are not written yet ------------------------------------- */
+
+/* With the lock held: waits for the next entry. NULL: the server ends, and all
+ * that came before that is sent. */
+static Entry *
+take_entry (GstVkgdrIpcServer *self)
+{
+  while (!self->is_closing && g_queue_is_empty (&self->queue))
+    g_cond_wait (&self->cond, &self->lock);
+  return g_queue_pop_head (&self->queue);
+}
+
+/* With the lock held. */
+static void
+clear_queue (GstVkgdrIpcServer *self, GPtrArray *garbage)
+{
+  Entry *entry;
+
+  while ((entry = g_queue_pop_head (&self->queue)))
+    entry_free (entry, garbage);
+}
+
+/* With the lock held, which is given up: whether the entry can be sent. */
+static gboolean
+wait_for_entry (GstVkgdrIpcServer *self, Entry *entry)
+{
+  GError *error = NULL;
+  gboolean ok;
+
+  if (!entry->frame)
+    return entry->epoch == self->epoch;
+  g_mutex_unlock (&self->lock);
+  ok = gst_vkgdr_ipc_output_wait_written (entry->frame, &error);
+  if (!ok)
+    self->params.on_error (self->params.user_data, error);
+  g_clear_error (&error);
+  g_mutex_lock (&self->lock);
+  return ok && entry->epoch == self->epoch;
+}
+
+static gpointer
+run_waiter (gpointer data)
+{
+  GstVkgdrIpcServer *self = data;
+  Entry *entry;
+
+  g_mutex_lock (&self->lock);
+  while ((entry = take_entry (self))) {
+    GPtrArray *garbage = garbage_new ();
+
+    self->is_waiting = TRUE;
+    if (wait_for_entry (self, entry))
+      distribute (self, entry, garbage);
+    else if (self->is_closing) /* the device may not finish with the others */
+      clear_queue (self, garbage);
+    self->is_waiting = FALSE;
+    entry_free (entry, garbage);
+    g_cond_broadcast (&self->cond);
+    g_mutex_unlock (&self->lock);
+    g_ptr_array_unref (garbage);
+    g_mutex_lock (&self->lock);
+  }
+  g_mutex_unlock (&self->lock);
+  return NULL;
+}
+
+/* With the lock held: drops the oldest frame if there are too many. */
+static void
+limit_queue (GstVkgdrIpcServer *self, GPtrArray *garbage)
+{
+  GList *link;
+
+  if (self->queue.length < MAX_UNWRITTEN)
+    return;
+  for (link = self->queue.head; link; link = link->next) {
+    Entry *entry = link->data;
+
+    if (!entry->frame)
+      continue;
+    entry_free (entry, garbage);
+    g_queue_delete_link (&self->queue, link);
+    self->gone.unwritten++;
+    return;
+  }
+}
+
+/* With the lock held: sends the entry now, or queues it. Takes it. */
+static void
+submit (GstVkgdrIpcServer *self, Entry *entry, gboolean is_written,
+    GPtrArray *garbage)
+{
+  if (is_written && !self->is_waiting && g_queue_is_empty (&self->queue)) {
+    distribute (self, entry, garbage);
+    entry_free (entry, garbage);
+    return;
+  }
+  limit_queue (self, garbage);
+  g_queue_push_tail (&self->queue, entry);
+  g_cond_broadcast (&self->cond);
+}
+
+/* --- clients ------------------------------------------------------------- */
+
+/* Without the lock: a client that may not connect is told why. */
+static void
+refuse (GstVkgdrIpcServer *self, gint fd, const gchar *reason)
+{
+  GBytes *bye = gst_vkgdr_ipc_write_bye (reason);
+
+  GST_WARNING ("a client of '%s' is refused: %s", self->path, reason);
+  gst_vkgdr_ipc_send (fd, bye, -1);
+  g_bytes_unref (bye);
+  close (fd);
+  g_mutex_lock (&self->lock);
+  self->gone.refused++;
+  g_mutex_unlock (&self->lock);
+}
+
+static void
+add_client (GstVkgdrIpcServer *self, gint fd)
+{
+  GstVkgdrIpcPeer *peer = gst_vkgdr_ipc_peer_new (fd);
+
+  if (!peer) {
+    refuse (self, fd,
+        "the process of vkgdripcsink has as many files open as "
+        "it may (ulimit -n)");
+    return;
+  }
+  g_mutex_lock (&self->lock);
+  g_ptr_array_add (self->peers, peer);
+  g_cond_broadcast (&self->cond);
+  g_mutex_unlock (&self->lock);
+  GST_INFO ("a client of '%s' has come", self->path);
+}
+
+static guint
+count_clients (GstVkgdrIpcServer *self)
+{
+  guint n;
+
+  g_mutex_lock (&self->lock);
+  n = self->peers->len;
+  g_mutex_unlock (&self->lock);
+  return n;
+}
+
+static void
+accept_clients (GstVkgdrIpcServer *self)
+{
+  guint n;
+  gint fd;
+
+  for (n = 0; n < MAX_ACCEPTS; n++) {
+    GError *error = NULL;
+
+    fd = gst_vkgdr_ipc_accept (self->listener);
+    if (fd < 0)
+      return;
+    if (!gst_vkgdr_ipc_check_peer (fd, self->params.peers, &error))
+      refuse (self, fd, error->message);
+    else if (count_clients (self) >= MAX_CLIENTS)
+      refuse (self, fd, "vkgdripcsink has as many clients as it can serve");
+    else
+      add_client (self, fd);
+    g_clear_error (&error);
+  }
+}
+
+/* With the lock held. */
+static void
+remove_client (GstVkgdrIpcServer *self, guint index, GPtrArray *garbage)
+{
+  GstVkgdrIpcPeer *peer = g_ptr_array_remove_index_fast (self->peers, index);
+  guint64 sent, lost;
+
+  gst_vkgdr_ipc_peer_get_figures (peer, &sent, &lost);
+  self->gone.sent += sent;
+  self->gone.lost += lost;
+  gst_vkgdr_ipc_peer_free (peer, garbage);
+  GST_INFO ("a client of '%s' has gone", self->path);
+}
+
+/* With the lock held: hears the clients, and sends what waits. */
+static void
+serve_clients (GstVkgdrIpcServer *self, GPtrArray *garbage)
+{
+  guint i = 0;
+
+  while (i < self->peers->len) {
+    GstVkgdrIpcPeer *peer = peer_at (self, i);
+
+    gst_vkgdr_ipc_peer_receive (peer, self->params.max_buffers, garbage);
+    if (gst_vkgdr_ipc_peer_is_broken (peer))
+      remove_client (self, i, garbage);
+    else
+      i++;
+  }
+  g_cond_broadcast (&self->cond);
+}
+
+/* With the lock held: when the last frame of an allocation has come back. */
+static void
+forget_exports (GstVkgdrIpcServer *self)
+{
+  guint i;
+
+  for (i = 0; i < self->peers->len; i++)
+    gst_vkgdr_ipc_peer_forget (peer_at (self, i));
+}
+
+/* With the lock held: what the io thread waits for. */
+static GArray *
+list_polls (GstVkgdrIpcServer *self)
+{
+  GArray *polls = g_array_new (FALSE, FALSE, sizeof (struct pollfd));
+  struct pollfd poll = { .fd = self->wake, .events = POLLIN };
+  guint i;
+
+  g_array_append_val (polls, poll);
+  poll.fd = self->listener;
+  g_array_append_val (polls, poll);
+  for (i = 0; i < self->peers->len; i++) {
+    poll.fd = gst_vkgdr_ipc_peer_get_fd (peer_at (self, i));
+    poll.events = POLLIN;
+    if (gst_vkgdr_ipc_peer_is_blocked (peer_at (self, i)))
+      poll.events |= POLLOUT;
+    g_array_append_val (polls, poll);
+  }
+  return polls;
+}
+
+static void
+wait_for_clients (GstVkgdrIpcServer *self, GArray *polls)
+{
+  const struct pollfd *first = (struct pollfd *) polls->data;
+  eventfd_t count;
+
+  poll ((struct pollfd *) polls->data, polls->len, -1);
+  if (first[0].revents)
+    eventfd_read (self->wake, &count);
+  if (first[1].revents)
+    accept_clients (self);
+}
+
+static gpointer
+run_io (gpointer data)
+{
+  GstVkgdrIpcServer *self = data;
+
+  g_mutex_lock (&self->lock);
+  while (!self->is_closing) {
+    GArray *polls = list_polls (self);
+    GPtrArray *garbage = garbage_new ();
+
+    g_mutex_unlock (&self->lock);
+    wait_for_clients (self, polls);
+    g_array_unref (polls);
+    g_mutex_lock (&self->lock);
+    serve_clients (self, garbage);
+    g_mutex_unlock (&self->lock);
+    g_ptr_array_unref (garbage);
+    g_mutex_lock (&self->lock);
+    forget_exports (self);
+  }
+  g_mutex_unlock (&self->lock);
+  return NULL;
+}
+
+/* --- from the element ---------------------------------------------------- */
+
+GstVkgdrIpcServer *
+gst_vkgdr_ipc_server_new (const GstVkgdrIpcServerParams *params, GError **error)
+{
+  GstVkgdrIpcServer *self;
+  gint listener, wake_fd;
+
+  init_debug ();
+  listener = gst_vkgdr_ipc_listen (params->path, params->peers, error);
+  if (listener < 0)
+    return NULL;
+  wake_fd = eventfd (0, EFD_CLOEXEC | EFD_NONBLOCK);
+  if (wake_fd < 0) {
+    g_set_error_literal (error, G_IO_ERROR, G_IO_ERROR_TOO_MANY_OPEN_FILES,
+        "the process has as many files open as it may (ulimit -n)");
+    unlink (params->path);
+    close (listener);
+    return NULL;
+  }
+  self = g_new0 (GstVkgdrIpcServer, 1);
+  self->params = *params;
+  self->path = g_strdup (params->path);
+  lstat (self->path, &self->file);
+  self->listener = listener;
+  self->wake = wake_fd;
+  g_mutex_init (&self->lock);
+  g_cond_init (&self->cond);
+  self->peers = g_ptr_array_new ();
+  g_queue_init (&self->queue);
+  self->state = gst_vkgdr_ipc_state_new ();
+  self->io = g_thread_new ("vkgdripc-io", run_io, self);
+  self->waiter = g_thread_new ("vkgdripc-wait", run_waiter, self);
+  return self;
+}
+
+/* Another server may have put its own socket there meanwhile. */
+static void
+remove_socket (GstVkgdrIpcServer *self)
+{
+  struct stat file;
+
+  if (lstat (self->path, &file) == 0 && file.st_ino == self->file.st_ino
+      && file.st_dev == self->file.st_dev)
+    unlink (self->path);
+}
+
+static void
+say_bye (GstVkgdrIpcServer *self, GPtrArray *garbage)
+{
+  GBytes *bye = gst_vkgdr_ipc_write_bye ("");
+
+  while (self->peers->len > 0) {
+    gst_vkgdr_ipc_peer_send_now (peer_at (self, 0), bye);
+    remove_client (self, 0, garbage);
+  }
+  g_bytes_unref (bye);
+}
+
+void
+gst_vkgdr_ipc_server_free (GstVkgdrIpcServer *self)
+{
+  GPtrArray *garbage = garbage_new ();
+
+  g_mutex_lock (&self->lock);
+  self->is_closing = TRUE;
+  g_cond_broadcast (&self->cond);
+  g_mutex_unlock (&self->lock);
+  g_thread_join (self->waiter);
+  wake (self);
+  g_thread_join (self->io);
+  remove_socket (self);
+  close (self->listener);
+  close (self->wake);
+  say_bye (self, garbage);
+  g_ptr_array_unref (garbage);
+  g_ptr_array_unref (self->peers);
+  gst_vkgdr_ipc_state_unref (self->state);
+  g_cond_clear (&self->cond);
+  g_mutex_clear (&self->lock);
+  g_free (self->path);
+  g_free (self);
+}
+
+void
+gst_vkgdr_ipc_server_set (
+    GstVkgdrIpcServer *self, GstVkgdrIpcType type, GBytes *message)
+{
+  g_mutex_lock (&self->lock);
+  self->state = gst_vkgdr_ipc_state_change (self->state, type, message);
+  g_mutex_unlock (&self->lock);
+}
+
+/* With the lock held: whether the source has to wait. */
+static gboolean
+must_wait (GstVkgdrIpcServer *self)
+{
+  guint i, queued;
+
+  if (self->params.waits_for_client && self->peers->len == 0)
+    return TRUE;
+  if (self->params.leaky != GST_VKGDR_IPC_LEAKY_NO)
+    return FALSE;
+  queued = self->queue.length + (self->is_waiting ? 1 : 0);
+  if (queued >= MAX_UNWRITTEN)
+    return TRUE;
+  for (i = 0; i < self->peers->len; i++)
+    if (gst_vkgdr_ipc_peer_count (peer_at (self, i)) + queued
+        >= self->params.max_buffers)
+      return TRUE;
+  return FALSE;
+}
+
+gboolean
+gst_vkgdr_ipc_server_send (GstVkgdrIpcServer *self, GstVkgdrIpcOutput **frame)
+{
+  gboolean is_written = gst_vkgdr_ipc_output_is_written (*frame), can_send;
+  GPtrArray *garbage = garbage_new ();
+
+  g_mutex_lock (&self->lock);
+  while (!self->is_unlocked && must_wait (self))
+    g_cond_wait (&self->cond, &self->lock);
+  can_send = !self->is_unlocked || !must_wait (self);
+  if (can_send)
+    submit (self,
+        entry_new (self, g_steal_pointer (frame), GST_VKGDR_IPC_FRAME, NULL),
+        is_written, garbage);
+  g_mutex_unlock (&self->lock);
+  g_ptr_array_unref (garbage);
+  return can_send;
+}
+
+void
+gst_vkgdr_ipc_server_mark (
+    GstVkgdrIpcServer *self, GstVkgdrIpcType type, GBytes *message)
+{
+  GPtrArray *garbage = garbage_new ();
+
+  g_mutex_lock (&self->lock);
+  submit (self, entry_new (self, NULL, type, message), TRUE, garbage);
+  g_mutex_unlock (&self->lock);
+  g_ptr_array_unref (garbage);
+}
+
+void
+gst_vkgdr_ipc_server_flush_start (GstVkgdrIpcServer *self)
+{
+  GPtrArray *garbage = garbage_new ();
+  guint i;
+
+  g_mutex_lock (&self->lock);
+  self->epoch++;
+  clear_queue (self, garbage);
+  for (i = 0; i < self->peers->len; i++)
+    gst_vkgdr_ipc_peer_flush_start (
+        peer_at (self, i), self->params.max_buffers, garbage);
+  wake_if_needed (self);
+  g_cond_broadcast (&self->cond);
+  g_mutex_unlock (&self->lock);
+  g_ptr_array_unref (garbage);
+}
+
+void
+gst_vkgdr_ipc_server_set_unlocked (
+    GstVkgdrIpcServer *self, gboolean is_unlocked)
+{
+  g_mutex_lock (&self->lock);
+  self->is_unlocked = is_unlocked;
+  g_cond_broadcast (&self->cond);
+  g_mutex_unlock (&self->lock);
+}
+
+void
+gst_vkgdr_ipc_server_get_figures (
+    GstVkgdrIpcServer *self, GstVkgdrIpcServerFigures *figures)
+{
+  guint64 sent, lost;
+  guint i;
+
+  g_mutex_lock (&self->lock);
+  *figures = self->gone;
+  figures->clients = self->peers->len;
+  for (i = 0; i < self->peers->len; i++) {
+    gst_vkgdr_ipc_peer_get_figures (peer_at (self, i), &sent, &lost);
+    figures->sent += sent;
+    figures->lost += lost;
+  }
+  g_mutex_unlock (&self->lock);
+}

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * ipc/server.h: sends frames to all clients of a socket
+ *
+ * Has two threads: one accepts clients, hears their answers and sends what
+ * waits for room; the other waits for frames that are not written yet. A frame
+ * that is written is sent by the thread that brings it. Knows nothing of
+ * elements. Thread-safe.
+ */
+
+#ifndef __GST_VKGDR_IPC_SERVER_H__
+#define __GST_VKGDR_IPC_SERVER_H__
+
+#include "ipc/peer.h"
+
+G_BEGIN_DECLS
+
+typedef struct _GstVkgdrIpcServer GstVkgdrIpcServer;
+
+/* How a server serves. */
+typedef struct {
+  const gchar *path; /* of the socket */
+  GstVkgdrIpcPeers peers;
+  GstVkgdrIpcLeaky leaky;
+  guint max_buffers;         /* frames that one client may have */
+  gboolean waits_for_client; /* frames wait until there is one */
+
+  /* A frame could not be sent. Called in a thread of the server, without a
+   * lock. */
+  void (*on_error) (gpointer user_data, const GError *error);
+  gpointer user_data;
+} GstVkgdrIpcServerParams;
+
+typedef struct {
+  guint clients;     /* at present */
+  guint64 sent;      /* frames, to all clients together */
+  guint64 lost;      /* the same */
+  guint64 refused;   /* clients that broke a rule or may not connect */
+  guint64 unwritten; /* frames that were dropped before they were written */
+} GstVkgdrIpcServerFigures;
+
+/* Listens. NULL with @error set on failure. */
+GstVkgdrIpcServer *gst_vkgdr_ipc_server_new (
+    const GstVkgdrIpcServerParams *params, GError **error);
+
+/* Says good-bye to all clients, and ends. */
+void gst_vkgdr_ipc_server_free (GstVkgdrIpcServer *self);
+
+/* What clients have to know before the next frame: CAPS, SEGMENT or TAGS
+ * (@message is taken; nullable). */
+void gst_vkgdr_ipc_server_set (
+    GstVkgdrIpcServer *self, GstVkgdrIpcType type, GBytes *message);
+
+/* Sends @frame as soon as it is written; takes it, and sets it to NULL. Waits
+ * only where the parameters say so. FALSE if the wait was ended by
+ * gst_vkgdr_ipc_server_set_unlocked (); then the frame stays the caller's. */
+gboolean gst_vkgdr_ipc_server_send (
+    GstVkgdrIpcServer *self, GstVkgdrIpcOutput **frame);
+
+/* Sends EOS or FLUSH_STOP (@message is taken) behind all frames. */
+void gst_vkgdr_ipc_server_mark (
+    GstVkgdrIpcServer *self, GstVkgdrIpcType type, GBytes *message);
+
+/* Drops frames that were not sent yet, and tells the clients at once. */
+void gst_vkgdr_ipc_server_flush_start (GstVkgdrIpcServer *self);
+
+/* Whether gst_vkgdr_ipc_server_send () must not wait. */
+void gst_vkgdr_ipc_server_set_unlocked (
+    GstVkgdrIpcServer *self, gboolean is_unlocked);
+
+void gst_vkgdr_ipc_server_get_figures (
+    GstVkgdrIpcServer *self, GstVkgdrIpcServerFigures *figures);
+
+G_END_DECLS
+
+#endif /* __GST_VKGDR_IPC_SERVER_H__ */

@@ -1,0 +1,802 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * ipc/sink.c: the element vkgdripcsink
+ *
+ * Knows buffers, events and properties; ipc/server.c knows clients.
+ */
+
+/**
+ * SECTION:element-vkgdripcsink
+ * @title: vkgdripcsink
+ * @see_also: vkgdripcsrc, vkgdrupload
+ *
+ * Gives frames in GPU memory to other processes, also in other containers,
+ * without a copy. It serves a Unix socket, and any number of vkgdripcsrc are
+ * its clients, which come and go.
+ *
+ * Upstream is offered a pool of memory that other processes can import, so what
+ * a source writes into it is what all clients read: no vkgdrupload is needed.
+ * Frames in other memory (small memories of vkgdrupload's allocator, memory of
+ * a decoder, system memory of another element) are copied once, on the device
+ * if that is possible.
+ *
+ * A frame is sent when it is written, and its buffer goes back to its pool when
+ * all clients have used it or are gone. The streaming thread waits for neither.
+ * A client that has #GstVkgdrIpcSink:max-buffers frames, because it is slow or
+ * stopped, loses frames or holds up the source, as #GstVkgdrIpcSink:leaky says;
+ * other clients do not notice.
+ *
+ * Caps, segments, tags, EOS, flushes, timestamps, flags, and metas that can be
+ * serialised go to the clients, too. A client that comes late gets the caps and
+ * the next frame.
+ *
+ * The property `stats` has the fields `frames` (that came), `frames-copied`,
+ * `bytes-copied`, `clients` (at present, uint), `frames-sent` and `frames-lost`
+ * (of all clients together), `frames-dropped` (before they were written,
+ * because the device is too slow) and `clients-refused`; all but one are
+ * uint64.
+ *
+ * The socket can be used by processes of the same user alone, unless
+ * #GstVkgdrIpcSink:allowed-peers says otherwise. A client can read what its
+ * frames' pool holds, and could write to it.
+ *
+ * ## Example launch lines
+ * |[
+ * gst-launch-1.0 videotestsrc ! vkgdripcsink socket-path=/tmp/frames
+ * gst-launch-1.0 vkgdripcsrc socket-path=/tmp/frames ! cudafilter kernel=sobel
+ * ! vkgdrdownload ! autovideosink
+ * ]|
+ *
+ * Since: 0.2
+ */
+
+#include <gst/base/gstbasesink.h>
+#include <gst/vkgdr/vkgdr.h>
+
+#include "gstvkgdrelements.h"
+#include "ipc/clock.h"
+#include "ipc/copy.h"
+#include "ipc/device.h"
+#include "ipc/server.h"
+
+GST_DEBUG_CATEGORY_STATIC (gst_vkgdr_ipc_sink_debug);
+#define GST_CAT_DEFAULT gst_vkgdr_ipc_sink_debug
+
+#define GST_TYPE_VKGDR_IPC_SINK (gst_vkgdr_ipc_sink_get_type ())
+G_DECLARE_FINAL_TYPE (
+    GstVkgdrIpcSink, gst_vkgdr_ipc_sink, GST, VKGDR_IPC_SINK, GstBaseSink)
+
+struct _GstVkgdrIpcSink {
+  GstBaseSink parent;
+
+  GstVkgdrIpcDevice device;
+
+  /* Properties, under the object lock. */
+  gchar *socket_path;
+  GstVkgdrIpcPeers allowed_peers;
+  GstVkgdrIpcLeaky leaky;
+  guint max_buffers;
+  gboolean wait_for_connection;
+  GstVkgdrAccess access;
+
+  /* Between start and stop. The server is set and cleared under the object
+   * lock, too. */
+  GstVkgdrIpcServer *server;
+  GstVkgdrIpcCopier *copier;
+  guint64 last_id;
+
+  /* Figures, under the object lock. */
+  guint64 frames;
+  guint64 frames_copied;
+  guint64 bytes_copied;
+  GstVkgdrIpcServerFigures last_figures; /* of the server that has stopped */
+};
+
+enum {
+  PROP_SOCKET_PATH = 1,
+  PROP_DEVICE,
+  PROP_ALLOWED_PEERS,
+  PROP_LEAKY,
+  PROP_MAX_BUFFERS,
+  PROP_WAIT_FOR_CONNECTION,
+  PROP_ACCESS,
+  PROP_NUM_CLIENTS,
+  PROP_STATS
+};
+
+/* Frames that a client may have, unless the user says otherwise: enough for one
+ * that is shown, one that is worked on and some that are queued. */
+#define DEFAULT_MAX_BUFFERS 4
+
+static GstStaticPadTemplate sink_template = GST_STATIC_PAD_TEMPLATE (
+    "sink", GST_PAD_SINK, GST_PAD_ALWAYS, GST_STATIC_CAPS_ANY);
+
+G_DEFINE_TYPE_WITH_CODE (GstVkgdrIpcSink, gst_vkgdr_ipc_sink,
+    GST_TYPE_BASE_SINK,
+    GST_DEBUG_CATEGORY_INIT (
+        gst_vkgdr_ipc_sink_debug, "vkgdripcsink", 0, "vkgdripcsink"))
+GST_ELEMENT_REGISTER_DEFINE (
+    vkgdripcsink, "vkgdripcsink", GST_RANK_NONE, GST_TYPE_VKGDR_IPC_SINK)
+
+#define parent_class gst_vkgdr_ipc_sink_parent_class
+
+#define GST_TYPE_VKGDR_IPC_LEAKY (leaky_get_type ())
+static GType
+leaky_get_type (void)
+{
+  static gsize type = 0;
+  static const GEnumValue values[] = {
+    { GST_VKGDR_IPC_LEAKY_NO, "Upstream waits for the client", "no" },
+    { GST_VKGDR_IPC_LEAKY_UPSTREAM, "The client loses new frames", "upstream" },
+    { GST_VKGDR_IPC_LEAKY_DOWNSTREAM,
+        "The client loses old frames that it was not sent yet", "downstream" },
+    { 0, NULL, NULL },
+  };
+
+  if (g_once_init_enter (&type))
+    g_once_init_leave (
+        &type, g_enum_register_static ("GstVkgdrIpcLeaky", values));
+  return type;
+}
+
+/* --- allocation ---------------------------------------------------------- */
+
+/* The pools' memory can be exported: each has allocations of its own. */
+static GstBufferPool *
+new_pool (GstVkgdrIpcSink *self, GstCaps *caps, gsize size)
+{
+  GstBufferPool *pool = gst_vkgdr_buffer_pool_new (
+      gst_vkgdr_ipc_device_get_context (&self->device));
+  GstStructure *config = gst_buffer_pool_get_config (pool);
+
+  GST_OBJECT_LOCK (self);
+  g_object_set (pool, "access", self->access, NULL);
+  GST_OBJECT_UNLOCK (self);
+  gst_buffer_pool_config_set_params (config, caps, size, 0, 0);
+  if (!gst_buffer_pool_set_config (pool, config))
+    gst_clear_object (&pool);
+  return pool;
+}
+
+static gboolean
+gst_vkgdr_ipc_sink_propose_allocation (GstBaseSink *sink, GstQuery *query)
+{
+  GstVkgdrIpcSink *self = GST_VKGDR_IPC_SINK (sink);
+  GstBufferPool *pool;
+  gboolean wants_pool;
+  GstVideoInfo info;
+  GstCaps *caps;
+
+  gst_query_parse_allocation (query, &caps, &wants_pool);
+  if (!caps || !self->server)
+    return FALSE;
+  gst_query_add_allocation_meta (query, GST_VIDEO_META_API_TYPE, NULL);
+  gst_query_add_allocation_meta (query, GST_VIDEO_CROP_META_API_TYPE, NULL);
+  /* GStreamer's own CUDA elements write to none but their own memory. */
+  if (!wants_pool || !gst_vkgdr_caps_get_video_info (caps, &info)
+      || gst_vkgdr_caps_features_are_cuda (gst_caps_get_features (caps, 0)))
+    return TRUE;
+  pool = new_pool (self, caps, GST_VIDEO_INFO_SIZE (&info));
+  if (!pool)
+    return TRUE;
+  gst_query_add_allocation_pool (
+      query, pool, GST_VIDEO_INFO_SIZE (&info), 0, 0);
+  gst_object_unref (pool);
+  return TRUE;
+}
+
+/* --- frames -------------------------------------------------------------- */
+
+/* The monotonic time at which running time was 0: by it clients, whose
+ * pipelines have started at other times, find out how old a frame is. */
+static gint64
+get_base (GstVkgdrIpcSink *self)
+{
+  GstClock *clock = gst_element_get_clock (GST_ELEMENT (self));
+  GstClockTime base = gst_element_get_base_time (GST_ELEMENT (self));
+  gint64 result = -1;
+
+  if (clock && GST_CLOCK_TIME_IS_VALID (base))
+    result = gst_vkgdr_ipc_monotonic (clock, base);
+  gst_clear_object (&clock);
+  return result;
+}
+
+/* @buffer, or a copy of it that can be exported. */
+static GstBuffer *
+make_exportable (
+    GstVkgdrIpcSink *self, GstBuffer *buffer, GstBuffer **room, GError **error)
+{
+  GstBuffer *copy;
+
+  *room = NULL;
+  if (gst_vkgdr_ipc_copier_is_exportable (self->copier, buffer))
+    return gst_buffer_ref (buffer);
+  copy = gst_vkgdr_ipc_copier_copy (self->copier, buffer, room, error);
+  if (!copy)
+    return NULL;
+  GST_OBJECT_LOCK (self);
+  self->frames_copied++;
+  self->bytes_copied += gst_buffer_get_size (copy);
+  GST_OBJECT_UNLOCK (self);
+  return copy;
+}
+
+/* Some decoders have a frame mapped while they hand it on. */
+static gboolean
+publish (GstBuffer *buffer, GError **error)
+{
+  guint i, n = gst_buffer_n_memory (buffer);
+
+  for (i = 0; i < n; i++)
+    if (!gst_vkgdr_memory_publish (gst_buffer_peek_memory (buffer, i), error))
+      return FALSE;
+  return TRUE;
+}
+
+/* Without a window there is no memory with a file descriptor, and the user can
+ * mend that. Takes @error. */
+static GError *
+explain (GstVkgdrIpcSink *self, GError *error)
+{
+  GstStructure *context = gst_vkgdr_context_describe (
+      gst_vkgdr_ipc_device_get_context (&self->device));
+  gboolean has_window = TRUE;
+  GError *explained;
+
+  gst_structure_get_boolean (context, "has-window", &has_window);
+  if (has_window) {
+    gst_structure_free (context);
+    return error;
+  }
+  explained = g_error_new (GST_VKGDR_ERROR, GST_VKGDR_ERROR_NO_DEVICE,
+      "frames can be given to other processes only in memory that the CPU can "
+      "address, and the device has none: %s; %s",
+      gst_structure_get_string (context, "window-reason"),
+      gst_structure_get_string (context, "window-remedy"));
+  gst_structure_free (context);
+  g_error_free (error);
+  return explained;
+}
+
+static GstVkgdrIpcOutput *
+make_output (GstVkgdrIpcSink *self, GstBuffer *buffer, GError **error)
+{
+  GstVkgdrIpcTiming timing = { get_base (self),
+    gst_base_sink_get_latency (GST_BASE_SINK (self)) };
+  GstBuffer *room, *frame = make_exportable (self, buffer, &room, error);
+
+  if (!frame)
+    return NULL;
+  if (publish (frame, error))
+    return gst_vkgdr_ipc_output_new (
+        frame, room, ++self->last_id, &timing, error);
+  gst_buffer_unref (frame);
+  gst_clear_buffer (&room);
+  return NULL;
+}
+
+static GstFlowReturn
+gst_vkgdr_ipc_sink_render (GstBaseSink *sink, GstBuffer *buffer)
+{
+  GstVkgdrIpcSink *self = GST_VKGDR_IPC_SINK (sink);
+  GError *error = NULL;
+  GstVkgdrIpcOutput *output = make_output (self, buffer, &error);
+  GstFlowReturn result = GST_FLOW_OK;
+
+  if (!output) {
+    error = explain (self, error);
+    GST_ELEMENT_ERROR (self, RESOURCE, WRITE, ("%s", error->message),
+        ("the frame cannot be given to other processes"));
+    g_error_free (error);
+    return GST_FLOW_ERROR;
+  }
+  GST_OBJECT_LOCK (self);
+  self->frames++;
+  GST_OBJECT_UNLOCK (self);
+  while (output && !gst_vkgdr_ipc_server_send (self->server, &output)) {
+    result = gst_base_sink_wait_preroll (sink);
+    if (result != GST_FLOW_OK)
+      g_clear_pointer (&output, gst_vkgdr_ipc_output_unref);
+  }
+  return result;
+}
+
+/* A frame was not written, and clients do not get it. */
+static void
+on_server_error (gpointer user_data, const GError *error)
+{
+  GstVkgdrIpcSink *self = user_data;
+
+  GST_ELEMENT_ERROR (self, RESOURCE, WRITE, ("%s", error->message),
+      ("a frame did not get to the device's memory"));
+}
+
+/* --- events -------------------------------------------------------------- */
+
+static void
+send_flush_stop (GstVkgdrIpcSink *self, GstEvent *event)
+{
+  gboolean reset_time;
+
+  gst_event_parse_flush_stop (event, &reset_time);
+  gst_vkgdr_ipc_server_mark (self->server, GST_VKGDR_IPC_FLUSH_STOP,
+      gst_vkgdr_ipc_write_number (GST_VKGDR_IPC_FLUSH_STOP, reset_time));
+}
+
+static void
+send_tags (GstVkgdrIpcSink *self, GstEvent *event)
+{
+  GstTagList *tags;
+  GBytes *message;
+
+  gst_event_parse_tag (event, &tags);
+  message = gst_vkgdr_ipc_write_tags (tags);
+  if (message)
+    gst_vkgdr_ipc_server_set (self->server, GST_VKGDR_IPC_TAGS, message);
+  else
+    GST_WARNING_OBJECT (self, "these tags are too large for a message");
+}
+
+static void
+send_segment (GstVkgdrIpcSink *self, GstEvent *event)
+{
+  const GstSegment *segment;
+
+  gst_event_parse_segment (event, &segment);
+  gst_vkgdr_ipc_server_set (self->server, GST_VKGDR_IPC_SEGMENT,
+      gst_vkgdr_ipc_write_segment (segment));
+}
+
+static gboolean
+gst_vkgdr_ipc_sink_event (GstBaseSink *sink, GstEvent *event)
+{
+  GstVkgdrIpcSink *self = GST_VKGDR_IPC_SINK (sink);
+
+  switch (GST_EVENT_TYPE (event)) {
+  case GST_EVENT_SEGMENT:
+    send_segment (self, event);
+    break;
+  case GST_EVENT_TAG:
+    send_tags (self, event);
+    break;
+  case GST_EVENT_EOS:
+    gst_vkgdr_ipc_server_mark (self->server, GST_VKGDR_IPC_EOS,
+        gst_vkgdr_ipc_write_plain (GST_VKGDR_IPC_EOS));
+    break;
+  case GST_EVENT_FLUSH_START:
+    gst_vkgdr_ipc_server_flush_start (self->server);
+    break;
+  case GST_EVENT_FLUSH_STOP:
+    send_flush_stop (self, event);
+    break;
+  default:
+    break;
+  }
+  return GST_BASE_SINK_CLASS (parent_class)->event (sink, event);
+}
+
+static gboolean
+gst_vkgdr_ipc_sink_set_caps (GstBaseSink *sink, GstCaps *caps)
+{
+  GBytes *message = gst_vkgdr_ipc_write_caps (caps);
+
+  if (!message) {
+    GST_ERROR_OBJECT (sink, "these caps are too large for a message");
+    return FALSE;
+  }
+  gst_vkgdr_ipc_server_set (
+      GST_VKGDR_IPC_SINK (sink)->server, GST_VKGDR_IPC_CAPS, message);
+  return TRUE;
+}
+
+static gboolean
+gst_vkgdr_ipc_sink_query (GstBaseSink *sink, GstQuery *query)
+{
+  return gst_vkgdr_ipc_device_handle_query (
+             &GST_VKGDR_IPC_SINK (sink)->device, query)
+         || GST_BASE_SINK_CLASS (parent_class)->query (sink, query);
+}
+
+static void
+gst_vkgdr_ipc_sink_set_context (GstElement *element, GstContext *context)
+{
+  gst_vkgdr_ipc_device_handle_context (
+      &GST_VKGDR_IPC_SINK (element)->device, context);
+  GST_ELEMENT_CLASS (parent_class)->set_context (element, context);
+}
+
+/* --- start and stop ------------------------------------------------------ */
+
+static GstVkgdrIpcServer *
+new_server (GstVkgdrIpcSink *self, GError **error)
+{
+  GstVkgdrIpcServerParams params = { .on_error = on_server_error,
+    .user_data = self };
+  GstVkgdrIpcServer *server;
+  gchar *path;
+
+  GST_OBJECT_LOCK (self);
+  path = g_strdup (self->socket_path);
+  params.peers = self->allowed_peers;
+  params.leaky = self->leaky;
+  params.max_buffers = self->max_buffers;
+  params.waits_for_client = self->wait_for_connection;
+  self->frames = self->frames_copied = self->bytes_copied = 0;
+  GST_OBJECT_UNLOCK (self);
+  params.path = path;
+  server = gst_vkgdr_ipc_server_new (&params, error);
+  g_free (path);
+  return server;
+}
+
+static void
+set_server (GstVkgdrIpcSink *self, GstVkgdrIpcServer *server)
+{
+  GstVkgdrIpcServer *old;
+
+  GST_OBJECT_LOCK (self);
+  old = self->server;
+  self->server = server;
+  if (old)
+    gst_vkgdr_ipc_server_get_figures (old, &self->last_figures);
+  GST_OBJECT_UNLOCK (self);
+  g_clear_pointer (&old, gst_vkgdr_ipc_server_free);
+}
+
+static void
+stop (GstVkgdrIpcSink *self)
+{
+  set_server (self, NULL);
+  g_clear_pointer (&self->copier, gst_vkgdr_ipc_copier_free);
+  gst_vkgdr_ipc_device_close (&self->device);
+}
+
+static gboolean
+open_all (GstVkgdrIpcSink *self, GError **error)
+{
+  GstVkgdrIpcServer *server;
+
+  self->copier = gst_vkgdr_ipc_copier_new (
+      gst_vkgdr_ipc_device_get_context (&self->device), error);
+  if (!self->copier)
+    return FALSE;
+  server = new_server (self, error);
+  if (!server)
+    return FALSE;
+  set_server (self, server);
+  return TRUE;
+}
+
+static gboolean
+start (GstVkgdrIpcSink *self)
+{
+  GError *error = NULL;
+
+  if (!gst_vkgdr_ipc_device_open (&self->device))
+    return FALSE;
+  self->last_id = 0;
+  if (open_all (self, &error))
+    return TRUE;
+  GST_ELEMENT_ERROR (
+      self, RESOURCE, OPEN_READ_WRITE, ("%s", error->message), (NULL));
+  g_error_free (error);
+  stop (self);
+  return FALSE;
+}
+
+/* GstBaseSinkClass.start is called on the way to READY, where an element only
+ * says what it is. */
+static GstStateChangeReturn
+gst_vkgdr_ipc_sink_change_state (GstElement *element, GstStateChange transition)
+{
+  GstVkgdrIpcSink *self = GST_VKGDR_IPC_SINK (element);
+  GstStateChangeReturn result;
+
+  if (transition == GST_STATE_CHANGE_READY_TO_PAUSED && !start (self))
+    return GST_STATE_CHANGE_FAILURE;
+  result = GST_ELEMENT_CLASS (parent_class)->change_state (element, transition);
+  if (transition == GST_STATE_CHANGE_PAUSED_TO_READY
+      || (transition == GST_STATE_CHANGE_READY_TO_PAUSED
+          && result == GST_STATE_CHANGE_FAILURE))
+    stop (self);
+  return result;
+}
+
+static gboolean
+gst_vkgdr_ipc_sink_unlock (GstBaseSink *sink)
+{
+  gst_vkgdr_ipc_server_set_unlocked (GST_VKGDR_IPC_SINK (sink)->server, TRUE);
+  return TRUE;
+}
+
+static gboolean
+gst_vkgdr_ipc_sink_unlock_stop (GstBaseSink *sink)
+{
+  gst_vkgdr_ipc_server_set_unlocked (GST_VKGDR_IPC_SINK (sink)->server, FALSE);
+  return TRUE;
+}
+
+/* --- properties ---------------------------------------------------------- */
+
+/* With the object lock held. */
+static void
+get_figures (GstVkgdrIpcSink *self, GstVkgdrIpcServerFigures *figures)
+{
+  *figures = self->last_figures;
+  if (self->server)
+    gst_vkgdr_ipc_server_get_figures (self->server, figures);
+  else
+    figures->clients = 0;
+}
+
+static GstStructure *
+get_stats (GstVkgdrIpcSink *self)
+{
+  GstVkgdrIpcServerFigures figures;
+  GstStructure *stats;
+
+  GST_OBJECT_LOCK (self);
+  get_figures (self, &figures);
+  stats = gst_structure_new ("stats", "frames", G_TYPE_UINT64, self->frames,
+      "frames-copied", G_TYPE_UINT64, self->frames_copied, "bytes-copied",
+      G_TYPE_UINT64, self->bytes_copied, "clients", G_TYPE_UINT,
+      figures.clients, "frames-sent", G_TYPE_UINT64, figures.sent,
+      "frames-lost", G_TYPE_UINT64, figures.lost, "frames-dropped",
+      G_TYPE_UINT64, figures.unwritten, "clients-refused", G_TYPE_UINT64,
+      figures.refused, NULL);
+  GST_OBJECT_UNLOCK (self);
+  return stats;
+}
+
+static guint
+count_clients (GstVkgdrIpcSink *self)
+{
+  GstVkgdrIpcServerFigures figures;
+
+  GST_OBJECT_LOCK (self);
+  get_figures (self, &figures);
+  GST_OBJECT_UNLOCK (self);
+  return figures.clients;
+}
+
+/* With the object lock held. */
+static void
+set_property (
+    GstVkgdrIpcSink *self, guint id, const GValue *value, GParamSpec *pspec)
+{
+  switch (id) {
+  case PROP_SOCKET_PATH:
+    g_free (self->socket_path);
+    self->socket_path = g_value_dup_string (value);
+    break;
+  case PROP_ALLOWED_PEERS:
+    self->allowed_peers = g_value_get_enum (value);
+    break;
+  case PROP_LEAKY:
+    self->leaky = g_value_get_enum (value);
+    break;
+  case PROP_MAX_BUFFERS:
+    self->max_buffers = g_value_get_uint (value);
+    break;
+  case PROP_WAIT_FOR_CONNECTION:
+    self->wait_for_connection = g_value_get_boolean (value);
+    break;
+  case PROP_ACCESS:
+    self->access = g_value_get_enum (value);
+    break;
+  default:
+    G_OBJECT_WARN_INVALID_PROPERTY_ID (self, id, pspec);
+  }
+}
+
+static void
+gst_vkgdr_ipc_sink_set_property (
+    GObject *object, guint id, const GValue *value, GParamSpec *pspec)
+{
+  GstVkgdrIpcSink *self = GST_VKGDR_IPC_SINK (object);
+
+  if (id == PROP_DEVICE) {
+    gst_vkgdr_ipc_device_set (&self->device, value);
+    return;
+  }
+  GST_OBJECT_LOCK (self);
+  set_property (self, id, value, pspec);
+  GST_OBJECT_UNLOCK (self);
+}
+
+/* With the object lock held. */
+static void
+get_property (GstVkgdrIpcSink *self, guint id, GValue *value, GParamSpec *pspec)
+{
+  switch (id) {
+  case PROP_SOCKET_PATH:
+    g_value_set_string (value, self->socket_path);
+    break;
+  case PROP_ALLOWED_PEERS:
+    g_value_set_enum (value, self->allowed_peers);
+    break;
+  case PROP_LEAKY:
+    g_value_set_enum (value, self->leaky);
+    break;
+  case PROP_MAX_BUFFERS:
+    g_value_set_uint (value, self->max_buffers);
+    break;
+  case PROP_WAIT_FOR_CONNECTION:
+    g_value_set_boolean (value, self->wait_for_connection);
+    break;
+  case PROP_ACCESS:
+    g_value_set_enum (value, self->access);
+    break;
+  default:
+    G_OBJECT_WARN_INVALID_PROPERTY_ID (self, id, pspec);
+  }
+}
+
+static void
+gst_vkgdr_ipc_sink_get_property (
+    GObject *object, guint id, GValue *value, GParamSpec *pspec)
+{
+  GstVkgdrIpcSink *self = GST_VKGDR_IPC_SINK (object);
+
+  if (id == PROP_DEVICE) {
+    gst_vkgdr_ipc_device_get (&self->device, value);
+  } else if (id == PROP_STATS) {
+    g_value_take_boxed (value, get_stats (self));
+  } else if (id == PROP_NUM_CLIENTS) {
+    g_value_set_uint (value, count_clients (self));
+  } else {
+    GST_OBJECT_LOCK (self);
+    get_property (self, id, value, pspec);
+    GST_OBJECT_UNLOCK (self);
+  }
+}
+
+static void
+gst_vkgdr_ipc_sink_finalize (GObject *object)
+{
+  g_free (GST_VKGDR_IPC_SINK (object)->socket_path);
+  gst_vkgdr_ipc_device_close (&GST_VKGDR_IPC_SINK (object)->device);
+  G_OBJECT_CLASS (parent_class)->finalize (object);
+}
+
+static void
+install_properties (GObjectClass *klass)
+{
+  const GParamFlags flags =
+      G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS | GST_PARAM_MUTABLE_READY;
+
+  /**
+   * GstVkgdrIpcSink:socket-path:
+   *
+   * Where clients find this element. A socket that a process left there when it
+   * ended is replaced.
+   *
+   * Since: 0.2
+   */
+  g_object_class_install_property (klass, PROP_SOCKET_PATH,
+      g_param_spec_string ("socket-path", "Socket path",
+          "Path of the Unix socket to serve, at most 107 bytes", NULL, flags));
+  gst_vkgdr_ipc_device_install (klass, PROP_DEVICE);
+  /**
+   * GstVkgdrIpcSink:allowed-peers:
+   *
+   * Which processes may be clients. `user`: the socket has the mode 0600, and
+   * the user of a client must be this one. `group`: 0660, and the group may be
+   * the same instead. `all`: 0666, and whoever can reach the socket is served.
+   *
+   * Since: 0.2
+   */
+  g_object_class_install_property (klass, PROP_ALLOWED_PEERS,
+      g_param_spec_enum ("allowed-peers", "Allowed peers",
+          "Which processes may be clients", GST_TYPE_VKGDR_IPC_PEERS,
+          GST_VKGDR_IPC_PEERS_USER, flags));
+  /**
+   * GstVkgdrIpcSink:leaky:
+   *
+   * What happens to frames when a client has #GstVkgdrIpcSink:max-buffers of
+   * them. `downstream`: one frame waits for the client, always the newest one;
+   * older ones are lost. `upstream`: new frames are lost. `no`: upstream waits
+   * until the client gives a frame back or is gone. What one client loses,
+   * other clients still get.
+   *
+   * Since: 0.2
+   */
+  g_object_class_install_property (klass, PROP_LEAKY,
+      g_param_spec_enum ("leaky", "Leaky",
+          "What happens to frames that a client is too slow for",
+          GST_TYPE_VKGDR_IPC_LEAKY, GST_VKGDR_IPC_LEAKY_DOWNSTREAM, flags));
+  /**
+   * GstVkgdrIpcSink:max-buffers:
+   *
+   * Frames that one client may have at a time. A client that keeps frames, such
+   * as one with an encoder that looks ahead, needs more of them.
+   *
+   * Since: 0.2
+   */
+  g_object_class_install_property (klass, PROP_MAX_BUFFERS,
+      g_param_spec_uint ("max-buffers", "Maximum buffers",
+          "Frames that one client may have at a time", 1, 1024,
+          DEFAULT_MAX_BUFFERS, flags));
+  /**
+   * GstVkgdrIpcSink:wait-for-connection:
+   *
+   * Whether frames wait until there is a client. Otherwise frames that nobody
+   * wants are dropped.
+   *
+   * Since: 0.2
+   */
+  g_object_class_install_property (klass, PROP_WAIT_FOR_CONNECTION,
+      g_param_spec_boolean ("wait-for-connection", "Wait for a connection",
+          "Block the stream until at least one client is connected", FALSE,
+          flags));
+  /**
+   * GstVkgdrIpcSink:access:
+   *
+   * What upstream gets when it maps a frame of the offered pool.
+   *
+   * Since: 0.2
+   */
+  g_object_class_install_property (klass, PROP_ACCESS,
+      g_param_spec_enum ("access", "Access",
+          "How upstream writes to the memory that it is offered",
+          GST_TYPE_VKGDR_ACCESS, GST_VKGDR_ACCESS_AUTO, flags));
+  /**
+   * GstVkgdrIpcSink:num-clients:
+   *
+   * Clients that are connected at present.
+   *
+   * Since: 0.2
+   */
+  g_object_class_install_property (klass, PROP_NUM_CLIENTS,
+      g_param_spec_uint ("num-clients", "Number of clients",
+          "Clients that are connected at present", 0, G_MAXUINT, 0,
+          G_PARAM_READABLE | G_PARAM_STATIC_STRINGS));
+  g_object_class_install_property (klass, PROP_STATS,
+      g_param_spec_boxed ("stats", "Statistics",
+          "What the element did since it was started", GST_TYPE_STRUCTURE,
+          G_PARAM_READABLE | G_PARAM_STATIC_STRINGS));
+}
+
+static void
+gst_vkgdr_ipc_sink_class_init (GstVkgdrIpcSinkClass *klass)
+{
+  GObjectClass *object_class = G_OBJECT_CLASS (klass);
+  GstElementClass *element_class = GST_ELEMENT_CLASS (klass);
+  GstBaseSinkClass *sink_class = GST_BASE_SINK_CLASS (klass);
+
+  object_class->set_property = gst_vkgdr_ipc_sink_set_property;
+  object_class->get_property = gst_vkgdr_ipc_sink_get_property;
+  object_class->finalize = gst_vkgdr_ipc_sink_finalize;
+  install_properties (object_class);
+
+  element_class->set_context = gst_vkgdr_ipc_sink_set_context;
+  element_class->change_state = gst_vkgdr_ipc_sink_change_state;
+  sink_class->unlock = GST_DEBUG_FUNCPTR (gst_vkgdr_ipc_sink_unlock);
+  sink_class->unlock_stop = GST_DEBUG_FUNCPTR (gst_vkgdr_ipc_sink_unlock_stop);
+  sink_class->set_caps = GST_DEBUG_FUNCPTR (gst_vkgdr_ipc_sink_set_caps);
+  sink_class->event = GST_DEBUG_FUNCPTR (gst_vkgdr_ipc_sink_event);
+  sink_class->query = GST_DEBUG_FUNCPTR (gst_vkgdr_ipc_sink_query);
+  sink_class->render = GST_DEBUG_FUNCPTR (gst_vkgdr_ipc_sink_render);
+  sink_class->propose_allocation =
+      GST_DEBUG_FUNCPTR (gst_vkgdr_ipc_sink_propose_allocation);
+
+  gst_element_class_add_static_pad_template (element_class, &sink_template);
+  gst_element_class_set_static_metadata (element_class,
+      "GPU memory to other processes", "Sink/Video",
+      "Gives frames in GPU memory to vkgdripcsrc in other processes, without a "
+      "copy",
+      "gst-vkgdr developers");
+  gst_type_mark_as_plugin_api (GST_TYPE_VKGDR_IPC_LEAKY, 0);
+  gst_type_mark_as_plugin_api (GST_TYPE_VKGDR_IPC_PEERS, 0);
+}
+
+static void
+gst_vkgdr_ipc_sink_init (GstVkgdrIpcSink *self)
+{
+  gst_vkgdr_ipc_device_init (&self->device, GST_ELEMENT (self));
+  self->leaky = GST_VKGDR_IPC_LEAKY_DOWNSTREAM;
+  self->max_buffers = DEFAULT_MAX_BUFFERS;
+  /* The last frame would never go back to its pool. */
+  gst_base_sink_set_last_sample_enabled (GST_BASE_SINK (self), FALSE);
+}

@@ -1,0 +1,784 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * ipc/src.c: the element vkgdripcsrc
+ *
+ * Knows buffers, events and properties; ipc/client.c knows the server.
+ */
+
+/**
+ * SECTION:element-vkgdripcsrc
+ * @title: vkgdripcsrc
+ * @see_also: vkgdripcsink, vkgdrdownload
+ *
+ * Gives the frames of a vkgdripcsink in another process, which may be in
+ * another container, without a copy: they lie in the memory that the source
+ * there has written to. Both processes have to use the same GPU.
+ *
+ * Frames are read-only: elements that write in place copy them. If downstream
+ * takes `memory:VkgdrMemory`, the caps have this feature; otherwise they are
+ * those of system memory, and mapping a frame transfers it to the CPU. A frame
+ * goes back to the other process when its memory was freed and the device has
+ * finished with it. Frames that are kept are missed there:
+ * #GstVkgdrIpcSink:max-buffers says how many one may keep.
+ *
+ * Segments and timestamps are those of the other pipeline; its running time is
+ * shifted by the difference between the times at which the pipelines were
+ * started. So frames that are shown with `sync=true` are shown when they are
+ * due, and the latency is that of the other pipeline.
+ *
+ * If nobody serves the socket, the element waits for
+ * #GstVkgdrIpcSrc:connection-timeout. When the vkgdripcsink stops, the stream
+ * ends; when its process dies, that is an error. Frames that were received stay
+ * valid in both cases.
+ *
+ * The property `stats` has the fields `frames` and `frames-lost` (that the
+ * server has sent to others since the first one), both uint64.
+ *
+ * ## Example launch line
+ * |[
+ * gst-launch-1.0 vkgdripcsrc socket-path=/tmp/frames ! cudafilter kernel=sobel
+ * ! vkgdrdownload ! autovideosink
+ * ]|
+ *
+ * Since: 0.2
+ */
+
+#include <errno.h>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <gst/base/gstpushsrc.h>
+#include <gst/vkgdr/vkgdr.h>
+
+#include "gstvkgdrelements.h"
+#include "ipc/client.h"
+#include "ipc/clock.h"
+#include "ipc/device.h"
+
+GST_DEBUG_CATEGORY_STATIC (gst_vkgdr_ipc_src_debug);
+#define GST_CAT_DEFAULT gst_vkgdr_ipc_src_debug
+
+#define GST_TYPE_VKGDR_IPC_SRC (gst_vkgdr_ipc_src_get_type ())
+G_DECLARE_FINAL_TYPE (
+    GstVkgdrIpcSrc, gst_vkgdr_ipc_src, GST, VKGDR_IPC_SRC, GstPushSrc)
+
+struct _GstVkgdrIpcSrc {
+  GstPushSrc parent;
+
+  GstVkgdrIpcDevice device;
+
+  /* Properties, under the object lock. */
+  gchar *socket_path;
+  GstVkgdrIpcPeers allowed_peers;
+  guint connection_timeout; /* seconds */
+
+  /* Between start and stop. */
+  GstVkgdrAllocator *allocator;
+  gint unlock_fd;   /* an eventfd that ends waits of the streaming thread */
+  gint stop_fd;     /* one that ends those of the watcher */
+  GThread *watcher; /* of the server's flushes */
+
+  /* Set by the streaming thread, under the object lock; cleared by stop. */
+  GstVkgdrIpcClient *client;
+
+  /* Of the streaming thread. While that is paused, the watcher's. */
+  gboolean has_flush_start; /* the message was read */
+  gboolean needs_offset;    /* a segment has come, and no frame of it yet */
+  GstSegment segment;
+
+  /* Figures, under the object lock. */
+  guint64 frames;
+  guint64 last_lost;    /* of a client that is gone */
+  GstClockTime latency; /* of the server's pipeline */
+};
+
+enum {
+  PROP_SOCKET_PATH = 1,
+  PROP_DEVICE,
+  PROP_ALLOWED_PEERS,
+  PROP_CONNECTION_TIMEOUT,
+  PROP_STATS
+};
+
+/* Seconds: long enough to start the other process by hand. */
+#define DEFAULT_CONNECTION_TIMEOUT 5
+
+/* Milliseconds between two attempts to connect. */
+#define CONNECTION_INTERVAL 20
+
+static GstStaticPadTemplate src_template = GST_STATIC_PAD_TEMPLATE (
+    "src", GST_PAD_SRC, GST_PAD_ALWAYS, GST_STATIC_CAPS_ANY);
+
+G_DEFINE_TYPE_WITH_CODE (GstVkgdrIpcSrc, gst_vkgdr_ipc_src, GST_TYPE_PUSH_SRC,
+    GST_DEBUG_CATEGORY_INIT (
+        gst_vkgdr_ipc_src_debug, "vkgdripcsrc", 0, "vkgdripcsrc"))
+GST_ELEMENT_REGISTER_DEFINE (
+    vkgdripcsrc, "vkgdripcsrc", GST_RANK_NONE, GST_TYPE_VKGDR_IPC_SRC)
+
+#define parent_class gst_vkgdr_ipc_src_parent_class
+
+/* --- what comes before a frame ------------------------------------------- */
+
+/* The server's caps with @feature, NULL for system memory. */
+static GstCaps *
+caps_in_memory (const GstCaps *caps, const gchar *feature)
+{
+  GstCaps *result = gst_caps_copy (caps);
+
+  gst_caps_set_features_simple (
+      result, feature ? gst_caps_features_new (feature, NULL)
+                      : gst_caps_features_new_empty ());
+  return result;
+}
+
+static gboolean
+is_accepted (GstVkgdrIpcSrc *self, GstCaps *caps)
+{
+  GstCaps *accepted = gst_pad_peer_query_caps (GST_BASE_SRC_PAD (self), caps);
+  gboolean yes = !gst_caps_is_empty (accepted);
+
+  gst_caps_unref (accepted);
+  return yes;
+}
+
+/* Downstream gets memory on the device if it takes that. */
+static gboolean
+apply_caps (GstVkgdrIpcSrc *self, const GstCaps *caps)
+{
+  GstCaps *ours = caps_in_memory (caps, GST_CAPS_FEATURE_MEMORY_VKGDR_MEMORY);
+  gboolean ok;
+
+  if (!is_accepted (self, ours)) {
+    gst_caps_unref (ours);
+    ours = caps_in_memory (caps, NULL);
+  }
+  ok = gst_base_src_set_caps (GST_BASE_SRC (self), ours);
+  gst_caps_unref (ours);
+  return ok;
+}
+
+/* The running time that has passed in this pipeline when it is 0 in the
+ * server's. */
+static GstClockTimeDiff
+get_difference (GstVkgdrIpcSrc *self, gint64 base)
+{
+  GstClock *clock = gst_element_get_clock (GST_ELEMENT (self));
+  GstClockTime time = gst_element_get_base_time (GST_ELEMENT (self));
+  GstClockTimeDiff difference = 0;
+
+  if (clock && base >= 0)
+    difference = base - gst_vkgdr_ipc_monotonic (clock, time);
+  gst_clear_object (&clock);
+  return difference;
+}
+
+/* gst_base_src_set_format () is for elements that know their format before they
+ * are started. */
+static void
+set_format (GstVkgdrIpcSrc *self, GstFormat format)
+{
+  GstBaseSrc *src = GST_BASE_SRC (self);
+
+  GST_OBJECT_LOCK (self);
+  if (src->segment.format != format)
+    gst_segment_init (&src->segment, format);
+  GST_OBJECT_UNLOCK (self);
+}
+
+/* Frames are not from before the start of this pipeline: a sink would drop
+ * them. */
+static void
+apply_segment (GstVkgdrIpcSrc *self, const GstVkgdrIpcFrame *frame)
+{
+  GstClockTimeDiff difference = get_difference (self, frame->base);
+  guint64 running_time;
+
+  if (self->segment.format == GST_FORMAT_TIME) {
+    running_time = gst_segment_to_running_time (
+        &self->segment, GST_FORMAT_TIME, frame->pts);
+    if (!GST_CLOCK_TIME_IS_VALID (running_time))
+      running_time = 0;
+    difference = MAX (difference, -(GstClockTimeDiff) running_time);
+    gst_pad_set_offset (GST_BASE_SRC_PAD (self), difference);
+  }
+  set_format (self, self->segment.format);
+  gst_base_src_new_segment (GST_BASE_SRC (self), &self->segment);
+  self->needs_offset = FALSE;
+}
+
+static void
+apply_latency (GstVkgdrIpcSrc *self, GstClockTime latency)
+{
+  gboolean has_changed;
+
+  GST_OBJECT_LOCK (self);
+  has_changed = self->latency != latency;
+  self->latency = latency;
+  GST_OBJECT_UNLOCK (self);
+  if (has_changed)
+    gst_element_post_message (
+        GST_ELEMENT (self), gst_message_new_latency (GST_OBJECT (self)));
+}
+
+/* Without a frame, a segment waits for one. */
+static gboolean
+apply_changes (GstVkgdrIpcSrc *self, const GstVkgdrIpcFrame *frame)
+{
+  GstVkgdrIpcChanges changes;
+  gboolean ok = TRUE;
+
+  gst_vkgdr_ipc_client_take_changes (self->client, &changes);
+  if (changes.caps)
+    ok = apply_caps (self, changes.caps);
+  if (changes.has_segment) {
+    self->segment = changes.segment;
+    self->needs_offset = TRUE;
+  }
+  if (self->needs_offset && frame)
+    apply_segment (self, frame);
+  /* The base class pushes it behind the segment. */
+  if (changes.tags)
+    gst_element_send_event (GST_ELEMENT (self),
+        gst_event_new_tag (g_steal_pointer (&changes.tags)));
+  gst_vkgdr_ipc_changes_clear (&changes);
+  return ok;
+}
+
+/* --- flushes -------------------------------------------------------------
+ *
+ * The streaming thread may be waiting downstream when the server flushes, so
+ * another thread hears of it, and does what a seek in this pipeline would do.
+ */
+
+/* Whether @fd got readable before @cancel_fd, and within @timeout milliseconds;
+ * -1: there is no limit. */
+static gboolean
+wait_for_fd (gint fd, gint cancel_fd, gint timeout)
+{
+  struct pollfd polls[2] = {
+    { .fd = cancel_fd, .events = POLLIN },
+    { .fd = fd, .events = POLLIN },
+  };
+
+  while (poll (polls, G_N_ELEMENTS (polls), timeout) < 0 && errno == EINTR)
+    ;
+  return polls[0].revents == 0;
+}
+
+/* Drops all messages up to the end of the flush. FALSE: there is none. */
+static gboolean
+skip_flush (GstVkgdrIpcSrc *self, gboolean *reset_time)
+{
+  GstVkgdrIpcContent content = { .buffer = NULL };
+  GstVkgdrIpcEvent event;
+
+  for (;;) {
+    event =
+        gst_vkgdr_ipc_client_read (self->client, self->stop_fd, &content, NULL);
+    gst_clear_buffer (&content.buffer);
+    switch (event) {
+    case GST_VKGDR_IPC_EVENT_FLUSH_START:
+      self->has_flush_start = TRUE;
+      break;
+    case GST_VKGDR_IPC_EVENT_FLUSH_STOP:
+      *reset_time = content.number != 0;
+      if (self->has_flush_start)
+        return TRUE;
+      break;
+    case GST_VKGDR_IPC_EVENT_FRAME:
+    case GST_VKGDR_IPC_EVENT_EOS:
+      break;
+    default:
+      return FALSE;
+    }
+  }
+}
+
+static void
+flush (GstVkgdrIpcSrc *self)
+{
+  GstElement *element = GST_ELEMENT (self);
+  gboolean reset_time = TRUE, ok;
+
+  gst_element_send_event (element, gst_event_new_flush_start ());
+  /* Wait until the streaming thread is paused. */
+  GST_PAD_STREAM_LOCK (GST_BASE_SRC_PAD (self));
+  GST_PAD_STREAM_UNLOCK (GST_BASE_SRC_PAD (self));
+  ok = skip_flush (self, &reset_time);
+  self->has_flush_start = FALSE;
+  if (ok)
+    gst_element_send_event (element, gst_event_new_flush_stop (reset_time));
+}
+
+static gpointer
+watch_flushes (gpointer data)
+{
+  GstVkgdrIpcSrc *self = data;
+  gint fd = gst_vkgdr_ipc_client_get_flush_fd (self->client);
+  eventfd_t count;
+
+  while (wait_for_fd (fd, self->stop_fd, -1))
+    if (eventfd_read (fd, &count) == 0)
+      flush (self);
+  return NULL;
+}
+
+/* After the server's first message. */
+static void
+ensure_watcher (GstVkgdrIpcSrc *self)
+{
+  if (!self->watcher && gst_vkgdr_ipc_client_get_flush_fd (self->client) >= 0)
+    self->watcher = g_thread_new ("vkgdripc-flush", watch_flushes, self);
+}
+
+/* --- the stream ---------------------------------------------------------- */
+
+/* An attempt to connect. NULL: @is_absent, or @error is set. */
+static GstVkgdrIpcClient *
+try_connect (GstVkgdrIpcSrc *self, gboolean *is_absent, GError **error)
+{
+  GstVkgdrIpcClient *client;
+  GstVkgdrIpcPeers peers;
+  gchar *path;
+
+  GST_OBJECT_LOCK (self);
+  path = g_strdup (self->socket_path);
+  peers = self->allowed_peers;
+  GST_OBJECT_UNLOCK (self);
+  client =
+      gst_vkgdr_ipc_client_new (path, peers, self->allocator, is_absent, error);
+  g_free (path);
+  return client;
+}
+
+static gint64
+get_deadline (GstVkgdrIpcSrc *self)
+{
+  guint seconds;
+
+  GST_OBJECT_LOCK (self);
+  seconds = self->connection_timeout;
+  GST_OBJECT_UNLOCK (self);
+  return seconds == 0 ? G_MAXINT64
+                      : g_get_monotonic_time () + seconds * G_TIME_SPAN_SECOND;
+}
+
+/* FALSE with @error set on failure, and without if the wait was ended. */
+static gboolean
+ensure_client (GstVkgdrIpcSrc *self, GError **error)
+{
+  gint64 deadline = get_deadline (self);
+  GstVkgdrIpcClient *client = NULL;
+  gboolean is_absent = FALSE, is_late;
+
+  if (self->client)
+    return TRUE;
+  for (;;) {
+    GError *reason = NULL;
+
+    client = try_connect (self, &is_absent, &reason);
+    if (client)
+      break;
+    is_late = g_get_monotonic_time () >= deadline;
+    if (!is_absent || is_late) {
+      g_propagate_error (error, reason);
+      return FALSE;
+    }
+    g_error_free (reason);
+    if (!wait_for_fd (-1, self->unlock_fd, CONNECTION_INTERVAL))
+      return FALSE;
+  }
+  GST_OBJECT_LOCK (self);
+  self->client = client;
+  GST_OBJECT_UNLOCK (self);
+  return TRUE;
+}
+
+static GstFlowReturn
+take_frame (GstVkgdrIpcSrc *self, GstVkgdrIpcContent *content)
+{
+  if (!apply_changes (self, &content->frame)) {
+    gst_clear_buffer (&content->buffer);
+    return GST_FLOW_NOT_NEGOTIATED;
+  }
+  apply_latency (self, content->frame.latency);
+  GST_OBJECT_LOCK (self);
+  self->frames++;
+  GST_OBJECT_UNLOCK (self);
+  return GST_FLOW_OK;
+}
+
+/* Sets @result and returns TRUE if the event ends the wait for a buffer. */
+static gboolean
+handle_event (GstVkgdrIpcSrc *self, GstVkgdrIpcEvent event,
+    GstVkgdrIpcContent *content, GstFlowReturn *result)
+{
+  switch (event) {
+  case GST_VKGDR_IPC_EVENT_FRAME:
+    *result = take_frame (self, content);
+    return TRUE;
+  case GST_VKGDR_IPC_EVENT_EOS:
+  case GST_VKGDR_IPC_EVENT_BYE:
+    apply_changes (self, NULL);
+    *result = GST_FLOW_EOS;
+    return TRUE;
+  case GST_VKGDR_IPC_EVENT_FLUSH_START:
+    /* The watcher goes on. */
+    self->has_flush_start = TRUE;
+    wait_for_fd (-1, self->unlock_fd, -1);
+    *result = GST_FLOW_FLUSHING;
+    return TRUE;
+  case GST_VKGDR_IPC_EVENT_FLUSH_STOP: /* of a flush before the connection */
+    return FALSE;
+  case GST_VKGDR_IPC_EVENT_CANCELLED:
+    *result = GST_FLOW_FLUSHING;
+    return TRUE;
+  default:
+    *result = GST_FLOW_ERROR;
+    return TRUE;
+  }
+}
+
+static GstFlowReturn
+post_error (GstVkgdrIpcSrc *self, GError *error)
+{
+  if (g_error_matches (error, G_IO_ERROR, G_IO_ERROR_NOT_FOUND))
+    GST_ELEMENT_ERROR (
+        self, RESOURCE, NOT_FOUND, ("%s", error->message), (NULL));
+  else
+    GST_ELEMENT_ERROR (self, RESOURCE, READ, ("%s", error->message), (NULL));
+  g_error_free (error);
+  return GST_FLOW_ERROR;
+}
+
+static GstFlowReturn
+gst_vkgdr_ipc_src_create (GstPushSrc *push, GstBuffer **buffer)
+{
+  GstVkgdrIpcSrc *self = GST_VKGDR_IPC_SRC (push);
+  GstVkgdrIpcContent content = { .buffer = NULL };
+  GstFlowReturn result = GST_FLOW_FLUSHING;
+  GstVkgdrIpcEvent event;
+  GError *error = NULL;
+
+  if (!ensure_client (self, &error))
+    return error ? post_error (self, error) : GST_FLOW_FLUSHING;
+  do {
+    event = gst_vkgdr_ipc_client_read (
+        self->client, self->unlock_fd, &content, &error);
+    ensure_watcher (self);
+  } while (!handle_event (self, event, &content, &result));
+  *buffer = content.buffer;
+  return error ? post_error (self, error) : result;
+}
+
+static gboolean
+gst_vkgdr_ipc_src_unlock (GstBaseSrc *src)
+{
+  eventfd_write (GST_VKGDR_IPC_SRC (src)->unlock_fd, 1);
+  return TRUE;
+}
+
+static gboolean
+gst_vkgdr_ipc_src_unlock_stop (GstBaseSrc *src)
+{
+  eventfd_t count;
+
+  eventfd_read (GST_VKGDR_IPC_SRC (src)->unlock_fd, &count);
+  return TRUE;
+}
+
+/* --- queries ------------------------------------------------------------- */
+
+/* A frame is sent when the other pipeline would show it. */
+static gboolean
+answer_latency (GstVkgdrIpcSrc *self, GstQuery *query)
+{
+  GstClockTime latency;
+
+  GST_OBJECT_LOCK (self);
+  latency = self->latency;
+  GST_OBJECT_UNLOCK (self);
+  gst_query_set_latency (query, TRUE, latency, GST_CLOCK_TIME_NONE);
+  return TRUE;
+}
+
+static gboolean
+gst_vkgdr_ipc_src_query (GstBaseSrc *src, GstQuery *query)
+{
+  GstVkgdrIpcSrc *self = GST_VKGDR_IPC_SRC (src);
+
+  if (GST_QUERY_TYPE (query) == GST_QUERY_LATENCY)
+    return answer_latency (self, query);
+  return gst_vkgdr_ipc_device_handle_query (&self->device, query)
+         || GST_BASE_SRC_CLASS (parent_class)->query (src, query);
+}
+
+/* The memory is the server's: there is nothing to allocate. */
+static gboolean
+gst_vkgdr_ipc_src_decide_allocation (GstBaseSrc *src, GstQuery *query)
+{
+  return TRUE;
+}
+
+static void
+gst_vkgdr_ipc_src_set_context (GstElement *element, GstContext *context)
+{
+  gst_vkgdr_ipc_device_handle_context (
+      &GST_VKGDR_IPC_SRC (element)->device, context);
+  GST_ELEMENT_CLASS (parent_class)->set_context (element, context);
+}
+
+/* --- start and stop ------------------------------------------------------ */
+
+static void
+drop_client (GstVkgdrIpcSrc *self)
+{
+  GstVkgdrIpcClient *client;
+
+  GST_OBJECT_LOCK (self);
+  client = g_steal_pointer (&self->client);
+  if (client)
+    self->last_lost = gst_vkgdr_ipc_client_get_lost (client);
+  GST_OBJECT_UNLOCK (self);
+  g_clear_pointer (&client, gst_vkgdr_ipc_client_stop);
+}
+
+static void
+close_fd (gint *fd)
+{
+  if (*fd >= 0)
+    close (*fd);
+  *fd = -1;
+}
+
+static gboolean
+gst_vkgdr_ipc_src_stop (GstBaseSrc *src)
+{
+  GstVkgdrIpcSrc *self = GST_VKGDR_IPC_SRC (src);
+
+  if (self->stop_fd >= 0)
+    eventfd_write (self->stop_fd, 1);
+  g_clear_pointer (&self->watcher, g_thread_join);
+  drop_client (self);
+  close_fd (&self->stop_fd);
+  close_fd (&self->unlock_fd);
+  gst_clear_object (&self->allocator);
+  gst_vkgdr_ipc_device_close (&self->device);
+  gst_pad_set_offset (GST_BASE_SRC_PAD (self), 0);
+  return TRUE;
+}
+
+static void
+reset (GstVkgdrIpcSrc *self)
+{
+  gst_segment_init (&self->segment, GST_FORMAT_TIME);
+  self->needs_offset = FALSE;
+  self->has_flush_start = FALSE;
+  GST_OBJECT_LOCK (self);
+  self->frames = self->last_lost = 0;
+  self->latency = 0;
+  GST_OBJECT_UNLOCK (self);
+}
+
+static gboolean
+gst_vkgdr_ipc_src_start (GstBaseSrc *src)
+{
+  GstVkgdrIpcSrc *self = GST_VKGDR_IPC_SRC (src);
+
+  if (!gst_vkgdr_ipc_device_open (&self->device))
+    return FALSE;
+  reset (self);
+  self->allocator = gst_vkgdr_context_get_allocator (
+      gst_vkgdr_ipc_device_get_context (&self->device));
+  self->unlock_fd = eventfd (0, EFD_CLOEXEC | EFD_NONBLOCK);
+  self->stop_fd = eventfd (0, EFD_CLOEXEC | EFD_NONBLOCK);
+  if (self->unlock_fd >= 0 && self->stop_fd >= 0)
+    return TRUE;
+  GST_ELEMENT_ERROR (self, RESOURCE, TOO_LAZY,
+      ("The process has as many files open as it may (ulimit -n)."), (NULL));
+  gst_vkgdr_ipc_src_stop (src);
+  return FALSE;
+}
+
+/* The pad's deactivation waits for its thread, and that for the watcher. */
+static GstStateChangeReturn
+gst_vkgdr_ipc_src_change_state (GstElement *element, GstStateChange transition)
+{
+  GstVkgdrIpcSrc *self = GST_VKGDR_IPC_SRC (element);
+
+  if (transition == GST_STATE_CHANGE_PAUSED_TO_READY && self->stop_fd >= 0)
+    eventfd_write (self->stop_fd, 1);
+  return GST_ELEMENT_CLASS (parent_class)->change_state (element, transition);
+}
+
+/* --- properties ---------------------------------------------------------- */
+
+static GstStructure *
+get_stats (GstVkgdrIpcSrc *self)
+{
+  GstStructure *stats;
+  guint64 lost;
+
+  GST_OBJECT_LOCK (self);
+  lost = self->client ? gst_vkgdr_ipc_client_get_lost (self->client)
+                      : self->last_lost;
+  stats = gst_structure_new ("stats", "frames", G_TYPE_UINT64, self->frames,
+      "frames-lost", G_TYPE_UINT64, lost, NULL);
+  GST_OBJECT_UNLOCK (self);
+  return stats;
+}
+
+static void
+gst_vkgdr_ipc_src_set_property (
+    GObject *object, guint id, const GValue *value, GParamSpec *pspec)
+{
+  GstVkgdrIpcSrc *self = GST_VKGDR_IPC_SRC (object);
+
+  if (id == PROP_DEVICE) {
+    gst_vkgdr_ipc_device_set (&self->device, value);
+    return;
+  }
+  GST_OBJECT_LOCK (self);
+  switch (id) {
+  case PROP_SOCKET_PATH:
+    g_free (self->socket_path);
+    self->socket_path = g_value_dup_string (value);
+    break;
+  case PROP_ALLOWED_PEERS:
+    self->allowed_peers = g_value_get_enum (value);
+    break;
+  case PROP_CONNECTION_TIMEOUT:
+    self->connection_timeout = g_value_get_uint (value);
+    break;
+  default:
+    G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, pspec);
+  }
+  GST_OBJECT_UNLOCK (self);
+}
+
+static void
+gst_vkgdr_ipc_src_get_property (
+    GObject *object, guint id, GValue *value, GParamSpec *pspec)
+{
+  GstVkgdrIpcSrc *self = GST_VKGDR_IPC_SRC (object);
+
+  if (id == PROP_DEVICE) {
+    gst_vkgdr_ipc_device_get (&self->device, value);
+    return;
+  }
+  if (id == PROP_STATS) {
+    g_value_take_boxed (value, get_stats (self));
+    return;
+  }
+  GST_OBJECT_LOCK (self);
+  switch (id) {
+  case PROP_SOCKET_PATH:
+    g_value_set_string (value, self->socket_path);
+    break;
+  case PROP_ALLOWED_PEERS:
+    g_value_set_enum (value, self->allowed_peers);
+    break;
+  case PROP_CONNECTION_TIMEOUT:
+    g_value_set_uint (value, self->connection_timeout);
+    break;
+  default:
+    G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, pspec);
+  }
+  GST_OBJECT_UNLOCK (self);
+}
+
+static void
+gst_vkgdr_ipc_src_finalize (GObject *object)
+{
+  g_free (GST_VKGDR_IPC_SRC (object)->socket_path);
+  gst_vkgdr_ipc_device_close (&GST_VKGDR_IPC_SRC (object)->device);
+  G_OBJECT_CLASS (parent_class)->finalize (object);
+}
+
+static void
+install_properties (GObjectClass *klass)
+{
+  const GParamFlags flags =
+      G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS | GST_PARAM_MUTABLE_READY;
+
+  /**
+   * GstVkgdrIpcSrc:socket-path:
+   *
+   * The #GstVkgdrIpcSink:socket-path of the other process.
+   *
+   * Since: 0.2
+   */
+  g_object_class_install_property (klass, PROP_SOCKET_PATH,
+      g_param_spec_string ("socket-path", "Socket path",
+          "Path of the Unix socket that vkgdripcsink serves", NULL, flags));
+  gst_vkgdr_ipc_device_install (klass, PROP_DEVICE);
+  /**
+   * GstVkgdrIpcSrc:allowed-peers:
+   *
+   * Which processes may be the server.
+   *
+   * Since: 0.2
+   */
+  g_object_class_install_property (klass, PROP_ALLOWED_PEERS,
+      g_param_spec_enum ("allowed-peers", "Allowed peers",
+          "Which processes may be the server", GST_TYPE_VKGDR_IPC_PEERS,
+          GST_VKGDR_IPC_PEERS_USER, flags));
+  /**
+   * GstVkgdrIpcSrc:connection-timeout:
+   *
+   * Seconds to wait for a server if there is none at first.
+   *
+   * Since: 0.2
+   */
+  g_object_class_install_property (klass, PROP_CONNECTION_TIMEOUT,
+      g_param_spec_uint ("connection-timeout", "Connection timeout",
+          "Seconds to wait for a server (0 = for ever)", 0, G_MAXINT,
+          DEFAULT_CONNECTION_TIMEOUT, flags));
+  g_object_class_install_property (klass, PROP_STATS,
+      g_param_spec_boxed ("stats", "Statistics",
+          "What the element did since it was started", GST_TYPE_STRUCTURE,
+          G_PARAM_READABLE | G_PARAM_STATIC_STRINGS));
+}
+
+static void
+gst_vkgdr_ipc_src_class_init (GstVkgdrIpcSrcClass *klass)
+{
+  GObjectClass *object_class = G_OBJECT_CLASS (klass);
+  GstElementClass *element_class = GST_ELEMENT_CLASS (klass);
+  GstBaseSrcClass *src_class = GST_BASE_SRC_CLASS (klass);
+
+  object_class->set_property = gst_vkgdr_ipc_src_set_property;
+  object_class->get_property = gst_vkgdr_ipc_src_get_property;
+  object_class->finalize = gst_vkgdr_ipc_src_finalize;
+  install_properties (object_class);
+
+  element_class->set_context = gst_vkgdr_ipc_src_set_context;
+  element_class->change_state = gst_vkgdr_ipc_src_change_state;
+  src_class->start = GST_DEBUG_FUNCPTR (gst_vkgdr_ipc_src_start);
+  src_class->stop = GST_DEBUG_FUNCPTR (gst_vkgdr_ipc_src_stop);
+  src_class->unlock = GST_DEBUG_FUNCPTR (gst_vkgdr_ipc_src_unlock);
+  src_class->unlock_stop = GST_DEBUG_FUNCPTR (gst_vkgdr_ipc_src_unlock_stop);
+  src_class->query = GST_DEBUG_FUNCPTR (gst_vkgdr_ipc_src_query);
+  src_class->decide_allocation =
+      GST_DEBUG_FUNCPTR (gst_vkgdr_ipc_src_decide_allocation);
+  GST_PUSH_SRC_CLASS (klass)->create =
+      GST_DEBUG_FUNCPTR (gst_vkgdr_ipc_src_create);
+
+  gst_element_class_add_static_pad_template (element_class, &src_template);
+  gst_element_class_set_static_metadata (element_class,
+      "GPU memory of another process", "Source/Video",
+      "Gives the frames of a vkgdripcsink in another process, without a copy",
+      "gst-vkgdr developers");
+  gst_type_mark_as_plugin_api (GST_TYPE_VKGDR_IPC_PEERS, 0);
+}
+
+static void
+gst_vkgdr_ipc_src_init (GstVkgdrIpcSrc *self)
+{
+  gst_vkgdr_ipc_device_init (&self->device, GST_ELEMENT (self));
+  self->connection_timeout = DEFAULT_CONNECTION_TIMEOUT;
+  self->stop_fd = self->unlock_fd = -1;
+  gst_base_src_set_live (GST_BASE_SRC (self), TRUE);
+  gst_base_src_set_format (GST_BASE_SRC (self), GST_FORMAT_TIME);
+}

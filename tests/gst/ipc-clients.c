@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * ipc-clients.c: frames of vkgdripcsink in other processes
+ */
+
+#include <signal.h>
+#include <string.h>
+
+#include "ipc-process.h"
+#include "util.h"
+
+static gchar *path;
+
+static void
+setup (void)
+{
+  test_ipc_setup ();
+  test_frames_register ();
+  path = test_ipc_make_path ();
+}
+
+static void
+teardown (void)
+{
+  test_ipc_remove_path (path);
+  test_teardown ();
+}
+
+/* A pipeline that has the test's context, and waits for its clients in PAUSED.
+ * @ipc is its vkgdripcsink. */
+static GstElement *
+new_server (const gchar *source, const gchar *properties, GstElement **ipc)
+{
+  GstElement *pipeline = test_launch (
+      "%s ! " TEST_IPC_CAPS " ! vkgdripcsink name=ipc socket-path=%s %s",
+      source, path, properties);
+  GstContext *context = gst_vkgdr_context_to_gst_context (test_context);
+
+  gst_element_set_context (pipeline, context);
+  gst_context_unref (context);
+  *ipc = gst_bin_get_by_name (GST_BIN (pipeline), "ipc");
+  gst_element_set_state (pipeline, GST_STATE_PAUSED);
+  fail_unless (gst_element_get_state (pipeline, NULL, NULL, 10 * GST_SECOND)
+               == GST_STATE_CHANGE_SUCCESS);
+  return pipeline;
+}
+
+static void
+stop (GstElement *pipeline, GstElement *ipc)
+{
+  gst_object_unref (ipc);
+  gst_element_set_state (pipeline, GST_STATE_NULL);
+  gst_object_unref (pipeline);
+}
+
+/* Plays to the end, and stops. */
+static void
+play (GstElement *pipeline, GstElement *ipc)
+{
+  gst_object_unref (ipc);
+  test_play (pipeline);
+  gst_object_unref (pipeline);
+}
+
+/* Each of @n clients gets each of @frames frames, whole and in order, and
+ * nothing is copied. */
+static void
+check_clients (guint n, guint frames)
+{
+  GSubprocess *clients[8];
+  TestIpcReport report;
+  GstElement *pipeline, *ipc;
+  gchar *source =
+      g_strdup_printf ("testframes buffers=16 num-buffers=%u", frames);
+  guint i;
+
+  pipeline = new_server (source, "leaky=no max-buffers=8 sync=false", &ipc);
+  for (i = 0; i < n; i++)
+    clients[i] = test_ipc_start ("client", path);
+  test_ipc_wait_clients (ipc, n);
+  test_play (pipeline);
+  fail_unless_equals_uint64 (test_ipc_stat (ipc, "frames"), frames);
+  fail_unless_equals_uint64 (test_ipc_stat (ipc, "frames-copied"), 0);
+  fail_unless_equals_uint64 (test_ipc_stat (ipc, "frames-lost"), 0);
+  fail_unless_equals_uint64 (test_ipc_stat (ipc, "frames-sent"), n * frames);
+  for (i = 0; i < n; i++) {
+    test_ipc_finish (clients[i], &report);
+    fail_unless_equals_string (report.end, "eos");
+    fail_unless_equals_int (report.frames, frames);
+    fail_unless_equals_int (report.torn, 0);
+    fail_unless_equals_int (report.unordered, 0);
+    fail_unless_equals_int (report.first, 0);
+    fail_unless_equals_int (report.last, frames - 1);
+  }
+  gst_object_unref (ipc);
+  gst_object_unref (pipeline);
+  g_free (source);
+}
+
+GST_START_TEST (test_one_client)
+{
+  if (!test_ipc_cannot_export ())
+    check_clients (1, 10000);
+}
+GST_END_TEST
+
+GST_START_TEST (test_eight_clients)
+{
+  if (!test_ipc_cannot_export ())
+    check_clients (8, 10000);
+}
+GST_END_TEST
+
+/* A client that comes late gets the next frame. */
+GST_START_TEST (test_late_client)
+{
+  GstElement *pipeline, *ipc;
+  GSubprocess *client;
+  TestIpcReport report;
+
+  if (test_ipc_cannot_export ())
+    return;
+  pipeline = new_server ("testframes buffers=16", "", &ipc);
+  gst_element_set_state (pipeline, GST_STATE_PLAYING);
+  while (test_ipc_stat (ipc, "frames") < 100)
+    g_usleep (1000);
+  client = test_ipc_start ("client", path);
+  g_free (test_ipc_read_line (client));
+  stop (pipeline, ipc);
+  test_ipc_finish (client, &report);
+  fail_unless_equals_string (report.end, "eos");
+  fail_unless (report.first >= 99, "frame %u is not a late one", report.first);
+  fail_unless_equals_int (report.torn, 0);
+}
+GST_END_TEST
+
+/* A client that is stopped costs the others nothing: the newest frame waits for
+ * it, and it has no more than max-buffers. */
+GST_START_TEST (test_stopped_client)
+{
+  GSubprocess *fast, *stopped;
+  TestIpcReport report;
+  GstElement *pipeline, *ipc;
+  guint64 before;
+
+  if (test_ipc_cannot_export ())
+    return;
+  pipeline = new_server ("testframes buffers=16", "", &ipc);
+  stopped = test_ipc_start ("client", path);
+  gst_element_set_state (pipeline, GST_STATE_PLAYING);
+  g_free (test_ipc_read_line (stopped));
+  g_subprocess_send_signal (stopped, SIGSTOP);
+  before = test_ipc_stat (ipc, "frames");
+  fast = test_ipc_start ("slow", path);
+  while (test_ipc_stat (ipc, "frames") < before + 1500)
+    g_usleep (1000);
+  /* It has 4 frames, one waits, and the rest are lost. */
+  fail_unless (test_ipc_stat (ipc, "frames-lost") >= 1400);
+  stop (pipeline, ipc);
+  test_ipc_finish (fast, &report);
+  fail_unless_equals_int (report.torn, 0);
+  fail_unless (report.frames >= 20, "%u frames", report.frames);
+  g_subprocess_send_signal (stopped, SIGCONT);
+  test_ipc_finish (stopped, &report);
+  fail_unless_equals_string (report.end, "eos");
+  fail_unless_equals_int (report.torn, 0);
+}
+GST_END_TEST
+
+/* What a client has that is killed comes back, and another client loses
+ * nothing. */
+GST_START_TEST (test_killed_clients)
+{
+  GSubprocess *client, *victim;
+  TestIpcReport report;
+  GstElement *pipeline, *ipc;
+  guint fds = 0, i;
+
+  if (test_ipc_cannot_export ())
+    return;
+  pipeline = new_server ("testframes buffers=16",
+      "leaky=no max-buffers=8 wait-for-connection=true", &ipc);
+  client = test_ipc_start ("client", path);
+  gst_element_set_state (pipeline, GST_STATE_PLAYING);
+  test_ipc_wait_clients (ipc, 1);
+  g_free (test_ipc_read_line (client));
+  for (i = 0; i < 20; i++) {
+    /* Until then, allocations of the pool are used for the first time. */
+    if (i == 5)
+      fds = test_count_fds ();
+    victim = test_ipc_start ("slow", path);
+    g_free (test_ipc_read_line (victim));
+    test_ipc_kill (victim);
+    test_ipc_wait_clients (ipc, 1);
+  }
+  test_assert_fds (fds);
+  stop (pipeline, ipc);
+  test_ipc_finish (client, &report);
+  fail_unless_equals_int (report.torn, 0);
+  fail_unless_equals_int (report.unordered, 0);
+  fail_unless_equals_int (report.frames, report.last - report.first + 1);
+}
+GST_END_TEST
+
+/* A client notices that the server is dead, and its frames stay valid. */
+GST_START_TEST (test_killed_server)
+{
+  GSubprocess *server = NULL, *client;
+  TestIpcReport report;
+
+  if (test_ipc_cannot_export ())
+    return;
+  server = test_ipc_start ("server", path);
+  client = test_ipc_start ("holder", path);
+  g_free (test_ipc_read_line (client));
+  test_ipc_kill (server);
+  test_ipc_finish (client, &report);
+  fail_unless (
+      strstr (report.end, "vkgdripcsink has ended") != NULL, "%s", report.end);
+  fail_unless (report.frames > 0);
+  fail_unless_equals_int (report.torn, 0);
+}
+GST_END_TEST
+
+/* The next server takes the place of one that was killed. */
+GST_START_TEST (test_stale_socket)
+{
+  GSubprocess *server, *client;
+  TestIpcReport report;
+  GstElement *pipeline, *ipc;
+  gchar *line;
+
+  if (test_ipc_cannot_export ())
+    return;
+  server = test_ipc_start ("server", path);
+  line = test_ipc_read_line (server);
+  fail_unless_equals_string (line, "playing");
+  g_free (line);
+  test_ipc_kill (server);
+  fail_unless (g_file_test (path, G_FILE_TEST_EXISTS));
+  pipeline = new_server (
+      "testframes num-buffers=10", "leaky=no wait-for-connection=true", &ipc);
+  client = test_ipc_start ("client", path);
+  play (pipeline, ipc);
+  test_ipc_finish (client, &report);
+  fail_unless_equals_int (report.frames, 10);
+  fail_unless_equals_int (report.torn, 0);
+}
+GST_END_TEST
+
+/* As two containers are: neither process knows the other's number. */
+GST_START_TEST (test_pid_namespaces)
+{
+  GSubprocess *client;
+  TestIpcReport report;
+  GstElement *pipeline, *ipc;
+
+  if (test_ipc_cannot_export ())
+    return;
+  client = test_ipc_start_apart ("client", path);
+  if (!client) {
+    g_print ("skipped: unshare --pid --fork --mount-proc is not permitted\n");
+    return;
+  }
+  pipeline = new_server ("testframes num-buffers=1000 buffers=16",
+      "leaky=no wait-for-connection=true sync=false", &ipc);
+  play (pipeline, ipc);
+  test_ipc_finish (client, &report);
+  fail_unless_equals_string (report.end, "eos");
+  fail_unless_equals_int (report.frames, 1000);
+  fail_unless_equals_int (report.torn, 0);
+}
+GST_END_TEST
+
+static Suite *
+ipc_clients_suite (void)
+{
+  Suite *suite = suite_create ("ipc-clients");
+  TCase *tc = tcase_create ("general");
+
+  tcase_add_checked_fixture (tc, setup, teardown);
+  suite_add_tcase (suite, tc);
+  tcase_add_test (tc, test_one_client);
+  tcase_add_test (tc, test_eight_clients);
+  tcase_add_test (tc, test_late_client);
+  tcase_add_test (tc, test_stopped_client);
+  tcase_add_test (tc, test_killed_clients);
+  tcase_add_test (tc, test_killed_server);
+  tcase_add_test (tc, test_stale_socket);
+  tcase_add_test (tc, test_pid_namespaces);
+  return suite;
+}
+
+int
+main (int argc, char **argv)
+{
+  gint status = test_ipc_role (&argc, &argv);
+
+  if (status >= 0)
+    return status;
+  gst_check_init (&argc, &argv);
+  return gst_check_run_suite (ipc_clients_suite (), "ipc-clients", __FILE__);
+}

@@ -1,0 +1,488 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * ipc-hostile.c: who may be a client of vkgdripcsink, and clients that lie
+ *
+ * Another client always gets all frames meanwhile.
+ */
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "ipc-process.h"
+#include "util.h"
+
+/* Numbers of messages, as in gst/ipc/protocol.h. */
+#define HELLO 1
+#define BYE 2
+#define FRAME 8
+#define RELEASE 12
+
+static gchar *path;
+static GstElement *server, *ipc;
+static GSubprocess *witness;
+
+static GstElement *
+start_server (const gchar *properties)
+{
+  GstContext *context = gst_vkgdr_context_to_gst_context (test_context);
+  GstElement *pipeline = test_launch (
+      "testframes buffers=32 ! identity sleep-time=4000 ! " TEST_IPC_CAPS
+      " ! vkgdripcsink name=ipc socket-path=%s %s",
+      path, properties);
+
+  gst_element_set_context (pipeline, context);
+  gst_context_unref (context);
+  ipc = gst_bin_get_by_name (GST_BIN (pipeline), "ipc");
+  gst_element_set_state (pipeline, GST_STATE_PLAYING);
+  fail_unless (gst_element_get_state (pipeline, NULL, NULL, 10 * GST_SECOND)
+               == GST_STATE_CHANGE_SUCCESS);
+  return pipeline;
+}
+
+static void
+stop_server (void)
+{
+  gst_object_unref (ipc);
+  gst_element_set_state (server, GST_STATE_NULL);
+  gst_object_unref (server);
+}
+
+/* A server, and a client that behaves. It may have so many frames that it loses
+ * none in a second in which the machine does something else. */
+static void
+begin (void)
+{
+  server = start_server ("max-buffers=1024");
+  witness = test_ipc_start ("client", path);
+  g_free (test_ipc_read_line (witness));
+  test_ipc_wait_clients (ipc, 1);
+}
+
+static void
+end (void)
+{
+  TestIpcReport report;
+
+  test_ipc_wait_clients (ipc, 1);
+  stop_server ();
+  test_ipc_finish (witness, &report);
+  fail_unless_equals_string (report.end, "eos");
+  fail_unless_equals_int (report.torn, 0);
+  fail_unless_equals_int (report.frames, report.last - report.first + 1);
+}
+
+static void
+setup (void)
+{
+  test_ipc_setup ();
+  test_frames_register ();
+  path = test_ipc_make_path ();
+}
+
+static void
+teardown (void)
+{
+  test_ipc_remove_path (path);
+  test_teardown ();
+}
+
+/* --- a client without manners -------------------------------------------- */
+
+static gint
+connect_to (gint type)
+{
+  struct sockaddr_un address = { .sun_family = AF_UNIX };
+  gint fd = socket (AF_UNIX, type | SOCK_CLOEXEC, 0);
+
+  g_strlcpy (address.sun_path, path, sizeof (address.sun_path));
+  if (connect (fd, (struct sockaddr *) &address, sizeof (address)) == 0)
+    return fd;
+  close (fd);
+  return -1;
+}
+
+static gint
+connect_client (void)
+{
+  gint fd = connect_to (SOCK_SEQPACKET);
+
+  fail_unless (fd >= 0, "%s", g_strerror (errno));
+  return fd;
+}
+
+/* Reads up to a message of @type; its content follows the type. FALSE if the
+ * server closes the connection instead. */
+static gboolean
+read_until (gint fd, guint32 type, guint8 *data, gsize size)
+{
+  struct timeval limit = { 10, 0 };
+  gssize n;
+  guint32 found = 0;
+
+  setsockopt (fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof (limit));
+  while (found != type) {
+    n = recv (fd, data, size, 0);
+    if (n < 0 && errno == ECONNRESET)
+      continue;
+    fail_unless (n >= 0, "the server says nothing: %s", g_strerror (errno));
+    if (n < 4)
+      return FALSE;
+    memcpy (&found, data, sizeof (found));
+  }
+  return TRUE;
+}
+
+static void
+assert_closed (gint fd)
+{
+  guint8 data[65536];
+
+  fail_if (read_until (fd, 0xffffffff, data, sizeof (data)));
+  close (fd);
+}
+
+static void
+send_bytes (gint fd, gconstpointer data, gsize size)
+{
+  fail_unless (send (fd, data, size, MSG_NOSIGNAL) == (gssize) size, "%s",
+      g_strerror (errno));
+}
+
+static void
+send_release (gint fd, guint64 id)
+{
+  guint8 message[12] = { RELEASE };
+
+  memcpy (message + 4, &id, sizeof (id));
+  send (fd, message, sizeof (message), MSG_NOSIGNAL);
+}
+
+/* The number of the next frame. */
+static guint64
+read_frame (gint fd)
+{
+  guint8 data[65536];
+  guint64 id;
+
+  fail_unless (read_until (fd, FRAME, data, sizeof (data)));
+  memcpy (&id, data + 4, sizeof (id));
+  return id;
+}
+
+GST_START_TEST (test_rubbish)
+{
+  guint8 data[4096];
+  guint i, size;
+  gint fd;
+
+  if (test_ipc_cannot_export ())
+    return;
+  begin ();
+  for (i = 0; i < 50; i++) {
+    size = 1 + i * 80;
+    test_fill (data, size, i);
+    fd = connect_client ();
+    send_bytes (fd, data, size);
+    assert_closed (fd);
+  }
+  end ();
+}
+GST_END_TEST
+
+/* All beginnings of a message, and one that is too long. */
+GST_START_TEST (test_half_messages)
+{
+  static const guint8 message[16] = { RELEASE, 0, 0, 0, 1 };
+  guint size;
+  gint fd;
+
+  if (test_ipc_cannot_export ())
+    return;
+  begin ();
+  for (size = 1; size <= sizeof (message); size++) {
+    if (size == 12)
+      continue;
+    fd = connect_client ();
+    send_bytes (fd, message, size);
+    assert_closed (fd);
+  }
+  end ();
+}
+GST_END_TEST
+
+/* Frames that the client was not sent, or gives back twice. */
+GST_START_TEST (test_wrong_numbers)
+{
+  guint64 id;
+  guint i;
+  gint fd;
+
+  if (test_ipc_cannot_export ())
+    return;
+  begin ();
+  fd = connect_client ();
+  send_release (fd, 1u << 30);
+  assert_closed (fd);
+  fd = connect_client ();
+  id = read_frame (fd);
+  send_release (fd, id);
+  send_release (fd, id);
+  assert_closed (fd);
+  /* A million numbers: the first one is enough. */
+  fd = connect_client ();
+  for (i = 0; i < 1000000; i++)
+    send_release (fd, ((guint64) i << 32) + 1);
+  assert_closed (fd);
+  end ();
+}
+GST_END_TEST
+
+/* File descriptors of a client's own are closed. */
+GST_START_TEST (test_own_descriptors)
+{
+  union {
+    struct cmsghdr header;
+    gchar room[CMSG_SPACE (16 * sizeof (gint))];
+  } control;
+  guint8 message[12] = { RELEASE };
+  struct iovec vector = { message, sizeof (message) };
+  struct msghdr header = { .msg_iov = &vector,
+    .msg_iovlen = 1,
+    .msg_control = &control,
+    .msg_controllen = sizeof (control) };
+  gint fds[16], fd, zero = open ("/dev/zero", O_RDONLY | O_CLOEXEC);
+  guint i, before = 0;
+  guint64 id;
+
+  if (test_ipc_cannot_export ())
+    return;
+  begin ();
+  for (i = 0; i < 16; i++)
+    fds[i] = zero;
+  memset (&control, 0, sizeof (control));
+  control.header.cmsg_level = SOL_SOCKET;
+  control.header.cmsg_type = SCM_RIGHTS;
+  control.header.cmsg_len = CMSG_LEN (sizeof (fds));
+  memcpy (CMSG_DATA (&control.header), fds, sizeof (fds));
+  fd = connect_client ();
+  for (i = 0; i < 100; i++) {
+    if (i == 50)
+      before = test_count_fds ();
+    id = read_frame (fd);
+    memcpy (message + 4, &id, sizeof (id));
+    fail_unless (sendmsg (fd, &header, MSG_NOSIGNAL) == sizeof (message));
+  }
+  test_assert_fds (before);
+  close (fd);
+  close (zero);
+  end ();
+}
+GST_END_TEST
+
+/* Clients that never read cost no more than the frames that they have. */
+GST_START_TEST (test_deaf_clients)
+{
+  gint fds[16];
+  guint64 before;
+  guint i;
+
+  if (test_ipc_cannot_export ())
+    return;
+  begin ();
+  for (i = 0; i < G_N_ELEMENTS (fds); i++)
+    fds[i] = connect_client ();
+  test_ipc_wait_clients (ipc, 17);
+  before = test_ipc_stat (ipc, "frames");
+  while (test_ipc_stat (ipc, "frames") < before + 300)
+    g_usleep (1000);
+  for (i = 0; i < G_N_ELEMENTS (fds); i++)
+    close (fds[i]);
+  end ();
+}
+GST_END_TEST
+
+/* Many connections that end at once, and one of another type of socket. */
+GST_START_TEST (test_many_connections)
+{
+  guint i;
+
+  if (test_ipc_cannot_export ())
+    return;
+  begin ();
+  for (i = 0; i < 500; i++)
+    close (connect_client ());
+  fail_unless (connect_to (SOCK_STREAM) < 0);
+  end ();
+}
+GST_END_TEST
+
+/* --- who may connect ----------------------------------------------------- */
+
+static void
+assert_mode (mode_t mode)
+{
+  struct stat status;
+
+  fail_unless (stat (path, &status) == 0);
+  fail_unless (S_ISSOCK (status.st_mode));
+  fail_unless_equals_int_hex (status.st_mode & 0777, mode);
+}
+
+/* What a process of another user is told: -1: it cannot connect, 0: nothing,
+ * else the type of the first message. */
+static gint
+ask_as_nobody (void)
+{
+  gint status = 0;
+  pid_t child = fork ();
+
+  if (child == 0) {
+    guint32 type = 0;
+    gint fd;
+
+    if (setgid (65534) != 0 || setuid (65534) != 0)
+      _exit (100);
+    fd = connect_to (SOCK_SEQPACKET);
+    if (fd < 0)
+      _exit (99);
+    if (recv (fd, &type, sizeof (type), MSG_TRUNC) < 4)
+      type = 0;
+    _exit (type);
+  }
+  fail_unless (waitpid (child, &status, 0) == child);
+  fail_unless (WIFEXITED (status) && WEXITSTATUS (status) != 100);
+  return WEXITSTATUS (status) == 99 ? -1 : WEXITSTATUS (status);
+}
+
+/* The folder of the socket can be searched by all, so that the socket alone
+ * decides. */
+static void
+open_folder (void)
+{
+  gchar *folder = g_path_get_dirname (path);
+
+  fail_unless (chmod (folder, 0755) == 0);
+  g_free (folder);
+}
+
+GST_START_TEST (test_other_users)
+{
+  if (test_ipc_cannot_export ())
+    return;
+  if (geteuid () != 0) {
+    g_print ("skipped: only root can be another user\n");
+    return;
+  }
+  open_folder ();
+  server = start_server ("");
+  assert_mode (0600);
+  fail_unless_equals_int (ask_as_nobody (), -1);
+  /* Even if somebody opens the socket, the user of the client is looked at. */
+  fail_unless (chmod (path, 0666) == 0);
+  fail_unless_equals_int (ask_as_nobody (), BYE);
+  fail_unless_equals_uint64 (test_ipc_stat (ipc, "clients-refused"), 1);
+  stop_server ();
+  server = start_server ("allowed-peers=group");
+  assert_mode (0660);
+  fail_unless_equals_int (ask_as_nobody (), -1);
+  stop_server ();
+  server = start_server ("allowed-peers=all");
+  assert_mode (0666);
+  fail_unless_equals_int (ask_as_nobody (), HELLO);
+  stop_server ();
+}
+GST_END_TEST
+
+/* --- a server without manners -------------------------------------------- */
+
+/* What a client makes of a server that sends @data. */
+static GError *
+ask_liar (gconstpointer data, gsize size)
+{
+  struct sockaddr_un address = { .sun_family = AF_UNIX };
+  gint listener = socket (AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0), fd;
+  GstElement *pipeline =
+      test_launch ("vkgdripcsrc socket-path=%s ! fakesink sync=false", path);
+  GstBus *bus = gst_element_get_bus (pipeline);
+  GError *error = NULL;
+  GstMessage *message;
+
+  g_strlcpy (address.sun_path, path, sizeof (address.sun_path));
+  fail_unless (
+      bind (listener, (struct sockaddr *) &address, sizeof (address)) == 0);
+  fail_unless (listen (listener, 1) == 0);
+  gst_element_set_state (pipeline, GST_STATE_PLAYING);
+  fd = accept (listener, NULL, NULL);
+  send_bytes (fd, data, size);
+  message =
+      gst_bus_timed_pop_filtered (bus, 10 * GST_SECOND, GST_MESSAGE_ERROR);
+  fail_unless (message != NULL, "there was no error");
+  gst_message_parse_error (message, &error, NULL);
+  gst_message_unref (message);
+  gst_element_set_state (pipeline, GST_STATE_NULL);
+  gst_object_unref (bus);
+  gst_object_unref (pipeline);
+  close (fd);
+  close (listener);
+  remove (path);
+  return error;
+}
+
+GST_START_TEST (test_lying_server)
+{
+  guint8 data[512];
+  guint i;
+
+  for (i = 0; i < 40; i++) {
+    GError *error;
+
+    /* Each type with rubbish, of a length of its own. */
+    test_fill (data, sizeof (data), i);
+    memset (data, 0, 4);
+    data[0] = i % 15;
+    if (data[0] == BYE || (data[0] >= 9 && data[0] <= 11))
+      continue; /* these have no content that could be wrong, or end the stream
+                 */
+    error = ask_liar (data, 4 + i * 7);
+    fail_unless (error->domain == GST_RESOURCE_ERROR, "%s", error->message);
+    g_error_free (error);
+  }
+}
+GST_END_TEST
+
+static Suite *
+ipc_hostile_suite (void)
+{
+  Suite *suite = suite_create ("ipc-hostile");
+  TCase *tc = tcase_create ("general");
+
+  tcase_add_checked_fixture (tc, setup, teardown);
+  suite_add_tcase (suite, tc);
+  tcase_add_test (tc, test_rubbish);
+  tcase_add_test (tc, test_half_messages);
+  tcase_add_test (tc, test_wrong_numbers);
+  tcase_add_test (tc, test_own_descriptors);
+  tcase_add_test (tc, test_deaf_clients);
+  tcase_add_test (tc, test_many_connections);
+  tcase_add_test (tc, test_other_users);
+  tcase_add_test (tc, test_lying_server);
+  return suite;
+}
+
+int
+main (int argc, char **argv)
+{
+  gint status = test_ipc_role (&argc, &argv);
+
+  if (status >= 0)
+    return status;
+  gst_check_init (&argc, &argv);
+  return gst_check_run_suite (ipc_hostile_suite (), "ipc-hostile", __FILE__);
+}

@@ -1,0 +1,316 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * ipc-process.c: see ipc-process.h
+ */
+
+#include "ipc-process.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "util.h"
+
+#define ROLE "TEST_IPC_ROLE"
+#define PATH "TEST_IPC_PATH"
+
+/* Microseconds that the role "slow" uses each frame. */
+#define SLOW (20 * 1000)
+
+/* --- in the other process ------------------------------------------------ */
+
+gboolean
+test_ipc_is_whole (GstBuffer *buffer, guint width, guint height)
+{
+  guint number = GST_BUFFER_PTS (buffer) / GST_MSECOND, x, y;
+  gboolean is_whole = TRUE;
+  GstMapInfo map;
+
+  if (!gst_buffer_map (buffer, &map, GST_MAP_READ))
+    return FALSE;
+  for (y = 0; y < height; y++)
+    for (x = 0; x < width; x++)
+      is_whole =
+          is_whole && map.data[y * width + x] == test_frame_byte (number, x, y);
+  gst_buffer_unmap (buffer, &map);
+  return is_whole;
+}
+
+/* As test_launch (), in a process that is no test. */
+static GstElement *
+launch (const gchar *format, const gchar *path)
+{
+  gchar *text = g_strdup_printf (format, path);
+  GError *error = NULL;
+  GstElement *pipeline = gst_parse_launch (text, &error);
+
+  if (!pipeline || error)
+    g_error ("%s: %s", text, error ? error->message : "");
+  g_free (text);
+  return pipeline;
+}
+
+static void
+look_at (GstBuffer *buffer, gboolean is_slow, TestIpcReport *report)
+{
+  guint number = GST_BUFFER_PTS (buffer) / GST_MSECOND;
+  gboolean is_whole =
+      test_ipc_is_whole (buffer, TEST_IPC_WIDTH, TEST_IPC_HEIGHT);
+
+  if (is_slow) {
+    g_usleep (SLOW);
+    is_whole =
+        is_whole && test_ipc_is_whole (buffer, TEST_IPC_WIDTH, TEST_IPC_HEIGHT);
+  }
+  report->torn += !is_whole;
+  if (report->frames == 0)
+    report->first = number;
+  else
+    report->unordered += number <= report->last;
+  report->last = number;
+  report->frames++;
+}
+
+static void
+find_end (GstElement *pipeline, TestIpcReport *report)
+{
+  GstBus *bus = gst_element_get_bus (pipeline);
+  GstMessage *message =
+      gst_bus_timed_pop_filtered (bus, GST_SECOND, GST_MESSAGE_ERROR);
+  GError *error = NULL;
+
+  if (message) {
+    gst_message_parse_error (message, &error, NULL);
+    g_strlcpy (report->end, error->message, sizeof (report->end));
+    g_error_free (error);
+    gst_message_unref (message);
+  } else {
+    g_strlcpy (report->end, "eos", sizeof (report->end));
+  }
+  gst_object_unref (bus);
+}
+
+/* "holder" keeps the first frame until the end, and looks at it then. */
+static int
+be_client (const gchar *role, const gchar *path)
+{
+  GstElement *pipeline = launch (
+      "vkgdripcsrc socket-path=%s ! appsink name=sink sync=false max-buffers=1",
+      path);
+  GstElement *sink = gst_bin_get_by_name (GST_BIN (pipeline), "sink");
+  gboolean is_slow = strcmp (role, "slow") == 0;
+  TestIpcReport report = { 0 };
+  GstSample *sample, *kept = NULL;
+
+  gst_element_set_state (pipeline, GST_STATE_PLAYING);
+  while ((sample = gst_app_sink_pull_sample (GST_APP_SINK (sink)))) {
+    look_at (gst_sample_get_buffer (sample), is_slow, &report);
+    if (report.frames == 1) {
+      printf ("first\n");
+      fflush (stdout);
+    }
+    if (!kept && strcmp (role, "holder") == 0)
+      kept = gst_sample_ref (sample);
+    gst_sample_unref (sample);
+  }
+  find_end (pipeline, &report);
+  if (kept)
+    report.torn += !test_ipc_is_whole (
+        gst_sample_get_buffer (kept), TEST_IPC_WIDTH, TEST_IPC_HEIGHT);
+  g_clear_pointer (&kept, gst_sample_unref);
+  gst_element_set_state (pipeline, GST_STATE_NULL);
+  gst_object_unref (sink);
+  gst_object_unref (pipeline);
+  printf ("frames=%u torn=%u unordered=%u first=%u last=%u end=%s\n",
+      report.frames, report.torn, report.unordered, report.first, report.last,
+      report.end);
+  fflush (stdout);
+  return 0;
+}
+
+static int
+be_server (const gchar *path)
+{
+  GstElement *pipeline = launch ("testframes buffers=16 ! " TEST_IPC_CAPS
+                                 " ! vkgdripcsink socket-path=%s",
+      path);
+
+  gst_element_set_state (pipeline, GST_STATE_PLAYING);
+  gst_element_get_state (pipeline, NULL, NULL, GST_CLOCK_TIME_NONE);
+  printf ("playing\n");
+  fflush (stdout);
+  g_usleep (60 * G_USEC_PER_SEC);
+  return 1; /* this process is to be killed */
+}
+
+gint
+test_ipc_role (int *argc, char ***argv)
+{
+  const gchar *role = g_getenv (ROLE), *path = g_getenv (PATH);
+
+  if (!role)
+    return -1;
+  gst_init (argc, argv);
+  test_frames_register ();
+  return strcmp (role, "server") == 0 ? be_server (path)
+                                      : be_client (role, path);
+}
+
+/* --- in the test --------------------------------------------------------- */
+
+static GSubprocess *
+start (const gchar *const *prefix, const gchar *role, const gchar *path)
+{
+  GSubprocessLauncher *launcher =
+      g_subprocess_launcher_new (G_SUBPROCESS_FLAGS_STDOUT_PIPE);
+  GPtrArray *arguments = g_ptr_array_new ();
+  gchar *self = g_file_read_link ("/proc/self/exe", NULL);
+  GSubprocess *process;
+  GError *error = NULL;
+
+  while (prefix && *prefix)
+    g_ptr_array_add (arguments, (gpointer) *prefix++);
+  g_ptr_array_add (arguments, self);
+  g_ptr_array_add (arguments, NULL);
+  g_subprocess_launcher_setenv (launcher, ROLE, role, TRUE);
+  g_subprocess_launcher_setenv (launcher, PATH, path, TRUE);
+  process = g_subprocess_launcher_spawnv (
+      launcher, (const gchar *const *) arguments->pdata, &error);
+  fail_unless (process != NULL, "%s", error ? error->message : "");
+  g_ptr_array_unref (arguments);
+  g_free (self);
+  g_object_unref (launcher);
+  return process;
+}
+
+GSubprocess *
+test_ipc_start (const gchar *role, const gchar *path)
+{
+  return start (NULL, role, path);
+}
+
+GSubprocess *
+test_ipc_start_apart (const gchar *role, const gchar *path)
+{
+  static const gchar *const unshare[] = { "unshare", "--pid", "--fork",
+    "--mount-proc", "--kill-child", NULL };
+  GSubprocess *probe =
+      g_subprocess_new (G_SUBPROCESS_FLAGS_STDERR_SILENCE, NULL, "unshare",
+          "--pid", "--fork", "--mount-proc", "--kill-child", "true", NULL);
+  gboolean can = probe && g_subprocess_wait_check (probe, NULL, NULL);
+
+  g_clear_object (&probe);
+  return can ? start (unshare, role, path) : NULL;
+}
+
+gchar *
+test_ipc_read_line (GSubprocess *process)
+{
+  GInputStream *stream = g_subprocess_get_stdout_pipe (process);
+  GString *line = g_string_new (NULL);
+  gchar c;
+
+  while (g_input_stream_read (stream, &c, 1, NULL, NULL) == 1 && c != '\n')
+    g_string_append_c (line, c);
+  return g_string_free (line, FALSE);
+}
+
+void
+test_ipc_finish (GSubprocess *process, TestIpcReport *report)
+{
+  gchar *line = test_ipc_read_line (process);
+
+  if (strcmp (line, "first") == 0) {
+    g_free (line);
+    line = test_ipc_read_line (process);
+  }
+  memset (report, 0, sizeof (*report));
+  fail_unless (
+      sscanf (line,
+          "frames=%u torn=%u unordered=%u first=%u last=%u end=%511[^\n]",
+          &report->frames, &report->torn, &report->unordered, &report->first,
+          &report->last, report->end)
+          == 6,
+      "the other process has said '%s'", line);
+  fail_unless (g_subprocess_wait (process, NULL, NULL));
+  fail_unless_equals_int (g_subprocess_get_if_exited (process), TRUE);
+  g_free (line);
+  g_object_unref (process);
+}
+
+void
+test_ipc_kill (GSubprocess *process)
+{
+  g_subprocess_force_exit (process);
+  fail_unless (g_subprocess_wait (process, NULL, NULL));
+  g_object_unref (process);
+}
+
+void
+test_ipc_setup (void)
+{
+  if (g_getenv ("VKGDR_DEBUG"))
+    test_setup ();
+  else
+    test_setup_bar ();
+}
+
+gboolean
+test_ipc_cannot_export (void)
+{
+  if (test_has_window ())
+    return FALSE;
+  g_print ("skipped: without a window, memory cannot be exported here\n");
+  return TRUE;
+}
+
+gchar *
+test_ipc_make_path (void)
+{
+  gchar *folder = g_dir_make_tmp ("vkgdr-ipc-XXXXXX", NULL);
+  gchar *path;
+
+  fail_unless (folder != NULL);
+  path = g_build_filename (folder, "socket", NULL);
+  g_free (folder);
+  return path;
+}
+
+void
+test_ipc_remove_path (gchar *path)
+{
+  gchar *folder = g_path_get_dirname (path);
+
+  remove (path);
+  remove (folder);
+  g_free (folder);
+  g_free (path);
+}
+
+void
+test_ipc_wait_clients (GstElement *element, guint n)
+{
+  gint64 deadline = g_get_monotonic_time () + 20 * G_TIME_SPAN_SECOND;
+  guint found;
+
+  for (;;) {
+    g_object_get (element, "num-clients", &found, NULL);
+    if (found == n)
+      return;
+    fail_unless (g_get_monotonic_time () < deadline,
+        "there are %u clients, not %u", found, n);
+    g_usleep (1000);
+  }
+}
+
+guint64
+test_ipc_stat (GstElement *element, const gchar *name)
+{
+  GstStructure *stats = NULL;
+  guint64 value = 0;
+
+  g_object_get (element, "stats", &stats, NULL);
+  fail_unless (gst_structure_get_uint64 (stats, name, &value), "%s", name);
+  gst_structure_free (stats);
+  return value;
+}

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * ipc-process.h: other processes for the tests of vkgdripcsink and vkgdripcsrc
+ *
+ * Another process is this program again, in a role. It says on its standard
+ * output what it saw.
+ */
+
+#ifndef __TEST_IPC_PROCESS_H__
+#define __TEST_IPC_PROCESS_H__
+
+#include <gio/gio.h>
+#include <gst/gst.h>
+
+G_BEGIN_DECLS
+
+/* What a client saw. */
+typedef struct {
+  guint frames;
+  guint torn;      /* frames that were not what their timestamps say */
+  guint unordered; /* that did not come after the one before */
+  guint first;     /* number of a frame */
+  guint last;
+  gchar end[512]; /* "eos", or the error */
+} TestIpcReport;
+
+/* To be called first in main (), before gst_check_init (): plays the role that
+ * this process has, if it has one, and returns its exit status; -1 if it has
+ * none. */
+gint test_ipc_role (int *argc, char ***argv);
+
+/* Starts a process with the role "client", "slow", "holder" or "server". */
+GSubprocess *test_ipc_start (const gchar *role, const gchar *path);
+
+/* The same in a PID namespace of its own; NULL if that is not permitted. */
+GSubprocess *test_ipc_start_apart (const gchar *role, const gchar *path);
+
+/* Reads a line, which the caller frees. */
+gchar *test_ipc_read_line (GSubprocess *process);
+
+/* Waits for the end of a client, and gives the process back. */
+void test_ipc_finish (GSubprocess *process, TestIpcReport *report);
+
+/* Kills a process with SIGKILL, waits for its end, and gives it back. */
+void test_ipc_kill (GSubprocess *process);
+
+/* test_setup_bar (), or test_setup () if the environment says what the device
+ * is like. */
+void test_ipc_setup (void);
+
+/* Whether memory of the device has no file descriptor; says so. */
+gboolean test_ipc_cannot_export (void);
+
+/* A folder of the test's own, and the path of a socket in it, which the caller
+ * frees. test_ipc_remove_path () removes both. */
+gchar *test_ipc_make_path (void);
+void test_ipc_remove_path (gchar *path);
+
+/* Waits until @element's property num-clients is @n. */
+void test_ipc_wait_clients (GstElement *element, guint n);
+
+/* A field of the property `stats`. */
+guint64 test_ipc_stat (GstElement *element, const gchar *name);
+
+/* Whether all bytes of @buffer, a frame of "testframes", are those that its
+ * timestamp says. */
+gboolean test_ipc_is_whole (GstBuffer *buffer, guint width, guint height);
+
+/* Caps of all frames here. */
+#define TEST_IPC_WIDTH 64
+#define TEST_IPC_HEIGHT 48
+#define TEST_IPC_CAPS \
+  "video/x-raw,format=GRAY8,width=64,height=48,framerate=1000/1"
+
+G_END_DECLS
+
+#endif /* __TEST_IPC_PROCESS_H__ */
