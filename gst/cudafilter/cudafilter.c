@@ -23,8 +23,8 @@
  * What comes out has the format and size of what goes in, unless downstream or
  * #GstCudaFilter:output-caps want another and the kernel can make it: one of
  * the user's gets two frames that differ and has to do so. Where input and
- * output are alike and nobody else has the buffer, a kernel that bears it works
- * in place.
+ * output are alike and nobody else has the buffer, a kernel that can run in
+ * place works in place.
  *
  * Raw video may be in the memory of GStreamer's own CUDA elements (1.24 or
  * later) as well, the input, the output, or both: `nvh264dec ! cudafilter !
