@@ -20,7 +20,7 @@
 
 /* To be changed with the options in kernel/programargs.c. */
 #define PROGRAM_OPTIONS "options 2"
-#define PROGRAM_CLANG_HEADER "/org/gst-vkgdr/clang.h"
+#define PROGRAM_RESOURCES "/org/gst-vkgdr/"
 
 /* Seconds for the questions it answers without compiling. */
 #define PROGRAM_QUESTION_TIMEOUT 10
@@ -178,17 +178,33 @@ gst_vkgdr_program_describe (const GstVkgdrProgram *self)
 }
 
 GBytes *
-gst_vkgdr_program_get_header (GError **error)
+gst_vkgdr_program_get_header (const gchar *name, GError **error)
 {
-  return g_resources_lookup_data (
-      PROGRAM_CLANG_HEADER, G_RESOURCE_LOOKUP_FLAGS_NONE, error);
+  gchar *base = g_path_get_basename (name);
+  gchar *path = g_strconcat (PROGRAM_RESOURCES, base, NULL);
+  GBytes *header =
+      g_resources_lookup_data (path, G_RESOURCE_LOOKUP_FLAGS_NONE, error);
+
+  g_free (path);
+  g_free (base);
+  return header;
+}
+
+static guint
+program_hash_header (const gchar *name)
+{
+  GBytes *header = gst_vkgdr_program_get_header (name, NULL);
+  guint hash = header ? g_bytes_hash (header) : 0;
+
+  g_clear_pointer (&header, g_bytes_unref);
+  return hash;
 }
 
 gchar *
 gst_vkgdr_program_identify (const GstVkgdrProgram *self)
 {
-  GBytes *header = gst_vkgdr_program_get_header (NULL);
-  guint hash = header ? g_bytes_hash (header) : 0;
+  guint hash = program_hash_header (GST_VKGDR_PROGRAM_OWN_HEADER);
+  guint vectors = program_hash_header (GST_VKGDR_PROGRAM_VECTORS_HEADER);
   char *real = realpath (self->path, NULL);
   struct stat st = { 0 };
   const gchar *variable = g_getenv (PROGRAM_VARIABLE);
@@ -197,11 +213,10 @@ gst_vkgdr_program_identify (const GstVkgdrProgram *self)
   if (stat (self->path, &st) != 0)
     GST_INFO ("%s: %s", self->path, g_strerror (errno));
   g_string_printf (identity,
-      "clang %s %x %s %" G_GINT64_FORMAT ".%ld:%" G_GINT64_FORMAT "\n%s",
-      PROGRAM_OPTIONS, hash, real ? real : self->path,
+      "clang %s %x %x %s %" G_GINT64_FORMAT ".%ld:%" G_GINT64_FORMAT "\n%s",
+      PROGRAM_OPTIONS, hash, vectors, real ? real : self->path,
       (gint64) st.st_mtim.tv_sec, (glong) st.st_mtim.tv_nsec,
       (gint64) st.st_size, variable ? variable : "");
   free (real);
-  g_clear_pointer (&header, g_bytes_unref);
   return g_string_free (identity, FALSE);
 }

@@ -47,24 +47,34 @@ program_write (
 }
 
 static gboolean
+program_write_header (const gchar *folder, const gchar *name, GError **error)
+{
+  GBytes *header = gst_vkgdr_program_get_header (name, error);
+  gboolean ok;
+
+  if (!header)
+    return FALSE;
+  /* The data of a resource ends with a zero byte that its size leaves out. */
+  ok = program_write (folder, name, g_bytes_get_data (header, NULL), error);
+  g_bytes_unref (header);
+  return ok;
+}
+
+static gboolean
 program_write_files (
     const GstVkgdrProgramInput *input, const gchar *folder, GError **error)
 {
   gchar *headers = g_build_filename (folder, GST_VKGDR_PROGRAM_HEADERS, NULL);
-  GBytes *own = gst_vkgdr_program_get_header (error);
-  gboolean ok;
 
   g_mkdir (headers, 0700);
   g_free (headers);
-  if (!own)
-    return FALSE;
-  /* The data of a resource ends with a zero byte that its size leaves out. */
-  ok = program_write (folder, GST_VKGDR_PROGRAM_OWN_HEADER,
-           g_bytes_get_data (own, NULL), error)
-       && program_write (folder, GST_VKGDR_SOURCE_HEADER, input->header, error)
-       && program_write (folder, GST_VKGDR_PROGRAM_SOURCE, input->text, error);
-  g_bytes_unref (own);
-  return ok;
+  return program_write_header (folder, GST_VKGDR_PROGRAM_OWN_HEADER, error)
+         && program_write_header (
+             folder, GST_VKGDR_PROGRAM_VECTORS_HEADER, error)
+         && program_write (
+             folder, GST_VKGDR_SOURCE_HEADER, input->header, error)
+         && program_write (
+             folder, GST_VKGDR_PROGRAM_SOURCE, input->text, error);
 }
 
 /* Without the folder that is gone when somebody reads it. */

@@ -15,6 +15,7 @@ G_BEGIN_DECLS
 #define GST_VKGDR_PROGRAM_IMAGE "image"
 #define GST_VKGDR_PROGRAM_HEADERS "vkgdr"
 #define GST_VKGDR_PROGRAM_OWN_HEADER "vkgdr/clang.h"
+#define GST_VKGDR_PROGRAM_VECTORS_HEADER "vkgdr/cuda-vectors.h"
 
 GstDebugCategory *gst_vkgdr_program_get_category (void);
 
@@ -23,9 +24,9 @@ GstDebugCategory *gst_vkgdr_program_get_category (void);
 gchar *gst_vkgdr_program_ask (
     const GstVkgdrProgram *program, const gchar *question, const gchar *more);
 
-/* The text, with a zero byte behind it, of the header that stands in for a
- * toolkit. */
-GBytes *gst_vkgdr_program_get_header (GError **error);
+/* The text, with a zero byte behind it, of one of these headers of ours, which
+ * stand in for a toolkit. */
+GBytes *gst_vkgdr_program_get_header (const gchar *name, GError **error);
 
 /* The command line that compiles what lies in @folder, with NULL at its end.
  * NULL with @error set where it has no architecture for the device. */

@@ -41,54 +41,8 @@
 
 /* ---- vectors ---- */
 
-#define VKGDR_VECTOR(type, name, align2, align4) \
-  struct name##1 \
-  { \
-    type x; \
-  }; \
-  struct alignas (align2) name##2 \
-  { \
-    type x, y; \
-  }; \
-  struct name##3 \
-  { \
-    type x, y, z; \
-  }; \
-  struct alignas (align4) name##4 \
-  { \
-    type x, y, z, w; \
-  }; \
-  VKGDR_DEVICE name##1 make_##name##1(type x) \
-  { \
-    return { x }; \
-  } \
-  VKGDR_DEVICE name##2 make_##name##2(type x, type y) \
-  { \
-    return { x, y }; \
-  } \
-  VKGDR_DEVICE name##3 make_##name##3(type x, type y, type z) \
-  { \
-    return { x, y, z }; \
-  } \
-  VKGDR_DEVICE name##4 make_##name##4(type x, type y, type z, type w) \
-  { \
-    return { x, y, z, w }; \
-  }
-
-VKGDR_VECTOR (signed char, char, 2, 4)
-VKGDR_VECTOR (unsigned char, uchar, 2, 4)
-VKGDR_VECTOR (short, short, 4, 8)
-VKGDR_VECTOR (unsigned short, ushort, 4, 8)
-VKGDR_VECTOR (int, int, 8, 16)
-VKGDR_VECTOR (unsigned int, uint, 8, 16)
-VKGDR_VECTOR (long, long, 16, 16)
-VKGDR_VECTOR (unsigned long, ulong, 16, 16)
-VKGDR_VECTOR (long long, longlong, 16, 16)
-VKGDR_VECTOR (unsigned long long, ulonglong, 16, 16)
-VKGDR_VECTOR (float, float, 8, 16)
-VKGDR_VECTOR (double, double, 16, 16)
-
-#undef VKGDR_VECTOR
+#define VKGDR_VECTOR_FUNCTION VKGDR_DEVICE
+#include "cuda-vectors.h"
 
 struct dim3 {
   unsigned int x, y, z;
