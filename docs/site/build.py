@@ -33,6 +33,7 @@ PAGES = {
     "README.md": "overview",
     "docs/cudafilter.md": "cudafilter",
     "docs/python.md": "python",
+    "docs/tensors.md": "tensors",
     "docs/from-pycuda.md": "from-pycuda",
     "docs/ipc.md": "ipc",
     "docs/environment.md": "environment",

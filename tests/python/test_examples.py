@@ -5,8 +5,11 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
 import unittest
+from typing import List
 
+import gst_support
 import support
 
 EXAMPLES = os.path.join(
@@ -66,6 +69,56 @@ class Examples(unittest.TestCase):
         output = self.run_example("gpu_to_tensor.py", "--frames", "2")
         lines = [line for line in output.splitlines() if "240" in line]
         self.assertEqual(len(lines), 2, output)
+
+    def boxes(self, output: str) -> List[List[int]]:
+        """Of each frame, in pixels of the original."""
+        return [
+            [int(number) for number in line.partition(":")[2].split()]
+            for line in output.splitlines() if re.match(r"\d+:", line)
+        ]
+
+    def balls(self, frames: int) -> List[List[int]]:
+        """Where the ball is, without a network: pixels that have more red than blue."""
+        numpy = support.load("numpy")
+        pipeline = gst_support.Gst.parse_launch(
+            f"videotestsrc num-buffers={frames} pattern=ball foreground-color=0xffff8020 "
+            "background-color=0xff203050 ! video/x-raw,format=RGB,width=640,height=360 "
+            "! appsink name=sink sync=false"
+        )
+        pipeline.set_state(gst_support.Gst.State.PLAYING)
+        found = []
+        for _ in range(frames):
+            sample = pipeline.get_by_name("sink").emit("try-pull-sample", 20 * 10**9)
+            data = gst_support.host_bytes(sample.get_buffer())
+            pixels = numpy.frombuffer(data, "u1").reshape(360, 640, 3).astype(int)
+            rows, columns = numpy.nonzero(pixels[..., 0] > pixels[..., 2] + 60)
+            found.append([columns.min(), rows.min(), columns.max() + 1, rows.max() + 1])
+        pipeline.set_state(gst_support.Gst.State.NULL)
+        return found
+
+    def check_detect_ball(self, backend: str) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            output = self.run_example(
+                "detect_ball.py", "--frames", "9", "--backend", backend, "--pictures", folder
+            )
+            names = sorted(os.listdir(folder))
+        self.assertIn("9 frames, by", output)
+        masks = [f"mask-{i:03d}.png" for i in range(9)]
+        self.assertEqual(names, ["input.png", *masks, "tensor.png"])
+        # A pixel of the tensor is five of the frame, and the blur reaches a little further.
+        for found, ball in zip(self.boxes(output), self.balls(9)):
+            for one, other in zip(found, ball):
+                self.assertLessEqual(abs(one - other), 10, f"{found} is not {ball}")
+        self.assertEqual(len(self.boxes(output)), 9)
+
+    @unittest.skipIf(support.is_missing("numpy"), "numpy is missing")
+    def test_detect_ball(self) -> None:
+        self.check_detect_ball("numpy")
+
+    def test_detect_ball_on_the_device(self) -> None:
+        if support.is_software() or support.is_missing("torch"):
+            self.skipTest("there is no PyTorch with a device")
+        self.check_detect_ball("torch")
 
     def test_kernel_by_hand(self) -> None:
         output = self.run_example("kernel_by_hand.py", "--frames", "2")

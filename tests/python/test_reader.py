@@ -283,6 +283,8 @@ class Mistakes(ReaderTestCase):
             with self.subTest(source=source, arguments=arguments):
                 with self.assertRaises(error):
                     GstVkgdr.TensorReader(source, **arguments)
+        with self.assertRaisesRegex(ValueError, "nchw, nhwc"):
+            GstVkgdr.TensorReader(self.clip, layout="hwc")
 
     def test_errors_of_elements(self) -> None:
         path = os.path.join(self.folder, "text.mkv")

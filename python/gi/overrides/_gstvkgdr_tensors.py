@@ -131,14 +131,18 @@ def _properties(
     return found
 
 
+def _nicks(value: Any) -> List[str]:
+    """The words for the values of an enumeration, given one of them."""
+    known = getattr(type(value), "__enum_values__", None)
+    return [one.value_nick for one in (known.values() if known else type(value))]
+
+
 def _set(element: Gst.Element, name: str, value: Any) -> None:
     text = value if isinstance(value, str) else repr(value)
-    pspec = element.find_property(name)
-    if pspec.value_type.is_a("GEnum"):
-        known = [one.value_nick for one in pspec.enum_class.__enum_values__.values()]
-        if text not in known:
-            raise ValueError(f"{name} is one of {', '.join(known)}, and not {text!r}")
     Gst.util_set_object_arg(element, name, text)
+    found = element.get_property(name)
+    if hasattr(found, "value_nick") and found.value_nick != text:
+        raise ValueError(f"{name} is one of {', '.join(_nicks(found))}, and not {text!r}")
 
 
 class TensorReader:
