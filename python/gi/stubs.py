@@ -145,6 +145,7 @@ def _signature(gir: Gir, element: ElementTree.Element, is_function: bool) -> Sig
     if outs:
         result = f"Tuple[{', '.join(([] if result == 'None' else [result]) + outs)}]"
     name = element.get("shadows") or element.get("name", "")
+    name += "_" if keyword.iskeyword(name) else ""  # as PyGObject calls it
     if name == "memory_get_host_pointer":
         result = "Optional[int]"
     kind = {"method": "method", "virtual-method": "method", "constructor": "constructor"}.get(
@@ -283,6 +284,8 @@ def _gir_class(gir: Gir, overrides: Overrides, element: ElementTree.Element) -> 
             members[made.name] = list(made.lines("    "))
         elif tag == "record" and inner.tag == f"{_CORE}field" and not inner.get("private"):
             field = inner.get("name", "")
+            if keyword.iskeyword(field) or inner.get("readable") == "0":
+                continue
             members[field] = [f"    {field}: {gir.annotation(inner, False)}"]
     if overrides.extends(name):
         members.update(_methods(overrides.nodes[name]))
