@@ -9,7 +9,6 @@
 #include <locale.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include <gst/vkgdr/vkgdr.h>
 
@@ -19,31 +18,49 @@
 
 #define EXIT_USAGE 2
 
-#define USAGE "Usage: vkgdr-info [--json | --help | --version]\n"
+#define SUMMARY \
+  "Tells for each CUDA device what it is, how large the window is that the\n" \
+  "CPU can write through, whether it can be used, and if not, what to do."
 
-static void
-print_help (void)
+#define DESCRIPTION \
+  "Environment:\n" \
+  "  VKGDR_DRIVER   auto (default), nvidia or software\n" \
+  "  VKGDR_DEBUG    bar, bar=SIZE, non-coherent, no-window, no-vulkan: the\n" \
+  "                 device looks worse than it is\n" \
+  "\n" \
+  "Exit status: 0 if at least one device can be used, 1 if none can, 2 if " \
+  "an\n" \
+  "argument is unknown."
+
+typedef struct {
+  gboolean json;
+  gboolean version;
+} Options;
+
+/* Prints the help and exits if the user asks for it. */
+static gboolean
+parse_options (Options *options, int *argc, char ***argv, GError **error)
 {
-  puts (USAGE
-      "\n"
-      "Tells for each CUDA device what it is, how large the window is that "
-      "the\n"
-      "CPU can write through, whether it can be used, and if not, what to do.\n"
-      "\n"
-      "  --json     the same for programs: sizes are bytes, and what is not\n"
-      "             known is null\n"
-      "  --help     this text\n"
-      "  --version  the version\n"
-      "\n"
-      "Environment:\n"
-      "  VKGDR_DRIVER   auto (default), nvidia or software\n"
-      "  VKGDR_DEBUG    bar, bar=SIZE, non-coherent, no-window, no-vulkan: "
-      "the\n"
-      "                 device looks worse than it is\n"
-      "\n"
-      "Exit status: 0 if at least one device can be used, 1 if none can, 2 if "
-      "an\n"
-      "argument is unknown.");
+  const GOptionEntry entries[] = {
+    { "json", 0, 0, G_OPTION_ARG_NONE, &options->json,
+        "Write JSON: sizes are bytes, and unknown values are null", NULL },
+    { "version", 0, 0, G_OPTION_ARG_NONE, &options->version, "Show the version",
+        NULL },
+    { NULL },
+  };
+  GOptionContext *context = g_option_context_new (NULL);
+  gboolean ok;
+
+  g_option_context_set_summary (context, SUMMARY);
+  g_option_context_set_description (context, DESCRIPTION);
+  g_option_context_add_main_entries (context, entries, NULL);
+  ok = g_option_context_parse (context, argc, argv, error);
+  g_option_context_free (context);
+  if (!ok || *argc == 1)
+    return ok;
+  g_set_error (error, G_OPTION_ERROR, G_OPTION_ERROR_FAILED,
+      "unknown argument \"%s\"", (*argv)[1]);
+  return FALSE;
 }
 
 /* GStreamer is not asked for its plugins, so its registry is left alone. */
@@ -97,25 +114,19 @@ show (gboolean json)
 int
 main (int argc, char **argv)
 {
-  const char *argument;
+  Options options = { FALSE, FALSE };
+  GError *error = NULL;
 
   setlocale (LC_CTYPE, "");
-  if (argc <= 1)
-    return show (FALSE);
-  argument = argv[1];
-  if (argc == 2 && strcmp (argument, "--json") == 0)
-    return show (TRUE);
-  if (argc == 2 && strcmp (argument, "--help") == 0) {
-    print_help ();
-    return EXIT_SUCCESS;
+  if (!parse_options (&options, &argc, &argv, &error)) {
+    fprintf (
+        stderr, "vkgdr-info: %s\nSee vkgdr-info --help.\n", error->message);
+    g_error_free (error);
+    return EXIT_USAGE;
   }
-  if (argc == 2 && strcmp (argument, "--version") == 0) {
+  if (options.version) {
     puts ("vkgdr-info " VKGDR_VERSION);
     return EXIT_SUCCESS;
   }
-  if (argc > 2)
-    fprintf (stderr, "vkgdr-info: more than one argument\n" USAGE);
-  else
-    fprintf (stderr, "vkgdr-info: unknown argument %s\n" USAGE, argument);
-  return EXIT_USAGE;
+  return show (options.json);
 }

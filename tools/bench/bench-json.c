@@ -8,208 +8,238 @@
 
 #include "bench-json.h"
 
+#include "bench-report.h"
 #include "bench-summary.h"
 
 #include "json.h"
 
 static gboolean
-put_field (GQuark field, const GValue *value, gpointer data)
+set_field (GQuark field, const GValue *value, gpointer data)
 {
-  const gchar *key = g_quark_to_string (field);
-  Json *json = data;
+  const gchar *member = g_quark_to_string (field);
+  JsonObject *object = data;
 
   if (G_VALUE_HOLDS_STRING (value)) {
     const gchar *text = g_value_get_string (value);
 
-    json_put_string (json, key, text ? text : "");
+    json_set_text (object, member, text ? text : "");
   } else if (G_VALUE_HOLDS_UINT64 (value)) {
-    json_put_integer (json, key, g_value_get_uint64 (value));
+    json_object_set_int_member (object, member, g_value_get_uint64 (value));
   } else if (G_VALUE_HOLDS_INT (value)) {
-    json_put_number (json, key, g_value_get_int (value));
+    json_object_set_int_member (object, member, g_value_get_int (value));
   } else if (G_VALUE_HOLDS_BOOLEAN (value)) {
-    json_put_boolean (json, key, g_value_get_boolean (value));
+    json_object_set_boolean_member (
+        object, member, g_value_get_boolean (value));
   }
   return TRUE;
 }
 
-static void
-put_options (Json *json, const BenchOptions *options)
+static JsonObject *
+make_machine (const GstStructure *machine)
 {
-  json_open_object (json, "options");
-  json_put_integer (json, "repeat", options->repeat);
-  json_put_number (json, "seconds", options->seconds);
-  json_put_string (json, "fill", options->fill ? options->fill : "default");
-  json_put_integer (json, "buffers", options->buffers);
-  json_put_boolean (json, "quick", options->quick);
-  json_close_object (json);
+  JsonObject *object = json_object_new ();
+
+  gst_structure_foreach (machine, set_field, object);
+  return object;
+}
+
+static JsonObject *
+make_options (const BenchOptions *options)
+{
+  JsonObject *object = json_object_new ();
+
+  json_object_set_int_member (object, "repeat", options->repeat);
+  json_set_number (object, "seconds", options->seconds);
+  json_set_text (object, "fill", options->fill ? options->fill : "default");
+  json_object_set_int_member (object, "buffers", options->buffers);
+  json_object_set_boolean_member (object, "quick", options->quick);
+  return object;
 }
 
 static void
-put_summary (Json *json, BenchSummary summary)
+set_summary (JsonObject *object, gdouble median, gdouble min, gdouble max)
 {
-  json_put_number (json, "median", summary.median);
-  json_put_number (json, "min", summary.min);
-  json_put_number (json, "max", summary.max);
+  json_set_number (object, "median", median);
+  json_set_number (object, "min", min);
+  json_set_number (object, "max", max);
 }
 
-/* Its summary and its samples, or its error. */
+/* The summary and the samples, or the error. */
 static void
-put_samples (Json *json, const BenchSamples *samples)
+set_samples (JsonObject *object, const BenchSamples *samples)
 {
+  BenchSummary summary = bench_samples_summarize (samples);
+  JsonArray *array;
   guint i;
 
   if (samples->error) {
-    json_put_string (json, "error", samples->error);
+    json_set_text (object, "error", samples->error);
     return;
   }
-  put_summary (json, bench_samples_summarize (samples));
-  json_open_array (json, "samples");
+  set_summary (object, summary.median, summary.min, summary.max);
+  array = json_array_new ();
   for (i = 0; i < samples->values->len; i++)
-    json_put_number (json, NULL, g_array_index (samples->values, gdouble, i));
-  json_close_array (json);
+    json_array_add_double_element (
+        array, g_array_index (samples->values, gdouble, i));
+  json_object_set_array_member (object, "samples", array);
 }
 
-static void
-put_point (Json *json, const BenchPoint *point)
+static JsonObject *
+make_point (const BenchPoint *point)
 {
   BenchSummary seconds = bench_samples_summarize (&point->seconds);
+  JsonObject *object = json_object_new ();
+  JsonObject *time, *rate;
 
-  json_open_object (json, NULL);
-  json_put_integer (json, "bytes", point->bytes);
+  json_object_set_int_member (object, "bytes", point->bytes);
   if (point->seconds.error) {
-    json_put_string (json, "error", point->seconds.error);
-  } else {
-    json_open_object (json, "us");
-    json_put_number (json, "median", seconds.median * 1e6);
-    json_put_number (json, "min", seconds.min * 1e6);
-    json_put_number (json, "max", seconds.max * 1e6);
-    json_close_object (json);
-    json_open_object (json, "GB/s");
-    json_put_number (json, "median", point->bytes / seconds.median / 1e9);
-    json_put_number (json, "min", point->bytes / seconds.max / 1e9);
-    json_put_number (json, "max", point->bytes / seconds.min / 1e9);
-    json_close_object (json);
+    json_set_text (object, "error", point->seconds.error);
+    return object;
   }
-  json_close_object (json);
+  time = json_object_new ();
+  set_summary (
+      time, seconds.median * 1e6, seconds.min * 1e6, seconds.max * 1e6);
+  json_object_set_object_member (object, "us", time);
+  rate = json_object_new ();
+  set_summary (rate, point->bytes / seconds.median / 1e9,
+      point->bytes / seconds.max / 1e9, point->bytes / seconds.min / 1e9);
+  json_object_set_object_member (object, "GB/s", rate);
+  return object;
 }
 
-static void
-put_memory (Json *json, const GPtrArray *curves)
+static JsonObject *
+make_curve (const BenchCurve *curve)
 {
-  guint i, j;
+  JsonObject *object = json_object_new ();
+  JsonArray *points = json_array_new ();
+  guint i;
 
-  json_open_array (json, "memory");
-  for (i = 0; i < curves->len; i++) {
-    const BenchCurve *curve = g_ptr_array_index (curves, i);
-
-    json_open_object (json, NULL);
-    json_put_string (json, "id", curve->id);
-    json_put_string (json, "label", curve->label);
-    json_put_string (json, "direction",
-        curve->direction == BENCH_TO_DEVICE ? "to-device" : "from-device");
-    json_open_array (json, "points");
-    for (j = 0; j < curve->points->len; j++)
-      put_point (json, g_ptr_array_index (curve->points, j));
-    json_close_array (json);
-    json_close_object (json);
-  }
-  json_close_array (json);
+  json_set_text (object, "id", curve->id);
+  json_set_text (object, "label", curve->label);
+  json_set_text (object, "direction",
+      curve->direction == BENCH_TO_DEVICE ? "to-device" : "from-device");
+  for (i = 0; i < curve->points->len; i++)
+    json_array_add_object_element (
+        points, make_point (g_ptr_array_index (curve->points, i)));
+  json_object_set_array_member (object, "points", points);
+  return object;
 }
 
-static void
-put_variant (Json *json, const BenchVariant *variant)
+static JsonObject *
+make_variant (const BenchVariant *variant)
 {
-  json_open_object (json, NULL);
-  json_put_string (json, "id", variant->id);
-  json_put_string (json, "label", variant->label);
+  JsonObject *object = json_object_new ();
+
+  json_set_text (object, "id", variant->id);
+  json_set_text (object, "label", variant->label);
   if (variant->launch)
-    json_put_string (json, "pipeline", variant->launch);
+    json_set_text (object, "pipeline", variant->launch);
   if (variant->note)
-    json_put_string (json, "note", variant->note);
-  put_samples (json, &variant->samples);
-  json_close_object (json);
+    json_set_text (object, "note", variant->note);
+  set_samples (object, &variant->samples);
+  return object;
 }
 
 /* The first variant beside each of the others. */
-static void
-put_comparisons (Json *json, const BenchCase *c)
+static JsonArray *
+make_comparisons (const BenchCase *c)
 {
-  gboolean difference = bench_unit_has_differences (c->unit);
   const BenchVariant *first = g_ptr_array_index (c->variants, 0);
+  JsonArray *array = json_array_new ();
   guint i;
 
-  json_open_array (json, difference ? "differences" : "ratios");
   for (i = 1; i < c->variants->len; i++) {
     const BenchVariant *other = g_ptr_array_index (c->variants, i);
-    BenchSummary summary =
-        bench_compare (&first->samples, &other->samples, difference);
+    BenchSummary summary = bench_compare (
+        &first->samples, &other->samples, bench_unit_has_differences (c->unit));
+    JsonObject *object;
 
     if (summary.n == 0)
       continue;
-    json_open_object (json, NULL);
-    json_put_string (json, "of", first->id);
-    json_put_string (json, "to", other->id);
-    put_summary (json, summary);
-    json_close_object (json);
+    object = json_object_new ();
+    json_set_text (object, "of", first->id);
+    json_set_text (object, "to", other->id);
+    set_summary (object, summary.median, summary.min, summary.max);
+    json_array_add_object_element (array, object);
   }
-  json_close_array (json);
+  return array;
 }
 
-static void
-put_case (Json *json, const BenchCase *c)
+static JsonObject *
+make_case (const BenchCase *c)
 {
+  JsonObject *object = json_object_new ();
+  JsonArray *variants = json_array_new ();
   guint i;
 
-  json_open_object (json, NULL);
-  json_put_string (json, "section", c->section);
-  json_put_string (json, "id", c->id);
-  json_put_string (json, "title", c->title);
-  json_put_string (json, "unit", bench_unit_name (c->unit));
-  json_put_integer (json, "bytes", c->bytes);
-  json_put_integer (json, "streams", c->streams);
-  json_put_string (json, "fill", bench_fill_name (c->fill));
-  json_open_array (json, "variants");
+  json_set_text (object, "section", c->section);
+  json_set_text (object, "table", bench_report_section_title (c->section));
+  json_set_text (object, "id", c->id);
+  json_set_text (object, "title", c->title);
+  json_set_text (object, "unit", bench_unit_name (c->unit));
+  json_object_set_int_member (object, "bytes", c->bytes);
+  json_object_set_int_member (object, "streams", c->streams);
+  json_set_text (object, "fill", bench_fill_name (c->fill));
   for (i = 0; i < c->variants->len; i++)
-    put_variant (json, g_ptr_array_index (c->variants, i));
-  json_close_array (json);
-  put_comparisons (json, c);
-  json_close_object (json);
+    json_array_add_object_element (
+        variants, make_variant (g_ptr_array_index (c->variants, i)));
+  json_object_set_array_member (object, "variants", variants);
+  json_object_set_array_member (object,
+      bench_unit_has_differences (c->unit) ? "differences" : "ratios",
+      make_comparisons (c));
+  return object;
 }
 
 static void
-put_summary_line (const gchar *title, gdouble value, gpointer data)
+add_summary_line (const gchar *title, gdouble value, gpointer data)
 {
-  Json *json = data;
+  JsonObject *object = json_object_new ();
+  JsonArray *lines = data;
 
-  json_open_object (json, NULL);
-  json_put_string (json, "title", title);
-  json_put_number (json, "value", value);
-  json_close_object (json);
+  json_set_text (object, "title", title);
+  json_set_number (object, "value", value);
+  json_array_add_object_element (lines, object);
+}
+
+static void
+set_curves (JsonObject *object, const GPtrArray *curves)
+{
+  JsonArray *array = json_array_new ();
+  guint i;
+
+  for (i = 0; i < curves->len; i++)
+    json_array_add_object_element (
+        array, make_curve (g_ptr_array_index (curves, i)));
+  json_object_set_array_member (object, "memory", array);
+}
+
+static void
+set_cases (JsonObject *object, const GPtrArray *cases)
+{
+  JsonArray *array = json_array_new ();
+  JsonArray *summary = json_array_new ();
+  guint i;
+
+  for (i = 0; i < cases->len; i++)
+    json_array_add_object_element (
+        array, make_case (g_ptr_array_index (cases, i)));
+  json_object_set_array_member (object, "pipelines", array);
+  bench_summary_foreach (cases, add_summary_line, summary);
+  json_object_set_array_member (object, "summary", summary);
 }
 
 gchar *
 bench_json_write (const BenchResults *results, const GstStructure *machine,
     const BenchOptions *options)
 {
-  Json json;
-  guint i;
+  JsonObject *object = json_object_new ();
 
-  json_init (&json);
-  json_put_string (&json, "version", VKGDR_VERSION);
-  json_open_object (&json, "machine");
-  gst_structure_foreach (machine, put_field, &json);
-  json_close_object (&json);
-  put_options (&json, options);
+  json_set_text (object, "version", VKGDR_VERSION);
+  json_object_set_object_member (object, "machine", make_machine (machine));
+  json_object_set_object_member (object, "options", make_options (options));
   if (results->curves)
-    put_memory (&json, results->curves);
-  if (results->cases) {
-    json_open_array (&json, "pipelines");
-    for (i = 0; i < results->cases->len; i++)
-      put_case (&json, g_ptr_array_index (results->cases, i));
-    json_close_array (&json);
-    json_open_array (&json, "summary");
-    bench_summary_foreach (results->cases, put_summary_line, &json);
-    json_close_array (&json);
-  }
-  return json_finish (&json);
+    set_curves (object, results->curves);
+  if (results->cases)
+    set_cases (object, results->cases);
+  return json_take_to_text (object);
 }

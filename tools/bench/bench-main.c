@@ -14,7 +14,6 @@
 #include "bench-memory.h"
 #include "bench-options.h"
 #include "bench-pipeline.h"
-#include "bench-plot.h"
 #include "bench-process.h"
 #include "bench-report.h"
 #include "bench-source.h"
@@ -43,7 +42,6 @@ write_file (const gchar *path, gchar *text)
   return ok;
 }
 
-/* A drawing that cannot be saved must not cost the figures. */
 static gboolean
 put_out (const BenchResults *results, GstVkgdrContext *context,
     const BenchOptions *options)
@@ -62,8 +60,6 @@ put_out (const BenchResults *results, GstVkgdrContext *context,
   if (options->save)
     ok = write_file (
         options->save, bench_json_write (results, machine, options));
-  if (options->plot)
-    ok = write_file (options->plot, bench_plot_draw (results, machine)) && ok;
   gst_structure_free (machine);
   if (fflush (stdout) != 0 || ferror (stdout)) {
     perror ("vkgdr-bench: standard output");

@@ -105,9 +105,7 @@ bench_options_parse (
     { "markdown", 0, 0, G_OPTION_ARG_NONE, &options->markdown,
         "Write the tables in Markdown", NULL },
     { "save", 0, 0, G_OPTION_ARG_FILENAME, &options->save,
-        "Write JSON to a file as well", "FILE.json" },
-    { "plot", 0, 0, G_OPTION_ARG_FILENAME, &options->plot, "Draw the results",
-        "FILE.svg" },
+        "Write JSON to a file as well, for vkgdr-plot", "FILE.json" },
     { "repeat", 0, 0, G_OPTION_ARG_INT, &options->repeat,
         "Repetitions of each measurement (5)", "N" },
     { "seconds", 0, 0, G_OPTION_ARG_DOUBLE, &options->seconds,
@@ -157,6 +155,5 @@ bench_options_clear (BenchOptions *options)
   g_free (options->fill);
   g_free (options->first_frame);
   g_free (options->section);
-  g_free (options->plot);
   g_free (options->save);
 }

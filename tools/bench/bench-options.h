@@ -26,7 +26,6 @@
  * @first_frame: (nullable): a pipeline of which only the first frame counts
  * @section: (nullable): the only sections of pipelines to measure, with commas
  *   between their names
- * @plot: (nullable): file to draw to
  * @save: (nullable): file that gets JSON
  */
 typedef struct {
@@ -44,7 +43,6 @@ typedef struct {
   gchar *fill;
   gchar *first_frame;
   gchar *section;
-  gchar *plot;
   gchar *save;
 } BenchOptions;
 

@@ -21,8 +21,9 @@
 /* What an empty cell shows. */
 #define NOTHING "-"
 
-gchar *
-bench_report_size (gsize bytes)
+/* "4 KiB" and the like. */
+static gchar *
+format_size (gsize bytes)
 {
   if (bytes >= 1 << 20)
     return g_strdup_printf ("%" G_GSIZE_FORMAT " MiB", bytes >> 20);
@@ -31,8 +32,9 @@ bench_report_size (gsize bytes)
   return g_strdup_printf ("%" G_GSIZE_FORMAT " B", bytes);
 }
 
-gchar *
-bench_report_number (gdouble value)
+/* Three significant digits. */
+static gchar *
+format_number (gdouble value)
 {
   gdouble size = fabs (value);
   gint digits;
@@ -53,7 +55,7 @@ bench_report_number (gdouble value)
 static void
 add_number (BenchTable *table, gdouble value, const gchar *suffix)
 {
-  gchar *text = bench_report_number (value);
+  gchar *text = format_number (value);
 
   bench_table_add_cell (table, "%s%s", text, suffix);
   g_free (text);
@@ -123,7 +125,7 @@ print_curves (const GPtrArray *curves, BenchDirection direction,
   bench_table_add_cell (table, "copy");
   for (j = 0; j < scale->points->len; j++) {
     const BenchPoint *point = g_ptr_array_index (scale->points, j);
-    gchar *size = bench_report_size (point->bytes);
+    gchar *size = format_size (point->bytes);
 
     bench_table_add_cell (table, "%s", size);
     g_free (size);
@@ -228,8 +230,8 @@ add_case (BenchTable *table, const BenchCase *c)
     add_comparison (table, c, i);
 }
 
-static const gchar *
-section_title (const gchar *section)
+const gchar *
+bench_report_section_title (const gchar *section)
 {
   static const struct {
     const gchar *section;
@@ -293,7 +295,8 @@ print_pipelines (const GPtrArray *cases, const BenchOptions *options)
       if (table)
         finish (table, options);
       section = c->section;
-      table = bench_table_new (section_title (section), BENCH_CELLS_NUMBERS);
+      table = bench_table_new (
+          bench_report_section_title (section), BENCH_CELLS_NUMBERS);
       add_head (table, c);
     }
     add_case (table, c);

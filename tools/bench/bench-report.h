@@ -16,10 +16,7 @@
 void bench_report_print (const BenchResults *results,
     const GstStructure *machine, const BenchOptions *options);
 
-/* "4 KiB" and the like; the caller frees it. */
-gchar *bench_report_size (gsize bytes);
-
-/* Three digits that count; the caller frees it. */
-gchar *bench_report_number (gdouble value);
+/* The title of a section's table. */
+const gchar *bench_report_section_title (const gchar *section);
 
 #endif /* BENCH_REPORT_H */

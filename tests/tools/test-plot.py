@@ -1,0 +1,211 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""vkgdr-plot on saved files: what is in its pictures, and that all can be read.
+
+    test-plot.py VKGDR-PLOT DOCS-FOLDER [unittest's arguments]
+
+Skips itself without matplotlib.
+"""
+
+import copy
+import importlib.machinery
+import importlib.util
+import itertools
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+import unittest.mock
+import xml.etree.ElementTree as ElementTree
+
+PLOT, DOCS = sys.argv[1:3]
+SAVED = os.path.join(DOCS, "performance.json")
+PICTURES = os.path.join(DOCS, "images", "performance")
+
+SVG = "{http://www.w3.org/2000/svg}"
+TIME_LIMIT = 100  # seconds, for one run
+
+
+def plot(*args):
+    return subprocess.run(
+        [sys.executable, "-B", PLOT, *args],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        encoding="utf-8",
+        timeout=TIME_LIMIT,
+        check=False,
+    )
+
+
+def load_program():
+    loader = importlib.machinery.SourceFileLoader("vkgdr_plot", PLOT)
+    module = importlib.util.module_from_spec(
+        importlib.util.spec_from_loader("vkgdr_plot", loader)
+    )
+    loader.exec_module(module)
+    return module
+
+
+def load_saved():
+    with open(SAVED, encoding="utf-8") as file:
+        return json.load(file)
+
+
+def texts_of(path):
+    root = ElementTree.parse(path)
+    return sorted("".join(text.itertext()) for text in root.iter(SVG + "text"))
+
+
+class Program(unittest.TestCase):
+    """As a user runs it."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+
+    def test_pictures_of_the_documentation(self):
+        """They are what the program makes of the saved file."""
+        run = plot("--prefix", "performance-", SAVED, self.folder)
+        self.assertEqual((run.returncode, run.stderr), (0, ""))
+        names = sorted(os.listdir(self.folder))
+        self.assertEqual(names, sorted(os.listdir(PICTURES)))
+        self.assertGreater(len(names), 10)
+        for name in names:
+            with self.subTest(picture=name):
+                texts = texts_of(os.path.join(self.folder, name))
+                self.assertEqual(texts, texts_of(os.path.join(PICTURES, name)))
+
+    def test_all_values_are_there(self):
+        plot(SAVED, self.folder)
+        shown = set()
+        for name in os.listdir(self.folder):
+            shown.update(texts_of(os.path.join(self.folder, name)))
+        self.assertIn("NVIDIA H200, Intel(R) Xeon(R) Processor", shown)
+        for case in load_saved()["pipelines"]:
+            for variant in case["variants"]:
+                with self.subTest(case=case["id"], variant=variant["id"]):
+                    self.assertIn(variant["label"].split(" ! ")[-1], " ".join(shown))
+                    self.assertIn(load_program().format_number(variant["median"]), shown)
+
+    def test_png(self):
+        run = plot("--png", SAVED, self.folder)
+        self.assertEqual(run.returncode, 0, run.stderr)
+        for name in os.listdir(self.folder):
+            self.assertTrue(name.endswith(".png"), name)
+            with open(os.path.join(self.folder, name), "rb") as file:
+                self.assertEqual(file.read(4), b"\x89PNG")
+
+    def test_same_file_gives_same_bytes(self):
+        contents = []
+        for name in "a", "b":
+            plot(SAVED, os.path.join(self.folder, name))
+            with open(os.path.join(self.folder, name, "frames.svg"), "rb") as file:
+                contents.append(file.read())
+        self.assertEqual(*contents)
+        self.assertIn(b"SPDX-License-Identifier", b"\n".join(contents[0].split(b"\n")[:3]))
+
+    def test_wrong_files(self):
+        broken = os.path.join(self.folder, "broken.json")
+        for content in '{"memory": 3}', '{"pipelines": [{}]}', "no JSON", "[]":
+            with self.subTest(content=content):
+                with open(broken, "w", encoding="utf-8") as file:
+                    file.write(content)
+                run = plot(broken, self.folder)
+                self.assertEqual(run.returncode, 1, run.stderr)
+                self.assertIn("broken.json", run.stderr)
+                self.assertNotIn("Traceback", run.stderr)
+        run = plot(os.path.join(self.folder, "missing.json"), self.folder)
+        self.assertEqual(run.returncode, 1)
+        self.assertIn("missing.json", run.stderr)
+
+    def test_help(self):
+        run = plot("--help")
+        self.assertEqual(run.returncode, 0)
+        self.assertIn("--png", run.stdout)
+
+
+class Readable(unittest.TestCase):
+    """No text covers another, and none is cut off."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.program = load_program()
+
+    def check(self, results):
+        import matplotlib
+        from matplotlib.backends.backend_agg import FigureCanvasAgg
+        from matplotlib.text import Text
+
+        with matplotlib.rc_context(self.program.STYLE):
+            for name, figure in self.program.draw_all(results):
+                canvas = FigureCanvasAgg(figure)
+                with unittest.mock.patch.object(Text, "draw", autospec=True) as draw:
+                    canvas.draw()
+                renderer = canvas.get_renderer()
+                boxes = [
+                    (call.args[0].get_text(), call.args[0].get_window_extent(renderer))
+                    for call in draw.mock_calls
+                    if len(call.args) == 2 and call.args[0].get_text()
+                ]
+                self.assertGreater(len(boxes), 4)
+                for text, box in boxes:
+                    with self.subTest(picture=name, text=text):
+                        self.assertGreaterEqual(min(box.x0, box.y0), 0)
+                        self.assertLessEqual(box.x1, figure.bbox.x1)
+                        self.assertLessEqual(box.y1, figure.bbox.y1)
+                for (text, box), (other, other_box) in itertools.combinations(boxes, 2):
+                    common = box.intersection(box, other_box)
+                    # Boxes of neighbouring lines of text may touch.
+                    if common is not None and min(common.width, common.height) > 1:
+                        self.fail(f'{name}: "{text}" covers "{other}"')
+
+    def test_saved(self):
+        self.check(load_saved())
+
+    def test_several_streams(self):
+        results = load_saved()
+        (case,) = [c for c in results["pipelines"] if c["section"] == "streams"]
+        cases = []
+        for i, streams in enumerate((1, 4, 8, 16)):
+            other = copy.deepcopy(case)
+            other.update(streams=streams, title=f"{streams} streams of 4K NV12")
+            for variant in other["variants"]:
+                variant["median"] *= 1 + i
+            # The last was not measured with 16 streams.
+            if streams == 16:
+                other["variants"][-1] = {"id": "x", "label": "x", "error": "out of memory"}
+            cases.append(other)
+        results["pipelines"] = cases
+        results["memory"] = []
+        ((name, figure),) = self.program.draw_all(results)
+        self.assertEqual(name, "streams")
+        curves = [len(line.get_xdata()) for line in figure.axes[1].lines]
+        self.assertEqual(curves, [4, 4, 4, 3])
+        self.check(results)
+
+    def test_long_texts_failures_and_samples(self):
+        results = load_saved()
+        long = "videotestsrc ! $video/x-raw_{4} ! vkgdrupload access=direct ! fakesink " * 3
+        case = copy.deepcopy(results["pipelines"][0])
+        case.update(section="compare", table=long, title=long)
+        case["variants"] = [
+            {"id": "1", "label": long, "median": 12345678.9, "min": 1.0, "max": 2e7},
+            {"id": "2", "label": long, "error": "too few buffers in 30 s"},
+            {"id": "3", "label": "none", "median": 0.0, "min": 0.0, "max": 0.0},
+        ]
+        results["pipelines"] = [case]
+        self.check(results)
+
+    def test_numbers(self):
+        for value, text in (1234.4, "1234"), (54.66, "54.7"), (2.345, "2.35"), (0.0655, "0.066"):
+            self.assertEqual(self.program.format_number(value), text)
+
+
+if __name__ == "__main__":
+    if importlib.util.find_spec("matplotlib") is None:
+        print("matplotlib is not installed")
+        sys.exit(77)
+    unittest.main(argv=sys.argv[:1] + sys.argv[3:])

@@ -1,0 +1,319 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Draws the results that vkgdr-bench saved with --save.
+
+Makes one picture for each table, narrow enough for a telephone. Each line of
+text has a place of its own, so that nothing covers anything else. The bars of
+one case have a common scale; the thin line at the end of a bar goes from the
+smallest to the largest sample, if the file has them.
+"""
+
+import argparse
+import itertools
+import json
+import os
+import sys
+import textwrap
+
+import matplotlib
+from matplotlib.figure import Figure
+from matplotlib.ticker import FixedLocator, FuncFormatter, NullFormatter
+
+# Lengths are inches.
+WIDTH = 4.5
+MARGIN = 0.15
+FULL = WIDTH - 2 * MARGIN
+LINE = 0.21  # of text
+BAR = 0.12
+GAP = 0.12
+PLOT_HEIGHT = 3.0
+AXIS_LEFT = 0.65  # room for the numbers beside an axis
+AXIS_BELOW = 0.45
+SAMPLE = 0.45  # of a curve, beside its name
+
+# Characters that fit the width, in the widest font that a viewer may choose.
+TITLE_COLUMNS = 34
+COLUMNS = 48
+VALUE_COLUMNS = 10
+
+LESS_IS_BETTER = ("ms", "us/frame", "MB")
+MEMORY_TITLES = {"to-device": "Copies to the device", "from-device": "Copies from the device"}
+SIZE_TICKS = [64, 1 << 10, 16 << 10, 256 << 10, 4 << 20, 64 << 20]
+
+LICENSE = "<!-- SPDX-License-Identifier: LGPL-2.1-or-later -->\n"
+STYLE = {
+    "font.family": "sans-serif",
+    "font.sans-serif": ["DejaVu Sans", "Verdana", "sans-serif"],
+    "font.size": 10,
+    # The same file gives the same picture, whose text a program can search.
+    "svg.fonttype": "none",
+    "svg.hashsalt": "vkgdr-plot",
+}
+COLOURS = ("#00a060", "#2060d0", "#d06020", "#a030c0", "#707070", "#c02020", "#009090")
+DASHES = ("-", "--", ":")
+
+
+def format_number(value):
+    """Three digits, or all that stand before the point."""
+    digits = next((n for n, least in enumerate((99.95, 9.995, 0.995)) if value >= least), 3)
+    return f"{value:.{digits}f}"
+
+
+def format_size(size, _position=None):
+    for unit, name in ((1 << 20, "MiB"), (1 << 10, "KiB")):
+        if size >= unit:
+            return f"{size / unit:g} {name}"
+    return f"{size:g} B"
+
+
+class Sheet:
+    """A picture that is filled from the top to the bottom.
+
+    The height is known at the end, so the sheet keeps what is to be drawn:
+    functions of the figure, and of axes in inches that cover all of it.
+    """
+
+    def __init__(self, title, unit):
+        self.y = MARGIN
+        self.drawings = []
+        for line in textwrap.wrap(title, TITLE_COLUMNS):
+            self.add_line(line, size=12, weight="bold")
+        word = "less" if unit in LESS_IS_BETTER else "more"
+        self.add_line(f"{unit}, {word} is better", color="#555555")
+
+    def add_gap(self):
+        self.y += GAP
+
+    def add_line(self, text, value="", left=MARGIN, **style):
+        """A line of text, with a value at the right."""
+        y = self.y + LINE / 2
+
+        def draw(_figure, canvas):
+            for x, side, part in (left, "left", text), (WIDTH - MARGIN, "right", value):
+                if part:
+                    # A text is no formula, whatever is in it.
+                    canvas.text(x, y, part, ha=side, va="center", parse_math=False, **style)
+
+        self.drawings.append(draw)
+        self.y += LINE
+
+    def add_text(self, text, value="", columns=COLUMNS, **style):
+        """As many lines as the text takes; the value stands in the last."""
+        if value:
+            columns -= max(VALUE_COLUMNS, len(value) + 1)
+        *lines, last = textwrap.wrap(text, columns) or [""]
+        for line in lines:
+            self.add_line(line, **style)
+        self.add_line(last, value, **style)
+
+    def add_bar(self, color, length, low, high):
+        """A bar and the range of its samples, as parts of the width."""
+        y = self.y + BAR / 2
+
+        def draw(_figure, canvas):
+            canvas.barh(y, length * FULL, BAR, MARGIN, color=color)
+            canvas.plot([MARGIN + low * FULL, MARGIN + high * FULL], [y, y], "#111111", lw=1)
+
+        self.drawings.append(draw)
+        self.y += BAR + GAP / 2
+
+    def add_curves(self, curves, set_up):
+        """Curves are (label, x, y); `set_up` prepares their axes."""
+        top = self.y + GAP
+        # Of two curves on the same way, the dashes of one let the other be seen.
+        looks = [
+            {
+                "color": COLOURS[i % len(COLOURS)],
+                "linestyle": DASHES[i % len(DASHES)],
+                "linewidth": 2,
+            }
+            for i in range(len(curves))
+        ]
+
+        def draw(figure, _canvas):
+            height = figure.get_figheight()
+            bottom = (height - top - PLOT_HEIGHT) / height
+            axes = figure.add_axes(
+                [AXIS_LEFT / WIDTH, bottom, (FULL - AXIS_LEFT) / WIDTH, PLOT_HEIGHT / height]
+            )
+            for (_label, x, y), look in zip(curves, looks):
+                axes.plot(x, y, **look)
+            axes.grid(color="#dddddd")
+            set_up(axes)
+
+        self.drawings.append(draw)
+        self.y = top + PLOT_HEIGHT + AXIS_BELOW
+        for (label, _x, _y), look in zip(curves, looks):
+            self.add_sample(look)
+            self.add_text(label, left=MARGIN + SAMPLE + 0.1, columns=COLUMNS - 8)
+
+    def add_sample(self, look):
+        """A piece of a curve, beside the line of text that follows."""
+        y = self.y + LINE / 2
+        self.drawings.append(
+            lambda _figure, canvas: canvas.plot([MARGIN, MARGIN + SAMPLE], [y, y], **look)
+        )
+
+    def finish(self):
+        height = self.y + MARGIN
+        figure = Figure(figsize=(WIDTH, height))
+        canvas = figure.add_axes([0, 0, 1, 1])
+        for draw in self.drawings:
+            draw(figure, canvas)
+        canvas.set(xlim=(0, WIDTH), ylim=(height, 0))
+        canvas.axis("off")
+        return figure
+
+
+def add_machine(sheet, results):
+    """What the figures were taken on."""
+    machine = results["machine"]
+    sheet.add_gap()
+    for text in (
+        f"{machine['name']}, {machine['cpu']}",
+        f"vkgdr-bench {results['version']}, {machine['gstreamer']}, {machine['date'][:10]}",
+    ):
+        sheet.add_text(text, columns=COLUMNS + 6, color="#555555", size=9)
+
+
+def is_shown(curve, names):
+    """Without the curves that tell the same as another, or next to it."""
+    name = curve["id"]
+    if name.replace("-async", "") != name and name.replace("-async", "") in names:
+        return False
+    return not name.startswith("ram-") or name == "ram-memcpy" or name == "ram-read-memcpy"
+
+
+def draw_memory(results, direction):
+    curves = [c for c in results["memory"] if c["direction"] == direction]
+    names = {curve["id"] for curve in curves}
+    lines = []
+    for curve in curves:
+        points = [p for p in curve["points"] if "error" not in p]
+        if points and is_shown(curve, names):
+            x = [point["bytes"] for point in points]
+            lines.append((curve["label"], x, [p["GB/s"]["median"] for p in points]))
+
+    def set_up(axes):
+        axes.set(xscale="log", yscale="log", xlabel="bytes of a copy")
+        low, high = axes.get_xlim()
+        axes.xaxis.set_major_locator(FixedLocator([t for t in SIZE_TICKS if low <= t <= high]))
+        axes.xaxis.set_major_formatter(FuncFormatter(format_size))
+        axes.xaxis.set_minor_formatter(NullFormatter())
+        axes.tick_params(axis="x", which="minor", bottom=False)
+        axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+        axes.yaxis.set_minor_formatter(NullFormatter())
+
+    sheet = Sheet(MEMORY_TITLES[direction], "GB/s")
+    sheet.add_curves(lines, set_up)
+    add_machine(sheet, results)
+    return sheet.finish()
+
+
+def draw_streams(results, cases):
+    """Curves over the number of streams."""
+    counts = [case["streams"] for case in cases]
+    lines = []
+    for i, variant in enumerate(cases[0]["variants"]):
+        points = [(n, case["variants"][i].get("median")) for n, case in enumerate(cases)]
+        points = [point for point in points if point[1] is not None]
+        if points:
+            lines.append((variant["label"], *zip(*points)))
+
+    def set_up(axes):
+        # Their distances say nothing: 1, 4, 8 and 16 have room side by side.
+        axes.set_xticks(range(len(counts)), [str(count) for count in counts])
+        axes.set_xlim(-0.1, len(counts) - 0.9)
+        axes.set_ylim(bottom=0)
+        axes.set_xlabel("streams")
+
+    sheet = Sheet(title_of(cases[0]), cases[0]["unit"])
+    sheet.add_curves(lines, set_up)
+    add_machine(sheet, results)
+    return sheet.finish()
+
+
+def draw_cases(results, cases):
+    """Bars, case by case."""
+    sheet = Sheet(title_of(cases[0]), cases[0]["unit"])
+    for case in cases:
+        sheet.add_gap()
+        sheet.add_text(case["title"], columns=COLUMNS - 6, weight="bold")
+        variants = case["variants"]
+        scale = max((v.get("max", v.get("median", 0)) for v in variants), default=0)
+        for variant, color in zip(variants, itertools.cycle(COLOURS)):
+            if "median" not in variant:
+                sheet.add_text(f"{variant['label']}: not measured", color="#555555")
+                continue
+            median = variant["median"]
+            sheet.add_text(variant["label"], format_number(median))
+            ends = (variant.get(end, median) for end in ("min", "max"))
+            shares = [max(value, 0) / scale if scale > 0 else 0 for value in (median, *ends)]
+            sheet.add_bar(color, *shares)
+    add_machine(sheet, results)
+    return sheet.finish()
+
+
+def title_of(case):
+    """Of the case's table. Files of older versions do not have it."""
+    return case.get("table", case["section"])
+
+
+def draw_all(results):
+    """Yields names and figures."""
+    for direction in MEMORY_TITLES:
+        if any(curve["direction"] == direction for curve in results.get("memory", [])):
+            yield direction, draw_memory(results, direction)
+    cases = results.get("pipelines", [])
+    for section, group in itertools.groupby(cases, key=lambda case: case["section"]):
+        group = list(group)
+        several = len({case["streams"] for case in group}) > 1
+        yield section, (draw_streams if several else draw_cases)(results, group)
+
+
+def save(figure, path):
+    """Of SVG, the same bytes for the same figure, and with a licence."""
+    if not path.endswith(".svg"):
+        figure.savefig(path, dpi=160)
+        return
+    figure.savefig(path, metadata={"Date": None, "Creator": None})
+    with open(path, encoding="utf-8") as file:
+        head, rest = file.read().split("\n", 1)
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(f"{head}\n{LICENSE}{rest}")
+
+
+def parse_arguments():
+    parser = argparse.ArgumentParser(
+        prog="vkgdr-plot",
+        description="Draws the results that vkgdr-bench saved with --save: "
+        "a picture for each table.",
+    )
+    parser.add_argument("file", metavar="FILE.json", help="what vkgdr-bench saved")
+    parser.add_argument("folder", metavar="FOLDER", help="where the pictures go")
+    parser.add_argument("--png", action="store_true", help="write PNG instead of SVG")
+    parser.add_argument("--prefix", default="", help="what the pictures' names begin with")
+    return parser.parse_args()
+
+
+def main():
+    options = parse_arguments()
+    matplotlib.use("Agg")
+    matplotlib.rcParams.update(STYLE)
+    try:
+        with open(options.file, encoding="utf-8") as file:
+            results = json.load(file)
+        os.makedirs(options.folder, exist_ok=True)
+        suffix = "png" if options.png else "svg"
+        for name, figure in draw_all(results):
+            path = os.path.join(options.folder, f"{options.prefix}{name}.{suffix}")
+            save(figure, path)
+            print(path)
+    except OSError as error:
+        sys.exit(f"vkgdr-plot: {error}")
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        sys.exit(f"vkgdr-plot: {options.file} is not a file of vkgdr-bench: {error!r}")
+
+
+if __name__ == "__main__":
+    main()
