@@ -5,6 +5,10 @@
  * Python's multiprocessing forks a process that has run pipelines. The child
  * has none of the library's threads, and must not wait for one. A child that is
  * forked with CUDA running can do nothing with the device, but it may end.
+ *
+ * NVIDIA's Vulkan driver (580) crashes in its own exit handler in a child of a
+ * process that has a Vulkan device, whoever opened that. Such a child has ended,
+ * too, and ours came before.
  */
 
 #include <signal.h>
@@ -48,6 +52,10 @@ child_ends (void)
     return FALSE;
   }
   fail_unless_equals_int (ended, child);
+  if (WIFSIGNALED (status) && !test_is_software ()) {
+    fail_unless_equals_int (WTERMSIG (status), SIGSEGV);
+    return TRUE;
+  }
   fail_unless (WIFEXITED (status), "signal %d", WTERMSIG (status));
   fail_unless_equals_int (WEXITSTATUS (status), 0);
   return TRUE;
