@@ -46,3 +46,10 @@ gst_vkgdr_allocation_free (GstVkgdrAllocation *allocation)
   else
     free_now (allocation);
 }
+
+void
+gst_vkgdr_allocation_free_lost (
+    GstVkgdrAllocation *allocation, GPtrArray *fences)
+{
+  gst_vkgdr_reclaim (allocation->context, fences, free_now, allocation);
+}

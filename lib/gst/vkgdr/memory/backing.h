@@ -93,6 +93,12 @@ GstVkgdrAllocation *gst_vkgdr_allocation_new_part (GstMemory *whole,
  * must have finished with it. Must be called without a lock. */
 void gst_vkgdr_allocation_free (GstVkgdrAllocation *allocation);
 
+/* The same, of which nobody knows whether the device has finished: it is freed
+ * when all of @fences (taken), some of which are lost, are known to be behind
+ * it. */
+void gst_vkgdr_allocation_free_lost (
+    GstVkgdrAllocation *allocation, GPtrArray *fences);
+
 G_END_DECLS
 
 #endif /* __GST_VKGDR_BACKING_H__ */

@@ -16,6 +16,10 @@
  * when there is no more. */
 #define DRAIN_TIME (2 * G_TIME_SPAN_SECOND)
 
+/* Microseconds until a driver that could not tell whether the device has
+ * finished is asked again. */
+#define RETRY_TIME (G_TIME_SPAN_SECOND / 2)
+
 /* Bytes of a window that pools share. A larger one has room for all. Without
  * Resizable BAR, windows have 256 MiB. */
 #define SMALL_WINDOW (1024 * 1024 * 1024)
@@ -109,6 +113,15 @@ remains_free (GstVkgdrRemains *remains)
   g_free (remains);
 }
 
+static void
+add_fences (GPtrArray *all, GPtrArray *fences)
+{
+  guint i;
+
+  for (i = 0; i < fences->len; i++)
+    g_ptr_array_add (all, gst_vkgdr_fence_ref (g_ptr_array_index (fences, i)));
+}
+
 /* The worst of the fences' states. */
 static GstVkgdrFenceState
 get_state (GPtrArray *fences)
@@ -175,13 +188,8 @@ wait_and_reap (GstVkgdrAllocator *self)
   guint i;
 
   g_mutex_lock (&self->lock);
-  for (link = self->retired.head; link; link = link->next) {
-    const GstVkgdrRemains *remains = link->data;
-
-    for (i = 0; i < remains->fences->len; i++)
-      g_ptr_array_add (
-          fences, gst_vkgdr_fence_ref (g_ptr_array_index (remains->fences, i)));
-  }
+  for (link = self->retired.head; link; link = link->next)
+    add_fences (fences, ((GstVkgdrRemains *) link->data)->fences);
   g_mutex_unlock (&self->lock);
   /* One wait that is given up is enough: a kernel does not end. */
   for (i = 0; i < fences->len; i++)
@@ -206,6 +214,9 @@ recycle_retired (gpointer user_data)
   if (!retired->remains.on_context
       || gst_vkgdr_context_synchronize (retired->allocator->context, NULL))
     recycle (retired->allocator, &retired->remains);
+  else if (gst_vkgdr_reclaim_later (retired->allocator->context, RETRY_TIME,
+               recycle_retired, retired))
+    return;
   gst_object_unref (retired->allocator);
   g_free (retired);
 }
@@ -460,26 +471,70 @@ gst_vkgdr_allocator_empty (GstVkgdrAllocator *self)
   gst_vkgdr_pinned_trim (self->pinned);
 }
 
-/* What the device may still use is freed in another thread, or never. */
+/* Parts beside the block that nobody may free yet. */
+typedef struct {
+  GstVkgdrPinned *pinned;  /* a reference */
+  gpointer staging;        /* or NULL */
+  GstMemory *cuda_wrapper; /* or NULL */
+} LostParts;
+
 static void
-free_lost (GstVkgdrAllocator *self)
+free_lost_parts (gpointer data)
 {
+  LostParts *parts = data;
+
+  if (parts->staging)
+    gst_vkgdr_pinned_give (parts->pinned, parts->staging, NULL);
+  g_clear_pointer (&parts->cuda_wrapper, gst_memory_unref);
+  gst_vkgdr_pinned_unref (parts->pinned);
+  g_free (parts);
+}
+
+/* Recycles what the driver can tell about now. The fences of the rest, or NULL:
+ * its blocks keep their slabs. */
+static GPtrArray *
+settle_lost (GstVkgdrAllocator *self)
+{
+  GPtrArray *unsettled = NULL;
   GstVkgdrRemains *remains;
 
   while ((remains = g_queue_pop_head (&self->lost))) {
-    if (gst_vkgdr_context_synchronize (self->context, NULL))
+    if (gst_vkgdr_context_synchronize (self->context, NULL)) {
       recycle (self, remains);
+    } else {
+      LostParts *parts = g_new0 (LostParts, 1);
+
+      parts->pinned = gst_vkgdr_pinned_ref (self->pinned);
+      parts->staging = remains->staging;
+      parts->cuda_wrapper = remains->cuda_wrapper;
+      gst_vkgdr_reclaim (self->context, g_ptr_array_ref (remains->fences),
+          free_lost_parts, parts);
+      if (!unsettled)
+        unsettled = g_ptr_array_new_with_free_func (
+            (GDestroyNotify) gst_vkgdr_fence_unref);
+      g_ptr_array_extend (
+          unsettled, remains->fences, (GCopyFunc) gst_vkgdr_fence_ref, NULL);
+    }
     remains_free (remains);
   }
+  return unsettled;
 }
 
 void
 gst_vkgdr_allocator_close (GstVkgdrAllocator *self)
 {
+  GPtrArray *unsettled, *rest;
+  guint i;
+
   self->stops_holding = TRUE;
   wait_and_reap (self);
-  free_lost (self);
+  unsettled = settle_lost (self);
   free_allocations (gst_vkgdr_heap_remove_idle (self->heap, G_MAXINT64));
-  gst_vkgdr_heap_free (self->heap);
+  rest = gst_vkgdr_heap_free (self->heap);
+  for (i = 0; unsettled && i < rest->len; i++)
+    gst_vkgdr_allocation_free_lost (
+        g_ptr_array_index (rest, i), g_ptr_array_ref (unsettled));
+  g_ptr_array_unref (rest);
+  g_clear_pointer (&unsettled, g_ptr_array_unref);
   gst_vkgdr_pinned_unref (self->pinned);
 }

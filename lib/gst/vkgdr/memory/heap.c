@@ -83,14 +83,6 @@ gst_vkgdr_heap_new (void)
   return heap;
 }
 
-void
-gst_vkgdr_heap_free (GstVkgdrHeap *heap)
-{
-  /* A slab that is left has a block that the device may still use: it stays. */
-  g_ptr_array_unref (heap->slabs);
-  g_free (heap);
-}
-
 /* --- ranges ----------------------------------------------------------------
  */
 
@@ -385,6 +377,18 @@ gst_vkgdr_heap_remove_idle (GstVkgdrHeap *heap, gint64 since)
       forget_held (slab);
     i++;
   }
+  return removed;
+}
+
+GPtrArray *
+gst_vkgdr_heap_free (GstVkgdrHeap *heap)
+{
+  GPtrArray *removed = g_ptr_array_new ();
+
+  while (heap->slabs->len > 0)
+    g_ptr_array_add (removed, remove_slab (heap, heap->slabs->len - 1));
+  g_ptr_array_unref (heap->slabs);
+  g_free (heap);
   return removed;
 }
 

@@ -56,8 +56,9 @@ typedef struct {
 
 GstVkgdrHeap *gst_vkgdr_heap_new (void);
 
-/* Frees no slab: see gst_vkgdr_heap_remove_idle (). */
-void gst_vkgdr_heap_free (GstVkgdrHeap *heap);
+/* Returns the allocations of all slabs, as gst_vkgdr_heap_remove_idle () does:
+ * there is none left in which the device has finished with all blocks. */
+GPtrArray *gst_vkgdr_heap_free (GstVkgdrHeap *heap);
 
 /* Finds a block in the slabs of @backing. FALSE if none has room. */
 gboolean gst_vkgdr_heap_take (GstVkgdrHeap *heap,
