@@ -227,10 +227,10 @@ static gboolean
 make_converter (GstVkgdrTensor *self, GError **error)
 {
   GstVkgdrTensorConfig *config = make_config (self);
-
-  gst_clear_object (&self->converter);
-  self->converter =
+  GstVkgdrTensorConverter *converter =
       gst_vkgdr_tensor_converter_new (self->context, config, error);
+
+  gst_vkgdr_tensor_set_converter (self, converter);
   gst_vkgdr_tensor_config_free (config);
   return self->converter
          && gst_element_foreach_sink_pad (

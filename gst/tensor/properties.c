@@ -210,9 +210,16 @@ gst_vkgdr_tensor_set_property (
 static GstStructure *
 get_stats (const GstVkgdrTensor *self)
 {
+  GstClockTime time = GST_CLOCK_TIME_NONE;
+
+  if (self->converter)
+    time = gst_vkgdr_tensor_converter_get_kernel_time (self->converter);
+  if (!GST_CLOCK_TIME_IS_VALID (time))
+    time = 0;
   return gst_structure_new ("stats", "frames", G_TYPE_UINT64, self->frames,
       "batches", G_TYPE_UINT64, self->batches, "repeated", G_TYPE_UINT64,
-      self->repeated, "left-out", G_TYPE_UINT64, self->left_out, NULL);
+      self->repeated, "left-out", G_TYPE_UINT64, self->left_out, "kernel-time",
+      G_TYPE_UINT64, time, NULL);
 }
 
 static void
@@ -511,8 +518,9 @@ install_batch (GObjectClass *object_class)
    * GstVkgdrTensor:stats:
    *
    * What the element did since it was started: the fields `frames` (that came
-   * in), `batches`, `repeated` and `left-out` (frames that were missing), all
-   * uint64.
+   * in), `batches`, `repeated` and `left-out` (frames that were missing), and
+   * `kernel-time`, the mean of the nanoseconds that the device worked on a
+   * frame (0 before the first result); all uint64.
    *
    * Since: 0.2
    */

@@ -159,6 +159,19 @@ gst_vkgdr_tensor_src_query (GstAggregator *aggregator, GstQuery *query)
          || GST_AGGREGATOR_CLASS (parent_class)->src_query (aggregator, query);
 }
 
+void
+gst_vkgdr_tensor_set_converter (
+    GstVkgdrTensor *self, GstVkgdrTensorConverter *converter)
+{
+  GstVkgdrTensorConverter *old;
+
+  GST_OBJECT_LOCK (self);
+  old = self->converter;
+  self->converter = converter;
+  GST_OBJECT_UNLOCK (self);
+  gst_clear_object (&old);
+}
+
 /* --- start and stop ------------------------------------------------------ */
 
 static void
@@ -194,7 +207,7 @@ gst_vkgdr_tensor_stop (GstAggregator *aggregator)
     gst_vkgdr_stream_synchronize (self->stream, NULL);
     g_signal_handlers_disconnect_by_func (self->stream, on_stream_failed, self);
   }
-  gst_clear_object (&self->converter);
+  gst_vkgdr_tensor_set_converter (self, NULL);
   gst_clear_object (&self->stream);
   GST_OBJECT_LOCK (self);
   context = g_steal_pointer (&self->context);

@@ -73,8 +73,8 @@ struct _GstVkgdrTensor {
   GstVkgdrStream *stream;   /* while the element is started */
 
   /* What was negotiated; of the streaming thread. */
-  GstVkgdrTensorConverter *converter;
-  guint capacity;         /* frames of a batch */
+  GstVkgdrTensorConverter *converter; /* changed under the object lock */
+  guint capacity;                     /* frames of a batch */
   guint rounds_per_batch; /* after which a batch goes on, full or not */
   gboolean is_outdated;   /* what follows from pads and formats has changed
                            * since the batch was begun */
@@ -91,6 +91,10 @@ struct _GstVkgdrTensor {
   guint64 repeated;
   guint64 left_out;
 };
+
+/* Takes @converter, which may be NULL. */
+void gst_vkgdr_tensor_set_converter (
+    GstVkgdrTensor *self, GstVkgdrTensorConverter *converter);
 
 /* --- properties.c --- */
 

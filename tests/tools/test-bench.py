@@ -38,6 +38,8 @@ SECTIONS = {
     "convert",
     "cuda",
     "cuda-memory",
+    "tensors",
+    "tensor-kernel",
 }
 # Pipelines that need GStreamer's own CUDA elements of 1.24 or later.
 BESIDE = ("cuda", "cuda-memory")
@@ -165,7 +167,8 @@ class All(unittest.TestCase):
                     self.assertAlmostEqual(entry["median"], expected, places=3)
                 self.assertEqual(
                     "differences" in case,
-                    case["section"] in ("start", "process", "overhead", "cuda-memory"),
+                    case["section"]
+                    in ("start", "process", "overhead", "cuda-memory", "tensor-kernel"),
                 )
                 for entry in case.get("ratios", []):
                     expected = medians[entry["of"]] / medians[entry["to"]]

@@ -40,6 +40,7 @@ typedef struct {
   const Frame *stream_frame;
   const Frame *effect_frame;
   guint streams[MAX_STREAM_COUNTS]; /* how many at once; 0 ends the list */
+  gint tensor_size;                 /* columns and rows of a network's input */
   gsize area;        /* bytes that all streams together copy from, at least */
   gsize stream_area; /* and one of them */
 } Scale;
@@ -56,9 +57,9 @@ static const Frame quick_frames[] = {
 };
 
 static const Scale full_scale = { full_frames, G_N_ELEMENTS (full_frames),
-  &full_frames[1], &full_frames[2], { 1, 4, 8, 16 }, 512 << 20, 64 << 20 };
+  &full_frames[1], &full_frames[2], { 1, 4, 8, 16 }, 640, 512 << 20, 64 << 20 };
 static const Scale quick_scale = { quick_frames, G_N_ELEMENTS (quick_frames),
-  &quick_frames[0], &quick_frames[1], { 1, 2 }, 4 << 20, 1 << 20 };
+  &quick_frames[0], &quick_frames[1], { 1, 2 }, 64, 4 << 20, 1 << 20 };
 
 static const Frame tiny_frame = { "64x64-rgba", "64x64 RGBA", "RGBA", TINY,
   TINY };
@@ -89,12 +90,14 @@ typedef enum {
 } Flags;
 
 /* A variant: what follows the source, in which HALF_WIDTH and HALF_HEIGHT stand
- * for half the frame's; NULL where it is no pipeline. */
+ * for half the frame's, and TENSOR_SIZE for that of a network's input; NULL
+ * where it is no pipeline. */
 typedef struct {
   const gchar *id;
   const gchar *label;
   const gchar *tail;
   gboolean is_theirs; /* behind GStreamer's own upload */
+  guint batch;        /* frames in a buffer at the sink; 0 for one */
 } Part;
 
 #define MAX_PARTS 9
@@ -113,6 +116,16 @@ typedef struct {
 
 #define HALF_SIZE "width=HALF_WIDTH,height=HALF_HEIGHT"
 #define SCALE_TO_RGBA " ! cudaconvertscale" CUDA_CAPS ",format=RGBA," HALF_SIZE
+
+/* A network's input. */
+#define TENSOR \
+  "vkgdrtensor name=timed width=TENSOR_SIZE height=TENSOR_SIZE type=float16 " \
+  "batch=8 " \
+  "mean=<0.485,0.456,0.406> std=<0.229,0.224,0.225>"
+#define TENSOR_BATCH 8
+#define SCALE_TO_TENSOR \
+  " ! cudaconvertscale" CUDA_CAPS \
+  ",format=RGBA,width=TENSOR_SIZE,height=TENSOR_SIZE"
 
 /* Our upload, GStreamer's, and none. */
 /* clang-format off */
@@ -226,6 +239,21 @@ static const Kind kinds[] = {
           { BENCH_MEMORY_POOL, "its pool",
               " ! vkgdrupload" CUDA_CAPS " ! cudaconvertscale" },
           { BENCH_MEMORY_CUDA, "cudaupload", " ! cudaconvertscale", TRUE } } },
+  /* beside what a program does that converts on the CPU or in PyTorch */
+  { BENCH_SECTION_TENSORS, "tensors", "", BENCH_FRAMES_PER_SECOND, EACH_FRAME,
+      POOL, 0,
+      { { BENCH_TENSOR, "vkgdrupload ! vkgdrtensor", " ! vkgdrupload ! " TENSOR,
+            FALSE, TENSOR_BATCH },
+          { BENCH_VKGDR, "vkgdrupload", " ! vkgdrupload" },
+          { BENCH_CUDA, "cudaupload ! cudaconvertscale ! cudadownload",
+              SCALE_TO_TENSOR " ! cudadownload ! video/x-raw", TRUE } } },
+  { BENCH_SECTION_TENSOR_KERNEL, "tensor-kernel", "", BENCH_MICROSECONDS,
+      EACH_FRAME, UNTOUCHED, 0,
+      { { BENCH_TENSOR_BILINEAR, "bilinear", " ! vkgdrupload ! " TENSOR },
+          { BENCH_TENSOR_NEAREST, "nearest",
+              " ! vkgdrupload ! " TENSOR " filter=nearest" },
+          { BENCH_TENSOR_AREA, "area",
+              " ! vkgdrupload ! " TENSOR " filter=area" } } },
 };
 
 /* --- cases of them ------------------------------------------------------- */
@@ -274,22 +302,27 @@ make_source (
       frame->format, frame->width, frame->height);
 }
 
+static void
+replace_number (GString *tail, const gchar *name, gint value)
+{
+  gchar *number = g_strdup_printf ("%d", value);
+
+  g_string_replace (tail, name, number, 0);
+  g_free (number);
+}
+
 static gchar *
 make_tail (const Maker *self, const Part *part, const Frame *frame)
 {
   GString *tail = g_string_new (NULL);
-  gchar *number;
 
   if (part->is_theirs)
     g_string_printf (tail, " ! cudaupload cuda-device-id=%d%s",
         gst_vkgdr_context_get_device (self->context), CUDA_CAPS);
   g_string_append (tail, part->tail);
-  number = g_strdup_printf ("%d", frame->width / 2);
-  g_string_replace (tail, "HALF_WIDTH", number, 0);
-  g_free (number);
-  number = g_strdup_printf ("%d", frame->height / 2);
-  g_string_replace (tail, "HALF_HEIGHT", number, 0);
-  g_free (number);
+  replace_number (tail, "HALF_WIDTH", frame->width / 2);
+  replace_number (tail, "HALF_HEIGHT", frame->height / 2);
+  replace_number (tail, "TENSOR_SIZE", self->scale->tensor_size);
   return g_string_free (tail, FALSE);
 }
 
@@ -364,6 +397,7 @@ make_case (
     BenchVariant *variant = bench_case_add (c, part->id, part->label,
         part->tail ? make_launch (self, kind, part, frame, c) : NULL);
 
+    variant->batch = MAX (part->batch, 1);
     if (obstacle)
       bench_samples_fail (
           &variant->samples, g_error_new_literal (GST_CORE_ERROR,

@@ -97,7 +97,7 @@ measure_pipeline (const BenchCase *c, BenchVariant *variant,
     bench_samples_fail (&variant->samples, error);
     return;
   }
-  value = convert (c, value);
+  value = convert (c, value * variant->batch);
   g_array_append_val (variant->samples.values, value);
 }
 
@@ -113,7 +113,10 @@ measure_kernel (const BenchCase *c, BenchVariant *variant,
     bench_samples_fail (&variant->samples, error);
     return;
   }
-  rate = 2 * c->bytes / time / 1e9; /* it reads as much as it writes */
+  if (c->unit == BENCH_MICROSECONDS)
+    rate = time * 1e6;
+  else
+    rate = 2 * c->bytes / time / 1e9; /* it reads as much as it writes */
   g_array_append_val (variant->samples.values, rate);
 }
 
@@ -199,6 +202,9 @@ static const struct {
   Measure measure;
 } others[] = {
   { BENCH_KERNEL_TIME, measure_kernel },
+  { BENCH_TENSOR_BILINEAR, measure_kernel },
+  { BENCH_TENSOR_NEAREST, measure_kernel },
+  { BENCH_TENSOR_AREA, measure_kernel },
   { BENCH_DEVICE_COPY, measure_device_copy },
   { BENCH_MEMORY_VKGDR, measure_memory },
   { BENCH_MEMORY_POOL, measure_memory },

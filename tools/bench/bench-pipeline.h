@@ -26,6 +26,8 @@
 #define BENCH_SECTION_CONVERT "convert"
 #define BENCH_SECTION_CUDA "cuda"
 #define BENCH_SECTION_CUDA_MEMORY "cuda-memory"
+#define BENCH_SECTION_TENSORS "tensors"
+#define BENCH_SECTION_TENSOR_KERNEL "tensor-kernel"
 #define BENCH_SECTION_COMPARE "compare"
 
 /* Ids of variants. */
@@ -41,6 +43,10 @@
 #define BENCH_KERNEL "cudafilter"
 #define BENCH_KERNEL_TIME "kernel-time"
 #define BENCH_DEVICE_COPY "device-copy"
+#define BENCH_TENSOR "vkgdrtensor"
+#define BENCH_TENSOR_BILINEAR "tensor-bilinear"
+#define BENCH_TENSOR_NEAREST "tensor-nearest"
+#define BENCH_TENSOR_AREA "tensor-area"
 #define BENCH_BARE_WINDOW "loop-window"
 #define BENCH_BARE_STAGED "loop-staged"
 #define BENCH_BARE_RAM "loop-ram"

@@ -251,6 +251,8 @@ bench_report_section_title (const gchar *section)
     { "convert", "Conversion of frames on the device" },
     { "cuda", "Beside GStreamer's own CUDA elements" },
     { "cuda-memory", "Memory of the device that frames for those take" },
+    { "tensors", "Frames as tensors of float16" },
+    { "tensor-kernel", "A frame to such a tensor, time on the device" },
     { "compare", "Pipelines in comparison" },
   };
   guint i;

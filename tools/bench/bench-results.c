@@ -217,6 +217,7 @@ bench_case_add (
   variant->id = id;
   variant->label = label;
   variant->launch = launch;
+  variant->batch = 1;
   bench_samples_init (&variant->samples);
   g_ptr_array_add (c->variants, variant);
   return variant;

@@ -88,6 +88,7 @@ typedef enum {
  * @id: its name in JSON and among the case's variants; static
  * @label: its name for people; static
  * @launch: (nullable): its pipeline
+ * @batch: frames in a buffer that is counted
  * @note: (nullable): what else is known of the last sample
  * @samples: in the case's unit
  */
@@ -96,6 +97,7 @@ typedef struct {
   const gchar *label;
   gchar *launch;
   gchar *note;
+  guint batch;
   BenchSamples samples;
 } BenchVariant;
 

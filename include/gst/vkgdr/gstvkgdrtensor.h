@@ -265,6 +265,10 @@ gboolean gst_vkgdr_tensor_converter_prepare (GstVkgdrTensorConverter *converter,
     const GstVideoInfo *info, GError **error);
 
 GST_VKGDR_API
+GstClockTime gst_vkgdr_tensor_converter_get_kernel_time (
+    GstVkgdrTensorConverter *converter);
+
+GST_VKGDR_API
 gboolean gst_vkgdr_tensor_converter_convert (GstVkgdrTensorConverter *converter,
     GstVkgdrStream *stream, GstBuffer *frame, const GstVideoInfo *info,
     const GstVideoRectangle *region, GstMemory *tensor, gsize offset,

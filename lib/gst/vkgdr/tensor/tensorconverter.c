@@ -47,6 +47,8 @@ struct _GstVkgdrTensorConverter {
   GstVkgdrTensorConfig *config;
   GHashTable *functions; /* GstVkgdrTensorVariant to GstVkgdrFunction; under
                           * the object lock */
+  GstVkgdrTimer *timer;
+  gint is_timing; /* whether a thread uses the timer; atomic */
 };
 
 #define CONVERTER_IS_MADE(converter) \
@@ -63,6 +65,7 @@ gst_vkgdr_tensor_converter_finalize (GObject *object)
   GstVkgdrTensorConverter *self = GST_VKGDR_TENSOR_CONVERTER (object);
 
   g_hash_table_unref (self->functions);
+  g_clear_pointer (&self->timer, gst_vkgdr_timer_free);
   g_clear_pointer (&self->config, gst_vkgdr_tensor_config_free);
   gst_clear_object (&self->context);
   G_OBJECT_CLASS (gst_vkgdr_tensor_converter_parent_class)->finalize (object);
@@ -109,6 +112,7 @@ gst_vkgdr_tensor_converter_new (GstVkgdrContext *context,
   gst_object_ref_sink (self);
   self->context = gst_object_ref (context);
   self->config = gst_vkgdr_tensor_config_copy (config);
+  self->timer = gst_vkgdr_timer_new (context);
   return self;
 }
 
@@ -196,6 +200,42 @@ gst_vkgdr_tensor_converter_prepare (GstVkgdrTensorConverter *converter,
   return TRUE;
 }
 
+/**
+ * gst_vkgdr_tensor_converter_get_kernel_time:
+ * @converter: a converter
+ *
+ * Returns: the mean of the nanoseconds that the device worked on a frame, or
+ *   %GST_CLOCK_TIME_NONE before the first result. Most frames are not measured
+ *
+ * Since: 0.2
+ */
+GstClockTime
+gst_vkgdr_tensor_converter_get_kernel_time (GstVkgdrTensorConverter *converter)
+{
+  g_return_val_if_fail (CONVERTER_IS_MADE (converter), GST_CLOCK_TIME_NONE);
+
+  return gst_vkgdr_timer_get (converter->timer);
+}
+
+/* Launches and measures, unless another thread measures its launch. */
+static gboolean
+launch (GstVkgdrTensorConverter *self, GstVkgdrFunction *function,
+    GstVkgdrStream *stream, VkgdrFrame *frame, VkgdrTensorJob *job,
+    GError **error)
+{
+  gboolean is_mine = g_atomic_int_compare_and_exchange (&self->is_timing, 0, 1);
+  gboolean ok;
+
+  if (is_mine)
+    gst_vkgdr_timer_begin (self->timer, stream);
+  ok = gst_vkgdr_tensor_variant_launch (function, stream, frame, job, error);
+  if (is_mine) {
+    gst_vkgdr_timer_end (self->timer, stream);
+    g_atomic_int_set (&self->is_timing, 0);
+  }
+  return ok;
+}
+
 /* --- frames -------------------------------------------------------------- */
 
 static gboolean
@@ -270,7 +310,7 @@ queue_job (GstVkgdrTensorConverter *self, GstVkgdrStream *stream,
       gst_vkgdr_tensor_variant_choose (self->config, &frame, &job), error);
   if (!function)
     return FALSE;
-  ok = gst_vkgdr_tensor_variant_launch (function, stream, &frame, &job, error);
+  ok = launch (self, function, stream, &frame, &job, error);
   gst_object_unref (function);
   return ok;
 }
