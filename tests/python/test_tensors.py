@@ -167,9 +167,9 @@ class Elements(TensorTestCase):
                     found = self.convert(tensor, buffer, info)
                     self.check(found, reference.expected(picture, tensor), tensor)
 
-    def test_channels_of_each_type(self) -> None:
+    def test_channels_of_other_types(self) -> None:
         buffer, info, picture = self.rgb(10, 6)
-        for dtype, channels in itertools.product(TYPES, CHANNELS):
+        for dtype, channels in itertools.product(("float32", "uint8"), CHANNELS):
             tensor = Tensor(10, 6, channels, "nhwc", dtype, filter="nearest")
             with self.subTest(tensor=tensor):
                 found = self.convert(tensor, buffer, info)
@@ -337,7 +337,11 @@ class Colours(TensorTestCase):
             buffer, info, picture = self.yuv(
                 format, 37, 21, fields, matrix="bt709", full_range=gray
             )
-            for filter, channels in itertools.product(FILTERS, ("rgb", "rgba")):
+            # A kernel is compiled for each of those that are read in another way.
+            all_filters = format in ("NV12", "Y42B", "A420", "P010_10LE", "Y444_16LE", "GRAY8")
+            for filter, channels in itertools.product(
+                FILTERS if all_filters else ("bilinear",), ("rgb", "rgba")
+            ):
                 if channels == "rgba" and format not in ("A420", "NV12"):
                     continue
                 tensor = Tensor(16, 16, channels, filter=filter)
