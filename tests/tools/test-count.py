@@ -4,7 +4,8 @@
 
     test-count.py SOURCE-FOLDER [unittest's arguments]
 
-Gives made-up logs to scripts/count-tests.py, and made-up programs to tests/run.
+Gives made-up logs to scripts/count-tests.py and scripts/slow-tests.py, and made-up
+programs to tests/run.
 """
 
 import json
@@ -75,6 +76,38 @@ class MesonLogs(Case):
     def test_failure_after_the_summary(self):
         self.count("6 passed, 1 failed, 0 skipped", ("a", "FAIL", PASSED))
         self.count("6 passed, 1 failed, 0 skipped", ("a", "TIMEOUT", PASSED))
+
+
+class SlowTests(Case):
+    """scripts/slow-tests.py"""
+
+    def slow(self, *tests):
+        """Each test is a name, its start and its duration."""
+        path = os.path.join(self.folder, "testlog.json")
+        with open(path, "w", encoding="utf-8") as log:
+            for name, start, duration in tests:
+                entry = {"name": name, "starttime": start, "duration": duration}
+                log.write(json.dumps(entry) + "\n")
+        command = [sys.executable, os.path.join(ROOT, "scripts", "slow-tests.py"), path]
+        return subprocess.run(
+            command, stdout=subprocess.PIPE, encoding="utf-8", timeout=TIME_LIMIT, check=True
+        ).stdout.splitlines()
+
+    def test_time_of_the_run_is_from_the_first_start_to_the_last_end(self):
+        lines = self.slow(("p:gst / a", 1000.0, 90.0), ("p:gst / b", 1010.0, 115.5))
+        self.assertEqual(lines[0], "The tests took 2 min 5 s; the slowest 2 of 2:")
+        self.assertEqual(lines[1].split(), ["1", "min", "55", "s", "gst", "/", "b"])
+        self.assertEqual(lines[2].split(), ["1", "min", "30", "s", "gst", "/", "a"])
+
+    def test_ten_of_many(self):
+        lines = self.slow(*((f"p:x / t{i}", 5.0, float(i)) for i in range(1, 21)))
+        self.assertIn("the slowest 10 of 20", lines[0])
+        names = [line.split()[-1] for line in lines[1:-1]]
+        self.assertEqual(names, [f"t{i}" for i in range(20, 10, -1)])
+        self.assertIn("74%", lines[-1])  # 155 of 210
+
+    def test_no_tests(self):
+        self.assertEqual(self.slow(), [])
 
 
 class InstalledTests(Case):
