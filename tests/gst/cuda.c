@@ -5,7 +5,10 @@
  */
 
 #include <math.h>
+#include <string.h>
 #include <unistd.h>
+
+#include <glib/gstdio.h>
 
 #include "util.h"
 
@@ -195,6 +198,56 @@ GST_END_TEST
 
 /* Two objects for the primary CUDA context of one device: the streams of either
  * work on the memory and the functions of the other, in order. */
+/* The parameters of a file's kernel are known where its macro is. */
+GST_START_TEST (test_module_of_a_file_with_options)
+{
+  static const gchar text[] = "__global__ void fill (TYPE *x) { *x = 1; }";
+  GstVkgdrCompileOptions *options;
+  GstVkgdrFunction *function;
+  GstVkgdrModule *module;
+  GError *error = NULL;
+  gchar *path = NULL;
+  gint fd = g_file_open_tmp ("vkgdr-XXXXXX.cu", &path, &error);
+
+  g_assert_no_error (error);
+  close (fd);
+  fail_unless (g_file_set_contents (path, text, -1, NULL));
+  module = gst_vkgdr_module_new_from_file (test_context, path, &error);
+  fail_unless (module == NULL);
+  g_assert_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_COMPILE);
+  fail_unless (strstr (error->message, "TYPE") != NULL, "%s", error->message);
+  g_clear_error (&error);
+
+  options = gst_vkgdr_compile_options_new_from_string ("-DTYPE=float", &error);
+  g_assert_no_error (error);
+  module = gst_vkgdr_module_new_from_file_with_options (
+      test_context, path, options, &error);
+  g_assert_no_error (error);
+  function = gst_vkgdr_module_get_function (module, "fill", &error);
+  g_assert_no_error (error);
+  gst_object_unref (function);
+  gst_object_unref (module);
+  gst_vkgdr_compile_options_unref (options);
+  g_unlink (path);
+  g_free (path);
+}
+GST_END_TEST;
+
+/* As an application does that hands one pipeline's context to another one. */
+GST_START_TEST (test_context_travels_in_a_gst_context)
+{
+  GstContext *wrapped = gst_vkgdr_context_to_gst_context (test_context);
+  GstContext *other = gst_context_new ("gst.vkgdr.other", TRUE);
+  GstVkgdrContext *found = gst_vkgdr_context_from_gst_context (wrapped);
+
+  fail_unless (found == test_context);
+  gst_object_unref (found);
+  fail_unless (gst_vkgdr_context_from_gst_context (other) == NULL);
+  gst_context_unref (other);
+  gst_context_unref (wrapped);
+}
+GST_END_TEST;
+
 GST_START_TEST (test_two_contexts_of_one_device)
 {
   GstVkgdrContext *other = test_context_new ();
@@ -418,6 +471,8 @@ cuda_suite (void)
   tcase_add_test (tc, test_launches);
   tcase_add_test (tc, test_events);
   tcase_add_test (tc, test_mapping_on_a_stream);
+  tcase_add_test (tc, test_module_of_a_file_with_options);
+  tcase_add_test (tc, test_context_travels_in_a_gst_context);
   tcase_add_test (tc, test_two_contexts_of_one_device);
   tcase_add_test (tc, test_another_cuda_context);
   tcase_add_test (tc, test_export);

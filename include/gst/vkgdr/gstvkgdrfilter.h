@@ -100,13 +100,7 @@ GST_VKGDR_API
 void gst_vkgdr_filter_set_in_place (GstVkgdrFilter *filter, gboolean in_place);
 
 GST_VKGDR_API
-gboolean gst_vkgdr_filter_get_in_place (GstVkgdrFilter *filter);
-
-GST_VKGDR_API
 void gst_vkgdr_filter_set_use_cpu (GstVkgdrFilter *filter, gboolean use_cpu);
-
-GST_VKGDR_API
-gboolean gst_vkgdr_filter_get_use_cpu (GstVkgdrFilter *filter);
 
 G_END_DECLS
 

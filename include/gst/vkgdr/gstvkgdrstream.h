@@ -72,9 +72,6 @@ GST_VKGDR_API
 gboolean gst_vkgdr_fence_is_signaled (GstVkgdrFence *fence);
 
 GST_VKGDR_API
-gboolean gst_vkgdr_fence_is_lost (GstVkgdrFence *fence);
-
-GST_VKGDR_API
 gboolean gst_vkgdr_fence_wait (GstVkgdrFence *fence, GError **error);
 
 /**

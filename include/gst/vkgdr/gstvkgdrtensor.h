@@ -162,6 +162,8 @@ GType gst_vkgdr_tensor_filter_get_type (void);
  * What a tensor is like. An element is (sample * @scale - @mean) / @std, where
  * the sample is clamped to 0 to 255 and not rounded.
  *
+ * Not thread-safe: no thread may change a description that another one uses.
+ *
  * Since: 0.2
  */
 typedef struct _GstVkgdrTensorConfig GstVkgdrTensorConfig;

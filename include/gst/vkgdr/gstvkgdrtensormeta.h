@@ -35,6 +35,8 @@ G_BEGIN_DECLS
  *
  * A frame of a batch.
  *
+ * Not thread-safe: no thread may change a frame that another one uses.
+ *
  * Since: 0.2
  */
 typedef struct {
@@ -80,6 +82,8 @@ void gst_vkgdr_tensor_frame_map_point (const GstVkgdrTensorFrame *frame,
  *   are 0
  *
  * Which frames are in a buffer of tensors, in their order.
+ *
+ * Not thread-safe: it may be changed while the buffer is writable.
  *
  * Since: 0.2
  */

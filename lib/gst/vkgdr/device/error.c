@@ -26,6 +26,8 @@
  *
  * What %GST_VKGDR_ERROR stands for.
  *
+ * Thread-safe.
+ *
  * Returns: the error domain of the library
  *
  * Since: 0.1

@@ -297,6 +297,8 @@ gst_vkgdr_element_open_device (
  * else by making one and telling the others. On failure an error message that
  * names the cause has been posted.
  *
+ * Not thread-safe: no other thread may use @context meanwhile.
+ *
  * Returns: whether @context is set
  *
  * Since: 0.1
@@ -345,6 +347,8 @@ gst_vkgdr_element_ensure_context (
  *
  * Takes the context over where the element has none yet and it fits.
  *
+ * Not thread-safe: no other thread may use @context meanwhile.
+ *
  * Returns: whether it was taken over
  *
  * Since: 0.1
@@ -387,6 +391,8 @@ gst_vkgdr_element_is_asked (GstQuery *query)
  * Answers a query for %GST_VKGDR_CONTEXT_TYPE, and one of GStreamer's own CUDA
  * elements for a CUDA context.
  *
+ * Not thread-safe: no other thread may use @context meanwhile.
+ *
  * Returns: whether @query was one, and was answered
  *
  * Since: 0.1
@@ -421,6 +427,8 @@ gst_vkgdr_element_handle_context_query (
  *
  * Posts @error on the bus as the reason why the element stops, with the domain
  * and code that GStreamer has for such errors.
+ *
+ * Thread-safe.
  *
  * Since: 0.2
  */

@@ -504,6 +504,14 @@ filter_on_cpu (
       self, input, output, error);
 }
 
+/* An element without a filter for the device works on the CPU. */
+static gboolean
+uses_cpu (GstVkgdrFilter *self)
+{
+  return g_atomic_int_get (&private_of (self)->use_cpu)
+         || !GST_VKGDR_FILTER_GET_CLASS (self)->filter;
+}
+
 static GstFlowReturn
 gst_vkgdr_filter_transform (
     GstBaseTransform *trans, GstBuffer *input, GstBuffer *output)
@@ -514,9 +522,8 @@ gst_vkgdr_filter_transform (
   GError *error = NULL;
   gboolean ok;
 
-  ok = gst_vkgdr_filter_get_use_cpu (self)
-           ? filter_on_cpu (self, input, output, &error)
-           : filter_on_device (self, input, output, stream, &error);
+  ok = uses_cpu (self) ? filter_on_cpu (self, input, output, &error)
+                       : filter_on_device (self, input, output, stream, &error);
   if (!ok) {
     gst_vkgdr_ensure_error (&error, "The work on a buffer");
     post_error (self, error);
@@ -625,22 +632,6 @@ gst_vkgdr_filter_set_in_place (GstVkgdrFilter *filter, gboolean in_place)
 }
 
 /**
- * gst_vkgdr_filter_get_in_place:
- * @filter: a filter
- *
- * Returns: whether the output may be the input
- *
- * Since: 0.1
- */
-gboolean
-gst_vkgdr_filter_get_in_place (GstVkgdrFilter *filter)
-{
-  g_return_val_if_fail (GST_IS_VKGDR_FILTER (filter), FALSE);
-
-  return g_atomic_int_get (&private_of (filter)->in_place);
-}
-
-/**
  * gst_vkgdr_filter_set_use_cpu:
  * @filter: a filter that has #GstVkgdrFilterClass.filter_cpu, or what its base
  *   class asks for in its place
@@ -660,21 +651,4 @@ gst_vkgdr_filter_set_use_cpu (GstVkgdrFilter *filter, gboolean use_cpu)
   g_return_if_fail (GST_IS_VKGDR_FILTER (filter));
 
   g_atomic_int_set (&private_of (filter)->use_cpu, use_cpu);
-}
-
-/**
- * gst_vkgdr_filter_get_use_cpu:
- * @filter: a filter
- *
- * Returns: whether the work is the CPU's
- *
- * Since: 0.1
- */
-gboolean
-gst_vkgdr_filter_get_use_cpu (GstVkgdrFilter *filter)
-{
-  g_return_val_if_fail (GST_IS_VKGDR_FILTER (filter), FALSE);
-
-  return g_atomic_int_get (&private_of (filter)->use_cpu)
-         || !GST_VKGDR_FILTER_GET_CLASS (filter)->filter;
 }

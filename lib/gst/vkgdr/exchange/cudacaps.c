@@ -13,6 +13,8 @@
  * gst_vkgdr_caps_features_are_cuda:
  * @features: features of caps
  *
+ * Thread-safe.
+ *
  * Returns: whether they name the memory of GStreamer's own CUDA elements
  *
  * Since: 0.1
@@ -91,6 +93,8 @@ append_twin (GstCaps *result, const GstStructure *structure,
  * %GST_VKGDR_CAPS_FEATURE_MEMORY_CUDA once more, in the other one. Where
  * gst_vkgdr_cuda_is_available() is %FALSE there is no other one, and nothing is
  * in the latter that is not of %GST_VKGDR_CUDA_FORMATS.
+ *
+ * Thread-safe.
  *
  * Returns: (transfer full): the caps
  *

@@ -27,6 +27,8 @@
 /**
  * gst_vkgdr_cuda_is_available:
  *
+ * Thread-safe.
+ *
  * Returns: whether the process has GStreamer's CUDA library, 1.24 or later, as
  *   it does once an element of the plugin nvcodec has been made
  *
@@ -41,6 +43,8 @@ gst_vkgdr_cuda_is_available (void)
 /**
  * gst_vkgdr_is_cuda_memory:
  * @memory: a memory
+ *
+ * Thread-safe.
  *
  * Returns: whether it is of GStreamer's own CUDA elements
  *

@@ -149,6 +149,8 @@ fill_ticket (
  * gst_vkgdr_memory_get_host_pointer(), is exported by
  * gst_vkgdr_memory_export_fd().
  *
+ * Thread-safe.
+ *
  * Returns: (transfer full) (nullable): the handle, or %NULL with @error set:
  *   %GST_VKGDR_ERROR_ARGUMENT where CUDA makes none of such memory,
  *   %GST_VKGDR_ERROR_NO_DRIVER where the driver is too old

@@ -208,6 +208,8 @@ gst_vkgdr_allocator_init (GstVkgdrAllocator *self)
  * device: the first allocation does. The plugin calls it when it is loaded; a
  * program that uses the library by itself calls it after gst_init().
  *
+ * Thread-safe.
+ *
  * Since: 0.1
  */
 void

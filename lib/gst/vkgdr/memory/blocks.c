@@ -194,7 +194,8 @@ wait_and_reap (GstVkgdrAllocator *self)
   /* One wait that is given up is enough: a kernel does not end. */
   for (i = 0; i < fences->len; i++)
     if (!gst_vkgdr_fence_wait (g_ptr_array_index (fences, i), NULL)
-        && !gst_vkgdr_fence_is_lost (g_ptr_array_index (fences, i)))
+        && gst_vkgdr_fence_get_state (g_ptr_array_index (fences, i), NULL)
+               != GST_VKGDR_FENCE_LOST)
       break;
   g_ptr_array_unref (fences);
   gst_vkgdr_allocator_reap (self);

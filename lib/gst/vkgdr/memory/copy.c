@@ -241,6 +241,8 @@ queue (Job *job, CUresult (*run) (const Job *job), const gchar *what,
  * Queues a copy on the device, or between two of them. Ranges of one memory
  * must not overlap.
  *
+ * Thread-safe.
+ *
  * Returns: %FALSE with @error set on failure
  *
  * Since: 0.1
@@ -267,6 +269,8 @@ gst_vkgdr_memory_copy_from (GstMemory *memory, gsize offset, GstMemory *source,
  * @error: return location for a #GError
  *
  * Queues a copy of a rectangle, as gst_vkgdr_memory_copy_from().
+ *
+ * Thread-safe.
  *
  * Returns: %FALSE with @error set on failure
  *
@@ -336,6 +340,8 @@ transfer (const Place *place, gboolean up, gconstpointer data, gsize data_pitch,
  *
  * Queues a copy of a rectangle from the host.
  *
+ * Thread-safe.
+ *
  * Returns: %FALSE with @error set on failure
  *
  * Since: 0.1
@@ -367,6 +373,8 @@ gst_vkgdr_memory_upload_rect (GstMemory *memory, gsize offset, gsize pitch,
  * @error: return location for a #GError
  *
  * Queues a copy of a rectangle to the host.
+ *
+ * Thread-safe.
  *
  * Returns: %FALSE with @error set on failure
  *
@@ -426,6 +434,8 @@ check_value (const Job *job, GError **error)
  * Queues a DMA transfer of a rectangle, as gst_vkgdr_memory_fetch(): mapping
  * @pinned waits for the transfer.
  *
+ * Thread-safe.
+ *
  * Returns: %FALSE with @error set on failure
  *
  * Since: 0.2
@@ -469,6 +479,8 @@ gst_vkgdr_memory_fetch_rect (GstMemory *memory, gsize offset, gsize pitch,
  * @error: return location for a #GError
  *
  * Queues what fills a range, or a rectangle, on the device.
+ *
+ * Thread-safe.
  *
  * Returns: %FALSE with @error set on failure
  *

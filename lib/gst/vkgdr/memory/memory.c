@@ -379,6 +379,8 @@ gst_vkgdr_memory_give_cuda_wrapper (GstMemory *mem, GstMemory *wrapper)
  * gst_is_vkgdr_memory:
  * @memory: a memory
  *
+ * Thread-safe.
+ *
  * Returns: whether it is of type %GST_VKGDR_MEMORY_NAME
  *
  * Since: 0.1
@@ -393,6 +395,8 @@ gst_is_vkgdr_memory (GstMemory *memory)
 /**
  * gst_vkgdr_memory_get_context:
  * @memory: a memory of this type
+ *
+ * Thread-safe.
  *
  * Returns: (transfer none): the context it was allocated in
  *
@@ -413,6 +417,8 @@ gst_vkgdr_memory_get_context (GstMemory *memory)
  * The `CUdeviceptr` of the memory's first byte. To use it, order a stream with
  * gst_vkgdr_memory_begin_access(), or map the memory with %GST_MAP_VKGDR.
  *
+ * Thread-safe.
+ *
  * Returns: the device pointer, valid as long as @memory
  *
  * Since: 0.1
@@ -431,6 +437,8 @@ gst_vkgdr_memory_get_device_pointer (GstMemory *memory)
  *
  * The pointer into the window at the memory's first byte. Nothing is ordered or
  * flushed when it is used.
+ *
+ * Thread-safe.
  *
  * Returns: (transfer none) (nullable): the pointer, valid as long as @memory,
  *   or %NULL if the CPU cannot address the memory
@@ -451,6 +459,8 @@ gst_vkgdr_memory_get_host_pointer (GstMemory *memory)
 /**
  * gst_vkgdr_memory_get_access:
  * @memory: a memory of this type
+ *
+ * Thread-safe.
  *
  * Returns: what writers of it get
  *
@@ -479,6 +489,8 @@ gst_vkgdr_memory_get_access (GstMemory *memory)
  * stays staged. The buffers of a pool follow the
  * pool's own choice, which is made anew each time one is acquired.
  *
+ * Thread-safe.
+ *
  * Since: 0.1
  */
 void
@@ -502,6 +514,8 @@ gst_vkgdr_memory_set_access (GstMemory *memory, GstVkgdrAccess access)
  *
  * Makes its content undefined, so that the next mapping fetches nothing. Pools
  * do so with what comes back to them.
+ *
+ * Thread-safe.
  *
  * Since: 0.1
  */
@@ -535,6 +549,8 @@ gst_vkgdr_memory_discard (GstMemory *memory)
  * memory was in the hands of code that sets no fences. After queueing its work
  * the caller calls gst_vkgdr_memory_end_access() with the same arguments.
  *
+ * Thread-safe.
+ *
  * Returns: %FALSE with @error set on failure
  *
  * Since: 0.1
@@ -567,6 +583,8 @@ gst_vkgdr_memory_begin_access (GstMemory *memory, GstVkgdrStream *stream,
  * Marks the end of an access: the next reader or writer of the memory waits for
  * what @stream has queued by now.
  *
+ * Thread-safe.
+ *
  * Returns: %FALSE with @error set on failure; then the next user waits for the
  *   whole CUDA context
  *
@@ -597,6 +615,8 @@ gst_vkgdr_memory_end_access (GstMemory *memory, GstVkgdrStream *stream,
  *
  * Tells how the CPU wrote to the memory since its content was last undefined.
  *
+ * Thread-safe.
+ *
  * Returns: %GST_VKGDR_ACCESS_DIRECT or %GST_VKGDR_ACCESS_STAGED, by the last
  *   mapping; %GST_VKGDR_ACCESS_AUTO where it did not write
  *
@@ -626,6 +646,8 @@ gst_vkgdr_memory_get_write_times (
  * gst_vkgdr_memory_is_idle:
  * @memory: a memory of this type
  *
+ * Thread-safe.
+ *
  * Returns: whether the device has finished with it, as far as fences tell
  *
  * Since: 0.1
@@ -651,6 +673,8 @@ gst_vkgdr_memory_is_idle (GstMemory *memory)
  * @error: return location for a #GError
  *
  * Waits on the CPU until the device has finished with the memory.
+ *
+ * Thread-safe.
  *
  * Returns: %FALSE with @error set where the work, or the wait, failed
  *

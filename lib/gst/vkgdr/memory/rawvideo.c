@@ -14,6 +14,8 @@
  * Looks at the media type first: gst_video_info_from_caps() logs an error for
  * audio and bytes, and accepts compressed video, whose buffers have no planes.
  *
+ * Thread-safe.
+ *
  * Returns: whether @caps are raw video that GStreamer knows the layout of
  *
  * Since: 0.2

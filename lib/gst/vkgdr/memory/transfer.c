@@ -56,6 +56,8 @@ transfer (GstMemory *memory, GstVkgdrDirection direction, gsize offset,
  * Queues a DMA transfer from the host, in order with all other access. It is
  * asynchronous where @data is pinned.
  *
+ * Thread-safe.
+ *
  * Returns: %FALSE with @error set on failure
  *
  * Since: 0.1
@@ -84,6 +86,8 @@ gst_vkgdr_memory_upload (GstMemory *memory, gsize offset, gconstpointer data,
  * Queues a DMA transfer to the host, in order with all other access. It is
  * asynchronous where @data is pinned.
  *
+ * Thread-safe.
+ *
  * Returns: %FALSE with @error set on failure
  *
  * Since: 0.1
@@ -109,6 +113,8 @@ gst_vkgdr_memory_download (GstMemory *memory, gsize offset, gpointer data,
  *
  * Queues a DMA transfer of all of @memory, in order with all other access. Who
  * maps @pinned waits for it; nobody else does.
+ *
+ * Thread-safe.
  *
  * Returns: %FALSE with @error set on failure
  *

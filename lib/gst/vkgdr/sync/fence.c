@@ -208,8 +208,8 @@ gst_vkgdr_fence_get_state (GstVkgdrFence *fence, GError **error)
  *
  * Looks, and does not wait. May be called from any thread.
  *
- * Returns: whether the fence was reached. A fence that is lost
- *   (gst_vkgdr_fence_is_lost()) never is
+ * Returns: whether the fence was reached. It never is if the device has failed;
+ *   gst_vkgdr_fence_wait() says so
  *
  * Since: 0.1
  */
@@ -219,26 +219,6 @@ gst_vkgdr_fence_is_signaled (GstVkgdrFence *fence)
   g_return_val_if_fail (fence != NULL, TRUE);
 
   return gst_vkgdr_fence_get_state (fence, NULL) == GST_VKGDR_FENCE_REACHED;
-}
-
-/**
- * gst_vkgdr_fence_is_lost:
- * @fence: a fence
- *
- * Looks, and does not wait. May be called from any thread.
- *
- * Returns: whether the driver could not be asked about the fence, or the device
- *   failed before it was reached. Nobody knows then whether the device still
- *   uses what the fence stands for
- *
- * Since: 0.2
- */
-gboolean
-gst_vkgdr_fence_is_lost (GstVkgdrFence *fence)
-{
-  g_return_val_if_fail (fence != NULL, FALSE);
-
-  return gst_vkgdr_fence_get_state (fence, NULL) == GST_VKGDR_FENCE_LOST;
 }
 
 /* --- waiting ---------------------------------------------------------------

@@ -476,6 +476,8 @@ is_row_major (const GstStructure *structure)
  * Reads what gst_vkgdr_tensor_config_to_caps() writes, also of tensors with
  * another number of dimensions.
  *
+ * Thread-safe.
+ *
  * Returns: %FALSE with @error set (%GST_VKGDR_ERROR_ARGUMENT) where @caps are
  * no fixed caps of a tensor in rows of one of these types
  *

@@ -145,6 +145,8 @@ batch_meta_transform (
  *
  * Registers the meta, if that has not been done.
  *
+ * Thread-safe.
+ *
  * Returns: (transfer none): how #GstVkgdrTensorBatchMeta is implemented
  *
  * Since: 0.2
@@ -171,6 +173,8 @@ gst_vkgdr_tensor_batch_meta_get_info (void)
  *
  * Adds a list of frames, without any.
  *
+ * Not thread-safe: the caller owns the buffer, as for all metas.
+ *
  * Returns: (transfer none): the meta, which is the buffer's
  *
  * Since: 0.2
@@ -187,6 +191,8 @@ gst_vkgdr_buffer_add_tensor_batch_meta (GstBuffer *buffer)
 /**
  * gst_vkgdr_buffer_get_tensor_batch_meta:
  * @buffer: a buffer
+ *
+ * Not thread-safe: the caller owns the buffer, as for all metas.
  *
  * Returns: (transfer none) (nullable): which frames are in it, or %NULL where
  * it does not say

@@ -1,0 +1,131 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Each public function of libgstvkgdr has a user and a complete description.
+
+    test-symbols.py SOURCE-FOLDER LIBRARY [GIR]
+
+A user is an element, a program, the Python overrides, an example, a page of the
+documentation or a test. What nothing of these uses is to become private. Without
+the GIR, a use in Python is not seen: the test skips itself.
+"""
+
+import os
+import re
+import subprocess
+import sys
+import unittest
+import xml.etree.ElementTree as ElementTree
+
+SOURCE, LIBRARY, *rest = sys.argv[1:]
+GIR = rest[0] if rest else None
+
+CORE = "{http://www.gtk.org/introspection/core/1.0}"
+C = "{http://www.gtk.org/introspection/c/1.0}"
+
+# Where the users are. The stubs for type checkers name everything.
+FOLDERS = ("gst", "python", "docs", "tools", "tests")
+NO_USERS = ("python/gi-stubs", "docs/site", "tests/interface")
+ENDINGS = (".c", ".cc", ".h", ".md", ".py")
+PYTHON_ENDINGS = (".md", ".py")
+
+# What GLib's types consist of: others call these, by pointers and macros.
+OF_TYPES = re.compile(r"_(get_type|meta_get_info|quark|ref|unref|copy|free)$")
+
+FUNCTIONS = ("function", "method", "constructor")
+
+
+def read_users():
+    """The text of all users, and of those that are or may have Python."""
+    texts, python = [], []
+    paths = [os.path.join(SOURCE, "README.md")]
+    for folder in FOLDERS:
+        for path, folders, names in os.walk(os.path.join(SOURCE, folder)):
+            relative = os.path.relpath(path, SOURCE)
+            if relative.startswith(NO_USERS):
+                folders.clear()
+                continue
+            paths += [os.path.join(path, name) for name in names if name.endswith(ENDINGS)]
+    for path in paths:
+        with open(path, encoding="utf-8") as file:
+            text = file.read()
+        texts.append(text)
+        if path.endswith(PYTHON_ENDINGS):
+            python.append(text)
+    return "\n".join(texts), "\n".join(python)
+
+
+def read_symbols():
+    run = subprocess.run(
+        ["nm", "-D", "--defined-only", LIBRARY],
+        stdout=subprocess.PIPE,
+        encoding="utf-8",
+        check=True,
+    )
+    return sorted({line.split()[-1].split("@")[0] for line in run.stdout.splitlines()})
+
+
+def text_of(element, tag="doc"):
+    doc = element.find(CORE + tag) if element is not None else None
+    return doc.text if doc is not None else ""
+
+
+def read_functions():
+    """Yields the element of each function, and that of its type or None."""
+    namespace = ElementTree.parse(GIR).getroot().find(CORE + "namespace")
+    for item in namespace:
+        if item.tag == CORE + "function":
+            yield item, None
+        for member in item:
+            if member.tag in {CORE + kind for kind in FUNCTIONS}:
+                yield member, item
+
+
+class Symbols(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.texts, cls.python = read_users()
+        cls.words = set(re.findall(r"\w+", cls.texts))
+        cls.calls = set(re.findall(r"\.(\w+)\b", cls.python))
+        cls.functions = {
+            function.get(C + "identifier"): (function, owner)
+            for function, owner in read_functions()
+        }
+
+    def is_used(self, symbol):
+        if symbol in self.words or OF_TYPES.search(symbol):
+            return True
+        function, _ = self.functions.get(symbol, (None, None))
+        return function is not None and function.get("name") in self.calls
+
+    def test_each_has_a_user(self):
+        unused = [symbol for symbol in read_symbols() if not self.is_used(symbol)]
+        self.assertEqual(unused, [])
+
+    def test_that_the_unused_are_seen(self):
+        self.assertFalse(self.is_used("gst_vkgdr_nobody_" "calls_this"))
+
+    def described(self):
+        """Those that a reader of the documentation sees."""
+        for symbol, (function, owner) in self.functions.items():
+            if not OF_TYPES.search(symbol):
+                yield symbol, function, owner
+
+    def test_each_is_described(self):
+        """By a text, or by what it returns."""
+        for symbol, function, _ in self.described():
+            with self.subTest(symbol=symbol):
+                result = text_of(function.find(CORE + "return-value"))
+                self.assertTrue(text_of(function) or result)
+
+    def test_each_says_whether_it_is_thread_safe(self):
+        """Or its type does, for all of its functions."""
+        for symbol, function, owner in self.described():
+            with self.subTest(symbol=symbol):
+                self.assertRegex(text_of(function) + text_of(owner), "[Tt]hread")
+
+
+if __name__ == "__main__":
+    if GIR is None:
+        print("there is no introspection data")
+        sys.exit(77)
+    unittest.main(argv=sys.argv[:1])
