@@ -120,6 +120,15 @@ class Examples(unittest.TestCase):
             self.skipTest("there is no PyTorch with a device")
         self.check_detect_ball("torch")
 
+    def test_camera_and_consumers(self) -> None:
+        lines = self.run_example("camera_and_consumers.py", "--frames", "20").splitlines()
+        means = {line for line in lines if line.startswith("consumer: 20 frames, mean ")}
+        self.assertEqual(sum(line.startswith("consumer: 20 frames") for line in lines), 3, lines)
+        # A white ball on black: neither of both alone.
+        for line in means:
+            self.assertTrue(1 < float(line.split()[-1]) < 50, line)
+        self.assertRegex(lines[-1], r"camera: \d+ frames sent, 0 copied")
+
     def test_kernel_by_hand(self) -> None:
         output = self.run_example("kernel_by_hand.py", "--frames", "2")
         lines = output.splitlines()
