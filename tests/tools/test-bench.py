@@ -40,6 +40,8 @@ SECTIONS = {
     "cuda-memory",
     "tensors",
     "tensor-kernel",
+    "ipc",
+    "ipc-delay",
 }
 # Pipelines that need GStreamer's own CUDA elements of 1.24 or later.
 BESIDE = ("cuda", "cuda-memory")
@@ -168,7 +170,14 @@ class All(unittest.TestCase):
                 self.assertEqual(
                     "differences" in case,
                     case["section"]
-                    in ("start", "process", "overhead", "cuda-memory", "tensor-kernel"),
+                    in (
+                        "start",
+                        "process",
+                        "overhead",
+                        "cuda-memory",
+                        "tensor-kernel",
+                        "ipc-delay",
+                    ),
                 )
                 for entry in case.get("ratios", []):
                     expected = medians[entry["of"]] / medians[entry["to"]]

@@ -87,6 +87,7 @@ typedef enum {
 typedef enum {
   MANY_STREAMS = 1 << 0, /* a case for each number of streams at once */
   NEWER_CUDA = 1 << 1,   /* GStreamer's CUDA elements have to be 1.24 */
+  OWN_SINK = 1 << 2,     /* the variants have sinks of their own */
 } Flags;
 
 /* A variant: what follows the source, in which HALF_WIDTH and HALF_HEIGHT stand
@@ -112,6 +113,7 @@ typedef struct {
   const gchar *source; /* properties */
   Flags flags;
   Part parts[MAX_PARTS];
+  guint consumers; /* other processes */
 } Kind;
 
 #define HALF_SIZE "width=HALF_WIDTH,height=HALF_HEIGHT"
@@ -133,6 +135,21 @@ typedef struct {
   { BENCH_VKGDR, "vkgdrupload", " ! vkgdrupload" }, \
   { BENCH_CUDA, "cudaupload", "", TRUE }, \
   { BENCH_NONE, "no upload", "" }
+/* clang-format on */
+
+/* Frames for other processes, as many as all of them take, and frames at a pace
+ * that leaves the machine idle in between. IPC_PATH stands for the socket. */
+#define IPC_SINK \
+  " ! vkgdripcsink socket-path=IPC_PATH sync=false leaky=no max-buffers=8 " \
+  "wait-for-connection=true"
+#define IPC_SLOWLY " ! identity sleep-time=5000" IPC_SINK " access=direct"
+/* clang-format off */
+#define IPC_RATE \
+  { BENCH_IPC, "vkgdripcsink ! vkgdripcsrc", IPC_SINK }, \
+  { BENCH_VKGDR, "in one process", " ! vkgdrupload" SINK }
+#define IPC_DELAY \
+  { BENCH_IPC_MEDIAN, "median", IPC_SLOWLY }, \
+  { BENCH_IPC_TAIL, "99 of 100", IPC_SLOWLY }
 /* clang-format on */
 
 /* The first part is the one that is compared with the others. Kinds of one
@@ -254,6 +271,17 @@ static const Kind kinds[] = {
               " ! vkgdrupload ! " TENSOR " filter=nearest" },
           { BENCH_TENSOR_AREA, "area",
               " ! vkgdrupload ! " TENSOR " filter=area" } } },
+  /* the slowest of the other processes counts */
+  { BENCH_SECTION_IPC, "ipc-1", ", to one other process",
+      BENCH_FRAMES_PER_SECOND, STREAM_FRAME, POOL, OWN_SINK, { IPC_RATE }, 1 },
+  { BENCH_SECTION_IPC, "ipc-8", ", to eight other processes",
+      BENCH_FRAMES_PER_SECOND, STREAM_FRAME, POOL, OWN_SINK, { IPC_RATE }, 8 },
+  /* from the end of writing to a kernel that was launched there */
+  { BENCH_SECTION_IPC_DELAY, "ipc-delay-1", ", until a kernel is launched",
+      BENCH_MICROSECONDS, STREAM_FRAME, POOL, OWN_SINK, { IPC_DELAY }, 1 },
+  { BENCH_SECTION_IPC_DELAY, "ipc-delay-8",
+      ", until eight processes have launched one", BENCH_MICROSECONDS,
+      STREAM_FRAME, POOL, OWN_SINK, { IPC_DELAY }, 8 },
 };
 
 /* --- cases of them ------------------------------------------------------- */
@@ -367,8 +395,8 @@ make_launch (const Maker *self, const Kind *kind, const Part *part,
   guint i;
 
   for (i = 0; i < c->streams; i++)
-    g_string_append_printf (
-        launch, "%s%s%s" SINK, i > 0 ? " " : "", head, tail);
+    g_string_append_printf (launch, "%s%s%s%s", i > 0 ? " " : "", head, tail,
+        (kind->flags & OWN_SINK) ? "" : SINK);
   g_free (tail);
   g_free (head);
   return g_string_free (launch, FALSE);
@@ -389,6 +417,7 @@ make_case (
       bench_case_new (kind->section, id, title, kind->unit, frame_size (frame));
 
   c->streams = streams;
+  c->consumers = kind->consumers;
   c->fill = fill_of (self, kind);
   c->area = MAX (self->scale->area / streams, self->scale->stream_area);
   for (i = 0; i < MAX_PARTS && kind->parts[i].id; i++) {

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "bench-ipc.h"
 #include "bench-json.h"
 #include "bench-machine.h"
 #include "bench-memory.h"
@@ -110,6 +111,12 @@ main (int argc, char **argv)
     gst_init (NULL, NULL);
     bench_source_register ();
     ok = bench_process_print_first (options.first_frame, &error);
+    if (!ok)
+      fail (error);
+    g_clear_error (&error);
+  } else if (options.consume) {
+    gst_init (NULL, NULL);
+    ok = bench_ipc_consume (options.consume, &error);
     if (!ok)
       fail (error);
     g_clear_error (&error);

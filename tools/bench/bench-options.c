@@ -29,6 +29,7 @@
   "\n" \
   "first-frame PIPELINE is for the program's own use: it prints the time of\n" \
   "the first frame at the pipeline's sink, in ns of the monotonic clock.\n" \
+  "So is consume PIPELINE, which says how frames of a vkgdripcsink come.\n" \
   "\n" \
   "Exit status: 0 if the measurements were made, though single ones may " \
   "have\n" \
@@ -43,6 +44,10 @@ read_what (BenchOptions *options, gint argc, gchar **argv, GError **error)
 
   if (strcmp (what, "first-frame") == 0 && argc == 3) {
     options->first_frame = g_strdup (argv[2]);
+    return TRUE;
+  }
+  if (strcmp (what, "consume") == 0 && argc == 3) {
+    options->consume = g_strdup (argv[2]);
     return TRUE;
   }
   if (strcmp (what, "compare") == 0) {
@@ -154,6 +159,7 @@ bench_options_clear (BenchOptions *options)
   g_strfreev (options->compare);
   g_free (options->fill);
   g_free (options->first_frame);
+  g_free (options->consume);
   g_free (options->section);
   g_free (options->save);
 }

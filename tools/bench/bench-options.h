@@ -24,6 +24,7 @@
  * @buffers: that a source's pool has at least
  * @fill: (nullable): how sources write; else each section has its own way
  * @first_frame: (nullable): a pipeline of which only the first frame counts
+ * @consume: (nullable): a pipeline that takes frames of another process
  * @section: (nullable): the only sections of pipelines to measure, with commas
  *   between their names
  * @save: (nullable): file that gets JSON
@@ -42,6 +43,7 @@ typedef struct {
   gint buffers;
   gchar *fill;
   gchar *first_frame;
+  gchar *consume;
   gchar *section;
   gchar *save;
 } BenchOptions;

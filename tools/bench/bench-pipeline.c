@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "bench-cases.h"
+#include "bench-ipc.h"
 #include "bench-loop.h"
 #include "bench-memory.h"
 #include "bench-progress.h"
@@ -193,6 +194,28 @@ measure_loops (const BenchCase *c, BenchVariant *variant,
     g_array_index (values, gdouble, before) *= c->bytes / 1e9;
 }
 
+static void
+measure_ipc (const BenchCase *c, BenchVariant *variant,
+    GstVkgdrContext *context, const BenchOptions *options)
+{
+  BenchIpcResult result;
+  GError *error = NULL;
+  gdouble value;
+
+  if (!bench_ipc_run (variant->launch, c->consumers, context, options->seconds,
+          &result, &error)) {
+    bench_samples_fail (&variant->samples, error);
+    return;
+  }
+  if (strcmp (variant->id, BENCH_IPC) == 0)
+    value = result.rate;
+  else if (strcmp (variant->id, BENCH_IPC_MEDIAN) == 0)
+    value = result.median / 1e3;
+  else
+    value = result.tail / 1e3;
+  g_array_append_val (variant->samples.values, value);
+}
+
 typedef void (*Measure) (const BenchCase *c, BenchVariant *variant,
     GstVkgdrContext *context, const BenchOptions *options);
 
@@ -214,6 +237,9 @@ static const struct {
   { BENCH_BARE_WINDOW, measure_loop },
   { BENCH_BARE_STAGED, measure_loop },
   { BENCH_BARE_RAM, measure_loop },
+  { BENCH_IPC, measure_ipc },
+  { BENCH_IPC_MEDIAN, measure_ipc },
+  { BENCH_IPC_TAIL, measure_ipc },
   { BENCH_LOOPS_DIRECT, measure_loops },
   { BENCH_LOOPS_STAGED, measure_loops },
   { BENCH_LOOPS_BEST, measure_loops },

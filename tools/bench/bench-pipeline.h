@@ -28,6 +28,8 @@
 #define BENCH_SECTION_CUDA_MEMORY "cuda-memory"
 #define BENCH_SECTION_TENSORS "tensors"
 #define BENCH_SECTION_TENSOR_KERNEL "tensor-kernel"
+#define BENCH_SECTION_IPC "ipc"
+#define BENCH_SECTION_IPC_DELAY "ipc-delay"
 #define BENCH_SECTION_COMPARE "compare"
 
 /* Ids of variants. */
@@ -50,6 +52,9 @@
 #define BENCH_BARE_WINDOW "loop-window"
 #define BENCH_BARE_STAGED "loop-staged"
 #define BENCH_BARE_RAM "loop-ram"
+#define BENCH_IPC "vkgdripcsink"
+#define BENCH_IPC_MEDIAN "delay-p50"
+#define BENCH_IPC_TAIL "delay-p99"
 #define BENCH_LOOPS_DIRECT "loops-direct"
 #define BENCH_LOOPS_STAGED "loops-staged"
 #define BENCH_LOOPS_BEST "loops-best-mix"

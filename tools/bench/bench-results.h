@@ -111,6 +111,7 @@ typedef struct {
  * @streams: how many run at once
  * @fill: how frames are written
  * @area: bytes of the area that a stream copies from, where it is uncached
+ * @consumers: other processes that take the frames
  * @variants: of BenchVariant. The first is the one that is compared with each
  *   of the others
  */
@@ -121,6 +122,7 @@ typedef struct {
   BenchUnit unit;
   gsize bytes;
   guint streams;
+  guint consumers;
   BenchFillKind fill;
   gsize area;
   GPtrArray *variants;

@@ -1,0 +1,358 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * bench-ipc.c: see bench-ipc.h
+ *
+ * The processes have the same monotonic clock: the source's writes the time at
+ * which a frame was written into its offset-end, and the others compare.
+ */
+
+#include "bench-ipc.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include <gio/gio.h>
+#include <glib/gstdio.h>
+
+#include "bench-clock.h"
+
+/* Of the frames that came, one in so many is left out at first: kernels are
+ * compiled, and memory is imported. */
+#define WARM_UP 4
+
+/* Frames that a result is made of, at least. */
+#define MIN_FRAMES 4
+
+/* Seconds that the stream lasts, at least. */
+#define MIN_SECONDS 0.2
+
+/* Seconds until all processes have connected, and until the stream has ended.
+ */
+#define PATIENCE 30
+
+/* --- in the other processes ---------------------------------------------- */
+
+/* What came, in nanoseconds. */
+typedef struct {
+  gint64 stamp; /* of the frame that is on its way */
+  GArray *times;
+  GArray *delays;
+} Arrivals;
+
+static GstPadProbeReturn
+on_received (GstPad *pad, GstPadProbeInfo *info, gpointer data)
+{
+  ((Arrivals *) data)->stamp =
+      GST_BUFFER_OFFSET_END (GST_PAD_PROBE_INFO_BUFFER (info));
+  return GST_PAD_PROBE_OK;
+}
+
+static GstPadProbeReturn
+on_launched (GstPad *pad, GstPadProbeInfo *info, gpointer data)
+{
+  Arrivals *arrivals = data;
+  gint64 now = bench_now (), delay = now - arrivals->stamp;
+
+  g_array_append_val (arrivals->times, now);
+  g_array_append_val (arrivals->delays, delay);
+  return GST_PAD_PROBE_OK;
+}
+
+static void
+watch (GstElement *pipeline, const gchar *name, GstPadProbeCallback callback,
+    Arrivals *arrivals)
+{
+  GstElement *element = gst_bin_get_by_name (GST_BIN (pipeline), name);
+  GstPad *pad = gst_element_get_static_pad (element, "src");
+
+  gst_pad_add_probe (pad, GST_PAD_PROBE_TYPE_BUFFER, callback, arrivals, NULL);
+  gst_object_unref (pad);
+  gst_object_unref (element);
+}
+
+static gint
+compare (gconstpointer a, gconstpointer b)
+{
+  const gint64 *x = a, *y = b;
+
+  return *x < *y ? -1 : *x > *y;
+}
+
+static gboolean
+summarize (const Arrivals *arrivals, BenchIpcResult *result, GError **error)
+{
+  guint first = arrivals->times->len / WARM_UP;
+  guint n = arrivals->times->len - first;
+
+  if (n < MIN_FRAMES) {
+    g_set_error (error, GST_STREAM_ERROR, GST_STREAM_ERROR_FAILED,
+        "only %u frames have come", arrivals->times->len);
+    return FALSE;
+  }
+  result->rate = (n - 1) * 1e9
+                 / (g_array_index (arrivals->times, gint64, first + n - 1)
+                     - g_array_index (arrivals->times, gint64, first));
+  g_array_remove_range (arrivals->delays, 0, first);
+  g_array_sort (arrivals->delays, compare);
+  result->median = g_array_index (arrivals->delays, gint64, n / 2);
+  result->tail = g_array_index (arrivals->delays, gint64, n * 99 / 100);
+  return TRUE;
+}
+
+/* TRUE at the end of the stream. */
+static gboolean
+wait_for_end (GstElement *pipeline, GError **error)
+{
+  GstBus *bus = gst_element_get_bus (pipeline);
+  GstMessage *message = gst_bus_timed_pop_filtered (
+      bus, GST_CLOCK_TIME_NONE, GST_MESSAGE_EOS | GST_MESSAGE_ERROR);
+  gboolean ok = GST_MESSAGE_TYPE (message) == GST_MESSAGE_EOS;
+
+  if (!ok)
+    gst_message_parse_error (message, error, NULL);
+  gst_message_unref (message);
+  gst_object_unref (bus);
+  return ok;
+}
+
+gboolean
+bench_ipc_consume (const gchar *launch, GError **error)
+{
+  GstElement *pipeline =
+      gst_parse_launch_full (launch, NULL, GST_PARSE_FLAG_FATAL_ERRORS, error);
+  Arrivals arrivals = { .times = g_array_new (FALSE, FALSE, sizeof (gint64)),
+    .delays = g_array_new (FALSE, FALSE, sizeof (gint64)) };
+  BenchIpcResult result;
+  gboolean ok = pipeline != NULL;
+
+  if (ok) {
+    watch (pipeline, "received", on_received, &arrivals);
+    watch (pipeline, "launched", on_launched, &arrivals);
+    gst_element_set_state (pipeline, GST_STATE_PLAYING);
+    ok = wait_for_end (pipeline, error);
+    gst_element_set_state (pipeline, GST_STATE_NULL);
+    gst_object_unref (pipeline);
+  }
+  ok = ok && summarize (&arrivals, &result, error);
+  if (ok)
+    printf ("%.3f %.0f %.0f\n", result.rate, result.median, result.tail);
+  g_array_unref (arrivals.times);
+  g_array_unref (arrivals.delays);
+  return ok;
+}
+
+/* --- in this process ----------------------------------------------------- */
+
+static GstPadProbeReturn
+on_written (GstPad *pad, GstPadProbeInfo *info, gpointer data)
+{
+  GstBuffer *buffer =
+      gst_buffer_make_writable (GST_PAD_PROBE_INFO_BUFFER (info));
+
+  GST_BUFFER_OFFSET_END (buffer) = bench_now ();
+  GST_PAD_PROBE_INFO_DATA (info) = buffer;
+  return GST_PAD_PROBE_OK;
+}
+
+static GstElement *
+find_sink (GstElement *pipeline)
+{
+  GstIterator *sinks = gst_bin_iterate_sinks (GST_BIN (pipeline));
+  GValue item = G_VALUE_INIT;
+  GstElement *sink = NULL;
+
+  if (gst_iterator_next (sinks, &item) == GST_ITERATOR_OK)
+    sink = g_value_dup_object (&item);
+  g_value_unset (&item);
+  gst_iterator_free (sinks);
+  return sink;
+}
+
+static GstElement *
+make_server (const gchar *launch, const gchar *path, GstVkgdrContext *context,
+    GError **error)
+{
+  GString *text = g_string_new (launch);
+  GstContext *gst_context;
+  GstElement *pipeline;
+
+  g_string_replace (text, "IPC_PATH", path, 0);
+  pipeline = gst_parse_launch_full (
+      text->str, NULL, GST_PARSE_FLAG_FATAL_ERRORS, error);
+  g_string_free (text, TRUE);
+  if (!pipeline)
+    return NULL;
+  gst_context = gst_vkgdr_context_to_gst_context (context);
+  gst_element_set_context (pipeline, gst_context);
+  gst_context_unref (gst_context);
+  return pipeline;
+}
+
+/* A kernel only where a delay is measured, which is where frames come slowly.
+ */
+static GSubprocess *
+start_consumer (const gchar *launch, const gchar *path, GError **error)
+{
+  gboolean has_kernel = strstr (launch, "sleep-time") != NULL;
+  gchar *self = g_file_read_link ("/proc/self/exe", NULL);
+  gchar *text = g_strdup_printf ("vkgdripcsrc name=received socket-path=%s "
+                                 "connection-timeout=%d ! %s name=launched ! "
+                                 "fakesink sync=false enable-last-sample=false",
+      path, PATIENCE, has_kernel ? "cudafilter kernel=copy" : "identity");
+  GSubprocess *process = g_subprocess_new (
+      G_SUBPROCESS_FLAGS_STDOUT_PIPE | G_SUBPROCESS_FLAGS_STDERR_PIPE, error,
+      self, "consume", text, NULL);
+
+  g_free (text);
+  g_free (self);
+  return process;
+}
+
+static gboolean
+wait_for_clients (GstElement *sink, guint n, GError **error)
+{
+  gint64 until = bench_now () + PATIENCE * G_GINT64_CONSTANT (1000000000);
+  guint found = 0;
+
+  while (bench_now () < until) {
+    g_object_get (sink, "num-clients", &found, NULL);
+    if (found == n)
+      return TRUE;
+    g_usleep (1000);
+  }
+  g_set_error (error, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_FAILED,
+      "only %u of %u processes have connected", found, n);
+  return FALSE;
+}
+
+/* Plays until the time is over, and then to the end of the stream. */
+static gboolean
+play (GstElement *pipeline, gdouble seconds, GError **error)
+{
+  GstBus *bus = gst_element_get_bus (pipeline);
+  GstMessage *message;
+  gboolean ok;
+
+  gst_element_set_state (pipeline, GST_STATE_PLAYING);
+  message = gst_bus_timed_pop_filtered (bus,
+      (GstClockTime) (MAX (seconds, MIN_SECONDS) * 1e9), GST_MESSAGE_ERROR);
+  if (!message) {
+    gst_element_send_event (pipeline, gst_event_new_eos ());
+    message = gst_bus_timed_pop_filtered (
+        bus, PATIENCE * GST_SECOND, GST_MESSAGE_ERROR | GST_MESSAGE_EOS);
+  }
+  ok = message && GST_MESSAGE_TYPE (message) == GST_MESSAGE_EOS;
+  if (message && !ok)
+    gst_message_parse_error (message, error, NULL);
+  else if (!message)
+    g_set_error_literal (error, GST_STREAM_ERROR, GST_STREAM_ERROR_FAILED,
+        "the stream does not end");
+  g_clear_pointer (&message, gst_message_unref);
+  gst_object_unref (bus);
+  return ok;
+}
+
+static gboolean
+serve (GstElement *pipeline, guint n, gdouble seconds, GError **error)
+{
+  GstElement *sink = find_sink (pipeline);
+  GstPad *pad = gst_element_get_static_pad (sink, "sink");
+  gboolean ok;
+
+  gst_pad_add_probe (pad, GST_PAD_PROBE_TYPE_BUFFER, on_written, NULL, NULL);
+  gst_object_unref (pad);
+  gst_element_set_state (pipeline, GST_STATE_PAUSED);
+  ok = wait_for_clients (sink, n, error) && play (pipeline, seconds, error);
+  gst_element_set_state (pipeline, GST_STATE_NULL);
+  gst_object_unref (sink);
+  return ok;
+}
+
+/* Waits for its end. The slowest process counts. */
+static gboolean
+read_result (GSubprocess *process, BenchIpcResult *result, GError **error)
+{
+  gchar *output = NULL, *complaints = NULL;
+  gdouble rate, median, tail;
+  gboolean ok;
+
+  ok = g_subprocess_communicate_utf8 (
+      process, NULL, NULL, &output, &complaints, error);
+  if (ok && sscanf (output, "%lf %lf %lf", &rate, &median, &tail) == 3) {
+    result->rate = result->rate > 0 ? MIN (result->rate, rate) : rate;
+    result->median = MAX (result->median, median);
+    result->tail = MAX (result->tail, tail);
+  } else if (ok) {
+    g_set_error (error, GST_CORE_ERROR, GST_CORE_ERROR_FAILED,
+        "the process failed: %s", complaints);
+    ok = FALSE;
+  }
+  g_free (complaints);
+  g_free (output);
+  return ok;
+}
+
+static GPtrArray *
+start_consumers (
+    const gchar *launch, const gchar *path, guint n, GError **error)
+{
+  GPtrArray *processes = g_ptr_array_new_with_free_func (g_object_unref);
+  guint i;
+
+  for (i = 0; i < n; i++) {
+    GSubprocess *process = start_consumer (launch, path, error);
+
+    if (!process) {
+      g_ptr_array_unref (processes);
+      return NULL;
+    }
+    g_ptr_array_add (processes, process);
+  }
+  return processes;
+}
+
+static gboolean
+run (GstElement *pipeline, const gchar *launch, const gchar *path, guint n,
+    gdouble seconds, BenchIpcResult *result, GError **error)
+{
+  GPtrArray *processes = start_consumers (launch, path, n, error);
+  gboolean ok;
+  guint i;
+
+  if (!processes)
+    return FALSE;
+  ok = serve (pipeline, n, seconds, error);
+  for (i = 0; i < n; i++) {
+    GSubprocess *process = g_ptr_array_index (processes, i);
+
+    if (ok)
+      ok = read_result (process, result, error);
+    else
+      g_subprocess_force_exit (process);
+  }
+  g_ptr_array_unref (processes);
+  return ok;
+}
+
+gboolean
+bench_ipc_run (const gchar *launch, guint consumers, GstVkgdrContext *context,
+    gdouble seconds, BenchIpcResult *result, GError **error)
+{
+  gchar *folder = g_dir_make_tmp ("vkgdr-bench-XXXXXX", error);
+  gchar *path = folder ? g_build_filename (folder, "socket", NULL) : NULL;
+  GstElement *pipeline = NULL;
+  gboolean ok = FALSE;
+
+  memset (result, 0, sizeof (*result));
+  if (folder)
+    pipeline = make_server (launch, path, context, error);
+  if (pipeline) {
+    ok = run (pipeline, launch, path, consumers, seconds, result, error);
+    gst_object_unref (pipeline);
+  }
+  if (folder)
+    g_rmdir (folder);
+  g_free (path);
+  g_free (folder);
+  return ok;
+}
