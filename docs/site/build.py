@@ -36,6 +36,7 @@ PAGES = {
     "docs/tensors.md": "tensors",
     "docs/from-pycuda.md": "from-pycuda",
     "docs/ipc.md": "ipc",
+    "docs/scaling.md": "scaling",
     "docs/environment.md": "environment",
     "docs/upstreams.md": "upstreams",
     "docs/performance.md": "performance",

@@ -1,0 +1,278 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Runs the pipelines of docs/scaling.md, and checks what raw video by RTP brings.
+
+Only their ends differ: the pipelines stop after some frames, and ports and sockets
+are of the test's own.
+"""
+
+import os
+import random
+import re
+import shlex
+import shutil
+import socket
+import subprocess
+import sys
+import time
+import unittest
+
+import launch
+
+DOCUMENT = os.path.join(
+    os.path.dirname(os.path.abspath(__file__)), "..", "..", "docs", "scaling.md"
+)
+
+# Elements that a machine need not have.
+OPTIONAL = ("srtsrc", "ristsrc", "x264enc", "avdec_h264", "rtpvrawdepay", "udpsrc")
+
+WIDTH, HEIGHT, FRAMES = 160, 120, 20
+PAUSE = 0.003  # seconds; a frame of 28 packets each 0.1 s
+SIZE = WIDTH * HEIGHT * 2
+VIDEO = f"video/x-raw,format=UYVY,width={WIDTH},height={HEIGHT},framerate=10/1"
+RTP = (
+    "application/x-rtp,media=video,clock-rate=90000,encoding-name=RAW,"
+    "sampling=YCbCr-4:2:2,depth=(string)8,"
+    f"width=(string){WIDTH},height=(string){HEIGHT},payload=96"
+)
+
+
+def has_element(name):
+    return launch.run(launch.INSPECT, "--exists", name).returncode == 0
+
+
+def free_port():
+    """An even port that nobody has, and whose next one nobody has either."""
+    while True:
+        port = random.randrange(20000, 30000, 2)
+        sockets = [socket.socket(socket.AF_INET, kind) for kind in (1, 2) for _ in (0, 1)]
+        try:
+            for i, s in enumerate(sockets):
+                s.bind(("127.0.0.1", port + i % 2))
+            return port
+        except OSError:
+            continue
+        finally:
+            for s in sockets:
+                s.close()
+
+
+class Commands(launch.Case):
+    """The document's pipelines, the lines of a block at the same time."""
+
+    def read_blocks(self):
+        with open(DOCUMENT, encoding="utf-8") as file:
+            blocks = re.findall(r"^```sh\n(.*?)^```", file.read(), re.S | re.M)
+        return [block.replace("\\\n", " ").strip().splitlines() for block in blocks]
+
+    def adapt(self, command):
+        command = command.replace("/tmp/frames", self.path("socket"))
+        # The machine has one device.
+        command = command.replace("device=1", "device=0")
+        for port, name in ((5004, "rtp"), (5006, "rist"), (7001, "srt")):
+            command = re.sub(rf"\b{port}\b", str(self.ports[name]), command)
+        return command
+
+    def start(self, command):
+        words = shlex.split(command.replace("gst-launch-1.0", "", 1))
+        return subprocess.Popen(
+            [launch.LAUNCH, "-q", *words],
+            env=launch.environment(),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            encoding="utf-8",
+        )
+
+    def check(self, lines):
+        """Ends where each sink has got some frames."""
+        processes = []
+        try:
+            for line in lines:
+                line = self.adapt(line)
+                if "ristsrc" in line:  # it has a sink of its own, which does not end
+                    line = line.replace("fakesink", f"filesink location={self.path('rist')}")
+                line = line.replace("fakesink", "fakesink num-buffers=5")
+                if "srtsink" in line:
+                    time.sleep(0.5)  # until the listener is there
+                processes.append((line, self.start(line)))
+            for line, process in processes:
+                if "filesink" in line:
+                    self.wait_for_file(self.path("rist"))
+                elif "fakesink" in line:
+                    _, complaints = process.communicate(timeout=40)
+                    self.assertEqual(process.returncode, 0, line + complaints)
+                    self.assertNotRegex(complaints, "CRITICAL|ERROR")
+        finally:
+            for _, process in processes:
+                if process.poll() is None:
+                    process.kill()
+                process.communicate()
+
+    def wait_for_file(self, path):
+        deadline = time.monotonic() + 40
+        while not os.path.exists(path) or os.path.getsize(path) == 0:
+            self.assertLess(time.monotonic(), deadline, "nothing has come")
+            time.sleep(0.1)
+
+    def test_commands(self):
+        self.ports = {name: free_port() for name in ("rtp", "rist", "srt")}
+        blocks = self.read_blocks()
+        self.assertEqual(len(blocks), 6)
+        for lines in blocks:
+            with self.subTest(lines[0]):
+                missing = [
+                    name
+                    for name in OPTIONAL
+                    if name in " ".join(lines) and not has_element(name)
+                ]
+                if missing:
+                    self.skipTest(f"{missing[0]} is missing")
+                self.check(lines)
+
+
+class Rtp(launch.Case):
+    """Raw video by RTP over the loopback device, packet by packet."""
+
+    def setUp(self):
+        super().setUp()
+        if not (has_element("rtpvrawdepay") and has_element("udpsrc")):
+            self.skipTest("rtpvrawdepay or udpsrc is missing")
+        run = launch.launch(
+            f"videotestsrc num-buffers={FRAMES} pattern=snow ! {VIDEO} ! tee name=t "
+            f"t. ! queue ! filesink location={self.path('frames')} "
+            f"t. ! queue ! rtpvrawpay mtu=1400 ! rtpstreampay ! "
+            f"filesink location={self.path('packets')}"
+        )
+        self.assertEqual(run.returncode, 0, run.stderr)
+        data = self.read("frames")
+        self.frames = [data[i : i + SIZE] for i in range(0, len(data), SIZE)]
+        self.assertEqual(len(self.frames), FRAMES)
+        self.assertEqual(len(set(self.frames)), FRAMES)
+
+    def packets(self):
+        """RFC 4571: each packet behind its length."""
+        data, packets = self.read("packets"), []
+        while data:
+            size = int.from_bytes(data[:2], "big")
+            packets.append(data[2 : 2 + size])
+            data = data[2 + size :]
+        return packets
+
+    def receive(self, packets, tail, frames):
+        """The frames that come of @packets, and the receiver's complaints."""
+        port = free_port()
+        process = subprocess.Popen(
+            [
+                launch.LAUNCH,
+                "-q",
+                *shlex.split(
+                    f'udpsrc port={port} address=127.0.0.1 buffer-size=1048576 caps="{RTP}" ! '
+                    f"rtpjitterbuffer latency=500 ! rtpvrawdepay ! {tail} ! "
+                    f"filesink location={self.path('received')} buffer-mode=unbuffered"
+                ),
+            ],
+            env=launch.environment(),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            encoding="utf-8",
+        )
+        try:
+            self.wait_for_port(port)
+            with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as out:
+                for packet in packets:  # as fast as a source would send them
+                    out.sendto(packet, ("127.0.0.1", port))
+                    time.sleep(PAUSE)
+            deadline = time.monotonic() + 15
+            while time.monotonic() < deadline:
+                if os.path.getsize(self.path("received")) >= frames * SIZE:
+                    break
+                time.sleep(0.05)
+            self.assertIsNone(process.poll(), "the receiver has ended by itself")
+        finally:
+            process.kill()
+            process.communicate()
+        data = self.read("received")
+        return [data[i : i + SIZE] for i in range(0, len(data), SIZE)]
+
+    def wait_for_port(self, port):
+        deadline = time.monotonic() + 15
+        while time.monotonic() < deadline:
+            with open("/proc/net/udp", encoding="ascii") as file:
+                if f":{port:04X} " in file.read() and os.path.exists(self.path("received")):
+                    return
+            time.sleep(0.02)
+        self.fail("the receiver does not listen")
+
+    def damaged(self, frames):
+        """The numbers of those that are not what was sent."""
+        return [k for k, frame in enumerate(frames) if frame != self.frames[k]]
+
+    # The last frame waits for a packet of the next one.
+    UPLOAD = "vkgdrupload ! vkgdrdownload"
+
+    def test_all_packets(self):
+        frames = self.receive(self.packets(), self.UPLOAD, FRAMES - 1)
+        self.assertGreaterEqual(len(frames), FRAMES - 1)
+        self.assertEqual(self.damaged(frames), [])
+
+    def test_reordered_packets(self):
+        """Packets overtake others by up to eight places. Not the first ones: a stream
+        begins with the packet that comes first."""
+        chance = random.Random(7)
+        packets = self.packets()
+        places = [i if i < 10 else i + chance.uniform(0, 8) for i in range(len(packets))]
+        order = sorted(range(len(packets)), key=places.__getitem__)
+        self.assertNotEqual(order, sorted(order))
+        frames = self.receive([packets[i] for i in order], self.UPLOAD, FRAMES - 1)
+        self.assertGreaterEqual(len(frames), FRAMES - 1)
+        self.assertEqual(self.damaged(frames), [])
+
+    def test_lost_packets(self):
+        """A frame of which a packet is lost is another one; all others are whole."""
+        packets = self.packets()
+        stamps = [packet[4:8] for packet in packets]
+        names = sorted(set(stamps), key=stamps.index)
+        lost = [stamps.index(names[k]) + 5 for k in (4, 11)]
+        kept = [packet for i, packet in enumerate(packets) if i not in lost]
+        frames = self.receive(kept, self.UPLOAD, FRAMES - 1)
+        self.assertGreaterEqual(len(frames), FRAMES - 1)
+        self.assertEqual(self.damaged(frames), [4, 11])
+
+    def test_for_other_processes(self):
+        """What the depayloader writes is what another process gets."""
+        path = self.path("socket")
+        client = subprocess.Popen(
+            [
+                launch.LAUNCH,
+                "-q",
+                *shlex.split(
+                    f"vkgdripcsrc socket-path={path} connection-timeout=20 ! vkgdrdownload ! "
+                    f"filesink location={self.path('there')} buffer-mode=unbuffered"
+                ),
+            ],
+            env=launch.environment(),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        try:
+            self.receive(
+                self.packets(),
+                f"tee name=t t. ! queue ! vkgdripcsink socket-path={path} sync=false "
+                "leaky=no wait-for-connection=true t. ! queue ! vkgdrupload ! vkgdrdownload",
+                FRAMES - 1,
+            )
+        finally:
+            client.terminate()
+            client.wait()
+        data = self.read("there")
+        frames = [data[i : i + SIZE] for i in range(0, len(data), SIZE)]
+        self.assertGreaterEqual(len(frames), FRAMES - 2)
+        self.assertEqual(self.damaged(frames), [])
+
+
+if __name__ == "__main__":
+    if not shutil.which("gst-launch-1.0"):
+        raise SystemExit(77)
+    raise SystemExit(launch.main())
