@@ -513,8 +513,7 @@ settle_lost (GstVkgdrAllocator *self)
       if (!unsettled)
         unsettled = g_ptr_array_new_with_free_func (
             (GDestroyNotify) gst_vkgdr_fence_unref);
-      g_ptr_array_extend (
-          unsettled, remains->fences, (GCopyFunc) gst_vkgdr_fence_ref, NULL);
+      add_fences (unsettled, remains->fences);
     }
     remains_free (remains);
   }
