@@ -10,6 +10,8 @@
  * errors.c's.
  */
 
+#include <gmodule.h>
+
 #include "slow.h"
 #include "util.h"
 
@@ -328,7 +330,7 @@ static gboolean leaks;
 
 /* Of the leak checker. Where the context cannot be entered, its memory stays.
  */
-int __lsan_is_turned_off (void);
+G_MODULE_EXPORT int __lsan_is_turned_off (void);
 
 int
 __lsan_is_turned_off (void)

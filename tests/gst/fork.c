@@ -11,6 +11,7 @@
  * ended, too, and ours came before.
  */
 
+#include <gmodule.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,7 +26,7 @@ static gboolean is_child;
 
 /* Of the leak checker, which does not see the stacks of the parent's threads in
  * a child. */
-int __lsan_is_turned_off (void);
+G_MODULE_EXPORT int __lsan_is_turned_off (void);
 
 int
 __lsan_is_turned_off (void)

@@ -96,6 +96,16 @@ test_nvcodec_require (void)
   exit (77);
 }
 
+gboolean
+test_nvcodec_has_converter (void)
+{
+  if (gst_registry_check_feature_version (
+          gst_registry_get (), "cudaconvertscale", 1, 24, 0))
+    return TRUE;
+  g_print ("skipped: nvcodec has no cudaconvertscale\n");
+  return FALSE;
+}
+
 void
 test_nvcodec_assert_same_frame (
     GstBuffer *a, GstBuffer *b, const GstVideoInfo *info)

@@ -20,6 +20,11 @@ void test_nvcodec_require (void);
 /* Loads them; in each test that uses them. */
 void test_nvcodec_load (void);
 
+/* Whether there is cudaconvertscale, after test_nvcodec_load (). If not, prints
+ * why a test is skipped. GStreamer 1.26 registers the element if NVRTC compiles
+ * for an architecture that NVRTC 13 does not know any more. */
+gboolean test_nvcodec_has_converter (void);
+
 /* Fails the test unless the visible rows of all planes are the same. */
 void test_nvcodec_assert_same_frame (
     GstBuffer *a, GstBuffer *b, const GstVideoInfo *info);
