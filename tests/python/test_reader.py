@@ -4,6 +4,8 @@
 import gc
 import os
 import shutil
+import subprocess
+import sys
 import tempfile
 import time
 import unittest
@@ -113,6 +115,54 @@ class Sources(ReaderTestCase):
             file.writeframes(bytes(16000))
         with self.assertRaises(GLib.Error):
             self.read(path)
+
+
+# A camera for other processes, until it is killed.
+CAMERA = """
+import sys
+import gi
+gi.require_version("Gst", "1.0")
+from gi.repository import Gst
+Gst.init(None)
+pipeline = Gst.parse_launch(
+    "videotestsrc is-live=true pattern=ball ! video/x-raw,format=NV12,width=64,height=48,"
+    f"framerate=50/1 ! vkgdrupload ! vkgdripcsink socket-path={sys.argv[1]}"
+)
+pipeline.set_state(Gst.State.PLAYING)
+pipeline.get_bus().timed_pop_filtered(60 * Gst.SECOND, Gst.MessageType.ERROR)
+"""
+
+
+class Processes(ReaderTestCase):
+    """One process with a camera, and two readers of its frames."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.socket = os.path.join(self.folder, "camera")
+        camera = subprocess.Popen([sys.executable, "-c", CAMERA, self.socket])
+        self.addCleanup(camera.wait)
+        self.addCleanup(camera.kill)
+        end = time.monotonic() + 30
+        while not os.path.exists(self.socket) and time.monotonic() < end:
+            time.sleep(0.01)
+
+    def test_two_readers(self) -> None:
+        source = f"vkgdripcsrc socket-path={self.socket} ! identity"
+        found: List[dict] = [{}, {}]
+        with GstVkgdr.TensorReader(source, size=(32, 32), batch=2) as one:
+            with GstVkgdr.TensorReader(source, size=(32, 32), batch=2) as other:
+                for _ in range(20):
+                    for reader, frames in zip((one, other), found):
+                        batch = next(reader)
+                        self.assertEqual(batch.shape, (2, 3, 32, 32))
+                        for frame, data in zip(batch.frames, batch.numpy()):
+                            frames[frame.pts] = data.tobytes()
+        for frames in found:
+            self.assertEqual(len(frames), 40)
+        both = set(found[0]) & set(found[1])
+        self.assertGreater(len(both), 0)
+        for pts in both:
+            self.assertEqual(found[0][pts], found[1][pts])
 
 
 class Frames(ReaderTestCase):
