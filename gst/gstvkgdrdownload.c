@@ -190,7 +190,7 @@ gst_vkgdr_download_class_init (GstVkgdrDownloadClass *klass)
   gst_element_class_add_static_pad_template (element_class, &sink_template);
   gst_element_class_add_static_pad_template (element_class, &src_template);
   gst_element_class_set_static_metadata (element_class, "vkgdr downloader",
-      "Filter/Memory", "Brings buffers back from GPU memory by DMA",
+      "Filter/Video/Downloader", "Brings buffers back from GPU memory by DMA",
       "gst-vkgdr developers");
 
   GST_BASE_TRANSFORM_CLASS (klass)->propose_allocation =

@@ -549,7 +549,7 @@ gst_vkgdr_upload_class_init (GstVkgdrUploadClass *klass)
   gst_element_class_add_static_pad_template (element_class, &sink_template);
   gst_element_class_add_static_pad_template (element_class, &src_template);
   gst_element_class_set_static_metadata (element_class, "vkgdr uploader",
-      "Filter/Memory",
+      "Filter/Video/Uploader",
       "Lets upstream write its buffers straight into GPU memory",
       "gst-vkgdr developers");
 

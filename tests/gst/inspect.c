@@ -70,8 +70,9 @@ GST_START_TEST (test_metadata)
     GST_ELEMENT_METADATA_KLASS, GST_ELEMENT_METADATA_DESCRIPTION,
     GST_ELEMENT_METADATA_AUTHOR };
   /* GStreamer's list, those that such elements can be. */
-  static const gchar *classes[] = { "Filter/Memory", "Filter/Effect/Video",
-    "Filter/Converter/Video", "Sink/Video", "Source/Video", NULL };
+  static const gchar *classes[] = { "Filter/Video/Uploader",
+    "Filter/Video/Downloader", "Filter/Effect/Video", "Filter/Converter/Video",
+    "Sink/Video", "Source/Video", NULL };
   GstElementFactory *factory = factory_of (__i__);
   guint i;
 
