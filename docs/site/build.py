@@ -39,6 +39,7 @@ PAGES = {
     "docs/scaling.md": "scaling",
     "docs/environment.md": "environment",
     "docs/upstreams.md": "upstreams",
+    "docs/tuning.md": "tuning",
     "docs/performance.md": "performance",
     "docs/architecture.md": "architecture",
     "CONTRIBUTING.md": "contributing",
