@@ -7,7 +7,8 @@
 
 #include "ipc/meta.h"
 
-#include <gst/base/gstbytewriter.h>
+#include "ipc/bytes.h"
+
 #include <gst/video/video.h>
 #include <string.h>
 
@@ -29,28 +30,28 @@ write_video (GstByteWriter *writer, const GstVideoMeta *meta)
 {
   guint i;
 
-  gst_byte_writer_put_uint32_le (writer, meta->flags);
-  gst_byte_writer_put_uint32_le (writer, meta->format);
-  gst_byte_writer_put_uint32_le (writer, meta->width);
-  gst_byte_writer_put_uint32_le (writer, meta->height);
-  gst_byte_writer_put_uint32_le (writer, meta->n_planes);
+  gst_vkgdr_ipc_put_u32 (writer, meta->flags);
+  gst_vkgdr_ipc_put_u32 (writer, meta->format);
+  gst_vkgdr_ipc_put_u32 (writer, meta->width);
+  gst_vkgdr_ipc_put_u32 (writer, meta->height);
+  gst_vkgdr_ipc_put_u32 (writer, meta->n_planes);
   for (i = 0; i < meta->n_planes; i++) {
-    gst_byte_writer_put_uint64_le (writer, meta->offset[i]);
-    gst_byte_writer_put_int32_le (writer, meta->stride[i]);
+    gst_vkgdr_ipc_put_u64 (writer, meta->offset[i]);
+    gst_vkgdr_ipc_put_u32 (writer, meta->stride[i]);
   }
-  gst_byte_writer_put_uint32_le (writer, meta->alignment.padding_top);
-  gst_byte_writer_put_uint32_le (writer, meta->alignment.padding_bottom);
-  gst_byte_writer_put_uint32_le (writer, meta->alignment.padding_left);
-  gst_byte_writer_put_uint32_le (writer, meta->alignment.padding_right);
+  gst_vkgdr_ipc_put_u32 (writer, meta->alignment.padding_top);
+  gst_vkgdr_ipc_put_u32 (writer, meta->alignment.padding_bottom);
+  gst_vkgdr_ipc_put_u32 (writer, meta->alignment.padding_left);
+  gst_vkgdr_ipc_put_u32 (writer, meta->alignment.padding_right);
 }
 
 static void
 write_crop (GstByteWriter *writer, const GstVideoCropMeta *meta)
 {
-  gst_byte_writer_put_uint32_le (writer, meta->x);
-  gst_byte_writer_put_uint32_le (writer, meta->y);
-  gst_byte_writer_put_uint32_le (writer, meta->width);
-  gst_byte_writer_put_uint32_le (writer, meta->height);
+  gst_vkgdr_ipc_put_u32 (writer, meta->x);
+  gst_vkgdr_ipc_put_u32 (writer, meta->y);
+  gst_vkgdr_ipc_put_u32 (writer, meta->width);
+  gst_vkgdr_ipc_put_u32 (writer, meta->height);
 }
 
 static gboolean
@@ -138,10 +139,10 @@ static gboolean
 read_alignment (GstByteReader *reader, GstVideoAlignment *alignment)
 {
   gst_video_alignment_reset (alignment);
-  return gst_byte_reader_get_uint32_le (reader, &alignment->padding_top)
-         && gst_byte_reader_get_uint32_le (reader, &alignment->padding_bottom)
-         && gst_byte_reader_get_uint32_le (reader, &alignment->padding_left)
-         && gst_byte_reader_get_uint32_le (reader, &alignment->padding_right);
+  return gst_vkgdr_ipc_get_u32 (reader, &alignment->padding_top)
+         && gst_vkgdr_ipc_get_u32 (reader, &alignment->padding_bottom)
+         && gst_vkgdr_ipc_get_u32 (reader, &alignment->padding_left)
+         && gst_vkgdr_ipc_get_u32 (reader, &alignment->padding_right);
 }
 
 static gboolean
@@ -154,16 +155,16 @@ read_video (GstBuffer *buffer, GstByteReader *reader)
   GstVideoMeta *meta;
   guint64 number;
 
-  if (!gst_byte_reader_get_uint32_le (reader, &flags)
-      || !gst_byte_reader_get_uint32_le (reader, &format)
-      || !gst_byte_reader_get_uint32_le (reader, &width)
-      || !gst_byte_reader_get_uint32_le (reader, &height)
-      || !gst_byte_reader_get_uint32_le (reader, &n_planes)
+  if (!gst_vkgdr_ipc_get_u32 (reader, &flags)
+      || !gst_vkgdr_ipc_get_u32 (reader, &format)
+      || !gst_vkgdr_ipc_get_u32 (reader, &width)
+      || !gst_vkgdr_ipc_get_u32 (reader, &height)
+      || !gst_vkgdr_ipc_get_u32 (reader, &n_planes)
       || n_planes > GST_VIDEO_MAX_PLANES)
     return FALSE;
   for (i = 0; i < n_planes; i++) {
-    if (!gst_byte_reader_get_uint64_le (reader, &number)
-        || !gst_byte_reader_get_int32_le (reader, &stride[i])
+    if (!gst_vkgdr_ipc_get_u64 (reader, &number)
+        || !gst_vkgdr_ipc_get_u32 (reader, (guint32 *) &stride[i])
         || number > gst_buffer_get_size (buffer))
       return FALSE;
     offset[i] = number;
@@ -182,10 +183,10 @@ read_crop (GstBuffer *buffer, GstByteReader *reader)
 {
   GstVideoCropMeta content, *meta;
 
-  if (!gst_byte_reader_get_uint32_le (reader, &content.x)
-      || !gst_byte_reader_get_uint32_le (reader, &content.y)
-      || !gst_byte_reader_get_uint32_le (reader, &content.width)
-      || !gst_byte_reader_get_uint32_le (reader, &content.height))
+  if (!gst_vkgdr_ipc_get_u32 (reader, &content.x)
+      || !gst_vkgdr_ipc_get_u32 (reader, &content.y)
+      || !gst_vkgdr_ipc_get_u32 (reader, &content.width)
+      || !gst_vkgdr_ipc_get_u32 (reader, &content.height))
     return FALSE;
   meta = gst_buffer_add_video_crop_meta (buffer);
   meta->x = content.x;
@@ -285,8 +286,8 @@ gst_vkgdr_ipc_metas_read (GstBuffer *buffer, GstByteReader *reader)
     GstByteReader content;
     guint32 kind, size;
 
-    if (!gst_byte_reader_get_uint32_le (reader, &kind)
-        || !gst_byte_reader_get_uint32_le (reader, &size)
+    if (!gst_vkgdr_ipc_get_u32 (reader, &kind)
+        || !gst_vkgdr_ipc_get_u32 (reader, &size)
         || !gst_byte_reader_get_sub_reader (reader, &content, size)
         || !read_content (buffer, kind, &content))
       return FALSE;

@@ -121,6 +121,12 @@ gst_vkgdr_ipc_peer_is_blocked (GstVkgdrIpcPeer *self)
   return self->is_blocked;
 }
 
+gboolean
+gst_vkgdr_ipc_peer_is_active (GstVkgdrIpcPeer *self)
+{
+  return !self->is_stopped && !self->is_broken;
+}
+
 static guint
 count_waiting (GstVkgdrIpcPeer *self)
 {

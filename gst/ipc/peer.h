@@ -42,6 +42,9 @@ gboolean gst_vkgdr_ipc_peer_is_broken (GstVkgdrIpcPeer *self);
 /* Whether something waits until the socket has room. */
 gboolean gst_vkgdr_ipc_peer_is_blocked (GstVkgdrIpcPeer *self);
 
+/* Whether the client still wants frames. One that does not may have some. */
+gboolean gst_vkgdr_ipc_peer_is_active (GstVkgdrIpcPeer *self);
+
 /* Frames that the client has, or that wait for it. */
 guint gst_vkgdr_ipc_peer_count (GstVkgdrIpcPeer *self);
 

@@ -5,6 +5,8 @@
 
 #include "ipc/protocol.h"
 
+#include "ipc/bytes.h"
+
 #include <string.h>
 
 #define MAGIC "VkgdrIpc"
@@ -17,7 +19,7 @@ begin (GstVkgdrIpcType type)
 {
   GstByteWriter *writer = gst_byte_writer_new ();
 
-  gst_byte_writer_put_uint32_le (writer, type);
+  gst_vkgdr_ipc_put_u32 (writer, type);
   return writer;
 }
 
@@ -70,7 +72,7 @@ gst_vkgdr_ipc_write_number (GstVkgdrIpcType type, guint64 number)
 {
   GstByteWriter *writer = begin (type);
 
-  gst_byte_writer_put_uint64_le (writer, number);
+  gst_vkgdr_ipc_put_u64 (writer, number);
   return end (writer);
 }
 
@@ -80,7 +82,7 @@ gst_vkgdr_ipc_write_hello (void)
   GstByteWriter *writer = begin (GST_VKGDR_IPC_HELLO);
 
   gst_byte_writer_put_data (writer, (const guint8 *) MAGIC, MAGIC_SIZE);
-  gst_byte_writer_put_uint32_le (writer, GST_VKGDR_IPC_VERSION);
+  gst_vkgdr_ipc_put_u32 (writer, GST_VKGDR_IPC_VERSION);
   return end (writer);
 }
 
@@ -107,17 +109,17 @@ gst_vkgdr_ipc_write_segment (const GstSegment *segment)
 {
   GstByteWriter *writer = begin (GST_VKGDR_IPC_SEGMENT);
 
-  gst_byte_writer_put_uint32_le (writer, segment->flags);
-  gst_byte_writer_put_uint32_le (writer, segment->format);
-  gst_byte_writer_put_float64_le (writer, segment->rate);
-  gst_byte_writer_put_float64_le (writer, segment->applied_rate);
-  gst_byte_writer_put_uint64_le (writer, segment->base);
-  gst_byte_writer_put_uint64_le (writer, segment->offset);
-  gst_byte_writer_put_uint64_le (writer, segment->start);
-  gst_byte_writer_put_uint64_le (writer, segment->stop);
-  gst_byte_writer_put_uint64_le (writer, segment->time);
-  gst_byte_writer_put_uint64_le (writer, segment->position);
-  gst_byte_writer_put_uint64_le (writer, segment->duration);
+  gst_vkgdr_ipc_put_u32 (writer, segment->flags);
+  gst_vkgdr_ipc_put_u32 (writer, segment->format);
+  gst_vkgdr_ipc_put_double (writer, segment->rate);
+  gst_vkgdr_ipc_put_double (writer, segment->applied_rate);
+  gst_vkgdr_ipc_put_u64 (writer, segment->base);
+  gst_vkgdr_ipc_put_u64 (writer, segment->offset);
+  gst_vkgdr_ipc_put_u64 (writer, segment->start);
+  gst_vkgdr_ipc_put_u64 (writer, segment->stop);
+  gst_vkgdr_ipc_put_u64 (writer, segment->time);
+  gst_vkgdr_ipc_put_u64 (writer, segment->position);
+  gst_vkgdr_ipc_put_u64 (writer, segment->duration);
   return end (writer);
 }
 
@@ -128,7 +130,7 @@ gst_vkgdr_ipc_write_memory (guint64 id, GBytes *description)
   gsize size = 0;
   gconstpointer data = g_bytes_get_data (description, &size);
 
-  gst_byte_writer_put_uint64_le (writer, id);
+  gst_vkgdr_ipc_put_u64 (writer, id);
   put_rest (writer, data, size);
   return end (writer);
 }
@@ -140,20 +142,20 @@ gst_vkgdr_ipc_write_frame (
   GstByteWriter *writer = begin (GST_VKGDR_IPC_FRAME);
   guint i;
 
-  gst_byte_writer_put_uint64_le (writer, frame->id);
-  gst_byte_writer_put_uint64_le (writer, frame->pts);
-  gst_byte_writer_put_uint64_le (writer, frame->dts);
-  gst_byte_writer_put_uint64_le (writer, frame->duration);
-  gst_byte_writer_put_uint64_le (writer, frame->offset);
-  gst_byte_writer_put_uint64_le (writer, frame->offset_end);
-  gst_byte_writer_put_uint32_le (writer, frame->flags);
-  gst_byte_writer_put_int64_le (writer, frame->base);
-  gst_byte_writer_put_uint64_le (writer, frame->latency);
-  gst_byte_writer_put_uint32_le (writer, frame->n_ranges);
+  gst_vkgdr_ipc_put_u64 (writer, frame->id);
+  gst_vkgdr_ipc_put_u64 (writer, frame->pts);
+  gst_vkgdr_ipc_put_u64 (writer, frame->dts);
+  gst_vkgdr_ipc_put_u64 (writer, frame->duration);
+  gst_vkgdr_ipc_put_u64 (writer, frame->offset);
+  gst_vkgdr_ipc_put_u64 (writer, frame->offset_end);
+  gst_vkgdr_ipc_put_u32 (writer, frame->flags);
+  gst_vkgdr_ipc_put_u64 (writer, frame->base);
+  gst_vkgdr_ipc_put_u64 (writer, frame->latency);
+  gst_vkgdr_ipc_put_u32 (writer, frame->n_ranges);
   for (i = 0; i < frame->n_ranges; i++) {
-    gst_byte_writer_put_uint64_le (writer, frame->ranges[i].id);
-    gst_byte_writer_put_uint64_le (writer, frame->ranges[i].offset);
-    gst_byte_writer_put_uint64_le (writer, frame->ranges[i].size);
+    gst_vkgdr_ipc_put_u64 (writer, frame->ranges[i].id);
+    gst_vkgdr_ipc_put_u64 (writer, frame->ranges[i].offset);
+    gst_vkgdr_ipc_put_u64 (writer, frame->ranges[i].size);
   }
   if (metas)
     put_rest (writer, metas->data, metas->len);
@@ -169,7 +171,7 @@ gst_vkgdr_ipc_read_type (
   if (size > GST_VKGDR_IPC_MAX_MESSAGE)
     return FALSE;
   gst_byte_reader_init (reader, data, size);
-  return gst_byte_reader_get_uint32_le (reader, type);
+  return gst_vkgdr_ipc_get_u32 (reader, type);
 }
 
 gboolean
@@ -181,7 +183,7 @@ gst_vkgdr_ipc_read_end (const GstByteReader *reader)
 gboolean
 gst_vkgdr_ipc_read_number (GstByteReader *reader, guint64 *number)
 {
-  return gst_byte_reader_get_uint64_le (reader, number)
+  return gst_vkgdr_ipc_get_u64 (reader, number)
          && gst_vkgdr_ipc_read_end (reader);
 }
 
@@ -192,7 +194,7 @@ gst_vkgdr_ipc_read_hello (GstByteReader *reader, guint32 *version)
 
   return gst_byte_reader_get_data (reader, MAGIC_SIZE, &magic)
          && memcmp (magic, MAGIC, MAGIC_SIZE) == 0
-         && gst_byte_reader_get_uint32_le (reader, version)
+         && gst_vkgdr_ipc_get_u32 (reader, version)
          && gst_vkgdr_ipc_read_end (reader);
 }
 
@@ -263,17 +265,17 @@ gst_vkgdr_ipc_read_segment (GstByteReader *reader, GstSegment *segment)
   guint32 flags, format;
 
   gst_segment_init (segment, GST_FORMAT_UNDEFINED);
-  if (!gst_byte_reader_get_uint32_le (reader, &flags)
-      || !gst_byte_reader_get_uint32_le (reader, &format)
-      || !gst_byte_reader_get_float64_le (reader, &segment->rate)
-      || !gst_byte_reader_get_float64_le (reader, &segment->applied_rate)
-      || !gst_byte_reader_get_uint64_le (reader, &segment->base)
-      || !gst_byte_reader_get_uint64_le (reader, &segment->offset)
-      || !gst_byte_reader_get_uint64_le (reader, &segment->start)
-      || !gst_byte_reader_get_uint64_le (reader, &segment->stop)
-      || !gst_byte_reader_get_uint64_le (reader, &segment->time)
-      || !gst_byte_reader_get_uint64_le (reader, &segment->position)
-      || !gst_byte_reader_get_uint64_le (reader, &segment->duration))
+  if (!gst_vkgdr_ipc_get_u32 (reader, &flags)
+      || !gst_vkgdr_ipc_get_u32 (reader, &format)
+      || !gst_vkgdr_ipc_get_double (reader, &segment->rate)
+      || !gst_vkgdr_ipc_get_double (reader, &segment->applied_rate)
+      || !gst_vkgdr_ipc_get_u64 (reader, &segment->base)
+      || !gst_vkgdr_ipc_get_u64 (reader, &segment->offset)
+      || !gst_vkgdr_ipc_get_u64 (reader, &segment->start)
+      || !gst_vkgdr_ipc_get_u64 (reader, &segment->stop)
+      || !gst_vkgdr_ipc_get_u64 (reader, &segment->time)
+      || !gst_vkgdr_ipc_get_u64 (reader, &segment->position)
+      || !gst_vkgdr_ipc_get_u64 (reader, &segment->duration))
     return FALSE;
   segment->flags = flags;
   segment->format = format;
@@ -286,7 +288,7 @@ gst_vkgdr_ipc_read_memory (GstByteReader *reader, guint64 *id)
   const guint8 *data = NULL;
   guint size;
 
-  if (!gst_byte_reader_get_uint64_le (reader, id))
+  if (!gst_vkgdr_ipc_get_u64 (reader, id))
     return NULL;
   size = gst_byte_reader_get_remaining (reader);
   if (size == 0 || !gst_byte_reader_get_data (reader, size, &data))
@@ -297,10 +299,9 @@ gst_vkgdr_ipc_read_memory (GstByteReader *reader, guint64 *id)
 static gboolean
 read_range (GstByteReader *reader, GstVkgdrIpcRange *range)
 {
-  return gst_byte_reader_get_uint64_le (reader, &range->id)
-         && gst_byte_reader_get_uint64_le (reader, &range->offset)
-         && gst_byte_reader_get_uint64_le (reader, &range->size)
-         && range->size > 0;
+  return gst_vkgdr_ipc_get_u64 (reader, &range->id)
+         && gst_vkgdr_ipc_get_u64 (reader, &range->offset)
+         && gst_vkgdr_ipc_get_u64 (reader, &range->size) && range->size > 0;
 }
 
 gboolean
@@ -308,16 +309,16 @@ gst_vkgdr_ipc_read_frame (GstByteReader *reader, GstVkgdrIpcFrame *frame)
 {
   guint i;
 
-  if (!gst_byte_reader_get_uint64_le (reader, &frame->id)
-      || !gst_byte_reader_get_uint64_le (reader, &frame->pts)
-      || !gst_byte_reader_get_uint64_le (reader, &frame->dts)
-      || !gst_byte_reader_get_uint64_le (reader, &frame->duration)
-      || !gst_byte_reader_get_uint64_le (reader, &frame->offset)
-      || !gst_byte_reader_get_uint64_le (reader, &frame->offset_end)
-      || !gst_byte_reader_get_uint32_le (reader, &frame->flags)
-      || !gst_byte_reader_get_int64_le (reader, &frame->base)
-      || !gst_byte_reader_get_uint64_le (reader, &frame->latency)
-      || !gst_byte_reader_get_uint32_le (reader, &frame->n_ranges)
+  if (!gst_vkgdr_ipc_get_u64 (reader, &frame->id)
+      || !gst_vkgdr_ipc_get_u64 (reader, &frame->pts)
+      || !gst_vkgdr_ipc_get_u64 (reader, &frame->dts)
+      || !gst_vkgdr_ipc_get_u64 (reader, &frame->duration)
+      || !gst_vkgdr_ipc_get_u64 (reader, &frame->offset)
+      || !gst_vkgdr_ipc_get_u64 (reader, &frame->offset_end)
+      || !gst_vkgdr_ipc_get_u32 (reader, &frame->flags)
+      || !gst_vkgdr_ipc_get_u64 (reader, (guint64 *) &frame->base)
+      || !gst_vkgdr_ipc_get_u64 (reader, &frame->latency)
+      || !gst_vkgdr_ipc_get_u32 (reader, &frame->n_ranges)
       || frame->n_ranges > GST_VKGDR_IPC_MAX_MEMORIES)
     return FALSE;
   for (i = 0; i < frame->n_ranges; i++)

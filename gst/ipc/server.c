@@ -513,20 +513,21 @@ gst_vkgdr_ipc_server_set (
 static gboolean
 must_wait (GstVkgdrIpcServer *self)
 {
-  guint i, queued;
+  guint queued = self->queue.length + (self->is_waiting ? 1 : 0);
+  gboolean is_full = queued >= MAX_UNWRITTEN, has_client = FALSE;
+  guint i;
 
-  if (self->params.waits_for_client && self->peers->len == 0)
-    return TRUE;
-  if (self->params.leaky != GST_VKGDR_IPC_LEAKY_NO)
-    return FALSE;
-  queued = self->queue.length + (self->is_waiting ? 1 : 0);
-  if (queued >= MAX_UNWRITTEN)
-    return TRUE;
-  for (i = 0; i < self->peers->len; i++)
-    if (gst_vkgdr_ipc_peer_count (peer_at (self, i)) + queued
-        >= self->params.max_buffers)
-      return TRUE;
-  return FALSE;
+  for (i = 0; i < self->peers->len; i++) {
+    GstVkgdrIpcPeer *peer = peer_at (self, i);
+
+    if (!gst_vkgdr_ipc_peer_is_active (peer))
+      continue;
+    has_client = TRUE;
+    if (gst_vkgdr_ipc_peer_count (peer) + queued >= self->params.max_buffers)
+      is_full = TRUE;
+  }
+  return (self->params.waits_for_client && !has_client)
+         || (self->params.leaky == GST_VKGDR_IPC_LEAKY_NO && is_full);
 }
 
 gboolean

@@ -21,6 +21,7 @@
 /* Numbers of messages, as in gst/ipc/protocol.h. */
 #define HELLO 1
 #define BYE 2
+#define MEMORY 6
 #define FRAME 8
 #define RELEASE 12
 
@@ -286,6 +287,46 @@ GST_START_TEST (test_own_descriptors)
 }
 GST_END_TEST
 
+/* A file descriptor travels once for each allocation, and a frame names those
+ * that came. */
+GST_START_TEST (test_descriptors_travel_once)
+{
+  GHashTable *known;
+  guint frames = 0;
+  guint8 data[65536];
+  guint32 type;
+  guint64 id;
+  gint fd;
+
+  if (test_ipc_cannot_export ())
+    return;
+  begin ();
+  known = g_hash_table_new_full (g_int64_hash, g_int64_equal, g_free, NULL);
+  fd = connect_client ();
+  while (frames < 200) {
+    fail_unless (recv (fd, data, sizeof (data), 0) >= 4);
+    memcpy (&type, data, sizeof (type));
+    memcpy (&id, data + 4, sizeof (id));
+    if (type == MEMORY) {
+      fail_if (g_hash_table_contains (known, &id), "again allocation %u",
+          (guint) id);
+      g_hash_table_add (known, g_memdup2 (&id, sizeof (id)));
+    } else if (type == FRAME) {
+      frames++;
+      send_release (fd, id);
+      /* Behind 10 fields: the allocation of the first memory. */
+      memcpy (&id, data + 4 + 8 * 6 + 4 + 8 * 2 + 4, sizeof (id));
+      fail_unless (g_hash_table_contains (known, &id));
+    }
+  }
+  fail_unless (g_hash_table_size (known) > 0);
+  fail_unless (g_hash_table_size (known) < 20);
+  g_hash_table_unref (known);
+  close (fd);
+  end ();
+}
+GST_END_TEST
+
 /* Clients that never read cost no more than the frames that they have. */
 GST_START_TEST (test_deaf_clients)
 {
@@ -469,6 +510,7 @@ ipc_hostile_suite (void)
   tcase_add_test (tc, test_half_messages);
   tcase_add_test (tc, test_wrong_numbers);
   tcase_add_test (tc, test_own_descriptors);
+  tcase_add_test (tc, test_descriptors_travel_once);
   tcase_add_test (tc, test_deaf_clients);
   tcase_add_test (tc, test_many_connections);
   tcase_add_test (tc, test_other_users);
