@@ -107,6 +107,9 @@ enum {
 /* Milliseconds between two attempts to connect. */
 #define CONNECTION_INTERVAL 20
 
+/* Nanoseconds that a frame may be late on its way from the other process. */
+#define LATENESS (20 * GST_MSECOND)
+
 static GstStaticPadTemplate src_template = GST_STATIC_PAD_TEMPLATE (
     "src", GST_PAD_SRC, GST_PAD_ALWAYS, GST_STATIC_CAPS_ANY);
 
@@ -186,12 +189,25 @@ set_format (GstVkgdrIpcSrc *self, GstFormat format)
   GST_OBJECT_UNLOCK (self);
 }
 
-/* Frames are not from before the start of this pipeline: a sink would drop
- * them. */
+/* How much the running time of @frame, which is @running_time in the server's
+ * pipeline, has to be shifted. A live frame is as old as the latency when it
+ * comes, so the first ones may be from before the start of this pipeline: a
+ * sink drops these. If a frame is older, its timestamps are not those of a
+ * clock, and the stream begins with it. */
+static GstClockTimeDiff
+get_shift (GstVkgdrIpcSrc *self, const GstVkgdrIpcFrame *frame,
+    GstClockTimeDiff running_time)
+{
+  GstClockTimeDiff shift = get_difference (self, frame->base);
+  GstClockTimeDiff age = -(running_time + shift);
+  GstClockTime limit = frame->latency > 0 ? frame->latency + LATENESS : 0;
+
+  return age > 0 && (GstClockTime) age > limit ? -running_time : shift;
+}
+
 static void
 apply_segment (GstVkgdrIpcSrc *self, const GstVkgdrIpcFrame *frame)
 {
-  GstClockTimeDiff difference = get_difference (self, frame->base);
   guint64 running_time;
 
   if (self->segment.format == GST_FORMAT_TIME) {
@@ -199,8 +215,8 @@ apply_segment (GstVkgdrIpcSrc *self, const GstVkgdrIpcFrame *frame)
         &self->segment, GST_FORMAT_TIME, frame->pts);
     if (!GST_CLOCK_TIME_IS_VALID (running_time))
       running_time = 0;
-    difference = MAX (difference, -(GstClockTimeDiff) running_time);
-    gst_pad_set_offset (GST_BASE_SRC_PAD (self), difference);
+    gst_pad_set_offset (
+        GST_BASE_SRC_PAD (self), get_shift (self, frame, running_time));
   }
   set_format (self, self->segment.format);
   gst_base_src_new_segment (GST_BASE_SRC (self), &self->segment);

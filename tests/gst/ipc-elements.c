@@ -474,8 +474,10 @@ GST_START_TEST (test_running_time)
 
   if (test_ipc_cannot_export ())
     return;
-  server = test_launch ("testframes ! " TEST_IPC_CAPS
-                        " ! vkgdripcsink name=ipc socket-path=%s",
+  server = test_launch (
+      "videotestsrc is-live=true ! "
+      "video/x-raw,format=GRAY8,width=64,height=48,framerate=100/1 ! "
+      "vkgdripcsink name=ipc socket-path=%s",
       path);
   client = test_launch ("vkgdripcsrc name=src socket-path=%s ! appsink "
                         "name=sink sync=false max-buffers=1 drop=true",
