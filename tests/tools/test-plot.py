@@ -61,65 +61,80 @@ def texts_of(path):
 class Program(unittest.TestCase):
     """As a user runs it."""
 
-    def setUp(self):
+    @classmethod
+    def setUpClass(cls):
+        cls.svg = cls.new_folder()
+        cls.run_of_svg = plot("--prefix", "performance-", SAVED, cls.svg)
+
+    @classmethod
+    def new_folder(cls):
         folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = folder.name
+        cls.addClassCleanup(folder.cleanup)
+        return folder.name
 
     def test_pictures_of_the_documentation(self):
         """They are what the program makes of the saved file."""
-        run = plot("--prefix", "performance-", SAVED, self.folder)
-        self.assertEqual((run.returncode, run.stderr), (0, ""))
-        names = sorted(os.listdir(self.folder))
+        self.assertEqual((self.run_of_svg.returncode, self.run_of_svg.stderr), (0, ""))
+        names = sorted(os.listdir(self.svg))
         self.assertEqual(names, sorted(os.listdir(PICTURES)))
         self.assertGreater(len(names), 10)
         for name in names:
             with self.subTest(picture=name):
-                texts = texts_of(os.path.join(self.folder, name))
+                texts = texts_of(os.path.join(self.svg, name))
                 self.assertEqual(texts, texts_of(os.path.join(PICTURES, name)))
 
     def test_all_values_are_there(self):
-        plot(SAVED, self.folder)
         shown = set()
-        for name in os.listdir(self.folder):
-            shown.update(texts_of(os.path.join(self.folder, name)))
+        for name in os.listdir(self.svg):
+            shown.update(texts_of(os.path.join(self.svg, name)))
         self.assertIn("NVIDIA H200, Intel(R) Xeon(R) Processor", shown)
+        format_number = load_program().format_number
         for case in load_saved()["pipelines"]:
             for variant in case["variants"]:
                 with self.subTest(case=case["id"], variant=variant["id"]):
                     self.assertIn(variant["label"].split(" ! ")[-1], " ".join(shown))
-                    self.assertIn(load_program().format_number(variant["median"]), shown)
-
-    def test_png(self):
-        run = plot("--png", SAVED, self.folder)
-        self.assertEqual(run.returncode, 0, run.stderr)
-        for name in os.listdir(self.folder):
-            self.assertTrue(name.endswith(".png"), name)
-            with open(os.path.join(self.folder, name), "rb") as file:
-                self.assertEqual(file.read(4), b"\x89PNG")
+                    self.assertIn(format_number(variant["median"]), shown)
 
     def test_same_file_gives_same_bytes(self):
-        contents = []
-        for name in "a", "b":
-            plot(SAVED, os.path.join(self.folder, name))
-            with open(os.path.join(self.folder, name, "frames.svg"), "rb") as file:
-                contents.append(file.read())
-        self.assertEqual(*contents)
-        self.assertIn(b"SPDX-License-Identifier", b"\n".join(contents[0].split(b"\n")[:3]))
+        again = self.new_folder()
+        plot("--prefix", "performance-", SAVED, again)
+        for name in "performance-frames.svg", "performance-to-device.svg":
+            contents = []
+            for folder in self.svg, again:
+                with open(os.path.join(folder, name), "rb") as file:
+                    contents.append(file.read())
+            self.assertEqual(*contents)
+            self.assertIn(b"SPDX-License-Identifier", b"".join(contents[0].split(b"\n")[:3]))
+
+    def test_png(self):
+        results = load_saved()
+        del results["memory"], results["pipelines"][1:]
+        folder = self.new_folder()
+        small = os.path.join(folder, "small.json")
+        with open(small, "w", encoding="utf-8") as file:
+            json.dump(results, file)
+        run = plot("--png", small, folder)
+        self.assertEqual(run.returncode, 0, run.stderr)
+        self.assertEqual(sorted(os.listdir(folder)), ["small.json", "start.png"])
+        with open(os.path.join(folder, "start.png"), "rb") as file:
+            self.assertEqual(file.read(4), b"\x89PNG")
 
     def test_wrong_files(self):
-        broken = os.path.join(self.folder, "broken.json")
-        for content in '{"memory": 3}', '{"pipelines": [{}]}', "no JSON", "[]":
+        folder = self.new_folder()
+        broken = os.path.join(folder, "broken.json")
+        program = load_program()
+        contents = ('{"memory": 3}', '{"pipelines": [{}]}', "no JSON", "[]", None)
+        for content in contents:
             with self.subTest(content=content):
-                with open(broken, "w", encoding="utf-8") as file:
-                    file.write(content)
-                run = plot(broken, self.folder)
-                self.assertEqual(run.returncode, 1, run.stderr)
-                self.assertIn("broken.json", run.stderr)
-                self.assertNotIn("Traceback", run.stderr)
-        run = plot(os.path.join(self.folder, "missing.json"), self.folder)
-        self.assertEqual(run.returncode, 1)
-        self.assertIn("missing.json", run.stderr)
+                if content is None:
+                    os.remove(broken)
+                else:
+                    with open(broken, "w", encoding="utf-8") as file:
+                        file.write(content)
+                with unittest.mock.patch.object(sys, "argv", ["vkgdr-plot", broken, folder]):
+                    with self.assertRaises(SystemExit) as caught:
+                        program.main()
+                self.assertIn("broken.json", str(caught.exception.code))
 
     def test_help(self):
         run = plot("--help")

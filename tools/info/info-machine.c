@@ -23,17 +23,16 @@ static const gchar *const settings[] = { "VKGDR_DRIVER", "VKGDR_DEBUG",
 static GStrv
 collect_settings (void)
 {
-  GPtrArray *found = g_ptr_array_new ();
+  gchar **found = g_new0 (gchar *, 1);
   guint i;
 
   for (i = 0; i < G_N_ELEMENTS (settings); i++) {
     const gchar *value = g_getenv (settings[i]);
 
     if (value && (*value || strcmp (settings[i], "CUDA_VISIBLE_DEVICES") == 0))
-      g_ptr_array_add (found, g_strdup_printf ("%s=%s", settings[i], value));
+      found = g_environ_setenv (found, settings[i], value, TRUE);
   }
-  g_ptr_array_add (found, NULL);
-  return (GStrv) g_ptr_array_free (found, FALSE);
+  return found;
 }
 
 static gint

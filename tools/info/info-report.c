@@ -13,14 +13,7 @@
 const gchar *
 info_machine_setting (const InfoMachine *machine, const gchar *name)
 {
-  gsize length = strlen (name);
-  gchar **setting;
-
-  for (setting = machine->settings; setting && *setting; setting++) {
-    if (strncmp (*setting, name, length) == 0 && (*setting)[length] == '=')
-      return *setting + length + 1;
-  }
-  return NULL;
+  return g_environ_getenv (machine->settings, name);
 }
 
 gboolean
