@@ -47,16 +47,32 @@ build_dir ()
 }
 
 # Copies the tree into a folder: the files that git tracks or would add, without
-# those that it ignores. Files keep their times, so that a build there compiles
-# only what has changed.
+# those that it ignores. An archive of the sources has no git; all but builds is
+# copied of it. Files keep their times, so that a build there compiles only what has
+# changed.
 copy_tree ()
 {
-  command -v git >/dev/null || die "git is missing: scripts/deps package"
   mkdir -p -- "$1"
+  list_tree | tar -c -C "$root" --null -T - -f - | tar -x -C "$1" -f -
+}
+
+# Prints the names of these files, each with a null byte behind it.
+list_tree ()
+{
+  local file
+
+  cd -- "$root"
+  if [ ! -e .git ]; then
+    find . -name 'build*' -type d -maxdepth 1 -prune -o ! -type d -print0
+    return
+  fi
+  command -v git >/dev/null || die "git is missing: scripts/deps package"
   # The tree may belong to another user, as it does in a container.
-  (cd -- "$root" \
-    && git -c safe.directory="$root" ls-files -z -co --exclude-standard \
+  git -c safe.directory="$root" ls-files -z -co --exclude-standard \
     | while IFS= read -r -d '' file; do
-        [ ! -e "$file" ] || printf '%s\0' "$file"
-      done | tar -c --null -T - -f -) | tar -x -C "$1" -f -
+        # A link may lead to nothing.
+        if [ -e "$file" ] || [ -L "$file" ]; then
+          printf '%s\0' "$file"
+        fi
+      done
 }

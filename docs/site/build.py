@@ -37,6 +37,7 @@ PAGES = {
     "docs/from-pycuda.md": "from-pycuda",
     "docs/ipc.md": "ipc",
     "docs/scaling.md": "scaling",
+    "docs/container.md": "container",
     "docs/environment.md": "environment",
     "docs/upstreams.md": "upstreams",
     "docs/tuning.md": "tuning",

@@ -5,14 +5,21 @@ Knows nothing of what is made of them.
 """
 
 import ctypes
+import os
 from typing import Optional
 
 LIBRARY = "libvkgdr.so.0"
 
 
+def _find() -> str:
+    """The library in this folder, where a wheel has it, or else the linker's."""
+    here = os.path.join(os.path.dirname(os.path.abspath(__file__)), LIBRARY)
+    return here if os.path.exists(here) else LIBRARY
+
+
 def _load() -> ctypes.CDLL:
     try:
-        library = ctypes.CDLL(LIBRARY)
+        library = ctypes.CDLL(_find())
     except OSError as error:
         raise ImportError(
             f"{LIBRARY} cannot be loaded ({error}): install gst-vkgdr, "

@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# shellcheck shell=bash
+#
+# What the tests of the ways to install share: README.md's lines, as a user types
+# them. Each test runs as root in a bare Debian, in the folder of the tree, and
+# keeps what it makes in /mnt/NAME-OF-THE-TEST. Sourced, never run.
+
+set -euo pipefail
+
+export DEBIAN_FRONTEND=noninteractive
+# A machine with a GPU runs the same tests on the same device.
+export VKGDR_DRIVER=software
+
+tree=$PWD
+# shellcheck disable=SC2034 # for the tests
+results=/mnt/${0##*/}
+
+fail ()
+{
+  printf 'FAILED: %s\n' "$*" >&2
+  exit 1
+}
+
+# Prints what is done next and does it.
+step ()
+{
+  printf '\n=== %s\n' "$*"
+  "$@"
+}
+
+install_packages ()
+{
+  apt-get -q -y --no-install-recommends install "$@"
+}
+
+# Prints the Nth block of code in LANGUAGE after a heading of README.md, or of another
+# FILE. Fails if there is none.
+#
+# Arguments: HEADING LANGUAGE [N [FILE]]
+readme_block ()
+{
+  awk -v heading="## $1" -v fence="\`\`\`$2" -v wanted="${3-1}" '
+    /^## / { in_section = $0 == heading }
+    !in_section { next }
+    in_block && $0 == "```" { in_block = 0; next }
+    in_block && n == wanted { print; found = 1 }
+    $0 == fence { in_block = 1; n++ }
+    END { exit !found }' "$tree/${4-README.md}"
+}
+
+# Runs lines of README.md in a shell of their own.
+type_in ()
+{
+  printf '%s\n' "$1" | sed 's/^/$ /'
+  bash -e -c "$1"
+}
+
+# Runs a pipeline until it plays, or has ended. A pipeline that plays is then
+# interrupted, as with Ctrl+C.
+run_pipeline ()
+{
+  local lines=$1 log=$work/pipeline.log pid status=0 waited=0
+
+  printf '\n%s\n' "$lines" | sed 's/^/$ /'
+  # A job that bash starts in the background ignores SIGINT, unless env says else.
+  timeout -k 10 180 env --default-signal=INT bash -c "exec $lines" \
+    >"$log" 2>&1 </dev/null &
+  pid=$!
+  until grep -q '^Setting pipeline to PLAYING\|^ERROR' "$log" || [ "$waited" -ge 120 ]; do
+    kill -0 "$pid" 2>/dev/null || break
+    sleep 1
+    waited=$((waited + 1))
+  done
+  sleep 2
+  # timeout hands the signal on to the pipeline.
+  kill -INT "$pid" 2>/dev/null || true
+  wait "$pid" || status=$?
+  cat -- "$log"
+  grep -q '^Setting pipeline to PLAYING' "$log" || fail "the pipeline did not play"
+  ! grep -qE '^ERROR|CRITICAL' "$log" || fail "the pipeline reported an error"
+  [ "$status" -eq 0 ] || [ "$status" -eq 130 ] || fail "the exit status is $status"
+}
+
+# All commands of the README for what is installed: pipelines, programs, vkgdr-info.
+run_readme ()
+{
+  local n=1 lines
+
+  work=$(mktemp -d)
+  (
+    cd -- "$work"
+    for element in vkgdrupload cudafilter vkgdrdownload vkgdrtensor; do
+      gst-inspect-1.0 "$element" >/dev/null || fail "there is no $element"
+    done
+    vkgdr-info
+    # The files that the user has.
+    readme_block "Pipelines to copy" cuda >negative.cu
+    head -c 3000000 /dev/urandom >data.bin
+    gst-launch-1.0 -q videotestsrc num-buffers=30 ! theoraenc ! oggmux \
+      ! filesink location=clip.mp4
+    while lines=$(readme_block "Pipelines to copy" sh "$n"); do
+      run_pipeline "$lines"
+      n=$((n + 1))
+    done
+    [ "$n" -gt 6 ] || fail "README.md has only $((n - 1)) pipelines"
+    cmp data.bin copy.bin || fail "the bytes of data.bin have changed"
+    run_readme_programs
+  )
+  rm -rf -- "$work"
+}
+
+run_readme_programs ()
+{
+  readme_block "From C" c >example.c
+  type_in "$(readme_block "From C" sh)"
+  ./example | tee output
+  grep -q 'on the device at 0x' output || fail "the C program"
+  readme_block "From Python" python >example.py
+  /usr/bin/python3 example.py | tee output
+  grep -q '^0x' output || fail "the Python program"
+}

@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""A project that has gst-vkgdr as a Meson subproject builds, and its programs run.
+
+Arguments: the source folder of gst-vkgdr.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+SOURCE = os.path.abspath(sys.argv.pop(1))
+PROJECT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "project")
+
+# What the programs do not need. One compiler takes part in the test, not a second
+# one for the PTX of the effects.
+OPTIONS = [
+    f"-Dgst-vkgdr:{name}=disabled"
+    for name in ("tests", "tools", "introspection", "softcuda", "effects-ptx", "docs")
+]
+
+
+def run(*command, **keywords):
+    result = subprocess.run(
+        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, **keywords
+    )
+    if result.returncode != 0:
+        raise AssertionError(f"{' '.join(command)}\n{result.stdout}")
+    return result.stdout
+
+
+class Subproject(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.mkdtemp()
+        self.addCleanup(shutil.rmtree, self.folder)
+        self.project = os.path.join(self.folder, "project")
+        self.build = os.path.join(self.folder, "build")
+        shutil.copytree(PROJECT, self.project)
+        os.mkdir(os.path.join(self.project, "subprojects"))
+        os.symlink(SOURCE, os.path.join(self.project, "subprojects", "gst-vkgdr"))
+
+    def test_programs(self):
+        # The fallback alone: this system may have gst-vkgdr installed.
+        run(
+            "meson", "setup", "--wrap-mode=default",
+            "--force-fallback-for=vkgdr,gstreamer-vkgdr-1.0",
+            *OPTIONS, self.build, self.project,
+        )  # fmt: skip
+        run("ninja", "-C", self.build, "core", "frames")
+        self.assertRegex(run(os.path.join(self.build, "core")), r"^device \S+")
+        self.assertRegex(run(os.path.join(self.build, "frames")), r"^device \d+\n$")
+
+
+if __name__ == "__main__":
+    if not shutil.which("meson") or not shutil.which("ninja"):
+        raise SystemExit(77)
+    unittest.main(verbosity=2)
