@@ -49,10 +49,23 @@ class Comments:
                 self.properties[found[1], found[2]] = TAIL.sub("", found[3]).strip()
 
 
+def nicks_of(pspec):
+    """The names of an enumeration's values, by number.
+
+    The class of an enumeration is one of Python before PyGObject 3.50, and a
+    structure of GLib from then on.
+    """
+    known = pspec.enum_class
+    if hasattr(known, "__enum_values__"):
+        return {int(v): v.value_nick for v in known.__enum_values__.values()}
+    values = (GObject.enum_get_value(known, n)
+              for n in range(known.minimum, known.maximum + 1))
+    return {v.value: v.value_nick for v in values if v}
+
+
 def type_of(pspec):
     if pspec.value_type.is_a(GObject.TYPE_ENUM):
-        values = pspec.enum_class.__enum_values__.values()
-        return "one of " + ", ".join("`%s`" % v.value_nick for v in values)
+        return "one of " + ", ".join("`%s`" % nick for nick in nicks_of(pspec).values())
     if pspec.value_type in (GObject.TYPE_INT, GObject.TYPE_UINT):
         return "number from %d to %d" % (pspec.minimum, pspec.maximum)
     names = {
@@ -71,7 +84,7 @@ def default_of(pspec):
         return None
     value = pspec.default_value
     if pspec.value_type.is_a(GObject.TYPE_ENUM):
-        return "`%s`" % value.value_nick
+        return "`%s`" % nicks_of(pspec)[int(value)]
     if isinstance(value, bool):
         return "`%s`" % str(value).lower()
     return None if value in (None, "") else "`%s`" % value
