@@ -31,9 +31,9 @@ PIPELINE = (
     " target-bitrate=8000000 ! webmmux ! filesink name=result"
 )
 PROGRESS_MS = 200
-# How long the encoder and the muxer get to finish after Ctrl-C.
+# The time in which the encoder and the muxer have to finish after Ctrl-C.
 FINISH_MS = 5000
-# What a shell reports of a command that Ctrl-C ended.
+# The exit status that a shell has for a command that was ended by Ctrl-C.
 INTERRUPTED = 130
 
 

@@ -2,10 +2,11 @@
  *
  * absent.c: every entry point of the driver API, by name
  *
- * A program that is linked with libcuda.so.1 needs all of its symbols. Each is
- * defined here, weakly, as a function that answers "not supported"; those that
- * the device has are defined in other files, and replace these. No prototypes
- * are visible here: such a function looks at none of its arguments.
+ * A program that is linked with libcuda.so.1 needs all of its symbols. This
+ * file defines each of them as a weak function that returns "not supported".
+ * Other files define the entry points that the device supports, and those
+ * definitions replace the weak ones. No prototypes are visible here, because
+ * these functions use none of their arguments.
  */
 
 #include "absent.h"

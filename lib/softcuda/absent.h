@@ -19,7 +19,8 @@ typedef struct sc_entry_point {
 extern const sc_entry_point sc_entry_points[];
 extern const int sc_n_entry_points;
 
-/* What an entry point answers that the device does not have (entry.c). */
+/* The return value of entry points that the device does not support
+ * (entry.c). */
 CUresult sc_enter_absent (void);
 
 #endif /* SOFTCUDA_ABSENT_H */

@@ -2,11 +2,11 @@
  *
  * block.c: runs one block of a kernel
  *
- * A kernel whose threads never wait for each other is run by the module's own
- * loop. Otherwise each thread of the block is a fibre, and all take turns from
- * one wait to the next; warp.c says which waits are over. Threads that have
- * returned are not waited for. A fault or a trap ends the block. Knows nothing
- * of streams.
+ * If the threads of a kernel never wait for each other, the module's own loop
+ * runs them. Otherwise each thread of the block is a fibre. The fibres run in
+ * turn, each until it waits; warp.c decides which waits are over. No thread
+ * waits for threads that have returned. A fault or a trap ends the block. Knows
+ * nothing of streams.
  */
 
 #include <signal.h>
@@ -99,7 +99,8 @@ fail_with (block_run *run, const char *text)
 
 /* ---- hooks ---- */
 
-/* The running thread as the others are to see it while it waits. */
+/* Stores the state of the running thread, which other threads read while it
+ * waits. */
 static sc_thread *
 wait_as (sc_thread_state state)
 {
@@ -229,7 +230,7 @@ resume (block_run *run, sc_fibre *fibre, block_fibre *state, unsigned int i)
     note_fault (run);
 }
 
-/* Each round takes every thread that need not wait to its next wait. */
+/* In each round, every thread that is not waiting runs until its next wait. */
 static void
 run_rounds (
     block_run *run, sc_fibre *fibres, block_fibre *states, unsigned int n)

@@ -2,16 +2,17 @@
  *
  * context.c: the primary context, others, and each thread's stack of them
  *
- * A context is what streams, events, modules and memory belong to; it takes
- * them along when it goes. How each of them goes is their files' business.
+ * Streams, events, modules and memory belong to a context, and are destroyed
+ * with it. Their own files know how each of them is destroyed.
  */
 
 #include "private.h"
 
-/* Contexts a thread may push without popping: more is a leak. */
+/* The maximum number of contexts on a thread's stack. A program that pushes
+ * more has a leak. */
 #define STACK_MAX 64
 
-/* Bytes of stack a thread of a kernel has on a GPU, unless told otherwise. */
+/* The default stack size in bytes of a kernel's thread on a GPU. */
 #define DEFAULT_STACK_SIZE 1024
 
 typedef struct {
@@ -21,7 +22,7 @@ typedef struct {
 
 typedef struct {
   CUcontext context;
-  CUstream found; /* some stream of it that has not been stopped */
+  CUstream found; /* a stream of this context that has not been stopped */
 } running_search;
 
 static struct CUctx_st primary; /* never freed: its handle stays the same */
@@ -148,7 +149,7 @@ find_running (sc_handle *handle, void *data)
     search->found = stream;
 }
 
-/* Returns when all of them have done what they have. */
+/* Waits until all streams have finished their work. */
 static void
 stop_streams_locked (CUcontext context)
 {
@@ -164,8 +165,8 @@ stop_streams_locked (CUcontext context)
     sc_wait_progress_locked ();
 }
 
-/* No call finds the context from here on; then its parts go, those first that
- * may still be at work. */
+/* From here on, no call finds the context. Then its parts are destroyed. The
+ * parts that may still be working come first. */
 static void
 context_stop_locked (CUcontext context)
 {
@@ -230,8 +231,8 @@ cuDevicePrimaryCtxRelease_v2 (CUdevice device)
   return result;
 }
 
-/* Callers keep their references: the context starts anew, without its error
- * and without all that it had. */
+/* Callers keep their references. The context is as new: without its error and
+ * its objects. */
 CUresult
 cuDevicePrimaryCtxReset_v2 (CUdevice device)
 {
@@ -313,7 +314,8 @@ cuCtxDestroy_v2 (CUcontext context)
   stack = get_stack ();
   if (stack != NULL && stack->n > 0 && stack->item[stack->n - 1] == context) {
     stack->n--;
-    context->handle.refs--; /* never the last: the table's is still there */
+    context->handle
+        .refs--; /* never the last reference: the table still has one */
   }
   sc_context_unref_locked (context);
   sc_unlock ();
@@ -375,7 +377,7 @@ cuCtxPushCurrent_v2 (CUcontext context)
   return result;
 }
 
-/* Takes the place of the one on top of the stack; NULL takes that away. */
+/* Replaces the context on top of the stack. NULL removes it. */
 CUresult
 cuCtxSetCurrent (CUcontext context)
 {

@@ -2,16 +2,16 @@
  *
  * copy.c: copies and memsets
  *
- * All are items of a stream, the synchronous ones of the default stream. Every
- * range of device memory is checked when the copy is asked for. Knows nothing
- * of how memory is made.
+ * Each copy is an item of a stream. Synchronous copies are items of the default
+ * stream. The call checks all ranges of device memory before it queues the
+ * copy. Knows nothing of how memory is allocated.
  */
 
 #include <string.h>
 
 #include "private.h"
 
-/* rows rows of width bytes; a memset has no source. */
+/* Copies `rows` rows of `width` bytes. A memset has no source. */
 typedef struct {
   unsigned char *dst;
   const unsigned char *src;
@@ -19,7 +19,7 @@ typedef struct {
   size_t src_pitch;
   size_t width;
   size_t rows;
-  unsigned int value; /* its low unit bytes, over and over */
+  unsigned int value; /* only its lowest `unit` bytes count, and are repeated */
   unsigned int unit;
 } copy_job;
 
@@ -29,7 +29,7 @@ typedef struct {
   bool device;
 } copy_end;
 
-/* Units are aligned, as is checked when the memset is asked for. */
+/* Units are aligned: the call has checked this. */
 static void
 fill_row (const copy_job *job, unsigned char *row)
 {
@@ -59,7 +59,8 @@ run_copy (void *data)
   return CUDA_SUCCESS;
 }
 
-/* Bytes from the first to the end of the last; false if that overflows. */
+/* The number of bytes from the first row to the end of the last row. Returns
+ * false if it overflows. */
 static bool
 extent (size_t pitch, size_t width, size_t rows, size_t *size)
 {
@@ -67,8 +68,8 @@ extent (size_t pitch, size_t width, size_t rows, size_t *size)
          && !__builtin_add_overflow (*size, width, size);
 }
 
-/* Pageable host memory is any that the driver does not know. It may be gone or
- * changed as soon as the call returns. */
+/* Pageable host memory is memory that the driver does not know. The caller may
+ * change or free it as soon as the call returns. */
 static CUresult
 check_end_locked (
     const copy_end *end, size_t pitch, const copy_job *job, bool *pageable)
@@ -193,7 +194,7 @@ cuMemcpyDtoDAsync_v2 (
   return copy_1d (dst, true, src, true, size, stream, false);
 }
 
-/* Either end may be the device's or the host's. */
+/* The source and the destination may each be device or host memory. */
 CUresult
 cuMemcpy (CUdeviceptr dst, CUdeviceptr src, size_t size)
 {
@@ -208,7 +209,8 @@ cuMemcpyAsync (CUdeviceptr dst, CUdeviceptr src, size_t size, CUstream stream)
   return copy_1d (dst, false, src, false, size, stream, false);
 }
 
-/* UNIFIED says that the address is the device's, and may be the host's. */
+/* UNIFIED means that the address is in the field for the device, and may be in
+ * host memory. */
 static CUresult
 resolve_end (CUmemorytype type, const void *host, CUdeviceptr device, size_t x,
     size_t y, size_t pitch, copy_end *end)

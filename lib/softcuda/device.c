@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * device.c: cuInit() and the one device that there is
+ * device.c: cuInit() and the only device
  *
- * What the device says of itself. Knows nothing of contexts.
+ * The attributes of the device. Knows nothing of contexts.
  */
 
 #include <stdatomic.h>
@@ -12,7 +12,7 @@
 
 #include "private.h"
 
-/* CUDA 13.0: the newest whose entry points are here. */
+/* CUDA 13.0: the newest version whose entry points exist here. */
 #define DRIVER_VERSION 13000
 
 #define PCI_ADDRESS "0000:00:00.0"
@@ -166,7 +166,7 @@ get_attribute (CUdevice_attribute attribute, int *value)
     *value = 49152;
     break;
   case CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_BLOCK:
-    *value = 65536; /* a GPU's: nothing counts them here */
+    *value = 65536; /* the value of a GPU; registers do not exist here */
     break;
   case CU_DEVICE_ATTRIBUTE_WARP_SIZE:
   case CU_DEVICE_ATTRIBUTE_TEXTURE_PITCH_ALIGNMENT:

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * encode.c: libnvidia-encode.so.1 of a device that encodes nothing
+ * encode.c: libnvidia-encode.so.1 of a device without a video encoder
  *
- * GStreamer has its CUDA elements, those that encode nothing among them, only
- * where this library or the decoder's is found. It is asked for an interface,
- * and the interface's every call says that there is no encoder. The layout and
+ * GStreamer registers its CUDA elements, including those that do not encode,
+ * only if it finds this library or the library of the decoder. GStreamer asks
+ * this library for a table of functions. Every function of the table returns
+ * that there is no encoder. The layout and
  * values are ABI facts of NVIDIA's encoder; versions up to 12.0 agree on them.
  */
 
@@ -16,8 +17,8 @@
 #define MAJOR_VERSION 12u
 #define MINOR_VERSION 0u
 
-/* The calls that all versions have: from opening a session to changing what an
- * encoder does. */
+/* The functions that all versions have, from opening a session to reconfiguring
+ * the encoder. */
 #define N_CALLS 33
 
 enum { SUCCESS = 0, NO_ENCODE_DEVICE = 1, INVALID_PTR = 6 };
@@ -33,7 +34,7 @@ typedef struct {
 EXPORT int NvEncodeAPIGetMaxSupportedVersion (uint32_t *version);
 EXPORT int NvEncodeAPICreateInstance (encoder_interface *interface);
 
-/* Whatever it is given: none of it is looked at. */
+/* Ignores all arguments. */
 static int
 no_encoder (void)
 {

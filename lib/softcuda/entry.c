@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * entry.c: what happens at the start of every call, and calls made to fail
+ * entry.c: code that every call runs first, and calls that SOFTCUDA_FAIL makes
+ * fail
  *
- * Refuses calls from host functions and before cuInit(), counts calls, and
- * keeps the list of SOFTCUDA_FAIL. It has its own lock, and knows nothing of
+ * Refuses calls from host functions and calls before cuInit(), counts calls,
+ * and has the list of SOFTCUDA_FAIL. It has its own lock, and knows nothing of
  * what a call does.
  */
 
@@ -15,13 +16,13 @@
 #include "absent.h"
 #include "private.h"
 
-/* Instead of a name: every entry point. */
+/* This name stands for every entry point. */
 #define ANY "*"
 
 typedef struct fail_rule {
   char *name;
   unsigned long left; /* calls until the one that fails; 0: it has failed */
-  bool for_good;      /* and so do all that follow */
+  bool for_good;      /* all later calls fail, too */
   CUresult error;
   struct fail_rule *next;
 } fail_rule;
@@ -51,7 +52,8 @@ free_rules (fail_rule *rule)
   }
 }
 
-/* Whether the list of entry points has it: a misspelt name never fires. */
+/* Whether there is an entry point of this name. Without this check, a misspelt
+ * name would have no effect. */
 static bool
 name_is_known (const char *name)
 {
@@ -77,7 +79,7 @@ parse_count (const char *text, fail_rule *rule)
          && rule->left != 0;
 }
 
-/* One NAME:N[+][:ERROR]; cuts it up in place. */
+/* Parses one NAME:N[+][:ERROR]. Changes the string. */
 static fail_rule *
 parse_rule (char *text)
 {
@@ -152,7 +154,8 @@ softcudaFail (const char *spec)
   return result;
 }
 
-/* Read again only when changed, or each cuInit() would restart the count. */
+/* The variable is read again only when it has changed. Otherwise each cuInit()
+ * would restart the count. */
 CUresult
 sc_fail_read_environment (void)
 {

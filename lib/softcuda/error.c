@@ -84,7 +84,7 @@ find_error (CUresult error)
   return NULL;
 }
 
-/* A name or a number other than 0, as SOFTCUDA_FAIL has it. */
+/* Parses an error of SOFTCUDA_FAIL: a name, or a number other than 0. */
 CUresult
 sc_error_from_text (const char *text, CUresult *error)
 {

@@ -2,8 +2,9 @@
  *
  * event.c: events
  *
- * An event is the point of a stream where it was last recorded, and the time
- * when that was reached. Knows streams by their points alone.
+ * An event has the point of a stream at which it was last recorded, and the
+ * time at which the stream reached this point. Knows only the points of
+ * streams.
  */
 
 #include <time.h>
@@ -80,7 +81,8 @@ cuEventDestroy_v2 (CUevent event)
   return result;
 }
 
-/* Recorded again meanwhile, the event has nothing to do with this time. */
+/* If the event was recorded again in the meantime, this time does not belong to
+ * it any more. */
 static CUresult
 run_record (void *data)
 {

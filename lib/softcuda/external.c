@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * external.c: memory of Mesa's lavapipe, by its file descriptor
+ * external.c: memory of Mesa's lavapipe, imported from a file descriptor
  *
- * What lavapipe exports is a memfd: a header, and behind it the memory. Every
- * buffer is a mapping of its own, so it outlives the external memory that it
- * was made from. Knows nothing of Vulkan.
+ * lavapipe exports a memfd, which has a header and then the memory. Every
+ * buffer is a separate mapping, so it stays valid after its external memory is
+ * destroyed. Knows nothing of Vulkan.
  */
 
 #include <sys/mman.h>
@@ -18,7 +18,7 @@
 
 /* First bytes of the memfd. */
 typedef struct {
-  uint64_t total_size; /* of the file, this header counted */
+  uint64_t total_size; /* of the file, including this header */
   uint64_t payload_offset;
   uint8_t uuid[16];
 } memfd_header;
@@ -57,8 +57,8 @@ reserved_is_clear (const unsigned int *reserved)
   return true;
 }
 
-/* That it can be mapped at all is better known now than with the first
- * buffer. */
+/* Maps it once now, so that an error is found before the first buffer is
+ * made. */
 static CUresult
 try_mapping (int fd, const memfd_header *header, uint64_t size)
 {

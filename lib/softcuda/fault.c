@@ -2,9 +2,9 @@
  *
  * fault.c: a kernel's fault becomes an error of the launch
  *
- * While kernels run, the device handles the signals that faults raise. A fault
- * of a guarded thread continues at its guard's escape. Every other one goes to
- * the handler that was there before. Knows nothing of kernels.
+ * While kernels run, the device handles the signals of faults. After a fault of
+ * a guarded thread, the thread continues at the guard's escape. All other
+ * faults go to the handler that was installed before. Knows nothing of kernels.
  */
 
 #include <pthread.h>
@@ -17,8 +17,8 @@
 
 #define N_SIGNALS 4
 
-/* Of the alternate stack, which a kernel's stack overflow needs. The handlers
- * that were there before run on it, too. */
+/* The size of the alternate stack, which is needed when a kernel's stack
+ * overflows. The handlers that were installed before run on it, too. */
 #define STACK_SIZE ((size_t) 64 << 10)
 
 static const int signals[N_SIGNALS] = { SIGSEGV, SIGBUS, SIGFPE, SIGILL };
@@ -36,7 +36,7 @@ static pthread_key_t thread_key;
 
 /* ---- threads ---- */
 
-/* What thread_key has of a thread whose alternate stack is not ours. */
+/* The value of thread_key in a thread whose alternate stack is not ours. */
 static char no_stack;
 
 static void
@@ -57,7 +57,8 @@ make_keys (void)
   pthread_key_create (&thread_key, free_stack);
 }
 
-/* Leaves a stack alone that somebody else has set, as the sanitizers do. */
+/* Does not replace an alternate stack that other code has set, for example a
+ * sanitizer. */
 static void *
 set_stack (void)
 {
@@ -77,8 +78,9 @@ set_stack (void)
   return &no_stack;
 }
 
-/* The device's threads block all signals. Of a fault whose signal is blocked
- * the process would end. Once a thread: it costs more than a small block. */
+/* The device's threads block all signals. A fault whose signal is blocked would
+ * end the process, so these signals are unblocked. This is done once for each
+ * thread, because it takes longer than a small block. */
 static void
 prepare_thread (void)
 {
@@ -93,8 +95,8 @@ prepare_thread (void)
 
 /* ---- the handler ---- */
 
-/* The signal's own action: it ends the process when the instruction that
- * faulted is run again, or when the signal is sent again. */
+/* Restores the default action of the signal. It ends the process when the
+ * faulty instruction runs again, or when the signal is sent again. */
 static void
 restore_default (int number, const siginfo_t *info)
 {
@@ -143,7 +145,8 @@ pass_on (int number, siginfo_t *info, void *context)
   call_previous (action, number, info, context);
 }
 
-/* A code above 0 says that the processor raised it, and no process sent it. */
+/* A code above 0 means that the CPU raised the signal, and not that a process
+ * sent it. */
 static void
 handle_fault (int number, siginfo_t *info, void *context)
 {
@@ -169,7 +172,8 @@ is_ours (const struct sigaction *action)
          && action->sa_sigaction == handle_fault;
 }
 
-/* SA_NODEFER: the handler is left by a jump that restores no mask. */
+/* SA_NODEFER is needed because a jump leaves the handler without restoring the
+ * signal mask. */
 static void
 install_locked (void)
 {
@@ -185,8 +189,8 @@ install_locked (void)
   }
 }
 
-/* Somebody may have put a handler of their own before ours meanwhile, and pass
- * faults on to ours. Ours then stays, as the next one in line. */
+/* Other code may have installed its own handler in the meantime, which calls
+ * ours for other faults. Then our handler stays installed as the next one. */
 static void
 uninstall_locked (void)
 {

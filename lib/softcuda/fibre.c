@@ -2,8 +2,8 @@
  *
  * fibre.c: fibres, on ucontext
  *
- * Keeps each thread's stacks from one block to the next, and tells the
- * sanitizers and valgrind of every switch. Knows nothing of CUDA.
+ * Keeps each thread's stacks for the next block. Reports every switch to the
+ * sanitizers and to valgrind. Knows nothing of CUDA.
  */
 
 #include <pthread.h>
@@ -42,7 +42,8 @@
 #define VALGRIND_STACK_DEREGISTER(id) ((void) (id))
 #endif
 
-/* printf() of a double needs some ten KiB; only what is touched costs. */
+/* printf() of a double needs about ten KiB. Only pages that are touched use
+ * memory. */
 #define STACK_SIZE ((size_t) 128 << 10)
 
 typedef struct {
@@ -53,7 +54,7 @@ typedef struct {
   size_t size;
 } fibre_set;
 
-/* Who resumed the running fibre of this thread. */
+/* The context that resumed the running fibre of this thread. */
 typedef struct {
   sc_fibre *fibre;
   ucontext_t context;
@@ -109,8 +110,8 @@ get_set (void)
   return set;
 }
 
-/* Below each stack lies a page that nobody may touch: a stack that overflows
- * ends the process instead of spoiling its neighbour. */
+/* Below each stack is a guard page. A stack that overflows causes a fault, and
+ * does not overwrite the next stack. */
 static bool
 set_make (fibre_set *set, unsigned int n)
 {
@@ -257,5 +258,5 @@ sc_fibre_exit (void)
 
   fibre->ended = true;
   switch_back (fibre);
-  abort (); /* nobody resumes it */
+  abort (); /* an ended fibre is never resumed */
 }

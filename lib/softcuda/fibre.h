@@ -20,21 +20,23 @@ typedef struct sc_fibre {
   void *tsan;       /* ThreadSanitizer's */
 } sc_fibre;
 
-/* n fibres with stacks, for the calling thread alone, or NULL without memory.
- * They belong to the thread, which has one such set at a time; the next call
- * gives the same again. */
+/* Returns n fibres with stacks, which only the calling thread may use, or NULL
+ * if there is no memory. A thread owns one set of fibres. The next call returns
+ * the same set. */
 sc_fibre *sc_fibres_get (unsigned int n);
 
 /* Sets up a fibre that will call entry (data). */
 void sc_fibre_start (sc_fibre *fibre, void (*entry) (void *data), void *data);
 
-/* Lets it run until it yields or ends: then fibre->ended. */
+/* Runs a fibre until it yields or ends. If it has ended, fibre->ended is
+ * true. */
 void sc_fibre_resume (sc_fibre *fibre);
 
-/* Ends the use of a fibre that was started, wherever it is. */
+/* Ends the use of a fibre that was started, even if it has not ended. */
 void sc_fibre_finish (sc_fibre *fibre);
 
-/* In a fibre: goes back to who resumed it; and for ever. */
+/* Called in a fibre: the first returns to the code that resumed the fibre, and
+ * the second ends the fibre. */
 void sc_fibre_yield (void);
 void sc_fibre_exit (void) __attribute__ ((noreturn));
 

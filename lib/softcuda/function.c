@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * function.c: how a function is tuned, and how many of its blocks run at once
+ * function.c: attributes of a function, and how many of its blocks run at the
+ * same time
  *
- * The host's compiler has neither registers nor shared memory to share out: the
- * numbers are what the device allows a launch. Knows nothing of images.
+ * The host's compiler does not allocate registers or shared memory. So the
+ * numbers are the limits of the device for a launch. Knows nothing of images.
  */
 
 #include "module.h"
@@ -19,7 +20,8 @@ check_function (CUfunction function)
   return live ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
 }
 
-/* Dynamic shared memory up to what a launch may ask for in any case. */
+/* Accepts any size of dynamic shared memory that a launch may use without this
+ * attribute. */
 CUresult
 cuFuncSetAttribute (
     CUfunction function, CUfunction_attribute attribute, int value)
@@ -54,7 +56,7 @@ cuOccupancyMaxActiveBlocksPerMultiprocessor (
   return CUDA_SUCCESS;
 }
 
-/* How a GPU divides its memory: means nothing to a processor. */
+/* The division of a GPU's memory has no meaning on a CPU. */
 CUresult
 cuFuncSetCacheConfig (CUfunction function, int config)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * further.h: entry points that other programs use
+ * further.h: entry points that this project does not use, but other programs do
  *
- * Those that GStreamer's own CUDA library and PyCUDA need to work. The types
- * are ABI facts of libcuda.so.1, as those of cuda-driver.h are, which has the
- * list of what this project itself loads.
+ * GStreamer's CUDA library and PyCUDA need these entry points. The types are
+ * ABI facts of libcuda.so.1, like those of cuda-driver.h, which has the list of
+ * the entry points that this project loads.
  */
 
 #ifndef SOFTCUDA_FURTHER_H
@@ -28,7 +28,7 @@ typedef enum CUdriverProcAddressQueryResult_enum {
 
 #define CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM 2u
 
-/* Between the entries of cuLaunchKernel's last argument. */
+/* The keys in the last argument of cuLaunchKernel. */
 #define CU_LAUNCH_PARAM_END ((void *) 0)
 #define CU_LAUNCH_PARAM_BUFFER_POINTER ((void *) 1)
 #define CU_LAUNCH_PARAM_BUFFER_SIZE ((void *) 2)
@@ -110,10 +110,10 @@ typedef struct CUDA_TEXTURE_DESC_st {
   int reserved[12];
 } CUDA_TEXTURE_DESC;
 
-/* Of arrays alone. */
+/* Only for arrays. */
 typedef struct CUDA_RESOURCE_VIEW_DESC_st CUDA_RESOURCE_VIEW_DESC;
 
-/* As VKGDR_CUDA_FUNCTIONS. */
+/* A list like VKGDR_CUDA_FUNCTIONS. */
 #define SOFTCUDA_FURTHER_FUNCTIONS(X) \
   X (cuCtxEnablePeerAccess, cuCtxEnablePeerAccess, OPTIONAL, \
       (CUcontext peer, unsigned int flags)) \
@@ -218,7 +218,8 @@ typedef struct CUDA_RESOURCE_VIEW_DESC_st CUDA_RESOURCE_VIEW_DESC;
   X (cuProfilerStart, cuProfilerStart, OPTIONAL, (void) ) \
   X (cuProfilerStop, cuProfilerStop, OPTIONAL, (void) )
 
-/* What the device has of the API. driver-api.def names the rest. */
+/* All entry points that the device supports. driver-api.def has the names of
+ * the others. */
 #define SOFTCUDA_FUNCTIONS(X) \
   VKGDR_CUDA_FUNCTIONS (X) \
   SOFTCUDA_FURTHER_FUNCTIONS (X)

@@ -2,9 +2,10 @@
  *
  * global.c: the variables of a module
  *
- * A module's image hides its names from the linker, and keeps them in its table
- * of symbols, which is read here. A variable that was asked for is a range of
- * device memory as long as the module. Knows nothing of kernels.
+ * The image of a module hides its names from the linker. They are in its symbol
+ * table, which this file reads. A variable whose address was requested is a
+ * range of device memory until the module is unloaded. Knows nothing of
+ * kernels.
  */
 
 #include <dlfcn.h>
@@ -37,7 +38,7 @@ map_image (int fd, image_file *file)
   return true;
 }
 
-/* NULL where the file has no such bytes. */
+/* Returns NULL if the file does not have these bytes. */
 static const void *
 file_range (const image_file *file, uint64_t offset, uint64_t size)
 {
@@ -106,7 +107,7 @@ locate (CUmodule module, const char *name, uintptr_t *address, size_t *size)
   return symbol != NULL ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;
 }
 
-/* The first time, it becomes a range. */
+/* The first call registers the variable as a range. */
 static CUresult
 publish_locked (CUmodule module, uintptr_t address, size_t size)
 {

@@ -2,17 +2,19 @@
  *
  * handle.c: the lock, and the table of live handles
  *
- * A hash table of the objects whose handles callers hold, by address. What is
- * freed rests for a while, so that a stale handle is not at once the handle of
- * another object. Knows nothing of what the objects are.
+ * A hash table of the objects whose handles callers have, by address. The
+ * memory of a freed object is not reused for a while, so that a stale handle
+ * does not become the handle of a new object. Knows nothing of the kinds of
+ * objects.
  */
 
 #include "private.h"
 
-/* Pools make two events a buffer, hence thousands; a power of 2. */
+/* Must be a power of 2. Pools create two events for each buffer, so there may
+ * be thousands. */
 #define N_BUCKETS 1024
 
-/* Objects that rest: more than a program destroys before it notices. */
+/* The number of freed objects whose memory is not reused yet. */
 #define N_RESTING 256
 
 static pthread_mutex_t rest_lock = PTHREAD_MUTEX_INITIALIZER;

@@ -2,9 +2,9 @@
  *
  * image.c: images of modules, before the dynamic linker sees them
  *
- * Callers give an image by its address alone, and it may be anything: it is
- * copied by the kernel, which refuses addresses where the process has nothing,
- * and checked in the copy. Knows nothing of modules.
+ * Callers pass an image as an address without a size, and the address may be
+ * wrong. The operating system copies the image, because it refuses unmapped
+ * addresses. The copy is then checked. Knows nothing of modules.
  */
 
 #include "image.h"
@@ -37,15 +37,15 @@
 #error "softcuda: a 64-bit machine whose ELF number is not known here"
 #endif
 
-/* How far a text is searched for what makes it PTX. */
+/* How many bytes of a text are searched for the marks of PTX. */
 #define PTX_SEARCH 65536
 
-/* More than any module has: bounds what a wrong header makes us copy. */
+/* Larger than any module. Limits the copy if the header is wrong. */
 #define MAX_SIZE ((size_t) 256 << 20)
 
-/* Appends bytes to the file, as many as can be read. By the system call itself:
- * sanitizers check the addresses that write() is given, and here the kernel
- * does. */
+/* Appends as many bytes to the file as can be read. Uses the system call
+ * directly, because sanitizers check the addresses that write() gets, and here
+ * the operating system has to check them. */
 static size_t
 append (int fd, const unsigned char *bytes, size_t size)
 {
@@ -75,7 +75,8 @@ is_ptx (const char *text)
   return strstr (text, ".version") != NULL || strstr (text, ".target") != NULL;
 }
 
-/* What is wrong with an image that is not an ELF file. fd has its head. */
+/* Describes an image that is not an ELF file. fd has the beginning of the
+ * image. */
 static CUresult
 name_other_format (int fd, const unsigned char *image, size_t head, size_t size)
 {
@@ -100,7 +101,8 @@ name_other_format (int fd, const unsigned char *image, size_t head, size_t size)
   return result;
 }
 
-/* Of an image of ours: the linker puts the section headers last. */
+/* The size of an image of our compiler: the linker puts the section headers
+ * last. */
 static CUresult
 find_size (const Elf64_Ehdr *header, size_t *size)
 {
@@ -117,7 +119,7 @@ find_size (const Elf64_Ehdr *header, size_t *size)
   return CUDA_SUCCESS;
 }
 
-/* Compares the seal, and takes it out: the linker wants zeros there. */
+/* Checks the checksum, and replaces it by zeros, which the linker requires. */
 static CUresult
 open_seal (int fd, size_t size)
 {
@@ -176,7 +178,7 @@ sc_image_open (const void *image, size_t size, int *fd)
 
 /* ---- files ---- */
 
-/* size: what the file had; less if it has shrunk meanwhile. */
+/* size: the expected size. Becomes smaller if the file has become shorter. */
 static CUresult
 read_all (int fd, unsigned char *bytes, size_t *size)
 {

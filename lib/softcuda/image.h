@@ -13,13 +13,13 @@
 #include "cuda-driver.h"
 
 /* The compiler puts a checksum of the image into these bytes of its first 16,
- * which ELF reserves. The driver refuses an image whose checksum is wrong: the
- * dynamic linker believes whatever a file says. */
+ * which ELF reserves. The driver refuses an image whose checksum is wrong,
+ * because the dynamic linker does not check the contents of a file. */
 #define SC_SEAL_OFFSET EI_PAD
 #define SC_SEAL_SIZE (EI_NIDENT - EI_PAD)
 
-/* Of an image of that size, which is at least EI_NIDENT. The first bytes do not
- * count. (FNV-1a) */
+/* Computes the checksum (FNV-1a) of an image. size must be at least EI_NIDENT.
+ * The first EI_NIDENT bytes are not included. */
 static inline void
 sc_image_seal (
     const unsigned char *image, size_t size, unsigned char seal[SC_SEAL_SIZE])
@@ -33,11 +33,12 @@ sc_image_seal (
 }
 
 /* image.c: copies an image into a file that the linker can load, *fd, which the
- * caller closes. size may be more than the image has: SIZE_MAX if nobody
- * knows. On failure nothing is open. */
+ * caller closes. size may be larger than the image; use SIZE_MAX if it is
+ * unknown. If it fails, no file is open. */
 CUresult sc_image_open (const void *image, size_t size, int *fd);
 
-/* The content of a regular file, in memory that the caller frees. */
+/* Returns the content of a regular file, in memory that the caller has to
+ * free. */
 CUresult sc_image_read_file (const char *path, void **image, size_t *size);
 
 #endif /* SOFTCUDA_IMAGE_FILE_H */

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * ipc.c: device memory that several processes have
+ * ipc.c: device memory that is shared between processes
  *
- * An allocation is the process's own until somebody asks for a handle of it.
- * Then its pages are replaced, where they lie, by those of a memfd with the
- * same content, and the handle tells other processes where to find that: in
- * /proc/PID/fd. So nothing is left behind by a process that ends, and who may
- * open a handle is what the kernel says of that file. Knows nothing of what the
- * memory is for.
+ * An allocation is private until a caller requests a handle of it. Then a memfd
+ * with the same content replaces its pages at the same address. The handle
+ * contains the path of the memfd in /proc/PID/fd, where other processes open
+ * it. So a process that ends leaves nothing behind, and the permissions of that
+ * file decide which processes can open the handle. Knows nothing of the use of
+ * the memory.
  */
 
 #include <errno.h>
@@ -21,13 +21,15 @@
 #include "private.h"
 
 struct sc_shared {
-  int fd;             /* of who exports; -1 of who opens */
-  struct stat file;   /* tells one memfd from another */
-  unsigned int opens; /* of who opens: to be closed as often */
+  int fd; /* of the exporting process; -1 in a process that opens the handle */
+  struct stat file;   /* identifies the memfd */
+  unsigned int opens; /* in a process that opens the handle: how often it has to
+                         be closed */
 };
 
-/* What a CUipcMemHandle holds. The numbers of a file are not used again while
- * it is open, those of processes and descriptors are. */
+/* What a CUipcMemHandle holds. The numbers of the file (device and inode) are
+ * unique while it is open. The numbers of processes and file descriptors may be
+ * used again. */
 typedef struct {
   char magic[8];
   int64_t pid;
@@ -81,7 +83,7 @@ fill_file (int fd, const void *data, size_t size)
   return munmap (pages, size) == 0;
 }
 
-/* A memfd with the content of the range, in the place of it. */
+/* Replaces the range by a memfd with the same content. */
 static bool
 replace_pages (const sc_range *range, sc_shared *shared)
 {
@@ -94,7 +96,7 @@ replace_pages (const sc_range *range, sc_shared *shared)
                 != MAP_FAILED;
 }
 
-/* No work must be under way. */
+/* Must be called when no work is pending. */
 static CUresult
 export_locked (const sc_range *range)
 {
@@ -111,7 +113,7 @@ export_locked (const sc_range *range)
   return CUDA_SUCCESS;
 }
 
-/* Memory of one's own, in pages of its own. */
+/* Allocates private memory, in whole pages. */
 static CUresult
 find_own_locked (CUdeviceptr pointer, const sc_range **range)
 {
@@ -135,7 +137,8 @@ get_handle_locked (CUdeviceptr pointer, ticket *made)
     return result;
   result = find_own_locked (pointer, &range);
   if (result == CUDA_SUCCESS && range->shared == NULL) {
-    sc_wait_idle_locked (NULL); /* gives up the lock: it may be gone then */
+    sc_wait_idle_locked (
+        NULL); /* releases the lock, so the range may be freed afterwards */
     result = find_own_locked (pointer, &range);
     if (result == CUDA_SUCCESS && range->shared == NULL)
       result = export_locked (range);
@@ -184,8 +187,8 @@ is_opened (const sc_range *range, const void *data)
   return is_file (&range->shared->file, data);
 }
 
-/* Looks before it opens: the number may be another file's by now, of any
- * kind. */
+/* Checks the file before it opens it, because the number may belong to another
+ * file of any kind now. */
 static CUresult
 open_file (const ticket *given, int *fd, struct stat *file)
 {
@@ -235,7 +238,7 @@ open_new_locked (CUcontext context, const ticket *given, CUdeviceptr *pointer)
   if (result == CUDA_SUCCESS)
     result = map_locked (context, fd, given->size, shared, pointer);
   if (fd >= 0)
-    close (fd); /* the mapping keeps it */
+    close (fd); /* the mapping keeps the file alive */
   if (result != CUDA_SUCCESS)
     free (shared);
   return result;

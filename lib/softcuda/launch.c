@@ -2,8 +2,8 @@
  *
  * launch.c: kernel launches
  *
- * Checks a launch, copies its arguments, and makes it an item of its stream.
- * How a block runs is block.c's business.
+ * Checks a launch, copies its arguments, and queues it as an item of its
+ * stream. block.c runs the blocks.
  */
 
 #include <stdio.h>
@@ -19,10 +19,11 @@
 #define MAX_BLOCK_XY 1024u
 #define MAX_BLOCK_Z 64u
 
-/* What the occupancy calculator answers: any block does as well. */
+/* The block size that the occupancy functions return. All block sizes are
+ * equally fast here. */
 #define USUAL_BLOCK_SIZE 256
 
-/* Arguments are copied to places that any type may lie at. */
+/* The copies of arguments are aligned for any type. */
 #define ARGUMENT_ALIGNMENT 64
 
 typedef struct {
@@ -37,7 +38,8 @@ typedef struct {
   void *params[];
 } launch_job;
 
-/* Only one block's text is shown: usually all fail the same way. */
+/* Only the text of one block is printed, because usually all blocks fail in the
+ * same way. */
 static void
 note_failure (launch_job *job, const sc_outcome *outcome)
 {
@@ -99,8 +101,8 @@ drop_launch (void *data)
   free (job);
 }
 
-/* cuLaunchKernel's two ways to give arguments: a pointer to each, or all in one
- * buffer, where each lies at its offset. */
+/* cuLaunchKernel accepts arguments in two forms: a pointer to each argument, or
+ * one buffer in which each argument has an offset. */
 typedef struct {
   void **params;
   unsigned char *buffer;
@@ -121,7 +123,7 @@ read_extra (void **extra, launch_arguments *arguments)
   return CUDA_SUCCESS;
 }
 
-/* NULL if the caller has not given it. */
+/* Returns NULL if the caller has not passed the argument. */
 static const void *
 find_argument (
     const launch_arguments *arguments, const softcuda_kernel *kernel, int i)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * memory.c: device memory, pinned host memory, and what a pointer is
+ * memory.c: device memory, pinned host memory, and attributes of pointers
  *
- * Device memory is the process's own, bounded by SOFTCUDA_MEMORY bytes. It is
- * freed when the work of all streams is done, as NVIDIA's driver does. Knows
+ * Device memory is memory of the process, at most SOFTCUDA_MEMORY bytes. Like
+ * NVIDIA's driver, a free waits until the work of all streams is done. Knows
  * nothing of copies.
  */
 
@@ -120,8 +120,8 @@ release (const sc_range *range)
   }
 }
 
-/* Takes the range out first: no new work finds it while the old is waited
- * for. */
+/* Removes the range first, so that no new work can use it while this function
+ * waits for the pending work. */
 void
 sc_memory_remove_locked (const sc_range *range)
 {

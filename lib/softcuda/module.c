@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * module.c: loads what softcuda's own compiler made
+ * module.c: loads images of softcuda's own compiler
  *
- * An image is a shared object of the host, which the dynamic linker loads from
- * the file that image.c has checked. Everything else is refused, with a reason.
+ * An image is a shared object for the host. image.c checks it and writes it to
+ * a file, which the dynamic linker loads. Other images are refused with a
+ * reason.
  * Knows nothing of how a kernel runs.
  */
 
@@ -30,8 +31,8 @@ processor_has (unsigned int needs)
   return needs == 0;
 }
 
-/* The linker takes a file name that it knows for the same library, so the
- * descriptor keeps its number while the library is loaded. */
+/* The linker assumes that the same file name is the same library. So the file
+ * descriptor stays open while the library is loaded. */
 static CUresult
 open_library (CUmodule module, char *log, size_t log_size)
 {
@@ -168,8 +169,8 @@ find_option (const CUjit_option *options, unsigned int n, CUjit_option option)
   return -1;
 }
 
-/* Puts a log into the caller's buffer, if there is one, and its length where
- * the buffer's size was. */
+/* Copies a log into the caller's buffer, if there is one, and replaces the
+ * buffer's size by the length of the log. */
 static void
 hand_out_log (const CUjit_option *options, void **values, unsigned int n,
     CUjit_option buffer_option, CUjit_option size_option, const char *log)
@@ -349,7 +350,7 @@ get_function_attribute (CUfunction_attribute attribute, int *value)
   case CU_FUNC_ATTRIBUTE_CONST_SIZE_BYTES:
   case CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES:
   case CU_FUNC_ATTRIBUTE_NUM_REGS:
-    *value = 0; /* the host's compiler has none of them */
+    *value = 0; /* these do not exist with the host's compiler */
     break;
   case CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES:
     *value = SOFTCUDA_MAX_DYNAMIC_SHARED;

@@ -9,10 +9,10 @@
 #include "device/softcuda_image.h"
 #include "private.h"
 
-/* Bytes of arguments that a kernel may have. */
+/* The maximum size of a kernel's arguments in bytes. */
 #define SC_MAX_ARGUMENTS 4096
 
-/* What was set for old-launch.c. */
+/* The values that old-launch.c sets. */
 typedef struct sc_old_launch {
   unsigned int block[3];
   unsigned int shared_bytes;
@@ -32,12 +32,12 @@ struct CUmod_st {
   int fd; /* of the image: its number is the library's name */
   void *library;
   const softcuda_image_info *image;
-  struct CUfunc_st *functions; /* one a kernel */
-  uintptr_t *globals; /* addresses of variables that a caller knows of */
+  struct CUfunc_st *functions; /* one for each kernel */
+  uintptr_t *globals; /* addresses of variables that a caller has requested */
   size_t n_globals;
 };
 
-/* What the device allows a launch. */
+/* The limits of the device for a launch. */
 #define SC_MAX_BLOCK_THREADS 1024
 
 #endif /* SOFTCUDA_MODULE_H */

@@ -2,9 +2,9 @@
  *
  * nvrtc-compile.c: from CUDA C to an image
  *
- * Preprocesses, has the result scanned and rewritten, adds the table of
- * kernels, and compiles that to a shared object. Everything lies in a folder
- * that is removed in any case.
+ * Preprocesses the source, lets nvrtc-scan.c rewrite the result, adds the table
+ * of kernels, and compiles it to a shared object. All files are in a folder,
+ * which is always removed.
  */
 
 #include <dlfcn.h>
@@ -82,7 +82,8 @@ write_headers (const compilation *c)
   return true;
 }
 
-/* In a #line: a quote or a backslash would end or change the name. */
+/* Escapes a name for #line: a quote or a backslash would end or change the
+ * name. */
 static void
 add_quoted (rt_text *text, const char *name)
 {
@@ -128,8 +129,8 @@ add_flags (rt_strings *arguments, const char *const *flags)
     rt_strings_add (arguments, *flags, strlen (*flags));
 }
 
-/* A GPU fuses a multiplication and an addition, and so does the host where it
- * can; the image then says that it needs such a processor. */
+/* A GPU fuses a multiplication and an addition. The host does so, too, if its
+ * CPU can. Then the image records that it needs such a CPU. */
 static void
 add_machine_flags (rt_strings *arguments)
 {
@@ -139,8 +140,8 @@ add_machine_flags (rt_strings *arguments)
 #endif
 }
 
-/* Both runs have to agree on these, or macros tell the one what is not true of
- * the other. */
+/* The preprocessor and the compiler need the same options. Otherwise predefined
+ * macros differ between them. */
 static void
 add_common_flags (rt_strings *arguments)
 {
@@ -172,7 +173,8 @@ run_preprocessor (const compilation *c)
   return result;
 }
 
-/* The linker hides all but one name: no module meets another's. */
+/* The linker hides all names but one, so that the names of two modules do not
+ * collide. */
 static rt_host_result
 run_compiler (const compilation *c)
 {
@@ -196,7 +198,8 @@ run_compiler (const compilation *c)
   return result;
 }
 
-/* A plain name is its own lowered name; another expression gets one. */
+/* The lowered name of a plain name is the name itself. For another expression,
+ * a new name is made. */
 static void
 lower_expressions (compilation *c)
 {
@@ -283,7 +286,7 @@ preprocess_and_scan (compilation *c)
   return result;
 }
 
-/* For the driver, which refuses what was changed since. */
+/* The driver refuses an image that was changed afterwards. */
 static bool
 take_image (const compilation *c)
 {
@@ -317,7 +320,8 @@ compile_in_folder (compilation *c)
   return take_image (c) ? NVRTC_SUCCESS : NVRTC_ERROR_COMPILATION;
 }
 
-/* The folder's name means nothing to who reads the log. */
+/* Removes the folder's name from the log, because it has no meaning for the
+ * reader. */
 static void
 clean_log (const compilation *c)
 {

@@ -2,8 +2,8 @@
  *
  * nvrtc-folder.c: the folder that a compilation works in
  *
- * It is locked while it is used. A process that is killed leaves its folder
- * behind, but not the lock: the next compilation removes such folders. Knows
+ * The folder is locked while it is used. A killed process leaves its folder
+ * behind, but its lock ends. The next compilation removes such folders. Knows
  * nothing of compilers.
  */
 
@@ -23,7 +23,7 @@
 
 #define PREFIX "softcuda-build-"
 
-/* Folders that a removal keeps open at a time. */
+/* The number of folders that a removal keeps open at the same time. */
 #define OPEN_FOLDERS 16
 
 /* Another process may remove a new folder before it is locked. */
@@ -43,8 +43,8 @@ remove_all (const char *path)
   nftw (path, remove_one, OPEN_FOLDERS, FTW_DEPTH | FTW_PHYS | FTW_MOUNT);
 }
 
-/* Whether it is a folder of this user's, which no process uses. Must be closed
- * after the removal. */
+/* Whether the folder belongs to this user and no process uses it. If so, it is
+ * locked: close it only after the removal. */
 static bool
 is_left_behind (int folder)
 {
@@ -82,7 +82,8 @@ remove_left_behind (const char *parent)
 
 /* ---- creation ---- */
 
-/* Where locks are not supported, folders are not removed either. */
+/* If the file system does not support locks, folders of other processes are not
+ * removed. */
 static bool
 lock (rt_folder *folder)
 {

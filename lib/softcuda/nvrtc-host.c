@@ -2,8 +2,8 @@
  *
  * nvrtc-host.c: the host's C++ compiler
  *
- * Runs the compiler without a shell and with nothing of the process's own but
- * its environment. Knows nothing of CUDA.
+ * Runs the compiler without a shell. The compiler inherits only the environment
+ * of the process. Knows nothing of CUDA.
  */
 
 #include <errno.h>
@@ -20,14 +20,14 @@
 
 #include "nvrtc-private.h"
 
-/* What posix_spawn()'s child ends with where it cannot tell its parent what was
- * wrong, as under valgrind. */
+/* The exit status of posix_spawn()'s child if it cannot report an error to its
+ * parent, for example under valgrind. */
 #define EXIT_NOT_FOUND 127
 
 extern char **environ;
 
-/* The environment, but messages in English and temporary files in the folder,
- * so that they go with it. */
+/* The environment, changed so that messages are in English, and temporary files
+ * are in the folder and are removed with it. */
 static bool
 make_environment (const char *folder, rt_strings *environment)
 {
@@ -78,7 +78,7 @@ set_signals (posix_spawnattr_t *attributes)
   return error;
 }
 
-/* 0 or an errno. */
+/* Returns 0 or an errno. */
 static int
 spawn (const char *program, const rt_strings *arguments,
     const rt_strings *environment, const char *log_path, pid_t *pid)
@@ -106,8 +106,8 @@ spawn (const char *program, const rt_strings *arguments,
   return error;
 }
 
-/* How it ended, as a shell would say. In a process that ignores SIGCHLD nothing
- * tells; then the caller finds out from what the compiler left. */
+/* The exit status, as in a shell. If the process ignores SIGCHLD, the status is
+ * unknown, and the caller checks the compiler's output files instead. */
 static int
 wait_for (pid_t pid)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * nvrtc-options.c: NVRTC's options, in the words of the host's compiler
+ * nvrtc-options.c: translates NVRTC's options for the host's compiler
  *
- * Options that mean nothing without a GPU are accepted; those that nobody knows
- * are not. Knows nothing of how the compiler is run.
+ * Options that have no effect without a GPU are accepted. Unknown options are
+ * refused. Knows nothing of how the compiler is run.
  */
 
 #include <string.h>
@@ -17,8 +17,8 @@ typedef enum option_use {
   USE_STANDARD
 } option_use;
 
-/* A name that ends in = has its value behind it; a name that ends in a space
- * has it behind it or in the next option. */
+/* If a name ends in =, its value follows. If a name ends in a space, its value
+ * follows directly or is the next option. */
 typedef struct option_info {
   const char *name;
   option_use use;
@@ -67,8 +67,8 @@ static const option_info infos[] = {
   { "-restrict", USE_NOTHING, NULL },
 };
 
-/* The value of an option, "" for one that has none, NULL if it is another.
- * A value in the next option moves *i there. */
+/* Returns the value of an option, "" if it has none, or NULL if `name` is
+ * another option. If the value is the next option, *i becomes its index. */
 static const char *
 match (const option_info *info, int n, const char *const *options, int *i)
 {
@@ -91,7 +91,8 @@ match (const option_info *info, int n, const char *const *options, int *i)
   return options[*i];
 }
 
-/* The runtime header needs C++17, which takes almost all older sources. */
+/* The runtime header needs C++17. Almost all older sources are valid in C++17,
+ * too. */
 static bool
 standard_is_known (const char *value, const char **standard)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * nvrtc-private.h: the NVRTC API as softcuda implements it, and what its files
- * share
+ * nvrtc-private.h: the NVRTC API as softcuda implements it, and declarations
+ * that its files share
  *
  * Types, values and prototypes are facts of NVIDIA's library, written down here
  * so that a build needs no CUDA toolkit.
@@ -57,8 +57,8 @@ NVRTC_API nvrtcResult nvrtcGetLoweredName (
 
 /* ---- bytes that grow (nvrtc-text.c) ---- */
 
-/* Always NUL-terminated behind size, once anything was put in. After a lack of
- * memory it stays as it is, and failed says so. */
+/* NUL-terminated after `size` bytes, as soon as something was added. If memory
+ * is lacking, the text does not change, and `failed` is true. */
 typedef struct rt_text {
   char *data;
   size_t size;
@@ -72,11 +72,11 @@ void rt_text_print (rt_text *text, const char *format, ...)
 void rt_text_clear (rt_text *text);
 bool rt_text_read_file (rt_text *text, const char *path);
 bool rt_text_write_file (const rt_text *text, const char *path);
-/* Takes out every occurrence. */
+/* Removes every occurrence. */
 void rt_text_remove_all (rt_text *text, const char *what);
 
 typedef struct rt_strings {
-  char **item; /* ends with NULL, once anything was put in */
+  char **item; /* ends with NULL, as soon as something was added */
   int n;
   bool failed;
 } rt_strings;
@@ -103,19 +103,20 @@ struct nvrtc_program {
 
 /* ---- options (nvrtc-options.c) ---- */
 
-/* Adds what the host's compiler takes for them to the two lists. */
+/* Translates the options for the host's compiler, and adds them to the two
+ * lists. */
 nvrtcResult rt_options_translate (int n, const char *const *options,
     rt_strings *preprocess, rt_strings *compile, rt_text *log);
 
 /* ---- the scan (nvrtc-scan.c) ---- */
 
-/* In front of the user's own text in what the scan reads. */
+/* A marker before the user's own text, which nvrtc-scan.c reads. */
 #define RT_USER_CODE "SOFTCUDA_USER_CODE"
 
 typedef struct rt_scan {
-  rt_text text;            /* what the host's compiler takes */
-  rt_strings kernels;      /* by their own names */
-  rt_strings kernel_paths; /* the same, with their namespaces */
+  rt_text text;            /* the source for the host's compiler */
+  rt_strings kernels;      /* their names */
+  rt_strings kernel_paths; /* their names with namespaces */
 } rt_scan;
 
 /* Takes preprocessed text. */
@@ -135,11 +136,11 @@ typedef struct rt_folder {
   int lock;
 } rt_folder;
 
-/* A new private folder; false if there cannot be one. */
+/* Creates a private folder. Returns false if this fails. */
 bool rt_folder_make (rt_folder *folder);
 void rt_folder_remove (rt_folder *folder);
-/* Makes the folders that a file in folder needs; false if it must not be
- * there. */
+/* Creates the folders that a file in `folder` needs. Returns false if the path
+ * of the file is not allowed. */
 bool rt_folder_prepare (const char *folder, const char *file);
 bool rt_name_is_inside (const char *file);
 
@@ -147,12 +148,12 @@ bool rt_name_is_inside (const char *file);
 
 typedef enum rt_host_result {
   RT_HOST_DONE,
-  RT_HOST_FAILED,      /* the compiler said no, and in the log why */
+  RT_HOST_FAILED, /* the compiler has refused the source; the log says why */
   RT_HOST_NO_COMPILER, /* there is none */
 } rt_host_result;
 
-/* Runs the host's C++ compiler with these arguments and adds to the log what
- * it says. */
+/* Runs the host's C++ compiler with these arguments, and adds its output to the
+ * log. */
 rt_host_result rt_host_compiler (
     const char *folder, const rt_strings *arguments, rt_text *log);
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * nvrtc-scan.c: finds the kernels, and rewrites what no macro can
+ * nvrtc-scan.c: finds the kernels, and rewrites code that macros cannot rewrite
  *
- * Reads preprocessed CUDA C token by token, knowing just as much of the
- * language as that takes: braces, namespaces and declarations. Lines stay
- * where they are. What it does not understand is left to the compiler.
+ * Reads preprocessed CUDA C token by token. It only knows braces, namespaces
+ * and declarations. Line numbers do not change. Code that it does not
+ * understand is left unchanged for the compiler.
  */
 
 #include <ctype.h>
@@ -12,11 +12,12 @@
 
 #include "nvrtc-private.h"
 
-/* Deeper braces and namespaces are counted, but not told apart. */
+/* Deeper braces and namespaces are only counted. */
 #define MAX_DEPTH 64
 
-/* Bytes that are looked at behind `__global__` or `extern`: more than the head
- * of a declaration has. Keeps the time linear in the size of the source. */
+/* The number of bytes that are searched after `__global__` or `extern`. It is
+ * larger than the head of a declaration. The limit keeps the time linear in the
+ * size of the source. */
 #define MAX_HEAD 1024
 
 typedef enum token_kind {
@@ -174,7 +175,7 @@ is_sign (const token *t, char sign)
   return t->kind == TOKEN_SIGN && *t->start == sign;
 }
 
-/* The next token that is no space, from at on. */
+/* The next token from `at` on that is not a space. */
 static token
 peek (const char *at, const char *end)
 {
@@ -234,7 +235,7 @@ is_attribute (const token *word)
   return false;
 }
 
-/* The word in front of the parameters, behind __global__. */
+/* The name of the kernel: the word before the parameters, after __global__. */
 static bool
 find_kernel_name (const char *at, const char *end, token *name)
 {
@@ -349,8 +350,8 @@ parse_dynamic (const char *at, const char *end, dynamic *d)
   return true;
 }
 
-/* Types of the form `a::b` come in pieces: a space between them does no harm,
- * only `::` must stay in one. */
+/* Types of the form `a::b` are several tokens. A space between them is allowed,
+ * but `::` must not be divided. */
 static void
 join_colons (rt_text *type)
 {
@@ -385,7 +386,8 @@ put_dynamic (scanner *s, const dynamic *d)
       type, size, name, rest, size, name, size, name, type, rest);
 }
 
-/* At `extern`. Whether it was one, and has been rewritten. */
+/* Called at `extern`. Returns whether this is a declaration of dynamic shared
+ * memory, which was rewritten. */
 static bool
 rewrite_dynamic (scanner *s, const token *word)
 {

@@ -2,8 +2,8 @@
  *
  * nvrtc.c: programs, as the NVRTC API has them
  *
- * Keeps what goes into a compilation and what comes out of it. Knows nothing of
- * how it is done.
+ * Stores the inputs and the results of a compilation. Knows nothing of how to
+ * compile.
  */
 
 #include <stdlib.h>

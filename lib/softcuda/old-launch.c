@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * old-launch.c: launches as they were before cuLaunchKernel()
+ * old-launch.c: the launch functions that are older than cuLaunchKernel()
  *
- * The shape of the blocks and the arguments are set function by function, and
- * a launch uses what was set last. PyCUDA still sets shapes this way. Knows
- * nothing of how a kernel runs.
+ * The block size and the arguments are set for each function by separate calls.
+ * A launch uses the values that were set last. PyCUDA still sets shapes this
+ * way. Knows nothing of how a kernel runs.
  */
 
 #include <string.h>
 
 #include "module.h"
 
-/* Returns with the lock held where the function is one. */
+/* If the handle is valid, returns with the lock held. */
 static CUresult
 lock_function (CUfunction function)
 {

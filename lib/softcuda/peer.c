@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * peer.c: what devices do with each other
+ * peer.c: access and copies between devices
  *
- * There is one device, so contexts are all that a copy can be between, and no
- * device is another's peer. Knows nothing of how memory is made.
+ * There is only one device. So these copies are between contexts, and the
+ * device has no peer. Knows nothing of how memory is allocated.
  */
 
 #include "private.h"

@@ -2,8 +2,9 @@
  *
  * pool.c: spreads the blocks of launches over the processors
  *
- * A few threads that never end, started with the first launch that has use for
- * them, and a list of jobs that all of them work on. Knows nothing of CUDA.
+ * Has a few threads that never end, and a list of jobs on which all of them
+ * work. The first launch that needs the threads starts them. Knows nothing of
+ * CUDA.
  */
 
 #include <pthread.h>
@@ -13,11 +14,11 @@
 
 #include "run.h"
 
-/* More than these gain a development device nothing. */
+/* More threads are not useful for a device that is meant for development. */
 #define MAX_THREADS 16
 
-/* A thread takes this part of what is left at a time: few visits to the lock,
- * and all end at about the same time. */
+/* A thread takes this fraction of the remaining blocks at a time. So it rarely
+ * takes the lock, and all threads end at about the same time. */
 #define SHARE_OF_REST 4
 
 typedef struct pool_job {
@@ -25,7 +26,7 @@ typedef struct pool_job {
   void *data;
   uint64_t next;
   uint64_t n;
-  int workers; /* threads that are at it */
+  int workers; /* threads that work on it */
   bool failed;
   struct pool_job *after;
 } pool_job;
@@ -34,10 +35,10 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t wake = PTHREAD_COND_INITIALIZER;
 static pthread_cond_t done = PTHREAD_COND_INITIALIZER;
 static pool_job *jobs;
-static int n_threads = 1; /* the caller's counts */
+static int n_threads = 1; /* including the caller's thread */
 static bool started;
 
-/* Does part after part of the job, without the lock. */
+/* Runs the job part by part, without the lock. */
 static void
 work_locked (pool_job *job)
 {
@@ -83,7 +84,7 @@ pool_thread (void *unused)
   return NULL;
 }
 
-/* A thread that cannot be started is done without. */
+/* If a thread cannot be started, the pool works without it. */
 static void
 start_locked (void)
 {

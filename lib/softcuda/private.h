@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * private.h: what the files of softcuda's driver share
+ * private.h: declarations that the files of softcuda's driver share
  *
- * One lock guards all state: the device is for development and tests, and one
- * lock is easy to be right about. Work runs without it. A function whose name
- * ends in _locked is called with it held; some of them wait, and then give it
- * up meanwhile, as their comments say.
+ * One lock guards all state. This is simple, and fast enough for a device that
+ * is meant for development and tests. Kernels and copies run without the lock.
+ * A function whose name ends in _locked must be called with the lock held. Some
+ * of these functions wait, and release the lock while they wait; their comments
+ * say so.
  */
 
 #ifndef SOFTCUDA_PRIVATE_H
@@ -18,7 +19,7 @@
 #include "further.h"
 #include "softcuda.h"
 
-/* The exported symbols are the API's and softcuda.h's, and no others. */
+/* Only the symbols of the API and of softcuda.h are exported. */
 #define SC_DECLARE(name, symbol, need, args) SOFTCUDA_API CUresult symbol args;
 SOFTCUDA_FUNCTIONS (SC_DECLARE)
 #undef SC_DECLARE
@@ -32,7 +33,7 @@ typedef enum sc_call {
       SC_N_CALLS
 } sc_call;
 
-/* First statement of every entry point that needs cuInit(). */
+/* Must be the first statement of every entry point that needs cuInit(). */
 #define SC_ENTER(name) \
   do { \
     CUresult sc_enter_result = sc_enter (SC_CALL_##name); \
@@ -63,8 +64,8 @@ typedef enum sc_kind {
   SC_KIND_TEXTURE
 } sc_kind;
 
-/* First member of every object that a caller holds a handle of. The table of
- * live handles makes a stale one an error instead of a crash. */
+/* Must be the first member of every object of which callers have handles. With
+ * the table of live handles, a stale handle is an error, and not a crash. */
 typedef struct sc_handle {
   sc_kind kind;
   int refs;
@@ -78,20 +79,19 @@ void sc_wait_progress_locked (void);
 void sc_signal_progress_locked (void);
 void sc_wait_wake_locked (pthread_cond_t *wake);
 
-/* Gives the object its first reference, which is the table's. */
+/* Adds the object to the table, which owns its first reference. */
 void sc_handle_add_locked (sc_handle *handle, sc_kind kind, CUcontext context);
 bool sc_handle_is_live_locked (const void *handle, sc_kind kind);
-/* The table's reference becomes the caller's. */
+/* Removes the object from the table. The caller gets the table's reference. */
 void sc_handle_remove_locked (sc_handle *handle);
 
-/* Frees an object that handles stood for, or an array of them, later: another
- * one is not allocated at its address before that. With the lock held or
- * without. */
+/* Frees an object, or an array of objects, later, so that a new object does not
+ * get its address soon. May be called with or without the lock. */
 void sc_handle_free (void *object);
 
-/* Some live object of that kind and context, or NULL. */
+/* Returns any live object of this kind and context, or NULL. */
 void *sc_handle_any_locked (sc_kind kind, CUcontext context);
-/* Calls each for every live object of that kind. */
+/* Calls `each` for every live object of this kind. */
 void sc_handle_each_locked (
     sc_kind kind, void (*each) (sc_handle *handle, void *data), void *data);
 
@@ -100,34 +100,39 @@ void sc_handle_each_locked (
 struct CUctx_st {
   sc_handle handle;
   bool alive;
-  CUresult error; /* of asynchronous work: stays until the context dies */
+  CUresult
+      error; /* of asynchronous work; it stays until the context is destroyed */
   CUstream null_stream;
   CUstream joining;  /* see sc_stream_joining_locked (); NULL at first */
   size_t stack_size; /* CU_LIMIT_STACK_SIZE */
-  int attached;      /* calls of cuCtxAttach() that no cuCtxDetach() ended */
+  int attached;      /* calls of cuCtxAttach() without a cuCtxDetach() yet */
 };
 
-/* For those who wait: the context may be destroyed meanwhile. unref gives its
- * error. */
+/* A reference for functions that wait, because the context may be destroyed in
+ * the meantime. unref returns the context's error. */
 CUcontext sc_context_ref_locked (CUcontext context);
 CUresult sc_context_unref_locked (CUcontext context);
 
-/* The calling thread's context; its sticky error is no concern of theirs. */
+/* Returns the calling thread's context, even if its asynchronous work has
+ * failed. */
 CUresult sc_current_locked (CUcontext *context);
-/* The same, and an error where its asynchronous work has failed. */
+/* Returns the calling thread's context, or an error if its asynchronous work
+ * has failed. */
 CUresult sc_current_usable_locked (CUcontext *context);
 
 /* ---- streams (stream.c) ---- */
 
-/* A place in a stream: reached when the item of that number is complete. */
+/* A point in a stream. It is reached when the item of this number is
+ * complete. */
 typedef struct sc_point {
-  CUstream stream; /* a reference, or NULL: always reached */
+  CUstream stream; /* a reference; NULL: the point is always reached */
   uint64_t seq;
 } sc_point;
 
 typedef struct sc_work {
-  CUresult (*run) (void *data); /* an error fails the context */
-  void (*drop) (void *data);    /* frees data, run or not; may be NULL */
+  CUresult (*run) (void *data); /* an error becomes the error of the context */
+  void (*drop) (void *data); /* frees data in any case, even if the item has not
+                                run; may be NULL */
   void *data;
   bool even_after_error;
 } sc_work;
@@ -147,8 +152,9 @@ struct CUstream_st {
   pthread_cond_t wake;
 };
 
-/* Takes work->data in any case. after: another point to wait for, or NULL. The
- * item's place is *point, without a reference, if point is not NULL. */
+/* Takes ownership of work->data, even on failure. after: another point to wait
+ * for, or NULL. If point is not NULL, *point becomes the point of the item,
+ * without a reference. */
 CUresult sc_submit_locked (CUstream stream, const sc_work *work,
     const sc_point *after, sc_point *point);
 /* Waits without the lock. */
@@ -160,16 +166,18 @@ sc_point sc_point_copy_locked (const sc_point *point);
 CUresult sc_submit_and_wait_locked (CUstream stream, const sc_work *work);
 
 CUstream sc_stream_new_locked (CUcontext context, bool non_blocking);
-/* Takes no more work; the stream leaves the table, and signals progress, when
- * what it has is done. Does not wait. */
+/* Stops a stream: it accepts no more work. When its work is done, it leaves the
+ * table and signals progress. Does not wait. */
 void sc_stream_destroy_locked (CUstream stream);
-/* The stream, which no caller has a handle of, whose work begins when all is
- * done that any stream of the context had before; NULL without memory. */
+/* Returns an internal stream of the context. Its work begins when all earlier
+ * work of all streams of the context is done. Returns NULL if there is no
+ * memory. */
 CUstream sc_stream_joining_locked (CUcontext context);
-/* A caller's handle: NULL is the default stream of the current context. */
+/* Finds the stream of a caller's handle. NULL is the default stream of the
+ * current context. */
 CUresult sc_stream_find_locked (CUstream handle, CUstream *stream);
-/* Waits, without the lock, for all that was submitted to a context, or to all
- * contexts if it is NULL. */
+/* Waits for all work that was submitted to a context, or to all contexts if it
+ * is NULL. Releases the lock while it waits. */
 void sc_wait_idle_locked (CUcontext context);
 
 /* ---- events (event.c) ---- */
@@ -179,7 +187,8 @@ struct CUevent_st {
   bool timed;
   sc_point recorded;
   uint64_t n_records;
-  uint64_t time; /* ns of the latest record, once its point is reached */
+  uint64_t
+      time; /* of the latest record, in ns; valid when its point is reached */
 };
 
 void sc_event_destroy_locked (CUevent event);
@@ -195,7 +204,7 @@ typedef enum sc_range_kind {
   SC_RANGE_REGISTERED
 } sc_range_kind;
 
-/* What ipc.c knows of a range that several processes have. */
+/* The data of ipc.c for a range that is shared between processes. */
 typedef struct sc_shared sc_shared;
 
 typedef struct sc_range {
@@ -211,28 +220,31 @@ typedef struct sc_range {
 } sc_range;
 
 CUresult sc_range_add_locked (const sc_range *range);
-/* The range that the address lies in, or NULL; valid until the lock is left. */
+/* Returns the range that contains the address, or NULL. Valid while the lock is
+ * held. */
 const sc_range *sc_range_find_locked (uintptr_t address);
 bool sc_range_overlaps_locked (uintptr_t start, size_t size);
 bool sc_range_covers_locked (uintptr_t start, size_t size);
-/* Where the device finds the byte at this address. For registered memory this
- * is the page that was registered, whatever is mapped there now. */
+/* Returns the address that the device uses for this address. For registered
+ * memory it is in the page that was registered, even if another page is mapped
+ * there now. */
 uintptr_t sc_range_device_address_locked (uintptr_t address);
 void sc_range_remove_locked (uintptr_t start);
 /* The range that begins there has that from now on. */
 void sc_range_set_shared_locked (uintptr_t start, sc_shared *shared);
-/* Some range of the context, or NULL. */
+/* Returns any range of the context, or NULL. */
 const sc_range *sc_range_any_locked (CUcontext context);
-/* The first range of that kind for which is_it answers true, or NULL. */
+/* Returns the first range of this kind for which is_it returns true, or
+ * NULL. */
 const sc_range *sc_range_search_locked (sc_range_kind kind,
     bool (*is_it) (const sc_range *range, const void *data), const void *data);
 
 size_t sc_memory_limit (void);
-/* Waits for all work, and frees what the range stands for. */
+/* Waits for all work, and frees the memory of the range. */
 void sc_memory_remove_locked (const sc_range *range);
 void sc_memory_release_all_locked (CUcontext context);
-/* The range is the process's own again; false if that cannot be done, and its
- * memory must not be freed. */
+/* Makes the range private again. Returns false if this fails; then its memory
+ * must not be freed. */
 bool sc_shared_end_export (const sc_range *range);
 void sc_shared_free (sc_shared *shared);
 void sc_external_destroy_locked (CUexternalMemory memory);
@@ -240,12 +252,12 @@ void sc_external_destroy_locked (CUexternalMemory memory);
 /* ---- modules (module.c) ---- */
 
 void sc_module_destroy_locked (CUmodule module);
-/* Ends what was told of its variables (global.c). */
+/* Removes the ranges of its variables (global.c). */
 void sc_module_forget_globals_locked (CUmodule module);
 
 /* ---- textures (texture.c) ---- */
 
-/* handle: what the table of live handles has of it. */
+/* handle: its entry in the table of live handles. */
 void sc_texture_destroy_locked (sc_handle *handle);
 
 #endif /* SOFTCUDA_PRIVATE_H */

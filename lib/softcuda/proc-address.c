@@ -2,8 +2,8 @@
  *
  * proc-address.c: entry points by name and version
  *
- * A program asks for a name without its suffix and for a version of the API;
- * what it gets is the newest variant that this version has. Knows nothing of
+ * A program requests a name without its suffix, and a version of the API. It
+ * gets the newest variant that exists in this version. Knows nothing of
  * what the entry points do.
  */
 
@@ -12,8 +12,8 @@
 #include "absent.h"
 #include "private.h"
 
-/* Symbols are a name, perhaps with _v and a digit, and perhaps with one of
- * these, for a default stream of each thread. */
+/* A symbol is a name, in some cases followed by _v and a digit. Symbols for
+ * per-thread default streams also have one of these suffixes. */
 #define SUFFIX_SIZE 5
 static const char *const thread_suffixes[] = { "_ptds", "_ptsz" };
 
@@ -48,8 +48,8 @@ is_variant (const char *symbol, const char *name)
          && memcmp (symbol, name, size) == 0;
 }
 
-/* Streams of each thread are the default stream here, so its entry points serve
- * for both. */
+/* Per-thread default streams are the same as the default stream here. So one
+ * entry point is used for both. */
 static CUresult
 find_entry_point (const char *name, int version, void **function,
     CUdriverProcAddressQueryResult *status)
@@ -90,7 +90,7 @@ cuGetProcAddress_v2 (const char *name, void **function, int version,
       name, version, function, status != NULL ? status : &unused);
 }
 
-/* May be called before cuInit(), as the other one. */
+/* May be called before cuInit(), like the other function. */
 CUresult
 cuGetProcAddress (
     const char *name, void **function, int version, uint64_t flags)

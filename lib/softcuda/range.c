@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * range.c: which addresses the driver knows
+ * range.c: the address ranges that the driver knows
  *
  * A sorted array of live ranges that do not overlap. Knows nothing of how
- * memory is made or freed.
+ * memory is allocated or freed.
  */
 
 #include <string.h>

@@ -16,10 +16,10 @@
 
 #include "private.h"
 
-/* Pages that one call of mincore() looks at. */
+/* The number of pages that one call of mincore() checks. */
 #define PAGES_AT_ONCE 256
 
-/* Whether all of its pages are mapped. */
+/* Whether all pages are mapped. */
 static bool
 memory_exists (uintptr_t start, size_t size)
 {
@@ -39,7 +39,8 @@ memory_exists (uintptr_t start, size_t size)
   return true;
 }
 
-/* Maps the pages of [first, end), which lie in one mapping, at target, too. */
+/* Maps the pages of [first, end) a second time, at target. They must be in one
+ * mapping. */
 static bool
 duplicate_part (uintptr_t first, uintptr_t end, uintptr_t target)
 {
@@ -48,8 +49,8 @@ duplicate_part (uintptr_t first, uintptr_t end, uintptr_t target)
          != MAP_FAILED;
 }
 
-/* Fills the reserved map with the pages from start on, mapping by mapping, as
- * the process's list has them. False when a part is private. */
+/* Maps the pages from start on into the reserved area, for each entry in the
+ * process's list of mappings. Returns false if one of them is private. */
 static bool
 duplicate_all (uintptr_t start, char *map, size_t size)
 {
@@ -78,7 +79,7 @@ duplicate_all (uintptr_t start, char *map, size_t size)
   return at >= start + size;
 }
 
-/* Leaves range->map NULL where the pages cannot be mapped a second time. */
+/* range->map stays NULL if the pages cannot be mapped a second time. */
 static void
 map_pages_again (sc_range *range)
 {

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * run.h: how the blocks of a launch get done, between launch.c, block.c and
- * pool.c
+ * run.h: runs the blocks of a launch; shared by launch.c, block.c and pool.c
  */
 
 #ifndef SOFTCUDA_RUN_H
@@ -13,20 +12,20 @@
 #include "cuda-driver.h"
 #include "device/softcuda_image.h"
 
-/* How a block ended. */
+/* The result of a block. */
 typedef struct sc_outcome {
   CUresult error;
-  char text[256]; /* what went wrong, and where; empty if nothing is known */
+  char text[256]; /* the fault and its position; empty if unknown */
 } sc_outcome;
 
-/* block.c: runs one block on the calling thread. block's hooks are set here.
+/* block.c: runs one block on the calling thread, and sets the hooks of `block`.
  * in_fibres: the kernel's threads may wait for each other. */
 void sc_run_block (const softcuda_kernel *kernel, bool in_fibres,
     softcuda_block *block, sc_outcome *outcome);
 
-/* pool.c: calls each (data, 0) to each (data, n - 1) on as many threads as
- * there are processors, one of them the caller's; stops early after a false.
- * Returns whether all were true. */
+/* pool.c: calls each (data, 0) to each (data, n - 1) on one thread for each
+ * processor, including the caller's thread. If a call returns false, it stops
+ * early. Returns whether all calls returned true. */
 bool sc_pool_run (
     bool (*each) (void *data, uint64_t i), void *data, uint64_t n);
 

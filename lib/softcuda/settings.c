@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * settings.c: what a context can be told, and what it says of itself
+ * settings.c: limits, configuration and attributes of a context
  *
- * The processor has none of what most of these choose: they are accepted, and
- * mean nothing. Knows nothing of how contexts live.
+ * Most of these settings have no counterpart on a CPU. They are accepted and
+ * have no effect. Knows nothing of the life of contexts.
  */
 
 #include "private.h"
 
-/* What drivers answer for a context of cuCtxCreate_v2(). */
+/* The version that drivers return for a context of cuCtxCreate_v2(). */
 #define API_VERSION 3020
 
 #define BANKS_OF_FOUR_BYTES 1 /* CU_SHARED_MEM_CONFIG_FOUR_BYTE_BANK_SIZE */
@@ -25,7 +25,7 @@ check_context (void)
   return result;
 }
 
-/* A number that never changes. */
+/* Returns a constant. */
 static CUresult
 answer (int *value, int number)
 {
@@ -36,7 +36,8 @@ answer (int *value, int number)
   return result;
 }
 
-/* The limit is kept and told: kernels have the stack of the CPU's threads. */
+/* The limit is stored and returned, but has no effect: kernels use the stacks
+ * of CPU threads. */
 CUresult
 cuCtxGetLimit (size_t *value, CUlimit limit)
 {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * softcuda.h: what softcuda's libcuda.so.1 offers beyond the CUDA driver API
+ * softcuda.h: functions of softcuda's libcuda.so.1 that are not in the CUDA
+ * driver API
  *
- * A caller looks the functions up with dlsym(); a driver that lacks them is
- * not softcuda. Include cuda-driver.h, or another source of CUuuid and
+ * Callers find these functions with dlsym(). A driver without them is not
+ * softcuda. Include cuda-driver.h, or another source of CUuuid and
  * CUresult, first. Not installed.
  */
 
@@ -14,10 +15,10 @@
 
 /**
  * softcudaSetUuid:
- * @uuid: what cuDeviceGetUuid() gives from now on
+ * @uuid: the value that cuDeviceGetUuid() returns from now on
  *
- * Makes the software device the same as a Vulkan device, so that those who
- * look for the Vulkan device of a CUDA device by its UUID find it. May be
+ * Sets the UUID of the software device to the UUID of a Vulkan device. So
+ * programs find the Vulkan device that belongs to the CUDA device. May be
  * called before cuInit(). Thread-safe.
  *
  * Returns: CUDA_SUCCESS, or CUDA_ERROR_INVALID_VALUE if @uuid is NULL
@@ -31,12 +32,12 @@ SOFTCUDA_API CUresult softcudaSetUuid (const CUuuid *uuid);
  * A comma-separated list of NAME:N[+][:ERROR]: the Nth call from now on (the
  * first is 1, all threads count together) of the entry point NAME, written
  * without `_v2`, does nothing and returns ERROR: a name or number, by default
- * CUDA_ERROR_UNKNOWN. With a plus, so do all calls that follow; the name `*` is
- * every entry point. The environment's SOFTCUDA_FAIL is read by cuInit() when
- * it has changed. May be called before cuInit(). Thread-safe.
+ * CUDA_ERROR_UNKNOWN. With a plus, all later calls return ERROR, too. The name
+ * `*` means every entry point. The environment's SOFTCUDA_FAIL is read by
+ * cuInit() when it has changed. May be called before cuInit(). Thread-safe.
  *
- * Returns: CUDA_SUCCESS, or CUDA_ERROR_INVALID_VALUE if @spec is malformed, and
- *   what was set before stays
+ * Returns: CUDA_SUCCESS, or CUDA_ERROR_INVALID_VALUE if @spec is malformed;
+ * then the previous list stays in force
  */
 SOFTCUDA_API CUresult softcudaFail (const char *spec);
 
@@ -44,8 +45,8 @@ SOFTCUDA_API CUresult softcudaFail (const char *spec);
  * softcudaCountCalls:
  * @name: an entry point, written without `_v2`, or `*` for all of them
  *
- * Tells how often the calling thread has called an entry point, whether the
- * call was successful or not. For tests of what a program asks of the driver.
+ * Counts the calls of an entry point by the calling thread, successful or not.
+ * For tests that check which driver calls a program makes.
  *
  * Returns: the number of calls since the thread began; 0 if there is no such
  *   entry point

@@ -2,10 +2,10 @@
  *
  * stream.c: streams, their threads, and the order of work
  *
- * A stream is a queue of items and a thread that runs them. Order between
- * streams is a list of points that an item waits for, taken when it is
- * submitted: always points of earlier submissions, so nothing waits in a
- * circle. Knows nothing of what the items do.
+ * A stream is a queue of items and a thread that runs them. An item has a list
+ * of points of other streams, for which it waits. The list is made when the
+ * item is submitted, and has only points of earlier items, so there is no
+ * deadlock. Knows nothing of what the items do.
  */
 
 #include <signal.h>
@@ -28,10 +28,11 @@ typedef struct {
   CUstream stream;
   CUcontext context;
   int n;
-  sc_point *points; /* NULL while they are counted */
+  sc_point *points; /* NULL while the points are counted */
 } gather;
 
-/* One count for all streams: an item with a greater number came later. */
+/* One counter for all streams. An item with a greater number was submitted
+ * later. */
 static uint64_t last_seq;
 
 static void
@@ -135,8 +136,9 @@ stream_thread (void *data)
   return NULL;
 }
 
-/* The process's signals are for its own threads, and none of these is waited
- * for: a kernel may run for ever, and the process has to end all the same. */
+/* These threads block all signals, which are for the threads of the program.
+ * They are detached, because a kernel may run for ever, and the process must be
+ * able to end. */
 static CUresult
 start_thread_locked (CUstream stream)
 {
@@ -182,7 +184,8 @@ gather_each (sc_handle *handle, void *data)
     gather_one (g, other);
 }
 
-/* The default stream waits for all blocking streams, and they for it. */
+/* The default stream waits for all blocking streams, and these wait for the
+ * default stream. */
 static void
 gather_points_locked (gather *g, const sc_point *after)
 {
@@ -299,8 +302,8 @@ sc_wait_idle_locked (CUcontext context)
     sc_wait_progress_locked ();
 }
 
-/* Where a stream stands; the default stream stands where all do that it is in
- * order with. */
+/* The current end of a stream. The end of the default stream includes the ends
+ * of all blocking streams. */
 static busy_search
 search_of_stream (CUstream stream)
 {

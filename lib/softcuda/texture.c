@@ -2,9 +2,10 @@
  *
  * texture.c: texture objects on linear memory
  *
- * Checks what a texture is made of, and describes it to kernels: the handle is
- * the address of that description. There are no arrays, hence no textures of
- * them. How a kernel samples is softcuda_texture.h's business.
+ * Checks the description of a texture, and makes a description for kernels. The
+ * handle is the address of the latter. There are no CUDA arrays, so there are
+ * no textures of arrays. softcuda_texture.h has the code with which a kernel
+ * samples.
  */
 
 #include <string.h>
@@ -12,14 +13,15 @@
 #include "device/softcuda_texture.h"
 #include "private.h"
 
-/* As the device's attributes say. */
+/* The same values as the device's attributes. */
 #define ALIGNMENT 512
 #define PITCH_ALIGNMENT 32
 
 #define KNOWN_FLAGS (CU_TRSF_READ_AS_INTEGER | CU_TRSF_NORMALIZED_COORDINATES)
 
 typedef struct {
-  softcuda_texture seen; /* by kernels; first: the handle is its address */
+  softcuda_texture seen; /* read by kernels; must be first, because its address
+                            is the handle */
   sc_handle handle;
 } texture;
 
@@ -99,8 +101,8 @@ is_floating (softcuda_texel_format format)
   return format == SOFTCUDA_TEXEL_F32;
 }
 
-/* Integers are read as they are, or as fractions of the greatest; that of 32
- * bits has no fractions. */
+/* Integers are read as integers, or as fractions of the largest value. 32-bit
+ * integers cannot be read as fractions. */
 static CUresult
 set_sampling (softcuda_texture *t, const CUDA_TEXTURE_DESC *desc)
 {
@@ -190,7 +192,8 @@ run_nothing (void *data)
   return CUDA_SUCCESS;
 }
 
-/* Kernels that are under way may still sample it, and nobody waits for them. */
+/* Running kernels may still sample the texture, and this call does not wait for
+ * them. So the description is freed later, by an item of a stream. */
 void
 sc_texture_destroy_locked (sc_handle *handle)
 {

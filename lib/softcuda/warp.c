@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * warp.c: what the threads of a block wait for, and when that is there
+ * warp.c: the waits of a block's threads, and when they are over
  *
- * Each rule is CUDA's: a barrier waits for all threads of the block that have
- * not returned, a warp function for all lanes of its mask that have not
- * returned. Which lanes are active together is decided when no lane of the warp
- * can go on by itself. Knows nothing of how threads run.
+ * The rules are those of CUDA. A barrier waits for all threads of the block
+ * that have not returned. A warp function waits for all lanes of its mask that
+ * have not returned. The active lanes are determined when no lane of the warp
+ * can continue alone. Knows nothing of how threads run.
  */
 
 #include <stddef.h>
 
 #include "warp.h"
 
-/* The lanes of a warp, of which the last may be incomplete. */
+/* The lanes of a warp. The last warp of a block may have fewer. */
 static unsigned int
 count_lanes (unsigned int first, unsigned int n)
 {
@@ -56,8 +56,8 @@ release_barrier (sc_thread *threads, unsigned int n)
   return n_here != 0;
 }
 
-/* The lanes of the mask that have not ended, or 0 while one of them is not at
- * an exchange with the same mask. */
+/* Returns the lanes of the mask that have not ended. Returns 0 if one of them
+ * does not wait at an exchange with the same mask. */
 static unsigned int
 complete_lanes (const sc_thread *lanes, unsigned int n, unsigned int mask)
 {
@@ -104,7 +104,8 @@ release_exchanges (sc_thread *lanes, unsigned int n)
   return any;
 }
 
-/* The first lane that asks, and those that ask at the same place. */
+/* The first lane that calls __activemask(), and the lanes that call it at the
+ * same place. */
 static bool
 release_active (sc_thread *lanes, unsigned int n)
 {
