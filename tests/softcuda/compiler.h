@@ -53,10 +53,10 @@ read_log (nvrtcProgram program)
   size_t size;
   char *log;
 
-  fail_unless_equals_int (log_size (program, &size), 0);
+  ck_assert_int_eq (log_size (program, &size), 0);
   log = g_malloc (size);
-  fail_unless_equals_int (get_log (program, log), 0);
-  fail_unless_equals_uint64 (strlen (log) + 1, size);
+  ck_assert_int_eq (get_log (program, log), 0);
+  ck_assert_uint_eq (strlen (log) + 1, size);
   return log;
 }
 
@@ -66,9 +66,9 @@ take_image (nvrtcProgram program)
   size_t size;
   char *image;
 
-  fail_unless_equals_int (image_size (program, &size), 0);
+  ck_assert_int_eq (image_size (program, &size), 0);
   image = g_malloc (size);
-  fail_unless_equals_int (get_image (program, image), 0);
+  ck_assert_int_eq (get_image (program, image), 0);
   return image;
 }
 
@@ -93,13 +93,13 @@ build_text (const char *text)
   char *log;
   int result;
 
-  fail_unless_equals_int (create (&program, text, "test.cu", 0, NULL, NULL), 0);
+  ck_assert_int_eq (create (&program, text, "test.cu", 0, NULL, NULL), 0);
   result = compile (program, 3, options);
   log = read_log (program);
-  fail_unless (result == 0, "%d: %s", result, log);
-  fail_unless_equals_string (log, "");
+  ck_assert_msg (result == 0, "%d: %s", result, log);
+  ck_assert_str_eq (log, "");
   module = load_image (program);
-  fail_unless_equals_int (destroy (&program), 0);
+  ck_assert_int_eq (destroy (&program), 0);
   g_free (log);
   return module;
 }

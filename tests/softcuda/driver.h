@@ -8,9 +8,9 @@
 #define TEST_SOFTCUDA_DRIVER_H
 
 #include <dlfcn.h>
-#include <gst/check/gstcheck.h>
 
 #include "cuda-driver.h"
+#include "softcuda-check.h"
 #include "softcuda.h"
 
 static vkgdr_cuda cu;
@@ -21,10 +21,11 @@ static unsigned long (*count_calls) (const char *name);
 #define ok(call) \
   do { \
     CUresult ok_result = (call); \
-    fail_unless (ok_result == CUDA_SUCCESS, "%s: error %d", #call, ok_result); \
+    ck_assert_msg ( \
+        ok_result == CUDA_SUCCESS, "%s: error %d", #call, ok_result); \
   } while (0)
 
-#define fails(call, error) fail_unless_equals_int (call, error)
+#define fails(call, error) ck_assert_int_eq (call, error)
 
 static inline void *
 open_library (const char *name)
@@ -32,7 +33,7 @@ open_library (const char *name)
   char *path = g_build_filename (g_getenv ("VKGDR_SOFTCUDA_DIR"), name, NULL);
   void *library = dlopen (path, RTLD_NOW | RTLD_LOCAL);
 
-  fail_unless (library != NULL, "%s: %s", path, dlerror ());
+  ck_assert_msg (library != NULL, "%s: %s", path, dlerror ());
   g_free (path);
   return library;
 }
@@ -42,7 +43,7 @@ find_symbol (void *library, const char *name)
 {
   void *symbol = dlsym (library, name);
 
-  fail_unless (symbol != NULL, "no %s", name);
+  ck_assert_msg (symbol != NULL, "no %s", name);
   return symbol;
 }
 

@@ -18,7 +18,7 @@
 
 /* ---- launches ---- */
 
-GST_START_TEST (test_indices)
+START_TEST (test_indices)
 {
   CUmodule module = build (
       "__global__ void __launch_bounds__ (1024) where (int4 *out)\n"
@@ -39,17 +39,17 @@ GST_START_TEST (test_indices)
       find (module, "where"), 2, 3, 4, 4, 3, 2, 0, NULL, params, NULL));
   ok (cu.cuCtxSynchronize ());
   for (int i = 0; i < 24 * 24; i++, at += 4) {
-    fail_unless_equals_int (at[0], i / 24 % 2);
-    fail_unless_equals_int (at[1], i / 24 / 6);
-    fail_unless_equals_int (at[2], i % 24 / 4 % 3);
-    fail_unless_equals_int (at[3], 202);
+    ck_assert_int_eq (at[0], i / 24 % 2);
+    ck_assert_int_eq (at[1], i / 24 / 6);
+    ck_assert_int_eq (at[2], i % 24 / 4 % 3);
+    ck_assert_int_eq (at[3], 202);
   }
   ok (cu.cuMemFree (out));
   ok (cu.cuModuleUnload (module));
 }
-GST_END_TEST;
+END_TEST;
 
-GST_START_TEST (test_struct_by_value)
+START_TEST (test_struct_by_value)
 {
   struct {
     char a;
@@ -75,20 +75,20 @@ GST_START_TEST (test_struct_by_value)
   ok (cu.cuLaunchKernel (function, 1, 1, 1, 1, 1, 1, 0, NULL, params, NULL));
   scale = 1000; /* copied by the launch */
   ok (cu.cuCtxSynchronize ());
-  fail_unless (*(double *) (uintptr_t) out == 649.25);
+  ck_assert (*(double *) (uintptr_t) out == 649.25);
   for (size_t i = 0; i < 4; i++) {
     ok (cu.cuFuncGetParamInfo (function, i, &offset, &size));
-    fail_unless_equals_uint64 (offset, offsets[i]);
-    fail_unless_equals_uint64 (size, sizes[i]);
+    ck_assert_uint_eq (offset, offsets[i]);
+    ck_assert_uint_eq (size, sizes[i]);
   }
   fails (cu.cuFuncGetParamInfo (function, 4, &offset, &size),
       CUDA_ERROR_INVALID_VALUE);
   ok (cu.cuMemFree (out));
   ok (cu.cuModuleUnload (module));
 }
-GST_END_TEST;
+END_TEST;
 
-GST_START_TEST (test_barriers)
+START_TEST (test_barriers)
 {
   CUmodule module =
       build ("__global__ void reduce (const int *in, int *out)\n"
@@ -134,20 +134,20 @@ GST_START_TEST (test_barriers)
     values[i] = i;
   ok (run (find (module, "reduce"), 8, 256, 0, params));
   for (int i = 0; i < 8; i++)
-    fail_unless_equals_int (results[i], 256 * 256 * i + 255 * 128);
+    ck_assert_int_eq (results[i], 256 * 256 * i + 255 * 128);
   ok (run (find (module, "some_return"), 1, 64, 0, params + 1));
   for (int i = 0; i < 16; i++)
-    fail_unless_equals_int (results[i], 32);
+    ck_assert_int_eq (results[i], 32);
   ok (run (find (module, "votes"), 1, 100, 0, params + 1));
   for (int i = 0; i < 100; i++)
-    fail_unless_equals_int (results[i], 34110);
+    ck_assert_int_eq (results[i], 34110);
   ok (cu.cuMemFree (in));
   ok (cu.cuMemFree (out));
   ok (cu.cuModuleUnload (module));
 }
-GST_END_TEST;
+END_TEST;
 
-GST_START_TEST (test_dynamic_shared)
+START_TEST (test_dynamic_shared)
 {
   CUmodule module =
       build ("extern __shared__ float outside[];\n"
@@ -178,19 +178,19 @@ GST_START_TEST (test_dynamic_shared)
 
   ok (run (find (module, "file_scope"), 1, 64, 256, params));
   for (int i = 0; i < 64; i++)
-    fail_unless (results[i] == 63 - i);
+    ck_assert (results[i] == 63 - i);
   ok (run (find (module, "function_scope"), 1, 64, 256, params));
   for (int i = 0; i < 64; i++)
-    fail_unless (results[i] == 2 * (63 - i));
+    ck_assert (results[i] == 2 * (63 - i));
   ok (run (find (module, "rows"), 1, 64, 256, params));
   for (int i = 0; i < 64; i++)
-    fail_unless (results[i] == 3 * (i / 4 * 4 + 3 - i % 4));
+    ck_assert (results[i] == 3 * (i / 4 * 4 + 3 - i % 4));
   ok (cu.cuMemFree (out));
   ok (cu.cuModuleUnload (module));
 }
-GST_END_TEST;
+END_TEST;
 
-GST_START_TEST (test_atomics)
+START_TEST (test_atomics)
 {
   CUmodule module = build (
       "__device__ int counter;\n"
@@ -222,26 +222,26 @@ GST_START_TEST (test_atomics)
 
   unsigneds[2] = ~0u;
   ok (run (find (module, "count"), 1, 1000, 0, params));
-  fail_unless_equals_int (ints[0], 1000);
-  fail_unless_equals_int (ints[1], -2000);
-  fail_unless_equals_int (ints[2], -999);
-  fail_unless_equals_int (ints[3], 999);
-  fail_unless_equals_int (ints[4], 7);
-  fail_unless_equals_uint64 (unsigneds[0], ~0u);
-  fail_unless_equals_uint64 (unsigneds[1], 0);
-  fail_unless_equals_uint64 (unsigneds[2], ~0xffu);
-  fail_unless_equals_uint64 (unsigneds[3], 0);
-  fail_unless (*(guint64 *) (uintptr_t) l == 1000ull << 33);
-  fail_unless (*(float *) (uintptr_t) f == 500.0f);
+  ck_assert_int_eq (ints[0], 1000);
+  ck_assert_int_eq (ints[1], -2000);
+  ck_assert_int_eq (ints[2], -999);
+  ck_assert_int_eq (ints[3], 999);
+  ck_assert_int_eq (ints[4], 7);
+  ck_assert_uint_eq (unsigneds[0], ~0u);
+  ck_assert_uint_eq (unsigneds[1], 0);
+  ck_assert_uint_eq (unsigneds[2], ~0xffu);
+  ck_assert_uint_eq (unsigneds[3], 0);
+  ck_assert (*(guint64 *) (uintptr_t) l == 1000ull << 33);
+  ck_assert (*(float *) (uintptr_t) f == 500.0f);
   ok (cu.cuMemFree (i));
   ok (cu.cuMemFree (u));
   ok (cu.cuMemFree (l));
   ok (cu.cuMemFree (f));
   ok (cu.cuModuleUnload (module));
 }
-GST_END_TEST;
+END_TEST;
 
-GST_START_TEST (test_atomics_across_blocks)
+START_TEST (test_atomics_across_blocks)
 {
   CUmodule module = build ("__global__ void count (int *n, float *f)\n"
                            "{\n"
@@ -253,15 +253,15 @@ GST_START_TEST (test_atomics_across_blocks)
   void *params[] = { &n, &f };
 
   ok (run (find (module, "count"), 1000, 32, 0, params));
-  fail_unless_equals_int (*(int *) (uintptr_t) n, 32000);
-  fail_unless (*(float *) (uintptr_t) f == 32000.0f);
+  ck_assert_int_eq (*(int *) (uintptr_t) n, 32000);
+  ck_assert (*(float *) (uintptr_t) f == 32000.0f);
   ok (cu.cuMemFree (n));
   ok (cu.cuMemFree (f));
   ok (cu.cuModuleUnload (module));
 }
-GST_END_TEST;
+END_TEST;
 
-GST_START_TEST (test_mathematics)
+START_TEST (test_mathematics)
 {
   CUmodule module = build (
       "__global__ void f (float *r, int *k)\n"
@@ -298,16 +298,16 @@ GST_START_TEST (test_mathematics)
   real[0] = 2;
   ok (run (find (module, "f"), 1, 1, 0, params));
   for (int i = 0; i < 7; i++)
-    fail_unless (fabsf (real[i] - reals[i]) < 1e-5f, "%d: %g", i, real[i]);
+    ck_assert_msg (fabsf (real[i] - reals[i]) < 1e-5f, "%d: %g", i, real[i]);
   for (int i = 0; i < 11; i++)
-    fail_unless (whole[i] == wholes[i], "%d: %d", i, whole[i]);
+    ck_assert_msg (whole[i] == wholes[i], "%d: %d", i, whole[i]);
   ok (cu.cuMemFree (r));
   ok (cu.cuMemFree (k));
   ok (cu.cuModuleUnload (module));
 }
-GST_END_TEST;
+END_TEST;
 
-GST_START_TEST (test_launch_is_checked)
+START_TEST (test_launch_is_checked)
 {
   CUmodule module = build ("__global__ void nothing (int a) { }\n");
   CUfunction f = find (module, "nothing");
@@ -331,20 +331,20 @@ GST_START_TEST (test_launch_is_checked)
   fails (LAUNCH (1, 1, 1, 1, 0, params, params), CUDA_ERROR_INVALID_VALUE);
 #undef LAUNCH
   ok (cu.cuOccupancyMaxPotentialBlockSize (&grid, &value, f, NULL, 0, 0));
-  fail_unless (grid > 0 && value == 256);
+  ck_assert (grid > 0 && value == 256);
   ok (cu.cuOccupancyMaxPotentialBlockSize (&grid, &value, f, NULL, 0, 64));
-  fail_unless_equals_int (value, 64);
+  ck_assert_int_eq (value, 64);
   ok (cu.cuFuncGetAttribute (
       &value, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, f));
-  fail_unless_equals_int (value, 1024);
+  ck_assert_int_eq (value, 1024);
   ok (cu.cuModuleUnload (module));
   fails (cu.cuLaunchKernel (f, 1, 1, 1, 1, 1, 1, 0, NULL, params, NULL),
       CUDA_ERROR_INVALID_HANDLE);
 }
-GST_END_TEST;
+END_TEST;
 
 /* All arguments in one buffer, at their offsets. */
-GST_START_TEST (test_arguments_in_a_buffer)
+START_TEST (test_arguments_in_a_buffer)
 {
   CUmodule module = build ("__global__ void put (char c, double d, int *out)\n"
                            "{ *out = (int) (100 * d) + c; }\n");
@@ -362,7 +362,7 @@ GST_START_TEST (test_arguments_in_a_buffer)
   ok (cu.cuLaunchKernel (f, 1, 1, 1, 1, 1, 1, 0, NULL, NULL, extra));
   buffer.c = 4; /* copied by the launch */
   ok (cu.cuCtxSynchronize ());
-  fail_unless_equals_int (*(int *) (uintptr_t) out, 253);
+  ck_assert_int_eq (*(int *) (uintptr_t) out, 253);
   size = 20;
   fails (cu.cuLaunchKernel (f, 1, 1, 1, 1, 1, 1, 0, NULL, NULL, extra),
       CUDA_ERROR_INVALID_VALUE);
@@ -371,10 +371,10 @@ GST_START_TEST (test_arguments_in_a_buffer)
   ok (cu.cuMemFree (out));
   ok (cu.cuModuleUnload (module));
 }
-GST_END_TEST;
+END_TEST;
 
 /* As before cuLaunchKernel(). */
-GST_START_TEST (test_old_launches)
+START_TEST (test_old_launches)
 {
   void *library = open_library ("libcuda.so.1");
   CUmodule module = build ("__global__ void add (float f, int n, int *out)\n"
@@ -401,13 +401,13 @@ GST_START_TEST (test_old_launches)
   ok (set_size (f, 16));
   ok (launch (f, 3, 2));
   ok (cu.cuCtxSynchronize ());
-  fail_unless_equals_int (*(int *) (uintptr_t) out, 8 * 6 * 5);
+  ck_assert_int_eq (*(int *) (uintptr_t) out, 8 * 6 * 5);
   fails (shape (f, 0, 1, 1), CUDA_ERROR_INVALID_VALUE);
   fails (set_bytes (f, 4090, &out, 8), CUDA_ERROR_INVALID_VALUE);
   ok (cu.cuMemFree (out));
   ok (cu.cuModuleUnload (module));
 }
-GST_END_TEST;
+END_TEST;
 
 static void
 check_failing_kernel (const char *source)
@@ -429,7 +429,7 @@ check_failing_kernel (const char *source)
   ok (cu.cuCtxSynchronize ());
 }
 
-GST_START_TEST (test_failure_is_sticky)
+START_TEST (test_failure_is_sticky)
 {
   check_failing_kernel ("__global__ void stumble (int *out)\n"
                         "{\n"
@@ -446,9 +446,9 @@ GST_START_TEST (test_failure_is_sticky)
                         "  atomicAdd (out, 1);\n"
                         "}\n");
 }
-GST_END_TEST;
+END_TEST;
 
-GST_START_TEST (test_launches_follow_their_stream)
+START_TEST (test_launches_follow_their_stream)
 {
   CUmodule module = build ("__global__ void twice (int *n) { *n = 2 * *n; }\n"
                            "__global__ void more (int *n) { *n = *n + 1; }\n");
@@ -464,15 +464,15 @@ GST_START_TEST (test_launches_follow_their_stream)
     ok (cu.cuLaunchKernel (more, 1, 1, 1, 1, 1, 1, 0, stream, params, NULL));
   }
   ok (cu.cuModuleUnload (module)); /* waits */
-  fail_unless_equals_int (*(int *) (uintptr_t) n, 1023);
+  ck_assert_int_eq (*(int *) (uintptr_t) n, 1023);
   ok (cu.cuStreamDestroy (stream));
   ok (cu.cuMemFree (n));
 }
-GST_END_TEST;
+END_TEST;
 
 /* ---- the compiler ---- */
 
-GST_START_TEST (test_kernels_are_found)
+START_TEST (test_kernels_are_found)
 {
   CUmodule module = build (
       "#define KERNEL(name) __global__ static void name (int *p) { *p = 1; }\n"
@@ -491,22 +491,22 @@ GST_START_TEST (test_kernels_are_found)
   static const char *const names[] = { "made_by_macro", "declared", "bounded" };
 
   ok (cu.cuModuleGetFunctionCount (&n, module));
-  fail_unless_equals_int (n, 3);
+  ck_assert_int_eq (n, 3);
   ok (cu.cuModuleEnumerateFunctions (functions, 8, module));
   for (int i = 0; i < 3; i++) {
     ok (cu.cuFuncGetName (&name, functions[i]));
-    fail_unless_equals_string (name, names[i]);
-    fail_unless (functions[i] == find (module, names[i]));
+    ck_assert_str_eq (name, names[i]);
+    ck_assert (functions[i] == find (module, names[i]));
   }
-  fail_unless (functions[3] == NULL);
+  ck_assert (functions[3] == NULL);
   fails (cu.cuModuleGetFunction (&functions[3], module, "no_kernel"),
       CUDA_ERROR_NOT_FOUND);
   ok (cu.cuModuleUnload (module));
   fails (cu.cuModuleUnload (module), CUDA_ERROR_INVALID_HANDLE);
 }
-GST_END_TEST;
+END_TEST;
 
-GST_START_TEST (test_cplusplus)
+START_TEST (test_cplusplus)
 {
   static const char source[] = "namespace a { namespace b {\n"
                                "__global__ void inner (int *p) { *p = 5; }\n"
@@ -521,29 +521,29 @@ GST_START_TEST (test_cplusplus)
   void *params[] = { &n };
   int *value = (int *) (uintptr_t) n;
 
-  fail_unless_equals_int (create (&program, source, NULL, 0, NULL, NULL), 0);
-  fail_unless_equals_int (add_expression (program, "filled<int, 8>"), 0);
-  fail_unless_equals_int (add_expression (program, "&plain"), 0);
-  fail_unless (lowered_name (program, "&plain", &name) != 0);
-  fail_unless_equals_int (compile (program, 0, NULL), 0);
+  ck_assert_int_eq (create (&program, source, NULL, 0, NULL, NULL), 0);
+  ck_assert_int_eq (add_expression (program, "filled<int, 8>"), 0);
+  ck_assert_int_eq (add_expression (program, "&plain"), 0);
+  ck_assert (lowered_name (program, "&plain", &name) != 0);
+  ck_assert_int_eq (compile (program, 0, NULL), 0);
   module = load_image (program);
-  fail_unless_equals_int (lowered_name (program, "filled<int, 8>", &name), 0);
+  ck_assert_int_eq (lowered_name (program, "filled<int, 8>", &name), 0);
   ok (run (find (module, name), 1, 1, 0, params));
-  fail_unless_equals_int (*value, 8);
-  fail_unless_equals_int (lowered_name (program, "&plain", &name), 0);
-  fail_unless_equals_string (name, "plain");
+  ck_assert_int_eq (*value, 8);
+  ck_assert_int_eq (lowered_name (program, "&plain", &name), 0);
+  ck_assert_str_eq (name, "plain");
   ok (run (find (module, name), 1, 1, 0, params));
-  fail_unless_equals_int (*value, 6);
+  ck_assert_int_eq (*value, 6);
   ok (run (find (module, "inner"), 1, 1, 0, params));
-  fail_unless_equals_int (*value, 5);
-  fail_unless (lowered_name (program, "other", &name) != 0);
+  ck_assert_int_eq (*value, 5);
+  ck_assert (lowered_name (program, "other", &name) != 0);
   ok (cu.cuModuleUnload (module));
   ok (cu.cuMemFree (n));
-  fail_unless_equals_int (destroy (&program), 0);
+  ck_assert_int_eq (destroy (&program), 0);
 }
-GST_END_TEST;
+END_TEST;
 
-GST_START_TEST (test_headers_and_macros)
+START_TEST (test_headers_and_macros)
 {
   static const char *const headers[] = { "#define BASE 40\n" };
   static const char *const names[] = { "some/where.h" };
@@ -554,23 +554,23 @@ GST_START_TEST (test_headers_and_macros)
   CUdeviceptr n = zeroed (4);
   void *params[] = { &n };
 
-  fail_unless_equals_int (
+  ck_assert_int_eq (
       create (&program, "", NULL, 1, headers, outside), INVALID_INPUT);
-  fail_unless_equals_int (
+  ck_assert_int_eq (
       create (&program,
           "#include <some/where.h>\n"
           "__global__ void k (int *p) { *p = BASE + MORE + STILL; }",
           NULL, 1, headers, names),
       0);
-  fail_unless_equals_int (compile (program, 3, options), 0);
+  ck_assert_int_eq (compile (program, 3, options), 0);
   module = load_image (program);
   ok (run (find (module, "k"), 1, 1, 0, params));
-  fail_unless_equals_int (*(int *) (uintptr_t) n, 42);
+  ck_assert_int_eq (*(int *) (uintptr_t) n, 42);
   ok (cu.cuModuleUnload (module));
   ok (cu.cuMemFree (n));
-  fail_unless_equals_int (destroy (&program), 0);
+  ck_assert_int_eq (destroy (&program), 0);
 }
-GST_END_TEST;
+END_TEST;
 
 static void
 check_error (const char *source, const char *expected)
@@ -579,18 +579,18 @@ check_error (const char *source, const char *expected)
   size_t size;
   char *log;
 
-  fail_unless_equals_int (
+  ck_assert_int_eq (
       create (&program, source, "my \"kernel\".cu", 0, NULL, NULL), 0);
-  fail_unless_equals_int (compile (program, 0, NULL), COMPILATION);
+  ck_assert_int_eq (compile (program, 0, NULL), COMPILATION);
   log = read_log (program);
-  fail_unless (strstr (log, expected) != NULL, "no %s in: %s", expected, log);
-  fail_unless (strstr (log, "/tmp") == NULL, "%s", log);
-  fail_unless (image_size (program, &size) != 0);
-  fail_unless_equals_int (destroy (&program), 0);
+  ck_assert_msg (strstr (log, expected) != NULL, "no %s in: %s", expected, log);
+  ck_assert_msg (strstr (log, "/tmp") == NULL, "%s", log);
+  ck_assert (image_size (program, &size) != 0);
+  ck_assert_int_eq (destroy (&program), 0);
   g_free (log);
 }
 
-GST_START_TEST (test_compile_errors)
+START_TEST (test_compile_errors)
 {
   check_error ("\n\n__global__ void k (int *p)\n{\n  *p = nonsense;\n}\n",
       "my \"kernel\".cu:5:");
@@ -600,51 +600,51 @@ GST_START_TEST (test_compile_errors)
                "__global__ void k (int *p) { oops (); }\n",
       "my \"kernel\".cu:3:");
 }
-GST_END_TEST;
+END_TEST;
 
-GST_START_TEST (test_options)
+START_TEST (test_options)
 {
   static const char *const unknown[] = { "--make-it-faster" };
   static const char *const standard[] = { "--std=c++42" };
   nvrtcProgram program;
   char *log;
 
-  fail_unless_equals_int (create (&program, "", NULL, 0, NULL, NULL), 0);
-  fail_unless_equals_int (compile (program, 1, unknown), INVALID_OPTION);
+  ck_assert_int_eq (create (&program, "", NULL, 0, NULL, NULL), 0);
+  ck_assert_int_eq (compile (program, 1, unknown), INVALID_OPTION);
   log = read_log (program);
-  fail_unless (strstr (log, "--make-it-faster") != NULL);
+  ck_assert (strstr (log, "--make-it-faster") != NULL);
   g_free (log);
-  fail_unless_equals_int (compile (program, 1, standard), INVALID_OPTION);
-  fail_unless_equals_int (destroy (&program), 0);
+  ck_assert_int_eq (compile (program, 1, standard), INVALID_OPTION);
+  ck_assert_int_eq (destroy (&program), 0);
 }
-GST_END_TEST;
+END_TEST;
 
-GST_START_TEST (test_no_compiler)
+START_TEST (test_no_compiler)
 {
   char *path = g_strdup (g_getenv ("PATH"));
   nvrtcProgram program;
   char *log;
 
-  fail_unless_equals_int (create (&program, "", NULL, 0, NULL, NULL), 0);
+  ck_assert_int_eq (create (&program, "", NULL, 0, NULL, NULL), 0);
   g_setenv ("PATH", "/nonexistent", TRUE);
-  fail_unless_equals_int (compile (program, 0, NULL), NO_COMPILER);
+  ck_assert_int_eq (compile (program, 0, NULL), NO_COMPILER);
   log = read_log (program);
-  fail_unless (strstr (log, "g++") != NULL);
+  ck_assert (strstr (log, "g++") != NULL);
   g_free (log);
   g_setenv ("PATH", path, TRUE);
   g_setenv ("SOFTCUDA_CXX", "no-such-compiler", TRUE);
-  fail_unless_equals_int (compile (program, 0, NULL), NO_COMPILER);
+  ck_assert_int_eq (compile (program, 0, NULL), NO_COMPILER);
   log = read_log (program);
-  fail_unless (strstr (log, "no-such-compiler") != NULL);
+  ck_assert (strstr (log, "no-such-compiler") != NULL);
   g_free (log);
   g_unsetenv ("SOFTCUDA_CXX");
-  fail_unless_equals_int (compile (program, 0, NULL), 0);
-  fail_unless_equals_int (destroy (&program), 0);
+  ck_assert_int_eq (compile (program, 0, NULL), 0);
+  ck_assert_int_eq (destroy (&program), 0);
   g_free (path);
 }
-GST_END_TEST;
+END_TEST;
 
-GST_START_TEST (test_nothing_stays_behind)
+START_TEST (test_nothing_stays_behind)
 {
   char *folder = g_dir_make_tmp ("softcuda-test-XXXXXX", NULL);
   GDir *dir;
@@ -653,13 +653,13 @@ GST_START_TEST (test_nothing_stays_behind)
   ok (cu.cuModuleUnload (build ("__global__ void k () { }\n")));
   check_error ("nonsense\n", "my \"kernel\".cu:1:");
   dir = g_dir_open (folder, 0, NULL);
-  fail_unless (g_dir_read_name (dir) == NULL);
+  ck_assert (g_dir_read_name (dir) == NULL);
   g_dir_close (dir);
   g_unsetenv ("TMPDIR");
-  fail_unless_equals_int (g_rmdir (folder), 0);
+  ck_assert_int_eq (g_rmdir (folder), 0);
   g_free (folder);
 }
-GST_END_TEST;
+END_TEST;
 
 /* ---- images ---- */
 
@@ -674,11 +674,11 @@ check_foreign (const void *image, CUresult expected)
 
   fails (cu.cuModuleLoadData (&module, image), expected);
   fails (cu.cuModuleLoadDataEx (&module, image, 2, options, values), expected);
-  fail_unless (strstr (log, "its own compiler") != NULL, "%s", log);
-  fail_unless_equals_uint64 ((uintptr_t) values[1], strlen (log));
+  ck_assert_msg (strstr (log, "its own compiler") != NULL, "%s", log);
+  ck_assert_uint_eq ((uintptr_t) values[1], strlen (log));
 }
 
-GST_START_TEST (test_foreign_images)
+START_TEST (test_foreign_images)
 {
   Elf64_Ehdr cubin = { { 0 } };
   guint32 fatbin[4] = { 0xBA55ED50, 0 };
@@ -696,7 +696,7 @@ GST_START_TEST (test_foreign_images)
   check_foreign ("", CUDA_ERROR_INVALID_IMAGE);
   fails (cu.cuModuleLoadData (&module, NULL), CUDA_ERROR_INVALID_VALUE);
 }
-GST_END_TEST;
+END_TEST;
 
 /* ---- folders of compilations ---- */
 
@@ -706,9 +706,9 @@ make_slow_compiler (const char *folder)
 {
   char *path = g_build_filename (folder, "slow-compiler", NULL);
 
-  fail_unless (g_file_set_contents (
+  ck_assert (g_file_set_contents (
       path, "#!/bin/sh\n: > \"$TMPDIR/started\"\nexec sleep 20\n", -1, NULL));
-  fail_unless_equals_int (g_chmod (path, 0700), 0);
+  ck_assert_int_eq (g_chmod (path, 0700), 0);
   return path;
 }
 
@@ -719,7 +719,7 @@ start_slow_compilation (const char *folder, const char *compiler)
   pid_t child = fork ();
   bool started = false;
 
-  fail_unless (child >= 0);
+  ck_assert (child >= 0);
   if (child == 0) {
     nvrtcProgram program;
 
@@ -744,7 +744,7 @@ start_slow_compilation (const char *folder, const char *compiler)
     g_dir_close (dir);
     g_usleep (10000);
   }
-  fail_unless (started);
+  ck_assert (started);
   return child;
 }
 
@@ -763,7 +763,7 @@ count_folders (const char *parent)
 
 /* A killed process cannot remove its folder. The next compilation does, and
  * leaves that of a process which still works. */
-GST_START_TEST (test_killed_compilations_leave_nothing)
+START_TEST (test_killed_compilations_leave_nothing)
 {
   char *folder = g_dir_make_tmp ("softcuda-test-XXXXXX", NULL);
   char *compiler = make_slow_compiler (folder);
@@ -772,25 +772,25 @@ GST_START_TEST (test_killed_compilations_leave_nothing)
   g_setenv ("TMPDIR", folder, TRUE);
   killed = start_slow_compilation (folder, compiler);
   working = start_slow_compilation (folder, compiler);
-  fail_unless_equals_int (count_folders (folder), 2);
+  ck_assert_int_eq (count_folders (folder), 2);
   kill (killed, SIGKILL);
   waitpid (killed, NULL, 0);
-  fail_unless_equals_int (count_folders (folder), 2);
+  ck_assert_int_eq (count_folders (folder), 2);
   ok (cu.cuModuleUnload (build ("__global__ void k (int *p) { *p = 1; }")));
-  fail_unless_equals_int (count_folders (folder), 1);
+  ck_assert_int_eq (count_folders (folder), 1);
   kill (working, SIGKILL);
   waitpid (working, NULL, 0);
   ok (cu.cuModuleUnload (build ("__global__ void k (int *p) { *p = 2; }")));
-  fail_unless_equals_int (count_folders (folder), 0);
+  ck_assert_int_eq (count_folders (folder), 0);
   g_unsetenv ("TMPDIR");
   g_unlink (compiler);
-  fail_unless_equals_int (g_rmdir (folder), 0);
+  ck_assert_int_eq (g_rmdir (folder), 0);
   g_free (compiler);
   g_free (folder);
 }
-GST_END_TEST;
+END_TEST;
 
-GST_START_TEST (test_many_modules)
+START_TEST (test_many_modules)
 {
   CUmodule modules[3];
   CUdeviceptr n = zeroed (4);
@@ -807,17 +807,17 @@ GST_START_TEST (test_many_modules)
   }
   for (int i = 0; i < 3; i++) {
     ok (run (find (modules[i], "k"), 1, 1, 0, params));
-    fail_unless_equals_int (*(int *) (uintptr_t) n, i);
+    ck_assert_int_eq (*(int *) (uintptr_t) n, i);
   }
   for (int i = 0; i < 3; i++)
     ok (cu.cuModuleUnload (modules[i]));
   ok (cu.cuMemFree (n));
 }
-GST_END_TEST;
+END_TEST;
 
 /* ---- the header of cudafilter's kernels ---- */
 
-GST_START_TEST (test_frame_header)
+START_TEST (test_frame_header)
 {
   char *path = g_build_filename (
       g_getenv ("TEST_INCLUDE_DIR"), "vkgdr", "kernel.h", NULL);
@@ -826,7 +826,7 @@ GST_START_TEST (test_frame_header)
   CUmodule module;
   unsigned int n;
 
-  fail_unless (g_file_get_contents (path, &header, NULL, NULL));
+  ck_assert (g_file_get_contents (path, &header, NULL, NULL));
   source = g_strdup_printf (
       "%s\n"
       "extern \"C\" __global__ void\n"
@@ -843,13 +843,13 @@ GST_START_TEST (test_frame_header)
       header);
   module = build_text (source);
   ok (cu.cuModuleGetFunctionCount (&n, module));
-  fail_unless_equals_int (n, 1);
+  ck_assert_int_eq (n, 1);
   ok (cu.cuModuleUnload (module));
   g_free (source);
   g_free (header);
   g_free (path);
 }
-GST_END_TEST;
+END_TEST;
 
 static Suite *
 softcuda_compiler_suite (void)
@@ -885,4 +885,4 @@ softcuda_compiler_suite (void)
   return s;
 }
 
-GST_CHECK_MAIN (softcuda_compiler);
+TEST_MAIN (softcuda_compiler);

@@ -16,7 +16,7 @@
 /* SOFTCUDA_MEMORY of these tests, as the build file sets it. */
 #define LIMIT ((size_t) 64 << 20)
 
-GST_START_TEST (test_nothing_before_init)
+START_TEST (test_nothing_before_init)
 {
   int count;
 
@@ -25,11 +25,11 @@ GST_START_TEST (test_nothing_before_init)
   fails (cu.cuInit (1), CUDA_ERROR_INVALID_VALUE);
   ok (cu.cuInit (0));
   ok (cu.cuDeviceGetCount (&count));
-  fail_unless_equals_int (count, 1);
+  ck_assert_int_eq (count, 1);
 }
-GST_END_TEST;
+END_TEST;
 
-GST_START_TEST (test_device)
+START_TEST (test_device)
 {
   CUdevice device = -1;
   char text[64];
@@ -37,80 +37,80 @@ GST_START_TEST (test_device)
   size_t total;
 
   ok (cu.cuDriverGetVersion (&value));
-  fail_unless_equals_int (value, 13000);
+  ck_assert_int_eq (value, 13000);
   ok (cu.cuDeviceGet (&device, 0));
   fails (cu.cuDeviceGet (&device, 1), CUDA_ERROR_INVALID_DEVICE);
   ok (cu.cuDeviceGetName (text, sizeof text, device));
-  fail_unless (g_str_has_prefix (text, "softcuda ("), "%s", text);
+  ck_assert_msg (g_str_has_prefix (text, "softcuda ("), "%s", text);
   ok (cu.cuDeviceGetName (text, 5, device));
-  fail_unless_equals_string (text, "soft");
+  ck_assert_str_eq (text, "soft");
   ok (cu.cuDeviceGetPCIBusId (text, sizeof text, device));
-  fail_unless_equals_string (text, "0000:00:00.0");
+  ck_assert_str_eq (text, "0000:00:00.0");
   ok (cu.cuDeviceTotalMem (&total, device));
-  fail_unless_equals_uint64 (total, LIMIT);
+  ck_assert_uint_eq (total, LIMIT);
   ok (cu.cuDeviceGetAttribute (
       &value, CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK, device));
-  fail_unless_equals_int (value, 1024);
+  ck_assert_int_eq (value, 1024);
   ok (cu.cuDeviceGetAttribute (
       &value, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, device));
-  fail_unless_equals_int (value, 9);
+  ck_assert_int_eq (value, 9);
   fails (
       cu.cuDeviceGetAttribute (&value, 9999, device), CUDA_ERROR_INVALID_VALUE);
 }
-GST_END_TEST;
+END_TEST;
 
-GST_START_TEST (test_uuid)
+START_TEST (test_uuid)
 {
   CUuuid own = { "0123456789abcde" };
   CUuuid seen;
 
   ok (cu.cuDeviceGetUuid (&seen, 0));
-  fail_unless (memcmp (&own, &seen, sizeof own) != 0);
+  ck_assert (memcmp (&own, &seen, sizeof own) != 0);
   ok (set_uuid (&own));
   ok (cu.cuDeviceGetUuid_v2 (&seen, 0));
-  fail_unless (memcmp (&own, &seen, sizeof own) == 0);
+  ck_assert (memcmp (&own, &seen, sizeof own) == 0);
   fails (set_uuid (NULL), CUDA_ERROR_INVALID_VALUE);
 }
-GST_END_TEST;
+END_TEST;
 
-GST_START_TEST (test_error_names)
+START_TEST (test_error_names)
 {
   const char *text;
 
   ok (cu.cuGetErrorName (CUDA_ERROR_OUT_OF_MEMORY, &text));
-  fail_unless_equals_string (text, "CUDA_ERROR_OUT_OF_MEMORY");
+  ck_assert_str_eq (text, "CUDA_ERROR_OUT_OF_MEMORY");
   ok (cu.cuGetErrorString (CUDA_ERROR_OUT_OF_MEMORY, &text));
-  fail_unless_equals_string (text, "out of memory");
+  ck_assert_str_eq (text, "out of memory");
   ok (cu.cuGetErrorName (CUDA_ERROR_ILLEGAL_INSTRUCTION, &text));
-  fail_unless_equals_string (text, "CUDA_ERROR_ILLEGAL_INSTRUCTION");
+  ck_assert_str_eq (text, "CUDA_ERROR_ILLEGAL_INSTRUCTION");
   fails (cu.cuGetErrorName (4711, &text), CUDA_ERROR_INVALID_VALUE);
-  fail_unless (text == NULL);
+  ck_assert (text == NULL);
 }
-GST_END_TEST;
+END_TEST;
 
-GST_START_TEST (test_context_stack)
+START_TEST (test_context_stack)
 {
   CUcontext other;
   CUcontext seen;
   CUdevice device = -1;
 
   ok (cu.cuCtxGetDevice (&device));
-  fail_unless_equals_int (device, 0);
+  ck_assert_int_eq (device, 0);
   ok (cu.cuCtxCreate (&other, 0, 0));
   ok (cu.cuCtxGetCurrent (&seen));
-  fail_unless (seen == other && other != primary);
+  ck_assert (seen == other && other != primary);
   ok (cu.cuCtxPopCurrent (&seen));
-  fail_unless (seen == other);
+  ck_assert (seen == other);
   ok (cu.cuCtxGetCurrent (&seen));
-  fail_unless (seen == primary);
+  ck_assert (seen == primary);
   ok (cu.cuCtxDestroy (other));
   fails (cu.cuCtxDestroy (other), CUDA_ERROR_INVALID_CONTEXT);
   fails (cu.cuCtxPushCurrent (other), CUDA_ERROR_INVALID_CONTEXT);
   fails (cu.cuCtxPushCurrent (NULL), CUDA_ERROR_INVALID_CONTEXT);
 }
-GST_END_TEST;
+END_TEST;
 
-GST_START_TEST (test_primary_is_counted)
+START_TEST (test_primary_is_counted)
 {
   CUcontext again;
   CUdeviceptr pointer;
@@ -118,21 +118,21 @@ GST_START_TEST (test_primary_is_counted)
   int active;
 
   ok (cu.cuDevicePrimaryCtxRetain (&again, 0));
-  fail_unless (again == primary);
+  ck_assert (again == primary);
   ok (cu.cuDevicePrimaryCtxRelease (0));
   ok (cu.cuMemAlloc (&pointer, 100));
   ok (cu.cuDevicePrimaryCtxGetState (0, &flags, &active));
-  fail_unless_equals_int (active, 1);
+  ck_assert_int_eq (active, 1);
 
   ok (cu.cuDevicePrimaryCtxRelease (0));
   ok (cu.cuDevicePrimaryCtxGetState (0, &flags, &active));
-  fail_unless_equals_int (active, 0);
+  ck_assert_int_eq (active, 0);
   fails (cu.cuMemFree (pointer), CUDA_ERROR_INVALID_VALUE);
   fails (cu.cuMemAlloc (&pointer, 100), CUDA_ERROR_INVALID_CONTEXT);
   fails (cu.cuDevicePrimaryCtxRelease (0), CUDA_ERROR_INVALID_CONTEXT);
   ok (cu.cuDevicePrimaryCtxRetain (&primary, 0));
 }
-GST_END_TEST;
+END_TEST;
 
 static gpointer
 without_context (gpointer data)
@@ -144,17 +144,17 @@ without_context (gpointer data)
   fails (cu.cuCtxSynchronize (), CUDA_ERROR_INVALID_CONTEXT);
   fails (cu.cuCtxPopCurrent (NULL), CUDA_ERROR_INVALID_CONTEXT);
   ok (cu.cuCtxGetCurrent (&seen));
-  fail_unless (seen == NULL);
+  ck_assert (seen == NULL);
   return NULL;
 }
 
-GST_START_TEST (test_current_is_per_thread)
+START_TEST (test_current_is_per_thread)
 {
   g_thread_join (g_thread_new ("no-context", without_context, NULL));
 }
-GST_END_TEST;
+END_TEST;
 
-GST_START_TEST (test_memory_is_bounded)
+START_TEST (test_memory_is_bounded)
 {
   CUdeviceptr a;
   CUdeviceptr b;
@@ -166,18 +166,18 @@ GST_START_TEST (test_memory_is_bounded)
   fails (cu.cuMemAlloc (&a, SIZE_MAX), CUDA_ERROR_OUT_OF_MEMORY);
   ok (cu.cuMemAlloc (&a, LIMIT - 1000));
   ok (cu.cuMemGetInfo (&free_bytes, &total));
-  fail_unless_equals_uint64 (free_bytes, 1000);
-  fail_unless_equals_uint64 (total, LIMIT);
+  ck_assert_uint_eq (free_bytes, 1000);
+  ck_assert_uint_eq (total, LIMIT);
   fails (cu.cuMemAlloc (&b, 1001), CUDA_ERROR_OUT_OF_MEMORY);
   ok (cu.cuMemAlloc (&b, 1000));
   ok (cu.cuMemFree (a));
   ok (cu.cuMemFree (b));
   ok (cu.cuMemGetInfo (&free_bytes, &total));
-  fail_unless_equals_uint64 (free_bytes, LIMIT);
+  ck_assert_uint_eq (free_bytes, LIMIT);
 }
-GST_END_TEST;
+END_TEST;
 
-GST_START_TEST (test_free_of_what_is_not_ours)
+START_TEST (test_free_of_what_is_not_ours)
 {
   CUdeviceptr pointer;
   void *host;
@@ -196,9 +196,9 @@ GST_START_TEST (test_free_of_what_is_not_ours)
       cu.cuMemFree ((CUdeviceptr) (uintptr_t) host), CUDA_ERROR_INVALID_VALUE);
   ok (cu.cuMemFreeHost (host));
 }
-GST_END_TEST;
+END_TEST;
 
-GST_START_TEST (test_pitch)
+START_TEST (test_pitch)
 {
   CUdeviceptr pointer;
   size_t pitch;
@@ -208,14 +208,14 @@ GST_START_TEST (test_pitch)
   fails (cu.cuMemAllocPitch (&pointer, &pitch, SIZE_MAX - 3, 10, 4),
       CUDA_ERROR_OUT_OF_MEMORY);
   ok (cu.cuMemAllocPitch (&pointer, &pitch, 513, 10, 4));
-  fail_unless_equals_uint64 (pitch, 1024);
+  ck_assert_uint_eq (pitch, 1024);
   ok (cu.cuMemsetD8 (pointer, 1, 10240));
   fails (cu.cuMemsetD8 (pointer, 1, 10241), CUDA_ERROR_INVALID_VALUE);
   ok (cu.cuMemFree (pointer));
 }
-GST_END_TEST;
+END_TEST;
 
-GST_START_TEST (test_copies_are_checked)
+START_TEST (test_copies_are_checked)
 {
   unsigned char host[64];
   CUdeviceptr a;
@@ -238,13 +238,13 @@ GST_START_TEST (test_copies_are_checked)
   fails (cu.cuMemcpyDtoH (host, b, 64), CUDA_ERROR_INVALID_VALUE);
   ok (cu.cuMemcpyDtoH (host, b, 32));
   for (int i = 0; i < 64; i++)
-    fail_unless_equals_int (host[i], i >= 32 ? 0 : i / 8 == 1 ? 9 : 7);
+    ck_assert_int_eq (host[i], i >= 32 ? 0 : i / 8 == 1 ? 9 : 7);
   ok (cu.cuMemFree (a));
   ok (cu.cuMemFree (b));
 }
-GST_END_TEST;
+END_TEST;
 
-GST_START_TEST (test_copy_2d)
+START_TEST (test_copy_2d)
 {
   unsigned char host[6 * 10];
   unsigned char back[6 * 10] = { 0 };
@@ -277,7 +277,7 @@ GST_START_TEST (test_copy_2d)
   ok (cu.cuMemcpy2D (&down));
   for (int y = 0; y < 4; y++)
     for (int x = 0; x < 10; x++)
-      fail_unless_equals_int (
+      ck_assert_int_eq (
           back[10 * y + x], x < 5 ? host[10 * (y + 1) + x + 2] : 0);
 
   up.Height = 5;
@@ -291,9 +291,9 @@ GST_START_TEST (test_copy_2d)
   fails (cu.cuMemcpy2D (&up), CUDA_ERROR_NOT_SUPPORTED);
   ok (cu.cuMemFree (device));
 }
-GST_END_TEST;
+END_TEST;
 
-GST_START_TEST (test_fill)
+START_TEST (test_fill)
 {
   const unsigned char rows[] = { 1, 2, 1, 2, 0, 0, 1, 2, 1, 2, 0, 0 };
   unsigned char bytes[12];
@@ -303,12 +303,12 @@ GST_START_TEST (test_fill)
   ok (cu.cuMemsetD8 (pointer, 0, sizeof bytes));
   ok (cu.cuMemsetD2D16Async (pointer, 6, 0x0201, 2, 2, NULL));
   ok (cu.cuMemcpyDtoH (bytes, pointer, sizeof bytes));
-  fail_unless (memcmp (bytes, rows, sizeof rows) == 0);
+  ck_assert (memcmp (bytes, rows, sizeof rows) == 0);
 
   ok (cu.cuMemsetD2D32Async (pointer, 4, 0x07070707, 1, 3, NULL));
   ok (cu.cuMemsetD2D8Async (pointer, 12, 9, 2, 1, NULL));
   ok (cu.cuMemcpyDtoH (bytes, pointer, sizeof bytes));
-  fail_unless (bytes[1] == 9 && bytes[2] == 7 && bytes[11] == 7);
+  ck_assert (bytes[1] == 9 && bytes[2] == 7 && bytes[11] == 7);
 
   ok (cu.cuMemsetD2D8Async (pointer, 0, 9, 0, 5, NULL));
   fails (cu.cuMemsetD2D8Async (pointer, 12, 9, 13, 1, NULL),
@@ -321,9 +321,9 @@ GST_START_TEST (test_fill)
       CUDA_ERROR_INVALID_VALUE);
   ok (cu.cuMemFree (pointer));
 }
-GST_END_TEST
+END_TEST
 
-GST_START_TEST (test_peers)
+START_TEST (test_peers)
 {
   CUcontext other, popped;
   CUdeviceptr from, to;
@@ -331,7 +331,7 @@ GST_START_TEST (test_peers)
   int can = 1;
 
   ok (cu.cuDeviceCanAccessPeer (&can, 0, 0));
-  fail_unless_equals_int (can, 0);
+  ck_assert_int_eq (can, 0);
   fails (cu.cuDeviceCanAccessPeer (&can, 0, 1), CUDA_ERROR_INVALID_DEVICE);
 
   ok (cu.cuMemAlloc (&from, 1));
@@ -340,16 +340,16 @@ GST_START_TEST (test_peers)
   ok (cu.cuMemAlloc (&to, 1));
   ok (cu.cuMemcpyPeerAsync (to, other, from, primary, 1, NULL));
   ok (cu.cuMemcpyDtoH (&byte, to, 1));
-  fail_unless_equals_int (byte, 5);
+  ck_assert_int_eq (byte, 5);
   ok (cu.cuCtxPopCurrent (&popped));
   ok (cu.cuCtxDestroy (other));
   fails (cu.cuMemcpyPeerAsync (from, other, from, primary, 1, NULL),
       CUDA_ERROR_INVALID_CONTEXT);
   ok (cu.cuMemFree (from));
 }
-GST_END_TEST
+END_TEST
 
-GST_START_TEST (test_registration)
+START_TEST (test_registration)
 {
   char *memory = g_malloc0 (10000);
   CUdeviceptr at = (uintptr_t) memory;
@@ -363,7 +363,7 @@ GST_START_TEST (test_registration)
   ok (cu.cuMemHostRegister (memory, 5000, CU_MEMHOSTREGISTER_PORTABLE));
   ok (cu.cuPointerGetAttribute (
       &type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, at + 4999));
-  fail_unless_equals_int (type, CU_MEMORYTYPE_HOST);
+  ck_assert_int_eq (type, CU_MEMORYTYPE_HOST);
   fails (cu.cuPointerGetAttribute (
              &type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, at + 5000),
       CUDA_ERROR_INVALID_VALUE);
@@ -378,22 +378,22 @@ GST_START_TEST (test_registration)
   ok (cu.cuMemHostUnregister (memory + 5000));
   g_free (memory);
 }
-GST_END_TEST;
+END_TEST;
 
-GST_START_TEST (test_registration_of_nothing)
+START_TEST (test_registration_of_nothing)
 {
   size_t page = sysconf (_SC_PAGESIZE);
   char *memory = mmap (NULL, 2 * page, PROT_READ | PROT_WRITE,
       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
-  fail_unless (memory != MAP_FAILED);
+  ck_assert (memory != MAP_FAILED);
   munmap (memory + page, page);
   fails (cu.cuMemHostRegister (memory, 2 * page, 0), CUDA_ERROR_INVALID_VALUE);
   ok (cu.cuMemHostRegister (memory, page, 0));
   ok (cu.cuMemHostUnregister (memory));
   munmap (memory, page);
 }
-GST_END_TEST;
+END_TEST;
 
 /* One shared mapping of 2 pages, filled with the value. */
 static char *
@@ -404,14 +404,14 @@ map_shared (void *at, int fd, int value)
       MAP_SHARED | (at != NULL ? MAP_FIXED : 0) | (fd < 0 ? MAP_ANONYMOUS : 0);
   char *memory = mmap (at, size, PROT_READ | PROT_WRITE, flags, fd, 0);
 
-  fail_unless (memory != MAP_FAILED);
+  ck_assert (memory != MAP_FAILED);
   memset (memory, value, size);
   return memory;
 }
 
 /* A registration pins pages, not addresses: what is mapped at the same address
  * later is not what the device reads and writes. */
-GST_START_TEST (test_registration_pins_pages)
+START_TEST (test_registration_pins_pages)
 {
   size_t size = 2 * sysconf (_SC_PAGESIZE);
   int fd = memfd_create ("registered", MFD_CLOEXEC);
@@ -419,34 +419,34 @@ GST_START_TEST (test_registration_pins_pages)
   char *seen = g_malloc (size);
   CUdeviceptr device;
 
-  fail_unless_equals_int (ftruncate (fd, size), 0);
-  memory = map_shared (NULL, __i__ == 0 ? fd : -1, 0x11);
+  ck_assert_int_eq (ftruncate (fd, size), 0);
+  memory = map_shared (NULL, _i == 0 ? fd : -1, 0x11);
   ok (cu.cuMemAlloc (&device, size));
   ok (cu.cuMemHostRegister (memory + 100, size - 200, 0));
   munmap (memory, size);
-  fail_unless (map_shared (memory, -1, 0x22) == memory);
+  ck_assert (map_shared (memory, -1, 0x22) == memory);
 
   ok (cu.cuMemcpyHtoD (device, memory + 100, size - 200));
   ok (cu.cuMemHostUnregister (memory + 100));
   ok (cu.cuMemcpyDtoH (seen, device, size - 200));
   for (size_t i = 0; i < size - 200; i++)
-    fail_unless_equals_int (seen[i], 0x11);
+    ck_assert_int_eq (seen[i], 0x11);
 
   ok (cu.cuMemHostRegister (memory, size, 0));
   ok (cu.cuMemcpyHtoD (device, memory, size));
   ok (cu.cuMemcpyDtoH (seen, device, size));
-  fail_unless_equals_int (seen[size - 1], 0x22);
+  ck_assert_int_eq (seen[size - 1], 0x22);
   ok (cu.cuMemHostUnregister (memory));
   ok (cu.cuMemFree (device));
   munmap (memory, size);
   close (fd);
   g_free (seen);
 }
-GST_END_TEST;
+END_TEST;
 
 /* What the CPU stores after the registration is seen; what the device writes
  * reaches the file and not the address. */
-GST_START_TEST (test_registration_writes_to_pages)
+START_TEST (test_registration_writes_to_pages)
 {
   size_t size = 2 * sysconf (_SC_PAGESIZE);
   int fd = memfd_create ("registered", MFD_CLOEXEC);
@@ -454,7 +454,7 @@ GST_START_TEST (test_registration_writes_to_pages)
   char in_file = 0;
   CUdeviceptr device;
 
-  fail_unless_equals_int (ftruncate (fd, size), 0);
+  ck_assert_int_eq (ftruncate (fd, size), 0);
   memory = map_shared (NULL, fd, 0x11);
   ok (cu.cuMemAlloc (&device, size));
   ok (cu.cuMemHostRegister (memory, size, 0));
@@ -462,20 +462,20 @@ GST_START_TEST (test_registration_writes_to_pages)
   ok (cu.cuMemcpyHtoDAsync (device, memory, size, NULL));
   ok (cu.cuCtxSynchronize ());
   munmap (memory, size);
-  fail_unless (map_shared (memory, -1, 0x22) == memory);
+  ck_assert (map_shared (memory, -1, 0x22) == memory);
   ok (cu.cuMemcpyDtoHAsync (memory, device + size - 1, 1, NULL));
   ok (cu.cuCtxSynchronize ());
-  fail_unless_equals_int (pread (fd, &in_file, 1, 0), 1);
-  fail_unless_equals_int (in_file, 0x33);
-  fail_unless_equals_int (memory[0], 0x22);
+  ck_assert_int_eq (pread (fd, &in_file, 1, 0), 1);
+  ck_assert_int_eq (in_file, 0x33);
+  ck_assert_int_eq (memory[0], 0x22);
   ok (cu.cuMemHostUnregister (memory));
   ok (cu.cuMemFree (device));
   munmap (memory, size);
   close (fd);
 }
-GST_END_TEST;
+END_TEST;
 
-GST_START_TEST (test_pointer_attributes)
+START_TEST (test_pointer_attributes)
 {
   CUdeviceptr pointer;
   CUcontext context = NULL;
@@ -485,19 +485,19 @@ GST_START_TEST (test_pointer_attributes)
   ok (cu.cuMemAlloc (&pointer, 100));
   ok (cu.cuPointerGetAttribute (
       &type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, pointer + 99));
-  fail_unless_equals_int (type, CU_MEMORYTYPE_DEVICE);
+  ck_assert_int_eq (type, CU_MEMORYTYPE_DEVICE);
   ok (cu.cuPointerGetAttribute (
       &context, CU_POINTER_ATTRIBUTE_CONTEXT, pointer));
-  fail_unless (context == primary);
+  ck_assert (context == primary);
   ok (cu.cuPointerGetAttribute (
       &ordinal, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, pointer));
-  fail_unless_equals_int (ordinal, 0);
+  ck_assert_int_eq (ordinal, 0);
   ok (cu.cuMemFree (pointer));
   fails (cu.cuPointerGetAttribute (
              &type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, pointer),
       CUDA_ERROR_INVALID_VALUE);
 }
-GST_END_TEST;
+END_TEST;
 
 /* ---- external memory ---- */
 
@@ -512,9 +512,9 @@ make_memfd (uint64_t payload, uint64_t offset, int64_t total_error)
   } header = { payload + offset + total_error, offset, { 0 } };
   int fd = memfd_create ("test", MFD_CLOEXEC);
 
-  fail_unless (fd >= 0);
-  fail_unless (ftruncate (fd, (off_t) (payload + offset)) == 0);
-  fail_unless (pwrite (fd, &header, sizeof header, 0) == sizeof header);
+  ck_assert (fd >= 0);
+  ck_assert (ftruncate (fd, (off_t) (payload + offset)) == 0);
+  ck_assert (pwrite (fd, &header, sizeof header, 0) == sizeof header);
   return fd;
 }
 
@@ -546,7 +546,7 @@ fd_is_open (int fd)
   return fcntl (fd, F_GETFD) >= 0;
 }
 
-GST_START_TEST (test_import)
+START_TEST (test_import)
 {
   int fd = make_memfd (16384, 4096, 0);
   unsigned char *host =
@@ -557,7 +557,7 @@ GST_START_TEST (test_import)
   unsigned char byte = 0;
   unsigned int type = 0;
 
-  fail_unless (host != MAP_FAILED);
+  ck_assert (host != MAP_FAILED);
   ok (import_fd (&memory, fd, 16384));
   ok (map_external (&all, memory, 0, 16384));
   ok (map_external (&part, memory, 5000, 100));
@@ -567,23 +567,23 @@ GST_START_TEST (test_import)
   fails (map_external (&part, memory, 0, 0), CUDA_ERROR_INVALID_VALUE);
   host[5001] = 42;
   ok (cu.cuMemcpyDtoH (&byte, part + 1, 1));
-  fail_unless_equals_int (byte, 42);
+  ck_assert_int_eq (byte, 42);
   ok (cu.cuMemsetD8 (all + 5002, 43, 1));
-  fail_unless_equals_int (host[5002], 43);
+  ck_assert_int_eq (host[5002], 43);
   fails (cu.cuMemsetD8 (part, 0, 101), CUDA_ERROR_INVALID_VALUE);
   ok (cu.cuPointerGetAttribute (&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, part));
-  fail_unless_equals_int (type, CU_MEMORYTYPE_DEVICE);
+  ck_assert_int_eq (type, CU_MEMORYTYPE_DEVICE);
 
   ok (cu.cuDestroyExternalMemory (memory));
-  fail_if (fd_is_open (fd));
+  ck_assert (!fd_is_open (fd));
   fails (cu.cuDestroyExternalMemory (memory), CUDA_ERROR_INVALID_HANDLE);
   ok (cu.cuMemsetD8 (part, 44, 1));
-  fail_unless_equals_int (host[5000], 44);
+  ck_assert_int_eq (host[5000], 44);
   ok (cu.cuMemFree (part));
   ok (cu.cuMemFree (all));
   munmap (host, 16384);
 }
-GST_END_TEST;
+END_TEST;
 
 static void
 refuse_fd (int fd, uint64_t size, CUresult error)
@@ -591,11 +591,11 @@ refuse_fd (int fd, uint64_t size, CUresult error)
   CUexternalMemory memory;
 
   fails (import_fd (&memory, fd, size), error);
-  fail_unless (fd_is_open (fd));
+  ck_assert (fd_is_open (fd));
   close (fd);
 }
 
-GST_START_TEST (test_import_of_malformed)
+START_TEST (test_import_of_malformed)
 {
   CUexternalMemory memory;
   CUDA_EXTERNAL_MEMORY_HANDLE_DESC desc = { 0 };
@@ -609,7 +609,7 @@ GST_START_TEST (test_import_of_malformed)
   refuse_fd (make_memfd (8192, 4096, 0), 8193, CUDA_ERROR_INVALID_VALUE);
   refuse_fd (make_memfd (8192, 4096, 0), 0, CUDA_ERROR_INVALID_VALUE);
   refuse_fd (memfd_create ("empty", 0), 1, CUDA_ERROR_INVALID_HANDLE);
-  fail_unless (pipe (pipe_fds) == 0);
+  ck_assert (pipe (pipe_fds) == 0);
   refuse_fd (pipe_fds[0], 1, CUDA_ERROR_INVALID_HANDLE);
   close (pipe_fds[1]);
   fails (import_fd (&memory, -1, 1), CUDA_ERROR_INVALID_HANDLE);
@@ -618,7 +618,7 @@ GST_START_TEST (test_import_of_malformed)
   fails (cu.cuImportExternalMemory (&memory, &desc), CUDA_ERROR_NOT_SUPPORTED);
   fails (cu.cuImportExternalMemory (&memory, NULL), CUDA_ERROR_INVALID_VALUE);
 }
-GST_END_TEST;
+END_TEST;
 
 /* ---- calls are counted ---- */
 
@@ -632,7 +632,7 @@ count_in_thread (gpointer unused)
 }
 
 /* Each thread's for themselves, those that fail as well. */
-GST_START_TEST (test_count)
+START_TEST (test_count)
 {
   unsigned long all = count_calls ("*"), some = count_calls ("cuMemAlloc");
   CUdeviceptr pointer;
@@ -643,20 +643,20 @@ GST_START_TEST (test_count)
   ok (cu.cuMemFree (pointer));
   ok (set_fail ("cuMemAlloc:1"));
   fails (cu.cuMemAlloc (&pointer, 10), CUDA_ERROR_UNKNOWN);
-  fail_unless_equals_uint64 (count_calls ("cuMemAlloc"), some + 2);
-  fail_unless_equals_uint64 (count_calls ("*"), all + 3);
-  fail_unless_equals_uint64 (count_calls ("cuNothing"), 0);
+  ck_assert_uint_eq (count_calls ("cuMemAlloc"), some + 2);
+  ck_assert_uint_eq (count_calls ("*"), all + 3);
+  ck_assert_uint_eq (count_calls ("cuNothing"), 0);
   ok (cu.cuDeviceGetCount (&count));
   some = count_calls ("cuDeviceGetCount");
   thread = g_thread_new ("count", count_in_thread, NULL);
-  fail_unless_equals_uint64 (GPOINTER_TO_SIZE (g_thread_join (thread)), 1);
-  fail_unless_equals_uint64 (count_calls ("cuDeviceGetCount"), some);
+  ck_assert_uint_eq (GPOINTER_TO_SIZE (g_thread_join (thread)), 1);
+  ck_assert_uint_eq (count_calls ("cuDeviceGetCount"), some);
 }
-GST_END_TEST;
+END_TEST;
 
 /* ---- calls made to fail ---- */
 
-GST_START_TEST (test_fail)
+START_TEST (test_fail)
 {
   CUdeviceptr pointer;
   int count;
@@ -687,9 +687,9 @@ GST_START_TEST (test_fail)
   ok (set_fail (NULL));
   ok (cu.cuDeviceGetCount (&count));
 }
-GST_END_TEST;
+END_TEST;
 
-GST_START_TEST (test_fail_by_environment)
+START_TEST (test_fail_by_environment)
 {
   load_driver ();
   g_setenv ("SOFTCUDA_FAIL", "cuInit:2:CUDA_ERROR_NO_DEVICE", TRUE);
@@ -701,7 +701,7 @@ GST_START_TEST (test_fail_by_environment)
   g_unsetenv ("SOFTCUDA_FAIL");
   ok (cu.cuInit (0));
 }
-GST_END_TEST;
+END_TEST;
 
 static Suite *
 softcuda_driver_suite (void)
@@ -740,4 +740,4 @@ softcuda_driver_suite (void)
   return s;
 }
 
-GST_CHECK_MAIN (softcuda_driver);
+TEST_MAIN (softcuda_driver);

@@ -31,7 +31,7 @@ run_and_listen (CUmodule module, int grid, int block, char **text)
   void *params[] = { &out };
   CUresult result;
 
-  fail_unless (file >= 0 && before >= 0);
+  ck_assert (file >= 0 && before >= 0);
   fflush (stderr);
   dup2 (file, STDERR_FILENO);
   result = run (find (module, "stumble"), grid, block, 0, params);
@@ -39,7 +39,7 @@ run_and_listen (CUmodule module, int grid, int block, char **text)
   dup2 (before, STDERR_FILENO);
   close (before);
   close (file);
-  fail_unless (g_file_get_contents (path, text, NULL, NULL));
+  ck_assert (g_file_get_contents (path, text, NULL, NULL));
   g_unlink (path);
   return result;
 }
@@ -55,9 +55,9 @@ check_fault (
 
   ok (cu.cuCtxCreate (&own, 0, 0));
   fails (run_and_listen (build (source), 40, block, &text), error);
-  fail_unless (strstr (text, "kernel \"stumble\"") != NULL, "%s", text);
-  fail_unless (strstr (text, expected) != NULL, "%s", text);
-  fail_unless (
+  ck_assert_msg (strstr (text, "kernel \"stumble\"") != NULL, "%s", text);
+  ck_assert_msg (strstr (text, expected) != NULL, "%s", text);
+  ck_assert_msg (
       g_strstr_len (text, -1, "softcuda: ") == g_strrstr (text, "softcuda: "),
       "%s", text);
   fails (cu.cuCtxSynchronize (), error);
@@ -68,7 +68,7 @@ check_fault (
   g_free (text);
 }
 
-GST_START_TEST (test_wild_accesses)
+START_TEST (test_wild_accesses)
 {
   check_fault ("__global__ void stumble (int *out)\n"
                "{\n"
@@ -89,10 +89,10 @@ GST_START_TEST (test_wild_accesses)
                "}\n",
       1, CUDA_ERROR_ILLEGAL_ADDRESS, "illegal memory access at 0x0");
 }
-GST_END_TEST;
+END_TEST;
 
 /* Threads that wait for each other run on stacks of their own. */
-GST_START_TEST (test_wild_access_beside_a_barrier)
+START_TEST (test_wild_access_beside_a_barrier)
 {
   check_fault ("__global__ void stumble (int *out)\n"
                "{\n"
@@ -104,9 +104,9 @@ GST_START_TEST (test_wild_access_beside_a_barrier)
       256, CUDA_ERROR_ILLEGAL_ADDRESS,
       "access at 0x123, block (39, 0, 0), thread (255, 0, 0)");
 }
-GST_END_TEST;
+END_TEST;
 
-GST_START_TEST (test_stack_overflow)
+START_TEST (test_stack_overflow)
 {
   check_fault ("__device__ __noinline__ int deep (volatile int *out, int n)\n"
                "{\n"
@@ -121,9 +121,9 @@ GST_START_TEST (test_stack_overflow)
                "}\n",
       32, CUDA_ERROR_ILLEGAL_ADDRESS, "illegal memory access");
 }
-GST_END_TEST;
+END_TEST;
 
-GST_START_TEST (test_other_faults)
+START_TEST (test_other_faults)
 {
 #ifdef __x86_64__ /* other processors give a result */
   check_fault ("__global__ void stumble (volatile int *out)\n"
@@ -135,23 +135,23 @@ GST_START_TEST (test_other_faults)
   check_fault ("__global__ void stumble (int *out) { __builtin_trap (); }\n", 1,
       CUDA_ERROR_ILLEGAL_INSTRUCTION, "illegal instruction");
 }
-GST_END_TEST;
+END_TEST;
 
 /* A kernel that faults while it prints leaves stdout to the process. */
-GST_START_TEST (test_fault_in_printf)
+START_TEST (test_fault_in_printf)
 {
   check_fault ("__global__ void stumble (int *out)\n"
                "{\n"
                "  printf (\"%s\", (const char *) 8 + *out);\n"
                "}\n",
       8, CUDA_ERROR_ILLEGAL_ADDRESS, "illegal memory access at 0x8");
-  fail_unless_equals_int (ftrylockfile (stdout), 0);
+  ck_assert_int_eq (ftrylockfile (stdout), 0);
   funlockfile (stdout);
 }
-GST_END_TEST;
+END_TEST;
 
 /* As on hardware, the primary context is lost until nobody has it. */
-GST_START_TEST (test_primary_context_recovers)
+START_TEST (test_primary_context_recovers)
 {
   static const char source[] =
       "__global__ void stumble (int *out) { *(volatile int *) 8 = 1; }\n"
@@ -173,10 +173,10 @@ GST_START_TEST (test_primary_context_recovers)
   out = zeroed (4);
   ok (run (find (build (source), "work"), 1, 1, 0, params));
   ok (cu.cuMemcpyDtoH (&value, out, 4));
-  fail_unless_equals_int (value, 5);
+  ck_assert_int_eq (value, 5);
   ok (cu.cuMemFree (out));
 }
-GST_END_TEST;
+END_TEST;
 
 /* ---- signals of the process ---- */
 
@@ -220,7 +220,7 @@ count_signal (int number)
 
 /* Whoever was there first handles what is not a kernel's fault, and has the
  * signals back afterwards. */
-GST_START_TEST (test_handlers_are_chained)
+START_TEST (test_handlers_are_chained)
 {
   struct sigaction action = { .sa_sigaction = open_page,
     .sa_flags = SA_SIGINFO };
@@ -237,18 +237,18 @@ GST_START_TEST (test_handlers_are_chained)
   sigaction (SIGFPE, &plain, NULL);
   flags = start_waiting ();
   *(volatile char *) protected_page = 1;
-  fail_unless_equals_int (n_handled, 1);
+  ck_assert_int_eq (n_handled, 1);
   raise (SIGFPE);
-  fail_unless_equals_int (n_handled, 2);
+  ck_assert_int_eq (n_handled, 2);
   flags[1] = 1;
   ok (cu.cuCtxSynchronize ());
   sigaction (SIGSEGV, NULL, &seen);
-  fail_unless (seen.sa_sigaction == open_page);
+  ck_assert (seen.sa_sigaction == open_page);
   sigaction (SIGBUS, NULL, &seen);
-  fail_unless (seen.sa_handler == before.sa_handler);
+  ck_assert (seen.sa_handler == before.sa_handler);
   munmap (protected_page, 1);
 }
-GST_END_TEST;
+END_TEST;
 
 static void
 fault_while_kernel_runs (int how)
@@ -275,19 +275,19 @@ fault_while_kernel_runs (int how)
 
 /* How: 0 by a fault, 1 by a signal that was sent, 2 by a fault with the signal
  * ignored. */
-GST_START_TEST (test_process_ends_by_its_own_fault)
+START_TEST (test_process_ends_by_its_own_fault)
 {
   pid_t child = fork ();
   int status;
 
-  fail_unless (child >= 0);
+  ck_assert (child >= 0);
   if (child == 0)
-    fault_while_kernel_runs (__i__);
-  fail_unless_equals_int (waitpid (child, &status, 0), child);
-  fail_unless (
+    fault_while_kernel_runs (_i);
+  ck_assert_int_eq (waitpid (child, &status, 0), child);
+  ck_assert_msg (
       WIFSIGNALED (status) && WTERMSIG (status) == SIGSEGV, "%x", status);
 }
-GST_END_TEST;
+END_TEST;
 
 static Suite *
 softcuda_faults_suite (void)
@@ -310,4 +310,4 @@ softcuda_faults_suite (void)
   return s;
 }
 
-GST_CHECK_MAIN (softcuda_faults);
+TEST_MAIN (softcuda_faults);

@@ -49,12 +49,12 @@ check_rectangle (CUdeviceptr memory, const void *pixel, int size, int width)
                             ? ((const guint8 *) pixel)[x % size]
                             : 0;
 
-      fail_unless_equals_int (at[y * PITCH + x], expected);
+      ck_assert_int_eq (at[y * PITCH + x], expected);
     }
   }
 }
 
-GST_START_TEST (test_memset_rectangle)
+START_TEST (test_memset_rectangle)
 {
   const guint8 a = 0x5a;
   const guint16 b = 0x1234;
@@ -79,9 +79,9 @@ GST_START_TEST (test_memset_rectangle)
   ok (cu.cuStreamDestroy (stream));
   ok (cu.cuMemFree (memory));
 }
-GST_END_TEST;
+END_TEST;
 
-GST_START_TEST (test_memset_of_what_is_not_there)
+START_TEST (test_memset_of_what_is_not_there)
 {
   CUdeviceptr memory;
 
@@ -97,7 +97,7 @@ GST_START_TEST (test_memset_of_what_is_not_there)
   ok (more.cuMemsetD2D32 (memory, PITCH, 0, 0, 1));
   ok (cu.cuMemFree (memory));
 }
-GST_END_TEST;
+END_TEST;
 
 /* ---- textures ---- */
 
@@ -121,14 +121,14 @@ build (const char *source)
   *(void **) &size_of = find_symbol (library, "nvrtcGetPTXSize");
   *(void **) &take = find_symbol (library, "nvrtcGetPTX");
   *(void **) &destroy = find_symbol (library, "nvrtcDestroyProgram");
-  fail_unless_equals_int (create (&program, source, NULL, 0, NULL, NULL), 0);
-  fail_unless_equals_int (compile (program, 0, NULL), 0);
-  fail_unless_equals_int (size_of (program, &size), 0);
+  ck_assert_int_eq (create (&program, source, NULL, 0, NULL, NULL), 0);
+  ck_assert_int_eq (compile (program, 0, NULL), 0);
+  ck_assert_int_eq (size_of (program, &size), 0);
   image = g_malloc (size);
-  fail_unless_equals_int (take (program, image), 0);
+  ck_assert_int_eq (take (program, image), 0);
   ok (cu.cuModuleLoadData (&module, image));
   g_free (image);
-  fail_unless_equals_int (destroy (&program), 0);
+  ck_assert_int_eq (destroy (&program), 0);
   return module;
 }
 
@@ -224,13 +224,13 @@ check_samples (CUmodule module, CUaddress_mode address, CUfilter_mode filter,
   ok (more.cuTexObjectCreate (&texture, &resource, &desc, NULL));
   run (module, "sample1", texture, at, n, out);
   for (int i = 0; i < n; i++)
-    fail_unless (ABS (out[i] * 255 - expected[i]) < 1e-3, "%d: %g, not %g", i,
+    ck_assert_msg (ABS (out[i] * 255 - expected[i]) < 1e-3, "%d: %g, not %g", i,
         out[i] * 255, expected[i]);
   ok (more.cuTexObjectDestroy (texture));
   ok (cu.cuMemFree (memory));
 }
 
-GST_START_TEST (test_sampling)
+START_TEST (test_sampling)
 {
   CUmodule module = build (sampler);
   static const float at[][2] = { { 0, 0 }, { 0.99f, 0 }, { 1, 0 },
@@ -260,9 +260,9 @@ GST_START_TEST (test_sampling)
       CU_TRSF_NORMALIZED_COORDINATES, parts, mirrored, 5);
   ok (cu.cuModuleUnload (module));
 }
-GST_END_TEST;
+END_TEST;
 
-GST_START_TEST (test_texels)
+START_TEST (test_texels)
 {
   CUmodule module = build (sampler);
   CUdeviceptr memory = make_texels ();
@@ -282,7 +282,7 @@ GST_START_TEST (test_texels)
   ok (more.cuTexObjectCreate (&texture, &resource, &desc, NULL));
   run (module, "sample4", texture, at, 2, colours);
   for (int i = 0; i < 8; i++)
-    fail_unless_equals_int (
+    ck_assert_int_eq (
         (int) (colours[i / 4][i % 4] * 255 + 0.5f), i / 4 * 20 + i % 4);
   ok (more.cuTexObjectDestroy (texture));
 
@@ -290,8 +290,8 @@ GST_START_TEST (test_texels)
   desc.flags = CU_TRSF_READ_AS_INTEGER;
   ok (more.cuTexObjectCreate (&texture, &resource, &desc, NULL));
   run (module, "integers", texture, at, 2, pairs);
-  fail_unless_equals_int (pairs[0][0], 0x0100);
-  fail_unless_equals_int (pairs[1][1], 0x1716);
+  ck_assert_int_eq (pairs[0][0], 0x0100);
+  ck_assert_int_eq (pairs[1][1], 0x1716);
   ok (more.cuTexObjectDestroy (texture));
 
   memset (&resource, 0, sizeof resource);
@@ -306,13 +306,13 @@ GST_START_TEST (test_texels)
   ok (cu.cuModuleGetFunction (&function, module, "fetch"));
   ok (cu.cuLaunchKernel (function, 1, 1, 1, 2, 1, 1, 0, NULL, params, NULL));
   ok (cu.cuCtxSynchronize ());
-  fail_unless_equals_int (words[0], 0x03020100);
-  fail_unless_equals_int (words[1], -1);
+  ck_assert_int_eq (words[0], 0x03020100);
+  ck_assert_int_eq (words[1], -1);
   ok (more.cuTexObjectDestroy (texture));
   ok (cu.cuMemFree (memory));
   ok (cu.cuModuleUnload (module));
 }
-GST_END_TEST;
+END_TEST;
 
 static void
 sleep_a_while (void *unused)
@@ -321,7 +321,7 @@ sleep_a_while (void *unused)
 }
 
 /* A kernel that is queued still samples what is destroyed meanwhile. */
-GST_START_TEST (test_texture_outlives_its_handle)
+START_TEST (test_texture_outlives_its_handle)
 {
   CUmodule module = build (sampler);
   CUdeviceptr memory = make_texels ();
@@ -347,14 +347,14 @@ GST_START_TEST (test_texture_outlives_its_handle)
   ok (more.cuTexObjectDestroy (texture));
   fails (cu.cuStreamQuery (stream), CUDA_ERROR_NOT_READY);
   ok (cu.cuStreamSynchronize (stream));
-  fail_unless_equals_int (words[0], 0x03020100);
+  ck_assert_int_eq (words[0], 0x03020100);
   ok (cu.cuStreamDestroy (stream));
   ok (cu.cuMemFree (memory));
   ok (cu.cuModuleUnload (module));
 }
-GST_END_TEST;
+END_TEST;
 
-GST_START_TEST (test_textures_that_cannot_be)
+START_TEST (test_textures_that_cannot_be)
 {
   CUdeviceptr memory = make_texels ();
   CUDA_RESOURCE_DESC good = describe (memory, CU_AD_FORMAT_UNSIGNED_INT8, 1, 4);
@@ -393,10 +393,10 @@ GST_START_TEST (test_textures_that_cannot_be)
   fails (more.cuTexObjectDestroy (0), CUDA_ERROR_INVALID_VALUE);
   ok (cu.cuMemFree (memory));
 }
-GST_END_TEST;
+END_TEST;
 
 /* A leak checker sees those that the context does not take along. */
-GST_START_TEST (test_context_takes_textures_along)
+START_TEST (test_context_takes_textures_along)
 {
   CUdeviceptr memory;
   CUDA_RESOURCE_DESC resource;
@@ -412,29 +412,29 @@ GST_START_TEST (test_context_takes_textures_along)
   ok (cu.cuCtxDestroy (context));
   fails (more.cuTexObjectDestroy (texture), CUDA_ERROR_INVALID_VALUE);
 }
-GST_END_TEST;
+END_TEST;
 
 /* ---- the rest ---- */
 
-GST_START_TEST (test_limits)
+START_TEST (test_limits)
 {
   CUcontext other;
   size_t value;
 
   ok (more.cuCtxGetLimit (&value, CU_LIMIT_STACK_SIZE));
-  fail_unless_equals_uint64 (value, 1024);
+  ck_assert_uint_eq (value, 1024);
   ok (cu.cuCtxCreate (&other, 0, 0));
   ok (more.cuCtxSetLimit (CU_LIMIT_STACK_SIZE, 4096));
   ok (more.cuCtxGetLimit (&value, CU_LIMIT_STACK_SIZE));
-  fail_unless_equals_uint64 (value, 4096);
+  ck_assert_uint_eq (value, 4096);
   ok (cu.cuCtxDestroy (other));
   ok (more.cuCtxGetLimit (&value, CU_LIMIT_STACK_SIZE));
-  fail_unless_equals_uint64 (value, 1024);
+  ck_assert_uint_eq (value, 1024);
   fails (more.cuCtxGetLimit (&value, (CUlimit) 5), 215);
 }
-GST_END_TEST;
+END_TEST;
 
-GST_START_TEST (test_pinned_by_its_short_name)
+START_TEST (test_pinned_by_its_short_name)
 {
   void *host;
 
@@ -443,15 +443,15 @@ GST_START_TEST (test_pinned_by_its_short_name)
   memset (host, 1, 100);
   ok (cu.cuMemFreeHost (host));
 }
-GST_END_TEST;
+END_TEST;
 
-GST_START_TEST (test_no_peers)
+START_TEST (test_no_peers)
 {
   CUcontext other;
   int can = 1;
 
   ok (cu.cuDeviceCanAccessPeer (&can, 0, 0));
-  fail_unless_equals_int (can, 0);
+  ck_assert_int_eq (can, 0);
   fails (cu.cuDeviceCanAccessPeer (&can, 0, 1), CUDA_ERROR_INVALID_DEVICE);
   ok (cu.cuCtxCreate (&other, 0, 0));
   fails (more.cuCtxEnablePeerAccess (primary, 0), 217);
@@ -459,11 +459,11 @@ GST_START_TEST (test_no_peers)
   fails (more.cuCtxEnablePeerAccess (other, 0), CUDA_ERROR_INVALID_CONTEXT);
   ok (cu.cuCtxDestroy (other));
 }
-GST_END_TEST;
+END_TEST;
 
 /* ---- contexts ---- */
 
-GST_START_TEST (test_current_context)
+START_TEST (test_current_context)
 {
   CUcontext other;
   CUcontext seen;
@@ -471,13 +471,13 @@ GST_START_TEST (test_current_context)
   ok (cu.cuCtxCreate (&other, 0, 0));
   ok (more.cuCtxSetCurrent (primary));
   ok (cu.cuCtxGetCurrent (&seen));
-  fail_unless (seen == primary);
+  ck_assert (seen == primary);
   ok (more.cuCtxSetCurrent (NULL)); /* below it lies the fixture's */
   ok (cu.cuCtxGetCurrent (&seen));
-  fail_unless (seen == primary);
+  ck_assert (seen == primary);
   ok (more.cuCtxSetCurrent (other));
   ok (more.cuCtxAttach (&seen, 0));
-  fail_unless (seen == other);
+  ck_assert (seen == other);
   ok (more.cuCtxDetach (other));
   ok (cu.cuCtxSynchronize ());
   ok (more.cuCtxDetach (other)); /* gone, and from the stack as well */
@@ -485,10 +485,10 @@ GST_START_TEST (test_current_context)
   fails (more.cuCtxSetCurrent (other), CUDA_ERROR_INVALID_CONTEXT);
   ok (cu.cuCtxPushCurrent (primary));
 }
-GST_END_TEST;
+END_TEST;
 
 /* Everything that the context had is gone; it can be used again. */
-GST_START_TEST (test_primary_reset)
+START_TEST (test_primary_reset)
 {
   CUdeviceptr memory;
   CUstream stream;
@@ -499,17 +499,17 @@ GST_START_TEST (test_primary_reset)
   ok (cu.cuStreamCreate (&stream, 0));
   ok (more.cuDevicePrimaryCtxReset (0));
   ok (cu.cuMemGetInfo (&after, &total));
-  fail_unless_equals_uint64 (before, after);
+  ck_assert_uint_eq (before, after);
   fails (cu.cuMemFree (memory), CUDA_ERROR_INVALID_VALUE);
   fails (cu.cuStreamQuery (stream), CUDA_ERROR_INVALID_HANDLE);
   ok (cu.cuMemAlloc (&memory, 1000));
   ok (cu.cuMemFree (memory));
   fails (more.cuDevicePrimaryCtxReset (1), CUDA_ERROR_INVALID_DEVICE);
 }
-GST_END_TEST;
+END_TEST;
 
 /* A stale handle is one for a while, whatever is made after it. */
-GST_START_TEST (test_handles_are_not_used_again_at_once)
+START_TEST (test_handles_are_not_used_again_at_once)
 {
   CUstream stale_stream, stream;
   CUevent stale_event, event;
@@ -528,9 +528,9 @@ GST_START_TEST (test_handles_are_not_used_again_at_once)
     ok (cu.cuEventDestroy (event));
   }
 }
-GST_END_TEST;
+END_TEST;
 
-GST_START_TEST (test_what_a_context_says)
+START_TEST (test_what_a_context_says)
 {
   unsigned int flags = 7;
   int least = 7;
@@ -540,28 +540,28 @@ GST_START_TEST (test_what_a_context_says)
   CUdevice device = 7;
 
   ok (more.cuCtxGetFlags (&flags));
-  fail_unless_equals_int (flags, 0);
+  ck_assert_int_eq (flags, 0);
   ok (more.cuCtxGetStreamPriorityRange (&least, &greatest));
-  fail_unless (least == 0 && greatest == 0);
+  ck_assert (least == 0 && greatest == 0);
   ok (more.cuStreamCreateWithPriority (&stream, CU_STREAM_NON_BLOCKING, -5));
   ok (more.cuStreamGetFlags (stream, &flags));
-  fail_unless_equals_int (flags, CU_STREAM_NON_BLOCKING);
+  ck_assert_int_eq (flags, CU_STREAM_NON_BLOCKING);
   ok (more.cuStreamGetPriority (stream, &least));
-  fail_unless_equals_int (least, 0);
+  ck_assert_int_eq (least, 0);
   ok (cu.cuStreamDestroy (stream));
   fails (more.cuStreamGetFlags (stream, &flags), CUDA_ERROR_INVALID_HANDLE);
   ok (more.cuDeviceComputeCapability (&major, &minor, 0));
-  fail_unless (major == 9 && minor == 0);
+  ck_assert (major == 9 && minor == 0);
   ok (more.cuDeviceGetByPCIBusId (&device, "0000:00:00.0"));
-  fail_unless_equals_int (device, 0);
+  ck_assert_int_eq (device, 0);
   fails (more.cuDeviceGetByPCIBusId (&device, "0000:01:00.0"),
       CUDA_ERROR_INVALID_DEVICE);
 }
-GST_END_TEST;
+END_TEST;
 
 /* ---- memory ---- */
 
-GST_START_TEST (test_rows_are_set)
+START_TEST (test_rows_are_set)
 {
   CUdeviceptr memory;
   guint16 *pairs;
@@ -572,22 +572,22 @@ GST_START_TEST (test_rows_are_set)
   words = (guint32 *) (uintptr_t) memory;
   ok (cu.cuMemsetD8 (memory, 0, 64));
   ok (more.cuMemsetD16 (memory + 2, 0x1234, 3));
-  fail_unless (pairs[0] == 0 && pairs[1] == 0x1234 && pairs[3] == 0x1234
-               && pairs[4] == 0);
+  ck_assert (pairs[0] == 0 && pairs[1] == 0x1234 && pairs[3] == 0x1234
+             && pairs[4] == 0);
   ok (more.cuMemsetD32 (memory + 4, 0x12345678, 2));
-  fail_unless (words[1] == 0x12345678 && words[2] == 0x12345678);
-  fail_unless (words[3] == 0);
+  ck_assert (words[1] == 0x12345678 && words[2] == 0x12345678);
+  ck_assert (words[3] == 0);
   ok (more.cuMemsetD16Async (memory, 5, 1, NULL));
   ok (more.cuMemsetD32Async (memory + 60, 6, 1, NULL));
   ok (cu.cuCtxSynchronize ());
-  fail_unless (pairs[0] == 5 && words[15] == 6);
+  ck_assert (pairs[0] == 5 && words[15] == 6);
   fails (more.cuMemsetD16 (memory + 1, 0, 1), CUDA_ERROR_INVALID_VALUE);
   fails (more.cuMemsetD32 (memory + 4, 0, 16), CUDA_ERROR_INVALID_VALUE);
   ok (cu.cuMemFree (memory));
 }
-GST_END_TEST;
+END_TEST;
 
-GST_START_TEST (test_copies_of_either_side)
+START_TEST (test_copies_of_either_side)
 {
   CUdeviceptr memory, at;
   char text[8] = "abcdefg";
@@ -598,21 +598,21 @@ GST_START_TEST (test_copies_of_either_side)
   ok (more.cuMemcpy (memory, (uintptr_t) text, sizeof text));
   ok (more.cuMemcpyAsync ((uintptr_t) back, memory, sizeof back, NULL));
   ok (cu.cuCtxSynchronize ());
-  fail_unless_equals_string (back, text);
+  ck_assert_str_eq (back, text);
   ok (more.cuMemcpyPeer (memory, primary, memory + 4, primary, 4));
   ok (cu.cuMemcpyDtoH (back, memory, sizeof back));
-  fail_unless_equals_string (back, "efg");
+  ck_assert_str_eq (back, "efg");
   ok (more.cuMemAllocHost (&pinned, 100));
   ok (more.cuMemHostGetDevicePointer (&at, (char *) pinned + 5, 0));
-  fail_unless (at == (uintptr_t) pinned + 5);
+  ck_assert (at == (uintptr_t) pinned + 5);
   fails (
       more.cuMemHostGetDevicePointer (&at, text, 0), CUDA_ERROR_INVALID_VALUE);
   ok (cu.cuMemFreeHost (pinned));
   ok (cu.cuMemFree (memory));
 }
-GST_END_TEST;
+END_TEST;
 
-GST_START_TEST (test_these_can_fail_too)
+START_TEST (test_these_can_fail_too)
 {
   size_t value;
 
@@ -621,9 +621,9 @@ GST_START_TEST (test_these_can_fail_too)
   fails (more.cuCtxGetLimit (&value, CU_LIMIT_STACK_SIZE),
       CUDA_ERROR_OUT_OF_MEMORY);
 }
-GST_END_TEST;
+END_TEST;
 
-GST_START_TEST (test_no_encoder)
+START_TEST (test_no_encoder)
 {
   void *library = open_library ("libnvidia-encode.so.1");
   int (*version) (guint32 *);
@@ -638,13 +638,13 @@ GST_START_TEST (test_no_encoder)
   *(void **) &version =
       find_symbol (library, "NvEncodeAPIGetMaxSupportedVersion");
   *(void **) &create = find_symbol (library, "NvEncodeAPICreateInstance");
-  fail_unless_equals_int (version (&newest), 0);
-  fail_unless_equals_int (newest >> 4, 12);
-  fail_unless_equals_int (create (&api), 0);
-  fail_unless_equals_int (api.call[29](NULL, &session), 1);
-  fail_unless (api.call[40] == NULL);
+  ck_assert_int_eq (version (&newest), 0);
+  ck_assert_int_eq (newest >> 4, 12);
+  ck_assert_int_eq (create (&api), 0);
+  ck_assert_int_eq (api.call[29](NULL, &session), 1);
+  ck_assert (api.call[40] == NULL);
 }
-GST_END_TEST;
+END_TEST;
 
 static Suite *
 further_suite (void)
@@ -676,4 +676,4 @@ further_suite (void)
   return s;
 }
 
-GST_CHECK_MAIN (further);
+TEST_MAIN (further);

@@ -87,7 +87,7 @@ run_test (const char *source, int n, void *results, size_t size)
   g_free (text);
 }
 
-GST_START_TEST (test_every_half)
+START_TEST (test_every_half)
 {
   float *seen = g_new (float, 2 * N_HALVES);
 
@@ -102,13 +102,13 @@ GST_START_TEST (test_every_half)
   for (unsigned int i = 0; i < N_HALVES; i++) {
     double v = value_of (i);
 
-    fail_unless (seen[2 * i] == v || (isnan (v) && isnan (seen[2 * i])),
+    ck_assert_msg (seen[2 * i] == v || (isnan (v) && isnan (seen[2 * i])),
         "%#x is %g", i, seen[2 * i]);
-    fail_unless (same (seen[2 * i + 1], i), "%#x", i);
+    ck_assert_msg (same (seen[2 * i + 1], i), "%#x", i);
   }
   g_free (seen);
 }
-GST_END_TEST;
+END_TEST;
 
 /* The same numbers as the kernel's. */
 static unsigned int
@@ -120,7 +120,7 @@ scramble (unsigned int i)
   return i ^ i >> 13;
 }
 
-GST_START_TEST (test_arithmetic)
+START_TEST (test_arithmetic)
 {
   guint16 *seen = g_new (guint16, 6 * N_HALVES);
 
@@ -148,16 +148,16 @@ GST_START_TEST (test_arithmetic)
     double exact[6] = { a + b, a - b, a * b, a / b, a * b + c, sqrt (a) };
 
     for (int k = 0; k < 6; k++)
-      fail_unless (same (seen[6 * i + k], nearest (exact[k])),
+      ck_assert_msg (same (seen[6 * i + k], nearest (exact[k])),
           "operation %d of %g, %g, %g: %#x, not %#x", k, a, b, c,
           seen[6 * i + k], nearest (exact[k]));
   }
   g_free (seen);
 }
-GST_END_TEST;
+END_TEST;
 
 /* Each statement stores 1 where what CUDA documents is true. */
-GST_START_TEST (test_functions)
+START_TEST (test_functions)
 {
   int seen[40] = { 0 };
   int n = 0;
@@ -201,10 +201,10 @@ GST_START_TEST (test_functions)
       1, seen, sizeof seen);
   while (seen[n] == 1)
     n++;
-  fail_unless (seen[n] == 7, "check %d, in line %d", n, -seen[n]);
-  fail_unless_equals_int (n, 24);
+  ck_assert_msg (seen[n] == 7, "check %d, in line %d", n, -seen[n]);
+  ck_assert_int_eq (n, 24);
 }
-GST_END_TEST;
+END_TEST;
 
 static Suite *
 softcuda_half_suite (void)
@@ -220,4 +220,4 @@ softcuda_half_suite (void)
   return s;
 }
 
-GST_CHECK_MAIN (softcuda_half);
+TEST_MAIN (softcuda_half);

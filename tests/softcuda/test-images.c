@@ -33,15 +33,15 @@ setup_images (void)
   setup ();
   *(void **) &load_file =
       find_symbol (open_library ("libcuda.so.1"), "cuModuleLoad");
-  fail_unless_equals_int (create (&program,
-                              "extern \"C\" __global__ void fill (int *p)\n"
-                              "{ p[threadIdx.x] = 7; }\n",
-                              NULL, 0, NULL, NULL),
+  ck_assert_int_eq (create (&program,
+                        "extern \"C\" __global__ void fill (int *p)\n"
+                        "{ p[threadIdx.x] = 7; }\n",
+                        NULL, 0, NULL, NULL),
       0);
-  fail_unless_equals_int (compile (program, 0, NULL), 0);
-  fail_unless_equals_int (image_size (program, &image_length), 0);
+  ck_assert_int_eq (compile (program, 0, NULL), 0);
+  ck_assert_int_eq (image_size (program, &image_length), 0);
   image = (guint8 *) take_image (program);
-  fail_unless_equals_int (destroy (&program), 0);
+  ck_assert_int_eq (destroy (&program), 0);
 }
 
 static void
@@ -59,7 +59,7 @@ load_as_file (const guint8 *bytes, size_t size)
   CUmodule module;
   CUresult result;
 
-  fail_unless (
+  ck_assert (
       g_file_set_contents (path, (const char *) bytes, (gssize) size, NULL));
   result = load_file (&module, path);
   g_unlink (path);
@@ -78,7 +78,7 @@ load_as_memory (const guint8 *bytes, size_t size)
   CUmodule module;
   CUresult result;
 
-  fail_unless (pages != MAP_FAILED);
+  ck_assert (pages != MAP_FAILED);
   mprotect (pages + room, page, PROT_NONE);
   memcpy (pages + room - size, bytes, size);
   result = cu.cuModuleLoadData (&module, pages + room - size);
@@ -92,34 +92,34 @@ refused (const guint8 *bytes, size_t size, const char *what, gint64 detail)
   CUresult as_file = load_as_file (bytes, size);
   CUresult as_memory = load_as_memory (bytes, size);
 
-  fail_unless (as_file == CUDA_ERROR_INVALID_IMAGE,
+  ck_assert_msg (as_file == CUDA_ERROR_INVALID_IMAGE,
       "%s %" G_GINT64_FORMAT ": %d as a file", what, detail, as_file);
-  fail_unless (as_memory == CUDA_ERROR_INVALID_IMAGE,
+  ck_assert_msg (as_memory == CUDA_ERROR_INVALID_IMAGE,
       "%s %" G_GINT64_FORMAT ": %d as memory", what, detail, as_memory);
 }
 
-GST_START_TEST (test_good_image)
+START_TEST (test_good_image)
 {
   CUmodule module;
 
-  fail_unless_equals_int (load_as_file (image, image_length), CUDA_SUCCESS);
-  fail_unless_equals_int (load_as_memory (image, image_length), CUDA_SUCCESS);
+  ck_assert_int_eq (load_as_file (image, image_length), CUDA_SUCCESS);
+  ck_assert_int_eq (load_as_memory (image, image_length), CUDA_SUCCESS);
   fails (load_file (&module, "/nonexistent/file"), CUDA_ERROR_FILE_NOT_FOUND);
   fails (load_file (&module, "/tmp"), CUDA_ERROR_INVALID_IMAGE);
   fails (load_file (&module, "/dev/zero"), CUDA_ERROR_INVALID_IMAGE);
   fails (load_file (NULL, "/tmp"), CUDA_ERROR_INVALID_VALUE);
 }
-GST_END_TEST;
+END_TEST;
 
-GST_START_TEST (test_truncated)
+START_TEST (test_truncated)
 {
   for (size_t size = 0; size < image_length; size += 1 + size / 50)
     refused (image, size, "cut off at", size);
   refused (image, image_length - 1, "cut off at", image_length - 1);
 }
-GST_END_TEST;
+END_TEST;
 
-GST_START_TEST (test_random_bytes)
+START_TEST (test_random_bytes)
 {
   guint8 bytes[5000];
   GRand *rand = g_rand_new_with_seed (13);
@@ -135,10 +135,10 @@ GST_START_TEST (test_random_bytes)
   }
   g_rand_free (rand);
 }
-GST_END_TEST;
+END_TEST;
 
 /* Every field of the header that tells the linker where something is. */
-GST_START_TEST (test_wild_offsets)
+START_TEST (test_wild_offsets)
 {
   static const guint64 wild[] = { 0, 1, 63, 0x1000, 0x7fffffffffff,
     0x7fffffffffffffff, 0x8000000000000000, 0xffffffffffffffff };
@@ -166,10 +166,10 @@ GST_START_TEST (test_wild_offsets)
   }
   g_free (bytes);
 }
-GST_END_TEST;
+END_TEST;
 
 /* Some bytes changed anywhere but in the machine's number. */
-GST_START_TEST (test_changed_bytes)
+START_TEST (test_changed_bytes)
 {
   guint8 *bytes = g_malloc (image_length);
   GRand *rand = g_rand_new_with_seed (4711);
@@ -190,11 +190,11 @@ GST_START_TEST (test_changed_bytes)
     }
     refused (bytes, image_length, "changed bytes, round", round);
   }
-  fail_unless (round > 50, "%d rounds", round);
+  ck_assert_msg (round > 50, "%d rounds", round);
   g_rand_free (rand);
   g_free (bytes);
 }
-GST_END_TEST;
+END_TEST;
 
 static Suite *
 softcuda_images_suite (void)
@@ -212,4 +212,4 @@ softcuda_images_suite (void)
   return s;
 }
 
-GST_CHECK_MAIN (softcuda_images);
+TEST_MAIN (softcuda_images);

@@ -37,7 +37,7 @@ assert_bytes (CUdeviceptr pointer, gsize size, guint8 value)
   ok (cu.cuMemcpyDtoH (bytes, pointer, size));
   while (i < size && bytes[i] == value)
     i++;
-  fail_unless_equals_int (i, size);
+  ck_assert_int_eq (i, size);
   g_free (bytes);
 }
 
@@ -46,7 +46,7 @@ static gboolean
 passes_elsewhere (const gchar *test, const CUipcMemHandle *handle)
 {
   gchar *argv[] = { g_file_read_link ("/proc/self/exe", NULL), NULL };
-  gchar **env = g_environ_setenv (g_get_environ (), "GST_CHECKS", test, TRUE);
+  gchar **env = g_environ_setenv (g_get_environ (), "CK_RUN_CASE", test, TRUE);
   GString *text = g_string_new (NULL);
   GError *error = NULL;
   gint status = -1;
@@ -54,8 +54,8 @@ passes_elsewhere (const gchar *test, const CUipcMemHandle *handle)
   for (gsize i = 0; i < sizeof handle->reserved; i++)
     g_string_append_printf (text, "%02x", (guint8) handle->reserved[i]);
   env = g_environ_setenv (env, VARIABLE, text->str, TRUE);
-  fail_unless (g_spawn_sync (NULL, argv, env, G_SPAWN_DEFAULT, NULL, NULL, NULL,
-                   NULL, &status, &error),
+  ck_assert_msg (g_spawn_sync (NULL, argv, env, G_SPAWN_DEFAULT, NULL, NULL,
+                     NULL, NULL, &status, &error),
       "%s", error ? error->message : "");
   g_string_free (text, TRUE);
   g_strfreev (env);
@@ -71,14 +71,14 @@ given_handle (void)
   const gchar *text = g_getenv (VARIABLE);
   CUipcMemHandle handle;
 
-  fail_unless_equals_int (strlen (text), 2 * sizeof handle.reserved);
+  ck_assert_int_eq (strlen (text), 2 * sizeof handle.reserved);
   for (gsize i = 0; i < sizeof handle.reserved; i++)
     handle.reserved[i] = g_ascii_xdigit_value (text[2 * i]) * 16
                          + g_ascii_xdigit_value (text[2 * i + 1]);
   return handle;
 }
 
-GST_START_TEST (other_reads_and_writes)
+START_TEST (other_reads_and_writes)
 {
   CUdeviceptr pointer, start;
   CUcontext context;
@@ -88,18 +88,18 @@ GST_START_TEST (other_reads_and_writes)
   assert_bytes (pointer, SIZE, 7);
   ok (cu.cuMemsetD8 (pointer, 9, SIZE));
   ok (cu.cuMemGetAddressRange (&start, &size, pointer + 100));
-  fail_unless_equals_uint64 (start, pointer);
-  fail_unless_equals_uint64 (size, SIZE);
+  ck_assert_uint_eq (start, pointer);
+  ck_assert_uint_eq (size, SIZE);
   ok (cu.cuPointerGetAttribute (
       &context, CU_POINTER_ATTRIBUTE_CONTEXT, pointer));
-  fail_unless (context == primary);
+  ck_assert (context == primary);
   fails (cu.cuMemFree (pointer), CUDA_ERROR_INVALID_VALUE);
   ok (cu.cuIpcCloseMemHandle (pointer));
   fails (cu.cuMemsetD8 (pointer, 9, SIZE), CUDA_ERROR_INVALID_VALUE);
 }
-GST_END_TEST;
+END_TEST;
 
-GST_START_TEST (other_opens_twice)
+START_TEST (other_opens_twice)
 {
   CUipcMemHandle handle = given_handle ();
   CUdeviceptr one, same;
@@ -107,7 +107,7 @@ GST_START_TEST (other_opens_twice)
 
   ok (cu.cuIpcOpenMemHandle (&one, handle, LAZY));
   ok (cu.cuIpcOpenMemHandle (&same, handle, LAZY));
-  fail_unless_equals_uint64 (one, same);
+  ck_assert_uint_eq (one, same);
   ok (cu.cuCtxCreate (&another, 0, 0));
   fails (
       cu.cuIpcOpenMemHandle (&same, handle, LAZY), CUDA_ERROR_ALREADY_MAPPED);
@@ -117,18 +117,18 @@ GST_START_TEST (other_opens_twice)
   ok (cu.cuIpcCloseMemHandle (one));
   fails (cu.cuIpcCloseMemHandle (one), CUDA_ERROR_INVALID_VALUE);
 }
-GST_END_TEST;
+END_TEST;
 
-GST_START_TEST (other_is_too_late)
+START_TEST (other_is_too_late)
 {
   CUdeviceptr pointer;
 
   fails (cu.cuIpcOpenMemHandle (&pointer, given_handle (), LAZY),
       CUDA_ERROR_INVALID_VALUE);
 }
-GST_END_TEST;
+END_TEST;
 
-GST_START_TEST (other_ends_with_its_context)
+START_TEST (other_ends_with_its_context)
 {
   CUipcMemHandle handle = given_handle ();
   CUdeviceptr pointer;
@@ -139,43 +139,43 @@ GST_START_TEST (other_ends_with_its_context)
   ok (cu.cuCtxDestroy (another));
   fails (cu.cuIpcCloseMemHandle (pointer), CUDA_ERROR_INVALID_VALUE);
 }
-GST_END_TEST;
+END_TEST;
 
 /* ---- in this one ---- */
 
-GST_START_TEST (test_two_processes)
+START_TEST (test_two_processes)
 {
   CUdeviceptr pointer = new_memory (SIZE, 7);
   CUipcMemHandle handle;
 
   ok (cu.cuIpcGetMemHandle (&handle, pointer));
   assert_bytes (pointer, SIZE, 7); /* its pages were replaced */
-  fail_unless (passes_elsewhere ("other_reads_and_writes", &handle));
+  ck_assert (passes_elsewhere ("other_reads_and_writes", &handle));
   assert_bytes (pointer, SIZE, 9);
   ok (cu.cuMemFree (pointer));
 }
-GST_END_TEST;
+END_TEST;
 
-GST_START_TEST (test_counted)
+START_TEST (test_counted)
 {
   CUdeviceptr pointer = new_memory (SIZE, 7);
   CUipcMemHandle handle;
 
   ok (cu.cuIpcGetMemHandle (&handle, pointer));
-  fail_unless (passes_elsewhere ("other_opens_twice", &handle));
-  fail_unless (passes_elsewhere ("other_ends_with_its_context", &handle));
+  ck_assert (passes_elsewhere ("other_opens_twice", &handle));
+  ck_assert (passes_elsewhere ("other_ends_with_its_context", &handle));
   ok (cu.cuMemFree (pointer));
 }
-GST_END_TEST;
+END_TEST;
 
-GST_START_TEST (test_handles)
+START_TEST (test_handles)
 {
   CUdeviceptr pointer = new_memory (SIZE, 7), opened;
   CUipcMemHandle handle, same;
 
   ok (cu.cuIpcGetMemHandle (&handle, pointer));
   ok (cu.cuIpcGetMemHandle (&same, pointer + 5000));
-  fail_unless (memcmp (&handle, &same, sizeof handle) == 0);
+  ck_assert (memcmp (&handle, &same, sizeof handle) == 0);
   fails (cu.cuIpcOpenMemHandle (&opened, handle, LAZY),
       CUDA_ERROR_INVALID_CONTEXT);
   fails (cu.cuIpcOpenMemHandle (&opened, handle, 0), CUDA_ERROR_INVALID_VALUE);
@@ -183,11 +183,11 @@ GST_START_TEST (test_handles)
   fails (cu.cuIpcOpenMemHandle (&opened, same, LAZY), CUDA_ERROR_INVALID_VALUE);
   fails (cu.cuIpcCloseMemHandle (pointer), CUDA_ERROR_INVALID_VALUE);
   ok (cu.cuMemFree (pointer));
-  fail_unless (passes_elsewhere ("other_is_too_late", &handle));
+  ck_assert (passes_elsewhere ("other_is_too_late", &handle));
 }
-GST_END_TEST;
+END_TEST;
 
-GST_START_TEST (test_no_handle)
+START_TEST (test_no_handle)
 {
   CUdeviceptr small = new_memory (512, 0);
   CUipcMemHandle handle;
@@ -201,10 +201,10 @@ GST_START_TEST (test_no_handle)
   ok (cu.cuMemFreeHost (host));
   ok (cu.cuMemFree (small));
 }
-GST_END_TEST;
+END_TEST;
 
 /* What was exported becomes the process's own again. */
-GST_START_TEST (test_again_and_again)
+START_TEST (test_again_and_again)
 {
   for (guint i = 0; i < 200; i++) {
     CUdeviceptr pointer = new_memory (SIZE + i, i);
@@ -216,23 +216,39 @@ GST_START_TEST (test_again_and_again)
     ok (cu.cuMemFree (pointer));
   }
 }
-GST_END_TEST;
+END_TEST;
 
-static Suite *
-ipc_suite (gboolean other)
+static TCase *
+add_case (Suite *s, const char *name)
 {
-  Suite *s = suite_create (other ? "softcuda-ipc-other" : "softcuda-ipc");
-  TCase *tc = tcase_create ("general");
+  TCase *tc = tcase_create (name);
 
   suite_add_tcase (s, tc);
   tcase_add_checked_fixture (tc, setup_context, teardown_context);
-  if (other) {
-    tcase_add_test (tc, other_reads_and_writes);
-    tcase_add_test (tc, other_opens_twice);
-    tcase_add_test (tc, other_is_too_late);
-    tcase_add_test (tc, other_ends_with_its_context);
-    return s;
-  }
+  return tc;
+}
+
+/* A case by itself: CK_RUN_CASE selects cases. */
+#define ADD_ALONE(s, test) tcase_add_test (add_case (s, #test), test)
+
+static Suite *
+other_suite (void)
+{
+  Suite *s = suite_create ("softcuda-ipc-other");
+
+  ADD_ALONE (s, other_reads_and_writes);
+  ADD_ALONE (s, other_opens_twice);
+  ADD_ALONE (s, other_is_too_late);
+  ADD_ALONE (s, other_ends_with_its_context);
+  return s;
+}
+
+static Suite *
+ipc_suite (void)
+{
+  Suite *s = suite_create ("softcuda-ipc");
+  TCase *tc = add_case (s, "general");
+
   tcase_add_test (tc, test_two_processes);
   tcase_add_test (tc, test_counted);
   tcase_add_test (tc, test_handles);
@@ -242,9 +258,7 @@ ipc_suite (gboolean other)
 }
 
 int
-main (int argc, char **argv)
+main (void)
 {
-  gst_check_init (&argc, &argv);
-  return gst_check_run_suite (
-      ipc_suite (g_getenv (VARIABLE) != NULL), "ipc", __FILE__);
+  return run_suite (g_getenv (VARIABLE) ? other_suite () : ipc_suite ());
 }

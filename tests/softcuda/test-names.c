@@ -53,12 +53,12 @@ is_implemented (const char *symbol)
   return false;
 }
 
-GST_START_TEST (test_every_name)
+START_TEST (test_every_name)
 {
   int n_absent = 0;
 
   load ();
-  fail_unless (G_N_ELEMENTS (names) > 650);
+  ck_assert (G_N_ELEMENTS (names) > 650);
   for (size_t i = 0; i < G_N_ELEMENTS (names); i++) {
     CUresult (*function) (void) = NULL;
 
@@ -76,12 +76,12 @@ GST_START_TEST (test_every_name)
     if (!is_implemented (names[i].symbol))
       fails (function (), CUDA_ERROR_NOT_SUPPORTED);
   }
-  fail_unless (n_absent > 400);
+  ck_assert (n_absent > 400);
 }
-GST_END_TEST;
+END_TEST;
 
 /* The list names what the device has, too. */
-GST_START_TEST (test_implemented_are_listed)
+START_TEST (test_implemented_are_listed)
 {
 #define CHECK(name, symbol, need, args) #symbol,
   static const char *const implemented[] = { SOFTCUDA_FUNCTIONS (CHECK) };
@@ -92,45 +92,45 @@ GST_START_TEST (test_implemented_are_listed)
 
     for (size_t k = 0; k < G_N_ELEMENTS (names); k++)
       found = found || strcmp (names[k].symbol, implemented[i]) == 0;
-    fail_unless (found, "%s", implemented[i]);
+    ck_assert_msg (found, "%s", implemented[i]);
   }
 }
-GST_END_TEST;
+END_TEST;
 
-GST_START_TEST (test_get_proc_address)
+START_TEST (test_get_proc_address)
 {
   CUdriverProcAddressQueryResult status;
   void *function;
 
   load ();
   ok (get_proc ("cuMemAlloc", &function, 13000, 0, &status));
-  fail_unless (function == find_symbol (library, "cuMemAlloc_v2"));
-  fail_unless_equals_int (status, CU_GET_PROC_ADDRESS_SUCCESS);
+  ck_assert (function == find_symbol (library, "cuMemAlloc_v2"));
+  ck_assert_int_eq (status, CU_GET_PROC_ADDRESS_SUCCESS);
   ok (get_proc ("cuMemAlloc", &function, 2000, 0, NULL));
-  fail_unless (function == find_symbol (library, "cuMemAlloc"));
+  ck_assert (function == find_symbol (library, "cuMemAlloc"));
   ok (get_proc ("cuCtxCreate", &function, 12000, 0, NULL));
-  fail_unless (function == find_symbol (library, "cuCtxCreate_v3"));
+  ck_assert (function == find_symbol (library, "cuCtxCreate_v3"));
   ok (get_proc ("cuLaunchKernel", &function, 13000,
       CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM, NULL));
-  fail_unless (function == find_symbol (library, "cuLaunchKernel"));
+  ck_assert (function == find_symbol (library, "cuLaunchKernel"));
   ok (get_proc ("cuGetProcAddress", &function, 12000, 0, NULL));
-  fail_unless (function == (void *) get_proc);
+  ck_assert (function == (void *) get_proc);
   ok (get_proc_v1 ("cuInit", &function, 11030, 0));
-  fail_unless (function == find_symbol (library, "cuInit"));
+  ck_assert (function == find_symbol (library, "cuInit"));
 
   fails (get_proc ("cuMulticastCreate", &function, 11000, 0, &status),
       CUDA_ERROR_NOT_FOUND);
-  fail_unless_equals_int (status, CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT);
+  ck_assert_int_eq (status, CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT);
   fails (get_proc ("cuNoSuch", &function, 13000, 0, &status),
       CUDA_ERROR_NOT_FOUND);
-  fail_unless_equals_int (status, CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND);
-  fail_unless (function == NULL);
+  ck_assert_int_eq (status, CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND);
+  ck_assert (function == NULL);
   fails (
       get_proc_v1 ("cuMemAlloc_v2", &function, 13000, 0), CUDA_ERROR_NOT_FOUND);
   fails (get_proc (NULL, &function, 13000, 0, NULL), CUDA_ERROR_INVALID_VALUE);
   fails (get_proc ("cuInit", NULL, 13000, 0, NULL), CUDA_ERROR_INVALID_VALUE);
 }
-GST_END_TEST;
+END_TEST;
 
 static Suite *
 softcuda_names_suite (void)
@@ -145,4 +145,4 @@ softcuda_names_suite (void)
   return s;
 }
 
-GST_CHECK_MAIN (softcuda_names);
+TEST_MAIN (softcuda_names);

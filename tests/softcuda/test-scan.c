@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-#include <gst/check/gstcheck.h>
+#include "softcuda-check.h"
 
 #include "nvrtc-private.h"
 
@@ -23,11 +23,11 @@ scan (const char *source, gsize size, rt_scan *result)
   memset (result, 0, sizeof *result);
   rt_text_add (&text, source, size);
   rt_scan_run (result, &text);
-  fail_unless (!result->text.failed && !result->kernels.failed);
+  ck_assert (!result->text.failed && !result->kernels.failed);
   rt_text_clear (&text);
 }
 
-GST_START_TEST (test_finds_kernels)
+START_TEST (test_finds_kernels)
 {
   static const char source[] =
       "__global__ void a (int x) { }\n"
@@ -38,16 +38,16 @@ GST_START_TEST (test_finds_kernels)
   rt_scan result;
 
   scan (source, strlen (source), &result);
-  fail_unless_equals_int (result.kernels.n, 2);
-  fail_unless_equals_string (result.kernels.item[0], "a");
-  fail_unless_equals_string (result.kernel_paths.item[1], "n::b");
-  fail_unless (strstr (result.text.data, "softcuda_dynamic_shared") != NULL);
+  ck_assert_int_eq (result.kernels.n, 2);
+  ck_assert_str_eq (result.kernels.item[0], "a");
+  ck_assert_str_eq (result.kernel_paths.item[1], "n::b");
+  ck_assert (strstr (result.text.data, "softcuda_dynamic_shared") != NULL);
   rt_scan_clear (&result);
 }
-GST_END_TEST;
+END_TEST;
 
 /* Pieces of sources in any order, cut off anywhere. */
-GST_START_TEST (test_any_order)
+START_TEST (test_any_order)
 {
   static const char *const pieces[] = { "__global__ ", "extern ", "__shared__ ",
     "void ", "f ", "(", ")", "{", "}", "[", "]", "<", ">", ";", ":", "::", "\"",
@@ -70,10 +70,10 @@ GST_START_TEST (test_any_order)
   }
   g_rand_free (rand);
 }
-GST_END_TEST;
+END_TEST;
 
 /* 256 KiB of each of these within seconds. */
-GST_START_TEST (test_large)
+START_TEST (test_large)
 {
   static const char *const pieces[] = { "__global__ ", "extern ", "\n", "{",
     "extern __shared__ alignas (", "__global__ decltype (", "R\"(", "'", "\"",
@@ -91,12 +91,12 @@ GST_START_TEST (test_large)
     rt_scan_clear (&result);
     g_string_free (source, TRUE);
     seconds = (double) (g_get_monotonic_time () - start) / G_USEC_PER_SEC;
-    fail_unless (seconds < 20, "\"%s\" took %.1f s", pieces[i], seconds);
+    ck_assert_msg (seconds < 20, "\"%s\" took %.1f s", pieces[i], seconds);
   }
 }
-GST_END_TEST;
+END_TEST;
 
-GST_START_TEST (test_text_is_taken_out)
+START_TEST (test_text_is_taken_out)
 {
   rt_text text = { NULL, 0, 0, false };
 
@@ -104,12 +104,12 @@ GST_START_TEST (test_text_is_taken_out)
   for (int i = 0; i < 20000; i++)
     rt_text_add (&text, "/tmp/a: error\n", 14);
   rt_text_remove_all (&text, "/tmp/");
-  fail_unless_equals_uint64 (text.size, 20000 * 9);
-  fail_unless_equals_uint64 (strlen (text.data), text.size);
-  fail_unless (g_str_has_prefix (text.data, "a: error\na: error\n"));
+  ck_assert_uint_eq (text.size, 20000 * 9);
+  ck_assert_uint_eq (strlen (text.data), text.size);
+  ck_assert (g_str_has_prefix (text.data, "a: error\na: error\n"));
   rt_text_clear (&text);
 }
-GST_END_TEST;
+END_TEST;
 
 static Suite *
 softcuda_scan_suite (void)
@@ -125,4 +125,4 @@ softcuda_scan_suite (void)
   return s;
 }
 
-GST_CHECK_MAIN (softcuda_scan);
+TEST_MAIN (softcuda_scan);

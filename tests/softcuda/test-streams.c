@@ -80,7 +80,7 @@ set_int (void *data)
   g_atomic_int_set ((gint *) data, 1);
 }
 
-GST_START_TEST (test_order_in_a_stream)
+START_TEST (test_order_in_a_stream)
 {
   CUstream stream = new_stream (CU_STREAM_NON_BLOCKING);
   unsigned char *host;
@@ -102,7 +102,7 @@ GST_START_TEST (test_order_in_a_stream)
   ok (cu.cuStreamSynchronize (stream));
   ok (cu.cuStreamQuery (stream));
   for (int i = 0; i < 64; i++)
-    fail_unless_equals_int (host[i], i < 8 || i >= 32 ? 2 : 3);
+    ck_assert_int_eq (host[i], i < 8 || i >= 32 ? 2 : 3);
   ok (cu.cuStreamDestroy (stream));
   fails (cu.cuStreamDestroy (stream), CUDA_ERROR_INVALID_HANDLE);
   fails (cu.cuStreamSynchronize (stream), CUDA_ERROR_INVALID_HANDLE);
@@ -110,10 +110,10 @@ GST_START_TEST (test_order_in_a_stream)
   ok (cu.cuMemFreeHost (host));
   gate_clear (&gate);
 }
-GST_END_TEST;
+END_TEST;
 
 /* What the driver does not know may go as soon as the call returns. */
-GST_START_TEST (test_pageable_memory_is_done_with)
+START_TEST (test_pageable_memory_is_done_with)
 {
   CUstream stream = new_stream (CU_STREAM_NON_BLOCKING);
   CUdeviceptr device;
@@ -124,13 +124,13 @@ GST_START_TEST (test_pageable_memory_is_done_with)
   ok (cu.cuMemcpyHtoDAsync (device, bytes, 16, stream));
   memset (bytes, 6, sizeof bytes);
   ok (cu.cuMemcpyDtoHAsync (bytes, device, 16, stream));
-  fail_unless_equals_int (bytes[15], 5);
+  ck_assert_int_eq (bytes[15], 5);
   ok (cu.cuStreamDestroy (stream));
   ok (cu.cuMemFree (device));
 }
-GST_END_TEST;
+END_TEST;
 
-GST_START_TEST (test_default_stream)
+START_TEST (test_default_stream)
 {
   CUstream blocking = new_stream (CU_STREAM_DEFAULT);
   CUstream later = new_stream (CU_STREAM_DEFAULT);
@@ -146,24 +146,24 @@ GST_START_TEST (test_default_stream)
   ok (cu.cuLaunchHostFunc (later, set_int, &in_later));
   ok (cu.cuLaunchHostFunc (apart, set_int, &in_apart));
   ok (cu.cuStreamSynchronize (apart));
-  fail_unless_equals_int (in_apart, 1);
+  ck_assert_int_eq (in_apart, 1);
   g_usleep (A_WHILE_US);
-  fail_unless_equals_int (g_atomic_int_get (&in_default), 0);
-  fail_unless_equals_int (g_atomic_int_get (&in_later), 0);
+  ck_assert_int_eq (g_atomic_int_get (&in_default), 0);
+  ck_assert_int_eq (g_atomic_int_get (&in_later), 0);
   fails (cu.cuStreamQuery (NULL), CUDA_ERROR_NOT_READY);
   gate_open (&gate);
   ok (cu.cuStreamSynchronize (later));
-  fail_unless_equals_int (g_atomic_int_get (&in_default), 1);
-  fail_unless_equals_int (g_atomic_int_get (&in_later), 1);
+  ck_assert_int_eq (g_atomic_int_get (&in_default), 1);
+  ck_assert_int_eq (g_atomic_int_get (&in_later), 1);
   ok (cu.cuStreamQuery (NULL));
   ok (cu.cuStreamDestroy (blocking));
   ok (cu.cuStreamDestroy (later));
   ok (cu.cuStreamDestroy (apart));
   gate_clear (&gate);
 }
-GST_END_TEST;
+END_TEST;
 
-GST_START_TEST (test_events)
+START_TEST (test_events)
 {
   CUstream first = new_stream (CU_STREAM_NON_BLOCKING);
   CUstream second = new_stream (CU_STREAM_NON_BLOCKING);
@@ -183,18 +183,18 @@ GST_START_TEST (test_events)
   ok (cu.cuEventDestroy (event)); /* legal while it is waited for */
   fails (cu.cuEventQuery (event), CUDA_ERROR_INVALID_HANDLE);
   g_usleep (A_WHILE_US);
-  fail_unless_equals_int (g_atomic_int_get (&ran), 0);
+  ck_assert_int_eq (g_atomic_int_get (&ran), 0);
   gate_open (&gate);
   ok (cu.cuStreamSynchronize (second));
-  fail_unless_equals_int (g_atomic_int_get (&ran), 1);
+  ck_assert_int_eq (g_atomic_int_get (&ran), 1);
   ok (cu.cuStreamDestroy (first));
   ok (cu.cuStreamDestroy (second));
   gate_clear (&gate);
 }
-GST_END_TEST;
+END_TEST;
 
 /* A wait is for the record that was the latest when it was asked for. */
-GST_START_TEST (test_wait_takes_the_latest_record)
+START_TEST (test_wait_takes_the_latest_record)
 {
   CUstream first = new_stream (CU_STREAM_NON_BLOCKING);
   CUstream second = new_stream (CU_STREAM_NON_BLOCKING);
@@ -219,10 +219,10 @@ GST_START_TEST (test_wait_takes_the_latest_record)
   ok (cu.cuEventDestroy (event));
   gate_clear (&gate);
 }
-GST_END_TEST;
+END_TEST;
 
 /* Of a whole context: what any stream had until then, and nothing later. */
-GST_START_TEST (test_record_of_a_context)
+START_TEST (test_record_of_a_context)
 {
   CUstream first = new_stream (CU_STREAM_NON_BLOCKING);
   CUstream second = new_stream (CU_STREAM_DEFAULT);
@@ -248,11 +248,11 @@ GST_START_TEST (test_record_of_a_context)
   gate_open (&early[1]);
   g_usleep (A_WHILE_US);
   fails (cu.cuEventQuery (event), CUDA_ERROR_NOT_READY);
-  fail_unless_equals_int (g_atomic_int_get (&ran), 0);
+  ck_assert_int_eq (g_atomic_int_get (&ran), 0);
   gate_open (&early[0]);
   ok (cu.cuEventSynchronize (event));
   ok (cu.cuStreamSynchronize (waiting));
-  fail_unless_equals_int (g_atomic_int_get (&ran), 1);
+  ck_assert_int_eq (g_atomic_int_get (&ran), 1);
   fails (cu.cuStreamQuery (second), CUDA_ERROR_NOT_READY);
   gate_open (&late);
   ok (cu.cuCtxSynchronize ());
@@ -271,7 +271,7 @@ GST_START_TEST (test_record_of_a_context)
   gate_clear (&early[1]);
   gate_clear (&late);
 }
-GST_END_TEST;
+END_TEST;
 
 static void
 sleep_a_while (void *unused)
@@ -279,7 +279,7 @@ sleep_a_while (void *unused)
   g_usleep (A_WHILE_US);
 }
 
-GST_START_TEST (test_elapsed_time)
+START_TEST (test_elapsed_time)
 {
   CUevent start = new_event (CU_EVENT_DEFAULT);
   CUevent end = new_event (CU_EVENT_DEFAULT);
@@ -294,17 +294,17 @@ GST_START_TEST (test_elapsed_time)
   fails (cu.cuEventElapsedTime (&ms, start, end), CUDA_ERROR_NOT_READY);
   ok (cu.cuEventSynchronize (end));
   ok (cu.cuEventElapsedTime (&ms, start, end));
-  fail_unless (ms >= A_WHILE_US / 1000 && ms < 60000, "%f", ms);
+  ck_assert_msg (ms >= A_WHILE_US / 1000 && ms < 60000, "%f", ms);
   ok (cu.cuEventElapsedTime (&ms, end, start));
-  fail_unless (ms < 0);
+  ck_assert (ms < 0);
   fails (cu.cuEventElapsedTime (&ms, untimed, end), CUDA_ERROR_INVALID_HANDLE);
   ok (cu.cuEventDestroy (start));
   ok (cu.cuEventDestroy (end));
   ok (cu.cuEventDestroy (untimed));
 }
-GST_END_TEST;
+END_TEST;
 
-GST_START_TEST (test_free_waits_for_work)
+START_TEST (test_free_waits_for_work)
 {
   CUstream stream = new_stream (CU_STREAM_NON_BLOCKING);
   CUdeviceptr device;
@@ -315,13 +315,13 @@ GST_START_TEST (test_free_waits_for_work)
   ok (cu.cuMemsetD8Async (device, 1, 1000, stream));
   ok (cu.cuLaunchHostFunc (stream, set_int, &ran));
   ok (cu.cuMemFree (device));
-  fail_unless_equals_int (g_atomic_int_get (&ran), 1);
+  ck_assert_int_eq (g_atomic_int_get (&ran), 1);
   ok (cu.cuStreamDestroy (stream));
 }
-GST_END_TEST;
+END_TEST;
 
 /* What a stream has is done after it, and nobody is kept. */
-GST_START_TEST (test_destroy_does_not_wait)
+START_TEST (test_destroy_does_not_wait)
 {
   CUstream stream = new_stream (CU_STREAM_DEFAULT);
   gint ran = 0;
@@ -329,15 +329,15 @@ GST_START_TEST (test_destroy_does_not_wait)
   ok (cu.cuLaunchHostFunc (stream, sleep_a_while, NULL));
   ok (cu.cuLaunchHostFunc (stream, set_int, &ran));
   ok (cu.cuStreamDestroy (stream));
-  fail_unless_equals_int (g_atomic_int_get (&ran), 0);
+  ck_assert_int_eq (g_atomic_int_get (&ran), 0);
   fails (cu.cuStreamQuery (stream), CUDA_ERROR_INVALID_HANDLE);
   fails (cu.cuStreamDestroy (stream), CUDA_ERROR_INVALID_HANDLE);
   ok (cu.cuCtxSynchronize ());
-  fail_unless_equals_int (g_atomic_int_get (&ran), 1);
+  ck_assert_int_eq (g_atomic_int_get (&ran), 1);
 }
-GST_END_TEST;
+END_TEST;
 
-GST_START_TEST (test_context_takes_its_own_along)
+START_TEST (test_context_takes_its_own_along)
 {
   CUcontext own;
   CUstream stream;
@@ -357,13 +357,13 @@ GST_START_TEST (test_context_takes_its_own_along)
   ok (cu.cuStreamWaitEvent (NULL, event, 0));
   ok (cu.cuLaunchHostFunc (NULL, set_int, &ran));
   ok (cu.cuCtxDestroy (own));
-  fail_unless_equals_int (g_atomic_int_get (&ran), 1);
+  ck_assert_int_eq (g_atomic_int_get (&ran), 1);
   fails (cu.cuStreamQuery (stream), CUDA_ERROR_INVALID_HANDLE);
   fails (cu.cuEventQuery (event), CUDA_ERROR_INVALID_HANDLE);
   fails (cu.cuMemFree (pointer), CUDA_ERROR_INVALID_VALUE);
   ok (cu.cuEventDestroy (foreign));
 }
-GST_END_TEST;
+END_TEST;
 
 static void
 call_the_driver (void *data)
@@ -374,16 +374,16 @@ call_the_driver (void *data)
   g_atomic_int_set ((gint *) data, cu.cuMemGetInfo (&free_bytes, &total));
 }
 
-GST_START_TEST (test_host_function_may_not_call)
+START_TEST (test_host_function_may_not_call)
 {
   gint result = -1;
 
   ok (cu.cuLaunchHostFunc (NULL, call_the_driver, &result));
   ok (cu.cuCtxSynchronize ());
-  fail_unless_equals_int (g_atomic_int_get (&result), CUDA_ERROR_NOT_PERMITTED);
+  ck_assert_int_eq (g_atomic_int_get (&result), CUDA_ERROR_NOT_PERMITTED);
   fails (cu.cuLaunchHostFunc (NULL, NULL, NULL), CUDA_ERROR_INVALID_VALUE);
 }
-GST_END_TEST;
+END_TEST;
 
 /* Several threads with streams of their own and an event that all use. */
 typedef struct {
@@ -420,7 +420,7 @@ one_of_many (gpointer data)
   return NULL;
 }
 
-GST_START_TEST (test_many_threads)
+START_TEST (test_many_threads)
 {
   GThread *threads[4];
   Crowd crowd;
@@ -435,7 +435,7 @@ GST_START_TEST (test_many_threads)
   ok (cu.cuEventDestroy (crowd.shared));
   ok (cu.cuMemFree (crowd.sum));
 }
-GST_END_TEST;
+END_TEST;
 
 static Suite *
 softcuda_streams_suite (void)
@@ -460,4 +460,4 @@ softcuda_streams_suite (void)
   return s;
 }
 
-GST_CHECK_MAIN (softcuda_streams);
+TEST_MAIN (softcuda_streams);

@@ -59,8 +59,9 @@ check_all (const expectation *table, size_t n)
   for (size_t i = 0; i < 64 * n; i++) {
     const expectation *e = &table[i / 64];
 
-    fail_unless (results[i] == e->of (i % WARP), "%s of lane %d is %d, not %d",
-        e->expression, (int) i % WARP, results[i], e->of (i % WARP));
+    ck_assert_msg (results[i] == e->of (i % WARP),
+        "%s of lane %d is %d, not %d", e->expression, (int) i % WARP,
+        results[i], e->of (i % WARP));
   }
   g_free (results);
 }
@@ -110,7 +111,7 @@ xor_8_of_8 (int lane)
   return (lane & 8) != 0 ? lane ^ 8 : lane;
 }
 
-GST_START_TEST (test_shuffles)
+START_TEST (test_shuffles)
 {
   static const expectation table[] = {
     { "__shfl_sync (all, 10 * t, 5)", lane_5 },
@@ -128,7 +129,7 @@ GST_START_TEST (test_shuffles)
 
   check_all (table, G_N_ELEMENTS (table));
 }
-GST_END_TEST;
+END_TEST;
 
 /* ---- votes ---- */
 
@@ -166,7 +167,7 @@ everyone (int lane)
   return -1;
 }
 
-GST_START_TEST (test_votes)
+START_TEST (test_votes)
 {
   static const expectation table[] = {
     { "__ballot_sync (all, t % 3 == 0)", every_third },
@@ -182,7 +183,7 @@ GST_START_TEST (test_votes)
 
   check_all (table, G_N_ELEMENTS (table));
 }
-GST_END_TEST;
+END_TEST;
 
 static int
 sum (int lane)
@@ -202,7 +203,7 @@ zero (int lane)
   return 0;
 }
 
-GST_START_TEST (test_reductions)
+START_TEST (test_reductions)
 {
   static const expectation table[] = {
     { "__reduce_add_sync (all, t)", sum },
@@ -216,11 +217,11 @@ GST_START_TEST (test_reductions)
 
   check_all (table, G_N_ELEMENTS (table));
 }
-GST_END_TEST;
+END_TEST;
 
 /* The last warp of 40 threads has 8; those that returned are waited for no
  * more; and lanes of two masks do not wait for each other. */
-GST_START_TEST (test_incomplete_warps)
+START_TEST (test_incomplete_warps)
 {
   static const expectation here = { "__ballot_sync (all, 1)", NULL };
   static const expectation ones = { "__reduce_add_sync (all, 1)", NULL };
@@ -228,9 +229,9 @@ GST_START_TEST (test_incomplete_warps)
 
   evaluate (&here, 1, 40, results);
   for (int i = 0; i < 40; i++)
-    fail_unless_equals_int (results[i], i < 32 ? -1 : 0xff);
+    ck_assert_int_eq (results[i], i < 32 ? -1 : 0xff);
   evaluate (&ones, 1, 1, results);
-  fail_unless_equals_int (results[0], 1);
+  ck_assert_int_eq (results[0], 1);
   run_test ("extern \"C\" __global__ void test (int *out)\n"
             "{\n"
             "  int t = threadIdx.x;\n"
@@ -243,12 +244,12 @@ GST_START_TEST (test_incomplete_warps)
             "}\n",
       32, results, 64);
   for (int i = 0; i < 24; i++)
-    fail_unless_equals_int (results[i], (i < 16 ? 120 : 156) + 156);
+    ck_assert_int_eq (results[i], (i < 16 ? 120 : 156) + 156);
 }
-GST_END_TEST;
+END_TEST;
 
 /* The lanes that go the same way are active together. */
-GST_START_TEST (test_active_lanes)
+START_TEST (test_active_lanes)
 {
   int results[64];
 
@@ -267,12 +268,12 @@ GST_START_TEST (test_active_lanes)
             "}\n",
       32, results, 64);
   for (int i = 0; i < 32; i++)
-    fail_unless_equals_int (results[i], i % 4 == 1 ? 1040 : 32);
+    ck_assert_int_eq (results[i], i % 4 == 1 ? 1040 : 32);
 }
-GST_END_TEST;
+END_TEST;
 
 /* Memory is ordered by __syncwarp(), and warps of a block are by themselves. */
-GST_START_TEST (test_warps_of_a_block)
+START_TEST (test_warps_of_a_block)
 {
   int results[64];
 
@@ -295,9 +296,9 @@ GST_START_TEST (test_warps_of_a_block)
             "}\n",
       64, results, 64);
   for (int i = 0; i < 64; i++)
-    fail_unless_equals_int (results[i], (i < 32 ? 1520 : 496) + 5);
+    ck_assert_int_eq (results[i], (i < 32 ? 1520 : 496) + 5);
 }
-GST_END_TEST;
+END_TEST;
 
 /* What a GPU does for ever, or does not define, is an error here. */
 static void
@@ -317,17 +318,17 @@ check_failure (const char *body)
   g_free (source);
 }
 
-GST_START_TEST (test_endless_waits)
+START_TEST (test_endless_waits)
 {
   check_failure ("if (threadIdx.x == 3) __syncthreads (); else __syncwarp ();");
   check_failure ("__syncwarp (threadIdx.x < 16 ? 0x1ffff : ~0u);");
   check_failure ("__shfl_sync (1u, *out, 0);");
 }
-GST_END_TEST;
+END_TEST;
 
 /* ---- cooperative groups ---- */
 
-GST_START_TEST (test_groups)
+START_TEST (test_groups)
 {
   int results[64];
 
@@ -368,15 +369,15 @@ GST_START_TEST (test_groups)
       "}\n",
       64, results, 64);
   for (int i = 0; i < 64; i++)
-    fail_unless_equals_int (results[i], i / 8 * 64 + 28 + 1000 + i / 8 * 10000
-                                            + i % 8 * 1000000
-                                            + (i / 8 == 1) * 100000000);
+    ck_assert_int_eq (results[i], i / 8 * 64 + 28 + 1000 + i / 8 * 10000
+                                      + i % 8 * 1000000
+                                      + (i / 8 == 1) * 100000000);
 }
-GST_END_TEST;
+END_TEST;
 
 /* ---- clocks ---- */
 
-GST_START_TEST (test_clocks)
+START_TEST (test_clocks)
 {
   int results[64];
 
@@ -397,14 +398,14 @@ GST_START_TEST (test_clocks)
             "}\n",
       1, results, 64);
   for (int i = 0; i < 3; i++)
-    fail_unless (results[i] >= 2000000, "%d", results[i]);
-  fail_unless_equals_int (results[3], 479426);
-  fail_unless_equals_int (results[4], 877583);
+    ck_assert_msg (results[i] >= 2000000, "%d", results[i]);
+  ck_assert_int_eq (results[3], 479426);
+  ck_assert_int_eq (results[4], 877583);
 }
-GST_END_TEST;
+END_TEST;
 
 /* A thread may wait for another of its block. */
-GST_START_TEST (test_nanosleep_lets_others_run)
+START_TEST (test_nanosleep_lets_others_run)
 {
   int results[64];
 
@@ -422,9 +423,9 @@ GST_START_TEST (test_nanosleep_lets_others_run)
             "}\n",
       64, results, 64);
   for (int i = 0; i < 64; i++)
-    fail_unless_equals_int (results[i], 1);
+    ck_assert_int_eq (results[i], 1);
 }
-GST_END_TEST;
+END_TEST;
 
 static Suite *
 softcuda_warps_suite (void)
@@ -447,4 +448,4 @@ softcuda_warps_suite (void)
   return s;
 }
 
-GST_CHECK_MAIN (softcuda_warps);
+TEST_MAIN (softcuda_warps);

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * softcuda-check.h: libcheck, and the main function of a test program
+ */
+
+#ifndef TEST_SOFTCUDA_CHECK_H
+#define TEST_SOFTCUDA_CHECK_H
+
+#include <check.h>
+#include <glib.h>
+#include <stdlib.h>
+
+static inline int
+run_suite (Suite *suite)
+{
+  SRunner *runner = srunner_create (suite);
+  int failed;
+
+  srunner_run_all (runner, CK_NORMAL);
+  failed = srunner_ntests_failed (runner);
+  srunner_free (runner);
+  return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
+
+/* The function NAME_suite () makes the suite. */
+#define TEST_MAIN(name) \
+  int main (void) \
+  { \
+    return run_suite (name##_suite ()); \
+  } \
+  struct no_declaration
+
+#endif
