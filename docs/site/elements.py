@@ -82,7 +82,8 @@ def type_of(pspec):
 def default_of(pspec):
     if pspec.value_type.is_a(GObject.TYPE_BOXED):
         return None
-    value = pspec.default_value
+    # An array of GStreamer's has none.
+    value = getattr(pspec, "default_value", None)
     if pspec.value_type.is_a(GObject.TYPE_ENUM):
         return "`%s`" % nicks_of(pspec)[int(value)]
     if isinstance(value, bool):
