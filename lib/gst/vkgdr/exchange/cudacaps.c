@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * exchange/cudacaps.c: caps of GStreamer's own CUDA elements beside ours
+ * exchange/cudacaps.c: caps with the memory of GStreamer's own CUDA elements
  *
- * Knows which memory caps can name in the place of another; nothing of memory
- * itself.
+ * Knows which caps features can replace each other. Knows nothing of memory.
  */
 
 #include <gst/vkgdr/gstvkgdrcuda.h>
@@ -29,9 +28,11 @@ gst_vkgdr_caps_features_are_cuda (const GstCapsFeatures *features)
              features, GST_VKGDR_CAPS_FEATURE_MEMORY_CUDA);
 }
 
-/* The memory in whose place the other can be; NULL where there is none. */
+/* The memory feature of the caps that the other one can replace; NULL if there
+ * is none. */
 static const gchar *
-memory_of (const GstStructure *structure, const GstCapsFeatures *features)
+get_memory_feature (
+    const GstStructure *structure, const GstCapsFeatures *features)
 {
   if (gst_caps_features_is_any (features)
       || !gst_structure_has_name (structure, "video/x-raw"))
@@ -44,10 +45,10 @@ memory_of (const GstStructure *structure, const GstCapsFeatures *features)
              : NULL;
 }
 
-/* What of @structure there is in the memory of their library; NULL for nothing.
- * The caller frees it. */
+/* Restricts @structure to the formats of GStreamer's CUDA library; NULL if
+ * nothing is left. The caller frees it. */
 static GstStructure *
-in_their_formats (const GstStructure *structure)
+restrict_to_cuda_formats (const GstStructure *structure)
 {
   static GstStaticCaps possible =
       GST_STATIC_CAPS (GST_VIDEO_CAPS_MAKE (GST_VKGDR_CUDA_FORMATS));
@@ -60,15 +61,15 @@ in_their_formats (const GstStructure *structure)
 }
 
 static void
-append_twin (GstCaps *result, const GstStructure *structure,
+append_in_other_memory (GstCaps *result, const GstStructure *structure,
     const GstCapsFeatures *features, const gchar *memory)
 {
   gboolean is_cuda = gst_vkgdr_caps_features_are_cuda (features);
   GstCapsFeatures *others;
   GstStructure *copy;
 
-  copy =
-      is_cuda ? gst_structure_copy (structure) : in_their_formats (structure);
+  copy = is_cuda ? gst_structure_copy (structure)
+                 : restrict_to_cuda_formats (structure);
   if (!copy)
     return;
   others = gst_caps_features_copy (features);
@@ -87,12 +88,12 @@ append_twin (GstCaps *result, const GstStructure *structure,
  * gst_vkgdr_caps_in_either_memory:
  * @caps: caps
  *
- * What an element that takes and gives both memories can make of @caps without
- * a copy: @caps, and behind them all raw video in
- * %GST_CAPS_FEATURE_MEMORY_VKGDR_MEMORY and in
- * %GST_VKGDR_CAPS_FEATURE_MEMORY_CUDA once more, in the other one. Where
- * gst_vkgdr_cuda_is_available() is %FALSE there is no other one, and nothing is
- * in the latter that is not of %GST_VKGDR_CUDA_FORMATS.
+ * Adds the caps that an element with both memories can produce from @caps
+ * without a copy. All raw video in %GST_CAPS_FEATURE_MEMORY_VKGDR_MEMORY or
+ * %GST_VKGDR_CAPS_FEATURE_MEMORY_CUDA is appended once more with the other of
+ * these features. %GST_VKGDR_CAPS_FEATURE_MEMORY_CUDA is only added for the
+ * formats in %GST_VKGDR_CUDA_FORMATS. If gst_vkgdr_cuda_is_available() is
+ * %FALSE, nothing is added.
  *
  * Thread-safe.
  *
@@ -112,7 +113,7 @@ gst_vkgdr_caps_in_either_memory (GstCaps *caps)
   for (i = 0; i < n; i++) {
     const GstStructure *structure = gst_caps_get_structure (caps, i);
     const GstCapsFeatures *features = gst_caps_get_features (caps, i);
-    const gchar *memory = memory_of (structure, features);
+    const gchar *memory = get_memory_feature (structure, features);
 
     if (!memory)
       continue;
@@ -120,7 +121,7 @@ gst_vkgdr_caps_in_either_memory (GstCaps *caps)
       break;
     if (!result)
       result = gst_caps_copy (caps);
-    append_twin (result, structure, features, memory);
+    append_in_other_memory (result, structure, features, memory);
   }
   return result ? result : gst_caps_ref (caps);
 }

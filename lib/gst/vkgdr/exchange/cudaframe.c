@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * exchange/cudaframe.c: frames of GStreamer's own CUDA elements, used where
- * they lie
+ * exchange/cudaframe.c: wraps frames of GStreamer's own CUDA elements, without
+ * a copy
  *
- * Their memory has a stream, on which its last user queued his work, where ours
- * has fences: what is wrapped here begins behind the stream, and the stream
- * goes on behind what was written. Knows nothing of caps and elements.
+ * A GstCudaMemory has a CUDA stream, on which its last user queued work; our
+ * memory has fences. So the wrapped memory gets a fence behind that stream, and
+ * after a write the stream waits for the written content. Knows nothing of caps
+ * and elements.
  */
 
 #include "exchange/exchange-private.h"
@@ -45,10 +46,11 @@ gst_vkgdr_cuda_frame_new_like (
   return output;
 }
 
-/* --- their memory as ours ------------------------------------------------ */
+/* --- their memory as vkgdr_memory
+ * ------------------------------------------------ */
 
 static gboolean
-check_is_theirs (const GstVkgdrCudaLib *lib, GstVkgdrContext *context,
+check_is_cuda_memory (const GstVkgdrCudaLib *lib, GstVkgdrContext *context,
     GstBuffer *buffer, GError **error)
 {
   GstMemory *memory = gst_buffer_n_memory (buffer) == 1
@@ -68,105 +70,111 @@ check_is_theirs (const GstVkgdrCudaLib *lib, GstVkgdrContext *context,
   return FALSE;
 }
 
-/* A pointer is good in the CUDA context that it was allocated in. */
+/* A device pointer is valid only in the CUDA context in which it was allocated.
+ */
 static gboolean
-is_here (
-    const GstVkgdrCudaLib *lib, GstVkgdrContext *context, GstMemory *theirs)
+is_in_context (const GstVkgdrCudaLib *lib, GstVkgdrContext *context,
+    GstMemory *cuda_memory)
 {
-  return lib->context_get_handle (((GstVkgdrCudaMemory *) theirs)->context)
+  return lib->context_get_handle (((GstVkgdrCudaMemory *) cuda_memory)->context)
          == gst_vkgdr_context_get_cuda_context (context);
 }
 
-/* NULL if it has none: then any stream may have been used. */
+/* NULL if the memory has no stream: then it may have been used on any stream.
+ */
 static CUstream
-stream_of (const GstVkgdrCudaLib *lib, GstMemory *theirs)
+get_cuda_stream (const GstVkgdrCudaLib *lib, GstMemory *cuda_memory)
 {
   GstCudaStream *stream =
-      lib->memory_get_stream ((GstVkgdrCudaMemory *) theirs);
+      lib->memory_get_stream ((GstVkgdrCudaMemory *) cuda_memory);
 
   return stream ? lib->stream_get_handle (stream) : NULL;
 }
 
-/* Their device pointer. It stays as long as the memory does; and nobody else
- * may map what is mapped for writing, so it is not kept mapped. */
+/* The device pointer of the memory. It stays valid as long as the memory does.
+ * The memory is not kept mapped, because a write mapping would keep other
+ * elements from mapping it. */
 static gpointer
-get_pointer (GstMemory *theirs, GstMapFlags flags, gsize *size, GError **error)
+get_pointer (
+    GstMemory *cuda_memory, GstMapFlags flags, gsize *size, GError **error)
 {
   GstMapInfo map;
 
-  if (!gst_memory_map (theirs, &map, flags | GST_MAP_VKGDR)) {
+  if (!gst_memory_map (cuda_memory, &map, flags | GST_MAP_VKGDR)) {
     g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_FAILED,
         "memory of type %s has no content on the device",
-        theirs->allocator->mem_type);
+        cuda_memory->allocator->mem_type);
     return NULL;
   }
   *size = map.size;
-  gst_memory_unmap (theirs, &map);
+  gst_memory_unmap (cuda_memory, &map);
   return map.data;
 }
 
-/* A fence behind the work on @theirs. Without a stream, and with a driver that
- * has no fence for the whole CUDA context, NULL: the first user waits for the
- * whole context, as for any wrapped memory. */
+/* A fence behind the work on @cuda_memory. NULL if it has no stream and the
+ * driver has no fence for the whole CUDA context: then the first user waits for
+ * the whole context, as for any wrapped memory. */
 static GstVkgdrFence *
-fence_behind (const GstVkgdrCudaLib *lib, GstVkgdrContext *context,
-    GstMemory *theirs, GError **error)
+new_fence (const GstVkgdrCudaLib *lib, GstVkgdrContext *context,
+    GstMemory *cuda_memory, GError **error)
 {
-  CUstream stream = stream_of (lib, theirs);
+  CUstream stream = get_cuda_stream (lib, cuda_memory);
 
   return stream ? gst_vkgdr_fence_new_on (context, stream, NULL, error)
                 : gst_vkgdr_fence_new_on_all (context);
 }
 
-/* The same bytes in our memory. @owner is given back by @release when the
- * device has finished with them; the caller keeps it where this fails. */
+/* Wraps the bytes of @cuda_memory in a GstVkgdrMemory. @release is called with
+ * @owner when the device has finished with them; if this fails, the caller
+ * keeps @owner. */
 static GstMemory *
-borrow (const GstVkgdrCudaLib *lib, GstVkgdrContext *context, GstMemory *theirs,
-    GstMapFlags flags, gpointer owner, GDestroyNotify release, GError **error)
+wrap_cuda_memory (const GstVkgdrCudaLib *lib, GstVkgdrContext *context,
+    GstMemory *cuda_memory, GstMapFlags flags, gpointer owner,
+    GDestroyNotify release, GError **error)
 {
   GstVkgdrAllocator *allocator;
   GError *error_of_fence = NULL;
   GstVkgdrFence *fence;
-  GstMemory *ours;
+  GstMemory *vkgdr_memory;
   gpointer pointer;
   gsize size;
 
-  /* Before the fence: what the CPU wrote is sent on the memory's stream. */
-  pointer = get_pointer (theirs, flags, &size, error);
+  /* Must precede the fence: mapping queues an upload of what the CPU wrote. */
+  pointer = get_pointer (cuda_memory, flags, &size, error);
   if (!pointer)
     return NULL;
-  fence = fence_behind (lib, context, theirs, &error_of_fence);
+  fence = new_fence (lib, context, cuda_memory, &error_of_fence);
   if (error_of_fence) {
     g_propagate_error (error, error_of_fence);
     return NULL;
   }
   allocator = gst_vkgdr_context_get_allocator (context);
-  ours = gst_vkgdr_allocator_alloc_wrapped (allocator,
+  vkgdr_memory = gst_vkgdr_allocator_alloc_wrapped (allocator,
       (guint64) (guintptr) pointer, size,
       flags & GST_MAP_WRITE ? 0 : GST_MEMORY_FLAG_READONLY, owner, release,
       error);
   gst_object_unref (allocator);
-  if (ours && fence)
-    gst_vkgdr_memory_set_fence (ours, fence);
+  if (vkgdr_memory && fence)
+    gst_vkgdr_memory_set_fence (vkgdr_memory, fence);
   else if (fence)
     gst_vkgdr_fence_unref (fence);
-  return ours;
+  return vkgdr_memory;
 }
 
 /* --- to read ------------------------------------------------------------- */
 
-/* Keeps @buffer as long. */
+/* Keeps a reference to @buffer as long as the returned memory lives. */
 static GstMemory *
-borrow_all (const GstVkgdrCudaLib *lib, GstVkgdrContext *context,
+wrap_buffer (const GstVkgdrCudaLib *lib, GstVkgdrContext *context,
     GstBuffer *buffer, GError **error)
 {
-  GstMemory *ours =
-      borrow (lib, context, gst_buffer_peek_memory (buffer, 0), GST_MAP_READ,
-          gst_buffer_ref (buffer), (GDestroyNotify) gst_buffer_unref, error);
+  GstMemory *vkgdr_memory = wrap_cuda_memory (lib, context,
+      gst_buffer_peek_memory (buffer, 0), GST_MAP_READ, gst_buffer_ref (buffer),
+      (GDestroyNotify) gst_buffer_unref, error);
 
-  if (!ours)
+  if (!vkgdr_memory)
     gst_buffer_unref (buffer);
-  return ours;
+  return vkgdr_memory;
 }
 
 /**
@@ -175,16 +183,18 @@ borrow_all (const GstVkgdrCudaLib *lib, GstVkgdrContext *context,
  * @buffer: a frame in one memory of GStreamer's own CUDA elements
  * @error: return location for a #GError
  *
- * Makes a buffer for elements that know %GST_VKGDR_MEMORY_NAME. It has the
- * memory of @buffer itself, read-only and beside the window, and keeps @buffer
- * until the device has finished with it. Its users wait, on the device, for
- * what the memory's CUDA stream has queued by now; where it has none, for what
- * the whole CUDA context has. What lies in another CUDA context, or on another
- * device, is copied from one to the other.
+ * Makes a buffer for elements that know %GST_VKGDR_MEMORY_NAME. Its memory
+ * wraps that of @buffer without a copy, and is read-only, device-only memory.
+ * It keeps @buffer until the device has finished with it. Users of the new
+ * buffer wait, on the device, for the work that is queued on the memory's CUDA
+ * stream at the time of this call. If the memory has no stream, they wait for
+ * the whole CUDA context. If @buffer is in another CUDA context or on another
+ * device, its content is copied.
  *
  * Returns: (transfer full) (nullable): the buffer, or %NULL with @error set:
- *   %GST_VKGDR_ERROR_ARGUMENT where @buffer is of other memory or another
- *   driver, or an error of gst_vkgdr_allocator_alloc_wrapped() or of the driver
+ *   %GST_VKGDR_ERROR_ARGUMENT if @buffer has another type of memory or uses
+ *   another driver, or an error of gst_vkgdr_allocator_alloc_wrapped() or of
+ *   the driver
  *
  * Since: 0.1
  */
@@ -194,22 +204,23 @@ gst_vkgdr_context_buffer_from_cuda (
 {
   const GstVkgdrCudaLib *lib = gst_vkgdr_cuda_lib_get ();
   GstVideoInfo layout;
-  GstMemory *theirs, *ours;
+  GstMemory *cuda_memory, *vkgdr_memory;
 
   g_return_val_if_fail (GST_IS_VKGDR_CONTEXT (context), NULL);
   g_return_val_if_fail (GST_IS_BUFFER (buffer), NULL);
 
-  if (!check_is_theirs (lib, context, buffer, error))
+  if (!check_is_cuda_memory (lib, context, buffer, error))
     return NULL;
-  theirs = gst_buffer_peek_memory (buffer, 0);
-  ours = is_here (lib, context, theirs)
-             ? borrow_all (lib, context, buffer, error)
-             : gst_vkgdr_cuda_copy_across (lib, context, theirs, error);
-  if (!ours)
+  cuda_memory = gst_buffer_peek_memory (buffer, 0);
+  vkgdr_memory =
+      is_in_context (lib, context, cuda_memory)
+          ? wrap_buffer (lib, context, buffer, error)
+          : gst_vkgdr_cuda_copy_across (lib, context, cuda_memory, error);
+  if (!vkgdr_memory)
     return NULL;
   layout = gst_vkgdr_cuda_frame_layout (
-      buffer, &((GstVkgdrCudaMemory *) theirs)->info);
-  return gst_vkgdr_cuda_frame_new_like (buffer, ours, &layout);
+      buffer, &((GstVkgdrCudaMemory *) cuda_memory)->info);
+  return gst_vkgdr_cuda_frame_new_like (buffer, vkgdr_memory, &layout);
 }
 
 /* --- to write ------------------------------------------------------------ */
@@ -223,11 +234,12 @@ gst_vkgdr_cuda_frame_can_change (GstVkgdrContext *context, GstBuffer *buffer)
                           : NULL;
 
   return lib && memory && lib->is_memory (memory)
-         && is_here (lib, context, memory) && gst_buffer_get_video_meta (buffer)
-         && stream_of (lib, memory);
+         && is_in_context (lib, context, memory)
+         && gst_buffer_get_video_meta (buffer) && get_cuda_stream (lib, memory);
 }
 
-/* The buffer is the same as before: its pool can have it back. */
+/* Keeps the buffer's TAG_MEMORY flag, so that its pool still accepts the
+ * buffer. */
 static void
 exchange (GstBuffer *buffer, GstMemory *memory)
 {
@@ -244,53 +256,54 @@ begin_write (GstVkgdrCudaWork *work, GstVkgdrContext *context,
     GstMapFlags flags, GError **error)
 {
   const GstVkgdrCudaLib *lib = gst_vkgdr_cuda_lib_get ();
-  GstMemory *theirs, *ours;
+  GstMemory *cuda_memory, *vkgdr_memory;
 
-  if (!check_is_theirs (lib, context, work->output, error))
+  if (!check_is_cuda_memory (lib, context, work->output, error))
     return FALSE;
-  if (!is_here (lib, context, gst_buffer_peek_memory (work->output, 0))) {
+  if (!is_in_context (lib, context, gst_buffer_peek_memory (work->output, 0))) {
     g_set_error_literal (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
         "the frame to write lies in another CUDA context than this element "
-        "works in");
+        "uses");
     return FALSE;
   }
-  theirs = gst_buffer_get_memory (work->output, 0);
-  ours = borrow (lib, context, theirs, flags, gst_memory_ref (theirs),
-      (GDestroyNotify) gst_memory_unref, error);
-  if (!ours) {
-    gst_memory_unref (theirs);
-    gst_memory_unref (theirs);
+  cuda_memory = gst_buffer_get_memory (work->output, 0);
+  vkgdr_memory = wrap_cuda_memory (lib, context, cuda_memory, flags,
+      gst_memory_ref (cuda_memory), (GDestroyNotify) gst_memory_unref, error);
+  if (!vkgdr_memory) {
+    gst_memory_unref (cuda_memory);
+    gst_memory_unref (cuda_memory);
     return FALSE;
   }
   if (!(flags & GST_MAP_READ))
-    gst_vkgdr_memory_discard (ours);
-  exchange (work->output, ours);
-  work->output_memory = theirs;
+    gst_vkgdr_memory_discard (vkgdr_memory);
+  exchange (work->output, vkgdr_memory);
+  work->output_memory = cuda_memory;
   return TRUE;
 }
 
 static gboolean
-hand_over (const GstVkgdrCudaLib *lib, GstMemory *ours, GstMemory *theirs,
-    GError **error)
+hand_over (const GstVkgdrCudaLib *lib, GstMemory *vkgdr_memory,
+    GstMemory *cuda_memory, GError **error)
 {
-  CUstream stream = stream_of (lib, theirs);
+  CUstream stream = get_cuda_stream (lib, cuda_memory);
   gboolean ok;
 
   if (!stream)
-    return gst_vkgdr_memory_wait_idle (ours, error);
-  ok = gst_vkgdr_memory_hand_over (ours, stream, error);
-  GST_MINI_OBJECT_FLAG_SET (theirs, GST_VKGDR_CUDA_MEMORY_NEED_SYNC);
+    return gst_vkgdr_memory_wait_idle (vkgdr_memory, error);
+  ok = gst_vkgdr_memory_hand_over (vkgdr_memory, stream, error);
+  GST_MINI_OBJECT_FLAG_SET (cuda_memory, GST_VKGDR_CUDA_MEMORY_NEED_SYNC);
   return ok;
 }
 
 static gboolean
 end_write (GstVkgdrCudaWork *work, GError **error)
 {
-  GstMemory *theirs = g_steal_pointer (&work->output_memory);
-  GstMemory *ours = gst_buffer_peek_memory (work->output, 0);
-  gboolean ok = hand_over (gst_vkgdr_cuda_lib_get (), ours, theirs, error);
+  GstMemory *cuda_memory = g_steal_pointer (&work->output_memory);
+  GstMemory *vkgdr_memory = gst_buffer_peek_memory (work->output, 0);
+  gboolean ok =
+      hand_over (gst_vkgdr_cuda_lib_get (), vkgdr_memory, cuda_memory, error);
 
-  exchange (work->output, theirs);
+  exchange (work->output, cuda_memory);
   return ok;
 }
 

@@ -1,148 +1,151 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * exchange/cudaloan.c: our bytes as a memory of GStreamer's own CUDA library
+ * exchange/cudaloan.c: wraps our memory as GstCudaMemory, without a copy
  *
- * For as long as somebody has it; then the buffer that they are of goes its
- * way. Knows nothing of what makes a layout fit for their elements.
+ * A GstCudaMemory holds the wrapped buffer while it is in use. Does not know
+ * which layouts GStreamer's CUDA elements can use.
  */
 
 #include "exchange/exchange-private.h"
 
-/* What a memory of theirs with the bytes of ours knows. */
+/* What a GstCudaMemory knows of the memory that it wraps. */
 typedef struct {
   GstVideoInfo layout;
   CUdeviceptr pointer;
-  GstCudaStream *stream; /* theirs has the reference; or NULL */
+  GstCudaStream *stream; /* the wrapper has the reference; or NULL */
 
-  /* While somebody has it. */
+  /* Set while the wrapper is in use. */
   GstMemory *memory;
   GstBuffer *buffer;
-} Loan;
+} WrapperData;
 
 static GQuark
-loan_quark (void)
+wrapper_quark (void)
 {
   return g_quark_from_static_string ("gst-vkgdr-loan");
 }
 
-static Loan *
-loan_of (GstMemory *theirs)
+static WrapperData *
+get_wrapper_data (GstMemory *wrapper)
 {
   return gst_mini_object_get_qdata (
-      GST_MINI_OBJECT_CAST (theirs), loan_quark ());
+      GST_MINI_OBJECT_CAST (wrapper), wrapper_quark ());
 }
 
-/* Their memory's dispose function: it is kept, with the textures and whatever
- * else was made for it, for the next frame that lies there; and a kernel that
- * samples a texture may still be queued. */
+/* The wrapper's dispose function. Instead of being freed, the wrapper is kept
+ * for the next frame in the same memory, together with its textures: a kernel
+ * that samples a texture may still be queued. */
 static gboolean
-loan_end (GstMiniObject *theirs)
+detach_buffer (GstMiniObject *wrapper)
 {
-  Loan *loan = loan_of (GST_MEMORY_CAST (theirs));
-  GstMemory *memory = g_steal_pointer (&loan->memory);
-  GstBuffer *buffer = g_steal_pointer (&loan->buffer);
+  WrapperData *data = get_wrapper_data (GST_MEMORY_CAST (wrapper));
+  GstMemory *memory = g_steal_pointer (&data->memory);
+  GstBuffer *buffer = g_steal_pointer (&data->buffer);
 
-  /* Whoever has the bytes next waits, so freeing this need not. */
-  GST_MINI_OBJECT_FLAG_UNSET (theirs, GST_VKGDR_CUDA_MEMORY_NEED_SYNC);
-  gst_vkgdr_memory_end_loan (memory);
-  theirs->dispose = NULL;
-  gst_mini_object_ref (theirs);
-  gst_vkgdr_memory_give_cuda_wrapper (memory, GST_MEMORY_CAST (theirs));
+  /* The next user of the bytes waits, so freeing them does not have to. */
+  GST_MINI_OBJECT_FLAG_UNSET (wrapper, GST_VKGDR_CUDA_MEMORY_NEED_SYNC);
+  gst_vkgdr_memory_end_foreign_read (memory);
+  wrapper->dispose = NULL;
+  gst_mini_object_ref (wrapper);
+  gst_vkgdr_memory_give_cuda_wrapper (memory, GST_MEMORY_CAST (wrapper));
   gst_memory_unref (memory);
   gst_buffer_unref (buffer);
   return FALSE;
 }
 
 static gboolean
-is_as_wanted (GstMemory *theirs, GstCudaContext *cuda, const Loan *wanted)
+wrapper_matches (
+    GstMemory *wrapper, GstCudaContext *cuda, const WrapperData *wanted)
 {
-  const Loan *loan = loan_of (theirs);
+  const WrapperData *data = get_wrapper_data (wrapper);
 
-  return ((GstVkgdrCudaMemory *) theirs)->context == cuda
-         && loan->pointer == wanted->pointer && loan->stream == wanted->stream
-         && gst_video_info_is_equal (&loan->layout, &wanted->layout);
+  return ((GstVkgdrCudaMemory *) wrapper)->context == cuda
+         && data->pointer == wanted->pointer && data->stream == wanted->stream
+         && gst_video_info_is_equal (&data->layout, &wanted->layout);
 }
 
 static GstMemory *
-make_theirs (
-    const GstVkgdrCudaLib *lib, GstCudaContext *cuda, const Loan *wanted)
+new_wrapper (
+    const GstVkgdrCudaLib *lib, GstCudaContext *cuda, const WrapperData *wanted)
 {
-  Loan *loan = g_memdup2 (wanted, sizeof (*wanted));
-  /* What is freed without a function is freed on the device. */
-  GstMemory *theirs = lib->allocator_alloc_wrapped (
-      NULL, cuda, loan->stream, &loan->layout, loan->pointer, loan, g_free);
+  WrapperData *data = g_memdup2 (wanted, sizeof (*wanted));
+  /* Without a notify function, the library would free the bytes on the device.
+   */
+  GstMemory *wrapper = lib->allocator_alloc_wrapped (
+      NULL, cuda, data->stream, &data->layout, data->pointer, data, g_free);
 
-  if (!theirs) {
-    g_free (loan);
+  if (!wrapper) {
+    g_free (data);
     return NULL;
   }
-  /* Somebody else may have the buffer, too: who writes gets a copy. */
-  GST_MINI_OBJECT_FLAG_SET (theirs, GST_MEMORY_FLAG_READONLY);
-  /* As a decoder's: who would share it with another process copies it. CUDA has
-   * no handle of memory that was imported. */
+  /* Other elements may share the buffer, so writers must get a copy. */
+  GST_MINI_OBJECT_FLAG_SET (wrapper, GST_MEMORY_FLAG_READONLY);
+  /* CUDA has no IPC handle for imported memory. For memory that is marked as of
+   * a pool, elements that share it with other processes make a copy. */
   if (lib->memory_set_pooled)
-    lib->memory_set_pooled (theirs);
+    lib->memory_set_pooled (wrapper);
   gst_mini_object_set_qdata (
-      GST_MINI_OBJECT_CAST (theirs), loan_quark (), loan, NULL);
-  return theirs;
+      GST_MINI_OBJECT_CAST (wrapper), wrapper_quark (), data, NULL);
+  return wrapper;
 }
 
-/* Their memory with the bytes of @memory, that which was there before if it
- * will do. Nobody has it yet. */
+/* A GstCudaMemory with the bytes of @memory: the previous wrapper if it matches
+ * @wanted, otherwise a new one. */
 static GstMemory *
-find_theirs (const GstVkgdrCudaLib *lib, GstCudaContext *cuda,
-    GstMemory *memory, const Loan *wanted, GError **error)
+get_wrapper (const GstVkgdrCudaLib *lib, GstCudaContext *cuda,
+    GstMemory *memory, const WrapperData *wanted, GError **error)
 {
-  GstMemory *theirs = gst_vkgdr_memory_take_cuda_wrapper (memory);
+  GstMemory *wrapper = gst_vkgdr_memory_take_cuda_wrapper (memory);
 
-  if (theirs && is_as_wanted (theirs, cuda, wanted))
-    return theirs;
-  if (theirs) {
+  if (wrapper && wrapper_matches (wrapper, cuda, wanted))
+    return wrapper;
+  if (wrapper) {
     gst_vkgdr_memory_wait_idle (memory, NULL);
-    gst_memory_unref (theirs);
+    gst_memory_unref (wrapper);
   }
-  theirs = make_theirs (lib, cuda, wanted);
-  if (!theirs)
+  wrapper = new_wrapper (lib, cuda, wanted);
+  if (!wrapper)
     g_set_error_literal (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_FAILED,
-        "GStreamer's CUDA library does not wrap a memory");
-  return theirs;
+        "GStreamer's CUDA library failed to wrap a memory");
+  return wrapper;
 }
 
-/* Takes @theirs over where it fails. */
+/* Takes ownership of @wrapper if it fails. */
 static gboolean
-loan_begin (const GstVkgdrCudaLib *lib, GstMemory *theirs, GstBuffer *buffer,
-    GError **error)
+attach_buffer (const GstVkgdrCudaLib *lib, GstMemory *wrapper,
+    GstBuffer *buffer, GError **error)
 {
   GstMemory *memory = gst_buffer_peek_memory (buffer, 0);
-  Loan *loan = loan_of (theirs);
-  CUstream stream = loan->stream ? lib->stream_get_handle (loan->stream) : NULL;
-  gboolean is_there;
+  WrapperData *data = get_wrapper_data (wrapper);
+  CUstream stream = data->stream ? lib->stream_get_handle (data->stream) : NULL;
+  gboolean is_on_device;
 
-  if (!gst_vkgdr_memory_lend (
-          memory, loan->stream ? &stream : NULL, &is_there, error)) {
-    gst_vkgdr_memory_give_cuda_wrapper (memory, theirs);
+  if (!gst_vkgdr_memory_begin_foreign_read (
+          memory, data->stream ? &stream : NULL, &is_on_device, error)) {
+    gst_vkgdr_memory_give_cuda_wrapper (memory, wrapper);
     return FALSE;
   }
-  loan->memory = gst_memory_ref (memory);
-  loan->buffer = gst_buffer_ref (buffer);
-  GST_MINI_OBJECT_CAST (theirs)->dispose = loan_end;
-  /* What its last user fetched for the CPU is of another frame. */
+  data->memory = gst_memory_ref (memory);
+  data->buffer = gst_buffer_ref (buffer);
+  GST_MINI_OBJECT_CAST (wrapper)->dispose = detach_buffer;
+  /* A copy for the CPU that the last user fetched is of an older frame. */
   GST_MINI_OBJECT_FLAG_SET (
-      theirs, GST_VKGDR_CUDA_MEMORY_NEED_DOWNLOAD
-                  | (is_there ? 0 : GST_VKGDR_CUDA_MEMORY_NEED_SYNC));
+      wrapper, GST_VKGDR_CUDA_MEMORY_NEED_DOWNLOAD
+                   | (is_on_device ? 0 : GST_VKGDR_CUDA_MEMORY_NEED_SYNC));
   return TRUE;
 }
 
 GstMemory *
-gst_vkgdr_cuda_lend (const GstVkgdrCudaLib *lib, GstCudaContext *cuda,
+gst_vkgdr_cuda_wrap_buffer (const GstVkgdrCudaLib *lib, GstCudaContext *cuda,
     GstBuffer *buffer, const GstVideoInfo *layout, GstCudaStream *stream,
     GError **error)
 {
-  GstMemory *memory = gst_buffer_peek_memory (buffer, 0), *theirs;
-  Loan wanted = { .layout = *layout,
+  GstMemory *memory = gst_buffer_peek_memory (buffer, 0), *wrapper;
+  WrapperData wanted = { .layout = *layout,
     .pointer = gst_vkgdr_memory_get_device_pointer (memory),
     .stream = stream };
 
-  theirs = find_theirs (lib, cuda, memory, &wanted, error);
-  return theirs && loan_begin (lib, theirs, buffer, error) ? theirs : NULL;
+  wrapper = get_wrapper (lib, cuda, memory, &wanted, error);
+  return wrapper && attach_buffer (lib, wrapper, buffer, error) ? wrapper
+                                                                : NULL;
 }

@@ -2,9 +2,9 @@
  *
  * exchange/cudamemory.c: frames for GStreamer's own CUDA elements
  *
- * Lends the bytes where these elements can make something of the layout, and
- * copies on the device where they cannot. The way back is
- * exchange/cudaframe.c's affair. Knows nothing of caps.
+ * Wraps the memory without a copy if these elements can use its layout;
+ * otherwise copies it on the device. The opposite direction is in
+ * exchange/cudaframe.c. Knows nothing of caps.
  */
 
 #include "exchange/exchange-private.h"
@@ -14,12 +14,14 @@
  * @title: GStreamer's CUDA elements
  * @short_description: memory:CUDAMemory, without a copy
  *
- * GStreamer 1.24 and later have CUDA elements with a memory of their own. What
- * one of these functions makes is the same memory in the other's clothes; the
- * CUDA context is the same as well (gst_vkgdr_element_ensure_context()).
+ * GStreamer 1.24 and later have CUDA elements with a memory type of their own,
+ * GstCudaMemory. These functions wrap memory of this library as GstCudaMemory
+ * and the other way round, without a copy. Both use the same CUDA context
+ * (gst_vkgdr_element_ensure_context()).
  *
- * GStreamer's CUDA library is looked for in the process, which has it where it
- * has one of its elements. Nothing has to be there when this library is built.
+ * GStreamer's CUDA library is looked up in the process at run time: it is there
+ * if the process has one of its elements. It is not needed to build this
+ * library.
  *
  * Since: 0.1
  */
@@ -29,8 +31,8 @@
  *
  * Thread-safe.
  *
- * Returns: whether the process has GStreamer's CUDA library, 1.24 or later, as
- *   it does once an element of the plugin nvcodec has been made
+ * Returns: whether GStreamer's CUDA library, 1.24 or later, is loaded in the
+ *   process. It is loaded once an element of the plugin nvcodec has been made
  *
  * Since: 0.1
  */
@@ -46,7 +48,7 @@ gst_vkgdr_cuda_is_available (void)
  *
  * Thread-safe.
  *
- * Returns: whether it is of GStreamer's own CUDA elements
+ * Returns: whether it is memory of GStreamer's own CUDA elements
  *
  * Since: 0.1
  */
@@ -55,7 +57,8 @@ gst_vkgdr_is_cuda_memory (GstMemory *memory)
 {
   const GstVkgdrCudaLib *lib;
 
-  /* Each buffer is asked: the name, before the linker looks for a library. */
+  /* This runs for each buffer: compare the name first, which is cheaper than to
+   * look up the library. */
   if (!memory || !gst_memory_is_type (memory, GST_VKGDR_CUDA_MEMORY_TYPE))
     return FALSE;
   lib = gst_vkgdr_cuda_lib_get ();
@@ -82,9 +85,9 @@ plane_row (const GstVideoInfo *info, guint plane)
          * GST_VIDEO_INFO_COMP_PSTRIDE (info, component);
 }
 
-/* Bytes, as the device tells; 1 where it does not. */
+/* Bytes, as the device reports; 1 if it does not. */
 static gsize
-alignment_of (GstVkgdrContext *context, CUdevice_attribute attribute)
+get_alignment (GstVkgdrContext *context, CUdevice_attribute attribute)
 {
   const vkgdr_cuda *cuda = gst_vkgdr_context_get_driver (context);
   gint value = 0;
@@ -94,15 +97,16 @@ alignment_of (GstVkgdrContext *context, CUdevice_attribute attribute)
   return MAX (value, 1);
 }
 
-/* Their elements sample planes as textures, and not all of them have another
- * way; for their own memory they keep to what a device demands of one. */
+/* GStreamer's CUDA elements sample planes as textures, and some of them have no
+ * other way. So planes must have the alignment that the device demands of
+ * textures. */
 static gboolean
-are_textures (
+has_texture_alignment (
     GstVkgdrContext *context, CUdeviceptr frame, const GstVideoInfo *layout)
 {
-  gsize start = alignment_of (context, CU_DEVICE_ATTRIBUTE_TEXTURE_ALIGNMENT);
+  gsize start = get_alignment (context, CU_DEVICE_ATTRIBUTE_TEXTURE_ALIGNMENT);
   gsize pitch =
-      alignment_of (context, CU_DEVICE_ATTRIBUTE_TEXTURE_PITCH_ALIGNMENT);
+      get_alignment (context, CU_DEVICE_ATTRIBUTE_TEXTURE_PITCH_ALIGNMENT);
   guint i;
 
   for (i = 0; i < GST_VIDEO_INFO_N_PLANES (layout); i++) {
@@ -113,8 +117,8 @@ are_textures (
   return TRUE;
 }
 
-/* Their memory is a rectangle of rows as long as plane 0's, and is taken to the
- * CPU as such. */
+/* A GstCudaMemory is a rectangle of rows with the stride of plane 0, and is
+ * downloaded as such. */
 static gboolean
 is_rectangle (const GstVideoInfo *layout)
 {
@@ -131,7 +135,7 @@ is_rectangle (const GstVideoInfo *layout)
   return TRUE;
 }
 
-/* @buffer is ours. */
+/* @buffer must be of this library. */
 static gboolean
 can_be_wrapped (
     GstVkgdrContext *context, GstBuffer *buffer, const GstVideoInfo *layout)
@@ -139,7 +143,7 @@ can_be_wrapped (
   GstMemory *memory = gst_buffer_peek_memory (buffer, 0);
 
   return is_rectangle (layout)
-         && are_textures (
+         && has_texture_alignment (
              context, gst_vkgdr_memory_get_device_pointer (memory), layout);
 }
 
@@ -148,7 +152,7 @@ wrap (const GstVkgdrCudaLib *lib, GstCudaContext *cuda, GstBuffer *buffer,
     const GstVideoInfo *layout, GstCudaStream *stream, GError **error)
 {
   GstMemory *memory =
-      gst_vkgdr_cuda_lend (lib, cuda, buffer, layout, stream, error);
+      gst_vkgdr_cuda_wrap_buffer (lib, cuda, buffer, layout, stream, error);
 
   return memory ? gst_vkgdr_cuda_frame_new_like (buffer, memory, layout) : NULL;
 }
@@ -179,7 +183,8 @@ copy_planes (const vkgdr_cuda *cuda, const GstVideoInfo *from,
   return TRUE;
 }
 
-/* Copies all of @source into @target, and waits: their memory has no fence. */
+/* Copies all of @source to @target, and waits, because a GstCudaMemory has no
+ * fence. */
 static gboolean
 copy_frame (GstVkgdrContext *context, GstMemory *source,
     const GstVideoInfo *layout, GstMemory *target, GError **error)
@@ -240,7 +245,8 @@ copy (const GstVkgdrCudaLib *lib, GstVkgdrContext *context,
 }
 
 static gboolean
-check_is_ours (GstVkgdrContext *context, GstBuffer *buffer, GError **error)
+check_is_vkgdr_memory (
+    GstVkgdrContext *context, GstBuffer *buffer, GError **error)
 {
   GstMemory *memory = gst_buffer_n_memory (buffer) == 1
                           ? gst_buffer_peek_memory (buffer, 0)
@@ -259,29 +265,32 @@ check_is_ours (GstVkgdrContext *context, GstBuffer *buffer, GError **error)
  * gst_vkgdr_context_buffer_to_cuda:
  * @context: a context
  * @buffer: a frame in one memory of @context
- * @info: its format
- * @stream: (nullable): a #GstCudaStream of the same CUDA context, as of
- *   gst_vkgdr_context_get_cuda_stream()
+ * @info: the video format of @buffer
+ * @stream: (nullable): a #GstCudaStream of the same CUDA context, for example
+ *   from gst_vkgdr_context_get_cuda_stream()
  * @error: return location for a #GError
  *
- * Makes a buffer for GStreamer's own CUDA elements. It has the memory of
- * @buffer itself, read-only, and keeps @buffer until it is freed; only where
- * its layout is none that those elements can use, it has a copy made on the
- * device: planes must begin and have rows as the device demands of textures,
- * as they have in a pool whose #GstVkgdrBufferPool:textures is set.
+ * Makes a buffer for GStreamer's own CUDA elements. Its memory wraps that of
+ * @buffer without a copy, is read-only, and keeps @buffer until it is freed. If
+ * these elements cannot use the layout of @buffer, the new buffer has a copy
+ * that is made on the device. For a wrap, offsets and strides of the planes
+ * must have the alignment that the device demands of textures. Pools with
+ * #GstVkgdrBufferPool:textures set allocate such buffers.
  *
  * Without @stream, the content is on the device when the function returns. With
- * one, nobody waits: the memory is on that stream, on which work that is queued
- * from now on begins when the content is there, and where that may be later,
- * its flag `GST_CUDA_MEMORY_TRANSFER_NEED_SYNC` tells those who use another.
+ * @stream, the function does not wait: the memory belongs to that stream, and
+ * work that is queued on it from now on begins when the content is there. If
+ * the content is not there yet, the flag `GST_CUDA_MEMORY_TRANSFER_NEED_SYNC`
+ * is set for users of other streams.
  *
- * Who uses @buffer's memory after the buffer was freed waits for all that the
- * CUDA context had queued by then, since those elements set no fences.
+ * After the returned buffer was freed, the next user of @buffer's memory waits
+ * for all work that the CUDA context had queued by then, since those elements
+ * set no fences.
  *
  * Returns: (transfer full) (nullable): the buffer, or %NULL with @error set:
- *   %GST_VKGDR_ERROR_ARGUMENT where @buffer is of other memory,
- *   %GST_VKGDR_ERROR_NO_DRIVER where the process has no such library, or one
- *   that uses another driver, or an error of the driver
+ *   %GST_VKGDR_ERROR_ARGUMENT if @buffer has another type of memory,
+ *   %GST_VKGDR_ERROR_NO_DRIVER if GStreamer's CUDA library is not in the
+ *   process or uses another driver, or an error of the driver
  *
  * Since: 0.1
  */
@@ -298,7 +307,7 @@ gst_vkgdr_context_buffer_to_cuda (GstVkgdrContext *context, GstBuffer *buffer,
   g_return_val_if_fail (GST_IS_BUFFER (buffer), NULL);
   g_return_val_if_fail (info != NULL, NULL);
 
-  if (!check_is_ours (context, buffer, error))
+  if (!check_is_vkgdr_memory (context, buffer, error))
     return NULL;
   cuda = lib ? gst_vkgdr_cuda_context_get (lib, context) : NULL;
   if (!cuda) {

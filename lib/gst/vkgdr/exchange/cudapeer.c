@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * exchange/cudapeer.c: frames of GStreamer's own CUDA elements that lie in
- * another CUDA context, or on another device
+ * exchange/cudapeer.c: copies frames of GStreamer's own CUDA elements from
+ * another CUDA context or another device
  *
- * Copies them here, from one context to the other. Nothing in one of them can
- * be ordered by the streams of the other, so the CPU waits. Knows nothing of
- * layouts: all bytes come along.
+ * Streams of one CUDA context cannot order work of the other, so the CPU waits.
+ * Knows nothing of layouts: all bytes are copied.
  */
 
 #include "exchange/exchange-private.h"
 
 static gboolean
-queue_copy (GstMemory *ours, CUcontext peer, gpointer pointer, gsize size,
-    GstVkgdrStream *stream, GError **error)
+queue_copy (GstMemory *vkgdr_memory, CUcontext peer, gpointer pointer,
+    gsize size, GstVkgdrStream *stream, GError **error)
 {
   GstVkgdrContext *context = gst_vkgdr_stream_get_context (stream);
   const vkgdr_cuda *cuda = gst_vkgdr_context_get_driver (context);
@@ -21,57 +20,60 @@ queue_copy (GstMemory *ours, CUcontext peer, gpointer pointer, gsize size,
   if (!gst_vkgdr_context_push (context, error))
     return FALSE;
   if (cuda->cuMemcpyPeerAsync)
-    result =
-        cuda->cuMemcpyPeerAsync (gst_vkgdr_memory_get_device_pointer (ours),
-            gst_vkgdr_context_get_cuda_context (context),
-            (CUdeviceptr) (guintptr) pointer, peer, size,
-            gst_vkgdr_stream_get_handle (stream));
+    result = cuda->cuMemcpyPeerAsync (
+        gst_vkgdr_memory_get_device_pointer (vkgdr_memory),
+        gst_vkgdr_context_get_cuda_context (context),
+        (CUdeviceptr) (guintptr) pointer, peer, size,
+        gst_vkgdr_stream_get_handle (stream));
   gst_vkgdr_context_pop (context);
   return gst_vkgdr_context_check (context, result, "cuMemcpyPeerAsync", error);
 }
 
-/* Also after a failure, part of the copy may have been queued. */
+/* Waits even after a failure, because part of the copy may have been queued. */
 static gboolean
-copy_and_wait (GstMemory *ours, CUcontext peer, gpointer pointer, gsize size,
-    GstVkgdrStream *stream, GError **error)
+copy_and_wait (GstMemory *vkgdr_memory, CUcontext peer, gpointer pointer,
+    gsize size, GstVkgdrStream *stream, GError **error)
 {
   gboolean ok;
 
-  if (!gst_vkgdr_memory_begin_access (ours, stream, GST_MAP_WRITE, error))
+  if (!gst_vkgdr_memory_begin_access (
+          vkgdr_memory, stream, GST_MAP_WRITE, error))
     return FALSE;
-  ok = queue_copy (ours, peer, pointer, size, stream, error);
+  ok = queue_copy (vkgdr_memory, peer, pointer, size, stream, error);
   ok = gst_vkgdr_memory_end_access (
-           ours, stream, GST_MAP_WRITE, ok ? error : NULL)
+           vkgdr_memory, stream, GST_MAP_WRITE, ok ? error : NULL)
        && ok;
   return gst_vkgdr_stream_synchronize (stream, ok ? error : NULL) && ok;
 }
 
 GstMemory *
 gst_vkgdr_cuda_copy_across (const GstVkgdrCudaLib *lib,
-    GstVkgdrContext *context, GstMemory *theirs, GError **error)
+    GstVkgdrContext *context, GstMemory *cuda_memory, GError **error)
 {
-  GstVkgdrCudaMemory *memory = (GstVkgdrCudaMemory *) theirs;
+  GstVkgdrCudaMemory *memory = (GstVkgdrCudaMemory *) cuda_memory;
   GstVkgdrAllocator *allocator = gst_vkgdr_context_get_allocator (context);
   GstVkgdrStream *stream =
       gst_vkgdr_allocator_get_copy_stream (allocator, GST_VKGDR_UPLOAD, error);
-  GstMemory *ours = NULL;
+  GstMemory *vkgdr_memory = NULL;
   GstMapInfo map;
 
-  if (stream && !gst_memory_map (theirs, &map, GST_MAP_READ | GST_MAP_VKGDR)) {
+  if (stream
+      && !gst_memory_map (cuda_memory, &map, GST_MAP_READ | GST_MAP_VKGDR)) {
     g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_FAILED,
         "memory of type %s has no content on the device",
-        theirs->allocator->mem_type);
+        cuda_memory->allocator->mem_type);
     stream = NULL;
   }
   if (stream) {
     lib->memory_sync (memory);
-    ours = gst_vkgdr_allocator_alloc (allocator, map.size, error);
-    if (ours
-        && !copy_and_wait (ours, lib->context_get_handle (memory->context),
-            map.data, map.size, stream, error))
-      g_clear_pointer (&ours, gst_memory_unref);
-    gst_memory_unmap (theirs, &map);
+    vkgdr_memory = gst_vkgdr_allocator_alloc (allocator, map.size, error);
+    if (vkgdr_memory
+        && !copy_and_wait (vkgdr_memory,
+            lib->context_get_handle (memory->context), map.data, map.size,
+            stream, error))
+      g_clear_pointer (&vkgdr_memory, gst_memory_unref);
+    gst_memory_unmap (cuda_memory, &map);
   }
   gst_object_unref (allocator);
-  return ours;
+  return vkgdr_memory;
 }

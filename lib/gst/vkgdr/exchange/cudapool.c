@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * exchange/cudapool.c: pools of GStreamer's own CUDA library for a filter
+ * exchange/cudapool.c: pools of GStreamer's own CUDA library for elements
  *
- * For its output downstream's, so that a frame is on the stream of who reads
- * it, or one like it; and one to offer to upstream. And which stream downstream
- * has. Knows nothing of what is written.
+ * Selects the pool for an element's output, preferably the one of downstream,
+ * so that a frame is on the stream of its reader. Makes the pool that an
+ * element proposes to upstream. Finds the CUDA stream of downstream. Knows
+ * nothing of the content of frames.
  */
 
 #include "exchange/exchange-private.h"
 
-/* Memory of another CUDA context could not be written. */
+/* A pool of another CUDA context is not usable, because its memory could not be
+ * written. */
 static gboolean
 is_usable (
     const GstVkgdrCudaLib *lib, GstBufferPool *pool, GstVkgdrContext *context)
@@ -43,7 +45,7 @@ new_pool (const GstVkgdrCudaLib *lib, GstVkgdrContext *context, GstCaps *caps,
   if (!cuda)
     return NULL;
   pool = lib->buffer_pool_new (cuda);
-  /* Without one the CPU would have to wait for each frame. */
+  /* Without a stream, the CPU would have to wait for each frame. */
   stream = lib->stream_new (cuda);
   if (!configure (pool, caps, size, min, 0, stream, lib))
     gst_clear_object (&pool);
@@ -53,7 +55,7 @@ new_pool (const GstVkgdrCudaLib *lib, GstVkgdrContext *context, GstCaps *caps,
   return pool;
 }
 
-/* The size is the pool's to say: it depends on the device's pitch. */
+/* The pool decides the size, because it depends on the device's pitch. */
 static void
 add_pool (GstQuery *query, GstBufferPool *pool)
 {
@@ -116,11 +118,11 @@ gst_vkgdr_cuda_pool_decide (GstVkgdrContext *context, GstQuery *query,
  * @context: a context
  * @query: an allocation query that downstream has answered
  *
- * Looks for the CUDA stream that downstream works on, which GStreamer's own
- * CUDA elements tell by the pool that they offer.
+ * Looks for the CUDA stream of downstream. GStreamer's own CUDA elements
+ * announce it in the pool that they propose.
  *
- * Returns: (transfer full) (nullable): its #GstCudaStream; %NULL where it tells
- *   of none, or one of another CUDA context
+ * Returns: (transfer full) (nullable): the #GstCudaStream; %NULL if downstream
+ *   announces none, or one of another CUDA context
  *
  * Since: 0.1
  */

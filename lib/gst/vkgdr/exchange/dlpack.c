@@ -2,9 +2,9 @@
  *
  * exchange/dlpack.c: memory to and from tensor libraries
  *
- * The one file that knows DLPack's structures. A tensor that goes out holds a
- * mapping; one that comes in is held by the memory that is made of it. Must not
- * know Python, nor what is in a frame.
+ * The only file that knows DLPack's structures. An exported tensor holds a
+ * mapping; an imported tensor is held by the memory that wraps it. Must not
+ * know Python, nor the content of a frame.
  */
 
 #include <dlpack/dlpack.h>
@@ -34,7 +34,7 @@ gst_vkgdr_element_type_get_type (void)
 
 /* --- out ----------------------------------------------------------------- */
 
-/* A tensor and all that it points to. */
+/* A tensor with the data that it points to. */
 typedef struct {
   DLManagedTensor managed;
   GstVkgdrMapping *mapping;
@@ -50,7 +50,8 @@ export_delete (DLManagedTensor *managed)
   g_free (export);
 }
 
-/* Sets @bytes to the distance from the first byte to the last one's end. */
+/* Sets @bytes to the distance from the first byte to the end of the last one.
+ */
 static gboolean
 get_extent (const gint64 *shape, const gint64 *strides, guint n_dims,
     guint element, guint64 *bytes)
@@ -84,7 +85,7 @@ check_export (GstVkgdrMapping *mapping, gsize offset, const gint64 *shape,
   }
   if (bits == 0 || bits % 8 || bits > 64) {
     g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
-        "elements of %u bits cannot be: it takes 8, 16, 32 or 64", bits);
+        "elements of %u bits are not supported: use 8, 16, 32 or 64", bits);
     return FALSE;
   }
   if (get_extent (shape, strides, n_dims, bits / 8, &bytes) && offset <= size
@@ -92,7 +93,7 @@ check_export (GstVkgdrMapping *mapping, gsize offset, const gint64 *shape,
     return TRUE;
   g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
       "a tensor of %u dimensions at byte %" G_GSIZE_FORMAT
-      " leaves the memory of %" G_GSIZE_FORMAT " bytes, or has none",
+      " is empty, or exceeds the memory of %" G_GSIZE_FORMAT " bytes",
       n_dims, offset, size);
   return FALSE;
 }
@@ -100,22 +101,22 @@ check_export (GstVkgdrMapping *mapping, gsize offset, const gint64 *shape,
 /**
  * gst_vkgdr_mapping_to_dlpack:
  * @mapping: a mapping with %GST_MAP_VKGDR
- * @offset: the tensor's first byte in it
+ * @offset: the offset of the tensor's first byte in the mapping
  * @shape: (array length=n_dims): elements in each dimension, 1 at least
- * @strides: (array length=n_dims): from one to the next, in elements, not
- *   negative
- * @n_dims: how many dimensions
- * @type: what the elements are
- * @bits: bits of an element: 8, 16, 32 or 64
+ * @strides: (array length=n_dims): the distance of neighbouring elements in
+ *   each dimension, in elements, not negative
+ * @n_dims: the number of dimensions
+ * @type: the type of the elements
+ * @bits: the size of an element in bits: 8, 16, 32 or 64
  * @error: return location for a #GError
  *
- * Makes a DLPack tensor of mapped memory, which stays mapped until the tensor
- * is deleted. Its content is on the device, so that a consumer has no stream to
- * wait for. What the consumer queues on streams of his need not be done when he
- * deletes the tensor: the memory's next user waits for the CUDA context.
+ * Makes a DLPack tensor of mapped memory. The memory stays mapped until the
+ * tensor is deleted. Its content is on the device, so a consumer does not have
+ * to wait for a stream. The consumer may delete the tensor before its queued
+ * work is done: the next user of the memory waits for the CUDA context.
  *
  * Returns: (transfer full) (nullable): a `DLManagedTensor`, which is deleted
- *   with its own `deleter`, in any thread; or %NULL with @error set
+ *   with its own `deleter`, from any thread; or %NULL with @error set
  *
  * Since: 0.1
  */
@@ -140,7 +141,7 @@ gst_vkgdr_mapping_to_dlpack (GstVkgdrMapping *mapping, gsize offset,
   export->managed.manager_ctx = export;
   export->managed.deleter = export_delete;
   tensor = &export->managed.dl_tensor;
-  /* Not by way of byte_offset, which some consumers ignore. */
+  /* byte_offset is not used, because some consumers ignore it. */
   tensor->data =
       (gpointer) (guintptr) (gst_vkgdr_mapping_get_pointer (mapping) + offset);
   tensor->device.device_type = kDLCUDA;
@@ -180,8 +181,8 @@ check_device (GstVkgdrContext *context, const DLTensor *tensor, GError **error)
   return TRUE;
 }
 
-/* Sets @size to the tensor's bytes if they follow each other in the order of
- * the elements. */
+/* Sets @size to the size of the tensor in bytes, if the tensor is contiguous.
+ */
 static gboolean
 get_size (const DLTensor *tensor, gsize *size, GError **error)
 {
@@ -215,7 +216,8 @@ get_size (const DLTensor *tensor, gsize *size, GError **error)
   }
   g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
       "the tensor's elements have %" G_GUINT64_FORMAT
-      " bits, which is no number of bytes, or there are too many",
+      " bits, which is not a whole number of bytes, or it has too many "
+      "elements",
       bits);
   return FALSE;
 }
@@ -231,23 +233,23 @@ import_delete (gpointer data)
 
 /**
  * gst_vkgdr_memory_new_from_dlpack:
- * @context: the context of the elements that shall use it
- * @tensor: a `DLManagedTensor` of CUDA memory of that context, which is
- *   contiguous and begins at a multiple of 16 bytes; taken over where the
+ * @context: the context of the elements that will use the memory
+ * @tensor: a contiguous `DLManagedTensor` of CUDA memory of that context, whose
+ *   first byte is at a multiple of 16 bytes; owned by the memory if the
  *   function succeeds
- * @flags: flags of the memory; %GST_MEMORY_FLAG_READONLY keeps elements from
+ * @flags: flags of the memory; %GST_MEMORY_FLAG_READONLY prevents elements from
  *   working in place
  * @error: return location for a #GError
  *
- * Makes a memory of a tensor, without a copy: elements take it for memory of
- * the device, which lies beside the window. Whatever is queued in the CUDA
- * context when the memory is used first is waited for. The tensor is deleted
- * when the memory was freed and the device has finished with it, which may be
- * in any thread, one of the library's own among them.
+ * Makes a memory of a tensor, without a copy. Elements use it as device-only
+ * memory. The first use of the memory waits for all work that is queued in the
+ * CUDA context at that time. The tensor is deleted when the memory was freed
+ * and the device has finished with it. This may happen in any thread, including
+ * threads of this library.
  *
  * Returns: (transfer full) (nullable): the memory, or %NULL with @error set:
- *   %GST_VKGDR_ERROR_ARGUMENT where the tensor is not contiguous, or in other
- *   memory than the context's
+ *   %GST_VKGDR_ERROR_ARGUMENT if the tensor is not contiguous, or not in memory
+ *   of the context's device
  *
  * Since: 0.1
  */

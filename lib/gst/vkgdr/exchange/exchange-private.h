@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * exchange/exchange-private.h: frames of GStreamer's own CUDA elements, used
- * where they lie
+ * without a copy
  *
- * One that is read comes as a buffer with memory of ours
- * (gst_vkgdr_context_buffer_from_cuda()); one that is written has memory of
- * ours for as long as that takes. The order is that of their memory's stream.
+ * A frame that is read gets wrapped in a new buffer
+ * (gst_vkgdr_context_buffer_from_cuda()). A frame that is written has its
+ * memory replaced by a wrapper while the work is queued. Accesses are ordered
+ * by the stream of the GstCudaMemory.
  */
 
 #ifndef __GST_VKGDR_CUDA_FRAME_H__
@@ -17,67 +18,74 @@
 
 G_BEGIN_DECLS
 
-/* Where the planes of @buffer lie, as its meta or else @info says. */
+/* The offsets and strides of the planes of @buffer: those of its GstVideoMeta,
+ * or else of @info. */
 GstVideoInfo gst_vkgdr_cuda_frame_layout (
     GstBuffer *buffer, const GstVideoInfo *info);
 
-/* Like @input in all but @memory (taken), which is laid out as @layout says. */
+/* Makes a buffer with @memory (taken), laid out as @layout says, and with all
+ * other data of @input. */
 GstBuffer *gst_vkgdr_cuda_frame_new_like (
     GstBuffer *input, GstMemory *memory, const GstVideoInfo *layout);
 
-/* Whether a frame of theirs, which nobody else has, can be written to in
- * @context, without a wait: who reads it finds a stream to wait for. */
+/* Whether a GstCudaMemory frame with a single owner can be written in @context
+ * without a wait. It can if it has a stream that its next reader can wait for.
+ */
 gboolean gst_vkgdr_cuda_frame_can_change (
     GstVkgdrContext *context, GstBuffer *buffer);
 
-/* The two buffers of a work on the device, either of which may be a frame of
- * theirs, and both of which may be one. */
+/* The two buffers of a work on the device. Each of them may have GstCudaMemory.
+ */
 typedef struct {
-  GstBuffer *input; /* with memory of ours */
+  GstBuffer *input; /* with GstVkgdrMemory */
   GstBuffer *output;
-  GstMemory *output_memory; /* theirs, in whose place @output has ours */
-  gboolean is_wrapped;      /* the input is */
+  GstMemory *output_memory; /* the GstCudaMemory that was replaced in @output */
+  gboolean is_wrapped;      /* whether `input` is a wrapper */
 } GstVkgdrCudaWork;
 
-/* Makes memory of ours of those buffers that @from_cuda and @to_cuda say are of
- * theirs. @output is writable, has a GstVideoMeta, and may be @input. */
+/* Replaces GstCudaMemory by GstVkgdrMemory, in the input if @from_cuda, and in
+ * the output if @to_cuda. @output must be writable and have a GstVideoMeta, and
+ * may be @input. */
 gboolean gst_vkgdr_cuda_work_begin (GstVkgdrCudaWork *work,
     GstVkgdrContext *context, GstBuffer *input, gboolean from_cuda,
     GstBuffer *output, gboolean to_cuda, GError **error);
 
-/* The work is queued: the output has its memory again. Who uses that in the way
- * of their elements finds what was written; no CPU waits for it, unless the
- * memory has no stream. To be called after a failure, too. */
+/* Must be called when the work is queued, also after a failure. Gives the
+ * output its GstCudaMemory back. Its next user is ordered behind the work by
+ * the memory's stream. The CPU does not wait, unless the memory has no stream.
+ */
 gboolean gst_vkgdr_cuda_work_end (GstVkgdrCudaWork *work, GError **error);
 
-/* --- ours as theirs (exchange/cudaloan.c) --- */
+/* --- GstVkgdrMemory as GstCudaMemory (exchange/cudaloan.c) --- */
 
-/* A memory of theirs, read-only, with the bytes of @buffer, which is one memory
- * of ours, laid out as @layout says. Keeps @buffer until it is freed. On
- * @stream, where nobody waits for the content; where that is NULL, the content
- * is there. NULL with @error set on failure. */
-GstMemory *gst_vkgdr_cuda_lend (const GstVkgdrCudaLib *lib,
+/* A read-only GstCudaMemory with the bytes of @buffer, which has one memory of
+ * this library, laid out as @layout says. Keeps @buffer until it is freed. The
+ * memory belongs to @stream, so the function does not wait for the content. If
+ * @stream is NULL, the function returns when the content is there. NULL with
+ * @error set on failure. */
+GstMemory *gst_vkgdr_cuda_wrap_buffer (const GstVkgdrCudaLib *lib,
     GstCudaContext *cuda, GstBuffer *buffer, const GstVideoInfo *layout,
     GstCudaStream *stream, GError **error);
 
 /* --- another context (exchange/cudapeer.c) --- */
 
-/* Memory of ours with the content of @theirs, which lies in another CUDA
- * context; the caller's. */
+/* A new memory of this library with a copy of the content of @cuda_memory,
+ * which is in another CUDA context. The caller owns it. */
 GstMemory *gst_vkgdr_cuda_copy_across (const GstVkgdrCudaLib *lib,
-    GstVkgdrContext *context, GstMemory *theirs, GError **error);
+    GstVkgdrContext *context, GstMemory *cuda_memory, GError **error);
 
 /* --- pools (exchange/cudapool.c) --- */
 
-/* Adds a pool of frames of @caps, which are @info, in their memory to @query,
- * if there can be one: with a stream, so that nobody waits for what is written
- * to them in place. */
+/* Adds a pool of GstCudaMemory frames of @caps, described by @info, to @query,
+ * if such a pool can be made. The pool has a stream, so that the CPU does not
+ * wait for work that writes to its frames in place. */
 void gst_vkgdr_cuda_pool_propose (GstVkgdrContext *context, GstQuery *query,
     GstCaps *caps, const GstVideoInfo *info);
 
-/* A pool of frames of @caps in their memory, in the CUDA context of @context:
- * the first one of @query where that will do, else a new one; configured, and
- * in the place of all pools of @query. FALSE with @error set on failure. */
+/* Selects a pool of GstCudaMemory frames of @caps in the CUDA context of
+ * @context: the first one of @query if it is usable, else a new one. The pool
+ * is configured and replaces all pools of @query. FALSE with @error set on
+ * failure. */
 gboolean gst_vkgdr_cuda_pool_decide (GstVkgdrContext *context, GstQuery *query,
     GstCaps *caps, const GstVideoInfo *info, guint min_buffers, GError **error);
 

@@ -1,35 +1,36 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * exchange/ipc.c: memory beside the window that several processes use
+ * exchange/ipc.c: device-only memory that several processes use
  *
- * CUDA's handle of an allocation, and where in that a memory lies, travel as a
- * few bytes. Knows nothing of how they get there, nor of memory in the window,
- * which CUDA makes no handles of.
+ * The CUDA handle of an allocation and the offset of a memory in it are sent to
+ * another process as a few bytes. Knows nothing of how they are sent, nor of
+ * memory in the window, for which CUDA has no handles.
  */
 
 #include <string.h>
 
 #include "memory/memory-private.h"
 
-/* What the bytes are. They do not leave the machine, so its numbers do. */
+/* The content of a handle. It never leaves the machine, so the byte order is
+ * the machine's. */
 typedef struct {
   gchar magic[8];
   guint32 version;
   guint32 reserved;
   guint8 device[16];     /* its UUID */
-  guint64 whole;         /* bytes of the allocation */
-  guint64 offset;        /* where in that the memory begins */
-  guint64 size;          /* bytes of the memory */
+  guint64 whole;         /* size of the allocation in bytes */
+  guint64 offset;        /* of the memory in the allocation */
+  guint64 size;          /* of the memory in bytes */
   CUipcMemHandle handle; /* of the allocation */
 } Ticket;
 
 #define MAGIC "VkgdrIpc"
 #define VERSION 1
 
-/* A handle that was opened, as long as the memory of it. */
+/* An opened handle; it lives as long as the memory that uses it. */
 typedef struct {
   GstVkgdrContext *context;
-  CUdeviceptr pointer; /* 0 if it was not */
+  CUdeviceptr pointer; /* 0 if opening failed */
 } Opened;
 
 static const vkgdr_cuda *
@@ -41,7 +42,7 @@ get_driver (GstVkgdrContext *context, GError **error)
       && cuda->cuIpcOpenMemHandle && cuda->cuIpcCloseMemHandle)
     return cuda;
   g_set_error_literal (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_NO_DRIVER,
-      "handles for other processes need a driver for CUDA 11.0 or newer");
+      "handles for other processes need a driver with CUDA 11.0 or newer");
   return NULL;
 }
 
@@ -54,8 +55,8 @@ get_uuid (GstVkgdrContext *context, guint8 uuid[16])
   memcpy (uuid, info.uuid, sizeof (info.uuid));
 }
 
-/* As gst_vkgdr_check (); @meaning (nullable) tells what that answer means
- * here. */
+/* Like gst_vkgdr_check (), but @meaning (nullable) explains the result in the
+ * error message. */
 static gboolean
 check (const vkgdr_cuda *cuda, CUresult result, const gchar *what,
     const gchar *meaning, GError **error)
@@ -77,8 +78,9 @@ explain_export (CUresult result)
   case CUDA_ERROR_INVALID_VALUE:
   case CUDA_ERROR_INVALID_HANDLE:
   case CUDA_ERROR_NOT_SUPPORTED:
-    return "CUDA makes handles of what its cuMemAlloc() gave in this process, "
-           "not of memory of its pools or of another process: copy it to one "
+    return "CUDA makes handles only of memory of cuMemAlloc() in this process, "
+           "not of memory of its pools or of another process: copy it to "
+           "memory "
            "of gst_vkgdr_allocator_alloc_beside_window()";
   default:
     return NULL;
@@ -90,8 +92,8 @@ explain_import (CUresult result)
 {
   switch (result) {
   case CUDA_ERROR_INVALID_CONTEXT:
-    return "A process opens no handle of its own: use the memory that it was "
-           "made of";
+    return "A process opens no handle of its own: use the memory from which "
+           "it was made";
   case CUDA_ERROR_INVALID_VALUE:
   case CUDA_ERROR_INVALID_HANDLE:
     return "The process that made the handle has freed its memory, or has "
@@ -107,7 +109,8 @@ explain_import (CUresult result)
   }
 }
 
-/* With the context pushed: all of the ticket that CUDA knows. */
+/* Fills in the fields that CUDA knows. Must be called with the context pushed.
+ */
 static gboolean
 fill_ticket (
     const vkgdr_cuda *cuda, CUdeviceptr pointer, Ticket *ticket, GError **error)
@@ -130,30 +133,30 @@ fill_ticket (
 
 /**
  * gst_vkgdr_memory_export_ipc_handle:
- * @memory: a memory of type %GST_VKGDR_MEMORY_NAME that lies beside the window
+ * @memory: a device-only memory of type %GST_VKGDR_MEMORY_NAME
  * @error: return location for a #GError
  *
- * Makes a handle of @memory for another process, on the same device, to open
- * with gst_vkgdr_allocator_import_ipc_handle(): some bytes, to be sent in any
- * way, that mean nothing on another machine. The other process sees the same
- * bytes, those of other memories of the allocator among them.
+ * Makes a handle of @memory. Another process can open it on the same device
+ * with gst_vkgdr_allocator_import_ipc_handle(). The handle consists of bytes
+ * that can be sent in any way, and is meaningless on another machine. The other
+ * process gets access to the whole allocation, including other memories in it.
  *
- * Keep @memory until the other process has freed its own: CUDA promises nothing
- * to who uses memory of a process that has freed it. Nothing orders what two
- * processes do: gst_vkgdr_memory_wait_idle() before the other one is told to
- * begin.
+ * Keep @memory until the other process has freed its own: CUDA does not define
+ * what happens when a process uses memory that the exporting process has freed.
+ * The accesses of two processes are not ordered: call
+ * gst_vkgdr_memory_wait_idle() before the other process may begin.
  *
- * CUDA has handles for what its own allocator gave: memory of
- * gst_vkgdr_allocator_alloc_beside_window(), what went there because the window
- * was full, and wrapped memory of others. What has a host pointer,
- * gst_vkgdr_memory_get_host_pointer(), is exported by
+ * CUDA has handles only for memory of its own allocator: memory of
+ * gst_vkgdr_allocator_alloc_beside_window(), memory that became device-only
+ * because the window was full, and wrapped memory of other libraries. Memory
+ * with a host pointer, see gst_vkgdr_memory_get_host_pointer(), is exported by
  * gst_vkgdr_memory_export_fd().
  *
  * Thread-safe.
  *
  * Returns: (transfer full) (nullable): the handle, or %NULL with @error set:
- *   %GST_VKGDR_ERROR_ARGUMENT where CUDA makes none of such memory,
- *   %GST_VKGDR_ERROR_NO_DRIVER where the driver is too old
+ *   %GST_VKGDR_ERROR_ARGUMENT if CUDA has no handle for such memory,
+ *   %GST_VKGDR_ERROR_NO_DRIVER if the driver is too old
  *
  * Since: 0.1
  */
@@ -169,8 +172,8 @@ gst_vkgdr_memory_export_ipc_handle (GstMemory *memory, GError **error)
 
   if (gst_vkgdr_memory_get_host_pointer (memory)) {
     g_set_error_literal (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
-        "the memory lies in the window, and CUDA makes no handle of that: "
-        "gst_vkgdr_memory_export_fd() exports it, or copy it to one of "
+        "the memory lies in the window, and CUDA has no handle for that: "
+        "export it with gst_vkgdr_memory_export_fd(), or copy it to memory of "
         "gst_vkgdr_allocator_alloc_beside_window()");
     return NULL;
   }
@@ -205,7 +208,7 @@ read_ticket (GBytes *handle, Ticket *ticket, GError **error)
   }
   g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
       "these %" G_GSIZE_FORMAT " bytes are no handle of "
-      "gst_vkgdr_memory_export_ipc_handle(), or of another version's",
+      "gst_vkgdr_memory_export_ipc_handle(), or are of another version",
       size);
   return FALSE;
 }
@@ -225,7 +228,7 @@ check_device (GstVkgdrContext *context, const Ticket *ticket, GError **error)
   return FALSE;
 }
 
-/* In the thread that may wait for the device, as closing does. */
+/* Runs in the reclaim thread, because closing may wait for the device. */
 static void
 close_handle (gpointer data)
 {
@@ -248,8 +251,8 @@ free_opened (gpointer data)
   gst_vkgdr_reclaim (opened->context, NULL, close_handle, opened);
 }
 
-/* Who opens a handle again gets the same pointer, and closes it again: CUDA
- * counts. */
+/* Opening a handle again gives the same pointer, which must be closed once
+ * more: CUDA counts. */
 static gboolean
 run_open (Opened *opened, const Ticket *ticket, GError **error)
 {
@@ -282,17 +285,18 @@ open_ticket (GstVkgdrAllocator *allocator, Opened *opened, const Ticket *ticket,
 /**
  * gst_vkgdr_allocator_import_ipc_handle:
  * @allocator: an allocator of the device that the memory is on
- * @handle: what gst_vkgdr_memory_export_ipc_handle() gave in another process
+ * @handle: a handle that another process made with
+ *   gst_vkgdr_memory_export_ipc_handle()
  * @error: return location for a #GError
  *
- * Makes a memory of what another process has exported. It lies beside the
- * window, so the CPU reads and writes it by way of a transfer. A handle may be
- * imported several times; it is closed when the last memory of it is freed, and
- * the device has finished with that.
+ * Makes a memory of a handle that another process has exported. It is
+ * device-only memory, so the CPU reads and writes it through staging buffers. A
+ * handle may be imported several times. It is closed when the last memory of it
+ * was freed and the device has finished with that memory.
  *
  * Returns: (transfer full) (nullable): the memory, or %NULL with @error set:
- *   %GST_VKGDR_ERROR_ARGUMENT where the bytes are no handle, where it is of
- *   this process, of another device, or of memory that is gone
+ *   %GST_VKGDR_ERROR_ARGUMENT if the bytes are no handle, or if the handle was
+ *   made by this process, on another device, or of memory that has been freed
  *
  * Since: 0.1
  */

@@ -2,12 +2,12 @@
  *
  * exchange/pycapsule.c: deletes a DLPack tensor that no consumer has taken over
  *
- * Python hands tensors on in capsules. A capsule that is deleted while an
- * exception is on its way, because its consumer refused it, must not run code
- * in Python: the exception would be lost, and the tensor kept for ever. So the
- * destructor of the capsule is here. It is the one file that knows Python,
- * whose functions it finds in the process: nothing is linked. Must not know
- * what is in a tensor.
+ * Python passes tensors on in capsules. If a consumer refuses a capsule with an
+ * exception, Python deletes the capsule while the exception is being raised. At
+ * that time no Python code must run: the exception would be lost, and the
+ * tensor would never be freed. So the capsule's destructor is here, in C. This
+ * is the only file that knows Python. It looks Python's functions up in the
+ * process, so nothing is linked. Must not know the content of a tensor.
  */
 
 #include <dlfcn.h>
@@ -15,10 +15,10 @@
 
 #include <gst/vkgdr/gstvkgdrdlpack.h>
 
-/* The name of a capsule whose tensor nobody has taken over. */
+/* The name of a capsule whose tensor no consumer has taken over. */
 #define CAPSULE_NAME "dltensor"
 
-/* Python's functions, with its objects as plain pointers. */
+/* Python's functions, with Python objects as void pointers. */
 static struct {
   int (*is_valid) (void *capsule, const char *name);
   void *(*get_pointer) (void *capsule, const char *name);
@@ -41,7 +41,7 @@ find_python (void)
 #undef FIND
 }
 
-/* Called by Python, with its interpreter's lock held. */
+/* Called by Python, with the interpreter's lock held. */
 static void
 delete_tensor (void *capsule)
 {
@@ -64,12 +64,12 @@ delete_tensor (void *capsule)
 /**
  * gst_vkgdr_dlpack_get_capsule_destructor:
  *
- * For Python's overrides, which put a tensor of gst_vkgdr_mapping_to_dlpack()
+ * For the Python overrides, which put a tensor of gst_vkgdr_mapping_to_dlpack()
  * into a capsule. May be called from any thread.
  *
  * Returns: (transfer none) (nullable): the address of a `PyCapsule_Destructor`
  *   that deletes the `DLManagedTensor` of a capsule named "dltensor", unless a
- *   consumer has renamed the capsule; %NULL where the process has no Python
+ *   consumer has renamed the capsule; %NULL if Python is not in the process
  *
  * Since: 0.2
  */

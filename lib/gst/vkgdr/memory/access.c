@@ -10,11 +10,12 @@ gst_vkgdr_access_get_type (void)
 {
   static gsize type = 0;
   static const GEnumValue values[] = {
-    { GST_VKGDR_ACCESS_AUTO, "What costs the writer less, measured", "auto" },
+    { GST_VKGDR_ACCESS_AUTO, "The mode with less cost for the writer, measured",
+        "auto" },
     { GST_VKGDR_ACCESS_DIRECT, "Writers get a pointer into the window",
         "direct" },
     { GST_VKGDR_ACCESS_STAGED,
-        "Writers get pinned memory that is sent by DMA on unmap", "staged" },
+        "Writers get a pinned staging buffer, sent by DMA on unmap", "staged" },
     { 0, NULL, NULL },
   };
 

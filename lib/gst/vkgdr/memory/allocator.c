@@ -2,9 +2,9 @@
  *
  * memory/allocator.c: allocates memories
  *
- * The files of the allocator: blocks.c takes and recycles blocks,
- * allocatorwrap.c makes memories of what others have allocated, and
- * allocatorfigures.c counts. What a memory does while it lives is in
+ * The allocator consists of these files: blocks.c allocates and recycles
+ * blocks, allocatorwrap.c wraps memory of other libraries, and
+ * allocatorfigures.c has the statistics. The functions of a memory are in
  * memory/memory.c.
  */
 
@@ -15,19 +15,19 @@
  * @title: GstVkgdrAllocator
  * @short_description: allocates memory of a device
  *
- * Memory lies in the window, the part of GPU memory that the CPU can address.
- * If there is no window, or it is full, device-only memory is used instead: the
- * CPU reaches it through a staging buffer and a transfer, and a warning says so
- * once.
+ * Memory is allocated in the window, the part of GPU memory that the CPU can
+ * address. If there is no window, or it is full, device-only memory is used
+ * instead: the CPU accesses it through a staging buffer and a transfer, and a
+ * warning is logged once.
  *
- * Small memories share allocations of the driver, so that they are cheap and
- * take no file descriptor each. What is freed is held for the next allocation.
- * After some seconds without use it goes back to the driver, or when
- * gst_vkgdr_allocator_free_held() is called. The figures are those of PyCUDA's
- * `DeviceMemoryPool`.
+ * Small memories share allocations of the driver, so that they are cheap and do
+ * not take a file descriptor each. Freed memory is held for later allocations.
+ * It goes back to the driver after some seconds without use, or when
+ * gst_vkgdr_allocator_free_held() is called. The statistics are those of
+ * PyCUDA's `DeviceMemoryPool`.
  *
- * gst_allocator_find() knows an allocator of the default device by the name
- * %GST_VKGDR_MEMORY_NAME once gst_vkgdr_init() has been called.
+ * After gst_vkgdr_init(), gst_allocator_find() returns an allocator of the
+ * default device for the name %GST_VKGDR_MEMORY_NAME.
  *
  * All functions may be called from any thread.
  *
@@ -58,8 +58,9 @@ gst_vkgdr_allocator_set_demand (const GstVkgdrDemand *demand)
   g_private_set (&current_demand, (gpointer) demand);
 }
 
-/* Not with the lock held, which other threads need meanwhile; two threads may
- * do it, and one wins. */
+/* Must be called without the lock, because opening takes long and other threads
+ * need the lock. Two threads may open the device at the same time; one result
+ * is kept. */
 gboolean
 gst_vkgdr_allocator_ensure_open (GstVkgdrAllocator *self, GError **error)
 {
@@ -110,7 +111,7 @@ alloc_memory (GstVkgdrAllocator *self, gsize size, gsize align, gsize prefix,
   return gst_vkgdr_memory_new (self, &block, maxsize, align, prefix, size);
 }
 
-/* Sets @size bytes of a new block to 0. */
+/* Clears @size bytes of a new block. */
 static gboolean
 clear (GstVkgdrAllocator *self, GstVkgdrMemory *mem, gsize offset, gsize size,
     GError **error)
@@ -133,7 +134,7 @@ clear (GstVkgdrAllocator *self, GstVkgdrMemory *mem, gsize offset, gsize size,
   return ok;
 }
 
-/* The bytes around the content that the caller wants to be 0. */
+/* Clears the prefix and the padding, if the caller requested it. */
 static gboolean
 clear_around (GstVkgdrAllocator *self, GstVkgdrMemory *memory,
     GstAllocationParams *params, GError **error)
@@ -204,9 +205,10 @@ gst_vkgdr_allocator_init (GstVkgdrAllocator *self)
 /**
  * gst_vkgdr_init:
  *
- * Registers the default allocator under %GST_VKGDR_MEMORY_NAME. Opens no
- * device: the first allocation does. The plugin calls it when it is loaded; a
- * program that uses the library by itself calls it after gst_init().
+ * Registers the default allocator as %GST_VKGDR_MEMORY_NAME. Does not open a
+ * device; the first allocation does. The plugin calls this function when it is
+ * loaded. A program that uses the library without the plugin calls it after
+ * gst_init().
  *
  * Thread-safe.
  *
@@ -226,11 +228,11 @@ gst_vkgdr_init (void)
 
 /**
  * gst_vkgdr_allocator_new:
- * @context: (nullable): a context, or %NULL: the default device's, opened by
- *   the first allocation
+ * @context: (nullable): a context, or %NULL for the default device, which the
+ *   first allocation opens
  *
- * Makes an allocator that shares nothing with others. Elements use the one of
- * gst_vkgdr_context_get_allocator().
+ * Makes an allocator that shares no memory with other allocators. Elements use
+ * the one of gst_vkgdr_context_get_allocator().
  *
  * Returns: (transfer full): the allocator
  *
@@ -251,8 +253,8 @@ gst_vkgdr_allocator_new (GstVkgdrContext *context)
  * gst_vkgdr_context_get_allocator:
  * @context: a context
  *
- * The allocator that all elements of the context share, so that they recycle
- * each other's memory.
+ * Returns the allocator that all elements of the context share, so that they
+ * recycle each other's memory.
  *
  * Returns: (transfer full): the allocator
  *
@@ -283,12 +285,12 @@ gst_vkgdr_context_get_allocator (GstVkgdrContext *context)
  * @size: bytes
  * @error: return location for a #GError
  *
- * Allocates memory like gst_allocator_alloc(), and says why it could not. The
- * content is undefined. It is aligned to 512 bytes.
+ * Allocates memory like gst_allocator_alloc(), but sets @error on failure. The
+ * content is undefined. The memory is aligned to 512 bytes.
  *
  * Returns: (transfer full) (nullable): the memory, or %NULL with @error set:
- *   %GST_VKGDR_ERROR_NO_MEMORY if the device has no memory left, telling how
- *   large the window is and how much of it is in use, or an error of
+ *   %GST_VKGDR_ERROR_NO_MEMORY if the device has no memory left (the message
+ *   tells the size of the window and how much of it is in use), or an error of
  *   gst_vkgdr_context_new()
  *
  * Since: 0.1
@@ -308,10 +310,10 @@ gst_vkgdr_allocator_alloc (
  * @size: bytes
  * @error: return location for a #GError
  *
- * Allocates memory as gst_vkgdr_allocator_alloc() does, but in an allocation of
- * the driver that no other memory shares, so that
- * gst_vkgdr_memory_export_fd() can export it. Large memories always are; small
- * ones take more room so.
+ * Allocates memory like gst_vkgdr_allocator_alloc(), but never in an allocation
+ * of the driver that is shared with other memory, so that
+ * gst_vkgdr_memory_export_fd() can export it. Large memories never share an
+ * allocation. For small memories, this function needs more memory.
  *
  * Returns: (transfer full) (nullable): the memory, or %NULL with @error set as
  * by gst_vkgdr_allocator_alloc()
@@ -339,14 +341,14 @@ gst_vkgdr_allocator_alloc_exportable (
  * @size: bytes
  * @error: return location for a #GError
  *
- * Allocates memory that the CPU cannot address, as CUDA's own `cuMemAlloc`
- * gives it: for data that stays on the device, so that a small window is left
- * to frames, and for gst_vkgdr_memory_export_ipc_handle(). The CPU reads and
- * writes it through a staging buffer and a transfer. Its content is undefined,
- * and it is aligned to 512 bytes.
+ * Allocates device-only memory, which the CPU cannot address, like CUDA's own
+ * `cuMemAlloc`. Use it for data that stays on the device, so that frames can
+ * use a small window, and for gst_vkgdr_memory_export_ipc_handle(). The CPU
+ * reads and writes it through a staging buffer and a transfer. Its content is
+ * undefined, and it is aligned to 512 bytes.
  *
  * Returns: (transfer full) (nullable): the memory, or %NULL with @error set:
- *   %GST_VKGDR_ERROR_NO_MEMORY if the device has none, or an error of
+ *   %GST_VKGDR_ERROR_NO_MEMORY if the device has no memory left, or an error of
  *   gst_vkgdr_context_new()
  *
  * Since: 0.1
@@ -364,7 +366,7 @@ gst_vkgdr_allocator_alloc_beside_window (
       || !gst_vkgdr_allocator_ensure_open (allocator, error))
     return NULL;
   gst_vkgdr_allocator_reap (allocator);
-  if (!gst_vkgdr_allocator_take_on_device (
+  if (!gst_vkgdr_allocator_take_device_only (
           allocator, size, &demand, &block, error))
     return NULL;
   return gst_vkgdr_memory_new (allocator, &block, size, 0, 0, size);
@@ -376,9 +378,9 @@ gst_vkgdr_allocator_alloc_beside_window (
  * @size: bytes
  * @error: return location for a #GError
  *
- * Allocates ordinary host memory that is pinned, so that DMA to and from it
- * runs at full speed. It is recycled when the memory is freed. Mapping it waits
- * for what gst_vkgdr_memory_fetch() brings.
+ * Allocates pinned host memory, for DMA at full speed. It is recycled when the
+ * memory is freed. Mapping it waits for pending transfers of
+ * gst_vkgdr_memory_fetch().
  *
  * Returns: (transfer full) (nullable): memory that the CPU can map, or %NULL
  * with
@@ -425,7 +427,7 @@ gst_vkgdr_allocator_get_copy_stream (
     self->copy_streams[direction] = g_steal_pointer (&made);
   stream = self->copy_streams[direction];
   g_mutex_unlock (&self->lock);
-  gst_clear_object (&made); /* another thread was faster */
+  gst_clear_object (&made); /* another thread has set it in the meantime */
   return stream;
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * memory/allocator.h: what the files of the allocator share
+ * memory/allocator.h: the interface between the files of the allocator
  */
 
 #ifndef __GST_VKGDR_ALLOCATOR_H_PRIVATE__
@@ -16,45 +16,47 @@ struct _GstVkgdrAllocator {
   GstAllocator parent;
 
   GMutex lock; /* for what follows; no driver is called with it held */
-  GstVkgdrContext *context; /* NULL in the default one until it is needed */
+  GstVkgdrContext *context; /* NULL in the default allocator before first use */
   GstVkgdrHeap *heap;
   GstVkgdrPinned *pinned;
   GstVkgdrStream *copy_streams[2];
-  GQueue retired; /* of GstVkgdrRemains, in the order of their freeing */
-  GQueue lost;    /* the same, of which nobody knows whether they are used */
+  GQueue retired;         /* of GstVkgdrRemains, oldest first */
+  GQueue lost;            /* of GstVkgdrRemains whose fences are lost */
   gboolean stops_holding; /* slabs are freed with their last block */
-  gboolean has_timer;     /* a look for idle slabs is due */
-  gboolean warned;        /* that memory without a host pointer is used */
+  gboolean has_timer;     /* a timer for idle slabs is running */
+  gboolean warned;        /* that device-only memory is used */
 };
 
 /* --- allocator.c --- */
 
-/* Opens the default device, if no context was given. Must be called without the
- * lock, and before what follows. */
+/* Opens the default device if no context was given. Must be called without the
+ * lock, and before the functions below. */
 gboolean gst_vkgdr_allocator_ensure_open (
     GstVkgdrAllocator *self, GError **error);
 
 /* --- blocks.c: all are called without the lock --- */
 
-/* Bytes that can be allocated, or NO_MEMORY. */
+/* FALSE with NO_MEMORY if @size cannot be allocated in any case. */
 gboolean gst_vkgdr_allocator_check_size (gsize size, GError **error);
 
-/* A block in the window if there is room, else anywhere on the device. */
+/* Takes a block in the window if there is room, otherwise device-only memory.
+ */
 gboolean gst_vkgdr_allocator_take_block (GstVkgdrAllocator *self, gsize size,
     const GstVkgdrDemand *demand, GstVkgdrBlock *block, GError **error);
 
-/* A block that the CPU cannot address. */
-gboolean gst_vkgdr_allocator_take_on_device (GstVkgdrAllocator *self,
+/* Takes a block of device-only memory. */
+gboolean gst_vkgdr_allocator_take_device_only (GstVkgdrAllocator *self,
     gsize size, const GstVkgdrDemand *demand, GstVkgdrBlock *block,
     GError **error);
 
-/* Recycles what the device has finished with. */
+/* Recycles blocks that the device has finished with. */
 void gst_vkgdr_allocator_reap (GstVkgdrAllocator *self);
 
-/* Gives back all that is held. */
+/* Gives all held memory back to the driver. */
 void gst_vkgdr_allocator_empty (GstVkgdrAllocator *self);
 
-/* Gives back everything, of an allocator that nobody uses any more. */
+/* Gives all memory back. Must be called when the allocator is not used any
+ * more. */
 void gst_vkgdr_allocator_close (GstVkgdrAllocator *self);
 
 G_END_DECLS

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * memory/allocatorfigures.c: what an allocator holds, counted and given back
+ * memory/allocatorfigures.c: an allocator's statistics, and freeing held memory
  */
 
 #include <string.h>
@@ -28,7 +28,7 @@ get_stats (GstVkgdrAllocator *self, GstVkgdrHeapStats *stats)
  * gst_vkgdr_allocator_get_held_blocks:
  * @allocator: an allocator
  *
- * Returns: how many blocks it holds that were freed and can be reused
+ * Returns: the number of freed blocks that are held for reuse
  *
  * Since: 0.1
  */
@@ -47,8 +47,8 @@ gst_vkgdr_allocator_get_held_blocks (GstVkgdrAllocator *allocator)
  * gst_vkgdr_allocator_get_active_blocks:
  * @allocator: an allocator
  *
- * Returns: how many blocks of it are in use; one that was freed counts until
- *   the device has finished with it
+ * Returns: the number of blocks in use; a freed block counts until the device
+ *   has finished with it
  *
  * Since: 0.1
  */
@@ -67,7 +67,7 @@ gst_vkgdr_allocator_get_active_blocks (GstVkgdrAllocator *allocator)
  * gst_vkgdr_allocator_get_managed_bytes:
  * @allocator: an allocator
  *
- * Returns: bytes of device memory that it has, used or held
+ * Returns: the size in bytes of all its device memory, used or held
  *
  * Since: 0.1
  */
@@ -86,7 +86,7 @@ gst_vkgdr_allocator_get_managed_bytes (GstVkgdrAllocator *allocator)
  * gst_vkgdr_allocator_get_active_bytes:
  * @allocator: an allocator
  *
- * Returns: bytes of the blocks in use
+ * Returns: the size in bytes of the blocks in use
  *
  * Since: 0.1
  */
@@ -120,7 +120,7 @@ count_pinned (GstVkgdrAllocator *self, guint *n_held, guint *n_active)
  * gst_vkgdr_allocator_get_pinned_held_blocks:
  * @allocator: an allocator
  *
- * Returns: how many free blocks of pinned host memory it holds
+ * Returns: the number of blocks of pinned host memory that are held for reuse
  *
  * Since: 0.2
  */
@@ -139,7 +139,7 @@ gst_vkgdr_allocator_get_pinned_held_blocks (GstVkgdrAllocator *allocator)
  * gst_vkgdr_allocator_get_pinned_active_blocks:
  * @allocator: an allocator
  *
- * Returns: how many blocks of its pinned host memory are in use: those of
+ * Returns: the number of blocks of pinned host memory in use: those of
  *   gst_vkgdr_allocator_alloc_pinned(), and the staging buffers of its memory
  *
  * Since: 0.2
@@ -159,9 +159,9 @@ gst_vkgdr_allocator_get_pinned_active_blocks (GstVkgdrAllocator *allocator)
  * gst_vkgdr_allocator_free_held:
  * @allocator: an allocator
  *
- * Gives the memory back to the driver in which nothing is in use, and the
- * pinned memory that is kept. The driver frees it in another thread when the
- * device is idle. The allocator goes on holding what is freed later.
+ * Gives unused device memory and unused pinned memory back to the driver. The
+ * driver frees it in another thread when the device is idle. Memory that is
+ * freed later is still held.
  *
  * Since: 0.1
  */
@@ -183,8 +183,8 @@ gst_vkgdr_allocator_free_held (GstVkgdrAllocator *allocator)
  * gst_vkgdr_allocator_stop_holding:
  * @allocator: an allocator
  *
- * As gst_vkgdr_allocator_free_held(), and from now on memory goes back to the
- * driver as soon as nothing of it is in use.
+ * Like gst_vkgdr_allocator_free_held(), and memory that is freed later goes
+ * back to the driver as soon as possible.
  *
  * Since: 0.1
  */

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * memory/allocatorwrap.c: memories of what others have allocated
+ * memory/allocatorwrap.c: wraps memory that other libraries have allocated
  */
 
 #include "memory/allocator.h"
 
-/* Bytes that a device pointer of others is a multiple of: those of the widest
- * load that a kernel has. An address that does not fit a load ends the CUDA
- * context for good. */
+/* Device pointers of other libraries must be a multiple of this many bytes, the
+ * size of a kernel's widest load. An unaligned load would make the CUDA context
+ * unusable. */
 #define WRAPPED_ALIGNMENT 16
 
-/* The driver knows what lies where, and a wrong address would end the CUDA
- * context for good. */
+/* Asks the driver about the address, because a wrong address would make the
+ * CUDA context unusable. */
 static gboolean
 check_pointer (GstVkgdrAllocator *self, CUdeviceptr pointer, GError **error)
 {
@@ -33,14 +33,14 @@ check_pointer (GstVkgdrAllocator *self, CUdeviceptr pointer, GError **error)
         (guint64) pointer, ours);
     return FALSE;
   }
-  /* Memory of a CUDA memory pool belongs to no context. */
+  /* Memory of a CUDA memory pool does not belong to a context. */
   if (cuda->cuPointerGetAttribute (
           &owner, CU_POINTER_ATTRIBUTE_CONTEXT, pointer)
           == CUDA_SUCCESS
       && owner && owner != gst_vkgdr_context_get_cuda_context (self->context)) {
     g_set_error_literal (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
         "the memory belongs to another CUDA context: use "
-        "gst_vkgdr_context_new_from_current() with that one current");
+        "gst_vkgdr_context_new_from_current() with that context current");
     return FALSE;
   }
   return TRUE;
@@ -59,8 +59,9 @@ check_wrapped (
   }
   if (pointer % WRAPPED_ALIGNMENT != 0) {
     g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
-        "0x%" G_GINT64_MODIFIER "x is no multiple of %d bytes, as kernels need "
-        "it: wrap a copy that begins at one",
+        "0x%" G_GINT64_MODIFIER
+        "x is no multiple of %d bytes, as kernels need: "
+        "wrap an aligned copy",
         (guint64) pointer, WRAPPED_ALIGNMENT);
     return FALSE;
   }
@@ -78,25 +79,25 @@ check_wrapped (
  * @device_pointer: a `CUdeviceptr` to memory of the allocator's CUDA context, a
  *   multiple of 16
  * @size: bytes
- * @flags: flags of the memory; %GST_MEMORY_FLAG_READONLY keeps elements from
+ * @flags: flags of the memory; %GST_MEMORY_FLAG_READONLY prevents elements from
  *   working in place
- * @user_data: for @notify
+ * @user_data: data for @notify
  * @notify: (nullable): called when the memory was freed and the device has
  *   finished with it
  * @error: return location for a #GError
  *
- * Makes a memory of what somebody else has allocated on the device, without a
- * copy. It has no place in the window, so the CPU reads and writes it by way of
- * pinned memory and a transfer. Whatever is queued in the CUDA context when the
- * memory is used first is waited for. It counts in none of the allocator's
- * figures.
+ * Wraps device memory that another library has allocated, without a copy. The
+ * result is device-only memory, so the CPU reads and writes it through a
+ * staging buffer and a transfer. The first use waits for all work that is
+ * queued in the CUDA context at that time. It does not count in the allocator's
+ * statistics.
  *
- * @notify may be called in any thread, one of the library's own among them, and
- * may use the allocator. It is not called where this function fails.
+ * @notify may be called in any thread, including threads of this library, and
+ * may use the allocator. It is not called if this function fails.
  *
  * Returns: (transfer full) (nullable): the memory, or %NULL with @error set:
- *   %GST_VKGDR_ERROR_ARGUMENT where the range is not memory of that context, or
- *   an error of gst_vkgdr_context_new()
+ *   %GST_VKGDR_ERROR_ARGUMENT if the range is not memory of that context, or an
+ *   error of gst_vkgdr_context_new()
  *
  * Since: 0.1
  */
@@ -127,23 +128,23 @@ gst_vkgdr_allocator_alloc_wrapped (GstVkgdrAllocator *allocator,
  * @device_pointer: a `CUdeviceptr` to memory of the allocator's CUDA context, a
  *   multiple of 16
  * @size: bytes
- * @flags: flags of the memory; %GST_MEMORY_FLAG_READONLY keeps elements from
+ * @flags: flags of the memory; %GST_MEMORY_FLAG_READONLY prevents elements from
  *   working in place
  * @release: (nullable) (scope async) (closure user_data): called when the
- * memory was freed and the device has finished with it
- * @user_data: for @release
+ *   memory was freed and the device has finished with it
+ * @user_data: data for @release
  * @error: return location for a #GError
  *
- * The same as gst_vkgdr_allocator_alloc_wrapped(), for language bindings, which
- * know what belongs to a function by the order of the arguments. Makes a memory
- * of what somebody else has allocated on the device, without a copy.
+ * The same as gst_vkgdr_allocator_alloc_wrapped(), with the order of arguments
+ * that language bindings need. Wraps device memory that another library has
+ * allocated, without a copy.
  *
- * @release may be called in any thread, and is not called where this function
+ * @release may be called in any thread, and is not called if this function
  * fails.
  *
  * Returns: (transfer full) (nullable): the memory, or %NULL with @error set:
- *   %GST_VKGDR_ERROR_ARGUMENT where the range is not memory of that context, or
- *   an error of gst_vkgdr_context_new()
+ *   %GST_VKGDR_ERROR_ARGUMENT if the range is not memory of that context, or an
+ *   error of gst_vkgdr_context_new()
  *
  * Since: 0.1
  */
@@ -169,7 +170,7 @@ gst_vkgdr_allocator_wrap_allocation (GstVkgdrAllocator *self,
       (GstVkgdrMemory *) gst_vkgdr_memory_new (self, &block, size, 0, 0, size);
 
   memory->device_valid = TRUE;
-  /* Its owner sets no fences. */
+  /* The owner sets no fences. */
   gst_vkgdr_order_mark (&memory->order, NULL, GST_MAP_WRITE);
   return GST_MEMORY_CAST (memory);
 }

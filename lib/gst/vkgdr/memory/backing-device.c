@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * memory/backing-device.c: memory of the device without a host pointer
+ * memory/backing-device.c: device-only memory
  *
- * For machines without a window, and for when the window is full.
+ * Used on machines without a window, and if the window is full.
  */
 
 #include "memory/backing.h"

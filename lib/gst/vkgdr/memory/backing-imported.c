@@ -2,8 +2,8 @@
  *
  * memory/backing-imported.c: memory of another process, by a file descriptor
  *
- * libvkgdr imports it in CUDA and, if it lies in the window, in Vulkan, so that
- * the CPU can address it here, too.
+ * libvkgdr imports it in CUDA and, if it is in the window, also in Vulkan, so
+ * that the CPU can address it here, too.
  */
 
 #include <unistd.h>
@@ -24,8 +24,8 @@ static const GstVkgdrBacking backing_imported = {
   .invalidate = gst_vkgdr_core_memory_invalidate,
 };
 
-/* With the CUDA context current. The library takes the file descriptor over
- * when the import succeeds. */
+/* Must be called with the CUDA context current. If the import succeeds,
+ * libvkgdr owns the file descriptor. */
 static vkgdr_memory_t
 import (GstVkgdrContext *context, gint fd, const vkgdr_fd_info *info,
     GError **error)
@@ -36,7 +36,7 @@ import (GstVkgdrContext *context, gint fd, const vkgdr_fd_info *info,
   if (copy < 0) {
     g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
         "%d is not an open file descriptor, or the process has too many "
-        "(ulimit -n)",
+        "open files (ulimit -n)",
         fd);
     return NULL;
   }

@@ -2,14 +2,14 @@
  *
  * memory/backing-part.c: a range of another allocation
  *
- * For memories that have fences and a staging buffer of their own, but lie in
+ * For memories that have their own fences and staging buffer, but are part of
  * one allocation that was imported as a whole.
  */
 
 #include "memory/backing.h"
 
 typedef struct {
-  GstMemory *whole; /* a reference, which keeps `allocation` */
+  GstMemory *whole; /* a reference, which keeps `allocation` alive */
   GstVkgdrAllocation *allocation;
   gsize offset;
   gpointer user_data;

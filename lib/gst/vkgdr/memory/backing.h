@@ -25,34 +25,36 @@ typedef struct {
   gsize size;               /* bytes */
   guint8 *host;             /* write-combined memory, or NULL */
   CUdeviceptr device;
-  gpointer data;    /* of the backing */
-  gint is_exported; /* atomic; another process may have it */
+  gpointer data;    /* private data of the backing */
+  gint is_exported; /* atomic; another process may use it */
 } GstVkgdrAllocation;
 
 struct _GstVkgdrBacking {
   const gchar *name;
 
-  /* Sets `host`, `device` and `data` of an allocation whose other fields are
-   * set. Called with the CUDA context current. NULL: allocations of this
-   * backing are made of what exists. */
+  /* Sets `host`, `device` and `data` of an allocation; the other fields are set
+   * already. Called with the CUDA context current. NULL if the backing does not
+   * allocate, but wraps existing memory. */
   gboolean (*allocate) (GstVkgdrAllocation *allocation, GError **error);
 
-  /* Gives back what `data` stands for. Called when the device has finished with
-   * it; also for a context that failed. */
+  /* Frees `data`. Called when the device has finished with the memory, also
+   * after the context failed. */
   void (*free) (GstVkgdrAllocation *allocation);
 
-  /* Whether the driver's call in `free` waits until the device is idle. */
+  /* Whether `free` blocks until the device is idle. */
   gboolean free_waits;
 
-  /* Makes what the CPU wrote through `host` visible to the device, and the
-   * other way round. NULL: there is no host pointer. */
+  /* Makes bytes that the CPU wrote through `host` visible to the device
+   * (flush), and bytes that the device wrote visible to the CPU (invalidate).
+   * NULL if there is no host pointer. */
   gboolean (*flush) (
       GstVkgdrAllocation *allocation, gsize offset, gsize size, GError **error);
   gboolean (*invalidate) (
       GstVkgdrAllocation *allocation, gsize offset, gsize size, GError **error);
 
-  /* A new file descriptor of all of the allocation, or -1 with @error set, and
-   * what another process has to know to import it. NULL: there is none. */
+  /* Returns a new file descriptor of the whole allocation, and what another
+   * process has to know to import it; -1 with @error set on failure. NULL if
+   * the backing cannot export. */
   gint (*export_fd) (
       GstVkgdrAllocation *allocation, vkgdr_fd_info *info, GError **error);
 };
@@ -60,7 +62,7 @@ struct _GstVkgdrBacking {
 /* Memory in the window: device-local and host-visible, by libvkgdr. */
 extern const GstVkgdrBacking gst_vkgdr_backing_window;
 
-/* Memory of the device that has no host pointer, by the CUDA driver. */
+/* Device-only memory, by the CUDA driver. */
 extern const GstVkgdrBacking gst_vkgdr_backing_device;
 
 /* `flush` and `invalidate` of allocations whose `data` is a vkgdr_memory_t. */
@@ -69,33 +71,35 @@ gboolean gst_vkgdr_core_memory_flush (
 gboolean gst_vkgdr_core_memory_invalidate (
     GstVkgdrAllocation *self, gsize offset, gsize size, GError **error);
 
-/* Allocates @size bytes. Must be called without a lock: the driver takes its
- * time. NULL with @error set on failure. */
+/* Allocates @size bytes. NULL with @error set on failure. Must be called
+ * without a lock, because the driver may take long. */
 GstVkgdrAllocation *gst_vkgdr_allocation_new (const GstVkgdrBacking *backing,
     GstVkgdrContext *context, gsize size, GError **error);
 
-/* Memory of another library, which @notify (nullable) gives back. */
+/* Wraps memory of another library; @notify (nullable) is called to free it. */
 GstVkgdrAllocation *gst_vkgdr_allocation_new_wrapped (GstVkgdrContext *context,
     CUdeviceptr device, gsize size, gpointer user_data, GDestroyNotify notify);
 
-/* Memory of another process, from a file descriptor, which stays the caller's,
- * and what `export_fd` told about it. NULL with @error set on failure. */
+/* Imports memory of another process from a file descriptor, which the caller
+ * still owns, and the description that `export_fd` returned. NULL with @error
+ * set on failure. */
 GstVkgdrAllocation *gst_vkgdr_allocation_new_imported (GstVkgdrContext *context,
     gint fd, const vkgdr_fd_info *info, GError **error);
 
-/* A range of @whole's allocation, which lives as long as the part. @notify
- * (nullable) is called when the part is freed. */
+/* A range of the allocation of @whole, which is kept alive. @notify (nullable)
+ * is called when the part is freed. */
 GstVkgdrAllocation *gst_vkgdr_allocation_new_part (GstMemory *whole,
     const GstVkgdrAllocation *allocation, gsize offset, gsize size,
     gpointer user_data, GDestroyNotify notify);
 
-/* Frees it, in another thread if that has to wait for the device. The device
- * must have finished with it. Must be called without a lock. */
+/* Frees the allocation; in another thread if that blocks until the device is
+ * idle. The device must have finished with it. Must be called without a lock.
+ */
 void gst_vkgdr_allocation_free (GstVkgdrAllocation *allocation);
 
-/* The same, of which nobody knows whether the device has finished: it is freed
- * when all of @fences (taken), some of which are lost, are known to be behind
- * it. */
+/* The same for an allocation that the device may still use: it is freed when
+ * the device is known to have finished with all work before @fences (taken),
+ * some of which are lost. */
 void gst_vkgdr_allocation_free_lost (
     GstVkgdrAllocation *allocation, GPtrArray *fences);
 

@@ -1,33 +1,33 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * memory/blocks.c: the blocks of an allocator: taken from slabs that it holds
- * or makes, and recycled when the device has finished with them
+ * memory/blocks.c: allocates blocks from slabs, and recycles them when the
+ * device has finished with them
  */
 
 #include "memory/allocator.h"
 
 #define GST_CAT_DEFAULT gst_vkgdr_allocator_debug
 
-/* Microseconds after which a slab that no memory is in goes back to the driver:
- * long enough for a pipeline to be stopped and started again. */
+/* Microseconds after which an empty slab goes back to the driver: long enough
+ * for a pipeline to be stopped and started again. */
 #define IDLE_TIME (10 * G_TIME_SPAN_SECOND)
 
-/* Microseconds that an allocation waits for memory that is being given back,
- * when there is no more. */
+/* Microseconds for which an allocation waits for memory that is being freed, if
+ * there is no other memory. */
 #define DRAIN_TIME (2 * G_TIME_SPAN_SECOND)
 
-/* Microseconds until a driver that could not tell whether the device has
- * finished is asked again. */
+/* Microseconds after which a driver that could not be queried is queried again.
+ */
 #define RETRY_TIME (G_TIME_SPAN_SECOND / 2)
 
-/* Bytes of a window that pools share. A larger one has room for all. Without
- * Resizable BAR, windows have 256 MiB. */
+/* Size in bytes of a window up to which pools share it. A larger window has
+ * room for all pools. Without Resizable BAR, windows have 256 MiB. */
 #define SMALL_WINDOW (1024 * 1024 * 1024)
 
 /* --- idle slabs ------------------------------------------------------------
  */
 
-/* Without the lock. */
+/* Must be called without the lock. */
 static void
 free_allocations (GPtrArray *allocations)
 {
@@ -40,9 +40,9 @@ free_allocations (GPtrArray *allocations)
 
 static void start_timer (GstVkgdrAllocator *self);
 
-/* In the context's reclaiming thread. */
+/* Runs in the context's reclaim thread. */
 static void
-look_for_idle (gpointer user_data)
+free_idle_slabs (gpointer user_data)
 {
   GWeakRef *weak = user_data;
   GstVkgdrAllocator *self = g_weak_ref_get (weak);
@@ -62,7 +62,8 @@ look_for_idle (gpointer user_data)
   gst_object_unref (self);
 }
 
-/* With the lock held: makes sure that idle slabs are looked for. */
+/* Must be called with the lock held. Starts the timer for idle slabs, unless it
+ * is running. */
 static void
 start_timer (GstVkgdrAllocator *self)
 {
@@ -73,7 +74,7 @@ start_timer (GstVkgdrAllocator *self)
   weak = g_new0 (GWeakRef, 1);
   g_weak_ref_init (weak, self);
   self->has_timer =
-      gst_vkgdr_reclaim_later (self->context, IDLE_TIME, look_for_idle, weak);
+      gst_vkgdr_reclaim_later (self->context, IDLE_TIME, free_idle_slabs, weak);
   if (self->has_timer)
     return;
   g_weak_ref_clear (weak);
@@ -83,7 +84,8 @@ start_timer (GstVkgdrAllocator *self)
 /* --- what is freed ---------------------------------------------------------
  */
 
-/* Without the lock: the device has finished with the parts. */
+/* Must be called without the lock. The device must have finished with the
+ * parts. */
 static void
 recycle (GstVkgdrAllocator *self, const GstVkgdrRemains *remains)
 {
@@ -122,7 +124,7 @@ add_fences (GPtrArray *all, GPtrArray *fences)
     g_ptr_array_add (all, gst_vkgdr_fence_ref (g_ptr_array_index (fences, i)));
 }
 
-/* The worst of the fences' states. */
+/* The worst state among the fences. */
 static GstVkgdrFenceState
 get_state (GPtrArray *fences)
 {
@@ -141,8 +143,8 @@ get_state (GPtrArray *fences)
   return state;
 }
 
-/* With the lock held: moves to @finished what the device has finished with.
- * What nobody knows of is not used again. */
+/* Must be called with the lock held. Moves parts that the device has finished
+ * with to @finished, and parts with lost fences to the lost ones. */
 static void
 take_finished (GstVkgdrAllocator *self, GQueue *finished)
 {
@@ -177,8 +179,8 @@ gst_vkgdr_allocator_reap (GstVkgdrAllocator *self)
   }
 }
 
-/* Without the lock: waits until the device has finished with all that was freed
- * so far, and recycles it. */
+/* Must be called without the lock. Waits until the device has finished with all
+ * parts that were freed so far, and recycles them. */
 static void
 wait_and_reap (GstVkgdrAllocator *self)
 {
@@ -191,7 +193,7 @@ wait_and_reap (GstVkgdrAllocator *self)
   for (link = self->retired.head; link; link = link->next)
     add_fences (fences, ((GstVkgdrRemains *) link->data)->fences);
   g_mutex_unlock (&self->lock);
-  /* One wait that is given up is enough: a kernel does not end. */
+  /* The first wait that fails ends the loop: a kernel does not end. */
   for (i = 0; i < fences->len; i++)
     if (!gst_vkgdr_fence_wait (g_ptr_array_index (fences, i), NULL)
         && gst_vkgdr_fence_get_state (g_ptr_array_index (fences, i), NULL)
@@ -201,7 +203,7 @@ wait_and_reap (GstVkgdrAllocator *self)
   gst_vkgdr_allocator_reap (self);
 }
 
-/* Parts that the reclaiming thread recycles. */
+/* Parts that the reclaim thread recycles. */
 typedef struct {
   GstVkgdrAllocator *allocator; /* a reference */
   GstVkgdrRemains remains;
@@ -236,7 +238,7 @@ gst_vkgdr_allocator_retire (
     recycle (self, remains);
     g_clear_pointer (&fences, g_ptr_array_unref);
   } else if (remains->block.slab && !remains->on_context) {
-    /* This library's own memory has time until somebody needs it. */
+    /* This library's own memory is recycled when it is needed. */
     g_mutex_lock (&self->lock);
     g_queue_push_tail (&self->retired, g_memdup2 (remains, sizeof (*remains)));
     g_mutex_unlock (&self->lock);
@@ -291,7 +293,8 @@ grow (GstVkgdrAllocator *self, const GstVkgdrBacking *backing, gsize size,
   return TRUE;
 }
 
-/* Gives back what is held, and waits for what is in use and freed already. */
+/* Frees held memory, and waits for memory that was freed but is still in use.
+ */
 static void
 make_room (GstVkgdrAllocator *self)
 {
@@ -307,7 +310,7 @@ make_room (GstVkgdrAllocator *self)
   gst_vkgdr_reclaim_drain (self->context, DRAIN_TIME);
 }
 
-/* @room: bytes of a new slab, at most, unless @size is more. */
+/* @room: the maximum size of a new slab in bytes, unless @size is larger. */
 static gboolean
 take_of_backing (GstVkgdrAllocator *self, const GstVkgdrBacking *backing,
     gsize size, const GstVkgdrDemand *demand, guint64 room,
@@ -323,16 +326,16 @@ take_of_backing (GstVkgdrAllocator *self, const GstVkgdrBacking *backing,
 }
 
 gboolean
-gst_vkgdr_allocator_take_on_device (GstVkgdrAllocator *self, gsize size,
+gst_vkgdr_allocator_take_device_only (GstVkgdrAllocator *self, gsize size,
     const GstVkgdrDemand *demand, GstVkgdrBlock *block, GError **error)
 {
   return take_of_backing (
       self, &gst_vkgdr_backing_device, size, demand, G_MAXUINT64, block, error);
 }
 
-/* How many bytes of new slabs an owner may have in the window. If it is small,
- * a pool leaves a quarter of it to those that come later, and as many pools as
- * there are have equal shares. The first block of each is free. */
+/* How many bytes of new slabs an owner may have in the window. If the window is
+ * small, a pool leaves a quarter of it free for later pools, and all pools have
+ * equal shares. The first block of each owner does not count. */
 static guint64
 get_room_in_window (
     GstVkgdrAllocator *self, gsize size, const GstVkgdrDemand *demand)
@@ -366,15 +369,15 @@ take_in_window (GstVkgdrAllocator *self, gsize size,
     return take_of_backing (
         self, &gst_vkgdr_backing_window, size, demand, room, block, error);
   g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_NO_MEMORY,
-      "this pool has its share of a window of %" G_GUINT64_FORMAT
+      "this pool has used up its share of a window of %" G_GUINT64_FORMAT
       " bytes, which others use or may need: make the window larger (Resizable "
       "BAR), or the pool smaller",
       gst_vkgdr_context_get_window_size (self->context));
   return FALSE;
 }
 
-/* Once: the same is true of every block that follows. Without @full, there is
- * no window. */
+/* Warns only once, since the same is true for every later block. Without @full,
+ * there is no window. */
 static void
 warn_of_staging (GstVkgdrAllocator *self, const GError *full)
 {
@@ -388,12 +391,12 @@ warn_of_staging (GstVkgdrAllocator *self, const GError *full)
     return;
   if (full)
     GST_CAT_WARNING_OBJECT (GST_CAT_DEFAULT, self,
-        "the window is full. Buffers from now on do not lie in it, and what is "
-        "written to them takes a transfer. %s",
+        "the window is full. Later buffers are device-only memory, and writing "
+        "to them needs a transfer. %s",
         full->message);
   else
     GST_CAT_WARNING_OBJECT (GST_CAT_DEFAULT, self,
-        "the device has no window, so what is written to its memory takes a "
+        "the device has no window, so writing to its memory needs a "
         "transfer: %s; %s",
         gst_vkgdr_context_get_window_reason (self->context),
         gst_vkgdr_context_get_window_remedy (self->context));
@@ -425,7 +428,7 @@ gst_vkgdr_allocator_check_size (gsize size, GError **error)
   if (size <= G_MAXSIZE / 2)
     return TRUE;
   g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_NO_MEMORY,
-      "%" G_GSIZE_FORMAT " bytes are more than can be addressed", size);
+      "%" G_GSIZE_FORMAT " bytes cannot be addressed", size);
   return FALSE;
 }
 
@@ -442,7 +445,7 @@ gst_vkgdr_allocator_take_block (GstVkgdrAllocator *self, gsize size,
   if (gst_vkgdr_context_has_window (self->context)
       && take_in_window (self, size, demand, block, &reason))
     return TRUE;
-  ok = gst_vkgdr_allocator_take_on_device (
+  ok = gst_vkgdr_allocator_take_device_only (
       self, size, demand, block, reason ? NULL : &reason);
   if (ok)
     warn_of_staging (self, reason);
@@ -472,7 +475,7 @@ gst_vkgdr_allocator_empty (GstVkgdrAllocator *self)
   gst_vkgdr_pinned_trim (self->pinned);
 }
 
-/* Parts beside the block that nobody may free yet. */
+/* Parts, besides the block, that must not be freed yet. */
 typedef struct {
   GstVkgdrPinned *pinned;  /* a reference */
   gpointer staging;        /* or NULL */
@@ -491,8 +494,8 @@ free_lost_parts (gpointer data)
   g_free (parts);
 }
 
-/* Recycles what the driver can tell about now. The fences of the rest, or NULL:
- * its blocks keep their slabs. */
+/* Recycles lost parts if the device is known to have finished. Returns the
+ * fences of the remaining parts, whose slabs must be kept, or NULL. */
 static GPtrArray *
 settle_lost (GstVkgdrAllocator *self)
 {

@@ -38,8 +38,8 @@ gst_vkgdr_buffer_begin_access (GstBuffer *buffer, GstVkgdrStream *stream,
   return TRUE;
 }
 
-/* What the CPU wrote in between may be on its way, on another stream: who waits
- * for this one waits for that, too. */
+/* The CPU may have written to the memory in between, with a transfer on another
+ * stream. Work that waits for @stream must wait for that transfer, too. */
 static gboolean
 end_memory (GstMemory *memory, GstVkgdrStream *stream, GstMapFlags flags,
     GError **error)
@@ -76,18 +76,18 @@ gst_vkgdr_buffer_end_access (GstBuffer *buffer, GstVkgdrStream *stream,
 /* --- of another context, or device --------------------------------------- */
 
 static GstMemory *
-copy_here (GstMemory *theirs, GstVkgdrStream *stream, GError **error)
+copy_here (GstMemory *source, GstVkgdrStream *stream, GError **error)
 {
   GstVkgdrAllocator *allocator =
       gst_vkgdr_context_get_allocator (gst_vkgdr_stream_get_context (stream));
-  GstMemory *ours = gst_vkgdr_allocator_alloc (allocator, theirs->size, error);
+  GstMemory *copy = gst_vkgdr_allocator_alloc (allocator, source->size, error);
 
   gst_object_unref (allocator);
-  if (ours
+  if (copy
       && !gst_vkgdr_memory_copy_from (
-          ours, 0, theirs, 0, theirs->size, stream, error))
-    g_clear_pointer (&ours, gst_memory_unref);
-  return ours;
+          copy, 0, source, 0, source->size, stream, error))
+    g_clear_pointer (&copy, gst_memory_unref);
+  return copy;
 }
 
 GstBuffer *

@@ -2,9 +2,9 @@
  *
  * memory/buffer.h: all memories of a buffer at once
  *
- * Their access by a stream, and a copy where they are of another context, or
- * device. Knows nothing of elements, nor of what the bytes mean. Memory of
- * GStreamer's own CUDA elements is exchange/cudaframe.c's affair.
+ * The access of a stream to them, and a copy if they belong to another context
+ * or device. Knows nothing of elements and of the content. Memory of
+ * GStreamer's own CUDA elements is in exchange/cudaframe.c.
  */
 
 #ifndef __GST_VKGDR_BUFFER_H__
@@ -17,20 +17,20 @@
 
 G_BEGIN_DECLS
 
-/* Whether all its memory is of type VkgdrMemory and of the CUDA context of
- * @context. */
+/* Whether all memory of @buffer has type VkgdrMemory and belongs to the CUDA
+ * context of @context. */
 gboolean gst_vkgdr_buffer_is_of (GstBuffer *buffer, GstVkgdrContext *context);
 
-/* As gst_vkgdr_memory_begin_access (), and gst_vkgdr_memory_end_access (), for
- * each memory, of a buffer that is of the stream's context. */
+/* Like gst_vkgdr_memory_begin_access () and gst_vkgdr_memory_end_access (), for
+ * each memory of a buffer that belongs to the stream's context. */
 gboolean gst_vkgdr_buffer_begin_access (GstBuffer *buffer,
     GstVkgdrStream *stream, GstMapFlags flags, GError **error);
 gboolean gst_vkgdr_buffer_end_access (GstBuffer *buffer, GstVkgdrStream *stream,
     GstMapFlags flags, GError **error);
 
-/* A buffer like @buffer, all of whose memory is of type VkgdrMemory, but in
- * memory of the stream's context. Who uses that waits for the copy, and who
- * writes to @buffer's memory, too. NULL with @error set on failure. */
+/* Copies @buffer, whose memory must have type VkgdrMemory, to memory of the
+ * stream's context. Users of the copy, and writers of @buffer's memory, wait
+ * for the copy to be done. NULL with @error set on failure. */
 GstBuffer *gst_vkgdr_buffer_copy_here (
     GstBuffer *buffer, GstVkgdrStream *stream, GError **error);
 

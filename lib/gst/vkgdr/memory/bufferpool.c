@@ -2,10 +2,10 @@
  *
  * memory/bufferpool.c: a pool of buffers in the window
  *
- * GstVideoBufferPool does what there is to do for video (layout, alignment,
- * GstVideoMeta); this file sees to the memory: that it is ours, that its old
- * content counts for nothing, and that the device has finished with it. How
- * writers do best is memory/policy.c's affair.
+ * GstVideoBufferPool handles layout, alignment and GstVideoMeta. This file
+ * makes sure that the memory is of this library, that its old content is
+ * discarded, and that the device has finished with it. The access mode of
+ * writers is chosen by memory/policy.c.
  */
 
 #include "memory/memory.h"
@@ -15,14 +15,14 @@
  * @title: GstVkgdrBufferPool
  * @short_description: a pool of buffers in the window
  *
- * A pool whose buffers have one memory of type %GST_VKGDR_MEMORY_NAME each. It
- * takes all options of #GstVideoBufferPool where the caps are raw video, and
- * serves any other caps, and none, by size alone.
+ * Each buffer of the pool has one memory of type %GST_VKGDR_MEMORY_NAME. If the
+ * caps are raw video, the pool supports all options of #GstVideoBufferPool. For
+ * other caps, or none, it allocates buffers of the configured size.
  *
- * It hands out a buffer that the device has finished with, if there is one, and
- * waits for one otherwise. With #GstVkgdrBufferPool:access
- * %GST_VKGDR_ACCESS_AUTO the pools of a context measure together which of them
- * do better with direct access, and which staged.
+ * The pool hands out a buffer that the device has finished with, if there is
+ * one; otherwise it waits for one. With #GstVkgdrBufferPool:access set to
+ * %GST_VKGDR_ACCESS_AUTO, the pools of a context measure together which of them
+ * write faster with direct access, and which with staging buffers.
  *
  * All functions may be called from any thread.
  *
@@ -36,22 +36,22 @@ struct _GstVkgdrBufferPool {
   GstVideoBufferPool parent;
 
   GstVkgdrContext *context;
-  GstVkgdrAccess access; /* the property; under the object lock */
+  GstVkgdrAccess access; /* the property; protected by the object lock */
   gboolean textures;     /* likewise */
   GstVkgdrPolicy *policy;
-  GstVkgdrDemand demand; /* the slabs that the buffers lie in are its own */
+  GstVkgdrDemand demand; /* owner of the buffers' slabs */
   gboolean is_video;
-  gint n_free; /* buffers that wait to be acquired */
+  gint n_free; /* buffers in the pool's queue */
 };
 
-/* Set on a buffer that was allocated and never waited to be acquired. */
+/* Set on a buffer that was allocated and has never been in the pool's queue. */
 static GQuark fresh_quark;
 
-/* Of a context: the policies of its pools. */
+/* On a context: the policies of its pools. */
 static GQuark policy_group_quark;
 
-/* Bytes that a GPU's textures begin at a multiple of, and their rows are a
- * multiple of. */
+/* Textures must begin at a multiple of this many bytes, and their strides must
+ * be a multiple of it. */
 #define TEXTURE_ALIGNMENT 512
 #define TEXTURE_PITCH_ALIGNMENT 32
 
@@ -68,7 +68,8 @@ G_DEFINE_TYPE_WITH_CODE (GstVkgdrBufferPool, gst_vkgdr_buffer_pool,
 
 #define parent_class GST_BUFFER_POOL_CLASS (gst_vkgdr_buffer_pool_parent_class)
 
-/* The class to chain up to: for what is no video, the one that knows sizes. */
+/* The class to chain up to: for raw video the parent, otherwise GstBufferPool,
+ * which only needs a size. */
 static GstBufferPoolClass *
 chain_class (GstVkgdrBufferPool *self)
 {
@@ -87,9 +88,10 @@ is_for_textures (GstVkgdrBufferPool *self)
   return textures;
 }
 
-/* Whether planes begin where textures may not, though their rows are fit. */
+/* Whether planes are misaligned for textures although their strides are
+ * aligned. */
 static gboolean
-wants_padding (const GstVideoInfo *info)
+needs_padding (const GstVideoInfo *info)
 {
   gboolean aligned = TRUE;
   guint i;
@@ -103,9 +105,10 @@ wants_padding (const GstVideoInfo *info)
   return !aligned;
 }
 
-/* Adds rows that nobody sees at the bottom, so many that each plane's bytes are
- * a multiple of a texture's alignment, also where it has half the rows. Not for
- * who would not see it in a GstVideoMeta, or wants another layout. */
+/* Adds invisible rows at the bottom, so that the size of each plane, also of a
+ * subsampled one, is a multiple of the texture alignment. Not done without
+ * GstVideoMeta, which describes the rows, nor if the user configured an
+ * alignment. */
 static void
 pad_for_textures (GstStructure *config, const GstVideoInfo *info)
 {
@@ -117,7 +120,7 @@ pad_for_textures (GstStructure *config, const GstVideoInfo *info)
           config, GST_BUFFER_POOL_OPTION_VIDEO_META)
       || gst_buffer_pool_config_has_option (
           config, GST_BUFFER_POOL_OPTION_VIDEO_ALIGNMENT)
-      || !wants_padding (info))
+      || !needs_padding (info))
     return;
   gst_video_alignment_reset (&padding);
   padding.padding_bottom = (height + rows - 1) / rows * rows - height;
@@ -149,19 +152,21 @@ gst_vkgdr_buffer_pool_set_config (GstBufferPool *pool, GstStructure *config)
   gst_allocation_params_init (&params);
   gst_buffer_pool_config_get_allocator (config, &allocator, &params);
   if (!allocator || !GST_IS_VKGDR_ALLOCATOR (allocator)) {
-    GstVkgdrAllocator *ours = gst_vkgdr_context_get_allocator (self->context);
+    GstVkgdrAllocator *default_allocator =
+        gst_vkgdr_context_get_allocator (self->context);
 
     gst_buffer_pool_config_set_allocator (
-        config, GST_ALLOCATOR (ours), &params);
-    gst_object_unref (ours);
+        config, GST_ALLOCATOR (default_allocator), &params);
+    gst_object_unref (default_allocator);
   }
   return chain_class (self)->set_config (pool, config);
 }
 
-/* Upstream, who asked for the buffer, can say no more than that there is none;
- * the element that offered the pool can say why. */
+/* Upstream, which asked for the buffer, only knows that there is none. The
+ * element that proposed the pool listens to the signal and reports the reason.
+ */
 static void
-tell_why (GstVkgdrBufferPool *self)
+emit_acquire_failed (GstVkgdrBufferPool *self)
 {
   GstStructure *config = gst_buffer_pool_get_config (GST_BUFFER_POOL (self));
   GstAllocator *allocator = NULL;
@@ -173,7 +178,7 @@ tell_why (GstVkgdrBufferPool *self)
   gst_buffer_pool_config_get_allocator (config, &allocator, NULL);
   memory =
       gst_vkgdr_allocator_alloc (GST_VKGDR_ALLOCATOR (allocator), size, &error);
-  if (memory) /* there was none a moment ago */
+  if (memory) /* has been freed in the meantime */
     gst_memory_unref (memory);
   else
     g_signal_emit (self, signals[SIGNAL_ACQUIRE_FAILED], 0, error);
@@ -181,8 +186,9 @@ tell_why (GstVkgdrBufferPool *self)
   gst_structure_free (config);
 }
 
-/* A pool that cannot allocate all buffers that it starts with keeps those that
- * it has, and GStreamer frees them only where it stops a pool that runs. */
+/* If a pool cannot allocate all its initial buffers, it keeps those that it
+ * has, because GStreamer only frees the buffers when a started pool is stopped.
+ */
 static gboolean
 gst_vkgdr_buffer_pool_start (GstBufferPool *pool)
 {
@@ -203,15 +209,15 @@ gst_vkgdr_buffer_pool_alloc_buffer (
   result = chain_class (self)->alloc_buffer (pool, buffer, params);
   gst_vkgdr_allocator_set_demand (NULL);
   if (result != GST_FLOW_OK)
-    tell_why (self);
+    emit_acquire_failed (self);
   else
     gst_mini_object_set_qdata (
         GST_MINI_OBJECT (*buffer), fresh_quark, self, NULL);
   return result;
 }
 
-/* What is released waits to be acquired, and so do the first buffers of a pool,
- * which it allocates and releases when it starts. */
+/* A released buffer goes to the pool's queue. So do the initial buffers, which
+ * are allocated and released when the pool starts. */
 static void
 gst_vkgdr_buffer_pool_release_buffer (GstBufferPool *pool, GstBuffer *buffer)
 {
@@ -220,7 +226,8 @@ gst_vkgdr_buffer_pool_release_buffer (GstBufferPool *pool, GstBuffer *buffer)
   parent_class->release_buffer (pool, buffer);
 }
 
-/* Only what waits is freed, also where release_buffer () changes its mind. */
+/* Only buffers in the queue are freed, also if the parent's release_buffer ()
+ * decides to free the buffer. */
 static void
 gst_vkgdr_buffer_pool_free_buffer (GstBufferPool *pool, GstBuffer *buffer)
 {
@@ -261,9 +268,10 @@ is_idle (GstBuffer *buffer)
   return gst_vkgdr_memory_is_idle (gst_buffer_peek_memory (buffer, 0));
 }
 
-/* An idle buffer in place of @first, if one waits; allocates none. Without one,
- * all are in flight, and to wait for @first, which was released before the
- * others, is what keeps a fast source from filling the window. */
+/* Returns an idle buffer of the queue, if there is one, instead of @first. Does
+ * not allocate. If all buffers are in flight, returns @first, which was
+ * released first; waiting for it keeps a fast source from filling the window.
+ */
 static GstBuffer *
 prefer_idle (GstVkgdrBufferPool *self, GstBuffer *first)
 {
@@ -309,7 +317,8 @@ gst_vkgdr_buffer_pool_acquire_buffer (
 
   memory = gst_buffer_peek_memory (*buffer, 0);
   if (!gst_vkgdr_memory_wait_idle (memory, &error)) {
-    GST_ERROR_OBJECT (self, "the device does not finish: %s", error->message);
+    GST_ERROR_OBJECT (
+        self, "the device does not finish with a buffer: %s", error->message);
     g_signal_emit (self, signals[SIGNAL_ACQUIRE_FAILED], 0, error);
     g_clear_error (&error);
     gst_vkgdr_buffer_pool_release_buffer (pool, *buffer);
@@ -395,36 +404,37 @@ gst_vkgdr_buffer_pool_class_init (GstVkgdrBufferPoolClass *klass)
   /**
    * GstVkgdrBufferPool:access:
    *
-   * What writers of the pool's buffers get, from the next acquired one on.
+   * The access mode of writers of the pool's buffers. A change takes effect
+   * with the next acquired buffer.
    *
    * Since: 0.1
    */
   properties[PROP_ACCESS] = g_param_spec_enum ("access", "Access",
-      "What writers of the pool's buffers get", GST_TYPE_VKGDR_ACCESS,
+      "Access mode of writers of the pool's buffers", GST_TYPE_VKGDR_ACCESS,
       GST_VKGDR_ACCESS_AUTO, G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS);
 
   /**
    * GstVkgdrBufferPool:textures:
    *
-   * Whether planes begin where a CUDA texture may, where the rows are fit for
-   * one. That takes up to 31 rows more, and a user who sets
-   * %GST_BUFFER_POOL_OPTION_VIDEO_META. Takes effect with the next
-   * configuration.
+   * Whether planes are aligned for CUDA textures if their strides are. Needs up
+   * to 31 additional rows, and %GST_BUFFER_POOL_OPTION_VIDEO_META in the
+   * configuration. Takes effect with the next configuration.
    *
    * Since: 0.1
    */
   properties[PROP_TEXTURES] = g_param_spec_boolean ("textures", "Textures",
-      "Planes begin where a CUDA texture may", FALSE,
+      "Align planes for CUDA textures", FALSE,
       G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS);
   g_object_class_install_properties (object_class, N_PROPERTIES, properties);
 
   /**
    * GstVkgdrBufferPool::acquire-failed:
    * @pool: the pool
-   * @error: why
+   * @error: the reason
    *
-   * There is no buffer to hand out: none could be allocated, or the device does
-   * not finish with those that there are. Emitted in the thread that asked.
+   * No buffer can be handed out: none could be allocated, or the device does
+   * not finish with the existing ones. Emitted in the thread that tried to
+   * acquire the buffer.
    *
    * Since: 0.1
    */
@@ -451,7 +461,7 @@ gst_vkgdr_buffer_pool_init (GstVkgdrBufferPool *self)
   self->demand.owner = gst_vkgdr_allocator_new_owner ();
 }
 
-/* The policies of all pools of @context, which share a device, are one group.
+/* All pools of @context share a device, so their policies are one group.
  */
 static GstVkgdrPolicy *
 make_policy (GstVkgdrContext *context)
@@ -475,7 +485,7 @@ make_policy (GstVkgdrContext *context)
  * gst_vkgdr_buffer_pool_new:
  * @context: a context
  *
- * Makes a pool, which is to be configured and activated like any other.
+ * Makes a pool, which has to be configured and activated like any other pool.
  *
  * Returns: (transfer full): the pool
  *
@@ -500,8 +510,8 @@ gst_vkgdr_buffer_pool_new (GstVkgdrContext *context)
  * gst_vkgdr_buffer_pool_get_access:
  * @pool: a pool
  *
- * What its writers get at present, where #GstVkgdrBufferPool:access is
- * %GST_VKGDR_ACCESS_AUTO: what was measured to cost them less.
+ * Returns the present access mode of writers. If #GstVkgdrBufferPool:access is
+ * %GST_VKGDR_ACCESS_AUTO, that is the mode that was measured to be better.
  *
  * Returns: %GST_VKGDR_ACCESS_DIRECT or %GST_VKGDR_ACCESS_STAGED
  *

@@ -2,8 +2,8 @@
  *
  * memory/copy.c: copies and fills of memory, in order with all other use
  *
- * Each is queued on a stream between the begin and the end of an access, which
- * see to its order. Must not know what a memory is made of (memory/memory.c).
+ * Each operation is queued on a stream between the begin and the end of an
+ * access, which order it. Must not know how a memory works (memory/memory.c).
  */
 
 #include "memory/memory-private.h"
@@ -13,13 +13,14 @@
  * @title: Copies
  * @short_description: copies and fills of VkgdrMemory
  *
- * Copies between memories, also of two contexts or devices, of rectangles from
- * and to the host, and fills. All of them are queued on the stream, in order
- * with all other access to the memories, and return. Host memory has to stay
- * until the copy is done; the driver waits for it where it is not pinned.
+ * Copies between memories, also of two contexts or devices, copies of
+ * rectangles from and to host memory, and fills. All operations are queued on
+ * the stream, ordered with all other accesses to the memories, and do not wait.
+ * Host memory must stay valid until the copy is done. If it is not pinned, the
+ * driver waits for the copy.
  *
- * The memories must not be mapped. A range that leaves a memory is an error
- * (%GST_VKGDR_ERROR_ARGUMENT), and nothing is queued.
+ * The memories must not be mapped. If a range exceeds a memory, the function
+ * fails with %GST_VKGDR_ERROR_ARGUMENT and queues nothing.
  *
  * Since: 0.1
  */
@@ -31,7 +32,7 @@ typedef struct {
   gsize pitch;
 } Place;
 
-/* Bytes from the first to the end of the last. */
+/* The distance from the first byte to the end of the last one. */
 static gboolean
 get_extent (gsize pitch, gsize width, gsize height, gsize *size)
 {
@@ -69,7 +70,7 @@ check_context (GstMemory *memory, GstVkgdrStream *stream, GError **error)
           gst_vkgdr_stream_get_context (stream)))
     return TRUE;
   g_set_error_literal (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
-      "the stream is of another CUDA context than the memory");
+      "the stream belongs to another CUDA context than the memory");
   return FALSE;
 }
 
@@ -81,11 +82,11 @@ pointer_of (const Place *place)
 
 /* --- the driver's calls -------------------------------------------------- */
 
-/* What is between the begin and the end of the accesses. */
+/* A work that is queued between the begin and the end of the accesses. */
 typedef struct {
   const vkgdr_cuda *cuda;
   CUstream stream;
-  Place to;   /* memory NULL: the host */
+  Place to;   /* if `memory` is NULL, host memory */
   Place from; /* the same */
   gconstpointer host;
   gsize host_pitch;
@@ -116,13 +117,14 @@ run_rect (const Job *job)
     copy.dstDevice = pointer_of (&job->to);
     copy.dstPitch = job->to.pitch;
   }
-  /* The driver looks at the pitch of a single row, too. */
+  /* The driver checks the pitch even if there is only one row. */
   copy.srcPitch = MAX (copy.srcPitch, job->width);
   copy.dstPitch = MAX (copy.dstPitch, job->width);
   return job->cuda->cuMemcpy2DAsync (&copy, job->stream);
 }
 
-/* Row by row, as two contexts have no copy of rectangles in common. */
+/* Copies row by row, because CUDA has no copy of rectangles between contexts.
+ */
 static CUresult
 run_peer (const Job *job)
 {
@@ -194,7 +196,8 @@ begin (const Job *job, GstVkgdrStream *stream, GError **error)
              job->to.memory, stream, GST_MAP_WRITE, error);
 }
 
-/* Also after a failure: part of the work may have been queued. */
+/* Must be called after a failure, too: part of the work may have been queued.
+ */
 static gboolean
 end (const Job *job, GstVkgdrStream *stream, GError **error)
 {
@@ -231,15 +234,15 @@ queue (Job *job, CUresult (*run) (const Job *job), const gchar *what,
 /**
  * gst_vkgdr_memory_copy_from:
  * @memory: the memory to write, of type %GST_VKGDR_MEMORY_NAME
- * @offset: first byte in it
+ * @offset: offset of the first byte, in bytes
  * @source: the memory to read, of the same type, of any context
- * @source_offset: first byte in it
- * @size: bytes
+ * @source_offset: offset of the first byte, in bytes
+ * @size: number of bytes
  * @stream: a stream of the context of @memory
  * @error: return location for a #GError
  *
- * Queues a copy on the device, or between two of them. Ranges of one memory
- * must not overlap.
+ * Queues a copy on the device, or from one device to another. Ranges of the
+ * same memory must not overlap.
  *
  * Thread-safe.
  *
@@ -258,17 +261,17 @@ gst_vkgdr_memory_copy_from (GstMemory *memory, gsize offset, GstMemory *source,
 /**
  * gst_vkgdr_memory_copy_rect:
  * @memory: the memory to write, of type %GST_VKGDR_MEMORY_NAME
- * @offset: first byte in it
- * @pitch: bytes from one row to the next in it
+ * @offset: offset of the first byte, in bytes
+ * @pitch: its stride in bytes
  * @source: the memory to read, of the same type, of any context
- * @source_offset: first byte in it
- * @source_pitch: bytes from one row to the next in it
- * @width: bytes of a row
- * @height: rows
+ * @source_offset: offset of the first byte, in bytes
+ * @source_pitch: its stride in bytes
+ * @width: bytes per row
+ * @height: number of rows
  * @stream: a stream of the context of @memory
  * @error: return location for a #GError
  *
- * Queues a copy of a rectangle, as gst_vkgdr_memory_copy_from().
+ * Queues a copy of a rectangle, like gst_vkgdr_memory_copy_from().
  *
  * Thread-safe.
  *
@@ -300,7 +303,7 @@ gst_vkgdr_memory_copy_rect (GstMemory *memory, gsize offset, gsize pitch,
   return queue (&job, run_between, "A copy between memories", stream, error);
 }
 
-/* Between the host and @place, one way or the other. */
+/* Copies between host memory and @place; @up means to the device. */
 static gboolean
 transfer (const Place *place, gboolean up, gconstpointer data, gsize data_pitch,
     gsize width, gsize height, GstVkgdrStream *stream, GError **error)
@@ -329,16 +332,16 @@ transfer (const Place *place, gboolean up, gconstpointer data, gsize data_pitch,
 /**
  * gst_vkgdr_memory_upload_rect:
  * @memory: a memory of type %GST_VKGDR_MEMORY_NAME that is not mapped
- * @offset: first byte in it
- * @pitch: bytes from one row to the next in it
+ * @offset: offset of the first byte, in bytes
+ * @pitch: its stride in bytes
  * @data: (not nullable): address of the host memory to read
- * @data_pitch: bytes from one row to the next there
- * @width: bytes of a row
- * @height: rows
+ * @data_pitch: its stride in bytes
+ * @width: bytes per row
+ * @height: number of rows
  * @stream: a stream of the memory's context
  * @error: return location for a #GError
  *
- * Queues a copy of a rectangle from the host.
+ * Queues a copy of a rectangle from host memory.
  *
  * Thread-safe.
  *
@@ -363,16 +366,16 @@ gst_vkgdr_memory_upload_rect (GstMemory *memory, gsize offset, gsize pitch,
 /**
  * gst_vkgdr_memory_download_rect:
  * @memory: a memory of type %GST_VKGDR_MEMORY_NAME that is not mapped
- * @offset: first byte in it
- * @pitch: bytes from one row to the next in it
+ * @offset: offset of the first byte, in bytes
+ * @pitch: its stride in bytes
  * @data: (not nullable): address of the host memory to write
- * @data_pitch: bytes from one row to the next there
- * @width: bytes of a row
- * @height: rows
+ * @data_pitch: its stride in bytes
+ * @width: bytes per row
+ * @height: number of rows
  * @stream: a stream of the memory's context
  * @error: return location for a #GError
  *
- * Queues a copy of a rectangle to the host.
+ * Queues a copy of a rectangle to host memory.
  *
  * Thread-safe.
  *
@@ -401,7 +404,7 @@ check_value (const Job *job, GError **error)
 
   if (size != 1 && size != 2 && size != 4) {
     g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
-        "a value of %u bytes cannot fill memory: it has 1, 2 or 4", size);
+        "a value of %u bytes cannot fill memory: use 1, 2 or 4 bytes", size);
     return FALSE;
   }
   if (size < 4 && job->value >> (8 * size) != 0) {
@@ -421,17 +424,17 @@ check_value (const Job *job, GError **error)
 /**
  * gst_vkgdr_memory_fetch_rect:
  * @memory: a memory of type %GST_VKGDR_MEMORY_NAME that is not mapped
- * @offset: first byte in it
- * @pitch: bytes from one row to the next in it
+ * @offset: offset of the first byte, in bytes
+ * @pitch: its stride in bytes
  * @pinned: memory of gst_vkgdr_allocator_alloc_pinned() that is not mapped
- * @pinned_offset: first byte in it
- * @pinned_pitch: bytes from one row to the next in it
- * @width: bytes of a row
- * @height: rows
+ * @pinned_offset: offset of the first byte, in bytes
+ * @pinned_pitch: its stride in bytes
+ * @width: bytes per row
+ * @height: number of rows
  * @stream: a stream of the context of both
  * @error: return location for a #GError
  *
- * Queues a DMA transfer of a rectangle, as gst_vkgdr_memory_fetch(): mapping
+ * Queues a DMA transfer of a rectangle, like gst_vkgdr_memory_fetch(): mapping
  * @pinned waits for the transfer.
  *
  * Thread-safe.
@@ -461,7 +464,7 @@ gst_vkgdr_memory_fetch_rect (GstMemory *memory, gsize offset, gsize pitch,
           data + pinned_offset, pinned_pitch, width, height, stream, error)
       && gst_vkgdr_pinned_memory_expect (pinned, stream, error))
     return TRUE;
-  /* A transfer may be under way that has no fence. */
+  /* The transfer may have been queued, and no fence covers it. */
   gst_vkgdr_stream_synchronize (stream, NULL);
   return FALSE;
 }
@@ -469,16 +472,16 @@ gst_vkgdr_memory_fetch_rect (GstMemory *memory, gsize offset, gsize pitch,
 /**
  * gst_vkgdr_memory_fill:
  * @memory: a memory of type %GST_VKGDR_MEMORY_NAME that is not mapped
- * @offset: first byte in it
- * @pitch: bytes from one row to the next; no matter where there is one row
- * @width: bytes of a row
- * @height: rows, 1 for a plain range
- * @value: what is written, again and again
- * @value_size: bytes of @value: 1, 2 or 4
+ * @offset: offset of the first byte, in bytes
+ * @pitch: the stride in bytes; ignored if @height is 1
+ * @width: bytes per row
+ * @height: number of rows; 1 for a simple range
+ * @value: the value to fill with
+ * @value_size: the size of @value in bytes: 1, 2 or 4
  * @stream: a stream of the memory's context
  * @error: return location for a #GError
  *
- * Queues what fills a range, or a rectangle, on the device.
+ * Queues a fill of a range or a rectangle on the device.
  *
  * Thread-safe.
  *

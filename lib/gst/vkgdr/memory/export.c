@@ -2,8 +2,8 @@
  *
  * memory/export.c: memory that several processes use
  *
- * A file descriptor stands for it, which another process imports. Knows nothing
- * of how the descriptor gets there.
+ * Such memory is exported as a file descriptor, which another process imports.
+ * Does not know how the descriptor gets there.
  */
 
 #include <string.h>
@@ -15,7 +15,7 @@ check_exportable (const GstVkgdrBlock *block, GError **error)
 {
   if (!block->allocation->backing->export_fd) {
     g_set_error_literal (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
-        "the memory has no file descriptor: it does not lie in the window, or "
+        "the memory has no file descriptor: it is not in the window, or "
         "another library allocated it. gst_vkgdr_memory_export_ipc_handle() "
         "may "
         "export it; else copy it to memory of "
@@ -25,14 +25,14 @@ check_exportable (const GstVkgdrBlock *block, GError **error)
   if (gst_vkgdr_block_is_private (block))
     return TRUE;
   g_set_error_literal (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
-      "the memory shares its allocation with others, which a file descriptor "
-      "would give away: allocate it with "
+      "the memory shares its allocation with other memory, to which the file "
+      "descriptor would give access: allocate it with "
       "gst_vkgdr_allocator_alloc_exportable(), or in a pool");
   return FALSE;
 }
 
-/* What another process has to know of a file descriptor. It does not leave the
- * machine, so its numbers are in the machine's order. */
+/* What another process has to know about a file descriptor. It never leaves the
+ * machine, so the byte order is the machine's. */
 typedef struct {
   gchar magic[8];
   vkgdr_fd_info info;
@@ -58,22 +58,23 @@ export_root (GstVkgdrMemory *root, vkgdr_fd_info *info, GError **error)
 /**
  * gst_vkgdr_memory_export_fd:
  * @memory: a memory of type %GST_VKGDR_MEMORY_NAME
- * @fd_size: (out): bytes of what the file descriptor stands for
- * @offset: (out): where @memory begins in that
+ * @fd_size: (out): size in bytes of the exported allocation
+ * @offset: (out): offset of @memory in the allocation
  * @error: return location for a #GError
  *
- * Exports @memory for another process on the same device, which imports it by
- * gst_vkgdr_allocator_import_fd(), or by CUDA's `cuImportExternalMemory` (an
+ * Exports @memory for another process on the same device. The process imports
+ * it with gst_vkgdr_allocator_import_fd(), CUDA's `cuImportExternalMemory` (an
  * opaque file descriptor) or Vulkan's `VkImportMemoryFdInfoKHR`. The file
- * descriptor stands for the memory alone, or for all buffers of its pool, and
- * never for other memory. The other process can read and write it, and keeps it
- * allocated. Nothing orders what two processes do: call
- * gst_vkgdr_memory_wait_idle() before the other one begins.
+ * descriptor gives access to the memory alone, or to all buffers of its pool,
+ * but never to other memory. The other process can read and write the memory,
+ * and keeps it allocated. The accesses of two processes are not ordered: call
+ * gst_vkgdr_memory_wait_idle() before the other process begins.
  *
  * Memory of pools, memory of one MiB and more, and memory of
  * gst_vkgdr_allocator_alloc_exportable() can be exported if it has a host
- * pointer, gst_vkgdr_memory_get_host_pointer(). For other memory of the device
- * there is gst_vkgdr_memory_export_ipc_handle(). May be called from any thread.
+ * pointer, see gst_vkgdr_memory_get_host_pointer(). Device-only memory is
+ * exported by gst_vkgdr_memory_export_ipc_handle(). May be called from any
+ * thread.
  *
  * Returns: a new file descriptor, which the caller closes; -1 with @error set
  * to %GST_VKGDR_ERROR_ARGUMENT if the memory cannot be exported
@@ -104,15 +105,15 @@ gst_vkgdr_memory_export_fd (
 /**
  * gst_vkgdr_memory_export:
  * @memory: a memory of type %GST_VKGDR_MEMORY_NAME
- * @description: (out) (transfer full): bytes that go to the other process with
- *   the file descriptor
- * @offset: (out): where @memory begins in what the file descriptor stands for
+ * @description: (out) (transfer full): bytes that have to be sent to the other
+ *   process with the file descriptor
+ * @offset: (out): offset of @memory in the exported allocation
  * @error: return location for a #GError
  *
- * As gst_vkgdr_memory_export_fd(), with a description of the file descriptor
- * for gst_vkgdr_allocator_import(). By the description an import on another
- * device, or by another version of the driver, is refused with an error that
- * says so. May be called from any thread.
+ * Like gst_vkgdr_memory_export_fd(), with a description of the file descriptor
+ * for gst_vkgdr_allocator_import(). With the description, an import on another
+ * device, or by another version of the driver, fails with an error that says
+ * so. May be called from any thread.
  *
  * Returns: a new file descriptor, which the caller closes; -1 with @error set
  * to %GST_VKGDR_ERROR_ARGUMENT if the memory cannot be exported
@@ -159,15 +160,15 @@ import (GstVkgdrAllocator *allocator, gint fd, const vkgdr_fd_info *info,
 /**
  * gst_vkgdr_allocator_import_fd:
  * @allocator: an allocator of the device that the memory is on
- * @fd: what gst_vkgdr_memory_export_fd() gave, in this process or another one;
- *   it stays the caller's
- * @fd_size: the bytes that it stands for
- * @offset: first byte of the memory in that
- * @size: bytes of the memory
+ * @fd: a file descriptor of gst_vkgdr_memory_export_fd(), of this process or
+ *   another one; the caller still owns it
+ * @fd_size: size in bytes of the exported allocation
+ * @offset: offset of the memory in the allocation
+ * @size: size of the memory in bytes
  * @error: return location for a #GError
  *
- * Makes a memory of what another process has exported. If the device has a
- * window in this process, the CPU writes to it directly.
+ * Makes a memory of a range that another process has exported. If the device
+ * has a window in this process, the CPU writes to it directly.
  *
  * Returns: (transfer full) (nullable): the memory, or %NULL with @error set
  *
@@ -185,7 +186,7 @@ gst_vkgdr_allocator_import_fd (GstVkgdrAllocator *allocator, gint fd,
 
   if (size == 0 || offset > fd_size || size > fd_size - offset) {
     g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
-        "%" G_GSIZE_FORMAT " bytes from %" G_GSIZE_FORMAT
+        "%" G_GSIZE_FORMAT " bytes at offset %" G_GSIZE_FORMAT
         " are no part of %" G_GSIZE_FORMAT " bytes",
         size, offset, fd_size);
     return NULL;
@@ -222,20 +223,20 @@ read_description (GBytes *description, vkgdr_fd_info *info, GError **error)
 /**
  * gst_vkgdr_allocator_import:
  * @allocator: an allocator of the device that the memory is on
- * @fd: what gst_vkgdr_memory_export() returned, in this process or another one;
- *   it stays the caller's
- * @description: what it told about @fd
+ * @fd: a file descriptor of gst_vkgdr_memory_export(), of this process or
+ *   another one; the caller still owns it
+ * @description: the description that was returned with @fd
  * @error: return location for a #GError
  *
- * Makes a memory of all that the file descriptor stands for: the allocation
- * that another process's memory lies in. gst_vkgdr_memory_new_part() makes
- * memories of its ranges. If the device has a window in this process and the
- * memory lies in it, the CPU writes to the memory directly.
+ * Makes a memory of the whole exported allocation, which contains the other
+ * process's memory. gst_vkgdr_memory_new_part() makes memories of its ranges.
+ * If the device has a window in this process and the memory is in it, the CPU
+ * writes to the memory directly.
  *
  * Returns: (transfer full) (nullable): the memory, or %NULL with @error set to
- *   %GST_VKGDR_ERROR_ARGUMENT if @description is not one, the memory is on
- *   another device, was exported by another version of the driver, or is not
- *   accepted by the driver
+ *   %GST_VKGDR_ERROR_ARGUMENT if @description is invalid, if the memory is on
+ *   another device or was exported by another version of the driver, or if the
+ *   driver does not accept it
  *
  * Since: 0.2
  */
@@ -264,24 +265,24 @@ gst_vkgdr_allocator_import (
 /**
  * gst_vkgdr_memory_new_part: (skip)
  * @memory: a memory of gst_vkgdr_allocator_import()
- * @offset: first byte of the part
- * @size: bytes of the part
- * @flags: flags of the part; %GST_MEMORY_FLAG_READONLY keeps elements from
+ * @offset: offset of the part in @memory
+ * @size: size of the part in bytes
+ * @flags: flags of the part; %GST_MEMORY_FLAG_READONLY prevents elements from
  *   writing to it
- * @user_data: for @notify
+ * @user_data: data for @notify
  * @notify: (nullable): called when the part was freed and the device has
  *   finished with it
  *
  * Makes a memory of a range of @memory. Unlike a memory of gst_memory_share(),
- * it has fences of its own, so that who uses one part does not wait for the
- * users of another one. The content of the range must be complete, and must not
- * change as long as the part lives, unless its user writes to it.
+ * it has its own fences, so that users of one part do not wait for users of
+ * another part. The content of the range must be complete, and must not change
+ * during the life of the part, except by users of the part.
  *
- * @notify may be called in any thread, one of the library's own among them. The
+ * @notify may be called in any thread, including threads of this library. The
  * function may be called from any thread.
  *
  * Returns: (transfer full) (nullable): the part, which keeps @memory alive;
- *   %NULL if the range does not lie in @memory
+ *   %NULL if the range exceeds @memory
  *
  * Since: 0.2
  */

@@ -7,33 +7,36 @@
 
 #include "memory/heap.h"
 
-/* Blocks of at least this many bytes do not share a slab with other owners'. An
- * allocation of this size costs little beside filling it. */
+/* Blocks of at least this many bytes do not share a slab with other owners. For
+ * this size, the cost of an allocation is small compared to writing the
+ * content. */
 #define LARGE (1024 * 1024)
 
-/* Bytes of a shared slab: the first ones are small, so that a window of 256 MiB
- * is not wasted, and later ones are a part of what is in use already. */
+/* Limits for the size in bytes of a shared slab. The first slabs are small, so
+ * that a window of 256 MiB is not wasted; later ones are a fraction of the
+ * memory in use. */
 #define SHARED_MIN (1024 * 1024)
 #define SHARED_MAX (16 * 1024 * 1024)
 #define SHARED_PART 4
 
-/* Blocks of a shared slab, at least. */
+/* A shared slab has room for at least this many blocks. */
 #define SHARED_BLOCKS 4
 
-/* Blocks of an owner's slab, at most: a pool that grows gets further slabs. */
+/* A slab of one owner has room for at most this many blocks: a pool that grows
+ * gets further slabs. */
 #define OWNED_BLOCKS 8
 
-/* An idle slab may be reused for a demand if it is no larger than the demand
- * times this, in percent. */
+/* An idle slab may be reused for a demand if its size is at most this
+ * percentage of the demand. */
 #define FIT 125
 
-/* Bytes of a slab are a multiple of this: the page size of GPUs. */
+/* Slab sizes are a multiple of this many bytes, the page size of GPUs. */
 #define SLAB_GRANULE (64 * 1024)
 
 typedef struct {
   gsize offset;
   gsize size;
-  gboolean is_held; /* a block that was given back; else never used */
+  gboolean is_held; /* was used and given back */
 } Range;
 
 struct _GstVkgdrSlab {
@@ -51,7 +54,8 @@ struct _GstVkgdrHeap {
   guint active_blocks;
 };
 
-/* The owner of a slab with one large block, which no pool asked for. */
+/* The owner of a slab with a single large block that does not belong to a pool.
+ */
 static const gchar single_owner;
 
 static gsize
@@ -92,7 +96,7 @@ range_at (GstVkgdrSlab *slab, guint index)
   return &g_array_index (slab->free, Range, index);
 }
 
-/* Puts a block back in its place by offset. */
+/* Inserts a free range, ordered by offset. */
 static void
 insert_range (GstVkgdrSlab *slab, gsize offset, gsize size)
 {
@@ -104,8 +108,8 @@ insert_range (GstVkgdrSlab *slab, gsize offset, gsize size)
   g_array_insert_val (slab->free, k, range);
 }
 
-/* Merges neighbours. Blocks that were given back stay apart until then, so that
- * a pool finds its own again. */
+/* Merges adjacent ranges. Blocks that were given back stay separate until then,
+ * so that a pool gets its own blocks again. */
 static void
 merge_ranges (GstVkgdrSlab *slab)
 {
@@ -134,8 +138,8 @@ forget_held (GstVkgdrSlab *slab)
     range_at (slab, k)->is_held = FALSE;
 }
 
-/* The smallest range that @size fits into, so that large ones stay whole; -1 if
- * there is none. */
+/* The smallest range with room for @size, so that large ranges stay whole; -1
+ * if there is none. */
 static gint
 find_range (GstVkgdrSlab *slab, gsize size)
 {
@@ -179,7 +183,7 @@ take_range (GstVkgdrHeap *heap, GstVkgdrSlab *slab, guint index, gsize size,
   heap->active_bytes += size;
 }
 
-/* Whether the slab, which is idle, can serve another owner's demand. One that
+/* Whether the slab, which is idle, can be used for another owner. A slab that
  * another process may still have mapped cannot. */
 static gboolean
 can_adopt (GstVkgdrSlab *slab, gsize wanted)
@@ -190,7 +194,7 @@ can_adopt (GstVkgdrSlab *slab, gsize wanted)
          && slab->allocation->size / FIT <= wanted / 100;
 }
 
-/* The range of the owner's slabs that fits best. */
+/* Finds the best fitting range in the owner's slabs. */
 static GstVkgdrSlab *
 find_owned (GstVkgdrHeap *heap, const GstVkgdrBacking *backing, gsize size,
     gconstpointer owner, gint *index)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * memory/map.c: what mapping a memory gives
+ * memory/map.c: maps a memory
  *
  * Decides between the host pointer, the staging buffer and the device pointer,
  * tracks which copy of the content is current, and transfers it from one to the
@@ -50,7 +50,8 @@ gst_vkgdr_memory_copy_async (GstVkgdrMemory *self, GstVkgdrDirection direction,
   return fence;
 }
 
-/* With the lock held, which is given up: making a stream takes its time. */
+/* Must be called with the lock held, which is released meanwhile, because
+ * making a stream takes long. */
 static GstVkgdrStream *
 get_stream (GstVkgdrMemory *self, GstVkgdrDirection direction, GError **error)
 {
@@ -63,7 +64,8 @@ get_stream (GstVkgdrMemory *self, GstVkgdrDirection direction, GError **error)
   return stream && gst_vkgdr_memory_settle (self, error) ? stream : NULL;
 }
 
-/* With the lock held, which is given up while memory is allocated. */
+/* Must be called with the lock held, which is released while memory is
+ * allocated. */
 static gboolean
 ensure_staging (GstVkgdrMemory *self, GError **error)
 {
@@ -78,22 +80,22 @@ ensure_staging (GstVkgdrMemory *self, GError **error)
   g_mutex_lock (&self->lock);
   if (!self->staging)
     self->staging = data;
-  else if (data) /* another reader was faster */
+  else if (data) /* another reader has allocated it in the meantime */
     gst_vkgdr_pinned_give (pinned, data, NULL);
   return self->staging != NULL;
 }
 
-/* Whether the staging buffer lacks the device's content. Nobody tells when
- * shared memory changes. */
+/* Whether the content has to be fetched into the staging buffer. Shared memory
+ * always has to be, because the other process may have changed it. */
 static gboolean
 needs_fetch (const GstVkgdrMemory *self)
 {
   return self->device_valid && (!self->staging_valid || self->is_shared);
 }
 
-/* With the lock held, which is given up meanwhile: another reader may have
- * fetched the content, and have it mapped. A second transfer would write to
- * what that one reads. */
+/* Must be called with the lock held, which is released meanwhile: another
+ * reader may have fetched the content and mapped it. A second transfer would
+ * overwrite the bytes that it reads. */
 static gboolean
 begin_fetch (GstVkgdrMemory *self, GError **error)
 {
@@ -109,8 +111,8 @@ begin_fetch (GstVkgdrMemory *self, GError **error)
   return self->fetch != NULL;
 }
 
-/* With the lock held, which is given up while the CPU waits: brings the
- * device's content into the staging buffer, if that lacks it. */
+/* Must be called with the lock held, which is released while the CPU waits.
+ * Fetches the content into the staging buffer, if necessary. */
 static gboolean
 refresh_staging (GstVkgdrMemory *self, GError **error)
 {
@@ -121,7 +123,7 @@ refresh_staging (GstVkgdrMemory *self, GError **error)
     return TRUE;
   if (!begin_fetch (self, error))
     return FALSE;
-  if (!self->fetch) /* another reader has fetched it */
+  if (!self->fetch) /* another reader has fetched it in the meantime */
     return TRUE;
   fetch = gst_vkgdr_fence_ref (self->fetch);
   g_mutex_unlock (&self->lock);
@@ -172,7 +174,7 @@ gst_vkgdr_memory_map_staging (
 {
   if (!ensure_staging (self, error))
     return NULL;
-  /* A reader of content that the staging buffer has need not wait. */
+  /* A reader does not wait if the staging buffer has the content. */
   if ((flags & GST_MAP_WRITE) && !gst_vkgdr_memory_wait (self, flags, error))
     return NULL;
   if (!refresh_staging (self, error))
@@ -180,9 +182,9 @@ gst_vkgdr_memory_map_staging (
   return self->staging;
 }
 
-/* Whether a mapping gets the host pointer of the block. A window that is not
- * cached must not be read. One that is cached serves readers, and writers with
- * direct access. */
+/* Whether a mapping gets the host pointer of the block. An uncached window must
+ * not be read. A cached window is used for readers, and for writers with direct
+ * access. */
 static gboolean
 uses_host_pointer (const GstVkgdrMemory *self, GstMapFlags flags)
 {
@@ -191,8 +193,8 @@ uses_host_pointer (const GstVkgdrMemory *self, GstMapFlags flags)
   return self->host_cached || !(flags & GST_MAP_READ);
 }
 
-/* A writer that gets no staging buffer, because there is no host memory left
- * for it, writes through the window if there is one. */
+/* If no staging buffer can be allocated, because there is no host memory left,
+ * the writer gets a pointer into the window, if there is one. */
 static gpointer
 map_staged (GstVkgdrMemory *self, GstMapFlags flags, GError **error)
 {
@@ -205,7 +207,8 @@ map_staged (GstVkgdrMemory *self, GstMapFlags flags, GError **error)
     g_propagate_error (error, reason);
     return NULL;
   }
-  GST_CAT_WARNING (GST_CAT_DEFAULT, "no staging buffer: %s", reason->message);
+  GST_CAT_WARNING (
+      GST_CAT_DEFAULT, "cannot allocate a staging buffer: %s", reason->message);
   g_error_free (reason);
   return map_host (self, flags, error);
 }
@@ -216,8 +219,8 @@ map_cpu (GstVkgdrMemory *self, GstMapFlags flags, GError **error)
   GstClockTime asked = gst_util_get_timestamp ();
   gpointer data = self->cpu_data;
 
-  /* A mapping within a mapping gets the same pointer. GstMemory allows it no
-   * more than the outer one may do. */
+  /* A nested mapping gets the same pointer. GstMemory ensures that it has no
+   * more access flags than the outer one. */
   if (self->cpu_maps == 0) {
     if (uses_host_pointer (self, flags))
       data = map_host (self, flags, error);
@@ -266,7 +269,8 @@ gst_vkgdr_memory_map_full (GstMemory *mem, GstMapInfo *info, gsize maxsize)
   return data;
 }
 
-/* What the CPU wrote becomes visible to the device, or is sent to it. */
+/* Makes the bytes that the CPU wrote visible to the device, or sends them to
+ * it. */
 static void
 publish (GstVkgdrMemory *self, gsize offset, gsize size)
 {
@@ -274,7 +278,7 @@ publish (GstVkgdrMemory *self, gsize offset, gsize size)
 
   self->written = self->cpu_data == self->staging ? GST_VKGDR_ACCESS_STAGED
                                                   : GST_VKGDR_ACCESS_DIRECT;
-  if (self->order.lost) /* a mapping within this one has failed */
+  if (self->order.lost) /* a nested mapping has failed */
     return;
   if (self->cpu_data == self->staging) {
     gst_vkgdr_memory_send_staging (self, offset, size, &error);
@@ -285,7 +289,7 @@ publish (GstVkgdrMemory *self, gsize offset, gsize size)
   if (!error)
     return;
   GST_CAT_ERROR (GST_CAT_DEFAULT,
-      "what was written to memory %p did not reach the device: %s", self,
+      "data written to memory %p did not reach the device: %s", self,
       error->message);
   if (!self->order.lost)
     self->order.lost = error;
@@ -293,8 +297,8 @@ publish (GstVkgdrMemory *self, gsize offset, gsize size)
     g_error_free (error);
 }
 
-/* A frame of several planes is mapped once for each, and sent when the last one
- * is unmapped. */
+/* Each plane of a frame is mapped separately; the content is sent when the last
+ * one is unmapped. */
 static void
 add_dirty (GstVkgdrMemory *self, const GstMemory *mem)
 {
@@ -348,11 +352,12 @@ gst_vkgdr_memory_unmap_full (GstMemory *mem, GstMapInfo *info)
  * @memory: a memory of this type
  * @error: return location for a #GError
  *
- * Brings what was written in a mapping that still lives to the device. Some
- * decoders hand a frame on, and unmap it when they need it no more to predict
- * other frames: an element that takes a buffer from such an element calls this
- * before the device uses it. Does nothing if no mapping for the CPU writes. May
- * be called from any thread.
+ * Makes the content that was written in a mapping that still exists available
+ * to the device. Some decoders push a frame while they keep it mapped as a
+ * reference for other frames. An element that takes a buffer from such an
+ * element must call this function before the device uses the buffer. Does
+ * nothing if the memory is not mapped for writing by the CPU. May be called
+ * from any thread.
  *
  * Returns: %FALSE with @error set on failure
  *

@@ -2,31 +2,32 @@
  *
  * memory/mapping.c: a mapped memory as an object
  *
- * A GstMapInfo belongs to a block of code; an array in Python or a tensor has
- * owners, and the last of them ends the mapping. Must not know how a memory is
- * mapped, which is memory/memory.c's affair.
+ * A GstMapInfo is limited to a block of code; an array in Python or a tensor
+ * may have several owners, and the last one ends the mapping. Must not know how
+ * a memory is mapped (memory/map.c).
  */
 
 #include "memory/memory-private.h"
 
 struct _GstVkgdrMapping {
   gint refcount;     /* atomic */
-  gint mapped;       /* atomic; FALSE once it was unmapped */
-  GstBuffer *buffer; /* while it is mapped; may be NULL */
+  gint mapped;       /* atomic; FALSE after the unmap */
+  GstBuffer *buffer; /* kept while mapped; may be NULL */
   GstMemory *memory;
   GstMapInfo info;
-  GstVkgdrStream *stream; /* that the use is ordered by, or NULL: the CPU */
+  GstVkgdrStream *stream; /* that orders the use; NULL if mapped for the CPU */
   GMutex lock;
-  GPtrArray *users; /* of GstVkgdrStream: who else uses it; under the lock */
-  gboolean lent;    /* and so does one that may be gone; under the lock */
+  GPtrArray
+      *users; /* of GstVkgdrStream; other streams that use it; under the lock */
+  gboolean used_on_unknown_streams; /* which may be destroyed; under the lock */
 };
 
 G_DEFINE_BOXED_TYPE (GstVkgdrMapping, gst_vkgdr_mapping, gst_vkgdr_mapping_ref,
     gst_vkgdr_mapping_unref)
 
-/* gst_memory_map() has no error: asks the memory what is wrong with it. */
+/* gst_memory_map() sets no error, so this checks what prevents the mapping. */
 static void
-explain (GstMemory *memory, GstMapFlags flags, GError **error)
+set_map_error (GstMemory *memory, GstMapFlags flags, GError **error)
 {
   GError *reason = NULL;
 
@@ -39,7 +40,7 @@ explain (GstMemory *memory, GstMapFlags flags, GError **error)
   if (flags & GST_MAP_WRITE)
     g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
         "memory of type %s cannot be mapped for writing: it is read-only, "
-        "mapped already, or others have it too",
+        "mapped already, or has other users",
         memory->allocator->mem_type);
   else
     g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
@@ -66,7 +67,7 @@ map (GstMemory *memory, GstBuffer *buffer, GstMapFlags flags, GError **error)
 {
   GstVkgdrMapping *self;
 
-  /* Other memory may take a flag that it does not know for its own. */
+  /* Other memory types may use the same flag for another purpose. */
   if ((flags & GST_MAP_VKGDR) && !gst_is_vkgdr_memory (memory)) {
     g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
         "memory of type %s has no device pointer: put vkgdrupload before it",
@@ -76,7 +77,7 @@ map (GstMemory *memory, GstBuffer *buffer, GstMapFlags flags, GError **error)
   self = g_new0 (GstVkgdrMapping, 1);
   if (!gst_memory_map (memory, &self->info, flags)) {
     g_free (self);
-    explain (memory, flags, error);
+    set_map_error (memory, flags, error);
     return NULL;
   }
   return complete (self, memory, buffer);
@@ -85,14 +86,14 @@ map (GstMemory *memory, GstBuffer *buffer, GstMapFlags flags, GError **error)
 /**
  * gst_vkgdr_mapping_new:
  * @memory: a memory
- * @flags: as for gst_memory_map(), %GST_MAP_VKGDR among them for the device
- *   pointer
+ * @flags: flags of gst_memory_map(); with %GST_MAP_VKGDR, the device pointer is
+ *   mapped
  * @error: return location for a #GError
  *
- * Maps a memory until the last reference to the result is dropped, or
- * gst_vkgdr_mapping_unmap() is called. A memory that a pool will recycle is
- * better mapped with gst_vkgdr_mapping_new_for_buffer(), which keeps it from
- * doing so.
+ * Maps a memory until the last reference to the mapping is dropped, or
+ * gst_vkgdr_mapping_unmap() is called. If the memory belongs to a buffer of a
+ * pool, use gst_vkgdr_mapping_new_for_buffer() instead, which prevents the pool
+ * from recycling it.
  *
  * Returns: (transfer full) (nullable): the mapping, or %NULL with @error set
  *
@@ -109,11 +110,11 @@ gst_vkgdr_mapping_new (GstMemory *memory, GstMapFlags flags, GError **error)
 /**
  * gst_vkgdr_mapping_new_for_buffer:
  * @buffer: a buffer
- * @index: which of its memories
- * @flags: as for gst_vkgdr_mapping_new()
+ * @index: the index of the memory in @buffer
+ * @flags: flags of gst_vkgdr_mapping_new()
  * @error: return location for a #GError
  *
- * Maps one memory of a buffer, and keeps the buffer as long.
+ * Maps one memory of a buffer, and keeps the buffer while it is mapped.
  *
  * Returns: (transfer full) (nullable): the mapping, or %NULL with @error set
  *
@@ -154,23 +155,24 @@ check_stream (GstMemory *memory, GstVkgdrStream *stream, GError **error)
           gst_vkgdr_stream_get_context (stream)))
     return TRUE;
   g_set_error_literal (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
-      "the stream is of another CUDA context than the memory");
+      "the stream belongs to another CUDA context than the memory");
   return FALSE;
 }
 
 /**
  * gst_vkgdr_mapping_new_on_stream:
  * @memory: a memory of type %GST_VKGDR_MEMORY_NAME
- * @buffer: (nullable): the buffer that it is of, which is kept as long
+ * @buffer: (nullable): the buffer of the memory, which is kept while it is
+ * mapped
  * @flags: %GST_MAP_READ, %GST_MAP_WRITE or both
  * @stream: a stream of the memory's context
  * @error: return location for a #GError
  *
- * Maps a memory for the device, as with %GST_MAP_VKGDR, but the CPU waits for
- * nothing: what is queued on @stream from now on begins when the content is
- * there, and who uses the memory after the mapping waits for what @stream, and
- * the streams of gst_vkgdr_mapping_add_stream(), have queued by the time that
- * it ends, and for nothing else.
+ * Maps a memory for the device, like %GST_MAP_VKGDR, but the CPU does not wait.
+ * Work that is queued on @stream from now on waits for the content. The next
+ * user of the memory waits for the work that @stream, and the streams of
+ * gst_vkgdr_mapping_add_stream(), have queued when the mapping ends, and for
+ * nothing else.
  *
  * Returns: (transfer full) (nullable): the mapping, or %NULL with @error set
  *
@@ -189,7 +191,7 @@ gst_vkgdr_mapping_new_on_stream (GstMemory *memory, GstBuffer *buffer,
     return NULL;
   if (!gst_mini_object_lock (
           GST_MINI_OBJECT_CAST (memory), lock_flags (flags))) {
-    explain (memory, flags, error);
+    set_map_error (memory, flags, error);
     return NULL;
   }
   if (!gst_vkgdr_memory_begin_access (memory, stream, flags, error)) {
@@ -205,7 +207,8 @@ gst_vkgdr_mapping_new_on_stream (GstMemory *memory, GstBuffer *buffer,
   return complete (self, memory, buffer);
 }
 
-/* What is queued on @stream from now on waits for what @other has queued. */
+/* Makes work that is queued on @stream from now on wait for the work that
+ * @other has queued. */
 static gboolean
 wait_for_stream (GstVkgdrStream *stream, GstVkgdrStream *other, GError **error)
 {
@@ -225,10 +228,11 @@ wait_for_stream (GstVkgdrStream *stream, GstVkgdrStream *other, GError **error)
  * @stream: a stream of the memory's context
  * @error: return location for a #GError
  *
- * Lets another stream use the memory: what is queued on it from now on begins
- * when the content is there, and the mapping's end counts what it has queued by
- * then. No CPU waits. A mapping that is not on a stream has nothing to wait
- * for, nor to count: at its end the whole CUDA context counts in any case.
+ * Allows another stream to use the memory. Work that is queued on @stream from
+ * now on waits for the content, and the next user of the memory waits for the
+ * work that @stream has queued when the mapping ends. The CPU does not wait. If
+ * the mapping was not made on a stream, this function has no effect: its next
+ * user waits for the whole CUDA context in any case.
  *
  * Returns: %FALSE with @error set on failure
  *
@@ -259,10 +263,10 @@ gst_vkgdr_mapping_add_stream (
  * @stream: a stream of the memory's context
  * @error: return location for a #GError
  *
- * As gst_vkgdr_mapping_add_stream(), for a stream that may be destroyed before
- * the mapping ends, as may one of which only the handle is known: it is not
- * touched after this call, and the memory's next user waits for all that the
- * CUDA context has queued when the mapping ends instead.
+ * Like gst_vkgdr_mapping_add_stream(), for a stream that may be destroyed
+ * before the mapping ends, for example because only its handle is known. The
+ * stream is not used after this call. Instead, the next user of the memory
+ * waits for all work that the CUDA context has queued when the mapping ends.
  *
  * Returns: %FALSE with @error set on failure
  *
@@ -280,12 +284,13 @@ gst_vkgdr_mapping_lend (
   if (mapping->stream && !wait_for_stream (stream, mapping->stream, error))
     return FALSE;
   g_mutex_lock (&mapping->lock);
-  mapping->lent = TRUE;
+  mapping->used_on_unknown_streams = TRUE;
   g_mutex_unlock (&mapping->lock);
   return TRUE;
 }
 
-/* Whose work cannot be marked is waited for by the CPU. */
+/* If the end of the use cannot be marked on a stream, the CPU waits for the
+ * work. */
 static void
 end_on_stream (GstVkgdrMapping *self)
 {
@@ -304,7 +309,7 @@ end_on_stream (GstVkgdrMapping *self)
     gst_vkgdr_context_synchronize (
         gst_vkgdr_stream_get_context (self->stream), NULL);
   gst_vkgdr_memory_end_access (self->memory, self->stream, flags, NULL);
-  if (self->lent)
+  if (self->used_on_unknown_streams)
     gst_vkgdr_memory_mark_unknown_stream (self->memory, flags);
   gst_mini_object_unlock (
       GST_MINI_OBJECT_CAST (self->memory), lock_flags (flags));
@@ -354,9 +359,10 @@ gst_vkgdr_mapping_unref (GstVkgdrMapping *mapping)
  * gst_vkgdr_mapping_unmap:
  * @mapping: a mapping
  *
- * Ends the mapping now, whoever else holds the object, and lets the buffer go.
- * The pointer is not to be used any more: as long as the object lives, there
- * are bytes where it points to, but not these. The second call does nothing.
+ * Unmaps the memory now, even if the object has other references, and releases
+ * the buffer. The pointer must not be used any more: it may stay a valid
+ * address as long as the object lives, but the content is undefined. A second
+ * call does nothing.
  *
  * Since: 0.1
  */
@@ -378,8 +384,8 @@ gst_vkgdr_mapping_unmap (GstVkgdrMapping *mapping)
  * gst_vkgdr_mapping_get_pointer:
  * @mapping: a mapping
  *
- * Returns: the address that the mapping gave: of the host, or with
- *   %GST_MAP_VKGDR the `CUdeviceptr`; 0 once it was unmapped
+ * Returns: the mapped address: a host address, or with %GST_MAP_VKGDR the
+ *   `CUdeviceptr`; 0 after the unmap
  *
  * Since: 0.1
  */
@@ -396,7 +402,7 @@ gst_vkgdr_mapping_get_pointer (GstVkgdrMapping *mapping)
  * gst_vkgdr_mapping_get_size:
  * @mapping: a mapping
  *
- * Returns: bytes
+ * Returns: the size in bytes
  *
  * Since: 0.1
  */
@@ -412,7 +418,7 @@ gst_vkgdr_mapping_get_size (GstVkgdrMapping *mapping)
  * gst_vkgdr_mapping_get_flags:
  * @mapping: a mapping
  *
- * Returns: what it was mapped for
+ * Returns: the flags of the mapping
  *
  * Since: 0.1
  */
@@ -444,8 +450,8 @@ gst_vkgdr_mapping_get_memory (GstVkgdrMapping *mapping)
  * gst_vkgdr_mapping_get_stream:
  * @mapping: a mapping
  *
- * Returns: (transfer none) (nullable): the stream that its use is ordered by,
- *   or %NULL: the content was there when it was made
+ * Returns: (transfer none) (nullable): the stream that orders the use, or %NULL
+ *   if the mapping was not made on a stream
  *
  * Since: 0.1
  */

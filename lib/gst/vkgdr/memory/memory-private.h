@@ -20,57 +20,58 @@ G_BEGIN_DECLS
 
 typedef enum { GST_VKGDR_UPLOAD = 0, GST_VKGDR_DOWNLOAD = 1 } GstVkgdrDirection;
 
-/* One stream for DMA in each direction, so that uploads and downloads run side
- * by side. Made at first use; NULL with @error set on failure. Must be called
- * without the lock of a memory. */
+/* A stream for DMA in each direction, so that uploads and downloads run
+ * concurrently. Created at first use; NULL with @error set on failure. Must be
+ * called without the lock of a memory. */
 GstVkgdrStream *gst_vkgdr_allocator_get_copy_stream (
     GstVkgdrAllocator *allocator, GstVkgdrDirection direction, GError **error);
 
-/* The allocator's context, which the default allocator opens when it is first
- * asked. Returns a reference; NULL with @error set. */
+/* Returns a reference to the allocator's context, which the default allocator
+ * opens with the first call; NULL with @error set on failure. */
 GstVkgdrContext *gst_vkgdr_allocator_ensure_context (
     GstVkgdrAllocator *allocator, GError **error);
 
-/* From now on another process has the memory, too: the content on the device
- * may be newer than what is known here. */
+/* Must be called when another process gets access to the memory: the content on
+ * the device may change at any time from now on. */
 void gst_vkgdr_memory_set_shared (GstMemory *mem);
 
-/* @fence (taken) is behind all that was done to the memory; nothing else is
- * waited for. */
+/* Replaces all fences of the memory by @fence (taken), which is behind all
+ * accesses to it. */
 void gst_vkgdr_memory_set_fence (GstMemory *mem, GstVkgdrFence *fence);
 
-/* Work that is queued on @stream, which is not this library's, from now on
- * follows all accesses to the memory. If nobody else has the memory, its fences
- * are forgotten then: the stream stands for them. */
+/* Makes work that is queued on @stream, a stream of another library, from now
+ * on wait for all accesses to the memory. If the memory has no other user, its
+ * fences are dropped, since the stream covers them. */
 gboolean gst_vkgdr_memory_hand_over (
     GstMemory *mem, CUstream stream, GError **error);
 
-/* As gst_vkgdr_memory_end_access () with a fence that was recorded for several
- * memories. NULL: recording failed, and the whole CUDA context counts. */
+/* Like gst_vkgdr_memory_end_access (), with a fence that was recorded for
+ * several memories. NULL if recording failed: then the whole CUDA context is
+ * waited for. */
 void gst_vkgdr_memory_mark (
     GstMemory *mem, GstVkgdrFence *fence, GstMapFlags flags);
 
-/* The memory was accessed with @flags on streams that were not declared. All of
- * that must be queued. */
+/* Must be called after an access with @flags on undeclared streams. All of its
+ * work must be queued. */
 void gst_vkgdr_memory_mark_unknown_stream (GstMemory *mem, GstMapFlags flags);
 
-/* Begins an access for reading on streams that are not declared. Work that is
- * queued on @stream from now on begins when the content is on the device; if it
- * @is_there already, other streams need not wait for @stream. Without @stream,
- * the CPU waits. */
-gboolean gst_vkgdr_memory_lend (
-    GstMemory *mem, const CUstream *stream, gboolean *is_there, GError **error);
+/* Begins an access for reading on undeclared streams. Makes work that is queued
+ * on @stream from now on wait until the content is on the device. Without
+ * @stream, the CPU waits. @is_on_device is set if the content is on the device
+ * already, so that other streams do not have to wait for @stream. */
+gboolean gst_vkgdr_memory_begin_foreign_read (GstMemory *mem,
+    const CUstream *stream, gboolean *is_on_device, GError **error);
 
-/* Ends it, when all that reads the memory is queued. */
-void gst_vkgdr_memory_end_loan (GstMemory *mem);
+/* Ends the access. All work that reads the memory must be queued. */
+void gst_vkgdr_memory_end_foreign_read (GstMemory *mem);
 
-/* A GstCudaMemory for the same bytes. It is kept with the memory while nobody
- * uses it, because making one is expensive. Takes it out; the caller owns it;
- * NULL if there is none. */
+/* Takes the GstCudaMemory that wraps the memory, if there is one, or NULL. The
+ * caller owns it. The memory keeps it while it is not in use, because making
+ * one is expensive. */
 GstMemory *gst_vkgdr_memory_take_cuda_wrapper (GstMemory *mem);
 
-/* Puts it back (taken). It is freed with @mem, when the device has finished
- * with that, or at once if there is another one. */
+/* Gives the wrapper (taken) back. It is freed when the device has finished with
+ * the freed @mem, or at once if there already is another wrapper. */
 void gst_vkgdr_memory_give_cuda_wrapper (GstMemory *mem, GstMemory *wrapper);
 
 G_END_DECLS

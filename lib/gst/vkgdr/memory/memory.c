@@ -3,9 +3,9 @@
  * memory/memory.c: a memory with a host and a device pointer
  *
  * A memory has a device pointer, a host pointer if its backing has one, and a
- * staging buffer in pinned host memory if the CPU needs one. memory/map.c says
- * what a mapping gives, sync/order.c who has to wait for whom, and
- * memory/allocator.c where memory comes from.
+ * staging buffer in pinned host memory if the CPU needs one. Mappings are in
+ * memory/map.c, the order of accesses in sync/order.c, and allocation in
+ * memory/allocator.c.
  */
 
 #include <string.h>
@@ -17,27 +17,28 @@
  * @title: VkgdrMemory
  * @short_description: memory with a host and a device pointer
  *
- * Memory of a device. If it lies in the window, the part of GPU memory that the
+ * Memory of a device. If it is in the window, the part of GPU memory that the
  * CPU can address, the CPU writes to it as fast as to RAM, and CUDA uses it
- * where it lies.
+ * without a copy.
  *
- * What gst_memory_map() gives:
+ * The result of gst_memory_map() depends on the flags:
  *
  * - `GST_MAP_WRITE`: a pointer into the window. With %GST_VKGDR_ACCESS_STAGED,
- *   and if there is no window or it was full, a staging buffer in pinned host
- *   memory: unmapping starts the transfer to the device. What is not written
- *   keeps its content.
+ *   and for device-only memory, a staging buffer in pinned host memory, which
+ *   is transferred to the device on unmap. Bytes that are not written keep
+ *   their content.
  * - `GST_MAP_READ`, `GST_MAP_READWRITE`: host memory with the content, fetched
- *   by DMA if the device's is newer. The CPU never reads through the window,
- *   unless the window is host-cached.
- * - %GST_MAP_VKGDR with the above: the device pointer. The CPU waits until the
- *   content is on the device. Work with the pointer may go on after the unmap:
- *   the next user waits for all that the CUDA context had queued by then. The
- *   device waits if the driver is for CUDA 12.5 or newer, else the CPU. Code
- * that has a stream should use gst_vkgdr_memory_begin_access() instead.
+ *   by DMA if the content on the device is newer. The CPU never reads through
+ *   the window, unless the window is host-cached.
+ * - %GST_MAP_VKGDR with one of the above: the device pointer. The CPU waits
+ *   until the content is on the device. Work that uses the pointer may still be
+ *   pending after the unmap: the next user waits for all work that the CUDA
+ *   context has queued at the unmap. The wait is on the device if the driver
+ *   has CUDA 12.5 or newer, otherwise on the CPU. Code that has a stream should
+ *   use gst_vkgdr_memory_begin_access() instead.
  *
  * A memory that a #GstVkgdrBufferPool has just handed out has undefined
- * content: mapping it READWRITE fetches nothing.
+ * content, so mapping it READWRITE fetches nothing.
  *
  * All functions may be called from any thread. As with any GstMemory, two
  * threads must not write to one memory at a time.
@@ -46,9 +47,9 @@
 GST_DEBUG_CATEGORY (gst_vkgdr_memory_debug);
 #define GST_CAT_DEFAULT gst_vkgdr_memory_debug
 
-/* The address of this name tells this library's memory from all other memory:
- * that is faster than a look at the type of an allocator, and is done for every
- * buffer. */
+/* This library's memory is identified by the address of this name. The
+ * comparison is done for every buffer, and is faster than checking the type of
+ * the allocator. */
 static const gchar memory_type[] = GST_VKGDR_MEMORY_NAME;
 
 /* Without a host pointer, every writer is staged. */
@@ -89,7 +90,7 @@ gst_vkgdr_memory_share (GstMemory *mem, gssize offset, gssize size)
   return part;
 }
 
-/* The bytes of a copy were written by the CPU as those of the source were. */
+/* The copy's statistics of CPU writes are those of the source. */
 static void
 inherit_written (GstVkgdrMemory *source, GstVkgdrMemory *copy)
 {
@@ -98,8 +99,8 @@ inherit_written (GstVkgdrMemory *source, GstVkgdrMemory *copy)
   g_mutex_unlock (&source->lock);
 }
 
-/* GStreamer copies memory that is mapped for writing, where it would share any
- * other: a decoder that keeps a frame mapped hands on a copy of it. */
+/* GStreamer copies memory that is mapped for writing instead of sharing it: a
+ * decoder that keeps a frame mapped passes a copy on. */
 static gboolean
 copy_content (
     GstMemory *copy, GstMemory *mem, gsize offset, gsize size, GError **error)
@@ -228,8 +229,8 @@ gst_vkgdr_memory_begin_turn (GstMemory *mem, GstVkgdrPolicy *policy,
   g_mutex_lock (&self->lock);
   access = gst_vkgdr_policy_next (policy, &self->turn, mem->size, now, waited);
   self->access = access = possible_access (&self->block, access);
-  /* Direct access needs no host memory. It is kept while modes are being tried,
-   * since the buffer may be staged again soon. */
+  /* Direct access needs no staging buffer. It is kept while access modes are
+   * measured, since the buffer may be staged again soon. */
   if (access == GST_VKGDR_ACCESS_DIRECT && self->cpu_maps == 0
       && !self->turn.is_measured) {
     unused = g_steal_pointer (&self->staging);
@@ -289,38 +290,38 @@ gst_vkgdr_memory_mark_unknown_stream (GstMemory *mem, GstMapFlags flags)
   g_mutex_unlock (&self->lock);
 }
 
-/* With the lock held, which may be given up meanwhile. */
+/* Must be called with the lock held, which may be released meanwhile. */
 static gboolean
 wait_for_writer (GstVkgdrMemory *self, const CUstream *stream,
-    gboolean *is_there, GError **error)
+    gboolean *is_on_device, GError **error)
 {
-  *is_there = gst_vkgdr_order_is_written (&self->order);
-  if (*is_there)
+  *is_on_device = gst_vkgdr_order_is_written (&self->order);
+  if (*is_on_device)
     return TRUE;
   if (stream)
     return gst_vkgdr_memory_settle (self, error)
            && gst_vkgdr_order_precede (
                &self->order, self->order.context, *stream, GST_MAP_READ, error);
-  *is_there = gst_vkgdr_memory_wait (self, GST_MAP_READ, error);
-  return *is_there;
+  *is_on_device = gst_vkgdr_memory_wait (self, GST_MAP_READ, error);
+  return *is_on_device;
 }
 
 gboolean
-gst_vkgdr_memory_lend (
-    GstMemory *mem, const CUstream *stream, gboolean *is_there, GError **error)
+gst_vkgdr_memory_begin_foreign_read (GstMemory *mem, const CUstream *stream,
+    gboolean *is_on_device, GError **error)
 {
   GstVkgdrMemory *self = gst_vkgdr_memory_root (mem);
   GstMiniObject *object = GST_MINI_OBJECT_CAST (mem);
   gboolean ok;
 
-  /* As gst_memory_map () does it. */
+  /* Locks the object like gst_memory_map (). */
   if (!gst_mini_object_lock (object, GST_LOCK_FLAG_READ)) {
     g_set_error_literal (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
         "the memory is mapped for writing");
     return FALSE;
   }
   g_mutex_lock (&self->lock);
-  ok = wait_for_writer (self, stream, is_there, error);
+  ok = wait_for_writer (self, stream, is_on_device, error);
   g_mutex_unlock (&self->lock);
   if (!ok)
     gst_mini_object_unlock (object, GST_LOCK_FLAG_READ);
@@ -328,7 +329,7 @@ gst_vkgdr_memory_lend (
 }
 
 void
-gst_vkgdr_memory_end_loan (GstMemory *mem)
+gst_vkgdr_memory_end_foreign_read (GstMemory *mem)
 {
   gst_vkgdr_memory_mark_unknown_stream (mem, GST_MAP_READ);
   gst_mini_object_unlock (GST_MINI_OBJECT_CAST (mem), GST_LOCK_FLAG_READ);
@@ -398,7 +399,7 @@ gst_is_vkgdr_memory (GstMemory *memory)
  *
  * Thread-safe.
  *
- * Returns: (transfer none): the context it was allocated in
+ * Returns: (transfer none): the context of its allocation
  *
  * Since: 0.1
  */
@@ -435,8 +436,8 @@ gst_vkgdr_memory_get_device_pointer (GstMemory *memory)
  * gst_vkgdr_memory_get_host_pointer:
  * @memory: a memory of this type
  *
- * The pointer into the window at the memory's first byte. Nothing is ordered or
- * flushed when it is used.
+ * Returns the pointer into the window at the memory's first byte. Accesses
+ * through it are neither ordered nor flushed.
  *
  * Thread-safe.
  *
@@ -462,7 +463,7 @@ gst_vkgdr_memory_get_host_pointer (GstMemory *memory)
  *
  * Thread-safe.
  *
- * Returns: what writers of it get
+ * Returns: the access mode of writers
  *
  * Since: 0.1
  */
@@ -482,12 +483,11 @@ gst_vkgdr_memory_get_access (GstMemory *memory)
 /**
  * gst_vkgdr_memory_set_access:
  * @memory: a memory of this type
- * @access: what writers of it get from the next mapping on;
+ * @access: the access mode of writers from the next mapping on;
  *   %GST_VKGDR_ACCESS_AUTO is for pools, and counts as direct
  *
- * Chooses what writers of this memory get. Memory without a host pointer
- * stays staged. The buffers of a pool follow the
- * pool's own choice, which is made anew each time one is acquired.
+ * Sets the access mode of writers. Device-only memory stays staged. For buffers
+ * of a pool, the pool sets the mode again each time a buffer is acquired.
  *
  * Thread-safe.
  *
@@ -512,8 +512,8 @@ gst_vkgdr_memory_set_access (GstMemory *memory, GstVkgdrAccess access)
  * gst_vkgdr_memory_discard:
  * @memory: a memory of this type that is not mapped
  *
- * Makes its content undefined, so that the next mapping fetches nothing. Pools
- * do so with what comes back to them.
+ * Makes the content undefined, so that the next mapping does not fetch it.
+ * Pools call this for each returned buffer.
  *
  * Thread-safe.
  *
@@ -543,11 +543,12 @@ gst_vkgdr_memory_discard (GstMemory *memory)
  * @flags: %GST_MAP_READ, %GST_MAP_WRITE or both
  * @error: return location for a #GError
  *
- * Lets what is queued on @stream from now on use the memory's device pointer:
- * it begins when the content is on the device and, to write, when all readers
- * are done. The CPU does not wait, unless the driver is older than 12.5 and the
- * memory was in the hands of code that sets no fences. After queueing its work
- * the caller calls gst_vkgdr_memory_end_access() with the same arguments.
+ * Makes work that is queued on @stream from now on wait until it may use the
+ * memory's device pointer: until the content is on the device and, for writing,
+ * until all readers are done. The CPU does not wait, unless the driver is older
+ * than 12.5 and the memory was used by code that sets no fences. After queueing
+ * its work, the caller must call gst_vkgdr_memory_end_access() with the same
+ * arguments.
  *
  * Thread-safe.
  *
@@ -581,7 +582,7 @@ gst_vkgdr_memory_begin_access (GstMemory *memory, GstVkgdrStream *stream,
  * @error: return location for a #GError
  *
  * Marks the end of an access: the next reader or writer of the memory waits for
- * what @stream has queued by now.
+ * the work that @stream has queued so far.
  *
  * Thread-safe.
  *
@@ -613,12 +614,12 @@ gst_vkgdr_memory_end_access (GstMemory *memory, GstVkgdrStream *stream,
  * @map_time: (out) (optional): nanoseconds for which it was mapped for writing
  * @wait_time: (out) (optional): nanoseconds that mapping it waited
  *
- * Tells how the CPU wrote to the memory since its content was last undefined.
+ * Reports how the CPU wrote to the memory since its content was last undefined.
  *
  * Thread-safe.
  *
- * Returns: %GST_VKGDR_ACCESS_DIRECT or %GST_VKGDR_ACCESS_STAGED, by the last
- *   mapping; %GST_VKGDR_ACCESS_AUTO where it did not write
+ * Returns: %GST_VKGDR_ACCESS_DIRECT or %GST_VKGDR_ACCESS_STAGED, the mode of
+ *   the last mapping; %GST_VKGDR_ACCESS_AUTO if the CPU did not write
  *
  * Since: 0.1
  */
@@ -648,7 +649,7 @@ gst_vkgdr_memory_get_write_times (
  *
  * Thread-safe.
  *
- * Returns: whether the device has finished with it, as far as fences tell
+ * Returns: whether all known accesses of the device have ended
  *
  * Since: 0.1
  */
@@ -676,7 +677,7 @@ gst_vkgdr_memory_is_idle (GstMemory *memory)
  *
  * Thread-safe.
  *
- * Returns: %FALSE with @error set where the work, or the wait, failed
+ * Returns: %FALSE with @error set if the work, or the wait, failed
  *
  * Since: 0.1
  */
@@ -699,7 +700,7 @@ gst_vkgdr_memory_wait_idle (GstMemory *memory, GError **error)
  * gst_vkgdr_memory_is_written:
  * @memory: a memory of this type
  *
- * Looks, and does not wait. May be called from any thread.
+ * Does not block. May be called from any thread.
  *
  * Returns: whether the content is on the device, so that another process may
  *   read it
@@ -727,7 +728,7 @@ gst_vkgdr_memory_is_written (GstMemory *memory)
  * @error: return location for a #GError
  *
  * Waits on the CPU until the content is on the device. Unlike
- * gst_vkgdr_memory_wait_idle(), it does not wait for what reads the memory. May
+ * gst_vkgdr_memory_wait_idle(), it does not wait for readers of the memory. May
  * be called from any thread.
  *
  * Returns: %FALSE with @error set if the content did not reach the device, or

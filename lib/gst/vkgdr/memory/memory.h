@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * memory/memory.h: between the files of this room that make up a memory
+ * memory/memory.h: the interface between the files that implement a memory
  *
- * The allocator makes memories and takes their parts back. What a memory does
- * in between is in memory.c, map.c and transfer.c.
+ * The allocator makes memories and takes their parts back. The rest is in
+ * memory.c, map.c and transfer.c.
  */
 
 #ifndef __GST_VKGDR_MEMORY_H_PRIVATE__
@@ -16,8 +16,8 @@
 
 G_BEGIN_DECLS
 
-/* Only the root uses what is below `mem`: a memory that gst_memory_share ()
- * made has all of it in its parent. */
+/* The fields behind `mem` are only used in the root: for a memory that
+ * gst_memory_share () made, those of its parent count. */
 typedef struct {
   GstMemory mem;
 
@@ -26,23 +26,23 @@ typedef struct {
   GstVkgdrAccess access;
   gboolean host_cached; /* the CPU reads the block as fast as RAM */
 
-  gpointer staging;       /* pinned host memory of block.size, or NULL */
-  GstVkgdrFence *fetch;   /* a transfer to `staging` is under way, or NULL */
-  gboolean device_valid;  /* the device has the content */
-  gboolean staging_valid; /* `staging` has it, too */
+  gpointer staging;       /* pinned host memory of size block.size, or NULL */
+  GstVkgdrFence *fetch;   /* of a transfer to `staging`, or NULL */
+  gboolean device_valid;  /* the content on the device is current */
+  gboolean staging_valid; /* the content of `staging` is current */
   gboolean is_shared;     /* another process may write to it */
 
-  guint cpu_maps;         /* mappings for the CPU that live */
-  guint cpu_writers;      /* those of them that write */
-  gpointer cpu_data;      /* what they got */
-  GstClockTime cpu_since; /* when the first of them got it */
-  gsize dirty_begin;      /* the bytes that writers which have unmapped may */
-  gsize dirty_end;        /* have written, and the device lacks; 0, 0: none */
+  guint cpu_maps;         /* present mappings for the CPU */
+  guint cpu_writers;      /* of these, mappings for writing */
+  gpointer cpu_data;      /* the pointer of these mappings */
+  GstClockTime cpu_since; /* start of the first of them */
+  gsize dirty_begin;      /* range that unmapped writers may have written */
+  gsize dirty_end;        /* and that the device lacks; 0, 0: none */
 
-  /* Of the CPU's writing since the content was undefined. */
-  GstVkgdrAccess written; /* how; AUTO: not at all */
-  GstClockTime map_time;  /* for how long it was mapped for that */
-  GstClockTime wait_time; /* for how long mapping waited */
+  /* Statistics of CPU writes since the content was undefined. */
+  GstVkgdrAccess written; /* the access mode; AUTO: not written */
+  GstClockTime map_time;  /* time mapped for writing */
+  GstClockTime wait_time; /* time that mapping waited */
 
   GstVkgdrOrder order;
   GstVkgdrPolicyTurn turn; /* of the pool's policy, if there is one */
@@ -71,27 +71,29 @@ void gst_vkgdr_memory_init_allocator (GstAllocator *allocator);
 /* GstAllocatorClass.free */
 void gst_vkgdr_memory_free (GstAllocator *allocator, GstMemory *mem);
 
-/* Takes @block over. */
+/* Makes a memory of @block (taken). */
 GstMemory *gst_vkgdr_memory_new (GstVkgdrAllocator *allocator,
     const GstVkgdrBlock *block, gsize maxsize, gsize align, gsize offset,
     gsize size);
 
-/* A writer gets the memory at the time @now, after it @waited for it: @policy
- * decides about its access. The device must have finished with the memory. */
+/* Must be called when a writer gets the memory at the time @now, after it
+ * @waited for it. @policy chooses the access mode. The device must have
+ * finished with the memory. */
 void gst_vkgdr_memory_begin_turn (GstMemory *mem, GstVkgdrPolicy *policy,
     GstClockTime now, GstClockTime waited);
 
-/* With the lock held, which is given up while the CPU waits: waits for what
- * must be done before the CPU may do what @flags say. FALSE with @error set if
- * the wait failed, or the content is lost. */
+/* Must be called with the lock held, which is released while the CPU waits.
+ * Waits for all work that must precede a CPU access with @flags. FALSE with
+ * @error set if the wait failed, or the content is lost. */
 gboolean gst_vkgdr_memory_wait (
     GstVkgdrMemory *self, GstMapFlags flags, GError **error);
 
-/* The same before work is queued on a stream: a driver before CUDA 12.5 has no
- * fence for streams that were not declared. Others do not wait. */
+/* The same before work is queued on a stream. Only drivers before CUDA 12.5
+ * make the CPU wait, because they have no fence for undeclared streams. */
 gboolean gst_vkgdr_memory_settle (GstVkgdrMemory *self, GError **error);
 
-/* The CPU has written the content, which is on the device. */
+/* Must be called when the CPU has written the content and it is on the device.
+ */
 void gst_vkgdr_memory_set_on_device (GstVkgdrMemory *self);
 
 /* --- map.c --- */
@@ -101,26 +103,27 @@ gpointer gst_vkgdr_memory_map_full (
     GstMemory *mem, GstMapInfo *info, gsize maxsize);
 void gst_vkgdr_memory_unmap_full (GstMemory *mem, GstMapInfo *info);
 
-/* With the lock held: queues a transfer of @size bytes between @host and the
- * block from @offset on. Returns the fence behind it, which the caller owns;
- * NULL with @error set on failure. */
+/* Must be called with the lock held. Queues a transfer of @size bytes between
+ * @host and the block at @offset. Returns a fence behind it, which the caller
+ * owns; NULL with @error set on failure. */
 GstVkgdrFence *gst_vkgdr_memory_copy_async (GstVkgdrMemory *self,
     GstVkgdrDirection direction, gsize offset, gpointer host, gsize size,
     GstVkgdrStream *stream, GError **error);
 
-/* With the lock held, which is given up meanwhile: the staging buffer, with the
- * content if there is any, to be used with @flags. */
+/* Must be called with the lock held, which is released meanwhile. Returns the
+ * staging buffer for an access with @flags, with the content if there is any.
+ */
 gpointer gst_vkgdr_memory_map_staging (
     GstVkgdrMemory *self, GstMapFlags flags, GError **error);
 
-/* With the lock held, which is given up meanwhile: sends what was written to
- * the staging buffer to the device. */
+/* Must be called with the lock held, which is released meanwhile. Sends the
+ * written part of the staging buffer to the device. */
 gboolean gst_vkgdr_memory_send_staging (
     GstVkgdrMemory *self, gsize offset, gsize size, GError **error);
 
 /* --- allocator.c and blocks.c --- */
 
-/* What remains of a root when it is freed. */
+/* The parts of a freed memory. */
 typedef struct {
   GstVkgdrBlock block;
   gpointer staging;        /* or NULL */
@@ -129,12 +132,12 @@ typedef struct {
   gboolean on_context;     /* wait for the whole CUDA context, too */
 } GstVkgdrRemains;
 
-/* Reuses or gives back the parts when the device has finished with them. Takes
- * all of them. Does not wait. */
+/* Recycles or frees the parts (taken) when the device has finished with them.
+ * Does not wait. */
 void gst_vkgdr_allocator_retire (
     GstVkgdrAllocator *allocator, const GstVkgdrRemains *remains);
 
-/* A memory of all of @allocation (taken). */
+/* Makes a memory of the whole @allocation (taken). */
 GstMemory *gst_vkgdr_allocator_wrap_allocation (GstVkgdrAllocator *allocator,
     GstVkgdrAllocation *allocation, gsize offset, gsize size);
 
@@ -142,11 +145,11 @@ GstVkgdrPinned *gst_vkgdr_allocator_get_pinned (GstVkgdrAllocator *allocator);
 
 GstVkgdrContext *gst_vkgdr_allocator_get_context (GstVkgdrAllocator *allocator);
 
-/* A number that no other pool has. */
+/* Returns a unique identifier of an owner. */
 gconstpointer gst_vkgdr_allocator_new_owner (void);
 
-/* Who asks for what this thread allocates from now on, from any allocator; NULL
- * is nobody in particular. @demand must live until it is set to another. */
+/* Sets the requester of all allocations of this thread from now on, from any
+ * allocator; NULL resets it. @demand must stay valid until the next call. */
 void gst_vkgdr_allocator_set_demand (const GstVkgdrDemand *demand);
 
 G_END_DECLS

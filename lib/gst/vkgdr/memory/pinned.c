@@ -5,25 +5,26 @@
 
 #include "memory/pinned.h"
 
-/* Bytes that are kept at most. Eight 4K RGBA frames: what a pipeline with a few
- * queues has under way, and little beside a GPU host's memory. */
+/* The maximum size in bytes of kept blocks. It is enough for eight 4K RGBA
+ * frames, as in a pipeline with a few queues, and small compared to the memory
+ * of a host with a GPU. */
 #define KEPT_MAX (256 * 1024 * 1024)
 
-/* What is asked for is rounded up to this many bytes, so that buffers of nearly
- * the same size can stand in for each other. */
+/* Sizes are rounded up to a multiple of this many bytes, so that blocks of
+ * nearly the same size can replace each other. */
 #define GRANULE (64 * 1024)
 
 typedef struct {
   gpointer data;
   gsize size;
-  GstVkgdrFence *fence; /* a transfer may be under way until it is reached */
+  GstVkgdrFence *fence; /* a transfer may be pending until it is reached */
 } Piece;
 
 struct _GstVkgdrPinned {
   gint refcount;
   GstVkgdrContext *context;
   GMutex lock;
-  GArray *kept;    /* of Piece, the latest given back last */
+  GArray *kept;    /* of Piece, the oldest first */
   GHashTable *out; /* data -> size */
   gsize kept_bytes;
 };
@@ -61,7 +62,7 @@ gst_vkgdr_pinned_unref (GstVkgdrPinned *pinned)
   g_free (pinned);
 }
 
-/* What is freed in another thread. */
+/* A block that is freed in another thread. */
 typedef struct {
   GstVkgdrContext *context; /* not a reference */
   gpointer data;
@@ -103,8 +104,8 @@ is_idle (const Piece *piece)
   return !piece->fence || gst_vkgdr_fence_is_signaled (piece->fence);
 }
 
-/* With the lock held: the smallest kept piece that is idle, large enough, and
- * not more than twice as large. */
+/* Must be called with the lock held. Takes the smallest kept piece that is
+ * idle, large enough, and not more than twice as large. */
 static gpointer
 take_kept (GstVkgdrPinned *pinned, gsize size)
 {

@@ -2,9 +2,9 @@
  *
  * memory/pinned.h: pinned host memory, recycled
  *
- * Pinning takes a fraction of a millisecond a megabyte, so what is given back
- * is kept for the next one who asks for about the same size. Knows nothing of
- * what the memory is for. Thread-safe.
+ * Pinning takes a fraction of a millisecond per megabyte, so blocks are kept
+ * and reused for requests of about the same size. Does not know what the memory
+ * is used for. Thread-safe.
  */
 
 #ifndef __GST_VKGDR_PINNED_H__
@@ -22,23 +22,24 @@ GstVkgdrPinned *gst_vkgdr_pinned_new (GstVkgdrContext *context);
 
 GstVkgdrPinned *gst_vkgdr_pinned_ref (GstVkgdrPinned *pinned);
 
-/* The last reference frees what is kept; what is out keeps one itself. */
+/* Releasing the last reference frees the kept blocks. Each used block has a
+ * reference. */
 void gst_vkgdr_pinned_unref (GstVkgdrPinned *pinned);
 
-/* At least @size bytes, aligned to a page; NULL with @error set on failure. */
+/* Takes a block of at least @size bytes, aligned to a page; NULL with @error
+ * set on failure. */
 gpointer gst_vkgdr_pinned_take (
     GstVkgdrPinned *pinned, gsize size, GError **error);
 
-/* Gives @data back; it is used again when @fence (nullable), which is taken
- * over, is reached. */
+/* Gives @data back. It is reused when @fence (nullable, taken) is reached. */
 void gst_vkgdr_pinned_give (
     GstVkgdrPinned *pinned, gpointer data, GstVkgdrFence *fence);
 
-/* How many blocks are kept for later, and how many are in use. */
+/* The number of kept blocks and of used blocks. */
 void gst_vkgdr_pinned_count (
     GstVkgdrPinned *pinned, guint *n_held, guint *n_active);
 
-/* Frees what is kept. */
+/* Frees the kept blocks. */
 void gst_vkgdr_pinned_trim (GstVkgdrPinned *pinned);
 
 G_END_DECLS

@@ -13,14 +13,14 @@ GST_DEBUG_CATEGORY_STATIC (gst_vkgdr_pinned_memory_debug);
 
 #define PINNED_MEMORY_TYPE "VkgdrPinnedMemory"
 
-/* Everything below `mem` is of the root alone. */
+/* The fields behind `mem` are only used in the root. */
 typedef struct {
   GstMemory mem;
 
   GstVkgdrPinned *pinned;
   guint8 *data;
   GMutex lock;
-  GstVkgdrFence *expected; /* the content is there; NULL: it is */
+  GstVkgdrFence *expected; /* behind pending transfers to it, or NULL */
 } PinnedMemory;
 
 #define GST_TYPE_VKGDR_PINNED_ALLOCATOR (gst_vkgdr_pinned_allocator_get_type ())
@@ -77,7 +77,7 @@ pinned_memory_share (GstMemory *mem, gssize offset, gssize size)
   return part;
 }
 
-/* A copy is ordinary memory: there is no transfer to make it pinned for. */
+/* A copy is system memory: there is no transfer that pinning would speed up. */
 static GstMemory *
 pinned_memory_copy (GstMemory *mem, gssize offset, gssize size)
 {
@@ -97,7 +97,7 @@ pinned_memory_copy (GstMemory *mem, gssize offset, gssize size)
   return copy;
 }
 
-/* Memory of this kind comes from gst_vkgdr_pinned_memory_new () alone. */
+/* Memory of this type is only made by gst_vkgdr_pinned_memory_new (). */
 static GstMemory *
 pinned_allocator_alloc (
     GstAllocator *allocator, gsize size, GstAllocationParams *params)
@@ -139,7 +139,7 @@ gst_vkgdr_pinned_allocator_init (GstVkgdrPinnedAllocator *self)
   GST_OBJECT_FLAG_SET (self, GST_ALLOCATOR_FLAG_CUSTOM_ALLOC);
 }
 
-/* The one allocator, which has no state and stays. */
+/* There is one allocator, which has no state and is never freed. */
 static GstAllocator *
 get_allocator (void)
 {
@@ -192,7 +192,7 @@ gst_vkgdr_pinned_memory_expect (
   GstVkgdrFence *fence = NULL;
 
   g_mutex_lock (&self->lock);
-  /* One fence stands for all that was queued, on whatever streams. */
+  /* One fence covers all transfers, on whatever streams they were queued. */
   if (!self->expected || gst_vkgdr_stream_wait (stream, self->expected, error))
     fence = gst_vkgdr_stream_record (stream, error);
   if (fence) {

@@ -2,8 +2,8 @@
  *
  * memory/pinnedmemory.h: pinned host memory as a GstMemory
  *
- * For the CPU, memory like any other; but what DMA brings may still be on its
- * way, and mapping waits for that. Does not know what is brought.
+ * Mapping it for the CPU waits for pending DMA transfers to it. Does not know
+ * what is transferred.
  */
 
 #ifndef __GST_VKGDR_PINNED_MEMORY_H__
@@ -18,10 +18,11 @@ GstMemory *gst_vkgdr_pinned_memory_new (
 
 gboolean gst_vkgdr_is_pinned_memory (GstMemory *mem);
 
-/* Its first byte. */
+/* Returns the address of its first byte. */
 gpointer gst_vkgdr_pinned_memory_get_data (GstMemory *mem);
 
-/* @stream has a transfer to it queued; mapping waits until that is done. */
+/* Must be called when @stream has a transfer to the memory queued; mapping
+ * waits until the transfer is done. */
 gboolean gst_vkgdr_pinned_memory_expect (
     GstMemory *mem, GstVkgdrStream *stream, GError **error);
 

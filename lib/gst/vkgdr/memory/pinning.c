@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * memory/pinning.c: host memory of other elements, pinned for DMA
+ * memory/pinning.c: pins host memory of other elements for DMA
  *
- * Pinning takes as long as copying, so it pays for memory that comes back,
- * which is known when it is seen for the second time.
+ * Pinning takes as long as copying, so it only pays for memory that is used
+ * repeatedly. A memory is pinned when it is used for the second time.
  *
- * What is pinned are pages, not addresses: if an address gets other pages while
- * it is pinned, DMA goes on using the old pages, without an error. So only
- * memory is pinned whose address keeps its pages:
+ * Pages are pinned, not addresses: if an address gets other pages while it is
+ * pinned, DMA uses the old pages, without an error. So only memory whose
+ * address keeps its pages is pinned:
  *
- * - this library's own pinned memory, which is pinned already;
- * - system memory whose bytes are in one piece with the GstMemory. A reference
- *   keeps it from being freed while it is pinned;
+ * - this library's own pinned memory, which is already pinned;
+ * - system memory whose bytes are in the same allocation as the GstMemory. A
+ *   reference prevents it from being freed while it is pinned;
  * - memory of a file descriptor, through a mapping that this file makes and
  *   keeps.
  *
- * Any other kind is copied by the CPU.
+ * Any other memory is copied by the CPU.
  *
- * The driver unpins memory only when the device is idle. So the owner of a
- * memory must not wait for that: a thread looks from time to time which
- * memories nobody else has any more, unpins these, and frees them.
+ * The driver unpins memory only when the device is idle. The owner of a memory
+ * must not wait for that. So a thread checks from time to time which memories
+ * have no other owner, unpins these, and frees them.
  */
 
 #include <sys/mman.h>
@@ -32,12 +32,12 @@
 GST_DEBUG_CATEGORY_STATIC (gst_vkgdr_pinning_debug);
 #define GST_CAT_DEFAULT gst_vkgdr_pinning_debug
 
-/* Microseconds between two looks for memories that nobody else has. */
+/* Microseconds between two checks for memories without another owner. */
 #define LOOK_INTERVAL (50 * G_TIME_SPAN_MILLISECOND)
 
-/* Bytes behind the GstMemory within which its own bytes begin, its alignment
- * not counted: the size of the structure of GStreamer's system allocator, and
- * room for later versions of that. */
+/* The bytes of a system memory begin within this distance from the GstMemory,
+ * besides the alignment: the size of the structure of GStreamer's system
+ * allocator, with room for later versions. */
 #define STRUCTURE_MAX 1024
 
 typedef enum { SEEN_ONCE, PINNING, PINNED, CANNOT_PIN } State;
@@ -50,15 +50,15 @@ typedef struct {
   gsize size;
 } Pin;
 
-/* What is known of a memory; attached to it. */
+/* The state of a memory for pinning; attached to the memory. */
 typedef struct {
   State state;
-  guint8 *data; /* what is pinned; the first byte of the root */
-  Pin *pin;     /* of a file descriptor's memory, which ends with it; or NULL */
+  guint8 *data; /* the pinned address: first byte of the root */
+  Pin *pin;     /* for memory of a file descriptor, freed with it; or NULL */
 } Known;
 
-static GMutex lock;     /* for Known of all memories, and for what follows */
-static GPtrArray *pins; /* of Pin that have a memory */
+static GMutex lock;     /* protects Known of all memories, and `pins` */
+static GPtrArray *pins; /* of Pin with a memory */
 static GQuark known_quark;
 
 static void
@@ -78,7 +78,7 @@ init (void)
 /* --- unpinning -------------------------------------------------------------
  */
 
-/* In the thread that may wait for the device. */
+/* Runs in the reclaim thread, because unpinning may wait for the device. */
 static void
 unpin (gpointer user_data)
 {
@@ -103,11 +103,11 @@ unpin_later (Pin *pin)
   gst_vkgdr_reclaim (pin->context, NULL, unpin, pin);
 }
 
-static void look_later (GstVkgdrContext *context);
+static void unpin_unused_later (GstVkgdrContext *context);
 
-/* In that thread: unpins what nobody else has any more. */
+/* Runs in the reclaim thread. Unpins memories without another owner. */
 static void
-look (gpointer user_data)
+unpin_unused (gpointer user_data)
 {
   GstVkgdrContext *context = user_data;
   gboolean again = FALSE;
@@ -133,20 +133,20 @@ look (gpointer user_data)
     unpin_later (g_ptr_array_index (unused, i));
   g_ptr_array_unref (unused);
   if (again)
-    look_later (context);
+    unpin_unused_later (context);
   gst_vkgdr_context_unref_in_background (context);
 }
 
-/* Each pin keeps the context alive, so the look may, too. */
+/* The timer may keep the context alive, since each pin does, too. */
 static void
-look_later (GstVkgdrContext *context)
+unpin_unused_later (GstVkgdrContext *context)
 {
-  if (!gst_vkgdr_reclaim_later (context, LOOK_INTERVAL, look,
+  if (!gst_vkgdr_reclaim_later (context, LOOK_INTERVAL, unpin_unused,
           gst_vkgdr_context_ref_in_background (context)))
     gst_vkgdr_context_unref_in_background (context);
 }
 
-/* With the lock held. */
+/* Must be called with the lock held. */
 static gboolean
 has_pins (GstVkgdrContext *context)
 {
@@ -168,15 +168,16 @@ remember (Pin *pin)
   g_ptr_array_add (pins, pin);
   g_mutex_unlock (&lock);
   if (first)
-    look_later (pin->context);
+    unpin_unused_later (pin->context);
 }
 
 /* --- pinning ---------------------------------------------------------------
  */
 
-/* Whether the bytes of @memory, whose first one is at @data, are in one piece
- * with the structure, as GStreamer's default allocator makes it: they live as
- * long as that. Memory that wraps an application's bytes is not. */
+/* Whether the bytes of @memory, which begin at @data, are in the same
+ * allocation as the structure, as in memory of GStreamer's default allocator.
+ * Then they live as long as the structure. Wrapped bytes of an application do
+ * not. */
 static gboolean
 is_in_one_piece (GstMemory *memory, const guint8 *data)
 {
@@ -186,8 +187,8 @@ is_in_one_piece (GstMemory *memory, const guint8 *data)
          && data > begin && data <= begin + STRUCTURE_MAX + memory->align;
 }
 
-/* A mapping of its own, which stays. Memory of a DMA buffer needs calls around
- * each access, and may not be ordinary memory. */
+/* A separate mapping, which is kept. DMA buffers are not mapped: they need
+ * calls around each access, and may not be ordinary memory. */
 static guint8 *
 map_file (GstMemory *memory)
 {
@@ -219,7 +220,7 @@ register_pages (Pin *pin, GError **error)
   return ok;
 }
 
-/* Sets `data`, and `memory` if a reference has to keep the bytes. */
+/* Sets `data`, and `memory` if a reference is needed to keep the bytes. */
 static gboolean
 find_pages (Pin *pin, GstMemory *memory, GError **error)
 {
@@ -240,7 +241,7 @@ find_pages (Pin *pin, GstMemory *memory, GError **error)
   }
   pin->data = first;
   pin->memory = gst_memory_ref (memory);
-  /* It may be unpinned only after gst_deinit (). */
+  /* The memory may be unpinned only after gst_deinit (). */
   GST_MINI_OBJECT_FLAG_SET (memory, GST_MINI_OBJECT_FLAG_MAY_BE_LEAKED);
   return TRUE;
 }
@@ -309,9 +310,9 @@ pin_known (GstVkgdrContext *context, GstMemory *memory, Known *known)
     known->pin = pin;
 }
 
-/* What is known of @memory; notes that it was seen. */
+/* Returns the state of @memory, and counts this use. */
 static Known *
-see (GstMemory *memory, gboolean *is_second_time)
+count_use (GstMemory *memory, gboolean *is_second_time)
 {
   Known *known;
 
@@ -334,17 +335,17 @@ see (GstMemory *memory, gboolean *is_second_time)
  * @context: a context
  * @memory: any memory that the CPU can map
  *
- * Pins @memory, so that transfers to and from it run at full speed and
- * asynchronously, if it is known to come back: that is, from the second call
- * with it, or with a part of it, on. Memory whose address may get other pages
- * while it lives cannot be pinned. Memory stays pinned until it is freed.
+ * Pins @memory for fast and asynchronous transfers if it is used repeatedly: a
+ * memory, or the root of a shared part, is pinned with the second call. Memory
+ * whose address may get other pages cannot be pinned. Memory stays pinned until
+ * it is freed.
  *
- * The result is an address for DMA alone. It need not be the one that mapping
- * @memory gives, but the bytes are the same. Keep @memory mapped during the
- * transfer, so that nobody writes to it. May be called from any thread.
+ * The result is an address for DMA only. It may differ from the address of a
+ * mapping of @memory, but the bytes are the same. Keep @memory mapped during
+ * the transfer, so that it is not written. May be called from any thread.
  *
- * Returns: (transfer none) (nullable): the first byte of @memory in pinned
- *   memory, valid as long as @memory; %NULL if it is not pinned
+ * Returns: (transfer none) (nullable): the address of the first byte of @memory
+ *   in pinned memory, valid as long as @memory; %NULL if it is not pinned
  *
  * Since: 0.2
  */
@@ -363,7 +364,7 @@ gst_vkgdr_context_get_pinned_data (GstVkgdrContext *context, GstMemory *memory)
     return gst_vkgdr_pinned_memory_get_data (memory);
   init ();
   root = memory->parent ? memory->parent : memory;
-  known = see (root, &is_second_time);
+  known = count_use (root, &is_second_time);
   if (is_second_time)
     pin_known (context, root, known);
   g_mutex_lock (&lock);
@@ -377,7 +378,7 @@ gst_vkgdr_context_get_pinned_data (GstVkgdrContext *context, GstMemory *memory)
  * @context: a context
  * @memory: any memory that the CPU can map
  *
- * As gst_vkgdr_context_get_pinned_data(), for callers that do not need the
+ * Like gst_vkgdr_context_get_pinned_data(), for callers that do not need the
  * address. May be called from any thread.
  *
  * Returns: whether @memory is pinned

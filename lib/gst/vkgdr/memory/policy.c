@@ -2,7 +2,7 @@
  *
  * memory/policy.c: see memory/policy.h
  *
- * The life of pools, groups and turns. What a group tries when is in
+ * The life of pools, groups and turns. The measurements of a group are in
  * memory/policyround.c.
  */
 
@@ -73,7 +73,8 @@ gst_vkgdr_policy_next (GstVkgdrPolicy *policy, GstVkgdrPolicyTurn *turn,
   return turn->access;
 }
 
-/* A writer in direct mode may begin to read what it writes. */
+/* Even a writer with direct access that did not read before may begin to read
+ * what it writes. */
 static void
 check_slow (GstVkgdrPolicy *pool, GstClockTime time)
 {

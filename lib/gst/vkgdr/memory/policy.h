@@ -4,22 +4,23 @@
  * access
  *
  * A plain writer is about as fast in the window as in ordinary memory. A writer
- * that also reads what it wrote, though it mapped for writing alone, is
- * hundreds of times slower there. Many plain writers at once share the window's
- * bandwidth, while DMA has bandwidth of its own. So the access mode is
- * measured.
+ * that also reads the bytes that it wrote, although it mapped for writing only,
+ * is hundreds of times slower in the window. Several plain writers share the
+ * window's bandwidth, and DMA has separate bandwidth. So the access mode is
+ * chosen by measurements.
  *
- * The pools that share a device are one group. What counts is the bytes that
- * all writers of the group together write per time. Where that is equal,
- * because something else sets the pace, the time that the writers spend counts.
+ * The pools of a device are one group. The first criterion is the rate at which
+ * all writers of the group together write bytes. If the rates are equal,
+ * because another element limits the speed, the time that the writers spend is
+ * compared.
  *
- * A measurement begins when no buffer of the other mode is being written any
- * more, and covers several buffers of each writer. Each candidate is measured
- * at least twice, so one odd buffer decides nothing.
+ * A measurement begins when no buffer with the previous mode is being written
+ * any more, and covers several buffers of each writer. Each candidate is
+ * measured at least twice, so that a single outlier decides nothing.
  *
- * The policy knows neither memory nor pools. All times are handed in, in
+ * The policy knows neither memory nor pools. All times are passed in, in
  * nanoseconds of one monotonic clock. Thread-safe. The lock of a group is the
- * last in the order of locks: nothing is called with it held.
+ * last one in the lock order: nothing is called with it held.
  */
 
 #ifndef __GST_VKGDR_POLICY_H__
@@ -34,12 +35,12 @@ G_BEGIN_DECLS
 typedef struct _GstVkgdrPolicyGroup GstVkgdrPolicyGroup;
 typedef struct _GstVkgdrPolicy GstVkgdrPolicy;
 
-/* One buffer of a pool, from the moment that a writer gets it until it is
- * written for the first time, or comes back. Zero-initialised. Accesses have to
- * be serialised by the caller. */
+/* One buffer of a pool, from the moment when a writer gets it until it is
+ * written for the first time or released. Must be zero-initialised. Accesses
+ * must be serialised by the caller. */
 typedef struct {
   GstVkgdrPolicy *policy; /* a reference, or NULL */
-  GstVkgdrAccess access;  /* what the writer got */
+  GstVkgdrAccess access;  /* access mode of the writer */
   gboolean is_pending;    /* not yet written */
   gboolean is_probe;
   gboolean is_measured; /* the group is trying access modes at present */
@@ -51,34 +52,37 @@ GstVkgdrPolicyGroup *gst_vkgdr_policy_group_new (gboolean window_is_cached);
 GstVkgdrPolicyGroup *gst_vkgdr_policy_group_ref (GstVkgdrPolicyGroup *group);
 void gst_vkgdr_policy_group_unref (GstVkgdrPolicyGroup *group);
 
-/* The policy of one pool. It begins with the mode that cannot stall a writer:
- * staged, or direct where the window is cached. */
+/* The policy of one pool. Its first mode is the one that cannot block a writer:
+ * staged, or direct if the window is cached. */
 GstVkgdrPolicy *gst_vkgdr_policy_new (GstVkgdrPolicyGroup *group);
 GstVkgdrPolicy *gst_vkgdr_policy_ref (GstVkgdrPolicy *policy);
 void gst_vkgdr_policy_unref (GstVkgdrPolicy *policy);
 
 /* With %GST_VKGDR_ACCESS_AUTO the policy measures. Any other value is used as
- * it is. */
+ * given. */
 void gst_vkgdr_policy_set (GstVkgdrPolicy *policy, GstVkgdrAccess wanted);
 
-/* A writer gets a buffer of @size bytes at the time @now, after it @waited for
- * the buffer. Starts @turn, and returns the mode that the buffer is to have. */
+/* Must be called when a writer gets a buffer of @size bytes at the time @now,
+ * after it @waited for the buffer. Starts @turn, and returns the access mode
+ * for the buffer. */
 GstVkgdrAccess gst_vkgdr_policy_next (GstVkgdrPolicy *policy,
     GstVkgdrPolicyTurn *turn, gsize size, GstClockTime now,
     GstClockTime waited);
 
-/* A mapping for writing of the buffer of @turn lasted @time. @used: the mode
- * that the mapping had, which is staged for a mapping that reads. */
+/* Must be called when a mapping for writing of the buffer of @turn has ended,
+ * which lasted @time. @used is its access mode, which is staged for a mapping
+ * that also reads. */
 void gst_vkgdr_policy_report (
     GstVkgdrPolicyTurn *turn, GstVkgdrAccess used, GstClockTime time);
 
-/* The buffer of @turn comes back, whether or not it was written. */
+/* Must be called when the buffer of @turn is released, whether or not it was
+ * written. */
 void gst_vkgdr_policy_cancel (GstVkgdrPolicyTurn *turn);
 
 /* Cancels @turn and drops its reference. */
 void gst_vkgdr_policy_turn_clear (GstVkgdrPolicyTurn *turn);
 
-/* What is in force between measurements: direct or staged. */
+/* Returns the mode between measurements: direct or staged. */
 GstVkgdrAccess gst_vkgdr_policy_get (GstVkgdrPolicy *policy);
 
 G_END_DECLS

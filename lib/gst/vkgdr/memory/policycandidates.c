@@ -7,13 +7,13 @@
 
 #include "memory/policygroup.h"
 
-/* A pool that got no buffer for this time, and for several of its turns, does
- * not write at present. */
+/* A pool that got no buffer for this time, and for several of its usual
+ * intervals, does not write at present. */
 #define ABSENCE (200 * GST_MSECOND)
 #define ABSENT_TURNS 8
 
-/* A pool with less than this share of the mean rate does not matter, where it
- * is new, and where it took part in the last round. */
+/* A pool with less than this share of the mean rate is ignored: SHARE_NEW for a
+ * new pool, the other for a pool that took part in the last round. */
 #define SHARE_NEW (1 / 8.)
 #define SHARE_OLD (1 / 32.)
 

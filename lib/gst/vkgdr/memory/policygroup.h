@@ -2,8 +2,9 @@
  *
  * memory/policygroup.h: the policies of the pools that share a device
  *
- * What memory/policy.c, memory/policyround.c and memory/policycandidates.c
- * share. All functions must be called with the group's lock held.
+ * The interface between memory/policy.c, memory/policyround.c and
+ * memory/policycandidates.c. All functions must be called with the group's lock
+ * held.
  */
 
 #ifndef __GST_VKGDR_POLICY_GROUP_H__
@@ -15,19 +16,19 @@
 
 G_BEGIN_DECLS
 
-/* Buffers that a pool gets in a new mode before they count: caches have to be
- * warm, and staging buffers have to be allocated. */
+/* Buffers of a pool with a new mode that do not count: caches have to get warm,
+ * and staging buffers have to be allocated. */
 #define WARM_UP 3
 
-/* A direct buffer that takes its writer so many times longer than staged ones
- * do is slow: the writer reads. Buffers in flight and STRIKES more have to be
- * slow before that counts. */
+/* A direct buffer is slow if its writer takes this many times longer than with
+ * staged buffers: then the writer reads. The pool is treated as a reader after
+ * as many slow buffers as it has in flight, and STRIKES more. */
 #define SLOW 8
 #define STRIKES 2
 
-/* Time from one round to the next, at first and at most, and at least as a
- * multiple of the cost of a round. A round that is due because something has
- * changed comes after GAP_PER_COST. */
+/* The time between rounds: at first, at most, and at least as a multiple of the
+ * cost of a round. After a change, the next round comes after GAP_PER_COST
+ * times the cost. */
 #define FIRST_INTERVAL (2 * GST_SECOND)
 #define LAST_INTERVAL (64 * GST_SECOND)
 #define PERIOD_PER_COST 64
@@ -56,9 +57,10 @@ struct _GstVkgdrPolicyGroup {
   GstClockTime phase_start;
   guint probing; /* index of the participant that is probed */
   GstVkgdrPolicySearch search;
-  GstClockTime first_window; /* what the first measurement took; 0: none yet */
+  GstClockTime
+      first_window; /* duration of the first measurement; 0: none yet */
 
-  /* the cost of a round */
+  /* for the cost of a round */
   GstClockTime candidate_start;
   gdouble time_tried;  /* in the round, for all candidates */
   gdouble bytes_tried; /* written in that time */
@@ -96,7 +98,7 @@ struct _GstVkgdrPolicy {
   guint n_odd_probes;
   guint strikes;
   GstClockTime strike_time;  /* spent on slow buffers in a row */
-  GstClockTime staged_until; /* it reads what it writes; 0: it does not */
+  GstClockTime staged_until; /* staged, because it reads, until then; 0: not */
   GstClockTime retry;
 };
 
@@ -127,8 +129,8 @@ participant (const GstVkgdrPolicyGroup *group, guint i)
 
 /* --- memory/policycandidates.c --- */
 
-/* Finds the pools that a round would be about. Returns whether these are the
- * same as at the last call. */
+/* Finds the pools for the next round. Returns whether they are the same as in
+ * the last call. */
 gboolean gst_vkgdr_policy_group_find_candidates (
     GstVkgdrPolicyGroup *group, GstClockTime now);
 
@@ -136,35 +138,38 @@ gboolean gst_vkgdr_policy_group_find_candidates (
 gboolean gst_vkgdr_policy_group_takes_part (
     const GstVkgdrPolicyGroup *group, const GstVkgdrPolicy *pool);
 
-/* Whether the candidates are those that take part. */
+/* Whether the candidates are the pools that take part. */
 gboolean gst_vkgdr_policy_group_is_unchanged (const GstVkgdrPolicyGroup *group);
 
-/* Whether there is a candidate that does not take part. In a round, the modes
- * that are tried may slow a participant down so much that it is no candidate.
+/* Whether there is a candidate that does not take part. During a round, a
+ * participant may be so slow with the mode that is tried that it is not a
+ * candidate.
  */
 gboolean gst_vkgdr_policy_group_has_newcomer (const GstVkgdrPolicyGroup *group);
 
 /* --- memory/policyround.c --- */
 
-/* A pool of the group gets a buffer: does what is due. */
+/* Must be called when a pool of the group gets a buffer. Does the next step of
+ * the state machine. */
 void gst_vkgdr_policy_group_step (GstVkgdrPolicyGroup *group, GstClockTime now);
 
 /* Ends a round without a result. */
 void gst_vkgdr_policy_group_abort_round (
     GstVkgdrPolicyGroup *group, GstClockTime now);
 
-/* The writer of @pool reads what it writes, or maps for reading, too, which was
- * found out at the @cost. The pool leaves the round, and gets staged buffers
- * for a long time. */
+/* Must be called when the writer of @pool was found to read what it writes, or
+ * to map for reading, too; finding out took the time @cost. The pool leaves the
+ * round, and gets staged buffers for a long time. */
 void gst_vkgdr_policy_group_keep_staged (GstVkgdrPolicyGroup *group,
     GstVkgdrPolicy *pool, GstClockTime cost, GstClockTime now);
 
-/* The pool that is probed has had its direct buffer for @time. */
+/* Must be called when the pool that is probed has used its direct buffer for
+ * @time. */
 void gst_vkgdr_policy_group_judge_probe (GstVkgdrPolicyGroup *group,
     GstVkgdrPolicy *pool, GstClockTime time, GstClockTime now);
 
-/* The pool that is probed mapped its direct buffer for reading, too, or did
- * not write to it. */
+/* Must be called when the pool that is probed mapped its direct buffer for
+ * reading, too, or did not write to it. */
 void gst_vkgdr_policy_group_repeat_probe (
     GstVkgdrPolicyGroup *group, GstVkgdrPolicy *pool, GstClockTime now);
 

@@ -2,21 +2,20 @@
  *
  * memory/policyround.c: tries access modes on the pools of a group
  *
- * A group alternates between two states. While it is settled, each pool has its
- * mode. In a round the group tries different numbers of direct writers
+ * A group has two states. While it is settled, each pool has a fixed mode. In a
+ * round, the group tries different numbers of direct writers
  * (memory/policysearch.c) among the pools that write at present. A round has
- * three phases, of which the last two repeat:
+ * three phases, of which the last two are repeated:
  *
- * - probing: each staged pool gets one direct buffer, one pool at a time. A
- *   pool that takes far longer for it, twice, reads what it writes. It stays
- *   staged and leaves the round.
+ * - probing: each staged pool gets one direct buffer, one pool at a time. If a
+ *   pool takes far longer with it, twice, its writer reads what it writes. Such
+ *   a pool stays staged and leaves the round.
  * - switching: pools get the modes to be tried. The phase ends when no buffer
  *   of another mode is being written any more.
  * - measuring: the buffers of all pools are counted.
  *
- * The time that rounds cost is kept small: the group waits at least
- * PERIOD_PER_COST times as long as the last round cost, and longer and longer
- * while the answer stays the same.
+ * The cost of rounds is limited: the group waits at least PERIOD_PER_COST times
+ * the cost of the last round, and longer each time the result stays the same.
  */
 
 #include <string.h>
@@ -26,33 +25,33 @@
 GST_DEBUG_CATEGORY_EXTERN (gst_vkgdr_policy_debug);
 #define GST_CAT_DEFAULT gst_vkgdr_policy_debug
 
-/* A measurement covers at least so many buffers of each pool, twice as many as
- * a pool has in flight, and so much time. */
+/* A measurement covers at least this many buffers of each pool, at least twice
+ * as many as the pool has in flight, and at least this time. */
 #define MIN_BUFFERS 6
 #define MIN_WINDOW (10 * GST_MSECOND)
 
-/* A measurement that takes so many times longer than the first one of the
- * round is cut short: the candidate is bad. */
+/* A measurement that takes this many times longer than the first one of the
+ * round is aborted, because the candidate is bad. */
 #define CUT 3
 
-/* Direct buffers that were mapped for reading, too, before a pool counts as one
- * that reads. */
+/* After this many direct buffers that were mapped for reading, too, a pool is
+ * treated as a reader. */
 #define MAX_ODD_PROBES 4
 
-/* Such a pool is probed again after this time, and later after so many times
- * the time that the last probes took. The time doubles. */
+/* A reader is probed again after this time, and later after a multiple of the
+ * time that the last probes took. The time doubles. */
 #define FIRST_RETRY (10 * GST_SECOND)
 #define RETRY_PER_COST 256
 
-/* How often the group looks whether pools have come or gone. */
+/* The interval of checks whether pools have come or gone. */
 #define CHECK_INTERVAL (20 * GST_MSECOND)
 
 /* A phase that lasts longer than this ends the round without a result. */
 #define PATIENCE GST_SECOND
 #define PATIENT_TURNS 64
 
-/* The group's rate or load has changed when it differs by these factors in
- * several measurements in a row. Between rounds, these take longer. */
+/* The group's rate or load has changed if it differs by these factors in
+ * several measurements in a row. Between rounds, measurements take longer. */
 #define RATE_FELL 0.7
 #define RATE_ROSE 1.4
 #define LOAD_ROSE 1.5
@@ -86,7 +85,7 @@ has_enough (const GstVkgdrPolicyGroup *group)
   return TRUE;
 }
 
-/* @elapsed: the time of a window that was cut short, or 0. */
+/* @elapsed: the time of an aborted window, or 0. */
 static GstVkgdrPolicyScore
 sum_scores (const GstVkgdrPolicyGroup *group, GstClockTime elapsed)
 {
@@ -145,8 +144,8 @@ gst_vkgdr_policy_group_abort_round (
   enter_phase (group, PHASE_SETTLED, now);
 }
 
-/* What the round cost: the time that its writers would not have needed with
- * the best candidate. */
+/* The cost of a round: the time that its writers would have saved with the best
+ * candidate. */
 static GstClockTime
 cost_of_round (const GstVkgdrPolicyGroup *group)
 {
@@ -215,7 +214,7 @@ start_search (GstVkgdrPolicyGroup *group, GstClockTime now)
     try_candidate (group, now);
 }
 
-/* Goes on to the next pool that needs a probe, or to the search. */
+/* Continues with the next pool that needs a probe, or with the search. */
 static void
 probe_next (GstVkgdrPolicyGroup *group, GstClockTime now)
 {
@@ -259,7 +258,7 @@ void
 gst_vkgdr_policy_group_keep_staged (GstVkgdrPolicyGroup *group,
     GstVkgdrPolicy *pool, GstClockTime cost, GstClockTime now)
 {
-  GST_INFO ("a writer reads what it writes: staged");
+  GST_INFO ("a writer reads what it writes; its pool is staged");
   pool->retry = MAX (MAX (2 * pool->retry, FIRST_RETRY), RETRY_PER_COST * cost);
   pool->staged_until = now + pool->retry;
   pool->probe = PROBE_NONE;
@@ -286,7 +285,7 @@ step_settled (GstVkgdrPolicyGroup *group, gboolean same, GstClockTime now)
     start_round (group, now);
 }
 
-/* Between rounds the group watches whether its rate stays the same. */
+/* Between rounds, checks whether the group's rate stays the same. */
 static void
 monitor (GstVkgdrPolicyGroup *group, GstClockTime now)
 {
@@ -320,8 +319,8 @@ step_switching (GstVkgdrPolicyGroup *group, GstClockTime now)
   enter_phase (group, PHASE_MEASURING, now);
 }
 
-/* Whether a pool mapped most of its direct buffers for reading, too: then it
- * leaves the round, which starts again. */
+/* Whether a pool mapped most of its direct buffers for reading, too. Such a
+ * pool leaves the round, which is restarted. */
 static gboolean
 drop_readers (GstVkgdrPolicyGroup *group, GstClockTime now)
 {
@@ -406,7 +405,7 @@ gst_vkgdr_policy_group_repeat_probe (
   probe_next (group, now);
 }
 
-/* A writer may keep a slow buffer for longer than anybody waits. */
+/* A writer may keep a slow buffer for longer than PATIENCE. */
 static void
 step_probing (GstVkgdrPolicyGroup *group, GstClockTime now)
 {

@@ -3,10 +3,11 @@
  * memory/policysearch.c: see memory/policysearch.h
  *
  * The total rate rises with the number of direct writers up to a point, and
- * falls beyond it. So the search measures none, half and all, and then goes on
- * around the best with smaller and smaller steps. Each candidate is measured
- * twice, with the others in between. Where two results differ, all are measured
- * a third time and the median counts, so that one disturbance decides nothing.
+ * falls beyond it. So the search measures none, half and all, and continues
+ * around the best number with smaller and smaller steps. Each candidate is
+ * measured twice, alternating with the others. If two results differ, all
+ * candidates are measured a third time and the median counts, so that a single
+ * disturbance decides nothing.
  */
 
 #include <math.h>
@@ -14,26 +15,28 @@
 
 #include "memory/policysearch.h"
 
-/* Two results of one candidate that differ by more than this fraction are
- * doubtful. */
+/* Two results of a candidate that differ by more than this fraction are not
+ * reliable. */
 #define AGREEMENT_RATE 0.03
 #define AGREEMENT_LOAD 0.1
 
-/* A rate that is higher by less than this fraction counts as equal: for one
- * writer, and for several, where losses in several stages would add up. */
+/* A rate that is higher by less than this fraction counts as equal: one value
+ * for a single writer, and one for several writers, because their small losses
+ * in several stages would add up. */
 #define EQUAL_ONE 0.02
 #define EQUAL_MANY 0.01
 
-/* The same where the writers wait for something else most of the time. */
+/* The same if the writers wait for other elements most of the time. */
 #define EQUAL_PACED 0.04
 
-/* Writers that spend less than this share of the time are paced by others. */
+/* Writers that spend less than this share of the time are limited by other
+ * elements. */
 #define BUSY 0.8
 
 /* A load that is lower by less than this fraction counts as equal. */
 #define EQUAL_LOAD 0.05
 
-/* Smaller steps cannot gain more than this fraction: the search ends. */
+/* The search ends if smaller steps cannot gain more than this fraction. */
 #define FLAT 0.015
 
 static GstVkgdrPolicyScore
@@ -60,8 +63,7 @@ distance (guint a, guint b)
   return a > b ? a - b : b - a;
 }
 
-/* Keeps the candidates in ascending order, and drops what is no number of
- * writers. */
+/* Sorts the candidates in ascending order, and drops invalid numbers. */
 static void
 set_candidates (GstVkgdrPolicySearch *search, const gint *numbers, guint n)
 {
@@ -93,7 +95,7 @@ gst_vkgdr_policy_search_start (
   set_candidates (search, numbers, G_N_ELEMENTS (numbers));
 }
 
-/* Every second pass goes backwards: that takes fewer switches. */
+/* Every second pass is in reverse order, which needs fewer switches. */
 static GstVkgdrPolicyCandidate *
 current_candidate (GstVkgdrPolicySearch *search)
 {
@@ -111,8 +113,8 @@ gst_vkgdr_policy_search_get (const GstVkgdrPolicySearch *search)
   return current_candidate ((GstVkgdrPolicySearch *) search)->n_direct;
 }
 
-/* Whether @a is preferred to @b, whose rate is equal: what costs the writers
- * less, then what is in force, then direct access, which needs neither a
+/* Whether @a is preferred to @b, whose rate is equal. The order is: less load
+ * of the writers, the present number, then direct access, which needs neither a
  * transfer nor host memory. */
 static gboolean
 is_preferred (const GstVkgdrPolicySearch *search,
@@ -183,9 +185,10 @@ is_doubtful (const GstVkgdrPolicySearch *search)
   return FALSE;
 }
 
-/* Whether numbers between the best and its neighbours cannot be much better: a
- * rate that rises to a point and falls beyond it does not gain more on one side
- * of the best than it loses on the other. Says nothing without two neighbours.
+/* Whether numbers between the best and its neighbours cannot be much better. If
+ * a rate rises to a point and falls beyond it, it cannot gain more on one side
+ * of the best than it loses on the other. FALSE if the best has not two
+ * neighbours.
  */
 static gboolean
 is_flat (const GstVkgdrPolicySearch *search)

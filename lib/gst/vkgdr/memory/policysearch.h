@@ -2,10 +2,10 @@
  *
  * memory/policysearch.h: searches for the best number of direct writers
  *
- * Of a number of pools that write at the same time, some write directly and
- * the others are staged. The search says which number of direct writers to
- * measure next, takes the results, and ends with the best number. It knows
- * neither pools nor clocks. Not thread-safe: the caller locks.
+ * Some pools that write at the same time write directly, and the others are
+ * staged. The search determines which number of direct writers to measure next,
+ * takes the results, and ends with the best number. It knows neither pools nor
+ * clocks. Not thread-safe: the caller must lock.
  */
 
 #ifndef __GST_VKGDR_POLICY_SEARCH_H__
@@ -15,11 +15,11 @@
 
 G_BEGIN_DECLS
 
-/* What one measurement of all writers together gave. */
+/* The result of one measurement of all writers together. */
 typedef struct {
   gdouble rate; /* bytes per nanosecond */
-  gdouble load; /* time that writers spent, per time that passed: the number
-                 * of writers where nothing else sets the pace */
+  gdouble load; /* time that writers spent, per elapsed time: the number of
+                 * writers if nothing else limits the speed */
 } GstVkgdrPolicyScore;
 
 #define GST_VKGDR_POLICY_PASSES 3
@@ -34,10 +34,10 @@ typedef struct {
 
 typedef struct {
   guint n_writers;
-  guint current; /* the number that is in force */
+  guint current; /* the present number */
   guint step;    /* between the candidates of the next stage; 0: none */
-  guint n;       /* candidates of this stage */
-  guint pass;    /* times that all candidates of this stage were measured */
+  guint n;       /* number of candidates in this stage */
+  guint pass;    /* how often all candidates of this stage were measured */
   guint index;   /* in this pass */
   gboolean is_over;
   GstVkgdrPolicyCandidate candidates[GST_VKGDR_POLICY_CANDIDATES];
@@ -47,14 +47,15 @@ typedef struct {
 void gst_vkgdr_policy_search_start (
     GstVkgdrPolicySearch *search, guint n_writers, guint current);
 
-/* The number of direct writers to measure; the best one once `is_over`. */
+/* Returns the number of direct writers to measure; the best one if `is_over`.
+ */
 guint gst_vkgdr_policy_search_get (const GstVkgdrPolicySearch *search);
 
-/* Takes the result for the number that gst_vkgdr_policy_search_get() gave. */
+/* Adds the result for the number of gst_vkgdr_policy_search_get(). */
 void gst_vkgdr_policy_search_add (
     GstVkgdrPolicySearch *search, GstVkgdrPolicyScore score);
 
-/* The score of the best number of the last stage. */
+/* Returns the score of the best number of the last stage. */
 GstVkgdrPolicyScore gst_vkgdr_policy_search_get_score (
     const GstVkgdrPolicySearch *search);
 

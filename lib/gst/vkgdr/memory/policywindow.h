@@ -2,7 +2,7 @@
  *
  * memory/policywindow.h: counts the buffers of one writer during a time window
  *
- * Knows nothing of access modes. Not thread-safe: the caller locks.
+ * Knows nothing of access modes. Not thread-safe: the caller must lock.
  */
 
 #ifndef __GST_VKGDR_POLICY_WINDOW_H__
@@ -15,25 +15,25 @@ G_BEGIN_DECLS
 
 typedef struct {
   guint64 bytes;      /* of all buffers but the first */
-  guint n_buffers;    /* that the writer got */
-  GstClockTime first; /* when it got the first of them */
+  guint n_buffers;    /* number of buffers that the writer got */
+  GstClockTime first; /* time of the first buffer */
   GstClockTime last;
-  GstClockTime wait; /* that it waited for buffers */
-  GstClockTime work; /* that it had buffers mapped */
-  guint n_work;      /* buffers that it wrote */
-  guint n_odd;       /* buffers that were not written in the expected mode */
+  GstClockTime wait; /* time that it waited for buffers */
+  GstClockTime work; /* time that it had buffers mapped */
+  guint n_work;      /* number of buffers that it wrote */
+  guint n_odd;       /* number of buffers not written with the expected mode */
 } GstVkgdrPolicyWindow;
 
-/* The writer gets a buffer. */
+/* Must be called when the writer gets a buffer. */
 void gst_vkgdr_policy_window_add (GstVkgdrPolicyWindow *window, gsize size,
     GstClockTime now, GstClockTime waited);
 
-/* What the writer did, from its first buffer to its last. */
+/* Returns the score of the writer, from its first buffer to its last. */
 GstVkgdrPolicyScore gst_vkgdr_policy_window_get_score (
     const GstVkgdrPolicyWindow *window);
 
-/* The same for a window of @elapsed that was cut short, in which the writer may
- * not have got a single buffer. */
+/* The same for a window of @elapsed that was aborted, in which the writer may
+ * have got no buffer at all. */
 GstVkgdrPolicyScore gst_vkgdr_policy_window_get_score_until (
     const GstVkgdrPolicyWindow *window, GstClockTime elapsed);
 

@@ -16,7 +16,7 @@
  *
  * Thread-safe.
  *
- * Returns: whether @caps are raw video that GStreamer knows the layout of
+ * Returns: whether @caps are raw video with a layout that GStreamer knows
  *
  * Since: 0.2
  */

@@ -2,8 +2,8 @@
  *
  * memory/share.h: memories that are parts of others
  *
- * For allocators whose memories keep all they have in the root: the memory that
- * was not made by gst_memory_share(). Knows nothing else of them.
+ * For allocators whose memories keep all their data in the root: the memory
+ * that was not made by gst_memory_share(). Knows nothing else of them.
  */
 
 #ifndef __GST_VKGDR_SHARE_H__
@@ -16,8 +16,8 @@ G_BEGIN_DECLS
 /* The memory that @mem is a part of, or @mem. */
 GstMemory *gst_vkgdr_share_root (GstMemory *mem);
 
-/* Makes @part, which is all zero, the part of @mem that GstMemoryShareFunction
- * is asked for. */
+/* Initializes @part, which is zero-filled, as a part of @mem, for a
+ * GstMemoryShareFunction. */
 void gst_vkgdr_share_init (
     GstMemory *part, GstMemory *mem, gssize offset, gssize size);
 

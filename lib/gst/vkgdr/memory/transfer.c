@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * memory/transfer.c: bytes to and from a memory that is not mapped
+ * memory/transfer.c: transfers bytes to and from a memory that is not mapped
  *
- * By DMA on a stream, or by the CPU's stores. Must not know which elements do
- * so.
+ * Uses DMA on a stream, or stores of the CPU. Must not know the elements that
+ * use it.
  */
 
 #include "memory/memory.h"
@@ -46,15 +46,15 @@ transfer (GstMemory *memory, GstVkgdrDirection direction, gsize offset,
 /**
  * gst_vkgdr_memory_upload:
  * @memory: a memory of this type that is not mapped
- * @offset: first byte in @memory
- * @data: (not nullable): address of host memory of @size bytes, that stays
- *   until the copy is done
+ * @offset: offset of the first byte in @memory
+ * @data: (not nullable): address of @size bytes of host memory, which must stay
+ *   valid until the copy is done
  * @size: bytes
- * @stream: a stream of its context
+ * @stream: a stream of the memory's context
  * @error: return location for a #GError
  *
- * Queues a DMA transfer from the host, in order with all other access. It is
- * asynchronous where @data is pinned.
+ * Queues a DMA transfer from the host, ordered with all other accesses. It is
+ * asynchronous if @data is pinned.
  *
  * Thread-safe.
  *
@@ -76,15 +76,15 @@ gst_vkgdr_memory_upload (GstMemory *memory, gsize offset, gconstpointer data,
 /**
  * gst_vkgdr_memory_download:
  * @memory: a memory of this type that is not mapped
- * @offset: first byte in @memory
- * @data: (not nullable): address of host memory of @size bytes, that stays
- *   until the copy is done
+ * @offset: offset of the first byte in @memory
+ * @data: (not nullable): address of @size bytes of host memory, which must stay
+ *   valid until the copy is done
  * @size: bytes
- * @stream: a stream of its context
+ * @stream: a stream of the memory's context
  * @error: return location for a #GError
  *
- * Queues a DMA transfer to the host, in order with all other access. It is
- * asynchronous where @data is pinned.
+ * Queues a DMA transfer to the host, ordered with all other accesses. It is
+ * asynchronous if @data is pinned.
  *
  * Thread-safe.
  *
@@ -107,12 +107,12 @@ gst_vkgdr_memory_download (GstMemory *memory, gsize offset, gpointer data,
  * gst_vkgdr_memory_fetch:
  * @memory: a memory of this type that is not mapped
  * @pinned: memory of gst_vkgdr_allocator_alloc_pinned() that is not mapped
- * @offset: first byte in @pinned
+ * @offset: offset of the first byte in @pinned
  * @stream: a stream of the context of both
  * @error: return location for a #GError
  *
- * Queues a DMA transfer of all of @memory, in order with all other access. Who
- * maps @pinned waits for it; nobody else does.
+ * Queues a DMA transfer of all of @memory, ordered with all other accesses.
+ * Mapping @pinned waits for it; nothing else does.
  *
  * Thread-safe.
  *
@@ -137,12 +137,13 @@ gst_vkgdr_memory_fetch (GstMemory *memory, GstMemory *pinned, gsize offset,
           stream, error)
       && gst_vkgdr_pinned_memory_expect (pinned, stream, error))
     return TRUE;
-  /* A transfer may be under way that no fence stands for. */
+  /* The transfer may have been queued, and no fence covers it. */
   gst_vkgdr_stream_synchronize (stream, NULL);
   return FALSE;
 }
 
-/* Without the lock: the memory is not mapped, so nobody else writes to it. */
+/* Must be called without the lock: the memory is not mapped, so it has no other
+ * writer. */
 static gboolean
 write_host (GstVkgdrMemory *self, gsize offset, gconstpointer data, gsize size,
     GError **error)
@@ -184,15 +185,14 @@ write_staging (GstVkgdrMemory *self, gsize offset, gconstpointer data,
 /**
  * gst_vkgdr_memory_write:
  * @memory: a memory of this type that is not mapped
- * @offset: first byte in @memory
- * @data: (not nullable): address of ordinary host memory of @size bytes
+ * @offset: offset of the first byte in @memory
+ * @data: (not nullable): address of @size bytes of ordinary host memory
  * @size: bytes
  * @error: return location for a #GError
  *
- * Copies into the window with non-temporal stores, by several threads if that
- * is faster. The content is on the device when the function returns. If the
- * memory has no host pointer, a transfer from a staging buffer is queued, in
- * order.
+ * Copies into the window with non-temporal stores, with several threads if that
+ * is faster. The content is on the device when the function returns. For
+ * device-only memory, a transfer from a staging buffer is queued in order.
  *
  * Returns: %FALSE with @error set on failure
  *

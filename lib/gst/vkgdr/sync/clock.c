@@ -2,9 +2,9 @@
  *
  * sync/clock.c: see sync/clock.h
  *
- * The kernels of a stream run one after the other, so only the first of those
- * that have not ended has to be looked at. A thread does that while kernels
- * with a limit are in flight, and ends when there are none for a while.
+ * The kernels of a stream run one after the other, so only the oldest kernel
+ * that has not ended has to be queried. A thread does this while kernels with a
+ * limit are in flight. It ends when there have been none for a while.
  */
 
 #include "sync/clock.h"
@@ -21,12 +21,12 @@ GST_DEBUG_CATEGORY_STATIC (gst_vkgdr_clock_debug);
  * queue full is blocked inside the driver, where nothing can wake it. */
 #define IN_FLIGHT_MAX 64
 
-/* Kernels that may have ended without anybody having looked. Looking takes a
- * microsecond, so one look serves several launches. */
+/* Kernels that may have ended without having been queried. A query takes a
+ * microsecond, so one query serves several launches. */
 #define LOOK_AFTER 16
 
-/* The thread looks this many times for each limit, but neither more often than
- * every LOOK_MIN milliseconds nor less often than every LOOK_MAX. */
+/* The thread queries this many times per limit, but at least every LOOK_MAX and
+ * at most every LOOK_MIN milliseconds. */
 #define LOOKS_PER_LIMIT 8
 #define LOOK_MIN 5
 #define LOOK_MAX 250
@@ -38,12 +38,12 @@ GST_DEBUG_CATEGORY_STATIC (gst_vkgdr_clock_debug);
 struct _GstVkgdrRun {
   GList link;         /* in the clock's queue; its data is the run */
   GPtrArray *waits;   /* of GstVkgdrFence: what it waits for; never NULL */
-  gboolean has_begin; /* an event tells, since the waits are not known */
+  gboolean has_begin; /* measured by `begin`, because the waits are unknown */
   CUevent begin;      /* in front of it; NULL until it is recorded */
   GstVkgdrFence *end; /* behind it; NULL while it is being launched */
   const gchar *kernel;
   guint limit;  /* milliseconds */
-  gint64 since; /* when it was first seen to be free to run, or 0 */
+  gint64 since; /* when it was first seen to be able to run, or 0 */
 };
 
 typedef GstVkgdrRun Run;
@@ -61,11 +61,11 @@ struct _GstVkgdrClock {
   GCond wake;
   GQueue runs;  /* of Run */
   GQueue done;  /* of Run, to be cleaned */
-  GQueue spare; /* of Run, to be used again */
+  GQueue spare; /* of Run, to be reused */
   GError *error;
   gboolean has_thread;
-  gboolean is_detached; /* the stream is gone */
-  gboolean is_hung;     /* the context was told */
+  gboolean is_detached; /* the stream was disposed */
+  gboolean is_hung;     /* was reported to the context's health */
 };
 
 static void
@@ -116,7 +116,7 @@ gst_vkgdr_clock_ref (GstVkgdrClock *self)
 /* --- runs ------------------------------------------------------------------
  */
 
-/* Under the lock. */
+/* Must be called with the lock held. */
 static Run *
 run_new (GstVkgdrClock *self)
 {
@@ -131,8 +131,8 @@ run_new (GstVkgdrClock *self)
   return run;
 }
 
-/* Gives back what the run has of the driver. Must be called without the lock:
- * the last reference to a fence may be the last one to another clock. */
+/* Releases the driver objects of the run. Must be called without the lock: the
+ * last reference to a fence may be the last one to another clock. */
 static void
 run_clean (GstVkgdrClock *self, Run *run)
 {
@@ -146,7 +146,7 @@ run_clean (GstVkgdrClock *self, Run *run)
   g_ptr_array_set_size (run->waits, 0);
 }
 
-/* Under the lock. */
+/* Must be called with the lock held. */
 static void
 retire (GstVkgdrClock *self, Run *run)
 {
@@ -154,7 +154,7 @@ retire (GstVkgdrClock *self, Run *run)
   g_queue_push_tail_link (&self->done, &run->link);
 }
 
-/* Under the lock. */
+/* Must be called with the lock held. */
 static void
 retire_all (GstVkgdrClock *self)
 {
@@ -162,8 +162,8 @@ retire_all (GstVkgdrClock *self)
     retire (self, g_queue_peek_head (&self->runs));
 }
 
-/* Makes runs that were retired ready for other kernels. Fences keep the clock
- * alive, so this has to be called after each retire (), without the lock. */
+/* Makes retired runs ready for other kernels. Must be called without the lock
+ * after each retire (), because the fences keep the clock alive. */
 static void
 clean (GstVkgdrClock *self)
 {
@@ -259,14 +259,14 @@ gst_vkgdr_clock_check (GstVkgdrClock *self, GError **error)
   return FALSE;
 }
 
-/* --- looking ---------------------------------------------------------------
+/* --- checks ----------------------------------------------------------------
  */
 
-/* Under the lock, with the CUDA context current: removes the runs that have
- * ended, the first @n at most, with a single look at the last of these. Returns
- * what the driver says of that one. A run that another thread is launching
- * belongs to that thread until gst_vkgdr_clock_end (), so it stays, even if a
- * later one has ended. */
+/* Removes the ended runs among the first @n, with a single query of the last
+ * one. Returns the driver's answer for that one. Must be called with the lock
+ * held and the CUDA context current. A run that another thread is launching
+ * stays until that thread calls gst_vkgdr_clock_end (), even if a later run has
+ * ended. */
 static CUresult
 remove_ended (GstVkgdrClock *self, guint n)
 {
@@ -280,9 +280,9 @@ remove_ended (GstVkgdrClock *self, guint n)
   return result;
 }
 
-/* Under the lock: the stream fails, and its element is told. The lock is given
- * up meanwhile, since the handler of the signal may use the stream. Takes
- * @error. */
+/* Marks the stream as failed and emits its signal. Must be called with the lock
+ * held; the lock is released meanwhile, because the signal's handler may use
+ * the stream. Takes @error. */
 static void
 fail (GstVkgdrClock *self, GError *error)
 {
@@ -303,30 +303,30 @@ fail (GstVkgdrClock *self, GError *error)
     gst_object_unref (stream);
     g_mutex_lock (&self->lock);
   }
-  /* The element speaks before those who wait for it. */
+  /* The element posts its error before threads that wait return theirs. */
   g_atomic_int_set (&self->failed, TRUE);
 }
 
-/* Under the lock, which is given up meanwhile. */
+/* Must be called with the lock held, which is released meanwhile. */
 static void
 declare_hung (GstVkgdrClock *self, const Run *run)
 {
   GstVkgdrHealth *health = gst_vkgdr_context_get_health (self->context);
   GError *error = g_error_new (GST_VKGDR_ERROR, GST_VKGDR_ERROR_FAILED,
       "kernel \"%s\" of %s runs for more than %u ms, and nothing can end it. "
-      "See whether the kernel has a loop without an end; if it only is slow, "
+      "Check the kernel for an endless loop; if it is only slow, "
       "raise kernel-timeout (milliseconds; 0 is no limit)",
       run->kernel, self->name, run->limit);
 
-  GST_WARNING ("%s. What the device has of this process's memory and modules "
-               "is not freed until the kernel ends",
+  GST_WARNING ("%s. The memory and modules of this process on the device "
+               "are not freed until the kernel ends",
       error->message);
   self->is_hung = TRUE;
   gst_vkgdr_health_begin_hang (health, error);
   fail (self, error);
 }
 
-/* Under the lock, which is given up meanwhile. */
+/* Must be called with the lock held, which is released meanwhile. */
 static void
 declare_lost (GstVkgdrClock *self, CUresult result)
 {
@@ -338,8 +338,8 @@ declare_lost (GstVkgdrClock *self, CUresult result)
   fail (self, error);
 }
 
-/* Under the lock: whether all in front of the kernel is done, if it is the
- * first one. A fence that the driver cannot be asked about is none to wait for.
+/* Must be called with the lock held. Whether all work in front of the first
+ * kernel is done. A fence that the driver cannot query is not waited for.
  */
 static gboolean
 is_free_to_run (GstVkgdrClock *self, const Run *run)
@@ -356,7 +356,8 @@ is_free_to_run (GstVkgdrClock *self, const Run *run)
   return TRUE;
 }
 
-/* Under the lock: whether the kernel has used up its time. */
+/* Must be called with the lock held. Whether the kernel has exceeded its limit.
+ */
 static gboolean
 is_overdue (GstVkgdrClock *self, Run *run)
 {
@@ -370,18 +371,18 @@ is_overdue (GstVkgdrClock *self, Run *run)
   return now - run->since > (gint64) run->limit * G_TIME_SPAN_MILLISECOND;
 }
 
-/* Whether there is more to look at. A stream that the device was lost with has
- * nothing more to do. */
+/* Whether there are kernels to query. After the device was lost there are none.
+ */
 static gboolean
 has_work (GstVkgdrClock *self)
 {
   return !g_queue_is_empty (&self->runs) && (!self->error || self->is_hung);
 }
 
-/* Under the lock, which is given up meanwhile, with the CUDA context current.
- */
+/* Must be called with the lock held, which is released meanwhile, and with the
+ * CUDA context current. */
 static void
-look (GstVkgdrClock *self)
+check_runs (GstVkgdrClock *self)
 {
   CUresult result = CUDA_SUCCESS;
   Run *first;
@@ -401,10 +402,10 @@ look (GstVkgdrClock *self)
     declare_lost (self, result);
 }
 
-/* Under the lock, which is given up meanwhile: a driver that fails makes the
- * health of the context ask this clock for its kernels. */
+/* Must be called with the lock held, which is released meanwhile: if the driver
+ * fails, the context's health calls into this clock to get its kernels. */
 static void
-enter_and_look (GstVkgdrClock *self)
+push_and_check_runs (GstVkgdrClock *self)
 {
   GError *error = NULL;
   gboolean pushed;
@@ -417,16 +418,16 @@ enter_and_look (GstVkgdrClock *self)
     return;
   }
   if (has_work (self))
-    look (self);
+    check_runs (self);
   g_mutex_unlock (&self->lock);
   clean (self);
   gst_vkgdr_context_pop (self->context);
   g_mutex_lock (&self->lock);
 }
 
-/* Under the lock: how long the thread may sleep. */
+/* Must be called with the lock held. Returns how long the thread may sleep. */
 static gint64
-look_interval (GstVkgdrClock *self)
+get_check_interval (GstVkgdrClock *self)
 {
   const Run *first = g_queue_peek_head (&self->runs);
 
@@ -444,11 +445,11 @@ watch (gpointer data)
   while (TRUE) {
     if (has_work (self)) {
       g_cond_wait_until (&self->wake, &self->lock,
-          g_get_monotonic_time () + look_interval (self));
-      enter_and_look (self);
+          g_get_monotonic_time () + get_check_interval (self));
+      push_and_check_runs (self);
       continue;
     }
-    /* A thread that lingers keeps the context. */
+    /* A thread that lingers keeps the context alive. */
     if (self->is_detached
         || (!g_cond_wait_until (
                 &self->wake, &self->lock, g_get_monotonic_time () + LINGER)
@@ -466,7 +467,7 @@ watch (gpointer data)
   return NULL;
 }
 
-/* Under the lock. */
+/* Must be called with the lock held. */
 static gboolean
 ensure_thread (GstVkgdrClock *self, GError **error)
 {
@@ -479,7 +480,7 @@ ensure_thread (GstVkgdrClock *self, GError **error)
       "vkgdr-clock", watch, gst_vkgdr_clock_ref (self), &reason);
   if (!thread) {
     g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_FAILED,
-        "no thread can be made to watch a kernel: %s. Raise the limit of "
+        "cannot create a thread to watch a kernel: %s. Raise the limit of "
         "threads (ulimit -u), or set kernel-timeout to 0",
         reason->message);
     g_error_free (reason);
@@ -525,7 +526,7 @@ make_room (GstVkgdrClock *self, GError **error)
   return ok;
 }
 
-/* With the CUDA context current. */
+/* Must be called with the CUDA context current. */
 static CUevent
 record_begin (GstVkgdrClock *self, CUstream handle, GError **error)
 {
@@ -562,7 +563,7 @@ gst_vkgdr_clock_record (GstVkgdrClock *self, CUstream handle, GError **error)
   return fence;
 }
 
-/* Under the lock. */
+/* Must be called with the lock held. */
 static void
 set_name (GstVkgdrClock *self)
 {
@@ -576,8 +577,8 @@ set_name (GstVkgdrClock *self)
   gst_clear_object (&stream);
 }
 
-/* Under the lock: a kernel is going to be queued, behind those that were before
- * and behind what these wait for. */
+/* Must be called with the lock held. Adds a run for a kernel that is about to
+ * be queued. */
 static Run *
 append (GstVkgdrClock *self, const gchar *kernel, GError **error)
 {
@@ -594,7 +595,7 @@ append (GstVkgdrClock *self, const gchar *kernel, GError **error)
   return run;
 }
 
-/* What could not be watched is in front of the next kernel. */
+/* The next kernel has to wait for a kernel that could not be watched, too. */
 static void
 give_up (GstVkgdrClock *self, Run *run)
 {
@@ -617,7 +618,8 @@ gst_vkgdr_clock_begin (GstVkgdrClock *self, CUstream handle,
     return gst_vkgdr_clock_check (self, error);
   if (!make_room (self, error))
     return FALSE;
-  /* Now, so that the kernel has a name if the launch already fails. */
+  /* Set before the launch, so that an error of the launch can name the kernel.
+   */
   g_mutex_lock (&self->lock);
   run = append (self, kernel, error);
   g_mutex_unlock (&self->lock);

@@ -2,11 +2,11 @@
  *
  * sync/clock.h: how long the kernels of one stream run
  *
- * The time of a kernel begins when all that its stream was told to wait for has
- * been reached: the fences of these waits tell, or if they are not known, an
- * event in front of the kernel. It ends with a fence behind the kernel. A
- * kernel that runs for longer than its limit makes its own stream fail. Other
- * streams, allocations and frees go on.
+ * The time of a kernel begins when everything is reached that its stream waits
+ * for. That is known from the fences of these waits; if the waits are unknown,
+ * from an event in front of the kernel. The time ends with a fence behind the
+ * kernel. A kernel that runs for longer than its limit makes its own stream
+ * fail. Other streams, allocations and frees go on.
  *
  * A clock outlives its stream as long as kernels run. Thread-safe.
  */
@@ -23,44 +23,48 @@ G_BEGIN_DECLS
 typedef struct _GstVkgdrClock GstVkgdrClock;
 typedef struct _GstVkgdrRun GstVkgdrRun;
 
-/* The stream's name is used in messages; the signal "failed" of @stream is
- * emitted when a kernel runs too long, or the device fails. */
+/* @stream's name is used in messages; its signal "failed" is emitted when a
+ * kernel runs too long or the device fails. */
 GstVkgdrClock *gst_vkgdr_clock_new (
     GstVkgdrContext *context, GstVkgdrStream *stream);
 GstVkgdrClock *gst_vkgdr_clock_ref (GstVkgdrClock *self);
 void gst_vkgdr_clock_unref (GstVkgdrClock *self);
 
-/* Must be called when the stream is disposed: no signal is emitted any more. */
+/* Must be called when the stream is disposed. No signal is emitted afterwards.
+ */
 void gst_vkgdr_clock_detach (GstVkgdrClock *self);
 
-/* Milliseconds for each kernel that is launched from now on; 0: no limit. */
+/* Milliseconds for each kernel that is launched from now on; 0 means no limit.
+ */
 void gst_vkgdr_clock_set_limit (GstVkgdrClock *self, guint limit);
 
-/* The stream was told to wait for @fence. */
+/* Must be called when the stream waits for @fence. */
 void gst_vkgdr_clock_add_wait (GstVkgdrClock *self, GstVkgdrFence *fence);
 
-/* Others have the stream's handle from now on, and may queue work on it. */
+/* Must be called when the stream's handle is given to other code, which may
+ * queue work on it. */
 void gst_vkgdr_clock_share (GstVkgdrClock *self);
 
-/* A reference to a fence behind all that was queued on the stream, or NULL:
- * none was recorded since. */
+/* Returns a reference to a fence behind all work of the stream, or NULL if none
+ * was recorded since the last work. */
 GstVkgdrFence *gst_vkgdr_clock_get_fence (GstVkgdrClock *self);
 
-/* The same, recorded on @handle, the clock's stream, if there is none. With the
- * CUDA context current. */
+/* The same, but records a fence on @handle, the clock's stream, if there is
+ * none. Must be called with the CUDA context current. */
 GstVkgdrFence *gst_vkgdr_clock_record (
     GstVkgdrClock *self, CUstream handle, GError **error);
 
-/* Before a launch on @handle, with the CUDA context current. Waits while many
- * kernels of the stream are in flight, because the driver would block for ever
- * behind one that does not end. FALSE with @error set if a kernel of the stream
- * does not end, or no thread can be made to watch it. @kernel must stay. @run
- * is for gst_vkgdr_clock_end (); NULL if there is no limit. */
+/* Must be called before a launch on @handle, with the CUDA context current.
+ * Waits while many kernels of the stream are in flight, because the driver
+ * would block for ever behind one that does not end. FALSE with @error set if a
+ * kernel of the stream does not end, or if no thread can be created to watch
+ * it. @kernel must stay valid. @run is for gst_vkgdr_clock_end (); NULL if
+ * there is no limit. */
 gboolean gst_vkgdr_clock_begin (GstVkgdrClock *self, CUstream handle,
     const gchar *kernel, GstVkgdrRun **run, GError **error);
 
-/* After it, in any case, with the CUDA context current. @ok: the kernel was
- * launched. */
+/* Must be called after each gst_vkgdr_clock_begin (), with the CUDA context
+ * current. @ok: whether the kernel was launched. */
 void gst_vkgdr_clock_end (
     GstVkgdrClock *self, CUstream handle, GstVkgdrRun *run, gboolean ok);
 

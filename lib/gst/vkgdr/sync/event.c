@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * sync/event.c: CUDA events that take the time
+ * sync/event.c: CUDA events with timing
  *
- * For programs that measure, or that mark a stream again and again with one
- * object. The order of memory is kept by fences (sync/stream.c), which cost
- * less. Knows nothing of memory.
+ * For programs that measure times, or that record one object repeatedly.
+ * Accesses to memory are ordered by fences (sync/stream.c), which cost less.
+ * Knows nothing of memory.
  */
 
 #include <math.h>
@@ -16,9 +16,9 @@
  * @title: GstVkgdrEvent
  * @short_description: a point in time of a stream
  *
- * A #GstVkgdrEvent marks a point of a stream as a #GstVkgdrFence does; it can
- * be recorded anew, and two of them tell the time between them as the device
- * measured it.
+ * A #GstVkgdrEvent marks a point of a stream as a #GstVkgdrFence does. Unlike a
+ * fence, it can be recorded repeatedly, and the time between two events can be
+ * read as the device measured it.
  *
  * It may be used from any thread.
  *
@@ -28,7 +28,7 @@
 struct _GstVkgdrEvent {
   GstObject parent;
 
-  GstVkgdrContext *context; /* NULL where a binding made it by itself */
+  GstVkgdrContext *context; /* NULL if a binding called g_object_new () */
   CUevent handle;
 };
 
@@ -67,7 +67,7 @@ gst_vkgdr_event_init (GstVkgdrEvent *self)
  * @context: a context
  * @error: return location for a #GError
  *
- * Makes an event that takes the time. One that was never recorded counts as
+ * Makes an event with timing. An event that was never recorded counts as
  * reached.
  *
  * Returns: (transfer full) (nullable): the event, or %NULL with @error set
@@ -106,9 +106,9 @@ gst_vkgdr_event_new (GstVkgdrContext *context, GError **error)
  * @stream: a stream of its context
  * @error: return location for a #GError
  *
- * Marks the point of @stream behind all that is queued on it. The event stands
- * for that point from now on, and for no other that it stood for before; who
- * waits for that one goes on to.
+ * Marks the point of @stream behind all work that is queued on it. The event
+ * stands only for this point from now on. A stream that already waits for an
+ * earlier recording still waits for that one.
  *
  * Returns: %FALSE with @error set on failure
  *
@@ -137,9 +137,10 @@ gst_vkgdr_event_record (
  * gst_vkgdr_event_is_done:
  * @event: an event
  *
- * Looks, and does not wait.
+ * Does not block.
  *
- * Returns: whether the event is reached, or will never be, as its stream failed
+ * Returns: whether the event is reached, or never will be because its stream
+ *   failed
  *
  * Since: 0.1
  */
@@ -165,7 +166,7 @@ gst_vkgdr_event_is_done (GstVkgdrEvent *event)
  *
  * Waits on the CPU until the event is reached.
  *
- * Returns: %FALSE with @error set where the work before it, or the wait, failed
+ * Returns: %FALSE with @error set if the work before it, or the wait, failed
  *
  * Since: 0.1
  */
@@ -180,16 +181,16 @@ gst_vkgdr_event_synchronize (GstVkgdrEvent *event, GError **error)
 
 /**
  * gst_vkgdr_event_get_elapsed:
- * @event: an event that is reached
- * @start: another one of the same context, that is reached
+ * @event: a reached event
+ * @start: another reached event of the same context
  * @error: return location for a #GError
  *
- * Tells the time from @start to @event, to about half a microsecond. Both have
- * to have been recorded and reached: gst_vkgdr_event_synchronize() waits for
- * it.
+ * Returns the time from @start to @event, with a resolution of about half a
+ * microsecond. Both must have been recorded and reached; call
+ * gst_vkgdr_event_synchronize() before.
  *
- * Returns: milliseconds, negative where @start came later; NaN with @error set
- *   where one of them is not reached, or was never recorded
+ * Returns: milliseconds, negative if @start came later; NaN with @error set if
+ *   one of them is not reached or was never recorded
  *
  * Since: 0.1
  */
@@ -220,7 +221,7 @@ gst_vkgdr_event_get_elapsed (
  * @event: an event, of this or another context
  * @error: return location for a #GError
  *
- * Lets all work that is queued on @stream from now on begin only when @event is
+ * Makes all work that is queued on @stream from now on wait until @event is
  * reached. Does not block the CPU.
  *
  * Returns: %FALSE with @error set on failure

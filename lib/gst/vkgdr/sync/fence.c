@@ -7,19 +7,19 @@
 #include "sync/wait.h"
 
 struct _GstVkgdrFence {
-  gint refcount; /* atomic */
-  gint state;    /* atomic; of GstVkgdrFenceState, and final once not pending */
-  gint result;   /* why it is lost, a CUresult; atomic */
-  const gchar *what; /* the call that said so; atomic */
+  gint refcount;     /* atomic */
+  gint state;        /* atomic; a GstVkgdrFenceState; final unless pending */
+  gint result;       /* the CUresult with which it was lost; atomic */
+  const gchar *what; /* the call that returned it; atomic */
   GstVkgdrContext *context;
   CUevent event;
-  GstVkgdrClock *clock; /* of its stream; NULL if that is not this library's */
+  GstVkgdrClock *clock; /* of its stream; NULL for a foreign stream */
 };
 
 G_DEFINE_BOXED_TYPE (
     GstVkgdrFence, gst_vkgdr_fence, gst_vkgdr_fence_ref, gst_vkgdr_fence_unref)
 
-/* Takes @event, which stands for a point if @result is a success. */
+/* Takes @event, which was recorded if @result is CUDA_SUCCESS. */
 static GstVkgdrFence *
 fence_new (GstVkgdrContext *context, CUevent event, CUresult result,
     const gchar *what, GError **error)
@@ -109,7 +109,7 @@ gst_vkgdr_fence_ref (GstVkgdrFence *fence)
  * gst_vkgdr_fence_unref:
  * @fence: (transfer full): a fence
  *
- * Gives a reference back. The last one does not wait for the fence.
+ * Releases a reference. Releasing the last one does not wait for the fence.
  *
  * Since: 0.1
  */
@@ -135,7 +135,7 @@ gst_vkgdr_fence_get_context (GstVkgdrFence *fence)
   return fence->context;
 }
 
-/* What the driver says now, and to which call. */
+/* Queries the driver; @what is the call that gave the result. */
 static CUresult
 query (GstVkgdrFence *fence, const gchar **what)
 {
@@ -193,7 +193,7 @@ gst_vkgdr_fence_get_state (GstVkgdrFence *fence, GError **error)
     g_atomic_pointer_set (&fence->what, what);
   }
   /* Two threads may get different answers if the device fails meanwhile: the
-   * first one to say so is right for both. */
+   * first answer counts for both. */
   g_atomic_int_compare_and_exchange (&fence->state, GST_VKGDR_FENCE_PENDING,
       result == CUDA_SUCCESS ? GST_VKGDR_FENCE_REACHED : GST_VKGDR_FENCE_LOST);
   state = g_atomic_int_get (&fence->state);
@@ -206,10 +206,10 @@ gst_vkgdr_fence_get_state (GstVkgdrFence *fence, GError **error)
  * gst_vkgdr_fence_is_signaled:
  * @fence: a fence
  *
- * Looks, and does not wait. May be called from any thread.
+ * Does not block. May be called from any thread.
  *
- * Returns: whether the fence was reached. It never is if the device has failed;
- *   gst_vkgdr_fence_wait() says so
+ * Returns: whether the fence was reached. Always %FALSE if the device has
+ *   failed; gst_vkgdr_fence_wait() returns the error
  *
  * Since: 0.1
  */
@@ -224,8 +224,8 @@ gst_vkgdr_fence_is_signaled (GstVkgdrFence *fence)
 /* --- waiting ---------------------------------------------------------------
  */
 
-/* With the CUDA context current: whether a wait that has lasted since @since
- * can go on. */
+/* Whether a wait that has lasted since @since may go on. Must be called with
+ * the CUDA context current. */
 static gboolean
 check_wait (GstVkgdrContext *context, GstVkgdrClock *clock, gint64 since,
     GError **error)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * sync/fence.h: points in a stream that others wait for
+ * sync/fence.h: points of a stream that can be waited for
  *
- * A fence is pending, reached or lost. A lost fence is one that the driver
- * could not be asked about: nobody knows whether the device still uses what the
- * fence stands for, so it is never treated as reached.
+ * A fence is pending, reached or lost. A fence is lost if the driver could not
+ * be queried. It is then unknown whether the device still uses the memory that
+ * the fence protects, so a lost fence is never treated as reached.
  */
 
 #ifndef __GST_VKGDR_FENCE_H__
@@ -25,45 +25,49 @@ typedef enum {
   GST_VKGDR_FENCE_LOST
 } GstVkgdrFenceState;
 
-/* Looks, and does not wait. @error is set if the fence is lost. */
+/* Does not block. @error is set if the fence is lost. */
 GstVkgdrFenceState gst_vkgdr_fence_get_state (
     GstVkgdrFence *fence, GError **error);
 
-/* A fence behind all work that is queued on @handle, a stream of @context that
- * need not be this library's. @clock is the stream's, or NULL if it is not. */
+/* Records a fence behind all work that is queued on @handle, a stream of
+ * @context. @clock is the clock of the stream, or NULL if the stream belongs to
+ * another library. */
 GstVkgdrFence *gst_vkgdr_fence_new_on (GstVkgdrContext *context,
     CUstream handle, GstVkgdrClock *clock, GError **error);
 
-/* The same with the CUDA context current. */
+/* The same, but must be called with the CUDA context current. */
 GstVkgdrFence *gst_vkgdr_fence_new_here (GstVkgdrContext *context,
     CUstream handle, GstVkgdrClock *clock, GError **error);
 
 GstVkgdrContext *gst_vkgdr_fence_get_context (GstVkgdrFence *fence);
 
-/* What the driver says of the fence, with its CUDA context current. Neither its
- * state nor the health of the context is changed, so that locks may be held. */
+/* Queries the driver. Must be called with the CUDA context current. Changes
+ * neither the fence's state nor the health of the context, so locks may be
+ * held. */
 CUresult gst_vkgdr_fence_query (GstVkgdrFence *fence);
 
-/* The stream's handle for calls that queue no work, such as records. That of
- * gst_vkgdr_stream_get_handle () is for calls that do. */
+/* The stream's handle for calls that queue no work, such as records. Calls that
+ * queue work need gst_vkgdr_stream_get_handle (). */
 CUstream gst_vkgdr_stream_peek_handle (GstVkgdrStream *stream);
 
 /* A fence behind all work that is queued on any stream of the CUDA context,
- * those of other libraries included. NULL if the driver cannot do that: drivers
- * before CUDA 12.5 cannot, and no driver can while a stream is captured. */
+ * including those of other libraries. NULL if the driver cannot record it:
+ * drivers before CUDA 12.5 cannot, and no driver can while a stream is
+ * captured. */
 GstVkgdrFence *gst_vkgdr_fence_new_on_all (GstVkgdrContext *context);
 
-/* Work that is queued on @handle, a stream of @context, from now on begins when
- * the fence is reached. Work on the stream that the fence was recorded on does
- * so anyhow: @clock (nullable) tells which one that is, since the driver reuses
- * handles. */
+/* Makes work that is queued on @handle, a stream of @context, from now on wait
+ * for the fence. Does nothing if the fence was recorded on the same stream.
+ * @clock (nullable) identifies that stream, because the driver reuses handles.
+ */
 gboolean gst_vkgdr_fence_precede (GstVkgdrFence *fence,
     GstVkgdrContext *context, CUstream handle, GstVkgdrClock *clock,
     GError **error);
 
 /* Waits on the CPU until @event, or all of @stream if @event is NULL, is done.
- * Gives up if a kernel does not end that @clock (nullable) watches, or, after a
- * grace period, another kernel of the CUDA context. */
+ * Gives up if a kernel that @clock (nullable) watches does not end. Also gives
+ * up, after a grace period, if another kernel of the CUDA context does not end.
+ */
 gboolean gst_vkgdr_context_wait (GstVkgdrContext *context, CUevent event,
     CUstream stream, GstVkgdrClock *clock, GError **error);
 

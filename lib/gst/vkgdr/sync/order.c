@@ -19,8 +19,8 @@ count_readers (const GstVkgdrOrder *order)
   return order->readers ? order->readers->len : 0;
 }
 
-/* The array is made with the first reader: many memories are small, live
- * shortly, and have none. */
+/* The array is created with the first reader: many memories are small and
+ * short-lived and never have one. */
 static GPtrArray *
 add_fence (GPtrArray *fences, GstVkgdrFence *fence)
 {
@@ -31,7 +31,7 @@ add_fence (GPtrArray *fences, GstVkgdrFence *fence)
   return fences;
 }
 
-/* A lost fence stays: it must keep the memory from being reused. */
+/* Lost fences stay, because they must keep the memory from being reused. */
 static void
 forget_reached_readers (GstVkgdrOrder *order)
 {
@@ -59,7 +59,8 @@ has_unknown_use (const GstVkgdrOrder *order)
 }
 
 /* If the memory was used on streams that were not declared: replaces all fences
- * by one behind the whole CUDA context. FALSE if the driver has no such fence.
+ * by one behind all work of the CUDA context. FALSE if the driver cannot record
+ * such a fence.
  */
 static gboolean
 settle_unknown_use (GstVkgdrOrder *order)
@@ -210,7 +211,7 @@ gst_vkgdr_order_mark (
     order->readers = add_fence (order->readers, fence);
     return;
   }
-  /* A writer waits for the readers, so its fence stands for theirs as well. */
+  /* A writer waits for all readers, so its fence covers theirs as well. */
   if (order->readers)
     g_ptr_array_set_size (order->readers, 0);
   g_clear_pointer (&order->written, gst_vkgdr_fence_unref);

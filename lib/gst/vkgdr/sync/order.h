@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * sync/order.h: who may access a memory when
+ * sync/order.h: the order in which the CPU and streams access a memory
  *
- * Stores of the CPU through the window obey no stream, and streams do not wait
- * for each other. So each memory has fences: one that is reached when its
- * content is on the device (written), and one for each access of a stream that
- * reads it (readers). An order knows nothing of what is written or read.
+ * Stores of the CPU through the window are not ordered by streams, and streams
+ * do not wait for each other. So each memory has fences: `written` is reached
+ * when the content is on the device, and each stream that reads the memory adds
+ * one to `readers`. An order does not know what is written or read.
  *
- * Not thread-safe: the memory's lock must be held. No function waits.
+ * Not thread-safe: the memory's lock must be held. No function waits, except
+ * gst_vkgdr_pending_wait ().
  */
 
 #ifndef __GST_VKGDR_ORDER_H__
@@ -18,86 +19,86 @@
 G_BEGIN_DECLS
 
 typedef struct {
-  GstVkgdrContext *context; /* the memory's; not a reference */
-  GstVkgdrFence *written;   /* NULL: the content is on the device */
-  GPtrArray *readers;       /* of GstVkgdrFence; NULL: there was none yet */
-  guint64 unknown_uses;     /* on streams that were not declared; only grows */
-  guint64 settled_uses;     /* the first of these, which were waited for */
+  GstVkgdrContext *context; /* of the memory; not a reference */
+  GstVkgdrFence *written;   /* NULL if the content is on the device */
+  GPtrArray *readers;       /* of GstVkgdrFence; NULL before the first one */
+  guint64 unknown_uses;     /* count of uses on undeclared streams */
+  guint64 settled_uses;     /* how many of these were waited for */
   GError *lost; /* why the content did not reach the device, or NULL */
 } GstVkgdrOrder;
 
-/* Work that an access has to follow. */
+/* Work that must be done before an access. */
 typedef struct {
-  GPtrArray *fences;   /* of GstVkgdrFence; NULL: nothing */
-  gboolean on_context; /* and all work of the CUDA context */
+  GPtrArray *fences;   /* of GstVkgdrFence, or NULL */
+  gboolean on_context; /* all work of the CUDA context, too */
   guint64 uses;        /* for gst_vkgdr_order_settle_uses () */
 } GstVkgdrPending;
 
 void gst_vkgdr_order_init (GstVkgdrOrder *order, GstVkgdrContext *context);
 
-/* Ends the order. Returns the fences that the device may not have reached yet,
- * of GstVkgdrFence, which the caller owns; NULL if there are none. If work on
- * streams that were not declared may go on and the driver has no fence for
- * that,
- * @on_context is set: the whole CUDA context has to be waited for. */
+/* Ends the order. Returns the fences that may still be pending; the caller owns
+ * the array of GstVkgdrFence. NULL if there are none. @on_context is set if the
+ * whole CUDA context has to be waited for: the memory was used on undeclared
+ * streams, and the driver has no fence for them. */
 GPtrArray *gst_vkgdr_order_finish (GstVkgdrOrder *order, gboolean *on_context);
 
-/* Moves to @pending what the CPU has to wait for before it may do what @flags
- * say. FALSE if there is nothing to wait for. The caller gives up the lock,
- * calls gst_vkgdr_pending_wait () and takes the lock. If that was successful,
- * it calls gst_vkgdr_order_settle_uses () with `uses`, and asks again. */
+/* Sets @pending to the work that the CPU has to wait for before an access with
+ * @flags. FALSE if there is none. Otherwise the caller releases the lock, calls
+ * gst_vkgdr_pending_wait () and takes the lock again. If the wait was
+ * successful, the caller passes `uses` to gst_vkgdr_order_settle_uses () and
+ * calls this function again. */
 gboolean gst_vkgdr_order_get_pending (
     GstVkgdrOrder *order, GstMapFlags flags, GstVkgdrPending *pending);
 
-/* Waits on the CPU, without a lock, and clears @pending. */
+/* Waits on the CPU and clears @pending. Must be called without a lock. */
 gboolean gst_vkgdr_pending_wait (
     GstVkgdrPending *pending, GstVkgdrContext *context, GError **error);
 
-/* FALSE with @error set if the content did not reach the device. Nothing else
- * can tell the user of the content, since an unmap cannot fail. */
+/* FALSE with @error set if the content did not reach the device. The next user
+ * of the content gets this error, since an unmap cannot fail. */
 gboolean gst_vkgdr_order_check (GstVkgdrOrder *order, GError **error);
 
 /* Whether the CPU has to wait for the whole CUDA context before work can be
- * queued: the memory was used on streams that were not declared, and the driver
- * is older than CUDA 12.5. Then @uses is set. The caller gives up the
- * lock, waits, takes the lock, calls gst_vkgdr_order_settle_uses () with @uses,
- * and asks again. */
+ * queued: the memory was used on undeclared streams, and the driver is older
+ * than CUDA 12.5. In this case @uses is set, and the caller releases the lock,
+ * waits, takes the lock, passes @uses to gst_vkgdr_order_settle_uses () and
+ * calls this function again. */
 gboolean gst_vkgdr_order_needs_context (GstVkgdrOrder *order, guint64 *uses);
 
-/* A wait for the whole CUDA context, before which @uses was set, was
- * successful. Until this is called the uses count, so that other threads wait,
- * too. A use that came during the wait still counts. */
+/* Must be called after a successful wait for the whole CUDA context that began
+ * after @uses was read. Until then the uses count, so that other threads wait,
+ * too. A use that was added during the wait still counts. */
 void gst_vkgdr_order_settle_uses (GstVkgdrOrder *order, guint64 uses);
 
-/* Work that is queued on @stream from now on follows what an access with @flags
- * has to follow. The CPU does not wait. */
+/* Makes work that is queued on @stream from now on wait for everything that an
+ * access with @flags has to follow. The CPU does not wait. */
 gboolean gst_vkgdr_order_stream (GstVkgdrOrder *order, GstVkgdrStream *stream,
     GstMapFlags flags, GError **error);
 
-/* The same for a stream of @context that is not this library's. */
+/* The same for a CUDA stream of @context that belongs to another library. */
 gboolean gst_vkgdr_order_precede (GstVkgdrOrder *order,
     GstVkgdrContext *context, CUstream handle, GstMapFlags flags,
     GError **error);
 
-/* The access with @flags for which gst_vkgdr_order_stream () was called is
- * queued; @fence (taken) is behind it. If there is none, because recording it
- * failed, the whole CUDA context counts. */
+/* Must be called when the access for which gst_vkgdr_order_stream () was called
+ * is queued. @fence (taken) is behind it. NULL if recording the fence failed:
+ * then the whole CUDA context is waited for. */
 void gst_vkgdr_order_mark (
     GstVkgdrOrder *order, GstVkgdrFence *fence, GstMapFlags flags);
 
-/* The same for an access on streams that were not declared. All of it must be
- * queued. */
+/* The same for an access on undeclared streams. All of its work must be queued.
+ */
 void gst_vkgdr_order_mark_unknown_stream (
     GstVkgdrOrder *order, GstMapFlags flags);
 
-/* Replaces all that is known: @fence (taken, nullable) is behind everything
- * that was done to the memory. */
+/* Replaces all fences by @fence (taken, nullable), which is behind all earlier
+ * accesses to the memory. */
 void gst_vkgdr_order_set (GstVkgdrOrder *order, GstVkgdrFence *fence);
 
-/* Whether the content is on the device, so that a reader need not wait. */
+/* Whether the content is on the device, so that readers do not have to wait. */
 gboolean gst_vkgdr_order_is_written (GstVkgdrOrder *order);
 
-/* Whether the device has finished with the memory, as far as fences tell. */
+/* Whether all known accesses of the device have ended. */
 gboolean gst_vkgdr_order_is_idle (GstVkgdrOrder *order);
 
 G_END_DECLS

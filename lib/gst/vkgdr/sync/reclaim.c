@@ -11,20 +11,22 @@
 GST_DEBUG_CATEGORY_STATIC (gst_vkgdr_reclaim_debug);
 #define GST_CAT_DEFAULT gst_vkgdr_reclaim_debug
 
-/* Microseconds between two looks at fences: at first as short as a frame of a
- * fast stream, then growing, since nobody waits for the result. */
+/* Microseconds between two queries of fences: first about the time of a short
+ * frame, then growing, since no thread waits for the result. */
 #define LOOK_MIN 500
 #define LOOK_MAX (20 * G_TIME_SPAN_MILLISECOND)
 
-/* Microseconds until a driver that could not be asked is asked again. */
+/* Microseconds after which a driver that could not be queried is queried again.
+ */
 #define RETRY (G_TIME_SPAN_SECOND / 2)
 
 /* Microseconds without work after which the thread ends. */
 #define LINGER (2 * G_TIME_SPAN_SECOND)
 
-/* Microseconds that the end of the process waits for fences: much more than a
- * frame takes, and bearable if the device hangs. A call of the driver that is
- * under way is waited for longer: it must not race with driver teardown. */
+/* Microseconds for which the end of the process waits for fences: much more
+ * than a frame takes, and acceptable if the device hangs. A driver call that
+ * already runs is waited for longer, because it must not race with driver
+ * teardown. */
 #define EXIT_PATIENCE (2 * G_TIME_SPAN_SECOND)
 #define EXIT_CALL_PATIENCE (20 * G_TIME_SPAN_SECOND)
 
@@ -32,7 +34,7 @@ typedef struct {
   GstVkgdrContext *context; /* NULL if the task does not keep it */
   GPtrArray *fences;        /* or NULL */
   gint64 due;               /* monotonic time, or 0: at once */
-  gboolean is_settled;      /* `fences` has one behind the whole CUDA context */
+  gboolean is_settled;      /* `fences` covers all work of the CUDA context */
   GDestroyNotify func;
   gpointer data;
 } Task;
@@ -48,14 +50,14 @@ typedef struct {
   GQueue tasks;    /* of Task, due or waiting for fences */
   guint n_waiting; /* tasks that drain () and the end of the process wait for */
   gboolean has_thread;
-  gboolean in_call;   /* a function runs */
-  gboolean has_ended; /* the process ends: no function is called any more */
+  gboolean in_call;   /* a task's function runs */
+  gboolean has_ended; /* the process exits: no function is called any more */
 } Reclaimer;
 
-/* Of the process: all that have a thread, for its end. */
+/* Process-wide: all reclaimers with a thread, for the exit handler. */
 static GMutex all_lock;
 static GPtrArray *all;    /* of Reclaimer */
-static GPtrArray *undone; /* of Task, at the end */
+static GPtrArray *undone; /* of Task, at exit */
 static pid_t all_pid;
 static gint at_end; /* atomic; written under the lock */
 
@@ -82,7 +84,7 @@ reclaimer_of (GstVkgdrContext *context)
 
   if (g_once_init_enter (&done)) {
     GST_DEBUG_CATEGORY_INIT (gst_vkgdr_reclaim_debug, "vkgdrreclaim", 0,
-        "what is freed when the device has finished");
+        "frees memory when the device has finished");
     reclaimer_quark = g_quark_from_static_string ("gst-vkgdr-reclaimer");
     g_once_init_leave (&done, 1);
   }
@@ -107,7 +109,7 @@ reclaimer_of (GstVkgdrContext *context)
 /* --- tasks -----------------------------------------------------------------
  */
 
-/* Whether the device has finished with what the task is for. */
+/* Whether the device has finished with the memory of the task. */
 static gboolean
 is_ready (Task *task, gboolean *lost)
 {
@@ -132,8 +134,8 @@ is_ready (Task *task, gboolean *lost)
   return TRUE;
 }
 
-/* For a task with a lost fence: whether the device has finished all the same. A
- * device that failed does nothing more. */
+/* For a task with a lost fence: whether the device is idle nevertheless. A
+ * device that failed does no more work. */
 static gboolean
 is_device_idle (GstVkgdrContext *context)
 {
@@ -142,7 +144,7 @@ is_device_idle (GstVkgdrContext *context)
          || gst_vkgdr_context_synchronize (context, NULL);
 }
 
-/* Without the lock. */
+/* Must be called without the lock. */
 static void
 task_run (Task *task)
 {
@@ -152,9 +154,9 @@ task_run (Task *task)
   g_free (task);
 }
 
-/* While a driver's call waits for the device, other threads cannot queue work
- * on it. So the call is not made before the work is done that is queued when
- * the task is ready. Returns FALSE if that has to be waited for. */
+/* While a driver call waits for the device, other threads cannot queue work on
+ * it. So the call is made only after all work is done that is queued when the
+ * task gets ready. Returns FALSE if that work is still pending. */
 static gboolean
 settle (Task *task)
 {
@@ -173,7 +175,8 @@ settle (Task *task)
   return gst_vkgdr_fence_is_signaled (fence);
 }
 
-/* Under the lock: takes a task that is ready off the queue, or NULL. */
+/* Must be called with the lock held. Removes a task that is ready from the
+ * queue, or returns NULL. */
 static Task *
 take_ready (Reclaimer *self, gboolean *lost)
 {
@@ -192,7 +195,8 @@ take_ready (Reclaimer *self, gboolean *lost)
   return NULL;
 }
 
-/* Without the lock: whether the task can run now. If not, it is tried again. */
+/* Must be called without the lock. Whether the task can run now; if not, the
+ * caller tries again later. */
 static gboolean
 can_run (Task *task, gboolean lost)
 {
@@ -200,12 +204,12 @@ can_run (Task *task, gboolean lost)
     return settle (task);
   if (is_device_idle (task->context))
     return TRUE;
-  GST_DEBUG ("the device may still use what is to be freed");
+  GST_DEBUG ("the device may still use the memory to be freed");
   task->due = g_get_monotonic_time () + RETRY;
   return FALSE;
 }
 
-/* Under the lock, which is given up meanwhile. */
+/* Must be called with the lock held, which is released meanwhile. */
 static void
 run_ready (Reclaimer *self, Task *task, gboolean lost)
 {
@@ -225,7 +229,7 @@ run_ready (Reclaimer *self, Task *task, gboolean lost)
   g_cond_broadcast (&self->changed);
 }
 
-/* Under the lock: when to look again. */
+/* Must be called with the lock held. Returns when to query again. */
 static gint64
 next_look (Reclaimer *self, gint64 pause)
 {
@@ -289,7 +293,7 @@ wait_at_end (Reclaimer *self)
   gint64 begun = g_get_monotonic_time ();
 
   g_mutex_lock (&self->lock);
-  /* What is behind a kernel that does not end will not happen. */
+  /* Work behind a kernel that does not end will never be done. */
   while ((self->n_waiting > 0 || self->in_call)
          && !gst_vkgdr_health_is_hung (self->health)) {
     gint64 deadline =
@@ -304,7 +308,7 @@ wait_at_end (Reclaimer *self)
 }
 
 /* An exit handler. It runs before those of the drivers, which were registered
- * earlier. A child of fork () has none of the threads. */
+ * earlier. A child of fork () has none of the threads to wait for. */
 static void
 end_all (void)
 {
@@ -329,7 +333,7 @@ end_all (void)
   g_ptr_array_unref (last);
 }
 
-/* FALSE if the process ends, and no thread is to begin. */
+/* FALSE if the process exits and no thread may be started. */
 static gboolean
 remember (Reclaimer *self)
 {
@@ -351,7 +355,7 @@ remember (Reclaimer *self)
 /* --- the thread ------------------------------------------------------------
  */
 
-/* Under the lock. */
+/* Must be called with the lock held. */
 static gboolean
 ensure_thread (Reclaimer *self)
 {
@@ -369,15 +373,15 @@ ensure_thread (Reclaimer *self)
     self->has_thread = TRUE;
     return TRUE;
   }
-  GST_WARNING ("no thread: %s", error->message);
+  GST_WARNING ("cannot create a thread: %s", error->message);
   g_error_free (error);
   forget (self);
   g_atomic_int_add (&self->refcount, -1);
   return FALSE;
 }
 
-/* In a child of fork () no driver can be called. Takes no lock: the child may
- * have been made while another thread held it. */
+/* In a child of fork () no driver may be called. Takes no lock, because another
+ * thread may have held it during fork (). */
 static gboolean
 is_forked (Reclaimer *self)
 {
@@ -390,8 +394,8 @@ push (Reclaimer *self, Task *task)
   gboolean ok;
 
   g_mutex_lock (&self->lock);
-  /* While the process ends there are no new threads. A thread that there is
-   * goes on, and is waited for: what it frees may free more. */
+  /* During exit no new threads are created. An existing thread goes on, and the
+   * exit waits for it, since freeing one object may free others. */
   ok = !self->has_ended && ensure_thread (self);
   if (ok) {
     g_queue_push_tail (&self->tasks, task);
@@ -403,7 +407,7 @@ push (Reclaimer *self, Task *task)
   return ok;
 }
 
-/* Without a thread: waits in this one. */
+/* Waits in the calling thread, because there is no reclaim thread. */
 static void
 run_here (Task *task)
 {
@@ -419,8 +423,8 @@ run_here (Task *task)
     GST_WARNING ("memory that the device may still use is never freed");
 }
 
-/* There is no thread for the task. At the end of the process it stays undone; a
- * reference to it is kept, so that it is no leak for tools that look for such.
+/* There is no thread for the task. At exit it is not run; a reference is kept
+ * so that leak checkers do not report it.
  */
 static void
 refuse (Task *task)
@@ -510,17 +514,16 @@ gst_vkgdr_reclaim_drain (GstVkgdrContext *context, gint64 timeout)
  * @func: (scope async) (closure user_data): what to call
  * @user_data: data for @func
  *
- * Calls @func once, when the device has finished with all that was queued
- * before
- * @fence. This is for memory that the device uses and that nobody waits for:
- * the call may come a while later, when other work of the device is done as
- * well.
+ * Calls @func once, when the device has finished with all work that was queued
+ * before @fence. Meant for memory that the device uses and that no thread waits
+ * for: the call may come later than necessary, when other work of the device is
+ * done as well.
  *
- * As long as nothing can tell that the device has finished, because a kernel
+ * As long as it is unknown whether the device has finished, because a kernel
  * does not end or the fence is lost, @func is not called, and the driver is
- * asked again. When the process ends it may not be called at all. If there is
- * no thread for it, it is called before this function returns, which then
- * waits.
+ * queried again from time to time. When the process exits, @func may not be
+ * called at all. If no thread can be created, @func is called before this
+ * function returns, which blocks in this case.
  *
  * May be called from any thread.
  *

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * sync/reclaim.h: work that has to wait for the device, in a thread of its own
+ * sync/reclaim.h: driver calls that wait for the device, in a thread of their
+ * own
  *
  * The driver frees memory, unpins memory and unloads modules only when no
- * kernel of the CUDA context runs: the call blocks for as long as the kernels
- * take. Such calls are made in a thread that each context has for this, so that
- * neither a streaming thread nor a change of state waits for kernels.
+ * kernel of the CUDA context runs: the call blocks until then. So each context
+ * has a thread for such calls, so that neither a streaming thread nor a change
+ * of state waits for kernels.
  *
- * The thread is made when it is needed, and ends when it has had nothing to do
- * for a while. The end of the process waits for it, but not for ever. In a
- * child of fork () there is no such thread, and the child does not wait for it.
- * Thread-safe.
+ * The thread is created on demand and ends after some time without work. The
+ * end of the process waits for it for a limited time. A child of fork () has no
+ * such thread and does not wait for it. Thread-safe.
  */
 
 #ifndef __GST_VKGDR_RECLAIM_H__
@@ -21,31 +21,31 @@
 G_BEGIN_DECLS
 
 /* Calls @func with @data when all of @fences (taken, nullable) are reached. If
- * a fence is lost, the whole CUDA context is waited for instead. As long as
- * nothing can tell that the device has finished, @func is not called, and what
- * it would free stays as it is; the driver is asked again. @func runs in
- * another thread, without a lock held; if no thread can be made, in this one,
- * after waiting. It may be called after
- * @context failed. @context is kept alive until then. In a child of fork (),
- * and once the process has ended so far that the drivers may be gone, @func is
- * not called. */
+ * a fence is lost, waits for the whole CUDA context instead. As long as it is
+ * unknown whether the device has finished, @func is not called and the driver
+ * is queried again. @func runs in the reclaim thread, without a lock held. If
+ * no thread can be created, it runs in the calling thread, after waiting. @func
+ * may be called after @context failed; @context is kept alive until then. @func
+ * is not called in a child of fork (), nor late in the exit of the process,
+ * when the drivers may be gone. */
 void gst_vkgdr_reclaim (GstVkgdrContext *context, GPtrArray *fences,
     GDestroyNotify func, gpointer data);
 
-/* Gives back a reference of gst_vkgdr_context_ref_in_background () in that
- * thread. Other threads that the end of the process does not wait for use this:
- * the last reference closes the device, which must not race with the end of the
- * drivers. While the process ends, the reference is kept. */
+/* Releases a reference of gst_vkgdr_context_ref_in_background () in the reclaim
+ * thread. Must be used by other threads that the end of the process does not
+ * wait for: the last reference closes the device, which must not race with
+ * driver teardown. While the process exits, the reference is kept. */
 void gst_vkgdr_reclaim_context (GstVkgdrContext *context);
 
-/* Calls @func with @data in that thread after @delay microseconds, without
- * keeping @context alive: @func must hold on to what it uses. Returns FALSE if
- * there can be no thread: then @func is not called. */
+/* Calls @func with @data in the reclaim thread after @delay microseconds,
+ * without keeping @context alive: @func must own references to what it uses.
+ * Returns FALSE if no thread can be created; then @func is not called. */
 gboolean gst_vkgdr_reclaim_later (
     GstVkgdrContext *context, gint64 delay, GDestroyNotify func, gpointer data);
 
-/* Waits until what was to be reclaimed by now is, @timeout microseconds at
- * most. FALSE if it took longer, and in a child of fork (). */
+/* Waits until everything that was passed to gst_vkgdr_reclaim () before is
+ * done, at most @timeout microseconds. FALSE if it took longer, and in a child
+ * of fork (). */
 gboolean gst_vkgdr_reclaim_drain (GstVkgdrContext *context, gint64 timeout);
 
 G_END_DECLS

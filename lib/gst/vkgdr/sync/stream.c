@@ -11,15 +11,15 @@
  * @short_description: a CUDA stream and its fences
  *
  * A #GstVkgdrStream is a queue of work on the device. A #GstVkgdrFence marks a
- * point of it: another stream waits for that point without the CPU having to,
- * and the CPU can ask whether it was reached.
+ * point of it. Another stream can wait for that point without blocking the CPU,
+ * and the CPU can query whether it was reached.
  *
  * A kernel that runs for longer than its limit
  * (gst_vkgdr_stream_set_kernel_timeout()) makes its stream fail: waits for the
- * stream return an error. Nothing can end the kernel. Other streams go on; a
- * wait for work that is behind the kernel returns the same error after a
- * second. What is freed meanwhile goes back to the driver when the kernel has
- * ended.
+ * stream return an error. The kernel itself cannot be ended. Other streams go
+ * on. A wait for work that is queued behind the kernel returns the same error
+ * after a second. Memory that is freed meanwhile goes back to the driver after
+ * the kernel has ended.
  *
  * Both may be used from any thread.
  *
@@ -34,7 +34,7 @@ struct _GstVkgdrStream {
 
   GstVkgdrContext *context;
   CUstream handle;
-  gboolean is_wrapped; /* the handle is not this library's */
+  gboolean is_wrapped; /* the handle belongs to another library */
   GstVkgdrClock *clock;
 };
 
@@ -83,7 +83,7 @@ gst_vkgdr_stream_class_init (GstVkgdrStreamClass *klass)
   /**
    * GstVkgdrStream::failed:
    * @stream: the stream
-   * @error: why
+   * @error: the reason
    *
    * A kernel of the stream runs for too long, or the device failed. Emitted
    * once, in a thread of the library.
@@ -149,20 +149,21 @@ gst_vkgdr_stream_new (GstVkgdrContext *context, GError **error)
 
 /**
  * gst_vkgdr_stream_new_wrapped:
- * @context: the context that the stream is of
- * @handle: (nullable): a `CUstream` of that context, which stays as long as the
- *   object; %NULL or 1 is CUDA's legacy default stream, 2 the calling thread's
+ * @context: the context of the stream
+ * @handle: (nullable): a `CUstream` of that context, which must stay valid as
+ *   long as the object; %NULL or 1 is CUDA's legacy default stream, 2 the
+ *   calling thread's
  * @error: return location for a #GError
  *
- * Makes an object for a stream of somebody else's, PyTorch's or CuPy's, so that
- * it can be ordered with others on the device. It is not destroyed with the
- * object.
+ * Makes an object for a stream of another library, for example of PyTorch or
+ * CuPy, so that other streams can be ordered with it on the device. The CUDA
+ * stream is not destroyed with the object.
  *
- * The thread's default stream is another one in each thread: the object is for
- * the calling one alone.
+ * Each thread has its own per-thread default stream: an object for handle 2 may
+ * only be used in the calling thread.
  *
- * Returns: (transfer full) (nullable): the stream, or %NULL with @error set
- *   where the driver does not know the handle, or not in this context
+ * Returns: (transfer full) (nullable): the stream, or %NULL with @error set if
+ *   the driver does not know the handle, or not in this context
  *
  * Since: 0.1
  */
@@ -192,7 +193,7 @@ gst_vkgdr_stream_new_wrapped (
  * gst_vkgdr_stream_get_context:
  * @stream: a stream
  *
- * Returns: (transfer none): the context it belongs to
+ * Returns: (transfer none): the context of the stream
  *
  * Since: 0.1
  */
@@ -208,9 +209,9 @@ gst_vkgdr_stream_get_context (GstVkgdrStream *stream)
  * gst_vkgdr_stream_get_handle:
  * @stream: a stream
  *
- * For calls of CUDA that queue work of the caller's own. A stream whose handle
- * has been given away takes a little longer for each kernel: events have to
- * tell what is not known of its work.
+ * For CUDA calls with which the caller queues its own work. After this call,
+ * each kernel of the stream takes a little longer, because the library has to
+ * record events for work that it does not know.
  *
  * Returns: (transfer none) (nullable): its `CUstream`, valid as long as
  *   @stream; %NULL is CUDA's legacy default stream
@@ -244,9 +245,9 @@ gst_vkgdr_stream_get_clock (GstVkgdrStream *stream)
  * @timeout: milliseconds, or 0: no limit
  *
  * Sets how long a kernel may run that gst_vkgdr_kernel_run() launches on the
- * stream from now on. The time of a kernel begins when all that the stream was
- * told to wait for has been reached: neither a long queue of short kernels nor
- * other work on the device counts. A new stream has no limit.
+ * stream from now on. The time of a kernel begins when everything is reached
+ * that the stream waits for: neither a long queue of short kernels nor other
+ * work on the device counts. A new stream has no limit.
  *
  * Since: 0.1
  */
@@ -267,7 +268,7 @@ gst_vkgdr_stream_set_kernel_timeout (GstVkgdrStream *stream, guint timeout)
  *
  * Waits on the CPU until all work queued so far is done.
  *
- * Returns: %FALSE with @error set where the work, or the wait, failed
+ * Returns: %FALSE with @error set if the work, or the wait, failed
  *
  * Since: 0.1
  */
@@ -284,10 +285,10 @@ gst_vkgdr_stream_synchronize (GstVkgdrStream *stream, GError **error)
  * gst_vkgdr_stream_is_done:
  * @stream: a stream
  *
- * Looks, and does not wait.
+ * Does not block.
  *
- * Returns: whether all work queued so far is done; a stream that failed has
- *   nothing more to do
+ * Returns: whether all work queued so far is done; %TRUE for a stream that
+ *   failed, which has no more work to do
  *
  * Since: 0.1
  */
@@ -339,7 +340,7 @@ gst_vkgdr_stream_record (GstVkgdrStream *stream, GError **error)
  * @fence: a fence
  * @error: return location for a #GError
  *
- * Lets all work that is queued on @stream from now on begin only when @fence is
+ * Makes all work that is queued on @stream from now on wait until @fence is
  * reached. Does not block the CPU.
  *
  * Returns: %FALSE with @error set on failure
@@ -362,8 +363,8 @@ gst_vkgdr_stream_wait (
  * @context: a context
  * @error: return location for a #GError
  *
- * Waits on the CPU until all work of the CUDA context is done, also that of
- * streams which this library did not make. May be called from any thread.
+ * Waits on the CPU until all work of the CUDA context is done, including
+ * streams of other libraries. May be called from any thread.
  *
  * Returns: %FALSE with @error set if the work, or the wait, failed, or a kernel
  *   runs for too long
@@ -385,7 +386,8 @@ gst_vkgdr_context_synchronize (GstVkgdrContext *context, GError **error)
     gst_vkgdr_fence_unref (fence);
     return ok;
   }
-  /* An older driver: nothing can wake this thread before the device is idle. */
+  /* An older driver: this blocks until the device is idle, and cannot be
+   * interrupted. */
   if (!gst_vkgdr_context_push (context, error))
     return FALSE;
   result = gst_vkgdr_context_get_driver (context)->cuCtxSynchronize ();

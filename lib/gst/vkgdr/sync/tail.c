@@ -6,7 +6,7 @@
 #include "sync/tail.h"
 
 /* Fences that are kept for a kernel. If there are more, an event in front of
- * the kernel is better. */
+ * the kernel is cheaper. */
 #define WAITS_MAX 8
 
 GPtrArray *
@@ -24,8 +24,8 @@ gst_vkgdr_tail_init (GstVkgdrTail *self)
   self->waits = gst_vkgdr_tail_new_waits ();
 }
 
-/* Moves out what was known, so that it can be given back without the lock.
- * Under the lock. */
+/* Moves the fences out of @self, so that they can be released without the lock.
+ * Must be called with the lock held. */
 static GstVkgdrFence *
 forget (GstVkgdrTail *self)
 {

@@ -5,13 +5,13 @@
 
 #include "sync/timer.h"
 
-/* Measurements that may be under way at once: more frames than a queue holds
+/* Measurements that may be pending at once: more frames than a queue holds
  * between an element and the device. */
 #define PAIRS 16
 
-/* The first measurements are made one after the other, so that there is a
- * result soon; later each of so many is, since an event costs as much as a
- * small kernel. */
+/* The first measurements are made for every frame, so that there is a result
+ * soon; later only one of INTERVAL frames is measured, since an event costs as
+ * much as a small kernel. */
 #define FIRST 16
 #define INTERVAL 16
 
@@ -24,9 +24,9 @@ typedef struct {
 struct _GstVkgdrTimer {
   GstVkgdrContext *context;
   Pair pairs[PAIRS];
-  Pair *current; /* begun, and not ended */
+  Pair *current; /* begun, but not ended */
   guint next;
-  guint64 n_begun; /* with those that were left out */
+  guint64 n_begun; /* including those that were skipped */
 
   GMutex lock; /* for what follows */
   gdouble total_ms;
@@ -63,7 +63,7 @@ gst_vkgdr_timer_free (GstVkgdrTimer *timer)
   g_free (timer);
 }
 
-/* Fetches the result of a pair, if there is one. FALSE while there is none. */
+/* Fetches the result of a pair. FALSE while it is not available. */
 static gboolean
 fetch (GstVkgdrTimer *timer, const vkgdr_cuda *cuda, Pair *pair)
 {

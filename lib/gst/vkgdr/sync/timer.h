@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * sync/timer.h: how long the device works on what a stream is given
+ * sync/timer.h: measures how long the device works on a part of a stream
  *
  * Measures between two points of a stream with pairs of CUDA events, and never
- * waits: a result is fetched when a later measurement begins. Most measurements
- * are left out once there are some, and those for which no pair is free,
- * because the device is far behind. Not thread-safe, but for
+ * waits: a result is fetched when a later measurement begins. Once there are
+ * some results, most measurements are skipped. A measurement is also skipped if
+ * no pair is free because the device is far behind. Not thread-safe, except
  * gst_vkgdr_timer_get ().
  */
 
@@ -22,11 +22,12 @@ GstVkgdrTimer *gst_vkgdr_timer_new (GstVkgdrContext *context);
 
 void gst_vkgdr_timer_free (GstVkgdrTimer *timer);
 
-/* The work between the two is measured, or left out. So is what fails here. */
+/* The work between the two calls is measured, or skipped if an error occurs. */
 void gst_vkgdr_timer_begin (GstVkgdrTimer *timer, GstVkgdrStream *stream);
 void gst_vkgdr_timer_end (GstVkgdrTimer *timer, GstVkgdrStream *stream);
 
-/* The mean of what was measured; GST_CLOCK_TIME_NONE before the first. */
+/* The mean of the measured times; GST_CLOCK_TIME_NONE before the first result.
+ */
 GstClockTime gst_vkgdr_timer_get (GstVkgdrTimer *timer);
 
 G_END_DECLS

@@ -7,19 +7,19 @@
 
 #include "sync/wait.h"
 
-/* Microseconds for which the thread does no more than let others run: so long
- * that the delay of a sleep would be felt. The driver's own waits go on so. */
+/* Microseconds for which the thread only yields, because the delay of a sleep
+ * would be noticeable. The driver's own waits do the same. */
 #define SPIN 200
 
-/* A pause is this part of what was waited so far, */
+/* The part of the time waited so far that a pause lasts. */
 #define PART 64
-/* and in microseconds at least as long as a look at the device is dear, at most
- * what nobody notices. */
+/* The limits of a pause in microseconds: at least about the cost of a query, at
+ * most a delay that is not noticeable. */
 #define PAUSE_MIN 10
 #define PAUSE_MAX 1000
 
-/* Nanoseconds. Linux lets a thread sleep 50 microseconds longer than it asked
- * for, unless told otherwise. */
+/* Nanoseconds. By default, Linux lets a thread sleep 50 microseconds longer
+ * than requested. */
 #define SLACK 1000
 
 void

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * sync/wait.h: pauses between two looks at the device
+ * sync/wait.h: pauses between two queries of the device
  *
- * A wait inside the driver ends when the device does, and where that hangs,
- * never. So whoever waits looks, pauses, and looks again, and can be told to
- * give up. The pauses grow with the time that was waited, so that neither the
- * delay nor the work of looking is more than a few percent of it. Knows nothing
- * of what is waited for.
+ * A wait inside the driver ends only when the device is done; if the device
+ * hangs, it never ends. So a thread that waits queries, pauses and queries
+ * again, and can give up. The pauses grow with the time waited so far, so that
+ * both the delay and the cost of the queries stay within a few percent of it.
  */
 
 #ifndef __GST_VKGDR_WAIT_H__
@@ -18,7 +17,8 @@ G_BEGIN_DECLS
 
 typedef struct {
   gint64 since; /* microseconds; 0 before the first pause */
-  gint slack;   /* the thread's own timer slack, or -1 where it still has it */
+  gint slack; /* the thread's original timer slack, or -1 if it was not changed
+               */
 } GstVkgdrWait;
 
 #define GST_VKGDR_WAIT_INIT \
@@ -28,7 +28,7 @@ typedef struct {
 
 void gst_vkgdr_wait_pause (GstVkgdrWait *wait);
 
-/* In the same thread; also where there was no pause. */
+/* Must be called in the same thread, even if there was no pause. */
 void gst_vkgdr_wait_end (GstVkgdrWait *wait);
 
 G_END_DECLS
