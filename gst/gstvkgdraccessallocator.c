@@ -31,7 +31,7 @@ gst_vkgdr_access_allocator_alloc (
   return memory;
 }
 
-/* A memory is freed by the allocator that made it, which is not this one. */
+/* Not used: a memory is freed by the allocator that made it. */
 static void
 gst_vkgdr_access_allocator_free (GstAllocator *allocator, GstMemory *memory)
 {

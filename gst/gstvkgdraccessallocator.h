@@ -2,8 +2,8 @@
  *
  * gstvkgdraccessallocator.h: an allocator whose memories have an access mode
  *
- * What vkgdrupload offers upstream beside its pool, and instead of one for
- * audio and bytes. The memories are of the allocator that it was made of.
+ * vkgdrupload proposes it to upstream in addition to its pool, and instead of a
+ * pool for audio and bytes. The memories belong to the allocator that it wraps.
  */
 
 #ifndef __GST_VKGDR_ACCESS_ALLOCATOR_H__
@@ -13,9 +13,10 @@
 
 G_BEGIN_DECLS
 
-/* Memories of @allocator, which must be a GstVkgdrAllocator, whose writers get
- * what @access says. GST_VKGDR_ACCESS_AUTO is direct access: nothing is
- * measured, since a memory that is not recycled is written once. The caller's.
+/* Wraps @allocator, which must be a GstVkgdrAllocator, so that its memories
+ * have the access mode @access. GST_VKGDR_ACCESS_AUTO means direct access:
+ * nothing is measured, since a memory that is not recycled is written once. The
+ * caller owns the result.
  */
 GstAllocator *gst_vkgdr_access_allocator_new (
     GstAllocator *allocator, GstVkgdrAccess access);

@@ -8,17 +8,17 @@
  * @title: vkgdrdownload
  * @see_also: vkgdrupload, cudafilter
  *
- * Brings buffers back from GPU memory, by DMA into pinned memory that is
- * recycled. Buffers that already are in system memory are handed on untouched.
- * It takes the memory of GStreamer's own CUDA elements, too.
+ * Copies buffers from GPU memory to system memory, by DMA into pinned memory
+ * that is recycled. Buffers that are in system memory are passed through. The
+ * memory of GStreamer's own CUDA elements is accepted, too.
  *
- * Frames may have any layout on the device. An element after this one that asks
- * for #GstVideoMeta gets them as they are. All others get the default layout,
- * which the caps tell: the transfer leaves the padding out.
+ * Frames may have any layout on the device. If downstream supports
+ * #GstVideoMeta, frames keep their layout. Otherwise they get the default
+ * layout of the caps: the transfer leaves the padding out.
  *
- * The property `stats` has the fields `frames`, `frames-packed` (those that had
- * another layout on the device), `bytes`, and of these `bytes-dma`,
- * `bytes-copied` and `bytes-untouched` (uint64).
+ * The property `stats` has the fields `frames`, `frames-packed` (frames whose
+ * layout was changed), `bytes`, and of these `bytes-dma`, `bytes-copied` and
+ * `bytes-untouched` (all uint64).
  *
  * ## Example launch line
  * |[
@@ -57,12 +57,13 @@ GST_ELEMENT_REGISTER_DEFINE (
     vkgdrdownload, "vkgdrdownload", GST_RANK_NONE, GST_TYPE_VKGDR_DOWNLOAD)
 
 static gboolean
-gst_vkgdr_download_is_there (GstVkgdrTransfer *transfer, GstMemory *memory)
+gst_vkgdr_download_is_suitable (GstVkgdrTransfer *transfer, GstMemory *memory)
 {
   return !gst_is_vkgdr_memory (memory) && !gst_vkgdr_is_cuda_memory (memory);
 }
 
-/* The CPU's copy of a memory that is no window's, in a buffer of both kinds. */
+/* Copies a memory with the CPU, for buffers that have memory in the window and
+ * memory that is not. */
 static gboolean
 copy_memory (GstMemory *memory, GstMemory *output, gsize offset, GError **error)
 {
@@ -76,7 +77,7 @@ copy_memory (GstMemory *memory, GstMemory *output, gsize offset, GError **error)
   }
   if (!gst_memory_map (output, &to, GST_MAP_WRITE)) {
     g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_FAILED,
-        "what was fetched before did not arrive");
+        "a previous transfer failed");
     gst_memory_unmap (memory, &from);
     return FALSE;
   }
@@ -117,7 +118,7 @@ alloc_pinned (GstVkgdrTransfer *transfer, gsize size, GError **error)
       size, error);
 }
 
-/* Does not wait for the transfer: who maps the output does, and until then the
+/* Does not wait for the transfer: mapping the output does. Until then the
  * device fetches one frame while upstream writes the next. */
 static GstMemory *
 gst_vkgdr_download_move (GstVkgdrTransfer *transfer, GstBuffer *input,
@@ -132,7 +133,7 @@ gst_vkgdr_download_move (GstVkgdrTransfer *transfer, GstBuffer *input,
   return memory;
 }
 
-/* The transfer itself leaves the padding out. Does not wait for it either. */
+/* The transfer leaves the padding out, and is not waited for either. */
 static GstMemory *
 gst_vkgdr_download_pack (GstVkgdrTransfer *transfer, GstBuffer *input,
     const GstVideoInfo *info, GstVkgdrPath *path, GError **error)
@@ -161,9 +162,9 @@ is_on_device (GstCaps *caps)
              features, GST_VKGDR_CAPS_FEATURE_MEMORY_CUDA);
 }
 
-/* The base class passes on what downstream asked for. A frame on the device may
- * have any layout, as the transfer can pack it; in system memory it is handed
- * on as it is. */
+/* The base class forwards downstream's query. GstVideoMeta is always supported:
+ * a frame on the device may have any layout, because the transfer can pack it,
+ * and a frame in system memory is passed through. */
 static gboolean
 gst_vkgdr_download_propose_allocation (
     GstBaseTransform *trans, GstQuery *decide_query, GstQuery *query)
@@ -190,13 +191,14 @@ gst_vkgdr_download_class_init (GstVkgdrDownloadClass *klass)
   gst_element_class_add_static_pad_template (element_class, &sink_template);
   gst_element_class_add_static_pad_template (element_class, &src_template);
   gst_element_class_set_static_metadata (element_class, "vkgdr downloader",
-      "Filter/Video/Downloader", "Brings buffers back from GPU memory by DMA",
+      "Filter/Video/Downloader",
+      "Copies buffers from GPU memory to system memory by DMA",
       "gst-vkgdr developers");
 
   GST_BASE_TRANSFORM_CLASS (klass)->propose_allocation =
       gst_vkgdr_download_propose_allocation;
   transfer_class->to_device = FALSE;
-  transfer_class->is_there = gst_vkgdr_download_is_there;
+  transfer_class->is_suitable = gst_vkgdr_download_is_suitable;
   transfer_class->move = gst_vkgdr_download_move;
   transfer_class->pack = gst_vkgdr_download_pack;
 }

@@ -6,18 +6,18 @@
 #include "gstvkgdrkeeper.h"
 
 typedef struct {
-  GstBuffer *buffer; /* NULL: the last one */
+  GstBuffer *buffer; /* NULL: the thread has to end */
   GstMapInfo *maps;
   GstVkgdrFence *fence;
 } Kept;
 
-/* Microseconds between two looks, about what a frame takes on its way, and how
- * often, before the wait is left to the library. */
-#define NAP 100
-#define NAPS 100
+/* Microseconds between two queries of a fence, about the time of a frame's
+ * transfer, and the number of queries before the library waits instead. */
+#define QUERY_INTERVAL 100
+#define N_QUERIES 100
 
 struct _GstVkgdrKeeper {
-  GThread *thread; /* NULL until there is something to keep */
+  GThread *thread; /* NULL until the first buffer is kept */
   GAsyncQueue *queue;
 };
 
@@ -44,18 +44,18 @@ kept_free (gpointer data)
   g_free (kept);
 }
 
-/* Waits until the device has finished, and lets go. If a kernel does not end,
- * or nothing can tell whether the device has finished, the library does that
- * later. */
+/* Waits until the device has finished, and releases the buffer. If a kernel
+ * does not end, or the driver cannot be queried, the library releases it later.
+ */
 static void
-let_go (Kept *kept)
+wait_and_release (Kept *kept)
 {
   guint i;
 
-  /* A look at the device takes time of the threads that give it work, so this
-   * thread looks rarely. */
-  for (i = 0; i < NAPS && !gst_vkgdr_fence_is_signaled (kept->fence); i++)
-    g_usleep (NAP);
+  /* A query delays the threads that queue work, so this thread queries rarely.
+   */
+  for (i = 0; i < N_QUERIES && !gst_vkgdr_fence_is_signaled (kept->fence); i++)
+    g_usleep (QUERY_INTERVAL);
   if (gst_vkgdr_fence_wait (kept->fence, NULL))
     kept_free (kept);
   else
@@ -75,7 +75,7 @@ run (gpointer user_data)
     if (last)
       g_free (kept);
     else
-      let_go (kept);
+      wait_and_release (kept);
   }
   return NULL;
 }
@@ -91,7 +91,7 @@ gst_vkgdr_keeper_free (GstVkgdrKeeper *keeper)
   g_free (keeper);
 }
 
-/* FALSE if there is no thread to be had. */
+/* FALSE if no thread can be created. */
 static gboolean
 ensure_thread (GstVkgdrKeeper *keeper)
 {
@@ -103,7 +103,7 @@ ensure_thread (GstVkgdrKeeper *keeper)
       g_thread_try_new ("vkgdr-keeper", run, keeper->queue, &error);
   if (keeper->thread)
     return TRUE;
-  GST_WARNING ("buffers are kept for longer: %s", error->message);
+  GST_WARNING ("no thread; buffers are kept for longer: %s", error->message);
   g_error_free (error);
   return FALSE;
 }

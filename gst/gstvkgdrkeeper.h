@@ -2,9 +2,9 @@
  *
  * gstvkgdrkeeper.h: keeps buffers until the device has read them
  *
- * A transfer goes on after the call that queued it. Whose memory it reads must
- * stay, mapped and unchanged, until a fence is reached; a thread of the keeper
- * waits for that, so that no buffer is kept from its pool for longer.
+ * A transfer is still running when the call that queued it returns. Its source
+ * memory must stay mapped and unchanged until a fence is reached. A thread
+ * waits for that, so that buffers return to their pool as early as possible.
  */
 
 #ifndef __GST_VKGDR_KEEPER_H__
@@ -18,12 +18,12 @@ typedef struct _GstVkgdrKeeper GstVkgdrKeeper;
 
 GstVkgdrKeeper *gst_vkgdr_keeper_new (void);
 
-/* Lets go of everything whose fence is reached, and waits for what is about to
- * be. What stays behind a kernel that does not end is let go later. */
+/* Waits for the kept buffers and releases them. Those behind a kernel that does
+ * not end are released later. */
 void gst_vkgdr_keeper_free (GstVkgdrKeeper *keeper);
 
 /* Keeps @buffer until @fence is reached; then unmaps @maps, one for each of its
- * memories. Takes a reference to @buffer, and takes @maps and @fence. */
+ * memories. Adds a reference to @buffer, and takes @maps and @fence. */
 void gst_vkgdr_keeper_keep (GstVkgdrKeeper *keeper, GstBuffer *buffer,
     GstMapInfo *maps, GstVkgdrFence *fence);
 

@@ -6,7 +6,7 @@
 #include "gstvkgdrlayout.h"
 
 static guint
-component_of (const GstVideoInfo *info, guint plane)
+get_component (const GstVideoInfo *info, guint plane)
 {
   gint components[GST_VIDEO_MAX_COMPONENTS];
 
@@ -14,10 +14,10 @@ component_of (const GstVideoInfo *info, guint plane)
   return components[0];
 }
 
-/* The rows of a plane that has @height rows of pixels in its first component's
- * resolution. */
+/* The number of rows of a plane, if its first component has @height rows at
+ * full resolution. */
 static guint
-rows_of (const GstVideoInfo *info, guint component, guint height)
+get_n_rows (const GstVideoInfo *info, guint component, guint height)
 {
   return GST_VIDEO_SUB_SCALE (
       GST_VIDEO_FORMAT_INFO_H_SUB (info->finfo, component), (gint) height);
@@ -43,7 +43,7 @@ gst_vkgdr_layout_is_default (const GstVideoInfo *info, GstBuffer *frame)
 
 /* --- how many bytes ------------------------------------------------------ */
 
-/* The stride of a tiled plane holds two numbers of tiles. */
+/* For a tiled plane, the stride field contains two numbers of tiles. */
 static gsize
 tiled_plane_size (const GstVideoFormatInfo *finfo, guint plane, gint stride)
 {
@@ -52,12 +52,12 @@ tiled_plane_size (const GstVideoFormatInfo *finfo, guint plane, gint stride)
          * GST_VIDEO_FORMAT_INFO_TILE_SIZE (finfo, plane);
 }
 
-/* The last row may be shorter than a stride: no more than its first byte is
- * asked for. */
+/* The last row may be shorter than a stride, so only its first byte is
+ * required. */
 static gsize
 plane_size (const GstVideoInfo *info, const GstVideoMeta *meta, guint plane)
 {
-  guint rows = rows_of (info, component_of (info, plane), meta->height);
+  guint rows = get_n_rows (info, get_component (info, plane), meta->height);
 
   if (GST_VIDEO_FORMAT_INFO_IS_TILED (info->finfo))
     return tiled_plane_size (info->finfo, plane, meta->stride[plane]);
@@ -82,7 +82,7 @@ gst_vkgdr_layout_get_size (const GstVideoInfo *info, GstBuffer *frame)
 
 /* --- by the device ------------------------------------------------------- */
 
-/* Rows of bytes in a frame, and where they go. */
+/* A rectangle of bytes in a frame, and its place in the output. */
 typedef struct {
   GstMemory *memory;
   gsize from, from_pitch; /* in the memory */
@@ -90,7 +90,7 @@ typedef struct {
   gsize width, height;
 } Rect;
 
-/* Tiles and palettes are no rows of samples. */
+/* Tiled and palette formats do not consist of rows of samples. */
 static gboolean
 has_rows (const GstVideoInfo *info)
 {
@@ -98,7 +98,7 @@ has_rows (const GstVideoInfo *info)
          && !GST_VIDEO_FORMAT_INFO_HAS_PALETTE (info->finfo);
 }
 
-/* Bytes from the beginning of a plane to the first pixel that is shown. */
+/* The distance from the beginning of a plane to the first visible pixel. */
 static gsize
 cropped_bytes (const GstVideoInfo *info, guint component, gint stride,
     const GstVideoCropMeta *crop)
@@ -113,8 +113,8 @@ cropped_bytes (const GstVideoInfo *info, guint component, gint stride,
                * GST_VIDEO_FORMAT_INFO_PSTRIDE (finfo, component);
 }
 
-/* Formats whose pixels share bytes in other ways than by planes, such as v210,
- * have no size of a pixel: all of a row is copied. */
+/* In some formats, such as v210, pixels share bytes, so a pixel has no size in
+ * bytes: then the whole row is copied. */
 static gsize
 row_size (const GstVideoInfo *info, guint component, gsize pitch)
 {
@@ -127,7 +127,8 @@ row_size (const GstVideoInfo *info, guint component, gsize pitch)
   return MIN (pitch, (gsize) GST_VIDEO_INFO_PLANE_STRIDE (info, plane));
 }
 
-/* The memory that has all bytes of a rectangle at an offset in the buffer. */
+/* Finds the memory that contains all bytes of a rectangle, and replaces the
+ * rectangle's offset in the buffer by the one in that memory. */
 static gboolean
 find_memory (GstBuffer *frame, Rect *rect)
 {
@@ -147,7 +148,7 @@ get_rect (const GstVideoInfo *info, GstBuffer *frame, guint plane, Rect *rect)
 {
   const GstVideoCropMeta *crop = gst_buffer_get_video_crop_meta (frame);
   const GstVideoMeta *meta = gst_buffer_get_video_meta (frame);
-  guint component = component_of (info, plane);
+  guint component = get_component (info, plane);
   gint stride =
       meta ? meta->stride[plane] : GST_VIDEO_INFO_PLANE_STRIDE (info, plane);
   gsize offset =
@@ -164,7 +165,7 @@ get_rect (const GstVideoInfo *info, GstBuffer *frame, guint plane, Rect *rect)
   return rect->height > 0 && find_memory (frame, rect);
 }
 
-/* Whether the device can copy every plane; if so, @rects are set. */
+/* Sets @rects and returns TRUE if the device can copy every plane. */
 static gboolean
 get_rects (const GstVideoInfo *info, GstBuffer *frame, GstVkgdrContext *context,
     Rect *rects)
@@ -196,7 +197,7 @@ copy_rect (
 
 /* --- by the CPU ---------------------------------------------------------- */
 
-/* Moves the planes to the first pixel that is shown. */
+/* Moves the plane pointers to the first visible pixel. */
 static void
 crop_frame (GstVideoFrame *frame, const GstVideoInfo *info)
 {
@@ -205,7 +206,7 @@ crop_frame (GstVideoFrame *frame, const GstVideoInfo *info)
 
   for (p = 0; p < GST_VIDEO_FRAME_N_PLANES (frame); p++)
     frame->data[p] = (guint8 *) frame->data[p]
-                     + cropped_bytes (info, component_of (info, p),
+                     + cropped_bytes (info, get_component (info, p),
                          GST_VIDEO_FRAME_PLANE_STRIDE (frame, p), crop);
   frame->info.width = GST_VIDEO_INFO_WIDTH (info);
   frame->info.height = GST_VIDEO_INFO_HEIGHT (info);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * gstvkgdrlayout.h: where the planes of a frame lie in its buffer
+ * gstvkgdrlayout.h: the layout of a frame's planes in its buffer
  *
- * A frame has the default layout if it can be read by an element that knows the
- * caps alone: no GstVideoMeta says otherwise, and nothing is cropped. Packing
- * brings the planes of any other frame into that layout.
+ * A frame has the default layout if it can be read with its caps alone: it has
+ * no GstVideoMeta with another layout, and it is not cropped. Packing copies
+ * the planes of any other frame into that layout.
  *
  * Must not know which element packs, nor why.
  */
@@ -20,23 +20,22 @@ G_BEGIN_DECLS
 gboolean gst_vkgdr_layout_is_default (
     const GstVideoInfo *info, GstBuffer *frame);
 
-/* Bytes that a buffer needs so that no plane of the frame leaves it: as its
- * GstVideoMeta says, or without one, @info. */
+/* The size in bytes that a buffer needs to contain all planes of the frame,
+ * according to its GstVideoMeta, or to @info without one. */
 gsize gst_vkgdr_layout_get_size (const GstVideoInfo *info, GstBuffer *frame);
 
 /* Copies the planes of @frame into @output, of @info's size, in the default
  * layout. Crops them as a GstVideoCropMeta says.
  *
- * The device copies if @frame lies in VkgdrMemory of the stream's context, and
- * @output too, or if @output is pinned memory of the library. Otherwise the CPU
- * copies, and @by_cpu is set to TRUE. Returns FALSE with @error set on
- * failure. */
+ * The device copies if @frame is in VkgdrMemory of the stream's context, and
+ * @output is either in such memory or in pinned memory of the library.
+ * Otherwise the CPU copies, and @by_cpu is set to TRUE. Returns FALSE with
+ * @error set on failure. */
 gboolean gst_vkgdr_layout_pack (const GstVideoInfo *info, GstBuffer *frame,
     GstMemory *output, GstVkgdrStream *stream, gboolean *by_cpu,
     GError **error);
 
-/* A buffer with the packed @memory, which it takes over, that is like @frame in
- * all else. */
+/* A buffer with the packed @memory (taken), and all other data of @frame. */
 GstBuffer *gst_vkgdr_layout_new_packed (GstBuffer *frame, GstMemory *memory);
 
 G_END_DECLS

@@ -23,5 +23,6 @@ plugin_init (GstPlugin *plugin)
 }
 
 GST_PLUGIN_DEFINE (GST_VERSION_MAJOR, GST_VERSION_MINOR, vkgdr,
-    "Frames in GPU memory that upstream writes to directly", plugin_init,
-    VERSION, "LGPL", PACKAGE_NAME, PACKAGE_ORIGIN)
+    "Video frames, audio and data in GPU memory that upstream writes to "
+    "directly",
+    plugin_init, VERSION, "LGPL", PACKAGE_NAME, PACKAGE_ORIGIN)

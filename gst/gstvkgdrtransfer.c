@@ -2,9 +2,9 @@
  *
  * gstvkgdrtransfer.c: base class of vkgdrupload and vkgdrdownload
  *
- * What the two have in common: caps that differ by a feature, of video or of
- * anything else, and buffers that keep everything but their memory. How bytes
- * move is for the subclass to say.
+ * Both elements have input and output caps that differ only by a caps feature,
+ * for video or any other media type, and output buffers that differ only by
+ * their memory. The subclass copies the bytes.
  */
 
 #include "gstvkgdrlayout.h"
@@ -15,13 +15,13 @@ GST_DEBUG_CATEGORY_STATIC (gst_vkgdr_transfer_debug);
 
 typedef struct {
   gboolean is_video;
-  gboolean to_cuda; /* the output is for GStreamer's own CUDA elements */
-  GstMiniObject *cuda_stream; /* of downstream's, or NULL */
+  gboolean to_cuda;           /* the output needs GstCudaMemory */
+  GstMiniObject *cuda_stream; /* downstream's GstCudaStream, or NULL */
   GstVideoInfo info;
-  gboolean reads_video_meta; /* downstream asked for GstVideoMeta */
-  gboolean reads_crop_meta;  /* and for GstVideoCropMeta */
+  gboolean reads_video_meta; /* downstream supports GstVideoMeta */
+  gboolean reads_crop_meta;  /* downstream supports GstVideoCropMeta */
 
-  /* Figures, under the object lock. */
+  /* Statistics, under the object lock. */
   guint64 frames;
   guint64 frames_packed;
   guint64 bytes[GST_VKGDR_N_PATHS];
@@ -29,8 +29,7 @@ typedef struct {
   GstClockTime wait_time;
   GstVkgdrAccess written; /* how upstream wrote the last buffer, or AUTO */
 
-  gboolean
-      told_staged; /* that there is no room in the window; streaming thread */
+  gboolean warned_staged; /* warned once; only used in the streaming thread */
 } GstVkgdrTransferPrivate;
 
 G_DEFINE_ABSTRACT_TYPE_WITH_CODE (GstVkgdrTransfer, gst_vkgdr_transfer,
@@ -57,8 +56,8 @@ is_cuda (const GstCapsFeatures *features)
          && gst_vkgdr_cuda_is_available ();
 }
 
-/* System memory, with whatever other features, the window, or the memory of
- * GStreamer's own CUDA elements. */
+/* Whether the memory is system memory with any other features, VkgdrMemory, or
+ * GstCudaMemory. */
 static gboolean
 is_known (const GstCapsFeatures *features)
 {
@@ -67,8 +66,9 @@ is_known (const GstCapsFeatures *features)
              features, GST_CAPS_FEATURE_MEMORY_SYSTEM_MEMORY);
 }
 
-/* The structure with the feature of another memory, NULL for system memory;
- * others, such as `meta:…`, stay. Only raw video can be in CUDA memory. */
+/* Appends the structure with the feature of another memory; NULL is system
+ * memory. Other features, such as `meta:…`, stay. Only raw video can be in CUDA
+ * memory. */
 static void
 append_with_memory (GstCaps *caps, const GstStructure *structure,
     const GstCapsFeatures *features, const gchar *memory)
@@ -90,8 +90,8 @@ append_with_memory (GstCaps *caps, const GstStructure *structure,
   gst_caps_append_structure_full (caps, gst_structure_copy (structure), copy);
 }
 
-/* What can become of an input, or be the input of an output: the preferred
- * memory first. */
+/* Appends all outputs of an input, or all inputs of an output, in the order of
+ * preference. */
 static void
 append_others (GstCaps *caps, const GstStructure *structure,
     const GstCapsFeatures *features, GstPadDirection direction,
@@ -140,7 +140,7 @@ gst_vkgdr_transfer_transform_caps (GstBaseTransform *trans,
       continue;
     if (direction == GST_PAD_SRC
         && (is_ours (features) || is_cuda (features)) != to_device)
-      continue; /* an output that this element never has */
+      continue; /* not a possible output */
     append_others (result, structure, features, direction, to_device);
   }
   result = gst_caps_simplify (result);
@@ -162,10 +162,9 @@ gst_vkgdr_transfer_set_caps (
   if (!is_known (gst_caps_get_features (in_caps, 0))) {
     GST_ELEMENT_ERROR (trans, STREAM, WRONG_TYPE,
         ("Only system memory and " GST_CAPS_FEATURE_MEMORY_VKGDR_MEMORY
-         " can be taken, and " GST_VKGDR_CAPS_FEATURE_MEMORY_CUDA
-         " where GStreamer's CUDA elements are: put an element before this one "
-         "that brings the frames "
-         "to system memory."),
+         " are accepted, and " GST_VKGDR_CAPS_FEATURE_MEMORY_CUDA
+         " if GStreamer's CUDA elements are available: put an element that "
+         "copies the frames to system memory before this one."),
         ("%" GST_PTR_FORMAT, in_caps));
     return FALSE;
   }
@@ -174,8 +173,8 @@ gst_vkgdr_transfer_set_caps (
   return TRUE;
 }
 
-/* A stream without caps, as filesrc makes one, is bytes. It gets caps that say
- * so, because without caps no feature could tell where the memory lies. */
+/* A stream without caps, such as filesrc's, consists of bytes. It gets caps
+ * that say so, because the memory type is a feature of the caps. */
 static gboolean
 gst_vkgdr_transfer_sink_event (GstBaseTransform *trans, GstEvent *event)
 {
@@ -186,7 +185,7 @@ gst_vkgdr_transfer_sink_event (GstBaseTransform *trans, GstEvent *event)
 
     gst_caps_unref (caps);
     if (!gst_pad_send_event (trans->sinkpad, caps_event))
-      GST_WARNING_OBJECT (trans, "a stream without caps is not taken as bytes");
+      GST_WARNING_OBJECT (trans, "failed to set caps on a stream without caps");
   }
   return GST_BASE_TRANSFORM_CLASS (parent_class)->sink_event (trans, event);
 }
@@ -217,8 +216,8 @@ has_meta (GstQuery *query, GType api)
   return gst_query_find_allocation_meta (query, api, NULL);
 }
 
-/* Each output is made for its input. What is decided is when downstream can
- * have it, and in which layout. */
+/* No pool is needed, because each output is made from its input. This only
+ * checks which metas downstream supports. */
 static gboolean
 gst_vkgdr_transfer_decide_allocation (GstBaseTransform *trans, GstQuery *query)
 {
@@ -240,7 +239,7 @@ gst_vkgdr_transfer_decide_allocation (GstBaseTransform *trans, GstQuery *query)
 
 /* --- buffers ------------------------------------------------------------- */
 
-/* Whether a frame is all there, as its meta, or its caps, say. */
+/* Whether a frame is as large as its GstVideoMeta, or its caps, require. */
 static gboolean
 check_frame (
     GstVkgdrTransfer *self, GstBuffer *buffer, gsize size, GError **error)
@@ -264,8 +263,8 @@ check_frame (
   return FALSE;
 }
 
-/* Whether downstream would misread the frame: it did not ask for the meta that
- * says where the planes are. */
+/* Whether downstream would misread the frame, because it does not support the
+ * meta that describes the layout. */
 static gboolean
 must_be_packed (GstVkgdrTransfer *self, GstBuffer *frame)
 {
@@ -280,24 +279,24 @@ must_be_packed (GstVkgdrTransfer *self, GstBuffer *frame)
 }
 
 static gboolean
-is_there (GstVkgdrTransfer *self, GstBuffer *buffer)
+is_suitable (GstVkgdrTransfer *self, GstBuffer *buffer)
 {
   GstVkgdrTransferClass *klass = GST_VKGDR_TRANSFER_GET_CLASS (self);
   GstVkgdrTransferPrivate *priv =
       gst_vkgdr_transfer_get_instance_private (self);
   guint i;
 
-  /* GStreamer's own CUDA elements know frames of one memory alone. */
+  /* In GStreamer's own CUDA elements, a frame always has one memory. */
   if (priv->to_cuda && gst_buffer_n_memory (buffer) != 1)
     return FALSE;
   for (i = 0; i < gst_buffer_n_memory (buffer); i++)
-    if (!klass->is_there (self, gst_buffer_peek_memory (buffer, i)))
+    if (!klass->is_suitable (self, gst_buffer_peek_memory (buffer, i)))
       return FALSE;
   return TRUE;
 }
 
-/* A buffer with @memory that is like @input in all else. The bytes are laid out
- * as they were, so the GstVideoMeta is as true as before. */
+/* A buffer with @memory and all other data of @input. The layout is the same,
+ * so the GstVideoMeta stays valid. */
 GstBuffer *
 gst_vkgdr_transfer_new_like (GstBuffer *input, GstMemory *memory)
 {
@@ -314,11 +313,11 @@ gst_vkgdr_transfer_new_like (GstBuffer *input, GstMemory *memory)
   return output;
 }
 
-/* The same as gst_vkgdr_transfer_new_like (), without a new buffer where nobody
- * else has @input. A buffer of a pool keeps its memory: the pool would free the
- * buffer. */
+/* The same as gst_vkgdr_transfer_new_like (), but reuses @input if it has no
+ * other owner. A buffer of a pool keeps its memory, because the pool would free
+ * a buffer with another memory. */
 static GstBuffer *
-with_memory (GstBuffer *input, GstMemory *memory)
+replace_memory (GstBuffer *input, GstMemory *memory)
 {
   if (!memory || input->pool || !gst_buffer_is_writable (input))
     return gst_vkgdr_transfer_new_like (input, memory);
@@ -366,9 +365,9 @@ gst_vkgdr_transfer_get_written_access (GstVkgdrTransfer *self)
   return access;
 }
 
-/* Tells, once, that the CPU could not write to a memory in place. */
+/* Warns once that the CPU could not write to a memory directly. */
 static void
-tell_staged (GstVkgdrTransfer *self)
+warn_staged (GstVkgdrTransfer *self)
 {
   GstVkgdrTransferPrivate *priv =
       gst_vkgdr_transfer_get_instance_private (self);
@@ -377,9 +376,9 @@ tell_staged (GstVkgdrTransfer *self)
   gboolean has_window = FALSE;
   guint64 size = 0;
 
-  if (priv->told_staged)
+  if (priv->warned_staged)
     return;
-  priv->told_staged = TRUE;
+  priv->warned_staged = TRUE;
   device = gst_vkgdr_context_describe (
       gst_vkgdr_base_transform_get_context (GST_VKGDR_BASE_TRANSFORM (self)));
   gst_structure_get (device, "has-window", G_TYPE_BOOLEAN, &has_window,
@@ -402,7 +401,7 @@ tell_staged (GstVkgdrTransfer *self)
   gst_structure_free (device);
 }
 
-/* Whether what the CPU writes to the memory cannot go to its place. */
+/* Whether the CPU cannot write to the memory directly. */
 static gboolean
 is_outside_window (GstMemory *memory)
 {
@@ -410,7 +409,7 @@ is_outside_window (GstMemory *memory)
          && !gst_vkgdr_memory_get_host_pointer (memory);
 }
 
-/* A buffer that was where it is wanted: upstream wrote it there. */
+/* Counts a buffer whose memory upstream already wrote in the right place. */
 static void
 count_untouched (GstVkgdrTransfer *self, GstBuffer *buffer, gsize size)
 {
@@ -427,7 +426,7 @@ count_untouched (GstVkgdrTransfer *self, GstBuffer *buffer, gsize size)
     else if (access == GST_VKGDR_ACCESS_STAGED)
       path = GST_VKGDR_PATH_STAGED;
     if (path == GST_VKGDR_PATH_STAGED && is_outside_window (memory))
-      tell_staged (self);
+      warn_staged (self);
     if (path != GST_VKGDR_PATH_NONE)
       remember_access (self, access);
   }
@@ -469,7 +468,7 @@ gst_vkgdr_transfer_start (GstBaseTransform *trans)
   memset (priv->bytes, 0, sizeof (priv->bytes));
   priv->written = GST_VKGDR_ACCESS_AUTO;
   GST_OBJECT_UNLOCK (trans);
-  priv->told_staged = FALSE;
+  priv->warned_staged = FALSE;
   return GST_BASE_TRANSFORM_CLASS (parent_class)->start (trans);
 }
 
@@ -480,7 +479,7 @@ gst_vkgdr_transfer_stop (GstBaseTransform *trans)
   return GST_BASE_TRANSFORM_CLASS (parent_class)->stop (trans);
 }
 
-/* The content of @input in the default layout, where the subclass wants it. */
+/* Copies @input to the default layout, into memory of the subclass. */
 static GstBuffer *
 pack (GstVkgdrTransfer *self, GstBuffer *input, gsize size, GError **error)
 {
@@ -502,7 +501,7 @@ pack (GstVkgdrTransfer *self, GstBuffer *input, gsize size, GError **error)
   return gst_vkgdr_layout_new_packed (input, memory);
 }
 
-/* Upstream may still have the buffer mapped. */
+/* Upstream may still have the buffer mapped for writing. */
 static gboolean
 publish_all (GstBuffer *buffer, GError **error)
 {
@@ -518,10 +517,10 @@ publish_all (GstBuffer *buffer, GError **error)
   return TRUE;
 }
 
-/* @input, or the same content where the subclass wants it, in a layout that
- * downstream reads; the caller's. */
+/* Returns @input, or a buffer with the same content in the right memory and in
+ * a layout that downstream supports. The caller owns it. */
 static GstBuffer *
-bring (GstVkgdrTransfer *self, GstBuffer *input, GError **error)
+move_or_pack (GstVkgdrTransfer *self, GstBuffer *input, GError **error)
 {
   gsize size = gst_buffer_get_size (input);
   GstVkgdrPath path = GST_VKGDR_PATH_NONE;
@@ -531,7 +530,7 @@ bring (GstVkgdrTransfer *self, GstBuffer *input, GError **error)
     return NULL;
   if (must_be_packed (self, input))
     return pack (self, input, size, error);
-  if (is_there (self, input)) {
+  if (is_suitable (self, input)) {
     count_untouched (self, input, size);
     return gst_buffer_ref (input);
   }
@@ -541,16 +540,16 @@ bring (GstVkgdrTransfer *self, GstBuffer *input, GError **error)
     if (!memory)
       return NULL;
     if (path == GST_VKGDR_PATH_COPIED && is_outside_window (memory))
-      tell_staged (self);
+      warn_staged (self);
     count (self, size, path, 0, 0);
   }
-  return with_memory (input, memory);
+  return replace_memory (input, memory);
 }
 
-/* A frame of GStreamer's own CUDA elements as ours, where it lies in our CUDA
- * context; owned by the caller. NULL for all other buffers. */
+/* Wraps a GstCudaMemory frame without a copy if it is in the same CUDA context.
+ * The caller owns the result. NULL for all other buffers. */
 static GstBuffer *
-from_cuda (GstVkgdrTransfer *self, GstBuffer *input)
+wrap_cuda_input (GstVkgdrTransfer *self, GstBuffer *input)
 {
   GstBuffer *result;
   GError *error = NULL;
@@ -562,14 +561,14 @@ from_cuda (GstVkgdrTransfer *self, GstBuffer *input)
       gst_vkgdr_base_transform_get_context (GST_VKGDR_BASE_TRANSFORM (self)),
       input, &error);
   if (!result)
-    GST_DEBUG_OBJECT (self, "by way of the CPU: %s", error->message);
+    GST_DEBUG_OBJECT (self, "copying with the CPU: %s", error->message);
   g_clear_error (&error);
   return result;
 }
 
-/* The other way round. Takes @brought over. */
+/* Wraps @buffer (taken) as GstCudaMemory. */
 static GstBuffer *
-to_cuda (GstVkgdrTransfer *self, GstBuffer *brought, GError **error)
+wrap_cuda_output (GstVkgdrTransfer *self, GstBuffer *buffer, GError **error)
 {
   GstVkgdrTransferPrivate *priv =
       gst_vkgdr_transfer_get_instance_private (self);
@@ -578,14 +577,14 @@ to_cuda (GstVkgdrTransfer *self, GstBuffer *brought, GError **error)
   GstBuffer *result;
 
   result = gst_vkgdr_context_buffer_to_cuda (
-      context, brought, &priv->info, priv->cuda_stream, error);
-  gst_buffer_unref (brought);
+      context, buffer, &priv->info, priv->cuda_stream, error);
+  gst_buffer_unref (buffer);
   return result;
 }
 
-/* What upstream's CUDA element made is what downstream's takes. */
+/* GstCudaMemory of upstream is passed through if downstream uses it. */
 static gboolean
-is_cuda_already (GstVkgdrTransfer *self, GstBuffer *input)
+is_cuda_passthrough (GstVkgdrTransfer *self, GstBuffer *input)
 {
   GstVkgdrTransferPrivate *priv =
       gst_vkgdr_transfer_get_instance_private (self);
@@ -606,29 +605,29 @@ gst_vkgdr_transfer_prepare_output_buffer (
   GError *error = NULL;
 
   if (check_frame (self, input, size, &error)) {
-    if (is_cuda_already (self, input) && !must_be_packed (self, input)) {
+    if (is_cuda_passthrough (self, input) && !must_be_packed (self, input)) {
       count (self, size, GST_VKGDR_PATH_NONE, 0, 0);
       *output = input;
       return GST_FLOW_OK;
     }
-    source = from_cuda (self, input);
-    result = bring (self, source ? source : input, &error);
+    source = wrap_cuda_input (self, input);
+    result = move_or_pack (self, source ? source : input, &error);
     gst_clear_buffer (&source);
   }
   if (result && priv->to_cuda)
-    result = to_cuda (self, result, &error);
+    result = wrap_cuda_output (self, result, &error);
   if (!result) {
     gst_vkgdr_base_transform_post_error (
         GST_VKGDR_BASE_TRANSFORM (self), error);
     return GST_FLOW_ERROR;
   }
-  if (result == input) /* which the base class owns */
+  if (result == input) /* the base class owns it */
     gst_buffer_unref (result);
   *output = result;
   return GST_FLOW_OK;
 }
 
-/* All is done when the output exists. */
+/* Nothing to do: prepare_output_buffer () has made the output. */
 static GstFlowReturn
 gst_vkgdr_transfer_transform (
     GstBaseTransform *trans, GstBuffer *input, GstBuffer *output)

@@ -11,44 +11,45 @@ G_BEGIN_DECLS
 G_DECLARE_DERIVABLE_TYPE (GstVkgdrTransfer, gst_vkgdr_transfer, GST,
     VKGDR_TRANSFER, GstVkgdrBaseTransform)
 
-/* How the bytes of a buffer came to where they are wanted. */
+/* How the bytes of a buffer reached the output memory. */
 typedef enum {
-  GST_VKGDR_PATH_NONE,   /* they were there, and no CPU wrote them */
-  GST_VKGDR_PATH_DIRECT, /* they were there, written through the window */
-  GST_VKGDR_PATH_STAGED, /* they were there, sent when they were unmapped */
-  GST_VKGDR_PATH_DMA,    /* sent by DMA from, or to, where they were */
-  GST_VKGDR_PATH_PEER,   /* copied on the device, or from one to another */
+  GST_VKGDR_PATH_NONE,   /* already in place, not written by the CPU */
+  GST_VKGDR_PATH_DIRECT, /* already in place, written through the window */
+  GST_VKGDR_PATH_STAGED, /* already in place, sent on unmap */
+  GST_VKGDR_PATH_DMA,    /* sent by DMA */
+  GST_VKGDR_PATH_PEER,   /* copied on the device, or between devices */
   GST_VKGDR_PATH_COPIED, /* copied by the CPU */
   GST_VKGDR_N_PATHS
 } GstVkgdrPath;
 
 /*
- * @to_device: whether the output is on the device, in VkgdrMemory or in that of
- *   GStreamer's own CUDA elements, or in system memory; the input may be any
- * @is_there: whether a memory already is where it is wanted
- * @move: a memory of @size bytes with the content of all of @input's, in place,
- *   and the way it came there; NULL with @error set on failure
- * @pack: the same for a frame of raw video, in the default layout of @info. The
- *   input's memory may already be where it is wanted: the path is then left as
- *   it is, GST_VKGDR_PATH_NONE, unless the CPU copies
+ * @to_device: TRUE if the output is on the device, in VkgdrMemory or in
+ *   GstCudaMemory; FALSE for system memory. The input may be in any memory
+ * @is_suitable: returns whether a memory already is a suitable output
+ * @move: returns a suitable memory of @size bytes with the content of @input,
+ * and sets the path; NULL with @error set on failure
+ * @pack: the same for a frame of raw video, in the default layout of @info. If
+ * the input's memory already is a suitable output, the path stays
+ *   GST_VKGDR_PATH_NONE, unless the CPU copies
  */
 struct _GstVkgdrTransferClass {
   GstVkgdrBaseTransformClass parent_class;
 
   gboolean to_device;
-  gboolean (*is_there) (GstVkgdrTransfer *transfer, GstMemory *memory);
+  gboolean (*is_suitable) (GstVkgdrTransfer *transfer, GstMemory *memory);
   GstMemory *(*move) (GstVkgdrTransfer *transfer, GstBuffer *input, gsize size,
       GstVkgdrPath *path, GError **error);
   GstMemory *(*pack) (GstVkgdrTransfer *transfer, GstBuffer *input,
       const GstVideoInfo *info, GstVkgdrPath *path, GError **error);
 };
 
-/* A buffer with @memory (nullable), which it takes over, that is like @input in
- * all else, where the planes lie included. */
+/* A buffer with @memory (nullable, taken), and all other data of @input,
+ * including the layout of the planes. */
 GstBuffer *gst_vkgdr_transfer_new_like (GstBuffer *input, GstMemory *memory);
 
-/* How upstream wrote the last buffer that was where it is wanted;
- * GST_VKGDR_ACCESS_AUTO if there was none. May be called from any thread. */
+/* The access mode with which upstream wrote the last buffer that was already in
+ * place; GST_VKGDR_ACCESS_AUTO if there was none. May be called from any
+ * thread. */
 GstVkgdrAccess gst_vkgdr_transfer_get_written_access (
     GstVkgdrTransfer *transfer);
 

@@ -2,8 +2,8 @@
  *
  * gstvkgdrupload.c: the element vkgdrupload
  *
- * Offers upstream its own memory, so that there is nothing left to upload; what
- * comes in other memory is sent by DMA or copied into the window.
+ * Proposes its own memory to upstream, so that nothing has to be uploaded.
+ * Other memory is sent by DMA or copied into the window.
  */
 
 /**
@@ -11,34 +11,36 @@
  * @title: vkgdrupload
  * @see_also: vkgdrdownload, cudafilter
  *
- * Brings buffers into GPU memory. Upstream is offered a pool (raw video) or an
- * allocator (anything else) of memory that it writes to directly; such buffers
- * are handed on untouched. Other buffers are copied: memory that comes back,
- * because upstream recycles it, is pinned once and then sent by DMA; the rest
+ * Uploads buffers to GPU memory. The element proposes a pool (raw video) or an
+ * allocator (any other media type) to upstream, which then writes directly to
+ * GPU memory; such buffers are passed through. Other buffers are copied: memory
+ * that upstream recycles is pinned once and then sent by DMA; any other memory
  * is written to GPU memory by the CPU.
  *
- * Takes any caps in system memory and gives the same with the feature
+ * Accepts any caps in system memory, and outputs the same caps with the feature
  * `memory:VkgdrMemory`. A stream without caps, such as filesrc's, becomes
  * `application/octet-stream`.
  *
- * Where GStreamer's own CUDA elements (1.24 or later) are, it also gives raw
- * video with the feature `memory:CUDAMemory`: the very memory that upstream
- * wrote, in their clothes, and on the stream of the next element, where that
- * tells it, so that no CPU waits for a transfer; and it takes theirs, which
- * becomes `memory:VkgdrMemory` without a copy.
+ * If GStreamer's own CUDA elements (1.24 or later) are available, the element
+ * also outputs raw video with the feature `memory:CUDAMemory`: the memory that
+ * upstream wrote, wrapped as GstCudaMemory, without a copy. If the next element
+ * announces its CUDA stream, the memory is on that stream, so that the CPU does
+ * not wait for a transfer. It also accepts `memory:CUDAMemory` and outputs it
+ * as `memory:VkgdrMemory` without a copy.
  *
- * Frames of raw video may have any layout: upstream is offered #GstVideoMeta.
- * If the element after this one did not ask for that meta, the device copies
- * frames that have another layout than the default one, which the caps tell.
+ * Frames of raw video may have any layout: the element supports #GstVideoMeta.
+ * If the next element does not support that meta, the device copies frames with
+ * another layout into the default layout of the caps.
  *
- * The property `stats` has the fields `frames`, `frames-packed` (those that
- * were brought into the default layout), `bytes`, and of these `bytes-direct`
- * (upstream wrote them through the window), `bytes-staged` (sent when upstream
+ * The property `stats` has the fields `frames`, `frames-packed` (frames that
+ * were copied into the default layout), `bytes`, and of these `bytes-direct`
+ * (written by upstream through the window), `bytes-staged` (sent when upstream
  * unmapped them), `bytes-dma` (sent from upstream's own memory), `bytes-peer`
- * (copied from memory of another context, or another device), `bytes-copied`
- * and `bytes-untouched` (written by no CPU); `map-time` and `wait-time`, the
- * nanoseconds that upstream had our buffers mapped for writing and waited to
- * get them so (all uint64); and `access`, in force at present.
+ * (copied from memory of another context or device), `bytes-copied` (copied by
+ * the CPU) and `bytes-untouched` (not written by the CPU); `map-time` and
+ * `wait-time`, the time in nanoseconds for which upstream had our buffers
+ * mapped for writing, and for which it waited for that (all uint64); and
+ * `access`, the present access mode.
  *
  * ## Example launch line
  * |[
@@ -60,8 +62,9 @@
 GST_DEBUG_CATEGORY_STATIC (gst_vkgdr_upload_debug);
 #define GST_CAT_DEFAULT gst_vkgdr_upload_debug
 
-/* Bytes of a buffer from which on a transfer is quicker than the CPU: queueing
- * one takes as long as the CPU writes a quarter of this. */
+/* For buffers of at least this size in bytes, a transfer is faster than the
+ * CPU: queueing a transfer takes as long as the CPU writes a quarter of this.
+ */
 #define DMA_MIN (256 * 1024)
 
 #define GST_TYPE_VKGDR_UPLOAD (gst_vkgdr_upload_get_type ())
@@ -73,7 +76,7 @@ struct _GstVkgdrUpload {
 
   GstVkgdrAccess access; /* under the object lock */
   GstVkgdrKeeper *keeper;
-  GstVkgdrBufferPool *pool; /* the last one offered; under the object lock */
+  GstVkgdrBufferPool *pool; /* the last proposed one; under the object lock */
 };
 
 enum { PROP_ACCESS = 1, N_PROPERTIES };
@@ -108,9 +111,9 @@ allocator_of (gpointer object)
 
 /* --- what upstream is offered -------------------------------------------- */
 
-/* For the figures. Takes @pool over. */
+/* Takes @pool, for the statistics. */
 static void
-remember_pool (GstVkgdrUpload *self, GstBufferPool *pool)
+set_pool (GstVkgdrUpload *self, GstBufferPool *pool)
 {
   GstVkgdrBufferPool *old;
 
@@ -123,7 +126,7 @@ remember_pool (GstVkgdrUpload *self, GstBufferPool *pool)
 
 /* GStreamer's own CUDA elements sample planes as textures. */
 static gboolean
-gives_cuda_memory (GstVkgdrUpload *self)
+outputs_cuda_memory (GstVkgdrUpload *self)
 {
   GstCaps *caps = gst_pad_get_current_caps (GST_BASE_TRANSFORM_SRC_PAD (self));
   gboolean yes = caps
@@ -134,9 +137,9 @@ gives_cuda_memory (GstVkgdrUpload *self)
   return yes;
 }
 
-/* Whoever adds the option of GstVideoMeta, knows where planes lie. */
+/* A user that adds the option for GstVideoMeta supports any layout. */
 static void
-lay_out_textures (GstBufferPool *pool)
+request_texture_alignment (GstBufferPool *pool)
 {
   GstStructure *config = gst_buffer_pool_get_config (pool);
 
@@ -153,27 +156,27 @@ offer_pool (GstVkgdrUpload *self, GstQuery *query, GstCaps *caps)
   GstStructure *config;
   guint size = 0;
 
-  if (!pool) { /* no raw video: the allocator has to do */
-    remember_pool (self, NULL);
+  if (!pool) { /* not raw video: only the allocator is used */
+    set_pool (self, NULL);
     return;
   }
   GST_OBJECT_LOCK (self);
   g_object_set (pool, "access", self->access, NULL);
   GST_OBJECT_UNLOCK (self);
-  if (gives_cuda_memory (self))
-    lay_out_textures (pool);
+  if (outputs_cuda_memory (self))
+    request_texture_alignment (pool);
   config = gst_buffer_pool_get_config (pool);
   gst_buffer_pool_config_get_params (config, NULL, &size, NULL, NULL);
   gst_structure_free (config);
   gst_query_add_allocation_pool (query, pool, size, 0, 0);
   gst_query_add_allocation_meta (query, GST_VIDEO_META_API_TYPE, NULL);
-  remember_pool (self, pool);
+  set_pool (self, pool);
 }
 
-/* For audio and bytes, and for elements with a pool of their own that takes
- * memory of others. */
+/* For audio and bytes, and for elements with their own pool that uses an
+ * allocator from the query. */
 static gboolean
-offer_allocator (GstVkgdrUpload *self, GstQuery *query)
+propose_allocator (GstVkgdrUpload *self, GstQuery *query)
 {
   GstAllocator *allocator = NULL, *with_access;
   GstAllocationParams params;
@@ -203,7 +206,7 @@ offer (GstVkgdrUpload *self, GstQuery *query)
   if (!context_of (self))
     return FALSE;
   gst_query_parse_allocation (query, &caps, NULL);
-  /* GStreamer's own CUDA elements can write to none but their own memory. */
+  /* GStreamer's own CUDA elements can only write to their own memory. */
   if (caps
       && gst_caps_features_contains (gst_caps_get_features (caps, 0),
           GST_VKGDR_CAPS_FEATURE_MEMORY_CUDA)) {
@@ -211,7 +214,7 @@ offer (GstVkgdrUpload *self, GstQuery *query)
     return TRUE;
   }
   offer_pool (self, query, caps);
-  return offer_allocator (self, query);
+  return propose_allocator (self, query);
 }
 
 static gboolean
@@ -221,7 +224,7 @@ gst_vkgdr_upload_propose_allocation (
   return offer (GST_VKGDR_UPLOAD (trans), query);
 }
 
-/* A source without caps asks before anything is negotiated, which the base
+/* A source without caps queries before anything is negotiated, which the base
  * class would refuse. */
 static gboolean
 gst_vkgdr_upload_query (
@@ -242,7 +245,7 @@ gst_vkgdr_upload_query (
 /* --- what comes in other memory ------------------------------------------ */
 
 static gboolean
-gst_vkgdr_upload_is_there (GstVkgdrTransfer *transfer, GstMemory *memory)
+gst_vkgdr_upload_is_suitable (GstVkgdrTransfer *transfer, GstMemory *memory)
 {
   return gst_is_vkgdr_memory (memory)
          && gst_vkgdr_context_get_cuda_context (
@@ -256,7 +259,7 @@ is_on_device (GstVkgdrTransfer *transfer, GstBuffer *buffer)
   guint i;
 
   for (i = 0; i < gst_buffer_n_memory (buffer); i++)
-    if (!gst_vkgdr_upload_is_there (
+    if (!gst_vkgdr_upload_is_suitable (
             transfer, gst_buffer_peek_memory (buffer, i)))
       return FALSE;
   return TRUE;
@@ -296,8 +299,8 @@ unmap_first (GstBuffer *buffer, GstMapInfo *maps, guint n)
   g_free (maps);
 }
 
-/* All memories of the buffer, mapped for reading, if all are pinned; else
- * NULL. */
+/* Maps all memories of the buffer for reading and returns the maps, if all are
+ * pinned; otherwise NULL. */
 static GstMapInfo *
 map_pinned (GstVkgdrUpload *self, GstBuffer *buffer)
 {
@@ -305,7 +308,7 @@ map_pinned (GstVkgdrUpload *self, GstBuffer *buffer)
   GstMapInfo *maps = g_new0 (GstMapInfo, n);
   gboolean pinned = TRUE;
 
-  /* All are asked, so that all are known the next time. */
+  /* Asks for all memories, so that each use is counted. */
   for (i = 0; i < n; i++)
     pinned = gst_vkgdr_context_pin_memory (
                  context_of (self), gst_buffer_peek_memory (buffer, i))
@@ -321,9 +324,9 @@ map_pinned (GstVkgdrUpload *self, GstBuffer *buffer)
   return NULL;
 }
 
-/* Queues the transfers of @maps, which it takes over. */
+/* Queues the transfers of @maps (taken). */
 static gboolean
-send_all (GstVkgdrUpload *self, GstBuffer *input, GstMapInfo *maps,
+queue_transfers (GstVkgdrUpload *self, GstBuffer *input, GstMapInfo *maps,
     GstMemory *output, GError **error)
 {
   GstVkgdrStream *stream =
@@ -352,7 +355,7 @@ send_all (GstVkgdrUpload *self, GstBuffer *input, GstMapInfo *maps,
   return FALSE;
 }
 
-/* Memory of another context, which may be another device's. */
+/* Copies memory of another context, which may be of another device. */
 static gboolean
 copy_across (GstVkgdrUpload *self, GstBuffer *input, GstMemory *output)
 {
@@ -375,7 +378,7 @@ copy_across (GstVkgdrUpload *self, GstBuffer *input, GstMemory *output)
     offset += memory->size;
   }
   if (!ok)
-    GST_DEBUG_OBJECT (self, "by way of the CPU: %s", error->message);
+    GST_DEBUG_OBJECT (self, "copying with the CPU: %s", error->message);
   g_clear_error (&error);
   return ok;
 }
@@ -393,7 +396,7 @@ fill (GstVkgdrUpload *self, GstBuffer *input, gsize size, GstMemory *output,
   maps = size >= DMA_MIN ? map_pinned (self, input) : NULL;
   *path = maps ? GST_VKGDR_PATH_DMA : GST_VKGDR_PATH_COPIED;
   if (maps)
-    return send_all (self, input, maps, output, error);
+    return queue_transfers (self, input, maps, output, error);
   return write_all (input, output, error);
 }
 
@@ -410,8 +413,9 @@ gst_vkgdr_upload_move (GstVkgdrTransfer *transfer, GstBuffer *input, gsize size,
   return memory;
 }
 
-/* Downstream reads no GstVideoMeta. The device copies: it is faster than any
- * CPU, which would have to do it if upstream had not been offered the meta. */
+/* Downstream does not support GstVideoMeta. The device copies, which is faster
+ * than the CPU. The CPU would have to copy if upstream had not been offered the
+ * meta. */
 static GstMemory *
 gst_vkgdr_upload_pack (GstVkgdrTransfer *transfer, GstBuffer *input,
     const GstVideoInfo *info, GstVkgdrPath *path, GError **error)
@@ -451,13 +455,13 @@ gst_vkgdr_upload_close (GstVkgdrBaseTransform *transform)
 {
   g_clear_pointer (
       &GST_VKGDR_UPLOAD (transform)->keeper, gst_vkgdr_keeper_free);
-  remember_pool (GST_VKGDR_UPLOAD (transform), NULL);
+  set_pool (GST_VKGDR_UPLOAD (transform), NULL);
 }
 
-/* What writers of the offered memory get at present. Without a pool, which
- * knows it, it is what the last one got: a window that the CPU caches, or one
- * that is full, leaves no choice. Before the first buffer it is what writers
- * would get. */
+/* The present access mode of the proposed memory. Without a pool, it is the
+ * mode of the last buffer, which may differ from the property if the window is
+ * cached or full. Before the first buffer, it is the mode that a new memory
+ * would have. */
 static GstVkgdrAccess
 get_access (GstVkgdrUpload *self)
 {
@@ -533,15 +537,16 @@ gst_vkgdr_upload_class_init (GstVkgdrUploadClass *klass)
   /**
    * GstVkgdrUpload:access:
    *
-   * What upstream gets when it maps memory that it was offered for writing: a
-   * buffer of the pool, or for audio and bytes memory of the allocator. `auto`
-   * is measured for a pool; memory of the allocator is written directly then.
+   * The access mode when upstream maps proposed memory for writing: a buffer of
+   * the pool, or for audio and bytes memory of the allocator. With `auto`,
+   * pools choose the mode by measurements, and memory of the allocator is
+   * written directly.
    *
    * Since: 0.1
    */
   properties[PROP_ACCESS] = g_param_spec_enum ("access", "Access",
-      "What upstream gets when it maps the memory that it is offered for "
-      "writing; takes effect with the next negotiation",
+      "Access mode when upstream maps the proposed memory for writing; "
+      "takes effect with the next negotiation",
       GST_TYPE_VKGDR_ACCESS, GST_VKGDR_ACCESS_AUTO,
       G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS | GST_PARAM_MUTABLE_READY);
   g_object_class_install_properties (object_class, N_PROPERTIES, properties);
@@ -550,7 +555,7 @@ gst_vkgdr_upload_class_init (GstVkgdrUploadClass *klass)
   gst_element_class_add_static_pad_template (element_class, &src_template);
   gst_element_class_set_static_metadata (element_class, "vkgdr uploader",
       "Filter/Video/Uploader",
-      "Lets upstream write its buffers straight into GPU memory",
+      "Lets upstream write its buffers directly to GPU memory",
       "gst-vkgdr developers");
 
   trans_class->query = gst_vkgdr_upload_query;
@@ -562,7 +567,7 @@ gst_vkgdr_upload_class_init (GstVkgdrUploadClass *klass)
       gst_vkgdr_upload_fill_stats;
 
   transfer_class->to_device = TRUE;
-  transfer_class->is_there = gst_vkgdr_upload_is_there;
+  transfer_class->is_suitable = gst_vkgdr_upload_is_suitable;
   transfer_class->move = gst_vkgdr_upload_move;
   transfer_class->pack = gst_vkgdr_upload_pack;
 }

@@ -2,7 +2,7 @@
  *
  * copy-generic.c: copies for CPUs without streaming stores and loads
  *
- * What the C library does with whole vectors is the best that is known there.
+ * On such CPUs, the C library's copy of whole vectors is the fastest known one.
  */
 
 #include "copy.h"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * copy-line.h: where the first whole line of a copy begins
+ * copy-line.h: the distance to the first whole line of a copy
  *
- * For the files of the instruction sets: `static`, so that none of them lends
- * its code to another. Private.
+ * For the files of the instruction sets. The function is `static`, so that no
+ * file uses code that was compiled for another instruction set. Private.
  */
 
 #ifndef VKGDR_COPY_LINE_H
@@ -12,11 +12,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Bytes of a line of the CPU's write-combining and fill buffers. Only whole
- * lines leave for the bus in one piece, so the far side is aligned to them. */
+/* Size in bytes of a line of the CPU's write-combining and fill buffers. Only
+ * whole lines are sent to the bus in one piece, so the copy is aligned to lines
+ * of the device's memory. */
 #define LINE 64
 
-/* Bytes that @p lacks to the next whole line, at most @size. */
+/* Bytes from @p to the next whole line, at most @size. */
 static inline size_t
 to_line (const void *p, size_t size)
 {

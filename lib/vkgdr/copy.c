@@ -2,8 +2,8 @@
  *
  * copy.c: copies to and from write-combined memory
  *
- * Asks the CPU once for the best instruction set, and shares large copies among
- * threads. Must not know what the memory belongs to.
+ * Determines the best instruction set of the CPU once, and divides large copies
+ * among threads. Must not know the owner of the memory.
  */
 
 #include "copy.h"
@@ -14,23 +14,25 @@
 
 #include <vkgdr/vkgdr.h>
 
-/* Bytes from which on a copy takes two threads by itself. One thread fills an
- * H200's window at 21 GB/s, two at 33, which is all that the bus carries, and a
- * thread takes some 20 us to start: worth it where one needs ten times that. */
+/* From this size on, in bytes, a copy uses two threads by default. One thread
+ * fills an H200's window at 21 GB/s, two threads at 33 GB/s, which is the
+ * bandwidth of the bus. Starting a thread takes about 20 us, so it pays when
+ * one thread would need ten times that. */
 #define TWO_THREADS_FROM ((size_t) 4 << 20)
 
-/* Bytes that a thread copies at least, however many were asked for: 50 us of
- * work at 21 GB/s. */
+/* A thread copies at least this many bytes, even if more threads were
+ * requested: 50 us of work at 21 GB/s. */
 #define MIN_BYTES_PER_THREAD ((size_t) 1 << 20)
 
-/* Threads of a copy, whatever was asked for; more than a few gain nothing. */
+/* The maximum number of threads, even if more were requested: more do not help.
+ */
 #define MAX_THREADS 16
 
-/* Bytes that the parts of a copy are multiples of: a page, so that no two
- * threads write into one line or fault on one page. */
+/* The size of each thread's part is a multiple of this many bytes: a page, so
+ * that no two threads write to one line or fault on one page. */
 #define PART_ALIGNMENT ((size_t) 4096)
 
-/* What one thread copies. */
+/* The part of one thread. */
 typedef struct part {
   pthread_t thread;
   bool started;
@@ -105,8 +107,8 @@ run_part (void *data)
   return NULL;
 }
 
-/* Copies with n threads, this one included. Threads that cannot be had leave
- * their part to this one. */
+/* Copies with n threads, including the calling thread, which also copies the
+ * parts of threads that cannot be created. */
 static void
 copy_in_parts (uint8_t *dst, const uint8_t *src, size_t size, unsigned int n)
 {
@@ -115,7 +117,7 @@ copy_in_parts (uint8_t *dst, const uint8_t *src, size_t size, unsigned int n)
   sigset_t all, before;
   unsigned int i;
 
-  /* The application's signals are none of these threads' business. */
+  /* Signals of the application must not be delivered to these threads. */
   sigfillset (&all);
   pthread_sigmask (SIG_SETMASK, &all, &before);
   for (i = 0; i < n; i++) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * copy.h: what each instruction set's file offers to copy.c
+ * copy.h: the interface between copy.c and the files of the instruction sets
  *
  * Private.
  */
@@ -12,7 +12,7 @@
 
 /**
  * vkgdr_copy_functions:
- * @name: what vkgdr_copy_isa() calls it
+ * @name: the name for vkgdr_copy_isa()
  * @to_bar: copies from ordinary to write-combined memory, and ends with a store
  *   fence
  * @from_bar: copies from write-combined to ordinary memory
@@ -34,9 +34,9 @@ extern const vkgdr_copy_functions vkgdr_copy_avx512;
 
 /**
  * vkgdr_copy_list:
- * @list: (out): what this CPU can run, the best first
+ * @list: (out): the instruction sets of this CPU, the best first
  *
- * Returns: how many it filled in
+ * Returns: the number of entries
  */
 unsigned int vkgdr_copy_list (
     const vkgdr_copy_functions *list[VKGDR_COPY_MAX_ISAS]);

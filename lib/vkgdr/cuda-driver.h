@@ -2,12 +2,12 @@
  *
  * cuda-driver.h: the part of the CUDA driver API that this project uses
  *
- * The types are ABI facts of libcuda.so.1, written down here so that a build
- * needs no CUDA toolkit. Only what is used is declared; values are those of
+ * The types are those of the ABI of libcuda.so.1, declared here so that a build
+ * needs no CUDA toolkit. Only used functions are declared; values are those of
  * NVIDIA's documentation of the driver API. Not installed.
  *
- * VKGDR_CUDA_FUNCTIONS is the one list of entry points: the loader resolves
- * it, softcuda implements it, and everything else calls through vkgdr_cuda.
+ * VKGDR_CUDA_FUNCTIONS is the only list of functions: the loader resolves them,
+ * softcuda implements them, and all other code calls them through vkgdr_cuda.
  */
 
 #ifndef VKGDR_CUDA_DRIVER_H
@@ -95,7 +95,7 @@ typedef enum CUdevice_attribute_enum {
   CU_DEVICE_ATTRIBUTE_MAX_BLOCKS_PER_MULTIPROCESSOR = 106
 } CUdevice_attribute;
 
-/* The streams that every context has, where a handle is expected. */
+/* The handles of the streams that every context has. */
 #define CU_STREAM_LEGACY ((CUstream) 0x1)
 #define CU_STREAM_PER_THREAD ((CUstream) 0x2)
 
@@ -138,12 +138,12 @@ typedef enum CUexternalMemoryHandleType_enum {
   CU_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD = 1
 } CUexternalMemoryHandleType;
 
-/* Memory, as another process opens it. */
+/* The handle with which another process opens a memory. */
 typedef struct CUipcMemHandle_st {
   char reserved[64];
 } CUipcMemHandle;
 
-/* Physical memory of a device, apart from its place in the address space. */
+/* Physical memory of a device, without an address. */
 typedef unsigned long long CUmemGenericAllocationHandle;
 
 typedef enum CUmemAllocationType_enum {
@@ -409,8 +409,9 @@ typedef size_t (*CUoccupancyB2DSize) (int block_size);
           unsigned int block_z, unsigned int shared_bytes, CUstream stream, \
           void **params, void **extra))
 
-/* As VKGDR_CUDA_FUNCTIONS: what manages virtual memory. A list of its own,
- * because only some drivers have these functions, and softcuda need not. */
+/* Like VKGDR_CUDA_FUNCTIONS, for the management of virtual memory. This is a
+ * separate list, because only some drivers have these functions, and softcuda
+ * does not need them. */
 #define VKGDR_CUDA_VMM_FUNCTIONS(X) \
   X (cuMemGetAllocationGranularity, cuMemGetAllocationGranularity, OPTIONAL, \
       (size_t * granularity, const CUmemAllocationProp *properties, \

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * debug.c: VKGDR_DEBUG, which makes a device look worse than it is
+ * debug.c: VKGDR_DEBUG, which simulates a device with fewer features
  *
- * Reads the words, and counts what the process took of a limited window. Must
- * not know Vulkan or CUDA.
+ * Parses the words, and counts the used bytes of a limited window. Must not
+ * know Vulkan or CUDA.
  */
 
 #include "debug.h"
@@ -17,7 +17,7 @@
 
 #include "error.h"
 
-/* One for the process, as the window of a GPU is one for all who use it. */
+/* Process-wide, like the window of a GPU, which all users share. */
 static pthread_mutex_t window_lock = PTHREAD_MUTEX_INITIALIZER;
 static uint64_t window_used;
 
@@ -62,7 +62,7 @@ parse_size (const char *text, const char *end, uint64_t *size)
   return true;
 }
 
-/* The switch that a word stands for, NULL where it is none. */
+/* The switch for a word, NULL if the word is unknown. */
 static bool *
 find_switch (const char *word, size_t length, vkgdr_debug *debug)
 {

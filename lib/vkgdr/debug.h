@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * debug.h: VKGDR_DEBUG, which makes a device look worse than it is
+ * debug.h: VKGDR_DEBUG, which simulates a device with fewer features
  *
- * Without a GPU, the window is ordinary memory: cached, coherent and large. So
- * that what depends on the opposite can be exercised, VKGDR_DEBUG takes, with
- * commas between them:
+ * Without a GPU, the window is ordinary memory: cached, coherent and large. To
+ * test code that depends on the opposite, VKGDR_DEBUG contains words, separated
+ * by commas:
  *
  *   bar           the memory counts as an uncached window
  *   bar=SIZE      and the window has SIZE bytes (K, M, G may follow) for all
@@ -25,7 +25,7 @@
 /**
  * vkgdr_debug:
  * @bar: the memory counts as an uncached window
- * @window: bytes of the window, 0 for as many as it has
+ * @window: size of the window in bytes, 0 for the real size
  * @non_coherent: the memory counts as non-coherent
  * @no_window: no memory is host-visible and the device's own
  * @no_vulkan: no Vulkan loader is found
@@ -41,18 +41,17 @@ typedef struct vkgdr_debug {
 /**
  * vkgdr_debug_parse:
  * @text: (nullable): value of VKGDR_DEBUG
- * @debug: (out): what it says
+ * @debug: (out): the parsed settings
  *
- * Returns: false where @text has an unknown word or a bad size
- *   (vkgdr_error_set())
+ * Returns: false if @text has an unknown word or a bad size (vkgdr_error_set())
  */
 bool vkgdr_debug_parse (const char *text, vkgdr_debug *debug);
 
 /**
  * vkgdr_debug_hides_vulkan:
  *
- * Returns: whether VKGDR_DEBUG has the word no-vulkan; sets no error, also
- *   where VKGDR_DEBUG has other words that are unknown
+ * Returns: whether VKGDR_DEBUG has the word no-vulkan; sets no error, even if
+ *   VKGDR_DEBUG has unknown words
  */
 bool vkgdr_debug_hides_vulkan (void);
 
@@ -61,22 +60,21 @@ bool vkgdr_debug_hides_vulkan (void);
  *
  * Takes @size bytes of the window. Thread-safe.
  *
- * Returns: false where it has not so many left; always true without a
- *   @debug->window
+ * Returns: false if not enough is left; always true without a @debug->window
  */
 bool vkgdr_debug_window_take (const vkgdr_debug *debug, uint64_t size);
 
 /**
  * vkgdr_debug_window_give:
  *
- * Gives back what vkgdr_debug_window_take() took.
+ * Gives bytes of vkgdr_debug_window_take() back.
  */
 void vkgdr_debug_window_give (const vkgdr_debug *debug, uint64_t size);
 
 /**
  * vkgdr_debug_window_used:
  *
- * Returns: bytes that the process has taken
+ * Returns: the number of bytes that the process has taken
  */
 uint64_t vkgdr_debug_window_used (void);
 

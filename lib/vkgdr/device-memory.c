@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * device-memory.c: memory of the device that the CPU has no pointer to
+ * device-memory.c: device-only memory, without a host pointer
  *
- * CUDA allocates it in a way that can be exported as a file descriptor, which
- * cuMemAlloc() does not offer. It needs no Vulkan. Must not know how a device
- * is found, nor how memory is pooled.
+ * CUDA allocates it in a way that can be exported as a file descriptor, unlike
+ * memory of cuMemAlloc(). Needs no Vulkan. Must not know how a device is found,
+ * nor how memory is pooled.
  */
 
 #include "memory.h"
@@ -48,7 +48,7 @@ check_driver (vkgdr_memory_t mem)
   return false;
 }
 
-/* Both the allocation and its place are multiples of the granularity. */
+/* Sizes and offsets of allocations are multiples of the granularity. */
 static bool
 choose_size (vkgdr_memory_t mem)
 {
@@ -143,7 +143,7 @@ vkgdr_device_memory_export_fd (vkgdr_memory_t mem)
   return -1;
 }
 
-/* Reports a failure if it is the first. */
+/* Reports a failure if it is the first one. */
 static bool
 check_release (const char *function, CUresult result, bool ok)
 {

@@ -2,8 +2,8 @@
  *
  * device.c: opens, describes and closes a device
  *
- * Brings a CUDA device and its Vulkan device together, and picks the type of
- * memory that is the window. Must not know how memory is allocated from it.
+ * Finds the Vulkan device of a CUDA device, and chooses the memory type of the
+ * window. Must not know how memory is allocated from it.
  */
 
 #include "device.h"
@@ -68,7 +68,8 @@ find_cuda_device (vkgdr_t g, CUdevice device, uint32_t flags)
   return true;
 }
 
-/* The second version tells a MIG instance's own UUID, as Vulkan does. */
+/* The second version of the function returns a MIG instance's own UUID, as
+ * Vulkan does. */
 static bool
 get_cuda_uuid (vkgdr_t g)
 {
@@ -128,7 +129,7 @@ list_memory_types (vkgdr_t g)
   }
 }
 
-/* Returns the first type with all of @wanted, -1 without one. */
+/* Returns the first type that has all of @wanted, or -1. */
 static int
 find_memory_type (vkgdr_t g, uint32_t wanted)
 {
@@ -181,8 +182,8 @@ choose_memory_type (vkgdr_t g, uint32_t flags)
   return true;
 }
 
-/* Reads the size of the largest of the device's memory BARs; 0 where the
- * kernel does not tell it. */
+/* Reads the size of the device's largest memory BAR; 0 if the kernel does not
+ * report it. */
 static uint64_t
 read_bar_size (const char *pci_address)
 {
@@ -221,13 +222,14 @@ describe_pci (vkgdr_t g)
     address[0] = '\0';
     return;
   }
-  /* The kernel writes it in lower case. */
+  /* The kernel uses lower case. */
   for (i = 0; address[i]; i++)
     address[i] = tolower ((unsigned char) address[i]);
   g->info.bar_size = read_bar_size (address);
 }
 
-/* All that is known without Vulkan, whose name for the device counts more. */
+/* Fills in everything that is known without Vulkan. Vulkan's device name
+ * replaces CUDA's later. */
 static bool
 describe_cuda (vkgdr_t g)
 {
@@ -254,7 +256,7 @@ describe_vulkan (vkgdr_t g)
       &g->vk, g->info.vulkan_driver, sizeof (g->info.vulkan_driver));
 }
 
-/* Goes as far as it can; what was learnt on the way stays in the handle. */
+/* On failure, the handle keeps the information that was found so far. */
 static vkgdr_obstacle
 open_window (vkgdr_t g, uint32_t flags)
 {
@@ -270,7 +272,7 @@ open_window (vkgdr_t g, uint32_t flags)
   return VKGDR_OBSTACLE_NONE;
 }
 
-/* Goes on without the window that open_window() could not open. */
+/* Continues without a window, after open_window() failed. */
 static void
 give_up_window (vkgdr_t g)
 {
@@ -283,7 +285,7 @@ give_up_window (vkgdr_t g)
   g->info.host_cached = false;
 }
 
-/* As open_window(). */
+/* On failure like open_window(). */
 static vkgdr_obstacle
 open_device (vkgdr_t g, CUdevice device, uint32_t flags)
 {
@@ -391,7 +393,7 @@ vkgdr_device_unref (vkgdr_t g)
   free (g);
 }
 
-/* What the driver says of the window's heap at present. */
+/* The driver's present values for the window's heap. */
 static void
 read_budget (vkgdr_t g, uint64_t *budget, uint64_t *usage)
 {

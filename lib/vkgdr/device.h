@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * device.h: what a vkgdr_t is inside
+ * device.h: the fields of a vkgdr_t
  *
  * For device.c, which makes it, memory.c, which allocates from it, and tests.
  * Private.
@@ -19,13 +19,13 @@
 
 /**
  * vkgdr:
- * @refs: the handle counts as one, and each memory as one
+ * @refs: references: one of the handle, and one of each memory
  * @cu: CUDA's functions
  * @cu_device: the CUDA device
  * @vk: the Vulkan device and its functions; empty if there is no window
- * @debug: what VKGDR_DEBUG said when it was opened
- * @info: what does not change while the handle lives; the rest is filled in by
- *   vkgdr_get_device_info()
+ * @debug: the settings of VKGDR_DEBUG when it was opened
+ * @info: the constant fields of the description; vkgdr_get_device_info() fills
+ *   in the others
  * @obstacle: why there is no window, VKGDR_OBSTACLE_NONE if there is one
  * @reason: @obstacle in words
  * @remedy: what the user can do about it
@@ -57,14 +57,14 @@ struct vkgdr {
 /**
  * vkgdr_device_ref:
  *
- * Keeps @g alive; to be undone by vkgdr_device_unref().
+ * Takes a reference of @g.
  */
 void vkgdr_device_ref (vkgdr_t g);
 
 /**
  * vkgdr_device_unref:
  *
- * Destroys the Vulkan device and @g where nobody is left who needs it.
+ * Releases a reference; the last one destroys the Vulkan device and @g.
  */
 void vkgdr_device_unref (vkgdr_t g);
 

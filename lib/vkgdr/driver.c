@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * driver.c: the one place that loads a CUDA driver
+ * driver.c: loads a CUDA driver; no other file does
  *
- * NVIDIA's or softcuda, as VKGDR_DRIVER says. Knows of Vulkan only that there
- * is a software device with a UUID, and must not know what the driver is used
- * for.
+ * It is NVIDIA's driver or softcuda, depending on VKGDR_DRIVER. Knows of Vulkan
+ * only that there is a software device with a UUID, and must not know what the
+ * driver is used for.
  */
 
 #include "driver.h"
@@ -20,7 +20,7 @@
 
 #define DRIVER "libcuda.so.1"
 
-/* softcuda.h is its provider's; this is all that is needed of it. */
+/* The only function of softcuda.h that is needed here. */
 typedef CUresult (*set_uuid_fn) (const CUuuid *uuid);
 
 typedef enum driver_choice {
@@ -29,7 +29,7 @@ typedef enum driver_choice {
   CHOICE_SOFTWARE
 } driver_choice;
 
-/* A driver that is loaded, or being tried; set_uuid is softcuda's. */
+/* A driver that is loaded or tried; set_uuid is a function of softcuda. */
 typedef struct driver {
   void *handle;
   vkgdr_cuda cu;
@@ -43,7 +43,7 @@ static char why_software[1024];
 static pthread_once_t dir_once = PTHREAD_ONCE_INIT;
 static char softcuda_dir[4096];
 
-/* Beside this library, wherever that is installed. */
+/* softcuda is in a folder next to this library. */
 static void
 find_softcuda_dir (void)
 {
@@ -149,8 +149,8 @@ init_driver (driver *d, const char *path)
   return false;
 }
 
-/* A driver that fails must not stay loaded: its libcuda.so.1 would be found
- * first by all who ask for that name. */
+/* A driver that fails must be unloaded: otherwise its libcuda.so.1 would be
+ * found first by all code that loads that name. */
 static bool
 unload (driver *d)
 {
@@ -184,8 +184,9 @@ try_nvidia (driver *d)
   return true;
 }
 
-/* Gives softcuda's device the UUID of Vulkan's, where Vulkan is there; what
- * needs Vulkan says so later, better than this could. */
+/* Gives softcuda's device the UUID of Vulkan's software device, if there is
+ * one. Errors are ignored, since code that needs Vulkan reports them later in
+ * more detail. */
 static void
 adopt_vulkan_uuid (driver *d)
 {
@@ -243,7 +244,7 @@ try_auto (driver *d)
   return true;
 }
 
-/* With the lock. */
+/* Must be called with the lock held. */
 static bool
 load_locked (void)
 {

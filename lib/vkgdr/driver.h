@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * driver.h: the one place that loads a CUDA driver
+ * driver.h: loads a CUDA driver
  *
- * Exported for libgstvkgdr-1.0 alone: the symbols are no public API, and the
+ * Exported only for libgstvkgdr-1.0: the symbols are not public API, and the
  * header is not installed.
  */
 
@@ -15,10 +15,10 @@
 /**
  * vkgdr_driver_load:
  *
- * Loads libcuda.so.1 as VKGDR_DRIVER says: `nvidia`, the system's; `software`,
- * softcuda; `auto` (default), the system's where it is and has a device, else
- * softcuda. Calls cuInit(). What was loaded stays loaded; a failure is tried
- * again by the next call. Thread-safe.
+ * Loads libcuda.so.1 as VKGDR_DRIVER says: `nvidia` is the system's driver and
+ * `software` is softcuda. `auto` (default) is the system's driver if it exists
+ * and has a device, and otherwise softcuda. Calls cuInit(). A loaded driver
+ * stays loaded; after a failure, the next call tries again. Thread-safe.
  *
  * Returns: the table of entry points, or NULL (vkgdr_last_error())
  */
@@ -35,7 +35,7 @@ VKGDR_API bool vkgdr_driver_is_software (void);
  * vkgdr_driver_why_software:
  *
  * Returns: (nullable) (transfer none): in `auto`, why the system's driver was
- *   not taken, in one sentence; else NULL
+ *   not used, in one sentence; otherwise NULL
  */
 VKGDR_API const char *vkgdr_driver_why_software (void);
 
@@ -43,11 +43,12 @@ VKGDR_API const char *vkgdr_driver_why_software (void);
  * vkgdr_driver_has_ended:
  * @cu: (nullable): the table of vkgdr_driver_load()
  *
- * An exit handler may come after those of the drivers, as that of gst_deinit()
- * does where it was registered early: CUDA then says so, and Vulkan's functions
- * are no longer mapped. What the process has of the device, its end gives back.
+ * An exit handler may run after those of the drivers, for example that of
+ * gst_deinit() if it was registered early. CUDA functions then return an error,
+ * and Vulkan's functions are no longer mapped. The resources of the process on
+ * the device are freed by its end.
  *
- * Returns: whether nothing of the device is to be touched any more
+ * Returns: whether the device must not be used any more
  */
 bool vkgdr_driver_has_ended (const vkgdr_cuda *cu);
 
@@ -55,18 +56,18 @@ bool vkgdr_driver_has_ended (const vkgdr_cuda *cu);
  * vkgdr_driver_softcuda_dir:
  *
  * Returns: (transfer none): the folder of softcuda's libraries:
- *   VKGDR_SOFTCUDA_DIR in the environment, else beside libvkgdr in
- *   `gst-vkgdr/softcuda`
+ *   VKGDR_SOFTCUDA_DIR in the environment, or else the folder
+ *   `gst-vkgdr/softcuda` next to libvkgdr
  */
 VKGDR_API const char *vkgdr_driver_softcuda_dir (void);
 
 /**
  * vkgdr_driver_set_software_uuid:
- * @uuid: 16 bytes: the UUID of the Vulkan device that is a processor
+ * @uuid: 16 bytes: the UUID of Vulkan's software device
  *
  * Gives softcuda's device this UUID; does nothing with NVIDIA's driver. Not
- * exported: vkgdr_driver_load() does it, and vkgdr_open() again, as Vulkan may
- * not have been there before.
+ * exported: called by vkgdr_driver_load(), and again by vkgdr_open(), because
+ * Vulkan may not have been available before.
  */
 void vkgdr_driver_set_software_uuid (const uint8_t *uuid);
 

@@ -2,9 +2,9 @@
  *
  * error.c: the calling thread's last error, and the names of result codes
  *
- * A message lives in a buffer of the thread: an error can be told when memory
- * has run out, and nothing has to be freed when a thread ends. Must not know
- * what the errors are about.
+ * A message is in a buffer of the thread, so that an error can be reported when
+ * memory has run out, and nothing has to be freed when a thread ends. Must not
+ * know the meaning of errors.
  */
 
 #include "error.h"
@@ -21,10 +21,10 @@
 
 static _Thread_local char last_error[VKGDR_MAX_MESSAGE];
 
-/* Where in last_error the remedy begins; 0 if the message has one part. */
+/* Offset of the remedy in last_error; 0 if the message has one part. */
 static _Thread_local size_t remedy_start;
 
-/* @message may be longer than what was written to it. */
+/* @message may be larger than the text. */
 static void
 set_message (char message[VKGDR_MAX_MESSAGE], size_t start)
 {
@@ -41,7 +41,8 @@ set_message (char message[VKGDR_MAX_MESSAGE], size_t start)
 void
 vkgdr_error_set (const char *format, ...)
 {
-  /* Not straight into last_error, which the arguments may come from. */
+  /* Not written directly to last_error, because the arguments may point to it.
+   */
   char message[VKGDR_MAX_MESSAGE];
   va_list args;
 
@@ -74,7 +75,7 @@ vkgdr_error_split (char *reason, char *remedy)
 
   memcpy (reason, last_error, VKGDR_MAX_MESSAGE);
   remedy[0] = '\0';
-  /* A message that was cut may end before its remedy begins. */
+  /* A message that was cut may not contain the remedy. */
   if (remedy_start == 0 || remedy_start > length)
     return;
   memcpy (remedy, last_error + remedy_start, length + 1 - remedy_start);

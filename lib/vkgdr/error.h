@@ -2,7 +2,7 @@
  *
  * error.h: the calling thread's last error, and the names of result codes
  *
- * Knows of Vulkan and CUDA nothing but what their results are called. Private.
+ * Knows of Vulkan and CUDA only the names of their results. Private.
  */
 
 #ifndef VKGDR_ERROR_H
@@ -11,14 +11,14 @@
 #include "cuda-driver.h"
 #include <vulkan/vulkan_core.h>
 
-/* Bytes of a message; a longer one is cut. Paths and the list of a machine's
- * Vulkan devices are what makes one long. */
+/* Size of a message in bytes; a longer one is cut. Messages with paths or the
+ * list of a machine's Vulkan devices are the longest ones. */
 #define VKGDR_MAX_MESSAGE 2048
 
 /**
  * vkgdr_error_set:
- * @format: as printf() takes it; the arguments may come from
- *   vkgdr_error_peek(). Line ends become spaces
+ * @format: as for printf(); the arguments may come from vkgdr_error_peek().
+ *   Newlines become spaces
  *
  * Replaces the calling thread's last error.
  */
@@ -28,7 +28,7 @@ void vkgdr_error_set (const char *format, ...)
 /**
  * vkgdr_error_set_remedy:
  * @remedy: what the user can do about it
- * @format: what is wrong, as printf() takes it
+ * @format: what is wrong, as for printf()
  *
  * Replaces the calling thread's last error by "what is wrong: remedy". The two
  * parts can be read one by one with vkgdr_error_split().

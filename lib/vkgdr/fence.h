@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * fence.h: orders the stores of this thread before all that follow
+ * fence.h: orders the stores of this thread before all later ones
  *
  * Private.
  */
@@ -8,10 +8,10 @@
 #ifndef VKGDR_FENCE_H
 #define VKGDR_FENCE_H
 
-/* Write-combined and non-temporal stores leave their buffers at a fence; a
- * plain release, which is nothing on x86, does not order them. On aarch64 it
- * orders them for the other CPUs only (the inner shareable domain), and a
- * device is in the outer one. */
+/* Write-combined and non-temporal stores leave the CPU's buffers at a fence. A
+ * plain release does not order them: on x86 it is no instruction, and on
+ * aarch64 it orders stores only for other CPUs (the inner shareable domain),
+ * but a device is in the outer shareable domain. */
 static inline void
 vkgdr_store_fence (void)
 {

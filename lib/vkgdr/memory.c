@@ -2,8 +2,8 @@
  *
  * memory.c: one allocation: its life, its pointers and its flushes
  *
- * Whatever exists of a memory is released in one place, release(). Must not
- * know how a device is found, nor how memory is pooled.
+ * All parts of a memory are released in one function, release(). Must not know
+ * how a device is found, nor how memory is pooled.
  */
 
 #include "memory.h"
@@ -31,8 +31,7 @@ check_window (vkgdr_t g)
   return false;
 }
 
-/* A context of another device could import the memory of this one only by
- * mistake. */
+/* A memory must not be imported in a CUDA context of another device. */
 static bool
 check_context (vkgdr_memory_t mem)
 {
@@ -64,7 +63,7 @@ check_context (vkgdr_memory_t mem)
   return true;
 }
 
-/* Makes the memory's context current where it is not. */
+/* Makes the memory's context current, unless it is. */
 static CUresult
 enter_context (vkgdr_memory_t mem, bool *pushed)
 {
@@ -81,7 +80,7 @@ enter_context (vkgdr_memory_t mem, bool *pushed)
   return result;
 }
 
-/* Goes on after a failure, and reports the first one. */
+/* Continues after a failure, and reports the first one. */
 static bool
 release_cuda (vkgdr_memory_t mem)
 {
@@ -106,7 +105,7 @@ release_cuda (vkgdr_memory_t mem)
   return ok;
 }
 
-/* Releases whatever exists of it, last things first. */
+/* Releases all existing parts, in reverse order. */
 static void
 release (vkgdr_memory_t mem)
 {
@@ -125,7 +124,7 @@ release (vkgdr_memory_t mem)
   free (mem);
 }
 
-/* What failed before stays the error, and not what follows from it. */
+/* Keeps the earlier error, which is the cause of later failures. */
 void
 vkgdr_memory_abandon (vkgdr_memory_t mem)
 {
@@ -235,7 +234,7 @@ check_range (
   return false;
 }
 
-/* Widens a range to whole atoms; the memory's end is as good as one. */
+/* Extends a range to whole atoms; the end of the memory is a valid end, too. */
 static VkMappedMemoryRange
 whole_atoms (vkgdr_memory_t mem, size_t offset, size_t size)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * share.c: memory that several processes have, by a file descriptor
+ * share.c: shares memory with other processes, by file descriptors
  *
- * Exports memory, and imports what another process has exported. Knows nothing
- * of how file descriptors travel between processes.
+ * Exports memory, and imports memory that another process has exported. Knows
+ * nothing of how file descriptors are sent to other processes.
  */
 
 #include <errno.h>
@@ -60,8 +60,8 @@ differ (const uint8_t *theirs, const uint8_t *ours)
          && memcmp (theirs, ours, UUID_SIZE) != 0;
 }
 
-/* One UUID of each driver version: what one version exports, another one need
- * not understand. */
+/* Each version of a driver has its own UUID: memory that one version exports
+ * may not be usable in another one. */
 static bool
 check_origin (vkgdr_t g, const vkgdr_fd_info *info)
 {
@@ -88,8 +88,8 @@ check_origin (vkgdr_t g, const vkgdr_fd_info *info)
   return true;
 }
 
-/* The file of a software device has a size. A driver's does not, and the driver
- * checks it. */
+/* The file of a software device has a size, which is checked here. That of a
+ * GPU's driver has none; the driver checks the memory. */
 static bool
 check_fd (int fd, const vkgdr_fd_info *info)
 {

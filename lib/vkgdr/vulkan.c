@@ -20,7 +20,7 @@
 
 #define LOADER "libvulkan.so.1"
 
-/* NVIDIA's containers leave Vulkan out unless they are asked for it. */
+/* NVIDIA's containers contain no Vulkan driver unless it is requested. */
 #define CONTAINER_REMEDY \
   "in a container, set NVIDIA_DRIVER_CAPABILITIES=graphics,compute,video," \
   "utility"
@@ -30,7 +30,7 @@
 
 #define NEW_LOADER_REMEDY "install a newer one (Debian: libvulkan1)"
 
-/* What to do if Vulkan works and does not have the device. */
+/* The remedy if Vulkan works but does not have the device. */
 #define ICD_REMEDY \
   "for an NVIDIA GPU, install the driver's Vulkan part " \
   "(nvidia_icd.json); " CONTAINER_REMEDY \
@@ -48,22 +48,23 @@
 /* The device file through which WSL 2 reaches the GPU. */
 #define WSL_DEVICE "/dev/dxg"
 
-/* Physical devices that are looked at; hosts have 8 or 16 GPUs, and software
- * devices beside them. */
+/* The maximum number of physical devices that are checked; hosts have 8 or 16
+ * GPUs, and software devices. */
 #define MAX_DEVICES 64
 
-/* Guards the two below, and keeps the creation and destruction of devices
- * apart, which is where drivers are the least thread-safe. */
+/* Guards the two variables below, and serialises the creation and destruction
+ * of devices, which is not thread-safe in some drivers. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static PFN_vkGetInstanceProcAddr get_instance_proc;
 
-/* One for the process, never destroyed: with the last instance the loader
- * unloads the drivers, and they do not survive that well. Before the fiftieth
- * time NVIDIA's (580) cannot be loaded any more, and lavapipe leaks a little
- * each time. */
+/* Process-wide and never destroyed. With the last instance, the loader unloads
+ * the drivers, which do not support this well: NVIDIA's driver (580) cannot be
+ * loaded any more after less than fifty times, and lavapipe leaks a little
+ * memory each time. */
 static VkInstance instance;
 
-/* What is asked of each physical device, as Vulkan chains it. */
+/* The properties that are requested of each physical device, in Vulkan's chain.
+ */
 typedef struct device_properties {
   VkPhysicalDeviceProperties2 base;
   VkPhysicalDeviceIDProperties id;
@@ -76,8 +77,8 @@ icd_remedy (void)
   return access (WSL_DEVICE, F_OK) == 0 ? WSL_REMEDY : ICD_REMEDY;
 }
 
-/* With the lock. Loaded once; stays loaded, since drivers do not survive
- * unloading well. */
+/* Must be called with the lock held. The loader is loaded once and never
+ * unloaded, because drivers do not support that well. */
 static bool
 load_locked (void)
 {
@@ -151,7 +152,7 @@ load_instance_functions (vkgdr_vk *vk)
   return true;
 }
 
-/* With the lock. */
+/* Must be called with the lock held. */
 static bool
 create_instance_locked (void)
 {
@@ -234,7 +235,7 @@ device_has_extension (vkgdr_vk *vk, VkPhysicalDevice device, const char *name)
   extensions = calloc (n, sizeof (*extensions));
   if (!extensions)
     return false;
-  /* VK_INCOMPLETE still filled the first n. */
+  /* With VK_INCOMPLETE, the first n entries are valid. */
   if (vk->EnumerateDeviceExtensionProperties (device, NULL, &n, extensions)
       >= 0) {
     for (i = 0; i < n && !found; i++)
@@ -250,7 +251,7 @@ vkgdr_vk_has_extension (vkgdr_vk *vk, const char *name)
   return device_has_extension (vk, vk->physical, name);
 }
 
-/* What a device of Vulkan 1.0 does not know stays zero. */
+/* Properties that a device of Vulkan 1.0 does not know stay zero. */
 static void
 get_properties (
     vkgdr_vk *vk, VkPhysicalDevice device, device_properties *properties)
@@ -271,7 +272,7 @@ get_properties (
   vk->GetPhysicalDeviceProperties2 (device, &properties->base);
 }
 
-/* Returns how many there are, 0 on failure. */
+/* Returns the number of devices, 0 on failure. */
 static uint32_t
 enumerate (vkgdr_vk *vk, VkPhysicalDevice devices[MAX_DEVICES])
 {
@@ -291,7 +292,7 @@ vkgdr_vk_format_uuid (const uint8_t *uuid, char *text)
     snprintf (text + 2 * i, 3, "%02x", uuid[i]);
 }
 
-/* Sets the error of a search that found nothing, with all that there is. */
+/* Sets the error of a search without a result, with a list of all devices. */
 static void
 report_no_device (vkgdr_vk *vk, const VkPhysicalDevice *devices, uint32_t n,
     const uint8_t *uuid)
@@ -384,8 +385,7 @@ vkgdr_vk_get_driver_uuid (vkgdr_vk *vk, uint8_t *uuid)
   memcpy (uuid, properties.id.driverUUID, VK_UUID_SIZE);
 }
 
-/* Returns the first family that has a queue which does anything at all, -1
- * without one. */
+/* Returns the first family with any queue, or -1. */
 static int
 choose_queue_family (vkgdr_vk *vk)
 {
@@ -403,8 +403,8 @@ choose_queue_family (vkgdr_vk *vk)
   return -1;
 }
 
-/* A driver may have the extension and still not export memory, or only such
- * that is made for one buffer. */
+/* A driver may have the extension but not support the export of memory, or
+ * support it only for memory of a single buffer. */
 static bool
 check_export (vkgdr_vk *vk)
 {

@@ -59,12 +59,12 @@ typedef struct vkgdr_vk {
 
 /**
  * vkgdr_vk_init:
- * @vk: (out): what to fill
+ * @vk: (out): the functions to fill in
  *
- * Loads libvulkan.so.1, or what VKGDR_VULKAN_LIBRARY in the environment names
- * instead (for tests), and creates an instance. Both stay for the process; a
- * failure is tried again by the next call. Fails where VKGDR_DEBUG hides
- * Vulkan. Thread-safe.
+ * Loads libvulkan.so.1, or the library in the environment variable
+ * VKGDR_VULKAN_LIBRARY (for tests), and creates an instance. Both are kept
+ * until the process ends; after a failure, the next call tries again. Fails if
+ * VKGDR_DEBUG hides Vulkan. Thread-safe.
  *
  * Returns: false on failure (vkgdr_error_set()); vkgdr_vk_clear() is needed
  *   either way
@@ -83,9 +83,9 @@ bool vkgdr_vk_has_loader (void);
 /**
  * vkgdr_vk_choose_uuid:
  *
- * Makes the physical device with this @uuid the one in use.
+ * Selects the physical device with this @uuid.
  *
- * Returns: false where there is none; then the error lists what there is
+ * Returns: false if there is none; the error lists all devices
  */
 bool vkgdr_vk_choose_uuid (vkgdr_vk *vk, const uint8_t *uuid);
 
@@ -93,9 +93,9 @@ bool vkgdr_vk_choose_uuid (vkgdr_vk *vk, const uint8_t *uuid);
  * vkgdr_vk_find_software:
  * @uuid: (out): VK_UUID_SIZE bytes
  *
- * Looks for a device that is a processor, lavapipe rather than another.
+ * Looks for a software device, preferably lavapipe.
  *
- * Returns: false where there is none; sets no error
+ * Returns: false if there is none; sets no error
  */
 bool vkgdr_vk_find_software (vkgdr_vk *vk, uint8_t *uuid);
 
@@ -115,7 +115,7 @@ void vkgdr_vk_describe_driver (vkgdr_vk *vk, char *text, size_t size);
 
 /**
  * vkgdr_vk_get_driver_uuid:
- * @uuid: (out): VK_UUID_SIZE bytes, which no other version of the driver has
+ * @uuid: (out): VK_UUID_SIZE bytes, different for each version of the driver
  */
 void vkgdr_vk_get_driver_uuid (vkgdr_vk *vk, uint8_t *uuid);
 
@@ -131,8 +131,9 @@ void vkgdr_vk_format_uuid (const uint8_t *uuid, char *text);
 /**
  * vkgdr_vk_create_device:
  *
- * Creates the logical device of the physical one, able to export memory as a
- * file descriptor, with one queue, which nothing uses but Vulkan demands.
+ * Creates the logical device of the physical one, with support for exporting
+ * memory as a file descriptor, and with one queue, which is not used, but
+ * required by Vulkan.
  *
  * Returns: false on failure (vkgdr_error_set())
  */
@@ -141,8 +142,7 @@ bool vkgdr_vk_create_device (vkgdr_vk *vk);
 /**
  * vkgdr_vk_clear:
  *
- * Destroys the logical device where there is one, and makes it empty.
- * Thread-safe.
+ * Destroys the logical device if there is one, and resets @vk. Thread-safe.
  */
 void vkgdr_vk_clear (vkgdr_vk *vk);
 

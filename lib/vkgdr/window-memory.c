@@ -2,9 +2,9 @@
  *
  * window-memory.c: memory in the window
  *
- * Vulkan allocates and maps it, or imports it from a file descriptor. CUDA
- * imports it from a file descriptor in either case. Must not know how a device
- * is found, nor how memory is pooled.
+ * Vulkan allocates and maps it, or imports it from a file descriptor. In both
+ * cases, CUDA imports it from a file descriptor. Must not know how a device is
+ * found, nor how memory is pooled.
  */
 
 #include <errno.h>
@@ -16,7 +16,7 @@
 
 #include "memory.h"
 
-/* Vulkan has no memory: says how large the window is, and what is in use. */
+/* Vulkan is out of memory: reports the size of the window and its use. */
 static void
 report_full (vkgdr_memory_t mem, const char *function, VkResult result)
 {
@@ -118,8 +118,8 @@ vkgdr_window_memory_export_fd (vkgdr_memory_t mem)
   return -1;
 }
 
-/* Lets CUDA import @fd, which is CUDA's after a success. The size must be
- * Vulkan's, or CUDA refuses the import. */
+/* Imports @fd in CUDA, which owns @fd after a success. The size must be
+ * Vulkan's, otherwise CUDA refuses the import. */
 static bool
 import_in_cuda (vkgdr_memory_t mem, int fd)
 {
@@ -161,7 +161,7 @@ map_in_cuda (vkgdr_memory_t mem)
   return false;
 }
 
-/* @fd may be negative, after an error. */
+/* @fd may be negative after an error, which is passed on. */
 static bool
 give_to_cuda (vkgdr_memory_t mem, int fd)
 {
@@ -193,7 +193,7 @@ duplicate (int fd)
   return copy;
 }
 
-/* Vulkan takes its file descriptor over, too, if it succeeds. */
+/* Vulkan owns its file descriptor, too, if it succeeds. */
 static bool
 import_in_vulkan (vkgdr_memory_t mem, int fd)
 {

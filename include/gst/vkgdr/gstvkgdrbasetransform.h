@@ -2,8 +2,8 @@
  *
  * gstvkgdrbasetransform.h: base class of the elements
  *
- * What an element that uses a device needs: a context that is shared, and a
- * stream of its own. Knows nothing of what flows.
+ * Provides what an element that uses a device needs: a shared context, and a
+ * stream of its own. Knows nothing of the content of buffers.
  */
 
 #ifndef __GST_VKGDR_BASE_TRANSFORM_H__
@@ -23,12 +23,11 @@ G_DECLARE_DERIVABLE_TYPE (GstVkgdrBaseTransform, gst_vkgdr_base_transform, GST,
 /**
  * GstVkgdrBaseTransformClass:
  * @parent_class: the parent class
- * @open: the element starts, and has a context and a stream
- * @close: the element stops, and is about to drop both
- * @fill_stats: adds the element's figures to the structure that
- *   #GstVkgdrBaseTransform:stats will give
+ * @open: called when the element has started, with a context and a stream
+ * @close: called before the element stops and drops both
+ * @fill_stats: adds the element's statistics to #GstVkgdrBaseTransform:stats
  *
- * A subclass may leave the functions out.
+ * All functions are optional.
  *
  * Since: 0.1
  */
@@ -51,9 +50,9 @@ struct _GstVkgdrBaseTransformClass {
    * GstVkgdrBaseTransformClass::close:
    * @transform: an element
    *
-   * Called when the element stops, where #GstVkgdrBaseTransformClass.open
-   * succeeded: the work on the stream is done, and stream and context are still
-   * there.
+   * Called when the element stops, if #GstVkgdrBaseTransformClass.open was
+   * successful: the work on the stream is done, and stream and context are
+   * still available.
    *
    * Since: 0.1
    */

@@ -17,7 +17,7 @@ G_BEGIN_DECLS
 /**
  * GstVkgdrCompileOptions:
  *
- * What a compiler is told beside a source. Does not change once it is made.
+ * Options for compiling a source. Immutable.
  *
  * Since: 0.2
  */

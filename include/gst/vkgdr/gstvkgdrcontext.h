@@ -2,8 +2,8 @@
  *
  * gstvkgdrcontext.h: a device: CUDA context and window
  *
- * Has no type of CUDA or Vulkan: their handles are plain pointers. Knows
- * nothing of elements.
+ * Has no CUDA or Vulkan types: their handles are plain pointers. Knows nothing
+ * of elements.
  */
 
 #ifndef __GST_VKGDR_CONTEXT_H__

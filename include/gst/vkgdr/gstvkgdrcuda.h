@@ -2,7 +2,7 @@
  *
  * gstvkgdrcuda.h: frames to and from GStreamer's own CUDA elements
  *
- * No header of theirs is needed, nor a CUDA toolkit.
+ * Needs neither a header of GStreamer's CUDA library nor a CUDA toolkit.
  */
 
 #ifndef __GST_VKGDR_CUDA_H__
@@ -25,8 +25,8 @@ G_BEGIN_DECLS
 /**
  * GST_VKGDR_CUDA_FORMATS:
  *
- * The formats that GStreamer's CUDA library has memory for since 1.24, as a
- * list for caps.
+ * The formats that GStreamer's CUDA library has supported since 1.24, as a list
+ * for caps.
  *
  * Since: 0.1
  */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * gstvkgdrdevice.h: what CUDA devices there are, and what they can
+ * gstvkgdrdevice.h: lists the CUDA devices and their attributes
  *
- * Opens none of them: that is what a context does.
+ * Does not open devices, which a context does.
  */
 
 #ifndef __GST_VKGDR_DEVICE_H__

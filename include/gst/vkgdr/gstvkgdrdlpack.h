@@ -2,8 +2,8 @@
  *
  * gstvkgdrdlpack.h: memory to and from tensor libraries
  *
- * DLPack's structures are plain pointers here, so that who includes this needs
- * no header of DLPack's. Knows nothing of formats.
+ * DLPack's structures are plain pointers here, so that users of this header do
+ * not need DLPack's header. Knows nothing of formats.
  */
 
 #ifndef __GST_VKGDR_DLPACK_H__
@@ -22,7 +22,7 @@ G_BEGIN_DECLS
  * @GST_VKGDR_ELEMENT_TYPE_BFLOAT: the upper half of single precision. Since:
  * 0.2
  *
- * What the elements of a tensor are, as DLPack numbers them.
+ * The type of a tensor's elements, with the values of DLPack.
  *
  * Since: 0.1
  */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * gstvkgdrelement.h: how elements come to share a context
+ * gstvkgdrelement.h: functions with which elements share a context
  *
  * For elements of any base class. Knows nothing of memory and streams.
  */

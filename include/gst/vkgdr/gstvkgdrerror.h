@@ -16,18 +16,18 @@ G_BEGIN_DECLS
  * GstVkgdrError:
  * @GST_VKGDR_ERROR_FAILED: a call of the driver failed; the message names the
  *   call and CUDA's error
- * @GST_VKGDR_ERROR_NO_DRIVER: a library that is needed is missing: the Vulkan
- *   loader, the CUDA driver, NVRTC
+ * @GST_VKGDR_ERROR_NO_DRIVER: a required library is missing: the Vulkan loader,
+ *   the CUDA driver or NVRTC
  * @GST_VKGDR_ERROR_NO_DEVICE: there is no such device, or it has no memory
  *   that is device-local and host-visible
  * @GST_VKGDR_ERROR_NO_MEMORY: the window, or the device's memory, is full
  * @GST_VKGDR_ERROR_COMPILE: a source does not compile; the message holds the
  *   compiler's log
  * @GST_VKGDR_ERROR_IMAGE: a PTX, cubin or fatbin does not fit the device, or
- *   the data is none of these
+ *   the data is not one of these
  * @GST_VKGDR_ERROR_NOT_FOUND: there is no such file, entry or effect
- * @GST_VKGDR_ERROR_ARGUMENT: an argument does not fit: a parameter's number,
- *   type or size, or a frame's format
+ * @GST_VKGDR_ERROR_ARGUMENT: an argument is invalid: the number, type or size
+ *   of a parameter, or a frame's format
  *
  * Errors in the domain %GST_VKGDR_ERROR.
  *

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * gstvkgdrevent.h: points in time of a stream
+ * gstvkgdrevent.h: points of a stream, with their time
  *
  * Knows nothing of memory.
  */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * gstvkgdrfilter.h: base class of elements that make a buffer of each buffer
+ * gstvkgdrfilter.h: base class of elements that make one buffer of each buffer
  *
- * A subclass queues work on a stream; buffers, their order and figures are the
- * base class's affair. Knows nothing of kernels, nor of what the bytes mean.
+ * A subclass queues work on a stream; the base class handles buffers, their
+ * order and the statistics. Knows nothing of kernels, nor of the content.
  */
 
 #ifndef __GST_VKGDR_FILTER_H__
@@ -59,11 +59,11 @@ struct _GstVkgdrFilterClass {
    *
    * Queues work on @stream that reads @input and writes @output, and does not
    * wait for it. Their memory is of type %GST_VKGDR_MEMORY_NAME and not mapped.
-   * Ordering with other users of it is the base class's affair.
+   * The base class orders the work with other users of the memory.
    *
-   * The function may map a buffer for the CPU as well, before it queues any
-   * work on it. One that does nothing else had better be
-   * #GstVkgdrFilterClass.filter_cpu.
+   * The function may also map a buffer for the CPU before it queues any work on
+   * it. If it only uses mappings, implement #GstVkgdrFilterClass.filter_cpu
+   * instead.
    *
    * Returns: %FALSE with @error set to fail the element
    *
@@ -79,11 +79,11 @@ struct _GstVkgdrFilterClass {
    * gst_vkgdr_filter_set_in_place()
    * @error: return location for a #GError
    *
-   * Called in place of #GstVkgdrFilterClass.filter where that is %NULL, or
-   * where gst_vkgdr_filter_set_use_cpu() says so: maps the buffers, as if they
-   * were any others, and does the work before it returns. A mapping waits for
-   * what the device still does to the buffer, and fetches its content; what was
-   * written is on its way to the device when the buffer is unmapped.
+   * Called instead of #GstVkgdrFilterClass.filter if that is %NULL, or if
+   * gst_vkgdr_filter_set_use_cpu() was called with %TRUE. The function maps the
+   * buffers like any others, and does the work before it returns. Mapping waits
+   * for pending work of the device on the buffer, and fetches its content;
+   * unmapping sends the written content to the device.
    *
    * Returns: %FALSE with @error set to fail the element
    *

@@ -2,8 +2,8 @@
  *
  * gstvkgdrkernel.h: a CUDA kernel that works on video frames, or on samples
  *
- * Knows nothing of elements, nor of what orders the work. What a kernel's
- * source sees is in vkgdr/kernel.h.
+ * Knows nothing of elements, nor of the order of work. The declarations for a
+ * kernel's source are in vkgdr/kernel.h.
  */
 
 #ifndef __GST_VKGDR_KERNEL_H__

@@ -2,8 +2,8 @@
  *
  * gstvkgdrmapping.h: a mapped memory as an object
  *
- * For those who hand a pointer on and learn only later when it is done with.
- * Knows nothing of what the bytes mean.
+ * For users that pass a pointer on and learn only later when it is not used any
+ * more. Knows nothing of the content.
  */
 
 #ifndef __GST_VKGDR_MAPPING_H__
@@ -16,8 +16,8 @@ G_BEGIN_DECLS
 /**
  * GstVkgdrMapping:
  *
- * A memory that is mapped as long as somebody holds the object. It is counted
- * by references, and may be used from any thread.
+ * A memory that stays mapped as long as the object has a reference. It may be
+ * used from any thread.
  *
  * Since: 0.1
  */

@@ -2,7 +2,7 @@
  *
  * gstvkgdrmemory.h: memory with a host and a device pointer
  *
- * Also the allocator that it comes from. Knows nothing of what the bytes mean.
+ * Contains the memory's allocator, too. Knows nothing of the content.
  */
 
 #ifndef __GST_VKGDR_MEMORY_H__
@@ -15,8 +15,8 @@ G_BEGIN_DECLS
 /**
  * GST_VKGDR_MEMORY_NAME:
  *
- * The memory type, and the name under which gst_allocator_find() knows the
- * default allocator once gst_vkgdr_init() has been called.
+ * The memory type, and the name of the default allocator for
+ * gst_allocator_find() after gst_vkgdr_init().
  *
  * Since: 0.1
  */
@@ -43,15 +43,15 @@ G_BEGIN_DECLS
 
 /**
  * GstVkgdrAccess:
- * @GST_VKGDR_ACCESS_AUTO: what costs the writer less, measured on the first
- *   buffers and again from time to time
+ * @GST_VKGDR_ACCESS_AUTO: the mode that costs the writer less, measured with
+ *   the first buffers and again from time to time
  * @GST_VKGDR_ACCESS_DIRECT: a writer gets a pointer into the window
- * @GST_VKGDR_ACCESS_STAGED: a writer gets ordinary pinned memory, and what it
- *   wrote is sent by an asynchronous DMA transfer on unmap
+ * @GST_VKGDR_ACCESS_STAGED: a writer gets a staging buffer in pinned memory,
+ *   which is sent by an asynchronous DMA transfer on unmap
  *
- * What the CPU gets of a memory that it maps for writing alone. A mapping that
- * reads always gets ordinary memory, unless the window is host-cached; then all
- * mappings get the window.
+ * The memory that the CPU gets when it maps a memory for writing only. A
+ * mapping that reads always gets host memory, unless the window is host-cached;
+ * then all mappings get a pointer into the window.
  *
  * Since: 0.1
  */
@@ -101,10 +101,10 @@ GstMemory *gst_vkgdr_allocator_alloc_wrapped (GstVkgdrAllocator *allocator,
 
 /**
  * GstVkgdrReleaseFunc:
- * @user_data: what was given with the function
+ * @user_data: the data that was passed with the function
  *
- * Called once, in any thread, when memory of somebody else's is not needed any
- * more.
+ * Called once, in any thread, when wrapped memory of another library is not
+ * used any more.
  *
  * Since: 0.1
  */

@@ -2,8 +2,8 @@
  *
  * gstvkgdrmodule.h: CUDA code of any kind, and its functions
  *
- * For kernels with parameters of their own. Those that work on frames are a
- * GstVkgdrKernel. Knows nothing of frames, nor of what orders the work.
+ * For kernels with any parameters. Kernels that work on frames are a
+ * GstVkgdrKernel. Knows nothing of frames, nor of the order of work.
  */
 
 #ifndef __GST_VKGDR_MODULE_H__

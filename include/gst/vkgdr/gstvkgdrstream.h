@@ -21,8 +21,8 @@ G_DECLARE_FINAL_TYPE (
 /**
  * GstVkgdrFence:
  *
- * A point of a stream that gst_vkgdr_stream_record() marked. It is counted by
- * references, and may be used from any thread.
+ * A point of a stream that gst_vkgdr_stream_record() marked. It is
+ * reference-counted, and may be used from any thread.
  *
  * Since: 0.1
  */

@@ -2,8 +2,8 @@
  *
  * gstvkgdrtensor.h: frames as the input of a neural network
  *
- * What a tensor is like, and the object that makes one of frames. Knows nothing
- * of elements.
+ * The description of a tensor, and the object that converts frames to tensors.
+ * Knows nothing of elements.
  */
 
 #ifndef __GST_VKGDR_TENSOR_H__
@@ -73,7 +73,7 @@ typedef enum {
  * @GST_VKGDR_TENSOR_CHANNELS_GRAY: luma alone
  * @GST_VKGDR_TENSOR_CHANNELS_RGBA: red, green, blue, alpha
  *
- * What the channels of a tensor are, in their order.
+ * The channels of a tensor, in their order.
  *
  * Since: 0.2
  */
@@ -93,7 +93,7 @@ typedef enum {
  * @GST_VKGDR_TENSOR_RESIZE_CROP: the middle of the picture, in its aspect
  * ratio, fills the tensor
  *
- * How a picture gets the size of the tensor.
+ * How a picture is resized to the size of the tensor.
  *
  * Since: 0.2
  */
@@ -112,7 +112,7 @@ typedef enum {
  *   PyTorch's "bilinear" with antialias=True; the best one to make a picture
  *   smaller
  *
- * How samples are weighed where the size changes.
+ * How samples are weighted when a picture is resized.
  *
  * Since: 0.2
  */
@@ -149,15 +149,15 @@ GType gst_vkgdr_tensor_filter_get_type (void);
  * @height: rows of the tensor, 1 to 32767
  * @type: the type of the elements
  * @layout: the order of the dimensions
- * @channels: what the channels are
- * @resize: how a picture gets the size of the tensor
- * @filter: how samples are weighed
- * @scale: what samples, 0 to 255 in every format, are multiplied by; 0: 1/255
- *   for floating point numbers, 1 for integers
- * @pad: the sample, 0 to 255, that padding has in all channels but alpha, which
- *   is 0 there
- * @mean: of each channel, subtracted from the scaled sample
- * @std: of each channel, which the difference is divided by; not 0
+ * @channels: the channels
+ * @resize: how a picture is resized
+ * @filter: how samples are weighted
+ * @scale: factor for samples, which are 0 to 255 in every format; 0 means 1/255
+ *   for floating point numbers and 1 for integers
+ * @pad: the sample, 0 to 255, of padding in all channels but alpha, which is 0
+ *   there
+ * @mean: the mean of each channel, subtracted from the scaled sample
+ * @std: the divisor of the difference, for each channel; not 0
  *
  * What a tensor is like. An element is (sample * @scale - @mean) / @std, where
  * the sample is clamped to 0 to 255 and not rounded.
@@ -229,14 +229,15 @@ gboolean gst_vkgdr_tensor_caps_parse (const GstCaps *caps,
 
 /**
  * GstVkgdrTensorTransform:
- * @scale_x: columns of the frame that a column of the tensor is
- * @scale_y: rows of the frame that a row of the tensor is
- * @offset_x: where the tensor's left edge lies in the frame, in columns
- * @offset_y: where the tensor's upper edge lies in the frame, in rows
+ * @scale_x: width of a column of the tensor, in columns of the frame
+ * @scale_y: height of a row of the tensor, in rows of the frame
+ * @offset_x: position of the tensor's left edge in the frame, in columns
+ * @offset_y: position of the tensor's upper edge in the frame, in rows
  *
- * Where a tensor's picture lies in the frame: the point (x, y) of the tensor is
- * (x * @scale_x + @offset_x, y * @scale_y + @offset_y) of the frame. Edges
- * count, not the middles of pixels: (0, 0) is the corner of the first pixel.
+ * The position of a tensor's picture in the frame: the point (x, y) of the
+ * tensor is (x * @scale_x + @offset_x, y * @scale_y + @offset_y) of the frame.
+ * Coordinates are those of pixel edges, not centres: (0, 0) is the corner of
+ * the first pixel.
  *
  * Since: 0.2
  */

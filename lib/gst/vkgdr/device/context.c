@@ -2,8 +2,8 @@
  *
  * device/context.c: a CUDA context and the libvkgdr handle of its device
  *
- * The one file of this library that opens devices. Knows nothing of elements
- * (element/element.c shares contexts among them) nor of memory.
+ * The only file of this library that opens devices. Knows nothing of elements,
+ * which share contexts in element/element.c, and nothing of memory.
  */
 
 #include <stdlib.h>
@@ -17,11 +17,12 @@
  * @short_description: a device: CUDA context and window
  *
  * A #GstVkgdrContext is a device on which memory is allocated and kernels run.
- * It uses the device's primary CUDA context, which PyTorch, CuPy, cuda.core and
- * the CUDA runtime use too, so that their pointers and ours live side by side;
- * or the caller's own (gst_vkgdr_context_new_from_current()).
+ * It uses the device's primary CUDA context, so that its pointers can be
+ * exchanged with PyTorch, CuPy, cuda.core and the CUDA runtime, which use it
+ * too. With gst_vkgdr_context_new_from_current() it uses the caller's own CUDA
+ * context.
  *
- * Elements of a pipeline share one through a #GstContext of type
+ * The elements of a pipeline share a context with a #GstContext of type
  * %GST_VKGDR_CONTEXT_TYPE.
  *
  * All functions may be called from any thread.
@@ -43,11 +44,11 @@ struct _GstVkgdrContext {
   CUdevice device;
   CUcontext cuda_context;
   gboolean is_primary;
-  gint retired; /* its share of the primary context is given back; atomic */
+  gint retired;           /* the primary context was released; atomic */
   GstVkgdrHealth *health; /* NULL if it could not be opened */
 
-  guint n_background;   /* references of threads, under the object lock */
-  GError *retire_cause; /* why, under the object lock */
+  guint n_background; /* references of library threads; under the object lock */
+  GError *retire_cause; /* the reason; under the object lock */
 
   GWeakRef allocator;
   GPtrArray *idle_events; /* of CUevent, under the object lock */
@@ -77,7 +78,7 @@ gst_vkgdr_context_finalize (GObject *object)
 {
   GstVkgdrContext *self = GST_VKGDR_CONTEXT (object);
 
-  /* The driver would wait for a kernel that does not end. */
+  /* The driver call would block if a kernel does not end. */
   if (!self->health || !gst_vkgdr_health_is_hung (self->health))
     close_device (self);
   g_ptr_array_unref (self->idle_events);
@@ -111,8 +112,8 @@ load_driver (GError **error)
   return cuda;
 }
 
-/* Memory without a window is written by way of a staging buffer, so a device
- * that has no window is opened too. */
+/* A device without a window can be used, too: its memory is written through
+ * staging buffers. */
 static gboolean
 open_handle (GstVkgdrContext *self, guint32 flags, GError **error)
 {
@@ -133,7 +134,7 @@ open_handle (GstVkgdrContext *self, guint32 flags, GError **error)
   return TRUE;
 }
 
-/* Takes a share of the device's primary CUDA context. */
+/* Retains the device's primary CUDA context. */
 static gboolean
 retain_primary (GstVkgdrContext *self, GError **error)
 {
@@ -153,8 +154,9 @@ retire_user (GObject *context)
   gst_vkgdr_context_retire_if_lost (GST_VKGDR_CONTEXT (context));
 }
 
-/* If the primary CUDA context is lost: all give their shares of it back, and
- * the driver makes a new one. A GPU's driver does not do that for a process. */
+/* If the primary CUDA context is lost, all contexts release it, so that the
+ * driver makes a new one. The driver of a GPU does not do that within a
+ * process. */
 static gboolean
 renew_primary (GstVkgdrContext *self, GError **error)
 {
@@ -190,8 +192,8 @@ open_device (const vkgdr_cuda *cuda, gint ordinal, GError **error)
   return self;
 }
 
-/* The number in @text, or -1: invalid values are ignored. Used before there is
- * an object of the class, which makes the debug category. */
+/* The number in @text, or -1: invalid values are ignored. Called before an
+ * object of the class exists, so it makes the debug category. */
 static gint
 parse_device (const gchar *text, const gchar *where)
 {
@@ -207,8 +209,8 @@ parse_device (const gchar *text, const gchar *where)
   return -1;
 }
 
-/* What the user said about the device outside the pipeline, or -1. PyCUDA's own
- * file has an underscore in its name. */
+/* The device that the user chose outside the pipeline, or -1. The name of
+ * PyCUDA's own file has an underscore. */
 static gint
 preferred_device (void)
 {
@@ -228,7 +230,8 @@ preferred_device (void)
   return device;
 }
 
-/* The first device that can be opened; the error is the first one's. */
+/* Opens the first device that works; on failure, the error is that of the first
+ * device. */
 static GstVkgdrContext *
 open_first (const vkgdr_cuda *cuda, gint n_devices, GError **error)
 {
@@ -249,14 +252,15 @@ open_first (const vkgdr_cuda *cuda, gint n_devices, GError **error)
 
 /**
  * gst_vkgdr_context_new:
- * @device: index of a CUDA device, or -1: the one that `CUDA_DEVICE` in the
- *   environment or the file `~/.cuda-device` names, else the first that works
+ * @device: index of a CUDA device, or -1 for the one in the environment
+ *   variable `CUDA_DEVICE` or the file `~/.cuda-device`, or else the first one
+ *   that works
  * @error: return location for a #GError
  *
  * Opens a device with its primary CUDA context.
  *
  * Returns: (transfer full) (nullable): the context, or %NULL with @error set:
- *   %GST_VKGDR_ERROR_NO_DRIVER or %GST_VKGDR_ERROR_NO_DEVICE, saying what is
+ *   %GST_VKGDR_ERROR_NO_DRIVER or %GST_VKGDR_ERROR_NO_DEVICE, with what is
  *   missing and what to do, or %GST_VKGDR_ERROR_FAILED
  *
  * Since: 0.1
@@ -297,7 +301,7 @@ gst_vkgdr_context_new (gint device, GError **error)
  * outlive the object.
  *
  * Returns: (transfer full) (nullable): the context, or %NULL with @error set:
- *   %GST_VKGDR_ERROR_ARGUMENT where no CUDA context is current, or an error of
+ *   %GST_VKGDR_ERROR_ARGUMENT if no CUDA context is current, or an error of
  *   gst_vkgdr_context_new()
  *
  * Since: 0.1
@@ -358,7 +362,7 @@ gst_vkgdr_context_get_device (GstVkgdrContext *context)
  * gst_vkgdr_context_is_software:
  * @context: a context
  *
- * Returns: whether the device is a processor, not a GPU
+ * Returns: whether the device is a CPU, not a GPU
  *
  * Since: 0.1
  */
@@ -403,12 +407,12 @@ format_uuid (const guint8 u[16])
  * `uuid`, `pci-address` (strings), `bar-size`, `window-size`, `window-budget`,
  * `window-usage`, `allocated` (uint64, bytes), `coherent`, `host-cached`,
  * `software` (boolean), `vulkan-driver` (string) and `cuda-driver-version`
- * (int, 1000 major + 10 minor). #vkgdr_device_info tells what they mean.
+ * (int, 1000 major + 10 minor). See #vkgdr_device_info for their meaning.
  *
  * Since 0.2 there are also `has-window` (boolean), and `window-reason` and
  * `window-remedy` (strings): why there is no window, and what the user can do
  * about it. Both are empty if there is a window. Without a window everything
- * works, but writers get a staging buffer.
+ * works, but the CPU writes through staging buffers.
  *
  * Returns: (transfer full): the description
  *
@@ -448,7 +452,7 @@ gboolean
 gst_vkgdr_context_check (GstVkgdrContext *context, CUresult result,
     const gchar *what, GError **error)
 {
-  if (!context->health) /* it could not be opened */
+  if (!context->health) /* the context could not be opened */
     return gst_vkgdr_check (context->cuda, result, what, error);
   return gst_vkgdr_health_check_result (context->health, result, what, error);
 }
@@ -534,7 +538,8 @@ gst_vkgdr_context_retire_if_lost (GstVkgdrContext *context)
     gst_vkgdr_health_check (context->health, &context->retire_cause);
   GST_OBJECT_UNLOCK (context);
   if (g_atomic_int_compare_and_exchange (&context->retired, FALSE, TRUE)) {
-    GST_INFO_OBJECT (context, "lost: gives the primary CUDA context back");
+    GST_INFO_OBJECT (
+        context, "the device is lost: releasing the primary CUDA context");
     context->cuda->cuDevicePrimaryCtxRelease (context->device);
   }
   return TRUE;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * device/cudacontext.c: one CUDA context with GStreamer's own CUDA elements
+ * device/cudacontext.c: shares a CUDA context with GStreamer's CUDA elements
  *
- * Makes theirs of ours and ours of theirs. Whichever came first is held by the
- * other, and knows the other as long as that lives. Knows no memory.
+ * Makes a GstCudaContext of a GstVkgdrContext, and the other way round. The new
+ * object holds the first one, and is found by it as long as it lives. Knows
+ * nothing of memory.
  */
 
 #include "device/device-private.h"
@@ -31,7 +32,7 @@ weak_ref_free (gpointer data)
 
 /* @made uses the CUDA context of @first. */
 static void
-tie (gpointer first, gpointer made)
+link_objects (gpointer first, gpointer made)
 {
   GWeakRef *ref = g_new (GWeakRef, 1);
 
@@ -41,9 +42,9 @@ tie (gpointer first, gpointer made)
       made, owner_quark (), g_object_ref (first), g_object_unref);
 }
 
-/* The other one, if there is one; the caller's. */
+/* Returns the other object, which the caller owns, or NULL. */
 static gpointer
-counterpart_of (gpointer object)
+get_counterpart (gpointer object)
 {
   gpointer owner = g_object_get_qdata (object, owner_quark ());
   GWeakRef *made = g_object_get_qdata (object, counterpart_quark ());
@@ -63,13 +64,13 @@ gst_vkgdr_cuda_context_get (
       || !gst_vkgdr_cuda_lib_uses (lib, gst_vkgdr_context_get_driver (context)))
     return NULL;
   g_mutex_lock (&lock);
-  result = counterpart_of (context);
+  result = get_counterpart (context);
   if (!result) {
     result =
         lib->context_new_wrapped (gst_vkgdr_context_get_cuda_context (context),
             gst_vkgdr_context_get_device (context));
     if (result)
-      tie (context, result);
+      link_objects (context, result);
   }
   g_mutex_unlock (&lock);
   return result;
@@ -131,11 +132,11 @@ gst_vkgdr_cuda_context_adopt (GstContext *gst_context, gint device)
   g_object_get (theirs, "cuda-device-id", &id, NULL);
   if (device < 0 || id == (guint) device) {
     g_mutex_lock (&lock);
-    result = counterpart_of (theirs);
+    result = get_counterpart (theirs);
     if (!result) {
       result = make_of (cuda, lib->context_get_handle (theirs));
       if (result)
-        tie (theirs, result);
+        link_objects (theirs, result);
     }
     g_mutex_unlock (&lock);
   }

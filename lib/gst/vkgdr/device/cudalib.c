@@ -39,7 +39,7 @@ resolve (void *library, GstVkgdrCudaLib *lib)
 #undef RESOLVE
 }
 
-/* What was loaded stays: its types cannot be unloaded. */
+/* The library is never unloaded, because its types cannot be unregistered. */
 static gboolean
 find_locked (void)
 {
@@ -69,12 +69,12 @@ gst_vkgdr_cuda_lib_get (void)
   return ok ? &found : NULL;
 }
 
-/* It asks the linker for the driver by name, and gets the first of that name in
- * the process. */
+/* The library loads the driver by name, so it gets the first one of that name
+ * in the process. */
 gboolean
 gst_vkgdr_cuda_lib_uses (const GstVkgdrCudaLib *lib, const vkgdr_cuda *cuda)
 {
-  static gconstpointer known; /* atomic; what it has loaded stays */
+  static gconstpointer known; /* atomic; its driver is never unloaded */
   gboolean same;
   void *driver;
 

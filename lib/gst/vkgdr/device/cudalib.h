@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * device/cudalib.h: GStreamer's own CUDA library, where the process has it
+ * device/cudalib.h: GStreamer's own CUDA library, if the process has it
  *
- * Its header needs a CUDA toolkit, and linking it would bring it into every
- * process; so it is found at run time. A process that has not loaded it has no
- * element that knows its memory. The types are ABI facts of libgstcuda-1.0.
+ * Its header needs a CUDA toolkit, and linking it would load it into every
+ * process. So it is looked up at run time: if the process has not loaded it, no
+ * element uses its memory. The types are those of the ABI of libgstcuda-1.0.
  */
 
 #ifndef __GST_VKGDR_CUDA_LIB_H__
@@ -17,8 +17,8 @@
 
 G_BEGIN_DECLS
 
-/* Type of the GstContext that carries a GstCudaContext, in a field that is
- * called so as well. */
+/* Type of the GstContext that contains a GstCudaContext, and name of the field.
+ */
 #define GST_VKGDR_CUDA_CONTEXT_TYPE "gst.cuda.context"
 
 /* Type of its memory. */
@@ -41,12 +41,12 @@ typedef struct {
   GstCudaContext *context;
 } GstVkgdrCudaPool;
 
-/* Flags of its memory: what the CPU was given is not the content, or no longer;
- * and who uses it on another stream than the memory's has to wait for that. */
+/* Flags of its memory. NEED_DOWNLOAD: the CPU's copy is not current. NEED_SYNC:
+ * users of another stream than the memory's have to wait for that stream. */
 #define GST_VKGDR_CUDA_MEMORY_NEED_DOWNLOAD (GST_MEMORY_FLAG_LAST << 0)
 #define GST_VKGDR_CUDA_MEMORY_NEED_SYNC (GST_MEMORY_FLAG_LAST << 2)
 
-/* Its entry points, named without their prefix gst_ or gst_cuda_. */
+/* Its functions, named without their prefix gst_ or gst_cuda_. */
 typedef struct {
   gboolean (*load_library) (void);
   GType (*context_get_type) (void);
@@ -70,27 +70,28 @@ typedef struct {
   void (*config_set_stream) (GstStructure *config, GstCudaStream *stream);
 } GstVkgdrCudaLib;
 
-/* NULL where the process has none, or one before 1.24; it may come later. */
+/* NULL if the process has no such library, or one before 1.24. A later call may
+ * return it. */
 const GstVkgdrCudaLib *gst_vkgdr_cuda_lib_get (void);
 
-/* Whether it calls the same driver as @cuda: handles of one driver mean nothing
- * to another. */
+/* Whether it uses the same driver as @cuda: handles of one driver are invalid
+ * in another. */
 gboolean gst_vkgdr_cuda_lib_uses (
     const GstVkgdrCudaLib *lib, const vkgdr_cuda *cuda);
 
 /* --- contexts (device/cudacontext.c) --- */
 
-/* A GstContext with a GstCudaContext of the same CUDA context, the same one
- * each time while it lives; NULL where there can be none. */
+/* Returns a GstContext with a GstCudaContext of the same CUDA context. It is
+ * the same one each time while it lives. NULL if there can be none. */
 GstContext *gst_vkgdr_cuda_context_offer (GstVkgdrContext *context);
 
-/* The GstCudaContext itself; the caller's. */
+/* Returns the GstCudaContext itself, which the caller owns. */
 GstCudaContext *gst_vkgdr_cuda_context_get (
     const GstVkgdrCudaLib *lib, GstVkgdrContext *context);
 
-/* A context on the CUDA context that @gst_context carries, the same one each
- * time while it lives; NULL where that is of another device (@device >= 0) or
- * driver, or cannot be used. */
+/* Returns a context that uses the CUDA context of @gst_context, the same one
+ * each time while it lives. NULL if it belongs to another device (@device >= 0)
+ * or driver, or cannot be used. */
 GstVkgdrContext *gst_vkgdr_cuda_context_adopt (
     GstContext *gst_context, gint device);
 

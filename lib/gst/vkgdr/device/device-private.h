@@ -26,13 +26,13 @@ const vkgdr_cuda *gst_vkgdr_context_get_driver (GstVkgdrContext *context);
 vkgdr_t gst_vkgdr_context_get_handle (GstVkgdrContext *context);
 
 /* Whether memory with a host pointer can be allocated. This does not change
- * while the context lives, nor do the three below. */
+ * while the context lives; nor do the results of the next three functions. */
 gboolean gst_vkgdr_context_has_window (GstVkgdrContext *context);
 
-/* Bytes of the window, 0 if there is none. */
+/* The size of the window in bytes, 0 if there is none. */
 guint64 gst_vkgdr_context_get_window_size (GstVkgdrContext *context);
 
-/* Why there is no window, and what the user can do about it: halves of a
+/* Why there is no window, and what the user can do about it: two parts of a
  * sentence without a full stop, owned by @context; "" if there is a window. */
 const gchar *gst_vkgdr_context_get_window_reason (GstVkgdrContext *context);
 const gchar *gst_vkgdr_context_get_window_remedy (GstVkgdrContext *context);
@@ -40,57 +40,60 @@ const gchar *gst_vkgdr_context_get_window_remedy (GstVkgdrContext *context);
 /* Whether the CPU reads the window as fast as its own memory. */
 gboolean gst_vkgdr_context_is_host_cached (GstVkgdrContext *context);
 
-/* Whether a pointer of the one is good in the other: both have one CUDA
- * context, or are one. */
+/* Whether pointers of one context are valid in the other: both have the same
+ * CUDA context. */
 gboolean gst_vkgdr_context_shares (
     GstVkgdrContext *context, GstVkgdrContext *other);
 
-/* Of its CUDA context; valid as long as @context. */
+/* The health of its CUDA context; valid as long as @context. */
 GstVkgdrHealth *gst_vkgdr_context_get_health (GstVkgdrContext *context);
 
-/* A reference that a thread of the library holds, and drops a moment after its
- * last user has. GStreamer's leak tracer does not report a context that only
- * such references keep, since gst_deinit () may come before the thread. */
+/* A reference for a thread of the library, which drops it soon after the last
+ * other reference. GStreamer's leak tracer does not report a context that only
+ * has such references, since gst_deinit () may be called before the thread
+ * drops it. */
 GstVkgdrContext *gst_vkgdr_context_ref_in_background (GstVkgdrContext *context);
 void gst_vkgdr_context_unref_in_background (GstVkgdrContext *context);
 
-/* Whether the device failed and @context cannot be used any more. Its share of
- * the primary CUDA context is given back then, so that the driver can make a
- * new one for a new GstVkgdrContext. A CUDA context of the caller's own is not
- * given back: the caller has to recreate it. */
+/* Whether the device failed, so that @context cannot be used any more. In this
+ * case its primary CUDA context is released, so that the driver can make a new
+ * one for a new GstVkgdrContext. A CUDA context of the caller is not released:
+ * the caller has to recreate it. */
 gboolean gst_vkgdr_context_retire_if_lost (GstVkgdrContext *context);
 
-/* Whether that was done: the CUDA context may not exist any more. */
+/* Whether @context was retired: its CUDA context may not exist any more. */
 gboolean gst_vkgdr_context_is_retired (GstVkgdrContext *context);
 
-/* Where the room memory keeps the allocator that the elements of @context
- * share. Must be used with the object lock of @context held. */
+/* A place where the room memory keeps the allocator that the elements of
+ * @context share. Must be used with the object lock of @context held. */
 GWeakRef *gst_vkgdr_context_get_allocator_slot (GstVkgdrContext *context);
 
-/* CUDA events without timing, recycled: making one costs more than using it.
- * take () needs the context to be pushed, and may return NULL with @error. */
+/* Takes a recycled CUDA event without timing, because making one costs more
+ * than using it. Must be called with the context pushed. May return NULL with
+ * @error set. */
 CUevent gst_vkgdr_context_take_event (GstVkgdrContext *context, GError **error);
 void gst_vkgdr_context_give_event (GstVkgdrContext *context, CUevent event);
 
 /* Sets @error from a CUDA result: "what: CUDA_ERROR_NAME (text)". Returns
- * whether @result is CUDA_SUCCESS, so that a call can be wrapped in it. */
+ * whether @result is CUDA_SUCCESS. */
 gboolean gst_vkgdr_check (
     const vkgdr_cuda *cuda, CUresult result, const gchar *what, GError **error);
 
-/* The same, where @context need not be the thread's current one. If the device
- * failed, both name the kernels that may be the cause. */
+/* The same, but @context does not have to be current. If the device failed,
+ * both functions name the kernels that may be the cause. */
 gboolean gst_vkgdr_context_check (GstVkgdrContext *context, CUresult result,
     const gchar *what, GError **error);
 
-/* Sets @error to that text, whatever is known of the context. */
+/* Sets @error to the same text, without a check of the context's health. */
 void gst_vkgdr_set_cuda_error (
     const vkgdr_cuda *cuda, CUresult result, const gchar *what, GError **error);
 
-/* Whether @result may mean that the CUDA context is of no use any more. */
+/* Whether @result may mean that the CUDA context cannot be used any more. */
 gboolean gst_vkgdr_is_lost (CUresult result);
 
-/* For what a subclass answered: a binding's function may fail without a word.
- * Sets *@error, where it is NULL, to "@what gave no reason". */
+/* Must be called after a subclass's function failed, because functions of
+ * language bindings may fail without an error. If *@error is NULL, sets it to
+ * "@what gave no reason". */
 void gst_vkgdr_ensure_error (GError **error, const gchar *what);
 
 /* Sets @error from vkgdr_last_error (). */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * device/device.c: what CUDA devices there are, and what they can
+ * device/device.c: lists the CUDA devices and their attributes
  *
- * Asks the driver, and opens nothing. Must not know of windows, which Vulkan
- * tells: gst_vkgdr_context_describe() has those.
+ * Queries the driver and opens no device. Must not know windows, which need
+ * Vulkan: see gst_vkgdr_context_describe().
  */
 
 #include <string.h>
@@ -16,11 +16,11 @@
  * @title: GstVkgdrDevice
  * @short_description: a CUDA device, before it is opened
  *
- * A #GstVkgdrDevice tells what the driver says of a device: name, UUID, and
- * attributes by their names in CUDA's documentation. gst_vkgdr_context_new()
- * opens one by its index.
+ * A #GstVkgdrDevice describes a device with the data of the driver: name, UUID,
+ * and attributes by their names in CUDA's documentation.
+ * gst_vkgdr_context_new() opens a device by its index.
  *
- * It does not change, and may be used from any thread.
+ * It is immutable, and may be used from any thread.
  *
  * Since: 0.1
  */
@@ -28,7 +28,7 @@
 struct _GstVkgdrDevice {
   GstObject parent;
 
-  const vkgdr_cuda *cuda; /* NULL where a binding made it by itself */
+  const vkgdr_cuda *cuda; /* NULL if a binding called g_object_new () */
   gint index;
   CUdevice handle;
   gchar *model;
@@ -81,10 +81,10 @@ load_driver (GError **error)
  * gst_vkgdr_device_count:
  * @error: return location for a #GError
  *
- * Counts the CUDA devices that the driver offers; where there is no NVIDIA
- * driver, the software device is the one.
+ * Counts the CUDA devices of the driver. Without NVIDIA's driver, there is one
+ * device, the software device.
  *
- * Returns: how many there are, or -1 with @error set
+ * Returns: the number of devices, or -1 with @error set
  *   (%GST_VKGDR_ERROR_NO_DRIVER)
  *
  * Since: 0.1
@@ -163,7 +163,7 @@ read_device (GstVkgdrDevice *self, GError **error)
  * @index: index of a CUDA device
  * @error: return location for a #GError
  *
- * Asks the driver what it has to say of a device.
+ * Gets the driver's description of a device.
  *
  * Returns: (transfer full) (nullable): the device, or %NULL with @error set
  *   (%GST_VKGDR_ERROR_NO_DRIVER, %GST_VKGDR_ERROR_NO_DEVICE)
@@ -198,11 +198,11 @@ gst_vkgdr_device_new (gint index, GError **error)
 
 /**
  * gst_vkgdr_device_new_for_pci_address:
- * @address: a PCI address, such as `0000:3b:00.0`, as lspci and nvidia-smi
- *   write it
+ * @address: a PCI address, such as `0000:3b:00.0`, in the form of lspci or
+ *   nvidia-smi
  * @error: return location for a #GError
  *
- * Finds a device by its place on the bus.
+ * Finds a device by its PCI address.
  *
  * Returns: (transfer full) (nullable): the device, or %NULL with @error set
  *   (%GST_VKGDR_ERROR_NO_DRIVER, %GST_VKGDR_ERROR_NO_DEVICE)
@@ -243,7 +243,7 @@ gst_vkgdr_device_new_for_pci_address (const gchar *address, GError **error)
  * gst_vkgdr_device_get_index:
  * @device: a device
  *
- * Returns: its index, which gst_vkgdr_context_new() takes
+ * Returns: its index, for gst_vkgdr_context_new()
  *
  * Since: 0.1
  */
@@ -259,7 +259,7 @@ gst_vkgdr_device_get_index (GstVkgdrDevice *device)
  * gst_vkgdr_device_get_model:
  * @device: a device
  *
- * Returns: (transfer none): what the driver calls it, such as "NVIDIA H200"
+ * Returns: (transfer none): its name in the driver, such as "NVIDIA H200"
  *
  * Since: 0.1
  */
@@ -291,7 +291,7 @@ gst_vkgdr_device_get_uuid (GstVkgdrDevice *device)
  * gst_vkgdr_device_get_pci_address:
  * @device: a device
  *
- * Returns: (transfer none): its place on the bus, such as `0000:3b:00.0`
+ * Returns: (transfer none): its PCI address, such as `0000:3b:00.0`
  *
  * Since: 0.1
  */
@@ -307,7 +307,7 @@ gst_vkgdr_device_get_pci_address (GstVkgdrDevice *device)
  * gst_vkgdr_device_get_total_memory:
  * @device: a device
  *
- * Returns: bytes of memory that it has
+ * Returns: the size of its memory in bytes
  *
  * Since: 0.1
  */
@@ -323,7 +323,7 @@ gst_vkgdr_device_get_total_memory (GstVkgdrDevice *device)
  * gst_vkgdr_device_get_compute_capability:
  * @device: a device
  *
- * Returns: 10 times the major and once the minor number: 90 for 9.0
+ * Returns: 10 * major + minor version number: 90 for 9.0
  *
  * Since: 0.1
  */
@@ -339,8 +339,8 @@ gst_vkgdr_device_get_compute_capability (GstVkgdrDevice *device)
  * gst_vkgdr_device_get_driver_version:
  * @device: a device
  *
- * Returns: 1000 times the major and 10 times the minor number of the CUDA
- *   version that the driver is for: 12040 for 12.4
+ * Returns: the CUDA version that the driver supports, 1000 * major + 10 *
+ *   minor: 12040 for 12.4
  *
  * Since: 0.1
  */
@@ -352,7 +352,7 @@ gst_vkgdr_device_get_driver_version (GstVkgdrDevice *device)
   return device->driver_version;
 }
 
-/* The name that CUDA has today for the attribute @name. */
+/* The present name in CUDA of the attribute @name. */
 static const gchar *
 current_name (const gchar *name)
 {
@@ -383,16 +383,15 @@ find_attribute (const gchar *name)
 /**
  * gst_vkgdr_device_get_attribute:
  * @device: a device
- * @name: name of an attribute as CUDA's documentation has it behind
- *   `CU_DEVICE_ATTRIBUTE_`: "max-threads-per-block", or the same in capitals
- *   and with underscores
+ * @name: name of an attribute as in CUDA's documentation after
+ *   `CU_DEVICE_ATTRIBUTE_`: "max-threads-per-block", or "MAX_THREADS_PER_BLOCK"
  * @error: return location for a #GError
  *
- * Asks the driver for an attribute.
+ * Gets an attribute from the driver.
  *
- * Returns: its value; -1 with @error set to %GST_VKGDR_ERROR_NOT_FOUND where
- *   there is no such attribute, and to %GST_VKGDR_ERROR_FAILED where the driver
- *   does not have it
+ * Returns: its value; -1 with @error set to %GST_VKGDR_ERROR_NOT_FOUND if there
+ *   is no such attribute, and to %GST_VKGDR_ERROR_FAILED if the driver does not
+ *   support it
  *
  * Since: 0.1
  */
@@ -424,10 +423,10 @@ gst_vkgdr_device_get_attribute (
  * gst_vkgdr_device_get_attributes:
  * @device: a device
  *
- * Asks the driver for all attributes that are known here.
+ * Gets all known attributes from the driver.
  *
  * Returns: (transfer full): a structure with a field (int) for each attribute
- *   that the driver has
+ *   that the driver supports
  *
  * Since: 0.1
  */
@@ -453,9 +452,9 @@ gst_vkgdr_device_get_attributes (GstVkgdrDevice *device)
 /**
  * gst_vkgdr_device_can_access_peer:
  * @device: a device
- * @peer: another one
+ * @peer: another device
  *
- * Copies between devices work in any case, by way of the host where not.
+ * Copies between devices are always possible, through host memory if necessary.
  *
  * Returns: whether kernels on @device could use the memory of @peer directly
  *
@@ -480,12 +479,12 @@ gst_vkgdr_device_can_access_peer (GstVkgdrDevice *device, GstVkgdrDevice *peer)
 /**
  * gst_vkgdr_context_get_memory_info:
  * @context: a context
- * @free_bytes: (out) (optional): bytes of the device that nobody has
- * @total_bytes: (out) (optional): bytes that it has in all
+ * @free_bytes: (out) (optional): free memory of the device in bytes
+ * @total_bytes: (out) (optional): all memory of the device in bytes
  * @error: return location for a #GError
  *
- * Asks the driver for the device's memory, of all processes together. What of
- * the window is in use, gst_vkgdr_context_describe() tells.
+ * Gets the state of the device's memory, for all processes together. For the
+ * used part of the window, see gst_vkgdr_context_describe().
  *
  * Returns: %FALSE with @error set on failure
  *

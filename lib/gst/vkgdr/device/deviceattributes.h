@@ -2,8 +2,8 @@
  *
  * device/deviceattributes.h: the names of CUDA's device attributes
  *
- * As CUDA's documentation has them, in lower case and with hyphens, up to CUDA
- * 12.4. Nothing but the table.
+ * The names are those of CUDA's documentation up to CUDA 12.4, in lower case
+ * and with hyphens. Contains nothing but the table.
  */
 
 #ifndef __GST_VKGDR_DEVICE_ATTRIBUTES_H__
@@ -151,8 +151,8 @@ static const struct {
   { 134, "host-numa-id" },
 };
 
-/* Names that CUDA's documentation calls deprecated, with those that replaced
- * them. They are accepted, and not listed. */
+/* Names that CUDA's documentation calls deprecated, and their replacements.
+ * They are accepted, but not listed. */
 static const struct {
   const gchar *name;
   const gchar *replacement;

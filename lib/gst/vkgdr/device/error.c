@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * device/error.c: GErrors made of what the driver and libvkgdr answer
+ * device/error.c: makes GErrors of errors of the driver and libvkgdr
  */
 
 #include <stdlib.h>
@@ -12,11 +12,11 @@
  * @title: GstVkgdrError
  * @short_description: errors of the library
  *
- * Messages name what was tried and, where the user can do something, what that
- * is. Where a function does not say which error it sets, a call of the driver
- * failed: %GST_VKGDR_ERROR_NO_MEMORY if memory ran out, else
- * %GST_VKGDR_ERROR_FAILED. As CUDA tells late what went wrong on the device,
- * the call need not be the one that caused it.
+ * Messages contain the operation that failed and, if possible, what the user
+ * can do. If the documentation of a function does not name an error code, a
+ * call of the driver failed: the code is %GST_VKGDR_ERROR_NO_MEMORY if memory
+ * ran out, otherwise %GST_VKGDR_ERROR_FAILED. CUDA reports errors of the device
+ * late, so a call may return an error that an earlier call has caused.
  *
  * Since: 0.1
  */
@@ -24,7 +24,7 @@
 /**
  * gst_vkgdr_error_quark:
  *
- * What %GST_VKGDR_ERROR stands for.
+ * Returns the error domain %GST_VKGDR_ERROR.
  *
  * Thread-safe.
  *
@@ -32,13 +32,13 @@
  *
  * Since: 0.1
  */
-/* The formatter would take the name for a subtraction, and space it out. */
+/* clang-format would treat the name as a subtraction and add spaces. */
 /* clang-format off */
 G_DEFINE_QUARK (gst-vkgdr-error-quark, gst_vkgdr_error)
 /* clang-format on */
 
-/* What the user can do about a device that fails; "" where it does not, and the
- * driver's own text says it all. */
+/* What the user can do about a device that failed; "" if it has not failed, and
+ * the text of the driver is sufficient. */
 static const gchar *
 get_remedy (CUresult result)
 {

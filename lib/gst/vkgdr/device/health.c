@@ -5,9 +5,9 @@
 
 #include "device/device-private.h"
 
-/* Microseconds that a wait is given while some kernel of the CUDA context does
- * not end. Work of other streams that is not behind that kernel is done by
- * then; what is behind it never will be. */
+/* Microseconds for which a wait may continue while a kernel of the CUDA context
+ * does not end. Work of other streams is done by then, unless it is behind that
+ * kernel; such work will never be done. */
 #define GRACE G_TIME_SPAN_SECOND
 
 typedef struct {
@@ -163,8 +163,8 @@ contains (GPtrArray *names, guint n, const gchar *name)
   return FALSE;
 }
 
-/* Under the lock: "kernel "a" of x or kernel "b" of y", which the caller frees;
- * NULL if no kernel is known to run. */
+/* Must be called with the lock held. Returns "kernel "a" of x or kernel "b" of
+ * y", which the caller frees; NULL if no kernel is known to run. */
 static gchar *
 name_suspects (GstVkgdrHealth *self)
 {
@@ -190,9 +190,9 @@ name_suspects (GstVkgdrHealth *self)
   return text;
 }
 
-/* Under the lock. */
+/* Must be called with the lock held. */
 static void
-lose (GstVkgdrHealth *self, CUresult result, const gchar *what)
+set_lost (GstVkgdrHealth *self, CUresult result, const gchar *what)
 {
   gchar *suspects;
 
@@ -232,7 +232,7 @@ gst_vkgdr_health_check_result (
     return FALSE;
   }
   g_mutex_lock (&self->lock);
-  lose (self, result, what);
+  set_lost (self, result, what);
   if (error)
     *error = g_error_copy (self->error);
   g_mutex_unlock (&self->lock);
@@ -260,9 +260,9 @@ gst_vkgdr_health_tell (
   return TRUE;
 }
 
-/* What the driver says of the context now. */
+/* Whether the driver reports no error for the context now. */
 static gboolean
-answers (GstVkgdrHealth *self)
+is_driver_usable (GstVkgdrHealth *self)
 {
   CUcontext popped;
   CUresult result;
@@ -279,7 +279,7 @@ gst_vkgdr_health_is_lost (GstVkgdrHealth *self)
 {
   if (!g_atomic_int_get (&self->lost))
     return FALSE;
-  if (!answers (self))
+  if (!is_driver_usable (self))
     return TRUE;
   g_mutex_lock (&self->lock);
   g_clear_error (&self->error);

@@ -2,10 +2,9 @@
  *
  * device/health.h: whether a CUDA context can still be used
  *
- * A CUDA context is lost when the device failed: each call returns the error
- * from then on. It is busy with a kernel that does not end when the room sync
- * says so. Several GstVkgdrContext objects share the health of one CUDA
- * context.
+ * A CUDA context is lost when the device failed: from then on each call returns
+ * the error. It is hung while a kernel does not end, which the room sync
+ * reports. All GstVkgdrContext objects of one CUDA context share its health.
  *
  * Thread-safe.
  */
@@ -33,11 +32,11 @@ void gst_vkgdr_health_unref (GstVkgdrHealth *self);
 /* Registers an object for the CUDA context, so that it can be retired. */
 void gst_vkgdr_health_add_user (GstVkgdrHealth *self, GObject *context);
 
-/* Calls @func with each of these objects that is alive. */
+/* Calls @func with each of these objects that is still alive. */
 void gst_vkgdr_health_foreach_user (
     GstVkgdrHealth *self, void (*func) (GObject *context));
 
-/* Who can name kernels when the device fails. */
+/* Registers a function that names the running kernels when the device fails. */
 void gst_vkgdr_health_add_suspects (
     GstVkgdrHealth *self, GstVkgdrSuspectsFunc func, gpointer user_data);
 void gst_vkgdr_health_remove_suspects (
@@ -46,8 +45,8 @@ void gst_vkgdr_health_remove_suspects (
 /* FALSE with @error set if the context is lost. */
 gboolean gst_vkgdr_health_check (GstVkgdrHealth *self, GError **error);
 
-/* As gst_vkgdr_check (). If @result means that the context is lost, the error
- * names the kernels that may be the cause, now and in later calls. */
+/* Like gst_vkgdr_check (). If @result means that the context is lost, the error
+ * of this and of later calls names the kernels that may be the cause. */
 gboolean gst_vkgdr_health_check_result (
     GstVkgdrHealth *self, CUresult result, const gchar *what, GError **error);
 
@@ -56,26 +55,27 @@ gboolean gst_vkgdr_health_check_result (
 gboolean gst_vkgdr_health_tell (
     const vkgdr_cuda *cuda, CUresult result, const gchar *what, GError **error);
 
-/* Whether the context is lost and the driver still says so. A software device
- * works again after a failure, a GPU does not. */
+/* Whether the context is lost and the driver still reports the error. A
+ * software device works again after a failure, a GPU does not. */
 gboolean gst_vkgdr_health_is_lost (GstVkgdrHealth *self);
 
-/* A kernel runs for longer than its limit, as @error says; and it has ended
- * after all. Calls are counted. */
+/* Must be called when a kernel runs for longer than its limit (@error tells
+ * which one), and when it has ended. Calls are counted. */
 void gst_vkgdr_health_begin_hang (GstVkgdrHealth *self, const GError *error);
 void gst_vkgdr_health_end_hang (GstVkgdrHealth *self);
 
 /* Whether a kernel runs for longer than its limit. */
 gboolean gst_vkgdr_health_is_hung (GstVkgdrHealth *self);
 
-/* FALSE with @error set if a kernel runs for longer than its limit. For calls
- * of the driver that wait until the device is idle, and that somebody waits
- * for. */
+/* FALSE with @error set if a kernel runs for longer than its limit. Must be
+ * called before driver calls that block until the device is idle, if a thread
+ * waits for their result. */
 gboolean gst_vkgdr_health_check_hang (GstVkgdrHealth *self, GError **error);
 
-/* For a thread that waits for the device since @since (monotonic time): FALSE
- * with @error set if the wait should be given up, because a kernel does not end
- * and the wait has taken long enough to be behind it. */
+/* Must be called by a thread that has waited for the device since @since
+ * (monotonic time). FALSE with @error set if the wait should be given up,
+ * because a kernel does not end and the wait has lasted so long that it must be
+ * behind that kernel. */
 gboolean gst_vkgdr_health_check_wait (
     GstVkgdrHealth *self, gint64 since, GError **error);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * element/basetransform.c: base class of the elements: a device and a stream
+ * element/basetransform.c: base class of the elements: a context and a stream
  *
- * Knows nothing of what flows.
+ * Knows nothing of the content of buffers.
  */
 
 #include "element/element-private.h"
@@ -14,13 +14,13 @@
  *
  * A #GstBaseTransform with the property `device`, a context that is shared with
  * the other elements of the pipeline, and a stream of its own. Both exist
- * between #GstBaseTransformClass.start and #GstBaseTransformClass.stop. A
- * subclass has #GstVkgdrBaseTransformClass.open and
- * #GstVkgdrBaseTransformClass.close; a base class that leaves these to its own
- * subclasses overrides the former two, and chains up.
+ * between #GstBaseTransformClass.start and #GstBaseTransformClass.stop.
+ * Subclasses implement #GstVkgdrBaseTransformClass.open and
+ * #GstVkgdrBaseTransformClass.close. A base class that leaves these to its own
+ * subclasses overrides start and stop instead, and chains up.
  *
- * All functions may be called from any thread, but while the element starts or
- * stops only from the one that starts or stops it.
+ * All functions may be called from any thread. But while the element starts or
+ * stops, only the thread that starts or stops it may call them.
  *
  * Since: 0.1
  */
@@ -33,9 +33,9 @@ typedef struct {
   gint device; /* the property */
   GstVkgdrContext *context;
   GstVkgdrStream *stream;
-  GstVkgdrAllocator *allocator; /* lives, and holds memory, while we run */
-  gboolean is_open;             /* the subclass is to be told of the end */
-  gchar *told; /* the last error that was posted; under the object lock */
+  GstVkgdrAllocator *allocator; /* exists, and holds memory, while started */
+  gboolean is_open;             /* `close` of the subclass has to be called */
+  gchar *last_error_message; /* the last posted error; under the object lock */
 } GstVkgdrBaseTransformPrivate;
 
 enum { PROP_DEVICE = 1, PROP_STATS, N_PROPERTIES };
@@ -80,8 +80,8 @@ get_device (GstVkgdrBaseTransform *self)
   return device;
 }
 
-/* Takes @context (nullable) over in place of @old, unless another thread has
- * set another one in the meantime. */
+/* Replaces the element's context by @context (nullable, taken), unless another
+ * thread has replaced @old in the meantime. */
 static void
 replace_context (GstVkgdrBaseTransform *self, const GstVkgdrContext *old,
     GstVkgdrContext *context)
@@ -117,7 +117,8 @@ on_stream_failed (GstVkgdrBaseTransform *self, GError *error)
   gst_vkgdr_base_transform_post_error (self, g_error_copy (error));
 }
 
-/* Errors of the device name streams, which bear the names of their elements. */
+/* Errors of the device contain the name of the stream, which is that of the
+ * element. */
 static GstVkgdrStream *
 make_stream (GstVkgdrBaseTransform *self, GError **error)
 {
@@ -162,25 +163,25 @@ static void
 forget_told (GstVkgdrBaseTransform *self)
 {
   GST_OBJECT_LOCK (self);
-  g_clear_pointer (&private_of (self)->told, g_free);
+  g_clear_pointer (&private_of (self)->last_error_message, g_free);
   GST_OBJECT_UNLOCK (self);
 }
 
-/* A device that fails does so for all calls alike. */
+/* A device that has failed returns the same error for all calls. */
 static gboolean
-was_told (GstVkgdrBaseTransform *self, const GError *error)
+is_repeated_error (GstVkgdrBaseTransform *self, const GError *error)
 {
   GstVkgdrBaseTransformPrivate *priv = private_of (self);
-  gboolean told;
+  gboolean is_repeated;
 
   GST_OBJECT_LOCK (self);
-  told = g_strcmp0 (priv->told, error->message) == 0;
-  if (!told) {
-    g_free (priv->told);
-    priv->told = g_strdup (error->message);
+  is_repeated = g_strcmp0 (priv->last_error_message, error->message) == 0;
+  if (!is_repeated) {
+    g_free (priv->last_error_message);
+    priv->last_error_message = g_strdup (error->message);
   }
   GST_OBJECT_UNLOCK (self);
-  return told;
+  return is_repeated;
 }
 
 static gboolean
@@ -209,8 +210,8 @@ gst_vkgdr_base_transform_stop (GstBaseTransform *trans)
   return TRUE;
 }
 
-/* Neighbours and the application may set a context while they are asked, and
- * another thread at any time: the first one counts, if it is of the device. */
+/* A context query or message, or another thread, may set a context in the
+ * meantime: the first one counts, if it belongs to the device. */
 static gboolean
 ensure_context (GstVkgdrBaseTransform *self)
 {
@@ -251,10 +252,10 @@ gst_vkgdr_base_transform_start (GstBaseTransform *trans)
   return TRUE;
 }
 
-/* Neighbours that start before this element, and have no device of their own,
- * use the one that was chosen for it. */
+/* Neighbours that start before this element, and have no `device` of their own,
+ * use the device that was chosen for this element. */
 static GstVkgdrContext *
-context_to_tell (GstVkgdrBaseTransform *self, GstQuery *query)
+get_announced_context (GstVkgdrBaseTransform *self, GstQuery *query)
 {
   GstVkgdrContext *context = gst_vkgdr_base_transform_ref_context (self);
   gint device = get_device (self);
@@ -272,7 +273,7 @@ gst_vkgdr_base_transform_query (
     GstBaseTransform *trans, GstPadDirection direction, GstQuery *query)
 {
   GstVkgdrContext *context =
-      context_to_tell (GST_VKGDR_BASE_TRANSFORM (trans), query);
+      get_announced_context (GST_VKGDR_BASE_TRANSFORM (trans), query);
   gboolean answered;
 
   answered = gst_vkgdr_element_handle_context_query (
@@ -320,9 +321,9 @@ gst_vkgdr_base_transform_get_property (
     G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, pspec);
 }
 
-/* An element's factory hands out a floating reference. PyGObject takes that of
- * an object of a class in Python while it is being made, and GStreamer would
- * complain: so there is another one. */
+/* An element's factory returns a floating reference. For classes in Python,
+ * PyGObject takes that reference during construction, and GStreamer would warn.
+ * So a floating reference is added again. */
 static void
 gst_vkgdr_base_transform_constructed (GObject *object)
 {
@@ -337,9 +338,9 @@ gst_vkgdr_base_transform_constructed (GObject *object)
 static void
 gst_vkgdr_base_transform_finalize (GObject *object)
 {
-  /* Set from outside, in an element that was never started. */
+  /* Was set by the application, in an element that was never started. */
   gst_clear_object (&private_of (object)->context);
-  g_free (private_of (object)->told);
+  g_free (private_of (object)->last_error_message);
   G_OBJECT_CLASS (parent_class)->finalize (object);
 }
 
@@ -357,25 +358,25 @@ gst_vkgdr_base_transform_class_init (GstVkgdrBaseTransformClass *klass)
   /**
    * GstVkgdrBaseTransform:device:
    *
-   * Index of the CUDA device, or -1: the one that neighbours use, or are told
-   * to use, else the one that gst_vkgdr_context_new() picks.
+   * Index of the CUDA device, or -1 to use the device of the neighbours, or
+   * else the one that gst_vkgdr_context_new() chooses.
    *
    * Since: 0.1
    */
   properties[PROP_DEVICE] = g_param_spec_int ("device", "Device",
-      "Index of the CUDA device (-1 = as the neighbours, else as CUDA_DEVICE "
-      "or ~/.cuda-device says, else the first that works)",
+      "Index of the CUDA device (-1 = the neighbours' device, else that of "
+      "CUDA_DEVICE or ~/.cuda-device, else the first that works)",
       -1, G_MAXINT, -1,
       G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS | GST_PARAM_MUTABLE_READY);
   /**
    * GstVkgdrBaseTransform:stats:
    *
-   * What the element did since it was started; the fields are its own.
+   * Statistics since the element was started. The fields depend on the element.
    *
    * Since: 0.1
    */
   properties[PROP_STATS] = g_param_spec_boxed ("stats", "Statistics",
-      "What the element did since it was started", GST_TYPE_STRUCTURE,
+      "Statistics since the element was started", GST_TYPE_STRUCTURE,
       G_PARAM_READABLE | G_PARAM_STATIC_STRINGS);
   g_object_class_install_properties (object_class, N_PROPERTIES, properties);
 
@@ -395,7 +396,7 @@ gst_vkgdr_base_transform_init (GstVkgdrBaseTransform *self)
  * gst_vkgdr_base_transform_get_context:
  * @transform: an element
  *
- * Returns: (transfer none) (nullable): its context, %NULL where it is stopped
+ * Returns: (transfer none) (nullable): its context, or %NULL if it is stopped
  *
  * Since: 0.1
  */
@@ -411,10 +412,10 @@ gst_vkgdr_base_transform_get_context (GstVkgdrBaseTransform *transform)
  * gst_vkgdr_base_transform_get_stream:
  * @transform: an element
  *
- * The stream is the element's own. When the element stops, all that was queued
- * on it is waited for.
+ * The stream belongs to the element. Stopping the element waits for all work
+ * that was queued on it.
  *
- * Returns: (transfer none) (nullable): its stream, %NULL where it is stopped
+ * Returns: (transfer none) (nullable): its stream, or %NULL if it is stopped
  *
  * Since: 0.1
  */
@@ -430,8 +431,8 @@ gst_vkgdr_base_transform_get_stream (GstVkgdrBaseTransform *transform)
  * gst_vkgdr_base_transform_get_allocator:
  * @transform: an element
  *
- * Returns: (transfer none) (nullable): the allocator of its context, which it
- *   keeps while it runs; %NULL where it is stopped
+ * Returns: (transfer none) (nullable): the allocator of its context, which the
+ *   element keeps while it is started; %NULL if it is stopped
  *
  * Since: 0.1
  */
@@ -448,8 +449,9 @@ gst_vkgdr_base_transform_get_allocator (GstVkgdrBaseTransform *transform)
  * @transform: an element
  * @error: (transfer full): an error
  *
- * Posts @error on the bus as the reason why the element stops. An error that is
- * the same as the last one is not posted again until the element is restarted.
+ * Posts @error on the bus as the reason why the element stops. An error that
+ * equals the last posted one is not posted again until the element is
+ * restarted.
  *
  * Since: 0.1
  */
@@ -460,8 +462,8 @@ gst_vkgdr_base_transform_post_error (
   g_return_if_fail (GST_IS_VKGDR_BASE_TRANSFORM (transform));
   g_return_if_fail (error != NULL);
 
-  if (was_told (transform, error))
-    GST_DEBUG_OBJECT (transform, "again: %s", error->message);
+  if (is_repeated_error (transform, error))
+    GST_DEBUG_OBJECT (transform, "repeated error: %s", error->message);
   else
     gst_vkgdr_element_post_error (GST_ELEMENT (transform), error);
   g_error_free (error);
@@ -478,15 +480,15 @@ on_acquire_failed (
  * gst_vkgdr_base_transform_new_pool:
  * @transform: an element
  * @caps: (nullable): caps of raw video
- * @min_buffers: how many buffers are allocated at once
+ * @min_buffers: number of buffers that are allocated at the start
  *
- * Makes a pool of frames in the element's context, with #GstVideoMeta. If it
- * has none to hand out, the element posts an error that tells why, whoever
- * asked.
+ * Makes a pool of frames in the element's context, with #GstVideoMeta. If the
+ * pool cannot hand out a buffer, the element posts an error with the reason,
+ * even if the buffer was requested by another element.
  *
- * Returns: (transfer full) (nullable): the pool, configured and not active, or
- *   %NULL where @caps are %NULL, no raw video, or none that a pool can serve,
- *   and where the element is not started
+ * Returns: (transfer full) (nullable): the pool, configured but not active, or
+ *   %NULL if @caps are %NULL, not raw video, or not supported by the pool, or
+ *   if the element is not started
  *
  * Since: 0.1
  */
@@ -526,10 +528,11 @@ gst_vkgdr_base_transform_new_pool (
  * @transform: an element
  * @query: an ALLOCATION query of one of its pads
  *
- * Offers the allocator of the element's context to who asks. That may be a
- * neighbour's thread while the element starts or stops.
+ * Adds the allocator of the element's context to @query. The query may come
+ * from a neighbour's thread while the element starts or stops.
  *
- * Returns: whether there was one to offer: %FALSE where it is not started
+ * Returns: whether the allocator was added: %FALSE if the element is not
+ *   started
  *
  * Since: 0.1
  */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * element/element-private.h: what the files of the room element share
+ * element/element-private.h: the interface between the files of the room
+ * element
  */
 
 #ifndef __GST_VKGDR_ELEMENT_PRIVATE_H__
@@ -14,17 +15,18 @@
 
 G_BEGIN_DECLS
 
-/* The element's context, which a neighbour's thread may ask for while it starts
- * or stops; the caller's, or NULL. */
+/* Returns a reference to the element's context, or NULL. May be called from a
+ * neighbour's thread while the element starts or stops. */
 GstVkgdrContext *gst_vkgdr_base_transform_ref_context (
     GstVkgdrBaseTransform *self);
 
-/* Whether @query is for a context of a kind that our elements share. */
+/* Whether @query is for a type of context that our elements share. */
 gboolean gst_vkgdr_element_is_asked (GstQuery *query);
 
-/* For an element that is asked before it starts, and has to use @device: sets
- * @context, which is unset, to what its start would find, and tells the others.
- * Fails silently: the start tells why. */
+/* For an element with the property `device` that gets a context query before it
+ * starts. Sets @context, which is NULL, to the context that the start would
+ * find or make, and announces it. Fails silently, because the start will report
+ * the error. */
 void gst_vkgdr_element_open_device (
     GstElement *element, gint device, GstVkgdrContext **context);
 

@@ -2,9 +2,10 @@
  *
  * element/element.c: how elements come to share one GstVkgdrContext
  *
- * The usual order of GStreamer: what the element has, its neighbours, the
- * application, and only then a new one; before that one, what GStreamer's own
- * CUDA elements use.
+ * The order is GStreamer's usual one: the element's own context, the
+ * neighbours, the application, and then a new context. Before a new one is
+ * made, the CUDA context of GStreamer's own CUDA elements is used if there is
+ * one.
  */
 
 #include "element/element-private.h"
@@ -14,13 +15,13 @@
  * @title: Elements and contexts
  * @short_description: sharing a context in a pipeline
  *
- * An element calls gst_vkgdr_element_ensure_context() when it goes to READY,
- * and the two handlers from its `set_context` and `query` functions.
+ * An element calls gst_vkgdr_element_ensure_context() in its change to READY,
+ * and the two handlers in its `set_context` and `query` functions.
  *
- * The pointer to a context that these functions get is read and written without
- * a lock. An element whose `set_context` function may be called in any thread
- * hands them a pointer of its own stack, and stores the result under its lock.
- * All functions may be called from any thread then.
+ * These functions read and write the pointer to a context without a lock. If
+ * the `set_context` function of an element may be called in any thread, the
+ * element passes a pointer to a local variable and stores the result under its
+ * lock. Then all functions may be called from any thread.
  *
  * Since: 0.1
  */
@@ -44,8 +45,8 @@ init_debug (void)
  * gst_vkgdr_context_to_gst_context:
  * @context: a context
  *
- * Wraps a context for other elements, and for an application that sets it on a
- * pipeline with gst_element_set_context().
+ * Wraps a context in a #GstContext, for other elements, or for an application
+ * that sets it on a pipeline with gst_element_set_context().
  *
  * Returns: (transfer full): a persistent #GstContext that carries @context
  *
@@ -66,12 +67,12 @@ gst_vkgdr_context_to_gst_context (GstVkgdrContext *context)
 
 /**
  * gst_vkgdr_context_from_gst_context:
- * @gst_context: a #GstContext
+ * @gst_context: a #GstContext of any type
  *
- * Undoes gst_vkgdr_context_to_gst_context().
+ * Unwraps a context of gst_vkgdr_context_to_gst_context().
  *
- * Returns: (transfer full) (nullable): the context that it carries, %NULL where
- *   it is of another type
+ * Returns: (transfer full) (nullable): the context that it contains, or %NULL
+ *   if it is of another type
  *
  * Since: 0.1
  */
@@ -88,7 +89,7 @@ gst_vkgdr_context_from_gst_context (GstContext *gst_context)
   return result;
 }
 
-/* Takes the context out of @gst_context if it is for @device. */
+/* Takes the context from @gst_context if it belongs to @device. */
 static gboolean
 adopt (GstElement *element, GstContext *gst_context, gint device,
     GstVkgdrContext **context)
@@ -101,12 +102,13 @@ adopt (GstElement *element, GstContext *gst_context, gint device,
   if (!found)
     return FALSE;
   if (device >= 0 && gst_vkgdr_context_get_device (found) != device) {
-    GST_DEBUG_OBJECT (
-        element, "%" GST_PTR_FORMAT " is not of device %d", found, device);
+    GST_DEBUG_OBJECT (element,
+        "%" GST_PTR_FORMAT " does not belong to device %d", found, device);
     gst_object_unref (found);
     return FALSE;
   }
-  /* The bins above keep what they were told, over a restart as well. */
+  /* Bins keep the contexts that were set, also when the pipeline is restarted.
+   */
   if (gst_vkgdr_context_retire_if_lost (found)) {
     GST_INFO_OBJECT (element, "%" GST_PTR_FORMAT " has failed", found);
     gst_object_unref (found);
@@ -130,11 +132,11 @@ query_peer (GstElement *element, GstPad *pad, gpointer user_data)
   return !gst_pad_peer_query (pad, ask->query); /* FALSE ends the search */
 }
 
-/* Asks the neighbours; what they answer becomes the element's own context,
- * which reaches it through its set_context function. Returns the answer, which
- * is the caller's, or NULL. */
+/* Queries the neighbours. If one answers, its context is set on the element,
+ * which calls its set_context function. Returns the answer, which the caller
+ * owns, or NULL. */
 static GstContext *
-ask_neighbours (GstElement *element, const gchar *type)
+query_neighbours (GstElement *element, const gchar *type)
 {
   PeerQuery ask = { element, gst_query_new_context (type) };
   GstContext *found = NULL;
@@ -151,11 +153,12 @@ ask_neighbours (GstElement *element, const gchar *type)
   return found;
 }
 
-/* The bins above answer by setting what they know of, and after them the
- * application, in its handler of the message. Returns what was set, which is
- * the caller's, or NULL: GstElement may still keep a context of before. */
+/* Posts a message. Bins answer it by setting the contexts that they know, then
+ * the application may set one in its handler. Returns the context that was set,
+ * which the caller owns, or NULL. It may differ from one that GstElement
+ * already had. */
 static GstContext *
-ask_application (GstElement *element, const gchar *type)
+request_from_application (GstElement *element, const gchar *type)
 {
   GstContext *before = gst_element_get_context (element, type);
   GstContext *after;
@@ -169,8 +172,8 @@ ask_application (GstElement *element, const gchar *type)
   return after;
 }
 
-/* Takes @answer over, of the two above. The element's set_context function may
- * have adopted it before, in the same pointer. */
+/* Takes @answer, of one of the functions above. The element's set_context
+ * function may have set the same pointer before. */
 static void
 adopt_answer (GstElement *element, GstContext *answer, gint device,
     GstVkgdrContext **context)
@@ -189,15 +192,14 @@ warn_of_software (GstElement *element)
   if (why)
     GST_ELEMENT_WARNING (element, RESOURCE, NOT_FOUND,
         ("No NVIDIA GPU is used: frames are processed by the CPU, slowly."),
-        ("%s. VKGDR_DRIVER=software in the environment asks for this device "
-         "and "
-         "silences the warning.",
+        ("%s. Set VKGDR_DRIVER=software in the environment to select this "
+         "device without this warning.",
             why));
 }
 
-/* Takes @made over, and tells the others. */
+/* Sets @context to @made (taken), and announces it to other elements. */
 static void
-publish (GstElement *element, GstVkgdrContext *made, GstVkgdrContext **context)
+announce (GstElement *element, GstVkgdrContext *made, GstVkgdrContext **context)
 {
   GstContext *gst_context = gst_vkgdr_context_to_gst_context (made);
 
@@ -207,10 +209,11 @@ publish (GstElement *element, GstVkgdrContext *made, GstVkgdrContext **context)
       gst_message_new_have_context (GST_OBJECT_CAST (element), gst_context));
 }
 
-/* What the element was given, or gave, before it was stopped: GstElement keeps
- * it. */
+/* Uses the context that the element had before it was stopped, which GstElement
+ * keeps. */
 static void
-take_up_again (GstElement *element, gint device, GstVkgdrContext **context)
+reuse_previous_context (
+    GstElement *element, gint device, GstVkgdrContext **context)
 {
   GstContext *kept = gst_element_get_context (element, GST_VKGDR_CONTEXT_TYPE);
 
@@ -220,36 +223,37 @@ take_up_again (GstElement *element, gint device, GstVkgdrContext **context)
   gst_context_unref (kept);
 }
 
-/* The context of GStreamer's own CUDA elements that the element was told of, or
- * that @neighbours (if they are to be asked) or the application have; the
- * caller's, or NULL. */
+/* Looks for a context of GStreamer's own CUDA elements: one that was set on the
+ * element, or that the application has, or the neighbours if @neighbours. The
+ * caller owns it; NULL if there is none. */
 static GstContext *
-find_cuda_context (GstElement *element, gboolean neighbours)
+find_gst_cuda_context (GstElement *element, gboolean neighbours)
 {
   const gchar *type = GST_VKGDR_CUDA_CONTEXT_TYPE;
   GstContext *found = gst_element_get_context (element, type);
 
   if (!found && neighbours)
-    found = ask_neighbours (element, type);
-  return found ? found : ask_application (element, type);
+    found = query_neighbours (element, type);
+  return found ? found : request_from_application (element, type);
 }
 
-/* Takes @theirs, which may be NULL. Where their elements came first, it is
- * their CUDA context that counts: memory of one is of no use in another. */
+/* Takes @cuda_context (nullable). If GStreamer's CUDA elements have a CUDA
+ * context already, it is shared, because memory of another CUDA context could
+ * not be used. */
 static gboolean
-join_cuda_elements (GstElement *element, GstContext *theirs, gint device,
+join_cuda_elements (GstElement *element, GstContext *cuda_context, gint device,
     GstVkgdrContext **context)
 {
   GstVkgdrContext *made;
 
-  if (!theirs)
+  if (!cuda_context)
     return FALSE;
-  made = gst_vkgdr_cuda_context_adopt (theirs, device);
-  gst_context_unref (theirs);
+  made = gst_vkgdr_cuda_context_adopt (cuda_context, device);
+  gst_context_unref (cuda_context);
   if (!made)
     return FALSE;
   GST_INFO_OBJECT (element, "shares a CUDA context by %" GST_PTR_FORMAT, made);
-  publish (element, made, context);
+  announce (element, made, context);
   return TRUE;
 }
 
@@ -263,24 +267,25 @@ make_context (
     return FALSE;
   if (gst_vkgdr_context_is_software (made))
     warn_of_software (element);
-  publish (element, made, context);
+  announce (element, made, context);
   return TRUE;
 }
 
-/* As gst_vkgdr_element_ensure_context (), but that no neighbour is asked: it is
- * the question of one that led here. */
+/* Like gst_vkgdr_element_ensure_context (), but does not query the neighbours,
+ * because it handles a query of one of them. */
 void
 gst_vkgdr_element_open_device (
     GstElement *element, gint device, GstVkgdrContext **context)
 {
   init_debug ();
-  take_up_again (element, device, context);
+  reuse_previous_context (element, device, context);
   if (!*context)
-    adopt_answer (element, ask_application (element, GST_VKGDR_CONTEXT_TYPE),
-        device, context);
+    adopt_answer (element,
+        request_from_application (element, GST_VKGDR_CONTEXT_TYPE), device,
+        context);
   if (!*context && gst_vkgdr_cuda_lib_get ())
     join_cuda_elements (
-        element, find_cuda_context (element, FALSE), device, context);
+        element, find_gst_cuda_context (element, FALSE), device, context);
   if (!*context)
     make_context (element, device, context, NULL);
 }
@@ -288,14 +293,14 @@ gst_vkgdr_element_open_device (
 /**
  * gst_vkgdr_element_ensure_context:
  * @element: an element
- * @device: index of the CUDA device that it must use, or -1 for any
- * @context: (inout) (transfer full) (nullable): where it keeps its context
+ * @device: index of the CUDA device that the element must use, or -1 for any
+ * @context: (inout) (transfer full) (nullable): the element's context
  *
- * Sees to it that @context is set: from the neighbours, else from the
- * application, else from what the element had before it was stopped, else with
- * the CUDA context that GStreamer's own CUDA elements in the pipeline share,
- * else by making one and telling the others. On failure an error message that
- * names the cause has been posted.
+ * Makes sure that @context is set. The context comes, in this order, from the
+ * neighbours, from the application, or from before the element was stopped.
+ * Otherwise a new one is made and announced to other elements; if GStreamer's
+ * own CUDA elements in the pipeline share a CUDA context, the new one uses
+ * that. On failure, posts an error message with the cause.
  *
  * Not thread-safe: no other thread may use @context meanwhile.
  *
@@ -317,18 +322,19 @@ gst_vkgdr_element_ensure_context (
       && gst_vkgdr_context_get_device (*context) != device)
     gst_clear_object (context);
   if (!*context)
-    adopt_answer (element, ask_neighbours (element, GST_VKGDR_CONTEXT_TYPE),
+    adopt_answer (element, query_neighbours (element, GST_VKGDR_CONTEXT_TYPE),
         device, context);
   if (!*context)
-    adopt_answer (element, ask_application (element, GST_VKGDR_CONTEXT_TYPE),
-        device, context);
+    adopt_answer (element,
+        request_from_application (element, GST_VKGDR_CONTEXT_TYPE), device,
+        context);
   if (!*context)
-    take_up_again (element, device, context);
+    reuse_previous_context (element, device, context);
   if (*context)
     return TRUE;
   if (gst_vkgdr_cuda_lib_get ()
       && join_cuda_elements (
-          element, find_cuda_context (element, TRUE), device, context))
+          element, find_gst_cuda_context (element, TRUE), device, context))
     return TRUE;
   if (make_context (element, device, context, &error))
     return TRUE;
@@ -341,15 +347,16 @@ gst_vkgdr_element_ensure_context (
 /**
  * gst_vkgdr_element_handle_set_context:
  * @element: an element
- * @gst_context: (nullable): what its `set_context` function was given
- * @device: index of the CUDA device that it must use, or -1 for any
- * @context: (inout) (transfer full) (nullable): where it keeps its context
+ * @gst_context: (nullable): the argument of its `set_context` function
+ * @device: index of the CUDA device that the element must use, or -1 for any
+ * @context: (inout) (transfer full) (nullable): the element's context
  *
- * Takes the context over where the element has none yet and it fits.
+ * Sets @context to the context in @gst_context, if @context is not set and the
+ * device matches.
  *
  * Not thread-safe: no other thread may use @context meanwhile.
  *
- * Returns: whether it was taken over
+ * Returns: whether @context was set
  *
  * Since: 0.1
  */
@@ -386,14 +393,14 @@ gst_vkgdr_element_is_asked (GstQuery *query)
  * gst_vkgdr_element_handle_context_query:
  * @element: an element
  * @query: a query of one of its pads
- * @context: (nullable): its context
+ * @context: (nullable): the element's context
  *
- * Answers a query for %GST_VKGDR_CONTEXT_TYPE, and one of GStreamer's own CUDA
- * elements for a CUDA context.
+ * Answers a context query for %GST_VKGDR_CONTEXT_TYPE, or for the CUDA context
+ * type of GStreamer's own CUDA elements.
  *
  * Not thread-safe: no other thread may use @context meanwhile.
  *
- * Returns: whether @query was one, and was answered
+ * Returns: whether @query was such a query and was answered
  *
  * Since: 0.1
  */
@@ -423,10 +430,10 @@ gst_vkgdr_element_handle_context_query (
 /**
  * gst_vkgdr_element_post_error:
  * @element: an element
- * @error: an error, of this library or of another
+ * @error: an error of any domain
  *
- * Posts @error on the bus as the reason why the element stops, with the domain
- * and code that GStreamer has for such errors.
+ * Posts @error on the bus as the reason why the element stops, with the
+ * matching domain and code of GStreamer.
  *
  * Thread-safe.
  *

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * element/filter-private.h: between element/filter.c and element/filtercaps.c
+ * element/filter-private.h: the interface between filter.c and filtercaps.c
  */
 
 #ifndef __GST_VKGDR_FILTER_PRIVATE_H__
@@ -10,7 +10,7 @@
 
 G_BEGIN_DECLS
 
-/* Sets the functions of GstVkgdrFilter's class that have to do with caps. */
+/* Sets the functions of GstVkgdrFilter's class that handle caps. */
 void gst_vkgdr_filter_init_caps (GstBaseTransformClass *klass);
 
 G_END_DECLS

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * element/filter.c: base class of elements that make a buffer of each buffer
+ * element/filter.c: base class of elements that make one buffer of each buffer
  *
- * Output buffers, their order on the device and the filter's figures are seen
- * to here; a subclass queues work on a stream. Knows nothing of kernels, nor of
- * what the bytes mean, but that a pool of video has a layout.
+ * Handles output buffers, their order on the device and the filter's
+ * statistics; a subclass queues the work on a stream. Knows nothing of kernels,
+ * and nothing of the content except the layout of video.
  */
 
 #include "element/element-private.h"
@@ -16,32 +16,32 @@
  * @short_description: base class of elements that work on buffers on the GPU
  *
  * A subclass provides #GstVkgdrFilterClass.filter and pad templates whose caps
- * have the feature %GST_CAPS_FEATURE_MEMORY_VKGDR_MEMORY, of video or of
- * anything else. Each buffer is read and another one written; both lie on the
- * device. The output's caps are the input's, unless the subclass overrides
- * #GstBaseTransformClass.transform_caps, and its size is the input's, unless it
- * is raw video, whose caps tell its size, or the subclass overrides
- * #GstBaseTransformClass.transform_size.
+ * have the feature %GST_CAPS_FEATURE_MEMORY_VKGDR_MEMORY, with video or any
+ * other media type. The filter reads one buffer and writes another one; both
+ * are on the device. The output has the caps of the input, unless the subclass
+ * overrides #GstBaseTransformClass.transform_caps. Raw video has the size that
+ * its caps tell. Other output has the size of the input, unless the subclass
+ * overrides #GstBaseTransformClass.transform_size.
  *
- * A subclass whose pad templates have raw video with
- * %GST_VKGDR_CAPS_FEATURE_MEMORY_CUDA as well takes and gives the memory of
- * GStreamer's own CUDA elements, and need not know of it: the buffers that
- * #GstVkgdrFilterClass.filter gets have the same bytes in memory of type
- * %GST_VKGDR_MEMORY_NAME. Where both memories are possible on a pad, that of
- * the other pad is taken.
+ * If the pad templates also have raw video with
+ * %GST_VKGDR_CAPS_FEATURE_MEMORY_CUDA, the filter accepts and produces the
+ * memory of GStreamer's own CUDA elements. The subclass does not have to handle
+ * it: the buffers for #GstVkgdrFilterClass.filter have the same bytes wrapped
+ * in memory of type %GST_VKGDR_MEMORY_NAME. If both memory types are possible
+ * on a pad, the type of the other pad is used.
  *
- * What lies in another CUDA context, or on another device, is copied from there
- * first, on the device.
+ * A buffer of another CUDA context or another device is first copied, on the
+ * device.
  *
- * Where the work can be done in place, gst_vkgdr_filter_set_in_place() saves a
- * buffer. #GstVkgdrFilterClass.filter_cpu is for work that the CPU does.
+ * If the work can be done in place, gst_vkgdr_filter_set_in_place() saves a
+ * buffer. #GstVkgdrFilterClass.filter_cpu is for work on the CPU.
  *
  * #GstVkgdrBaseTransform:stats has the fields `frames` and `kernel-time`, the
- * mean of the nanoseconds that the device worked on a buffer (uint64 both;
- * 0 before the first result, and where the CPU does it). Most buffers are not
- * measured once some have been, because that takes time.
+ * mean time in nanoseconds that the device worked on a buffer (both uint64; 0
+ * before the first result, and if the CPU does the work). After the first
+ * measurements, most buffers are not measured, because that costs time.
  *
- * A subclass is called in the streaming thread.
+ * The functions of a subclass are called in the streaming thread.
  *
  * Since: 0.1
  */
@@ -49,21 +49,21 @@
 GST_DEBUG_CATEGORY_STATIC (gst_vkgdr_filter_debug);
 #define GST_CAT_DEFAULT gst_vkgdr_filter_debug
 
-/* Output buffers that exist before the first frame: one that downstream has,
- * one that it is about to get. */
+/* Output buffers that are allocated before the first frame: one that downstream
+ * uses, and one for the next frame. */
 #define MIN_BUFFERS 2
 
 typedef struct {
-  gint in_place; /* may be; atomic */
+  gint in_place; /* whether allowed; atomic */
   gint use_cpu;  /* atomic */
 
-  gboolean same_caps;     /* the output has the input's */
+  gboolean same_caps;     /* the output has the caps of the input */
   gboolean is_video;      /* both are raw video */
-  gboolean from_cuda;     /* the input is of GStreamer's own CUDA elements */
-  gboolean to_cuda;       /* the output is for them */
-  gboolean keeps_meaning; /* of what metas say */
+  gboolean from_cuda;     /* the input has GstCudaMemory */
+  gboolean to_cuda;       /* the output needs GstCudaMemory */
+  gboolean keeps_meaning; /* metas of the input are valid for the output */
   GstVideoInfo in_info;
-  gboolean any_layout; /* downstream reads GstVideoMeta */
+  gboolean any_layout; /* downstream supports GstVideoMeta */
 
   GstVkgdrTimer *timer; /* made and freed under the object lock */
   guint64 frames;       /* under the object lock */
@@ -182,10 +182,10 @@ decide_cuda (GstVkgdrFilter *self, GstQuery *query, GstCaps *caps,
   return FALSE;
 }
 
-/* The buffers that downstream gets are ours, also where it offers a pool of its
- * own, unless that is of GStreamer's own CUDA elements: no other memory can be
- * written by the device. Frames come from a pool; what else there is may be of
- * any size, and is allocated for each buffer. */
+/* The output always has memory of this library, even if downstream proposes a
+ * pool, because the device can write no other memory. The exception is a pool
+ * of GStreamer's own CUDA elements. Frames come from a pool; other buffers may
+ * have any size and are allocated one by one. */
 static gboolean
 gst_vkgdr_filter_decide_allocation (GstBaseTransform *trans, GstQuery *query)
 {
@@ -216,8 +216,7 @@ gst_vkgdr_filter_decide_allocation (GstBaseTransform *trans, GstQuery *query)
   return TRUE;
 }
 
-/* Upstream gets a pool or an allocator of ours, too, if it has none by
- * itself. */
+/* Upstream also gets a pool or an allocator of ours proposed. */
 static gboolean
 propose_cuda_pool (GstVkgdrBaseTransform *base, GstQuery *query, GstCaps *caps,
     const GstVideoInfo *info)
@@ -243,7 +242,7 @@ gst_vkgdr_filter_propose_allocation (
   if (!GST_BASE_TRANSFORM_CLASS (parent_class)
            ->propose_allocation (trans, decide_query, query))
     return FALSE;
-  if (!decide_query) /* passthrough: downstream has been asked */
+  if (!decide_query) /* passthrough: the query was answered by downstream */
     return TRUE;
   gst_query_parse_allocation (query, &caps, NULL);
   if (!caps)
@@ -264,7 +263,7 @@ gst_vkgdr_filter_propose_allocation (
 
 /* --- output buffers ------------------------------------------------------ */
 
-/* Whether somebody who knows the caps alone finds the planes. */
+/* Whether the planes have the layout that the caps alone define. */
 static gboolean
 has_plain_layout (GstBuffer *buffer, const GstVideoInfo *info)
 {
@@ -278,7 +277,8 @@ has_plain_layout (GstBuffer *buffer, const GstVideoInfo *info)
   return TRUE;
 }
 
-/* Which is another thing than GStreamer's "writable": nobody else has it. */
+/* Not the opposite of GStreamer's "writable", which means that there is no
+ * other owner. */
 static gboolean
 has_read_only_memory (GstBuffer *buffer)
 {
@@ -290,8 +290,8 @@ has_read_only_memory (GstBuffer *buffer)
   return FALSE;
 }
 
-/* Nobody else may see what is written: neither who has the buffer, nor who has
- * one of its memories or a part of one, all of which GStreamer tells. */
+/* The output must not be visible to others. GStreamer tells whether the buffer,
+ * or one of its memories or a part of one, has another owner. */
 static gboolean
 can_be_output (GstVkgdrFilter *self, GstBuffer *buffer)
 {
@@ -305,7 +305,7 @@ can_be_output (GstVkgdrFilter *self, GstBuffer *buffer)
       || !gst_buffer_is_all_memory_writable (buffer)
       || has_read_only_memory (buffer))
     return FALSE;
-  if (priv->from_cuda) /* where all know GstVideoMeta */
+  if (priv->from_cuda) /* where all elements support GstVideoMeta */
     return gst_vkgdr_cuda_frame_can_change (context, buffer);
   if (priv->is_video && !priv->any_layout
       && !has_plain_layout (buffer, &priv->in_info))
@@ -313,7 +313,7 @@ can_be_output (GstVkgdrFilter *self, GstBuffer *buffer)
   return gst_vkgdr_buffer_is_of (buffer, context);
 }
 
-/* A buffer for what has no pool. */
+/* Allocates a buffer for caps without a pool. */
 static GstBuffer *
 allocate (GstVkgdrFilter *self, GstBuffer *input, GError **error)
 {
@@ -341,7 +341,7 @@ allocate (GstVkgdrFilter *self, GstBuffer *input, GError **error)
   return output;
 }
 
-/* A frame of the pool. Ours tells by itself why it has none. */
+/* Acquires a frame of the pool. Our own pool reports its errors by itself. */
 static GstFlowReturn
 acquire (GstVkgdrFilter *self, GstBuffer *input, GstBuffer **output)
 {
@@ -350,9 +350,8 @@ acquire (GstVkgdrFilter *self, GstBuffer *input, GstBuffer **output)
           ->prepare_output_buffer (GST_BASE_TRANSFORM (self), input, output);
 
   if (result == GST_FLOW_ERROR && private_of (self)->to_cuda)
-    post_error (
-        self, g_error_new (GST_VKGDR_ERROR, GST_VKGDR_ERROR_NO_MEMORY,
-                  "GStreamer's CUDA library has no memory for a frame"));
+    post_error (self, g_error_new (GST_VKGDR_ERROR, GST_VKGDR_ERROR_NO_MEMORY,
+                          "GStreamer's CUDA library cannot allocate a frame"));
   return result;
 }
 
@@ -381,9 +380,8 @@ gst_vkgdr_filter_prepare_output_buffer (
                                                       : GST_FLOW_ERROR;
 }
 
-/* Metas that describe what the content means stay true in a filter that keeps
- * the caps, or a frame's size; where a frame's planes lie is the output's
- * own. */
+/* Metas that describe the content stay valid if the filter keeps the caps, or
+ * the frame size. The GstVideoMeta is the one of the output. */
 static gboolean
 gst_vkgdr_filter_transform_meta (
     GstBaseTransform *trans, GstBuffer *outbuf, GstMeta *meta, GstBuffer *inbuf)
@@ -442,7 +440,8 @@ queue_work (GstVkgdrFilter *self, GstBuffer *input, GstBuffer *output,
   ok = GST_VKGDR_FILTER_GET_CLASS (self)->filter (
       self, input, output, stream, error);
   gst_vkgdr_timer_end (priv->timer, stream);
-  /* Also after a failure: part of the work may have been queued. */
+  /* Must be called after a failure, too: part of the work may have been queued.
+   */
   ok = gst_vkgdr_buffer_end_access (input, stream, flags, ok ? error : NULL)
        && ok;
   if (input != output)
@@ -483,7 +482,7 @@ filter_on_device (GstVkgdrFilter *self, GstBuffer *input, GstBuffer *output,
   if (gst_vkgdr_buffer_is_of (input, gst_vkgdr_stream_get_context (stream)))
     return filter_here (self, input, output, stream, error);
 
-  GST_LOG_OBJECT (self, "a buffer of another context or device is copied");
+  GST_LOG_OBJECT (self, "copying a buffer of another context or device");
   copy = gst_vkgdr_buffer_copy_here (input, stream, error);
   if (!copy)
     return FALSE;
@@ -492,8 +491,8 @@ filter_on_device (GstVkgdrFilter *self, GstBuffer *input, GstBuffer *output,
   return ok;
 }
 
-/* No access is begun: mappings see to the order by themselves, those of
- * GStreamer's own CUDA elements as well as ours, of whatever device. */
+/* Begins no access, because mapping orders accesses by itself, for all memory
+ * types and devices. */
 static gboolean
 filter_on_cpu (
     GstVkgdrFilter *self, GstBuffer *input, GstBuffer *output, GError **error)
@@ -504,7 +503,7 @@ filter_on_cpu (
       self, input, output, error);
 }
 
-/* An element without a filter for the device works on the CPU. */
+/* An element without a `filter` function works on the CPU. */
 static gboolean
 uses_cpu (GstVkgdrFilter *self)
 {
@@ -614,12 +613,12 @@ gst_vkgdr_filter_init (GstVkgdrFilter *self)
  * @in_place: whether the output may be the input
  *
  * Tells whether the subclass can write to the buffer that it reads, with the
- * same result. It is then asked to, where input and output have the same caps
- * and nobody else has the buffer or its memory; in all other cases it gets a
- * buffer of its own to write to, as it always does by default.
+ * same result. If so, it gets the input as the output whenever both have the
+ * same caps and the buffer and its memory have no other owner. In all other
+ * cases, and by default, it gets a separate output buffer.
  *
- * May be called from any thread, also while buffers flow: it counts from the
- * next one on.
+ * May be called from any thread, also while buffers flow. Takes effect with the
+ * next buffer.
  *
  * Since: 0.1
  */
@@ -633,13 +632,13 @@ gst_vkgdr_filter_set_in_place (GstVkgdrFilter *filter, gboolean in_place)
 
 /**
  * gst_vkgdr_filter_set_use_cpu:
- * @filter: a filter that has #GstVkgdrFilterClass.filter_cpu, or what its base
- *   class asks for in its place
- * @use_cpu: whether the work is the CPU's
+ * @filter: a filter that implements #GstVkgdrFilterClass.filter_cpu, or the
+ *   function that its base class uses instead
+ * @use_cpu: whether the CPU does the work
  *
  * Chooses between #GstVkgdrFilterClass.filter and
- * #GstVkgdrFilterClass.filter_cpu, for an element that has both. An element
- * that has one of them need not call this.
+ * #GstVkgdrFilterClass.filter_cpu, for an element that implements both. An
+ * element with only one of them does not need to call this.
  *
  * May be called from any thread, also while buffers flow.
  *

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * element/filtercaps.c: which memory a filter takes and gives
+ * element/filtercaps.c: the memory types of a filter's input and output
  *
- * Ours, or that of GStreamer's own CUDA elements where the subclass's templates
- * have it. Knows nothing of buffers.
+ * These are VkgdrMemory, and GstCudaMemory if the subclass's templates have it.
+ * Knows nothing of buffers.
  */
 
 #include <gst/vkgdr/gstvkgdrcuda.h>
@@ -13,7 +13,7 @@
 
 static gpointer parent_class;
 
-/* Whether a subclass has the memory of GStreamer's own CUDA elements. */
+/* Whether the subclass's templates have GstCudaMemory. */
 static gboolean
 has_cuda_template (GstPad *pad)
 {
@@ -27,7 +27,8 @@ has_cuda_template (GstPad *pad)
   return has;
 }
 
-/* As the base class, but for the memory, where the subclass has a choice. */
+/* Like the base class, but offers both memory types if the subclass has both.
+ */
 static GstCaps *
 gst_vkgdr_filter_transform_caps (GstBaseTransform *trans,
     GstPadDirection direction, GstCaps *caps, GstCaps *filter)
@@ -47,8 +48,9 @@ gst_vkgdr_filter_transform_caps (GstBaseTransform *trans,
   return result;
 }
 
-/* Upstream takes what comes first, where it has a choice: our memory, whose
- * fences we know, though downstream's CUDA elements have theirs first. */
+/* Upstream prefers the first structure. Our memory type is moved to the front,
+ * because its accesses are ordered by fences, even if downstream's CUDA
+ * elements prefer GstCudaMemory. */
 static void
 prefer_ours (GstQuery *query)
 {

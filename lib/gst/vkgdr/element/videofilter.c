@@ -2,8 +2,8 @@
  *
  * element/videofilter.c: base class of elements that work on frames on the GPU
  *
- * Knows what the frames are like, and maps them for who works on them with the
- * CPU. Buffers, their order and figures are element/filter.c's affair.
+ * Knows the format of frames, and maps them for subclasses that use the CPU.
+ * Buffers, their order and statistics are in element/filter.c.
  */
 
 #include "element/element-private.h"
@@ -18,11 +18,11 @@
  * #GstVkgdrVideoFilterClass.filter_frame_cpu, and pad templates whose caps have
  * the feature %GST_CAPS_FEATURE_MEMORY_VKGDR_MEMORY.
  *
- * Caps of anything else fail the element with an error that says so. A subclass
- * that takes them nevertheless overrides #GstVkgdrFilterClass.negotiated and
- * #GstVkgdrFilterClass.filter, and chains up where the caps are raw video.
+ * For any other caps, the element posts an error. A subclass that supports
+ * other caps overrides #GstVkgdrFilterClass.negotiated and
+ * #GstVkgdrFilterClass.filter, and chains up if the caps are raw video.
  *
- * A subclass is called in the streaming thread.
+ * The functions of a subclass are called in the streaming thread.
  *
  * Since: 0.1
  */
@@ -59,7 +59,7 @@ read_caps (GstCaps *caps, GstVideoInfo *info, GError **error)
     return TRUE;
   text = gst_caps_to_string (caps);
   g_set_error (error, GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT,
-      "These caps are no raw video that a kernel can work on: %s", text);
+      "These caps are not raw video that a kernel can process: %s", text);
   g_free (text);
   return FALSE;
 }
@@ -89,7 +89,7 @@ gst_vkgdr_video_filter_filter (GstVkgdrFilter *filter, GstBuffer *input,
 
 /* --- the CPU ------------------------------------------------------------- */
 
-/* Without a reference of the frame's own: a buffer stays writable. */
+/* Maps without a reference to the buffer, so that it stays writable. */
 static gboolean
 map (GstVideoFrame *frame, const GstVideoInfo *info, GstBuffer *buffer,
     GstMapFlags flags, GError **error)
@@ -174,11 +174,10 @@ gst_vkgdr_video_filter_init (GstVkgdrVideoFilter *self)
  * @frame: a frame that is mapped for the CPU
  * @plane: index of a plane
  *
- * For language bindings, which cannot read an array of pointers: what
- * GST_VIDEO_FRAME_PLANE_DATA() is in C.
+ * For language bindings that cannot read an array of pointers, instead of
+ * GST_VIDEO_FRAME_PLANE_DATA().
  *
- * Returns: where the plane begins in the host's memory; 0 where there is no
- *   such plane
+ * Returns: the address of the plane in host memory; 0 if there is no such plane
  *
  * Since: 0.1
  */
@@ -197,8 +196,8 @@ gst_vkgdr_video_filter_get_plane_address (
  * gst_vkgdr_video_filter_get_input_info:
  * @filter: a filter
  *
- * Returns: (transfer none): the format of its input, valid once
- *   #GstVkgdrVideoFilterClass.set_info was called, in the streaming thread
+ * Returns: (transfer none): the format of its input, valid in the streaming
+ *   thread after #GstVkgdrVideoFilterClass.set_info was called
  *
  * Since: 0.1
  */
@@ -214,8 +213,8 @@ gst_vkgdr_video_filter_get_input_info (GstVkgdrVideoFilter *filter)
  * gst_vkgdr_video_filter_get_output_info:
  * @filter: a filter
  *
- * Returns: (transfer none): the format of its output, valid once
- *   #GstVkgdrVideoFilterClass.set_info was called, in the streaming thread
+ * Returns: (transfer none): the format of its output, valid in the streaming
+ *   thread after #GstVkgdrVideoFilterClass.set_info was called
  *
  * Since: 0.1
  */
