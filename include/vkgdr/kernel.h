@@ -3,10 +3,10 @@
 /**
  * SECTION:kernel
  * @title: vkgdr/kernel.h
- * @short_description: what a CUDA kernel of cudafilter sees of a buffer
+ * @short_description: the view of a buffer in a CUDA kernel of cudafilter
  *
- * cudafilter puts this header in front of every CUDA source by itself. The
- * first two arguments of a kernel are its input and its output:
+ * cudafilter adds this header to every CUDA source. The first two arguments of
+ * a kernel are its input and its output:
  *
  * |[<!-- language="C" -->
  * __global__ void
@@ -23,28 +23,28 @@
  * }
  * ]|
  *
- * A launch covers out.width x out.height threads in blocks of 32 x 8, rounded
- * up to whole blocks, so that a kernel has to leave where its pixel lies
- * outside. A kernel whose registers allow fewer threads in a block gets smaller
- * ones. A source that says `#pragma vkgdr tile 4x2` gets a thread for each 4 x
- * 2 pixels, the last ones of a row or column for fewer; the numbers are 1
- * to 99.
+ * A launch has at least out.width x out.height threads in blocks of 32 x 8,
+ * rounded up to whole blocks, so a thread has to return if its pixel is outside
+ * the frame. A kernel whose registers allow fewer threads in a block gets
+ * smaller blocks. With `#pragma vkgdr tile 4x2` in the source, a launch has one
+ * thread per tile of 4 x 2 pixels; tiles at the right and lower edge may be
+ * smaller. Both numbers are 1 to 99.
  *
- * Names: a source is put between `extern "C" {` and `}`, so that a kernel's
- * name is the one to give as entry=. Templates, headers and overloaded
- * functions do not bear that: a source in which one of
+ * Names: a source is put between `extern "C" {` and `}`, so that entry= takes
+ * the kernel's plain name. Templates, headers and overloaded functions do not
+ * compile there. So a source that contains one of
  *
  *  - `template`,
  *  - `#include`,
  *  - `extern "C"`,
  *  - `#pragma vkgdr no-extern-c`
  *
- * stands outside of comments and strings is left as it is. Its kernels may say
- * `extern "C"` themselves, and are found by their plain names even where they
- * do not, as long as there is one kernel of that name.
+ * outside of comments and strings is not changed. Its kernels may be declared
+ * as `extern "C"` in the source. Otherwise they are still found by their plain
+ * names, if only one kernel has that name.
  *
- * Kernels that work on anything else than video have VkgdrSamples in place of
- * VkgdrFrame: raw audio, and the bytes of whatever stream.
+ * Kernels for anything else than video have VkgdrSamples instead of VkgdrFrame:
+ * for raw audio, and for the bytes of any other stream.
  *
  * |[<!-- language="C" -->
  * __global__ void
@@ -57,16 +57,16 @@
  * }
  * ]|
  *
- * A launch covers out.n threads, in x alone, in blocks of 256 or fewer, rounded
- * up to whole blocks.
+ * A launch has at least out.n threads, in x only, in blocks of at most 256,
+ * rounded up to whole blocks.
  *
- * The output may be the input, where both are alike and nobody else has the
- * buffer, which saves its memory's bandwidth. A kernel each of whose threads
- * reads no more of the input than what it writes of the output itself bears
- * that, and says so in its source: `#pragma vkgdr in-place`.
+ * The output may be the input, if both have the same format and the buffer has
+ * no other user, which saves memory bandwidth. A kernel can run in place if
+ * each thread reads only the part of the input that the same thread writes in
+ * the output. The source has to say so: `#pragma vkgdr in-place`.
  *
- * Further arguments: those behind the two frames are given by params=, in their
- * order, and each must be as large as the kernel's parameter:
+ * Further arguments: those after the two frames are given by params=, in the
+ * same order, and each must have the size of the kernel's parameter:
  *
  * | value given            | parameter                                        |
  * |------------------------|--------------------------------------------------|
@@ -74,10 +74,10 @@
  * |                        | that hold the value                              |
  * | int64, uint64          | long long, unsigned long long, a device pointer  |
  * | boolean                | bool, int                                        |
- * | float, double          | float, double: whichever the kernel has          |
+ * | float, double          | float, double: as the kernel declares it |
  *
- * The driver knows the size of a parameter and not its type: 2 given for a
- * float arrives as the integer's bits. Write 2.0 or (float)2.
+ * The driver knows the size of a parameter, but not its type: if 2 is given for
+ * a float, the kernel gets the bits of the integer. Write 2.0 or (float)2.
  *
  * The same source is compiled by NVRTC for an NVIDIA GPU, and by the host's C++
  * compiler for the software device.
@@ -89,10 +89,10 @@
 #define VKGDR_MAX_PLANES 4
 
 /**
- * VkgdrModel: what a format's components mean
- * @VKGDR_RGB: components 0 to 2 are red, green and blue, 3 is alpha or, in
- *   formats such as RGBx, the padding, which effects hand on unchanged
- * @VKGDR_YUV: components 0 to 2 are Y, Cb and Cr, 3 is alpha where there is one
+ * VkgdrModel: the meaning of a format's components
+ * @VKGDR_RGB: components 0 to 2 are red, green and blue. 3 is alpha or, in
+ *   formats such as RGBx, the padding, which effects do not change
+ * @VKGDR_YUV: components 0 to 2 are Y, Cb and Cr, 3 is alpha if there is one
  * @VKGDR_GRAY: component 0 is luma
  */
 typedef enum VkgdrModel {
@@ -120,7 +120,7 @@ typedef enum VkgdrOrder {
 
 /**
  * VkgdrPlane: one plane of a frame
- * @data: the device's pointer to its first row
+ * @data: device pointer to its first row
  * @stride: bytes from one row to the next
  * @width: samples or pixels in a row
  * @height: rows
@@ -133,26 +133,27 @@ typedef struct VkgdrPlane {
 } VkgdrPlane;
 
 /**
- * VkgdrComponent: where the samples of one component lie
+ * VkgdrComponent: the position of the samples of one component
  * @plane: index of the plane
  * @offset: bytes from a row's start to its first sample, or to its first group
  *   of samples
  * @step: bytes from one sample, or from one group, to the next
- * @w_sub: log2 of the horizontal subsampling: 1 where two pixels share a sample
+ * @w_sub: log2 of the horizontal subsampling: 1 if two pixels share a sample
  * @h_sub: log2 of the vertical subsampling
  * @depth: bits of a sample
- * @shift: how far a sample is shifted up in its two bytes; with a VkgdrOrder of
- *   bits, how many bits come before it, or before the first one of its group
- * @order: a VkgdrOrder; what follows has a meaning only where it is one of bits
- * @group: samples in a group, those of all components counted: sample i of this
- *   component is number @first + i * @pitch of the row, and that number divided
- *   by @group tells which group it is in, and which one of it
+ * @shift: how far a sample is shifted up in its two bytes; with VKGDR_BITS_LE
+ *   or VKGDR_BITS_BE, the number of bits before it, or before the first sample
+ *   of its group
+ * @order: a VkgdrOrder; @group to @spacing are only used for VKGDR_BITS_*
+ * @group: number of samples in a group, for all components together. Sample i
+ *   of this component is number n = @first + i * @pitch of the row, which is
+ *   sample n % @group of group n / @group
  * @first: number of the first sample
- * @pitch: from the number of a sample to that of the next
+ * @pitch: difference of the numbers of neighbouring samples
  * @spacing: bits from one sample of a group to the next
- * @origin: the sample that means 0: black, or no colour in Cb and Cr
- * @range: from there to 1: white, or what the largest Cb or Cr is above the
- *   smallest
+ * @origin: the sample for 0: black, or no colour in Cb and Cr
+ * @range: the distance from @origin to the sample for 1: white; for Cb and Cr,
+ *   the largest minus the smallest sample
  * @scale: 1 / @range
  */
 typedef struct VkgdrComponent {
@@ -183,21 +184,21 @@ typedef struct VkgdrComponent {
  * @format: the GstVideoFormat
  * @model: a VkgdrModel
  * @n_planes: number of planes
- * @n_components: number of components, the padding of RGBx counted
- * @has_alpha: 1 where component 3 is alpha, 0 where it is padding or missing
- * @packed4: 1 where a pixel is one word, see vkgdr_is_packed4()
- * @full_range: 1 where luma runs from 0 to the largest value, 0 where it runs
- *   from 16 to 235 (in 8 bits)
- * @kr: weight of red in luma, by the colorimetry of the caps
+ * @n_components: number of components, including the padding of RGBx
+ * @has_alpha: 1 if component 3 is alpha, 0 if it is padding or missing
+ * @packed4: 1 if a pixel is one word, see vkgdr_is_packed4()
+ * @full_range: 1 if luma is 0 to the largest value, 0 if it is 16 to 235 (in 8
+ *   bits)
+ * @kr: weight of red in luma, according to the colorimetry of the caps
  * @kb: weight of blue in luma
- * @v_to_r: red is luma and Cr times this
- * @u_to_b: blue is luma and Cb times this
- * @u_to_g: green is luma and Cb times this,
- * @v_to_g: and Cr times this
- * @r_to_v: Cr is what red is above luma, times this
- * @b_to_u: Cb is what blue is above luma, times this
+ * @v_to_r: red is luma + Cr * @v_to_r
+ * @u_to_b: blue is luma + Cb * @u_to_b
+ * @u_to_g: green is luma + Cb * @u_to_g +
+ * @v_to_g: Cr * @v_to_g
+ * @r_to_v: Cr is (red - luma) * @r_to_v
+ * @b_to_u: Cb is (blue - luma) * @b_to_u
  * @frame: number of the frame since the stream began, from 0
- * @time: presentation time stamp in nanoseconds, -1 where there is none
+ * @time: presentation time stamp in nanoseconds, -1 if there is none
  */
 typedef struct VkgdrFrame {
   VkgdrPlane plane[VKGDR_MAX_PLANES];
@@ -224,16 +225,16 @@ typedef struct VkgdrFrame {
 } VkgdrFrame;
 
 /**
- * VkgdrSamples: a buffer that is no video, in device memory
- * @data: the device's pointer to its first byte
- * @n: samples in all, those of all channels counted
- * @size: bytes of a sample; 1 for what is no audio
- * @channels: channels, whose samples take turns: sample i is one of channel
- *   i % @channels; 1 for what is no audio
- * @rate: samples of a channel in a second; 0 for what is no audio
- * @format: the GstAudioFormat; 0 for what is no audio
+ * VkgdrSamples: a buffer in device memory that is not video
+ * @data: device pointer to its first byte
+ * @n: number of samples of all channels together
+ * @size: bytes of a sample; 1 for other streams than audio
+ * @channels: number of channels, whose samples are interleaved: sample i
+ *   belongs to channel i % @channels; 1 for other streams than audio
+ * @rate: samples per channel and second; 0 for other streams than audio
+ * @format: the GstAudioFormat; 0 for other streams than audio
  * @frame: number of the buffer since the stream began, from 0
- * @time: presentation time stamp in nanoseconds, -1 where there is none
+ * @time: presentation time stamp in nanoseconds, -1 if there is none
  */
 typedef struct VkgdrSamples {
   unsigned char *data;
@@ -249,7 +250,7 @@ typedef struct VkgdrSamples {
 #ifdef __CUDACC__
 
 /**
- * vkgdr_clamp: the coordinate in a frame of that size that is nearest to v
+ * vkgdr_clamp: the nearest coordinate to v that is inside a frame of that size
  */
 __device__ inline int
 vkgdr_clamp (int v, int size)
@@ -257,8 +258,8 @@ vkgdr_clamp (int v, int size)
   return v < 0 ? 0 : (v >= size ? size - 1 : v);
 }
 
-/* The byte of the sample that pixel (x, y) has a share in, where it has bytes
- * of its own; what lies outside the frame is moved to its edge. */
+/* The first byte of the sample for pixel (x, y), if samples have bytes of their
+ * own. Coordinates outside the frame are moved to its edge. */
 __device__ inline unsigned char *
 vkgdr_address (const VkgdrFrame &f, int c, int x, int y)
 {
@@ -272,8 +273,8 @@ vkgdr_address (const VkgdrFrame &f, int c, int x, int y)
 }
 
 /**
- * vkgdr_has: whether pixel (x, y) is the one that answers for its sample of
- * component c: the upper left one of those that share it
+ * vkgdr_has: whether pixel (x, y) is the upper left one of the pixels that
+ * share its sample of component c
  */
 __device__ inline bool
 vkgdr_has (const VkgdrFrame &f, int c, int x, int y)
@@ -295,12 +296,13 @@ vkgdr_max (const VkgdrFrame &f, int c)
 
 /* --- samples in bits ----------------------------------------------------- */
 
-/* Where a sample begins, in words of four bytes at multiples of four: as rows
- * need not begin at one, the bit that it begins with counts from there. */
+/* The position of a sample, in words of four bytes at multiples of four. Rows
+ * need not begin at such a multiple, so bits are counted from the word's start.
+ */
 typedef struct VkgdrBits {
   unsigned int *word;
   int bit;
-  int padding; /* bits behind it that belong to no sample */
+  int padding; /* unused bits after the sample */
 } VkgdrBits;
 
 __device__ inline VkgdrBits
@@ -318,7 +320,7 @@ vkgdr_find_bits (const VkgdrFrame &f, int c, int x, int y)
   VkgdrBits bits = { (unsigned int *) (address & ~3ull),
     (int) (address & 3) * 8 + (bit & 7), 0 };
 
-  /* Only groups of whole words have such bits, as those of v210. */
+  /* Only groups of whole words have unused bits, for example those of v210. */
   if (k.group > 1 && index == k.group - 1 && (k.step & 3) == 0)
     bits.padding = 8 * k.step - k.group * k.spacing;
   return bits;
@@ -333,7 +335,8 @@ vkgdr_order_word (unsigned int v, int order)
   return v << 24 | (v & 0xff00u) << 8 | (v >> 8 & 0xff00u) | v >> 24;
 }
 
-/* Not inline, and without a frame: the formats that need it are rare. */
+/* Not inline, and without a frame, because the formats that need it are rare.
+ */
 __device__ __noinline__ inline int
 vkgdr_read_bits (const unsigned int *p, int bit, int depth, int order)
 {
@@ -349,7 +352,7 @@ vkgdr_read_bits (const unsigned int *p, int bit, int depth, int order)
   return (int) (v & max);
 }
 
-/* Sets the bits of mask, and no others, to those of v: other threads may have
+/* Sets only the bits of mask to those of v, because other threads may have
  * samples in the same word. */
 __device__ inline void
 vkgdr_set_bits (unsigned int *p, unsigned int mask, unsigned int v, int order)
@@ -386,8 +389,8 @@ vkgdr_swap (unsigned int v)
 }
 
 /**
- * vkgdr_get: the sample of component c at pixel (x, y), 0 to vkgdr_max();
- * coordinates outside the frame give the nearest pixel of its edge
+ * vkgdr_get: the sample of component c at pixel (x, y), 0 to vkgdr_max(); for
+ * coordinates outside the frame, the nearest pixel of its edge
  */
 __device__ inline int
 vkgdr_get (const VkgdrFrame &f, int c, int x, int y)
@@ -450,8 +453,8 @@ vkgdr_is_chroma (const VkgdrFrame &f, int c)
 }
 
 /**
- * vkgdr_black: the value of component c where there is no light: 0, or 16 (in 8
- * bits) for luma of limited range; of Cb, Cr and alpha 0
+ * vkgdr_black: the value of component c for black: 0, or 16 (in 8 bits) for
+ * luma of limited range; for Cb, Cr and alpha 0
  */
 __device__ inline int
 vkgdr_black (const VkgdrFrame &f, int c)
@@ -460,8 +463,8 @@ vkgdr_black (const VkgdrFrame &f, int c)
 }
 
 /**
- * vkgdr_range: how far white is above black in component c: vkgdr_max(), or 219
- * (in 8 bits) for luma of limited range
+ * vkgdr_range: the difference of white and black in component c: vkgdr_max(),
+ * or 219 (in 8 bits) for luma of limited range
  */
 __device__ inline int
 vkgdr_range (const VkgdrFrame &f, int c)
@@ -471,7 +474,7 @@ vkgdr_range (const VkgdrFrame &f, int c)
 }
 
 /**
- * vkgdr_neutral: the value of Cb and Cr that means no colour, 128 for 8 bits
+ * vkgdr_neutral: the value of Cb and Cr for no colour, 128 for 8 bits
  */
 __device__ inline int
 vkgdr_neutral (const VkgdrFrame &f, int c)
@@ -480,9 +483,9 @@ vkgdr_neutral (const VkgdrFrame &f, int c)
 }
 
 /**
- * vkgdr_weigh: the luma of red, green and blue of the same depth, by the
+ * vkgdr_weigh: the luma of red, green and blue of the same depth, with the
  * frame's kr and kb. The weights are rounded to 1/65536, so that every device
- * and the CPU come to the same integer
+ * and the CPU get the same integer
  */
 __device__ inline int
 vkgdr_weigh (const VkgdrFrame &f, int r, int g, int b)
@@ -494,8 +497,8 @@ vkgdr_weigh (const VkgdrFrame &f, int r, int g, int b)
   return (int) ((wr * r + wg * g + wb * b + 32768u) >> 16);
 }
 
-/* Sample v of component from on the scale of component to: RGB16 has 6 bits of
- * green, and 5 of the others. */
+/* Converts sample v of component from to the depth of component to: RGB16 has 6
+ * bits of green, and 5 of the others. */
 __device__ inline int
 vkgdr_rescale (const VkgdrFrame &f, int from, int to, int v)
 {
@@ -505,9 +508,9 @@ vkgdr_rescale (const VkgdrFrame &f, int from, int to, int v)
 }
 
 /**
- * vkgdr_is_packed4: whether a pixel is four bytes side by side, one a
- * component, at an address that is a multiple of four: RGBA, BGRx, AYUV and
- * their like. Such a pixel is read and written at once through vkgdr_packed4()
+ * vkgdr_is_packed4: whether a pixel consists of four bytes, one per component,
+ * at an address that is a multiple of four, as in RGBA, BGRx and AYUV. Such a
+ * pixel is read and written in one access through vkgdr_packed4()
  */
 __device__ inline bool
 vkgdr_is_packed4 (const VkgdrFrame &f)
@@ -516,8 +519,8 @@ vkgdr_is_packed4 (const VkgdrFrame &f)
 }
 
 /**
- * vkgdr_packed4: the four bytes of pixel (x, y), which must lie inside a frame
- * that is vkgdr_is_packed4(); component c is bits vkgdr_shift4() and up
+ * vkgdr_packed4: the four bytes of pixel (x, y), which must be inside a frame
+ * that is vkgdr_is_packed4(); component c begins at bit vkgdr_shift4()
  */
 __device__ inline unsigned int *
 vkgdr_packed4 (const VkgdrFrame &f, int x, int y)
@@ -527,15 +530,15 @@ vkgdr_packed4 (const VkgdrFrame &f, int x, int y)
 }
 
 /**
- * VkgdrWords: four words, read and written at once
+ * VkgdrWords: four words, read and written in one access
  */
 typedef struct alignas (16) VkgdrWords {
   unsigned int word[4];
 } VkgdrWords;
 
 /**
- * vkgdr_has_words: whether pixels (x, y) to (x + 3, y) lie inside a frame that
- * is vkgdr_is_packed4(), and can be read at once; x is a multiple of 4
+ * vkgdr_has_words: whether pixels (x, y) to (x + 3, y) are inside a frame that
+ * is vkgdr_is_packed4(), and can be read in one access; x is a multiple of 4
  */
 __device__ inline bool
 vkgdr_has_words (const VkgdrFrame &f, int x, int y)
@@ -548,7 +551,7 @@ vkgdr_has_words (const VkgdrFrame &f, int x, int y)
 }
 
 /**
- * vkgdr_words: pixels (x, y) to (x + 3, y), where vkgdr_has_words()
+ * vkgdr_words: pixels (x, y) to (x + 3, y), only if vkgdr_has_words()
  */
 __device__ inline VkgdrWords *
 vkgdr_words (const VkgdrFrame &f, int x, int y)
@@ -557,8 +560,7 @@ vkgdr_words (const VkgdrFrame &f, int x, int y)
 }
 
 /**
- * vkgdr_shift4: where component c begins in the word of vkgdr_packed4(), in
- * bits
+ * vkgdr_shift4: the first bit of component c in the word of vkgdr_packed4()
  */
 __device__ inline int
 vkgdr_shift4 (const VkgdrFrame &f, int c)
@@ -592,12 +594,12 @@ vkgdr_luma (const VkgdrFrame &f, int x, int y)
 
 /**
  * VkgdrRgba: a colour
- * @r: red, 0 black and 1 the most there is
+ * @r: red, 0 is black and 1 is the maximum
  * @g: green
  * @b: blue
- * @a: alpha, 0 transparent and 1 opaque, which is not multiplied in
+ * @a: alpha, 0 is transparent and 1 is opaque; not premultiplied
  *
- * Values are not clamped: YUV can say colours that RGB cannot.
+ * Values are not clamped: YUV has colours that RGB does not have.
  */
 typedef struct VkgdrRgba {
   float r;
@@ -607,7 +609,8 @@ typedef struct VkgdrRgba {
 } VkgdrRgba;
 
 /**
- * VkgdrYuv: luma, 0 black and 1 white, and colour differences, -0.5 to 0.5
+ * VkgdrYuv: luma, 0 is black and 1 is white, and colour differences, -0.5 to
+ * 0.5
  */
 typedef struct VkgdrYuv {
   float y;
@@ -642,7 +645,7 @@ vkgdr_from_yuv (const VkgdrFrame &f, VkgdrYuv c)
   return rgba;
 }
 
-/* All samples of pixel (x, y), in one access where they are one word. */
+/* All samples of pixel (x, y), in one access if they are one word. */
 __device__ inline void
 vkgdr_get_pixel (const VkgdrFrame &f, int x, int y, int v[VKGDR_MAX_PLANES])
 {
@@ -658,15 +661,15 @@ vkgdr_get_pixel (const VkgdrFrame &f, int x, int y, int v[VKGDR_MAX_PLANES])
     v[c] = c < f.n_components ? vkgdr_get (f, c, x, y) : 0;
 }
 
-/* Sample v of component c as a fraction: of the way from black to white, about
- * 0 for Cb and Cr. */
+/* Sample v of component c as a fraction: from black 0 to white 1; around 0 for
+ * Cb and Cr. */
 __device__ inline float
 vkgdr_to_fraction (const VkgdrFrame &f, int c, int v)
 {
   return ((float) v - f.component[c].origin) * f.component[c].scale;
 }
 
-/* The other way, rounded to nearest, halves to even, and clamped. */
+/* The reverse, rounded to nearest, halves to even, and clamped. */
 __device__ inline int
 vkgdr_from_fraction (const VkgdrFrame &f, int c, float value)
 {
@@ -682,9 +685,9 @@ vkgdr_put_fraction (const VkgdrFrame &f, int c, int x, int y, float value)
 }
 
 /**
- * vkgdr_get_rgba: the colour of pixel (x, y), whatever the format; coordinates
- * outside the frame give its edge. Where several pixels share a sample of
- * colour, all of them have it
+ * vkgdr_get_rgba: the colour of pixel (x, y) in any format; coordinates outside
+ * the frame give its edge. Pixels that share a chroma sample have the same
+ * chroma
  */
 __device__ inline VkgdrRgba
 vkgdr_get_rgba (const VkgdrFrame &f, int x, int y)
@@ -710,7 +713,8 @@ vkgdr_get_rgba (const VkgdrFrame &f, int x, int y)
   return c;
 }
 
-/* Pixel (x, y), which lies inside, of red, green and blue in one word. */
+/* Writes pixel (x, y), which must be inside, in an RGB format of one word per
+ * pixel. */
 __device__ inline void
 vkgdr_put_packed4 (const VkgdrFrame &f, int x, int y, VkgdrRgba c)
 {
@@ -724,7 +728,8 @@ vkgdr_put_packed4 (const VkgdrFrame &f, int x, int y, VkgdrRgba c)
                              | a << vkgdr_shift4 (f, 3);
 }
 
-/* All but Cb and Cr of pixel (x, y); padding becomes its maximum. */
+/* Writes all components of pixel (x, y) except Cb and Cr; padding becomes its
+ * maximum. */
 __device__ inline void
 vkgdr_put_pixel (const VkgdrFrame &f, int x, int y, VkgdrRgba c)
 {
@@ -744,16 +749,16 @@ vkgdr_put_pixel (const VkgdrFrame &f, int x, int y, VkgdrRgba c)
 }
 
 /**
- * vkgdr_render: gives pixel (x, y) of a frame its colour, whatever the format
+ * vkgdr_render: sets the colour of pixel (x, y) in any format
  * @f: the frame to write to
  * @x: the thread's pixel
  * @y: the thread's row
  * @paint: called as paint (x, y), returns the VkgdrRgba of that pixel
  *
- * To be called once for each pixel, as by the threads of a launch, also for
- * those outside the frame, which it leaves alone. Where several pixels share a
- * sample of colour, the upper left one's thread paints all of them, and the
- * sample becomes their mean; the others' threads do nothing.
+ * Must be called once for each pixel, for example by the threads of a launch.
+ * Does nothing for pixels outside the frame. If several pixels share a chroma
+ * sample, the thread of the upper left one paints all of them, and the sample
+ * becomes their mean; the threads of the others do nothing.
  */
 template <typename Paint>
 __device__ inline void

@@ -3,19 +3,20 @@
 /**
  * SECTION:vkgdr
  * @title: libvkgdr
- * @short_description: GPU memory that the CPU writes to, and CUDA reads
+ * @short_description: GPU memory that the CPU writes and CUDA reads
  *
- * Vulkan allocates memory that is both device-local and host-visible (the
- * window that the GPU's PCIe BAR opens), exports it as a file descriptor, and
- * CUDA imports that: one allocation, a host pointer and a device pointer.
+ * Vulkan allocates memory that is both device-local and host-visible: the
+ * window, the part of GPU memory that the CPU can address through the GPU's
+ * PCIe BAR. Vulkan exports it as a file descriptor, and CUDA imports that. So
+ * one allocation has a host pointer and a device pointer.
  *
- * The functions of vkgdr 0.1 keep their names, their values and their
- * meaning, so that a program written for it compiles and links unchanged.
- * What is newer says so with `Since: 0.1 of gst-vkgdr`.
+ * The functions of vkgdr 0.1 have the same names, values and meaning, so that a
+ * program for vkgdr 0.1 compiles and links unchanged. Newer symbols are marked
+ * with `Since: 0.1 of gst-vkgdr`.
  *
  * Neither libvulkan nor libcuda is linked; both are loaded by the first call
  * that needs them, and stay loaded until the process ends. The header includes
- * `cuda.h` where there is one, as vkgdr 0.1's does, and needs none.
+ * `cuda.h` if it is available, like vkgdr 0.1, but does not need it.
  *
  * Thread-safety: every function may be called from any thread. Two threads
  * must not free or close one object at the same time, nor use it afterwards.
@@ -36,8 +37,8 @@ extern "C" {
 #define VKGDR_API __attribute__ ((visibility ("default")))
 #endif
 
-/* vkgdr 0.1 includes cuda.h, and programs rely on that; where there is none, or
- * VKGDR_NO_CUDA_H is defined, the two types that are needed are enough. */
+/* vkgdr 0.1 includes cuda.h, and programs rely on that. Without cuda.h, or with
+ * VKGDR_NO_CUDA_H defined, the two necessary types are defined here. */
 #if !defined(VKGDR_NO_CUDA_H) && defined(__has_include)
 #if __has_include(<cuda.h>)
 #define VKGDR_HAVE_CUDA_H
@@ -60,8 +61,8 @@ typedef struct vkgdr_memory *vkgdr_memory_t;
  * @VKGDR_OPEN_CURRENT_CONTEXT_BIT: ignore the given device, and use the one of
  *   the calling thread's current CUDA context
  * @VKGDR_OPEN_FORCE_NON_COHERENT_BIT: treat the memory as non-coherent even if
- *   it is coherent (for debugging); together with the next one, the memory is
- *   coherent and yet treated as if it were not
+ *   it is coherent (for debugging); with the next flag, coherent memory is
+ *   required and then treated as non-coherent
  * @VKGDR_OPEN_REQUIRE_COHERENT_BIT: fail unless the memory is coherent
  * @VKGDR_OPEN_WINDOW_OPTIONAL_BIT: open the device also if it has no window;
  *   then vkgdr_get_window_obstacle() tells why (Since: 0.2 of gst-vkgdr)
@@ -78,15 +79,15 @@ typedef enum vkgdr_open_flags {
 /**
  * vkgdr_last_error:
  *
- * The error of the calling thread's last call of a function that can fail:
- * vkgdr_open(), vkgdr_probe(), vkgdr_memory_alloc(), vkgdr_memory_import_fd(),
- * vkgdr_memory_flush(), vkgdr_memory_invalidate() and vkgdr_memory_get_fd().
- * vkgdr_memory_free() sets
- * it where freeing fails, and leaves it as it is otherwise, as all others do,
- * so that one may clean up before asking what failed.
+ * Returns the error of the calling thread's last call of a function that can
+ * fail: vkgdr_open(), vkgdr_probe(), vkgdr_memory_alloc(),
+ * vkgdr_memory_import_fd(), vkgdr_memory_flush(), vkgdr_memory_invalidate() and
+ * vkgdr_memory_get_fd(). vkgdr_memory_free() only sets the error if freeing
+ * fails. All other functions do not change it, so a program can clean up before
+ * it reads the error.
  *
  * Returns: a message of one line, which the caller frees with free(), or NULL
- *   where that call succeeded
+ *   if that call was successful
  */
 VKGDR_API char *vkgdr_last_error (void);
 
@@ -96,25 +97,27 @@ VKGDR_API char *vkgdr_last_error (void);
  *   %VKGDR_OPEN_CURRENT_CONTEXT_BIT
  * @flags: a combination of #vkgdr_open_flags, or 0
  *
- * Opens the Vulkan device whose UUID is the CUDA device's. Without an NVIDIA
- * driver or GPU, that is a software device. A device may be opened several
- * times.
+ * Opens the Vulkan device with the same UUID as the CUDA device. Without an
+ * NVIDIA driver or GPU, that is a software device. A device may be opened
+ * several times.
  *
- * Without a Vulkan loader or driver, without a Vulkan device of that UUID, or
- * if that device has no memory which is its own and host-visible, the call
- * fails, since vkgdr_memory_alloc() promises memory with a host pointer. With
- * %VKGDR_OPEN_WINDOW_OPTIONAL_BIT it succeeds, and what needs no window works.
+ * The call fails without a Vulkan loader or driver, without a Vulkan device of
+ * that UUID, or if that device has no memory that is device-local and
+ * host-visible, because vkgdr_memory_alloc() promises memory with a host
+ * pointer. With %VKGDR_OPEN_WINDOW_OPTIONAL_BIT it succeeds, and functions that
+ * need no window work.
  *
- * In the environment, `VKGDR_DRIVER` chooses the driver: `auto` (default),
- * `nvidia` or `software`. `VKGDR_DEBUG` makes the device look worse than it is;
- * it takes, with commas between them, `bar` (the memory counts as an uncached
- * window), `bar=SIZE` (and the window has but SIZE bytes, with K, M or G after
- * the number, for all handles of the process together), `non-coherent` (as
- * %VKGDR_OPEN_FORCE_NON_COHERENT_BIT), `no-window` (no memory is the device's
- * own and host-visible) and `no-vulkan` (there is no Vulkan loader).
+ * In the environment, `VKGDR_DRIVER` selects the driver: `auto` (default),
+ * `nvidia` or `software`. `VKGDR_DEBUG` simulates a device with fewer features.
+ * It is a list of words, separated by commas: `bar` (the memory counts as an
+ * uncached window), `bar=SIZE` (also limits the window to SIZE bytes, with K, M
+ * or G after the number, for all handles of the process together),
+ * `non-coherent` (like %VKGDR_OPEN_FORCE_NON_COHERENT_BIT), `no-window` (no
+ * memory is device-local and host-visible) and `no-vulkan` (there is no Vulkan
+ * loader).
  *
  * Returns: a handle, which the caller closes with vkgdr_close(), or NULL; then
- *   vkgdr_last_error() tells the cause and the remedy
+ *   vkgdr_last_error() returns the cause and the remedy
  */
 VKGDR_API vkgdr_t vkgdr_open (CUdevice device, uint32_t flags);
 
@@ -122,7 +125,7 @@ VKGDR_API vkgdr_t vkgdr_open (CUdevice device, uint32_t flags);
  * vkgdr_close:
  * @g: (nullable): a handle
  *
- * Closes a handle. Memory that still lives stays valid and keeps the Vulkan
+ * Closes a handle. Memory that was not freed stays valid, and keeps the Vulkan
  * device open until it is freed.
  */
 VKGDR_API void vkgdr_close (vkgdr_t g);
@@ -145,15 +148,15 @@ typedef enum vkgdr_memory_flags {
 /**
  * vkgdr_memory_alloc:
  * @g: a handle
- * @size: bytes, at least 1
+ * @size: size in bytes, at least 1
  * @flags: 0 for memory in the window, or a combination of #vkgdr_memory_flags
  *
  * Allocates memory. A CUDA context of the handle's device must be current in
  * the calling thread. The content is undefined.
  *
  * Returns: the memory, which the caller frees with vkgdr_memory_free(), or
- *   NULL; then vkgdr_last_error() tells why, and where memory ran out, how
- *   large the window is and how much of it is in use
+ *   NULL; then vkgdr_last_error() returns the reason. If memory ran out, the
+ *   message has the size of the window and how much of it is in use
  */
 VKGDR_API vkgdr_memory_t vkgdr_memory_alloc (
     vkgdr_t g, size_t size, uint32_t flags);
@@ -162,9 +165,9 @@ VKGDR_API vkgdr_memory_t vkgdr_memory_alloc (
  * vkgdr_memory_free:
  * @mem: (nullable): a memory
  *
- * Frees it. The device must have finished with it, and the CUDA context that
- * was current when it was allocated must still exist; it is made current for
- * the call where it is not.
+ * Frees the memory. The device must have finished with it, and the CUDA context
+ * that was current when it was allocated must still exist; the function makes
+ * it current during the call, if necessary.
  */
 VKGDR_API void vkgdr_memory_free (vkgdr_memory_t mem);
 
@@ -192,7 +195,7 @@ VKGDR_API CUdeviceptr vkgdr_memory_get_device_ptr (vkgdr_memory_t mem);
  * vkgdr_memory_get_size:
  * @mem: a memory
  *
- * Returns: its size in bytes, as it was asked for
+ * Returns: its requested size in bytes
  */
 VKGDR_API size_t vkgdr_memory_get_size (vkgdr_memory_t mem);
 
@@ -209,22 +212,21 @@ VKGDR_API bool vkgdr_memory_is_coherent (vkgdr_memory_t mem);
  * vkgdr_memory_non_coherent_atom_size:
  * @mem: a memory
  *
- * Returns: the granularity of flushes in bytes, 1 where the memory is coherent
+ * Returns: the granularity of flushes in bytes, 1 if the memory is coherent
  */
 VKGDR_API size_t vkgdr_memory_non_coherent_atom_size (vkgdr_memory_t mem);
 
 /**
  * vkgdr_memory_flush:
  * @mem: a memory
- * @offset: first byte
- * @size: bytes
+ * @offset: offset of the first byte
+ * @size: number of bytes
  *
- * Makes what the CPU wrote to the range visible to the device, the calling
- * thread's pending write-combined stores included. A range that is not aligned
- * to vkgdr_memory_non_coherent_atom_size() is widened to it, up to the memory's
- * end at most; one that does not lie inside the memory is refused, and where
- * the driver fails, that is an error, too (vkgdr_last_error()). Does nothing
- * where @size is 0.
+ * Makes bytes that the CPU wrote to the range visible to the device, including
+ * pending write-combined stores of the calling thread. A range that is not
+ * aligned to vkgdr_memory_non_coherent_atom_size() is extended to it, at most
+ * to the end of the memory. It is an error (vkgdr_last_error()) if the range
+ * exceeds the memory, or if the driver fails. Does nothing if @size is 0.
  */
 VKGDR_API void vkgdr_memory_flush (
     vkgdr_memory_t mem, size_t offset, size_t size);
@@ -232,10 +234,10 @@ VKGDR_API void vkgdr_memory_flush (
 /**
  * vkgdr_memory_invalidate:
  * @mem: a memory
- * @offset: first byte
- * @size: bytes
+ * @offset: offset of the first byte
+ * @size: number of bytes
  *
- * Makes what the device wrote to the range visible to the CPU. Ranges are
+ * Makes bytes that the device wrote to the range visible to the CPU. Ranges are
  * treated as in vkgdr_memory_flush().
  */
 VKGDR_API void vkgdr_memory_invalidate (
@@ -253,8 +255,8 @@ VKGDR_API void vkgdr_memory_invalidate (
  * (CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR). The file descriptor keeps the
  * allocation alive until it and all imports are gone, also after @mem is freed.
  *
- * Returns: a new file descriptor, which the caller closes or hands to an
- *   import that takes it over; -1 on failure (vkgdr_last_error())
+ * Returns: a new file descriptor, which the caller closes or passes to an
+ *   import that takes it; -1 on failure (vkgdr_last_error())
  *
  * Since: 0.1 of gst-vkgdr
  */
@@ -262,16 +264,15 @@ VKGDR_API int vkgdr_memory_get_fd (vkgdr_memory_t mem);
 
 /**
  * vkgdr_fd_info:
- * @size: bytes of the memory
- * @flags: #vkgdr_memory_flags that it was allocated with
+ * @size: size of the memory in bytes
+ * @flags: #vkgdr_memory_flags of its allocation
  * @reserved: 0
- * @device_uuid: UUID of the device that it is on; all 0 if that is not known
- * @driver_uuid: UUID of the Vulkan driver that exported it; all 0 if that is
- * not known
+ * @device_uuid: UUID of its device; all 0 if unknown
+ * @driver_uuid: UUID of the Vulkan driver that exported it; all 0 if unknown
  *
- * What the file descriptor of a memory stands for. It has no pointers, and may
- * be sent to another process on the same machine as it is. A program that knows
- * only the size sets the rest to 0.
+ * The description of a memory's file descriptor. It has no pointers, and may be
+ * sent as it is to another process on the same machine. A program that only
+ * knows the size sets the other fields to 0.
  *
  * Since: 0.2 of gst-vkgdr
  */
@@ -286,9 +287,9 @@ typedef struct vkgdr_fd_info {
 /**
  * vkgdr_memory_describe_fd:
  * @mem: a memory
- * @info: (out caller-allocates): what to fill
+ * @info: (out caller-allocates): the description to fill in
  *
- * Tells what another process has to know to import the file descriptor of
+ * Returns what another process has to know to import the file descriptor of
  * vkgdr_memory_get_fd().
  *
  * Since: 0.2 of gst-vkgdr
@@ -300,17 +301,17 @@ VKGDR_API void vkgdr_memory_describe_fd (
  * vkgdr_memory_import_fd:
  * @g: a handle of the device that the memory is on
  * @fd: a file descriptor of vkgdr_memory_get_fd(), from this process or another
- *   one. The library takes it over if the call succeeds; it stays the caller's
- *   if the call fails
- * @info: what vkgdr_memory_describe_fd() told of the memory
+ *   one. If the call succeeds, the library owns it; otherwise the caller still
+ *   does
+ * @info: the description by vkgdr_memory_describe_fd()
  *
- * Makes a memory of the bytes that another process has allocated. A CUDA
- * context of the handle's device must be current in the calling thread. Memory
- * in the window has a host pointer here too, so that both processes can write
- * to it, unless the handle was opened without a window.
+ * Makes a memory of an allocation of another process. A CUDA context of the
+ * handle's device must be current in the calling thread. Memory in the window
+ * has a host pointer here, too, so that both processes can write to it, unless
+ * the handle was opened without a window.
  *
- * Nothing orders what two processes do: both have to tell each other when they
- * have finished, after a flush where the memory is not coherent.
+ * The accesses of two processes are not ordered: each one has to tell the other
+ * when it has finished, after a flush if the memory is not coherent.
  *
  * The memory is not counted in #vkgdr_device_info, and cannot be exported
  * again.
@@ -343,28 +344,28 @@ typedef struct vkgdr_memory_type {
  * vkgdr_device_info:
  * @name: the Vulkan device's name
  * @uuid: its UUID, the same as CUDA's
- * @pci_address: `domain:bus:device.function`, or "" where it has none
- * @bar_size: bytes of the largest PCI BAR as the kernel tells it, or 0 where it
- *   is not known
- * @window_size: bytes of the heap that memory is allocated from, or of the
- *   smaller window that VKGDR_DEBUG asked for; 0 if there is no window
+ * @pci_address: `domain:bus:device.function`, or "" if it has none
+ * @bar_size: size in bytes of the largest PCI BAR, as reported by the kernel,
+ *   or 0 if unknown
+ * @window_size: size in bytes of the heap from which memory is allocated, or of
+ *   the smaller window that VKGDR_DEBUG sets; 0 if there is no window
  * @window_budget: bytes of it that this process may use at present
- *   (VK_EXT_memory_budget), or @window_size where the driver does not tell
- * @window_usage: bytes of it that this process uses, as the driver tells it, or
- *   the sum of the handle's own allocations where it does not
+ *   (VK_EXT_memory_budget), or @window_size if the driver does not report it
+ * @window_usage: bytes of it that this process uses, as reported by the driver;
+ *   otherwise the sum of the handle's own allocations
  * @allocated: bytes of the window that are allocated through this handle
- * @n_allocations: allocations in the window that live
+ * @n_allocations: number of existing allocations in the window
  * @memory_type: index of the memory type in use, 0 if there is no window
- * @n_memory_types: how many entries of @memory_types are valid
+ * @n_memory_types: number of valid entries in @memory_types
  * @memory_types: the device's memory types
  * @coherent: the memory needs no flush; false if there is no window
  * @host_cached: the CPU reads the memory as fast as its own
- * @software: the device is a processor: Mesa's lavapipe with softcuda
- * @vulkan_api_version: as VK_MAKE_API_VERSION packs it
+ * @software: the device is a CPU: Mesa's lavapipe with softcuda
+ * @vulkan_api_version: packed as by VK_MAKE_API_VERSION
  * @vulkan_driver: name and version of the Vulkan driver
- * @cuda_driver_version: as cuDriverGetVersion() gives it: 1000 major + 10 minor
+ * @cuda_driver_version: as by cuDriverGetVersion(): 1000 major + 10 minor
  *
- * What a device is and can do.
+ * The description of a device.
  *
  * Since: 0.1 of gst-vkgdr
  */
@@ -392,9 +393,9 @@ typedef struct vkgdr_device_info {
 /**
  * vkgdr_get_device_info:
  * @g: a handle
- * @info: (out caller-allocates): what to fill
+ * @info: (out caller-allocates): the description to fill in
  *
- * Describes the device. Budget and usage are read anew at each call.
+ * Describes the device. Budget and usage are updated by each call.
  *
  * Since: 0.1 of gst-vkgdr
  */
@@ -405,7 +406,7 @@ VKGDR_API void vkgdr_get_device_info (vkgdr_t g, vkgdr_device_info *info);
  * @VKGDR_OBSTACLE_NONE: nothing: vkgdr_open() succeeds
  * @VKGDR_OBSTACLE_HOST_MEMORY: the host has no memory left
  * @VKGDR_OBSTACLE_CUDA_DRIVER: no CUDA driver that works and has a device
- * @VKGDR_OBSTACLE_CUDA_DEVICE: no CUDA device of this number
+ * @VKGDR_OBSTACLE_CUDA_DEVICE: no CUDA device with this number
  * @VKGDR_OBSTACLE_SETTINGS: VKGDR_DEBUG cannot be read
  * @VKGDR_OBSTACLE_VULKAN_LOADER: no Vulkan loader, or one that is too old
  * @VKGDR_OBSTACLE_VULKAN_DRIVER: the loader finds no driver
@@ -414,7 +415,7 @@ VKGDR_API void vkgdr_get_device_info (vkgdr_t g, vkgdr_device_info *info);
  * @VKGDR_OBSTACLE_EXPORT: the Vulkan device cannot be opened for memory that is
  *   exported to CUDA
  *
- * What keeps a device from being opened, the first to be met.
+ * The first reason why a device cannot be opened.
  *
  * Since: 0.1 of gst-vkgdr
  */
@@ -439,12 +440,12 @@ typedef enum vkgdr_obstacle {
  * @remedy: (out) (optional) (transfer none): what the user can do about it, ""
  *   if there is a window; valid as long as @g
  *
- * Tells whether memory with a host pointer can be allocated. A handle that was
- * opened without %VKGDR_OPEN_WINDOW_OPTIONAL_BIT always has a window. What the
- * call tells does not change while the handle lives.
+ * Returns whether memory with a host pointer can be allocated. A handle that
+ * was opened without %VKGDR_OPEN_WINDOW_OPTIONAL_BIT always has a window. The
+ * result does not change while the handle exists.
  *
- * Returns: %VKGDR_OBSTACLE_NONE if the handle has a window, else why not:
- *   %VKGDR_OBSTACLE_VULKAN_LOADER, %VKGDR_OBSTACLE_VULKAN_DRIVER,
+ * Returns: %VKGDR_OBSTACLE_NONE if the handle has a window, otherwise the
+ *   reason: %VKGDR_OBSTACLE_VULKAN_LOADER, %VKGDR_OBSTACLE_VULKAN_DRIVER,
  *   %VKGDR_OBSTACLE_VULKAN_DEVICE, %VKGDR_OBSTACLE_WINDOW or
  *   %VKGDR_OBSTACLE_EXPORT
  *
@@ -456,15 +457,14 @@ VKGDR_API vkgdr_obstacle vkgdr_get_window_obstacle (
 /**
  * vkgdr_probe:
  * @device: a CUDA device, as cuDeviceGet() returns it
- * @info: (out caller-allocates): what to fill
+ * @info: (out caller-allocates): the description to fill in
  *
- * Describes a device, also one that cannot be opened: then as far as it could
- * be looked at, and what is not known is 0 or "". @window_size is 0 unless
- * memory was found that one could allocate. Opens the device for the time of
- * the call; allocates no memory.
+ * Describes a device, even if it cannot be opened: unknown fields are 0 or "".
+ * @window_size is 0 unless there is memory that can be allocated. Opens the
+ * device during the call; allocates no memory.
  *
- * Returns: what keeps vkgdr_open() from opening it; where something does,
- *   vkgdr_last_error() tells the cause and the remedy
+ * Returns: what prevents vkgdr_open() from opening it; if something does,
+ *   vkgdr_last_error() returns the cause and the remedy
  *
  * Since: 0.1 of gst-vkgdr
  */
@@ -472,16 +472,15 @@ VKGDR_API vkgdr_obstacle vkgdr_probe (CUdevice device, vkgdr_device_info *info);
 
 /**
  * vkgdr_copy_to_bar:
- * @dst: write-combined memory, such as vkgdr_memory_get_host_ptr() gives
+ * @dst: write-combined memory, for example of vkgdr_memory_get_host_ptr()
  * @src: ordinary memory
- * @size: bytes
- * @threads: how many threads may share the work, 16 at most; 0 lets the library
- *   choose by @size: one below 4 MiB, two above. A thread gets 1 MiB at least,
- *   so that small copies always run in the calling thread
+ * @size: number of bytes
+ * @threads: how many threads may be used, at most 16; with 0, the library
+ *   chooses: one below 4 MiB, two above. Each thread copies at least 1 MiB, so
+ *   small copies always run in the calling thread
  *
- * Copies with non-temporal stores of the widest vector that the CPU has, and
- * ends with a store fence. Neither pointer needs to be aligned; the ranges must
- * not overlap.
+ * Copies with non-temporal stores of the CPU's widest vectors, and ends with a
+ * store fence. The pointers need no alignment; the ranges must not overlap.
  *
  * Since: 0.1 of gst-vkgdr
  */
@@ -492,10 +491,10 @@ VKGDR_API void vkgdr_copy_to_bar (
  * vkgdr_copy_from_bar:
  * @dst: ordinary memory
  * @src: write-combined memory
- * @size: bytes
+ * @size: number of bytes
  *
  * Copies with streaming loads, some ten times faster than memcpy() from such
- * memory. (A DMA transfer is fifty times faster still.)
+ * memory. (A DMA transfer is another fifty times faster.)
  *
  * Since: 0.1 of gst-vkgdr
  */

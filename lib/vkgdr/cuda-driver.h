@@ -247,7 +247,7 @@ typedef size_t (*CUoccupancyB2DSize) (int block_size);
  *
  * name       field of vkgdr_cuda, the API's name without a version suffix
  * symbol     what libcuda.so.1 exports for it
- * need       REQUIRED, or OPTIONAL: NULL in the table where the driver is
+ * need       REQUIRED, or OPTIONAL: NULL in the table if the driver is
  *            older than the function
  */
 #define VKGDR_CUDA_FUNCTIONS(X) \

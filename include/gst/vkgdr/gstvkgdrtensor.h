@@ -159,7 +159,7 @@ GType gst_vkgdr_tensor_filter_get_type (void);
  * @mean: the mean of each channel, subtracted from the scaled sample
  * @std: the divisor of the difference, for each channel; not 0
  *
- * What a tensor is like. An element is (sample * @scale - @mean) / @std, where
+ * The description of a tensor. An element is (sample * @scale - @mean) / @std;
  * the sample is clamped to 0 to 255 and not rounded.
  *
  * Not thread-safe: no thread may change a description that another one uses.

@@ -21,17 +21,17 @@ G_BEGIN_DECLS
  *   or %GST_CLOCK_TIME_NONE
  * @width: columns of the frame
  * @height: rows of the frame
- * @region_x: the part of the frame that is in the tensor, before it is cropped
- *   or gets padding
- * @region_y: its first row
- * @region_width: its columns
- * @region_height: its rows
- * @roi_type: the type of the #GstVideoRegionOfInterestMeta that named the
- *   region, 0 where there was none
+ * @region_x: first column of the frame's region that is in the tensor, before
+ *   cropping or padding
+ * @region_y: first row of the region
+ * @region_width: number of columns of the region
+ * @region_height: number of rows of the region
+ * @roi_type: the type of the #GstVideoRegionOfInterestMeta that defined the
+ *   region, or 0
  * @roi_id: the id of that meta, or -1
- * @is_repeated: whether the frame was in the batch before, too, because its pad
- *   had no other
- * @transform: from the tensor to the frame
+ * @is_repeated: whether the frame was in the previous batch, too, because its
+ *   pad had no newer one
+ * @transform: the transformation from the tensor to the frame
  *
  * A frame of a batch.
  *
@@ -78,12 +78,12 @@ void gst_vkgdr_tensor_frame_map_point (const GstVkgdrTensorFrame *frame,
 /**
  * GstVkgdrTensorBatchMeta:
  * @meta: the parent
- * @n_frames: how many frames the batch has; further ones that there is room for
- *   are 0
+ * @n_frames: number of frames in the batch; the remaining part of the tensor is
+ *   0
  *
- * Which frames are in a buffer of tensors, in their order.
+ * Lists the frames in a buffer of tensors, in their order.
  *
- * Not thread-safe: it may be changed while the buffer is writable.
+ * Not thread-safe: it may only be changed while the buffer is writable.
  *
  * Since: 0.2
  */

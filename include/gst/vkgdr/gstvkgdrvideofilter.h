@@ -2,8 +2,8 @@
  *
  * gstvkgdrvideofilter.h: base class of elements that work on frames
  *
- * Says what the frames are like; buffers and their order are the affair of the
- * base class. Knows nothing of kernels.
+ * Knows the format of the frames; the base class handles buffers and their
+ * order. Knows nothing of kernels.
  */
 
 #ifndef __GST_VKGDR_VIDEO_FILTER_H__
@@ -61,11 +61,11 @@ struct _GstVkgdrVideoFilterClass {
    *
    * Queues work on @stream that reads @input and writes @output, and does not
    * wait for it. Their memory is of type %GST_VKGDR_MEMORY_NAME and not mapped.
-   * Ordering with other users of it is the base class's affair.
+   * The base class orders the work with other users of the memory.
    *
-   * The function may map a frame for the CPU as well, before it queues any work
-   * on it. One that does nothing else had better be
-   * #GstVkgdrVideoFilterClass.filter_frame_cpu.
+   * The function may also map a frame for the CPU before it queues any work on
+   * it. If it only uses mappings, implement
+   * #GstVkgdrVideoFilterClass.filter_frame_cpu instead.
    *
    * Returns: %FALSE with @error set to fail the element
    *
@@ -81,13 +81,12 @@ struct _GstVkgdrVideoFilterClass {
    *   gst_vkgdr_filter_set_in_place()
    * @error: return location for a #GError
    *
-   * Called in place of #GstVkgdrVideoFilterClass.filter_frame where that is
-   * %NULL, or where gst_vkgdr_filter_set_use_cpu() says so. Both frames are in
-   * the CPU's hands: the device has finished with them, and what the function
-   * writes is on its way to the device when it has returned. It need know
-   * nothing of either.
+   * Called instead of #GstVkgdrVideoFilterClass.filter_frame if that is %NULL,
+   * or if gst_vkgdr_filter_set_use_cpu() was called with %TRUE. Both frames are
+   * mapped for the CPU: the device has finished with them, and the written
+   * content is sent to the device after the function has returned.
    *
-   * @output is to be written, all of it, and not to be read, unless it is
+   * All of @output must be written, and it must not be read, unless it is
    * @input.
    *
    * Returns: %FALSE with @error set to fail the element

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * vkgdr-prelude.h: what all headers of the library need first
+ * vkgdr-prelude.h: common definitions for all headers of the library
  *
- * How symbols are exported, and types that several headers name.
+ * Defines how symbols are exported, and declares types that several headers
+ * use.
  */
 
 #ifndef __GST_VKGDR_PRELUDE_H__

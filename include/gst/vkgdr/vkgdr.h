@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * vkgdr.h: all of libgstvkgdr-1.0
+ * vkgdr.h: includes all headers of libgstvkgdr-1.0
  *
- * The one header that a program includes.
+ * Programs include this header only.
  */
 
 #ifndef __GST_VKGDR_H__

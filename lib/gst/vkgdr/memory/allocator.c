@@ -92,7 +92,7 @@ static GstMemory *
 alloc_memory (GstVkgdrAllocator *self, gsize size, gsize align, gsize prefix,
     gsize padding, GError **error)
 {
-  static const GstVkgdrDemand nobody = { NULL, 1 };
+  static const GstVkgdrDemand no_owner = { NULL, 1 };
   const GstVkgdrDemand *demand = g_private_get (&current_demand);
   gsize maxsize = size + prefix + padding;
   GstVkgdrBlock block;
@@ -106,7 +106,7 @@ alloc_memory (GstVkgdrAllocator *self, gsize size, gsize align, gsize prefix,
   }
   if (!gst_vkgdr_allocator_ensure_open (self, error)
       || !gst_vkgdr_allocator_take_block (
-          self, maxsize, demand ? demand : &nobody, &block, error))
+          self, maxsize, demand ? demand : &no_owner, &block, error))
     return NULL;
   return gst_vkgdr_memory_new (self, &block, maxsize, align, prefix, size);
 }

@@ -25,8 +25,8 @@ window_allocate (GstVkgdrAllocation *self, GError **error)
   return TRUE;
 }
 
-/* A part of it is the host's and Vulkan's. That is freed even if CUDA lets
- * nobody into its context any more. */
+/* Frees the parts of the host and of Vulkan even if the CUDA context cannot be
+ * made current any more. */
 static void
 window_free (GstVkgdrAllocation *self)
 {

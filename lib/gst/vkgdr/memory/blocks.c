@@ -243,7 +243,7 @@ gst_vkgdr_allocator_retire (
     g_queue_push_tail (&self->retired, g_memdup2 (remains, sizeof (*remains)));
     g_mutex_unlock (&self->lock);
   } else {
-    /* The owner of the memory gets it back even if nobody uses the allocator.
+    /* The owner gets the memory back even if the allocator is not used.
      */
     retired = g_new0 (Retired, 1);
     retired->allocator = gst_object_ref (self);

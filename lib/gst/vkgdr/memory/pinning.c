@@ -249,8 +249,8 @@ find_pages (Pin *pin, GstMemory *memory, GError **error)
 static void
 log_failure (GstMemory *memory, const GError *error)
 {
-  static gint told = FALSE;
-  gboolean first = g_atomic_int_compare_and_exchange (&told, FALSE, TRUE);
+  static gint logged = FALSE;
+  gboolean first = g_atomic_int_compare_and_exchange (&logged, FALSE, TRUE);
 
   GST_CAT_LEVEL_LOG (GST_CAT_DEFAULT, first ? GST_LEVEL_INFO : GST_LEVEL_DEBUG,
       NULL, "memory of type %s cannot be pinned and is copied: %s",
