@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * json.c: what the programs need beyond json-glib
+ * json.c: helpers for json-glib
  *
- * Values that json-glib would write as invalid JSON. Must not know what is
- * written.
+ * They handle values that json-glib would write as invalid JSON. Must not know
+ * the contents.
  */
 
 #include "json.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * json.h: what the programs need beyond json-glib
+ * json.h: helpers for json-glib
  */
 
 #ifndef TOOLS_JSON_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * info-collect.c: asks the drivers
+ * info-collect.c: collects data from the drivers
  *
  * Describes each device, tries a small allocation on it, and asks for its
  * compiler. Must not judge what it finds.
@@ -176,7 +176,7 @@ ask_compiler (InfoDevice *device)
   gst_clear_object (&context);
 }
 
-/* What CUDA alone knows; what it does not tell stays 0. */
+/* Data that only CUDA has. Unknown values stay 0. */
 static void
 ask_cuda (InfoDevice *device, const vkgdr_cuda *cu, CUdevice cuda_device)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * info-judge.c: what is wrong with a device, and what could be better
+ * info-judge.c: problems of a device, and possible improvements
  *
- * Judges by the report alone; must ask no driver, so that it can be tried with
- * devices that nobody has at hand. The words are put together elsewhere.
+ * Uses only the report, and must not call a driver. So tests can use reports of
+ * devices that they do not have. info-verdict.c makes the sentences.
  */
 
 #include "info-judge.h"
@@ -13,11 +13,11 @@
 #include "cuda-driver.h"
 #include "info-remedy.h"
 
-/* What a GPU without Resizable BAR offers at most. */
+/* The largest window of a GPU without Resizable BAR. */
 #define SMALL_WINDOW ((guint64) 256 << 20)
 
-/* A window is all but full where less is free than both this and a sixteenth
- * of it: a few frames. */
+/* A window is almost full if less than this, and less than a sixteenth of it,
+ * is free: a few frames. */
 #define LITTLE_FREE ((guint64) 256 << 20)
 
 #define FIRMWARE_REMEDY \

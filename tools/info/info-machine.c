@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * info-machine.c: what drivers depend on, beside the devices
+ * info-machine.c: data of the machine that the drivers depend on
  *
  * Looks at the environment, at files, and at whether one library can be loaded.
  * Must not draw conclusions.
@@ -11,7 +11,7 @@
 #include <dlfcn.h>
 #include <string.h>
 
-/* Those that decide which driver, which library or which device is found. */
+/* The variables that select a driver, a library or a device. */
 static const gchar *const settings[] = { "VKGDR_DRIVER", "VKGDR_DEBUG",
   "VKGDR_SOFTCUDA_DIR", "VKGDR_VULKAN_LIBRARY", "VKGDR_NVRTC", "SOFTCUDA_CXX",
   "CUDA_VISIBLE_DEVICES", "NVIDIA_VISIBLE_DEVICES",
@@ -99,7 +99,7 @@ add_listed (GPtrArray *found, const gchar *list)
   g_strfreev (paths);
 }
 
-/* Where the loader looks unless it is told, in its order. */
+/* The default folders of the loader, in its order. */
 static void
 add_usual (GPtrArray *found)
 {
@@ -190,7 +190,7 @@ collect_manifest_error (const InfoMachine *machine)
   return error;
 }
 
-/* As softcuda looks for it. */
+/* Searches in the same way as softcuda. */
 static gchar *
 find_host_compiler (const InfoMachine *machine)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * info-report.h: what vkgdr-info found out, as plain data
+ * info-report.h: the data that vkgdr-info has collected
  *
- * Nothing but structures, and what frees them. Knows not where the data come
- * from, nor what becomes of them.
+ * Has only structures, and functions that free them. Knows neither the source
+ * nor the use of the data.
  */
 
 #ifndef INFO_REPORT_H
