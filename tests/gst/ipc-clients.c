@@ -150,8 +150,10 @@ GST_START_TEST (test_stopped_client)
   gst_element_set_state (pipeline, GST_STATE_PLAYING);
   g_free (test_ipc_read_line (stopped));
   g_subprocess_send_signal (stopped, SIGSTOP);
-  before = test_ipc_stat (ipc, "frames");
   fast = test_ipc_start ("slow", path);
+  g_free (test_ipc_read_line (fast));
+  before = test_ipc_stat (ipc, "frames");
+  g_usleep (G_USEC_PER_SEC / 2);
   while (test_ipc_stat (ipc, "frames") < before + 1500)
     g_usleep (1000);
   /* It has 4 frames, one waits, and the rest are lost. */
