@@ -220,7 +220,7 @@ add_memories (GstVkgdrIpcClient *self, const GstVkgdrIpcFrame *frame, Use *use,
     g_atomic_int_inc (&use->refcount);
     if (whole)
       part = gst_vkgdr_memory_new_part (whole, range->offset, range->size,
-          GST_MEMORY_FLAG_READONLY, use, use_unref);
+          GST_MEMORY_FLAG_READONLY, use_unref, use);
     if (!part) {
       use_unref (use);
       return FALSE;

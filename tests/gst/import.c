@@ -76,7 +76,7 @@ GST_START_TEST (test_part)
   whole = import (memory, &offset);
   fail_unless (whole->size >= offset + SIZE);
   part = gst_vkgdr_memory_new_part (
-      whole, offset, SIZE, GST_MEMORY_FLAG_READONLY, &calls, count);
+      whole, offset, SIZE, GST_MEMORY_FLAG_READONLY, count, &calls);
   fail_unless (part != NULL);
   fail_unless (GST_MEMORY_IS_READONLY (part));
   fail_unless (gst_vkgdr_memory_is_written (part));
@@ -152,7 +152,7 @@ GST_START_TEST (test_parts_have_fences)
     return;
   memory = new_exportable (3);
   whole = import (memory, &offset);
-  one = gst_vkgdr_memory_new_part (whole, offset, SIZE, 0, &calls, count);
+  one = gst_vkgdr_memory_new_part (whole, offset, SIZE, 0, count, &calls);
   other = gst_vkgdr_memory_new_part (whole, offset, SIZE, 0, NULL, NULL);
   stream = test_stream_new (test_context);
   fail_unless (

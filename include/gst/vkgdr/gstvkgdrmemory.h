@@ -158,8 +158,8 @@ GstMemory *gst_vkgdr_allocator_import (
 
 GST_VKGDR_API
 GstMemory *gst_vkgdr_memory_new_part (GstMemory *memory, gsize offset,
-    gsize size, GstMemoryFlags flags, gpointer user_data,
-    GDestroyNotify notify);
+    gsize size, GstMemoryFlags flags, GstVkgdrReleaseFunc release,
+    gpointer user_data);
 
 GST_VKGDR_API
 GBytes *gst_vkgdr_memory_export_ipc_handle (GstMemory *memory, GError **error);

@@ -78,7 +78,12 @@ def functions() -> Dict[str, Checked]:
             continue
         function = getattr(GstVkgdr, name)
         arguments = function.get_arguments()
-        names = [one.get_name() for one in arguments if one.get_direction() != _OUT]
+        closures = {one.get_closure() for one in arguments}  # data of callbacks
+        names = [
+            one.get_name()
+            for i, one in enumerate(arguments)
+            if one.get_direction() != _OUT and i not in closures
+        ]
         if set(names) & set(_PARAMETERS):
             kind = Pointer if name == "memory_get_host_pointer" else Checked
             found[name] = kind(function, names)

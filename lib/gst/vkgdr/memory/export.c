@@ -263,22 +263,22 @@ gst_vkgdr_allocator_import (
 }
 
 /**
- * gst_vkgdr_memory_new_part: (skip)
+ * gst_vkgdr_memory_new_part:
  * @memory: a memory of gst_vkgdr_allocator_import()
  * @offset: offset of the part in @memory
  * @size: size of the part in bytes
  * @flags: flags of the part; %GST_MEMORY_FLAG_READONLY prevents elements from
  *   writing to it
- * @user_data: data for @notify
- * @notify: (nullable): called when the part was freed and the device has
- *   finished with it
+ * @release: (nullable) (scope async) (closure user_data): called when the part
+ *   was freed and the device has finished with it
+ * @user_data: data for @release
  *
  * Makes a memory of a range of @memory. Unlike a memory of gst_memory_share(),
  * it has its own fences, so that users of one part do not wait for users of
  * another part. The content of the range must be complete, and must not change
  * during the life of the part, except by users of the part.
  *
- * @notify may be called in any thread, including threads of this library. The
+ * @release may be called in any thread, including threads of this library. The
  * function may be called from any thread.
  *
  * Returns: (transfer full) (nullable): the part, which keeps @memory alive;
@@ -288,7 +288,7 @@ gst_vkgdr_allocator_import (
  */
 GstMemory *
 gst_vkgdr_memory_new_part (GstMemory *memory, gsize offset, gsize size,
-    GstMemoryFlags flags, gpointer user_data, GDestroyNotify notify)
+    GstMemoryFlags flags, GstVkgdrReleaseFunc release, gpointer user_data)
 {
   GstVkgdrAllocation *allocation;
   GstVkgdrMemory *root, *part;
@@ -301,7 +301,7 @@ gst_vkgdr_memory_new_part (GstMemory *memory, gsize offset, gsize size,
   root = gst_vkgdr_memory_root (memory);
   allocation = gst_vkgdr_allocation_new_part (&root->mem,
       root->block.allocation, root->block.offset + memory->offset + offset,
-      size, user_data, notify);
+      size, user_data, release);
   block = (GstVkgdrBlock){ .allocation = allocation,
     .size = size,
     .host = allocation->host,
