@@ -72,7 +72,8 @@ copy_settings ()
     [ ! -f "$file" ] || cp -L -- "$file" "$1$file"
   done
   for file in /etc/apt/apt.conf.d/*; do
-    if grep -qs '^Acquire' "$file"; then
+    # A package that is installed there brings its own settings.
+    if grep -qs '^Acquire' "$file" && ! dpkg -S "$file" >/dev/null 2>&1; then
       cp -- "$file" "$1/etc/apt/apt.conf.d/"
     fi
   done
