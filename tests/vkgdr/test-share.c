@@ -11,6 +11,7 @@
 #include "util.h"
 
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -596,6 +597,63 @@ alloc_device (vkgdr_t g)
   return vkgdr_memory_alloc (g, SIZE, VKGDR_MEMORY_DEVICE_BIT);
 }
 
+#define N_THREADS 4
+#define N_IMPORTS 300
+
+typedef struct {
+  vkgdr_fd_info info;
+  int fd;
+} Shared;
+
+static void *
+import_often (void *data)
+{
+  Shared *shared = data;
+  vkgdr_t g;
+  int i;
+
+  test_enter_context ();
+  g = vkgdr_open (0, 0);
+  if (!g)
+    return vkgdr_last_error ();
+  for (i = 0; i < N_IMPORTS; i++) {
+    int fd = fcntl (shared->fd, F_DUPFD_CLOEXEC, 0);
+    vkgdr_memory_t mem = vkgdr_memory_import_fd (g, fd, &shared->info);
+
+    if (!mem)
+      return vkgdr_last_error ();
+    vkgdr_memory_free (mem);
+  }
+  vkgdr_close (g);
+  return NULL;
+}
+
+/* Each in a device of its own, as in processes of their own. */
+START_TEST (several_import_at_once)
+{
+  vkgdr_t g = test_open (0);
+  vkgdr_memory_t mem = test_alloc (g, SIZE);
+  pthread_t threads[N_THREADS];
+  Shared shared;
+  void *error;
+  int i;
+
+  vkgdr_memory_describe_fd (mem, &shared.info);
+  shared.fd = vkgdr_memory_get_fd (mem);
+  for (i = 0; i < N_THREADS; i++)
+    ck_assert_int_eq (
+        pthread_create (&threads[i], NULL, import_often, &shared), 0);
+  for (i = 0; i < N_THREADS; i++) {
+    pthread_join (threads[i], &error);
+    if (error)
+      ck_abort_msg ("%s", (char *) error);
+  }
+  close (shared.fd);
+  vkgdr_memory_free (mem);
+  vkgdr_close (g);
+}
+END_TEST
+
 START_TEST (device_memory_needs_no_window)
 {
   vkgdr_memory_t mem, imported;
@@ -726,6 +784,7 @@ main (int argc, char **argv)
   tcase_add_test (tc, an_import_needs_a_context);
   tcase_add_test (tc, failures_leave_nothing_behind);
   tcase_add_test (tc, many_imports_leave_nothing);
+  tcase_add_test (tc, several_import_at_once);
   tcase_add_test (tc, device_memory_needs_no_window);
   tcase_add_test (tc, device_memory_fails);
   tcase_add_test (tc, a_driver_may_be_too_old_for_device_memory);
