@@ -789,6 +789,19 @@ push_all (gpointer data)
   return NULL;
 }
 
+/* The sink takes @n frames, and then waits for its client. */
+static void
+assert_waits_after (Pusher *pusher, gint n)
+{
+  gint64 deadline = g_get_monotonic_time () + 10 * G_TIME_SPAN_SECOND;
+
+  while (g_atomic_int_get (&pusher->done) < n
+         && g_get_monotonic_time () < deadline)
+    g_usleep (1000);
+  g_usleep (50 * 1000);
+  fail_unless_equals_int (g_atomic_int_get (&pusher->done), n);
+}
+
 GST_START_TEST (test_leaky_no)
 {
   Pusher pusher = { .n = 10 };
@@ -801,8 +814,7 @@ GST_START_TEST (test_leaky_no)
   pusher.sink = new_leaky_sink ("no");
   src = new_src (pusher.sink, 1);
   thread = g_thread_new ("push", push_all, &pusher);
-  g_usleep (100 * 1000);
-  fail_unless_equals_int (g_atomic_int_get (&pusher.done), 2);
+  assert_waits_after (&pusher, 2);
   for (i = 0; i < 10; i++)
     pull_and_drop (src, i);
   g_thread_join (thread);
@@ -827,8 +839,7 @@ GST_START_TEST (test_leaky_no_ends)
   pusher.sink = new_leaky_sink ("no");
   src = new_src (pusher.sink, 1);
   thread = g_thread_new ("push", push_all, &pusher);
-  g_usleep (50 * 1000);
-  fail_unless_equals_int (g_atomic_int_get (&pusher.done), 2);
+  assert_waits_after (&pusher, 2);
   gst_harness_teardown (src);
   g_thread_join (thread);
   fail_unless_equals_int (pusher.done, 10);
@@ -837,8 +848,7 @@ GST_START_TEST (test_leaky_no_ends)
   src = new_src (pusher.sink, 1);
   pusher.done = 0;
   thread = g_thread_new ("push", push_all, &pusher);
-  g_usleep (50 * 1000);
-  fail_unless_equals_int (g_atomic_int_get (&pusher.done), 2);
+  assert_waits_after (&pusher, 2);
   gst_element_set_state (pusher.sink->element, GST_STATE_NULL);
   g_thread_join (thread);
   fail_unless_equals_int (pusher.done, 2);
