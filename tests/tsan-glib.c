@@ -248,7 +248,8 @@ gst_mini_object_unref (GstMiniObject *object)
   REAL (GSTREAMER, gst_mini_object_unref) (object);
 }
 
-/* Who finds himself to be the only owner comes after those who were. */
+/* A thread that finds that it is the only owner runs after all former owners
+ * have dropped their references. */
 gboolean
 gst_mini_object_is_writable (const GstMiniObject *object)
 {

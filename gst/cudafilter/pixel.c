@@ -2,9 +2,9 @@
  *
  * cudafilter/pixel.c: a pixel's expression as a kernel
  *
- * Writes the source of a kernel around the statements that a user gives, so
- * that the compiler's messages have his lines and columns. Knows neither
- * devices nor elements; what colours are in which format is vkgdr/kernel.h's.
+ * Puts the statements of the property into the source of a kernel. The
+ * compiler's messages have the lines and columns of the property. Knows neither
+ * devices nor elements; vkgdr/kernel.h reads and writes the pixels.
  */
 
 #include <gst/vkgdr/vkgdr.h>

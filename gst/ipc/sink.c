@@ -682,8 +682,9 @@ install_properties (GObjectClass *klass)
    * GstVkgdrIpcSink:allowed-peers:
    *
    * Which processes may be clients. `user`: the socket has the mode 0600, and
-   * the user of a client must be this one. `group`: 0660, and the group may be
-   * the same instead. `all`: 0666, and whoever can reach the socket is served.
+   * a client must run as the same user. `group`: 0660, and a client of the same
+   * group is accepted, too. `all`: 0666, and every process that can open the
+   * socket is accepted.
    *
    * Since: 0.2
    */

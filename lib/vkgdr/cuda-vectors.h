@@ -4,8 +4,8 @@
  *
  * For compilers that do not have them built in: clang without a toolkit, and
  * the host's C++ compiler for softcuda. Their sizes and alignments are those of
- * CUDA. Whoever includes this defines VKGDR_VECTOR_FUNCTION, with what a
- * function is declared.
+ * CUDA. A file that includes this one must first define VKGDR_VECTOR_FUNCTION:
+ * the specifiers with which the functions are declared, such as static inline.
  */
 
 #ifndef VKGDR_CUDA_VECTORS_H

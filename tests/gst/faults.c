@@ -164,7 +164,7 @@ GST_START_TEST (test_endless_kernel_on_the_last_frame)
 }
 GST_END_TEST;
 
-/* Whoever has a mapping to wait for does not get it, and no more. */
+/* Mapping a frame that an endless kernel writes fails. */
 static gpointer
 map_frame (gpointer data)
 {
@@ -361,8 +361,8 @@ GST_START_TEST (test_stop_beside_endless_kernel)
 }
 GST_END_TEST;
 
-/* The driver loads no kernel while another one does not end. Whoever needs one
- * is told so, instead of waiting for ever. */
+/* The driver cannot load a kernel while another kernel does not end. An element
+ * that needs to load one posts an error instead of waiting for ever. */
 GST_START_TEST (test_start_on_hung_device)
 {
   GstElement *pipeline =

@@ -376,7 +376,8 @@ cuda_handle_of (GstElement *pipeline, const gchar *name)
   return handle;
 }
 
-/* Whoever is more downstream is first. */
+/* Elements are started from the sink to the source, so the context of the
+ * element that is further downstream is used. */
 static const gchar *shared[] = {
   "vkgdrupload name=ours ! cudadownload name=theirs ! fakesink",
   "cudaupload name=theirs ! vkgdrdownload name=ours ! fakesink",

@@ -635,7 +635,8 @@ GST_START_TEST (test_cache)
   two = find_new_entry (folder, known);
   fail_unless (two != NULL);
 
-  /* Two's image in one's place: whoever gets it did not ask the compiler. */
+  /* The image of two replaces that of one: if it is loaded, the compiler was
+   * not used. */
   copy_file (one, spare);
   copy_file (two, one);
   make_and_drop (KERNEL ("one", ""), "two");

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * no-threads.c: a process that gets no more threads goes on, or is told why
- * not; and buffers that the device still reads are kept, with a thread or
- * without
+ * no-threads.c: elements work if g_thread_try_new() fails, or post an error;
+ * and buffers that the device still reads are kept, with a thread or without
  */
 
 #include <dlfcn.h>

@@ -90,10 +90,10 @@ GST_START_TEST (test_idle_buffers_come_first)
 }
 GST_END_TEST;
 
-/* Lets a stream that nobody is told of read the buffer for @ms milliseconds,
- * and releases it. */
+/* Reads the buffer for @ms milliseconds on a stream that the library does not
+ * know, and releases it. */
 static void
-release_while_read_untold (GstBuffer *buffer, guint ms, gint *done)
+release_while_read_on_unknown_stream (GstBuffer *buffer, guint ms, gint *done)
 {
   GstVkgdrStream *stream = test_stream_new (test_context);
   GstMapInfo map;
@@ -105,8 +105,9 @@ release_while_read_untold (GstBuffer *buffer, guint ms, gint *done)
   gst_object_unref (stream);
 }
 
-/* Where the driver can tell when all is done that anybody had queued. */
-GST_START_TEST (test_untold_readers_keep_nobody_waiting)
+/* The driver can record an event behind all work of the context: the pool hands
+ * out the idle buffer, and waits only for the buffer that is in use. */
+GST_START_TEST (test_unknown_readers_do_not_block)
 {
   GstBufferPool *pool = make_pool (2, 2);
   GstBuffer *a = acquire (pool), *b = acquire (pool);
@@ -114,9 +115,9 @@ GST_START_TEST (test_untold_readers_keep_nobody_waiting)
   gint done = FALSE;
 
   if (vkgdr_driver_load ()->cuCtxRecordEvent) {
-    release_while_read_untold (b, 0, NULL);
+    release_while_read_on_unknown_stream (b, 0, NULL);
     fail_unless (gst_vkgdr_context_synchronize (test_context, NULL));
-    release_while_read_untold (a, 200, &done);
+    release_while_read_on_unknown_stream (a, 200, &done);
     b = acquire (pool);
     fail_unless (pointer_of (b) == pb);
     fail_unless (!g_atomic_int_get (&done));
@@ -130,14 +131,15 @@ GST_START_TEST (test_untold_readers_keep_nobody_waiting)
 }
 GST_END_TEST;
 
-/* And where it cannot, they are waited for with all the rest. */
-GST_START_TEST (test_untold_readers_of_an_older_driver)
+/* The driver cannot record such an event: the pool waits for the whole context.
+ */
+GST_START_TEST (test_unknown_readers_with_old_driver)
 {
   GstBufferPool *pool = make_pool (1, 1);
   gint done = FALSE;
 
   ((vkgdr_cuda *) vkgdr_driver_load ())->cuCtxRecordEvent = NULL;
-  release_while_read_untold (acquire (pool), 50, &done);
+  release_while_read_on_unknown_stream (acquire (pool), 50, &done);
   gst_buffer_unref (acquire (pool));
   fail_unless (g_atomic_int_get (&done));
   free_pool (pool);
@@ -321,8 +323,7 @@ take_message (GstBufferPool *pool, GError *error, gchar **message)
   *message = g_strdup (error->message);
 }
 
-/* Whoever asks for a buffer learns no more than that there is none; the pool
- * says why. */
+/* The caller only gets a flow return; the reason is in the pool's signal. */
 GST_START_TEST (test_device_that_fails_is_told)
 {
   GstVkgdrStream *stream;
@@ -482,8 +483,8 @@ pool_suite (void)
 
   tcase_add_checked_fixture (bar, test_setup_bar, test_teardown);
   tcase_add_test (bar, test_idle_buffers_come_first);
-  tcase_add_test (bar, test_untold_readers_keep_nobody_waiting);
-  tcase_add_test (bar, test_untold_readers_of_an_older_driver);
+  tcase_add_test (bar, test_unknown_readers_do_not_block);
+  tcase_add_test (bar, test_unknown_readers_with_old_driver);
   tcase_add_test (bar, test_busy_buffers_do_not_make_it_grow);
   tcase_add_test (bar, test_content_is_undefined_again);
   tcase_add_test (bar, test_auto_delivers_while_it_measures);

@@ -295,40 +295,45 @@ GST_START_TEST (test_rates)
 }
 GST_END_TEST;
 
+/* Plays @description, which has the sources a and b, with @n_a and @n_b frames.
+ */
+static GPtrArray *
+play_two (const gchar *description, guint n_a, guint n_b)
+{
+  GstElement *pipeline = test_launch ("%s", description);
+  GPtrArray *buffers;
+
+  queue_frames (pipeline, "a", 1, n_a, FRAME_TIME);
+  queue_frames (pipeline, "b", 101, n_b, FRAME_TIME);
+  buffers = test_play_buffers (pipeline);
+  gst_object_unref (pipeline);
+  return buffers;
+}
+
 /* A pad that ends before the others. */
 GST_START_TEST (test_lengths)
 {
-  GstElement *pipeline =
-      test_launch (TENSOR ("missing=leave-out") SOURCE ("a") SOURCE ("b"));
-  GPtrArray *buffers;
+  GPtrArray *buffers =
+      play_two (TENSOR ("missing=leave-out") SOURCE ("a") SOURCE ("b"), 1, 3);
 
-  queue_frames (pipeline, "a", 1, 1, FRAME_TIME);
-  queue_frames (pipeline, "b", 101, 3, FRAME_TIME);
-  buffers = test_play_buffers (pipeline);
   fail_unless_equals_int (buffers->len, 3);
   check_values (buffers, 0, 2, "1 101");
   check_values (buffers, 1, 2, "102 0");
   check_values (buffers, 2, 2, "103 0");
   check_pads (buffers, 2, "sink_1");
   g_ptr_array_unref (buffers);
-  gst_object_unref (pipeline);
 }
 GST_END_TEST;
 
 GST_START_TEST (test_rounds)
 {
-  GstElement *pipeline =
-      test_launch (TENSOR ("batch=4") SOURCE ("a") SOURCE ("b"));
-  GPtrArray *buffers;
+  GPtrArray *buffers =
+      play_two (TENSOR ("batch=4") SOURCE ("a") SOURCE ("b"), 3, 3);
 
-  queue_frames (pipeline, "a", 1, 3, FRAME_TIME);
-  queue_frames (pipeline, "b", 101, 3, FRAME_TIME);
-  buffers = test_play_buffers (pipeline);
   fail_unless_equals_int (buffers->len, 2);
   check_values (buffers, 0, 4, "1 101 2 102");
   check_values (buffers, 1, 4, "3 103 0 0");
   g_ptr_array_unref (buffers);
-  gst_object_unref (pipeline);
 }
 GST_END_TEST;
 

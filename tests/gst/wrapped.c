@@ -163,8 +163,8 @@ GST_START_TEST (test_readonly_is_not_written)
 }
 GST_END_TEST;
 
-/* The first user's stream waits for what its owner has queued on one of his,
- * and the CPU does where the driver is too old. */
+/* The first stream that uses the memory waits for work that the owner has
+ * queued on another stream. With an old driver, the CPU waits. */
 GST_START_TEST (test_its_owner_is_waited_for)
 {
   GstVkgdrStream *theirs = test_stream_new (test_context);

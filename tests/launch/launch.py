@@ -21,11 +21,11 @@ ELEMENTS = FILTERS + ("vkgdripcsink", "vkgdripcsrc")
 
 TIME_LIMIT = 60  # seconds, for one run
 
-# What would make a difference, and is not meant to.
+# Variables of the user that would change the result of a test.
 CHOICES = ("CUDA_VISIBLE_DEVICES", "SOFTCUDA_FAIL", "VKGDR_DEBUG")
 STARTS = ("GST_DEBUG", "GST_TRACERS", "VK_")
 
-# Whoever looks for a driver finds none.
+# With these, a process finds no driver.
 NO_DEVICE = {
     "VKGDR_DRIVER": "nvidia",
     "VKGDR_SOFTCUDA_DIR": "/nonexistent",

@@ -156,7 +156,7 @@ class Events(gst_support.DeviceTestCase):
 
 class Memory(gst_support.DeviceTestCase):
     def test_as_any_allocator(self) -> None:
-        """Whoever chooses the allocator by its name calls it as any other."""
+        """The allocator can be called like any other GstAllocator."""
         for allocator in (Gst.Allocator.find("VkgdrMemory"), self.allocator):
             params = Gst.AllocationParams()
             params.prefix, params.padding, params.align = 16, 8, 15

@@ -218,8 +218,8 @@ count_signal (int number)
   n_handled++;
 }
 
-/* Whoever was there first handles what is not a kernel's fault, and has the
- * signals back afterwards. */
+/* Faults outside of kernels are passed to the handlers that were installed
+ * before, and these are restored afterwards. */
 START_TEST (test_handlers_are_chained)
 {
   struct sigaction action = { .sa_sigaction = open_page,

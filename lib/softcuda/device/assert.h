@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * assert.h: of a kernel: fails the launch, not the process
+ * assert.h: assert() for kernels: fails the launch, not the process
  *
- * Found before the system's by whoever includes <assert.h> or <cassert>, and
- * like that one to be included again whenever NDEBUG has changed. Needs
- * softcuda_runtime.h.
+ * A kernel's source that includes <assert.h> or <cassert> gets this file
+ * instead of the system's. Like that one, it may be included again after NDEBUG
+ * has changed. Needs softcuda_runtime.h.
  */
 
 #undef assert

@@ -58,6 +58,18 @@ typedef struct {
   { \
     offset, step, shift, depth, 1, 0, 1, 0 \
   }
+/* All components of a format, in words of two bytes: two pixels as Y U Y V; one
+ * pixel as U Y V A. */
+#define YUYV(shift, depth) \
+  { \
+    WORD (0, 4, shift, depth), WORD (2, 8, shift, depth), \
+        WORD (6, 8, shift, depth) \
+  }
+#define UYVA(shift, depth) \
+  { \
+    WORD (2, 8, shift, depth), WORD (0, 8, shift, depth), \
+        WORD (4, 8, shift, depth), WORD (6, 8, shift, depth) \
+  }
 
 /* Components are in the order of VkgdrModel, and padding is the fourth. */
 static const Layout layouts[] = {
@@ -101,28 +113,15 @@ static const Layout layouts[] = {
       { WORD (1, 2, 0, 8), WORD (2, 4, 0, 8), WORD (0, 4, 0, 8) } },
   { "v216", VKGDR_NATIVE,
       { WORD (2, 4, 0, 16), WORD (0, 8, 0, 16), WORD (4, 8, 0, 16) } },
-  { "Y210", VKGDR_NATIVE,
-      { WORD (0, 4, 6, 10), WORD (2, 8, 6, 10), WORD (6, 8, 6, 10) } },
-  { "Y212_LE", VKGDR_NATIVE,
-      { WORD (0, 4, 4, 12), WORD (2, 8, 4, 12), WORD (6, 8, 4, 12) } },
-  { "Y212_BE", VKGDR_SWAPPED,
-      { WORD (0, 4, 4, 12), WORD (2, 8, 4, 12), WORD (6, 8, 4, 12) } },
-  { "Y216_LE", VKGDR_NATIVE,
-      { WORD (0, 4, 0, 16), WORD (2, 8, 0, 16), WORD (6, 8, 0, 16) } },
-  { "Y216_BE", VKGDR_SWAPPED,
-      { WORD (0, 4, 0, 16), WORD (2, 8, 0, 16), WORD (6, 8, 0, 16) } },
-  { "Y412_LE", VKGDR_NATIVE,
-      { WORD (2, 8, 4, 12), WORD (0, 8, 4, 12), WORD (4, 8, 4, 12),
-          WORD (6, 8, 4, 12) } },
-  { "Y412_BE", VKGDR_SWAPPED,
-      { WORD (2, 8, 4, 12), WORD (0, 8, 4, 12), WORD (4, 8, 4, 12),
-          WORD (6, 8, 4, 12) } },
-  { "Y416_LE", VKGDR_NATIVE,
-      { WORD (2, 8, 0, 16), WORD (0, 8, 0, 16), WORD (4, 8, 0, 16),
-          WORD (6, 8, 0, 16) } },
-  { "Y416_BE", VKGDR_SWAPPED,
-      { WORD (2, 8, 0, 16), WORD (0, 8, 0, 16), WORD (4, 8, 0, 16),
-          WORD (6, 8, 0, 16) } },
+  { "Y210", VKGDR_NATIVE, YUYV (6, 10) },
+  { "Y212_LE", VKGDR_NATIVE, YUYV (4, 12) },
+  { "Y212_BE", VKGDR_SWAPPED, YUYV (4, 12) },
+  { "Y216_LE", VKGDR_NATIVE, YUYV (0, 16) },
+  { "Y216_BE", VKGDR_SWAPPED, YUYV (0, 16) },
+  { "Y412_LE", VKGDR_NATIVE, UYVA (4, 12) },
+  { "Y412_BE", VKGDR_SWAPPED, UYVA (4, 12) },
+  { "Y416_LE", VKGDR_NATIVE, UYVA (0, 16) },
+  { "Y416_BE", VKGDR_SWAPPED, UYVA (0, 16) },
 };
 
 static const Layout *

@@ -3,25 +3,31 @@
  * memory/allocatorfigures.c: an allocator's statistics, and freeing held memory
  */
 
-#include <string.h>
-
 #include "memory/allocator.h"
 
-static void
-get_stats (GstVkgdrAllocator *self, GstVkgdrHeapStats *stats)
+static gboolean
+is_open (GstVkgdrAllocator *self)
 {
-  gboolean is_open;
+  gboolean has_heap;
 
-  memset (stats, 0, sizeof (*stats));
   g_mutex_lock (&self->lock);
-  is_open = self->heap != NULL;
+  has_heap = self->heap != NULL;
   g_mutex_unlock (&self->lock);
-  if (!is_open)
-    return;
+  return has_heap;
+}
+
+static GstVkgdrHeapStats
+get_stats (GstVkgdrAllocator *self)
+{
+  GstVkgdrHeapStats stats = { 0 };
+
+  if (!is_open (self))
+    return stats;
   gst_vkgdr_allocator_reap (self);
   g_mutex_lock (&self->lock);
-  gst_vkgdr_heap_get_stats (self->heap, stats);
+  gst_vkgdr_heap_get_stats (self->heap, &stats);
   g_mutex_unlock (&self->lock);
+  return stats;
 }
 
 /**
@@ -35,12 +41,9 @@ get_stats (GstVkgdrAllocator *self, GstVkgdrHeapStats *stats)
 guint
 gst_vkgdr_allocator_get_held_blocks (GstVkgdrAllocator *allocator)
 {
-  GstVkgdrHeapStats stats;
-
   g_return_val_if_fail (GST_IS_VKGDR_ALLOCATOR (allocator), 0);
 
-  get_stats (allocator, &stats);
-  return stats.held_blocks;
+  return get_stats (allocator).held_blocks;
 }
 
 /**
@@ -55,12 +58,9 @@ gst_vkgdr_allocator_get_held_blocks (GstVkgdrAllocator *allocator)
 guint
 gst_vkgdr_allocator_get_active_blocks (GstVkgdrAllocator *allocator)
 {
-  GstVkgdrHeapStats stats;
-
   g_return_val_if_fail (GST_IS_VKGDR_ALLOCATOR (allocator), 0);
 
-  get_stats (allocator, &stats);
-  return stats.active_blocks;
+  return get_stats (allocator).active_blocks;
 }
 
 /**
@@ -74,12 +74,9 @@ gst_vkgdr_allocator_get_active_blocks (GstVkgdrAllocator *allocator)
 guint64
 gst_vkgdr_allocator_get_managed_bytes (GstVkgdrAllocator *allocator)
 {
-  GstVkgdrHeapStats stats;
-
   g_return_val_if_fail (GST_IS_VKGDR_ALLOCATOR (allocator), 0);
 
-  get_stats (allocator, &stats);
-  return stats.managed_bytes;
+  return get_stats (allocator).managed_bytes;
 }
 
 /**
@@ -93,24 +90,16 @@ gst_vkgdr_allocator_get_managed_bytes (GstVkgdrAllocator *allocator)
 guint64
 gst_vkgdr_allocator_get_active_bytes (GstVkgdrAllocator *allocator)
 {
-  GstVkgdrHeapStats stats;
-
   g_return_val_if_fail (GST_IS_VKGDR_ALLOCATOR (allocator), 0);
 
-  get_stats (allocator, &stats);
-  return stats.active_bytes;
+  return get_stats (allocator).active_bytes;
 }
 
 static void
 count_pinned (GstVkgdrAllocator *self, guint *n_held, guint *n_active)
 {
-  gboolean is_open;
-
   *n_held = *n_active = 0;
-  g_mutex_lock (&self->lock);
-  is_open = self->heap != NULL;
-  g_mutex_unlock (&self->lock);
-  if (!is_open)
+  if (!is_open (self))
     return;
   gst_vkgdr_allocator_reap (self);
   gst_vkgdr_pinned_count (self->pinned, n_held, n_active);
@@ -168,14 +157,9 @@ gst_vkgdr_allocator_get_pinned_active_blocks (GstVkgdrAllocator *allocator)
 void
 gst_vkgdr_allocator_free_held (GstVkgdrAllocator *allocator)
 {
-  gboolean is_open;
-
   g_return_if_fail (GST_IS_VKGDR_ALLOCATOR (allocator));
 
-  g_mutex_lock (&allocator->lock);
-  is_open = allocator->heap != NULL;
-  g_mutex_unlock (&allocator->lock);
-  if (is_open)
+  if (is_open (allocator))
     gst_vkgdr_allocator_empty (allocator);
 }
 

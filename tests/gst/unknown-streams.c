@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * untold.c: readers that tell nobody of their streams see no torn frame
+ * unknown-streams.c: readers on streams that the library does not know see no
+ * torn frame
  *
- * A consumer of memory:CUDAMemory works as GStreamer's own CUDA elements may:
- * it maps the frame, launches a kernel on a stream of its own, unmaps and frees
- * the frame at once. It calls the driver itself, so nothing of ours knows the
- * kernel; that is slower than the source, looks at each byte early and late,
- * and notes on the device what was not of the frame that it should be of.
- * Skipped where GStreamer's CUDA elements are not installed, or older
- * than 1.24.
+ * A consumer of memory:CUDAMemory may work as GStreamer's own CUDA elements do:
+ * it maps the frame, launches a kernel on a stream of its own, unmaps the frame
+ * and frees it at once. The consumer here calls the driver directly, so the
+ * library does not know its kernel. The kernel is slower than the source. It
+ * reads each byte twice, early and late, and records on the device which frames
+ * had a byte of another frame. Skipped if GStreamer's CUDA elements are not
+ * installed, or are older than 1.24.
  */
 
 #include "kernel/module.h"
@@ -19,19 +20,19 @@
 #define WIDTH 64
 #define HEIGHT 48
 
-/* Of a variant. */
+/* Number of frames of one run. */
 #define FRAMES_GPU 10000
 #define FRAMES_SOFTWARE 1000
 #define FRAMES_SLOW 60
 
-/* What the kernel idles between its two looks at a pixel: several times what it
- * takes to write a frame, on either device. */
+/* Iterations of the empty loop between the two reads of a pixel. They take
+ * several times as long as writing a frame. */
 #define SPINS_GPU 10000
 #define SPINS_SOFTWARE 100
 
 #define N_STREAMS 2
 
-/* What the kernel notes of a frame. */
+/* Bits that the kernel sets for each frame. */
 #define SEEN 1
 #define TORN 2
 
@@ -56,7 +57,7 @@ typedef struct {
   const vkgdr_cuda *cuda;
   CUfunction look;
   CUstream streams[N_STREAMS];
-  CUdeviceptr notes; /* of gint, one a frame */
+  CUdeviceptr notes; /* one gint for each frame */
   guint n_frames;
   gint spins;
   guint64 frame;
@@ -131,7 +132,8 @@ on_sample (GstAppSink *sink, gpointer user_data)
   return GST_FLOW_OK;
 }
 
-/* Waits for the reader's own streams, and frees what it has. */
+/* Waits for the reader's streams, and frees its resources. Returns the notes.
+ */
 static gint *
 reader_finish (Reader *self)
 {
@@ -184,7 +186,7 @@ GST_START_TEST (test_no_frame_is_torn)
                                           : FRAMES_SOFTWARE;
   GError *error = NULL;
   GstVkgdrModule *module = gst_vkgdr_module_new_from_source (
-      test_context, SOURCE, "untold.cu", &error);
+      test_context, SOURCE, "unknown-streams.cu", &error);
   GstVkgdrFunction *function;
   guint torn = 0, seen = 0, i;
   Reader reader;
@@ -219,9 +221,9 @@ setup (void)
 }
 
 static Suite *
-untold_suite (void)
+unknown_streams_suite (void)
 {
-  Suite *s = suite_create ("untold");
+  Suite *s = suite_create ("unknown-streams");
   TCase *tc = tcase_create ("general");
 
   suite_add_tcase (s, tc);
@@ -232,4 +234,4 @@ untold_suite (void)
   return s;
 }
 
-GST_CHECK_MAIN (untold);
+GST_CHECK_MAIN (unknown_streams);
