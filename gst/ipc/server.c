@@ -37,9 +37,9 @@ struct _GstVkgdrIpcServer {
   gchar *path;
   struct stat file; /* the socket that was made there */
   gint listener;
-  gint wake; /* an eventfd that ends the io thread's wait */
-  GThread *io;
-  GThread *waiter;
+  gint wake;       /* an eventfd that ends the io thread's wait */
+  GThread *io;     /* NULL only if it could not be started */
+  GThread *waiter; /* the same */
 
   GMutex lock; /* for what follows; no driver is called with it held */
   GCond cond;  /* a client came, a frame came back, or something is queued */
@@ -418,6 +418,19 @@ run_io (gpointer data)
 
 /* --- from the element ---------------------------------------------------- */
 
+/* The thread that accepts clients comes last: it needs the other one. */
+static gboolean
+start_threads (GstVkgdrIpcServer *self, GError **error)
+{
+  self->waiter = g_thread_try_new ("vkgdripc-wait", run_waiter, self, error);
+  if (self->waiter)
+    self->io = g_thread_try_new ("vkgdripc-io", run_io, self, error);
+  if (self->io)
+    return TRUE;
+  g_prefix_error (error, "A thread that serves clients cannot be started: ");
+  return FALSE;
+}
+
 GstVkgdrIpcServer *
 gst_vkgdr_ipc_server_new (const GstVkgdrIpcServerParams *params, GError **error)
 {
@@ -447,9 +460,10 @@ gst_vkgdr_ipc_server_new (const GstVkgdrIpcServerParams *params, GError **error)
   self->peers = g_ptr_array_new ();
   g_queue_init (&self->queue);
   self->state = gst_vkgdr_ipc_state_new ();
-  self->io = g_thread_new ("vkgdripc-io", run_io, self);
-  self->waiter = g_thread_new ("vkgdripc-wait", run_waiter, self);
-  return self;
+  if (start_threads (self, error))
+    return self;
+  gst_vkgdr_ipc_server_free (self);
+  return NULL;
 }
 
 /* Another server may have put its own socket there meanwhile. */
@@ -484,9 +498,9 @@ gst_vkgdr_ipc_server_free (GstVkgdrIpcServer *self)
   self->is_closing = TRUE;
   g_cond_broadcast (&self->cond);
   g_mutex_unlock (&self->lock);
-  g_thread_join (self->waiter);
+  g_clear_pointer (&self->waiter, g_thread_join);
   wake (self);
-  g_thread_join (self->io);
+  g_clear_pointer (&self->io, g_thread_join);
   remove_socket (self);
   close (self->listener);
   close (self->wake);

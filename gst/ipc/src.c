@@ -340,12 +340,19 @@ watch_flushes (gpointer data)
   return NULL;
 }
 
-/* After the server's first message. */
-static void
-ensure_watcher (GstVkgdrIpcSrc *self)
+/* Does nothing before the server's first message. */
+static gboolean
+ensure_watcher (GstVkgdrIpcSrc *self, GError **error)
 {
-  if (!self->watcher && gst_vkgdr_ipc_client_get_flush_fd (self->client) >= 0)
-    self->watcher = g_thread_new ("vkgdripc-flush", watch_flushes, self);
+  if (self->watcher || gst_vkgdr_ipc_client_get_flush_fd (self->client) < 0)
+    return TRUE;
+  self->watcher =
+      g_thread_try_new ("vkgdripc-flush", watch_flushes, self, error);
+  if (self->watcher)
+    return TRUE;
+  g_prefix_error (
+      error, "The thread that receives flushes cannot be started: ");
+  return FALSE;
 }
 
 /* --- the stream ---------------------------------------------------------- */
@@ -468,6 +475,18 @@ post_error (GstVkgdrIpcSrc *self, GError *error)
   return GST_FLOW_ERROR;
 }
 
+static GstVkgdrIpcEvent
+read_event (GstVkgdrIpcSrc *self, GstVkgdrIpcContent *content, GError **error)
+{
+  GstVkgdrIpcEvent event =
+      gst_vkgdr_ipc_client_read (self->client, self->unlock_fd, content, error);
+
+  if (event == GST_VKGDR_IPC_EVENT_ERROR || ensure_watcher (self, error))
+    return event;
+  gst_clear_buffer (&content->buffer);
+  return GST_VKGDR_IPC_EVENT_ERROR;
+}
+
 static GstFlowReturn
 gst_vkgdr_ipc_src_create (GstPushSrc *push, GstBuffer **buffer)
 {
@@ -480,9 +499,7 @@ gst_vkgdr_ipc_src_create (GstPushSrc *push, GstBuffer **buffer)
   if (!ensure_client (self, &error))
     return error ? post_error (self, error) : GST_FLOW_FLUSHING;
   do {
-    event = gst_vkgdr_ipc_client_read (
-        self->client, self->unlock_fd, &content, &error);
-    ensure_watcher (self);
+    event = read_event (self, &content, &error);
   } while (!handle_event (self, event, &content, &result));
   *buffer = content.buffer;
   return error ? post_error (self, error) : result;

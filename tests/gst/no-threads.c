@@ -7,6 +7,7 @@
 #include <dlfcn.h>
 
 #include "gstvkgdrkeeper.h"
+#include "ipc-process.h"
 #include "util.h"
 
 /* The thread of that name, or all others, cannot be made. */
@@ -62,6 +63,67 @@ GST_START_TEST (test_pipelines)
   refused = NULL;
   test_play (pipeline);
   gst_object_unref (pipeline);
+}
+GST_END_TEST;
+
+/* --- other processes ----------------------------------------------------- */
+
+#define NO_THREAD "cannot be started: no thread to be had"
+
+/* Plays @pipeline, which has to fail because @thread cannot be made, and to
+ * leave no file descriptors open. */
+static void
+assert_refused (GstElement *pipeline, const gchar *thread)
+{
+  guint fds = test_count_fds ();
+  GError *error;
+
+  refused = thread;
+  error = test_play_error (pipeline);
+  refused = NULL;
+  fail_unless (strstr (error->message, NO_THREAD), "%s", error->message);
+  g_error_free (error);
+  test_assert_fds (fds);
+}
+
+GST_START_TEST (test_ipc_sink)
+{
+  static const gchar *const threads[] = { "vkgdripc-io", "vkgdripc-wait" };
+  gchar *path = test_ipc_make_path ();
+  GstElement *pipeline = test_launch (
+      "videotestsrc num-buffers=20 ! vkgdripcsink socket-path=%s", path);
+
+  assert_refused (pipeline, threads[__i__]);
+  fail_if (g_file_test (path, G_FILE_TEST_EXISTS));
+  fail_if (gst_element_set_state (pipeline, GST_STATE_PAUSED)
+           == GST_STATE_CHANGE_FAILURE);
+  fail_unless (g_file_test (path, G_FILE_TEST_EXISTS));
+  gst_element_set_state (pipeline, GST_STATE_NULL);
+  gst_object_unref (pipeline);
+  test_ipc_remove_path (path);
+}
+GST_END_TEST;
+
+GST_START_TEST (test_ipc_src)
+{
+  GstElement *server, *client;
+  gchar *path;
+
+  if (test_ipc_cannot_export ())
+    return;
+  path = test_ipc_make_path ();
+  server = test_launch (
+      "videotestsrc is-live=true ! vkgdripcsink socket-path=%s", path);
+  client = test_launch (
+      "vkgdripcsrc num-buffers=3 socket-path=%s ! fakesink sync=false", path);
+  gst_element_set_state (server, GST_STATE_PLAYING);
+  test_play (client);
+  assert_refused (client, "vkgdripc-flush");
+  test_play (client);
+  gst_element_set_state (server, GST_STATE_NULL);
+  gst_object_unref (client);
+  gst_object_unref (server);
+  test_ipc_remove_path (path);
 }
 GST_END_TEST;
 
@@ -157,9 +219,14 @@ no_threads_suite (void)
 {
   Suite *suite = suite_create ("no-threads");
   TCase *tc = tcase_create ("pipelines"), *keeper = tcase_create ("keeper");
+  TCase *ipc = tcase_create ("ipc");
 
   tcase_add_loop_test (tc, test_pipelines, 0, G_N_ELEMENTS (cases));
   suite_add_tcase (suite, tc);
+  tcase_add_checked_fixture (ipc, test_ipc_setup, test_teardown);
+  tcase_add_loop_test (ipc, test_ipc_sink, 0, 2);
+  tcase_add_test (ipc, test_ipc_src);
+  suite_add_tcase (suite, ipc);
   tcase_add_checked_fixture (keeper, test_setup, test_teardown);
   tcase_add_loop_test (keeper, test_keeper, 0, 2);
   tcase_add_test (keeper, test_keeper_with_a_lost_fence);
