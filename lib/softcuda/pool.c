@@ -72,6 +72,7 @@ find_open_job_locked (void)
 static void *
 pool_thread (void *unused)
 {
+  pthread_setname_np (pthread_self (), "softcuda-pool");
   pthread_mutex_lock (&lock);
   for (;;) {
     pool_job *job = find_open_job_locked ();

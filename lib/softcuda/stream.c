@@ -111,6 +111,7 @@ stream_thread (void *data)
 {
   CUstream stream = data;
 
+  pthread_setname_np (pthread_self (), "softcuda-stream");
   sc_lock ();
   for (;;) {
     sc_item *item = stream->head;

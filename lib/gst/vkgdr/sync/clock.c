@@ -8,6 +8,7 @@
  */
 
 #include "sync/clock.h"
+#include "sync/background.h"
 #include "sync/fence.h"
 #include "sync/reclaim.h"
 #include "sync/tail.h"
@@ -65,6 +66,7 @@ struct _GstVkgdrClock {
   GError *error;
   gboolean has_thread;
   gboolean is_detached; /* the stream was disposed */
+  gboolean is_over;     /* GStreamer or the process ends */
   gboolean is_hung;     /* was reported to the context's health */
 };
 
@@ -435,14 +437,13 @@ get_check_interval (GstVkgdrClock *self)
          * G_TIME_SPAN_MILLISECOND;
 }
 
-static gpointer
+static void
 watch (gpointer data)
 {
   GstVkgdrClock *self = data;
-  GstVkgdrContext *context;
 
   g_mutex_lock (&self->lock);
-  while (TRUE) {
+  while (!self->is_over) {
     if (has_work (self)) {
       g_cond_wait_until (&self->wake, &self->lock,
           g_get_monotonic_time () + get_check_interval (self));
@@ -457,40 +458,80 @@ watch (gpointer data)
       break;
   }
   self->has_thread = FALSE;
-  if (self->is_detached)
+  if (self->is_detached || self->is_over)
     retire_all (self);
   g_mutex_unlock (&self->lock);
   clean (self);
-  context = self->context;
+}
+
+/* The thread's references: the last one to the context may be a reference that
+ * the thread, and not the clock, releases. */
+static gpointer
+ref_for_thread (gpointer data)
+{
+  GstVkgdrClock *self = data;
+
+  gst_vkgdr_context_ref_in_background (self->context);
+  return gst_vkgdr_clock_ref (self);
+}
+
+static void
+unref_of_thread (gpointer data)
+{
+  GstVkgdrClock *self = data;
+  GstVkgdrContext *context = self->context;
+
   gst_vkgdr_clock_unref (self);
   gst_vkgdr_reclaim_context (context);
-  return NULL;
 }
+
+static void
+end (gpointer data)
+{
+  GstVkgdrClock *self = data;
+
+  g_mutex_lock (&self->lock);
+  self->is_over = TRUE;
+  g_cond_signal (&self->wake);
+  g_mutex_unlock (&self->lock);
+}
+
+static gboolean
+is_stuck (gpointer data)
+{
+  GstVkgdrClock *self = data;
+
+  return gst_vkgdr_health_is_hung (
+      gst_vkgdr_context_get_health (self->context));
+}
+
+static const GstVkgdrBackground background = {
+  .name = "vkgdr-clock",
+  .phase = GST_VKGDR_BACKGROUND_EARLY,
+  .ref = ref_for_thread,
+  .unref = unref_of_thread,
+  .run = watch,
+  .end = end,
+  .is_stuck = is_stuck,
+};
 
 /* Must be called with the lock held. */
 static gboolean
 ensure_thread (GstVkgdrClock *self, GError **error)
 {
   GError *reason = NULL;
-  GThread *thread;
 
   if (self->has_thread)
     return TRUE;
-  thread = g_thread_try_new (
-      "vkgdr-clock", watch, gst_vkgdr_clock_ref (self), &reason);
-  if (!thread) {
+  self->has_thread = gst_vkgdr_background_start (&background, self, &reason);
+  if (!self->has_thread) {
     g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_FAILED,
         "cannot create a thread to watch a kernel: %s. Raise the limit of "
         "threads (ulimit -u), or set kernel-timeout to 0",
         reason->message);
     g_error_free (reason);
-    gst_vkgdr_clock_unref (self);
-    return FALSE;
   }
-  g_thread_unref (thread);
-  gst_vkgdr_context_ref_in_background (self->context);
-  self->has_thread = TRUE;
-  return TRUE;
+  return self->has_thread;
 }
 
 /* --- launches --------------------------------------------------------------

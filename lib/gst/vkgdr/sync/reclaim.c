@@ -4,8 +4,8 @@
  */
 
 #include "sync/reclaim.h"
+#include "sync/background.h"
 
-#include <stdlib.h>
 #include <unistd.h>
 
 GST_DEBUG_CATEGORY_STATIC (gst_vkgdr_reclaim_debug);
@@ -23,12 +23,9 @@ GST_DEBUG_CATEGORY_STATIC (gst_vkgdr_reclaim_debug);
 /* Microseconds without work after which the thread ends. */
 #define LINGER (2 * G_TIME_SPAN_SECOND)
 
-/* Microseconds for which the end of the process waits for fences: much more
- * than a frame takes, and acceptable if the device hangs. A driver call that
- * already runs is waited for longer, because it must not race with driver
- * teardown. */
-#define EXIT_PATIENCE (2 * G_TIME_SPAN_SECOND)
-#define EXIT_CALL_PATIENCE (20 * G_TIME_SPAN_SECOND)
+/* Microseconds for which the end of GStreamer or of the process waits for
+ * fences: much more than a frame takes, and acceptable if the device hangs. */
+#define END_PATIENCE (2 * G_TIME_SPAN_SECOND)
 
 typedef struct {
   GstVkgdrContext *context; /* NULL if the task does not keep it */
@@ -48,18 +45,15 @@ typedef struct {
   GMutex lock; /* for what follows */
   GCond changed;
   GQueue tasks;    /* of Task, due or waiting for fences */
-  guint n_waiting; /* tasks that drain () and the end of the process wait for */
+  guint n_waiting; /* tasks that drain () and the end wait for */
   gboolean has_thread;
-  gboolean in_call;   /* a task's function runs */
-  gboolean has_ended; /* the process exits: no function is called any more */
+  gint64 deadline; /* monotonic time when the thread ends, or 0 */
 } Reclaimer;
 
-/* Process-wide: all reclaimers with a thread, for the exit handler. */
-static GMutex all_lock;
-static GPtrArray *all;    /* of Reclaimer */
-static GPtrArray *undone; /* of Task, at exit */
-static pid_t all_pid;
-static gint at_end; /* atomic; written under the lock */
+/* Process-wide: tasks that came after the end. They are kept, so that leak
+ * checkers do not report them. */
+static GMutex undone_lock;
+static GPtrArray *undone; /* of Task */
 
 static GQuark reclaimer_quark;
 
@@ -182,8 +176,6 @@ take_ready (Reclaimer *self, gboolean *lost)
 {
   GList *link;
 
-  if (self->has_ended)
-    return NULL;
   for (link = self->tasks.head; link; link = link->next) {
     Task *task = link->data;
 
@@ -215,13 +207,11 @@ run_ready (Reclaimer *self, Task *task, gboolean lost)
 {
   gboolean is_waited_for = task->context != NULL, done;
 
-  self->in_call = TRUE;
   g_mutex_unlock (&self->lock);
   done = can_run (task, lost);
   if (done)
     task_run (task);
   g_mutex_lock (&self->lock);
-  self->in_call = FALSE;
   if (!done)
     g_queue_push_tail (&self->tasks, task);
   else if (is_waited_for)
@@ -236,8 +226,6 @@ next_look (Reclaimer *self, gint64 pause)
   gint64 now = g_get_monotonic_time (), next = now + LINGER;
   GList *link;
 
-  if (self->has_ended)
-    return next;
   if (self->n_waiting > 0)
     return now + pause;
   for (link = self->tasks.head; link; link = link->next) {
@@ -248,15 +236,29 @@ next_look (Reclaimer *self, gint64 pause)
   return next;
 }
 
+/* Keeps a task that is not run any more. */
 static void
-forget (Reclaimer *self)
+keep (Task *task)
 {
-  g_mutex_lock (&all_lock);
-  g_ptr_array_remove_fast (all, self);
-  g_mutex_unlock (&all_lock);
+  g_mutex_lock (&undone_lock);
+  if (!undone)
+    undone = g_ptr_array_new ();
+  g_ptr_array_add (undone, task);
+  g_mutex_unlock (&undone_lock);
 }
 
-static gpointer
+/* Must be called with the lock held. Whether the thread has to return, though
+ * there may be tasks left. */
+static gboolean
+is_over (Reclaimer *self)
+{
+  /* Work behind a kernel that does not end will never be done. */
+  return self->deadline != 0
+         && (self->n_waiting == 0 || gst_vkgdr_health_is_hung (self->health)
+             || g_get_monotonic_time () >= self->deadline);
+}
+
+static void
 reclaim (gpointer data)
 {
   Reclaimer *self = data;
@@ -264,7 +266,7 @@ reclaim (gpointer data)
   gboolean lost;
 
   g_mutex_lock (&self->lock);
-  while (TRUE) {
+  while (!is_over (self)) {
     Task *task = take_ready (self, &lost);
 
     if (task) {
@@ -277,107 +279,66 @@ reclaim (gpointer data)
         break;
     }
   }
+  while (!g_queue_is_empty (&self->tasks))
+    keep (g_queue_pop_head (&self->tasks));
   self->has_thread = FALSE;
   g_mutex_unlock (&self->lock);
-  forget (self);
-  reclaimer_unref (self);
-  return NULL;
-}
-
-/* --- the end of the process ------------------------------------------------
- */
-
-static void
-wait_at_end (Reclaimer *self)
-{
-  gint64 begun = g_get_monotonic_time ();
-
-  g_mutex_lock (&self->lock);
-  /* Work behind a kernel that does not end will never be done. */
-  while ((self->n_waiting > 0 || self->in_call)
-         && !gst_vkgdr_health_is_hung (self->health)) {
-    gint64 deadline =
-        begun + (self->in_call ? EXIT_CALL_PATIENCE : EXIT_PATIENCE);
-
-    if (g_get_monotonic_time () >= deadline)
-      break;
-    g_cond_wait_until (&self->changed, &self->lock, deadline);
-  }
-  self->has_ended = TRUE;
-  g_mutex_unlock (&self->lock);
-}
-
-/* An exit handler. It runs before those of the drivers, which were registered
- * earlier. A child of fork () has none of the threads to wait for. */
-static void
-end_all (void)
-{
-  GPtrArray *last;
-  guint i;
-
-  if (getpid () != all_pid)
-    return;
-  last = g_ptr_array_new_with_free_func (reclaimer_unref);
-  g_mutex_lock (&all_lock);
-  g_atomic_int_set (&at_end, TRUE);
-  for (i = 0; i < all->len; i++) {
-    Reclaimer *self = g_ptr_array_index (all, i);
-
-    g_atomic_int_inc (&self->refcount);
-    g_ptr_array_add (last, self);
-  }
-  g_mutex_unlock (&all_lock);
-  /* Threads that end meanwhile change the order of `all`. */
-  for (i = 0; i < last->len; i++)
-    wait_at_end (g_ptr_array_index (last, i));
-  g_ptr_array_unref (last);
-}
-
-/* FALSE if the process exits and no thread may be started. */
-static gboolean
-remember (Reclaimer *self)
-{
-  gboolean ok;
-
-  g_mutex_lock (&all_lock);
-  if (!all) {
-    all = g_ptr_array_new ();
-    all_pid = getpid ();
-    atexit (end_all);
-  }
-  ok = !g_atomic_int_get (&at_end);
-  if (ok)
-    g_ptr_array_add (all, self);
-  g_mutex_unlock (&all_lock);
-  return ok;
 }
 
 /* --- the thread ------------------------------------------------------------
  */
+
+static gpointer
+reclaimer_ref (gpointer data)
+{
+  Reclaimer *self = data;
+
+  g_atomic_int_inc (&self->refcount);
+  return self;
+}
+
+static void
+end (gpointer data)
+{
+  Reclaimer *self = data;
+
+  g_mutex_lock (&self->lock);
+  self->deadline = g_get_monotonic_time () + END_PATIENCE;
+  g_cond_broadcast (&self->changed);
+  g_mutex_unlock (&self->lock);
+}
+
+static gboolean
+is_stuck (gpointer data)
+{
+  Reclaimer *self = data;
+
+  return gst_vkgdr_health_is_hung (self->health);
+}
+
+static const GstVkgdrBackground background = {
+  .name = "vkgdr-reclaim",
+  .phase = GST_VKGDR_BACKGROUND_LATE,
+  .ref = reclaimer_ref,
+  .unref = reclaimer_unref,
+  .run = reclaim,
+  .end = end,
+  .is_stuck = is_stuck,
+};
 
 /* Must be called with the lock held. */
 static gboolean
 ensure_thread (Reclaimer *self)
 {
   GError *error = NULL;
-  GThread *thread;
 
-  if (self->has_thread)
-    return TRUE;
-  if (!remember (self))
-    return FALSE;
-  g_atomic_int_inc (&self->refcount);
-  thread = g_thread_try_new ("vkgdr-reclaim", reclaim, self, &error);
-  if (thread) {
-    g_thread_unref (thread);
-    self->has_thread = TRUE;
-    return TRUE;
+  if (!self->has_thread) {
+    self->has_thread = gst_vkgdr_background_start (&background, self, &error);
+    if (!self->has_thread)
+      GST_WARNING ("cannot create a thread: %s", error->message);
+    g_clear_error (&error);
   }
-  GST_WARNING ("cannot create a thread: %s", error->message);
-  g_error_free (error);
-  forget (self);
-  g_atomic_int_add (&self->refcount, -1);
-  return FALSE;
+  return self->has_thread;
 }
 
 /* In a child of fork () no driver may be called. Takes no lock, because another
@@ -394,9 +355,9 @@ push (Reclaimer *self, Task *task)
   gboolean ok;
 
   g_mutex_lock (&self->lock);
-  /* During exit no new threads are created. An existing thread goes on, and the
-   * exit waits for it, since freeing one object may free others. */
-  ok = !self->has_ended && ensure_thread (self);
+  /* During the end no new threads are created. An existing thread goes on, and
+   * the end waits for it, since freeing one object may free others. */
+  ok = ensure_thread (self);
   if (ok) {
     g_queue_push_tail (&self->tasks, task);
     if (task->context)
@@ -423,21 +384,14 @@ run_here (Task *task)
     GST_WARNING ("memory that the device may still use is never freed");
 }
 
-/* There is no thread for the task. At exit it is not run; a reference is kept
- * so that leak checkers do not report it.
- */
+/* There is no thread for the task. After the end it is not run. */
 static void
 refuse (Task *task)
 {
-  if (!g_atomic_int_get (&at_end)) {
+  if (gst_vkgdr_background_is_over (background.phase))
+    keep (task);
+  else
     run_here (task);
-    return;
-  }
-  g_mutex_lock (&all_lock);
-  if (!undone)
-    undone = g_ptr_array_new ();
-  g_ptr_array_add (undone, task);
-  g_mutex_unlock (&all_lock);
 }
 
 void

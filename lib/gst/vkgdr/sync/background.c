@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * sync/background.c: see sync/background.h
+ */
+
+#include "sync/background.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+/* Microseconds for which the end waits for threads that were asked to return. A
+ * driver call that already runs is waited for that long, because it must not
+ * race with driver teardown. */
+#define PATIENCE (20 * G_TIME_SPAN_SECOND)
+
+/* Microseconds after which the end looks again whether a thread is stuck. */
+#define LOOK (50 * G_TIME_SPAN_MILLISECOND)
+
+typedef struct {
+  const GstVkgdrBackground *type;
+  gpointer data;     /* NULL once the thread's function has returned */
+  gboolean is_asked; /* to return */
+} Thread;
+
+/* Process-wide: all threads, for the end. */
+static GMutex lock;
+static GCond changed;
+static GPtrArray *threads; /* of Thread, in no order */
+static pid_t owner;        /* the process that they belong to */
+static gint n_over;        /* phases that are over; atomic; written locked */
+
+/* --- the end ---------------------------------------------------------------
+ */
+
+/* Must be called with the lock held. */
+static Thread *
+find (GstVkgdrBackgroundPhase phase, gboolean (*is_wanted) (Thread *))
+{
+  guint i;
+
+  for (i = 0; i < threads->len; i++) {
+    Thread *thread = g_ptr_array_index (threads, i);
+
+    if (thread->type->phase == phase && is_wanted (thread))
+      return thread;
+  }
+  return NULL;
+}
+
+static gboolean
+is_unasked (Thread *thread)
+{
+  return !thread->is_asked;
+}
+
+static gboolean
+is_ending (Thread *thread)
+{
+  return !thread->data || !thread->type->is_stuck (thread->data);
+}
+
+/* Must be called with the lock held, which is released meanwhile. */
+static void
+ask_to_end (Thread *thread)
+{
+  const GstVkgdrBackground *type = thread->type;
+  gpointer data;
+
+  thread->is_asked = TRUE;
+  if (!thread->data)
+    return;
+  data = type->ref (thread->data);
+  g_mutex_unlock (&lock);
+  type->end (data);
+  type->unref (data);
+  g_mutex_lock (&lock);
+}
+
+static void
+end_all (void)
+{
+  gint64 deadline = g_get_monotonic_time () + PATIENCE;
+  Thread *thread;
+  gint phase;
+
+  if (getpid () != owner)
+    return;
+  g_mutex_lock (&lock);
+  for (phase = n_over; phase < GST_VKGDR_BACKGROUND_N_PHASES; phase++) {
+    g_atomic_int_set (&n_over, phase + 1);
+    while ((thread = find (phase, is_unasked)))
+      ask_to_end (thread);
+    while (find (phase, is_ending) && g_get_monotonic_time () < deadline)
+      g_cond_wait_until (&changed, &lock, g_get_monotonic_time () + LOOK);
+  }
+  g_mutex_unlock (&lock);
+}
+
+static void
+end_with_registry (gpointer data, GObject *registry)
+{
+  end_all ();
+}
+
+/* --- threads ---------------------------------------------------------------
+ */
+
+/* Must be called with the lock held. */
+static void
+prepare (void)
+{
+  if (!threads) {
+    threads = g_ptr_array_new ();
+    atexit (end_all);
+    g_object_weak_ref (G_OBJECT (gst_registry_get ()), end_with_registry, NULL);
+  } else if (owner != getpid ()) {
+    g_ptr_array_set_size (threads, 0); /* fork () has copied no thread */
+  }
+  owner = getpid ();
+}
+
+/* The last that a thread does: what it used is released before. */
+static void
+remove_thread (Thread *thread)
+{
+  gpointer data = thread->data;
+
+  g_mutex_lock (&lock);
+  thread->data = NULL;
+  g_mutex_unlock (&lock);
+  thread->type->unref (data);
+  g_mutex_lock (&lock);
+  g_ptr_array_remove_fast (threads, thread);
+  g_cond_broadcast (&changed);
+  g_mutex_unlock (&lock);
+  g_free (thread);
+}
+
+static gpointer
+run (gpointer data)
+{
+  Thread *thread = data;
+
+  g_mutex_lock (&lock); /* until the thread is complete */
+  g_mutex_unlock (&lock);
+  thread->type->run (thread->data);
+  remove_thread (thread);
+  return NULL;
+}
+
+/* Must be called with the lock held. */
+static gboolean
+start (const GstVkgdrBackground *type, gpointer data, GError **error)
+{
+  Thread *thread = g_new0 (Thread, 1);
+  GThread *handle = g_thread_try_new (type->name, run, thread, error);
+
+  if (!handle) {
+    g_free (thread);
+    return FALSE;
+  }
+  g_thread_unref (handle);
+  thread->type = type;
+  thread->data = type->ref (data);
+  g_ptr_array_add (threads, thread);
+  return TRUE;
+}
+
+gboolean
+gst_vkgdr_background_start (
+    const GstVkgdrBackground *type, gpointer data, GError **error)
+{
+  gboolean ok = FALSE;
+
+  g_mutex_lock (&lock);
+  prepare ();
+  if (gst_vkgdr_background_is_over (type->phase))
+    g_set_error_literal (error, G_THREAD_ERROR, G_THREAD_ERROR_AGAIN,
+        "GStreamer or the process ends");
+  else
+    ok = start (type, data, error);
+  g_mutex_unlock (&lock);
+  return ok;
+}
+
+gboolean
+gst_vkgdr_background_is_over (GstVkgdrBackgroundPhase phase)
+{
+  return g_atomic_int_get (&n_over) > (gint) phase;
+}

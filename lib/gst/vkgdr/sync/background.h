@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * sync/background.h: threads that live longer than what they were started for
+ *
+ * Such a thread waits some time for more work before it ends, so it may be
+ * alive when the last pipeline is gone. gst_deinit () frees what every use of a
+ * GstObject needs, and the exit handlers of the drivers free what every driver
+ * call needs. So all these threads are ended before, in one of two moments,
+ * whichever comes first:
+ *
+ * - In gst_deinit (). GStreamer has no hook for it, but releases its registry
+ *   there, early enough.
+ * - In an exit handler, in programs that do not call gst_deinit (). It runs
+ *   before the handlers of the drivers, which were registered earlier.
+ *
+ * A child of fork () has none of these threads. Thread-safe.
+ */
+
+#ifndef __GST_VKGDR_BACKGROUND_H__
+#define __GST_VKGDR_BACKGROUND_H__
+
+#include "device/device-private.h"
+
+G_BEGIN_DECLS
+
+/* The order in which threads are ended. Those of EARLY may give work to those
+ * of LATE while they end. */
+typedef enum {
+  GST_VKGDR_BACKGROUND_EARLY,
+  GST_VKGDR_BACKGROUND_LATE,
+} GstVkgdrBackgroundPhase;
+
+#define GST_VKGDR_BACKGROUND_N_PHASES 2
+
+typedef struct {
+  const gchar *name; /* of the thread */
+  GstVkgdrBackgroundPhase phase;
+  /* The thread keeps a reference of its data. */
+  gpointer (*ref) (gpointer data);
+  void (*unref) (gpointer data);
+  void (*run) (gpointer data); /* the thread's function */
+  /* Makes run () return soon. Does not wait for that. */
+  void (*end) (gpointer data);
+  /* Whether the thread may be in a driver call that does not return, because a
+   * kernel does not end. Then the end does not wait for it. */
+  gboolean (*is_stuck) (gpointer data);
+} GstVkgdrBackground;
+
+/* Starts a thread. FALSE with @error set if none can be created, or if the
+ * threads of this phase have been ended. */
+gboolean gst_vkgdr_background_start (
+    const GstVkgdrBackground *type, gpointer data, GError **error);
+
+/* Whether the threads of @phase are being ended, or have been. */
+gboolean gst_vkgdr_background_is_over (GstVkgdrBackgroundPhase phase);
+
+G_END_DECLS
+
+#endif /* __GST_VKGDR_BACKGROUND_H__ */

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * deinit.c: gst_deinit () ends the library's threads
+ *
+ * They would use GStreamer's objects after it has freed what these need. A
+ * process can call gst_deinit () once, so each case is a process of its own.
+ */
+
+#include <unistd.h>
+
+#include "slow.h"
+#include "util.h"
+
+/* The name of the environment variable that makes this program such a process,
+ * and says what it does before. */
+#define WORK "TEST_DEINIT_WORK"
+
+/* Milliseconds of work that the device still has: some; and more than
+ * gst_deinit () waits for. */
+#define SHORT_WORK 300
+#define LONG_WORK 6000
+
+/* Microseconds in which gst_deinit () returns in any case. */
+#define LIMIT (5 * G_TIME_SPAN_SECOND)
+
+/* --- in the process that ends --------------------------------------------- */
+
+static gint is_done;
+
+/* Has a thread for its kernels and one that frees memory. */
+static void
+play (void)
+{
+  GstElement *pipeline = test_launch (
+      "videotestsrc num-buffers=4 ! video/x-raw,width=64,height=64 "
+      "! vkgdrupload ! cudafilter kernel=invert ! vkgdrdownload ! fakesink");
+  GError *error = test_play_result (pipeline);
+
+  fail_unless (!error, "%s", error ? error->message : "");
+  gst_object_unref (pipeline);
+}
+
+static void
+finish (gpointer user_data)
+{
+  g_atomic_int_set (&is_done, TRUE);
+}
+
+/* Something is released when the device has finished, in @ms milliseconds. */
+static void
+release_later (guint ms)
+{
+  GstVkgdrContext *context = test_context_new ();
+  GstVkgdrStream *stream = test_stream_new (context);
+  GstVkgdrFence *fence;
+
+  test_stream_delay (stream, ms, NULL);
+  fence = gst_vkgdr_stream_record (stream, NULL);
+  fail_unless (fence != NULL);
+  gst_vkgdr_fence_release_later (fence, finish, NULL);
+  gst_vkgdr_fence_unref (fence);
+  gst_object_unref (stream);
+  gst_object_unref (context);
+}
+
+/* Threads of this process whose name begins with "vkgdr". */
+static guint
+count_threads (void)
+{
+  GDir *folder = g_dir_open ("/proc/self/task", 0, NULL);
+  const gchar *id;
+  guint n = 0;
+
+  fail_unless (folder != NULL);
+  while ((id = g_dir_read_name (folder))) {
+    gchar *path = g_build_filename ("/proc/self/task", id, "comm", NULL);
+    gchar *name = NULL;
+
+    if (g_file_get_contents (path, &name, NULL, NULL)
+        && g_str_has_prefix (name, "vkgdr"))
+      n++;
+    g_free (name);
+    g_free (path);
+  }
+  g_dir_close (folder);
+  return n;
+}
+
+typedef enum { IDLE, SHORT, LONG } Work;
+
+static const gchar *const works[] = { "idle", "short", "long" };
+
+static gint
+find_work (void)
+{
+  const gchar *wanted = g_getenv (WORK);
+  gint i;
+
+  for (i = 0; wanted && i < (gint) G_N_ELEMENTS (works); i++)
+    if (g_str_equal (wanted, works[i]))
+      return i;
+  return -1;
+}
+
+GST_START_TEST (end)
+{
+  Work work = find_work ();
+  gint64 begun;
+
+  if (work == IDLE)
+    play ();
+  else
+    release_later (work == SHORT ? SHORT_WORK : LONG_WORK);
+  while (count_threads () == 0) /* a thread gets its name when it first runs */
+    g_usleep (1000);
+  begun = g_get_monotonic_time ();
+  gst_deinit ();
+  fail_unless (g_get_monotonic_time () - begun < test_limit (LIMIT));
+  fail_unless (work != SHORT || g_atomic_int_get (&is_done));
+  /* A thread is in the list of the system for a moment after its end. */
+  g_usleep (G_USEC_PER_SEC / 10);
+  fail_unless_equals_int (count_threads (), 0);
+  _exit (0); /* GstCheck calls gst_deinit () when the process exits */
+}
+GST_END_TEST;
+
+/* --- the test --------------------------------------------------------------
+ */
+
+GST_START_TEST (test_no_thread_is_left)
+{
+  gchar *arguments[] = { g_file_read_link ("/proc/self/exe", NULL), NULL };
+  gchar **environment =
+      g_environ_setenv (g_get_environ (), WORK, works[__i__], TRUE);
+  GError *error = NULL;
+  gint status = -1;
+
+  environment = g_environ_setenv (environment, "CK_FORK", "no", TRUE);
+  environment = g_environ_unsetenv (environment, "GST_CHECKS");
+  fail_unless (arguments[0] != NULL);
+  g_spawn_sync (NULL, arguments, environment, G_SPAWN_DEFAULT, NULL, NULL, NULL,
+      NULL, &status, &error);
+  fail_unless (!error, "%s", error ? error->message : "");
+  fail_unless_equals_int (status, 0);
+  g_strfreev (environment);
+  g_free (arguments[0]);
+}
+GST_END_TEST;
+
+static Suite *
+deinit_suite (void)
+{
+  Suite *s = suite_create ("deinit");
+  TCase *tc = tcase_create ("general");
+
+  suite_add_tcase (s, tc);
+  tcase_set_timeout (tc, 30);
+  if (find_work () >= 0)
+    tcase_add_test (tc, end);
+  else
+    tcase_add_loop_test (tc, test_no_thread_is_left, 0, G_N_ELEMENTS (works));
+  return s;
+}
+
+GST_CHECK_MAIN (deinit);
