@@ -54,6 +54,25 @@ test_teardown (void)
   gst_object_unref (test_context);
 }
 
+void
+test_run_again (const gchar *name, const gchar *value)
+{
+  gchar *arguments[] = { g_file_read_link ("/proc/self/exe", NULL), NULL };
+  gchar **environment = g_environ_setenv (g_get_environ (), name, value, TRUE);
+  GError *error = NULL;
+  gint status = -1;
+
+  environment = g_environ_setenv (environment, "CK_FORK", "no", TRUE);
+  environment = g_environ_unsetenv (environment, "GST_CHECKS");
+  fail_unless (arguments[0] != NULL);
+  g_spawn_sync (NULL, arguments, environment, G_SPAWN_DEFAULT, NULL, NULL, NULL,
+      NULL, &status, &error);
+  fail_unless (!error, "%s", error ? error->message : "");
+  fail_unless_equals_int (status, 0);
+  g_strfreev (environment);
+  g_free (arguments[0]);
+}
+
 GstVkgdrStream *
 test_stream_new (GstVkgdrContext *context)
 {

@@ -28,6 +28,12 @@ void test_assert_last_ref (GstVkgdrContext *context);
 
 void test_teardown (void);
 
+/* Runs this test program once more, in a process whose end is part of the test:
+ * with the environment variable @name set to @value, for which the program has
+ * another suite, and without libcheck's processes. Fails the test unless the
+ * exit status is 0. */
+void test_run_again (const gchar *name, const gchar *value);
+
 GstVkgdrStream *test_stream_new (GstVkgdrContext *context);
 
 /* Memory of the context's allocator; fails the test where there is none. */
