@@ -63,7 +63,7 @@ list_tree ()
 
   cd -- "$root"
   if [ ! -e .git ]; then
-    find . -name 'build*' -type d -maxdepth 1 -prune -o ! -type d -print0
+    find . -path './build*' -type d -prune -o ! -type d -print0
     return
   fi
   command -v git >/dev/null || die "git is missing: scripts/deps package"
