@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * cache.c: images on disk: shared by processes, and trusted only where they
- * cannot be another user's
+ * cache.c: tests of the cache of compiled images on disk
+ *
+ * Several processes share it, and it trusts only files that no other user can
+ * have written.
  */
 
 #include <glib/gstdio.h>
@@ -13,7 +15,7 @@
 #include "folder.h"
 #include "kernel/cache.h"
 
-/* The user that others use for files of nobody. */
+/* The user ID of "nobody". */
 #define NOBODY 65534
 
 static gchar *cache;
@@ -36,7 +38,8 @@ teardown (void)
 
 /* --- entries ------------------------------------------------------------- */
 
-/* Entry number @i: its size and content follow from the number. */
+/* Makes entry number @i. Its size and its content depend on the number
+ * alone. */
 static GBytes *
 make_entry (guint i)
 {
@@ -58,7 +61,7 @@ entry_is_right (guint i, GBytes *found)
 }
 
 #define N_ENTRIES 20
-/* Some five of the entries. */
+/* Has room for about five of the entries. */
 #define SMALL_CACHE "10K"
 #define SMALL_CACHE_SIZE (10 * 1024)
 #define LARGEST_ENTRY (1000 + 100 * N_ENTRIES + 64)
@@ -80,8 +83,8 @@ damage (void)
     g_dir_close (dir);
 }
 
-/* Stores, looks up and damages entries for a second; returns how many lookups
- * found one, or -1 if one was wrong. */
+/* Stores, looks up and damages entries for one second. Returns how many lookups
+ * found an entry, or -1 if an entry had the wrong content. */
 static gint
 use_cache (guint seed)
 {
@@ -148,7 +151,8 @@ GST_START_TEST (test_processes_share_a_small_cache)
     fail_unless (waitpid (child[i], &status, 0) == child[i]);
     fail_unless (WIFEXITED (status) && WEXITSTATUS (status) == 0);
   }
-  /* Both may have made room for their own last one at the same time. */
+  /* Each process can make room for its latest entry while the other one does
+   * so, too. So the cache may exceed its limit by two entries. */
   fail_unless (get_folder_size (cache) <= SMALL_CACHE_SIZE + 2 * LARGEST_ENTRY);
 }
 GST_END_TEST;
@@ -172,7 +176,7 @@ GST_START_TEST (test_oldest_entries_go)
   g_usleep (20 * 1000);
   gst_vkgdr_cache_store ("second one", entry);
   g_usleep (20 * 1000);
-  /* Used, and so the younger one. */
+  /* The lookup makes this entry newer than the second one. */
   fail_unless (cache_has ("first one"));
   g_usleep (20 * 1000);
   gst_vkgdr_cache_store ("third one", entry);
@@ -190,7 +194,7 @@ GST_START_TEST (test_size_of_nothing_keeps_nothing)
   g_setenv ("VKGDR_CACHE_SIZE", "0", TRUE);
   gst_vkgdr_cache_store ("a key", entry);
   fail_if (cache_has ("a key"));
-  /* What is no size counts as none given. */
+  /* A size that cannot be read is ignored. */
   g_setenv ("VKGDR_CACHE_SIZE", "much", TRUE);
   gst_vkgdr_cache_store ("a key", entry);
   fail_unless (cache_has ("a key"));
@@ -281,7 +285,7 @@ GST_START_TEST (test_entry_that_others_can_write_to_is_not_used)
     fail_unless (chown (path, NOBODY, NOBODY) == 0);
     fail_if (cache_has ("a key"));
   }
-  /* A new one takes its place. */
+  /* A new entry replaces it. */
   g_free (store_entry ());
   fail_unless (cache_has ("a key"));
   g_free (path);
@@ -325,7 +329,8 @@ GST_START_TEST (test_warns_once_of_a_folder_that_is_not_used)
 }
 GST_END_TEST;
 
-/* Users' files, and names that only look like an entry's. */
+/* The cache does not remove files of the user, nor files whose names only
+ * resemble the name of an entry. */
 GST_START_TEST (test_only_own_names_are_removed)
 {
   static const gchar *const names[] = { "disk.image.qcow2", "mine.image",
@@ -352,7 +357,7 @@ GST_START_TEST (test_only_own_names_are_removed)
   g_free (folder_write (path, "a writer was killed"));
   g_free (path);
 
-  /* No room for anything but one entry. */
+  /* There is room for one entry only. */
   g_setenv ("VKGDR_CACHE_SIZE", "1050", TRUE);
   g_free (store_entry ());
   for (i = 0; i < G_N_ELEMENTS (names); i++) {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * calls.c: how many calls of the driver a filter makes for a frame, and that
- * those that it leaves out are not needed
+ * calls.c: how many calls of the driver a filter makes for each frame
  *
- * Each of them costs up to some microseconds on a GPU, which is what a small
- * frame costs. The software device counts them.
+ * On a GPU each call costs up to some microseconds, as much as a small frame.
+ * The software device counts the calls. The tests also check that the calls
+ * that a filter leaves out are not needed.
  */
 
 #include <gst/check/gstharness.h>
@@ -15,12 +15,13 @@
   "video/x-raw(memory:VkgdrMemory),format=RGBA,width=64,height=64," \
   "framerate=30/1"
 
-/* Frames that are counted, and frames before: a filter measures more of these,
- * and makes its events. */
+/* The number of frames that are counted, and of frames before them, for which a
+ * filter makes more calls: it creates its events and measures. */
 #define FRAMES 64
 #define FIRST_FRAMES 64
 
-/* Calls that are not made for each frame are for one of so many at least. */
+/* A call that is not made for each frame is made for at most one frame in this
+ * many. */
 #define SELDOM (FRAMES / 4)
 
 static GstBuffer *
@@ -82,7 +83,8 @@ add_counts (gulong *counts, gint sign)
     counts[i] += sign * test_count_calls (names[i]);
 }
 
-/* The same frame comes out, and goes in again. */
+/* Pushes the frame, and takes the same frame from the output for the next
+ * call. */
 static void
 push (Line *line)
 {
@@ -90,7 +92,8 @@ push (Line *line)
   fail_unless (line->frame != NULL);
 }
 
-/* Another frame comes out. */
+/* Pushes the frame while it is in use elsewhere, so that the output is another
+ * frame. */
 static void
 push_apart (Line *line)
 {
@@ -98,7 +101,8 @@ push_apart (Line *line)
       gst_harness_push_and_pull (line->harness, gst_buffer_ref (line->frame)));
 }
 
-/* As on a device that keeps up, and as a pool does: the frame is idle. */
+/* Makes the frame idle, as it would be with a pool and a device that is fast
+ * enough. */
 static void
 wait_for_device (Line *line)
 {
@@ -131,7 +135,8 @@ count_calls (const gchar *launch, void (*func) (Line *), gulong *counts)
   line_clear (&line);
 }
 
-/* Of each of @filters, @wanted calls for each frame, and some more. */
+/* Checks that each frame takes @wanted calls, apart from a few additional calls
+ * of each of the @filters filters. */
 static void
 assert_calls (const gulong *counts, guint name, guint wanted, guint filters)
 {
@@ -141,7 +146,8 @@ assert_calls (const gulong *counts, guint name, guint wanted, guint filters)
       FRAMES, wanted);
 }
 
-/* A launch, a fence behind it, and the CUDA context around both. */
+/* A frame takes a launch, a fence behind it, and a push and a pop of the CUDA
+ * context. */
 GST_START_TEST (test_one_filter)
 {
   gulong counts[N_NAMES];
@@ -158,7 +164,7 @@ GST_START_TEST (test_one_filter)
 }
 GST_END_TEST;
 
-/* One fence for the input and the output. */
+/* The input and the output share one fence. */
 GST_START_TEST (test_two_buffers)
 {
   gulong counts[N_NAMES];
@@ -172,7 +178,8 @@ GST_START_TEST (test_two_buffers)
 }
 GST_END_TEST;
 
-/* Each filter waits on the device for the one before, and for nothing else. */
+/* Each filter makes its stream wait for the filter before it, and for nothing
+ * else. */
 GST_START_TEST (test_four_filters)
 {
   gulong counts[N_NAMES];
@@ -206,7 +213,7 @@ make_function (GstVkgdrContext *context)
   return function;
 }
 
-/* Whether two fences of @stream, one after the other, are one. */
+/* Whether two calls in a row return the same fence of @stream. */
 static gboolean
 has_one_fence (GstVkgdrStream *stream)
 {
@@ -220,8 +227,10 @@ has_one_fence (GstVkgdrStream *stream)
   return same;
 }
 
-/* A fence serves until more is queued: a kernel, with a limit or without, a
- * wait, or what others queue who have the stream's handle. */
+/* A stream returns the same fence until more work is queued: a kernel, with or
+ * without a time limit, or a wait. As soon as a caller has the handle of the
+ * stream, each fence is a new one, because the caller can queue work of its
+ * own. */
 GST_START_TEST (test_fences_are_used_again)
 {
   GstVkgdrStream *stream = test_stream_new (test_context);
@@ -264,8 +273,8 @@ GST_START_TEST (test_fences_are_used_again)
 }
 GST_END_TEST;
 
-/* Kernels have no event in front, and the clock is fair all the same: it counts
- * from when the last thing is reached that the stream waits for. */
+/* No event is recorded in front of a kernel. Nevertheless its time limit begins
+ * only when everything that the stream waits for has been reached. */
 GST_START_TEST (test_clock_starts_behind_waits)
 {
   GstVkgdrStream *stream = test_stream_new (test_context);
@@ -301,8 +310,8 @@ GST_START_TEST (test_clock_starts_behind_waits)
 }
 GST_END_TEST;
 
-/* An application's own work on the stream, of which the library knows nothing
- * but that it may be there. */
+/* The application queues work of its own on the stream. The library only knows
+ * that there can be such work. */
 GST_START_TEST (test_clock_starts_behind_work_of_others)
 {
   GstVkgdrStream *stream = test_stream_new (test_context);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * compilers.c: what turns sources into images
+ * compilers.c: tests of how sources become images
  *
- * No device is needed: for compilers that are programs there are scripts that
- * take their place, and real ones are used where they are installed.
+ * No device is needed. Scripts take the place of compilers that are programs.
+ * Real compilers are used where they are installed.
  */
 
 #include <gio/gio.h>
@@ -28,19 +28,21 @@
   "{\n" \
   "}\n"
 
-/* Seconds until a compiler that hangs is killed. */
+/* The time limit of a compiler, in seconds. */
 #define SHORT_TIMEOUT "1"
-/* What a start with a warm cache may take, in microseconds: without NVRTC, and
- * with it, whose hundred megabytes take the linker about six milliseconds. */
+/* The longest time of a start with a warm cache, in microseconds, without NVRTC
+ * and with it. The dynamic linker takes about 6 ms to load NVRTC, which has a
+ * hundred megabytes. */
 #define WARM_LIMIT 5000
 #define NVRTC_LIMIT 50000
 
-/* A GPU of today, and an old one. */
+/* A current GPU and an old one. */
 static const GstVkgdrCompilerTarget hopper = { FALSE, 13000, 90 };
 static const GstVkgdrCompilerTarget pascal = { FALSE, 12000, 61 };
 
-/* What stands in for clang: answers questions from variables, keeps a
- * record of its command lines, and compiles all but sources with "wrong". */
+/* A script that takes the place of clang. It answers questions from variables,
+ * records its command lines, and compiles all sources except those that contain
+ * "wrong". */
 #define SCRIPT \
   "#!/bin/sh\n" \
   "echo \"$@\" >> \"$FAKE_RECORD\"\n" \
@@ -154,7 +156,7 @@ assert_compiles (
   g_bytes_unref (image);
 }
 
-/* The message; the caller frees it. */
+/* Returns the message, which the caller frees. */
 static gchar *
 compile_fails (
     const GstVkgdrCompilerTarget *target, const gchar *source, gint code)
@@ -266,7 +268,8 @@ GST_START_TEST (test_broken_compiler_is_no_compiler)
   g_setenv ("FAKE_BROKEN", "yes", TRUE);
   assert_fails_with (
       &hopper, SOURCE, GST_VKGDR_ERROR_NO_DRIVER, "clang does not work: ");
-  /* One that has no architecture for the device is none, too. */
+  /* A compiler that does not support the architecture of the device is not used
+   * either. */
   g_unsetenv ("FAKE_BROKEN");
   g_setenv ("FAKE_ARCHS", "sm_100", TRUE);
   assert_fails_with (&hopper, SOURCE, GST_VKGDR_ERROR_NO_DRIVER,
@@ -296,7 +299,7 @@ GST_START_TEST (test_compiler_that_hangs_is_killed)
   assert_fails_with (&hopper, "hangs", GST_VKGDR_ERROR_COMPILE,
       "was not done within " SHORT_TIMEOUT " s, and was killed");
   fail_unless (g_get_monotonic_time () - start < 20 * G_USEC_PER_SEC);
-  /* What it started is gone as well. */
+  /* The child processes of the compiler are killed as well. */
   pid = read_record (".pid");
   fail_unless (*pid);
   g_usleep (100 * 1000);
@@ -340,7 +343,7 @@ GST_START_TEST (test_next_one_is_tried)
   g_setenv ("VKGDR_COMPILER", "clang", TRUE);
   g_setenv ("FAKE_ARCHS", "sm_80", TRUE);
   assert_compiles (&hopper, SOURCE, TRUE);
-  /* A source that is wrong is the end. */
+  /* After an error in the source, no other compiler is tried. */
   message = compile_fails (&hopper, "wrong", GST_VKGDR_ERROR_COMPILE);
   assert_contains (message, "it is wrong");
   g_free (message);
@@ -391,7 +394,7 @@ GST_START_TEST (test_warm_start_runs_nothing_and_is_fast)
 }
 GST_END_TEST;
 
-/* Runs the compiler once if it is asked for an image that it has not made. */
+/* Returns how many compilations the script has recorded. */
 static guint
 count_compilations (void)
 {
@@ -445,7 +448,7 @@ is_compiled_anew (const gchar *source, const GstVkgdrCompileOptions *options)
   return count_compilations () > n;
 }
 
-/* Loop: the spellings of an include. */
+/* The test runs once for each of these spellings of an include. */
 static const gchar *const includes[] = { "#include \"one.h\"\n",
   "%:include \"one.h\"\n", "  #  include /* here */ <one.h>\n",
   "/* a */ # /* b */ include \"one.h\"\n", "#inc\\\nlude \"one.h\"\n",
@@ -472,7 +475,8 @@ GST_START_TEST (test_changed_include_is_compiled)
 }
 GST_END_TEST;
 
-/* A file that appears where none was found, or before the one that was. */
+/* The source is compiled again if a header appears where none was found before,
+ * or in a folder that is searched earlier. */
 GST_START_TEST (test_new_include_is_compiled)
 {
   gchar *below = g_build_filename (folder, "below", NULL);
@@ -494,7 +498,7 @@ GST_START_TEST (test_new_include_is_compiled)
 }
 GST_END_TEST;
 
-/* Only the compiler knows which file this is. */
+/* The name of the file is a macro, so that only the compiler knows the file. */
 GST_START_TEST (test_computed_include_is_not_cached)
 {
   use_script ("clang");
@@ -543,7 +547,7 @@ GST_START_TEST (test_options_reach_the_compiler)
 }
 GST_END_TEST;
 
-/* Nothing of a command line goes through a shell. */
+/* No command line is run by a shell. */
 GST_START_TEST (test_folder_with_backticks_is_only_a_folder)
 {
   gchar *odd = g_build_filename (folder, "a `touch $FAKE_RECORD.ran` b", NULL);
@@ -588,8 +592,8 @@ GST_END_TEST;
 
 /* --- real compilers ------------------------------------------------------ */
 
-/* All that a kernel may be made of; a helper has no __device__ where @helper is
- * "". */
+/* Makes a source that uses everything that kernels can use. If @helper is "", a
+ * helper function has no __device__. */
 static gchar *
 make_rich_source (const gchar *helper)
 {
@@ -647,7 +651,7 @@ check_source (const GstVkgdrCompilerTarget *target, const gchar *source,
   g_bytes_unref (image);
 }
 
-/* Whether the compiler that is asked for is there. */
+/* Whether the compiler @which is installed. */
 static gboolean
 find_compiler (const GstVkgdrCompilerTarget *target, const gchar *which)
 {
@@ -663,7 +667,8 @@ find_compiler (const GstVkgdrCompilerTarget *target, const gchar *which)
   return text != NULL;
 }
 
-/* A source that has a bit of everything; and messages that name its lines. */
+/* Compiles the rich source, and checks that messages name the lines of the
+ * source. */
 static void
 check_rich_source (const gchar *which, const gchar *helper, const gchar *place)
 {
@@ -731,7 +736,8 @@ check_quiet (const GstVkgdrProgram *program, const gchar *header,
   g_free (source);
 }
 
-/* All of them, without a warning, by the first program that works. */
+/* Compiles all effects with the first program that works. There must be no
+ * warning. */
 static void
 check_quiet_effects (void)
 {
@@ -758,11 +764,10 @@ GST_START_TEST (test_clang_compiles_effects)
 }
 GST_END_TEST;
 
-/* --- NVRTC -----------------------------------------------------------------
- */
+/* --- NVRTC --------------------------------------------------------------- */
 
-/* In a process of its own, since NVRTC is loaded once; returns whether the
- * compilation succeeded in the time. */
+/* Compiles in a process of its own, because a process loads NVRTC only once.
+ * Returns whether the compilation succeeded within @limit microseconds. */
 static gboolean
 compile_apart (gint64 limit)
 {
@@ -779,7 +784,7 @@ compile_apart (gint64 limit)
   return WIFEXITED (status) && WEXITSTATUS (status) == 0;
 }
 
-/* With a cached image, only loading NVRTC is left of a start. */
+/* With a cached image, a start only has to load NVRTC. */
 GST_START_TEST (test_warm_start_with_nvrtc_is_fast)
 {
   gboolean warm = FALSE;
@@ -790,7 +795,8 @@ GST_START_TEST (test_warm_start_with_nvrtc_is_fast)
     g_printerr ("skipped: there is no NVRTC\n");
     return;
   }
-  /* Once in five, on a machine that has more to do. */
+  /* A machine that is busy may be slow, so that one fast start in five is
+   * enough. */
   for (i = 0; i < 5 && !warm; i++)
     warm = compile_apart (test_limit (NVRTC_LIMIT));
   fail_unless (warm);

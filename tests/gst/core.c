@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * core.c: memory that is pinned, exported, freed and lost
+ * core.c: tests of memory that is pinned, exported, freed or lost
  */
 
 #include <string.h>
@@ -21,8 +21,7 @@ describe (GError *error)
   return error ? error->message : "";
 }
 
-/* --- pinning ---------------------------------------------------------------
- */
+/* --- pinning ------------------------------------------------------------- */
 
 static gint
 file_new (guint8 byte)
@@ -48,9 +47,9 @@ set_file (GstMemory *memory, guint8 byte)
   gst_memory_unmap (memory, &map);
 }
 
-/* The mapping of the memory goes with each unmap. Other pages come to lie at
- * its address: DMA from pages that were pinned there would send the old bytes.
- */
+/* Each unmap removes the mapping of this memory, and other pages can then be
+ * mapped at its address. DMA from pages that were pinned at this address would
+ * send the old bytes. */
 GST_START_TEST (test_mapping_that_moves)
 {
   GstAllocator *allocator = gst_fd_allocator_new ();
@@ -65,7 +64,7 @@ GST_START_TEST (test_mapping_that_moves)
   guint i;
 
   for (i = 0; i < 3; i++) {
-    /* Whatever lies where the memory was mapped before. */
+    /* Maps other pages where the memory was mapped before. */
     fail_unless (gst_memory_map (theirs, &map, GST_MAP_READ));
     other = map.data;
     gst_memory_unmap (theirs, &map);
@@ -98,8 +97,8 @@ GST_START_TEST (test_mapping_that_moves)
 }
 GST_END_TEST;
 
-/* The bytes of an application can go before the memory that wraps them is known
- * to be gone, so they are not pinned. */
+/* An application can free its bytes before the library notices that the memory
+ * that wraps them is gone. So such bytes are not pinned. */
 GST_START_TEST (test_wrapped_bytes_are_not_pinned)
 {
   guint8 *bytes = g_malloc0 (SIZE);
@@ -132,8 +131,8 @@ count_freed (gpointer unused, GstMiniObject *memory)
   g_atomic_int_inc (&n_freed);
 }
 
-/* Neither the thread that frees a pinned memory nor one that launches waits for
- * a kernel that runs elsewhere. */
+/* A kernel runs on another stream. Neither the thread that frees a pinned
+ * memory nor a thread that launches a kernel waits for it. */
 GST_START_TEST (test_freeing_pinned_memory_does_not_wait)
 {
   GstMemory *memory = gst_allocator_alloc (NULL, SIZE, NULL);
@@ -152,7 +151,7 @@ GST_START_TEST (test_freeing_pinned_memory_does_not_wait)
 
   began = g_get_monotonic_time ();
   gst_memory_unref (memory);
-  g_usleep (100000); /* its unpinning has begun */
+  g_usleep (100000); /* the thread that unpins has begun */
   fail_unless (gst_vkgdr_memory_fill (ours, 0, 0, SIZE, 1, 7, 4, other, &error),
       "%s", describe (error));
   fail_unless (g_get_monotonic_time () - began < 400 * 1000,
@@ -167,8 +166,7 @@ GST_START_TEST (test_freeing_pinned_memory_does_not_wait)
 }
 GST_END_TEST;
 
-/* --- export ----------------------------------------------------------------
- */
+/* --- export -------------------------------------------------------------- */
 
 static gsize
 file_size (gint fd)
@@ -179,8 +177,8 @@ file_size (gint fd)
   return status.st_size;
 }
 
-/* A small memory shares its allocation with others, whose bytes must not leave.
- */
+/* A small memory shares its allocation with others, and their bytes must not be
+ * exported. */
 GST_START_TEST (test_export_gives_nothing_else)
 {
   GstVkgdrAllocator *allocator = gst_vkgdr_context_get_allocator (test_context);
@@ -212,7 +210,8 @@ GST_START_TEST (test_export_gives_nothing_else)
 }
 GST_END_TEST;
 
-/* Small buffers of a pool can be exported, and lie beside no other memory. */
+/* Small buffers of a pool can be exported, because the pool shares its
+ * allocations with no other memory. */
 GST_START_TEST (test_export_of_a_pool)
 {
   GstBufferPool *pool = gst_vkgdr_buffer_pool_new (test_context);
@@ -246,8 +245,7 @@ GST_START_TEST (test_export_of_a_pool)
 }
 GST_END_TEST;
 
-/* --- what is held ----------------------------------------------------------
- */
+/* --- what is held -------------------------------------------------------- */
 
 GST_START_TEST (test_held_blocks_are_blocks)
 {
@@ -269,7 +267,7 @@ GST_START_TEST (test_held_blocks_are_blocks)
 }
 GST_END_TEST;
 
-/* One block does not take a slab of four times its size. */
+/* A single large block does not get a slab of four times its size. */
 GST_START_TEST (test_large_blocks_fit)
 {
   GstVkgdrAllocator *allocator = gst_vkgdr_context_get_allocator (test_context);
@@ -281,8 +279,8 @@ GST_START_TEST (test_large_blocks_fit)
 }
 GST_END_TEST;
 
-/* A pool that starts anew, and another one of the same frames, take the slab
- * that is there: the driver is not asked. */
+/* A pool that is started again, or another pool with frames of the same size,
+ * uses the existing slab, without an allocation by the driver. */
 GST_START_TEST (test_idle_slabs_are_used_again)
 {
   GstVkgdrAllocator *allocator = gst_vkgdr_context_get_allocator (test_context);
@@ -302,7 +300,8 @@ GST_START_TEST (test_idle_slabs_are_used_again)
 }
 GST_END_TEST;
 
-/* How many buffers of 2 MiB a pool has in the window, of @n that it gives. */
+/* Takes @n buffers of 2 MiB from a pool. Returns how many of them are in the
+ * window. */
 static guint
 fill_window (GstBufferPool *pool, GstBuffer **buffers, guint n)
 {
@@ -322,7 +321,7 @@ fill_window (GstBufferPool *pool, GstBuffer **buffers, guint n)
   return n_inside;
 }
 
-/* A pool that grows leaves a part of a small window to the next one. */
+/* A pool that grows leaves part of a small window for the next pool. */
 GST_START_TEST (test_small_window_is_shared)
 {
   GstBufferPool *pools[2];
@@ -334,7 +333,8 @@ GST_START_TEST (test_small_window_is_shared)
   for (i = 0; i < 2; i++) {
     pools[i] = gst_vkgdr_buffer_pool_new (test_context);
     n = fill_window (pools[i], buffers[i], 16);
-    /* Three quarters; and of what is left, no more than a half of all. */
+    /* The first pool gets three quarters of the window. The second one gets
+     * some of the rest, and no more than half of the window. */
     fail_unless (i == 0 ? n == 12 : n >= 2 && n <= 8, "pool %u: %u", i, n);
   }
   for (i = 0; i < 2; i++) {
@@ -347,7 +347,8 @@ GST_START_TEST (test_small_window_is_shared)
 }
 GST_END_TEST;
 
-/* What another process may still have mapped is not given to somebody else. */
+/* Another process may still have mapped exported memory, so it is not allocated
+ * again. */
 GST_START_TEST (test_exported_slabs_are_not_used_again)
 {
   GstMemory *memory = test_memory_new (test_context, 6 * SIZE);
@@ -365,10 +366,9 @@ GST_START_TEST (test_exported_slabs_are_not_used_again)
 }
 GST_END_TEST;
 
-/* --- fences that are lost --------------------------------------------------
- */
+/* --- fences that are lost ------------------------------------------------ */
 
-/* The first byte of each row, and the last. */
+/* Compares the first and the last byte of each row. */
 static gboolean
 is_frame (const guint8 *data, guint frame)
 {
@@ -381,7 +381,7 @@ is_frame (const guint8 *data, guint frame)
   return TRUE;
 }
 
-/* Wherever the driver cannot be asked, no frame is wrong. */
+/* Whichever query of a fence fails, no frame has wrong content. */
 GST_START_TEST (test_lost_fences_are_errors)
 {
   guint n;

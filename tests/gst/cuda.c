@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * cuda.c: devices, events, copies, modules and mappings on a stream; every call
- * of the driver that fails is an error, and nothing is left behind
+ * cuda.c: tests of devices, events, copies, modules, and mappings on a stream
+ *
+ * Every call of the driver that fails gives an error, and leaves nothing
+ * behind.
  */
 
 #include <math.h>
@@ -22,7 +24,7 @@ static const gchar source[] =
     "  if (i < n) x[i] = x[i] * factor + offset; }"
     "__global__ void nothing () {}";
 
-/* As the parameters of scale () lie. */
+/* Has the layout of the parameters of scale (). */
 typedef struct {
   guint64 x;
   gfloat factor;
@@ -69,7 +71,7 @@ GST_START_TEST (test_device)
   all = gst_vkgdr_device_get_attributes (device);
   fail_unless (gst_structure_has_field (all, "warp-size"));
   gst_structure_free (all);
-  /* A name that CUDA has replaced is that of the same attribute. */
+  /* If CUDA renames an attribute, the old name is still accepted. */
   fail_unless_equals_int (gst_vkgdr_device_get_attribute (
                               device, "SHARED_MEMORY_PER_BLOCK", &error),
       gst_vkgdr_device_get_attribute (
@@ -108,7 +110,7 @@ GST_START_TEST (test_launches)
   fail_unless (function != NULL);
   fail_unless (gst_vkgdr_module_get_global (module, "offset", &size, &error));
   fail_unless_equals_int (size, 4);
-  gst_object_unref (module); /* the function has it */
+  gst_object_unref (module); /* the function keeps a reference */
 
   fail_unless (
       gst_vkgdr_memory_fill (memory, 0, 0, SIZE, 1, 0, 4, stream, &error));
@@ -160,8 +162,8 @@ GST_START_TEST (test_events)
 }
 GST_END_TEST
 
-/* What is queued on the mapping's stream, and on a consumer's, is waited for by
- * the next user, and by nobody before. */
+/* The next user waits for what is queued on the stream of the mapping, and for
+ * what a consumer has queued on its own stream. No other thread waits. */
 GST_START_TEST (test_mapping_on_a_stream)
 {
   GstVkgdrStream *stream = test_stream_new (test_context);
@@ -196,9 +198,8 @@ GST_START_TEST (test_mapping_on_a_stream)
 }
 GST_END_TEST
 
-/* Two objects for the primary CUDA context of one device: the streams of either
- * work on the memory and the functions of the other, in order. */
-/* The parameters of a file's kernel are known where its macro is. */
+/* The macro is an option of the compiler. The parameters of the kernel are
+ * known where the macro is defined. */
 GST_START_TEST (test_module_of_a_file_with_options)
 {
   static const gchar text[] = "__global__ void fill (TYPE *x) { *x = 1; }";
@@ -233,7 +234,8 @@ GST_START_TEST (test_module_of_a_file_with_options)
 }
 GST_END_TEST;
 
-/* As an application does that hands one pipeline's context to another one. */
+/* An application passes the context of one pipeline to another one in this
+ * way. */
 GST_START_TEST (test_context_travels_in_a_gst_context)
 {
   GstContext *wrapped = gst_vkgdr_context_to_gst_context (test_context);
@@ -248,6 +250,9 @@ GST_START_TEST (test_context_travels_in_a_gst_context)
 }
 GST_END_TEST;
 
+/* There are two context objects for the primary CUDA context of one device.
+ * Streams of either can use memory and functions of the other one, and the
+ * order is kept. */
 GST_START_TEST (test_two_contexts_of_one_device)
 {
   GstVkgdrContext *other = test_context_new ();
@@ -357,14 +362,14 @@ GST_START_TEST (test_export)
   gst_memory_unref (same);
   test_assert_fds (fds);
   gst_memory_unref (memory);
-  /* A thread of the library's gives the import back. */
+  /* A thread of the library frees the imported memory. */
   for (ms = 0; ms < 5000 && GST_OBJECT_REFCOUNT_VALUE (allocator) > 1; ms++)
     g_usleep (1000);
   gst_object_unref (allocator);
 }
 GST_END_TEST
 
-/* All of it, until something fails. */
+/* Uses all functions, until the first error. */
 static gboolean
 run_all (GError **error)
 {
@@ -422,7 +427,7 @@ done:
   return ok;
 }
 
-/* Each call in turn, and each time it is made. */
+/* Lets each call of the driver fail, each time that it is made. */
 GST_START_TEST (test_calls_that_fail)
 {
   static const gchar *const calls[] = { "cuCtxPushCurrent", "cuStreamCreate",

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * effects-reference-colour.c: effects that look at one pixel at a time
+ * effects-reference-colour.c: references of the effects that look at one pixel
+ * at a time
  *
- * Follows the effects' descriptions, not their sources: nothing is shared with
- * them.
+ * They follow the descriptions of the effects, and share no code with their
+ * sources.
  */
 
 #include <math.h>
@@ -17,7 +18,7 @@
 typedef gint (*SampleFunc) (
     const Picture *in, gint c, gint x, gint y, const GstStructure *params);
 
-/* Alpha and padding stay. */
+/* Alpha and padding are not changed. */
 static void
 apply_samples (const Picture *in, Picture *out, const GstStructure *params,
     SampleFunc sample)

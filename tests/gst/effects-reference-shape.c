@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * effects-reference-shape.c: effects that look around a pixel, or elsewhere
+ * effects-reference-shape.c: references of the effects that use several pixels
+ * for one, or that move pixels
  *
- * Follows the effects' descriptions, not their sources: nothing is shared with
- * them.
+ * They follow the descriptions of the effects, and share no code with their
+ * sources.
  */
 
 #include <math.h>
@@ -14,8 +15,8 @@
 
 /* --- windows ------------------------------------------------------------- */
 
-/* The weighed mean of the samples around (x, y), by the same weights either
- * way, which are for distances of -@radius to @radius. */
+/* The weighted mean of the samples around (x, y). The same weights, for
+ * distances of -@radius to @radius, apply horizontally and vertically. */
 static gdouble
 window_mean (
     const Channel *ch, gint x, gint y, const gdouble *weight, gint radius)
@@ -33,7 +34,8 @@ window_mean (
   return sum / total;
 }
 
-/* All but alpha and padding, which stay. */
+/* Applies the window to all components except alpha and padding, which are not
+ * changed. */
 static void
 apply_window (
     const Picture *in, Picture *out, const gdouble *weight, gint radius)
@@ -162,7 +164,8 @@ apply_bob (const Picture *in, Picture *out, const GstStructure *params)
 
 /* --- flip ---------------------------------------------------------------- */
 
-/* Where (x, y) of @width x @height goes. */
+/* Computes where the sample at (x, y) of a component of @width x @height
+ * goes. */
 static void
 flip_place (gint method, gint width, gint height, gint *x, gint *y)
 {
@@ -183,8 +186,8 @@ flip_place (gint method, gint width, gint height, gint *x, gint *y)
   *y = where[method][1];
 }
 
-/* A component of @width x @height, turned and then made @out_width x
- * @out_height by the nearest samples; the caller frees it. */
+/* Applies @method to a component of @width x @height, and scales the result to
+ * @out_width x @out_height with the nearest samples. The caller frees it. */
 static gint *
 flip_grid (const gint *from, gint width, gint height, gint method,
     gint out_width, gint out_height)
@@ -214,7 +217,7 @@ flip_grid (const gint *from, gint width, gint height, gint method,
   return to;
 }
 
-/* By pixels, each of which has the sample that it shares. */
+/* Flips whole pixels. Each pixel uses the sample that it shares with others. */
 static void
 flip_pixels (const Picture *in, const Channel *from, const Picture *out,
     Channel *to, gint method)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * effects-reference.c: finds an effect's reference and applies it to frames
+ * effects-reference.c: finds the reference of an effect, and applies it to
+ * frames
  *
- * Knows no effect itself.
+ * Contains no effect itself.
  */
 
 #include <string.h>

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * effects.c: every effect of cudafilter gives what its description says
+ * effects.c: tests that every effect of cudafilter gives what its description
+ * says
  *
- * Each is compared to a reference by the CPU, in every format of
- * GST_EFFECT_FORMATS, for frames of even and odd sizes, with and without bytes
- * between the rows, and in place where it may be: to the byte where the effect
- * computes in integers or says each rounding, within one in the last place
- * where it computes in float. Holds on an NVIDIA GPU and on the software device
- * alike.
+ * Each effect is compared with a reference on the CPU, in every format of
+ * GST_EFFECT_FORMATS, for frames of even and odd sizes, with and without
+ * padding between the rows, and in place if the effect supports it. An effect
+ * that computes in integers or specifies each rounding has to match exactly,
+ * one that computes in float may differ by one. The tests apply to an NVIDIA
+ * GPU and to the software device.
  */
 
 #include <gst/check/gstcheck.h>
@@ -16,10 +17,10 @@
 #include "frames.h"
 #include "slow.h"
 
-/* Long enough for the compiler of a slow machine. */
+/* Long enough for a compiler on a slow machine. */
 #define TIMEOUT_S 60
 
-/* Effects with parameters that show whether each one arrives. */
+/* Effects with values of parameters that change the result. */
 static const struct {
   const gchar *effect;
   const gchar *params;
@@ -90,13 +91,14 @@ static const struct {
   { GST_VIDEO_FORMAT_I420_10LE, NULL },
 };
 
-/* The third is more than one block of threads either way. */
+/* The third size is larger than one block of threads, horizontally and
+ * vertically. */
 static const struct {
   gint width, height;
 } sizes[] = { { 1, 1 }, { 7, 5 }, { 40, 26 } };
 
-/* Whether case number @n is one to be left out, where all would take too long:
- * one in @of stays. */
+/* Whether to leave out case number @n because all cases would take too long.
+ * Then one case in @of is run. */
 static gboolean
 is_left_out (guint n, guint of)
 {
@@ -125,7 +127,7 @@ make_params (const GstEffect *effect, const gchar *text)
   return params;
 }
 
-/* Runs @kernel on noise, and compares. */
+/* Runs @kernel on noise, and compares the result with the reference. */
 static void
 check_frame (const GstEffect *effect, GstVkgdrKernel *kernel,
     const GstStructure *params, const GstVideoInfo *in_info,
@@ -164,7 +166,8 @@ check_frame (const GstEffect *effect, GstVkgdrKernel *kernel,
   g_free (noise);
 }
 
-/* The output as the effect wants it, of the input's format. */
+/* Checks the effect with an output of the input's format, and of the size that
+ * the effect asks for. */
 static void
 check_like (const GstEffect *effect, GstVkgdrKernel *kernel,
     const GstStructure *params, guint format, guint size)
@@ -203,7 +206,7 @@ GST_START_TEST (test_effect_is_as_described)
 }
 GST_END_TEST;
 
-/* Those that give any format, from each format to each. */
+/* Checks the effects that convert formats, from each format to each format. */
 GST_START_TEST (test_effect_converts_format)
 {
   const GstEffect *effect = &gst_effects_list ()[__i__];
@@ -216,7 +219,7 @@ GST_START_TEST (test_effect_converts_format)
     return;
   params = make_params (effect, NULL);
   kernel = frame_effect (frame_context, effect);
-  /* Of 8 pixels, four words are read at once. */
+  /* A row of 8 pixels is read as four words. */
   for (width = 7; width < 9; width++)
     for (from = 0; from < G_N_ELEMENTS (formats); from++)
       for (to = 0; to < G_N_ELEMENTS (formats); to++) {
@@ -231,8 +234,8 @@ GST_START_TEST (test_effect_converts_format)
 }
 GST_END_TEST;
 
-/* Those that give any size: larger, smaller, one pixel, and either way with
- * either. */
+/* Sizes for the effects that scale: smaller, larger, one pixel, and larger in
+ * one direction only. */
 static const struct {
   gint in_width, in_height, out_width, out_height;
 } scalings[] = { { 38, 26, 17, 9 }, { 7, 5, 38, 26 }, { 9, 30, 40, 11 },
@@ -289,8 +292,8 @@ GST_START_TEST (test_effect_scales)
 }
 GST_END_TEST;
 
-/* The result is the same whatever blocks a launch is divided into: some of odd
- * numbers, and one of a frame that is a single line. */
+/* The result does not depend on the blocks of a launch: some have odd sizes,
+ * and one is a single row. */
 GST_START_TEST (test_effect_in_any_block)
 {
   static const guint blocks[][2] = { { 64, 4 }, { 16, 16 }, { 5, 3 }, { 1, 1 },

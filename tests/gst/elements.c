@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * elements.c: the three elements in pipelines: what flows, and that it is not
- * copied where it need not be
+ * elements.c: tests of vkgdrupload, cudafilter and vkgdrdownload in pipelines:
+ * what flows, and that nothing is copied without need
  */
 
 #include <gst/app/gstappsrc.h>
@@ -15,11 +15,11 @@
 
 /* --- no copies ----------------------------------------------------------- */
 
-/* What passed a pad: the buffers, and where their bytes lie. */
+/* What has passed a pad: the buffers, and the addresses of their bytes. */
 typedef struct {
   GMutex lock;
   GPtrArray *buffers; /* addresses, not references */
-  GArray *pointers;   /* guint64, device pointers; 0 for other memory */
+  GArray *pointers;   /* guint64: device pointers, or 0 for other memory */
 } Passed;
 
 static GstPadProbeReturn
@@ -64,7 +64,8 @@ passed_free (Passed *passed)
   g_free (passed);
 }
 
-/* Whether the same buffers passed both, all of them in the window. */
+/* Checks that the same @n buffers have passed both pads, and that all of them
+ * are in the window. */
 static void
 assert_same (Passed *a, Passed *b, guint n)
 {
@@ -89,7 +90,7 @@ static const gchar *zero_copy_sources[] = {
   "filesrc num-buffers=10 blocksize=4096 location=/proc/self/exe",
 };
 
-/* What upstream wrote is what the next element gets. */
+/* The next element gets the buffer that upstream has written. */
 GST_START_TEST (test_upload_copies_nothing)
 {
   GstElement *pipeline =
@@ -107,7 +108,7 @@ GST_START_TEST (test_upload_copies_nothing)
 }
 GST_END_TEST;
 
-/* And it is what the kernel reads. */
+/* The kernel reads the buffer that upstream has written. */
 GST_START_TEST (test_kernel_reads_what_was_written)
 {
   GstElement *pipeline = test_launch (
@@ -148,8 +149,9 @@ figure (GstElement *pipeline, const gchar *element, const gchar *field)
   return value;
 }
 
-/* The figures of elements at the end of a stream of ten frames of 12288 bytes,
- * that were written as @access says, or copied. */
+/* Checks the figures of the elements at the end of a stream of ten frames of
+ * 12288 bytes, which are written with @access or copied. All bytes must be
+ * counted in @field. */
 static void
 check_figures (const gchar *source, const gchar *access, const gchar *field)
 {
@@ -190,7 +192,8 @@ GST_START_TEST (test_figures)
 }
 GST_END_TEST;
 
-/* The mean of what the device took, once there is a result. */
+/* The figure is the mean of the times that the device has measured, as soon as
+ * there is one. */
 GST_START_TEST (test_kernel_time)
 {
   GstHarness *h = gst_harness_new_parse (
@@ -216,8 +219,8 @@ GST_END_TEST;
 
 /* --- bytes --------------------------------------------------------------- */
 
-/* Pushes @n buffers of @size bytes of pattern, cut into @n_memories memories,
- * as system memory. */
+/* Pushes @n buffers of @size bytes of pattern in system memory. Each is divided
+ * into @n_memories memories. */
 static void
 push_patterns (GstElement *pipeline, guint n, gsize size, guint n_memories)
 {
@@ -263,7 +266,7 @@ static const struct {
       1 },
 };
 
-/* Up and down again, foreign memory is the same. */
+/* Foreign memory that is uploaded and downloaded again has the same content. */
 GST_START_TEST (test_anything_goes_up_and_down)
 {
   GstElement *pipeline = test_launch (
@@ -302,7 +305,8 @@ typedef struct {
   guint n;
 } Writer;
 
-/* Writes each frame full of its number, into four buffers in turn. */
+/* Fills all bytes of each frame with its number. The pool of upstream has few
+ * buffers, which are reused. */
 static gpointer
 write_frames (gpointer user_data)
 {
@@ -326,7 +330,7 @@ write_frames (gpointer user_data)
   return NULL;
 }
 
-/* Lets pinning fail, which only the software device can. */
+/* Makes pinning fail, which is only possible on the software device. */
 static gboolean
 make_pinning_fail (void)
 {
@@ -342,8 +346,9 @@ make_pinning_fail (void)
   return TRUE;
 }
 
-/* Upstream that keeps to its own pool: its memory is pinned when it comes back,
- * given back when it was sent, and forgotten when it is freed. */
+/* Upstream uses its own pool. Its memory is pinned when it arrives a second
+ * time, returned to upstream after the transfer, and unpinned when it is
+ * freed. */
 static void
 check_recycled (gboolean pinning_fails)
 {
@@ -381,8 +386,8 @@ check_recycled (gboolean pinning_fails)
     fail_unless_equals_int (head, (guint8) i);
     fail_unless_equals_int (tail, (guint8) i);
   }
-  /* Three buffers at the most were seen for the first time. Without a window,
-   * copies of the CPU are transfers too. */
+  /* At most three buffers arrive for the first time, and are copied. Without a
+   * window, copies by the CPU are transfers, too. */
   least = test_has_window () ? writer.n - 3 : writer.n;
   if (test_has_window () && pinning_fails)
     least = 0;
@@ -396,7 +401,7 @@ check_recycled (gboolean pinning_fails)
   gst_object_unref (src);
   gst_object_unref (pipeline);
   gst_context_unref (wrapped);
-  /* What was pinned held the context, too. */
+  /* Pinned memory holds a reference to the context, too. */
   test_assert_last_ref (context);
   gst_object_unref (context);
 }
@@ -419,7 +424,8 @@ static const gchar *pipeline_effects[] = { "copy", "invert", "grayscale",
 static const gchar *pipeline_formats[] = { "RGBA", "BGRA", "RGBx", "BGRx",
   "GRAY8", "NV12", "I420" };
 
-/* What leaves vkgdrdownload is what the CPU's reference gives. */
+/* The frames that leave vkgdrdownload are those that the reference on the CPU
+ * computes. */
 GST_START_TEST (test_effect_in_a_pipeline)
 {
   const gchar *effect =
@@ -464,7 +470,7 @@ GST_START_TEST (test_effect_in_a_pipeline)
 }
 GST_END_TEST;
 
-/* A frame whose rows are padded, as its meta says, in foreign memory. */
+/* Foreign memory has a frame with padded rows, which its meta describes. */
 GST_START_TEST (test_padded_strides)
 {
   GstHarness *h = gst_harness_new_parse (
@@ -577,7 +583,7 @@ GST_START_TEST (test_caps_carry_the_feature)
   gst_caps_unref (expected);
   gst_harness_teardown (h);
 
-  /* And back. */
+  /* The opposite direction. */
   h = gst_harness_new ("vkgdrdownload");
   gst_harness_set_src_caps_str (h,
       "audio/x-raw" VKGDR ",format=S16LE,rate=8000,channels=1,"
@@ -618,7 +624,7 @@ GST_START_TEST (test_renegotiation)
       GstMapInfo map;
 
       test_fill (data, sizes[i], i * 5 + k);
-      if (i == 2) { /* the row's padding is no sample */
+      if (i == 2) { /* the padding of a row belongs to no sample */
         guint y;
 
         for (y = 0; y < 5; y++)
@@ -787,7 +793,8 @@ GST_START_TEST (test_elements_share_a_context)
 }
 GST_END_TEST;
 
-/* An element of no pipeline is given one: it is used at every start. */
+/* An element outside of a pipeline is given a context, and uses it at every
+ * start. */
 GST_START_TEST (test_context_is_kept_over_a_stop)
 {
   GstVkgdrContext *context = test_context_new ();
@@ -820,7 +827,7 @@ typedef struct {
   gint stop;
 } Neighbour;
 
-/* What neighbours and bins do in their own threads. */
+/* Does what neighbours and bins do in their own threads. */
 static gpointer
 ask_and_set (gpointer user_data)
 {
@@ -839,8 +846,8 @@ ask_and_set (gpointer user_data)
   return NULL;
 }
 
-/* The context is set and asked for while the element starts and stops. That
- * there is no data race, the thread sanitizer sees. */
+/* A thread sets and queries the context while the element starts and stops. The
+ * thread sanitizer finds data races here. */
 GST_START_TEST (test_context_in_several_threads)
 {
   GstVkgdrContext *context = test_context_new (), *used;
@@ -871,8 +878,8 @@ GST_START_TEST (test_context_in_several_threads)
 }
 GST_END_TEST;
 
-/* Those without a device of their own follow the one that has, though they
- * start first, as a sink's neighbours do. */
+/* Elements without a device of their own use the device of the element that has
+ * one, though they start first, as elements beside the sink do. */
 GST_START_TEST (test_a_chosen_device_counts_from_the_beginning)
 {
   GstElement *up = gst_element_factory_make ("vkgdrupload", NULL);
@@ -915,7 +922,8 @@ GST_START_TEST (test_a_chosen_device_counts_from_the_beginning)
 }
 GST_END_TEST;
 
-/* The last device there is: another one than the first, where there are two. */
+/* A context of the last device. If there are several devices, it is not the
+ * first one. */
 static GstVkgdrContext *
 last_context (void)
 {
@@ -927,8 +935,8 @@ last_context (void)
   return context;
 }
 
-/* What takes memory of another context, by whom the test sees it, and what it
- * makes of a byte. */
+/* Pipelines that get memory of another context, the element that the test looks
+ * at, and which bits of each byte it changes. */
 static const struct {
   const gchar *launch;
   const gchar *name;
@@ -975,7 +983,7 @@ assert_frame_in (
   gst_memory_unmap (memory, &map);
 }
 
-/* Memory of another object for the same CUDA context is used where it lies.
+/* Memory of another object for the same CUDA context is used without a copy.
  * Memory of another device is copied without the CPU. */
 GST_START_TEST (test_memory_of_another_context)
 {
@@ -1008,7 +1016,7 @@ GST_START_TEST (test_memory_of_another_context)
 }
 GST_END_TEST;
 
-/* The application's context comes before a new one. */
+/* The context of the application is preferred to a new one. */
 GST_START_TEST (test_context_of_the_application)
 {
   GstVkgdrContext *context = test_context_new ();
@@ -1056,7 +1064,8 @@ assert_context_of (
   gst_object_unref (e);
 }
 
-/* Also where a neighbour's question comes before the start. */
+/* The application's context is used even if a neighbour queries the context
+ * before the element starts. */
 GST_START_TEST (test_context_that_the_application_gives_when_asked)
 {
   GstVkgdrContext *context = test_context_new ();
@@ -1083,7 +1092,7 @@ GST_END_TEST;
 
 /* --- a slow kernel and a fast source ------------------------------------- */
 
-/* Copies, but reads its input late. */
+/* A kernel that copies, but reads its input late. */
 #define LATE_COPY \
   "__global__ void late (VkgdrFrame in, VkgdrFrame out, int n) {" \
   " int x = blockIdx.x * blockDim.x + threadIdx.x;" \
@@ -1105,7 +1114,7 @@ make_writer_pool (GstVkgdrContext *context, GstCaps *caps, guint n_buffers)
   return pool;
 }
 
-/* The loop: 0 direct, 1 staged. */
+/* __i__ is 0 for direct access, and 1 for staged access. */
 GST_START_TEST (test_no_frame_is_torn)
 {
   GstVkgdrContext *context = test_context_new ();
@@ -1195,7 +1204,7 @@ GST_START_TEST (test_thousand_starts_leave_nothing)
 }
 GST_END_TEST;
 
-/* The same with the device opened and closed each time. */
+/* The same test, but the device is opened and closed each time. */
 GST_START_TEST (test_devices_are_closed)
 {
   guint fds = 0, i;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * errors.c: what goes wrong in a pipeline is told, once, with cause and remedy,
- * and the process lives on
+ * errors.c: tests that an error in a pipeline is reported once, with its cause
+ * and a remedy, and that the process goes on
  */
 
 #include <gst/app/gstappsrc.h>
@@ -13,7 +13,8 @@
 #define SOURCE \
   "videotestsrc num-buffers=3 ! video/x-raw,format=RGBA,width=64,height=48 ! "
 
-/* The error names all of @words, which end with NULL. */
+/* Fails unless the message of @error contains all words, which end with NULL.
+ * Frees @error. */
 static void
 assert_says (GError *error, ...)
 {
@@ -38,7 +39,7 @@ error_of (const gchar *description)
   return error;
 }
 
-/* After an error, the same elements in a good pipeline work. */
+/* After an error, a correct pipeline with the same elements works. */
 static void
 assert_works (void)
 {
@@ -52,7 +53,8 @@ assert_works (void)
 
 /* --- the machine --------------------------------------------------------- */
 
-/* Pipelines run without a window, and the context says why there is none. */
+/* Checks that pipelines work without a window, and that the context describes
+ * why there is none. */
 static void
 assert_works_without_window (const gchar *reason, const gchar *remedy)
 {
@@ -126,7 +128,7 @@ GST_START_TEST (test_no_window)
 }
 GST_END_TEST;
 
-/* The first thing that the library does may be a warning. */
+/* The library emits this warning before anything else has been initialised. */
 GST_START_TEST (test_device_that_is_no_number)
 {
   GstVkgdrContext *context;
@@ -191,7 +193,7 @@ GST_END_TEST;
 
 /* --- memory -------------------------------------------------------------- */
 
-/* A pool that is larger than the window is slower, and works. */
+/* A pool that is larger than the window is slower, but works. */
 GST_START_TEST (test_full_window)
 {
   GstElement *pipeline;
@@ -222,19 +224,19 @@ GST_START_TEST (test_full_device)
                          "vkgdrupload ! cudafilter kernel=blur ! "
                          "cudafilter kernel=blur ! queue ! fakesink"),
       "1920000 bytes", "window", "in use", NULL);
-  /* What is freed can be had. */
+  /* Freed memory can be allocated again. */
   assert_works ();
 }
 GST_END_TEST;
 
-/* Driver calls that a stream makes, and what is run when they fail. */
+/* Calls of the driver that a stream makes, and what happens if they fail. */
 typedef enum {
   FAILS,
-  /* Without a window, it is the source that maps a staging buffer first, and
-   * videotestsrc goes on if it cannot map a frame. */
+  /* Without a window, the source maps a staging buffer first, and videotestsrc
+   * continues if it cannot map a frame. */
   FAILS_WITH_WINDOW,
-  RECOVERS, /* tried again, with success */
-  EITHER,   /* some of the calls only serve figures */
+  RECOVERS, /* is repeated, with success */
+  EITHER,   /* some of the calls serve only the figures */
 } Outcome;
 
 static const struct {
@@ -275,8 +277,8 @@ assert_outcome (const gchar *spec, const gchar *call, Outcome outcome)
   gst_object_unref (pipeline);
 }
 
-/* Each call fails once, at each place where it is made: if there is an error,
- * it names the call; nothing stays open, and the next start works. */
+/* Each call fails once, at each place where it is made. If there is an error,
+ * it names the call. Nothing stays open, and the next start works. */
 GST_START_TEST (test_driver_calls_fail)
 {
   guint n, fds = 0;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * failures.c: every call of the driver fails once, at every place where a
- * pipeline makes it
+ * failures.c: every call of the driver fails, at every place where a pipeline
+ * makes it
  *
- * Whatever fails, the pipeline goes on with the right bytes or says which call
- * it was; it never hangs, leaves nothing behind, and its next start works. The
- * calls fail in the driver's table, which each test has to itself because it is
- * a process; SOFTCUDA_FAIL, which does the same to programs from outside, is
- * errors.c's.
+ * After each failure, the pipeline either continues with the right bytes or
+ * reports which call has failed. It does not hang, nothing is left behind, and
+ * its next start works. The calls fail in the table of the driver's functions.
+ * Each test has a table of its own, because it is a process. errors.c has the
+ * tests of SOFTCUDA_FAIL, which makes calls fail from outside of a program.
  */
 
 #include <gmodule.h>
@@ -17,8 +17,8 @@
 
 /* --- the driver's table --------------------------------------------------- */
 
-/* The calls that fail: name, parameters, arguments, and what a successful one
- * brings to life, or NOTHING. */
+/* The calls that fail: name, parameters, arguments, and the kind of object that
+ * a successful call creates, or NOTHING. */
 #define FAILING_CALLS(X) \
   X (cuDevicePrimaryCtxRetain, (CUcontext * context, CUdevice device), \
       (context, device), CONTEXT) \
@@ -84,7 +84,7 @@
           shared_bytes, stream, params, extra), \
       NOTHING)
 
-/* The calls that end such a life. */
+/* The calls that destroy such objects. */
 #define ENDING_CALLS(X) \
   X (cuDevicePrimaryCtxRelease, (CUdevice device), (device), CONTEXT) \
   X (cuStreamDestroy, (CUstream stream), (stream), STREAM) \
@@ -129,11 +129,11 @@ static vkgdr_cuda real;
 
 typedef enum {
   ONCE,
-  FOR_GOOD, /* from then on */
+  FOR_GOOD, /* this call and all later ones */
 } Manner;
 
-/* All atomic. */
-static gint made[N_CALLS]; /* since failing was last set */
+/* All of these variables are atomic. */
+static gint made[N_CALLS]; /* since set_failing () */
 static gint fails_call = -1;
 static gint fails_at;
 static gint fails_how;
@@ -150,8 +150,8 @@ is_due (Call call)
   return g_atomic_int_get (&fails_how) == ONCE ? n == at : n >= at;
 }
 
-/* Where one that tells of the device's work says that it is lost, nothing of it
- * runs any more. */
+/* Whether the call tells that the device has finished some work. If such a call
+ * fails because the device is lost, no work may run any more. */
 static gboolean
 tells_of_work (Call call)
 {
@@ -205,7 +205,7 @@ install (void)
   ENDING_CALLS (INSTALL_ENDING)
 }
 
-/* The @n-th @call from now on fails. */
+/* Lets the @n-th @call from now on fail. */
 static void
 set_failing (gint call, gint n, Manner manner)
 {
@@ -236,7 +236,8 @@ something_lives (void)
   return FALSE;
 }
 
-/* Threads may be about to let go of the last of it: it has seconds for that. */
+/* Other threads may still hold the last references, so this waits some
+ * seconds. */
 static void
 assert_nothing_lives (const gchar *what)
 {
@@ -257,7 +258,7 @@ static const struct {
   const gchar *name;
   const gchar *source; /* properties of testframes */
   const gchar *access;
-  guint side; /* of the frames; others' memory is pinned from 512 on */
+  guint side; /* of the frames; foreign memory is pinned from 512 on */
 } variants[] = {
   { "direct", "buffers=2", "direct", 32 },
   { "staged", "buffers=2", "staged", 32 },
@@ -269,8 +270,8 @@ static gboolean has_window;
 typedef struct {
   GstElement *pipeline;
   guint side;
-  guint frames;   /* that were right */
-  guint unmapped; /* that the sink could not map */
+  guint frames;   /* with the right content */
+  guint unmapped; /* which the sink could not map */
   gboolean wrong;
 } Run;
 
@@ -317,7 +318,7 @@ run_init (Run *run, guint variant)
   gst_object_unref (sink);
 }
 
-/* Plays to the end, and tears everything down. */
+/* Plays to the end, and stops the pipeline. */
 static GError *
 run_play (Run *run)
 {
@@ -328,8 +329,8 @@ run_play (Run *run)
 
 static gboolean leaks;
 
-/* Of the leak checker. Where the context cannot be entered, its memory stays.
- */
+/* Called by the leak checker. If the context cannot be entered, its memory is
+ * not freed. */
 G_MODULE_EXPORT int __lsan_is_turned_off (void);
 
 int
@@ -338,13 +339,13 @@ __lsan_is_turned_off (void)
   return leaks;
 }
 
-/* A frame may be lost with an error, and never be wrong. */
+/* A frame can be lost, with an error, but never has wrong content. */
 static void
 check_result (Run *run, const gchar *what, const gchar *call, GError *error)
 {
   fail_unless (!run->wrong, "%s: a frame has wrong bytes", what);
-  /* Mapping needs the driver where there is no window. Upstream, which maps,
-   * cannot say what failed. */
+  /* Without a window, mapping needs the driver. Upstream, which maps, cannot
+   * report which call has failed. */
   if (error && !has_window)
     fail_unless (strstr (error->message, "cannot be mapped") != NULL
                      || strstr (error->message, call) != NULL,
@@ -370,7 +371,8 @@ check_works (Run *run, const gchar *what)
       "%s: the next start does not work", what);
 }
 
-/* Lets the @n-th @call fail. Returns whether there was one. */
+/* Lets the @n-th @call fail. Returns whether the pipeline has made so many of
+ * these calls. */
 static gboolean
 check_failure (guint variant, Call call, gint n, Manner manner, guint fds)
 {
@@ -388,7 +390,7 @@ check_failure (guint variant, Call call, gint n, Manner manner, guint fds)
   check_works (&run, what);
   g_clear_error (&error);
   gst_object_unref (run.pipeline);
-  /* A context that cannot be entered cannot be emptied. */
+  /* If a context cannot be entered, its memory cannot be freed. */
   if (call != CALL_cuCtxPushCurrent) {
     assert_nothing_lives (what);
     test_assert_fds (fds);
@@ -408,17 +410,18 @@ have_software (void)
   return TRUE;
 }
 
-/* Calls that are made more often are made in the same places again. */
+/* Further calls are made at the same places again. */
 #define MAX_CALLS 80
 
-/* The call that fails after the @n-th. */
+/* Returns which call fails in the next round. */
 static gint
 next_call (gint n, Manner manner)
 {
   return manner == ONCE && !test_is_slow () ? n + 1 : 2 * n;
 }
 
-/* Each call with each variant, or where that takes too long with one. */
+/* Each call is tested with each variant. If that takes too long, it is tested
+ * with one variant. */
 static gint
 count_cases (void)
 {
@@ -472,7 +475,8 @@ count_told (GstDebugCategory *category, GstDebugLevel level, const gchar *file,
     g_atomic_int_inc (&n_told);
 }
 
-/* What upstream recycles is copied then, and that is said once. */
+/* The memory that upstream recycles is copied instead, and one message says
+ * so. */
 GST_START_TEST (test_memory_that_cannot_be_pinned)
 {
   GstElement *pipeline;
@@ -492,11 +496,11 @@ GST_START_TEST (test_memory_that_cannot_be_pinned)
   test_play (pipeline);
   test_play (pipeline);
   fail_unless_equals_int (g_atomic_int_get (&n_told), 1);
-  if (has_window) /* else each frame is staged */
+  if (has_window) /* otherwise each frame is staged */
     fail_unless_equals_int (
         g_atomic_int_get (&made[CALL_cuMemcpyHtoDAsync]), 0);
   fail_unless (g_atomic_int_get (&made[CALL_cuMemHostRegister]) > 0);
-  /* What could not be pinned is not tried again for each frame. */
+  /* Pinning is not tried again for each frame. */
   fail_unless (g_atomic_int_get (&made[CALL_cuMemHostRegister]) <= 2 * 3);
   gst_object_unref (pipeline);
   assert_nothing_lives ("pinning");
@@ -506,7 +510,8 @@ GST_END_TEST;
 static void
 setup (void)
 {
-  /* Hundreds of starts, which take a GPU minutes, show no more there. */
+  /* The test needs hundreds of starts. These take minutes on a GPU, and show no
+   * more there. */
   g_setenv ("VKGDR_DRIVER", "software", TRUE);
   g_setenv ("VKGDR_DEBUG", "bar", FALSE); /* or "no-vulkan" */
   test_frames_register ();

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * faults.c: a device that hangs, or fails, costs those who use it a stream, and
- * nobody the process
+ * faults.c: tests of a device that hangs or fails: a stream fails, and the
+ * process goes on
  *
- * Each test is a process of its own, and has to be: nothing ends a kernel that
- * has no end but the end of its process. The first tests run on a GPU as well.
+ * Each test has to be a process of its own, because only the end of the process
+ * ends an endless kernel. The first tests run on a GPU, too.
  */
 
 #include <dlfcn.h>
@@ -16,21 +16,21 @@
 #define SOURCE "videotestsrc ! video/x-raw,format=RGBA,width=64,height=48 ! "
 #define FILTER "vkgdrupload name=upload ! cudafilter name=filter"
 
-/* Milliseconds that the tests give a kernel, */
+/* The time limit of kernels, in milliseconds. */
 #define LIMIT 500
-/* and microseconds in which what has to happen then happens, on a machine that
- * has other things to do. */
+/* The time in which the expected result has to come on a busy machine, in
+ * microseconds. */
 #define SOON (8 * G_TIME_SPAN_SECOND)
 
-/* One thread that goes on while a byte is less than 256, which a compiler that
- * must read it anew each time cannot know to be for ever. */
+/* A kernel with one thread that runs while a byte is less than 256, that is,
+ * for ever. The byte is volatile, so that the compiler cannot see this. */
 #define ENDLESS \
   "__global__ void endless (VkgdrFrame in, VkgdrFrame out) {" \
   " if (blockIdx.x + threadIdx.x + blockIdx.y + threadIdx.y == 0)" \
   "  while (*(volatile unsigned char *) in.plane[0].data < 256);" \
   "}"
 
-/* One thread that sleeps for about %u milliseconds. */
+/* A kernel with one thread that sleeps for about %u milliseconds. */
 #define SLOW \
   "__global__ void slow (VkgdrFrame in, VkgdrFrame out) {" \
   " if (blockIdx.x + threadIdx.x + blockIdx.y + threadIdx.y == 0)" \
@@ -40,7 +40,8 @@
 #define TRAPPED \
   "__global__ void trapped (VkgdrFrame in, VkgdrFrame out) { __trap (); }"
 
-/* What a device that hangs has is not freed, which is no leak to be found. */
+/* Called by the leak checker: memory that a hung device uses is not freed, and
+ * this is no leak. */
 __attribute__ ((visibility ("default"))) int __lsan_is_turned_off (void);
 
 int
@@ -49,7 +50,7 @@ __lsan_is_turned_off (void)
   return 1;
 }
 
-/* A pipeline whose element "filter" runs @source. */
+/* Makes a pipeline whose element "filter" runs @source. */
 static GstElement *
 launch (const gchar *source, guint limit, const gchar *description)
 {
@@ -61,8 +62,8 @@ launch (const gchar *source, guint limit, const gchar *description)
   return pipeline;
 }
 
-/* The next error of @name, or of any element where that is NULL, which the
- * caller frees; fails the test where there is none. */
+/* Returns the next error of the element @name, or of any element if @name is
+ * NULL. The caller frees it. Fails the test if there is none. */
 static gchar *
 next_error_of (GstElement *pipeline, const gchar *name)
 {
@@ -121,7 +122,7 @@ play (GstElement *pipeline)
   gst_element_set_state (pipeline, GST_STATE_PLAYING);
 }
 
-/* No further error of the element comes. */
+/* Fails if the element posts another error. */
 static void
 assert_no_more_of (GstElement *pipeline, const gchar *name)
 {
@@ -151,7 +152,7 @@ GST_START_TEST (test_endless_kernel)
 }
 GST_END_TEST;
 
-/* Nobody waits for the frame, and none follows it. */
+/* No element waits for the frame, and no other frame follows. */
 GST_START_TEST (test_endless_kernel_on_the_last_frame)
 {
   GstElement *pipeline = launch (ENDLESS, LIMIT,
@@ -199,7 +200,7 @@ GST_START_TEST (test_reader_of_endless_kernel)
 }
 GST_END_TEST;
 
-/* All buffers that upstream may have are behind the kernel. */
+/* All buffers of the pool that upstream uses wait for the kernel. */
 GST_START_TEST (test_pool_of_endless_kernel)
 {
   GstElement *pipeline = launch (ENDLESS, LIMIT, SOURCE FILTER " ! fakesink");
@@ -210,7 +211,8 @@ GST_START_TEST (test_pool_of_endless_kernel)
 }
 GST_END_TEST;
 
-/* Memory of upstream's own, that the device may still read, is kept. */
+/* The device may still read the foreign memory of upstream, so it is not
+ * freed. */
 GST_START_TEST (test_foreign_memory_of_endless_kernel)
 {
   GstElement *pipeline = launch (ENDLESS, LIMIT,
@@ -229,8 +231,9 @@ on_failed (GstVkgdrStream *stream, GError *error, gint *n)
   g_atomic_int_inc (n);
 }
 
-/* Who launches and never waits does so before the driver's queue is full, as
- * the driver would not let go of him. */
+/* A thread that launches kernels and never waits gets an error before the
+ * driver's queue is full. With a full queue, the driver would block the
+ * thread. */
 GST_START_TEST (test_launches_behind_endless_kernel)
 {
   GstVkgdrContext *context = test_context_new ();
@@ -266,7 +269,7 @@ GST_START_TEST (test_launches_behind_endless_kernel)
 }
 GST_END_TEST;
 
-/* Stopped before anybody has noticed. */
+/* The pipeline is stopped before the time limit is over. */
 GST_START_TEST (test_stop_of_endless_kernel)
 {
   GstElement *pipeline =
@@ -285,7 +288,7 @@ on_handoff (
   g_atomic_int_inc ((gint *) user_data);
 }
 
-/* A pipeline that counts the frames which reach its end. */
+/* Makes a pipeline that counts the frames that reach the sink. */
 static GstElement *
 launch_counted (const gchar *description, gint *frames)
 {
@@ -310,7 +313,7 @@ wait_frames (gint *frames, gint n)
   fail_unless (g_atomic_int_get (frames) >= wanted, "a stream stands still");
 }
 
-/* The other pipelines go on, also on the same CUDA context. */
+/* Other pipelines continue, even those on the same CUDA context. */
 GST_START_TEST (test_other_pipelines)
 {
   gint frames_near = 0, frames_far = 0;
@@ -339,8 +342,8 @@ GST_END_TEST;
 static const gchar *const neighbours[] = { "vkgdrupload ! cudafilter",
   "vkgdrupload" };
 
-/* One that stops while the kernel runs, and nobody has noticed, frees memory,
- * for which the driver waits. */
+/* A pipeline is stopped while the kernel of another one runs, before its time
+ * limit is over. It frees memory, for which the driver waits. */
 GST_START_TEST (test_stop_beside_endless_kernel)
 {
   gchar *description =
@@ -382,7 +385,8 @@ GST_END_TEST;
 
 /* --- slow kernels -------------------------------------------------------- */
 
-/* The queue of kernels is longer than the limit, and none of them is. */
+/* The kernels that are queued take longer than the limit together, but each one
+ * takes less. */
 GST_START_TEST (test_slow_kernels)
 {
   gchar *source = g_strdup_printf (SLOW, 150);
@@ -411,7 +415,8 @@ GST_START_TEST (test_no_limit)
 }
 GST_END_TEST;
 
-/* A filter that waits for another one's kernel is not to blame. */
+/* A filter that waits for the kernel of another filter is not reported as the
+ * cause. */
 GST_START_TEST (test_blame)
 {
   GstElement *pipeline = launch (ENDLESS, LIMIT,
@@ -424,8 +429,8 @@ GST_START_TEST (test_blame)
 }
 GST_END_TEST;
 
-/* The same pipeline works again when the slow kernel has ended, with a limit
- * that the kernel keeps. */
+/* After the slow kernel has ended, the same pipeline works again with a longer
+ * limit. */
 GST_START_TEST (test_recovery)
 {
   gchar *source = g_strdup_printf (SLOW, 2000);
@@ -453,8 +458,8 @@ GST_END_TEST;
 
 /* --- kernels that fail --------------------------------------------------- */
 
-/* What follows a kernel that failed: softcuda's device works again, and
- * NVIDIA's driver has nothing more to do with the process. */
+/* What happens after a kernel has failed: the software device works again,
+ * while NVIDIA's driver fails until the process ends. */
 static void
 assert_works_or_tells (GstElement *pipeline)
 {
@@ -486,7 +491,7 @@ GST_START_TEST (test_trapped_kernel)
 }
 GST_END_TEST;
 
-/* The pipeline remembers the context that failed. */
+/* The pipeline still has the context that failed. */
 GST_START_TEST (test_restart_after_trapped_kernel)
 {
   GstElement *pipeline = launch (TRAPPED, LIMIT,
@@ -525,7 +530,7 @@ make_driver_fail (const gchar *spec)
   dlclose (module);
 }
 
-/* How a device is lost: what its calls answer from then on. */
+/* The errors of a device that is lost, which its calls return from then on. */
 static const struct {
   const gchar *error;
   const gchar *word;
@@ -538,7 +543,7 @@ static const struct {
   { "CUDA_ERROR_UNKNOWN", "dmesg" },
 };
 
-/* Which calls answer so: the ones that meet the device. */
+/* The calls that return the error first. */
 static const gchar *const lost_calls[] = { "cuLaunchKernel:2+",
   "cuEventRecord:5+", "cuEventQuery:3+", "cuMemcpyDtoHAsync:2+", "*:200+" };
 
@@ -552,7 +557,7 @@ GST_START_TEST (test_lost_device)
 
   g_setenv ("VKGDR_DRIVER", "software", TRUE);
   context = gst_vkgdr_context_new (-1, NULL);
-  if (!context) /* no software device here */
+  if (!context) /* there is no software device */
     return;
   gst_object_unref (context);
   play (far);
@@ -573,7 +578,7 @@ GST_START_TEST (test_lost_device)
     stop (pipeline);
     wait_frames (&frames, 2);
 
-    /* It is still lost, and then back. */
+    /* The device is still lost at first, and then works again. */
     pipeline = test_launch ("videotestsrc num-buffers=9 ! vkgdrupload ! "
                             "cudafilter ! vkgdrdownload ! videoconvert ! "
                             "video/x-raw,format=I420 ! fakesink");
@@ -601,8 +606,8 @@ faults_suite (void)
   tcase_add_test (tc, test_trapped_kernel);
   tcase_add_test (tc, test_restart_after_trapped_kernel);
   tcase_add_loop_test (tc, test_lost_device, 0, G_N_ELEMENTS (losses));
-  /* Valgrind lets one thread run at a time, which then is the kernel, and takes
-   * what is left behind for leaks. */
+  /* Valgrind runs one thread at a time, which would be the endless kernel, and
+   * reports what is not freed as leaks. */
   if (test_is_on_valgrind ())
     return s;
   tcase_add_test (tc, test_endless_kernel);

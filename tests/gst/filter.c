@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * filter.c: what filters do with buffers and caps: in place or not, formats and
- * sizes, audio and bytes, the shape of a launch, and elements of one's own
+ * filter.c: tests of what filters do with buffers and caps: in place or not,
+ * formats and sizes, audio and bytes, the shape of a launch, and elements
+ * outside of the plugin
  */
 
 #include <gst/app/gstappsrc.h>
@@ -15,13 +16,13 @@
   "int x = blockIdx.x * blockDim.x + threadIdx.x, " \
   "y = blockIdx.y * blockDim.y + threadIdx.y; "
 
-/* Every sample becomes its opposite, each by the thread that reads it. */
+/* Inverts every sample. The thread that reads a sample writes it. */
 #define OPPOSITE \
   "__global__ void opposite (VkgdrFrame in, VkgdrFrame out) { " AT \
   "for (int c = 0; c < out.n_components; c++) if (vkgdr_has (out, c, x, y)) " \
   "vkgdr_put (out, c, x, y, vkgdr_max (in, c) - vkgdr_get (in, c, x, y)); }"
 
-/* The nearest pixel, of whatever size and format. */
+/* Scales and converts with the nearest pixel, for any sizes and formats. */
 #define NEAREST \
   "__global__ void nearest (VkgdrFrame in, VkgdrFrame out) { " AT \
   "vkgdr_render (out, x, y, [&](int px, int py) { return vkgdr_get_rgba (in, " \
@@ -32,8 +33,8 @@ GST_ELEMENT_REGISTER_DECLARE (vkgdrexampleborder)
 
 /* --- an element between buffers on the device ---------------------------- */
 
-/* @description with the context of the test, so that memory of that one fits.
- */
+/* Gives the context of the test to @element, so that it accepts memory of that
+ * context. */
 static GstHarness *
 harness_new (GstElement *element)
 {
@@ -57,7 +58,7 @@ harness_new_filter (const gchar *property, const gchar *value)
   return harness_new (gst_object_ref_sink (filter));
 }
 
-/* A frame of pattern @seed on the device. */
+/* Makes a frame on the device with pattern @seed. */
 static GstBuffer *
 buffer_new (gsize size, guint seed)
 {
@@ -94,9 +95,9 @@ static const struct {
   { "source", "/*\n#pragma vkgdr in-place\n*/\n" OPPOSITE, FALSE },
 };
 
-/* How somebody else still has what is pushed, or wants it as it is. */
+/* What else holds the buffer that is pushed, or whether it is read-only. */
 typedef enum {
-  NOBODY,
+  NOTHING_ELSE,
   HAS_BUFFER,
   HAS_MEMORY,
   HAS_PART,
@@ -134,7 +135,7 @@ check_in_place (guint f, guint k)
     fail_unless (out != NULL);
     fail_unless_equals_int (
         out == address, other == N_OTHERS && fillers[k].in_place);
-    if (other < IS_READ_ONLY) /* which is gone by now */
+    if (other < IS_READ_ONLY) /* a read-only memory is already freed */
       fail_unless (gst_buffer_peek_memory (out, 0) != memory);
     bytes = bytes_of (out);
     if (expected)
@@ -161,8 +162,8 @@ check_in_place (guint f, guint k)
   gst_harness_teardown (h);
 }
 
-/* The same result wherever it is written, and only what nobody else sees is
- * written over. */
+/* The result is the same wherever it is written. A buffer is only overwritten
+ * if nothing else holds it. */
 GST_START_TEST (test_in_place)
 {
   guint f;
@@ -172,7 +173,8 @@ GST_START_TEST (test_in_place)
 }
 GST_END_TEST;
 
-/* Planes where caps alone do not tell: only for who reads GstVideoMeta. */
+/* The frame has a layout that only GstVideoMeta describes. It is processed in
+ * place only if the next element reads this meta. */
 GST_START_TEST (test_in_place_needs_the_layout)
 {
   GstHarness *h = harness_new_filter ("kernel", "invert");
@@ -202,7 +204,7 @@ GST_START_TEST (test_in_place_needs_the_layout)
 }
 GST_END_TEST;
 
-/* A kernel that cannot follows one that can, and no frame gets it wrong. */
+/* Kernels that work in place alternate with others. */
 GST_START_TEST (test_in_place_changes)
 {
   GstHarness *h = harness_new_filter ("kernel", "invert");
@@ -225,7 +227,7 @@ GST_START_TEST (test_in_place_changes)
 }
 GST_END_TEST;
 
-/* All that a buffer carries, in place and not. */
+/* Checks everything that a buffer carries, in place and not. */
 GST_START_TEST (test_metadata)
 {
   GstHarness *h = harness_new_filter ("kernel", __i__ ? "blur" : "invert");
@@ -264,7 +266,8 @@ GST_START_TEST (test_metadata)
 }
 GST_END_TEST;
 
-/* What a tee hands to two branches is changed in one of them alone. */
+/* A tee sends the same buffer to two branches. Only one of them sees the
+ * change. */
 GST_START_TEST (test_tee)
 {
   GstElement *pipeline = test_launch (
@@ -300,16 +303,16 @@ GST_END_TEST;
 static const struct {
   const gchar *input;      /* video/x-raw, without a frame rate */
   const gchar *asked;      /* output-caps, or NULL */
-  const gchar *downstream; /* or NULL: anything */
-  const gchar *expected;   /* is a part of the output's caps */
-  const gchar *missing; /* field that the output's caps do not have, or NULL */
+  const gchar *downstream; /* or NULL for any caps */
+  const gchar *expected;   /* the output's caps must be a subset of these */
+  const gchar *missing;    /* field that the output must not have, or NULL */
 } conversions[] = {
-  /* nobody asks */
+  /* nothing is requested */
   { "format=RGBA,width=64,height=48", NULL, NULL,
       "format=RGBA,width=64,height=48", NULL },
   { "format=NV12,width=64,height=48,colorimetry=bt709,chroma-site=mpeg2", NULL,
       NULL, "format=NV12,colorimetry=bt709,chroma-site=mpeg2", NULL },
-  /* the format */
+  /* the format is requested */
   { "format=RGBA,width=64,height=48", "format=GRAY8", NULL,
       "format=GRAY8,width=64,height=48", NULL },
   { "format=RGBA,width=64,height=48", NULL, "format={NV12,GRAY8,BGRx,ARGB}",
@@ -322,7 +325,7 @@ static const struct {
       "format=RGBx", NULL },
   { "format=RGBA,width=64,height=48", "format=NV12", "format={RGBA,NV12}",
       "format=NV12", NULL },
-  /* what colours mean */
+  /* colorimetry and chroma-site */
   { "format=NV12,width=64,height=48,colorimetry=bt709,chroma-site=mpeg2",
       "format=I420", NULL, "colorimetry=bt709,chroma-site=mpeg2", NULL },
   { "format=NV12,width=64,height=48,colorimetry=bt709,chroma-site=mpeg2",
@@ -331,7 +334,7 @@ static const struct {
       "format=RGBA", NULL, "format=RGBA", "colorimetry" },
   { "format=NV12,width=64,height=48", "width=960,height=720", NULL,
       "colorimetry=bt601", NULL },
-  /* the size */
+  /* the size is requested */
   { "format=RGBA,width=64,height=48", "width=32,height=24", NULL,
       "format=RGBA,width=32,height=24", "pixel-aspect-ratio" },
   { "format=RGBA,width=64,height=48", "width=32", NULL, "width=32,height=24",
@@ -342,7 +345,7 @@ static const struct {
       "width=40,height=30", NULL },
   { "format=RGBA,width=64,height=48", NULL, "width=[1,40]",
       "width=40,height=30", NULL },
-  /* the shape of pixels */
+  /* pixel-aspect-ratio */
   { "format=RGBA,width=64,height=48,pixel-aspect-ratio=1/1",
       "width=128,height=72", NULL, "width=128,height=72,pixel-aspect-ratio=3/4",
       NULL },
@@ -364,8 +367,8 @@ harness_new_between (
       gst_harness_new_parse ("vkgdrupload ! cudafilter ! vkgdrdownload");
   GstElement *filter = gst_harness_find_element (h, "cudafilter");
 
-  /* Of a harness all is started; what is set now is judged with the first
-   * frame. */
+  /* A harness has already started the filter, so these properties are checked
+   * with the first frame. */
   g_object_set (filter, "source", source, NULL);
   if (output_caps)
     gst_util_set_object_arg (G_OBJECT (filter), "output-caps", output_caps);
@@ -426,7 +429,7 @@ GST_START_TEST (test_conversions)
 }
 GST_END_TEST;
 
-/* The bytes of another format and half the size. */
+/* The output has another format and half the size. */
 GST_START_TEST (test_converted_bytes)
 {
   GstHarness *h = harness_new_between (
@@ -474,7 +477,7 @@ static const struct {
   { "audiotestsrc", "kernel=copy", "vkgdrupload" },
 };
 
-/* What cannot be made is told by the element that cannot make it. */
+/* If caps cannot be made, the element that cannot make them posts the error. */
 GST_START_TEST (test_impossible_caps)
 {
   GstElement *pipeline = test_launch ("%s ! cudafilter %s ! fakesink",
@@ -512,7 +515,7 @@ check_size (GstHarness *h, gint width, gint height)
   gst_buffer_unref (buffer);
 }
 
-/* output-caps, and kernels that convert or do not, while frames pass. */
+/* output-caps and the kernel change while frames pass. */
 GST_START_TEST (test_negotiated_again)
 {
   GstHarness *h = harness_new_between (NEAREST, NULL, NULL);
@@ -538,8 +541,8 @@ GST_START_TEST (test_negotiated_again)
 }
 GST_END_TEST;
 
-/* An effect that knows its output's size by itself, and params that change it;
- * a picture on its side has its pixels on their side. */
+/* The effect computes its output's size, which depends on a parameter. A frame
+ * that is rotated by 90 degrees has the inverse pixel-aspect-ratio. */
 GST_START_TEST (test_effect_with_a_size)
 {
   GstHarness *h = gst_harness_new_parse (
@@ -606,7 +609,7 @@ GST_END_TEST;
 
 #define I "long long i = (long long) blockIdx.x * blockDim.x + threadIdx.x; "
 
-/* Sample i of channel c is multiplied by c + 2. */
+/* Multiplies sample i of channel c by c + 2. */
 #define GAIN(type) \
   "#pragma vkgdr in-place\n" \
   "__global__ void gain (VkgdrSamples in, VkgdrSamples out) { " I \
@@ -617,7 +620,7 @@ GST_END_TEST;
   "__global__ void mask (VkgdrSamples in, VkgdrSamples out, int mask) { " I \
   "if (i < out.n && out.size == 1) out.data[i] = in.data[i] ^ mask; }"
 
-/* The same by threads that go on. */
+/* The same, but each thread processes several samples. */
 #define XOR_STRIDE \
   "__global__ void mask (VkgdrSamples in, VkgdrSamples out, int mask) { " I \
   "for (; i < out.n; i += (long long) gridDim.x * blockDim.x) out.data[i] = " \
@@ -710,7 +713,7 @@ GST_START_TEST (test_bytes)
 }
 GST_END_TEST;
 
-/* A file's bytes, in buffers of which the last is short. */
+/* The content of a file. The last buffer can be shorter than the others. */
 GST_START_TEST (test_file)
 {
   GstElement *pipeline = test_launch (
@@ -763,7 +766,7 @@ GST_START_TEST (test_mismatches)
 }
 GST_END_TEST;
 
-/* Frames in blocks and grids of one's own. */
+/* Frames are processed with blocks that the user has chosen. */
 GST_START_TEST (test_shapes_of_frames)
 {
   const gchar *shape[] = { "", "block=8x4", "block=64", "block=1x256" };
@@ -801,7 +804,8 @@ is_border (guint i)
   return x < 8 || x >= 56 || y < 8 || y >= 40;
 }
 
-/* By the CPU between kernels, in place and, behind a tee, not. */
+/* The CPU changes frames between two kernels: in place, and, behind a tee, not
+ * in place. */
 static void
 check_border (const gchar *description)
 {
@@ -869,8 +873,8 @@ GST_START_TEST (test_gpu_example)
 }
 GST_END_TEST;
 
-/* An element that maps for the CPU where it could have queued work, and knows
- * nothing of fences. */
+/* An element that maps frames for the CPU instead of queueing work, and does
+ * not use fences. */
 
 #define TYPE_MAPPER (mapper_get_type ())
 G_DECLARE_FINAL_TYPE (Mapper, mapper, TEST, MAPPER, GstVkgdrFilter)
@@ -940,8 +944,8 @@ mapper_init (Mapper *self)
 {
 }
 
-/* Kernels before and behind read what the CPU wrote, and it reads what they
- * did. */
+/* The kernel after this element reads what the CPU has written, and the CPU
+ * reads what the kernel before it has written. */
 GST_START_TEST (test_mapping_filter)
 {
   gboolean use_cpu = __i__ & 1, in_place = (__i__ & 2) != 0;
@@ -969,7 +973,7 @@ GST_START_TEST (test_mapping_filter)
     fail_unless (buffer != NULL);
     gst_buffer_extract (buffer, 0, out, sizeof (out));
     gst_buffer_unref (buffer);
-    /* Alpha is not inverted, colours are twice. */
+    /* The two kernels invert colours twice and do not change alpha. */
     for (i = 0; i < sizeof (data); i++)
       fail_unless_equals_int (out[i], data[i] ^ 0x55);
   }
@@ -978,8 +982,8 @@ GST_START_TEST (test_mapping_filter)
 }
 GST_END_TEST;
 
-/* In a process that has none of GStreamer's own CUDA elements nobody can make
- * anything of their memory. */
+/* Without GStreamer's CUDA elements in the process, their memory cannot be
+ * used. */
 GST_START_TEST (test_cuda_memory_without_its_elements)
 {
   GstBuffer *buffer = gst_buffer_new_allocate (NULL, 64 * 48 * 4, NULL);

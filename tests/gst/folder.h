@@ -10,15 +10,16 @@
 
 G_BEGIN_DECLS
 
-/* A checked fixture: @folder is an empty folder for the time of a test. */
+/* A checked fixture: @folder is an empty folder, which exists while a test
+ * runs. */
 extern gchar *folder;
 void folder_setup (void);
 void folder_teardown (void);
 
-/* Writes a file; returns its path, which the caller frees. */
+/* Writes a file. Returns its path, which the caller frees. */
 gchar *folder_write (const gchar *name, const gchar *text);
 
-/* Removes a folder with all that is in it, and frees its path. */
+/* Removes a folder with everything in it, and frees its path. */
 void folder_remove (gchar *path);
 
 G_END_DECLS

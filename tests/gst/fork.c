@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * fork.c: a child of fork () ends at once
+ * fork.c: tests that a child of fork () ends at once
  *
  * Python's multiprocessing forks a process that has run pipelines. The child
  * has none of the library's threads, and must not wait for one. A child that is
- * forked with CUDA running can do nothing with the device, but it may end.
+ * forked while CUDA is in use cannot use the device, but it must be able to
+ * end.
  *
  * NVIDIA's Vulkan driver (580) crashes in its own exit handler in a child of a
  * process that has a Vulkan device, and the device of the parent does not work
- * any more afterwards. So there is nothing to test with that driver.
+ * any more afterwards. So nothing is tested with that driver.
  */
 
 #include <gmodule.h>
@@ -24,8 +25,8 @@
 
 static gboolean is_child;
 
-/* Of the leak checker, which does not see the stacks of the parent's threads in
- * a child. */
+/* Called by the leak checker, which does not see the stacks of the parent's
+ * threads in a child. */
 G_MODULE_EXPORT int __lsan_is_turned_off (void);
 
 int
@@ -34,15 +35,17 @@ __lsan_is_turned_off (void)
   return is_child;
 }
 
-/* Microseconds that a child may take to end: less than the 2 s that an exit
- * handler would wait for a thread, and much more than is needed. */
+/* How long a child may take to end, in microseconds. This is less than the 2 s
+ * for which an exit handler would wait for a thread, and much more than is
+ * needed. */
 #define PATIENCE (1500 * G_TIME_SPAN_MILLISECOND)
 
-/* A busy machine may delay a child, and a handler that waits delays each. */
+/* A busy machine delays some of the children. A handler that waits delays each
+ * of them. */
 #define TRIES 6
 
-/* Forks a child that calls exit (), which runs the exit handlers. Whether it
- * ended in time, and well. */
+/* Forks a child that calls exit (), which runs the exit handlers. Returns
+ * whether it has ended in time and without an error. */
 static gboolean
 child_ends (void)
 {
@@ -116,8 +119,8 @@ note_release (gpointer data)
   g_atomic_int_inc ((gint *) data);
 }
 
-/* A thread of the library waits for the device when the child is made. The
- * parent still has it, and gets its memory back. */
+/* The child is forked while a thread of the library waits for the device. The
+ * parent still has this thread, and its memory is freed. */
 static void
 check_child_while_the_device_works (void)
 {

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * formats.c: kernels read and write every raw video format as GStreamer does
+ * formats.c: tests that kernels read and write every raw video format as
+ * GStreamer does
  *
- * The reference is the function by which videoconvert unpacks a format. Each
- * format of the GStreamer that runs the test is tried, and is either read and
- * written right or refused for a reason. From the same list comes the table in
- * docs/cudafilter.md, which VKGDR_WRITE_FORMATS=yes writes anew.
+ * The reference is the function with which videoconvert unpacks a format. Each
+ * format of the installed GStreamer is tested: kernels either support it, or
+ * refuse it for a reason. The table in docs/cudafilter.md is made from the same
+ * list. VKGDR_WRITE_FORMATS=yes writes it again.
  */
 
 #include <string.h>
@@ -19,14 +20,14 @@
   "<!-- The table of formats: tests/gst/formats.c writes it -->\n"
 #define TABLE_END "<!-- The end of the table of formats -->\n"
 
-/* The version of GStreamer whose formats the table has. */
+/* The version of GStreamer whose formats are in the table. */
 #define TABLE_MAJOR 1
 #define TABLE_MINOR 26
 
-/* The samples of a pixel, as unpacking gives them: alpha first. */
+/* The samples of a pixel, in the order of unpacked pixels: alpha first. */
 #define N_SAMPLES 4
 
-/* All samples of a frame as 16 bits, the highest one first. */
+/* Writes all samples of a frame as 16-bit numbers, with the bits at the top. */
 static const gchar unpack_source[] =
     "__global__ void unpack (VkgdrFrame in, VkgdrFrame out)\n"
     "{\n"
@@ -44,7 +45,7 @@ static const gchar unpack_source[] =
     "  }\n"
     "}\n";
 
-/* The other way. */
+/* The opposite of unpack(). */
 static const gchar pack_source[] =
     "__global__ void pack (VkgdrFrame in, VkgdrFrame out)\n"
     "{\n"
@@ -87,14 +88,15 @@ teardown (void)
 
 /* --- the reference ------------------------------------------------------- */
 
-/* Whether a format has a sample of component @c for itself, but no padding. */
+/* Whether a format has samples of component @c that are neither derived nor
+ * padding. */
 static gboolean
 has_component (const GstVideoFormatInfo *finfo, guint c)
 {
   return c < GST_VIDEO_FORMAT_INFO_N_COMPONENTS (finfo);
 }
 
-/* GStreamer swaps the colours of the last pixel of an odd row of VYUY; in pairs
+/* GStreamer swaps the colours of the last pixel of an odd row of VYUY. In pairs
  * it takes V first, as the name says. */
 static gboolean
 reference_is_wrong (const GstVideoInfo *info, gint x, guint c)
@@ -105,7 +107,8 @@ reference_is_wrong (const GstVideoInfo *info, gint x, guint c)
          && x == width - 1 && (c == 1 || c == 2);
 }
 
-/* Samples of @plain, a frame of the default layout; the caller frees them. */
+/* Returns the samples of @plain, a frame of the default layout. The caller
+ * frees them. */
 static guint16 *
 reference_unpack (const GstVideoInfo *info, guint8 *plain)
 {
@@ -150,15 +153,16 @@ fail_at (const GstVideoInfo *info, const gchar *what, gint x, gint y, guint c,
       wanted);
 }
 
-/* The pixel whose sample of component @c pixel @at shares. */
+/* The pixel whose sample of component @c is shared by pixel @at. */
 static gint
 find_owner (gint at, gint sub)
 {
   return at >> sub << sub;
 }
 
-/* Compares all samples of the format. Of those that several pixels share, one
- * pixel's was written: with @by_owner, @wanted has samples for all pixels. */
+/* Compares all samples of the format. If several pixels share a sample, the
+ * kernel has written the sample of one of them. With @by_owner, @wanted has the
+ * samples of all pixels. */
 static void
 compare (const GstVideoInfo *info, const gchar *what, const guint16 *wanted,
     const guint16 *got, gboolean by_owner, gboolean padded)
@@ -182,7 +186,7 @@ compare (const GstVideoInfo *info, const gchar *what, const guint16 *wanted,
         owner = ((gsize) find_owner (y, h_sub) * width + find_owner (x, w_sub))
                     * N_SAMPLES
                 + (c + 1) % N_SAMPLES;
-        /* Some functions leave bits that are not the sample's. */
+        /* Some functions set bits that do not belong to the sample. */
         want = wanted[by_owner ? owner : here] >> (16 - depth) << (16 - depth);
         if (want != got[here])
           fail_at (info, what, x, y, c, want, got[here], padded);
@@ -275,7 +279,8 @@ is_listed (GstVideoFormat format)
   return FALSE;
 }
 
-/* There are no others than these reasons to refuse a format. */
+/* Returns why kernels cannot use the format, or NULL. There are no other
+ * reasons. */
 static const gchar *
 find_obstacle (const GstVideoFormatInfo *finfo)
 {
@@ -348,7 +353,7 @@ compare_rows (gconstpointer a, gconstpointer b)
   return strverscmp (x->str, y->str);
 }
 
-/* The row that begins with @start, which is made if there is none. */
+/* Returns the row that begins with @start. It is added if it is missing. */
 static GString *
 find_row (GPtrArray *rows, const gchar *start)
 {
@@ -394,8 +399,8 @@ make_table (void)
   return g_string_free (table, FALSE);
 }
 
-/* Each format of each row of @table is in the same row of @documented, which is
- * of a newer GStreamer. */
+/* Each format in a row of @table has to be in the same row of @documented,
+ * which may be made with a newer GStreamer. */
 static void
 check_rows (const gchar *table, const gchar *documented)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * frames.c: frames in GPU memory for kernels to run on, laid out as one likes
+ * frames.c: frames in GPU memory with any layout, and kernels that run on them
  *
- * Knows nothing of elements and pipelines.
+ * Does not depend on elements or pipelines.
  */
 
 #include <string.h>
@@ -33,9 +33,10 @@ frame_teardown (void)
   gst_clear_object (&frame_context);
 }
 
-/* What lies around the samples, and must lie there afterwards. */
+/* The value of bytes around the samples, which must not change. */
 #define GUARD 0xee
-/* Bytes in front of a padded frame, and behind each of its rows. */
+/* The number of bytes in front of a padded frame, and behind each of its
+ * rows. */
 #define PAD_FRONT 20
 #define PAD_ROW 6
 
@@ -78,7 +79,8 @@ frame_noise (const GstVideoInfo *info)
   return data;
 }
 
-/* Copies samples between a frame of the default layout and one of @l. */
+/* Copies the samples from a frame of the default layout to one of @l, or
+ * back. */
 static void
 copy_frame (const GstVideoInfo *info, const FrameLayout *l, guint8 *plain,
     guint8 *laid_out, gboolean to_plain)
@@ -155,7 +157,8 @@ frame_read (const GstVideoInfo *info, const FrameLayout *l, GstBuffer *buffer)
   return plain;
 }
 
-/* Every memory of a buffer, as an element does it around a launch. */
+/* Begins access to every memory of a buffer, as an element does before a
+ * launch. */
 static void
 begin_access (GstBuffer *buffer, GstVkgdrStream *stream, GstMapFlags flags)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * frames.h: frames in GPU memory for kernels to run on, laid out as one likes
+ * frames.h: frames in GPU memory with any layout, and kernels that run on them
  *
- * Knows nothing of elements and pipelines.
+ * Does not depend on elements or pipelines.
  */
 
 #ifndef __TEST_FRAMES_H__
@@ -20,7 +20,7 @@ extern GstVkgdrStream *frame_stream;
 void frame_setup (void);
 void frame_teardown (void);
 
-/* How a frame lies in its buffer. */
+/* The layout of a frame in its buffer. */
 typedef struct {
   gsize offset[GST_VIDEO_MAX_PLANES];
   gint stride[GST_VIDEO_MAX_PLANES];
@@ -28,32 +28,33 @@ typedef struct {
   gboolean meta;
 } FrameLayout;
 
-/* GStreamer's own layout, or one with bytes in front, and behind each row. */
+/* Returns GStreamer's default layout, or one with padding in front and behind
+ * each row. */
 FrameLayout frame_layout (const GstVideoInfo *info, gboolean padded);
 
-/* Bytes for a frame of the default layout, which the caller frees: always the
- * same ones for a width. */
+/* Returns a frame of the default layout, which is always the same for a format
+ * and a size. The caller frees it. */
 guint8 *frame_noise (const GstVideoInfo *info);
 
 GstMemory *frame_memory_new (
     GstVkgdrContext *context, const guint8 *data, gsize size);
 
-/* A buffer with the samples of @plain (nullable), a frame of the default
- * layout; all else in it is a guard. */
+/* Returns a buffer with the samples of @plain (nullable), a frame of the
+ * default layout. All other bytes have a value that frame_read () checks. */
 GstBuffer *frame_new (GstVkgdrContext *context, const GstVideoInfo *info,
     const FrameLayout *l, guint8 *plain);
 
-/* The samples in the default layout; the caller frees them. Fails the test
- * where anything around them was touched. */
+/* Returns the samples in the default layout. The caller frees them. Fails the
+ * test if a byte that belongs to no sample has changed. */
 guint8 *frame_read (
     const GstVideoInfo *info, const FrameLayout *l, GstBuffer *buffer);
 
-/* Launches a kernel as an element does it; @in and @out may be one buffer. */
+/* Launches a kernel as an element does. @in and @out may be the same buffer. */
 gboolean frame_run (GstVkgdrKernel *kernel, GstVkgdrStream *stream,
     GstBuffer *in, const GstVideoInfo *in_info, GstBuffer *out,
     const GstVideoInfo *out_info, const GstStructure *params, GError **error);
 
-/* The kernel of an effect; fails the test where it does not compile. */
+/* Returns the kernel of an effect. Fails the test if it does not compile. */
 GstVkgdrKernel *frame_effect (
     GstVkgdrContext *context, const GstEffect *effect);
 

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * fuzz.c: whatever bytes are given as sources, images, options and cache
- * entries, the library answers, in time, and touches no other memory
+ * fuzz.c: gives arbitrary bytes to the library as sources, images, options and
+ * cache entries
  *
- * Starts from good examples and changes them at random, always in the same way:
- * a failure names its case. Needs neither a device nor a compiler. It proves
- * most under scripts/test --asan.
+ * The library has to answer in time, and must not access memory out of bounds.
+ * The inputs are good examples with random changes. The random numbers are the
+ * same in each run, so that a failure can be repeated by the number of its
+ * case. The tests need neither a device nor a compiler, and find most with
+ * scripts/test --asan.
  */
 
 #include <string.h>
@@ -20,11 +22,12 @@
 #include "kernel/options.h"
 #include "kernel/source.h"
 
-/* Cases of each kind, and the microseconds that all of a kind may take: on a
- * slow machine, there are fewer cases. */
+/* The number of cases of each kind, and the longest time of all cases of a kind
+ * in microseconds. A slow machine runs fewer cases. */
 #define N_CASES 4000
 #define TIME_LIMIT (4 * G_USEC_PER_SEC)
-/* Microseconds that one case may take; all inputs have some kilobytes. */
+/* The longest time of one case, in microseconds. All inputs have some
+ * kilobytes. */
 #define CASE_LIMIT (G_USEC_PER_SEC / 2)
 #define MAX_SIZE 65536
 
@@ -32,7 +35,7 @@ typedef void (*FuzzUse) (const guint8 *data, gsize size);
 
 /* --- changes ------------------------------------------------------------- */
 
-/* What parsers look for. */
+/* Text that the parsers look for. */
 static const gchar *const words[] = { "#include \"", "%:include <", "/*", "*/",
   "//", "\"", "'", "R\"(", ")\"", "\\\n", "\n", "#pragma vkgdr tile 4x2\n",
   "#pragma vkgdr in-place", "extern \"C\"", "template", "__has_include (",
@@ -65,7 +68,7 @@ put_word (GRand *random, GByteArray *data, gsize at)
   memcpy (data->data + at, word, length);
 }
 
-/* Bytes of @data from @at on, fewer than @limit. */
+/* Returns a number of bytes from @at on, within @data and less than @limit. */
 static gsize
 choose_size (GRand *random, const GByteArray *data, gsize at, gint limit)
 {
@@ -110,8 +113,8 @@ change (GRand *random, GByteArray *data)
   }
 }
 
-/* Gives @use copies of @seed, each of which is as large as its block of memory,
- * so that a sanitizer sees a byte too many. */
+/* Calls @use with changed copies of @seed. Each is in a block of memory of
+ * exactly its size, so that a sanitizer sees an access beyond its end. */
 static void
 fuzz (const guint8 *seed, gsize seed_size, guint n_cases, guint number,
     FuzzUse use)
@@ -141,7 +144,7 @@ fuzz (const guint8 *seed, gsize seed_size, guint n_cases, guint number,
     g_byte_array_unref (data);
     g_rand_free (random);
   }
-  /* So few that they prove nothing. */
+  /* So few cases would prove nothing. */
   fail_unless (i > 20, "only %u cases in time", i);
 }
 
@@ -160,7 +163,8 @@ use_as_source (const guint8 *data, gsize size)
     n += *p == '\n';
   for (p = made; *p; p++)
     m += *p == '\n';
-  /* Lines keep their numbers: ours come before and behind. */
+  /* The lines keep their numbers. Lines are added only in front and at the
+   * end. */
   fail_unless (m >= n + 3 && m <= n + 5);
   fail_unless (source->tile_x >= 1 && source->tile_x < 100);
   fail_unless (source->tile_y >= 1 && source->tile_y < 100);
@@ -214,7 +218,7 @@ use_as_options (const guint8 *data, gsize size)
 
 static gchar *cache_entry;
 
-/* An entry is found as it was stored, or not at all. */
+/* A lookup finds the entry as it was stored, or does not find it. */
 static void
 use_as_entry (const guint8 *data, gsize size)
 {
@@ -267,7 +271,7 @@ GST_START_TEST (test_images)
 
   fuzz_text (PTX, N_CASES, n++, use_as_image);
   fuzz (fatbin, sizeof (fatbin), N_CASES, n++, use_as_image);
-  /* Any ELF file will do. */
+  /* Any ELF file is good enough. */
   fail_unless (g_file_get_contents ("/proc/self/exe", &elf, &size, NULL));
   fuzz ((guint8 *) elf, MIN (size, 8192), N_CASES / 2, n++, use_as_image);
   g_free (elf);

@@ -14,7 +14,7 @@ static struct {
   gboolean missed;
 } gate;
 
-static vkgdr_cuda real; /* the driver's table before it was changed */
+static vkgdr_cuda real; /* the driver's table before it is changed */
 
 void
 test_gate_set (gboolean open)

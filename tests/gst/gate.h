@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * gate.h: work on the device that begins when a test lets it
+ * gate.h: work on the device that begins when a test opens a gate
  *
- * One gate for the process. It is closed at first, and opens by itself after
- * ten seconds, so that no test hangs: then it was missed.
+ * There is one gate in the process. It is closed at first, and opens by itself
+ * after ten seconds, so that no test hangs. test_gate_was_missed () then
+ * returns TRUE.
  */
 
 #ifndef __TEST_GATE_H__
@@ -15,13 +16,15 @@ G_BEGIN_DECLS
 
 void test_gate_set (gboolean open);
 
-/* Whether somebody waited, who should have opened it. */
+/* Whether the gate has opened by itself, because the test did not open it while
+ * work was waiting. */
 gboolean test_gate_was_missed (void);
 
-/* A host function, behind which a stream's work waits. */
+/* A host function that waits for the gate. A stream runs the work behind it
+ * after that. */
 void test_gate_wait (void *user_data);
 
-/* From now on, the library's transfers to the device wait. */
+/* From now on, the library's transfers to the device wait for the gate. */
 void test_gate_transfers (void);
 
 G_END_DECLS

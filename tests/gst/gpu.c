@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * gpu.c: what only an NVIDIA GPU can show; skipped, as a whole, elsewhere
+ * gpu.c: tests that only an NVIDIA GPU can run; they are skipped without one
  */
 
 #include <glib/gstdio.h>
@@ -47,7 +47,8 @@ GST_START_TEST (test_window_is_a_bar)
 }
 GST_END_TEST;
 
-/* A kernel that does nothing, for @target. */
+/* Writes PTX for @target with a kernel that does nothing. Returns its path,
+ * which the caller frees. */
 static gchar *
 write_ptx (const gchar *target)
 {
@@ -95,8 +96,9 @@ GST_START_TEST (test_ptx_of_another_architecture)
 }
 GST_END_TEST;
 
-/* A kernel that writes where nothing is: the element fails, the process lives.
- * The driver gives the context up for good, so there is no second try here. */
+/* The kernel writes to an address without memory. The element fails, but the
+ * process goes on. The driver does not accept the context any more, so nothing
+ * else is tried here. */
 GST_START_TEST (test_illegal_address)
 {
   GstElement *pipeline = test_launch (
@@ -112,7 +114,7 @@ GST_START_TEST (test_illegal_address)
 }
 GST_END_TEST;
 
-/* Devices that are opened and closed many times, by several at once. */
+/* Several threads open and close devices many times. */
 GST_START_TEST (test_many_contexts)
 {
   guint fds = 0, i, k;
@@ -133,12 +135,13 @@ GST_START_TEST (test_many_contexts)
 }
 GST_END_TEST;
 
-/* Microseconds that a frame, or a setter, may take while a kernel is compiled,
- * and statements that take a compiler many times as long. */
+/* How long a frame or a setter may take while a kernel is compiled, in
+ * microseconds, and a number of statements that take the compiler many times as
+ * long. */
 #define PATIENCE (5 * G_TIME_SPAN_MILLISECOND)
 #define STATEMENTS 2000
 
-/* An expression that takes long to compile. */
+/* Makes an expression that takes long to compile. */
 static gchar *
 make_long_pixel (void)
 {
@@ -152,7 +155,8 @@ make_long_pixel (void)
   return g_string_free (text, FALSE);
 }
 
-/* Calls the setters of what needs no other kernel; the longest time. */
+/* Calls the setters of properties that need no new kernel. Returns the longest
+ * time. */
 static gint64
 set_something (Rig *rig, guint i)
 {
@@ -162,8 +166,8 @@ set_something (Rig *rig, guint i)
   return g_get_monotonic_time () - start;
 }
 
-/* Frames go on at their pace while another kernel is compiled and swapped in,
- * and no setter waits. */
+/* Frames continue at their pace while another kernel is compiled and replaces
+ * the first one, and no setter waits. */
 GST_START_TEST (test_changes_hold_up_nothing)
 {
   gint64 start, frame, longest = 0, usual = 0, setter, took;
@@ -226,8 +230,8 @@ gpu_suite (void)
   return s;
 }
 
-/* Whether there is one is asked in a child, because CUDA does not survive the
- * fork that each test runs in. */
+/* The question whether there is a GPU is answered in a child process, because
+ * CUDA does not work after the fork that each test runs in. */
 static gboolean
 have_gpu (void)
 {
@@ -246,7 +250,7 @@ main (int argc, char **argv)
 
   if (!have_gpu ()) {
     g_print ("there is no NVIDIA GPU\n");
-    return 77; /* what meson takes for skipped */
+    return 77; /* for Meson, this means skipped */
   }
   gst_check_init (&argc, &argv);
   s = gpu_suite ();

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * import.c: memory by a file descriptor and its description, and parts of it
+ * import.c: tests of memory that is imported from a file descriptor and its
+ * description, and of parts of it
  */
 
 #include <fcntl.h>
@@ -27,7 +28,7 @@ new_exportable (guint seed)
   return memory;
 }
 
-/* What another process would import. */
+/* Imports @memory as another process would. */
 static GstMemory *
 import (GstMemory *memory, gsize *offset)
 {
@@ -82,7 +83,8 @@ GST_START_TEST (test_part)
   fail_unless (gst_vkgdr_memory_is_written (part));
   fail_unless (gst_vkgdr_memory_is_idle (part));
   gst_memory_unref (whole);
-  /* The part keeps the import, and that the allocation. */
+  /* The part holds a reference to the imported memory, which keeps the
+   * allocation. */
   gst_memory_unref (memory);
   assert_bytes (part, 3);
   fail_unless_equals_int (g_atomic_int_get (&calls), 0);
@@ -91,7 +93,7 @@ GST_START_TEST (test_part)
 }
 GST_END_TEST
 
-/* Both sides write, through the window where the device has one. */
+/* Both memories are written, through the window if the device has one. */
 GST_START_TEST (test_both_write)
 {
   GstMemory *memory, *whole, *part;
@@ -139,8 +141,8 @@ GST_START_TEST (test_ranges)
 }
 GST_END_TEST
 
-/* Who uses one part does not wait for the users of another one, and the notice
- * comes when the device has finished. */
+/* A part has fences of its own, so that its users do not wait for users of
+ * another part. The callback is called when the device has finished. */
 GST_START_TEST (test_parts_have_fences)
 {
   GstMemory *memory, *whole, *one, *other;
@@ -176,7 +178,8 @@ GST_START_TEST (test_parts_have_fences)
 }
 GST_END_TEST
 
-/* A reader does not keep the content from being sent; a writer does. */
+/* A frame can be sent while the device reads it, but not while the device
+ * writes to it. */
 GST_START_TEST (test_wait_written)
 {
   GstVkgdrStream *stream = test_stream_new (test_context);
@@ -244,10 +247,10 @@ GST_START_TEST (test_wrong_descriptions)
   data = g_bytes_unref_to_data (description, &size);
   assert_no_import (fd, "text", 4, "not a description");
   assert_no_import (-1, data, size, "not an open file descriptor");
-  data[size - 1] ^= 1; /* of the driver's UUID */
+  data[size - 1] ^= 1; /* the last byte of the driver's UUID */
   assert_no_import (fd, data, size, "driver");
   data[size - 1] ^= 1;
-  data[size - 17] ^= 1; /* of the device's UUID */
+  data[size - 17] ^= 1; /* the last byte of the device's UUID */
   assert_no_import (fd, data, size, "another device");
   data[size - 17] ^= 1;
   data[0] ^= 1;
@@ -258,7 +261,7 @@ GST_START_TEST (test_wrong_descriptions)
 }
 GST_END_TEST
 
-/* Memory that shares its allocation is not exported. */
+/* Memory that shares its allocation with other memory is not exported. */
 GST_START_TEST (test_no_export)
 {
   GstMemory *memory = test_memory_new (test_context, SIZE);

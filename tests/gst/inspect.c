@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * inspect.c: what the plugin and its elements say of themselves, and that
- * saying it takes no device
+ * inspect.c: tests of the metadata of the plugin and its elements, and that
+ * reading it opens no device
  *
- * Knows nothing of what the elements do with frames.
+ * What the elements do with frames is tested elsewhere.
  */
 
 #include <gst/base/gstaggregator.h>
@@ -19,7 +19,7 @@ static const gchar *element_names[] = { "vkgdrupload", "cudafilter",
   "vkgdrdownload", "vkgdrtensor", "vkgdripcsink", "vkgdripcsrc",
   "vkgdrexampletint", "vkgdrexampleborder" };
 
-/* The first ones, which are the plugin's. */
+/* The first names are those of the plugin. */
 #define N_OF_PLUGIN 6
 
 static GstElementFactory *
@@ -36,7 +36,8 @@ factory_of (guint i)
 
 /* --- what is said -------------------------------------------------------- */
 
-/* A text for people: none is missing, or left over from a template. */
+/* Checks a text for users: it must not be empty, and not be left over from a
+ * template. */
 static void
 check_text (const gchar *of, const gchar *what, const gchar *text)
 {
@@ -69,7 +70,7 @@ GST_START_TEST (test_metadata)
   static const gchar *keys[] = { GST_ELEMENT_METADATA_LONGNAME,
     GST_ELEMENT_METADATA_KLASS, GST_ELEMENT_METADATA_DESCRIPTION,
     GST_ELEMENT_METADATA_AUTHOR };
-  /* GStreamer's list, those that such elements can be. */
+  /* Those of GStreamer's classes that the elements can have. */
   static const gchar *classes[] = { "Filter/Video/Uploader",
     "Filter/Video/Downloader", "Filter/Effect/Video", "Filter/Converter/Video",
     "Sink/Video", "Source/Video", NULL };
@@ -81,7 +82,7 @@ GST_START_TEST (test_metadata)
         gst_element_factory_get_metadata (factory, keys[i]));
   fail_unless (g_strv_contains (classes,
       gst_element_factory_get_metadata (factory, GST_ELEMENT_METADATA_KLASS)));
-  /* Nobody puts them into a pipeline unasked. */
+  /* The elements are not plugged automatically. */
   fail_unless_equals_int (
       gst_plugin_feature_get_rank (GST_PLUGIN_FEATURE (factory)),
       GST_RANK_NONE);
@@ -89,7 +90,7 @@ GST_START_TEST (test_metadata)
 }
 GST_END_TEST;
 
-/* The directions of its pads, as bits. */
+/* The directions of the element's pads, as bits. */
 static guint
 expected_directions (GstElementFactory *factory)
 {
@@ -140,7 +141,7 @@ GST_END_TEST;
 
 /* --- properties ---------------------------------------------------------- */
 
-/* GStreamer's own are GStreamer's affair. */
+/* Whether the property is not one of GStreamer's base classes. */
 static gboolean
 is_ours (const GParamSpec *pspec)
 {
@@ -172,7 +173,7 @@ check_property (GstElement *element, GParamSpec *pspec)
   fail_unless (pspec->flags & G_PARAM_READABLE, "%s cannot be read", of);
   g_value_init (&value, pspec->value_type);
   g_object_get_property (G_OBJECT (element), pspec->name, &value);
-  /* What it says of its default is what it has, and takes back. */
+  /* The value of the property is the documented default, and can be set. */
   if (pspec->flags & G_PARAM_WRITABLE) {
     if (!G_TYPE_IS_BOXED (pspec->value_type))
       fail_unless (g_param_value_defaults (pspec, &value),
@@ -209,8 +210,8 @@ GST_START_TEST (test_properties)
 }
 GST_END_TEST;
 
-/* Base classes of the plugin's own are in its documentation, or the elements'
- * hierarchy ends in nothing. */
+/* Base classes in the plugin have to be marked, so that the documentation of
+ * the plugin contains them. */
 GST_START_TEST (test_types_of_the_plugin)
 {
   GstElementFactory *factory = factory_of (__i__);
@@ -239,7 +240,7 @@ count_threads (void)
   return n;
 }
 
-/* Neither drivers nor compilers are in the process. */
+/* Fails if the process has loaded a driver or a compiler. */
 static void
 check_nothing_loaded (const gchar *after)
 {
@@ -274,8 +275,8 @@ check_no_device_file (const gchar *after)
   g_dir_close (dir);
 }
 
-/* What gst-inspect-1.0, an editor of pipelines, or a program that lists caps
- * does, up to READY. */
+/* Does what gst-inspect-1.0, an editor of pipelines, or a program that lists
+ * caps does, up to READY. */
 static void
 look_at (const gchar *name)
 {
@@ -321,7 +322,8 @@ GST_START_TEST (test_looking_opens_no_device)
 }
 GST_END_TEST;
 
-/* The counter-example: an element that starts does load a driver. */
+/* This shows that the test above works: an element that starts does load a
+ * driver. */
 GST_START_TEST (test_starting_opens_a_device)
 {
   GstVkgdrContext *context = test_context_new ();

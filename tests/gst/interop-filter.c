@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * interop-filter.c: filters in the memory of GStreamer's own CUDA elements
+ * interop-filter.c: tests of filters with the memory of GStreamer's own CUDA
+ * elements
  *
- * What comes out is compared with what the CPU makes of it. Skipped where those
- * elements are not installed, or older than 1.24.
+ * The output is compared with a reference on the CPU. The tests are skipped if
+ * those elements are not installed, or are older than 1.24.
  */
 
 #include <dlfcn.h>
@@ -49,7 +50,7 @@ set_src_info (GstHarness *h, const GstVideoInfo *info)
   gst_harness_set_src_caps (h, gst_video_info_to_caps (info));
 }
 
-/* The samples of P010 leave some bits unused. */
+/* Makes a frame with pattern @seed. The bits that P010 does not use are 0. */
 static GstBuffer *
 make_frame (const GstVideoInfo *info, guint seed)
 {
@@ -68,7 +69,7 @@ make_frame (const GstVideoInfo *info, guint seed)
   return buffer;
 }
 
-/* What @effect, NULL for nothing, makes of @frame (taken). */
+/* Applies @effect, or nothing if it is NULL, to @frame, which it takes. */
 static GstBuffer *
 apply (const gchar *effect, const GstVideoInfo *info, GstBuffer *frame)
 {
@@ -87,7 +88,7 @@ apply (const gchar *effect, const GstVideoInfo *info, GstBuffer *frame)
   return result;
 }
 
-/* Pushes frame number @seed, and compares what comes out. */
+/* Pushes frame number @seed, and checks the output. */
 static void
 check_frame (GstHarness *h, const GstVideoInfo *info, guint seed,
     const gchar *first_effect, const gchar *second_effect)
@@ -106,7 +107,7 @@ check_frame (GstHarness *h, const GstVideoInfo *info, guint seed,
 
 /* --- what comes out ------------------------------------------------------ */
 
-/* A row of elements, and the effects that it applies. */
+/* Some elements, and the effects that they apply together. */
 typedef struct {
   const gchar *launch;
   const gchar *effects[2];
@@ -142,7 +143,8 @@ step (void)
   return test_is_slow () ? 3 : 1;
 }
 
-/* A stream of its own for each, so that buffers are used again. */
+/* Each case is a stream of its own with several frames, so that buffers are
+ * recycled. */
 GST_START_TEST (test_chains)
 {
   const Chain *chain = &chains[__i__];
@@ -182,8 +184,8 @@ GST_START_TEST (test_caps_change)
 }
 GST_END_TEST;
 
-/* Their converter reads what ours wrote, on a stream of its own, and the other
- * way round. */
+/* GStreamer's converter reads on its own stream what a cudafilter has written,
+ * and the other way round. */
 GST_START_TEST (test_between_their_converters)
 {
   GstVideoInfo info;
@@ -205,7 +207,7 @@ GST_START_TEST (test_between_their_converters)
 }
 GST_END_TEST;
 
-/* Another format and size than the input's. */
+/* The output has another format and size than the input. */
 GST_START_TEST (test_conversion)
 {
   static const gchar *launch[] = {
@@ -245,7 +247,7 @@ GST_END_TEST;
 
 /* --- which memory -------------------------------------------------------- */
 
-/* What cudafilter agrees on, where it has a choice. */
+/* Which memory cudafilter negotiates if several kinds are possible. */
 typedef struct {
   const gchar *launch;
   gboolean from_cuda, to_cuda;
@@ -261,7 +263,7 @@ static const Choice choices[] = {
   { "cudaupload ! cudafilter name=f kernel=convert "
     "output-caps=video/x-raw,format=RGBA ! vkgdrdownload ! fakesink",
       TRUE, TRUE },
-  /* Theirs has no memory for that. */
+  /* GStreamer's CUDA memory does not support this format. */
   { "cudaupload ! cudafilter name=f kernel=convert "
     "output-caps=video/x-raw,format=GRAY8 ! vkgdrdownload ! fakesink",
       TRUE, FALSE },
@@ -272,7 +274,7 @@ static const Choice choices[] = {
   { "cudaupload ! cudadownload ! vkgdrupload ! cudafilter name=f ! "
     "cudadownload ! fakesink",
       FALSE, TRUE },
-  /* As without their elements. */
+  /* The same result as without GStreamer's CUDA elements. */
   { "vkgdrupload ! cudafilter name=f ! vkgdrdownload ! fakesink", FALSE,
       FALSE },
   { "vkgdrupload ! cudafilter name=f ! fakesink", FALSE, FALSE },
@@ -320,7 +322,7 @@ GST_START_TEST (test_choice)
 }
 GST_END_TEST;
 
-/* What cannot be made is told as it is of our memory. */
+/* The error for caps that cannot be made is the same as with VkgdrMemory. */
 GST_START_TEST (test_impossible)
 {
   GstElement *pipeline;
@@ -391,11 +393,12 @@ GST_START_TEST (test_in_place)
         "invert", TRUE },
     { "cudaupload ! cudafilter name=f kernel=blur ! cudadownload", "blur",
         FALSE },
-    /* Who reads that has no stream to wait for. */
+    /* This input is not worked on in place, because its memory has no stream
+     * that the next user would wait for. */
     { "cudaupload ! " CUDA " ! identity drop-allocation=true ! cudafilter "
       "name=f kernel=invert ! cudadownload",
         "invert", FALSE },
-    /* What upstream wrote itself is not to be changed. */
+    /* Memory that upstream has written itself must not be changed. */
     { "vkgdrupload ! " CUDA " ! cudafilter name=f kernel=invert ! cudadownload",
         "invert", FALSE },
   };
@@ -438,7 +441,7 @@ check_black (
   ++*(guint *) user_data;
 }
 
-/* A branch beside it sees the frame as it was. */
+/* Another branch of the tee sees the frame as it was. */
 GST_START_TEST (test_tee)
 {
   GstElement *pipeline, *other;
@@ -482,8 +485,8 @@ their_function (const gchar *name)
   return function;
 }
 
-/* The stream that a frame of theirs is on, in @context; the default stream
- * where it has none. */
+/* Returns the stream of a frame of GStreamer's CUDA elements, in @context. If
+ * the frame has no stream, this is the default stream. */
 static GstVkgdrStream *
 stream_of (GstVkgdrContext *context, GstBuffer *buffer)
 {
@@ -506,7 +509,8 @@ typedef struct {
   gint done;
 } Producer;
 
-/* Writes to the frame late, on its stream, as a producer of theirs may. */
+/* Writes to the frame late, on its stream, as GStreamer's CUDA elements may
+ * do. */
 static GstPadProbeReturn
 write_late (GstPad *pad, GstPadProbeInfo *info, gpointer user_data)
 {
@@ -533,8 +537,8 @@ write_late (GstPad *pad, GstPadProbeInfo *info, gpointer user_data)
   return GST_PAD_PROBE_OK;
 }
 
-/* The kernel waits for what the producer has queued, and the consumer for the
- * kernel; the CPU waits for neither. */
+/* The kernel waits for the work that the producer has queued, and the consumer
+ * waits for the kernel. The CPU waits for neither. */
 GST_START_TEST (test_order)
 {
   static const struct {
@@ -545,7 +549,7 @@ GST_START_TEST (test_order)
     { "cudaupload ! cudafilter name=f kernel=blur", TRUE },
     { "cudaupload ! cudafilter name=f kernel=invert ! " VKGDR " ! identity",
         FALSE },
-    /* Memory without a stream is CUDA's default stream's. */
+    /* Memory without a stream belongs to CUDA's default stream. */
     { "cudaupload ! " CUDA " ! identity drop-allocation=true ! cudafilter "
       "name=f kernel=invert",
         TRUE },
@@ -563,7 +567,7 @@ GST_START_TEST (test_order)
   h = gst_harness_new_parse (cases[__i__].launch);
   get_info (&formats[4], &info);
   set_src_info (h, &info);
-  /* Whatever takes its time once is done with. */
+  /* After the first frame, no work is left that is only done once. */
   gst_buffer_unref (gst_harness_push_and_pull (h, make_frame (&info, 0)));
   filter = gst_bin_get_by_name (GST_BIN (h->element), "f");
   producer.context =
@@ -589,8 +593,8 @@ GST_START_TEST (test_order)
 }
 GST_END_TEST;
 
-/* A frame is kept until the kernel has read it: no later one is written over
- * it by then. */
+/* A frame is kept until the kernel has read it, so that no later frame
+ * overwrites it. */
 GST_START_TEST (test_frames_stay)
 {
   GstHarness *h;
@@ -623,7 +627,7 @@ GST_START_TEST (test_frames_stay)
 }
 GST_END_TEST;
 
-/* Buffers, pools and contexts of both are given back. */
+/* All buffers, pools and contexts are released. */
 GST_START_TEST (test_nothing_stays)
 {
   const Chain *chain = &chains[__i__ * 3];
@@ -668,7 +672,8 @@ make_context (void)
   return result;
 }
 
-/* A frame of one pipeline in another, which works in another CUDA context. */
+/* Pushes a frame of one pipeline into another one, which works in another CUDA
+ * context. */
 static GError *
 play_elsewhere (const gchar *chain)
 {
@@ -719,7 +724,8 @@ GST_END_TEST;
 
 /* --- elements of one's own ----------------------------------------------- */
 
-/* Inverts all bytes of GRAY8-like planes by the CPU, or by a kernel. */
+/* An element that inverts all bytes of planes like GRAY8, on the CPU or with a
+ * kernel. */
 #define TYPE_EITHER (either_get_type ())
 G_DECLARE_FINAL_TYPE (Either, either, TEST, EITHER, GstVkgdrVideoFilter)
 

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * interop-order.c: our frames with GStreamer's own CUDA elements, in order
+ * interop-order.c: tests that frames for GStreamer's own CUDA elements are used
+ * in the right order
  *
- * What a consumer of memory:CUDAMemory has is not written anew, what is still
- * on its way is not read, and nobody waits who need not. Skipped where those
- * elements are not installed, or older than 1.24.
+ * A frame that a consumer holds is not overwritten, a frame whose content is
+ * not complete is not read, and no thread waits without need. The tests are
+ * skipped if those elements are not installed, or are older than 1.24.
  */
 
 #include <gst/check/gstharness.h>
@@ -13,8 +14,8 @@
 #include "gate.h"
 #include "nvcodec.h"
 
-/* A slow consumer of their memory keeps ours from being written anew: each
- * frame that it holds is still its own when it looks. */
+/* A slow consumer holds frames in GStreamer's CUDA memory. Each frame still has
+ * its content when the consumer looks at it. */
 GST_START_TEST (test_frames_are_kept_while_they_are_used)
 {
   GstElement *pipeline, *sink;
@@ -61,12 +62,13 @@ GST_END_TEST;
 #define WIDTH 64
 #define HEIGHT 48
 
-/* Of the offered pool, once it had so many. */
+/* The number of buffers in the pool that upstream is offered. */
 #define N_BUFFERS 3
 
 #define TO_BGRA "capsfilter caps=" CUDA ",format=BGRA"
 
-/* How upstream's frames come, and whether downstream tells its stream. */
+/* How upstream's frames get to the device, and whether the streaming thread has
+ * to wait because downstream does not use the frame's stream. */
 static const struct {
   const gchar *launch;
   gboolean waits;
@@ -90,7 +92,8 @@ harness_new (const gchar *launch)
   return h;
 }
 
-/* Each colour is another in another frame. */
+/* Fills the frame. Each channel has another value, which depends on the
+ * frame. */
 static void
 fill_frame (GstBuffer *buffer, guint frame)
 {
@@ -174,8 +177,8 @@ open_later (gpointer unused)
   return NULL;
 }
 
-/* A consumer that tells its stream gets frames whose content is on its way; one
- * that does not has it waited for. */
+/* A consumer that declares its stream gets frames whose transfer is not
+ * complete. For a consumer that does not, the streaming thread waits. */
 GST_START_TEST (test_streams_wait_instead_of_threads)
 {
   gboolean is_swapped = !uploads[__i__].waits;
@@ -187,7 +190,7 @@ GST_START_TEST (test_streams_wait_instead_of_threads)
     return;
   test_setup_bar ();
   h = harness_new (uploads[__i__].launch);
-  /* What pays for much else is past. */
+  /* After these frames, no work is left that is only done once. */
   push_frames (h, acquire_frames (h), 0);
   pull_frames (h, 0, is_swapped);
 
@@ -206,9 +209,9 @@ GST_START_TEST (test_streams_wait_instead_of_threads)
 }
 GST_END_TEST;
 
-/* Somebody keeps the device busy for long, and our memory, wherever it comes
- * from, is free when their converter has let go of it; nobody waits for the
- * device to be through with it. */
+/* The device is busy for a long time with work on another stream. When
+ * GStreamer's converter has released a frame, the library does not wait for the
+ * whole device, for VkgdrMemory and for foreign memory. */
 GST_START_TEST (test_letting_go_waits_for_nothing)
 {
   gboolean is_foreign = __i__ > 0;

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * interop.c: GStreamer's own CUDA elements beside ours
+ * interop.c: tests of GStreamer's own CUDA elements together with those of the
+ * plugin
  *
- * They run on the device that ours run on, softcuda where there is no GPU, and
- * frames pass from one to the other in one CUDA context. Skipped where those
- * elements are not installed, or older than 1.24.
+ * They run on the device that the plugin uses, which is softcuda without a GPU.
+ * Frames pass from one to the other in one CUDA context. The tests are skipped
+ * if those elements are not installed, or are older than 1.24.
  */
 
 #include <dlfcn.h>
@@ -15,7 +16,7 @@
 
 /* --- frames -------------------------------------------------------------- */
 
-/* Plays the source by itself, and through @chain: the same must come out. */
+/* Runs the source alone and through @chain. The output has to be the same. */
 static void
 assert_unchanged (const gchar *source, const gchar *chain)
 {
@@ -29,7 +30,7 @@ assert_unchanged (const gchar *source, const gchar *chain)
   gchar *format;
   guint i;
 
-  /* What the source's caps filter says is the format. */
+  /* The format is in the caps filter of the source. */
   format = g_strdup (strstr (source, "video/x-raw"));
   caps = gst_caps_from_string (format);
   gst_caps_set_simple (caps, "framerate", GST_TYPE_FRACTION, 30, 1, NULL);
@@ -72,8 +73,7 @@ GST_START_TEST (test_theirs_alone)
 }
 GST_END_TEST;
 
-/* Swapping the channels twice, which their run-time compiler and textures
- * do. */
+/* Swaps the channels twice, with GStreamer's run-time compiler and textures. */
 GST_START_TEST (test_their_converter)
 {
   test_nvcodec_load ();
@@ -102,7 +102,8 @@ GST_START_TEST (test_both_in_one_process)
 }
 GST_END_TEST;
 
-/* Ours loads the driver in its way; theirs comes upon it. */
+/* The plugin loads the driver first, and GStreamer's elements find it
+ * loaded. */
 GST_START_TEST (test_ours_first)
 {
   assert_unchanged (sources[0], "vkgdrupload ! " VKGDR " ! vkgdrdownload");
@@ -142,7 +143,8 @@ GST_START_TEST (test_from_one_to_the_other)
 }
 GST_END_TEST;
 
-/* The frame that a CUDA element gets is where upstream wrote it. */
+/* A CUDA element gets the frame at the address where upstream has written
+ * it. */
 static GstPadProbeReturn
 note_pointer (GstPad *pad, GstPadProbeInfo *info, gpointer user_data)
 {
@@ -178,8 +180,8 @@ note_pointers (GstElement *pipeline, const gchar *name, const gchar *pad_name)
   return pointers;
 }
 
-/* A sink that reads GstVideoMeta: before one that does not, a frame with
- * padding is packed, which is a copy. */
+/* A sink that reads GstVideoMeta. For other sinks, a frame with padding is
+ * packed, which is a copy. */
 static GstPadProbeReturn
 ask_for_video_meta (GstPad *pad, GstPadProbeInfo *info, gpointer user_data)
 {
@@ -230,7 +232,8 @@ GST_START_TEST (test_no_copies)
       "vkgdrupload name=up ! " CUDA " ! fakesink name=sink");
   assert_copies_nothing (sources[4], "up", "sink",
       "vkgdrupload name=up ! " CUDA " ! fakesink name=sink");
-  /* With rows that nobody sees, its third plane begins where it may. */
+  /* With invisible rows at its end, the third plane begins at an address that
+   * is aligned. */
   assert_copies_nothing ("videotestsrc num-buffers=8 ! "
                          "video/x-raw,format=I420,width=1920,height=1080",
       "up", "sink", "vkgdrupload name=up ! " CUDA " ! fakesink name=sink");
@@ -240,8 +243,8 @@ GST_START_TEST (test_no_copies)
 }
 GST_END_TEST;
 
-/* One that gives frames to other processes, which CUDA does not do with memory
- * that was imported. */
+/* The sink gives frames to other processes. CUDA cannot do that with imported
+ * memory. */
 GST_START_TEST (test_their_sink_for_other_processes)
 {
   GstElement *pipeline;
@@ -258,7 +261,8 @@ GST_START_TEST (test_their_sink_for_other_processes)
 }
 GST_END_TEST;
 
-/* Whether each plane can be what their converters and encoders sample. */
+/* Checks that each plane can be a texture, from which GStreamer's converters
+ * and encoders sample. */
 static GstPadProbeReturn
 check_textures (GstPad *pad, GstPadProbeInfo *info, gpointer user_data)
 {
@@ -281,9 +285,9 @@ check_textures (GstPad *pad, GstPadProbeInfo *info, gpointer user_data)
   return GST_PAD_PROBE_OK;
 }
 
-/* Of a plane that begins anywhere, NVIDIA's driver makes no texture, which not
- * all of their elements bear. The formats have planes of all kinds, and the
- * sizes make them begin where they must not. */
+/* NVIDIA's driver makes textures only of aligned planes, and some of
+ * GStreamer's elements fail otherwise. The formats have planes of all kinds,
+ * and with these sizes the planes would not be aligned without padding. */
 static const gchar *textured[] = {
   "format=I420,width=320,height=240",
   "format=I420,width=322,height=242",
@@ -318,7 +322,8 @@ GST_START_TEST (test_planes_are_textures)
 }
 GST_END_TEST;
 
-/* A kernel of ours on what their converter made, and the other way round. */
+/* A kernel of cudafilter reads the output of GStreamer's converter, and the
+ * other way round. */
 GST_START_TEST (test_kernels_of_both)
 {
   test_nvcodec_load ();
@@ -345,7 +350,7 @@ context_of (GstElement *pipeline, const gchar *name)
   return context;
 }
 
-/* What a CUDA element uses, asked from its pad. */
+/* Returns the CUDA context of a CUDA element, as its pad answers the query. */
 static gpointer
 cuda_handle_of (GstElement *pipeline, const gchar *name)
 {
@@ -406,7 +411,7 @@ GST_START_TEST (test_one_context)
 }
 GST_END_TEST;
 
-/* Ours is given back when both are gone. */
+/* The context is released when both elements are gone. */
 GST_START_TEST (test_nothing_stays)
 {
   GstElement *pipeline;
@@ -441,8 +446,8 @@ their_function (const gchar *name)
   return function;
 }
 
-/* A frame of theirs in a CUDA context of its own, on the last device there is,
- * filled by the CPU. */
+/* Makes a frame in GStreamer's CUDA memory, in a CUDA context of its own on the
+ * last device. The CPU fills it. */
 static GstBuffer *
 frame_of_another_context (const GstVideoInfo *info, guint seed)
 {
@@ -466,7 +471,8 @@ frame_of_another_context (const GstVideoInfo *info, guint seed)
   return buffer;
 }
 
-/* It is copied into ours, from device to device where there are two. */
+/* The frame is copied into the pipeline's context, from device to device if
+ * there are two. */
 GST_START_TEST (test_frame_of_another_context)
 {
   GstVkgdrContext *context;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * layout.c: where the planes of a frame lie: GstVideoMeta goes to an element
- * that asked for it, and all others get the default layout
+ * layout.c: tests of where the planes of a frame are: GstVideoMeta goes to
+ * elements that ask for it, and all others get the default layout
  */
 
 #include <glib/gstdio.h>
@@ -16,13 +16,13 @@
 
 typedef enum {
   PADS_WHEN_ASKED, /* in the offered pool, if it takes GstVideoAlignment */
-  PADS_ALWAYS,     /* in ordinary memory, though nobody asked */
-  PADS_IN_PIECES,  /* the same, each plane in a memory of its own */
-  CROPS_ALWAYS,    /* the same, with a GstVideoCropMeta */
+  PADS_ALWAYS,     /* in ordinary memory, without being asked */
+  PADS_IN_PIECES,  /* likewise, each plane in a memory of its own */
+  CROPS_ALWAYS,    /* likewise, with a GstVideoCropMeta */
   N_PADDERS
 } Padder;
 
-/* What the next source does. */
+/* What the source of this file does. */
 static struct {
   Padder padder;
   GstVideoFormat format;
@@ -45,7 +45,7 @@ static GstStaticPadTemplate padded_template =
     GST_STATIC_PAD_TEMPLATE ("src", GST_PAD_SRC, GST_PAD_ALWAYS,
         GST_STATIC_CAPS (GST_VIDEO_CAPS_MAKE (GST_VIDEO_FORMATS_ALL)));
 
-/* No byte of a frame is 0, which is what is beside it. */
+/* Returns a byte of a frame, which is never 0. The padding is 0. */
 static guint8
 frame_byte (guint frame, guint plane, guint x, guint y)
 {
@@ -61,7 +61,7 @@ component_of (const GstVideoInfo *info, guint plane)
   return components[0];
 }
 
-/* Bytes that say something. */
+/* The number of bytes of a row that belong to samples. */
 static guint
 row_bytes (const GstVideoInfo *info, guint plane)
 {
@@ -95,7 +95,7 @@ padded_fixate (GstBaseSrc *src, GstCaps *caps)
   return caps;
 }
 
-/* As a decoder does it. */
+/* Negotiates the allocation as a decoder does. */
 static gboolean
 padded_decide_allocation (GstBaseSrc *src, GstQuery *query)
 {
@@ -132,7 +132,7 @@ padded_decide_allocation (GstBaseSrc *src, GstQuery *query)
       ->decide_allocation (src, query);
 }
 
-/* A frame of ordinary memory that is larger than the caps say. */
+/* Makes a frame of ordinary memory that is larger than the caps say. */
 static GstBuffer *
 padded_new (const GstVideoInfo *info)
 {
@@ -260,7 +260,7 @@ is_default (const GstVideoInfo *info, GstBuffer *buffer)
   return gst_buffer_get_size (buffer) == info->size;
 }
 
-/* The content of @frame where somebody finds it who reads no meta. */
+/* Checks the content of @frame in the default layout, without GstVideoMeta. */
 static void
 assert_content (const GstVideoInfo *info, GstBuffer *buffer, guint frame)
 {
@@ -281,7 +281,7 @@ assert_content (const GstVideoInfo *info, GstBuffer *buffer, guint frame)
   gst_buffer_unmap (buffer, &map);
 }
 
-/* Counts the frames that are padded at a pad. */
+/* Counts the frames with padding that pass a pad. */
 static GstPadProbeReturn
 count_padded (GstPad *pad, GstPadProbeInfo *info, gpointer user_data)
 {
@@ -295,7 +295,7 @@ count_padded (GstPad *pad, GstPadProbeInfo *info, gpointer user_data)
   return GST_PAD_PROBE_OK;
 }
 
-/* A sink that asks for GstVideoMeta. */
+/* Answers the allocation query as a sink that asks for GstVideoMeta. */
 static GstPadProbeReturn
 ask_for_meta (GstPad *pad, GstPadProbeInfo *info, gpointer user_data)
 {
@@ -348,7 +348,8 @@ play_padded (const gchar *way, gint *padded)
   return buffers;
 }
 
-/* An appsink asks for no meta: each frame is as long as its caps say. */
+/* An appsink does not ask for the meta, so each frame has the size that follows
+ * from its caps. */
 static void
 check_padding_ends (Padder padder, const gchar *way, GstVideoFormat format)
 {
@@ -363,7 +364,7 @@ check_padding_ends (Padder padder, const gchar *way, GstVideoFormat format)
   wanted.height = 22;
   gst_video_info_set_format (&info, format, wanted.width, wanted.height);
   buffers = play_padded (way, &padded);
-  /* What is not on the device has nobody who packs it. */
+  /* Only frames on the device are packed by vkgdrdownload. */
   if (padder != PADS_WHEN_ASKED || !g_str_equal (way, "vkgdrdownload"))
     fail_unless_equals_int (padded, N_FRAMES);
   for (i = 0; i < buffers->len; i++) {
@@ -388,7 +389,7 @@ GST_START_TEST (test_padding_ends)
 }
 GST_END_TEST;
 
-/* Two that lie in files: 960 bytes a frame, not 1024. */
+/* The frames in a file have 960 bytes each, not 1024. */
 GST_START_TEST (test_padding_reaches_no_file)
 {
   gchar *path = g_build_filename (g_get_tmp_dir (), "vkgdr-XXXXXX", NULL);
@@ -427,9 +428,9 @@ figure (GstElement *pipeline, const gchar *name, const gchar *field)
   return value;
 }
 
-/* Frames keep their padding, and are the same buffers, where it is asked for.
- */
-GST_START_TEST (test_padding_goes_where_it_is_asked_for)
+/* If an element asks for GstVideoMeta, it gets the same buffers with their
+ * padding. */
+GST_START_TEST (test_padding_is_kept_on_request)
 {
   GstElement *pipeline = test_launch (
       "testpadded ! identity name=before ! vkgdrupload name=up ! "
@@ -464,7 +465,7 @@ GST_END_TEST;
 
 /* --- all formats --------------------------------------------------------- */
 
-/* A frame of the offered pool, as it comes back. */
+/* A frame of the offered pool comes back with the default layout. */
 static void
 check_format (GstVideoFormat format)
 {
@@ -552,7 +553,7 @@ layout_suite (void)
   tcase_add_loop_test (
       tc, test_padding_ends, 0, N_PADDERS * G_N_ELEMENTS (ways));
   tcase_add_test (tc, test_padding_reaches_no_file);
-  tcase_add_loop_test (tc, test_padding_goes_where_it_is_asked_for, 0, 2);
+  tcase_add_loop_test (tc, test_padding_is_kept_on_request, 0, 2);
   tcase_add_test (tc, test_every_format);
   return s;
 }

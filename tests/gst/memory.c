@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * memory.c: what mappings give, what they keep, and in what order things happen
+ * memory.c: tests of mappings, of the content that they keep, and of the order
+ * of accesses
  *
- * Software memory is host-cached; VKGDR_DEBUG=bar makes it count as a window
- * that is not, so that these tests see what they see on a GPU. Each test is a
- * process of its own.
+ * Memory of the software device is host-cached. VKGDR_DEBUG=bar makes the
+ * library treat it as a window that is not cached, so that these tests see what
+ * they would see on a GPU. Each test is a process of its own.
  */
 
 #include "device.h"
@@ -83,10 +84,10 @@ GST_START_TEST (test_read_avoids_the_window)
   gst_memory_unmap (memory, &map);
   fail_unless_equals_int (test_spy.dtoh, 1);
 
-  /* What was fetched is not fetched twice, */
+  /* Content that was fetched is not fetched again, */
   assert_read (memory, 1);
   fail_unless_equals_int (test_spy.dtoh, 1);
-  /* unless there is something newer. */
+  /* unless there is newer content. */
   write_pattern (memory, 2);
   assert_read (memory, 2);
   fail_unless_equals_int (test_spy.dtoh, 2);
@@ -94,8 +95,8 @@ GST_START_TEST (test_read_avoids_the_window)
 }
 GST_END_TEST;
 
-/* As a video frame of several planes, which is mapped once for each: one
- * transfer. */
+/* A video frame of several planes is mapped once for each plane, but
+ * transferred once. */
 GST_START_TEST (test_writers_are_published_together)
 {
   GstMemory *memory = test_memory_new (test_context, SIZE);
@@ -195,7 +196,7 @@ GST_START_TEST (test_staged)
 }
 GST_END_TEST;
 
-/* The loop: 0 direct, 1 staged. */
+/* __i__ is 0 for direct access, and 1 for staged access. */
 GST_START_TEST (test_partial_write_keeps_the_rest)
 {
   GstMemory *memory = test_memory_new (test_context, SIZE);
@@ -208,11 +209,11 @@ GST_START_TEST (test_partial_write_keeps_the_rest)
   if (__i__ == 1)
     gst_vkgdr_memory_set_access (memory, GST_VKGDR_ACCESS_STAGED);
 
-  /* A few bytes of a mapping of the whole, */
+  /* Writes a few bytes of a mapping of the whole memory, */
   fail_unless (gst_memory_map (memory, &map, GST_MAP_WRITE));
   memset (map.data + 100, 0xaa, 50);
   gst_memory_unmap (memory, &map);
-  /* and a mapping of a part. */
+  /* and maps a part. */
   part = gst_memory_share (memory, 5000, 321);
   fail_unless (gst_memory_map (part, &map, GST_MAP_READ));
   fail_unless_equals_int (map.size, 321);
@@ -322,7 +323,7 @@ GST_START_TEST (test_flush_is_the_mapped_range)
   fail_unless_equals_uint64 (flushed[0].offset, 0);
   fail_unless_equals_uint64 (flushed[0].size, (SIZE + atom - 1) / atom * atom);
 
-  /* Of a part, what is mapped, widened to the atom. */
+  /* For a part, the mapped range is flushed, rounded to the atom size. */
   part = gst_memory_share (memory, 1001, 2002);
   gst_memory_unref (memory);
   GST_MINI_OBJECT_FLAG_UNSET (part, GST_MEMORY_FLAG_READONLY);
@@ -333,7 +334,7 @@ GST_START_TEST (test_flush_is_the_mapped_range)
   fail_unless_equals_uint64 (flushed[1].offset + flushed[1].size,
       (1001 + 2002 + atom - 1) / atom * atom);
 
-  /* Nothing where nothing was written. */
+  /* A mapping for reading flushes nothing. */
   fail_unless (gst_memory_map (part, &map, GST_MAP_READ));
   gst_memory_unmap (part, &map);
   fail_unless_equals_int (n_flushed, 2);
@@ -358,7 +359,7 @@ GST_START_TEST (test_write_waits_for_readers)
       gst_vkgdr_memory_end_access (memory, stream, GST_MAP_READ, NULL));
   fail_unless (!gst_vkgdr_memory_is_idle (memory));
 
-  /* Who reads need not wait, who writes must. */
+  /* A reader does not wait for another reader, but a writer does. */
   assert_read (memory, 1);
   fail_unless (!g_atomic_int_get (&done));
   fail_unless (gst_memory_map (memory, &map, GST_MAP_WRITE));
@@ -445,7 +446,7 @@ GST_START_TEST (test_freed_memory_is_not_reused_too_early)
 }
 GST_END_TEST;
 
-/* Code that maps for CUDA and tells nobody of its stream. */
+/* A user maps with GST_MAP_CUDA, and does not declare its stream. */
 GST_START_TEST (test_foreign_reader_is_waited_for)
 {
   GstMemory *memory = test_memory_new (test_context, SIZE);
@@ -541,9 +542,9 @@ GST_START_TEST (test_ten_thousand_allocations)
   managed = gst_vkgdr_allocator_get_managed_bytes (allocator);
   fail_unless (gst_vkgdr_allocator_get_active_bytes (allocator) <= managed);
   fail_unless (managed <= 32 * 1024 * 1024);
-  /* Slabs have 1 MiB at least. */
+  /* A slab has at least 1 MiB. */
   slabs = managed / (1024 * 1024);
-  /* The drivers of the software device keep two for each. */
+  /* The software device needs two file descriptors for each slab. */
   fail_unless (test_count_fds () <= before + 2 * slabs,
       "%u file descriptors, %u before, for %u MiB", test_count_fds (), before,
       slabs);
@@ -582,7 +583,7 @@ GST_START_TEST (test_pinned_is_recycled)
   fail_unless (map.data == data);
   gst_memory_unmap (memory, &map);
   gst_object_unref (allocator);
-  gst_memory_unref (memory); /* may outlive its allocator */
+  gst_memory_unref (memory); /* the memory may outlive its allocator */
 }
 GST_END_TEST;
 
@@ -610,8 +611,8 @@ GST_START_TEST (test_pinned_is_counted)
 }
 GST_END_TEST;
 
-/* What is fetched may still be on its way: who maps it waits, and who frees it
- * does not let it be used again too early. */
+/* The transfer to pinned memory may not be complete yet. A mapping waits for
+ * it, and memory that is freed is not reused before that. */
 GST_START_TEST (test_fetched_memory_is_waited_for)
 {
   GstVkgdrAllocator *allocator = gst_vkgdr_context_get_allocator (test_context);
@@ -660,7 +661,7 @@ GST_END_TEST;
 
 /* --- failures ------------------------------------------------------------ */
 
-/* Zeros that were asked for in front are read before anything is written. */
+/* The prefix of zeros, if requested, can be read before anything is written. */
 static void
 assert_zero_prefix (GstVkgdrAllocator *allocator, gboolean in_window)
 {
@@ -681,8 +682,9 @@ assert_zero_prefix (GstVkgdrAllocator *allocator, gboolean in_window)
   gst_memory_unref (memory);
 }
 
-/* Where the window is full, memory lies beside it, and all works as before. */
-GST_START_TEST (test_beside_window)
+/* If the window is full, device-only memory is used, and works in the same
+ * way. */
+GST_START_TEST (test_full_window)
 {
   GstVkgdrAllocator *allocator;
   GstMemory *memory, *more, *copy;
@@ -716,7 +718,7 @@ GST_START_TEST (test_beside_window)
   gst_memory_unref (more);
 
   assert_zero_prefix (allocator, FALSE);
-  /* There is room again: the next one lies in the window. */
+  /* After this, there is room in the window again for the next memory. */
   gst_memory_unref (memory);
   assert_zero_prefix (allocator, TRUE);
   gst_object_unref (allocator);
@@ -734,7 +736,7 @@ GST_START_TEST (test_full_device)
   g_setenv ("VKGDR_DRIVER", "software", TRUE);
   g_setenv ("VKGDR_DEBUG", "bar=32M", TRUE);
   g_setenv ("SOFTCUDA_MEMORY", "1000000", TRUE);
-  if (!test_has_window ()) /* no lavapipe here */
+  if (!test_has_window ()) /* there is no lavapipe */
     return;
   test_context = test_context_new ();
   allocator = gst_vkgdr_context_get_allocator (test_context);
@@ -751,7 +753,7 @@ GST_START_TEST (test_full_device)
         error->message);
     g_clear_error (&error);
   }
-  /* Nothing is lost: what is freed can be had. */
+  /* Freed memory can be allocated again. */
   gst_memory_unref (memory);
   memory = test_memory_new (test_context, 30 * 1024 * 1024);
   gst_memory_unref (memory);
@@ -772,7 +774,7 @@ GST_START_TEST (test_lost_write_is_told)
       "SOFTCUDA_FAIL", "cuMemcpyHtoDAsync:1:CUDA_ERROR_ILLEGAL_ADDRESS", TRUE);
   g_setenv ("VKGDR_DEBUG", "bar", TRUE);
   test_context = gst_vkgdr_context_new (-1, NULL);
-  if (!test_context) /* no lavapipe here */
+  if (!test_context) /* there is no lavapipe */
     return;
   cuda = (vkgdr_cuda *) vkgdr_driver_load ();
   fail_unless (cuda != NULL);
@@ -795,8 +797,8 @@ GST_START_TEST (test_lost_write_is_told)
 }
 GST_END_TEST;
 
-/* A writer whose staging buffer cannot be allocated uses the window: its frame
- * would be lost otherwise. A reader has to fail. */
+/* If no staging buffer can be allocated, a writer uses the window, because its
+ * frame would be lost otherwise. A reader has to fail. */
 GST_START_TEST (test_no_host_memory_to_stage)
 {
   GstMemory *memory;
@@ -805,7 +807,7 @@ GST_START_TEST (test_no_host_memory_to_stage)
   g_setenv ("VKGDR_DRIVER", "software", TRUE);
   g_setenv ("SOFTCUDA_FAIL", "cuMemHostAlloc:1+", TRUE);
   g_setenv ("VKGDR_DEBUG", "bar", TRUE);
-  if (!test_has_window ()) /* no lavapipe here */
+  if (!test_has_window ()) /* there is no lavapipe */
     return;
   test_context = test_context_new ();
   memory = test_memory_new (test_context, SIZE);
@@ -884,7 +886,7 @@ memory_suite (void)
   suite_add_tcase (s, non_coherent);
 
   tcase_add_test (own, test_default_allocator);
-  tcase_add_test (own, test_beside_window);
+  tcase_add_test (own, test_full_window);
   tcase_add_test (own, test_full_device);
   tcase_add_test (own, test_lost_write_is_told);
   tcase_add_test (own, test_no_host_memory_to_stage);

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * no-threads.c: elements work if g_thread_try_new() fails, or post an error;
- * and buffers that the device still reads are kept, with a thread or without
+ * no-threads.c: tests of a process that cannot create threads
+ *
+ * It continues, or reports the reason why it cannot. Buffers that the device
+ * still reads are kept, with a thread and without one.
  */
 
 #include <dlfcn.h>
@@ -10,10 +12,10 @@
 #include "ipc-process.h"
 #include "util.h"
 
-/* The thread of that name, or all others, cannot be made. */
+/* Threads of this name cannot be created. */
 static const gchar *refused;
 
-/* In the place of GLib's. */
+/* Replaces the function of GLib. */
 __attribute__ ((visibility ("default"))) GThread *
 g_thread_try_new (
     const gchar *name, GThreadFunc func, gpointer data, GError **error)
@@ -30,7 +32,7 @@ g_thread_try_new (
   return real (name, func, data, error);
 }
 
-/* Frames in memory of the source's own, large enough for DMA. */
+/* The frames are in memory of the source's own, and large enough for DMA. */
 #define PIPELINE \
   "videotestsrc num-buffers=20 ! " \
   "video/x-raw,format=RGBA,width=640,height=480 " \
@@ -39,7 +41,7 @@ g_thread_try_new (
 
 static const struct {
   const gchar *thread;
-  const gchar *error; /* NULL: the pipeline works */
+  const gchar *error; /* NULL if the pipeline works */
 } cases[] = {
   { "cudafilter", "cannot be started: no thread to be had" },
   { "vkgdr-clock", "no thread to be had" },
@@ -135,8 +137,8 @@ set_flag (gpointer flag)
   g_atomic_int_set ((gint *) flag, TRUE);
 }
 
-/* A buffer of ordinary memory; sets *@freed when it is freed. Its memory is
- * mapped in *@maps. */
+/* Makes a buffer of ordinary memory. Sets *@freed when it is freed. Its memory
+ * is mapped in *@maps. */
 static GstBuffer *
 make_buffer (gint *freed, GstMapInfo **maps)
 {
@@ -149,7 +151,7 @@ make_buffer (gint *freed, GstMapInfo **maps)
   return buffer;
 }
 
-/* Keeps a buffer until @stream has done what is queued on it. */
+/* Keeps a buffer until @stream has done the work that is queued on it. */
 static void
 keep (GstVkgdrKeeper *keeper, GstVkgdrStream *stream, gint *freed)
 {
@@ -189,8 +191,8 @@ GST_START_TEST (test_keeper)
 }
 GST_END_TEST;
 
-/* The driver cannot be asked for a while. The buffer is kept until it can, also
- * when the keeper is gone. */
+/* For a while, the driver cannot be asked whether the work is done. The buffer
+ * is kept until it can, even if the keeper is freed earlier. */
 GST_START_TEST (test_keeper_with_a_lost_fence)
 {
   GstVkgdrStream *stream = test_stream_new (test_context);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * nvcodec.c: GStreamer's own CUDA elements, on the device that ours run on
+ * nvcodec.c: GStreamer's own CUDA elements, on the device that the plugin uses
  *
- * Loads their plugin, on softcuda where there is no GPU. Knows no element of
- * ours.
+ * Loads their plugin, without a GPU on softcuda. Does not depend on the
+ * elements of this project.
  */
 
 #include "nvcodec.h"
@@ -16,9 +16,9 @@ static gchar *nvcodec_file;
 
 /* --- their plugin on our device ------------------------------------------ */
 
-/* NVIDIA's driver, or softcuda's, by the name that everybody asks for; with the
- * latter go the compiler, and the encoder without which their plugin has no
- * elements. */
+/* Loads NVIDIA's driver or softcuda under the driver's usual name. With
+ * softcuda, it also loads the compiler, and the encoder library without which
+ * their plugin registers no elements. */
 static void
 load_driver (void)
 {
@@ -48,8 +48,8 @@ load_driver (void)
   g_free (compiler);
 }
 
-/* The registry may know their plugin as one without elements, as it is where
- * there is no driver. */
+/* The registry may have an entry of their plugin without elements, which was
+ * made without a driver. */
 void
 test_nvcodec_load (void)
 {
@@ -66,7 +66,7 @@ test_nvcodec_load (void)
       "the driver is there, and nvcodec has no cudaupload");
 }
 
-/* Why they are of no use here, NULL if they are. */
+/* Returns why the elements cannot be used, or NULL. */
 static const gchar *
 find (void)
 {

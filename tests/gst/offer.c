@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * offer.c: what vkgdrupload offers upstream for audio and bytes, what its
- * figures say, and what it tells the user
+ * offer.c: tests of what vkgdrupload offers upstream for audio and bytes, of
+ * its figures, and of its messages
  */
 
 #include <gst/check/gstharness.h>
@@ -40,7 +40,7 @@ figure_of (GstStructure *stats, const gchar *field)
   return value;
 }
 
-/* Plays to the end, and leaves the pipeline as it is. */
+/* Plays to the end, and does not stop the pipeline. */
 static void
 play_on (GstElement *pipeline)
 {
@@ -56,7 +56,8 @@ play_on (GstElement *pipeline)
   gst_object_unref (bus);
 }
 
-/* All bytes were written as @access says, and the figures say so. */
+/* Checks that all bytes are written with the access mode @expected, in the
+ * figures, too. */
 static void
 check_access (
     const gchar *stream, const gchar *property, GstVkgdrAccess expected)
@@ -92,8 +93,8 @@ GST_START_TEST (test_access_of_audio_and_bytes)
 }
 GST_END_TEST;
 
-/* Also of video, where upstream has a pool of its own and takes the allocator
- * alone. The loop: direct, staged. */
+/* Upstream can use the offered allocator for video, too, with a pool of its
+ * own. __i__ is the access mode that is set: auto, direct or staged. */
 GST_START_TEST (test_access_of_the_allocator)
 {
   GstHarness *h = gst_harness_new ("vkgdrupload");
@@ -121,7 +122,7 @@ GST_START_TEST (test_access_of_the_allocator)
                                                   : GST_VKGDR_ACCESS_DIRECT);
   fail_unless (gst_memory_map (memory, &map, GST_MAP_WRITE));
   gst_memory_unmap (memory, &map);
-  /* A memory outlives the allocator that it was asked of. */
+  /* The memory outlives its allocator. */
   gst_object_unref (allocator);
   gst_query_unref (query);
   gst_harness_teardown (h);
@@ -162,8 +163,8 @@ GST_END_TEST;
 
 /* --- what is told -------------------------------------------------------- */
 
-/* The warnings that a pipeline posts, but for the one of the software device.
- */
+/* Returns the warnings and informations that a pipeline posts, except the one
+ * about the software device. */
 static GPtrArray *
 messages_of (GstElement *pipeline)
 {
@@ -200,7 +201,8 @@ messages_of (GstElement *pipeline)
   return texts;
 }
 
-/* What is written into a window of 4 MiB, or into none, or copied there. */
+/* Frames are written or copied into a window of 4 MiB, or there is no
+ * window. */
 static const struct {
   const gchar *debug;
   const gchar *launch;
@@ -231,7 +233,7 @@ GST_START_TEST (test_staging_is_told_once)
 
   g_setenv ("VKGDR_DEBUG", narrow[__i__].debug, TRUE);
   pipeline = test_launch ("%s", narrow[__i__].launch);
-  for (i = 0; i < 2; i++) { /* once a start */
+  for (i = 0; i < 2; i++) { /* one message for each start */
     texts = messages_of (pipeline);
     fail_unless_equals_int (texts->len, 1);
     text = g_ptr_array_index (texts, 0);
@@ -259,9 +261,10 @@ GST_END_TEST;
 
 /* --- frames that upstream keeps mapped ----------------------------------- */
 
-/* A decoder hands a frame on and goes on reading it, to predict the next one:
- * it unmaps it later. GStreamer copies memory of a buffer that becomes another
- * one in the meantime. The loop: mapped READWRITE, WRITE; copied or not. */
+/* A decoder pushes a frame, but still reads it to predict the next one, and
+ * unmaps it later. Meanwhile the frame can become another buffer, for which
+ * GStreamer copies the memory. Bit 0 of __i__: mapped with WRITE instead of
+ * READWRITE; bit 1: the buffer is copied. */
 GST_START_TEST (test_a_frame_that_is_still_mapped)
 {
   GstMapFlags flags = __i__ & 1 ? GST_MAP_WRITE : GST_MAP_READWRITE;

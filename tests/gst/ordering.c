@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * ordering.c: fences hold, nobody waits who need not, and host memory stays
- * within its bounds
+ * ordering.c: tests that fences hold, that no thread waits without need, and
+ * that host memory stays within its limits
  *
- * Fast sources feed slow kernels over slow transfers, and the kernels check on
- * the device, early and late, that every byte is of the frame that it should be
- * of. The elements are seen from outside: what they call of the driver is
- * slowed, held up and counted in the driver's table, which each test has to
- * itself because it is a process.
+ * Fast sources feed slow kernels over slow transfers. The kernels check on the
+ * device, early and late, that every byte belongs to the right frame. The tests
+ * delay, hold and count calls of the driver in the table of its functions. Each
+ * test has a table of its own, because it is a process.
  */
 
 #include <gst/check/gstharness.h>
@@ -20,7 +19,7 @@ driver (void)
   return vkgdr_driver_load ();
 }
 
-/* The table before it was changed. */
+/* The table before it is changed. */
 static vkgdr_cuda real;
 
 static vkgdr_cuda *
@@ -34,12 +33,12 @@ driver_for_changes (void)
 
 /* --- slow transfers ------------------------------------------------------ */
 
-/* What a transfer takes longer, in microseconds. A small one would be over
- * before anybody could be early; and where all took the same, none would be
- * overtaken by those of another stream. */
+/* How long transfers are delayed, in microseconds. Without a delay, a small
+ * transfer would be over before any use could be too early. With equal delays,
+ * no transfer would be overtaken by one of another stream. */
 #define MOST_TAKE 100
 #define SOME_TAKE 4000
-#define SOME 8 /* one in so many */
+#define SOME 8 /* one transfer in this many has the longer delay */
 
 static void
 transfer_delay (void *user_data)
@@ -76,18 +75,19 @@ make_transfers_slow (void)
 
 #define N_STREAMS 4
 
-/* Of each stream. */
+/* The number of frames of each stream. */
 #define FRAMES_SOFTWARE 400
 #define FRAMES_GPU 1000
 
-/* What the kernel idles between its two looks at a pixel: about a millisecond
- * for a frame on the software device, which runs one pixel after the other, and
- * some of them on a GPU, which runs all at once. */
+/* How long the kernel idles between its two looks at a pixel. On the software
+ * device, which computes one pixel after the other, this is about a millisecond
+ * for a frame. On a GPU, which computes all pixels at once, it is some
+ * milliseconds. */
 #define SPINS_SOFTWARE 150
 #define SPINS_GPU 100000
 
-/* The output is the frame's number, or where the input was not what it should
- * be, the complement: so a frame of zeros, or an older one, would be seen. */
+/* The output is the frame's number, or its complement if the input has a wrong
+ * byte. So frames of zeros and older frames are noticed, too. */
 #define CHECK_SOURCE \
   TEST_FRAME_SOURCE \
   "__global__ void check (VkgdrFrame in, VkgdrFrame out, int spins) {" \
@@ -105,14 +105,14 @@ make_transfers_slow (void)
 
 typedef struct {
   const gchar *name;
-  guint buffers;       /* of the source */
-  const gchar *source; /* other properties of testframes */
-  const gchar *upload; /* properties of vkgdrupload */
-  const gchar *filter; /* another filter before the one that checks */
-  guint width, height; /* transfers of others' memory begin at 256 KiB */
-  guint part;          /* on the software device, one frame in so many */
-  guint looks;         /* the sink maps one in so many, and drops the others */
-  const gchar *paths[2]; /* of vkgdrupload's figures: by which bytes came */
+  guint buffers;         /* of the source */
+  const gchar *source;   /* other properties of testframes */
+  const gchar *upload;   /* properties of vkgdrupload */
+  const gchar *filter;   /* another filter in front of the one that checks */
+  guint width, height;   /* foreign memory is sent by DMA from 256 KiB on */
+  guint part;            /* the software device gets one frame in this many */
+  guint looks;           /* the sink maps one frame in this many */
+  const gchar *paths[2]; /* the fields of stats that count the bytes */
 } Variant;
 
 static const Variant variants[] = {
@@ -134,7 +134,7 @@ typedef struct {
   gint torn;
 } Stream;
 
-/* Under no lock: called in the one thread of the stream's sink. */
+/* Needs no lock: it is called in one thread, the one of the stream's sink. */
 static GstFlowReturn
 check_sample (GstAppSink *sink, gpointer user_data)
 {
@@ -207,7 +207,8 @@ figure (GstElement *pipeline, const gchar *field)
   return value;
 }
 
-/* The frames came by the variant's paths, and by all of them. */
+/* Checks that all bytes are counted in the variant's fields, and that none of
+ * these is 0. */
 static void
 assert_paths (Stream *stream)
 {
@@ -268,7 +269,8 @@ GST_START_TEST (test_no_frame_of_any_stream_is_torn)
 }
 GST_END_TEST;
 
-/* Pools hand out nothing that is still read, so no pipeline shows this. */
+/* Pools do not give away a buffer that is still read, so no pipeline could show
+ * this. */
 GST_START_TEST (test_stream_that_writes_waits_for_all_readers)
 {
   GstVkgdrAllocator *allocator = gst_vkgdr_context_get_allocator (test_context);
@@ -325,30 +327,31 @@ gated_launch (CUfunction function, unsigned int grid_x, unsigned int grid_y,
       block_y, block_z, shared_bytes, stream, params, extra);
 }
 
-/* In a pool. */
+/* The number of buffers in a pool. */
 #define N_BUFFERS 4
 
 static const struct {
   const gchar *upload;
   gboolean foreign;
   const gchar *end; /* of the pipeline */
-  guint n;          /* frames before the first kernel has begun */
+  guint n;          /* frames that are pushed before the first kernel begins */
 } unblocked[] = {
   { "access=direct", FALSE, "", N_BUFFERS },
   { "access=staged", FALSE, "", N_BUFFERS },
   { "", TRUE, "", N_BUFFERS },
-  /* Here the filter's own buffers come back at once, and there are two. */
+  /* Here the buffers of the filter's own pool are reused at once, and there are
+   * two of them. */
   { "access=direct", FALSE, "! vkgdrdownload", 2 },
   { "access=staged", FALSE, "! vkgdrdownload", 2 },
   { "", TRUE, "! vkgdrdownload", 2 },
 };
 
-/* A side of the square frames: others' memory is sent by DMA from there on. */
+/* The side of the square frames. Foreign memory of this size is sent by DMA. */
 #define SIDE 512
 
 typedef struct {
   GstHarness *harness;
-  GstBufferPool *pool; /* upstream's own; or NULL */
+  GstBufferPool *pool; /* a pool of upstream's own, or NULL */
   guint pushed, pulled;
 } Feed;
 
@@ -377,7 +380,7 @@ feed_acquire (Feed *feed)
   return buffer;
 }
 
-/* Lets the offered pool have all its buffers before the first frame. */
+/* Makes the pool allocate all its buffers before the first frame. */
 static void
 feed_fill_pool (Feed *feed)
 {
@@ -390,7 +393,7 @@ feed_fill_pool (Feed *feed)
     gst_buffer_unref (buffers[i]);
 }
 
-/* Returns the memory that was pushed, which is its pool's. */
+/* Returns the memory of the buffer that was pushed. The pool owns it. */
 static GstMemory *
 feed_push (Feed *feed)
 {
@@ -430,8 +433,8 @@ feed_pull_all (Feed *feed)
   }
 }
 
-/* The streaming thread queues one frame after the other while the first
- * frame's kernel has not even begun. */
+/* The streaming thread queues one frame after the other, although the kernel of
+ * the first frame has not begun. */
 GST_START_TEST (test_pushing_waits_for_no_kernel)
 {
   gchar *elements = g_strdup_printf (
@@ -448,7 +451,8 @@ GST_START_TEST (test_pushing_waits_for_no_kernel)
     feed.pool = own_pool ();
   driver_for_changes ()->cuLaunchKernel = gated_launch;
 
-  /* What pays for much else is past; what comes back is known, and pinned. */
+  /* After these frames, no work is left that is only done once, and memory that
+   * comes a second time is pinned. */
   test_gate_set (TRUE);
   feed_fill_pool (&feed);
   while (feed.pushed < 3 * N_BUFFERS) {
@@ -480,8 +484,8 @@ GST_START_TEST (test_pushing_waits_for_no_kernel)
 }
 GST_END_TEST;
 
-/* Pushing waits for no transfer either, so upstream gets its memory back when
- * that is done, and not before. */
+/* Pushing does not wait for transfers either. Upstream gets its memory back
+ * when the transfer is done, and not earlier. */
 GST_START_TEST (test_sent_memory_is_kept)
 {
   GstBufferPoolAcquireParams now = {
@@ -519,10 +523,10 @@ GST_END_TEST;
 
 /* --- host memory --------------------------------------------------------- */
 
-/* Pinned memory that the driver was asked for, and not given back. */
+/* Pinned memory that the driver has allocated and that is not freed yet. */
 static struct {
   GMutex lock;
-  GHashTable *sizes; /* by address */
+  GHashTable *sizes; /* the keys are addresses */
   gsize bytes, peak_bytes;
   guint peak_pieces;
 } pinned;
@@ -565,7 +569,8 @@ count_pinned (void)
   table->cuMemFreeHost = counted_free;
 }
 
-/* The library frees pinned memory in another thread. */
+/* This needs the lock, because the library frees pinned memory in another
+ * thread. */
 static gsize
 get_pinned_bytes (void)
 {
@@ -577,7 +582,7 @@ get_pinned_bytes (void)
   return bytes;
 }
 
-/* What a piece of pinned memory may be larger than what it is for. */
+/* How much larger than needed a piece of pinned memory may be. */
 #define PINNED_SLACK (64 * 1024)
 
 static void
@@ -607,8 +612,8 @@ pool_new (void)
   return pool;
 }
 
-/* Writes @n frames, up to all buffers of the pool at a time, each of which
- * @stream reads. */
+/* Writes @n frames. All buffers of the pool are used at the same time, and
+ * @stream reads each of them. */
 static void
 write_and_read (
     GstBufferPool *pool, GstVkgdrAccess access, GstVkgdrStream *stream, guint n)
@@ -648,7 +653,8 @@ GST_START_TEST (test_host_memory_of_a_pool)
   count_pinned ();
   write_and_read (pool, GST_VKGDR_ACCESS_DIRECT, stream, 200);
   assert_pinned (0, POOL_SIZE);
-  /* Back and forth, there is never more than a shadow a buffer, */
+  /* If the access mode changes repeatedly, each buffer has at most one staging
+   * buffer. */
   for (i = 0; i < 3; i++) {
     write_and_read (pool, GST_VKGDR_ACCESS_STAGED, stream, 200);
     assert_pinned (N_BUFFERS, POOL_SIZE);
@@ -658,7 +664,7 @@ GST_START_TEST (test_host_memory_of_a_pool)
   }
   write_and_read (pool, GST_VKGDR_ACCESS_AUTO, stream, 600);
   assert_pinned (N_BUFFERS, POOL_SIZE);
-  /* and none that a direct buffer keeps. */
+  /* A buffer with direct access keeps no staging buffer. */
   write_and_read (pool, GST_VKGDR_ACCESS_DIRECT, stream, 200);
   fail_unless (gst_vkgdr_stream_synchronize (stream, NULL));
   gst_vkgdr_allocator_free_held (allocator);
@@ -684,8 +690,8 @@ note_memory (GstPad *pad, GstPadProbeInfo *info, gpointer user_data)
   return GST_PAD_PROBE_OK;
 }
 
-/* The same in a pipeline, where the pool is vkgdrupload's. The loop: 0 direct,
- * 1 staged. */
+/* The same in a pipeline with the pool of vkgdrupload. __i__ is 0 for direct
+ * access, and 1 for staged access. */
 GST_START_TEST (test_host_memory_of_a_pipeline)
 {
   GstContext *context = gst_vkgdr_context_to_gst_context (test_context);

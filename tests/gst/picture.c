@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * picture.c: a video frame taken apart, for the CPU to compute with
+ * picture.c: the samples of a video frame, for computations on the CPU
  *
- * Written from the descriptions of formats and of kernel.h's colours; shares
- * nothing with what it is compared to.
+ * Follows the descriptions of the formats and of the colours in kernel.h. It
+ * shares no code with what the tests compare it to.
  */
 
 #include <math.h>
@@ -18,7 +18,7 @@ typedef struct {
   gint stride, step, depth, shift, width, height;
 } Layout;
 
-/* Where component @c lies; the padding of RGBx is component 3. */
+/* Where the samples of component @c are. The padding of RGBx is component 3. */
 static Layout
 layout_of (const GstVideoInfo *info, gint c)
 {
@@ -27,8 +27,8 @@ layout_of (const GstVideoInfo *info, gint c)
   gint i;
 
   l.offset = GST_VIDEO_INFO_COMP_OFFSET (info, like);
-  /* V of P010 and P016 is one sample behind U: in GStreamer's table one byte.
-   */
+  /* V of P010 and P016 follows U after one sample, which is two bytes.
+   * GStreamer's table says one byte. */
   if (GST_VIDEO_INFO_COMP_DEPTH (info, like) > 8
       && GST_VIDEO_INFO_COMP_POFFSET (info, like) == 1)
     l.offset++;
@@ -261,7 +261,8 @@ picture_from_yuv (const Picture *p, Yuv c)
   return colour;
 }
 
-/* Where a channel's 0 or black lies, and how far it is from there to 1. */
+/* The level that means 0 or black in a channel, and its distance to the level
+ * that means 1. */
 static void
 get_scale (const Picture *p, gint c, gdouble *origin, gdouble *range)
 {
@@ -320,7 +321,7 @@ picture_colour_at (const Picture *p, gint x, gint y)
   return c;
 }
 
-/* Cb and Cr, from the pixels' @colours. */
+/* Computes the samples of Cb and Cr from the colours of the pixels. */
 static void
 render_chroma (Picture *p, const Colour *colours)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * picture.h: a video frame taken apart, for the CPU to compute with
+ * picture.h: the samples of a video frame, for computations on the CPU
  *
- * One array of integers a component, and what these mean. Knows formats, by
- * GStreamer's tables; neither effects nor GPU memory.
+ * A picture has an array of integers for each component. It uses GStreamer's
+ * tables of formats, and does not depend on effects or GPU memory.
  */
 
 #ifndef __TEST_PICTURE_H__
@@ -15,7 +15,7 @@ G_BEGIN_DECLS
 
 #define PICTURE_MAX_CHANNELS 4
 
-/* One component, at its own resolution: a sample serves @across by @down
+/* One component in its own resolution. A sample belongs to @across by @down
  * pixels. */
 typedef struct {
   gint width, height;
@@ -34,28 +34,28 @@ typedef struct {
   gdouble kr, kb;
 } Picture;
 
-/* A colour, 0 to 1, not clamped; alpha is not multiplied in. */
+/* A colour. The values 0 to 1 are not clamped, and not multiplied by alpha. */
 typedef struct {
   gdouble r, g, b, a;
 } Colour;
 
-/* Luma 0 to 1, and colour differences -0.5 to 0.5. */
+/* Luma is 0 to 1, and colour differences are -0.5 to 0.5. */
 typedef struct {
   gdouble y, u, v;
 } Yuv;
 
-/* A picture of what @info describes, black or whatever 0 is; and one with the
- * samples of @data, a frame of the default layout. Both are cleared by
- * picture_clear(). */
+/* picture_init() makes a picture of the format and size of @info, in which all
+ * samples are 0. picture_read() makes one with the samples of @data, a frame of
+ * the default layout. Both are cleared by picture_clear(). */
 void picture_init (Picture *p, const GstVideoInfo *info);
 void picture_read (Picture *p, const GstVideoInfo *info, const guint8 *data);
 void picture_clear (Picture *p);
 
-/* Puts the samples into @data; bytes that belong to none are left as they
- * are. */
+/* Writes the samples to @data. Bytes that belong to no sample are not
+ * changed. */
 void picture_write (const Picture *p, const GstVideoInfo *info, guint8 *data);
 
-/* The largest sample; @eighth, a level of 8 bits, at the picture's depth; black
+/* The largest sample; a level @eighth of 8 bits, in the picture's depth; black
  * and white of luma, red, green and blue. */
 gint picture_top (const Picture *p);
 gint picture_level (const Picture *p, gint eighth);
@@ -65,27 +65,30 @@ gint picture_white (const Picture *p);
 gboolean picture_is_chroma (const Picture *p, gint c);
 gint picture_limit (const Picture *p, gint v);
 
-/* The sample at (x, y), or the nearest one there is. */
+/* The sample at (x, y), or the nearest one inside the picture. */
 gint channel_at (const Channel *ch, gint x, gint y);
 
-/* Luma of a pixel, from weights of 1/65536, nearest; halves of the sum up. */
+/* Luma of a pixel, from weights in units of 1/65536, rounded to the nearest
+ * integer, and halves up. */
 gint picture_luma_at (const Picture *p, gint x, gint y);
 
-/* By the picture's matrix. */
+/* These use the matrix of the picture. */
 Yuv picture_to_yuv (const Picture *p, Colour c);
 Colour picture_from_yuv (const Picture *p, Yuv c);
 
-/* The colour of the pixel at (x, y), or of the nearest one. */
+/* The colour of the pixel at (x, y), or of the nearest one inside the
+ * picture. */
 Colour picture_colour_at (const Picture *p, gint x, gint y);
 
-/* Gives each pixel the colour that @paint says; samples of colour differences
- * become the mean of their pixels, padding its maximum. */
+/* Gives each pixel the colour that @paint returns. A sample of a colour
+ * difference becomes the mean of its pixels, and padding its maximum. */
 typedef Colour (*PicturePaint) (gint x, gint y, gpointer user_data);
 void picture_render (Picture *p, PicturePaint paint, gpointer user_data);
 
 /* The number of samples by which two frames of the default layout differ by
- * more than @tolerance, the padding of RGBx counted, that of rows and planes
- * not. With a tolerance of 0, a sample's unused bits count as well. */
+ * more than @tolerance. The padding of RGBx is compared, that of rows and
+ * planes is not. With a tolerance of 0, the unused bits of a sample are
+ * compared, too. */
 guint picture_count_differences (
     const GstVideoInfo *info, const guint8 *a, const guint8 *b, gint tolerance);
 

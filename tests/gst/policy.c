@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * policy.c: the choice between direct and staged access, by simulation
+ * policy.c: tests of the choice between direct and staged access, by simulation
  *
- * Each simulation compares what the policy reaches with what fixed access modes
- * reach on the same machine.
+ * Each simulation compares the rate that the policy reaches with the rates of
+ * fixed access modes on the same machine.
  */
 
 #include "memory/policysearch.h"
@@ -13,19 +13,19 @@
 #define FRAME_4K (3840 * 2160 * 3 / 2)
 #define FRAME_1080P (1920 * 1080 * 3 / 2)
 
-/* The policy has to reach this part of what the better fixed mode reaches. */
+/* The policy has to reach this part of the rate of the best fixed mode. */
 #define TARGET 0.97
 
-/* It has found its answer after this time. */
+/* The longest time until the policy has decided. */
 #define CONVERGENCE (2 * GST_SECOND)
 
-/* One server: 34 GB/s direct for all writers together, 18 for one of them. What
- * staging reaches depends on what the writers read. */
+/* A real server: 34 GB/s for all direct writers together, 18 GB/s for one of
+ * them. The rates of staging depend on what else the writers do. */
 static const SimMachine plain = { 34, 18, 45, 17, 51 };
 static const SimMachine copying = { 33.9, 17, 31, 15, 38.9 };
 
 typedef struct {
-  SimResult first; /* while it converges */
+  SimResult first; /* until the policy has decided */
   SimResult rest;
 } Run;
 
@@ -55,8 +55,8 @@ best_rate (const SimMachine *machine, const SimStream *streams, guint n,
   return best;
 }
 
-/* Checks that the policy reaches what the best fixed number of direct writers
- * reaches, all and none among them. */
+/* Checks that the policy reaches the rate of the best fixed number of direct
+ * writers, from none to all. */
 static void
 check_against_best (const SimMachine *machine, const SimStream *streams,
     guint n, GstClockTime time)
@@ -94,7 +94,8 @@ GST_START_TEST (test_one_plain_writer)
 }
 GST_END_TEST;
 
-/* Where both modes are as fast as each other, direct access needs less. */
+/* If both modes have about the same rate, direct access is preferred, because
+ * it needs less memory. */
 GST_START_TEST (test_equal_modes_end_up_direct)
 {
   static const SimMachine machine = { 34, 16, 45, 16.1 };
@@ -108,13 +109,14 @@ GST_START_TEST (test_equal_modes_end_up_direct)
 }
 GST_END_TEST;
 
-/* A direct buffer of a writer that reads takes 300 times as long. */
+/* With direct access, a writer that also reads takes 300 times as long. */
 GST_START_TEST (test_writer_that_reads)
 {
   const SimStream stream = { .size = FRAME_4K, .direct_rate = 0.06 };
   Run result = run (&plain, &stream, 1, SIM_AUTO, 0, 60 * GST_SECOND);
 
-  /* At most two buffers to find out, and two more in the rest of a minute. */
+  /* The policy needs at most two buffers to notice, and two more in the rest of
+   * the minute. */
   fail_unless (result.first.direct_bytes <= 2 * FRAME_4K);
   fail_unless (result.rest.direct_bytes <= 2 * FRAME_4K);
   fail_unless (sim_rate (result.rest) >= TARGET * plain.staged_thread,
@@ -122,7 +124,8 @@ GST_START_TEST (test_writer_that_reads)
 }
 GST_END_TEST;
 
-/* A decoder with 12 frames in flight, one mode three times slower. */
+/* A decoder with 12 frames in flight. One mode is three times slower than the
+ * other. */
 GST_START_TEST (test_frame_threads)
 {
   static const SimMachine machine = { 100, 18, 100, 18 };
@@ -137,8 +140,8 @@ GST_START_TEST (test_frame_threads)
 }
 GST_END_TEST;
 
-/* The same where one mode is hundreds of times slower: no more than a few of
- * the threads may ever get such a buffer. */
+/* The same, but one mode is hundreds of times slower. Such a buffer must not
+ * reach more than a few of the threads. */
 GST_START_TEST (test_frame_threads_that_read)
 {
   static const SimMachine machine = { 100, 18, 100, 18 };
@@ -154,7 +157,7 @@ GST_START_TEST (test_frame_threads_that_read)
 }
 GST_END_TEST;
 
-/* One odd buffer in a hundred decides nothing. */
+/* One unusual buffer in a hundred decides nothing. */
 GST_START_TEST (test_readwrite_now_and_then)
 {
   static const SimMachine machine = { 34, 18, 45, 4.5 };
@@ -178,7 +181,7 @@ GST_START_TEST (test_readwrite_always)
 }
 GST_END_TEST;
 
-/* A frame in two hundred is disturbed by something else, for 20 ms. */
+/* One frame in two hundred is delayed by 20 ms by something else. */
 GST_START_TEST (test_stalls)
 {
   static const SimMachine machines[] = { { 34, 18, 45, 9 }, { 34, 9, 45, 18 } };
@@ -190,8 +193,8 @@ GST_START_TEST (test_stalls)
 }
 GST_END_TEST;
 
-/* A live source writes as many frames either way; what counts is the time that
- * it spends. */
+/* A live source writes the same number of frames in both modes, so the policy
+ * has to minimise the time of writing. */
 GST_START_TEST (test_live_source)
 {
   static const SimMachine machines[] = { { 34, 18, 45, 9 }, { 34, 9, 45, 18 } };
@@ -237,7 +240,7 @@ GST_START_TEST (test_change_for_the_worse)
 }
 GST_END_TEST;
 
-/* The window becomes crowded, and is free again later. */
+/* Direct access becomes slower while the pool is in use. */
 GST_START_TEST (test_gradual_change)
 {
   static const SimMachine machine = { 34, 18, 45, 12 };
@@ -288,7 +291,7 @@ GST_START_TEST (test_mix_of_copying_writers)
 }
 GST_END_TEST;
 
-/* No mix is better than all or none. */
+/* On these machines, either all or no writers should write directly. */
 GST_START_TEST (test_all_or_none)
 {
   static const SimMachine machines[] = { { 34, 18, 20, 2, 34 },
@@ -300,7 +303,7 @@ GST_START_TEST (test_all_or_none)
 }
 GST_END_TEST;
 
-/* Streams that begin one after the other, as pipelines do. */
+/* Streams begin one after the other, as pipelines do. */
 GST_START_TEST (test_streams_that_begin_later)
 {
   SimStream streams[SIM_MAX_STREAMS];
@@ -319,8 +322,8 @@ GST_START_TEST (test_streams_that_begin_later)
 }
 GST_END_TEST;
 
-/* One that reads what it writes does not keep the others from the window, and
- * is not made to suffer by them. */
+/* A writer that also reads does not prevent direct access of the others, and is
+ * not slowed by their measurements. */
 GST_START_TEST (test_one_of_four_reads)
 {
   static const SimMachine machine = { 34, 9, 60, 4 };
@@ -338,7 +341,7 @@ GST_START_TEST (test_one_of_four_reads)
 }
 GST_END_TEST;
 
-/* A live source beside a fast one takes no part in its measurements. */
+/* A live source does not take part in the measurements of a fast source. */
 GST_START_TEST (test_live_source_beside_a_fast_one)
 {
   static const SimMachine machine = { 34, 18, 45, 9 };
@@ -349,7 +352,7 @@ GST_START_TEST (test_live_source_beside_a_fast_one)
 }
 GST_END_TEST;
 
-/* A rate that rises to @peak direct writers and falls beyond it. */
+/* A rate that rises up to @peak direct writers, and falls beyond. */
 static gdouble
 rate_with_peak (guint n_direct, guint peak, guint n)
 {
@@ -387,8 +390,7 @@ GST_START_TEST (test_search_finds_any_peak)
 }
 GST_END_TEST;
 
-/* --- particulars -----------------------------------------------------------
- */
+/* --- particulars --------------------------------------------------------- */
 
 GST_START_TEST (test_fixed_mode_is_used)
 {
@@ -415,7 +417,7 @@ GST_START_TEST (test_fixed_mode_is_used)
 }
 GST_END_TEST;
 
-/* Buffers that are acquired and never written keep nothing in flight. */
+/* A buffer that is acquired but never written must not count as in flight. */
 GST_START_TEST (test_unwritten_buffers)
 {
   static const SimMachine machine = { 34, 18, 45, 9 };
@@ -436,7 +438,8 @@ GST_START_TEST (test_unwritten_buffers)
 }
 GST_END_TEST;
 
-/* A cached window is measured as well: neither mode is taken for granted. */
+/* A cached window is measured, too. Neither mode is chosen without a
+ * measurement. */
 GST_START_TEST (test_cached_window_is_measured)
 {
   static const GstClockTime times[][2] = { { 1000, 3000 }, { 3000, 1000 } };

@@ -5,10 +5,10 @@
 
 #include "policysim.h"
 
-/* Of a frame that is disturbed. */
+/* How long a frame takes in addition if it is disturbed. */
 #define STALL (20. * GST_MSECOND)
 
-/* One of the threads that write a stream's frames. */
+/* One of the threads that write the frames of a stream. */
 typedef struct {
   const SimStream *stream;
   GstVkgdrPolicy *policy;
@@ -16,7 +16,7 @@ typedef struct {
   gboolean writes;
   GstVkgdrAccess used;
   gdouble left;  /* bytes to write, or nanoseconds to wait */
-  gdouble stall; /* nanoseconds before it writes */
+  gdouble stall; /* nanoseconds until it writes */
   gdouble began;
 } Writer;
 
@@ -30,7 +30,7 @@ struct _Sim {
   GstVkgdrPolicyGroup *group;
   GstVkgdrPolicy *policies[SIM_MAX_STREAMS];
   guint64 n_frames[SIM_MAX_STREAMS];
-  gdouble next_frame[SIM_MAX_STREAMS]; /* of live sources */
+  gdouble next_frame[SIM_MAX_STREAMS]; /* for live sources */
   Writer writers[SIM_MAX_STREAMS * SIM_MAX_THREADS];
   guint n_writers;
   gdouble now;
@@ -91,7 +91,7 @@ stream_index (const Sim *sim, const Writer *writer)
   return writer->stream - sim->streams;
 }
 
-/* The writer takes a buffer. */
+/* The writer gets a buffer. */
 static void
 begin_frame (Sim *sim, Writer *writer)
 {
@@ -131,7 +131,8 @@ end_frame (Sim *sim, Writer *writer)
   writer->left = 0;
 }
 
-/* A writer that waits takes the next buffer, a live one when its time comes. */
+/* A writer that has waited gets the next buffer. A live source waits for its
+ * time. */
 static void
 end_wait (Sim *sim, Writer *writer)
 {
@@ -219,7 +220,7 @@ advance (const Sim *sim, Writer *writer, Rates rates, gdouble time)
   writer->left -= time * rate;
 }
 
-/* Goes on to the moment when the next writer has finished, at most to @end. */
+/* Continues until the next writer has finished, but not beyond @end. */
 static void
 step (Sim *sim, gdouble end)
 {

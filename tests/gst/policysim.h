@@ -18,25 +18,28 @@
 
 typedef struct {
   gdouble direct_total;  /* of all direct writers together */
-  gdouble direct_thread; /* of one */
+  gdouble direct_thread; /* of one direct writer */
   gdouble staged_total;
   gdouble staged_thread;
-  gdouble total; /* of all writers, both paths together */
+  gdouble total; /* of all writers, direct and staged together */
 } SimMachine;
 
-/* A stream of frames, which writes into a pool of its own. Fields that are zero
- * do not matter. */
+/* A stream of frames that are written to a pool of its own. Fields that are
+ * zero have no effect. */
 typedef struct {
   gsize size;            /* bytes of a frame */
-  guint threads;         /* frames that are written at the same time; 0: 1 */
-  gdouble direct_rate;   /* most bytes per ns of a thread, direct */
-  gdouble staged_rate;   /* likewise, staged */
-  GstClockTime period;   /* of a live source */
-  guint readwrite_every; /* one of so many buffers is mapped for reading, too */
-  gdouble noise;         /* a frame takes up to this fraction more or less */
-  gdouble stalls;        /* probability that a frame takes STALL more */
-  GstClockTime start;    /* when the stream begins */
-  /* from this time on, the direct rate is another */
+  guint threads;         /* number of frames that are written at the same time;
+                          * 0 means 1 */
+  gdouble direct_rate;   /* highest rate of a thread with direct access, in
+                          * bytes per ns */
+  gdouble staged_rate;   /* likewise, with staged access */
+  GstClockTime period;   /* the interval of a live source */
+  guint readwrite_every; /* one buffer in this many is mapped for reading,
+                          * too */
+  gdouble noise;         /* the time of a frame varies by this fraction */
+  gdouble stalls;        /* probability that a frame is delayed by STALL */
+  GstClockTime start;    /* the time when the stream begins */
+  /* from this time on, direct_rate is changed_direct_rate */
   GstClockTime change_time;
   gdouble changed_direct_rate;
 } SimStream;
@@ -44,25 +47,25 @@ typedef struct {
 typedef struct {
   guint64 bytes;        /* written by all streams */
   guint64 direct_bytes; /* of these, with direct access */
-  GstClockTime busy;    /* time that writers had buffers mapped */
+  GstClockTime busy;    /* time for which writers had buffers mapped */
   GstClockTime time;
 } SimResult;
 
 typedef struct _Sim Sim;
 
-/* How a simulation gives access modes. */
+/* How access modes are chosen in a simulation. */
 typedef enum { SIM_AUTO, SIM_FIXED } SimChoice;
 
-/* With SIM_FIXED the first @n_direct streams write directly. @streams has to
- * live as long as the simulation. */
+/* With SIM_FIXED, the first @n_direct streams have direct access. @streams must
+ * outlive the simulation. */
 Sim *sim_new (const SimMachine *machine, const SimStream *streams, guint n,
     SimChoice choice, guint n_direct);
 void sim_free (Sim *sim);
 
-/* Lets the writers run for @time. Returns what they did in it. */
+/* Runs the simulation for @time. Returns what the writers did in this time. */
 SimResult sim_run (Sim *sim, GstClockTime time);
 
-/* The policy of a stream. */
+/* Returns the policy of a stream. */
 GstVkgdrPolicy *sim_get_policy (Sim *sim, guint stream);
 
 static inline gdouble

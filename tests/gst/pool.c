@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * pool.c: buffer pools: which buffer they hand out, and what its writer gets
+ * pool.c: tests of buffer pools: which buffer they return, and what its writer
+ * gets
  */
 
 #include "util.h"
@@ -45,7 +46,8 @@ free_pool (GstBufferPool *pool)
   gst_object_unref (pool);
 }
 
-/* Lets @stream read the buffer for @ms milliseconds, and releases it. */
+/* Lets @stream read the buffer for @ms milliseconds, and releases the
+ * buffer. */
 static void
 release_while_read (
     GstBuffer *buffer, GstVkgdrStream *stream, guint ms, gint *done)
@@ -75,7 +77,8 @@ GST_START_TEST (test_idle_buffers_come_first)
   c = acquire (pool);
   fail_unless (pointer_of (c) == idle);
   fail_unless (!g_atomic_int_get (&done));
-  /* None is idle: the one that was released first is waited for. */
+  /* If no buffer is idle, the pool waits for the one that was released
+   * first. */
   a = acquire (pool);
   fail_unless (pointer_of (a) == pa);
   fail_unless (gst_vkgdr_memory_is_idle (gst_buffer_peek_memory (a, 0)));
@@ -131,8 +134,8 @@ GST_START_TEST (test_unknown_readers_do_not_block)
 }
 GST_END_TEST;
 
-/* The driver cannot record such an event: the pool waits for the whole context.
- */
+/* An older driver cannot record such an event, so the pool waits for the whole
+ * context. */
 GST_START_TEST (test_unknown_readers_with_old_driver)
 {
   GstBufferPool *pool = make_pool (1, 1);
@@ -146,7 +149,8 @@ GST_START_TEST (test_unknown_readers_with_old_driver)
 }
 GST_END_TEST;
 
-/* A pool without a limit does not grow because the device is busy. */
+/* A pool without a limit does not allocate more buffers because the device is
+ * busy. */
 GST_START_TEST (test_busy_buffers_do_not_make_it_grow)
 {
   GstVkgdrAllocator *allocator = gst_vkgdr_context_get_allocator (test_context);
@@ -182,7 +186,8 @@ GST_START_TEST (test_content_is_undefined_again)
 }
 GST_END_TEST;
 
-/* Maps @n buffers with @flags, each with a pattern that has to arrive. */
+/* Maps @n buffers with @flags, and writes a pattern to each. The device has to
+ * get it. */
 static void
 write_patterns (GstBufferPool *pool, guint n, GstMapFlags flags)
 {
@@ -244,7 +249,7 @@ GST_START_TEST (test_wish_reaches_the_memory)
 }
 GST_END_TEST;
 
-/* A writer that maps for reading, too, gets ordinary memory in any case. */
+/* A writer that also reads always gets a staging buffer. */
 GST_START_TEST (test_auto_is_staged_for_readers)
 {
   GstBufferPool *pool = make_pool (0, 4);
@@ -259,8 +264,8 @@ GST_START_TEST (test_auto_is_staged_for_readers)
 }
 GST_END_TEST;
 
-/* A window that the CPU reads as fast as its own memory is measured, too: both
- * modes are tried. Without a measurement, such writers are direct. */
+/* A window that the CPU reads as fast as ordinary memory is measured, too, in
+ * both modes. Without a measurement, access is direct. */
 GST_START_TEST (test_cached_window_is_measured)
 {
   GstBufferPool *pool = make_pool (0, 1);
@@ -290,7 +295,8 @@ GST_START_TEST (test_cached_window_is_measured)
 }
 GST_END_TEST;
 
-/* A pool that cannot allocate all that it starts with lets go of the rest. */
+/* If a pool cannot allocate its first buffers, it frees those that it has
+ * allocated. */
 GST_START_TEST (test_failed_start_leaves_nothing)
 {
   GstVkgdrAllocator *allocator;
@@ -301,7 +307,7 @@ GST_START_TEST (test_failed_start_leaves_nothing)
   g_setenv ("VKGDR_DEBUG", "bar=20M", TRUE);
   g_setenv ("SOFTCUDA_MEMORY", "1000000", TRUE);
   test_context = gst_vkgdr_context_new (-1, NULL);
-  if (!test_context) /* no software device here */
+  if (!test_context) /* there is no software device */
     return;
   allocator = gst_vkgdr_context_get_allocator (test_context);
   pool = gst_vkgdr_buffer_pool_new (test_context);
@@ -324,7 +330,7 @@ take_message (GstBufferPool *pool, GError *error, gchar **message)
 }
 
 /* The caller only gets a flow return; the reason is in the pool's signal. */
-GST_START_TEST (test_device_that_fails_is_told)
+GST_START_TEST (test_failing_device_is_reported)
 {
   GstVkgdrStream *stream;
   GstBuffer *buffer = NULL;
@@ -334,7 +340,7 @@ GST_START_TEST (test_device_that_fails_is_told)
   g_setenv ("VKGDR_DRIVER", "software", TRUE);
   g_setenv ("SOFTCUDA_FAIL", "cuEventQuery:2", TRUE);
   test_context = gst_vkgdr_context_new (-1, NULL);
-  if (!test_context) /* no software device here */
+  if (!test_context) /* there is no software device */
     return;
   pool = make_pool (1, 1);
   stream = test_stream_new (test_context);
@@ -344,8 +350,7 @@ GST_START_TEST (test_device_that_fails_is_told)
   fail_unless_equals_int (
       gst_buffer_pool_acquire_buffer (pool, &buffer, NULL), GST_FLOW_ERROR);
   fail_unless (message && strstr (message, "cuEventQuery"), "%s", message);
-  /* Nobody knows whether the device still reads the buffer: it is not used
-   * again. */
+  /* The device may still read the buffer, so it is not used again. */
   fail_unless_equals_int (
       gst_buffer_pool_acquire_buffer (pool, &buffer, NULL), GST_FLOW_ERROR);
   g_free (message);
@@ -355,7 +360,7 @@ GST_START_TEST (test_device_that_fails_is_told)
 }
 GST_END_TEST;
 
-/* Layout of video, and none of what is none. */
+/* Buffers of video have its layout. Buffers of other caps have none. */
 GST_START_TEST (test_video_and_other_caps)
 {
   const gchar *texts[] = { "video/x-raw,format=NV12,width=33,height=17",
@@ -399,8 +404,8 @@ GST_START_TEST (test_video_and_other_caps)
 }
 GST_END_TEST;
 
-/* Acquires a frame of @caps from a pool whose planes are to be textures; with
- * the option of GstVideoMeta where @meta. */
+/* Acquires a frame of @format from a pool whose planes become textures. With
+ * @meta, the pool has the option of GstVideoMeta. */
 static GstBuffer *
 acquire_textures (const gchar *format, gboolean meta)
 {
@@ -426,8 +431,8 @@ acquire_textures (const gchar *format, gboolean meta)
   return buffer;
 }
 
-/* Each plane begins at a multiple of 512 bytes where its rows are multiples of
- * 32, for who sees in a GstVideoMeta where that is. */
+/* If rows are multiples of 32 bytes, each plane begins at a multiple of 512
+ * bytes. This needs a GstVideoMeta. */
 GST_START_TEST (test_planes_of_textures)
 {
   static const gchar *formats[] = {
@@ -454,8 +459,8 @@ GST_START_TEST (test_planes_of_textures)
 }
 GST_END_TEST;
 
-/* All others get frames as their caps say; and rows that are not fit stay as
- * they are, whatever else is done. */
+/* Without a GstVideoMeta, frames have the default layout. Rows that are no
+ * multiple of 32 bytes are not changed. */
 GST_START_TEST (test_planes_of_no_textures)
 {
   GstBuffer *buffer = acquire_textures (
@@ -500,7 +505,7 @@ pool_suite (void)
   suite_add_tcase (s, cached);
 
   tcase_add_test (own, test_failed_start_leaves_nothing);
-  tcase_add_test (own, test_device_that_fails_is_told);
+  tcase_add_test (own, test_failing_device_is_reported);
   suite_add_tcase (s, own);
   return s;
 }

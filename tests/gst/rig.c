@@ -19,7 +19,8 @@ rig_init (Rig *rig, const gchar *properties)
   rig->bus = gst_bus_new ();
   rig->n = 0;
   gst_element_set_bus (rig->harness->element, rig->bus);
-  /* A harness starts what it has; most tests have something to set before. */
+  /* A harness starts its elements, but most tests have to set properties before
+   * that. */
   gst_element_set_state (rig->harness->element, GST_STATE_NULL);
   g_free (text);
 }
@@ -40,7 +41,7 @@ rig_clear (Rig *rig)
   gst_harness_teardown (rig->harness);
 }
 
-/* Pushes a copy of @data. Returns what comes out. */
+/* Pushes a copy of @data. Returns the frame that comes out. */
 static GstBuffer *
 push (Rig *rig, const guint8 *data, gsize size)
 {
@@ -124,7 +125,7 @@ rig_wait_message (Rig *rig, GstMessageType type, guint ms)
       gst_message_parse_info (message, &error, NULL);
     else
       gst_message_parse_error (message, &error, NULL);
-    /* What is told of the device is not meant. */
+    /* Messages about the device are ignored. */
     if (!strstr (error->message, "No NVIDIA GPU")
         && !strstr (error->message, "Buffers are staged"))
       text = g_strdup (error->message);

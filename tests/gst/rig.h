@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * rig.h: a cudafilter with frames before it and its messages behind
+ * rig.h: a cudafilter, with frames in front of it and its messages
  *
- * The frames are in ordinary memory on both sides: vkgdrupload and
+ * The frames are in ordinary memory at both ends, because vkgdrupload and
  * vkgdrdownload are around the filter.
  */
 
@@ -17,14 +17,15 @@ typedef struct {
   GstHarness *harness;
   GstElement *filter;
   GstBus *bus;
-  guint n; /* frames pushed, one a second */
+  guint n; /* number of frames that were pushed, one for each second */
 } Rig;
 
-/* Frames of two pixels, as rig_red () pushes them. */
+/* The caps of the frames of two pixels that rig_red () pushes. */
 #define RGBA_2X1 \
   "video/x-raw,format=RGBA,width=2,height=1,framerate=1/1,colorimetry=sRGB"
 
-/* A kernel that sets the red, or what is first, of each pixel to @red. */
+/* A kernel that sets the first component of each pixel, such as red, to
+ * @red. */
 #define KERNEL(params, red) \
   "__global__ void own (VkgdrFrame in, VkgdrFrame out" params ")\n" \
   "{\n" \
@@ -38,41 +39,42 @@ typedef struct {
 #define MIX KERNEL (", int n, float f", "(int) ((n + 10) * f)")
 #define SEVEN KERNEL ("", "7")
 
-/* A filter with @properties, as a launch line has them. It is stopped: most
- * tests have something to set before rig_start (). */
+/* Makes a filter with @properties in the syntax of gst-launch-1.0. It is
+ * stopped, so that a test can set properties before rig_start (). */
 void rig_init (Rig *rig, const gchar *properties);
 void rig_start (Rig *rig, const gchar *caps);
 void rig_clear (Rig *rig);
 
-/* Pushes a copy of @data, once the filter has taken over what was set. Returns
- * the frame that comes out, which the caller frees. */
+/* Waits until the properties have taken effect, and pushes a copy of @data.
+ * Returns the frame that comes out, which the caller frees. */
 guint8 *rig_push (Rig *rig, const guint8 *data, gsize size);
 
-/* Pushes a frame of RGBA_2X1. Returns what becomes of the red of a pixel of
- * 100, 60, 20, 255. */
+/* Pushes a frame of RGBA_2X1 with the pixel 100, 60, 20, 255. Returns red of
+ * the result. */
 guint8 rig_red (Rig *rig);
 
-/* The same, without waiting for what was set. */
+/* The same, without waiting for the properties. */
 guint8 rig_red_now (Rig *rig);
 
-/* Sets the property to a structure of that text, or NULL. */
+/* Sets the property `params` to a structure with this text, or to NULL. */
 void rig_set_params (Rig *rig, const gchar *text);
 
-/* The text of the property, which the caller frees. */
+/* Returns the text of the property `params`, which the caller frees. */
 gchar *rig_get_params (Rig *rig);
 
-/* The text of the next message of that type within @ms, which the caller frees,
- * or NULL. Messages about the device are left out. */
+/* Returns the text of the next message of this type within @ms milliseconds,
+ * which the caller frees, or NULL. Messages about the device are ignored. */
 gchar *rig_wait_message (Rig *rig, GstMessageType type, guint ms);
 
-/* Fails unless there comes a message that has all of the words, which end with
+/* Fails unless there is a message that contains all words, which end with
  * NULL. */
 void rig_assert_message (Rig *rig, GstMessageType type, ...);
 
 /* Fails if there is a warning. */
 void rig_assert_quiet (Rig *rig);
 
-/* It does not start, and an error has all of the words. */
+/* Fails unless the filter does not start, with an error that contains all
+ * words. */
 #define rig_assert_fails(rig, ...) \
   G_STMT_START \
   { \

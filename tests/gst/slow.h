@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * slow.h: what a test runs under, where that makes it many times slower
+ * slow.h: whether a test runs under a tool that makes it many times slower
  *
- * A test that does the same for hundreds of cases then does it for some that
- * differ most; which these are, the test knows.
+ * A test that does the same for hundreds of cases then runs fewer of them. The
+ * test decides which.
  */
 
 #ifndef __TEST_SLOW_H__
@@ -17,14 +17,14 @@
 #define RUNNING_ON_VALGRIND 0
 #endif
 
-/* Whether Valgrind runs the test: slowly, and one thread at a time. */
+/* Whether Valgrind runs the test. It is slow, and runs one thread at a time. */
 static inline gboolean
 test_is_on_valgrind (void)
 {
   return RUNNING_ON_VALGRIND != 0;
 }
 
-/* Whether that, or the thread sanitizer, makes it slow. */
+/* Whether Valgrind or the thread sanitizer runs the test. */
 static inline gboolean
 test_is_slow (void)
 {
@@ -35,8 +35,8 @@ test_is_slow (void)
 #endif
 }
 
-/* @microseconds that something may take; for ever under the tools that
- * scripts/test knows, where times mean nothing. */
+/* Returns @microseconds, which something may take, or no limit if a tool of
+ * scripts/test makes the test slow. */
 static inline gint64
 test_limit (gint64 microseconds)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * sources.c: what the library reads in sources, and from files, before a
- * compiler sees them
+ * sources.c: tests of what the library reads in sources, and from files, before
+ * a compiler gets them
  *
- * Needs neither a device nor a compiler.
+ * They need neither a device nor a compiler.
  */
 
 #include <glib/gstdio.h>
@@ -22,13 +22,14 @@
 #include "kernel/shortage.h"
 #include "kernel/source.h"
 
-/* Bytes of a source, many times those of a kernel, and the microseconds that it
- * may take before a compiler sees it. */
+/* The size of a source, which is many times that of usual kernels, and the
+ * longest time that the scanner may take for it, in microseconds. */
 #define SCAN_SIZE (2 * 1024 * 1024)
 #define SCAN_LIMIT (G_USEC_PER_SEC / 2)
 #define READ_LIMIT G_USEC_PER_SEC
 
-/* Less under tools that make it slow: then it is only about what is read. */
+/* The size is smaller under tools that make the test slow. These find wrong
+ * accesses, and their times mean nothing. */
 static gsize
 scan_size (void)
 {
@@ -37,9 +38,9 @@ scan_size (void)
 
 /* --- the scanner --------------------------------------------------------- */
 
-/* What is found in @text: the names that are included, with a blank in front of
- * each, then E, T, N, P and C for extern "C", template, no-extern-c, in-place
- * and a computed include. */
+/* Returns what the scanner finds in @text: the included names, each after a
+ * space; then E for extern "C", T for template, N for no-extern-c, P for
+ * in-place, and C for an include whose name is a macro. */
 static gchar *
 describe (const gchar *text)
 {
@@ -111,7 +112,8 @@ GST_START_TEST (test_scanner_finds)
 }
 GST_END_TEST;
 
-/* Lines keep their numbers, and our own pragmas do not reach a compiler. */
+/* Lines keep their numbers, and a compiler does not see the pragmas of
+ * vkgdr. */
 GST_START_TEST (test_text_for_the_compiler)
 {
   const gchar *text = "int a;\n#pragma vkgdr tile 4x2\n%:pragma vkgdr x\n"
@@ -128,7 +130,7 @@ GST_START_TEST (test_text_for_the_compiler)
 }
 GST_END_TEST;
 
-/* Each of these repeated makes a scanner that goes back slow. */
+/* If one of these is repeated, a scanner that goes back would be slow. */
 static const gchar *const repeated[] = { "\n", " \n", " ", "\t#", "/", "/*",
   "\"", "'", "\\\n", "\\", "R\"(", "R\"a(b)", "extern ", "extern /**/", "# ",
   "#include", "#include <", "#include \"", "#pragma vkgdr ", "#pragma vkgdr",
@@ -222,7 +224,8 @@ GST_START_TEST (test_large_file_is_refused)
 
   fail_unless (truncate (path, 100 * 1024 * 1024) == 0);
   assert_is_not_read (path, "is too large");
-  /* Of another size than it says. */
+  /* The size is checked while the file is read, because files in /proc report
+   * another one. */
   fail_unless (truncate (path, 8) == 0);
   fail_unless (gst_vkgdr_file_read (path, 7, NULL) == NULL);
   g_bytes_unref (gst_vkgdr_file_read (path, 8, NULL));
@@ -350,9 +353,9 @@ GST_END_TEST;
 
 /* --- shortages ----------------------------------------------------------- */
 
-/* What is said while a resource is limited to nothing; the caller frees it.
- * Each check of the test writes a file, so there is none while the limit holds.
- */
+/* Returns the explanation while a resource is limited to nothing. The caller
+ * frees it. Each check of the test writes a file, so nothing is checked while
+ * the limit holds. */
 static gchar *
 explain_without (int resource)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * states.c: the elements go from every state to every other, in every order
+ * states.c: tests of the elements in every order of states
  *
- * Alone and in pipelines, waited for or not, with flushes, and stopped by
- * another thread while data flow. Whatever the way, each change succeeds, data
- * flow where they should, nothing is held in READY, and nothing is left in the
- * end. Which bytes flow is elements.c's affair.
+ * The elements run alone and in pipelines, with and without waits, with
+ * flushes, and are stopped by another thread while data flow. Each change of
+ * state has to succeed, data flow in PLAYING, nothing is held in READY, and
+ * nothing is left at the end. The bytes are tested in elements.c.
  */
 
 #include "slow.h"
@@ -18,7 +18,7 @@ GST_ELEMENT_REGISTER_DECLARE (vkgdrexampletint)
 
 #define MAX_ORDER 4
 
-/* How long a change of state may take before it is stuck. */
+/* The longest time of a change of state. */
 #define PATIENCE (20 * GST_SECOND)
 
 static GstState
@@ -39,8 +39,8 @@ setup (void)
 /* --- every order --------------------------------------------------------- */
 
 /* Calls @visit with one state after the other, so that every sequence of @order
- * states is among them (a de Bruijn sequence: each step takes the highest state
- * that makes a sequence not seen yet). Begins behind, and ends in, NULL. */
+ * states occurs. This is a de Bruijn sequence: each step takes the highest
+ * state that makes a new sequence. It begins after NULL, and ends with NULL. */
 static void
 walk (guint order, void (*visit) (gpointer user_data, GstState state),
     gpointer user_data)
@@ -82,13 +82,14 @@ note_state (gpointer user_data, GstState state)
     s->seen[s->last] = TRUE;
 }
 
-/* The walk itself: no sequence is left out. */
+/* Checks the walk itself: it contains every sequence. */
 GST_START_TEST (test_walk_has_all_orders)
 {
   guint order, i;
 
   for (order = 1; order <= MAX_ORDER; order++) {
-    Sequences s = { .order = order, .n = order - 1 }; /* NULL before it */
+    Sequences s = { .order = order, .n = order - 1 }; /* the state before the
+                                                       * first one is NULL */
 
     walk (order, note_state, &s);
     for (i = 0; i < 1u << 2 * order; i++)
@@ -102,7 +103,8 @@ GST_END_TEST;
 static const gchar *element_names[] = { "vkgdrupload", "cudafilter",
   "vkgdrdownload", "vkgdrexampletint", "vkgdrexampleborder" };
 
-/* How long the sequences are: drivers take their time to open a device. */
+/* The length of the sequences. It is shorter if each start opens a device,
+ * because drivers take long for that. */
 static guint
 alone_order (gboolean has_context)
 {
@@ -118,7 +120,7 @@ set_state_alone (gpointer element, GstState state)
       gst_element_set_state (element, state), GST_STATE_CHANGE_SUCCESS);
 }
 
-/* Flushes from both sides; nobody is there to hear of them. */
+/* Sends flush events from both sides. No neighbour receives them. */
 static void
 set_state_and_flush (gpointer element, GstState state)
 {
@@ -204,7 +206,7 @@ static const gchar *pipelines[] = {
   "videotestsrc is-live=true ! " FRAMES " ! vkgdrupload name=up ! queue ! "
   "cudafilter name=filter kernel=flip ! vkgdrdownload name=down ! "
   "fakesink name=sink sync=true",
-  /* others' memory, which is pinned and sent by DMA */
+  /* foreign memory, which is pinned and sent by DMA */
   "testframes foreign=true buffers=2 ! "
   "video/x-raw,format=GRAY8,width=512,height=512,framerate=1000/1 ! "
   "vkgdrupload name=up ! cudafilter name=filter pixel=rgba.r*=0.5f ! "
@@ -260,7 +262,7 @@ check_no_error (Run *run)
   fail ("%s", error->message);
 }
 
-/* Waits until it is where it was told to go. */
+/* Waits until the pipeline has reached @state. */
 static void
 check_arrival (Run *run, GstState state)
 {
@@ -276,14 +278,13 @@ check_arrival (Run *run, GstState state)
   fail_unless_equals_int (current, state);
   if (state > GST_STATE_READY)
     return;
-  /* A block stays active until the transfer of what was written to it is over.
-   */
+  /* A block is active until the transfer of its content is over. */
   fail_unless (gst_vkgdr_context_synchronize (test_context, NULL));
   fail_unless_equals_int (
       gst_vkgdr_allocator_get_active_blocks (run->allocator), 0);
 }
 
-/* Frames arrive in PLAYING. */
+/* Checks that frames arrive in PLAYING. */
 static void
 check_flow (Run *run)
 {
@@ -305,7 +306,8 @@ set_state (Run *run, GstState state)
       gst_element_set_state (run->pipeline, state) != GST_STATE_CHANGE_FAILURE);
 }
 
-/* However it got here, it plays, ends, and leaves nothing. */
+/* Checks that the pipeline still plays and ends, and that it leaves nothing
+ * behind. */
 static void
 run_clear (Run *run)
 {
@@ -326,7 +328,7 @@ run_clear (Run *run)
   gst_object_unref (run->allocator);
   gst_object_unref (run->sink);
   gst_object_unref (run->bus);
-  /* A thread of GStreamer's may be about to drop the last message of it. */
+  /* A thread of GStreamer may still hold the last message of the pipeline. */
   for (ms = 0; ms < 2000 && GST_OBJECT_REFCOUNT_VALUE (run->pipeline) > 1; ms++)
     g_usleep (1000);
   ASSERT_OBJECT_REFCOUNT (run->pipeline, "pipeline", 1);
@@ -357,12 +359,12 @@ go (gpointer run, GstState state)
 static void
 flush (Run *run)
 {
-  /* Where the source does not run, nobody takes the event. */
+  /* If the source does not run, it ignores the event. */
   gst_element_seek_simple (run->pipeline, GST_FORMAT_TIME, GST_SEEK_FLAG_FLUSH,
       (run->steps % 3) * 100 * GST_MSECOND);
 }
 
-/* Once or twice, waited for or not. */
+/* Flushes once or twice, with and without waiting for the state. */
 static void
 go_and_flush (gpointer user_data, GstState state)
 {
@@ -400,8 +402,8 @@ GST_START_TEST (test_pipeline_plays)
 }
 GST_END_TEST;
 
-/* The next change comes before the last is over. */
-GST_START_TEST (test_pipeline_in_a_hurry)
+/* The next change of state comes before the previous one is complete. */
+GST_START_TEST (test_pipeline_without_waits)
 {
   check_walk (__i__, go);
 }
@@ -436,7 +438,7 @@ stop (gpointer user_data)
   return NULL;
 }
 
-/* At each moment of a start, and while data flow. */
+/* The pipeline is stopped at each moment of a start, and while data flow. */
 GST_START_TEST (test_another_thread_stops)
 {
   guint n = rounds (30), i;
@@ -449,7 +451,7 @@ GST_START_TEST (test_another_thread_stops)
 
     set_state (&run, GST_STATE_PLAYING);
     g_thread_join (thread);
-    /* the thread may have been first */
+    /* the other thread may have been faster */
     set_state (&run, GST_STATE_NULL);
     check_arrival (&run, GST_STATE_NULL);
   }
@@ -521,9 +523,9 @@ ask (gpointer user_data)
   return NULL;
 }
 
-/* A neighbour's thread asks for caps while the element starts, works with
- * params that change, and stops. */
-GST_START_TEST (test_asked_all_the_time)
+/* Another thread queries caps while the element starts, works with parameters
+ * that change, and stops. */
+GST_START_TEST (test_caps_queries_all_the_time)
 {
   guint n = rounds (20), i, k;
   GThread *thread;
@@ -550,7 +552,8 @@ GST_START_TEST (test_asked_all_the_time)
 }
 GST_END_TEST;
 
-/* One element is stopped where the others go on, and the whole starts again. */
+/* One element is stopped while the others run. Then the whole pipeline starts
+ * again. */
 static void
 check_one_of_many (Run *run, const gchar *name, GstState state)
 {
@@ -604,11 +607,11 @@ states_suite (void)
   tcase_add_loop_test (tc, test_element_opens_the_device, 0, n_elements);
   tcase_add_loop_test (tc, test_pipeline, 0, n_pipelines);
   tcase_add_loop_test (tc, test_pipeline_plays, 0, n_pipelines);
-  tcase_add_loop_test (tc, test_pipeline_in_a_hurry, 0, n_pipelines);
+  tcase_add_loop_test (tc, test_pipeline_without_waits, 0, n_pipelines);
   tcase_add_loop_test (tc, test_pipeline_flushes, 0, n_pipelines);
   tcase_add_loop_test (tc, test_another_thread_stops, 0, n_pipelines);
   tcase_add_loop_test (tc, test_threads_disagree, 0, n_pipelines);
-  tcase_add_test (tc, test_asked_all_the_time);
+  tcase_add_test (tc, test_caps_queries_all_the_time);
   tcase_add_loop_test (tc, test_one_of_many_stops, 0, n_pipelines);
   return s;
 }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * threads.c: what may be called from any thread is, from several at once
+ * threads.c: calls the functions that are documented as thread-safe from
+ * several threads at once
  *
- * Says little without the thread sanitizer (scripts/test --tsan). Which thread
- * comes when is left to chance, so nothing here depends on it.
+ * Most faults are found only with the thread sanitizer (scripts/test --tsan).
+ * The tests do not depend on the order of the threads.
  */
 
 #include <string.h>
@@ -21,7 +22,7 @@ typedef void (*Work) (Crowd *crowd, GstVkgdrStream *stream, gint me);
 struct _Crowd {
   GstVkgdrContext *context;
   GstVkgdrAllocator *allocator;
-  GstMemory *memory; /* that all of them use */
+  GstMemory *memory; /* all threads use it */
   Work work;
   gint arrived;
   gint next;
@@ -130,9 +131,9 @@ GST_START_TEST (test_one_allocator)
 }
 GST_END_TEST;
 
-#define LIMIT 1000 /* milliseconds that a kernel may run */
+#define LIMIT 1000 /* the time limit of a kernel, in milliseconds */
 
-/* More launches than a clock leaves in its queue without a look. */
+/* More launches than a clock keeps in its queue without checking them. */
 #define N_LAUNCHES 20
 
 static gboolean
@@ -141,9 +142,9 @@ is_hung (GstVkgdrContext *context)
   return gst_vkgdr_health_is_hung (gst_vkgdr_context_get_health (context));
 }
 
-/* While one thread launches a kernel, others launch on the same stream, and
- * their kernels end first. The run of the first kernel belongs to the thread
- * that launches it, so the clock goes on watching it. */
+/* While one thread launches a kernel, others launch kernels on the same stream,
+ * which end first. The clock still watches the first kernel, because its run
+ * belongs to the thread that launches it. */
 GST_START_TEST (test_launches_of_others_end_first)
 {
   GstVkgdrContext *context = test_context_new ();
@@ -169,7 +170,7 @@ GST_START_TEST (test_launches_of_others_end_first)
   g_error_free (error);
   gst_vkgdr_clock_end (clock, handle, first, TRUE);
   gst_vkgdr_context_pop (context);
-  /* The end of the process does not wait while a kernel does not end. */
+  /* The process would wait at its end while a kernel does not end. */
   for (i = 0; i < 10 * LIMIT && is_hung (context); i++)
     g_usleep (1000);
   fail_if (is_hung (context));

@@ -193,7 +193,7 @@ test_assert_fds (guint expected)
   gint64 deadline = g_get_monotonic_time () + 2 * G_TIME_SPAN_SECOND;
   guint n;
 
-  /* A thread may have a file open for a moment. */
+  /* A thread may have opened a file for a moment. */
   while (
       (n = test_count_fds ()) > expected && g_get_monotonic_time () < deadline)
     g_usleep (1000);
@@ -420,7 +420,7 @@ test_frames_init (TestFrames *self)
 void
 test_frames_register (void)
 {
-  /* Also used in processes that are no tests. */
+  /* This function is also called in processes that are not tests. */
   if (!gst_element_register (
           NULL, "testframes", GST_RANK_NONE, TEST_TYPE_FRAMES))
     g_error ("the element testframes cannot be registered");
@@ -481,7 +481,8 @@ test_has_window (void)
   return has_window;
 }
 
-/* A function of the software driver, which is kept open by the library. */
+/* Returns a function of the software driver. The library keeps this driver
+ * loaded. */
 static void *
 find_in_driver (const gchar *name)
 {

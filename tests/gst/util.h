@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * util.h: what the tests of the library and the elements share
+ * util.h: functions that the tests of the library and the elements share
  */
 
 #ifndef __TEST_UTIL_H__
@@ -14,16 +14,17 @@
 
 G_BEGIN_DECLS
 
-/* A context of the default device; fails the test where there is none. */
+/* Returns a context of the default device. Fails the test if there is none. */
 GstVkgdrContext *test_context_new (void);
 
-/* A checked fixture: @test_context, of a device whose window is not cached, or
- * as it is; and after the test, that nobody holds it any more. */
+/* A checked fixture. @test_context is a context of a device with a window that
+ * is not cached (test_setup_bar), or of the device without changes
+ * (test_setup). test_teardown () checks that nothing else holds it. */
 extern GstVkgdrContext *test_context;
 void test_setup_bar (void);
 void test_setup (void);
-/* Fails unless nobody else has @context, once what was freed has been given
- * back to the driver. */
+/* Fails unless the caller has the only reference to @context, after freed
+ * memory has been returned to the driver. */
 void test_assert_last_ref (GstVkgdrContext *context);
 
 void test_teardown (void);
@@ -36,46 +37,49 @@ void test_run_again (const gchar *name, const gchar *value);
 
 GstVkgdrStream *test_stream_new (GstVkgdrContext *context);
 
-/* Memory of the context's allocator; fails the test where there is none. */
+/* Allocates memory with the context's allocator. Fails the test if there is
+ * none. */
 GstMemory *test_memory_new (GstVkgdrContext *context, gsize size);
 
-/* Keeps @stream busy for @ms milliseconds; sets *@done (nullable) to TRUE when
- * it is over. */
+/* Keeps @stream busy for @ms milliseconds. Sets *@done (nullable) to TRUE at
+ * the end. */
 void test_stream_delay (GstVkgdrStream *stream, guint ms, gint *done);
 
-/* What the device holds, fetched without a mapping; the caller frees it. */
+/* Returns the content on the device, which is transferred without a mapping.
+ * The caller frees it. */
 guint8 *test_device_bytes (GstMemory *memory);
 
-/* The byte at @i of pattern number @seed. */
+/* Returns the byte at @i of pattern number @seed. */
 guint8 test_pattern (gsize i, guint seed);
 void test_fill (guint8 *data, gsize size, guint seed);
 gboolean test_matches (const guint8 *data, gsize size, guint seed);
 
-/* Open file descriptors of this process. */
+/* Returns the number of open file descriptors of this process. */
 guint test_count_fds (void);
 
-/* Fails the test unless there come to be no more than @expected. A thread that
- * has just ended may give its own back a moment later. */
+/* Fails the test unless the number falls to @expected or less. A thread that
+ * has just ended may close its own a moment later. */
 void test_assert_fds (guint expected);
 
-/* A parsed pipeline; fails the test where it cannot be parsed. */
+/* Parses a pipeline. Fails the test if it cannot be parsed. */
 GstElement *test_launch (const gchar *format, ...) G_GNUC_PRINTF (1, 2);
 
-/* Plays to the end; fails the test on an error. */
+/* Plays to the end. Fails the test on an error. */
 void test_play (GstElement *pipeline);
 
-/* Plays until the end, NULL, or until there is an error, which it returns, and
- * stops. The caller frees it. */
+/* Plays until the end or until an error, and stops. Returns the error, which
+ * the caller frees, or NULL. */
 GError *test_play_result (GstElement *pipeline);
 
-/* The same; fails the test where the stream ends without an error. */
+/* The same, but fails the test if there is no error. */
 GError *test_play_error (GstElement *pipeline);
 
-/* Pulls all buffers of the appsink named "sink" until EOS; the caller frees
- * them. Leaves the pipeline stopped. */
+/* Pulls all buffers of the appsink named "sink" until EOS, and stops the
+ * pipeline. The caller frees them. */
 GPtrArray *test_play_buffers (GstElement *pipeline);
 
-/* Frames of GRAY8, each byte of which says what frame it is of, and where. */
+/* Frames of GRAY8, in which each byte depends on the frame and on its
+ * position. */
 guint8 test_frame_byte (guint frame, guint x, guint y);
 
 /* The same in CUDA C, as expected (frame, x, y). */
@@ -85,13 +89,14 @@ guint8 test_frame_byte (guint frame, guint x, guint y);
   " return (unsigned char) (frame * 7 + y * 5 + x); }"
 
 /* Registers the element "testframes", a source of GRAY8 that fills its buffers
- * with test_frame_byte () as fast as it can. They are from downstream's pool,
- * or with foreign=true from one of its own, of ordinary memory; either way of
- * as many buffers as its property `buffers` says, at least or at the most. */
+ * with test_frame_byte () as fast as possible. The buffers are from the pool
+ * that downstream offers, which gets at least as many as the property `buffers`
+ * says. With foreign=true they are from a pool of the source, of ordinary
+ * memory, which has at most so many. */
 void test_frames_register (void);
 
-/* As gst_check_vkgdr_spy_*: calls of the driver, counted. The table of entry
- * points is shared by the process, and each test is a process. */
+/* Counts calls of the driver, as gst_check_vkgdr_spy_* does. The table of entry
+ * points belongs to the process, and each test is a process. */
 typedef struct {
   guint htod;
   guint dtoh;
@@ -100,22 +105,24 @@ typedef struct {
 extern TestSpy test_spy;
 void test_spy_install (GstVkgdrContext *context);
 
-/* Whether the default device is the software one; opens it. */
+/* Whether the default device is the software device. Opens the device. */
 gboolean test_is_software (void);
 
-/* Whether the default device has a window; opens it. Without one, a test that
- * is about the window has nothing to check: it prints that it is skipped. */
+/* Whether the default device has a window. Opens the device. If there is no
+ * window, prints that the test is skipped, because there is nothing to
+ * check. */
 gboolean test_has_window (void);
 
-/* Lets calls of the software driver fail, as SOFTCUDA_FAIL does, or with NULL
- * none any more. That driver must have been opened. */
+/* Makes calls of the software driver fail, as SOFTCUDA_FAIL does. With NULL,
+ * they work again. The driver must have been opened. */
 void test_make_calls_fail (const gchar *spec);
 
-/* How often this thread has called @name of the software driver, or with "*"
- * any entry point. That driver must have been opened. */
+/* Returns how often this thread has called @name of the software driver, or
+ * with "*" any entry point. The driver must have been opened. */
 gulong test_count_calls (const gchar *name);
 
-/* Waits until what was set on a cudafilter is ready for its next frame. */
+/* Waits until the properties of a cudafilter have taken effect for its next
+ * frame. */
 void test_settle (GstElement *filter);
 
 G_END_DECLS

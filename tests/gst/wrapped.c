@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * wrapped.c: device memory of others is a memory, and is given back when nobody
- * uses it any more; a mapping is an object, and a tensor holds one
+ * wrapped.c: tests of device memory that another library owns, and of mappings
+ * as objects
  *
- * The others are memories of the test's own, whose device pointers are wrapped.
+ * The device memory is wrapped as a GstMemory, and returned to its owner when
+ * it is not used any more. A mapping is an object, and a tensor holds one. The
+ * owner here is the test itself.
  */
 
 #include <dlpack/dlpack.h>
@@ -13,10 +15,11 @@
 
 #define SIZE 10000
 
-/* What a test's tensor library would have: memory, and what became of it. */
+/* What another library would have: the memory, and how often it was
+ * released. */
 typedef struct {
   GstMemory *storage;
-  gint released; /* times, atomic */
+  gint released; /* atomic */
   GstVkgdrAllocator *allocator;
 } Owner;
 
@@ -36,7 +39,7 @@ setup (void)
   gst_memory_unmap (owner.storage, &map);
 }
 
-/* Waits for a thread of the library's to give back what it has. */
+/* Waits until a thread of the library has released its references. */
 static void
 wait_for (gboolean (*condition) (void))
 {
@@ -62,11 +65,11 @@ teardown (void)
   test_teardown ();
 }
 
-/* In the environment of a process that is to end while its memory is lent: how
- * long the owner takes to have it back, in milliseconds. */
+/* An environment variable for a process that ends while its memory is in use:
+ * how long the release function takes, in milliseconds. */
 #define ENDING "VKGDR_TEST_ENDING"
 
-/* Uses the allocator, as it may. */
+/* A release function may use the allocator. */
 static void
 release (gpointer data)
 {
@@ -190,7 +193,7 @@ GST_END_TEST;
 /* --- waits for the whole CUDA context, as older drivers need them --------- */
 
 static gint n_waits; /* atomic; calls of cuCtxSynchronize () that have begun */
-static gint n_failures; /* atomic; how many of the next ones fail */
+static gint n_failures; /* atomic; how many of the next calls fail */
 static CUresult (*real_wait) (void);
 
 static CUresult
@@ -227,8 +230,8 @@ begin_reading (gpointer memory)
   return NULL;
 }
 
-/* The second of two readers waits for the owner even if the first one does so
- * already. */
+/* The second of two readers waits for the owner's work, even if the first one
+ * is already waiting. */
 GST_START_TEST (test_each_reader_waits_for_its_owner)
 {
   GstVkgdrStream *theirs = test_stream_new (test_context);
@@ -252,7 +255,7 @@ GST_START_TEST (test_each_reader_waits_for_its_owner)
 }
 GST_END_TEST;
 
-/* After a wait that failed, the next mapping waits. */
+/* After a wait that failed, the next mapping waits again. */
 GST_START_TEST (test_failed_wait_is_repeated)
 {
   GstVkgdrStream *theirs = test_stream_new (test_context);
@@ -271,7 +274,8 @@ GST_START_TEST (test_failed_wait_is_repeated)
 }
 GST_END_TEST;
 
-/* And no later, though nobody uses the allocator. */
+/* The memory is released when the device has finished, even if the allocator is
+ * not used any more. */
 GST_START_TEST (test_device_finishes_before_it_is_given_back)
 {
   GstVkgdrStream *stream = test_stream_new (test_context);
@@ -292,7 +296,8 @@ GST_END_TEST;
 
 /* --- the end of the process ---------------------------------------------- */
 
-/* Registered before the driver's, and so called after them. */
+/* An exit handler that is registered before those of the drivers, and so called
+ * after them. */
 static void
 check_at_the_end (void)
 {
@@ -321,13 +326,14 @@ GST_START_TEST (end_too_early)
 }
 GST_END_TEST;
 
-/* Longer than the end of the process waits for a device. */
+/* Times in milliseconds. The last one is longer than the time for which the end
+ * of the process waits for a device. */
 static const gchar *endings[] = { "0", "3000" };
 
-/* The thread that gives memory back may be the last that has the device: it is
- * through with that before the drivers' exit handlers come, however long it
+/* The thread that releases memory may hold the last reference to the device. It
+ * has to finish before the exit handlers of the drivers run, however long it
  * takes. */
-GST_START_TEST (test_nothing_is_given_back_after_the_end)
+GST_START_TEST (test_nothing_is_released_after_the_end)
 {
   test_run_again (ENDING, endings[__i__]);
 }
@@ -390,7 +396,7 @@ GST_START_TEST (test_what_cannot_be_wrapped)
 }
 GST_END_TEST;
 
-GST_START_TEST (test_nobody_need_be_told)
+GST_START_TEST (test_release_function_is_optional)
 {
   GstMemory *memory = gst_vkgdr_allocator_alloc_wrapped (owner.allocator,
       gst_vkgdr_memory_get_device_pointer (owner.storage), SIZE, 0, NULL, NULL,
@@ -523,11 +529,11 @@ wrapped_suite (void)
   tcase_add_test (tc, test_failed_wait_is_repeated);
   tcase_add_test (tc, test_device_finishes_before_it_is_given_back);
   tcase_add_loop_test (
-      tc, test_nothing_is_given_back_after_the_end, 0, G_N_ELEMENTS (endings));
+      tc, test_nothing_is_released_after_the_end, 0, G_N_ELEMENTS (endings));
   tcase_add_test (tc, test_parts_keep_it);
   tcase_add_test (tc, test_copies_are_our_own);
   tcase_add_test (tc, test_what_cannot_be_wrapped);
-  tcase_add_test (tc, test_nobody_need_be_told);
+  tcase_add_test (tc, test_release_function_is_optional);
   tcase_add_test (tc, test_mapping);
   tcase_add_test (tc, test_mapping_keeps_the_buffer);
   tcase_add_test (tc, test_tensor_there_and_back);

@@ -245,8 +245,7 @@ START_TEST (a_child_writes_device_memory)
 }
 END_TEST
 
-/* --- in one process ---------------------------------------------------------
- */
+/* --- in one process ------------------------------------------------------ */
 
 START_TEST (an_import_keeps_the_bytes)
 {
@@ -435,8 +434,7 @@ START_TEST (many_imports_leave_nothing)
 }
 END_TEST
 
-/* --- device memory, with entry points that stand in for a driver's ----------
- */
+/* --- device memory, with entry points that stand in for a driver's ------- */
 
 #define GRANULE ((size_t) 65536)
 
