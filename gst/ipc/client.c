@@ -5,8 +5,6 @@
 
 #include "ipc/client.h"
 
-#include <errno.h>
-#include <poll.h>
 #include <unistd.h>
 
 #include "ipc/meta.h"
@@ -351,20 +349,6 @@ handle (GstVkgdrIpcClient *self, gsize size, gint *attached,
 
 /* --- reading ------------------------------------------------------------- */
 
-/* FALSE: the wait was ended. */
-static gboolean
-wait_for_message (GstVkgdrIpcClient *self, gint cancel_fd)
-{
-  struct pollfd polls[2] = {
-    { .fd = cancel_fd, .events = POLLIN },
-    { .fd = self->fd, .events = POLLIN },
-  };
-
-  while (poll (polls, G_N_ELEMENTS (polls), -1) < 0 && errno == EINTR)
-    ;
-  return polls[0].revents == 0;
-}
-
 /* With the read lock held: the next event, or FALSE if there is none yet. */
 static gboolean
 read_event (GstVkgdrIpcClient *self, GstVkgdrIpcEvent *event,
@@ -400,7 +384,7 @@ gst_vkgdr_ipc_client_read (GstVkgdrIpcClient *self, gint cancel_fd,
 
   content->buffer = NULL;
   g_mutex_lock (&self->read_lock);
-  while (is_waiting && wait_for_message (self, cancel_fd))
+  while (is_waiting && gst_vkgdr_ipc_wait (self->fd, cancel_fd, -1))
     is_waiting = !read_event (self, &event, content, error);
   g_mutex_unlock (&self->read_lock);
   return event;

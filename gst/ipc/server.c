@@ -250,7 +250,8 @@ submit (GstVkgdrIpcServer *self, Entry *entry, gboolean is_written,
 
 /* --- clients ------------------------------------------------------------- */
 
-/* Without the lock: a client that may not connect is told why. */
+/* Sends a client that may not connect the reason, and closes the connection.
+ * Must be called without the lock. */
 static void
 refuse (GstVkgdrIpcServer *self, gint fd, const gchar *reason)
 {

@@ -56,7 +56,7 @@
 #include "gstvkgdrelements.h"
 #include "ipc/clock.h"
 #include "ipc/copy.h"
-#include "ipc/device.h"
+#include "ipc/endpoint.h"
 #include "ipc/server.h"
 
 GST_DEBUG_CATEGORY_STATIC (gst_vkgdr_ipc_sink_debug);
@@ -69,11 +69,9 @@ G_DECLARE_FINAL_TYPE (
 struct _GstVkgdrIpcSink {
   GstBaseSink parent;
 
-  GstVkgdrIpcDevice device;
+  GstVkgdrIpcEndpoint endpoint;
 
   /* Properties, under the object lock. */
-  gchar *socket_path;
-  GstVkgdrIpcPeers allowed_peers;
   GstVkgdrIpcLeaky leaky;
   guint max_buffers;
   gboolean wait_for_connection;
@@ -93,10 +91,7 @@ struct _GstVkgdrIpcSink {
 };
 
 enum {
-  PROP_SOCKET_PATH = 1,
-  PROP_DEVICE,
-  PROP_ALLOWED_PEERS,
-  PROP_LEAKY,
+  PROP_LEAKY = GST_VKGDR_IPC_PROP_LAST,
   PROP_MAX_BUFFERS,
   PROP_WAIT_FOR_CONNECTION,
   PROP_ACCESS,
@@ -146,7 +141,7 @@ static GstBufferPool *
 new_pool (GstVkgdrIpcSink *self, GstCaps *caps, gsize size)
 {
   GstBufferPool *pool = gst_vkgdr_buffer_pool_new (
-      gst_vkgdr_ipc_device_get_context (&self->device));
+      gst_vkgdr_ipc_endpoint_get_context (&self->endpoint));
   GstStructure *config = gst_buffer_pool_get_config (pool);
 
   GST_OBJECT_LOCK (self);
@@ -240,7 +235,7 @@ static GError *
 explain (GstVkgdrIpcSink *self, GError *error)
 {
   GstStructure *context = gst_vkgdr_context_describe (
-      gst_vkgdr_ipc_device_get_context (&self->device));
+      gst_vkgdr_ipc_endpoint_get_context (&self->endpoint));
   gboolean has_window = TRUE;
   GError *explained;
 
@@ -393,16 +388,16 @@ gst_vkgdr_ipc_sink_set_caps (GstBaseSink *sink, GstCaps *caps)
 static gboolean
 gst_vkgdr_ipc_sink_query (GstBaseSink *sink, GstQuery *query)
 {
-  return gst_vkgdr_ipc_device_handle_query (
-             &GST_VKGDR_IPC_SINK (sink)->device, query)
+  return gst_vkgdr_ipc_endpoint_handle_query (
+             &GST_VKGDR_IPC_SINK (sink)->endpoint, query)
          || GST_BASE_SINK_CLASS (parent_class)->query (sink, query);
 }
 
 static void
 gst_vkgdr_ipc_sink_set_context (GstElement *element, GstContext *context)
 {
-  gst_vkgdr_ipc_device_handle_context (
-      &GST_VKGDR_IPC_SINK (element)->device, context);
+  gst_vkgdr_ipc_endpoint_handle_context (
+      &GST_VKGDR_IPC_SINK (element)->endpoint, context);
   GST_ELEMENT_CLASS (parent_class)->set_context (element, context);
 }
 
@@ -413,12 +408,11 @@ new_server (GstVkgdrIpcSink *self, GError **error)
 {
   GstVkgdrIpcServerParams params = { .on_error = on_server_error,
     .user_data = self };
+  gchar *path =
+      gst_vkgdr_ipc_endpoint_get_address (&self->endpoint, &params.peers);
   GstVkgdrIpcServer *server;
-  gchar *path;
 
   GST_OBJECT_LOCK (self);
-  path = g_strdup (self->socket_path);
-  params.peers = self->allowed_peers;
   params.leaky = self->leaky;
   params.max_buffers = self->max_buffers;
   params.waits_for_client = self->wait_for_connection;
@@ -449,7 +443,7 @@ stop (GstVkgdrIpcSink *self)
 {
   set_server (self, NULL);
   g_clear_pointer (&self->copier, gst_vkgdr_ipc_copier_free);
-  gst_vkgdr_ipc_device_close (&self->device);
+  gst_vkgdr_ipc_endpoint_close (&self->endpoint);
 }
 
 static gboolean
@@ -458,7 +452,7 @@ open_all (GstVkgdrIpcSink *self, GError **error)
   GstVkgdrIpcServer *server;
 
   self->copier = gst_vkgdr_ipc_copier_new (
-      gst_vkgdr_ipc_device_get_context (&self->device), error);
+      gst_vkgdr_ipc_endpoint_get_context (&self->endpoint), error);
   if (!self->copier)
     return FALSE;
   server = new_server (self, error);
@@ -473,7 +467,7 @@ start (GstVkgdrIpcSink *self)
 {
   GError *error = NULL;
 
-  if (!gst_vkgdr_ipc_device_open (&self->device))
+  if (!gst_vkgdr_ipc_endpoint_open (&self->endpoint))
     return FALSE;
   self->last_id = 0;
   if (open_all (self, &error))
@@ -566,13 +560,6 @@ set_property (
     GstVkgdrIpcSink *self, guint id, const GValue *value, GParamSpec *pspec)
 {
   switch (id) {
-  case PROP_SOCKET_PATH:
-    g_free (self->socket_path);
-    self->socket_path = g_value_dup_string (value);
-    break;
-  case PROP_ALLOWED_PEERS:
-    self->allowed_peers = g_value_get_enum (value);
-    break;
   case PROP_LEAKY:
     self->leaky = g_value_get_enum (value);
     break;
@@ -596,10 +583,8 @@ gst_vkgdr_ipc_sink_set_property (
 {
   GstVkgdrIpcSink *self = GST_VKGDR_IPC_SINK (object);
 
-  if (id == PROP_DEVICE) {
-    gst_vkgdr_ipc_device_set (&self->device, value);
+  if (gst_vkgdr_ipc_endpoint_set (&self->endpoint, id, value))
     return;
-  }
   GST_OBJECT_LOCK (self);
   set_property (self, id, value, pspec);
   GST_OBJECT_UNLOCK (self);
@@ -610,12 +595,6 @@ static void
 get_property (GstVkgdrIpcSink *self, guint id, GValue *value, GParamSpec *pspec)
 {
   switch (id) {
-  case PROP_SOCKET_PATH:
-    g_value_set_string (value, self->socket_path);
-    break;
-  case PROP_ALLOWED_PEERS:
-    g_value_set_enum (value, self->allowed_peers);
-    break;
   case PROP_LEAKY:
     g_value_set_enum (value, self->leaky);
     break;
@@ -639,9 +618,9 @@ gst_vkgdr_ipc_sink_get_property (
 {
   GstVkgdrIpcSink *self = GST_VKGDR_IPC_SINK (object);
 
-  if (id == PROP_DEVICE) {
-    gst_vkgdr_ipc_device_get (&self->device, value);
-  } else if (id == PROP_STATS) {
+  if (gst_vkgdr_ipc_endpoint_get (&self->endpoint, id, value))
+    return;
+  if (id == PROP_STATS) {
     g_value_take_boxed (value, get_stats (self));
   } else if (id == PROP_NUM_CLIENTS) {
     g_value_set_uint (value, count_clients (self));
@@ -655,17 +634,13 @@ gst_vkgdr_ipc_sink_get_property (
 static void
 gst_vkgdr_ipc_sink_finalize (GObject *object)
 {
-  g_free (GST_VKGDR_IPC_SINK (object)->socket_path);
-  gst_vkgdr_ipc_device_close (&GST_VKGDR_IPC_SINK (object)->device);
+  gst_vkgdr_ipc_endpoint_finalize (&GST_VKGDR_IPC_SINK (object)->endpoint);
   G_OBJECT_CLASS (parent_class)->finalize (object);
 }
 
 static void
 install_properties (GObjectClass *klass)
 {
-  const GParamFlags flags =
-      G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS | GST_PARAM_MUTABLE_READY;
-
   /**
    * GstVkgdrIpcSink:socket-path:
    *
@@ -674,24 +649,19 @@ install_properties (GObjectClass *klass)
    *
    * Since: 0.2
    */
-  g_object_class_install_property (klass, PROP_SOCKET_PATH,
-      g_param_spec_string ("socket-path", "Socket path",
-          "Path of the Unix socket to serve, at most 107 bytes", NULL, flags));
-  gst_vkgdr_ipc_device_install (klass, PROP_DEVICE);
   /**
    * GstVkgdrIpcSink:allowed-peers:
    *
    * Which processes may be clients. `user`: the socket has the mode 0600, and
-   * a client must run as the same user. `group`: 0660, and a client of the same
-   * group is accepted, too. `all`: 0666, and every process that can open the
-   * socket is accepted.
+   * the user of a client must be this one. `group`: the mode is 0660, and a
+   * client of another user must have the group of this process. `all`: the mode
+   * is 0666, and every process that can open the socket may be a client.
    *
    * Since: 0.2
    */
-  g_object_class_install_property (klass, PROP_ALLOWED_PEERS,
-      g_param_spec_enum ("allowed-peers", "Allowed peers",
-          "Which processes may be clients", GST_TYPE_VKGDR_IPC_PEERS,
-          GST_VKGDR_IPC_PEERS_USER, flags));
+  gst_vkgdr_ipc_endpoint_install (klass,
+      "Path of the Unix socket to serve, at most 107 bytes",
+      "Which processes may be clients");
   /**
    * GstVkgdrIpcSink:leaky:
    *
@@ -706,7 +676,8 @@ install_properties (GObjectClass *klass)
   g_object_class_install_property (klass, PROP_LEAKY,
       g_param_spec_enum ("leaky", "Leaky",
           "What happens to frames that a client is too slow for",
-          GST_TYPE_VKGDR_IPC_LEAKY, GST_VKGDR_IPC_LEAKY_DOWNSTREAM, flags));
+          GST_TYPE_VKGDR_IPC_LEAKY, GST_VKGDR_IPC_LEAKY_DOWNSTREAM,
+          GST_VKGDR_IPC_PROP_FLAGS));
   /**
    * GstVkgdrIpcSink:max-buffers:
    *
@@ -718,7 +689,7 @@ install_properties (GObjectClass *klass)
   g_object_class_install_property (klass, PROP_MAX_BUFFERS,
       g_param_spec_uint ("max-buffers", "Maximum buffers",
           "Frames that one client may have at a time", 1, 1024,
-          DEFAULT_MAX_BUFFERS, flags));
+          DEFAULT_MAX_BUFFERS, GST_VKGDR_IPC_PROP_FLAGS));
   /**
    * GstVkgdrIpcSink:wait-for-connection:
    *
@@ -730,7 +701,7 @@ install_properties (GObjectClass *klass)
   g_object_class_install_property (klass, PROP_WAIT_FOR_CONNECTION,
       g_param_spec_boolean ("wait-for-connection", "Wait for a connection",
           "Block the stream until at least one client is connected", FALSE,
-          flags));
+          GST_VKGDR_IPC_PROP_FLAGS));
   /**
    * GstVkgdrIpcSink:access:
    *
@@ -741,7 +712,8 @@ install_properties (GObjectClass *klass)
   g_object_class_install_property (klass, PROP_ACCESS,
       g_param_spec_enum ("access", "Access",
           "How upstream writes to the memory that it is offered",
-          GST_TYPE_VKGDR_ACCESS, GST_VKGDR_ACCESS_AUTO, flags));
+          GST_TYPE_VKGDR_ACCESS, GST_VKGDR_ACCESS_AUTO,
+          GST_VKGDR_IPC_PROP_FLAGS));
   /**
    * GstVkgdrIpcSink:num-clients:
    *
@@ -789,13 +761,12 @@ gst_vkgdr_ipc_sink_class_init (GstVkgdrIpcSinkClass *klass)
       "copy",
       "gst-vkgdr developers");
   gst_type_mark_as_plugin_api (GST_TYPE_VKGDR_IPC_LEAKY, 0);
-  gst_type_mark_as_plugin_api (GST_TYPE_VKGDR_IPC_PEERS, 0);
 }
 
 static void
 gst_vkgdr_ipc_sink_init (GstVkgdrIpcSink *self)
 {
-  gst_vkgdr_ipc_device_init (&self->device, GST_ELEMENT (self));
+  gst_vkgdr_ipc_endpoint_init (&self->endpoint, GST_ELEMENT (self));
   self->leaky = GST_VKGDR_IPC_LEAKY_DOWNSTREAM;
   self->max_buffers = DEFAULT_MAX_BUFFERS;
   /* The last frame would never go back to its pool. */

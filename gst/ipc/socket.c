@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/socket.h>
@@ -346,4 +347,17 @@ gst_vkgdr_ipc_receive (gint fd, gpointer data, gsize *size, gint *attached)
     *attached = -1;
   }
   return GST_VKGDR_IPC_CLOSED;
+}
+
+gboolean
+gst_vkgdr_ipc_wait (gint fd, gint cancel_fd, gint timeout)
+{
+  struct pollfd polls[2] = {
+    { .fd = cancel_fd, .events = POLLIN },
+    { .fd = fd, .events = POLLIN },
+  };
+
+  while (poll (polls, G_N_ELEMENTS (polls), timeout) < 0 && errno == EINTR)
+    ;
+  return polls[0].revents == 0;
 }

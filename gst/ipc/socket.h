@@ -31,8 +31,7 @@ typedef enum {
 
 /* Makes a socket at @path that listens, and has the mode 0600, 0660 or 0666. A
  * socket that a process left there when it ended is replaced. -1 with @error
- * set on failure. No function here blocks but gst_vkgdr_ipc_connect (), if the
- * server does not accept. */
+ * set on failure. Of the functions here, only gst_vkgdr_ipc_wait () waits. */
 gint gst_vkgdr_ipc_listen (
     const gchar *path, GstVkgdrIpcPeers peers, GError **error);
 
@@ -58,6 +57,10 @@ GstVkgdrIpcResult gst_vkgdr_ipc_send (gint fd, GBytes *packet, gint attached);
  * kernel closes file descriptors that come. */
 GstVkgdrIpcResult gst_vkgdr_ipc_receive (
     gint fd, gpointer data, gsize *size, gint *attached);
+
+/* Waits until @fd (-1: none) is readable, and @timeout milliseconds (-1:
+ * without a limit) at most. FALSE if @cancel_fd is readable. */
+gboolean gst_vkgdr_ipc_wait (gint fd, gint cancel_fd, gint timeout);
 
 G_END_DECLS
 

@@ -43,8 +43,6 @@
  * Since: 0.2
  */
 
-#include <errno.h>
-#include <poll.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
@@ -54,7 +52,7 @@
 #include "gstvkgdrelements.h"
 #include "ipc/client.h"
 #include "ipc/clock.h"
-#include "ipc/device.h"
+#include "ipc/endpoint.h"
 
 GST_DEBUG_CATEGORY_STATIC (gst_vkgdr_ipc_src_debug);
 #define GST_CAT_DEFAULT gst_vkgdr_ipc_src_debug
@@ -66,12 +64,9 @@ G_DECLARE_FINAL_TYPE (
 struct _GstVkgdrIpcSrc {
   GstPushSrc parent;
 
-  GstVkgdrIpcDevice device;
+  GstVkgdrIpcEndpoint endpoint;
 
-  /* Properties, under the object lock. */
-  gchar *socket_path;
-  GstVkgdrIpcPeers allowed_peers;
-  guint connection_timeout; /* seconds */
+  guint connection_timeout; /* the property, seconds, under the object lock */
 
   /* Between start and stop. */
   GstVkgdrAllocator *allocator;
@@ -93,13 +88,7 @@ struct _GstVkgdrIpcSrc {
   GstClockTime latency; /* of the server's pipeline */
 };
 
-enum {
-  PROP_SOCKET_PATH = 1,
-  PROP_DEVICE,
-  PROP_ALLOWED_PEERS,
-  PROP_CONNECTION_TIMEOUT,
-  PROP_STATS
-};
+enum { PROP_CONNECTION_TIMEOUT = GST_VKGDR_IPC_PROP_LAST, PROP_STATS };
 
 /* Seconds: long enough to start the other process by hand. */
 #define DEFAULT_CONNECTION_TIMEOUT 5
@@ -107,8 +96,10 @@ enum {
 /* Milliseconds between two attempts to connect. */
 #define CONNECTION_INTERVAL 20
 
-/* Nanoseconds that a frame may be late on its way from the other process. */
-#define LATENESS (20 * GST_MSECOND)
+/* Nanoseconds that a live frame may be late, in addition to the latency: on a
+ * machine that has more to do than it can, both processes wait for their turn.
+ */
+#define LATENESS (250 * GST_MSECOND)
 
 static GstStaticPadTemplate src_template = GST_STATIC_PAD_TEMPLATE (
     "src", GST_PAD_SRC, GST_PAD_ALWAYS, GST_STATIC_CAPS_ANY);
@@ -267,21 +258,6 @@ apply_changes (GstVkgdrIpcSrc *self, const GstVkgdrIpcFrame *frame)
  * another thread hears of it, and does what a seek in this pipeline would do.
  */
 
-/* Whether @fd got readable before @cancel_fd, and within @timeout milliseconds;
- * -1: there is no limit. */
-static gboolean
-wait_for_fd (gint fd, gint cancel_fd, gint timeout)
-{
-  struct pollfd polls[2] = {
-    { .fd = cancel_fd, .events = POLLIN },
-    { .fd = fd, .events = POLLIN },
-  };
-
-  while (poll (polls, G_N_ELEMENTS (polls), timeout) < 0 && errno == EINTR)
-    ;
-  return polls[0].revents == 0;
-}
-
 /* Drops all messages up to the end of the flush. FALSE: there is none. */
 static gboolean
 skip_flush (GstVkgdrIpcSrc *self, gboolean *reset_time)
@@ -334,7 +310,7 @@ watch_flushes (gpointer data)
   gint fd = gst_vkgdr_ipc_client_get_flush_fd (self->client);
   eventfd_t count;
 
-  while (wait_for_fd (fd, self->stop_fd, -1))
+  while (gst_vkgdr_ipc_wait (fd, self->stop_fd, -1))
     if (eventfd_read (fd, &count) == 0)
       flush (self);
   return NULL;
@@ -361,16 +337,11 @@ ensure_watcher (GstVkgdrIpcSrc *self, GError **error)
 static GstVkgdrIpcClient *
 try_connect (GstVkgdrIpcSrc *self, gboolean *is_absent, GError **error)
 {
-  GstVkgdrIpcClient *client;
   GstVkgdrIpcPeers peers;
-  gchar *path;
-
-  GST_OBJECT_LOCK (self);
-  path = g_strdup (self->socket_path);
-  peers = self->allowed_peers;
-  GST_OBJECT_UNLOCK (self);
-  client =
+  gchar *path = gst_vkgdr_ipc_endpoint_get_address (&self->endpoint, &peers);
+  GstVkgdrIpcClient *client =
       gst_vkgdr_ipc_client_new (path, peers, self->allocator, is_absent, error);
+
   g_free (path);
   return client;
 }
@@ -409,7 +380,7 @@ ensure_client (GstVkgdrIpcSrc *self, GError **error)
       return FALSE;
     }
     g_error_free (reason);
-    if (!wait_for_fd (-1, self->unlock_fd, CONNECTION_INTERVAL))
+    if (!gst_vkgdr_ipc_wait (-1, self->unlock_fd, CONNECTION_INTERVAL))
       return FALSE;
   }
   GST_OBJECT_LOCK (self);
@@ -449,7 +420,7 @@ handle_event (GstVkgdrIpcSrc *self, GstVkgdrIpcEvent event,
   case GST_VKGDR_IPC_EVENT_FLUSH_START:
     /* The watcher goes on. */
     self->has_flush_start = TRUE;
-    wait_for_fd (-1, self->unlock_fd, -1);
+    gst_vkgdr_ipc_wait (-1, self->unlock_fd, -1);
     *result = GST_FLOW_FLUSHING;
     return TRUE;
   case GST_VKGDR_IPC_EVENT_FLUSH_STOP: /* of a flush before the connection */
@@ -543,7 +514,7 @@ gst_vkgdr_ipc_src_query (GstBaseSrc *src, GstQuery *query)
 
   if (GST_QUERY_TYPE (query) == GST_QUERY_LATENCY)
     return answer_latency (self, query);
-  return gst_vkgdr_ipc_device_handle_query (&self->device, query)
+  return gst_vkgdr_ipc_endpoint_handle_query (&self->endpoint, query)
          || GST_BASE_SRC_CLASS (parent_class)->query (src, query);
 }
 
@@ -557,8 +528,8 @@ gst_vkgdr_ipc_src_decide_allocation (GstBaseSrc *src, GstQuery *query)
 static void
 gst_vkgdr_ipc_src_set_context (GstElement *element, GstContext *context)
 {
-  gst_vkgdr_ipc_device_handle_context (
-      &GST_VKGDR_IPC_SRC (element)->device, context);
+  gst_vkgdr_ipc_endpoint_handle_context (
+      &GST_VKGDR_IPC_SRC (element)->endpoint, context);
   GST_ELEMENT_CLASS (parent_class)->set_context (element, context);
 }
 
@@ -597,7 +568,7 @@ gst_vkgdr_ipc_src_stop (GstBaseSrc *src)
   close_fd (&self->stop_fd);
   close_fd (&self->unlock_fd);
   gst_clear_object (&self->allocator);
-  gst_vkgdr_ipc_device_close (&self->device);
+  gst_vkgdr_ipc_endpoint_close (&self->endpoint);
   gst_pad_set_offset (GST_BASE_SRC_PAD (self), 0);
   return TRUE;
 }
@@ -619,11 +590,11 @@ gst_vkgdr_ipc_src_start (GstBaseSrc *src)
 {
   GstVkgdrIpcSrc *self = GST_VKGDR_IPC_SRC (src);
 
-  if (!gst_vkgdr_ipc_device_open (&self->device))
+  if (!gst_vkgdr_ipc_endpoint_open (&self->endpoint))
     return FALSE;
   reset (self);
   self->allocator = gst_vkgdr_context_get_allocator (
-      gst_vkgdr_ipc_device_get_context (&self->device));
+      gst_vkgdr_ipc_endpoint_get_context (&self->endpoint));
   self->unlock_fd = eventfd (0, EFD_CLOEXEC | EFD_NONBLOCK);
   self->stop_fd = eventfd (0, EFD_CLOEXEC | EFD_NONBLOCK);
   if (self->unlock_fd >= 0 && self->stop_fd >= 0)
@@ -668,25 +639,14 @@ gst_vkgdr_ipc_src_set_property (
 {
   GstVkgdrIpcSrc *self = GST_VKGDR_IPC_SRC (object);
 
-  if (id == PROP_DEVICE) {
-    gst_vkgdr_ipc_device_set (&self->device, value);
+  if (gst_vkgdr_ipc_endpoint_set (&self->endpoint, id, value))
+    return;
+  if (id != PROP_CONNECTION_TIMEOUT) {
+    G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, pspec);
     return;
   }
   GST_OBJECT_LOCK (self);
-  switch (id) {
-  case PROP_SOCKET_PATH:
-    g_free (self->socket_path);
-    self->socket_path = g_value_dup_string (value);
-    break;
-  case PROP_ALLOWED_PEERS:
-    self->allowed_peers = g_value_get_enum (value);
-    break;
-  case PROP_CONNECTION_TIMEOUT:
-    self->connection_timeout = g_value_get_uint (value);
-    break;
-  default:
-    G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, pspec);
-  }
+  self->connection_timeout = g_value_get_uint (value);
   GST_OBJECT_UNLOCK (self);
 }
 
@@ -696,45 +656,32 @@ gst_vkgdr_ipc_src_get_property (
 {
   GstVkgdrIpcSrc *self = GST_VKGDR_IPC_SRC (object);
 
-  if (id == PROP_DEVICE) {
-    gst_vkgdr_ipc_device_get (&self->device, value);
+  if (gst_vkgdr_ipc_endpoint_get (&self->endpoint, id, value))
     return;
-  }
-  if (id == PROP_STATS) {
-    g_value_take_boxed (value, get_stats (self));
-    return;
-  }
-  GST_OBJECT_LOCK (self);
   switch (id) {
-  case PROP_SOCKET_PATH:
-    g_value_set_string (value, self->socket_path);
-    break;
-  case PROP_ALLOWED_PEERS:
-    g_value_set_enum (value, self->allowed_peers);
+  case PROP_STATS:
+    g_value_take_boxed (value, get_stats (self));
     break;
   case PROP_CONNECTION_TIMEOUT:
+    GST_OBJECT_LOCK (self);
     g_value_set_uint (value, self->connection_timeout);
+    GST_OBJECT_UNLOCK (self);
     break;
   default:
     G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, pspec);
   }
-  GST_OBJECT_UNLOCK (self);
 }
 
 static void
 gst_vkgdr_ipc_src_finalize (GObject *object)
 {
-  g_free (GST_VKGDR_IPC_SRC (object)->socket_path);
-  gst_vkgdr_ipc_device_close (&GST_VKGDR_IPC_SRC (object)->device);
+  gst_vkgdr_ipc_endpoint_finalize (&GST_VKGDR_IPC_SRC (object)->endpoint);
   G_OBJECT_CLASS (parent_class)->finalize (object);
 }
 
 static void
 install_properties (GObjectClass *klass)
 {
-  const GParamFlags flags =
-      G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS | GST_PARAM_MUTABLE_READY;
-
   /**
    * GstVkgdrIpcSrc:socket-path:
    *
@@ -742,10 +689,6 @@ install_properties (GObjectClass *klass)
    *
    * Since: 0.2
    */
-  g_object_class_install_property (klass, PROP_SOCKET_PATH,
-      g_param_spec_string ("socket-path", "Socket path",
-          "Path of the Unix socket that vkgdripcsink serves", NULL, flags));
-  gst_vkgdr_ipc_device_install (klass, PROP_DEVICE);
   /**
    * GstVkgdrIpcSrc:allowed-peers:
    *
@@ -753,10 +696,9 @@ install_properties (GObjectClass *klass)
    *
    * Since: 0.2
    */
-  g_object_class_install_property (klass, PROP_ALLOWED_PEERS,
-      g_param_spec_enum ("allowed-peers", "Allowed peers",
-          "Which processes may be the server", GST_TYPE_VKGDR_IPC_PEERS,
-          GST_VKGDR_IPC_PEERS_USER, flags));
+  gst_vkgdr_ipc_endpoint_install (klass,
+      "Path of the Unix socket that vkgdripcsink serves",
+      "Which processes may be the server");
   /**
    * GstVkgdrIpcSrc:connection-timeout:
    *
@@ -767,7 +709,7 @@ install_properties (GObjectClass *klass)
   g_object_class_install_property (klass, PROP_CONNECTION_TIMEOUT,
       g_param_spec_uint ("connection-timeout", "Connection timeout",
           "Seconds to wait for a server (0 = for ever)", 0, G_MAXINT,
-          DEFAULT_CONNECTION_TIMEOUT, flags));
+          DEFAULT_CONNECTION_TIMEOUT, GST_VKGDR_IPC_PROP_FLAGS));
   g_object_class_install_property (klass, PROP_STATS,
       g_param_spec_boxed ("stats", "Statistics",
           "What the element did since it was started", GST_TYPE_STRUCTURE,
@@ -803,13 +745,12 @@ gst_vkgdr_ipc_src_class_init (GstVkgdrIpcSrcClass *klass)
       "GPU memory of another process", "Source/Video",
       "Gives the frames of a vkgdripcsink in another process, without a copy",
       "gst-vkgdr developers");
-  gst_type_mark_as_plugin_api (GST_TYPE_VKGDR_IPC_PEERS, 0);
 }
 
 static void
 gst_vkgdr_ipc_src_init (GstVkgdrIpcSrc *self)
 {
-  gst_vkgdr_ipc_device_init (&self->device, GST_ELEMENT (self));
+  gst_vkgdr_ipc_endpoint_init (&self->endpoint, GST_ELEMENT (self));
   self->connection_timeout = DEFAULT_CONNECTION_TIMEOUT;
   self->stop_fd = self->unlock_fd = -1;
   gst_base_src_set_live (GST_BASE_SRC (self), TRUE);

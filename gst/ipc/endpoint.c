@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * ipc/endpoint.c: see ipc/endpoint.h
+ */
+
+#include "ipc/endpoint.h"
+
+/* --- properties ---------------------------------------------------------- */
+
+void
+gst_vkgdr_ipc_endpoint_install (
+    GObjectClass *klass, const gchar *path_blurb, const gchar *peers_blurb)
+{
+  g_object_class_install_property (klass, GST_VKGDR_IPC_PROP_SOCKET_PATH,
+      g_param_spec_string ("socket-path", "Socket path", path_blurb, NULL,
+          GST_VKGDR_IPC_PROP_FLAGS));
+  g_object_class_install_property (klass, GST_VKGDR_IPC_PROP_DEVICE,
+      g_param_spec_int ("device", "Device",
+          "CUDA device to use; -1: CUDA_DEVICE in the environment, or a file "
+          ".cuda_device, or the first device",
+          -1, G_MAXINT, -1, GST_VKGDR_IPC_PROP_FLAGS));
+  g_object_class_install_property (klass, GST_VKGDR_IPC_PROP_ALLOWED_PEERS,
+      g_param_spec_enum ("allowed-peers", "Allowed peers", peers_blurb,
+          GST_TYPE_VKGDR_IPC_PEERS, GST_VKGDR_IPC_PEERS_USER,
+          GST_VKGDR_IPC_PROP_FLAGS));
+  gst_type_mark_as_plugin_api (GST_TYPE_VKGDR_IPC_PEERS, 0);
+}
+
+void
+gst_vkgdr_ipc_endpoint_init (GstVkgdrIpcEndpoint *self, GstElement *element)
+{
+  self->element = element;
+  self->device = -1;
+}
+
+void
+gst_vkgdr_ipc_endpoint_finalize (GstVkgdrIpcEndpoint *self)
+{
+  gst_vkgdr_ipc_endpoint_close (self);
+  g_clear_pointer (&self->socket_path, g_free);
+}
+
+gboolean
+gst_vkgdr_ipc_endpoint_set (
+    GstVkgdrIpcEndpoint *self, guint id, const GValue *value)
+{
+  gboolean is_known = TRUE;
+
+  GST_OBJECT_LOCK (self->element);
+  switch (id) {
+  case GST_VKGDR_IPC_PROP_SOCKET_PATH:
+    g_free (self->socket_path);
+    self->socket_path = g_value_dup_string (value);
+    break;
+  case GST_VKGDR_IPC_PROP_DEVICE:
+    self->device = g_value_get_int (value);
+    break;
+  case GST_VKGDR_IPC_PROP_ALLOWED_PEERS:
+    self->allowed_peers = g_value_get_enum (value);
+    break;
+  default:
+    is_known = FALSE;
+  }
+  GST_OBJECT_UNLOCK (self->element);
+  return is_known;
+}
+
+gboolean
+gst_vkgdr_ipc_endpoint_get (GstVkgdrIpcEndpoint *self, guint id, GValue *value)
+{
+  gboolean is_known = TRUE;
+
+  GST_OBJECT_LOCK (self->element);
+  switch (id) {
+  case GST_VKGDR_IPC_PROP_SOCKET_PATH:
+    g_value_set_string (value, self->socket_path);
+    break;
+  case GST_VKGDR_IPC_PROP_DEVICE:
+    g_value_set_int (value, self->device);
+    break;
+  case GST_VKGDR_IPC_PROP_ALLOWED_PEERS:
+    g_value_set_enum (value, self->allowed_peers);
+    break;
+  default:
+    is_known = FALSE;
+  }
+  GST_OBJECT_UNLOCK (self->element);
+  return is_known;
+}
+
+gchar *
+gst_vkgdr_ipc_endpoint_get_address (
+    GstVkgdrIpcEndpoint *self, GstVkgdrIpcPeers *peers)
+{
+  gchar *path;
+
+  GST_OBJECT_LOCK (self->element);
+  path = g_strdup (self->socket_path);
+  *peers = self->allowed_peers;
+  GST_OBJECT_UNLOCK (self->element);
+  return path;
+}
+
+/* --- the context --------------------------------------------------------- */
+
+/* A reference, or NULL. */
+static GstVkgdrContext *
+ref_context (GstVkgdrIpcEndpoint *self, gint *device)
+{
+  GstVkgdrContext *context;
+
+  GST_OBJECT_LOCK (self->element);
+  context = self->context ? gst_object_ref (self->context) : NULL;
+  *device = self->device;
+  GST_OBJECT_UNLOCK (self->element);
+  return context;
+}
+
+/* Takes @context. */
+static void
+set_context (GstVkgdrIpcEndpoint *self, GstVkgdrContext *context)
+{
+  GstVkgdrContext *old;
+
+  GST_OBJECT_LOCK (self->element);
+  old = self->context;
+  self->context = context;
+  GST_OBJECT_UNLOCK (self->element);
+  gst_clear_object (&old);
+}
+
+gboolean
+gst_vkgdr_ipc_endpoint_open (GstVkgdrIpcEndpoint *self)
+{
+  gint device;
+  GstVkgdrContext *context = ref_context (self, &device);
+  gboolean ok =
+      gst_vkgdr_element_ensure_context (self->element, device, &context);
+
+  set_context (self, context);
+  return ok;
+}
+
+void
+gst_vkgdr_ipc_endpoint_close (GstVkgdrIpcEndpoint *self)
+{
+  set_context (self, NULL);
+}
+
+GstVkgdrContext *
+gst_vkgdr_ipc_endpoint_get_context (GstVkgdrIpcEndpoint *self)
+{
+  return self->context;
+}
+
+void
+gst_vkgdr_ipc_endpoint_handle_context (
+    GstVkgdrIpcEndpoint *self, GstContext *context)
+{
+  gint device;
+  GstVkgdrContext *found = ref_context (self, &device);
+
+  if (gst_vkgdr_element_handle_set_context (
+          self->element, context, device, &found))
+    set_context (self, g_steal_pointer (&found));
+  gst_clear_object (&found);
+}
+
+gboolean
+gst_vkgdr_ipc_endpoint_handle_query (GstVkgdrIpcEndpoint *self, GstQuery *query)
+{
+  gint device;
+  GstVkgdrContext *context = ref_context (self, &device);
+  gboolean answered =
+      gst_vkgdr_element_handle_context_query (self->element, query, context);
+
+  gst_clear_object (&context);
+  return answered;
+}

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * ipc/endpoint.h: what vkgdripcsink and vkgdripcsrc have in common
+ *
+ * The properties `socket-path`, `device` and `allowed-peers`, and a context
+ * that is shared with the other elements of the pipeline. Thread-safe: the
+ * functions take the element's object lock.
+ */
+
+#ifndef __GST_VKGDR_IPC_ENDPOINT_H__
+#define __GST_VKGDR_IPC_ENDPOINT_H__
+
+#include <gst/vkgdr/vkgdr.h>
+
+#include "ipc/socket.h"
+
+G_BEGIN_DECLS
+
+typedef struct {
+  GstElement *element; /* that has this as a field */
+  GstVkgdrContext *context;
+
+  /* Properties, under the object lock. */
+  gchar *socket_path;
+  gint device;
+  GstVkgdrIpcPeers allowed_peers;
+} GstVkgdrIpcEndpoint;
+
+/* Numbers of the properties. Those of the element begin with the last one. */
+enum {
+  GST_VKGDR_IPC_PROP_SOCKET_PATH = 1,
+  GST_VKGDR_IPC_PROP_DEVICE,
+  GST_VKGDR_IPC_PROP_ALLOWED_PEERS,
+  GST_VKGDR_IPC_PROP_LAST
+};
+
+/* Flags of properties that are read when the element is started. */
+#define GST_VKGDR_IPC_PROP_FLAGS \
+  (G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS | GST_PARAM_MUTABLE_READY)
+
+/* Installs the properties; the blurbs must be static strings. */
+void gst_vkgdr_ipc_endpoint_install (
+    GObjectClass *klass, const gchar *path_blurb, const gchar *peers_blurb);
+
+void gst_vkgdr_ipc_endpoint_init (
+    GstVkgdrIpcEndpoint *self, GstElement *element);
+void gst_vkgdr_ipc_endpoint_finalize (GstVkgdrIpcEndpoint *self);
+
+/* For GObjectClass.set_property and get_property: FALSE if property @id is not
+ * one of these. */
+gboolean gst_vkgdr_ipc_endpoint_set (
+    GstVkgdrIpcEndpoint *self, guint id, const GValue *value);
+gboolean gst_vkgdr_ipc_endpoint_get (
+    GstVkgdrIpcEndpoint *self, guint id, GValue *value);
+
+/* The path of the socket, a copy that the caller frees (nullable), and which
+ * processes may be at its other end. */
+gchar *gst_vkgdr_ipc_endpoint_get_address (
+    GstVkgdrIpcEndpoint *self, GstVkgdrIpcPeers *peers);
+
+/* Finds or makes a context. FALSE if there is none; then an error was posted.
+ */
+gboolean gst_vkgdr_ipc_endpoint_open (GstVkgdrIpcEndpoint *self);
+void gst_vkgdr_ipc_endpoint_close (GstVkgdrIpcEndpoint *self);
+
+/* The context, between open and close. */
+GstVkgdrContext *gst_vkgdr_ipc_endpoint_get_context (GstVkgdrIpcEndpoint *self);
+
+/* For GstElementClass.set_context, which calls its parent's afterwards. */
+void gst_vkgdr_ipc_endpoint_handle_context (
+    GstVkgdrIpcEndpoint *self, GstContext *context);
+
+/* Whether @query was for a context, and was answered. */
+gboolean gst_vkgdr_ipc_endpoint_handle_query (
+    GstVkgdrIpcEndpoint *self, GstQuery *query);
+
+G_END_DECLS
+
+#endif /* __GST_VKGDR_IPC_ENDPOINT_H__ */
