@@ -9,23 +9,6 @@
 #include "ipc-process.h"
 #include "util.h"
 
-static gchar *path;
-
-static void
-setup (void)
-{
-  test_ipc_setup ();
-  test_frames_register ();
-  path = test_ipc_make_path ();
-}
-
-static void
-teardown (void)
-{
-  test_ipc_remove_path (path);
-  test_teardown ();
-}
-
 /* A pipeline that has the test's context, and waits for its clients in PAUSED.
  * @ipc is its vkgdripcsink. */
 static GstElement *
@@ -33,7 +16,7 @@ new_server (const gchar *source, const gchar *properties, GstElement **ipc)
 {
   GstElement *pipeline = test_launch (
       "%s ! " TEST_IPC_CAPS " ! vkgdripcsink name=ipc socket-path=%s %s",
-      source, path, properties);
+      source, test_ipc_path, properties);
   GstContext *context = gst_vkgdr_context_to_gst_context (test_context);
 
   gst_element_set_context (pipeline, context);
@@ -76,7 +59,7 @@ check_clients (guint n, guint frames)
 
   pipeline = new_server (source, "leaky=no max-buffers=8 sync=false", &ipc);
   for (i = 0; i < n; i++)
-    clients[i] = test_ipc_start ("client", path);
+    clients[i] = test_ipc_start ("client");
   test_ipc_wait_clients (ipc, n);
   test_play (pipeline);
   fail_unless_equals_uint64 (test_ipc_stat (ipc, "frames"), frames);
@@ -124,7 +107,7 @@ GST_START_TEST (test_late_client)
   gst_element_set_state (pipeline, GST_STATE_PLAYING);
   while (test_ipc_stat (ipc, "frames") < 100)
     g_usleep (1000);
-  client = test_ipc_start ("client", path);
+  client = test_ipc_start ("client");
   g_free (test_ipc_read_line (client));
   stop (pipeline, ipc);
   test_ipc_finish (client, &report);
@@ -146,11 +129,11 @@ GST_START_TEST (test_stopped_client)
   if (test_ipc_cannot_export ())
     return;
   pipeline = new_server ("testframes buffers=16", "", &ipc);
-  stopped = test_ipc_start ("client", path);
+  stopped = test_ipc_start ("client");
   gst_element_set_state (pipeline, GST_STATE_PLAYING);
   g_free (test_ipc_read_line (stopped));
   g_subprocess_send_signal (stopped, SIGSTOP);
-  fast = test_ipc_start ("slow", path);
+  fast = test_ipc_start ("slow");
   g_free (test_ipc_read_line (fast));
   before = test_ipc_stat (ipc, "frames");
   g_usleep (G_USEC_PER_SEC / 2);
@@ -182,7 +165,7 @@ GST_START_TEST (test_killed_clients)
     return;
   pipeline = new_server ("testframes buffers=16",
       "leaky=no max-buffers=8 wait-for-connection=true", &ipc);
-  client = test_ipc_start ("client", path);
+  client = test_ipc_start ("client");
   gst_element_set_state (pipeline, GST_STATE_PLAYING);
   test_ipc_wait_clients (ipc, 1);
   g_free (test_ipc_read_line (client));
@@ -190,7 +173,7 @@ GST_START_TEST (test_killed_clients)
     /* Until then, allocations of the pool are used for the first time. */
     if (i == 5)
       fds = test_count_fds ();
-    victim = test_ipc_start ("slow", path);
+    victim = test_ipc_start ("slow");
     g_free (test_ipc_read_line (victim));
     test_ipc_kill (victim);
     test_ipc_wait_clients (ipc, 1);
@@ -212,8 +195,8 @@ GST_START_TEST (test_killed_server)
 
   if (test_ipc_cannot_export ())
     return;
-  server = test_ipc_start ("server", path);
-  client = test_ipc_start ("holder", path);
+  server = test_ipc_start ("server");
+  client = test_ipc_start ("holder");
   g_free (test_ipc_read_line (client));
   test_ipc_kill (server);
   test_ipc_finish (client, &report);
@@ -234,15 +217,15 @@ GST_START_TEST (test_stale_socket)
 
   if (test_ipc_cannot_export ())
     return;
-  server = test_ipc_start ("server", path);
+  server = test_ipc_start ("server");
   line = test_ipc_read_line (server);
   fail_unless_equals_string (line, "playing");
   g_free (line);
   test_ipc_kill (server);
-  fail_unless (g_file_test (path, G_FILE_TEST_EXISTS));
+  fail_unless (g_file_test (test_ipc_path, G_FILE_TEST_EXISTS));
   pipeline = new_server (
       "testframes num-buffers=10", "leaky=no wait-for-connection=true", &ipc);
-  client = test_ipc_start ("client", path);
+  client = test_ipc_start ("client");
   play (pipeline, ipc);
   test_ipc_finish (client, &report);
   fail_unless_equals_int (report.frames, 10);
@@ -259,7 +242,7 @@ GST_START_TEST (test_pid_namespaces)
 
   if (test_ipc_cannot_export ())
     return;
-  client = test_ipc_start_apart ("client", path);
+  client = test_ipc_start_apart ("client");
   if (!client) {
     g_print ("skipped: unshare --pid --fork --mount-proc is not permitted\n");
     return;
@@ -280,7 +263,7 @@ ipc_clients_suite (void)
   Suite *suite = suite_create ("ipc-clients");
   TCase *tc = tcase_create ("general");
 
-  tcase_add_checked_fixture (tc, setup, teardown);
+  tcase_add_checked_fixture (tc, test_ipc_setup, test_ipc_teardown);
   suite_add_tcase (suite, tc);
   tcase_add_test (tc, test_one_client);
   tcase_add_test (tc, test_eight_clients);
@@ -296,10 +279,5 @@ ipc_clients_suite (void)
 int
 main (int argc, char **argv)
 {
-  gint status = test_ipc_role (&argc, &argv);
-
-  if (status >= 0)
-    return status;
-  gst_check_init (&argc, &argv);
-  return gst_check_run_suite (ipc_clients_suite (), "ipc-clients", __FILE__);
+  return test_ipc_main (argc, argv, ipc_clients_suite, "ipc-clients", __FILE__);
 }

@@ -25,7 +25,6 @@
 #define FRAME 8
 #define RELEASE 12
 
-static gchar *path;
 static GstElement *server, *ipc;
 static GSubprocess *witness;
 
@@ -36,7 +35,7 @@ start_server (const gchar *properties)
   GstElement *pipeline = test_launch (
       "testframes buffers=32 ! identity sleep-time=4000 ! " TEST_IPC_CAPS
       " ! vkgdripcsink name=ipc socket-path=%s %s",
-      path, properties);
+      test_ipc_path, properties);
 
   gst_element_set_context (pipeline, context);
   gst_context_unref (context);
@@ -61,7 +60,7 @@ static void
 begin (void)
 {
   server = start_server ("max-buffers=1024");
-  witness = test_ipc_start ("client", path);
+  witness = test_ipc_start ("client");
   g_free (test_ipc_read_line (witness));
   test_ipc_wait_clients (ipc, 1);
 }
@@ -79,21 +78,6 @@ end (void)
   fail_unless_equals_int (report.frames, report.last - report.first + 1);
 }
 
-static void
-setup (void)
-{
-  test_ipc_setup ();
-  test_frames_register ();
-  path = test_ipc_make_path ();
-}
-
-static void
-teardown (void)
-{
-  test_ipc_remove_path (path);
-  test_teardown ();
-}
-
 /* --- a client without manners -------------------------------------------- */
 
 static gint
@@ -102,7 +86,7 @@ connect_to (gint type)
   struct sockaddr_un address = { .sun_family = AF_UNIX };
   gint fd = socket (AF_UNIX, type | SOCK_CLOEXEC, 0);
 
-  g_strlcpy (address.sun_path, path, sizeof (address.sun_path));
+  g_strlcpy (address.sun_path, test_ipc_path, sizeof (address.sun_path));
   if (connect (fd, (struct sockaddr *) &address, sizeof (address)) == 0)
     return fd;
   close (fd);
@@ -371,7 +355,7 @@ assert_mode (mode_t mode)
 {
   struct stat status;
 
-  fail_unless (stat (path, &status) == 0);
+  fail_unless (stat (test_ipc_path, &status) == 0);
   fail_unless (S_ISSOCK (status.st_mode));
   fail_unless_equals_int_hex (status.st_mode & 0777, mode);
 }
@@ -407,7 +391,7 @@ ask_as_nobody (void)
 static void
 open_folder (void)
 {
-  gchar *folder = g_path_get_dirname (path);
+  gchar *folder = g_path_get_dirname (test_ipc_path);
 
   fail_unless (chmod (folder, 0755) == 0);
   g_free (folder);
@@ -426,7 +410,7 @@ GST_START_TEST (test_other_users)
   assert_mode (0600);
   fail_unless_equals_int (ask_as_nobody (), -1);
   /* Even if somebody opens the socket, the user of the client is looked at. */
-  fail_unless (chmod (path, 0666) == 0);
+  fail_unless (chmod (test_ipc_path, 0666) == 0);
   fail_unless_equals_int (ask_as_nobody (), BYE);
   fail_unless_equals_uint64 (test_ipc_stat (ipc, "clients-refused"), 1);
   stop_server ();
@@ -449,13 +433,13 @@ ask_liar (gconstpointer data, gsize size)
 {
   struct sockaddr_un address = { .sun_family = AF_UNIX };
   gint listener = socket (AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0), fd;
-  GstElement *pipeline =
-      test_launch ("vkgdripcsrc socket-path=%s ! fakesink sync=false", path);
+  GstElement *pipeline = test_launch (
+      "vkgdripcsrc socket-path=%s ! fakesink sync=false", test_ipc_path);
   GstBus *bus = gst_element_get_bus (pipeline);
   GError *error = NULL;
   GstMessage *message;
 
-  g_strlcpy (address.sun_path, path, sizeof (address.sun_path));
+  g_strlcpy (address.sun_path, test_ipc_path, sizeof (address.sun_path));
   fail_unless (
       bind (listener, (struct sockaddr *) &address, sizeof (address)) == 0);
   fail_unless (listen (listener, 1) == 0);
@@ -472,7 +456,7 @@ ask_liar (gconstpointer data, gsize size)
   gst_object_unref (pipeline);
   close (fd);
   close (listener);
-  remove (path);
+  remove (test_ipc_path);
   return error;
 }
 
@@ -504,7 +488,7 @@ ipc_hostile_suite (void)
   Suite *suite = suite_create ("ipc-hostile");
   TCase *tc = tcase_create ("general");
 
-  tcase_add_checked_fixture (tc, setup, teardown);
+  tcase_add_checked_fixture (tc, test_ipc_setup, test_ipc_teardown);
   suite_add_tcase (suite, tc);
   tcase_add_test (tc, test_rubbish);
   tcase_add_test (tc, test_half_messages);
@@ -521,10 +505,5 @@ ipc_hostile_suite (void)
 int
 main (int argc, char **argv)
 {
-  gint status = test_ipc_role (&argc, &argv);
-
-  if (status >= 0)
-    return status;
-  gst_check_init (&argc, &argv);
-  return gst_check_run_suite (ipc_hostile_suite (), "ipc-hostile", __FILE__);
+  return test_ipc_main (argc, argv, ipc_hostile_suite, "ipc-hostile", __FILE__);
 }

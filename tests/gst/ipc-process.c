@@ -11,6 +11,8 @@
 
 #include "util.h"
 
+gchar *test_ipc_path;
+
 #define ROLE "TEST_IPC_ROLE"
 #define PATH "TEST_IPC_PATH"
 
@@ -143,8 +145,10 @@ be_server (const gchar *path)
   return 1; /* this process is to be killed */
 }
 
-gint
-test_ipc_role (int *argc, char ***argv)
+/* Plays the role that this process has, and returns its exit status; -1 if it
+ * has none. Must be called before gst_check_init (). */
+static gint
+play_role (int *argc, char ***argv)
 {
   const gchar *role = g_getenv (ROLE), *path = g_getenv (PATH);
 
@@ -159,7 +163,7 @@ test_ipc_role (int *argc, char ***argv)
 /* --- in the test --------------------------------------------------------- */
 
 static GSubprocess *
-start (const gchar *const *prefix, const gchar *role, const gchar *path)
+start (const gchar *const *prefix, const gchar *role)
 {
   GSubprocessLauncher *launcher =
       g_subprocess_launcher_new (G_SUBPROCESS_FLAGS_STDOUT_PIPE);
@@ -173,7 +177,7 @@ start (const gchar *const *prefix, const gchar *role, const gchar *path)
   g_ptr_array_add (arguments, self);
   g_ptr_array_add (arguments, NULL);
   g_subprocess_launcher_setenv (launcher, ROLE, role, TRUE);
-  g_subprocess_launcher_setenv (launcher, PATH, path, TRUE);
+  g_subprocess_launcher_setenv (launcher, PATH, test_ipc_path, TRUE);
   process = g_subprocess_launcher_spawnv (
       launcher, (const gchar *const *) arguments->pdata, &error);
   fail_unless (process != NULL, "%s", error ? error->message : "");
@@ -184,13 +188,13 @@ start (const gchar *const *prefix, const gchar *role, const gchar *path)
 }
 
 GSubprocess *
-test_ipc_start (const gchar *role, const gchar *path)
+test_ipc_start (const gchar *role)
 {
-  return start (NULL, role, path);
+  return start (NULL, role);
 }
 
 GSubprocess *
-test_ipc_start_apart (const gchar *role, const gchar *path)
+test_ipc_start_apart (const gchar *role)
 {
   static const gchar *const unshare[] = { "unshare", "--pid", "--fork",
     "--mount-proc", "--kill-child", NULL };
@@ -200,7 +204,7 @@ test_ipc_start_apart (const gchar *role, const gchar *path)
   gboolean can = probe && g_subprocess_wait_check (probe, NULL, NULL);
 
   g_clear_object (&probe);
-  return can ? start (unshare, role, path) : NULL;
+  return can ? start (unshare, role) : NULL;
 }
 
 gchar *
@@ -246,26 +250,8 @@ test_ipc_kill (GSubprocess *process)
   g_object_unref (process);
 }
 
-void
-test_ipc_setup (void)
-{
-  if (g_getenv ("VKGDR_DEBUG"))
-    test_setup ();
-  else
-    test_setup_bar ();
-}
-
-gboolean
-test_ipc_cannot_export (void)
-{
-  if (test_has_window ())
-    return FALSE;
-  g_print ("skipped: without a window, memory cannot be exported here\n");
-  return TRUE;
-}
-
-gchar *
-test_ipc_make_path (void)
+static gchar *
+make_path (void)
 {
   gchar *folder = g_dir_make_tmp ("vkgdr-ipc-XXXXXX", NULL);
   gchar *path;
@@ -276,8 +262,8 @@ test_ipc_make_path (void)
   return path;
 }
 
-void
-test_ipc_remove_path (gchar *path)
+static void
+remove_path (gchar *path)
 {
   gchar *folder = g_path_get_dirname (path);
 
@@ -285,6 +271,33 @@ test_ipc_remove_path (gchar *path)
   remove (folder);
   g_free (folder);
   g_free (path);
+}
+
+void
+test_ipc_setup (void)
+{
+  if (g_getenv ("VKGDR_DEBUG"))
+    test_setup ();
+  else
+    test_setup_bar ();
+  test_frames_register ();
+  test_ipc_path = make_path ();
+}
+
+void
+test_ipc_teardown (void)
+{
+  g_clear_pointer (&test_ipc_path, remove_path);
+  test_teardown ();
+}
+
+gboolean
+test_ipc_cannot_export (void)
+{
+  if (test_has_window ())
+    return FALSE;
+  g_print ("skipped: without a window, memory cannot be exported here\n");
+  return TRUE;
 }
 
 void
@@ -313,4 +326,28 @@ test_ipc_stat (GstElement *element, const gchar *name)
   fail_unless (gst_structure_get_uint64 (stats, name, &value), "%s", name);
   gst_structure_free (stats);
   return value;
+}
+
+void
+test_ipc_wait_stat (GstElement *element, const gchar *name, guint64 value)
+{
+  gint64 deadline = g_get_monotonic_time () + 5 * G_TIME_SPAN_SECOND;
+
+  while (test_ipc_stat (element, name) != value) {
+    fail_unless (g_get_monotonic_time () < deadline, "%s is not %u but %u",
+        name, (guint) value, (guint) test_ipc_stat (element, name));
+    g_usleep (1000);
+  }
+}
+
+int
+test_ipc_main (int argc, char **argv, Suite *(*make) (void), const gchar *name,
+    const gchar *file)
+{
+  gint status = play_role (&argc, &argv);
+
+  if (status >= 0)
+    return status;
+  gst_check_init (&argc, &argv);
+  return gst_check_run_suite (make (), name, file);
 }

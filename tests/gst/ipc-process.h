@@ -10,7 +10,7 @@
 #define __TEST_IPC_PROCESS_H__
 
 #include <gio/gio.h>
-#include <gst/gst.h>
+#include <gst/check/gstcheck.h>
 
 G_BEGIN_DECLS
 
@@ -24,16 +24,12 @@ typedef struct {
   gchar end[512]; /* "eos", or the error */
 } TestIpcReport;
 
-/* To be called first in main (), before gst_check_init (): plays the role that
- * this process has, if it has one, and returns its exit status; -1 if it has
- * none. */
-gint test_ipc_role (int *argc, char ***argv);
-
-/* Starts a process with the role "client", "slow", "holder" or "server". */
-GSubprocess *test_ipc_start (const gchar *role, const gchar *path);
+/* Starts a process with the role "client", "slow", "holder" or "server", which
+ * uses test_ipc_path. */
+GSubprocess *test_ipc_start (const gchar *role);
 
 /* The same in a PID namespace of its own; NULL if that is not permitted. */
-GSubprocess *test_ipc_start_apart (const gchar *role, const gchar *path);
+GSubprocess *test_ipc_start_apart (const gchar *role);
 
 /* Reads a line, which the caller frees. */
 gchar *test_ipc_read_line (GSubprocess *process);
@@ -44,23 +40,29 @@ void test_ipc_finish (GSubprocess *process, TestIpcReport *report);
 /* Kills a process with SIGKILL, waits for its end, and gives it back. */
 void test_ipc_kill (GSubprocess *process);
 
-/* test_setup_bar (), or test_setup () if the environment says what the device
- * is like. */
+/* For main (): plays the role of this process, or runs the suite that @make
+ * returns. */
+int test_ipc_main (int argc, char **argv, Suite *(*make) (void),
+    const gchar *name, const gchar *file);
+
+/* A checked fixture: test_setup_bar (), or test_setup () if the environment
+ * says what the device is like; the element "testframes"; and test_ipc_path,
+ * the path of a socket in a folder of its own. */
+extern gchar *test_ipc_path;
 void test_ipc_setup (void);
+void test_ipc_teardown (void);
 
 /* Whether memory of the device has no file descriptor; says so. */
 gboolean test_ipc_cannot_export (void);
-
-/* A folder of the test's own, and the path of a socket in it, which the caller
- * frees. test_ipc_remove_path () removes both. */
-gchar *test_ipc_make_path (void);
-void test_ipc_remove_path (gchar *path);
 
 /* Waits until @element's property num-clients is @n. */
 void test_ipc_wait_clients (GstElement *element, guint n);
 
 /* A field of the property `stats`. */
 guint64 test_ipc_stat (GstElement *element, const gchar *name);
+
+/* Waits until the field is @value; fails the test after some seconds. */
+void test_ipc_wait_stat (GstElement *element, const gchar *name, guint64 value);
 
 /* Whether all bytes of @buffer, a frame of "testframes", are those that its
  * timestamp says. */

@@ -91,33 +91,31 @@ assert_refused (GstElement *pipeline, const gchar *thread)
 GST_START_TEST (test_ipc_sink)
 {
   static const gchar *const threads[] = { "vkgdripc-io", "vkgdripc-wait" };
-  gchar *path = test_ipc_make_path ();
-  GstElement *pipeline = test_launch (
-      "videotestsrc num-buffers=20 ! vkgdripcsink socket-path=%s", path);
+  GstElement *pipeline =
+      test_launch ("videotestsrc num-buffers=20 ! vkgdripcsink socket-path=%s",
+          test_ipc_path);
 
   assert_refused (pipeline, threads[__i__]);
-  fail_if (g_file_test (path, G_FILE_TEST_EXISTS));
+  fail_if (g_file_test (test_ipc_path, G_FILE_TEST_EXISTS));
   fail_if (gst_element_set_state (pipeline, GST_STATE_PAUSED)
            == GST_STATE_CHANGE_FAILURE);
-  fail_unless (g_file_test (path, G_FILE_TEST_EXISTS));
+  fail_unless (g_file_test (test_ipc_path, G_FILE_TEST_EXISTS));
   gst_element_set_state (pipeline, GST_STATE_NULL);
   gst_object_unref (pipeline);
-  test_ipc_remove_path (path);
 }
 GST_END_TEST;
 
 GST_START_TEST (test_ipc_src)
 {
   GstElement *server, *client;
-  gchar *path;
 
   if (test_ipc_cannot_export ())
     return;
-  path = test_ipc_make_path ();
   server = test_launch (
-      "videotestsrc is-live=true ! vkgdripcsink socket-path=%s", path);
+      "videotestsrc is-live=true ! vkgdripcsink socket-path=%s", test_ipc_path);
   client = test_launch (
-      "vkgdripcsrc num-buffers=3 socket-path=%s ! fakesink sync=false", path);
+      "vkgdripcsrc num-buffers=3 socket-path=%s ! fakesink sync=false",
+      test_ipc_path);
   gst_element_set_state (server, GST_STATE_PLAYING);
   test_play (client);
   assert_refused (client, "vkgdripc-flush");
@@ -125,7 +123,6 @@ GST_START_TEST (test_ipc_src)
   gst_element_set_state (server, GST_STATE_NULL);
   gst_object_unref (client);
   gst_object_unref (server);
-  test_ipc_remove_path (path);
 }
 GST_END_TEST;
 
@@ -225,7 +222,7 @@ no_threads_suite (void)
 
   tcase_add_loop_test (tc, test_pipelines, 0, G_N_ELEMENTS (cases));
   suite_add_tcase (suite, tc);
-  tcase_add_checked_fixture (ipc, test_ipc_setup, test_teardown);
+  tcase_add_checked_fixture (ipc, test_ipc_setup, test_ipc_teardown);
   tcase_add_loop_test (ipc, test_ipc_sink, 0, 2);
   tcase_add_test (ipc, test_ipc_src);
   suite_add_tcase (suite, ipc);

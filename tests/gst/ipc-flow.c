@@ -1,0 +1,450 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * ipc-flow.c: when frames are sent and lost, and how connections begin and end
+ *
+ * vkgdripcsink and vkgdripcsrc are in one process.
+ */
+
+#include <string.h>
+
+#include "ipc-harness.h"
+
+/* --- slow clients -------------------------------------------------------- */
+
+GST_START_TEST (test_leaky_downstream)
+{
+  GstBuffer *first;
+  guint i;
+
+  if (!test_ipc_begin ("leaky=downstream max-buffers=2"))
+    return;
+  for (i = 0; i < 10; i++)
+    test_ipc_push (i);
+  first = test_ipc_pull (0);
+  fail_unless_equals_uint64 (test_ipc_sink_stat ("frames-sent"), 2);
+  fail_unless_equals_uint64 (test_ipc_sink_stat ("frames-lost"), 7);
+  gst_buffer_unref (first);
+  test_ipc_pull_and_drop (1);
+  first = test_ipc_pull (9);
+  fail_unless (GST_BUFFER_FLAG_IS_SET (first, GST_BUFFER_FLAG_DISCONT));
+  fail_unless_equals_uint64 (
+      test_ipc_stat (test_src->element, "frames-lost"), 7);
+  gst_buffer_unref (first);
+  test_ipc_end ();
+}
+GST_END_TEST
+
+GST_START_TEST (test_leaky_upstream)
+{
+  guint i;
+
+  if (!test_ipc_begin ("leaky=upstream max-buffers=2"))
+    return;
+  for (i = 0; i < 10; i++)
+    test_ipc_push (i);
+  fail_unless_equals_uint64 (test_ipc_sink_stat ("frames-lost"), 8);
+  test_ipc_pull_and_drop (0);
+  test_ipc_pull_and_drop (1);
+  /* Until the answers have come, further frames are lost. */
+  do {
+    test_ipc_push (i++);
+    g_usleep (1000);
+  } while (test_ipc_sink_stat ("frames-sent") == 2);
+  test_ipc_pull_and_drop (i - 1);
+  test_ipc_end ();
+}
+GST_END_TEST
+
+typedef struct {
+  guint n;
+  gint done; /* atomic */
+} Pusher;
+
+static gpointer
+push_all (gpointer data)
+{
+  Pusher *pusher = data;
+  guint i;
+
+  for (i = 0; i < pusher->n; i++) {
+    if (gst_harness_push (test_sink, test_ipc_new_frame (i)) != GST_FLOW_OK)
+      break;
+    g_atomic_int_inc (&pusher->done);
+  }
+  return NULL;
+}
+
+/* The sink takes @n frames, and then waits for its client. */
+static void
+assert_waits_after (Pusher *pusher, gint n)
+{
+  gint64 deadline = g_get_monotonic_time () + 10 * G_TIME_SPAN_SECOND;
+
+  while (g_atomic_int_get (&pusher->done) < n
+         && g_get_monotonic_time () < deadline)
+    g_usleep (1000);
+  g_usleep (50 * 1000);
+  fail_unless_equals_int (g_atomic_int_get (&pusher->done), n);
+}
+
+GST_START_TEST (test_leaky_no)
+{
+  Pusher pusher = { .n = 10 };
+  GThread *thread;
+  guint i;
+
+  if (!test_ipc_begin ("leaky=no max-buffers=2"))
+    return;
+  thread = g_thread_new ("push", push_all, &pusher);
+  assert_waits_after (&pusher, 2);
+  for (i = 0; i < 10; i++)
+    test_ipc_pull_and_drop (i);
+  g_thread_join (thread);
+  fail_unless_equals_int (pusher.done, 10);
+  fail_unless_equals_uint64 (test_ipc_sink_stat ("frames-lost"), 0);
+  test_ipc_end ();
+}
+GST_END_TEST
+
+/* A source that waits goes on when the client goes, and when the pipeline is
+ * stopped. */
+GST_START_TEST (test_leaky_no_ends)
+{
+  Pusher pusher = { .n = 10 };
+  GThread *thread;
+
+  if (!test_ipc_begin ("leaky=no max-buffers=2"))
+    return;
+  thread = g_thread_new ("push", push_all, &pusher);
+  assert_waits_after (&pusher, 2);
+  test_ipc_disconnect ();
+  g_thread_join (thread);
+  fail_unless_equals_int (pusher.done, 10);
+
+  test_ipc_wait_clients (test_sink->element, 0);
+  test_ipc_connect ();
+  pusher.done = 0;
+  thread = g_thread_new ("push", push_all, &pusher);
+  assert_waits_after (&pusher, 2);
+  gst_element_set_state (test_sink->element, GST_STATE_NULL);
+  g_thread_join (thread);
+  fail_unless_equals_int (pusher.done, 2);
+  test_ipc_end ();
+}
+GST_END_TEST
+
+/* A client that has stopped, and keeps frames, holds up nobody. */
+GST_START_TEST (test_leaky_no_and_kept_frames)
+{
+  GstBuffer *kept[2];
+  guint i;
+
+  if (!test_ipc_begin ("leaky=no max-buffers=2"))
+    return;
+  for (i = 0; i < 2; i++) {
+    test_ipc_push (i);
+    kept[i] = test_ipc_pull (i);
+  }
+  test_ipc_disconnect ();
+  for (i = 2; i < 10; i++)
+    test_ipc_push (i);
+  fail_unless_equals_uint64 (test_ipc_sink_stat ("frames-sent"), 2);
+  for (i = 0; i < 2; i++)
+    gst_buffer_unref (kept[i]);
+  test_ipc_wait_clients (test_sink->element, 0);
+  test_ipc_end ();
+}
+GST_END_TEST
+
+GST_START_TEST (test_wait_for_connection)
+{
+  Pusher pusher = { .n = 2 };
+  GThread *thread;
+
+  if (test_ipc_cannot_export ())
+    return;
+  test_ipc_serve ("wait-for-connection=true");
+  thread = g_thread_new ("push", push_all, &pusher);
+  g_usleep (100 * 1000);
+  fail_unless_equals_int (g_atomic_int_get (&pusher.done), 0);
+  test_ipc_connect ();
+  g_thread_join (thread);
+  test_ipc_pull_and_drop (0);
+  test_ipc_pull_and_drop (1);
+  test_ipc_end ();
+}
+GST_END_TEST
+
+/* Accesses @buffer's memory on @stream for @ms milliseconds. Sets *@done
+ * (nullable) to TRUE at the end. */
+static void
+delay_access (GstBuffer *buffer, GstVkgdrStream *stream, GstMapFlags flags,
+    guint ms, gint *done)
+{
+  GstMemory *memory = gst_buffer_peek_memory (buffer, 0);
+
+  fail_unless (gst_vkgdr_memory_begin_access (memory, stream, flags, NULL));
+  test_stream_delay (stream, ms, done);
+  fail_unless (gst_vkgdr_memory_end_access (memory, stream, flags, NULL));
+}
+
+/* The streaming thread does not wait for the device: the frame is sent when it
+ * is written. */
+GST_START_TEST (test_pending_frame)
+{
+  GstVkgdrStream *stream;
+  GstBuffer *buffer;
+  gint64 since;
+  gint done = FALSE;
+
+  if (!test_ipc_begin (""))
+    return;
+  stream = test_stream_new (test_context);
+  buffer = test_ipc_new_frame (1);
+  delay_access (buffer, stream, GST_MAP_WRITE, 300, &done);
+  fail_if (gst_vkgdr_memory_is_written (gst_buffer_peek_memory (buffer, 0)));
+  since = g_get_monotonic_time ();
+  test_ipc_push_buffer (buffer);
+  test_ipc_push (2);
+  fail_unless (g_get_monotonic_time () - since < 200 * 1000);
+  fail_unless_equals_int (g_atomic_int_get (&done), FALSE);
+  test_ipc_pull_and_drop (1);
+  fail_unless_equals_int (g_atomic_int_get (&done), TRUE);
+  test_ipc_pull_and_drop (2);
+  gst_object_unref (stream);
+  test_ipc_end ();
+}
+GST_END_TEST
+
+/* A frame that is not written when the pipeline is stopped is still sent. */
+GST_START_TEST (test_pending_end)
+{
+  GstVkgdrStream *stream;
+  GstBuffer *buffer;
+
+  if (!test_ipc_begin (""))
+    return;
+  stream = test_stream_new (test_context);
+  buffer = test_ipc_new_frame (1);
+  delay_access (buffer, stream, GST_MAP_WRITE, 200, NULL);
+  test_ipc_push_buffer (buffer);
+  test_ipc_push_event (gst_event_new_eos ());
+  test_ipc_stop ();
+  test_ipc_pull_and_drop (1);
+  gst_event_unref (test_ipc_pull_event (GST_EVENT_EOS));
+  gst_object_unref (stream);
+  test_ipc_end ();
+}
+GST_END_TEST
+
+/* A frame comes back when the client's device has finished with it, not before.
+ */
+GST_START_TEST (test_pending_release)
+{
+  GstVkgdrStream *stream;
+  GstBuffer *buffer;
+  gint done = FALSE;
+
+  if (!test_ipc_begin ("leaky=downstream max-buffers=2"))
+    return;
+  stream = test_stream_new (test_context);
+  test_ipc_push (1);
+  buffer = test_ipc_pull (1);
+  delay_access (buffer, stream, GST_MAP_READ, 300, &done);
+  gst_buffer_unref (buffer);
+  /* It counts as one of the client's two frames until then. */
+  test_ipc_push (2);
+  test_ipc_push (3);
+  fail_unless_equals_int (g_atomic_int_get (&done), FALSE);
+  fail_unless_equals_uint64 (test_ipc_sink_stat ("frames-sent"), 2);
+  test_ipc_wait_stat (test_sink->element, "frames-sent", 3);
+  fail_unless_equals_int (g_atomic_int_get (&done), TRUE);
+  test_ipc_pull_and_drop (2);
+  test_ipc_pull_and_drop (3);
+  gst_object_unref (stream);
+  test_ipc_end ();
+}
+GST_END_TEST
+
+/* --- beginnings and ends ------------------------------------------------- */
+
+/* Pushes frames until one is not sent, because the server knows by then that
+ * its only client has stopped. */
+static void
+push_until_stopped (guint number)
+{
+  gint64 deadline = g_get_monotonic_time () + 5 * G_TIME_SPAN_SECOND;
+  guint64 sent;
+  guint i;
+
+  do {
+    sent = test_ipc_sink_stat ("frames-sent");
+    test_ipc_push (number++);
+    fail_unless (g_get_monotonic_time () < deadline, "frames are still sent");
+  } while (test_ipc_sink_stat ("frames-sent") != sent);
+  for (i = 0; i < 4; i++)
+    test_ipc_push (number++);
+  fail_unless_equals_uint64 (test_ipc_sink_stat ("frames-sent"), sent);
+}
+
+GST_START_TEST (test_frames_outlive_elements)
+{
+  GstBuffer *kept;
+
+  if (!test_ipc_begin (""))
+    return;
+  test_ipc_push (1);
+  test_ipc_push (2);
+  kept = test_ipc_pull (1);
+  test_ipc_disconnect ();
+  fail_unless (test_ipc_is_whole (kept, TEST_IPC_WIDTH, TEST_IPC_HEIGHT));
+  /* The client is there until its frame is, but gets no others. */
+  push_until_stopped (3);
+  test_ipc_wait_clients (test_sink->element, 1);
+  test_ipc_stop ();
+  fail_unless (test_ipc_is_whole (kept, TEST_IPC_WIDTH, TEST_IPC_HEIGHT));
+  gst_buffer_unref (kept);
+  test_ipc_end ();
+}
+GST_END_TEST
+
+GST_START_TEST (test_server_stops)
+{
+  if (!test_ipc_begin (""))
+    return;
+  test_ipc_push (1);
+  test_ipc_stop ();
+  test_ipc_pull_and_drop (1);
+  gst_event_unref (test_ipc_pull_event (GST_EVENT_EOS));
+  test_ipc_disconnect ();
+  fail_if (g_file_test (test_ipc_path, G_FILE_TEST_EXISTS));
+  test_ipc_end ();
+}
+GST_END_TEST
+
+GST_START_TEST (test_absent_server)
+{
+  GstElement *pipeline =
+      test_launch ("vkgdripcsrc socket-path=%s connection-timeout=1 ! fakesink",
+          test_ipc_path);
+  GError *error = test_play_error (pipeline);
+
+  fail_unless (g_error_matches (
+      error, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_NOT_FOUND));
+  fail_unless (
+      strstr (error->message, "no vkgdripcsink") != NULL, "%s", error->message);
+  g_error_free (error);
+  gst_object_unref (pipeline);
+}
+GST_END_TEST
+
+/* A client may be started first, and stopped while it waits. */
+GST_START_TEST (test_client_first)
+{
+  test_ipc_start_client ();
+  g_usleep (100 * 1000);
+  if (test_ipc_cannot_export ()) {
+    test_ipc_end ();
+    return;
+  }
+  test_ipc_serve ("");
+  test_ipc_wait_clients (test_sink->element, 1);
+  test_ipc_push (1);
+  test_ipc_pull_and_drop (1);
+  test_ipc_disconnect ();
+  test_ipc_stop ();
+  test_ipc_start_client ();
+  g_usleep (50 * 1000);
+  test_ipc_end ();
+}
+GST_END_TEST
+
+static void
+assert_no_start (const gchar *properties, const gchar *sentence)
+{
+  GstElement *pipeline =
+      test_launch ("videotestsrc ! vkgdripcsink %s", properties);
+  GError *error = test_play_error (pipeline);
+
+  fail_unless (strstr (error->message, sentence) != NULL, "%s", error->message);
+  g_error_free (error);
+  gst_object_unref (pipeline);
+}
+
+GST_START_TEST (test_paths)
+{
+  gchar *properties = g_strdup_printf ("socket-path=%s", test_ipc_path);
+  gchar *part = g_strnfill (30, 'x');
+  gchar *long_path =
+      g_strdup_printf ("socket-path=/tmp/%s%s%s%s", part, part, part, part);
+
+  test_ipc_serve ("");
+  assert_no_start ("", "socket-path");
+  assert_no_start (properties, "exists");
+  assert_no_start ("socket-path=/nowhere/at/all", "/nowhere/at/all");
+  assert_no_start (long_path, "socket-path");
+  test_ipc_stop ();
+  /* A file that is not a socket stays. */
+  fail_unless (g_file_set_contents (test_ipc_path, "text", -1, NULL));
+  assert_no_start (properties, "exists");
+  fail_unless (g_file_test (test_ipc_path, G_FILE_TEST_IS_REGULAR));
+  g_free (long_path);
+  g_free (part);
+  g_free (properties);
+  test_ipc_end ();
+}
+GST_END_TEST
+
+GST_START_TEST (test_restart)
+{
+  guint i, fds = 0;
+
+  if (test_ipc_cannot_export ())
+    return;
+  for (i = 0; i < 10; i++) {
+    if (i == 2)
+      fds = test_count_fds ();
+    test_ipc_serve ("");
+    test_ipc_connect ();
+    test_ipc_push (i);
+    test_ipc_pull_and_drop (i);
+    if (i % 2) {
+      test_ipc_stop ();
+      test_ipc_disconnect ();
+    } else {
+      test_ipc_disconnect ();
+      test_ipc_stop ();
+    }
+  }
+  test_assert_fds (fds);
+  test_ipc_end ();
+}
+GST_END_TEST
+
+static Suite *
+ipc_flow_suite (void)
+{
+  Suite *suite = suite_create ("ipc-flow");
+  TCase *tc = tcase_create ("general");
+
+  tcase_add_checked_fixture (tc, test_ipc_setup, test_ipc_teardown);
+  suite_add_tcase (suite, tc);
+  tcase_add_test (tc, test_leaky_downstream);
+  tcase_add_test (tc, test_leaky_upstream);
+  tcase_add_test (tc, test_leaky_no);
+  tcase_add_test (tc, test_leaky_no_ends);
+  tcase_add_test (tc, test_leaky_no_and_kept_frames);
+  tcase_add_test (tc, test_wait_for_connection);
+  tcase_add_test (tc, test_pending_frame);
+  tcase_add_test (tc, test_pending_end);
+  tcase_add_test (tc, test_pending_release);
+  tcase_add_test (tc, test_frames_outlive_elements);
+  tcase_add_test (tc, test_server_stops);
+  tcase_add_test (tc, test_absent_server);
+  tcase_add_test (tc, test_client_first);
+  tcase_add_test (tc, test_paths);
+  tcase_add_test (tc, test_restart);
+  return suite;
+}
+
+GST_CHECK_MAIN (ipc_flow);
