@@ -12,7 +12,7 @@
 
 #include <glib/gstdio.h>
 
-#include "util.h"
+#include "gate.h"
 
 #define SIZE 4096
 #define FLOATS 256
@@ -182,12 +182,13 @@ GST_START_TEST (test_mapping_on_a_stream)
   fail_unless (mapping != NULL);
   fail_unless (!gst_memory_map (memory, &map, GST_MAP_WRITE));
   fail_unless (gst_vkgdr_mapping_add_stream (mapping, wrapped, &error));
-  test_stream_delay (consumer, 200, &done);
+  test_gate_delay (consumer, 100, &done);
   gst_vkgdr_mapping_unmap (mapping);
   gst_vkgdr_mapping_unref (mapping);
   fail_unless (!gst_vkgdr_memory_is_idle (memory));
   fail_unless (!g_atomic_int_get (&done));
 
+  test_gate_set (TRUE);
   fail_unless (gst_memory_map (memory, &map, GST_MAP_WRITE));
   fail_unless (g_atomic_int_get (&done));
   gst_memory_unmap (memory, &map);

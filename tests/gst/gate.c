@@ -47,6 +47,21 @@ test_gate_wait (void *user_data)
   g_mutex_unlock (&gate.lock);
 }
 
+void
+test_gate_delay (GstVkgdrStream *stream, guint ms, gint *done)
+{
+  GstVkgdrContext *context = gst_vkgdr_stream_get_context (stream);
+  CUstream handle = gst_vkgdr_stream_get_handle (stream);
+
+  test_gate_set (FALSE);
+  fail_unless (gst_vkgdr_context_push (context, NULL));
+  fail_unless_equals_int (
+      vkgdr_driver_load ()->cuLaunchHostFunc (handle, test_gate_wait, NULL),
+      CUDA_SUCCESS);
+  gst_vkgdr_context_pop (context);
+  test_stream_delay (stream, ms, done);
+}
+
 static CUresult
 gated_htod (CUdeviceptr dst, const void *src, size_t size, CUstream stream)
 {

@@ -24,6 +24,11 @@ gboolean test_gate_was_missed (void);
  * after that. */
 void test_gate_wait (void *user_data);
 
+/* Keeps @stream busy until the gate, which is closed here, is opened, and @ms
+ * milliseconds longer; then sets *@done (nullable) to TRUE. Shows what does not
+ * wait for the stream, however slow the machine is, and then what does. */
+void test_gate_delay (GstVkgdrStream *stream, guint ms, gint *done);
+
 /* From now on, the library's transfers to the device wait for the gate. */
 void test_gate_transfers (void);
 

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "util.h"
+#include "gate.h"
 
 #define SIZE 5000
 
@@ -159,7 +159,7 @@ GST_START_TEST (test_parts_have_fences)
   stream = test_stream_new (test_context);
   fail_unless (
       gst_vkgdr_memory_begin_access (one, stream, GST_MAP_WRITE, NULL));
-  test_stream_delay (stream, 300, &done);
+  test_gate_delay (stream, 100, &done);
   fail_unless (gst_vkgdr_memory_end_access (one, stream, GST_MAP_WRITE, NULL));
   fail_if (gst_vkgdr_memory_is_written (one));
   fail_unless (gst_vkgdr_memory_is_idle (other));
@@ -168,6 +168,7 @@ GST_START_TEST (test_parts_have_fences)
   gst_memory_unref (other);
   gst_memory_unref (one);
   fail_unless_equals_int (g_atomic_int_get (&calls), 0);
+  test_gate_set (TRUE);
   for (waited = 0; waited < 5000 && !g_atomic_int_get (&calls); waited++)
     g_usleep (1000);
   fail_unless_equals_int (g_atomic_int_get (&calls), 1);
@@ -189,12 +190,13 @@ GST_START_TEST (test_wait_written)
 
   fail_unless (
       gst_vkgdr_memory_begin_access (memory, stream, GST_MAP_READ, NULL));
-  test_stream_delay (stream, 200, &done);
+  test_gate_delay (stream, 0, &done);
   fail_unless (
       gst_vkgdr_memory_end_access (memory, stream, GST_MAP_READ, NULL));
   fail_unless (gst_vkgdr_memory_is_written (memory));
   fail_unless (gst_vkgdr_memory_wait_written (memory, &error));
   fail_unless_equals_int (g_atomic_int_get (&done), FALSE);
+  test_gate_set (TRUE);
   fail_unless (gst_vkgdr_memory_wait_idle (memory, NULL));
 
   fail_unless (

@@ -10,7 +10,7 @@
 
 #include "device.h"
 #include "memory/pinnedmemory.h"
-#include "util.h"
+#include "gate.h"
 
 #define SIZE 10000
 
@@ -354,7 +354,7 @@ GST_START_TEST (test_write_waits_for_readers)
   write_pattern (memory, 1);
   fail_unless (
       gst_vkgdr_memory_begin_access (memory, stream, GST_MAP_READ, NULL));
-  test_stream_delay (stream, 200, &done);
+  test_gate_delay (stream, 100, &done);
   fail_unless (
       gst_vkgdr_memory_end_access (memory, stream, GST_MAP_READ, NULL));
   fail_unless (!gst_vkgdr_memory_is_idle (memory));
@@ -362,6 +362,7 @@ GST_START_TEST (test_write_waits_for_readers)
   /* A reader does not wait for another reader, but a writer does. */
   assert_read (memory, 1);
   fail_unless (!g_atomic_int_get (&done));
+  test_gate_set (TRUE);
   fail_unless (gst_memory_map (memory, &map, GST_MAP_WRITE));
   fail_unless (g_atomic_int_get (&done));
   gst_memory_unmap (memory, &map);
@@ -627,10 +628,11 @@ GST_START_TEST (test_fetched_memory_is_waited_for)
   pinned = gst_vkgdr_allocator_alloc_pinned (allocator, 2 * SIZE, NULL);
   data = gst_vkgdr_pinned_memory_get_data (pinned);
   fail_unless (gst_vkgdr_memory_fetch (memory, pinned, 0, stream, NULL));
-  test_stream_delay (stream, 100, &done);
+  test_gate_delay (stream, 100, &done);
   fail_unless (gst_vkgdr_memory_fetch (memory, pinned, SIZE, stream, NULL));
   fail_unless (!g_atomic_int_get (&done));
 
+  test_gate_set (TRUE);
   part = gst_memory_share (pinned, SIZE, -1);
   fail_unless (gst_memory_map (part, &map, GST_MAP_READ));
   fail_unless (g_atomic_int_get (&done));

@@ -4,7 +4,7 @@
  * gets
  */
 
-#include "util.h"
+#include "gate.h"
 
 #define SIZE 10000
 
@@ -70,13 +70,15 @@ GST_START_TEST (test_idle_buffers_come_first)
   guint64 idle = pointer_of (c), pa = pointer_of (a), pb = pointer_of (b);
   gint done = FALSE;
 
-  release_while_read (a, stream, 100, NULL);
-  release_while_read (b, stream, 100, &done);
+  test_gate_delay (stream, 0, NULL);
+  release_while_read (a, stream, 50, NULL);
+  release_while_read (b, stream, 50, &done);
   gst_buffer_unref (c);
 
   c = acquire (pool);
   fail_unless (pointer_of (c) == idle);
   fail_unless (!g_atomic_int_get (&done));
+  test_gate_set (TRUE);
   /* If no buffer is idle, the pool waits for the one that was released
    * first. */
   a = acquire (pool);
@@ -113,6 +115,7 @@ release_while_read_on_unknown_stream (GstBuffer *buffer, guint ms, gint *done)
 GST_START_TEST (test_unknown_readers_do_not_block)
 {
   GstBufferPool *pool = make_pool (2, 2);
+  GstVkgdrStream *other = test_stream_new (test_context);
   GstBuffer *a = acquire (pool), *b = acquire (pool);
   guint64 pa = pointer_of (a), pb = pointer_of (b);
   gint done = FALSE;
@@ -120,10 +123,12 @@ GST_START_TEST (test_unknown_readers_do_not_block)
   if (vkgdr_driver_load ()->cuCtxRecordEvent) {
     release_while_read_on_unknown_stream (b, 0, NULL);
     fail_unless (gst_vkgdr_context_synchronize (test_context, NULL));
-    release_while_read_on_unknown_stream (a, 200, &done);
+    test_gate_delay (other, 100, &done);
+    release_while_read_on_unknown_stream (a, 0, NULL);
     b = acquire (pool);
     fail_unless (pointer_of (b) == pb);
     fail_unless (!g_atomic_int_get (&done));
+    test_gate_set (TRUE);
     a = acquire (pool);
     fail_unless (pointer_of (a) == pa);
     fail_unless (g_atomic_int_get (&done));
@@ -131,6 +136,7 @@ GST_START_TEST (test_unknown_readers_do_not_block)
   gst_buffer_unref (b);
   gst_buffer_unref (a);
   free_pool (pool);
+  gst_object_unref (other);
 }
 GST_END_TEST;
 
