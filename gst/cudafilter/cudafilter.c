@@ -273,6 +273,7 @@ gst_cuda_filter_init (GstCudaFilter *self)
 {
   gst_cuda_filter_init_properties (self);
   gst_cuda_filter_init_pads (self);
+  gst_vkgdr_filter_set_share_stream (GST_VKGDR_FILTER (self), TRUE);
   self->child = gst_cuda_params_new (NULL, NULL);
   gst_object_set_parent (GST_OBJECT (self->child), GST_OBJECT (self));
 }

@@ -415,17 +415,27 @@ GST_START_TEST (test_no_limit)
 }
 GST_END_TEST;
 
+#define VICTIM " ! cudafilter name=victim kernel-timeout=300"
+
+/* Filters that share a stream with the endless kernel, or wait for it. */
+static const gchar *const victims[] = {
+  FILTER VICTIM,
+  FILTER " ! queue" VICTIM,
+  "vkgdrupload" VICTIM " ! cudafilter name=filter",
+};
+
 /* A filter that waits for the kernel of another filter is not reported as the
  * cause. */
 GST_START_TEST (test_blame)
 {
-  GstElement *pipeline = launch (ENDLESS, LIMIT,
-      SOURCE FILTER " ! cudafilter name=victim kernel-timeout=300 ! "
-                    "vkgdrdownload ! fakesink");
+  gchar *description =
+      g_strconcat (SOURCE, victims[__i__], " ! vkgdrdownload ! fakesink", NULL);
+  GstElement *pipeline = launch (ENDLESS, LIMIT, description);
 
   play (pipeline);
   assert_tells_of_endless (next_error_of (pipeline, NULL));
   stop (pipeline);
+  g_free (description);
 }
 GST_END_TEST;
 
@@ -622,7 +632,7 @@ faults_suite (void)
   tcase_add_loop_test (
       tc, test_stop_beside_endless_kernel, 0, G_N_ELEMENTS (neighbours));
   tcase_add_test (tc, test_start_on_hung_device);
-  tcase_add_test (tc, test_blame);
+  tcase_add_loop_test (tc, test_blame, 0, G_N_ELEMENTS (victims));
   tcase_add_test (tc, test_recovery);
   return s;
 }

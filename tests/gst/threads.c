@@ -150,6 +150,7 @@ GST_START_TEST (test_launches_of_others_end_first)
   GstVkgdrContext *context = test_context_new ();
   GstVkgdrStream *stream = test_stream_new (context);
   GstVkgdrClock *clock = gst_vkgdr_stream_get_clock (stream);
+  GstVkgdrLauncher *launcher = gst_vkgdr_stream_get_launcher (stream);
   CUstream handle = gst_vkgdr_stream_get_handle (stream);
   GstVkgdrRun *first, *other;
   GError *error = NULL;
@@ -157,9 +158,11 @@ GST_START_TEST (test_launches_of_others_end_first)
 
   gst_vkgdr_stream_set_kernel_timeout (stream, LIMIT);
   fail_unless (gst_vkgdr_context_push (context, NULL));
-  fail_unless (gst_vkgdr_clock_begin (clock, handle, "first", &first, NULL));
+  fail_unless (
+      gst_vkgdr_clock_begin (clock, handle, launcher, "first", &first, NULL));
   for (i = 0; i < N_LAUNCHES; i++) {
-    fail_unless (gst_vkgdr_clock_begin (clock, handle, "other", &other, NULL));
+    fail_unless (
+        gst_vkgdr_clock_begin (clock, handle, launcher, "other", &other, NULL));
     gst_vkgdr_clock_end (clock, handle, other, TRUE);
     fail_unless (gst_vkgdr_stream_synchronize (stream, NULL));
   }

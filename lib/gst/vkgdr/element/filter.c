@@ -56,6 +56,8 @@ GST_DEBUG_CATEGORY_STATIC (gst_vkgdr_filter_debug);
 typedef struct {
   gint in_place; /* whether allowed; atomic */
   gint use_cpu;  /* atomic */
+  gboolean share_stream;
+  GstVkgdrStream *stream; /* for the next buffer; NULL while stopped */
 
   gboolean same_caps;     /* the output has the caps of the input */
   gboolean is_video;      /* both are raw video */
@@ -468,19 +470,42 @@ filter_here (GstVkgdrFilter *self, GstBuffer *input, GstBuffer *output,
   return gst_vkgdr_cuda_work_end (&work, ok ? error : NULL) && ok;
 }
 
+/* Uses the stream of the filter that has written the input, so that the work
+ * does not have to wait for an event. */
 static gboolean
-filter_on_device (GstVkgdrFilter *self, GstBuffer *input, GstBuffer *output,
-    GstVkgdrStream *stream, GError **error)
+follow_input (GstVkgdrFilter *self, GstBuffer *input, GError **error)
 {
+  GstVkgdrFilterPrivate *priv = private_of (self);
+  GstVkgdrFence *written;
+  gboolean ok;
+
+  if (!priv->share_stream || gst_buffer_n_memory (input) == 0)
+    return TRUE;
+  written = gst_vkgdr_memory_ref_written (gst_buffer_peek_memory (input, 0));
+  ok = gst_vkgdr_stream_follow (
+      gst_vkgdr_base_transform_get_stream (GST_VKGDR_BASE_TRANSFORM (self)),
+      &priv->stream, written, error);
+  if (written)
+    gst_vkgdr_fence_unref (written);
+  return ok;
+}
+
+static gboolean
+filter_on_device (
+    GstVkgdrFilter *self, GstBuffer *input, GstBuffer *output, GError **error)
+{
+  GstVkgdrFilterPrivate *priv = private_of (self);
+  GstVkgdrStream *stream = priv->stream;
   GstBuffer *copy;
   gboolean ok;
 
-  if (private_of (self)->from_cuda)
+  if (priv->from_cuda)
     return filter_here (self, input, output, stream, error);
   if (!check_buffer (input, error))
     return FALSE;
   if (gst_vkgdr_buffer_is_of (input, gst_vkgdr_stream_get_context (stream)))
-    return filter_here (self, input, output, stream, error);
+    return follow_input (self, input, error)
+           && filter_here (self, input, output, priv->stream, error);
 
   GST_LOG_OBJECT (self, "copying a buffer of another context or device");
   copy = gst_vkgdr_buffer_copy_here (input, stream, error);
@@ -516,13 +541,11 @@ gst_vkgdr_filter_transform (
     GstBaseTransform *trans, GstBuffer *input, GstBuffer *output)
 {
   GstVkgdrFilter *self = GST_VKGDR_FILTER (trans);
-  GstVkgdrStream *stream =
-      gst_vkgdr_base_transform_get_stream (GST_VKGDR_BASE_TRANSFORM (trans));
   GError *error = NULL;
   gboolean ok;
 
   ok = uses_cpu (self) ? filter_on_cpu (self, input, output, &error)
-                       : filter_on_device (self, input, output, stream, &error);
+                       : filter_on_device (self, input, output, &error);
   if (!ok) {
     gst_vkgdr_ensure_error (&error, "The work on a buffer");
     post_error (self, error);
@@ -543,6 +566,10 @@ gst_vkgdr_filter_start (GstBaseTransform *trans)
 
   if (!GST_BASE_TRANSFORM_CLASS (parent_class)->start (trans))
     return FALSE;
+  priv->stream = gst_object_ref (
+      gst_vkgdr_base_transform_get_stream (GST_VKGDR_BASE_TRANSFORM (trans)));
+  if (priv->share_stream)
+    gst_vkgdr_stream_allow_followers (priv->stream);
   GST_OBJECT_LOCK (trans);
   priv->timer = gst_vkgdr_timer_new (
       gst_vkgdr_base_transform_get_context (GST_VKGDR_BASE_TRANSFORM (trans)));
@@ -551,11 +578,29 @@ gst_vkgdr_filter_start (GstBaseTransform *trans)
   return TRUE;
 }
 
+/* A stream of another filter may never be idle, so only the work that was
+ * queued so far is waited for. */
+static void
+leave_stream (GstVkgdrFilterPrivate *priv)
+{
+  GstVkgdrFence *fence;
+
+  if (!priv->stream)
+    return;
+  fence = gst_vkgdr_stream_record (priv->stream, NULL);
+  if (fence) {
+    gst_vkgdr_fence_wait (fence, NULL);
+    gst_vkgdr_fence_unref (fence);
+  }
+  gst_clear_object (&priv->stream);
+}
+
 static gboolean
 gst_vkgdr_filter_stop (GstBaseTransform *trans)
 {
   GstVkgdrTimer *timer;
 
+  leave_stream (private_of (trans));
   GST_OBJECT_LOCK (trans);
   timer = g_steal_pointer (&private_of (trans)->timer);
   GST_OBJECT_UNLOCK (trans);
@@ -628,6 +673,34 @@ gst_vkgdr_filter_set_in_place (GstVkgdrFilter *filter, gboolean in_place)
   g_return_if_fail (GST_IS_VKGDR_FILTER (filter));
 
   g_atomic_int_set (&private_of (filter)->in_place, in_place);
+}
+
+/**
+ * gst_vkgdr_filter_set_share_stream:
+ * @filter: a filter that is not started
+ * @share_stream: whether filters in a row use one CUDA stream
+ *
+ * Filters that follow one another in one streaming thread, and that all share
+ * their streams, queue their work on the CUDA stream of the first one of them.
+ * This saves the events between them. Kernels still have the time limit of
+ * their own filter, and errors its name.
+ *
+ * The stream that #GstVkgdrFilterClass.filter gets may then be another one than
+ * gst_vkgdr_base_transform_get_stream() returns, and may change between two
+ * buffers. Work for a buffer must be queued on the stream that the function
+ * gets. Work for earlier buffers always comes first.
+ *
+ * By default, a filter does not share its stream.
+ *
+ * Since: 0.2
+ */
+void
+gst_vkgdr_filter_set_share_stream (
+    GstVkgdrFilter *filter, gboolean share_stream)
+{
+  g_return_if_fail (GST_IS_VKGDR_FILTER (filter));
+
+  private_of (filter)->share_stream = share_stream;
 }
 
 /**

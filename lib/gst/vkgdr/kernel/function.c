@@ -588,7 +588,8 @@ gst_vkgdr_function_launch_raw (GstVkgdrFunction *self, GstVkgdrStream *stream,
 
   if (!gst_vkgdr_context_push (self->context, error))
     return FALSE;
-  if (!gst_vkgdr_clock_begin (clock, handle, self->entry, &run, error)) {
+  if (!gst_vkgdr_clock_begin (clock, handle,
+          gst_vkgdr_stream_get_launcher (stream), self->entry, &run, error)) {
     gst_vkgdr_context_pop (self->context);
     return FALSE;
   }

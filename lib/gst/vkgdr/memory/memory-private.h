@@ -39,6 +39,10 @@ void gst_vkgdr_memory_set_shared (GstMemory *mem);
  * accesses to it. */
 void gst_vkgdr_memory_set_fence (GstMemory *mem, GstVkgdrFence *fence);
 
+/* Returns a reference to the fence behind the last write, or NULL if there is
+ * none. The fence may have been reached. */
+GstVkgdrFence *gst_vkgdr_memory_ref_written (GstMemory *mem);
+
 /* Makes work that is queued on @stream, a stream of another library, from now
  * on wait for all accesses to the memory. If the memory has no other user, its
  * fences are dropped, since the stream covers them. */

@@ -536,6 +536,19 @@ gst_vkgdr_memory_discard (GstMemory *memory)
   g_mutex_unlock (&self->lock);
 }
 
+GstVkgdrFence *
+gst_vkgdr_memory_ref_written (GstMemory *mem)
+{
+  GstVkgdrMemory *self = gst_vkgdr_memory_root (mem);
+  GstVkgdrFence *fence = NULL;
+
+  g_mutex_lock (&self->lock);
+  if (self->order.written)
+    fence = gst_vkgdr_fence_ref (self->order.written);
+  g_mutex_unlock (&self->lock);
+  return fence;
+}
+
 /**
  * gst_vkgdr_memory_begin_access:
  * @memory: a memory of this type

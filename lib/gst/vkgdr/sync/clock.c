@@ -42,6 +42,7 @@ struct _GstVkgdrRun {
   gboolean has_begin; /* measured by `begin`, because the waits are unknown */
   CUevent begin;      /* in front of it; NULL until it is recorded */
   GstVkgdrFence *end; /* behind it; NULL while it is being launched */
+  GstVkgdrLauncher *launcher;
   const gchar *kernel;
   guint limit;  /* milliseconds */
   gint64 since; /* when it was first seen to be able to run, or 0 */
@@ -50,12 +51,12 @@ struct _GstVkgdrRun {
 typedef GstVkgdrRun Run;
 
 struct _GstVkgdrClock {
-  gint refcount; /* atomic */
-  gint limit;    /* milliseconds, or 0; atomic */
-  gint failed;   /* atomic; written under the lock */
+  gint refcount;  /* atomic */
+  gint has_limit; /* whether the next kernel is expected to have one; atomic */
+  gint allows_followers; /* atomic */
+  gint failed;           /* atomic; written under the lock */
   GstVkgdrContext *context;
-  gchar *name; /* the stream's */
-  GWeakRef stream;
+  GWeakRef stream;   /* to which the CUDA stream belongs */
   GstVkgdrTail tail; /* of the stream */
 
   GMutex lock; /* for what follows */
@@ -80,8 +81,8 @@ add_suspects (gpointer user_data, GPtrArray *names)
   for (link = self->runs.head; link; link = link->next) {
     const Run *run = link->data;
 
-    g_ptr_array_add (names,
-        g_strdup_printf ("kernel \"%s\" of %s", run->kernel, self->name));
+    g_ptr_array_add (names, g_strdup_printf ("kernel \"%s\" of %s", run->kernel,
+                                gst_vkgdr_launcher_get_name (run->launcher)));
   }
   g_mutex_unlock (&self->lock);
 }
@@ -142,8 +143,10 @@ run_clean (GstVkgdrClock *self, Run *run)
     gst_vkgdr_context_give_event (self->context, run->begin);
   if (run->end)
     gst_vkgdr_fence_unref (run->end);
+  gst_vkgdr_launcher_unref (run->launcher);
   run->begin = NULL;
   run->end = NULL;
+  run->launcher = NULL;
   run->since = 0;
   g_ptr_array_set_size (run->waits, 0);
 }
@@ -209,7 +212,6 @@ gst_vkgdr_clock_unref (GstVkgdrClock *self)
   g_weak_ref_clear (&self->stream);
   g_mutex_clear (&self->lock);
   g_cond_clear (&self->wake);
-  g_free (self->name);
   gst_object_unref (self->context);
   g_free (self);
 }
@@ -233,7 +235,7 @@ void
 gst_vkgdr_clock_add_wait (GstVkgdrClock *self, GstVkgdrFence *fence)
 {
   gst_vkgdr_tail_add_wait (
-      &self->tail, fence, g_atomic_int_get (&self->limit) > 0);
+      &self->tail, fence, g_atomic_int_get (&self->has_limit));
 }
 
 void
@@ -243,9 +245,27 @@ gst_vkgdr_clock_share (GstVkgdrClock *self)
 }
 
 void
-gst_vkgdr_clock_set_limit (GstVkgdrClock *self, guint limit)
+gst_vkgdr_clock_expect_limit (GstVkgdrClock *self, gboolean has_limit)
 {
-  g_atomic_int_set (&self->limit, MIN (limit, G_MAXINT));
+  g_atomic_int_set (&self->has_limit, has_limit);
+}
+
+void
+gst_vkgdr_clock_allow_followers (GstVkgdrClock *self)
+{
+  g_atomic_int_set (&self->allows_followers, TRUE);
+}
+
+gboolean
+gst_vkgdr_clock_allows_followers (GstVkgdrClock *self)
+{
+  return g_atomic_int_get (&self->allows_followers);
+}
+
+GstVkgdrStream *
+gst_vkgdr_clock_ref_stream (GstVkgdrClock *self)
+{
+  return g_weak_ref_get (&self->stream);
 }
 
 gboolean
@@ -282,11 +302,11 @@ remove_ended (GstVkgdrClock *self, guint n)
   return result;
 }
 
-/* Marks the stream as failed and emits its signal. Must be called with the lock
- * held; the lock is released meanwhile, because the signal's handler may use
- * the stream. Takes @error. */
+/* Marks the CUDA stream as failed and emits the signal of @launcher's stream.
+ * Must be called with the lock held; the lock is released meanwhile, because
+ * the signal's handler may use the stream. Takes @error. */
 static void
-fail (GstVkgdrClock *self, GError *error)
+fail (GstVkgdrClock *self, GstVkgdrLauncher *launcher, GError *error)
 {
   GstVkgdrStream *stream;
 
@@ -295,7 +315,7 @@ fail (GstVkgdrClock *self, GError *error)
     return;
   }
   self->error = error;
-  stream = g_weak_ref_get (&self->stream);
+  stream = gst_vkgdr_launcher_ref_stream (launcher);
   if (stream) {
     GError *copy = g_error_copy (error);
 
@@ -318,26 +338,28 @@ declare_hung (GstVkgdrClock *self, const Run *run)
       "kernel \"%s\" of %s runs for more than %u ms, and nothing can end it. "
       "Check the kernel for an endless loop; if it is only slow, "
       "raise kernel-timeout (milliseconds; 0 is no limit)",
-      run->kernel, self->name, run->limit);
+      run->kernel, gst_vkgdr_launcher_get_name (run->launcher), run->limit);
 
   GST_WARNING ("%s. The memory and modules of this process on the device "
                "are not freed until the kernel ends",
       error->message);
   self->is_hung = TRUE;
   gst_vkgdr_health_begin_hang (health, error);
-  fail (self, error);
+  fail (self, run->launcher, error);
 }
 
 /* Must be called with the lock held, which is released meanwhile. */
 static void
-declare_lost (GstVkgdrClock *self, CUresult result)
+declare_lost (GstVkgdrClock *self, const Run *run, CUresult result)
 {
+  GstVkgdrLauncher *launcher = gst_vkgdr_launcher_ref (run->launcher);
   GError *error = NULL;
 
   g_mutex_unlock (&self->lock);
   gst_vkgdr_context_check (self->context, result, "cuEventQuery", &error);
   g_mutex_lock (&self->lock);
-  fail (self, error);
+  fail (self, launcher, error);
+  gst_vkgdr_launcher_unref (launcher);
 }
 
 /* Must be called with the lock held. Whether all work in front of the first
@@ -393,7 +415,7 @@ check_runs (GstVkgdrClock *self)
     result = remove_ended (self, 1);
   first = g_queue_peek_head (&self->runs);
   if (result == CUDA_SUCCESS && self->is_hung) {
-    GST_INFO ("the kernel of %s has ended", self->name);
+    GST_INFO ("the kernel that ran for too long has ended");
     self->is_hung = FALSE;
     gst_vkgdr_health_end_hang (gst_vkgdr_context_get_health (self->context));
   }
@@ -401,7 +423,7 @@ check_runs (GstVkgdrClock *self)
       && is_overdue (self, first))
     declare_hung (self, first);
   else if (result != CUDA_SUCCESS && result != CUDA_ERROR_NOT_READY)
-    declare_lost (self, result);
+    declare_lost (self, first, result);
 }
 
 /* Must be called with the lock held, which is released meanwhile: if the driver
@@ -409,16 +431,22 @@ check_runs (GstVkgdrClock *self)
 static void
 push_and_check_runs (GstVkgdrClock *self)
 {
+  const Run *first = g_queue_peek_head (&self->runs);
+  GstVkgdrLauncher *launcher;
   GError *error = NULL;
   gboolean pushed;
 
+  if (!first) /* a launch has removed the last one */
+    return;
+  launcher = gst_vkgdr_launcher_ref (first->launcher);
   g_mutex_unlock (&self->lock);
   pushed = gst_vkgdr_context_push (self->context, &error);
   g_mutex_lock (&self->lock);
-  if (!pushed) {
-    fail (self, error);
+  if (!pushed)
+    fail (self, launcher, error);
+  gst_vkgdr_launcher_unref (launcher);
+  if (!pushed)
     return;
-  }
   if (has_work (self))
     check_runs (self);
   g_mutex_unlock (&self->lock);
@@ -604,33 +632,21 @@ gst_vkgdr_clock_record (GstVkgdrClock *self, CUstream handle, GError **error)
   return fence;
 }
 
-/* Must be called with the lock held. */
-static void
-set_name (GstVkgdrClock *self)
-{
-  GstVkgdrStream *stream;
-
-  if (self->name)
-    return;
-  stream = g_weak_ref_get (&self->stream);
-  if (stream)
-    self->name = gst_object_get_name (GST_OBJECT (stream));
-  gst_clear_object (&stream);
-}
-
 /* Must be called with the lock held. Adds a run for a kernel that is about to
  * be queued. */
 static Run *
-append (GstVkgdrClock *self, const gchar *kernel, GError **error)
+append (GstVkgdrClock *self, GstVkgdrLauncher *launcher, guint limit,
+    const gchar *kernel, GError **error)
 {
   Run *run;
 
   if (!ensure_thread (self, error))
     return NULL;
-  set_name (self);
+  gst_vkgdr_launcher_get_name (launcher); /* before the stream is disposed */
   run = run_new (self);
+  run->launcher = gst_vkgdr_launcher_ref (launcher);
   run->kernel = kernel;
-  run->limit = g_atomic_int_get (&self->limit);
+  run->limit = limit;
   run->has_begin = !gst_vkgdr_tail_take_waits (&self->tail, &run->waits);
   g_queue_push_tail_link (&self->runs, &run->link);
   return run;
@@ -649,20 +665,22 @@ give_up (GstVkgdrClock *self, Run *run)
 
 gboolean
 gst_vkgdr_clock_begin (GstVkgdrClock *self, CUstream handle,
-    const gchar *kernel, GstVkgdrRun **launched, GError **error)
+    GstVkgdrLauncher *launcher, const gchar *kernel, GstVkgdrRun **launched,
+    GError **error)
 {
+  guint limit = gst_vkgdr_launcher_get_limit (launcher);
   CUevent begin = NULL;
   Run *run;
 
   *launched = NULL;
-  if (g_atomic_int_get (&self->limit) == 0)
+  if (limit == 0)
     return gst_vkgdr_clock_check (self, error);
   if (!make_room (self, error))
     return FALSE;
   /* Set before the launch, so that an error of the launch can name the kernel.
    */
   g_mutex_lock (&self->lock);
-  run = append (self, kernel, error);
+  run = append (self, launcher, limit, kernel, error);
   g_mutex_unlock (&self->lock);
   if (!run)
     return FALSE;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * sync/clock.h: how long the kernels of one stream run
+ * sync/clock.h: how long the kernels of one CUDA stream run
  *
  * The time of a kernel begins when everything is reached that its stream waits
  * for. That is known from the fences of these waits; if the waits are unknown,
  * from an event in front of the kernel. The time ends with a fence behind the
- * kernel. A kernel that runs for longer than its limit makes its own stream
- * fail. Other streams, allocations and frees go on.
+ * kernel. A kernel that runs for longer than its limit makes its own CUDA
+ * stream fail. Other CUDA streams, allocations and frees go on.
  *
  * A clock outlives its stream as long as kernels run. Thread-safe.
  */
@@ -17,26 +17,34 @@
 #include <gst/vkgdr/gstvkgdrstream.h>
 
 #include "device/device-private.h"
+#include "sync/launcher.h"
 
 G_BEGIN_DECLS
 
 typedef struct _GstVkgdrClock GstVkgdrClock;
 typedef struct _GstVkgdrRun GstVkgdrRun;
 
-/* @stream's name is used in messages; its signal "failed" is emitted when a
- * kernel runs too long or the device fails. */
+/* @stream is the object to which the CUDA stream belongs. */
 GstVkgdrClock *gst_vkgdr_clock_new (
     GstVkgdrContext *context, GstVkgdrStream *stream);
 GstVkgdrClock *gst_vkgdr_clock_ref (GstVkgdrClock *self);
 void gst_vkgdr_clock_unref (GstVkgdrClock *self);
 
-/* Must be called when the stream is disposed. No signal is emitted afterwards.
- */
+/* Must be called when the stream is disposed. */
 void gst_vkgdr_clock_detach (GstVkgdrClock *self);
 
-/* Milliseconds for each kernel that is launched from now on; 0 means no limit.
+/* Returns a reference to the stream, or NULL if it was disposed. */
+GstVkgdrStream *gst_vkgdr_clock_ref_stream (GstVkgdrClock *self);
+
+/* Whether other elements may queue work on the CUDA stream, see sync/follow.h.
  */
-void gst_vkgdr_clock_set_limit (GstVkgdrClock *self, guint limit);
+void gst_vkgdr_clock_allow_followers (GstVkgdrClock *self);
+gboolean gst_vkgdr_clock_allows_followers (GstVkgdrClock *self);
+
+/* Whether the next kernel is expected to have a limit. If so, the clock keeps
+ * the fences that the kernel waits for; otherwise a kernel with a limit gets an
+ * event in front of it. */
+void gst_vkgdr_clock_expect_limit (GstVkgdrClock *self, gboolean has_limit);
 
 /* Must be called when the stream waits for @fence. */
 void gst_vkgdr_clock_add_wait (GstVkgdrClock *self, GstVkgdrFence *fence);
@@ -58,10 +66,12 @@ GstVkgdrFence *gst_vkgdr_clock_record (
  * Waits while many kernels of the stream are in flight, because the driver
  * would block for ever behind one that does not end. FALSE with @error set if a
  * kernel of the stream does not end, or if no thread can be created to watch
- * it. @kernel must stay valid. @run is for gst_vkgdr_clock_end (); NULL if
- * there is no limit. */
+ * it. @kernel must stay valid. The limit is that of @launcher, whose stream's
+ * signal "failed" is emitted if the kernel runs too long or the device fails.
+ * @run is for gst_vkgdr_clock_end (); NULL if there is no limit. */
 gboolean gst_vkgdr_clock_begin (GstVkgdrClock *self, CUstream handle,
-    const gchar *kernel, GstVkgdrRun **run, GError **error);
+    GstVkgdrLauncher *launcher, const gchar *kernel, GstVkgdrRun **run,
+    GError **error);
 
 /* Must be called after each gst_vkgdr_clock_begin (), with the CUDA context
  * current. @ok: whether the kernel was launched. */

@@ -14,6 +14,7 @@ struct _GstVkgdrFence {
   GstVkgdrContext *context;
   CUevent event;
   GstVkgdrClock *clock; /* of its stream; NULL for a foreign stream */
+  GThread *thread;      /* that recorded it; only for comparison */
 };
 
 G_DEFINE_BOXED_TYPE (
@@ -34,6 +35,7 @@ fence_new (GstVkgdrContext *context, CUevent event, CUresult result,
   fence->refcount = 1;
   fence->context = gst_object_ref (context);
   fence->event = event;
+  fence->thread = g_thread_self ();
   return fence;
 }
 
@@ -133,6 +135,12 @@ GstVkgdrContext *
 gst_vkgdr_fence_get_context (GstVkgdrFence *fence)
 {
   return fence->context;
+}
+
+GstVkgdrClock *
+gst_vkgdr_fence_get_clock_of_thread (GstVkgdrFence *fence)
+{
+  return fence->thread == g_thread_self () ? fence->clock : NULL;
 }
 
 /* Queries the driver; @what is the call that gave the result. */

@@ -17,7 +17,14 @@
 
 G_BEGIN_DECLS
 
+/* The clock of the stream's CUDA stream, and the launcher for its kernels. */
 GstVkgdrClock *gst_vkgdr_stream_get_clock (GstVkgdrStream *stream);
+GstVkgdrLauncher *gst_vkgdr_stream_get_launcher (GstVkgdrStream *stream);
+
+/* Returns a stream that queues its work on the CUDA stream of @leader. Its
+ * kernels have the limit, the name and the signal of @own. */
+GstVkgdrStream *gst_vkgdr_stream_new_follower (
+    GstVkgdrStream *own, GstVkgdrStream *leader);
 
 typedef enum {
   GST_VKGDR_FENCE_PENDING,
@@ -40,6 +47,10 @@ GstVkgdrFence *gst_vkgdr_fence_new_here (GstVkgdrContext *context,
     CUstream handle, GstVkgdrClock *clock, GError **error);
 
 GstVkgdrContext *gst_vkgdr_fence_get_context (GstVkgdrFence *fence);
+
+/* The clock of the fence's stream. NULL if another thread has recorded the
+ * fence, or on a stream of another library. */
+GstVkgdrClock *gst_vkgdr_fence_get_clock_of_thread (GstVkgdrFence *fence);
 
 /* Queries the driver. Must be called with the CUDA context current. Changes
  * neither the fence's state nor the health of the context, so locks may be

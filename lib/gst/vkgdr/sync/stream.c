@@ -34,8 +34,10 @@ struct _GstVkgdrStream {
 
   GstVkgdrContext *context;
   CUstream handle;
-  gboolean is_wrapped; /* the handle belongs to another library */
+  gboolean is_wrapped;    /* the handle belongs to another library */
+  GstVkgdrStream *leader; /* to which the handle belongs; NULL: to this one */
   GstVkgdrClock *clock;
+  GstVkgdrLauncher *launcher;
 };
 
 enum { SIGNAL_FAILED, N_SIGNALS };
@@ -51,7 +53,7 @@ gst_vkgdr_stream_dispose (GObject *object)
 {
   GstVkgdrStream *self = GST_VKGDR_STREAM (object);
 
-  if (self->clock)
+  if (self->clock && !self->leader)
     gst_vkgdr_clock_detach (self->clock);
 
   G_OBJECT_CLASS (gst_vkgdr_stream_parent_class)->dispose (object);
@@ -62,13 +64,15 @@ gst_vkgdr_stream_finalize (GObject *object)
 {
   GstVkgdrStream *self = GST_VKGDR_STREAM (object);
 
-  if (self->handle && !self->is_wrapped
+  if (self->handle && !self->is_wrapped && !self->leader
       && gst_vkgdr_context_push (self->context, NULL)) {
     gst_vkgdr_context_get_driver (self->context)
         ->cuStreamDestroy (self->handle);
     gst_vkgdr_context_pop (self->context);
   }
   g_clear_pointer (&self->clock, gst_vkgdr_clock_unref);
+  g_clear_pointer (&self->launcher, gst_vkgdr_launcher_unref);
+  gst_clear_object (&self->leader);
   gst_clear_object (&self->context);
 
   G_OBJECT_CLASS (gst_vkgdr_stream_parent_class)->finalize (object);
@@ -100,17 +104,38 @@ gst_vkgdr_stream_init (GstVkgdrStream *self)
 }
 
 static GstVkgdrStream *
-stream_new (GstVkgdrContext *context, CUstream handle, gboolean is_wrapped)
+stream_new (GstVkgdrContext *context, CUstream handle)
 {
   GstVkgdrStream *self = g_object_new (GST_TYPE_VKGDR_STREAM, NULL);
 
   gst_object_ref_sink (self);
   self->context = gst_object_ref (context);
   self->handle = handle;
+  return self;
+}
+
+static GstVkgdrStream *
+stream_new_with_clock (
+    GstVkgdrContext *context, CUstream handle, gboolean is_wrapped)
+{
+  GstVkgdrStream *self = stream_new (context, handle);
+
   self->is_wrapped = is_wrapped;
   self->clock = gst_vkgdr_clock_new (context, self);
+  self->launcher = gst_vkgdr_launcher_new (self);
   if (is_wrapped)
     gst_vkgdr_clock_share (self->clock);
+  return self;
+}
+
+GstVkgdrStream *
+gst_vkgdr_stream_new_follower (GstVkgdrStream *own, GstVkgdrStream *leader)
+{
+  GstVkgdrStream *self = stream_new (leader->context, leader->handle);
+
+  self->leader = gst_object_ref (leader);
+  self->clock = gst_vkgdr_clock_ref (leader->clock);
+  self->launcher = gst_vkgdr_launcher_ref (own->launcher);
   return self;
 }
 
@@ -144,7 +169,7 @@ gst_vkgdr_stream_new (GstVkgdrContext *context, GError **error)
   if (!ok)
     return NULL;
 
-  return stream_new (context, handle, FALSE);
+  return stream_new_with_clock (context, handle, FALSE);
 }
 
 /**
@@ -186,7 +211,7 @@ gst_vkgdr_stream_new_wrapped (
       && !gst_vkgdr_context_check (context, result, "cuStreamQuery", error))
     return NULL;
 
-  return stream_new (context, raw, TRUE);
+  return stream_new_with_clock (context, raw, TRUE);
 }
 
 /**
@@ -239,6 +264,12 @@ gst_vkgdr_stream_get_clock (GstVkgdrStream *stream)
   return stream->clock;
 }
 
+GstVkgdrLauncher *
+gst_vkgdr_stream_get_launcher (GstVkgdrStream *stream)
+{
+  return stream->launcher;
+}
+
 /**
  * gst_vkgdr_stream_set_kernel_timeout:
  * @stream: a stream
@@ -256,7 +287,8 @@ gst_vkgdr_stream_set_kernel_timeout (GstVkgdrStream *stream, guint timeout)
 {
   g_return_if_fail (GST_IS_VKGDR_STREAM (stream));
 
-  gst_vkgdr_clock_set_limit (stream->clock, timeout);
+  gst_vkgdr_launcher_set_limit (stream->launcher, timeout);
+  gst_vkgdr_clock_expect_limit (stream->clock, timeout > 0);
 }
 
 /* --- waiting ------------------------------------------------------------- */

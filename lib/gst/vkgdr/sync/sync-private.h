@@ -13,6 +13,7 @@
 #include <gst/vkgdr/gstvkgdrstream.h>
 
 #include "sync/fence.h"
+#include "sync/follow.h"
 #include "sync/order.h"
 #include "sync/timer.h"
 #include "sync/reclaim.h"

@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * rows.c: filters in a row share a CUDA stream, filters of several threads do
+ * not, and no frame is torn in either case
+ *
+ * Each filter adds 1 to each byte, slowly. It reads the byte twice, early and
+ * late. So a kernel that begins before the one in front of it has ended would
+ * change the result.
+ */
+
+#include "slow.h"
+#include "util.h"
+
+#define WIDTH 64
+#define HEIGHT 48
+
+#define FRAMES 60
+#define FRAMES_SLOW 10
+
+/* Iterations of the empty loop between the two reads of a byte: about half a
+ * millisecond for a frame. */
+#define SPINS_SOFTWARE 100
+#define SPINS_GPU 50000
+
+#define ADD_SOURCE \
+  "__global__ void add (VkgdrFrame in, VkgdrFrame out, int spins) {" \
+  " int x = blockIdx.x * blockDim.x + threadIdx.x;" \
+  " int y = blockIdx.y * blockDim.y + threadIdx.y;" \
+  " volatile unsigned char *p;" \
+  " volatile int k = 0;" \
+  " int early;" \
+  " if (x >= out.width || y >= out.height) return;" \
+  " p = in.plane[0].data + (long long) y * in.plane[0].stride + x;" \
+  " early = *p;" \
+  " while (k < spins) k = k + 1;" \
+  " vkgdr_put (out, 0, x, y, (early == *p ? early + 1 : ~early) & 255); }"
+
+/* --- the streams of the kernels ------------------------------------------ */
+
+#define MAX_STREAMS 16
+
+static vkgdr_cuda real;
+static GMutex lock;
+static CUstream streams[MAX_STREAMS]; /* under the lock */
+static guint n_streams;               /* under the lock */
+
+static CUresult
+note_launch (CUfunction function, unsigned grid_x, unsigned grid_y,
+    unsigned grid_z, unsigned block_x, unsigned block_y, unsigned block_z,
+    unsigned shared, CUstream stream, void **arguments, void **extra)
+{
+  guint i;
+
+  g_mutex_lock (&lock);
+  for (i = 0; i < n_streams && streams[i] != stream; i++)
+    ;
+  if (i == n_streams && n_streams < MAX_STREAMS)
+    streams[n_streams++] = stream;
+  g_mutex_unlock (&lock);
+  return real.cuLaunchKernel (function, grid_x, grid_y, grid_z, block_x,
+      block_y, block_z, shared, stream, arguments, extra);
+}
+
+static void
+note_launches (void)
+{
+  vkgdr_cuda *table = (vkgdr_cuda *) vkgdr_driver_load ();
+
+  real = *table;
+  table->cuLaunchKernel = note_launch;
+}
+
+/* --- frames -------------------------------------------------------------- */
+
+typedef struct {
+  guint n_filters; /* between the source and this sink */
+  gint frames;
+  gint wrong;
+} Sink;
+
+static gboolean
+is_right (const GstMapInfo *map, guint frame, guint n_filters)
+{
+  guint x, y;
+
+  if (map->size != WIDTH * HEIGHT)
+    return FALSE;
+  for (y = 0; y < HEIGHT; y++)
+    for (x = 0; x < WIDTH; x++)
+      if (map->data[y * WIDTH + x]
+          != (guint8) (test_frame_byte (frame, x, y) + n_filters))
+        return FALSE;
+  return TRUE;
+}
+
+static GstFlowReturn
+check_sample (GstAppSink *appsink, gpointer user_data)
+{
+  GstSample *sample = gst_app_sink_pull_sample (appsink);
+  Sink *sink = user_data;
+  GstMapInfo map;
+
+  fail_unless (
+      gst_buffer_map (gst_sample_get_buffer (sample), &map, GST_MAP_READ));
+  if (!is_right (&map, sink->frames++, sink->n_filters))
+    sink->wrong++;
+  gst_buffer_unmap (gst_sample_get_buffer (sample), &map);
+  gst_sample_unref (sample);
+  return GST_FLOW_OK;
+}
+
+static void
+set_source (const GValue *value, gpointer user_data)
+{
+  GstElement *element = g_value_get_object (value);
+  gchar *params;
+
+  if (!g_str_has_prefix (GST_OBJECT_NAME (element), "cudafilter"))
+    return;
+  params = g_strdup_printf (
+      "params,spins=(int)%d", test_is_software () ? SPINS_SOFTWARE : SPINS_GPU);
+  g_object_set (element, "source", ADD_SOURCE, NULL);
+  gst_util_set_object_arg (G_OBJECT (element), "params", params);
+  g_free (params);
+}
+
+static void
+set_sources (GstElement *pipeline)
+{
+  GstIterator *elements = gst_bin_iterate_elements (GST_BIN (pipeline));
+
+  fail_unless_equals_int (
+      gst_iterator_foreach (elements, set_source, NULL), GST_ITERATOR_DONE);
+  gst_iterator_free (elements);
+}
+
+/* Lets @sink check the frames that come to the appsink @name. */
+static void
+set_sink (GstElement *pipeline, const gchar *name, Sink *sink, guint n_filters)
+{
+  GstAppSinkCallbacks callbacks = { .new_sample = check_sample };
+  GstElement *appsink = gst_bin_get_by_name (GST_BIN (pipeline), name);
+
+  *sink = (Sink){ n_filters, 0, 0 };
+  gst_app_sink_set_callbacks (GST_APP_SINK (appsink), &callbacks, sink, NULL);
+  gst_object_unref (appsink);
+}
+
+static void
+check_sink (const Sink *sink, guint n_frames)
+{
+  fail_unless_equals_int (sink->frames, n_frames);
+  fail_unless (
+      sink->wrong == 0, "%d of %u frames are wrong", sink->wrong, n_frames);
+}
+
+#define F " ! cudafilter "
+#define SINK " ! vkgdrdownload ! queue ! appsink sync=false name="
+
+static const struct {
+  const gchar *filters;
+  guint n_filters, n_others; /* to the sink "sink", and to "other" */
+  guint n_streams;
+} rows[] = {
+  { F F F F SINK "sink", 4, 0, 1 },
+  { F " ! identity" F " ! capsfilter" F SINK "sink", 3, 0, 1 },
+  { F " ! queue" F SINK "sink", 2, 0, 2 },
+  { F F " ! queue" F F " ! queue" F SINK "sink", 5, 0, 3 },
+  { F " ! tee name=t" F SINK "sink t." F F SINK "other", 2, 3, 1 },
+  { F " ! tee name=t ! queue" F SINK "sink t. ! queue" F F SINK "other", 2, 3,
+      3 },
+  { " ! tee name=t" F SINK "sink t. ! queue" F SINK "other", 1, 1, 2 },
+};
+
+GST_START_TEST (test_rows)
+{
+  guint n_frames = test_is_slow () ? FRAMES_SLOW : FRAMES;
+  GstContext *context = gst_vkgdr_context_to_gst_context (test_context);
+  gboolean has_other = rows[__i__].n_others > 0;
+  Sink sink, other;
+  GstElement *pipeline;
+
+  test_frames_register ();
+  note_launches ();
+  pipeline = test_launch (
+      "testframes num-buffers=%u buffers=4 ! "
+      "video/x-raw,format=GRAY8,width=%d,height=%d,framerate=1000/1 "
+      "! vkgdrupload%s",
+      n_frames, WIDTH, HEIGHT, rows[__i__].filters);
+  gst_element_set_context (pipeline, context);
+  set_sources (pipeline);
+  set_sink (pipeline, "sink", &sink, rows[__i__].n_filters);
+  if (has_other)
+    set_sink (pipeline, "other", &other, rows[__i__].n_others);
+  test_play (pipeline);
+  check_sink (&sink, n_frames);
+  if (has_other)
+    check_sink (&other, n_frames);
+  fail_unless_equals_int (n_streams, rows[__i__].n_streams);
+  gst_object_unref (pipeline);
+  gst_context_unref (context);
+}
+GST_END_TEST;
+
+static Suite *
+rows_suite (void)
+{
+  Suite *suite = suite_create ("rows");
+  TCase *tc = tcase_create ("general");
+
+  suite_add_tcase (suite, tc);
+  tcase_set_timeout (tc, 60);
+  tcase_add_checked_fixture (tc, test_setup_bar, test_teardown);
+  tcase_add_loop_test (tc, test_rows, 0, G_N_ELEMENTS (rows));
+  return suite;
+}
+
+GST_CHECK_MAIN (rows);
