@@ -2,24 +2,26 @@
  *
  * tsan-glib.c: tells the thread sanitizer how GLib and GStreamer synchronise
  *
- * Distributions build both without the sanitizer, so it sees neither their
- * futexes nor their atomic operations, and takes everything that is ordered by
- * them for a race. This library is preloaded, stands in for their synchronising
- * functions, calls the real ones, and says what each of them orders. It is not
- * instrumented either. It must not know what is tested, and must order no more
- * than the real function does: if it says too little there are false reports,
- * which are seen, but if it says too much a race goes by unseen.
+ * Distributions build both without the sanitizer. So it sees neither their
+ * futexes nor their atomic operations, and reports data races between accesses
+ * that these order. This library is preloaded. Its functions replace the
+ * synchronising functions of GLib and GStreamer, call the real ones, and tell
+ * the sanitizer what they order. The library itself is built without the
+ * sanitizer. It must not depend on what is tested, and must not tell more order
+ * than the real function has. If it tells too little, there are false reports,
+ * which are noticed. If it tells too much, a race is not noticed.
  *
- * What GLib and GStreamer call within themselves does not come by here, and the
- * sanitizer does not see what they do to memory: two threads that add to one
- * GPtrArray are not found out, unless our own code looks into it, too.
+ * Calls inside of GLib and GStreamer do not reach this library, and the
+ * sanitizer does not see their accesses to memory. For example, two threads
+ * that add to one GPtrArray are not reported unless the code of this project
+ * accesses the array, too.
  */
 
 #include <dlfcn.h>
 #include <gst/gst.h>
 
-/* Weak, so that a program without the sanitizer that a test starts, and which
- * inherits LD_PRELOAD, does as if this library were not there. */
+/* These functions are weak, so that a program without the sanitizer can load
+ * this library. Tests start such programs, which inherit LD_PRELOAD. */
 extern void __tsan_acquire (void *address) __attribute__ ((weak));
 extern void __tsan_release (void *address) __attribute__ ((weak));
 
@@ -41,9 +43,10 @@ release (gpointer address)
 #define GOBJECT "libgobject-2.0.so.0"
 #define GSTREAMER "libgstreamer-1.0.so.0"
 
-/* The function that stands behind ours. The library is there: it, or one that
- * uses it, made the call; but if it came by dlopen(), RTLD_NEXT would miss it.
- * Threads may look it up at the same time, and find the same. */
+/* Returns the real function. Its library is loaded, because the caller uses it.
+ * RTLD_NEXT would not find a library that was loaded by dlopen(). Several
+ * threads may look up the same function at the same time, and get the same
+ * result. */
 static gpointer
 find (gpointer *cache, const gchar *library, const gchar *name)
 {
@@ -96,8 +99,8 @@ UNLOCKS (g_mutex_unlock, GMutex)
 LOCKS (g_rec_mutex_lock, GRecMutex)
 TRIES (g_rec_mutex_trylock, GRecMutex)
 UNLOCKS (g_rec_mutex_unlock, GRecMutex)
-/* A reader's unlock orders him before other readers, too: more than is so, but
- * readers do not race. */
+/* The unlock of a reader also orders it before other readers. This is more than
+ * the real function does, but readers do not race. */
 LOCKS (g_rw_lock_reader_lock, GRWLock)
 TRIES (g_rw_lock_reader_trylock, GRWLock)
 UNLOCKS (g_rw_lock_reader_unlock, GRWLock)
@@ -105,7 +108,7 @@ LOCKS (g_rw_lock_writer_lock, GRWLock)
 TRIES (g_rw_lock_writer_trylock, GRWLock)
 UNLOCKS (g_rw_lock_writer_unlock, GRWLock)
 
-/* A condition orders nothing by itself; its mutex does. */
+/* A condition orders nothing by itself, but its mutex does. */
 void
 g_cond_wait (GCond *cond, GMutex *mutex)
 {
@@ -136,8 +139,8 @@ gboolean (g_once_init_enter) (volatile void *location)
   return first;
 }
 
-/* The callers who find it done read the location in their own code, by an
- * atomic load that the sanitizer sees. */
+/* Callers for which it is already done read the location in their own code, by
+ * an atomic load that the sanitizer sees. */
 void (g_once_init_leave) (volatile void *location, gsize result)
 {
   release ((gpointer) location);
@@ -173,7 +176,7 @@ g_once_impl (GOnce *once, GThreadFunc func, gpointer arg)
     return data; \
   }
 
-/* The lock of these is taken within GLib. */
+/* GLib takes the lock of these functions itself. */
 LOCKS (g_async_queue_lock, GAsyncQueue)
 UNLOCKS (g_async_queue_unlock, GAsyncQueue)
 PUSHES (GLIB, g_async_queue_push, GAsyncQueue)
@@ -208,11 +211,13 @@ g_async_queue_unref (GAsyncQueue *queue)
 
 /* --- references ---------------------------------------------------------- */
 
-/* Every reference that is given up comes before the last one is. The real
- * functions do not say whose the last one was before they finalise, so others
- * are given up here, as the real functions would.
+/* Every thread that drops a reference is ordered before the one that drops the
+ * last reference. The real functions do not tell whose reference is the last
+ * one before they finalise the object, so other references are dropped here, in
+ * the same way as the real functions do it.
  *
- * Returns: whether that was done; if not, the caller holds the last one */
+ * Returns: TRUE if this was done, FALSE if the caller holds the last
+ * reference */
 static gboolean
 drop_shared_reference (gpointer object, volatile gint *count)
 {
@@ -232,8 +237,8 @@ void (g_object_unref) (gpointer object)
 {
   GObject *self = object;
 
-  /* Flags of the data list say that there are toggle references, which want to
-   * hear of the last but one. */
+  /* The flags of the data list tell whether there are toggle references. Then
+   * the real function has to notify them. */
   if (self && REAL (GLIB, g_datalist_get_flags) (&self->qdata) == 0
       && drop_shared_reference (self, (volatile gint *) &self->ref_count))
     return;

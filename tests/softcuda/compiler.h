@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * compiler.h: softcuda's libnvrtc for the tests, and kernels from their source
+ * compiler.h: softcuda's libnvrtc for the tests, and kernels made from their
+ * source
  */
 
 #ifndef TEST_SOFTCUDA_COMPILER_H
@@ -104,7 +105,7 @@ build_text (const char *text)
   return module;
 }
 
-/* Compiles it as cudafilter does: as C. */
+/* Compiles in the same way as cudafilter, with C linkage. */
 static inline CUmodule
 build (const char *source)
 {
@@ -124,7 +125,7 @@ find (CUmodule module, const char *name)
   return function;
 }
 
-/* Runs it over one dimension, and waits. */
+/* Runs the function with one-dimensional grids and blocks, and waits. */
 static inline CUresult
 run (CUfunction function, int grid, int block, int shared, void **params)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * driver.h: softcuda's libcuda.so.1 for the tests, loaded as an application
- * would, and what all test files use
+ * does, and functions that all tests use
  */
 
 #ifndef TEST_SOFTCUDA_DRIVER_H
@@ -61,7 +61,7 @@ load_driver (void)
   *(void **) &count_calls = find_symbol (library, "softcudaCountCalls");
 }
 
-/* Fixture: the primary context is current. */
+/* A fixture that makes the primary context current. */
 static CUcontext primary;
 
 static inline void

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * test-compiler.c: softcuda's libnvrtc, modules, and kernels that run
+ * test-compiler.c: tests of softcuda's libnvrtc, of modules, and of kernels
+ * that run
  *
- * From CUDA C to results in memory, and what is said where that fails.
+ * From CUDA C to results in memory, and the errors on this way.
  */
 
 #include <elf.h>
@@ -73,7 +74,7 @@ START_TEST (test_struct_by_value)
   size_t size;
 
   ok (cu.cuLaunchKernel (function, 1, 1, 1, 1, 1, 1, 0, NULL, params, NULL));
-  scale = 1000; /* copied by the launch */
+  scale = 1000; /* the launch has copied it */
   ok (cu.cuCtxSynchronize ());
   ck_assert (*(double *) (uintptr_t) out == 649.25);
   for (size_t i = 0; i < 4; i++) {
@@ -343,7 +344,7 @@ START_TEST (test_launch_is_checked)
 }
 END_TEST;
 
-/* All arguments in one buffer, at their offsets. */
+/* All arguments are in one buffer, at their offsets. */
 START_TEST (test_arguments_in_a_buffer)
 {
   CUmodule module = build ("__global__ void put (char c, double d, int *out)\n"
@@ -360,7 +361,7 @@ START_TEST (test_arguments_in_a_buffer)
   void *unknown[] = { (void *) 9, &size, NULL };
 
   ok (cu.cuLaunchKernel (f, 1, 1, 1, 1, 1, 1, 0, NULL, NULL, extra));
-  buffer.c = 4; /* copied by the launch */
+  buffer.c = 4; /* the launch has copied it */
   ok (cu.cuCtxSynchronize ());
   ck_assert_int_eq (*(int *) (uintptr_t) out, 253);
   size = 20;
@@ -373,7 +374,7 @@ START_TEST (test_arguments_in_a_buffer)
 }
 END_TEST;
 
-/* As before cuLaunchKernel(). */
+/* The functions that launched kernels before cuLaunchKernel() existed. */
 START_TEST (test_old_launches)
 {
   void *library = open_library ("libcuda.so.1");
@@ -463,7 +464,7 @@ START_TEST (test_launches_follow_their_stream)
     ok (cu.cuLaunchKernel (twice, 1, 1, 1, 1, 1, 1, 0, stream, params, NULL));
     ok (cu.cuLaunchKernel (more, 1, 1, 1, 1, 1, 1, 0, stream, params, NULL));
   }
-  ok (cu.cuModuleUnload (module)); /* waits */
+  ok (cu.cuModuleUnload (module)); /* waits for the kernel */
   ck_assert_int_eq (*(int *) (uintptr_t) n, 1023);
   ok (cu.cuStreamDestroy (stream));
   ok (cu.cuMemFree (n));
@@ -700,7 +701,7 @@ END_TEST;
 
 /* ---- folders of compilations ---- */
 
-/* A compiler that does not end by itself, in a folder of its own. */
+/* Writes a compiler that does not end by itself to the folder. */
 static char *
 make_slow_compiler (const char *folder)
 {
@@ -761,8 +762,8 @@ count_folders (const char *parent)
   return n;
 }
 
-/* A killed process cannot remove its folder. The next compilation does, and
- * leaves that of a process which still works. */
+/* A killed process cannot remove its folder. The next compilation removes it,
+ * but not the folder of a process that is still running. */
 START_TEST (test_killed_compilations_leave_nothing)
 {
   char *folder = g_dir_make_tmp ("softcuda-test-XXXXXX", NULL);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * test-driver.c: the software device, contexts, memory and imports
+ * test-driver.c: tests of the software device, of contexts, memory and imports
  *
- * What a caller of the driver API sees without streams and kernels.
+ * Everything of the driver API that needs neither streams nor kernels.
  */
 
 #include <errno.h>
@@ -13,7 +13,7 @@
 
 #include "driver.h"
 
-/* SOFTCUDA_MEMORY of these tests, as the build file sets it. */
+/* The build file sets SOFTCUDA_MEMORY to this value for these tests. */
 #define LIMIT ((size_t) 64 << 20)
 
 START_TEST (test_nothing_before_init)
@@ -395,7 +395,7 @@ START_TEST (test_registration_of_nothing)
 }
 END_TEST;
 
-/* One shared mapping of 2 pages, filled with the value. */
+/* Maps 2 shared pages, filled with the value. */
 static char *
 map_shared (void *at, int fd, int value)
 {
@@ -409,8 +409,8 @@ map_shared (void *at, int fd, int value)
   return memory;
 }
 
-/* A registration pins pages, not addresses: what is mapped at the same address
- * later is not what the device reads and writes. */
+/* A registration pins pages, not addresses. If other pages are mapped at the
+ * same address later, the device does not access them. */
 START_TEST (test_registration_pins_pages)
 {
   size_t size = 2 * sysconf (_SC_PAGESIZE);
@@ -444,8 +444,8 @@ START_TEST (test_registration_pins_pages)
 }
 END_TEST;
 
-/* What the CPU stores after the registration is seen; what the device writes
- * reaches the file and not the address. */
+/* The device sees what the CPU stores after the registration. What the device
+ * writes is in the file, but not at the address, where other pages are. */
 START_TEST (test_registration_writes_to_pages)
 {
   size_t size = 2 * sysconf (_SC_PAGESIZE);
@@ -501,7 +501,7 @@ END_TEST;
 
 /* ---- external memory ---- */
 
-/* A memfd as lavapipe makes it, with wrong numbers if asked for. */
+/* Makes a memfd as lavapipe does. The arguments can make its numbers wrong. */
 static int
 make_memfd (uint64_t payload, uint64_t offset, int64_t total_error)
 {
@@ -631,7 +631,7 @@ count_in_thread (gpointer unused)
   return GSIZE_TO_POINTER (count_calls ("cuDeviceGetCount"));
 }
 
-/* Each thread's for themselves, those that fail as well. */
+/* Each thread has its own counts. Calls that fail are counted, too. */
 START_TEST (test_count)
 {
   unsigned long all = count_calls ("*"), some = count_calls ("cuMemAlloc");

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * test-faults.c: kernels that access what they must not, and whose signals are
- * whose
+ * test-faults.c: tests of kernels that access memory out of bounds, and of
+ * signal handlers
  *
  * A fault of a kernel is an error of its context. Any other fault of the
- * process is handled as if the device were not there.
+ * process has the same effect as without softcuda.
  */
 
 #include <fcntl.h>
@@ -20,7 +20,7 @@
 
 #include "compiler.h"
 
-/* Runs the kernel "stumble" with what goes to stderr in *text. */
+/* Runs the kernel "stumble". *text is what it prints on stderr. */
 static CUresult
 run_and_listen (CUmodule module, int grid, int block, char **text)
 {
@@ -44,7 +44,8 @@ run_and_listen (CUmodule module, int grid, int block, char **text)
   return result;
 }
 
-/* In a context of its own, which is lost after it; others are not. */
+/* Runs the kernel in a context of its own, which is lost afterwards. Other
+ * contexts are not. */
 static void
 check_fault (
     const char *source, int block, CUresult error, const char *expected)
@@ -125,7 +126,7 @@ END_TEST;
 
 START_TEST (test_other_faults)
 {
-#ifdef __x86_64__ /* other processors give a result */
+#ifdef __x86_64__ /* on other processors, a division by zero has a result */
   check_fault ("__global__ void stumble (volatile int *out)\n"
                "{\n"
                "  *out = 1000 / *out;\n"
@@ -137,7 +138,7 @@ START_TEST (test_other_faults)
 }
 END_TEST;
 
-/* A kernel that faults while it prints leaves stdout to the process. */
+/* If a kernel faults while it prints, the process can still use stdout. */
 START_TEST (test_fault_in_printf)
 {
   check_fault ("__global__ void stumble (int *out)\n"
@@ -150,7 +151,8 @@ START_TEST (test_fault_in_printf)
 }
 END_TEST;
 
-/* As on hardware, the primary context is lost until nobody has it. */
+/* As on a GPU, the primary context is lost until all its users have released
+ * it. */
 START_TEST (test_primary_context_recovers)
 {
   static const char source[] =
@@ -262,7 +264,8 @@ fault_while_kernel_runs (int how)
     if (i == SIGSEGV || i == SIGBUS)
       signal (i, SIG_DFL);
   if (how == 2)
-    signal (SIGSEGV, SIG_IGN); /* means nothing to a fault */
+    signal (SIGSEGV, SIG_IGN); /* an ignored signal does not prevent the end by
+                                * a fault */
   setup ();
   start_waiting ();
   if (how == 1)
@@ -273,8 +276,8 @@ fault_while_kernel_runs (int how)
   _exit (0);
 }
 
-/* How: 0 by a fault, 1 by a signal that was sent, 2 by a fault with the signal
- * ignored. */
+/* _i is 0 for a fault, 1 for a signal that another process could send, and 2
+ * for a fault while the signal is ignored. */
 START_TEST (test_process_ends_by_its_own_fault)
 {
   pid_t child = fork ();

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * test-further.c: the entry points that other programs use
+ * test-further.c: tests of entry points that other programs use
  *
- * Textures, memsets, limits and what else contexts say and are told.
+ * Textures, memsets, limits, and other functions of contexts.
  */
 
 #include <string.h>
@@ -37,7 +37,8 @@ setup (void)
 #define PITCH 64
 #define ROWS 5
 
-/* Only what the rectangle covers has changed, in each row the same. */
+/* Checks that only the rectangle has changed, and that all its rows have the
+ * same content. */
 static void
 check_rectangle (CUdeviceptr memory, const void *pixel, int size, int width)
 {
@@ -159,7 +160,8 @@ static const char sampler[] =
     "}\n"
     "}\n";
 
-/* 4 x 3 texels of one byte, rows 32 bytes apart: 10 y + x. */
+/* Makes 4 x 3 texels of one byte with the values 10 y + x. The rows are 32
+ * bytes apart. */
 static CUdeviceptr
 make_texels (void)
 {
@@ -320,7 +322,8 @@ sleep_a_while (void *unused)
   g_usleep (50000);
 }
 
-/* A kernel that is queued still samples what is destroyed meanwhile. */
+/* A kernel that is queued can still use a texture that is destroyed before the
+ * kernel runs. */
 START_TEST (test_texture_outlives_its_handle)
 {
   CUmodule module = build (sampler);
@@ -395,7 +398,7 @@ START_TEST (test_textures_that_cannot_be)
 }
 END_TEST;
 
-/* A leak checker sees those that the context does not take along. */
+/* A leak checker finds textures that are not destroyed with the context. */
 START_TEST (test_context_takes_textures_along)
 {
   CUdeviceptr memory;
@@ -472,7 +475,8 @@ START_TEST (test_current_context)
   ok (more.cuCtxSetCurrent (primary));
   ok (cu.cuCtxGetCurrent (&seen));
   ck_assert (seen == primary);
-  ok (more.cuCtxSetCurrent (NULL)); /* below it lies the fixture's */
+  ok (more.cuCtxSetCurrent (NULL)); /* the fixture's context is the next one on
+                                     * the stack */
   ok (cu.cuCtxGetCurrent (&seen));
   ck_assert (seen == primary);
   ok (more.cuCtxSetCurrent (other));
@@ -480,14 +484,14 @@ START_TEST (test_current_context)
   ck_assert (seen == other);
   ok (more.cuCtxDetach (other));
   ok (cu.cuCtxSynchronize ());
-  ok (more.cuCtxDetach (other)); /* gone, and from the stack as well */
+  ok (more.cuCtxDetach (other)); /* destroyed, and not on the stack any more */
   fails (more.cuCtxDetach (other), CUDA_ERROR_INVALID_CONTEXT);
   fails (more.cuCtxSetCurrent (other), CUDA_ERROR_INVALID_CONTEXT);
   ok (cu.cuCtxPushCurrent (primary));
 }
 END_TEST;
 
-/* Everything that the context had is gone; it can be used again. */
+/* Everything in the context is freed, and the context can be used again. */
 START_TEST (test_primary_reset)
 {
   CUdeviceptr memory;
@@ -508,7 +512,8 @@ START_TEST (test_primary_reset)
 }
 END_TEST;
 
-/* A stale handle is one for a while, whatever is made after it. */
+/* The value of a destroyed handle is not used for the next handles, so that it
+ * is recognised as invalid. */
 START_TEST (test_handles_are_not_used_again_at_once)
 {
   CUstream stale_stream, stream;

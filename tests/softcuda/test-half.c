@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * test-half.c: half precision, bit by bit
+ * test-half.c: tests of half precision, bit by bit
  *
- * All 65536 halves are converted; sums and products of many pairs are compared
- * with what exact arithmetic, rounded once, gives.
+ * All 65536 values are converted. Sums and products of many pairs are compared
+ * with exact results that are rounded once.
  */
 
 #include <math.h>
@@ -14,7 +14,8 @@
 
 #define N_HALVES 65536
 
-/* IEEE 754's binary16, from its definition. */
+/* The value of a number in the format binary16 of IEEE 754, by its
+ * definition. */
 static double
 value_of (unsigned int bits)
 {
@@ -28,7 +29,7 @@ value_of (unsigned int bits)
   return bits & 0x8000 ? -size : size;
 }
 
-/* The greatest that is not greater than size. */
+/* Returns the largest number that is not larger than size. */
 static unsigned int
 half_below (double size)
 {
@@ -46,8 +47,8 @@ half_below (double size)
   return low;
 }
 
-/* By search; of two that are as near, the even one. Infinity counts as
- * 65536. */
+/* Returns the nearest number by search. If two are equally near, it is the even
+ * one. Infinity counts as 65536. */
 static unsigned int
 nearest (double v)
 {
@@ -110,7 +111,7 @@ START_TEST (test_every_half)
 }
 END_TEST;
 
-/* The same numbers as the kernel's. */
+/* Makes the same numbers as the function in the kernel. */
 static unsigned int
 scramble (unsigned int i)
 {
@@ -156,7 +157,7 @@ START_TEST (test_arithmetic)
 }
 END_TEST;
 
-/* Each statement stores 1 where what CUDA documents is true. */
+/* Each statement stores 1 if the result is the one that CUDA documents. */
 START_TEST (test_functions)
 {
   int seen[40] = { 0 };

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * test-images.c: images that are damaged, cut off, or something else
+ * test-images.c: tests that damaged and truncated images, and files of other
+ * kinds, are refused
  *
- * The driver refuses each of them, and never crashes. Images come in two ways:
- * as a file, and as memory whose end only the next page's absence shows.
+ * The driver refuses each of them, and does not crash. An image is given as a
+ * file, or as memory. A page without access follows the memory, so that reading
+ * beyond the end is noticed.
  */
 
 #include <elf.h>
@@ -16,13 +18,13 @@
 #include "compiler.h"
 #include "further.h"
 
-/* Of damaged images, as many as fit into some seconds. */
+/* The number of damaged images that are tried, and a time limit. */
 #define N_ROUNDS 1500
 #define SECONDS 15
 
 static CUresult (*load_file) (CUmodule *module, const char *path);
 
-static guint8 *image; /* a good one */
+static guint8 *image; /* a correct image */
 static size_t image_length;
 
 static void
@@ -67,7 +69,7 @@ load_as_file (const guint8 *bytes, size_t size)
   return result;
 }
 
-/* Behind the last byte lies a page that nobody may read. */
+/* A page without access follows the last byte. */
 static CUresult
 load_as_memory (const guint8 *bytes, size_t size)
 {
@@ -129,7 +131,8 @@ START_TEST (test_random_bytes)
 
     for (size_t i = 0; i < size; i++)
       bytes[i] = g_rand_int (rand);
-    if (round % 2 != 0) /* begins as an ELF file of this machine */
+    if (round % 2 != 0) /* the beginning is that of an ELF file for this
+                         * processor */
       memcpy (bytes, image, MIN (size, 40));
     refused (bytes, size, "random bytes, round", round);
   }
@@ -137,7 +140,7 @@ START_TEST (test_random_bytes)
 }
 END_TEST;
 
-/* Every field of the header that tells the linker where something is. */
+/* Changes each field of the header that tells the linker where something is. */
 START_TEST (test_wild_offsets)
 {
   static const guint64 wild[] = { 0, 1, 63, 0x1000, 0x7fffffffffff,
@@ -168,7 +171,7 @@ START_TEST (test_wild_offsets)
 }
 END_TEST;
 
-/* Some bytes changed anywhere but in the machine's number. */
+/* Changes some bytes, except the number of the processor. */
 START_TEST (test_changed_bytes)
 {
   guint8 *bytes = g_malloc (image_length);

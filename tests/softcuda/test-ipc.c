@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * test-ipc.c: memory of one process in another
+ * test-ipc.c: tests of memory that a process shares with another one
  *
- * The other process is this program again, which does what its environment
- * says.
+ * The other process is this program, which is started again with other
+ * variables in the environment.
  */
 
 #include <string.h>
 
 #include "driver.h"
 
-/* More than a page, and no whole number of them. */
+/* More than a page, and not a multiple of pages. */
 #define SIZE 10000
 
 #define LAZY CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS
 
-/* The handle, in hexadecimal, that the other process is given. */
+/* The variable with the handle, in hexadecimal, for the other process. */
 #define VARIABLE "TEST_IPC_HANDLE"
 
 static CUdeviceptr
@@ -41,7 +41,8 @@ assert_bytes (CUdeviceptr pointer, gsize size, guint8 value)
   g_free (bytes);
 }
 
-/* Runs the test of that name in another process; whether it passed there. */
+/* Runs the test with this name in another process. Returns whether it
+ * passed. */
 static gboolean
 passes_elsewhere (const gchar *test, const CUipcMemHandle *handle)
 {
@@ -149,7 +150,8 @@ START_TEST (test_two_processes)
   CUipcMemHandle handle;
 
   ok (cu.cuIpcGetMemHandle (&handle, pointer));
-  assert_bytes (pointer, SIZE, 7); /* its pages were replaced */
+  assert_bytes (pointer, SIZE, 7); /* other pages replace the ones that were
+                                    * mapped here */
   ck_assert (passes_elsewhere ("other_reads_and_writes", &handle));
   assert_bytes (pointer, SIZE, 9);
   ok (cu.cuMemFree (pointer));
@@ -203,7 +205,7 @@ START_TEST (test_no_handle)
 }
 END_TEST;
 
-/* What was exported becomes the process's own again. */
+/* Memory that was exported is freed as other memory is. */
 START_TEST (test_again_and_again)
 {
   for (guint i = 0; i < 200; i++) {
@@ -228,7 +230,7 @@ add_case (Suite *s, const char *name)
   return tc;
 }
 
-/* A case by itself: CK_RUN_CASE selects cases. */
+/* Makes a test case of one test, because CK_RUN_CASE selects test cases. */
 #define ADD_ALONE(s, test) tcase_add_test (add_case (s, #test), test)
 
 static Suite *

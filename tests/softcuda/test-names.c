@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * test-names.c: every entry point of the driver API, and how programs find them
+ * test-names.c: tests that every entry point of the driver API exists, and that
+ * programs find it
  */
 
 #include <stdbool.h>
@@ -14,7 +15,7 @@ typedef struct {
   int version;
 } listed;
 
-/* What the driver API documents. */
+/* The entry points that the driver API documents. */
 static const listed names[] = {
 #define X(symbol, version) { #symbol, version },
 #include "driver-api.def"
@@ -37,7 +38,7 @@ load (void)
   *(void **) &get_proc_v1 = find_symbol (library, "cuGetProcAddress");
 }
 
-/* A file of the entry points that a file of the sources defines. */
+/* Whether a file of the sources defines this entry point. */
 static bool
 is_implemented (const char *symbol)
 {
@@ -80,7 +81,7 @@ START_TEST (test_every_name)
 }
 END_TEST;
 
-/* The list names what the device has, too. */
+/* Each entry point that is implemented has to be listed. */
 START_TEST (test_implemented_are_listed)
 {
 #define CHECK(name, symbol, need, args) #symbol,

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * test-scan.c: the scanner of CUDA C, with sources that nobody writes
+ * test-scan.c: tests of the scanner of CUDA C with unusual sources
  *
- * It always ends, in time that grows with the size of the source, and leaves
- * what it does not understand as it is.
+ * It has to end, in a time proportional to the size of the source, and must not
+ * change what it does not understand.
  */
 
 #include <string.h>
@@ -46,7 +46,7 @@ START_TEST (test_finds_kernels)
 }
 END_TEST;
 
-/* Pieces of sources in any order, cut off anywhere. */
+/* Joins pieces of sources in any order, and truncates the result. */
 START_TEST (test_any_order)
 {
   static const char *const pieces[] = { "__global__ ", "extern ", "__shared__ ",
@@ -72,7 +72,7 @@ START_TEST (test_any_order)
 }
 END_TEST;
 
-/* 256 KiB of each of these within seconds. */
+/* The time limit applies to 256 KiB of each of these. */
 START_TEST (test_large)
 {
   static const char *const pieces[] = { "__global__ ", "extern ", "\n", "{",

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * test-streams.c: order of work on the software device
+ * test-streams.c: tests of the order of work on the software device
  *
- * Streams, events, host functions. A gate, which is a host function that waits,
- * holds a stream for as long as a test wants. It is made of POSIX's parts and
- * not of GLib's, whose locks ThreadSanitizer does not see.
+ * Streams, events and host functions. A gate is a host function that waits.
+ * With it, a test holds a stream as long as it likes. It uses POSIX locks,
+ * because ThreadSanitizer does not see those of GLib.
  */
 
 #include <pthread.h>
@@ -12,7 +12,7 @@
 
 #include "driver.h"
 
-/* Long enough for work that must not run to have run. */
+/* Time in which work would run if it were allowed to, in microseconds. */
 #define A_WHILE_US 20000
 
 typedef struct {
@@ -112,7 +112,8 @@ START_TEST (test_order_in_a_stream)
 }
 END_TEST;
 
-/* What the driver does not know may go as soon as the call returns. */
+/* The driver does not know this memory, so it may be freed as soon as the call
+ * returns. */
 START_TEST (test_pageable_memory_is_done_with)
 {
   CUstream stream = new_stream (CU_STREAM_NON_BLOCKING);
@@ -180,7 +181,8 @@ START_TEST (test_events)
   fails (cu.cuEventQuery (event), CUDA_ERROR_NOT_READY);
   ok (cu.cuStreamWaitEvent (second, event, 0));
   ok (cu.cuLaunchHostFunc (second, set_int, &ran));
-  ok (cu.cuEventDestroy (event)); /* legal while it is waited for */
+  ok (cu.cuEventDestroy (event)); /* a program may destroy an event that a
+                                   * stream waits for */
   fails (cu.cuEventQuery (event), CUDA_ERROR_INVALID_HANDLE);
   g_usleep (A_WHILE_US);
   ck_assert_int_eq (g_atomic_int_get (&ran), 0);
@@ -193,7 +195,8 @@ START_TEST (test_events)
 }
 END_TEST;
 
-/* A wait is for the record that was the latest when it was asked for. */
+/* A stream waits for the latest record before the call of
+ * cuStreamWaitEvent(). */
 START_TEST (test_wait_takes_the_latest_record)
 {
   CUstream first = new_stream (CU_STREAM_NON_BLOCKING);
@@ -212,7 +215,7 @@ START_TEST (test_wait_takes_the_latest_record)
   gate_open (&gate);
   ok (cu.cuEventSynchronize (event));
   ok (cu.cuStreamDestroy (second));
-  ok (cu.cuEventQuery (event)); /* outlives its stream */
+  ok (cu.cuEventQuery (event)); /* the event outlives its stream */
   ok (cu.cuStreamWaitEvent (first, event, 0));
   ok (cu.cuStreamDestroy (first));
   ok (cu.cuStreamDestroy (waiting));
@@ -221,7 +224,8 @@ START_TEST (test_wait_takes_the_latest_record)
 }
 END_TEST;
 
-/* Of a whole context: what any stream had until then, and nothing later. */
+/* An event of a whole context is behind the work of all its streams until then,
+ * and not behind later work. */
 START_TEST (test_record_of_a_context)
 {
   CUstream first = new_stream (CU_STREAM_NON_BLOCKING);
@@ -320,7 +324,8 @@ START_TEST (test_free_waits_for_work)
 }
 END_TEST;
 
-/* What a stream has is done after it, and nobody is kept. */
+/* The work of a destroyed stream is still done, and the call does not wait for
+ * it. */
 START_TEST (test_destroy_does_not_wait)
 {
   CUstream stream = new_stream (CU_STREAM_DEFAULT);
@@ -385,7 +390,7 @@ START_TEST (test_host_function_may_not_call)
 }
 END_TEST;
 
-/* Several threads with streams of their own and an event that all use. */
+/* Several threads use streams of their own, and one event that all share. */
 typedef struct {
   CUevent shared;
   CUdeviceptr sum;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * test-warps.c: what the threads of a warp do together, groups, and clocks
+ * test-warps.c: tests of functions of warps, of groups of threads, and of
+ * clocks
  *
- * Expected results are those that CUDA's programming guide describes.
+ * The expected results are those of CUDA's programming guide.
  */
 
 #include <string.h>
@@ -11,7 +12,8 @@
 
 #define WARP 32
 
-/* Runs the kernel "test" with one block; gives what it stores: n numbers. */
+/* Runs the kernel "test" with one block, and returns the n numbers that it
+ * stores. */
 static void
 run_test (const char *source, int block, int *results, size_t n)
 {
@@ -25,13 +27,14 @@ run_test (const char *source, int block, int *results, size_t n)
   ok (cu.cuModuleUnload (module));
 }
 
-/* What an expression of t, the lane, is in each lane. */
+/* The values of an expression in each lane t. */
 typedef struct {
   const char *expression;
   int (*of) (int lane);
 } expectation;
 
-/* Each thread stores all expressions: 64 numbers for each. */
+/* Each thread stores the values of all expressions. The table has 64 numbers
+ * for each. */
 static void
 evaluate (const expectation *table, size_t n, int block, int *results)
 {
@@ -104,7 +107,7 @@ xor_1 (int lane)
   return lane ^ 1;
 }
 
-/* Later groups cannot be read, earlier ones can. */
+/* A lane cannot read from later groups, but from earlier ones. */
 static int
 xor_8_of_8 (int lane)
 {
@@ -219,8 +222,8 @@ START_TEST (test_reductions)
 }
 END_TEST;
 
-/* The last warp of 40 threads has 8; those that returned are waited for no
- * more; and lanes of two masks do not wait for each other. */
+/* The last warp of 40 threads has 8 lanes. Other lanes do not wait for those
+ * that have returned, nor for lanes of another mask. */
 START_TEST (test_incomplete_warps)
 {
   static const expectation here = { "__ballot_sync (all, 1)", NULL };
@@ -248,7 +251,7 @@ START_TEST (test_incomplete_warps)
 }
 END_TEST;
 
-/* The lanes that go the same way are active together. */
+/* The lanes that take the same branch are active together. */
 START_TEST (test_active_lanes)
 {
   int results[64];
@@ -272,7 +275,8 @@ START_TEST (test_active_lanes)
 }
 END_TEST;
 
-/* Memory is ordered by __syncwarp(), and warps of a block are by themselves. */
+/* __syncwarp() orders accesses to memory. The warps of a block do not wait for
+ * each other. */
 START_TEST (test_warps_of_a_block)
 {
   int results[64];
@@ -300,7 +304,7 @@ START_TEST (test_warps_of_a_block)
 }
 END_TEST;
 
-/* What a GPU does for ever, or does not define, is an error here. */
+/* What hangs a GPU, or is undefined, is an error here. */
 static void
 check_failure (const char *body)
 {
@@ -404,7 +408,7 @@ START_TEST (test_clocks)
 }
 END_TEST;
 
-/* A thread may wait for another of its block. */
+/* A thread may wait in a loop for another thread of its block. */
 START_TEST (test_nanosleep_lets_others_run)
 {
   int results[64];

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * info-verdict.c: vkgdr-info's verdicts on devices that nobody has at hand
+ * info-verdict.c: tests of vkgdr-info's verdicts on devices that a machine for
+ * tests does not have
  *
- * Made-up devices on made-up machines. Needs no driver, and runs none.
+ * The devices and machines are made up. Needs no driver.
  */
 
 #include <string.h>
@@ -15,8 +16,8 @@
 #define MIB ((guint64) 1 << 20)
 #define GIB ((guint64) 1 << 30)
 
-/* A machine with one GPU, to be made worse. The strings are nobody's to free,
- * but for those of the verdict. */
+/* A good machine with one GPU, which the tests then change. Only the strings of
+ * the verdict have to be freed. */
 typedef struct {
   InfoReport report;
   InfoDevice device;
@@ -43,7 +44,7 @@ make_good (Fixture *f)
   info->coherent = true;
 }
 
-/* A machine on which Vulkan does not have the GPU: it works, staged. */
+/* A machine on which Vulkan does not show the GPU. It works with staging. */
 static void
 make_without_vulkan (Fixture *f)
 {
@@ -59,7 +60,8 @@ judge (Fixture *f)
   f->verdict = info_verdict_of_device (&f->report, &f->device);
 }
 
-/* Looks for the finding, and for words in its remedy; NULL is none. */
+/* Checks that there is this finding, and that its remedy contains these words.
+ * No finding is expected if the words are NULL. */
 static void
 check_finding (const Fixture *f, const gchar *id, const gchar *remedy)
 {
@@ -80,7 +82,7 @@ check_finding (const Fixture *f, const gchar *id, const gchar *remedy)
   fail ("no finding \"%s\": %s", id, f->verdict->text);
 }
 
-/* Judges, and expects one finding alone. */
+/* Checks that there is this finding and no other. */
 static void
 check_only (Fixture *f, InfoLevel level, const gchar *id, const gchar *remedy)
 {
@@ -138,7 +140,7 @@ GST_START_TEST (test_full_window)
   make_good (&f);
   f.device.info.window_usage = 24 * GIB - 100 * MIB;
   check_only (&f, INFO_LIMITED, "full-window", "nvidia-smi");
-  /* Others may leave less than is in use here already. */
+  /* Other programs may have left less memory than this process already uses. */
   f.device.info.window_budget = GIB;
   check_only (&f, INFO_LIMITED, "full-window", "nvidia-smi");
   f.device.info.window_usage = 0;
@@ -217,8 +219,8 @@ GST_START_TEST (test_container)
 
 GST_END_TEST;
 
-/* What a device without a window needs is a cure, not another device; one that
- * fails the trial, too, is of no use. */
+/* For a device without a window, the remedy is a change of the machine, not
+ * another device. A device that fails the trial cannot be used at all. */
 GST_START_TEST (test_staged)
 {
   Fixture f;

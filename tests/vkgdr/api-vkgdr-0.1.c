@@ -2,11 +2,11 @@
  *
  * api-vkgdr-0.1.c: a program written for vkgdr 0.1
  *
- * Uses every function and flag of that API and nothing else: neither newer
- * functions, nor CUDA's types but through vkgdr.h. Compiled as C and as C++,
- * with the toolkit's cuda.h and without; linked to the shared library. Works on
- * a device where there is one with a current context, and tells the error where
- * not.
+ * It uses every function and flag of that API and nothing else: no newer
+ * functions, and CUDA's types only through vkgdr.h. It is compiled as C and as
+ * C++, with cuda.h of the toolkit and without it, and linked to the shared
+ * library. If there is a device with a current context, it uses it. Otherwise
+ * it prints the error.
  */
 
 #include <vkgdr/vkgdr.h>
@@ -45,7 +45,7 @@ use_device (vkgdr_t g)
   } else {
     error = vkgdr_last_error ();
     ok = error != NULL;
-    printf ("%s\n", error ? error : "no error is told");
+    printf ("%s\n", error ? error : "there is no error message");
     free (error);
   }
   return ok;
@@ -71,7 +71,7 @@ main (void)
     }
     error = vkgdr_last_error ();
     ok = error != NULL && ok;
-    printf ("%s\n", error ? error : "no error is told");
+    printf ("%s\n", error ? error : "there is no error message");
     free (error);
   }
   return ok && VKGDR_OPEN_CURRENT_CONTEXT_BIT == 1

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * test-copy.c: copies of every instruction set that this CPU has, against
- * memcpy(), for all alignments, with guards on either side
+ * test-copy.c: compares the copies of every instruction set of this CPU with
+ * memcpy(), for all alignments, with guards on both sides
  */
 
 #include "copy.h"
@@ -41,7 +41,7 @@ buffers_free (buffers *b)
   free (b->expected);
 }
 
-/* Prepares dst and what it has to be like afterwards. */
+/* Prepares the buffer dst, and what it has to contain after the copy. */
 static void
 buffers_prepare (buffers *b, size_t dst, size_t src, size_t size)
 {
@@ -69,7 +69,7 @@ check_isa (const vkgdr_copy_functions *isa, buffers *b, size_t dst, size_t src,
   buffers_check (b, isa->name, dst, src, size);
 }
 
-/* Offsets on either side of each vector's and line's alignment. */
+/* Offsets around the alignments of vectors and cache lines. */
 static const size_t offsets[] = { 0, 1, 15, 16, 17, 31, 32, 33, 63, 64, 65 };
 #define N_OFFSETS (sizeof (offsets) / sizeof (offsets[0]))
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * test-debug.c: VKGDR_DEBUG makes the device look worse, and a full window
- * says how full
+ * test-debug.c: tests that VKGDR_DEBUG makes the device worse, and that the
+ * error of a full window has its numbers
  */
 
 #include "util.h"
@@ -150,7 +150,7 @@ START_TEST (a_full_window_says_how_full)
       "window has 16777216 bytes", "uses 10485760 in 2 allocations",
       "10485760 of at most 16777216", "Resizable BAR", "smaller pools");
 
-  /* The window is one for all handles. */
+  /* All handles share one window. */
   ck_assert_ptr_null (vkgdr_memory_alloc (second, 6 * mega + 1, 0));
   assert_error ("uses 0 in 0 allocations", "10485760 of at most 16777216");
   c = test_alloc (second, 6 * mega);

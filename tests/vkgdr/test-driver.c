@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * test-driver.c: VKGDR_DRIVER chooses, a failure is told and tried again, and
- * softcuda's device is Vulkan's
+ * test-driver.c: tests of VKGDR_DRIVER, of errors of the driver and another try
+ * after them, and that Vulkan finds softcuda's device
  */
 
 #include "util.h"
@@ -35,7 +35,7 @@ START_TEST (a_failure_is_tried_again)
   cu = vkgdr_driver_load ();
   ck_assert_ptr_nonnull (cu);
   assert_no_error ();
-  /* What is loaded stays. */
+  /* The driver stays loaded. */
   setenv ("VKGDR_DRIVER", "bogus", 1);
   ck_assert_ptr_eq (vkgdr_driver_load (), cu);
 }
@@ -47,7 +47,7 @@ START_TEST (software_is_chosen)
     return;
   ck_assert_ptr_nonnull (vkgdr_driver_load ());
   ck_assert (vkgdr_driver_is_software ());
-  /* Nothing else was wanted, so nothing has to be explained. */
+  /* The user has chosen softcuda, so there is no reason to report. */
   ck_assert_ptr_null (vkgdr_driver_why_software ());
 }
 END_TEST
@@ -69,8 +69,8 @@ START_TEST (softcuda_on_the_path_is_not_nvidia)
   char *path;
   char *paths;
 
-  /* The loader reads LD_LIBRARY_PATH when a program starts, so the program
-   * starts again. */
+  /* The dynamic linker reads LD_LIBRARY_PATH when a program starts, so the
+   * program starts itself again. */
   if (!test_use_software ())
     return;
   ck_assert_int_gt (asprintf (&paths, "%s:%s", vkgdr_driver_softcuda_dir (),
@@ -145,7 +145,8 @@ START_TEST (works_without_vulkan)
 {
   vkgdr_t g;
 
-  /* Kernels need no Vulkan; memory does, and says so. */
+  /* Kernels need no Vulkan. Memory in the window needs it, and the error says
+   * so. */
   if (!test_use_software_device ())
     return;
   setenv ("VKGDR_VULKAN_LIBRARY", "/nonexistent/libvulkan.so.1", 1);
@@ -185,7 +186,7 @@ START_TEST (threads_load_one_driver)
 }
 END_TEST
 
-/* With softcuda as the system's libcuda.so.1. */
+/* Runs this program with softcuda as the system's libcuda.so.1. */
 static int
 run_with_softcuda_on_the_path (void)
 {

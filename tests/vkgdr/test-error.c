@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * test-error.c: the last error belongs to a thread, and ends with a success
+ * test-error.c: tests that each thread has its own last error, and that a
+ * successful call clears it
  */
 
 #include "error.h"

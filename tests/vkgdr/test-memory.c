@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * test-memory.c: both pointers lead to the same bytes, flushes are exactly
- * those that are needed, and nothing is left behind, whatever fails
+ * test-memory.c: tests that both pointers of a memory lead to the same bytes,
+ * that exactly the needed ranges are flushed, and that a failure leaves nothing
+ * behind
  */
 
 #include "util.h"
@@ -14,7 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define SIZE ((size_t) 100003) /* no multiple of anything */
+#define SIZE ((size_t) 100003) /* not a multiple of anything */
 
 #define N_ELEMENTS(array) (sizeof (array) / sizeof ((array)[0]))
 
@@ -203,7 +204,7 @@ check_both_ways (uint32_t flags)
   check (bytes, SIZE, 2);
 
   fill (bytes, SIZE, 3);
-  /* A copy from pageable memory may return before it has arrived. */
+  /* A copy from pageable memory may return before it is complete. */
   ck_assert_int_eq (cu->cuMemcpyHtoD (device, bytes, SIZE), CUDA_SUCCESS);
   ck_assert_int_eq (cu->cuCtxSynchronize (), CUDA_SUCCESS);
   vkgdr_memory_invalidate (mem, 0, SIZE);
@@ -294,7 +295,7 @@ spy (VkDevice device, uint32_t n, const VkMappedMemoryRange *ranges)
 
 typedef void (*range_function) (vkgdr_memory_t mem, size_t offset, size_t size);
 
-/* Expects one call with exactly this range. */
+/* Expects one call, with exactly this range. */
 static void
 expect_range (range_function function, vkgdr_memory_t mem, size_t offset,
     size_t size, size_t begin, size_t end)
@@ -335,7 +336,7 @@ check_ranges (range_function function)
   vkgdr_memory_free (mem);
 
   if (atom < 4) {
-    atom = g->atom_size = 64; /* the rounding is what is tested */
+    atom = g->atom_size = 64; /* this makes rounding necessary */
   }
   size = 16 * atom - 3;
   mem = test_alloc (g, size);
@@ -411,7 +412,7 @@ END_TEST
 
 /* --- failures ------------------------------------------------------------ */
 
-/* Expects that an allocation fails, leaves nothing, and that the next works. */
+/* Expects that an allocation fails, and leaves nothing behind. */
 static void
 expect_failure (vkgdr_t g, const char *word, const char *result)
 {
@@ -579,7 +580,8 @@ allocate_and_remember (VkDevice device, const VkMemoryAllocateInfo *info,
   return result;
 }
 
-/* As in an exit handler that comes after those of the drivers. */
+/* Frees memory as an exit handler does that is called after those of the
+ * drivers. */
 START_TEST (freeing_after_the_driver_touches_nothing)
 {
   vkgdr_device_info info;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * test-open.c: a device is opened, described and closed, and what stands in
- * the way is told
+ * test-open.c: tests that a device is opened, described and closed, and of the
+ * errors that tell why it cannot be
  */
 
 #include "util.h"
@@ -81,7 +81,7 @@ START_TEST (coherent_if_required)
   vkgdr_t g = vkgdr_open (0, VKGDR_OPEN_REQUIRE_COHERENT_BIT);
   vkgdr_device_info info;
 
-  if (!g) { /* a device may have none */
+  if (!g) { /* some machines have no device */
     assert_error ("host-coherent");
     return;
   }
@@ -212,8 +212,8 @@ START_TEST (no_vulkan_driver)
 }
 END_TEST
 
-/* Opens a device that has no window, and checks what the handle says of that.
- */
+/* Opens a device without a window, and checks what the handle tells about
+ * it. */
 static vkgdr_t
 open_without_window (
     vkgdr_obstacle obstacle, const char *reason_word, const char *remedy_word)
@@ -245,7 +245,7 @@ open_without_window (
   return g;
 }
 
-/* Memory with a host pointer is refused with the same words; CUDA works. */
+/* Memory with a host pointer is refused with the same words, but CUDA works. */
 static void
 use_without_window (vkgdr_t g, const char *reason, const char *remedy)
 {
@@ -315,7 +315,8 @@ START_TEST (opens_without_host_visible_memory)
 }
 END_TEST
 
-/* The word hides Vulkan also from a process that has used it. */
+/* VKGDR_DEBUG=no-vulkan also applies to a process that has already used
+ * Vulkan. */
 START_TEST (opens_with_vulkan_hidden)
 {
   vkgdr_t g = test_open (0);
@@ -350,7 +351,7 @@ START_TEST (no_window_leaves_nothing_open)
 }
 END_TEST
 
-/* What is wrong otherwise is an error in any case. */
+/* The flag has no effect on other errors. */
 START_TEST (an_optional_window_excuses_nothing_else)
 {
   ck_assert_ptr_null (vkgdr_open (12345, VKGDR_OPEN_WINDOW_OPTIONAL_BIT));
@@ -366,7 +367,7 @@ START_TEST (another_device)
   CUuuid uuid = { "another device!" };
   vkgdr_vk vk;
 
-  /* A Vulkan device that is not CUDA's is not taken for it. */
+  /* A Vulkan device with another UUID than the CUDA device is not used. */
   if (!test_use_software_device ())
     return;
   ck_assert_ptr_ne (vkgdr_driver_load (), NULL);
@@ -383,7 +384,8 @@ START_TEST (another_device)
 }
 END_TEST
 
-/* The device is there, but the driver fails: that is what is said. */
+/* If the device exists but a call of the driver fails, the error is that of the
+ * call. */
 START_TEST (driver_without_uuid)
 {
   char *error;
@@ -435,7 +437,7 @@ START_TEST (nothing_leaks)
 
   test_enter_context ();
   for (i = 0; i < 50; i++) {
-    /* The first few find libraries and caches cold. */
+    /* The first rounds fill caches of libraries and of the drivers. */
     if (i == 10) {
       fds = test_count_fds ();
       maps = test_count_maps ();

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * test-probe.c: a device is described though it cannot be opened, as far as
- * that goes, and what stands in the way is told
+ * test-probe.c: tests that vkgdr_probe() describes a device that cannot be
+ * opened as far as possible, and tells why it cannot be opened
  */
 
 #include "util.h"
@@ -58,7 +58,7 @@ START_TEST (wrong_settings)
 }
 END_TEST
 
-/* What CUDA alone tells. */
+/* Checks what CUDA alone tells. */
 static void
 assert_cuda_is_known (void)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * test-share.c: another process imports memory by its file descriptor, and
- * writes to it
+ * test-share.c: tests that another process imports memory from its file
+ * descriptor, and writes to it
  *
- * The other process is this program, started again with arguments. Device
- * memory is tried with the driver where that can export it, and otherwise with
- * entry points that stand in for it.
+ * The other process is this program, which is started again with arguments.
+ * Device memory is tested with the driver if it can export it, and otherwise
+ * with functions that take the place of the driver's.
  */
 
 #include "util.h"
@@ -23,7 +23,7 @@
 
 #define N_ELEMENTS(array) (sizeof (array) / sizeof ((array)[0]))
 
-/* Seeds of what the parent writes, and the child. */
+/* The seeds of the bytes that the parent and the child write. */
 #define PARENTS 1
 #define CHILDS 2
 
@@ -52,7 +52,8 @@ matches (const uint8_t *bytes, unsigned int seed)
   return i == SIZE;
 }
 
-/* Writes through the host's pointer where there is one, else by a transfer. */
+/* Writes through the host pointer if there is one, and otherwise by a
+ * transfer. */
 static bool
 write_bytes (vkgdr_memory_t mem, unsigned int seed)
 {
@@ -66,13 +67,13 @@ write_bytes (vkgdr_memory_t mem, unsigned int seed)
   } else {
     result = vkgdr_driver_load ()->cuMemcpyHtoD (
         vkgdr_memory_get_device_ptr (mem), bytes, SIZE);
-    /* The source is pageable, so the copy has been made. */
+    /* The source is pageable memory, so the copy is complete. */
   }
   free (bytes);
   return result == CUDA_SUCCESS;
 }
 
-/* What the device holds; and the host, where it has a pointer. */
+/* Whether the device has the bytes, and the host, too, if it has a pointer. */
 static bool
 holds (vkgdr_memory_t mem, unsigned int seed)
 {
@@ -103,7 +104,7 @@ fail_in_child (const char *what)
   return EXIT_FAILURE;
 }
 
-/* As test_enter_context (), whose checks need libcheck. */
+/* Does the same as test_enter_context (), whose checks need libcheck. */
 static bool
 enter_context (void)
 {
@@ -114,8 +115,8 @@ enter_context (void)
          && cu->cuCtxPushCurrent (context) == CUDA_SUCCESS;
 }
 
-/* Imports the file descriptor in argv[2]; the information comes from standard
- * input. argv[3] says whether a host pointer is expected. */
+/* Imports the file descriptor in argv[2]. The description comes from standard
+ * input. argv[3] tells whether a host pointer is expected. */
 static int
 be_the_child (char **argv)
 {
@@ -161,7 +162,8 @@ exec_child (int fd, int input, const char *host, const char *debug)
   _exit (127);
 }
 
-/* Lets a child with VKGDR_DEBUG=@debug import @mem and write to it. */
+/* Starts a child with VKGDR_DEBUG=@debug, which imports @mem and writes to
+ * it. */
 static void
 let_child_write (vkgdr_memory_t mem, const char *host, const char *debug)
 {
@@ -208,7 +210,8 @@ START_TEST (a_child_writes_through_the_window)
 }
 END_TEST
 
-/* Memory in the parent's window is device memory to the child. */
+/* Memory in the parent's window is device memory in a child without a
+ * window. */
 START_TEST (a_child_without_a_window_writes_by_cuda)
 {
   check_child (0, "no-host", "no-window");
@@ -267,7 +270,8 @@ START_TEST (an_import_keeps_the_bytes)
   assert_no_error ();
   ck_assert_ptr_nonnull (mem);
   ck_assert (holds (mem, PARENTS));
-  ck_assert_int_lt (fcntl (fd, F_GETFD), 0); /* it was taken over */
+  ck_assert_int_lt (fcntl (fd, F_GETFD), 0); /* the import owns the file
+                                              * descriptor now */
   ck_assert_ptr_nonnull (vkgdr_memory_get_host_ptr (mem));
 
   vkgdr_get_device_info (g, &device);
@@ -281,7 +285,8 @@ START_TEST (an_import_keeps_the_bytes)
 }
 END_TEST
 
-/* An import that is refused leaves the file descriptor, and nothing else. */
+/* If an import is refused, the caller keeps the file descriptor, and nothing
+ * else is left. */
 static void
 assert_refused (vkgdr_t g, int fd, const vkgdr_fd_info *info, const char *word)
 {
@@ -328,7 +333,7 @@ START_TEST (what_does_not_fit_is_refused)
     assert_refused (g, fd, &bad, "the size that");
   }
 
-  /* A program that knows the size alone may import, too. */
+  /* A program that only knows the size can import, too. */
   memset (good.device_uuid, 0, sizeof (good.device_uuid));
   memset (good.driver_uuid, 0, sizeof (good.driver_uuid));
   vkgdr_memory_free (vkgdr_memory_import_fd (g, fd, &good));
@@ -438,8 +443,8 @@ END_TEST
 
 #define GRANULE ((size_t) 65536)
 
-/* Live things of each kind, which call is to fail, and whether allocations are
- * smaller than what is to be mapped. */
+/* The number of existing objects of each kind, the call that fails, and whether
+ * allocations are too small to be mapped. */
 static struct {
   int handles, places, maps;
   const char *failing;
@@ -464,7 +469,7 @@ fake_cuMemGetAllocationGranularity (size_t *granularity,
   return CUDA_SUCCESS;
 }
 
-/* A handle is a file descriptor, plus 1. */
+/* A handle is a file descriptor plus 1. */
 static CUresult
 fake_cuMemCreate (CUmemGenericAllocationHandle *handle, size_t size,
     const CUmemAllocationProp *properties, unsigned long long flags)
@@ -505,7 +510,8 @@ static CUresult
 fake_cuMemAddressFree (CUdeviceptr pointer, size_t size)
 {
   FAIL_IF_ASKED ();
-  ck_assert (fake.maps < fake.places || fake.failing); /* it is unmapped */
+  ck_assert (fake.maps < fake.places || fake.failing); /* it has been
+                                                        * unmapped */
   munmap ((void *) (uintptr_t) pointer, size);
   fake.places--;
   return CUDA_SUCCESS;
@@ -566,7 +572,7 @@ fake_cuMemImportFromShareableHandle (CUmemGenericAllocationHandle *handle,
   return CUDA_SUCCESS;
 }
 
-/* A handle whose driver exports device memory. */
+/* Opens a device whose driver exports device memory. */
 static vkgdr_t
 open_fake (void)
 {
@@ -626,7 +632,7 @@ import_often (void *data)
   return NULL;
 }
 
-/* Each in a device of its own, as in processes of their own. */
+/* Each thread opens a device of its own, as a process would. */
 START_TEST (several_import_at_once)
 {
   vkgdr_t g = test_open (0);
@@ -685,7 +691,8 @@ START_TEST (device_memory_needs_no_window)
   ck_assert (matches (
       (uint8_t *) (uintptr_t) vkgdr_memory_get_device_ptr (imported), PARENTS));
 
-  /* A driver's file descriptor does not tell its size, but mapping does. */
+  /* The size of a driver's file descriptor is not known, but mapping fails if
+   * it is too small. */
   fd = vkgdr_memory_get_fd (mem);
   fake.too_small = true;
   assert_refused (g, fd, &info, "cuMemMap");

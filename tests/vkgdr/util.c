@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * util.c: what the tests of libvkgdr share
+ * util.c: functions that the tests of libvkgdr share
  */
 
 #include "util.h"
@@ -13,11 +13,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* What automake and meson call a skipped test. */
+/* The exit status that automake and Meson take for a skipped test. */
 #define EXIT_SKIP 77
 
-/* Tries to open a device, and tells how that ended, as an exit status: a
- * machine may have no device, and that is no failure of the library's. */
+/* Tries to open a device. Returns an exit status: skipped if the machine has no
+ * device, which is not an error of the library. */
 static int
 try_device (void)
 {
@@ -36,12 +36,13 @@ try_device (void)
       status = EXIT_SKIP;
   }
   if (status != EXIT_SUCCESS)
-    fprintf (stderr, "%s\n", error ? error : "no error is told");
+    fprintf (stderr, "%s\n", error ? error : "there is no error message");
   free (error);
   return status;
 }
 
-/* In a child, since nothing may be loaded in the process that forks. */
+/* Tries in a child, because a process that forks the tests must not load a
+ * driver. */
 static int
 try_device_in_child (void)
 {
@@ -185,7 +186,8 @@ test_assert_error (const char *file, int line, const char *const *words)
 int
 test_run (Suite *suite, bool needs_device)
 {
-  /* Static, since the child that tries the device exits with it in hand. */
+  /* Static, because the child that tries the device exits while it still has
+   * the runner. */
   static SRunner *runner;
   int status = EXIT_SUCCESS;
 

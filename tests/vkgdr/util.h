@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * util.h: what the tests of libvkgdr share
+ * util.h: functions that the tests of libvkgdr share
  *
- * Each test runs in a process of its own (libcheck forks), so that it may set
- * the environment before a driver is loaded. Nothing here loads one in the
- * process that forks.
+ * Each test runs in a process of its own (libcheck forks), so that it can set
+ * environment variables before a driver is loaded. The process that forks must
+ * not load a driver.
  */
 
 #ifndef TEST_UTIL_H
@@ -21,7 +21,7 @@
 #include "driver.h"
 #include <vkgdr/vkgdr.h>
 
-/* What newer versions of libcheck have. */
+/* Macros that newer versions of libcheck have. */
 #ifndef ck_assert_ptr_null
 #define ck_assert_ptr_null(p) ck_assert_ptr_eq (p, NULL)
 #define ck_assert_ptr_nonnull(p) ck_assert_ptr_ne (p, NULL)
@@ -30,44 +30,44 @@
 #define ck_assert_mem_eq(a, b, size) ck_assert_int_eq (memcmp (a, b, size), 0)
 #endif
 
-/* Chooses softcuda for this process; false where it is not built. To be called
- * before anything else. */
+/* Chooses softcuda for this process. Returns false if it is not built. To be
+ * called first. */
 bool test_use_software (void);
 
-/* The same; false also where Vulkan has no software device. */
+/* The same, but returns false also if Vulkan has no software device. */
 bool test_use_software_device (void);
 
-/* Makes the given call of softcuda fail, as SOFTCUDA_FAIL would; NULL ends it.
- */
+/* Makes this call of softcuda fail, as SOFTCUDA_FAIL does. NULL ends this. */
 void test_fail (const char *spec);
 
 /* Loads the driver, and makes the primary context of device 0 current. */
 const vkgdr_cuda *test_enter_context (void);
 
-/* Opens device 0, of which a context is made current; never NULL. */
+/* Opens device 0, and makes a context of it current. Never returns NULL. */
 vkgdr_t test_open (uint32_t flags);
 
-/* Allocates; never NULL. */
+/* Allocates memory. Never returns NULL. */
 vkgdr_memory_t test_alloc (vkgdr_t g, size_t size);
 
-/* Open file descriptors of this process. */
+/* Returns the number of open file descriptors of this process. */
 int test_count_fds (void);
 
-/* Shared mappings of this process, as those of a device's memory are; private
- * ones come and go with threads. */
+/* Returns the number of shared mappings of this process. A device's memory is
+ * mapped in this way. Private mappings are not counted, because threads make
+ * and remove them. */
 int test_count_maps (void);
 
 /* Fails the test unless the last error is NULL. */
 #define assert_no_error() test_assert_no_error (__FILE__, __LINE__)
 
-/* Fails the test unless the last error has all these words in it. */
+/* Fails the test unless the last error contains all of these words. */
 #define assert_error(...) \
   test_assert_error (__FILE__, __LINE__, (const char *[]){ __VA_ARGS__, NULL })
 
 void test_assert_no_error (const char *file, int line);
 void test_assert_error (const char *file, int line, const char *const *words);
 
-/* Runs a suite; returns what main() returns: 77, which skips the test, where a
+/* Runs a suite. Returns the exit status of main(), which is 77 (skipped) if a
  * device is needed and the machine has none. */
 int test_run (Suite *suite, bool needs_device);
 
