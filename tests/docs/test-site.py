@@ -1,11 +1,11 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""What docs/site makes of comments, headers and Markdown, piece by piece.
+"""Tests how docs/site converts comments, headers and Markdown.
 
     test-site.py [unittest's arguments]
 
-Needs neither gi-docgen nor GStreamer: that all fits together is what building
-the documentation shows.
+Needs neither gi-docgen nor GStreamer. Building the documentation tests all of it
+together.
 """
 
 import os
@@ -124,7 +124,7 @@ class TestReferences(Folder):
 
 class TestHeader(unittest.TestCase):
     def test_all_of_libvkgdr(self):
-        """Each function, type and constant of the header has its comment."""
+        """Each function, type and constant of the header has a comment."""
         path = os.path.join(ROOT, "include", "vkgdr", "vkgdr.h")
         with open(path, encoding="utf-8") as file:
             code = re.sub(r"/\*.*?\*/", "", file.read(), flags=re.S)

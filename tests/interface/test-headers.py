@@ -4,9 +4,8 @@
 
     test-headers.py SOURCE-FOLDER PKG-CONFIG-FOLDER [unittest's arguments]
 
-Compiles one line for each header, with all warnings, the way that a program does
-which knows the libraries by pkg-config. Takes the pkg-config files of the
-uninstalled libraries.
+Compiles one line for each header, with all warnings, as a program does that finds the
+libraries by pkg-config. Uses the pkg-config files of the uninstalled libraries.
 """
 
 import concurrent.futures
@@ -24,7 +23,7 @@ LANGUAGES = {
     "c": ["cc", "-std=c11", "-Wstrict-prototypes", *WARNINGS],
     "c++": ["c++", "-std=c++14", *WARNINGS],
 }
-# CUDA code: the compiler of kernels includes it.
+# This header is CUDA code, which the compiler of kernels includes.
 KERNEL = "vkgdr/kernel.h"
 
 
@@ -36,7 +35,9 @@ def list_headers():
 
 
 def compiler_flags(package):
-    """As for a program. Others' headers are not ours to warn of."""
+    """Returns the flags that a program uses. Warnings in headers of other projects are
+    suppressed.
+    """
     run = subprocess.run(
         ["pkg-config", "--cflags", package],
         env=dict(os.environ, PKG_CONFIG_PATH=PKG_CONFIG),
@@ -52,7 +53,8 @@ def compiler_flags(package):
 def compile_header(header, language, flags):
     return subprocess.run(
         [*LANGUAGES[language], "-I" + INCLUDE, *flags, "-fsyntax-only", "-x", language, "-"],
-        # Twice, as in a program that includes two headers of ours.
+        # The header is included twice, as in a program that includes two headers which
+        # use it.
         input=f"#include <{header}>\n" * 2,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
@@ -93,7 +95,7 @@ class Headers(unittest.TestCase):
     def test_that_faults_are_seen(self):
         for language in LANGUAGES:
             self.assertNotEqual(compile_header("vkgdr/missing.h", language, ()).returncode, 0)
-            # Without the flags of the libraries that it uses.
+            # Without the flags of the libraries that libvkgdr uses.
             run = compile_header("gst/vkgdr/vkgdr.h", language, ())
             self.assertNotEqual(run.returncode, 0)
 

@@ -5,8 +5,8 @@
     test-symbols.py SOURCE-FOLDER LIBRARY [GIR]
 
 A user is an element, a program, the Python overrides, an example, a page of the
-documentation or a test. What nothing of these uses is to become private. Without
-the GIR, a use in Python is not seen: the test skips itself.
+documentation or a test. A function without a user should become private. Without the
+GIR, uses in Python cannot be found, and the test is skipped.
 """
 
 import os
@@ -22,20 +22,23 @@ GIR = rest[0] if rest else None
 CORE = "{http://www.gtk.org/introspection/core/1.0}"
 C = "{http://www.gtk.org/introspection/c/1.0}"
 
-# Where the users are. The stubs for type checkers name everything.
+# The folders of the users. The stubs for type checkers do not count, because they
+# contain every name.
 FOLDERS = ("gst", "python", "docs", "tools", "tests")
 NO_USERS = ("python/gi-stubs", "docs/site", "tests/interface")
 ENDINGS = (".c", ".cc", ".h", ".md", ".py")
 PYTHON_ENDINGS = (".md", ".py")
 
-# What GLib's types consist of: others call these, by pointers and macros.
+# Functions that GLib calls by pointers, and macros by name.
 OF_TYPES = re.compile(r"_(get_type|meta_get_info|quark|ref|unref|copy|free)$")
 
 FUNCTIONS = ("function", "method", "constructor")
 
 
 def read_users():
-    """The text of all users, and of those that are or may have Python."""
+    """Returns the text of all users, and the text of those that are Python or contain
+    Python.
+    """
     texts, python = [], []
     paths = [os.path.join(SOURCE, "README.md")]
     for folder in FOLDERS:
@@ -70,7 +73,7 @@ def text_of(element, tag="doc"):
 
 
 def read_functions():
-    """Yields the element of each function, and that of its type or None."""
+    """Yields the element of each function, and the element of its type or None."""
     namespace = ElementTree.parse(GIR).getroot().find(CORE + "namespace")
     for item in namespace:
         if item.tag == CORE + "function":
@@ -105,20 +108,22 @@ class Symbols(unittest.TestCase):
         self.assertFalse(self.is_used("gst_vkgdr_nobody_" "calls_this"))
 
     def described(self):
-        """Those that a reader of the documentation sees."""
+        """Yields the functions that the documentation contains."""
         for symbol, (function, owner) in self.functions.items():
             if not OF_TYPES.search(symbol):
                 yield symbol, function, owner
 
     def test_each_is_described(self):
-        """By a text, or by what it returns."""
+        """There is a text, or a text about the returned value."""
         for symbol, function, _ in self.described():
             with self.subTest(symbol=symbol):
                 result = text_of(function.find(CORE + "return-value"))
                 self.assertTrue(text_of(function) or result)
 
     def test_each_says_whether_it_is_thread_safe(self):
-        """Or its type does, for all of its functions."""
+        """The text of the function says it, or the text of its type for all functions
+        of the type.
+        """
         for symbol, function, owner in self.described():
             with self.subTest(symbol=symbol):
                 self.assertRegex(text_of(function) + text_of(owner), "[Tt]hread")

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Runs GStreamer's own programs on the plugin, in an environment that is clean.
+"""Runs GStreamer's own programs with the plugin, in a clean environment.
 
-Shared by the tests beside it: how a program is run, and pipelines worth running.
-Knows nothing of what is expected of them. Each test gets the paths of
-gst-launch-1.0 and gst-inspect-1.0 as its first two arguments.
+Has what the tests in this folder share: how a program is run, and pipelines. Does not
+contain expected results.
+
+The first two arguments of each test are the paths of gst-launch-1.0 and
+gst-inspect-1.0.
 """
 
 import os
@@ -37,7 +39,7 @@ _VIDEO = (
     "videotestsrc num-buffers=8 "
     "! video/x-raw,format={format},width=320,height=240,framerate=30/1 "
 )
-# Sources with an end, and always the same bytes for a filesink behind them.
+# These pipelines end by themselves, and their output is the same each time.
 PIPELINES = {
     "effect": _VIDEO.format(format="RGBA")
     + "! vkgdrupload ! cudafilter kernel=sobel ! vkgdrdownload",
@@ -79,7 +81,7 @@ def environment(**more):
 
 
 def run(*command, **env):
-    """Runs a program to its end; what it writes is text."""
+    """Runs a program to its end. Its output is text."""
     return subprocess.run(
         command,
         stdin=subprocess.DEVNULL,
@@ -102,7 +104,7 @@ def has_software_device():
 
 
 class Case(unittest.TestCase):
-    """A test with a folder of its own."""
+    """A test with its own folder for files."""
 
     maxDiff = None
 

@@ -4,8 +4,8 @@
 
     test-cache.py GST-LAUNCH GST-INSPECT [unittest's arguments]
 
-All but the caps, which depend on the version of GStreamer. Skips itself without
-the Python bindings of GStreamer.
+The caps are not compared, because they depend on the version of GStreamer. The test is
+skipped without the Python bindings of GStreamer.
 """
 
 import copy
@@ -60,7 +60,7 @@ class Cache(unittest.TestCase):
         )
 
     def test_an_element_is_described(self):
-        """Facts that do not change: the script is right about them."""
+        """Checks the script with facts that do not change."""
         upload = self.saved["elements"]["vkgdrupload"]
         self.assertEqual(upload["hierarchy"][0], "GstVkgdrUpload")
         self.assertEqual(upload["hierarchy"][-1], "GObject")

@@ -1,12 +1,12 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Pipelines with all of GStreamer's debugging: slower, and else the same.
+"""Pipelines with all of GStreamer's debugging have the same output as without.
 
     test-debug.py GST-LAUNCH GST-INSPECT [unittest's arguments]
 
-Each runs with every category at its highest level, the log written to nowhere,
-and with graphs of the pipeline drawn, which asks all elements for all properties
-while they run. The bytes that come out are those that came without.
+Each pipeline runs with the highest level of every category, with the log written to
+/dev/null, and with graphs of the pipeline, for which GStreamer reads all properties of
+all elements while they run.
 """
 
 import glob
@@ -38,7 +38,7 @@ class Debug(launch.Case):
                 self.assertTrue(traced == plain, "the bytes are others")
 
     def test_log_is_text(self):
-        """Ours is in it, and no line of it has a NULL for a string."""
+        """The log contains lines of the plugin, and none of them has a NULL string."""
         self.bytes_of(
             launch.PIPELINES["threads"],
             GST_DEBUG="*vkgdr*:9,cudafilter:9",

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Runs the commands of docs/cudafilter.md as they are written.
 
-Only their ends differ: sources stop after some frames, and nothing is shown.
+Only their ends are changed: sources stop after some frames, and nothing is displayed.
 """
 
 import os
@@ -15,11 +15,11 @@ DOCUMENT = os.path.join(
     os.path.dirname(os.path.abspath(__file__)), "..", "..", "docs", "cudafilter.md"
 )
 
-# Commands that need what a test does not have: a compiler of NVIDIA's, a video
-# and a GPU's decoder, and a photograph.
+# Commands that need something a test does not have: NVIDIA's compiler, a video and the
+# decoder of a GPU, or a photograph.
 NOT_HERE = ("nvcc", "nvh264dec", "effects-pictures")
 
-# What is put behind a program in Python that makes a pipeline.
+# Added to a program in Python that makes a pipeline.
 PLAY = """
 pipeline.set_state(Gst.State.PLAYING)
 message = pipeline.get_bus().timed_pop_filtered(
@@ -30,7 +30,7 @@ assert message and message.type == Gst.MessageType.EOS, message
 
 
 def read_blocks():
-    """Returns language and text of each block of code."""
+    """Returns the language and the text of each block of code."""
     with open(DOCUMENT, encoding="utf-8") as file:
         return re.findall(r"^```(\w+)\n(.*?)^```", file.read(), re.S | re.M)
 
@@ -38,13 +38,13 @@ def read_blocks():
 def with_end(command):
     command = re.sub(r"^gst-launch-1\.0 ", f"{launch.LAUNCH} -q ", command)
     command = command.replace("-q videotestsrc", "-q videotestsrc num-buffers=5")
-    # Frames that the software device does not take long for.
+    # The software device processes small frames fast enough.
     command = command.replace("width=1280,height=720", "width=320,height=180")
     return re.sub(r"\bauto(video|audio)sink\b", "fakesink", command)
 
 
 class Commands(launch.Case):
-    """Files of the document are in the folder where its commands run."""
+    """The files of the document are in the folder in which its commands run."""
 
     def setUp(self):
         super().setUp()

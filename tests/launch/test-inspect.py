@@ -1,11 +1,12 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""gst-inspect-1.0 on the plugin and its elements, and without a device.
+"""Runs gst-inspect-1.0 for the plugin and its elements, also without a device.
 
     test-inspect.py GST-LAUNCH GST-INSPECT [unittest's arguments]
 
-All is told, with nothing on standard error; and a machine without a GPU learns
-of the plugin without noticing. What the texts say is tests/gst/inspect.c's.
+Everything is listed, and nothing is written to standard error. On a machine without a
+GPU, the plugin is registered without a message. The texts are tested in
+tests/gst/inspect.c.
 """
 
 import glob
@@ -18,18 +19,19 @@ import launch
 
 EXAMPLES = ("vkgdrexampletint", "vkgdrexampleborder")
 
-# Libraries that bring a device with them, or compile for one.
+# Libraries that open a device, or compile for one.
 DRIVERS = re.compile(r"libcuda\.so|libvulkan|libnvidia|libnvrtc|libLLVM")
 
-# Seconds for a registry with one plugin in it. It takes a hundredth of that.
+# The longest time until a registry with one plugin is made, in seconds. It usually
+# takes a hundredth of that.
 QUICK = 5
 
-# A warning is an end, and so is the use of what is deprecated.
+# Warnings and the use of deprecated functions abort the program.
 STRICT = {"G_DEBUG": "fatal-warnings", "G_ENABLE_DIAGNOSTIC": "1"}
 
 
 class Inspect(launch.Case):
-    """What a user sees."""
+    """The output that a user sees."""
 
     def inspect(self, *args, **env):
         run = launch.run(launch.INSPECT, *args, **{**STRICT, **env})
@@ -48,7 +50,7 @@ class Inspect(launch.Case):
     def test_elements(self):
         for element in launch.ELEMENTS + EXAMPLES:
             with self.subTest(element):
-                # GstBaseSrc has a property that is deprecated.
+                # GstBaseSrc has a deprecated property.
                 env = {"G_ENABLE_DIAGNOSTIC": "0"} if "src" in element else {}
                 text = self.inspect(element, **env)
                 for part in (r"SINK template: 'sink(_%u)?'", "SRC template: 'src'"):
@@ -57,30 +59,32 @@ class Inspect(launch.Case):
                 for line in ("Long-name", "Klass", "Description", "Author"):
                     self.assertRegex(text, r"(?m)^  %s  +\S" % line)
                 self.assertNotIn("(null)", text)
-                # Each property with a blurb, and none of a type nobody knows.
+                # Each property has a blurb and a known type.
                 for name, blurb in re.findall(r"(?m)^  ([a-z-]+) +:(.*)$", text):
                     self.assertTrue(blurb.strip(), name)
                 self.assertNotIn("Unknown type", text)
-                # Figures that there are none of yet are 0, not -1.
+                # Figures that do not exist yet are 0, not -1.
                 stats = re.split(r"\n  [a-z-]+ +:", text.partition("stats")[2])[0]
                 self.assertNotIn("18446744073709551615", stats)
 
     def test_other_questions(self):
         self.assertIn("vkgdrupload", self.inspect())
-        # Without a version, it is GStreamer's that the plugin has to have.
+        # Without an option for the version, gst-inspect-1.0 demands its own version.
         self.inspect("--exists", "--atleast-version=0.1", "cudafilter")
         self.inspect("--print-blacklist")
         self.inspect("--print-plugin-auto-install-info", "vkgdr")
-        # The program answers through its exit status alone.
+        # Here the exit status is the only answer.
         run = launch.run(launch.INSPECT, "--exists", "vkgdrnothing")
         self.assertEqual(run.returncode, 1)
 
 
 class WithoutDevice(launch.Case):
-    """A registry that is made where there is no GPU, and no other plugin."""
+    """A registry is made on a machine without a GPU, with no other plugin."""
 
     def scan(self, *command, **env):
-        """Returns the run, and the names of what was loaded or looked for."""
+        """Returns the result, and the names of the libraries that were loaded or
+        searched.
+        """
         out = self.path("ld")
         run = launch.run(
             *command,
@@ -125,7 +129,9 @@ class WithoutDevice(launch.Case):
                 )
 
     def test_start(self):
-        """The counter-example: a start looks for drivers, and says so, once."""
+        """Shows that the tests above work: an element that starts searches drivers, and
+        posts one error.
+        """
         run, loaded = self.scan(
             launch.LAUNCH, "vkgdrupload", "!", "vkgdrdownload", **launch.NO_DEVICE
         )

@@ -1,12 +1,12 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Pipelines under GStreamer's leaks tracer: none leaves an object.
+"""Runs pipelines with GStreamer's leaks tracer, which must not find an object.
 
     test-leaks.py GST-LAUNCH GST-INSPECT [unittest's arguments]
 
-The tracer counts GStreamer's objects, buffers, memories, caps, events and the
-rest, ours among them, and names those that live when GStreamer ends. What the
-operating system or the device is left with is for other tests.
+The tracer counts objects, buffers, memories, caps, events and other objects of
+GStreamer and of the plugin, and lists those that still exist when GStreamer ends.
+Resources of the operating system and of the device are tested elsewhere.
 """
 
 import re
@@ -17,13 +17,13 @@ import unittest
 
 import launch
 
-# Types of objects that GStreamer itself leaves behind, each with its reason.
-# There is none in the versions that we know.
+# Types of objects that GStreamer itself does not free, with the reason. The known
+# versions have none.
 NOT_OURS = {}
 
 ALIVE = re.compile(r"object-alive, type-name=\(string\)([^,]*),(.*)")
 
-# A program that ends GStreamer before it has let go of an element.
+# A program that ends GStreamer while it still has an element.
 LEAK = """
 import gi
 gi.require_version("Gst", "1.0")
@@ -43,7 +43,7 @@ class Leaks(launch.Case):
         }
 
     def alive(self):
-        """What the tracer found, each as `TYPE, the rest`."""
+        """Returns what the tracer has found, each as `TYPE, the rest`."""
         log = self.read("log").decode(errors="replace")
         self.assertIn("object-alive.class", log, "the tracer does not work")
         return [
@@ -107,7 +107,7 @@ class Leaks(launch.Case):
         )
 
     def test_interrupted(self):
-        """Ctrl-C while data flow, with and without an end of the stream."""
+        """Ctrl-C while data flow, with an EOS event and without one."""
         for options in ((), ("-e",)):
             with self.subTest(options), subprocess.Popen(
                 [launch.LAUNCH, *options]

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Runs the pipelines of docs/scaling.md, and checks what raw video by RTP brings.
+"""Runs the pipelines of docs/scaling.md, and tests the reception of raw video by RTP.
 
-Only their ends differ: the pipelines stop after some frames, and ports and sockets
-are of the test's own.
+Only the ends of the pipelines are changed: they stop after some frames, and use ports
+and sockets of the test.
 """
 
 import os
@@ -22,11 +22,11 @@ DOCUMENT = os.path.join(
     os.path.dirname(os.path.abspath(__file__)), "..", "..", "docs", "scaling.md"
 )
 
-# Elements that a machine need not have.
+# Elements that may not be installed.
 OPTIONAL = ("srtsrc", "ristsrc", "x264enc", "avdec_h264", "rtpvrawdepay", "udpsrc")
 
 WIDTH, HEIGHT, FRAMES = 160, 120, 20
-PAUSE = 0.003  # seconds; a frame of 28 packets each 0.1 s
+PAUSE = 0.003  # In seconds. A frame has 28 packets, and there is one each 0.1 s.
 SIZE = WIDTH * HEIGHT * 2
 VIDEO = f"video/x-raw,format=UYVY,width={WIDTH},height={HEIGHT},framerate=10/1"
 RTP = (
@@ -41,7 +41,7 @@ def has_element(name):
 
 
 def free_port():
-    """An even port that nobody has, and whose next one nobody has either."""
+    """Returns an even port that is free, and so is the next one."""
     while True:
         port = random.randrange(20000, 30000, 2)
         sockets = [socket.socket(socket.AF_INET, kind) for kind in (1, 2) for _ in (0, 1)]
@@ -57,7 +57,7 @@ def free_port():
 
 
 class Commands(launch.Case):
-    """The document's pipelines, the lines of a block at the same time."""
+    """Runs the document's pipelines. The lines of a block run at the same time."""
 
     def read_blocks(self):
         with open(DOCUMENT, encoding="utf-8") as file:
@@ -66,7 +66,7 @@ class Commands(launch.Case):
 
     def adapt(self, command):
         command = command.replace("/tmp/frames", self.path("socket"))
-        # The machine has one device.
+        # The document uses two devices, but the machine for the test has one.
         command = command.replace("device=1", "device=0")
         for port, name in ((5004, "rtp"), (5006, "rist"), (7001, "srt")):
             command = re.sub(rf"\b{port}\b", str(self.ports[name]), command)
@@ -84,16 +84,16 @@ class Commands(launch.Case):
         )
 
     def check(self, lines):
-        """Ends where each sink has got some frames."""
+        """Ends the pipelines when each sink has got some frames."""
         processes = []
         try:
             for line in lines:
                 line = self.adapt(line)
-                if "ristsrc" in line:  # it has a sink of its own, which does not end
+                if "ristsrc" in line:  # its own sink has no limit, so it does not end by itself
                     line = line.replace("fakesink", f"filesink location={self.path('rist')}")
                 line = line.replace("fakesink", "fakesink num-buffers=5")
                 if "srtsink" in line:
-                    time.sleep(0.5)  # until the listener is there
+                    time.sleep(0.5)  # until the other process listens
                 processes.append((line, self.start(line)))
             for line, process in processes:
                 if "filesink" in line:
@@ -131,7 +131,7 @@ class Commands(launch.Case):
 
 
 class Rtp(launch.Case):
-    """Raw video by RTP over the loopback device, packet by packet."""
+    """Sends raw video by RTP over the loopback device, packet by packet."""
 
     def setUp(self):
         super().setUp()
@@ -150,7 +150,7 @@ class Rtp(launch.Case):
         self.assertEqual(len(set(self.frames)), FRAMES)
 
     def packets(self):
-        """RFC 4571: each packet behind its length."""
+        """As in RFC 4571, the length of each packet is in front of it."""
         data, packets = self.read("packets"), []
         while data:
             size = int.from_bytes(data[:2], "big")
@@ -159,7 +159,9 @@ class Rtp(launch.Case):
         return packets
 
     def receive(self, packets, tail, frames):
-        """The frames that come of @packets, and the receiver's complaints."""
+        """Returns the frames that are received from @packets. The receiver must not
+        print warnings.
+        """
         port = free_port()
         process = subprocess.Popen(
             [
@@ -180,7 +182,7 @@ class Rtp(launch.Case):
         try:
             self.wait_for_port(port)
             with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as out:
-                for packet in packets:  # as fast as a source would send them
+                for packet in packets:  # at the rate of a real source
                     out.sendto(packet, ("127.0.0.1", port))
                     time.sleep(PAUSE)
             deadline = time.monotonic() + 15
@@ -205,10 +207,10 @@ class Rtp(launch.Case):
         self.fail("the receiver does not listen")
 
     def damaged(self, frames):
-        """The numbers of those that are not what was sent."""
+        """Returns the numbers of the frames that differ from those that were sent."""
         return [k for k, frame in enumerate(frames) if frame != self.frames[k]]
 
-    # The last frame waits for a packet of the next one.
+    # The last frame is complete only when a packet of the next one arrives.
     UPLOAD = "vkgdrupload ! vkgdrdownload"
 
     def test_all_packets(self):
@@ -217,8 +219,9 @@ class Rtp(launch.Case):
         self.assertEqual(self.damaged(frames), [])
 
     def test_reordered_packets(self):
-        """Packets overtake others by up to eight places. Not the first ones: a stream
-        begins with the packet that comes first."""
+        """Packets arrive up to eight places too early or too late, except the first
+        ones, because a stream begins with the packet that arrives first.
+        """
         chance = random.Random(7)
         packets = self.packets()
         places = [i if i < 10 else i + chance.uniform(0, 8) for i in range(len(packets))]
@@ -229,7 +232,8 @@ class Rtp(launch.Case):
         self.assertEqual(self.damaged(frames), [])
 
     def test_lost_packets(self):
-        """A frame of which a packet is lost is another one; all others are whole."""
+        """A frame differs if one of its packets is lost. All other frames are correct.
+        """
         packets = self.packets()
         stamps = [packet[4:8] for packet in packets]
         names = sorted(set(stamps), key=stamps.index)
@@ -240,7 +244,7 @@ class Rtp(launch.Case):
         self.assertEqual(self.damaged(frames), [4, 11])
 
     def test_for_other_processes(self):
-        """What the depayloader writes is what another process gets."""
+        """Another process gets the frames that the depayloader writes."""
         path = self.path("socket")
         client = subprocess.Popen(
             [

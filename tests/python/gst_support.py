@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""What the tests of the overrides share: a context, buffers, a pipeline."""
+"""Helpers for the tests of the overrides: a context, buffers, a pipeline."""
 
 import contextlib
 import ctypes
@@ -47,7 +47,9 @@ class DeviceTestCase(unittest.TestCase):
         return buffer
 
     def is_writable(self, memory: Gst.Memory) -> bool:
-        """A memory can be mapped for writing when nobody else has it mapped."""
+        """Whether the memory is not mapped elsewhere, so that it can be mapped for
+        writing.
+        """
         try:
             GstVkgdr.Mapping.new(memory, WRITE | GstVkgdr.MAP_VKGDR).unmap()
         except GLib.Error:
@@ -58,7 +60,7 @@ class DeviceTestCase(unittest.TestCase):
         self.assertEqual(self.is_writable(memory), expected)
 
     def wait_until(self, condition: Callable[[], bool]) -> None:
-        """Waits for what a thread of the library's does."""
+        """Waits until a thread of the library has finished its work."""
         end = time.monotonic() + 5
         while not condition() and time.monotonic() < end:
             time.sleep(0.001)
@@ -67,7 +69,9 @@ class DeviceTestCase(unittest.TestCase):
     def run_buffers(
         self, elements: str, caps: Gst.Caps, buffers: List[Optional[Gst.Buffer]]
     ) -> List[Gst.Sample]:
-        """What comes of buffers that an appsrc pushes through elements."""
+        """Pushes buffers through elements with an appsrc. Returns the samples that come
+        out.
+        """
         pipeline = Gst.parse_launch(
             f"appsrc name=src format=time ! {elements} ! appsink name=sink sync=false"
         )
@@ -98,8 +102,9 @@ class DeviceTestCase(unittest.TestCase):
 
 @contextlib.contextmanager
 def other_cuda_context() -> Iterator[GstVkgdr.Context]:
-    """A context of the first device that has a CUDA context of its own, which stays:
-    what was made of it may outlive the block."""
+    """A context of the first device with a CUDA context of its own. It is not
+    destroyed, because objects that were made with it may outlive the block.
+    """
     handle, popped = ctypes.c_void_p(), ctypes.c_void_p()
     if support.driver.cuCtxCreate_v2(ctypes.byref(handle), 0, 0) != 0:
         raise RuntimeError("cuCtxCreate() failed")

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""What the tests in Python share: the CUDA driver, by ctypes, and a way to end.
+"""Helpers for the tests in Python: the CUDA driver, by ctypes, and the end of a test.
 
-The driver is the one that libvkgdr loads: NVIDIA's where there is a device of
-its, else softcuda. So the tests look at the device's bytes on either.
+The driver is the one that libvkgdr loads: NVIDIA's if it has a device, and softcuda
+otherwise. So the tests can read the memory of either device.
 """
 
 import ctypes
@@ -14,18 +14,18 @@ import sys
 import unittest
 from typing import Any, List, Optional
 
-SKIPPED = 77  # what meson takes for "not run"
+SKIPPED = 77  # Meson takes this exit status for "skipped"
 
-# The modules that a test may do without, and no others. A test is skipped where one
-# of them is not installed; one that is installed and cannot be imported is a failure.
+# The only modules that tests may lack. If one of them is not installed, a test is
+# skipped. If it is installed but cannot be imported, the test fails.
 OPTIONAL = ("numpy", "torch", "cupy", "numba", "cuda.core", "cuda.bindings", "pycuda", "mypy")
 
-# Of these, the ones that must be there: run-consumers says which.
+# The modules among these that must be installed. run-consumers sets them.
 REQUIRED = tuple(os.environ.get("VKGDR_TEST_REQUIRE", "").split())
 
 
 def is_missing(name: str) -> bool:
-    """Whether an optional module is not installed; never of one that must be there."""
+    """Whether an optional module is not installed. Never true for a required one."""
     if name not in OPTIONAL:
         raise ValueError(f"{name} is not among the optional modules: {', '.join(OPTIONAL)}")
     if name in REQUIRED:
@@ -37,7 +37,9 @@ def is_missing(name: str) -> bool:
 
 
 def load(name: str, module: Optional[str] = None) -> Any:
-    """An optional module, or one of its own; the end of the test where it is missing."""
+    """Imports an optional module, or a module of it. Skips the test if it is not
+    installed.
+    """
     if is_missing(name):
         raise unittest.SkipTest(f"{name} is missing")
     return importlib.import_module(module or name)
@@ -71,7 +73,7 @@ def _call(name: str, *arguments: Any) -> None:
 
 
 class PrimaryContext:
-    """The device's primary CUDA context, which push() makes current."""
+    """The primary CUDA context of the device. push() makes it current."""
 
     def __init__(self, device: int = 0) -> None:
         self._device = ctypes.c_int(device)
@@ -96,7 +98,7 @@ class PrimaryContext:
 
 
 def is_software() -> bool:
-    """Whether the device is softcuda's, which no other library knows."""
+    """Whether the device is softcuda's. No other library can use it."""
     folder = os.environ.get("VKGDR_SOFTCUDA_DIR")
     return driver is None or (folder is not None and driver._name.startswith(folder))
 
@@ -108,7 +110,7 @@ def current_context() -> Optional[int]:
 
 
 def read_device(pointer: int, size: int) -> bytes:
-    """Bytes of the device, whatever its driver has queued by now."""
+    """Reads memory of the device, after all work that is queued there."""
     data = ctypes.create_string_buffer(size)
     with PrimaryContext() as context:
         _call("cuCtxSynchronize")
@@ -125,7 +127,7 @@ def write_device(pointer: int, data: bytes) -> None:
 
 
 def read_strided(interface: dict) -> bytes:
-    """The elements of a __cuda_array_interface__, one after the other."""
+    """The elements of a __cuda_array_interface__, in their order."""
     shape, strides = interface["shape"], interface["strides"]
     itemsize = int(interface["typestr"][2:])
     extent = sum((n - 1) * step for n, step in zip(shape, strides)) + itemsize
@@ -141,7 +143,7 @@ def read_strided(interface: dict) -> bytes:
 
 
 def run_python(code: str) -> subprocess.CompletedProcess:
-    """Runs a program in an interpreter of its own."""
+    """Runs a program in its own interpreter."""
     return subprocess.run(
         [sys.executable, "-X", "faulthandler", "-c", code],
         cwd=os.path.dirname(os.path.abspath(__file__)),
@@ -157,12 +159,14 @@ def pattern(size: int, seed: int = 1) -> bytes:
 
 
 def main(argv: Optional[List[str]] = None) -> None:
-    """Runs the tests of the program, and ends it as meson wants it."""
+    """Runs the tests of the program, and ends it with the exit status that Meson
+    expects.
+    """
     if driver is None:
         print("there is neither a GPU nor softcuda")
         sys.exit(SKIPPED)
     program = unittest.main(argv=argv, exit=False, verbosity=2)
     if not program.result.wasSuccessful():
         sys.exit(1)
-    # Not testsRun: Python 3.12.1 leaves skipped tests out of it.
+    # testsRun cannot be used: Python 3.12.1 does not count skipped tests in it.
     sys.exit(SKIPPED if len(program.result.skipped) == program.test.countTestCases() else 0)

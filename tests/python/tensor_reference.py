@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""What a tensor has to be, computed a second time, with NumPy and in double precision.
+"""Computes tensors a second time, with NumPy and in double precision.
 
-Each filter is a matrix of weights for columns and one for rows, and colours are as
-the standards (BT.601, BT.709, BT.2020) have them.
+Each filter is a matrix of weights for columns and one for rows. Colours follow the
+standards BT.601, BT.709 and BT.2020.
 """
 
 from typing import Dict, NamedTuple, Optional, Sequence, Tuple
@@ -24,14 +24,14 @@ class Region(NamedTuple):
 
 
 class Picture(NamedTuple):
-    """A frame: samples of each component in the grid that they lie in."""
+    """A frame: the samples of each component in their own resolution."""
 
     width: int
     height: int
-    model: str  #: "rgb", "yuv" or "gray"
+    model: str  #: in the order of the model, with alpha at the end
     planes: Sequence[numpy.ndarray]  #: in the order of the model, alpha behind
     depth: int = 8
-    w_sub: int = 0  #: of components 1 and 2 of "yuv"
+    w_sub: int = 0  #: subsampling of components 1 and 2 of "yuv"
     h_sub: int = 0
     cosited: Tuple[bool, bool] = (False, False)
     matrix: str = "bt601"
@@ -56,7 +56,9 @@ class Tensor(NamedTuple):
 
 
 def positions(start: int, size: int, n: int, sub: int, cosited: bool) -> numpy.ndarray:
-    """The middles of n columns, counted in samples: 0 is the middle of the first one."""
+    """The centres of n columns in units of samples. 0 is the centre of the first
+    sample.
+    """
     middles = start + (numpy.arange(n) + 0.5) * size / n  # in pixels, from the left edge
     if cosited:
         return (middles - 0.5) / (1 << sub)
@@ -74,11 +76,12 @@ def nearest(start: int, size: int, n: int, sub: int, length: int) -> numpy.ndarr
 def linear(
     start: int, size: int, n: int, sub: int, cosited: bool, length: int, support: float
 ) -> numpy.ndarray:
-    """Triangles of that half width around each middle, cut off at the region's edges."""
+    """Triangles of this half width around each centre, which end at the region's edges.
+    """
     weights = numpy.zeros((n, length))
     first, last = start >> sub, (start + size - 1) >> sub
     for row, middle in zip(weights, positions(start, size, n, sub, cosited)):
-        if support == 1:  # what lies outside is the sample of the edge
+        if support == 1:  # outside, the sample at the edge is used
             left = int(numpy.floor(middle))
             for i, share in ((left, 1 - (middle - left)), (left + 1, middle - left)):
                 row[min(max(i, first), last)] += share
@@ -103,7 +106,7 @@ def weigh(
 
 
 def place(picture: Picture, tensor: Tensor, region: Optional[Region]) -> Tuple[Region, Region]:
-    """The part of the frame that is used, and its place in the tensor."""
+    """The part of the frame that is used, and where it is in the tensor."""
     source = region or Region(0, 0, picture.width, picture.height)
     target = Region(0, 0, tensor.width, tensor.height)
 
@@ -176,7 +179,9 @@ ORDER = {"rgb": "rgb", "bgr": "bgr", "gray": "y", "rgba": "rgba"}
 
 
 def expected(picture: Picture, tensor: Tensor, region: Optional[Region] = None) -> numpy.ndarray:
-    """The elements before they get their type, as NCHW without N, in double precision."""
+    """The elements before they are converted to their type, as NCHW without N, in
+    double precision.
+    """
     source, target = place(picture, tensor, region)
     planes = [
         resized(picture, i, tensor.filter, source, target) for i in range(len(picture.planes))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""What a kernel gets for each argument: numbers, pointers, structures and arrays."""
+"""Tests of kernel arguments: numbers, pointers, structures and arrays."""
 
 import ctypes
 import gc
@@ -113,7 +113,9 @@ class Prepared(ArgumentsTestCase):
         self.assertEqual(struct.unpack("4d", GstVkgdr.download(out)), (5, 0, 6.5, 0))
 
     def test_capital_letters_for_reals(self) -> None:
-        """PyCUDA's page calls F and D floating-point numbers; the parameter decides."""
+        """PyCUDA's documentation calls F and D floating-point numbers. The size of the
+        parameter decides what they are.
+        """
         out = self.allocator.alloc(16)
         self.call(self.function("reals", "PFD"), out, 3, 4)
         self.assertEqual(struct.unpack("2d", GstVkgdr.download(out)), (3, 4))
@@ -134,7 +136,7 @@ class Prepared(ArgumentsTestCase):
     def test_pointers_of_other_objects(self) -> None:
         memory = self.new_memory(struct.pack("f", 3))
 
-        class Holder:  # as PyCUDA's PointerHolderBase
+        class Holder:  # like PyCUDA's PointerHolderBase
             def get_pointer(self) -> int:
                 return int(memory)
 
@@ -185,7 +187,7 @@ class Prepared(ArgumentsTestCase):
             self.call(self.function("scale", "Pfi"), self.allocator.alloc(4), 1.0)
 
     def test_a_timed_call_is_queued(self) -> None:
-        """What it returns waits; the call does not."""
+        """The call does not wait. The function that it returns waits."""
         memory = self.allocator.alloc(4)
         slow = self.function("slow", "Pi")
         begin = time.monotonic()
@@ -199,7 +201,7 @@ class Prepared(ArgumentsTestCase):
 
 
 class ByTheirSize(ArgumentsTestCase):
-    """Arguments of a function that was not prepared: the driver knows sizes."""
+    """Arguments of a function that was not prepared. The driver knows the sizes."""
 
     @unittest.skipIf(np is None, "numpy is missing")
     def test_integers_of_numpy_fit_the_parameter(self) -> None:
@@ -248,7 +250,7 @@ class ByTheirSize(ArgumentsTestCase):
 
     @unittest.skipIf(np is None, "numpy is missing")
     def test_a_mapped_array_is_copied(self) -> None:
-        """It may lie in the window, whose host address the device does not know."""
+        """The array may be in the window, whose host address the device cannot use."""
         caps = gst_support.video_caps("GRAY8", 4, 4)
         buffer = self.new_buffer(struct.pack("4f", 1, 2, 3, 4))
         array = GstVkgdr.pagelocked_empty(4, np.float32, self.context)
@@ -263,7 +265,7 @@ class ByTheirSize(ArgumentsTestCase):
 
     @unittest.skipIf(np is None, "numpy is missing")
     def test_a_pinned_array_is_kept(self) -> None:
-        """Until the kernel is done: it is not handed out again before."""
+        """The block is not recycled before the kernel has finished."""
         pool = self.context.get_allocator()
         array = GstVkgdr.pagelocked_empty(4, np.int32, self.context)
         active = pool.get_pinned_active_blocks()

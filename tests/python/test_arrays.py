@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Buffers as arrays: shapes, strides, bytes, lifetimes and errors."""
+"""Tests of buffers as arrays: shapes, strides, bytes, lifetimes and errors."""
 
 import gc
 import sys
@@ -28,7 +28,7 @@ except ImportError:
 
 needs_numpy = unittest.skipIf(numpy is None, "numpy is missing")
 
-# Format: shapes, strides and types of the planes of 6x5 pixels.
+# For each format: shapes, strides and types of the planes of 6x5 pixels.
 FORMATS = {
     "GRAY8": [((5, 6), (8, 1), "|u1")],
     "GRAY16_LE": [((5, 6), (12, 2), "<u2")],
@@ -50,7 +50,7 @@ FORMATS = {
 
 
 def plane_bytes(data: bytes, info: GstVideo.VideoInfo, plane: int, array: object) -> bytes:
-    """The elements of a plane, picked by hand."""
+    """The elements of a plane, read one by one."""
     row = array.nbytes // array.shape[0]
     start, stride = info.offset[plane], info.stride[plane]
     return b"".join(data[start + y * stride :][:row] for y in range(array.shape[0]))
@@ -203,7 +203,7 @@ class Lifetimes(DeviceTestCase):
         data = support.pattern(64)
         array = GstVkgdr.device_array(self.new_buffer(data), video_caps("RGBA", 4, 4))
         gc.collect()
-        for _ in range(4):  # whatever would get the block
+        for _ in range(4):  # would reuse the block if it were free
             self.new_buffer(bytes(64))
         self.assertEqual(support.read_strided(array.__cuda_array_interface__), data)
 
@@ -321,7 +321,7 @@ class Mapped(DeviceTestCase):
         gc.collect()
         with self.assertRaisesRegex(ValueError, "read-only"):
             pixels[0] = 1
-        self.assertEqual(len(part.tobytes()), (1 << 20) - 100)  # undefined, and no crash
+        self.assertEqual(len(part.tobytes()), (1 << 20) - 100)  # the content is undefined, but there is no crash
 
     def test_an_exception_ends_the_mapping(self) -> None:
         buffer = self.new_buffer(bytes(64))

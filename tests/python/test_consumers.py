@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Real libraries on our arrays, and their tensors in our pipelines.
+"""Tests of other libraries with our arrays, and of their tensors in pipelines.
 
-Each test is skipped where its library is not installed, and where the device is
-softcuda's, which none of them knows. A library that is installed and cannot be
-imported, or finds no device, is a failure.
+Each test is skipped if its library is not installed, or if the device is softcuda's,
+which these libraries cannot use. A library that is installed but cannot be imported, or
+finds no device, is a failure.
 """
 
 import ctypes
@@ -33,7 +33,7 @@ SIZE = 4 * WIDTH * HEIGHT
 
 
 def load(name: str, module: Optional[str] = None) -> Any:
-    """A library that works with NumPy, or the end of the test."""
+    """Imports a library that works with NumPy, or skips the test."""
     support.load("numpy")
     return support.load(name, module)
 
@@ -55,7 +55,7 @@ class Consumer(DeviceTestCase):
         return numpy.frombuffer(self.data, "u1").reshape(HEIGHT, WIDTH, 4)
 
     def padded(self) -> Any:
-        """A frame whose rows have gaps, so that strides count."""
+        """A frame whose rows have padding, so that strides matter."""
         caps = video_caps("GRAY8", 61, HEIGHT)  # rows of 64 bytes
         array = GstVkgdr.device_array(self.buffer, caps)
         self.assertEqual(array.strides, (64, 1))
@@ -224,7 +224,7 @@ class CudaCore(Consumer):
 
 
 class Arguments(Consumer):
-    """Arrays of other libraries as arguments of our kernels."""
+    """Arrays of other libraries as arguments of kernels."""
 
     SOURCE = "__global__ void add (int *x, int n) { x[threadIdx.x] += n; }"
 
@@ -255,7 +255,7 @@ class Arguments(Consumer):
         self.assertEqual(array.copy_to_host().tolist(), [5] * 8)
 
     def test_a_tensor_that_torch_refuses(self) -> None:
-        """It is of another device than the consumer asked for."""
+        """The tensor is on another device than the consumer requests."""
         torch = load("torch")
         with self.assertRaises((BufferError, RuntimeError)):
             torch.from_dlpack(self.array().__dlpack__(dl_device=(1, 0)))
@@ -304,7 +304,7 @@ class Pycuda(unittest.TestCase):
 
 
 class Runner(unittest.TestCase):
-    """run-consumers passes over nothing."""
+    """Tests of run-consumers: it does not skip a library."""
 
     def run_it(self, *modules: str, path: str = "") -> Tuple[int, str]:
         here = os.path.dirname(os.path.abspath(__file__))
@@ -356,7 +356,7 @@ class OptionalModules(unittest.TestCase):
         self.assertFalse(support.is_missing("numpy") and numpy is not None)
 
     def test_an_import_that_fails_is_no_skip(self) -> None:
-        """Of a library that is installed, and of our own code."""
+        """The library is installed, but an import in it fails."""
         with tempfile.TemporaryDirectory() as folder:
             with open(os.path.join(folder, "pycuda.py"), "w", encoding="utf-8") as file:
                 file.write("import a_part_that_is_missing\n")

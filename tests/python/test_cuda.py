@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Devices, streams, events, copies, modules and launches from Python."""
+"""Tests of devices, streams, events, copies, modules and launches from Python."""
 
 import ctypes
 import gc
@@ -94,7 +94,9 @@ class CudaTestCase(gst_support.DeviceTestCase):
 
 
 class Gate:
-    """A kernel that runs until the gate is opened, at the test's end at the latest."""
+    """A kernel that runs until the gate is opened. The end of the test opens it at the
+    latest.
+    """
 
     def __init__(self, case: CudaTestCase, memory: Gst.Memory, stream: Any) -> None:
         pinned = case.allocator.alloc_pinned(4)
@@ -260,7 +262,7 @@ class Events(CudaTestCase):
 
 class Copies(CudaTestCase):
     def test_another_process(self) -> None:
-        """Sees the same bytes, by a file descriptor."""
+        """The import from a file descriptor has the same bytes."""
         data = support.pattern(5000)
         memory = self.allocator.alloc_exportable(len(data))
         with GstVkgdr.Mapping.new(memory, Gst.MapFlags.WRITE) as mapping:
@@ -315,7 +317,7 @@ except GLib.Error as error:
         self.assertEqual(GstVkgdr.download(memory), b"\11" * 100 + data[100:])
 
     def test_what_a_mapping_shows_of_another_process(self) -> None:
-        """What was fetched before is old."""
+        """The content that the CPU has fetched before is not current any more."""
         memory = self.allocator.alloc_beside_window(100)
         GstVkgdr.fill(memory, 1)
         handle = GstVkgdr.get_ipc_handle(memory)
@@ -357,7 +359,9 @@ except GLib.Error as error:
         self.assert_error("not an open file descriptor", error, self.allocator.import_fd, 9999, 10, 0, 6)
 
     def test_ordinary_memory(self) -> None:
-        """Raises wherever memory of the device is wanted, and does nothing else."""
+        """Functions that need device memory raise an error for other memory, and have
+        no other effect.
+        """
         ordinary, count = Gst.Allocator.find(None).alloc(100, None), 0
         for name in dir(GstVkgdr):
             if not name.startswith("memory_") or "dlpack" in name:
@@ -393,7 +397,9 @@ except GLib.Error as error:
         self.assertEqual(GstVkgdr.download(memory)[:4], b"\11" * 4)
 
     def test_beside_the_window(self) -> None:
-        """In memory of somebody else's, whose owner is told when it is free."""
+        """The source is memory of another owner, which is notified when the memory is
+        free.
+        """
         gone = []
         inner = self.allocator.alloc(4096)
         address = GstVkgdr.memory_get_device_pointer(inner)
@@ -440,7 +446,7 @@ except GLib.Error as error:
         self.assertEqual(GstVkgdr.download(dest), expected)
 
     def test_on_a_stream(self) -> None:
-        """In order, though nobody waits."""
+        """The order is kept although the CPU does not wait."""
         one, other = GstVkgdr.Stream(self.context), GstVkgdr.Stream(self.context)
         memory, copy = self.allocator.alloc(4), self.allocator.alloc(4)
         gate = Gate(self, memory, one)
@@ -477,7 +483,7 @@ except GLib.Error as error:
         out = np.zeros_like(array)
         GstVkgdr.download(memory, out)
         np.testing.assert_array_equal(out, array)
-        # Rows with gaps, there and here.
+        # Both sides have gaps between rows.
         GstVkgdr.fill(memory, 0)
         GstVkgdr.upload(memory, array[:, 2:4], pitch=16)
         out = np.full((8, 5), -1, np.int32)
@@ -760,7 +766,7 @@ class Modules(CudaTestCase):
                 scale(memory, 1.0, 1, block=1, stream=GstVkgdr.Stream(other))
         self.assert_error("have 16 bytes together, and 3 are given", error, scale.launch,
                           GstVkgdr.Stream(self.context), 1, 1, 1, 1, 1, 1, 0, b"abc")
-        # Nothing of this has touched it.
+        # nothing has changed the memory
         self.assertEqual(GstVkgdr.download(memory), bytes(32))
 
     def test_bad_sources(self) -> None:
@@ -795,7 +801,7 @@ class ArraysOnStreams(CudaTestCase):
         self.assertTrue(one.is_done())
 
     def test_the_next_user_waits_for_the_consumer(self) -> None:
-        """And for no other stream."""
+        """The next user does not wait for other streams."""
         ours, consumer = GstVkgdr.Stream(self.context), GstVkgdr.Stream(self.context)
         memory = self.allocator.alloc(4)
         GstVkgdr.fill(memory, 0)
@@ -824,7 +830,9 @@ class ArraysOnStreams(CudaTestCase):
         array.__dlpack__()
 
     def test_a_stream_that_is_gone_is_not_touched(self) -> None:
-        """A consumer gives a number, and destroys the stream before the array's end."""
+        """A consumer passes a stream as a number, and destroys it before the array is
+        freed.
+        """
         ours, consumer = GstVkgdr.Stream(self.context), GstVkgdr.Stream(self.context)
         memory = self.allocator.alloc(4)
         GstVkgdr.fill(memory, 0)
@@ -841,7 +849,9 @@ class ArraysOnStreams(CudaTestCase):
         self.assertTrue(GstVkgdr.memory_is_idle(memory))
 
     def test_the_own_stream_by_its_number(self) -> None:
-        """As of a consumer whose current stream it is: no whole context counts."""
+        """A consumer may pass the number of the array's own stream. Then nothing waits
+        for the whole context.
+        """
         ours = GstVkgdr.Stream(self.context)
         memory = self.allocator.alloc(4)
         GstVkgdr.fill(memory, 0)

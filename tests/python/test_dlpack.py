@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""DLPack, out and in: what is in a tensor, who keeps what, and bad tensors."""
+"""Tests of DLPack in both directions: content of tensors, ownership, and bad tensors.
+"""
 
 import ctypes
 import gc
@@ -30,7 +31,7 @@ CUDA = 2
 
 
 class DLTensor(ctypes.Structure):
-    """The structure as DLPack's header has it, written down a second time."""
+    """DLPack's structure, written again from its header."""
 
     _fields_ = [
         ("data", ctypes.c_uint64),
@@ -76,14 +77,14 @@ def tensor_of(capsule: Any) -> DLManagedTensor:
 
 
 def consume(capsule: Any) -> Callable[[], None]:
-    """Takes a tensor as a library does. Returns what deletes it."""
+    """Takes a tensor as a library does. Returns the function that deletes it."""
     tensor = tensor_of(capsule)
     _set_name(capsule, USED)
     return lambda: tensor.deleter(ctypes.byref(tensor))
 
 
 class FakeTensor:
-    """A tensor of a library, in memory that it does not own."""
+    """A tensor of a library, in memory that the library does not own."""
 
     def __init__(
         self,
@@ -160,13 +161,13 @@ class Out(DeviceTestCase):
         self.assert_writable(memory, True)
 
     def test_a_consumer_that_refuses_unmaps(self) -> None:
-        """The capsule is deleted while the consumer's exception is on its way."""
+        """The capsule is deleted while the consumer's exception is pending."""
         buffer = self.new_buffer(bytes(64))
         memory = buffer.peek_memory(0)
         array = GstVkgdr.device_array(buffer)
         zero = 0
         with self.assertRaises(ZeroDivisionError):
-            (array.__dlpack__(), 1 // zero)  # the tuple is never made
+            (array.__dlpack__(), 1 // zero)  # the tuple is never created
         array.close()
         gc.collect()
         self.assert_writable(memory, True)
@@ -183,7 +184,9 @@ class Out(DeviceTestCase):
         self.assert_writable(memory, True)
 
     def test_a_tensor_is_deleted_without_the_lock(self) -> None:
-        """Threads of Python run while the memory is given back, which may wait for them."""
+        """Other Python threads run while the memory is released, which may wait for
+        them.
+        """
         gone = threading.Event()
         inner = self.allocator.alloc(64)
         wrapped = self.allocator.alloc_wrapped(
@@ -265,7 +268,7 @@ class In(DeviceTestCase):
     def setUp(self) -> None:
         super().setUp()
         self.data = support.pattern(4 * 4 * 4)
-        self.storage = self.new_memory(self.data)  # what a library has allocated
+        self.storage = self.new_memory(self.data)  # memory that a library has allocated
         self.pointer = GstVkgdr.memory_get_device_pointer(self.storage)
 
     def tensor(self, shape: tuple = (4, 4, 4), **arguments: Any) -> FakeTensor:
@@ -276,7 +279,7 @@ class In(DeviceTestCase):
 
     def assert_deleted(self, tensor: FakeTensor, expected: bool = True) -> None:
         gc.collect()
-        # When the device has finished, a thread of the library's deletes it.
+        # A thread of the library deletes it when the device has finished.
         self.assertEqual(tensor.deleted.wait(5 if expected else 0), expected)
 
     def test_a_tensor_is_a_memory_without_a_copy(self) -> None:
@@ -339,7 +342,7 @@ class In(DeviceTestCase):
         with self.assertRaises(GLib.Error):
             GstVkgdr.memory_from_dlpack(self.tensor(device=(CUDA, 1000)))
 
-        # Whatever __dlpack_device__() says, the tensor's own device counts.
+        # The device in the tensor is used, whatever __dlpack_device__() returns.
         tensor = self.tensor()
         tensor.tensor.dl_tensor.device_type = 1
         with self.assertRaisesRegex(GLib.Error, "not in a CUDA device's memory"):
@@ -412,7 +415,7 @@ class In(DeviceTestCase):
             buffer.append_memory(self.wrap(GstVkgdr.device_array(memory, None, READ | WRITE)))
         del buffer, memory
         self.assertEqual(self.allocator.get_active_blocks(), before + 50)
-        # Each buffer holds a tensor, that a mapping, and that a memory.
+        # Each buffer holds a tensor, the tensor a mapping, and the mapping a memory.
         arrays = [
             GstVkgdr.device_array(sample.get_buffer(), sample.get_caps())
             for sample in self.run_buffers("vkgdrupload ! queue", caps, buffers)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Elements that are written in Python, on the GPU and on the CPU."""
+"""Tests of elements that are written in Python, on the GPU and on the CPU."""
 
 import contextlib
 import gc
@@ -52,7 +52,7 @@ example = load_example()
 
 
 class TestFilter(GstVkgdr.VideoFilter):
-    """Does what a test sets."""
+    """A filter whose functions are set by each test."""
 
     __gstmetadata__ = ("A test's filter", "Filter", "Does what a test sets", "tests")
     __gsttemplates__ = templates(CAPS)
@@ -83,7 +83,7 @@ class CpuFilter(GstVkgdr.VideoFilter):
 
 
 class ByteFilter(GstVkgdr.Filter):
-    """Of anything, not video."""
+    """A filter for any caps, not only video."""
 
     __gstmetadata__ = ("A test's filter", "Filter", "Of bytes", "tests")
     __gsttemplates__ = templates(ANY)
@@ -121,7 +121,8 @@ class Elements(gst_support.DeviceTestCase):
         return gst_support.host_bytes(sample.get_buffer())
 
     def fail_with(self) -> GLib.Error:
-        """The error that a pipeline with the test's filter ends with."""
+        """Runs a pipeline with the test's filter. Returns the error that it ends with.
+        """
         pipeline = Gst.parse_launch(
             f"videotestsrc num-buffers=2 ! video/x-raw,format=RGBA,width={WIDTH},height={HEIGHT} "
             "! vkgdrupload ! pytest ! fakesink"
@@ -171,7 +172,7 @@ class Elements(gst_support.DeviceTestCase):
         self.assertEqual(gst_support.host_bytes(sample.get_buffer()), expected)
 
     def test_arrays_on_the_stream(self) -> None:
-        """Both frames, as a tensor library would see them, with no wait."""
+        """Uses both frames as a tensor library does, without a wait."""
         seen = []
 
         def work(element: Any, source: Any, target: Any, stream: Any) -> None:

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Errors by name: each is a GLib.Error, too, with its domain and its code."""
+"""Tests of the classes of errors. Each error is a GLib.Error, too, with its domain and
+code.
+"""
 
 import builtins
 import copy
@@ -24,7 +26,7 @@ class Names(gst_support.DeviceTestCase):
         self.assertEqual(error.stdout, "")
 
     def test_logic_errors(self) -> None:
-        """The caller's: wrong arguments, and names that are not there."""
+        """Errors of the caller: wrong arguments, and names that do not exist."""
         module = GstVkgdr.SourceModule("__global__ void f () {}", self.context)
         memory = self.allocator.alloc(16)
         for call in (
@@ -36,7 +38,9 @@ class Names(gst_support.DeviceTestCase):
                 call()
 
     def test_runtime_errors(self) -> None:
-        """Of the machine: no such device, or an image that does not fit it."""
+        """Errors of the machine: a device that does not exist, or an image for another
+        device.
+        """
         for call in (
             lambda: GstVkgdr.Device(99),
             lambda: GstVkgdr.Module.new_from_image(
@@ -55,7 +59,9 @@ class Names(gst_support.DeviceTestCase):
         self.assertIn("no memory for", caught.exception.message)
 
     def test_launch_error(self) -> None:
-        """Told by a later call: in a process of its own, whose CUDA context is lost."""
+        """A later call raises the error. This runs in its own process, whose CUDA
+        context is lost.
+        """
         result = support.run_python("""
 import os
 os.environ["SOFTCUDA_FAIL"] = "cuLaunchKernel:1:719"  # on a GPU the address is wrong
@@ -104,7 +110,7 @@ except GstVkgdr.LaunchError as error:
         self.assertIn("CompileError", repr(error))
 
     def test_of_a_pipeline(self) -> None:
-        """What an element posts has its class, too."""
+        """An error that an element posts has its class, too."""
         pipeline = Gst.parse_launch(
             "videotestsrc num-buffers=1 ! vkgdrupload ! cudafilter kernel=missing ! fakesink"
         )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The examples of the documentation, run as a reader would."""
+"""Runs the examples of the documentation as a reader does."""
 
 import os
 import re
@@ -32,7 +32,7 @@ class Examples(unittest.TestCase):
     @unittest.skipIf(support.is_missing("numpy"), "numpy is missing")
     def test_numpy_to_gpu(self) -> None:
         output = self.run_example("numpy_to_gpu.py", "--frames", "3", "--kernel", "copy")
-        # 0 to 255, and 0 to 63 once more.
+        # The values 0 to 255, and then 0 to 63 again.
         mean = (sum(range(256)) + sum(range(64))) / 320
         self.assertEqual(
             [line for line in output.splitlines() if line.startswith("frame")],
@@ -71,14 +71,14 @@ class Examples(unittest.TestCase):
         self.assertEqual(len(lines), 2, output)
 
     def boxes(self, output: str) -> List[List[int]]:
-        """Of each frame, in pixels of the original."""
+        """Returns the position of the ball in each frame, in pixels of the original."""
         return [
             [int(number) for number in line.partition(":")[2].split()]
             for line in output.splitlines() if re.match(r"\d+:", line)
         ]
 
     def balls(self, frames: int) -> List[List[int]]:
-        """Where the ball is, without a network: pixels that have more red than blue."""
+        """Finds the ball without a network: these pixels have more red than blue."""
         numpy = support.load("numpy")
         pipeline = gst_support.Gst.parse_launch(
             f"videotestsrc num-buffers={frames} pattern=ball foreground-color=0xffff8020 "
@@ -105,7 +105,8 @@ class Examples(unittest.TestCase):
         self.assertIn("9 frames, by", output)
         masks = [f"mask-{i:03d}.png" for i in range(9)]
         self.assertEqual(names, ["input.png", *masks, "tensor.png"])
-        # A pixel of the tensor is five of the frame, and the blur reaches a little further.
+        # A pixel of the tensor is five pixels of the frame, and the blur adds some
+        # more.
         for found, ball in zip(self.boxes(output), self.balls(9)):
             for one, other in zip(found, ball):
                 self.assertLessEqual(abs(one - other), 10, f"{found} is not {ball}")
@@ -124,7 +125,7 @@ class Examples(unittest.TestCase):
         lines = self.run_example("camera_and_consumers.py", "--frames", "20").splitlines()
         means = {line for line in lines if line.startswith("consumer: 20 frames, mean ")}
         self.assertEqual(sum(line.startswith("consumer: 20 frames") for line in lines), 3, lines)
-        # A white ball on black: neither of both alone.
+        # The mean of a white ball on black is neither that of white nor that of black.
         for line in means:
             self.assertTrue(1 < float(line.split()[-1]) < 50, line)
         self.assertRegex(lines[-1], r"camera: \d+ frames sent, 0 copied")

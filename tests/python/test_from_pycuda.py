@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""docs/from-pycuda.md: its lines of code run, and it has a row for every name."""
+"""Tests of docs/from-pycuda.md: its code runs, and it has a row for every name."""
 
 import os
 import re
@@ -18,10 +18,11 @@ PAGE = os.path.join(
     os.path.dirname(os.path.abspath(__file__)), "..", "..", "docs", "from-pycuda.md"
 )
 
-# Names of what a reader has, and this test has not.
+# Variables that the reader's program has, but this test does not.
 OF_THE_READER = {"tensor", "path", "image", "text", "buffer"}
 
-# Whose lines run where they are, and there is a GPU: by the modules that they need.
+# The modules of the libraries that the page names. A line with the name of one of them
+# runs if the module is installed and there is a GPU.
 MODULES = {
     "CuPy": "cupy",
     "Numba": "numba",
@@ -35,32 +36,32 @@ NAMES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "pycuda-names.t
 
 KINDS = ("native", "library", "not needed", "left out")
 
-# What comes before the code of a row of the kind library: modules that a GPU needs,
-# and what every reader has.
+# What can be named in front of the code in a row of the kind library: libraries that
+# need a GPU, and what every reader has.
 ELSEWHERE = (*MODULES, "GStreamer", "Python")
 
 
 class Row(NamedTuple):
-    number: int  #: of its line
+    number: int  #: the number of its line
     names: str
     kind: str
     cell: str
 
     def code(self, *libraries: str) -> Optional[str]:
-        """The cell's code, behind the name of a library if there are any."""
+        """The code of the cell. The name of a library may be in front of it."""
         prefix = f"(?:{'|'.join(re.escape(one) for one in libraries)}): " if libraries else ""
         found = re.fullmatch(rf"{prefix}`([^`]+)`", self.cell)
         return found.group(1) if found else None
 
     def has(self, name: str) -> bool:
-        """Whether it is the row of a name, which stands in its first cell as code."""
+        """Whether the row is about a name. Then its first cell has the name as code."""
         spans = " ".join(re.findall(r"`([^`]+)`", self.names))
         last = name.rpartition(".")[2]
         return bool(re.search(rf"(?<![A-Za-z_]){re.escape(last)}(?![A-Za-z_0-9])", spans))
 
 
 def read_page() -> Tuple[str, List[Row]]:
-    """The first lines, and the rows of the tables behind them."""
+    """The first lines, and the rows of the tables after them."""
     with open(PAGE, encoding="utf-8") as file:
         page = file.read()
     code = re.search(r"```python\n(.*?)```", page, re.DOTALL)
@@ -109,7 +110,7 @@ class Page(unittest.TestCase):
                 if code is None:
                     continue
                 with self.subTest(line=row.number, code=code):
-                    support.load(module)  # or it is skipped
+                    support.load(module)  # or the test is skipped
                     exec(code, names)
 
     def test_lines_of_other_libraries_can_be_read(self) -> None:
@@ -121,7 +122,7 @@ class Page(unittest.TestCase):
 
 
 class Table(unittest.TestCase):
-    """Each name is in the table, and each row says what it has to."""
+    """Each name is in the table, and each row has all of its cells."""
 
     @classmethod
     def setUpClass(cls) -> None:
@@ -129,7 +130,9 @@ class Table(unittest.TestCase):
         cls.names = read_names()
 
     def row_of(self, name: str) -> Row:
-        """The row of a name; where several classes have it, that of the class."""
+        """The row of a name. If several classes have the name, it is the row of the
+        class.
+        """
         rows = [row for row in self.rows if row.has(name)]
         owner = name.rpartition(".")[0]
         if not rows:
@@ -137,7 +140,9 @@ class Table(unittest.TestCase):
         return next((row for row in rows if owner and row.has(owner)), rows[0])
 
     def test_every_name_has_a_row(self) -> None:
-        """All that PyCUDA and cuda.core's Buffer have, without the members of enumerations."""
+        """All names of PyCUDA and of cuda.core's Buffer, without the members of
+        enumerations.
+        """
         self.assertGreater(len(self.names), 250)
         for name in self.names:
             with self.subTest(name=name):
@@ -145,7 +150,7 @@ class Table(unittest.TestCase):
 
     def test_what_is_in_no_row(self) -> None:
         self.assertFalse(any(row.has("no_such_name") for row in self.rows))
-        # A name is not found in another one, nor in the text.
+        # A name does not count if it is only a part of another name, or in the text.
         self.assertFalse(Row(1, "`memset_d2d8()` and free", "native", "").has("memset_d2d"))
         self.assertFalse(Row(1, "`memset_d8()` and free", "native", "").has("free"))
 
@@ -167,7 +172,7 @@ class Table(unittest.TestCase):
                     self.assertGreater(len(row.cell.split()), 4, "it says no reason")
 
     def test_numbers(self) -> None:
-        """Those of the first table."""
+        """The names of the first table."""
         with open(PAGE, encoding="utf-8") as file:
             page = file.read()
         counted = {kind: 0 for kind in KINDS}

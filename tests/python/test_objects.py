@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Devices, contexts, streams, events and memory, as objects of Python's."""
+"""Tests of devices, contexts, streams, events and memory as objects of Python."""
 
 import ctypes
 import gc
@@ -47,7 +47,7 @@ class Devices(gst_support.DeviceTestCase):
             self.assertFalse(hasattr(device, name), name)
 
     def test_all_names_of_pycuda(self) -> None:
-        """Of each the driver has a number, or says that it knows none."""
+        """For each attribute the driver has a number, or there is an error."""
         with open(ATTRIBUTES, encoding="utf-8") as file:
             names = [line.strip() for line in file if not line.startswith("#")]
         self.assertEqual(len(names), 107)
@@ -312,7 +312,7 @@ class NumbersOfNumpy(gst_support.DeviceTestCase):
         GstVkgdr.device_array(memory, stream=stream).use_on(handle)
 
     def test_functions_of_the_library_take_addresses(self) -> None:
-        """And arrays, in the place of one."""
+        """Any sequence is accepted, including arrays."""
         memory, stream = self.allocator.alloc(16), GstVkgdr.Stream(self.context)
         array, out = np.arange(16, dtype=np.uint8), np.zeros(16, np.uint8)
         GstVkgdr.memory_upload(
@@ -360,7 +360,7 @@ class Fill(gst_support.DeviceTestCase):
 
     @unittest.skipIf(np is None, "numpy is missing")
     def test_numbers_of_numpy(self) -> None:
-        """They are as wide as their type, and keep their bits."""
+        """They have the width and the bits of their type."""
         for value in (np.float32(1), np.float16(1), np.float64(-1), np.int8(-1), np.uint16(7),
                       np.int32(-5), np.int64(-5), np.complex64(1 + 2j), np.bool_(True)):
             with self.subTest(value=repr(value)):

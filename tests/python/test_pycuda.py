@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""vkgdr.pycuda where there is no PyCUDA.
+"""Tests of vkgdr.pycuda without PyCUDA.
 
-What it does with PyCUDA is tested with Debian's, in tests/softcuda/pycuda.
+tests/softcuda/pycuda tests it with Debian's PyCUDA.
 """
 
 import unittest

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""TensorReader: which frames come out of files, URIs and pipelines, and when."""
+"""Tests of TensorReader: which frames it gives from files, URIs and pipelines, and
+when.
+"""
 
 import gc
 import os
@@ -26,7 +28,7 @@ FRAMES = f"video/x-raw,format=GRAY8,width={SIZE},height={SIZE},framerate=25/1"
 
 
 def write_clip(path: str, first: int, count: int) -> None:
-    """Frames of GRAY8 that are not compressed; each has a value of its own."""
+    """Uncompressed frames of GRAY8. Each frame has another value."""
     pipeline = Gst.parse_launch(
         f"appsrc name=src format=time caps={FRAMES} ! matroskamux ! filesink location={path}"
     )
@@ -57,7 +59,7 @@ class ReaderTestCase(DeviceTestCase):
         write_clip(cls.other, 101, 7)
 
     def values(self, batch: Any) -> List[int]:
-        """One number for each frame, all of whose bytes have to be alike."""
+        """Returns one number for each frame. All bytes of a frame must be equal."""
         data = batch.numpy()
         self.assertEqual(data.shape, batch.shape)
         self.assertEqual(data.shape[1:], (1, SIZE, SIZE))
@@ -97,7 +99,9 @@ class Sources(ReaderTestCase):
         )
 
     def test_no_frame_is_lost_or_doubled(self) -> None:
-        """Also where the program is slow, or the queue is short."""
+        """The result does not depend on the speed of the program or the length of the
+        queue.
+        """
         for queue in (1, 3):
             with GstVkgdr.TensorReader(self.clip, batch=1, queue=queue, **GRAY) as reader:
                 found = []
@@ -117,7 +121,7 @@ class Sources(ReaderTestCase):
             self.read(path)
 
 
-# A camera for other processes, until it is killed.
+# A camera for other processes. It runs until it is killed.
 CAMERA = """
 import sys
 import gi
@@ -176,13 +180,13 @@ class Frames(ReaderTestCase):
         self.assertEqual(frame.pts, Gst.SECOND // 25)
         self.assertEqual(frame.running_time, Gst.SECOND // 25)
         self.assertFalse(frame.is_repeated)
-        # 16 x 16 pixels become 32 x 32 with 16 rows of padding above.
+        # 16 x 16 pixels become 32 x 32, with 16 rows of padding above.
         self.assertEqual(frame.to_frame(0, 16), (0, 0))
         self.assertEqual(frame.to_frame(32, 48), (SIZE, SIZE))
 
     def test_types(self) -> None:
         class Named:
-            name = "float16"  # as numpy.dtype has it
+            name = "float16"  # the name that numpy.dtype uses
 
         class Torch:
             def __str__(self) -> str:
@@ -222,7 +226,7 @@ class Frames(ReaderTestCase):
             numpy.testing.assert_allclose(data[0, channel], (101 - 1 - channel) / 2, rtol=1e-6)
 
     def test_device_array(self) -> None:
-        """A buffer of tensors, without a reader."""
+        """The buffer comes from vkgdrtensor, without a TensorReader."""
         pipeline = Gst.parse_launch(
             "videotestsrc num-buffers=2 ! vkgdrupload ! vkgdrtensor width=8 height=4 batch=2 "
             "type=float16 ! appsink name=sink"
@@ -274,7 +278,7 @@ class Control(ReaderTestCase):
                 reader.seek(1)
 
     def test_memory_is_bounded(self) -> None:
-        """Sources wait for the program."""
+        """Sources wait while the program does not read."""
         with GstVkgdr.TensorReader("videotestsrc ! identity", batch=2, **GRAY) as reader:
             next(reader)
             time.sleep(0.3)
@@ -284,7 +288,8 @@ class Control(ReaderTestCase):
                     one for one in reader._pipeline.iterate_elements()
                     if one.get_factory().get_name() == "vkgdrtensor"
                 )
-            # Two batches wait, one is on its way, and one was read; the rest is slack.
+            # Two batches are waiting, one is in preparation, and one was read. The rest
+            # is a margin.
             found, frames = tensor.get_property("stats").get_uint64("frames")
             self.assertTrue(found)
             self.assertLessEqual(frames, 2 * 6)

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The stubs: mypy accepts what is right, finds what is wrong, and nothing is missing.
+"""Tests of the stubs: mypy accepts correct programs, finds mistakes, and no name is
+missing.
 
-They are looked at as they are installed: in the folder of an interpreter's packages.
+The stubs are tested as they are installed: in an interpreter's folder of packages.
 """
 
 import ast
@@ -21,7 +22,7 @@ from gi.repository import GstVkgdr
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 PYTHON = os.path.join(HERE, "..", "..", "python")
-# Where the build puts GstVkgdr.pyi.
+# The folder in which the build makes GstVkgdr.pyi.
 STUB = os.environ.get("VKGDR_STUB", "")
 
 FAKE_PYCUDA = '''
@@ -110,7 +111,7 @@ class Checked(unittest.TestCase):
     def test_the_stub_itself(self) -> None:
         copy = os.path.join(self.folder, "GstVkgdr.pyi")
         shutil.copy(STUB, copy)
-        # GLib and Gst have no stubs here, so that their classes are Any.
+        # There are no stubs of GLib and Gst, so their classes are Any.
         result = self.mypy("--allow-subclassing-any", copy)
         self.assertEqual(result.returncode, 0, result.stdout)
 
@@ -132,7 +133,7 @@ class Checked(unittest.TestCase):
 
 
 class Complete(unittest.TestCase):
-    """Nothing of the module is missing in the stub, and nothing else is in it."""
+    """The stub has the same names as the module."""
 
     @classmethod
     def setUpClass(cls) -> None:
@@ -143,7 +144,7 @@ class Complete(unittest.TestCase):
 
     def test_all_names(self) -> None:
         names = self.runtime_names()
-        # Structures of a class, which C alone needs, and callbacks.
+        # Class structures, which only C needs, and callbacks.
         names -= {name for name in names if name.endswith("Class") or name.endswith("Private")}
         missing = {
             name for name in names - set(self.stub)
@@ -160,7 +161,7 @@ class Complete(unittest.TestCase):
                     yield name, member, inner
 
     def test_all_methods(self) -> None:
-        """What a class of the stub has, the class has."""
+        """A class has everything that its stub has."""
         count = 0
         for name, member, inner in self.methods():
             if isinstance(inner, ast.FunctionDef) and member != "__buffer__":
@@ -170,10 +171,10 @@ class Complete(unittest.TestCase):
         self.assertGreater(count, 150)
 
     def check_parameters(self, function: object, node: ast.FunctionDef) -> None:
-        if hasattr(function, "_names"):  # looked at by the overrides
+        if hasattr(function, "_names"):  # a function whose arguments the overrides check
             self.assertEqual(parameters_of(node), function._names)
         elif hasattr(function, "get_arguments"):
-            # Those that PyGObject fills in come after the others.
+            # Parameters that PyGObject fills in are not in the stub.
             given = [one.get_name() for one in function.get_arguments()]
             names = [name.rstrip("_") for name in parameters_of(node)]
             self.assertEqual([name for name in given if name in names], names)

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Frames as tensors: each element against a reference in NumPy, for all formats,
-types, layouts, channels, filters and ways to resize."""
+"""Tests of frames as tensors: each element is compared with a reference in NumPy.
+
+All formats, types, layouts, channels, filters and ways to resize are tested.
+"""
 
 import itertools
 import unittest
@@ -45,7 +47,7 @@ def config_of(tensor: "Tensor") -> GstVkgdr.TensorConfig:
 
 
 def decode(data: bytes, tensor: "Tensor") -> Any:
-    """The elements of one frame as NCHW without N, in double precision."""
+    """Returns the elements of one frame as NCHW without N, in double precision."""
     if tensor.dtype == "bfloat16":
         bits = numpy.frombuffer(data, "<u2").astype("<u4") << 16
         values = bits.view("<f4")
@@ -57,8 +59,8 @@ def decode(data: bytes, tensor: "Tensor") -> Any:
     return values.astype(float).reshape(tensor.height, tensor.width, n).transpose(2, 0, 1)
 
 
-# How far elements may be from the exact ones: (relative, absolute). Integers are
-# rounded, and what lies between two of them may become either.
+# The permitted difference from the exact values: (relative, absolute). Integers are
+# rounded, and a value between two of them may become either.
 ERRORS = {
     "float32": (2e-6, 2e-6),
     "float16": (2**-11 + 2e-6, 2**-11),
@@ -114,7 +116,7 @@ class TensorTestCase(DeviceTestCase):
         return self.random.integers(0, top + 1, shape)
 
     def rgb(self, width: int, height: int) -> Any:
-        """A frame of RGB, and what is in it."""
+        """Returns a frame of RGB, and its content for the reference."""
         info = self.info("RGB", width, height)
         planes = [self.samples(height, width) for _ in range(3)]
         data = numpy.zeros((height, info.stride[0]), "u1")
@@ -125,7 +127,9 @@ class TensorTestCase(DeviceTestCase):
     def yuv(
         self, format: str, width: int, height: int, fields: str = "", **more: Any
     ) -> Any:
-        """A frame of a format with planes, or of NV12 and its like, and what is in it."""
+        """Returns a frame of a planar format, or of one like NV12, and its content for
+        the reference.
+        """
         info = self.info(format, width, height, fields)
         finfo = info.finfo
         size = 2 if finfo.depth[0] > 8 else 1
@@ -139,7 +143,7 @@ class TensorTestCase(DeviceTestCase):
             step = finfo.pixel_stride[c]
             place = finfo.poffset[c]
             if size == 2 and place == 1:
-                place = 2  # as GStreamer has it for V of P010
+                place = 2  # GStreamer's offset of V in P010
             start = info.offset[finfo.plane[c]] + place
             words = (plane << finfo.shift[c]).astype("<u2")
             for y in range(h):
@@ -156,7 +160,7 @@ class TensorTestCase(DeviceTestCase):
 
 
 class Elements(TensorTestCase):
-    """What an element is: types, layouts, channels, normalisation."""
+    """The elements of a tensor: types, layouts, channels, normalisation."""
 
     def test_types_layouts_channels(self) -> None:
         buffer, info, picture = self.rgb(21, 13)
@@ -176,7 +180,7 @@ class Elements(TensorTestCase):
                 self.check(found, reference.expected(picture, tensor), tensor)
 
     def test_bytes_are_exact(self) -> None:
-        """Samples of RGB go through as they are."""
+        """Samples of RGB are not changed."""
         buffer, info, picture = self.rgb(33, 17)
         tensor = Tensor(33, 17, dtype="uint8", filter="nearest")
         found = self.convert(tensor, buffer, info)
@@ -196,11 +200,11 @@ class Elements(TensorTestCase):
             )
             with self.subTest(tensor=tensor):
                 found = self.convert(tensor, buffer, info)
-                # Numbers of the size of mean / std are subtracted from each other.
+                # This subtracts numbers of the size of mean / std from each other.
                 self.check(found, reference.expected(picture, tensor), tensor, 1e-5)
 
     def test_half_precision_is_rounded_to_nearest(self) -> None:
-        """Also numbers that are not normalised, too large ones, and halves."""
+        """Tests numbers that are not normalised, too large numbers, and halves."""
         info = self.info("GRAY8", 256, 1)
         buffer = self.new_buffer(bytes(range(256)))
         for scale in (1.0, 2.0**-24, 2.0**-26, 2.0**-18, 300.0, 257.0, 1 / 3, 8.03125):
@@ -214,11 +218,11 @@ class Elements(TensorTestCase):
 
 
 class Sizes(TensorTestCase):
-    """Filters, ways to resize, regions, and what the transform says of them."""
+    """Filters, ways to resize, regions, and the transform in the meta."""
 
     def test_filters_and_resizes(self) -> None:
         for (width, height), (to_width, to_height) in (
-            ((64, 36), (20, 20)),  # smaller
+            ((64, 36), (20, 20)),  # smaller, larger, both
             ((19, 23), (40, 31)),  # larger
             ((50, 20), (25, 33)),  # both
             ((17, 5), (17, 5)),
@@ -235,7 +239,7 @@ class Sizes(TensorTestCase):
                     self.check(found, reference.expected(picture, tensor), tensor, 1e-5)
 
     def test_nearest_takes_the_samples_of_pytorch(self) -> None:
-        """Where the place of a sample is a whole number, rounding decides."""
+        """If the position of a sample is an integer, rounding decides."""
         for size, n in ((17, 7), (1080, 224), (1000, 333), (1919, 640), (224, 1000)):
             info = self.info("GRAY16_LE", size, 1)
             picture = numpy.arange(size, dtype="<u2") * 32
@@ -275,7 +279,7 @@ class Sizes(TensorTestCase):
                 self.convert(Tensor(8, 8), buffer, info, region)
 
     def test_transform(self) -> None:
-        """The corners of the picture in the tensor are those of the region."""
+        """The corners of the picture in the tensor are the corners of the region."""
         buffer, info, picture = self.rgb(64, 36)
         for region, resize in itertools.product((None, Region(10, 6, 30, 20)), RESIZES):
             tensor = Tensor(20, 24, resize=resize)
@@ -337,7 +341,7 @@ class Colours(TensorTestCase):
             buffer, info, picture = self.yuv(
                 format, 37, 21, fields, matrix="bt709", full_range=gray
             )
-            # A kernel is compiled for each of those that are read in another way.
+            # A kernel is compiled for each format that is read in another way.
             all_filters = format in ("NV12", "Y42B", "A420", "P010_10LE", "Y444_16LE", "GRAY8")
             for filter, channels in itertools.product(
                 FILTERS if all_filters else ("bilinear",), ("rgb", "rgba")
@@ -356,7 +360,9 @@ class Colours(TensorTestCase):
         self.check(found, reference.expected(picture, tensor), tensor, 1e-5)
 
     def blocks(self, format: str) -> Any:
-        """A frame of coloured squares, and the same in RGBA, both by GStreamer."""
+        """A frame of coloured squares, and the same frame in RGBA. GStreamer makes
+        both.
+        """
         size = 96
         colours = self.samples(6, 6, 4)
         colours[..., 3] = 255
@@ -383,7 +389,8 @@ class Colours(TensorTestCase):
         return buffer, GstVideo.VideoInfo.new_from_caps(info), samples[1].get_buffer()
 
     def test_all_formats(self) -> None:
-        """In the middles of squares of one colour, it is that of videoconvert."""
+        """In the middle of a square of one colour, the result is that of videoconvert.
+        """
         tensor = Tensor(96, 96, "rgb", "nhwc", "uint8")
         count = 0
         for number in GstVkgdr.Kernel.list_formats():
@@ -400,7 +407,8 @@ class Colours(TensorTestCase):
                 found = self.convert(tensor, buffer, info)[:, 8::16, 8::16]
                 wanted = numpy.frombuffer(host_bytes(rgba), "u1").reshape(96, 96, 4)
                 wanted = wanted.transpose(2, 0, 1)[:3, 8::16, 8::16].astype(float)
-                # videoconvert works with matrices of few bits: it is off by up to 6.
+                # videoconvert's matrices have few bits, so its result is wrong by up to
+                # 6.
                 worst = numpy.abs(found - wanted).max()
                 self.assertLessEqual(worst, 8, f"{found} is not {wanted}")
             count += 1
@@ -408,7 +416,7 @@ class Colours(TensorTestCase):
 
 
 class Objects(TensorTestCase):
-    """Arguments that are wrong, batches, and caps."""
+    """Wrong arguments, batches, and caps."""
 
     def test_batch(self) -> None:
         frames = [self.rgb(12, 10) for _ in range(3)]
@@ -487,7 +495,7 @@ class Objects(TensorTestCase):
             converter.prepare(self.info("NV12_64Z32", 64, 64))
 
     def test_the_tensor_waits_for_the_frame(self) -> None:
-        """And the frame's next writer for the tensor."""
+        """The next writer of the frame waits for the tensor."""
         info = self.info("GRAY8", 64, 64)
         tensor = Tensor(64, 64, "gray", dtype="uint8", filter="nearest")
         converter = GstVkgdr.TensorConverter.new(self.context, config_of(tensor))
@@ -503,7 +511,7 @@ class Objects(TensorTestCase):
 
 
 class Torch(TensorTestCase):
-    """The reference itself, against PyTorch where that is."""
+    """Compares the reference itself with PyTorch, if that is installed."""
 
     def test_filters(self) -> None:
         torch = support.load("torch")

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""GstVkgdr-1.0 is complete: nothing is left out, and everything has its text."""
+"""Tests that GstVkgdr-1.0 is complete: no function is missing, and each one has its
+text.
+"""
 
 import inspect
 import unittest
@@ -32,7 +34,7 @@ class Typelib(unittest.TestCase):
 
     def callables(self) -> Iterator[ElementTree.Element]:
         for element in self.namespace.iter():
-            # A callback within a record is a virtual method once more.
+            # A callback in a record is also listed as a virtual method.
             if element.tag in CALLABLES and element.find(f"{CORE}return-value") is not None:
                 yield element
 
@@ -72,12 +74,12 @@ class Typelib(unittest.TestCase):
             self.assertIn(
                 returned.get("transfer-ownership"), ("none", "full", "container"), name_of(element)
             )
-            # A pointer that is made is none where there is an error.
+            # A function that returns a new pointer returns None or raises on an error.
             if element.get("throws") == "1" and returned.get("transfer-ownership") == "full":
                 self.assertEqual(returned.get("nullable"), "1", name_of(element))
 
     def test_pointers_are_few(self) -> None:
-        """Plain pointers are handles of CUDA and addresses, and a number in Python."""
+        """Plain pointers are CUDA handles and addresses. They are numbers in Python."""
         found = set()
         fields = self.fields()
         for element in self.callables():

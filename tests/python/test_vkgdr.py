@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The module vkgdr: what it promises of vkgdr 0.1's API, and that it never crashes."""
+"""Tests of the module vkgdr: it has the API of vkgdr 0.1, and does not crash."""
 
 import gc
 import sys
@@ -25,7 +25,7 @@ class WithContext(unittest.TestCase):
 
 
 class Numbers(WithContext):
-    """Integers of any library are taken, and nothing else."""
+    """Integers of any library are accepted, and no other types."""
 
     def test_what_is_no_integer(self) -> None:
         handle = vkgdr.Vkgdr.open_current_context()

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Mistakes that a type checker finds (test_stubs.py): each line that ends with a
-comment is one, and no other is. It is not run."""
+"""Mistakes that a type checker finds (test_stubs.py).
+
+Exactly the lines that end with a comment are mistakes. The program is not run.
+"""
 
 from gi.repository import GstVkgdr
 

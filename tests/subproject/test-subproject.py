@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""A project that has gst-vkgdr as a Meson subproject builds, and its programs run.
+"""Tests that a project with gst-vkgdr as a Meson subproject builds, and that its
+programs run.
 
 Arguments: the source folder of gst-vkgdr.
 """
@@ -14,7 +15,7 @@ import unittest
 SOURCE = os.path.abspath(sys.argv.pop(1))
 PROJECT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "project")
 
-# What the programs do not need. One compiler takes part in the test, not a second
+# Options that the programs do not need. The test uses one compiler, and not a second
 # one for the PTX of the effects.
 OPTIONS = [
     f"-Dgst-vkgdr:{name}=disabled"
@@ -42,7 +43,7 @@ class Subproject(unittest.TestCase):
         os.symlink(SOURCE, os.path.join(self.project, "subprojects", "gst-vkgdr"))
 
     def test_programs(self):
-        # The fallback alone: this system may have gst-vkgdr installed.
+        # Only the fallback is used, because gst-vkgdr may be installed on this system.
         run(
             "meson", "setup", "--wrap-mode=default",
             "--force-fallback-for=vkgdr,gstreamer-vkgdr-1.0",

@@ -1,11 +1,11 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""vkgdr-bench on the software device: its output, not its figures.
+"""Tests of vkgdr-bench on the software device: its output, not its figures.
 
     test-bench.py VKGDR-BENCH VKGDR-INFO VKGDR-PLOT [unittest's arguments]
 
-Runs the program as a user does, and looks at what it prints, writes and
-returns. Knows nothing of how it measures. Skips itself where vkgdr-info says
+Runs the program as a user does, and checks its output, its files and its exit status.
+Does not depend on how the program measures. The test is skipped if vkgdr-info reports
 that no device can be used.
 """
 
@@ -67,7 +67,7 @@ def setUpModule():
 
 
 class All(unittest.TestCase):
-    """One run of everything."""
+    """One run of all sections."""
 
     @classmethod
     def setUpClass(cls):
@@ -93,7 +93,7 @@ class All(unittest.TestCase):
 
     def test_file_is_like_output(self):
         saved, printed = json.loads(self.saved), dict(self.results)
-        saved["machine"] = printed["machine"] = None  # budgets and time move
+        saved["machine"] = printed["machine"] = None  # budgets and times change between two runs
         self.assertEqual(saved, printed)
 
     def test_no_progress_without_a_terminal(self):
@@ -155,7 +155,7 @@ class All(unittest.TestCase):
                     if "error" in variant and (
                         variant["id"] == "cudaupload" or case["section"] in BESIDE
                     ):
-                        continue  # need not be installed, nor work here
+                        continue  # may not be installed, or not work here
                     self.assertNotIn("error", variant)
                     self.check_summary(variant)
                     self.assertEqual(len(variant["samples"]), 1)
@@ -184,7 +184,7 @@ class All(unittest.TestCase):
                     self.assertAlmostEqual(entry["median"] / expected, 1, places=6)
 
     def test_plot(self):
-        """vkgdr-plot reads what vkgdr-bench saves."""
+        """vkgdr-plot reads the files that vkgdr-bench saves."""
         if importlib.util.find_spec("matplotlib") is None:
             self.skipTest("matplotlib is not installed")
         with tempfile.TemporaryDirectory() as folder:
@@ -201,7 +201,7 @@ class All(unittest.TestCase):
 
 
 class Parts(unittest.TestCase):
-    """Single parts, and what goes wrong."""
+    """Single sections, and errors."""
 
     def test_compare(self):
         pipelines = [
@@ -250,8 +250,9 @@ class Parts(unittest.TestCase):
             self.assertAlmostEqual(ratio / expected, 1, places=6)
 
     def beside(self, section):
-        """The cases of a section beside GStreamer's own CUDA elements, which take
-        softcuda where it is found by the driver's name."""
+        """The cases of a section with GStreamer's own CUDA elements. They use softcuda
+        if it can be loaded under the driver's name.
+        """
         softcuda = os.environ.get("VKGDR_SOFTCUDA_DIR", "")
         with tempfile.TemporaryDirectory() as folder:
             run = bench(
@@ -290,7 +291,7 @@ class Parts(unittest.TestCase):
     def test_memory_of_the_device(self):
         (case,) = self.beside("cuda-memory")
         used = {variant["id"]: variant["median"] for variant in case["variants"]}
-        # lavapipe's memory is not the software CUDA driver's
+        # the memory of lavapipe is not that of the software CUDA driver
         self.assertEqual(used["memory-vkgdrupload"], 0)
         self.assertGreaterEqual(used["memory-pool"], 4 * case["bytes"] / 1e6)
         self.assertGreaterEqual(used["memory-cudaupload"], case["bytes"] / 1e6)
@@ -328,7 +329,7 @@ class Parts(unittest.TestCase):
         registry = os.environ.get("GST_REGISTRY", "")
         with tempfile.TemporaryDirectory() as folder:
             copy = os.path.join(folder, "registry.bin")
-            if os.path.exists(registry):  # spares looking at all plugins again
+            if os.path.exists(registry):  # so that not all plugins are read again
                 shutil.copy(registry, copy)
             run = bench(
                 "pipelines",
@@ -352,7 +353,7 @@ class Parts(unittest.TestCase):
         run = bench("memory", *QUICK, "--seconds", "0.001", "--json", "--save", save)
         self.assertEqual(run.returncode, 1)
         self.assertIn("save.json", run.stderr)
-        json.loads(run.stdout)  # the figures are not lost
+        json.loads(run.stdout)  # the results are printed nevertheless
 
     def test_arguments(self):
         for wrong in (
@@ -382,5 +383,5 @@ if __name__ == "__main__":
     program = unittest.main(argv=sys.argv[:1] + sys.argv[4:], exit=False)
     sys.stdout.flush()
     sys.stderr.flush()
-    # Python leaves memory behind, which a leak checker would take for ours.
+    # Python does not free all memory, which a leak checker would report.
     os._exit(not program.result.wasSuccessful())

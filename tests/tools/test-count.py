@@ -1,11 +1,11 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""How tests are counted: a program that ends without its summary has failed.
+"""Tests how tests are counted: a program that ends without its summary has failed.
 
     test-count.py SOURCE-FOLDER [unittest's arguments]
 
-Gives made-up logs to scripts/count-tests.py and scripts/slow-tests.py, and made-up
-programs to tests/run.
+Runs scripts/count-tests.py and scripts/slow-tests.py with made-up logs, and tests/run
+with made-up programs.
 """
 
 import json
@@ -31,7 +31,9 @@ class Case(unittest.TestCase):
         self.folder = folder.name
 
     def run_and_check(self, command, line):
-        """@line is the last of the output, and says whether all is well."""
+        """The last line of the output is @line. The exit status tells whether all tests
+        have passed.
+        """
         run = subprocess.run(
             command,
             stdout=subprocess.PIPE,
@@ -82,7 +84,7 @@ class SlowTests(Case):
     """scripts/slow-tests.py"""
 
     def slow(self, *tests):
-        """Each test is a name, its start and its duration."""
+        """Each test has a name, a start and a duration."""
         path = os.path.join(self.folder, "testlog.json")
         with open(path, "w", encoding="utf-8") as log:
             for name, start, duration in tests:
@@ -104,7 +106,7 @@ class SlowTests(Case):
         self.assertIn("the slowest 10 of 20", lines[0])
         names = [line.split()[-1] for line in lines[1:-1]]
         self.assertEqual(names, [f"t{i}" for i in range(20, 10, -1)])
-        self.assertIn("74%", lines[-1])  # 155 of 210
+        self.assertIn("74%", lines[-1])  # 155 of 210 seconds
 
     def test_no_tests(self):
         self.assertEqual(self.slow(), [])

@@ -1,12 +1,12 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""vkgdr-info on the software device, and where drivers are missing.
+"""Tests of vkgdr-info on the software device, and without drivers.
 
     test-info.py VKGDR-INFO [unittest's arguments]
 
-Runs the program as a user does, in both forms of its output, and looks at the
-verdict, the remedy and the exit status. Knows nothing of how it finds out.
-Skips itself where there is no software device.
+Runs the program as a user does, with both forms of its output, and checks the verdict,
+the remedy and the exit status. Does not depend on how the program examines the machine.
+The test is skipped if there is no software device.
 """
 
 import json
@@ -20,7 +20,7 @@ INFO = sys.argv[1]
 
 TIME_LIMIT = 60  # seconds, for one run
 
-# What would make a difference, and is not meant to.
+# Variables of the user that would change the result of a test.
 CHOICES = (
     "CUDA_VISIBLE_DEVICES",
     "SOFTCUDA_CXX",
@@ -66,10 +66,10 @@ def has_nvidia_driver():
 
 
 class Case(unittest.TestCase):
-    """Runs both forms of the output, and sees that they agree."""
+    """Runs the program with both forms of output, and checks that they agree."""
 
     def check(self, status, **environment):
-        """Returns the text, and what JSON says of the machine."""
+        """Returns the text, and the data of the machine in the JSON."""
         text = info(**environment)
         self.assertEqual(text.returncode, status, text.stdout + text.stderr)
         run = info("--json", **environment)
@@ -105,14 +105,14 @@ class Case(unittest.TestCase):
         self.assertRegex(text, "  remedy +" + re.escape(verdict["remedy"]) + "\n")
 
     def find(self, verdict, name):
-        """Returns the finding of this name; there has to be one."""
+        """Returns the finding with this name. Fails if there is none."""
         found = {finding["id"]: finding for finding in verdict["findings"]}
         self.assertIn(name, found)
         return found[name]
 
 
 class Works(Case):
-    """A device that can be used, as it is and made worse."""
+    """A device that can be used, without changes and made worse."""
 
     def test_all_is_told(self):
         text, machine = self.check(0)
@@ -333,7 +333,7 @@ class Fails(Case):
 
 
 class Arguments(unittest.TestCase):
-    """What stands on the command line."""
+    """Options and arguments."""
 
     def test_unknown(self):
         for wrong in ("--nonsense",), ("json",), ("--json", "json"), ("",):
@@ -369,5 +369,5 @@ if __name__ == "__main__":
     program = unittest.main(argv=sys.argv[:1] + sys.argv[2:], exit=False)
     sys.stdout.flush()
     sys.stderr.flush()
-    # Python leaves memory behind, which a leak checker would take for ours.
+    # Python does not free all memory, which a leak checker would report.
     os._exit(not program.result.wasSuccessful())

@@ -1,10 +1,11 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""vkgdr-plot on saved files: what is in its pictures, and that all can be read.
+"""Tests of vkgdr-plot with saved files: its pictures have the right content and are
+readable.
 
     test-plot.py VKGDR-PLOT DOCS-FOLDER [unittest's arguments]
 
-Skips itself without matplotlib.
+The test is skipped without matplotlib.
 """
 
 import copy
@@ -59,7 +60,7 @@ def texts_of(path):
 
 
 class Program(unittest.TestCase):
-    """As a user runs it."""
+    """Runs the program as a user does."""
 
     @classmethod
     def setUpClass(cls):
@@ -73,7 +74,9 @@ class Program(unittest.TestCase):
         return folder.name
 
     def test_pictures_of_the_documentation(self):
-        """They are what the program makes of the saved file."""
+        """The pictures in the tree are those that the program makes from the saved
+        file.
+        """
         self.assertEqual((self.run_of_svg.returncode, self.run_of_svg.stderr), (0, ""))
         names = sorted(os.listdir(self.svg))
         self.assertEqual(names, sorted(os.listdir(PICTURES)))
@@ -143,7 +146,7 @@ class Program(unittest.TestCase):
 
 
 class Readable(unittest.TestCase):
-    """No text covers another, and none is cut off."""
+    """No text overlaps another one or is cut off."""
 
     @classmethod
     def setUpClass(cls):
@@ -173,7 +176,7 @@ class Readable(unittest.TestCase):
                         self.assertLessEqual(box.y1, figure.bbox.y1)
                 for (text, box), (other, other_box) in itertools.combinations(boxes, 2):
                     common = box.intersection(box, other_box)
-                    # Boxes of neighbouring lines of text may touch.
+                    # Boxes of text in neighbouring lines may touch.
                     if common is not None and min(common.width, common.height) > 1:
                         self.fail(f'{name}: "{text}" covers "{other}"')
 
@@ -189,7 +192,7 @@ class Readable(unittest.TestCase):
             other.update(streams=streams, title=f"{streams} streams of 4K NV12")
             for variant in other["variants"]:
                 variant["median"] *= 1 + i
-            # The last was not measured with 16 streams.
+            # The last one was not measured with 16 streams.
             if streams == 16:
                 other["variants"][-1] = {"id": "x", "label": "x", "error": "out of memory"}
             cases.append(other)

@@ -1,11 +1,11 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""What a program written for vkgdr 0.1 finds of the library.
+"""Tests that a program built for vkgdr 0.1 still works with the library.
 
     test-binary.py LIBRARY PKG-CONFIG-FOLDER INCLUDE-FOLDER [unittest's arguments]
 
-Its name for the linker and the functions that it exports stay the same, and its
-header is found under both of its names by the flags of pkg-config.
+The soname and the exported functions are those of vkgdr 0.1. The flags of pkg-config
+find the header under both of its names.
 """
 
 import os

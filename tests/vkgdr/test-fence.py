@@ -1,12 +1,12 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The store fence on other processors: what the compiler makes of it.
+"""Tests the instructions of the store fence on other processors.
 
     test-fence.py SOURCE-FOLDER [unittest's arguments]
 
-Write-combined stores to a device have to be ordered for the outer shareable
-domain on aarch64, and no test on another processor would notice that they are
-not. Skips itself if there is no compiler for aarch64.
+On aarch64, write-combined stores to a device have to be ordered for the outer shareable
+domain. No test on another processor would notice an error. The test is skipped if there
+is no compiler for aarch64.
 """
 
 import os
@@ -20,7 +20,7 @@ import unittest
 ROOT = sys.argv[1]
 TIME_LIMIT = 60  # seconds, for one run of a compiler
 
-# As the copies and the flush use it.
+# Uses the fence in the same way as the copies and the flush.
 FENCE = """
 #include "fence.h"
 void publish (volatile int *a, int *b)
@@ -33,11 +33,11 @@ void publish (volatile int *a, int *b)
 
 
 def find_compiler():
-    """The command of a compiler for aarch64, or None."""
+    """Returns the command of a compiler for aarch64, or None."""
     if shutil.which("aarch64-linux-gnu-gcc"):
         return ["aarch64-linux-gnu-gcc"]
     if shutil.which("clang"):
-        # The C library's headers of this machine will do for declarations.
+        # This machine's headers of the C library are good enough for declarations.
         command = ["clang", "--target=aarch64-linux-gnu"]
         triplet = subprocess.run(
             ["cc", "-print-multiarch"], stdout=subprocess.PIPE, check=False, timeout=TIME_LIMIT
@@ -50,7 +50,7 @@ COMPILER = find_compiler()
 
 
 def assemble(path):
-    """What the compiler makes of a C file, as assembly."""
+    """Returns the assembly that the compiler makes of a C file."""
     run = subprocess.run(
         [
             *COMPILER,
@@ -85,7 +85,7 @@ class Aarch64(unittest.TestCase):
             source.flush()
             text = assemble(source.name)
         self.assertEqual(barriers(text), ["dmb oshst"])
-        # Neither store is moved over the fence, or dropped.
+        # Neither store is moved across the fence, or removed.
         before, _, after = text.partition("oshst")
         self.assertRegex(before, r"\bstr\s")
         self.assertRegex(after, r"\bstr\s")
