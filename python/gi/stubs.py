@@ -3,8 +3,9 @@
 """Usage: stubs.py GIR OVERRIDES OUTPUT
 
 Writes GstVkgdr.pyi, which tells type checkers and editors what is in
-gi.repository.GstVkgdr: what the .gir has, as PyGObject calls it, and in its place
-or beside it what the overrides have, with the annotations of their source.
+gi.repository.GstVkgdr. It has the functions and classes of the .gir as PyGObject calls
+them. What the overrides define replaces or extends these, with the annotations of their
+source.
 """
 
 import ast
@@ -41,9 +42,9 @@ _BASIC.update({name: "int" for name in (
     "guint64", "gsize", "gssize", "glong", "gulong", "gintptr", "guintptr", "GLib.Quark")})
 _BASIC.update({"gdouble": "float", "gfloat": "float"})
 
-# Host memory: an address, or what has a buffer.
+# Host memory: an address, or an object with a buffer.
 _HOST_MEMORY = "Any"
-# Parameters that _gstvkgdr_checks looks at.
+# Parameters that _gstvkgdr_checks checks.
 _DEVICE_MEMORY = ("memory", "dest", "source")
 
 
@@ -51,14 +52,14 @@ _DEVICE_MEMORY = ("memory", "dest", "source")
 
 
 class Gir:
-    """The types of a .gir as Python's annotations."""
+    """Converts the types of a .gir to annotations of Python."""
 
     def __init__(self, namespace: ElementTree.Element) -> None:
         self.namespace = namespace
         self._callbacks = {one.get("name") for one in namespace.iterfind(f"{_CORE}callback")}
 
     def annotation(self, element: ElementTree.Element, is_input: bool) -> str:
-        """Of a parameter or a returned value."""
+        """Returns the annotation of a parameter or a returned value."""
         array = element.find(f"{_CORE}array")
         if array is not None:
             inner = self._type(array.find(f"{_CORE}type"))
@@ -82,7 +83,7 @@ class Gir:
 
 
 class Signature(NamedTuple):
-    """A function as Python calls it."""
+    """Returns a function as Python calls it."""
 
     name: str
     parameters: List[str]
@@ -97,7 +98,9 @@ class Signature(NamedTuple):
 
 
 def _skipped(parameters: List[ElementTree.Element], returned: ElementTree.Element) -> set:
-    """Parameters that PyGObject fills in: lengths of arrays, and data of callbacks."""
+    """Returns the parameters that PyGObject fills in: lengths of arrays, and data of
+    callbacks.
+    """
     found = set()
     for element in [*parameters, returned]:
         array = element.find(f"{_CORE}array")
@@ -136,16 +139,16 @@ def _signature(gir: Gir, element: ElementTree.Element, is_function: bool) -> Sig
             text = f"Optional[{text}]"
         given.append(f"{name}: {text}")
     result = gir.annotation(returned, False)
-    is_address = returned.find(f"{_CORE}type[@name='gpointer']") is not None  # 0 for none
+    is_address = returned.find(f"{_CORE}type[@name='gpointer']") is not None  # 0 stands for none
     throws = element.get("throws") == "1"
     if returned.get("nullable") == "1" and not throws and not is_address:
         result = f"Optional[{result}]"
     if tag == "virtual-method" and result == "bool":
-        result = "Optional[bool]"  # nothing is success
+        result = "Optional[bool]"  # a result that only tells success
     if outs:
         result = f"Tuple[{', '.join(([] if result == 'None' else [result]) + outs)}]"
     name = element.get("shadows") or element.get("name", "")
-    name += "_" if keyword.iskeyword(name) else ""  # as PyGObject calls it
+    name += "_" if keyword.iskeyword(name) else ""  # the name that PyGObject uses
     if name == "memory_get_host_pointer":
         result = "Optional[int]"
     kind = {"method": "method", "virtual-method": "method", "constructor": "constructor"}.get(
@@ -161,7 +164,7 @@ def _is_hidden(element: ElementTree.Element) -> bool:
 
 
 class Overrides:
-    """The public classes and functions of the overrides' sources."""
+    """The public classes and functions in the sources of the overrides."""
 
     def __init__(self, folder: str) -> None:
         self.nodes: Dict[str, ast.AST] = {}
@@ -179,7 +182,7 @@ class Overrides:
         )
 
     def extends(self, name: str) -> bool:
-        """Whether it is a class of the .gir with more to it."""
+        """Whether the class extends one of the .gir."""
         node = self.nodes.get(name)
         return isinstance(node, ast.ClassDef) and any(
             ast.unparse(base) == f"{_NAMESPACE}.{name}" for base in node.bases
@@ -187,7 +190,7 @@ class Overrides:
 
 
 def _plain(annotation: ast.AST) -> str:
-    """An annotation, with names as the stub has them."""
+    """Returns an annotation, with names as in the stub."""
     text = re.sub(r"['\"]", "", ast.unparse(annotation))
     text = text.replace(f"{_NAMESPACE}.", "").replace("layout.Format", "Format")
     text = text.replace("layout.Layout", "Any")
@@ -248,7 +251,7 @@ def _methods(node: ast.ClassDef) -> Dict[str, List[str]]:
 
 
 def _attributes(node: ast.ClassDef) -> Iterator[str]:
-    """The public ones that __init__() sets."""
+    """Yields the public attributes that __init__() sets."""
     for inner in node.body:
         if isinstance(inner, ast.FunctionDef) and inner.name == "__init__":
             for statement in ast.walk(inner):

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""GPU memory that the CPU writes to: vkgdr 0.1's Python API.
+"""GPU memory that the CPU writes to, with the Python API of vkgdr 0.1.
 
-The parts that are independent of the CUDA bindings in use. Programs written for
-vkgdr 0.1 run unchanged; what goes beyond it is that RawMemory is an array to
-NumPy, and that wrong arguments raise VkgdrError.
+These parts do not depend on the CUDA bindings in use. Programs written for vkgdr 0.1
+run without changes. In addition, NumPy can use RawMemory as an array, and wrong
+arguments raise VkgdrError.
 
     import numpy as np
     import vkgdr, vkgdr.pycuda
@@ -45,7 +45,7 @@ class OpenFlags(enum.IntFlag):
 
 
 class VkgdrError(RuntimeError):
-    """What the library could not do, and why."""
+    """An error of the library, with its reason."""
 
 
 def _check() -> None:
@@ -55,7 +55,9 @@ def _check() -> None:
 
 
 def _integer(value: Any, what: str) -> int:
-    """An int, also of NumPy. ctypes would raise errors of its own."""
+    """Converts an integer of Python or NumPy to an int. ctypes would raise other
+    errors.
+    """
     try:
         return operator.index(value)
     except TypeError:
@@ -64,7 +66,7 @@ def _integer(value: Any, what: str) -> int:
 
 def _check_flags(flags: int) -> int:
     flags = _integer(flags, "a combination of flags")
-    # ctypes would cut off what is above.
+    # ctypes would ignore the bits above.
     if not 0 <= flags <= _UINT32_MAX:
         raise VkgdrError(f"flags {flags:#x} are none: they are a combination of OpenFlags")
     return flags
@@ -86,7 +88,7 @@ class Vkgdr:
         self._handle = lib.vkgdr_open(device, _check_flags(flags))
         if not self._handle:
             _check()
-        # Memory that still lives keeps the device; the handle may go before it.
+        # The memory keeps a reference to the device, so the handle may be freed first.
         weakref.finalize(self, lib.vkgdr_close, self._handle).atexit = False
 
     @classmethod
@@ -99,10 +101,10 @@ class Vkgdr:
 
 
 class _Allocation:
-    """The library's memory, which is freed once nobody needs it.
+    """The library's memory, which is freed when it is not used any more.
 
-    That is when free() was called and no array is left that looks at it: an
-    array is no more than an address to NumPy, which would outlive the memory.
+    That is when free() was called and no array of it is left. For NumPy, an array is
+    only an address, which could otherwise outlive the memory.
     """
 
     def __init__(self, handle: int) -> None:
@@ -112,7 +114,9 @@ class _Allocation:
         self._release: Optional[Callable[[int], None]] = None
 
     def view(self, pointer: int, size: int) -> "ctypes.Array[ctypes.c_ubyte]":
-        """A buffer of the memory's bytes. The memory stays as long as it."""
+        """A buffer with the bytes of the memory. The memory exists as long as the
+        buffer.
+        """
         buffer = (ctypes.c_ubyte * size).from_address(pointer)
         with self._lock:
             self._views += 1
@@ -143,10 +147,10 @@ class RawMemory:
     explicitly freed (otherwise it will leak). Use an API-specific wrapper like
     vkgdr.pycuda.Memory for safe garbage collection.
 
-    numpy.asarray(memory) gives its bytes in the window: writing to them costs
-    what writing to RAM costs, reading is some hundred times slower. After
-    free(), every use of the object raises VkgdrError; arrays that were made
-    before stay valid, and the memory is given back with the last of them.
+    numpy.asarray(memory) returns the bytes in the window as an array. Writing to it is
+    as fast as writing to RAM, but reading is some hundred times slower. After free(),
+    every use of the object raises VkgdrError. Arrays that were made before stay valid,
+    and the memory is freed with the last of them.
 
     :param owner: a Vkgdr created with the same device as the current CUDA context
     :param size: number of bytes to allocate
@@ -161,7 +165,7 @@ class RawMemory:
         size = _integer(size, "the size")
         if not 0 < size <= _SIZE_MAX:
             raise VkgdrError(f"{size} bytes cannot be allocated")
-        if _check_flags(flags):  # memory without a host pointer would be of no use here
+        if _check_flags(flags):  # memory without a host pointer cannot be used here
             raise VkgdrError(f"the flags are {flags:#x}: they must be 0")
         handle = lib.vkgdr_memory_alloc(owner._handle, size, 0)
         if not handle:
@@ -176,8 +180,9 @@ class RawMemory:
         return self._handle
 
     def _releaser(self) -> Callable[[int], None]:
-        """What gives the memory back. It must not refer to this object, which
-        may be gone by then."""
+        """Returns a function that frees the memory. It must not refer to this object,
+        which may be freed first.
+        """
         return lib.vkgdr_memory_free
 
     def free(self) -> None:
@@ -207,7 +212,9 @@ class RawMemory:
         return lib.vkgdr_memory_get_size(self._live())
 
     def __bool__(self) -> bool:
-        """Whether it has not been freed: not by its length, which raises then."""
+        """Whether the memory has not been freed. Python must not use the length for
+        this, because it raises an error then.
+        """
         return self._handle is not None
 
     def __repr__(self) -> str:
@@ -236,7 +243,8 @@ class RawMemory:
     def _range(self, function: Callable[[int, int, int], None], offset: int, size: int) -> None:
         handle = self._live()
         offset, size = _integer(offset, "the offset"), _integer(size, "the size")
-        # ctypes would take a negative number for a large one, and cut that off.
+        # ctypes would convert a negative number to a large one, and ignore its upper
+        # bits.
         if not (0 <= offset <= _SIZE_MAX and 0 <= size <= _SIZE_MAX):
             raise VkgdrError(f"{size} bytes from {offset} are no range of {len(self)} bytes")
         function(handle, offset, size)
@@ -245,21 +253,22 @@ class RawMemory:
     def flush(self, offset: int, size: int) -> None:
         """Flush host writes so that they are visible to the device.
 
-        A range that is not aligned to non_coherent_atom_size is widened to it.
+        A range that is not aligned to non_coherent_atom_size is extended to this
+        alignment.
 
         :param offset: offset in bytes to the first byte to flush
         :param size: size in bytes of the region to flush
-        :raises VkgdrError: if the range leaves the memory, or the driver fails
+        :raises VkgdrError: if the range is not inside the memory, or the driver fails
         """
         self._range(lib.vkgdr_memory_flush, offset, size)
 
     def invalidate(self, offset: int, size: int) -> None:
-        """Invalidate the host's view of device memory, so that previous device
-        writes are visible to the host.
+        """Invalidate the host's view of device memory, so that previous device writes
+        are visible to the host.
 
         :param offset: offset in bytes to the first byte to invalidate
         :param size: size in bytes of the region to invalidate
-        :raises VkgdrError: if the range leaves the memory, or the driver fails
+        :raises VkgdrError: if the range is not inside the memory, or the driver fails
         """
         self._range(lib.vkgdr_memory_invalidate, offset, size)
 
@@ -269,9 +278,11 @@ class RawMemory:
 
     @property
     def __array_interface__(self) -> Dict[str, Any]:
-        # NumPy keeps what stands under "data" as the array's base.
+        # NumPy uses the object under "data" as the array's base.
         return {"version": 3, "shape": (len(self),), "typestr": "|u1", "data": self._view()}
 
     def __buffer__(self, flags: int) -> memoryview:
-        """memoryview(memory), from Python 3.12 on. The view keeps the memory."""
+        """memoryview(memory), from Python 3.12 on. The view keeps a reference to the
+        memory.
+        """
         return memoryview(self._view()).cast("B")

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""libvkgdr.so.0 as ctypes sees it: the functions and their types.
+"""libvkgdr.so.0 by ctypes: the functions and their types.
 
-Knows nothing of what is made of them.
+Does not depend on the classes that use them.
 """
 
 import ctypes
@@ -12,7 +12,9 @@ LIBRARY = "libvkgdr.so.0"
 
 
 def _find() -> str:
-    """The library in this folder, where a wheel has it, or else the linker's."""
+    """Loads the library in this folder, which a wheel has, or the one that the linker
+    finds.
+    """
     here = os.path.join(os.path.dirname(os.path.abspath(__file__)), LIBRARY)
     return here if os.path.exists(here) else LIBRARY
 
@@ -27,7 +29,7 @@ def _load() -> ctypes.CDLL:
         ) from None
     handle, size = ctypes.c_void_p, ctypes.c_size_t
     for name, result, arguments in (
-        # Not c_char_p, which would lose the pointer that has to be freed.
+        # Not c_char_p, because the pointer would be lost, and it has to be freed.
         ("vkgdr_last_error", ctypes.c_void_p, ()),
         ("vkgdr_open", handle, (ctypes.c_int, ctypes.c_uint32)),
         ("vkgdr_close", None, (handle,)),
@@ -55,7 +57,7 @@ _free.argtypes = (ctypes.c_void_p,)
 
 
 def last_error() -> Optional[str]:
-    """What made this thread's last call fail, or None where it succeeded."""
+    """The reason why this thread's last call failed, or None if it succeeded."""
     pointer = lib.vkgdr_last_error()
     if not pointer:
         return None

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Integration of vkgdr with PyCUDA.
 
-The one file of the package that needs PyCUDA.
+This is the only file of the package that needs PyCUDA.
 """
 
 from typing import Any, Callable
@@ -21,7 +21,9 @@ __all__ = ["Memory"]
 
 
 class _Release:
-    """Frees in the CUDA context of the allocation, and keeps that until then."""
+    """Frees the memory in the CUDA context of the allocation, and keeps this context
+    until then.
+    """
 
     def __init__(self, context: Any) -> None:
         self._context = context
@@ -52,7 +54,7 @@ class Memory(_driver.PointerHolderBase, RawMemory):
     """
 
     def __init__(self, owner: Vkgdr, size: int, flags: int = 0) -> None:
-        self._handle = None  # for __del__(), should anything fail below
+        self._handle = None  # for __del__(), if a call below fails
         _driver.PointerHolderBase.__init__(self)
         self._context = _driver.Context.get_current()
         if self._context is None:
@@ -69,7 +71,7 @@ class Memory(_driver.PointerHolderBase, RawMemory):
         self.free()
 
     def get_pointer(self) -> int:
-        """The device pointer, as PyCUDA asks for it."""
+        """The device pointer, under the name that PyCUDA uses."""
         return self.device_ptr
 
     def __int__(self) -> int:

@@ -2,15 +2,14 @@
 """What PyGObject adds to GstVkgdr when a program imports it.
 
 The library is initialised, so that Gst.Allocator.find("VkgdrMemory") finds the
-allocator, one constant gets its value, and help() has texts (_gstvkgdr_docs).
-Buffers can be arrays (_gstvkgdr_arrays), devices, streams and events are made as
-Python's objects are (_gstvkgdr_objects), memory is copied (_gstvkgdr_copies), CUDA
-code is compiled and called (_gstvkgdr_code), memory goes to other processes
-(_gstvkgdr_sharing), elements are written in Python (_gstvkgdr_elements), and frames
-are read as tensors (_gstvkgdr_tensors).
-Functions on memory look at it first (_gstvkgdr_checks), a Gst.Memory has a length
-(_gstvkgdr_memory), and errors have names (_gstvkgdr_errors). Everything else is as
-the typelib says.
+allocator, and one constant gets its value. help() has texts (_gstvkgdr_docs). Buffers
+can be arrays (_gstvkgdr_arrays). Devices, streams and events are created as objects of
+Python are (_gstvkgdr_objects). Memory is copied (_gstvkgdr_copies), CUDA code is
+compiled and called (_gstvkgdr_code), memory is shared with other processes
+(_gstvkgdr_sharing), elements are written in Python (_gstvkgdr_elements), and frames are
+read as tensors (_gstvkgdr_tensors). Functions check whether a memory is device memory
+(_gstvkgdr_checks), a Gst.Memory has a length (_gstvkgdr_memory), and errors have
+classes (_gstvkgdr_errors). Everything else is as in the typelib.
 """
 
 import gi

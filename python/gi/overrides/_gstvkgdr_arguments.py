@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The arguments of a kernel: from objects of Python to the bytes of a parameter.
+"""The arguments of a kernel: converts objects of Python to the bytes of a parameter.
 
-An argument is a pointer, for which memory of the device, an array of any library
-or host memory is given, or a number or a structure, which is passed as it is. What
-is prepared has a type (_gstvkgdr_types); otherwise the driver tells sizes. Knows
-nothing of launches.
+An argument is either a pointer, which is made from device memory, an array of any
+library or host memory, or it is a number or a structure, which is passed as it is. A
+prepared parameter has a type (_gstvkgdr_types). Otherwise the driver tells the sizes.
+Does not depend on launches.
 """
 
 import struct
@@ -31,8 +31,7 @@ READ, WRITE = Gst.MapFlags.READ, Gst.MapFlags.WRITE
 class In:
     """An argument that a launch only reads.
 
-    :param source: memory of the device, or host memory, of which the launch gets
-      a copy
+    :param source: memory of the device, or host memory, which is copied for the launch
     """
 
     flags = READ
@@ -45,15 +44,17 @@ class In:
 
 
 class Out(In):
-    """An argument that a launch only writes, all of it. Host memory is filled when
-    the call returns."""
+    """An argument that a launch only writes, as a whole. Host memory is filled when the
+    call returns.
+    """
 
     flags = WRITE
 
 
 class InOut(In):
-    """An argument that a launch reads and writes. Memory of the device counts as
-    such without a wrapper, and an array of NumPy that can be written."""
+    """An argument that a launch reads and writes. Device memory without a wrapper, and
+    an array of NumPy that is not read-only, are treated in this way.
+    """
 
     flags = READ | WRITE
 
@@ -62,16 +63,16 @@ class Argument(NamedTuple):
     data: bytes
     memory: Optional[Gst.Memory] = None
     flags: Gst.MapFlags = READ
-    host: Optional[HostMemory] = None  #: to be filled from the memory
-    kept: Any = None  #: until the launch is done
+    host: Optional[HostMemory] = None  #: host memory that is filled from the memory
+    kept: Any = None  #: an object that is kept until the launch is done
 
 
 class Parameter(NamedTuple):
-    """What is known of a parameter."""
+    """What is known about a parameter."""
 
-    name: str  #: what messages call the argument
-    size: Optional[int] = None  #: bytes, where they are known
-    type: Optional[ParameterType] = None  #: where it was prepared
+    name: str  #: the name of the argument in messages
+    size: Optional[int] = None  #: in bytes, if known
+    type: Optional[ParameterType] = None  #: if the function was prepared
 
     def takes_pointer(self) -> bool:
         if self.type is not None:
@@ -93,7 +94,7 @@ def _of_memory(memory: Gst.Memory, flags: Gst.MapFlags) -> Argument:
 
 
 def _of_host(source: Any, flags: Gst.MapFlags, stream: "GstVkgdr.Stream") -> Argument:
-    """A copy on the device of what is the host's."""
+    """Returns a copy on the device of the host's bytes."""
     host = HostMemory(source, writable=bool(flags & WRITE))
     if not host.nbytes:
         raise ValueError("host memory of no bytes is no argument")
@@ -106,14 +107,16 @@ def _of_host(source: Any, flags: Gst.MapFlags, stream: "GstVkgdr.Stream") -> Arg
 
 
 def _of_array(array: Any, stream: "GstVkgdr.Stream") -> Argument:
-    """An array of NumPy: where it lies if it is pinned, else there and back."""
+    """An array of NumPy. It is used where it is if it is pinned, and otherwise copied
+    to the device and back.
+    """
     if _is_pinned(array):
         return _of_address(HostMemory(array).address, kept=array)
     return _of_host(array, READ | WRITE if array.flags.writeable else READ, stream)
 
 
 def _is_pinned(array: Any) -> bool:
-    """Whether it is an array of pagelocked_empty(), or a part of one."""
+    """Whether this is an array of pagelocked_empty(), or a part of one."""
     base = array
     while base is not None:
         if isinstance(getattr(base, "pinned", None), GstVkgdr.Mapping):
@@ -123,7 +126,7 @@ def _is_pinned(array: Any) -> bool:
 
 
 def _is_array(value: Any) -> bool:
-    """Whether it is an array of NumPy of one dimension or more."""
+    """Whether this is an array of NumPy with at least one dimension."""
     return hasattr(value, "__array_interface__") and bool(getattr(value, "shape", ()))
 
 
@@ -139,7 +142,7 @@ def _address_of(value: Any) -> Optional[int]:
 
 
 def _pointer(value: Any, parameter: Parameter, stream: "GstVkgdr.Stream") -> Optional[Argument]:
-    """What stands for a pointer, or None."""
+    """Returns the argument for an object that means a pointer, or None."""
     flags = READ | WRITE
     if isinstance(value, In):
         flags, value = value.flags, value.source
@@ -159,7 +162,7 @@ def _pointer(value: Any, parameter: Parameter, stream: "GstVkgdr.Stream") -> Opt
 
 
 def _by_size(value: Any, parameter: Parameter) -> Optional[bytes]:
-    """The bytes of a number or a structure, where no type is known."""
+    """Returns the bytes of a number or a structure if no type is known."""
     size, name = parameter.size, parameter.name
     if value is None and parameter.takes_pointer():
         return bytes(POINTER_SIZE)
@@ -185,10 +188,10 @@ def _by_size(value: Any, parameter: Parameter) -> Optional[bytes]:
 
 
 def convert(value: Any, parameter: Parameter, stream: "GstVkgdr.Stream") -> Argument:
-    """An argument of a launch on a stream.
+    """Converts an argument of a launch on a stream.
 
-    :raises TypeError: if the value is none
-    :raises OverflowError: if it does not fit the parameter
+    :raises TypeError: if the value cannot be an argument
+    :raises OverflowError: if it does not fit into the parameter
     """
     name = parameter.name
     found = _pointer(value, parameter, stream)
@@ -221,7 +224,9 @@ def pack(arguments: Sequence[Argument], offsets: Sequence[int]) -> bytes:
 
 
 def natural_offsets(arguments: Sequence[Argument]) -> List[int]:
-    """Where the driver does not tell: each at a multiple of its size, 8 at the most."""
+    """The offsets if the driver does not tell them: each is a multiple of the
+    parameter's size, or of 8 for larger ones.
+    """
     offsets: List[int] = []
     end = 0
     for argument in arguments:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Buffers as arrays: on the device for CUDA libraries, on the host for NumPy.
 
-An array holds a mapping (GstVkgdr.Mapping), and that the buffer. Where samples
-lie is _gstvkgdr_layout's affair.
+An array holds a mapping (GstVkgdr.Mapping), and the mapping holds the buffer.
+_gstvkgdr_layout computes where the samples are.
 """
 
 import contextlib
@@ -23,27 +23,28 @@ from ._gstvkgdr_memory import MAP_VKGDR  # noqa: E402
 
 GstVkgdr = get_introspection_module("GstVkgdr")
 
-# The legacy default stream, as DLPack numbers it.
+# DLPack's number of the legacy default stream.
 _DEFAULT_STREAM = 1
 
-# Streams that nobody can destroy: the default ones.
+# The default streams, which cannot be destroyed.
 _LASTING_STREAMS = (0, 1, 2)
 
 
 class DeviceArray:
-    """An array in the device's memory, for CUDA libraries to use where it lies.
+    """An array in device memory, which CUDA libraries use without a copy.
 
-    It has what CuPy, PyTorch, Numba, cuda.core and others ask for:
-    ``__cuda_array_interface__`` and ``__dlpack__()``. The content is on the
-    device when the object is made, so that a consumer has nothing to wait for.
-    The memory is mapped, and its buffer kept, until the object and all that was
-    made of it are gone, or close() is called and they are. What a consumer still
-    has queued then is waited for by the memory's next user.
+    It has what CuPy, PyTorch, Numba, cuda.core and other libraries use:
+    ``__cuda_array_interface__`` and ``__dlpack__()``. Without a stream, the content is
+    on the device when the object is made, so that a consumer does not have to wait. The
+    memory stays mapped, and its buffer is kept, until this object is freed or closed
+    with close(), and everything that was made of it is freed. The next user of the
+    memory then waits for work that a consumer has still queued.
 
-    One that is on a stream does without waiting: what is queued on the stream
-    comes after the content, and the memory's next user after what was queued on
-    it, and on the streams that a consumer gave, when the array is done with; in
-    the whole CUDA context where a consumer gave but a number (__dlpack__()).
+    With a stream, nothing waits on the CPU. Work that is queued on the stream runs when
+    the content is complete. When the array is freed, the next user of the memory waits
+    for the work that is queued on this stream, and on the streams that consumers have
+    passed. If a consumer has passed only the number of a stream (__dlpack__()), the
+    next user waits for the whole CUDA context.
     """
 
     def __init__(self, mapping: "GstVkgdr.Mapping", where: layout.Layout) -> None:
@@ -57,9 +58,10 @@ class DeviceArray:
         return self._mapping
 
     def close(self) -> None:
-        """Ends the use of the memory by this object, not by what was made of it.
+        """Ends the use of the memory by this object. Objects that were made of it stay
+        valid.
 
-        The second call does nothing.
+        A second call does nothing.
         """
         self._mapping = None
 
@@ -72,17 +74,17 @@ class DeviceArray:
 
     @property
     def shape(self) -> Tuple[int, ...]:
-        """Elements in each dimension: rows, columns, channels."""
+        """The number of elements in each dimension: rows, columns, channels."""
         return self._where.shape
 
     @property
     def strides(self) -> Tuple[int, ...]:
-        """Bytes from one element to the next in each dimension."""
+        """The distance from one element to the next in each dimension, in bytes."""
         return self._where.strides
 
     @property
     def typestr(self) -> str:
-        """The type of the elements, as NumPy writes it: "|u1", "<u2", "<f4"."""
+        """The type of the elements in NumPy's notation: "|u1", "<u2", "<f4"."""
         return self._where.typestr
 
     @property
@@ -95,17 +97,17 @@ class DeviceArray:
 
     @property
     def itemsize(self) -> int:
-        """Bytes of an element."""
+        """The size of an element in bytes."""
         return self._where.itemsize
 
     @property
     def ndim(self) -> int:
-        """How many dimensions there are."""
+        """The number of dimensions."""
         return len(self.shape)
 
     @property
     def size(self) -> int:
-        """How many elements there are."""
+        """The number of elements."""
         count = 1
         for n in self.shape:
             count *= n
@@ -113,12 +115,12 @@ class DeviceArray:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the elements, without those between rows."""
+        """The size of all elements in bytes, without padding between rows."""
         return self.size * self.itemsize
 
     @property
     def readonly(self) -> bool:
-        """Whether it was mapped for reading alone."""
+        """Whether the memory was mapped for reading only."""
         return self._readonly
 
     @property
@@ -151,30 +153,34 @@ class DeviceArray:
         }
 
     def _stream_number(self) -> Optional[int]:
-        """None where the content is there; CUDA's legacy default stream is 1."""
+        """None if the content is complete. 1 stands for CUDA's legacy default stream.
+        """
         stream = self._live().get_stream()
         return (stream.handle or _DEFAULT_STREAM) if stream else None
 
     @property
     def stream(self) -> Optional["GstVkgdr.Stream"]:
-        """The stream that its use is ordered by, or None: the content was there when
-        it was made."""
+        """The stream that orders the use of the array, or None if the content was
+        complete when the array was made.
+        """
         return self._live().get_stream()
 
     def use_on(self, stream: Any) -> None:
-        """Lets another stream use the array, which is on a stream: what is queued on
-        it from now on comes after the content, and counts at the end.
+        """Lets another stream use this array, which must have a stream.
 
-        :param stream: of any library, which is kept until the array is done with; of
-          one that is given as a number nobody knows how long it lives, so that the
-          memory's next user waits for what the whole CUDA context has queued
+        Work that is queued on the other stream from now on waits for the content, and
+        the next user of the memory waits for this work.
+
+        :param stream: a stream of any library, which is kept until the array is freed;
+          a stream that is given as a number may be destroyed earlier, so the next user
+          of the memory then waits for all work in the CUDA context
         """
         mapping = self._live()
         context = GstVkgdr.memory_get_context(mapping.get_memory())
         queue = objects.as_stream(context, stream)
         own = mapping.get_stream()
         if own is not None and queue.handle == own.handle:
-            return  # as of the consumer that works on the array's own stream
+            return  # the consumer uses the array's own stream
         if numbers.is_integer(stream) and int(stream) not in _LASTING_STREAMS:
             mapping.lend(queue)
         else:
@@ -190,10 +196,10 @@ class DeviceArray:
         dl_device: Optional[Tuple[int, int]] = None,
         copy: Optional[bool] = None,
     ) -> Any:
-        # An array on a stream lets the consumer's wait; None means the legacy
-        # default stream, and -1 that the consumer does without. Otherwise the
-        # content is on the device, and no stream has to wait. A consumer of a newer
-        # version takes a tensor without one, too.
+        # If the array has a stream, the consumer's stream waits for it. None stands for
+        # the legacy default stream, and -1 means that the consumer does not want this.
+        # Without a stream, the content is on the device, and no stream has to wait.
+        # Consumers of newer versions of DLPack also accept tensors of the old version.
         if dl_device is not None and tuple(dl_device) != self.__dlpack_device__():
             raise BufferError(
                 f"the array is on device {self.__dlpack_device__()}, and goes to no other"
@@ -218,7 +224,8 @@ class DeviceArray:
 
 
 class _Mappings:
-    """The mappings of a buffer's memories, one for each that is asked for."""
+    """The mappings of a buffer's memories. Each memory is mapped when it is first used.
+    """
 
     def __init__(self, buffer: Gst.Buffer, flags: Gst.MapFlags, stream: Any = None) -> None:
         self._buffer = buffer
@@ -261,13 +268,15 @@ def device_arrays(
     """The planes of a buffer in GPU memory, as arrays on the device.
 
     :param buffer: a buffer whose memory is VkgdrMemory
-    :param format: its caps, GstVideo.VideoInfo or GstAudio.AudioInfo; without
-      one there is an array of bytes for each memory
-    :param flags: READ, WRITE or both: what will be done with the arrays
-    :param stream: of any library: orders what is done, and nothing waits for it on
-      the CPU; without one, the content is there when the arrays are made
-    :raises ValueError: if the buffer is not of the format, or that has no arrays
-    :raises GLib.Error: if the memory is no VkgdrMemory, or cannot be mapped
+    :param format: its caps, GstVideo.VideoInfo or GstAudio.AudioInfo; without it, there
+      is an array of bytes for each memory
+    :param flags: READ, WRITE or both: how the arrays will be used
+    :param stream: a stream of any library that orders the use of the arrays, so that
+      nothing waits on the CPU; without it, the content is complete when the function
+      returns
+    :raises ValueError: if the buffer does not have this format, or the format cannot be
+      arrays
+    :raises GLib.Error: if the memory is not VkgdrMemory, or cannot be mapped
     """
     mappings = _Mappings(buffer, flags | MAP_VKGDR, stream)
     return tuple(
@@ -282,9 +291,9 @@ def device_array(
     flags: Gst.MapFlags = Gst.MapFlags.READ,
     stream: Any = None,
 ) -> DeviceArray:
-    """A buffer of one plane or one memory, or a memory, as an array on the device.
+    """A memory, or a buffer with one plane or one memory, as an array on the device.
 
-    As device_arrays(), for packed formats and for bytes.
+    The arguments are those of device_arrays(). Use it for packed formats and for bytes.
     """
     if isinstance(source, Gst.Memory):
         if format is not None:
@@ -304,12 +313,12 @@ def mapped(
 ) -> Iterator[Tuple[Any, ...]]:
     """The planes of a buffer in any memory, as NumPy arrays, for a block of code.
 
-    with GstVkgdr.mapped(buffer, caps, Gst.MapFlags.WRITE) as (pixels,):
-        pixels[:] = 0
+        with GstVkgdr.mapped(buffer, caps, Gst.MapFlags.WRITE) as (pixels,):
+            pixels[:] = 0
 
-    What is mapped for WRITE alone is the window where that suits: it is to be
-    written, and not to be read. The arrays are not to be used after the block:
-    those handed out cannot be written then, and what they show is undefined.
+    If the flags are WRITE alone, the arrays may be in the window, which must not be
+    read. The arrays must not be used after the block: they are read-only then, and
+    their content is undefined.
 
     :raises ImportError: without NumPy
     """
@@ -336,11 +345,13 @@ def pagelocked_empty(
     context: Optional["GstVkgdr.Context"] = None,
     order: str = "C",
 ) -> Any:
-    """An array of NumPy in pinned memory, of undefined content, to and from which
-    copies run at full speed, and beside other work. It is recycled with its last view.
-    A kernel that gets it as an argument works on it where it lies.
+    """An array of NumPy in pinned memory. Its content is undefined.
 
-    :param context: one of the device that copies are from and to
+    Copies to and from pinned memory run at full speed, and at the same time as other
+    work. The memory is recycled when the last view of the array is freed. A kernel that
+    gets the array as an argument accesses it without a copy.
+
+    :param context: a context of the device for the copies
     :param order: "C" for rows one after the other, "F" for columns
     :raises ImportError: without NumPy
     """
@@ -374,15 +385,16 @@ def _import_numpy() -> Any:
 
 def _host_array(numpy: Any, mapping: "GstVkgdr.Mapping", where: layout.Layout) -> Any:
     data = (ctypes.c_ubyte * where.extent).from_address(mapping.get_pointer() + where.offset)
-    # The array's base: what is kept for too long shows undefined bytes, but bytes.
+    # The base of the array. An array that is used for too long shows undefined bytes,
+    # but the memory still exists.
     data.mapping = mapping
     return numpy.ndarray(where.shape, where.typestr, data, 0, where.strides)
 
 
 # --- the way in ---------------------------------------------------------------
 
-# Contexts of memory_from_dlpack(), by device. They stay: elements refuse memory of
-# another context than theirs, so that frame after frame has to have the same.
+# The contexts of memory_from_dlpack(), by device. They are kept: elements refuse memory
+# of another context than their own, so all frames must have the same one.
 _contexts: Dict[int, "GstVkgdr.Context"] = {}
 
 
@@ -397,16 +409,16 @@ def memory_from_dlpack(
 ) -> Gst.Memory:
     """A tensor in CUDA memory as a Gst.Memory, without a copy.
 
-    Elements take it for GPU memory. The tensor is kept until the memory is freed
-    and the device has finished with it.
+    Elements use it as GPU memory. The tensor is kept until the memory is freed and the
+    device has finished with it.
 
-    :param tensor: anything with ``__dlpack__()``: of PyTorch, CuPy and others; it
-      has to be contiguous
-    :param context: that of the elements; without one, one of the tensor's device,
-      which the elements then have to be given (gst_element_set_context())
+    :param tensor: an object with ``__dlpack__()``, of PyTorch, CuPy or another library;
+      it has to be contiguous
+    :param context: the context of the elements; without it, a context of the tensor's
+      device, which has to be given to the elements (gst_element_set_context())
     :param writable: elements may work in place, which changes the tensor
-    :raises ValueError: if the tensor is on another device, or the CPU
-    :raises GLib.Error: if it is not contiguous, or of another CUDA context
+    :raises ValueError: if the tensor is on another device, or on the CPU
+    :raises GLib.Error: if it is not contiguous, or belongs to another CUDA context
     """
     for method in ("__dlpack__", "__dlpack_device__"):
         if not hasattr(tensor, method):

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The library's functions on memory, which want memory of the device.
+"""Checks the arguments of the library's functions that need device memory.
 
-In C, another memory is a programmer's error that is logged; here it raises. Where
-a function wants the address of host memory, it takes an object that has some. Knows
-nothing of what the functions do.
+In C, another memory is an error of the programmer that is logged. Here it raises an
+exception. If a function needs the address of host memory, any object with a buffer is
+accepted. Does not depend on what the functions do.
 """
 
 from typing import Any, Dict, List, Tuple
@@ -16,14 +16,14 @@ from ._gstvkgdr_numbers import integer, is_integer
 
 GstVkgdr = get_introspection_module("GstVkgdr")
 
-_OUT = 1  # GIRepository's direction of what is returned
+_OUT = 1  # GIRepository's direction of results
 
-# Parameters that are memory of the device. Others of the type are host memory.
+# Parameters that are device memory. Other parameters of this type are host memory.
 _PARAMETERS = ("memory", "dest", "source")
 
 
 class Checked:
-    """A function whose memories are looked at first."""
+    """A function whose memories are checked first."""
 
     def __init__(self, function: Any, names: List[str]) -> None:
         self._function = function
@@ -47,7 +47,7 @@ class Checked:
         return result
 
     def _address(self, value: Any, size: Any) -> Tuple[int, Any]:
-        """The address of host memory, and what holds it."""
+        """Returns the address of host memory, and the object that holds the memory."""
         if is_integer(value) and not getattr(value, "shape", ()):
             return integer(value, "an address"), None
         if size is None:
@@ -64,21 +64,23 @@ class Checked:
 
 
 class Pointer(Checked):
-    """A function that returns an address, which is None where there is no memory."""
+    """A function that returns an address, or None if there is no memory."""
 
     def __call__(self, *args: Any, **keywords: Any) -> Any:
         return super().__call__(*args, **keywords) or None
 
 
 def functions() -> Dict[str, Checked]:
-    """By name, all of the library's that take memory of the device."""
+    """Returns all functions of the library with a parameter that is device memory, by
+    name.
+    """
     found: Dict[str, Checked] = {}
     for name in dir(GstVkgdr):
         if not name.startswith("memory_"):
             continue
         function = getattr(GstVkgdr, name)
         arguments = function.get_arguments()
-        closures = {one.get_closure() for one in arguments}  # data of callbacks
+        closures = {one.get_closure() for one in arguments}  # user data of callbacks
         names = [
             one.get_name()
             for i, one in enumerate(arguments)

@@ -5,8 +5,8 @@
     scale = module.get_function("scale")
     scale(memory, np.float32(2), np.int32(n), block=(256, 1, 1), grid=(4, 1))
 
-Orders what a launch does to the memories among its arguments, which
-_gstvkgdr_arguments turns into bytes. Knows nothing of frames.
+Orders the accesses of a launch to the memories among its arguments. _gstvkgdr_arguments
+converts these to bytes. Does not depend on frames.
 """
 
 import os
@@ -29,7 +29,7 @@ from ._gstvkgdr_override import override  # noqa: E402
 GstVkgdr = get_introspection_module("GstVkgdr")
 
 
-# Those that Python completes.
+# Attributes of a function that dir() lists, for completion.
 _ATTRIBUTES = (
     "binary_version", "cache_mode_ca", "const_size_bytes", "local_size_bytes",
     "max_dynamic_shared_size_bytes", "max_threads_per_block", "num_regs",
@@ -45,7 +45,9 @@ def _three(values: Union[int, Iterable[int]], what: str) -> Tuple[int, int, int]
 
 
 class _Accesses:
-    """The memories of a launch, ordered by its stream: each of them once."""
+    """The accesses of a launch to its memories on its stream. Each memory is listed
+    once.
+    """
 
     def __init__(self, arguments: Iterable[Argument], stream: "GstVkgdr.Stream") -> None:
         self._stream = stream
@@ -80,20 +82,21 @@ class Function(GstVkgdr.Function):
         shared: int = 0,
         time_kernel: bool = False,
     ) -> Optional[float]:
-        """Launches it, in order with all other use of the memories among the arguments.
+        """Launches the function. The memories among the arguments are used in the right
+        order.
 
-        It does not wait, unless host memory is to be filled: Out(), InOut(), and
-        arrays of NumPy that are not pinned. Arrays with
-        ``__cuda_array_interface__`` and pinned ones are ordered by the caller.
+        The call only waits if it has to fill host memory: Out(), InOut(), and arrays of
+        NumPy that are not pinned. The caller has to order the use of pinned arrays, and
+        of arrays with ``__cuda_array_interface__``.
 
-        :param args: memories (Gst.Memory, a Gst.Buffer of one), arrays of the
-          device, pinned arrays, arrays of NumPy, which are copied there and back,
-          numbers, which become as wide as the parameter, and bytes for structures
-        :param block: threads of a block
-        :param grid: blocks
-        :param stream: a stream of any library; without one, the module's own
+        :param args: memories (Gst.Memory, or a Gst.Buffer with one memory); arrays on
+          the device; pinned arrays; arrays of NumPy, which are copied to the device and
+          back; numbers, which get the width of the parameter; bytes for structures
+        :param block: the number of threads of a block
+        :param grid: the number of blocks
+        :param stream: a stream of any library; without it, the stream of the module
         :param shared: bytes of dynamic shared memory
-        :param time_kernel: waits, and returns the seconds that the device took
+        :param time_kernel: wait, and return the time on the device in seconds
         """
         if block is None:
             raise ValueError("block= says how many threads a block has")
@@ -103,14 +106,17 @@ class Function(GstVkgdr.Function):
         return seconds() if seconds is not None else None
 
     def _own_stream(self) -> "GstVkgdr.Stream":
-        # Of the module: its functions follow each other, as on a default stream.
+        # The stream belongs to the module, so that its functions run one after the
+        # other, as on a default stream.
         module = self.get_module()
         if getattr(module, "_stream", None) is None:
             module._stream = GstVkgdr.Stream.new(module.get_context())
         return module._stream
 
     def _parameters(self, n_args: int) -> List[Parameter]:
-        """What is known of the parameters: by prepare(), or else by the driver."""
+        """What is known about the parameters: from prepare(), or otherwise from the
+        driver.
+        """
         name = self.get_entry()
         prepared = getattr(self, "_prepared", None)
         sizes = list(self.get_param_sizes()) if self.has_param_info() else None
@@ -148,7 +154,9 @@ class Function(GstVkgdr.Function):
         shared: int,
         timed: bool,
     ) -> Optional[Callable[[], float]]:
-        """Queues a launch. Returns what waits, and tells the seconds, if it is timed."""
+        """Queues a launch. If it is timed, returns a function that waits and returns
+        the seconds.
+        """
         context = self.get_module().get_context()
         queue = self._own_stream() if stream is None else objects.as_stream(context, stream)
         arguments = self._convert_all(args, queue)
@@ -185,12 +193,14 @@ class Function(GstVkgdr.Function):
             argument.host.release()
 
     def prepare(self, arg_types: Union[str, Sequence[Any]]) -> "Function":
-        """Says what the parameters are: numbers are converted to it from now on, and
-        an int is not taken for a pointer. Where the driver tells the sizes of the
-        parameters (from CUDA 12.4 on), the types have to fit them.
+        """Declares the types of the parameters.
 
-        :param arg_types: a letter of the module struct for each, "P" for a pointer,
-          "F" and "D" for complex numbers, or types of NumPy
+        From now on, numbers are converted to these types, and an int is not accepted
+        for a pointer. If the driver tells the sizes of the parameters (CUDA 12.4 and
+        later), the types have to fit them.
+
+        :param arg_types: for each parameter a letter of the module struct, "P" for a
+          pointer, "F" or "D" for complex numbers, or a type of NumPy
         """
         known = list(self.get_param_sizes()) if self.has_param_info() else None
         prepared = types.parse(arg_types, known)
@@ -204,20 +214,21 @@ class Function(GstVkgdr.Function):
         return self
 
     def prepared_call(self, grid: Any, block: Any, *args: Any, shared_size: int = 0) -> None:
-        """Launches it on the module's own stream."""
+        """Launches the function on the stream of the module."""
         self(*args, grid=grid, block=block, shared=shared_size)
 
     def prepared_async_call(
         self, grid: Any, block: Any, stream: Any, *args: Any, shared_size: int = 0
     ) -> None:
-        """Launches it on a stream."""
+        """Launches the function on a stream."""
         self(*args, grid=grid, block=block, stream=stream, shared=shared_size)
 
     def prepared_timed_call(
         self, grid: Any, block: Any, *args: Any, shared_size: int = 0
     ) -> Callable[[], float]:
-        """Launches it on the module's own stream. What is returned waits, when it is
-        called, and tells the seconds that the device took."""
+        """Launches the function on the stream of the module. Returns a function that
+        waits and returns the time on the device in seconds.
+        """
         seconds = self._run(
             args, _three(grid, "grid"), _three(block, "block"), None, shared_size, True
         )
@@ -240,7 +251,8 @@ class Function(GstVkgdr.Function):
         return text + (f" with parameters of {sizes} bytes>" if sizes else " without parameters>")
 
     def occupancy(self, block_size: int, shared: int = 0) -> float:
-        """How much of each multiprocessor blocks of that size keep busy, 0 to 1."""
+        """The part of each multiprocessor that blocks of this size keep busy, 0 to 1.
+        """
         if numbers.integer(block_size, "the block's size") < 1:
             raise ValueError(f"a block has 1 thread at least, and not {block_size}")
         context = self.get_module().get_context()
@@ -288,15 +300,15 @@ def SourceModule(  # noqa: N802 (PyCUDA's name)
     options: Union[str, Sequence[str], None] = None,
     include_dirs: Sequence[Union[str, "os.PathLike[str]"]] = (),
 ) -> Module:
-    """Compiles CUDA C++, as PyCUDA's class of that name.
+    """Compiles CUDA C++, like PyCUDA's class of this name.
 
-    :param context: that of the memories that it shall work on; without one, a
+    :param context: the context of the memories that the code will use; without it, a
       context of the default device
-    :param label: what messages call the source
-    :param options: of the compiler, such as "-DNAME=1": several, or one text in
-      which they follow each other
+    :param label: the name of the source in messages
+    :param options: options of the compiler, such as "-DNAME=1": a list, or one text
+      with all of them
     :param include_dirs: folders in which headers are searched
-    :raises CompileError: with the compiler's log, if it does not compile
+    :raises CompileError: with the compiler's log, if the source does not compile
     :raises LogicError: if an option is not known
     """
     if not isinstance(source, str):

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Copies between memories of the device and host memory of Python's, and fills.
+"""Copies between device memory and host memory of Python objects, and fills.
 
-With a stream they are queued on it, in order with all other use of the memory;
-without one they are done when the call returns.
+With a stream, they are queued on it, in the right order with all other use of the
+memory. Without a stream, they are complete when the function returns.
 """
 
 import struct
@@ -26,7 +26,7 @@ GstVkgdr = get_introspection_module("GstVkgdr")
 
 
 def _stream_for(memory: Gst.Memory, stream: Any) -> Tuple["GstVkgdr.Stream", bool]:
-    """The stream, and whether to wait for it."""
+    """Returns the stream, and whether to wait for it."""
     context = GstVkgdr.memory_get_context(memory)
     if stream is None:
         return GstVkgdr.Stream.new(context), True
@@ -45,13 +45,12 @@ def upload(
 ) -> None:
     """Copies host memory to the device.
 
-    :param data: bytes, an array of NumPy, or anything with a buffer. It is kept
-      until the copy is done, and not to be changed before that
-    :param pitch: bytes from one row to the next on the device; the rows are those
-      of the data's first dimension, and may have gaps. Without it the data is in
-      one piece
-    :raises TypeError: if data is no host memory
-    :raises GLib.Error: if it leaves the memory
+    :param data: bytes, an array of NumPy, or another object with a buffer; it is kept
+      until the copy is complete, and must not be changed before
+    :param pitch: the distance of rows on the device in bytes; the rows are the first
+      dimension of the data, and may have gaps; without it, the data are contiguous
+    :raises TypeError: if data is not host memory
+    :raises GLib.Error: if the range is not inside the memory
     """
     memory = check_memory(memory)
     offset = natural(offset, "the offset")
@@ -81,11 +80,11 @@ def download(
     pitch: Optional[int] = None,
     stream: Any = None,
 ) -> Any:
-    """Copies memory of the device to the host.
+    """Copies device memory to the host.
 
-    :param out: an array of NumPy or anything else with a writable buffer, which
-      is filled, and is kept until the copy is done; without one, bytes of all
-      that follows the offset
+    :param out: an array of NumPy or another object with a writable buffer, which is
+      filled, and kept until the copy is complete; without it, the function returns
+      bytes from the offset to the end
     :param pitch: as for upload()
     :returns: out, or the bytes
     """
@@ -123,7 +122,8 @@ def copy(
 ) -> None:
     """Copies on the device, or from one device to another.
 
-    :param size: bytes; without it, all of the source behind its offset
+    :param size: the number of bytes; without it, everything from the offset of the
+      source to its end
     """
     dest, source = check_memory(dest), check_memory(source)
     dest_offset = natural(dest_offset, "the offset")
@@ -138,7 +138,7 @@ def copy(
 
 
 def _pattern(value: Any, size: Optional[int]) -> bytes:
-    """The bytes of the number that memory is filled with."""
+    """Returns the bytes of the number that memory is filled with."""
     kind = numbers.numpy_kind(value)
     if kind in ("i", "u") and size is not None:
         return _integer_pattern(int(value), size)
@@ -174,11 +174,11 @@ def fill(
 ) -> None:
     """Fills memory with a number.
 
-    :param value: an integer, a floating-point number, or a number of NumPy, which
-      keeps its bits
-    :param value_size: bytes of the number: 1, 2, 4 or 8. Without it, those of the
-      number of NumPy; otherwise 1 of an integer, and 4 of a floating-point number
-    :param count: how many times; without it, as often as there is room
+    :param value: an integer, a floating-point number, or a number of NumPy, whose bits
+      are used
+    :param value_size: the size of the number: 1, 2, 4 or 8 bytes; without it, the size
+      of the number of NumPy, or 1 for an integer and 4 for a floating-point number
+    :param count: how many numbers are written; without it, as many as there is room for
     """
     memory = check_memory(memory)
     offset = natural(offset, "the offset")
@@ -196,7 +196,8 @@ def fill(
 def _fill_columns(
     memory: Gst.Memory, offset: int, data: bytes, count: int, stream: "GstVkgdr.Stream"
 ) -> None:
-    """The driver fills with 4 bytes at the most: a longer value goes there in columns."""
+    """The driver fills with at most 4 bytes, so a longer value is written in columns.
+    """
     step = len(data)
     part = min(step, 4)
     for start in range(0, step, part):

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """DLPack's capsules, which carry a tensor from one Python library to another.
 
-What is in a tensor is known to libgstvkgdr-1.0 alone; here are but the name of a
-capsule, which says who has to delete the tensor, and the address in it.
+Only libgstvkgdr-1.0 knows the content of a tensor. This file only uses the name of a
+capsule, which tells who has to delete the tensor, and the address in it.
 """
 
 import ctypes
@@ -15,8 +15,8 @@ GstVkgdr = get_introspection_module("GstVkgdr")
 # DLDeviceType
 CUDA = 2
 
-# How DLPack numbers what NumPy's type strings call i, u and f. NumPy has no bfloat16:
-# it is V here, elements of two bytes without a meaning.
+# DLPack's numbers of the kinds that NumPy's type strings call i, u and f. NumPy has no
+# bfloat16. It is V here, for elements of two bytes without a meaning.
 KINDS = {"i": 0, "u": 1, "f": 2, "V": 4}
 
 _NAME = b"dltensor"
@@ -26,7 +26,8 @@ _api = ctypes.pythonapi
 
 
 def _prototype(name: str, result: Any, *arguments: Any) -> Any:
-    # Functions of our own: the attributes of pythonapi are shared by the process.
+    # Functions of this module's own, because the whole process shares the attributes of
+    # pythonapi.
     return ctypes.PYFUNCTYPE(result, *arguments)((name, _api))
 
 
@@ -37,24 +38,24 @@ _get_pointer = _prototype("PyCapsule_GetPointer", ctypes.c_void_p, ctypes.py_obj
                           ctypes.c_char_p)
 _set_name = _prototype("PyCapsule_SetName", ctypes.c_int, ctypes.py_object, ctypes.c_char_p)
 
-# In C: no code in Python can run while an exception is on its way, and a capsule
-# may outlive this module when the interpreter ends.
+# This calls functions in C, because no Python code can run while an exception is
+# pending. A capsule may outlive this module when the interpreter ends.
 _destructor = GstVkgdr.dlpack_get_capsule_destructor()
 
 
 def wrap(tensor: int) -> Any:
-    """A capsule that owns a DLManagedTensor, given its address."""
+    """Makes a capsule that owns a DLManagedTensor, from its address."""
     return _new(tensor, _NAME, _destructor)
 
 
 def peek(capsule: Any) -> int:
-    """The address in a capsule that nobody has consumed yet."""
+    """Returns the address in a capsule that no library has consumed yet."""
     if not _is_valid(capsule, _NAME):
         raise ValueError('the tensor gave no capsule of the name "dltensor", or a used one')
     return _get_pointer(capsule, _NAME)
 
 
 def consume(capsule: Any) -> None:
-    """Says that the tensor in the capsule has a new owner."""
-    # The name is not copied, so that it has to be a constant of this module.
+    """Marks that the tensor in the capsule has a new owner."""
+    # The name is not copied, so it has to be a constant of this module.
     _set_name(capsule, _USED)

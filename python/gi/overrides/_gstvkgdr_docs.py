@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""help() with the library's own documentation.
+"""The library's own documentation for help().
 
-A typelib has signatures alone; the texts are in GstVkgdr-1.0.gir, which is
-installed beside it. PyGObject asks one function of the process for every
-docstring, when it is read: here that function is given the texts of GstVkgdr to
-add, and leaves all else as it is. Where there is no .gir, it adds nothing.
+A typelib only has signatures. The texts are in GstVkgdr-1.0.gir, which is installed,
+too. PyGObject calls one function of the process for every docstring, when the docstring
+is read. This module replaces it by a function that adds the texts of GstVkgdr, and
+changes nothing else. Without a .gir, it adds nothing.
 """
 
 import os
@@ -24,15 +24,17 @@ _C = "{http://www.gtk.org/introspection/c/1.0}"
 _CONTAINERS = ("class", "record", "enumeration", "bitfield", "interface")
 _CALLABLES = ("function", "method", "constructor", "virtual-method", "callback")
 
-# By "name" and "Class.name"; None until the first docstring is asked for.
+# By "name" and "Class.name". None until the first docstring is read.
 _texts: Optional[Dict[str, str]] = None
 
 
 def find_gir() -> Optional[str]:
-    """The .gir, where the program looks for typelibs and where it is installed."""
+    """Finds the .gir in the folders of the program's typelibs and in the folder of the
+    installation.
+    """
     folders = os.environ.get("GI_TYPELIB_PATH", "").split(":")
     folders += [os.path.join(data, "gir-1.0") for data in GLib.get_system_data_dirs()]
-    # Where this file is in PREFIX/lib/pythonX/dist-packages/gi/overrides.
+    # This file is in PREFIX/lib/pythonX/dist-packages/gi/overrides.
     here = os.path.dirname(os.path.abspath(__file__))
     prefix = os.path.abspath(os.path.join(here, *[".."] * 5))
     folders += [os.path.join(prefix, "share", "gir-1.0"), os.path.join(sys.prefix, "share/gir-1.0")]
@@ -66,7 +68,7 @@ def _callable_text(element: ElementTree.Element) -> str:
 
 
 def _collect(namespace: ElementTree.Element) -> Iterator[Any]:
-    """Of each documented thing: its key, its name in C and its text, in C's words."""
+    """Yields for each documented item its key, its name in C and its text for C."""
     for outer in namespace:
         tag = outer.tag.replace(_CORE, "")
         name = outer.get("name", "")
@@ -83,7 +85,7 @@ def _collect(namespace: ElementTree.Element) -> Iterator[Any]:
 
 
 def _translate(text: str, names: Dict[str, str]) -> str:
-    """What is written for C, as Python calls it."""
+    """Converts a text about C to the names that Python uses."""
 
     def function(match: "re.Match[str]") -> str:
         name = names.get(match.group(1))
@@ -102,7 +104,9 @@ def _translate(text: str, names: Dict[str, str]) -> str:
 
 
 def load() -> Dict[str, str]:
-    """The texts; empty where there is no .gir, or it cannot be read."""
+    """Returns the texts. The result is empty if there is no .gir, or if it cannot be
+    read.
+    """
     path = find_gir()
     if path is None:
         return {}
@@ -118,7 +122,7 @@ def load() -> Dict[str, str]:
 
 
 def text_of(info: Any) -> str:
-    """The text of what PyGObject describes by info, or ""."""
+    """Returns the text of the item that PyGObject describes by info, or ""."""
     global _texts
     if info.get_namespace() != _NAMESPACE:
         return ""
@@ -130,14 +134,14 @@ def text_of(info: Any) -> str:
 
 
 def install() -> None:
-    """From now on docstrings of GstVkgdr have their texts."""
+    """From now on, docstrings of GstVkgdr have their texts."""
     before = docstring.get_doc_string_generator()
 
     def generate(info: Any) -> str:
         signature = before(info)
         try:
             text = text_of(info)
-        except (AttributeError, TypeError):  # a kind of info that has no name
+        except (AttributeError, TypeError):  # this kind of info has no name
             return signature
         if not text:
             return signature

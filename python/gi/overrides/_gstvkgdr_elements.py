@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Elements in Python: what a subclass of GstVkgdr.VideoFilter gets beyond GI.
+"""Elements in Python: what a subclass of GstVkgdr.VideoFilter has in addition to GI.
 
-What its functions raise becomes the element's error on the bus, and returning
-nothing is success. Frames for the CPU are arrays of NumPy.
+An exception in one of its functions becomes the element's error on the bus, and a
+function without a result succeeds. Frames for the CPU are arrays of NumPy.
 """
 
 import ctypes
@@ -22,7 +22,7 @@ from . import _gstvkgdr_layout as layout  # noqa: E402
 
 GstVkgdr = get_introspection_module("GstVkgdr")
 
-# The functions of the base classes that answer with an error.
+# The functions of the base classes that return an error.
 _GUARDED = (
     "do_open",
     "do_negotiated",
@@ -35,7 +35,8 @@ _GUARDED = (
 
 
 def _tell(error: Exception, name: str) -> GLib.Error:
-    """The error that the element posts: what was raised, and where."""
+    """Returns the error that the element posts: the exception, and where it was raised.
+    """
     frames = traceback.extract_tb(error.__traceback__)
     where = frames[-1] if frames else None
     place = f" ({os.path.basename(where.filename)}, line {where.lineno})" if where else ""
@@ -65,7 +66,7 @@ class BaseTransform(GstVkgdr.BaseTransform):
         super().__init_subclass__(**kwargs)
         for name in _GUARDED:
             function = cls.__dict__.get(name)
-            # Python's own: what GI defines is no function of Python's.
+            # Functions that are written in Python. Those of GI are not.
             if callable(function) and hasattr(function, "__code__"):
                 setattr(cls, name, _guard(function, name))
 
@@ -76,11 +77,11 @@ BaseTransform = override(BaseTransform)
 def frame_arrays(frame: Any, writable: bool = False) -> Tuple[Any, ...]:
     """The planes of a mapped GstVideo.VideoFrame, as arrays of NumPy.
 
-    For do_filter_frame_cpu(): its input with writable=False, its output with
-    writable=True. They are to be used until that returns, and no longer.
+    This is for do_filter_frame_cpu(): its input with writable=False, its output with
+    writable=True. The arrays must not be used after that function has returned.
 
     :raises ImportError: without NumPy
-    :raises ValueError: if the format has no arrays
+    :raises ValueError: if the format cannot be arrays
     """
     if type(frame).__name__ != "VideoFrame":
         raise TypeError(f"a GstVideo.VideoFrame is needed, not {type(frame).__name__}")

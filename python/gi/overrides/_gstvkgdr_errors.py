@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The library's errors by name, as PyCUDA has them.
+"""The library's errors as classes with PyCUDA's names.
 
     try:
         module = GstVkgdr.SourceModule(source, context)
     except GstVkgdr.CompileError as error:
         print(error.stderr)
 
-Each class is a GLib.Error, so that programs that catch those go on to work.
-PyGObject makes all of its errors by calling GLib.Error. Here that is told to
-make one of these classes for an error of the domain of GstVkgdr; errors of other
-domains stay as they are.
+Each class is a GLib.Error, so that programs that catch GLib.Error still work.
+
+PyGObject makes all errors by calling GLib.Error. This module changes that call: for an
+error of the domain of GstVkgdr it makes one of these classes. Errors of other domains
+are not changed.
 """
 
 import builtins
@@ -30,12 +31,13 @@ class CudaError(GLib.Error):
 
     @property
     def cuda_error(self) -> Optional[str]:
-        """The name of CUDA's error, such as "CUDA_ERROR_LAUNCH_FAILED", or None where
-        the error is not the driver's."""
+        """The name of CUDA's error, such as "CUDA_ERROR_LAUNCH_FAILED", or None if the
+        error is not one of the driver.
+        """
         return _cuda_error(self.message)
 
     def copy(self) -> "CudaError":
-        """Another error of the same class, domain and code."""
+        """Makes another error of the same class, domain and code."""
         return type(self)(self.message, self.domain, self.code)
 
     def __reduce__(self) -> Any:
@@ -50,7 +52,7 @@ class CompileError(CudaError):
 
     @property
     def msg(self) -> str:
-        """What failed, and the compiler's log."""
+        """The reason, and the compiler's log."""
         return self.message
 
     @property
@@ -65,19 +67,19 @@ class CompileError(CudaError):
 
 
 class MemoryError(CudaError, builtins.MemoryError):
-    """No memory on the device, or no pinned memory."""
+    """There is no memory on the device, or no pinned memory."""
 
 
 class LogicError(CudaError):
-    """A mistake of the program: a wrong argument, or a name that is not there."""
+    """A mistake in the program: a wrong argument, or a name that does not exist."""
 
 
 class LaunchError(CudaError):
-    """A kernel that failed. Often a later call raises it."""
+    """A kernel has failed. Often a later call raises this error."""
 
 
 class RuntimeError(CudaError):
-    """What the program is not to blame for: no driver, no device, a failed call."""
+    """An error that is not the program's: no driver, no device, a call that failed."""
 
 
 _CLASSES: Dict[int, Type[CudaError]] = {
@@ -87,7 +89,7 @@ _CLASSES: Dict[int, Type[CudaError]] = {
     int(GstVkgdr.Error.NOT_FOUND): LogicError,
 }
 
-# What is behind CUDA_ERROR_ in the message of a call of the driver that failed.
+# The word after CUDA_ERROR_ in the message about a driver call that failed.
 _CUDA_CLASSES = (
     (r"OUT_OF_MEMORY", MemoryError),
     (r"LAUNCH_.*|ILLEGAL_.*|MISALIGNED_ADDRESS|INVALID_ADDRESS_SPACE|INVALID_PC|ASSERT"
@@ -97,7 +99,7 @@ _CUDA_CLASSES = (
 
 
 def error_of(kind: Type[CudaError], message: str) -> CudaError:
-    """An error of the overrides' own: a mistake of the caller."""
+    """Makes an error of the overrides for a mistake of the caller."""
     return kind(message, _DOMAIN, int(GstVkgdr.Error.ARGUMENT))
 
 
@@ -123,5 +125,5 @@ def _new(cls: Type[GLib.Error], message: str = "", domain: str = "", code: int =
 
 
 def install() -> None:
-    """From now on PyGObject raises the library's errors by these names."""
+    """From now on, PyGObject raises the library's errors as these classes."""
     GLib.Error.__new__ = staticmethod(_new)

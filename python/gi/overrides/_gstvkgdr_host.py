@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Host memory of Python's objects: bytes, arrays of NumPy, anything with a buffer.
+"""Host memory of Python objects: bytes, arrays of NumPy, and other objects with a
+buffer.
 
-Gives its address, and holds the object as long as that is used.
+Returns its address, and holds the object as long as the address is used.
 """
 
 import ctypes
@@ -32,7 +33,8 @@ class _PyBuffer(ctypes.Structure):
     ]
 
 
-# Functions of our own: the attributes of pythonapi are shared by the process.
+# Functions of this module's own, because the whole process shares the attributes of
+# pythonapi.
 _get = ctypes.PYFUNCTYPE(
     ctypes.c_int, ctypes.py_object, ctypes.POINTER(_PyBuffer), ctypes.c_int
 )(("PyObject_GetBuffer", _api))
@@ -43,11 +45,11 @@ _release = ctypes.PYFUNCTYPE(None, ctypes.POINTER(_PyBuffer))(("PyBuffer_Release
 
 
 class HostMemory:
-    """The bytes of an object, in rows: one row, or those of its first dimension.
+    """The bytes of an object, in rows: one row, or the rows of its first dimension.
 
     :param source: an object with a buffer
-    :param writable: it is to be written
-    :param rows: its first dimension may have gaps
+    :param writable: whether it will be written
+    :param rows: whether its first dimension may have gaps
     """
 
     def __init__(self, source: Any, writable: bool = False, rows: bool = False) -> None:
@@ -72,7 +74,7 @@ class HostMemory:
         self._check()
 
     def _check(self) -> None:
-        """The bytes of a row have to follow each other, in C's order or Fortran's."""
+        """The bytes of a row have to be contiguous, in the order of C or Fortran."""
         buffer = self._buffer
         if self.rows == 1 and _is_contiguous(ctypes.byref(buffer), b"A"):
             return

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Where the samples and elements of a buffer lie: shapes, strides and types.
+"""Where the samples and elements of a buffer are: shapes, strides and types.
 
-Reads caps, infos and metas; touches no memory and knows no device.
+Reads caps, infos and metas. Does not access memory or depend on a device.
 """
 
 import sys
@@ -19,24 +19,24 @@ if TYPE_CHECKING:
 
 GstVkgdr = get_introspection_module("GstVkgdr")
 
-# What says what is in a buffer; None: bytes.
+# The types that describe the content of a buffer. None stands for bytes.
 Format = Union[Gst.Caps, "GstVideo.VideoInfo", "GstAudio.AudioInfo", None]
 
-# Formats whose words are in the machine's byte order, though they do not say so.
+# Formats whose words have the machine's byte order, although their names do not tell.
 _NATIVE = {"RGB15", "BGR15", "RGB16", "BGR16", "ARGB64", "AYUV64"}
 
-# How NumPy writes the machine's byte order.
+# NumPy's sign of the machine's byte order.
 NATIVE_ORDER = "<" if sys.byteorder == "little" else ">"
 
 
 class Layout(NamedTuple):
-    """One array: a plane, packed pixels, samples of sound, or bytes."""
+    """One array: a plane, packed pixels, samples of audio, or bytes."""
 
     memory: int  #: index of the buffer's memory
-    offset: int  #: of the first byte in that memory
+    offset: int  #: of the first byte, in this memory
     shape: Tuple[int, ...]
-    strides: Tuple[int, ...]  #: bytes
-    typestr: str  #: as NumPy writes it: "|u1", "<u2"
+    strides: Tuple[int, ...]  #: in bytes
+    typestr: str  #: in NumPy's notation: "|u1", "<u2"
 
     @property
     def itemsize(self) -> int:
@@ -44,18 +44,18 @@ class Layout(NamedTuple):
 
     @property
     def is_native(self) -> bool:
-        """Whether the elements are in the machine's byte order."""
+        """Whether the elements have the machine's byte order."""
         return self.typestr[0] in ("|", NATIVE_ORDER)
 
     @property
     def extent(self) -> int:
-        """Bytes from the first one to the end of the last one."""
+        """The number of bytes from the first element to the end of the last one."""
         steps = ((n - 1) * stride for n, stride in zip(self.shape, self.strides))
         return sum(steps) + self.itemsize
 
 
 class _Plane(NamedTuple):
-    """A layout, with its offset in the buffer."""
+    """A layout with its offset in the buffer."""
 
     offset: int
     shape: Tuple[int, ...]
@@ -64,7 +64,9 @@ class _Plane(NamedTuple):
 
 
 def layouts(buffer: Gst.Buffer, format: Format = None) -> List[Layout]:
-    """The arrays of a buffer; without a format one of bytes for each memory."""
+    """Returns the arrays of a buffer. Without a format, there is one of bytes for each
+    memory.
+    """
     if not isinstance(buffer, Gst.Buffer):
         raise TypeError(f"a Gst.Buffer is needed, not {type(buffer).__name__}")
     if isinstance(format, Gst.Caps) and _is_tensor(format):
@@ -78,13 +80,13 @@ def layouts(buffer: Gst.Buffer, format: Format = None) -> List[Layout]:
 
 
 def single(found: List[Layout]) -> Layout:
-    """The one array of a buffer that has no others."""
+    """Returns the only array of a buffer."""
     if len(found) == 1:
         return found[0]
     raise ValueError(f"the buffer has {len(found)} planes: take them with device_arrays()")
 
 
-# GStreamer's typelibs of video and audio are loaded by those who need them.
+# GStreamer's typelibs of video and audio are only loaded if they are needed.
 
 
 def _gst_video() -> Any:
@@ -129,7 +131,7 @@ def _info(format: Format) -> Union["GstVideo.VideoInfo", "GstAudio.AudioInfo", N
             return _gst_video().VideoInfo.new_from_caps(format)
         if name == "audio/x-raw":
             return _gst_audio().AudioInfo.new_from_caps(format)
-    except TypeError:  # so PyGObject has it where there is no info of the caps
+    except TypeError:  # PyGObject returns this if the caps cannot be an info
         raise ValueError(f"the caps {format.to_string()} do not describe a buffer") from None
     return None
 
@@ -151,12 +153,12 @@ def _check_format(finfo: "GstVideo.VideoFormatInfo") -> None:
 
 def _field_height(info: "GstVideo.VideoInfo") -> int:
     if info.interlace_mode == _gst_video().VideoInterlaceMode.ALTERNATE:
-        return (info.height + 1) // 2  # a buffer is a field
+        return (info.height + 1) // 2  # each field is a buffer
     return info.height
 
 
 def frame_planes(info: "GstVideo.VideoInfo") -> List[_Plane]:
-    """The planes of a mapped frame, whose info has the strides in use."""
+    """Returns the planes of a mapped frame, whose info has the actual strides."""
     _check_format(info.finfo)
     height = _field_height(info)
     return [
@@ -194,12 +196,12 @@ def _video_plane(
     components = [c for c in range(finfo.n_components) if finfo.plane[c] == plane]
     if not components:
         raise _refuse(finfo.name)
-    # That of the most samples, Y where a plane has Y and U.
+    # The component with the most samples, which is Y if a plane has Y and U.
     c = min(components, key=lambda c: finfo.pixel_stride[c])
     step = finfo.pixel_stride[c]
     places = {finfo.poffset[k] for k in components}
     if len(components) > 1 and len(places) == 1:
-        size = step  # one word holds them all
+        size = step  # one word contains all components
     else:
         size = max((finfo.depth[k] + finfo.shift[k] + 7) // 8 for k in components)
     if size not in (1, 2, 4, 8) or step % size:
@@ -253,7 +255,7 @@ def _audio_type(finfo: "GstAudio.AudioFormatInfo", size: int) -> str:
 
 # --- tensors ------------------------------------------------------------------
 
-# How NumPy writes the types of tensors. It has no bfloat16.
+# NumPy's notation of the types of tensors. It has no bfloat16.
 _TENSOR_TYPES = {"float32": "f4", "float16": "f2", "bfloat16": "V2", "uint8": "u1", "int8": "i1"}
 
 
@@ -262,7 +264,7 @@ def _is_tensor(caps: Gst.Caps) -> bool:
 
 
 def _tensor(caps: Gst.Caps) -> _Plane:
-    """All dimensions, the last one contiguous."""
+    """Returns all dimensions. The last one is contiguous."""
     try:
         _, kind, dims = GstVkgdr.tensor_caps_parse(caps)
     except GLib.Error as error:
@@ -279,7 +281,7 @@ def _tensor(caps: Gst.Caps) -> _Plane:
 
 
 def _locate(buffer: Gst.Buffer, plane: _Plane) -> Layout:
-    """The memory that a plane lies in."""
+    """Returns the memory that contains a plane."""
     layout = Layout(0, plane.offset, plane.shape, plane.strides, plane.typestr)
     found, memory, length, skip = buffer.find_memory(plane.offset, layout.extent)
     if not found:

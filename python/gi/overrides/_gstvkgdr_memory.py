@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Allocators, memories, mappings and fences, as objects of Python's.
+"""Allocators, memories, mappings and fences as objects of Python.
 
-A Gst.Memory is GStreamer's class, of which PyGObject makes all memories: it gets a
-length, and where it is memory of the device, its pointer as a number and a
-representation that says so. Knows nothing of copies and of streams.
+PyGObject makes all memories as objects of GStreamer's class Gst.Memory. This class gets
+a length. Device memory also gets its pointer as a number, and a representation that
+tells that it is device memory. Does not depend on copies or streams.
 """
 
 import ctypes
@@ -20,14 +20,15 @@ from ._gstvkgdr_override import override  # noqa: E402
 
 GstVkgdr = get_introspection_module("GstVkgdr")
 
-# PyGObject reads constants of a flags type as 0.
+# PyGObject takes constants of a flags type for 0.
 MAP_VKGDR = Gst.MapFlags(int(Gst.MapFlags.FLAG_LAST) << 1)
 
 _WRITABLE_BUFFER = 0x1  # inspect.BufferFlags.WRITABLE, from Python 3.12 on
 
 
 def check_memory(memory: Any) -> Gst.Memory:
-    """A memory of the device: it, or the one of a buffer that has one."""
+    """Returns device memory: the argument, or the memory of a buffer that has only one.
+    """
     if isinstance(memory, Gst.Buffer):
         if memory.n_memory() != 1:
             raise ValueError(f"a buffer of {memory.n_memory()} memories: give one of them")
@@ -41,19 +42,21 @@ def check_memory(memory: Any) -> Gst.Memory:
 
 class Allocator(GstVkgdr.Allocator):
     def __new__(cls, context: Optional["GstVkgdr.Context"] = None) -> "Allocator":
-        """:param context: without one, the default device's, opened when it is needed"""
+        """:param context: without it, the context of the default device, which is
+        opened when it is needed
+        """
         return GstVkgdr.Allocator.new(context)
 
     def __init__(self, context: Optional["GstVkgdr.Context"] = None) -> None:
         pass
 
     def alloc(self, size: int, *params: Any, **keywords: Any) -> Gst.Memory:
-        """Allocates memory of the device.
+        """Allocates device memory.
 
-        With params it is Gst.Allocator.alloc(), which programs call that choose an
-        allocator by its name. Without them, an error says why there is no memory.
+        With params, this is Gst.Allocator.alloc(), for programs that choose an
+        allocator by its name. Without params, an error tells why there is no memory.
 
-        :param size: bytes
+        :param size: the number of bytes
         :param params: Gst.AllocationParams or None, as for any allocator
         :raises GLib.Error: without params, if there is no memory
         """
@@ -63,10 +66,10 @@ class Allocator(GstVkgdr.Allocator):
         return super().alloc(size)
 
     def alloc_wrapped(self, device_pointer: int, size: int, *args: Any) -> Gst.Memory:
-        """Memory that another library has allocated on the device, as a Gst.Memory.
+        """Makes a Gst.Memory of device memory that another library has allocated.
 
-        :param args: the Gst.MemoryFlags, and a function that is called when the
-          memory is not needed any more
+        :param args: the Gst.MemoryFlags, and a function that is called when the memory
+          is not used any more
         """
         return super().alloc_wrapped(
             natural(device_pointer, "the device pointer"), natural(size, "the size"), *args
@@ -92,7 +95,7 @@ class Mapping(GstVkgdr.Mapping):
         return self
 
     def __exit__(self, *exc: object) -> None:
-        """Unmaps it. Arrays and views of it must not be used any more."""
+        """Unmaps the memory. Arrays and views of it must not be used any more."""
         self.unmap()
 
     def __len__(self) -> int:
@@ -103,8 +106,8 @@ class Mapping(GstVkgdr.Mapping):
 
     @property
     def data(self) -> memoryview:
-        """The mapped bytes of the host, which can be written if the mapping is for
-        WRITE. The view keeps the mapping.
+        """The mapped bytes of the host. They can be written if the mapping is for
+        WRITE. The view holds the mapping.
 
         :raises BufferError: if the memory is mapped for the device
         :raises ValueError: if it was unmapped
@@ -154,7 +157,7 @@ def _length(memory: Gst.Memory) -> int:
 
 
 def _is_true(memory: Gst.Memory) -> bool:
-    return True  # and not by its length
+    return True  # otherwise the length would decide
 
 
 def _pointer(memory: Gst.Memory) -> int:
@@ -169,7 +172,8 @@ def _represent(memory: Gst.Memory) -> str:
 
 
 def install() -> None:
-    """From now on a memory has a length, and one of the device says what it is."""
+    """From now on, a memory has a length, and device memory has its own representation.
+    """
     Gst.Memory.__len__ = _length
     Gst.Memory.__bool__ = _is_true
     Gst.Memory.__int__ = _pointer

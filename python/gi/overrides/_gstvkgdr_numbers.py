@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Integers of any library, and the bytes of numbers.
 
-A number of NumPy is known by its dtype, without NumPy being imported. Knows
-nothing of memory.
+A number of NumPy is recognised by its dtype, without importing NumPy. Does not depend
+on memory.
 """
 
 import ctypes
@@ -10,7 +10,7 @@ import operator
 import struct
 from typing import Any, Iterable, Optional, Tuple, Union
 
-_INTEGERS = {1: "b", 2: "h", 4: "i", 8: "q"}  # in capitals without a sign
+_INTEGERS = {1: "b", 2: "h", 4: "i", 8: "q"}  # unsigned types have capital letters
 _REALS = {2: "e", 4: "f", 8: "d"}
 
 INTEGER_SIZES = tuple(_INTEGERS)
@@ -18,9 +18,9 @@ REAL_SIZES = tuple(_REALS)
 
 
 def integer(value: Any, what: str) -> int:
-    """An int of Python, of NumPy, or of any type with __index__().
+    """Converts an integer of Python, NumPy, or any type with __index__() to an int.
 
-    :raises TypeError: if it is no integer
+    :raises TypeError: if the value is not an integer
     """
     try:
         return operator.index(value)
@@ -29,9 +29,9 @@ def integer(value: Any, what: str) -> int:
 
 
 def natural(value: Any, what: str) -> int:
-    """The same, and not negative.
+    """The same for numbers that must not be negative.
 
-    :raises ValueError: if it is negative
+    :raises ValueError: if the number is negative
     """
     number = integer(value, what)
     if number < 0:
@@ -40,12 +40,12 @@ def natural(value: Any, what: str) -> int:
 
 
 def is_integer(value: Any) -> bool:
-    """Whether it is an integer, and no truth value."""
+    """Whether the value is an integer, but not a bool."""
     return hasattr(type(value), "__index__") and not isinstance(value, bool)
 
 
 def integers(values: Union[int, Iterable[int]], what: str) -> Tuple[int, ...]:
-    """One number, or several, as NumPy takes a shape."""
+    """Returns one number, or several, in NumPy's notation of a shape."""
     if hasattr(type(values), "__index__") and not getattr(values, "shape", ()):
         return (operator.index(values),)  # type: ignore[arg-type]
     try:
@@ -57,8 +57,9 @@ def integers(values: Union[int, Iterable[int]], what: str) -> Tuple[int, ...]:
 
 
 def numpy_kind(value: Any) -> Optional[str]:
-    """What kind of scalar of NumPy it is, as dtype.kind: "b", "i", "u", "f" or "c" for
-    numbers, "V" for a structure; None where it is no scalar of NumPy."""
+    """The kind of a scalar of NumPy, as in dtype.kind: "b", "i", "u", "f" or "c" for
+    numbers, "V" for a structure. None if the value is not a scalar of NumPy.
+    """
     dtype = getattr(value, "dtype", None)
     if dtype is None or getattr(value, "shape", None) != ():
         return None
@@ -66,12 +67,14 @@ def numpy_kind(value: Any) -> Optional[str]:
 
 
 def is_ctypes(value: Any) -> bool:
-    """Whether it is a number or a structure of ctypes."""
+    """Whether this is a number or a structure of ctypes."""
     return isinstance(value, (ctypes._SimpleCData, ctypes.Structure, ctypes.Union, ctypes.Array))
 
 
 def plain(value: Any) -> Any:
-    """A number of NumPy or ctypes as one of Python; anything else as it is."""
+    """Converts a number of NumPy or ctypes to one of Python. Other objects are not
+    changed.
+    """
     if numpy_kind(value) in ("b", "i", "u", "f", "c"):
         return value.item()
     if isinstance(value, ctypes._SimpleCData):
@@ -80,8 +83,9 @@ def plain(value: Any) -> Any:
 
 
 def bytes_of(value: Any) -> Optional[bytes]:
-    """The bytes of what knows how large it is: bytes, a structure, an array, or a
-    number of NumPy or ctypes; None for anything else."""
+    """Returns the bytes of an object that knows its size: bytes, a structure, an array,
+    or a number of NumPy or ctypes. None for other objects.
+    """
     if isinstance(value, (bytes, bytearray)) or is_ctypes(value):
         return bytes(value)
     if hasattr(value, "dtype") and hasattr(value, "tobytes"):
@@ -90,7 +94,8 @@ def bytes_of(value: Any) -> Optional[bytes]:
 
 
 def pack_integer(value: int, size: int, is_signed: Optional[bool] = None) -> bytes:
-    """An integer in size bytes; without is_signed, signed where it is negative.
+    """Returns an integer in size bytes. Without is_signed, it is signed if it is
+    negative.
 
     :raises struct.error: if it does not fit
     """
@@ -101,7 +106,7 @@ def pack_integer(value: int, size: int, is_signed: Optional[bool] = None) -> byt
 
 
 def pack_real(value: float, size: int) -> bytes:
-    """A floating-point number in 2, 4 or 8 bytes.
+    """Returns a floating-point number in 2, 4 or 8 bytes.
 
     :raises OverflowError: if it does not fit
     """

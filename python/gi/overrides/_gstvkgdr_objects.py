@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Devices, contexts, streams and events, made and used as Python's objects are.
+"""Devices, contexts, streams and events, created and used as objects of Python are.
 
-Device(0), Context(), Stream(context) and Event(context) make what their new()
-makes; without arguments an object would be an empty shell. Other libraries'
-streams become ours here. Knows nothing of memory.
+Device(0), Context(), Stream(context) and Event(context) do the same as new(). Without
+arguments, the object would be empty. Streams of other libraries become GstVkgdr.Stream
+here. Does not depend on memory.
 """
 
 import re
@@ -29,9 +29,10 @@ def _check(value: Any, kind: type, what: str) -> None:
 
 
 def attribute_of(owner: Any, name: str) -> int:
-    """What get_attribute() says to a name in lower case, for __getattr__().
+    """get_attribute() with a name in lower case, for __getattr__().
 
-    :raises AttributeError: if there is none of that name, or the driver has none
+    :raises AttributeError: if there is no attribute of this name, or the driver does
+      not have it
     """
     if not re.fullmatch(r"[a-z][a-z0-9_]*", name):
         raise AttributeError(f"{type(owner).__name__} has no attribute {name!r}")
@@ -53,18 +54,18 @@ class Device(GstVkgdr.Device):
 
     @property
     def attributes(self) -> Dict[str, int]:
-        """All attributes that the driver has, by their names."""
+        """All attributes that the driver has, by name."""
         structure = self.get_attributes()
         names = [structure.nth_field_name(i) for i in range(structure.n_fields())]
         return {name: structure.get_value(name) for name in names}
 
     @property
     def compute_capability(self) -> Tuple[int, int]:
-        """Major and minor number."""
+        """The major and the minor number."""
         return divmod(self.get_compute_capability(), 10)
 
     def __getattr__(self, name: str) -> int:
-        """All attributes of the device by their names: warp_size and others."""
+        """All attributes of the device by name: warp_size and others."""
         return attribute_of(self, name)
 
     def __dir__(self) -> List[str]:
@@ -74,7 +75,7 @@ class Device(GstVkgdr.Device):
         return isinstance(other, Device) and other.get_index() == self.get_index()
 
     def __ne__(self, other: object) -> bool:
-        return not self == other  # that of GObject compares objects
+        return not self == other  # GObject's function compares objects
 
     def __hash__(self) -> int:
         return hash(("GstVkgdr.Device", self.get_index()))
@@ -109,14 +110,15 @@ class Context(GstVkgdr.Context):
         pass
 
     def push(self) -> None:
-        """Makes its CUDA context current in this thread, until pop()."""
+        """Makes the CUDA context current in this thread, until pop()."""
         super().push()
         _pushed().append(self)
 
     def pop(self) -> None:
         """Undoes push() in the same thread.
 
-        :raises LogicError: if this thread has not pushed it, or another one after it
+        :raises LogicError: if this thread has not pushed the context, or has pushed
+          another one after it
         """
         contexts = _pushed()
         if not contexts or contexts[-1] is not self:
@@ -127,7 +129,7 @@ class Context(GstVkgdr.Context):
         super().pop()
 
     def __enter__(self) -> "Context":
-        """Makes its CUDA context current in this thread, for a block of code."""
+        """Makes the CUDA context current in this thread, for a block of code."""
         self.push()
         return self
 
@@ -135,18 +137,20 @@ class Context(GstVkgdr.Context):
         self.pop()
 
     def get_memory_info(self) -> Tuple[int, int]:
-        """Free bytes of the device, and all of them."""
+        """The free bytes of the device, and its total bytes."""
         return tuple(super().get_memory_info())[-2:]
 
     def __eq__(self, other: object) -> bool:
-        """Contexts of one CUDA context are equal: what is of one is of the other."""
+        """Contexts are equal if they have the same CUDA context. Then each can use what
+        belongs to the other.
+        """
         return (
             isinstance(other, GstVkgdr.Context)
             and other.get_cuda_context() == self.get_cuda_context()
         )
 
     def __ne__(self, other: object) -> bool:
-        return not self == other  # that of GObject compares objects
+        return not self == other  # GObject's function compares objects
 
     def __hash__(self) -> int:
         return hash(("GstVkgdr.Context", self.get_cuda_context()))
@@ -161,28 +165,31 @@ Context = override(Context)
 
 class Stream(GstVkgdr.Stream):
     def __new__(cls, context: Context, handle: Optional[int] = None) -> "Stream":
-        """:param handle: a CUstream of somebody else's; without one, a new stream"""
+        """:param handle: a CUstream of another library; without it, a new stream is
+        created
+        """
         _check(context, Context, "a GstVkgdr.Context")
         if handle is None:
             return GstVkgdr.Stream.new(context)
         return GstVkgdr.Stream.new_wrapped(context, natural(handle, "a CUstream") or None)
 
     def __init__(self, context: Context, handle: Optional[int] = None) -> None:
-        # What a copy under way needs, with the fence behind it.
+        # What a queued copy needs, with the fence behind the copy.
         self._kept: List[Tuple[Any, Any]] = []
 
     @property
     def handle(self) -> int:
-        """The CUstream, as CuPy's ExternalStream and PyTorch's take it; 0 is CUDA's
-        legacy default stream."""
+        """The CUstream, as CuPy's ExternalStream and PyTorch's take it. 0 is CUDA's
+        legacy default stream.
+        """
         return self.get_handle() or 0
 
     def __cuda_stream__(self) -> Tuple[int, int]:
-        """cuda.core's protocol."""
+        """The protocol of cuda.core."""
         return (0, self.handle)
 
     def wait_for_event(self, event: "Event") -> None:
-        """As PyCUDA has it: wait_event()."""
+        """wait_event() under PyCUDA's name."""
         self.wait_event(event)
 
     def __repr__(self) -> str:
@@ -204,17 +211,18 @@ class Event(GstVkgdr.Event):
 
     @staticmethod
     def new(context: Context) -> "Event":
-        """Makes an event that takes the time. One that was never recorded counts as
-        reached."""
+        """Creates an event that measures time. Before it is recorded, it counts as
+        reached.
+        """
         _check(context, Context, "a GstVkgdr.Context")
         event = _new_event(context)
         event._context = context
         return event
 
     def record(self, stream: Any = None) -> "Event":
-        """Marks the point of a stream behind all that is queued on it.
+        """Records the event on a stream, behind all work that is queued there.
 
-        :param stream: of any library; without one, CUDA's legacy default stream
+        :param stream: a stream of any library; without it, CUDA's legacy default stream
         :returns: the event
         """
         if not isinstance(stream, GstVkgdr.Stream):
@@ -231,16 +239,16 @@ class Event(GstVkgdr.Event):
         return self
 
     def query(self) -> bool:
-        """As PyCUDA has it: is_done()."""
+        """is_done() under PyCUDA's name."""
         return self.is_done()
 
     def time_since(self, event: "Event") -> float:
-        """Milliseconds from another event to this one."""
+        """The milliseconds from another event to this one."""
         _check(event, Event, "a GstVkgdr.Event")
         return self.get_elapsed(event)
 
     def time_till(self, event: "Event") -> float:
-        """Milliseconds from this event to another one."""
+        """The milliseconds from this event to another one."""
         _check(event, Event, "a GstVkgdr.Event")
         return event.get_elapsed(self)
 
@@ -252,16 +260,16 @@ Event = override(Event)
 
 
 def device_count() -> int:
-    """How many CUDA devices the driver offers."""
+    """The number of CUDA devices that the driver offers."""
     return GstVkgdr.Device.count()
 
 
 def as_stream(context: Context, stream: Any) -> Stream:
-    """A stream of any library as a GstVkgdr.Stream of the context.
+    """Makes a GstVkgdr.Stream of the context for a stream of any library.
 
-    :param stream: a GstVkgdr.Stream; a CUstream's number; or an object of PyTorch
-      (cuda_stream), CuPy (ptr), PyCUDA (handle) or cuda.core (__cuda_stream__),
-      which the result keeps; the stream of a number has to live as long as the result
+    :param stream: a GstVkgdr.Stream; the number of a CUstream, which has to exist as
+      long as the result; or an object of PyTorch (cuda_stream), CuPy (ptr), PyCUDA
+      (handle) or cuda.core (__cuda_stream__), which the result keeps
     """
     if isinstance(stream, GstVkgdr.Stream):
         if stream.get_context() != context:
@@ -293,7 +301,7 @@ def _handle(value: Any) -> Optional[int]:
 
 
 def keep(stream: Stream, what: Any) -> None:
-    """Keeps an object until what the stream has queued by now is done."""
+    """Keeps an object until the work that is now queued on the stream is done."""
     kept = getattr(stream, "_kept", [])
     kept = [one for one in kept if not one[0].is_signaled()]
     kept.append((stream.record(), what))

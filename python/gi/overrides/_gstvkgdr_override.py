@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""What PyGObject's override() does, for classes that lie in files of their own.
+"""Does the same as PyGObject's override(), for classes in files of their own.
 
-PyGObject takes the name of the file for that of the namespace.
+PyGObject uses the name of the file as the name of the namespace.
 """
 
 import sys
@@ -11,9 +11,9 @@ _Class = TypeVar("_Class", bound=type)
 
 
 def override(cls: _Class) -> _Class:
-    """From now on the class is that of all objects of its type in GstVkgdr."""
+    """From now on, all objects of this type in GstVkgdr have this class."""
     cls.__info__.get_g_type().pytype = cls
-    # While overrides are loaded, this is what GstVkgdr will be; a subclass looks
-    # for its parent there.
+    # While overrides are loaded, GstVkgdr will be this module. A subclass looks for its
+    # parent there.
     setattr(sys.modules["gi.repository.GstVkgdr"], cls.__name__, cls)
     return cls

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Memory of the device in another process, by CUDA's handles as bytes.
+"""Device memory in another process, by CUDA's handles as bytes.
 
-What lies in the window goes there by a file descriptor, which the library's own
-functions have as numbers: memory_export_fd(), Allocator.import_fd().
+Memory in the window is shared by a file descriptor, for which the library's own
+functions use numbers: memory_export_fd(), Allocator.import_fd().
 """
 
 from typing import Any
@@ -20,13 +20,13 @@ GstVkgdr = get_introspection_module("GstVkgdr")
 
 
 def get_ipc_handle(memory: Gst.Memory) -> bytes:
-    """A handle of memory beside the window, for open_ipc_handle() in another process.
+    """Returns a handle of device-only memory, for open_ipc_handle() in another process.
 
-    Waits for what is queued on the memory, so that the other process may begin.
-    The memory is to be kept until that has ended its use of it.
+    Waits for the work that is queued on the memory, so that the other process can use
+    it at once. The memory must be kept until the other process has finished with it.
 
-    :raises GLib.Error: if CUDA has no handles of such memory; what lies in the
-      window goes to other processes by memory_export_fd()
+    :raises GLib.Error: if CUDA has no handles of such memory; memory in the window is
+      shared by memory_export_fd()
     """
     memory = check_memory(memory)
     handle = GstVkgdr.memory_export_ipc_handle(memory)
@@ -35,11 +35,12 @@ def get_ipc_handle(memory: Gst.Memory) -> bytes:
 
 
 def open_ipc_handle(handle: Any, context: Context) -> Gst.Memory:
-    """The memory that another process has made a handle of; closed at its end.
+    """Returns the memory of a handle from another process. It is closed when it is
+    freed.
 
     :param handle: the bytes of get_ipc_handle()
-    :raises GLib.Error: if they are of this process, of another device, or of
-      memory that is gone
+    :raises GLib.Error: if the handle is from this process, or is of another device or
+      of memory that is freed
     """
     if not isinstance(handle, (bytes, bytearray, memoryview)):
         raise TypeError(f"the handle is bytes, not {type(handle).__name__}")

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Files, URIs and descriptions of pipelines as sources of frames for vkgdrtensor.
 
-Each source has a chain of its own: what decodes, vkgdrupload unless the frames are
+Each source has its own chain of elements: a decoder, vkgdrupload unless the frames are
 on the device, and a queue.
 """
 
@@ -13,16 +13,16 @@ import gi
 gi.require_version("Gst", "1.0")
 from gi.repository import GLib, Gst  # noqa: E402
 
-# Frames of a source that wait for the other sources.
+# Frames of a source that can wait for the other sources.
 _QUEUE = 4
 
 # The last element of a description.
 _END = "vkgdr-frames"
 
-# Raw video in whatever memory: what decoders are asked for.
+# Raw video in any memory, which decoders have to give.
 _RAW = "video/x-raw(ANY)"
 
-# Memory that vkgdrtensor reads where it lies.
+# Memory that vkgdrtensor can read without a copy.
 _ON_DEVICE = ("memory:VkgdrMemory", "memory:CUDAMemory")
 
 
@@ -36,7 +36,7 @@ def make(name: str) -> Gst.Element:
 def add(pipeline: Gst.Pipeline, source: Any, tensor: Gst.Element) -> None:
     """Adds a source and links it to a new pad of vkgdrtensor.
 
-    :raises FileNotFoundError: if there is no such file
+    :raises FileNotFoundError: if the file does not exist
     :raises GLib.Error: if a description cannot be parsed
     """
     pad = tensor.request_pad_simple("sink_%u")
@@ -70,7 +70,7 @@ def _link(pipeline: Gst.Pipeline, src: Gst.Pad, pad: Gst.Pad) -> None:
     queue.set_property("max-size-buffers", _QUEUE)
     chain: List[Gst.Element] = [queue]
     if not _is_on_device(src.query_caps(None)):
-        # The converter passes through what kernels can read.
+        # The converter does not convert formats that kernels can read.
         chain = [make("videoconvert"), make("vkgdrupload"), queue]
     for element in chain:
         pipeline.add(element)
@@ -85,15 +85,15 @@ def _link(pipeline: Gst.Pipeline, src: Gst.Pad, pad: Gst.Pad) -> None:
 
 
 def _fail(element: Gst.Element, text: str) -> None:
-    """Posts an error in the name of an element."""
+    """Posts an error message with an element as its source."""
     error = GLib.Error(text, GLib.quark_to_string(Gst.StreamError.quark()),
                        int(Gst.StreamError.WRONG_TYPE))
     element.post_message(Gst.Message.new_error(element, error, ""))
 
 
 def _add_description(pipeline: Gst.Pipeline, text: str, pad: Gst.Pad) -> None:
-    # Caps cannot be the end of a description, and pads that come later are not linked
-    # yet: so the end is an element of our own.
+    # Caps cannot be the end of a description, and pads that appear later are not linked
+    # yet. So the description ends with an element of this module.
     source = Gst.parse_bin_from_description(f"{text} ! identity name={_END} silent=true", False)
     src = Gst.GhostPad.new("src", source.get_by_name(_END).get_static_pad("src"))
     source.add_pad(src)
@@ -102,7 +102,7 @@ def _add_description(pipeline: Gst.Pipeline, text: str, pad: Gst.Pad) -> None:
 
 
 def _add_uri(pipeline: Gst.Pipeline, uri: str, pad: Gst.Pad) -> None:
-    """The first video of what is there."""
+    """Links the first video stream."""
     decoder = make("uridecodebin")
     decoder.set_property("uri", uri)
     decoder.set_property("caps", Gst.Caps.from_string(_RAW))
@@ -111,7 +111,7 @@ def _add_uri(pipeline: Gst.Pipeline, uri: str, pad: Gst.Pad) -> None:
     def on_pad(element: Gst.Element, src: Gst.Pad) -> None:
         if not pad.is_linked():
             _link(pipeline, src, pad)
-        else:  # a second video; what nobody takes stops its decoder
+        else:  # a second video stream; if its pad is not linked, its decoder stops
             sink = make("fakesink")
             sink.set_property("sync", False)
             sink.set_property("async", False)

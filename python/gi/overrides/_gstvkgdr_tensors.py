@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Batches of frames from files, addresses and pipelines, as tensors on the device.
 
-A reader is a pipeline that ends in vkgdrtensor and an appsink, and an iterator over
-what comes there. Sources are _gstvkgdr_sources' affair.
+A reader is a pipeline that ends in vkgdrtensor and an appsink, and an iterator over the
+batches that arrive there. _gstvkgdr_sources makes the sources.
 """
 
 import os
@@ -23,7 +23,7 @@ from ._gstvkgdr_memory import MAP_VKGDR  # noqa: E402
 
 GstVkgdr = get_introspection_module("GstVkgdr")
 
-# Between two looks at the bus, and at Ctrl-C, in nanoseconds.
+# The interval in which the bus is checked, and Ctrl-C has an effect, in nanoseconds.
 _TURN = Gst.SECOND // 10
 
 # How long a pipeline may take to get ready for a seek, in nanoseconds.
@@ -37,12 +37,12 @@ def _time(value: int) -> Optional[int]:
 
 
 class BatchFrame:
-    """A frame of a batch: where it came from, and where the tensor's pixels lie in it.
+    """A frame of a batch: its source, its times, and where it is in the tensor.
 
-    ``source`` counts the sources from 0. ``pts``, ``duration`` and ``running_time``
-    are nanoseconds, or None where the source does not tell. ``width`` and ``height``
-    are those of the original frame, ``region`` is the part of it that was used (x, y,
-    width, height), and ``transform`` is (scale_x, scale_y, offset_x, offset_y).
+    ``source`` counts the sources from 0. ``pts``, ``duration`` and ``running_time`` are
+    nanoseconds, or None if the source does not tell. ``width`` and ``height`` are those
+    of the original frame, ``region`` is the part of it that was used (x, y, width,
+    height), and ``transform`` is (scale_x, scale_y, offset_x, offset_y).
     """
 
     def __init__(self, frame: Any) -> None:
@@ -60,7 +60,7 @@ class BatchFrame:
         self.transform = (to.scale_x, to.scale_y, to.offset_x, to.offset_y)
 
     def to_frame(self, x: float, y: float) -> Tuple[float, float]:
-        """Where a point of the tensor lies in the original frame."""
+        """Returns the point of the original frame for a point of the tensor."""
         scale_x, scale_y, offset_x, offset_y = self.transform
         return (x * scale_x + offset_x, y * scale_y + offset_y)
 
@@ -72,9 +72,9 @@ class BatchFrame:
 
 
 class TensorBatch(DeviceArray):
-    """A batch on the device: an array for CUDA libraries, and what is in it.
+    """A batch on the device: an array for CUDA libraries, with a list of its frames.
 
-    It has as many frames as there are: the last batch of a stream may have fewer.
+    The number of frames is the actual one: the last batch of a stream may have fewer.
     """
 
     def __init__(self, sample: Gst.Sample, stream: Any) -> None:
@@ -89,12 +89,14 @@ class TensorBatch(DeviceArray):
         super().__init__(mappings.get(where.memory), where)
 
     def close(self) -> None:
-        """Ends the use of the memory by this object, not by what was made of it."""
+        """Ends the use of the memory by this object. Objects that were made of it stay
+        valid.
+        """
         self._buffer = None
         super().close()
 
     def numpy(self) -> Any:
-        """A copy of the batch in an array of NumPy.
+        """Returns a copy of the batch in an array of NumPy.
 
         :raises ImportError: without NumPy
         """
@@ -113,7 +115,7 @@ def _properties(
     words: Dict[str, str],
     numbers: Dict[str, Numbers],
 ) -> Dict[str, Any]:
-    """What is set on vkgdrtensor. Names are checked there."""
+    """Returns the properties of vkgdrtensor. The element checks the names."""
     found: Dict[str, Any] = {"batch": batch, "type": getattr(dtype, "name", None) or str(dtype)}
     found["type"] = found["type"].rpartition(".")[2]  # torch.float16
     if isinstance(dtype, type):
@@ -132,7 +134,7 @@ def _properties(
 
 
 def _nicks(value: Any) -> List[str]:
-    """The words for the values of an enumeration, given one of them."""
+    """The names of all values of an enumeration, from one of its values."""
     known = getattr(type(value), "__enum_values__", None)
     return [one.value_nick for one in (known.values() if known else type(value))]
 
@@ -148,35 +150,35 @@ def _set(element: Gst.Element, name: str, value: Any) -> None:
 class TensorReader:
     """Frames of files, addresses, cameras and pipelines as batches on the device.
 
-    with GstVkgdr.TensorReader("clip.mp4", size=(640, 640), batch=8) as reader:
-        for batch in reader:
-            scores = model(torch.from_dlpack(batch))
+        with GstVkgdr.TensorReader("clip.mp4", size=(640, 640), batch=8) as reader:
+            for batch in reader:
+                scores = model(torch.from_dlpack(batch))
 
-    Decoders run ahead of the program by a few frames, and wait for it then. No frame
-    is lost or doubled. A loop ends with the streams; seek() begins another one.
+    Decoders run some frames ahead of the program, and then wait for it. No frame is
+    lost or doubled. A loop ends with the streams. seek() makes another loop possible.
 
-    :param source: what to read: the path of a file, a URI such as "rtsp://camera", a
-      description as gst-launch-1.0 has it ("v4l2src ! video/x-raw,width=1280"), or a
-      list of these, of which each batch has a frame of each
-    :param size: (width, height) of the tensor; without one, that of the first frames
-    :param batch: how many frames a batch has room for: a multiple of the number of
-      sources, or 0 for one of each
-    :param dtype: "float32", "float16", "bfloat16", "uint8" or "int8"; types of NumPy
-      and PyTorch are taken by their names
+    :param source: the path of a file; a URI such as "rtsp://camera"; a description in
+      the syntax of gst-launch-1.0 ("v4l2src ! video/x-raw,width=1280"); or a list of
+      these, of which each batch has a frame of each
+    :param size: (width, height) of the tensor; without it, the size of the first frames
+    :param batch: the number of frames for which a batch has room: a multiple of the
+      number of sources, or 0 for one frame of each
+    :param dtype: "float32", "float16", "bfloat16", "uint8" or "int8", or a type of
+      NumPy or PyTorch with such a name
     :param layout: "nchw" or "nhwc"
     :param channels: "rgb", "bgr", "gray" or "rgba"
     :param resize: "stretch", "letterbox" or "crop"
     :param filter: "nearest", "bilinear" or "area"
-    :param scale: what samples, 0 to 255, are multiplied by; without one, 1/255 for
-      floating point numbers, and 1 for integers
-    :param mean: what is then subtracted: a number, or one for each channel
-    :param std: what the difference is divided by: a number, or one for each channel
+    :param scale: the factor of samples, which are 0 to 255; without it, 1/255 for
+      floating-point numbers, and 1 for integers
+    :param mean: subtracted after that: a number, or one for each channel
+    :param std: the difference is divided by this: a number, or one for each channel
     :param pad: the sample of padding, 0 to 255
-    :param missing: what a batch has of a source that has no frame in time: "repeat"
-      for its last one, "leave-out" for nothing
-    :param queue: how many batches may wait for the program
-    :param stream: of any library, on which batches are ready; without one, one of the
-      reader's. Consumers by DLPack need not know it
+    :param missing: what a batch gets of a source without a frame in time: "repeat" for
+      its last frame again, "leave-out" for no frame
+    :param queue: the number of batches that can wait for the program
+    :param stream: a stream of any library, on which batches are complete; without it, a
+      stream of the reader; consumers that use DLPack do not need it
     :param context: the GstVkgdr.Context that is used
     """
 
@@ -236,7 +238,7 @@ class TensorReader:
             pipeline.set_state(Gst.State.PLAYING)
 
     def _check(self) -> None:
-        """Raises the error that an element has posted, if one has."""
+        """Raises the error that an element has posted, if there is one."""
         message = self._live().get_bus().pop_filtered(Gst.MessageType.ERROR)
         if message is None:
             return
@@ -264,11 +266,11 @@ class TensorReader:
         return TensorBatch(sample, self._stream)
 
     def seek(self, seconds: float) -> None:
-        """Goes on with the frames of that time, also after the end.
+        """Continues with the frames at this time, also after the end.
 
-        Batches that were read stay as they are.
+        Batches that were read do not change.
 
-        :raises ValueError: if a source cannot be sought
+        :raises ValueError: if a source does not support seeks
         :raises GLib.Error: if the pipeline has failed
         """
         self._start()
@@ -282,8 +284,9 @@ class TensorReader:
         self._ended = False
 
     def close(self) -> None:
-        """Stops the sources. Batches that were read stay valid. The second call does
-        nothing."""
+        """Stops the sources. Batches that were read stay valid. A second call does
+        nothing.
+        """
         pipeline, self._pipeline = self._pipeline, None
         if pipeline is not None:
             pipeline.set_state(Gst.State.NULL)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The types of a kernel's parameters, as Function.prepare() is told them.
+"""The types of a kernel's parameters, as given to Function.prepare().
 
-A type is a letter of the module struct, "P" for a pointer, "F" and "D" for complex
-numbers, or a type of NumPy. It turns a number into the bytes of the parameter.
-Knows nothing of memory.
+A type is a letter of the module struct, "P" for a pointer, "F" or "D" for complex
+numbers, or a type of NumPy. It converts a number to the bytes of the parameter. Does
+not depend on memory.
 """
 
 import ctypes
@@ -25,29 +25,29 @@ _LETTERS = {
     "D": (COMPLEX, 16),
 }
 _LETTERS.update({one: (INTEGER, struct.calcsize("=" + one)) for one in "?bBhHiIqQ"})
-_LETTERS.update({one: (INTEGER, 8) for one in "lLnN"})  # as C has them on this machine
+_LETTERS.update({one: (INTEGER, 8) for one in "lLnN"})  # sizes in C on this machine
 
 _KINDS = {"b": INTEGER, "i": INTEGER, "u": INTEGER, "f": REAL, "c": COMPLEX, "V": STRUCTURE}
 
 
 class ParameterType(NamedTuple):
-    """One parameter's type."""
+    """The type of one parameter."""
 
-    name: str  #: as prepare() was given it
+    name: str  #: as given to prepare()
     kind: str
     size: int
     is_signed: bool = False
     is_bool: bool = False
 
     def accepts_pointer(self) -> bool:
-        """PyCUDA's programs say numpy.intp for a pointer, too."""
+        """Programs for PyCUDA also use numpy.intp for a pointer."""
         return self.kind == POINTER or (self.kind == INTEGER and self.size == POINTER_SIZE)
 
     def pack(self, value: Any, name: str) -> bytes:
-        """The bytes of a number, or of a structure.
+        """Returns the bytes of a number or a structure.
 
-        :param name: what messages call the argument
-        :raises TypeError: if it is no value of this type
+        :param name: the name of the argument in messages
+        :raises TypeError: if the value does not have this type
         :raises OverflowError: if it does not fit
         """
         try:
@@ -78,7 +78,9 @@ class ParameterType(NamedTuple):
 
 
 def _pack_address(value: Any) -> Optional[bytes]:
-    """An address by a type that means one: an int of Python's may be any number."""
+    """Returns an address, if the value has a type that is used for addresses. An int of
+    Python is not enough, because it may be any number.
+    """
     kind, plain = numbers.numpy_kind(value), numbers.plain(value)
     if value is None:
         return bytes(POINTER_SIZE)
@@ -92,9 +94,9 @@ def _pack_address(value: Any) -> Optional[bytes]:
 def parse(
     arg_types: Union[str, Sequence[Any]], known: Optional[Sequence[int]]
 ) -> List[ParameterType]:
-    """The types that prepare() is given.
+    """Converts the types that are given to prepare().
 
-    :param known: the sizes of the parameters, where the driver tells them
+    :param known: the sizes of the parameters, if the driver tells them
     """
     types = [_parse_one(one) for one in arg_types if one != " "]
     if known is None or len(known) != len(types):
@@ -103,8 +105,9 @@ def parse(
 
 
 def _fit(one: ParameterType, size: int) -> ParameterType:
-    """PyCUDA packs complex numbers for F and D, and its documentation calls these
-    floating-point numbers: the size of the parameter decides."""
+    """PyCUDA packs complex numbers for F and D, but its documentation calls them
+    floating-point numbers. The size of the parameter decides.
+    """
     if one.kind == COMPLEX and one.size == 2 * size and one.name in "FD":
         return ParameterType(one.name, REAL, size)
     return one
@@ -125,7 +128,9 @@ def _parse_one(one: Any) -> ParameterType:
 
 
 def _dtype_of(one: Any) -> Optional[Tuple[str, int]]:
-    """The kind and the size of a type of NumPy: a dtype, or a class such as float32."""
+    """Returns the kind and the size of a type of NumPy: a dtype, or a class such as
+    float32.
+    """
     if isinstance(one, type) and hasattr(one, "dtype"):
         try:
             one = one().dtype
