@@ -68,7 +68,7 @@ def _check_flags(flags: int) -> int:
     flags = _integer(flags, "a combination of flags")
     # ctypes would ignore the bits above.
     if not 0 <= flags <= _UINT32_MAX:
-        raise VkgdrError(f"flags {flags:#x} are none: they are a combination of OpenFlags")
+        raise VkgdrError(f"flags {flags:#x} are not valid: use a combination of OpenFlags")
     return flags
 
 
@@ -246,7 +246,7 @@ class RawMemory:
         # ctypes would convert a negative number to a large one, and ignore its upper
         # bits.
         if not (0 <= offset <= _SIZE_MAX and 0 <= size <= _SIZE_MAX):
-            raise VkgdrError(f"{size} bytes from {offset} are no range of {len(self)} bytes")
+            raise VkgdrError(f"{size} bytes from {offset} are not a range inside {len(self)} bytes")
         function(handle, offset, size)
         _check()
 

@@ -177,7 +177,7 @@ class Out(DeviceTestCase):
         buffer = self.new_buffer(bytes(64))
         memory = buffer.peek_memory(0)
         array = GstVkgdr.device_array(buffer)
-        with self.assertRaisesRegex((BufferError, RuntimeError), "device|goes to no other"):
+        with self.assertRaisesRegex((BufferError, RuntimeError), "device|cannot go to another"):
             numpy.from_dlpack(array)
         array.close()
         gc.collect()
@@ -216,7 +216,7 @@ class Out(DeviceTestCase):
         for stream in (None, -1, 1, 2, 0x7F0000001000):
             tensor_of(array.__dlpack__(stream=stream))
         tensor_of(array.__dlpack__(max_version=(1, 0), dl_device=device, copy=False))
-        with self.assertRaisesRegex(BufferError, "goes to no other"):
+        with self.assertRaisesRegex(BufferError, "cannot go to another"):
             array.__dlpack__(dl_device=(1, 0))
         with self.assertRaisesRegex(BufferError, "without a copy"):
             array.__dlpack__(copy=True)
@@ -355,7 +355,7 @@ class In(DeviceTestCase):
 
     def test_what_is_no_tensor(self) -> None:
         for thing in (None, b"bytes", 3, self.storage):
-            with self.assertRaisesRegex(TypeError, "is no tensor"):
+            with self.assertRaisesRegex(TypeError, "is not a tensor"):
                 self.wrap(thing)
 
     def test_capsules_that_are_used_or_unknown(self) -> None:

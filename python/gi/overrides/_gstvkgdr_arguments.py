@@ -97,7 +97,7 @@ def _of_host(source: Any, flags: Gst.MapFlags, stream: "GstVkgdr.Stream") -> Arg
     """Returns a copy on the device of the host's bytes."""
     host = HostMemory(source, writable=bool(flags & WRITE))
     if not host.nbytes:
-        raise ValueError("host memory of no bytes is no argument")
+        raise ValueError("host memory of 0 bytes cannot be an argument")
     memory = stream.get_context().get_allocator().alloc(host.nbytes)
     if flags & READ:
         copies.memory_upload(memory, 0, host, stream)
@@ -174,13 +174,13 @@ def _by_size(value: Any, parameter: Parameter) -> Optional[bytes]:
         return data
     if size is None:
         raise TypeError(
-            f"{name}: the driver does not tell how large it is, so it has to be a number of "
-            "NumPy's, or prepare() has to say"
+            f"{name}: the driver does not tell the size of the parameter: use a number of "
+            "NumPy, or declare the types with prepare()"
         )
     if isinstance(value, float) and size in numbers.REAL_SIZES:
         return numbers.pack_real(value, size)
     if isinstance(value, float) or size not in numbers.INTEGER_SIZES:
-        raise TypeError(f"{name}: {value!r} is no parameter of {size} bytes")
+        raise TypeError(f"{name}: {value!r} cannot be a parameter of {size} bytes")
     try:
         return numbers.pack_integer(int(value), size)
     except struct.error:
@@ -197,17 +197,17 @@ def convert(value: Any, parameter: Parameter, stream: "GstVkgdr.Stream") -> Argu
     found = _pointer(value, parameter, stream)
     if found is not None:
         if not parameter.takes_pointer() and parameter.type is not None:
-            raise TypeError(f"{name}: a {type(value).__name__} is a pointer, and the parameter "
-                            f"a {parameter.type.kind} ({parameter.type.name!r})")
+            raise TypeError(f"{name}: a {type(value).__name__} is a pointer, but the parameter "
+                            f"is a {parameter.type.kind} ({parameter.type.name!r})")
         return found
     if parameter.type is not None:
         return Argument(parameter.type.pack(value, name))
     data = _by_size(value, parameter)
     if data is None:
         raise TypeError(
-            f"{name}: a {type(value).__name__} is no argument: it takes memories of the device, "
-            "arrays of NumPy and of CUDA libraries, numbers, bytes, and In(), Out() and InOut() "
-            "of host memory"
+            f"{name}: a {type(value).__name__} cannot be an argument: use device memory, arrays "
+            "of NumPy and of CUDA libraries, numbers, bytes, or In(), Out() and InOut() with "
+            "host memory"
         )
     return Argument(data)
 

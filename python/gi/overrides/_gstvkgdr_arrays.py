@@ -202,15 +202,15 @@ class DeviceArray:
         # Consumers of newer versions of DLPack also accept tensors of the old version.
         if dl_device is not None and tuple(dl_device) != self.__dlpack_device__():
             raise BufferError(
-                f"the array is on device {self.__dlpack_device__()}, and goes to no other"
+                f"the array is on device {self.__dlpack_device__()}, and cannot go to another one"
             )
         if copy:
-            raise BufferError("the array is exported without a copy: copy what you get")
+            raise BufferError("the array is exported without a copy: copy the result")
         if not self._where.is_native:
-            raise BufferError(f"DLPack has no elements of the byte order of {self.typestr}")
+            raise BufferError(f"DLPack does not support the byte order of {self.typestr}")
         size = self.itemsize
         if any(stride % size for stride in self.strides):
-            raise BufferError("DLPack counts strides in elements, and these have a fraction")
+            raise BufferError("DLPack needs strides that are multiples of the size of an element")
         if self._live().get_stream() is not None and stream != -1:
             self.use_on(_DEFAULT_STREAM if stream is None else stream)
         tensor = self._live().to_dlpack(
@@ -253,7 +253,7 @@ def _map_on_stream(
     memory: Gst.Memory, buffer: Optional[Gst.Buffer], flags: Gst.MapFlags, stream: Any
 ) -> "GstVkgdr.Mapping":
     if not GstVkgdr.is_vkgdr_memory(memory):
-        raise ValueError("the memory is not the device's: put vkgdrupload before it")
+        raise ValueError("the memory is not device memory: put vkgdrupload in front")
     queue = objects.as_stream(GstVkgdr.memory_get_context(memory), stream)
     flags = Gst.MapFlags(flags & (Gst.MapFlags.READ | Gst.MapFlags.WRITE))
     return GstVkgdr.Mapping.new_on_stream(memory, buffer, flags, queue)
@@ -325,7 +325,7 @@ def mapped(
     numpy = _import_numpy()
     flags = Gst.MapFlags(flags)
     if flags & MAP_VKGDR:
-        raise ValueError("NumPy's arrays are of the host: device_arrays() are of the device")
+        raise ValueError("arrays of NumPy are on the host: use device_arrays() for the device")
     mappings = _Mappings(buffer, flags)
     arrays: List[Any] = []
     try:
@@ -361,7 +361,7 @@ def pagelocked_empty(
     if order not in ("C", "F"):
         raise ValueError(f'the order is "C" or "F", and not {order!r}')
     if dtype.hasobject or any(n < 1 for n in shape):
-        raise ValueError(f"{shape} of {dtype} is no array of plain, existing elements")
+        raise ValueError(f"no array of plain elements has the type {dtype} and the shape {shape}")
     if context is None:
         context = _context_of(-1)
     size = dtype.itemsize * int(numpy.prod(shape, dtype=numpy.int64))
@@ -377,8 +377,8 @@ def _import_numpy() -> Any:
         import numpy
     except ImportError as error:
         raise ImportError(
-            "this gives what is NumPy's, which cannot be imported "
-            f"({error}): install the package python3-numpy"
+            f"this function needs NumPy, which cannot be imported ({error}): "
+            "install the package python3-numpy"
         ) from None
     return numpy
 
@@ -422,7 +422,7 @@ def memory_from_dlpack(
     """
     for method in ("__dlpack__", "__dlpack_device__"):
         if not hasattr(tensor, method):
-            raise TypeError(f"{type(tensor).__name__} is no tensor: it has no {method}()")
+            raise TypeError(f"{type(tensor).__name__} is not a tensor: it has no {method}()")
     kind, device = (int(number) for number in tensor.__dlpack_device__())
     if kind != dlpack.CUDA:
         raise ValueError(
@@ -433,7 +433,7 @@ def memory_from_dlpack(
         context = _context_of(device)
     elif context.get_device() != device:
         raise ValueError(
-            f"the tensor is on device {device}, and the context of {context.get_device()}: "
+            f"the tensor is on device {device}, but the context is of {context.get_device()}: "
             "move it there, or use a context of its device"
         )
     capsule = tensor.__dlpack__(stream=_DEFAULT_STREAM)

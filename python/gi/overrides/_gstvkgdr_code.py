@@ -40,7 +40,7 @@ _ATTRIBUTES = (
 def _three(values: Union[int, Iterable[int]], what: str) -> Tuple[int, int, int]:
     found = numbers.integers(values, what)
     if not 1 <= len(found) <= 3 or any(n < 1 for n in found):
-        raise ValueError(f"{what} has one to three numbers, 1 at least, and not {values!r}")
+        raise ValueError(f"{what} needs one to three numbers of at least 1, not {values!r}")
     return (found + (1, 1))[:3]
 
 
@@ -71,7 +71,7 @@ class _Accesses:
 
 class Function(GstVkgdr.Function):
     def __new__(cls, *args: Any, **kwargs: Any) -> "Function":
-        raise TypeError("a function is found in a module: GstVkgdr.Module.get_function()")
+        raise TypeError("GstVkgdr.Module.get_function() returns a function")
 
     def __call__(
         self,
@@ -99,7 +99,7 @@ class Function(GstVkgdr.Function):
         :param time_kernel: wait, and return the time on the device in seconds
         """
         if block is None:
-            raise ValueError("block= says how many threads a block has")
+            raise ValueError("block= is missing: the number of threads of a block")
         seconds = self._run(
             args, _three(grid, "grid"), _three(block, "block"), stream, shared, time_kernel
         )
@@ -254,7 +254,7 @@ class Function(GstVkgdr.Function):
         """The part of each multiprocessor that blocks of this size keep busy, 0 to 1.
         """
         if numbers.integer(block_size, "the block's size") < 1:
-            raise ValueError(f"a block has 1 thread at least, and not {block_size}")
+            raise ValueError(f"a block has at least 1 thread, not {block_size}")
         context = self.get_module().get_context()
         device = GstVkgdr.Device.new(context.get_device())
         threads = self.get_max_blocks(block_size, shared) * block_size
@@ -282,7 +282,7 @@ def _compile_options(
     options: Union[str, Sequence[str], None], include_dirs: Sequence[Union[str, "os.PathLike[str]"]]
 ) -> Optional["GstVkgdr.CompileOptions"]:
     if isinstance(include_dirs, (str, os.PathLike)):
-        raise TypeError("include_dirs are several folders: put one into a list")
+        raise TypeError("include_dirs is a list of folders: put a single one into a list")
     words = shlex.split(options) if isinstance(options, str) else list(options or ())
     folders = [os.fspath(folder) for folder in include_dirs]
     for word in [*words, *folders]:

@@ -92,9 +92,9 @@ def download(
     offset = natural(offset, "the offset")
     if out is None:
         if stream is not None or pitch is not None:
-            raise ValueError("with a stream or a pitch, give what is to be filled: out=")
+            raise ValueError("with a stream or a pitch, out= is needed: the object to fill")
         if offset > memory.size:
-            raise ValueError(f"the offset is {offset}, and the memory has {memory.size} bytes")
+            raise ValueError(f"the offset is {offset}, but the memory has {memory.size} bytes")
         out = bytearray(memory.size - offset)
         download(memory, out, offset)
         return bytes(out)
@@ -145,12 +145,12 @@ def _pattern(value: Any, size: Optional[int]) -> bytes:
     if kind is not None and kind in "biufc":
         data = numbers.bytes_of(value) or b""
         if size not in (None, len(data)):
-            raise TypeError(f"a {value.dtype.name} has {len(data)} bytes, and not {size}")
+            raise TypeError(f"a {value.dtype.name} has {len(data)} bytes, not {size}")
         return data
     if isinstance(value, float):
         size = 4 if size is None else size
         if size not in numbers.REAL_SIZES:
-            raise TypeError(f"{value} is no number of {size} bytes")
+            raise TypeError(f"{value} is not a number of {size} bytes")
         return numbers.pack_real(value, size)
     return _integer_pattern(natural(value, "the value"), 1 if size is None else size)
 

@@ -60,8 +60,8 @@ class HostMemory:
         except (TypeError, BufferError, ValueError) as error:
             need = "writable " if writable else ""
             raise TypeError(
-                f"a {type(source).__name__} is no {need}host memory: it takes bytes, arrays of "
-                f"NumPy and other objects with a buffer ({error})"
+                f"a {type(source).__name__} is not {need}host memory: use bytes, an array of "
+                f"NumPy or another object with a buffer ({error})"
             ) from None
         self._buffer = buffer
         self.address: int = buffer.buf or 0

@@ -124,7 +124,7 @@ def _info(format: Format) -> Union["GstVideo.VideoInfo", "GstAudio.AudioInfo", N
             f"not {type(format).__name__}"
         )
     if not format.is_fixed():
-        raise ValueError(f"the caps {format.to_string()} are no format of a buffer")
+        raise ValueError(f"the caps {format.to_string()} do not describe a buffer")
     name = _media_type(format)
     try:
         if name == "video/x-raw":
@@ -141,7 +141,7 @@ def _info(format: Format) -> Union["GstVideo.VideoInfo", "GstAudio.AudioInfo", N
 
 def _refuse(name: str) -> ValueError:
     return ValueError(
-        f"the samples of {name} are no array; without a format, the buffer's bytes are one"
+        f"the samples of {name} cannot be an array; without a format, the bytes can"
     )
 
 
@@ -241,7 +241,7 @@ def _audio(buffer: Gst.Buffer, info: "GstAudio.AudioInfo") -> List[_Plane]:
         raise _refuse(f"{info.finfo.name} in one plane for each channel")
     shape = (buffer.get_size() // info.bpf, info.channels)
     if shape[0] == 0:
-        raise ValueError("the buffer holds not one sample of each channel")
+        raise ValueError("the buffer has less than one sample of each channel")
     return [_Plane(0, shape, (info.bpf, size), _audio_type(info.finfo, size))]
 
 
@@ -291,7 +291,7 @@ def _locate(buffer: Gst.Buffer, plane: _Plane) -> Layout:
         )
     if length != 1:
         raise ValueError(
-            "a plane lies in several memories, and an array in one: "
+            "the plane is in several memories, but an array needs a single one: "
             "merge them with buffer.get_all_memory()"
         )
     return layout._replace(memory=memory, offset=skip)

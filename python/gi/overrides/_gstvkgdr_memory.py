@@ -31,12 +31,12 @@ def check_memory(memory: Any) -> Gst.Memory:
     """
     if isinstance(memory, Gst.Buffer):
         if memory.n_memory() != 1:
-            raise ValueError(f"a buffer of {memory.n_memory()} memories: give one of them")
+            raise ValueError(f"the buffer has {memory.n_memory()} memories: pass one of them")
         memory = memory.peek_memory(0)
     if not isinstance(memory, Gst.Memory):
         raise TypeError(f"a Gst.Memory is needed, not {type(memory).__name__}")
     if not GstVkgdr.is_vkgdr_memory(memory):
-        raise TypeError("the memory is not the device's: GstVkgdr.Allocator.alloc() makes one")
+        raise TypeError("the memory is not device memory: GstVkgdr.Allocator.alloc() allocates some")
     return memory
 
 
@@ -114,7 +114,7 @@ class Mapping(GstVkgdr.Mapping):
         """
         flags = self.get_flags()
         if flags & MAP_VKGDR:
-            raise BufferError("the memory is mapped for the device, and the host has no view of it")
+            raise BufferError("the memory is mapped for the device, so the host cannot view it")
         pointer = self.get_pointer()
         if not pointer:
             raise ValueError("the memory was unmapped")

@@ -284,7 +284,7 @@ def as_stream(context: Context, stream: Any) -> Stream:
         handle = getattr(stream, name, None)
         if is_integer(handle):
             return _wrapped(context, handle, stream)
-    raise TypeError(f"a {type(stream).__name__} is no CUDA stream, nor the number of one")
+    raise TypeError(f"a {type(stream).__name__} is neither a CUDA stream nor the number of one")
 
 
 def _wrapped(context: Context, handle: int, owner: Any) -> Stream:
@@ -296,7 +296,7 @@ def _wrapped(context: Context, handle: int, owner: Any) -> Stream:
 def _handle(value: Any) -> Optional[int]:
     number = integer(value, "a CUstream")
     if number < 0:
-        raise ValueError(f"{number} is no CUDA stream")
+        raise ValueError(f"{number} is not a CUDA stream")
     return number or None
 
 

@@ -144,7 +144,7 @@ def _set(element: Gst.Element, name: str, value: Any) -> None:
     Gst.util_set_object_arg(element, name, text)
     found = element.get_property(name)
     if hasattr(found, "value_nick") and found.value_nick != text:
-        raise ValueError(f"{name} is one of {', '.join(_nicks(found))}, and not {text!r}")
+        raise ValueError(f"{name} is one of {', '.join(_nicks(found))}, not {text!r}")
 
 
 class TensorReader:
@@ -280,7 +280,7 @@ class TensorReader:
         flags = Gst.SeekFlags.FLUSH | Gst.SeekFlags.ACCURATE
         position = int(seconds * Gst.SECOND)
         if not pipeline.seek_simple(Gst.Format.TIME, flags, position):
-            raise ValueError(f"these sources cannot be sought to {seconds} seconds")
+            raise ValueError(f"these sources do not support a seek to {seconds} seconds")
         self._ended = False
 
     def close(self) -> None:

@@ -116,7 +116,7 @@ def _fit(one: ParameterType, size: int) -> ParameterType:
 def _parse_one(one: Any) -> ParameterType:
     if isinstance(one, str) and len(one) == 1:
         if one not in _LETTERS:
-            raise ValueError(f"{one!r} is no type: it takes one of {''.join(_LETTERS)}")
+            raise ValueError(f"{one!r} is not a type: use one of {''.join(_LETTERS)}")
         kind, size = _LETTERS[one]
         return ParameterType(one, kind, size, one in "bhiqln", one == "?")
     found = _dtype_of(one)
