@@ -17,6 +17,10 @@ EXAMPLES = os.path.join(
 )
 
 
+# The library has boxes from GStreamer 1.24 on.
+HAS_ANALYTICS = "1.0" in gst_support.gi.Repository.get_default().enumerate_versions("GstAnalytics")
+
+
 class Examples(unittest.TestCase):
     def run_example(self, name: str, *arguments: str) -> str:
         result = subprocess.run(
@@ -73,7 +77,7 @@ class Examples(unittest.TestCase):
     def boxes(self, output: str) -> List[List[int]]:
         """Returns the position of the ball in each frame, in pixels of the original."""
         return [
-            [int(number) for number in line.partition(":")[2].split()]
+            [int(number) for number in re.findall(r" (\d+)", line)]
             for line in output.splitlines() if re.match(r"\d+:", line)
         ]
 
@@ -105,12 +109,17 @@ class Examples(unittest.TestCase):
         self.assertIn("9 frames, by", output)
         masks = [f"mask-{i:03d}.png" for i in range(9)]
         self.assertEqual(names, ["input.png", *masks, "tensor.png"])
+        self.check_boxes(output, 9)
+
+    def check_boxes(self, output: str, frames: int) -> None:
+        boxes = self.boxes(output)
+        self.assertEqual(len(boxes), frames, output)
         # A pixel of the tensor is five pixels of the frame, and the blur adds some
         # more.
-        for found, ball in zip(self.boxes(output), self.balls(9)):
+        for found, ball in zip(boxes, self.balls(frames)):
+            self.assertEqual(len(found), 4, output)
             for one, other in zip(found, ball):
                 self.assertLessEqual(abs(one - other), 10, f"{found} is not {ball}")
-        self.assertEqual(len(self.boxes(output)), 9)
 
     @unittest.skipIf(support.is_missing("numpy"), "numpy is missing")
     def test_detect_ball(self) -> None:
@@ -120,6 +129,31 @@ class Examples(unittest.TestCase):
         if support.is_software() or support.is_missing("torch"):
             self.skipTest("there is no PyTorch with a device")
         self.check_detect_ball("torch")
+
+    @unittest.skipUnless(HAS_ANALYTICS, "GStreamer's analytics library is missing")
+    @unittest.skipIf(support.is_missing("numpy"), "numpy is missing")
+    def test_detect_boxes(self) -> None:
+        # Not a multiple of the batch.
+        output = self.run_example("detect_boxes.py", "--frames", "9", "--backend", "numpy")
+        self.assertIn("9 frames, by", output)
+        self.assertEqual(len(re.findall(r"^\d+: ball ", output, re.M)), 9, output)
+        self.check_boxes(output, 9)
+
+    @unittest.skipUnless(HAS_ANALYTICS, "GStreamer's analytics library is missing")
+    @unittest.skipIf(support.is_missing("numpy"), "numpy is missing")
+    def test_detect_boxes_draws_them(self) -> None:
+        if gst_support.Gst.ElementFactory.find("objectdetectionoverlay") is None:
+            self.skipTest("objectdetectionoverlay is missing")
+        with tempfile.TemporaryDirectory() as folder:
+            self.run_example(
+                "detect_boxes.py", "--frames", "2", "--backend", "numpy", "--pictures", folder
+            )
+            self.assertEqual(sorted(os.listdir(folder)), ["boxes-000.png", "boxes-001.png"])
+
+    @unittest.skipIf(HAS_ANALYTICS, "GStreamer's analytics library is there")
+    def test_detect_boxes_without_the_library(self) -> None:
+        with self.assertRaisesRegex(AssertionError, "analytics library .* is missing"):
+            self.run_example("detect_boxes.py")
 
     def test_camera_and_consumers(self) -> None:
         lines = self.run_example("camera_and_consumers.py", "--frames", "20").splitlines()

@@ -75,6 +75,9 @@ class TensorBatch(DeviceArray):
     """A batch on the device: an array for CUDA libraries, with a list of its frames.
 
     The number of frames is the actual one: the last batch of a stream may have fewer.
+
+    :param sample: a sample that an appsink behind vkgdrtensor gives
+    :param stream: the CUDA stream, of any library, on which the batch is ready
     """
 
     def __init__(self, sample: Gst.Sample, stream: Any) -> None:
