@@ -193,23 +193,35 @@ start (GstElement *pipeline, GstBus *bus, GError **error)
 typedef gboolean (*Look) (
     GstElement *pipeline, gpointer user_data, GError **error);
 
-/* What the element named `timed` tells; @user_data is a gdouble. */
+/* The figure `kernel-time` of an element in nanoseconds, or 0 if there is
+ * none. */
+static guint64
+kernel_time_of (GstElement *element)
+{
+  guint64 nanoseconds = GST_CLOCK_TIME_NONE;
+  GstStructure *stats = NULL;
+
+  g_object_get (element, "stats", &stats, NULL);
+  gst_structure_get_uint64 (stats, "kernel-time", &nanoseconds);
+  gst_structure_free (stats);
+  return GST_CLOCK_TIME_IS_VALID (nanoseconds) ? nanoseconds : 0;
+}
+
+/* Reads the kernel time of the element `timed`. @user_data is a gdouble. On a
+ * busy machine, the device may have finished no measurement yet. */
 static gboolean
 read_kernel_time (GstElement *pipeline, gpointer user_data, GError **error)
 {
   GstElement *element = gst_bin_get_by_name (GST_BIN (pipeline), "timed");
-  guint64 nanoseconds = GST_CLOCK_TIME_NONE;
-  GstStructure *stats = NULL;
-  gdouble *time = user_data;
+  gint64 until = bench_now () + PATIENCE;
+  guint64 nanoseconds = 0;
 
-  if (element) {
-    g_object_get (element, "stats", &stats, NULL);
-    gst_structure_get_uint64 (stats, "kernel-time", &nanoseconds);
-    gst_structure_free (stats);
-    gst_object_unref (element);
-  }
-  *time = nanoseconds / 1e9;
-  if (GST_CLOCK_TIME_IS_VALID (nanoseconds) && nanoseconds > 0)
+  while (element && (nanoseconds = kernel_time_of (element)) == 0
+         && bench_now () < until)
+    g_usleep (POLL / GST_USECOND);
+  gst_clear_object (&element);
+  *(gdouble *) user_data = nanoseconds / 1e9;
+  if (nanoseconds > 0)
     return TRUE;
   g_set_error_literal (error, GST_CORE_ERROR, GST_CORE_ERROR_FAILED,
       "no element tells the time of its kernel");
