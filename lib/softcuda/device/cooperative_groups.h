@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * cooperative_groups.h: groups of threads, the part of CUDA's header that the
- * software device has
+ * cooperative_groups.h: groups of threads: the part of CUDA's header that the
+ * software device supports
  *
- * The block, tiles of a power of two of up to 32 threads, and the threads that
- * are active together. No groups of several blocks.
+ * Supports the block, tiles of 1 to 32 threads (powers of two), and the threads
+ * that are active together. There are no groups of several blocks.
  */
 
 #ifndef SOFTCUDA_COOPERATIVE_GROUPS_H
@@ -68,7 +68,7 @@ this_thread_block ()
 
 /* ---- some lanes of a warp ---- */
 
-/* Lanes of a mask; their ranks count those of the mask alone. */
+/* The lanes of a mask. Ranks only count the lanes of the mask. */
 class softcuda_lane_group
 {
 public:
@@ -145,7 +145,8 @@ protected:
   explicit softcuda_lane_group (unsigned int mask) : mask (mask)
   {
   }
-  /* The value of the thread of that rank; one's own if there is none. */
+  /* Returns the value of the thread with this rank, or the caller's own value
+   * if there is none. */
   template <typename T>
   T
   take (T value, int rank) const
@@ -188,7 +189,8 @@ public:
   }
 };
 
-/* A macro, as __activemask() is: what matters is where it is called. */
+/* This is a macro like __activemask(), because the result depends on the place
+ * of the call. */
 static inline coalesced_group
 softcuda_coalesced (unsigned int mask)
 {

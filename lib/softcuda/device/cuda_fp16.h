@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * cuda_fp16.h: half precision, the part of CUDA's header that the software
- * device has
+ * cuda_fp16.h: half precision: the part of CUDA's header that the software
+ * device supports
  *
- * Every operation is done in double precision, where sums, products and fused
- * multiply-adds of halves are exact, and rounded once. So results are those of
- * a GPU, bit by bit; those of hexp() and its like may differ in the last bit.
+ * Every operation is done in double precision, in which sums, products and
+ * fused multiply-adds of halves are exact, and then rounded once. So the
+ * results have the same bits as those of a GPU. Only hexp() and similar
+ * functions may differ in the last bit.
  */
 
 #ifndef SOFTCUDA_CUDA_FP16_H
@@ -26,7 +27,7 @@ struct __half_raw {
 
 /* ---- conversion of the bits ---- */
 
-/* Of a number of quanta, to a whole number of them. */
+/* Rounds to an integer. */
 static inline double
 softcuda_round (double v, softcuda_rounding rounding, bool negative)
 {
@@ -38,8 +39,8 @@ softcuda_round (double v, softcuda_rounding rounding, bool negative)
   return ceil (v);
 }
 
-/* A half has 10 bits behind the first one, and exponents from -14 to 15. A
- * number that rounding makes greater has the next exponent by itself. */
+/* A half has 10 bits after the first one, and exponents from -14 to 15. If
+ * rounding carries into the exponent, the sum below is still right. */
 static inline unsigned short
 softcuda_half_bits (
     double v, softcuda_rounding rounding = SOFTCUDA_ROUND_NEAREST)
@@ -53,7 +54,7 @@ softcuda_half_bits (
   if (isinf (v))
     return (unsigned short) (sign | infinity);
   int exponent = v == 0 ? -14 : ilogb (v);
-  if (exponent > 15) { /* half the last bit above the greatest number */
+  if (exponent > 15) { /* half of the last bit above the largest number */
     v = 65528.0;
     exponent = 15;
   }
@@ -433,7 +434,7 @@ __hisnan (__half a)
   return __hneu (a, a);
 }
 
-/* 1, -1, or 0 for a number that is finite. */
+/* Returns 1 or -1 for an infinite number, and 0 otherwise. */
 static inline int
 __hisinf (__half a)
 {

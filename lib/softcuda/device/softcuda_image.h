@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * softcuda_image.h: what the driver and a compiled module know of each other
+ * softcuda_image.h: the interface between the driver and a compiled module
  *
- * A module is a shared object that exports one symbol, `softcuda_image`. Both
- * C and C++; knows neither the driver's handles nor CUDA's vocabulary.
+ * A module is a shared object that exports one symbol, `softcuda_image`. This
+ * header is C and C++, and does not depend on the driver's handles or on CUDA's
+ * types.
  */
 
 #ifndef SOFTCUDA_IMAGE_H
@@ -11,36 +12,37 @@
 
 #include <stddef.h>
 
-/* Grows with every change of these structures. */
+/* To be increased with every change of these structures. */
 #define SOFTCUDA_IMAGE_ABI 2
 
-/* Bytes of dynamic shared memory that a block may ask for. */
+/* The largest size of a block's dynamic shared memory in bytes. */
 #define SOFTCUDA_MAX_DYNAMIC_SHARED 49152
 
 typedef struct softcuda_block softcuda_block;
 
-/* What a thread of a kernel may ask of the driver. Those that wait let other
- * threads of the block run, on the same thread of the CPU. */
+/* The functions of the driver that a thread of a kernel can call. While one of
+ * them waits, other threads of the block run on the same thread of the CPU. */
 typedef struct softcuda_hooks {
-  /* Returns when all threads of the block that still run are here: how many of
-   * them have a predicate that is not 0. */
+  /* Waits until all threads of the block that are still running have called it.
+   * Returns how many of them have a predicate that is not 0. */
   int (*barrier) (softcuda_block *block, int predicate);
-  /* Returns when all lanes of the mask that still run are here, with the same
-   * mask: which they are. values, which may be NULL, gets the value of each of
-   * 32 lanes. */
+  /* Waits until all lanes of the mask that are still running have called it
+   * with the same mask. Returns these lanes. values, which may be NULL, gets
+   * the values of 32 lanes. */
   unsigned int (*exchange) (softcuda_block *block, unsigned int mask,
       unsigned long long value, unsigned long long *values);
-  /* The lanes of the warp that wait at the same place of the program. */
+  /* Returns the lanes of the warp that wait at the same place in the
+   * program. */
   unsigned int (*active) (softcuda_block *block, const void *place);
-  /* Lets the others run. */
+  /* Lets the other threads run. */
   void (*yield) (softcuda_block *block);
-  /* A clock that never goes back. */
+  /* Returns the time of a monotonic clock. */
   unsigned long long (*nanoseconds) (void);
-  /* The launch has failed: does not return to the thread. */
+  /* Ends the launch with an error. Does not return. */
   void (*fail) (softcuda_block *block);
 } softcuda_hooks;
 
-/* One block of a launch, run by one thread of the CPU from start to end. */
+/* One block of a launch. One thread of the CPU runs it from start to end. */
 struct softcuda_block {
   unsigned int grid_dim[3];
   unsigned int block_dim[3];
@@ -51,7 +53,7 @@ struct softcuda_block {
   const unsigned int *thread_idx; /* of the running thread; set by the module */
 };
 
-/* A parameter's place in CUDA's parameter buffer. */
+/* The position of a parameter in CUDA's parameter buffer. */
 typedef struct softcuda_param {
   size_t offset;
   size_t size;
@@ -61,14 +63,14 @@ typedef struct softcuda_kernel {
   const char *name;
   const softcuda_param *params;
   unsigned int n_params;
-  /* All threads of the block, one after the other. */
+  /* Runs all threads of the block, one after the other. */
   void (*run_block) (softcuda_block *block);
-  /* One thread of it: for modules whose threads wait for each other. */
+  /* Runs one thread, in modules whose threads wait for each other. */
   void (*run_thread) (
       softcuda_block *block, unsigned int x, unsigned int y, unsigned int z);
 } softcuda_kernel;
 
-/* What the processor must have to run the image. */
+/* Features of the processor that the image needs. */
 enum { SOFTCUDA_NEEDS_FMA = 1 };
 
 typedef struct softcuda_image_info {
@@ -76,7 +78,7 @@ typedef struct softcuda_image_info {
   unsigned int needs;
   unsigned int n_kernels;
   const softcuda_kernel *kernels;
-  const void *fibres; /* NULL if its threads never wait for each other */
+  const void *fibres; /* NULL if the threads never wait for each other */
 } softcuda_image_info;
 
 #endif /* SOFTCUDA_IMAGE_H */

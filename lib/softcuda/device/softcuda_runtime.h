@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * softcuda_runtime.h: CUDA C as the software device knows it, in C++17
+ * softcuda_runtime.h: CUDA C for the software device, in C++17
  *
- * Included in front of every kernel by softcuda's libnvrtc, which also replaces
- * what no macro can say: __global__ and __shared__. A block is run by one
- * thread of the CPU, hence its variables are thread-local ones.
+ * softcuda's libnvrtc includes this file in front of every kernel. It also
+ * replaces __global__ and __shared__, for which macros are not sufficient. One
+ * thread of the CPU runs a block, so the block's variables are thread-local.
  *
- * Not here: textures of more than plain memory, inline PTX, device-side
- * allocation and launches.
+ * Not supported: textures of arrays, inline PTX, and allocation and launches on
+ * the device.
  */
 
 #ifndef SOFTCUDA_RUNTIME_H
 #define SOFTCUDA_RUNTIME_H
 
-/* An obsolete name of lgamma() that CUDA does not have, and a kernel may. */
+/* An obsolete name of lgamma(). CUDA does not have it, so kernels may use the
+ * name. */
 #define gamma softcuda_obsolete_gamma
 #include <math.h>
 #undef gamma
@@ -80,7 +81,7 @@ static constexpr int warpSize = 32;
 
 static thread_local softcuda_block *softcuda_current;
 
-/* File-scope declarations of dynamic shared memory are pointers, which each
+/* A declaration of dynamic shared memory at file scope is a pointer, which each
  * block sets. */
 struct softcuda_dynamic {
   void (*set) (void *memory);
@@ -131,8 +132,8 @@ softcuda_assert_failed (const char *condition, const char *file, int line)
 
 #include "assert.h"
 
-/* Formats without stdout's lock, which a fault in between would keep for ever.
- * Longer lines are cut off. */
+/* Formats the text without the lock of stdout. A fault in a function that has
+ * the lock would never release it. Longer lines are truncated. */
 __attribute__ ((format (__printf__, 1, 2))) static inline int
 softcuda_printf (const char *format, ...)
 {
@@ -150,12 +151,12 @@ softcuda_printf (const char *format, ...)
 
 /* ---- waits of a block's threads for each other ---- */
 
-/* Leaves a mark in the image whenever the compiler emits the function around
- * it: the threads of such an image have to be able to wait. */
+/* Marks the image whenever the compiler emits the surrounding function. The
+ * threads of such an image must be able to wait. */
 #define SOFTCUDA_THREADS_WAIT() \
   __asm__ volatile(".pushsection softcuda_fibres,\"a\"\n.byte 1\n.popsection")
 
-/* threadIdx is one variable of all threads of the block. */
+/* threadIdx is a single variable for all threads of the block. */
 template <typename F>
 static inline auto
 softcuda_wait (F wait)
@@ -214,7 +215,7 @@ __threadfence_system ()
 
 /* ---- atomics: all return the old value ---- */
 
-/* Anything of 4 or 8 bytes, by comparing and swapping its bits. */
+/* For types of 4 or 8 bytes, by comparing and swapping their bits. */
 template <typename T, typename F>
 static inline T
 softcuda_atomic (T *p, F change)
@@ -274,7 +275,7 @@ using softcuda_common =
     std::enable_if_t<std::is_arithmetic_v<A> && std::is_arithmetic_v<B>,
         std::common_type_t<A, B>>;
 
-/* Of a number and a NaN, the number. */
+/* If one argument is a NaN, the result is the other one. */
 template <typename A, typename B>
 static inline softcuda_common<A, B>
 min (A a, B b)
@@ -421,7 +422,7 @@ __longlong_as_double (long long v)
 
 /* ---- integers ---- */
 
-/* The product of the low 24 bits, sign-extended. */
+/* Returns the product of the low 24 bits, sign-extended. */
 static inline int
 __mul24 (int a, int b)
 {
@@ -531,7 +532,7 @@ __int2float_rn (int v)
   return (float) v;
 }
 
-/* float has 24 bits: the rest is cut off. */
+/* float has 24 bits, so the others are cut off. */
 static inline float
 __int2float_rz (int v)
 {
@@ -575,7 +576,7 @@ __double2float_rn (double v)
 
 /* ---- floating point ---- */
 
-/* Newer C libraries have functions of these names, too. */
+/* Newer C libraries also have functions with these names. */
 #define rsqrtf softcuda_rsqrtf
 #define rsqrt softcuda_rsqrt
 #define sinpif softcuda_sinpif
@@ -629,7 +630,7 @@ __fma_rn (double a, double b, double c)
   return fma (a, b, c);
 }
 
-/* volatile: these are never made part of a fused multiply-add. */
+/* volatile, so that the compiler never makes a fused multiply-add of these. */
 static inline float
 __fmul_rn (float a, float b)
 {
@@ -703,7 +704,7 @@ softcuda_sincosf (float v, float *sine, float *cosine)
   *cosine = cosf (v);
 }
 
-/* The C library has functions of these names, of its own. */
+/* The C library has other functions with these names. */
 #define __expf expf
 #define __exp10f exp10f
 #define __logf logf

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * softcuda_texture.h: textures, as the driver describes them and kernels
- * sample them
+ * softcuda_texture.h: textures, as the driver describes them and kernels sample
+ * them
  *
- * Both C and C++; the sampling is C++ alone, and softcuda_runtime.h includes
- * it. Knows nothing of how a texture is made.
+ * The description is C and C++. The sampling is only C++, and
+ * softcuda_runtime.h includes it. Does not depend on how a texture is created.
  */
 
 #ifndef SOFTCUDA_TEXTURE_H
@@ -22,7 +22,7 @@ typedef enum softcuda_texel_format {
   SOFTCUDA_TEXEL_F32
 } softcuda_texel_format;
 
-/* What lies beyond the edge; values of CUaddress_mode. */
+/* What is read beyond the edge. The values are those of CUaddress_mode. */
 typedef enum softcuda_address {
   SOFTCUDA_ADDRESS_WRAP,
   SOFTCUDA_ADDRESS_CLAMP,
@@ -32,9 +32,9 @@ typedef enum softcuda_address {
 
 typedef struct softcuda_texture {
   const void *data;
-  size_t width; /* texels */
+  size_t width; /* in texels */
   size_t height;
-  size_t pitch; /* bytes */
+  size_t pitch; /* in bytes */
   size_t texel_size;
   softcuda_texel_format format;
   unsigned int channels;
@@ -48,8 +48,9 @@ typedef struct softcuda_texture {
 
 typedef unsigned long long cudaTextureObject_t;
 
-/* One channel as a number: of integers, the integer or, for kernels that ask
- * for floating point, its fraction of the greatest one. */
+/* Returns one channel as a number. For integers this is the integer, or its
+ * fraction of the largest integer if the kernel reads floating-point
+ * numbers. */
 template <typename C>
 static inline C
 softcuda_channel (const softcuda_texture *t, const unsigned char *texel, int i)
@@ -95,8 +96,8 @@ softcuda_channel (const softcuda_texture *t, const unsigned char *texel, int i)
   return 0;
 }
 
-/* The index that one stands for, -1 for the border. Wrapping and mirroring
- * need coordinates that are fractions; others are clamped. */
+/* Returns the index that is read for index i, or -1 for the border. Wrapping
+ * and mirroring need normalized coordinates. Otherwise the index is clamped. */
 static inline long
 softcuda_texel_index (
     softcuda_address address, bool normalized, long i, long size)
@@ -128,7 +129,7 @@ softcuda_texel (const softcuda_texture *t, long x, long y, int channel)
       channel);
 }
 
-/* A GPU interpolates with weights of 8 fractional bits. */
+/* The weights have 8 fractional bits, as those of a GPU. */
 static inline float
 softcuda_weight (float v)
 {
@@ -158,7 +159,7 @@ softcuda_sample (const softcuda_texture *t, float x, float y, int channel)
   return (C) ((1.0f - b) * upper + b * lower);
 }
 
-/* T is a number or a vector of one, two or four; get gives a channel. */
+/* T is a number, or a vector of one, two or four. get returns a channel. */
 template <typename T, typename F>
 static inline T
 softcuda_gather (F get)

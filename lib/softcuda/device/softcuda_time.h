@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * softcuda_time.h: clocks of a kernel
+ * softcuda_time.h: the clocks of kernels
  *
- * The processor's clock counts nanoseconds, as the device's clock rate of
- * 1 GHz says. Part of softcuda_runtime.h.
+ * The processor's clock counts nanoseconds, which agrees with the device's
+ * clock rate of 1 GHz. Part of softcuda_runtime.h.
  */
 
 #ifndef SOFTCUDA_TIME_H
 #define SOFTCUDA_TIME_H
 
-/* The C library's function of this name is another one. */
+/* The C library has another function with this name. */
 #define clock softcuda_clock
 
 typedef long clock_t;
@@ -26,14 +26,14 @@ softcuda_clock ()
   return (clock_t) clock64 ();
 }
 
-/* The special register %globaltimer, by clang's name for it. */
+/* clang's name of the special register %globaltimer. */
 static inline unsigned long long
 __nvvm_read_ptx_sreg_globaltimer ()
 {
   return softcuda_current->hooks->nanoseconds ();
 }
 
-/* Declared here, since its header would bring names that a kernel may have. */
+/* Declared here, because its header would define names that kernels may use. */
 extern "C" int usleep (unsigned int us);
 
 static inline void

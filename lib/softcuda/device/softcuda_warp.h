@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * softcuda_warp.h: what the threads of a warp do together
+ * softcuda_warp.h: functions for the threads of a warp
  *
- * All of it is one exchange: each lane of a mask gives a value and gets those
- * of all. Threads do not run in lock-step: as on a GPU since Volta, only these
- * functions put the lanes of a warp in order. Part of softcuda_runtime.h.
+ * All of them are one exchange: each lane of a mask contributes a value and
+ * gets the values of all. Threads do not run in lock-step. As on a GPU since
+ * Volta, only these functions order the lanes of a warp. Part of
+ * softcuda_runtime.h.
  */
 
 #ifndef SOFTCUDA_WARP_DEVICE_H
@@ -22,7 +23,7 @@ softcuda_lane ()
   return softcuda_thread_rank () % 32;
 }
 
-/* Values of the lanes of a warp; of those in present, that is. */
+/* The values of the lanes of a warp. Only those in present are valid. */
 template <typename T> struct softcuda_lanes {
   unsigned int present;
   unsigned long long bits[32];
@@ -76,8 +77,8 @@ softcuda_activemask (const void *place)
   });
 }
 
-/* Threads that call it at the same place, and wait there together, are active
- * together. */
+/* Threads are active together if they call this at the same place, and wait
+ * there at the same time. */
 #define __activemask() \
   softcuda_activemask ([] () -> const void * { \
     static char place; \
@@ -134,9 +135,10 @@ __match_all_sync (unsigned int mask, T value, int *predicate)
   return *predicate ? mask : 0;
 }
 
-/* ---- shuffles: of a lane that takes no part, one's own value ---- */
+/* ---- shuffles: a lane without a value gives the own value of the caller ----
+ */
 
-/* of (lane, first lane of the group) is the lane whose value is wanted. */
+/* of (lane, first lane of the group) returns the lane whose value is read. */
 template <typename T, typename F>
 static inline T
 softcuda_shuffle (unsigned int mask, T value, int width, F of)
@@ -176,7 +178,7 @@ __shfl_down_sync (
   });
 }
 
-/* Earlier groups can be read, later ones cannot. */
+/* A lane can read from earlier groups, but not from later ones. */
 template <typename T>
 static inline T
 __shfl_xor_sync (unsigned int mask, T value, int lane_mask, int width = 32)
