@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * bench-cases.c: which pipelines are measured, and beside which others
+ * bench-cases.c: which pipelines are measured, and what they are compared with
  *
- * One table of kinds of cases, and what makes cases of it for the frames that
- * are asked for. Must not know how anything is measured.
+ * Has one table of kinds of cases, and makes the cases for the selected frames.
+ * Must not depend on how something is measured.
  */
 
 #include "bench-cases.h"
@@ -14,15 +14,15 @@
 #define SINK " ! fakesink sync=false enable-last-sample=false"
 #define CUDA_CAPS " ! video/x-raw(memory:CUDAMemory)"
 
-/* Bytes of a small buffer. */
+/* The size of a small buffer in bytes. */
 #define SMALL 4096
 
-/* A frame that is small enough for its kernel to take no time. */
+/* A frame that is so small that its kernel takes almost no time. */
 #define TINY 64
 
 /* --- frames -------------------------------------------------------------- */
 
-/* What a source makes. */
+/* A frame that a source makes. */
 typedef struct {
   const gchar *id;
   const gchar *title;
@@ -39,10 +39,10 @@ typedef struct {
   guint n_frames;
   const Frame *stream_frame;
   const Frame *effect_frame;
-  guint streams[MAX_STREAM_COUNTS]; /* how many at once; 0 ends the list */
-  gint tensor_size;                 /* columns and rows of a network's input */
-  gsize area;        /* bytes that all streams together copy from, at least */
-  gsize stream_area; /* and one of them */
+  guint streams[MAX_STREAM_COUNTS]; /* number of streams; 0 ends the list */
+  gint tensor_size;                 /* width and height of a network's input */
+  gsize area;        /* bytes that all streams copy from, at least */
+  gsize stream_area; /* bytes that a single stream copies from, at least */
 } Scale;
 
 static const Frame full_frames[] = {
@@ -69,13 +69,13 @@ static const Frame small_buffer = { "4kib", "buffers of 4 KiB", NULL, 0, 0 };
 
 /* --- kinds of cases ------------------------------------------------------ */
 
-/* How the source comes by a buffer, and what it does to it. */
+/* How the source gets a buffer, and how it accesses it. */
 #define POOL "pool=downstream touch=write"
 #define OWN "pool=own touch=write"
 #define READ_BACK "pool=downstream touch=readwrite"
 #define UNTOUCHED "pool=downstream touch=nothing"
 
-/* Which frames a kind has a case for. */
+/* The frames for which a kind has cases. */
 typedef enum {
   EACH_FRAME,
   STREAM_FRAME,
@@ -86,24 +86,24 @@ typedef enum {
 
 typedef enum {
   MANY_STREAMS = 1 << 0, /* a case for each number of streams at once */
-  NEWER_CUDA = 1 << 1,   /* GStreamer's CUDA elements have to be 1.24 */
+  NEWER_CUDA = 1 << 1,   /* needs GStreamer's CUDA elements of 1.24 */
   OWN_SINK = 1 << 2,     /* the variants have sinks of their own */
 } Flags;
 
-/* A variant: what follows the source, in which HALF_WIDTH and HALF_HEIGHT stand
- * for half the frame's, and TENSOR_SIZE for that of a network's input; NULL
- * where it is no pipeline. */
+/* A variant: the part of the pipeline after the source, or NULL if it is not a
+ * pipeline. HALF_WIDTH and HALF_HEIGHT are replaced by half the size of the
+ * frame, and TENSOR_SIZE by the size of a network's input. */
 typedef struct {
   const gchar *id;
   const gchar *label;
   const gchar *tail;
-  gboolean is_theirs; /* behind GStreamer's own upload */
-  guint batch;        /* frames in a buffer at the sink; 0 for one */
+  gboolean is_theirs; /* after GStreamer's own upload */
+  guint batch;        /* frames in a buffer at the sink; 0 means 1 */
 } Part;
 
 #define MAX_PARTS 9
 
-/* The id and the title are what stands behind the frame's. */
+/* The id and the title of a case are those of the frame, followed by these. */
 typedef struct {
   const gchar *section;
   const gchar *id;
@@ -119,7 +119,7 @@ typedef struct {
 #define HALF_SIZE "width=HALF_WIDTH,height=HALF_HEIGHT"
 #define SCALE_TO_RGBA " ! cudaconvertscale" CUDA_CAPS ",format=RGBA," HALF_SIZE
 
-/* A network's input. */
+/* The input of a network. */
 #define TENSOR \
   "vkgdrtensor name=timed width=TENSOR_SIZE height=TENSOR_SIZE type=float16 " \
   "batch=8 " \
@@ -129,7 +129,7 @@ typedef struct {
   " ! cudaconvertscale" CUDA_CAPS \
   ",format=RGBA,width=TENSOR_SIZE,height=TENSOR_SIZE"
 
-/* Our upload, GStreamer's, and none. */
+/* The plugin's upload, GStreamer's upload, and no upload. */
 /* clang-format off */
 #define UPLOADS \
   { BENCH_VKGDR, "vkgdrupload", " ! vkgdrupload" }, \
@@ -137,8 +137,8 @@ typedef struct {
   { BENCH_NONE, "no upload", "" }
 /* clang-format on */
 
-/* Frames for other processes, as many as all of them take, and frames at a pace
- * that leaves the machine idle in between. IPC_PATH stands for the socket. */
+/* Frames for other processes: as many as all of them accept, or at a slow pace.
+ * IPC_PATH is replaced by the socket. */
 #define IPC_SINK \
   " ! vkgdripcsink socket-path=IPC_PATH sync=false leaky=no max-buffers=8 " \
   "wait-for-connection=true"
@@ -152,16 +152,17 @@ typedef struct {
   { BENCH_IPC_TAIL, "99 of 100", IPC_SLOWLY }
 /* clang-format on */
 
-/* The first part is the one that is compared with the others. Kinds of one
- * section have the same parts, and stand together. */
+/* The first part is compared with the others. The kinds of one section have the
+ * same parts, and follow each other. */
 static const Kind kinds[] = {
-  /* what starting takes beyond the device itself, which is open already */
+  /* the time of a start, without the time of the device, which is already
+   * open */
   { BENCH_SECTION_START, "start", "", BENCH_MILLISECONDS, STREAM_FRAME, POOL, 0,
       { { BENCH_KERNEL, "vkgdrupload ! cudafilter ! vkgdrdownload",
             " ! vkgdrupload ! cudafilter kernel=copy ! vkgdrdownload" },
           { BENCH_VKGDR, "vkgdrupload", " ! vkgdrupload" },
           { BENCH_NONE, "neither", "" } } },
-  /* the same from the start of a process, which opens the device by itself */
+  /* the same from the start of a process, which opens the device itself */
   { BENCH_SECTION_PROCESS, "process", "", BENCH_MILLISECONDS, STREAM_FRAME,
       POOL, 0, { UPLOADS } },
   /* the same writes without any pipeline */
@@ -179,8 +180,8 @@ static const Kind kinds[] = {
       EACH_FRAME, OWN, 0, { UPLOADS } },
   { BENCH_SECTION_FRAMES, "readwrite", ", into the pool, and reads back",
       BENCH_FRAMES_PER_SECOND, EACH_FRAME, READ_BACK, 0, { UPLOADS } },
-  /* the access mode that is measured, and both that it may choose; and bare
-   * loops of as many threads */
+  /* the measured access mode, each fixed mode, and bare loops with the same
+   * number of threads */
   { BENCH_SECTION_STREAMS, "streams", "", BENCH_GB_PER_SECOND, STREAM_FRAME,
       POOL, MANY_STREAMS,
       { { BENCH_VKGDR, "vkgdrupload", " ! vkgdrupload" },
@@ -198,7 +199,7 @@ static const Kind kinds[] = {
             " ! vkgdrupload ! vkgdrdownload ! video/x-raw" },
           { BENCH_CUDA, "cudaupload ! cudadownload",
               " ! cudadownload ! video/x-raw", TRUE } } },
-  /* frames that nobody wrote: what they hold is all the same to DMA */
+  /* the frames are not written, because DMA does not depend on their content */
   { BENCH_SECTION_DOWNLOAD, "download", ", vkgdrdownload alone",
       BENCH_GB_PER_SECOND, STREAM_FRAME, UNTOUCHED, 0,
       { { BENCH_DOWNLOAD, "vkgdrdownload",
@@ -225,13 +226,13 @@ static const Kind kinds[] = {
       { { BENCH_KERNEL, "with cudafilter",
             " ! vkgdrupload ! cudafilter kernel=invert" },
           { BENCH_VKGDR, "without", " ! vkgdrupload" } } },
-  /* how much of the device's memory bandwidth a kernel uses */
+  /* the part of the device's memory bandwidth that a kernel uses */
   { BENCH_SECTION_KERNEL, "invert-kernel", ", kernel=invert",
       BENCH_GB_PER_SECOND, EFFECT_FRAME, UNTOUCHED, 0,
       { { BENCH_KERNEL_TIME, "kernel",
             " ! vkgdrupload ! cudafilter name=timed kernel=invert" },
           { BENCH_DEVICE_COPY, "copy on the device", NULL } } },
-  /* one frame, again and again: what brings it there does not count */
+  /* the same frame again and again, so that its transfer does not count */
   { BENCH_SECTION_CONVERT, "to-rgba", " to RGBA", BENCH_FRAMES_PER_SECOND,
       STREAM_FRAME, POOL " num-buffers=1", 0,
       { { BENCH_KERNEL, "cudafilter kernel=convert",
@@ -240,15 +241,15 @@ static const Kind kinds[] = {
           { BENCH_CUDA, "cudaconvert",
               " ! imagefreeze ! cudaconvert" CUDA_CAPS ",format=RGBA",
               TRUE } } },
-  /* their converter behind either upload */
+  /* GStreamer's converter after either upload */
   { BENCH_SECTION_CUDA, "cuda", " to RGBA of half the size",
       BENCH_FRAMES_PER_SECOND, EACH_FRAME, POOL, NEWER_CUDA,
       { { BENCH_VKGDR, "vkgdrupload ! cudaconvertscale",
             " ! vkgdrupload" CUDA_CAPS SCALE_TO_RGBA },
           { BENCH_CUDA, "cudaupload ! cudaconvertscale", SCALE_TO_RGBA, TRUE },
           { BENCH_NONE, "no upload", "" } } },
-  /* the same pipeline twice: what it takes in all, and our pool of that; their
-   * converter has nothing to do, and takes none */
+  /* The same pipeline twice: the memory that it needs in total, and the part in
+   * the pool. The converter has nothing to convert, and needs none. */
   { BENCH_SECTION_CUDA_MEMORY, "cuda-memory", "", BENCH_MEGABYTES, STREAM_FRAME,
       POOL, NEWER_CUDA,
       { { BENCH_MEMORY_VKGDR, "vkgdrupload",
@@ -256,7 +257,7 @@ static const Kind kinds[] = {
           { BENCH_MEMORY_POOL, "its pool",
               " ! vkgdrupload" CUDA_CAPS " ! cudaconvertscale" },
           { BENCH_MEMORY_CUDA, "cudaupload", " ! cudaconvertscale", TRUE } } },
-  /* beside what a program does that converts on the CPU or in PyTorch */
+  /* compared with programs that convert on the CPU or with PyTorch */
   { BENCH_SECTION_TENSORS, "tensors", "", BENCH_FRAMES_PER_SECOND, EACH_FRAME,
       POOL, 0,
       { { BENCH_TENSOR, "vkgdrupload ! vkgdrtensor", " ! vkgdrupload ! " TENSOR,
@@ -271,12 +272,12 @@ static const Kind kinds[] = {
               " ! vkgdrupload ! " TENSOR " filter=nearest" },
           { BENCH_TENSOR_AREA, "area",
               " ! vkgdrupload ! " TENSOR " filter=area" } } },
-  /* the slowest of the other processes counts */
+  /* the result is that of the slowest process */
   { BENCH_SECTION_IPC, "ipc-1", ", to one other process",
       BENCH_FRAMES_PER_SECOND, STREAM_FRAME, POOL, OWN_SINK, { IPC_RATE }, 1 },
   { BENCH_SECTION_IPC, "ipc-8", ", to eight other processes",
       BENCH_FRAMES_PER_SECOND, STREAM_FRAME, POOL, OWN_SINK, { IPC_RATE }, 8 },
-  /* from the end of writing to a kernel that was launched there */
+  /* from the end of writing to the launch of a kernel in the other process */
   { BENCH_SECTION_IPC_DELAY, "ipc-delay-1", ", until a kernel is launched",
       BENCH_MICROSECONDS, STREAM_FRAME, POOL, OWN_SINK, { IPC_DELAY }, 1 },
   { BENCH_SECTION_IPC_DELAY, "ipc-delay-8",
@@ -305,7 +306,8 @@ frame_size (const Frame *frame)
   return GST_VIDEO_INFO_SIZE (&info);
 }
 
-/* Writers of several streams would take turns in the cache: they copy. */
+/* Several streams share the cache, so their writers copy from areas that are
+ * larger than the cache. */
 static BenchFillKind
 fill_of (const Maker *self, const Kind *kind)
 {
@@ -354,7 +356,7 @@ make_tail (const Maker *self, const Part *part, const Frame *frame)
   return g_string_free (tail, FALSE);
 }
 
-/* Frames in their memory are of no use to older elements. */
+/* Older elements cannot use frames in GStreamer's CUDA memory. */
 static gboolean
 has_newer_cuda (void)
 {
@@ -373,7 +375,7 @@ has_element (const gchar *name)
   return TRUE;
 }
 
-/* Why it cannot be run here; NULL if nothing is known against it. */
+/* Returns why the part cannot run on this machine, or NULL. */
 static const gchar *
 find_obstacle (const Kind *kind, const Part *part)
 {
@@ -384,7 +386,7 @@ find_obstacle (const Kind *kind, const Part *part)
   return NULL;
 }
 
-/* As often as it is to run at once. */
+/* Makes a description with all streams that run at the same time. */
 static gchar *
 make_launch (const Maker *self, const Kind *kind, const Part *part,
     const Frame *frame, const BenchCase *c)
@@ -450,7 +452,7 @@ single_frame (const Scale *scale, Frames frames)
   }
 }
 
-/* Of one kind and one frame. */
+/* Makes the cases of one kind and one frame. */
 static void
 make_cases (
     const Maker *self, const Kind *kind, const Frame *frame, GPtrArray *cases)
@@ -466,7 +468,7 @@ make_cases (
         cases, make_case (self, kind, frame, self->scale->streams[i]));
 }
 
-/* Those of a section, which has @n kinds: frame by frame. */
+/* Makes the cases of a section with @n kinds, frame by frame. */
 static void
 make_section (const Maker *self, const Kind *first, guint n, GPtrArray *cases)
 {
@@ -483,7 +485,7 @@ make_section (const Maker *self, const Kind *first, guint n, GPtrArray *cases)
   }
 }
 
-/* What the user gives, as it is. */
+/* The pipelines of the user, without changes. */
 static BenchCase *
 make_comparison (gchar **launches)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * bench-cases.h: which pipelines are measured, and beside which others
+ * bench-cases.h: which pipelines are measured, and what they are compared with
  */
 
 #ifndef BENCH_CASES_H
@@ -14,7 +14,7 @@
 /**
  * bench_cases_make:
  * @context: the device
- * @options: what the user asked for
+ * @options: the user's options
  *
  * Returns: (transfer full): array of BenchCase, section by section, without
  *   samples. A variant that this machine cannot run says so in its samples

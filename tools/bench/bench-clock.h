@@ -2,7 +2,7 @@
  *
  * bench-clock.h: the clock of all measurements, in nanoseconds
  *
- * Must not know what is measured.
+ * Must not depend on what is measured.
  */
 
 #ifndef BENCH_CLOCK_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * bench-device.c: what measurements that reach the driver have in common
+ * bench-device.c: functions for measurements that use the driver
  *
- * Must not know what is measured.
+ * Must not depend on what is measured.
  */
 
 #include "bench-device.h"

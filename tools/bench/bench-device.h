@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * bench-device.h: what measurements that reach the driver have in common
+ * bench-device.h: functions for measurements that use the driver
  */
 
 #ifndef BENCH_DEVICE_H
@@ -11,19 +11,20 @@
 #include "driver.h"
 #include <vkgdr/vkgdr.h>
 
-/* FALSE with @error set, naming @function, where @result is a failure. */
+/* If @result is an error, returns FALSE and sets @error, which names
+ * @function. */
 gboolean bench_check (const vkgdr_cuda *cu, CUresult result,
     const gchar *function, GError **error);
 
-/* FALSE with @error set from vkgdr_last_error (). */
+/* Returns FALSE, and sets @error from vkgdr_last_error (). */
 gboolean bench_set_last_error (GError **error);
 
-/* The window of the device whose CUDA context is current; to be closed with
- * vkgdr_close (). NULL with @error set on failure. */
+/* Opens the window of the device whose CUDA context is current. The caller
+ * closes it with vkgdr_close (). Returns NULL with @error set on failure. */
 vkgdr_t bench_open_window (GError **error);
 
-/* Not to be seen through by the compiler, which would leave out stores that
- * nobody reads. */
+/* The compiler cannot look inside, so it does not leave out stores whose result
+ * is not read. */
 static inline void
 bench_keep_stores (void)
 {

@@ -3,15 +3,16 @@
  * bench-fill.c: how frames are written
  *
  * The benchmark's source and its bare loops write in the same way. Must not
- * know what memory the frames are in.
+ * depend on the memory of the frames.
  */
 
 #include "bench-fill.h"
 
 #include <string.h>
 
-/* Bytes of the pattern of BENCH_FILL_COPY. It stays in the processor's cache,
- * as a line does that a producer has just computed. */
+/* The size of the pattern of BENCH_FILL_COPY in bytes. It stays in the
+ * processor's cache, like a line of a frame that a producer has just
+ * computed. */
 #define PATTERN_SIZE ((gsize) 64 << 10)
 
 static const gchar *const names[] = { "memset", "copy", "uncached" };

@@ -36,18 +36,18 @@ typedef struct {
   gsize offset;
 } BenchFill;
 
-/* FALSE where @name is none of `memset`, `copy` and `uncached`. */
+/* Returns FALSE unless @name is `memset`, `copy` or `uncached`. */
 gboolean bench_fill_parse (const gchar *name, BenchFillKind *kind);
 
 const gchar *bench_fill_name (BenchFillKind kind);
 
-/* Writes to all of the area, so that it is in memory. @area_size: bytes of the
- * area of BENCH_FILL_UNCACHED. */
+/* Writes to the whole area, so that its pages exist. @area_size is the size of
+ * the area of BENCH_FILL_UNCACHED in bytes. */
 void bench_fill_init (BenchFill *fill, BenchFillKind kind, gsize area_size);
 
 void bench_fill_clear (BenchFill *fill);
 
-/* Writes the frame @number to @data. */
+/* Writes frame number @number to @data. */
 void bench_fill_write (
     BenchFill *fill, guint8 *data, gsize size, guint64 number);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * bench-frames.c: frames of memory that a bare loop writes
+ * bench-frames.c: the frames that a bare loop writes
  *
- * Must not know how long the loop runs, or how many of them there are.
+ * Must not depend on how long the loop runs, or on the number of loops.
  */
 
 #include "bench-frames.h"
@@ -18,7 +18,7 @@ struct _BenchFrames {
   const vkgdr_cuda *cu;
   BenchLoop loop;
   gsize size;   /* bytes of a frame */
-  gsize stride; /* from one frame to the next */
+  gsize stride; /* the distance between two frames */
   guint n;
 
   vkgdr_memory_t window;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * bench-frames.h: frames of memory that a bare loop writes
+ * bench-frames.h: the frames that a bare loop writes
  */
 
 #ifndef BENCH_FRAMES_H
@@ -17,16 +17,18 @@
 
 typedef struct _BenchFrames BenchFrames;
 
-/* @n frames of @size bytes, at most BENCH_FRAMES_MAX. The CUDA context has to
- * be current, here and in the calls below. @window: for BENCH_LOOP_WINDOW, from
- * bench_open_window (). Returns NULL with @error set on failure. */
+/* Makes @n frames of @size bytes, at most BENCH_FRAMES_MAX. The CUDA context
+ * must be current, also for the functions below. @window is the result of
+ * bench_open_window () for BENCH_LOOP_WINDOW. Returns NULL with @error set on
+ * failure. */
 BenchFrames *bench_frames_new (
     vkgdr_t window, BenchLoop loop, gsize size, guint n, GError **error);
 
-/* Waits for transfers under way. */
+/* Waits for pending transfers. */
 void bench_frames_free (BenchFrames *frames);
 
-/* Writes the frame @number, in turn, and brings it to the device. */
+/* Writes frame number @number to the next memory in turn, and transfers it to
+ * the device. */
 CUresult bench_frames_write (
     BenchFrames *frames, BenchFill *fill, guint64 number);
 

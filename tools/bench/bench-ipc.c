@@ -2,8 +2,9 @@
  *
  * bench-ipc.c: see bench-ipc.h
  *
- * The processes have the same monotonic clock: the source's writes the time at
- * which a frame was written into its offset-end, and the others compare.
+ * All processes use the same monotonic clock. The process of the source writes
+ * the time at which a frame was written to the buffer's offset-end, and the
+ * other processes compare it with their time.
  */
 
 #include "bench-ipc.h"
@@ -16,28 +17,28 @@
 
 #include "bench-clock.h"
 
-/* Of the frames that came, one in so many is left out at first: kernels are
- * compiled, and memory is imported. */
+/* The first frames, one in this many, are left out: for them, kernels are
+ * compiled and memory is imported. */
 #define WARM_UP 4
 
-/* Frames that a result is made of, at least. */
+/* A result is made of at least this many frames. */
 #define MIN_FRAMES 4
 
 /* Frames after which there are so many without the first ones. */
 #define ENOUGH_FRAMES (2 * MIN_FRAMES)
 
-/* Seconds that the stream lasts, at least. */
+/* The shortest time of the stream in seconds. */
 #define MIN_SECONDS 0.2
 
-/* Seconds until all processes have connected, and until the stream has ended.
- */
+/* Time limits in seconds: until all processes have connected, and until the
+ * stream has ended. */
 #define PATIENCE 30
 
 /* --- in the other processes ---------------------------------------------- */
 
-/* What came, in nanoseconds. */
+/* Times of the frames that have come, in nanoseconds. */
 typedef struct {
-  gint64 stamp; /* of the frame that is on its way */
+  gint64 stamp; /* of the frame that is being processed */
   GArray *times;
   GArray *delays;
 } Arrivals;
@@ -102,7 +103,7 @@ summarize (const Arrivals *arrivals, BenchIpcResult *result, GError **error)
   return TRUE;
 }
 
-/* TRUE at the end of the stream. */
+/* Waits for the end of the stream. Returns FALSE after an error. */
 static gboolean
 wait_for_end (GstElement *pipeline, GError **error)
 {

@@ -2,8 +2,8 @@
  *
  * bench-json.c: the results as JSON
  *
- * Everything that was measured, with extremes and single samples. Must not know
- * how it was measured.
+ * Contains everything that was measured, with extremes and single samples. Must
+ * not depend on how it was measured.
  */
 
 #include "bench-json.h"
@@ -64,7 +64,7 @@ set_summary (JsonObject *object, gdouble median, gdouble min, gdouble max)
   json_set_number (object, "max", max);
 }
 
-/* The summary and the samples, or the error. */
+/* Writes the summary and the samples, or the error. */
 static void
 set_samples (JsonObject *object, const BenchSamples *samples)
 {
@@ -140,7 +140,7 @@ make_variant (const BenchVariant *variant)
   return object;
 }
 
-/* The first variant beside each of the others. */
+/* Writes comparisons of the first variant with each of the others. */
 static JsonArray *
 make_comparisons (const BenchCase *c)
 {

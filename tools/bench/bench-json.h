@@ -11,7 +11,7 @@
 #include "bench-options.h"
 #include "bench-results.h"
 
-/* The caller frees it. docs/performance.md describes it. */
+/* The caller frees the result. docs/performance.md describes the format. */
 gchar *bench_json_write (const BenchResults *results,
     const GstStructure *machine, const BenchOptions *options);
 

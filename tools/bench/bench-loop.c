@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * bench-loop.c: frames written in a bare loop: what a pipeline can reach at
- * most
+ * bench-loop.c: writes frames in a bare loop, which is the upper limit for a
+ * pipeline
  *
- * The same writes as the benchmark's source makes, over as many frames of
- * memory, without GStreamer: what a pipeline lacks beside this is overhead, and
- * what this lacks beside ordinary memory is the machine's. Knows no pipelines.
+ * A loop writes in the same way as the benchmark's source, to the same number
+ * of frames, but without GStreamer. The difference from a pipeline is
+ * GStreamer's overhead. The difference from ordinary memory is due to the
+ * machine. Does not depend on pipelines.
  */
 
 #include "bench-loop.h"
@@ -14,10 +15,11 @@
 #include "bench-device.h"
 #include "bench-frames.h"
 
-/* Part of the time that is not counted: caches and page tables fill. */
+/* The part of the time that is not counted, in which caches and page tables are
+ * filled. */
 #define WARM_UP_SHARE 0.2
 
-/* Writes frames for @seconds, and at least one. */
+/* Writes frames for @seconds, but at least one frame. */
 static CUresult
 write_for (BenchFrames *frames, BenchFill *fill, gdouble seconds, gdouble *rate)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * bench-loop.h: frames written in a bare loop: what a pipeline can reach at
- * most
+ * bench-loop.h: writes frames in a bare loop, which is the upper limit for a
+ * pipeline
  */
 
 #ifndef BENCH_LOOP_H
@@ -23,9 +23,9 @@ typedef enum { BENCH_LOOP_RAM, BENCH_LOOP_WINDOW, BENCH_LOOP_STAGED } BenchLoop;
 /**
  * BenchWrites:
  * @size: bytes of a frame
- * @buffers: frames of memory that a thread goes through in turn, at most 16
+ * @buffers: the number of frames that a thread writes in turn, at most 16
  * @fill: how a thread writes
- * @area: bytes of the area that a thread copies from, where it is uncached
+ * @area: size of the area that a thread copies from, for BENCH_FILL_UNCACHED
  *
  * What a thread of a bare loop does.
  */
@@ -42,7 +42,7 @@ typedef struct {
  * @writes: what is written
  * @loop: where the frames are written to
  * @seconds: how long to measure
- * @samples: gets one sample: frames a second
+ * @samples: gets one sample: frames per second
  *
  * Writes frame after frame, and nothing else, in one thread.
  */

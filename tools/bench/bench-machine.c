@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * bench-machine.c: what the figures were measured on
+ * bench-machine.c: describes the machine of the measurements
  *
- * Asks the library, GStreamer and the kernel. Measures nothing.
+ * Uses the library, GStreamer and the kernel. Measures nothing.
  */
 
 #include "bench-machine.h"
@@ -12,8 +12,8 @@
 
 #include <vkgdr/vkgdr.h>
 
-/* The first model name of /proc/cpuinfo, else the kernel's word for the
- * architecture. */
+/* Returns the first model name in /proc/cpuinfo, or the kernel's name of the
+ * architecture if there is none. */
 static gchar *
 describe_cpu (const struct utsname *system)
 {

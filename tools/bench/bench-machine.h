@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * bench-machine.h: what the figures were measured on
+ * bench-machine.h: describes the machine of the measurements
  */
 
 #ifndef BENCH_MACHINE_H

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * bench-main.c: vkgdr-bench: measures what it costs to bring data to the GPU
+ * bench-main.c: the main program of vkgdr-bench, which measures how fast data
+ * get to the GPU
  *
- * The order of things, and nothing of how any of them is done.
+ * Calls the other files in their order.
  */
 
 #include <locale.h>
@@ -28,7 +29,7 @@ fail (const GError *error)
   return FALSE;
 }
 
-/* Writes @text, which it frees, to @path. */
+/* Writes @text to @path, and frees it. */
 static gboolean
 write_file (const gchar *path, gchar *text)
 {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * bench-memory.c: copies between the CPU and the device, by size
+ * bench-memory.c: measures copies between the CPU and the device, by size
  *
- * Through the window, and by the CUDA driver; beside them, the same copies
- * within ordinary memory. Knows no pipelines.
+ * The copies go through the window or are made by the CUDA driver. The same
+ * copies inside ordinary memory are measured for comparison. Does not depend on
+ * pipelines.
  */
 
 #include "bench-memory.h"
@@ -17,20 +18,20 @@
 #include "driver.h"
 #include <vkgdr/vkgdr.h>
 
-/* Part of --seconds that one way to copy takes at one size: there are some two
+/* The part of --seconds for one kind of copy of one size. There are about two
  * hundred of these. */
 #define SHARE 20
 
-/* Nanoseconds that are measured at a stretch at least, so that reading the
- * clock, which takes some 20, does not count. */
+/* The shortest time of one measurement in nanoseconds, so that reading the
+ * clock, which takes about 20 ns, does not matter. */
 #define MIN_STRETCH 4000
 
-/* Largest copies through an uncached window that are read: memcpy() gets 0.06
- * GB/s there, and streaming loads 1 GB/s. */
+/* The size of the largest copies from an uncached window. memcpy() has 0.06
+ * GB/s there, and streaming loads have 1 GB/s. */
 #define MAX_READ_MEMCPY ((gsize) 1 << 20)
 #define MAX_READ_STREAMING ((gsize) 16 << 20)
 
-/* Bytes of a transfer that measures the link. */
+/* The size of a transfer that measures the link. */
 #define LINK_SIZE ((gsize) 64 << 20)
 
 static const gsize all_sizes[] = { 64, 256, 1 << 10, 4 << 10, 16 << 10,
@@ -42,14 +43,14 @@ static const gsize quick_sizes[] = { 64, 4 << 10, 256 << 10 };
  * @cu: the driver
  * @size: bytes of each memory
  * @handle: the device, for @window
- * @window: memory that the CPU writes to
+ * @window: memory in the window
  * @bar: its host pointer
- * @cached: the CPU reads it as fast as its own
- * @device: memory of CUDA's
- * @pinned: host memory of CUDA's
+ * @cached: whether the CPU reads @window as fast as ordinary memory
+ * @device: memory that CUDA has allocated
+ * @pinned: pinned host memory
  * @ram: ordinary memory
- * @other: more of it
- * @stream: for what is asynchronous
+ * @other: the same
+ * @stream: for asynchronous copies
  */
 typedef struct {
   const vkgdr_cuda *cu;
@@ -65,7 +66,7 @@ typedef struct {
   CUstream stream;
 } Buffers;
 
-/* --- the ways to copy ---------------------------------------------------- */
+/* --- kinds of copies ---------------------------------------------------- */
 
 static CUresult
 window_memcpy (Buffers *b, gsize size)
@@ -198,13 +199,13 @@ dtoh_pinned_async (Buffers *b, gsize size)
 }
 
 /**
- * Way:
+ * CopyKind:
  * @id: its name in JSON
- * @label: its name for people
- * @direction: which way the bytes go
- * @copy: does it once
- * @max_uncached: bytes of the largest copy where the window is not cached, 0
- *   for any
+ * @label: its name in tables
+ * @direction: the direction of the copy
+ * @copy: makes one copy
+ * @max_uncached: size of the largest copy if the window is not cached; 0 means
+ *   any size
  */
 typedef struct {
   const gchar *id;
@@ -212,9 +213,9 @@ typedef struct {
   BenchDirection direction;
   CUresult (*copy) (Buffers *b, gsize size);
   gsize max_uncached;
-} Way;
+} CopyKind;
 
-static const Way ways[] = {
+static const CopyKind copy_kinds[] = {
   { "window-memcpy", "window, memcpy", BENCH_TO_DEVICE, window_memcpy },
   { "window-copy-1", "window, 1 thread", BENCH_TO_DEVICE, window_copy_1 },
   { "window-copy-2", "window, 2 threads", BENCH_TO_DEVICE, window_copy_2 },
@@ -260,7 +261,8 @@ allocate_window (Buffers *b, GError **error)
   return TRUE;
 }
 
-/* All of @size bytes, touched, so that no page fault is measured. */
+/* Allocates @size bytes and writes to all pages, so that no page fault is
+ * measured. */
 static gboolean
 allocate_host (Buffers *b, GError **error)
 {
@@ -307,8 +309,8 @@ buffers_clear (Buffers *b)
 
 /* --- measuring ----------------------------------------------------------- */
 
-/* Seconds a call. Calls are counted in batches that grow until one is long
- * beside the reading of the clock. */
+/* Returns seconds for one call. The calls are timed in batches, which grow
+ * until reading the clock does not matter. */
 static CUresult
 time_calls (Buffers *b, CUresult (*copy) (Buffers *, gsize), gsize size,
     gdouble seconds, gdouble *result)
@@ -340,7 +342,7 @@ time_calls (Buffers *b, CUresult (*copy) (Buffers *, gsize), gsize size,
 }
 
 static void
-measure (Buffers *b, const Way *way, BenchPoint *point, gdouble seconds)
+measure (Buffers *b, const CopyKind *kind, BenchPoint *point, gdouble seconds)
 {
   GError *error = NULL;
   gdouble value;
@@ -348,27 +350,28 @@ measure (Buffers *b, const Way *way, BenchPoint *point, gdouble seconds)
   if (point->seconds.error)
     return;
   if (bench_check (b->cu,
-          time_calls (b, way->copy, point->bytes, seconds, &value), way->label,
-          &error))
+          time_calls (b, kind->copy, point->bytes, seconds, &value),
+          kind->label, &error))
     g_array_append_val (point->seconds.values, value);
   else
     bench_samples_fail (&point->seconds, error);
 }
 
-/* One curve a way, with a point for each size that suits it. */
+/* Makes one curve for each kind of copy, with a point for each size up to its
+ * maximum. */
 static GPtrArray *
 make_curves (const Buffers *b, const gsize *sizes, guint n_sizes)
 {
   GPtrArray *curves = g_ptr_array_new ();
   guint i, j;
 
-  for (i = 0; i < G_N_ELEMENTS (ways); i++) {
-    BenchCurve *curve =
-        bench_curve_new (ways[i].id, ways[i].label, ways[i].direction);
+  for (i = 0; i < G_N_ELEMENTS (copy_kinds); i++) {
+    BenchCurve *curve = bench_curve_new (
+        copy_kinds[i].id, copy_kinds[i].label, copy_kinds[i].direction);
 
     for (j = 0; j < n_sizes; j++) {
-      if (b->cached || !ways[i].max_uncached
-          || sizes[j] <= ways[i].max_uncached)
+      if (b->cached || !copy_kinds[i].max_uncached
+          || sizes[j] <= copy_kinds[i].max_uncached)
         bench_curve_add (curve, sizes[j]);
     }
     g_ptr_array_add (curves, curve);
@@ -376,14 +379,14 @@ make_curves (const Buffers *b, const gsize *sizes, guint n_sizes)
   return curves;
 }
 
-/* Size by size, all ways in turn, and that as often as was asked for: what
- * disturbs the machine disturbs all ways. */
+/* Measures all kinds of copies in turn for each size, and repeats this. So a
+ * disturbance of the machine affects all kinds. */
 static void
 measure_all (Buffers *b, GPtrArray *curves, const gsize *sizes, guint n_sizes,
     const BenchOptions *options)
 {
   guint done = 0;
-  guint size, way;
+  guint size, kind;
   gint repeat;
 
   for (size = 0; size < n_sizes; size++) {
@@ -391,12 +394,12 @@ measure_all (Buffers *b, GPtrArray *curves, const gsize *sizes, guint n_sizes,
       bench_progress_show (done++, n_sizes * options->repeat,
           "copies of %" G_GSIZE_FORMAT " bytes, repetition %d of %d",
           sizes[size], repeat + 1, options->repeat);
-      for (way = 0; way < G_N_ELEMENTS (ways); way++) {
+      for (kind = 0; kind < G_N_ELEMENTS (copy_kinds); kind++) {
         BenchPoint *point =
-            bench_curve_find (g_ptr_array_index (curves, way), sizes[size]);
+            bench_curve_find (g_ptr_array_index (curves, kind), sizes[size]);
 
         if (point)
-          measure (b, &ways[way], point, options->seconds / SHARE);
+          measure (b, &copy_kinds[kind], point, options->seconds / SHARE);
       }
     }
   }
@@ -453,8 +456,8 @@ bench_memory_measure_link (GstVkgdrContext *context, BenchDirection direction,
   gst_vkgdr_context_pop (context);
 }
 
-/* Copies that follow each other without a wait: what is measured is the device,
- * not the calls. */
+/* The copies are queued without waits, so that the device is measured, and not
+ * the calls. */
 #define COPIES_AT_ONCE 64
 
 static CUresult

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * bench-memory.h: copies between the CPU and the device, by size
+ * bench-memory.h: measures copies between the CPU and the device, by size
  */
 
 #ifndef BENCH_MEMORY_H
@@ -14,10 +14,10 @@
 /**
  * bench_memory_run:
  * @context: the device
- * @options: what the user asked for
+ * @options: the user's options
  * @error: return location for a #GError
  *
- * Measures all ways to copy. One that fails says so in its samples.
+ * Measures all kinds of copies. If one fails, its samples have the error.
  *
  * Returns: (transfer full): array of BenchCurve, or %NULL where there is no
  *   memory to copy to
@@ -28,12 +28,12 @@ GPtrArray *bench_memory_run (
 /**
  * bench_memory_measure_link:
  * @context: the device
- * @direction: which way
+ * @direction: the direction of the transfers
  * @seconds: how long to measure
- * @samples: gets one sample: 10^9 bytes a second that one DMA transfer after
- *   the other carries from or to pinned memory
+ * @samples: gets one sample: 10^9 bytes per second of DMA transfers, one after
+ *   the other, from or to pinned memory
  *
- * Measures what the link carries at most, for comparison.
+ * Measures the maximum rate of the link, for comparison.
  */
 void bench_memory_measure_link (GstVkgdrContext *context,
     BenchDirection direction, gdouble seconds, BenchSamples *samples);
@@ -43,8 +43,8 @@ void bench_memory_measure_link (GstVkgdrContext *context,
  * @context: the device
  * @size: bytes of a copy
  * @seconds: how long to measure
- * @samples: gets one sample: 10^9 bytes a second that the device reads and
- *   writes, together, when it copies within its memory
+ * @samples: gets one sample: 10^9 bytes per second that the device reads and
+ *   writes, added together, when it copies inside its memory
  */
 void bench_memory_measure_device (GstVkgdrContext *context, gsize size,
     gdouble seconds, BenchSamples *samples);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * bench-options.c: what the user asked for
+ * bench-options.c: the options of the command line
  *
- * Reads the command line, and knows nothing of what becomes of it.
+ * Reads the command line. Must not depend on how the options are used.
  */
 
 #include "bench-options.h"

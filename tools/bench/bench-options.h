@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * bench-options.h: what the user asked for
+ * bench-options.h: the options of the command line
  */
 
 #ifndef BENCH_OPTIONS_H
@@ -12,17 +12,16 @@
  * BenchOptions:
  * @memory: measure copies
  * @pipelines: measure pipelines
- * @compare: (nullable): the user's own pipelines, which are measured in place
- * of ours
+ * @compare: (nullable): pipelines of the user, which are measured instead
  * @json: write JSON to standard output, instead of tables
  * @markdown: write the tables in Markdown
  * @quick: fewer sizes and smaller frames
- * @version: say the version, and no more
+ * @version: only print the version
  * @repeat: repetitions, at least 1
- * @seconds: of a measurement of a pipeline, more than 0
+ * @seconds: time of a measurement of a pipeline, more than 0
  * @device: CUDA device, or -1 to choose
- * @buffers: that a source's pool has at least
- * @fill: (nullable): how sources write; else each section has its own way
+ * @buffers: the smallest number of buffers in a source's pool
+ * @fill: (nullable): how sources write; each section has its own default
  * @first_frame: (nullable): a pipeline of which only the first frame counts
  * @consume: (nullable): a pipeline that takes frames of another process
  * @section: (nullable): the only sections of pipelines to measure, with commas
@@ -48,8 +47,8 @@ typedef struct {
   gchar *save;
 } BenchOptions;
 
-/* FALSE with @error set where they make no sense. Prints the help and exits
- * where that is asked for. */
+/* Returns FALSE with @error set if the options are wrong. Prints the help and
+ * exits if the user asks for it. */
 gboolean bench_options_parse (
     BenchOptions *options, gint *argc, gchar ***argv, GError **error);
 

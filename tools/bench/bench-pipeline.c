@@ -2,9 +2,8 @@
  *
  * bench-pipeline.c: measures the cases
  *
- * Each case is one source in front of several variants of what follows, run in
- * turn. Which cases there are, and how a pipeline is run and counted, are other
- * files' affairs.
+ * Each case has one source, followed by one of several variants, which run in
+ * turn. Other files list the cases, run pipelines and count.
  */
 
 #include "bench-pipeline.h"
@@ -20,15 +19,15 @@
 #include "bench-run.h"
 #include "bench-streams.h"
 
-/* Seconds that several streams run before they are counted: they find out which
- * of them do better with which access. */
+/* How many seconds several streams run before they are counted. In this time
+ * they find the best access modes. */
 #define STREAMS_WARM_UP 2.5
 
-/* Part of the time for which one number of direct loops is measured. */
+/* The part of the time for which one number of direct loops is measured. */
 #define LOOPS_SHARE 0.3
 
-/* Leaves those of the sections that are asked for, whose names have commas
- * between them. */
+/* Keeps the cases of the selected sections, whose names are separated by
+ * commas. */
 static void
 keep_sections (GPtrArray *cases, const gchar *names)
 {
@@ -50,8 +49,8 @@ keep_sections (GPtrArray *cases, const gchar *names)
 
 /* --- measuring ----------------------------------------------------------- */
 
-/* What was measured, which is seconds of a start and a rate of all else, in the
- * case's unit. */
+/* Converts a result, which is seconds for a start and otherwise a rate, to the
+ * unit of the case. */
 static gdouble
 convert (const BenchCase *c, gdouble rate)
 {
@@ -117,7 +116,7 @@ measure_kernel (const BenchCase *c, BenchVariant *variant,
   if (c->unit == BENCH_MICROSECONDS)
     rate = time * 1e6;
   else
-    rate = 2 * c->bytes / time / 1e9; /* it reads as much as it writes */
+    rate = 2 * c->bytes / time / 1e9; /* read and written */
   g_array_append_val (variant->samples.values, rate);
 }
 
@@ -219,7 +218,7 @@ measure_ipc (const BenchCase *c, BenchVariant *variant,
 typedef void (*Measure) (const BenchCase *c, BenchVariant *variant,
     GstVkgdrContext *context, const BenchOptions *options);
 
-/* Variants that are measured otherwise than by a pipeline's rate. */
+/* Variants that are not measured by the rate of a pipeline. */
 static const struct {
   const gchar *id;
   Measure measure;
@@ -259,8 +258,8 @@ measure (const BenchCase *c, BenchVariant *variant, GstVkgdrContext *context,
     how (c, variant, context, options);
 }
 
-/* Its variants in turn, as often as was asked for: what disturbs the machine
- * disturbs all of them. */
+/* Measures its variants in turn, and repeats this. So a disturbance of the
+ * machine affects all of them. */
 static void
 measure_case (const BenchCase *c, GstVkgdrContext *context,
     const BenchOptions *options, guint done, guint total)

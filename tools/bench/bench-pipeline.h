@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * bench-pipeline.h: which pipelines are measured, and beside which others
+ * bench-pipeline.h: measures the cases
  */
 
 #ifndef BENCH_PIPELINE_H
@@ -11,7 +11,7 @@
 #include "bench-options.h"
 #include "bench-results.h"
 
-/* Sections of cases, in order; each has at least one. */
+/* The sections of cases in their order. Each has at least one case. */
 #define BENCH_SECTION_START "start"
 #define BENCH_SECTION_PROCESS "process"
 #define BENCH_SECTION_LOOPS "loops"
@@ -32,7 +32,7 @@
 #define BENCH_SECTION_IPC_DELAY "ipc-delay"
 #define BENCH_SECTION_COMPARE "compare"
 
-/* Ids of variants. */
+/* The ids of variants. */
 #define BENCH_VKGDR "vkgdrupload"
 #define BENCH_VKGDR_DIRECT "vkgdrupload-direct"
 #define BENCH_VKGDR_STAGED "vkgdrupload-staged"
@@ -65,7 +65,7 @@
 /**
  * bench_pipeline_run:
  * @context: the device
- * @options: what the user asked for
+ * @options: the user's options
  * @error: return location for a #GError
  *
  * Measures all pipelines, or those of the section that is asked for. One that

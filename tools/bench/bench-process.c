@@ -2,8 +2,8 @@
  *
  * bench-process.c: the first frame of a pipeline in a process of its own
  *
- * Two processes have the same monotonic clock: the child prints when the first
- * frame came, and the parent knows when it started the child.
+ * Both processes have the same monotonic clock. The child prints the time of
+ * the first frame, and the parent knows when it has started the child.
  */
 
 #include "bench-process.h"

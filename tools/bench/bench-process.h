@@ -8,13 +8,14 @@
 
 #include <glib.h>
 
-/* Starts this program once more, which runs the pipeline @launch. @seconds:
- * from the start of the process to the first buffer at the pipeline's sink.
- * FALSE with @error set on failure. */
+/* Starts this program again, which runs the pipeline @launch. @seconds is the
+ * time from the start of the process to the first buffer at the pipeline's
+ * sink. Returns FALSE with @error set on failure. */
 gboolean bench_process_start (
     const gchar *launch, gdouble *seconds, GError **error);
 
-/* What that process does: prints the time of the first buffer. */
+/* Runs the pipeline in that process, and prints the time of the first
+ * buffer. */
 gboolean bench_process_print_first (const gchar *launch, GError **error);
 
 #endif /* BENCH_PROCESS_H */

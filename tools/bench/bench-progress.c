@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * bench-progress.c: one line on the terminal that tells how far things are
+ * bench-progress.c: one line on the terminal that shows the progress
  *
- * On standard error, since standard output is for results. Must not know what
- * is being done.
+ * It goes to standard error, because standard output is for results. Must not
+ * depend on what is done.
  */
 
 #include "bench-progress.h"
@@ -12,7 +12,8 @@
 #include <stdio.h>
 #include <unistd.h>
 
-/* Columns that are used, so that a line does not wrap on a usual terminal. */
+/* The width of the line in columns, so that it does not wrap on a usual
+ * terminal. */
 #define WIDTH 78
 
 void

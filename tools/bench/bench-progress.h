@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * bench-progress.h: one line on the terminal that tells how far things are
+ * bench-progress.h: one line on the terminal that shows the progress
  */
 
 #ifndef BENCH_PROGRESS_H
@@ -8,12 +8,12 @@
 
 #include <glib.h>
 
-/* Shows @done of @total and what is being done. Does nothing where standard
- * error is no terminal. */
+/* Shows @done of @total, and what is being done. Does nothing if standard error
+ * is not a terminal. */
 void bench_progress_show (guint done, guint total, const gchar *format, ...)
     G_GNUC_PRINTF (3, 4);
 
-/* Takes the line away. */
+/* Removes the line. */
 void bench_progress_clear (void);
 
 #endif /* BENCH_PROGRESS_H */

@@ -2,8 +2,7 @@
  *
  * bench-report.c: the results as tables
  *
- * Decides which figures stand in which table. How a table is set is another
- * file's affair, and so is how anything was measured.
+ * Chooses the figures of each table. Other files format the tables and measure.
  */
 
 #include "bench-report.h"
@@ -15,13 +14,13 @@
 #include "bench-summary.h"
 #include "bench-table.h"
 
-/* Variants of a case that are compared in its table, at most. */
+/* The largest number of variants that are compared in a table. */
 #define MOST_COMPARED 4
 
 /* What an empty cell shows. */
 #define NOTHING "-"
 
-/* "4 KiB" and the like. */
+/* Returns a size such as "4 KiB". */
 static gchar *
 format_size (gsize bytes)
 {
@@ -32,7 +31,7 @@ format_size (gsize bytes)
   return g_strdup_printf ("%" G_GSIZE_FORMAT " B", bytes);
 }
 
-/* Three significant digits. */
+/* Returns a number with three significant digits. */
 static gchar *
 format_number (gdouble value)
 {
@@ -93,7 +92,7 @@ add_point (BenchTable *table, const BenchPoint *point, Quantity quantity)
       "");
 }
 
-/* The curve with the most sizes: some have no large ones. */
+/* Returns the curve with the most sizes, because some have no large ones. */
 static const BenchCurve *
 longest (const GPtrArray *curves)
 {
@@ -168,8 +167,8 @@ add_variant (BenchTable *table, const BenchVariant *variant)
     add_number (table, summary.median, "");
 }
 
-/* The first variant beside another: how many times as much, or how much more
- * time. */
+/* Compares the first variant with another one, as a ratio or a difference of
+ * times. */
 static void
 add_comparison (BenchTable *table, const BenchCase *c, guint other)
 {
@@ -184,8 +183,8 @@ add_comparison (BenchTable *table, const BenchCase *c, guint other)
     add_number (table, summary.median, difference ? "" : "x");
 }
 
-/* A table of many variants has no room for comparisons: the summary has those
- * that matter, and JSON has all. */
+/* A table of many variants has no room for comparisons. The summary has the
+ * important ones, and JSON has all. */
 static gboolean
 has_comparisons (const BenchCase *c)
 {
@@ -263,7 +262,7 @@ bench_report_section_title (const gchar *section)
   return section;
 }
 
-/* Which number stands for which pipeline. */
+/* Lists the pipelines with their numbers. */
 static void
 print_key (const BenchCase *c, const BenchOptions *options)
 {
@@ -280,7 +279,7 @@ print_key (const BenchCase *c, const BenchOptions *options)
   finish (table, options);
 }
 
-/* One table a section, whose cases have the same variants. */
+/* Prints one table for each section. Its cases have the same variants. */
 static void
 print_pipelines (const GPtrArray *cases, const BenchOptions *options)
 {
@@ -317,7 +316,7 @@ add_summary_line (const gchar *title, gdouble value, gpointer data)
   add_number (table, value, "");
 }
 
-/* Nothing where none of its cases was measured. */
+/* Prints nothing if no case of the section was measured. */
 static void
 print_summary (const GPtrArray *cases, const BenchOptions *options)
 {

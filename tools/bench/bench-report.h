@@ -11,12 +11,11 @@
 #include "bench-options.h"
 #include "bench-results.h"
 
-/* Prints what was measured to standard output: on a terminal's terms, or in
- * Markdown. */
+/* Prints the results to standard output, for a terminal or in Markdown. */
 void bench_report_print (const BenchResults *results,
     const GstStructure *machine, const BenchOptions *options);
 
-/* The title of a section's table. */
+/* Returns the title of a section's table. */
 const gchar *bench_report_section_title (const gchar *section);
 
 #endif /* BENCH_REPORT_H */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * bench-results.c: what was measured: samples, their summaries and comparisons
+ * bench-results.c: the results: samples, their summaries and comparisons
  *
- * Must not know how anything is measured or shown.
+ * Must not depend on how they are measured or printed.
  */
 
 #include "bench-results.h"
@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Letters of an error that are kept. */
+/* The number of characters of an error that are kept. */
 #define LONGEST 600
 
 void
@@ -27,7 +27,8 @@ bench_samples_clear (BenchSamples *samples)
   g_free (samples->error);
 }
 
-/* One line, of a length that a table can bear: a compiler's log has many. */
+/* Makes one line of limited length for a table. The log of a compiler has many
+ * lines. */
 static gchar *
 shorten (const gchar *message)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * bench-results.h: what was measured: samples, their summaries and comparisons
+ * bench-results.h: the results: samples, their summaries and comparisons
  *
- * Must not know how anything is measured or shown.
+ * Must not depend on how they are measured or printed.
  */
 
 #ifndef BENCH_RESULTS_H
@@ -14,10 +14,10 @@
 
 /**
  * BenchSummary:
- * @median: of @n values; the mean of the middle two where @n is even
+ * @median: of @n values; the mean of the middle two if @n is even
  * @min: smallest
  * @max: largest
- * @n: how many; the rest means nothing where it is 0
+ * @n: number of values; if it is 0, the other members have no meaning
  */
 typedef struct {
   gdouble median;
@@ -28,8 +28,8 @@ typedef struct {
 
 /**
  * BenchSamples:
- * @values: of gdouble, one a repetition, in order
- * @error: (nullable): why there are no (more) samples; then none count
+ * @values: of gdouble, one for each repetition, in their order
+ * @error: (nullable): why a sample failed; then the values are not used
  */
 typedef struct {
   GArray *values;
@@ -40,8 +40,8 @@ typedef enum { BENCH_TO_DEVICE, BENCH_FROM_DEVICE } BenchDirection;
 
 /**
  * BenchPoint:
- * @bytes: of one call
- * @seconds: that a call took
+ * @bytes: the size of one call
+ * @seconds: the time of one call
  */
 typedef struct {
   gsize bytes;
@@ -51,11 +51,11 @@ typedef struct {
 /**
  * BenchCurve:
  * @id: its name in JSON
- * @label: its name for people
- * @direction: which way the bytes go
+ * @label: its name in tables
+ * @direction: the direction of the copies
  * @points: of BenchPoint, sizes ascending
  *
- * One way to copy, over sizes. The strings are the caller's, and static.
+ * One kind of copy, for all sizes. The strings are static.
  */
 typedef struct {
   const gchar *id;
@@ -66,11 +66,11 @@ typedef struct {
 
 /**
  * BenchUnit:
- * @BENCH_FRAMES_PER_SECOND: frames a second
- * @BENCH_BUFFERS_PER_SECOND: buffers a second
- * @BENCH_GB_PER_SECOND: 10^9 bytes a second
- * @BENCH_MICROSECONDS: microseconds a frame: less is better, and differences
- *   say more than ratios
+ * @BENCH_FRAMES_PER_SECOND: frames per second
+ * @BENCH_BUFFERS_PER_SECOND: buffers per second
+ * @BENCH_GB_PER_SECOND: 10^9 bytes per second
+ * @BENCH_MICROSECONDS: microseconds per frame: smaller is better, and
+ *   differences are more useful than ratios
  * @BENCH_MILLISECONDS: milliseconds to the first frame, likewise
  * @BENCH_MEGABYTES: 10^6 bytes of the device's memory, likewise
  */
@@ -86,10 +86,10 @@ typedef enum {
 /**
  * BenchVariant:
  * @id: its name in JSON and among the case's variants; static
- * @label: its name for people; static
+ * @label: its name in tables; static
  * @launch: (nullable): its pipeline
  * @batch: frames in a buffer that is counted
- * @note: (nullable): what else is known of the last sample
+ * @note: (nullable): additional text about the last sample
  * @samples: in the case's unit
  */
 typedef struct {
@@ -103,17 +103,17 @@ typedef struct {
 
 /**
  * BenchCase:
- * @section: the group of cases that it stands with; static
+ * @section: its group of cases; static
  * @id: its name in JSON
- * @title: its name for people
- * @unit: what its samples count
+ * @title: its name in tables
+ * @unit: the unit of its samples
  * @bytes: of one frame
- * @streams: how many run at once
+ * @streams: the number of streams at the same time
  * @fill: how frames are written
- * @area: bytes of the area that a stream copies from, where it is uncached
+ * @area: size of the area that a stream copies from, for BENCH_FILL_UNCACHED
  * @consumers: other processes that take the frames
- * @variants: of BenchVariant. The first is the one that is compared with each
- *   of the others
+ * @variants: of BenchVariant. The first one is compared with each of the
+ *   others
  */
 typedef struct {
   const gchar *section;
@@ -130,8 +130,8 @@ typedef struct {
 
 /**
  * BenchResults:
- * @curves: of BenchCurve, or %NULL where memory was not measured
- * @cases: of BenchCase, or %NULL where no pipeline was
+ * @curves: of BenchCurve, or %NULL if memory was not measured
+ * @cases: of BenchCase, or %NULL if no pipeline was
  */
 typedef struct {
   GPtrArray *curves;
@@ -141,16 +141,16 @@ typedef struct {
 void bench_samples_init (BenchSamples *samples);
 void bench_samples_clear (BenchSamples *samples);
 
-/* Takes over @error; the first one counts, as one line. */
+/* Takes ownership of @error. Only the first error is kept, as one line. */
 void bench_samples_fail (BenchSamples *samples, GError *error);
 
-/* All zero where the samples failed. */
+/* All members are 0 if the samples failed. */
 BenchSummary bench_samples_summarize (const BenchSamples *samples);
 
 BenchSummary bench_summarize (const gdouble *values, guint n);
 
-/* Of the samples of the same repetition: a / b, or a - b where @difference.
- * All zero where either failed. */
+/* Compares the samples of the same repetition: a / b, or a - b if @difference.
+ * All members are 0 if either failed. */
 BenchSummary bench_compare (
     const BenchSamples *a, const BenchSamples *b, gboolean difference);
 
@@ -158,29 +158,29 @@ BenchCurve *bench_curve_new (
     const gchar *id, const gchar *label, BenchDirection direction);
 BenchPoint *bench_curve_add (BenchCurve *curve, gsize bytes);
 
-/* (nullable) */
+/* Returns NULL if there is none. */
 BenchPoint *bench_curve_find (const BenchCurve *curve, gsize bytes);
 
-/* Takes over @id and @title. */
+/* Takes ownership of @id and @title. */
 BenchCase *bench_case_new (
     const gchar *section, gchar *id, gchar *title, BenchUnit unit, gsize bytes);
 
 /* @data is a BenchCase. */
 void bench_case_free (gpointer data);
 
-/* Takes over @launch. */
+/* Takes ownership of @launch. */
 BenchVariant *bench_case_add (
     BenchCase *c, const gchar *id, const gchar *label, gchar *launch);
 
-/* (nullable). @cases is nullable, too. */
+/* @cases is nullable. Returns NULL if there is none. */
 const BenchCase *bench_cases_find (const GPtrArray *cases, const gchar *id);
 
-/* (nullable) */
+/* Returns NULL if there is none. */
 BenchVariant *bench_case_find (const BenchCase *c, const gchar *id);
 
 const gchar *bench_unit_name (BenchUnit unit);
 
-/* Whether less is better, and differences say more than ratios. */
+/* Whether smaller is better, and differences are more useful than ratios. */
 gboolean bench_unit_has_differences (BenchUnit unit);
 
 void bench_results_clear (BenchResults *results);

@@ -1,33 +1,35 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * bench-run.c: runs one pipeline and counts what arrives
+ * bench-run.c: runs one pipeline and counts the buffers that arrive
  *
- * A probe on each sink's pad counts. All sinks are counted during the same
- * time, each from its first buffer to its last, so that short runs of slow
- * pipelines are exact, too. Must not know what the pipeline is for.
+ * A probe on the pad of each sink counts. All sinks are counted during the same
+ * time, each from its first buffer to its last one, so that short runs of slow
+ * pipelines are exact, too. Must not depend on the purpose of the pipeline.
  */
 
 #include "bench-run.h"
 
 #include "bench-clock.h"
 
-/* Buffers that each sink has seen, and part of the time that has passed, before
- * anything counts: kernels are compiled, pools filled, and policies settled. */
+/* The number of buffers that each sink gets, and the part of the time that
+ * passes, before anything is counted. In this time, kernels are compiled, pools
+ * are filled, and access modes are chosen. */
 #define WARM_UP_BUFFERS 4
 #define WARM_UP_SHARE 0.3
 
-/* Buffers from the first to the last that a rate is made of, at least. */
+/* A rate is measured over at least this many buffers. */
 #define MIN_INTERVALS 2
 
-/* Nanoseconds after which a pipeline that brings nothing is given up. */
+/* A pipeline without a result is given up after this time, in nanoseconds. */
 #define PATIENCE (30 * G_GINT64_CONSTANT (1000000000))
 
-/* How often the counters are looked at. */
+/* The interval in which the counters are read. */
 #define POLL (2 * GST_MSECOND)
 
 typedef enum { PHASE_WARM_UP, PHASE_COUNT, PHASE_DONE } Phase;
 
-/* What arrives at one sink. Times are of the buffers that count. */
+/* Counts the buffers that arrive at one sink. The times are those of the
+ * counted buffers. */
 typedef struct {
   GMutex lock;
   Phase phase;
@@ -108,7 +110,7 @@ enter_phase (GPtrArray *counters, Phase phase)
   }
 }
 
-/* Whether all sinks have seen as much as the phase asks for. */
+/* Whether all sinks have got as many buffers as the phase needs. */
 static gboolean
 is_enough (GPtrArray *counters)
 {
@@ -144,7 +146,7 @@ check_bus (GstBus *bus, GError **error)
   return FALSE;
 }
 
-/* Lets it run for @seconds, and for longer until there is enough. */
+/* Waits for @seconds, and for longer if there are not enough buffers. */
 static gboolean
 wait_for (GPtrArray *counters, GstBus *bus, gdouble seconds, GError **error)
 {
@@ -183,13 +185,13 @@ start (GstElement *pipeline, GstBus *bus, GError **error)
   if (gst_element_set_state (pipeline, GST_STATE_PLAYING)
       != GST_STATE_CHANGE_FAILURE)
     return TRUE;
-  if (check_bus (bus, error)) /* no message tells why */
+  if (check_bus (bus, error)) /* there is no message with a reason */
     g_set_error_literal (error, GST_CORE_ERROR, GST_CORE_ERROR_STATE_CHANGE,
         "the pipeline does not start");
   return FALSE;
 }
 
-/* Looks at a pipeline that has run for its time, and still runs. */
+/* Examines a pipeline that has run for its time, and is still running. */
 typedef gboolean (*Look) (
     GstElement *pipeline, gpointer user_data, GError **error);
 
@@ -228,7 +230,7 @@ read_kernel_time (GstElement *pipeline, gpointer user_data, GError **error)
   return FALSE;
 }
 
-/* What the device and our allocator tell. */
+/* Reads how much memory of the device is in use, and the allocator's part. */
 static gboolean
 read_memory (GstVkgdrContext *context, BenchMemory *memory, GError **error)
 {
@@ -243,7 +245,7 @@ read_memory (GstVkgdrContext *context, BenchMemory *memory, GError **error)
   return ok;
 }
 
-/* Where to look, and what was there before. */
+/* How much memory was in use before, and where to store the difference. */
 typedef struct {
   GstVkgdrContext *context;
   BenchMemory before;
@@ -389,7 +391,7 @@ bench_run_memory (const gchar *launch, GstVkgdrContext *context,
   MemoryLook look = { .context = context, .more = memory };
   gdouble rate;
 
-  /* What an earlier pipeline left would be taken up again, and not seen. */
+  /* Memory of an earlier pipeline would be recycled, and not counted. */
   gst_vkgdr_allocator_free_held (allocator);
   gst_object_unref (allocator);
   return read_memory (context, &look.before, error)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * bench-run.h: runs one pipeline and counts what arrives
+ * bench-run.h: runs one pipeline and counts the buffers that arrive
  */
 
 #ifndef BENCH_RUN_H
@@ -10,40 +10,40 @@
 
 /**
  * bench_run:
- * @launch: a pipeline, as gst-launch-1.0 takes it, with at least one sink
+ * @launch: a pipeline, in the syntax of gst-launch-1.0, with at least one sink
  * @context: the device for elements that can use it
- * @warm_up: seconds that it runs before it is counted, at least
- * @seconds: how long to count, after the warm-up
- * @rate: (out): buffers a second, of all sinks together
+ * @warm_up: the shortest time before buffers are counted, in seconds
+ * @seconds: how long to count after that
+ * @rate: (out): buffers per second, of all sinks together
  * @error: return location for a #GError
  *
- * Returns: %FALSE with @error set where the pipeline cannot be made, fails, or
- *   brings nothing
+ * Returns: %FALSE with @error set if the pipeline cannot be made, fails, or
+ *   sends no buffers
  */
 gboolean bench_run (const gchar *launch, GstVkgdrContext *context,
     gdouble warm_up, gdouble seconds, gdouble *rate, GError **error);
 
 /**
  * bench_run_kernel:
- * @launch: a pipeline, as gst-launch-1.0 takes it, whose element named `timed`
- *   tells a `kernel-time` in its stats
+ * @launch: a pipeline, in the syntax of gst-launch-1.0, whose element named
+ *   `timed` has a `kernel-time` in its stats
  * @context: the device for elements that can use it
  * @seconds: how long to run
- * @time: (out): seconds that the device worked on a frame
+ * @time: (out): the time of a frame's kernel on the device, in seconds
  * @error: return location for a #GError
  *
- * Returns: %FALSE with @error set, as bench_run(), or where the element tells
- *   no time
+ * Returns: %FALSE with @error set, as bench_run(), or if the element has no
+ *   such time
  */
 gboolean bench_run_kernel (const gchar *launch, GstVkgdrContext *context,
     gdouble seconds, gdouble *time, GError **error);
 
 /**
  * BenchMemory:
- * @used: bytes of the device's memory that are in use more than before
- * @pool: bytes that the context's allocator has more than before
+ * @used: by how many bytes the memory in use on the device has grown
+ * @pool: by how many bytes the memory of the context's allocator has grown
  *
- * What a running pipeline takes of the device.
+ * The memory that a running pipeline uses.
  */
 typedef struct {
   gdouble used;
@@ -52,11 +52,11 @@ typedef struct {
 
 /**
  * bench_run_memory:
- * @launch: a pipeline, as gst-launch-1.0 takes it, with at least one sink
+ * @launch: a pipeline, in the syntax of gst-launch-1.0, with at least one sink
  * @context: the device for elements that can use it
- * @seconds: how long to run before looking
- * @memory: (out): what it takes while it runs. Other processes on the device
- *   count as well
+ * @seconds: how long to run before the memory is read
+ * @memory: (out): the memory that it uses. Other processes on the device are
+ *   counted, too
  * @error: return location for a #GError
  *
  * Returns: %FALSE with @error set, as bench_run()
@@ -66,7 +66,7 @@ gboolean bench_run_memory (const gchar *launch, GstVkgdrContext *context,
 
 /**
  * bench_run_start:
- * @launch: a pipeline, as gst-launch-1.0 takes it, with one sink
+ * @launch: a pipeline, in the syntax of gst-launch-1.0, with one sink
  * @context: the device for elements that can use it
  * @seconds: (out): from the change of state to the first buffer at the sink
  * @error: return location for a #GError
@@ -78,9 +78,9 @@ gboolean bench_run_start (const gchar *launch, GstVkgdrContext *context,
 
 /**
  * bench_run_first:
- * @launch: a pipeline, as gst-launch-1.0 takes it, with one sink
- * @context: (nullable): the device for elements that can use it; they find one
- *   by themselves without it
+ * @launch: a pipeline, in the syntax of gst-launch-1.0, with one sink
+ * @context: (nullable): the device for elements that can use it; without it,
+ *   they open one themselves
  * @time: (out): when the first buffer came to the sink
  * @error: return location for a #GError
  *

@@ -2,9 +2,9 @@
  *
  * bench-source.c: the element vkgdrbenchsrc, which writes frames
  *
- * It does what any producer does, and as little else as can be: takes a buffer
- * from a pool, maps it, writes every byte, and hands it on. Must not know what
- * is downstream.
+ * It does what any producer does, and nothing else: it takes a buffer from a
+ * pool, maps it, writes every byte, and pushes it. Must not depend on what is
+ * downstream.
  */
 
 #include "bench-source.h"
@@ -16,10 +16,11 @@
 GST_DEBUG_CATEGORY_STATIC (bench_source_debug);
 #define GST_CAT_DEFAULT bench_source_debug
 
-/* Buffers of its own pool at most: what keeps them must give them back. */
+/* The largest number of buffers in its own pool. An element that keeps buffers
+ * has to return them. */
 #define MAX_BUFFERS 16
 
-/* Bytes from one read to the next: a cache line. */
+/* The distance between two reads in bytes: a cache line. */
 #define LINE 64
 
 typedef enum { POOL_DOWNSTREAM, POOL_OWN } BenchSourcePool;
@@ -38,7 +39,8 @@ struct _BenchSource {
 
   BenchFill writer;
   guint64 frame;
-  guint64 sum; /* of what was read, so that it is read */
+  guint64 sum; /* the sum of the bytes that were read, so that the compiler
+                * keeps the reads */
 };
 
 enum {
@@ -128,7 +130,8 @@ bench_source_get_caps (GstBaseSrc *src, GstCaps *filter)
   return result;
 }
 
-/* A frame has the bytes that its caps say; anything else has `size`. */
+/* The size of a frame follows from the caps. Other buffers have `size`
+ * bytes. */
 static gboolean
 bench_source_set_caps (GstBaseSrc *src, GstCaps *caps)
 {
@@ -148,7 +151,7 @@ bench_source_set_caps (GstBaseSrc *src, GstCaps *caps)
   return TRUE;
 }
 
-/* Replaces all that downstream offers by a pool of ordinary memory. */
+/* Replaces the pools that downstream offers by a pool of ordinary memory. */
 static void
 insist_on_own_pool (GstBaseSrc *src, GstQuery *query)
 {
@@ -175,8 +178,8 @@ insist_on_own_pool (GstBaseSrc *src, GstQuery *query)
   gst_object_unref (pool);
 }
 
-/* One buffer alone, recycled at once, would stay in the processor's cache: no
- * pipeline that does anything with its frames is so lucky. */
+/* The pool has several buffers. A single buffer would stay in the processor's
+ * cache, which does not happen in a real pipeline. */
 static void
 insist_on_buffers (BenchSource *self, GstQuery *query)
 {
@@ -262,7 +265,7 @@ bench_source_stop (GstBaseSrc *src)
 
 /* --- GObject ------------------------------------------------------------- */
 
-/* Properties are set before it starts, and not changed after. */
+/* Properties are set before the start, and not changed later. */
 static void
 bench_source_set_property (
     GObject *object, guint id, const GValue *value, GParamSpec *pspec)

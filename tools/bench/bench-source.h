@@ -13,7 +13,7 @@ G_BEGIN_DECLS
 #define BENCH_TYPE_SOURCE (bench_source_get_type ())
 G_DECLARE_FINAL_TYPE (BenchSource, bench_source, BENCH, SOURCE, GstPushSrc)
 
-/* Makes `vkgdrbenchsrc` known to this process. */
+/* Registers the element `vkgdrbenchsrc` in this process. */
 gboolean bench_source_register (void);
 
 G_END_DECLS

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * bench-streams.c: bare loops in several threads at once
+ * bench-streams.c: bare loops in several threads
  *
- * What the machine allows several streams at most, with all threads direct, all
- * staged, or some of each. Knows no pipelines.
+ * Measures the upper limit for several streams, with direct access in all
+ * threads, staged access in all threads, or a mix. Does not depend on
+ * pipelines.
  */
 
 #include "bench-streams.h"
@@ -14,18 +15,18 @@
 
 #define MAX_THREADS 64
 
-/* Part of the time that is not counted. */
+/* The part of the time that is not counted. */
 #define WARM_UP_SHARE 0.3
 
-/* Frames that each thread has to write while it counts, and nanoseconds after
- * which the measurement ends all the same. */
+/* The number of frames that each thread has to write in the counted time, and a
+ * limit of that time in nanoseconds. */
 #define MIN_FRAMES 3
 #define PATIENCE (10 * G_GINT64_CONSTANT (1000000000))
 
-/* Microseconds between two looks at the threads. */
+/* The interval in which the threads are checked, in microseconds. */
 #define POLL 1000
 
-/* Of so many threads or fewer, every number is tried. */
+/* Up to this number of threads, every mix is measured. */
 #define ALL_NUMBERS 4
 
 typedef enum { PHASE_WARM_UP, PHASE_COUNT, PHASE_DONE } Phase;
@@ -39,7 +40,7 @@ typedef struct {
   BenchFrames *staged; /* or NULL */
   gboolean is_direct;
 
-  gint frames; /* atomic: written while it counts */
+  gint frames; /* atomic: frames in the counted time */
   gint64 first;
   gint64 last;
   CUresult result;
@@ -55,7 +56,7 @@ struct _Streams {
   Thread threads[MAX_THREADS];
 };
 
-/* The first frame that counts starts the clock. */
+/* The first counted frame starts the clock. */
 static void
 count_frame (Thread *self)
 {
@@ -114,7 +115,7 @@ let_count (Streams *self)
   g_atomic_int_set (&self->phase, PHASE_DONE);
 }
 
-/* Frames a second of all threads. */
+/* Returns the frames per second of all threads together. */
 static gboolean
 sum_rates (const Streams *self, gdouble *rate, GError **error)
 {
@@ -133,7 +134,7 @@ sum_rates (const Streams *self, gdouble *rate, GError **error)
   return TRUE;
 }
 
-/* Measures with @n_direct direct threads. */
+/* Measures with @n_direct threads that write directly. */
 static gboolean
 measure (Streams *self, guint n_direct, gdouble *rate, GError **error)
 {
@@ -199,7 +200,7 @@ typedef struct {
   gdouble rate;
 } Best;
 
-/* Measures @n_direct, and keeps it where it is better. */
+/* Measures with @n_direct, and keeps the result if it is better. */
 static gboolean
 try_number (Streams *self, guint n_direct, Best *best, GError **error)
 {
@@ -212,8 +213,9 @@ try_number (Streams *self, guint n_direct, Best *best, GError **error)
   return TRUE;
 }
 
-/* All numbers of few threads; of more, those at even distances, and then one at
- * either side of the best. */
+/* With few threads, measures every number of direct threads. With more,
+ * measures some at even distances, and then the two numbers beside the best
+ * one. */
 static gboolean
 find_best (Streams *self, Best *best, GError **error)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * bench-summary.c: the ratios that say most
+ * bench-summary.c: the most important ratios
  *
- * Ratios between cases, or to the better of two variants, which the tables do
- * not have. Must not know how anything was measured or is shown.
+ * These are ratios between cases, or to the better of two variants, which the
+ * tables do not have. Must not depend on how they are measured or printed.
  */
 
 #include "bench-summary.h"
@@ -18,7 +18,7 @@ typedef struct {
   guint n;
 } Summary;
 
-/* Zero where it was not measured. */
+/* All members are 0 if it was not measured. */
 static gdouble
 median_of (const BenchCase *c, const gchar *id)
 {
@@ -53,7 +53,8 @@ add_streams (Summary *self, const BenchCase *c)
       median_of (c, BENCH_LOOPS_BEST));
 }
 
-/* The better bare loop of the same frame, whose case has another ending. */
+/* Returns the better bare loop of the same frame. The ids of these cases only
+ * differ at the end. */
 static gdouble
 better_loop (const GPtrArray *cases, const BenchCase *c, gsize stem)
 {

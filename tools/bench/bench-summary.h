@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * bench-summary.h: the ratios that say most
+ * bench-summary.h: the most important ratios
  */
 
 #ifndef BENCH_SUMMARY_H
@@ -11,8 +11,8 @@
 typedef void (*BenchSummaryFunc) (
     const gchar *title, gdouble value, gpointer user_data);
 
-/* Calls @func for each ratio whose parts were measured. Returns how many there
- * are. */
+/* Calls @func for each ratio of two measured values. Returns the number of
+ * ratios. */
 guint bench_summary_foreach (
     const GPtrArray *cases, BenchSummaryFunc func, gpointer user_data);
 

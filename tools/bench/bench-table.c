@@ -2,7 +2,7 @@
  *
  * bench-table.c: a table of texts, for a terminal or in Markdown
  *
- * Must not know what the texts mean.
+ * Must not depend on the meaning of the texts.
  */
 
 #include "bench-table.h"
@@ -11,10 +11,10 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Letters of a failure that stands in its cell. */
+/* The longest error that is written to its cell, in characters. */
 #define SHORT 14
 
-/* Rows are arrays of strings; the first is the head. */
+/* Rows are arrays of strings. The first row is the head. */
 struct _BenchTable {
   gchar *title;
   BenchCells cells;
@@ -93,7 +93,7 @@ column_width (const BenchTable *table, guint column)
   return width;
 }
 
-/* printf() would count bytes. */
+/* printf() would count bytes instead of characters. */
 static void
 print_padded (const gchar *text, gint width, gboolean on_the_right)
 {
@@ -111,7 +111,7 @@ print_row (const BenchTable *table, const GPtrArray *row, BenchStyle style)
   guint i;
 
   for (i = 0; i < row->len; i++) {
-    gboolean last = i + 1 == row->len; /* nothing to align behind it */
+    gboolean last = i + 1 == row->len; /* there is no next column to align */
 
     fputs (markdown ? "| " : "  ", stdout);
     print_padded (row->pdata[i],

@@ -12,8 +12,8 @@ typedef enum { BENCH_STYLE_TERMINAL, BENCH_STYLE_MARKDOWN } BenchStyle;
 
 /**
  * BenchCells:
- * @BENCH_CELLS_NUMBERS: all columns but the first are set on the right
- * @BENCH_CELLS_TEXTS: all columns are set on the left
+ * @BENCH_CELLS_NUMBERS: all columns except the first are aligned right
+ * @BENCH_CELLS_TEXTS: all columns are aligned left
  */
 typedef enum { BENCH_CELLS_NUMBERS, BENCH_CELLS_TEXTS } BenchCells;
 
@@ -22,15 +22,15 @@ typedef struct _BenchTable BenchTable;
 BenchTable *bench_table_new (const gchar *title, BenchCells cells);
 void bench_table_free (BenchTable *table);
 
-/* Starts a row; the first one is the head. */
+/* Starts a row. The first row is the head. */
 void bench_table_add_row (BenchTable *table);
 
 /* Adds a cell to the last row. */
 void bench_table_add_cell (BenchTable *table, const gchar *format, ...)
     G_GNUC_PRINTF (2, 3);
 
-/* Adds a cell for something that failed: short texts stand there themselves,
- * others below the table. */
+/* Adds a cell for an error: a short text in the cell itself, a longer one below
+ * the table. */
 void bench_table_add_failure (BenchTable *table, const gchar *text);
 
 void bench_table_print (const BenchTable *table, BenchStyle style);

@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Draws the results that vkgdr-bench saved with --save.
 
-Makes one picture for each table, narrow enough for a telephone. Each line of
-text has a place of its own, so that nothing covers anything else. The bars of
-one case have a common scale; the thin line at the end of a bar goes from the
-smallest to the largest sample, if the file has them.
+Makes one picture for each table, narrow enough for a telephone. Each line of text has
+its own place, so that texts do not overlap. The bars of one case have a common scale.
+The thin line at the end of a bar reaches from the smallest to the largest sample, if
+the file has them.
 """
 
 import argparse
@@ -19,19 +19,19 @@ import matplotlib
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullFormatter
 
-# Lengths are inches.
+# Lengths are in inches.
 WIDTH = 4.5
 MARGIN = 0.15
 FULL = WIDTH - 2 * MARGIN
-LINE = 0.21  # of text
+LINE = 0.21  # height of a line of text
 BAR = 0.12
 GAP = 0.12
 PLOT_HEIGHT = 3.0
-AXIS_LEFT = 0.65  # room for the numbers beside an axis
+AXIS_LEFT = 0.65  # room for the numbers of an axis
 AXIS_BELOW = 0.45
-SAMPLE = 0.45  # of a curve, beside its name
+SAMPLE = 0.45  # the line of a curve, in front of its name
 
-# Characters that fit the width, in the widest font that a viewer may choose.
+# The number of characters in a line, in the widest font that a viewer may choose.
 TITLE_COLUMNS = 34
 COLUMNS = 48
 VALUE_COLUMNS = 10
@@ -45,7 +45,7 @@ STYLE = {
     "font.family": "sans-serif",
     "font.sans-serif": ["DejaVu Sans", "Verdana", "sans-serif"],
     "font.size": 10,
-    # The same file gives the same picture, whose text a program can search.
+    # The same file always gives the same picture, and programs can search its text.
     "svg.fonttype": "none",
     "svg.hashsalt": "vkgdr-plot",
 }
@@ -54,7 +54,7 @@ DASHES = ("-", "--", ":")
 
 
 def format_number(value):
-    """Three digits, or all that stand before the point."""
+    """Returns three digits, or all digits in front of the point."""
     digits = next((n for n, least in enumerate((99.95, 9.995, 0.995)) if value >= least), 3)
     return f"{value:.{digits}f}"
 
@@ -69,8 +69,8 @@ def format_size(size, _position=None):
 class Sheet:
     """A picture that is filled from the top to the bottom.
 
-    The height is known at the end, so the sheet keeps what is to be drawn:
-    functions of the figure, and of axes in inches that cover all of it.
+    Its height is only known at the end, so the sheet keeps a list of drawings. Each is
+    a function of the figure, and of axes in inches that cover the whole figure.
     """
 
     def __init__(self, title, unit):
@@ -85,20 +85,20 @@ class Sheet:
         self.y += GAP
 
     def add_line(self, text, value="", left=MARGIN, **style):
-        """A line of text, with a value at the right."""
+        """Adds a line of text, with a value at the right."""
         y = self.y + LINE / 2
 
         def draw(_figure, canvas):
             for x, side, part in (left, "left", text), (WIDTH - MARGIN, "right", value):
                 if part:
-                    # A text is no formula, whatever is in it.
+                    # Texts are not formulas, even if they contain signs of formulas.
                     canvas.text(x, y, part, ha=side, va="center", parse_math=False, **style)
 
         self.drawings.append(draw)
         self.y += LINE
 
     def add_text(self, text, value="", columns=COLUMNS, **style):
-        """As many lines as the text takes; the value stands in the last."""
+        """Adds a text of one or more lines. The value is in the last line."""
         if value:
             columns -= max(VALUE_COLUMNS, len(value) + 1)
         *lines, last = textwrap.wrap(text, columns) or [""]
@@ -107,7 +107,7 @@ class Sheet:
         self.add_line(last, value, **style)
 
     def add_bar(self, color, length, low, high):
-        """A bar and the range of its samples, as parts of the width."""
+        """Adds a bar, and the range of its samples, as parts of the width."""
         y = self.y + BAR / 2
 
         def draw(_figure, canvas):
@@ -118,9 +118,9 @@ class Sheet:
         self.y += BAR + GAP / 2
 
     def add_curves(self, curves, set_up):
-        """Curves are (label, x, y); `set_up` prepares their axes."""
+        """Adds curves, which are (label, x, y). `set_up` prepares their axes."""
         top = self.y + GAP
-        # Of two curves on the same way, the dashes of one let the other be seen.
+        # If two curves are at the same place, dashes make both visible.
         looks = [
             {
                 "color": COLOURS[i % len(COLOURS)],
@@ -148,7 +148,7 @@ class Sheet:
             self.add_text(label, left=MARGIN + SAMPLE + 0.1, columns=COLUMNS - 8)
 
     def add_sample(self, look):
-        """A piece of a curve, beside the line of text that follows."""
+        """Adds a piece of a curve in front of the following line of text."""
         y = self.y + LINE / 2
         self.drawings.append(
             lambda _figure, canvas: canvas.plot([MARGIN, MARGIN + SAMPLE], [y, y], **look)
@@ -166,7 +166,7 @@ class Sheet:
 
 
 def add_machine(sheet, results):
-    """What the figures were taken on."""
+    """Adds a description of the machine."""
     machine = results["machine"]
     sheet.add_gap()
     for text in (
@@ -177,7 +177,7 @@ def add_machine(sheet, results):
 
 
 def is_shown(curve, names):
-    """Without the curves that tell the same as another, or next to it."""
+    """Whether the curve is drawn. Some curves are almost the same as others."""
     name = curve["id"]
     if name.replace("-async", "") != name and name.replace("-async", "") in names:
         return False
@@ -211,7 +211,7 @@ def draw_memory(results, direction):
 
 
 def draw_streams(results, cases):
-    """Curves over the number of streams."""
+    """Draws curves over the number of streams."""
     counts = [case["streams"] for case in cases]
     lines = []
     for i, variant in enumerate(cases[0]["variants"]):
@@ -221,7 +221,8 @@ def draw_streams(results, cases):
             lines.append((variant["label"], *zip(*points)))
 
     def set_up(axes):
-        # Their distances say nothing: 1, 4, 8 and 16 have room side by side.
+        # The numbers of streams have equal distances, so that there is room for 1, 4, 8
+        # and 16.
         axes.set_xticks(range(len(counts)), [str(count) for count in counts])
         axes.set_xlim(-0.1, len(counts) - 0.9)
         axes.set_ylim(bottom=0)
@@ -234,7 +235,7 @@ def draw_streams(results, cases):
 
 
 def draw_cases(results, cases):
-    """Bars, case by case."""
+    """Draws bars for each case."""
     sheet = Sheet(title_of(cases[0]), cases[0]["unit"])
     for case in cases:
         sheet.add_gap()
@@ -255,12 +256,12 @@ def draw_cases(results, cases):
 
 
 def title_of(case):
-    """Of the case's table. Files of older versions do not have it."""
+    """Returns the title of the case's table. Files of older versions do not have it."""
     return case.get("table", case["section"])
 
 
 def draw_all(results):
-    """Yields names and figures."""
+    """Yields the names and the figures."""
     for direction in MEMORY_TITLES:
         if any(curve["direction"] == direction for curve in results.get("memory", [])):
             yield direction, draw_memory(results, direction)
@@ -272,7 +273,9 @@ def draw_all(results):
 
 
 def save(figure, path):
-    """Of SVG, the same bytes for the same figure, and with a licence."""
+    """Saves the figure. As SVG, it has a licence, and the same figure gives the same
+    bytes.
+    """
     if not path.endswith(".svg"):
         figure.savefig(path, dpi=160)
         return
