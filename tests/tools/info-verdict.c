@@ -101,7 +101,7 @@ GST_START_TEST (test_ready)
   judge (&f);
   fail_unless_equals_int (f.verdict->level, INFO_READY);
   fail_unless_equals_string (f.verdict->text,
-      "ready: the CPU writes straight into 24 GiB of the GPU's memory");
+      "ready: the CPU writes directly into 24 GiB of the GPU's memory");
   fail_unless (f.verdict->remedy == NULL);
   fail_unless_equals_int (f.verdict->findings->len, 0);
   info_verdict_free (f.verdict);

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""docs/upstreams.md: the table as a page, and what a page says of an element.
+"""docs/upstreams.md: the table as a page, and the text of the page about an element.
 
-Must not know how results come about.
+Must not depend on how the results are made.
 """
 
 import pathlib
@@ -19,21 +19,21 @@ HEAD = """\
 
 # Upstream elements
 
-Any element can be before `vkgdrupload`. This table shows what becomes of the
-frames, audio or bytes of elements from Debian's packages. Each runs once into
-`vkgdrupload ! vkgdrdownload` and once without these two: the bytes that arrive
-are the same. How they went is what the property `stats` of `vkgdrupload` counts:
+Any element can be in front of `vkgdrupload`. This table shows how elements of
+Debian's packages bring frames, audio or bytes to the GPU. Each one was run with
+`vkgdrupload ! vkgdrdownload` after it, and without these two, and the output was the
+same. The property `stats` of `vkgdrupload` counts the bytes:
 
-| in the table | in `stats` | what it means |
+| in the table | in `stats` | meaning |
 |---|---|---|
-| written straight | `bytes-direct` | The element wrote into GPU memory. Nothing was copied. |
+| written directly | `bytes-direct` | The element wrote into GPU memory. Nothing was copied. |
 | staged | `bytes-staged` | The element wrote into a staging buffer of pinned memory, which was sent by DMA when the element unmapped it. |
-| DMA | `bytes-dma` | The element has memory of its own, which was sent by DMA from where it lay. |
+| DMA | `bytes-dma` | The element has memory of its own, which was sent by DMA without another copy. |
 | copied | `bytes-copied` | The element has memory of its own, which the CPU copied into GPU memory. |
 
-The property `access` was `direct`, so that the table does not depend on what is
-measured: with `access=auto`, staged may take the place of written straight where
-that is faster. The sizes are those of the buffers that arrive.
+The property `access` was `direct`, so that the table does not depend on measurements.
+With `access=auto`, "staged" can replace "written directly" if it is faster. The sizes
+are those of the buffers at the end of the pipeline.
 
 """
 
@@ -41,19 +41,22 @@ VERSION = re.compile(r"^Made with GStreamer (\d+\.\d+), ", re.M)
 ROW = re.compile(r"^\| `([\w-]+)` \| (.*?) \| (.*?) \|$", re.M)
 
 NAMES = {
-    "direct": "written straight",
+    "direct": "written directly",
     "staged": "staged",
     "dma": "DMA",
     "copied": "copied",
     "peer": "copied on the device",
-    "untouched": "written by no CPU",
+    "untouched": "not written by the CPU",
 }
 
 
 def describe(case: Case, result: Result) -> str:
-    """How the bytes went. Which of a pool's memories come back in time to be
-    sent by DMA is chance: their share is not told. Nor is the padding that a
-    decoder adds, which depends on the processor."""
+    """Describes where the bytes were written.
+
+    It is chance which memories of a pool come back in time to be sent by DMA, so their
+    share is not given. The padding of a decoder is not given either, because it depends
+    on the processor.
+    """
     ways = {w: n for w, n in result.ways.items() if n > 0}
     mean = f"{round(result.size / result.buffers)} bytes a buffer"
     if case.stream:
@@ -67,12 +70,12 @@ def describe(case: Case, result: Result) -> str:
     return f"{NAMES[first]}, {less}; {mean}"
 
 
-def is_straight(result: Result) -> bool:
+def is_direct(result: Result) -> bool:
     return all(n == 0 for w, n in result.ways.items() if w != "direct")
 
 
 class Page:
-    """What the page in the tree says."""
+    """The content of the page in the tree."""
 
     def __init__(self, text: str) -> None:
         version = VERSION.search(text)
@@ -85,13 +88,15 @@ def read() -> Page:
 
 
 def row(case: Case, result: Result) -> List[str]:
-    """The cells of an element beside its name."""
-    return [describe(case, result), "" if is_straight(result) else case.reason or ""]
+    """The cells of an element after its name."""
+    return [describe(case, result), "" if is_direct(result) else case.reason or ""]
 
 
 def write(version: str, results: Dict[Case, Optional[Result]]) -> None:
-    """Elements without a result keep what the page has said of them: they are not
-    on this machine, as unixfdsrc is only in GStreamer 1.24 and later."""
+    """Writes the page. Elements without a result keep their text. They are not
+    installed on this machine. For example, unixfdsrc is only in GStreamer 1.24 and
+    later.
+    """
     old = read().rows
     lines = [HEAD + f"Made with GStreamer {version}, on the software device.\n"]
     group = None

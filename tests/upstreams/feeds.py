@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""What has to run beside a pipeline: senders, and programs that push.
+"""Feeds: senders that run at the same time as a pipeline, and programs that push.
 
-A feed has the values that the launch line names in braces, and starts when the
-pipeline plays. Everything stays on this machine: sockets in a folder of the run,
-and 127.0.0.1 with ports that the kernel picks. Must not know of the table.
+A feed has the values that the launch line names in braces, and starts when the pipeline
+plays. Nothing leaves this machine: sockets are in a folder of the run, and 127.0.0.1 is
+used with ports that the kernel picks. Must not depend on the table.
 """
 
 import os
@@ -15,13 +15,13 @@ from gi.repository import Gst
 
 from table import FRAMES, HEIGHT, WIDTH, raw
 
-NET_CAPS = (160, 120)  # a frame fits into the socket's buffer
+NET_CAPS = (160, 120)  # so that a frame fits into the socket's buffer
 
 
 class Feed:
-    """Runs nothing, and ends by itself."""
+    """Runs nothing, and the pipeline ends by itself."""
 
-    frames = None  # how many buffers to take, of a pipeline that has no end
+    frames = None  # the number of buffers to take from a pipeline without an end
 
     def __init__(self, folder: str, inputs: Callable[[str], str]) -> None:
         self.folder = folder
@@ -38,7 +38,7 @@ class Feed:
 
 
 class AppSrc(Feed):
-    """A program that pushes its own buffers, and never the same twice."""
+    """A program that pushes its own buffers. Each one is a new buffer."""
 
     def start(self, pipeline: Gst.Pipeline) -> None:
         size = WIDTH * HEIGHT * 3 // 2
@@ -61,7 +61,7 @@ class Fd(Feed):
 
 
 class Tcp(Feed):
-    """A client that sends a file, and closes."""
+    """A client that sends a file, and closes the connection."""
 
     def start(self, pipeline: Gst.Pipeline) -> None:
         port = pipeline.get_by_name("feed").get_property("current-port")
@@ -118,7 +118,7 @@ class Udp(Sender):
 
 
 class LocalSocket(Sender):
-    """The sender listens: it has to be there before the pipeline starts."""
+    """Starts the sender, which has to listen before the pipeline starts."""
 
     sink = ""
 

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Runs the cases of the table, with and without GPU memory, and says how the
-bytes went.
+"""Runs the cases of the table, with and without GPU memory.
 
-Must not know the cases, nor what is expected of them.
+Must not depend on the cases, or on the expected results.
 """
 
 import hashlib
@@ -19,28 +18,29 @@ from gi.repository import Gst, GstApp  # noqa: E402,F401
 import feeds  # noqa: E402
 import table  # noqa: E402
 
-TIME_LIMIT = 30  # seconds without a buffer
+TIME_LIMIT = 30  # time without a buffer, in seconds
 
-# The fields of vkgdrupload's figures, in the order of the table.
+# The fields of vkgdrupload's stats, in the order of the table.
 WAYS = ("direct", "staged", "dma", "copied", "peer", "untouched")
 
 
 class Failure(Exception):
-    """A pipeline did not work."""
+    """A pipeline has failed."""
 
 
 class Result(NamedTuple):
-    """What arrived: a digest of each buffer, or of a whole stream; how many
-    bytes of how many buffers; and how vkgdrupload says that it got them."""
+    """The output of a pipeline: a digest of each buffer, or of a whole stream; the
+    number of bytes and of buffers; and how vkgdrupload has got the bytes.
+    """
 
     digests: List[str]
     buffers: int
     size: int
-    ways: Dict[str, int]  # bytes
+    ways: Dict[str, int]  # in bytes
 
 
 def missing(case: table.Case) -> List[str]:
-    """The elements that a case needs and this machine lacks."""
+    """Returns the elements that a case needs and that are not installed."""
     names = {case.element, *case.needs}
     for text in (case.launch, *(table.INPUTS[i] for i in inputs_of(case))):
         for part in text.split("!"):
@@ -95,7 +95,7 @@ class Runner:
         return self.made[name]
 
     def run(self, case: table.Case, behind: str) -> Result:
-        """The case with `behind` after it."""
+        """Returns the pipeline of the case, followed by `behind`."""
         feed = feeds.FEEDS[case.feed](self.folder, self.input)
         values = {n: self.input(n) for n in inputs_of(case)}
         values.update(feed.values())
@@ -116,7 +116,7 @@ class Runner:
         whole = hashlib.sha256()
         size = 0
         try:
-            # A server knows its port when it is paused.
+            # A server has a port when it is paused.
             pipeline.set_state(Gst.State.PAUSED)
             pipeline.get_state(Gst.SECOND // 5)
             feed.start(pipeline)
@@ -142,7 +142,7 @@ class Runner:
 
 
 def ways_of(upload: Optional[Gst.Element]) -> Dict[str, int]:
-    """The bytes of each way, by its name; none without vkgdrupload."""
+    """Returns the number of bytes for each field. It is empty without vkgdrupload."""
     if upload is None:
         return {}
     stats = upload.get_property("stats")

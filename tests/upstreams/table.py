@@ -1,30 +1,30 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The table of upstream elements: what is run before vkgdrupload, and why the
-frames of some are not written straight into GPU memory.
+"""The table of upstream elements: pipelines that end with vkgdrupload, and why some
+elements do not write their frames directly into GPU memory.
 
-Data alone. Must not know how a pipeline is run, nor what is done with the
-results.
+Contains only data. Must not depend on how a pipeline is run, or on what is done
+with the results.
 """
 
 from typing import Dict, NamedTuple, Optional, Tuple
 
 FRAMES = 12
-WIDTH, HEIGHT = 640, 360  # an I420 frame is large enough to be sent by DMA
+WIDTH, HEIGHT = 640, 360  # an I420 frame of this size is sent by DMA
 
 
 class Case(NamedTuple):
     """One line of the table.
 
-    element: the element of interest
-    group: the heading it stands under
-    launch: what comes before vkgdrupload, for gst-launch. In braces stand the
-        names of inputs (INPUTS), and of what a feed offers (`feed`)
-    reason: why its frames are not written straight into GPU memory; None if
+    element: the element of this line
+    group: the heading of its section
+    launch: the pipeline in front of vkgdrupload, for gst-launch. Names in braces
+        are inputs (INPUTS) and values of a feed (`feed`)
+    reason: why its frames are not written directly into GPU memory; None if
         they are
-    needs: further elements, without which the case is waived
-    feed: what has to run beside the pipeline, by its name in feeds.py
-    stream: whether buffers may be cut differently each time, so that the bytes
-        count and not the buffers
+    needs: other elements, without which the case is skipped
+    feed: the name in feeds.py of what has to run at the same time
+    stream: whether the sizes of buffers may differ between two runs, so that only
+        the bytes are compared
     """
 
     element: str
@@ -38,7 +38,7 @@ class Case(NamedTuple):
 
 def raw(format: str = "I420", frames: int = FRAMES, width: int = WIDTH,
         height: int = HEIGHT, more: str = "", pattern: str = "ball") -> str:
-    """A source of raw frames that are the same each time."""
+    """Describes a source of raw frames that are the same each time."""
     return (
         f"videotestsrc num-buffers={frames} pattern={pattern} "
         f"! video/x-raw,format={format},width={width},height={height},"
@@ -51,8 +51,8 @@ AUDIO = (
     "! audio/x-raw,format=S16LE,rate=48000,channels=2"
 )
 
-# Encoded inputs and raw ones: each is a file, or files, that a pipeline makes
-# in a folder for the time of the run. {path} is the name that the cases see.
+# Encoded and raw inputs. Each is a file, or several files, that a pipeline makes in a
+# folder for the run. {path} is the name that the cases use.
 INPUTS: Dict[str, str] = {
     "h264": raw() + " ! x264enc speed-preset=ultrafast ! h264parse "
     "! video/x-h264,stream-format=byte-stream ! filesink location={path}",
@@ -79,36 +79,36 @@ INPUTS: Dict[str, str] = {
     "! filesink location={path}",
 }
 
-# --- reasons, each of several elements ---------------------------------------
+# --- reasons, each for several elements --------------------------------------
 
 READS_BACK = (
-    "It reads the frames that it has decoded, to predict others: it maps them for "
-    "reading as well as writing, and the CPU must not read GPU memory."
+    "It reads decoded frames again to predict other frames. So it maps them for "
+    "reading and writing, and the CPU must not read GPU memory."
 )
 READ_WRITE = (
-    "It maps its frames for reading as well as writing, and the CPU must not read "
-    "GPU memory."
+    "It maps its frames for reading and writing, and the CPU must not read GPU "
+    "memory."
 )
 IN_PLACE = (
-    "It works in place, in the frames of the element before it. It maps them for "
+    "It changes the frames of the element before it in place. So it maps them for "
     "reading and writing, and the CPU must not read GPU memory."
 )
 OWN_POOL = (
-    "It hands on frames of its own memory, whatever downstream offers. That memory "
-    "comes back: it is pinned then, and sent by DMA."
+    "It always uses frames in its own memory. Memory that it uses again is pinned, "
+    "and then sent by DMA."
 )
 SAME_AGAIN = (
-    "It hands on one buffer again and again, which the element before it has "
-    "allocated."
+    "It pushes the same buffer again and again. The element before it has "
+    "allocated this buffer."
 )
-OWN_MEMORY = "It allocates each buffer by itself, whatever downstream offers."
+OWN_MEMORY = "It always allocates its own buffers."
 PROGRAM = (
     "The program allocates the buffers that it pushes. It can ask for the pool "
     "of `vkgdrupload` with an allocation query."
 )
-CUT = "Its frames are parts of larger buffers, which it has collected."
-SHARED = "Its frames lie in memory that another process wrote."
-REMAINDER = "The last buffer, of what remains at the end, is of memory of its own."
+CUT = "Its frames are parts of larger buffers that it has collected."
+SHARED = "Its frames are in memory that another process has written."
+REMAINDER = "It allocates the last buffer, which has the rest of the data, itself."
 
 _VIDEO_CAPS = f"video/x-raw,format=I420,width={WIDTH},height={HEIGHT},framerate=30/1"
 

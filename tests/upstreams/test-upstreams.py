@@ -6,11 +6,10 @@
     test-upstreams.py --write
 
 PART is a part of the table: decoders, filters, sources or streams. Each of its
-elements is run into `vkgdrupload ! vkgdrdownload` and without these: the bytes
-must be the same. An element whose bytes are not written straight into GPU
-memory must have a reason in the table, and docs/upstreams.md must say what is
-found here, if it was made with the same version of GStreamer. Elements that this
-machine lacks are waived.
+elements is run with `vkgdrupload ! vkgdrdownload` after it and without these, and the
+output must be the same. An element that does not write directly into GPU memory must
+have a reason in the table. If docs/upstreams.md was made with the same version of
+GStreamer, it must have the same results. Elements that are not installed are skipped.
 
 --write runs all parts and writes docs/upstreams.md. Run it through scripts/env.
 """
@@ -20,7 +19,7 @@ import sys
 import tempfile
 import unittest
 
-# Before the device is opened: a window that the CPU must not read, as a GPU's.
+# Set before the device is opened: a window that the CPU must not read, as on a GPU.
 os.environ.update(VKGDR_DRIVER="software", VKGDR_DEBUG="bar")
 
 import document  # noqa: E402
@@ -29,7 +28,7 @@ import table  # noqa: E402
 from runner import Gst  # noqa: E402
 
 WITH = "vkgdrupload name=up access=direct ! vkgdrdownload !"
-ATTEMPTS = 3  # of a sender whose packets may be lost
+ATTEMPTS = 3  # for a sender whose packets may be lost
 
 
 def version() -> str:
@@ -37,7 +36,7 @@ def version() -> str:
 
 
 class Upstreams(unittest.TestCase):
-    """One test for each element, made below."""
+    """One test for each element. The tests are added below."""
 
     @classmethod
     def setUpClass(cls):
@@ -70,10 +69,10 @@ class Upstreams(unittest.TestCase):
     def check(self, case):
         missing = runner.missing(case)
         if missing:
-            self.skipTest("waived: there is no " + ", ".join(missing))
+            self.skipTest("there is no " + ", ".join(missing))
         result = self.compare_often(case)
         print(f"{case.element}: {document.describe(case, result)}")
-        if not document.is_straight(result):
+        if not document.is_direct(result):
             self.assertTrue(case.reason, "the table has no reason: tests/upstreams/table.py")
         self.assertIn(case.element, self.page.rows, "run test-upstreams.py --write")
         if self.page.version == version():

@@ -52,7 +52,7 @@ info_verdict_of_device (const InfoReport *report, const InfoDevice *device)
   }
   size = info_format_bytes (device->info.window_size);
   verdict->text = g_strdup_printf (
-      "ready: the CPU writes straight into %s of the GPU's memory", size);
+      "ready: the CPU writes directly into %s of the GPU's memory", size);
   g_free (size);
   return verdict;
 }

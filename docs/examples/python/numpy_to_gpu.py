@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Draws with NumPy straight into GPU memory, and runs a CUDA kernel on it.
+"""Draws with NumPy directly into GPU memory, and runs a CUDA kernel on it.
 
     numpy_to_gpu.py [--frames N] [--kernel NAME]
 
