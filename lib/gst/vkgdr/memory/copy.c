@@ -244,7 +244,8 @@ queue (Job *job, CUresult (*run) (const Job *job), const gchar *what,
  * Queues a copy on the device, or from one device to another. Ranges of the
  * same memory must not overlap.
  *
- * Thread-safe.
+ * Thread-safe. Two threads that use one memory at the same time have to order
+ * their calls, see gst_vkgdr_memory_begin_access().
  *
  * Returns: %FALSE with @error set on failure
  *
@@ -273,7 +274,7 @@ gst_vkgdr_memory_copy_from (GstMemory *memory, gsize offset, GstMemory *source,
  *
  * Queues a copy of a rectangle, like gst_vkgdr_memory_copy_from().
  *
- * Thread-safe.
+ * Thread-safe, with the same limit as gst_vkgdr_memory_copy_from().
  *
  * Returns: %FALSE with @error set on failure
  *
@@ -343,7 +344,7 @@ transfer (const Place *place, gboolean up, gconstpointer data, gsize data_pitch,
  *
  * Queues a copy of a rectangle from host memory.
  *
- * Thread-safe.
+ * Thread-safe, with the same limit as gst_vkgdr_memory_copy_from().
  *
  * Returns: %FALSE with @error set on failure
  *
@@ -377,7 +378,7 @@ gst_vkgdr_memory_upload_rect (GstMemory *memory, gsize offset, gsize pitch,
  *
  * Queues a copy of a rectangle to host memory.
  *
- * Thread-safe.
+ * Thread-safe, with the same limit as gst_vkgdr_memory_copy_from().
  *
  * Returns: %FALSE with @error set on failure
  *
@@ -437,7 +438,7 @@ check_value (const Job *job, GError **error)
  * Queues a DMA transfer of a rectangle, like gst_vkgdr_memory_fetch(): mapping
  * @pinned waits for the transfer.
  *
- * Thread-safe.
+ * Thread-safe, with the same limit as gst_vkgdr_memory_copy_from().
  *
  * Returns: %FALSE with @error set on failure
  *
@@ -483,7 +484,7 @@ gst_vkgdr_memory_fetch_rect (GstMemory *memory, gsize offset, gsize pitch,
  *
  * Queues a fill of a range or a rectangle on the device.
  *
- * Thread-safe.
+ * Thread-safe, with the same limit as gst_vkgdr_memory_copy_from().
  *
  * Returns: %FALSE with @error set on failure
  *

@@ -40,8 +40,8 @@
  * A memory that a #GstVkgdrBufferPool has just handed out has undefined
  * content, so mapping it READWRITE fetches nothing.
  *
- * All functions may be called from any thread. As with any GstMemory, two
- * threads must not write to one memory at a time.
+ * All functions may be called from any thread. As with any GstMemory, a thread
+ * must not write to a memory while another thread uses it.
  */
 
 GST_DEBUG_CATEGORY (gst_vkgdr_memory_debug);
@@ -563,7 +563,9 @@ gst_vkgdr_memory_ref_written (GstMemory *mem)
  * its work, the caller must call gst_vkgdr_memory_end_access() with the same
  * arguments.
  *
- * Thread-safe.
+ * Thread-safe. But the accesses of two threads to one memory are ordered only
+ * if one of them has called gst_vkgdr_memory_end_access() before the other one
+ * calls this function. If one of them writes, they have to ensure this.
  *
  * Returns: %FALSE with @error set on failure
  *

@@ -194,6 +194,8 @@ write_staging (GstVkgdrMemory *self, gsize offset, gconstpointer data,
  * is faster. The content is on the device when the function returns. For
  * device-only memory, a transfer from a staging buffer is queued in order.
  *
+ * May be called from any thread, but not while another thread uses @memory.
+ *
  * Returns: %FALSE with @error set on failure
  *
  * Since: 0.1
