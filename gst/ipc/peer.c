@@ -222,11 +222,30 @@ send_frame (GstVkgdrIpcPeer *self, GstVkgdrIpcOutput *frame)
 }
 
 static gboolean
+waits_for (GstVkgdrIpcPeer *self, GstVkgdrIpcType type)
+{
+  GList *link;
+
+  for (link = self->waiting.head; link; link = link->next)
+    if (((Item *) link->data)->type == type)
+      return TRUE;
+  return FALSE;
+}
+
+/* Whether the client may have one more frame. EOS is the end of the limit: a
+ * client may keep all its frames until it gets EOS. */
+static gboolean
+has_room (GstVkgdrIpcPeer *self, guint max)
+{
+  return g_hash_table_size (self->held) < max
+         || waits_for (self, GST_VKGDR_IPC_EOS);
+}
+
+static gboolean
 send_item (GstVkgdrIpcPeer *self, Item *item, guint max)
 {
   if (item->frame)
-    return g_hash_table_size (self->held) < max
-           && send_frame (self, item->frame);
+    return has_room (self, max) && send_frame (self, item->frame);
   return send_state (self, item->state)
          && send_packet (self, item->message, -1);
 }
@@ -314,17 +333,6 @@ gst_vkgdr_ipc_peer_mark (GstVkgdrIpcPeer *self, GstVkgdrIpcType type,
  * for each. So of what waits, the messages about flushes stay, unless two of
  * them cancel each other.
  */
-
-static gboolean
-waits_for (GstVkgdrIpcPeer *self, GstVkgdrIpcType type)
-{
-  GList *link;
-
-  for (link = self->waiting.head; link; link = link->next)
-    if (((Item *) link->data)->type == type)
-      return TRUE;
-  return FALSE;
-}
 
 static void
 push_plain (GstVkgdrIpcPeer *self, GstVkgdrIpcType type)

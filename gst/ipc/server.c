@@ -23,6 +23,10 @@ GST_DEBUG_CATEGORY_STATIC (gst_vkgdr_ipc_server_debug);
  * faster than the device: then the oldest are lost, or the source waits. */
 #define MAX_UNWRITTEN 16
 
+/* Milliseconds that the server waits at its end, if the sockets of clients have
+ * no room for what was not sent yet. A client that reads needs much less. */
+#define MAX_END 2000
+
 /* What waits until the frames before it are written: a frame or a message. */
 typedef struct {
   GstVkgdrIpcOutput *frame; /* or NULL */
@@ -51,6 +55,7 @@ struct _GstVkgdrIpcServer {
   GstVkgdrIpcServerFigures gone; /* of clients that are gone */
   gboolean is_unlocked;
   gboolean is_closing;
+  gint64 end; /* of the io thread, at the latest: monotonic time; 0: not yet */
 };
 
 static void
@@ -83,6 +88,14 @@ static GstVkgdrIpcPeer *
 peer_at (GstVkgdrIpcServer *self, guint index)
 {
   return g_ptr_array_index (self->peers, index);
+}
+
+/* With the lock held: frames that one client may have. At the end, all that
+ * wait are sent, since nothing is written to them any more. */
+static guint
+max_buffers (GstVkgdrIpcServer *self)
+{
+  return self->end != 0 ? G_MAXUINT : self->params.max_buffers;
 }
 
 /* With the lock held: whether the io thread has to look after a client. */
@@ -340,7 +353,7 @@ serve_clients (GstVkgdrIpcServer *self, GPtrArray *garbage)
   while (i < self->peers->len) {
     GstVkgdrIpcPeer *peer = peer_at (self, i);
 
-    gst_vkgdr_ipc_peer_receive (peer, self->params.max_buffers, garbage);
+    gst_vkgdr_ipc_peer_receive (peer, max_buffers (self), garbage);
     if (gst_vkgdr_ipc_peer_is_broken (peer))
       remove_client (self, i, garbage);
     else
@@ -380,31 +393,49 @@ list_polls (GstVkgdrIpcServer *self)
   return polls;
 }
 
+/* @timeout: in milliseconds; -1: none. */
 static void
-wait_for_clients (GstVkgdrIpcServer *self, GArray *polls)
+wait_for_clients (GstVkgdrIpcServer *self, GArray *polls, gint timeout)
 {
   const struct pollfd *first = (struct pollfd *) polls->data;
   eventfd_t count;
 
-  poll ((struct pollfd *) polls->data, polls->len, -1);
+  poll ((struct pollfd *) polls->data, polls->len, timeout);
   if (first[0].revents)
     eventfd_read (self->wake, &count);
   if (first[1].revents)
     accept_clients (self);
 }
 
+/* With the lock held: how long the io thread may wait; -1: without a limit, 0:
+ * it ends, because all is sent or the time is over. */
+static gint
+get_timeout (GstVkgdrIpcServer *self)
+{
+  gint64 left = self->end - g_get_monotonic_time ();
+  guint i;
+
+  if (self->end == 0)
+    return -1;
+  for (i = 0; i < self->peers->len; i++)
+    if (gst_vkgdr_ipc_peer_is_blocked (peer_at (self, i)))
+      return MAX (left / 1000, 0);
+  return 0;
+}
+
 static gpointer
 run_io (gpointer data)
 {
   GstVkgdrIpcServer *self = data;
+  gint timeout;
 
   g_mutex_lock (&self->lock);
-  while (!self->is_closing) {
+  while ((timeout = get_timeout (self)) != 0) {
     GArray *polls = list_polls (self);
     GPtrArray *garbage = garbage_new ();
 
     g_mutex_unlock (&self->lock);
-    wait_for_clients (self, polls);
+    wait_for_clients (self, polls, timeout);
     g_array_unref (polls);
     g_mutex_lock (&self->lock);
     serve_clients (self, garbage);
@@ -490,18 +521,30 @@ say_bye (GstVkgdrIpcServer *self, GPtrArray *garbage)
   g_bytes_unref (bye);
 }
 
-void
-gst_vkgdr_ipc_server_free (GstVkgdrIpcServer *self)
+/* Ends the threads. All frames that were accepted are sent before that, unless
+ * a client does not read. */
+static void
+end_threads (GstVkgdrIpcServer *self, GPtrArray *garbage)
 {
-  GPtrArray *garbage = garbage_new ();
-
   g_mutex_lock (&self->lock);
   self->is_closing = TRUE;
   g_cond_broadcast (&self->cond);
   g_mutex_unlock (&self->lock);
   g_clear_pointer (&self->waiter, g_thread_join);
+  g_mutex_lock (&self->lock);
+  self->end = g_get_monotonic_time () + MAX_END * 1000;
+  serve_clients (self, garbage);
+  g_mutex_unlock (&self->lock);
   wake (self);
   g_clear_pointer (&self->io, g_thread_join);
+}
+
+void
+gst_vkgdr_ipc_server_free (GstVkgdrIpcServer *self)
+{
+  GPtrArray *garbage = garbage_new ();
+
+  end_threads (self, garbage);
   remove_socket (self);
   close (self->listener);
   close (self->wake);

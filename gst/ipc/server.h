@@ -43,7 +43,8 @@ typedef struct {
 GstVkgdrIpcServer *gst_vkgdr_ipc_server_new (
     const GstVkgdrIpcServerParams *params, GError **error);
 
-/* Says good-bye to all clients, and ends. */
+/* Sends the frames that wait, says good-bye to all clients, and ends. Takes at
+ * most two seconds longer than the device needs for these frames. */
 void gst_vkgdr_ipc_server_free (GstVkgdrIpcServer *self);
 
 /* What clients have to know before the next frame: CAPS, SEGMENT or TAGS

@@ -322,6 +322,94 @@ GST_START_TEST (test_server_stops)
 }
 GST_END_TEST
 
+/* The frame that waits for a client is sent when the server's pipeline ends,
+ * with EOS or without. */
+GST_START_TEST (test_last_frame)
+{
+  guint i;
+
+  if (!test_ipc_begin ("leaky=downstream max-buffers=2"))
+    return;
+  for (i = 0; i < 10; i++)
+    test_ipc_push (i);
+  if (__i__ == 0)
+    test_ipc_push_event (gst_event_new_eos ());
+  test_ipc_stop ();
+  test_ipc_pull_and_drop (0);
+  test_ipc_pull_and_drop (1);
+  test_ipc_pull_and_drop (9);
+  gst_event_unref (test_ipc_pull_event (GST_EVENT_EOS));
+  test_ipc_end ();
+}
+GST_END_TEST
+
+/* A client may keep its frames until it gets EOS, as some encoders do. */
+GST_START_TEST (test_eos_and_kept_frames)
+{
+  GstBuffer *kept[3];
+  guint i;
+
+  if (!test_ipc_begin ("leaky=downstream max-buffers=2"))
+    return;
+  for (i = 0; i < 10; i++)
+    test_ipc_push (i);
+  kept[0] = test_ipc_pull (0);
+  kept[1] = test_ipc_pull (1);
+  test_ipc_push_event (gst_event_new_eos ());
+  kept[2] = test_ipc_pull (9);
+  gst_event_unref (test_ipc_pull_event (GST_EVENT_EOS));
+  for (i = 0; i < 3; i++)
+    gst_buffer_unref (kept[i]);
+  test_ipc_end ();
+}
+GST_END_TEST
+
+/* More frames than the socket has room for. */
+#define MANY 600
+
+static gpointer
+stop_sink (gpointer data)
+{
+  test_ipc_stop ();
+  return NULL;
+}
+
+/* Frames that wait because the socket is full are sent, too, if the client
+ * reads. */
+GST_START_TEST (test_end_with_full_socket)
+{
+  GstElement *pipeline, *appsink;
+  GThread *thread;
+  GstBuffer *frame;
+  GstSample *sample;
+  guint n = 0;
+
+  if (test_ipc_cannot_export ())
+    return;
+  test_ipc_serve ("leaky=no max-buffers=1024");
+  pipeline = test_launch ("vkgdripcsrc socket-path=%s ! appsink name=sink "
+                          "sync=false max-buffers=1",
+      test_ipc_path);
+  appsink = gst_bin_get_by_name (GST_BIN (pipeline), "sink");
+  gst_element_set_state (pipeline, GST_STATE_PLAYING);
+  test_ipc_wait_clients (test_sink->element, 1);
+  frame = test_ipc_new_frame (0);
+  for (n = 0; n < MANY; n++)
+    test_ipc_push_buffer (gst_buffer_copy (frame));
+  gst_buffer_unref (frame);
+  fail_unless (test_ipc_sink_stat ("frames-sent") < MANY);
+  thread = g_thread_new ("stop", stop_sink, NULL);
+  for (n = 0; (sample = gst_app_sink_pull_sample (GST_APP_SINK (appsink))); n++)
+    gst_sample_unref (sample);
+  fail_unless_equals_int (n, MANY);
+  g_thread_join (thread);
+  gst_element_set_state (pipeline, GST_STATE_NULL);
+  gst_object_unref (appsink);
+  gst_object_unref (pipeline);
+  test_ipc_end ();
+}
+GST_END_TEST
+
 GST_START_TEST (test_absent_server)
 {
   GstElement *pipeline =
@@ -440,6 +528,9 @@ ipc_flow_suite (void)
   tcase_add_test (tc, test_pending_release);
   tcase_add_test (tc, test_frames_outlive_elements);
   tcase_add_test (tc, test_server_stops);
+  tcase_add_loop_test (tc, test_last_frame, 0, 2);
+  tcase_add_test (tc, test_eos_and_kept_frames);
+  tcase_add_test (tc, test_end_with_full_socket);
   tcase_add_test (tc, test_absent_server);
   tcase_add_test (tc, test_client_first);
   tcase_add_test (tc, test_paths);
