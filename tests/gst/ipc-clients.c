@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * ipc-clients.c: frames of vkgdripcsink in other processes
+ *
+ * Clients that are killed are the concern of ipc-killed.c.
  */
 
 #include <signal.h>
@@ -8,33 +10,6 @@
 
 #include "ipc-process.h"
 #include "util.h"
-
-/* A pipeline that has the test's context, and waits for its clients in PAUSED.
- * @ipc is its vkgdripcsink. */
-static GstElement *
-new_server (const gchar *source, const gchar *properties, GstElement **ipc)
-{
-  GstElement *pipeline = test_launch (
-      "%s ! " TEST_IPC_CAPS " ! vkgdripcsink name=ipc socket-path=%s %s",
-      source, test_ipc_path, properties);
-  GstContext *context = gst_vkgdr_context_to_gst_context (test_context);
-
-  gst_element_set_context (pipeline, context);
-  gst_context_unref (context);
-  *ipc = gst_bin_get_by_name (GST_BIN (pipeline), "ipc");
-  gst_element_set_state (pipeline, GST_STATE_PAUSED);
-  fail_unless (gst_element_get_state (pipeline, NULL, NULL, 10 * GST_SECOND)
-               == GST_STATE_CHANGE_SUCCESS);
-  return pipeline;
-}
-
-static void
-stop (GstElement *pipeline, GstElement *ipc)
-{
-  gst_object_unref (ipc);
-  gst_element_set_state (pipeline, GST_STATE_NULL);
-  gst_object_unref (pipeline);
-}
 
 /* Plays to the end, and stops. */
 static void
@@ -57,7 +32,8 @@ check_clients (guint n, guint frames)
       g_strdup_printf ("testframes buffers=16 num-buffers=%u", frames);
   guint i;
 
-  pipeline = new_server (source, "leaky=no max-buffers=8 sync=false", &ipc);
+  pipeline =
+      test_ipc_new_server (source, "leaky=no max-buffers=8 sync=false", &ipc);
   for (i = 0; i < n; i++)
     clients[i] = test_ipc_start ("client");
   test_ipc_wait_clients (ipc, n);
@@ -103,13 +79,13 @@ GST_START_TEST (test_late_client)
 
   if (test_ipc_cannot_export ())
     return;
-  pipeline = new_server ("testframes buffers=16", "", &ipc);
+  pipeline = test_ipc_new_server ("testframes buffers=16", "", &ipc);
   gst_element_set_state (pipeline, GST_STATE_PLAYING);
   while (test_ipc_stat (ipc, "frames") < 100)
     g_usleep (1000);
   client = test_ipc_start ("client");
   g_free (test_ipc_read_line (client));
-  stop (pipeline, ipc);
+  test_ipc_stop_server (pipeline, ipc);
   test_ipc_finish (client, &report);
   fail_unless_equals_string (report.end, "eos");
   fail_unless (report.first >= 99, "frame %u is not a late one", report.first);
@@ -128,7 +104,7 @@ GST_START_TEST (test_stopped_client)
 
   if (test_ipc_cannot_export ())
     return;
-  pipeline = new_server ("testframes buffers=16", "", &ipc);
+  pipeline = test_ipc_new_server ("testframes buffers=16", "", &ipc);
   stopped = test_ipc_start ("client");
   gst_element_set_state (pipeline, GST_STATE_PLAYING);
   g_free (test_ipc_read_line (stopped));
@@ -141,7 +117,7 @@ GST_START_TEST (test_stopped_client)
     g_usleep (1000);
   /* It has 4 frames, one waits, and the rest are lost. */
   fail_unless (test_ipc_stat (ipc, "frames-lost") >= 1400);
-  stop (pipeline, ipc);
+  test_ipc_stop_server (pipeline, ipc);
   test_ipc_finish (fast, &report);
   fail_unless_equals_int (report.torn, 0);
   fail_unless (report.frames >= 20, "%u frames", report.frames);
@@ -149,41 +125,6 @@ GST_START_TEST (test_stopped_client)
   test_ipc_finish (stopped, &report);
   fail_unless_equals_string (report.end, "eos");
   fail_unless_equals_int (report.torn, 0);
-}
-GST_END_TEST
-
-/* What a client has that is killed comes back, and another client loses
- * nothing. */
-GST_START_TEST (test_killed_clients)
-{
-  GSubprocess *client, *victim;
-  TestIpcReport report;
-  GstElement *pipeline, *ipc;
-  guint fds = 0, i;
-
-  if (test_ipc_cannot_export ())
-    return;
-  pipeline = new_server ("testframes buffers=16",
-      "leaky=no max-buffers=8 wait-for-connection=true", &ipc);
-  client = test_ipc_start ("client");
-  gst_element_set_state (pipeline, GST_STATE_PLAYING);
-  test_ipc_wait_clients (ipc, 1);
-  g_free (test_ipc_read_line (client));
-  for (i = 0; i < 20; i++) {
-    /* Until then, allocations of the pool are used for the first time. */
-    if (i == 5)
-      fds = test_count_fds ();
-    victim = test_ipc_start ("slow");
-    g_free (test_ipc_read_line (victim));
-    test_ipc_kill (victim);
-    test_ipc_wait_clients (ipc, 1);
-  }
-  test_assert_fds (fds);
-  stop (pipeline, ipc);
-  test_ipc_finish (client, &report);
-  fail_unless_equals_int (report.torn, 0);
-  fail_unless_equals_int (report.unordered, 0);
-  fail_unless_equals_int (report.frames, report.last - report.first + 1);
 }
 GST_END_TEST
 
@@ -223,7 +164,7 @@ GST_START_TEST (test_stale_socket)
   g_free (line);
   test_ipc_kill (server);
   fail_unless (g_file_test (test_ipc_path, G_FILE_TEST_EXISTS));
-  pipeline = new_server (
+  pipeline = test_ipc_new_server (
       "testframes num-buffers=10", "leaky=no wait-for-connection=true", &ipc);
   client = test_ipc_start ("client");
   play (pipeline, ipc);
@@ -247,7 +188,7 @@ GST_START_TEST (test_pid_namespaces)
     g_print ("skipped: unshare --pid --fork --mount-proc is not permitted\n");
     return;
   }
-  pipeline = new_server ("testframes num-buffers=1000 buffers=16",
+  pipeline = test_ipc_new_server ("testframes num-buffers=1000 buffers=16",
       "leaky=no wait-for-connection=true sync=false", &ipc);
   play (pipeline, ipc);
   test_ipc_finish (client, &report);
@@ -269,7 +210,6 @@ ipc_clients_suite (void)
   tcase_add_test (tc, test_eight_clients);
   tcase_add_test (tc, test_late_client);
   tcase_add_test (tc, test_stopped_client);
-  tcase_add_test (tc, test_killed_clients);
   tcase_add_test (tc, test_killed_server);
   tcase_add_test (tc, test_stale_socket);
   tcase_add_test (tc, test_pid_namespaces);

@@ -28,30 +28,12 @@
 static GstElement *server, *ipc;
 static GSubprocess *witness;
 
-static GstElement *
+static void
 start_server (const gchar *properties)
 {
-  GstContext *context = gst_vkgdr_context_to_gst_context (test_context);
-  GstElement *pipeline = test_launch (
-      "testframes buffers=32 ! identity sleep-time=4000 ! " TEST_IPC_CAPS
-      " ! vkgdripcsink name=ipc socket-path=%s %s",
-      test_ipc_path, properties);
-
-  gst_element_set_context (pipeline, context);
-  gst_context_unref (context);
-  ipc = gst_bin_get_by_name (GST_BIN (pipeline), "ipc");
-  gst_element_set_state (pipeline, GST_STATE_PLAYING);
-  fail_unless (gst_element_get_state (pipeline, NULL, NULL, 10 * GST_SECOND)
-               == GST_STATE_CHANGE_SUCCESS);
-  return pipeline;
-}
-
-static void
-stop_server (void)
-{
-  gst_object_unref (ipc);
-  gst_element_set_state (server, GST_STATE_NULL);
-  gst_object_unref (server);
+  server = test_ipc_new_server (
+      "testframes buffers=32 ! identity sleep-time=4000", properties, &ipc);
+  gst_element_set_state (server, GST_STATE_PLAYING);
 }
 
 /* A server, and a client that behaves. It may have so many frames that it loses
@@ -60,7 +42,7 @@ stop_server (void)
 static void
 begin (void)
 {
-  server = start_server ("max-buffers=1024 access=direct");
+  start_server ("max-buffers=1024 access=direct");
   witness = test_ipc_start ("client");
   g_free (test_ipc_read_line (witness));
   test_ipc_wait_clients (ipc, 1);
@@ -72,7 +54,7 @@ finish (void)
 {
   TestIpcReport report;
 
-  stop_server ();
+  test_ipc_stop_server (server, ipc);
   test_ipc_finish (witness, &report);
   fail_unless_equals_string (report.end, "eos");
   fail_unless_equals_int (report.torn, 0);
@@ -440,22 +422,22 @@ GST_START_TEST (test_other_users)
     return;
   }
   open_folder ();
-  server = start_server ("");
+  start_server ("");
   assert_mode (0600);
   fail_unless_equals_int (ask_as_nobody (), -1);
   /* Even if somebody opens the socket, the user of the client is looked at. */
   fail_unless (chmod (test_ipc_path, 0666) == 0);
   fail_unless_equals_int (ask_as_nobody (), BYE);
   fail_unless_equals_uint64 (test_ipc_stat (ipc, "clients-refused"), 1);
-  stop_server ();
-  server = start_server ("allowed-peers=group");
+  test_ipc_stop_server (server, ipc);
+  start_server ("allowed-peers=group");
   assert_mode (0660);
   fail_unless_equals_int (ask_as_nobody (), -1);
-  stop_server ();
-  server = start_server ("allowed-peers=all");
+  test_ipc_stop_server (server, ipc);
+  start_server ("allowed-peers=all");
   assert_mode (0666);
   fail_unless_equals_int (ask_as_nobody (), HELLO);
-  stop_server ();
+  test_ipc_stop_server (server, ipc);
 }
 GST_END_TEST
 

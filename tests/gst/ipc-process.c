@@ -300,6 +300,32 @@ test_ipc_cannot_export (void)
   return TRUE;
 }
 
+GstElement *
+test_ipc_new_server (
+    const gchar *source, const gchar *properties, GstElement **ipc)
+{
+  GstElement *pipeline = test_launch (
+      "%s ! " TEST_IPC_CAPS " ! vkgdripcsink name=ipc socket-path=%s %s",
+      source, test_ipc_path, properties);
+  GstContext *context = gst_vkgdr_context_to_gst_context (test_context);
+
+  gst_element_set_context (pipeline, context);
+  gst_context_unref (context);
+  *ipc = gst_bin_get_by_name (GST_BIN (pipeline), "ipc");
+  gst_element_set_state (pipeline, GST_STATE_PAUSED);
+  fail_unless (gst_element_get_state (pipeline, NULL, NULL, 10 * GST_SECOND)
+               == GST_STATE_CHANGE_SUCCESS);
+  return pipeline;
+}
+
+void
+test_ipc_stop_server (GstElement *pipeline, GstElement *ipc)
+{
+  gst_object_unref (ipc);
+  gst_element_set_state (pipeline, GST_STATE_NULL);
+  gst_object_unref (pipeline);
+}
+
 void
 test_ipc_wait_clients (GstElement *element, guint n)
 {

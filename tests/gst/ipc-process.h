@@ -55,6 +55,15 @@ void test_ipc_teardown (void);
 /* Whether memory of the device has no file descriptor; says so. */
 gboolean test_ipc_cannot_export (void);
 
+/* A pipeline of @source and a vkgdripcsink with @properties, which serves
+ * test_ipc_path. It has the test's context, and waits for its clients in
+ * PAUSED. *@ipc is its vkgdripcsink. */
+GstElement *test_ipc_new_server (
+    const gchar *source, const gchar *properties, GstElement **ipc);
+
+/* Stops it, and gives both back. */
+void test_ipc_stop_server (GstElement *pipeline, GstElement *ipc);
+
 /* Waits until @element's property num-clients is @n. */
 void test_ipc_wait_clients (GstElement *element, guint n);
 

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * ipc-killed.c: clients of vkgdripcsink that are killed with SIGKILL
+ *
+ * VKGDR_TEST_KILLS in the environment is the number of clients.
+ */
+
+#include <signal.h>
+
+#include "ipc-process.h"
+#include "slow.h"
+#include "util.h"
+
+/* Clients that are killed, and with a tool that makes the test slow. */
+#define KILLS 100
+#define KILLS_WHEN_SLOW 10
+
+/* Seconds that one of them may take on a busy machine. */
+#define KILL_TIME 3
+
+static guint
+count_kills (void)
+{
+  const gchar *text = g_getenv ("VKGDR_TEST_KILLS");
+
+  if (text)
+    return (guint) g_ascii_strtoull (text, NULL, 10);
+  return test_is_slow () ? KILLS_WHEN_SLOW : KILLS;
+}
+
+/* Kills a client: while it starts, while it has frames, or when it was stopped
+ * and has as many as it may have. */
+static void
+kill_client (guint number)
+{
+  GSubprocess *victim = test_ipc_start ("slow");
+
+  if (number % 3 == 0) {
+    g_usleep (number * 7 % 200 * 1000);
+  } else {
+    g_free (test_ipc_read_line (victim));
+    if (number % 3 == 1) {
+      g_subprocess_send_signal (victim, SIGSTOP);
+      g_usleep (20 * 1000);
+    }
+  }
+  test_ipc_kill (victim);
+}
+
+/* The frames of a client that is killed come back, with their memory and file
+ * descriptors, and another client loses nothing. */
+GST_START_TEST (test_killed_clients)
+{
+  GstVkgdrAllocator *allocator;
+  TestIpcReport report;
+  GstElement *pipeline, *ipc;
+  GSubprocess *client;
+  guint64 bytes = 0;
+  guint fds = 0, i;
+
+  if (test_ipc_cannot_export ())
+    return;
+  allocator = gst_vkgdr_context_get_allocator (test_context);
+  fail_unless_equals_uint64 (
+      gst_vkgdr_allocator_get_managed_bytes (allocator), 0);
+  pipeline = test_ipc_new_server ("testframes buffers=16",
+      "leaky=no max-buffers=8 wait-for-connection=true", &ipc);
+  client = test_ipc_start ("client");
+  gst_element_set_state (pipeline, GST_STATE_PLAYING);
+  test_ipc_wait_clients (ipc, 1);
+  g_free (test_ipc_read_line (client));
+  for (i = 0; i < count_kills (); i++) {
+    /* Until then, allocations of the pool are used for the first time. */
+    if (i == 5) {
+      fds = test_count_fds ();
+      bytes = gst_vkgdr_allocator_get_managed_bytes (allocator);
+    }
+    kill_client (i);
+    test_ipc_wait_clients (ipc, 1);
+  }
+  test_assert_fds (fds);
+  fail_unless_equals_uint64 (
+      gst_vkgdr_allocator_get_managed_bytes (allocator), bytes);
+  fail_unless_equals_uint64 (test_ipc_stat (ipc, "frames-lost"), 0);
+  test_ipc_stop_server (pipeline, ipc);
+  test_ipc_finish (client, &report);
+  fail_unless_equals_string (report.end, "eos");
+  fail_unless_equals_int (report.torn, 0);
+  fail_unless_equals_int (report.unordered, 0);
+  fail_unless_equals_int (report.frames, report.last - report.first + 1);
+  gst_vkgdr_allocator_free_held (allocator);
+  fail_unless_equals_int (gst_vkgdr_allocator_get_active_blocks (allocator), 0);
+  fail_unless_equals_uint64 (
+      gst_vkgdr_allocator_get_managed_bytes (allocator), 0);
+  gst_object_unref (allocator);
+}
+GST_END_TEST
+
+static Suite *
+ipc_killed_suite (void)
+{
+  Suite *suite = suite_create ("ipc-killed");
+  TCase *tc = tcase_create ("general");
+
+  tcase_add_checked_fixture (tc, test_ipc_setup, test_ipc_teardown);
+  tcase_set_timeout (tc, count_kills () * KILL_TIME);
+  tcase_add_test (tc, test_killed_clients);
+  suite_add_tcase (suite, tc);
+  return suite;
+}
+
+int
+main (int argc, char **argv)
+{
+  return test_ipc_main (argc, argv, ipc_killed_suite, "ipc-killed", __FILE__);
+}
