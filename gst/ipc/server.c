@@ -494,7 +494,7 @@ gst_vkgdr_ipc_server_new (const GstVkgdrIpcServerParams *params, GError **error)
   self->state = gst_vkgdr_ipc_state_new ();
   if (start_threads (self, error))
     return self;
-  gst_vkgdr_ipc_server_free (self);
+  gst_vkgdr_ipc_server_free (self, NULL);
   return NULL;
 }
 
@@ -540,7 +540,8 @@ end_threads (GstVkgdrIpcServer *self, GPtrArray *garbage)
 }
 
 void
-gst_vkgdr_ipc_server_free (GstVkgdrIpcServer *self)
+gst_vkgdr_ipc_server_free (
+    GstVkgdrIpcServer *self, GstVkgdrIpcServerFigures *figures)
 {
   GPtrArray *garbage = garbage_new ();
 
@@ -549,6 +550,8 @@ gst_vkgdr_ipc_server_free (GstVkgdrIpcServer *self)
   close (self->listener);
   close (self->wake);
   say_bye (self, garbage);
+  if (figures)
+    *figures = self->gone;
   g_ptr_array_unref (garbage);
   g_ptr_array_unref (self->peers);
   gst_vkgdr_ipc_state_unref (self->state);

@@ -44,8 +44,10 @@ GstVkgdrIpcServer *gst_vkgdr_ipc_server_new (
     const GstVkgdrIpcServerParams *params, GError **error);
 
 /* Sends the frames that wait, says good-bye to all clients, and ends. Takes at
- * most two seconds longer than the device needs for these frames. */
-void gst_vkgdr_ipc_server_free (GstVkgdrIpcServer *self);
+ * most two seconds longer than the device needs for these frames. Sets @figures
+ * (nullable) to what was done until then. */
+void gst_vkgdr_ipc_server_free (
+    GstVkgdrIpcServer *self, GstVkgdrIpcServerFigures *figures);
 
 /* What clients have to know before the next frame: CAPS, SEGMENT or TAGS
  * (@message is taken; nullable). */

@@ -424,24 +424,29 @@ new_server (GstVkgdrIpcSink *self, GError **error)
   return server;
 }
 
+/* Frames may still be sent while the server ends. */
 static void
-set_server (GstVkgdrIpcSink *self, GstVkgdrIpcServer *server)
+close_server (GstVkgdrIpcSink *self)
 {
-  GstVkgdrIpcServer *old;
+  GstVkgdrIpcServer *server = self->server;
+  GstVkgdrIpcServerFigures figures;
 
+  if (!server)
+    return;
   GST_OBJECT_LOCK (self);
-  old = self->server;
-  self->server = server;
-  if (old)
-    gst_vkgdr_ipc_server_get_figures (old, &self->last_figures);
+  self->server = NULL;
+  gst_vkgdr_ipc_server_get_figures (server, &self->last_figures);
   GST_OBJECT_UNLOCK (self);
-  g_clear_pointer (&old, gst_vkgdr_ipc_server_free);
+  gst_vkgdr_ipc_server_free (server, &figures);
+  GST_OBJECT_LOCK (self);
+  self->last_figures = figures;
+  GST_OBJECT_UNLOCK (self);
 }
 
 static void
 stop (GstVkgdrIpcSink *self)
 {
-  set_server (self, NULL);
+  close_server (self);
   g_clear_pointer (&self->copier, gst_vkgdr_ipc_copier_free);
   gst_vkgdr_ipc_endpoint_close (&self->endpoint);
 }
@@ -458,7 +463,9 @@ open_all (GstVkgdrIpcSink *self, GError **error)
   server = new_server (self, error);
   if (!server)
     return FALSE;
-  set_server (self, server);
+  GST_OBJECT_LOCK (self);
+  self->server = server;
+  GST_OBJECT_UNLOCK (self);
   return TRUE;
 }
 

@@ -326,6 +326,7 @@ GST_END_TEST
  * with EOS or without. */
 GST_START_TEST (test_last_frame)
 {
+  GstElement *element;
   guint i;
 
   if (!test_ipc_begin ("leaky=downstream max-buffers=2"))
@@ -334,7 +335,10 @@ GST_START_TEST (test_last_frame)
     test_ipc_push (i);
   if (__i__ == 0)
     test_ipc_push_event (gst_event_new_eos ());
+  element = gst_object_ref (test_sink->element);
   test_ipc_stop ();
+  fail_unless_equals_uint64 (test_ipc_stat (element, "frames-sent"), 3);
+  gst_object_unref (element);
   test_ipc_pull_and_drop (0);
   test_ipc_pull_and_drop (1);
   test_ipc_pull_and_drop (9);
