@@ -5,6 +5,7 @@ Only the ends of the pipelines are changed: they stop after some frames, and use
 and sockets of the test.
 """
 
+import json
 import os
 import random
 import re
@@ -274,6 +275,44 @@ class Rtp(launch.Case):
         frames = [data[i : i + SIZE] for i in range(0, len(data), SIZE)]
         self.assertGreaterEqual(len(frames), FRAMES - 2)
         self.assertEqual(self.damaged(frames), [])
+
+
+class BenchRtp(launch.Case):
+    """scripts/bench-rtp, with a stream that the receive buffer can hold as a whole."""
+
+    FRAMES = 30
+
+    def setUp(self):
+        super().setUp()
+        if not (has_element("rtpvrawdepay") and has_element("imagefreeze")):
+            self.skipTest("rtpvrawdepay or imagefreeze is missing")
+
+    def measure(self, *options):
+        run = launch.run(
+            sys.executable,
+            os.path.join(os.path.dirname(DOCUMENT), "..", "scripts", "bench-rtp"),
+            *("--width", "160", "--height", "120", "--fps", "30", "--json"),
+            *("--frames", str(self.FRAMES), *options),
+        )
+        self.assertIn(run.returncode, (0, 1), run.stderr)
+        return run.returncode, json.loads(run.stdout)
+
+    def test_all_frames(self):
+        status, results = self.measure()
+        self.assertEqual(status, 0)
+        for name in ("system", "vkgdrupload"):
+            self.assertEqual(results[name]["frames"], self.FRAMES)
+            self.assertEqual(results[name]["damaged"], 0)
+            self.assertEqual(results[name]["absent"], 0)
+            self.assertGreater(results[name]["cpu"], 0)
+        self.assertGreater(results["cpu-ratio"], 0)
+
+    def test_lost_packets(self):
+        """A receive buffer for one packet, and 28 packets at a time."""
+        status, results = self.measure("--buffer", "1")
+        self.assertEqual(status, 1)
+        for name in ("system", "vkgdrupload"):
+            self.assertGreater(results[name]["damaged"] + results[name]["absent"], 0)
 
 
 if __name__ == "__main__":
