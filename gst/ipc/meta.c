@@ -219,6 +219,18 @@ copy_field (GQuark field, const GValue *value, gpointer user_data)
   return TRUE;
 }
 
+/* Whether @text begins with the name of a structure. GStreamer takes another
+ * name for a mistake of the program. */
+static gboolean
+begins_with_name (const gchar *text)
+{
+  gsize length =
+      strspn (text, G_CSET_A_2_Z G_CSET_a_2_z G_CSET_DIGITS "/-_.:+");
+
+  return g_ascii_isalpha (text[0])
+         && (text[length] == ',' || text[length] == ';');
+}
+
 static gboolean
 read_custom (GstBuffer *buffer, GstByteReader *reader)
 {
@@ -231,7 +243,7 @@ read_custom (GstBuffer *buffer, GstByteReader *reader)
   if (size == 0 || !gst_byte_reader_get_data (reader, size, &data))
     return FALSE;
   text = g_strndup ((const gchar *) data, size);
-  if (g_utf8_validate (text, -1, NULL))
+  if (g_utf8_validate (text, -1, NULL) && begins_with_name (text))
     structure = gst_structure_from_string (text, NULL);
   g_free (text);
   if (!structure)

@@ -163,9 +163,11 @@ GST_START_TEST (test_metas)
   gsize offset[GST_VIDEO_MAX_PLANES] = { 64 };
   gint stride[GST_VIDEO_MAX_PLANES] = { 96 };
   GstVideoCropMeta *crop;
+  GstReferenceTimestampMeta *reference;
   GstCustomMeta *custom;
   GstVideoMeta *video;
   GstBuffer *buffer;
+  GstCaps *unix_time;
   gint number = 0;
 
   if (!test_ipc_begin (""))
@@ -182,6 +184,10 @@ GST_START_TEST (test_metas)
   custom = gst_buffer_add_custom_meta (buffer, "VkgdrTestMeta");
   gst_structure_set (
       gst_custom_meta_get_structure (custom), "number", G_TYPE_INT, 1234, NULL);
+  unix_time = gst_caps_from_string ("timestamp/x-unix");
+  gst_buffer_add_reference_timestamp_meta (
+      buffer, unix_time, 12345, GST_CLOCK_TIME_NONE);
+  gst_caps_unref (unix_time);
   test_ipc_push_buffer (buffer);
 
   buffer = test_ipc_pull (3);
@@ -202,6 +208,13 @@ GST_START_TEST (test_metas)
   fail_unless (gst_structure_get_int (
       gst_custom_meta_get_structure (custom), "number", &number));
   fail_unless_equals_int (number, 1234);
+  reference = gst_buffer_get_reference_timestamp_meta (buffer, NULL);
+#if GST_CHECK_VERSION(1, 24, 0)
+  fail_unless (reference != NULL);
+  fail_unless_equals_uint64 (reference->timestamp, 12345);
+#else
+  fail_unless (reference == NULL); /* GStreamer cannot serialise it */
+#endif
   gst_buffer_unref (buffer);
   test_ipc_end ();
 }

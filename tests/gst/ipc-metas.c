@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * ipc-metas.c: the metas of a frame as bytes, for another process
+ */
+
+#include <gst/check/gstcheck.h>
+#include <gst/video/video.h>
+#include <string.h>
+
+#include "ipc/meta.h"
+
+#define WIDTH 64
+#define HEIGHT 48
+#define CUSTOM "VkgdrTestMeta"
+
+/* Bytes of metas; more than the test needs. */
+#define MAX_METAS 4096
+
+/* Metas of each kind. */
+static GstBuffer *
+new_buffer (void)
+{
+  static const gchar *tags[] = { NULL };
+  GstBuffer *buffer = gst_buffer_new_allocate (NULL, WIDTH * HEIGHT, NULL);
+  GstCaps *caps = gst_caps_from_string ("timestamp/x-unix");
+  GstVideoCropMeta *crop;
+  GstCustomMeta *custom;
+
+  if (!gst_meta_get_info (CUSTOM))
+    gst_meta_register_custom (CUSTOM, tags, NULL, NULL, NULL);
+  gst_buffer_add_video_meta (
+      buffer, GST_VIDEO_FRAME_FLAG_NONE, GST_VIDEO_FORMAT_GRAY8, WIDTH, HEIGHT);
+  crop = gst_buffer_add_video_crop_meta (buffer);
+  crop->x = 7;
+  custom = gst_buffer_add_custom_meta (buffer, CUSTOM);
+  gst_structure_set (gst_custom_meta_get_structure (custom), "text",
+      G_TYPE_STRING, "a \"text\"; and more", "rate", GST_TYPE_FRACTION, 30000,
+      1001, NULL);
+  gst_buffer_add_reference_timestamp_meta (buffer, caps, 12345, 678);
+  gst_caps_unref (caps);
+  return buffer;
+}
+
+/* The metas of @buffer, less than @max bytes, on another buffer. */
+static GstBuffer *
+copy_metas (GstBuffer *buffer, gsize max)
+{
+  GByteArray *metas = gst_vkgdr_ipc_metas_write (buffer, max);
+  GstBuffer *copy = gst_buffer_new_allocate (NULL, WIDTH * HEIGHT, NULL);
+  GstByteReader reader;
+
+  fail_unless (metas->len <= max);
+  gst_byte_reader_init (&reader, metas->data, metas->len);
+  fail_unless (gst_vkgdr_ipc_metas_read (copy, &reader));
+  g_byte_array_unref (metas);
+  return copy;
+}
+
+GST_START_TEST (test_each_kind)
+{
+  GstBuffer *buffer = new_buffer (), *copy = copy_metas (buffer, MAX_METAS);
+  GstReferenceTimestampMeta *reference;
+  const GstVideoCropMeta *crop;
+  const GstVideoMeta *video;
+  GstStructure *structure;
+  gint numerator, denominator;
+
+  video = gst_buffer_get_video_meta (copy);
+  fail_unless (video && video->width == WIDTH && video->height == HEIGHT);
+  fail_unless_equals_int (video->format, GST_VIDEO_FORMAT_GRAY8);
+  crop = gst_buffer_get_video_crop_meta (copy);
+  fail_unless (crop && crop->x == 7);
+  structure =
+      gst_custom_meta_get_structure (gst_buffer_get_custom_meta (copy, CUSTOM));
+  fail_unless_equals_string (
+      gst_structure_get_string (structure, "text"), "a \"text\"; and more");
+  fail_unless (
+      gst_structure_get_fraction (structure, "rate", &numerator, &denominator));
+  fail_unless (numerator == 30000 && denominator == 1001);
+  reference = gst_buffer_get_reference_timestamp_meta (copy, NULL);
+#if GST_CHECK_VERSION(1, 24, 0)
+  fail_unless (reference != NULL);
+  fail_unless_equals_uint64 (reference->timestamp, 12345);
+  fail_unless_equals_uint64 (reference->duration, 678);
+  fail_unless (gst_structure_has_name (
+      gst_caps_get_structure (reference->reference, 0), "timestamp/x-unix"));
+#else
+  fail_unless (reference == NULL); /* GStreamer cannot serialise it */
+#endif
+  gst_buffer_unref (copy);
+  gst_buffer_unref (buffer);
+}
+GST_END_TEST
+
+/* Metas that cannot be serialised, or are too large, are left out. */
+GST_START_TEST (test_left_out)
+{
+  gchar *text = g_strnfill (MAX_METAS, 'x');
+  GstBuffer *buffer = new_buffer (), *other = gst_buffer_new (), *copy;
+  GstCustomMeta *custom = gst_buffer_get_custom_meta (buffer, CUSTOM);
+
+  gst_structure_set (gst_custom_meta_get_structure (custom), "text",
+      G_TYPE_STRING, text, NULL);
+  gst_buffer_add_parent_buffer_meta (buffer, other);
+  copy = copy_metas (buffer, MAX_METAS);
+  fail_unless (gst_buffer_get_video_meta (copy) != NULL);
+  fail_unless (gst_buffer_get_video_crop_meta (copy) != NULL);
+  fail_unless (gst_buffer_get_custom_meta (copy, CUSTOM) == NULL);
+  fail_unless (gst_buffer_get_parent_buffer_meta (copy) == NULL);
+  gst_buffer_unref (copy);
+  gst_buffer_unref (other);
+  gst_buffer_unref (buffer);
+  g_free (text);
+}
+GST_END_TEST
+
+static void
+read_bytes (const guint8 *data, gsize size)
+{
+  GstBuffer *copy = gst_buffer_new_allocate (NULL, WIDTH * HEIGHT, NULL);
+  GstByteReader reader;
+
+  gst_byte_reader_init (&reader, data, size);
+  gst_vkgdr_ipc_metas_read (copy, &reader);
+  gst_buffer_unref (copy);
+}
+
+/* Bytes that are not as they were written do no harm. Valgrind and the address
+ * sanitizer see reads beyond the end. */
+GST_START_TEST (test_damaged)
+{
+  GstBuffer *buffer = new_buffer ();
+  GByteArray *metas = gst_vkgdr_ipc_metas_write (buffer, MAX_METAS);
+  GRand *random = g_rand_new_with_seed (1);
+  guint8 *data;
+  gsize size;
+  guint i, n;
+
+  for (size = 0; size < metas->len; size++) {
+    data = g_memdup2 (metas->data, size);
+    read_bytes (data, size);
+    g_free (data);
+  }
+  for (i = 0; i < 2000; i++) {
+    data = g_memdup2 (metas->data, metas->len);
+    for (n = 0; n < 1 + i % 4; n++)
+      data[g_rand_int_range (random, 0, metas->len)] =
+          (guint8) g_rand_int_range (random, 0, 256);
+    read_bytes (data, metas->len);
+    g_free (data);
+  }
+  g_rand_free (random);
+  g_byte_array_unref (metas);
+  gst_buffer_unref (buffer);
+}
+GST_END_TEST
+
+static Suite *
+ipc_metas_suite (void)
+{
+  Suite *suite = suite_create ("ipc-metas");
+  TCase *tc = tcase_create ("general");
+
+  suite_add_tcase (suite, tc);
+  tcase_add_test (tc, test_each_kind);
+  tcase_add_test (tc, test_left_out);
+  tcase_add_test (tc, test_damaged);
+  return suite;
+}
+
+GST_CHECK_MAIN (ipc_metas);
