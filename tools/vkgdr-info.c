@@ -25,12 +25,13 @@
 #define DESCRIPTION \
   "Environment:\n" \
   "  VKGDR_DRIVER   auto (default), nvidia or software\n" \
-  "  VKGDR_DEBUG    bar, bar=SIZE, non-coherent, no-window, no-vulkan: the\n" \
-  "                 device looks worse than it is\n" \
+  "  VKGDR_DEBUG    bar, bar=SIZE, non-coherent, no-window, no-vulkan: " \
+  "makes\n" \
+  "                 the device worse than it is, for tests\n" \
   "\n" \
-  "Exit status: 0 if at least one device can be used, 1 if none can, 2 if " \
-  "an\n" \
-  "argument is unknown."
+  "Exit status: 0 if at least one device can be used, 1 if none can be " \
+  "used,\n" \
+  "2 if an argument is unknown."
 
 typedef struct {
   gboolean json;

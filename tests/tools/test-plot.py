@@ -29,9 +29,10 @@ SVG = "{http://www.w3.org/2000/svg}"
 TIME_LIMIT = 100  # seconds, for one run
 
 
-def plot(*args):
+def plot(*args, **env):
     return subprocess.run(
         [sys.executable, "-B", PLOT, *args],
+        env={**os.environ, **env},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         encoding="utf-8",
@@ -220,6 +221,26 @@ class Readable(unittest.TestCase):
     def test_numbers(self):
         for value, text in (1234.4, "1234"), (54.66, "54.7"), (2.345, "2.35"), (0.0655, "0.066"):
             self.assertEqual(self.program.format_number(value), text)
+
+
+class WithoutMatplotlib(unittest.TestCase):
+    """The package with the program does not need matplotlib."""
+
+    def test_help_and_error(self):
+        with tempfile.TemporaryDirectory() as folder:
+            with open(os.path.join(folder, "matplotlib.py"), "w", encoding="utf-8") as file:
+                file.write("raise ImportError('there is none')\n")
+            run = plot("--help", PYTHONPATH=folder)
+            self.assertEqual(run.returncode, 0, run.stderr)
+            self.assertIn("--prefix", run.stdout)
+            run = plot(SAVED, folder, PYTHONPATH=folder)
+        self.assertEqual(run.returncode, 1)
+        self.assertIn("there is none", run.stderr)
+        self.assertIn("python3-matplotlib", run.stderr)
+        self.assertNotIn("Traceback", run.stderr)
+
+    def test_version(self):
+        self.assertRegex(plot("--version").stdout, r"^vkgdr-plot \d+\.\d+\.\d+$")
 
 
 if __name__ == "__main__":

@@ -12,30 +12,31 @@
 #include "bench-fill.h"
 
 #define SUMMARY \
-  "Measures what it costs to bring data to the GPU: copies by size, and\n" \
-  "pipelines with vkgdrupload, with cudaupload where it is installed, and\n" \
-  "with no upload at all.\n" \
+  "Measures how fast data get to the GPU: copies by size, and pipelines " \
+  "with\n" \
+  "vkgdrupload, with cudaupload if it is installed, and without an upload.\n" \
   "\n" \
   "  memory      copies: bandwidth and latency by size\n" \
-  "  pipelines   frames and buffers a second\n" \
+  "  pipelines   frames and buffers per second\n" \
   "  all         both (default)\n" \
-  "  compare     buffers a second at the sinks of pipelines that you give, " \
-  "as\n" \
-  "              for gst-launch-1.0, and ratios of the first to the others"
+  "  compare     buffers per second at the sinks of the given pipelines, in\n" \
+  "              the syntax of gst-launch-1.0, and ratios of the first one " \
+  "to\n" \
+  "              the others"
 
 #define DESCRIPTION \
-  "The tables hold medians; JSON has the extremes, too. Ratios are taken\n" \
-  "between samples of the same repetition.\n" \
+  "The tables have medians. JSON has the extremes, too. Ratios are those of\n" \
+  "samples of the same repetition.\n" \
   "\n" \
-  "first-frame PIPELINE is for the program's own use: it prints the time of\n" \
-  "the first frame at the pipeline's sink, in ns of the monotonic clock.\n" \
-  "So is consume PIPELINE, which says how frames of a vkgdripcsink come.\n" \
+  "The program starts itself with \"first-frame PIPELINE\", which prints " \
+  "the\n" \
+  "time of the first frame at the pipeline's sink in ns of the monotonic\n" \
+  "clock, and with \"consume PIPELINE\", which measures frames of a\n" \
+  "vkgdripcsink.\n" \
   "\n" \
-  "Exit status: 0 if the measurements were made, though single ones may " \
-  "have\n" \
-  "failed (the tables say so), 1 if there is no device or no output could " \
-  "be\n" \
-  "written, 2 if the arguments are wrong."
+  "Exit status: 0 if the measurements were made (the tables show the errors\n" \
+  "of single ones), 1 if there is no device or no output can be written, 2\n" \
+  "if the arguments are wrong."
 
 static gboolean
 read_what (BenchOptions *options, gint argc, gchar **argv, GError **error)
@@ -110,7 +111,7 @@ bench_options_parse (
     { "markdown", 0, 0, G_OPTION_ARG_NONE, &options->markdown,
         "Write the tables in Markdown", NULL },
     { "save", 0, 0, G_OPTION_ARG_FILENAME, &options->save,
-        "Write JSON to a file as well, for vkgdr-plot", "FILE.json" },
+        "Also write JSON to a file, for vkgdr-plot", "FILE.json" },
     { "repeat", 0, 0, G_OPTION_ARG_INT, &options->repeat,
         "Repetitions of each measurement (5)", "N" },
     { "seconds", 0, 0, G_OPTION_ARG_DOUBLE, &options->seconds,
@@ -119,16 +120,16 @@ bench_options_parse (
     { "device", 0, 0, G_OPTION_ARG_INT, &options->device,
         "CUDA device (-1: CUDA_DEVICE, or the first that works)", "N" },
     { "buffers", 0, 0, G_OPTION_ARG_INT, &options->buffers,
-        "Buffers that a source goes through in turn, at least (4)", "N" },
+        "Smallest number of buffers of a source (4)", "N" },
     { "fill", 0, 0, G_OPTION_ARG_STRING, &options->fill,
         "How sources write: memset, copy (of a pattern) or uncached (copies of "
-        "a large area) (several streams uncached, all else memset)",
+        "a large area) (several streams: uncached, others: memset)",
         "HOW" },
     { "section", 0, 0, G_OPTION_ARG_STRING, &options->section,
-        "Of the pipelines, only those of these sections: their names in JSON",
+        "Only measure pipelines of these sections, by their names in JSON",
         "NAME[,NAME]" },
     { "quick", 0, 0, G_OPTION_ARG_NONE, &options->quick,
-        "Fewer sizes and smaller frames: to see that it works", NULL },
+        "Fewer sizes and smaller frames, for a short test", NULL },
     { "version", 0, 0, G_OPTION_ARG_NONE, &options->version, "Show the version",
         NULL },
     { NULL },

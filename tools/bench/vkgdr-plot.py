@@ -15,9 +15,16 @@ import os
 import sys
 import textwrap
 
-import matplotlib
-from matplotlib.figure import Figure
-from matplotlib.ticker import FixedLocator, FuncFormatter, NullFormatter
+try:
+    import matplotlib
+    from matplotlib.figure import Figure
+    from matplotlib.ticker import FixedLocator, FuncFormatter, NullFormatter
+except ImportError as error:  # --help works without it
+    MISSING = str(error)
+else:
+    MISSING = None
+
+VERSION = "@VERSION@"
 
 # Lengths are in inches.
 WIDTH = 4.5
@@ -292,15 +299,21 @@ def parse_arguments():
         description="Draws the results that vkgdr-bench saved with --save: "
         "a picture for each table.",
     )
-    parser.add_argument("file", metavar="FILE.json", help="what vkgdr-bench saved")
-    parser.add_argument("folder", metavar="FOLDER", help="where the pictures go")
+    parser.add_argument("file", metavar="FILE.json", help="a file that vkgdr-bench has saved")
+    parser.add_argument("folder", metavar="FOLDER", help="the folder for the pictures")
     parser.add_argument("--png", action="store_true", help="write PNG instead of SVG")
-    parser.add_argument("--prefix", default="", help="what the pictures' names begin with")
+    parser.add_argument("--prefix", default="", help="the beginning of the pictures' names")
+    parser.add_argument("--version", action="version", version=f"vkgdr-plot {VERSION}")
     return parser.parse_args()
 
 
 def main():
     options = parse_arguments()
+    if MISSING:
+        sys.exit(
+            f"vkgdr-plot: matplotlib cannot be imported ({MISSING}): install the package "
+            "python3-matplotlib"
+        )
     matplotlib.use("Agg")
     matplotlib.rcParams.update(STYLE)
     try:
