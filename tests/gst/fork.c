@@ -19,6 +19,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "slow.h"
 #include "util.h"
 
 #define SIZE 10000
@@ -71,7 +72,9 @@ child_ends (void)
   }
   fail_unless_equals_int (ended, child);
   fail_unless (WIFEXITED (status), "signal %d", WTERMSIG (status));
-  fail_unless_equals_int (WEXITSTATUS (status), 0);
+  /* Valgrind looks for leaks in the child, too. It finds what only the threads
+   * refer to that fork () has not copied, and changes the exit status. */
+  fail_unless (WEXITSTATUS (status) == 0 || test_is_on_valgrind ());
   return TRUE;
 }
 
