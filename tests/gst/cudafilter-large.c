@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * cudafilter-large.c: cudafilter with 100 MB in each property that names a
+ * kernel
+ *
+ * Each is refused, or used, at once. A function whose time grows with the
+ * square of the size would take hours.
+ */
+
+#include <glib/gstdio.h>
+#include <unistd.h>
+
+#include "slow.h"
+#include "util.h"
+
+#define LARGE (100 * 1000 * 1000)
+
+/* The largest file that is read, which is an image; see kernel/image.c. */
+#define LARGEST_IMAGE (64 * 1024 * 1024)
+
+/* A hang guard: the tests take less than a second of one processor. */
+#define SOON (20 * G_TIME_SPAN_SECOND)
+
+static gchar *
+repeat (const gchar *piece, gsize size)
+{
+  gsize length = strlen (piece), i;
+  gchar *text = g_malloc (size + 1);
+
+  for (i = 0; i < size; i++)
+    text[i] = piece[i % length];
+  text[size] = '\0';
+  return text;
+}
+
+/* Plays a frame with @property of cudafilter; expects an error that contains
+ * @word. */
+static void
+assert_is_refused (const gchar *property, const gchar *value, const gchar *word)
+{
+  GstElement *pipeline = test_launch (
+      "videotestsrc num-buffers=1 ! video/x-raw,format=RGBA,width=16,height=16 "
+      "! vkgdrupload ! cudafilter name=filter ! fakesink");
+  GstElement *filter = gst_bin_get_by_name (GST_BIN (pipeline), "filter");
+  gint64 start = g_get_monotonic_time (), time;
+  GError *error;
+
+  g_object_set (filter, property, value, NULL);
+  gst_object_unref (filter);
+  error = test_play_error (pipeline);
+  gst_object_unref (pipeline);
+  time = g_get_monotonic_time () - start;
+  fail_unless (strstr (error->message, word) != NULL, "%.300s", error->message);
+  fail_unless (time < test_limit (SOON), "%" G_GINT64_FORMAT " us", time);
+  g_error_free (error);
+}
+
+static const struct {
+  const gchar *property, *piece, *word;
+} strings[] = {
+  { "source", "\n", "bytes" },
+  { "source", "/*", "bytes" },
+  { "pixel", "rgba.r = 0; ", "bytes" },
+  { "location", "/a", "cannot be read" },
+};
+
+GST_START_TEST (test_strings)
+{
+  gchar *text = repeat (strings[__i__].piece, LARGE);
+
+  assert_is_refused (strings[__i__].property, text, strings[__i__].word);
+  g_free (text);
+}
+GST_END_TEST;
+
+static const struct {
+  const gchar *head, *piece;
+  gsize size;
+  const gchar *word;
+  gboolean is_for_driver; /* NVIDIA's driver may take any time for it */
+} files[] = {
+  { "", "\n", LARGE, "too large" },
+  { "__global__ void k (VkgdrFrame in, VkgdrFrame out) {}", "\n", LARGE,
+      "too large" },
+  { "__global__ void k (VkgdrFrame in, VkgdrFrame out) {}", "\n",
+      LARGEST_IMAGE - 1000, "bytes" },
+  { "//\n.version 8.0\n.target sm_90\n", "\n", LARGEST_IMAGE - 1000,
+      "cannot be loaded", TRUE },
+  { "//\n.version 8.0\n.target sm_90\n", ".entry a (.param .u32 b)\n",
+      LARGEST_IMAGE - 1000, "cannot be loaded", TRUE },
+  { "\177ELF\2\1\1", "\1", LARGEST_IMAGE - 1000, "truncated" },
+};
+
+GST_START_TEST (test_files)
+{
+  gsize head = strlen (files[__i__].head);
+  gchar *path = NULL, *text;
+  gint fd;
+
+  if (files[__i__].is_for_driver && !test_is_software ())
+    return;
+  text = repeat (files[__i__].piece, files[__i__].size);
+  fd = g_file_open_tmp ("large-XXXXXX.cu", &path, NULL);
+  fail_unless (fd >= 0);
+  memcpy (text, files[__i__].head, head);
+  fail_unless_equals_int64 (
+      write (fd, text, files[__i__].size), files[__i__].size);
+  close (fd);
+  g_free (text);
+  assert_is_refused ("location", path, files[__i__].word);
+  g_unlink (path);
+  g_free (path);
+}
+GST_END_TEST;
+
+static Suite *
+cudafilter_large_suite (void)
+{
+  Suite *suite = suite_create ("cudafilter-large");
+  TCase *tc = tcase_create ("general");
+
+  suite_add_tcase (suite, tc);
+  if (test_is_slow ()) /* where times mean nothing */
+    return suite;
+  tcase_set_timeout (tc, 60);
+  tcase_add_loop_test (tc, test_strings, 0, G_N_ELEMENTS (strings));
+  tcase_add_loop_test (tc, test_files, 0, G_N_ELEMENTS (files));
+  return suite;
+}
+
+GST_CHECK_MAIN (cudafilter_large);
