@@ -4,12 +4,11 @@
 
     count-tests.py TESTLOG.json...
 
-Prints `N passed, N failed, N skipped`, and fails where one failed or none
-passed. Meson counts programs; a program here runs dozens of cases, and says how
-many in the words of its framework: libcheck, pytest or unittest. A program that
-ends well without such a summary has failed: nobody knows what it did. Only the
-programs that use no framework (api-*) count as one case. Knows nothing of how
-the tests are built or run.
+Prints `N passed, N failed, N skipped`, and fails if one has failed or none has passed.
+Meson counts programs, but a program here runs many cases, and prints their number in
+the format of its framework: libcheck, pytest or unittest. A program without such a
+summary has failed, even if it ends without an error. Only programs without a framework
+(api-*) count as one case. Does not depend on how the tests are built or run.
 """
 
 import json

@@ -23,7 +23,7 @@ require_roots ()
     command -v "$program" >/dev/null || cannot "$program is missing"
   done
   unshare --mount chroot / true 2>/dev/null \
-    || cannot "this system lets nobody mount, or change the root"
+    || cannot "this system does not permit to mount, or to change the root"
 }
 
 # Makes the root of a release in a folder. The folder gets its name when the root

@@ -23,7 +23,7 @@
 /* Microseconds in which gst_deinit () returns in any case. */
 #define LIMIT (5 * G_TIME_SPAN_SECOND)
 
-/* --- in the process that ends --------------------------------------------- */
+/* --- in the process that ends -------------------------------------------- */
 
 static gint is_done;
 
@@ -124,8 +124,7 @@ GST_START_TEST (end)
 }
 GST_END_TEST;
 
-/* --- the test --------------------------------------------------------------
- */
+/* --- the test ------------------------------------------------------------ */
 
 GST_START_TEST (test_no_thread_is_left)
 {

@@ -15,7 +15,7 @@
 #include "slow.h"
 #include "util.h"
 
-/* --- the driver's table --------------------------------------------------- */
+/* --- the driver's table -------------------------------------------------- */
 
 /* The calls that fail: name, parameters, arguments, and the kind of object that
  * a successful call creates, or NOTHING. */
@@ -250,7 +250,7 @@ assert_nothing_lives (const gchar *what)
         what, g_atomic_int_get (&live[i]), kind_names[i]);
 }
 
-/* --- the pipeline --------------------------------------------------------- */
+/* --- the pipeline -------------------------------------------------------- */
 
 #define N_FRAMES 3
 
@@ -461,7 +461,7 @@ GST_START_TEST (test_each_call_goes_on_failing)
 }
 GST_END_TEST;
 
-/* --- memory that cannot be pinned ----------------------------------------- */
+/* --- memory that cannot be pinned ---------------------------------------- */
 
 static gint n_told;
 

@@ -57,7 +57,7 @@ GST_START_TEST (test_frames_are_kept_while_they_are_used)
 }
 GST_END_TEST;
 
-/* --- nobody waits who need not ------------------------------------------- */
+/* --- no thread waits without need ---------------------------------------- */
 
 #define WIDTH 64
 #define HEIGHT 48

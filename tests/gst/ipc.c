@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * ipc.c: memory beside the window, of one process in another
+ * ipc.c: tests of device-only memory of one process in another one
  *
- * The other process is this program again, which does what its environment
- * says.
+ * The other process is this program, which is started again with other
+ * variables in the environment.
  */
 
 #include <string.h>
@@ -12,10 +12,10 @@
 
 #define SIZE 6000
 
-/* The handle, in base 64, that the other process is given. */
+/* The variable with the handle, in base 64, for the other process. */
 #define VARIABLE "TEST_IPC_HANDLE"
 
-/* Where the UUID lies in it. */
+/* The position of the UUID in the handle. */
 #define UUID_OFFSET 16
 
 static GstMemory *
@@ -56,8 +56,8 @@ export_handle (GstMemory *memory)
   return handle;
 }
 
-/* A thread of the library's gives memory of others back: nobody may have the
- * allocator any more. */
+/* A thread of the library releases imported memory. Waits until nothing holds
+ * the allocator any more. */
 static void
 finish (GstVkgdrAllocator *allocator)
 {
@@ -68,7 +68,8 @@ finish (GstVkgdrAllocator *allocator)
   gst_object_unref (allocator);
 }
 
-/* Runs the test of that name in another process; whether it passed there. */
+/* Runs the test with this name in another process. Returns whether it
+ * passed. */
 static gboolean
 passes_elsewhere (const gchar *test, GBytes *handle)
 {
@@ -84,7 +85,7 @@ passes_elsewhere (const gchar *test, GBytes *handle)
   fail_unless (g_spawn_sync (NULL, argv, env, G_SPAWN_DEFAULT, NULL, NULL,
                    &output, NULL, &status, &error),
       "%s", error ? error->message : "");
-  /* Its summary must not be taken for that of this program. */
+  /* This summary must not be taken for the one of this program. */
   if (status != 0)
     g_printerr ("the other process:\n%s\n", output);
   g_free (output);
@@ -108,7 +109,7 @@ assert_refused (
   g_error_free (error);
 }
 
-/* ---- in the other process ---- */
+/* ---- in the other process ----------------------------------------------- */
 
 static GBytes *
 given_handle (void)
@@ -177,7 +178,7 @@ GST_START_TEST (other_imports_twice)
 }
 GST_END_TEST
 
-/* Each call in turn; and nothing is left open that would be counted. */
+/* Lets each call fail. Nothing stays open. */
 GST_START_TEST (other_fails)
 {
   static const gchar *const calls[] = { "cuCtxPushCurrent",
@@ -216,9 +217,9 @@ GST_START_TEST (other_is_too_late)
 }
 GST_END_TEST
 
-/* ---- in this one ---- */
+/* ---- in this one -------------------------------------------------------- */
 
-/* A part of a memory that is not the first of its slab. */
+/* Exports a part of a memory that is not the first one in its slab. */
 GST_START_TEST (test_two_processes)
 {
   GstVkgdrAllocator *allocator = gst_vkgdr_context_get_allocator (test_context);
@@ -226,7 +227,8 @@ GST_START_TEST (test_two_processes)
   GstMemory *memory = new_beside (allocator, 5);
   GBytes *handle = export_handle (memory);
 
-  assert_mapped (memory, 5); /* what this fetched is old soon */
+  assert_mapped (memory, 5); /* after this, the fetched content is not
+                              * current */
   fail_unless (passes_elsewhere ("other_reads_and_writes", handle));
   assert_mapped (memory, 6);
   assert_mapped (before, 1);
@@ -301,8 +303,8 @@ GST_START_TEST (test_no_handles)
 }
 GST_END_TEST
 
-/* NVIDIA's driver keeps what another process has not opened yet, or not: CUDA
- * promises nothing. */
+/* NVIDIA's driver may or may not keep memory that another process has not
+ * opened yet. CUDA promises neither. */
 GST_START_TEST (test_too_late)
 {
   GstVkgdrAllocator *allocator = gst_vkgdr_context_get_allocator (test_context);
@@ -347,7 +349,8 @@ GST_START_TEST (test_calls_that_fail)
 }
 GST_END_TEST
 
-/* By choice, and with all that other memory can do. */
+/* Device-only memory can be chosen, and supports everything that other memory
+ * does. */
 GST_START_TEST (test_beside_the_window)
 {
   GstVkgdrAllocator *allocator = gst_vkgdr_allocator_new (test_context);

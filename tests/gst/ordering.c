@@ -314,7 +314,7 @@ GST_START_TEST (test_stream_that_writes_waits_for_all_readers)
 }
 GST_END_TEST;
 
-/* --- nobody waits who need not ------------------------------------------- */
+/* --- no thread waits without need ---------------------------------------- */
 
 static CUresult
 gated_launch (CUfunction function, unsigned int grid_x, unsigned int grid_y,

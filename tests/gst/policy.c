@@ -261,7 +261,7 @@ GST_START_TEST (test_gradual_change)
 }
 GST_END_TEST;
 
-/* --- several pools -------------------------------------------------------- */
+/* --- several pools ------------------------------------------------------- */
 
 static void
 check_machine (const SimMachine *machine, gdouble noise)

@@ -175,8 +175,8 @@ GST_START_TEST (test_element_flushes)
 }
 GST_END_TEST;
 
-/* Nobody gives a context: the element opens the device, and closes it when it
- * goes. */
+/* No context is given. The element opens the device, and closes it when it is
+ * freed. */
 GST_START_TEST (test_element_opens_the_device)
 {
   guint fds = 0;

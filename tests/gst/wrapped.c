@@ -190,7 +190,7 @@ GST_START_TEST (test_its_owner_is_waited_for)
 }
 GST_END_TEST;
 
-/* --- waits for the whole CUDA context, as older drivers need them --------- */
+/* --- waits for the whole CUDA context, as older drivers need them -------- */
 
 static gint n_waits; /* atomic; calls of cuCtxSynchronize () that have begun */
 static gint n_failures; /* atomic; how many of the next calls fail */

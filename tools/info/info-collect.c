@@ -16,10 +16,10 @@
 #include "driver.h"
 #include "info-machine.h"
 
-/* Bytes of the allocation that proves that a device works. */
+/* The size of the allocation that proves that a device works, in bytes. */
 #define TRIAL_SIZE ((gsize) 64 << 10)
 
-/* The library's words for what failed last. */
+/* The library's message about the last failure. */
 static gchar *
 take_last_error (void)
 {
@@ -42,7 +42,7 @@ describe_result (const vkgdr_cuda *cu, const gchar *call, CUresult result)
       name ? name : "an unknown error", text ? text : "no explanation");
 }
 
-/* Takes over @error. What failed last counts more than the missing window. */
+/* Takes ownership of @error. It replaces an error about a missing window. */
 static InfoTrial
 fail (InfoDevice *device, InfoTrial trial, gchar *error)
 {
@@ -51,7 +51,7 @@ fail (InfoDevice *device, InfoTrial trial, gchar *error)
   return trial;
 }
 
-/* Writes through the host's pointer or, without a window, by a transfer. */
+/* Writes through the host pointer or, without a window, by a transfer. */
 static CUresult
 write_bytes (const vkgdr_cuda *cu, vkgdr_memory_t mem, CUdeviceptr pointer,
     const guint8 *bytes)
@@ -63,8 +63,8 @@ write_bytes (const vkgdr_cuda *cu, vkgdr_memory_t mem, CUdeviceptr pointer,
   return CUDA_SUCCESS;
 }
 
-/* Writes, and reads through the device's pointer. @mem is NULL without a
- * window. */
+/* Writes with the CPU, and reads through the device pointer. @mem is NULL
+ * without a window. */
 static InfoTrial
 try_bytes (InfoDevice *device, const vkgdr_cuda *cu, vkgdr_memory_t mem,
     CUdeviceptr pointer)
@@ -120,7 +120,7 @@ try_staged (InfoDevice *device, const vkgdr_cuda *cu)
   return trial;
 }
 
-/* With the device's context. */
+/* Runs with the device's context. */
 static InfoTrial
 try_memory (InfoDevice *device, const vkgdr_cuda *cu, CUdevice cuda_device)
 {

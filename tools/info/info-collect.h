@@ -8,7 +8,7 @@
 
 #include "info-report.h"
 
-/* Fills it; the caller clears it with info_report_clear(). Needs
+/* Fills @report. The caller clears it with info_report_clear(). Needs
  * gst_vkgdr_init(). */
 void info_collect (InfoReport *report);
 

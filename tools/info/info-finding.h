@@ -13,8 +13,8 @@ typedef enum { INFO_READY, INFO_LIMITED, INFO_UNUSABLE } InfoLevel;
 /**
  * InfoFinding:
  * @id: a word for programs, which stays the same
- * @text: half a sentence for people
- * @remedy: (nullable): what to do, where something can be done
+ * @text: part of a sentence for the user
+ * @remedy: (nullable): what to do, if something can be done
  */
 typedef struct {
   const gchar *id;
@@ -25,10 +25,10 @@ typedef struct {
 /**
  * InfoVerdict:
  * @level: how good it is
- * @text: that in words, in one line
+ * @text: the level in words, in one line
  * @remedy: (nullable): all remedies, in one line
- * @findings: (element-type InfoFinding): what it is made of; one of them at
- *   least unless it is ready
+ * @findings: (element-type InfoFinding): the reasons; at least one unless
+ *   the level is `ready`
  */
 typedef struct {
   InfoLevel level;
@@ -37,16 +37,16 @@ typedef struct {
   GPtrArray *findings;
 } InfoVerdict;
 
-/* (transfer full): without findings and words. */
+/* Returns: (transfer full): a verdict without findings and texts. */
 InfoVerdict *info_verdict_new (void);
 
-/* Takes over @text and @remedy, which may be NULL. */
+/* Takes ownership of @text and @remedy, which may be NULL. */
 void info_verdict_add (InfoVerdict *verdict, InfoLevel level, const gchar *id,
     gchar *text, gchar *remedy);
 
 void info_verdict_free (InfoVerdict *verdict);
 
-/* `ready`, `limited` or `unusable`. */
+/* Returns `ready`, `limited` or `unusable`. */
 const gchar *info_level_name (InfoLevel level);
 
 #endif /* INFO_FINDING_H */

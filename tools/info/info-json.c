@@ -21,7 +21,7 @@ take_text (JsonObject *object, const gchar *member, gchar *text)
   g_free (text);
 }
 
-/* An empty text is not known. */
+/* An empty text is written as null. */
 static void
 set_known_text (JsonObject *object, const gchar *member, const gchar *text)
 {

@@ -8,7 +8,7 @@
 
 #include "info-report.h"
 
-/* The caller frees it. Sizes are bytes; what is not known is null. */
+/* The caller frees the result. Sizes are in bytes. Unknown values are null. */
 gchar *info_json_write (const InfoReport *report);
 
 #endif /* INFO_JSON_H */

@@ -23,10 +23,9 @@
 #define FIRMWARE_REMEDY \
   "enable Resizable BAR and Above 4G decoding in the firmware"
 
-/* --- what keeps a device from being used, or its window from being opened --
- */
+/* --- why a device cannot be used, or its window cannot be opened --------- */
 
-/* Then judge_debug () gives the remedy. */
+/* judge_debug () gives the remedy in this case. */
 static gboolean
 hides_vulkan (const InfoMachine *machine)
 {
@@ -155,7 +154,7 @@ judge_trial (InfoVerdict *verdict, const InfoDevice *device)
   }
 }
 
-/* --- what makes it less than it could be ---------------------------------- */
+/* --- what limits a device that can be used ------------------------------- */
 
 static void
 judge_software (

@@ -9,9 +9,8 @@
 #include "info-finding.h"
 #include "info-report.h"
 
-/* Adds a finding for each thing: what kind of device it is, what keeps it from
- * being used, and only where nothing does, what makes it less than it could
- * be. */
+/* Adds findings: the kind of the device, and why it cannot be used. If it can
+ * be used, adds what limits it. */
 void info_judge (
     InfoVerdict *verdict, const InfoReport *report, const InfoDevice *device);
 

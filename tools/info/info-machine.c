@@ -19,7 +19,8 @@ static const gchar *const settings[] = { "VKGDR_DRIVER", "VKGDR_DEBUG",
   "VK_ADD_DRIVER_FILES", "VK_LOADER_DRIVERS_SELECT",
   "VK_LOADER_DRIVERS_DISABLE" };
 
-/* An empty value counts as none, but for CUDA an empty list hides all GPUs. */
+/* An empty value is the same as no value. But for CUDA, an empty list hides all
+ * GPUs. */
 static GStrv
 collect_settings (void)
 {
@@ -83,7 +84,7 @@ add_bases (GPtrArray *found, const gchar *const *bases)
     add_base (found, *bases);
 }
 
-/* Adds what a setting of the loader lists: files, and folders of files. */
+/* Adds the files in a setting of the loader, which lists files and folders. */
 static void
 add_listed (GPtrArray *found, const gchar *list)
 {
@@ -113,7 +114,7 @@ add_usual (GPtrArray *found)
   add_bases (found, fixed);
 }
 
-/* As the loader: either of the two settings takes the place of all others. */
+/* As in the loader, either of the two settings replaces all others. */
 static GStrv
 collect_manifests (const InfoMachine *machine)
 {
@@ -132,7 +133,7 @@ collect_manifests (const InfoMachine *machine)
   return (GStrv) g_ptr_array_free (found, FALSE);
 }
 
-/* The value of "library_path", which is all that is wanted of the file. */
+/* Returns the value of "library_path". Nothing else in the file is needed. */
 static gchar *
 read_library_path (const gchar *manifest)
 {
@@ -151,7 +152,8 @@ read_library_path (const gchar *manifest)
   return result;
 }
 
-/* Stays loaded where it can be: such libraries do not survive unloading. */
+/* The library stays loaded if it can be loaded, because such libraries do not
+ * survive unloading. */
 static gchar *
 try_library (const gchar *manifest)
 {
@@ -160,7 +162,7 @@ try_library (const gchar *manifest)
 
   if (!library)
     error = g_strdup_printf ("%s names no library", manifest);
-  /* The loader takes a path with a folder as relative to the manifest. */
+  /* For the loader, a path with a folder is relative to the manifest. */
   else if ((g_path_is_absolute (library) || !strchr (library, '/'))
            && !dlopen (library, RTLD_LAZY | RTLD_LOCAL))
     error = g_strdup (dlerror ());
@@ -168,7 +170,7 @@ try_library (const gchar *manifest)
   return error;
 }
 
-/* (nullable): why none of NVIDIA's manifests has a library that loads. */
+/* Returns: (nullable): why no library of NVIDIA's manifests can be loaded. */
 static gchar *
 collect_manifest_error (const InfoMachine *machine)
 {

@@ -8,8 +8,9 @@
 
 #include "info-report.h"
 
-/* Fills it; the caller clears it with info_machine_clear(). May load the
- * library of NVIDIA's Vulkan driver, so the devices should be done with. */
+/* Fills @machine. The caller clears it with info_machine_clear(). May load the
+ * library of NVIDIA's Vulkan driver, so it should be called when the devices
+ * are not used any more. */
 void info_machine_collect (InfoMachine *machine);
 
 #endif /* INFO_MACHINE_H */

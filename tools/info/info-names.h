@@ -10,16 +10,19 @@
 
 #include <vkgdr/vkgdr.h>
 
-/* (transfer full): one for each bit that is set, unknown ones as a number. */
+/* Returns: (transfer full): one name for each bit that is set, or a number for
+ * an unknown bit. */
 GStrv info_name_memory_flags (guint32 flags);
 
-/* CUDA's compute mode: `default`, say. */
+/* Returns CUDA's compute mode, such as `default`. */
 const gchar *info_name_compute_mode (gint mode);
 
-/* (nullable) (transfer full): the version of the CUDA driver's API: `13.0` */
+/* Returns: (nullable) (transfer full): the version of the CUDA driver's API,
+ * such as `13.0` */
 gchar *info_format_cuda_driver (const vkgdr_device_info *info);
 
-/* (nullable) (transfer full): the version of Vulkan's API: `1.3.230` */
+/* Returns: (nullable) (transfer full): the version of Vulkan's API, such as
+ * `1.3.230` */
 gchar *info_format_vulkan_api (const vkgdr_device_info *info);
 
 #endif /* INFO_NAMES_H */

@@ -9,8 +9,8 @@
 
 #include <string.h>
 
-/* Settings by which the user picks Vulkan's drivers: by their manifests, the
- * stronger one first, and among those by name. */
+/* Settings by which the user selects Vulkan's drivers: two by their manifests,
+ * the stronger one first, and two by names. */
 static const gchar *const manifest_settings[] = { "VK_DRIVER_FILES",
   "VK_ICD_FILENAMES", NULL };
 static const gchar *const filter_settings[] = { "VK_LOADER_DRIVERS_SELECT",
@@ -53,7 +53,7 @@ info_remedy_cuda (const InfoMachine *machine)
   if (driver && strcmp (driver, "software") == 0)
     return g_strdup ("install softcuda with gst-vkgdr, or let "
                      "VKGDR_SOFTCUDA_DIR name its folder");
-  /* Where the kernel has no driver, the list of devices hides nothing. */
+  /* If the kernel has no driver, the setting of devices hides nothing. */
   if (visible && machine->kernel_driver)
     return g_strdup_printf ("unset CUDA_VISIBLE_DEVICES (it is \"%s\"), or let "
                             "it name a GPU that nvidia-smi -L lists",
@@ -83,8 +83,8 @@ info_remedy_loader (const InfoMachine *machine)
                          : "");
 }
 
-/* (nullable): where the user's settings may hide the driver that has @word in
- * its manifest's name. */
+/* Returns: (nullable): the remedy if a setting of the user may hide the driver
+ * whose manifest has @word in its name. */
 static gchar *
 settings_remedy (
     const InfoMachine *machine, const gchar *word, const gchar *manifest)
@@ -119,7 +119,7 @@ software_remedy (const InfoMachine *machine)
                    "loaded");
 }
 
-/* For NVIDIA's, where there is no manifest. */
+/* For NVIDIA's driver, if it has no manifest. */
 static gchar *
 manifest_remedy (const InfoMachine *machine)
 {
@@ -155,7 +155,8 @@ info_remedy_vulkan (const InfoMachine *machine, const InfoDevice *device)
   if (machine->wsl)
     return g_strdup ("use Linux without WSL 2, which has no Vulkan driver that "
                      "could open the window");
-  /* CUDA's name of an instance is the GPU's, and its profile. */
+  /* CUDA's name of an instance is the name of the GPU, followed by the
+   * profile. */
   if (strstr (device->info.name, " MIG "))
     return g_strdup ("use a GPU that is not divided (nvidia-smi -mig 0): "
                      "NVIDIA's Vulkan does not serve MIG instances of this "

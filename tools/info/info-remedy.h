@@ -10,18 +10,20 @@
 
 #include "info-report.h"
 
-/* (transfer full): where NVIDIA's CUDA driver cannot be used. */
+/* Returns: (transfer full): the remedy if NVIDIA's CUDA driver cannot be
+ * used. */
 gchar *info_remedy_cuda (const InfoMachine *machine);
 
-/* (transfer full): where libvulkan.so.1 is missing or too old. */
+/* Returns: (transfer full): the remedy if libvulkan.so.1 is missing or too
+ * old. */
 gchar *info_remedy_loader (const InfoMachine *machine);
 
-/* (transfer full): where Vulkan has not got @device. */
+/* Returns: (transfer full): the remedy if Vulkan does not have @device. */
 gchar *info_remedy_vulkan (
     const InfoMachine *machine, const InfoDevice *device);
 
-/* (nullable) (transfer full): NULL where kernels can be compiled for @device.
- */
+/* Returns: (nullable) (transfer full): the remedy if kernels cannot be compiled
+ * for @device. NULL if they can. */
 gchar *info_remedy_compiler (
     const InfoMachine *machine, const InfoDevice *device);
 

@@ -72,7 +72,7 @@ info_device_is_staged (const InfoDevice *device)
   }
 }
 
-/* Other processes may leave less than this one uses already. */
+/* Other processes may have left less than this one already uses. */
 guint64
 info_device_window_free (const InfoDevice *device)
 {

@@ -17,11 +17,11 @@
  * InfoTrial:
  * @INFO_TRIAL_NONE: the device cannot be used, so nothing was tried
  * @INFO_TRIAL_PASSED: the device saw what the CPU wrote
- * @INFO_TRIAL_NO_CONTEXT: CUDA makes no context on it
+ * @INFO_TRIAL_NO_CONTEXT: CUDA cannot create a context on it
  * @INFO_TRIAL_NO_MEMORY: no memory can be allocated
- * @INFO_TRIAL_WRONG_BYTES: the device sees something else, or nothing
+ * @INFO_TRIAL_WRONG_BYTES: the device does not see what the CPU wrote
  *
- * How a small allocation fared.
+ * The result of a trial with a small allocation.
  */
 typedef enum {
   INFO_TRIAL_NONE,
@@ -33,19 +33,20 @@ typedef enum {
 
 /**
  * InfoDevice:
- * @ordinal: its number among CUDA's
+ * @ordinal: its number in CUDA
  * @obstacle: why it has no window, or cannot be used at all; see
  *   info_device_is_staged()
  * @info: what it is, as far as that is known
- * @memory_size: bytes of its memory, as CUDA tells it, or 0
+ * @memory_size: the size of its memory in bytes, from CUDA, or 0
  * @compute_mode: CUDA's number of it (CU_COMPUTEMODE_*)
  * @capability_major: and
  * @capability_minor: its compute capability
- * @trial: how a small allocation fared
- * @error: (nullable): what the library or CUDA said of @obstacle or @trial
+ * @trial: the result of a trial with a small allocation
+ * @error: (nullable): the message of the library or CUDA about the obstacle or
+ *   the trial
  * @compiler: (nullable): what compiles kernels for it
- * @compiler_error: (nullable): why there is no @compiler; both are %NULL where
- *   nobody was asked
+ * @compiler_error: (nullable): why there is no @compiler; both are %NULL if
+ *   no compiler was searched
  */
 typedef struct {
   gint ordinal;
@@ -69,11 +70,11 @@ typedef struct {
  *   loaded
  * @host_compiler: (nullable): path of the C++ compiler, which the software
  *   device compiles kernels with
- * @kernel_driver: NVIDIA's kernel module is loaded
- * @container: this is a container
- * @wsl: this is WSL 2
+ * @kernel_driver: whether NVIDIA's kernel module is loaded
+ * @container: whether this is a container
+ * @wsl: whether this is WSL 2
  *
- * What drivers depend on, beside the devices.
+ * Everything that drivers depend on, except the devices.
  */
 typedef struct {
   GStrv settings;
@@ -88,8 +89,8 @@ typedef struct {
 /**
  * InfoReport:
  * @machine: what drivers depend on
- * @software: the CUDA driver is softcuda
- * @why_software: (nullable): why it was taken instead of NVIDIA's
+ * @software: whether the CUDA driver is softcuda
+ * @why_software: (nullable): why it is used instead of NVIDIA's driver
  * @driver_error: (nullable): why there is no CUDA driver; then there are no
  *   devices
  * @devices: (element-type InfoDevice): all of them, in CUDA's order
@@ -102,11 +103,11 @@ typedef struct {
   GPtrArray *devices;
 } InfoReport;
 
-/* (nullable): the value of a setting; "" is one. */
+/* Returns: (nullable): the value of a setting, which may be "". */
 const gchar *info_machine_setting (
     const InfoMachine *machine, const gchar *name);
 
-/* Whether one of the manifests has @word in its file's name. */
+/* Whether the file name of one of the manifests contains @word. */
 gboolean info_machine_has_manifest (
     const InfoMachine *machine, const gchar *word);
 
@@ -114,17 +115,18 @@ void info_machine_clear (InfoMachine *machine);
 void info_device_free (InfoDevice *device);
 void info_report_clear (InfoReport *report);
 
-/* Whether the device works without a window: what is written to its memory goes
- * to a staging buffer first. */
+/* Whether the device works without a window. Then writers use a staging
+ * buffer. */
 gboolean info_device_is_staged (const InfoDevice *device);
 
-/* What is left of the window for this process, in bytes. */
+/* Returns how much of the window is left for this process, in bytes. */
 guint64 info_device_window_free (const InfoDevice *device);
 
-/* (nullable) (transfer full): NULL where the UUID is not known. */
+/* Returns: (nullable) (transfer full): the UUID as text, or NULL if it is not
+ * known. */
 gchar *info_format_uuid (const guint8 uuid[16]);
 
-/* (transfer full): such as "256 MiB" or "1.5 GiB". */
+/* Returns: (transfer full): a text such as "256 MiB" or "1.5 GiB". */
 gchar *info_format_bytes (guint64 bytes);
 
 #endif /* INFO_REPORT_H */

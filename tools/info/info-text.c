@@ -20,7 +20,7 @@ put (const gchar *what, const gchar *value)
     printf ("  %-18s %s\n", what, value);
 }
 
-/* Takes over @value. */
+/* Takes ownership of @value. */
 static void
 take (const gchar *what, gchar *value)
 {

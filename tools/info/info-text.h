@@ -8,7 +8,7 @@
 
 #include "info-report.h"
 
-/* Prints it on standard output. */
+/* Prints the report on standard output. */
 void info_text_print (const InfoReport *report);
 
 #endif /* INFO_TEXT_H */

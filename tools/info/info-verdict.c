@@ -10,7 +10,7 @@
 #include "info-judge.h"
 #include "info-remedy.h"
 
-/* (nullable): the findings' texts, or their remedies. */
+/* Returns: (nullable): the texts of the findings, or their remedies. */
 static gchar *
 join (const InfoVerdict *verdict, gboolean remedies)
 {

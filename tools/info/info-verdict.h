@@ -9,11 +9,11 @@
 #include "info-finding.h"
 #include "info-report.h"
 
-/* (transfer full): of a device. */
+/* Returns: (transfer full): the verdict on a device. */
 InfoVerdict *info_verdict_of_device (
     const InfoReport *report, const InfoDevice *device);
 
-/* (transfer full): of a machine that has none. */
+/* Returns: (transfer full): the verdict on a machine without a device. */
 InfoVerdict *info_verdict_of_nothing (const InfoReport *report);
 
 #endif /* INFO_VERDICT_H */

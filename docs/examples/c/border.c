@@ -43,8 +43,8 @@ G_DEFINE_TYPE (Border, border, GST_TYPE_VKGDR_VIDEO_FILTER)
 GST_ELEMENT_REGISTER_DEFINE (
     vkgdrexampleborder, "vkgdrexampleborder", GST_RANK_NONE, TYPE_BORDER)
 
-/* @output is @input where that is nobody else's, or a frame with nothing in it
- * yet. */
+/* If the input has no other user, @output is @input. Otherwise @output is another
+ * frame with undefined content. */
 static gboolean
 border_filter_frame_cpu (GstVkgdrVideoFilter *filter, GstVideoFrame *input,
     GstVideoFrame *output, GError **error)
