@@ -308,7 +308,7 @@ GST_START_TEST (test_compiler_that_hangs_is_killed)
 }
 GST_END_TEST;
 
-/* --- the choice ---------------------------------------------------------- */
+/* --- the choice of the compiler ------------------------------------------ */
 
 GST_START_TEST (test_none_is_named_with_a_remedy)
 {

@@ -244,7 +244,7 @@ GST_START_TEST (test_export_of_a_pool)
 }
 GST_END_TEST;
 
-/* --- what is held -------------------------------------------------------- */
+/* --- memory that is kept ------------------------------------------------- */
 
 GST_START_TEST (test_held_blocks_are_blocks)
 {

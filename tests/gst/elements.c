@@ -506,7 +506,7 @@ GST_START_TEST (test_padded_strides)
 }
 GST_END_TEST;
 
-/* --- what is not pixels -------------------------------------------------- */
+/* --- media types other than video ---------------------------------------- */
 
 GST_START_TEST (test_metadata_passes)
 {

@@ -790,7 +790,7 @@ GST_START_TEST (test_shapes_of_frames)
 }
 GST_END_TEST;
 
-/* --- elements of one's own ----------------------------------------------- */
+/* --- elements outside of the plugin -------------------------------------- */
 
 static const gchar *rgbx =
     "video/x-raw,format=RGBx,width=64,height=48,framerate=1/1";

@@ -148,7 +148,7 @@ fuzz (const guint8 *seed, gsize seed_size, guint n_cases, guint number,
   fail_unless (i > 20, "only %u cases in time", i);
 }
 
-/* --- what is fuzzed ------------------------------------------------------ */
+/* --- the functions under test -------------------------------------------- */
 
 static void
 use_as_source (const guint8 *data, gsize size)

@@ -34,7 +34,7 @@ factory_of (guint i)
   return factory;
 }
 
-/* --- what is said -------------------------------------------------------- */
+/* --- texts --------------------------------------------------------------- */
 
 /* Checks a text for users: it must not be empty, and not be left over from a
  * template. */

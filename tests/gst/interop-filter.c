@@ -105,7 +105,7 @@ check_frame (GstHarness *h, const GstVideoInfo *info, guint seed,
   gst_buffer_unref (frame);
 }
 
-/* --- what comes out ------------------------------------------------------ */
+/* --- output -------------------------------------------------------------- */
 
 /* Some elements, and the effects that they apply together. */
 typedef struct {
@@ -341,7 +341,7 @@ GST_START_TEST (test_impossible)
 }
 GST_END_TEST;
 
-/* --- in place, and not --------------------------------------------------- */
+/* --- in place ------------------------------------------------------------ */
 
 static guint64
 pointer_of (GstBuffer *buffer)
@@ -722,7 +722,7 @@ GST_START_TEST (test_another_context)
 }
 GST_END_TEST;
 
-/* --- elements of one's own ----------------------------------------------- */
+/* --- elements outside of the plugin -------------------------------------- */
 
 /* An element that inverts all bytes of planes like GRAY8, on the CPU or with a
  * kernel. */

@@ -64,7 +64,7 @@ static const gchar *sources[] = {
   "videotestsrc num-buffers=8 ! video/x-raw,format=Y444,width=70,height=51",
 };
 
-/* --- theirs alone -------------------------------------------------------- */
+/* --- GStreamer's CUDA elements alone ------------------------------------- */
 
 GST_START_TEST (test_theirs_alone)
 {
@@ -85,7 +85,7 @@ GST_START_TEST (test_their_converter)
 }
 GST_END_TEST;
 
-/* --- both, each in its own memory ---------------------------------------- */
+/* --- both kinds of elements, each in its own memory ---------------------- */
 
 static const gchar both[] =
     "vkgdrupload ! cudafilter kernel=invert ! cudafilter kernel=invert ! "

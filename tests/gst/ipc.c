@@ -217,7 +217,7 @@ GST_START_TEST (other_is_too_late)
 }
 GST_END_TEST
 
-/* ---- in this one -------------------------------------------------------- */
+/* ---- in this process ---- */
 
 /* Exports a part of a memory that is not the first one in its slab. */
 GST_START_TEST (test_two_processes)

@@ -243,7 +243,7 @@ test_padded_init (TestPadded *self)
   gst_base_src_set_format (GST_BASE_SRC (self), GST_FORMAT_TIME);
 }
 
-/* --- what arrives -------------------------------------------------------- */
+/* --- the output ---------------------------------------------------------- */
 
 static gboolean
 is_default (const GstVideoInfo *info, GstBuffer *buffer)

@@ -14,7 +14,7 @@
 
 static gchar *nvcodec_file;
 
-/* --- their plugin on our device ------------------------------------------ */
+/* --- GStreamer's plugin on the same device ------------------------------- */
 
 /* Loads NVIDIA's driver or softcuda under the driver's usual name. With
  * softcuda, it also loads the compiler, and the encoder library without which

@@ -130,7 +130,7 @@ GST_START_TEST (test_access_of_the_allocator)
 }
 GST_END_TEST;
 
-/* --- what is logged ------------------------------------------------------ */
+/* --- logs ---------------------------------------------------------------- */
 
 static gint logged;
 
@@ -161,7 +161,7 @@ GST_START_TEST (test_audio_and_bytes_log_no_errors)
 }
 GST_END_TEST;
 
-/* --- what is told -------------------------------------------------------- */
+/* --- messages ------------------------------------------------------------ */
 
 /* Returns the warnings and informations that a pipeline posts, except the one
  * about the software device. */

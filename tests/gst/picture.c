@@ -11,7 +11,7 @@
 
 #include "picture.h"
 
-/* --- where samples lie --------------------------------------------------- */
+/* --- positions of samples ------------------------------------------------ */
 
 typedef struct {
   gsize offset;
@@ -177,7 +177,7 @@ picture_clear (Picture *p)
     g_free (p->channel[c].value);
 }
 
-/* --- what levels mean ---------------------------------------------------- */
+/* --- the meaning of levels ----------------------------------------------- */
 
 gint
 picture_top (const Picture *p)

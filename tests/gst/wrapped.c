@@ -115,7 +115,7 @@ assert_bytes (GstMemory *memory, guint seed)
   g_free (data);
 }
 
-/* --- memory of others ---------------------------------------------------- */
+/* --- memory of other libraries ------------------------------------------- */
 
 GST_START_TEST (test_is_memory_beside_the_window)
 {

@@ -417,7 +417,7 @@ START_TEST (test_context_takes_textures_along)
 }
 END_TEST;
 
-/* ---- the rest ---- */
+/* ---- other functions ---- */
 
 START_TEST (test_limits)
 {

@@ -142,7 +142,7 @@ START_TEST (other_ends_with_its_context)
 }
 END_TEST;
 
-/* ---- in this one ---- */
+/* ---- in this process ---- */
 
 START_TEST (test_two_processes)
 {

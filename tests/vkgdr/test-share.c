@@ -439,7 +439,7 @@ START_TEST (many_imports_leave_nothing)
 }
 END_TEST
 
-/* --- device memory, with entry points that stand in for a driver's ------- */
+/* --- device memory, with functions in place of a driver's ---------------- */
 
 #define GRANULE ((size_t) 65536)
 

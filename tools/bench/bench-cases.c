@@ -285,7 +285,7 @@ static const Kind kinds[] = {
       STREAM_FRAME, POOL, OWN_SINK, { IPC_DELAY }, 8 },
 };
 
-/* --- cases of them ------------------------------------------------------- */
+/* --- cases --------------------------------------------------------------- */
 
 typedef struct {
   GstVkgdrContext *context;

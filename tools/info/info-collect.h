@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * info-collect.h: asks the drivers
+ * info-collect.h: collects data from the drivers
  */
 
 #ifndef INFO_COLLECT_H

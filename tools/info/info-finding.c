@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * info-finding.c: what is found of a device, one after the other
+ * info-finding.c: the list of findings about a device
  *
- * Must not know who finds it, nor what becomes of it.
+ * Must not depend on how they are found or used.
  */
 
 #include "info-finding.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * info-finding.h: what is found of a device, one after the other
+ * info-finding.h: the list of findings about a device
  */
 
 #ifndef INFO_FINDING_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * info-json.c: the report for programs
+ * info-json.c: the report as JSON, for programs
  *
- * All that is known, under names that stay the same. Must not judge.
+ * Contains all data, under names that do not change. Must not judge.
  */
 
 #include "info-json.h"

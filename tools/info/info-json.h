@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * info-json.h: the report for programs
+ * info-json.h: the report as JSON, for programs
  */
 
 #ifndef INFO_JSON_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * info-judge.h: what is wrong with a device, and what could be better
+ * info-judge.h: problems of a device, and possible improvements
  */
 
 #ifndef INFO_JUDGE_H

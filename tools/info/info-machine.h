@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * info-machine.h: what drivers depend on, beside the devices
+ * info-machine.h: data of the machine that the drivers depend on
  */
 
 #ifndef INFO_MACHINE_H

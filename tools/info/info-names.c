@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * info-names.c: what drivers' numbers are called
+ * info-names.c: names of the numbers that drivers return
  *
- * The same words in every form of the report.
+ * Every form of the report uses the same names.
  */
 
 #include "info-names.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * info-names.h: what drivers' numbers are called
+ * info-names.h: names of the numbers that drivers return
  */
 
 #ifndef INFO_NAMES_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * info-remedy.c: what to do about drivers that are missing
+ * info-remedy.c: remedies for missing drivers
  *
- * Picks the likeliest cause by what is known of the machine. Asks no driver.
+ * Chooses the most likely cause from the data of the machine. Calls no driver.
  */
 
 #include "info-remedy.h"

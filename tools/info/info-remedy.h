@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * info-remedy.h: what to do about drivers that are missing
+ * info-remedy.h: remedies for missing drivers
  *
- * One sentence each, without a stop, made for the machine that it is given.
+ * Each is one sentence without a full stop, for the machine of the report.
  */
 
 #ifndef INFO_REMEDY_H

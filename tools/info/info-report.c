@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * info-report.c: what vkgdr-info found out, as plain data
+ * info-report.c: the data that vkgdr-info has collected
  *
- * Frees it, looks things up in it, and brings single values into their usual
- * form. Must not ask any driver.
+ * Frees the data, searches in them, and formats single values. Must not call a
+ * driver.
  */
 
 #include "info-report.h"

@@ -2,8 +2,8 @@
  *
  * info-report.h: the data that vkgdr-info has collected
  *
- * Has only structures, and functions that free them. Knows neither the source
- * nor the use of the data.
+ * Has only structures, and functions that use them. Does not depend on where
+ * the data come from, or on how they are used.
  */
 
 #ifndef INFO_REPORT_H

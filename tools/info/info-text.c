@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * info-text.c: the report for people
+ * info-text.c: the report as text, for users
  *
- * One line a fact; what is not known has none. Must not judge.
+ * There is one line for each known fact. Must not judge.
  */
 
 #include "info-text.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * info-text.h: the report for people
+ * info-text.h: the report as text, for users
  */
 
 #ifndef INFO_TEXT_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * info-verdict.c: whether a device is good, in words, and what to do
+ * info-verdict.c: whether a device can be used, as a sentence, with a remedy
  *
- * Puts the words together. Must not know what makes a device good.
+ * Only makes the sentences. Must not decide what is good.
  */
 
 #include "info-verdict.h"

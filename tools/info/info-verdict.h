@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * info-verdict.h: whether a device is good, in words, and what to do
+ * info-verdict.h: whether a device can be used, as a sentence, with a remedy
  */
 
 #ifndef INFO_VERDICT_H
