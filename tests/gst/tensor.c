@@ -337,6 +337,89 @@ GST_START_TEST (test_rounds)
 }
 GST_END_TEST;
 
+#define MANY 16
+#define FRAMES_OF_MANY 12
+
+/* The value of each byte of a frame, which no other frame has. */
+static guint8
+value_of_many (guint source, guint frame)
+{
+  return 1 + source * FRAMES_OF_MANY + frame;
+}
+
+/* Sources, each with a thread of its own. The frames of some come late, so that
+ * they come in another order than that of the pads. */
+static GstElement *
+launch_many (guint batch)
+{
+  GString *text = g_string_new (NULL);
+  GstElement *pipeline;
+  guint i;
+
+  g_string_printf (text, TENSOR ("missing=leave-out batch=%u"), batch);
+  for (i = 0; i < MANY; i++)
+    g_string_append_printf (text,
+        " appsrc name=s%u format=time caps=video/x-raw,format=GRAY8,width=8,"
+        "height=8,framerate=25/1 ! identity sleep-time=%u ! vkgdrupload ! "
+        "queue max-size-buffers=2 ! t.sink_%u",
+        i, i % 3 == 0 ? (MANY - i) * 500 : 0, i);
+  pipeline = test_launch ("%s", text->str);
+  g_string_free (text, TRUE);
+  return pipeline;
+}
+
+/* Fails unless batch @i has the frames that belong there: one of each source,
+ * and then the next one of each. */
+static void
+check_batch_of_many (GPtrArray *buffers, guint i, guint batch)
+{
+  GString *values = g_string_new (NULL), *pads = g_string_new (NULL);
+  guint k;
+
+  for (k = 0; k < batch; k++) {
+    const gchar *space = k ? " " : "";
+    guint frame = (i * batch + k) / MANY;
+
+    g_string_append_printf (
+        values, "%s%u", space, value_of_many (k % MANY, frame));
+    g_string_append_printf (pads, "%ssink_%u", space, k % MANY);
+    fail_unless_equals_uint64 (
+        gst_vkgdr_tensor_batch_meta_get_frame (meta_of (buffers, i), k)->pts,
+        frame * FRAME_TIME);
+  }
+  check_values (buffers, i, batch, values->str);
+  check_pads (buffers, i, pads->str);
+  g_string_free (values, TRUE);
+  g_string_free (pads, TRUE);
+}
+
+/* No frame of many sources is lost, doubled or in another's place. The loop:
+ * one frame of each source in a batch, and two. */
+GST_START_TEST (test_many_sources)
+{
+  guint batch = MANY * (1 + __i__), i;
+  GstElement *pipeline = launch_many (batch);
+  GPtrArray *buffers;
+
+  for (i = 0; i < MANY; i++) {
+    gchar *name = g_strdup_printf ("s%u", i);
+
+    queue_frames (
+        pipeline, name, value_of_many (i, 0), FRAMES_OF_MANY, FRAME_TIME);
+    g_free (name);
+  }
+  buffers = test_play_buffers (pipeline);
+  fail_unless_equals_int (buffers->len, MANY * FRAMES_OF_MANY / batch);
+  for (i = 0; i < buffers->len; i++)
+    check_batch_of_many (buffers, i, batch);
+  fail_unless_equals_uint64 (
+      get_stat (pipeline, "frames"), MANY * FRAMES_OF_MANY);
+  fail_unless_equals_uint64 (get_stat (pipeline, "left-out"), 0);
+  g_ptr_array_unref (buffers);
+  gst_object_unref (pipeline);
+}
+GST_END_TEST;
+
 /* Frames of different sizes and formats go into one batch. */
 GST_START_TEST (test_formats)
 {
@@ -574,6 +657,7 @@ tensor_suite (void)
   tcase_add_loop_test (tc, test_rates, 0, G_N_ELEMENTS (rates));
   tcase_add_test (tc, test_lengths);
   tcase_add_test (tc, test_rounds);
+  tcase_add_loop_test (tc, test_many_sources, 0, 2);
   tcase_add_test (tc, test_formats);
   tcase_add_test (tc, test_regions);
   tcase_add_test (tc, test_regions_of_a_type);
