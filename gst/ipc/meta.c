@@ -231,21 +231,33 @@ begins_with_name (const gchar *text)
          && (text[length] == ',' || text[length] == ';');
 }
 
+/* NULL unless the @size bytes at @data are the text of a structure, and nothing
+ * else. */
+static GstStructure *
+parse_structure (const gchar *data, gsize size)
+{
+  gchar *text = g_strndup (data, size), *end = text;
+  GstStructure *structure = NULL;
+
+  if (g_utf8_validate (text, -1, NULL) && begins_with_name (text))
+    structure = gst_structure_from_string (text, &end);
+  if (structure && *end != '\0')
+    g_clear_pointer (&structure, gst_structure_free);
+  g_free (text);
+  return structure;
+}
+
 static gboolean
 read_custom (GstBuffer *buffer, GstByteReader *reader)
 {
   guint size = gst_byte_reader_get_remaining (reader);
-  GstStructure *structure = NULL;
   const guint8 *data = NULL;
+  GstStructure *structure;
   GstCustomMeta *meta;
-  gchar *text;
 
   if (size == 0 || !gst_byte_reader_get_data (reader, size, &data))
     return FALSE;
-  text = g_strndup ((const gchar *) data, size);
-  if (g_utf8_validate (text, -1, NULL) && begins_with_name (text))
-    structure = gst_structure_from_string (text, NULL);
-  g_free (text);
+  structure = parse_structure ((const gchar *) data, size);
   if (!structure)
     return FALSE;
   if (is_registered (gst_structure_get_name (structure))) {
