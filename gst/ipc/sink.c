@@ -245,7 +245,8 @@ explain (GstVkgdrIpcSink *self, GError *error)
     return error;
   }
   explained = g_error_new (GST_VKGDR_ERROR, GST_VKGDR_ERROR_NO_DEVICE,
-      "frames can be given to other processes only in memory that the CPU can "
+      "frames can be sent to other processes only if they are in memory that "
+      "the CPU can "
       "address, and the device has none: %s; %s",
       gst_structure_get_string (context, "window-reason"),
       gst_structure_get_string (context, "window-remedy"));

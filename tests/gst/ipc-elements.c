@@ -545,22 +545,35 @@ GST_START_TEST (test_cuda_memory)
 }
 GST_END_TEST
 
-/* Without a window, this device has no memory that can be exported, and the
- * error says so. */
+/* Frames of the CPU, and of the device in device-only memory. */
+static const gchar *const no_window_sources[] = {
+  "testframes num-buffers=3 ! " TEST_IPC_CAPS,
+  "videotestsrc num-buffers=3 ! video/x-raw,format=RGBA ! vkgdrupload ! "
+  "vkgdrtensor width=16 height=16",
+};
+
+/* Without a window, this device has no memory that can be exported. The error
+ * has the reason and the remedy. */
 GST_START_TEST (test_no_window)
 {
+  GstStructure *context;
   GstElement *pipeline;
   GError *error;
 
   if (test_has_window () || !test_is_software ())
     return;
-  pipeline = test_launch ("testframes num-buffers=3 ! " TEST_IPC_CAPS
-                          " ! vkgdripcsink "
-                          "socket-path=%s",
-      test_ipc_path);
+  pipeline = test_launch ("%s ! vkgdripcsink socket-path=%s",
+      no_window_sources[__i__], test_ipc_path);
   error = test_play_error (pipeline);
-  fail_unless (strstr (error->message, "the device has none") != NULL, "%s",
-      error->message);
+  context = gst_vkgdr_context_describe (test_context);
+  fail_unless (strstr (error->message,
+                   gst_structure_get_string (context, "window-reason")),
+      "%s", error->message);
+  fail_unless (strstr (error->message,
+                   gst_structure_get_string (context, "window-remedy")),
+      "%s", error->message);
+  fail_if (g_file_test (test_ipc_path, G_FILE_TEST_EXISTS));
+  gst_structure_free (context);
   g_error_free (error);
   gst_object_unref (pipeline);
 }
@@ -587,7 +600,7 @@ ipc_elements_suite (void)
   tcase_add_test (tc, test_latency);
   tcase_add_test (tc, test_copies);
   tcase_add_test (tc, test_cuda_memory);
-  tcase_add_test (tc, test_no_window);
+  tcase_add_loop_test (tc, test_no_window, 0, G_N_ELEMENTS (no_window_sources));
   return suite;
 }
 
