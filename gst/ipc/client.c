@@ -390,7 +390,7 @@ gst_vkgdr_ipc_client_read (GstVkgdrIpcClient *self, gint cancel_fd,
   return event;
 }
 
-/* Gives frames back that were sent before the server heard of the stop. Does
+/* Gives frames back that were sent before the server received the STOP. Does
  * nothing if another thread does so, or this one, which gives one back. */
 static void
 release_unread (GstVkgdrIpcClient *self)

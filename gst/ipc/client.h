@@ -45,8 +45,8 @@ typedef struct {
 } GstVkgdrIpcContent;
 
 /* Connects to the server at @path, whose memory is imported by @allocator.
- * NULL with @error set on failure; @is_absent tells whether nobody serves
- * there. */
+ * NULL with @error set on failure; @is_absent is set to whether no server
+ * listens there. */
 GstVkgdrIpcClient *gst_vkgdr_ipc_client_new (const gchar *path,
     GstVkgdrIpcPeers peers, GstVkgdrAllocator *allocator, gboolean *is_absent,
     GError **error);

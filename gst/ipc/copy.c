@@ -185,8 +185,8 @@ wrap (GstBuffer *buffer, GstBuffer *room, gsize size)
   return copy;
 }
 
-/* Frames of GStreamer's own CUDA elements become memory of ours, which lies
- * where theirs does; all others stay as they are. */
+/* Wraps a frame of GStreamer's own CUDA elements as VkgdrMemory, without a copy
+ * if it is on the same device. Returns other frames as they are. */
 static GstBuffer *
 bring_here (GstVkgdrIpcCopier *self, GstBuffer *buffer, GError **error)
 {

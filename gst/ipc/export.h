@@ -2,10 +2,10 @@
  *
  * ipc/export.h: allocations that other processes get
  *
- * A frame lies in an allocation, and several frames of a pool in the same one.
+ * A frame is a part of an allocation, and frames of a pool share allocations.
  * Each allocation is exported once in this process and has a number, so that
- * its file descriptor travels once to each client. It lives as long as a memory
- * of it does. Knows nothing of clients. Thread-safe.
+ * its file descriptor is sent once to each client. The export exists as long as
+ * a memory of the allocation does. Knows nothing of clients. Thread-safe.
  */
 
 #ifndef __GST_VKGDR_IPC_EXPORT_H__
@@ -25,8 +25,8 @@ typedef struct {
   GBytes *message; /* MEMORY */
 } GstVkgdrIpcExport;
 
-/* The allocation that @memory lies in, and where. Returns a reference; NULL
- * with @error set if it cannot be exported. */
+/* The allocation that @memory is a part of, and the range of that part. Returns
+ * a reference; NULL with @error set if it cannot be exported. */
 GstVkgdrIpcExport *gst_vkgdr_ipc_export_get (
     GstMemory *memory, GstVkgdrIpcRange *range, GError **error);
 

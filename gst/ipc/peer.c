@@ -369,7 +369,7 @@ gst_vkgdr_ipc_peer_send_now (GstVkgdrIpcPeer *self, GBytes *message)
     gst_vkgdr_ipc_send (self->fd, message, -1);
 }
 
-/* --- what the client says ------------------------------------------------ */
+/* --- messages of the client ---------------------------------------------- */
 
 static gboolean
 release (GstVkgdrIpcPeer *self, guint64 id, GPtrArray *garbage)

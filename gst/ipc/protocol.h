@@ -18,8 +18,8 @@
  *                                        <-     STOP: no more frames
  *     BYE, with a reason                 ->     the last message
  *
- * The eventfd counts flushes: by it a client hears of a flush while it is busy
- * with a frame.
+ * The eventfd counts flushes, so that a client notices a flush while it works
+ * on a frame.
  */
 
 #ifndef __GST_VKGDR_IPC_PROTOCOL_H__

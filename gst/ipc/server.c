@@ -16,7 +16,7 @@ GST_DEBUG_CATEGORY_STATIC (gst_vkgdr_ipc_server_debug);
 /* Clients at a time. */
 #define MAX_CLIENTS 256
 
-/* Clients that are accepted before the others are heard again. */
+/* Clients that are accepted before messages of the others are read again. */
 #define MAX_ACCEPTS 16
 
 /* Frames that wait until they are written. More only come from a source that is
@@ -344,7 +344,7 @@ remove_client (GstVkgdrIpcServer *self, guint index, GPtrArray *garbage)
   GST_INFO ("a client of '%s' has gone", self->path);
 }
 
-/* With the lock held: hears the clients, and sends what waits. */
+/* With the lock held: reads messages of the clients, and sends what waits. */
 static void
 serve_clients (GstVkgdrIpcServer *self, GPtrArray *garbage)
 {

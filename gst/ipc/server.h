@@ -2,10 +2,10 @@
  *
  * ipc/server.h: sends frames to all clients of a socket
  *
- * Has two threads: one accepts clients, hears their answers and sends what
- * waits for room; the other waits for frames that are not written yet. A frame
- * that is written is sent by the thread that brings it. Knows nothing of
- * elements. Thread-safe.
+ * The server has two threads. One accepts clients, reads their messages, and
+ * sends what had to wait. The other waits for frames that are not written yet.
+ * A frame that is already written is sent by the caller's thread. Knows nothing
+ * of elements. Thread-safe.
  */
 
 #ifndef __GST_VKGDR_IPC_SERVER_H__
@@ -43,9 +43,9 @@ typedef struct {
 GstVkgdrIpcServer *gst_vkgdr_ipc_server_new (
     const GstVkgdrIpcServerParams *params, GError **error);
 
-/* Sends the frames that wait, says good-bye to all clients, and ends. Takes at
- * most two seconds longer than the device needs for these frames. Sets @figures
- * (nullable) to what was done until then. */
+/* Sends the frames that wait and BYE to all clients, and frees the server.
+ * Takes at most two seconds longer than the device needs for these frames. Sets
+ * @figures (nullable) to what was done until then. */
 void gst_vkgdr_ipc_server_free (
     GstVkgdrIpcServer *self, GstVkgdrIpcServerFigures *figures);
 

@@ -12,7 +12,7 @@
  *
  * Gives frames in GPU memory to other processes, also in other containers,
  * without a copy. It serves a Unix socket, and any number of vkgdripcsrc are
- * its clients, which come and go.
+ * its clients, which can connect and disconnect at any time.
  *
  * Upstream is offered a pool of memory that other processes can import, so what
  * a source writes into it is what all clients read: no vkgdrupload is needed.
@@ -677,7 +677,8 @@ install_properties (GObjectClass *klass)
    * them. `downstream`: one frame waits for the client, always the newest one;
    * older ones are lost. `upstream`: new frames are lost. `no`: upstream waits
    * until the client gives a frame back or is gone. What one client loses,
-   * other clients still get.
+   * other clients still get. At EOS, and when the element stops, the frames
+   * that wait are sent in any case.
    *
    * Since: 0.2
    */
@@ -701,8 +702,8 @@ install_properties (GObjectClass *klass)
   /**
    * GstVkgdrIpcSink:wait-for-connection:
    *
-   * Whether frames wait until there is a client. Otherwise frames that nobody
-   * wants are dropped.
+   * Whether frames wait until there is a client. Otherwise frames are dropped
+   * while there is none.
    *
    * Since: 0.2
    */

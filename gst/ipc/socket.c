@@ -206,7 +206,7 @@ gst_vkgdr_ipc_connect (const gchar *path, gboolean *is_absent, GError **error)
   return -1;
 }
 
-/* --- who is there -------------------------------------------------------- */
+/* --- the process at the other end ---------------------------------------- */
 
 static gboolean
 has_group (gint fd, const struct ucred *peer, gid_t group)
@@ -287,7 +287,7 @@ gst_vkgdr_ipc_send (gint fd, GBytes *packet, gint attached)
   } while (sent < 0 && errno == EINTR);
   if (sent >= 0)
     return GST_VKGDR_IPC_OK;
-  /* ETOOMANYREFS: file descriptors that nobody has received yet. */
+  /* ETOOMANYREFS: too many file descriptors have not been received yet. */
   return errno == EAGAIN || errno == ENOBUFS || errno == ETOOMANYREFS
              ? GST_VKGDR_IPC_AGAIN
              : GST_VKGDR_IPC_CLOSED;
@@ -330,8 +330,8 @@ gst_vkgdr_ipc_receive (gint fd, gpointer data, gsize *size, gint *attached)
     message.msg_controllen = sizeof (control.room);
     *attached = -1;
   }
-  /* ECONNRESET: the other end has closed without reading all that it was sent.
-   * It is told once, before what that end has sent. */
+  /* ECONNRESET: the other end has closed the socket before it read all
+   * messages. The error comes once, before the messages of the other end. */
   do {
     received = recvmsg (fd, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
   } while (received < 0 && (errno == EINTR || errno == ECONNRESET));

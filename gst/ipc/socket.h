@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * ipc/socket.h: Unix sockets: who may connect, packets and file descriptors
+ * ipc/socket.h: Unix sockets: permissions, packets and file descriptors
  *
  * Knows nothing of what the packets mean.
  */
@@ -38,13 +38,13 @@ gint gst_vkgdr_ipc_listen (
 /* The next client, -1 if there is none. */
 gint gst_vkgdr_ipc_accept (gint listener);
 
-/* Connects to @path. @is_absent tells whether nobody listens there, so that
- * trying again makes sense. -1 with @error set on failure. */
+/* Connects to @path. @is_absent is set to whether no process listens there, so
+ * that trying again makes sense. -1 with @error set on failure. */
 gint gst_vkgdr_ipc_connect (
     const gchar *path, gboolean *is_absent, GError **error);
 
-/* Whether the process at the other end may be there. If not, @error says who it
- * is. */
+/* Whether the process at the other end is permitted. If not, @error describes
+ * it. */
 gboolean gst_vkgdr_ipc_check_peer (
     gint fd, GstVkgdrIpcPeers peers, GError **error);
 

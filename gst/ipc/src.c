@@ -26,7 +26,7 @@
  * started. So frames that are shown with `sync=true` are shown when they are
  * due, and the latency is that of the other pipeline.
  *
- * If nobody serves the socket, the element waits for
+ * If no vkgdripcsink serves the socket, the element waits for
  * #GstVkgdrIpcSrc:connection-timeout. When the vkgdripcsink stops, the stream
  * ends; when its process dies, that is an error. Frames that were received stay
  * valid in both cases.
@@ -255,7 +255,7 @@ apply_changes (GstVkgdrIpcSrc *self, const GstVkgdrIpcFrame *frame)
 /* --- flushes -------------------------------------------------------------
  *
  * The streaming thread may be waiting downstream when the server flushes, so
- * another thread hears of it, and does what a seek in this pipeline would do.
+ * another thread waits for it, and does what a seek in this pipeline would do.
  */
 
 /* Drops all messages up to the end of the flush. FALSE: there is none. */
