@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * cudafilter-caps.c: what cudafilter answers to caps queries, and what it says
- * if its neighbours and it cannot agree: by hand, in pipelines, in playbin
+ * cudafilter-caps.c: tests of cudafilter's answers to caps queries, and of its
+ * errors if it cannot negotiate with its neighbours: by hand, in pipelines, and
+ * in playbin
  */
 
 #include <glib/gstdio.h>
@@ -61,7 +62,8 @@ static const struct {
   { "source", FRAMES, "application/x-anything" VKGDR, FALSE },
 };
 
-/* The same by an accept-caps query and, for a filter, by a caps query. */
+/* Checks the same with an accept-caps query and with a caps query with a
+ * filter. */
 GST_START_TEST (test_sink_queries)
 {
   GstHarness *h = harness_new (accepted[__i__].property, accepted[__i__].value);
@@ -81,7 +83,7 @@ GST_START_TEST (test_sink_queries)
 }
 GST_END_TEST;
 
-/* Everything is on the device, and not ANY, where a kernel of frames is. */
+/* With a kernel for frames, the caps are memory on the device, and not ANY. */
 GST_START_TEST (test_pads_say_what_they_have)
 {
   GstHarness *h = harness_new ("kernel", "copy");
@@ -112,8 +114,8 @@ GST_START_TEST (test_pads_say_what_they_have)
 }
 GST_END_TEST;
 
-/* output-caps are of the output: a kernel that cannot make them fails, and the
- * source gives what it gives. */
+/* output-caps only concern the output. If a kernel cannot make them, the
+ * element fails, and the source is not asked for other caps. */
 GST_START_TEST (test_output_caps_leave_the_source_alone)
 {
   GstHarness *h = harness_new ("kernel", "blur");
@@ -170,7 +172,7 @@ static const struct {
       { "after takes", "put vkgdrdownload between" } },
 };
 
-/* In a pipeline of gst-launch-1.0. */
+/* The pipelines are made as gst-launch-1.0 does. */
 GST_START_TEST (test_forgotten_elements)
 {
   GstElement *pipeline = test_launch ("%s", forgotten[__i__].pipeline);
@@ -187,8 +189,8 @@ GST_END_TEST;
 
 /* --- files --------------------------------------------------------------- */
 
-/* Plays to the end; the text of the first error, which the caller frees, or
- * NULL. */
+/* Plays to the end. Returns the text of the first error, which the caller
+ * frees, or NULL. */
 static gchar *
 play (GstElement *pipeline)
 {
@@ -213,7 +215,7 @@ play (GstElement *pipeline)
   return text;
 }
 
-/* A file of ten frames; the caller frees its name, and removes it. */
+/* Makes a file of ten frames. The caller frees its name, and removes it. */
 static gchar *
 make_file (void)
 {
@@ -244,7 +246,7 @@ make_bin (const gchar *description)
 
 static const struct {
   const gchar *filter;
-  const gchar *word; /* of the error, or NULL: it plays */
+  const gchar *word; /* a word of the error, or NULL if the pipeline plays */
 } filters[] = {
   { "vkgdrupload ! cudafilter kernel=invert ! vkgdrdownload", NULL },
   { "cudafilter", "put vkgdrupload between" },
@@ -252,7 +254,7 @@ static const struct {
   { "vkgdrupload ! cudafilter", "put vkgdrdownload between" },
 };
 
-/* As the video-filter of playbin. */
+/* The filter is the video-filter of playbin. */
 GST_START_TEST (test_playbin)
 {
   GstElement *playbin = gst_element_factory_make ("playbin", NULL);
@@ -276,7 +278,7 @@ GST_START_TEST (test_playbin)
 GST_END_TEST;
 
 static const struct {
-  const gchar *pipeline; /* behind filesrc */
+  const gchar *pipeline; /* the part after filesrc */
   const gchar *word;
 } decoders[] = {
   { "decodebin ! vkgdrupload ! cudafilter ! vkgdrdownload ! fakesink", NULL },

@@ -33,8 +33,8 @@ repeat (const gchar *piece, gsize size)
   return text;
 }
 
-/* Plays a frame with @property of cudafilter; expects an error that contains
- * @word. */
+/* Plays a frame with @property of cudafilter. There must be an error that
+ * contains @word. */
 static void
 assert_is_refused (const gchar *property, const gchar *value, const gchar *word)
 {
@@ -77,7 +77,7 @@ static const struct {
   const gchar *head, *piece;
   gsize size;
   const gchar *word;
-  gboolean is_for_driver; /* NVIDIA's driver may take any time for it */
+  gboolean is_for_driver; /* NVIDIA's driver has no time limit for it */
 } files[] = {
   { "", "\n", LARGE, "too large" },
   { "__global__ void k (VkgdrFrame in, VkgdrFrame out) {}", "\n", LARGE,
@@ -120,7 +120,7 @@ cudafilter_large_suite (void)
   TCase *tc = tcase_create ("general");
 
   suite_add_tcase (suite, tc);
-  if (test_is_slow ()) /* where times mean nothing */
+  if (test_is_slow ()) /* times mean nothing here */
     return suite;
   tcase_set_timeout (tc, 60);
   tcase_add_loop_test (tc, test_strings, 0, G_N_ELEMENTS (strings));

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * cudafilter-swap.c: changes of cudafilter while it works: nobody waits for a
- * compiler, and a frame sees a kernel and its parameters together
+ * cudafilter-swap.c: tests of changes of cudafilter while it runs: nothing
+ * waits for a compiler, and each frame gets a kernel with its own parameters
  *
- * The software device's compiler is made slow by a script in its place.
+ * A script in place of the software device's compiler makes it slow.
  */
 
 #include <glib/gstdio.h>
@@ -12,18 +12,18 @@
 #include "rig.h"
 #include "util.h"
 
-/* How long the compiler takes, in milliseconds, and what a setter or a frame
- * may take meanwhile: far less, on a busy machine, too. */
+/* How long the compiler takes in milliseconds, and the longest time of a setter
+ * or a frame. Usually these take much less, even on a busy machine. */
 #define COMPILER_TIME 3000
 #define PATIENCE (COMPILER_TIME / 2)
 
-/* The rig of these tests. */
+/* The state of a test. */
 typedef struct {
   Rig rig;
-  gchar *folder; /* for the compiler, and the images */
+  gchar *folder; /* for the compiler and the images */
 } SlowRig;
 
-/* A compiler that waits for as long as there is the file "slow". */
+/* Makes a compiler that waits as long as the file "slow" exists. */
 static void
 make_compiler (SlowRig *slow)
 {
@@ -67,7 +67,7 @@ slow_clear (SlowRig *slow)
   folder_remove (slow->folder);
 }
 
-/* What becomes of a frame, and that it does not take long. */
+/* Pushes a frame, which must not take long. Returns a byte of the result. */
 static guint8
 push (SlowRig *slow)
 {
@@ -81,7 +81,8 @@ push (SlowRig *slow)
   return red;
 }
 
-/* Frames go on with @from until there is one of @to. */
+/* Pushes frames until the result changes from @from to @to. There must be no
+ * other result. */
 static void
 assert_becomes (SlowRig *slow, guint8 from, guint8 to)
 {
@@ -104,7 +105,7 @@ assert_quick (gint64 start, const gchar *what)
       "%s took %" G_GINT64_FORMAT " us", what, time);
 }
 
-/* A new expression is compiled beside the stream. */
+/* A new expression is compiled while frames pass. */
 GST_START_TEST (test_frames_do_not_wait)
 {
   SlowRig slow;
@@ -121,7 +122,7 @@ GST_START_TEST (test_frames_do_not_wait)
 }
 GST_END_TEST;
 
-/* Every setter returns at once, while the compiler is busy. */
+/* Every setter returns at once while the compiler is busy. */
 GST_START_TEST (test_setters_do_not_wait)
 {
   GstStructure *params = gst_structure_from_string ("params,n=(int)1", NULL);
@@ -139,7 +140,7 @@ GST_START_TEST (test_setters_do_not_wait)
   fail_unless_equals_int (rig_red_now (&slow.rig), 7);
   set_slow (&slow);
   fail_unless (g_file_set_contents (path, KERNEL ("", "8"), -1, NULL));
-  /* The watch looks 100 ms after the last change. */
+  /* The watch checks the file 100 ms after its last change. */
   g_usleep (COMPILER_TIME * 1000 / 6);
   start = g_get_monotonic_time ();
   g_object_set (slow.rig.filter, "watch", FALSE, NULL);
@@ -160,9 +161,9 @@ GST_START_TEST (test_setters_do_not_wait)
 }
 GST_END_TEST;
 
-/* A kernel and its parameters of one g_object_set() come with the same frame,
- * also if the list of parameters is the same; new values alone come with the
- * next frame. */
+/* If a kernel and its parameters are set in one g_object_set(), they are used
+ * for the same frame, even if the list of parameters stays the same. New values
+ * alone are used for the next frame. */
 GST_START_TEST (test_pairs_are_whole)
 {
   GstStructure *one = gst_structure_from_string ("params,n=(int)1", NULL);
@@ -218,8 +219,8 @@ GST_START_TEST (test_values_set_meanwhile)
 }
 GST_END_TEST;
 
-/* What is asked for last runs in the end. */
-GST_START_TEST (test_the_last_one_counts)
+/* The kernel that was set last runs in the end. */
+GST_START_TEST (test_the_last_kernel_runs)
 {
   guint i;
   SlowRig slow;
@@ -289,7 +290,7 @@ cudafilter_swap_suite (void)
   tcase_add_test (tc, test_setters_do_not_wait);
   tcase_add_test (tc, test_pairs_are_whole);
   tcase_add_test (tc, test_values_set_meanwhile);
-  tcase_add_test (tc, test_the_last_one_counts);
+  tcase_add_test (tc, test_the_last_kernel_runs);
   tcase_add_test (tc, test_output_caps_belong_to_the_pair);
   return suite;
 }

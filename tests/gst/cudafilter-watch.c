@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * cudafilter-watch.c: files that cudafilter's kernel is made of: the compiler's
- * options for them, and what happens when they change
+ * cudafilter-watch.c: tests of the files of cudafilter's kernel: the compiler's
+ * options for them, and changes of the files
  */
 
 #include <glib/gstdio.h>
@@ -30,7 +30,7 @@ source_clear (Source *source)
   g_free (source->path);
 }
 
-/* As an editor does: another file takes the place of this one. */
+/* Another file replaces this one, as some editors do it. */
 static void
 source_replace (Source *source, const gchar *text)
 {
@@ -41,7 +41,7 @@ source_replace (Source *source, const gchar *text)
   g_free (spare);
 }
 
-/* Or it writes into the file. */
+/* The file is written again, as other editors do it. */
 static void
 source_rewrite (Source *source, const gchar *text)
 {
@@ -52,7 +52,8 @@ source_rewrite (Source *source, const gchar *text)
   fclose (file);
 }
 
-/* Frames go on with @from until there is one of @to; and that was told. */
+/* Pushes frames until the result changes from @from to @to. The change must be
+ * announced. */
 static void
 assert_becomes (Rig *rig, Source *source, guint8 from, guint8 to)
 {
@@ -96,7 +97,7 @@ GST_START_TEST (test_watch)
   write (&source, KERNEL ("", "9"));
   assert_becomes (&rig, &source, 8, 9);
 
-  /* Nothing to be compiled any more, and then there is again. */
+  /* The file is removed, and made again later. */
   g_unlink (source.path);
   g_usleep (300000);
   fail_unless_equals_int (rig_red (&rig), 9);
@@ -123,7 +124,8 @@ GST_START_TEST (test_watch_and_params)
   source_replace (&source, KERNEL (", int n", "vkgdr_get (in, 0, x, y) - n"));
   assert_becomes (&rig, &source, 104, 96);
 
-  /* It takes more than there is; the one before goes on, until there is. */
+  /* The new kernel needs more parameters than are set. The last kernel runs
+   * until they are set. */
   source_replace (&source, MIX);
   do {
     gchar *text = rig_wait_message (&rig, GST_MESSAGE_WARNING, 10);
@@ -143,7 +145,7 @@ GST_START_TEST (test_watch_and_params)
 }
 GST_END_TEST;
 
-/* It follows the properties, while frames pass. */
+/* The watch is switched on and off by properties, while frames pass. */
 GST_START_TEST (test_watch_is_switched)
 {
   Source source, other;
@@ -186,7 +188,7 @@ stop_watching (GstBus *bus, GstMessage *message, gpointer user_data)
   return GST_BUS_PASS;
 }
 
-/* Also from the watch's own thread, and in the middle of its work. */
+/* The watch is also switched off in its own thread, and while it is working. */
 GST_START_TEST (test_watch_ends)
 {
   gint64 start;
@@ -215,7 +217,7 @@ GST_START_TEST (test_watch_ends)
 }
 GST_END_TEST;
 
-/* What is behind a link changes. */
+/* The file is a link, and the file that it points to changes. */
 GST_START_TEST (test_watch_follows_links)
 {
   Source source, link;
@@ -239,7 +241,7 @@ GST_END_TEST;
 
 #define INCLUDES(name, red) "#include \"" name "\"\n" KERNEL ("", red)
 
-/* Writes @text to the file @name beside the source. */
+/* Writes @text to the file @name in the folder of the source. */
 static void
 source_write (Source *source, const gchar *name, const gchar *text)
 {
@@ -249,7 +251,8 @@ source_write (Source *source, const gchar *name, const gchar *text)
   g_free (path);
 }
 
-/* A header, one that this includes, and one that is included only later. */
+/* A header, another one that it includes, and one that is included only
+ * later. */
 GST_START_TEST (test_watch_sees_included_files)
 {
   Source source;
@@ -274,7 +277,7 @@ GST_START_TEST (test_watch_sees_included_files)
   source_write (&source, "other.h", "#define OTHER 11\n");
   assert_becomes (&rig, &source, 10, 11);
 
-  /* This one is not included any more. */
+  /* This header is not included any more. */
   source_write (&source, "one.h", "#define VALUE 12\n");
   g_usleep (300000);
   fail_unless_equals_int (rig_red (&rig), 11);
@@ -285,7 +288,7 @@ GST_START_TEST (test_watch_sees_included_files)
 }
 GST_END_TEST;
 
-/* A header changes when nobody watches, which is seen later. */
+/* A header changes while the watch is off. This is noticed later. */
 GST_START_TEST (test_included_files_change_unwatched)
 {
   Source source;
@@ -309,7 +312,7 @@ GST_END_TEST;
 
 /* --- options of the compiler --------------------------------------------- */
 
-/* They are part of what runs, and change while frames pass. */
+/* The options belong to the kernel, and change while frames pass. */
 GST_START_TEST (test_options_define_macros)
 {
   Rig rig;
@@ -334,7 +337,7 @@ GST_START_TEST (test_options_define_macros)
   fail_unless_equals_int (rig_red (&rig), 9);
   rig_assert_message (&rig, GST_MESSAGE_WARNING, "VALUE", NULL);
 
-  /* An effect has no use for them. */
+  /* An effect ignores the options. */
   g_object_set (rig.filter, "pixel", NULL, "kernel", "invert",
       "compiler-options", "-Din=nonsense", NULL);
   fail_unless_equals_int (rig_red (&rig), 155);
@@ -354,7 +357,8 @@ GST_START_TEST (test_options_that_are_wrong_fail_the_start)
 }
 GST_END_TEST;
 
-/* Headers of another folder, which is watched like the source's. */
+/* The headers in another folder are watched like those in the folder of the
+ * source. */
 GST_START_TEST (test_options_name_folders)
 {
   Source source, headers;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * cudafilter.c: which kernel cudafilter runs, and with what: expressions, and
- * parameters that are set, controlled or wrong
+ * cudafilter.c: tests of the kernels that cudafilter runs, and of their
+ * parameters: expressions, and parameters that are set, controlled or wrong
  */
 
 #include <glib/gstdio.h>
@@ -25,7 +25,7 @@ static const gchar *const formats[] = { "RGBA", "BGRA", "RGB", "xRGB", "GRAY8",
   "I420_10LE" };
 static const gchar *const ranges[] = { "bt709", "1:4:0:0" };
 
-/* Runs an expression on noise of a format; the caller frees *@noise and the
+/* Runs an expression on noise of a format. The caller frees *@noise and the
  * result. */
 static guint8 *
 shade_noise (
@@ -46,7 +46,7 @@ shade_noise (
   caps = gst_video_info_to_caps (info);
   *noise = g_malloc (GST_VIDEO_INFO_SIZE (info));
   test_fill (*noise, GST_VIDEO_INFO_SIZE (info), index);
-  /* The bits that a sample does not use are 0. */
+  /* Sets the bits that the samples do not use to 0. */
   picture_read (&picture, info, *noise);
   picture_write (&picture, info, *noise);
   picture_clear (&picture);
@@ -71,8 +71,8 @@ inverted (gint x, gint y, gpointer user_data)
   return c;
 }
 
-/* One minus each of red, green and blue is one minus luma and the other sign of
- * colour differences, in any format. */
+/* Inverting red, green and blue inverts luma, and negates colour differences,
+ * in any format. */
 GST_START_TEST (test_pixel_inverts)
 {
   GstVideoInfo info;
@@ -97,7 +97,7 @@ GST_START_TEST (test_pixel_inverts)
 }
 GST_END_TEST;
 
-/* Also colours that RGB cannot say come through as they are. */
+/* Colours that RGB does not have are not changed either. */
 GST_START_TEST (test_pixel_leaves_what_it_does_not_change)
 {
   const gchar *nothing[] = { "", ";", "/* nothing */", "rgba.r += 0.0f;" };
@@ -106,7 +106,7 @@ GST_START_TEST (test_pixel_leaves_what_it_does_not_change)
   guint8 *out = shade_noise (nothing[__i__ % 4], __i__, &info, &noise);
   gsize i, size = GST_VIDEO_INFO_SIZE (&info);
 
-  /* But for padding, which is set. */
+  /* Except padding, which is set. */
   if (GST_VIDEO_INFO_FORMAT (&info) == GST_VIDEO_FORMAT_xRGB)
     for (i = 0; i < size; i += 4)
       noise[i] = 255;
@@ -116,7 +116,7 @@ GST_START_TEST (test_pixel_leaves_what_it_does_not_change)
 }
 GST_END_TEST;
 
-/* Each name of the scope has the value that it should. */
+/* Each name in the scope of the expression has the right value. */
 GST_START_TEST (test_pixel_scope)
 {
   const guint8 black[] = { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
@@ -181,7 +181,7 @@ count_files (const gchar *folder)
   return n;
 }
 
-/* Values are arguments; names and types are source. */
+/* New values need no compilation, but new names and types do. */
 GST_START_TEST (test_pixel_compiles_for_names_and_types)
 {
   gchar *folder = g_dir_make_tmp ("vkgdr-cache-XXXXXX", NULL);
@@ -206,7 +206,8 @@ GST_START_TEST (test_pixel_compiles_for_names_and_types)
   fail_unless_equals_int (count_files (folder), n + 2);
   rig_assert_quiet (&rig);
 
-  /* Names that the expression does not have: the last ones go on. */
+  /* The expression does not have these names, so the last parameters stay in
+   * use. */
   rig_set_params (&rig, "params,other=(int)1,more=(int)3");
   fail_unless_equals_int (rig_red (&rig), 200);
   rig_assert_message (&rig, GST_MESSAGE_WARNING, "pixel", "gain", NULL);
@@ -250,7 +251,8 @@ GST_START_TEST (test_pixel_refuses_names)
 }
 GST_END_TEST;
 
-/* The line and, where the compiler counts them, the column are the user's. */
+/* The line in the message is that of the user's text, and so is the column, if
+ * the compiler gives one. */
 GST_START_TEST (test_pixel_errors_have_lines)
 {
   Rig rig;
@@ -276,7 +278,7 @@ GST_START_TEST (test_pixel_errors_have_lines)
 }
 GST_END_TEST;
 
-/* Into another format, and never into another size. */
+/* An expression can convert to another format, but not to another size. */
 GST_START_TEST (test_pixel_converts)
 {
   const guint8 data[8] = { 100, 100, 100, 255, 20, 20, 20, 255 };
@@ -316,10 +318,10 @@ GST_START_TEST (test_one_kernel_at_a_time)
 }
 GST_END_TEST;
 
-/* --- kernels and params that change -------------------------------------- */
+/* --- changes of kernels and parameters ----------------------------------- */
 
-/* What does not compile is told, and the last kernel goes on; what does is
- * taken from the next frame on. */
+/* If a kernel does not compile, there is a warning, and the last kernel stays
+ * in use. If it compiles, it is used from the next frame on. */
 GST_START_TEST (test_kernel_changes_while_playing)
 {
   gchar *source = NULL;
@@ -334,7 +336,7 @@ GST_START_TEST (test_kernel_changes_while_playing)
   rig_assert_message (
       &rig, GST_MESSAGE_WARNING, "source", "1", "nonsense", NULL);
   fail_unless_equals_int (rig_red (&rig), 155);
-  rig_assert_quiet (&rig); /* once */
+  rig_assert_quiet (&rig); /* the warning comes only once */
   g_object_get (rig.filter, "source", &source, NULL);
   fail_unless_equals_string (source, "nonsense");
   g_free (source);
@@ -359,7 +361,7 @@ GST_START_TEST (test_kernel_changes_while_playing)
 }
 GST_END_TEST;
 
-/* Before the first frame nobody has anything to go on with. */
+/* Before the first frame, there is no kernel that could stay in use. */
 GST_START_TEST (test_kernel_fails_before_the_first_frame)
 {
   Rig rig;
@@ -397,7 +399,7 @@ assert_params (Rig *rig, const gchar *text)
   g_free (params);
 }
 
-/* An effect's are known, whether it runs or not. */
+/* The parameters of an effect are known, even if it does not run. */
 GST_START_TEST (test_params_of_effects_are_checked)
 {
   Rig rig;
@@ -427,7 +429,8 @@ GST_START_TEST (test_params_of_effects_are_checked)
 }
 GST_END_TEST;
 
-/* Before the first frame they are an error, at the start or with the frame. */
+/* Before the first frame, wrong parameters are an error, either at the start or
+ * with the frame. */
 GST_START_TEST (test_params_that_are_wrong_fail_the_start)
 {
   Rig rig;
@@ -448,7 +451,7 @@ GST_START_TEST (test_params_that_are_wrong_fail_the_start)
 }
 GST_END_TEST;
 
-/* One's own are known once they are loaded: how many, and how large. */
+/* The number and sizes of a kernel's parameters are known when it is loaded. */
 GST_START_TEST (test_params_of_own_kernels_are_checked)
 {
   Rig rig;
@@ -473,7 +476,8 @@ GST_START_TEST (test_params_of_own_kernels_are_checked)
 }
 GST_END_TEST;
 
-/* Kernel and params of one g_object_set() are one change, in any order. */
+/* A kernel and its parameters in one g_object_set() are one change, in any
+ * order. */
 GST_START_TEST (test_kernel_and_params_change_together)
 {
   GstStructure *one = gst_structure_from_string ("params,n=1", NULL);
@@ -505,7 +509,8 @@ GST_START_TEST (test_kernel_and_params_change_together)
 }
 GST_END_TEST;
 
-/* One after the other, with frames between: the last pair goes on. */
+/* The kernel and its parameters are set one after the other, with frames in
+ * between. The last pair stays in use. */
 GST_START_TEST (test_kernel_waits_for_its_params)
 {
   Rig rig;
@@ -519,10 +524,10 @@ GST_START_TEST (test_kernel_waits_for_its_params)
   g_object_set (rig.filter, "source", MIX, NULL);
   fail_unless_equals_int (rig_red (&rig), 101);
   rig_assert_message (&rig, GST_MESSAGE_WARNING, "own", "2 param", NULL);
-  rig_set_params (&rig, "params,n=2"); /* for the one that runs */
+  rig_set_params (&rig, "params,n=2"); /* for the kernel that runs */
   fail_unless_equals_int (rig_red (&rig), 102);
   rig_assert_quiet (&rig);
-  rig_set_params (&rig, "params,n=2,f=2.0"); /* for the one that waits */
+  rig_set_params (&rig, "params,n=2,f=2.0"); /* for the kernel that waits */
   fail_unless_equals_int (rig_red (&rig), 24);
   rig_assert_quiet (&rig);
   rig_clear (&rig);
@@ -543,7 +548,7 @@ GST_START_TEST (test_params_wait_for_their_kernel)
   fail_unless_equals_int (rig_red (&rig), 105);
   rig_assert_quiet (&rig);
 
-  /* That other params were once wrong does not keep a kernel from running. */
+  /* A kernel runs although other parameters were wrong before. */
   rig_set_params (&rig, "params,n=5,more=7,and=8");
   rig_assert_message (&rig, GST_MESSAGE_WARNING, "has 3", NULL);
   g_object_set (rig.filter, "source",
@@ -554,7 +559,7 @@ GST_START_TEST (test_params_wait_for_their_kernel)
 }
 GST_END_TEST;
 
-/* --- the child ----------------------------------------------------------- */
+/* --- the child "params" -------------------------------------------------- */
 
 static GObject *
 rig_get_child (Rig *rig)
@@ -594,7 +599,7 @@ GST_START_TEST (test_child_has_the_params)
       GST_CHILD_PROXY (rig.filter), "params::gain", &gain, NULL);
   fail_unless (gain == 0.25f);
   fail_unless_equals_int (rig_red (&rig), 25);
-  g_object_set (child, "gain", 2.0, NULL); /* it is still the same one */
+  g_object_set (child, "gain", 2.0, NULL); /* the same object as before */
   fail_unless_equals_int (rig_red (&rig), 200);
   g_object_unref (child);
   rig_assert_quiet (&rig);
@@ -602,7 +607,7 @@ GST_START_TEST (test_child_has_the_params)
 }
 GST_END_TEST;
 
-/* Every type of a number, with its whole range. */
+/* Parameters of every number type, with their whole range. */
 GST_START_TEST (test_child_has_all_types)
 {
   GObject *child;
@@ -627,7 +632,7 @@ GST_START_TEST (test_child_has_all_types)
   fail_unless (i == G_MININT && u == G_MAXUINT && l == G_MININT64
                && ul == G_MAXUINT64 && f == -G_MAXFLOAT && d == G_MAXDOUBLE
                && !b);
-  /* No property of ours: the name is the object's, and a text no number. */
+  /* The name is the property of the object, and a text is not a number. */
   fail_unless (g_object_class_find_property (G_OBJECT_GET_CLASS (child), "name")
                    ->value_type
                == G_TYPE_STRING);
@@ -645,7 +650,7 @@ count (GstChildProxy *proxy, GObject *child, const gchar *name, guint *n)
   (*n)++;
 }
 
-/* It stays while its list does, and changes with it. */
+/* The child changes together with the list of parameters. */
 GST_START_TEST (test_child_changes_with_the_list)
 {
   guint n_added = 0, n_removed = 0;
@@ -670,7 +675,8 @@ GST_START_TEST (test_child_changes_with_the_list)
   g_object_unref (other);
   fail_unless_equals_int (n_added, 1);
 
-  /* What was set through it goes with it to a kernel of the same list. */
+  /* A value that was set on the child is kept for another kernel with the same
+   * list. */
   g_object_set (child, "n", 9, NULL);
   g_object_set (rig.filter, "source",
       KERNEL (", int n", "vkgdr_get (in, 0, x, y) - n"), NULL);
@@ -678,13 +684,13 @@ GST_START_TEST (test_child_changes_with_the_list)
   assert_params (&rig, "params,n=9");
   fail_unless_equals_int (n_added, 1);
 
-  rig_set_params (&rig, "params,m=3"); /* of the same size: another name */
+  rig_set_params (&rig, "params,m=3"); /* the same size, but another name */
   test_settle (rig.filter);
   fail_unless_equals_int (n_added, 2);
   fail_unless_equals_int (n_removed, 2);
   fail_unless (GST_OBJECT_PARENT (child) == NULL);
   fail_unless_equals_int (rig_red (&rig), 97);
-  g_object_set (child, "n", 50, NULL); /* nobody's any more */
+  g_object_set (child, "n", 50, NULL); /* this child is not in use any more */
   fail_unless_equals_int (rig_red (&rig), 97);
   g_object_unref (child);
 
@@ -699,7 +705,7 @@ GST_START_TEST (test_child_changes_with_the_list)
 }
 GST_END_TEST;
 
-/* A value that the kernel cannot take, through the child. */
+/* The child refuses a value that the kernel cannot take. */
 GST_START_TEST (test_child_is_checked)
 {
   Rig rig;
@@ -720,7 +726,8 @@ GST_START_TEST (test_child_is_checked)
 }
 GST_END_TEST;
 
-/* Frames of one second each; values at whole seconds, lines between them. */
+/* Each frame lasts one second. The values are set for whole seconds, with
+ * linear interpolation. */
 static void
 check_controlled (Rig *rig, const gdouble *gains, guint n)
 {
@@ -767,7 +774,7 @@ GST_START_TEST (test_child_is_controlled)
 }
 GST_END_TEST;
 
-/* A kernel that does not come does not end what controls the last one. */
+/* If a new kernel fails, control bindings of the last one still work. */
 GST_START_TEST (test_control_outlives_a_bad_kernel)
 {
   const gdouble gains[] = { 0.5, 1.0, 1.5 };
@@ -811,7 +818,7 @@ GST_START_TEST (test_child_in_launch_lines)
 }
 GST_END_TEST;
 
-/* What is set stays over a stop. */
+/* Parameters are kept when the element is stopped. */
 GST_START_TEST (test_params_outlive_a_stop)
 {
   Rig rig;
@@ -859,7 +866,8 @@ set_all_the_time (gpointer user_data)
   return NULL;
 }
 
-/* Frames see a kernel and its own params, however often both change. */
+/* Each frame gets a kernel and its own parameters, however often both
+ * change. */
 GST_START_TEST (test_params_from_another_thread)
 {
   Setter setter = { NULL };
@@ -889,7 +897,7 @@ cudafilter_suite (void)
 {
   Suite *suite = suite_create ("cudafilter");
   TCase *tc = tcase_create ("general");
-  /* Those of the second range take as long again. */
+  /* The tests of the second range take as long as those of the first one. */
   const gint n_formats =
       G_N_ELEMENTS (formats) * (test_is_slow () ? 1 : G_N_ELEMENTS (ranges));
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * deinit.c: gst_deinit () ends the library's threads
+ * deinit.c: tests that gst_deinit () ends the library's threads
  *
- * They would use GStreamer's objects after it has freed what these need. A
- * process can call gst_deinit () once, so each case is a process of its own.
+ * Otherwise they would use objects of GStreamer after these are freed. A
+ * process can call gst_deinit () only once, so each case is a process of its
+ * own.
  */
 
 #include <unistd.h>
@@ -11,23 +12,24 @@
 #include "slow.h"
 #include "util.h"
 
-/* The name of the environment variable that makes this program such a process,
- * and says what it does before. */
+/* The environment variable that makes this program such a process. Its value is
+ * the work to do first. */
 #define WORK "TEST_DEINIT_WORK"
 
-/* Milliseconds of work that the device still has: some; and more than
+/* How much work the device still has, in milliseconds: some, or more than
  * gst_deinit () waits for. */
 #define SHORT_WORK 300
 #define LONG_WORK 6000
 
-/* Microseconds in which gst_deinit () returns in any case. */
+/* The longest time of gst_deinit (), in microseconds. */
 #define LIMIT (5 * G_TIME_SPAN_SECOND)
 
 /* --- in the process that ends -------------------------------------------- */
 
 static gint is_done;
 
-/* Has a thread for its kernels and one that frees memory. */
+/* Runs a pipeline that starts a thread for its kernels, and one that frees
+ * memory. */
 static void
 play (void)
 {
@@ -46,7 +48,8 @@ finish (gpointer user_data)
   g_atomic_int_set (&is_done, TRUE);
 }
 
-/* Something is released when the device has finished, in @ms milliseconds. */
+/* Releases something when the device has finished its work, in @ms
+ * milliseconds. */
 static void
 release_later (guint ms)
 {
@@ -63,7 +66,8 @@ release_later (guint ms)
   gst_object_unref (context);
 }
 
-/* Threads of this process whose name begins with "vkgdr". */
+/* Returns the number of threads of this process whose names begin with
+ * "vkgdr". */
 static guint
 count_threads (void)
 {
@@ -117,7 +121,7 @@ GST_START_TEST (end)
   gst_deinit ();
   fail_unless (g_get_monotonic_time () - begun < test_limit (LIMIT));
   fail_unless (work != SHORT || g_atomic_int_get (&is_done));
-  /* A thread is in the list of the system for a moment after its end. */
+  /* The system lists a thread for a moment after its end. */
   g_usleep (G_USEC_PER_SEC / 10);
   fail_unless_equals_int (count_threads (), 0);
   _exit (0); /* GstCheck calls gst_deinit () when the process exits */

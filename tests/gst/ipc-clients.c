@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * ipc-clients.c: frames of vkgdripcsink in other processes
+ * ipc-clients.c: tests of frames of vkgdripcsink in other processes
  *
- * Clients that are killed are the concern of ipc-killed.c.
+ * ipc-killed.c has the tests with clients that are killed.
  */
 
 #include <signal.h>
@@ -20,7 +20,7 @@ play (GstElement *pipeline, GstElement *ipc)
   gst_object_unref (pipeline);
 }
 
-/* Each of @n clients gets each of @frames frames, whole and in order, and
+/* Each of @n clients gets all @frames frames, complete and in order, and
  * nothing is copied. */
 static void
 check_clients (guint n, guint frames)
@@ -70,7 +70,7 @@ GST_START_TEST (test_eight_clients)
 }
 GST_END_TEST
 
-/* A client that comes late gets the next frame. */
+/* A client that connects late gets the next frame. */
 GST_START_TEST (test_late_client)
 {
   GstElement *pipeline, *ipc;
@@ -93,8 +93,8 @@ GST_START_TEST (test_late_client)
 }
 GST_END_TEST
 
-/* A client that is stopped costs the others nothing: the newest frame waits for
- * it, and it has no more than max-buffers. */
+/* A client that is stopped does not disturb the others. It has at most
+ * max-buffers frames, and the newest frame waits for it. */
 GST_START_TEST (test_stopped_client)
 {
   GSubprocess *fast, *stopped;
@@ -115,7 +115,7 @@ GST_START_TEST (test_stopped_client)
   g_usleep (G_USEC_PER_SEC / 2);
   while (test_ipc_stat (ipc, "frames") < before + 1500)
     g_usleep (1000);
-  /* It has 4 frames, one waits, and the rest are lost. */
+  /* The client has 4 frames, one waits, and the others are lost. */
   fail_unless (test_ipc_stat (ipc, "frames-lost") >= 1400);
   test_ipc_stop_server (pipeline, ipc);
   test_ipc_finish (fast, &report);
@@ -128,7 +128,7 @@ GST_START_TEST (test_stopped_client)
 }
 GST_END_TEST
 
-/* A client notices that the server is dead, and its frames stay valid. */
+/* A client notices that the server was killed, and its frames stay valid. */
 GST_START_TEST (test_killed_server)
 {
   GSubprocess *server = NULL, *client;
@@ -148,7 +148,7 @@ GST_START_TEST (test_killed_server)
 }
 GST_END_TEST
 
-/* The next server takes the place of one that was killed. */
+/* The next server replaces the one that was killed. */
 GST_START_TEST (test_stale_socket)
 {
   GSubprocess *server, *client;
@@ -174,7 +174,8 @@ GST_START_TEST (test_stale_socket)
 }
 GST_END_TEST
 
-/* As two containers are: neither process knows the other's number. */
+/* The processes are in two PID namespaces, as in two containers: neither knows
+ * the other's process ID. */
 GST_START_TEST (test_pid_namespaces)
 {
   GSubprocess *client;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * ipc-elements.c: what vkgdripcsrc gets from vkgdripcsink, in one process
+ * ipc-elements.c: tests of what vkgdripcsrc gets from vkgdripcsink, in one
+ * process
  *
  * Caps, events, metas, times, and copies of memory that cannot be exported.
  */
@@ -9,7 +10,7 @@
 
 #include "ipc-harness.h"
 
-/* --- what goes along ----------------------------------------------------- */
+/* --- caps, events, metas and times --------------------------------------- */
 
 GST_START_TEST (test_caps)
 {
@@ -30,7 +31,7 @@ GST_START_TEST (test_caps)
   gst_event_unref (event);
   gst_caps_unref (expected);
 
-  /* Caps that change in the midst come before the frame that they are of. */
+  /* New caps arrive before the first frame with them. */
   gst_harness_set_src_caps_str (test_sink,
       "video/x-raw,format=GRAY8,width=48,height=64,framerate=1000/1");
   test_ipc_push (1);
@@ -45,7 +46,7 @@ GST_START_TEST (test_caps)
 }
 GST_END_TEST
 
-/* An element that knows nothing of this memory gets frames, too. */
+/* Elements that do not support this memory get frames, too. */
 GST_START_TEST (test_caps_of_system_memory)
 {
   GstElement *pipeline, *appsink;
@@ -220,7 +221,7 @@ GST_START_TEST (test_metas)
 }
 GST_END_TEST
 
-/* Several memories of one frame, and a frame without any. */
+/* A frame has several memories, or none. */
 GST_START_TEST (test_memories)
 {
   GstBuffer *buffer, *second;
@@ -298,7 +299,7 @@ count_flushes (GstElement *element, gint *n_flushes)
   gst_object_unref (pad);
 }
 
-/* A client whose streaming thread waits downstream is flushed, too. */
+/* A client is flushed even if its streaming thread waits downstream. */
 GST_START_TEST (test_flush_of_blocked_client)
 {
   GstElement *pipeline, *appsink, *src;
@@ -342,7 +343,8 @@ GST_START_TEST (test_flush_of_blocked_client)
 }
 GST_END_TEST
 
-/* Running times differ by as much as the pipelines were started apart. */
+/* The running times differ by the time between the starts of the two
+ * pipelines. */
 GST_START_TEST (test_running_time)
 {
   GstElement *server, *client, *appsink;
@@ -365,7 +367,7 @@ GST_START_TEST (test_running_time)
   gst_element_set_state (client, GST_STATE_PLAYING);
   sample = gst_app_sink_pull_sample (GST_APP_SINK (appsink));
   pts = GST_BUFFER_PTS (gst_sample_get_buffer (sample));
-  /* The first frame may be from before the start of the client. */
+  /* The first frame may be older than the start of the client. */
   while (pts + gst_element_get_base_time (server)
          <= gst_element_get_base_time (client)) {
     gst_sample_unref (sample);
@@ -389,7 +391,8 @@ GST_START_TEST (test_running_time)
 }
 GST_END_TEST
 
-/* The client's latency is the one with which the server's pipeline plays. */
+/* The latency of the client is the configured latency of the server's
+ * pipeline. */
 GST_START_TEST (test_latency)
 {
   GstElement *server, *client, *appsink, *src;
@@ -417,7 +420,8 @@ GST_START_TEST (test_latency)
   fail_unless (gst_element_query (src, query));
   gst_query_parse_latency (query, &is_live, &latency, NULL);
   fail_unless (is_live);
-  /* A frame of the source, and the processing deadline of the sink. */
+  /* The latency of the source is one frame. The sink adds its processing
+   * deadline. */
   fail_unless_equals_uint64 (latency, 40 * GST_MSECOND);
   gst_query_unref (query);
   gst_element_set_state (client, GST_STATE_NULL);
@@ -431,7 +435,7 @@ GST_END_TEST
 
 /* --- memory that cannot be exported -------------------------------------- */
 
-/* Memory that shares an allocation with others. */
+/* Makes memory that shares an allocation with other memory. */
 static GstBuffer *
 new_small_frame (guint number)
 {
@@ -449,8 +453,9 @@ new_system_frame (guint number)
       gst_buffer_new_allocate (NULL, TEST_IPC_SIZE, NULL), number);
 }
 
-/* Copies at a time: what a client may have, a frame that waits for it, one that
- * is copied, and some whose release has not been read yet. */
+/* The largest number of copies at a time: those that the client may have, one
+ * that waits for it, one that is being made, and some whose release has not
+ * been read yet. */
 #define MAX_COPIES 10
 
 static void
@@ -485,7 +490,7 @@ GST_START_TEST (test_copies)
   test_ipc_push (100);
   test_ipc_pull_and_drop (100);
   fail_unless_equals_uint64 (test_ipc_sink_stat ("frames-copied"), 100);
-  /* The copies are recycled. */
+  /* The memory of copies is recycled. */
   assert_blocks (allocator, blocks + MAX_COPIES);
   test_ipc_end ();
   gst_object_unref (allocator);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * ipc-flow.c: when frames are sent and lost, and how connections begin and end
+ * ipc-flow.c: tests of when frames are sent and lost, and of how connections
+ * begin and end
  *
  * vkgdripcsink and vkgdripcsrc are in one process.
  */
@@ -45,7 +46,7 @@ GST_START_TEST (test_leaky_upstream)
   fail_unless_equals_uint64 (test_ipc_sink_stat ("frames-lost"), 8);
   test_ipc_pull_and_drop (0);
   test_ipc_pull_and_drop (1);
-  /* Until the answers have come, further frames are lost. */
+  /* Further frames are lost until the answers have arrived. */
   do {
     test_ipc_push (i++);
     g_usleep (1000);
@@ -74,7 +75,7 @@ push_all (gpointer data)
   return NULL;
 }
 
-/* The sink takes @n frames, and then waits for its client. */
+/* The sink accepts @n frames, and then waits for its client. */
 static void
 assert_waits_after (Pusher *pusher, gint n)
 {
@@ -106,8 +107,8 @@ GST_START_TEST (test_leaky_no)
 }
 GST_END_TEST
 
-/* A source that waits goes on when the client goes, and when the pipeline is
- * stopped. */
+/* A source that waits continues when the client disconnects, and when the
+ * pipeline is stopped. */
 GST_START_TEST (test_leaky_no_ends)
 {
   Pusher pusher = { .n = 10 };
@@ -133,7 +134,7 @@ GST_START_TEST (test_leaky_no_ends)
 }
 GST_END_TEST
 
-/* A client that has stopped, and keeps frames, holds up nobody. */
+/* A client that has stopped, but keeps frames, does not block the server. */
 GST_START_TEST (test_leaky_no_and_kept_frames)
 {
   GstBuffer *kept[2];
@@ -188,7 +189,7 @@ delay_access (GstBuffer *buffer, GstVkgdrStream *stream, GstMapFlags flags,
   fail_unless (gst_vkgdr_memory_end_access (memory, stream, flags, NULL));
 }
 
-/* The streaming thread does not wait for the device: the frame is sent when it
+/* The streaming thread does not wait for the device. The frame is sent when it
  * is written. */
 GST_START_TEST (test_pending_frame)
 {
@@ -216,7 +217,8 @@ GST_START_TEST (test_pending_frame)
 }
 GST_END_TEST
 
-/* A frame that is not written when the pipeline is stopped is still sent. */
+/* A frame that is not written yet when the pipeline is stopped is still
+ * sent. */
 GST_START_TEST (test_pending_end)
 {
   GstVkgdrStream *stream;
@@ -237,8 +239,8 @@ GST_START_TEST (test_pending_end)
 }
 GST_END_TEST
 
-/* A frame comes back when the client's device has finished with it, not before.
- */
+/* A frame is returned when the device of the client has finished with it, and
+ * not earlier. */
 GST_START_TEST (test_pending_release)
 {
   GstVkgdrStream *stream;
@@ -252,7 +254,7 @@ GST_START_TEST (test_pending_release)
   buffer = test_ipc_pull (1);
   delay_access (buffer, stream, GST_MAP_READ, 300, &done);
   gst_buffer_unref (buffer);
-  /* It counts as one of the client's two frames until then. */
+  /* Until then, it counts as one of the client's two frames. */
   test_ipc_push (2);
   test_ipc_push (3);
   fail_unless_equals_int (g_atomic_int_get (&done), FALSE);
@@ -266,10 +268,10 @@ GST_START_TEST (test_pending_release)
 }
 GST_END_TEST
 
-/* --- beginnings and ends ------------------------------------------------- */
+/* --- connections --------------------------------------------------------- */
 
-/* Pushes frames until one is not sent, because the server knows by then that
- * its only client has stopped. */
+/* Pushes frames until one is not sent because the server has noticed that its
+ * only client has stopped. */
 static void
 push_until_stopped (guint number)
 {
@@ -298,7 +300,7 @@ GST_START_TEST (test_frames_outlive_elements)
   kept = test_ipc_pull (1);
   test_ipc_disconnect ();
   fail_unless (test_ipc_is_whole (kept, TEST_IPC_WIDTH, TEST_IPC_HEIGHT));
-  /* The client is there until its frame is, but gets no others. */
+  /* The client is connected as long as it has its frame, but gets no others. */
   push_until_stopped (3);
   test_ipc_wait_clients (test_sink->element, 1);
   test_ipc_stop ();
@@ -323,7 +325,7 @@ GST_START_TEST (test_server_stops)
 GST_END_TEST
 
 /* The frame that waits for a client is sent when the server's pipeline ends,
- * with EOS or without. */
+ * with and without EOS. */
 GST_START_TEST (test_last_frame)
 {
   GstElement *element;
@@ -368,7 +370,7 @@ GST_START_TEST (test_eos_and_kept_frames)
 }
 GST_END_TEST
 
-/* More frames than the socket has room for. */
+/* The socket does not have room for so many frames. */
 #define MANY 600
 
 static gpointer
@@ -378,8 +380,8 @@ stop_sink (gpointer data)
   return NULL;
 }
 
-/* Frames that wait because the socket is full are sent, too, if the client
- * reads. */
+/* Frames that wait because the socket is full are sent, too, as soon as the
+ * client reads. */
 GST_START_TEST (test_end_with_full_socket)
 {
   GstElement *pipeline, *appsink;
@@ -430,7 +432,7 @@ GST_START_TEST (test_absent_server)
 }
 GST_END_TEST
 
-/* A client may be started first, and stopped while it waits. */
+/* A client can be started before the server, and stopped while it waits. */
 GST_START_TEST (test_client_first)
 {
   test_ipc_start_client ();
@@ -476,7 +478,7 @@ GST_START_TEST (test_paths)
   assert_no_start ("socket-path=/nowhere/at/all", "/nowhere/at/all");
   assert_no_start (long_path, "socket-path");
   test_ipc_stop ();
-  /* A file that is not a socket stays. */
+  /* A file that is not a socket is not removed. */
   fail_unless (g_file_set_contents (test_ipc_path, "text", -1, NULL));
   assert_no_start (properties, "exists");
   fail_unless (g_file_test (test_ipc_path, G_FILE_TEST_IS_REGULAR));

@@ -15,51 +15,51 @@
 
 G_BEGIN_DECLS
 
-/* Bytes of a frame. */
+/* The size of a frame in bytes. */
 #define TEST_IPC_SIZE (TEST_IPC_WIDTH * TEST_IPC_HEIGHT)
 
 /* NULL if there is none at present. */
 extern GstHarness *test_sink, *test_src;
 
-/* Makes test_sink: a vkgdripcsink with @properties, as in a launch line, which
- * does not wait for the clock. */
+/* Makes test_sink: a vkgdripcsink with @properties in the syntax of
+ * gst-launch-1.0. It does not wait for the clock. */
 void test_ipc_serve (const gchar *properties);
 
-/* Makes test_src, and test_ipc_connect () waits until it is connected as the
+/* Makes test_src. test_ipc_connect () also waits until it is connected as the
  * only client. */
 void test_ipc_start_client (void);
 void test_ipc_connect (void);
 
-/* Makes both. FALSE, and prints why, if memory cannot be exported here. */
+/* Makes both. Returns FALSE, and prints why, if memory cannot be exported. */
 gboolean test_ipc_begin (const gchar *properties);
 
-/* Stop and free test_src, test_sink, and both if they are there. A test must
- * end with none of them: GstCheck waits for all tasks before the fixture. */
+/* Stop and free test_src, test_sink, and both, if they exist. At the end of a
+ * test, neither may exist: GstCheck waits for all tasks before the fixture. */
 void test_ipc_disconnect (void);
 void test_ipc_stop (void);
 void test_ipc_end (void);
 
-/* Frame @number, which shares its allocation with no other memory. */
+/* Makes frame @number, which shares its allocation with no other memory. */
 GstBuffer *test_ipc_new_frame (guint number);
 
 /* Fills @buffer with the content and the timestamp of frame @number, and
  * returns it. */
 GstBuffer *test_ipc_fill (GstBuffer *buffer, guint number);
 
-/* Push to test_sink; test_ipc_push () pushes a new frame. */
+/* Push a buffer to test_sink. test_ipc_push () pushes a new frame. */
 void test_ipc_push (guint number);
 void test_ipc_push_buffer (GstBuffer *buffer);
 void test_ipc_push_event (GstEvent *event);
 
-/* The next frame of test_src, which must be frame @number. The caller frees
- * it. */
+/* Returns the next frame of test_src, which must be frame @number. The caller
+ * frees it. */
 GstBuffer *test_ipc_pull (guint number);
 void test_ipc_pull_and_drop (guint number);
 
-/* The next event of this type; the caller frees it. */
+/* Returns the next event of this type. The caller frees it. */
 GstEvent *test_ipc_pull_event (GstEventType type);
 
-/* A field of the property `stats` of test_sink. */
+/* Returns a field of the property `stats` of test_sink. */
 guint64 test_ipc_sink_stat (const gchar *name);
 
 G_END_DECLS

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * ipc-hostile.c: who may be a client of vkgdripcsink, and clients that lie
+ * ipc-hostile.c: tests of hostile clients and servers, and of the permission to
+ * connect
  *
- * Another client always gets all frames meanwhile.
+ * In all of these tests, another client gets all frames.
  */
 
 #include <errno.h>
@@ -36,8 +37,8 @@ start_server (const gchar *properties)
   gst_element_set_state (server, GST_STATE_PLAYING);
 }
 
-/* A server, and a client that behaves. It may have so many frames that it loses
- * none in a second in which the machine does something else. The source writes
+/* Starts a server and a correct client. The client may have so many frames that
+ * it loses none, even if the machine is busy for a second. The source writes
  * them directly, so that none is lost because the device is too slow. */
 static void
 begin (void)
@@ -48,7 +49,7 @@ begin (void)
   test_ipc_wait_clients (ipc, 1);
 }
 
-/* Stops the server. The other client has got all frames. */
+/* Stops the server. The correct client must have got all frames. */
 static void
 finish (void)
 {
@@ -61,7 +62,7 @@ finish (void)
   fail_unless_equals_int (report.frames, report.last - report.first + 1);
 }
 
-/* The same, when all clients but the one that behaves are gone. */
+/* Waits until the correct client is the only one, and does the same. */
 static void
 end (void)
 {
@@ -69,7 +70,7 @@ end (void)
   finish ();
 }
 
-/* --- a client without manners -------------------------------------------- */
+/* --- hostile clients ----------------------------------------------------- */
 
 static gint
 connect_to (gint type)
@@ -93,8 +94,8 @@ connect_client (void)
   return fd;
 }
 
-/* Reads up to a message of @type; its content follows the type. FALSE if the
- * server closes the connection instead. */
+/* Reads messages up to one of @type, whose content is stored. Returns FALSE if
+ * the server closes the connection before that. */
 static gboolean
 read_until (gint fd, guint32 type, guint8 *data, gsize size)
 {
@@ -140,7 +141,7 @@ send_release (gint fd, guint64 id)
   send (fd, message, sizeof (message), MSG_NOSIGNAL);
 }
 
-/* The number of the next frame. */
+/* Returns the number of the next frame. */
 static guint64
 read_frame (gint fd)
 {
@@ -172,7 +173,7 @@ GST_START_TEST (test_rubbish)
 }
 GST_END_TEST
 
-/* All beginnings of a message, and one that is too long. */
+/* Tests each beginning of a message, and a message that is too long. */
 GST_START_TEST (test_half_messages)
 {
   static const guint8 message[16] = { RELEASE, 0, 0, 0, 1 };
@@ -193,7 +194,7 @@ GST_START_TEST (test_half_messages)
 }
 GST_END_TEST
 
-/* Frames that the client was not sent, or gives back twice. */
+/* The client returns frames that it did not get, or returns a frame twice. */
 GST_START_TEST (test_wrong_numbers)
 {
   guint64 id;
@@ -211,7 +212,7 @@ GST_START_TEST (test_wrong_numbers)
   send_release (fd, id);
   send_release (fd, id);
   assert_closed (fd);
-  /* A million numbers: the first one is enough. */
+  /* The first one of a million wrong numbers is enough. */
   fd = connect_client ();
   for (i = 0; i < 1000000; i++)
     send_release (fd, ((guint64) i << 32) + 1);
@@ -220,7 +221,7 @@ GST_START_TEST (test_wrong_numbers)
 }
 GST_END_TEST
 
-/* File descriptors of a client's own are closed. */
+/* The server closes file descriptors that a client sends. */
 GST_START_TEST (test_own_descriptors)
 {
   union {
@@ -262,8 +263,8 @@ GST_START_TEST (test_own_descriptors)
 }
 GST_END_TEST
 
-/* A file descriptor travels once for each allocation, and a frame names those
- * that came. */
+/* The file descriptor of an allocation is sent once. The frames refer to it by
+ * its number. */
 GST_START_TEST (test_descriptors_travel_once)
 {
   GHashTable *known;
@@ -289,7 +290,7 @@ GST_START_TEST (test_descriptors_travel_once)
     } else if (type == FRAME) {
       frames++;
       send_release (fd, id);
-      /* Behind 10 fields: the allocation of the first memory. */
+      /* After 10 fields: the allocation of the first memory. */
       memcpy (&id, data + 4 + 8 * 6 + 4 + 8 * 2 + 4, sizeof (id));
       fail_unless (g_hash_table_contains (known, &id));
     }
@@ -302,7 +303,7 @@ GST_START_TEST (test_descriptors_travel_once)
 }
 GST_END_TEST
 
-/* Clients that never read cost no more than the frames that they have. */
+/* A client that never reads only costs the frames that it may have. */
 GST_START_TEST (test_deaf_clients)
 {
   gint fds[16];
@@ -324,7 +325,7 @@ GST_START_TEST (test_deaf_clients)
 }
 GST_END_TEST
 
-/* A client that does not read cannot keep the server from its end for long. */
+/* A client that does not read cannot delay the end of the server for long. */
 GST_START_TEST (test_end_with_deaf_client)
 {
   guint8 data[65536];
@@ -343,13 +344,14 @@ GST_START_TEST (test_end_with_deaf_client)
   since = g_get_monotonic_time ();
   finish ();
   fail_unless (g_get_monotonic_time () - since < 10 * G_TIME_SPAN_SECOND);
-  /* What was sent can still be read. */
+  /* Messages that were sent before can still be read. */
   fail_unless (read_until (fd, FRAME, data, sizeof (data)));
   close (fd);
 }
 GST_END_TEST
 
-/* Many connections that end at once, and one of another type of socket. */
+/* Many connections that are closed at once, and one by another type of
+ * socket. */
 GST_START_TEST (test_many_connections)
 {
   guint i;
@@ -376,8 +378,8 @@ assert_mode (mode_t mode)
   fail_unless_equals_int_hex (status.st_mode & 0777, mode);
 }
 
-/* What a process of another user is told: -1: it cannot connect, 0: nothing,
- * else the type of the first message. */
+/* Connects as another user. Returns -1 if this is impossible, 0 if there is no
+ * message, and otherwise the type of the first message. */
 static gint
 ask_as_nobody (void)
 {
@@ -402,7 +404,7 @@ ask_as_nobody (void)
   return WEXITSTATUS (status) == 99 ? -1 : WEXITSTATUS (status);
 }
 
-/* The folder of the socket can be searched by all, so that the socket alone
+/* Lets all users search the folder of the socket, so that only the socket
  * decides. */
 static void
 open_folder (void)
@@ -425,7 +427,8 @@ GST_START_TEST (test_other_users)
   start_server ("");
   assert_mode (0600);
   fail_unless_equals_int (ask_as_nobody (), -1);
-  /* Even if somebody opens the socket, the user of the client is looked at. */
+  /* The user of the client is checked, even if the socket's mode permits
+   * everything. */
   fail_unless (chmod (test_ipc_path, 0666) == 0);
   fail_unless_equals_int (ask_as_nobody (), BYE);
   fail_unless_equals_uint64 (test_ipc_stat (ipc, "clients-refused"), 1);
@@ -441,9 +444,9 @@ GST_START_TEST (test_other_users)
 }
 GST_END_TEST
 
-/* --- a server without manners -------------------------------------------- */
+/* --- hostile servers ----------------------------------------------------- */
 
-/* What a client makes of a server that sends @data. */
+/* Returns the error of a client whose server sends @data. */
 static GError *
 ask_liar (gconstpointer data, gsize size)
 {
@@ -484,13 +487,13 @@ GST_START_TEST (test_lying_server)
   for (i = 0; i < 40; i++) {
     GError *error;
 
-    /* Each type with rubbish, of a length of its own. */
+    /* Messages of each type with random content and a wrong length. */
     test_fill (data, sizeof (data), i);
     memset (data, 0, 4);
     data[0] = i % 15;
     if (data[0] == BYE || (data[0] >= 9 && data[0] <= 11))
-      continue; /* these have no content that could be wrong, or end the stream
-                 */
+      continue; /* these have no content that could be wrong, or end the
+                 * stream */
     error = ask_liar (data, 4 + i * 7);
     fail_unless (error->domain == GST_RESOURCE_ERROR, "%s", error->message);
     g_error_free (error);

@@ -11,11 +11,12 @@
 #include "slow.h"
 #include "util.h"
 
-/* Clients that are killed, and with a tool that makes the test slow. */
+/* The number of clients that are killed, and the number with a tool that makes
+ * the test slow. */
 #define KILLS 100
 #define KILLS_WHEN_SLOW 10
 
-/* Seconds that one of them may take on a busy machine. */
+/* How long one of them may take on a busy machine, in seconds. */
 #define KILL_TIME 3
 
 static guint
@@ -28,8 +29,8 @@ count_kills (void)
   return test_is_slow () ? KILLS_WHEN_SLOW : KILLS;
 }
 
-/* Kills a client: while it starts, while it has frames, or when it was stopped
- * and has as many as it may have. */
+/* Kills a client: while it starts, while it has frames, or when it is stopped
+ * and has as many frames as it may have. */
 static void
 kill_client (guint number)
 {
@@ -47,8 +48,8 @@ kill_client (guint number)
   test_ipc_kill (victim);
 }
 
-/* The frames of a client that is killed come back, with their memory and file
- * descriptors, and another client loses nothing. */
+/* The frames of a killed client are returned, with their memory and file
+ * descriptors, and another client loses no frame. */
 GST_START_TEST (test_killed_clients)
 {
   GstVkgdrAllocator *allocator;
@@ -70,7 +71,7 @@ GST_START_TEST (test_killed_clients)
   test_ipc_wait_clients (ipc, 1);
   g_free (test_ipc_read_line (client));
   for (i = 0; i < count_kills (); i++) {
-    /* Until then, allocations of the pool are used for the first time. */
+    /* Until then, some allocations of the pool are used for the first time. */
     if (i == 5) {
       fds = test_count_fds ();
       bytes = gst_vkgdr_allocator_get_managed_bytes (allocator);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * ipc-metas.c: the metas of a frame as bytes, for another process
+ * ipc-metas.c: tests of the metas of a frame as bytes, for another process
  */
 
 #include <gst/check/gstcheck.h>
@@ -13,10 +13,10 @@
 #define HEIGHT 48
 #define CUSTOM "VkgdrTestMeta"
 
-/* Bytes of metas; more than the test needs. */
+/* The room for metas in bytes, which is more than the test needs. */
 #define MAX_METAS 4096
 
-/* Metas of each kind. */
+/* Makes a buffer with metas of each kind. */
 static GstBuffer *
 new_buffer (void)
 {
@@ -41,7 +41,8 @@ new_buffer (void)
   return buffer;
 }
 
-/* The metas of @buffer, less than @max bytes, on another buffer. */
+/* Copies the metas of @buffer to another buffer, which it returns. They need
+ * less than @max bytes. */
 static GstBuffer *
 copy_metas (GstBuffer *buffer, gsize max)
 {
@@ -125,8 +126,8 @@ read_bytes (const guint8 *data, gsize size)
   gst_buffer_unref (copy);
 }
 
-/* Without those that GStreamer serialises: it reads damaged ones, too, and logs
- * critical errors. */
+/* Writes metas without those that GStreamer serialises: GStreamer also reads
+ * damaged ones, and logs critical errors. */
 static GByteArray *
 write_own_metas (void)
 {
@@ -141,8 +142,8 @@ write_own_metas (void)
   return metas;
 }
 
-/* Bytes that are not as they were written do no harm. Valgrind and the address
- * sanitizer see reads beyond the end. */
+/* Damaged bytes do no harm. Valgrind and the address sanitizer find reads
+ * beyond the end. */
 GST_START_TEST (test_damaged)
 {
   GByteArray *metas = write_own_metas ();

@@ -16,7 +16,7 @@ gchar *test_ipc_path;
 #define ROLE "TEST_IPC_ROLE"
 #define PATH "TEST_IPC_PATH"
 
-/* Microseconds that the role "slow" uses each frame. */
+/* How long the role "slow" uses each frame, in microseconds. */
 #define SLOW (20 * 1000)
 
 /* --- in the other process ------------------------------------------------ */
@@ -38,7 +38,7 @@ test_ipc_is_whole (GstBuffer *buffer, guint width, guint height)
   return is_whole;
 }
 
-/* As test_launch (), in a process that is no test. */
+/* The same as test_launch (), in a process that is not a test. */
 static GstElement *
 launch (const gchar *format, const gchar *path)
 {
@@ -92,7 +92,7 @@ find_end (GstElement *pipeline, TestIpcReport *report)
   gst_object_unref (bus);
 }
 
-/* "holder" keeps the first frame until the end, and looks at it then. */
+/* The role "holder" keeps the first frame until the end, and checks it then. */
 static int
 be_client (const gchar *role, const gchar *path)
 {
@@ -142,11 +142,11 @@ be_server (const gchar *path)
   printf ("playing\n");
   fflush (stdout);
   g_usleep (60 * G_USEC_PER_SEC);
-  return 1; /* this process is to be killed */
+  return 1; /* this process is going to be killed */
 }
 
-/* Plays the role that this process has, and returns its exit status; -1 if it
- * has none. Must be called before gst_check_init (). */
+/* Plays the role of this process, and returns its exit status, or -1 if it has
+ * no role. Must be called before gst_check_init (). */
 static gint
 play_role (int *argc, char ***argv)
 {

@@ -2,8 +2,8 @@
  *
  * ipc-process.h: other processes for the tests of vkgdripcsink and vkgdripcsrc
  *
- * Another process is this program again, in a role. It says on its standard
- * output what it saw.
+ * Another process is this program, started again with a role. It prints a
+ * report.
  */
 
 #ifndef __TEST_IPC_PROCESS_H__
@@ -14,12 +14,13 @@
 
 G_BEGIN_DECLS
 
-/* What a client saw. */
+/* The report of a client. */
 typedef struct {
   guint frames;
-  guint torn;      /* frames that were not what their timestamps say */
-  guint unordered; /* that did not come after the one before */
-  guint first;     /* number of a frame */
+  guint torn;      /* frames whose content does not belong to their
+                    * timestamps */
+  guint unordered; /* frames that did not come after the one before */
+  guint first;     /* the number of the first frame */
   guint last;
   gchar end[512]; /* "eos", or the error */
 } TestIpcReport;
@@ -28,16 +29,16 @@ typedef struct {
  * uses test_ipc_path. */
 GSubprocess *test_ipc_start (const gchar *role);
 
-/* The same in a PID namespace of its own; NULL if that is not permitted. */
+/* The same in its own PID namespace. Returns NULL if that is not permitted. */
 GSubprocess *test_ipc_start_apart (const gchar *role);
 
-/* Reads a line, which the caller frees. */
+/* Returns a line of its output, which the caller frees. */
 gchar *test_ipc_read_line (GSubprocess *process);
 
-/* Waits for the end of a client, and gives the process back. */
+/* Waits for the end of a client, reads its report, and frees @process. */
 void test_ipc_finish (GSubprocess *process, TestIpcReport *report);
 
-/* Kills a process with SIGKILL, waits for its end, and gives it back. */
+/* Kills a process with SIGKILL, waits for its end, and frees @process. */
 void test_ipc_kill (GSubprocess *process);
 
 /* For main (): plays the role of this process, or runs the suite that @make
@@ -45,39 +46,39 @@ void test_ipc_kill (GSubprocess *process);
 int test_ipc_main (int argc, char **argv, Suite *(*make) (void),
     const gchar *name, const gchar *file);
 
-/* A checked fixture: test_setup_bar (), or test_setup () if the environment
- * says what the device is like; the element "testframes"; and test_ipc_path,
- * the path of a socket in a folder of its own. */
+/* A checked fixture: test_setup_bar (), or test_setup () if VKGDR_DEBUG is set;
+ * the element "testframes"; and test_ipc_path, the path of a socket in a folder
+ * of its own. */
 extern gchar *test_ipc_path;
 void test_ipc_setup (void);
 void test_ipc_teardown (void);
 
-/* Whether memory of the device has no file descriptor; says so. */
+/* Whether memory of the device cannot be exported. Prints this. */
 gboolean test_ipc_cannot_export (void);
 
-/* A pipeline of @source and a vkgdripcsink with @properties, which serves
+/* Makes a pipeline of @source and a vkgdripcsink with @properties, which serves
  * test_ipc_path. It has the test's context, and waits for its clients in
- * PAUSED. *@ipc is its vkgdripcsink. */
+ * PAUSED. *@ipc is the vkgdripcsink. */
 GstElement *test_ipc_new_server (
     const gchar *source, const gchar *properties, GstElement **ipc);
 
-/* Stops it, and gives both back. */
+/* Stops the pipeline, and frees both objects. */
 void test_ipc_stop_server (GstElement *pipeline, GstElement *ipc);
 
-/* Waits until @element's property num-clients is @n. */
+/* Waits until the property num-clients of @element is @n. */
 void test_ipc_wait_clients (GstElement *element, guint n);
 
-/* A field of the property `stats`. */
+/* Returns a field of the property `stats`. */
 guint64 test_ipc_stat (GstElement *element, const gchar *name);
 
-/* Waits until the field is @value; fails the test after some seconds. */
+/* Waits until the field is @value. Fails the test after some seconds. */
 void test_ipc_wait_stat (GstElement *element, const gchar *name, guint64 value);
 
-/* Whether all bytes of @buffer, a frame of "testframes", are those that its
- * timestamp says. */
+/* Whether all bytes of @buffer, a frame of "testframes", belong to its
+ * timestamp. */
 gboolean test_ipc_is_whole (GstBuffer *buffer, guint width, guint height);
 
-/* Caps of all frames here. */
+/* The size of all frames. */
 #define TEST_IPC_WIDTH 64
 #define TEST_IPC_HEIGHT 48
 #define TEST_IPC_CAPS \

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * kernel.c: kernels do to frames what they promise, and say what is wrong
+ * kernel.c: tests of kernels on frames, and of the errors of kernels
  *
- * Holds on an NVIDIA GPU and on the software device alike.
+ * They apply to an NVIDIA GPU and to the software device.
  */
 
 #include <string.h>
@@ -72,7 +72,8 @@ GST_START_TEST (test_effect_params)
   GError *error = NULL;
   gfloat value;
 
-  /* Any order and number type, and defaults for the rest. */
+  /* The parameters may have any order and number type. Missing ones have
+   * defaults. */
   given = gst_structure_from_string ("params,offset=1", NULL);
   params = gst_effect_complete_params (gain, given, &error);
   g_assert_no_error (error);
@@ -111,7 +112,7 @@ from_source (const gchar *source, const gchar *entry, GError **error)
       frame_context, source, "test.cu", entry, error);
 }
 
-/* Fails with @code, and says each of @words. */
+/* Fails unless the error has @code, and its message contains each of @words. */
 static void
 check_source_fails (const gchar *source, const gchar *entry, gint code,
     const gchar *const *words)
@@ -166,7 +167,7 @@ GST_END_TEST;
 
 GST_START_TEST (test_linkage)
 {
-  /* Each is one that extern "C" around it would break. */
+  /* extern "C" around each of these sources would be an error. */
   static const gchar *const sources[] = {
     "template <typename T> __device__ T same (T v) { return v; }\n"
     "__global__ void k (VkgdrFrame in, VkgdrFrame out) { same (1); }\n",
@@ -263,7 +264,7 @@ GST_START_TEST (test_files)
   g_assert_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_NOT_FOUND);
   g_clear_error (&error);
 
-  /* The content tells, not the name. */
+  /* The kind of a file follows from its content, not from its name. */
   path = write_temp ("kernel.ptx", KERNEL ("k", ""), -1);
   kernel = gst_vkgdr_kernel_new_from_file (frame_context, path, NULL, &error);
   g_assert_no_error (error);
@@ -282,7 +283,7 @@ GST_START_TEST (test_file_includes_its_neighbour)
   GstVkgdrKernel *kernel;
   guint i;
 
-  /* A changed header is seen, though images are cached. */
+  /* A changed header is noticed, although images are cached. */
   for (i = 1; i <= 2; i++) {
     gchar *text =
         g_strdup_printf ("#define NEIGHBOUR(name) __global__ void "
@@ -460,7 +461,7 @@ GST_START_TEST (test_frames_are_checked)
   check_run_fails (kernel, gst_buffer_new_allocate (NULL, info.size, NULL),
       &info, GST_VKGDR_MEMORY_NAME);
 
-  /* A plane that ends behind its memory. */
+  /* A plane that ends beyond its memory. */
   layout = frame_layout (&info, FALSE);
   layout.meta = TRUE;
   layout.offset[2] += info.stride[2];
@@ -476,11 +477,11 @@ GST_START_TEST (test_frames_are_checked)
       GST_VIDEO_FORMAT_I420, 64, 48, 3, layout.offset, layout.stride);
   check_run_fails (kernel, gst_buffer_ref (buffer), &info, "Plane 2");
 
-  /* One that is not what the caps say. */
+  /* A frame that does not have the format of the caps. */
   gst_video_info_set_format (&info, GST_VIDEO_FORMAT_I420, 32, 48);
   check_run_fails (kernel, buffer, &info, "32x48");
 
-  /* Tiles, and a palette. */
+  /* Formats with tiles and with a palette. */
   gst_video_info_set_format (&info, GST_VIDEO_FORMAT_NV12_64Z32, 64, 48);
   layout = frame_layout (&info, FALSE);
   check_run_fails (kernel, frame_new (frame_context, &info, &layout, NULL),
@@ -495,7 +496,7 @@ GST_END_TEST;
 
 /* --- the cache ----------------------------------------------------------- */
 
-/* The names of all entries; the caller unrefs it. */
+/* Returns the names of all entries. The caller unrefs the table. */
 static GHashTable *
 list_entries (const gchar *folder)
 {
@@ -511,7 +512,7 @@ list_entries (const gchar *folder)
   return known;
 }
 
-/* The entry that is newer than @known, which is added to that. */
+/* Returns the entry that is not in @known, and adds it to @known. */
 static gchar *
 find_new_entry (const gchar *folder, GHashTable *known)
 {
@@ -573,7 +574,7 @@ check_broken_entry (const gchar *path, gsize at, gboolean truncate)
   g_free (good);
 }
 
-/* A new entry drives out an old one where both together are too large. */
+/* A new entry replaces an old one if both together are too large. */
 static void
 check_bound (const gchar *folder)
 {
@@ -583,7 +584,7 @@ check_bound (const gchar *folder)
   GHashTable *known;
   gchar *new;
 
-  /* Takes no room on the disk. */
+  /* An empty file takes no room on the disk. */
   fail_unless (g_file_set_contents (old, "", 0, NULL));
   fail_unless_equals_int (truncate (old, 256 * 1024 * 1024), 0);
   fail_unless_equals_int (g_utime (old, &long_ago), 0);
@@ -653,7 +654,7 @@ GST_START_TEST (test_cache)
 
   check_bound (folder);
 
-  /* A folder that cannot be is no error. */
+  /* A folder that cannot be created is not an error. */
   g_setenv ("VKGDR_CACHE_DIR", "/dev/null/cache", TRUE);
   make_and_drop (KERNEL ("one", ""), "one");
 
@@ -669,8 +670,8 @@ GST_END_TEST;
 
 /* --- the cause of a failure ---------------------------------------------- */
 
-/* Before the driver is loaded. */
-GST_START_TEST (test_failed_question_is_named)
+/* The call fails before the driver is loaded. */
+GST_START_TEST (test_failed_driver_call_is_named)
 {
   static const gchar *const words[] = { "cuFuncGetParamInfo",
     "CUDA_ERROR_OUT_OF_MEMORY", NULL };
@@ -713,8 +714,8 @@ GST_START_TEST (test_lack_of_descriptors_is_named)
 }
 GST_END_TEST;
 
-/* No file can grow, as on a full disk. A check of the test writes one, so there
- * is none while the limit holds. */
+/* No file can grow, as on a full disk. A check of the test writes a file, so
+ * nothing is checked while the limit holds. */
 GST_START_TEST (test_full_disk_is_named)
 {
   struct rlimit before, none = { 0, 0 };
@@ -729,7 +730,7 @@ GST_START_TEST (test_full_disk_is_named)
   kernel = from_source (KERNEL ("nowhere_to_write", ""), NULL, &error);
   ok = setrlimit (RLIMIT_FSIZE, &before) == 0 && ok;
   fail_unless (ok);
-  if (kernel) { /* NVRTC needs no file, and a cache is not needed to run */
+  if (kernel) { /* NVRTC needs no file, and a kernel can run without a cache */
     fail_if (gst_vkgdr_context_is_software (frame_context));
     gst_object_unref (kernel);
     return;
@@ -748,7 +749,7 @@ kernel_suite (void)
   TCase *tc = tcase_create ("general"), *bare = tcase_create ("bare");
 
   suite_add_tcase (suite, bare);
-  tcase_add_test (bare, test_failed_question_is_named);
+  tcase_add_test (bare, test_failed_driver_call_is_named);
   suite_add_tcase (suite, tc);
   tcase_set_timeout (tc, 120);
   tcase_add_checked_fixture (tc, frame_setup, frame_teardown);

@@ -73,7 +73,7 @@ note_launches (void)
 /* --- frames -------------------------------------------------------------- */
 
 typedef struct {
-  guint n_filters; /* between the source and this sink */
+  guint n_filters; /* number of filters between the source and this sink */
   gint frames;
   gint wrong;
 } Sink;
@@ -134,7 +134,7 @@ set_sources (GstElement *pipeline)
   gst_iterator_free (elements);
 }
 
-/* Lets @sink check the frames that come to the appsink @name. */
+/* Makes @sink check the frames that arrive at the appsink @name. */
 static void
 set_sink (GstElement *pipeline, const gchar *name, Sink *sink, guint n_filters)
 {
@@ -159,7 +159,8 @@ check_sink (const Sink *sink, guint n_frames)
 
 static const struct {
   const gchar *filters;
-  guint n_filters, n_others; /* to the sink "sink", and to "other" */
+  guint n_filters, n_others; /* number of filters in front of the sink "sink",
+                              * and in front of "other" */
   guint n_streams;
 } rows[] = {
   { F F F F SINK "sink", 4, 0, 1 },

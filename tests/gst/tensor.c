@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * tensor.c: the element vkgdrtensor: which frames are in a batch, and what it
- * says of them
+ * tensor.c: tests of vkgdrtensor: the frames of a batch, and its description of
+ * them
  *
- * What an element of a tensor is, is the concern of
- * tests/python/test_tensors.py.
+ * tests/python/test_tensors.py tests the values in a tensor.
  */
 
 #include <gst/app/gstappsrc.h>
@@ -35,7 +34,8 @@ frame_new (guint8 value, GstClockTime pts, GstClockTime duration)
   return buffer;
 }
 
-/* Queues @n frames for a source: @value, @value + 1 and so on, and the end. */
+/* Queues @n frames with the values @value, @value + 1 and so on for a source,
+ * and then EOS. */
 static void
 queue_frames (GstElement *pipeline, const gchar *name, guint8 value, guint n,
     GstClockTime duration)
@@ -62,8 +62,8 @@ meta_of (GPtrArray *buffers, guint i)
   return meta;
 }
 
-/* Fails unless the frames of batch @i have these bytes, all of them, and those
- * behind are 0. */
+/* Fails unless all bytes of the frames in batch @i have these values, and the
+ * room behind them is 0. */
 static void
 check_values (GPtrArray *buffers, guint i, guint capacity, const gchar *values)
 {
@@ -86,7 +86,7 @@ check_values (GPtrArray *buffers, guint i, guint capacity, const gchar *values)
   g_string_free (found, TRUE);
 }
 
-/* Which pads the frames of batch @i are of, and which are repeated. */
+/* Checks the pads of the frames in batch @i, and which of them are repeated. */
 static void
 check_pads (GPtrArray *buffers, guint i, const gchar *pads)
 {
@@ -174,7 +174,7 @@ GST_START_TEST (test_restart)
 }
 GST_END_TEST;
 
-/* A frame that is stopped in the middle of a batch is given back. */
+/* If the element is stopped in the middle of a batch, its frames are freed. */
 GST_START_TEST (test_stop_in_a_batch)
 {
   GstElement *pipeline = test_launch (
@@ -189,7 +189,7 @@ GST_START_TEST (test_stop_in_a_batch)
 }
 GST_END_TEST;
 
-/* The size of the tensor is that of the frames, if it is not set. */
+/* If no size is set, the tensor has the size of the frames. */
 GST_START_TEST (test_caps)
 {
   GstElement *pipeline = test_launch (
@@ -224,7 +224,7 @@ GST_START_TEST (test_caps)
 }
 GST_END_TEST;
 
-/* The meta goes with a copy of the buffer, and not with a part of it. */
+/* A copy of the buffer has the meta, but a part of it does not. */
 GST_START_TEST (test_meta)
 {
   GstVkgdrTensorFrame frame = { (gchar *) "sink_7", 1, 2, 3, 4, 5 };
@@ -269,7 +269,7 @@ static const struct {
       { "sink_0 sink_1", "sink_0", "sink_0 sink_1", "sink_0" } },
 };
 
-/* A pad with half the frames. */
+/* One pad has half as many frames as the other. */
 GST_START_TEST (test_rates)
 {
   GstElement *pipeline = test_launch (
@@ -310,7 +310,7 @@ play_two (const gchar *description, guint n_a, guint n_b)
   return buffers;
 }
 
-/* A pad that ends before the others. */
+/* One pad ends before the other. */
 GST_START_TEST (test_lengths)
 {
   GPtrArray *buffers =
@@ -347,8 +347,8 @@ value_of_many (guint source, guint frame)
   return 1 + source * FRAMES_OF_MANY + frame;
 }
 
-/* Sources, each with a thread of its own. The frames of some come late, so that
- * they come in another order than that of the pads. */
+/* Makes a pipeline with sources, each with a thread of its own. The frames of
+ * some come late, so that their order differs from that of the pads. */
 static GstElement *
 launch_many (guint batch)
 {
@@ -393,8 +393,8 @@ check_batch_of_many (GPtrArray *buffers, guint i, guint batch)
   g_string_free (pads, TRUE);
 }
 
-/* No frame of many sources is lost, doubled or in another's place. The loop:
- * one frame of each source in a batch, and two. */
+/* No frame of many sources is lost, doubled or misplaced. A batch has
+ * __i__ + 1 frames of each source. */
 GST_START_TEST (test_many_sources)
 {
   guint batch = MANY * (1 + __i__), i;
@@ -420,7 +420,7 @@ GST_START_TEST (test_many_sources)
 }
 GST_END_TEST;
 
-/* Frames of different sizes and formats go into one batch. */
+/* Frames of different sizes and formats are in one batch. */
 GST_START_TEST (test_formats)
 {
   GstElement *pipeline =
@@ -478,7 +478,7 @@ add_probe (GstElement *pipeline, gpointer crop)
   gst_object_unref (tensor);
 }
 
-/* Of frame 0 there is no region, of frame 1 one, and so on. */
+/* Frame 0 has no region, frame 1 has one region, and so on. */
 GST_START_TEST (test_regions)
 {
   GstElement *pipeline =
@@ -567,7 +567,7 @@ GST_START_TEST (test_errors)
 }
 GST_END_TEST;
 
-/* After a seek nothing is in a batch that was there before. */
+/* After a seek, no batch has frames from before the seek. */
 GST_START_TEST (test_seek)
 {
   GstElement *pipeline = test_launch (
@@ -601,7 +601,7 @@ GST_START_TEST (test_seek)
 }
 GST_END_TEST;
 
-/* A live source that gives nothing is not waited for. */
+/* The element does not wait for a live source that sends nothing. */
 GST_START_TEST (test_live)
 {
   GstElement *pipeline = test_launch (
