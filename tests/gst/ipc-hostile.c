@@ -381,7 +381,7 @@ assert_mode (mode_t mode)
 /* Connects as another user. Returns -1 if this is impossible, 0 if there is no
  * message, and otherwise the type of the first message. */
 static gint
-ask_as_nobody (void)
+ask_as_other_user (void)
 {
   gint status = 0;
   pid_t child = fork ();
@@ -426,20 +426,20 @@ GST_START_TEST (test_other_users)
   open_folder ();
   start_server ("");
   assert_mode (0600);
-  fail_unless_equals_int (ask_as_nobody (), -1);
+  fail_unless_equals_int (ask_as_other_user (), -1);
   /* The user of the client is checked, even if the socket's mode permits
    * everything. */
   fail_unless (chmod (test_ipc_path, 0666) == 0);
-  fail_unless_equals_int (ask_as_nobody (), BYE);
+  fail_unless_equals_int (ask_as_other_user (), BYE);
   fail_unless_equals_uint64 (test_ipc_stat (ipc, "clients-refused"), 1);
   test_ipc_stop_server (server, ipc);
   start_server ("allowed-peers=group");
   assert_mode (0660);
-  fail_unless_equals_int (ask_as_nobody (), -1);
+  fail_unless_equals_int (ask_as_other_user (), -1);
   test_ipc_stop_server (server, ipc);
   start_server ("allowed-peers=all");
   assert_mode (0666);
-  fail_unless_equals_int (ask_as_nobody (), HELLO);
+  fail_unless_equals_int (ask_as_other_user (), HELLO);
   test_ipc_stop_server (server, ipc);
 }
 GST_END_TEST

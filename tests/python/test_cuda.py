@@ -788,7 +788,7 @@ class Modules(CudaTestCase):
 
 
 class ArraysOnStreams(CudaTestCase):
-    def test_nobody_waits(self) -> None:
+    def test_the_cpu_does_not_wait(self) -> None:
         one, other = GstVkgdr.Stream(self.context), GstVkgdr.Stream(self.context)
         memory = self.allocator.alloc(4)
         gate = Gate(self, memory, one)

@@ -152,7 +152,7 @@ class Out(DeviceTestCase):
             tensor = tensor_of(capsule).dl_tensor
             self.assertEqual((tensor.code, tensor.bits), (code, bits))
 
-    def test_a_capsule_that_nobody_took_unmaps(self) -> None:
+    def test_an_unused_capsule_unmaps(self) -> None:
         buffer = self.new_buffer(bytes(64))
         memory = buffer.peek_memory(0)
         capsule = GstVkgdr.device_array(buffer).__dlpack__()
