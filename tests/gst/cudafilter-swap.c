@@ -3,7 +3,8 @@
  * cudafilter-swap.c: tests of changes of cudafilter while it runs: nothing
  * waits for a compiler, and each frame gets a kernel with its own parameters
  *
- * A script in place of the software device's compiler makes it slow.
+ * A script in place of the software device's compiler holds it until the test
+ * releases it.
  */
 
 #include <glib/gstdio.h>
@@ -12,10 +13,14 @@
 #include "rig.h"
 #include "util.h"
 
-/* How long the compiler takes in milliseconds, and the longest time of a setter
- * or a frame. Usually these take much less, even on a busy machine. */
-#define COMPILER_TIME 3000
-#define PATIENCE (COMPILER_TIME / 2)
+/* How long the compiler is held at most, so that a setter or a frame that waits
+ * for it does not hang, and the longest time of a setter or a frame. Usually
+ * these take much less, even on a busy machine. */
+#define HOLD_SECONDS 10
+#define PATIENCE (HOLD_SECONDS / 2 * G_TIME_SPAN_SECOND)
+
+/* Frames that are pushed while the compiler is held. */
+#define N_HELD 5
 
 /* The state of a test. */
 typedef struct {
@@ -23,15 +28,22 @@ typedef struct {
   gchar *folder; /* for the compiler and the images */
 } SlowRig;
 
-/* Makes a compiler that waits as long as the file "slow" exists. */
+/* Makes a compiler that waits as long as the file "hold" exists. If it waits,
+ * it makes the file "held". */
 static void
 make_compiler (SlowRig *slow)
 {
   gchar *path = g_build_filename (slow->folder, "c++", NULL);
   gchar *text = g_strdup_printf ("#!/bin/sh\n"
-                                 "test -e '%s/slow' && sleep %d\n"
-                                 "exec %s \"$@\"\n",
-      slow->folder, COMPILER_TIME / 1000,
+                                 "cd '%s' || exit\n"
+                                 "n=0\n"
+                                 "while test -e hold && test $n -lt %d; do\n"
+                                 "  : > held\n"
+                                 "  sleep 0.1\n"
+                                 "  n=$((n + 1))\n"
+                                 "done\n"
+                                 "cd - > /dev/null && exec %s \"$@\"\n",
+      slow->folder, 10 * HOLD_SECONDS,
       g_getenv ("SOFTCUDA_CXX") ? g_getenv ("SOFTCUDA_CXX") : "c++");
 
   fail_unless (g_file_set_contents (path, text, -1, NULL));
@@ -43,11 +55,34 @@ make_compiler (SlowRig *slow)
 }
 
 static void
-set_slow (SlowRig *slow)
+hold_compiler (SlowRig *slow)
 {
-  gchar *path = g_build_filename (slow->folder, "slow", NULL);
+  gchar *path = g_build_filename (slow->folder, "hold", NULL);
 
   fail_unless (g_file_set_contents (path, "", 0, NULL));
+  g_free (path);
+}
+
+static void
+release_compiler (SlowRig *slow)
+{
+  gchar *path = g_build_filename (slow->folder, "hold", NULL);
+
+  fail_unless_equals_int (g_unlink (path), 0);
+  g_free (path);
+}
+
+/* Waits until a compiler runs, and is held. */
+static void
+wait_held (SlowRig *slow)
+{
+  gint64 deadline = g_get_monotonic_time () + 60 * G_TIME_SPAN_SECOND;
+  gchar *path = g_build_filename (slow->folder, "held", NULL);
+
+  while (!g_file_test (path, G_FILE_TEST_EXISTS)) {
+    fail_unless (g_get_monotonic_time () < deadline, "no compiler runs");
+    g_usleep (5000);
+  }
   g_free (path);
 }
 
@@ -74,11 +109,22 @@ push (SlowRig *slow)
   gint64 start = g_get_monotonic_time ();
   guint8 red = rig_red_now (&slow->rig);
 
-  fail_unless (
-      g_get_monotonic_time () - start < PATIENCE * G_TIME_SPAN_MILLISECOND,
+  fail_unless (g_get_monotonic_time () - start < PATIENCE,
       "a frame waited for %" G_GINT64_FORMAT " us",
       g_get_monotonic_time () - start);
   return red;
+}
+
+/* Pushes frames while the compiler is held, all with the result @from, and
+ * releases the compiler. */
+static void
+assert_stays (SlowRig *slow, guint8 from)
+{
+  guint i;
+
+  for (i = 0; i < N_HELD; i++)
+    fail_unless_equals_int (push (slow), from);
+  release_compiler (slow);
 }
 
 /* Pushes frames until the result changes from @from to @to. There must be no
@@ -101,8 +147,7 @@ assert_quick (gint64 start, const gchar *what)
 {
   gint64 time = g_get_monotonic_time () - start;
 
-  fail_unless (time < PATIENCE * G_TIME_SPAN_MILLISECOND,
-      "%s took %" G_GINT64_FORMAT " us", what, time);
+  fail_unless (time < PATIENCE, "%s took %" G_GINT64_FORMAT " us", what, time);
 }
 
 /* A new expression is compiled while frames pass. */
@@ -114,9 +159,10 @@ GST_START_TEST (test_frames_do_not_wait)
     return;
   slow_init (&slow, "pixel=rgba.r=50/255.0f");
   fail_unless_equals_int (rig_red_now (&slow.rig), 50);
-  set_slow (&slow);
+  hold_compiler (&slow);
   g_object_set (slow.rig.filter, "pixel", "rgba.r = 60 / 255.0f", NULL);
-  fail_unless_equals_int (push (&slow), 50);
+  wait_held (&slow);
+  assert_stays (&slow, 50);
   assert_becomes (&slow, 50, 60);
   slow_clear (&slow);
 }
@@ -138,10 +184,9 @@ GST_START_TEST (test_setters_do_not_wait)
   fail_unless (g_file_set_contents (path, KERNEL ("", "7"), -1, NULL));
   g_object_set (slow.rig.filter, "location", path, "watch", TRUE, NULL);
   fail_unless_equals_int (rig_red_now (&slow.rig), 7);
-  set_slow (&slow);
+  hold_compiler (&slow);
   fail_unless (g_file_set_contents (path, KERNEL ("", "8"), -1, NULL));
-  /* The watch checks the file 100 ms after its last change. */
-  g_usleep (COMPILER_TIME * 1000 / 6);
+  wait_held (&slow);
   start = g_get_monotonic_time ();
   g_object_set (slow.rig.filter, "watch", FALSE, NULL);
   assert_quick (start, "watch");
@@ -152,6 +197,7 @@ GST_START_TEST (test_setters_do_not_wait)
   assert_quick (start, "all the others");
   g_object_set (slow.rig.filter, "watch", TRUE, NULL);
   assert_quick (start, "watch again");
+  release_compiler (&slow);
   while (push (&slow) != 10)
     g_usleep (5000);
   gst_caps_unref (caps);
@@ -177,10 +223,12 @@ GST_START_TEST (test_pairs_are_whole)
   g_object_set (slow.rig.filter, "source", KERNEL (", int n", "10 + n"),
       "params", one, NULL);
   fail_unless_equals_int (rig_red_now (&slow.rig), 11);
-  set_slow (&slow);
+  hold_compiler (&slow);
   for (i = 0; i < 2; i++) {
     g_object_set (slow.rig.filter, "source", KERNEL (", int n", "20 + n"),
         "params", two, NULL);
+    if (i == 0)
+      assert_stays (&slow, 11);
     assert_becomes (&slow, 11, 22);
     g_object_set (slow.rig.filter, "source", KERNEL (", int n", "10 + n"),
         "params", one, NULL);
@@ -208,10 +256,11 @@ GST_START_TEST (test_values_set_meanwhile)
   g_object_set (slow.rig.filter, "source",
       KERNEL (", int n, int m", "10 * n + m"), "params", one, NULL);
   fail_unless_equals_int (rig_red_now (&slow.rig), 11);
-  set_slow (&slow);
+  hold_compiler (&slow);
   g_object_set (slow.rig.filter, "source",
       KERNEL (", int n, int m", "100 + 10 * n + m"), "params", two, NULL);
   gst_child_proxy_set (GST_CHILD_PROXY (slow.rig.filter), "params::m", 5, NULL);
+  assert_stays (&slow, 15);
   assert_becomes (&slow, 15, 125);
   gst_structure_free (two);
   gst_structure_free (one);
@@ -255,7 +304,7 @@ GST_START_TEST (test_output_caps_belong_to_the_pair)
 {
   GstCaps *caps = gst_caps_from_string ("video/x-raw,format=GRAY8");
   GstMessage *message;
-  guint n = 0;
+  guint n = 0, i;
   SlowRig slow;
 
   if (!test_is_software ())
@@ -264,9 +313,13 @@ GST_START_TEST (test_output_caps_belong_to_the_pair)
   rig_red_now (&slow.rig);
   gst_pad_add_probe (slow.rig.harness->sinkpad,
       GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM, note_caps, &n, NULL);
-  set_slow (&slow);
+  hold_compiler (&slow);
   g_object_set (
       slow.rig.filter, "output-caps", caps, "kernel", "convert", NULL);
+  for (i = 0; i < N_HELD; i++)
+    push (&slow);
+  fail_unless_equals_int (n, 0);
+  release_compiler (&slow);
   while (n == 0) {
     push (&slow);
     g_usleep (5000);
