@@ -22,9 +22,6 @@ _END = "vkgdr-frames"
 # Raw video in any memory, which decoders have to give.
 _RAW = "video/x-raw(ANY)"
 
-# Memory that vkgdrtensor can read without a copy.
-_ON_DEVICE = ("memory:VkgdrMemory", "memory:CUDAMemory")
-
 
 def make(name: str) -> Gst.Element:
     element = Gst.ElementFactory.make(name, None)
@@ -55,11 +52,17 @@ def _to_uri(text: str) -> str:
     return Gst.filename_to_uri(os.path.abspath(text))
 
 
-def _is_on_device(caps: Gst.Caps) -> bool:
-    return caps.get_size() > 0 and not caps.is_any() and all(
-        any(caps.get_features(i).contains(name) for name in _ON_DEVICE)
-        for i in range(caps.get_size())
-    )
+def _can_be_read(src: Gst.Pad, pad: Gst.Pad) -> bool:
+    """Returns whether vkgdrtensor can read frames of the source without a copy.
+
+    Some elements, such as cudaupload, can also output system memory. They choose device
+    memory if vkgdrtensor is linked to them.
+    """
+    caps = src.query_caps(None)
+    readable = pad.get_pad_template_caps()
+    if Gst.version() < (1, 24):  # whose CUDA memory vkgdrtensor cannot read
+        readable = Gst.Caps.from_string("video/x-raw(memory:VkgdrMemory)")
+    return not caps.is_any() and caps.can_intersect(readable)
 
 
 def _link(pipeline: Gst.Pipeline, src: Gst.Pad, pad: Gst.Pad) -> None:
@@ -69,7 +72,7 @@ def _link(pipeline: Gst.Pipeline, src: Gst.Pad, pad: Gst.Pad) -> None:
         queue.set_property(name, 0)
     queue.set_property("max-size-buffers", _QUEUE)
     chain: List[Gst.Element] = [queue]
-    if not _is_on_device(src.query_caps(None)):
+    if not _can_be_read(src, pad):
         # The converter does not convert formats that kernels can read.
         chain = [make("videoconvert"), make("vkgdrupload"), queue]
     for element in chain:
