@@ -26,7 +26,7 @@ typedef struct {
 static GMutex lock;
 static GCond changed;
 static GPtrArray *threads; /* of Thread, in no order */
-static pid_t owner;        /* the process that they belong to */
+static gint owner;         /* the process that they belong to; atomic */
 static gint n_over;        /* phases that are over; atomic; written locked */
 
 /* --- the end ---------------------------------------------------------------
@@ -83,7 +83,8 @@ end_all (void)
   Thread *thread;
   gint phase;
 
-  if (getpid () != owner)
+  /* Without the lock, which another thread may have held during fork (). */
+  if (getpid () != g_atomic_int_get (&owner))
     return;
   g_mutex_lock (&lock);
   for (phase = n_over; phase < GST_VKGDR_BACKGROUND_N_PHASES; phase++) {
@@ -113,10 +114,10 @@ prepare (void)
     threads = g_ptr_array_new ();
     atexit (end_all);
     g_object_weak_ref (G_OBJECT (gst_registry_get ()), end_with_registry, NULL);
-  } else if (owner != getpid ()) {
+  } else if (g_atomic_int_get (&owner) != getpid ()) {
     g_ptr_array_set_size (threads, 0); /* fork () has copied no thread */
   }
-  owner = getpid ();
+  g_atomic_int_set (&owner, getpid ());
 }
 
 /* The last that a thread does: what it used is released before. */
