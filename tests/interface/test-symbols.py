@@ -107,6 +107,17 @@ class Symbols(unittest.TestCase):
     def test_that_the_unused_are_seen(self):
         self.assertFalse(self.is_used("gst_vkgdr_nobody_" "calls_this"))
 
+    def test_the_package_lists_each(self):
+        """debian/*.symbols has the same functions. Otherwise the package cannot be checked
+        for functions that were removed.
+        """
+        path = os.path.join(SOURCE, "debian", "libgstvkgdr-1.0-0.symbols")
+        if not os.path.exists(path):
+            self.skipTest("there is no folder debian")
+        with open(path, encoding="utf-8") as file:
+            listed = re.findall(r"(?m)^ (gst_\w+)@", file.read())
+        self.assertEqual(listed, [s for s in read_symbols() if s.startswith("gst_")])
+
     def described(self):
         """Yields the functions that the documentation contains."""
         for symbol, (function, owner) in self.functions.items():
