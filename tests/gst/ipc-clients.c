@@ -38,10 +38,6 @@ check_clients (guint n, guint frames)
     clients[i] = test_ipc_start ("client");
   test_ipc_wait_clients (ipc, n);
   test_play (pipeline);
-  fail_unless_equals_uint64 (test_ipc_stat (ipc, "frames"), frames);
-  fail_unless_equals_uint64 (test_ipc_stat (ipc, "frames-copied"), 0);
-  fail_unless_equals_uint64 (test_ipc_stat (ipc, "frames-lost"), 0);
-  fail_unless_equals_uint64 (test_ipc_stat (ipc, "frames-sent"), n * frames);
   for (i = 0; i < n; i++) {
     test_ipc_finish (clients[i], &report);
     fail_unless_equals_string (report.end, "eos");
@@ -51,6 +47,10 @@ check_clients (guint n, guint frames)
     fail_unless_equals_int (report.first, 0);
     fail_unless_equals_int (report.last, frames - 1);
   }
+  fail_unless_equals_uint64 (test_ipc_stat (ipc, "frames"), frames);
+  fail_unless_equals_uint64 (test_ipc_stat (ipc, "frames-copied"), 0);
+  fail_unless_equals_uint64 (test_ipc_stat (ipc, "frames-lost"), 0);
+  fail_unless_equals_uint64 (test_ipc_stat (ipc, "frames-sent"), n * frames);
   gst_object_unref (ipc);
   gst_object_unref (pipeline);
   g_free (source);
