@@ -12,6 +12,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "memory.h"
@@ -193,6 +194,25 @@ duplicate (int fd)
   return copy;
 }
 
+/* Copies of a file descriptor share one position, in all processes that have
+ * one. Lavapipe reads from its file descriptor, so that two processes that
+ * import at the same time would disturb each other. Its memory is a file in
+ * RAM, which can be opened again, with a position of its own. Memory of a GPU
+ * is not a file. */
+static int
+duplicate_for_vulkan (int fd)
+{
+  struct stat status;
+  char name[32];
+  int again;
+
+  if (fstat (fd, &status) != 0 || !S_ISREG (status.st_mode))
+    return duplicate (fd);
+  snprintf (name, sizeof name, "/proc/self/fd/%d", fd);
+  again = open (name, O_RDWR | O_CLOEXEC);
+  return again >= 0 ? again : duplicate (fd);
+}
+
 /* Vulkan owns its file descriptor, too, if it succeeds. */
 static bool
 import_in_vulkan (vkgdr_memory_t mem, int fd)
@@ -222,7 +242,7 @@ vkgdr_window_memory_import (vkgdr_memory_t mem, int fd)
 {
   return give_to_cuda (mem, duplicate (fd))
          && (mem->g->obstacle != VKGDR_OBSTACLE_NONE
-             || import_in_vulkan (mem, duplicate (fd)));
+             || import_in_vulkan (mem, duplicate_for_vulkan (fd)));
 }
 
 bool

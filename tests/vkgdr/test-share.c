@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -658,6 +659,45 @@ START_TEST (several_import_at_once)
 }
 END_TEST
 
+/* A copy of the file descriptor, in another process, whose position changes
+ * after each change of a position in this process; or -1. */
+static int theirs = -1;
+
+/* Lavapipe calls this function instead of libc's. */
+__attribute__ ((visibility ("default"))) off64_t
+lseek64 (int fd, off64_t offset, int whence)
+{
+  off64_t position = syscall (SYS_lseek, fd, offset, whence);
+
+  if (theirs >= 0)
+    syscall (SYS_lseek, theirs, 7, SEEK_SET);
+  return position;
+}
+
+/* Copies of a file descriptor share one position, and lavapipe reads from a
+ * position that it sets before. */
+START_TEST (another_process_imports_meanwhile)
+{
+  vkgdr_t g = test_open (0);
+  vkgdr_memory_t mem = test_alloc (g, SIZE), imported;
+  int fd = vkgdr_memory_get_fd (mem);
+  vkgdr_fd_info info;
+
+  ck_assert (write_bytes (mem, PARENTS));
+  vkgdr_memory_describe_fd (mem, &info);
+  theirs = fcntl (fd, F_DUPFD_CLOEXEC, 0);
+  imported = vkgdr_memory_import_fd (g, fd, &info);
+  assert_no_error ();
+  close (theirs);
+  theirs = -1;
+  ck_assert_ptr_nonnull (imported);
+  ck_assert (holds (imported, PARENTS));
+  vkgdr_memory_free (imported);
+  vkgdr_memory_free (mem);
+  vkgdr_close (g);
+}
+END_TEST
+
 START_TEST (device_memory_needs_no_window)
 {
   vkgdr_memory_t mem, imported;
@@ -790,6 +830,7 @@ main (int argc, char **argv)
   tcase_add_test (tc, failures_leave_nothing_behind);
   tcase_add_test (tc, many_imports_leave_nothing);
   tcase_add_test (tc, several_import_at_once);
+  tcase_add_test (tc, another_process_imports_meanwhile);
   tcase_add_test (tc, device_memory_needs_no_window);
   tcase_add_test (tc, device_memory_fails);
   tcase_add_test (tc, a_driver_may_be_too_old_for_device_memory);
