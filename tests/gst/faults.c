@@ -522,6 +522,55 @@ GST_START_TEST (test_restart_after_trapped_kernel)
 }
 GST_END_TEST;
 
+static GThread *closer; /* releases the CUDA context slowly */
+static CUresult (*real_release) (CUdevice device);
+static gint releases; /* atomic */
+
+static CUresult
+release_slowly (CUdevice device)
+{
+  if (g_thread_self () == g_atomic_pointer_get (&closer)) {
+    g_atomic_int_set (&releases, TRUE);
+    g_usleep (300000);
+  }
+  return real_release (device);
+}
+
+static gpointer
+unref_context (gpointer context)
+{
+  g_atomic_pointer_set (&closer, g_thread_self ());
+  gst_object_unref (context);
+  return NULL;
+}
+
+/* The device is opened again while another thread closes it. */
+GST_START_TEST (test_open_while_a_lost_context_is_closed)
+{
+  vkgdr_cuda *cuda = (vkgdr_cuda *) vkgdr_driver_load ();
+  GstVkgdrContext *context;
+  GstElement *pipeline;
+  GThread *thread;
+
+  if (!vkgdr_driver_is_software ())
+    return;
+  context = test_context_new ();
+  pipeline =
+      launch (TRAPPED, LIMIT, SOURCE FILTER " ! vkgdrdownload ! fakesink");
+  real_release = cuda->cuDevicePrimaryCtxRelease;
+  cuda->cuDevicePrimaryCtxRelease = release_slowly;
+  play (pipeline);
+  g_free (next_error_of (pipeline, NULL));
+  stop (pipeline);
+
+  thread = g_thread_new ("closer", unref_context, context);
+  while (!g_atomic_int_get (&releases))
+    g_usleep (1000);
+  gst_object_unref (test_context_new ());
+  g_thread_join (thread);
+}
+GST_END_TEST;
+
 /* --- a driver that fails ------------------------------------------------- */
 
 static void
@@ -615,6 +664,7 @@ faults_suite (void)
   tcase_add_test (tc, test_no_limit);
   tcase_add_test (tc, test_trapped_kernel);
   tcase_add_test (tc, test_restart_after_trapped_kernel);
+  tcase_add_test (tc, test_open_while_a_lost_context_is_closed);
   tcase_add_loop_test (tc, test_lost_device, 0, G_N_ELEMENTS (losses));
   /* Valgrind runs one thread at a time, which would be the endless kernel, and
    * reports what is not freed as leaks. */

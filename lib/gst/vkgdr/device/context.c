@@ -59,6 +59,13 @@ G_DEFINE_TYPE_WITH_CODE (GstVkgdrContext, gst_vkgdr_context, GST_TYPE_OBJECT,
         gst_vkgdr_context_debug, "vkgdrcontext", 0, "vkgdr contexts"))
 
 static void
+release_primary (GstVkgdrContext *self)
+{
+  self->cuda->cuDevicePrimaryCtxRelease (self->device);
+  gst_vkgdr_health_release (self->health);
+}
+
+static void
 close_device (GstVkgdrContext *self)
 {
   guint i;
@@ -70,7 +77,7 @@ close_device (GstVkgdrContext *self)
   }
   vkgdr_close (self->handle);
   if (self->is_primary && !g_atomic_int_get (&self->retired))
-    self->cuda->cuDevicePrimaryCtxRelease (self->device);
+    release_primary (self);
 }
 
 static void
@@ -145,6 +152,7 @@ retain_primary (GstVkgdrContext *self, GError **error)
     return FALSE;
   self->is_primary = TRUE;
   self->health = gst_vkgdr_health_get (self->cuda, self->cuda_context);
+  gst_vkgdr_health_hold (self->health);
   return TRUE;
 }
 
@@ -155,7 +163,8 @@ retire_user (GObject *context)
 }
 
 /* If the primary CUDA context is lost, all contexts release it, so that the
- * driver makes a new one. The driver of a GPU does not do that within a
+ * driver makes a new one. Those that another thread finalizes now cannot be
+ * retired, but release it soon. The driver of a GPU makes no new one within a
  * process. */
 static gboolean
 renew_primary (GstVkgdrContext *self, GError **error)
@@ -163,8 +172,9 @@ renew_primary (GstVkgdrContext *self, GError **error)
   if (!gst_vkgdr_health_is_lost (self->health))
     return TRUE;
   gst_vkgdr_health_foreach_user (self->health, retire_user);
-  self->cuda->cuDevicePrimaryCtxRelease (self->device);
+  release_primary (self);
   self->is_primary = FALSE;
+  gst_vkgdr_health_wait_released (self->health);
   g_clear_pointer (&self->health, gst_vkgdr_health_unref);
   return retain_primary (self, error)
          && (!gst_vkgdr_health_is_lost (self->health)
@@ -540,7 +550,7 @@ gst_vkgdr_context_retire_if_lost (GstVkgdrContext *context)
   if (g_atomic_int_compare_and_exchange (&context->retired, FALSE, TRUE)) {
     GST_INFO_OBJECT (
         context, "the device is lost: releasing the primary CUDA context");
-    context->cuda->cuDevicePrimaryCtxRelease (context->device);
+    release_primary (context);
   }
   return TRUE;
 }

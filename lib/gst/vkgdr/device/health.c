@@ -10,6 +10,10 @@
  * kernel; such work will never be done. */
 #define GRACE G_TIME_SPAN_SECOND
 
+/* Microseconds for which a lost CUDA context may still be in use while a new
+ * one is made: much more than closing a device takes. */
+#define RELEASE_PATIENCE G_TIME_SPAN_SECOND
+
 typedef struct {
   GstVkgdrSuspectsFunc func;
   gpointer user_data;
@@ -27,6 +31,8 @@ struct _GstVkgdrHealth {
   GError *error;    /* why the context is lost, or NULL */
   GArray *suspects; /* of Suspects */
   GPtrArray *users; /* of GWeakRef */
+  guint n_holders;
+  GCond released;
 
   GMutex hang_lock; /* for what follows; taken with the lock of a clock held */
   GError *hang;     /* which kernel does not end, or NULL */
@@ -57,6 +63,7 @@ gst_vkgdr_health_get (const vkgdr_cuda *cuda, CUcontext context)
     self->cuda = cuda;
     self->context = context;
     g_mutex_init (&self->lock);
+    g_cond_init (&self->released);
     g_mutex_init (&self->hang_lock);
     self->suspects = g_array_new (FALSE, FALSE, sizeof (Suspects));
     self->users = g_ptr_array_new_with_free_func (free_weak);
@@ -84,6 +91,7 @@ gst_vkgdr_health_unref (GstVkgdrHealth *self)
   g_array_unref (self->suspects);
   g_ptr_array_unref (self->users);
   g_mutex_clear (&self->lock);
+  g_cond_clear (&self->released);
   g_mutex_clear (&self->hang_lock);
   g_free (self);
 }
@@ -124,6 +132,38 @@ gst_vkgdr_health_foreach_user (
   for (i = 0; i < alive->len; i++)
     func (g_ptr_array_index (alive, i));
   g_ptr_array_unref (alive);
+}
+
+/* --- holders ---------------------------------------------------------------
+ */
+
+void
+gst_vkgdr_health_hold (GstVkgdrHealth *self)
+{
+  g_mutex_lock (&self->lock);
+  self->n_holders++;
+  g_mutex_unlock (&self->lock);
+}
+
+void
+gst_vkgdr_health_release (GstVkgdrHealth *self)
+{
+  g_mutex_lock (&self->lock);
+  self->n_holders--;
+  g_cond_broadcast (&self->released);
+  g_mutex_unlock (&self->lock);
+}
+
+void
+gst_vkgdr_health_wait_released (GstVkgdrHealth *self)
+{
+  gint64 deadline = g_get_monotonic_time () + RELEASE_PATIENCE;
+
+  g_mutex_lock (&self->lock);
+  while (self->n_holders > 0
+         && g_cond_wait_until (&self->released, &self->lock, deadline))
+    ;
+  g_mutex_unlock (&self->lock);
 }
 
 /* --- lost ------------------------------------------------------------------

@@ -36,6 +36,14 @@ void gst_vkgdr_health_add_user (GstVkgdrHealth *self, GObject *context);
 void gst_vkgdr_health_foreach_user (
     GstVkgdrHealth *self, void (*func) (GObject *context));
 
+/* Must be called when a GstVkgdrContext retains the primary CUDA context, and
+ * after it has released it. Calls are counted. */
+void gst_vkgdr_health_hold (GstVkgdrHealth *self);
+void gst_vkgdr_health_release (GstVkgdrHealth *self);
+
+/* Waits until all have released it, at most a second. */
+void gst_vkgdr_health_wait_released (GstVkgdrHealth *self);
+
 /* Registers a function that names the running kernels when the device fails. */
 void gst_vkgdr_health_add_suspects (
     GstVkgdrHealth *self, GstVkgdrSuspectsFunc func, gpointer user_data);
