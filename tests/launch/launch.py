@@ -10,6 +10,7 @@ gst-inspect-1.0.
 
 import os
 import shlex
+import signal
 import subprocess
 import sys
 import tempfile
@@ -22,6 +23,7 @@ FILTERS = ("vkgdrupload", "cudafilter", "vkgdrtensor", "vkgdrdownload")
 ELEMENTS = FILTERS + ("vkgdripcsink", "vkgdripcsrc")
 
 TIME_LIMIT = 60  # seconds, for one run
+MISSED_ERROR_TIME = 10  # seconds after which an error is taken for missed
 
 # Variables of the user that would change the result of a test.
 CHOICES = ("CUDA_VISIBLE_DEVICES", "SOFTCUDA_FAIL", "VKGDR_DEBUG")
@@ -96,7 +98,34 @@ def run(*command, **env):
 
 
 def launch(pipeline, **env):
-    return run(LAUNCH, "-q", *shlex.split(pipeline), **env)
+    """Runs a pipeline to its end.
+
+    gst-launch-1.0 quits its main loop in the thread that posts an error. If that is
+    before the loop runs, which happens on a busy machine, it misses the error, prints
+    it, and goes on for ever. Then it is interrupted, and ends with the exit status of
+    the error.
+    """
+    command = [LAUNCH, "-q", *shlex.split(pipeline)]
+    with subprocess.Popen(
+        command,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=environment(**env),
+        encoding="utf-8",
+        errors="surrogateescape",
+    ) as process:
+        try:
+            try:
+                output = process.communicate(timeout=MISSED_ERROR_TIME)
+            except subprocess.TimeoutExpired as slow:
+                if b"doesn't want to preroll" in (slow.stderr or b""):
+                    process.send_signal(signal.SIGINT)
+                output = process.communicate(timeout=TIME_LIMIT)
+        except BaseException:
+            process.kill()
+            raise
+    return subprocess.CompletedProcess(command, process.returncode, *output)
 
 
 def has_software_device():
