@@ -87,11 +87,15 @@ assert_child_ends (void)
     fail_unless (n++ < TRIES, "%d children did not end in time", TRIES);
 }
 
+/* In the child, an exit handler of lavapipe joins a thread that fork () has not
+ * copied. With the thread sanitizer, pthread_join () then waits for ever. */
 static gboolean
 is_testable (void)
 {
+#ifndef __SANITIZE_THREAD__
   if (test_is_software ())
     return TRUE;
+#endif
   g_print ("skipped: the driver does not survive it\n");
   return FALSE;
 }
