@@ -197,21 +197,6 @@ GST_END_TEST;
 
 /* --- fences -------------------------------------------------------------- */
 
-static GstVkgdrFunction *
-make_function (GstVkgdrContext *context)
-{
-  GError *error = NULL;
-  GstVkgdrModule *module = gst_vkgdr_module_new_from_source (
-      context, "__global__ void nothing () {}", "nothing", &error);
-  GstVkgdrFunction *function;
-
-  fail_unless (module != NULL, "%s", error ? error->message : "");
-  function = gst_vkgdr_module_get_function (module, NULL, &error);
-  fail_unless (function != NULL, "%s", error ? error->message : "");
-  gst_object_unref (module);
-  return function;
-}
-
 /* Whether two calls in a row return the same fence of @stream. */
 static gboolean
 has_one_fence (GstVkgdrStream *stream)
@@ -234,7 +219,8 @@ GST_START_TEST (test_fences_are_used_again)
 {
   GstVkgdrStream *stream = test_stream_new (test_context);
   GstVkgdrStream *other = test_stream_new (test_context);
-  GstVkgdrFunction *function = make_function (test_context);
+  GstVkgdrFunction *function =
+      test_function_new (test_context, "__global__ void nothing () {}");
   GstVkgdrFence *before, *after, *delayed;
   gint done = FALSE;
   guint i;
@@ -279,7 +265,8 @@ GST_START_TEST (test_clock_starts_behind_waits)
   GstVkgdrStream *stream = test_stream_new (test_context);
   GstVkgdrStream *slow[2] = { test_stream_new (test_context),
     test_stream_new (test_context) };
-  GstVkgdrFunction *function = make_function (test_context);
+  GstVkgdrFunction *function =
+      test_function_new (test_context, "__global__ void nothing () {}");
   GError *error = NULL;
   gulong n_records;
   guint i;
@@ -314,7 +301,8 @@ GST_END_TEST;
 GST_START_TEST (test_clock_starts_behind_work_of_others)
 {
   GstVkgdrStream *stream = test_stream_new (test_context);
-  GstVkgdrFunction *function = make_function (test_context);
+  GstVkgdrFunction *function =
+      test_function_new (test_context, "__global__ void nothing () {}");
   GError *error = NULL;
   guint i;
 

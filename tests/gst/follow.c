@@ -103,21 +103,6 @@ GST_START_TEST (test_earlier_work_comes_first)
 }
 GST_END_TEST;
 
-static GstVkgdrFunction *
-make_function (const gchar *source)
-{
-  GError *error = NULL;
-  GstVkgdrModule *module =
-      gst_vkgdr_module_new_from_source (test_context, source, "name", &error);
-  GstVkgdrFunction *function;
-
-  fail_unless (module != NULL, "%s", error ? error->message : "");
-  function = gst_vkgdr_module_get_function (module, NULL, &error);
-  fail_unless (function != NULL, "%s", error ? error->message : "");
-  gst_object_unref (module);
-  return function;
-}
-
 static void
 launch (GstVkgdrFunction *function, GstVkgdrStream *stream)
 {
@@ -128,7 +113,8 @@ launch (GstVkgdrFunction *function, GstVkgdrStream *stream)
 /* The CUDA stream lives until the last stream that uses it is freed. */
 GST_START_TEST (test_leader_is_freed)
 {
-  GstVkgdrFunction *function = make_function ("__global__ void f () {}");
+  GstVkgdrFunction *function =
+      test_function_new (test_context, "__global__ void f () {}");
   GstVkgdrFence *fence;
 
   gst_vkgdr_stream_allow_followers (leader);
@@ -173,8 +159,9 @@ count_failure (GstVkgdrStream *stream, GError *error, gpointer user_data)
 GST_START_TEST (test_limit_name_and_signal)
 {
   gboolean is_slow_one = __i__ == 0;
-  GstVkgdrFunction *slow = make_function (SLOW);
-  GstVkgdrFunction *quick = make_function ("__global__ void g () {}");
+  GstVkgdrFunction *slow = test_function_new (test_context, SLOW);
+  GstVkgdrFunction *quick =
+      test_function_new (test_context, "__global__ void g () {}");
   gint of_leader = 0, of_own = 0;
   gchar *message;
 

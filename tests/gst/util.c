@@ -83,6 +83,21 @@ test_stream_new (GstVkgdrContext *context)
   return stream;
 }
 
+GstVkgdrFunction *
+test_function_new (GstVkgdrContext *context, const gchar *source)
+{
+  GError *error = NULL;
+  GstVkgdrModule *module =
+      gst_vkgdr_module_new_from_source (context, source, "test", &error);
+  GstVkgdrFunction *function;
+
+  fail_unless (module != NULL, "%s", error ? error->message : "");
+  function = gst_vkgdr_module_get_function (module, NULL, &error);
+  fail_unless (function != NULL, "%s", error ? error->message : "");
+  gst_object_unref (module);
+  return function;
+}
+
 GstMemory *
 test_memory_new (GstVkgdrContext *context, gsize size)
 {

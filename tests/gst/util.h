@@ -37,6 +37,10 @@ void test_run_again (const gchar *name, const gchar *value);
 
 GstVkgdrStream *test_stream_new (GstVkgdrContext *context);
 
+/* The kernel of @source, CUDA source with one kernel. */
+GstVkgdrFunction *test_function_new (
+    GstVkgdrContext *context, const gchar *source);
+
 /* Allocates memory with the context's allocator. Fails the test if there is
  * none. */
 GstMemory *test_memory_new (GstVkgdrContext *context, gsize size);

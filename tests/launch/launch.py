@@ -83,29 +83,13 @@ def environment(**more):
 
 
 def run(*command, **env):
-    """Runs a program to its end. Its output is text."""
-    return subprocess.run(
-        command,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        env=environment(**env),
-        encoding="utf-8",
-        errors="surrogateescape",
-        timeout=TIME_LIMIT,
-        check=False,
-    )
-
-
-def launch(pipeline, **env):
-    """Runs a pipeline to its end.
+    """Runs a program to its end. Its output is text.
 
     gst-launch-1.0 quits its main loop in the thread that posts an error. If that is
     before the loop runs, which happens on a busy machine, it misses the error, prints
     it, and goes on for ever. Then it is interrupted, and ends with the exit status of
     the error.
     """
-    command = [LAUNCH, "-q", *shlex.split(pipeline)]
     with subprocess.Popen(
         command,
         stdin=subprocess.DEVNULL,
@@ -116,16 +100,24 @@ def launch(pipeline, **env):
         errors="surrogateescape",
     ) as process:
         try:
-            try:
-                output = process.communicate(timeout=MISSED_ERROR_TIME)
-            except subprocess.TimeoutExpired as slow:
-                if b"doesn't want to preroll" in (slow.stderr or b""):
-                    process.send_signal(signal.SIGINT)
-                output = process.communicate(timeout=TIME_LIMIT)
+            output = communicate(process)
         except BaseException:
             process.kill()
             raise
     return subprocess.CompletedProcess(command, process.returncode, *output)
+
+
+def communicate(process):
+    try:
+        return process.communicate(timeout=MISSED_ERROR_TIME)
+    except subprocess.TimeoutExpired as slow:
+        if b"doesn't want to preroll" in (slow.stderr or b""):
+            process.send_signal(signal.SIGINT)
+        return process.communicate(timeout=TIME_LIMIT - MISSED_ERROR_TIME)
+
+
+def launch(pipeline, **env):
+    return run(LAUNCH, "-q", *shlex.split(pipeline), **env)
 
 
 def has_software_device():

@@ -188,12 +188,16 @@ def detect(frames: int, network: Any, folder: Optional[str]) -> List[str]:
     return lines
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+def parse_arguments(description: str) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--frames", type=int, default=10)
     parser.add_argument("--backend", choices=("numpy", "torch"))
     parser.add_argument("--pictures", metavar="FOLDER")
-    args = parser.parse_args()
+    return parser.parse_args()
+
+
+def main() -> None:
+    args = parse_arguments(__doc__.splitlines()[0])
     network = choose(args.backend)
     for line in detect(args.frames, network, args.pictures):
         print(line)

@@ -12,7 +12,6 @@ The first pipeline has a branch with the frames and one with their tensors. The
 frames stay on the device; only the second pipeline, which shows them, downloads them.
 """
 
-import argparse
 from typing import Any, Iterator, Optional
 
 import gi
@@ -21,7 +20,7 @@ gi.require_version("Gst", "1.0")
 gi.require_version("GstVkgdr", "1.0")
 from gi.repository import GLib, Gst, GstVkgdr  # noqa: E402
 
-from detect_ball import SIZE, SOURCE, Box, choose  # noqa: E402
+from detect_ball import SIZE, SOURCE, Box, choose, parse_arguments  # noqa: E402
 
 try:
     gi.require_version("GstAnalytics", "1.0")
@@ -138,11 +137,7 @@ def detect(frames: int, network: Any, folder: Optional[str]) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--frames", type=int, default=10)
-    parser.add_argument("--backend", choices=("numpy", "torch"))
-    parser.add_argument("--pictures", metavar="FOLDER")
-    args = parser.parse_args()
+    args = parse_arguments(__doc__.splitlines()[0])
     network = choose(args.backend)
     detect(args.frames, network, args.pictures)
     print(f"{args.frames} frames, by {type(network).__name__}")
