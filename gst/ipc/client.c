@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "ipc/meta.h"
+#include "ipc/pace.h"
 
 /* Allocations that a server may have sent at a time. */
 #define MAX_IMPORTS 1024
@@ -23,7 +24,8 @@ struct _GstVkgdrIpcClient {
   guint8 *data;     /* a message */
   GHashTable *imports; /* of GstMemory, by the numbers of their allocations */
   GstVkgdrIpcChanges changes;
-  guint64 last_id; /* of a frame; 0: there was none */
+  guint64 last_id;      /* of a frame; 0: there was none */
+  GstVkgdrIpcPace pace; /* of frames */
 
   GMutex send_lock; /* for what follows; nothing waits with it held */
   GQueue answers;   /* of GBytes, for which the socket had no room */
@@ -269,6 +271,7 @@ read_frame (GstVkgdrIpcClient *self, GstByteReader *reader,
   }
   GST_BUFFER_FLAG_UNSET (buffer, GST_BUFFER_FLAG_TAG_MEMORY);
   count_lost (self, frame->id, buffer);
+  gst_vkgdr_ipc_pace_add (&self->pace, g_get_monotonic_time ());
   content->buffer = buffer;
   return TRUE;
 }
@@ -375,16 +378,26 @@ read_event (GstVkgdrIpcClient *self, GstVkgdrIpcEvent *event,
   }
 }
 
+/* With the read lock held: in microseconds. */
+static gint64
+get_sleep (GstVkgdrIpcClient *self, guint busy_poll)
+{
+  return gst_vkgdr_ipc_pace_get_sleep (
+      &self->pace, g_get_monotonic_time (), busy_poll);
+}
+
 GstVkgdrIpcEvent
 gst_vkgdr_ipc_client_read (GstVkgdrIpcClient *self, gint cancel_fd,
-    GstVkgdrIpcContent *content, GError **error)
+    guint busy_poll, GstVkgdrIpcContent *content, GError **error)
 {
   GstVkgdrIpcEvent event = GST_VKGDR_IPC_EVENT_CANCELLED;
   gboolean is_waiting = TRUE;
 
   content->buffer = NULL;
   g_mutex_lock (&self->read_lock);
-  while (is_waiting && gst_vkgdr_ipc_wait (self->fd, cancel_fd, -1))
+  while (
+      is_waiting
+      && gst_vkgdr_ipc_wait (self->fd, cancel_fd, get_sleep (self, busy_poll)))
     is_waiting = !read_event (self, &event, content, error);
   g_mutex_unlock (&self->read_lock);
   return event;

@@ -55,10 +55,12 @@ GstVkgdrIpcClient *gst_vkgdr_ipc_client_new (const gchar *path,
  * valid. */
 void gst_vkgdr_ipc_client_stop (GstVkgdrIpcClient *self);
 
-/* Waits for the next event, until @cancel_fd is readable. @error is set for
- * GST_VKGDR_IPC_EVENT_ERROR. */
+/* Waits for the next event, until @cancel_fd is readable. From @busy_poll
+ * microseconds before a frame is expected, the thread does not sleep (0: it
+ * always sleeps). @error is set for GST_VKGDR_IPC_EVENT_ERROR. */
 GstVkgdrIpcEvent gst_vkgdr_ipc_client_read (GstVkgdrIpcClient *self,
-    gint cancel_fd, GstVkgdrIpcContent *content, GError **error);
+    gint cancel_fd, guint busy_poll, GstVkgdrIpcContent *content,
+    GError **error);
 
 /* Moves what changed to @changes. */
 void gst_vkgdr_ipc_client_take_changes (

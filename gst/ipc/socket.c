@@ -350,14 +350,18 @@ gst_vkgdr_ipc_receive (gint fd, gpointer data, gsize *size, gint *attached)
 }
 
 gboolean
-gst_vkgdr_ipc_wait (gint fd, gint cancel_fd, gint timeout)
+gst_vkgdr_ipc_wait (gint fd, gint cancel_fd, gint64 timeout)
 {
+  struct timespec limit = { .tv_sec = timeout / G_USEC_PER_SEC,
+    .tv_nsec = timeout % G_USEC_PER_SEC * 1000 };
   struct pollfd polls[2] = {
     { .fd = cancel_fd, .events = POLLIN },
     { .fd = fd, .events = POLLIN },
   };
 
-  while (poll (polls, G_N_ELEMENTS (polls), timeout) < 0 && errno == EINTR)
+  while (
+      ppoll (polls, G_N_ELEMENTS (polls), timeout < 0 ? NULL : &limit, NULL) < 0
+      && errno == EINTR)
     ;
   return polls[0].revents == 0;
 }

@@ -58,9 +58,9 @@ GstVkgdrIpcResult gst_vkgdr_ipc_send (gint fd, GBytes *packet, gint attached);
 GstVkgdrIpcResult gst_vkgdr_ipc_receive (
     gint fd, gpointer data, gsize *size, gint *attached);
 
-/* Waits until @fd (-1: none) is readable, and @timeout milliseconds (-1:
+/* Waits until @fd (-1: none) is readable, and @timeout microseconds (-1:
  * without a limit) at most. FALSE if @cancel_fd is readable. */
-gboolean gst_vkgdr_ipc_wait (gint fd, gint cancel_fd, gint timeout);
+gboolean gst_vkgdr_ipc_wait (gint fd, gint cancel_fd, gint64 timeout);
 
 G_END_DECLS
 

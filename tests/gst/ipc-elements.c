@@ -46,6 +46,27 @@ GST_START_TEST (test_caps)
 }
 GST_END_TEST
 
+/* A thread that does not sleep receives all frames and events, and can be
+ * stopped while it looks for the next frame. */
+GST_START_TEST (test_busy_poll)
+{
+  guint value, i;
+
+  if (!test_ipc_begin (""))
+    return;
+  g_object_set (test_src->element, "busy-poll", 10000000, NULL);
+  g_object_get (test_src->element, "busy-poll", &value, NULL);
+  fail_unless_equals_int (value, 10000000);
+  for (i = 0; i < 20; i++) {
+    test_ipc_push (i);
+    test_ipc_pull_and_drop (i);
+  }
+  test_ipc_push_event (gst_event_new_eos ());
+  gst_event_unref (test_ipc_pull_event (GST_EVENT_EOS));
+  test_ipc_end ();
+}
+GST_END_TEST
+
 /* Elements that do not support this memory get frames, too. */
 GST_START_TEST (test_caps_of_system_memory)
 {
@@ -593,6 +614,7 @@ ipc_elements_suite (void)
   tcase_add_checked_fixture (tc, test_ipc_setup, test_ipc_teardown);
   suite_add_tcase (suite, tc);
   tcase_add_test (tc, test_caps);
+  tcase_add_test (tc, test_busy_poll);
   tcase_add_test (tc, test_caps_of_system_memory);
   tcase_add_test (tc, test_segment_and_tags);
   tcase_add_test (tc, test_eos);

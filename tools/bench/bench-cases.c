@@ -8,6 +8,7 @@
 
 #include "bench-cases.h"
 
+#include "bench-ipc.h"
 #include "bench-pipeline.h"
 #include <gst/video/video.h>
 
@@ -137,19 +138,26 @@ typedef struct {
   { BENCH_NONE, "no upload", "" }
 /* clang-format on */
 
-/* Frames for other processes: as many as all of them accept, or at a slow pace.
- * IPC_PATH is replaced by the socket. */
+/* Frames for other processes: as many as all of them accept, or at a slow pace
+ * with a kernel there. IPC_PATH is replaced by the socket. */
 #define IPC_SINK \
   " ! vkgdripcsink socket-path=IPC_PATH sync=false leaky=no max-buffers=8 " \
   "wait-for-connection=true"
-#define IPC_SLOWLY " ! identity sleep-time=5000" IPC_SINK " access=direct"
+#define IPC_SRC \
+  " vkgdripcsrc name=received socket-path=IPC_PATH connection-timeout=30"
+#define IPC_FAST \
+  IPC_SINK BENCH_IPC_CONSUMER IPC_SRC " ! identity name=launched" SINK
+#define IPC_SLOWLY \
+  " ! identity sleep-time=5000" IPC_SINK \
+  " access=direct" BENCH_IPC_CONSUMER IPC_SRC
+#define IPC_KERNEL " ! cudafilter name=launched kernel=copy" SINK
 /* clang-format off */
 #define IPC_RATE \
-  { BENCH_IPC, "vkgdripcsink ! vkgdripcsrc", IPC_SINK }, \
+  { BENCH_IPC, "vkgdripcsink ! vkgdripcsrc", IPC_FAST }, \
   { BENCH_VKGDR, "in one process", " ! vkgdrupload" SINK }
-#define IPC_DELAY \
-  { BENCH_IPC_MEDIAN, "median", IPC_SLOWLY }, \
-  { BENCH_IPC_TAIL, "99 of 100", IPC_SLOWLY }
+#define IPC_DELAY(src_properties) \
+  { BENCH_IPC_MEDIAN, "median", IPC_SLOWLY src_properties IPC_KERNEL }, \
+  { BENCH_IPC_TAIL, "99 of 100", IPC_SLOWLY src_properties IPC_KERNEL }
 /* clang-format on */
 
 /* The first part is compared with the others. The kinds of one section have the
@@ -279,10 +287,17 @@ static const Kind kinds[] = {
       BENCH_FRAMES_PER_SECOND, STREAM_FRAME, POOL, OWN_SINK, { IPC_RATE }, 8 },
   /* from the end of writing to the launch of a kernel in the other process */
   { BENCH_SECTION_IPC_DELAY, "ipc-delay-1", ", until a kernel is launched",
-      BENCH_MICROSECONDS, STREAM_FRAME, POOL, OWN_SINK, { IPC_DELAY }, 1 },
+      BENCH_MICROSECONDS, STREAM_FRAME, POOL, OWN_SINK, { IPC_DELAY ("") }, 1 },
   { BENCH_SECTION_IPC_DELAY, "ipc-delay-8",
       ", until eight processes have launched one", BENCH_MICROSECONDS,
-      STREAM_FRAME, POOL, OWN_SINK, { IPC_DELAY }, 8 },
+      STREAM_FRAME, POOL, OWN_SINK, { IPC_DELAY ("") }, 8 },
+  { BENCH_SECTION_IPC_DELAY, "ipc-delay-busy-1",
+      ", until a kernel is launched, busy-poll=1000", BENCH_MICROSECONDS,
+      STREAM_FRAME, POOL, OWN_SINK, { IPC_DELAY (" busy-poll=1000") }, 1 },
+  { BENCH_SECTION_IPC_DELAY, "ipc-delay-busy-8",
+      ", until eight processes have launched one, busy-poll=1000",
+      BENCH_MICROSECONDS, STREAM_FRAME, POOL, OWN_SINK,
+      { IPC_DELAY (" busy-poll=1000") }, 8 },
 };
 
 /* --- cases --------------------------------------------------------------- */

@@ -175,17 +175,12 @@ find_sink (GstElement *pipeline)
 }
 
 static GstElement *
-make_server (const gchar *launch, const gchar *path, GstVkgdrContext *context,
-    GError **error)
+make_server (const gchar *launch, GstVkgdrContext *context, GError **error)
 {
-  GString *text = g_string_new (launch);
+  GstElement *pipeline =
+      gst_parse_launch_full (launch, NULL, GST_PARSE_FLAG_FATAL_ERRORS, error);
   GstContext *gst_context;
-  GstElement *pipeline;
 
-  g_string_replace (text, "IPC_PATH", path, 0);
-  pipeline = gst_parse_launch_full (
-      text->str, NULL, GST_PARSE_FLAG_FATAL_ERRORS, error);
-  g_string_free (text, TRUE);
   if (!pipeline)
     return NULL;
   gst_context = gst_vkgdr_context_to_gst_context (context);
@@ -194,22 +189,14 @@ make_server (const gchar *launch, const gchar *path, GstVkgdrContext *context,
   return pipeline;
 }
 
-/* A kernel only where a delay is measured, which is where frames come slowly.
- */
 static GSubprocess *
-start_consumer (const gchar *launch, const gchar *path, GError **error)
+start_consumer (const gchar *launch, GError **error)
 {
-  gboolean has_kernel = strstr (launch, "sleep-time") != NULL;
   gchar *self = g_file_read_link ("/proc/self/exe", NULL);
-  gchar *text = g_strdup_printf ("vkgdripcsrc name=received socket-path=%s "
-                                 "connection-timeout=%d ! %s name=launched ! "
-                                 "fakesink sync=false enable-last-sample=false",
-      path, PATIENCE, has_kernel ? "cudafilter kernel=copy" : "identity");
   GSubprocess *process = g_subprocess_new (
       G_SUBPROCESS_FLAGS_STDOUT_PIPE | G_SUBPROCESS_FLAGS_STDERR_PIPE, error,
-      self, "consume", text, NULL);
+      self, "consume", launch, NULL);
 
-  g_free (text);
   g_free (self);
   return process;
 }
@@ -318,14 +305,13 @@ read_result (GSubprocess *process, BenchIpcResult *result, GError **error)
 }
 
 static GPtrArray *
-start_consumers (
-    const gchar *launch, const gchar *path, guint n, GError **error)
+start_consumers (const gchar *launch, guint n, GError **error)
 {
   GPtrArray *processes = g_ptr_array_new_with_free_func (g_object_unref);
   guint i;
 
   for (i = 0; i < n; i++) {
-    GSubprocess *process = start_consumer (launch, path, error);
+    GSubprocess *process = start_consumer (launch, error);
 
     if (!process) {
       g_ptr_array_unref (processes);
@@ -337,10 +323,10 @@ start_consumers (
 }
 
 static gboolean
-run (GstElement *pipeline, const gchar *launch, const gchar *path, guint n,
-    gdouble seconds, BenchIpcResult *result, GError **error)
+run (GstElement *pipeline, const gchar *consumer, guint n, gdouble seconds,
+    BenchIpcResult *result, GError **error)
 {
-  GPtrArray *processes = start_consumers (launch, path, n, error);
+  GPtrArray *processes = start_consumers (consumer, n, error);
   gboolean ok;
   guint i;
 
@@ -359,25 +345,41 @@ run (GstElement *pipeline, const gchar *launch, const gchar *path, guint n,
   return ok;
 }
 
+/* The two pipelines of @launch with a socket in @folder. */
+static gchar **
+split (const gchar *launch, const gchar *folder)
+{
+  gchar *path = g_build_filename (folder, "socket", NULL);
+  GString *text = g_string_new (launch);
+  gchar **pipelines;
+
+  g_string_replace (text, "IPC_PATH", path, 0);
+  pipelines = g_strsplit (text->str, BENCH_IPC_CONSUMER, 2);
+  g_string_free (text, TRUE);
+  g_free (path);
+  return pipelines;
+}
+
 gboolean
 bench_ipc_run (const gchar *launch, guint consumers, GstVkgdrContext *context,
     gdouble seconds, BenchIpcResult *result, GError **error)
 {
   gchar *folder = g_dir_make_tmp ("vkgdr-bench-XXXXXX", error);
-  gchar *path = folder ? g_build_filename (folder, "socket", NULL) : NULL;
-  GstElement *pipeline = NULL;
+  GstElement *pipeline;
   gboolean ok = FALSE;
+  gchar **pipelines;
 
   memset (result, 0, sizeof (*result));
-  if (folder)
-    pipeline = make_server (launch, path, context, error);
+  if (!folder)
+    return FALSE;
+  pipelines = split (launch, folder);
+  pipeline = make_server (pipelines[0], context, error);
   if (pipeline) {
-    ok = run (pipeline, launch, path, consumers, seconds, result, error);
+    ok = run (pipeline, pipelines[1], consumers, seconds, result, error);
     gst_object_unref (pipeline);
   }
-  if (folder)
-    g_rmdir (folder);
-  g_free (path);
+  g_strfreev (pipelines);
+  g_rmdir (folder);
   g_free (folder);
   return ok;
 }

@@ -21,9 +21,15 @@ typedef struct {
   gdouble tail;
 } BenchIpcResult;
 
-/* Runs @launch, a pipeline with one vkgdripcsink, for @seconds, and @consumers
- * further processes of this program that take its frames. IPC_PATH in @launch
- * is replaced by the socket. Returns FALSE with @error set on failure. */
+/* Separates the two pipelines of a measurement. */
+#define BENCH_IPC_CONSUMER " IPC_CONSUMER"
+
+/* Runs the first pipeline of @launch, which has one vkgdripcsink, for @seconds,
+ * and the second one in @consumers further processes of this program, which
+ * take its frames. In the second one, the elements "received" and "launched"
+ * give buffers when these were received, and when they were used. IPC_PATH in
+ * @launch is replaced by the socket. Returns FALSE with @error set on failure.
+ */
 gboolean bench_ipc_run (const gchar *launch, guint consumers,
     GstVkgdrContext *context, gdouble seconds, BenchIpcResult *result,
     GError **error);
