@@ -63,6 +63,19 @@ append (int fd, const unsigned char *bytes, size_t size)
   return done;
 }
 
+/* Appends the bytes of a text before its NUL, and max bytes at most. What lies
+ * behind the NUL is not the caller's, so each byte is read alone. Returns their
+ * number. */
+static size_t
+append_text (int fd, const unsigned char *text, size_t max)
+{
+  size_t n = 0;
+
+  while (n < max && append (fd, text + n, 1) == 1 && text[n] != '\0')
+    n++;
+  return n;
+}
+
 /* PTX has a .version and a .target near its beginning; a text ends with NUL. */
 static bool
 is_ptx (const char *text)
@@ -75,28 +88,26 @@ is_ptx (const char *text)
   return strstr (text, ".version") != NULL || strstr (text, ".target") != NULL;
 }
 
-/* Describes an image that is not an ELF file. fd has the beginning of the
- * image. */
+/* Describes an image that is not an ELF file. fd has its first word, or less of
+ * a shorter text. */
 static CUresult
 name_other_format (int fd, const unsigned char *image, size_t head, size_t size)
 {
-  char *text = calloc (1, PTX_SEARCH + 1);
   CUresult result = CUDA_ERROR_INVALID_IMAGE;
-  uint32_t word;
+  uint32_t word = 0;
+  char *text;
 
+  if (head < sizeof word || pread (fd, &word, sizeof word, 0) != sizeof word)
+    return result;
+  if (word == FATBIN_MAGIC || word == FATBIN_WRAPPER_MAGIC)
+    return CUDA_ERROR_NO_BINARY_FOR_GPU;
+  text = calloc (1, PTX_SEARCH + 1);
   if (text == NULL)
     return CUDA_ERROR_OUT_OF_MEMORY;
-  if (size > PTX_SEARCH)
-    size = PTX_SEARCH;
-  if (size > head)
-    append (fd, image + head, size - head);
-  if (pread (fd, text, PTX_SEARCH, 0) >= (ssize_t) sizeof word) {
-    memcpy (&word, text, sizeof word);
-    if (word == FATBIN_MAGIC || word == FATBIN_WRAPPER_MAGIC)
-      result = CUDA_ERROR_NO_BINARY_FOR_GPU;
-    else if (is_ptx (text))
-      result = CUDA_ERROR_INVALID_PTX;
-  }
+  append_text (
+      fd, image + head, (size < PTX_SEARCH ? size : PTX_SEARCH) - head);
+  if (pread (fd, text, PTX_SEARCH, 0) > 0 && is_ptx (text))
+    result = CUDA_ERROR_INVALID_PTX;
   free (text);
   return result;
 }
@@ -138,26 +149,26 @@ open_seal (int fd, size_t size)
   return good ? CUDA_SUCCESS : CUDA_ERROR_INVALID_IMAGE;
 }
 
+/* The first bytes decide whether there is more to read. */
 static CUresult
 copy_and_check (int fd, const unsigned char *image, size_t size)
 {
-  Elf64_Ehdr header;
-  size_t head = size < sizeof header ? size : sizeof header;
-  size_t whole;
+  size_t head = append_text (fd, image, size < SELFMAG ? size : SELFMAG);
+  size_t rest = sizeof (Elf64_Ehdr) - SELFMAG, whole;
   CUresult result;
+  Elf64_Ehdr header;
 
-  memset (&header, 0, sizeof header);
-  head = append (fd, image, head);
-  if (pread (fd, &header, head, 0) != (ssize_t) head)
-    return CUDA_ERROR_OPERATING_SYSTEM;
-  if (memcmp (header.e_ident, ELFMAG, SELFMAG) != 0)
+  if (pread (fd, &header, SELFMAG, 0) != SELFMAG
+      || memcmp (header.e_ident, ELFMAG, SELFMAG) != 0)
     return name_other_format (fd, image, head, size);
-  if (head < sizeof header)
+  if (size < sizeof header || append (fd, image + SELFMAG, rest) != rest
+      || pread (fd, &header, sizeof header, 0) != sizeof header)
     return CUDA_ERROR_INVALID_IMAGE;
   result = find_size (&header, &whole);
   if (result != CUDA_SUCCESS)
     return result;
-  if (whole > size || append (fd, image + head, whole - head) != whole - head)
+  rest = whole - sizeof header;
+  if (whole > size || append (fd, image + sizeof header, rest) != rest)
     return CUDA_ERROR_INVALID_IMAGE;
   return open_seal (fd, whole);
 }

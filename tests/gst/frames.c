@@ -66,11 +66,21 @@ frame_layout (const GstVideoInfo *info, gboolean padded)
   return l;
 }
 
+/* GStreamer's functions read a few bytes behind the end of some small frames.
+ */
+#define READ_BEHIND 8
+
+static guint8 *
+frame_alloc (const GstVideoInfo *info)
+{
+  return g_malloc0 (GST_VIDEO_INFO_SIZE (info) + READ_BEHIND);
+}
+
 guint8 *
 frame_noise (const GstVideoInfo *info)
 {
   GRand *rand = g_rand_new_with_seed (GST_VIDEO_INFO_WIDTH (info));
-  guint8 *data = g_malloc (GST_VIDEO_INFO_SIZE (info));
+  guint8 *data = frame_alloc (info);
   gsize i;
 
   for (i = 0; i < GST_VIDEO_INFO_SIZE (info); i++)
@@ -137,7 +147,7 @@ frame_new (GstVkgdrContext *context, const GstVideoInfo *info,
 guint8 *
 frame_read (const GstVideoInfo *info, const FrameLayout *l, GstBuffer *buffer)
 {
-  guint8 *plain = g_malloc0 (GST_VIDEO_INFO_SIZE (info));
+  guint8 *plain = frame_alloc (info);
   GstMapInfo map;
   guint i;
   gint y;

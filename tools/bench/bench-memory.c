@@ -456,19 +456,45 @@ bench_memory_measure_link (GstVkgdrContext *context, BenchDirection direction,
   gst_vkgdr_context_pop (context);
 }
 
-/* The copies are queued without waits, so that the device is measured, and not
- * the calls. */
-#define COPIES_AT_ONCE 64
-
+/* Adds the time of one copy on the device, in milliseconds. */
 static CUresult
-copy_within (Buffers *b, CUdeviceptr to, gsize size)
+time_copy_within (
+    Buffers *b, CUevent *events, CUdeviceptr to, gsize size, gdouble *total)
 {
-  CUresult result = CUDA_SUCCESS;
-  guint i;
+  CUresult result = b->cu->cuEventRecord (events[0], b->stream);
+  float took = 0;
 
-  for (i = 0; i < COPIES_AT_ONCE && result == CUDA_SUCCESS; i++)
+  if (result == CUDA_SUCCESS)
     result = b->cu->cuMemcpyDtoDAsync (to, b->device, size, b->stream);
-  return finish (b, result);
+  if (result == CUDA_SUCCESS)
+    result = b->cu->cuEventRecord (events[1], b->stream);
+  if (result == CUDA_SUCCESS)
+    result = b->cu->cuEventSynchronize (events[1]);
+  if (result == CUDA_SUCCESS)
+    result = b->cu->cuEventElapsedTime (&took, events[0], events[1]);
+  *total += took;
+  return result;
+}
+
+/* Each copy is measured alone, between two events, because that is how the time
+ * of a kernel is measured: copies in a row overlap at their ends. */
+static CUresult
+time_copies_within (
+    Buffers *b, CUevent *events, gsize size, gdouble seconds, gdouble *mean)
+{
+  gdouble total = 0;
+  CUresult result =
+      time_copy_within (b, events, b->device + size, size, &total);
+  gint64 until = bench_now () + (gint64) (seconds * 1e9);
+  guint64 n = 0;
+
+  total = 0; /* the first copy takes longer */
+  while (result == CUDA_SUCCESS && (n == 0 || bench_now () < until)) {
+    result = time_copy_within (b, events, b->device + size, size, &total);
+    n++;
+  }
+  *mean = n ? total / 1e3 / n : 0;
+  return result;
 }
 
 void
@@ -476,34 +502,31 @@ bench_memory_measure_device (GstVkgdrContext *context, gsize size,
     gdouble seconds, BenchSamples *samples)
 {
   Buffers b = { vkgdr_driver_load (), 2 * size };
-  gint64 start, until;
+  CUevent events[2] = { NULL };
   GError *error = NULL;
-  guint64 calls = 0;
-  CUresult result;
-  gdouble value;
+  gdouble rate, mean = 0;
+  guint i;
 
   if (!gst_vkgdr_context_push (context, &error)) {
     bench_samples_fail (samples, error);
     return;
   }
-  if (!allocate_device (&b, &error)) {
+  if (allocate_device (&b, &error)
+      && bench_check (
+          b.cu, b.cu->cuEventCreate (&events[0], 0), "cuEventCreate", &error)
+      && bench_check (
+          b.cu, b.cu->cuEventCreate (&events[1], 0), "cuEventCreate", &error)
+      && bench_check (b.cu,
+          time_copies_within (&b, events, size, seconds, &mean),
+          "cuMemcpyDtoDAsync", &error)) {
+    rate = 2.0 * size / mean / 1e9;
+    g_array_append_val (samples->values, rate);
+  } else {
     bench_samples_fail (samples, error);
-    goto done;
   }
-  result = copy_within (&b, b.device + size, size);
-  start = bench_now ();
-  until = start + (gint64) (seconds * 1e9);
-  while (result == CUDA_SUCCESS && (calls == 0 || bench_now () < until)) {
-    result = copy_within (&b, b.device + size, size);
-    calls += COPIES_AT_ONCE;
-  }
-  value = calls * 2.0 * size / (bench_now () - start);
-  if (bench_check (b.cu, result, "cuMemcpyDtoDAsync", &error))
-    g_array_append_val (samples->values, value);
-  else
-    bench_samples_fail (samples, error);
-
-done:
+  for (i = 0; i < 2; i++)
+    if (events[i])
+      b.cu->cuEventDestroy (events[i]);
   buffers_clear (&b);
   gst_vkgdr_context_pop (context);
 }
