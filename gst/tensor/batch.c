@@ -14,7 +14,7 @@ allocate (GstVkgdrStream *stream, gsize size, GError **error)
   GstVkgdrAllocator *allocator =
       gst_vkgdr_context_get_allocator (gst_vkgdr_stream_get_context (stream));
   GstMemory *memory =
-      gst_vkgdr_allocator_alloc_beside_window (allocator, size, error);
+      gst_vkgdr_allocator_alloc_device_only (allocator, size, error);
 
   gst_object_unref (allocator);
   return memory;

@@ -19,11 +19,11 @@
 #define UUID_OFFSET 16
 
 static GstMemory *
-new_beside (GstVkgdrAllocator *allocator, guint seed)
+new_device_only (GstVkgdrAllocator *allocator, guint seed)
 {
   GError *error = NULL;
   GstMemory *memory =
-      gst_vkgdr_allocator_alloc_beside_window (allocator, SIZE, &error);
+      gst_vkgdr_allocator_alloc_device_only (allocator, SIZE, &error);
   GstMapInfo map;
 
   fail_unless (memory != NULL, "%s", error ? error->message : "");
@@ -223,8 +223,8 @@ GST_END_TEST
 GST_START_TEST (test_two_processes)
 {
   GstVkgdrAllocator *allocator = gst_vkgdr_context_get_allocator (test_context);
-  GstMemory *before = new_beside (allocator, 1);
-  GstMemory *memory = new_beside (allocator, 5);
+  GstMemory *before = new_device_only (allocator, 1);
+  GstMemory *memory = new_device_only (allocator, 5);
   GBytes *handle = export_handle (memory);
 
   assert_mapped (memory, 5); /* after this, the fetched content is not
@@ -244,7 +244,7 @@ GST_START_TEST (test_parts)
   GstVkgdrAllocator *allocator = gst_vkgdr_context_get_allocator (test_context);
   GError *error = NULL;
   GstMemory *memory =
-      gst_vkgdr_allocator_alloc_beside_window (allocator, 2 * SIZE, &error);
+      gst_vkgdr_allocator_alloc_device_only (allocator, 2 * SIZE, &error);
   GstMemory *part;
   GBytes *handle;
   GstMapInfo map;
@@ -268,8 +268,8 @@ GST_START_TEST (test_no_handles)
 {
   GstVkgdrAllocator *allocator = gst_vkgdr_context_get_allocator (test_context);
   GstMemory *inside = test_memory_new (test_context, SIZE);
-  GstMemory *beside = new_beside (allocator, 5);
-  GBytes *handle = export_handle (beside), *wrong;
+  GstMemory *device_only = new_device_only (allocator, 5);
+  GBytes *handle = export_handle (device_only), *wrong;
   GError *error = NULL;
   guint8 *bytes;
 
@@ -298,7 +298,7 @@ GST_START_TEST (test_no_handles)
 
   g_bytes_unref (handle);
   gst_memory_unref (inside);
-  gst_memory_unref (beside);
+  gst_memory_unref (device_only);
   gst_object_unref (allocator);
 }
 GST_END_TEST
@@ -308,7 +308,7 @@ GST_END_TEST
 GST_START_TEST (test_too_late)
 {
   GstVkgdrAllocator *allocator = gst_vkgdr_context_get_allocator (test_context);
-  GstMemory *memory = new_beside (allocator, 5);
+  GstMemory *memory = new_device_only (allocator, 5);
   GBytes *handle = export_handle (memory);
 
   gst_memory_unref (memory);
@@ -325,7 +325,7 @@ GST_START_TEST (test_calls_that_fail)
   static const gchar *const calls[] = { "cuCtxPushCurrent",
     "cuMemGetAddressRange", "cuIpcGetMemHandle" };
   GstVkgdrAllocator *allocator = gst_vkgdr_context_get_allocator (test_context);
-  GstMemory *memory = new_beside (allocator, 5);
+  GstMemory *memory = new_device_only (allocator, 5);
   GBytes *handle = export_handle (memory);
   GError *error = NULL;
   guint i;
@@ -351,11 +351,11 @@ GST_END_TEST
 
 /* Device-only memory can be chosen, and supports everything that other memory
  * does. */
-GST_START_TEST (test_beside_the_window)
+GST_START_TEST (test_device_only_memory)
 {
   GstVkgdrAllocator *allocator = gst_vkgdr_allocator_new (test_context);
-  GstMemory *one = new_beside (allocator, 1),
-            *other = new_beside (allocator, 2);
+  GstMemory *one = new_device_only (allocator, 1),
+            *other = new_device_only (allocator, 2);
   GError *error = NULL;
 
   assert_mapped (one, 1);
@@ -367,7 +367,7 @@ GST_START_TEST (test_beside_the_window)
   gst_vkgdr_allocator_free_held (allocator);
   fail_unless_equals_uint64 (
       gst_vkgdr_allocator_get_managed_bytes (allocator), 0);
-  one = gst_vkgdr_allocator_alloc_beside_window (
+  one = gst_vkgdr_allocator_alloc_device_only (
       allocator, (gsize) 1 << 50, &error);
   fail_unless (one == NULL);
   fail_unless (
@@ -392,7 +392,7 @@ ipc_suite (gboolean other)
     tcase_add_test (tc, other_is_too_late);
     return suite;
   }
-  tcase_add_test (tc, test_beside_the_window);
+  tcase_add_test (tc, test_device_only_memory);
   tcase_add_test (tc, test_two_processes);
   tcase_add_test (tc, test_parts);
   tcase_add_test (tc, test_no_handles);

@@ -297,7 +297,7 @@ GstVkgdr.fill(memory, 9, count=100)
 
     def test_handles_for_another_process(self) -> None:
         data = support.pattern(5000)
-        memory = self.allocator.alloc_beside_window(5000)
+        memory = self.allocator.alloc_device_only(5000)
         GstVkgdr.upload(memory, data)
         handle = GstVkgdr.get_ipc_handle(memory)
         self.assertIsInstance(handle, bytes)
@@ -318,7 +318,7 @@ except GLib.Error as error:
 
     def test_what_a_mapping_shows_of_another_process(self) -> None:
         """The content that the CPU has fetched before is not current any more."""
-        memory = self.allocator.alloc_beside_window(100)
+        memory = self.allocator.alloc_device_only(100)
         GstVkgdr.fill(memory, 1)
         handle = GstVkgdr.get_ipc_handle(memory)
         self.assertEqual(self.map(memory), b"\1" * 100)
@@ -335,7 +335,7 @@ except GLib.Error as error:
         self.assert_error(
             "lies in the window", argument, GstVkgdr.get_ipc_handle, self.allocator.alloc(100)
         )
-        handle = GstVkgdr.get_ipc_handle(self.allocator.alloc_beside_window(100))
+        handle = GstVkgdr.get_ipc_handle(self.allocator.alloc_device_only(100))
         self.assert_error(
             "no handle of its own", argument, GstVkgdr.open_ipc_handle, handle, self.context
         )
@@ -351,10 +351,10 @@ except GLib.Error as error:
 
     def test_what_cannot_be_exported(self) -> None:
         inner, error = self.allocator.alloc(4096), GstVkgdr.Error.ARGUMENT
-        beside = self.allocator.alloc_wrapped(
+        wrapped = self.allocator.alloc_wrapped(
             GstVkgdr.memory_get_device_pointer(inner), 4096, Gst.MemoryFlags(0)
         )
-        self.assert_error("has no file descriptor", error, GstVkgdr.memory_export_fd, beside)
+        self.assert_error("has no file descriptor", error, GstVkgdr.memory_export_fd, wrapped)
         self.assert_error("no part of 10 bytes", error, self.allocator.import_fd, 0, 10, 5, 6)
         self.assert_error("not an open file descriptor", error, self.allocator.import_fd, 9999, 10, 0, 6)
 
@@ -396,7 +396,7 @@ except GLib.Error as error:
         GstVkgdr.upload(memory, (ctypes.c_ubyte * 4)(9, 9, 9, 9))
         self.assertEqual(GstVkgdr.download(memory)[:4], b"\11" * 4)
 
-    def test_beside_the_window(self) -> None:
+    def test_device_only_memory(self) -> None:
         """The source is memory of another owner, which is notified when the memory is
         free.
         """

@@ -184,7 +184,7 @@ class Memory(gst_support.DeviceTestCase):
 
     def test_no_host_pointer(self) -> None:
         self.assertIsNone(
-            GstVkgdr.memory_get_host_pointer(self.allocator.alloc_beside_window(100))
+            GstVkgdr.memory_get_host_pointer(self.allocator.alloc_device_only(100))
         )
         self.assertIsInstance(GstVkgdr.memory_get_host_pointer(self.allocator.alloc(100)), int)
 
@@ -308,7 +308,7 @@ class NumbersOfNumpy(gst_support.DeviceTestCase):
         )
         self.assertEqual(int(wrapped), int(memory))
         self.assertEqual(len(self.allocator.alloc_pinned(four)), 4)
-        self.assertEqual(len(self.allocator.alloc_beside_window(four)), 4)
+        self.assertEqual(len(self.allocator.alloc_device_only(four)), 4)
         GstVkgdr.device_array(memory, stream=stream).use_on(handle)
 
     def test_functions_of_the_library_take_addresses(self) -> None:

@@ -87,7 +87,7 @@ GstMemory *gst_vkgdr_allocator_alloc_exportable (
     GstVkgdrAllocator *allocator, gsize size, GError **error);
 
 GST_VKGDR_API
-GstMemory *gst_vkgdr_allocator_alloc_beside_window (
+GstMemory *gst_vkgdr_allocator_alloc_device_only (
     GstVkgdrAllocator *allocator, gsize size, GError **error);
 
 GST_VKGDR_API

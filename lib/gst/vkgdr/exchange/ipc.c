@@ -81,7 +81,7 @@ explain_export (CUresult result)
     return "CUDA makes handles only of memory of cuMemAlloc() in this process, "
            "not of memory of its pools or of another process: copy it to "
            "memory "
-           "of gst_vkgdr_allocator_alloc_beside_window()";
+           "of gst_vkgdr_allocator_alloc_device_only()";
   default:
     return NULL;
   }
@@ -147,7 +147,7 @@ fill_ticket (
  * gst_vkgdr_memory_wait_idle() before the other process may begin.
  *
  * CUDA has handles only for memory of its own allocator: memory of
- * gst_vkgdr_allocator_alloc_beside_window(), memory that became device-only
+ * gst_vkgdr_allocator_alloc_device_only(), memory that became device-only
  * because the window was full, and wrapped memory of other libraries. Memory
  * with a host pointer, see gst_vkgdr_memory_get_host_pointer(), is exported by
  * gst_vkgdr_memory_export_fd().
@@ -174,7 +174,7 @@ gst_vkgdr_memory_export_ipc_handle (GstMemory *memory, GError **error)
     g_set_error_literal (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
         "the memory lies in the window, and CUDA has no handle for that: "
         "export it with gst_vkgdr_memory_export_fd(), or copy it to memory of "
-        "gst_vkgdr_allocator_alloc_beside_window()");
+        "gst_vkgdr_allocator_alloc_device_only()");
     return NULL;
   }
   context = gst_vkgdr_memory_get_context (memory);

@@ -336,7 +336,7 @@ gst_vkgdr_allocator_alloc_exportable (
 }
 
 /**
- * gst_vkgdr_allocator_alloc_beside_window:
+ * gst_vkgdr_allocator_alloc_device_only:
  * @allocator: an allocator
  * @size: bytes
  * @error: return location for a #GError
@@ -351,10 +351,10 @@ gst_vkgdr_allocator_alloc_exportable (
  *   %GST_VKGDR_ERROR_NO_MEMORY if the device has no memory left, or an error of
  *   gst_vkgdr_context_new()
  *
- * Since: 0.1
+ * Since: 0.2
  */
 GstMemory *
-gst_vkgdr_allocator_alloc_beside_window (
+gst_vkgdr_allocator_alloc_device_only (
     GstVkgdrAllocator *allocator, gsize size, GError **error)
 {
   const GstVkgdrDemand demand = { NULL, 1 };
