@@ -396,7 +396,7 @@ except GLib.Error as error:
         GstVkgdr.upload(memory, (ctypes.c_ubyte * 4)(9, 9, 9, 9))
         self.assertEqual(GstVkgdr.download(memory)[:4], b"\11" * 4)
 
-    def test_device_only_memory(self) -> None:
+    def test_wrapped_memory(self) -> None:
         """The source is memory of another owner, which is notified when the memory is
         free.
         """

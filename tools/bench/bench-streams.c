@@ -102,7 +102,7 @@ is_enough (Streams *self)
 }
 
 static void
-let_count (Streams *self)
+wait_while_counting (Streams *self)
 {
   gint64 start;
 
@@ -112,7 +112,6 @@ let_count (Streams *self)
   g_usleep ((gulong) (self->seconds * G_USEC_PER_SEC));
   while (!is_enough (self) && bench_now () < start + PATIENCE)
     g_usleep (POLL);
-  g_atomic_int_set (&self->phase, PHASE_DONE);
 }
 
 /* Returns the frames per second of all threads together. */
@@ -134,27 +133,39 @@ sum_rates (const Streams *self, gdouble *rate, GError **error)
   return TRUE;
 }
 
+static GThread *
+start_thread (Thread *thread, gboolean is_direct, GError **error)
+{
+  GThread *handle;
+
+  thread->is_direct = is_direct;
+  thread->frames = 0;
+  thread->first = thread->last = 0;
+  thread->result = CUDA_SUCCESS;
+  handle = g_thread_try_new ("bench-stream", run_thread, thread, error);
+  if (!handle)
+    g_prefix_error (error, "a thread cannot be started: ");
+  return handle;
+}
+
 /* Measures with @n_direct threads that write directly. */
 static gboolean
 measure (Streams *self, guint n_direct, gdouble *rate, GError **error)
 {
-  GThread *threads[MAX_THREADS];
-  guint i;
+  GThread *handles[MAX_THREADS];
+  guint i, n = 0;
 
   g_atomic_int_set (&self->phase, PHASE_WARM_UP);
-  for (i = 0; i < self->n; i++) {
-    Thread *thread = &self->threads[i];
-
-    thread->is_direct = i < n_direct;
-    thread->frames = 0;
-    thread->first = thread->last = 0;
-    thread->result = CUDA_SUCCESS;
-    threads[i] = g_thread_new ("bench-stream", run_thread, thread);
-  }
-  let_count (self);
-  for (i = 0; i < self->n; i++)
-    g_thread_join (threads[i]);
-  return sum_rates (self, rate, error);
+  while (
+      n < self->n
+      && (handles[n] = start_thread (&self->threads[n], n < n_direct, error)))
+    n++;
+  if (n == self->n)
+    wait_while_counting (self);
+  g_atomic_int_set (&self->phase, PHASE_DONE);
+  for (i = 0; i < n; i++)
+    g_thread_join (handles[i]);
+  return n == self->n && sum_rates (self, rate, error);
 }
 
 static gboolean
@@ -214,7 +225,7 @@ try_number (Streams *self, guint n_direct, Best *best, GError **error)
 }
 
 /* With few threads, measures every number of direct threads. With more,
- * measures some at even distances, and then the two numbers beside the best
+ * measures some at even distances, and then the two numbers next to the best
  * one. */
 static gboolean
 find_best (Streams *self, Best *best, GError **error)
