@@ -23,6 +23,11 @@ OPTIONS = [
 ]
 
 
+# The folder has another name in each run, and it is only part of the debug information.
+# So ccache may use what an earlier run has compiled.
+os.environ["CCACHE_NOHASHDIR"] = "1"
+
+
 def run(*command, **keywords):
     result = subprocess.run(
         command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, **keywords
