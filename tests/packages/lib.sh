@@ -34,12 +34,14 @@ install_packages ()
 }
 
 # Prints the Nth block of code in LANGUAGE after a heading of README.md, or of another
-# FILE. Fails if there is none.
+# FILE. Fails if there is none. With an empty heading, the block is in front of the
+# first heading of the second level.
 #
 # Arguments: HEADING LANGUAGE [N [FILE]]
 readme_block ()
 {
-  awk -v heading="## $1" -v fence="\`\`\`$2" -v wanted="${3-1}" '
+  awk -v heading="${1:+## $1}" -v fence="\`\`\`$2" -v wanted="${3-1}" '
+    BEGIN { in_section = heading == "" }
     /^## / { in_section = $0 == heading }
     !in_section { next }
     in_block && $0 == "```" { in_block = 0; next }
@@ -53,6 +55,42 @@ type_in ()
 {
   printf '%s\n' "$1" | sed 's/^/$ /'
   bash -e -c "$1"
+}
+
+# Runs a command that is in a sentence of README.md, or of another FILE.
+#
+# Arguments: COMMAND [FILE]
+type_inline ()
+{
+  check_inline "$@"
+  type_in "$1"
+}
+
+# Fails if a sentence of README.md, or of another FILE, does not have the command.
+check_inline ()
+{
+  tr '\n' ' ' <"$tree/${2-README.md}" | grep -qF -- "\`$1\`" \
+    || fail "${2-README.md} does not have the command \"$1\""
+}
+
+# Fails if README.md has more than N blocks of code in LANGUAGE after a heading, which
+# no test would run.
+#
+# Arguments: HEADING LANGUAGE N
+check_no_more_blocks ()
+{
+  ! readme_block "$1" "$2" $(($3 + 1)) >/dev/null \
+    || fail "README.md has more than $3 blocks of $2 in \"$1\""
+}
+
+# Prints the elements in the table of README.md.
+# shellcheck disable=SC2016 # Markdown
+readme_elements ()
+{
+  awk -F '|' '
+    /^\| element / { in_table = 1 }
+    /^$/ { in_table = 0 }
+    in_table { print $2 }' "$tree/README.md" | grep -o '`[a-z]*`' | tr -d '`'
 }
 
 # Runs a pipeline until it plays, or has ended. A pipeline that plays is then
@@ -84,15 +122,19 @@ run_pipeline ()
 # All commands of the README for what is installed: pipelines, programs, vkgdr-info.
 run_readme ()
 {
-  local n=1 lines
+  local n=1 lines elements
 
+  elements=$(readme_elements)
+  [ "$(wc -w <<<"$elements")" -ge 6 ] || fail "README.md has only these elements: $elements"
   work=$(mktemp -d)
   (
     cd -- "$work"
-    for element in vkgdrupload cudafilter vkgdrdownload vkgdrtensor; do
+    for element in $elements; do
       gst-inspect-1.0 "$element" >/dev/null || fail "there is no $element"
     done
-    vkgdr-info
+    type_inline "gst-inspect-1.0 vkgdrupload"
+    type_inline vkgdr-info
+    type_inline "vkgdr-info --json"
     # The files that the user has.
     readme_block "Pipelines to copy" cuda >negative.cu
     head -c 3000000 /dev/urandom >data.bin
@@ -111,6 +153,9 @@ run_readme ()
 
 run_readme_programs ()
 {
+  check_no_more_blocks "From C" c 1
+  check_no_more_blocks "From C" sh 1
+  check_no_more_blocks "From Python" python 1
   readme_block "From C" c >example.c
   type_in "$(readme_block "From C" sh)"
   ./example | tee output
