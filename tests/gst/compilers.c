@@ -792,7 +792,7 @@ GST_START_TEST (test_warm_start_with_nvrtc_is_fast)
 
   g_setenv ("VKGDR_COMPILER", "nvrtc", TRUE);
   if (!compile_apart (G_MAXINT64)) {
-    g_printerr ("skipped: there is no NVRTC\n");
+    g_printerr ("skipped: NVRTC is not installed\n");
     return;
   }
   /* A machine that is busy may be slow, so that one fast start in five is
