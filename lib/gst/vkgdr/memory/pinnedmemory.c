@@ -42,25 +42,52 @@ root_of (GstMemory *mem)
   return (PinnedMemory *) gst_vkgdr_share_root (mem);
 }
 
+/* Returns a reference to the fence of a copy to the memory; NULL if it has
+ * arrived. */
+static GstVkgdrFence *
+ref_expected (PinnedMemory *self)
+{
+  GstVkgdrFence *fence;
+
+  g_mutex_lock (&self->lock);
+  fence = self->expected ? gst_vkgdr_fence_ref (self->expected) : NULL;
+  g_mutex_unlock (&self->lock);
+  return fence;
+}
+
+/* The copy of @fence has arrived, and need not be waited for again. */
+static void
+forget_expected (PinnedMemory *self, GstVkgdrFence *fence)
+{
+  GstVkgdrFence *arrived = NULL;
+
+  g_mutex_lock (&self->lock);
+  if (self->expected == fence)
+    arrived = g_steal_pointer (&self->expected);
+  g_mutex_unlock (&self->lock);
+  g_clear_pointer (&arrived, gst_vkgdr_fence_unref);
+}
+
+/* Waits without the lock, so that the memory's other users do not. */
 static gpointer
 pinned_memory_map (GstMemory *mem, gsize maxsize, GstMapFlags flags)
 {
   PinnedMemory *self = root_of (mem);
+  GstVkgdrFence *fence = ref_expected (self);
   GError *error = NULL;
-  gboolean ok = TRUE;
+  gboolean ok;
 
-  g_mutex_lock (&self->lock);
-  if (self->expected)
-    ok = gst_vkgdr_fence_wait (self->expected, &error);
-  if (ok)
-    g_clear_pointer (&self->expected, gst_vkgdr_fence_unref);
-  g_mutex_unlock (&self->lock);
-  if (ok)
+  if (!fence)
     return self->data;
-  GST_CAT_ERROR (GST_CAT_DEFAULT, "the content of memory %p did not arrive: %s",
-      mem, error->message);
-  g_error_free (error);
-  return NULL;
+  ok = gst_vkgdr_fence_wait (fence, &error);
+  if (ok)
+    forget_expected (self, fence);
+  else
+    GST_CAT_ERROR (GST_CAT_DEFAULT,
+        "the content of memory %p did not arrive: %s", mem, error->message);
+  g_clear_error (&error);
+  gst_vkgdr_fence_unref (fence);
+  return ok ? self->data : NULL;
 }
 
 static void
