@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Builds the documentation: a reference by gi-docgen, and pages beside it.
+"""Builds the documentation: a reference by gi-docgen, and further pages.
 
     build.py GI-DOCGEN GIR VERSION OUTPUT-FOLDER
 

@@ -54,7 +54,7 @@ CODE = re.compile(r"\|\[(?:<!-- language=\"\w+\" -->)?\n?(.*?)\n?\]\|", re.S)
 
 
 def page_of(element):
-    """gi-docgen's page of a type, a constant, or a function beside types."""
+    """gi-docgen's page of a type, a constant, or a function that belongs to no type."""
     name, tag = element.get("name"), element.tag.removeprefix(CORE)
     if tag == "enumeration" and element.get(GLIB + "error-domain"):
         return "error.%s.html" % name

@@ -26,7 +26,7 @@ typedef struct {
   rt_scan scan;
 } compilation;
 
-/* The headers lie beside this library. */
+/* The headers are in the folder of this library. */
 static bool
 find_runtime (char *folder, size_t size)
 {

@@ -879,7 +879,7 @@ GST_START_TEST (test_context_in_several_threads)
 GST_END_TEST;
 
 /* Elements without a device of their own use the device of the element that has
- * one, though they start first, as elements beside the sink do. */
+ * one, although they start first, because elements near the sink do. */
 GST_START_TEST (test_a_chosen_device_counts_from_the_beginning)
 {
   GstElement *up = gst_element_factory_make ("vkgdrupload", NULL);

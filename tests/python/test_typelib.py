@@ -115,7 +115,7 @@ class Typelib(unittest.TestCase):
 class Docstrings(unittest.TestCase):
     def test_functions(self) -> None:
         text = GstVkgdr.Kernel.run.__doc__
-        self.assertIn("Queues the kernel on stream, once", text)
+        self.assertIn("Queues a launch over the size of output", text)
         self.assertIn(":param output_info: its format", text)
         self.assertIn(":raises GLib.Error:", text)
         self.assertTrue(text.startswith("run(self, stream:GstVkgdr.Stream"))

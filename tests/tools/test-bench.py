@@ -44,7 +44,7 @@ SECTIONS = {
     "ipc-delay",
 }
 # Pipelines that need GStreamer's own CUDA elements of 1.24 or later.
-BESIDE = ("cuda", "cuda-memory")
+CUDA_SECTIONS = ("cuda", "cuda-memory")
 SVG = "{http://www.w3.org/2000/svg}"
 
 
@@ -153,7 +153,7 @@ class All(unittest.TestCase):
             for variant in case["variants"]:
                 with self.subTest(case=case["id"], variant=variant["id"]):
                     if "error" in variant and (
-                        variant["id"] == "cudaupload" or case["section"] in BESIDE
+                        variant["id"] == "cudaupload" or case["section"] in CUDA_SECTIONS
                     ):
                         continue  # may not be installed, or not work here
                     self.assertNotIn("error", variant)
@@ -249,7 +249,7 @@ class Parts(unittest.TestCase):
             expected = variants["vkgdrupload"]["median"] / better
             self.assertAlmostEqual(ratio / expected, 1, places=6)
 
-    def beside(self, section):
+    def run_with_cuda_elements(self, section):
         """The cases of a section with GStreamer's own CUDA elements. They use softcuda
         if it can be loaded under the driver's name.
         """
@@ -276,8 +276,8 @@ class Parts(unittest.TestCase):
                     self.skipTest(variant["error"])
         return cases
 
-    def test_beside_their_elements(self):
-        for case in self.beside("cuda"):
+    def test_cuda_elements(self):
+        for case in self.run_with_cuda_elements("cuda"):
             ours, theirs, alone = case["variants"]
             self.assertNotIn("upload", alone["pipeline"])
             self.assertIn("vkgdrupload ! video/x-raw(memory:CUDAMemory)", ours["pipeline"])
@@ -289,7 +289,7 @@ class Parts(unittest.TestCase):
                 self.assertGreater(variant["median"], 0)
 
     def test_memory_of_the_device(self):
-        (case,) = self.beside("cuda-memory")
+        (case,) = self.run_with_cuda_elements("cuda-memory")
         used = {variant["id"]: variant["median"] for variant in case["variants"]}
         # the memory of lavapipe is not that of the software CUDA driver
         self.assertEqual(used["memory-vkgdrupload"], 0)

@@ -248,7 +248,7 @@ bench_report_section_title (const gchar *section)
     { "effect", "A kernel on large frames" },
     { "kernel", "Inside the kernel, bytes read and written" },
     { "convert", "Conversion of frames on the device" },
-    { "cuda", "Beside GStreamer's own CUDA elements" },
+    { "cuda", "Compared with GStreamer's own CUDA elements" },
     { "cuda-memory", "Memory of the device that frames for those take" },
     { "tensors", "Frames as tensors of float16" },
     { "tensor-kernel", "A frame to such a tensor, time on the device" },

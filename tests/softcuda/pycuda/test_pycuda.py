@@ -3,7 +3,7 @@
 of this project.
 
 Skipped where PyCUDA is neither installed nor unpacked by scripts/fetch-pycuda.
-PyCUDA calls nvcc, which is a small program beside this file.
+PyCUDA calls nvcc, which is a small program in the folder of this file.
 
 Usage: test_pycuda.py FOLDER-OF-LIBCURAND
 """

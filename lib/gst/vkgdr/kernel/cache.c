@@ -8,8 +8,8 @@
  * to them. Everything is opened first and checked on the open descriptor, so
  * that no other process can exchange a file between the check and its use.
  *
- * An entry is a file of its own, named after the key's hash. It carries its
- * length and checksum, so that a damaged one is found and compiled again. Files
+ * An entry is a file of its own, named after the key's hash. It has its length
+ * and checksum, so that a damaged entry is detected and compiled again. Files
  * with other names are neither read nor removed. Knows nothing of compilers: a
  * key is a string, an image is bytes.
  */
@@ -30,9 +30,9 @@ GST_DEBUG_CATEGORY_STATIC (gst_vkgdr_cache_debug);
 /* Bytes of all entries together, unless VKGDR_CACHE_SIZE says otherwise; an
  * image of a kernel has some 10 KiB. */
 #define CACHE_DEFAULT_SIZE (256 * 1024 * 1024)
-/* Bytes of an entry that is read at all. */
+/* The largest size of an entry in bytes; larger ones are not read. */
 #define CACHE_MAX_ENTRY (64 * 1024 * 1024)
-/* To be changed with the layout of an entry. */
+/* Must be changed when the layout of an entry changes. */
 #define CACHE_MAGIC "VKGDRIM1"
 #define CACHE_CHECKSUM G_CHECKSUM_SHA256
 #define CACHE_CHECKSUM_SIZE 32
@@ -80,7 +80,8 @@ cache_get_folder (void)
   return g_build_filename (g_get_user_cache_dir (), "gst-vkgdr", NULL);
 }
 
-/* Of a number with K, M or G behind it, or none. */
+/* Returns the factor of a number with the suffix K, M or G, or without a
+ * suffix. */
 static guint64
 cache_get_max_size (void)
 {
@@ -115,7 +116,7 @@ cache_make_name (const gchar *key)
   return name;
 }
 
-/* Whether the cache itself gives such names, finished or not. */
+/* Whether it is the name of an entry, or of an entry that is being written. */
 static gboolean
 cache_is_own_name (const gchar *name)
 {
@@ -140,7 +141,8 @@ cache_is_own_name (const gchar *name)
 
 /* --- trust --------------------------------------------------------------- */
 
-/* Why a file or folder cannot be trusted, or NULL. */
+/* Returns the reason why a file or folder cannot be trusted, or NULL if it can.
+ */
 static const gchar *
 cache_find_fault (const struct stat *st, mode_t type)
 {
@@ -153,7 +155,7 @@ cache_find_fault (const struct stat *st, mode_t type)
   return NULL;
 }
 
-/* Says once for each path why it is not used. */
+/* Logs once for each path why it is not used. */
 static void
 cache_complain (const gchar *path, const gchar *fault)
 {
@@ -173,7 +175,7 @@ cache_complain (const gchar *path, const gchar *fault)
     GST_INFO ("%s %s", path, fault);
 }
 
-/* As cache_complain(), of a system call that failed. */
+/* The same as cache_complain (), for a system call that failed. */
 static void
 cache_complain_errno (const gchar *path, gint number)
 {
@@ -183,8 +185,8 @@ cache_complain_errno (const gchar *path, gint number)
   g_free (fault);
 }
 
-/* The folder's descriptor, or -1. A folder that does not exist is made with
- * @create; without it, that is no fault. */
+/* Opens the folder. Returns its descriptor, or -1. A folder that does not exist
+ * is created if @create is set; otherwise it is not reported as an error. */
 static gint
 cache_open_folder (const gchar *folder, gboolean create)
 {
@@ -211,7 +213,7 @@ cache_open_folder (const gchar *folder, gboolean create)
   return -1;
 }
 
-/* An entry's descriptor, for reading, or -1. */
+/* Opens an entry for reading. Returns its descriptor, or -1. */
 static gint
 cache_open_entry (gint dir, const gchar *name, const gchar *path, gsize *size)
 {
@@ -361,7 +363,7 @@ cache_file_compare (gconstpointer a, gconstpointer b)
   return (x > y) - (x < y);
 }
 
-/* Takes no ownership of @dir. */
+/* Does not take ownership of @dir. */
 static DIR *
 cache_open_list (gint dir)
 {
@@ -373,8 +375,8 @@ cache_open_list (gint dir)
   return list;
 }
 
-/* Entries, and what a writer that was killed has left of one; nothing else in
- * the folder. */
+/* Lists the entries, and incomplete ones of writers that were killed, but no
+ * other files of the folder. */
 static GArray *
 cache_list (gint dir)
 {
@@ -402,8 +404,8 @@ cache_list (gint dir)
   return files;
 }
 
-/* Another process may remove the same files at the same time, which does no
- * harm. */
+/* Another process may remove the same files at the same time, which is
+ * harmless. */
 static void
 cache_make_room (gint dir, guint64 needed, guint64 max_size)
 {
@@ -426,7 +428,8 @@ cache_make_room (gint dir, guint64 needed, guint64 max_size)
 
 /* --- storing ------------------------------------------------------------- */
 
-/* A new file whose name is free, in *@temporary, which the caller frees. */
+/* Creates a new file, and sets *@temporary to its name, which the caller frees.
+ */
 static gint
 cache_create_temporary (gint dir, const gchar *name, gchar **temporary)
 {
@@ -449,8 +452,8 @@ cache_create_temporary (gint dir, const gchar *name, gchar **temporary)
   return fd;
 }
 
-/* Returns 0 or an errno. A reader sees the whole entry or none, since it gets
- * its name when it is complete. */
+/* Returns 0 or an errno. The entry gets its name when it is complete, so a
+ * reader never sees a part of it. */
 static gint
 cache_write_entry (gint dir, const gchar *name, const GByteArray *entry)
 {

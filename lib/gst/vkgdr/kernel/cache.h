@@ -12,10 +12,10 @@
 
 G_BEGIN_DECLS
 
-/* Both may be called from any thread and process at once. Neither fails: where
- * the cache cannot be used, or must not because others may have written to it,
- * nothing is found or kept, and a warning in the log says so once. @key is
- * anything that determines the image; only its hash is kept. */
+/* Both may be called from several threads and processes at the same time, and
+ * do not fail. If the cache cannot be used, or if other users can write to it,
+ * nothing is found or stored, and a warning is logged once. @key is a string
+ * that determines the image. Only its hash is stored. */
 GBytes *gst_vkgdr_cache_lookup (const gchar *key);
 void gst_vkgdr_cache_store (const gchar *key, GBytes *image);
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * kernel/compiler.c: CUDA C in, an image for the device out
+ * kernel/compiler.c: compiles CUDA C to an image for the device
  *
- * Chooses between NVRTC and clang, says for which architecture and with which
- * options NVRTC compiles, and asks the cache before either of them. Knows
- * nothing of modules, entries and parameters.
+ * Looks up the source in the cache first. Chooses between NVRTC and clang, and
+ * determines the architecture and the options for NVRTC. Knows nothing of
+ * modules, entries and parameters.
  */
 
 #include <string.h>
@@ -24,21 +24,22 @@
 
 #define KERNEL_HEADER_RESOURCE "/org/gst-vkgdr/kernel.h"
 
-/* To be changed when the same source and options come to mean another image. */
+/* Must be changed when the same source and options give another image than
+ * before. */
 #define COMPILER_FORMAT "gst-vkgdr kernel 3"
 
 #define COMPILER_REMEDY \
   "Install NVIDIA's NVRTC library (VKGDR_NVRTC names it) or clang, or use a " \
   "compiled kernel (.ptx or .cubin by location=)"
 
-/* One source on its way to an image. */
+/* The compilation of one source. */
 typedef struct {
   const GstVkgdrCompilerTarget *target;
   const GstVkgdrCompilerInput *input;
   GstVkgdrSource *source;
-  GPtrArray *folders; /* where headers are searched, with NULL at its end */
-  gchar *digest;      /* of all included files; NULL where the image must not be
-                       * kept, as not all of them are known */
+  GPtrArray *folders; /* folders of headers, NULL-terminated */
+  gchar *digest; /* of all included files; NULL if not all are known, so that
+                  * the image must not be kept */
   gchar *text;
   GBytes *header;
   GBytes *image;
@@ -46,9 +47,8 @@ typedef struct {
 
 /* --- which compiler ------------------------------------------------------ */
 
-/* What the compilers are wanted for: is called with one of @nvrtc and @program.
- * A failure with GST_VKGDR_ERROR_NO_DRIVER is the compiler's, and the next one
- * is tried. */
+/* The task for a compiler. It is called with either @nvrtc or @program. If it
+ * fails with GST_VKGDR_ERROR_NO_DRIVER, the next compiler is tried. */
 typedef gboolean (*CompilerUse) (const GstVkgdrNvrtc *nvrtc,
     const GstVkgdrProgram *program, gpointer data, GError **error);
 
@@ -56,11 +56,11 @@ typedef struct {
   const GstVkgdrCompilerTarget *target;
   CompilerUse use;
   gpointer data;
-  GString *reasons; /* why none of them did so far */
+  GString *reasons; /* why the previous compilers failed */
 } CompilerSearch;
 
-/* Keeps what the next compiler may do better, and hands on the rest. Takes
- * @reason; returns whether to go on. */
+/* Takes ownership of @reason. Returns TRUE if the next compiler has to be
+ * tried; @reason is then added to the reasons. Otherwise sets @error to it. */
 static gboolean
 search_goes_on (CompilerSearch *search, GError *reason, GError **error)
 {
@@ -74,8 +74,8 @@ search_goes_on (CompilerSearch *search, GError *reason, GError **error)
   return TRUE;
 }
 
-/* As the following: returns whether the search is over, with @done or with
- * @error set. */
+/* Like the next functions, returns TRUE if the search is over, with either
+ * @done or @error set. */
 static gboolean
 search_nvrtc (CompilerSearch *search, gboolean *done, GError **error)
 {
@@ -134,7 +134,7 @@ search_named (
   return over;
 }
 
-/* What VKGDR_COMPILER says; the software device has a compiler of its own. */
+/* Follows VKGDR_COMPILER. The software device has a compiler of its own. */
 static gboolean
 search_run (CompilerSearch *search, gboolean *done, GError **error)
 {
@@ -155,7 +155,7 @@ search_run (CompilerSearch *search, gboolean *done, GError **error)
   return search_named (search, wish, done, error);
 }
 
-/* Has one compiler after the other tried, until one does. */
+/* Tries one compiler after the other until one succeeds. */
 static gboolean
 compiler_search (const GstVkgdrCompilerTarget *target, CompilerUse use,
     gpointer data, GError **error)
@@ -179,13 +179,15 @@ compiler_search (const GstVkgdrCompilerTarget *target, CompilerUse use,
 static const gchar *
 job_get_header (const CompilerJob *job)
 {
-  /* The data of a resource ends with a zero byte that its size leaves out. */
+  /* The data of a resource ends with a zero byte, which does not count in its
+   * size. */
   return g_bytes_get_data (job->header, NULL);
 }
 
 /* --- the cache ----------------------------------------------------------- */
 
-/* Takes @compiler and @options. NULL where the image must not be kept. */
+/* Takes ownership of @compiler and @options. Returns NULL if the image must not
+ * be kept. */
 static gchar *
 job_make_key (const CompilerJob *job, gchar *compiler, gchar *options)
 {
@@ -199,7 +201,7 @@ job_make_key (const CompilerJob *job, gchar *compiler, gchar *options)
   return key;
 }
 
-/* Where the compiler is to look, in its order. */
+/* The folders of headers, in the order in which the compiler searches them. */
 static GPtrArray *
 job_list_folders (const GstVkgdrCompilerInput *input, gboolean with_toolkit)
 {
@@ -219,8 +221,8 @@ job_list_folders (const GstVkgdrCompilerInput *input, gboolean with_toolkit)
   return folders;
 }
 
-/* Reads all included files. The software device's compiler finds others than
- * these, in the system's folders. */
+/* Reads all included files. The compiler of the software device also finds
+ * headers of the system, which are not read. */
 static gboolean
 job_read_includes (CompilerJob *job, gchar **digest, GError **error)
 {
@@ -237,8 +239,7 @@ job_read_includes (CompilerJob *job, gchar **digest, GError **error)
   return TRUE;
 }
 
-/* Keeps the image, unless a file changed while the compiler may have read it.
- */
+/* Stores the image, unless a file was changed during the compilation. */
 static void
 job_store (CompilerJob *job, const gchar *key)
 {
@@ -314,7 +315,7 @@ job_use_nvrtc (CompilerJob *job, const GstVkgdrNvrtc *nvrtc, GError **error)
 
 /* --- clang --------------------------------------------------------------- */
 
-/* The options as the key has them. */
+/* Returns the options as a part of the key. */
 static gchar *
 job_name_program_options (const CompilerJob *job)
 {
@@ -516,14 +517,14 @@ gst_vkgdr_compile (GstVkgdrContext *context, const GstVkgdrCompilerInput *input,
  * @context: a context
  * @error: return location for a #GError
  *
- * Tells which compiler makes kernels of sources for this device: "NVRTC 13.0
- * (libnvrtc.so.13)", say, or "clang 19.1 (/usr/bin/clang-19)". The text is for
- * people; its form may change.
+ * Describes the compiler of kernels for this device, for example "NVRTC 13.0
+ * (libnvrtc.so.13)" or "clang 19.1 (/usr/bin/clang-19)". The text is not meant
+ * for programs; its form may change.
  *
- * Fails with %GST_VKGDR_ERROR_NO_DRIVER, and says what to install, where there
- * is none. Compiled kernels can be run all the same.
+ * Fails with %GST_VKGDR_ERROR_NO_DRIVER if there is no compiler. The message
+ * says what to install. Compiled kernels can be run without a compiler.
  *
- * Thread-safe. May load a library or run a program, and take a moment.
+ * Thread-safe. May load a library or run a program, which takes time.
  *
  * Returns: (transfer full) (nullable): the description, or %NULL with @error
  *   set

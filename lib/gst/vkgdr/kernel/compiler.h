@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * kernel/compiler.h: CUDA C in, an image for the device out
+ * kernel/compiler.h: compiles CUDA C to an image for the device
  *
  * Knows nothing of modules, entries and parameters.
  */
@@ -13,20 +13,20 @@
 
 G_BEGIN_DECLS
 
-/* Bytes of a source; a longer one is refused. */
+/* The largest size of a source in bytes. */
 #define GST_VKGDR_COMPILER_MAX_SOURCE (8 * 1024 * 1024)
 
-/* What is to be compiled. Nothing of it is kept. */
+/* A source to compile. Must be valid during the call only. */
 typedef struct {
   const gchar *text;
-  const gchar *name;   /* what messages call it */
-  const gchar *folder; /* where the headers lie that it includes, or NULL */
+  const gchar *name;                     /* what messages call it */
+  const gchar *folder;                   /* the folder of the source, or NULL */
   const GstVkgdrCompileOptions *options; /* the user's, or NULL */
-  gboolean ptx; /* PTX text even where the compiler could make a cubin */
+  gboolean ptx; /* make PTX text even if the compiler can make a cubin */
 } GstVkgdrCompilerInput;
 
-/* Compiles @input for the device of @context, or takes what an earlier run made
- * of it. Returns NULL with @error set. */
+/* Compiles @input for the device of @context, or gets the image from the cache.
+ * Returns NULL with @error set. */
 GBytes *gst_vkgdr_compile (GstVkgdrContext *context,
     const GstVkgdrCompilerInput *input, GError **error);
 
@@ -37,13 +37,13 @@ typedef struct {
   gint capability;     /* the device's compute capability, 90 for 9.0 */
 } GstVkgdrCompilerTarget;
 
-/* As gst_vkgdr_compile(), for a device that need not be there. */
+/* The same as gst_vkgdr_compile (), for a device that may be missing. */
 GBytes *gst_vkgdr_compiler_run (const GstVkgdrCompilerTarget *target,
     const GstVkgdrCompilerInput *input, GError **error);
 
-/* The files that @input includes, directly or not, but for those of a CUDA
- * toolkit: paths, with NULL at their end, which the caller frees with
- * g_strfreev(). Returns NULL with @error set where one must not be read. */
+/* Returns the paths of the files that @input includes, directly or indirectly,
+ * except those of a CUDA toolkit. The caller frees them with g_strfreev ().
+ * Returns NULL with @error set if a file must not be read. */
 gchar **gst_vkgdr_compiler_list_includes (
     const GstVkgdrCompilerInput *input, GError **error);
 
@@ -51,7 +51,8 @@ gchar **gst_vkgdr_compiler_list_includes (
 gchar *gst_vkgdr_compiler_describe (
     const GstVkgdrCompilerTarget *target, GError **error);
 
-/* The device's compute capability, 90 for 9.0; needs @context to be pushed. */
+/* Returns the device's compute capability, 90 for 9.0. Must be called with
+ * @context pushed. */
 gint gst_vkgdr_compiler_get_capability (GstVkgdrContext *context);
 
 G_END_DECLS

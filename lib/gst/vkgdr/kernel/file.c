@@ -3,7 +3,7 @@
  * kernel/file.c: reads regular files of a bounded size
  *
  * A path comes from a user, or from an #include of a source. A FIFO would block
- * for ever, and a device may have no end. Knows nothing of what is in a file.
+ * forever, and a device may have no end. Knows nothing of what is in a file.
  */
 
 #include <errno.h>
@@ -35,7 +35,7 @@ file_set_too_large (GError **error, const gchar *path, gsize max_size)
   g_free (size);
 }
 
-/* What is opened without O_NONBLOCK could block here already. */
+/* Without O_NONBLOCK, opening a FIFO would block. */
 static gint
 file_open (const gchar *path, gsize max_size, GError **error)
 {
@@ -61,7 +61,8 @@ file_open (const gchar *path, gsize max_size, GError **error)
   return -1;
 }
 
-/* Reads to the end: a file in /proc has no size, and others may grow. */
+/* Reads to the end, because files in /proc have no size, and other files may
+ * grow. */
 static gboolean
 file_read_all (gint fd, GByteArray *content, const gchar *path, gsize max_size,
     GError **error)

@@ -12,10 +12,10 @@
 
 G_BEGIN_DECLS
 
-/* The content of the file at @path. Never blocks on a FIFO or a device, and
- * reads at most @max_size bytes. Returns NULL with @error set to
- * GST_VKGDR_ERROR_NOT_FOUND where the file cannot be read, is not a regular
- * file or is larger. Thread-safe. */
+/* Returns the content of the file at @path. Never blocks on a FIFO or a device,
+ * and reads at most @max_size bytes. Returns NULL with @error set to
+ * GST_VKGDR_ERROR_NOT_FOUND if the file cannot be read, is not a regular file,
+ * or is larger. Thread-safe. */
 GBytes *gst_vkgdr_file_read (const gchar *path, gsize max_size, GError **error);
 
 G_END_DECLS

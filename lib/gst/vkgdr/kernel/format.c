@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * kernel/format.c: where the samples of a video format lie
+ * kernel/format.c: the positions of the samples of a video format
  *
- * GStreamer's table says it for formats whose samples are whole bytes or words
- * of two bytes. For the others it has no fields, and for some its fields are
- * wrong in some versions: these are described here. Knows nothing of frames and
+ * GStreamer's table describes formats whose samples are whole bytes or words of
+ * two bytes. The tables here describe the others, and those for which
+ * GStreamer's table is wrong in some versions. Knows nothing of frames and
  * buffers.
  */
 
@@ -17,10 +17,10 @@
 
 #define N_COMPONENTS VKGDR_MAX_PLANES
 
-/* More than there are formats: GStreamer 1.26 has 137. */
+/* More than the number of formats; GStreamer 1.26 has 137. */
 #define N_KNOWN 1024
 
-/* What is said of a format. */
+/* The description of a format. */
 typedef struct {
   gboolean is_usable;
   VkgdrFrame frame;
@@ -47,13 +47,14 @@ typedef struct {
   { \
     0, step, shift, depth, 1, 0, 1, 0 \
   }
-/* Samples of 10 bits side by side, @group of them in @step bytes; those of this
- * component are number @first, and then each @pitch-th. */
+/* Consecutive samples of 10 bits, @group of them in @step bytes. Those of this
+ * component have the numbers @first, @first + @pitch, @first + 2 * @pitch and
+ * so on. */
 #define TENS(step, group, first, pitch) \
   { \
     0, step, 0, 10, group, first, pitch, 10 \
   }
-/* Words of two bytes, as GStreamer's table would have them. */
+/* Words of two bytes, in the form of GStreamer's table. */
 #define WORD(offset, step, shift, depth) \
   { \
     offset, step, shift, depth, 1, 0, 1, 0 \
@@ -71,7 +72,7 @@ typedef struct {
         WORD (4, 8, shift, depth), WORD (6, 8, shift, depth) \
   }
 
-/* Components are in the order of VkgdrModel, and padding is the fourth. */
+/* Components are in the order of VkgdrModel. Padding is the fourth one. */
 static const Layout layouts[] = {
   { "v210", VKGDR_BITS_LE,
       { TENS (4, 3, 1, 2), TENS (4, 3, 0, 4), TENS (4, 3, 2, 4) } },
@@ -135,7 +136,8 @@ format_find_layout (const GstVideoFormatInfo *format)
   return NULL;
 }
 
-/* GStreamer knows of no padding; where it has a component, that is alpha. */
+/* GStreamer does not describe padding. If it has a fourth component, this is
+ * alpha. */
 static void
 format_apply_layout (
     const GstVideoFormatInfo *format, const Layout *layout, VkgdrFrame *frame)
@@ -164,10 +166,11 @@ format_apply_layout (
   frame->n_components = c;
 }
 
-/* --- formats that it describes ------------------------------------------- */
+/* --- formats that GStreamer's table describes ----------------------------- */
 
-/* Whether samples of more than 8 bits are words in the device's byte order:
- * formats say which one they have, except for two that follow the CPU's. */
+/* Whether samples of more than 8 bits are words in the device's byte order: the
+ * formats define their byte order, except for two, which have that of the CPU.
+ */
 static gboolean
 format_is_native (const GstVideoFormatInfo *format)
 {
@@ -178,7 +181,8 @@ format_is_native (const GstVideoFormatInfo *format)
          || is_le == (G_BYTE_ORDER == G_LITTLE_ENDIAN);
 }
 
-/* GStreamer's table counts samples, not bytes, for V of P010 and its like. */
+/* For V of P010 and similar formats, GStreamer's table counts samples, not
+ * bytes. */
 static gint
 format_get_offset (const GstVideoFormatInfo *format, guint component)
 {
@@ -188,8 +192,8 @@ format_get_offset (const GstVideoFormatInfo *format, guint component)
   return words && (offset & 1) ? 2 * offset : offset;
 }
 
-/* Whether the table has another component in the same place: of such formats it
- * does not tell where they are. */
+/* Whether the table has another component at the same position. Such entries do
+ * not contain the real positions. */
 static gboolean
 format_is_ambiguous (const GstVideoFormatInfo *format, guint component)
 {
@@ -204,7 +208,7 @@ format_is_ambiguous (const GstVideoFormatInfo *format, guint component)
   return FALSE;
 }
 
-/* Whether its samples are whole bytes, or words of two. */
+/* Whether its samples are whole bytes, or words of two bytes. */
 static gboolean
 format_is_plain (const GstVideoFormatInfo *format, guint component)
 {
@@ -242,7 +246,8 @@ format_read_table (const GstVideoFormatInfo *format, VkgdrFrame *frame)
   return n > 0;
 }
 
-/* RGBx and its like: the padding is the byte that no component has. */
+/* RGBx and similar formats: the padding is the byte that belongs to no
+ * component. */
 static void
 format_add_padding (VkgdrFrame *frame)
 {
@@ -291,7 +296,7 @@ format_make_frame (const GstVideoFormatInfo *format, VkgdrFrame *frame)
 
 /* --- what the room uses -------------------------------------------------- */
 
-/* Each frame of a stream asks, so the answer is kept. Never freed. */
+/* Called for each frame, so the result is kept. Never freed. */
 static const Description *
 format_get_description (const GstVideoFormatInfo *format)
 {
@@ -367,12 +372,11 @@ format_make_list (gpointer data)
 
 /**
  * gst_vkgdr_kernel_list_formats:
- * @n_formats: (out): how many there are
+ * @n_formats: (out): the number of formats
  *
- * Lists the video formats that kernels can be run on: those for which
- * gst_vkgdr_kernel_check_info() returns %TRUE. Caps of elements that run
- * kernels are made of it. The formats are in the order in which GStreamer
- * prefers them.
+ * Lists the video formats on which kernels can be run, that is, those for which
+ * gst_vkgdr_kernel_check_info() returns %TRUE. Elements that run kernels use
+ * the list for their caps. The formats are in GStreamer's order of preference.
  *
  * Thread-safe.
  *

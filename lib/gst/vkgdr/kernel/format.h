@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * kernel/format.h: where the samples of a video format lie
+ * kernel/format.h: the positions of the samples of a video format
  *
  * Knows nothing of frames and buffers.
  */
@@ -13,18 +13,18 @@
 
 G_BEGIN_DECLS
 
-/* Sets the model, the numbers of planes and components, where the samples of
- * each component lie, and has_alpha. Returns FALSE where VkgdrComponent cannot
- * describe the format, and may have changed @frame. */
+/* Sets the model, the numbers of planes and components, the positions of the
+ * samples of each component, and has_alpha. Returns FALSE if VkgdrComponent
+ * cannot describe the format; @frame may have been changed. */
 gboolean gst_vkgdr_format_describe (
     const GstVideoFormatInfo *format, VkgdrFrame *frame);
 
-/* Bytes from the start of a row to the end of its last sample of @component,
- * where there are @samples of these in it. */
+/* Returns the bytes from the start of a row to the end of its last sample of
+ * @component. The row has @samples samples of it. */
 gsize gst_vkgdr_format_measure_row (
     const VkgdrComponent *component, gint samples);
 
-/* Sets @error, which says that kernels cannot be run on @format, and why. */
+/* Sets @error: kernels cannot be run on @format, and the reason. */
 void gst_vkgdr_format_set_error (
     const GstVideoFormatInfo *format, GError **error);
 

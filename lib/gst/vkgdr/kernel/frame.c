@@ -2,9 +2,9 @@
  *
  * kernel/frame.c: fills the VkgdrFrame that a kernel gets for a buffer
  *
- * Everything that a kernel takes on trust is checked here, since a wrong
- * address ends a CUDA context for good. Knows nothing of kernels' code and
- * launches.
+ * Checks everything on which a kernel relies, because an access to a wrong
+ * address makes the CUDA context unusable. Knows nothing of the code and the
+ * launches of kernels.
  */
 
 #include <string.h>
@@ -54,8 +54,9 @@ frame_set_colorimetry (VkgdrFrame *frame, const GstVideoInfo *info)
   frame->b_to_u = (gfloat) (1 / (2 - 2 * kb));
 }
 
-/* What the samples of each component mean, in 8 bits: 0 to 255, luma of limited
- * range 16 to 235, and Cb and Cr of limited range 224 values about 128. */
+/* Sets the range of the samples of each component. In 8 bits, full range is 0
+ * to 255, limited range of luma is 16 to 235, and limited range of Cb and Cr is
+ * 224 values around 128. */
 static void
 frame_set_ranges (VkgdrFrame *frame)
 {
@@ -79,7 +80,7 @@ frame_set_ranges (VkgdrFrame *frame)
   }
 }
 
-/* Four bytes side by side, at an address that they can be read from at once. */
+/* Whether a pixel is four consecutive bytes that can be read at once. */
 static void
 frame_set_packed4 (VkgdrFrame *frame)
 {
@@ -92,7 +93,8 @@ frame_set_packed4 (VkgdrFrame *frame)
                    && (((guintptr) plane->data | plane->stride) & 3) == 0;
 }
 
-/* Bytes of a row of @plane that a kernel may touch; sets @columns and @rows. */
+/* Returns the bytes of a row of @plane that a kernel may access. Sets @columns
+ * and @rows. */
 static gsize
 frame_measure_plane (
     const VkgdrFrame *frame, gint plane, gint *columns, gint *rows)
@@ -115,8 +117,8 @@ frame_measure_plane (
   return bytes;
 }
 
-/* The memory of @buffer in which the @size bytes at @offset lie, all of them;
- * @skip is where they begin in it. */
+/* Returns the memory of @buffer that has all @size bytes at @offset. Sets @skip
+ * to their offset in this memory. */
 static GstMemory *
 frame_find_memory (GstBuffer *buffer, gint plane, gsize offset, gsize size,
     gsize *skip, GError **error)

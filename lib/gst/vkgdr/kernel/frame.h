@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * kernel/frame.h: a buffer, as a kernel sees it
+ * kernel/frame.h: describes a buffer to a kernel
  *
- * Knows nothing of kernels' code and launches.
+ * Knows nothing of the code and the launches of kernels.
  */
 
 #ifndef __GST_VKGDR_FRAME_H__
@@ -15,20 +15,21 @@
 G_BEGIN_DECLS
 
 /* Describes @buffer, frame @number of the stream, to a kernel on @context's
- * device: FALSE with @error set where it is not of VkgdrMemory of that device,
- * of a format that VkgdrFrame cannot say, or where a plane does not lie inside
- * its memory. Does not map the buffer: order is the caller's affair. */
+ * device. Returns FALSE with @error set if the buffer is not VkgdrMemory of
+ * that device, if VkgdrFrame cannot describe the format, or if a plane is not
+ * inside its memory. Does not map the buffer: the caller has to order the
+ * accesses. */
 gboolean gst_vkgdr_frame_fill (VkgdrFrame *frame, GstVkgdrContext *context,
     GstBuffer *buffer, const GstVideoInfo *info, guint64 number,
     GError **error);
 
-/* Describes a frame of the format @info to no kernel: its planes begin at
- * address 0, one behind the other. FALSE with @error set where VkgdrFrame
- * cannot describe such frames. */
+/* Describes a frame of the format @info without a buffer: its planes follow one
+ * another from address 0 on. Returns FALSE with @error set if VkgdrFrame cannot
+ * describe such frames. */
 gboolean gst_vkgdr_frame_describe (
     VkgdrFrame *frame, const GstVideoInfo *info, GError **error);
 
-/* Whether VkgdrFrame can describe such frames; else FALSE with @error set. */
+/* Returns whether VkgdrFrame can describe such frames. If not, sets @error. */
 gboolean gst_vkgdr_frame_check_info (const GstVideoInfo *info, GError **error);
 
 G_END_DECLS

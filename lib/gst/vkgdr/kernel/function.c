@@ -2,9 +2,9 @@
  *
  * kernel/function.c: a function of a module, and its launch
  *
- * Finds it, learns its parameters' sizes: from the driver, or where that is too
- * old to tell, from PTX; and launches it. Knows nothing of what the parameters
- * mean.
+ * Finds the function, gets the sizes of its parameters from the driver, or from
+ * the PTX if the driver is too old for this, and launches the function. Knows
+ * nothing of the meaning of the parameters.
  */
 
 #include <string.h>
@@ -17,8 +17,9 @@
  * @title: GstVkgdrFunction
  * @short_description: a kernel of a module
  *
- * A #GstVkgdrFunction is a kernel with whatever parameters, found in a
- * #GstVkgdrModule by its name, and launched on a stream. It keeps its module.
+ * A #GstVkgdrFunction is a kernel with any parameters. It is found in a
+ * #GstVkgdrModule by its name, and launched on a stream. It holds a reference
+ * to its module.
  *
  * All functions may be called from any thread.
  *
@@ -30,7 +31,7 @@ G_DEFINE_TYPE (GstVkgdrFunction, gst_vkgdr_function, GST_TYPE_OBJECT)
 #define FUNCTION_IS_FOUND(function) \
   (GST_IS_VKGDR_FUNCTION (function) && (function)->module != NULL)
 
-/* What CUDA calls them behind CU_FUNC_ATTRIBUTE_. */
+/* The names are CUDA's, without CU_FUNC_ATTRIBUTE_. */
 static const struct {
   CUfunction_attribute value;
   const gchar *name;
@@ -48,12 +49,13 @@ static const struct {
   { (CUfunction_attribute) 9, "preferred-shared-memory-carveout" },
 };
 
-/* cuLaunchKernel()'s way to take all arguments in one piece. */
+/* Keys of cuLaunchKernel()'s parameter `extra`, for arguments in one piece. */
 #define EXTRA_END ((void *) 0)
 #define EXTRA_POINTER ((void *) 1)
 #define EXTRA_SIZE ((void *) 2)
 
-/* Arguments that are listed on the stack; more are rare, and go to the heap. */
+/* Up to this number of arguments, the list is on the stack, otherwise on the
+ * heap. */
 #define FEW_ARGUMENTS 32
 
 static void
@@ -81,7 +83,8 @@ gst_vkgdr_function_init (GstVkgdrFunction *self)
 
 /* --- finding ------------------------------------------------------------- */
 
-/* The one of @names that C++ makes of @entry, or NULL. */
+/* Returns the mangled name of the C++ function @entry, or NULL if there is
+ * none, or more than one. */
 static const gchar *
 find_mangled (gchar **names, const gchar *entry)
 {
@@ -148,12 +151,13 @@ find_function (GstVkgdrFunction *self, const gchar *entry, GError **error)
   }
   if (!gst_vkgdr_check (cuda, result, "cuModuleGetFunction", error))
     return FALSE;
-  /* For launches, which may outlast the function. */
+  /* Interned, because launches may outlive the function. */
   self->entry = g_intern_string (entry);
   return TRUE;
 }
 
-/* Where neither tells, a parameter lies at a multiple of its size, up to 16. */
+/* PTX has no offsets. Each parameter is at a multiple of the largest power of
+ * two, up to 16, that divides its size. */
 static void
 guess_offsets (GstVkgdrFunction *self)
 {
@@ -171,8 +175,8 @@ guess_offsets (GstVkgdrFunction *self)
   }
 }
 
-/* An index behind the last parameter is CUDA_ERROR_INVALID_VALUE; any other
- * error leaves the sizes unknown, and is returned. */
+/* The driver returns CUDA_ERROR_INVALID_VALUE for the index after the last
+ * parameter. Any other error is returned, and the sizes are unknown. */
 static gboolean
 read_sizes (GstVkgdrFunction *self, GError **error)
 {
@@ -233,7 +237,7 @@ choose_threads (GstVkgdrFunction *self)
     self->good_threads = MIN (self->good_threads, self->max_threads);
 }
 
-/* With the context pushed. */
+/* Must be called with the context pushed. */
 static GstVkgdrFunction *
 find (GstVkgdrModule *module, const gchar *entry, GError **error)
 {
@@ -259,12 +263,12 @@ find (GstVkgdrModule *module, const gchar *entry, GError **error)
  * @entry: (nullable): a function's name, or %NULL for the only one
  * @error: return location for a #GError
  *
- * Finds a kernel. A C++ name is found without its mangling where it is the only
- * one.
+ * Finds a kernel. A C++ function is also found by its name without mangling, if
+ * no other function has that name.
  *
- * Returns: (transfer full) (nullable): the function, which keeps the module, or
- *   %NULL with @error set to %GST_VKGDR_ERROR_NOT_FOUND, naming those that are
- *   there
+ * Returns: (transfer full) (nullable): the function, which holds a reference to
+ *   the module, or %NULL with @error set to %GST_VKGDR_ERROR_NOT_FOUND; the
+ *   message lists the functions of the module
  *
  * Since: 0.1
  */
@@ -304,13 +308,13 @@ gst_vkgdr_function_load (GstVkgdrContext *context, GBytes *image,
   return self;
 }
 
-/* --- what it is ---------------------------------------------------------- */
+/* --- properties ---------------------------------------------------------- */
 
 /**
  * gst_vkgdr_function_get_module:
  * @function: a function
  *
- * Returns: (transfer none): the module it is of
+ * Returns: (transfer none): the module of the function
  *
  * Since: 0.1
  */
@@ -326,8 +330,8 @@ gst_vkgdr_function_get_module (GstVkgdrFunction *function)
  * gst_vkgdr_function_get_entry:
  * @function: a function
  *
- * Returns: (transfer none): its name as the module has it, which for C++
- *   linkage is the mangled one
+ * Returns: (transfer none): its name in the module; with C++ linkage, this is
+ *   the mangled name
  *
  * Since: 0.1
  */
@@ -350,8 +354,8 @@ copy_numbers (const GArray *numbers, guint *n)
  * gst_vkgdr_function_has_param_info:
  * @function: a function
  *
- * Returns: whether its parameters are known; not so where neither the driver
- *   (before CUDA 12.4) nor the image tells
+ * Returns: whether the sizes of its parameters are known; they are unknown if
+ *   the driver is older than CUDA 12.4 and the image is not PTX
  *
  * Since: 0.1
  */
@@ -366,12 +370,11 @@ gst_vkgdr_function_has_param_info (GstVkgdrFunction *function)
 /**
  * gst_vkgdr_function_get_param_sizes:
  * @function: a function
- * @n_params: (out): how many there are
+ * @n_params: (out): the number of parameters
  *
  * Returns: (transfer full) (nullable) (array length=n_params): the sizes of its
- *   parameters in bytes, which the caller frees with g_free(), or %NULL where
- *   there are none, or where neither the driver (before CUDA 12.4) nor the
- *   image tells
+ *   parameters in bytes, to be freed with g_free(), or %NULL if there are no
+ *   parameters, or if gst_vkgdr_function_has_param_info() returns %FALSE
  *
  * Since: 0.1
  */
@@ -387,11 +390,12 @@ gst_vkgdr_function_get_param_sizes (GstVkgdrFunction *function, guint *n_params)
 /**
  * gst_vkgdr_function_get_param_offsets:
  * @function: a function
- * @n_params: (out): how many there are
+ * @n_params: (out): the number of parameters
  *
- * Returns: (transfer full) (nullable) (array length=n_params): where the
- *   parameters lie in what gst_vkgdr_function_launch() takes, in bytes; %NULL
- *   as with gst_vkgdr_function_get_param_sizes()
+ * Returns: (transfer full) (nullable) (array length=n_params): the offsets in
+ *   bytes of the parameters in the arguments of gst_vkgdr_function_launch(), to
+ *   be freed with g_free(); %NULL if gst_vkgdr_function_get_param_sizes()
+ *   returns %NULL
  *
  * Since: 0.1
  */
@@ -428,16 +432,15 @@ find_attribute (
 /**
  * gst_vkgdr_function_get_attribute:
  * @function: a function
- * @attribute: name of an attribute as CUDA's documentation has it behind
- *   `CU_FUNC_ATTRIBUTE_`: "num-regs", or the same in capitals and with
- *   underscores
+ * @attribute: the name of an attribute in CUDA's documentation without
+ *   `CU_FUNC_ATTRIBUTE_`: "NUM_REGS", or "num-regs"
  * @error: return location for a #GError
  *
- * Asks the driver for an attribute.
+ * Gets an attribute from the driver.
  *
- * Returns: its value; -1 with @error set to %GST_VKGDR_ERROR_NOT_FOUND where
- *   there is no such attribute, and to %GST_VKGDR_ERROR_FAILED where the driver
- *   does not have it
+ * Returns: the value; -1 with @error set to %GST_VKGDR_ERROR_NOT_FOUND if there
+ *   is no such attribute, or to %GST_VKGDR_ERROR_FAILED if the driver does not
+ *   support it
  *
  * Since: 0.1
  */
@@ -472,7 +475,8 @@ gst_vkgdr_function_get_attribute (
  * @value: the value
  * @error: return location for a #GError
  *
- * Sets an attribute; those that describe the function cannot be set.
+ * Sets an attribute. The other attributes only describe the function, and
+ * cannot be set.
  *
  * Returns: %FALSE with @error set on failure
  *
@@ -506,9 +510,10 @@ gst_vkgdr_function_set_attribute (GstVkgdrFunction *function,
  * @shared: bytes of dynamic shared memory of a block
  * @error: return location for a #GError
  *
- * Asks the driver for the block size that keeps the device busiest.
+ * Gets the block size with which the kernel uses most of the device, as
+ * computed by the driver.
  *
- * Returns: threads of a block; 0 with @error set on failure
+ * Returns: the number of threads of a block; 0 with @error set on failure
  *
  * Since: 0.1
  */
@@ -540,11 +545,12 @@ gst_vkgdr_function_get_good_block_size (
  * @shared: bytes of dynamic shared memory of a block
  * @error: return location for a #GError
  *
- * Tells how many blocks run at once on each multiprocessor. Times the threads
- * of a block, and by "max-threads-per-multiprocessor"
- * (gst_vkgdr_device_get_attribute()), this is the occupancy.
+ * Gets the number of blocks that can run on a multiprocessor at the same time.
+ * The occupancy is this number times @block_size, divided by the device's
+ * attribute "max-threads-per-multiprocessor"
+ * (gst_vkgdr_device_get_attribute()).
  *
- * Returns: how many there are; -1 with @error set on failure
+ * Returns: the number of blocks; -1 with @error set on failure
  *
  * Since: 0.1
  */
@@ -648,7 +654,8 @@ check_shape (GstVkgdrFunction *self, const guint grid[3], const guint block[3],
   return FALSE;
 }
 
-/* Where there is no telling, the driver takes the arguments in one piece. */
+/* For parameters of unknown sizes: the driver takes the arguments in one piece.
+ */
 static gboolean
 launch_packed (GstVkgdrFunction *self, GstVkgdrStream *stream,
     const guint grid[3], const guint block[3], guint shared, guint8 *arguments,
@@ -691,19 +698,20 @@ launch_listed (GstVkgdrFunction *self, GstVkgdrStream *stream,
  * @block_y: threads of a block in y
  * @block_z: threads of a block in z
  * @shared: bytes of dynamic shared memory of a block
- * @arguments: (array length=size) (nullable): the arguments, as a structure of
- *   C has them: each where gst_vkgdr_function_get_param_offsets() says
- * @size: bytes of @arguments, which are copied
+ * @arguments: (array length=size) (nullable): the arguments, laid out as in a C
+ *   structure: each one at its offset of gst_vkgdr_function_get_param_offsets()
+ * @size: the size of @arguments in bytes; they are copied
  * @error: return location for a #GError
  *
- * Queues a launch on @stream, and returns. Order is the caller's affair:
- * gst_vkgdr_memory_begin_access() on all memory that it uses before,
- * gst_vkgdr_memory_end_access() behind.
+ * Queues a launch on @stream, and does not wait for it. The caller has to order
+ * it with other work: it must call gst_vkgdr_memory_begin_access() before this
+ * function and gst_vkgdr_memory_end_access() after it, for each memory that the
+ * kernel uses.
  *
- * Returns: %FALSE with @error set where the arguments or the block do not fit
- *   (%GST_VKGDR_ERROR_ARGUMENT) or the launch failed
- *   (%GST_VKGDR_ERROR_FAILED). What goes wrong on the device is told by a later
- *   call
+ * Returns: %FALSE with @error set if the arguments or the block do not fit
+ *   (%GST_VKGDR_ERROR_ARGUMENT), or if the launch failed
+ *   (%GST_VKGDR_ERROR_FAILED). Errors of the running kernel are reported by a
+ *   later call
  *
  * Since: 0.1
  */

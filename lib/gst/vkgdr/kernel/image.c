@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * kernel/image.c: what a file of kernel code is, and what PTX says of itself
+ * kernel/image.c: the kind of a file of kernel code, and the kernels in PTX
+ * text
  *
- * Looks at bytes alone; knows neither driver nor compiler.
+ * Reads bytes only. Knows neither driver nor compiler.
  */
 
 #include <elf.h>
@@ -12,7 +13,8 @@
 #include "kernel/image.h"
 #include <gst/vkgdr/gstvkgdrerror.h>
 
-/* Bytes of a file: many times what the largest kernels have. */
+/* The largest size of a file in bytes, many times that of the largest kernels.
+ */
 #define IMAGE_MAX_FILE (64 * 1024 * 1024)
 
 #define FATBIN_MAGIC 0xba55ed50u
@@ -21,13 +23,13 @@ typedef struct {
   guint32 magic;
   guint16 version;
   guint16 header_size;
-  guint64 size; /* of what follows the header */
+  guint64 size; /* of the data after the header */
 } FatbinHeader;
 
 static gboolean
 image_is_text (const gchar *data, gsize size)
 {
-  /* A terminating zero is no part of the text. */
+  /* A terminating zero does not belong to the text. */
   while (size > 0 && data[size - 1] == '\0')
     size--;
   return size > 0 && g_utf8_validate (data, size, NULL);
@@ -160,7 +162,8 @@ ptx_skip (const gchar *p)
   }
 }
 
-/* A word: a name, a number or a directive with its dot; else one character. */
+/* Reads a word, which is a name, a number, a directive with its dot, or else
+ * one character. */
 static gsize
 ptx_measure (const gchar *p)
 {
@@ -179,7 +182,8 @@ ptx_is (const gchar *p, gsize length, const gchar *word)
   return strlen (word) == length && strncmp (p, word, length) == 0;
 }
 
-/* The name behind the next .entry from @p on, or NULL; it has @length. */
+/* Returns the name after the next .entry from @p on, or NULL. Sets its @length.
+ */
 static const gchar *
 ptx_find_entry (const gchar *p, gsize *length)
 {
@@ -208,7 +212,7 @@ gst_vkgdr_image_list_ptx_entries (const gchar *ptx)
   return (gchar **) g_ptr_array_free (names, FALSE);
 }
 
-/* The bytes of a type such as .f32, or 0 for another word. */
+/* Returns the size of a type such as .f32 in bytes, or 0 for another word. */
 static gsize
 ptx_measure_type (const gchar *p, gsize length)
 {
@@ -223,8 +227,8 @@ ptx_measure_type (const gchar *p, gsize length)
   return 0;
 }
 
-/* Reads .param .align 8 .b8 name[264], and .param .f32 name, up to a comma or
- * the end of the list. Returns where it ends. */
+/* Reads a parameter, such as .param .align 8 .b8 name[264] or .param .f32 name,
+ * up to a comma or the end of the list. Returns its end. */
 static const gchar *
 ptx_read_param (const gchar *p, gsize *size)
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * kernel/image.h: what a file of kernel code is, and what PTX says of itself
+ * kernel/image.h: the kind of a file of kernel code, and the kernels in PTX
+ * text
  *
- * Looks at bytes alone; knows neither driver nor compiler.
+ * Reads bytes only. Knows neither driver nor compiler.
  */
 
 #ifndef __GST_VKGDR_IMAGE_H__
@@ -16,29 +17,31 @@ typedef enum {
   GST_VKGDR_IMAGE_UNKNOWN,
   GST_VKGDR_IMAGE_SOURCE,
   GST_VKGDR_IMAGE_PTX,
-  GST_VKGDR_IMAGE_CUBIN, /* any ELF file: softcuda's images too */
+  GST_VKGDR_IMAGE_CUBIN, /* any ELF file, also an image of softcuda */
   GST_VKGDR_IMAGE_FATBIN
 } GstVkgdrImageKind;
 
-/* The content of a regular file of a bounded size, of whatever kind; NULL with
- * GST_VKGDR_ERROR_NOT_FOUND where it cannot be read. */
+/* Returns the content of a regular file of any kind and of a limited size, or
+ * NULL with GST_VKGDR_ERROR_NOT_FOUND if it cannot be read. */
 GBytes *gst_vkgdr_image_read (const gchar *path, GError **error);
 
 GstVkgdrImageKind gst_vkgdr_image_get_kind (GBytes *image);
 
-/* FALSE with GST_VKGDR_ERROR_IMAGE where @image is of no kind. */
+/* Returns FALSE with GST_VKGDR_ERROR_IMAGE if @image is of no known kind. */
 gboolean gst_vkgdr_image_check_kind (
     GBytes *image, const gchar *name, GError **error);
 
-/* Whether everything that a cubin's or a fatbin's headers point at is there:
- * the driver is not told an image's size, and reads on. */
+/* Returns whether a cubin or a fatbin has all the data that its headers refer
+ * to. The driver does not know the size of an image, and would read beyond its
+ * end. */
 gboolean gst_vkgdr_image_is_complete (GBytes *image);
 
-/* The kernels that PTX text defines, in its order; ends with NULL. */
+/* Returns the names of the kernels in PTX text, in their order,
+ * NULL-terminated. */
 gchar **gst_vkgdr_image_list_ptx_entries (const gchar *ptx);
 
-/* The sizes of @entry's parameters, gsize each; NULL where @ptx does not have
- * it. */
+/* Returns the sizes (gsize) of the parameters of @entry, or NULL if @ptx does
+ * not have it. */
 GArray *gst_vkgdr_image_read_ptx_params (const gchar *ptx, const gchar *entry);
 
 G_END_DECLS

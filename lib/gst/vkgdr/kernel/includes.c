@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * kernel/includes.c: the files that a source includes, directly or not
+ * kernel/includes.c: the files that a source includes, directly or indirectly
  *
- * Their content is part of what an image is made of, so it is part of the key
- * in the cache, and a filter watches them. Knows no compiler.
+ * An image depends on their content, so it is a part of the key of the cache,
+ * and a filter watches these files. Knows no compiler.
  */
 
 #include <sys/stat.h>
@@ -13,7 +13,7 @@
 #include "kernel/file.h"
 #include "kernel/includes.h"
 
-/* Bytes of one included file, and of all together; and how many there may be.
+/* Limits: bytes of one included file, bytes of all of them, and their number.
  * All headers of a CUDA toolkit together have less. */
 #define INCLUDES_MAX_FILE (16 * 1024 * 1024)
 #define INCLUDES_MAX_TOTAL (64 * 1024 * 1024)
@@ -26,13 +26,13 @@ typedef struct {
   guint64 total; /* bytes */
 } Search;
 
-/* Takes @path. Tells in *@exists whether there is a file. */
+/* Takes ownership of @path. Sets *@exists if the file exists. */
 static void
 search_path (Search *search, gchar *path, gboolean *exists)
 {
   struct stat st;
 
-  /* Compilers pass by folders of that name. */
+  /* Compilers ignore folders of that name. */
   if (stat (path, &st) != 0 || S_ISDIR (st.st_mode)) {
     g_free (path);
     return;
@@ -82,13 +82,13 @@ search_source (
     search_name (search, source->includes->pdata[i], folder);
 }
 
-/* Adds what a file includes itself. */
+/* Adds the files that a file includes itself. */
 static void
 search_content (Search *search, const gchar *path, GBytes *content)
 {
   gsize size;
   const gchar *data = g_bytes_get_data (content, &size);
-  /* There may be no data where the file is empty. */
+  /* The data may be NULL if the file is empty. */
   gchar *text = g_strndup (data ? data : "", size);
   gchar *folder = g_path_get_dirname (path);
   GstVkgdrSource *source = gst_vkgdr_source_scan (text);
@@ -116,7 +116,7 @@ search_file (Search *search, const gchar *path, GError **error)
   return TRUE;
 }
 
-/* Files that are found are added at the end, where the loop comes to them. */
+/* Files that are found are added at the end, so the loop reads them later. */
 static gboolean
 search_files (Search *search, GError **error)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * kernel/kernel-private.h: what the room kernel offers to the other rooms
+ * kernel/kernel-private.h: the interface of the room kernel for the other rooms
  *
- * A buffer as a kernel sees it, and launches of functions.
+ * Descriptions of buffers for kernels, and launches of functions.
  */
 
 #ifndef __GST_VKGDR_KERNEL_PRIVATE_H__

@@ -2,9 +2,9 @@
  *
  * kernel/kernel.c: a CUDA kernel that works on video frames, or on samples
  *
- * The public object: makes a module of a source, an image or a file, and
- * launches it on buffers. Knows nothing of elements, nor of what its buffers
- * are ordered with.
+ * The public object. It makes a module from a source, an image or a file, and
+ * launches its function on buffers. Knows nothing of elements, nor of the order
+ * of accesses to the buffers.
  */
 
 #include "kernel/compiler.h"
@@ -23,12 +23,12 @@
  *
  * A #GstVkgdrKernel is a function of a CUDA source or of a compiled image. Its
  * first two parameters are `VkgdrFrame in, VkgdrFrame out`, or, for audio and
- * bytes, `VkgdrSamples in, VkgdrSamples out`, as vkgdr/kernel.h declares them;
- * that header also says how sources are compiled, and what further parameters
- * may be.
+ * bytes, `VkgdrSamples in, VkgdrSamples out`, which vkgdr/kernel.h declares.
+ * That header also explains how sources are compiled, and which further
+ * parameters are possible.
  *
- * Once its block and grid are set, where they are set at all, a kernel does not
- * change, and may be run from any thread, on several streams at once.
+ * A kernel may be run from any thread, and on several streams at once. The
+ * functions that set its block, grid and tile must be called before that.
  *
  * Since: 0.1
  */
@@ -38,25 +38,25 @@ GST_DEBUG_CATEGORY_STATIC (gst_vkgdr_kernel_debug);
 
 /* The parameters that are buffers: in and out. */
 #define KERNEL_N_BUFFERS 2
-/* Parameters behind the buffers that are on the stack; more are rare, and go to
- * the heap. */
+/* Up to this number of parameters after the buffers, their values are on the
+ * stack, otherwise on the heap. */
 #define KERNEL_FEW_PARAMS 30
-/* What CUDA allows at most, in bytes, for all parameters of a kernel together.
- * Where the sizes of parameters are not known, every argument is followed by as
- * many zero bytes, so that the driver cannot read beyond them. */
+/* The largest size in bytes that CUDA allows for all parameters of a kernel
+ * together. If the sizes of the parameters are unknown, this number of zeros
+ * follows the arguments, so that the driver cannot read beyond them. */
 #define KERNEL_MAX_PARAM_BYTES 32768
 
 struct _GstVkgdrKernel {
   GstObject parent;
 
-  GstVkgdrFunction *function; /* NULL until a constructor of ours is through */
-  GstVkgdrShape shape;        /* that is asked for */
-  gsize buffer_size; /* of VkgdrFrame or VkgdrSamples, whichever it takes; 0
-                      * where there is no telling */
+  GstVkgdrFunction *function; /* NULL until a constructor has succeeded */
+  GstVkgdrShape shape;        /* as set by the user */
+  gsize buffer_size; /* of VkgdrFrame or VkgdrSamples, which it takes; 0 if
+                      * unknown */
   gboolean may_run_in_place;
 };
 
-/* A language binding can make an object without our constructors. */
+/* A language binding can create an object without these constructors. */
 #define KERNEL_IS_LOADED(kernel) \
   (GST_IS_VKGDR_KERNEL (kernel) && (kernel)->function != NULL)
 
@@ -131,16 +131,16 @@ kernel_set_buffer_size (GstVkgdrKernel *self, GError **error)
  * gst_vkgdr_kernel_new_from_image:
  * @context: a context
  * @image: PTX text, a cubin or a fatbin
- * @name: (nullable): what messages call the image
+ * @name: (nullable): the name of the image in messages
  * @entry: (nullable): the kernel's name, or %NULL for the only one
  * @error: return location for a #GError
  *
- * Loads a kernel from what a compiler made. The image is copied.
+ * Loads a kernel from a compiled image, which is copied.
  *
- * Fails with %GST_VKGDR_ERROR_IMAGE where it does not fit the device, with
- * %GST_VKGDR_ERROR_NOT_FOUND where it has no such kernel, or several and @entry
- * is %NULL, and with %GST_VKGDR_ERROR_ARGUMENT where the kernel's first two
- * parameters are neither `VkgdrFrame` nor `VkgdrSamples`.
+ * Fails with %GST_VKGDR_ERROR_IMAGE if the image does not fit the device, with
+ * %GST_VKGDR_ERROR_NOT_FOUND if it does not have the kernel, or has several
+ * kernels and @entry is %NULL, and with %GST_VKGDR_ERROR_ARGUMENT if the first
+ * two parameters of the kernel are neither `VkgdrFrame` nor `VkgdrSamples`.
  *
  * Returns: (transfer full) (nullable): the kernel, or %NULL with @error set
  *
@@ -172,8 +172,8 @@ gst_vkgdr_kernel_new_from_image (GstVkgdrContext *context, GBytes *image,
   return self;
 }
 
-/* Takes @image, which may be NULL with @error set, and was compiled from @text
- * unless that is NULL. */
+/* Takes ownership of @image. If it is NULL, @error is set. If @text is not
+ * NULL, the image was compiled from it. */
 static GstVkgdrKernel *
 kernel_new_compiled (GstVkgdrContext *context, GBytes *image, const gchar *text,
     const gchar *name, const gchar *entry, GError **error)
@@ -199,11 +199,11 @@ kernel_new_compiled (GstVkgdrContext *context, GBytes *image, const gchar *text,
  * gst_vkgdr_kernel_new_from_source:
  * @context: a context
  * @source: CUDA C++ source
- * @name: (nullable): what messages call the source
+ * @name: (nullable): the name of the source in messages
  * @entry: (nullable): the kernel's name, or %NULL for the only one
  * @error: return location for a #GError
  *
- * As gst_vkgdr_kernel_new_from_source_with_options(), without options.
+ * The same as gst_vkgdr_kernel_new_from_source_with_options() without options.
  *
  * Returns: (transfer full) (nullable): the kernel, or %NULL with @error set
  *
@@ -221,21 +221,21 @@ gst_vkgdr_kernel_new_from_source (GstVkgdrContext *context, const gchar *source,
  * gst_vkgdr_kernel_new_from_source_with_options:
  * @context: a context
  * @source: CUDA C++ source, of 8 MiB at most
- * @name: (nullable): what messages call the source
+ * @name: (nullable): the name of the source in messages
  * @entry: (nullable): the kernel's name, or %NULL for the only one
  * @options: (nullable): macros, folders of headers and options
  * @error: return location for a #GError
  *
- * Compiles a kernel. `vkgdr/kernel.h` is included in front of the source. What
- * was compiled is kept on disk and taken from there the next time, as long as
- * the source, the files that it includes, the options and the compiler are the
- * same. VKGDR_CACHE_DIR names the folder.
+ * Compiles a kernel. `vkgdr/kernel.h` is included in front of the source. The
+ * compiled image is kept on disk, and used again as long as the source, the
+ * files that it includes, the options and the compiler are the same.
+ * VKGDR_CACHE_DIR names the folder.
  *
- * Fails with %GST_VKGDR_ERROR_COMPILE and the compiler's log where the source
- * does not compile, with %GST_VKGDR_ERROR_NO_DRIVER where there is no compiler,
- * with %GST_VKGDR_ERROR_ARGUMENT where the source is too long, with
- * %GST_VKGDR_ERROR_NOT_FOUND where it includes what is not a regular file, and
- * as gst_vkgdr_kernel_new_from_image() does.
+ * Fails with %GST_VKGDR_ERROR_COMPILE and the compiler's log if the source does
+ * not compile, with %GST_VKGDR_ERROR_NO_DRIVER if there is no compiler, with
+ * %GST_VKGDR_ERROR_ARGUMENT if the source is too long, with
+ * %GST_VKGDR_ERROR_NOT_FOUND if it includes something that is not a regular
+ * file, and with the errors of gst_vkgdr_kernel_new_from_image().
  *
  * Returns: (transfer full) (nullable): the kernel, or %NULL with @error set
  *
@@ -265,7 +265,7 @@ gst_vkgdr_kernel_new_from_source_with_options (GstVkgdrContext *context,
  * @entry: (nullable): the kernel's name, or %NULL for the only one
  * @error: return location for a #GError
  *
- * As gst_vkgdr_kernel_new_from_file_with_options(), without options.
+ * The same as gst_vkgdr_kernel_new_from_file_with_options() without options.
  *
  * Returns: (transfer full) (nullable): the kernel, or %NULL with @error set
  *
@@ -288,13 +288,13 @@ gst_vkgdr_kernel_new_from_file (GstVkgdrContext *context, const gchar *path,
  * @error: return location for a #GError
  *
  * Loads a kernel from a regular file of 64 MiB at most; a source has 8 MiB at
- * most. The content of a file tells what it is, not its name. Headers that a
- * source includes are searched beside it first.
+ * most. The kind of a file is detected from its content, not from its name.
+ * Headers that a source includes are searched in its own folder first.
  *
- * Fails with %GST_VKGDR_ERROR_NOT_FOUND where the file cannot be read, with
- * %GST_VKGDR_ERROR_IMAGE where it is none of these, and as
+ * Fails with %GST_VKGDR_ERROR_NOT_FOUND if the file cannot be read, with
+ * %GST_VKGDR_ERROR_IMAGE if it is of no such kind, and with the errors of
  * gst_vkgdr_kernel_new_from_source_with_options() and
- * gst_vkgdr_kernel_new_from_image() do.
+ * gst_vkgdr_kernel_new_from_image().
  *
  * Returns: (transfer full) (nullable): the kernel, or %NULL with @error set
  *
@@ -324,18 +324,17 @@ gst_vkgdr_kernel_new_from_file_with_options (GstVkgdrContext *context,
  * @options: (nullable): the options for it
  * @error: return location for a #GError
  *
- * Lists the files that a source includes, directly or not: what else to watch
- * for changes. Headers of a CUDA toolkit are not among them. Conditions are not
- * evaluated, so files that are included under any condition are in the list.
- * The source need not compile.
+ * Lists the files that a source includes, directly or indirectly, for example
+ * to watch them for changes. Headers of a CUDA toolkit are not in the list.
+ * Conditions are not evaluated, so files that are included under any condition
+ * are in the list. The source does not have to compile.
  *
  * Needs no device. Thread-safe.
  *
  * Returns: (transfer full) (nullable) (array zero-terminated=1)
- *   (element-type filename): the paths, none where the file is not a source, or
- *   %NULL with @error set to %GST_VKGDR_ERROR_NOT_FOUND where a file cannot be
- *   read, or to %GST_VKGDR_ERROR_IMAGE where @path is nothing that can be
- * loaded
+ *   (element-type filename): the paths, which are none if the file is not a
+ *   source; or %NULL with @error set to %GST_VKGDR_ERROR_NOT_FOUND if a file
+ *   cannot be read, or to %GST_VKGDR_ERROR_IMAGE if @path cannot be loaded
  *
  * Since: 0.2
  */
@@ -371,8 +370,8 @@ gst_vkgdr_kernel_list_include_files (
  * gst_vkgdr_kernel_get_entry:
  * @kernel: a kernel
  *
- * Returns: (transfer none): the name of its function as the module has it,
- *   which for C++ linkage is the mangled one
+ * Returns: (transfer none): the name of its function in the module; with C++
+ *   linkage, this is the mangled name
  *
  * Since: 0.1
  */
@@ -389,8 +388,8 @@ gst_vkgdr_kernel_get_entry (GstVkgdrKernel *kernel)
  * @kernel: a kernel
  *
  * Returns: whether gst_vkgdr_kernel_run() can run it: its first two parameters
- *   are `VkgdrFrame`, or neither the driver (before CUDA 12.4) nor the image
- *   tells
+ *   are `VkgdrFrame`, or are unknown, because the driver is older than CUDA
+ *   12.4 and the image is not PTX
  *
  * Since: 0.1
  */
@@ -407,8 +406,8 @@ gst_vkgdr_kernel_takes_frames (GstVkgdrKernel *kernel)
  * @kernel: a kernel
  *
  * Returns: whether gst_vkgdr_kernel_run_samples() can run it: its first two
- *   parameters are `VkgdrSamples`, or neither the driver (before CUDA 12.4) nor
- *   the image tells
+ *   parameters are `VkgdrSamples`, or are unknown, because the driver is older
+ *   than CUDA 12.4 and the image is not PTX
  *
  * Since: 0.1
  */
@@ -425,11 +424,11 @@ gst_vkgdr_kernel_takes_samples (GstVkgdrKernel *kernel)
  * gst_vkgdr_kernel_may_run_in_place:
  * @kernel: a kernel
  *
- * Tells whether the kernel does the same where its output is its input, of the
- * same format and size. Its source says so with `#pragma vkgdr in-place`; a
- * compiled image cannot.
+ * Checks whether the kernel gives the same result if its output is its input,
+ * in the same format and size. A source declares this with
+ * `#pragma vkgdr in-place`; a compiled image cannot declare it.
  *
- * Returns: whether it says so
+ * Returns: whether the source declares it
  *
  * Since: 0.1
  */
@@ -446,15 +445,16 @@ gst_vkgdr_kernel_may_run_in_place (GstVkgdrKernel *kernel)
 /**
  * gst_vkgdr_kernel_set_block_size:
  * @kernel: a kernel that does not run yet
- * @x: threads of a block in x, or 0: chosen for the kernel and the device
+ * @x: threads of a block in x, or 0: the library chooses
  * @y: threads of a block in y; 0 counts as 1
  * @error: return location for a #GError
  *
- * Sets the blocks that a launch is divided into. Those that are chosen have as
- * many threads as keep the device busy, 256 at the most; for frames, in rows of
- * 32. To be called before the kernel is run, by one thread.
+ * Sets the size of the blocks of a launch. By default, the library chooses the
+ * number of threads with which the driver expects the best use of the device,
+ * but at most 256; for frames, they are in rows of 32. Must be called before
+ * the kernel is run, and by one thread only.
  *
- * Returns: %FALSE with @error set (%GST_VKGDR_ERROR_ARGUMENT) where the kernel
+ * Returns: %FALSE with @error set (%GST_VKGDR_ERROR_ARGUMENT) if the kernel
  *   cannot have such blocks on its device
  *
  * Since: 0.1
@@ -475,18 +475,18 @@ gst_vkgdr_kernel_set_block_size (
 /**
  * gst_vkgdr_kernel_set_grid_size:
  * @kernel: a kernel that does not run yet
- * @x: blocks in x, or 0: as many as it takes to have a thread for each pixel,
- *   or sample, or tile of the output
+ * @x: blocks in x, or 0: enough for one thread for each pixel, sample or tile
+ *   of the output
  * @y: blocks in y; 0 counts as 1
  * @error: return location for a #GError
  *
- * Sets the number of blocks. A kernel with a given grid has to see to it by
- * itself that all of the output is covered: its threads go on by the grid's
- * width and height until they leave it. To be called before the kernel is run,
- * by one thread.
+ * Sets the number of blocks. The kernel then has to cover the whole output
+ * itself: each thread has to work on further pixels, at distances of the width
+ * and height of the grid, until it has left the output. Must be called before
+ * the kernel is run, and by one thread only.
  *
- * Returns: %FALSE with @error set (%GST_VKGDR_ERROR_ARGUMENT) where CUDA has no
- *   such grids
+ * Returns: %FALSE with @error set (%GST_VKGDR_ERROR_ARGUMENT) if CUDA does not
+ *   support such a grid
  *
  * Since: 0.1
  */
@@ -506,13 +506,13 @@ gst_vkgdr_kernel_set_grid_size (
 /**
  * gst_vkgdr_kernel_set_tile_size:
  * @kernel: a kernel that does not run yet
- * @x: pixels in a row, or samples, that each thread sees to; 0 counts as 1
- * @y: rows that each thread sees to; 0 counts as 1
+ * @x: pixels in a row, or samples, that each thread writes; 0 counts as 1
+ * @y: rows that each thread writes; 0 counts as 1
  *
- * Tells how much of the output a thread covers, so that no more threads are
- * launched than it takes. Sources say so with `#pragma vkgdr tile 4x2`; this is
- * for images, which cannot. To be called before the kernel is run, by one
- * thread.
+ * Sets how much of the output each thread writes, so that no more threads are
+ * launched than necessary. A source declares this with
+ * `#pragma vkgdr tile 4x2`. This function is for images, which cannot declare
+ * it. Must be called before the kernel is run, and by one thread only.
  *
  * Since: 0.1
  */
@@ -528,11 +528,10 @@ gst_vkgdr_kernel_set_tile_size (GstVkgdrKernel *kernel, guint x, guint y)
 /**
  * gst_vkgdr_kernel_get_tile_size:
  * @kernel: a kernel
- * @x: (out): pixels in a row, or samples, that each thread sees to
- * @y: (out): rows that each thread sees to
+ * @x: (out): pixels in a row, or samples, that each thread writes
+ * @y: (out): rows that each thread writes
  *
- * Tells what a thread of the kernel sees to, 1 by 1 where nobody said
- * otherwise.
+ * Gets how much of the output each thread writes. The default is 1 by 1.
  *
  * Since: 0.1
  */
@@ -548,7 +547,8 @@ gst_vkgdr_kernel_get_tile_size (GstVkgdrKernel *kernel, guint *x, guint *y)
 
 /* --- parameters ---------------------------------------------------------- */
 
-/* Of the parameters behind the buffers; NULL where there is no telling. */
+/* Returns the sizes of the parameters after the buffers, or NULL if they are
+ * unknown. */
 static const gsize *
 kernel_get_param_sizes (GstVkgdrKernel *self, guint *n_params)
 {
@@ -558,8 +558,8 @@ kernel_get_param_sizes (GstVkgdrKernel *self, guint *n_params)
   return sizes ? &g_array_index (sizes, gsize, KERNEL_N_BUFFERS) : NULL;
 }
 
-/* Bytes of the arguments for @params as they are launched. Where the sizes of
- * parameters are not known, zeros follow. */
+/* Returns the bytes that the arguments for @params need. If the sizes of the
+ * parameters are unknown, zeros follow the arguments. */
 static gsize
 kernel_measure_params (GstVkgdrKernel *self, const GstStructure *params)
 {
@@ -583,13 +583,14 @@ kernel_pack_params (GstVkgdrKernel *self, const GstStructure *params,
 /**
  * gst_vkgdr_kernel_get_param_sizes:
  * @kernel: a kernel
- * @n_params: (out): how many there are
+ * @n_params: (out): the number of parameters
  *
- * The sizes in bytes of the parameters behind the two buffers.
+ * Gets the sizes in bytes of the parameters after the two buffers.
  *
- * Returns: (transfer full) (nullable) (array length=n_params): the sizes, which
- *   the caller frees with g_free(), or %NULL where there are none, or where
- *   neither the driver (before CUDA 12.4) nor the image tells
+ * Returns: (transfer full) (nullable) (array length=n_params): the sizes, to be
+ *   freed with g_free(), or %NULL if there are no such parameters, or if they
+ *   are unknown, because the driver is older than CUDA 12.4 and the image is
+ *   not PTX
  *
  * Since: 0.1
  */
@@ -608,16 +609,17 @@ gst_vkgdr_kernel_get_param_sizes (GstVkgdrKernel *kernel, guint *n_params)
 /**
  * gst_vkgdr_kernel_check_params:
  * @kernel: a kernel
- * @params: (nullable): the arguments behind the two buffers
+ * @params: (nullable): the arguments after the two buffers
  * @error: return location for a #GError
  *
- * Checks number, types and sizes of the fields of @params, which are the
- * kernel's further arguments in their order; their names serve messages alone.
- * vkgdr/kernel.h has the table of what fits what. The driver knows sizes and
- * not types: an integer given for a float cannot be told from a right one.
+ * Checks the number, types and sizes of the fields of @params. They are the
+ * further arguments of the kernel, in their order; their names are only used in
+ * messages. vkgdr/kernel.h has a table of the types that fit each parameter.
+ * The driver knows the sizes of parameters, but not their types, so an integer
+ * of the same size as a float is not detected as an error.
  *
- * Returns: whether the kernel can be run with them; else %FALSE with @error set
- *   to %GST_VKGDR_ERROR_ARGUMENT
+ * Returns: %TRUE if the kernel can be run with them, otherwise %FALSE with
+ *   @error set to %GST_VKGDR_ERROR_ARGUMENT
  *
  * Since: 0.1
  */
@@ -649,8 +651,9 @@ kernel_launch (GstVkgdrKernel *self, GstVkgdrStream *stream,
       self->function, stream, grid, block, 0, arguments, NULL, error);
 }
 
-/* Lists in @arguments where each argument is, as cuLaunchKernel takes them, and
- * launches. Behind the @n_slots slots, @n_zeros times the same zeros. */
+/* Fills @arguments with the address of each argument, as cuLaunchKernel ()
+ * needs it, and launches. The @n_slots slots are followed by @n_zeros addresses
+ * of the same zeros. */
 static gboolean
 kernel_launch_slots (GstVkgdrKernel *self, GstVkgdrStream *stream, gpointer in,
     gpointer out, guint8 *slots, guint n_slots, gsize n_zeros, void **arguments,
@@ -666,8 +669,8 @@ kernel_launch_slots (GstVkgdrKernel *self, GstVkgdrStream *stream, gpointer in,
   return kernel_launch (self, stream, shape, arguments, error);
 }
 
-/* With arguments on the heap. Where the parameters' sizes are not known, the
- * driver may read beyond them. */
+/* Launches with arguments on the heap. If the sizes of the parameters are
+ * unknown, the driver may read beyond the arguments. */
 static gboolean
 kernel_launch_many (GstVkgdrKernel *self, GstVkgdrStream *stream, gpointer in,
     gpointer out, const GstStructure *params, const GstVkgdrShape *shape,
@@ -734,11 +737,12 @@ kernel_fill_output (GstVkgdrKernel *self, const VkgdrFrame *in,
  * @info: the format of a frame
  * @error: return location for a #GError
  *
- * Tells whether a kernel can be run on such frames: whether `VkgdrFrame` can
- * say where their samples lie. gst_vkgdr_kernel_list_formats() lists these
- * formats.
+ * Checks whether kernels can be run on such frames, that is, whether
+ * `VkgdrFrame` can describe the positions of their samples.
+ * gst_vkgdr_kernel_list_formats() lists these formats.
  *
- * Returns: %FALSE with @error set (%GST_VKGDR_ERROR_ARGUMENT) where not
+ * Returns: %TRUE if they can, otherwise %FALSE with @error set
+ *   (%GST_VKGDR_ERROR_ARGUMENT)
  *
  * Since: 0.1
  */
@@ -759,22 +763,22 @@ gst_vkgdr_kernel_check_info (const GstVideoInfo *info, GError **error)
  * @output: another such buffer, or @input
  * @output_info: its format
  * @frame: number of the frame since the stream began
- * @params: (nullable): the arguments behind the frames, see
+ * @params: (nullable): the arguments after the frames, see
  *   gst_vkgdr_kernel_check_params()
  * @error: return location for a #GError
  *
- * Queues the kernel on @stream, once, over the size of @output, and returns.
- * Where planes lie is taken from #GstVideoMeta, and from the info where there
- * is none.
+ * Queues a launch over the size of @output on @stream, and does not wait for
+ * it. The positions of planes are those of the #GstVideoMeta, or of the info if
+ * a buffer has none.
  *
- * Order is the caller's affair: gst_vkgdr_memory_begin_access() on the memory
- * of both buffers before, gst_vkgdr_memory_end_access() behind.
+ * The caller has to order it with other work: it must call
+ * gst_vkgdr_memory_begin_access() before this function and
+ * gst_vkgdr_memory_end_access() after it, for the memory of both buffers.
  *
- * Returns: %FALSE with @error set where the kernel, a buffer or a parameter
- *   does not fit
- *   (%GST_VKGDR_ERROR_ARGUMENT) or the launch failed
- *   (%GST_VKGDR_ERROR_FAILED). What goes wrong on the device is told by a later
- *   call
+ * Returns: %FALSE with @error set if the kernel, a buffer or a parameter does
+ *   not fit (%GST_VKGDR_ERROR_ARGUMENT), or if the launch failed
+ *   (%GST_VKGDR_ERROR_FAILED). Errors of the running kernel are reported by a
+ *   later call
  *
  * Since: 0.1
  */
@@ -802,7 +806,7 @@ gst_vkgdr_kernel_run (GstVkgdrKernel *kernel, GstVkgdrStream *stream,
       || !gst_vkgdr_shape_choose (kernel->function, &kernel->shape, out.width,
           out.height, &shape, error))
     return FALSE;
-  /* A new buffer gets its time stamp later than its content. */
+  /* The time stamp of the output buffer may not be set yet. */
   out.time = in.time;
   return kernel_launch_with (kernel, stream, &in, &out, params, &shape, error);
 }
@@ -813,21 +817,21 @@ gst_vkgdr_kernel_run (GstVkgdrKernel *kernel, GstVkgdrStream *stream,
  * @stream: a stream of the kernel's context
  * @input: a buffer of one memory of type %GST_VKGDR_MEMORY_NAME
  * @output: another such buffer, or @input
- * @info: (nullable): the format of both, of interleaved channels; %NULL where
- *   they are no audio, and samples are bytes
+ * @info: (nullable): the format of both, with interleaved channels; %NULL if
+ *   they are not audio, so that samples are bytes
  * @frame: number of the buffer since the stream began
- * @params: (nullable): the arguments behind the buffers, see
+ * @params: (nullable): the arguments after the buffers, see
  *   gst_vkgdr_kernel_check_params()
  * @error: return location for a #GError
  *
- * Queues the kernel on @stream, once, over the samples of @output, and returns.
- * An empty output is no launch. Order is the caller's affair, as for
- * gst_vkgdr_kernel_run().
+ * Queues a launch over the samples of @output on @stream, and does not wait for
+ * it. If the output is empty, nothing is launched. The caller has to order it
+ * with other work, as for gst_vkgdr_kernel_run().
  *
- * Returns: %FALSE with @error set where the kernel, a buffer or a parameter
- *   does not fit (%GST_VKGDR_ERROR_ARGUMENT) or the launch failed
- *   (%GST_VKGDR_ERROR_FAILED). What goes wrong on the device is told by a later
- *   call
+ * Returns: %FALSE with @error set if the kernel, a buffer or a parameter does
+ *   not fit (%GST_VKGDR_ERROR_ARGUMENT), or if the launch failed
+ *   (%GST_VKGDR_ERROR_FAILED). Errors of the running kernel are reported by a
+ *   later call
  *
  * Since: 0.1
  */

@@ -2,8 +2,8 @@
  *
  * kernel/module.c: a loaded image
  *
- * Hands an image to the driver, reports what that says against it, and lists
- * what is in it. Functions are kernel/function.c's affair.
+ * Loads an image with the driver, reports the driver's errors, and lists the
+ * functions in the image. Functions are in kernel/function.c.
  */
 
 #include <string.h>
@@ -16,17 +16,17 @@
 /**
  * SECTION:gstvkgdrmodule
  * @title: GstVkgdrModule
- * @short_description: CUDA code of any kind, and its functions
+ * @short_description: loaded CUDA code
  *
- * A #GstVkgdrModule is CUDA code on a device: compiled from a source, or loaded
- * from what a compiler made. A #GstVkgdrFunction is a kernel of it, with
- * whatever parameters, and is launched with them. What it does to memory is
- * ordered by the caller: gst_vkgdr_memory_begin_access() before and
- * gst_vkgdr_memory_end_access() behind.
+ * A #GstVkgdrModule is CUDA code on a device, which was compiled from a source
+ * or loaded from a compiled image. A #GstVkgdrFunction is a kernel of it, with
+ * any parameters. The caller has to order a launch with other work: it must
+ * call gst_vkgdr_memory_begin_access() before it and
+ * gst_vkgdr_memory_end_access() after it, for each memory that the kernel uses.
  *
  * Kernels that work on frames are simpler to run as a #GstVkgdrKernel.
  *
- * Neither changes once it is made, and both may be used from any thread.
+ * Modules do not change. All functions may be called from any thread.
  *
  * Since: 0.1
  */
@@ -34,7 +34,8 @@
 /* Bytes for the driver's log of an image that it refuses. */
 #define LOG_SIZE 8192
 
-/* Results that blame the image rather than the device or the call. */
+/* Whether the image is the cause of the error, and not the device or the call.
+ */
 static gboolean
 is_image_error (CUresult result)
 {
@@ -89,8 +90,8 @@ load_image (GstVkgdrModule *self, const gchar *image, GError **error)
 
   self->handle = NULL;
   g_strchomp (log);
-  /* A driver that lacks file descriptors tells no more than that a call of the
-   * operating system failed, and the explanation names what has run out. */
+  /* If there are no more file descriptors, the driver only reports that a call
+   * of the operating system failed. The message then names what has run out. */
   if (is_image_error (result) || result == CUDA_ERROR_OPERATING_SYSTEM)
     set_image_error (self, result, log, error);
   else
@@ -129,7 +130,8 @@ list_module_entries (GstVkgdrModule *self)
   return (gchar **) g_ptr_array_free (names, FALSE);
 }
 
-/* NULL where there is no telling: an old driver, and no PTX to look into. */
+/* Returns NULL if the names are unknown: the driver is old, and the image is
+ * not PTX. */
 static gchar **
 list_entries (GstVkgdrModule *self, const gchar *ptx)
 {
@@ -148,7 +150,7 @@ typedef struct {
   CUmodule handle;
 } Unload;
 
-/* In the thread that may wait for the device, as unloading does. */
+/* Unloading waits for the device, so it is done in the thread that may wait. */
 static void
 unload_module (gpointer data)
 {
@@ -192,8 +194,8 @@ gst_vkgdr_module_init (GstVkgdrModule *self)
 {
 }
 
-/* With the context pushed: gives @image the zero byte that PTX text ends with,
- * since a GBytes need not have one. */
+/* Must be called with the context pushed. Adds the zero byte at the end that
+ * PTX text needs, because a GBytes may not have one. */
 static gboolean
 load_bytes (GstVkgdrModule *self, GBytes *image, GError **error)
 {
@@ -240,14 +242,14 @@ gst_vkgdr_module_load (GstVkgdrContext *context, GBytes *image,
  * gst_vkgdr_module_new_from_image:
  * @context: a context
  * @image: PTX text, a cubin or a fatbin
- * @label: (nullable): what messages call the image
+ * @label: (nullable): the name of the image in messages
  * @error: return location for a #GError
  *
- * Loads what a compiler made. The image is copied.
+ * Loads a compiled image, which is copied.
  *
  * Returns: (transfer full) (nullable): the module, or %NULL with @error set to
- *   %GST_VKGDR_ERROR_IMAGE, and the driver's log, where the image does not fit
- *   the device
+ *   %GST_VKGDR_ERROR_IMAGE if the image does not fit the device; the message
+ *   has the driver's log
  *
  * Since: 0.1
  */
@@ -313,10 +315,10 @@ gst_vkgdr_module_read (GstVkgdrContext *context, const gchar *path,
  * gst_vkgdr_module_new_from_source:
  * @context: a context
  * @source: CUDA C++ source
- * @label: (nullable): what messages call the source
+ * @label: (nullable): the name of the source in messages
  * @error: return location for a #GError
  *
- * As gst_vkgdr_module_new_from_source_with_options(), without options.
+ * The same as gst_vkgdr_module_new_from_source_with_options() without options.
  *
  * Returns: (transfer full) (nullable): the module, or %NULL with @error set
  *
@@ -334,17 +336,17 @@ gst_vkgdr_module_new_from_source (GstVkgdrContext *context, const gchar *source,
  * gst_vkgdr_module_new_from_source_with_options:
  * @context: a context
  * @source: CUDA C++ source, of 8 MiB at most
- * @label: (nullable): what messages call the source
+ * @label: (nullable): the name of the source in messages
  * @options: (nullable): macros, folders of headers and options
  * @error: return location for a #GError
  *
- * Compiles a source, as gst_vkgdr_kernel_new_from_source() does: what was
- * compiled is kept on disk, `vkgdr/kernel.h` is there, and functions have C's
- * names unless the source says otherwise.
+ * Compiles a source in the same way as gst_vkgdr_kernel_new_from_source(): the
+ * compiled image is kept on disk, `vkgdr/kernel.h` is included, and functions
+ * have C linkage unless the source declares it otherwise.
  *
  * Returns: (transfer full) (nullable): the module, or %NULL with @error set:
  *   %GST_VKGDR_ERROR_COMPILE with the compiler's log,
- *   %GST_VKGDR_ERROR_NO_DRIVER where there is no compiler, or an error of
+ *   %GST_VKGDR_ERROR_NO_DRIVER if there is no compiler, or an error of
  *   gst_vkgdr_module_new_from_image()
  *
  * Since: 0.2
@@ -377,7 +379,7 @@ gst_vkgdr_module_new_from_source_with_options (GstVkgdrContext *context,
  * @path: (type filename): a file of CUDA source, PTX, a cubin or a fatbin
  * @error: return location for a #GError
  *
- * As gst_vkgdr_module_new_from_file_with_options(), without options.
+ * The same as gst_vkgdr_module_new_from_file_with_options() without options.
  *
  * Returns: (transfer full) (nullable): the module, or %NULL with @error set
  *
@@ -398,13 +400,13 @@ gst_vkgdr_module_new_from_file (
  * @options: (nullable): macros, folders of headers and options for a source
  * @error: return location for a #GError
  *
- * Loads a regular file of 64 MiB at most; a source has 8 MiB at most. The
- * content of a file tells what it is, not its name. Headers that a source
- * includes are searched beside it first.
+ * Loads a regular file of 64 MiB at most; a source has 8 MiB at most. The kind
+ * of a file is detected from its content, not from its name. Headers that a
+ * source includes are searched in its own folder first.
  *
  * Returns: (transfer full) (nullable): the module, or %NULL with @error set:
- *   %GST_VKGDR_ERROR_NOT_FOUND where the file cannot be read,
- *   %GST_VKGDR_ERROR_IMAGE where it is none of these, or an error of
+ *   %GST_VKGDR_ERROR_NOT_FOUND if the file cannot be read,
+ *   %GST_VKGDR_ERROR_IMAGE if it is of no such kind, or an error of
  *   gst_vkgdr_module_new_from_source_with_options()
  *
  * Since: 0.2
@@ -433,7 +435,7 @@ gst_vkgdr_module_new_from_file_with_options (GstVkgdrContext *context,
  * gst_vkgdr_module_get_context:
  * @module: a module
  *
- * Returns: (transfer none): the context it is loaded in
+ * Returns: (transfer none): the context in which it is loaded
  *
  * Since: 0.1
  */
@@ -450,8 +452,8 @@ gst_vkgdr_module_get_context (GstVkgdrModule *module)
  * @module: a module
  *
  * Returns: (transfer full) (nullable) (array zero-terminated=1): the names of
- *   its functions, or %NULL where neither the driver (before CUDA 12.4) nor the
- *   image tells
+ *   its functions, or %NULL if they are unknown, because the driver is older
+ *   than CUDA 12.4 and the image is not PTX
  *
  * Since: 0.1
  */
@@ -466,16 +468,17 @@ gst_vkgdr_module_list_functions (GstVkgdrModule *module)
 /**
  * gst_vkgdr_module_get_global:
  * @module: a module
- * @symbol: name of a `__device__` or `__constant__` variable, as the image has
- *   it
- * @size: (out) (optional): its bytes
+ * @symbol: name of a `__device__` or `__constant__` variable in the image; with
+ *   C++ linkage, the mangled name
+ * @size: (out) (optional): its size in bytes
  * @error: return location for a #GError
  *
- * Finds a variable, which is there as long as the module. To use it as memory,
- * gst_vkgdr_allocator_alloc_wrapped() takes what begins at a multiple of 16.
+ * Finds a variable, which exists as long as the module.
+ * gst_vkgdr_allocator_alloc_wrapped() wraps it as memory, if its address is a
+ * multiple of 16.
  *
  * Returns: its device pointer; 0 with @error set to %GST_VKGDR_ERROR_NOT_FOUND
- *   where there is none of that name
+ *   if there is no variable of that name
  *
  * Since: 0.1
  */

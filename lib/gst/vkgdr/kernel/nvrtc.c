@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * kernel/nvrtc.c: loads NVRTC, or softcuda's library of the same interface,
- * and runs it
+ * kernel/nvrtc.c: loads NVRTC, or softcuda's library of the same interface, and
+ * runs it
  *
- * The prototypes are ABI facts of libnvrtc, written down here so that a build
+ * The prototypes follow the ABI of libnvrtc. They are here so that a build
  * needs no CUDA toolkit. Knows nothing of devices, caches and kernels.
  */
 
@@ -20,7 +20,7 @@ GST_DEBUG_CATEGORY_STATIC (gst_vkgdr_nvrtc_debug);
 
 typedef struct _nvrtcProgram *nvrtcProgram;
 
-/* nvrtcResult: 0 is success, and this one a source with errors. */
+/* nvrtcResult: 0 is success, and this value means errors in the source. */
 #define NVRTC_ERROR_COMPILATION 6
 
 /* X (function, need, arguments) */
@@ -44,10 +44,10 @@ typedef struct _nvrtcProgram *nvrtcProgram;
 
 struct _GstVkgdrNvrtc {
   gboolean software;
-  gchar *name; /* as the library was asked for */
+  gchar *name; /* by which the library was opened */
   gint major, minor;
   gboolean has_cubin;
-  GArray *archs; /* of gint; empty where the library cannot list them */
+  GArray *archs; /* of gint; empty if the library cannot list them */
 
   const char *(*nvrtcGetErrorString) (int result);
 #define NVRTC_FIELD(name, need, args) int (*name) args;
@@ -122,7 +122,7 @@ nvrtc_ask (GstVkgdrNvrtc *self, void *library)
   return TRUE;
 }
 
-/* Adds what was tried to @tried, for the error. */
+/* Adds the attempt to @tried, for the error. */
 static GstVkgdrNvrtc *
 nvrtc_open (const gchar *path, gboolean software, GPtrArray *tried)
 {
@@ -189,7 +189,7 @@ nvrtc_find (gint driver_major, GPtrArray *tried)
   if (named && *named)
     return nvrtc_open (named, FALSE, tried);
 
-  /* What is no newer than the driver first. */
+  /* Compilers that are newer than the driver are tried last. */
   for (newer = 0; !self && newer <= 1; newer++)
     for (i = 0; !self && i < G_N_ELEMENTS (nvrtc_sonames); i++)
       if ((nvrtc_sonames[i].major > driver_major) == newer)
@@ -303,7 +303,8 @@ gst_vkgdr_nvrtc_choose_arch (const GstVkgdrNvrtc *self, gint capability)
   gint best = 0;
   guint i;
 
-  /* A compiler too old to tell knows what its driver's devices need. */
+  /* A compiler that cannot list architectures is old, and knows those of the
+   * driver's devices. */
   if (archs->len == 0)
     return capability;
   for (i = 0; i < archs->len; i++) {
@@ -359,7 +360,7 @@ nvrtc_get_image (const GstVkgdrNvrtc *self, nvrtcProgram program,
   return NULL;
 }
 
-/* The compiler failed, and not because of the source. */
+/* The compiler failed, but the source is not the cause. */
 static void
 nvrtc_set_failed (const GstVkgdrNvrtc *self, GError **error, const gchar *name,
     int result, const gchar *log)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * kernel/nvrtc.h: NVIDIA's run-time compiler, or softcuda's, as a function
+ * kernel/nvrtc.h: compiles with NVIDIA's run-time compiler, or with softcuda's
  *
  * Knows nothing of devices, caches and kernels.
  */
@@ -14,30 +14,30 @@ G_BEGIN_DECLS
 
 typedef struct _GstVkgdrNvrtc GstVkgdrNvrtc;
 
-/* The compiler for a real device, or for the software one. @driver_version is
- * cuDriverGetVersion()'s: a compiler that is newer than the driver makes images
- * that it cannot load, so an older one is preferred. Loaded once for the
- * process. NULL with @error set where there
- * is none; the next call tries again. Thread-safe. */
+/* Returns the compiler for a GPU, or for the software device. It is loaded once
+ * in a process. @driver_version is that of cuDriverGetVersion (): the driver
+ * may not be able to load the images of a compiler that is newer than itself,
+ * so an older compiler is preferred. Returns NULL with @error set if there is
+ * no compiler; the next call tries again. Thread-safe. */
 const GstVkgdrNvrtc *gst_vkgdr_nvrtc_get (
     gboolean software, gint driver_version, GError **error);
 
-/* What a person calls it: "NVRTC 13.0 (libnvrtc.so.13)". */
+/* Returns a description for users, such as "NVRTC 13.0 (libnvrtc.so.13)". */
 gchar *gst_vkgdr_nvrtc_describe (const GstVkgdrNvrtc *nvrtc);
 
-/* What distinguishes this compiler from any other, for a cache's key. */
+/* Returns a string that differs for each compiler, for the key of the cache. */
 gchar *gst_vkgdr_nvrtc_identify (const GstVkgdrNvrtc *nvrtc);
 
-/* The newest architecture, as in sm_90, that the compiler knows and a device of
- * @capability runs: @capability itself, or an older one. 0 where there is none.
- */
+/* Returns the newest architecture, such as 90 for sm_90, that the compiler
+ * supports and that a device of @capability can run, or 0 if there is none. */
 gint gst_vkgdr_nvrtc_choose_arch (const GstVkgdrNvrtc *nvrtc, gint capability);
 
 gboolean gst_vkgdr_nvrtc_has_cubin (const GstVkgdrNvrtc *nvrtc);
 
-/* Compiles @text, which may include the headers named in @include_names, whose
- * texts are @headers; both end with NULL. Returns a cubin, or PTX with its
- * terminating zero, or NULL with @error set, which holds the whole log. */
+/* Compiles @text, which may include the headers named in @include_names.
+ * @headers has their texts. Both are NULL-terminated. Returns a cubin, or PTX
+ * with its terminating zero, or NULL with @error set, which has the whole log.
+ */
 GBytes *gst_vkgdr_nvrtc_compile (const GstVkgdrNvrtc *nvrtc, const gchar *text,
     const gchar *name, const gchar *const *headers,
     const gchar *const *include_names, const gchar *const *options,

@@ -2,10 +2,10 @@
  *
  * kernel/options.c: a user's options for the compilation of a source
  *
- * There are several compilers, and each has words of its own. The options that
- * can be given are those in a table here, with what each compiler calls them,
- * so that a program works with all of them. None of them names a file, so that
- * an image depends on nothing that the cache does not know. Runs nothing.
+ * The compilers have different names for the same options. A table has the
+ * supported options with the name in each compiler, so that a program works
+ * with all of them. No option names a file: then an image would depend on
+ * content that is not in the key of the cache. Runs no compiler.
  */
 
 #include <string.h>
@@ -19,10 +19,9 @@
  * @title: GstVkgdrCompileOptions
  * @short_description: macros, folders of headers and options for a source
  *
- * A #GstVkgdrCompileOptions holds what a compiler is told beside a source:
- * macros that are defined, folders in which headers are searched, and options
- * for the code that is made. It does not change once it is made, and may be
- * used from any thread.
+ * A #GstVkgdrCompileOptions has settings for the compilation of a source:
+ * macros, folders in which headers are searched, and options for the generated
+ * code. It is immutable, and may be used from any thread.
  *
  * Options are written as NVRTC and nvcc write them, and are translated for
  * another compiler:
@@ -39,12 +38,12 @@
  * | `--generate-line-info`, `-lineinfo` | lines of the source, for profilers |
  * | `--device-debug`, `-G` | code for a debugger; NVRTC only |
  * | `--restrict` | pointers of kernels do not overlap; NVRTC only |
- * | `--extra-device-vectorization` | as its name says; NVRTC only |
+ * | `--extra-device-vectorization` | more vectorization; NVRTC only |
  * | `--disable-warnings`, `-w` | no warnings |
  * | `-O0` to `-O3` | effort for speed; clang only |
  *
- * One hyphen will do in place of two. The value of `-D`, `-U` and `-I` may be
- * the next word.
+ * One hyphen may be used instead of two. The value of `-D`, `-U` and `-I` may
+ * be a word of its own.
  *
  * Since: 0.2
  */
@@ -57,8 +56,8 @@ struct _GstVkgdrCompileOptions {
 
 typedef struct {
   const gchar *name;   /* without hyphens; one that ends in = has a value */
-  const gchar *values; /* those that it can have, between blanks; NULL: any */
-  const gchar *nvrtc;  /* what NVRTC calls it, or NULL; %s is the value */
+  const gchar *values; /* the possible values, separated by blanks; NULL: any */
+  const gchar *nvrtc;  /* its name for NVRTC, or NULL; %s is the value */
   const gchar *clang;
 } Option;
 
@@ -115,8 +114,8 @@ options_add (GstVkgdrCompileOptions *self, const Option *option, gchar *value)
 
 /* --- reading ------------------------------------------------------------- */
 
-/* The value of an option that begins with @name, which may be the next word;
- * NULL where @word is another option. */
+/* Returns the value of the option @name, which may be the next word, or NULL if
+ * @word is another option. */
 static const gchar *
 match_value (const gchar *word, const gchar *name, const gchar *const **next)
 {
@@ -130,8 +129,8 @@ match_value (const gchar *word, const gchar *name, const gchar *const **next)
   return word;
 }
 
-/* -D, -U and -I, in all spellings. Returns FALSE where @word is none of them,
- * or has no value. */
+/* Reads -D, -U and -I in all spellings. Returns FALSE if @word is another
+ * option, or has no value. */
 static gboolean
 read_macro_or_folder (
     GstVkgdrCompileOptions *self, const gchar *word, const gchar *const **next)
@@ -180,7 +179,7 @@ option_takes (const Option *option, const gchar *value)
   return takes;
 }
 
-/* An option of the table; @word begins with a hyphen. */
+/* Reads an option of the table. @word must begin with a hyphen. */
 static gboolean
 read_option (GstVkgdrCompileOptions *self, const gchar *word)
 {
@@ -226,7 +225,7 @@ options_read (
 
 /**
  * gst_vkgdr_compile_options_new:
- * @options: (nullable) (array zero-terminated=1): options, one a word
+ * @options: (nullable) (array zero-terminated=1): options, each one a word
  * @include_dirs: (nullable) (array zero-terminated=1) (element-type filename):
  *   folders in which headers are searched, before those of @options
  * @error: return location for a #GError
@@ -235,7 +234,7 @@ options_read (
  * like.
  *
  * Returns: (transfer full) (nullable): the options, or %NULL with @error set to
- *   %GST_VKGDR_ERROR_ARGUMENT where one is not known
+ *   %GST_VKGDR_ERROR_ARGUMENT if one is not known
  *
  * Since: 0.2
  */
@@ -262,10 +261,11 @@ gst_vkgdr_compile_options_new (const gchar *const *options,
  *   backslashes are those of a shell
  * @error: return location for a #GError
  *
- * As gst_vkgdr_compile_options_new(), of one string. No shell is run.
+ * The same as gst_vkgdr_compile_options_new(), but with all options in one
+ * string. No shell is run.
  *
  * Returns: (transfer full) (nullable): the options, or %NULL with @error set to
- *   %GST_VKGDR_ERROR_ARGUMENT where one is not known, or a quote is not closed
+ *   %GST_VKGDR_ERROR_ARGUMENT if one is not known, or a quote is not closed
  *
  * Since: 0.2
  */
@@ -315,7 +315,7 @@ gst_vkgdr_compile_options_ref (GstVkgdrCompileOptions *options)
  * gst_vkgdr_compile_options_unref:
  * @options: (transfer full): options
  *
- * Gives up a reference; the last one frees them. Thread-safe.
+ * Releases a reference. The options are freed with the last one. Thread-safe.
  *
  * Since: 0.2
  */

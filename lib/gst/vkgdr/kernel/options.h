@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * kernel/options.h: a user's options, in the words of each compiler
+ * kernel/options.h: a user's options, translated for each compiler
  *
- * Knows no sources and runs nothing.
+ * Knows no sources, and runs no compiler.
  */
 
 #ifndef __GST_VKGDR_OPTIONS_H__
@@ -12,14 +12,16 @@
 
 G_BEGIN_DECLS
 
-/* Whose words are wanted; the software device's compiler has NVRTC's. */
+/* The compiler that gets the options. That of the software device has the
+ * options of NVRTC. */
 typedef enum {
   GST_VKGDR_OPTIONS_NVRTC,
   GST_VKGDR_OPTIONS_CLANG
 } GstVkgdrOptionsDialect;
 
-/* Adds the options, but not the folders, to @words. Those that mean nothing to
- * a compiler are left out. @self may be NULL, here and below. */
+/* Adds the options, but not the folders, to @words. Options that the compiler
+ * does not support are left out. @self may be NULL, also for the next
+ * functions. */
 void gst_vkgdr_options_append (const GstVkgdrCompileOptions *self,
     GstVkgdrOptionsDialect dialect, GPtrArray *words);
 
@@ -27,7 +29,7 @@ void gst_vkgdr_options_append (const GstVkgdrCompileOptions *self,
 void gst_vkgdr_options_append_folders (
     const GstVkgdrCompileOptions *self, GPtrArray *folders);
 
-/* Whether an option chooses the version of C++. */
+/* Whether an option sets the version of C++. */
 gboolean gst_vkgdr_options_has_standard (const GstVkgdrCompileOptions *self);
 
 G_END_DECLS

@@ -2,8 +2,8 @@
  *
  * kernel/params.c: fields of a GstStructure as arguments of a kernel
  *
- * Turns values into the bytes that a launch takes, and says what does not fit.
- * Knows neither driver nor frames: a parameter is a size in bytes.
+ * Converts values to the bytes of the arguments, and reports values that do not
+ * fit. Knows neither driver nor frames: only the size of a parameter is known.
  */
 
 #include <string.h>
@@ -12,8 +12,8 @@
 
 #include <gst/vkgdr/gstvkgdrerror.h>
 
-/* How a value of params travels: as an integer or as a floating-point number,
- * of @size bytes where nothing else is asked for. */
+/* A value of params, as an integer or a floating-point number. It has @size
+ * bytes if the size of the parameter is unknown. */
 typedef struct {
   gboolean is_real;
   gsize size;
@@ -21,7 +21,7 @@ typedef struct {
   gdouble real;
 } ParamValue;
 
-/* FALSE where the type is none that a kernel can be given. */
+/* Returns FALSE if a kernel cannot have an argument of this type. */
 static gboolean
 value_read (ParamValue *self, const GValue *value)
 {
@@ -53,8 +53,9 @@ value_read (ParamValue *self, const GValue *value)
   return TRUE;
 }
 
-/* Whether a parameter of @size bytes can take it: a real number as float or
- * double, an integer as any that is as wide, or wider, or that holds it. */
+/* Whether the value fits in a parameter of @size bytes. A floating-point number
+ * fits in a float and a double. An integer fits in an integer that is at least
+ * as wide, or that can represent the value. */
 static gboolean
 value_fits (const ParamValue *self, gsize size)
 {
@@ -70,7 +71,7 @@ value_fits (const ParamValue *self, gsize size)
   return self->integer >= -limit / 2 && self->integer < limit;
 }
 
-/* Little endian, as every machine with a CUDA driver is. */
+/* Little endian, because all machines with a CUDA driver are. */
 static void
 value_write (const ParamValue *self, gsize size, guint8 *slot)
 {
@@ -95,8 +96,8 @@ check_count (const gchar *entry, guint given, guint wanted, GError **error)
   return FALSE;
 }
 
-/* Writes field @index of @params to @slot. @size is NULL where the parameter's
- * is not known. */
+/* Writes field @index of @params to @slot. @size is NULL if the size of the
+ * parameter is unknown. */
 static gboolean
 pack_field (const GstStructure *params, guint index, const gchar *entry,
     const gsize *size, guint8 *slot, GError **error)

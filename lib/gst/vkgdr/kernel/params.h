@@ -2,7 +2,7 @@
  *
  * kernel/params.h: fields of a GstStructure as arguments of a kernel
  *
- * Knows neither driver nor frames: a parameter is a size in bytes.
+ * Knows neither driver nor frames: only the size of a parameter is known.
  */
 
 #ifndef __GST_VKGDR_PARAMS_H__
@@ -12,17 +12,18 @@
 
 G_BEGIN_DECLS
 
-/* Bytes of the slot that an argument gets: the largest value that a field can
- * hold. */
+/* The size of an argument's slot in bytes, which is that of the largest value
+ * of a field. */
 #define GST_VKGDR_PARAMS_SLOT_SIZE 8
 
-/* How many arguments @params (nullable) has. */
+/* Returns the number of arguments in @params (nullable). */
 guint gst_vkgdr_params_count (const GstStructure *params);
 
-/* Writes @params (nullable) to @slots: each field's value in its order, as the
- * parameter of its size in @sizes wants it. @sizes is NULL where they are not
- * known; a value then has its own. Messages call the kernel @entry. FALSE with
- * @error set where number, type or size do not fit. */
+/* Writes the values of the fields of @params (nullable) to @slots, in their
+ * order. Each one is converted to the size of its parameter in @sizes. If
+ * @sizes is NULL, the sizes are unknown, and values keep their own. @entry is
+ * the name of the kernel in messages. Returns FALSE with @error set if number,
+ * type or size do not fit. */
 gboolean gst_vkgdr_params_pack (const GstStructure *params, const gchar *entry,
     const gsize *sizes, guint n_sizes, guint8 *slots, GError **error);
 

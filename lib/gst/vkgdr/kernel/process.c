@@ -2,8 +2,8 @@
  *
  * kernel/process.c: another program, run in a folder of its own
  *
- * posix_spawn() and not a fork: a copy of this process would share its pinned
- * memory page by page with it, and DMA could go to the wrong one of the two.
+ * Uses posix_spawn () instead of fork (): a copy of this process would share
+ * its pinned memory, and DMA could write to the pages of the wrong process.
  * Knows nothing of what the program does.
  */
 
@@ -21,13 +21,14 @@
 
 #include "kernel/process.h"
 
-/* Bytes of the output that are kept: some hundred messages. */
+/* The bytes of the output that are kept, enough for some hundred messages. */
 #define PROCESS_MAX_OUTPUT (64 * 1024)
-/* Microseconds from one look at a running program to the next: short beside
- * what a compiler takes, and no load. */
+/* The interval in microseconds in which a running program is checked: short
+ * compared with a compilation, and no load for the CPU. */
 #define PROCESS_FIRST_WAIT 1000
 #define PROCESS_LONGEST_WAIT 10000
-/* Folders that a removal keeps open at a time. */
+/* The number of folders that are open at the same time when a folder is
+ * removed. */
 #define PROCESS_OPEN_FOLDERS 16
 
 /* --- the folder ---------------------------------------------------------- */
@@ -62,8 +63,8 @@ gst_vkgdr_process_remove_folder (const gchar *folder)
 
 /* --- the program --------------------------------------------------------- */
 
-/* This process's own, but messages are in English and temporary files in the
- * folder, so that they go with it. */
+/* The environment of this process, but with messages in English, and with
+ * temporary files in the folder, which is removed later. */
 static gchar **
 process_make_environment (const gchar *folder)
 {
@@ -94,8 +95,8 @@ process_set_files (posix_spawn_file_actions_t *actions, int log)
   return result;
 }
 
-/* A group of its own, so that all of it can be killed; and signals as a program
- * expects them, whatever this one blocks. */
+/* The program gets a process group of its own, so that its children can be
+ * killed, too. Signals that this process blocks are not blocked in it. */
 static int
 process_set_attributes (posix_spawnattr_t *attributes)
 {
@@ -139,9 +140,9 @@ process_start (
   return result;
 }
 
-/* Returns FALSE if it had to be killed. Where the application has had its
- * children reaped by the kernel, how it ended is not known, and counts as
- * well: what it was to make is there or is not. */
+/* Returns FALSE if the program had to be killed. If the application ignores
+ * SIGCHLD, the exit status is unknown, and counts as success: the caller checks
+ * the output files. */
 static gboolean
 process_wait (pid_t pid, guint seconds, int *status)
 {
@@ -191,7 +192,7 @@ process_judge (const gchar *program, int status, GError **error)
   return FALSE;
 }
 
-/* Output goes to memory: a compiler that finds a full disk can say so. */
+/* The output goes to memory, so that a compiler can report a full disk. */
 gboolean
 gst_vkgdr_process_run (const gchar *const *argv, const gchar *folder,
     guint seconds, gchar **output, GError **error)

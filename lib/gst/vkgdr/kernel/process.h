@@ -12,20 +12,20 @@
 
 G_BEGIN_DECLS
 
-/* A new folder for temporary files, or NULL with @error set; and its end, with
- * all that is in it. */
+/* Creates a folder for temporary files, or returns NULL with @error set; and
+ * removes it with its content. */
 gchar *gst_vkgdr_process_make_folder (GError **error);
 void gst_vkgdr_process_remove_folder (const gchar *folder);
 
-/* Runs @argv, whose first word is the program's path, without a shell, and
- * waits for its end, at most @seconds: then it is killed, and what it started,
- * too. What it leaves in its temporary folder goes to @folder.
+/* Runs @argv, whose first word is the path of the program, without a shell, and
+ * waits for its end. After @seconds, the program and its children are killed.
+ * Its temporary files are in @folder.
  *
- * What it printed, on either stream, is @output, in UTF-8, in any case; the
- * caller frees it. Returns whether it ended with 0; else @error is
- * GST_VKGDR_ERROR_NO_DRIVER where it could not be started,
- * GST_VKGDR_ERROR_COMPILE where it ended with another status, and
- * GST_VKGDR_ERROR_FAILED where it crashed or was killed. Thread-safe. */
+ * Always sets @output to the text on both output streams in UTF-8, which the
+ * caller frees. Returns whether the exit status was 0. Otherwise, @error is
+ * GST_VKGDR_ERROR_NO_DRIVER if the program could not be started,
+ * GST_VKGDR_ERROR_COMPILE if it ended with another status, and
+ * GST_VKGDR_ERROR_FAILED if it crashed or was killed. Thread-safe. */
 gboolean gst_vkgdr_process_run (const gchar *const *argv, const gchar *folder,
     guint seconds, gchar **output, GError **error);
 

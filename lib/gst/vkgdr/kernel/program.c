@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * kernel/program.c: clang: which versions are installed, and what they are
+ * kernel/program.c: finds and identifies the installed versions of clang
  *
- * It serves where NVRTC is missing. Knows nothing of how it compiles.
+ * clang is used if NVRTC is missing. Knows nothing of compilations.
  */
 
 #include <errno.h>
@@ -18,15 +18,15 @@
 
 #define GST_CAT_DEFAULT gst_vkgdr_program_get_category ()
 
-/* To be changed with the options in kernel/programargs.c. */
+/* Must be changed when the options in kernel/programargs.c change. */
 #define PROGRAM_OPTIONS "options 2"
 #define PROGRAM_RESOURCES "/org/gst-vkgdr/"
 
-/* Seconds for the questions it answers without compiling. */
+/* The time limit in seconds of queries, which compile nothing. */
 #define PROGRAM_QUESTION_TIMEOUT 10
 
-/* The oldest clang whose NVPTX target is known to do, and the newest name to
- * look for. */
+/* The oldest clang whose NVPTX target is known to work, and the newest version
+ * to look for. */
 #define PROGRAM_CLANG_MIN 14
 #define PROGRAM_CLANG_MAX 25
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * kernel/program.h: clang, as a function
+ * kernel/program.h: compiles with clang
  *
  * Knows nothing of devices, caches and kernels.
  */
@@ -12,47 +12,48 @@
 
 G_BEGIN_DECLS
 
-/* A compiler on disk; that it works is only known once it was tried. */
+/* A compiler on disk. It may turn out not to work. */
 typedef struct {
   gchar *path;
 } GstVkgdrProgram;
 
-/* What is to be compiled. Nothing of it is kept. */
+/* A source to compile. Must be valid during the call only. */
 typedef struct {
   const gchar *text;           /* includes vkgdr/kernel.h by itself */
   const gchar *name;           /* what messages call it */
   const gchar *header;         /* the text of vkgdr/kernel.h */
-  const gchar *const *folders; /* where headers are searched; ends with NULL */
+  const gchar *const *folders; /* folders of headers, NULL-terminated */
   const GstVkgdrCompileOptions *options; /* the user's, or NULL */
   gint capability;                       /* of the device, 90 for 9.0 */
 } GstVkgdrProgramInput;
 
-/* Those that are installed, of every version; the one to try first is the
- * first. Nothing is run. Elements are freed with the array. */
+/* Returns the installed compilers of all versions, in the order in which they
+ * should be tried. Runs nothing. The array frees its elements. */
 GPtrArray *gst_vkgdr_program_list (void);
 
-/* The one at @path, or of that name; NULL with @error set where it is not there
- * or is not clang by its name. */
+/* Returns the compiler with this path or name, or NULL with @error set if it
+ * does not exist, or its name is not that of clang. */
 GstVkgdrProgram *gst_vkgdr_program_new (const gchar *path, GError **error);
 void gst_vkgdr_program_free (GstVkgdrProgram *program);
 
-/* What a person calls it: "clang 19.1 (/usr/bin/clang-19)". Runs it. */
+/* Returns a description for users, such as "clang 19.1 (/usr/bin/clang-19)".
+ * Runs the compiler. */
 gchar *gst_vkgdr_program_describe (const GstVkgdrProgram *program);
 
-/* What distinguishes this compiler, with the options it is given, from any
- * other, for a cache's key. Does not run it. */
+/* Returns a string that differs for each compiler and the
+ * options that it always gets, for
+ * the key of the cache. Does not run it. */
 gchar *gst_vkgdr_program_identify (const GstVkgdrProgram *program);
 
-/* Whether it makes anything of an empty source for a device of @capability;
- * else @error is GST_VKGDR_ERROR_NO_DRIVER and tells why not. */
+/* Returns whether it can compile an empty source for a device of @capability.
+ * If not, sets @error to GST_VKGDR_ERROR_NO_DRIVER with the reason. */
 gboolean gst_vkgdr_program_check (
     const GstVkgdrProgram *program, gint capability, GError **error);
 
-/* Returns PTX with its terminating zero. Else NULL, with @error of
- * GST_VKGDR_ERROR_COMPILE, which holds the compiler's messages, where it is the
- * source that does not compile, and of GST_VKGDR_ERROR_NO_DRIVER where the
- * compiler makes nothing of any. @log, nullable, becomes what it said beside.
- * Thread-safe. */
+/* Returns PTX with its terminating zero, or NULL with @error set: to
+ * GST_VKGDR_ERROR_COMPILE with the compiler's messages if the source has
+ * errors, or to GST_VKGDR_ERROR_NO_DRIVER if the compiler does not work at all.
+ * Sets @log (nullable) to the compiler's messages. Thread-safe. */
 GBytes *gst_vkgdr_program_compile (const GstVkgdrProgram *program,
     const GstVkgdrProgramInput *input, gchar **log, GError **error);
 

@@ -2,9 +2,9 @@
  *
  * kernel/programargs.c: the command line of clang
  *
- * Chooses the architecture and gives all options. clang needs no CUDA toolkit:
- * it is given a header of ours in its place, kernel/include/clang.h. Runs
- * nothing but a question.
+ * Chooses the architecture and all options. clang needs no CUDA toolkit,
+ * because kernel/include/clang.h replaces it. Only queries clang, and compiles
+ * nothing.
  */
 
 #include <string.h>
@@ -14,10 +14,10 @@
 #include "kernel/options.h"
 #include "kernel/programs.h"
 
-/* Clang's architectures, and the first version of PTX that has them: clang
- * would take that from a CUDA toolkit. A driver takes all up to its own, which
- * is why the lowest that will do is asked for. PTX for an older device runs on
- * every newer one. */
+/* Clang's architectures, and the first version of PTX that supports each of
+ * them, which clang otherwise gets from a CUDA toolkit. A driver supports all
+ * versions of PTX up to its own, so the lowest possible one is used. PTX for an
+ * older device runs on all newer devices. */
 static const struct {
   gint arch, ptx;
 } clang_archs[] = {
@@ -32,7 +32,7 @@ static const struct {
   { 52, 42 },
 };
 
-/* --- what it compiles for ------------------------------------------------ */
+/* --- architecture --------------------------------------------------------- */
 
 static gboolean
 program_knows (const gchar *answer, const gchar *prefix, gint arch)
@@ -44,7 +44,7 @@ program_knows (const gchar *answer, const gchar *prefix, gint arch)
   return found;
 }
 
-/* Index into clang_archs, or their number. */
+/* Returns an index into clang_archs, or their number if none fits. */
 static guint
 program_choose_clang_arch (const gchar *answer, gint capability)
 {
@@ -66,7 +66,7 @@ program_set_no_arch (
       self->path, capability / 10, capability % 10);
 }
 
-/* --- its command line ---------------------------------------------------- */
+/* --- command line --------------------------------------------------------- */
 
 static void
 program_push (GPtrArray *argv, const gchar *const *words)
@@ -81,10 +81,11 @@ program_add_options (const GstVkgdrProgram *self, GPtrArray *argv,
 {
   static const gchar *const words[] = { "-x", "cuda", "--cuda-device-only",
     "-S", "-O3",
-    /* No toolkit, whatever is installed, and no header of the host. */
+    /* Use neither an installed toolkit nor headers of the host. */
     "-nocudainc", "-nocudalib", "-nostdlibinc", "-U__STDC_HOSTED__",
     "-D__STDC_HOSTED__=0", "-Wno-builtin-macro-redefined",
-    /* A call of a function with a frame would copy that to local memory. */
+    /* Without inlining, a call with a VkgdrFrame would copy it to local memory.
+     */
     "-mllvm", "-inline-threshold=5000", NULL };
   gchar *answer = gst_vkgdr_program_ask (
       self, "--print-supported-cpus", "--target=nvptx64-nvidia-cuda");
@@ -109,7 +110,7 @@ program_add_options (const GstVkgdrProgram *self, GPtrArray *argv,
   return TRUE;
 }
 
-/* The user's, behind ours: the last one counts. */
+/* The user's options come last, because the last one takes effect. */
 static void
 program_add_input (
     GPtrArray *argv, const GstVkgdrProgramInput *input, const gchar *folder)

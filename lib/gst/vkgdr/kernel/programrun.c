@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * kernel/programrun.c: clang, as a function
+ * kernel/programrun.c: compiles with clang
  *
- * Each compilation has a folder of its own; what the compiler prints becomes
- * the error, unless the compiler itself is to blame. Knows no options.
+ * Each compilation has a folder of its own. The output of the compiler becomes
+ * the error, unless the compiler itself is the cause. Knows no options.
  */
 
 #include <glib/gstdio.h>
@@ -15,8 +15,8 @@
 
 #define GST_CAT_DEFAULT gst_vkgdr_program_get_category ()
 
-/* Seconds after which a compiler is taken to hang: many times what the largest
- * kernel takes on a slow machine. */
+/* The time limit of a compilation in seconds, many times the time for the
+ * largest kernel on a slow machine. */
 #define PROGRAM_TIMEOUT 120
 
 static guint
@@ -54,7 +54,8 @@ program_write_header (const gchar *folder, const gchar *name, GError **error)
 
   if (!header)
     return FALSE;
-  /* The data of a resource ends with a zero byte that its size leaves out. */
+  /* The data of a resource ends with a zero byte, which does not count in its
+   * size. */
   ok = program_write (folder, name, g_bytes_get_data (header, NULL), error);
   g_bytes_unref (header);
   return ok;
@@ -77,7 +78,8 @@ program_write_files (
              folder, GST_VKGDR_PROGRAM_SOURCE, input->text, error);
 }
 
-/* Without the folder that is gone when somebody reads it. */
+/* Removes the name of the temporary folder, which does not exist any more when
+ * the message is read. */
 static gchar *
 program_clean_log (const gchar *output, const gchar *folder)
 {
@@ -99,7 +101,7 @@ program_read_image (
   gboolean ok;
   gsize size;
 
-  /* Sets a zero byte behind the content. */
+  /* Adds a zero byte after the content. */
   ok = g_file_get_contents (path, &data, &size, NULL) && size > 0;
   g_free (path);
   if (ok)
@@ -177,9 +179,9 @@ gst_vkgdr_program_check (
   return image != NULL;
 }
 
-/* Takes @reason. Who is to blame: the compiler, if it makes nothing of an empty
- * source. One that hung or crashed is not asked again; @log is NULL where it
- * was not even run. */
+/* Takes ownership of @reason. If the compiler cannot compile an empty source
+ * either, the compiler is the cause of the failure. A compiler that hung or
+ * crashed is not run again. @log is NULL if the compiler was not run. */
 static void
 program_explain (const GstVkgdrProgram *self, const GstVkgdrProgramInput *input,
     const gchar *log, GError *reason, GError **error)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * kernel/programs.h: what the files of clang share
+ * kernel/programs.h: shared by the files that use clang
  */
 
 #ifndef __GST_VKGDR_PROGRAM_PRIVATE_H__
@@ -10,7 +10,7 @@
 
 G_BEGIN_DECLS
 
-/* Names in the folder of a compilation. */
+/* Names of files in the folder of a compilation. */
 #define GST_VKGDR_PROGRAM_SOURCE "source.cu"
 #define GST_VKGDR_PROGRAM_IMAGE "image"
 #define GST_VKGDR_PROGRAM_HEADERS "vkgdr"
@@ -19,17 +19,18 @@ G_BEGIN_DECLS
 
 GstDebugCategory *gst_vkgdr_program_get_category (void);
 
-/* What it prints when asked @question, with @more (nullable) behind it; ""
- * where it does not answer. */
+/* Returns the output of the compiler for the option @question and @more
+ * (nullable), or "" if it fails. */
 gchar *gst_vkgdr_program_ask (
     const GstVkgdrProgram *program, const gchar *question, const gchar *more);
 
-/* The text, with a zero byte behind it, of one of these headers of ours, which
- * stand in for a toolkit. */
+/* Returns the text, with a terminating zero, of one of the headers that replace
+ * a toolkit. */
 GBytes *gst_vkgdr_program_get_header (const gchar *name, GError **error);
 
-/* The command line that compiles what lies in @folder, with NULL at its end.
- * NULL with @error set where it has no architecture for the device. */
+/* Returns the command line that compiles the source in @folder,
+ * NULL-terminated, or NULL with @error set if clang has no architecture for the
+ * device. */
 GPtrArray *gst_vkgdr_program_make_argv (const GstVkgdrProgram *program,
     const GstVkgdrProgramInput *input, const gchar *folder, GError **error);
 

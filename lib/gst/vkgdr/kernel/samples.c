@@ -2,9 +2,9 @@
  *
  * kernel/samples.c: fills the VkgdrSamples that a kernel gets for a buffer
  *
- * Everything that a kernel takes on trust is checked here, since a wrong
- * address ends a CUDA context for good. Knows nothing of kernels' code and
- * launches.
+ * Checks everything on which a kernel relies, because an access to a wrong
+ * address makes the CUDA context unusable. Knows nothing of the code and the
+ * launches of kernels.
  */
 
 #include <string.h>
@@ -12,7 +12,7 @@
 #include "memory/memory-private.h"
 #include "kernel/samples.h"
 
-/* The one memory of @buffer, which is not empty. */
+/* Returns the only memory of @buffer, which is not empty. */
 static GstMemory *
 samples_find_memory (GstBuffer *buffer, GError **error)
 {

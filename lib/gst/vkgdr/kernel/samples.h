@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * kernel/samples.h: a buffer of audio, or of any bytes, as a kernel sees it
+ * kernel/samples.h: describes a buffer of audio or other bytes to a kernel
  *
- * Knows nothing of kernels' code and launches.
+ * Knows nothing of the code and the launches of kernels.
  */
 
 #ifndef __GST_VKGDR_SAMPLES_H__
@@ -15,15 +15,15 @@
 G_BEGIN_DECLS
 
 /* Describes @buffer, number @number of the stream, to a kernel on @context's
- * device; @info is NULL for what is no audio. FALSE with @error set where it is
- * not of one VkgdrMemory of that device, or no whole number of samples. An
- * empty buffer has no samples and no memory. Does not map the buffer: order is
- * the caller's affair. */
+ * device. @info is NULL if it is not audio. Returns FALSE with @error set if
+ * the buffer is not one VkgdrMemory of that device, or does not have a whole
+ * number of samples. An empty buffer has no samples and no memory. Does not map
+ * the buffer: the caller has to order the accesses. */
 gboolean gst_vkgdr_samples_fill (VkgdrSamples *samples,
     GstVkgdrContext *context, GstBuffer *buffer, const GstAudioInfo *info,
     guint64 number, GError **error);
 
-/* Whether VkgdrSamples can describe such audio; else FALSE with @error set. */
+/* Returns whether VkgdrSamples can describe such audio. If not, sets @error. */
 gboolean gst_vkgdr_samples_check_info (
     const GstAudioInfo *info, GError **error);
 

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * kernel/shape.c: how many threads a launch has, and in what blocks
+ * kernel/shape.c: the numbers of threads and blocks of a launch
  *
- * Knows numbers of threads; nothing of buffers and arguments.
+ * Computes numbers only. Knows nothing of buffers and arguments.
  */
 
 #include "kernel/shape.h"
 
-/* Of a frame's blocks: a warp's width, so that a warp's accesses lie side by
- * side. */
+/* The width of blocks for frames. It is that of a warp, so that the accesses of
+ * a warp are consecutive. */
 #define ROW 32
 
-/* What CUDA allows every kernel on every device that it still supports. */
+/* The limits of CUDA for all kernels, on all devices that it supports. */
 #define MAX_BLOCK_XY 1024
 #define MAX_GRID_X G_MAXINT32
 #define MAX_GRID_Y 65535

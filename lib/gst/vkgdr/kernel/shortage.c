@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * kernel/shortage.c: what this machine has run out of
+ * kernel/shortage.c: resources of which the machine has run out
  *
- * Knows nothing of what failed.
+ * Knows nothing of the operation that failed.
  */
 
 #include <errno.h>
@@ -13,10 +13,9 @@
 
 #include "kernel/shortage.h"
 
-/* Bytes that a compilation needs in the folder for temporary files: less is as
- * good as nothing. */
+/* The bytes that a compilation needs in the folder for temporary files. */
 #define SHORTAGE_MIN_SPACE (1024 * 1024)
-/* File descriptors that loading an image takes. */
+/* The file descriptors that the driver needs to load an image. */
 #define SHORTAGE_MIN_DESCRIPTORS 2
 
 static gboolean

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * kernel/shortage.h: what this machine has run out of
+ * kernel/shortage.h: resources of which the machine has run out
  *
- * Knows nothing of what failed.
+ * Knows nothing of the operation that failed.
  */
 
 #ifndef __GST_VKGDR_SHORTAGE_H__
@@ -12,9 +12,10 @@
 
 G_BEGIN_DECLS
 
-/* A sentence on what has run out that a compiler or a driver needs, with a
- * blank in front, or ""; the caller frees it. A library often answers only that
- * it failed, so this is asked right after a failure. Thread-safe. */
+/* Returns a sentence, with a blank in front, that names a resource of compilers
+ * and drivers of which the machine has run out, or "". The caller frees it.
+ * Libraries often only report that they failed, so this is called after a
+ * failure. Thread-safe. */
 gchar *gst_vkgdr_shortage_explain (void);
 
 G_END_DECLS

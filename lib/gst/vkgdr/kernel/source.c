@@ -1,34 +1,35 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * kernel/source.c: a CUDA source, and the text that a compiler is given for it
+ * kernel/source.c: makes the text that a compiler gets from a CUDA source
  *
- * Puts vkgdr/kernel.h in front and decides on linkage. A small scanner, which
- * never goes back, finds what that depends on: it knows comments, strings of
- * all kinds, lines that are continued, and the alternative spellings of "#". It
- * does not evaluate conditions, so it sees what stands in all branches. Looks
- * at text alone; knows no compiler and no files.
+ * Includes vkgdr/kernel.h in front of the source, and chooses the linkage. A
+ * small scanner reads the source once, without going back. It knows comments,
+ * strings of all kinds, continued lines, and the alternative spellings of "#".
+ * It does not evaluate conditions, so it reads all branches. Reads text only;
+ * knows no compiler and no files.
  */
 
 #include <string.h>
 
 #include "kernel/source.h"
 
-/* The longest tile side is one less. */
+/* Sides of a tile have to be less than this. */
 #define SOURCE_TILE_LIMIT 100
-/* Words that may stand in front of a raw string, and characters between its
- * quote and its parenthesis. */
+/* The prefixes of a raw string, and the largest number of characters between
+ * its quote and its parenthesis. */
 #define SOURCE_MAX_DELIMITER 16
 
 typedef struct {
   const gchar *p; /* ends with a zero byte */
   GstVkgdrSource *source;
-  gboolean at_line_start; /* only blanks and comments since the line began */
-  gboolean after_extern;  /* only blanks and comments since the word extern */
+  gboolean
+      at_line_start; /* only blanks and comments since the start of the line */
+  gboolean after_extern; /* only blanks and comments since the word extern */
 } Scanner;
 
 /* --- characters ---------------------------------------------------------- */
 
-/* Without the ends of lines that are continued, which can split any word. */
+/* Skips the ends of continued lines, which can be inside any word. */
 static gchar *
 source_join_lines (const gchar *text)
 {
@@ -52,7 +53,7 @@ is_word (gchar c)
   return g_ascii_isalnum (c) || c == '_';
 }
 
-/* Whether one is at @p; its length is @length. */
+/* Whether there is one at @p. Sets its @length. */
 static gboolean
 is_hash (const gchar *p, gsize *length)
 {
@@ -84,7 +85,7 @@ scan_comment (Scanner *s)
   return TRUE;
 }
 
-/* Skips blanks and comments, but no end of a line. */
+/* Skips blanks and comments, but not the end of a line. */
 static void
 scan_blanks (Scanner *s)
 {
@@ -94,7 +95,7 @@ scan_blanks (Scanner *s)
 
 /* --- words and strings --------------------------------------------------- */
 
-/* Reads a word and returns its length; it began at s->p - length. */
+/* Reads a word, and returns its length. The word starts at s->p - length. */
 static gsize
 scan_word (Scanner *s)
 {
@@ -123,7 +124,7 @@ scan_string (Scanner *s)
     s->p++;
 }
 
-/* R"delimiter(…)delimiter", from its quote on. */
+/* Skips R"delimiter(…)delimiter", from its quote on. */
 static void
 scan_raw_string (Scanner *s)
 {
@@ -152,7 +153,7 @@ scan_number (Scanner *s)
 
 /* --- directives ---------------------------------------------------------- */
 
-/* "name" or <name>, or anything else, which a macro has to make one of. */
+/* Reads "name", <name>, or a macro that expands to one of them. */
 static void
 scan_include_name (Scanner *s)
 {
@@ -174,7 +175,7 @@ scan_include_name (Scanner *s)
   s->p += length + 2;
 }
 
-/* A number of the tile, or 0. */
+/* Returns a side of the tile, or 0 on failure. */
 static guint
 scan_tile_side (Scanner *s)
 {
@@ -204,7 +205,7 @@ scan_tile (Scanner *s)
   }
 }
 
-/* The word behind #pragma vkgdr, which may have hyphens. */
+/* Returns the word after #pragma vkgdr, which may have hyphens. */
 static void
 scan_pragma (Scanner *s)
 {
@@ -228,8 +229,8 @@ scan_pragma (Scanner *s)
     scan_tile (s);
 }
 
-/* From behind the hash to behind what is of interest; the rest of the line is
- * scanned as any other text. */
+/* Reads a directive after its hash. The rest of the line is scanned like other
+ * text. */
 static void
 scan_directive (Scanner *s)
 {
@@ -277,7 +278,7 @@ scan_identifier (Scanner *s)
     }
 }
 
-/* Anything but blanks, comments, ends of lines and directives. */
+/* Scans anything except blanks, comments, ends of lines and directives. */
 static void
 scan_token (Scanner *s)
 {
@@ -349,9 +350,9 @@ gst_vkgdr_source_has_includes (const GstVkgdrSource *source)
   return source->includes->len > 0 || source->has_computed_include;
 }
 
-/* --- what is compiled ---------------------------------------------------- */
+/* --- the text for the compiler -------------------------------------------- */
 
-/* Templates and headers must not stand between extern "C" and its braces. */
+/* Templates and headers must not be inside extern "C" { }. */
 static gboolean
 source_wants_extern_c (const GstVkgdrSource *source)
 {
@@ -359,7 +360,7 @@ source_wants_extern_c (const GstVkgdrSource *source)
          && !source->has_extern_c && !source->no_extern_c;
 }
 
-/* Whether a line is a pragma of ours, which no compiler knows. */
+/* Whether a line is a #pragma vkgdr, which no compiler knows. */
 static gboolean
 line_is_own_pragma (const gchar *line)
 {
@@ -380,7 +381,7 @@ line_is_own_pragma (const gchar *line)
   return word_is (word, scan_word (&s), "vkgdr");
 }
 
-/* Without our own pragmas; lines keep their numbers. */
+/* Returns the text without #pragma vkgdr. Lines keep their numbers. */
 static void
 append_without_pragmas (GString *out, const gchar *text)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * kernel/source.h: a CUDA source, and the text that a compiler is given for it
+ * kernel/source.h: makes the text that a compiler gets from a CUDA source
  *
- * Looks at text alone; knows no compiler and no files.
+ * Reads text only; knows no compiler and no files.
  */
 
 #ifndef __GST_VKGDR_SOURCE_H__
@@ -12,16 +12,16 @@
 
 G_BEGIN_DECLS
 
-/* The name by which the text includes the header of all kernels. */
+/* The name with which the text includes the header of all kernels. */
 #define GST_VKGDR_SOURCE_HEADER "vkgdr/kernel.h"
 
-/* A file that a source includes, or whose existence it asks for. */
+/* A file that a source includes, or whose existence it checks. */
 typedef struct {
   gchar *name;
   gboolean is_quoted; /* "name" and not <name> */
 } GstVkgdrSourceInclude;
 
-/* What a source says of itself, outside of its comments and strings. */
+/* The properties of a source, found outside of its comments and strings. */
 typedef struct {
   GPtrArray *includes;           /* of GstVkgdrSourceInclude */
   gboolean has_computed_include; /* a macro names the file */
@@ -30,20 +30,20 @@ typedef struct {
   gboolean no_extern_c; /* #pragma vkgdr no-extern-c */
   gboolean is_in_place; /* #pragma vkgdr in-place: the kernels may write to the
                          * buffer that they read */
-  guint tile_x, tile_y; /* #pragma vkgdr tile: pixels of a thread, 1 and 1
-                         * without */
+  guint tile_x,
+      tile_y; /* #pragma vkgdr tile: pixels of a thread; default: 1 and 1 */
 } GstVkgdrSource;
 
-/* Takes time in proportion to the length of @text, whatever is in it. */
+/* The time is proportional to the length of @text, for any content. */
 GstVkgdrSource *gst_vkgdr_source_scan (const gchar *text);
 void gst_vkgdr_source_free (GstVkgdrSource *source);
 
-/* Whether the source depends on other files than itself. */
+/* Whether the source depends on other files. */
 gboolean gst_vkgdr_source_has_includes (const GstVkgdrSource *source);
 
-/* What a compiler reads; the caller frees it. Line numbers in its messages are
- * those of @text, which it calls @name. @source is what was scanned of @text.
- */
+/* Returns the text for the compiler, which the caller frees. The compiler's
+ * messages have the line numbers of @text, and the file name @name. @source is
+ * the result of the scan of @text. */
 gchar *gst_vkgdr_source_make_text (
     const GstVkgdrSource *source, const gchar *text, const gchar *name);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * tensor/config.h: what follows from the description of a tensor
+ * tensor/config.h: properties that follow from the description of a tensor
  *
  * Knows neither frames nor devices.
  */
@@ -16,10 +16,10 @@ G_BEGIN_DECLS
 gboolean gst_vkgdr_tensor_config_is_integer (
     const GstVkgdrTensorConfig *config);
 
-/* What samples are multiplied by, never 0. */
+/* The factor of samples, never 0. */
 gfloat gst_vkgdr_tensor_config_get_scale (const GstVkgdrTensorConfig *config);
 
-/* The type of the elements, as caps have it. */
+/* The name of the type of the elements in caps. */
 const gchar *gst_vkgdr_tensor_config_get_type_name (
     const GstVkgdrTensorConfig *config);
 

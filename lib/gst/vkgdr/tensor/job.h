@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * tensor/job.h: what the tensor kernel gets beside the frame
+ * tensor/job.h: the parameters of the tensor kernel in addition to the frame
  *
  * The library compiles this text in front of tensor.cu, and includes it itself.
- * So it has no types but those of C, and nothing else is included here.
+ * So it has only types of C, and includes nothing.
  */
 
 #ifndef VKGDR_TENSOR_JOB_H
@@ -15,7 +15,7 @@
 #define TENSOR_READ_ANY 0    /* by vkgdr_get(), which reads all formats */
 #define TENSOR_READ_BYTES 1  /* each sample is a byte */
 #define TENSOR_READ_WORDS 2  /* each sample is a word of two bytes */
-#define TENSOR_READ_PACKED 3 /* all samples of a pixel are one word of four */
+#define TENSOR_READ_PACKED 3 /* a pixel is one word of four bytes */
 
 /* TENSOR_PAIR: whether Cb and Cr are read at once. */
 #define TENSOR_PAIR_NONE 0
@@ -34,16 +34,16 @@
 #define TENSOR_TYPE_UINT8 3
 #define TENSOR_TYPE_INT8 4
 
-/* Components of a frame, and channels of a tensor, at most. */
+/* The largest number of components of a frame, and of channels of a tensor. */
 #define TENSOR_MAX 4
 
-/* Where the samples lie that a column, or a row, of the picture is made of.
- * Positions count in samples: 0 is the middle of the first one. They are fixed
- * point numbers with 32 bits behind the point. */
+/* The positions of the samples for each column, or each row, of the picture.
+ * The unit is a sample, and 0 is the middle of the first one. They are
+ * fixed-point numbers with 32 fractional bits. */
 typedef struct VkgdrTensorAxis {
   long long base;    /* the position of the first column */
-  long long step;    /* from one column to the next */
-  long long support; /* how far samples may be away that have a weight, with
+  long long step;    /* the distance between two columns */
+  long long support; /* the largest distance of a sample that has a weight, with
                       * TENSOR_FILTER_AREA */
   float inverse;     /* 1 / support */
   int first;         /* index of the first sample that may be read */
@@ -51,7 +51,7 @@ typedef struct VkgdrTensorAxis {
   int shift;         /* log2 of the subsampling */
 } VkgdrTensorAxis;
 
-/* Components that have their samples in the same places share a grid. */
+/* Components whose samples have the same positions share a grid. */
 typedef struct VkgdrTensorGrid {
   VkgdrTensorAxis x;
   VkgdrTensorAxis y;
@@ -62,28 +62,29 @@ typedef struct VkgdrTensorJob {
   unsigned char *out;
   int width;
   int height;
-  /* The picture in it; all around is padding. */
+  /* The position and size of the picture in the tensor. The rest is padding. */
   int left;
   int top;
   int picture_width;
   int picture_height;
-  /* The part of the frame that it shows, for TENSOR_FILTER_NEAREST. */
+  /* The part of the frame in the picture, for TENSOR_FILTER_NEAREST. */
   int x;
   int y;
   int region_width;
   int region_height;
   float scale_x;
   float scale_y;
-  /* Luma, or red, green and blue; and Cb and Cr where they are subsampled. */
+  /* One for luma, or for red, green and blue, and one for Cb and Cr if they are
+   * subsampled. */
   VkgdrTensorGrid grid[2];
-  /* The components, whose samples may not be all that are there. */
+  /* The components. Only some of their samples may be used. */
   const unsigned char *data[TENSOR_MAX];
   long long stride[TENSOR_MAX];
   int step[TENSOR_MAX];
   int shift[TENSOR_MAX];
   int mask[TENSOR_MAX];
-  /* A channel, 0 to 255, is the sum of the components, each times a number, and
-   * of one more number. */
+  /* A channel, 0 to 255, is the sum of the components, each times a factor, and
+   * of a constant. */
   float matrix[TENSOR_MAX][TENSOR_MAX + 1];
   /* An element is the channel * factor + bias. */
   float factor[TENSOR_MAX];

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * tensor/plan.c: which samples of a frame make which element of a tensor
+ * tensor/plan.c: maps the elements of a tensor to the samples of a frame
  *
- * Places are computed once for a frame, in double precision, and handed to the
- * kernel as fixed point numbers. Colours are one matrix from the components of
- * the frame to the channels of the tensor. Arithmetic alone: knows neither
- * devices nor kernels.
+ * Positions are computed once for a frame, in double precision, and passed to
+ * the kernel as fixed-point numbers. Colours are converted by one matrix from
+ * the components of the frame to the channels of the tensor. Only computes:
+ * knows neither devices nor kernels.
  */
 
 #include <math.h>
@@ -19,7 +19,8 @@
 
 /* --- places -------------------------------------------------------------- */
 
-/* The part of the frame that the tensor shows, and its place in the tensor. */
+/* The part of the frame that is in the tensor, and its position in the tensor.
+ */
 typedef struct {
   GstVideoRectangle source;
   GstVideoRectangle picture;
@@ -93,9 +94,9 @@ to_fixed (gdouble value)
   return (gint64) floor (value * FIXED_ONE + 0.5);
 }
 
-/* @size samples from @start on, of which there is one for each 1 << @shift
- * pixels, become @picture columns. A sample lies in the middle of its pixels,
- * or where the first one is, if it is @cosited. */
+/* Maps @size pixels from @start on to @picture columns. There is one sample for
+ * each 1 << @shift pixels. It is in the middle of its pixels, or at the first
+ * one if it is @cosited. */
 static void
 set_axis (VkgdrTensorAxis *axis, gint start, gint size, gint picture,
     gint shift, gboolean cosited)
@@ -162,7 +163,7 @@ set_transform (const Placement *placement, GstVkgdrTensorTransform *transform)
 
 /* --- colours ------------------------------------------------------------- */
 
-/* One channel: the weights of the components, as fractions. */
+/* A channel: the weights of the components, as fractions. */
 typedef gfloat Weights[TENSOR_MAX];
 
 /* Red, green and blue, 0 to 2. */
@@ -191,7 +192,7 @@ weigh_luma (const VkgdrFrame *frame, Weights weights)
   weights[2] = frame->kb;
 }
 
-/* A component's fraction is (sample - origin) * scale. */
+/* The fraction of a component is (sample - origin) * scale. */
 static void
 set_row (const VkgdrFrame *frame, const Weights weights, gfloat *row)
 {
@@ -254,7 +255,7 @@ set_colours (const GstVkgdrTensorConfig *config, const VkgdrFrame *frame,
 
 /* --- both ---------------------------------------------------------------- */
 
-/* Components are read with these where they are whole bytes or words. */
+/* Used to read components that are whole bytes or words. */
 static void
 set_samples (const VkgdrFrame *frame, VkgdrTensorJob *job)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * tensor/plan.h: which samples of a frame make which element of a tensor
+ * tensor/plan.h: maps the elements of a tensor to the samples of a frame
  *
- * Arithmetic alone: knows neither devices nor kernels.
+ * Only computes: knows neither devices nor kernels.
  */
 
 #ifndef __GST_VKGDR_TENSOR_PLAN_H__
@@ -15,16 +15,16 @@
 
 G_BEGIN_DECLS
 
-/* Fills @job but for where the tensor lies: the @region of @frame, or all of it
- * where that is NULL, becomes a tensor as @config says. @site is where the
- * samples of Cb and Cr lie. @transform may be NULL. FALSE with @error set where
- * @region does not lie in @frame. */
+/* Fills @job, except for the address of the tensor. The @region of @frame, or
+ * all of it if @region is NULL, becomes a tensor as described by @config. @site
+ * is the position of the samples of Cb and Cr. @transform may be NULL. Returns
+ * FALSE with @error set if @region is not inside @frame. */
 gboolean gst_vkgdr_tensor_plan (const GstVkgdrTensorConfig *config,
     const VkgdrFrame *frame, GstVideoChromaSite site,
     const GstVideoRectangle *region, VkgdrTensorJob *job,
     GstVkgdrTensorTransform *transform, GError **error);
 
-/* The component's index of VkgdrTensorJob.grid. */
+/* Returns the index of the component's grid in VkgdrTensorJob.grid. */
 guint gst_vkgdr_tensor_plan_get_grid (const VkgdrFrame *frame, guint component);
 
 G_END_DECLS

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * tensor/tensorconfig.c: what a tensor is like, in C, in words and in caps
+ * tensor/tensorconfig.c: descriptions of tensors in C, as names, and in caps
  *
  * Knows neither frames nor devices.
  */
@@ -10,8 +10,8 @@
 
 #include "tensor/config.h"
 
-/* A picture's size in fixed point numbers has to leave room for the sums that
- * filters make. */
+/* The size of a picture as a fixed-point number must leave room for the sums of
+ * the filters. */
 #define MAX_SIZE 32767
 
 #define SAMPLE_MAX 255.0f
@@ -68,10 +68,11 @@ DEFINE_ENUM_TYPE ("GstVkgdrTensorFilter", gst_vkgdr_tensor_filter_get_type,
  * @title: Tensors
  * @short_description: frames as the input of a neural network
  *
- * A #GstVkgdrTensorConfig says what a network takes, and a
- * #GstVkgdrTensorConverter makes it of frames of whatever size and format, each
- * in one pass over the frame on the device: it resizes, converts colours,
- * normalises and writes the channels where the network expects them.
+ * A #GstVkgdrTensorConfig describes the input of a network. A
+ * #GstVkgdrTensorConverter makes it of frames of any size and format. In one
+ * pass over the frame on the device, it resizes the frame, converts its
+ * colours, normalises them, and writes the channels in the layout that the
+ * network expects.
  *
  * Since: 0.2
  */
@@ -84,9 +85,9 @@ G_DEFINE_BOXED_TYPE (GstVkgdrTensorConfig, gst_vkgdr_tensor_config,
  * @width: columns of the tensor
  * @height: rows of the tensor
  *
- * Makes the description of a tensor of the type float32 in the layout nchw,
- * with the channels red, green and blue from 0 to 1, to which pictures are
- * stretched by the filter bilinear. The caller may change all fields.
+ * Makes the description of a tensor of the type float32 in the layout nchw. It
+ * has the channels red, green and blue from 0 to 1, and pictures are stretched
+ * to its size by the filter bilinear. The caller may change all fields.
  *
  * Returns: (transfer full): the description
  *
@@ -136,7 +137,7 @@ gst_vkgdr_tensor_config_free (GstVkgdrTensorConfig *config)
   g_free (config);
 }
 
-/* One value is for all channels. */
+/* A single value applies to all channels. */
 static gboolean
 set_values (gfloat *to, const gfloat *values, guint n_values, const gchar *what,
     GError **error)
@@ -159,14 +160,14 @@ set_values (gfloat *to, const gfloat *values, guint n_values, const gchar *what,
  * gst_vkgdr_tensor_config_set_mean:
  * @config: a description
  * @values: (array length=n_values): the mean of each channel in the order of
- * the channels, or one for all; further channels get the last one
- * @n_values: how many there are
+ *   the channels, or one for all; further channels get the last one
+ * @n_values: the number of @values
  * @error: return location for a #GError
  *
- * Sets what is subtracted from the scaled samples.
+ * Sets the values that are subtracted from the scaled samples.
  *
- * Returns: %FALSE with @error set (%GST_VKGDR_ERROR_ARGUMENT) where there are
- * no values, or more than channels
+ * Returns: %FALSE with @error set (%GST_VKGDR_ERROR_ARGUMENT) if @n_values is
+ *   0, or larger than the number of channels
  *
  * Since: 0.2
  */
@@ -183,14 +184,15 @@ gst_vkgdr_tensor_config_set_mean (GstVkgdrTensorConfig *config,
  * gst_vkgdr_tensor_config_set_std:
  * @config: a description
  * @values: (array length=n_values): the standard deviation of each channel in
- * the order of the channels, or one for all; further channels get the last one
- * @n_values: how many there are
+ *   the order of the channels, or one for all; further channels get the last
+ *   one
+ * @n_values: the number of @values
  * @error: return location for a #GError
  *
- * Sets what the differences from the mean are divided by.
+ * Sets the values by which the differences from the mean are divided.
  *
- * Returns: %FALSE with @error set (%GST_VKGDR_ERROR_ARGUMENT) where there are
- * no values, or more than channels
+ * Returns: %FALSE with @error set (%GST_VKGDR_ERROR_ARGUMENT) if @n_values is
+ *   0, or larger than the number of channels
  *
  * Since: 0.2
  */
@@ -240,9 +242,10 @@ check_numbers (const GstVkgdrTensorConfig *config, GError **error)
  * @config: a description
  * @error: return location for a #GError
  *
- * Tells whether there can be such a tensor.
+ * Checks whether the description is valid.
  *
- * Returns: %FALSE with @error set (%GST_VKGDR_ERROR_ARGUMENT) where not
+ * Returns: %TRUE if it is, otherwise %FALSE with @error set
+ *   (%GST_VKGDR_ERROR_ARGUMENT)
  *
  * Since: 0.2
  */
@@ -271,7 +274,7 @@ gst_vkgdr_tensor_config_check (
          && check_numbers (config, error);
 }
 
-/* --- what follows from it ------------------------------------------------ */
+/* --- properties ----------------------------------------------------------- */
 
 gboolean
 gst_vkgdr_tensor_config_is_integer (const GstVkgdrTensorConfig *config)
@@ -309,7 +312,7 @@ get_element_size (const GstVkgdrTensorConfig *config)
  * gst_vkgdr_tensor_config_get_n_channels:
  * @config: a description
  *
- * Returns: how many channels there are
+ * Returns: the number of channels
  *
  * Since: 0.2
  */
@@ -334,8 +337,8 @@ gst_vkgdr_tensor_config_get_n_channels (const GstVkgdrTensorConfig *config)
  * gst_vkgdr_tensor_config_get_frame_size:
  * @config: a description
  *
- * Returns: the bytes that one frame has in a tensor; those of a batch follow
- *   each other
+ * Returns: the bytes of one frame in a tensor; the frames of a batch are
+ *   consecutive
  *
  * Since: 0.2
  */
@@ -373,12 +376,12 @@ append_dim (GValue *dims, gint size)
  * gst_vkgdr_tensor_config_to_caps:
  * @config: a description
  * @batch: frames in the tensor, at least 1
- * @tensor_id: (nullable): a name that says what the tensor means
+ * @tensor_id: (nullable): a name for the meaning of the tensor
  *
- * Makes the caps of a tensor, in the vocabulary of GStreamer's analytics
- * library: the media type `tensor/strided` with the fields `dims`, `dims-order`
- * (which is row-major), `type` and, where it is given, `tensor-id`; with the
- * feature %GST_CAPS_FEATURE_MEMORY_VKGDR_MEMORY.
+ * Makes the caps of a tensor, as GStreamer's analytics library defines them:
+ * the media type `tensor/strided` with the fields `dims`, `dims-order`
+ * (row-major), `type` and, if it is given, `tensor-id`. They have the feature
+ * %GST_CAPS_FEATURE_MEMORY_VKGDR_MEMORY.
  *
  * Returns: (transfer full): the caps
  *
@@ -429,7 +432,8 @@ parse_type (const GstStructure *structure, GstVkgdrTensorType *type)
   return value != NULL;
 }
 
-/* The sizes, which the caller frees; NULL if one is missing or not fixed. */
+/* Returns the sizes, which the caller frees, or NULL if one is missing or not
+ * fixed. */
 static gint *
 parse_dims (const GstStructure *structure, guint *n_dims)
 {
@@ -470,16 +474,16 @@ is_row_major (const GstStructure *structure)
  * @type: (out): the type of the elements
  * @dims: (out) (transfer full) (array length=n_dims): the size of each
  *   dimension, which the caller frees with g_free()
- * @n_dims: (out): how many dimensions there are
+ * @n_dims: (out): the number of dimensions
  * @error: return location for a #GError
  *
- * Reads what gst_vkgdr_tensor_config_to_caps() writes, also of tensors with
- * another number of dimensions.
+ * Reads the caps of gst_vkgdr_tensor_config_to_caps(), and those of tensors
+ * with another number of dimensions.
  *
  * Thread-safe.
  *
- * Returns: %FALSE with @error set (%GST_VKGDR_ERROR_ARGUMENT) where @caps are
- * no fixed caps of a tensor in rows of one of these types
+ * Returns: %FALSE with @error set (%GST_VKGDR_ERROR_ARGUMENT) if @caps are not
+ *   fixed caps of a row-major tensor of one of these types
  *
  * Since: 0.2
  */

@@ -2,9 +2,9 @@
  *
  * tensor/tensorconverter.c: makes tensors of frames
  *
- * The public object: takes buffers of whatever memory on the device, keeps the
- * order of all who use them, and launches the kernel. Knows nothing of batches,
- * nor of elements.
+ * The public object. It accepts buffers in any memory of the device, orders the
+ * accesses to them, and launches the kernel. Knows nothing of batches, nor of
+ * elements.
  */
 
 #include <string.h>
@@ -17,20 +17,20 @@
  * @title: GstVkgdrTensorConverter
  * @short_description: makes tensors of frames
  *
- * A #GstVkgdrTensorConverter writes frames into a tensor that is like its
- * #GstVkgdrTensorConfig: one kernel, which reads each frame once and writes its
- * elements to their place. A batch is a memory of several frames, each at a
- * multiple of gst_vkgdr_tensor_config_get_frame_size().
+ * A #GstVkgdrTensorConverter writes frames to a tensor as described by its
+ * #GstVkgdrTensorConfig. A single kernel reads each frame once, and writes the
+ * elements to their positions. A batch is a memory with several frames, each at
+ * a multiple of gst_vkgdr_tensor_config_get_frame_size().
  *
- * Colours are converted by the matrix and range of the frames' colorimetry;
- * gamut and transfer function are left as they are. Samples of Cb and Cr lie
- * where the chroma site of the caps says, and in the middle of their pixels
- * where it says nothing. Each plane is resized by itself, and the colours are
- * converted behind that: with the filters bilinear and area there are no steps
- * of two pixels in the colours of 4:2:0.
+ * Colours are converted by the matrix and range of the frames' colorimetry.
+ * Gamut and transfer function are not converted. Samples of Cb and Cr are at
+ * the chroma site of the caps, or in the middle of their pixels if the caps
+ * have none. Each plane is resized on its own, and the colours are converted
+ * afterwards. So with the filters bilinear and area, the colours of 4:2:0 have
+ * no steps of two pixels.
  *
- * The kernel is compiled for a format when the first frame of it comes, or by
- * gst_vkgdr_tensor_converter_prepare(), and kept on disk.
+ * The kernel is compiled when the first frame of a format arrives, or by
+ * gst_vkgdr_tensor_converter_prepare(). It is kept on disk.
  *
  * All functions may be called from any thread.
  *
@@ -43,7 +43,7 @@ GST_DEBUG_CATEGORY_STATIC (gst_vkgdr_tensor_debug);
 struct _GstVkgdrTensorConverter {
   GstObject parent;
 
-  GstVkgdrContext *context; /* NULL where a binding made it by itself */
+  GstVkgdrContext *context; /* NULL if a language binding created the object */
   GstVkgdrTensorConfig *config;
   GHashTable *functions; /* GstVkgdrTensorVariant to GstVkgdrFunction; under
                           * the object lock */
@@ -87,13 +87,13 @@ gst_vkgdr_tensor_converter_init (GstVkgdrTensorConverter *self)
 /**
  * gst_vkgdr_tensor_converter_new:
  * @context: a context
- * @config: what the tensors are like
+ * @config: a description of the tensors
  * @error: return location for a #GError
  *
  * Makes a converter, which copies @config.
  *
  * Returns: (transfer full) (nullable): the converter, or %NULL with @error set
- *   (%GST_VKGDR_ERROR_ARGUMENT) where gst_vkgdr_tensor_config_check() fails
+ *   (%GST_VKGDR_ERROR_ARGUMENT) if gst_vkgdr_tensor_config_check() fails
  *
  * Since: 0.2
  */
@@ -120,7 +120,7 @@ gst_vkgdr_tensor_converter_new (GstVkgdrContext *context,
  * gst_vkgdr_tensor_converter_get_config:
  * @converter: a converter
  *
- * Returns: (transfer full): a copy of what its tensors are like
+ * Returns: (transfer full): a copy of the description of its tensors
  *
  * Since: 0.2
  */
@@ -134,8 +134,8 @@ gst_vkgdr_tensor_converter_get_config (GstVkgdrTensorConverter *converter)
 
 /* --- the kernel ---------------------------------------------------------- */
 
-/* The function for @variant, which the caller gives back. A variant that two
- * threads need at once may be compiled by both. */
+/* Returns the function for @variant, which the caller has to unref. If two
+ * threads need a variant at the same time, both may compile it. */
 static GstVkgdrFunction *
 get_function (GstVkgdrTensorConverter *self, GstVkgdrTensorVariant variant,
     GError **error)
@@ -167,13 +167,13 @@ get_function (GstVkgdrTensorConverter *self, GstVkgdrTensorVariant variant,
  * @info: the format of frames
  * @error: return location for a #GError
  *
- * Compiles the kernel for frames of this format, if that has not been done, so
- * that the first one need not wait. A frame with planes at odd addresses may
- * need another kernel still.
+ * Compiles the kernel for frames of this format, if necessary, so that the
+ * first frame does not have to wait. A frame with planes at odd addresses may
+ * nevertheless need another kernel.
  *
- * Returns: %FALSE with @error set: %GST_VKGDR_ERROR_ARGUMENT where kernels
- * cannot read the format, %GST_VKGDR_ERROR_NO_DRIVER where there is no
- * compiler, or what the driver says
+ * Returns: %FALSE with @error set: %GST_VKGDR_ERROR_ARGUMENT if kernels cannot
+ *   read the format, %GST_VKGDR_ERROR_NO_DRIVER if there is no compiler, or an
+ *   error of the driver
  *
  * Since: 0.2
  */
@@ -204,7 +204,7 @@ gst_vkgdr_tensor_converter_prepare (GstVkgdrTensorConverter *converter,
  * gst_vkgdr_tensor_converter_get_kernel_time:
  * @converter: a converter
  *
- * Returns: the mean of the nanoseconds that the device worked on a frame, or
+ * Returns: the mean time in nanoseconds that the device worked on a frame, or
  *   %GST_CLOCK_TIME_NONE before the first result. Most frames are not measured
  *
  * Since: 0.2
@@ -217,7 +217,7 @@ gst_vkgdr_tensor_converter_get_kernel_time (GstVkgdrTensorConverter *converter)
   return gst_vkgdr_timer_get (converter->timer);
 }
 
-/* Launches and measures, unless another thread measures its launch. */
+/* Launches, and measures the launch unless another thread is measuring one. */
 static gboolean
 launch (GstVkgdrTensorConverter *self, GstVkgdrFunction *function,
     GstVkgdrStream *stream, VkgdrFrame *frame, VkgdrTensorJob *job,
@@ -263,7 +263,8 @@ check_tensor (GstVkgdrTensorConverter *self, GstMemory *tensor, gsize offset,
   return FALSE;
 }
 
-/* @frame in memory of ours and of the converter's device; the caller's. */
+/* Returns @frame in this library's memory on the converter's device. The caller
+ * unrefs it. */
 static GstBuffer *
 bring_here (GstVkgdrTensorConverter *self, GstBuffer *frame,
     GstVkgdrStream *stream, GError **error)
@@ -289,7 +290,8 @@ bring_here (GstVkgdrTensorConverter *self, GstBuffer *frame,
   return gst_vkgdr_buffer_copy_here (frame, stream, error);
 }
 
-/* Between the beginning and the end of the access to both memories. */
+/* Must be called between the beginning and the end of the accesses to both
+ * memories. */
 static gboolean
 queue_job (GstVkgdrTensorConverter *self, GstVkgdrStream *stream,
     GstBuffer *buffer, const GstVideoInfo *info,
@@ -329,7 +331,7 @@ convert_here (GstVkgdrTensorConverter *self, GstVkgdrStream *stream,
     return FALSE;
   ok =
       queue_job (self, stream, buffer, info, region, address, transform, error);
-  /* Also after a failure: the work may have been queued. */
+  /* Must be called after a failure, too: the work may have been queued. */
   ok = gst_vkgdr_buffer_end_access (
            buffer, stream, GST_MAP_READ, ok ? error : NULL)
        && ok;
@@ -343,26 +345,26 @@ convert_here (GstVkgdrTensorConverter *self, GstVkgdrStream *stream,
  * @converter: a converter
  * @stream: a stream of its context
  * @frame: a frame in memory of type %GST_VKGDR_MEMORY_NAME, or of GStreamer's
- * own CUDA elements
+ *   own CUDA elements
  * @info: its format, which may be of any size
  * @region: (nullable): the part of the frame that is used, in pixels, or %NULL
  *   for all of it
  * @tensor: memory of type %GST_VKGDR_MEMORY_NAME of the converter's device
- * @offset: where in @tensor the elements go, in bytes: a multiple of 4, such as
- *   the frame's number in the batch times
+ * @offset: the offset of the elements in @tensor in bytes: a multiple of 4,
+ *   such as the frame's number in the batch times
  *   gst_vkgdr_tensor_config_get_frame_size()
- * @transform: (out caller-allocates) (optional): where the tensor's pixels lie
- * in the frame
+ * @transform: (out caller-allocates) (optional): the positions of the tensor's
+ *   pixels in the frame
  * @error: return location for a #GError
  *
- * Queues the work on @stream, and returns. Order is seen to: the work waits, on
- * the device, for who writes the frame and for who uses the tensor; and who
- * uses them next waits for the work.
+ * Queues the work on @stream, and does not wait for it. The work is ordered on
+ * the device: it waits until the frame is written and the tensor is no longer
+ * used, and the next users of both wait for the work.
  *
- * Returns: %FALSE with @error set where a frame or memory does not fit
- *   (%GST_VKGDR_ERROR_ARGUMENT), where the kernel cannot be compiled, as
- *   gst_vkgdr_tensor_converter_prepare(), or where the launch failed. What goes
- *   wrong on the device is told by a later call
+ * Returns: %FALSE with @error set if a frame or memory does not fit
+ *   (%GST_VKGDR_ERROR_ARGUMENT), if the kernel cannot be compiled (with the
+ *   errors of gst_vkgdr_tensor_converter_prepare()), or if the launch failed.
+ *   Errors of the running kernel are reported by a later call
  *
  * Since: 0.2
  */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * tensor/tensormeta.c: which frames are in a batch
+ * tensor/tensormeta.c: the frames of a batch
  *
  * Knows nothing of how a batch is made.
  */
@@ -10,11 +10,11 @@
 /**
  * SECTION:gstvkgdrtensormeta
  * @title: GstVkgdrTensorBatchMeta
- * @short_description: which frames are in a batch
+ * @short_description: the frames of a batch
  *
- * A buffer of tensors says for each of its frames where that came from, when it
- * was, and where its pixels lie in the original, so that a result can be drawn
- * where it belongs.
+ * This meta of a buffer of tensors has the source of each frame, its time, and
+ * the position of the tensor's pixels in the frame, so that a result can be
+ * drawn at the right position.
  *
  * Since: 0.2
  */
@@ -69,8 +69,9 @@ gst_vkgdr_tensor_frame_free (GstVkgdrTensorFrame *frame)
  * @frame_x: (out): the column of the frame
  * @frame_y: (out): the row of the frame
  *
- * Tells where a point of the tensor lies in the frame, such as the corner of a
- * box that a network has found. A point in the padding lies outside.
+ * Converts a position in the tensor, for example the corner of a box that a
+ * network has found, to the position in the frame. A point in the padding is
+ * outside of the frame.
  *
  * Since: 0.2
  */
@@ -122,7 +123,7 @@ batch_meta_free (GstMeta *meta, GstBuffer *buffer)
   g_array_unref (((GstVkgdrTensorBatchMeta *) meta)->frames);
 }
 
-/* A part of a batch has other frames. */
+/* A part of the buffer does not have the same frames. */
 static gboolean
 batch_meta_transform (
     GstBuffer *to, GstMeta *meta, GstBuffer *buffer, GQuark type, gpointer data)
@@ -171,11 +172,11 @@ gst_vkgdr_tensor_batch_meta_get_info (void)
  * gst_vkgdr_buffer_add_tensor_batch_meta:
  * @buffer: a writable buffer
  *
- * Adds a list of frames, without any.
+ * Adds an empty list of frames.
  *
  * Not thread-safe: the caller owns the buffer, as for all metas.
  *
- * Returns: (transfer none): the meta, which is the buffer's
+ * Returns: (transfer none): the meta, which the buffer owns
  *
  * Since: 0.2
  */
@@ -194,8 +195,8 @@ gst_vkgdr_buffer_add_tensor_batch_meta (GstBuffer *buffer)
  *
  * Not thread-safe: the caller owns the buffer, as for all metas.
  *
- * Returns: (transfer none) (nullable): which frames are in it, or %NULL where
- * it does not say
+ * Returns: (transfer none) (nullable): the list of its frames, or %NULL if it
+ *   has none
  *
  * Since: 0.2
  */
@@ -213,7 +214,7 @@ gst_vkgdr_buffer_get_tensor_batch_meta (GstBuffer *buffer)
  * @meta: a list of frames of a writable buffer
  * @frame: a frame, which is copied
  *
- * Adds a frame behind the others.
+ * Appends a frame.
  *
  * Since: 0.2
  */
@@ -237,8 +238,8 @@ gst_vkgdr_tensor_batch_meta_append (
  * @meta: a list of frames
  * @index: number of a frame in the batch
  *
- * Returns: (transfer none) (nullable): the frame, which is the buffer's, or
- * %NULL where there are not so many
+ * Returns: (transfer none) (nullable): the frame, which the buffer owns, or
+ *   %NULL if @index is too large
  *
  * Since: 0.2
  */

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * tensor/variant.c: the variants that the tensor kernel is compiled in
+ * tensor/variant.c: the variants of the tensor kernel
  *
- * What is the same for all pixels of a tensor is compiled in, so that none of
- * them has a branch for it. There are a few dozen variants that programs use;
- * each is compiled when it is first needed, and kept on disk.
+ * Settings that are the same for all pixels of a tensor are constants of the
+ * compiled kernel, so that it has no branches for them. Programs use a few
+ * dozen variants. Each one is compiled when it is first needed, and kept on
+ * disk.
  */
 
 #include <gio/gio.h>
@@ -16,11 +17,11 @@
 #define SOURCE_RESOURCE "/org/gst-vkgdr/tensor.cu"
 #define ENTRY "vkgdr_tensor"
 
-/* A warp writes pixels of one row. */
+/* So that a warp writes pixels of one row. */
 #define BLOCK_WIDTH 32
 #define BLOCK_HEIGHT 8
 
-/* What a variant is made of, in the bits of its number. */
+/* The settings of a variant, in the bits of its number. */
 typedef struct {
   guint read;
   guint pair;
@@ -69,7 +70,7 @@ pack (const Macros *macros)
 
 /* --- choosing ------------------------------------------------------------ */
 
-/* The bits of the components that some channel is made of. */
+/* Returns the bits of the components that at least one channel uses. */
 static guint
 find_needed (const VkgdrTensorJob *job, guint n_channels)
 {
@@ -103,8 +104,8 @@ choose_read (const VkgdrFrame *frame, guint needed)
                  : TENSOR_READ_ANY;
 }
 
-/* Whether Cb and Cr can be read at once: side by side, at addresses that are
- * multiples of both. */
+/* Whether Cb and Cr can be read at once: they are adjacent, and aligned to the
+ * size of both. */
 static guint
 choose_pair (const VkgdrTensorJob *job, guint read)
 {
@@ -122,7 +123,7 @@ choose_pair (const VkgdrTensorJob *job, guint read)
   return is_vu ? TENSOR_PAIR_VU : TENSOR_PAIR_UV;
 }
 
-/* The kernel finds the bytes of a packed pixel by shifts in one word. */
+/* The kernel gets the bytes of a packed pixel by shifting one word. */
 static void
 set_packed_shifts (const VkgdrFrame *frame, VkgdrTensorJob *job)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * tensor/variant.h: the variants that the tensor kernel is compiled in
+ * tensor/variant.h: the variants of the tensor kernel
  *
- * Knows how a job is computed, and nothing of when.
+ * Compiles and launches variants. Does not decide when.
  */
 
 #ifndef __GST_VKGDR_TENSOR_VARIANT_H__
@@ -12,21 +12,21 @@
 
 G_BEGIN_DECLS
 
-/* A number for each variant, which is never 0. */
+/* The number of a variant, which is never 0. */
 typedef guint GstVkgdrTensorVariant;
 
-/* The variant that makes a tensor as @config says of @frame by @job. */
+/* Returns the variant that makes a tensor described by @config of @frame with
+ * @job. */
 GstVkgdrTensorVariant gst_vkgdr_tensor_variant_choose (
     const GstVkgdrTensorConfig *config, const VkgdrFrame *frame,
     VkgdrTensorJob *job);
 
-/* Compiles @variant, or takes what an earlier run compiled. NULL with @error
- * set where there is no compiler. */
+/* Compiles @variant, or gets it from the cache. Returns NULL with @error set if
+ * there is no compiler. */
 GstVkgdrFunction *gst_vkgdr_tensor_variant_load (
     GstVkgdrTensorVariant variant, GstVkgdrContext *context, GError **error);
 
-/* Queues the work of @job on @stream, by a function that was loaded for its
- * variant. */
+/* Queues the work of @job on @stream. @function must be that of its variant. */
 gboolean gst_vkgdr_tensor_variant_launch (GstVkgdrFunction *function,
     GstVkgdrStream *stream, VkgdrFrame *frame, VkgdrTensorJob *job,
     GError **error);
