@@ -2,9 +2,9 @@
  *
  * cudafilter/build.c: see cudafilter/build.h
  *
- * A kernel and its parameters count together. A kernel whose parameters have
- * not come yet is kept as the candidate, and parameters that do not fit it may
- * still be meant for the kernel that runs.
+ * A kernel and its parameters are used as a pair. A kernel whose parameters are
+ * not set yet is kept as the candidate. Parameters that do not fit it may be
+ * meant for the running kernel.
  */
 
 #include "cudafilter/build.h"
@@ -44,8 +44,8 @@ try (GstCudaLoaded *loaded, const GstStructure *params,
   return gst_cuda_pair_new (loaded, params, arguments, request);
 }
 
-/* With the parameters that are asked for. If these are old and were meant for
- * another kernel, with those of the running one. */
+/* Builds a pair with the requested parameters. If these are old and belong to
+ * another kernel, uses the parameters of the running kernel. */
 static GstCudaPair *
 build_candidate (GstCudaBuild *self, const GstCudaRequest *request,
     GstCudaLoaded *running, const GstStructure *given, GError **error)
@@ -60,8 +60,8 @@ build_candidate (GstCudaBuild *self, const GstCudaRequest *request,
   return pair;
 }
 
-/* The kernel that runs, if nobody asks for another one in this request: with
- * new parameters that fit it, or with another output. */
+/* Builds a pair of the running kernel, if the request is not for another one,
+ * with new parameters that fit it, or with another output. */
 static GstCudaPair *
 build_running (const GstCudaRequest *request, GstCudaLoaded *running,
     const GstStructure *given)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * cudafilter/build.h: makes a pair of what is asked for
+ * cudafilter/build.h: builds the pair for a request
  *
- * Loads the kernel and judges whether the parameters fit. Knows neither the
- * element nor threads; all of it is the worker's.
+ * Loads the kernel, and checks whether the parameters fit. Knows neither the
+ * element nor threads; called by the worker only.
  */
 
 #ifndef __GST_CUDA_BUILD_H__
@@ -13,19 +13,19 @@
 
 G_BEGIN_DECLS
 
-/* The worker's memory between two builds. */
+/* The state that the worker keeps between two builds. */
 typedef struct {
   GstVkgdrContext *context;
-  /* What was loaded for the choice of the last request, also if it waits for
-   * parameters that fit it; NULL if that failed. */
+  /* The kernel that was loaded for the last request, even if its parameters are
+   * not set yet; NULL if it could not be loaded. */
   GstCudaLoaded *candidate;
   gboolean is_tried;
-  GstStructure *tried_params; /* that a pixel's expression was compiled with */
+  GstStructure *tried_params; /* with which a pixel's expression was compiled */
 } GstCudaBuild;
 
 /* @running (nullable) is the kernel that goes on if nothing else is built, and
- * @given (nullable) its params. NULL with @error if @request does not lead to
- * another pair. */
+ * @given (nullable) are its params. Returns NULL with @error set if @request
+ * does not give another pair. */
 GstCudaPair *gst_cuda_build (GstCudaBuild *self, const GstCudaRequest *request,
     gboolean file_changed, GstCudaLoaded *running, const GstStructure *given,
     GError **error);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * cudafilter/caps.c: what caps a kernel can make of others
+ * cudafilter/caps.c: the caps to which a kernel can convert others
  *
- * Knows which fields a conversion changes; fixate.c chooses among what
- * is left. Knows neither elements nor kernels.
+ * Knows which fields a conversion changes; fixate.c chooses one of the possible
+ * caps. Knows neither elements nor kernels.
  */
 
 #include <gst/vkgdr/vkgdr.h>
@@ -22,7 +22,7 @@ gst_cuda_caps_is_on_device (
          && gst_vkgdr_cuda_is_available ();
 }
 
-/* --- what the output has to be ------------------------------------------- */
+/* --- requirements of the output ------------------------------------------- */
 
 static gboolean
 names_memory (const GstCapsFeatures *features)
@@ -82,7 +82,7 @@ append (GstCaps *result, GstStructure *structure, GstCapsFeatures *features)
   gst_caps_append_structure_full (result, structure, features);
 }
 
-/* What another format, or size, does not leave as it was. */
+/* The fields that may change with another format or another size. */
 static void
 widen (GstStructure *structure, GstEffectConverts converts)
 {
@@ -98,8 +98,8 @@ widen (GstStructure *structure, GstEffectConverts converts)
         1, G_MAXINT, G_MAXINT, 1, NULL);
 }
 
-/* @features with our memory in the place of theirs, which has not all formats.
- */
+/* Returns @features with this library's memory instead of GstCudaMemory, which
+ * does not support all formats. */
 static GstCapsFeatures *
 in_our_memory (const GstCapsFeatures *features)
 {
@@ -147,7 +147,7 @@ get_readable (void)
   return g_once (&once, make_readable, NULL);
 }
 
-/* Of features ANY, those of our memory. */
+/* Replaces features ANY by those of this library's memory. */
 static GstCapsFeatures *
 name_features (const GstCapsFeatures *features)
 {
@@ -156,7 +156,7 @@ name_features (const GstCapsFeatures *features)
   return gst_caps_features_copy (features);
 }
 
-/* NULL if there is nothing that the kernel takes. */
+/* Returns NULL if the kernel accepts none of it. */
 static GstStructure *
 keep_structure (const GstCudaRules *rules, const GstStructure *structure,
     const GstCapsFeatures *features)
@@ -187,7 +187,7 @@ gst_cuda_caps_keep (const GstCudaRules *rules, const GstCaps *caps)
   return result;
 }
 
-/* All of @kept that is video, converted. */
+/* Returns the results of the conversion of all video in @kept. */
 static GstCaps *
 widen_all (const GstCaps *kept, GstEffectConverts converts)
 {
@@ -211,7 +211,7 @@ widen_all (const GstCaps *kept, GstEffectConverts converts)
   return either;
 }
 
-/* What the kernel takes or gives if there is no other condition. */
+/* Returns all that the kernel accepts or produces. */
 static GstCaps *
 make_anything (const GstCudaRules *rules)
 {
@@ -228,7 +228,7 @@ make_anything (const GstCudaRules *rules)
   return either;
 }
 
-/* First what is as it was, then what is converted. */
+/* Caps without a conversion come first. */
 static GstCaps *
 convert (const GstCudaRules *rules, const GstCaps *caps)
 {
@@ -243,7 +243,7 @@ convert (const GstCudaRules *rules, const GstCaps *caps)
   return result;
 }
 
-/* What the output has to be. */
+/* Restricts the caps to rules->output. */
 static GstCaps *
 get_output (const GstCudaRules *rules)
 {
@@ -266,9 +266,10 @@ transform_to_output (const GstCudaRules *rules, GstCaps *caps)
   return some;
 }
 
-/* If downstream takes rules->output, every input is possible that the kernel
- * takes: whether it can become that output is decided when it comes, so that
- * the source is not made to give what only the output was to be. */
+/* If downstream accepts rules->output, every input is possible that the kernel
+ * accepts. Whether it can become that output is checked when its caps arrive.
+ * Otherwise the source would choose the format that is meant for the output
+ * only. */
 static GstCaps *
 transform_to_input (const GstCudaRules *rules, GstCaps *caps)
 {

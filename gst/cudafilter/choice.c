@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * cudafilter/choice.c: which kernel is asked for, and what came of it
+ * cudafilter/choice.c: which kernel is requested, and how it is loaded
  *
- * A kernel has a name, or a file, a source or an expression of the user's; here
- * each becomes a loaded one. Knows nothing of elements, nor of when that
- * happens.
+ * The user sets a name, a file, a source or an expression; this file loads the
+ * kernel for each of them. Knows nothing of elements, and does not decide when
+ * kernels are loaded.
  */
 
 #include "cudafilter/choice.h"
@@ -89,8 +89,8 @@ load_pixel (const GstCudaChoice *self, GstVkgdrContext *context,
   return kernel;
 }
 
-/* There is no compiler, or it is newer than the driver, which then refuses what
- * it makes. */
+/* There is no compiler, or it is newer than the driver, which then refuses its
+ * images. */
 static gboolean
 may_be_compiled_already (GstVkgdrContext *context, const GError *reason)
 {
@@ -101,8 +101,8 @@ may_be_compiled_already (GstVkgdrContext *context, const GError *reason)
                  reason, GST_VKGDR_ERROR, GST_VKGDR_ERROR_IMAGE));
 }
 
-/* Compiled for this very device where something compiles, else as the plugin
- * brings it. */
+/* Compiles the effect for this device if there is a compiler, otherwise uses
+ * the PTX in the plugin. */
 static GstVkgdrKernel *
 load_effect (GstVkgdrContext *context, const GstEffect *effect, GError **error)
 {
@@ -147,7 +147,7 @@ load_named (const GstCudaChoice *self, GstVkgdrContext *context, GError **error)
   return NULL;
 }
 
-/* From where the user says, which is one place. */
+/* Loads the kernel from the one property that is set. */
 static GstVkgdrKernel *
 load_own (const GstCudaChoice *self, GstVkgdrContext *context,
     GstVkgdrCompileOptions *options, const GstStructure *params, GError **error)
@@ -183,7 +183,7 @@ load_kernel (const GstCudaChoice *self, GstVkgdrContext *context,
   return kernel;
 }
 
-/* A number from 1 on, up to a thousand million. */
+/* Reads a number from 1 to 1000000000. */
 static gboolean
 read_number (const gchar *text, const gchar **rest, guint *number)
 {
@@ -198,7 +198,7 @@ read_number (const gchar *text, const gchar **rest, guint *number)
   return value > 0 && value <= 1000000000;
 }
 
-/* "32x8" or "256"; *@x is 0 where @text (nullable) is empty. */
+/* "32x8" or "256"; *@x is 0 if @text (nullable) is empty. */
 static gboolean
 read_size (
     const gchar *what, const gchar *text, guint *x, guint *y, GError **error)

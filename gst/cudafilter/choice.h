@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * cudafilter/choice.h: which kernel is asked for, and what came of it
+ * cudafilter/choice.h: which kernel is requested, and how it is loaded
  *
- * Knows the ways in which a kernel can be named, and how each is loaded;
- * nothing of elements, nor of when that happens.
+ * Knows how users name kernels, and how to load each kind. Knows nothing of
+ * elements, and does not decide when kernels are loaded.
  */
 
 #ifndef __GST_CUDA_CHOICE_H__
@@ -15,7 +15,7 @@
 
 G_BEGIN_DECLS
 
-/* What the properties of the same names say; all but kernel_name may be
+/* The values of the properties of the same names. All except kernel_name may be
  * NULL. */
 typedef struct {
   gchar *kernel_name;
@@ -24,54 +24,58 @@ typedef struct {
   gchar *pixel;
   gchar *compiler_options;
   gchar *entry;
-  gchar *block; /* "" where it is chosen, as the next */
+  gchar *block; /* "" if the library chooses, also for the next field */
   gchar *grid;
 } GstCudaChoice;
 
 /* A kernel that is loaded. Immutable; shared by references. */
 typedef struct {
   GstVkgdrKernel *kernel;
-  const GstEffect *effect; /* that it is, or NULL: a user's */
-  gchar *file;             /* that it was read from, or NULL */
+  const GstEffect *effect; /* or NULL for a user's kernel */
+  gchar *file;             /* from which it was read, or NULL */
   gboolean is_pixel;
-  GstStructure *pixel_params; /* whose names and types a pixel's has, or NULL */
+  GstStructure *pixel_params; /* with the names and types of a pixel's
+                               * parameters, or NULL */
 } GstCudaLoaded;
 
 void gst_cuda_choice_copy (GstCudaChoice *self, const GstCudaChoice *other);
 void gst_cuda_choice_clear (GstCudaChoice *self);
 
-/* The effect that is asked for; NULL where it is a user's kernel, or a name
- * that no effect has. */
+/* Returns the requested effect, or NULL for a user's kernel, or if no effect
+ * has the name. */
 const GstEffect *gst_cuda_choice_get_effect (const GstCudaChoice *self);
 
-/* The file that is asked for, or NULL where the kernel comes from elsewhere. */
+/* Returns the requested file, or NULL if the kernel does not come from a file.
+ */
 const gchar *gst_cuda_choice_get_file (const GstCudaChoice *self);
 
-/* The options that a source is compiled with; *@options is NULL if there are
- * none, and else the caller unrefs it. FALSE with @error
- * (GST_VKGDR_ERROR_ARGUMENT) if one is not known. */
+/* Sets *@options to the compiler's options, which the caller unrefs, or to NULL
+ * if there are none. Returns FALSE with @error set (GST_VKGDR_ERROR_ARGUMENT)
+ * if one is not known. */
 gboolean gst_cuda_choice_get_options (const GstCudaChoice *self,
     GstVkgdrCompileOptions **options, GError **error);
 
-/* Whether a pixel's expression is asked for. */
+/* Whether a pixel's expression is requested. */
 gboolean gst_cuda_choice_is_pixel (const GstCudaChoice *self);
 
-/* Compiles what is asked for; @params (nullable) name a pixel's parameters.
- * NULL with @error. Thread-safe; takes as long as a compiler does. */
+/* Compiles or loads the requested kernel. @params (nullable) are the parameters
+ * of a pixel's expression. Returns NULL with @error set. Thread-safe; takes as
+ * long as a compilation. */
 GstCudaLoaded *gst_cuda_choice_load (const GstCudaChoice *self,
     GstVkgdrContext *context, const GstStructure *params, GError **error);
 
 GstCudaLoaded *gst_cuda_loaded_ref (GstCudaLoaded *self);
 void gst_cuda_loaded_unref (GstCudaLoaded *self);
 
-/* The arguments of a launch if the user gives @params (nullable): the same, or
- * for an effect all that it has, in its order. The caller frees *@arguments,
- * which are NULL if the kernel takes none. FALSE with @error
- * (GST_VKGDR_ERROR_ARGUMENT) if they do not fit. Thread-safe. */
+/* Sets *@arguments to the arguments of a launch with the user's @params
+ * (nullable). For a user's kernel, they are the same. For an effect, they are
+ * all its parameters in its order. The caller frees *@arguments, which are NULL
+ * if the kernel has no parameters. Returns FALSE with @error set
+ * (GST_VKGDR_ERROR_ARGUMENT) if the params do not fit. Thread-safe. */
 gboolean gst_cuda_loaded_fit (const GstCudaLoaded *self,
     const GstStructure *params, GstStructure **arguments, GError **error);
 
-/* Whether the output may be written over the input. */
+/* Whether the kernel may run in place. */
 gboolean gst_cuda_loaded_may_run_in_place (const GstCudaLoaded *self);
 
 G_END_DECLS

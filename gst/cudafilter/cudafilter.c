@@ -2,9 +2,9 @@
  *
  * cudafilter/cudafilter.c: the element cudafilter
  *
- * Properties and frames. Which kernel runs, and with what parameters, is
- * the concern of update.c, and what comes out of it of negotiate.c; how
- * it is compiled, ordered and launched is the library's.
+ * Creates the class and processes frames. update.c chooses the kernel and its
+ * parameters, negotiate.c the caps. The library compiles, orders and launches
+ * kernels.
  */
 
 /**
@@ -12,32 +12,33 @@
  * @title: cudafilter
  * @see_also: vkgdrupload, vkgdrdownload
  *
- * Runs a CUDA kernel on each frame: one that comes with it
- * (#GstCudaFilter:kernel), or the user's own, from a file
- * (#GstCudaFilter:location) or a string (#GstCudaFilter:source), or made of a
- * statement about one pixel (#GstCudaFilter:pixel). The kernel's first two
- * arguments are the input's and the output's `VkgdrFrame`, from the header
- * `vkgdr/kernel.h`, which is included by itself; further ones come from
- * #GstCudaFilter:params.
+ * Runs a CUDA kernel on each frame. It is a built-in kernel
+ * (#GstCudaFilter:kernel), or the user's own kernel from a file
+ * (#GstCudaFilter:location) or a string (#GstCudaFilter:source), or statements
+ * for a pixel (#GstCudaFilter:pixel). The first two arguments of the kernel are
+ * the `VkgdrFrame` of the input and that of the output. The header
+ * `vkgdr/kernel.h` defines this type and is included automatically. Further
+ * arguments come from #GstCudaFilter:params.
  *
- * What comes out has the format and size of what goes in, unless downstream or
- * #GstCudaFilter:output-caps want another and the kernel can make it: one of
- * the user's gets two frames that differ and has to do so. Where input and
- * output are alike and nobody else has the buffer, a kernel that can run in
- * place works in place.
+ * The output has the format and size of the input, unless downstream or
+ * #GstCudaFilter:output-caps require others and the kernel can convert to them.
+ * A kernel of the user has to do the conversion itself: its two frames then
+ * differ. If input and output have the same format and size and the buffer has
+ * no other owner, a kernel that can run in place does so.
  *
- * Raw video may be in the memory of GStreamer's own CUDA elements (1.24 or
- * later) as well, the input, the output, or both: `nvh264dec ! cudafilter !
- * cudaconvertscale` copies nothing. Where downstream takes either memory, the
- * output is in that of the input.
+ * Raw video may also be in the memory of GStreamer's own CUDA elements (1.24 or
+ * later), on the input, on the output, or on both:
+ * `nvh264dec ! cudafilter ! cudaconvertscale` copies nothing. If downstream
+ * accepts both memory types, the output has the type of the input.
  *
- * Raw audio, and the bytes of any other stream, are for kernels of the user's
- * whose first two parameters are `VkgdrSamples`.
+ * Kernels of the user whose first two parameters are `VkgdrSamples` process raw
+ * audio, and the bytes of any other stream.
  *
- * All of these can be changed while frames pass. A setter returns at once, and
- * frames go on with the last kernel while another one is compiled; the field
- * `pending` of #GstVkgdrBaseTransform:stats is %TRUE meanwhile. What does not
- * compile or fit is a warning on the bus, and the last kernel goes on.
+ * All of these properties can be changed while the pipeline plays. Setters do
+ * not wait. While the new kernel is compiled, the previous one continues to
+ * process frames, and the field `pending` of #GstVkgdrBaseTransform:stats is
+ * %TRUE. If the new kernel does not compile, or the parameters do not fit, the
+ * element posts a warning, and the previous kernel continues.
  *
  * ## Example launch lines
  * |[
@@ -87,9 +88,9 @@
 GST_DEBUG_CATEGORY (gst_cuda_filter_debug);
 #define GST_CAT_DEFAULT gst_cuda_filter_debug
 
-/* Memory of the device alone, ours or that of GStreamer's own CUDA elements,
- * which caps can say of video, audio and whatever else they name, but not of
- * all that can be named; see cudafilter/negotiate.c. */
+/* Only memory of the device: this library's, or that of GStreamer's own CUDA
+ * elements. Caps can say this for video, audio and other media types that they
+ * name, but not for all media types; see cudafilter/negotiate.c. */
 static GstStaticPadTemplate sink_template = GST_STATIC_PAD_TEMPLATE (
     "sink", GST_PAD_SINK, GST_PAD_ALWAYS, GST_STATIC_CAPS_ANY);
 static GstStaticPadTemplate src_template = GST_STATIC_PAD_TEMPLATE (

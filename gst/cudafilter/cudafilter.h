@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * cudafilter/cudafilter.h: the element cudafilter, to the files it is made of
+ * cudafilter/cudafilter.h: the element cudafilter, shared by its files
  *
- * cudafilter.c is the class and what happens to a frame, properties.c what the
- * user sets, update.c brings what runs up to what is set, negotiate.c decides
- * on caps, and explain.c says why there are none.
+ * cudafilter.c has the class and processes frames, properties.c has the
+ * properties, update.c builds the kernel that the properties request,
+ * negotiate.c negotiates caps, and explain.c reports why the negotiation fails.
  */
 
 #ifndef __GST_CUDA_FILTER_H__
@@ -23,12 +23,12 @@ G_BEGIN_DECLS
 G_DECLARE_FINAL_TYPE (
     GstCudaFilter, gst_cuda_filter, GST, CUDA_FILTER, GstVkgdrVideoFilter)
 
-/* What the output's caps were made for. */
+/* The properties of the kernel for which the output's caps were negotiated. */
 typedef struct {
   GstEffectConverts converts;
   gboolean takes_video;
   GstCaps *output;
-  gint width, height; /* that the effect itself gives the output, or 0 */
+  gint width, height; /* of the output, as set by the effect, or 0 */
 } GstCudaAgreed;
 
 struct _GstCudaFilter {
@@ -39,28 +39,28 @@ struct _GstCudaFilter {
   guint kernel_timeout; /* milliseconds, or 0 */
   gboolean watch;
 
-  GstCudaParams *child; /* the parameters that the user sees; never NULL */
+  GstCudaParams *child; /* the object with the parameters; never NULL */
 
   GstCudaWorker *worker;   /* NULL unless the element is started */
   GstCudaRequest *request; /* for the worker, or NULL */
-  gboolean is_settled;     /* the newest pair is what was asked for */
+  gboolean is_settled;     /* the newest pair is that of the last request */
   GstCudaPair *next;       /* for the next frame, or NULL; read atomically */
-  GSList *retired;         /* pairs that ran, for the worker to free */
-  GError *failure;         /* of a build before the first frame, or NULL */
-  gboolean has_run;        /* a frame has passed since the start */
+  GSList *retired;  /* pairs that are no longer used; the worker frees them */
+  GError *failure;  /* of a build before the first frame, or NULL */
+  gboolean has_run; /* a frame has passed since the start */
 
   /* Written by the streaming thread, under the object lock. */
   GstCudaPair *running;
 
-  /* --- the streaming thread's --- */
+  /* --- used by the streaming thread only --- */
   guint64 frame;
   gboolean is_video;
-  gboolean is_audio; /* else, if it is no video either: bytes */
+  gboolean is_audio; /* if neither this nor video: bytes */
   GstAudioInfo audio_info;
   GstCudaAgreed agreed;
 
   /* --- of explanations --- */
-  GstCaps *refused;   /* that an error was posted for; under the object lock */
+  GstCaps *refused;   /* for which an error was posted; under the object lock */
   gint is_explaining; /* atomic */
 };
 
@@ -68,33 +68,35 @@ struct _GstCudaFilter {
 
 void gst_cuda_filter_install_properties (GObjectClass *object_class);
 
-/* Sets what the properties are by default. */
+/* Sets the default values of the properties. */
 void gst_cuda_filter_init_properties (GstCudaFilter *self);
 
 /* --- update.c --- */
 
-/* Starts the worker and waits for the first pair. FALSE with @error. */
+/* Starts the worker and waits for the first pair. FALSE with @error set. */
 gboolean gst_cuda_filter_start_worker (GstCudaFilter *self, GError **error);
 
 /* Ends the worker and frees the pairs. */
 void gst_cuda_filter_stop_worker (GstCudaFilter *self);
 
-/* Lets the properties count that were set. Returns at once. Any thread. */
+/* Applies the properties that were set. Does not wait. Thread-safe. */
 void gst_cuda_filter_commit (GstCudaFilter *self);
 
-/* Wakes the worker, if there is one. Any thread. */
+/* Wakes the worker, if there is one. Thread-safe. */
 void gst_cuda_filter_wake (GstCudaFilter *self);
 
-/* Whether a change is being built. Any thread. */
+/* Whether a change is being built. Thread-safe. */
 gboolean gst_cuda_filter_is_pending (GstCudaFilter *self);
 
-/* The streaming thread's, between two frames: swaps in what is ready; before
- * the first frame, waits for what was asked for. FALSE with @error if there is
- * nothing to run. *@swapped is whether another pair runs now. */
+/* Must be called by the streaming thread between two frames. Uses the newest
+ * pair that is ready; before the first frame, waits for the requested pair.
+ * Sets *@swapped if the pair has changed. Returns FALSE with @error set if
+ * there is no pair. */
 gboolean gst_cuda_filter_swap (
     GstCudaFilter *self, gboolean *swapped, GError **error);
 
-/* The values of all parameters, or NULL; the caller frees them. Any thread. */
+/* Returns the values of all parameters, or NULL. The caller frees them.
+ * Thread-safe. */
 GstStructure *gst_cuda_filter_get_params (GstCudaFilter *self);
 
 /* Posts a warning. */
@@ -102,20 +104,21 @@ void gst_cuda_filter_warn (GstCudaFilter *self, const GError *error);
 
 /* --- negotiate.c --- */
 
-/* Sets the class's functions that have to do with caps. */
+/* Sets the class's functions for the negotiation of caps. */
 void gst_cuda_filter_init_negotiation (GstCudaFilterClass *klass);
 
 /* For gst_cuda_filter_init(). */
 void gst_cuda_filter_init_pads (GstCudaFilter *self);
 
-/* What decides on the caps; gst_cuda_rules_clear() clears it. Any thread. */
+/* Gets the rules for caps; gst_cuda_rules_clear () clears them. Thread-safe. */
 void gst_cuda_filter_take_rules (GstCudaFilter *self, GstCudaRules *rules);
 
 /* --- explain.c --- */
 
-/* Posts an error that says why @caps, which upstream sends or offers, cannot be
- * made an output that downstream takes; once for the same caps. FALSE if they
- * can be, or if it is not known why not. */
+/* Posts an error with the reason why @caps, which upstream sends or offers,
+ * cannot be converted to an output that downstream accepts, but only once for
+ * the same caps. Returns FALSE if they can be converted, or if the reason is
+ * unknown. */
 gboolean gst_cuda_filter_explain (GstCudaFilter *self, GstCaps *caps);
 
 G_END_DECLS

@@ -2,8 +2,8 @@
  *
  * cudafilter/effects.c: the kernels that come with cudafilter
  *
- * A new one is a line of the table here, a name in meson.build, its .cu in
- * effects/, and its reference in the tests.
+ * A new kernel needs a line in the table here, a name in meson.build, a .cu
+ * file in effects/, and a reference in the tests.
  */
 
 #include <gio/gio.h>
@@ -155,7 +155,8 @@ effect_set_param (const GstEffect *effect, GstStructure *params,
   }
   type = gst_structure_get_field_type (params, field);
   g_value_init (&value, type);
-  /* Strings are transformed to numbers by GStreamer, to 0 whatever they say. */
+  /* Strings are rejected, because GStreamer converts any text that is not a
+   * number to 0. */
   if (G_VALUE_HOLDS_STRING (given) || !g_value_transform (given, &value)) {
     g_value_unset (&value);
     g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * cudafilter/explain.c: says why there are no caps that all can agree on
+ * cudafilter/explain.c: reports why the negotiation of caps fails
  *
- * GStreamer's own error is "not-negotiated". This one names the neighbour, what
- * it gives or takes, and the element to put in between.
+ * GStreamer's own error is "not-negotiated". This error names the neighbour,
+ * its caps, and the element that is missing between the two.
  */
 
 #include "cudafilter/cudafilter.h"
 
-/* Longer caps are cut in messages. */
+/* The largest length of caps in messages; longer ones are shortened. */
 #define MAX_CAPS_TEXT 300
 
 static gchar *
@@ -21,7 +21,8 @@ describe_caps (const GstCaps *caps)
   return text;
 }
 
-/* The name of the element that @pad is linked to; the caller frees it. */
+/* Returns the name of the element to which @pad is linked. The caller frees it.
+ */
 static gchar *
 get_neighbour (GstPad *pad, const gchar *otherwise)
 {
@@ -68,8 +69,8 @@ explain_memory (GstCudaFilter *self, const GstCaps *caps)
   return text;
 }
 
-/* The kernel and its arguments, for a kernel that does not take such a
- * stream. */
+/* Returns the reason if the kernel, because of its parameters, does not accept
+ * such a stream. */
 static gchar *
 explain_media (GstCudaFilter *self, const GstCudaRules *rules)
 {
@@ -98,7 +99,7 @@ explain_media (GstCudaFilter *self, const GstCudaRules *rules)
       "its first two parameters");
 }
 
-/* NULL if kernels can be run on the format of @caps. */
+/* Returns NULL if kernels can be run on the format of @caps. */
 static gchar *
 explain_format (const GstCaps *caps)
 {
@@ -159,7 +160,7 @@ explain_output_caps (
   return text;
 }
 
-/* NULL if downstream takes any of @possible. */
+/* Returns NULL if downstream accepts any of @possible. */
 static gchar *
 explain_downstream (GstCudaFilter *self, GstCaps *possible)
 {
@@ -188,7 +189,7 @@ explain_downstream (GstCudaFilter *self, GstCaps *possible)
   return text;
 }
 
-/* NULL if there is no reason. */
+/* Returns NULL if there is no reason. */
 static gchar *
 find_reason (GstCudaFilter *self, GstCaps *caps)
 {
@@ -213,7 +214,7 @@ find_reason (GstCudaFilter *self, GstCaps *caps)
   return text;
 }
 
-/* Upstream comes with the same caps more than once. */
+/* Upstream may send the same caps more than once. */
 static gboolean
 was_told (GstCudaFilter *self, GstCaps *caps)
 {

@@ -23,7 +23,7 @@ GstCudaFiles *gst_cuda_files_new (void (*func) (gpointer), gpointer user_data);
  * their states. */
 void gst_cuda_files_note (GstCudaFiles *self, const GstCudaChoice *choice);
 
-/* Watches the files that were noted last, or none. FALSE with @error
+/* Watches the files that were noted last, or none. FALSE with @error set
  * (G_IO_ERROR) if the file of the property location cannot be watched; others
  * that cannot are left out. */
 gboolean gst_cuda_files_watch (

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * cudafilter/fixate.c: which of the caps that a kernel can make are taken
+ * cudafilter/fixate.c: chooses one of the caps to which a kernel can convert
  *
- * The closest format, the size that comes by itself, and shapes on the screen
- * as they were. Knows neither elements nor kernels.
+ * Prefers the closest format, the default size, and the same display aspect
+ * ratio. Knows neither elements nor kernels.
  */
 
 #include <gst/vkgdr/vkgdr.h>
 
 #include "cudafilter/caps.h"
 
-/* A size in pixels, and how wide a pixel is in comparison to its height. */
+/* A size in pixels, and the pixel aspect ratio. */
 typedef struct {
   gint width, height;
   gint par_n, par_d;
@@ -61,8 +61,8 @@ allows_int (const GstStructure *structure, const gchar *field, gint number)
   return ok;
 }
 
-/* The structure of @others (taken) that needs the least conversion, or the
- * first of those in the memory that @caps are in, or the first. */
+/* Returns the structure of @others (transfer full) that needs the least
+ * conversion, or the first one with the memory of @caps, or the first one. */
 static GstCaps *
 pick (GstCaps *others, const GstCaps *caps, const GstVideoInfo *info,
     const Size *size)
@@ -95,7 +95,7 @@ pick (GstCaps *others, const GstCaps *caps, const GstVideoInfo *info,
 
 /* --- format -------------------------------------------------------------- */
 
-/* How much of @in is left in @out: the more the better. */
+/* Rates how much of @in stays the same in @out. A higher value is better. */
 static gint
 rate_format (const GstVideoFormatInfo *in, const GstVideoFormatInfo *out)
 {
@@ -141,7 +141,7 @@ format_of (const GValue *name)
       gst_video_format_from_string (g_value_get_string (name)));
 }
 
-/* Fixes the format; returns it, or NULL where it is none that is known. */
+/* Fixes the format. Returns it, or NULL if it is unknown. */
 static const GstVideoFormatInfo *
 fix_format (GstStructure *s, const GstVideoFormatInfo *in)
 {
@@ -175,7 +175,7 @@ fix_format (GstStructure *s, const GstVideoFormatInfo *in)
 
 /* --- colours ------------------------------------------------------------- */
 
-/* Where @name is free in @s, it is what @in says. */
+/* If @name is not fixed in @s, sets it to the value in @in. */
 static void
 keep_string (GstStructure *s, const gchar *name, const GstStructure *in)
 {
@@ -189,7 +189,7 @@ keep_string (GstStructure *s, const gchar *name, const GstStructure *in)
     gst_structure_fixate_field_string (s, name, string);
 }
 
-/* What samples mean stays where they are of the same kind. */
+/* Keeps the colorimetry if the samples are of the same kind. */
 static void
 keep_colours (GstStructure *s, const GstStructure *in,
     const GstVideoFormatInfo *in_format, const GstVideoFormatInfo *format)
@@ -205,7 +205,7 @@ keep_colours (GstStructure *s, const GstStructure *in,
     keep_string (s, "chroma-site", in);
 }
 
-/* Caps that say nothing of colorimetry mean one that depends on the size. */
+/* Caps without a colorimetry have a default that depends on the size. */
 static GstCaps *
 keep_implied_colours (GstCaps *caps, const GstVideoInfo *in)
 {
@@ -233,8 +233,8 @@ get_fixed (const GstStructure *s, const gchar *field, gint *number)
   return gst_structure_get_int (s, field, number);
 }
 
-/* @field becomes the allowed number that is nearest to @wanted; TRUE where it
- * is that. */
+/* Sets @field to the allowed number that is nearest to @wanted. Returns TRUE if
+ * this is @wanted itself. */
 static gboolean
 fix_int (GstStructure *s, const gchar *field, gint wanted)
 {
@@ -247,7 +247,7 @@ fix_int (GstStructure *s, const gchar *field, gint wanted)
   return gst_structure_get_int (s, field, &number) && number == wanted;
 }
 
-/* @number * @n / @d to the nearest, 1 or more. */
+/* Returns @number * @n / @d, rounded, but at least 1. */
 static gint
 scale (gint number, gint64 n, gint64 d)
 {
@@ -256,8 +256,8 @@ scale (gint number, gint64 n, gint64 d)
   return (gint) CLAMP (scaled, 1, G_MAXINT);
 }
 
-/* The side that is free, such that the picture of @size keeps its shape on the
- * screen, with pixels of the shape that @size has. */
+/* Sets the side that is not fixed, so that the picture of @size keeps its
+ * display aspect ratio with the same pixel aspect ratio. */
 static gint
 height_for (const Size *size, gint width)
 {
@@ -270,8 +270,8 @@ width_for (const Size *size, gint height)
   return scale (size->width, height, size->height);
 }
 
-/* Both sides are free: as they are, else of the same shape, else the nearest of
- * each. */
+/* Sets both sides: to the same size if possible, else to one with the same
+ * aspect ratio, else to the nearest width and height. */
 static void
 fix_both (GstStructure *s, const Size *size)
 {
@@ -299,8 +299,8 @@ fix_both (GstStructure *s, const Size *size)
   fix_int (s, "height", height);
 }
 
-/* Where the pixels' shape is given, the picture's own is that of a picture with
- * such pixels: more of them, or fewer, in a row. */
+/* If the pixel aspect ratio is given, changes the width to that of the same
+ * picture with such pixels. */
 static Size
 with_given_pixels (const GstStructure *s, const Size *size)
 {
@@ -317,7 +317,8 @@ with_given_pixels (const GstStructure *s, const Size *size)
   return given;
 }
 
-/* The pixels take the shape that keeps the picture's, where they may. */
+/* Sets the pixel aspect ratio that keeps the display aspect ratio, if allowed.
+ */
 static void
 fix_pixels (GstStructure *s, const Size *size)
 {
@@ -335,8 +336,8 @@ fix_pixels (GstStructure *s, const Size *size)
     gst_structure_set (s, "pixel-aspect-ratio", GST_TYPE_FRACTION, n, d, NULL);
 }
 
-/* A side that follows from the other is off by half a pixel at the most, which
- * is no reason for pixels of another shape. */
+/* A side that was computed from the other one is wrong by at most half a pixel.
+ * The pixel aspect ratio is not changed for this. */
 static void
 fix_size (GstStructure *s, const Size *natural)
 {
@@ -368,8 +369,8 @@ fix_size (GstStructure *s, const Size *natural)
         size.par_d, NULL);
 }
 
-/* What the output is by itself: an effect that turns the picture on its side
- * turns its pixels, too. */
+/* Computes the default size of the output. An effect that rotates the picture
+ * by 90 degrees rotates its pixels, too. */
 static Size
 get_natural_size (const GstCudaRules *rules, GstPadDirection direction,
     const GstVideoInfo *info)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * cudafilter/negotiate.c: cudafilter agrees on caps
+ * cudafilter/negotiate.c: negotiates the caps of cudafilter
  *
- * What comes out follows what runs, and a stream is negotiated again when that
- * changes. What queries are answered is the truth, so upstream may fail before
- * it sends caps; cudafilter/explain.c says why. Which caps can be made of which
- * is the concern of cudafilter/caps.c.
+ * The output depends on the running kernel, so caps are negotiated again when
+ * the kernel changes. Caps queries return only what is possible, so upstream
+ * may fail before it sends caps; cudafilter/explain.c then reports the reason.
+ * cudafilter/caps.c knows the possible conversions.
  */
 
 #include "cudafilter/cudafilter.h"
@@ -13,7 +13,8 @@
 GST_DEBUG_CATEGORY_EXTERN (gst_cuda_filter_debug);
 #define GST_CAT_DEFAULT gst_cuda_filter_debug
 
-/* Formats that come first in an answer: those that are known to work. */
+/* Formats that are tested with all effects come first in the answer to a query.
+ */
 #define PREFERRED_CAPS \
   GST_VIDEO_CAPS_MAKE_WITH_FEATURES ( \
       GST_CAPS_FEATURE_MEMORY_VKGDR_MEMORY, GST_EFFECT_FORMATS)
@@ -22,7 +23,8 @@ static gpointer parent_class;
 
 /* --- rules --------------------------------------------------------------- */
 
-/* Of what runs; before the first frame, of what is asked for. */
+/* Gets the rules of the running kernel, or before the first frame, of the
+ * requested one. */
 static void
 take_kernel_rules (GstCudaRules *rules, const GstCudaLoaded *loaded,
     const GstEffect *effect, gboolean is_pixel)
@@ -49,8 +51,8 @@ take_output (GstCudaRules *rules, GstCaps *output, gboolean is_in_any_memory)
   rules->is_in_any_memory = is_in_any_memory;
 }
 
-/* The pair that decides on caps; NULL if what is asked for is not loaded yet.
- * Under the object lock. */
+/* Returns the pair that determines caps, or NULL if the requested kernel is not
+ * loaded yet. Must be called with the object lock held. */
 static const GstCudaPair *
 get_deciding_pair (GstCudaFilter *self)
 {
@@ -90,8 +92,8 @@ gst_cuda_filter_take_rules (GstCudaFilter *self, GstCudaRules *rules)
 
 /* --- caps ---------------------------------------------------------------- */
 
-/* Caps that cannot say all that is on the device are ANY, but what @filter has
- * of it can be said. */
+/* Caps cannot describe all media types in memory of the device, so the answer
+ * is ANY. The part of @filter in such memory can be described. */
 static GstCaps *
 apply_filter (const GstCudaRules *rules, GstCaps *caps, GstCaps *filter)
 {
@@ -150,7 +152,7 @@ gst_cuda_filter_accept_caps (
   return accepts;
 }
 
-/* The same caps, those that are known to work first. */
+/* Returns the same caps, those with tested formats first. */
 static GstCaps *
 prefer_known (GstCaps *all)
 {
@@ -165,8 +167,8 @@ prefer_known (GstCaps *all)
   return gst_caps_merge (known, gst_caps_ref (all));
 }
 
-/* The base class puts what downstream has first, which is output-caps, too.
- * They are none of the input's concern. */
+/* The base class puts the caps of downstream first, which have the restrictions
+ * of output-caps. These do not apply to the input. */
 static GstCaps *
 forget_output (GstCudaFilter *self, GstCaps *all, GstCaps *filter)
 {
@@ -184,10 +186,10 @@ forget_output (GstCudaFilter *self, GstCaps *all, GstCaps *filter)
   return caps;
 }
 
-/* Before it is active, or linked, a pad answers with its template, as nothing
- * is known yet: the kernel may change, and so may the neighbours. A link that
- * cannot work is then made, and the error at the start names what is missing,
- * which a link that fails could not. */
+/* Before a pad is active or linked, it answers with its template, because the
+ * kernel and the neighbours may still change. So elements can be linked that
+ * will not work together, and the error at the start names the missing element.
+ * An error of the link could not name it. */
 static void
 answer_caps (GstCudaFilter *self, GstPadDirection direction, GstQuery *query)
 {
@@ -212,8 +214,8 @@ answer_caps (GstCudaFilter *self, GstPadDirection direction, GstQuery *query)
   gst_caps_unref (answer);
 }
 
-/* Whether upstream is an element of which nothing is known but that it wants to
- * send @caps. A ghost pad's neighbour may only be trying. */
+/* Whether the peer is an element that wants to send @caps. The peer of a ghost
+ * pad may only be testing. */
 static gboolean
 is_about_to_send (GstPad *pad, GstCaps *caps)
 {
@@ -226,8 +228,8 @@ is_about_to_send (GstPad *pad, GstCaps *caps)
   return is_element && gst_caps_is_fixed (caps);
 }
 
-/* All that upstream can give, as far as it names a memory: an element that can
- * be in the way of any memory says nothing with that. */
+/* Returns all caps of upstream that name a memory. An element that supports any
+ * memory does not restrict the caps. */
 static GstCaps *
 query_upstream (GstPad *pad)
 {
@@ -243,9 +245,9 @@ query_upstream (GstPad *pad)
   return all;
 }
 
-/* Upstream asks, about @caps or (NULL) in general, and nothing of that can be
- * taken. If nothing of all that upstream can give ever can, it is going to fail
- * without sending any caps, and this is the last that is heard of it. */
+/* Called if a query of upstream, about @caps or about all caps (NULL), has an
+ * empty answer. If upstream has no other caps that can be accepted, it will
+ * fail without sending any caps, so the reason has to be reported now. */
 static void
 explain_refusal (GstCudaFilter *self, GstCaps *caps)
 {
@@ -255,7 +257,8 @@ explain_refusal (GstCudaFilter *self, GstCaps *caps)
   if (!GST_PAD_IS_ACTIVE (pad) || !gst_pad_is_linked (pad)
       || (caps && (gst_caps_is_empty (caps) || gst_caps_is_any (caps))))
     return;
-  /* Upstream's answer must not depend on a query that comes back here. */
+  /* The answer of upstream must not depend on a query that returns to this
+   * element. */
   if (!g_atomic_int_compare_and_exchange (&self->is_explaining, FALSE, TRUE))
     return;
   all = query_upstream (pad);
@@ -313,9 +316,10 @@ gst_cuda_filter_query (
   return TRUE;
 }
 
-/* --- what runs changes --------------------------------------------------- */
+/* --- changes of the kernel ------------------------------------------------ */
 
-/* Notes what the caps depend on; TRUE if that is another than before. */
+/* Stores the properties on which the caps depend. Returns TRUE if they have
+ * changed. */
 static gboolean
 note_rules (GstCudaFilter *self)
 {
@@ -348,8 +352,8 @@ note_rules (GstCudaFilter *self)
   return is_new;
 }
 
-/* Swaps in what is ready and reads the parameters of a frame whose stream time
- * is @time, or GST_CLOCK_TIME_NONE. */
+/* Uses the newest pair that is ready, and reads the parameters of a frame with
+ * the stream time @time, or GST_CLOCK_TIME_NONE. */
 static gboolean
 update (GstCudaFilter *self, GstClockTime time)
 {
@@ -376,7 +380,7 @@ update (GstCudaFilter *self, GstClockTime time)
   return TRUE;
 }
 
-/* A stream of bytes has no time. */
+/* A stream of bytes has no stream time. */
 static GstClockTime
 get_stream_time (GstBaseTransform *trans, GstBuffer *input)
 {
@@ -404,7 +408,8 @@ gst_cuda_filter_submit_input_buffer (
     return result;
   caps = gst_pad_get_current_caps (trans->sinkpad);
   if (caps && gst_cuda_filter_explain (self, caps))
-    result = GST_FLOW_ERROR; /* it was posted: upstream need not */
+    result = GST_FLOW_ERROR; /* already posted, so upstream does not have to
+                              * post one */
   gst_clear_caps (&caps);
   return result;
 }
@@ -427,8 +432,9 @@ gst_cuda_filter_sink_event (GstBaseTransform *trans, GstEvent *event)
   return ok;
 }
 
-/* Comes before GStreamer asks whether the caps are accepted, and drops them if
- * not. By then the kernel that decides has to be loaded. */
+/* Called before GStreamer checks whether the caps are accepted, and drops them
+ * if they are not. The kernel that determines the caps must be loaded before
+ * that. */
 static GstPadProbeReturn
 on_event (GstPad *pad, GstPadProbeInfo *info, gpointer user_data)
 {
@@ -446,9 +452,9 @@ on_event (GstPad *pad, GstPadProbeInfo *info, gpointer user_data)
   return GST_PAD_PROBE_OK;
 }
 
-/* --- what the stream is -------------------------------------------------- */
+/* --- the kind of the stream ----------------------------------------------- */
 
-/* Built-in kernels and expressions know pixels. */
+/* Built-in kernels and expressions work on pixels only. */
 static gboolean
 check_kernel_of_samples (GstCudaFilter *self, GError **error)
 {

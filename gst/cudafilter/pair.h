@@ -55,8 +55,8 @@ gboolean gst_cuda_pair_enter (GstCudaPair *self);
 
 /* The streaming thread's, before each frame: reads the values as they are at
  * stream time @time (or GST_CLOCK_TIME_NONE: as they are). Allocates nothing if
- * nothing is controlled and no value has changed. FALSE with @error if a value
- * does not fit the kernel: the last ones that did are used. */
+ * nothing is controlled and no value has changed. FALSE with @error set if a
+ * value does not fit the kernel: the last ones that did are used. */
 gboolean gst_cuda_pair_refresh (
     GstCudaPair *self, GstClockTime time, GError **error);
 

@@ -2,9 +2,8 @@
  *
  * cudafilter/params.c: a kernel's parameters as an object with properties
  *
- * GObject has properties by class and not by object, so a list of parameters
- * becomes a class, and every object of that list has it. Knows nothing of
- * kernels, nor of whose parameters these are.
+ * In GObject, classes have properties, not objects. So each list of parameters
+ * gets a class of its own. Knows nothing of kernels.
  */
 
 #include "cudafilter/params.h"
@@ -12,7 +11,7 @@
 GST_DEBUG_CATEGORY_STATIC (gst_cuda_params_debug);
 #define GST_CAT_DEFAULT gst_cuda_params_debug
 
-/* What the object is called as a child. */
+/* The name of the child object. */
 #define PARAMS_NAME "params"
 
 typedef struct {
@@ -29,10 +28,10 @@ G_DEFINE_ABSTRACT_TYPE_WITH_CODE (GstCudaParams, gst_cuda_params,
 #define private_of(self) \
   ((GstCudaParamsPrivate *) gst_cuda_params_get_instance_private (self))
 
-/* --- one class a list ---------------------------------------------------- */
+/* --- one class for each list ---------------------------------------------- */
 
-/* A value of the type that a property of such a field has: the default's, or
- * 0. */
+/* Returns the default value of the property for a field: that in the defaults,
+ * or 0. */
 static void
 default_init (GValue *value, const GstStructure *values,
     const GstStructure *defaults, const gchar *field)
@@ -46,8 +45,9 @@ default_init (GValue *value, const GstStructure *values,
     g_value_copy (given, value);
 }
 
-/* NULL where a field cannot be a property: what is neither number nor boolean,
- * and names that GObject does not take, or GstObject has. */
+/* Returns NULL if a field cannot be a property: if it is neither a number nor a
+ * boolean, if GObject does not allow its name, or if GstObject has a property
+ * of this name. */
 static GParamSpec *
 make_property (const gchar *name, const GValue *initial)
 {
@@ -134,7 +134,8 @@ list_class_init (gpointer klass, gpointer class_data)
     default_init (&initial, list->values, list->defaults, field);
     pspec = make_property (field, &initial);
     g_value_unset (&initial);
-    /* "a_b" is "a-b" to GObject; the first of them is the property. */
+    /* "a_b" and "a-b" are the same for GObject; the first one becomes the
+     * property. */
     if (pspec && g_object_class_find_property (object_class, pspec->name))
       g_clear_pointer (&pspec, g_param_spec_unref);
     if (pspec)
@@ -170,7 +171,7 @@ static GType
 list_register (const GstStructure *values, const GstStructure *defaults)
 {
   static guint n_classes;
-  List *list = g_new0 (List, 1); /* the class's, which lives for ever */
+  List *list = g_new0 (List, 1); /* owned by the class, which is never freed */
   GTypeInfo info = { 0 };
   GTypeQuery parent;
   gchar *name;
@@ -278,7 +279,8 @@ gst_cuda_params_set_values (
 void
 gst_cuda_params_read (GstCudaParams *self, GstStructure *values, guint *serial)
 {
-  /* In this order: a value that is set in between is read, and once more. */
+  /* The order matters: a value that is set in between is read now and again the
+   * next time. */
   *serial = gst_cuda_params_get_serial (self);
   if (values)
     gst_cuda_params_update (self, values);

@@ -2,7 +2,7 @@
  *
  * cudafilter/params.h: a kernel's parameters as an object with properties
  *
- * Knows values and their types; nothing of kernels.
+ * Knows values and their types, but nothing of kernels.
  */
 
 #ifndef __GST_CUDA_PARAMS_H__
@@ -16,7 +16,7 @@ G_BEGIN_DECLS
 
 /* An object with a controllable property for each number and boolean in a list
  * of parameters. Lists of the same names, types and defaults share a class,
- * which is made when it is first needed. Thread-safe. */
+ * which is created when it is first needed. Thread-safe. */
 GType gst_cuda_params_get_type (void);
 G_DECLARE_DERIVABLE_TYPE (
     GstCudaParams, gst_cuda_params, GST, CUDA_PARAMS, GstObject)
@@ -25,40 +25,40 @@ struct _GstCudaParamsClass {
   GstObjectClass parent_class;
 };
 
-/* @values (nullable) have all parameters in their order; @defaults (nullable)
- * what the properties say of theirs, 0 where it has none. The object is called
- * "params"; the reference is not floating. */
+/* @values (nullable) has all parameters in their order. @defaults (nullable)
+ * has the default values of the properties; the others are 0. The name of the
+ * object is "params". The reference is not floating. */
 GstCudaParams *gst_cuda_params_new (
     const GstStructure *values, const GstStructure *defaults);
 
-/* Whether an object made of these would have the same class. */
+/* Whether an object with these values and defaults would have the same class.
+ */
 gboolean gst_cuda_params_has_list (GstCudaParams *self,
     const GstStructure *values, const GstStructure *defaults);
 
 /* Sets the values at once, except those that were set after @serial (G_MAXUINT:
- * all). @values must have the fields that it was made of. Nobody is notified,
- * so that this can be done with a lock held. */
+ * all). @values must have the fields with which the object was created. Does
+ * not notify, so it may be called with a lock held. */
 void gst_cuda_params_set_values (
     GstCudaParams *self, const GstStructure *values, guint serial);
 
 /* Notifies of all properties. */
 void gst_cuda_params_notify (GstCudaParams *self);
 
-/* The values as they are now, which the caller frees; NULL where there are
- * none. @serial (nullable) becomes another number each time that one is set. */
+/* Returns the current values, which the caller frees, or NULL if there are
+ * none. Sets @serial (nullable) to a number that changes when a value is set.
+ */
 GstStructure *gst_cuda_params_get_values (GstCudaParams *self, guint *serial);
 
-/* The same number as gst_cuda_params_get_values() gives. */
+/* Returns the same number as gst_cuda_params_get_values (). */
 guint gst_cuda_params_get_serial (GstCudaParams *self);
 
-/* Overwrites the fields of @values (nullable), which
- * gst_cuda_params_get_values() made, without an allocation; @serial as there.
- */
+/* Updates the fields of @values (nullable), which gst_cuda_params_get_values ()
+ * has returned, without an allocation. @serial is the same as there. */
 void gst_cuda_params_read (
     GstCudaParams *self, GstStructure *values, guint *serial);
 
-/* Sets those fields of @params which are parameters to the values as they are
- * now. */
+/* Sets the fields of @params that are parameters to the current values. */
 void gst_cuda_params_update (GstCudaParams *self, GstStructure *params);
 
 G_END_DECLS

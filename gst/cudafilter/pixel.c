@@ -11,8 +11,8 @@
 
 #include "cudafilter/pixel.h"
 
-/* What an expression has in scope by itself, and what the compiler would take
- * for something else. */
+/* Names that are defined in an expression, and names that have another meaning
+ * for the compiler. */
 static const gchar *const taken[] = { "rgba", "x", "y", "width", "height",
   "frame", "time", "pixel", "threadIdx", "blockIdx", "blockDim", "gridDim",
   "warpSize", "alignas", "alignof", "and", "and_eq", "asm", "auto", "bitand",
@@ -31,8 +31,8 @@ static const gchar *const taken[] = { "rgba", "x", "y", "width", "height",
 /* The prefix of names of vkgdr/kernel.h and of the text here. */
 #define RESERVED_PREFIX "vkgdr"
 
-/* Its lines are not the user's, so that they have another name; and nobody is
- * to be warned of what an expression leaves unused. */
+/* These lines are not the user's, so messages have another file name for them.
+ * Variables that the expression does not use cause no warning. */
 #define HEAD \
   "#line 1 \"the kernel around pixel\"\n" \
   "#pragma vkgdr in-place\n" \
@@ -51,14 +51,15 @@ static const gchar *const taken[] = { "rgba", "x", "y", "width", "height",
   "      [&](VkgdrRgba &rgba, int x, int y) {\n" \
   "#line 1 \"pixel\"\n"
 
-/* A line of its own, since a comment may end the expression's last; the
- * semicolon is one more where it has one. */
+/* On a new line, because the expression may end with a comment. If it already
+ * ends with a semicolon, a second one is harmless. */
 #define TAIL \
   "\n;\n" \
   "  });\n" \
   "}\n"
 
-/* The type in CUDA C, or NULL where it is none that a kernel takes. */
+/* Returns the type in CUDA C, or NULL if a kernel cannot have a parameter of
+ * this type. */
 static const gchar *
 type_to_c (GType type)
 {

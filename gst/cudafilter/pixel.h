@@ -2,7 +2,7 @@
  *
  * cudafilter/pixel.h: a pixel's expression as a kernel
  *
- * Knows text and the names and types of parameters; neither devices nor
+ * Knows text, and the names and types of parameters, but neither devices nor
  * elements.
  */
 
@@ -17,19 +17,21 @@ G_BEGIN_DECLS
 #define GST_CUDA_PIXEL_ENTRY "pixel"
 
 /* Whether the fields of @params (nullable) can be parameters of an expression:
- * identifiers that mean nothing else there, and numbers or booleans. FALSE with
- * @error (GST_VKGDR_ERROR_ARGUMENT) where not. */
+ * their names must be identifiers without another meaning in it, and their
+ * values numbers or booleans. If not, sets @error (GST_VKGDR_ERROR_ARGUMENT).
+ */
 gboolean gst_cuda_pixel_check_params (
     const GstStructure *params, GError **error);
 
-/* Whether an expression's kernel made for one is the same for the other: they
- * have the same names and types in the same order. Both may be NULL. */
+/* Whether an expression gives the same kernel with both, because they have the
+ * same names and types in the same order. Both may be NULL. */
 gboolean gst_cuda_pixel_same_params (
     const GstStructure *one, const GstStructure *other);
 
-/* CUDA source of a kernel that runs @expression for each pixel, its entry
- * GST_CUDA_PIXEL_ENTRY and its further parameters those of @params (nullable).
- * The caller frees it; NULL with @error as gst_cuda_pixel_check_params(). */
+/* Returns the CUDA source of a kernel that runs @expression for each pixel. Its
+ * name is GST_CUDA_PIXEL_ENTRY, and its further parameters are those of @params
+ * (nullable). The caller frees the source. Returns NULL with the @error of
+ * gst_cuda_pixel_check_params (). */
 gchar *gst_cuda_pixel_make_source (
     const gchar *expression, const GstStructure *params, GError **error);
 

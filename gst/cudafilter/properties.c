@@ -7,8 +7,8 @@
 
 #define DEFAULT_KERNEL "copy"
 
-/* Milliseconds: far more than a frame may take, and no more than a user waits
- * before he ends a process that does nothing. */
+/* In milliseconds: much longer than a frame may take, but not longer than users
+ * wait for a process that does nothing. */
 #define DEFAULT_KERNEL_TIMEOUT 10000
 
 enum {
@@ -56,7 +56,8 @@ string_property (GstCudaFilter *self, guint id)
   }
 }
 
-/* Under the object lock. FALSE if the property is none of these. */
+/* Must be called with the object lock held. Returns FALSE if it is another
+ * property. */
 static gboolean
 set_asked (GstCudaFilter *self, guint id, const GValue *value)
 {
@@ -87,8 +88,8 @@ set_asked (GstCudaFilter *self, guint id, const GValue *value)
   return TRUE;
 }
 
-/* Only notes what is set: gst_cuda_filter_commit() lets it count, once all of a
- * g_object_set() is there. */
+/* Only stores the value. gst_cuda_filter_commit () applies all values of a
+ * g_object_set () together. */
 static void
 gst_cuda_filter_set_property (
     GObject *object, guint id, const GValue *value, GParamSpec *pspec)
@@ -109,7 +110,7 @@ gst_cuda_filter_set_property (
     gst_cuda_filter_wake (self);
 }
 
-/* The end of a g_object_set(): all that it set is there. */
+/* Called at the end of g_object_set (), when all of its values are stored. */
 static void
 gst_cuda_filter_dispatch_properties_changed (
     GObject *object, guint n_pspecs, GParamSpec **pspecs)
@@ -187,24 +188,25 @@ gst_cuda_filter_install_properties (GObjectClass *object_class)
   /**
    * GstCudaFilter:pixel:
    *
-   * Statements of CUDA C that are run for each pixel and change its colour:
-   * `rgba.r = 1.0f - rgba.r`. In scope are
+   * Statements in CUDA C that change the colour of a pixel and are run for each
+   * pixel: `rgba.r = 1.0f - rgba.r`. They can use
    *
-   *  - `rgba`: the pixel's colour, a `VkgdrRgba &`: r, g, b and a, from 0 to 1
-   *  - `x`, `y`, `width`, `height`: the pixel and the size of the frame, int
-   *  - `frame`: number of the frame, from 0, unsigned long long
-   *  - `time`: time stamp in seconds, 0 where there is none, float
-   *  - the fields of #GstCudaFilter:params, by their names and of their types
+   * - `rgba`: the pixel's colour, a `VkgdrRgba &`: r, g, b and a, from 0 to 1
+   * - `x`, `y`, `width`, `height`: the pixel and the size of the frame, int
+   * - `frame`: number of the frame, from 0, unsigned long long
+   * - `time`: time stamp in seconds, or 0 if there is none, float
+   * - the fields of #GstCudaFilter:params, with their names and types
    *
-   * and all of `vkgdr/kernel.h`. A pixel cannot see others. It works on every
-   * format of red, green and blue, of luma and colour differences, and of gray:
-   * where pixels share a sample of colour, that becomes their mean, as
-   * vkgdr_shade() says. Samples whose colour is left alone keep their value;
-   * the padding of formats such as RGBx becomes its maximum. The output may
-   * have another format than the input, and never another size.
+   * and all of `vkgdr/kernel.h`. The statements cannot read other pixels. They
+   * work on all formats of RGB, YUV and gray. If several pixels share a sample
+   * of Cb or Cr, it is set to their mean (see vkgdr_shade()). Samples whose
+   * colour is not changed keep their exact value. The padding of formats such
+   * as RGBx is set to its maximum. The output may have another format than the
+   * input, but not another size.
    *
-   * The compiler's messages count lines and columns of this text. New values of
-   * params compile nothing, new names or types do.
+   * The compiler's messages have the lines and columns of this text. If the
+   * names or types of params change, the text is compiled again; if only their
+   * values change, it is not.
    *
    * Since: 0.1
    */
@@ -215,13 +217,13 @@ gst_cuda_filter_install_properties (GObjectClass *object_class)
   /**
    * GstCudaFilter:compiler-options:
    *
-   * What the compiler of #GstCudaFilter:location, #GstCudaFilter:source or
-   * #GstCudaFilter:pixel is told: macros (`-DNAME=VALUE`), folders in which
-   * headers are searched (`-IFOLDER`), and the other options of
-   * #GstVkgdrCompileOptions. Blanks separate options; quotes and backslashes
-   * are those of a shell, but no shell is run. A folder's path is relative to
-   * the folder that the process works in. Built-in kernels, and files that are
-   * compiled already, have no use for options.
+   * Options for the compiler of #GstCudaFilter:location, #GstCudaFilter:source
+   * or #GstCudaFilter:pixel: macros (`-DNAME=VALUE`), folders in which headers
+   * are searched (`-IFOLDER`), and the other options of
+   * #GstVkgdrCompileOptions. Options are separated by blanks. Quotes and
+   * backslashes work as in a shell, but no shell is run. The path of a folder
+   * is relative to the working directory of the process. Built-in kernels and
+   * compiled files ignore the options.
    *
    * Since: 0.2
    */
@@ -244,32 +246,34 @@ gst_cuda_filter_install_properties (GObjectClass *object_class)
   /**
    * GstCudaFilter:params:
    *
-   * Arguments of the kernel behind the two frames. For a kernel of one's own
-   * they are taken in the order of the structure's fields; for a built-in one,
-   * and for #GstCudaFilter:pixel, by name. What is left out has its default,
-   * which only built-in ones have. Reading it gives the values of all
-   * parameters as they are now.
+   * Arguments of the kernel after the two frames. A kernel of the user gets
+   * them in the order of the fields of the structure. A built-in kernel and
+   * #GstCudaFilter:pixel get them by name. Parameters of built-in kernels have
+   * defaults and may be left out. Reading the property returns the current
+   * values of all parameters.
    *
    * The same parameters are properties of the child object "params" (see
-   * #GstChildProxy), each a number or a boolean that can be controlled, so that
-   * `params::gain=1.5` sets one of them, and a #GstControlBinding lets it
-   * change with the stream time. A kernel of one's own has no names before
-   * #GstCudaFilter:params gave them, so that goes first. The child is replaced,
-   * bindings and all, when the list of parameters becomes another;
-   * "child-added" tells. The ranges are those of the types: a
-   * #GstDirectControlBinding has to be an absolute one.
+   * #GstChildProxy), which are numbers or booleans and controllable. So
+   * `params::gain=1.5` sets one of them, and a #GstControlBinding changes it
+   * with the stream time. The parameters of a user's kernel have no names
+   * before #GstCudaFilter:params was set, so it must be set first. When the
+   * list of parameters changes, the child object is replaced, together with its
+   * bindings, and "child-added" is emitted. The ranges of the properties are
+   * those of their types, so a #GstDirectControlBinding has to be an absolute
+   * one.
    *
-   * New values of the parameters that run count from the next frame on. All
-   * else, such as other names or types, is built beside the stream, together
-   * with what the same g_object_set() sets. What does not fit is a warning on
-   * the bus, and the last pair of kernel and parameters goes on; before the
-   * first frame it is an error.
+   * New values for the parameters of the running kernel apply from the next
+   * frame on. For all other changes, such as other names or types, a new pair
+   * of kernel and parameters is built in another thread, with all properties of
+   * the same g_object_set(). If the new pair does not fit, the element posts a
+   * warning and continues with the previous pair; before the first frame, it
+   * posts an error.
    *
-   * A kernel and its params are taken together. Set both with one
-   * g_object_set(), in any order, and they are judged as one. Set one after the
-   * other, and the last pair that fitted goes on, with a warning, until the
-   * other comes: a new kernel waits for params that fit it, and params that did
-   * not fit are tried again with the next kernel that is set.
+   * A kernel and its params are used as a pair. They are checked together if
+   * both are set with one g_object_set(), in any order. If they are set one
+   * after the other, the previous pair continues with a warning until both are
+   * set: a new kernel waits for params that fit it, and params that did not fit
+   * are tried again with the next kernel that is set.
    *
    * Since: 0.1
    */
@@ -281,14 +285,14 @@ gst_cuda_filter_install_properties (GObjectClass *object_class)
   /**
    * GstCudaFilter:watch:
    *
-   * Whether the file of #GstCudaFilter:location is compiled again when it, or
-   * a file that it includes, changes, also if it did so while this was %FALSE.
-   * That happens in a thread of its own; the stream goes on with the last
-   * kernel meanwhile, and takes the new one with the first frame that comes
-   * when it is ready. An info message on the bus tells that. If the file does
-   * not compile, or its kernel does not fit the params, there is a warning, and
-   * the last kernel goes on, as it does if a file is deleted. Headers of a CUDA
-   * toolkit, and headers that do not exist yet, are not watched.
+   * Whether the file of #GstCudaFilter:location is compiled again when it, or a
+   * file that it includes, changes. Changes from a time when this was %FALSE
+   * count, too. Another thread compiles the file, and the previous kernel
+   * processes frames until the new one is ready; the element then posts an info
+   * message. If the file does not compile, or the kernel does not fit the
+   * params, the element posts a warning, and the previous kernel continues. It
+   * also continues if a file is deleted. Headers of a CUDA toolkit, and headers
+   * that do not exist yet, are not watched.
    *
    * Since: 0.1
    */
@@ -300,15 +304,15 @@ gst_cuda_filter_install_properties (GObjectClass *object_class)
    * GstCudaFilter:kernel-timeout:
    *
    * Milliseconds for which the kernel may run on a frame, or 0: no limit. The
-   * time counts from when all is done that the kernel waits for, not from when
-   * it was queued.
+   * time begins when all work is done for which the kernel waits, not when it
+   * is queued.
    *
-   * Nothing can end a kernel that runs. One that exceeds the limit fails this
-   * element, and after a second those that wait for its result. Other elements
-   * go on, and this pipeline can be stopped. No kernel can be loaded before the
-   * one that runs has ended, so an element that has to load one fails with the
-   * same error. Without a limit, a kernel that does not end stops the pipeline
-   * for good: it cannot even be set to NULL.
+   * A running kernel cannot be ended. If it exceeds the limit, this element
+   * posts an error, and after a second so do the elements that wait for its
+   * result. Other elements continue, and this pipeline can be stopped. The
+   * driver cannot load a kernel until the running one has ended, so an element
+   * that has to load one posts the same error. Without a limit, a kernel that
+   * does not end blocks the pipeline forever: it cannot even be set to NULL.
    *
    * Since: 0.1
    */
@@ -321,17 +325,17 @@ gst_cuda_filter_install_properties (GObjectClass *object_class)
   /**
    * GstCudaFilter:output-caps:
    *
-   * What the output is to be, where it is not for downstream to decide, such as
-   * `video/x-raw,format=RGBA,width=1280,height=720`. Fields that are left out
-   * are as the input has them; a side of the picture that is left out follows
-   * from the other, so that the picture keeps its shape. Memory need not be
-   * named: the output is always on the device, in whichever memory there
-   * downstream wants.
+   * The caps of the output, if downstream does not determine them, such as
+   * `video/x-raw,format=RGBA,width=1280,height=720`. Missing fields are the
+   * same as in the input. If only the width or the height is given, the other
+   * one is chosen so that the picture keeps its aspect ratio. The memory does
+   * not have to be named: the output is always on the device, in the memory
+   * type that downstream requires.
    *
-   * A kernel of the user's makes every format and size of every other: it is
-   * the kernel that has to do so, by what its two frames say. A built-in one
-   * makes those that it is made for, and #GstCudaFilter:pixel every format.
-   * What cannot be made is an error.
+   * For a kernel of the user, all formats and sizes are allowed: the kernel has
+   * to do the conversion that its two frames describe. A built-in kernel allows
+   * only those that it supports, and #GstCudaFilter:pixel allows all formats.
+   * Caps that are not allowed are an error.
    *
    * Since: 0.1
    */
@@ -344,8 +348,8 @@ gst_cuda_filter_install_properties (GObjectClass *object_class)
   /**
    * GstCudaFilter:block:
    *
-   * Threads of a block: in x and y as "32x8", or in x alone as "256". Empty: as
-   * many as keep the device busy, see gst_vkgdr_kernel_set_block_size().
+   * Threads of a block, in x and y ("32x8") or only in x ("256"). If it is
+   * empty, the library chooses them, see gst_vkgdr_kernel_set_block_size().
    *
    * Since: 0.1
    */
@@ -356,10 +360,10 @@ gst_cuda_filter_install_properties (GObjectClass *object_class)
   /**
    * GstCudaFilter:grid:
    *
-   * Blocks of a launch: in x and y as "64x64", or in x alone as "128". Empty:
-   * as many as it takes to have a thread for each pixel or sample. With a grid
-   * that is given, the kernel's threads have to go on by the grid's width and
-   * height until all is done.
+   * Blocks of a launch, in x and y ("64x64") or only in x ("128"). If it is
+   * empty, there is a thread for each pixel or sample. Otherwise each thread
+   * has to process further pixels at distances of the width and height of the
+   * grid.
    *
    * Since: 0.1
    */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * cudafilter/request.h: what the properties ask for
+ * cudafilter/request.h: the pair that the properties request
  *
- * The element has one that property setters write to. At the end of a
- * g_object_set() a copy goes to the worker, so that what was set together is
- * built together.
+ * Property setters write to the request of the element. At the end of a
+ * g_object_set (), the worker gets a copy of it, so that properties that were
+ * set together are applied together.
  */
 
 #ifndef __GST_CUDA_REQUEST_H__
@@ -16,27 +16,28 @@ G_BEGIN_DECLS
 
 typedef struct {
   GstCudaChoice choice;
-  GstStructure *params; /* as the user gave them, or NULL */
-  GstCaps *output;      /* gst_cuda_caps_complete() made it, or NULL */
+  GstStructure *params; /* as set by the user, or NULL */
+  GstCaps *output;      /* from gst_cuda_caps_complete (), or NULL */
   gboolean output_is_in_any_memory;
 
-  /* What was set since the worker took a request. */
+  /* The properties that were set since the worker got a request. */
   gboolean choice_is_new;
   gboolean params_are_new;
   gboolean output_is_new;
-  guint serial; /* of the element's params object when @params were set */
+  guint serial; /* of the params object at the time when @params were set */
 } GstCudaRequest;
 
-/* A copy, which gst_cuda_request_free() frees. */
+/* Returns a copy, which gst_cuda_request_free () frees. */
 GstCudaRequest *gst_cuda_request_copy (const GstCudaRequest *self);
 
 /* Whether anything was set. */
 gboolean gst_cuda_request_is_new (const GstCudaRequest *self);
 
-/* From now on nothing counts as new. */
+/* Marks all properties as not new. */
 void gst_cuda_request_set_old (GstCudaRequest *self);
 
-/* What was new in @earlier, which nobody took, is new in @self, too. */
+/* Marks the properties as new in @self that are new in @earlier, which was not
+ * used. */
 void gst_cuda_request_inherit (
     GstCudaRequest *self, const GstCudaRequest *earlier);
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * cudafilter/update.c: brings what runs up to what the properties ask for
+ * cudafilter/update.c: replaces the running pair by the requested one
  *
- * A setter hands a request to the worker and returns. The worker builds a pair
- * and publishes it, and the streaming thread swaps it in between two frames.
- * Nobody calls out of the element with a lock held: what is to be emitted is
- * collected, and emitted afterwards. Knows nothing of caps and frames.
+ * A setter passes a request to the worker and returns. The worker builds a pair
+ * and publishes it, and the streaming thread uses it from the next frame on.
+ * Signals are not emitted with a lock held: they are collected, and emitted
+ * later. Knows nothing of caps and frames.
  */
 
 #include "cudafilter/build.h"
@@ -15,11 +15,11 @@
 GST_DEBUG_CATEGORY_EXTERN (gst_cuda_filter_debug);
 #define GST_CAT_DEFAULT gst_cuda_filter_debug
 
-/* What belongs to the worker's thread. */
+/* Used by the worker's thread only. */
 typedef struct {
   GstCudaFilter *filter;
   GstCudaBuild build;
-  GstCudaRequest *request; /* the last one that was taken */
+  GstCudaRequest *request; /* the last request */
   GstCudaFiles *files;
   gboolean file_changed;
 } Work;
@@ -54,7 +54,7 @@ emit (Signals *signals, GstCudaFilter *self)
   }
 }
 
-/* All parameters of @effect, or NULL if it has none, or if there is none. */
+/* Returns all parameters of @effect (nullable), or NULL if there are none. */
 static GstStructure *
 get_defaults (const GstEffect *effect)
 {
@@ -72,7 +72,8 @@ has_list (
   return has;
 }
 
-/* Shows @child to the user. Under the object lock. */
+/* Makes @child the child object of the element. Must be called with the object
+ * lock held. */
 static void
 show (GstCudaFilter *self, GstCudaParams *child, Signals *signals)
 {
@@ -83,9 +84,10 @@ show (GstCudaFilter *self, GstCudaParams *child, Signals *signals)
   signals->added = gst_object_ref (child);
 }
 
-/* Shows an object with the parameters @values (nullable) of @effect or, if that
- * is NULL, of a user's kernel. TRUE if it is a new one, which has the values.
- * Under the object lock. */
+/* Makes an object with the parameters @values (nullable) of @effect, or of a
+ * user's kernel if @effect is NULL, the child object of the element. Returns
+ * TRUE if it is a new object, which has the values. Must be called with the
+ * object lock held. */
 static gboolean
 show_list (GstCudaFilter *self, const GstStructure *values,
     const GstEffect *effect, Signals *signals)
@@ -103,17 +105,17 @@ show_list (GstCudaFilter *self, const GstStructure *values,
   return TRUE;
 }
 
-/* Under the object lock. */
+/* Must be called with the object lock held. */
 static GstCudaPair *
 get_newest (GstCudaFilter *self)
 {
   return self->next ? self->next : self->running;
 }
 
-/* Shows the parameters of what is asked for, as far as they are known before it
- * is loaded: an effect's are. Without a kernel that runs, those that are given
- * are shown: they may be for a kernel that is about to be set. Under the object
- * lock. */
+/* Sets the child object for the requested kernel, as far as its parameters are
+ * known before it is loaded: those of an effect are. If no kernel runs, the
+ * child object has the given parameters, which may be meant for a kernel that
+ * is set later. Must be called with the object lock held. */
 static void
 show_asked (GstCudaFilter *self, Signals *signals)
 {
@@ -140,7 +142,7 @@ show_asked (GstCudaFilter *self, Signals *signals)
   g_clear_pointer (&values, gst_structure_free);
 }
 
-/* --- properties that were set -------------------------------------------- */
+/* --- set properties ------------------------------------------------------- */
 
 static void
 replace_params (GstStructure **slot, const GstStructure *params)
@@ -151,8 +153,9 @@ replace_params (GstStructure **slot, const GstStructure *params)
   *slot = copy;
 }
 
-/* New values of parameters that the running kernel has count at once, from the
- * next frame on: nothing has to be built for them. Under the object lock. */
+/* New values of the running kernel's parameters apply from the next frame on,
+ * because no pair has to be built for them. Must be called with the object lock
+ * held. */
 static gboolean
 set_values (GstCudaFilter *self, Signals *signals)
 {
@@ -176,7 +179,7 @@ set_values (GstCudaFilter *self, Signals *signals)
   return ok;
 }
 
-/* Under the object lock. */
+/* Must be called with the object lock held. */
 static void
 make_request (GstCudaFilter *self)
 {
@@ -202,7 +205,8 @@ gst_cuda_filter_commit (GstCudaFilter *self)
     GST_OBJECT_UNLOCK (self);
     return;
   }
-  /* Values that were set through the object go to another kernel, too. */
+  /* Values that were set on the child object are also used for another kernel.
+   */
   if (asked->choice_is_new && !asked->params_are_new && asked->params)
     gst_cuda_params_update (self->child, asked->params);
   show_asked (self, &signals);
@@ -279,7 +283,7 @@ is_to_watch (GstCudaFilter *self)
   return watch;
 }
 
-/* Watches the kernel's files, or ends that. */
+/* Starts or stops watching the kernel's files. */
 static void
 update_watch (Work *work)
 {
@@ -292,7 +296,7 @@ update_watch (Work *work)
   g_error_free (error);
 }
 
-/* A change when nobody watched counts as well. */
+/* A change while the files were not watched counts, too. */
 static void
 look_for_changes (Work *work)
 {
@@ -301,9 +305,9 @@ look_for_changes (Work *work)
     work->file_changed = TRUE;
 }
 
-/* Notes what the next kernel is made of, and watches it from then on. What
- * changes before the watch begins is noted again: the file may include others
- * then. */
+/* Stores the state of the files of the next kernel, and watches them. If a file
+ * changes before the watch begins, the state is stored again, because the file
+ * may include other files then. */
 static void
 note_files (Work *work)
 {
@@ -315,9 +319,9 @@ note_files (Work *work)
   update_watch (work);
 }
 
-/* An object with the parameters of @pair: the one that is shown, or the newest
- * pair's, if they have the same list; else a new one. The caller unrefs it.
- * Under the object lock. */
+/* Returns an object with the parameters of @pair: the child object or that of
+ * the newest pair if it has the same list of parameters, otherwise a new one.
+ * The caller unrefs it. Must be called with the object lock held. */
 static GstCudaParams *
 find_params (GstCudaFilter *self, const GstCudaPair *pair, gboolean *is_new)
 {
@@ -338,8 +342,8 @@ find_params (GstCudaFilter *self, const GstCudaPair *pair, gboolean *is_new)
   return params;
 }
 
-/* Shows the parameters of @pair, unless something else was asked for meanwhile.
- * Under the object lock. */
+/* Makes the parameters of @pair the child object, unless there is a newer
+ * request. Must be called with the object lock held. */
 static void
 attach_params (GstCudaFilter *self, GstCudaPair *pair,
     const GstCudaRequest *request, Signals *signals)
@@ -372,8 +376,8 @@ publish (Work *work, GstCudaPair *pair)
   emit (&signals, self);
 }
 
-/* What runs goes on. Before the first frame nobody has anything to go on with,
- * and the streaming thread posts the error. */
+/* The running pair continues. Before the first frame there is none, and the
+ * streaming thread posts the error. */
 static void
 reject (Work *work, GError *error)
 {
@@ -425,7 +429,7 @@ build (Work *work)
   g_clear_pointer (&running, gst_cuda_loaded_unref);
 }
 
-/* The job of the worker. */
+/* The worker's job. */
 static void
 work_do (gpointer user_data)
 {
@@ -503,7 +507,7 @@ gst_cuda_filter_start_worker (GstCudaFilter *self, GError **error)
   GST_OBJECT_LOCK (self);
   self->has_run = FALSE;
   self->worker = worker;
-  /* Values that were set through the object are the newest. */
+  /* Values that were set on the child object are the newest ones. */
   if (self->asked.params)
     gst_cuda_params_update (self->child, self->asked.params);
   make_request (self);

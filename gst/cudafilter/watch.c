@@ -12,13 +12,13 @@
  * an editor writes in several steps. */
 #define WATCH_REST 100
 
-/* One path, and what a symbolic link there points to. */
+/* A path, and the target if it is a symbolic link. */
 typedef struct {
   GstCudaWatch *watch;
   gchar *path;
   GFileMonitor *monitor;
   GFileMonitor *target_monitor; /* NULL if the path is no link */
-  GSource *rest;                /* until the file is at rest, else NULL */
+  GSource *rest; /* waits until the file is unchanged for a while, else NULL */
 } File;
 
 struct _GstCudaWatch {
@@ -96,8 +96,8 @@ on_event (GFileMonitor *monitor, GFile *changed, GFile *other,
   g_source_attach (file->rest, file->watch->context);
 }
 
-/* A monitor of a file looks at its folder, so it sees another file put in its
- * place. */
+/* A monitor of a file watches its folder, so it reports that the file was
+ * replaced. */
 static GFileMonitor *
 monitor_new (File *file, const gchar *path, GError **error)
 {
@@ -113,8 +113,8 @@ monitor_new (File *file, const gchar *path, GError **error)
   return monitor;
 }
 
-/* Behind a link, it is the target that an editor writes to. NULL if the path is
- * no link. */
+/* If the path is a link, an editor writes to its target. Returns NULL if it is
+ * not a link. */
 static GFileMonitor *
 target_monitor_new (File *file)
 {

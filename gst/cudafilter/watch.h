@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * cudafilter/watch.h: tells when files have another content
+ * cudafilter/watch.h: reports changes of the content of files
  *
- * Knows paths; nothing of what the files hold.
+ * Knows paths, but nothing of the content of the files.
  */
 
 #ifndef __GST_CUDA_WATCH_H__
@@ -14,14 +14,15 @@ G_BEGIN_DECLS
 
 typedef struct _GstCudaWatch GstCudaWatch;
 
-/* Called in the thread of gst_cuda_watch_new(), some 100 ms after a file was
- * written to or replaced for the last time; not if it is gone. */
+/* Called in the thread of gst_cuda_watch_new(), about 100 ms after the last
+ * time that a file was written or replaced, but not if it was deleted. */
 typedef void (*GstCudaWatchFunc) (gpointer user_data);
 
-/* Watches @paths, which need not exist, with the calling thread's default main
- * context. A change after the return is reported. NULL with @error (G_IO_ERROR)
- * if the first of them cannot be watched; others that cannot are left out.
- * Not thread-safe: to be used and freed in one thread. */
+/* Watches @paths, which do not have to exist, with the calling thread's default
+ * main context. Changes are reported from the return of this function on.
+ * Returns NULL with @error set (G_IO_ERROR) if the first path cannot be
+ * watched; other paths that cannot be watched are ignored. Not thread-safe:
+ * must be used and freed in one thread. */
 GstCudaWatch *gst_cuda_watch_new (const gchar *const *paths,
     GstCudaWatchFunc func, gpointer user_data, GError **error);
 
@@ -29,7 +30,7 @@ GstCudaWatch *gst_cuda_watch_new (const gchar *const *paths,
 gboolean gst_cuda_watch_has_paths (
     const GstCudaWatch *self, const gchar *const *paths);
 
-/* @func is not called any more. */
+/* Stops watching: @func is not called any more. */
 void gst_cuda_watch_free (GstCudaWatch *self);
 
 G_END_DECLS

@@ -17,7 +17,7 @@ struct _GstCudaWorker {
 
   GMutex lock;
   GCond cond;            /* signalled when the worker is not busy any more */
-  gboolean is_scheduled; /* under the lock, as the next two */
+  gboolean is_scheduled; /* under the lock, like the next two */
   gboolean is_running;
   gboolean is_stopped;
 };
@@ -161,7 +161,8 @@ gst_cuda_worker_stop (GstCudaWorker *self)
   self->is_stopped = TRUE;
   g_cond_broadcast (&self->cond);
   g_mutex_unlock (&self->lock);
-  /* In the thread itself, since a loop can only be ended once it runs. */
+  /* Called in the thread itself, because a loop can only be ended while it
+   * runs. */
   attach (self, on_stop, G_PRIORITY_HIGH);
   if (thread == g_thread_self ())
     g_thread_unref (thread);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * tensor/analytics.c: a batch in the words of GStreamer's analytics library
+ * tensor/analytics.c: describes a batch with GStreamer's analytics library
  *
  * The library has tensors from GStreamer 1.26 on. Without it, a batch has none
- * of its metas, and its caps say what is in it.
+ * of its metas, but its caps describe the content.
  */
 
 #include "tensor/batch.h"
@@ -30,8 +30,8 @@ get_data_type (GstVkgdrTensorType type)
   return GST_TENSOR_DATA_TYPE_FLOAT32;
 }
 
-/* The tensor has the buffer's memory, and not the buffer, which has the meta.
- */
+/* The tensor refers to the memory of the buffer. It must not refer to the
+ * buffer, which has the meta. */
 static GstBuffer *
 share_memory (GstBuffer *buffer)
 {

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * tensor/batch.c: a tensor that frames are written into one by one
+ * tensor/batch.c: a tensor to which frames are written one by one
  *
  * Knows nothing of pads and elements.
  */
 
 #include "tensor/batch.h"
 
-/* No CPU writes a batch, so it does not take room in the window. */
+/* The CPU does not write batches, so they use no memory of the window. */
 static GstMemory *
 allocate (GstVkgdrStream *stream, gsize size, GError **error)
 {
@@ -76,7 +76,8 @@ gst_tensor_batch_add (GstTensorBatch *batch, GstBuffer *buffer,
   return TRUE;
 }
 
-/* What is not written has the bytes of who had the memory before. */
+/* Parts that are not written would have the bytes of a previous user of the
+ * memory. */
 static gboolean
 clear_rest (GstTensorBatch *batch, GError **error)
 {

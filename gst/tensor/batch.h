@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * tensor/batch.h: a tensor that frames are written into one by one
+ * tensor/batch.h: a tensor to which frames are written one by one
  *
  * Knows nothing of pads and elements.
  */
@@ -22,26 +22,27 @@ typedef struct {
   GstVkgdrTensorBatchMeta *meta;
 } GstTensorBatch;
 
-/* Allocates room for @capacity frames of @converter. NULL with @error set. */
+/* Allocates memory for @capacity frames of @converter. Returns NULL with @error
+ * set. */
 GstTensorBatch *gst_tensor_batch_new (GstVkgdrTensorConverter *converter,
     GstVkgdrStream *stream, guint capacity, GError **error);
 void gst_tensor_batch_free (GstTensorBatch *batch);
 
 gboolean gst_tensor_batch_is_full (const GstTensorBatch *batch);
 
-/* Queues the work on a part of @buffer, a frame of the format @info. @frame
- * says which part; its transform is set here. FALSE with @error set. */
+/* Queues the work on a region of @buffer, a frame of the format @info. @frame
+ * has the region, and its transform is set. Returns FALSE with @error set. */
 gboolean gst_tensor_batch_add (GstTensorBatch *batch, GstBuffer *buffer,
     const GstVideoInfo *info, GstVkgdrTensorFrame *frame, GError **error);
 
-/* Frees the batch and returns its buffer, the rest of which is 0 if it is not
- * full. NULL with @error set. */
+/* Frees the batch and returns its buffer. If it is not full, the rest is 0.
+ * Returns NULL with @error set. */
 GstBuffer *gst_tensor_batch_finish (GstTensorBatch *batch, GError **error);
 
 /* --- analytics.c --- */
 
-/* Describes the batch in @buffer to elements of GStreamer's analytics, if they
- * are there. */
+/* Adds the metas of GStreamer's analytics library to @buffer, if the library is
+ * available. */
 void gst_tensor_batch_add_analytics (GstBuffer *buffer,
     const GstVkgdrTensorConfig *config, guint capacity, const gchar *tensor_id);
 

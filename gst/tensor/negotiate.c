@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * tensor/negotiate.c: vkgdrtensor agrees on formats and memory
+ * tensor/negotiate.c: negotiates the formats and memory of vkgdrtensor
  *
- * Each sink pad has a format of its own. What comes out follows from the
- * properties and from the number of pads.
+ * Each sink pad has a format of its own. The output depends on the properties
+ * and the number of pads.
  */
 
 #include "tensor/tensor.h"
 
-/* Frames of a pool for upstream: one that is used, one that upstream writes. */
+/* The buffers of a pool for upstream: one that this element uses, and one that
+ * upstream writes. */
 #define MIN_BUFFERS 2
 
-/* --- what comes in ------------------------------------------------------- */
+/* --- input ---------------------------------------------------------------- */
 
 static gboolean
 set_format (GstVkgdrTensor *self, GstVkgdrTensorPad *pad, GstCaps *caps)
@@ -90,7 +91,7 @@ gst_vkgdr_tensor_propose_allocation (GstAggregator *aggregator,
   return TRUE;
 }
 
-/* --- what comes out ------------------------------------------------------ */
+/* --- output --------------------------------------------------------------- */
 
 static gboolean
 find_format (GstElement *element, GstPad *sink, gpointer data)
@@ -103,7 +104,7 @@ find_format (GstElement *element, GstPad *sink, gpointer data)
   return !pad->has_info;
 }
 
-/* The pad that was requested first of those whose format is known, or NULL. */
+/* Returns the first requested pad whose format is known, or NULL. */
 static GstVkgdrTensorPad *
 get_first_pad (GstVkgdrTensor *self)
 {
@@ -113,8 +114,8 @@ get_first_pad (GstVkgdrTensor *self)
   return pad;
 }
 
-/* What the user set; a size that is 0 is that of the first pad's frames. NULL
- * if those are not known. */
+/* Returns the config of the user. A size of 0 is replaced by that of the first
+ * pad's frames. Returns NULL if that is unknown. */
 static GstVkgdrTensorConfig *
 make_config (GstVkgdrTensor *self)
 {
@@ -133,8 +134,8 @@ make_config (GstVkgdrTensor *self)
   return config;
 }
 
-/* A batch is whole rounds, but for regions, whose number differs from frame to
- * frame. */
+/* A batch consists of whole rounds, except with regions, whose number differs
+ * between frames. */
 static gboolean
 get_capacity (GstVkgdrTensor *self, guint *capacity)
 {
@@ -177,7 +178,7 @@ gst_vkgdr_tensor_update_src_caps (
   guint capacity;
   GstCaps *caps;
 
-  /* Frames that are in a batch stay in one of that size. */
+  /* Frames of a started batch stay in a batch of its size. */
   if (self->batch) {
     self->is_outdated = TRUE;
     *result = gst_pad_get_current_caps (GST_AGGREGATOR_SRC_PAD (aggregator));
@@ -197,7 +198,7 @@ gst_vkgdr_tensor_update_src_caps (
   return flow;
 }
 
-/* A batch of several rounds waits for the last of them. */
+/* A batch of several rounds is complete with the last of them. */
 static void
 tell_latency (GstVkgdrTensor *self)
 {
@@ -258,7 +259,7 @@ gst_vkgdr_tensor_negotiated_src_caps (GstAggregator *aggregator, GstCaps *caps)
   return TRUE;
 }
 
-/* Batches are in memory of the element's own, which the device can write. */
+/* The element allocates batches itself, in memory that the device can write. */
 static gboolean
 gst_vkgdr_tensor_decide_allocation (GstAggregator *aggregator, GstQuery *query)
 {

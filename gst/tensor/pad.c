@@ -2,7 +2,7 @@
  *
  * tensor/pad.c: a sink pad of vkgdrtensor
  *
- * Keeps the format of its frames, and the last one.
+ * Stores the format of its frames, and the last frame.
  */
 
 #include "tensor/tensor.h"

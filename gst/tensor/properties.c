@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * tensor/properties.c: what the user sets on vkgdrtensor
+ * tensor/properties.c: the properties of vkgdrtensor
  */
 
 #include "tensor/tensor.h"
@@ -72,12 +72,12 @@ region_get_type (void)
   return type;
 }
 
-/* --- numbers for channels ------------------------------------------------ */
+/* --- values for channels -------------------------------------------------- */
 
 typedef gboolean (*SetNumbers) (
     GstVkgdrTensorConfig *, const gfloat *, guint, GError **);
 
-/* The numbers, of whatever type, that are in @value; the caller frees them. */
+/* Returns the numbers, of any type, in @value. The caller frees them. */
 static gfloat *
 read_numbers (const GValue *value, const gchar *name)
 {
@@ -96,7 +96,8 @@ read_numbers (const GValue *value, const gchar *name)
   return numbers;
 }
 
-/* Returns how many numbers were set; none stand for @fallback. */
+/* Returns the number of values that were set. If there are none, sets
+ * @fallback. */
 static guint
 set_numbers (GstVkgdrTensor *self, const GValue *value, const gchar *name,
     gfloat fallback, SetNumbers set)
@@ -346,7 +347,7 @@ install_tensor (GObjectClass *object_class)
   /**
    * GstVkgdrTensor:channels:
    *
-   * What the channels are.
+   * The channels and their order.
    *
    * Since: 0.2
    */
@@ -357,7 +358,7 @@ install_tensor (GObjectClass *object_class)
   /**
    * GstVkgdrTensor:tensor-id:
    *
-   * A name for what the tensor means, which is in its caps.
+   * A name for the meaning of the tensor, which is in its caps.
    *
    * Since: 0.2
    */
@@ -373,7 +374,7 @@ install_picture (GObjectClass *object_class)
   /**
    * GstVkgdrTensor:resize:
    *
-   * How a picture gets the size of the tensor.
+   * How a picture is resized to the tensor.
    *
    * Since: 0.2
    */
@@ -385,7 +386,7 @@ install_picture (GObjectClass *object_class)
   /**
    * GstVkgdrTensor:filter:
    *
-   * How samples are weighed where the size changes.
+   * How samples are weighted if the size changes.
    *
    * Since: 0.2
    */
@@ -398,7 +399,7 @@ install_picture (GObjectClass *object_class)
    * GstVkgdrTensor:pad:
    *
    * The sample, 0 to 255, of the padding that resize=letterbox needs. It is
-   * scaled and normalised as others are.
+   * scaled and normalised like other samples.
    *
    * Since: 0.2
    */
@@ -436,8 +437,9 @@ install_numbers (GObjectClass *object_class)
   /**
    * GstVkgdrTensor:scale:
    *
-   * What samples, 0 to 255, are multiplied by; 0: 1/255 for floating point
-   * numbers, 1 for integers. An element is (sample * scale - mean) / std.
+   * The factor of samples, which are 0 to 255. The value 0 means 1/255 for
+   * floating-point types and 1 for integers. An element is (sample * scale -
+   * mean) / std.
    *
    * Since: 0.2
    */
@@ -449,8 +451,8 @@ install_numbers (GObjectClass *object_class)
   /**
    * GstVkgdrTensor:mean:
    *
-   * What is subtracted from the scaled samples of each channel, in the order of
-   * the channels; or one number for all.
+   * The values that are subtracted from the scaled samples: one for each
+   * channel, in their order, or a single one for all.
    *
    * Since: 0.2
    */
@@ -462,8 +464,8 @@ install_numbers (GObjectClass *object_class)
   /**
    * GstVkgdrTensor:std:
    *
-   * What the differences from the mean are divided by, for each channel; or one
-   * number for all.
+   * The values by which the differences from the mean are divided: one for each
+   * channel, or a single one for all.
    *
    * Since: 0.2
    */
@@ -480,9 +482,9 @@ install_batch (GObjectClass *object_class)
   /**
    * GstVkgdrTensor:batch:
    *
-   * How many frames a batch has room for. With one pad, these follow each other
-   * in time. With several, it is a multiple of their number, and each round of
-   * a frame of every pad follows the last one.
+   * The number of frames of a batch. With one pad, these are consecutive
+   * frames. With several pads, it is a multiple of their number, and the batch
+   * has several rounds, each with a frame of every pad.
    *
    * Since: 0.2
    */
@@ -493,7 +495,7 @@ install_batch (GObjectClass *object_class)
   /**
    * GstVkgdrTensor:missing:
    *
-   * What becomes of a pad that has no frame in time.
+   * What a batch has for a pad that has no frame in time.
    *
    * Since: 0.2
    */
@@ -504,8 +506,8 @@ install_batch (GObjectClass *object_class)
   /**
    * GstVkgdrTensor:device:
    *
-   * Index of the CUDA device, or -1: the one that neighbours use, or are told
-   * to use, else the one that gst_vkgdr_context_new() picks.
+   * Index of the CUDA device, or -1: the device of the neighbours, otherwise
+   * the one that gst_vkgdr_context_new() chooses.
    *
    * Since: 0.2
    */
@@ -517,10 +519,10 @@ install_batch (GObjectClass *object_class)
   /**
    * GstVkgdrTensor:stats:
    *
-   * What the element did since it was started: the fields `frames` (that came
-   * in), `batches`, `repeated` and `left-out` (frames that were missing), and
-   * `kernel-time`, the mean of the nanoseconds that the device worked on a
-   * frame (0 before the first result); all uint64.
+   * Statistics since the element was started, all uint64: the fields `frames`
+   * (input frames), `batches`, `repeated` and `left-out` (for missing frames),
+   * and `kernel-time`, the mean time in nanoseconds that the device worked on a
+   * frame (0 before the first result).
    *
    * Since: 0.2
    */

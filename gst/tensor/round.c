@@ -1,25 +1,26 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * tensor/round.c: which frames go together, and into which batch
+ * tensor/round.c: chooses the frames of a round and of a batch
  *
  * A round takes one frame of each pad. It begins with the earliest frame that
- * waits on some pad, and takes of each other pad the one that waits there, if
- * it begins before the earliest one ends. So the pad with most frames sets the
- * pace, and no frame is dropped. A batch is one round, or several.
+ * is queued on any pad. From each other pad, it takes the queued frame if that
+ * begins before the earliest one ends. So the pad with the highest frame rate
+ * determines the number of rounds, and no frame is dropped. A batch has one or
+ * more rounds.
  */
 
 #include <string.h>
 
 #include "tensor/tensor.h"
 
-/* One round, while it is made. */
+/* The round that is being made. */
 typedef struct {
   GstVkgdrTensor *self;
   GstClockTime start; /* running time; NONE if no frame has a time stamp */
-  GstClockTime end; /* NONE if that is not known: then all frames are in time */
-  gboolean timeout; /* of live sources: no pad is waited for */
-  guint n_waiting;  /* pads on which a frame waits */
-  guint n_empty;    /* pads that have none, and have not reached their end */
+  GstClockTime end;   /* NONE if unknown: then all frames are in time */
+  gboolean timeout;   /* the sources are live: no pad is waited for */
+  guint n_waiting;    /* pads with a queued frame */
+  guint n_empty;      /* pads without a queued frame and without EOS */
   GstFlowReturn flow;
   GError *error;
 } Round;
@@ -56,8 +57,8 @@ get_duration (GstVkgdrTensorPad *pad, GstBuffer *buffer)
       GST_VIDEO_INFO_FPS_D (&pad->info), GST_VIDEO_INFO_FPS_N (&pad->info));
 }
 
-/* After a seek, some elements send frames from before the place that was
- * sought, and leave it to the next ones to drop them. */
+/* After a seek, some elements send frames from before the new position, which
+ * the next elements have to drop. */
 static GstBuffer *
 gst_vkgdr_tensor_clip (
     GstAggregator *aggregator, GstAggregatorPad *base, GstBuffer *buffer)
@@ -113,7 +114,7 @@ describe_picture (GstVkgdrTensorPad *pad, const GstVkgdrTensorPicture *picture,
     set_region (frame, 0, 0, frame->width, frame->height);
 }
 
-/* The next part of the picture that goes into a batch; *@state is NULL before
+/* Returns the next region of the picture for a batch. *@state is NULL before
  * the first one. */
 static gboolean
 find_next_roi (GstVkgdrTensor *self, GstBuffer *buffer, gpointer *state,
@@ -139,8 +140,8 @@ find_next_roi (GstVkgdrTensor *self, GstBuffer *buffer, gpointer *state,
 
 /* --- batches ------------------------------------------------------------- */
 
-/* Running time as a time stamp of the source pad, whose segment does not begin
- * at 0 after a seek. */
+/* Converts a running time to a time stamp of the source pad. After a seek, its
+ * segment does not begin at 0. */
 static GstClockTime
 get_output_time (GstVkgdrTensor *self, GstClockTime running_time)
 {
@@ -156,7 +157,8 @@ get_output_time (GstVkgdrTensor *self, GstClockTime running_time)
   return time;
 }
 
-/* From the batch's first frame to the end of its last round. */
+/* Sets the time of a batch: from its first frame to the end of its last round.
+ */
 static void
 set_times (const Round *round, GstBuffer *buffer)
 {
@@ -248,7 +250,7 @@ add_picture (Round *round, GstVkgdrTensorPad *pad,
 
 /* --- rounds -------------------------------------------------------------- */
 
-/* Finds the earliest frame that waits. */
+/* Finds the earliest queued frame. */
 static gboolean
 look_at_pad (GstElement *element, GstPad *sink, gpointer data)
 {
@@ -275,7 +277,7 @@ look_at_pad (GstElement *element, GstPad *sink, gpointer data)
   return TRUE;
 }
 
-/* Takes the pad's frame, if it is in time; NULL if not. */
+/* Takes the pad's frame if it is in time. Returns NULL if not. */
 static GstBuffer *
 take_buffer (const Round *round, GstVkgdrTensorPad *pad)
 {
@@ -298,7 +300,8 @@ take_buffer (const Round *round, GstVkgdrTensorPad *pad)
   return buffer;
 }
 
-/* Whether a pad may need its frame again. Else it goes back to its pool. */
+/* Whether a pad may need its frame again. If not, the frame returns to its
+ * pool. */
 static gboolean
 keeps_frames (GstVkgdrTensor *self)
 {
@@ -371,7 +374,7 @@ run_round (Round *round)
   gst_element_foreach_sink_pad (element, look_at_pad, round);
   if (round->n_waiting == 0 && round->n_empty == 0)
     return end_stream (round);
-  /* A frame that waited may have been clipped. */
+  /* A queued frame may have been clipped. */
   if (round->n_waiting == 0 || (round->n_empty > 0 && !round->timeout))
     return GST_AGGREGATOR_FLOW_NEED_DATA;
   if (!gst_element_foreach_sink_pad (element, add_pad, round))
@@ -396,8 +399,8 @@ gst_vkgdr_tensor_aggregate (GstAggregator *aggregator, gboolean timeout)
   return GST_FLOW_ERROR;
 }
 
-/* Of live sources: those that have no frame when the earliest one is due are
- * not waited for. Nothing is due if none waits. */
+/* Live sources without a frame are not waited for when the earliest frame is
+ * due. If no frame is queued, nothing is due. */
 static GstClockTime
 gst_vkgdr_tensor_get_next_time (GstAggregator *aggregator)
 {

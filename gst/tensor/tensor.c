@@ -2,9 +2,9 @@
  *
  * tensor/tensor.c: the element vkgdrtensor
  *
- * Its class, its start and stop, and its CUDA context. Which frames go together
- * is the concern of round.c, formats are that of negotiate.c, and how a frame
- * becomes a tensor is the library's.
+ * Has the class, start and stop, and the CUDA context. round.c chooses the
+ * frames of a batch, and negotiate.c the formats. The library converts frames
+ * to tensors.
  */
 
 /**
@@ -12,29 +12,29 @@
  * @title: vkgdrtensor
  * @see_also: vkgdrupload, vkgdrdownload, cudafilter
  *
- * Makes the input of a neural network of frames: resizes, converts colours,
- * normalises, and writes the elements in the type and order that the network
- * takes, in one pass over each frame on the device. An element is
- * (sample * #GstVkgdrTensor:scale - #GstVkgdrTensor:mean) /
- * #GstVkgdrTensor:std.
+ * Makes the input of a neural network from frames. In one pass over each frame
+ * on the device, it resizes the frame, converts its colours, normalises them,
+ * and writes the elements with the type and in the order that the network
+ * expects. An element is (sample * #GstVkgdrTensor:scale -
+ * #GstVkgdrTensor:mean) / #GstVkgdrTensor:std.
  *
- * With one sink pad, a batch has #GstVkgdrTensor:batch frames that follow each
- * other. With several, it has a frame of each: the pad with most frames sets
- * the pace, and a pad that has none in time repeats its last one, or is left
- * out, as #GstVkgdrTensor:missing says. No frame is dropped. At the end of the
- * stream, a batch that is not full goes on as it is, with zeros behind its last
- * frame.
+ * With one sink pad, a batch has #GstVkgdrTensor:batch consecutive frames. With
+ * several sink pads, it has a frame of each: the pad with the highest frame
+ * rate determines the number of batches. If another pad has no frame in time,
+ * #GstVkgdrTensor:missing determines whether its last frame is repeated or left
+ * out. No frame is dropped. At the end of the stream, a batch that is not full
+ * is sent as it is, with zeros after its last frame.
  *
  * The caps of a batch are `tensor/strided` with the fields `dims`,
- * `dims-order`, `type` and `tensor-id`, in the vocabulary of GStreamer's
- * analytics library, and with the feature `memory:VkgdrMemory`. A
- * #GstVkgdrTensorBatchMeta says for each frame which pad it came from, when it
- * was, how large it was, and where the tensor's pixels lie in it. Where the
- * plugin is built with GStreamer's analytics library (1.26 or later), a batch
- * has a #GstTensorMeta, too.
+ * `dims-order`, `type` and `tensor-id`, as GStreamer's analytics library
+ * defines them, and have the feature `memory:VkgdrMemory`. A
+ * #GstVkgdrTensorBatchMeta has the pad, the time and the size of each frame,
+ * and the position of the tensor's pixels in it. If the plugin was built with
+ * GStreamer's analytics library (1.26 or later), a batch also has a
+ * #GstTensorMeta.
  *
- * Frames may have all formats that kernels read, in our memory or in that of
- * GStreamer's own CUDA elements.
+ * Frames may have all formats that kernels can read, in the memory of this
+ * plugin or of GStreamer's own CUDA elements.
  *
  * ## Example launch lines
  * |[
@@ -89,7 +89,8 @@ ref_context (GstVkgdrTensor *self)
   return context;
 }
 
-/* Takes @context. One that was set in the meantime stays. */
+/* Takes ownership of @context. A context that was set in the meantime is kept.
+ */
 static void
 keep_context (GstVkgdrTensor *self, GstVkgdrContext *context)
 {
@@ -237,7 +238,7 @@ gst_vkgdr_tensor_start (GstAggregator *aggregator)
 
 /* --- pads ---------------------------------------------------------------- */
 
-/* A batch has room for a frame of each pad. */
+/* A batch has a frame of each pad, so its size is negotiated again. */
 static GstPad *
 gst_vkgdr_tensor_request_new_pad (GstElement *element, GstPadTemplate *template,
     const gchar *name, const GstCaps *caps)
@@ -256,8 +257,8 @@ gst_vkgdr_tensor_release_pad (GstElement *element, GstPad *pad)
   gst_pad_mark_reconfigure (GST_AGGREGATOR_SRC_PAD (GST_AGGREGATOR (element)));
 }
 
-/* All formats that kernels read, in our memory, and in that of GStreamer's own
- * CUDA elements. */
+/* All formats that kernels can read, in this library's memory and in that of
+ * GStreamer's own CUDA elements. */
 static GstCaps *
 make_sink_caps (void)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * tensor/tensor.h: the element vkgdrtensor, as its own files see it
+ * tensor/tensor.h: the element vkgdrtensor, shared by its files
  */
 
 #ifndef __GST_VKGDR_TENSOR_ELEMENT_H__
@@ -13,7 +13,7 @@
 
 G_BEGIN_DECLS
 
-/* What becomes of a pad that has no frame in time. */
+/* What a batch has for a pad that has no frame in time. */
 typedef enum {
   GST_VKGDR_TENSOR_MISSING_REPEAT,
   GST_VKGDR_TENSOR_MISSING_LEAVE_OUT
@@ -31,14 +31,14 @@ typedef enum {
 G_DECLARE_FINAL_TYPE (GstVkgdrTensorPad, gst_vkgdr_tensor_pad, GST,
     VKGDR_TENSOR_PAD, GstAggregatorPad)
 
-/* A frame, the format that it has, and when it is. */
+/* A frame, its format and its time. */
 typedef struct {
   GstBuffer *buffer; /* NULL if there is none */
   GstVideoInfo info;
   GstClockTime running_time;
 } GstVkgdrTensorPicture;
 
-/* All of it is used by the streaming thread of the source pad alone. */
+/* Used by the streaming thread of the source pad only. */
 struct _GstVkgdrTensorPad {
   GstAggregatorPad parent;
 
@@ -58,12 +58,12 @@ G_DECLARE_FINAL_TYPE (
 struct _GstVkgdrTensor {
   GstAggregator parent;
 
-  /* What the user sets, under the object lock, while the element is stopped. */
+  /* Set by the user, under the object lock, while the element is stopped. */
   gint device;
   GstVkgdrTensorConfig *config; /* its width and height may be 0 */
-  guint n_mean;                 /* numbers that were set of its mean */
-  guint n_std;                  /* and of its std */
-  guint batch_size;             /* 0: a frame of each pad */
+  guint n_mean;     /* the number of values that were set for its mean */
+  guint n_std;      /* and of its std */
+  guint batch_size; /* 0: a frame of each pad */
   gchar *tensor_id;
   GstVkgdrTensorMissing missing;
   GstVkgdrTensorRegion region;
@@ -72,27 +72,25 @@ struct _GstVkgdrTensor {
   GstVkgdrContext *context; /* under the object lock */
   GstVkgdrStream *stream;   /* while the element is started */
 
-  /* What was negotiated; of the streaming thread. */
+  /* Negotiated values, used by the streaming thread only. */
   GstVkgdrTensorConverter *converter; /* changed under the object lock */
   guint capacity;                     /* frames of a batch */
-  guint rounds_per_batch; /* after which a batch goes on, full or not */
-  gboolean is_outdated;   /* what follows from pads and formats has changed
-                           * since the batch was begun */
+  guint rounds_per_batch; /* after which a batch is sent, full or not */
+  gboolean is_outdated;   /* pads or formats have changed since its start */
 
-  /* The batch that is being made; of the streaming thread. */
+  /* The batch that is being made, used by the streaming thread only. */
   GstTensorBatch *batch; /* NULL between two */
-  guint rounds;          /* that have gone into it */
-  GstClockTime end;      /* running time at which the last round ended, or NONE
-                          */
+  guint rounds;          /* the number of rounds in it */
+  GstClockTime end; /* the running time of the end of the last round, or NONE */
 
-  /* Figures, under the object lock. */
+  /* Statistics, under the object lock. */
   guint64 frames;
   guint64 batches;
   guint64 repeated;
   guint64 left_out;
 };
 
-/* Takes @converter, which may be NULL. */
+/* Takes ownership of @converter, which may be NULL. */
 void gst_vkgdr_tensor_set_converter (
     GstVkgdrTensor *self, GstVkgdrTensorConverter *converter);
 
@@ -110,7 +108,7 @@ void gst_vkgdr_tensor_init_negotiation (GstAggregatorClass *klass);
 
 void gst_vkgdr_tensor_init_rounds (GstAggregatorClass *klass);
 
-/* Forgets the batch that is being made, and the last frame of every pad. */
+/* Drops the batch that is being made, and the last frame of every pad. */
 void gst_vkgdr_tensor_reset (GstVkgdrTensor *self);
 
 G_END_DECLS
