@@ -3,20 +3,23 @@
  * balance: brightness, contrast, saturation and hue.
  *
  * Parameters: float brightness, added to luma, from -1 to 1; float contrast, a
- * factor of luma; float saturation, a factor of the colour differences, 0 for
- * none; float hue, by which these are turned, in half turns from -1 to 1.
+ * factor of luma; float saturation, a factor of the colour differences, with 0
+ * for gray; float hue, the angle of the rotation of the colour differences, in
+ * half turns from -1 to 1.
  *
- *  - luma, from black 0 to white 1, becomes Y * contrast + brightness
- *  - the colour differences become saturation times (U cos h + V sin h) and
- *    (V cos h - U sin h), h being hue times pi; both by the input's colorimetry
- *  - alpha: unchanged; padding becomes its maximum
+ * - luma, from black 0 to white 1, becomes Y * contrast + brightness
+ * - the colour differences become saturation times
+ *   (U cos h + V sin h) and (V cos h - U sin h), where h is hue times pi; both by
+ *   the input's colorimetry
+ * - alpha: unchanged; padding becomes its maximum
  *
- * Where pixels share a sample of colour, each is computed with it, and it
- * becomes their mean. In float: devices may differ by one in the last place.
+ * If several pixels share a sample of Cb or Cr, each pixel is computed with it,
+ * and the sample is set to the mean of the results. Computed in float, so
+ * devices may differ by one in the last place.
  */
 
-/* Sine and cosine of hue half turns, of half the angle first: there a few terms
- * of their series are as good as a float. */
+/* The sine and cosine of hue half turns. They are computed from half the angle,
+ * for which a few terms of the series are as exact as a float. */
 __device__ static void
 balance_turn (float hue, float *sine, float *cosine)
 {
@@ -38,8 +41,8 @@ balance_turn (float hue, float *sine, float *cosine)
   *cosine = fmaf (-2.0f * s, s, 1.0f);
 }
 
-/* Blocks of 256 threads, four at a time: left alone, the compiler takes registers
- * for two. */
+/* So that four blocks of 256 threads run at a time. Otherwise the compiler uses
+ * so many registers that only two do. */
 __global__ void __launch_bounds__ (256, 4)
 balance (VkgdrFrame in, VkgdrFrame out, float brightness, float contrast,
     float saturation, float hue)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * blur: a binomial filter of 5 x 5 samples, weights 1 4 6 4 1 either way, which
- * is close to a Gaussian of sigma 1.
+ * blur: a binomial filter of 5 x 5 samples, with the weights 1 4 6 4 1 in both
+ * directions, which is close to a Gaussian filter of sigma 1.
  *
- * Every component is filtered at its own resolution; what lies outside the frame
- * is the nearest sample of its edge. Sums are integers, and rounded to nearest,
- * halves up. Alpha and padding are unchanged. Cannot run in place.
+ * Every component is filtered at its own resolution; samples outside the frame
+ * are equal to the nearest sample of its edge. Sums are integers, and rounded
+ * to nearest, halves up. Alpha and padding are unchanged. Cannot run in place.
  */
 
 __device__ static int
@@ -14,8 +14,8 @@ blur_weight (int d)
   return d == 0 ? 6 : (d == 1 || d == -1 ? 4 : 1);
 }
 
-/* The even bytes of a pixel are summed in one word, the odd ones in another: a
- * sum needs 16 bits, 255 * 256 and no more. */
+/* The even bytes of a pixel are summed up in one word, and the odd ones in
+ * another one. A sum needs 16 bits, because it is at most 255 * 256. */
 __device__ static void
 blur_packed4 (const VkgdrFrame &in, const VkgdrFrame &out, int x, int y)
 {

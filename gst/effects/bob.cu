@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * bob: makes a whole picture of one field of an interlaced one.
+ * bob: makes a picture from one field of an interlaced picture.
  *
- * Parameters: int field, 0 for the top one, lines 0, 2, 4 and so on, or 1 for
- * the bottom one, lines 1, 3, 5.
+ * Parameters: int field, 0 for the top field (lines 0, 2, 4 and so on), or 1
+ * for the bottom field (lines 1, 3, 5).
  *
- *  - lines of the field: unchanged
- *  - a line between: the mean of the one above and the one below, rounded to
- *    nearest, halves up; the first and the last line, where they are not the
- *    field's, become what is next to them
- *  - each component by its own lines, alpha and padding too
+ * - lines of the field: unchanged
+ * - lines between: the mean of the line above and the line below, rounded to
+ *   nearest, halves up; if the first or the last line does not belong to the
+ *   field, it becomes equal to the line next to it
+ * - each component has its own lines, also alpha and padding
  *
- * Exact in integers, so that the CPU and every device agree.
+ * Computed in integers, so the CPU and all devices give the same result.
  */
 
-/* The lines of the field that line y of so many is made of; a component of one
- * line has nothing else. */
+/* The lines of the field from which line y is made. A component with a single
+ * line has only this one. */
 __device__ static void
 bob_find (int y, int lines, int field, int *above, int *below)
 {
@@ -36,7 +36,8 @@ bob_packed4 (
   bob_find (y, in.height, field, &above, &below);
   a = *vkgdr_packed4 (in, x, above);
   b = *vkgdr_packed4 (in, x, below);
-  /* Four means at once: what both have, and half of what they do not share. */
+  /* Four means at once: the bits that both have, and half of the bits that
+   * differ. */
   *vkgdr_packed4 (out, x, y) = (a | b) - ((a ^ b) >> 1 & 0x7f7f7f7fu);
 }
 

@@ -2,19 +2,20 @@
  *
  * boxblur: the mean of a square of samples.
  *
- * Parameters: int radius, 0 to 16: how many samples the square reaches from its
- * middle to either side. Others are the nearest of these.
+ * Parameters: int radius, 0 to 16: the distance in samples from the middle of
+ * the square to its sides. Other values are clamped.
  *
- * Every component is filtered at its own resolution; what lies outside the frame
- * is the nearest sample of its edge. Sums are integers, and rounded to nearest.
- * Alpha and padding are unchanged. Cannot run in place.
+ * Every component is filtered at its own resolution; samples outside the frame
+ * are equal to the nearest sample of its edge. Sums are integers, and rounded
+ * to nearest. Alpha and padding are unchanged. Cannot run in place.
  *
- * The threads of a block first fetch all the samples that some depend on, then
- * sum up their rows, and then the columns of these.
+ * The threads of a block first load all samples that they need, then sum up the
+ * rows, and then the columns of these sums.
  */
 
 #define BOXBLUR_RADIUS 16
-/* What is worked on at a time: the usual block, whatever a launch has. */
+/* The size of the part that is processed at a time. It is that of the default
+ * block, but a launch may have other blocks. */
 #define BOXBLUR_WIDTH 32
 #define BOXBLUR_HEIGHT 8
 
@@ -24,8 +25,8 @@ boxblur_min (int a, int b)
   return a < b ? a : b;
 }
 
-/* width x height samples of component c, from (left, top) on; all threads of the
- * block have to be here. */
+/* width x height samples of component c, from (left, top) on. Must be called by
+ * all threads of the block. */
 __device__ static void
 boxblur_tile (const VkgdrFrame &in, const VkgdrFrame &out, int c, int left,
     int top, int width, int height, int radius)
@@ -63,7 +64,7 @@ boxblur_tile (const VkgdrFrame &in, const VkgdrFrame &out, int c, int left,
     }
 }
 
-/* The samples of component c that the block's pixels answer for. */
+/* The samples of component c that belong to the block's pixels. */
 __device__ static void
 boxblur_component (
     const VkgdrFrame &in, const VkgdrFrame &out, int c, int radius)
@@ -82,7 +83,7 @@ boxblur_component (
           boxblur_min (BOXBLUR_HEIGHT, bottom - y), radius);
 }
 
-/* Blocks of no more threads than there are samples to work on at a time. */
+/* The threads of a block are at most as many as the samples of a part. */
 __global__ void __launch_bounds__ (256)
 boxblur (VkgdrFrame in, VkgdrFrame out, int radius)
 {

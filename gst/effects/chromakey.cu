@@ -1,24 +1,27 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * chromakey: takes away what has the key's colour, a green screen's, say.
+ * chromakey: removes pixels with the colour of the key, for example of a green
+ * screen.
  *
  * Parameters, all of them float: red, green and blue, the key, from 0 to 1;
- * tolerance, how far from the key colours are still taken away altogether, and
- * softness, over how far beyond that they come back; background-red,
- * background-green and background-blue, what is put in their place where the
- * output has no alpha.
+ * tolerance, the distance from the key up to which colours are removed
+ * completely; softness, the width of the transition beyond this distance;
+ * background-red, background-green and background-blue, the colour that
+ * replaces them if the output has no alpha.
  *
- * Distance is that of the colour differences (Cb, Cr), each from -0.5 to 0.5,
- * by the input's colorimetry, so that lighter and darker shades of the key are
- * alike. A colour stays by the share (distance - tolerance) / softness, from 0
- * to 1; with no softness, it stays where distance is at least tolerance.
+ * The distance is that of the colour differences (Cb, Cr), each from -0.5 to
+ * 0.5, by the input's colorimetry. So light and dark shades of the key have the
+ * same distance. The weight of a colour is (distance - tolerance) / softness,
+ * from 0 to 1. If softness is 0, the weight is 1 if the distance is at least
+ * tolerance, otherwise 0.
  *
- *  - output with alpha: alpha is multiplied by the share, colours are unchanged
- *  - without: the colour goes from the background to what it is by the share;
- *    padding becomes its maximum
+ * - output with alpha: alpha is multiplied by the weight, colours are unchanged
+ * - output without alpha: colour * weight + background * (1 - weight); padding
+ *   becomes its maximum
  *
- * Where pixels share a sample of colour, each is computed with it, and it
- * becomes their mean. In float: devices may differ by one in the last place.
+ * If several pixels share a sample of Cb or Cr, each pixel is computed with it,
+ * and the sample is set to the mean of the results. Computed in float, so
+ * devices may differ by one in the last place.
  */
 
 __device__ static float
@@ -32,8 +35,8 @@ chromakey_share (VkgdrYuv c, VkgdrYuv key, float tolerance, float softness)
   return fminf (fmaxf ((distance - tolerance) / softness, 0.0f), 1.0f);
 }
 
-/* Blocks of 256 threads, four at a time: left alone, the compiler takes registers
- * for two. */
+/* So that four blocks of 256 threads run at a time. Otherwise the compiler uses
+ * so many registers that only two do. */
 __global__ void __launch_bounds__ (256, 4)
 chromakey (VkgdrFrame in, VkgdrFrame out, float red, float green, float blue,
     float tolerance, float softness, float background_red,

@@ -4,18 +4,19 @@
  *
  * Parameters, all of them float: rr, rg and rb, the weights of red, green and
  * blue in the new red; gr, gg and gb, in the new green; br, bg and bb, in the
- * new blue; r, g and b, what is added to each, 1 being the whole way from black
- * to white.
+ * new blue; r, g and b, constants that are added; 1 is the difference between
+ * black and white.
  *
- *  - gray: its luma is that of the new colour, by the caps' colorimetry
- *  - alpha: unchanged; padding becomes its maximum
+ * - gray: its luma is that of the new colour, by the caps' colorimetry
+ * - alpha: unchanged; padding becomes its maximum
  *
- * Where pixels share a sample of colour, each is computed with it, and it
- * becomes their mean. In float: devices may differ by one in the last place.
+ * If several pixels share a sample of Cb or Cr, each pixel is computed with it,
+ * and the sample is set to the mean of the results. Computed in float, so
+ * devices may differ by one in the last place.
  */
 
-/* Blocks of 256 threads, four at a time: left alone, the compiler takes registers
- * for two. */
+/* So that four blocks of 256 threads run at a time. Otherwise the compiler uses
+ * so many registers that only two do. */
 __global__ void __launch_bounds__ (256, 4)
 colormatrix (VkgdrFrame in, VkgdrFrame out, float rr, float rg, float rb,
     float gr, float gg, float gb, float br, float bg, float bb, float r,

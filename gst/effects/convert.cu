@@ -1,32 +1,34 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * convert: another format, another size.
+ * convert: converts to another format and another size.
  *
- * Parameters: int method, how a frame of another size is made: 0 takes the
- * nearest pixel, 1 weighs the four around (bilinear). Others are 1.
+ * Parameters: int method, for frames of another size: 0 takes the nearest
+ * pixel, 1 is the weighted mean of four pixels (bilinear). Other values count
+ * as 1.
  *
- *  - pixels are squares: the middle of the output's pixel (x, y) lies in the
- *    input at ((x + 0.5) * in.width / out.width, and so on). Nearest is the pixel
- *    in which it lies; bilinear weighs the four whose middles are around it, and
- *    what lies outside the frame is the nearest pixel of its edge
- *  - colours go by way of red, green and blue with the matrix and range of the
- *    input's colorimetry, and from there with those of the output's. Gamut and
- *    transfer function are left as they are
- *  - where the input's pixels share a sample of colour, all of them have it;
- *    where the output's do, it becomes their mean
- *  - alpha is weighed as a colour is; it is 1 where the input has none, and
- *    dropped where the output has none. Padding becomes its maximum
+ * - pixels are squares: the middle of the output's pixel (x, y) is at
+ *   ((x + 0.5) * in.width / out.width, and so on) in the input. Nearest takes the
+ *   pixel at this position. Bilinear takes the four pixels whose middles are
+ *   around it; pixels outside the frame are equal to the nearest pixel of its
+ *   edge
+ * - colours are converted to red, green and blue with the matrix and range of
+ *   the input's colorimetry, and then with those of the output's. Gamut and
+ *   transfer function are not converted
+ * - if several pixels of the input share a sample of Cb or Cr, it is used for
+ *   all of them; if several pixels of the output share one, it is their mean
+ * - alpha is interpolated like a colour; it is 1 if the input has none, and
+ *   dropped if the output has none. Padding becomes its maximum
  *
  * Results are rounded to nearest, halves to even, and clamped. Frames are up to
  * 32767 pixels wide and high.
  *
- * Where a pixel comes from is computed in integers, and the weights in float, by
- * hand and not by texture units: these have weights of 8 fractional bits, and
- * software devices have none. So every device takes the same pixels, and
- * results differ by one in the last place at most.
+ * Positions are computed in integers, and weights in float. Texture units are
+ * not used: their weights have only 8 fractional bits, and software devices
+ * have no texture units. So all devices take the same pixels, and results
+ * differ by at most one in the last place.
  */
 
-/* The first of two neighbours, and the share of the second. */
+/* The first of two neighbours, and the weight of the second one. */
 typedef struct {
   int first;
   float share;
@@ -35,7 +37,7 @@ typedef struct {
 __device__ static ConvertPlace
 convert_find (int at, int in_size, int out_size)
 {
-  /* In halves of the output's pixels, and from the middle of the first. */
+  /* In halves of the output's pixels, from the middle of the first pixel. */
   int place = (2 * at + 1) * in_size - out_size;
   ConvertPlace result = { 0, 0.0f };
 
@@ -76,8 +78,8 @@ convert_nearest (const VkgdrFrame &in, const VkgdrFrame &out, int x, int y)
       (2 * y + 1) * in.height / (2 * out.height));
 }
 
-/* NV12 and I420, or what else has one sample of colour for two by two pixels and
- * bytes side by side, to packed red, green and blue: 4 x 2 pixels at once. */
+/* NV12, I420 and other formats with a sample of Cb and Cr for 2 x 2 pixels and
+ * consecutive bytes, to packed red, green and blue: 4 x 2 pixels at once. */
 __device__ static bool
 convert_is_420 (const VkgdrFrame &in)
 {
@@ -143,8 +145,8 @@ convert_pixel (
 
 #pragma vkgdr tile 4x2
 
-/* Blocks of 256 threads, four at a time: left alone, the compiler takes registers
- * for two. */
+/* So that four blocks of 256 threads run at a time. Otherwise the compiler uses
+ * so many registers that only two do. */
 __global__ void __launch_bounds__ (256, 4)
 convert (VkgdrFrame in, VkgdrFrame out, int method)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * copy: every sample of every component as it is, alpha and padding included.
+ * copy: copies all samples of all components, also alpha and padding.
  *
  * Bytes between the rows, and bits of a 16-bit word beyond the depth, are not
  * copied.

@@ -1,27 +1,27 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * flip: turns and mirrors.
+ * flip: rotates and mirrors.
  *
- * Parameters: int method, as videoflip's: 0 none, 1 clockwise by 90 degrees, 2
- * by 180 degrees, 3 counterclockwise by 90 degrees, 4 left and right change
- * places, 5 top and bottom do, 6 mirrored at the diagonal from the upper left, 7
- * at that from the upper right. Others are 0.
+ * Parameters: int method, the same as that of videoflip: 0 none, 1 rotates
+ * clockwise by 90 degrees, 2 by 180 degrees, 3 counterclockwise by 90 degrees,
+ * 4 swaps left and right, 5 swaps top and bottom, 6 mirrors at the diagonal
+ * from the upper left, 7 at that from the upper right. Other values count as 0.
  *
- * Methods 1, 3, 6 and 7 want an output of the input's height by its width, the
- * others one of its size. An output of another size takes the nearest samples of
- * that.
+ * For methods 1, 3, 6 and 7, the output should have the width and height of the
+ * input swapped, for the others the same size. For an output of another size,
+ * the nearest samples are taken.
  *
- *  - a component is moved at its own resolution, every sample as it is
- *  - where these methods meet components that are subsampled in one direction
- *    only, YUY2's Cb and Cr, a sample becomes the mean of what its pixels had,
- *    rounded to nearest, halves up
- *  - alpha and padding: as all else
+ * - a component is moved at its own resolution, with unchanged samples
+ * - if these methods are used with components that are subsampled in one
+ *   direction only, such as Cb and Cr of YUY2, a sample is the mean of those of
+ *   its pixels, rounded to nearest, halves up
+ * - alpha and padding: like the other components
  *
- * Frames are up to 32767 pixels wide and high. Exact in integers, so that the CPU
- * and every device agree. Cannot run in place.
+ * Frames are up to 32767 pixels wide and high. Computed in integers, so the CPU
+ * and all devices give the same result. Cannot run in place.
  */
 
-/* What happens to the axes: they change places, and each may be turned round. */
+/* The changes of the axes: they may be swapped, and each may be reversed. */
 typedef struct {
   bool swap, turn_x, turn_y;
 } FlipAxes;
@@ -36,15 +36,16 @@ flip_axes (int method)
   return axes;
 }
 
-/* The sample of so many in which the middle of sample `at` of `wanted` lies. */
+/* The index of the sample that contains the middle of sample `at` of `wanted`.
+ */
 __device__ static int
 flip_scale (int at, int have, int wanted)
 {
   return have == wanted ? at : (2 * at + 1) * have / (2 * wanted);
 }
 
-/* Where in an input of width x height the (*x, *y) of an output of out_width x
- * out_height comes from. */
+/* Converts the position (*x, *y) in an output of out_width x out_height to that
+ * in an input of width x height. */
 __device__ static void
 flip_find (FlipAxes axes, int width, int height, int out_width, int out_height,
     int *x, int *y)

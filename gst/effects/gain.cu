@@ -2,18 +2,18 @@
  *
  * gain: contrast and brightness.
  *
- * Parameters: float gain, a factor; float offset, in fractions of the way from
- * black to white.
+ * Parameters: float gain, a factor; float offset, where 1 is the difference
+ * between black and white.
  *
- *  - red, green, blue, and luma of full range: v * gain + offset * max
- *  - luma of limited range: the same from its black on, in 8 bits
- *    16 + (v - 16) * gain + offset * 219
- *  - Cb and Cr: about neutral, in 8 bits 128 + (v - 128) * gain
- *  - alpha and padding: unchanged
+ * - red, green, blue, and luma of full range: v * gain + offset * max
+ * - luma of limited range: the same relative to black, in 8 bits
+ *   16 + (v - 16) * gain + offset * 219
+ * - Cb and Cr: relative to neutral, in 8 bits 128 + (v - 128) * gain
+ * - alpha and padding: unchanged
  *
  * Results are rounded to nearest, halves to even, and clamped to 0..max. Each
- * product and the sum that takes it up are one fused multiply-add, so that the
- * CPU and every device agree to the bit.
+ * product and the sum that takes it up are one fused multiply-add, so the CPU
+ * and all devices give exactly the same result.
  */
 
 __device__ static int

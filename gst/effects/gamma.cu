@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * gamma: a power of red, green and blue.
+ * gamma: raises red, green and blue to a power.
  *
- * Parameters: float gamma, larger than 0. Above 1 what is dark becomes lighter,
- * below 1 darker.
+ * Parameters: float gamma, larger than 0. Values above 1 make dark colours
+ * lighter, values below 1 make them darker.
  *
- *  - red, green, blue and gray, from 0 to 1, are raised to the power of
- *    1 / gamma; what is below 0 becomes 0
- *  - alpha: unchanged; padding becomes its maximum
+ * - red, green, blue and gray, from 0 to 1, are raised to the power of 1 /
+ *   gamma; negative values become 0
+ * - alpha: unchanged; padding becomes its maximum
  *
- * Where pixels share a sample of colour, each is computed with it, and it
- * becomes their mean. In float: devices may differ by one in the last place.
+ * If several pixels share a sample of Cb or Cr, each pixel is computed with it,
+ * and the sample is set to the mean of the results. Computed in float, so
+ * devices may differ by one in the last place.
  */
 
 /* The C library has a function of that name. */
@@ -22,8 +23,8 @@ gamma_raise (float v, float power)
   return v > 0.0f ? powf (v, power) : 0.0f;
 }
 
-/* Blocks of 256 threads, four at a time: left alone, the compiler takes registers
- * for two. */
+/* So that four blocks of 256 threads run at a time. Otherwise the compiler uses
+ * so many registers that only two do. */
 __global__ void __launch_bounds__ (256, 4)
 gamma (VkgdrFrame in, VkgdrFrame out, float gamma)
 {

@@ -2,22 +2,24 @@
  *
  * gaussian: a Gaussian filter of any width.
  *
- * Parameters: float sigma, the standard deviation in samples, 0 to 8. Others
- * are the nearest of these.
+ * Parameters: float sigma, the standard deviation in samples, 0 to 8. Other
+ * values are clamped.
  *
- * A sample's weight is exp (-d * d / (2 sigma * sigma)) at the distance d, in
- * either direction, up to 3 sigma, rounded up, and weights add up to 1. Every
- * component is filtered at its own resolution; what lies outside the frame is
- * the nearest sample of its edge. Alpha and padding are unchanged. Cannot run in
- * place. In float: devices may differ by one in the last place.
+ * The weight of a sample at the distance d is proportional to exp (-d * d / (2
+ * sigma * sigma)), in both directions, up to a distance of 3 sigma, rounded up.
+ * The sum of the weights is 1. Every component is filtered at its own
+ * resolution; samples outside the frame are equal to the nearest sample of its
+ * edge. Alpha and padding are unchanged. Cannot run in place. Computed in
+ * float, so devices may differ by one in the last place.
  *
- * The threads of a block first fetch all the samples that some depend on, then
- * sum up their rows, and then the columns of these.
+ * The threads of a block first load all samples that they need, then sum up the
+ * rows, and then the columns of these sums.
  */
 
 #define GAUSSIAN_SIGMA 8.0f
 #define GAUSSIAN_RADIUS 24
-/* What is worked on at a time: the usual block, whatever a launch has. */
+/* The size of the part that is processed at a time. It is that of the default
+ * block, but a launch may have other blocks. */
 #define GAUSSIAN_WIDTH 32
 #define GAUSSIAN_HEIGHT 8
 
@@ -27,8 +29,8 @@ gaussian_min (int a, int b)
   return a < b ? a : b;
 }
 
-/* width x height samples of component c, from (left, top) on; all threads of the
- * block have to be here. */
+/* width x height samples of component c, from (left, top) on. Must be called by
+ * all threads of the block. */
 __device__ static void
 gaussian_tile (const VkgdrFrame &in, const VkgdrFrame &out, int c, int left,
     int top, int width, int height, const float *weight, int radius)
@@ -64,7 +66,7 @@ gaussian_tile (const VkgdrFrame &in, const VkgdrFrame &out, int c, int left,
     }
 }
 
-/* The samples of component c that the block's pixels answer for. */
+/* The samples of component c that belong to the block's pixels. */
 __device__ static void
 gaussian_component (const VkgdrFrame &in, const VkgdrFrame &out, int c,
     const float *weight, int radius)
@@ -83,8 +85,8 @@ gaussian_component (const VkgdrFrame &in, const VkgdrFrame &out, int c,
           gaussian_min (GAUSSIAN_HEIGHT, bottom - y), weight, radius);
 }
 
-/* Fills @weight, of 2 * @radius + 1 samples; all threads of the block have to be
- * here. */
+/* Fills @weight, of 2 * @radius + 1 samples. Must be called by all threads of
+ * the block. */
 __device__ static void
 gaussian_weigh (float *weight, float sigma, int radius)
 {
@@ -102,7 +104,7 @@ gaussian_weigh (float *weight, float sigma, int radius)
   __syncthreads ();
 }
 
-/* Blocks of no more threads than there are samples to work on at a time. */
+/* The threads of a block are at most as many as the samples of a part. */
 __global__ void __launch_bounds__ (256)
 gaussian (VkgdrFrame in, VkgdrFrame out, float sigma)
 {
@@ -111,7 +113,7 @@ gaussian (VkgdrFrame in, VkgdrFrame out, float sigma)
   int y = blockIdx.y * blockDim.y + threadIdx.y;
   int radius;
 
-  /* With next to nothing, all weight is in the middle. */
+  /* If sigma is close to 0, the middle has all the weight. */
   sigma = fminf (fmaxf (sigma, 0.01f), GAUSSIAN_SIGMA);
   radius = (int) (3.0f * sigma);
   radius += (float) radius < 3.0f * sigma;

@@ -2,12 +2,12 @@
  *
  * grayscale: luma without colour.
  *
- *  - red, green, blue: all three become the luma of the pixel, kr R + kg G +
- *    kb B by the colorimetry of the caps (BT.709 where they say nothing), with
- *    weights of 1/65536, rounded to nearest
- *  - Y and gray: unchanged
- *  - Cb and Cr: neutral, 128 in 8 bits
- *  - alpha and padding: unchanged
+ * - red, green, blue: all three become the luma of the pixel, kr R + kg G + kb
+ *   B by the colorimetry of the caps (BT.709 if they have none), with weights
+ *   of 1/65536, rounded to nearest
+ * - Y and gray: unchanged
+ * - Cb and Cr: neutral, 128 in 8 bits
+ * - alpha and padding: unchanged
  */
 
 __device__ static void

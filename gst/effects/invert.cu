@@ -2,14 +2,14 @@
  *
  * invert: the photographic negative.
  *
- *  - red, green, blue, and luma of full range: max - v
- *  - luma of limited range: black and white change places, 16 + 235 - v in 8
- *    bits, clamped to 0..max
- *  - Cb and Cr: 2 * 128 - v in 8 bits, clamped to 0..max
- *  - alpha and padding: unchanged
+ * - red, green, blue, and luma of full range: max - v
+ * - luma of limited range: black and white change places, 16 + 235 - v in 8
+ *   bits, clamped to 0..max
+ * - Cb and Cr: 2 * 128 - v in 8 bits, clamped to 0..max
+ * - alpha and padding: unchanged
  */
 
-/* What a sample and its negative add up to. */
+/* The sum of a sample and its negative. */
 __device__ static int
 invert_sum (const VkgdrFrame &f, int c)
 {

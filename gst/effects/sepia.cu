@@ -2,19 +2,20 @@
  *
  * sepia: the brown of old photographs.
  *
- * Parameters: float amount, from 0, the colours as they are, to 1, sepia alone.
+ * Parameters: float amount, from 0 (unchanged colours) to 1 (only sepia).
  *
- *  - sepia's red is 0.393 R + 0.769 G + 0.189 B, green 0.349 R + 0.686 G +
- *    0.168 B, blue 0.272 R + 0.534 G + 0.131 B, each at most 1
- *  - a colour goes from what it is to sepia by amount
- *  - alpha: unchanged; padding becomes its maximum
+ * - sepia's red is 0.393 R + 0.769 G + 0.189 B, green 0.349 R + 0.686 G + 0.168
+ *   B, blue 0.272 R + 0.534 G + 0.131 B, each at most 1
+ * - the result is colour * (1 - amount) + sepia * amount
+ * - alpha: unchanged; padding becomes its maximum
  *
- * Where pixels share a sample of colour, each is computed with it, and it
- * becomes their mean. In float: devices may differ by one in the last place.
+ * If several pixels share a sample of Cb or Cr, each pixel is computed with it,
+ * and the sample is set to the mean of the results. Computed in float, so
+ * devices may differ by one in the last place.
  */
 
-/* Blocks of 256 threads, four at a time: left alone, the compiler takes registers
- * for two. */
+/* So that four blocks of 256 threads run at a time. Otherwise the compiler uses
+ * so many registers that only two do. */
 __global__ void __launch_bounds__ (256, 4)
 sepia (VkgdrFrame in, VkgdrFrame out, float amount)
 {

@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * sharpen: an unsharp mask: what blur takes away is added.
+ * sharpen: an unsharp mask, which adds the details that the effect blur
+ * removes.
  *
- * Parameters: float amount, 0 for nothing, 1 for as much as blur takes away;
- * below 0 it blurs.
+ * Parameters: float amount, the factor of these details. With 0, nothing
+ * changes; negative values blur.
  *
- *  - red, green, blue, Y and gray: v + amount * (v - m), m being the mean of 5 x
- *    5 samples with weights 1 4 6 4 1 either way, of which what lies outside the
- *    frame is the nearest sample of its edge
- *  - Cb and Cr, alpha and padding: unchanged
+ * - red, green, blue, Y and gray: v + amount * (v - m), m being the mean of 5 x
+ *   5 samples with weights 1 4 6 4 1 in both directions; samples outside the
+ *   frame are equal to the nearest sample of its edge
+ * - Cb and Cr, alpha and padding: unchanged
  *
  * 256 (v - m) is an integer; it is multiplied by amount / 256, and v added, in
  * one fused multiply-add. Results are rounded to nearest, halves to even, and
- * clamped to 0..max, so that the CPU and every device agree to the bit. Cannot
- * run in place.
+ * clamped to 0..max, so the CPU and all devices give exactly the same result.
+ * Cannot run in place.
  */
 
 __device__ static int
@@ -32,8 +33,8 @@ sharpen_result (int v, int sum, float amount, int max)
   return (int) rintf (fminf (fmaxf (result, 0.0f), (float) max));
 }
 
-/* The even bytes of a pixel are summed in one word, the odd ones in another: a
- * sum needs 16 bits, 255 * 256 and no more. */
+/* The even bytes of a pixel are summed up in one word, and the odd ones in
+ * another one. A sum needs 16 bits, because it is at most 255 * 256. */
 __device__ static void
 sharpen_packed4 (
     const VkgdrFrame &in, const VkgdrFrame &out, int x, int y, float amount)

@@ -1,22 +1,23 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * sobel: edges. The length of the luma's gradient, by Sobel's two 3 x 3 filters.
+ * sobel: edges. The length of the luma's gradient, by Sobel's two 3 x 3
+ * filters.
  *
  * m = sqrt (gx * gx + gy * gy), rounded to nearest and clamped to max. Luma of
- * red, green and blue is that of the effect grayscale; what lies outside the
- * frame is the nearest pixel of its edge.
+ * red, green and blue is that of the effect grayscale; pixels outside the frame
+ * are equal to the nearest pixel of its edge.
  *
- *  - red, green, blue, and luma of full range: m
- *  - luma of limited range: 16 + m * 219 / 255 in 8 bits, rounded to nearest
- *  - Cb and Cr: neutral, 128 in 8 bits
- *  - alpha and padding: unchanged
+ * - red, green, blue, and luma of full range: m
+ * - luma of limited range: 16 + m * 219 / 255 in 8 bits, rounded to nearest
+ * - Cb and Cr: neutral, 128 in 8 bits
+ * - alpha and padding: unchanged
  *
- * Exact in integers, so that the CPU and every device agree. Cannot run in
- * place.
+ * Computed in integers, so the CPU and all devices give the same result. Cannot
+ * run in place.
  */
 
-/* The square root of n < 2^32, rounded to nearest; the device's is an estimate
- * that integers correct. */
+/* The square root of n < 2^32, rounded to nearest. The device's function gives
+ * an estimate, which is corrected in integers. */
 __device__ static unsigned int
 sobel_root (unsigned int n)
 {

@@ -5,13 +5,13 @@
  * Parameters: float level, from 0, black, to 1, white. As a value of luma it is
  * rounded to nearest, halves to even.
  *
- *  - red, green, blue: all three become 0 or max, by the pixel's luma as in the
- *    effect grayscale
- *  - Y and gray: become black or white, 16 or 235 in limited range and 8 bits
- *  - Cb and Cr: neutral, 128 in 8 bits
- *  - alpha and padding: unchanged
+ * - red, green, blue: all three become 0 or max, by the pixel's luma as in the
+ *   effect grayscale
+ * - Y and gray: become black or white, 16 or 235 in limited range and 8 bits
+ * - Cb and Cr: neutral, 128 in 8 bits
+ * - alpha and padding: unchanged
  *
- * Exact in integers, so that the CPU and every device agree.
+ * Computed in integers, so the CPU and all devices give the same result.
  */
 
 /* Luma that counts as white. */
