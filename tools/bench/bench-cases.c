@@ -157,6 +157,7 @@ typedef struct {
   { BENCH_VKGDR, "in one process", " ! vkgdrupload" SINK }
 #define IPC_DELAY(src_properties) \
   { BENCH_IPC_MEDIAN, "median", IPC_SLOWLY src_properties IPC_KERNEL }, \
+  { BENCH_IPC_RECEIVED, "received", IPC_SLOWLY src_properties IPC_KERNEL }, \
   { BENCH_IPC_TAIL, "99 of 100", IPC_SLOWLY src_properties IPC_KERNEL }
 /* clang-format on */
 

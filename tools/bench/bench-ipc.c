@@ -40,14 +40,19 @@
 typedef struct {
   gint64 stamp; /* of the frame that is being processed */
   GArray *times;
+  GArray *receptions; /* how long after the end of writing */
   GArray *delays;
 } Arrivals;
 
 static GstPadProbeReturn
 on_received (GstPad *pad, GstPadProbeInfo *info, gpointer data)
 {
-  ((Arrivals *) data)->stamp =
-      GST_BUFFER_OFFSET_END (GST_PAD_PROBE_INFO_BUFFER (info));
+  Arrivals *arrivals = data;
+  gint64 delay;
+
+  arrivals->stamp = GST_BUFFER_OFFSET_END (GST_PAD_PROBE_INFO_BUFFER (info));
+  delay = bench_now () - arrivals->stamp;
+  g_array_append_val (arrivals->receptions, delay);
   return GST_PAD_PROBE_OK;
 }
 
@@ -82,6 +87,14 @@ compare (gconstpointer a, gconstpointer b)
   return *x < *y ? -1 : *x > *y;
 }
 
+/* Leaves out the first @first delays, and sorts the others. */
+static void
+sort_delays (GArray *delays, guint first)
+{
+  g_array_remove_range (delays, 0, first);
+  g_array_sort (delays, compare);
+}
+
 static gboolean
 summarize (const Arrivals *arrivals, BenchIpcResult *result, GError **error)
 {
@@ -96,8 +109,9 @@ summarize (const Arrivals *arrivals, BenchIpcResult *result, GError **error)
   result->rate = (n - 1) * 1e9
                  / (g_array_index (arrivals->times, gint64, first + n - 1)
                      - g_array_index (arrivals->times, gint64, first));
-  g_array_remove_range (arrivals->delays, 0, first);
-  g_array_sort (arrivals->delays, compare);
+  sort_delays (arrivals->receptions, first);
+  sort_delays (arrivals->delays, first);
+  result->received = g_array_index (arrivals->receptions, gint64, n / 2);
   result->median = g_array_index (arrivals->delays, gint64, n / 2);
   result->tail = g_array_index (arrivals->delays, gint64, n * 99 / 100);
   return TRUE;
@@ -125,6 +139,7 @@ bench_ipc_consume (const gchar *launch, GError **error)
   GstElement *pipeline =
       gst_parse_launch_full (launch, NULL, GST_PARSE_FLAG_FATAL_ERRORS, error);
   Arrivals arrivals = { .times = g_array_new (FALSE, FALSE, sizeof (gint64)),
+    .receptions = g_array_new (FALSE, FALSE, sizeof (gint64)),
     .delays = g_array_new (FALSE, FALSE, sizeof (gint64)) };
   BenchIpcResult result;
   gboolean ok = pipeline != NULL;
@@ -139,8 +154,10 @@ bench_ipc_consume (const gchar *launch, GError **error)
   }
   ok = ok && summarize (&arrivals, &result, error);
   if (ok)
-    printf ("%.3f %.0f %.0f\n", result.rate, result.median, result.tail);
+    printf ("%.3f %.0f %.0f %.0f\n", result.rate, result.received,
+        result.median, result.tail);
   g_array_unref (arrivals.times);
+  g_array_unref (arrivals.receptions);
   g_array_unref (arrivals.delays);
   return ok;
 }
@@ -285,13 +302,16 @@ static gboolean
 read_result (GSubprocess *process, BenchIpcResult *result, GError **error)
 {
   gchar *output = NULL, *complaints = NULL;
-  gdouble rate, median, tail;
+  gdouble rate, received, median, tail;
   gboolean ok;
 
   ok = g_subprocess_communicate_utf8 (
       process, NULL, NULL, &output, &complaints, error);
-  if (ok && sscanf (output, "%lf %lf %lf", &rate, &median, &tail) == 3) {
+  if (ok
+      && sscanf (output, "%lf %lf %lf %lf", &rate, &received, &median, &tail)
+             == 4) {
     result->rate = result->rate > 0 ? MIN (result->rate, rate) : rate;
+    result->received = MAX (result->received, received);
     result->median = MAX (result->median, median);
     result->tail = MAX (result->tail, tail);
   } else if (ok) {

@@ -11,12 +11,15 @@
 /**
  * BenchIpcResult:
  * @rate: frames per second in the slowest process
+ * @received: nanoseconds from the end of writing until that process has the
+ *   frame, a median
  * @median: nanoseconds from the end of writing until that process has launched
  *   a kernel on the frame, in the slowest process
  * @tail: the same as a percentile: 99 of 100 frames take no longer
  */
 typedef struct {
   gdouble rate;
+  gdouble received;
   gdouble median;
   gdouble tail;
 } BenchIpcResult;

@@ -210,6 +210,8 @@ measure_ipc (const BenchCase *c, BenchVariant *variant,
     value = result.rate;
   else if (strcmp (variant->id, BENCH_IPC_MEDIAN) == 0)
     value = result.median / 1e3;
+  else if (strcmp (variant->id, BENCH_IPC_RECEIVED) == 0)
+    value = result.received / 1e3;
   else
     value = result.tail / 1e3;
   g_array_append_val (variant->samples.values, value);
@@ -239,6 +241,7 @@ static const struct {
   { BENCH_IPC, measure_ipc },
   { BENCH_IPC_MEDIAN, measure_ipc },
   { BENCH_IPC_TAIL, measure_ipc },
+  { BENCH_IPC_RECEIVED, measure_ipc },
   { BENCH_LOOPS_DIRECT, measure_loops },
   { BENCH_LOOPS_STAGED, measure_loops },
   { BENCH_LOOPS_BEST, measure_loops },

@@ -55,6 +55,7 @@
 #define BENCH_IPC "vkgdripcsink"
 #define BENCH_IPC_MEDIAN "delay-p50"
 #define BENCH_IPC_TAIL "delay-p99"
+#define BENCH_IPC_RECEIVED "received-p50"
 #define BENCH_LOOPS_DIRECT "loops-direct"
 #define BENCH_LOOPS_STAGED "loops-staged"
 #define BENCH_LOOPS_BEST "loops-best-mix"
