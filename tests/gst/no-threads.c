@@ -149,8 +149,9 @@ set_flag (gpointer flag)
 static GstBuffer *
 make_buffer (gint *freed, GstMapInfo **maps)
 {
+  static guint8 data[64];
   GstBuffer *buffer = gst_buffer_new_wrapped_full (
-      0, g_malloc (64), 64, 0, 64, freed, set_flag);
+      0, data, sizeof (data), 0, sizeof (data), freed, set_flag);
 
   *maps = g_new0 (GstMapInfo, 1);
   fail_unless (
