@@ -305,7 +305,8 @@ gst_cuda_filter_install_properties (GObjectClass *object_class)
    *
    * Milliseconds for which the kernel may run on a frame, or 0: no limit. The
    * time begins when all work is done for which the kernel waits, not when it
-   * is queued.
+   * is queued. Effects of several filters in a row are measured together: their
+   * limits add up.
    *
    * A running kernel cannot be ended. If it exceeds the limit, this element
    * posts an error, and after a second so do the elements that wait for its

@@ -178,7 +178,8 @@ GST_START_TEST (test_two_buffers)
 }
 GST_END_TEST;
 
-/* Filters in a row share a stream, and do not wait for each other. */
+/* Filters in a row share a stream, do not wait for each other, and need a
+ * single fence, behind the last kernel. */
 GST_START_TEST (test_four_filters)
 {
   gulong counts[N_NAMES];
@@ -188,10 +189,41 @@ GST_START_TEST (test_four_filters)
   count_calls (
       "cudafilter ! cudafilter ! cudafilter ! cudafilter", push, counts);
   assert_calls (counts, LAUNCH, 4, 4);
-  assert_calls (counts, RECORD, 4, 4);
+  assert_calls (counts, RECORD, 1, 4);
   assert_calls (counts, WAIT, 0, 4);
   assert_calls (counts, PUSH, 4, 4);
-  assert_calls (counts, ALL, 16, 12);
+  assert_calls (counts, ALL, 13, 12);
+}
+GST_END_TEST;
+
+/* A kernel that the user wrote. */
+#define OWN \
+  "cudafilter source=\"__global__ void k (VkgdrFrame a, VkgdrFrame b) {}\""
+
+/* Kernels that might not end have a fence each if they have a limit. */
+static const struct {
+  const gchar *launch;
+  guint fences;
+} rows[] = {
+  { OWN " ! " OWN " ! " OWN, 3 },
+  { "cudafilter ! cudafilter ! " OWN, 2 },
+  { OWN " ! cudafilter ! cudafilter ", 2 },
+  { "cudafilter ! identity ! cudafilter ! cudafilter", 2 },
+  { OWN " kernel-timeout=0 ! " OWN " kernel-timeout=0 ! " OWN
+        " kernel-timeout=0",
+      1 },
+};
+
+GST_START_TEST (test_three_filters)
+{
+  gulong counts[N_NAMES];
+
+  if (!test_is_software ())
+    return;
+  count_calls (rows[__i__].launch, push, counts);
+  assert_calls (counts, LAUNCH, 3, 3);
+  assert_calls (counts, RECORD, rows[__i__].fences, 3);
+  assert_calls (counts, WAIT, 0, 3);
 }
 GST_END_TEST;
 
@@ -330,6 +362,7 @@ calls_suite (void)
   tcase_add_test (tc, test_one_filter);
   tcase_add_test (tc, test_two_buffers);
   tcase_add_test (tc, test_four_filters);
+  tcase_add_loop_test (tc, test_three_filters, 0, G_N_ELEMENTS (rows));
   tcase_add_test (tc, test_fences_are_used_again);
   tcase_add_test (tc, test_clock_starts_behind_waits);
   tcase_add_test (tc, test_clock_starts_behind_work_of_others);

@@ -5,7 +5,8 @@
  *
  * Each filter adds 1 to each byte, slowly. It reads the byte twice, early and
  * late. So a kernel that begins before the one in front of it has ended would
- * change the result.
+ * change the result. Between them are effects of the plugin, which share
+ * events.
  */
 
 #include "slow.h"
@@ -155,6 +156,10 @@ check_sink (const Sink *sink, guint n_frames)
 }
 
 #define F " ! cudafilter "
+/* An effect of the plugin, which shares its event with the next one. Two of
+ * them leave the frame as it was. */
+#define E(name) \
+  " ! cudafilter name=" name " kernel=flip params=\"params,method=(int)2\""
 #define SINK " ! vkgdrdownload ! queue ! appsink sync=false name="
 
 static const struct {
@@ -171,6 +176,12 @@ static const struct {
   { F " ! tee name=t ! queue" F SINK "sink t. ! queue" F F SINK "other", 2, 3,
       3 },
   { " ! tee name=t" F SINK "sink t. ! queue" F SINK "other", 1, 1, 2 },
+  { E ("a") E ("b") E ("c") E ("d") F SINK "sink", 1, 0, 1 },
+  { E ("a") F E ("b") F E ("c") E ("d") SINK "sink", 2, 0, 1 },
+  { F E ("a") E ("b") " ! queue" E ("c") E ("d") SINK "sink", 1, 0, 2 },
+  { E ("a") E ("b") " ! tee name=t" F SINK "sink t. ! queue" E ("c") E ("d")
+          F SINK "other",
+      1, 1, 2 },
 };
 
 GST_START_TEST (test_rows)

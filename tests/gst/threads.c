@@ -134,7 +134,7 @@ GST_END_TEST;
 #define LIMIT 1000 /* the time limit of a kernel, in milliseconds */
 
 /* More launches than a clock keeps in its queue without checking them. */
-#define N_LAUNCHES 20
+#define N_LAUNCHES 40
 
 static gboolean
 is_hung (GstVkgdrContext *context)
@@ -158,12 +158,12 @@ GST_START_TEST (test_launches_of_others_end_first)
 
   gst_vkgdr_stream_set_kernel_timeout (stream, LIMIT);
   fail_unless (gst_vkgdr_context_push (context, NULL));
-  fail_unless (
-      gst_vkgdr_clock_begin (clock, handle, launcher, "first", &first, NULL));
+  fail_unless (gst_vkgdr_clock_begin (
+      clock, handle, launcher, "first", FALSE, &first, NULL));
   for (i = 0; i < N_LAUNCHES; i++) {
-    fail_unless (
-        gst_vkgdr_clock_begin (clock, handle, launcher, "other", &other, NULL));
-    gst_vkgdr_clock_end (clock, handle, other, TRUE);
+    fail_unless (gst_vkgdr_clock_begin (
+        clock, handle, launcher, "other", FALSE, &other, NULL));
+    gst_vkgdr_clock_end (clock, handle, other, TRUE, FALSE);
     fail_unless (gst_vkgdr_stream_synchronize (stream, NULL));
   }
   for (i = 0; i < 10 * LIMIT && gst_vkgdr_clock_check (clock, NULL); i++)
@@ -171,7 +171,7 @@ GST_START_TEST (test_launches_of_others_end_first)
   fail_if (gst_vkgdr_clock_check (clock, &error));
   fail_unless (strstr (error->message, "\"first\"") != NULL);
   g_error_free (error);
-  gst_vkgdr_clock_end (clock, handle, first, TRUE);
+  gst_vkgdr_clock_end (clock, handle, first, TRUE, FALSE);
   gst_vkgdr_context_pop (context);
   /* The process would wait at its end while a kernel does not end. */
   for (i = 0; i < 10 * LIMIT && is_hung (context); i++)

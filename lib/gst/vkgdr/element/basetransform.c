@@ -50,11 +50,12 @@ G_DEFINE_ABSTRACT_TYPE_WITH_CODE (GstVkgdrBaseTransform,
 
 #define parent_class gst_vkgdr_base_transform_parent_class
 
+/* Called several times for each frame, so the type is not checked. */
 static GstVkgdrBaseTransformPrivate *
 private_of (gpointer object)
 {
   return gst_vkgdr_base_transform_get_instance_private (
-      GST_VKGDR_BASE_TRANSFORM (object));
+      (GstVkgdrBaseTransform *) object);
 }
 
 GstVkgdrContext *

@@ -57,6 +57,7 @@ typedef struct {
   gint in_place; /* whether allowed; atomic */
   gint use_cpu;  /* atomic */
   gboolean share_stream;
+  gboolean has_follower;  /* the next element is such a filter, too */
   GstVkgdrStream *stream; /* for the next buffer; NULL while stopped */
 
   gboolean same_caps;     /* the output has the caps of the input */
@@ -78,10 +79,11 @@ G_DEFINE_ABSTRACT_TYPE_WITH_CODE (GstVkgdrFilter, gst_vkgdr_filter,
 
 #define parent_class gst_vkgdr_filter_parent_class
 
+/* Called several times for each frame, so the type is not checked. */
 static GstVkgdrFilterPrivate *
 private_of (gpointer object)
 {
-  return gst_vkgdr_filter_get_instance_private (GST_VKGDR_FILTER (object));
+  return gst_vkgdr_filter_get_instance_private ((GstVkgdrFilter *) object);
 }
 
 /* --- caps and sizes ------------------------------------------------------ */
@@ -184,6 +186,22 @@ decide_cuda (GstVkgdrFilter *self, GstQuery *query, GstCaps *caps,
   return FALSE;
 }
 
+/* Whether the next element queues its work on the stream of this one, in the
+ * same thread. Only the number of events depends on it. */
+static gboolean
+has_follower (GstVkgdrFilter *self)
+{
+  GstPad *peer = gst_pad_get_peer (GST_BASE_TRANSFORM_SRC_PAD (self));
+  GstElement *next = peer ? gst_pad_get_parent_element (peer) : NULL;
+  gboolean follows = next && GST_IS_VKGDR_FILTER (next)
+                     && private_of (self)->share_stream
+                     && private_of (next)->share_stream;
+
+  gst_clear_object (&next);
+  gst_clear_object (&peer);
+  return follows;
+}
+
 /* The output always has memory of this library, even if downstream proposes a
  * pool, because the device can write no other memory. The exception is a pool
  * of GStreamer's own CUDA elements. Frames come from a pool; other buffers may
@@ -196,6 +214,7 @@ gst_vkgdr_filter_decide_allocation (GstBaseTransform *trans, GstQuery *query)
   GstVideoInfo info;
   GstCaps *caps;
 
+  private_of (trans)->has_follower = has_follower (GST_VKGDR_FILTER (trans));
   private_of (trans)->any_layout =
       gst_query_find_allocation_meta (query, GST_VIDEO_META_API_TYPE, NULL);
   gst_query_parse_allocation (query, &caps, NULL);
@@ -487,6 +506,8 @@ follow_input (GstVkgdrFilter *self, GstBuffer *input, GError **error)
       &priv->stream, written, error);
   if (written)
     gst_vkgdr_fence_unref (written);
+  gst_vkgdr_stream_set_defers (
+      priv->stream, priv->has_follower && !priv->to_cuda);
   return ok;
 }
 
@@ -682,8 +703,9 @@ gst_vkgdr_filter_set_in_place (GstVkgdrFilter *filter, gboolean in_place)
  *
  * Filters that follow one another in one streaming thread, and that all share
  * their streams, queue their work on the CUDA stream of the first one of them.
- * This saves the events between them. Kernels still have the time limit of
- * their own filter, and errors its name.
+ * This saves the waits between them, and between kernels that are known to end
+ * (gst_vkgdr_kernel_set_bounded()) also the events. Kernels still have the time
+ * limit of their own filter, and errors its name.
  *
  * The stream that #GstVkgdrFilterClass.filter gets may then be another one than
  * gst_vkgdr_base_transform_get_stream() returns, and may change between two

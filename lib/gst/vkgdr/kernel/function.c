@@ -595,13 +595,15 @@ gst_vkgdr_function_launch_raw (GstVkgdrFunction *self, GstVkgdrStream *stream,
   if (!gst_vkgdr_context_push (self->context, error))
     return FALSE;
   if (!gst_vkgdr_clock_begin (clock, handle,
-          gst_vkgdr_stream_get_launcher (stream), self->entry, &run, error)) {
+          gst_vkgdr_stream_get_launcher (stream), self->entry, self->is_bounded,
+          &run, error)) {
     gst_vkgdr_context_pop (self->context);
     return FALSE;
   }
   result = cuda->cuLaunchKernel (self->function, grid[0], grid[1], grid[2],
       block[0], block[1], block[2], shared, handle, arguments, extra);
-  gst_vkgdr_clock_end (clock, handle, run, result == CUDA_SUCCESS);
+  gst_vkgdr_clock_end (clock, handle, run, result == CUDA_SUCCESS,
+      self->is_bounded && gst_vkgdr_stream_get_defers (stream));
   gst_vkgdr_context_pop (self->context);
   if (result == CUDA_SUCCESS)
     return TRUE;

@@ -440,6 +440,29 @@ gst_vkgdr_kernel_may_run_in_place (GstVkgdrKernel *kernel)
   return kernel->may_run_in_place;
 }
 
+/**
+ * gst_vkgdr_kernel_set_bounded:
+ * @kernel: a kernel that does not run yet
+ * @bounded: whether the kernel is known to end
+ *
+ * Tells whether the kernel always ends soon, because it has no loop whose
+ * number of iterations depends on data. Such kernels of filters in a row need
+ * only one event, behind the last of them
+ * (gst_vkgdr_filter_set_share_stream()). They are then measured together: the
+ * limits of gst_vkgdr_stream_set_kernel_timeout() add up, and an error names
+ * all of them. By default, a kernel is not bounded. To be called before the
+ * kernel is run, by one thread.
+ *
+ * Since: 0.2
+ */
+void
+gst_vkgdr_kernel_set_bounded (GstVkgdrKernel *kernel, gboolean bounded)
+{
+  g_return_if_fail (KERNEL_IS_LOADED (kernel));
+
+  kernel->function->is_bounded = bounded;
+}
+
 /* --- shape --------------------------------------------------------------- */
 
 /**

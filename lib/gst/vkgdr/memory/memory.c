@@ -615,7 +615,7 @@ gst_vkgdr_memory_end_access (GstMemory *memory, GstVkgdrStream *stream,
   g_return_val_if_fail (gst_is_vkgdr_memory (memory), FALSE);
   g_return_val_if_fail (GST_IS_VKGDR_STREAM (stream), FALSE);
 
-  fence = gst_vkgdr_stream_record (stream, error);
+  fence = gst_vkgdr_stream_mark_end (stream, error);
   gst_vkgdr_memory_mark (memory, fence, flags);
   if (!fence)
     return FALSE;

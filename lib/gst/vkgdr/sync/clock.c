@@ -23,8 +23,9 @@ GST_DEBUG_CATEGORY_STATIC (gst_vkgdr_clock_debug);
 #define IN_FLIGHT_MAX 64
 
 /* Kernels that may have ended without having been queried. A query takes a
- * microsecond, so one query serves several launches. */
-#define LOOK_AFTER 16
+ * microsecond, so one query serves several launches. None is necessary if the
+ * pools of the elements query the same fences. */
+#define LOOK_AFTER 32
 
 /* The thread queries this many times per limit, but at least every LOOK_MAX and
  * at most every LOOK_MIN milliseconds. */
@@ -34,6 +35,9 @@ GST_DEBUG_CATEGORY_STATIC (gst_vkgdr_clock_debug);
 
 /* Microseconds without a kernel after which the thread ends. */
 #define LINGER (2 * G_TIME_SPAN_SECOND)
+
+/* Ended kernels whose driver objects are released together. */
+#define CLEAN_AFTER 8
 
 /* A kernel that was launched. */
 struct _GstVkgdrRun {
@@ -65,6 +69,7 @@ struct _GstVkgdrClock {
   GQueue done;  /* of Run, to be cleaned */
   GQueue spare; /* of Run, to be reused */
   GError *error;
+  gint64 sleep; /* microseconds for which the thread sleeps; 0: it does not */
   gboolean has_thread;
   gboolean is_detached; /* the stream was disposed */
   gboolean is_over;     /* GStreamer or the process ends */
@@ -245,6 +250,12 @@ gst_vkgdr_clock_share (GstVkgdrClock *self)
 }
 
 void
+gst_vkgdr_clock_record_deferred (GstVkgdrClock *self)
+{
+  gst_vkgdr_tail_record_deferred (&self->tail, FALSE);
+}
+
+void
 gst_vkgdr_clock_expect_limit (GstVkgdrClock *self, gboolean has_limit)
 {
   g_atomic_int_set (&self->has_limit, has_limit);
@@ -329,17 +340,55 @@ fail (GstVkgdrClock *self, GstVkgdrLauncher *launcher, GError *error)
   g_atomic_int_set (&self->failed, TRUE);
 }
 
+/* Must be called with the lock held. The next kernel that ends with the same
+ * fence as @run, or NULL. */
+static const Run *
+next_of_group (const Run *run)
+{
+  const Run *next = run->link.next ? run->link.next->data : NULL;
+
+  return next && next->end && next->end == run->end ? next : NULL;
+}
+
+/* Must be called with the lock held. The limit of @run and of the kernels that
+ * end with the same fence, in milliseconds. */
+static guint64
+get_limit (const Run *run)
+{
+  guint64 limit = 0;
+
+  for (; run; run = next_of_group (run))
+    limit += run->limit;
+  return limit;
+}
+
+/* Must be called with the lock held. The names of @run and of the kernels that
+ * end with the same fence. */
+static gchar *
+describe (const Run *run)
+{
+  GString *names = g_string_new (NULL);
+
+  for (; run; run = next_of_group (run))
+    g_string_append_printf (names, "%skernel \"%s\" of %s",
+        names->len > 0 ? " or " : "", run->kernel,
+        gst_vkgdr_launcher_get_name (run->launcher));
+  return g_string_free (names, FALSE);
+}
+
 /* Must be called with the lock held, which is released meanwhile. */
 static void
 declare_hung (GstVkgdrClock *self, const Run *run)
 {
   GstVkgdrHealth *health = gst_vkgdr_context_get_health (self->context);
+  gchar *names = describe (run);
   GError *error = g_error_new (GST_VKGDR_ERROR, GST_VKGDR_ERROR_FAILED,
-      "kernel \"%s\" of %s runs for more than %u ms, and nothing can end it. "
+      "%s runs for more than %" G_GUINT64_FORMAT " ms, and nothing can end it. "
       "Check the kernel for an endless loop; if it is only slow, "
       "raise kernel-timeout (milliseconds; 0 is no limit)",
-      run->kernel, gst_vkgdr_launcher_get_name (run->launcher), run->limit);
+      names, get_limit (run));
 
+  g_free (names);
   GST_WARNING ("%s. The memory and modules of this process on the device "
                "are not freed until the kernel ends",
       error->message);
@@ -392,7 +441,7 @@ is_overdue (GstVkgdrClock *self, Run *run)
       run->since = now;
     return FALSE;
   }
-  return now - run->since > (gint64) run->limit * G_TIME_SPAN_MILLISECOND;
+  return now - run->since > (gint64) get_limit (run) * G_TIME_SPAN_MILLISECOND;
 }
 
 /* Whether there are kernels to query. After the device was lost there are none.
@@ -465,6 +514,20 @@ get_check_interval (GstVkgdrClock *self)
          * G_TIME_SPAN_MILLISECOND;
 }
 
+/* Must be called with the lock held, which is released while the thread sleeps.
+ * FALSE if the time has passed. */
+static gboolean
+sleep_for (GstVkgdrClock *self, gint64 time)
+{
+  gboolean is_woken;
+
+  self->sleep = time;
+  is_woken = g_cond_wait_until (
+      &self->wake, &self->lock, g_get_monotonic_time () + time);
+  self->sleep = 0;
+  return is_woken;
+}
+
 static void
 watch (gpointer data)
 {
@@ -473,16 +536,12 @@ watch (gpointer data)
   g_mutex_lock (&self->lock);
   while (!self->is_over) {
     if (has_work (self)) {
-      g_cond_wait_until (&self->wake, &self->lock,
-          g_get_monotonic_time () + get_check_interval (self));
+      sleep_for (self, get_check_interval (self));
       push_and_check_runs (self);
       continue;
     }
     /* A thread that lingers keeps the context alive. */
-    if (self->is_detached
-        || (!g_cond_wait_until (
-                &self->wake, &self->lock, g_get_monotonic_time () + LINGER)
-            && !has_work (self)))
+    if (self->is_detached || (!sleep_for (self, LINGER) && !has_work (self)))
       break;
   }
   self->has_thread = FALSE;
@@ -565,6 +624,19 @@ ensure_thread (GstVkgdrClock *self, GError **error)
 /* --- launches --------------------------------------------------------------
  */
 
+/* Must be called with the lock held. Retires the first kernels as far as they
+ * are known to have ended, without a query. */
+static void
+retire_known (GstVkgdrClock *self)
+{
+  Run *first = g_queue_peek_head (&self->runs);
+
+  while (first && first->end && gst_vkgdr_fence_is_known (first->end)) {
+    retire (self, first);
+    first = g_queue_peek_head (&self->runs);
+  }
+}
+
 /* Waits until few enough kernels are in flight. */
 static gboolean
 make_room (GstVkgdrClock *self, GError **error)
@@ -575,12 +647,13 @@ make_room (GstVkgdrClock *self, GError **error)
 
   while (ok && full) {
     g_mutex_lock (&self->lock);
+    retire_known (self);
     if (self->runs.length > LOOK_AFTER)
       result = remove_ended (self, self->runs.length / 2);
     full = self->runs.length >= IN_FLIGHT_MAX;
     if (full && result == CUDA_ERROR_NOT_READY)
       result = remove_ended (self, 1);
-    has_done = !g_queue_is_empty (&self->done);
+    has_done = self->done.length >= CLEAN_AFTER;
     g_mutex_unlock (&self->lock);
     if (has_done)
       clean (self);
@@ -610,23 +683,39 @@ record_begin (GstVkgdrClock *self, CUstream handle, GError **error)
   return NULL;
 }
 
-GstVkgdrFence *
-gst_vkgdr_clock_get_fence (GstVkgdrClock *self)
+/* Returns the fence of the tail; NULL with @n_queued set if there is none. */
+static GstVkgdrFence *
+get_fence (GstVkgdrClock *self, gboolean may_defer, gboolean is_current,
+    guint64 *n_queued)
 {
-  guint64 n_queued;
+  GstVkgdrFence *fence = gst_vkgdr_tail_get_fence (&self->tail, n_queued);
 
-  return gst_vkgdr_tail_get_fence (&self->tail, &n_queued);
+  if (fence && !may_defer && gst_vkgdr_fence_is_deferred (fence))
+    gst_vkgdr_tail_record_deferred (&self->tail, is_current);
+  return fence;
 }
 
 GstVkgdrFence *
-gst_vkgdr_clock_record (GstVkgdrClock *self, CUstream handle, GError **error)
+gst_vkgdr_clock_get_fence (GstVkgdrClock *self, gboolean may_defer)
 {
   guint64 n_queued;
-  GstVkgdrFence *fence = gst_vkgdr_tail_get_fence (&self->tail, &n_queued);
+
+  return get_fence (self, may_defer, FALSE, &n_queued);
+}
+
+GstVkgdrFence *
+gst_vkgdr_clock_record (
+    GstVkgdrClock *self, CUstream handle, gboolean may_defer, GError **error)
+{
+  guint64 n_queued;
+  GstVkgdrFence *fence = get_fence (self, may_defer, TRUE, &n_queued);
 
   if (fence)
     return fence;
-  fence = gst_vkgdr_fence_new_here (self->context, handle, self, error);
+  fence =
+      may_defer
+          ? gst_vkgdr_fence_new_deferred (self->context, handle, self, error)
+          : gst_vkgdr_fence_new_here (self->context, handle, self, error);
   if (fence)
     gst_vkgdr_tail_set_fence (&self->tail, fence, n_queued);
   return fence;
@@ -663,16 +752,33 @@ give_up (GstVkgdrClock *self, Run *run)
   gst_vkgdr_tail_add_kernel (&self->tail, FALSE);
 }
 
+/* Whether the last kernel with a limit ends with a deferred fence. */
+static gboolean
+has_open_run (GstVkgdrClock *self)
+{
+  const Run *last;
+  gboolean is_open;
+
+  g_mutex_lock (&self->lock);
+  last = g_queue_peek_tail (&self->runs);
+  is_open = last && last->end && gst_vkgdr_fence_is_deferred (last->end);
+  g_mutex_unlock (&self->lock);
+  return is_open;
+}
+
 gboolean
 gst_vkgdr_clock_begin (GstVkgdrClock *self, CUstream handle,
-    GstVkgdrLauncher *launcher, const gchar *kernel, GstVkgdrRun **launched,
-    GError **error)
+    GstVkgdrLauncher *launcher, const gchar *kernel, gboolean is_bounded,
+    GstVkgdrRun **launched, GError **error)
 {
   guint limit = gst_vkgdr_launcher_get_limit (launcher);
   CUevent begin = NULL;
   Run *run;
 
   *launched = NULL;
+  /* A kernel that might not end is measured alone. */
+  if (!is_bounded && (limit > 0 || has_open_run (self)))
+    gst_vkgdr_tail_record_deferred (&self->tail, TRUE);
   if (limit == 0)
     return gst_vkgdr_clock_check (self, error);
   if (!make_room (self, error))
@@ -699,22 +805,24 @@ gst_vkgdr_clock_begin (GstVkgdrClock *self, CUstream handle,
 }
 
 void
-gst_vkgdr_clock_end (
-    GstVkgdrClock *self, CUstream handle, GstVkgdrRun *run, gboolean ok)
+gst_vkgdr_clock_end (GstVkgdrClock *self, CUstream handle, GstVkgdrRun *run,
+    gboolean ok, gboolean may_defer)
 {
   GstVkgdrFence *end;
 
   gst_vkgdr_tail_add_kernel (&self->tail, run != NULL);
   if (!run)
     return;
-  end = ok ? gst_vkgdr_clock_record (self, handle, NULL) : NULL;
+  end = ok ? gst_vkgdr_clock_record (self, handle, may_defer, NULL) : NULL;
   if (!end) {
     give_up (self, run);
     return;
   }
   g_mutex_lock (&self->lock);
   run->end = end;
-  if (g_queue_peek_head (&self->runs) == run)
+  /* Waking the thread takes longer than a launch. */
+  if (g_queue_peek_head (&self->runs) == run
+      && get_check_interval (self) < self->sleep)
     g_cond_signal (&self->wake);
   g_mutex_unlock (&self->lock);
 }

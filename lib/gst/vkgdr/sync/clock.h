@@ -8,6 +8,9 @@
  * kernel. A kernel that runs for longer than its limit makes its own CUDA
  * stream fail. Other CUDA streams, allocations and frees go on.
  *
+ * Kernels in a row that are known to end may share the fence behind the last
+ * one. They are measured together, and their limits add up.
+ *
  * A clock outlives its stream as long as kernels run. Thread-safe.
  */
 
@@ -54,13 +57,18 @@ void gst_vkgdr_clock_add_wait (GstVkgdrClock *self, GstVkgdrFence *fence);
 void gst_vkgdr_clock_share (GstVkgdrClock *self);
 
 /* Returns a reference to a fence behind all work of the stream, or NULL if none
- * was recorded since the last work. */
-GstVkgdrFence *gst_vkgdr_clock_get_fence (GstVkgdrClock *self);
+ * was made since the last work. @may_defer: whether the fence may be deferred
+ * (see sync/fence.h). */
+GstVkgdrFence *gst_vkgdr_clock_get_fence (
+    GstVkgdrClock *self, gboolean may_defer);
 
-/* The same, but records a fence on @handle, the clock's stream, if there is
- * none. Must be called with the CUDA context current. */
+/* The same, but makes a fence on @handle, the clock's stream, if there is none.
+ * Must be called with the CUDA context current. */
 GstVkgdrFence *gst_vkgdr_clock_record (
-    GstVkgdrClock *self, CUstream handle, GError **error);
+    GstVkgdrClock *self, CUstream handle, gboolean may_defer, GError **error);
+
+/* Records the event of a deferred fence, if the stream has one. */
+void gst_vkgdr_clock_record_deferred (GstVkgdrClock *self);
 
 /* Must be called before a launch on @handle, with the CUDA context current.
  * Waits while many kernels of the stream are in flight, because the driver
@@ -68,15 +76,17 @@ GstVkgdrFence *gst_vkgdr_clock_record (
  * kernel of the stream does not end, or if no thread can be created to watch
  * it. @kernel must stay valid. The limit is that of @launcher, whose stream's
  * signal "failed" is emitted if the kernel runs too long or the device fails.
- * @run is for gst_vkgdr_clock_end (); NULL if there is no limit. */
+ * @is_bounded: whether the kernel is known to end. @run is for
+ * gst_vkgdr_clock_end (); NULL if there is no limit. */
 gboolean gst_vkgdr_clock_begin (GstVkgdrClock *self, CUstream handle,
-    GstVkgdrLauncher *launcher, const gchar *kernel, GstVkgdrRun **run,
-    GError **error);
+    GstVkgdrLauncher *launcher, const gchar *kernel, gboolean is_bounded,
+    GstVkgdrRun **run, GError **error);
 
 /* Must be called after each gst_vkgdr_clock_begin (), with the CUDA context
- * current. @ok: whether the kernel was launched. */
-void gst_vkgdr_clock_end (
-    GstVkgdrClock *self, CUstream handle, GstVkgdrRun *run, gboolean ok);
+ * current. @ok: whether the kernel was launched. @may_defer: whether the fence
+ * behind it may be deferred; only for a kernel that is bounded. */
+void gst_vkgdr_clock_end (GstVkgdrClock *self, CUstream handle,
+    GstVkgdrRun *run, gboolean ok, gboolean may_defer);
 
 /* FALSE with @error set if a kernel of the stream does not end. */
 gboolean gst_vkgdr_clock_check (GstVkgdrClock *self, GError **error);

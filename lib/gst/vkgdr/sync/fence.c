@@ -9,21 +9,24 @@
 struct _GstVkgdrFence {
   gint refcount;     /* atomic */
   gint state;        /* atomic; a GstVkgdrFenceState; final unless pending */
+  gint is_deferred;  /* atomic; the event has not been recorded yet */
   gint result;       /* the CUresult with which it was lost; atomic */
   const gchar *what; /* the call that returned it; atomic */
   GstVkgdrContext *context;
   CUevent event;
-  GstVkgdrClock *clock; /* of its stream; NULL for a foreign stream */
+  CUstream handle;      /* of a deferred fence */
+  GstVkgdrClock *clock; /* a reference; NULL for a foreign stream */
   GThread *thread;      /* that recorded it; only for comparison */
 };
 
 G_DEFINE_BOXED_TYPE (
     GstVkgdrFence, gst_vkgdr_fence, gst_vkgdr_fence_ref, gst_vkgdr_fence_unref)
 
-/* Takes @event, which was recorded if @result is CUDA_SUCCESS. */
+/* Takes @event, which was recorded if @result is CUDA_SUCCESS. A clock keeps
+ * the context alive. */
 static GstVkgdrFence *
-fence_new (GstVkgdrContext *context, CUevent event, CUresult result,
-    const gchar *what, GError **error)
+fence_new (GstVkgdrContext *context, CUevent event, GstVkgdrClock *clock,
+    CUresult result, const gchar *what, GError **error)
 {
   GstVkgdrFence *fence;
 
@@ -33,8 +36,12 @@ fence_new (GstVkgdrContext *context, CUevent event, CUresult result,
   }
   fence = g_new0 (GstVkgdrFence, 1);
   fence->refcount = 1;
-  fence->context = gst_object_ref (context);
+  fence->context = context;
   fence->event = event;
+  if (clock)
+    fence->clock = gst_vkgdr_clock_ref (clock);
+  else
+    gst_object_ref (context);
   fence->thread = g_thread_self ();
   return fence;
 }
@@ -45,14 +52,26 @@ gst_vkgdr_fence_new_here (GstVkgdrContext *context, CUstream handle,
 {
   const vkgdr_cuda *cuda = gst_vkgdr_context_get_driver (context);
   CUevent event = gst_vkgdr_context_take_event (context, error);
+
+  if (!event)
+    return NULL;
+  return fence_new (context, event, clock, cuda->cuEventRecord (event, handle),
+      "cuEventRecord", error);
+}
+
+GstVkgdrFence *
+gst_vkgdr_fence_new_deferred (GstVkgdrContext *context, CUstream handle,
+    GstVkgdrClock *clock, GError **error)
+{
+  CUevent event = gst_vkgdr_context_take_event (context, error);
   GstVkgdrFence *fence;
 
   if (!event)
     return NULL;
-  fence = fence_new (context, event, cuda->cuEventRecord (event, handle),
-      "cuEventRecord", error);
-  if (fence && clock)
-    fence->clock = gst_vkgdr_clock_ref (clock);
+  fence =
+      fence_new (context, event, clock, CUDA_SUCCESS, "cuEventCreate", error);
+  fence->handle = handle;
+  fence->is_deferred = TRUE;
   return fence;
 }
 
@@ -80,7 +99,7 @@ gst_vkgdr_fence_new_on_all (GstVkgdrContext *context)
     return NULL;
   event = gst_vkgdr_context_take_event (context, NULL);
   if (event)
-    fence = fence_new (context, event,
+    fence = fence_new (context, event, NULL,
         cuda->cuCtxRecordEvent (
             gst_vkgdr_context_get_cuda_context (context), event),
         "cuCtxRecordEvent", NULL);
@@ -126,8 +145,10 @@ gst_vkgdr_fence_unref (GstVkgdrFence *fence)
    * waits for what was recorded at that time, and a later record does not
    * change that. */
   gst_vkgdr_context_give_event (fence->context, fence->event);
-  g_clear_pointer (&fence->clock, gst_vkgdr_clock_unref);
-  gst_object_unref (fence->context);
+  if (fence->clock)
+    gst_vkgdr_clock_unref (fence->clock);
+  else
+    gst_object_unref (fence->context);
   g_free (fence);
 }
 
@@ -143,9 +164,28 @@ gst_vkgdr_fence_get_clock_of_thread (GstVkgdrFence *fence)
   return fence->thread == g_thread_self () ? fence->clock : NULL;
 }
 
-/* Queries the driver; @what is the call that gave the result. */
+typedef CUresult (*Call) (GstVkgdrFence *fence, const gchar **what);
+
 static CUresult
-query (GstVkgdrFence *fence, const gchar **what)
+call_query (GstVkgdrFence *fence, const gchar **what)
+{
+  *what = "cuEventQuery";
+  return gst_vkgdr_context_get_driver (fence->context)
+      ->cuEventQuery (fence->event);
+}
+
+static CUresult
+call_record (GstVkgdrFence *fence, const gchar **what)
+{
+  *what = "cuEventRecord";
+  return gst_vkgdr_context_get_driver (fence->context)
+      ->cuEventRecord (fence->event, fence->handle);
+}
+
+/* Makes @call with the fence's CUDA context current. @what is the call that
+ * gave the result. */
+static CUresult
+call_in_context (GstVkgdrFence *fence, Call call, const gchar **what)
 {
   GstVkgdrContext *context = fence->context;
   const vkgdr_cuda *cuda = gst_vkgdr_context_get_driver (context);
@@ -159,19 +199,72 @@ query (GstVkgdrFence *fence, const gchar **what)
       cuda->cuCtxPushCurrent (gst_vkgdr_context_get_cuda_context (context));
   if (result != CUDA_SUCCESS)
     return result;
-  *what = "cuEventQuery";
-  result = cuda->cuEventQuery (fence->event);
+  result = call (fence, what);
   cuda->cuCtxPopCurrent (&popped);
   return result;
+}
+
+/* Two threads may get different answers if the device fails meanwhile: the
+ * first answer counts for both. */
+static void
+set_result (GstVkgdrFence *fence, CUresult result, const gchar *what)
+{
+  if (result != CUDA_SUCCESS) {
+    g_atomic_int_set (&fence->result, result);
+    g_atomic_pointer_set (&fence->what, what);
+  }
+  g_atomic_int_compare_and_exchange (&fence->state, GST_VKGDR_FENCE_PENDING,
+      result == CUDA_SUCCESS ? GST_VKGDR_FENCE_REACHED : GST_VKGDR_FENCE_LOST);
+}
+
+void
+gst_vkgdr_fence_record (GstVkgdrFence *fence, gboolean is_current)
+{
+  const gchar *what;
+  CUresult result;
+
+  if (!g_atomic_int_get (&fence->is_deferred))
+    return;
+  result = is_current ? call_record (fence, &what)
+                      : call_in_context (fence, call_record, &what);
+  if (result != CUDA_SUCCESS)
+    set_result (fence, result, what);
+  g_atomic_int_set (&fence->is_deferred, FALSE);
+}
+
+gboolean
+gst_vkgdr_fence_is_deferred (GstVkgdrFence *fence)
+{
+  return g_atomic_int_get (&fence->is_deferred);
+}
+
+/* Must be called before each use of the event. */
+static void
+ensure_recorded (GstVkgdrFence *fence)
+{
+  if (g_atomic_int_get (&fence->is_deferred))
+    gst_vkgdr_clock_record_deferred (fence->clock);
+}
+
+gboolean
+gst_vkgdr_fence_is_known (GstVkgdrFence *fence)
+{
+  return g_atomic_int_get (&fence->state) == GST_VKGDR_FENCE_REACHED;
 }
 
 CUresult
 gst_vkgdr_fence_query (GstVkgdrFence *fence)
 {
-  if (g_atomic_int_get (&fence->state) == GST_VKGDR_FENCE_REACHED)
+  GstVkgdrFenceState state;
+  const gchar *what;
+
+  ensure_recorded (fence);
+  state = g_atomic_int_get (&fence->state);
+  if (state == GST_VKGDR_FENCE_REACHED)
     return CUDA_SUCCESS;
-  return gst_vkgdr_context_get_driver (fence->context)
-      ->cuEventQuery (fence->event);
+  if (state == GST_VKGDR_FENCE_LOST)
+    return g_atomic_int_get (&fence->result);
+  return call_query (fence, &what);
 }
 
 static gboolean
@@ -185,25 +278,20 @@ set_lost_error (GstVkgdrFence *fence, GError **error)
 GstVkgdrFenceState
 gst_vkgdr_fence_get_state (GstVkgdrFence *fence, GError **error)
 {
-  GstVkgdrFenceState state = g_atomic_int_get (&fence->state);
+  GstVkgdrFenceState state;
   const gchar *what;
   CUresult result;
 
+  ensure_recorded (fence);
+  state = g_atomic_int_get (&fence->state);
   if (state == GST_VKGDR_FENCE_LOST)
     set_lost_error (fence, error);
   if (state != GST_VKGDR_FENCE_PENDING)
     return state;
-  result = query (fence, &what);
+  result = call_in_context (fence, call_query, &what);
   if (result == CUDA_ERROR_NOT_READY)
     return GST_VKGDR_FENCE_PENDING;
-  if (result != CUDA_SUCCESS) {
-    g_atomic_int_set (&fence->result, result);
-    g_atomic_pointer_set (&fence->what, what);
-  }
-  /* Two threads may get different answers if the device fails meanwhile: the
-   * first answer counts for both. */
-  g_atomic_int_compare_and_exchange (&fence->state, GST_VKGDR_FENCE_PENDING,
-      result == CUDA_SUCCESS ? GST_VKGDR_FENCE_REACHED : GST_VKGDR_FENCE_LOST);
+  set_result (fence, result, what);
   state = g_atomic_int_get (&fence->state);
   if (state == GST_VKGDR_FENCE_LOST)
     set_lost_error (fence, error);
@@ -309,15 +397,22 @@ gst_vkgdr_fence_precede (GstVkgdrFence *fence, GstVkgdrContext *context,
     CUstream handle, GstVkgdrClock *clock, GError **error)
 {
   const vkgdr_cuda *cuda = gst_vkgdr_context_get_driver (context);
-  GstVkgdrFenceState state = g_atomic_int_get (&fence->state);
+  gboolean is_same_stream = clock && fence->clock == clock;
+  GstVkgdrFenceState state;
   gboolean ok;
 
+  if (!is_same_stream)
+    ensure_recorded (fence);
+  state = g_atomic_int_get (&fence->state);
   if (state == GST_VKGDR_FENCE_LOST)
     return set_lost_error (fence, error);
-  if (state == GST_VKGDR_FENCE_REACHED || (clock && fence->clock == clock))
+  if (state == GST_VKGDR_FENCE_REACHED || is_same_stream)
     return TRUE;
   if (!gst_vkgdr_context_push (context, error))
     return FALSE;
+  /* Earlier work of the stream does not wait for the fence. */
+  if (clock)
+    gst_vkgdr_clock_record_deferred (clock);
   ok = gst_vkgdr_context_check (context,
       cuda->cuStreamWaitEvent (handle, fence->event, 0), "cuStreamWaitEvent",
       error);

@@ -5,6 +5,11 @@
  * A fence is pending, reached or lost. A fence is lost if the driver could not
  * be queried. It is then unknown whether the device still uses the memory that
  * the fence protects, so a lost fence is never treated as reached.
+ *
+ * The event of a deferred fence has not been recorded yet. Work that is queued
+ * meanwhile is covered by the fence, too. The event is recorded before it is
+ * used for the first time. So elements in a row need a single event, and a user
+ * of a fence does not need to know whether it is deferred.
  */
 
 #ifndef __GST_VKGDR_FENCE_H__
@@ -37,8 +42,8 @@ GstVkgdrFenceState gst_vkgdr_fence_get_state (
     GstVkgdrFence *fence, GError **error);
 
 /* Records a fence behind all work that is queued on @handle, a stream of
- * @context. @clock is the clock of the stream, or NULL if the stream belongs to
- * another library. */
+ * @context. @clock is the clock of the stream, which has the same context, or
+ * NULL if the stream belongs to another library. */
 GstVkgdrFence *gst_vkgdr_fence_new_on (GstVkgdrContext *context,
     CUstream handle, GstVkgdrClock *clock, GError **error);
 
@@ -46,16 +51,40 @@ GstVkgdrFence *gst_vkgdr_fence_new_on (GstVkgdrContext *context,
 GstVkgdrFence *gst_vkgdr_fence_new_here (GstVkgdrContext *context,
     CUstream handle, GstVkgdrClock *clock, GError **error);
 
+/* Makes a deferred fence for all work that is queued on @handle, a stream of
+ * @context, until the event is recorded. @clock is the clock of the stream, and
+ * its tail must keep the fence (see sync/tail.h). Records nothing. */
+GstVkgdrFence *gst_vkgdr_fence_new_deferred (GstVkgdrContext *context,
+    CUstream handle, GstVkgdrClock *clock, GError **error);
+
+/* Records the event of a deferred fence; the fence is lost if that fails. Must
+ * be called with the lock of the tail held that keeps the fence. @is_current:
+ * whether the CUDA context is current. */
+void gst_vkgdr_fence_record (GstVkgdrFence *fence, gboolean is_current);
+
+gboolean gst_vkgdr_fence_is_deferred (GstVkgdrFence *fence);
+
 GstVkgdrContext *gst_vkgdr_fence_get_context (GstVkgdrFence *fence);
 
 /* The clock of the fence's stream. NULL if another thread has recorded the
  * fence, or on a stream of another library. */
 GstVkgdrClock *gst_vkgdr_fence_get_clock_of_thread (GstVkgdrFence *fence);
 
-/* Queries the driver. Must be called with the CUDA context current. Changes
- * neither the fence's state nor the health of the context, so locks may be
- * held. */
+/* Whether a query has found the fence reached. Does not query the driver. */
+gboolean gst_vkgdr_fence_is_known (GstVkgdrFence *fence);
+
+/* Queries the driver. Must be called with the CUDA context current. Does not
+ * change the health of the context, so locks may be held. */
 CUresult gst_vkgdr_fence_query (GstVkgdrFence *fence);
+
+/* Whether fences of gst_vkgdr_stream_mark_end () may be deferred, because other
+ * work will soon be queued on the CUDA stream, with a fence behind it. */
+void gst_vkgdr_stream_set_defers (GstVkgdrStream *stream, gboolean defers);
+gboolean gst_vkgdr_stream_get_defers (GstVkgdrStream *stream);
+
+/* As gst_vkgdr_stream_record (), but the fence may be deferred. */
+GstVkgdrFence *gst_vkgdr_stream_mark_end (
+    GstVkgdrStream *stream, GError **error);
 
 /* The stream's handle for calls that queue no work, such as records. Calls that
  * queue work need gst_vkgdr_stream_get_handle (). */

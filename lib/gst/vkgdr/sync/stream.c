@@ -38,6 +38,7 @@ struct _GstVkgdrStream {
   GstVkgdrStream *leader; /* to which the handle belongs; NULL: to this one */
   GstVkgdrClock *clock;
   GstVkgdrLauncher *launcher;
+  gint defers; /* see gst_vkgdr_stream_set_defers (); atomic */
 };
 
 enum { SIGNAL_FAILED, N_SIGNALS };
@@ -270,6 +271,18 @@ gst_vkgdr_stream_get_launcher (GstVkgdrStream *stream)
   return stream->launcher;
 }
 
+void
+gst_vkgdr_stream_set_defers (GstVkgdrStream *stream, gboolean defers)
+{
+  g_atomic_int_set (&stream->defers, defers);
+}
+
+gboolean
+gst_vkgdr_stream_get_defers (GstVkgdrStream *stream)
+{
+  return g_atomic_int_get (&stream->defers);
+}
+
 /**
  * gst_vkgdr_stream_set_kernel_timeout:
  * @stream: a stream
@@ -339,6 +352,18 @@ gst_vkgdr_stream_is_done (GstVkgdrStream *stream)
   return result != CUDA_ERROR_NOT_READY;
 }
 
+static GstVkgdrFence *
+get_fence (GstVkgdrStream *self, gboolean may_defer, GError **error)
+{
+  GstVkgdrFence *fence = gst_vkgdr_clock_get_fence (self->clock, may_defer);
+
+  if (fence || !gst_vkgdr_context_push (self->context, error))
+    return fence;
+  fence = gst_vkgdr_clock_record (self->clock, self->handle, may_defer, error);
+  gst_vkgdr_context_pop (self->context);
+  return fence;
+}
+
 /**
  * gst_vkgdr_stream_record:
  * @stream: a stream
@@ -354,16 +379,15 @@ gst_vkgdr_stream_is_done (GstVkgdrStream *stream)
 GstVkgdrFence *
 gst_vkgdr_stream_record (GstVkgdrStream *stream, GError **error)
 {
-  GstVkgdrFence *fence;
-
   g_return_val_if_fail (GST_IS_VKGDR_STREAM (stream), NULL);
 
-  fence = gst_vkgdr_clock_get_fence (stream->clock);
-  if (fence || !gst_vkgdr_context_push (stream->context, error))
-    return fence;
-  fence = gst_vkgdr_clock_record (stream->clock, stream->handle, error);
-  gst_vkgdr_context_pop (stream->context);
-  return fence;
+  return get_fence (stream, FALSE, error);
+}
+
+GstVkgdrFence *
+gst_vkgdr_stream_mark_end (GstVkgdrStream *stream, GError **error)
+{
+  return get_fence (stream, gst_vkgdr_stream_get_defers (stream), error);
 }
 
 /**

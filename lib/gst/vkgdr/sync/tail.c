@@ -3,6 +3,7 @@
  * sync/tail.c: see sync/tail.h
  */
 
+#include "sync/fence.h"
 #include "sync/tail.h"
 
 /* Fences that are kept for a kernel. If there are more, an event in front of
@@ -24,11 +25,13 @@ gst_vkgdr_tail_init (GstVkgdrTail *self)
   self->waits = gst_vkgdr_tail_new_waits ();
 }
 
-/* Moves the fences out of @self, so that they can be released without the lock.
+/* Moves the fence out of @self, so that it can be released without the lock.
  * Must be called with the lock held. */
 static GstVkgdrFence *
 forget (GstVkgdrTail *self)
 {
+  if (self->fence)
+    gst_vkgdr_fence_record (self->fence, FALSE);
   self->n_queued++;
   return g_steal_pointer (&self->fence);
 }
@@ -73,14 +76,26 @@ gst_vkgdr_tail_share (GstVkgdrTail *self)
 void
 gst_vkgdr_tail_add_kernel (GstVkgdrTail *self, gboolean is_watched)
 {
-  GstVkgdrFence *old;
+  GstVkgdrFence *old = NULL;
 
   g_mutex_lock (&self->lock);
   if (!is_watched)
     self->is_known = FALSE;
-  old = forget (self);
+  if (self->fence && gst_vkgdr_fence_is_deferred (self->fence))
+    self->n_queued++;
+  else
+    old = forget (self);
   g_mutex_unlock (&self->lock);
   give_back (old);
+}
+
+void
+gst_vkgdr_tail_record_deferred (GstVkgdrTail *self, gboolean is_current)
+{
+  g_mutex_lock (&self->lock);
+  if (self->fence)
+    gst_vkgdr_fence_record (self->fence, is_current);
+  g_mutex_unlock (&self->lock);
 }
 
 void
@@ -132,13 +147,10 @@ void
 gst_vkgdr_tail_set_fence (
     GstVkgdrTail *self, GstVkgdrFence *fence, guint64 n_queued)
 {
-  GstVkgdrFence *old = NULL;
-
   g_mutex_lock (&self->lock);
-  if (!self->is_shared && n_queued == self->n_queued) {
-    old = self->fence;
+  if (!self->is_shared && !self->fence && n_queued == self->n_queued)
     self->fence = gst_vkgdr_fence_ref (fence);
-  }
+  else
+    gst_vkgdr_fence_record (fence, TRUE);
   g_mutex_unlock (&self->lock);
-  give_back (old);
 }

@@ -6,7 +6,8 @@
  * behind all work of a stream is shared by all callers until more work is
  * queued. A kernel needs no event in front of it if everything that it waits
  * for is known: the earlier work of the stream, and the fences that the stream
- * waits for.
+ * waits for. The fence may be deferred (see sync/fence.h): then the tail keeps
+ * it until its event is recorded.
  *
  * All code that queues work on a stream of this library reports it here. When
  * the handle of a stream has been given to other code, nothing is known any
@@ -41,7 +42,8 @@ void gst_vkgdr_tail_clear (GstVkgdrTail *self);
 void gst_vkgdr_tail_share (GstVkgdrTail *self);
 
 /* Must be called when a kernel was queued. If it is not watched, the next
- * kernel does not know when it ends. */
+ * kernel does not know when it ends. A deferred fence then covers the kernel,
+ * too. */
 void gst_vkgdr_tail_add_kernel (GstVkgdrTail *self, gboolean is_watched);
 
 /* Must be called when the stream waits for @fence, which is kept for the next
@@ -57,9 +59,15 @@ gboolean gst_vkgdr_tail_take_waits (GstVkgdrTail *self, GPtrArray **waits);
 /* Returns an empty array for gst_vkgdr_tail_take_waits (). */
 GPtrArray *gst_vkgdr_tail_new_waits (void);
 
-/* Returns a reference to a fence behind all queued work; NULL if there is none.
- * In that case @n_queued is set, and the caller records a fence and passes it
- * to gst_vkgdr_tail_set_fence () with @n_queued. */
+/* Records the event of a deferred fence, so that it covers no later work.
+ * @is_current: whether the CUDA context is current. */
+void gst_vkgdr_tail_record_deferred (GstVkgdrTail *self, gboolean is_current);
+
+/* Returns a reference to a fence behind all queued work, which may be deferred;
+ * NULL if there is none. In that case @n_queued is set, and the caller makes a
+ * fence and passes it to gst_vkgdr_tail_set_fence () with @n_queued. If @self
+ * does not keep a deferred fence, the fence is recorded. Must be called with
+ * the CUDA context current. */
 GstVkgdrFence *gst_vkgdr_tail_get_fence (GstVkgdrTail *self, guint64 *n_queued);
 void gst_vkgdr_tail_set_fence (
     GstVkgdrTail *self, GstVkgdrFence *fence, guint64 n_queued);

@@ -13,7 +13,7 @@
  * soon; later only one of INTERVAL frames is measured, since an event costs as
  * much as a small kernel. */
 #define FIRST 16
-#define INTERVAL 16
+#define INTERVAL 64
 
 typedef struct {
   CUevent begin;
@@ -83,6 +83,17 @@ fetch (GstVkgdrTimer *timer, const vkgdr_cuda *cuda, Pair *pair)
   return TRUE;
 }
 
+/* Fetches the results that are available, oldest first. */
+static void
+fetch_all (GstVkgdrTimer *timer, const vkgdr_cuda *cuda)
+{
+  guint i;
+
+  for (i = 0; i < PAIRS; i++)
+    if (!fetch (timer, cuda, &timer->pairs[(timer->next + i) % PAIRS]))
+      return;
+}
+
 static gboolean
 make_events (const vkgdr_cuda *cuda, Pair *pair)
 {
@@ -110,7 +121,8 @@ gst_vkgdr_timer_begin (GstVkgdrTimer *timer, GstVkgdrStream *stream)
   timer->current = NULL;
   if (!is_due (timer) || !gst_vkgdr_context_push (timer->context, NULL))
     return;
-  if (fetch (timer, cuda, pair) && make_events (cuda, pair)
+  fetch_all (timer, cuda);
+  if (!pair->pending && make_events (cuda, pair)
       && cuda->cuEventRecord (
              pair->begin, gst_vkgdr_stream_peek_handle (stream))
              == CUDA_SUCCESS) {

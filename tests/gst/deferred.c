@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * deferred.c: kernels in a row share one event, which is recorded behind the
+ * last of them or when somebody needs it
+ */
+
+#include "kernel/module.h"
+#include "sync/sync-private.h"
+#include "util.h"
+
+/* A kernel that takes 300 ms. */
+#define SLOW \
+  "__global__ void slow () { for (int i = 0; i < 30; i++) " \
+  "__nanosleep (10000000); }"
+#define SLOW_MS 300
+
+static GstVkgdrStream *stream, *other;
+static GstVkgdrFunction *slow;
+
+static void
+setup (void)
+{
+  test_setup ();
+  stream = test_stream_new (test_context);
+  other = test_stream_new (test_context);
+  gst_vkgdr_stream_set_defers (stream, TRUE);
+  slow = test_function_new (test_context, SLOW);
+  slow->is_bounded = TRUE;
+}
+
+static void
+teardown (void)
+{
+  gst_clear_object (&slow);
+  gst_clear_object (&other);
+  gst_clear_object (&stream);
+  test_teardown ();
+}
+
+static void
+launch (GstVkgdrStream *on)
+{
+  fail_unless (
+      gst_vkgdr_function_launch (slow, on, 1, 1, 1, 1, 1, 1, 0, NULL, 0, NULL));
+}
+
+/* Launches a kernel, and returns the fence behind it. */
+static GstVkgdrFence *
+launch_and_mark (void)
+{
+  GstVkgdrFence *fence;
+
+  launch (stream);
+  fence = gst_vkgdr_stream_mark_end (stream, NULL);
+  fail_unless (fence != NULL);
+  return fence;
+}
+
+/* The fence covers the kernels that are launched until it is recorded. The
+ * public function records it. */
+GST_START_TEST (test_kernels_share_a_fence)
+{
+  GstVkgdrFence *first, *second, *third, *next;
+
+  gst_vkgdr_stream_set_kernel_timeout (stream, __i__ * 10000);
+  first = launch_and_mark ();
+  second = launch_and_mark ();
+  fail_unless (first == second && gst_vkgdr_fence_is_deferred (first));
+  launch (stream);
+  third = gst_vkgdr_stream_record (stream, NULL);
+  fail_unless (first == third);
+  fail_if (gst_vkgdr_fence_is_deferred (first));
+  next = launch_and_mark ();
+  fail_unless (first != next && gst_vkgdr_fence_is_deferred (next));
+  fail_unless (gst_vkgdr_fence_wait (third, NULL));
+  fail_if (gst_vkgdr_stream_is_done (stream)); /* the last kernel runs */
+  gst_vkgdr_fence_unref (first);
+  gst_vkgdr_fence_unref (second);
+  gst_vkgdr_fence_unref (third);
+  gst_vkgdr_fence_unref (next);
+}
+GST_END_TEST;
+
+static void
+query (GstVkgdrFence *fence)
+{
+  fail_if (gst_vkgdr_fence_is_signaled (fence));
+}
+
+static void
+wait_on_cpu (GstVkgdrFence *fence)
+{
+  fail_unless (gst_vkgdr_fence_wait (fence, NULL));
+  fail_unless (gst_vkgdr_stream_is_done (stream));
+}
+
+static void
+wait_on_stream (GstVkgdrFence *fence)
+{
+  fail_unless (gst_vkgdr_stream_wait (other, fence, NULL));
+  fail_unless (gst_vkgdr_stream_synchronize (other, NULL));
+  fail_unless (gst_vkgdr_stream_is_done (stream));
+}
+
+/* Other code may queue work that has nothing to do with the fence. */
+static void
+get_handle (GstVkgdrFence *fence)
+{
+  fail_unless (gst_vkgdr_stream_get_handle (stream) != NULL);
+}
+
+static void
+free_stream (GstVkgdrFence *fence)
+{
+  gst_clear_object (&stream);
+}
+
+static gpointer
+wait_in_thread (gpointer fence)
+{
+  fail_unless (gst_vkgdr_fence_wait (fence, NULL));
+  return NULL;
+}
+
+static void
+wait_elsewhere (GstVkgdrFence *fence)
+{
+  g_thread_join (g_thread_new ("other", wait_in_thread, fence));
+  fail_unless (gst_vkgdr_stream_is_done (stream));
+}
+
+static void (*const uses[]) (GstVkgdrFence *) = { query, wait_on_cpu,
+  wait_on_stream, get_handle, free_stream, wait_elsewhere };
+
+/* Each use of the fence records it. */
+GST_START_TEST (test_uses_record)
+{
+  GstVkgdrFence *fence;
+
+  gst_vkgdr_stream_set_kernel_timeout (stream, 10000);
+  fence = launch_and_mark ();
+  fail_unless (gst_vkgdr_fence_is_deferred (fence));
+  uses[__i__](fence);
+  fail_if (gst_vkgdr_fence_is_deferred (fence));
+  fail_unless (gst_vkgdr_fence_wait (fence, NULL));
+  gst_vkgdr_fence_unref (fence);
+}
+GST_END_TEST;
+
+/* Work that the fence covers does not wait for another stream. Only later work
+ * does. */
+GST_START_TEST (test_waits_come_later)
+{
+  GstVkgdrFence *fence = launch_and_mark (), *delayed;
+  static gint done = FALSE;
+
+  test_stream_delay (other, 10 * SLOW_MS, &done);
+  delayed = gst_vkgdr_stream_record (other, NULL);
+  fail_unless (gst_vkgdr_stream_wait (stream, delayed, NULL));
+  fail_if (gst_vkgdr_fence_is_deferred (fence));
+  fail_unless (gst_vkgdr_fence_wait (fence, NULL));
+  fail_if (g_atomic_int_get (&done));
+  fail_unless (gst_vkgdr_stream_synchronize (other, NULL));
+  gst_vkgdr_fence_unref (fence);
+  gst_vkgdr_fence_unref (delayed);
+}
+GST_END_TEST;
+
+/* The work of a stream whose handle is known to other code has fences of its
+ * own. */
+GST_START_TEST (test_not_on_shared_streams)
+{
+  GstVkgdrFence *fence;
+
+  gst_vkgdr_stream_get_handle (stream);
+  fence = launch_and_mark ();
+  fail_if (gst_vkgdr_fence_is_deferred (fence));
+  gst_vkgdr_fence_unref (fence);
+}
+GST_END_TEST;
+
+/* If the event cannot be recorded, the fence is lost. */
+GST_START_TEST (test_failed_record)
+{
+  GstVkgdrFence *fence = launch_and_mark ();
+  GError *error = NULL;
+
+  if (test_is_software ()) {
+    test_make_calls_fail ("cuEventRecord:1+:CUDA_ERROR_OUT_OF_MEMORY");
+    fail_if (gst_vkgdr_fence_wait (fence, &error));
+    test_make_calls_fail (NULL);
+    fail_unless (
+        strstr (error->message, "cuEventRecord") != NULL, "%s", error->message);
+    fail_if (gst_vkgdr_fence_is_signaled (fence));
+    g_clear_error (&error);
+  }
+  gst_vkgdr_fence_unref (fence);
+}
+GST_END_TEST;
+
+/* --- time limits ---------------------------------------------------------- */
+
+/* A limit that one kernel keeps, and two of them exceed. */
+#define LIMIT (3 * SLOW_MS / 2)
+
+/* Kernels that share a fence are measured together. */
+GST_START_TEST (test_limits_add_up)
+{
+  GError *error = NULL;
+  guint i;
+
+  gst_object_set_name (GST_OBJECT (stream), "somebody");
+  gst_vkgdr_stream_set_kernel_timeout (
+      stream, __i__ == 0 ? LIMIT : SLOW_MS / 3);
+  for (i = 0; i < 3; i++)
+    gst_vkgdr_fence_unref (launch_and_mark ());
+  if (__i__ == 0) {
+    fail_unless (gst_vkgdr_stream_synchronize (stream, &error), "%s",
+        error ? error->message : "");
+    return;
+  }
+  fail_if (gst_vkgdr_stream_synchronize (stream, &error));
+  fail_unless (
+      strstr (error->message, "kernel \"slow\" of somebody or kernel") != NULL,
+      "%s", error->message);
+  fail_unless (strstr (error->message, "300 ms") != NULL, "%s", error->message);
+  g_error_free (error);
+}
+GST_END_TEST;
+
+/* A kernel that might not end has an event of its own, in front of it and
+ * behind it. So its limit counts for itself. */
+GST_START_TEST (test_unbounded_kernel_is_alone)
+{
+  GstVkgdrFence *before, *behind;
+  GError *error = NULL;
+
+  gst_vkgdr_stream_set_kernel_timeout (stream, LIMIT);
+  before = launch_and_mark ();
+  slow->is_bounded = FALSE;
+  gst_vkgdr_stream_set_kernel_timeout (stream, SLOW_MS / 3);
+  behind = launch_and_mark ();
+  fail_unless (before != behind);
+  fail_if (gst_vkgdr_fence_is_deferred (before));
+  fail_if (gst_vkgdr_fence_is_deferred (behind));
+  fail_if (gst_vkgdr_stream_synchronize (stream, &error));
+  fail_unless (strstr (error->message, "100 ms") != NULL, "%s", error->message);
+  g_error_free (error);
+  gst_vkgdr_fence_unref (before);
+  gst_vkgdr_fence_unref (behind);
+}
+GST_END_TEST;
+
+/* A kernel without a limit may take any time. It does not count for the kernel
+ * in front of it. */
+GST_START_TEST (test_unlimited_kernel_does_not_count)
+{
+  GstVkgdrFence *before, *behind;
+  GError *error = NULL;
+  guint i;
+
+  gst_vkgdr_stream_set_kernel_timeout (stream, LIMIT);
+  before = launch_and_mark ();
+  slow->is_bounded = FALSE;
+  gst_vkgdr_stream_set_kernel_timeout (stream, 0);
+  for (i = 0; i < 3; i++) {
+    behind = launch_and_mark ();
+    fail_unless (before != behind && gst_vkgdr_fence_is_deferred (behind));
+    gst_vkgdr_fence_unref (behind);
+  }
+  fail_unless (gst_vkgdr_stream_synchronize (stream, &error), "%s",
+      error ? error->message : "");
+  gst_vkgdr_fence_unref (before);
+}
+GST_END_TEST;
+
+static Suite *
+deferred_suite (void)
+{
+  Suite *suite = suite_create ("deferred");
+  TCase *tc = tcase_create ("general");
+
+  suite_add_tcase (suite, tc);
+  tcase_set_timeout (tc, 30);
+  tcase_add_checked_fixture (tc, setup, teardown);
+  tcase_add_loop_test (tc, test_kernels_share_a_fence, 0, 2);
+  tcase_add_loop_test (tc, test_uses_record, 0, G_N_ELEMENTS (uses));
+  tcase_add_test (tc, test_waits_come_later);
+  tcase_add_test (tc, test_not_on_shared_streams);
+  tcase_add_test (tc, test_failed_record);
+  tcase_add_loop_test (tc, test_limits_add_up, 0, 2);
+  tcase_add_test (tc, test_unbounded_kernel_is_alone);
+  tcase_add_test (tc, test_unlimited_kernel_does_not_count);
+  return suite;
+}
+
+GST_CHECK_MAIN (deferred);
