@@ -15,7 +15,7 @@
 #define SLOW_MS 300
 
 static GstVkgdrStream *stream, *other;
-static GstVkgdrFunction *slow;
+static GstVkgdrFunction *slow, *quick;
 
 static void
 setup (void)
@@ -26,11 +26,13 @@ setup (void)
   gst_vkgdr_stream_set_defers (stream, TRUE);
   slow = test_function_new (test_context, SLOW);
   slow->is_bounded = TRUE;
+  quick = test_function_new (test_context, "__global__ void quick () {}");
 }
 
 static void
 teardown (void)
 {
+  gst_clear_object (&quick);
   gst_clear_object (&slow);
   gst_clear_object (&other);
   gst_clear_object (&stream);
@@ -38,10 +40,10 @@ teardown (void)
 }
 
 static void
-launch (GstVkgdrStream *on)
+launch (GstVkgdrFunction *function)
 {
-  fail_unless (
-      gst_vkgdr_function_launch (slow, on, 1, 1, 1, 1, 1, 1, 0, NULL, 0, NULL));
+  fail_unless (gst_vkgdr_function_launch (
+      function, stream, 1, 1, 1, 1, 1, 1, 0, NULL, 0, NULL));
 }
 
 /* Launches a kernel, and returns the fence behind it. */
@@ -50,7 +52,7 @@ launch_and_mark (void)
 {
   GstVkgdrFence *fence;
 
-  launch (stream);
+  launch (slow);
   fence = gst_vkgdr_stream_mark_end (stream, NULL);
   fail_unless (fence != NULL);
   return fence;
@@ -66,7 +68,7 @@ GST_START_TEST (test_kernels_share_a_fence)
   first = launch_and_mark ();
   second = launch_and_mark ();
   fail_unless (first == second && gst_vkgdr_fence_is_deferred (first));
-  launch (stream);
+  launch (slow);
   third = gst_vkgdr_stream_record (stream, NULL);
   fail_unless (first == third);
   fail_if (gst_vkgdr_fence_is_deferred (first));
@@ -198,6 +200,77 @@ GST_START_TEST (test_failed_record)
 }
 GST_END_TEST;
 
+/* --- queries -------------------------------------------------------------- */
+
+#define N_FENCES 5
+
+static gulong
+count_queries (GstVkgdrFence *fence, gboolean is_reached)
+{
+  gulong n = test_is_software () ? test_count_calls ("cuEventQuery") : 0;
+
+  fail_unless (gst_vkgdr_fence_is_signaled (fence) == is_reached);
+  return test_is_software () ? test_count_calls ("cuEventQuery") - n : 0;
+}
+
+static void
+make_fences (GstVkgdrFunction *function, GstVkgdrFence **fences)
+{
+  guint i;
+
+  gst_vkgdr_stream_set_defers (stream, FALSE);
+  gst_vkgdr_stream_set_kernel_timeout (stream, 20000);
+  for (i = 0; i < N_FENCES; i++) {
+    launch (function);
+    fences[i] = gst_vkgdr_stream_record (stream, NULL);
+    fail_unless (fences[i] != NULL);
+  }
+}
+
+static void
+release_fences (GstVkgdrFence **fences)
+{
+  guint i;
+
+  for (i = 0; i < N_FENCES; i++)
+    gst_vkgdr_fence_unref (fences[i]);
+}
+
+/* A query of a later fence tells about those in front of it. */
+GST_START_TEST (test_query_serves_several)
+{
+  GstVkgdrFence *fences[N_FENCES];
+  gulong n = 0;
+  guint i;
+
+  make_fences (quick, fences);
+  fail_unless (gst_vkgdr_stream_synchronize (stream, NULL));
+  for (i = 0; i < N_FENCES; i++)
+    n += count_queries (fences[i], TRUE);
+  if (test_is_software ())
+    fail_unless (n < N_FENCES, "%lu queries", n);
+  release_fences (fences);
+}
+GST_END_TEST;
+
+/* A later fence that is not reached tells nothing. It is then not queried for a
+ * while. */
+GST_START_TEST (test_later_fence_is_not_reached)
+{
+  GstVkgdrFence *fences[N_FENCES];
+  guint i;
+
+  make_fences (slow, fences);
+  while (!gst_vkgdr_fence_is_signaled (fences[0]))
+    g_usleep (1000);
+  for (i = 2; i < N_FENCES; i++)
+    fail_if (gst_vkgdr_fence_is_signaled (fences[i]));
+  if (test_is_software ())
+    fail_unless_equals_uint64 (count_queries (fences[N_FENCES - 1], FALSE), 1);
+  release_fences (fences);
+}
+GST_END_TEST;
+
 /* --- time limits ---------------------------------------------------------- */
 
 /* A limit that one kernel keeps, and two of them exceed. */
@@ -288,6 +361,8 @@ deferred_suite (void)
   tcase_add_test (tc, test_waits_come_later);
   tcase_add_test (tc, test_not_on_shared_streams);
   tcase_add_test (tc, test_failed_record);
+  tcase_add_test (tc, test_query_serves_several);
+  tcase_add_test (tc, test_later_fence_is_not_reached);
   tcase_add_loop_test (tc, test_limits_add_up, 0, 2);
   tcase_add_test (tc, test_unbounded_kernel_is_alone);
   tcase_add_test (tc, test_unlimited_kernel_does_not_count);

@@ -36,6 +36,11 @@ GST_DEBUG_CATEGORY_STATIC (gst_vkgdr_clock_debug);
 /* Microseconds without a kernel after which the thread ends. */
 #define LINGER (2 * G_TIME_SPAN_SECOND)
 
+/* Later fences among which one is chosen for a query, and how many queries of
+ * earlier fences follow one that was in vain. */
+#define LATER_MAX 8
+#define LATER_PAUSE 16
+
 /* Ended kernels whose driver objects are released together. */
 #define CLEAN_AFTER 8
 
@@ -69,6 +74,8 @@ struct _GstVkgdrClock {
   GQueue done;  /* of Run, to be cleaned */
   GQueue spare; /* of Run, to be reused */
   GError *error;
+  guint64 reached;   /* the greatest serial of a reached fence, or 0 */
+  guint later_pause; /* queries without a query of a later fence */
   gint64 sleep; /* microseconds for which the thread sleeps; 0: it does not */
   gboolean has_thread;
   gboolean is_detached; /* the stream was disposed */
@@ -307,6 +314,8 @@ remove_ended (GstVkgdrClock *self, guint n)
   CUresult result =
       last->end ? gst_vkgdr_fence_query (last->end) : CUDA_ERROR_NOT_READY;
 
+  if (result == CUDA_SUCCESS)
+    self->reached = MAX (self->reached, gst_vkgdr_fence_get_serial (last->end));
   while (result == CUDA_SUCCESS && n-- > 0
          && ((Run *) g_queue_peek_head (&self->runs))->end)
     retire (self, g_queue_peek_head (&self->runs));
@@ -624,6 +633,70 @@ ensure_thread (GstVkgdrClock *self, GError **error)
 /* --- launches --------------------------------------------------------------
  */
 
+/* Must be called with the lock held. */
+static gboolean
+is_known (GstVkgdrClock *self, GstVkgdrFence *fence)
+{
+  guint64 serial = gst_vkgdr_fence_get_serial (fence);
+
+  return gst_vkgdr_fence_is_known (fence)
+         || (serial > 0 && serial <= self->reached);
+}
+
+/* Must be called with the lock held. Returns the middle one of the fences
+ * behind
+ * @serial, or NULL if there is only one, which is probably not reached. */
+static GstVkgdrFence *
+choose_later (GstVkgdrClock *self, guint64 serial)
+{
+  GstVkgdrFence *later[LATER_MAX];
+  guint n = 0;
+  GList *link;
+
+  for (link = self->runs.tail; link && n < LATER_MAX; link = link->prev) {
+    GstVkgdrFence *end = ((Run *) link->data)->end;
+
+    if (!end || gst_vkgdr_fence_is_deferred (end)
+        || (n > 0 && later[n - 1] == end))
+      continue;
+    if (gst_vkgdr_fence_get_serial (end) <= serial)
+      break;
+    later[n++] = end;
+  }
+  return n > 1 ? later[n / 2] : NULL;
+}
+
+gboolean
+gst_vkgdr_clock_find_later (
+    GstVkgdrClock *self, guint64 serial, GstVkgdrFence **later)
+{
+  gboolean is_reached;
+
+  *later = NULL;
+  g_mutex_lock (&self->lock);
+  is_reached = serial <= self->reached;
+  if (!is_reached && self->later_pause > 0)
+    self->later_pause--;
+  else if (!is_reached)
+    *later = choose_later (self, serial);
+  if (*later)
+    gst_vkgdr_fence_ref (*later);
+  g_mutex_unlock (&self->lock);
+  return is_reached;
+}
+
+void
+gst_vkgdr_clock_report_later (
+    GstVkgdrClock *self, guint64 serial, gboolean is_reached)
+{
+  g_mutex_lock (&self->lock);
+  if (is_reached)
+    self->reached = MAX (self->reached, serial);
+  else
+    self->later_pause = LATER_PAUSE;
+  g_mutex_unlock (&self->lock);
+}
+
 /* Must be called with the lock held. Retires the first kernels as far as they
  * are known to have ended, without a query. */
 static void
@@ -631,7 +704,7 @@ retire_known (GstVkgdrClock *self)
 {
   Run *first = g_queue_peek_head (&self->runs);
 
-  while (first && first->end && gst_vkgdr_fence_is_known (first->end)) {
+  while (first && first->end && is_known (self, first->end)) {
     retire (self, first);
     first = g_queue_peek_head (&self->runs);
   }

@@ -88,6 +88,15 @@ gboolean gst_vkgdr_clock_begin (GstVkgdrClock *self, CUstream handle,
 void gst_vkgdr_clock_end (GstVkgdrClock *self, CUstream handle,
     GstVkgdrRun *run, gboolean ok, gboolean may_defer);
 
+/* Whether the fence with @serial is known to be reached. If not, @later may be
+ * set to a fence behind it (a reference), of which a query tells more. */
+gboolean gst_vkgdr_clock_find_later (
+    GstVkgdrClock *self, guint64 serial, GstVkgdrFence **later);
+
+/* The result of that query: whether the fence with @serial is reached. */
+void gst_vkgdr_clock_report_later (
+    GstVkgdrClock *self, guint64 serial, gboolean is_reached);
+
 /* FALSE with @error set if a kernel of the stream does not end. */
 gboolean gst_vkgdr_clock_check (GstVkgdrClock *self, GError **error);
 

@@ -15,6 +15,7 @@ struct _GstVkgdrFence {
   GstVkgdrContext *context;
   CUevent event;
   CUstream handle;      /* of a deferred fence */
+  guint64 serial;       /* see gst_vkgdr_fence_set_serial () */
   GstVkgdrClock *clock; /* a reference; NULL for a foreign stream */
   GThread *thread;      /* that recorded it; only for comparison */
 };
@@ -246,6 +247,18 @@ ensure_recorded (GstVkgdrFence *fence)
     gst_vkgdr_clock_record_deferred (fence->clock);
 }
 
+void
+gst_vkgdr_fence_set_serial (GstVkgdrFence *fence, guint64 serial)
+{
+  fence->serial = serial;
+}
+
+guint64
+gst_vkgdr_fence_get_serial (GstVkgdrFence *fence)
+{
+  return fence->serial;
+}
+
 gboolean
 gst_vkgdr_fence_is_known (GstVkgdrFence *fence)
 {
@@ -275,12 +288,32 @@ set_lost_error (GstVkgdrFence *fence, GError **error)
       error);
 }
 
+/* Whether a later fence of the same stream has been reached. The query of one
+ * that is likely to be reached saves the queries of those in front of it. */
+static gboolean
+query_later (GstVkgdrFence *fence)
+{
+  GstVkgdrFence *later;
+  const gchar *what;
+  gboolean is_reached;
+
+  if (fence->serial == 0)
+    return FALSE;
+  is_reached = gst_vkgdr_clock_find_later (fence->clock, fence->serial, &later);
+  if (!later)
+    return is_reached;
+  is_reached = call_in_context (later, call_query, &what) == CUDA_SUCCESS;
+  gst_vkgdr_clock_report_later (fence->clock, later->serial, is_reached);
+  gst_vkgdr_fence_unref (later);
+  return is_reached;
+}
+
 GstVkgdrFenceState
 gst_vkgdr_fence_get_state (GstVkgdrFence *fence, GError **error)
 {
   GstVkgdrFenceState state;
-  const gchar *what;
-  CUresult result;
+  const gchar *what = NULL;
+  CUresult result = CUDA_SUCCESS;
 
   ensure_recorded (fence);
   state = g_atomic_int_get (&fence->state);
@@ -288,7 +321,8 @@ gst_vkgdr_fence_get_state (GstVkgdrFence *fence, GError **error)
     set_lost_error (fence, error);
   if (state != GST_VKGDR_FENCE_PENDING)
     return state;
-  result = call_in_context (fence, call_query, &what);
+  if (!query_later (fence))
+    result = call_in_context (fence, call_query, &what);
   if (result == CUDA_ERROR_NOT_READY)
     return GST_VKGDR_FENCE_PENDING;
   set_result (fence, result, what);

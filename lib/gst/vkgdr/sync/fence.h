@@ -70,6 +70,12 @@ GstVkgdrContext *gst_vkgdr_fence_get_context (GstVkgdrFence *fence);
  * fence, or on a stream of another library. */
 GstVkgdrClock *gst_vkgdr_fence_get_clock_of_thread (GstVkgdrFence *fence);
 
+/* The fences that the tail of a stream has kept have serials, which grow from
+ * one to the next. Such a fence is reached if one with a greater serial is. 0:
+ * the fence has none. Must be set before other code gets the fence. */
+void gst_vkgdr_fence_set_serial (GstVkgdrFence *fence, guint64 serial);
+guint64 gst_vkgdr_fence_get_serial (GstVkgdrFence *fence);
+
 /* Whether a query has found the fence reached. Does not query the driver. */
 gboolean gst_vkgdr_fence_is_known (GstVkgdrFence *fence);
 

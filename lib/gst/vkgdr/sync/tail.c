@@ -148,9 +148,11 @@ gst_vkgdr_tail_set_fence (
     GstVkgdrTail *self, GstVkgdrFence *fence, guint64 n_queued)
 {
   g_mutex_lock (&self->lock);
-  if (!self->is_shared && !self->fence && n_queued == self->n_queued)
+  if (!self->is_shared && !self->fence && n_queued == self->n_queued) {
+    gst_vkgdr_fence_set_serial (fence, n_queued + 1);
     self->fence = gst_vkgdr_fence_ref (fence);
-  else
+  } else {
     gst_vkgdr_fence_record (fence, TRUE);
+  }
   g_mutex_unlock (&self->lock);
 }
