@@ -65,13 +65,13 @@ gboolean
 gst_vkgdr_allocator_ensure_open (GstVkgdrAllocator *self, GError **error)
 {
   GstVkgdrContext *context;
-  gboolean is_open;
 
+  if (g_atomic_pointer_get (&self->heap))
+    return TRUE;
   g_mutex_lock (&self->lock);
-  is_open = self->heap != NULL;
   context = self->context ? gst_object_ref (self->context) : NULL;
   g_mutex_unlock (&self->lock);
-  if (!is_open && !context)
+  if (!context)
     context = gst_vkgdr_context_new (-1, error);
   if (!context)
     return FALSE;
@@ -80,8 +80,8 @@ gst_vkgdr_allocator_ensure_open (GstVkgdrAllocator *self, GError **error)
   if (!self->heap) {
     if (!self->context)
       self->context = gst_object_ref (context);
-    self->heap = gst_vkgdr_heap_new ();
     self->pinned = gst_vkgdr_pinned_new (self->context);
+    g_atomic_pointer_set (&self->heap, gst_vkgdr_heap_new ());
   }
   g_mutex_unlock (&self->lock);
   gst_object_unref (context);

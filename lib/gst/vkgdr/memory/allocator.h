@@ -17,8 +17,8 @@ struct _GstVkgdrAllocator {
 
   GMutex lock; /* for what follows; no driver is called with it held */
   GstVkgdrContext *context; /* NULL in the default allocator before first use */
-  GstVkgdrHeap *heap;
-  GstVkgdrPinned *pinned;
+  GstVkgdrHeap *heap;     /* NULL until the allocator is open; set atomically */
+  GstVkgdrPinned *pinned; /* set before the heap */
   GstVkgdrStream *copy_streams[2];
   GQueue retired;         /* of GstVkgdrRemains, oldest first */
   GQueue lost;            /* of GstVkgdrRemains whose fences are lost */

@@ -164,19 +164,27 @@ take_finished (GstVkgdrAllocator *self, GQueue *finished)
   }
 }
 
+/* Must be called without the lock. */
+static void
+recycle_all (GstVkgdrAllocator *self, GQueue *finished)
+{
+  GstVkgdrRemains *remains;
+
+  while ((remains = g_queue_pop_head (finished))) {
+    recycle (self, remains);
+    remains_free (remains);
+  }
+}
+
 void
 gst_vkgdr_allocator_reap (GstVkgdrAllocator *self)
 {
   GQueue finished = G_QUEUE_INIT;
-  GstVkgdrRemains *remains;
 
   g_mutex_lock (&self->lock);
   take_finished (self, &finished);
   g_mutex_unlock (&self->lock);
-  while ((remains = g_queue_pop_head (&finished))) {
-    recycle (self, remains);
-    remains_free (remains);
-  }
+  recycle_all (self, &finished);
 }
 
 /* Must be called without the lock. Waits until the device has finished with all
@@ -265,6 +273,24 @@ take_from_heap (GstVkgdrAllocator *self, const GstVkgdrBacking *backing,
   g_mutex_lock (&self->lock);
   found = gst_vkgdr_heap_take (self->heap, backing, size, demand, block);
   g_mutex_unlock (&self->lock);
+  return found;
+}
+
+/* Recycles blocks that the device has finished with, and takes a block in the
+ * window that was free before. */
+static gboolean
+reap_and_take (GstVkgdrAllocator *self, gsize size,
+    const GstVkgdrDemand *demand, GstVkgdrBlock *block)
+{
+  GQueue finished = G_QUEUE_INIT;
+  gboolean found;
+
+  g_mutex_lock (&self->lock);
+  take_finished (self, &finished);
+  found = gst_vkgdr_heap_take (
+      self->heap, &gst_vkgdr_backing_window, size, demand, block);
+  g_mutex_unlock (&self->lock);
+  recycle_all (self, &finished);
   return found;
 }
 
@@ -441,7 +467,8 @@ gst_vkgdr_allocator_take_block (GstVkgdrAllocator *self, gsize size,
 
   if (!gst_vkgdr_allocator_check_size (size, error))
     return FALSE;
-  gst_vkgdr_allocator_reap (self);
+  if (reap_and_take (self, size, demand, block))
+    return TRUE;
   if (gst_vkgdr_context_has_window (self->context)
       && take_in_window (self, size, demand, block, &reason))
     return TRUE;
