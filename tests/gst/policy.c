@@ -124,6 +124,32 @@ GST_START_TEST (test_writer_that_reads)
 }
 GST_END_TEST;
 
+/* Frames of 16 KiB. Ordinary memory takes them in a fraction of the time that
+ * the window needs, because it is the CPU's cache, but their transfers cost
+ * more. The writer does not read. */
+GST_START_TEST (test_tiny_frames)
+{
+  GstVkgdrPolicyGroup *group = gst_vkgdr_policy_group_new (FALSE);
+  GstVkgdrPolicy *policy = gst_vkgdr_policy_new (group);
+  GstVkgdrPolicyTurn turn = { .policy = NULL };
+  GstClockTime now = 0;
+
+  while (now < CONVERGENCE) {
+    GstVkgdrAccess access =
+        gst_vkgdr_policy_next (policy, &turn, 16384, now, 0);
+    gboolean direct = access == GST_VKGDR_ACCESS_DIRECT;
+
+    gst_vkgdr_policy_report (&turn, access, direct ? 1500 : 150);
+    now += direct ? 3000 : 7500;
+  }
+  fail_unless_equals_int (
+      gst_vkgdr_policy_get (policy), GST_VKGDR_ACCESS_DIRECT);
+  gst_vkgdr_policy_turn_clear (&turn);
+  gst_vkgdr_policy_unref (policy);
+  gst_vkgdr_policy_group_unref (group);
+}
+GST_END_TEST;
+
 /* A decoder with 12 frames in flight. One mode is three times slower than the
  * other. */
 GST_START_TEST (test_frame_threads)
@@ -482,6 +508,7 @@ policy_suite (void)
   tcase_add_test (one, test_one_plain_writer);
   tcase_add_test (one, test_equal_modes_end_up_direct);
   tcase_add_test (one, test_writer_that_reads);
+  tcase_add_test (one, test_tiny_frames);
   tcase_add_test (one, test_frame_threads);
   tcase_add_test (one, test_frame_threads_that_read);
   tcase_add_test (one, test_readwrite_now_and_then);

@@ -82,8 +82,8 @@ check_slow (GstVkgdrPolicy *pool, GstClockTime time)
   GstClockTime now = pool->last_seen;
 
   if (group->window_is_cached || pool->usual[MODE_DIRECT] == 0
-      || time <= SLOW * pool->usual[MODE_DIRECT]
-      || time <= SLOW * pool->usual[MODE_STAGED]) {
+      || !gst_vkgdr_policy_is_slow (time, pool->usual[MODE_DIRECT])
+      || !gst_vkgdr_policy_is_slow (time, pool->usual[MODE_STAGED])) {
     pool->strikes = 0;
     pool->strike_time = 0;
     pool->usual[MODE_DIRECT] = average (pool->usual[MODE_DIRECT], time);

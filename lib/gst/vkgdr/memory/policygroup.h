@@ -22,8 +22,11 @@ G_BEGIN_DECLS
 
 /* A direct buffer is slow if its writer takes this many times longer than with
  * staged buffers: then the writer reads. The pool is treated as a reader after
- * as many slow buffers as it has in flight, and STRIKES more. */
+ * as many slow buffers as it has in flight, and STRIKES more. A time that is
+ * shorter than SLOW_MIN is no sign of reads, which take 10 ns a byte: staged
+ * writes of small frames go to the CPU's cache, and are many times faster. */
 #define SLOW 8
+#define SLOW_MIN (20 * GST_USECOND)
 #define STRIKES 2
 
 /* The time between rounds: at first, at most, and at least as a multiple of the
@@ -119,6 +122,13 @@ access_of (Mode mode)
 {
   return mode == MODE_DIRECT ? GST_VKGDR_ACCESS_DIRECT
                              : GST_VKGDR_ACCESS_STAGED;
+}
+
+/* Whether a buffer that took @time, and usually takes @usual, is a slow one. */
+static inline gboolean
+gst_vkgdr_policy_is_slow (GstClockTime time, GstClockTime usual)
+{
+  return time > SLOW_MIN && time > SLOW * usual;
 }
 
 static inline GstVkgdrPolicy *

@@ -378,7 +378,8 @@ gst_vkgdr_policy_group_judge_probe (GstVkgdrPolicyGroup *group,
 {
   pool->probe = PROBE_WANTED;
   group->phase_start = now;
-  if (pool->usual[MODE_STAGED] > 0 && time > SLOW * pool->usual[MODE_STAGED]) {
+  if (pool->usual[MODE_STAGED] > 0
+      && gst_vkgdr_policy_is_slow (time, pool->usual[MODE_STAGED])) {
     pool->strike_time += time;
     group->probe_cost += time;
     if (++pool->strikes < STRIKES)
