@@ -25,7 +25,9 @@ typedef struct {
   CUstream found; /* a stream of this context that has not been stopped */
 } running_search;
 
-static struct CUctx_st primary; /* never freed: its handle stays the same */
+/* Its handle stays the same until it fails. */
+static struct CUctx_st first_primary = { .is_primary = true };
+static CUcontext primary = &first_primary;
 static unsigned int primary_refs;
 static bool primary_stopping;
 
@@ -35,7 +37,7 @@ static pthread_key_t key;
 CUcontext
 sc_context_ref_locked (CUcontext context)
 {
-  if (context != &primary)
+  if (!context->is_primary)
     context->handle.refs++;
   return context;
 }
@@ -45,7 +47,7 @@ sc_context_unref_locked (CUcontext context)
 {
   CUresult error = context->error;
 
-  if (context != &primary && --context->handle.refs == 0)
+  if (!context->is_primary && --context->handle.refs == 0)
     sc_handle_free (context);
   return error;
 }
@@ -187,6 +189,24 @@ context_stop_locked (CUcontext context)
   sc_memory_release_all_locked (context);
 }
 
+/* A context that failed is not started again: users of it that come late must
+ * not take the next one for it, and free what they do not own. */
+static CUresult
+start_primary_locked (void)
+{
+  CUcontext next;
+
+  if (primary->error != CUDA_SUCCESS) {
+    next = calloc (1, sizeof *next);
+    if (next == NULL)
+      return CUDA_ERROR_OUT_OF_MEMORY;
+    next->is_primary = true;
+    next->previous = primary;
+    primary = next;
+  }
+  return context_start_locked (primary);
+}
+
 CUresult
 cuDevicePrimaryCtxRetain (CUcontext *context, CUdevice device)
 {
@@ -201,10 +221,10 @@ cuDevicePrimaryCtxRetain (CUcontext *context, CUdevice device)
   while (primary_stopping)
     sc_wait_progress_locked ();
   if (primary_refs == 0)
-    result = context_start_locked (&primary);
+    result = start_primary_locked ();
   if (result == CUDA_SUCCESS) {
     primary_refs++;
-    *context = &primary;
+    *context = primary;
   }
   sc_unlock ();
   return result;
@@ -223,7 +243,7 @@ cuDevicePrimaryCtxRelease_v2 (CUdevice device)
     result = CUDA_ERROR_INVALID_CONTEXT;
   } else if (--primary_refs == 0) {
     primary_stopping = true;
-    context_stop_locked (&primary);
+    context_stop_locked (primary);
     primary_stopping = false;
     sc_signal_progress_locked ();
   }
@@ -246,8 +266,8 @@ cuDevicePrimaryCtxReset_v2 (CUdevice device)
     sc_wait_progress_locked ();
   if (primary_refs != 0) {
     primary_stopping = true;
-    context_stop_locked (&primary);
-    result = context_start_locked (&primary);
+    context_stop_locked (primary);
+    result = context_start_locked (primary);
     primary_stopping = false;
     sc_signal_progress_locked ();
   }
@@ -305,8 +325,8 @@ cuCtxDestroy_v2 (CUcontext context)
 
   SC_ENTER (cuCtxDestroy);
   sc_lock ();
-  if (context == &primary
-      || !sc_handle_is_live_locked (context, SC_KIND_CONTEXT)) {
+  if (!sc_handle_is_live_locked (context, SC_KIND_CONTEXT)
+      || context->is_primary) {
     sc_unlock ();
     return CUDA_ERROR_INVALID_CONTEXT;
   }

@@ -152,13 +152,14 @@ START_TEST (test_fault_in_printf)
 END_TEST;
 
 /* As on a GPU, the primary context is lost until all its users have released
- * it. */
+ * it. The next one has another handle, so that a late user of the first one
+ * cannot harm it. */
 START_TEST (test_primary_context_recovers)
 {
   static const char source[] =
       "__global__ void stumble (int *out) { *(volatile int *) 8 = 1; }\n"
       "__global__ void work (int *out) { *out = 5; }\n";
-  CUcontext popped;
+  CUcontext popped, failed = primary;
   CUdeviceptr out;
   void *params[] = { &out };
   int value;
@@ -171,6 +172,7 @@ START_TEST (test_primary_context_recovers)
   ok (cu.cuCtxPopCurrent (&popped));
   ok (cu.cuDevicePrimaryCtxRelease (0));
   ok (cu.cuDevicePrimaryCtxRetain (&primary, 0));
+  fails (cu.cuCtxPushCurrent (failed), CUDA_ERROR_INVALID_CONTEXT);
   ok (cu.cuCtxPushCurrent (primary));
   out = zeroed (4);
   ok (run (find (build (source), "work"), 1, 1, 0, params));
