@@ -86,6 +86,9 @@ def consume(capsule: Any) -> Callable[[], None]:
 class FakeTensor:
     """A tensor of a library, in memory that the library does not own."""
 
+    # A consumer may call the deleter when the test has no reference any more.
+    kept: "list[FakeTensor]" = []
+
     def __init__(
         self,
         data: int,
@@ -96,6 +99,7 @@ class FakeTensor:
         offset: int = 0,
         name: bytes = NAME,
     ) -> None:
+        self.kept.append(self)
         self.deleted = threading.Event()
         self.device = device
         self.name = name
