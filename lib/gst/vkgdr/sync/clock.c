@@ -83,6 +83,14 @@ struct _GstVkgdrClock {
   gboolean is_hung;     /* was reported to the context's health */
 };
 
+/* Returns "kernel "a" of x", which the caller frees. */
+static gchar *
+describe (const Run *run)
+{
+  return g_strdup_printf ("kernel \"%s\" of %s", run->kernel,
+      gst_vkgdr_launcher_get_name (run->launcher));
+}
+
 static void
 add_suspects (gpointer user_data, GPtrArray *names)
 {
@@ -90,12 +98,8 @@ add_suspects (gpointer user_data, GPtrArray *names)
   GList *link;
 
   g_mutex_lock (&self->lock);
-  for (link = self->runs.head; link; link = link->next) {
-    const Run *run = link->data;
-
-    g_ptr_array_add (names, g_strdup_printf ("kernel \"%s\" of %s", run->kernel,
-                                gst_vkgdr_launcher_get_name (run->launcher)));
-  }
+  for (link = self->runs.head; link; link = link->next)
+    g_ptr_array_add (names, describe (link->data));
   g_mutex_unlock (&self->lock);
 }
 
@@ -374,14 +378,16 @@ get_limit (const Run *run)
 /* Must be called with the lock held. The names of @run and of the kernels that
  * end with the same fence. */
 static gchar *
-describe (const Run *run)
+describe_group (const Run *run)
 {
   GString *names = g_string_new (NULL);
 
-  for (; run; run = next_of_group (run))
-    g_string_append_printf (names, "%skernel \"%s\" of %s",
-        names->len > 0 ? " or " : "", run->kernel,
-        gst_vkgdr_launcher_get_name (run->launcher));
+  for (; run; run = next_of_group (run)) {
+    gchar *name = describe (run);
+
+    g_string_append_printf (names, "%s%s", names->len > 0 ? " or " : "", name);
+    g_free (name);
+  }
   return g_string_free (names, FALSE);
 }
 
@@ -390,7 +396,7 @@ static void
 declare_hung (GstVkgdrClock *self, const Run *run)
 {
   GstVkgdrHealth *health = gst_vkgdr_context_get_health (self->context);
-  gchar *names = describe (run);
+  gchar *names = describe_group (run);
   GError *error = g_error_new (GST_VKGDR_ERROR, GST_VKGDR_ERROR_FAILED,
       "%s runs for more than %" G_GUINT64_FORMAT " ms, and nothing can end it. "
       "Check the kernel for an endless loop; if it is only slow, "
@@ -644,8 +650,8 @@ is_known (GstVkgdrClock *self, GstVkgdrFence *fence)
 }
 
 /* Must be called with the lock held. Returns the middle one of the fences
- * behind
- * @serial, or NULL if there is only one, which is probably not reached. */
+ * behind @serial, or NULL if there is only one, which is probably not reached.
+ */
 static GstVkgdrFence *
 choose_later (GstVkgdrClock *self, guint64 serial)
 {

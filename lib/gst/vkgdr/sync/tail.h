@@ -65,10 +65,12 @@ void gst_vkgdr_tail_record_deferred (GstVkgdrTail *self, gboolean is_current);
 
 /* Returns a reference to a fence behind all queued work, which may be deferred;
  * NULL if there is none. In that case @n_queued is set, and the caller makes a
- * fence and passes it to gst_vkgdr_tail_set_fence () with @n_queued. If @self
- * does not keep a deferred fence, the fence is recorded. Must be called with
- * the CUDA context current. */
+ * fence and passes it to gst_vkgdr_tail_set_fence () with @n_queued. */
 GstVkgdrFence *gst_vkgdr_tail_get_fence (GstVkgdrTail *self, guint64 *n_queued);
+
+/* Keeps @fence, unless work was queued since @n_queued was set, another fence
+ * is kept, or the handle was given to other code. A deferred fence that is not
+ * kept is recorded. Must be called with the CUDA context current. */
 void gst_vkgdr_tail_set_fence (
     GstVkgdrTail *self, GstVkgdrFence *fence, guint64 n_queued);
 
