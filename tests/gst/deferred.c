@@ -8,10 +8,10 @@
 #include "sync/sync-private.h"
 #include "util.h"
 
-/* A kernel that takes 300 ms. */
+/* A kernel that takes about 300 ms. A GPU sleeps for a millisecond at most. */
 #define SLOW \
-  "__global__ void slow () { for (int i = 0; i < 30; i++) " \
-  "__nanosleep (10000000); }"
+  "__global__ void slow () { for (int i = 0; i < 300; i++) " \
+  "__nanosleep (1000000); }"
 #define SLOW_MS 300
 
 static GstVkgdrStream *stream, *other;
