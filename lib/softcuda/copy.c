@@ -102,6 +102,24 @@ check_locked (
   return check_end_locked (&src, job->src_pitch, job, pageable);
 }
 
+static bool
+is_host_memory_locked (const void *address)
+{
+  const sc_range *range = sc_range_find_locked ((uintptr_t) address);
+
+  return range == NULL || range->kind == SC_RANGE_HOST
+         || range->kind == SC_RANGE_REGISTERED;
+}
+
+/* The CPU does not wait for work on memory of the device alone, even in a call
+ * that is not asynchronous. */
+static bool
+has_host_memory_locked (const copy_job *job)
+{
+  return is_host_memory_locked (job->dst)
+         || (job->src != NULL && is_host_memory_locked (job->src));
+}
+
 static CUresult
 submit_locked (const copy_job *job, CUstream stream, bool wait)
 {
@@ -131,6 +149,7 @@ start_copy (const copy_job *job, bool dst_device, bool src_device,
   if (result == CUDA_SUCCESS)
     result = sc_stream_find_locked (stream, &found);
   if (result == CUDA_SUCCESS && job->width != 0 && job->rows != 0) {
+    wait = wait && has_host_memory_locked (job);
     result = check_locked (job, dst_device, src_device, &wait);
     if (result == CUDA_SUCCESS)
       result = submit_locked (job, found, wait);

@@ -465,6 +465,23 @@ GST_END_TEST;
 
 /* --- all formats --------------------------------------------------------- */
 
+/* vkgdrupload ! vkgdrdownload in the context of the test. A GPU takes up to a
+ * second to open, so it is not opened for each format. */
+static GstHarness *
+transfers_new (void)
+{
+  GstElement *bin = gst_parse_bin_from_description (
+      "vkgdrupload ! vkgdrdownload", TRUE, NULL);
+  GstContext *context = gst_vkgdr_context_to_gst_context (test_context);
+  GstHarness *h;
+
+  gst_element_set_context (bin, context);
+  gst_context_unref (context);
+  h = gst_harness_new_with_element (bin, "sink", "src");
+  gst_object_unref (bin);
+  return h;
+}
+
 /* A frame of the offered pool comes back with the default layout. */
 static void
 check_format (GstVideoFormat format)
@@ -484,7 +501,7 @@ check_format (GstVideoFormat format)
   text = g_strdup_printf (
       "video/x-raw,format=%s,width=70,height=38,framerate=30/1",
       gst_video_format_to_string (format));
-  h = gst_harness_new_parse ("vkgdrupload ! vkgdrdownload");
+  h = transfers_new ();
   caps = gst_caps_from_string (text);
   query = gst_query_new_allocation (caps, TRUE);
   gst_harness_set_src_caps (h, gst_caps_ref (caps));
@@ -524,16 +541,15 @@ GST_START_TEST (test_every_format)
       gst_caps_from_string (GST_VIDEO_CAPS_MAKE (GST_VIDEO_FORMATS_ALL));
   const GValue *list =
       gst_structure_get_value (gst_caps_get_structure (all, 0), "format");
-  /* A GPU takes up to a second to open if nobody else has it open. */
-  GstVkgdrContext *context = test_context_new ();
   guint i;
 
+  test_context = test_context_new ();
   fail_unless (gst_value_list_get_size (list) > 100);
   for (i = 0; i < gst_value_list_get_size (list); i++)
     check_format (gst_video_format_from_string (
         g_value_get_string (gst_value_list_get_value (list, i))));
-  gst_object_unref (context);
   gst_caps_unref (all);
+  test_teardown ();
 }
 GST_END_TEST;
 

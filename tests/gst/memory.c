@@ -684,6 +684,45 @@ assert_zero_prefix (GstVkgdrAllocator *allocator, gboolean in_window)
   gst_memory_unref (memory);
 }
 
+/* The device sets the zeros of device-only memory. Readers wait for that, even if
+ * the application keeps CUDA's default stream busy. */
+GST_START_TEST (test_zeros_come_first)
+{
+  GstAllocationParams params = { GST_MEMORY_FLAG_ZERO_PREFIXED, 0, 64, 0 };
+  GstVkgdrAllocator *allocator;
+  GstVkgdrStream *busy;
+  GstMemory *memory;
+  CUdeviceptr before;
+  guint8 *data;
+  guint i;
+
+  g_setenv ("VKGDR_DEBUG", "no-window", TRUE);
+  test_context = test_context_new ();
+  allocator = gst_vkgdr_context_get_allocator (test_context);
+  memory = test_memory_new (test_context, SIZE);
+  before = gst_vkgdr_memory_get_device_pointer (memory);
+  write_pattern (memory, 1);
+  assert_device (memory, 1);
+  gst_memory_unref (memory);
+
+  busy = gst_vkgdr_stream_new_wrapped (test_context, NULL, NULL);
+  test_stream_delay (busy, 200, NULL);
+  memory =
+      gst_allocator_alloc (GST_ALLOCATOR (allocator), SIZE - 64, &params);
+  gst_memory_resize (memory, -64, 64);
+  fail_unless_equals_uint64 (
+      gst_vkgdr_memory_get_device_pointer (memory), before);
+  data = test_device_bytes (memory);
+  for (i = 0; i < 64; i++)
+    fail_unless_equals_int (data[i], 0);
+  g_free (data);
+  gst_memory_unref (memory);
+  gst_object_unref (busy);
+  gst_object_unref (allocator);
+  test_teardown ();
+}
+GST_END_TEST;
+
 /* If the window is full, device-only memory is used, and works in the same
  * way. */
 GST_START_TEST (test_full_window)
@@ -888,6 +927,7 @@ memory_suite (void)
   suite_add_tcase (s, non_coherent);
 
   tcase_add_test (own, test_default_allocator);
+  tcase_add_test (own, test_zeros_come_first);
   tcase_add_test (own, test_full_window);
   tcase_add_test (own, test_full_device);
   tcase_add_test (own, test_lost_write_is_told);

@@ -336,6 +336,7 @@ START_TEST (test_peers)
 
   ok (cu.cuMemAlloc (&from, 1));
   ok (cu.cuMemsetD8 (from, 5, 1));
+  ok (cu.cuCtxSynchronize ()); /* the other context does not wait for it */
   ok (cu.cuCtxCreate (&other, 0, 0));
   ok (cu.cuMemAlloc (&to, 1));
   ok (cu.cuMemcpyPeerAsync (to, other, from, primary, 1, NULL));
@@ -569,6 +570,7 @@ START_TEST (test_import)
   ok (cu.cuMemcpyDtoH (&byte, part + 1, 1));
   ck_assert_int_eq (byte, 42);
   ok (cu.cuMemsetD8 (all + 5002, 43, 1));
+  ok (cu.cuCtxSynchronize ());
   ck_assert_int_eq (host[5002], 43);
   fails (cu.cuMemsetD8 (part, 0, 101), CUDA_ERROR_INVALID_VALUE);
   ok (cu.cuPointerGetAttribute (&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, part));
@@ -578,6 +580,7 @@ START_TEST (test_import)
   ck_assert (!fd_is_open (fd));
   fails (cu.cuDestroyExternalMemory (memory), CUDA_ERROR_INVALID_HANDLE);
   ok (cu.cuMemsetD8 (part, 44, 1));
+  ok (cu.cuCtxSynchronize ());
   ck_assert_int_eq (host[5000], 44);
   ok (cu.cuMemFree (part));
   ok (cu.cuMemFree (all));

@@ -131,6 +131,32 @@ START_TEST (test_pageable_memory_is_done_with)
 }
 END_TEST;
 
+/* As CUDA documents it: calls that are not asynchronous wait only if host memory
+ * is involved. */
+START_TEST (test_device_memory_is_not_waited_for)
+{
+  CUdeviceptr device;
+  unsigned char *host;
+  Gate gate;
+
+  gate_init (&gate);
+  ok (cu.cuMemAlloc (&device, 64));
+  ok (cu.cuMemHostAlloc ((void **) &host, 64, 0));
+  ok (cu.cuLaunchHostFunc (NULL, gate_wait, &gate));
+  ok (cu.cuMemsetD8 (device, 7, 32));
+  ok (cu.cuMemcpyDtoD (device + 32, device, 32));
+  fails (cu.cuStreamQuery (NULL), CUDA_ERROR_NOT_READY);
+  gate_open (&gate);
+  ok (cu.cuMemsetD8 ((CUdeviceptr) (uintptr_t) host, 9, 64));
+  ck_assert_int_eq (host[63], 9);
+  ok (cu.cuMemcpyDtoH (host, device, 64));
+  ck_assert_int_eq (host[63], 7);
+  ok (cu.cuMemFreeHost (host));
+  ok (cu.cuMemFree (device));
+  gate_clear (&gate);
+}
+END_TEST;
+
 START_TEST (test_default_stream)
 {
   CUstream blocking = new_stream (CU_STREAM_DEFAULT);
@@ -452,6 +478,7 @@ softcuda_streams_suite (void)
   tcase_add_checked_fixture (tc, setup_context, teardown_context);
   tcase_add_test (tc, test_order_in_a_stream);
   tcase_add_test (tc, test_pageable_memory_is_done_with);
+  tcase_add_test (tc, test_device_memory_is_not_waited_for);
   tcase_add_test (tc, test_default_stream);
   tcase_add_test (tc, test_events);
   tcase_add_test (tc, test_wait_takes_the_latest_record);

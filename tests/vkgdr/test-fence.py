@@ -51,24 +51,32 @@ COMPILER = find_compiler()
 
 def assemble(path):
     """Returns the assembly that the compiler makes of a C file."""
-    run = subprocess.run(
-        [
-            *COMPILER,
-            "-std=c11",
-            "-O2",
-            "-S",
-            "-o",
-            "-",
-            "-I" + os.path.join(ROOT, "lib", "vkgdr"),
-            "-I" + os.path.join(ROOT, "include"),
-            path,
-        ],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        encoding="utf-8",
-        timeout=TIME_LIMIT,
-        check=False,
-    )
+    with tempfile.TemporaryDirectory() as folder:
+        # Headers of x86-64 include this file for other processors. It only exists
+        # where 32-bit programs can be built.
+        os.mkdir(os.path.join(folder, "gnu"))
+        with open(os.path.join(folder, "gnu", "stubs-32.h"), "w"):
+            pass
+        run = subprocess.run(
+            [
+                *COMPILER,
+                "-std=c11",
+                "-O2",
+                "-S",
+                "-o",
+                "-",
+                "-I" + os.path.join(ROOT, "lib", "vkgdr"),
+                "-I" + os.path.join(ROOT, "include"),
+                "-idirafter",
+                folder,
+                path,
+            ],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            encoding="utf-8",
+            timeout=TIME_LIMIT,
+            check=False,
+        )
     if run.returncode != 0:
         raise AssertionError(run.stderr)
     return run.stdout

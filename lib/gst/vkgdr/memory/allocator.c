@@ -111,27 +111,44 @@ alloc_memory (GstVkgdrAllocator *self, gsize size, gsize align, gsize prefix,
   return gst_vkgdr_memory_new (self, &block, maxsize, align, prefix, size);
 }
 
-/* Clears @size bytes of a new block. */
+/* Queues the clearing of bytes of a new memory that has no host pointer. */
+static gboolean
+clear_on_device (GstVkgdrAllocator *self, GstVkgdrMemory *mem, gsize offset,
+    gsize size, GError **error)
+{
+  GstVkgdrStream *stream =
+      gst_vkgdr_allocator_get_copy_stream (self, GST_VKGDR_UPLOAD, error);
+  const vkgdr_cuda *cuda;
+  GstVkgdrFence *fence;
+  gboolean ok;
+
+  if (!stream || !gst_vkgdr_context_push (self->context, error))
+    return FALSE;
+  cuda = gst_vkgdr_context_get_driver (self->context);
+  ok = gst_vkgdr_check (cuda,
+      cuda->cuMemsetD8Async (mem->block.device + offset, 0, size,
+          gst_vkgdr_stream_get_handle (stream)),
+      "cuMemsetD8Async", error);
+  gst_vkgdr_context_pop (self->context);
+  if (!ok)
+    return FALSE;
+  fence = gst_vkgdr_stream_record (stream, error);
+  gst_vkgdr_order_mark (&mem->order, fence, GST_MAP_WRITE);
+  return fence != NULL;
+}
+
+/* Clears bytes of a new memory. */
 static gboolean
 clear (GstVkgdrAllocator *self, GstVkgdrMemory *mem, gsize offset, gsize size,
     GError **error)
 {
   const GstVkgdrBlock *block = &mem->block;
-  const vkgdr_cuda *cuda;
-  gboolean ok;
 
   mem->device_valid = TRUE;
-  if (block->host) {
-    memset (block->host + offset, 0, size);
-    return gst_vkgdr_block_flush (block, offset, size, error);
-  }
-  if (!gst_vkgdr_context_push (self->context, error))
-    return FALSE;
-  cuda = gst_vkgdr_context_get_driver (self->context);
-  ok = gst_vkgdr_check (cuda,
-      cuda->cuMemsetD8 (block->device + offset, 0, size), "cuMemsetD8", error);
-  gst_vkgdr_context_pop (self->context);
-  return ok;
+  if (!block->host)
+    return clear_on_device (self, mem, offset, size, error);
+  memset (block->host + offset, 0, size);
+  return gst_vkgdr_block_flush (block, offset, size, error);
 }
 
 /* Clears the prefix and the padding, if the caller requested it. */
