@@ -684,8 +684,8 @@ assert_zero_prefix (GstVkgdrAllocator *allocator, gboolean in_window)
   gst_memory_unref (memory);
 }
 
-/* The device sets the zeros of device-only memory. Readers wait for that, even if
- * the application keeps CUDA's default stream busy. */
+/* The device sets the zeros of device-only memory. Readers wait for that, even
+ * if the application keeps CUDA's default stream busy. */
 GST_START_TEST (test_zeros_come_first)
 {
   GstAllocationParams params = { GST_MEMORY_FLAG_ZERO_PREFIXED, 0, 64, 0 };
@@ -707,8 +707,7 @@ GST_START_TEST (test_zeros_come_first)
 
   busy = gst_vkgdr_stream_new_wrapped (test_context, NULL, NULL);
   test_stream_delay (busy, 200, NULL);
-  memory =
-      gst_allocator_alloc (GST_ALLOCATOR (allocator), SIZE - 64, &params);
+  memory = gst_allocator_alloc (GST_ALLOCATOR (allocator), SIZE - 64, &params);
   gst_memory_resize (memory, -64, 64);
   fail_unless_equals_uint64 (
       gst_vkgdr_memory_get_device_pointer (memory), before);

@@ -131,8 +131,8 @@ START_TEST (test_pageable_memory_is_done_with)
 }
 END_TEST;
 
-/* As CUDA documents it: calls that are not asynchronous wait only if host memory
- * is involved. */
+/* As CUDA documents it: calls that are not asynchronous wait only if host
+ * memory is involved. */
 START_TEST (test_device_memory_is_not_waited_for)
 {
   CUdeviceptr device;

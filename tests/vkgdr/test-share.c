@@ -66,8 +66,8 @@ write_bytes (vkgdr_memory_t mem, unsigned int seed)
     memcpy (vkgdr_memory_get_host_ptr (mem), bytes, SIZE);
     vkgdr_memory_flush (mem, 0, SIZE);
   } else {
-    /* A copy from pageable memory may return before it is complete, and does not
-     * outlive the process. */
+    /* A copy from pageable memory may return before it is complete, and does
+     * not outlive the process. */
     result = vkgdr_driver_load ()->cuMemcpyHtoD (
         vkgdr_memory_get_device_ptr (mem), bytes, SIZE);
     if (result == CUDA_SUCCESS)
