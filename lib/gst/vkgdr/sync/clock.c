@@ -11,6 +11,7 @@
 #include "sync/background.h"
 #include "sync/fence.h"
 #include "sync/reclaim.h"
+#include "sync/runs.h"
 #include "sync/tail.h"
 #include "sync/wait.h"
 
@@ -36,26 +37,8 @@ GST_DEBUG_CATEGORY_STATIC (gst_vkgdr_clock_debug);
 /* Microseconds without a kernel after which the thread ends. */
 #define LINGER (2 * G_TIME_SPAN_SECOND)
 
-/* Later fences among which one is chosen for a query, and how many queries of
- * earlier fences follow one that was in vain. */
-#define LATER_MAX 8
-#define LATER_PAUSE 16
-
 /* Ended kernels whose driver objects are released together. */
 #define CLEAN_AFTER 8
-
-/* A kernel that was launched. */
-struct _GstVkgdrRun {
-  GList link;         /* in the clock's queue; its data is the run */
-  GPtrArray *waits;   /* of GstVkgdrFence: what it waits for; never NULL */
-  gboolean has_begin; /* measured by `begin`, because the waits are unknown */
-  CUevent begin;      /* in front of it; NULL until it is recorded */
-  GstVkgdrFence *end; /* behind it; NULL while it is being launched */
-  GstVkgdrLauncher *launcher;
-  const gchar *kernel;
-  guint limit;  /* milliseconds */
-  gint64 since; /* when it was first seen to be able to run, or 0 */
-};
 
 typedef GstVkgdrRun Run;
 
@@ -70,26 +53,14 @@ struct _GstVkgdrClock {
 
   GMutex lock; /* for what follows */
   GCond wake;
-  GQueue runs;  /* of Run */
-  GQueue done;  /* of Run, to be cleaned */
-  GQueue spare; /* of Run, to be reused */
+  GstVkgdrRuns runs;
   GError *error;
-  guint64 reached;   /* the greatest serial of a reached fence, or 0 */
-  guint later_pause; /* queries without a query of a later fence */
   gint64 sleep; /* microseconds for which the thread sleeps; 0: it does not */
   gboolean has_thread;
   gboolean is_detached; /* the stream was disposed */
   gboolean is_over;     /* GStreamer or the process ends */
   gboolean is_hung;     /* was reported to the context's health */
 };
-
-/* Returns "kernel "a" of x", which the caller frees. */
-static gchar *
-describe (const Run *run)
-{
-  return g_strdup_printf ("kernel \"%s\" of %s", run->kernel,
-      gst_vkgdr_launcher_get_name (run->launcher));
-}
 
 static void
 add_suspects (gpointer user_data, GPtrArray *names)
@@ -98,8 +69,8 @@ add_suspects (gpointer user_data, GPtrArray *names)
   GList *link;
 
   g_mutex_lock (&self->lock);
-  for (link = self->runs.head; link; link = link->next)
-    g_ptr_array_add (names, describe (link->data));
+  for (link = self->runs.queue.head; link; link = link->next)
+    g_ptr_array_add (names, gst_vkgdr_run_describe (link->data));
   g_mutex_unlock (&self->lock);
 }
 
@@ -135,21 +106,6 @@ gst_vkgdr_clock_ref (GstVkgdrClock *self)
 /* --- runs ------------------------------------------------------------------
  */
 
-/* Must be called with the lock held. */
-static Run *
-run_new (GstVkgdrClock *self)
-{
-  GList *link = g_queue_pop_head_link (&self->spare);
-  Run *run;
-
-  if (link)
-    return link->data;
-  run = g_new0 (Run, 1);
-  run->link.data = run;
-  run->waits = gst_vkgdr_tail_new_waits ();
-  return run;
-}
-
 /* Releases the driver objects of the run. Must be called without the lock: the
  * last reference to a fence may be the last one to another clock. */
 static void
@@ -163,54 +119,24 @@ run_clean (GstVkgdrClock *self, Run *run)
   run->begin = NULL;
   run->end = NULL;
   run->launcher = NULL;
-  run->since = 0;
   g_ptr_array_set_size (run->waits, 0);
 }
 
-/* Must be called with the lock held. */
-static void
-retire (GstVkgdrClock *self, Run *run)
-{
-  g_queue_unlink (&self->runs, &run->link);
-  g_queue_push_tail_link (&self->done, &run->link);
-}
-
-/* Must be called with the lock held. */
-static void
-retire_all (GstVkgdrClock *self)
-{
-  while (!g_queue_is_empty (&self->runs))
-    retire (self, g_queue_peek_head (&self->runs));
-}
-
 /* Makes retired runs ready for other kernels. Must be called without the lock
- * after each retire (), because the fences keep the clock alive. */
+ * after kernels were retired, because the fences keep the clock alive. */
 static void
 clean (GstVkgdrClock *self)
 {
-  GList *link;
+  Run *run;
 
   g_mutex_lock (&self->lock);
-  while ((link = g_queue_pop_head_link (&self->done))) {
+  while ((run = gst_vkgdr_runs_take_done (&self->runs))) {
     g_mutex_unlock (&self->lock);
-    run_clean (self, link->data);
+    run_clean (self, run);
     g_mutex_lock (&self->lock);
-    g_queue_push_head_link (&self->spare, link);
+    gst_vkgdr_runs_give_back (&self->runs, run);
   }
   g_mutex_unlock (&self->lock);
-}
-
-static void
-free_spare (GstVkgdrClock *self)
-{
-  GList *link;
-
-  while ((link = g_queue_pop_head_link (&self->spare))) {
-    Run *run = link->data;
-
-    g_ptr_array_unref (run->waits);
-    g_free (run);
-  }
 }
 
 void
@@ -220,9 +146,9 @@ gst_vkgdr_clock_unref (GstVkgdrClock *self)
     return;
   gst_vkgdr_health_remove_suspects (
       gst_vkgdr_context_get_health (self->context), self);
-  retire_all (self);
+  gst_vkgdr_runs_retire_all (&self->runs);
   clean (self);
-  free_spare (self);
+  gst_vkgdr_runs_clear (&self->runs);
   gst_vkgdr_tail_clear (&self->tail);
   g_clear_error (&self->error);
   g_weak_ref_clear (&self->stream);
@@ -242,7 +168,7 @@ gst_vkgdr_clock_detach (GstVkgdrClock *self)
   if (self->has_thread)
     g_cond_signal (&self->wake);
   else
-    retire_all (self);
+    gst_vkgdr_runs_retire_all (&self->runs);
   g_mutex_unlock (&self->lock);
   clean (self);
 }
@@ -306,26 +232,6 @@ gst_vkgdr_clock_check (GstVkgdrClock *self, GError **error)
 /* --- checks ----------------------------------------------------------------
  */
 
-/* Removes the ended runs among the first @n, with a single query of the last
- * one. Returns the driver's answer for that one. Must be called with the lock
- * held and the CUDA context current. A run that another thread is launching
- * stays until that thread calls gst_vkgdr_clock_end (), even if a later run has
- * ended. */
-static CUresult
-remove_ended (GstVkgdrClock *self, guint n)
-{
-  const Run *last = g_queue_peek_nth (&self->runs, n - 1);
-  CUresult result =
-      last->end ? gst_vkgdr_fence_query (last->end) : CUDA_ERROR_NOT_READY;
-
-  if (result == CUDA_SUCCESS)
-    self->reached = MAX (self->reached, gst_vkgdr_fence_get_serial (last->end));
-  while (result == CUDA_SUCCESS && n-- > 0
-         && ((Run *) g_queue_peek_head (&self->runs))->end)
-    retire (self, g_queue_peek_head (&self->runs));
-  return result;
-}
-
 /* Marks the CUDA stream as failed and emits the signal of @launcher's stream.
  * Must be called with the lock held; the lock is released meanwhile, because
  * the signal's handler may use the stream. Takes @error. */
@@ -353,55 +259,17 @@ fail (GstVkgdrClock *self, GstVkgdrLauncher *launcher, GError *error)
   g_atomic_int_set (&self->failed, TRUE);
 }
 
-/* Must be called with the lock held. The next kernel that ends with the same
- * fence as @run, or NULL. */
-static const Run *
-next_of_group (const Run *run)
-{
-  const Run *next = run->link.next ? run->link.next->data : NULL;
-
-  return next && next->end && next->end == run->end ? next : NULL;
-}
-
-/* Must be called with the lock held. The limit of @run and of the kernels that
- * end with the same fence, in milliseconds. */
-static guint64
-get_limit (const Run *run)
-{
-  guint64 limit = 0;
-
-  for (; run; run = next_of_group (run))
-    limit += run->limit;
-  return limit;
-}
-
-/* Must be called with the lock held. The names of @run and of the kernels that
- * end with the same fence. */
-static gchar *
-describe_group (const Run *run)
-{
-  GString *names = g_string_new (NULL);
-
-  for (; run; run = next_of_group (run)) {
-    gchar *name = describe (run);
-
-    g_string_append_printf (names, "%s%s", names->len > 0 ? " or " : "", name);
-    g_free (name);
-  }
-  return g_string_free (names, FALSE);
-}
-
 /* Must be called with the lock held, which is released meanwhile. */
 static void
 declare_hung (GstVkgdrClock *self, const Run *run)
 {
   GstVkgdrHealth *health = gst_vkgdr_context_get_health (self->context);
-  gchar *names = describe_group (run);
+  gchar *names = gst_vkgdr_run_describe_group (run);
   GError *error = g_error_new (GST_VKGDR_ERROR, GST_VKGDR_ERROR_FAILED,
       "%s runs for more than %" G_GUINT64_FORMAT " ms, and nothing can end it. "
       "Check the kernel for an endless loop; if it is only slow, "
       "raise kernel-timeout (milliseconds; 0 is no limit)",
-      names, get_limit (run));
+      names, gst_vkgdr_run_get_limit (run));
 
   g_free (names);
   GST_WARNING ("%s. The memory and modules of this process on the device "
@@ -456,7 +324,8 @@ is_overdue (GstVkgdrClock *self, Run *run)
       run->since = now;
     return FALSE;
   }
-  return now - run->since > (gint64) get_limit (run) * G_TIME_SPAN_MILLISECOND;
+  return now - run->since
+         > (gint64) gst_vkgdr_run_get_limit (run) * G_TIME_SPAN_MILLISECOND;
 }
 
 /* Whether there are kernels to query. After the device was lost there are none.
@@ -464,7 +333,8 @@ is_overdue (GstVkgdrClock *self, Run *run)
 static gboolean
 has_work (GstVkgdrClock *self)
 {
-  return !g_queue_is_empty (&self->runs) && (!self->error || self->is_hung);
+  return !g_queue_is_empty (&self->runs.queue)
+         && (!self->error || self->is_hung);
 }
 
 /* Must be called with the lock held, which is released meanwhile, and with the
@@ -475,9 +345,9 @@ check_runs (GstVkgdrClock *self)
   CUresult result = CUDA_SUCCESS;
   Run *first;
 
-  while (result == CUDA_SUCCESS && !g_queue_is_empty (&self->runs))
-    result = remove_ended (self, 1);
-  first = g_queue_peek_head (&self->runs);
+  while (result == CUDA_SUCCESS && !g_queue_is_empty (&self->runs.queue))
+    result = gst_vkgdr_runs_retire_ended (&self->runs, 1);
+  first = gst_vkgdr_runs_get_first (&self->runs);
   if (result == CUDA_SUCCESS && self->is_hung) {
     GST_INFO ("the kernel that ran for too long has ended");
     self->is_hung = FALSE;
@@ -495,7 +365,7 @@ check_runs (GstVkgdrClock *self)
 static void
 push_and_check_runs (GstVkgdrClock *self)
 {
-  const Run *first = g_queue_peek_head (&self->runs);
+  const Run *first = gst_vkgdr_runs_get_first (&self->runs);
   GstVkgdrLauncher *launcher;
   GError *error = NULL;
   gboolean pushed;
@@ -523,7 +393,7 @@ push_and_check_runs (GstVkgdrClock *self)
 static gint64
 get_check_interval (GstVkgdrClock *self)
 {
-  const Run *first = g_queue_peek_head (&self->runs);
+  const Run *first = gst_vkgdr_runs_get_first (&self->runs);
 
   return CLAMP (first->limit / LOOKS_PER_LIMIT, LOOK_MIN, LOOK_MAX)
          * G_TIME_SPAN_MILLISECOND;
@@ -561,7 +431,7 @@ watch (gpointer data)
   }
   self->has_thread = FALSE;
   if (self->is_detached || self->is_over)
-    retire_all (self);
+    gst_vkgdr_runs_retire_all (&self->runs);
   g_mutex_unlock (&self->lock);
   clean (self);
 }
@@ -639,54 +509,14 @@ ensure_thread (GstVkgdrClock *self, GError **error)
 /* --- launches --------------------------------------------------------------
  */
 
-/* Must be called with the lock held. */
-static gboolean
-is_known (GstVkgdrClock *self, GstVkgdrFence *fence)
-{
-  guint64 serial = gst_vkgdr_fence_get_serial (fence);
-
-  return gst_vkgdr_fence_is_known (fence)
-         || (serial > 0 && serial <= self->reached);
-}
-
-/* Must be called with the lock held. Returns the middle one of the fences
- * behind @serial, or NULL if there is only one, which is probably not reached.
- */
-static GstVkgdrFence *
-choose_later (GstVkgdrClock *self, guint64 serial)
-{
-  GstVkgdrFence *later[LATER_MAX];
-  guint n = 0;
-  GList *link;
-
-  for (link = self->runs.tail; link && n < LATER_MAX; link = link->prev) {
-    GstVkgdrFence *end = ((Run *) link->data)->end;
-
-    if (!end || gst_vkgdr_fence_is_deferred (end)
-        || (n > 0 && later[n - 1] == end))
-      continue;
-    if (gst_vkgdr_fence_get_serial (end) <= serial)
-      break;
-    later[n++] = end;
-  }
-  return n > 1 ? later[n / 2] : NULL;
-}
-
 gboolean
 gst_vkgdr_clock_find_later (
     GstVkgdrClock *self, guint64 serial, GstVkgdrFence **later)
 {
   gboolean is_reached;
 
-  *later = NULL;
   g_mutex_lock (&self->lock);
-  is_reached = serial <= self->reached;
-  if (!is_reached && self->later_pause > 0)
-    self->later_pause--;
-  else if (!is_reached)
-    *later = choose_later (self, serial);
-  if (*later)
-    gst_vkgdr_fence_ref (*later);
+  is_reached = gst_vkgdr_runs_find_later (&self->runs, serial, later);
   g_mutex_unlock (&self->lock);
   return is_reached;
 }
@@ -696,24 +526,8 @@ gst_vkgdr_clock_report_later (
     GstVkgdrClock *self, guint64 serial, gboolean is_reached)
 {
   g_mutex_lock (&self->lock);
-  if (is_reached)
-    self->reached = MAX (self->reached, serial);
-  else
-    self->later_pause = LATER_PAUSE;
+  gst_vkgdr_runs_report_later (&self->runs, serial, is_reached);
   g_mutex_unlock (&self->lock);
-}
-
-/* Must be called with the lock held. Retires the first kernels as far as they
- * are known to have ended, without a query. */
-static void
-retire_known (GstVkgdrClock *self)
-{
-  Run *first = g_queue_peek_head (&self->runs);
-
-  while (first && first->end && is_known (self, first->end)) {
-    retire (self, first);
-    first = g_queue_peek_head (&self->runs);
-  }
 }
 
 /* Waits until few enough kernels are in flight. */
@@ -726,13 +540,14 @@ make_room (GstVkgdrClock *self, GError **error)
 
   while (ok && full) {
     g_mutex_lock (&self->lock);
-    retire_known (self);
-    if (self->runs.length > LOOK_AFTER)
-      result = remove_ended (self, self->runs.length / 2);
-    full = self->runs.length >= IN_FLIGHT_MAX;
+    gst_vkgdr_runs_retire_known (&self->runs);
+    if (self->runs.queue.length > LOOK_AFTER)
+      result = gst_vkgdr_runs_retire_ended (
+          &self->runs, self->runs.queue.length / 2);
+    full = self->runs.queue.length >= IN_FLIGHT_MAX;
     if (full && result == CUDA_ERROR_NOT_READY)
-      result = remove_ended (self, 1);
-    has_done = self->done.length >= CLEAN_AFTER;
+      result = gst_vkgdr_runs_retire_ended (&self->runs, 1);
+    has_done = self->runs.done.length >= CLEAN_AFTER;
     g_mutex_unlock (&self->lock);
     if (has_done)
       clean (self);
@@ -811,12 +626,8 @@ append (GstVkgdrClock *self, GstVkgdrLauncher *launcher, guint limit,
   if (!ensure_thread (self, error))
     return NULL;
   gst_vkgdr_launcher_get_name (launcher); /* before the stream is disposed */
-  run = run_new (self);
-  run->launcher = gst_vkgdr_launcher_ref (launcher);
-  run->kernel = kernel;
-  run->limit = limit;
+  run = gst_vkgdr_runs_append (&self->runs, launcher, kernel, limit);
   run->has_begin = !gst_vkgdr_tail_take_waits (&self->tail, &run->waits);
-  g_queue_push_tail_link (&self->runs, &run->link);
   return run;
 }
 
@@ -825,7 +636,7 @@ static void
 give_up (GstVkgdrClock *self, Run *run)
 {
   g_mutex_lock (&self->lock);
-  retire (self, run);
+  gst_vkgdr_runs_retire (&self->runs, run);
   g_mutex_unlock (&self->lock);
   clean (self);
   gst_vkgdr_tail_add_kernel (&self->tail, FALSE);
@@ -835,12 +646,10 @@ give_up (GstVkgdrClock *self, Run *run)
 static gboolean
 has_open_run (GstVkgdrClock *self)
 {
-  const Run *last;
   gboolean is_open;
 
   g_mutex_lock (&self->lock);
-  last = g_queue_peek_tail (&self->runs);
-  is_open = last && last->end && gst_vkgdr_fence_is_deferred (last->end);
+  is_open = gst_vkgdr_runs_is_open (&self->runs);
   g_mutex_unlock (&self->lock);
   return is_open;
 }
@@ -900,7 +709,7 @@ gst_vkgdr_clock_end (GstVkgdrClock *self, CUstream handle, GstVkgdrRun *run,
   g_mutex_lock (&self->lock);
   run->end = end;
   /* Waking the thread takes longer than a launch. */
-  if (g_queue_peek_head (&self->runs) == run
+  if (gst_vkgdr_runs_get_first (&self->runs) == run
       && get_check_interval (self) < self->sleep)
     g_cond_signal (&self->wake);
   g_mutex_unlock (&self->lock);
