@@ -153,7 +153,8 @@ class All(unittest.TestCase):
             for variant in case["variants"]:
                 with self.subTest(case=case["id"], variant=variant["id"]):
                     if "error" in variant and (
-                        variant["id"] == "cudaupload" or case["section"] in CUDA_SECTIONS
+                        variant["id"] in ("cudaupload", "cudaipcsink")
+                        or case["section"] in CUDA_SECTIONS
                     ):
                         continue  # may not be installed, or not work here
                     self.assertNotIn("error", variant)
@@ -287,6 +288,16 @@ class Parts(unittest.TestCase):
             )
             for variant in ours, theirs, alone:
                 self.assertGreater(variant["median"], 0)
+
+    def test_cuda_ipc(self):
+        single, eight = self.run_with_cuda_elements("ipc")
+        self.assertEqual(
+            [variant["id"] for variant in single["variants"]],
+            ["vkgdripcsink", "vkgdrupload", "cudaipcsink"],
+        )
+        self.assertEqual(len(eight["variants"]), 2)
+        for variant in single["variants"]:
+            self.assertGreater(variant["median"], 0)
 
     def test_memory_of_the_device(self):
         (case,) = self.run_with_cuda_elements("cuda-memory")

@@ -150,11 +150,18 @@ typedef struct {
 #define IPC_SLOWLY \
   " ! identity sleep-time=5000" IPC_SINK \
   " access=direct" BENCH_IPC_CONSUMER IPC_SRC
+/* The client imports the memory, so it does not copy. */
+#define IPC_CUDA \
+  " ! cudaipcsink address=IPC_PATH sync=false" BENCH_IPC_CONSUMER \
+  " cudaipcsrc name=received address=IPC_PATH connection-timeout=30 " \
+  "io-mode=import ! identity name=launched" SINK
 #define IPC_KERNEL " ! cudafilter name=launched kernel=copy" SINK
 /* clang-format off */
 #define IPC_RATE \
   { BENCH_IPC, "vkgdripcsink ! vkgdripcsrc", IPC_FAST }, \
   { BENCH_VKGDR, "in one process", " ! vkgdrupload" SINK }
+#define IPC_CUDA_RATE \
+  { BENCH_IPC_CUDA, "cudaupload ! cudaipcsink ! cudaipcsrc", IPC_CUDA, TRUE }
 #define IPC_DELAY(src_properties) \
   { BENCH_IPC_MEDIAN, "median", IPC_SLOWLY src_properties IPC_KERNEL }, \
   { BENCH_IPC_RECEIVED, "received", IPC_SLOWLY src_properties IPC_KERNEL }, \
@@ -283,7 +290,8 @@ static const Kind kinds[] = {
               " ! vkgdrupload ! " TENSOR " filter=area" } } },
   /* the result is that of the slowest process */
   { BENCH_SECTION_IPC, "ipc-1", ", to one other process",
-      BENCH_FRAMES_PER_SECOND, STREAM_FRAME, POOL, OWN_SINK, { IPC_RATE }, 1 },
+      BENCH_FRAMES_PER_SECOND, STREAM_FRAME, POOL, OWN_SINK,
+      { IPC_RATE, IPC_CUDA_RATE }, 1 },
   { BENCH_SECTION_IPC, "ipc-8", ", to eight other processes",
       BENCH_FRAMES_PER_SECOND, STREAM_FRAME, POOL, OWN_SINK, { IPC_RATE }, 8 },
   /* from the end of writing to the launch of a kernel in the other process */
@@ -391,6 +399,8 @@ has_element (const gchar *name)
   return TRUE;
 }
 
+#define TOO_OLD "skipped: needs GStreamer's plugin nvcodec of 1.24 or later"
+
 /* Returns why the part cannot run on this machine, or NULL. */
 static const gchar *
 find_obstacle (const Kind *kind, const Part *part)
@@ -398,7 +408,9 @@ find_obstacle (const Kind *kind, const Part *part)
   if (part->is_theirs && !has_element ("cudaupload"))
     return "not installed";
   if ((kind->flags & NEWER_CUDA) && !has_newer_cuda ())
-    return "skipped: needs GStreamer's plugin nvcodec of 1.24 or later";
+    return TOO_OLD;
+  if (strcmp (part->id, BENCH_IPC_CUDA) == 0 && !has_element ("cudaipcsink"))
+    return TOO_OLD;
   return NULL;
 }
 

@@ -30,9 +30,12 @@
 /* The shortest time of the stream in seconds. */
 #define MIN_SECONDS 0.2
 
-/* Time limits in seconds: until all processes have connected, and until the
+/* Time limits in seconds: until all processes have got a frame, and until the
  * stream has ended. */
 #define PATIENCE 30
+
+/* What a process writes when it has got its first frame. */
+#define READY "ready\n"
 
 /* --- in the other processes ---------------------------------------------- */
 
@@ -50,6 +53,10 @@ on_received (GstPad *pad, GstPadProbeInfo *info, gpointer data)
   Arrivals *arrivals = data;
   gint64 delay;
 
+  if (arrivals->receptions->len == 0) {
+    fputs (READY, stdout);
+    fflush (stdout);
+  }
   arrivals->stamp = GST_BUFFER_OFFSET_END (GST_PAD_PROBE_INFO_BUFFER (info));
   delay = bench_now () - arrivals->stamp;
   g_array_append_val (arrivals->receptions, delay);
@@ -218,21 +225,66 @@ start_consumer (const gchar *launch, GError **error)
   return process;
 }
 
+/* Whether the process has got a frame. FALSE after the end of the process, too.
+ */
 static gboolean
-wait_for_clients (GstElement *sink, guint n, GError **error)
+is_ready (GSubprocess *process)
+{
+  gchar word[sizeof READY - 1];
+  gsize n = 0;
+
+  return g_input_stream_read_all (g_subprocess_get_stdout_pipe (process), word,
+             sizeof word, &n, NULL, NULL)
+         && n == sizeof word;
+}
+
+/* Ends the process, whose messages become an error. */
+static void
+end_process (GSubprocess *process, GError **error)
+{
+  gchar *complaints = NULL;
+
+  g_subprocess_force_exit (process);
+  g_subprocess_communicate_utf8 (process, NULL, NULL, NULL, &complaints, NULL);
+  g_set_error (error, GST_CORE_ERROR, GST_CORE_ERROR_FAILED,
+      "the process failed: %s", complaints ? complaints : "no message");
+  g_free (complaints);
+}
+
+/* Waits until the process has got a frame. */
+static gboolean
+wait_for_consumer (
+    GstBus *bus, GSubprocess *process, gint64 until, GError **error)
+{
+  GPollableInputStream *output =
+      G_POLLABLE_INPUT_STREAM (g_subprocess_get_stdout_pipe (process));
+  GstMessage *message = NULL;
+
+  while (!message && bench_now () < until
+         && !g_pollable_input_stream_is_readable (output))
+    message = gst_bus_timed_pop_filtered (bus, GST_MSECOND, GST_MESSAGE_ERROR);
+  if (message) {
+    gst_message_parse_error (message, error, NULL);
+    gst_message_unref (message);
+    return FALSE;
+  }
+  if (g_pollable_input_stream_is_readable (output) && is_ready (process))
+    return TRUE;
+  end_process (process, error);
+  return FALSE;
+}
+
+static gboolean
+wait_for_consumers (GstBus *bus, GPtrArray *processes, GError **error)
 {
   gint64 until = bench_now () + PATIENCE * G_GINT64_CONSTANT (1000000000);
-  guint found = 0;
+  guint i;
 
-  while (bench_now () < until) {
-    g_object_get (sink, "num-clients", &found, NULL);
-    if (found == n)
-      return TRUE;
-    g_usleep (1000);
-  }
-  g_set_error (error, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_FAILED,
-      "only %u of %u processes have connected", found, n);
-  return FALSE;
+  for (i = 0; i < processes->len; i++)
+    if (!wait_for_consumer (
+            bus, g_ptr_array_index (processes, i), until, error))
+      return FALSE;
+  return TRUE;
 }
 
 /* Waits for @seconds, and for longer until @n_frames is large enough for a
@@ -252,16 +304,14 @@ wait_for_frames (GstBus *bus, gint *n_frames, gdouble seconds)
   return message;
 }
 
-/* Plays until the time is over, and then to the end of the stream. */
+/* Waits until the time is over, and then for the end of the stream. */
 static gboolean
-play (GstElement *pipeline, gint *n_frames, gdouble seconds, GError **error)
+finish (GstElement *pipeline, GstBus *bus, gint *n_frames, gdouble seconds,
+    GError **error)
 {
-  GstBus *bus = gst_element_get_bus (pipeline);
-  GstMessage *message;
+  GstMessage *message = wait_for_frames (bus, n_frames, seconds);
   gboolean ok;
 
-  gst_element_set_state (pipeline, GST_STATE_PLAYING);
-  message = wait_for_frames (bus, n_frames, seconds);
   if (!message) {
     gst_element_send_event (pipeline, gst_event_new_eos ());
     message = gst_bus_timed_pop_filtered (
@@ -274,25 +324,30 @@ play (GstElement *pipeline, gint *n_frames, gdouble seconds, GError **error)
     g_set_error_literal (error, GST_STREAM_ERROR, GST_STREAM_ERROR_FAILED,
         "the stream does not end");
   g_clear_pointer (&message, gst_message_unref);
-  gst_object_unref (bus);
   return ok;
 }
 
+/* Plays to the end of the stream. The time begins when all processes have got a
+ * frame. */
 static gboolean
-serve (GstElement *pipeline, guint n, gdouble seconds, GError **error)
+serve (
+    GstElement *pipeline, GPtrArray *processes, gdouble seconds, GError **error)
 {
   GstElement *sink = find_sink (pipeline);
   GstPad *pad = gst_element_get_static_pad (sink, "sink");
+  GstBus *bus = gst_element_get_bus (pipeline);
   gint n_frames = 0;
   gboolean ok;
 
   gst_pad_add_probe (
       pad, GST_PAD_PROBE_TYPE_BUFFER, on_written, &n_frames, NULL);
   gst_object_unref (pad);
-  gst_element_set_state (pipeline, GST_STATE_PAUSED);
-  ok = wait_for_clients (sink, n, error)
-       && play (pipeline, &n_frames, seconds, error);
+  gst_element_set_state (pipeline, GST_STATE_PLAYING);
+  ok = wait_for_consumers (bus, processes, error);
+  g_atomic_int_set (&n_frames, 0);
+  ok = ok && finish (pipeline, bus, &n_frames, seconds, error);
   gst_element_set_state (pipeline, GST_STATE_NULL);
+  gst_object_unref (bus);
   gst_object_unref (sink);
   return ok;
 }
@@ -352,7 +407,7 @@ run (GstElement *pipeline, const gchar *consumer, guint n, gdouble seconds,
 
   if (!processes)
     return FALSE;
-  ok = serve (pipeline, n, seconds, error);
+  ok = serve (pipeline, processes, seconds, error);
   for (i = 0; i < n; i++) {
     GSubprocess *process = g_ptr_array_index (processes, i);
 

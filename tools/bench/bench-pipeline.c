@@ -193,28 +193,59 @@ measure_loops (const BenchCase *c, BenchVariant *variant,
     g_array_index (values, gdouble, before) *= c->bytes / 1e9;
 }
 
+/* Returns the figure that a variant shows: frames per second, or
+ * microseconds. */
+static gdouble
+get_ipc_figure (const BenchIpcResult *result, const gchar *id)
+{
+  if (strcmp (id, BENCH_IPC_MEDIAN) == 0)
+    return result->median / 1e3;
+  if (strcmp (id, BENCH_IPC_RECEIVED) == 0)
+    return result->received / 1e3;
+  if (strcmp (id, BENCH_IPC_TAIL) == 0)
+    return result->tail / 1e3;
+  return result->rate;
+}
+
+static void
+add_ipc_result (
+    BenchVariant *variant, const BenchIpcResult *result, const GError *error)
+{
+  gdouble value;
+
+  if (error) {
+    bench_samples_fail (&variant->samples, g_error_copy (error));
+    return;
+  }
+  value = get_ipc_figure (result, variant->id);
+  g_array_append_val (variant->samples.values, value);
+}
+
+/* Variants with the same pipelines are figures of one run. The run is that of
+ * the first of them. */
 static void
 measure_ipc (const BenchCase *c, BenchVariant *variant,
     GstVkgdrContext *context, const BenchOptions *options)
 {
+  gboolean was_run = FALSE;
   BenchIpcResult result;
   GError *error = NULL;
-  gdouble value;
+  guint i;
 
-  if (!bench_ipc_run (variant->launch, c->consumers, context, options->seconds,
-          &result, &error)) {
-    bench_samples_fail (&variant->samples, error);
-    return;
+  for (i = 0; i < c->variants->len; i++) {
+    BenchVariant *other = g_ptr_array_index (c->variants, i);
+
+    if (!other->launch || strcmp (other->launch, variant->launch) != 0)
+      continue;
+    if (!was_run && other != variant)
+      return;
+    if (!was_run)
+      bench_ipc_run (variant->launch, c->consumers, context, options->seconds,
+          &result, &error);
+    was_run = TRUE;
+    add_ipc_result (other, &result, error);
   }
-  if (strcmp (variant->id, BENCH_IPC) == 0)
-    value = result.rate;
-  else if (strcmp (variant->id, BENCH_IPC_MEDIAN) == 0)
-    value = result.median / 1e3;
-  else if (strcmp (variant->id, BENCH_IPC_RECEIVED) == 0)
-    value = result.received / 1e3;
-  else
-    value = result.tail / 1e3;
-  g_array_append_val (variant->samples.values, value);
+  g_clear_error (&error);
 }
 
 typedef void (*Measure) (const BenchCase *c, BenchVariant *variant,
@@ -239,6 +270,7 @@ static const struct {
   { BENCH_BARE_STAGED, measure_loop },
   { BENCH_BARE_RAM, measure_loop },
   { BENCH_IPC, measure_ipc },
+  { BENCH_IPC_CUDA, measure_ipc },
   { BENCH_IPC_MEDIAN, measure_ipc },
   { BENCH_IPC_TAIL, measure_ipc },
   { BENCH_IPC_RECEIVED, measure_ipc },

@@ -53,6 +53,7 @@
 #define BENCH_BARE_STAGED "loop-staged"
 #define BENCH_BARE_RAM "loop-ram"
 #define BENCH_IPC "vkgdripcsink"
+#define BENCH_IPC_CUDA "cudaipcsink"
 #define BENCH_IPC_MEDIAN "delay-p50"
 #define BENCH_IPC_TAIL "delay-p99"
 #define BENCH_IPC_RECEIVED "received-p50"
