@@ -107,7 +107,7 @@ is_host_memory_locked (const void *address)
 {
   const sc_range *range = sc_range_find_locked ((uintptr_t) address);
 
-  return range == NULL || range->kind == SC_RANGE_HOST
+  return range == NULL || range->is_managed || range->kind == SC_RANGE_HOST
          || range->kind == SC_RANGE_REGISTERED;
 }
 

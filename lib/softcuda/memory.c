@@ -177,12 +177,21 @@ cuMemAlloc_v2 (CUdeviceptr *pointer, size_t size)
   return result;
 }
 
-/* The CPU can use all memory of the device. */
+/* The CPU can use all memory of the device. Calls wait for this memory as they
+ * do for that of the host. */
 CUresult
 cuMemAllocManaged (CUdeviceptr *pointer, size_t size, unsigned int flags)
 {
+  CUresult result;
+
   SC_ENTER (cuMemAllocManaged);
-  return cuMemAlloc_v2 (pointer, size);
+  result = cuMemAlloc_v2 (pointer, size);
+  if (result == CUDA_SUCCESS) {
+    sc_lock ();
+    sc_range_set_managed_locked (*pointer);
+    sc_unlock ();
+  }
+  return result;
 }
 
 CUresult

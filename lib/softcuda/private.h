@@ -219,6 +219,7 @@ typedef struct sc_range {
   size_t map_size;
   sc_shared *shared; /* for SC_RANGE_DEVICE, NULL unless it was exported, and
                         _OPENED */
+  bool is_managed;   /* SC_RANGE_DEVICE that the CPU may use, too */
 } sc_range;
 
 CUresult sc_range_add_locked (const sc_range *range);
@@ -234,6 +235,7 @@ uintptr_t sc_range_device_address_locked (uintptr_t address);
 void sc_range_remove_locked (uintptr_t start);
 /* The range that begins there has that from now on. */
 void sc_range_set_shared_locked (uintptr_t start, sc_shared *shared);
+void sc_range_set_managed_locked (uintptr_t start);
 /* Returns any range of the context, or NULL. */
 const sc_range *sc_range_any_locked (CUcontext context);
 /* Returns the first range of this kind for which is_it returns true, or

@@ -113,6 +113,15 @@ sc_range_set_shared_locked (uintptr_t start, sc_shared *shared)
     ranges[at - 1].shared = shared;
 }
 
+void
+sc_range_set_managed_locked (uintptr_t start)
+{
+  size_t at = index_after (start);
+
+  if (at > 0 && ranges[at - 1].start == start)
+    ranges[at - 1].is_managed = true;
+}
+
 const sc_range *
 sc_range_search_locked (sc_range_kind kind,
     bool (*is_it) (const sc_range *range, const void *data), const void *data)

@@ -141,6 +141,7 @@ zeroed (size_t size)
 
   ok (cu.cuMemAlloc (&pointer, size));
   ok (cu.cuMemsetD8 (pointer, 0, size));
+  ok (cu.cuCtxSynchronize ());
   return pointer;
 }
 

@@ -67,8 +67,10 @@ START_TEST (test_memset_rectangle)
   ok (cu.cuStreamCreate (&stream, CU_STREAM_DEFAULT));
   ok (cu.cuMemsetD8 (memory, 0, PITCH * ROWS));
   ok (more.cuMemsetD2D8 (memory + PITCH, PITCH, a, 7, 3));
+  ok (cu.cuCtxSynchronize ());
   check_rectangle (memory, &a, 1, 7);
   ok (more.cuMemsetD2D16 (memory + PITCH, PITCH, b, 9, 3));
+  ok (cu.cuCtxSynchronize ());
   check_rectangle (memory, &b, 2, 9);
   ok (cu.cuMemsetD2D32Async (memory + PITCH, PITCH, c, 16, 3, stream));
   ok (cu.cuStreamSynchronize (stream));
