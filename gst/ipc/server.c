@@ -271,12 +271,13 @@ refuse (GstVkgdrIpcServer *self, gint fd, const gchar *reason)
   GBytes *bye = gst_vkgdr_ipc_write_bye (reason);
 
   GST_WARNING ("a client of '%s' is refused: %s", self->path, reason);
-  gst_vkgdr_ipc_send (fd, bye, -1);
-  g_bytes_unref (bye);
-  close (fd);
+  /* First, so that `stats` has it when the client gets the message. */
   g_mutex_lock (&self->lock);
   self->gone.refused++;
   g_mutex_unlock (&self->lock);
+  gst_vkgdr_ipc_send (fd, bye, -1);
+  g_bytes_unref (bye);
+  close (fd);
 }
 
 static void
