@@ -255,11 +255,12 @@ check_no_error (Run *run)
 {
   GstMessage *message = gst_bus_pop_filtered (run->bus, GST_MESSAGE_ERROR);
   GError *error = NULL;
+  gchar *details = NULL;
 
   if (!message)
     return;
-  gst_message_parse_error (message, &error, NULL);
-  fail ("%s", error->message);
+  gst_message_parse_error (message, &error, &details);
+  fail ("step %d: %s (%s)", run->steps, error->message, details);
 }
 
 /* Waits until the pipeline has reached @state. */
