@@ -93,33 +93,43 @@ sc_range_device_address_locked (uintptr_t address)
   return (uintptr_t) range->map + (address - (range->start & ~(page - 1)));
 }
 
-void
-sc_range_remove_locked (uintptr_t start)
+/* Returns the range that begins there, or NULL. */
+static sc_range *
+range_at (uintptr_t start)
 {
   size_t at = index_after (start);
 
-  if (at == 0 || ranges[at - 1].start != start)
+  return at > 0 && ranges[at - 1].start == start ? &ranges[at - 1] : NULL;
+}
+
+void
+sc_range_remove_locked (uintptr_t start)
+{
+  sc_range *range = range_at (start);
+
+  if (range == NULL)
     return;
-  memmove (&ranges[at - 1], &ranges[at], (n_ranges - at) * sizeof *ranges);
   n_ranges--;
+  memmove (
+      range, range + 1, (size_t) (&ranges[n_ranges] - range) * sizeof *range);
 }
 
 void
 sc_range_set_shared_locked (uintptr_t start, sc_shared *shared)
 {
-  size_t at = index_after (start);
+  sc_range *range = range_at (start);
 
-  if (at > 0 && ranges[at - 1].start == start)
-    ranges[at - 1].shared = shared;
+  if (range != NULL)
+    range->shared = shared;
 }
 
 void
 sc_range_set_managed_locked (uintptr_t start)
 {
-  size_t at = index_after (start);
+  sc_range *range = range_at (start);
 
-  if (at > 0 && ranges[at - 1].start == start)
-    ranges[at - 1].is_managed = true;
+  if (range != NULL)
+    range->is_managed = true;
 }
 
 const sc_range *

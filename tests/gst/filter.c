@@ -33,21 +33,6 @@ GST_ELEMENT_REGISTER_DECLARE (vkgdrexampleborder)
 
 /* --- an element between buffers on the device ---------------------------- */
 
-/* Gives the context of the test to @element, so that it accepts memory of that
- * context. */
-static GstHarness *
-harness_new (GstElement *element)
-{
-  GstContext *context = gst_vkgdr_context_to_gst_context (test_context);
-  GstHarness *h;
-
-  gst_element_set_context (element, context);
-  gst_context_unref (context);
-  h = gst_harness_new_with_element (element, "sink", "src");
-  gst_object_unref (element);
-  return h;
-}
-
 static GstHarness *
 harness_new_filter (const gchar *property, const gchar *value)
 {
@@ -55,7 +40,7 @@ harness_new_filter (const gchar *property, const gchar *value)
 
   fail_unless (filter != NULL);
   gst_util_set_object_arg (G_OBJECT (filter), property, value);
-  return harness_new (gst_object_ref_sink (filter));
+  return test_harness_new (filter);
 }
 
 /* Makes a frame on the device with pattern @seed. */

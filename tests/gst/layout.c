@@ -465,23 +465,6 @@ GST_END_TEST;
 
 /* --- all formats --------------------------------------------------------- */
 
-/* vkgdrupload ! vkgdrdownload in the context of the test. A GPU takes up to a
- * second to open, so it is not opened for each format. */
-static GstHarness *
-transfers_new (void)
-{
-  GstElement *bin = gst_parse_bin_from_description (
-      "vkgdrupload ! vkgdrdownload", TRUE, NULL);
-  GstContext *context = gst_vkgdr_context_to_gst_context (test_context);
-  GstHarness *h;
-
-  gst_element_set_context (bin, context);
-  gst_context_unref (context);
-  h = gst_harness_new_with_element (bin, "sink", "src");
-  gst_object_unref (bin);
-  return h;
-}
-
 /* A frame of the offered pool comes back with the default layout. */
 static void
 check_format (GstVideoFormat format)
@@ -501,7 +484,9 @@ check_format (GstVideoFormat format)
   text = g_strdup_printf (
       "video/x-raw,format=%s,width=70,height=38,framerate=30/1",
       gst_video_format_to_string (format));
-  h = transfers_new ();
+  /* A GPU takes up to a second to open, so it is not opened for each format. */
+  h = test_harness_new (gst_parse_bin_from_description (
+      "vkgdrupload ! vkgdrdownload", TRUE, NULL));
   caps = gst_caps_from_string (text);
   query = gst_query_new_allocation (caps, TRUE);
   gst_harness_set_src_caps (h, gst_caps_ref (caps));

@@ -54,6 +54,20 @@ test_teardown (void)
   gst_object_unref (test_context);
 }
 
+GstHarness *
+test_harness_new (GstElement *element)
+{
+  GstContext *context = gst_vkgdr_context_to_gst_context (test_context);
+  GstHarness *h;
+
+  gst_object_ref_sink (element);
+  gst_element_set_context (element, context);
+  gst_context_unref (context);
+  h = gst_harness_new_with_element (element, "sink", "src");
+  gst_object_unref (element);
+  return h;
+}
+
 void
 test_run_again (const gchar *name, const gchar *value)
 {

@@ -8,6 +8,7 @@
 
 #include <gst/app/gstappsink.h>
 #include <gst/check/gstcheck.h>
+#include <gst/check/gstharness.h>
 #include <gst/vkgdr/vkgdr.h>
 
 #include "memory/memory-private.h"
@@ -28,6 +29,10 @@ void test_setup (void);
 void test_assert_last_ref (GstVkgdrContext *context);
 
 void test_teardown (void);
+
+/* Returns a harness of @element (floating, taken), which uses @test_context. So
+ * it accepts memory of that context. */
+GstHarness *test_harness_new (GstElement *element);
 
 /* Runs this test program once more, in a process whose end is part of the test:
  * with the environment variable @name set to @value, for which the program has
