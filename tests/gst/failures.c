@@ -507,6 +507,34 @@ GST_START_TEST (test_memory_that_cannot_be_pinned)
 }
 GST_END_TEST;
 
+/* --- a fence that nobody waits for ---------------------------------------- */
+
+/* The copy of a frame ends with a fence. If it is lost, upstream never gets its
+ * memory back, and waits for it. */
+GST_START_TEST (test_lost_fence_of_upload)
+{
+  GstElement *pipeline;
+  GError *error;
+
+  if (!have_software ())
+    return;
+  install ();
+  pipeline = test_launch (
+      "testframes num-buffers=20 buffers=1 foreign=true ! "
+      "video/x-raw,format=GRAY8,width=512,height=512,framerate=1000/1 ! "
+      "vkgdrupload ! fakesink");
+  set_failing (CALL_cuEventQuery, 1, FOR_GOOD);
+  error = test_play_error (pipeline);
+  fail_unless (
+      strstr (error->message, "cuEventQuery") != NULL, "%s", error->message);
+  g_error_free (error);
+  set_working ();
+  test_play (pipeline);
+  gst_object_unref (pipeline);
+  assert_nothing_lives ("upload");
+}
+GST_END_TEST;
+
 static void
 setup (void)
 {
@@ -530,6 +558,7 @@ failures_suite (void)
   tcase_add_loop_test (tc, test_each_call_fails, 0, count_cases ());
   tcase_add_loop_test (tc, test_each_call_goes_on_failing, 0, count_cases ());
   tcase_add_test (tc, test_memory_that_cannot_be_pinned);
+  tcase_add_test (tc, test_lost_fence_of_upload);
   return s;
 }
 

@@ -232,9 +232,10 @@ gst_vkgdr_clock_check (GstVkgdrClock *self, GError **error)
 /* --- checks ----------------------------------------------------------------
  */
 
-/* Marks the CUDA stream as failed and emits the signal of @launcher's stream.
- * Must be called with the lock held; the lock is released meanwhile, because
- * the signal's handler may use the stream. Takes @error. */
+/* Marks the CUDA stream as failed and emits the signal of @launcher's stream,
+ * or of the clock's if @launcher is NULL. Must be called with the lock held; the
+ * lock is released meanwhile, because the signal's handler may use the stream.
+ * Takes @error. */
 static void
 fail (GstVkgdrClock *self, GstVkgdrLauncher *launcher, GError *error)
 {
@@ -245,7 +246,8 @@ fail (GstVkgdrClock *self, GstVkgdrLauncher *launcher, GError *error)
     return;
   }
   self->error = error;
-  stream = gst_vkgdr_launcher_ref_stream (launcher);
+  stream = launcher ? gst_vkgdr_launcher_ref_stream (launcher)
+                    : gst_vkgdr_clock_ref_stream (self);
   if (stream) {
     GError *copy = g_error_copy (error);
 
@@ -257,6 +259,14 @@ fail (GstVkgdrClock *self, GstVkgdrLauncher *launcher, GError *error)
   }
   /* The element posts its error before threads that wait return theirs. */
   g_atomic_int_set (&self->failed, TRUE);
+}
+
+void
+gst_vkgdr_clock_fail (GstVkgdrClock *self, GError *error)
+{
+  g_mutex_lock (&self->lock);
+  fail (self, NULL, error);
+  g_mutex_unlock (&self->lock);
 }
 
 /* Must be called with the lock held, which is released meanwhile. */

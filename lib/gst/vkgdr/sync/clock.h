@@ -97,7 +97,13 @@ gboolean gst_vkgdr_clock_find_later (
 void gst_vkgdr_clock_report_later (
     GstVkgdrClock *self, guint64 serial, gboolean is_reached);
 
-/* FALSE with @error set if a kernel of the stream does not end. */
+/* Must be called if it is unknown whether work of the stream has ended. Marks
+ * the CUDA stream as failed, and emits the signal "failed" of its stream, once.
+ * Takes @error. */
+void gst_vkgdr_clock_fail (GstVkgdrClock *self, GError *error);
+
+/* FALSE with @error set if a kernel of the stream does not end, or the stream
+ * has failed. */
 gboolean gst_vkgdr_clock_check (GstVkgdrClock *self, GError **error);
 
 G_END_DECLS

@@ -288,6 +288,18 @@ set_lost_error (GstVkgdrFence *fence, GError **error)
       error);
 }
 
+void
+gst_vkgdr_fence_report_lost (GstVkgdrFence *fence)
+{
+  GError *error = NULL;
+
+  if (!fence->clock
+      || g_atomic_int_get (&fence->state) != GST_VKGDR_FENCE_LOST)
+    return;
+  set_lost_error (fence, &error);
+  gst_vkgdr_clock_fail (fence->clock, error);
+}
+
 /* Whether a later fence of the same stream has been reached. The query of one
  * that is likely to be reached saves the queries of those in front of it. */
 static gboolean

@@ -41,6 +41,10 @@ typedef enum {
 GstVkgdrFenceState gst_vkgdr_fence_get_state (
     GstVkgdrFence *fence, GError **error);
 
+/* If the fence is lost: makes its stream fail, so that an element can post the
+ * error. */
+void gst_vkgdr_fence_report_lost (GstVkgdrFence *fence);
+
 /* Records a fence behind all work that is queued on @handle, a stream of
  * @context. @clock is the clock of the stream, which has the same context, or
  * NULL if the stream belongs to another library. */

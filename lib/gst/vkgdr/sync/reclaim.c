@@ -187,6 +187,17 @@ take_ready (Reclaimer *self, gboolean *lost)
   return NULL;
 }
 
+/* An element may wait for the memory, for example one whose pool has no other
+ * buffer. */
+static void
+report_lost (Task *task)
+{
+  guint i;
+
+  for (i = 0; i < task->fences->len; i++)
+    gst_vkgdr_fence_report_lost (g_ptr_array_index (task->fences, i));
+}
+
 /* Must be called without the lock. Whether the task can run now; if not, the
  * caller tries again later. */
 static gboolean
@@ -197,6 +208,7 @@ can_run (Task *task, gboolean lost)
   if (is_device_idle (task->context))
     return TRUE;
   GST_DEBUG ("the device may still use the memory to be freed");
+  report_lost (task);
   task->due = g_get_monotonic_time () + RETRY;
   return FALSE;
 }
@@ -378,10 +390,12 @@ run_here (Task *task)
   for (i = 0; task->fences && i < task->fences->len; i++)
     lost = !gst_vkgdr_fence_wait (g_ptr_array_index (task->fences, i), NULL)
            || lost;
-  if (!lost || is_device_idle (task->context))
+  if (!lost || is_device_idle (task->context)) {
     task_run (task);
-  else
-    GST_WARNING ("memory that the device may still use is never freed");
+    return;
+  }
+  GST_WARNING ("memory that the device may still use is never freed");
+  report_lost (task);
 }
 
 /* There is no thread for the task. After the end it is not run. */
