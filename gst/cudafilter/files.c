@@ -92,6 +92,22 @@ gst_cuda_files_note (GstCudaFiles *self, const GstCudaChoice *choice)
   self->stamps = (gchar **) g_ptr_array_free (stamps, FALSE);
 }
 
+/* Reports the files that are in another state than when they were noted. A file
+ * that is gone is not reported: the kernel that was made of it continues. */
+static void
+report_changes (GstCudaFiles *self)
+{
+  guint i;
+
+  for (i = 0; self->paths[i]; i++) {
+    gchar *stamp = make_stamp (self->paths[i]);
+
+    if (*stamp && !g_str_equal (stamp, self->stamps[i]))
+      gst_cuda_watch_touch (self->watch, self->paths[i]);
+    g_free (stamp);
+  }
+}
+
 gboolean
 gst_cuda_files_watch (GstCudaFiles *self, gboolean watch, GError **error)
 {
@@ -103,23 +119,10 @@ gst_cuda_files_watch (GstCudaFiles *self, gboolean watch, GError **error)
   if (!paths)
     return TRUE;
   self->watch = gst_cuda_watch_new (paths, self->func, self->user_data, error);
-  return self->watch != NULL;
-}
-
-gboolean
-gst_cuda_files_have_changed (const GstCudaFiles *self)
-{
-  gboolean same = TRUE;
-  guint i;
-
-  for (i = 0; same && self->paths && self->paths[i]; i++) {
-    gchar *stamp = make_stamp (self->paths[i]);
-
-    /* What runs was made of files that are gone: it goes on. */
-    same = !*stamp || g_str_equal (stamp, self->stamps[i]);
-    g_free (stamp);
-  }
-  return !same;
+  if (!self->watch)
+    return FALSE;
+  report_changes (self);
+  return TRUE;
 }
 
 void

@@ -23,14 +23,12 @@ GstCudaFiles *gst_cuda_files_new (void (*func) (gpointer), gpointer user_data);
  * their states. */
 void gst_cuda_files_note (GstCudaFiles *self, const GstCudaChoice *choice);
 
-/* Watches the files that were noted last, or none. FALSE with @error set
- * (G_IO_ERROR) if the file of the property location cannot be watched; others
- * that cannot are left out. */
+/* Watches the files that were noted last, or none. What has changed since then,
+ * while it was not watched, is reported, too. FALSE with @error set (G_IO_ERROR)
+ * if the file of the property location cannot be watched; others that cannot are
+ * left out. */
 gboolean gst_cuda_files_watch (
     GstCudaFiles *self, gboolean watch, GError **error);
-
-/* Whether a file is in another state than when it was noted. */
-gboolean gst_cuda_files_have_changed (const GstCudaFiles *self);
 
 void gst_cuda_files_free (GstCudaFiles *self);
 

@@ -296,29 +296,6 @@ update_watch (Work *work)
   g_error_free (error);
 }
 
-/* A change while the files were not watched counts, too. */
-static void
-look_for_changes (Work *work)
-{
-  update_watch (work);
-  if (is_to_watch (work->filter) && gst_cuda_files_have_changed (work->files))
-    work->file_changed = TRUE;
-}
-
-/* Stores the state of the files of the next kernel, and watches them. If a file
- * changes before the watch begins, the state is stored again, because the file
- * may include other files then. */
-static void
-note_files (Work *work)
-{
-  gst_cuda_files_note (work->files, &work->request->choice);
-  update_watch (work);
-  if (!gst_cuda_files_have_changed (work->files))
-    return;
-  gst_cuda_files_note (work->files, &work->request->choice);
-  update_watch (work);
-}
-
 /* Returns an object with the parameters of @pair: the child object or that of
  * the newest pair if it has the same list of parameters, otherwise a new one.
  * The caller unrefs it. Must be called with the object lock held. */
@@ -450,10 +427,9 @@ work_do (gpointer user_data)
     work->request = request;
   }
   is_new = request && request->choice_is_new;
-  if (!is_new)
-    look_for_changes (work);
   if (is_new || work->file_changed)
-    note_files (work);
+    gst_cuda_files_note (work->files, &work->request->choice);
+  update_watch (work);
   if (request || work->file_changed)
     build (work);
   gst_cuda_request_set_old (work->request);

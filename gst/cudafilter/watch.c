@@ -79,21 +79,25 @@ on_rest (gpointer user_data)
   return G_SOURCE_REMOVE;
 }
 
+/* The change is reported if none follows for a while. */
 static void
-on_event (GFileMonitor *monitor, GFile *changed, GFile *other,
-    GFileMonitorEvent event, gpointer user_data)
+file_touch (File *file)
 {
-  File *file = user_data;
-
-  /* Reading a file changes its attributes. */
-  if (event == G_FILE_MONITOR_EVENT_ATTRIBUTE_CHANGED
-      || event == G_FILE_MONITOR_EVENT_PRE_UNMOUNT
-      || event == G_FILE_MONITOR_EVENT_UNMOUNTED)
-    return;
   file_forget_rest (file);
   file->rest = g_timeout_source_new (WATCH_REST);
   g_source_set_callback (file->rest, on_rest, file, NULL);
   g_source_attach (file->rest, file->watch->context);
+}
+
+static void
+on_event (GFileMonitor *monitor, GFile *changed, GFile *other,
+    GFileMonitorEvent event, gpointer user_data)
+{
+  /* Reading a file changes its attributes. */
+  if (event != G_FILE_MONITOR_EVENT_ATTRIBUTE_CHANGED
+      && event != G_FILE_MONITOR_EVENT_PRE_UNMOUNT
+      && event != G_FILE_MONITOR_EVENT_UNMOUNTED)
+    file_touch (user_data);
 }
 
 /* A monitor of a file watches its folder, so it reports that the file was
@@ -166,6 +170,19 @@ gst_cuda_watch_new (const gchar *const *paths, GstCudaWatchFunc func,
     }
   }
   return self;
+}
+
+void
+gst_cuda_watch_touch (GstCudaWatch *self, const gchar *path)
+{
+  guint i;
+
+  for (i = 0; i < self->files->len; i++) {
+    File *file = g_ptr_array_index (self->files, i);
+
+    if (g_str_equal (file->path, path))
+      file_touch (file);
+  }
 }
 
 gboolean

@@ -188,6 +188,33 @@ stop_watching (GstBus *bus, GstMessage *message, gpointer user_data)
   return GST_BUS_PASS;
 }
 
+/* A file that is written in two steps is not read in between, even if a
+ * property is set then. */
+GST_START_TEST (test_half_a_file_is_not_read)
+{
+  Source source;
+  FILE *file;
+  Rig rig;
+
+  source_init (&source, SEVEN);
+  rig_init_watching (&rig, &source);
+  fail_unless_equals_int (rig_red (&rig), 7);
+  if (__i__)
+    g_object_set (rig.filter, "watch", FALSE, NULL);
+  test_settle (rig.filter);
+  file = fopen (source.path, "w");
+  fail_unless (file != NULL);
+  g_object_set (rig.filter, "watch", TRUE, NULL);
+  fail_unless_equals_int (rig_red (&rig), 7);
+  fputs (KERNEL ("", "8"), file);
+  fclose (file);
+  assert_becomes (&rig, &source, 7, 8);
+  rig_assert_quiet (&rig);
+  rig_clear (&rig);
+  source_clear (&source);
+}
+GST_END_TEST;
+
 /* The watch is also switched off in its own thread, and while it is working. */
 GST_START_TEST (test_watch_ends)
 {
@@ -397,6 +424,7 @@ cudafilter_watch_suite (void)
   tcase_add_loop_test (tc, test_watch, 0, 2);
   tcase_add_test (tc, test_watch_and_params);
   tcase_add_test (tc, test_watch_is_switched);
+  tcase_add_loop_test (tc, test_half_a_file_is_not_read, 0, 2);
   tcase_add_test (tc, test_watch_ends);
   tcase_add_test (tc, test_watch_follows_links);
   tcase_add_test (tc, test_watch_sees_included_files);

@@ -110,16 +110,19 @@ rig_get_params (Rig *rig)
 gchar *
 rig_wait_message (Rig *rig, GstMessageType type, guint ms)
 {
+  /* A warning is not passed over when news is awaited. */
+  GstMessageType types =
+      type == GST_MESSAGE_INFO ? type | GST_MESSAGE_WARNING : type;
   gchar *text = NULL;
 
   while (!text) {
     GstMessage *message =
-        gst_bus_timed_pop_filtered (rig->bus, ms * GST_MSECOND, type);
+        gst_bus_timed_pop_filtered (rig->bus, ms * GST_MSECOND, types);
     GError *error = NULL;
 
     if (!message)
       return NULL;
-    if (type == GST_MESSAGE_WARNING)
+    if (GST_MESSAGE_TYPE (message) == GST_MESSAGE_WARNING)
       gst_message_parse_warning (message, &error, NULL);
     else if (type == GST_MESSAGE_INFO)
       gst_message_parse_info (message, &error, NULL);
@@ -127,8 +130,11 @@ rig_wait_message (Rig *rig, GstMessageType type, guint ms)
       gst_message_parse_error (message, &error, NULL);
     /* Messages about the device are ignored. */
     if (!strstr (error->message, "No NVIDIA GPU")
-        && !strstr (error->message, "Buffers are staged"))
+        && !strstr (error->message, "Buffers are staged")) {
+      fail_unless (
+          GST_MESSAGE_TYPE (message) == type, "warning: %s", error->message);
       text = g_strdup (error->message);
+    }
     g_error_free (error);
     gst_message_unref (message);
   }

@@ -63,7 +63,8 @@ void rig_set_params (Rig *rig, const gchar *text);
 gchar *rig_get_params (Rig *rig);
 
 /* Returns the text of the next message of this type within @ms milliseconds,
- * which the caller frees, or NULL. Messages about the device are ignored. */
+ * which the caller frees, or NULL. Messages about the device are ignored. Fails
+ * if a warning comes before a message of the type info. */
 gchar *rig_wait_message (Rig *rig, GstMessageType type, guint ms);
 
 /* Fails unless there is a message that contains all words, which end with
