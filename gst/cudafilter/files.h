@@ -24,9 +24,9 @@ GstCudaFiles *gst_cuda_files_new (void (*func) (gpointer), gpointer user_data);
 void gst_cuda_files_note (GstCudaFiles *self, const GstCudaChoice *choice);
 
 /* Watches the files that were noted last, or none. What has changed since then,
- * while it was not watched, is reported, too. FALSE with @error set (G_IO_ERROR)
- * if the file of the property location cannot be watched; others that cannot are
- * left out. */
+ * while it was not watched, is reported, too. FALSE with @error set
+ * (G_IO_ERROR) if the file of the property location cannot be watched; others
+ * that cannot are left out. */
 gboolean gst_cuda_files_watch (
     GstCudaFiles *self, gboolean watch, GError **error);
 

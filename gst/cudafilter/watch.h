@@ -26,8 +26,8 @@ typedef void (*GstCudaWatchFunc) (gpointer user_data);
 GstCudaWatch *gst_cuda_watch_new (const gchar *const *paths,
     GstCudaWatchFunc func, gpointer user_data, GError **error);
 
-/* Reports a change as if the file @path, one of those that are watched, had just
- * been written. */
+/* Reports a change as if the file @path, one of those that are watched, had
+ * just been written. */
 void gst_cuda_watch_touch (GstCudaWatch *self, const gchar *path);
 
 /* Whether it watches these paths; @paths may be NULL for none. */

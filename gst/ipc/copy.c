@@ -100,21 +100,48 @@ make_pool (GstVkgdrIpcCopier *self, gsize size)
          && gst_buffer_pool_set_active (self->pool, TRUE);
 }
 
+static void
+take_error (GstBufferPool *pool, GError *error, GError **reason)
+{
+  if (!*reason)
+    *reason = g_error_copy (error);
+}
+
+/* A buffer of the pool, or NULL with @reason set. */
+static GstBuffer *
+acquire_from_pool (GstVkgdrIpcCopier *self, GError **reason)
+{
+  gulong handler = g_signal_connect (
+      self->pool, "acquire-failed", G_CALLBACK (take_error), reason);
+  GstBuffer *room = NULL;
+
+  gst_buffer_pool_acquire_buffer (self->pool, &room, NULL);
+  g_signal_handler_disconnect (self->pool, handler);
+  return room;
+}
+
 /* A buffer of the pool, with room for @size bytes. */
 static GstBuffer *
 acquire (GstVkgdrIpcCopier *self, gsize size, GError **error)
 {
+  GError *reason = NULL;
   GstBuffer *room = NULL;
 
   if ((!self->pool || size > self->size || size < self->size / 2)
       && !make_pool (self, size))
     drop_pool (self);
-  if (self->pool
-      && gst_buffer_pool_acquire_buffer (self->pool, &room, NULL)
-             == GST_FLOW_OK)
+  if (self->pool)
+    room = acquire_from_pool (self, &reason);
+  if (room
+      && gst_vkgdr_memory_get_host_pointer (gst_buffer_peek_memory (room, 0)))
     return room;
   g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_NO_MEMORY,
-      "there is no memory for a copy of %" G_GSIZE_FORMAT " bytes", size);
+      "there is no memory in the window for a copy of %" G_GSIZE_FORMAT
+      " bytes, and no other memory can be given to other processes%s%s. Make "
+      "the window larger (Resizable BAR), or keep fewer frames in flight",
+      size, reason ? ": " : "", reason ? reason->message : "");
+  g_clear_error (&reason);
+  gst_clear_buffer (&room);
   return NULL;
 }
 

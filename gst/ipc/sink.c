@@ -148,6 +148,8 @@ new_pool (GstVkgdrIpcSink *self, GstCaps *caps, gsize size)
   g_object_set (pool, "access", self->access, NULL);
   GST_OBJECT_UNLOCK (self);
   gst_buffer_pool_config_set_params (config, caps, size, 0, 0);
+  gst_vkgdr_element_post_pool_errors (
+      GST_ELEMENT (self), GST_VKGDR_BUFFER_POOL (pool));
   if (!gst_buffer_pool_set_config (pool, config))
     gst_clear_object (&pool);
   return pool;

@@ -85,6 +85,8 @@ gst_vkgdr_tensor_propose_allocation (GstAggregator *aggregator,
   pool = make_pool (self->context, caps, &info);
   if (!pool)
     return FALSE;
+  gst_vkgdr_element_post_pool_errors (
+      GST_ELEMENT (self), GST_VKGDR_BUFFER_POOL (pool));
   gst_query_add_allocation_pool (
       query, pool, GST_VIDEO_INFO_SIZE (&info), MIN_BUFFERS, 0);
   gst_object_unref (pool);

@@ -12,6 +12,7 @@
 
 #include <gmodule.h>
 
+#include "folder.h"
 #include "slow.h"
 #include "util.h"
 
@@ -344,13 +345,7 @@ static void
 check_result (Run *run, const gchar *what, const gchar *call, GError *error)
 {
   fail_unless (!run->wrong, "%s: a frame has wrong bytes", what);
-  /* Without a window, mapping needs the driver. Upstream, which maps, cannot
-   * report which call has failed. */
-  if (error && !has_window)
-    fail_unless (strstr (error->message, "cannot be mapped") != NULL
-                     || strstr (error->message, call) != NULL,
-        "%s: %s", what, error->message);
-  else if (error)
+  if (error)
     fail_unless (
         strstr (error->message, call) != NULL, "%s: %s", what, error->message);
   else
@@ -507,31 +502,68 @@ GST_START_TEST (test_memory_that_cannot_be_pinned)
 }
 GST_END_TEST;
 
-/* --- a fence that nobody waits for ---------------------------------------- */
+/* --- other elements ------------------------------------------------------ */
 
-/* The copy of a frame ends with a fence. If it is lost, upstream never gets its
- * memory back, and waits for it. */
-GST_START_TEST (test_lost_fence_of_upload)
+/* Pipelines in which no kernel with a time limit runs, whose error would come
+ * first. */
+static const gchar *const others[] = {
+  /* Upstream waits for its memory until the copy has ended. */
+  "foreign=true buffers=1 ! %s ! vkgdrupload ! fakesink",
+  "buffers=2 ! %s ! vkgdrupload ! vkgdrtensor width=8 height=8 ! fakesink",
+  "buffers=2 ! %s ! vkgdripcsink socket-path=%s",
+};
+
+/* One of these pipelines, while the @n-th @call and all later ones fail.
+ * Returns whether the pipeline has made so many of these calls. */
+static gboolean
+check_other (guint other, Call call, gint n, const gchar *socket)
 {
-  GstElement *pipeline;
+  gchar *format =
+      g_strconcat ("testframes num-buffers=20 ", others[other], NULL);
+  GstElement *pipeline = test_launch (format,
+      "video/x-raw,format=GRAY8,width=512,height=512,framerate=1000/1", socket);
+  gboolean fired;
   GError *error;
 
-  if (!have_software ())
-    return;
-  install ();
-  pipeline = test_launch (
-      "testframes num-buffers=20 buffers=1 foreign=true ! "
-      "video/x-raw,format=GRAY8,width=512,height=512,framerate=1000/1 ! "
-      "vkgdrupload ! fakesink");
-  set_failing (CALL_cuEventQuery, 1, FOR_GOOD);
-  error = test_play_error (pipeline);
-  fail_unless (
-      strstr (error->message, "cuEventQuery") != NULL, "%s", error->message);
-  g_error_free (error);
+  set_failing (call, n, FOR_GOOD);
+  error = test_play_result (pipeline);
+  fired = g_atomic_int_get (&made[call]) >= n;
+  /* Without the import, memory has no window: that is no error for others. */
+  fail_unless (!error || strstr (error->message, call_names[call])
+                   || (call == CALL_cuImportExternalMemory
+                       && strstr (error->message, "no memory in the window")),
+      "%s, %s:%d: %s", others[other], call_names[call], n,
+      error ? error->message : "");
+  g_clear_error (&error);
   set_working ();
   test_play (pipeline);
   gst_object_unref (pipeline);
-  assert_nothing_lives ("upload");
+  assert_nothing_lives (others[other]);
+  g_free (format);
+  return fired;
+}
+
+/* An error that reaches the bus says which call has failed, also if it is
+ * upstream that cannot go on. */
+GST_START_TEST (test_calls_of_other_elements_fail)
+{
+  static const Call calls[] = { CALL_cuEventQuery, CALL_cuImportExternalMemory,
+    CALL_cuMemAlloc, CALL_cuMemHostAlloc };
+  guint other = __i__ / G_N_ELEMENTS (calls);
+  Call call = calls[__i__ % G_N_ELEMENTS (calls)];
+  gchar *folder, *socket;
+  gint n = 1;
+
+  /* Only memory with a window can be given to other processes. */
+  if (!have_software () || (!has_window && strstr (others[other], "ipc")))
+    return;
+  install ();
+  folder = g_dir_make_tmp ("vkgdr-failures-XXXXXX", NULL);
+  socket = g_build_filename (folder, "socket", NULL);
+  while (n <= MAX_CALLS && check_other (other, call, n, socket))
+    n = 2 * n;
+  folder_remove (folder);
+  g_free (socket);
 }
 GST_END_TEST;
 
@@ -558,7 +590,8 @@ failures_suite (void)
   tcase_add_loop_test (tc, test_each_call_fails, 0, count_cases ());
   tcase_add_loop_test (tc, test_each_call_goes_on_failing, 0, count_cases ());
   tcase_add_test (tc, test_memory_that_cannot_be_pinned);
-  tcase_add_test (tc, test_lost_fence_of_upload);
+  tcase_add_loop_test (
+      tc, test_calls_of_other_elements_fail, 0, 4 * G_N_ELEMENTS (others));
   return s;
 }
 

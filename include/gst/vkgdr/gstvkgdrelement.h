@@ -2,12 +2,13 @@
  *
  * gstvkgdrelement.h: functions with which elements share a context
  *
- * For elements of any base class. Knows nothing of memory and streams.
+ * For elements of any base class. Knows nothing of streams.
  */
 
 #ifndef __GST_VKGDR_ELEMENT_H__
 #define __GST_VKGDR_ELEMENT_H__
 
+#include <gst/vkgdr/gstvkgdrbufferpool.h>
 #include <gst/vkgdr/gstvkgdrcontext.h>
 
 G_BEGIN_DECLS
@@ -26,6 +27,10 @@ gboolean gst_vkgdr_element_handle_context_query (
 
 GST_VKGDR_API
 void gst_vkgdr_element_post_error (GstElement *element, const GError *error);
+
+GST_VKGDR_API
+void gst_vkgdr_element_post_pool_errors (
+    GstElement *element, GstVkgdrBufferPool *pool);
 
 GST_VKGDR_API
 GstContext *gst_vkgdr_context_to_gst_context (GstVkgdrContext *context);

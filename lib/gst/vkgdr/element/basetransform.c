@@ -470,9 +470,9 @@ gst_vkgdr_base_transform_post_error (
   g_error_free (error);
 }
 
+/* Unlike gst_vkgdr_element_post_pool_errors (), does not repeat an error. */
 static void
-on_acquire_failed (
-    GstVkgdrBaseTransform *self, GError *error, GstBufferPool *pool)
+on_pool_failed (GstVkgdrBaseTransform *self, GError *error, GstBufferPool *pool)
 {
   gst_vkgdr_base_transform_post_error (self, g_error_copy (error));
 }
@@ -484,8 +484,8 @@ on_acquire_failed (
  * @min_buffers: number of buffers that are allocated at the start
  *
  * Makes a pool of frames in the element's context, with #GstVideoMeta. If the
- * pool cannot hand out a buffer, the element posts an error with the reason,
- * even if the buffer was requested by another element.
+ * pool cannot hand out a buffer, or the CPU cannot write to one, the element
+ * posts an error with the reason, even if another element uses the pool.
  *
  * Returns: (transfer full) (nullable): the pool, configured but not active, or
  *   %NULL if @caps are %NULL, not raw video, or not supported by the pool, or
@@ -519,8 +519,10 @@ gst_vkgdr_base_transform_new_pool (
     gst_object_unref (pool);
     return NULL;
   }
-  g_signal_connect_object (pool, "acquire-failed",
-      G_CALLBACK (on_acquire_failed), transform, G_CONNECT_SWAPPED);
+  g_signal_connect_object (pool, "acquire-failed", G_CALLBACK (on_pool_failed),
+      transform, G_CONNECT_SWAPPED);
+  g_signal_connect_object (pool, "map-failed", G_CALLBACK (on_pool_failed),
+      transform, G_CONNECT_SWAPPED);
   return pool;
 }
 

@@ -473,3 +473,35 @@ gst_vkgdr_element_post_error (GstElement *element, const GError *error)
     break;
   }
 }
+
+static void
+on_pool_failed (GstElement *self, GError *error, GstVkgdrBufferPool *pool)
+{
+  gst_vkgdr_element_post_error (self, error);
+}
+
+/**
+ * gst_vkgdr_element_post_pool_errors:
+ * @element: an element
+ * @pool: a pool that the element proposes to its neighbours
+ *
+ * Makes @element post an error on the bus when @pool cannot hand out a buffer,
+ * or the CPU cannot write to one. A neighbour that uses the pool only knows
+ * that this has failed, but not why.
+ *
+ * Ends with the life of one of them. Thread-safe.
+ *
+ * Since: 0.2
+ */
+void
+gst_vkgdr_element_post_pool_errors (
+    GstElement *element, GstVkgdrBufferPool *pool)
+{
+  g_return_if_fail (GST_IS_ELEMENT (element));
+  g_return_if_fail (GST_IS_VKGDR_BUFFER_POOL (pool));
+
+  g_signal_connect_object (pool, "acquire-failed", G_CALLBACK (on_pool_failed),
+      element, G_CONNECT_SWAPPED);
+  g_signal_connect_object (pool, "map-failed", G_CALLBACK (on_pool_failed),
+      element, G_CONNECT_SWAPPED);
+}

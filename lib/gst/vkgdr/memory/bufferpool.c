@@ -47,6 +47,9 @@ struct _GstVkgdrBufferPool {
 /* Set on a buffer that was allocated and has never been in the pool's queue. */
 static GQuark fresh_quark;
 
+/* On a memory: the pool that has allocated it, a GWeakRef. */
+static GQuark pool_quark;
+
 /* On a context: the policies of its pools. */
 static GQuark policy_group_quark;
 
@@ -56,7 +59,7 @@ static GQuark policy_group_quark;
 #define TEXTURE_PITCH_ALIGNMENT 32
 
 enum { PROP_ACCESS = 1, PROP_TEXTURES, N_PROPERTIES };
-enum { SIGNAL_ACQUIRE_FAILED, N_SIGNALS };
+enum { SIGNAL_ACQUIRE_FAILED, SIGNAL_MAP_FAILED, N_SIGNALS };
 
 static GParamSpec *properties[N_PROPERTIES];
 static guint signals[N_SIGNALS];
@@ -186,6 +189,40 @@ emit_acquire_failed (GstVkgdrBufferPool *self)
   gst_structure_free (config);
 }
 
+static void
+weak_ref_free (gpointer data)
+{
+  g_weak_ref_clear (data);
+  g_free (data);
+}
+
+/* Lets gst_vkgdr_buffer_pool_report_map () find the pool. A memory may outlive
+ * it. */
+static void
+tie_memory (GstVkgdrBufferPool *self, GstBuffer *buffer)
+{
+  GWeakRef *ref = g_new (GWeakRef, 1);
+
+  g_weak_ref_init (ref, self);
+  gst_mini_object_set_qdata (
+      GST_MINI_OBJECT (gst_buffer_peek_memory (buffer, 0)), pool_quark, ref,
+      weak_ref_free);
+}
+
+void
+gst_vkgdr_buffer_pool_report_map (GstMemory *mem, const GError *error)
+{
+  GWeakRef *ref =
+      pool_quark ? gst_mini_object_get_qdata (GST_MINI_OBJECT (mem), pool_quark)
+                 : NULL;
+  GstVkgdrBufferPool *pool = ref ? g_weak_ref_get (ref) : NULL;
+
+  if (!pool)
+    return;
+  g_signal_emit (pool, signals[SIGNAL_MAP_FAILED], 0, error);
+  gst_object_unref (pool);
+}
+
 /* If a pool cannot allocate all its initial buffers, it keeps those that it
  * has, because GStreamer only frees the buffers when a started pool is stopped.
  */
@@ -208,12 +245,14 @@ gst_vkgdr_buffer_pool_alloc_buffer (
   gst_vkgdr_allocator_set_demand (&self->demand);
   result = chain_class (self)->alloc_buffer (pool, buffer, params);
   gst_vkgdr_allocator_set_demand (NULL);
-  if (result != GST_FLOW_OK)
+  if (result != GST_FLOW_OK) {
     emit_acquire_failed (self);
-  else
-    gst_mini_object_set_qdata (
-        GST_MINI_OBJECT (*buffer), fresh_quark, self, NULL);
-  return result;
+    return result;
+  }
+  tie_memory (self, *buffer);
+  gst_mini_object_set_qdata (
+      GST_MINI_OBJECT (*buffer), fresh_quark, self, NULL);
+  return GST_FLOW_OK;
 }
 
 /* A released buffer goes to the pool's queue. So do the initial buffers, which
@@ -442,7 +481,22 @@ gst_vkgdr_buffer_pool_class_init (GstVkgdrBufferPoolClass *klass)
       g_signal_new ("acquire-failed", G_TYPE_FROM_CLASS (klass),
           G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL, G_TYPE_NONE, 1, G_TYPE_ERROR);
 
+  /**
+   * GstVkgdrBufferPool::map-failed:
+   * @pool: the pool
+   * @error: the reason
+   *
+   * The CPU cannot write to a buffer of the pool: mapping it has failed.
+   * Emitted in the thread that tried to map it.
+   *
+   * Since: 0.2
+   */
+  signals[SIGNAL_MAP_FAILED] =
+      g_signal_new ("map-failed", G_TYPE_FROM_CLASS (klass), G_SIGNAL_RUN_LAST,
+          0, NULL, NULL, NULL, G_TYPE_NONE, 1, G_TYPE_ERROR);
+
   fresh_quark = g_quark_from_static_string ("gst-vkgdr-buffer-fresh");
+  pool_quark = g_quark_from_static_string ("gst-vkgdr-memory-pool");
   policy_group_quark =
       g_quark_from_static_string ("gst-vkgdr-buffer-pool-policies");
 

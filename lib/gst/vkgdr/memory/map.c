@@ -264,6 +264,8 @@ gst_vkgdr_memory_map_full (GstMemory *mem, GstMapInfo *info, gsize maxsize)
   if (!data) {
     GST_CAT_ERROR (
         GST_CAT_DEFAULT, "memory %p cannot be mapped: %s", mem, error->message);
+    if ((info->flags & GST_MAP_WRITE) && !(info->flags & GST_MAP_VKGDR))
+      gst_vkgdr_buffer_pool_report_map (&self->mem, error);
     g_clear_error (&error);
   }
   return data;

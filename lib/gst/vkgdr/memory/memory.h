@@ -98,6 +98,10 @@ void gst_vkgdr_memory_set_on_device (GstVkgdrMemory *self);
 
 /* --- map.c --- */
 
+/* Emits the signal "map-failed" of the pool that has allocated @mem, if there
+ * is one. Must be called without locks. */
+void gst_vkgdr_buffer_pool_report_map (GstMemory *mem, const GError *error);
+
 /* GstAllocator's mem_map_full and mem_unmap_full. */
 gpointer gst_vkgdr_memory_map_full (
     GstMemory *mem, GstMapInfo *info, gsize maxsize);

@@ -233,9 +233,9 @@ gst_vkgdr_clock_check (GstVkgdrClock *self, GError **error)
  */
 
 /* Marks the CUDA stream as failed and emits the signal of @launcher's stream,
- * or of the clock's if @launcher is NULL. Must be called with the lock held; the
- * lock is released meanwhile, because the signal's handler may use the stream.
- * Takes @error. */
+ * or of the clock's if @launcher is NULL. Must be called with the lock held;
+ * the lock is released meanwhile, because the signal's handler may use the
+ * stream. Takes @error. */
 static void
 fail (GstVkgdrClock *self, GstVkgdrLauncher *launcher, GError *error)
 {

@@ -293,8 +293,7 @@ gst_vkgdr_fence_report_lost (GstVkgdrFence *fence)
 {
   GError *error = NULL;
 
-  if (!fence->clock
-      || g_atomic_int_get (&fence->state) != GST_VKGDR_FENCE_LOST)
+  if (!fence->clock || g_atomic_int_get (&fence->state) != GST_VKGDR_FENCE_LOST)
     return;
   set_lost_error (fence, &error);
   gst_vkgdr_clock_fail (fence->clock, error);
