@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * kernel/kernel.h: what a GstVkgdrKernel consists of
+ *
+ * For kernel/kernel.c and kernel/kernelrun.c alone.
+ */
+
+#ifndef __GST_VKGDR_KERNEL_KERNEL_H__
+#define __GST_VKGDR_KERNEL_KERNEL_H__
+
+#include "kernel/shape.h"
+
+G_BEGIN_DECLS
+
+/* The parameters that are buffers: in and out. */
+#define KERNEL_N_BUFFERS 2
+
+struct _GstVkgdrKernel {
+  GstObject parent;
+
+  GstVkgdrFunction *function; /* NULL until a constructor has succeeded */
+  GstVkgdrShape shape;        /* as set by the user */
+  gsize buffer_size; /* of VkgdrFrame or VkgdrSamples, which it takes; 0 if
+                      * unknown */
+  gboolean may_run_in_place;
+};
+
+/* A language binding can create an object without these constructors. */
+#define KERNEL_IS_LOADED(kernel) \
+  (GST_IS_VKGDR_KERNEL (kernel) && (kernel)->function != NULL)
+
+G_END_DECLS
+
+#endif /* __GST_VKGDR_KERNEL_KERNEL_H__ */

@@ -1,0 +1,338 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * kernel/kernelrun.c: launches a kernel on the buffers of a frame
+ *
+ * Checks and packs its further parameters. Knows nothing of elements, nor of
+ * the order of accesses to the buffers.
+ */
+
+#include "kernel/kernel.h"
+#include "kernel/frame.h"
+#include "kernel/params.h"
+#include "kernel/samples.h"
+
+/* Up to this number of parameters after the buffers, their values are on the
+ * stack, otherwise on the heap. */
+#define KERNEL_FEW_PARAMS 30
+/* The largest size in bytes that CUDA allows for all parameters of a kernel
+ * together. If the sizes of the parameters are unknown, this number of zeros
+ * follows the arguments, so that the driver cannot read beyond them. */
+#define KERNEL_MAX_PARAM_BYTES 32768
+
+/* --- parameters ---------------------------------------------------------- */
+
+/* Returns the sizes of the parameters after the buffers, or NULL if they are
+ * unknown. */
+static const gsize *
+kernel_get_param_sizes (GstVkgdrKernel *self, guint *n_params)
+{
+  GArray *sizes = self->function->sizes;
+
+  *n_params = sizes ? sizes->len - KERNEL_N_BUFFERS : 0;
+  return sizes ? &g_array_index (sizes, gsize, KERNEL_N_BUFFERS) : NULL;
+}
+
+/* Returns the bytes that the arguments for @params need. If the sizes of the
+ * parameters are unknown, zeros follow the arguments. */
+static gsize
+kernel_measure_params (GstVkgdrKernel *self, const GstStructure *params)
+{
+  gsize size =
+      (gst_vkgdr_params_count (params) + 1) * GST_VKGDR_PARAMS_SLOT_SIZE;
+
+  return self->function->sizes ? size : size + KERNEL_MAX_PARAM_BYTES;
+}
+
+static gboolean
+kernel_pack_params (GstVkgdrKernel *self, const GstStructure *params,
+    guint8 *slots, GError **error)
+{
+  guint n_sizes;
+  const gsize *sizes = kernel_get_param_sizes (self, &n_sizes);
+
+  return gst_vkgdr_params_pack (
+      params, self->function->entry, sizes, n_sizes, slots, error);
+}
+
+/**
+ * gst_vkgdr_kernel_get_param_sizes:
+ * @kernel: a kernel
+ * @n_params: (out): the number of parameters
+ *
+ * Gets the sizes in bytes of the parameters after the two buffers.
+ *
+ * Returns: (transfer full) (nullable) (array length=n_params): the sizes, to be
+ *   freed with g_free(), or %NULL if there are no such parameters, or if they
+ *   are unknown, because the driver is older than CUDA 12.4 and the image is
+ *   not PTX
+ *
+ * Since: 0.1
+ */
+gsize *
+gst_vkgdr_kernel_get_param_sizes (GstVkgdrKernel *kernel, guint *n_params)
+{
+  const gsize *sizes;
+
+  g_return_val_if_fail (KERNEL_IS_LOADED (kernel), NULL);
+  g_return_val_if_fail (n_params != NULL, NULL);
+
+  sizes = kernel_get_param_sizes (kernel, n_params);
+  return *n_params > 0 ? g_memdup2 (sizes, *n_params * sizeof (gsize)) : NULL;
+}
+
+/**
+ * gst_vkgdr_kernel_check_params:
+ * @kernel: a kernel
+ * @params: (nullable): the arguments after the two buffers
+ * @error: return location for a #GError
+ *
+ * Checks the number, types and sizes of the fields of @params. They are the
+ * further arguments of the kernel, in their order; their names are only used in
+ * messages. vkgdr/kernel.h has a table of the types that fit each parameter.
+ * The driver knows the sizes of parameters, but not their types, so an integer
+ * of the same size as a float is not detected as an error.
+ *
+ * Returns: %TRUE if the kernel can be run with them, otherwise %FALSE with
+ *   @error set to %GST_VKGDR_ERROR_ARGUMENT
+ *
+ * Since: 0.1
+ */
+gboolean
+gst_vkgdr_kernel_check_params (
+    GstVkgdrKernel *kernel, const GstStructure *params, GError **error)
+{
+  guint8 *slots;
+  gboolean ok;
+
+  g_return_val_if_fail (KERNEL_IS_LOADED (kernel), FALSE);
+
+  slots = g_malloc (kernel_measure_params (kernel, params));
+  ok = kernel_pack_params (kernel, params, slots, error);
+  g_free (slots);
+  return ok;
+}
+
+/* --- running ------------------------------------------------------------- */
+
+static gboolean
+kernel_launch (GstVkgdrKernel *self, GstVkgdrStream *stream,
+    const GstVkgdrShape *shape, void **arguments, GError **error)
+{
+  const guint grid[3] = { shape->grid_x, shape->grid_y, 1 };
+  const guint block[3] = { shape->block_x, shape->block_y, 1 };
+
+  return gst_vkgdr_function_launch_raw (
+      self->function, stream, grid, block, 0, arguments, NULL, error);
+}
+
+/* Fills @arguments with the address of each argument, as cuLaunchKernel ()
+ * needs it, and launches. The @n_slots slots are followed by @n_zeros addresses
+ * of the same zeros. */
+static gboolean
+kernel_launch_slots (GstVkgdrKernel *self, GstVkgdrStream *stream, gpointer in,
+    gpointer out, guint8 *slots, guint n_slots, gsize n_zeros, void **arguments,
+    const GstVkgdrShape *shape, GError **error)
+{
+  gsize i;
+
+  arguments[0] = in;
+  arguments[1] = out;
+  for (i = 0; i < n_slots + n_zeros; i++)
+    arguments[KERNEL_N_BUFFERS + i] =
+        slots + MIN (i, n_slots) * GST_VKGDR_PARAMS_SLOT_SIZE;
+  return kernel_launch (self, stream, shape, arguments, error);
+}
+
+/* Launches with arguments on the heap. If the sizes of the parameters are
+ * unknown, the driver may read beyond the arguments. */
+static gboolean
+kernel_launch_many (GstVkgdrKernel *self, GstVkgdrStream *stream, gpointer in,
+    gpointer out, const GstStructure *params, const GstVkgdrShape *shape,
+    GError **error)
+{
+  gsize n_zeros = self->function->sizes ? 0 : KERNEL_MAX_PARAM_BYTES;
+  guint n = gst_vkgdr_params_count (params);
+  void **arguments = g_new (void *, KERNEL_N_BUFFERS + n + n_zeros);
+  guint8 *slots = g_malloc0 (kernel_measure_params (self, params));
+  gboolean ok = kernel_pack_params (self, params, slots, error)
+                && kernel_launch_slots (self, stream, in, out, slots, n,
+                    n_zeros, arguments, shape, error);
+
+  g_free (slots);
+  g_free (arguments);
+  return ok;
+}
+
+static gboolean
+kernel_launch_with (GstVkgdrKernel *self, GstVkgdrStream *stream, gpointer in,
+    gpointer out, const GstStructure *params, const GstVkgdrShape *shape,
+    GError **error)
+{
+  guint8 slots[KERNEL_FEW_PARAMS * GST_VKGDR_PARAMS_SLOT_SIZE];
+  void *arguments[KERNEL_N_BUFFERS + KERNEL_FEW_PARAMS];
+  guint n = gst_vkgdr_params_count (params);
+
+  if (!self->function->sizes || n > KERNEL_FEW_PARAMS)
+    return kernel_launch_many (self, stream, in, out, params, shape, error);
+  return kernel_pack_params (self, params, slots, error)
+         && kernel_launch_slots (
+             self, stream, in, out, slots, n, 0, arguments, shape, error);
+}
+
+static gboolean
+kernel_check_kind (GstVkgdrKernel *self, gsize size, const gchar *name,
+    const gchar *what, GError **error)
+{
+  if (self->buffer_size == 0 || self->buffer_size == size)
+    return TRUE;
+  g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
+      "Kernel \"%s\" of %s cannot be run on %s: its first two parameters have "
+      "to be %s for that",
+      self->function->entry, self->function->name, what, name);
+  return FALSE;
+}
+
+/* The output's description is the input's if both are the same. */
+static gboolean
+kernel_fill_output (GstVkgdrKernel *self, const VkgdrFrame *in,
+    GstBuffer *input, const GstVideoInfo *input_info, VkgdrFrame *out,
+    GstBuffer *output, const GstVideoInfo *output_info, guint64 frame,
+    GError **error)
+{
+  if (input != output || !gst_video_info_is_equal (input_info, output_info))
+    return gst_vkgdr_frame_fill (
+        out, self->function->context, output, output_info, frame, error);
+  *out = *in;
+  return TRUE;
+}
+
+/**
+ * gst_vkgdr_kernel_check_info:
+ * @info: the format of a frame
+ * @error: return location for a #GError
+ *
+ * Checks whether kernels can be run on such frames, that is, whether
+ * `VkgdrFrame` can describe the positions of their samples.
+ * gst_vkgdr_kernel_list_formats() lists these formats.
+ *
+ * Returns: %TRUE if they can, otherwise %FALSE with @error set
+ *   (%GST_VKGDR_ERROR_ARGUMENT)
+ *
+ * Since: 0.1
+ */
+gboolean
+gst_vkgdr_kernel_check_info (const GstVideoInfo *info, GError **error)
+{
+  g_return_val_if_fail (info != NULL, FALSE);
+
+  return gst_vkgdr_frame_check_info (info, error);
+}
+
+/**
+ * gst_vkgdr_kernel_run:
+ * @kernel: a kernel whose first two parameters are `VkgdrFrame`
+ * @stream: a stream of the kernel's context
+ * @input: a buffer whose memory is of type %GST_VKGDR_MEMORY_NAME
+ * @input_info: its format
+ * @output: another such buffer, or @input
+ * @output_info: its format
+ * @frame: number of the frame since the stream began
+ * @params: (nullable): the arguments after the frames, see
+ *   gst_vkgdr_kernel_check_params()
+ * @error: return location for a #GError
+ *
+ * Queues a launch over the size of @output on @stream, and does not wait for
+ * it. The positions of planes are those of the #GstVideoMeta, or of the info if
+ * a buffer has none.
+ *
+ * The caller has to order it with other work: it must call
+ * gst_vkgdr_memory_begin_access() before this function and
+ * gst_vkgdr_memory_end_access() after it, for the memory of both buffers.
+ *
+ * Returns: %FALSE with @error set if the kernel, a buffer or a parameter does
+ *   not fit (%GST_VKGDR_ERROR_ARGUMENT), or if the launch failed
+ *   (%GST_VKGDR_ERROR_FAILED). Errors of the running kernel are reported by a
+ *   later call
+ *
+ * Since: 0.1
+ */
+gboolean
+gst_vkgdr_kernel_run (GstVkgdrKernel *kernel, GstVkgdrStream *stream,
+    GstBuffer *input, const GstVideoInfo *input_info, GstBuffer *output,
+    const GstVideoInfo *output_info, guint64 frame, const GstStructure *params,
+    GError **error)
+{
+  GstVkgdrShape shape;
+  VkgdrFrame in, out;
+
+  g_return_val_if_fail (KERNEL_IS_LOADED (kernel), FALSE);
+  g_return_val_if_fail (GST_IS_VKGDR_STREAM (stream), FALSE);
+  g_return_val_if_fail (GST_IS_BUFFER (input), FALSE);
+  g_return_val_if_fail (GST_IS_BUFFER (output), FALSE);
+  g_return_val_if_fail (input_info != NULL && output_info != NULL, FALSE);
+
+  if (!kernel_check_kind (
+          kernel, sizeof (VkgdrFrame), "VkgdrFrame", "video", error)
+      || !gst_vkgdr_frame_fill (
+          &in, kernel->function->context, input, input_info, frame, error)
+      || !kernel_fill_output (kernel, &in, input, input_info, &out, output,
+          output_info, frame, error)
+      || !gst_vkgdr_shape_choose (kernel->function, &kernel->shape, out.width,
+          out.height, &shape, error))
+    return FALSE;
+  /* The time stamp of the output buffer may not be set yet. */
+  out.time = in.time;
+  return kernel_launch_with (kernel, stream, &in, &out, params, &shape, error);
+}
+
+/**
+ * gst_vkgdr_kernel_run_samples:
+ * @kernel: a kernel whose first two parameters are `VkgdrSamples`
+ * @stream: a stream of the kernel's context
+ * @input: a buffer of one memory of type %GST_VKGDR_MEMORY_NAME
+ * @output: another such buffer, or @input
+ * @info: (nullable): the format of both, with interleaved channels; %NULL if
+ *   they are not audio, so that samples are bytes
+ * @frame: number of the buffer since the stream began
+ * @params: (nullable): the arguments after the buffers, see
+ *   gst_vkgdr_kernel_check_params()
+ * @error: return location for a #GError
+ *
+ * Queues a launch over the samples of @output on @stream, and does not wait for
+ * it. If the output is empty, nothing is launched. The caller has to order it
+ * with other work, as for gst_vkgdr_kernel_run().
+ *
+ * Returns: %FALSE with @error set if the kernel, a buffer or a parameter does
+ *   not fit (%GST_VKGDR_ERROR_ARGUMENT), or if the launch failed
+ *   (%GST_VKGDR_ERROR_FAILED). Errors of the running kernel are reported by a
+ *   later call
+ *
+ * Since: 0.1
+ */
+gboolean
+gst_vkgdr_kernel_run_samples (GstVkgdrKernel *kernel, GstVkgdrStream *stream,
+    GstBuffer *input, GstBuffer *output, const GstAudioInfo *info,
+    guint64 frame, const GstStructure *params, GError **error)
+{
+  VkgdrSamples in, out;
+  GstVkgdrShape shape;
+
+  g_return_val_if_fail (KERNEL_IS_LOADED (kernel), FALSE);
+  g_return_val_if_fail (GST_IS_VKGDR_STREAM (stream), FALSE);
+  g_return_val_if_fail (GST_IS_BUFFER (input), FALSE);
+  g_return_val_if_fail (GST_IS_BUFFER (output), FALSE);
+
+  if (!kernel_check_kind (kernel, sizeof (VkgdrSamples), "VkgdrSamples",
+          info ? "audio" : "bytes", error)
+      || !gst_vkgdr_samples_fill (
+          &in, kernel->function->context, input, info, frame, error)
+      || !gst_vkgdr_samples_fill (
+          &out, kernel->function->context, output, info, frame, error)
+      || !gst_vkgdr_shape_choose (
+          kernel->function, &kernel->shape, out.n, 1, &shape, error))
+    return FALSE;
+  if (out.n == 0)
+    return TRUE;
+  out.time = in.time;
+  return kernel_launch_with (kernel, stream, &in, &out, params, &shape, error);
+}
