@@ -195,19 +195,16 @@ GST_START_TEST (test_pending_frame)
 {
   GstVkgdrStream *stream;
   GstBuffer *buffer;
-  gint64 since;
   gint done = FALSE;
 
   if (!test_ipc_begin (""))
     return;
   stream = test_stream_new (test_context);
   buffer = test_ipc_new_frame (1);
-  delay_access (buffer, stream, GST_MAP_WRITE, 300, &done);
+  delay_access (buffer, stream, GST_MAP_WRITE, 1000, &done);
   fail_if (gst_vkgdr_memory_is_written (gst_buffer_peek_memory (buffer, 0)));
-  since = g_get_monotonic_time ();
   test_ipc_push_buffer (buffer);
   test_ipc_push (2);
-  fail_unless (g_get_monotonic_time () - since < 200 * 1000);
   fail_unless_equals_int (g_atomic_int_get (&done), FALSE);
   test_ipc_pull_and_drop (1);
   fail_unless_equals_int (g_atomic_int_get (&done), TRUE);
@@ -252,7 +249,7 @@ GST_START_TEST (test_pending_release)
   stream = test_stream_new (test_context);
   test_ipc_push (1);
   buffer = test_ipc_pull (1);
-  delay_access (buffer, stream, GST_MAP_READ, 300, &done);
+  delay_access (buffer, stream, GST_MAP_READ, 1000, &done);
   gst_buffer_unref (buffer);
   /* Until then, it counts as one of the client's two frames. */
   test_ipc_push (2);

@@ -10,6 +10,7 @@
 #define __TEST_SLOW_H__
 
 #include <glib.h>
+#include <time.h>
 
 #if __has_include(<valgrind/valgrind.h>)
 #include <valgrind/valgrind.h>
@@ -33,6 +34,17 @@ test_is_slow (void)
 #else
   return test_is_on_valgrind ();
 #endif
+}
+
+/* Microseconds for which the calling thread has run. Unlike time that passes,
+ * it hardly grows when other programs run. */
+static inline gint64
+test_cpu_time (void)
+{
+  struct timespec now;
+
+  clock_gettime (CLOCK_THREAD_CPUTIME_ID, &now);
+  return now.tv_sec * G_USEC_PER_SEC + now.tv_nsec / 1000;
 }
 
 /* Returns @microseconds, which something may take, or no limit if a tool of

@@ -23,10 +23,11 @@
 #include "kernel/source.h"
 
 /* The size of a source, which is many times that of usual kernels, and the
- * longest time that the scanner may take for it, in microseconds. */
+ * longest time that the scanner may run for it, in microseconds. */
 #define SCAN_SIZE (2 * 1024 * 1024)
 #define SCAN_LIMIT (G_USEC_PER_SEC / 2)
-#define READ_LIMIT G_USEC_PER_SEC
+/* What is not a regular file would be read for ever. */
+#define READ_LIMIT (10 * G_USEC_PER_SEC)
 
 /* The size is smaller under tools that make the test slow. These find wrong
  * accesses, and their times mean nothing. */
@@ -146,19 +147,19 @@ GST_START_TEST (test_scanner_is_linear)
 
   while (text->len + strlen (unit) < scan_size ())
     g_string_append (text, unit);
-  start = g_get_monotonic_time ();
+  start = test_cpu_time ();
   found = describe (text->str);
-  start = g_get_monotonic_time () - start;
+  start = test_cpu_time () - start;
   fail_unless (
       start < test_limit (SCAN_LIMIT), "%" G_GINT64_FORMAT " us", start);
   g_free (found);
 
-  start = g_get_monotonic_time ();
+  start = test_cpu_time ();
   g_strfreev (gst_vkgdr_image_list_ptx_entries (text->str));
   g_clear_pointer (
       &(GArray *){ gst_vkgdr_image_read_ptx_params (text->str, "missing") },
       g_array_unref);
-  start = g_get_monotonic_time () - start;
+  start = test_cpu_time () - start;
   fail_unless (
       start < test_limit (SCAN_LIMIT), "%" G_GINT64_FORMAT " us", start);
   g_string_free (text, TRUE);
@@ -171,7 +172,7 @@ GST_START_TEST (test_source_that_is_too_long_is_refused)
   GstVkgdrCompilerInput input = { NULL, "mine.cu", NULL, NULL, TRUE };
   gsize size = 100 * 1024 * 1024;
   gchar *text = g_malloc (size + 1);
-  gint64 start = g_get_monotonic_time ();
+  gint64 start = test_cpu_time ();
   GError *error = NULL;
 
   memset (text, '\n', size);
@@ -179,7 +180,7 @@ GST_START_TEST (test_source_that_is_too_long_is_refused)
   input.text = text;
   fail_unless (gst_vkgdr_compiler_run (&target, &input, &error) == NULL);
   g_assert_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT);
-  fail_unless (g_get_monotonic_time () - start < test_limit (READ_LIMIT));
+  fail_unless (test_cpu_time () - start < test_limit (SCAN_LIMIT));
   g_error_free (error);
   g_free (text);
 }
