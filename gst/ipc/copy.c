@@ -21,6 +21,7 @@ struct _GstVkgdrIpcCopier {
   GstVkgdrStream *stream;
   GstBufferPool *pool; /* or NULL */
   gsize size;          /* of its buffers */
+  GError *reason;      /* why it has no buffer, or NULL */
 };
 
 GstVkgdrIpcCopier *
@@ -40,8 +41,11 @@ gst_vkgdr_ipc_copier_new (GstVkgdrContext *context, GError **error)
 static void
 drop_pool (GstVkgdrIpcCopier *self)
 {
-  if (self->pool)
-    gst_buffer_pool_set_active (self->pool, FALSE);
+  if (!self->pool)
+    return;
+  /* Buffers that are still in use keep it. */
+  g_signal_handlers_disconnect_by_data (self->pool, self);
+  gst_buffer_pool_set_active (self->pool, FALSE);
   gst_clear_object (&self->pool);
 }
 
@@ -52,6 +56,7 @@ gst_vkgdr_ipc_copier_free (GstVkgdrIpcCopier *self)
   gst_vkgdr_stream_synchronize (self->stream, NULL);
   gst_object_unref (self->stream);
   gst_object_unref (self->context);
+  g_clear_error (&self->reason);
   g_free (self);
 }
 
@@ -86,6 +91,13 @@ gst_vkgdr_ipc_copier_is_exportable (GstVkgdrIpcCopier *self, GstBuffer *buffer)
 
 /* --- where copies go ----------------------------------------------------- */
 
+static void
+on_acquire_failed (GstBufferPool *pool, GError *error, GstVkgdrIpcCopier *self)
+{
+  g_clear_error (&self->reason);
+  self->reason = g_error_copy (error);
+}
+
 static gboolean
 make_pool (GstVkgdrIpcCopier *self, gsize size)
 {
@@ -94,44 +106,26 @@ make_pool (GstVkgdrIpcCopier *self, gsize size)
   drop_pool (self);
   self->size = (size + GRANULE - 1) / GRANULE * GRANULE;
   self->pool = gst_vkgdr_buffer_pool_new (self->context);
+  g_signal_connect (
+      self->pool, "acquire-failed", G_CALLBACK (on_acquire_failed), self);
   config = gst_buffer_pool_get_config (self->pool);
   gst_buffer_pool_config_set_params (config, NULL, self->size, MIN_BUFFERS, 0);
   return gst_buffer_pool_set_config (self->pool, config)
          && gst_buffer_pool_set_active (self->pool, TRUE);
 }
 
-static void
-take_error (GstBufferPool *pool, GError *error, GError **reason)
-{
-  if (!*reason)
-    *reason = g_error_copy (error);
-}
-
-/* A buffer of the pool, or NULL with @reason set. */
-static GstBuffer *
-acquire_from_pool (GstVkgdrIpcCopier *self, GError **reason)
-{
-  gulong handler = g_signal_connect (
-      self->pool, "acquire-failed", G_CALLBACK (take_error), reason);
-  GstBuffer *room = NULL;
-
-  gst_buffer_pool_acquire_buffer (self->pool, &room, NULL);
-  g_signal_handler_disconnect (self->pool, handler);
-  return room;
-}
-
 /* A buffer of the pool, with room for @size bytes. */
 static GstBuffer *
 acquire (GstVkgdrIpcCopier *self, gsize size, GError **error)
 {
-  GError *reason = NULL;
   GstBuffer *room = NULL;
 
+  g_clear_error (&self->reason);
   if ((!self->pool || size > self->size || size < self->size / 2)
       && !make_pool (self, size))
     drop_pool (self);
   if (self->pool)
-    room = acquire_from_pool (self, &reason);
+    gst_buffer_pool_acquire_buffer (self->pool, &room, NULL);
   if (room
       && gst_vkgdr_memory_get_host_pointer (gst_buffer_peek_memory (room, 0)))
     return room;
@@ -139,8 +133,8 @@ acquire (GstVkgdrIpcCopier *self, gsize size, GError **error)
       "there is no memory in the window for a copy of %" G_GSIZE_FORMAT
       " bytes, and no other memory can be given to other processes%s%s. Make "
       "the window larger (Resizable BAR), or keep fewer frames in flight",
-      size, reason ? ": " : "", reason ? reason->message : "");
-  g_clear_error (&reason);
+      size, self->reason ? ": " : "",
+      self->reason ? self->reason->message : "");
   gst_clear_buffer (&room);
   return NULL;
 }

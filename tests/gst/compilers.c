@@ -384,9 +384,9 @@ GST_START_TEST (test_warm_start_runs_nothing_and_is_fast)
   n = count_runs ();
   fail_unless (n > 0);
   for (i = 0; i < 5; i++) {
-    start = test_cpu_time ();
+    start = g_get_monotonic_time ();
     assert_compiles (&hopper, SOURCE, TRUE);
-    best = MIN (best, test_cpu_time () - start);
+    best = MIN (best, g_get_monotonic_time () - start);
   }
   fail_unless_equals_int (count_runs (), n);
   GST_INFO ("%" G_GINT64_FORMAT " us", best);

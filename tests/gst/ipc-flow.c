@@ -195,6 +195,7 @@ GST_START_TEST (test_pending_frame)
 {
   GstVkgdrStream *stream;
   GstBuffer *buffer;
+  gint64 since;
   gint done = FALSE;
 
   if (!test_ipc_begin (""))
@@ -203,8 +204,10 @@ GST_START_TEST (test_pending_frame)
   buffer = test_ipc_new_frame (1);
   delay_access (buffer, stream, GST_MAP_WRITE, 1000, &done);
   fail_if (gst_vkgdr_memory_is_written (gst_buffer_peek_memory (buffer, 0)));
+  since = g_get_monotonic_time ();
   test_ipc_push_buffer (buffer);
   test_ipc_push (2);
+  fail_unless (g_get_monotonic_time () - since < 200 * 1000);
   fail_unless_equals_int (g_atomic_int_get (&done), FALSE);
   test_ipc_pull_and_drop (1);
   fail_unless_equals_int (g_atomic_int_get (&done), TRUE);

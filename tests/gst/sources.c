@@ -26,8 +26,7 @@
  * longest time that the scanner may run for it, in microseconds. */
 #define SCAN_SIZE (2 * 1024 * 1024)
 #define SCAN_LIMIT (G_USEC_PER_SEC / 2)
-/* What is not a regular file would be read for ever. */
-#define READ_LIMIT (10 * G_USEC_PER_SEC)
+#define READ_LIMIT G_USEC_PER_SEC
 
 /* The size is smaller under tools that make the test slow. These find wrong
  * accesses, and their times mean nothing. */
@@ -172,7 +171,7 @@ GST_START_TEST (test_source_that_is_too_long_is_refused)
   GstVkgdrCompilerInput input = { NULL, "mine.cu", NULL, NULL, TRUE };
   gsize size = 100 * 1024 * 1024;
   gchar *text = g_malloc (size + 1);
-  gint64 start = test_cpu_time ();
+  gint64 start = g_get_monotonic_time ();
   GError *error = NULL;
 
   memset (text, '\n', size);
@@ -180,7 +179,7 @@ GST_START_TEST (test_source_that_is_too_long_is_refused)
   input.text = text;
   fail_unless (gst_vkgdr_compiler_run (&target, &input, &error) == NULL);
   g_assert_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT);
-  fail_unless (test_cpu_time () - start < test_limit (SCAN_LIMIT));
+  fail_unless (g_get_monotonic_time () - start < test_limit (READ_LIMIT));
   g_error_free (error);
   g_free (text);
 }

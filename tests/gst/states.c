@@ -314,7 +314,7 @@ check_arrival (Run *run, GstState state)
     run->was_changing = FALSE;
     check_errors (run);
   }
-  run->is_changing = FALSE;
+  run->is_changing = run->was_changing = FALSE;
   fail_unless (result == GST_STATE_CHANGE_SUCCESS
                    || result == GST_STATE_CHANGE_NO_PREROLL,
       "step %d, to %s: %s", run->steps, gst_element_state_get_name (state),

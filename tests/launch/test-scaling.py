@@ -159,10 +159,10 @@ class Rtp(launch.Case):
             data = data[2 + size :]
         return packets
 
-    def receive(self, packets, tail, frames, latency=2000):
+    def receive(self, packets, tail, frames):
         """Returns the frames that are received from @packets. The receiver must not
-        print warnings. It waits @latency milliseconds for a packet that is missing: on a
-        busy machine it may not run for a while.
+        print warnings. It waits two seconds for a packet that is missing: on a busy
+        machine it may not run for a while.
         """
         port = free_port()
         process = subprocess.Popen(
@@ -171,7 +171,7 @@ class Rtp(launch.Case):
                 "-q",
                 *shlex.split(
                     f'udpsrc port={port} address=127.0.0.1 buffer-size=1048576 caps="{RTP}" ! '
-                    f"rtpjitterbuffer latency={latency} ! rtpvrawdepay ! {tail} ! "
+                    f"rtpjitterbuffer latency=2000 ! rtpvrawdepay ! {tail} ! "
                     f"filesink location={self.path('received')} buffer-mode=unbuffered"
                 ),
             ],

@@ -96,11 +96,13 @@ gboolean gst_vkgdr_memory_settle (GstVkgdrMemory *self, GError **error);
  */
 void gst_vkgdr_memory_set_on_device (GstVkgdrMemory *self);
 
-/* --- map.c --- */
+/* --- bufferpool.c --- */
 
 /* Emits the signal "map-failed" of the pool that has allocated @mem, if there
  * is one. Must be called without locks. */
 void gst_vkgdr_buffer_pool_report_map (GstMemory *mem, const GError *error);
+
+/* --- map.c --- */
 
 /* GstAllocator's mem_map_full and mem_unmap_full. */
 gpointer gst_vkgdr_memory_map_full (

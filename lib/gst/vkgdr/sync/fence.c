@@ -293,7 +293,8 @@ gst_vkgdr_fence_report_lost (GstVkgdrFence *fence)
 {
   GError *error = NULL;
 
-  if (!fence->clock || g_atomic_int_get (&fence->state) != GST_VKGDR_FENCE_LOST)
+  if (!fence->clock || g_atomic_int_get (&fence->state) != GST_VKGDR_FENCE_LOST
+      || !gst_vkgdr_clock_check (fence->clock, NULL)) /* it has failed before */
     return;
   set_lost_error (fence, &error);
   gst_vkgdr_clock_fail (fence->clock, error);
