@@ -682,6 +682,62 @@ GST_START_TEST (test_host_memory_of_a_pool)
 }
 GST_END_TEST;
 
+/* Writes a frame of @value, staged, and waits until it is on the device. */
+static GstBuffer *
+write_staged (GstBufferPool *pool, GstVkgdrStream *stream, guint8 value)
+{
+  GstMemory *memory;
+  GstBuffer *buffer;
+  GstMapInfo map;
+
+  fail_unless_equals_int (
+      gst_buffer_pool_acquire_buffer (pool, &buffer, NULL), GST_FLOW_OK);
+  fail_unless (gst_buffer_map (buffer, &map, GST_MAP_WRITE));
+  memset (map.data, value, map.size);
+  gst_buffer_unmap (buffer, &map);
+  memory = gst_buffer_peek_memory (buffer, 0);
+  fail_unless (
+      gst_vkgdr_memory_begin_access (memory, stream, GST_MAP_READ, NULL));
+  fail_unless (gst_vkgdr_stream_synchronize (stream, NULL));
+  fail_unless (
+      gst_vkgdr_memory_end_access (memory, stream, GST_MAP_READ, NULL));
+  return buffer;
+}
+
+/* Frames that are only written go through one staging buffer, which stays in
+ * the CPU's cache, also if all of them are in use. A frame that the CPU reads
+ * gets its content back, and keeps its staging buffer. */
+GST_START_TEST (test_written_frames_share_a_staging_buffer)
+{
+  GstVkgdrStream *stream = test_stream_new (test_context);
+  GstBufferPool *pool = pool_new ();
+  GstBuffer *held[N_BUFFERS];
+  guint i, round;
+
+  count_pinned ();
+  g_object_set (pool, "access", GST_VKGDR_ACCESS_STAGED, NULL);
+  for (round = 0; round < 3; round++) {
+    for (i = 0; i < N_BUFFERS; i++)
+      held[i] = write_staged (pool, stream, round * N_BUFFERS + i);
+    assert_pinned (round == 2 ? 2 : 1, POOL_SIZE);
+    if (round == 1) {
+      GstMapInfo map;
+
+      fail_unless (gst_buffer_map (held[0], &map, GST_MAP_READ));
+      fail_unless_equals_int (map.data[0], N_BUFFERS);
+      fail_unless_equals_int (map.data[map.size - 1], N_BUFFERS);
+      gst_buffer_unmap (held[0], &map);
+    }
+    for (i = 0; i < N_BUFFERS; i++)
+      gst_buffer_unref (held[i]);
+  }
+
+  gst_buffer_pool_set_active (pool, FALSE);
+  gst_object_unref (pool);
+  gst_object_unref (stream);
+}
+GST_END_TEST;
+
 static GstPadProbeReturn
 note_memory (GstPad *pad, GstPadProbeInfo *info, gpointer user_data)
 {
@@ -750,6 +806,7 @@ ordering_suite (void)
       bar, test_pushing_waits_for_no_kernel, 0, G_N_ELEMENTS (unblocked));
   tcase_add_test (bar, test_sent_memory_is_kept);
   tcase_add_test (bar, test_host_memory_of_a_pool);
+  tcase_add_test (bar, test_written_frames_share_a_staging_buffer);
   tcase_add_loop_test (bar, test_host_memory_of_a_pipeline, 0, 2);
   return s;
 }

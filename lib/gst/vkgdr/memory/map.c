@@ -174,6 +174,8 @@ gst_vkgdr_memory_map_staging (
 {
   if (!ensure_staging (self, error))
     return NULL;
+  if ((flags & GST_MAP_READ) || needs_fetch (self))
+    self->keeps_staging = TRUE;
   /* A reader does not wait if the staging buffer has the content. */
   if ((flags & GST_MAP_WRITE) && !gst_vkgdr_memory_wait (self, flags, error))
     return NULL;
@@ -333,20 +335,45 @@ unmap_cpu (GstVkgdrMemory *self, GstMemory *mem, GstMapFlags flags)
   gst_vkgdr_policy_report (&self->turn, self->written, time);
 }
 
+/* Must be called with the lock held. If a writer of a pool has only written,
+ * takes the staging buffer away, so that the next frame of any memory is
+ * written to it: a few staging buffers stay in the CPU's cache, where one for
+ * each memory would not. Memory whose content the CPU needs again keeps its
+ * own. Sets @fence to what reads the buffer. */
+static gpointer
+lend_staging (GstVkgdrMemory *self, GstVkgdrFence **fence)
+{
+  if (!self->staging || self->cpu_maps > 0 || self->keeps_staging
+      || !self->turn.policy || self->written != GST_VKGDR_ACCESS_STAGED
+      || self->order.lost || !self->order.written)
+    return NULL;
+  gst_vkgdr_memory_set_lends_staging (self, TRUE);
+  *fence = gst_vkgdr_fence_ref (self->order.written);
+  self->staging_valid = FALSE;
+  return g_steal_pointer (&self->staging);
+}
+
 void
 gst_vkgdr_memory_unmap_full (GstMemory *mem, GstMapInfo *info)
 {
   GstVkgdrMemory *self = gst_vkgdr_memory_root (mem);
+  GstVkgdrFence *fence = NULL;
+  gpointer lent = NULL;
 
   g_mutex_lock (&self->lock);
   if (!(info->flags & GST_MAP_VKGDR)) {
     unmap_cpu (self, mem, info->flags);
+    lent = lend_staging (self, &fence);
   } else {
     gst_vkgdr_order_mark_unknown_stream (&self->order, info->flags);
     if (info->flags & GST_MAP_WRITE)
       gst_vkgdr_memory_set_on_device (self);
   }
   g_mutex_unlock (&self->lock);
+  if (lent)
+    gst_vkgdr_pinned_give (
+        gst_vkgdr_allocator_get_pinned (gst_vkgdr_memory_allocator (mem)), lent,
+        fence);
 }
 
 /**

@@ -164,6 +164,7 @@ gst_vkgdr_memory_free (GstAllocator *allocator, GstMemory *mem)
       .cuda_wrapper = self->cuda_wrapper };
 
     remains.fences = gst_vkgdr_order_finish (&self->order, &remains.on_context);
+    gst_vkgdr_memory_set_lends_staging (self, FALSE);
     gst_vkgdr_allocator_retire (GST_VKGDR_ALLOCATOR (allocator), &remains);
     g_clear_pointer (&self->fetch, gst_vkgdr_fence_unref);
     gst_vkgdr_policy_turn_clear (&self->turn);
@@ -219,6 +220,20 @@ gst_vkgdr_memory_set_on_device (GstVkgdrMemory *self)
 }
 
 void
+gst_vkgdr_memory_set_lends_staging (
+    GstVkgdrMemory *self, gboolean lends_staging)
+{
+  gssize size = self->block.size;
+
+  if (self->lends_staging == lends_staging)
+    return;
+  self->lends_staging = lends_staging;
+  gst_vkgdr_pinned_expect (
+      gst_vkgdr_allocator_get_pinned (gst_vkgdr_memory_allocator (&self->mem)),
+      lends_staging ? size : -size);
+}
+
+void
 gst_vkgdr_memory_begin_turn (GstMemory *mem, GstVkgdrPolicy *policy,
     GstClockTime now, GstClockTime waited)
 {
@@ -235,6 +250,7 @@ gst_vkgdr_memory_begin_turn (GstMemory *mem, GstVkgdrPolicy *policy,
       && !self->turn.is_measured) {
     unused = g_steal_pointer (&self->staging);
     self->staging_valid = FALSE;
+    gst_vkgdr_memory_set_lends_staging (self, FALSE);
   }
   g_mutex_unlock (&self->lock);
   if (unused)

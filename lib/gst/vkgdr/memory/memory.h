@@ -27,6 +27,8 @@ typedef struct {
   gboolean host_cached; /* the CPU reads the block as fast as RAM */
 
   gpointer staging;       /* pinned host memory of size block.size, or NULL */
+  gboolean keeps_staging; /* the CPU has needed the content of `staging` */
+  gboolean lends_staging; /* `staging` is given back after each write */
   GstVkgdrFence *fetch;   /* of a transfer to `staging`, or NULL */
   gboolean device_valid;  /* the content on the device is current */
   gboolean staging_valid; /* the content of `staging` is current */
@@ -81,6 +83,11 @@ GstMemory *gst_vkgdr_memory_new (GstVkgdrAllocator *allocator,
  * finished with the memory. */
 void gst_vkgdr_memory_begin_turn (GstMemory *mem, GstVkgdrPolicy *policy,
     GstClockTime now, GstClockTime waited);
+
+/* Must be called with the lock held. Sets whether the staging buffer is given
+ * back after each write, and tells those who keep such buffers. */
+void gst_vkgdr_memory_set_lends_staging (
+    GstVkgdrMemory *self, gboolean lends_staging);
 
 /* Must be called with the lock held, which is released while the CPU waits.
  * Waits for all work that must precede a CPU access with @flags. FALSE with

@@ -5,9 +5,9 @@
 
 #include "memory/pinned.h"
 
-/* The maximum size in bytes of kept blocks. It is enough for eight 4K RGBA
- * frames, as in a pipeline with a few queues, and small compared to the memory
- * of a host with a GPU. */
+/* The maximum size in bytes of kept blocks that nobody expects. It is enough
+ * for eight 4K RGBA frames, as in a pipeline with a few queues, and small
+ * compared to the memory of a host with a GPU. */
 #define KEPT_MAX (256 * 1024 * 1024)
 
 /* Sizes are rounded up to a multiple of this many bytes, so that blocks of
@@ -27,6 +27,7 @@ struct _GstVkgdrPinned {
   GArray *kept;    /* of Piece, the oldest first */
   GHashTable *out; /* data -> size */
   gsize kept_bytes;
+  gsize expected_bytes;
 };
 
 GstVkgdrPinned *
@@ -105,21 +106,23 @@ is_idle (const Piece *piece)
 }
 
 /* Must be called with the lock held. Takes the smallest kept piece that is
- * idle, large enough, and not more than twice as large. */
+ * idle, large enough, and not more than twice as large; of equal ones the last.
+ */
 static gpointer
 take_kept (GstVkgdrPinned *pinned, gsize size)
 {
-  gint best = -1;
+  gsize best_size = G_MAXSIZE;
+  gint best = -1, i;
   Piece piece;
-  guint i;
 
-  for (i = 0; i < pinned->kept->len; i++) {
+  for (i = (gint) pinned->kept->len - 1; i >= 0 && best_size > size; i--) {
     const Piece *p = &g_array_index (pinned->kept, Piece, i);
 
-    if (p->size < size || p->size / 2 > size || !is_idle (p))
+    if (p->size < size || p->size / 2 > size || p->size >= best_size
+        || !is_idle (p))
       continue;
-    if (best < 0 || p->size <= g_array_index (pinned->kept, Piece, best).size)
-      best = i;
+    best = i;
+    best_size = p->size;
   }
   if (best < 0)
     return NULL;
@@ -170,7 +173,7 @@ gst_vkgdr_pinned_give (
   g_mutex_lock (&pinned->lock);
   piece.size = GPOINTER_TO_SIZE (g_hash_table_lookup (pinned->out, data));
   g_hash_table_remove (pinned->out, data);
-  keep = pinned->kept_bytes + piece.size <= KEPT_MAX;
+  keep = pinned->kept_bytes + piece.size <= KEPT_MAX + pinned->expected_bytes;
   if (keep) {
     g_array_append_val (pinned->kept, piece);
     pinned->kept_bytes += piece.size;
@@ -179,6 +182,14 @@ gst_vkgdr_pinned_give (
 
   if (!keep)
     free_piece (pinned, &piece);
+}
+
+void
+gst_vkgdr_pinned_expect (GstVkgdrPinned *pinned, gssize bytes)
+{
+  g_mutex_lock (&pinned->lock);
+  pinned->expected_bytes += bytes;
+  g_mutex_unlock (&pinned->lock);
 }
 
 void

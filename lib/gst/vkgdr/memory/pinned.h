@@ -27,13 +27,19 @@ GstVkgdrPinned *gst_vkgdr_pinned_ref (GstVkgdrPinned *pinned);
 void gst_vkgdr_pinned_unref (GstVkgdrPinned *pinned);
 
 /* Takes a block of at least @size bytes, aligned to a page; NULL with @error
- * set on failure. */
+ * set on failure. Of equal blocks it is the one that was given last, because
+ * the CPU may have it in its cache. */
 gpointer gst_vkgdr_pinned_take (
     GstVkgdrPinned *pinned, gsize size, GError **error);
 
 /* Gives @data back. It is reused when @fence (nullable, taken) is reached. */
 void gst_vkgdr_pinned_give (
     GstVkgdrPinned *pinned, gpointer data, GstVkgdrFence *fence);
+
+/* Announces that @bytes more will be given and taken again and again, so that
+ * as much is kept beyond the limit of what is kept otherwise. A negative number
+ * takes this back. */
+void gst_vkgdr_pinned_expect (GstVkgdrPinned *pinned, gssize bytes);
 
 /* The number of kept blocks and of used blocks. */
 void gst_vkgdr_pinned_count (
