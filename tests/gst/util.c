@@ -30,11 +30,26 @@ test_setup (void)
   test_context = test_context_new ();
 }
 
+/* A machine may have none. If it should have one, this explains what fails. */
+static void
+say_why_there_is_no_window (void)
+{
+  GstStructure *device = gst_vkgdr_context_describe (test_context);
+  gboolean has_window = FALSE;
+
+  gst_structure_get (device, "has-window", G_TYPE_BOOLEAN, &has_window, NULL);
+  if (!has_window)
+    g_printerr ("the device has no window: %s\n",
+        gst_structure_get_string (device, "window-reason"));
+  gst_structure_free (device);
+}
+
 void
 test_setup_bar (void)
 {
   g_setenv ("VKGDR_DEBUG", "bar", TRUE);
   test_setup ();
+  say_why_there_is_no_window ();
 }
 
 void
