@@ -603,13 +603,12 @@ assert_pinned (guint n_buffers, gsize size)
 #define POOL_SIZE 300000
 
 static GstBufferPool *
-pool_new (void)
+pool_new (gsize size)
 {
   GstBufferPool *pool = gst_vkgdr_buffer_pool_new (test_context);
   GstStructure *config = gst_buffer_pool_get_config (pool);
 
-  gst_buffer_pool_config_set_params (
-      config, NULL, POOL_SIZE, N_BUFFERS, N_BUFFERS);
+  gst_buffer_pool_config_set_params (config, NULL, size, N_BUFFERS, N_BUFFERS);
   fail_unless (gst_buffer_pool_set_config (pool, config));
   fail_unless (gst_buffer_pool_set_active (pool, TRUE));
   return pool;
@@ -650,7 +649,7 @@ GST_START_TEST (test_host_memory_of_a_pool)
 {
   GstVkgdrAllocator *allocator = gst_vkgdr_context_get_allocator (test_context);
   GstVkgdrStream *stream = test_stream_new (test_context);
-  GstBufferPool *pool = pool_new ();
+  GstBufferPool *pool = pool_new (POOL_SIZE);
   guint i;
 
   count_pinned ();
@@ -710,7 +709,7 @@ write_staged (GstBufferPool *pool, GstVkgdrStream *stream, guint8 value)
 GST_START_TEST (test_written_frames_share_a_staging_buffer)
 {
   GstVkgdrStream *stream = test_stream_new (test_context);
-  GstBufferPool *pool = pool_new ();
+  GstBufferPool *pool = pool_new (POOL_SIZE);
   GstBuffer *held[N_BUFFERS];
   guint i, round;
 
@@ -735,6 +734,41 @@ GST_START_TEST (test_written_frames_share_a_staging_buffer)
   gst_buffer_pool_set_active (pool, FALSE);
   gst_object_unref (pool);
   gst_object_unref (stream);
+}
+GST_END_TEST;
+
+/* As many staging buffers as the pools have used are kept for their next
+ * frames. Without the pools, only 256 MiB of them are. */
+GST_START_TEST (test_unused_staging_buffers_are_freed)
+{
+  const gsize size = 100 * 1024 * 1024, limit = 256 * 1024 * 1024;
+  GstVkgdrAllocator *allocator = gst_vkgdr_context_get_allocator (test_context);
+  GstBufferPool *pool = pool_new (size);
+  GstBuffer *held[3];
+  GstMapInfo maps[3];
+  guint i, round;
+
+  count_pinned ();
+  g_object_set (pool, "access", GST_VKGDR_ACCESS_STAGED, NULL);
+  for (round = 0; round < 2; round++) {
+    for (i = 0; i < 3; i++) {
+      fail_unless_equals_int (
+          gst_buffer_pool_acquire_buffer (pool, &held[i], NULL), GST_FLOW_OK);
+      fail_unless (gst_buffer_map (held[i], &maps[i], GST_MAP_WRITE));
+    }
+    for (i = 0; i < 3; i++) {
+      gst_buffer_unmap (held[i], &maps[i]);
+      gst_buffer_unref (held[i]);
+    }
+    fail_unless (get_pinned_bytes () >= 3 * size);
+    assert_pinned (N_BUFFERS, size);
+  }
+  gst_buffer_pool_set_active (pool, FALSE);
+  gst_object_unref (pool);
+  for (i = 0; i < 10000 && get_pinned_bytes () > limit; i++)
+    g_usleep (1000);
+  fail_unless (get_pinned_bytes () <= limit);
+  gst_object_unref (allocator);
 }
 GST_END_TEST;
 
@@ -807,6 +841,8 @@ ordering_suite (void)
   tcase_add_test (bar, test_sent_memory_is_kept);
   tcase_add_test (bar, test_host_memory_of_a_pool);
   tcase_add_test (bar, test_written_frames_share_a_staging_buffer);
+  if (!test_is_on_valgrind ()) /* which has too little memory */
+    tcase_add_test (bar, test_unused_staging_buffers_are_freed);
   tcase_add_loop_test (bar, test_host_memory_of_a_pipeline, 0, 2);
   return s;
 }

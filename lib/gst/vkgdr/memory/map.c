@@ -172,13 +172,14 @@ gpointer
 gst_vkgdr_memory_map_staging (
     GstVkgdrMemory *self, GstMapFlags flags, GError **error)
 {
+  /* A reader does not wait if the staging buffer has the content. A writer
+   * waits first, so that the staging buffer of the last write is free again. */
+  if ((flags & GST_MAP_WRITE) && !gst_vkgdr_memory_wait (self, flags, error))
+    return NULL;
   if (!ensure_staging (self, error))
     return NULL;
   if ((flags & GST_MAP_READ) || needs_fetch (self))
     self->keeps_staging = TRUE;
-  /* A reader does not wait if the staging buffer has the content. */
-  if ((flags & GST_MAP_WRITE) && !gst_vkgdr_memory_wait (self, flags, error))
-    return NULL;
   if (!refresh_staging (self, error))
     return NULL;
   return self->staging;
@@ -347,7 +348,11 @@ lend_staging (GstVkgdrMemory *self, GstVkgdrFence **fence)
       || !self->turn.policy || self->written != GST_VKGDR_ACCESS_STAGED
       || self->order.lost || !self->order.written)
     return NULL;
-  gst_vkgdr_memory_set_lends_staging (self, TRUE);
+  if (!self->lends_staging)
+    gst_vkgdr_pinned_expect (gst_vkgdr_allocator_get_pinned (
+                                 gst_vkgdr_memory_allocator (&self->mem)),
+        self->block.size);
+  self->lends_staging = TRUE;
   *fence = gst_vkgdr_fence_ref (self->order.written);
   self->staging_valid = FALSE;
   return g_steal_pointer (&self->staging);

@@ -153,6 +153,15 @@ gst_vkgdr_memory_init_allocator (GstAllocator *allocator)
   allocator->mem_is_span = gst_vkgdr_share_is_span;
 }
 
+/* Must be called without the lock: what nobody expects any more is freed. */
+static void
+stop_lending_staging (GstVkgdrMemory *self)
+{
+  gst_vkgdr_pinned_expect (
+      gst_vkgdr_allocator_get_pinned (gst_vkgdr_memory_allocator (&self->mem)),
+      -(gssize) self->block.size);
+}
+
 void
 gst_vkgdr_memory_free (GstAllocator *allocator, GstMemory *mem)
 {
@@ -164,7 +173,8 @@ gst_vkgdr_memory_free (GstAllocator *allocator, GstMemory *mem)
       .cuda_wrapper = self->cuda_wrapper };
 
     remains.fences = gst_vkgdr_order_finish (&self->order, &remains.on_context);
-    gst_vkgdr_memory_set_lends_staging (self, FALSE);
+    if (self->lends_staging)
+      stop_lending_staging (self);
     gst_vkgdr_allocator_retire (GST_VKGDR_ALLOCATOR (allocator), &remains);
     g_clear_pointer (&self->fetch, gst_vkgdr_fence_unref);
     gst_vkgdr_policy_turn_clear (&self->turn);
@@ -220,25 +230,12 @@ gst_vkgdr_memory_set_on_device (GstVkgdrMemory *self)
 }
 
 void
-gst_vkgdr_memory_set_lends_staging (
-    GstVkgdrMemory *self, gboolean lends_staging)
-{
-  gssize size = self->block.size;
-
-  if (self->lends_staging == lends_staging)
-    return;
-  self->lends_staging = lends_staging;
-  gst_vkgdr_pinned_expect (
-      gst_vkgdr_allocator_get_pinned (gst_vkgdr_memory_allocator (&self->mem)),
-      lends_staging ? size : -size);
-}
-
-void
 gst_vkgdr_memory_begin_turn (GstMemory *mem, GstVkgdrPolicy *policy,
     GstClockTime now, GstClockTime waited)
 {
   GstVkgdrMemory *self = gst_vkgdr_memory_root (mem);
   GstVkgdrAccess access;
+  gboolean was_lending = FALSE;
   gpointer unused = NULL;
 
   g_mutex_lock (&self->lock);
@@ -250,9 +247,12 @@ gst_vkgdr_memory_begin_turn (GstMemory *mem, GstVkgdrPolicy *policy,
       && !self->turn.is_measured) {
     unused = g_steal_pointer (&self->staging);
     self->staging_valid = FALSE;
-    gst_vkgdr_memory_set_lends_staging (self, FALSE);
+    was_lending = self->lends_staging;
+    self->lends_staging = FALSE;
   }
   g_mutex_unlock (&self->lock);
+  if (was_lending)
+    stop_lending_staging (self);
   if (unused)
     gst_vkgdr_pinned_give (
         gst_vkgdr_allocator_get_pinned (gst_vkgdr_memory_allocator (mem)),

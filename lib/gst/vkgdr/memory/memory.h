@@ -84,11 +84,6 @@ GstMemory *gst_vkgdr_memory_new (GstVkgdrAllocator *allocator,
 void gst_vkgdr_memory_begin_turn (GstMemory *mem, GstVkgdrPolicy *policy,
     GstClockTime now, GstClockTime waited);
 
-/* Must be called with the lock held. Sets whether the staging buffer is given
- * back after each write, and tells those who keep such buffers. */
-void gst_vkgdr_memory_set_lends_staging (
-    GstVkgdrMemory *self, gboolean lends_staging);
-
 /* Must be called with the lock held, which is released while the CPU waits.
  * Waits for all work that must precede a CPU access with @flags. FALSE with
  * @error set if the wait failed, or the content is lost. */

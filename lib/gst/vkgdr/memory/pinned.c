@@ -99,6 +99,13 @@ free_piece (GstVkgdrPinned *pinned, Piece *piece)
   gst_vkgdr_reclaim (pinned->context, fences, free_garbage, garbage);
 }
 
+/* Must be called with the lock held. Whether @more bytes can be kept. */
+static gboolean
+is_within_limit (const GstVkgdrPinned *pinned, gsize more)
+{
+  return pinned->kept_bytes + more <= KEPT_MAX + pinned->expected_bytes;
+}
+
 static gboolean
 is_idle (const Piece *piece)
 {
@@ -173,7 +180,7 @@ gst_vkgdr_pinned_give (
   g_mutex_lock (&pinned->lock);
   piece.size = GPOINTER_TO_SIZE (g_hash_table_lookup (pinned->out, data));
   g_hash_table_remove (pinned->out, data);
-  keep = pinned->kept_bytes + piece.size <= KEPT_MAX + pinned->expected_bytes;
+  keep = is_within_limit (pinned, piece.size);
   if (keep) {
     g_array_append_val (pinned->kept, piece);
     pinned->kept_bytes += piece.size;
@@ -187,9 +194,24 @@ gst_vkgdr_pinned_give (
 void
 gst_vkgdr_pinned_expect (GstVkgdrPinned *pinned, gssize bytes)
 {
+  gboolean found = TRUE;
+  Piece oldest;
+
   g_mutex_lock (&pinned->lock);
   pinned->expected_bytes += bytes;
   g_mutex_unlock (&pinned->lock);
+  while (bytes < 0 && found) {
+    g_mutex_lock (&pinned->lock);
+    found = pinned->kept->len > 0 && !is_within_limit (pinned, 0);
+    if (found) {
+      oldest = g_array_index (pinned->kept, Piece, 0);
+      g_array_remove_index (pinned->kept, 0);
+      pinned->kept_bytes -= oldest.size;
+    }
+    g_mutex_unlock (&pinned->lock);
+    if (found)
+      free_piece (pinned, &oldest);
+  }
 }
 
 void

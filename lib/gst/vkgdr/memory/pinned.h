@@ -38,7 +38,8 @@ void gst_vkgdr_pinned_give (
 
 /* Announces that @bytes more will be given and taken again and again, so that
  * as much is kept beyond the limit of what is kept otherwise. A negative number
- * takes this back. */
+ * takes this back, and frees what is then beyond the limit; it must be passed
+ * without locks. */
 void gst_vkgdr_pinned_expect (GstVkgdrPinned *pinned, gssize bytes);
 
 /* The number of kept blocks and of used blocks. */
