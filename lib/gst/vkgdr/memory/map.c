@@ -69,8 +69,7 @@ get_stream (GstVkgdrMemory *self, GstVkgdrDirection direction, GError **error)
 static gboolean
 ensure_staging (GstVkgdrMemory *self, GError **error)
 {
-  GstVkgdrPinned *pinned =
-      gst_vkgdr_allocator_get_pinned (gst_vkgdr_memory_allocator (&self->mem));
+  GstVkgdrPinned *pinned = gst_vkgdr_memory_pinned (self);
   gpointer data;
 
   if (self->staging)
@@ -349,9 +348,7 @@ lend_staging (GstVkgdrMemory *self, GstVkgdrFence **fence)
       || self->order.lost || !self->order.written)
     return NULL;
   if (!self->lends_staging)
-    gst_vkgdr_pinned_expect (gst_vkgdr_allocator_get_pinned (
-                                 gst_vkgdr_memory_allocator (&self->mem)),
-        self->block.size);
+    gst_vkgdr_pinned_expect (gst_vkgdr_memory_pinned (self), self->block.size);
   self->lends_staging = TRUE;
   *fence = gst_vkgdr_fence_ref (self->order.written);
   self->staging_valid = FALSE;
@@ -376,9 +373,7 @@ gst_vkgdr_memory_unmap_full (GstMemory *mem, GstMapInfo *info)
   }
   g_mutex_unlock (&self->lock);
   if (lent)
-    gst_vkgdr_pinned_give (
-        gst_vkgdr_allocator_get_pinned (gst_vkgdr_memory_allocator (mem)), lent,
-        fence);
+    gst_vkgdr_pinned_give (gst_vkgdr_memory_pinned (self), lent, fence);
 }
 
 /**

@@ -153,15 +153,6 @@ gst_vkgdr_memory_init_allocator (GstAllocator *allocator)
   allocator->mem_is_span = gst_vkgdr_share_is_span;
 }
 
-/* Must be called without the lock: what nobody expects any more is freed. */
-static void
-stop_lending_staging (GstVkgdrMemory *self)
-{
-  gst_vkgdr_pinned_expect (
-      gst_vkgdr_allocator_get_pinned (gst_vkgdr_memory_allocator (&self->mem)),
-      -(gssize) self->block.size);
-}
-
 void
 gst_vkgdr_memory_free (GstAllocator *allocator, GstMemory *mem)
 {
@@ -174,7 +165,8 @@ gst_vkgdr_memory_free (GstAllocator *allocator, GstMemory *mem)
 
     remains.fences = gst_vkgdr_order_finish (&self->order, &remains.on_context);
     if (self->lends_staging)
-      stop_lending_staging (self);
+      gst_vkgdr_pinned_expect (
+          gst_vkgdr_memory_pinned (self), -(gssize) self->block.size);
     gst_vkgdr_allocator_retire (GST_VKGDR_ALLOCATOR (allocator), &remains);
     g_clear_pointer (&self->fetch, gst_vkgdr_fence_unref);
     gst_vkgdr_policy_turn_clear (&self->turn);
@@ -252,11 +244,10 @@ gst_vkgdr_memory_begin_turn (GstMemory *mem, GstVkgdrPolicy *policy,
   }
   g_mutex_unlock (&self->lock);
   if (was_lending)
-    stop_lending_staging (self);
+    gst_vkgdr_pinned_expect (
+        gst_vkgdr_memory_pinned (self), -(gssize) self->block.size);
   if (unused)
-    gst_vkgdr_pinned_give (
-        gst_vkgdr_allocator_get_pinned (gst_vkgdr_memory_allocator (mem)),
-        unused, NULL);
+    gst_vkgdr_pinned_give (gst_vkgdr_memory_pinned (self), unused, NULL);
 }
 
 void

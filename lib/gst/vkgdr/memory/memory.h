@@ -151,6 +151,14 @@ GstMemory *gst_vkgdr_allocator_wrap_allocation (GstVkgdrAllocator *allocator,
 
 GstVkgdrPinned *gst_vkgdr_allocator_get_pinned (GstVkgdrAllocator *allocator);
 
+/* Where the memory's staging buffer comes from. */
+static inline GstVkgdrPinned *
+gst_vkgdr_memory_pinned (GstVkgdrMemory *self)
+{
+  return gst_vkgdr_allocator_get_pinned (
+      gst_vkgdr_memory_allocator (&self->mem));
+}
+
 GstVkgdrContext *gst_vkgdr_allocator_get_context (GstVkgdrAllocator *allocator);
 
 /* Returns a unique identifier of an owner. */

@@ -99,11 +99,42 @@ free_piece (GstVkgdrPinned *pinned, Piece *piece)
   gst_vkgdr_reclaim (pinned->context, fences, free_garbage, garbage);
 }
 
-/* Must be called with the lock held. Whether @more bytes can be kept. */
-static gboolean
-is_within_limit (const GstVkgdrPinned *pinned, gsize more)
+/* Must be called with the lock held. The maximum size of all kept pieces. */
+static gsize
+get_limit (const GstVkgdrPinned *pinned)
 {
-  return pinned->kept_bytes + more <= KEPT_MAX + pinned->expected_bytes;
+  return KEPT_MAX + pinned->expected_bytes;
+}
+
+/* Must be called with the lock held. */
+static Piece
+remove_kept (GstVkgdrPinned *pinned, guint i)
+{
+  Piece piece = g_array_index (pinned->kept, Piece, i);
+
+  g_array_remove_index (pinned->kept, i);
+  pinned->kept_bytes -= piece.size;
+  return piece;
+}
+
+/* Frees the oldest pieces, so that at most @limit bytes are kept. */
+static void
+free_oldest (GstVkgdrPinned *pinned, gsize limit)
+{
+  GArray *excess = g_array_new (FALSE, FALSE, sizeof (Piece));
+  guint i;
+
+  g_mutex_lock (&pinned->lock);
+  while (pinned->kept_bytes > limit) {
+    Piece piece = remove_kept (pinned, 0);
+
+    g_array_append_val (excess, piece);
+  }
+  g_mutex_unlock (&pinned->lock);
+
+  for (i = 0; i < excess->len; i++)
+    free_piece (pinned, &g_array_index (excess, Piece, i));
+  g_array_unref (excess);
 }
 
 static gboolean
@@ -133,9 +164,7 @@ take_kept (GstVkgdrPinned *pinned, gsize size)
   }
   if (best < 0)
     return NULL;
-  piece = g_array_index (pinned->kept, Piece, best);
-  g_array_remove_index (pinned->kept, best);
-  pinned->kept_bytes -= piece.size;
+  piece = remove_kept (pinned, best);
   g_clear_pointer (&piece.fence, gst_vkgdr_fence_unref);
   g_hash_table_insert (pinned->out, piece.data, GSIZE_TO_POINTER (piece.size));
   return piece.data;
@@ -180,7 +209,7 @@ gst_vkgdr_pinned_give (
   g_mutex_lock (&pinned->lock);
   piece.size = GPOINTER_TO_SIZE (g_hash_table_lookup (pinned->out, data));
   g_hash_table_remove (pinned->out, data);
-  keep = is_within_limit (pinned, piece.size);
+  keep = pinned->kept_bytes + piece.size <= get_limit (pinned);
   if (keep) {
     g_array_append_val (pinned->kept, piece);
     pinned->kept_bytes += piece.size;
@@ -194,24 +223,14 @@ gst_vkgdr_pinned_give (
 void
 gst_vkgdr_pinned_expect (GstVkgdrPinned *pinned, gssize bytes)
 {
-  gboolean found = TRUE;
-  Piece oldest;
+  gsize limit;
 
   g_mutex_lock (&pinned->lock);
   pinned->expected_bytes += bytes;
+  limit = get_limit (pinned);
   g_mutex_unlock (&pinned->lock);
-  while (bytes < 0 && found) {
-    g_mutex_lock (&pinned->lock);
-    found = pinned->kept->len > 0 && !is_within_limit (pinned, 0);
-    if (found) {
-      oldest = g_array_index (pinned->kept, Piece, 0);
-      g_array_remove_index (pinned->kept, 0);
-      pinned->kept_bytes -= oldest.size;
-    }
-    g_mutex_unlock (&pinned->lock);
-    if (found)
-      free_piece (pinned, &oldest);
-  }
+  if (bytes < 0)
+    free_oldest (pinned, limit);
 }
 
 void
@@ -226,16 +245,5 @@ gst_vkgdr_pinned_count (GstVkgdrPinned *pinned, guint *n_held, guint *n_active)
 void
 gst_vkgdr_pinned_trim (GstVkgdrPinned *pinned)
 {
-  GArray *kept;
-  guint i;
-
-  g_mutex_lock (&pinned->lock);
-  kept = pinned->kept;
-  pinned->kept = g_array_new (FALSE, FALSE, sizeof (Piece));
-  pinned->kept_bytes = 0;
-  g_mutex_unlock (&pinned->lock);
-
-  for (i = 0; i < kept->len; i++)
-    free_piece (pinned, &g_array_index (kept, Piece, i));
-  g_array_unref (kept);
+  free_oldest (pinned, 0);
 }
