@@ -231,6 +231,26 @@ test_count_fds (void)
   return n;
 }
 
+/* What the open file descriptors are. */
+static gchar *
+list_fds (void)
+{
+  GDir *dir = g_dir_open ("/proc/self/fd", 0, NULL);
+  GString *list = g_string_new (NULL);
+  const gchar *name;
+
+  while ((name = g_dir_read_name (dir))) {
+    gchar *path = g_build_filename ("/proc/self/fd", name, NULL);
+    gchar *target = g_file_read_link (path, NULL);
+
+    g_string_append_printf (list, "\n  %s %s", name, target ? target : "");
+    g_free (target);
+    g_free (path);
+  }
+  g_dir_close (dir);
+  return g_string_free (list, FALSE);
+}
+
 void
 test_assert_fds (guint expected)
 {
@@ -241,7 +261,8 @@ test_assert_fds (guint expected)
   while (
       (n = test_count_fds ()) > expected && g_get_monotonic_time () < deadline)
     g_usleep (1000);
-  fail_unless (n <= expected, "%u file descriptors, not %u", n, expected);
+  fail_unless (n <= expected, "%u file descriptors, not %u:%s", n, expected,
+      list_fds ());
 }
 
 GstElement *
