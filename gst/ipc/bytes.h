@@ -38,7 +38,7 @@ gst_vkgdr_ipc_put_double (GstByteWriter *writer, gdouble value)
   gst_vkgdr_ipc_put_u64 (writer, bits);
 }
 
-/* These return FALSE if the message ends before. */
+/* These functions return FALSE if the message is too short. */
 
 static inline gboolean
 gst_vkgdr_ipc_get_u32 (GstByteReader *reader, guint32 *value)

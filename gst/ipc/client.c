@@ -10,29 +10,30 @@
 #include "ipc/meta.h"
 #include "ipc/pace.h"
 
-/* Allocations that a server may have sent at a time. */
+/* The maximum number of allocations that a server may have sent and not
+ * freed. */
 #define MAX_IMPORTS 1024
 
 struct _GstVkgdrIpcClient {
-  gint refcount; /* atomic: the owner's, and one for each buffer */
+  gint refcount; /* atomic: one for the owner, and one for each buffer */
   gint fd;
   gint flush_fd;   /* atomic */
   gint is_stopped; /* atomic */
   GstVkgdrAllocator *allocator;
 
-  GMutex read_lock; /* for what follows; held while a message is waited for */
-  guint8 *data;     /* a message */
-  GHashTable *imports; /* of GstMemory, by the numbers of their allocations */
+  GMutex read_lock; /* for the fields below; held while waiting for a message */
+  guint8 *data;     /* the buffer for a message */
+  GHashTable *imports; /* of GstMemory, by the number of the allocation */
   GstVkgdrIpcChanges changes;
-  guint64 last_id;      /* of a frame; 0: there was none */
-  GstVkgdrIpcPace pace; /* of frames */
+  guint64 last_id;      /* of the last frame; 0: none yet */
+  GstVkgdrIpcPace pace; /* interval of the frames */
 
-  GMutex send_lock; /* for what follows; nothing waits with it held */
-  GQueue answers;   /* of GBytes, for which the socket had no room */
+  GMutex send_lock; /* for the fields below; no thread waits with it held */
+  GQueue answers;   /* of GBytes that the socket had no room for */
   guint64 lost;
 };
 
-/* The use of a frame, until all its memories are freed. */
+/* A frame in use. It is released when all its memories are freed. */
 typedef struct {
   gint refcount; /* atomic */
   GstVkgdrIpcClient *client;
@@ -59,9 +60,9 @@ client_unref (GstVkgdrIpcClient *self)
 
 /* --- answers ------------------------------------------------------------- */
 
-/* Sends @message (taken), in order with those that wait. The server does not
- * let more frames be in use than its socket has room for answers, so that
- * nothing waits for long. */
+/* Sends @message (taken) after the queued ones. The socket has room for the
+ * answers to all frames that a client may have, so messages are not queued for
+ * long. */
 static void
 answer (GstVkgdrIpcClient *self, GBytes *message)
 {
@@ -77,7 +78,7 @@ answer (GstVkgdrIpcClient *self, GBytes *message)
 
 static void release_unread (GstVkgdrIpcClient *self);
 
-/* Called when the device has finished with a memory, in any thread. */
+/* Called in any thread when the device has finished with a memory. */
 static void
 use_unref (gpointer data)
 {
@@ -205,7 +206,7 @@ read_forget (GstVkgdrIpcClient *self, GstByteReader *reader, GError **error)
   return TRUE;
 }
 
-/* The memories of a frame, of which @use is held. */
+/* Adds the memories of a frame. Each of them holds a reference to @use. */
 static gboolean
 add_memories (GstVkgdrIpcClient *self, const GstVkgdrIpcFrame *frame, Use *use,
     GstBuffer *buffer)
@@ -230,7 +231,7 @@ add_memories (GstVkgdrIpcClient *self, const GstVkgdrIpcFrame *frame, Use *use,
   return TRUE;
 }
 
-/* Frames that other clients got since the last one. */
+/* Counts the frames since the last one that only other clients received. */
 static void
 count_lost (GstVkgdrIpcClient *self, guint64 id, GstBuffer *buffer)
 {
@@ -289,7 +290,7 @@ read_bye (GstByteReader *reader, GError **error)
   return is_regular ? GST_VKGDR_IPC_EVENT_BYE : GST_VKGDR_IPC_EVENT_ERROR;
 }
 
-/* Messages that are no event for the caller. */
+/* Handles messages that cause no event for the caller. */
 static gboolean
 take_in (GstVkgdrIpcClient *self, guint32 type, GstByteReader *reader,
     gint *attached, GError **error)
@@ -312,7 +313,7 @@ take_in (GstVkgdrIpcClient *self, guint32 type, GstByteReader *reader,
   }
 }
 
-/* Sets @event, and returns TRUE, if the message is one for the caller. */
+/* Handles a message. Returns TRUE with @event set if it causes an event. */
 static gboolean
 handle (GstVkgdrIpcClient *self, gsize size, gint *attached,
     GstVkgdrIpcEvent *event, GstVkgdrIpcContent *content, GError **error)
@@ -352,7 +353,8 @@ handle (GstVkgdrIpcClient *self, gsize size, gint *attached,
 
 /* --- reading ------------------------------------------------------------- */
 
-/* With the read lock held: the next event, or FALSE if there is none yet. */
+/* Must be called with the read lock held. Reads one message. Returns FALSE if
+ * there is none yet, or if it causes no event. */
 static gboolean
 read_event (GstVkgdrIpcClient *self, GstVkgdrIpcEvent *event,
     GstVkgdrIpcContent *content, GError **error)
@@ -378,7 +380,8 @@ read_event (GstVkgdrIpcClient *self, GstVkgdrIpcEvent *event,
   }
 }
 
-/* With the read lock held: in microseconds. */
+/* Must be called with the read lock held. Returns microseconds, 0 or -1: see
+ * gst_vkgdr_ipc_pace_get_sleep (). */
 static gint64
 get_sleep (GstVkgdrIpcClient *self, guint busy_poll)
 {
@@ -403,8 +406,9 @@ gst_vkgdr_ipc_client_read (GstVkgdrIpcClient *self, gint cancel_fd,
   return event;
 }
 
-/* Gives frames back that were sent before the server received the STOP. Does
- * nothing if another thread does so, or this one, which gives one back. */
+/* Releases the frames that the server sent before it received STOP. Does
+ * nothing if a thread is reading already; this may be the calling thread,
+ * because freeing a frame calls this function again. */
 static void
 release_unread (GstVkgdrIpcClient *self)
 {

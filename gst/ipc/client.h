@@ -29,50 +29,51 @@ typedef enum {
   GST_VKGDR_IPC_EVENT_ERROR
 } GstVkgdrIpcEvent;
 
-/* What changed since the last frame; the caller clears the fields. */
+/* Changes since the last frame. The caller must clear the fields. */
 typedef struct {
-  GstCaps *caps;    /* NULL: as before */
-  GstTagList *tags; /* NULL: as before */
+  GstCaps *caps;    /* NULL: not changed */
+  GstTagList *tags; /* NULL: not changed */
   gboolean has_segment;
   GstSegment segment;
 } GstVkgdrIpcChanges;
 
-/* What comes with an event. */
+/* The data of an event. The comments name the events that have it. */
 typedef struct {
   GstVkgdrIpcFrame frame; /* FRAME */
-  GstBuffer *buffer;      /* FRAME; the caller's */
-  guint64 number;         /* FLUSH_STOP: whether to reset the time */
+  GstBuffer *buffer;      /* FRAME; owned by the caller */
+  guint64 number;         /* FLUSH_STOP: whether the time is reset */
 } GstVkgdrIpcContent;
 
-/* Connects to the server at @path, whose memory is imported by @allocator.
- * NULL with @error set on failure; @is_absent is set to whether no server
- * listens there. */
+/* Connects to the server at @path. @allocator imports the server's memory.
+ * Returns NULL with @error set on failure; then @is_absent is TRUE if no server
+ * listens at @path. */
 GstVkgdrIpcClient *gst_vkgdr_ipc_client_new (const gchar *path,
     GstVkgdrIpcPeers peers, GstVkgdrAllocator *allocator, gboolean *is_absent,
     GError **error);
 
-/* Gives the owner's reference back. The server sends nothing more; buffers stay
- * valid. */
+/* Tells the server to send no more frames, and drops the owner's reference.
+ * Buffers that were received stay valid. */
 void gst_vkgdr_ipc_client_stop (GstVkgdrIpcClient *self);
 
-/* Waits for the next event, until @cancel_fd is readable. From @busy_poll
- * microseconds before a frame is expected, the thread does not sleep (0: it
- * always sleeps). @error is set for GST_VKGDR_IPC_EVENT_ERROR. */
+/* Waits for the next event. Returns early if @cancel_fd becomes readable.
+ * @busy_poll: the thread does not sleep during this number of microseconds
+ * before a frame is expected; 0: it always sleeps. @error is set if the result
+ * is GST_VKGDR_IPC_EVENT_ERROR. */
 GstVkgdrIpcEvent gst_vkgdr_ipc_client_read (GstVkgdrIpcClient *self,
     gint cancel_fd, guint busy_poll, GstVkgdrIpcContent *content,
     GError **error);
 
-/* Moves what changed to @changes. */
+/* Moves the changes since the last call to @changes. */
 void gst_vkgdr_ipc_client_take_changes (
     GstVkgdrIpcClient *self, GstVkgdrIpcChanges *changes);
 void gst_vkgdr_ipc_changes_clear (GstVkgdrIpcChanges *changes);
 
-/* The eventfd that counts flushes, -1 before the server's first message. Stays
- * the client's. */
+/* Returns the eventfd that counts flushes, which the client owns, or -1 before
+ * the server's first message. */
 gint gst_vkgdr_ipc_client_get_flush_fd (GstVkgdrIpcClient *self);
 
-/* Frames that were sent to other clients, but not to this one, since it came.
- */
+/* Returns the number of frames that the server sent to other clients but not to
+ * this one, since this client's first frame. */
 guint64 gst_vkgdr_ipc_client_get_lost (GstVkgdrIpcClient *self);
 
 G_END_DECLS

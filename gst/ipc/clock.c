@@ -5,8 +5,8 @@
 
 #include "ipc/clock.h"
 
-/* Most pipelines have this one, and need no conversion, which is never exact.
- */
+/* Most pipelines use this clock. The conversion from another clock is never
+ * exact. */
 static gboolean
 is_monotonic (GstClock *clock)
 {

@@ -10,7 +10,7 @@
 
 G_BEGIN_DECLS
 
-/* The nanoseconds of the machine's monotonic clock when @clock shows @time. */
+/* Converts @time of @clock to nanoseconds of the machine's monotonic clock. */
 gint64 gst_vkgdr_ipc_monotonic (GstClock *clock, GstClockTime time);
 
 G_END_DECLS

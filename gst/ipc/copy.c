@@ -9,19 +9,20 @@
 
 #include "ipc/export.h"
 
-/* Buffers of the pool, at first: they lie in one allocation. */
+/* The initial number of buffers of the pool. They are parts of one
+ * allocation. */
 #define MIN_BUFFERS 4
 
-/* Bytes that the size of the pool's buffers is a multiple of, so that a stream
- * of buffers of nearly the same size needs one pool. */
+/* The size of the pool's buffers is a multiple of this many bytes. So buffers
+ * of nearly equal sizes need only one pool. */
 #define GRANULE 4096
 
 struct _GstVkgdrIpcCopier {
   GstVkgdrContext *context;
   GstVkgdrStream *stream;
   GstBufferPool *pool; /* or NULL */
-  gsize size;          /* of its buffers */
-  GError *reason;      /* why it has no buffer, or NULL */
+  gsize size;          /* of the pool's buffers */
+  GError *reason;      /* why the pool could not allocate a buffer, or NULL */
 };
 
 GstVkgdrIpcCopier *
@@ -43,7 +44,7 @@ drop_pool (GstVkgdrIpcCopier *self)
 {
   if (!self->pool)
     return;
-  /* Buffers that are still in use keep it. */
+  /* The pool is freed when its last buffer is freed. */
   g_signal_handlers_disconnect_by_data (self->pool, self);
   gst_buffer_pool_set_active (self->pool, FALSE);
   gst_clear_object (&self->pool);
@@ -114,7 +115,7 @@ make_pool (GstVkgdrIpcCopier *self, gsize size)
          && gst_buffer_pool_set_active (self->pool, TRUE);
 }
 
-/* A buffer of the pool, with room for @size bytes. */
+/* Takes a buffer of at least @size bytes from the pool. */
 static GstBuffer *
 acquire (GstVkgdrIpcCopier *self, gsize size, GError **error)
 {
@@ -164,7 +165,8 @@ copy_memory (GstVkgdrIpcCopier *self, GstMemory *from, GstMemory *to,
 {
   if (!gst_is_vkgdr_memory (from))
     return write_by_cpu (from, to, offset, error);
-  /* The device also copies from other contexts and, if it can, devices. */
+  /* The device can also copy from other contexts, and from other devices if the
+   * hardware supports it. */
   return gst_vkgdr_memory_publish (from, error)
          && gst_vkgdr_memory_copy_from (
              to, offset, from, 0, from->size, self->stream, error);
@@ -187,7 +189,8 @@ copy_all (
   return TRUE;
 }
 
-/* A buffer like @buffer, in the first @size bytes of @room. */
+/* Returns a buffer with the metadata of @buffer, whose memory is the first
+ * @size bytes of @room. */
 static GstBuffer *
 wrap (GstBuffer *buffer, GstBuffer *room, gsize size)
 {
@@ -198,7 +201,8 @@ wrap (GstBuffer *buffer, GstBuffer *room, gsize size)
   gst_buffer_copy_into (copy, buffer, GST_BUFFER_COPY_METADATA, 0, -1);
   gst_buffer_append_memory (copy, gst_memory_share (memory, 0, size));
   GST_BUFFER_FLAG_UNSET (copy, GST_BUFFER_FLAG_TAG_MEMORY);
-  /* gst_buffer_copy_into () leaves it out, since it is about memory. */
+  /* gst_buffer_copy_into () does not copy this meta, because it describes the
+   * memory. */
   if (meta && !gst_buffer_get_video_meta (copy))
     gst_buffer_add_video_meta_full (copy, meta->flags, meta->format,
         meta->width, meta->height, meta->n_planes, (gsize *) meta->offset,

@@ -15,19 +15,19 @@ G_BEGIN_DECLS
 
 typedef struct _GstVkgdrIpcCopier GstVkgdrIpcCopier;
 
-/* NULL with @error set on failure. Not thread-safe. */
+/* Returns NULL with @error set on failure. The copier is not thread-safe. */
 GstVkgdrIpcCopier *gst_vkgdr_ipc_copier_new (
     GstVkgdrContext *context, GError **error);
 void gst_vkgdr_ipc_copier_free (GstVkgdrIpcCopier *self);
 
-/* Whether all memory of @buffer can be exported as it is. */
+/* Whether all memory of @buffer can be exported without a copy. */
 gboolean gst_vkgdr_ipc_copier_is_exportable (
     GstVkgdrIpcCopier *self, GstBuffer *buffer);
 
-/* A buffer with the content and the metadata of @buffer. Its memory is that of
- * @room, a buffer of a pool, which the caller gives back after it. (A
- * GstParentBufferMeta would give it back before the memory, and the pool would
- * not use it again.) NULL with @error set on failure. */
+/* Returns a copy of @buffer with its metadata. The copy's memory belongs to
+ * @room, a buffer of a pool. The caller must unref @room after the copy. (A
+ * GstParentBufferMeta would release @room before the memory is freed, and the
+ * pool would not recycle it.) Returns NULL with @error set on failure. */
 GstBuffer *gst_vkgdr_ipc_copier_copy (GstVkgdrIpcCopier *self,
     GstBuffer *buffer, GstBuffer **room, GError **error);
 

@@ -103,7 +103,7 @@ gst_vkgdr_ipc_endpoint_get_address (
 
 /* --- the context --------------------------------------------------------- */
 
-/* A reference, or NULL. */
+/* Returns a reference, or NULL. */
 static GstVkgdrContext *
 ref_context (GstVkgdrIpcEndpoint *self, gint *device)
 {
@@ -116,7 +116,7 @@ ref_context (GstVkgdrIpcEndpoint *self, gint *device)
   return context;
 }
 
-/* Takes @context. */
+/* Takes ownership of @context. */
 static void
 set_context (GstVkgdrIpcEndpoint *self, GstVkgdrContext *context)
 {

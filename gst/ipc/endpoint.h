@@ -17,7 +17,7 @@
 G_BEGIN_DECLS
 
 typedef struct {
-  GstElement *element; /* that has this as a field */
+  GstElement *element; /* the element that contains this structure */
   GstVkgdrContext *context;
 
   /* Properties, under the object lock. */
@@ -26,7 +26,8 @@ typedef struct {
   GstVkgdrIpcPeers allowed_peers;
 } GstVkgdrIpcEndpoint;
 
-/* Numbers of the properties. Those of the element begin with the last one. */
+/* Ids of the properties. The first property of the element has the id
+ * GST_VKGDR_IPC_PROP_LAST. */
 enum {
   GST_VKGDR_IPC_PROP_SOCKET_PATH = 1,
   GST_VKGDR_IPC_PROP_DEVICE,
@@ -34,7 +35,7 @@ enum {
   GST_VKGDR_IPC_PROP_LAST
 };
 
-/* Flags of properties that are read when the element is started. */
+/* Flags of properties that are only read when the element starts. */
 #define GST_VKGDR_IPC_PROP_FLAGS \
   (G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS | GST_PARAM_MUTABLE_READY)
 
@@ -46,31 +47,31 @@ void gst_vkgdr_ipc_endpoint_init (
     GstVkgdrIpcEndpoint *self, GstElement *element);
 void gst_vkgdr_ipc_endpoint_finalize (GstVkgdrIpcEndpoint *self);
 
-/* For GObjectClass.set_property and get_property: FALSE if property @id is not
- * one of these. */
+/* For GObjectClass.set_property and get_property. Return FALSE if @id is not
+ * one of these properties. */
 gboolean gst_vkgdr_ipc_endpoint_set (
     GstVkgdrIpcEndpoint *self, guint id, const GValue *value);
 gboolean gst_vkgdr_ipc_endpoint_get (
     GstVkgdrIpcEndpoint *self, guint id, GValue *value);
 
-/* The path of the socket, a copy that the caller frees (nullable), and which
- * processes may be at its other end. */
+/* Returns the path of the socket (nullable), which the caller must free. Sets
+ * @peers to the processes that may connect. */
 gchar *gst_vkgdr_ipc_endpoint_get_address (
     GstVkgdrIpcEndpoint *self, GstVkgdrIpcPeers *peers);
 
-/* Finds or makes a context. FALSE if there is none; then an error was posted.
- */
+/* Finds or creates a context. If there is none, posts an error and returns
+ * FALSE. */
 gboolean gst_vkgdr_ipc_endpoint_open (GstVkgdrIpcEndpoint *self);
 void gst_vkgdr_ipc_endpoint_close (GstVkgdrIpcEndpoint *self);
 
-/* The context, between open and close. */
+/* Returns the context. Must be called between open and close. */
 GstVkgdrContext *gst_vkgdr_ipc_endpoint_get_context (GstVkgdrIpcEndpoint *self);
 
-/* For GstElementClass.set_context, which calls its parent's afterwards. */
+/* For GstElementClass.set_context. The element must chain up afterwards. */
 void gst_vkgdr_ipc_endpoint_handle_context (
     GstVkgdrIpcEndpoint *self, GstContext *context);
 
-/* Whether @query was for a context, and was answered. */
+/* Returns whether @query was a context query that was answered. */
 gboolean gst_vkgdr_ipc_endpoint_handle_query (
     GstVkgdrIpcEndpoint *self, GstQuery *query);
 

@@ -7,15 +7,15 @@
 
 #include <unistd.h>
 
-/* What a memory keeps of its export. */
+/* Attached to a memory: its export. */
 typedef struct {
   GstVkgdrIpcExport *export;
-  gsize offset; /* of the memory in the allocation */
+  gsize offset; /* offset of the memory in the allocation */
 } Place;
 
-static GMutex lock;          /* no driver is called with it held */
+static GMutex lock; /* The driver must not be called with this lock held. */
 static GHashTable *by_start; /* device pointer -> export, not a reference */
-static GHashTable *by_id;    /* the same exports by their numbers */
+static GHashTable *by_id;    /* the same exports, by number */
 static guint64 last_id;
 static gint generation; /* atomic */
 
@@ -54,8 +54,8 @@ free_place (gpointer data)
   g_free (place);
 }
 
-/* Takes @fd and @description. The export that is registered for the allocation,
- * or a new one. */
+/* Returns the registered export of the allocation, or registers a new one.
+ * Takes ownership of @fd and @description. */
 static GstVkgdrIpcExport *
 enter (guint64 start, gint fd, GBytes *description)
 {
@@ -104,7 +104,7 @@ make_place (GstMemory *root, GError **error)
   return place;
 }
 
-/* Another sink may do the same at this moment: the first place stays. */
+/* If another sink has set the place in the meantime, the first one is kept. */
 static void
 set_place (GstMemory *root, Place *place)
 {
@@ -120,7 +120,7 @@ set_place (GstMemory *root, Place *place)
     free_place (place);
 }
 
-/* A reference to the export of @root, if it has one. */
+/* Returns a reference to the export of @root, or NULL if there is none. */
 static GstVkgdrIpcExport *
 find (GstMemory *root, gsize *offset)
 {

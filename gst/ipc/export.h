@@ -19,23 +19,24 @@ G_BEGIN_DECLS
 
 typedef struct {
   gint refcount; /* under the lock of export.c */
-  guint64 id;    /* never used again */
+  guint64 id;    /* unique in this process */
   guint64 start; /* device pointer */
   gint fd;
-  GBytes *message; /* MEMORY */
+  GBytes *message; /* the message MEMORY */
 } GstVkgdrIpcExport;
 
-/* The allocation that @memory is a part of, and the range of that part. Returns
- * a reference; NULL with @error set if it cannot be exported. */
+/* Returns a reference to the export of the allocation that contains @memory,
+ * and sets @range to the position of @memory in it. Returns NULL with @error
+ * set if the memory cannot be exported. */
 GstVkgdrIpcExport *gst_vkgdr_ipc_export_get (
     GstMemory *memory, GstVkgdrIpcRange *range, GError **error);
 
 void gst_vkgdr_ipc_export_unref (GstVkgdrIpcExport *self);
 
-/* A number that changes whenever an export ends. */
+/* Returns a number that changes whenever an export is freed. */
 gint gst_vkgdr_ipc_export_generation (void);
 
-/* Whether the export with this number lives. */
+/* Whether the export with the number @id exists. */
 gboolean gst_vkgdr_ipc_export_lives (guint64 id);
 
 G_END_DECLS

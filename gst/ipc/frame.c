@@ -7,7 +7,8 @@
 
 #include "ipc/meta.h"
 
-/* Bytes of a message that metas may take: the rest is for the frame itself. */
+/* The maximum size in bytes of the metas in a message. The remaining bytes are
+ * for the frame. */
 #define MAX_METAS (GST_VKGDR_IPC_MAX_MESSAGE - 4096)
 
 /* --- what comes before frames -------------------------------------------- */
@@ -83,7 +84,7 @@ describe (const GstBuffer *buffer, const GstVkgdrIpcTiming *timing,
   frame->latency = timing->latency;
 }
 
-/* Exports the memories that are not empty. */
+/* Exports all memories that are not empty. */
 static gboolean
 export_memories (
     GstVkgdrIpcOutput *self, GstVkgdrIpcFrame *frame, GError **error)
@@ -145,7 +146,8 @@ gst_vkgdr_ipc_output_unref (GstVkgdrIpcOutput *self)
 {
   if (!g_atomic_int_dec_and_test (&self->refcount))
     return;
-  /* The exports last: the buffer's memory may have the last references. */
+  /* The exports are freed last, because freeing the buffer's memory may drop
+   * the other references to them. */
   gst_buffer_unref (self->buffer);
   gst_clear_buffer (&self->room);
   g_ptr_array_unref (self->exports);

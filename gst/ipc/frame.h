@@ -13,8 +13,8 @@
 
 G_BEGIN_DECLS
 
-/* What a client has to know before a frame: messages, each NULL if there is
- * none. Immutable; a change makes another one. */
+/* Messages that a client must have received before a frame. A field is NULL if
+ * there is no such message. Immutable: a change creates a new state. */
 typedef struct {
   gint refcount; /* atomic */
   GBytes *caps;
@@ -26,12 +26,13 @@ GstVkgdrIpcState *gst_vkgdr_ipc_state_new (void);
 GstVkgdrIpcState *gst_vkgdr_ipc_state_ref (GstVkgdrIpcState *self);
 void gst_vkgdr_ipc_state_unref (GstVkgdrIpcState *self);
 
-/* Like @self, which is given back, but with @message (taken, nullable) of
- * @type: CAPS, SEGMENT or TAGS. */
+/* Returns a new state that has @message (taken, nullable) of @type: CAPS,
+ * SEGMENT or TAGS. The other messages are those of @self, whose reference is
+ * dropped. */
 GstVkgdrIpcState *gst_vkgdr_ipc_state_change (
     GstVkgdrIpcState *self, GstVkgdrIpcType type, GBytes *message);
 
-/* When things happen in the server's pipeline. */
+/* Times of the server's pipeline. */
 typedef struct {
   gint64 base; /* monotonic time at which running time was 0; -1: none */
   GstClockTime latency;
@@ -40,16 +41,17 @@ typedef struct {
 typedef struct {
   gint refcount; /* atomic */
   guint64 id;
-  GstBuffer *buffer;  /* a reference */
-  GstBuffer *room;    /* whose memory that has, or NULL */
+  GstBuffer *buffer; /* a reference */
+  GstBuffer *room; /* the buffer of a pool whose memory @buffer uses, or NULL */
   GPtrArray *exports; /* of GstVkgdrIpcExport */
-  GBytes *message;    /* FRAME */
+  GBytes *message;    /* the message FRAME */
   GstVkgdrIpcState *state;
 } GstVkgdrIpcOutput;
 
-/* @buffer (taken), all of whose memory must be of type VkgdrMemory, with the
- * number @id; @room (taken, nullable) is given back after it. NULL with @error
- * set if it cannot be exported. */
+/* Takes ownership of @buffer and of @room (nullable). All memory of @buffer
+ * must be of type VkgdrMemory. @id is the number of the frame. @room is
+ * unreferenced after @buffer. Returns NULL with @error set if the memory cannot
+ * be exported. */
 GstVkgdrIpcOutput *gst_vkgdr_ipc_output_new (GstBuffer *buffer, GstBuffer *room,
     guint64 id, const GstVkgdrIpcTiming *timing, GError **error);
 
@@ -59,7 +61,8 @@ void gst_vkgdr_ipc_output_unref (GstVkgdrIpcOutput *self);
 /* Whether the content is on the device. Does not wait. */
 gboolean gst_vkgdr_ipc_output_is_written (GstVkgdrIpcOutput *self);
 
-/* Waits until it is. FALSE with @error set if it does not get there. */
+/* Waits until the content is on the device. Returns FALSE with @error set if
+ * that fails. */
 gboolean gst_vkgdr_ipc_output_wait_written (
     GstVkgdrIpcOutput *self, GError **error);
 

@@ -16,11 +16,12 @@ typedef enum {
   KIND_VIDEO = 1,
   KIND_CROP,
   KIND_CUSTOM,
-  KIND_SERIALISED /* by GStreamer */
+  KIND_SERIALISED /* serialised by GStreamer */
 } Kind;
 
-/* Names of custom metas that are registered because a server sent them. Types
- * are never freed, so a server must not be able to make any number of them. */
+/* The maximum number of custom metas that are registered because a server sent
+ * them. Types are never freed, so a server must not be able to create an
+ * unlimited number. */
 #define MAX_NEW_NAMES 64
 
 /* --- writing ------------------------------------------------------------- */
@@ -83,7 +84,8 @@ write_serialised (GstByteWriter *writer, const GstMeta *meta)
 #endif
 }
 
-/* The kind of what was written, 0 if it cannot be. */
+/* Returns the kind of the meta that was written, or 0 if the meta cannot be
+ * serialised. */
 static guint32
 write_content (GstByteWriter *writer, GstMeta *meta)
 {
@@ -196,8 +198,8 @@ read_crop (GstBuffer *buffer, GstByteReader *reader)
   return TRUE;
 }
 
-/* Whether a custom meta of this name can be added. One that this process does
- * not know is registered without tags. */
+/* Whether a custom meta of this name can be added. If this process does not
+ * know the name, it is registered without tags. */
 static gboolean
 is_registered (const gchar *name)
 {
@@ -219,8 +221,8 @@ copy_field (GQuark field, const GValue *value, gpointer user_data)
   return TRUE;
 }
 
-/* Whether @text begins with the name of a structure. GStreamer takes another
- * name for a mistake of the program. */
+/* Whether @text begins with a valid name of a structure. GStreamer logs a
+ * critical warning for other names. */
 static gboolean
 begins_with_name (const gchar *text)
 {
@@ -231,8 +233,8 @@ begins_with_name (const gchar *text)
          && (text[length] == ',' || text[length] == ';');
 }
 
-/* NULL unless the @size bytes at @data are the text of a structure, and nothing
- * else. */
+/* Returns NULL unless the @size bytes at @data are the text of one
+ * structure. */
 static GstStructure *
 parse_structure (const gchar *data, gsize size)
 {

@@ -15,12 +15,12 @@
 
 G_BEGIN_DECLS
 
-/* The metas of @buffer, @max bytes at most; those that do not fit, or cannot be
- * serialised, are left out. */
+/* Serialises the metas of @buffer to at most @max bytes. Metas that do not fit
+ * or cannot be serialised are left out. */
 GByteArray *gst_vkgdr_ipc_metas_write (GstBuffer *buffer, gsize max);
 
-/* Adds to @buffer what is left in @reader. FALSE if that is not of this form.
- */
+/* Adds the metas in the rest of @reader to @buffer. Returns FALSE if the bytes
+ * are not valid. */
 gboolean gst_vkgdr_ipc_metas_read (GstBuffer *buffer, GstByteReader *reader);
 
 G_END_DECLS

@@ -12,23 +12,23 @@
 
 G_BEGIN_DECLS
 
-/* Intervals that are remembered. The shortest counts, so that a frame that was
- * lost or late does not delay the next wake-up. */
+/* The number of intervals that are stored. The shortest one is used, so that a
+ * lost or late frame does not delay the next wake-up. */
 #define GST_VKGDR_IPC_PACE_INTERVALS 4
 
-/* Times in microseconds. Begins with zeros. */
+/* Times are in microseconds. Must be zero-initialised. */
 typedef struct {
-  gint64 last; /* when the last frame came; 0: there was none */
+  gint64 last; /* time of the last frame; 0: none yet */
   gint64 intervals[GST_VKGDR_IPC_PACE_INTERVALS]; /* between frames */
-  guint n_intervals; /* that were seen; the last ones are remembered */
+  guint n_intervals; /* number of all measured intervals */
 } GstVkgdrIpcPace;
 
-/* A frame has come at @now, a time of g_get_monotonic_time (). */
+/* Must be called when a frame arrives. @now: g_get_monotonic_time (). */
 void gst_vkgdr_ipc_pace_add (GstVkgdrIpcPace *self, gint64 now);
 
-/* How long a thread may sleep at @now, if it wants to be awake from @margin
- * before the next frame is expected until @margin after that: 0 means not at
- * all, and -1 until the frame comes. */
+/* Returns how many microseconds a thread may sleep at @now, if it must be awake
+ * from @margin before the expected frame until @margin after it. 0: it must not
+ * sleep; -1: it may sleep until the frame arrives. */
 gint64 gst_vkgdr_ipc_pace_get_sleep (
     const GstVkgdrIpcPace *self, gint64 now, guint margin);
 

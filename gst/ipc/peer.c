@@ -8,14 +8,16 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-/* Bytes that are read of a message of a client: none is larger. */
+/* The size in bytes of the buffer for a client's message. Valid messages are
+ * smaller. */
 #define MAX_ANSWER 64
 
-/* Messages that are read at a time, so that one client that sends without end
- * does not keep the server from the others. */
+/* The maximum number of messages that are read in a row. So a client that sends
+ * all the time does not block the others. */
 #define MAX_ANSWERS 64
 
-/* Something that waits: a frame, or a message with what comes before it. */
+/* A queued frame, or a queued message with the state that must be sent before
+ * it. */
 typedef struct {
   GstVkgdrIpcType type;
   GstVkgdrIpcOutput *frame; /* or NULL */
@@ -25,17 +27,17 @@ typedef struct {
 
 struct _GstVkgdrIpcPeer {
   gint fd;
-  gint flush_fd;     /* an eventfd, which the client has, too */
-  GHashTable *held;  /* frames that the client has, by their numbers */
-  GHashTable *known; /* numbers of the allocations that it was sent */
-  gint generation;   /* of exports, when `known` was last looked through */
+  gint flush_fd;     /* an eventfd that is shared with the client */
+  GHashTable *held;  /* frames that the client has, by number */
+  GHashTable *known; /* numbers of the allocations that were sent to it */
+  gint generation;   /* of exports, when `known` was last checked */
   GQueue waiting;    /* of Item */
-  GBytes *caps, *segment, *tags; /* what it was last sent */
+  GBytes *caps, *segment, *tags; /* the last ones that were sent */
   guint64 sent;
   guint64 lost;
   gboolean is_broken;
   gboolean is_blocked;
-  gboolean is_stopped; /* it wants no more frames */
+  gboolean is_stopped; /* the client wants no more frames */
 };
 
 static void
@@ -70,7 +72,7 @@ gst_vkgdr_ipc_peer_new (gint fd)
   return self;
 }
 
-/* Drops what waits. */
+/* Drops all queued items. */
 static void
 clear_waiting (GstVkgdrIpcPeer *self, GPtrArray *garbage)
 {
@@ -154,7 +156,7 @@ gst_vkgdr_ipc_peer_get_figures (
 
 /* --- sending ------------------------------------------------------------- */
 
-/* Whether the packet was sent. */
+/* Returns whether the packet was sent. */
 static gboolean
 send_packet (GstVkgdrIpcPeer *self, GBytes *packet, gint attached)
 {
@@ -170,7 +172,7 @@ send_packet (GstVkgdrIpcPeer *self, GBytes *packet, gint attached)
   }
 }
 
-/* Sends @message unless it is what was sent last. */
+/* Sends @message unless it was the last one that was sent. */
 static gboolean
 send_change (GstVkgdrIpcPeer *self, GBytes **last, GBytes *message)
 {
@@ -209,7 +211,7 @@ send_exports (GstVkgdrIpcPeer *self, const GPtrArray *exports)
   return TRUE;
 }
 
-/* Takes the reference, if the frame was sent. */
+/* Takes ownership of @frame if it was sent. */
 static gboolean
 send_frame (GstVkgdrIpcPeer *self, GstVkgdrIpcOutput *frame)
 {
@@ -232,8 +234,9 @@ waits_for (GstVkgdrIpcPeer *self, GstVkgdrIpcType type)
   return FALSE;
 }
 
-/* Whether the client may have one more frame. EOS is the end of the limit: a
- * client may keep all its frames until it gets EOS. */
+/* Whether the client may have one more frame. There is no limit if EOS is
+ * queued: the client may keep its frames until EOS arrives, and EOS comes after
+ * all frames. */
 static gboolean
 has_room (GstVkgdrIpcPeer *self, guint max)
 {
@@ -276,7 +279,7 @@ push (GstVkgdrIpcPeer *self, GstVkgdrIpcType type, GstVkgdrIpcOutput *frame,
   g_queue_push_tail (&self->waiting, item);
 }
 
-/* Drops the oldest frame that waits. */
+/* Drops the oldest queued frame. */
 static void
 drop_oldest (GstVkgdrIpcPeer *self, GPtrArray *garbage)
 {
@@ -320,7 +323,7 @@ gst_vkgdr_ipc_peer_mark (GstVkgdrIpcPeer *self, GstVkgdrIpcType type,
 {
   const Item *last = g_queue_peek_tail (&self->waiting);
 
-  /* A client that is stopped has to remember no more than one. */
+  /* If the client does not read, one queued message of a type is enough. */
   if (self->is_broken || self->is_stopped || (last && last->type == type))
     return;
   push (self, type, NULL, message, state);
@@ -353,11 +356,12 @@ gst_vkgdr_ipc_peer_flush_start (
   if (self->is_broken || self->is_stopped)
     return;
   clear_waiting (self, garbage);
-  /* The client has a FLUSH_START, and was to get a FLUSH_STOP: both go on. */
+  /* The client has received FLUSH_START, and FLUSH_STOP was still queued. So
+   * its flush continues until the FLUSH_STOP of this one. */
   if (was_stopping && !was_starting)
     return;
   if (!was_starting && eventfd_write (self->flush_fd, 1) != 0)
-    return; /* only a client that fills it up itself gets here */
+    return; /* The counter is full, which only the client itself can cause. */
   push_plain (self, GST_VKGDR_IPC_FLUSH_START);
   gst_vkgdr_ipc_peer_send_waiting (self, max);
 }
@@ -391,7 +395,7 @@ stop (GstVkgdrIpcPeer *self, GPtrArray *garbage)
   return TRUE;
 }
 
-/* FALSE if this is not what a client may say. */
+/* Returns FALSE if the message is invalid. */
 static gboolean
 handle (
     GstVkgdrIpcPeer *self, gconstpointer data, gsize size, GPtrArray *garbage)
@@ -457,7 +461,7 @@ gst_vkgdr_ipc_peer_forget (GstVkgdrIpcPeer *self)
   if (self->is_broken || self->generation == generation)
     return;
   g_hash_table_foreach_remove (self->known, is_gone, self);
-  /* What could not be sent is tried again. */
+  /* If a message could not be sent, the next call tries again. */
   if (!self->is_blocked)
     self->generation = generation;
 }

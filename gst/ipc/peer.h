@@ -16,68 +16,68 @@
 
 G_BEGIN_DECLS
 
-/* What happens to frames that a client is too slow for; the values of the
- * property `leaky` of GStreamer's queue. */
+/* What happens if a client is too slow. The values equal those of the property
+ * `leaky` of GStreamer's queue. */
 typedef enum {
-  GST_VKGDR_IPC_LEAKY_NO,        /* the server waits */
-  GST_VKGDR_IPC_LEAKY_UPSTREAM,  /* the new frame is lost */
-  GST_VKGDR_IPC_LEAKY_DOWNSTREAM /* the oldest one that was not sent is */
+  GST_VKGDR_IPC_LEAKY_NO,        /* the source waits */
+  GST_VKGDR_IPC_LEAKY_UPSTREAM,  /* the new frame is dropped */
+  GST_VKGDR_IPC_LEAKY_DOWNSTREAM /* the oldest queued frame is dropped */
 } GstVkgdrIpcLeaky;
 
 typedef struct _GstVkgdrIpcPeer GstVkgdrIpcPeer;
 
-/* A client on the socket @fd, which is taken over. NULL if the process has no
- * file descriptors left. */
+/* Creates a client for the socket @fd, and takes ownership of it. Returns NULL
+ * if the process has no file descriptors left. */
 GstVkgdrIpcPeer *gst_vkgdr_ipc_peer_new (gint fd);
 
-/* Closes the connection. The frames that the client has are added to
- * @garbage. */
+/* Closes the connection. Adds the frames that the client has to @garbage. */
 void gst_vkgdr_ipc_peer_free (GstVkgdrIpcPeer *self, GPtrArray *garbage);
 
 gint gst_vkgdr_ipc_peer_get_fd (GstVkgdrIpcPeer *self);
 
-/* Whether the connection is broken, or the client broke a rule. */
+/* Whether the connection is broken, or the client sent an invalid message. */
 gboolean gst_vkgdr_ipc_peer_is_broken (GstVkgdrIpcPeer *self);
 
-/* Whether something waits until the socket has room. */
+/* Whether a message is queued because the socket's buffer is full. */
 gboolean gst_vkgdr_ipc_peer_is_blocked (GstVkgdrIpcPeer *self);
 
-/* Whether the client still wants frames. One that does not may have some. */
+/* Whether the client still accepts frames. If not, it may still have some. */
 gboolean gst_vkgdr_ipc_peer_is_active (GstVkgdrIpcPeer *self);
 
-/* Frames that the client has, or that wait for it. */
+/* Returns the number of frames that the client has or that are queued for
+ * it. */
 guint gst_vkgdr_ipc_peer_count (GstVkgdrIpcPeer *self);
 
-/* Frames that it was sent, and that it lost. */
+/* Returns the numbers of frames that were sent to the client, and dropped. */
 void gst_vkgdr_ipc_peer_get_figures (
     GstVkgdrIpcPeer *self, guint64 *sent, guint64 *lost);
 
-/* Sends @frame, if the client has fewer than @max frames, and otherwise does
- * what @leaky says; with GST_VKGDR_IPC_LEAKY_NO the frame waits. */
+/* Sends @frame if the client has fewer than @max frames. Otherwise @leaky
+ * decides; with GST_VKGDR_IPC_LEAKY_NO the frame is queued. */
 void gst_vkgdr_ipc_peer_offer (GstVkgdrIpcPeer *self, GstVkgdrIpcOutput *frame,
     guint max, GstVkgdrIpcLeaky leaky, GPtrArray *garbage);
 
-/* Sends @message (EOS or FLUSH_STOP) behind all frames that wait. @state
- * (nullable) comes before it. */
+/* Sends @message (EOS or FLUSH_STOP) after all queued frames, and the messages
+ * of @state (nullable) before it. */
 void gst_vkgdr_ipc_peer_mark (GstVkgdrIpcPeer *self, GstVkgdrIpcType type,
     GBytes *message, GstVkgdrIpcState *state, guint max);
 
-/* Drops what waits, and tells the client of the flush. */
+/* Drops the queued frames, and tells the client about the flush. */
 void gst_vkgdr_ipc_peer_flush_start (
     GstVkgdrIpcPeer *self, guint max, GPtrArray *garbage);
 
-/* Sends @message if the socket has room, whatever waits. */
+/* Sends @message before all queued frames, if the socket has room. */
 void gst_vkgdr_ipc_peer_send_now (GstVkgdrIpcPeer *self, GBytes *message);
 
-/* Sends what waits, as far as it can be sent. */
+/* Sends as many queued messages as possible. */
 void gst_vkgdr_ipc_peer_send_waiting (GstVkgdrIpcPeer *self, guint max);
 
-/* Reads what the client has sent; the frames that it has released are added to
+/* Reads the client's messages. Adds the frames that it has released to
  * @garbage. */
 void gst_vkgdr_ipc_peer_receive (
     GstVkgdrIpcPeer *self, guint max, GPtrArray *garbage);
 
-/* Tells the client of allocations that live no more. */
+/* Tells the client about allocations that were freed. */
 void gst_vkgdr_ipc_peer_forget (GstVkgdrIpcPeer *self);
 
 G_END_DECLS

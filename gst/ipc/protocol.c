@@ -23,7 +23,7 @@ begin (GstVkgdrIpcType type)
   return writer;
 }
 
-/* Takes @writer. */
+/* Takes ownership of @writer. */
 static GBytes *
 end (GstByteWriter *writer)
 {
@@ -36,7 +36,7 @@ end (GstByteWriter *writer)
   return NULL;
 }
 
-/* All that is left of a message; it may have any length. */
+/* Writes the rest of a message, which has no length field. */
 static void
 put_rest (GstByteWriter *writer, gconstpointer data, gsize size)
 {
@@ -44,14 +44,14 @@ put_rest (GstByteWriter *writer, gconstpointer data, gsize size)
     gst_byte_writer_put_data (writer, data, size);
 }
 
-/* Takes @text. */
+/* Takes ownership of @text. */
 static GBytes *
 write_text (GstVkgdrIpcType type, gchar *text)
 {
   GstByteWriter *writer = begin (type);
   gsize size = text ? strlen (text) : 0;
 
-  /* gst_byte_writer_put_data () takes 32 bits. */
+  /* The size argument of gst_byte_writer_put_data () has 32 bits. */
   if (size < GST_VKGDR_IPC_MAX_MESSAGE)
     put_rest (writer, text, size);
   g_free (text);
@@ -198,8 +198,8 @@ gst_vkgdr_ipc_read_hello (GstByteReader *reader, guint32 *version)
          && gst_vkgdr_ipc_read_end (reader);
 }
 
-/* The rest of the message as a string, which the caller frees; NULL if it is
- * not one. */
+/* Returns the rest of the message as a string, which the caller must free, or
+ * NULL if it is not a string. */
 static gchar *
 read_text (GstByteReader *reader)
 {
@@ -242,14 +242,15 @@ gst_vkgdr_ipc_read_tags (GstByteReader *reader)
   return tags;
 }
 
-/* GStreamer's functions for segments stop the program if these are wrong. */
+/* GStreamer's functions for segments abort the program if these values are
+ * invalid. */
 static gboolean
 is_sane (const GstSegment *segment)
 {
   if (segment->format != GST_FORMAT_TIME && segment->format != GST_FORMAT_BYTES
       && segment->format != GST_FORMAT_DEFAULT)
     return FALSE;
-  /* Also FALSE for what is not a number. */
+  /* The comparisons are also FALSE for NaN. */
   if (!(segment->rate > -1e6 && segment->rate < 1e6 && segment->rate != 0.0)
       || !(segment->applied_rate > -1e6 && segment->applied_rate < 1e6
            && segment->applied_rate != 0.0))

@@ -31,17 +31,19 @@
 
 G_BEGIN_DECLS
 
-/* Bytes of a message, at most: well below what a socket takes by default. */
+/* The maximum size in bytes of a message. The default buffer of a socket is
+ * much larger. */
 #define GST_VKGDR_IPC_MAX_MESSAGE (64 * 1024)
 
-/* Memories of a frame, at most. GstBuffer merges what is more. */
+/* The maximum number of memories of a frame. GstBuffer merges further ones. */
 #define GST_VKGDR_IPC_MAX_MEMORIES 16
 
-/* Flags of a buffer that travel: not those of its memory and its object. */
+/* The flags of a buffer that are sent. The flags of its memory and of its
+ * object are not. */
 #define GST_VKGDR_IPC_BUFFER_FLAGS \
   (~(guint32) (GST_BUFFER_FLAG_TAG_MEMORY | (GST_MINI_OBJECT_FLAG_LAST - 1)))
 
-/* Changes when messages change. */
+/* Must be increased when the format of a message changes. */
 #define GST_VKGDR_IPC_VERSION 1
 
 typedef enum {
@@ -60,9 +62,9 @@ typedef enum {
   GST_VKGDR_IPC_STOP
 } GstVkgdrIpcType;
 
-/* Where bytes of a frame lie. */
+/* A range of bytes in an allocation. */
 typedef struct {
-  guint64 id; /* of the allocation */
+  guint64 id; /* the number of the allocation */
   guint64 offset;
   guint64 size;
 } GstVkgdrIpcRange;
@@ -84,7 +86,7 @@ typedef struct {
 
 /* --- writing: each returns a message, or NULL if it would be too large --- */
 
-/* A message that has only its type, and one with a number. */
+/* Messages that consist of their type, or of their type and a number. */
 GBytes *gst_vkgdr_ipc_write_plain (GstVkgdrIpcType type);
 GBytes *gst_vkgdr_ipc_write_number (GstVkgdrIpcType type, guint64 number);
 
@@ -100,11 +102,12 @@ GBytes *gst_vkgdr_ipc_write_frame (
 /* --- reading: each returns FALSE if the message is not of this type or form
  * --- */
 
-/* Begins to read: sets @reader to what follows the type. */
+/* Reads the type. @reader is then at the rest of the message. */
 gboolean gst_vkgdr_ipc_read_type (
     gconstpointer data, gsize size, GstByteReader *reader, guint32 *type);
 
-/* These expect a reader behind the type, and nothing behind what they read. */
+/* These functions expect @reader after the type. They return an error if there
+ * is data after what they read. */
 gboolean gst_vkgdr_ipc_read_end (const GstByteReader *reader);
 gboolean gst_vkgdr_ipc_read_number (GstByteReader *reader, guint64 *number);
 gboolean gst_vkgdr_ipc_read_hello (GstByteReader *reader, guint32 *version);
@@ -115,7 +118,7 @@ gboolean gst_vkgdr_ipc_read_segment (
 GstTagList *gst_vkgdr_ipc_read_tags (GstByteReader *reader);
 GBytes *gst_vkgdr_ipc_read_memory (GstByteReader *reader, guint64 *id);
 
-/* Leaves @reader before the metas. */
+/* @reader is then at the metas. */
 gboolean gst_vkgdr_ipc_read_frame (
     GstByteReader *reader, GstVkgdrIpcFrame *frame);
 

@@ -13,21 +13,24 @@
 GST_DEBUG_CATEGORY_STATIC (gst_vkgdr_ipc_server_debug);
 #define GST_CAT_DEFAULT gst_vkgdr_ipc_server_debug
 
-/* Clients at a time. */
+/* The maximum number of clients. */
 #define MAX_CLIENTS 256
 
-/* Clients that are accepted before messages of the others are read again. */
+/* The maximum number of clients that are accepted before the server reads
+ * messages again. */
 #define MAX_ACCEPTS 16
 
-/* Frames that wait until they are written. More only come from a source that is
- * faster than the device: then the oldest are lost, or the source waits. */
+/* The maximum number of queued frames. It is only reached if the source is
+ * faster than the device. Then the oldest frame is dropped, or the source
+ * waits. */
 #define MAX_UNWRITTEN 16
 
-/* Milliseconds that the server waits at its end, if the sockets of clients have
- * no room for what was not sent yet. A client that reads needs much less. */
+/* How many milliseconds the server waits at its end until clients have read the
+ * queued frames. A client that reads at all needs much less. */
 #define MAX_END 2000
 
-/* What waits until the frames before it are written: a frame or a message. */
+/* A frame or a message that is queued until the frames before it are
+ * written. */
 typedef struct {
   GstVkgdrIpcOutput *frame; /* or NULL */
   GstVkgdrIpcType type;     /* of the message */
@@ -39,23 +42,23 @@ typedef struct {
 struct _GstVkgdrIpcServer {
   GstVkgdrIpcServerParams params;
   gchar *path;
-  struct stat file; /* the socket that was made there */
+  struct stat file; /* identifies the socket at @path */
   gint listener;
-  gint wake;       /* an eventfd that ends the io thread's wait */
+  gint wake;       /* an eventfd that wakes the io thread */
   GThread *io;     /* NULL only if it could not be started */
-  GThread *waiter; /* the same */
+  GThread *waiter; /* NULL only if it could not be started */
 
-  GMutex lock; /* for what follows; no driver is called with it held */
-  GCond cond;  /* a client came, a frame came back, or something is queued */
+  GMutex lock; /* for the fields below; the driver is not called with it held */
+  GCond cond;  /* a client has connected, or the queue or frames have changed */
   GPtrArray *peers;
   GQueue queue;        /* of Entry */
-  gboolean is_waiting; /* the waiter has taken an entry out of the queue */
-  guint epoch;         /* counts flushes */
+  gboolean is_waiting; /* the waiter is handling an entry */
+  guint epoch;         /* incremented by each flush */
   GstVkgdrIpcState *state;
-  GstVkgdrIpcServerFigures gone; /* of clients that are gone */
+  GstVkgdrIpcServerFigures gone; /* figures of clients that have disconnected */
   gboolean is_unlocked;
   gboolean is_closing;
-  gint64 end; /* of the io thread, at the latest: monotonic time; 0: not yet */
+  gint64 end; /* time limit of the io thread's end; 0: not ending */
 };
 
 static void
@@ -70,7 +73,7 @@ init_debug (void)
   }
 }
 
-/* Frames to give back without the lock. */
+/* An array of frames, which are unreferenced without the lock. */
 static GPtrArray *
 garbage_new (void)
 {
@@ -90,15 +93,17 @@ peer_at (GstVkgdrIpcServer *self, guint index)
   return g_ptr_array_index (self->peers, index);
 }
 
-/* With the lock held: frames that one client may have. At the end, all that
- * wait are sent, since nothing is written to them any more. */
+/* Must be called with the lock held. Returns the maximum number of frames of
+ * one client. There is no limit when the server ends, because the frames are
+ * not recycled any more. */
 static guint
 max_buffers (GstVkgdrIpcServer *self)
 {
   return self->end != 0 ? G_MAXUINT : self->params.max_buffers;
 }
 
-/* With the lock held: whether the io thread has to look after a client. */
+/* Must be called with the lock held. Wakes the io thread if a client is blocked
+ * or broken. */
 static void
 wake_if_needed (GstVkgdrIpcServer *self)
 {
@@ -142,7 +147,7 @@ entry_free (Entry *entry, GPtrArray *garbage)
   g_free (entry);
 }
 
-/* With the lock held. */
+/* Must be called with the lock held. */
 static void
 distribute (GstVkgdrIpcServer *self, const Entry *entry, GPtrArray *garbage)
 {
@@ -162,8 +167,8 @@ distribute (GstVkgdrIpcServer *self, const Entry *entry, GPtrArray *garbage)
 
 /* --- frames that are not written yet ------------------------------------- */
 
-/* With the lock held: waits for the next entry. NULL: the server ends, and all
- * that came before that is sent. */
+/* Must be called with the lock held. Waits for the next entry. Returns NULL
+ * when the server ends and the queue is empty. */
 static Entry *
 take_entry (GstVkgdrIpcServer *self)
 {
@@ -172,7 +177,7 @@ take_entry (GstVkgdrIpcServer *self)
   return g_queue_pop_head (&self->queue);
 }
 
-/* With the lock held. */
+/* Must be called with the lock held. */
 static void
 clear_queue (GstVkgdrIpcServer *self, GPtrArray *garbage)
 {
@@ -182,7 +187,8 @@ clear_queue (GstVkgdrIpcServer *self, GPtrArray *garbage)
     entry_free (entry, garbage);
 }
 
-/* With the lock held, which is given up: whether the entry can be sent. */
+/* Must be called with the lock held, which is released meanwhile. Waits until a
+ * frame is written. Returns whether the entry can be sent. */
 static gboolean
 wait_for_entry (GstVkgdrIpcServer *self, Entry *entry)
 {
@@ -213,7 +219,8 @@ run_waiter (gpointer data)
     self->is_waiting = TRUE;
     if (wait_for_entry (self, entry))
       distribute (self, entry, garbage);
-    else if (self->is_closing) /* the device may not finish with the others */
+    /* At the end: the device may not finish with the other frames either. */
+    else if (self->is_closing)
       clear_queue (self, garbage);
     self->is_waiting = FALSE;
     entry_free (entry, garbage);
@@ -226,7 +233,8 @@ run_waiter (gpointer data)
   return NULL;
 }
 
-/* With the lock held: drops the oldest frame if there are too many. */
+/* Must be called with the lock held. Drops the oldest frame if the queue is
+ * full. */
 static void
 limit_queue (GstVkgdrIpcServer *self, GPtrArray *garbage)
 {
@@ -246,7 +254,8 @@ limit_queue (GstVkgdrIpcServer *self, GPtrArray *garbage)
   }
 }
 
-/* With the lock held: sends the entry now, or queues it. Takes it. */
+/* Must be called with the lock held. Sends the entry (taken) now, or queues
+ * it. */
 static void
 submit (GstVkgdrIpcServer *self, Entry *entry, gboolean is_written,
     GPtrArray *garbage)
@@ -263,15 +272,16 @@ submit (GstVkgdrIpcServer *self, Entry *entry, gboolean is_written,
 
 /* --- clients ------------------------------------------------------------- */
 
-/* Sends a client that may not connect the reason, and closes the connection.
- * Must be called without the lock. */
+/* Must be called without the lock. Tells a client why it may not connect, and
+ * closes the connection. */
 static void
 refuse (GstVkgdrIpcServer *self, gint fd, const gchar *reason)
 {
   GBytes *bye = gst_vkgdr_ipc_write_bye (reason);
 
   GST_WARNING ("a client of '%s' is refused: %s", self->path, reason);
-  /* First, so that `stats` has it when the client gets the message. */
+  /* Counted first, so that `stats` includes the client when it gets the
+   * message. */
   g_mutex_lock (&self->lock);
   self->gone.refused++;
   g_mutex_unlock (&self->lock);
@@ -331,7 +341,7 @@ accept_clients (GstVkgdrIpcServer *self)
   }
 }
 
-/* With the lock held. */
+/* Must be called with the lock held. */
 static void
 remove_client (GstVkgdrIpcServer *self, guint index, GPtrArray *garbage)
 {
@@ -345,7 +355,8 @@ remove_client (GstVkgdrIpcServer *self, guint index, GPtrArray *garbage)
   GST_INFO ("a client of '%s' has gone", self->path);
 }
 
-/* With the lock held: reads messages of the clients, and sends what waits. */
+/* Must be called with the lock held. Reads the clients' messages, and sends
+ * queued ones. */
 static void
 serve_clients (GstVkgdrIpcServer *self, GPtrArray *garbage)
 {
@@ -363,7 +374,8 @@ serve_clients (GstVkgdrIpcServer *self, GPtrArray *garbage)
   g_cond_broadcast (&self->cond);
 }
 
-/* With the lock held: when the last frame of an allocation has come back. */
+/* Must be called with the lock held. Tells the clients about allocations that
+ * were freed. */
 static void
 forget_exports (GstVkgdrIpcServer *self)
 {
@@ -373,7 +385,8 @@ forget_exports (GstVkgdrIpcServer *self)
     gst_vkgdr_ipc_peer_forget (peer_at (self, i));
 }
 
-/* With the lock held: what the io thread waits for. */
+/* Must be called with the lock held. Returns the file descriptors that the io
+ * thread polls. */
 static GArray *
 list_polls (GstVkgdrIpcServer *self)
 {
@@ -394,7 +407,7 @@ list_polls (GstVkgdrIpcServer *self)
   return polls;
 }
 
-/* @timeout: in milliseconds; -1: none. */
+/* @timeout: in milliseconds; -1: no limit. */
 static void
 wait_for_clients (GstVkgdrIpcServer *self, GArray *polls, gint timeout)
 {
@@ -408,8 +421,9 @@ wait_for_clients (GstVkgdrIpcServer *self, GArray *polls, gint timeout)
     accept_clients (self);
 }
 
-/* With the lock held: how long the io thread may wait; -1: without a limit, 0:
- * it ends, because all is sent or the time is over. */
+/* Must be called with the lock held. Returns how many milliseconds the io
+ * thread may wait. -1: no limit; 0: it ends, because everything is sent or the
+ * time is over. */
 static gint
 get_timeout (GstVkgdrIpcServer *self)
 {
@@ -451,7 +465,8 @@ run_io (gpointer data)
 
 /* --- from the element ---------------------------------------------------- */
 
-/* The thread that accepts clients comes last: it needs the other one. */
+/* The thread that accepts clients is started last, because it needs the other
+ * one. */
 static gboolean
 start_threads (GstVkgdrIpcServer *self, GError **error)
 {
@@ -499,7 +514,7 @@ gst_vkgdr_ipc_server_new (const GstVkgdrIpcServerParams *params, GError **error)
   return NULL;
 }
 
-/* Another server may have put its own socket there meanwhile. */
+/* Another server may have replaced the socket in the meantime. */
 static void
 remove_socket (GstVkgdrIpcServer *self)
 {
@@ -522,8 +537,8 @@ say_bye (GstVkgdrIpcServer *self, GPtrArray *garbage)
   g_bytes_unref (bye);
 }
 
-/* Ends the threads. All frames that were accepted are sent before that, unless
- * a client does not read. */
+/* Ends the threads. Sends all accepted frames before that, unless a client does
+ * not read. */
 static void
 end_threads (GstVkgdrIpcServer *self, GPtrArray *garbage)
 {
@@ -571,7 +586,7 @@ gst_vkgdr_ipc_server_set (
   g_mutex_unlock (&self->lock);
 }
 
-/* With the lock held: whether the source has to wait. */
+/* Must be called with the lock held. Returns whether the source has to wait. */
 static gboolean
 must_wait (GstVkgdrIpcServer *self)
 {

@@ -17,54 +17,55 @@ G_BEGIN_DECLS
 
 typedef struct _GstVkgdrIpcServer GstVkgdrIpcServer;
 
-/* How a server serves. */
+/* The parameters of a server. */
 typedef struct {
   const gchar *path; /* of the socket */
   GstVkgdrIpcPeers peers;
   GstVkgdrIpcLeaky leaky;
   guint max_buffers;         /* frames that one client may have */
-  gboolean waits_for_client; /* frames wait until there is one */
+  gboolean waits_for_client; /* whether frames wait until there is a client */
 
-  /* A frame could not be sent. Called in a thread of the server, without a
-   * lock. */
+  /* Called in a thread of the server, without locks, if a frame could not be
+   * sent. */
   void (*on_error) (gpointer user_data, const GError *error);
   gpointer user_data;
 } GstVkgdrIpcServerParams;
 
 typedef struct {
   guint clients;     /* at present */
-  guint64 sent;      /* frames, to all clients together */
-  guint64 lost;      /* the same */
+  guint64 sent;      /* frames, to all clients */
+  guint64 lost;      /* frames, by all clients */
   guint64 refused;   /* clients that broke a rule or may not connect */
   guint64 unwritten; /* frames that were dropped before they were written */
 } GstVkgdrIpcServerFigures;
 
-/* Listens. NULL with @error set on failure. */
+/* Starts to listen. Returns NULL with @error set on failure. */
 GstVkgdrIpcServer *gst_vkgdr_ipc_server_new (
     const GstVkgdrIpcServerParams *params, GError **error);
 
-/* Sends the frames that wait and BYE to all clients, and frees the server.
+/* Sends the queued frames and then BYE to all clients, and frees the server.
  * Takes at most two seconds longer than the device needs for these frames. Sets
- * @figures (nullable) to what was done until then. */
+ * @figures (nullable) to the final values. */
 void gst_vkgdr_ipc_server_free (
     GstVkgdrIpcServer *self, GstVkgdrIpcServerFigures *figures);
 
-/* What clients have to know before the next frame: CAPS, SEGMENT or TAGS
- * (@message is taken; nullable). */
+/* Sets a message that clients must receive before the next frame: CAPS, SEGMENT
+ * or TAGS. Takes ownership of @message (nullable). */
 void gst_vkgdr_ipc_server_set (
     GstVkgdrIpcServer *self, GstVkgdrIpcType type, GBytes *message);
 
-/* Sends @frame as soon as it is written; takes it, and sets it to NULL. Waits
- * only where the parameters say so. FALSE if the wait was ended by
- * gst_vkgdr_ipc_server_set_unlocked (); then the frame stays the caller's. */
+/* Sends @frame as soon as it is written; takes ownership of it, and sets it to
+ * NULL. Blocks only if the parameters require it. Returns FALSE if
+ * gst_vkgdr_ipc_server_set_unlocked () ended the wait; then the caller still
+ * owns the frame. */
 gboolean gst_vkgdr_ipc_server_send (
     GstVkgdrIpcServer *self, GstVkgdrIpcOutput **frame);
 
-/* Sends EOS or FLUSH_STOP (@message is taken) behind all frames. */
+/* Sends EOS or FLUSH_STOP after all frames. Takes ownership of @message. */
 void gst_vkgdr_ipc_server_mark (
     GstVkgdrIpcServer *self, GstVkgdrIpcType type, GBytes *message);
 
-/* Drops frames that were not sent yet, and tells the clients at once. */
+/* Drops all frames that were not sent yet, and tells the clients at once. */
 void gst_vkgdr_ipc_server_flush_start (GstVkgdrIpcServer *self);
 
 /* Whether gst_vkgdr_ipc_server_send () must not wait. */

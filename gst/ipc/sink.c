@@ -71,23 +71,23 @@ struct _GstVkgdrIpcSink {
 
   GstVkgdrIpcEndpoint endpoint;
 
-  /* Properties, under the object lock. */
+  /* Properties, protected by the object lock. */
   GstVkgdrIpcLeaky leaky;
   guint max_buffers;
   gboolean wait_for_connection;
   GstVkgdrAccess access;
 
-  /* Between start and stop. The server is set and cleared under the object
-   * lock, too. */
+  /* Exist between start and stop. The server is also set and cleared under the
+   * object lock. */
   GstVkgdrIpcServer *server;
   GstVkgdrIpcCopier *copier;
   guint64 last_id;
 
-  /* Figures, under the object lock. */
+  /* Figures, protected by the object lock. */
   guint64 frames;
   guint64 frames_copied;
   guint64 bytes_copied;
-  GstVkgdrIpcServerFigures last_figures; /* of the server that has stopped */
+  GstVkgdrIpcServerFigures last_figures; /* of the last server */
 };
 
 enum {
@@ -99,8 +99,8 @@ enum {
   PROP_STATS
 };
 
-/* Frames that a client may have, unless the user says otherwise: enough for one
- * that is shown, one that is worked on and some that are queued. */
+/* The default number of frames that a client may have. It is enough for one
+ * frame that is displayed, one that is processed and two that are queued. */
 #define DEFAULT_MAX_BUFFERS 4
 
 static GstStaticPadTemplate sink_template = GST_STATIC_PAD_TEMPLATE (
@@ -136,7 +136,8 @@ leaky_get_type (void)
 
 /* --- allocation ---------------------------------------------------------- */
 
-/* The pools' memory can be exported: each has allocations of its own. */
+/* The memory of this pool can be exported, because the pool has allocations of
+ * its own. */
 static GstBufferPool *
 new_pool (GstVkgdrIpcSink *self, GstCaps *caps, gsize size)
 {
@@ -169,7 +170,7 @@ gst_vkgdr_ipc_sink_propose_allocation (GstBaseSink *sink, GstQuery *query)
     return FALSE;
   gst_query_add_allocation_meta (query, GST_VIDEO_META_API_TYPE, NULL);
   gst_query_add_allocation_meta (query, GST_VIDEO_CROP_META_API_TYPE, NULL);
-  /* GStreamer's own CUDA elements write to none but their own memory. */
+  /* GStreamer's own CUDA elements can only write to their own memory. */
   if (!wants_pool || !gst_vkgdr_caps_get_video_info (caps, &info)
       || gst_vkgdr_caps_features_are_cuda (gst_caps_get_features (caps, 0)))
     return TRUE;
@@ -184,8 +185,9 @@ gst_vkgdr_ipc_sink_propose_allocation (GstBaseSink *sink, GstQuery *query)
 
 /* --- frames -------------------------------------------------------------- */
 
-/* The monotonic time at which running time was 0: by it clients, whose
- * pipelines have started at other times, find out how old a frame is. */
+/* Returns the monotonic time at which the running time was 0, or -1. From it,
+ * clients compute the age of a frame, because their pipelines started at other
+ * times. */
 static gint64
 get_base (GstVkgdrIpcSink *self)
 {
@@ -199,7 +201,8 @@ get_base (GstVkgdrIpcSink *self)
   return result;
 }
 
-/* @buffer, or a copy of it that can be exported. */
+/* Returns a reference to @buffer, or a copy of it that can be exported. @room
+ * is set to the buffer that owns the copy's memory. */
 static GstBuffer *
 make_exportable (
     GstVkgdrIpcSink *self, GstBuffer *buffer, GstBuffer **room, GError **error)
@@ -219,7 +222,7 @@ make_exportable (
   return copy;
 }
 
-/* Some decoders have a frame mapped while they hand it on. */
+/* Some decoders push a frame that they still have mapped. */
 static gboolean
 publish (GstBuffer *buffer, GError **error)
 {
@@ -231,8 +234,8 @@ publish (GstBuffer *buffer, GError **error)
   return TRUE;
 }
 
-/* Without a window there is no memory with a file descriptor, and the user can
- * mend that. Takes @error. */
+/* Without a window there is no memory with a file descriptor. The error tells
+ * the user how to get one. Takes ownership of @error. */
 static GError *
 explain (GstVkgdrIpcSink *self, GError *error)
 {
@@ -300,7 +303,7 @@ gst_vkgdr_ipc_sink_render (GstBaseSink *sink, GstBuffer *buffer)
   return result;
 }
 
-/* A frame was not written, and clients do not get it. */
+/* Called when a frame was not written, so that no client gets it. */
 static void
 on_server_error (gpointer user_data, const GError *error)
 {
@@ -427,7 +430,7 @@ new_server (GstVkgdrIpcSink *self, GError **error)
   return server;
 }
 
-/* Frames may still be sent while the server ends. */
+/* The server may still send frames while it ends. */
 static void
 close_server (GstVkgdrIpcSink *self)
 {
@@ -489,8 +492,8 @@ start (GstVkgdrIpcSink *self)
   return FALSE;
 }
 
-/* GstBaseSinkClass.start is called on the way to READY, where an element only
- * says what it is. */
+/* GstBaseSinkClass.start is called when the element goes to READY, where it
+ * must not open the device yet. */
 static GstStateChangeReturn
 gst_vkgdr_ipc_sink_change_state (GstElement *element, GstStateChange transition)
 {
@@ -523,7 +526,7 @@ gst_vkgdr_ipc_sink_unlock_stop (GstBaseSink *sink)
 
 /* --- properties ---------------------------------------------------------- */
 
-/* With the object lock held. */
+/* Must be called with the object lock held. */
 static void
 get_figures (GstVkgdrIpcSink *self, GstVkgdrIpcServerFigures *figures)
 {
@@ -564,7 +567,7 @@ count_clients (GstVkgdrIpcSink *self)
   return figures.clients;
 }
 
-/* With the object lock held. */
+/* Must be called with the object lock held. */
 static void
 set_property (
     GstVkgdrIpcSink *self, guint id, const GValue *value, GParamSpec *pspec)
@@ -600,7 +603,7 @@ gst_vkgdr_ipc_sink_set_property (
   GST_OBJECT_UNLOCK (self);
 }
 
-/* With the object lock held. */
+/* Must be called with the object lock held. */
 static void
 get_property (GstVkgdrIpcSink *self, guint id, GValue *value, GParamSpec *pspec)
 {
@@ -780,6 +783,7 @@ gst_vkgdr_ipc_sink_init (GstVkgdrIpcSink *self)
   gst_vkgdr_ipc_endpoint_init (&self->endpoint, GST_ELEMENT (self));
   self->leaky = GST_VKGDR_IPC_LEAKY_DOWNSTREAM;
   self->max_buffers = DEFAULT_MAX_BUFFERS;
-  /* The last frame would never go back to its pool. */
+  /* Otherwise the sink would keep the last frame, and the pool could not
+   * recycle it. */
   gst_base_sink_set_last_sample_enabled (GST_BASE_SINK (self), FALSE);
 }

@@ -15,14 +15,14 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-/* Clients that wait to be accepted. */
+/* The maximum number of clients that wait to be accepted. */
 #define BACKLOG 32
 
-/* Groups of a process that are looked at. */
+/* The maximum number of groups of a process that are checked. */
 #define MAX_GROUPS 1024
 
-/* File descriptors that are taken out of a packet: one is used, and those that
- * nobody asked for are closed. */
+/* The maximum number of file descriptors that are taken out of a packet. One is
+ * used; unexpected ones are closed. */
 #define MAX_ATTACHED 8
 
 GType
@@ -94,7 +94,7 @@ is_in_use (const struct sockaddr_un *address)
   return in_use;
 }
 
-/* Removes a socket of this user that no process listens on any more. */
+/* Removes a socket of this user if no process listens on it any more. */
 static void
 remove_stale (const struct sockaddr_un *address)
 {
@@ -105,9 +105,8 @@ remove_stale (const struct sockaddr_un *address)
     unlink (address->sun_path);
 }
 
-/* Locks the folder of @path, so that two servers do not take each other's new
- * socket for a stale one. -1 if that cannot be done, which is no reason not to
- * go on. */
+/* Locks the folder of @path, so that no server removes the new socket of
+ * another one as unused. Returns -1 if that fails, which the caller ignores. */
 static gint
 lock_folder (const gchar *path)
 {
@@ -127,8 +126,8 @@ bind_socket (gint fd, const struct sockaddr_un *address, GstVkgdrIpcPeers peers,
   static const mode_t modes[] = { 0600, 0660, 0666 };
   gint result, number;
 
-  /* The file gets the mode of the socket when it is made, less the umask, so
-   * there is no moment at which it is open to others. */
+  /* The file is created with the mode of the socket without the bits of the
+   * umask. So it is never accessible to other users. */
   if (fchmod (fd, modes[peers]) != 0) {
     set_errno (error, "no mode can be set for", address->sun_path, errno);
     return FALSE;
@@ -136,7 +135,8 @@ bind_socket (gint fd, const struct sockaddr_un *address, GstVkgdrIpcPeers peers,
   result = bind (fd, (const struct sockaddr *) address, sizeof (*address));
   number = errno;
   if (result == 0 && peers != GST_VKGDR_IPC_PEERS_USER)
-    chmod (address->sun_path, modes[peers]); /* the umask may have cut it */
+    chmod (
+        address->sun_path, modes[peers]); /* The umask may have removed bits. */
   if (result == 0 && listen (fd, BACKLOG) == 0)
     return TRUE;
   if (result != 0 && number == EADDRINUSE)
@@ -196,7 +196,7 @@ gst_vkgdr_ipc_connect (const gchar *path, gboolean *is_absent, GError **error)
     return fd;
   number = errno;
   close (fd);
-  /* EAGAIN: clients that connect faster than the server accepts. */
+  /* EAGAIN: too many clients wait to be accepted. */
   *is_absent = number == ENOENT || number == ECONNREFUSED || number == EAGAIN;
   if (*is_absent)
     g_set_error (error, G_IO_ERROR, G_IO_ERROR_NOT_FOUND,
@@ -287,13 +287,13 @@ gst_vkgdr_ipc_send (gint fd, GBytes *packet, gint attached)
   } while (sent < 0 && errno == EINTR);
   if (sent >= 0)
     return GST_VKGDR_IPC_OK;
-  /* ETOOMANYREFS: too many file descriptors have not been received yet. */
+  /* ETOOMANYREFS: the receivers have too many file descriptors to receive. */
   return errno == EAGAIN || errno == ENOBUFS || errno == ETOOMANYREFS
              ? GST_VKGDR_IPC_AGAIN
              : GST_VKGDR_IPC_CLOSED;
 }
 
-/* The first file descriptor that came; closes the others. */
+/* Returns the first file descriptor of a packet, and closes the others. */
 static gint
 detach (struct msghdr *message)
 {

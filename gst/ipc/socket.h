@@ -13,10 +13,10 @@
 
 G_BEGIN_DECLS
 
-/* Which processes may be at the other end of a socket. */
+/* The processes that may connect. */
 typedef enum {
-  GST_VKGDR_IPC_PEERS_USER,  /* those of the same user */
-  GST_VKGDR_IPC_PEERS_GROUP, /* and those of the same group */
+  GST_VKGDR_IPC_PEERS_USER,  /* processes of the same user */
+  GST_VKGDR_IPC_PEERS_GROUP, /* processes of the same user or group */
   GST_VKGDR_IPC_PEERS_ALL
 } GstVkgdrIpcPeers;
 
@@ -25,41 +25,41 @@ GType gst_vkgdr_ipc_peers_get_type (void);
 
 typedef enum {
   GST_VKGDR_IPC_OK,
-  GST_VKGDR_IPC_AGAIN, /* the socket is full, or has nothing to read */
-  GST_VKGDR_IPC_CLOSED /* by the other end, or it failed */
+  GST_VKGDR_IPC_AGAIN, /* the socket's buffer is full, or empty */
+  GST_VKGDR_IPC_CLOSED /* the connection is closed or has failed */
 } GstVkgdrIpcResult;
 
-/* Makes a socket at @path that listens, and has the mode 0600, 0660 or 0666. A
- * socket that a process left there when it ended is replaced. -1 with @error
- * set on failure. Of the functions here, only gst_vkgdr_ipc_wait () waits. */
+/* Creates a listening socket at @path with the mode 0600, 0660 or 0666.
+ * Replaces a socket that is no longer in use. Returns -1 with @error set on
+ * failure. The only function of this file that blocks is gst_vkgdr_ipc_wait
+ * (). */
 gint gst_vkgdr_ipc_listen (
     const gchar *path, GstVkgdrIpcPeers peers, GError **error);
 
-/* The next client, -1 if there is none. */
+/* Accepts a client. Returns -1 if there is none. */
 gint gst_vkgdr_ipc_accept (gint listener);
 
-/* Connects to @path. @is_absent is set to whether no process listens there, so
- * that trying again makes sense. -1 with @error set on failure. */
+/* Connects to @path. Returns -1 with @error set on failure; then @is_absent is
+ * TRUE if no process listens at @path, so that the caller may try again. */
 gint gst_vkgdr_ipc_connect (
     const gchar *path, gboolean *is_absent, GError **error);
 
-/* Whether the process at the other end is permitted. If not, @error describes
- * it. */
+/* Whether the process at the other end may connect. If not, sets @error. */
 gboolean gst_vkgdr_ipc_check_peer (
     gint fd, GstVkgdrIpcPeers peers, GError **error);
 
-/* Sends one packet, with the file descriptor @attached unless that is -1. */
+/* Sends one packet, and the file descriptor @attached, unless it is -1. */
 GstVkgdrIpcResult gst_vkgdr_ipc_send (gint fd, GBytes *packet, gint attached);
 
-/* Receives one packet into @data, which has room for @size bytes, and sets
- * @size. A packet that is larger is GST_VKGDR_IPC_CLOSED, too. @attached: a
- * file descriptor that came with it, which the caller closes, or -1; NULL: the
- * kernel closes file descriptors that come. */
+/* Receives one packet of at most @size bytes into @data, and sets @size.
+ * Returns GST_VKGDR_IPC_CLOSED for a larger packet. Sets @attached to a file
+ * descriptor that the packet contained, which the caller must close, or to -1.
+ * If @attached is NULL, the operating system closes file descriptors. */
 GstVkgdrIpcResult gst_vkgdr_ipc_receive (
     gint fd, gpointer data, gsize *size, gint *attached);
 
-/* Waits until @fd (-1: none) is readable, and @timeout microseconds (-1:
- * without a limit) at most. FALSE if @cancel_fd is readable. */
+/* Waits until @fd is readable (-1: no descriptor), for at most @timeout
+ * microseconds (-1: no limit). Returns FALSE if @cancel_fd is readable. */
 gboolean gst_vkgdr_ipc_wait (gint fd, gint cancel_fd, gint64 timeout);
 
 G_END_DECLS

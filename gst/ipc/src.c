@@ -66,27 +66,28 @@ struct _GstVkgdrIpcSrc {
 
   GstVkgdrIpcEndpoint endpoint;
 
-  /* The properties, under the object lock. */
+  /* Properties, protected by the object lock. */
   guint connection_timeout; /* seconds */
   guint busy_poll;          /* microseconds */
 
-  /* Between start and stop. */
+  /* Exist between start and stop. */
   GstVkgdrAllocator *allocator;
-  gint unlock_fd;   /* an eventfd that ends waits of the streaming thread */
-  gint stop_fd;     /* one that ends those of the watcher */
-  GThread *watcher; /* of the server's flushes */
+  gint unlock_fd;   /* an eventfd that ends the waits of the streaming thread */
+  gint stop_fd;     /* an eventfd that ends the waits of the watcher */
+  GThread *watcher; /* thread that waits for flushes of the server */
 
-  /* Set by the streaming thread, under the object lock; cleared by stop. */
+  /* Set by the streaming thread, and cleared by stop, under the object lock. */
   GstVkgdrIpcClient *client;
 
-  /* Of the streaming thread. While that is paused, the watcher's. */
-  gboolean has_flush_start; /* the message was read */
-  gboolean needs_offset;    /* a segment has come, and no frame of it yet */
+  /* Used by the streaming thread, and by the watcher while that thread is
+   * paused. */
+  gboolean has_flush_start; /* FLUSH_START was read */
+  gboolean needs_offset;    /* a segment arrived, but no frame after it */
   GstSegment segment;
 
-  /* Figures, under the object lock. */
+  /* Figures, protected by the object lock. */
   guint64 frames;
-  guint64 last_lost;    /* of a client that is gone */
+  guint64 last_lost;    /* of the last client */
   GstClockTime latency; /* of the server's pipeline */
 };
 
@@ -96,15 +97,14 @@ enum {
   PROP_STATS
 };
 
-/* Seconds: long enough to start the other process by hand. */
+/* In seconds. Long enough to start the other process by hand. */
 #define DEFAULT_CONNECTION_TIMEOUT 5
 
 /* Microseconds between two attempts to connect. */
 #define CONNECTION_INTERVAL 20000
 
-/* Nanoseconds that a live frame may be late, in addition to the latency: on a
- * machine that has more to do than it can, both processes wait for their turn.
- */
+/* How many nanoseconds a live frame may be late, in addition to the latency. On
+ * a busy machine, both processes may have to wait for a processor. */
 #define LATENESS (250 * GST_MSECOND)
 
 static GstStaticPadTemplate src_template = GST_STATIC_PAD_TEMPLATE (
@@ -120,7 +120,7 @@ GST_ELEMENT_REGISTER_DEFINE (
 
 /* --- what comes before a frame ------------------------------------------- */
 
-/* The server's caps with @feature, NULL for system memory. */
+/* Returns the server's caps with @feature; NULL stands for system memory. */
 static GstCaps *
 caps_in_memory (const GstCaps *caps, const gchar *feature)
 {
@@ -142,7 +142,7 @@ is_accepted (GstVkgdrIpcSrc *self, GstCaps *caps)
   return yes;
 }
 
-/* Downstream gets memory on the device if it takes that. */
+/* Downstream gets device memory if it accepts that. */
 static gboolean
 apply_caps (GstVkgdrIpcSrc *self, const GstCaps *caps)
 {
@@ -158,8 +158,8 @@ apply_caps (GstVkgdrIpcSrc *self, const GstCaps *caps)
   return ok;
 }
 
-/* The running time that has passed in this pipeline when it is 0 in the
- * server's. */
+/* Returns the running time of this pipeline when that of the server's pipeline
+ * is 0. */
 static GstClockTimeDiff
 get_difference (GstVkgdrIpcSrc *self, gint64 base)
 {
@@ -173,8 +173,8 @@ get_difference (GstVkgdrIpcSrc *self, gint64 base)
   return difference;
 }
 
-/* gst_base_src_set_format () is for elements that know their format before they
- * are started. */
+/* gst_base_src_set_format () must be called before the element starts, but the
+ * format is not known then. */
 static void
 set_format (GstVkgdrIpcSrc *self, GstFormat format)
 {
@@ -186,11 +186,11 @@ set_format (GstVkgdrIpcSrc *self, GstFormat format)
   GST_OBJECT_UNLOCK (self);
 }
 
-/* How much the running time of @frame, which is @running_time in the server's
- * pipeline, has to be shifted. A live frame is as old as the latency when it
- * comes, so the first ones may be from before the start of this pipeline: a
- * sink drops these. If a frame is older, its timestamps are not those of a
- * clock, and the stream begins with it. */
+/* Returns by how much the running time of @frame has to be shifted. It is
+ * @running_time in the server's pipeline. A live frame is as old as the latency
+ * when it arrives, so the first ones may be older than this pipeline, and a
+ * sink drops them. If a frame is even older, its timestamps do not come from a
+ * clock. Then this stream begins with this frame. */
 static GstClockTimeDiff
 get_shift (GstVkgdrIpcSrc *self, const GstVkgdrIpcFrame *frame,
     GstClockTimeDiff running_time)
@@ -234,7 +234,8 @@ apply_latency (GstVkgdrIpcSrc *self, GstClockTime latency)
         GST_ELEMENT (self), gst_message_new_latency (GST_OBJECT (self)));
 }
 
-/* Without a frame, a segment waits for one. */
+/* Applies what changed before @frame (nullable). A segment needs a frame:
+ * without one, it is applied later. */
 static gboolean
 apply_changes (GstVkgdrIpcSrc *self, const GstVkgdrIpcFrame *frame)
 {
@@ -250,7 +251,7 @@ apply_changes (GstVkgdrIpcSrc *self, const GstVkgdrIpcFrame *frame)
   }
   if (self->needs_offset && frame)
     apply_segment (self, frame);
-  /* The base class pushes it behind the segment. */
+  /* The base class pushes the tags after the segment. */
   if (changes.tags)
     gst_element_send_event (GST_ELEMENT (self),
         gst_event_new_tag (g_steal_pointer (&changes.tags)));
@@ -264,7 +265,8 @@ apply_changes (GstVkgdrIpcSrc *self, const GstVkgdrIpcFrame *frame)
  * another thread waits for it, and does what a seek in this pipeline would do.
  */
 
-/* Drops all messages up to the end of the flush. FALSE: there is none. */
+/* Drops all messages up to the end of the flush. Returns FALSE if there is no
+ * end. */
 static gboolean
 skip_flush (GstVkgdrIpcSrc *self, gboolean *reset_time)
 {
@@ -322,7 +324,7 @@ watch_flushes (gpointer data)
   return NULL;
 }
 
-/* Does nothing before the server's first message. */
+/* Starts the watcher. Does nothing before the server's first message. */
 static gboolean
 ensure_watcher (GstVkgdrIpcSrc *self, GError **error)
 {
@@ -339,7 +341,8 @@ ensure_watcher (GstVkgdrIpcSrc *self, GError **error)
 
 /* --- the stream ---------------------------------------------------------- */
 
-/* An attempt to connect. NULL: @is_absent, or @error is set. */
+/* Tries to connect once. Returns NULL with @error set on failure; then
+ * @is_absent is TRUE if there is no server. */
 static GstVkgdrIpcClient *
 try_connect (GstVkgdrIpcSrc *self, gboolean *is_absent, GError **error)
 {
@@ -364,7 +367,8 @@ get_deadline (GstVkgdrIpcSrc *self)
                       : g_get_monotonic_time () + seconds * G_TIME_SPAN_SECOND;
 }
 
-/* FALSE with @error set on failure, and without if the wait was ended. */
+/* Returns FALSE with @error set on failure, and FALSE without an error if the
+ * wait was cancelled. */
 static gboolean
 ensure_client (GstVkgdrIpcSrc *self, GError **error)
 {
@@ -409,7 +413,7 @@ take_frame (GstVkgdrIpcSrc *self, GstVkgdrIpcContent *content)
   return GST_FLOW_OK;
 }
 
-/* Sets @result and returns TRUE if the event ends the wait for a buffer. */
+/* Returns TRUE with @result set if the event ends the wait for a buffer. */
 static gboolean
 handle_event (GstVkgdrIpcSrc *self, GstVkgdrIpcEvent event,
     GstVkgdrIpcContent *content, GstFlowReturn *result)
@@ -424,12 +428,12 @@ handle_event (GstVkgdrIpcSrc *self, GstVkgdrIpcEvent event,
     *result = GST_FLOW_EOS;
     return TRUE;
   case GST_VKGDR_IPC_EVENT_FLUSH_START:
-    /* The watcher goes on. */
+    /* The watcher handles the flush. */
     self->has_flush_start = TRUE;
     gst_vkgdr_ipc_wait (-1, self->unlock_fd, -1);
     *result = GST_FLOW_FLUSHING;
     return TRUE;
-  case GST_VKGDR_IPC_EVENT_FLUSH_STOP: /* of a flush before the connection */
+  case GST_VKGDR_IPC_EVENT_FLUSH_STOP: /* began before the connection */
     return FALSE;
   case GST_VKGDR_IPC_EVENT_CANCELLED:
     *result = GST_FLOW_FLUSHING;
@@ -505,7 +509,8 @@ gst_vkgdr_ipc_src_unlock_stop (GstBaseSrc *src)
 
 /* --- queries ------------------------------------------------------------- */
 
-/* A frame is sent when the other pipeline would show it. */
+/* The server sends a frame when it is due in its own pipeline. So the latency
+ * is that of the other pipeline. */
 static gboolean
 answer_latency (GstVkgdrIpcSrc *self, GstQuery *query)
 {
@@ -529,7 +534,7 @@ gst_vkgdr_ipc_src_query (GstBaseSrc *src, GstQuery *query)
          || GST_BASE_SRC_CLASS (parent_class)->query (src, query);
 }
 
-/* The memory is the server's: there is nothing to allocate. */
+/* Nothing has to be allocated, because the memory is the server's. */
 static gboolean
 gst_vkgdr_ipc_src_decide_allocation (GstBaseSrc *src, GstQuery *query)
 {
@@ -616,7 +621,8 @@ gst_vkgdr_ipc_src_start (GstBaseSrc *src)
   return FALSE;
 }
 
-/* The pad's deactivation waits for its thread, and that for the watcher. */
+/* Deactivating the pad waits for the streaming thread, which may wait for the
+ * watcher. So the watcher is stopped first. */
 static GstStateChangeReturn
 gst_vkgdr_ipc_src_change_state (GstElement *element, GstStateChange transition)
 {
