@@ -20,12 +20,12 @@ typedef struct {
    * not set yet; NULL if it could not be loaded. */
   GstCudaLoaded *candidate;
   gboolean is_tried;
-  GstStructure *tried_params; /* with which a pixel's expression was compiled */
+  GstStructure *tried_params; /* those of the last compilation */
 } GstCudaBuild;
 
-/* @running (nullable) is the kernel that goes on if nothing else is built, and
- * @given (nullable) are its params. Returns NULL with @error set if @request
- * does not give another pair. */
+/* Builds the pair for @request. @running (nullable) is the kernel that
+ * continues to run if there is no new one, and @given (nullable) are its
+ * params. Returns NULL with @error set on failure. */
 GstCudaPair *gst_cuda_build (GstCudaBuild *self, const GstCudaRequest *request,
     gboolean file_changed, GstCudaLoaded *running, const GstStructure *given,
     GError **error);

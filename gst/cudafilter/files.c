@@ -11,8 +11,8 @@
 struct _GstCudaFiles {
   void (*func) (gpointer);
   gpointer user_data;
-  gchar **paths;  /* ends with NULL; NULL: there is no file */
-  gchar **stamps; /* of these paths, when they were noted */
+  gchar **paths;  /* NULL-terminated; NULL if there is no file */
+  gchar **stamps; /* the states of these paths when they were noted */
   GstCudaWatch *watch;
 };
 
@@ -26,7 +26,8 @@ gst_cuda_files_new (void (*func) (gpointer), gpointer user_data)
   return self;
 }
 
-/* Another text for another content, or if there is no such file. */
+/* Returns a text that differs if the content of the file differs, or if there
+ * is no file. */
 static gchar *
 make_stamp (const gchar *path)
 {
@@ -46,8 +47,8 @@ append (GPtrArray *paths, GPtrArray *stamps, const gchar *path)
   g_ptr_array_add (stamps, make_stamp (path));
 }
 
-/* What cannot be read, or has options that are not known, includes nothing: the
- * error comes when the kernel is loaded. */
+/* A file that cannot be read, or whose options are unknown, is treated as
+ * without includes. The error is reported when the kernel is loaded. */
 static void
 append_includes (
     GPtrArray *paths, GPtrArray *stamps, const GstCudaChoice *choice)
@@ -92,8 +93,8 @@ gst_cuda_files_note (GstCudaFiles *self, const GstCudaChoice *choice)
   self->stamps = (gchar **) g_ptr_array_free (stamps, FALSE);
 }
 
-/* Reports the files that are in another state than when they were noted. A file
- * that is gone is not reported: the kernel that was made of it continues. */
+/* Reports the files that have changed since they were noted. A deleted file is
+ * not reported: its kernel continues to run. */
 static void
 report_changes (GstCudaFiles *self)
 {

@@ -16,17 +16,17 @@ G_BEGIN_DECLS
 
 typedef struct _GstCudaFiles GstCudaFiles;
 
-/* @func is called some 100 ms after a file that is watched has changed. */
+/* @func is called about 100 ms after a watched file has changed. */
 GstCudaFiles *gst_cuda_files_new (void (*func) (gpointer), gpointer user_data);
 
-/* Must be called before the kernel of @choice is loaded: notes its files, and
- * their states. */
+/* Stores the paths and the states of the files of @choice. Must be called
+ * before the kernel of @choice is loaded. */
 void gst_cuda_files_note (GstCudaFiles *self, const GstCudaChoice *choice);
 
-/* Watches the files that were noted last, or none. What has changed since then,
- * while it was not watched, is reported, too. FALSE with @error set
- * (G_IO_ERROR) if the file of the property location cannot be watched; others
- * that cannot are left out. */
+/* Watches the files that were noted last, or none. Files that have changed
+ * since they were noted are also reported. Returns FALSE with @error set
+ * (G_IO_ERROR) if the file of the property location cannot be watched; other
+ * files that cannot be watched are ignored. */
 gboolean gst_cuda_files_watch (
     GstCudaFiles *self, gboolean watch, GError **error);
 

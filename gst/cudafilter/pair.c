@@ -54,7 +54,7 @@ gst_cuda_pair_enter (GstCudaPair *self)
   if (changes)
     gst_cuda_params_set_values (self->params, self->initial, self->serial);
   g_clear_pointer (&self->initial, gst_structure_free);
-  /* The next refresh reads and checks the values, whatever they are. */
+  /* Makes the next refresh read and check the values in any case. */
   self->arguments_serial = gst_cuda_params_get_serial (self->params) - 1;
   return changes;
 }

@@ -18,45 +18,48 @@ G_BEGIN_DECLS
 
 typedef struct {
   GstCudaLoaded *loaded;
-  GstStructure *given; /* the params as the user gave them, or NULL */
-  GstCaps *output;     /* as GstCudaRequest has it */
+  GstStructure *given; /* the params that the user set, or NULL */
+  GstCaps *output;     /* the same as in GstCudaRequest */
   gboolean output_is_in_any_memory;
-  gboolean is_reload; /* of a file that changed */
+  gboolean is_reload; /* the kernel's file has changed */
 
-  /* The values, and what they become when the pair is swapped in: NULL if they
-   * stay. A value that was set after @serial stays in any case. */
+  /* The object with the values. @initial has the values to set when the pair is
+   * swapped in, except those that the user set after @serial. NULL: no values
+   * are set. */
   GstCudaParams *params;
   GstStructure *initial;
   guint serial;
 
-  /* --- the streaming thread's --- */
-  GstStructure *arguments; /* of the next launch; they fit the kernel */
-  GstStructure *trial;     /* of the same fields: values to be checked */
-  guint arguments_serial;  /* of @params, when they were read last */
+  /* --- used by the streaming thread only --- */
+  GstStructure *arguments; /* for the next launch; checked against the kernel */
+  GstStructure *trial;     /* the same fields, not checked yet */
+  guint arguments_serial;  /* of @params when they were last read */
 } GstCudaPair;
 
-/* gst_cuda_loaded_fit() made @arguments (nullable, taken) of @params (nullable,
- * as the user gave them). The object of parameters is attached later, by
- * gst_cuda_pair_attach(). */
+/* @arguments (nullable, taken) are the result of gst_cuda_loaded_fit() for
+ * @params (nullable), which the user set. gst_cuda_pair_attach() must be called
+ * later. */
 GstCudaPair *gst_cuda_pair_new (GstCudaLoaded *loaded,
     const GstStructure *params, GstStructure *arguments,
     const GstCudaRequest *request);
 
 void gst_cuda_pair_free (GstCudaPair *self);
 
-/* Gives the pair @params, an object with the same fields. With @set_values they
- * become the pair's when it is swapped in, except those set after @serial; else
- * they stay. */
+/* Sets the object with the values. @params must have the same fields as the
+ * pair. With @set_values, the object gets the pair's values when the pair is
+ * swapped in, except values that were set after @serial. */
 void gst_cuda_pair_attach (GstCudaPair *self, GstCudaParams *params,
     gboolean set_values, guint serial);
 
-/* The streaming thread's: lets @initial count. TRUE if values became others. */
+/* Must be called by the streaming thread when the pair is swapped in: sets the
+ * initial values. Returns TRUE if a value has changed. */
 gboolean gst_cuda_pair_enter (GstCudaPair *self);
 
-/* The streaming thread's, before each frame: reads the values as they are at
- * stream time @time (or GST_CLOCK_TIME_NONE: as they are). Allocates nothing if
- * nothing is controlled and no value has changed. FALSE with @error set if a
- * value does not fit the kernel: the last ones that did are used. */
+/* Must be called by the streaming thread before each frame: reads the values at
+ * the stream time @time; GST_CLOCK_TIME_NONE: the current values. Allocates
+ * nothing if nothing is controlled and no value has changed. If a value does
+ * not fit the kernel, returns FALSE with @error set, and the last valid values
+ * are used. */
 gboolean gst_cuda_pair_refresh (
     GstCudaPair *self, GstClockTime time, GError **error);
 

@@ -145,7 +145,7 @@ list_class_init (gpointer klass, gpointer class_data)
   }
 }
 
-/* What tells lists apart. */
+/* Lists with the same key share a class. */
 static gchar *
 list_to_key (const GstStructure *values, const GstStructure *defaults)
 {

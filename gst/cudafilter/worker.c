@@ -6,7 +6,7 @@
 #include "cudafilter/worker.h"
 
 struct _GstCudaWorker {
-  gint references; /* one of the owner, one of the thread */
+  gint references; /* one for the owner, one for the thread */
   GstCudaWorkerFunc job;
   gpointer user_data;
   GDestroyNotify free;
@@ -17,7 +17,7 @@ struct _GstCudaWorker {
 
   GMutex lock;
   GCond cond;            /* signalled when the worker is not busy any more */
-  gboolean is_scheduled; /* under the lock, like the next two */
+  gboolean is_scheduled; /* protected by the lock, like the next two */
   gboolean is_running;
   gboolean is_stopped;
 };
@@ -70,7 +70,7 @@ gst_cuda_worker_new (GstCudaWorkerFunc job, gpointer user_data,
   return NULL;
 }
 
-/* Runs @func in the thread. */
+/* Calls @func in the worker's thread. */
 static void
 attach (GstCudaWorker *self, GSourceFunc func, gint priority)
 {
@@ -116,7 +116,7 @@ gst_cuda_worker_wake (GstCudaWorker *self)
     attach (self, on_wake, G_PRIORITY_DEFAULT);
 }
 
-/* Under the lock. */
+/* Must be called with the lock held. */
 static gboolean
 is_busy (GstCudaWorker *self)
 {
