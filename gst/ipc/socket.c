@@ -134,9 +134,9 @@ bind_socket (gint fd, const struct sockaddr_un *address, GstVkgdrIpcPeers peers,
   }
   result = bind (fd, (const struct sockaddr *) address, sizeof (*address));
   number = errno;
+  /* The umask may have removed bits. */
   if (result == 0 && peers != GST_VKGDR_IPC_PEERS_USER)
-    chmod (
-        address->sun_path, modes[peers]); /* The umask may have removed bits. */
+    chmod (address->sun_path, modes[peers]);
   if (result == 0 && listen (fd, BACKLOG) == 0)
     return TRUE;
   if (result != 0 && number == EADDRINUSE)
@@ -287,7 +287,7 @@ gst_vkgdr_ipc_send (gint fd, GBytes *packet, gint attached)
   } while (sent < 0 && errno == EINTR);
   if (sent >= 0)
     return GST_VKGDR_IPC_OK;
-  /* ETOOMANYREFS: the receivers have too many file descriptors to receive. */
+  /* ETOOMANYREFS: too many file descriptors are on their way to receivers. */
   return errno == EAGAIN || errno == ENOBUFS || errno == ETOOMANYREFS
              ? GST_VKGDR_IPC_AGAIN
              : GST_VKGDR_IPC_CLOSED;

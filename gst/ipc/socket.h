@@ -31,8 +31,7 @@ typedef enum {
 
 /* Creates a listening socket at @path with the mode 0600, 0660 or 0666.
  * Replaces a socket that is no longer in use. Returns -1 with @error set on
- * failure. The only function of this file that blocks is gst_vkgdr_ipc_wait
- * (). */
+ * failure. Of the functions of this file, only gst_vkgdr_ipc_wait() blocks. */
 gint gst_vkgdr_ipc_listen (
     const gchar *path, GstVkgdrIpcPeers peers, GError **error);
 

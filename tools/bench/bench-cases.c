@@ -150,10 +150,9 @@ typedef struct {
 #define IPC_SLOWLY \
   " ! identity sleep-time=5000" IPC_SINK \
   " access=direct" BENCH_IPC_CONSUMER IPC_SRC
-/* With the client's default io-mode, which copies each frame: its
- * io-mode=import fails if the source is fast (GStreamer 1.26.2, "Internal data
- * stream error").
- */
+/* The client has its default io-mode, which copies each frame. With
+ * io-mode=import it fails if the source is fast (GStreamer 1.26.2, "Internal
+ * data stream error"). */
 #define IPC_CUDA \
   " ! cudaipcsink address=IPC_PATH sync=false" BENCH_IPC_CONSUMER \
   " cudaipcsrc name=received address=IPC_PATH connection-timeout=30 " \
