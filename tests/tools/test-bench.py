@@ -147,6 +147,8 @@ class All(unittest.TestCase):
     def test_sections(self):
         sections = {case["section"] for case in self.results["pipelines"]}
         self.assertEqual(sections, SECTIONS)
+        for case in self.results["pipelines"]:
+            self.assertNotEqual(case["table"], case["section"], "the table has no title")
 
     def test_pipelines(self):
         for case in self.results["pipelines"]:

@@ -165,9 +165,9 @@ typedef struct {
 #define IPC_CUDA_RATE \
   { BENCH_IPC_CUDA, "cudaupload ! cudaipcsink ! cudaipcsrc", IPC_CUDA, TRUE }
 #define IPC_DELAY(src_properties) \
-  { BENCH_IPC_MEDIAN, "median", IPC_SLOWLY src_properties IPC_KERNEL }, \
+  { BENCH_IPC_MEDIAN, "launched", IPC_SLOWLY src_properties IPC_KERNEL }, \
   { BENCH_IPC_RECEIVED, "received", IPC_SLOWLY src_properties IPC_KERNEL }, \
-  { BENCH_IPC_TAIL, "99 of 100", IPC_SLOWLY src_properties IPC_KERNEL }
+  { BENCH_IPC_TAIL, "99 of 100 launched", IPC_SLOWLY src_properties IPC_KERNEL }
 /* clang-format on */
 
 /* The first part is compared with the others. The kinds of one section have the

@@ -252,6 +252,8 @@ bench_report_section_title (const gchar *section)
     { "cuda-memory", "Memory of the device that frames for those take" },
     { "tensors", "Frames as tensors of float16" },
     { "tensor-kernel", "A frame to such a tensor, time on the device" },
+    { "ipc", "Frames in other processes" },
+    { "ipc-delay", "From the end of writing to other processes" },
     { "compare", "Pipelines in comparison" },
   };
   guint i;
