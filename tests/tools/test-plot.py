@@ -97,7 +97,9 @@ class Program(unittest.TestCase):
             for variant in case["variants"]:
                 with self.subTest(case=case["id"], variant=variant["id"]):
                     self.assertIn(variant["label"].split(" ! ")[-1], " ".join(shown))
-                    self.assertIn(format_number(variant["median"]), shown)
+                    # Streams are lines without numbers.
+                    if case["section"] != "streams":
+                        self.assertIn(format_number(variant["median"]), shown)
 
     def test_same_file_gives_same_bytes(self):
         again = self.new_folder()
@@ -186,23 +188,16 @@ class Readable(unittest.TestCase):
 
     def test_several_streams(self):
         results = load_saved()
-        (case,) = [c for c in results["pipelines"] if c["section"] == "streams"]
-        cases = []
-        for i, streams in enumerate((1, 4, 8, 16)):
-            other = copy.deepcopy(case)
-            other.update(streams=streams, title=f"{streams} streams of 4K NV12")
-            for variant in other["variants"]:
-                variant["median"] *= 1 + i
-            # The last one was not measured with 16 streams.
-            if streams == 16:
-                other["variants"][-1] = {"id": "x", "label": "x", "error": "out of memory"}
-            cases.append(other)
+        cases = [c for c in results["pipelines"] if c["section"] == "streams"]
+        self.assertEqual([case["streams"] for case in cases], [1, 4, 8, 16])
+        # The last one was not measured with 16 streams.
+        cases[-1]["variants"][-1] = {"id": "x", "label": "x", "error": "out of memory"}
         results["pipelines"] = cases
         results["memory"] = []
         ((name, figure),) = self.program.draw_all(results)
         self.assertEqual(name, "streams")
         curves = [len(line.get_xdata()) for line in figure.axes[1].lines]
-        self.assertEqual(curves, [4, 4, 4, 3])
+        self.assertEqual(curves, 8 * [4] + [3])
         self.check(results)
 
     def test_long_texts_failures_and_samples(self):
