@@ -5,6 +5,7 @@ Only the ends of the pipelines are changed: they stop after some frames, and use
 and sockets of the test.
 """
 
+import glob
 import json
 import os
 import random
@@ -93,8 +94,8 @@ class Commands(launch.Case):
                 if "ristsrc" in line:  # its own sink has no limit, so it does not end by itself
                     line = line.replace("fakesink", f"filesink location={self.path('rist')}")
                 line = line.replace("fakesink", "fakesink num-buffers=5")
-                if "srtsink" in line:
-                    time.sleep(0.5)  # until the other process listens
+                if "srtsink" in line:  # gives up if the other process does not listen
+                    self.wait_for_port(self.ports["srt"])
                 processes.append((line, self.start(line)))
             for line, process in processes:
                 if "filesink" in line:
@@ -108,6 +109,17 @@ class Commands(launch.Case):
                 if process.poll() is None:
                     process.kill()
                 process.communicate()
+
+    def wait_for_port(self, port):
+        """Waits until a UDP socket is bound to the port."""
+        deadline = time.monotonic() + 40
+        while True:
+            for name in glob.glob("/proc/net/udp*"):
+                with open(name, encoding="ascii") as file:
+                    if re.search(rf"^ *\d+: [0-9A-F]+:{port:04X} ", file.read(), re.M):
+                        return
+            self.assertLess(time.monotonic(), deadline, "nothing listens")
+            time.sleep(0.1)
 
     def wait_for_file(self, path):
         deadline = time.monotonic() + 40
