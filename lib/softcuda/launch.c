@@ -26,30 +26,30 @@
 /* The copies of arguments are aligned for any type. */
 #define ARGUMENT_ALIGNMENT 64
 
-typedef struct {
+struct sc_launch {
+  CUfunction function; /* may be unloaded after the launch was submitted */
   const softcuda_kernel *kernel;
   bool in_fibres;
-  unsigned int grid[3];
-  unsigned int block[3];
-  unsigned int shared_bytes;
+  sc_launch_shape shape;
   unsigned char *arguments;
+  size_t arguments_size;
   pthread_mutex_t lock;
   CUresult error; /* of the first block that failed */
   void *params[];
-} launch_job;
+};
 
 /* Only the text of one block is printed, because usually all blocks fail in the
  * same way. */
 static void
-note_failure (launch_job *job, const sc_outcome *outcome)
+note_failure (sc_launch *launch, const sc_outcome *outcome)
 {
   bool first;
 
-  pthread_mutex_lock (&job->lock);
-  first = job->error == CUDA_SUCCESS;
+  pthread_mutex_lock (&launch->lock);
+  first = launch->error == CUDA_SUCCESS;
   if (first)
-    job->error = outcome->error;
-  pthread_mutex_unlock (&job->lock);
+    launch->error = outcome->error;
+  pthread_mutex_unlock (&launch->lock);
   if (first && outcome->text[0] != '\0')
     fprintf (stderr, "softcuda: %s\n", outcome->text);
 }
@@ -57,48 +57,54 @@ note_failure (launch_job *job, const sc_outcome *outcome)
 static bool
 run_one_block (void *data, uint64_t i)
 {
-  launch_job *job = data;
+  sc_launch *launch = data;
+  const sc_launch_shape *shape = &launch->shape;
   softcuda_block block;
   sc_outcome outcome = { CUDA_ERROR_OUT_OF_MEMORY, "" };
 
   memset (&block, 0, sizeof block);
-  memcpy (block.grid_dim, job->grid, sizeof job->grid);
-  memcpy (block.block_dim, job->block, sizeof job->block);
-  block.block_idx[0] = i % job->grid[0];
-  block.block_idx[1] = i / job->grid[0] % job->grid[1];
-  block.block_idx[2] = i / job->grid[0] / job->grid[1];
-  block.params = (void **) job->params;
-  if (job->shared_bytes == 0
+  memcpy (block.grid_dim, shape->grid, sizeof shape->grid);
+  memcpy (block.block_dim, shape->block, sizeof shape->block);
+  block.block_idx[0] = i % shape->grid[0];
+  block.block_idx[1] = i / shape->grid[0] % shape->grid[1];
+  block.block_idx[2] = i / shape->grid[0] / shape->grid[1];
+  block.params = (void **) launch->params;
+  if (shape->shared_bytes == 0
       || posix_memalign (
-             &block.dynamic_shared, ARGUMENT_ALIGNMENT, job->shared_bytes)
+             &block.dynamic_shared, ARGUMENT_ALIGNMENT, shape->shared_bytes)
              == 0)
-    sc_run_block (job->kernel, job->in_fibres, &block, &outcome);
+    sc_run_block (launch->kernel, launch->in_fibres, &block, &outcome);
   free (block.dynamic_shared);
   if (outcome.error != CUDA_SUCCESS)
-    note_failure (job, &outcome);
+    note_failure (launch, &outcome);
   return outcome.error == CUDA_SUCCESS;
 }
 
 static CUresult
 run_launch (void *data)
 {
-  launch_job *job = data;
-  uint64_t n = (uint64_t) job->grid[0] * job->grid[1] * job->grid[2];
+  sc_launch *launch = data;
+  const sc_launch_shape *shape = &launch->shape;
+  uint64_t n = (uint64_t) shape->grid[0] * shape->grid[1] * shape->grid[2];
 
   sc_faults_begin ();
-  sc_pool_run (run_one_block, job, n);
+  sc_pool_run (run_one_block, launch, n);
   sc_faults_end ();
-  return job->error;
+  return launch->error;
+}
+
+void
+sc_launch_free (sc_launch *launch)
+{
+  pthread_mutex_destroy (&launch->lock);
+  free (launch->arguments);
+  free (launch);
 }
 
 static void
 drop_launch (void *data)
 {
-  launch_job *job = data;
-
-  pthread_mutex_destroy (&job->lock);
-  free (job->arguments);
-  free (job);
+  sc_launch_free (data);
 }
 
 /* cuLaunchKernel accepts arguments in two forms: a pointer to each argument, or
@@ -138,37 +144,42 @@ find_argument (
   return arguments->buffer + param->offset;
 }
 
-static CUresult
-copy_arguments (launch_job *job, const launch_arguments *arguments)
+/* Sets `params` to the places of the arguments in the launch's buffer, which
+ * has been allocated. Returns the size of the buffer. */
+static size_t
+place_arguments (sc_launch *launch)
 {
-  const softcuda_kernel *kernel = job->kernel;
+  const softcuda_kernel *kernel = launch->kernel;
   size_t total = 0;
-  void *memory;
 
   for (unsigned int i = 0; i < kernel->n_params; i++) {
-    if (find_argument (arguments, kernel, i) == NULL)
-      return CUDA_ERROR_INVALID_VALUE;
-    total += kernel->params[i].size + ARGUMENT_ALIGNMENT;
+    launch->params[i] = launch->arguments + total;
+    total += (kernel->params[i].size + ARGUMENT_ALIGNMENT - 1)
+             / ARGUMENT_ALIGNMENT * ARGUMENT_ALIGNMENT;
   }
-  if (posix_memalign (&memory, ARGUMENT_ALIGNMENT, total + 1) != 0)
-    return CUDA_ERROR_OUT_OF_MEMORY;
-  job->arguments = memory;
-  total = 0;
-  for (unsigned int i = 0; i < kernel->n_params; i++) {
-    size_t size = kernel->params[i].size;
+  return total;
+}
 
-    job->params[i] = job->arguments + total;
-    memcpy (job->params[i], find_argument (arguments, kernel, i), size);
-    total += (size + ARGUMENT_ALIGNMENT - 1) / ARGUMENT_ALIGNMENT
-             * ARGUMENT_ALIGNMENT;
+static CUresult
+copy_arguments (sc_launch *launch, const launch_arguments *arguments)
+{
+  const softcuda_kernel *kernel = launch->kernel;
+
+  for (unsigned int i = 0; i < kernel->n_params; i++) {
+    const void *argument = find_argument (arguments, kernel, i);
+
+    if (argument == NULL)
+      return CUDA_ERROR_INVALID_VALUE;
+    memcpy (launch->params[i], argument, kernel->params[i].size);
   }
   return CUDA_SUCCESS;
 }
 
 static CUresult
-check_shape (const unsigned int *grid, const unsigned int *block,
-    unsigned int shared_bytes)
+check_shape (const sc_launch_shape *shape)
 {
+  const unsigned int *grid = shape->grid;
+  const unsigned int *block = shape->block;
   uint64_t threads = (uint64_t) block[0] * block[1] * block[2];
 
   if (grid[0] == 0 || grid[1] == 0 || grid[2] == 0 || threads == 0)
@@ -178,63 +189,126 @@ check_shape (const unsigned int *grid, const unsigned int *block,
   if (block[0] > MAX_BLOCK_XY || block[1] > MAX_BLOCK_XY
       || block[2] > MAX_BLOCK_Z || threads > SC_MAX_BLOCK_THREADS)
     return CUDA_ERROR_INVALID_VALUE;
-  if (shared_bytes > SOFTCUDA_MAX_DYNAMIC_SHARED)
+  if (shape->shared_bytes > SOFTCUDA_MAX_DYNAMIC_SHARED)
     return CUDA_ERROR_INVALID_VALUE;
   return CUDA_SUCCESS;
 }
 
-static CUresult
-make_job_locked (CUfunction function, const unsigned int *grid,
-    const unsigned int *block, unsigned int shared_bytes,
-    const launch_arguments *arguments, launch_job **made)
+/* Allocates a launch without arguments. */
+static sc_launch *
+allocate (CUfunction function, const softcuda_kernel *kernel, bool in_fibres,
+    const sc_launch_shape *shape)
 {
-  const softcuda_kernel *kernel = function->kernel;
-  launch_job *job;
-  CUresult result;
+  sc_launch *launch =
+      calloc (1, sizeof *launch + kernel->n_params * sizeof *launch->params);
+  void *memory;
 
-  job = calloc (1, sizeof *job + kernel->n_params * sizeof *job->params);
-  if (job == NULL)
-    return CUDA_ERROR_OUT_OF_MEMORY;
-  pthread_mutex_init (&job->lock, NULL);
-  job->kernel = kernel;
-  job->in_fibres = function->module->image->fibres != NULL;
-  memcpy (job->grid, grid, sizeof job->grid);
-  memcpy (job->block, block, sizeof job->block);
-  job->shared_bytes = shared_bytes;
-  result = copy_arguments (job, arguments);
-  if (result != CUDA_SUCCESS)
-    drop_launch (job);
-  else
-    *made = job;
-  return result;
+  if (launch == NULL)
+    return NULL;
+  launch->kernel = kernel;
+  launch->arguments_size = place_arguments (launch);
+  if (posix_memalign (&memory, ARGUMENT_ALIGNMENT, launch->arguments_size + 1)
+      != 0) {
+    free (launch);
+    return NULL;
+  }
+  launch->arguments = memory;
+  place_arguments (launch);
+  launch->function = function;
+  launch->in_fibres = in_fibres;
+  launch->shape = *shape;
+  pthread_mutex_init (&launch->lock, NULL);
+  return launch;
 }
 
-static CUresult
-launch_locked (CUfunction function, const unsigned int *grid,
-    const unsigned int *block, unsigned int shared_bytes, CUstream stream,
-    const launch_arguments *arguments)
+CUresult
+sc_launch_new_locked (CUfunction function, const sc_launch_shape *shape,
+    void **params, void **extra, sc_launch **launch)
 {
-  sc_work work = { run_launch, drop_launch, NULL, false };
-  launch_job *job;
-  CUcontext context;
-  CUstream found;
-  CUresult result = sc_current_usable_locked (&context);
+  launch_arguments arguments = { params, NULL, 0 };
+  CUresult result = check_shape (shape);
 
+  if (params != NULL && extra != NULL)
+    return CUDA_ERROR_INVALID_VALUE;
+  if (result == CUDA_SUCCESS && extra != NULL)
+    result = read_extra (extra, &arguments);
   if (result != CUDA_SUCCESS)
     return result;
   if (!sc_handle_is_live_locked (function, SC_KIND_FUNCTION))
     return CUDA_ERROR_INVALID_HANDLE;
-  result = sc_stream_find_locked (stream, &found);
+  *launch = allocate (function, function->kernel,
+      function->module->image->fibres != NULL, shape);
+  if (*launch == NULL)
+    return CUDA_ERROR_OUT_OF_MEMORY;
+  result = copy_arguments (*launch, &arguments);
+  if (result != CUDA_SUCCESS)
+    sc_launch_free (*launch);
+  return result;
+}
+
+sc_launch *
+sc_launch_copy (const sc_launch *launch)
+{
+  sc_launch *copy = allocate (
+      launch->function, launch->kernel, launch->in_fibres, &launch->shape);
+
+  if (copy != NULL)
+    memcpy (copy->arguments, launch->arguments, launch->arguments_size);
+  return copy;
+}
+
+CUfunction
+sc_launch_function (const sc_launch *launch)
+{
+  return launch->function;
+}
+
+CUresult
+sc_launch_find_stream_locked (CUstream handle, CUstream *stream)
+{
+  CUcontext context;
+  CUresult result = sc_current_usable_locked (&context);
+
+  if (result == CUDA_SUCCESS)
+    result = sc_stream_find_locked (handle, stream);
   if (result != CUDA_SUCCESS)
     return result;
-  if (found->handle.context != context || function->handle.context != context)
-    return CUDA_ERROR_INVALID_HANDLE;
-  result =
-      make_job_locked (function, grid, block, shared_bytes, arguments, &job);
-  if (result != CUDA_SUCCESS)
-    return result;
-  work.data = job;
-  return sc_submit_locked (found, &work, NULL, NULL);
+  return (*stream)->handle.context == context ? CUDA_SUCCESS
+                                              : CUDA_ERROR_INVALID_HANDLE;
+}
+
+CUresult
+sc_launch_check_locked (CUfunction function, CUstream stream)
+{
+  return sc_handle_is_live_locked (function, SC_KIND_FUNCTION)
+                 && function->handle.context == stream->handle.context
+             ? CUDA_SUCCESS
+             : CUDA_ERROR_INVALID_HANDLE;
+}
+
+CUresult
+sc_launch_submit_locked (sc_launch *launch, CUstream stream)
+{
+  sc_work work = { run_launch, drop_launch, launch, false };
+
+  return sc_submit_locked (stream, &work, NULL, NULL);
+}
+
+static CUresult
+launch_locked (CUfunction function, const sc_launch_shape *shape,
+    CUstream handle, void **params, void **extra)
+{
+  CUstream stream;
+  sc_launch *launch;
+  CUresult result = sc_launch_find_stream_locked (handle, &stream);
+
+  if (result == CUDA_SUCCESS)
+    result = sc_launch_check_locked (function, stream);
+  if (result == CUDA_SUCCESS)
+    result = sc_launch_new_locked (function, shape, params, extra, &launch);
+  if (result == CUDA_SUCCESS)
+    result = sc_launch_submit_locked (launch, stream);
+  return result;
 }
 
 CUresult
@@ -243,22 +317,13 @@ cuLaunchKernel (CUfunction function, unsigned int grid_x, unsigned int grid_y,
     unsigned int block_z, unsigned int shared_bytes, CUstream stream,
     void **params, void **extra)
 {
-  const unsigned int grid[3] = { grid_x, grid_y, grid_z };
-  const unsigned int block[3] = { block_x, block_y, block_z };
-  launch_arguments arguments = { params, NULL, 0 };
+  const sc_launch_shape shape = { { grid_x, grid_y, grid_z },
+    { block_x, block_y, block_z }, shared_bytes };
   CUresult result;
 
   SC_ENTER (cuLaunchKernel);
-  if (params != NULL && extra != NULL)
-    return CUDA_ERROR_INVALID_VALUE;
-  result = check_shape (grid, block, shared_bytes);
-  if (result == CUDA_SUCCESS && extra != NULL)
-    result = read_extra (extra, &arguments);
-  if (result != CUDA_SUCCESS)
-    return result;
   sc_lock ();
-  result =
-      launch_locked (function, grid, block, shared_bytes, stream, &arguments);
+  result = launch_locked (function, &shape, stream, params, extra);
   sc_unlock ();
   return result;
 }

@@ -61,7 +61,10 @@ typedef enum sc_kind {
   SC_KIND_EXTERNAL,
   SC_KIND_MODULE,
   SC_KIND_FUNCTION,
-  SC_KIND_TEXTURE
+  SC_KIND_TEXTURE,
+  SC_KIND_GRAPH,
+  SC_KIND_GRAPH_NODE,
+  SC_KIND_GRAPH_EXEC
 } sc_kind;
 
 /* Must be the first member of every object of which callers have handles. With

@@ -25,6 +25,10 @@ typedef struct CUmod_st *CUmodule;
 typedef struct CUfunc_st *CUfunction;
 typedef struct CUextMemory_st *CUexternalMemory;
 typedef struct CUarray_st *CUarray;
+typedef struct CUgraph_st *CUgraph;
+typedef struct CUgraphNode_st *CUgraphNode;
+typedef struct CUgraphExec_st *CUgraphExec;
+typedef struct CUkern_st *CUkernel;
 
 typedef struct CUuuid_st {
   char bytes[16];
@@ -240,6 +244,22 @@ typedef struct CUDA_EXTERNAL_MEMORY_BUFFER_DESC_st {
   unsigned int reserved[16];
 } CUDA_EXTERNAL_MEMORY_BUFFER_DESC;
 
+/* The driver calls this version CUDA_KERNEL_NODE_PARAMS_v2. */
+typedef struct CUDA_KERNEL_NODE_PARAMS_st {
+  CUfunction func;
+  unsigned int gridDimX;
+  unsigned int gridDimY;
+  unsigned int gridDimZ;
+  unsigned int blockDimX;
+  unsigned int blockDimY;
+  unsigned int blockDimZ;
+  unsigned int sharedMemBytes;
+  void **kernelParams;
+  void **extra;
+  CUkernel kern;
+  CUcontext ctx;
+} CUDA_KERNEL_NODE_PARAMS;
+
 typedef void (*CUhostFn) (void *user_data);
 typedef size_t (*CUoccupancyB2DSize) (int block_size);
 
@@ -407,7 +427,22 @@ typedef size_t (*CUoccupancyB2DSize) (int block_size);
       (CUfunction function, unsigned int grid_x, unsigned int grid_y, \
           unsigned int grid_z, unsigned int block_x, unsigned int block_y, \
           unsigned int block_z, unsigned int shared_bytes, CUstream stream, \
-          void **params, void **extra))
+          void **params, void **extra)) \
+  X (cuGraphCreate, cuGraphCreate, OPTIONAL, \
+      (CUgraph * graph, unsigned int flags)) \
+  X (cuGraphDestroy, cuGraphDestroy, OPTIONAL, (CUgraph graph)) \
+  X (cuGraphAddKernelNode, cuGraphAddKernelNode_v2, OPTIONAL, \
+      (CUgraphNode * node, CUgraph graph, const CUgraphNode *dependencies, \
+          size_t n_dependencies, const CUDA_KERNEL_NODE_PARAMS *params)) \
+  X (cuGraphInstantiate, cuGraphInstantiateWithFlags, OPTIONAL, \
+      (CUgraphExec * exec, CUgraph graph, unsigned long long flags)) \
+  X (cuGraphExecDestroy, cuGraphExecDestroy, OPTIONAL, (CUgraphExec exec)) \
+  X (cuGraphExecKernelNodeSetParams, cuGraphExecKernelNodeSetParams_v2, \
+      OPTIONAL, \
+      (CUgraphExec exec, CUgraphNode node, \
+          const CUDA_KERNEL_NODE_PARAMS *params)) \
+  X (cuGraphLaunch, cuGraphLaunch, OPTIONAL, \
+      (CUgraphExec exec, CUstream stream))
 
 /* Like VKGDR_CUDA_FUNCTIONS, for the management of virtual memory. This is a
  * separate list, because only some drivers have these functions, and softcuda
