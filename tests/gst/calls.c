@@ -69,10 +69,11 @@ line_clear (Line *line)
   gst_object_unref (line->context);
 }
 
-static const gchar *const names[] = { "cuLaunchKernel", "cuEventRecord",
-  "cuStreamWaitEvent", "cuCtxPushCurrent", "cuEventQuery", "*" };
+static const gchar *const names[] = { "cuLaunchKernel", "cuGraphLaunch",
+  "cuGraphExecKernelNodeSetParams", "cuEventRecord", "cuStreamWaitEvent",
+  "cuCtxPushCurrent", "cuEventQuery", "*" };
 
-enum { LAUNCH, RECORD, WAIT, PUSH, QUERY, ALL, N_NAMES };
+enum { LAUNCH, GRAPH, PARAMS, RECORD, WAIT, PUSH, QUERY, ALL, N_NAMES };
 
 static void
 add_counts (gulong *counts, gint sign)
@@ -146,8 +147,8 @@ assert_calls (const gulong *counts, guint name, guint wanted, guint filters)
       FRAMES, wanted);
 }
 
-/* A frame takes a launch, a fence behind it, and a push and a pop of the CUDA
- * context. */
+/* A frame takes the launch of a graph of one kernel, whose arguments are set, a
+ * fence behind it, and a push and a pop of the CUDA context. */
 GST_START_TEST (test_one_filter)
 {
   gulong counts[N_NAMES];
@@ -155,12 +156,14 @@ GST_START_TEST (test_one_filter)
   if (!test_is_software ())
     return;
   count_calls ("cudafilter kernel=copy", push, counts);
-  assert_calls (counts, LAUNCH, 1, 1);
+  assert_calls (counts, LAUNCH, 0, 0);
+  assert_calls (counts, GRAPH, 1, 1);
+  assert_calls (counts, PARAMS, 1, 1);
   assert_calls (counts, RECORD, 1, 1);
   assert_calls (counts, PUSH, 1, 1);
   assert_calls (counts, WAIT, 0, 1);
   assert_calls (counts, QUERY, 0, 1);
-  assert_calls (counts, ALL, 4, 3);
+  assert_calls (counts, ALL, 5, 3);
 }
 GST_END_TEST;
 
@@ -172,14 +175,14 @@ GST_START_TEST (test_two_buffers)
   if (!test_is_software ())
     return;
   count_calls ("cudafilter kernel=blur", push_apart, counts);
-  assert_calls (counts, LAUNCH, 1, 1);
+  assert_calls (counts, GRAPH, 1, 1);
   assert_calls (counts, RECORD, 1, 1);
   assert_calls (counts, WAIT, 0, 1);
 }
 GST_END_TEST;
 
 /* Filters in a row share a stream, do not wait for each other, and need a
- * single fence, behind the last kernel. */
+ * single launch and a single fence, behind the last kernel. */
 GST_START_TEST (test_four_filters)
 {
   gulong counts[N_NAMES];
@@ -188,11 +191,13 @@ GST_START_TEST (test_four_filters)
     return;
   count_calls (
       "cudafilter ! cudafilter ! cudafilter ! cudafilter", push, counts);
-  assert_calls (counts, LAUNCH, 4, 4);
+  assert_calls (counts, LAUNCH, 0, 0);
+  assert_calls (counts, GRAPH, 1, 4);
+  assert_calls (counts, PARAMS, 4, 4);
   assert_calls (counts, RECORD, 1, 4);
   assert_calls (counts, WAIT, 0, 4);
   assert_calls (counts, PUSH, 4, 4);
-  assert_calls (counts, ALL, 13, 12);
+  assert_calls (counts, ALL, 14, 12);
 }
 GST_END_TEST;
 
@@ -200,18 +205,19 @@ GST_END_TEST;
 #define OWN \
   "cudafilter source=\"__global__ void k (VkgdrFrame a, VkgdrFrame b) {}\""
 
-/* Kernels that might not end have a fence each if they have a limit. */
+/* Kernels that might not end are launched alone, and have a fence each if they
+ * have a limit. */
 static const struct {
   const gchar *launch;
-  guint fences;
+  guint kernels, graphs, fences;
 } rows[] = {
-  { OWN " ! " OWN " ! " OWN, 3 },
-  { "cudafilter ! cudafilter ! " OWN, 2 },
-  { OWN " ! cudafilter ! cudafilter ", 2 },
-  { "cudafilter ! identity ! cudafilter ! cudafilter", 2 },
+  { OWN " ! " OWN " ! " OWN, 3, 0, 3 },
+  { "cudafilter ! cudafilter ! " OWN, 1, 1, 2 },
+  { OWN " ! cudafilter ! cudafilter ", 1, 1, 2 },
+  { "cudafilter ! identity ! cudafilter ! cudafilter", 0, 2, 2 },
   { OWN " kernel-timeout=0 ! " OWN " kernel-timeout=0 ! " OWN
         " kernel-timeout=0",
-      1 },
+      3, 0, 1 },
 };
 
 GST_START_TEST (test_three_filters)
@@ -221,7 +227,8 @@ GST_START_TEST (test_three_filters)
   if (!test_is_software ())
     return;
   count_calls (rows[__i__].launch, push, counts);
-  assert_calls (counts, LAUNCH, 3, 3);
+  assert_calls (counts, LAUNCH, rows[__i__].kernels, 0);
+  assert_calls (counts, GRAPH, rows[__i__].graphs, 3);
   assert_calls (counts, RECORD, rows[__i__].fences, 3);
   assert_calls (counts, WAIT, 0, 3);
 }

@@ -634,7 +634,7 @@ static const struct {
 };
 
 /* The calls that return the error first. */
-static const gchar *const lost_calls[] = { "cuLaunchKernel:2+",
+static const gchar *const lost_calls[] = { "cuGraphLaunch:2+",
   "cuEventRecord:5+", "cuEventQuery:3+", "cuMemcpyDtoHAsync:2+", "*:200+" };
 
 GST_START_TEST (test_lost_device)

@@ -45,10 +45,8 @@ static GMutex lock;
 static CUstream streams[MAX_STREAMS]; /* under the lock */
 static guint n_streams;               /* under the lock */
 
-static CUresult
-note_launch (CUfunction function, unsigned grid_x, unsigned grid_y,
-    unsigned grid_z, unsigned block_x, unsigned block_y, unsigned block_z,
-    unsigned shared, CUstream stream, void **arguments, void **extra)
+static void
+note_stream (CUstream stream)
 {
   guint i;
 
@@ -58,8 +56,23 @@ note_launch (CUfunction function, unsigned grid_x, unsigned grid_y,
   if (i == n_streams && n_streams < MAX_STREAMS)
     streams[n_streams++] = stream;
   g_mutex_unlock (&lock);
+}
+
+static CUresult
+note_launch (CUfunction function, unsigned grid_x, unsigned grid_y,
+    unsigned grid_z, unsigned block_x, unsigned block_y, unsigned block_z,
+    unsigned shared, CUstream stream, void **arguments, void **extra)
+{
+  note_stream (stream);
   return real.cuLaunchKernel (function, grid_x, grid_y, grid_z, block_x,
       block_y, block_z, shared, stream, arguments, extra);
+}
+
+static CUresult
+note_graph (CUgraphExec exec, CUstream stream)
+{
+  note_stream (stream);
+  return real.cuGraphLaunch (exec, stream);
 }
 
 static void
@@ -69,6 +82,7 @@ note_launches (void)
 
   real = *table;
   table->cuLaunchKernel = note_launch;
+  table->cuGraphLaunch = note_graph;
 }
 
 /* --- frames -------------------------------------------------------------- */

@@ -91,7 +91,7 @@ class Leaks(launch.Case):
             "cuDevicePrimaryCtxRetain:1",
             "cuStreamCreate:2",
             "cuExternalMemoryGetMappedBuffer:1+,cuMemAlloc:1+",
-            "cuLaunchKernel:3",
+            "cuGraphLaunch:3",
             "cuMemHostAlloc:2+",
             "cuMemcpyDtoHAsync:2",
         ):

@@ -508,6 +508,14 @@ gst_vkgdr_context_push (GstVkgdrContext *context, GError **error)
       "cuCtxPushCurrent", error);
 }
 
+CUresult
+gst_vkgdr_context_try_push (GstVkgdrContext *context)
+{
+  if (g_atomic_int_get (&context->retired))
+    return CUDA_ERROR_INVALID_CONTEXT;
+  return context->cuda->cuCtxPushCurrent (context->cuda_context);
+}
+
 /**
  * gst_vkgdr_context_pop:
  * @context: a context

@@ -64,6 +64,10 @@ gboolean gst_vkgdr_context_retire_if_lost (GstVkgdrContext *context);
 /* Whether @context was retired: its CUDA context may not exist any more. */
 gboolean gst_vkgdr_context_is_retired (GstVkgdrContext *context);
 
+/* As gst_vkgdr_context_push (), but returns the driver's error, and does not
+ * change the health of the context, so locks may be held. */
+CUresult gst_vkgdr_context_try_push (GstVkgdrContext *context);
+
 /* A place where the room memory keeps the allocator that the elements of
  * @context share. Must be used with the object lock of @context held. */
 GWeakRef *gst_vkgdr_context_get_allocator_slot (GstVkgdrContext *context);

@@ -420,8 +420,8 @@ gst_vkgdr_kernel_may_run_in_place (GstVkgdrKernel *kernel)
  * @bounded: whether the kernel is known to end
  *
  * Tells whether the kernel always ends soon, because it has no loop whose
- * number of iterations depends on data. Such kernels of filters in a row need
- * only one event, behind the last of them
+ * number of iterations depends on data. Such kernels of filters in a row are
+ * launched together, and need only one event, behind the last of them
  * (gst_vkgdr_filter_set_share_stream()). They are then measured together: the
  * limits of gst_vkgdr_stream_set_kernel_timeout() add up, and an error names
  * all of them. By default, a kernel is not bounded. To be called before the

@@ -42,7 +42,13 @@ GST_DEBUG_CATEGORY_STATIC (gst_vkgdr_clock_debug);
 
 typedef GstVkgdrRun Run;
 
+/* The clocks of streams that were not disposed. */
+static GMutex clocks_lock;
+static GQueue clocks = G_QUEUE_INIT; /* of GstVkgdrClock, without references */
+
 struct _GstVkgdrClock {
+  GList link;     /* in `clocks`; its data is the clock, or NULL if it is not
+                   * there; under `clocks_lock` */
   gint refcount;  /* atomic */
   gint has_limit; /* whether the next kernel is expected to have one; atomic */
   gint allows_followers; /* atomic */
@@ -74,8 +80,30 @@ add_suspects (gpointer user_data, GPtrArray *names)
   g_mutex_unlock (&self->lock);
 }
 
+static void
+add_to_clocks (GstVkgdrClock *self)
+{
+  self->link.data = self;
+  g_mutex_lock (&clocks_lock);
+  g_queue_push_tail_link (&clocks, &self->link);
+  g_mutex_unlock (&clocks_lock);
+}
+
+/* The caller has a reference, so gst_vkgdr_clock_launch_all_kept () can take
+ * one as long as the clock is in the list. */
+static void
+remove_from_clocks (GstVkgdrClock *self)
+{
+  g_mutex_lock (&clocks_lock);
+  if (self->link.data)
+    g_queue_unlink (&clocks, &self->link);
+  self->link.data = NULL;
+  g_mutex_unlock (&clocks_lock);
+}
+
 GstVkgdrClock *
-gst_vkgdr_clock_new (GstVkgdrContext *context, GstVkgdrStream *stream)
+gst_vkgdr_clock_new (
+    GstVkgdrContext *context, GstVkgdrStream *stream, CUstream handle)
 {
   static gsize done = 0;
   GstVkgdrClock *self = g_new0 (GstVkgdrClock, 1);
@@ -88,11 +116,12 @@ gst_vkgdr_clock_new (GstVkgdrContext *context, GstVkgdrStream *stream)
   self->refcount = 1;
   self->context = gst_object_ref (context);
   g_weak_ref_init (&self->stream, stream);
-  gst_vkgdr_tail_init (&self->tail);
+  gst_vkgdr_tail_init (&self->tail, context, handle);
   g_mutex_init (&self->lock);
   g_cond_init (&self->wake);
   gst_vkgdr_health_add_suspects (
       gst_vkgdr_context_get_health (context), add_suspects, self);
+  add_to_clocks (self);
   return self;
 }
 
@@ -162,6 +191,7 @@ void
 gst_vkgdr_clock_detach (GstVkgdrClock *self)
 {
   g_weak_ref_set (&self->stream, NULL);
+  remove_from_clocks (self);
   gst_vkgdr_tail_end (&self->tail);
   g_mutex_lock (&self->lock);
   self->is_detached = TRUE;
@@ -190,6 +220,52 @@ void
 gst_vkgdr_clock_record_deferred (GstVkgdrClock *self)
 {
   gst_vkgdr_tail_record_deferred (&self->tail, FALSE);
+}
+
+CUresult
+gst_vkgdr_clock_launch (GstVkgdrClock *self, const GstVkgdrLaunch *launch,
+    gboolean may_wait, const gchar **what)
+{
+  return gst_vkgdr_tail_launch (&self->tail, launch, may_wait, what);
+}
+
+CUresult
+gst_vkgdr_clock_launch_kept (
+    GstVkgdrClock *self, gboolean is_current, const gchar **what)
+{
+  return gst_vkgdr_tail_launch_kept (&self->tail, is_current, what);
+}
+
+/* Returns references to the clocks of the streams of a CUDA context. */
+static GPtrArray *
+get_clocks_of (CUcontext cuda_context)
+{
+  GPtrArray *found =
+      g_ptr_array_new_with_free_func ((GDestroyNotify) gst_vkgdr_clock_unref);
+  GList *link;
+
+  g_mutex_lock (&clocks_lock);
+  for (link = clocks.head; link; link = link->next) {
+    GstVkgdrClock *clock = link->data;
+
+    if (gst_vkgdr_context_get_cuda_context (clock->context) == cuda_context)
+      g_ptr_array_add (found, gst_vkgdr_clock_ref (clock));
+  }
+  g_mutex_unlock (&clocks_lock);
+  return found;
+}
+
+void
+gst_vkgdr_clock_launch_all_kept (GstVkgdrContext *context)
+{
+  GPtrArray *found =
+      get_clocks_of (gst_vkgdr_context_get_cuda_context (context));
+  const gchar *what;
+  guint i;
+
+  for (i = 0; i < found->len; i++)
+    gst_vkgdr_clock_launch_kept (g_ptr_array_index (found, i), FALSE, &what);
+  g_ptr_array_unref (found);
 }
 
 void
@@ -578,7 +654,10 @@ record_begin (GstVkgdrClock *self, CUstream handle, GError **error)
 {
   const vkgdr_cuda *cuda = gst_vkgdr_context_get_driver (self->context);
   CUevent event = gst_vkgdr_context_take_event (self->context, error);
+  const gchar *what;
 
+  /* A failure is reported by the next fence. */
+  gst_vkgdr_clock_launch_kept (self, TRUE, &what);
   if (!event
       || gst_vkgdr_context_check (self->context,
           cuda->cuEventRecord (event, handle), "cuEventRecord", error))
@@ -613,9 +692,12 @@ gst_vkgdr_clock_record (
 {
   guint64 n_queued;
   GstVkgdrFence *fence = get_fence (self, may_defer, TRUE, &n_queued);
+  const gchar *what;
 
   if (fence)
     return fence;
+  if (!may_defer)
+    gst_vkgdr_clock_launch_kept (self, TRUE, &what);
   fence =
       may_defer
           ? gst_vkgdr_fence_new_deferred (self->context, handle, self, error)

@@ -20,6 +20,7 @@
 #include <gst/vkgdr/gstvkgdrstream.h>
 
 #include "device/device-private.h"
+#include "sync/graph.h"
 #include "sync/launcher.h"
 
 G_BEGIN_DECLS
@@ -27,9 +28,9 @@ G_BEGIN_DECLS
 typedef struct _GstVkgdrClock GstVkgdrClock;
 typedef struct _GstVkgdrRun GstVkgdrRun;
 
-/* @stream is the object to which the CUDA stream belongs. */
+/* @stream is the object to which the CUDA stream @handle belongs. */
 GstVkgdrClock *gst_vkgdr_clock_new (
-    GstVkgdrContext *context, GstVkgdrStream *stream);
+    GstVkgdrContext *context, GstVkgdrStream *stream, CUstream handle);
 GstVkgdrClock *gst_vkgdr_clock_ref (GstVkgdrClock *self);
 void gst_vkgdr_clock_unref (GstVkgdrClock *self);
 
@@ -67,7 +68,8 @@ GstVkgdrFence *gst_vkgdr_clock_get_fence (
 GstVkgdrFence *gst_vkgdr_clock_record (
     GstVkgdrClock *self, CUstream handle, gboolean may_defer, GError **error);
 
-/* Records the event of a deferred fence, if the stream has one. */
+/* Launches the kernels that were kept, and records the event of a deferred
+ * fence, if the stream has one. */
 void gst_vkgdr_clock_record_deferred (GstVkgdrClock *self);
 
 /* Must be called before a launch on @handle, with the CUDA context current.
@@ -81,6 +83,23 @@ void gst_vkgdr_clock_record_deferred (GstVkgdrClock *self);
 gboolean gst_vkgdr_clock_begin (GstVkgdrClock *self, CUstream handle,
     GstVkgdrLauncher *launcher, const gchar *kernel, gboolean is_bounded,
     GstVkgdrRun **run, GError **error);
+
+/* Launches a kernel between gst_vkgdr_clock_begin () and gst_vkgdr_clock_end
+ * (), with the CUDA context current. If @may_wait, it may be kept, and launched
+ * later together with others (see sync/tail.h); only for a kernel that is
+ * bounded. On failure, *@what is the call that returned the error, maybe for an
+ * earlier kernel. */
+CUresult gst_vkgdr_clock_launch (GstVkgdrClock *self,
+    const GstVkgdrLaunch *launch, gboolean may_wait, const gchar **what);
+
+/* Launches the kernels that were kept: of the stream, or of all streams of the
+ * CUDA context. Must be called before something is queued on the stream, or all
+ * streams are waited for, without a fence. @is_current: whether the CUDA
+ * context is current. On failure, *@what is the call that returned the error.
+ */
+CUresult gst_vkgdr_clock_launch_kept (
+    GstVkgdrClock *self, gboolean is_current, const gchar **what);
+void gst_vkgdr_clock_launch_all_kept (GstVkgdrContext *context);
 
 /* Must be called after each gst_vkgdr_clock_begin (), with the CUDA context
  * current. @ok: whether the kernel was launched. @may_defer: whether the fence

@@ -98,6 +98,7 @@ gst_vkgdr_fence_new_on_all (GstVkgdrContext *context)
 
   if (!cuda->cuCtxRecordEvent || !gst_vkgdr_context_push (context, NULL))
     return NULL;
+  gst_vkgdr_clock_launch_all_kept (context);
   event = gst_vkgdr_context_take_event (context, NULL);
   if (event)
     fence = fence_new (context, event, NULL,
@@ -188,20 +189,13 @@ call_record (GstVkgdrFence *fence, const gchar **what)
 static CUresult
 call_in_context (GstVkgdrFence *fence, Call call, const gchar **what)
 {
-  GstVkgdrContext *context = fence->context;
-  const vkgdr_cuda *cuda = gst_vkgdr_context_get_driver (context);
-  CUcontext popped;
-  CUresult result;
+  CUresult result = gst_vkgdr_context_try_push (fence->context);
 
   *what = "cuCtxPushCurrent";
-  if (gst_vkgdr_context_is_retired (context))
-    return CUDA_ERROR_INVALID_CONTEXT;
-  result =
-      cuda->cuCtxPushCurrent (gst_vkgdr_context_get_cuda_context (context));
   if (result != CUDA_SUCCESS)
     return result;
   result = call (fence, what);
-  cuda->cuCtxPopCurrent (&popped);
+  gst_vkgdr_context_pop (fence->context);
   return result;
 }
 
@@ -230,6 +224,14 @@ gst_vkgdr_fence_record (GstVkgdrFence *fence, gboolean is_current)
                       : call_in_context (fence, call_record, &what);
   if (result != CUDA_SUCCESS)
     set_result (fence, result, what);
+  g_atomic_int_set (&fence->is_deferred, FALSE);
+}
+
+void
+gst_vkgdr_fence_set_lost (
+    GstVkgdrFence *fence, CUresult result, const gchar *what)
+{
+  set_result (fence, result, what);
   g_atomic_int_set (&fence->is_deferred, FALSE);
 }
 

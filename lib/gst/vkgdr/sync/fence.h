@@ -68,6 +68,12 @@ void gst_vkgdr_fence_record (GstVkgdrFence *fence, gboolean is_current);
 
 gboolean gst_vkgdr_fence_is_deferred (GstVkgdrFence *fence);
 
+/* The work in front of the fence could not be queued: the call @what, a static
+ * string, has returned @result. Must be called with the lock of the tail held.
+ */
+void gst_vkgdr_fence_set_lost (
+    GstVkgdrFence *fence, CUresult result, const gchar *what);
+
 GstVkgdrContext *gst_vkgdr_fence_get_context (GstVkgdrFence *fence);
 
 /* The clock of the fence's stream. NULL if another thread has recorded the

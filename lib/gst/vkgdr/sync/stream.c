@@ -122,7 +122,7 @@ stream_new_with_clock (
   GstVkgdrStream *self = stream_new (context, handle);
 
   self->is_wrapped = is_wrapped;
-  self->clock = gst_vkgdr_clock_new (context, self);
+  self->clock = gst_vkgdr_clock_new (context, self, handle);
   self->launcher = gst_vkgdr_launcher_new (self);
   if (is_wrapped)
     gst_vkgdr_clock_share (self->clock);
@@ -320,10 +320,15 @@ gst_vkgdr_stream_set_kernel_timeout (GstVkgdrStream *stream, guint timeout)
 gboolean
 gst_vkgdr_stream_synchronize (GstVkgdrStream *stream, GError **error)
 {
+  const gchar *what = NULL;
+  CUresult result;
+
   g_return_val_if_fail (GST_IS_VKGDR_STREAM (stream), FALSE);
 
-  return gst_vkgdr_context_wait (
-      stream->context, NULL, stream->handle, stream->clock, error);
+  result = gst_vkgdr_clock_launch_kept (stream->clock, FALSE, &what);
+  return gst_vkgdr_context_check (stream->context, result, what, error)
+         && gst_vkgdr_context_wait (
+             stream->context, NULL, stream->handle, stream->clock, error);
 }
 
 /**
@@ -340,12 +345,14 @@ gst_vkgdr_stream_synchronize (GstVkgdrStream *stream, GError **error)
 gboolean
 gst_vkgdr_stream_is_done (GstVkgdrStream *stream)
 {
+  const gchar *what;
   CUresult result;
 
   g_return_val_if_fail (GST_IS_VKGDR_STREAM (stream), TRUE);
 
   if (!gst_vkgdr_context_push (stream->context, NULL))
     return TRUE;
+  gst_vkgdr_clock_launch_kept (stream->clock, TRUE, &what);
   result = gst_vkgdr_context_get_driver (stream->context)
                ->cuStreamQuery (stream->handle);
   gst_vkgdr_context_pop (stream->context);
@@ -446,6 +453,7 @@ gst_vkgdr_context_synchronize (GstVkgdrContext *context, GError **error)
    * interrupted. */
   if (!gst_vkgdr_context_push (context, error))
     return FALSE;
+  gst_vkgdr_clock_launch_all_kept (context);
   result = gst_vkgdr_context_get_driver (context)->cuCtxSynchronize ();
   gst_vkgdr_context_pop (context);
   return gst_vkgdr_context_check (context, result, "cuCtxSynchronize", error);

@@ -9,6 +9,11 @@
  * waits for. The fence may be deferred (see sync/fence.h): then the tail keeps
  * it until its event is recorded.
  *
+ * Kernels that are known to end may be launched together (see sync/graph.h).
+ * The tail keeps such kernels until something else is queued on the stream, a
+ * fence is recorded, or somebody waits for the stream. They count as queued: no
+ * caller can tell the difference.
+ *
  * All code that queues work on a stream of this library reports it here. When
  * the handle of a stream has been given to other code, nothing is known any
  * more. Thread-safe.
@@ -20,26 +25,47 @@
 #include <glib.h>
 #include <gst/vkgdr/gstvkgdrstream.h>
 
+#include "sync/graph.h"
+
 G_BEGIN_DECLS
 
 typedef struct {
-  GMutex lock;          /* for what follows */
-  gboolean is_shared;   /* other code may queue work at any time */
-  gboolean is_known;    /* `waits` is complete */
-  GPtrArray *waits;     /* of GstVkgdrFence; waits since the last kernel */
-  guint64 n_queued;     /* changes whenever something is queued */
-  GstVkgdrFence *fence; /* behind all that was queued, or NULL */
+  GstVkgdrContext *context; /* not a reference */
+  GMutex lock;              /* for what follows */
+  GstVkgdrGraph *graph;     /* NULL after the stream was disposed */
+  gboolean is_shared;       /* other code may queue work at any time */
+  gboolean is_known;        /* `waits` is complete */
+  GPtrArray *waits;         /* of GstVkgdrFence; waits since the last kernel */
+  guint64 n_queued;         /* changes whenever something is queued */
+  GstVkgdrFence *fence;     /* behind all that was queued, or NULL */
+  CUresult failure;         /* of kept kernels that no fence covered yet */
+  const gchar *failed;      /* the call that returned it */
 } GstVkgdrTail;
 
-void gst_vkgdr_tail_init (GstVkgdrTail *self);
+/* For the stream @handle of @context, which must outlive @self. */
+void gst_vkgdr_tail_init (
+    GstVkgdrTail *self, GstVkgdrContext *context, CUstream handle);
 
-/* Releases the fences. Work that is queued later counts as unknown. */
+/* Must be called when the stream is disposed. Releases the fences. Work that is
+ * queued later counts as unknown. */
 void gst_vkgdr_tail_end (GstVkgdrTail *self);
 
 void gst_vkgdr_tail_clear (GstVkgdrTail *self);
 
 /* Must be called when the stream's handle is given to other code. */
 void gst_vkgdr_tail_share (GstVkgdrTail *self);
+
+/* Launches a kernel, or keeps it if @may_wait. Must be called with the CUDA
+ * context current. On failure, *@what is the call that returned the error,
+ * maybe for an earlier kernel. */
+CUresult gst_vkgdr_tail_launch (GstVkgdrTail *self,
+    const GstVkgdrLaunch *launch, gboolean may_wait, const gchar **what);
+
+/* Launches the kernels that were kept. Must be called before anything is queued
+ * on the stream that is not reported here. On failure, *@what is the call that
+ * returned the error. @is_current: whether the CUDA context is current. */
+CUresult gst_vkgdr_tail_launch_kept (
+    GstVkgdrTail *self, gboolean is_current, const gchar **what);
 
 /* Must be called when a kernel was queued. If it is not watched, the next
  * kernel does not know when it ends. A deferred fence then covers the kernel,
@@ -59,7 +85,8 @@ gboolean gst_vkgdr_tail_take_waits (GstVkgdrTail *self, GPtrArray **waits);
 /* Returns an empty array for gst_vkgdr_tail_take_waits (). */
 GPtrArray *gst_vkgdr_tail_new_waits (void);
 
-/* Records the event of a deferred fence, so that it covers no later work.
+/* Launches the kernels that were kept, and records the event of a deferred
+ * fence, so that it covers no later work.
  * @is_current: whether the CUDA context is current. */
 void gst_vkgdr_tail_record_deferred (GstVkgdrTail *self, gboolean is_current);
 
@@ -70,7 +97,8 @@ GstVkgdrFence *gst_vkgdr_tail_get_fence (GstVkgdrTail *self, guint64 *n_queued);
 
 /* Keeps @fence, unless work was queued since @n_queued was set, another fence
  * is kept, or the handle was given to other code. A deferred fence that is not
- * kept is recorded. Must be called with the CUDA context current. */
+ * kept is recorded. If kept kernels could not be launched since the last fence,
+ * this one is lost. Must be called with the CUDA context current. */
 void gst_vkgdr_tail_set_fence (
     GstVkgdrTail *self, GstVkgdrFence *fence, guint64 n_queued);
 

@@ -10,10 +10,12 @@
 #define PAIRS 16
 
 /* The first measurements are made for every frame, so that there is a result
- * soon; later only one of INTERVAL frames is measured, since an event costs as
- * much as a small kernel. */
+ * soon. Later only one of INTERVAL frames is measured, and at most one in
+ * INTERVAL_TIME microseconds: an event costs as much as a small kernel, and
+ * kernels with an event between them cannot be launched together. */
 #define FIRST 16
 #define INTERVAL 64
+#define INTERVAL_TIME (10 * G_TIME_SPAN_MILLISECOND)
 
 typedef struct {
   CUevent begin;
@@ -27,6 +29,7 @@ struct _GstVkgdrTimer {
   Pair *current; /* begun, but not ended */
   guint next;
   guint64 n_begun; /* including those that were skipped */
+  gint64 last;     /* when one was begun and not skipped */
 
   GMutex lock; /* for what follows */
   gdouble total_ms;
@@ -108,8 +111,31 @@ static gboolean
 is_due (GstVkgdrTimer *timer)
 {
   guint64 n = timer->n_begun++;
+  gint64 now;
 
-  return n < FIRST || n % INTERVAL == 0;
+  if (n < FIRST)
+    return TRUE;
+  if (n % INTERVAL != 0)
+    return FALSE;
+  now = g_get_monotonic_time ();
+  if (now - timer->last < INTERVAL_TIME)
+    return FALSE;
+  timer->last = now;
+  return TRUE;
+}
+
+/* Records an event behind all work of @stream. Must be called with the CUDA
+ * context current. */
+static gboolean
+record (const vkgdr_cuda *cuda, GstVkgdrStream *stream, CUevent event)
+{
+  const gchar *what;
+
+  return gst_vkgdr_clock_launch_kept (
+             gst_vkgdr_stream_get_clock (stream), TRUE, &what)
+             == CUDA_SUCCESS
+         && cuda->cuEventRecord (event, gst_vkgdr_stream_peek_handle (stream))
+                == CUDA_SUCCESS;
 }
 
 void
@@ -123,9 +149,7 @@ gst_vkgdr_timer_begin (GstVkgdrTimer *timer, GstVkgdrStream *stream)
     return;
   fetch_all (timer, cuda);
   if (!pair->pending && make_events (cuda, pair)
-      && cuda->cuEventRecord (
-             pair->begin, gst_vkgdr_stream_peek_handle (stream))
-             == CUDA_SUCCESS) {
+      && record (cuda, stream, pair->begin)) {
     timer->current = pair;
     timer->next = (timer->next + 1) % PAIRS;
   }
@@ -140,9 +164,7 @@ gst_vkgdr_timer_end (GstVkgdrTimer *timer, GstVkgdrStream *stream)
 
   if (!pair || !gst_vkgdr_context_push (timer->context, NULL))
     return;
-  pair->pending =
-      cuda->cuEventRecord (pair->end, gst_vkgdr_stream_peek_handle (stream))
-      == CUDA_SUCCESS;
+  pair->pending = record (cuda, stream, pair->end);
   gst_vkgdr_context_pop (timer->context);
 }
 
