@@ -23,11 +23,13 @@
 #define SOON (8 * G_TIME_SPAN_SECOND)
 
 /* A kernel with one thread that runs while a byte is less than 256, that is,
- * for ever. The byte is volatile, so that the compiler cannot see this. */
+ * for ever. The byte is volatile, so that the compiler cannot see this. The
+ * thread sleeps, so that it takes no processor from other tests. */
 #define ENDLESS \
   "__global__ void endless (VkgdrFrame in, VkgdrFrame out) {" \
   " if (blockIdx.x + threadIdx.x + blockIdx.y + threadIdx.y == 0)" \
-  "  while (*(volatile unsigned char *) in.plane[0].data < 256);" \
+  "  while (*(volatile unsigned char *) in.plane[0].data < 256)" \
+  "   __nanosleep (1000000);" \
   "}"
 
 /* A kernel with one thread that sleeps for about %u milliseconds. */

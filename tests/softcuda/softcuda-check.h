@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * softcuda-check.h: libcheck, and the main function of a test program
+ *
+ * Tests that access wrong addresses on purpose are not run under Valgrind
+ * (RUNNING_ON_VALGRIND), which reports these accesses as errors.
  */
 
 #ifndef TEST_SOFTCUDA_CHECK_H
@@ -9,6 +12,12 @@
 #include <check.h>
 #include <glib.h>
 #include <stdlib.h>
+
+#if __has_include(<valgrind/valgrind.h>)
+#include <valgrind/valgrind.h>
+#else
+#define RUNNING_ON_VALGRIND 0
+#endif
 
 static inline int
 run_suite (Suite *suite)
