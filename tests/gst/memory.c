@@ -520,6 +520,110 @@ GST_START_TEST (test_allocation_params)
 }
 GST_END_TEST;
 
+/* A small memory that is freed is used again, as it is, for the next one of its
+ * size. Nothing of its earlier use may be left. */
+GST_START_TEST (test_memory_that_is_used_again_is_new)
+{
+  GstVkgdrAllocator *allocator = gst_vkgdr_context_get_allocator (test_context);
+  GstAllocationParams params = { .align = 63, .prefix = 64 };
+  GstMemory *memory = test_memory_new (test_context, 4096);
+  guint64 pointer = gst_vkgdr_memory_get_device_pointer (memory);
+  GstClockTime map_time, wait_time;
+  GstMapInfo map;
+
+  gst_vkgdr_memory_set_access (memory, GST_VKGDR_ACCESS_DIRECT);
+  fail_unless (gst_memory_map (memory, &map, GST_MAP_WRITE));
+  memset (map.data, 1, map.size);
+  gst_memory_unmap (memory, &map);
+  gst_memory_resize (memory, 100, 200);
+  GST_MINI_OBJECT_FLAG_SET (memory, GST_MEMORY_FLAG_READONLY);
+  fail_unless (gst_vkgdr_memory_get_write_times (memory, &map_time, &wait_time)
+               != GST_VKGDR_ACCESS_AUTO);
+  gst_memory_unref (memory);
+  fail_unless_equals_int (gst_vkgdr_allocator_get_active_blocks (allocator), 0);
+
+  memory = test_memory_new (test_context, 4096);
+  fail_unless_equals_uint64 (
+      gst_vkgdr_memory_get_device_pointer (memory), pointer);
+  fail_unless_equals_int (
+      gst_memory_get_sizes (memory, &params.padding, NULL), 4096);
+  fail_unless_equals_int (params.padding, 0);
+  fail_if (GST_MEMORY_IS_READONLY (memory));
+  fail_unless_equals_int (
+      gst_vkgdr_memory_get_write_times (memory, &map_time, &wait_time),
+      GST_VKGDR_ACCESS_AUTO);
+  fail_unless (gst_vkgdr_memory_is_idle (memory));
+  gst_memory_unref (memory);
+
+  memory = gst_allocator_alloc (GST_ALLOCATOR (allocator), 4096 - 64, &params);
+  fail_unless_equals_uint64 (
+      gst_vkgdr_memory_get_device_pointer (memory), pointer + 64);
+  fail_unless_equals_int (memory->offset, 64);
+  fail_unless_equals_int (memory->maxsize, 4096);
+  gst_memory_unref (memory);
+  gst_object_unref (allocator);
+}
+GST_END_TEST;
+
+/* Device-only memory takes no part in this. */
+GST_START_TEST (test_device_only_memory_is_not_used_again)
+{
+  GstVkgdrAllocator *allocator = gst_vkgdr_context_get_allocator (test_context);
+  GstMemory *memory =
+      gst_vkgdr_allocator_alloc_device_only (allocator, 4096, NULL);
+
+  fail_unless (gst_vkgdr_memory_get_host_pointer (memory) == NULL);
+  gst_memory_unref (memory);
+  memory = test_memory_new (test_context, 4096);
+  fail_unless (gst_vkgdr_memory_get_host_pointer (memory) != NULL);
+  gst_memory_unref (memory);
+  memory = gst_vkgdr_allocator_alloc_device_only (allocator, 4096, NULL);
+  fail_unless (gst_vkgdr_memory_get_host_pointer (memory) == NULL);
+  gst_memory_unref (memory);
+  gst_object_unref (allocator);
+}
+GST_END_TEST;
+
+/* More memories than are kept, and of different sizes. */
+GST_START_TEST (test_many_memories_are_freed)
+{
+  GstVkgdrAllocator *allocator = gst_vkgdr_context_get_allocator (test_context);
+  GstMemory *memories[40];
+  guint round, i;
+
+  for (round = 0; round < 3; round++) {
+    for (i = 0; i < G_N_ELEMENTS (memories); i++)
+      memories[i] = test_memory_new (test_context, 4096 << (round % 2));
+    fail_unless_equals_int (gst_vkgdr_allocator_get_active_blocks (allocator),
+        G_N_ELEMENTS (memories));
+    for (i = 0; i < G_N_ELEMENTS (memories); i++)
+      gst_memory_unref (memories[i]);
+    if (round == 1)
+      fail_unless_equals_int (
+          gst_vkgdr_allocator_get_active_blocks (allocator), 0);
+  }
+  gst_vkgdr_allocator_free_held (allocator);
+  fail_unless_equals_int (gst_vkgdr_allocator_get_managed_bytes (allocator), 0);
+  gst_object_unref (allocator);
+}
+GST_END_TEST;
+
+/* A memory that is not used again goes back to the driver after ten seconds. */
+GST_START_TEST (test_memory_that_is_not_used_again_is_freed)
+{
+  GstVkgdrAllocator *allocator = gst_vkgdr_context_get_allocator (test_context);
+  guint i;
+
+  gst_memory_unref (test_memory_new (test_context, 4096));
+  g_usleep (10 * G_USEC_PER_SEC);
+  for (i = 0; i < 80 && gst_vkgdr_allocator_get_managed_bytes (allocator) > 0;
+       i++)
+    g_usleep (G_USEC_PER_SEC / 10);
+  fail_unless_equals_int (gst_vkgdr_allocator_get_managed_bytes (allocator), 0);
+  gst_object_unref (allocator);
+}
+GST_END_TEST;
+
 GST_START_TEST (test_ten_thousand_allocations)
 {
   GstVkgdrAllocator *allocator = gst_vkgdr_context_get_allocator (test_context);
@@ -908,6 +1012,10 @@ memory_suite (void)
   tcase_add_test (bar, test_freed_memory_is_not_reused_too_early);
   tcase_add_test (bar, test_foreign_reader_is_waited_for);
   tcase_add_test (bar, test_allocation_params);
+  tcase_add_test (bar, test_memory_that_is_used_again_is_new);
+  tcase_add_test (bar, test_device_only_memory_is_not_used_again);
+  tcase_add_test (bar, test_many_memories_are_freed);
+  tcase_add_test (bar, test_memory_that_is_not_used_again_is_freed);
   tcase_add_test (bar, test_ten_thousand_allocations);
   tcase_add_test (bar, test_pinned_is_recycled);
   tcase_add_test (bar, test_pinned_is_counted);

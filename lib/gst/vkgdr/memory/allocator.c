@@ -95,6 +95,7 @@ alloc_memory (GstVkgdrAllocator *self, gsize size, gsize align, gsize prefix,
   static const GstVkgdrDemand no_owner = { NULL, 1 };
   const GstVkgdrDemand *demand = g_private_get (&current_demand);
   gsize maxsize = size + prefix + padding;
+  GstVkgdrMemory *spare;
   GstVkgdrBlock block;
 
   if (maxsize < size || align >= GST_VKGDR_HEAP_GRANULE) {
@@ -104,8 +105,15 @@ alloc_memory (GstVkgdrAllocator *self, gsize size, gsize align, gsize prefix,
         maxsize, align + 1, GST_VKGDR_HEAP_GRANULE);
     return NULL;
   }
-  if (!gst_vkgdr_allocator_ensure_open (self, error)
-      || !gst_vkgdr_allocator_take_block (
+  if (!gst_vkgdr_allocator_ensure_open (self, error))
+    return NULL;
+  spare = demand ? NULL : gst_vkgdr_allocator_take_spare (self, maxsize);
+  if (spare) {
+    block = spare->block;
+    return gst_vkgdr_memory_init (
+        spare, self, &block, maxsize, align, prefix, size);
+  }
+  if (!gst_vkgdr_allocator_take_block (
           self, maxsize, demand ? demand : &no_owner, &block, error))
     return NULL;
   return gst_vkgdr_memory_new (self, &block, maxsize, align, prefix, size);

@@ -6,7 +6,7 @@
 #ifndef __GST_VKGDR_ALLOCATOR_H_PRIVATE__
 #define __GST_VKGDR_ALLOCATOR_H_PRIVATE__
 
-#include "memory/memory.h"
+#include "memory/spares.h"
 
 G_BEGIN_DECLS
 
@@ -18,6 +18,7 @@ struct _GstVkgdrAllocator {
   GMutex lock; /* for what follows; no driver is called with it held */
   GstVkgdrContext *context; /* NULL in the default allocator before first use */
   GstVkgdrHeap *heap;     /* NULL until the allocator is open; set atomically */
+  GstVkgdrSpares spares;  /* blocks that the heap lacks */
   GstVkgdrPinned *pinned; /* set before the heap */
   GstVkgdrStream *copy_streams[2];
   GQueue retired;         /* of GstVkgdrRemains, oldest first */
@@ -34,7 +35,24 @@ struct _GstVkgdrAllocator {
 gboolean gst_vkgdr_allocator_ensure_open (
     GstVkgdrAllocator *self, GError **error);
 
-/* --- blocks.c: all are called without the lock --- */
+/* --- blocks.c --- */
+
+/* Takes the lock, and gives the spare memories back to the heap. Must be called
+ * instead of g_mutex_lock () before something is taken from the heap, or the
+ * heap is asked for something. */
+void gst_vkgdr_allocator_lock_heap (GstVkgdrAllocator *self);
+
+/* The functions below are called without the lock. */
+
+/* Keeps @memory (taken), of which only the block is left, for the next
+ * allocation of its size. FALSE if it is not suitable. */
+gboolean gst_vkgdr_allocator_keep_spare (
+    GstVkgdrAllocator *self, GstVkgdrMemory *memory);
+
+/* Returns a spare memory of @maxsize bytes, which the caller owns and
+ * initializes with gst_vkgdr_memory_init (), or NULL. */
+GstVkgdrMemory *gst_vkgdr_allocator_take_spare (
+    GstVkgdrAllocator *self, gsize maxsize);
 
 /* FALSE with NO_MEMORY if @size cannot be allocated in any case. */
 gboolean gst_vkgdr_allocator_check_size (gsize size, GError **error);

@@ -24,7 +24,7 @@ get_stats (GstVkgdrAllocator *self)
   if (!is_open (self))
     return stats;
   gst_vkgdr_allocator_reap (self);
-  g_mutex_lock (&self->lock);
+  gst_vkgdr_allocator_lock_heap (self);
   gst_vkgdr_heap_get_stats (self->heap, &stats);
   g_mutex_unlock (&self->lock);
   return stats;

@@ -38,6 +38,14 @@ free_allocations (GPtrArray *allocations)
   g_clear_pointer (&allocations, g_ptr_array_unref);
 }
 
+void
+gst_vkgdr_allocator_lock_heap (GstVkgdrAllocator *self)
+{
+  g_mutex_lock (&self->lock);
+  if (self->spares.n > 0)
+    gst_vkgdr_spares_empty (&self->spares, self->heap);
+}
+
 static void start_timer (GstVkgdrAllocator *self);
 
 /* Runs in the context's reclaim thread. */
@@ -52,7 +60,7 @@ free_idle_slabs (gpointer user_data)
   g_free (weak);
   if (!self)
     return;
-  g_mutex_lock (&self->lock);
+  gst_vkgdr_allocator_lock_heap (self);
   idle = gst_vkgdr_heap_remove_idle (
       self->heap, g_get_monotonic_time () - IDLE_TIME);
   self->has_timer = FALSE;
@@ -69,8 +77,10 @@ start_timer (GstVkgdrAllocator *self)
 {
   GWeakRef *weak;
 
-  if (self->has_timer || !gst_vkgdr_heap_has_idle (self->heap))
+  if (self->has_timer
+      || (self->spares.n == 0 && !gst_vkgdr_heap_has_idle (self->heap)))
     return;
+  self->spares.since = g_get_monotonic_time ();
   weak = g_new0 (GWeakRef, 1);
   g_weak_ref_init (weak, self);
   self->has_timer =
@@ -100,7 +110,7 @@ recycle (GstVkgdrAllocator *self, const GstVkgdrRemains *remains)
     return;
   }
   g_mutex_lock (&self->lock);
-  gst_vkgdr_heap_give (self->heap, &remains->block);
+  gst_vkgdr_heap_give (self->heap, &remains->block, 0);
   if (self->stops_holding)
     idle = gst_vkgdr_heap_remove_idle (self->heap, G_MAXINT64);
   start_timer (self);
@@ -261,6 +271,36 @@ gst_vkgdr_allocator_retire (
   }
 }
 
+/* --- spare memories ---------------------------------------------------------
+ */
+
+gboolean
+gst_vkgdr_allocator_keep_spare (GstVkgdrAllocator *self, GstVkgdrMemory *memory)
+{
+  gboolean is_kept;
+
+  if (!gst_vkgdr_spares_fit (&memory->block))
+    return FALSE;
+  g_mutex_lock (&self->lock);
+  is_kept =
+      !self->stops_holding && gst_vkgdr_spares_keep (&self->spares, memory);
+  if (is_kept)
+    start_timer (self);
+  g_mutex_unlock (&self->lock);
+  return is_kept;
+}
+
+GstVkgdrMemory *
+gst_vkgdr_allocator_take_spare (GstVkgdrAllocator *self, gsize maxsize)
+{
+  GstVkgdrMemory *memory;
+
+  g_mutex_lock (&self->lock);
+  memory = gst_vkgdr_spares_take (&self->spares, maxsize);
+  g_mutex_unlock (&self->lock);
+  return memory;
+}
+
 /* --- what is allocated -----------------------------------------------------
  */
 
@@ -270,7 +310,7 @@ take_from_heap (GstVkgdrAllocator *self, const GstVkgdrBacking *backing,
 {
   gboolean found;
 
-  g_mutex_lock (&self->lock);
+  gst_vkgdr_allocator_lock_heap (self);
   found = gst_vkgdr_heap_take (self->heap, backing, size, demand, block);
   g_mutex_unlock (&self->lock);
   return found;
@@ -285,7 +325,7 @@ reap_and_take (GstVkgdrAllocator *self, gsize size,
   GQueue finished = G_QUEUE_INIT;
   gboolean found;
 
-  g_mutex_lock (&self->lock);
+  gst_vkgdr_allocator_lock_heap (self);
   take_finished (self, &finished);
   found = gst_vkgdr_heap_take (
       self->heap, &gst_vkgdr_backing_window, size, demand, block);
@@ -303,7 +343,7 @@ grow (GstVkgdrAllocator *self, const GstVkgdrBacking *backing, gsize size,
   GstVkgdrAllocation *allocation;
   gsize wanted;
 
-  g_mutex_lock (&self->lock);
+  gst_vkgdr_allocator_lock_heap (self);
   wanted = gst_vkgdr_heap_slab_size (self->heap, size, demand, FALSE);
   if (wanted > room)
     wanted = gst_vkgdr_heap_slab_size (self->heap, size, demand, TRUE);
@@ -313,7 +353,7 @@ grow (GstVkgdrAllocator *self, const GstVkgdrBacking *backing, gsize size,
     return FALSE;
   GST_DEBUG_OBJECT (
       self, "a slab of %" G_GSIZE_FORMAT " bytes, %s", wanted, backing->name);
-  g_mutex_lock (&self->lock);
+  gst_vkgdr_allocator_lock_heap (self);
   gst_vkgdr_heap_add (self->heap, allocation, size, demand, block);
   g_mutex_unlock (&self->lock);
   return TRUE;
@@ -328,7 +368,7 @@ make_room (GstVkgdrAllocator *self)
 
   GST_INFO_OBJECT (self, "out of memory: waiting for what is being freed");
   wait_and_reap (self);
-  g_mutex_lock (&self->lock);
+  gst_vkgdr_allocator_lock_heap (self);
   idle = gst_vkgdr_heap_remove_idle (self->heap, G_MAXINT64);
   g_mutex_unlock (&self->lock);
   free_allocations (idle);
@@ -372,7 +412,7 @@ get_room_in_window (
 
   if (!demand->owner || window > SMALL_WINDOW)
     return G_MAXUINT64;
-  g_mutex_lock (&self->lock);
+  gst_vkgdr_allocator_lock_heap (self);
   owned = gst_vkgdr_heap_get_owned (
       self->heap, &gst_vkgdr_backing_window, demand->owner, &n_others);
   g_mutex_unlock (&self->lock);
@@ -435,7 +475,7 @@ set_no_memory (
   gboolean has_window = gst_vkgdr_context_has_window (self->context);
   GstVkgdrHeapStats stats;
 
-  g_mutex_lock (&self->lock);
+  gst_vkgdr_allocator_lock_heap (self);
   gst_vkgdr_heap_get_stats (self->heap, &stats);
   g_mutex_unlock (&self->lock);
   g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_NO_MEMORY,
@@ -495,7 +535,7 @@ gst_vkgdr_allocator_empty (GstVkgdrAllocator *self)
   GPtrArray *idle;
 
   gst_vkgdr_allocator_reap (self);
-  g_mutex_lock (&self->lock);
+  gst_vkgdr_allocator_lock_heap (self);
   idle = gst_vkgdr_heap_remove_idle (self->heap, G_MAXINT64);
   g_mutex_unlock (&self->lock);
   free_allocations (idle);
@@ -557,6 +597,7 @@ gst_vkgdr_allocator_close (GstVkgdrAllocator *self)
   guint i;
 
   self->stops_holding = TRUE;
+  gst_vkgdr_spares_empty (&self->spares, self->heap);
   wait_and_reap (self);
   unsettled = settle_lost (self);
   free_allocations (gst_vkgdr_heap_remove_idle (self->heap, G_MAXINT64));

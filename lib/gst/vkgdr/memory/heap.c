@@ -314,14 +314,15 @@ gst_vkgdr_heap_add (GstVkgdrHeap *heap, GstVkgdrAllocation *allocation,
 }
 
 void
-gst_vkgdr_heap_give (GstVkgdrHeap *heap, const GstVkgdrBlock *block)
+gst_vkgdr_heap_give (
+    GstVkgdrHeap *heap, const GstVkgdrBlock *block, gint64 since)
 {
   GstVkgdrSlab *slab = block->slab;
 
   insert_range (slab, block->offset, block->size);
   slab->blocks--;
   if (slab->blocks == 0)
-    slab->idle_since = g_get_monotonic_time ();
+    slab->idle_since = since > 0 ? since : g_get_monotonic_time ();
   heap->active_blocks--;
   heap->active_bytes -= block->size;
 }

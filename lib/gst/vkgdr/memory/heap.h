@@ -76,7 +76,9 @@ gsize gst_vkgdr_heap_slab_size (GstVkgdrHeap *heap, gsize size,
 void gst_vkgdr_heap_add (GstVkgdrHeap *heap, GstVkgdrAllocation *allocation,
     gsize size, const GstVkgdrDemand *demand, GstVkgdrBlock *block);
 
-void gst_vkgdr_heap_give (GstVkgdrHeap *heap, const GstVkgdrBlock *block);
+/* @since: when the last use of the block ended (monotonic time), 0: now. */
+void gst_vkgdr_heap_give (
+    GstVkgdrHeap *heap, const GstVkgdrBlock *block, gint64 since);
 
 /* The size in bytes of the slabs of @backing that @owner has, and the number of
  * other pools that have slabs. */

@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-#include "memory/memory.h"
+#include "memory/allocator.h"
 
 /**
  * SECTION:gstvkgdrmemory
@@ -60,12 +60,11 @@ possible_access (const GstVkgdrBlock *block, GstVkgdrAccess access)
 }
 
 GstMemory *
-gst_vkgdr_memory_new (GstVkgdrAllocator *allocator, const GstVkgdrBlock *block,
-    gsize maxsize, gsize align, gsize offset, gsize size)
+gst_vkgdr_memory_init (GstVkgdrMemory *self, GstVkgdrAllocator *allocator,
+    const GstVkgdrBlock *block, gsize maxsize, gsize align, gsize offset,
+    gsize size)
 {
   GstVkgdrContext *context = gst_vkgdr_allocator_get_context (allocator);
-  /* The C library's malloc() is faster for small blocks than its calloc(). */
-  GstVkgdrMemory *self = g_new (GstVkgdrMemory, 1);
 
   memset (self, 0, sizeof (*self));
   gst_memory_init (GST_MEMORY_CAST (self), 0, GST_ALLOCATOR_CAST (allocator),
@@ -76,6 +75,17 @@ gst_vkgdr_memory_new (GstVkgdrAllocator *allocator, const GstVkgdrBlock *block,
   self->host_cached = block->host && gst_vkgdr_context_is_host_cached (context);
   gst_vkgdr_order_init (&self->order, context);
   return GST_MEMORY_CAST (self);
+}
+
+GstMemory *
+gst_vkgdr_memory_new (GstVkgdrAllocator *allocator, const GstVkgdrBlock *block,
+    gsize maxsize, gsize align, gsize offset, gsize size)
+{
+  /* The C library's malloc() is faster for small blocks than its calloc(). */
+  GstVkgdrMemory *self = g_new (GstVkgdrMemory, 1);
+
+  return gst_vkgdr_memory_init (
+      self, allocator, block, maxsize, align, offset, size);
 }
 
 /* --- GstAllocator ----------------------------------------------------------
@@ -153,26 +163,44 @@ gst_vkgdr_memory_init_allocator (GstAllocator *allocator)
   allocator->mem_is_span = gst_vkgdr_share_is_span;
 }
 
+/* Whether only the block is left of a memory, and the device has finished with
+ * it. */
+static gboolean
+is_block_alone (const GstVkgdrRemains *remains)
+{
+  return !remains->staging && !remains->cuda_wrapper && !remains->fences
+         && !remains->on_context;
+}
+
+/* Releases what belongs to @self. The memory itself is kept or freed. */
+static void
+free_root (GstVkgdrAllocator *allocator, GstVkgdrMemory *self)
+{
+  GstVkgdrRemains remains = { .block = self->block,
+    .staging = self->staging,
+    .cuda_wrapper = self->cuda_wrapper };
+
+  remains.fences = gst_vkgdr_order_finish (&self->order, &remains.on_context);
+  if (self->lends_staging)
+    gst_vkgdr_pinned_expect (
+        gst_vkgdr_memory_pinned (self), -(gssize) self->block.size);
+  g_clear_pointer (&self->fetch, gst_vkgdr_fence_unref);
+  gst_vkgdr_policy_turn_clear (&self->turn);
+  g_mutex_clear (&self->lock);
+  if (is_block_alone (&remains)
+      && gst_vkgdr_allocator_keep_spare (allocator, self))
+    return;
+  gst_vkgdr_allocator_retire (allocator, &remains);
+  g_free (self);
+}
+
 void
 gst_vkgdr_memory_free (GstAllocator *allocator, GstMemory *mem)
 {
-  GstVkgdrMemory *self = (GstVkgdrMemory *) mem;
-
-  if (!mem->parent) {
-    GstVkgdrRemains remains = { .block = self->block,
-      .staging = self->staging,
-      .cuda_wrapper = self->cuda_wrapper };
-
-    remains.fences = gst_vkgdr_order_finish (&self->order, &remains.on_context);
-    if (self->lends_staging)
-      gst_vkgdr_pinned_expect (
-          gst_vkgdr_memory_pinned (self), -(gssize) self->block.size);
-    gst_vkgdr_allocator_retire (GST_VKGDR_ALLOCATOR (allocator), &remains);
-    g_clear_pointer (&self->fetch, gst_vkgdr_fence_unref);
-    gst_vkgdr_policy_turn_clear (&self->turn);
-    g_mutex_clear (&self->lock);
-  }
-  g_free (self);
+  if (mem->parent)
+    g_free (mem);
+  else
+    free_root (GST_VKGDR_ALLOCATOR (allocator), (GstVkgdrMemory *) mem);
 }
 
 /* --- for other files -------------------------------------------------------

@@ -73,6 +73,12 @@ void gst_vkgdr_memory_init_allocator (GstAllocator *allocator);
 /* GstAllocatorClass.free */
 void gst_vkgdr_memory_free (GstAllocator *allocator, GstMemory *mem);
 
+/* Initializes @self, which need not have any content, as a memory of @block
+ * (taken). */
+GstMemory *gst_vkgdr_memory_init (GstVkgdrMemory *self,
+    GstVkgdrAllocator *allocator, const GstVkgdrBlock *block, gsize maxsize,
+    gsize align, gsize offset, gsize size);
+
 /* Makes a memory of @block (taken). */
 GstMemory *gst_vkgdr_memory_new (GstVkgdrAllocator *allocator,
     const GstVkgdrBlock *block, gsize maxsize, gsize align, gsize offset,
