@@ -511,7 +511,7 @@ gst_vkgdr_context_push (GstVkgdrContext *context, GError **error)
 CUresult
 gst_vkgdr_context_try_push (GstVkgdrContext *context)
 {
-  if (g_atomic_int_get (&context->retired))
+  if (gst_vkgdr_context_is_retired (context))
     return CUDA_ERROR_INVALID_CONTEXT;
   return context->cuda->cuCtxPushCurrent (context->cuda_context);
 }

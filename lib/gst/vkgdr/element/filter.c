@@ -705,8 +705,8 @@ gst_vkgdr_filter_set_in_place (GstVkgdrFilter *filter, gboolean in_place)
  * their streams, queue their work on the CUDA stream of the first one of them.
  * This saves the waits between them. Kernels that are known to end
  * (gst_vkgdr_kernel_set_bounded()) are launched together, and need a single
- * event. Kernels still have the time
- * limit of their own filter, and errors its name.
+ * event. Kernels still have the time limit of their own filter, and errors its
+ * name.
  *
  * The stream that #GstVkgdrFilterClass.filter gets may then be another one than
  * gst_vkgdr_base_transform_get_stream() returns, and may change between two

@@ -123,17 +123,6 @@ set_no_entry (
   g_free (list);
 }
 
-/* The names are interned, because launches may outlive the function. */
-static void
-set_names (GstVkgdrFunction *self, const gchar *entry)
-{
-  gchar *call = g_strdup_printf ("cuLaunchKernel (%s)", entry);
-
-  self->entry = g_intern_string (entry);
-  self->launch_call = g_intern_string (call);
-  g_free (call);
-}
-
 static gboolean
 find_function (GstVkgdrFunction *self, const gchar *entry, GError **error)
 {
@@ -162,7 +151,8 @@ find_function (GstVkgdrFunction *self, const gchar *entry, GError **error)
   }
   if (!gst_vkgdr_check (cuda, result, "cuModuleGetFunction", error))
     return FALSE;
-  set_names (self, entry);
+  /* Interned, because launches may outlive the function. */
+  self->entry = g_intern_string (entry);
   return TRUE;
 }
 
@@ -630,11 +620,14 @@ launch_alone (const Launch *self, const gchar **what)
 
   if (result != CUDA_SUCCESS)
     return result;
-  *what = self->function->launch_call;
-  return cuda->cuLaunchKernel (self->function->function, self->grid[0],
+  result = cuda->cuLaunchKernel (self->function->function, self->grid[0],
       self->grid[1], self->grid[2], self->block[0], self->block[1],
       self->block[2], self->shared, gst_vkgdr_stream_peek_handle (self->stream),
       self->arguments, self->extra);
+  if (result != CUDA_SUCCESS)
+    *what =
+        gst_vkgdr_graph_describe ("cuLaunchKernel", &self->function->entry, 1);
+  return result;
 }
 
 /* Must be called with the CUDA context current. */

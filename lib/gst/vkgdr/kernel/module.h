@@ -38,9 +38,7 @@ struct _GstVkgdrFunction {
   GstVkgdrContext *context; /* the module's */
   const gchar *name;        /* the module's */
   CUfunction function;
-  const gchar *entry; /* its name in the module; interned */
-  const gchar
-      *launch_call;    /* "cuLaunchKernel (ENTRY)", for messages; interned */
+  const gchar *entry;  /* its name in the module; interned */
   GArray *sizes;       /* of its parameters (gsize); NULL if unknown */
   GArray *offsets;     /* of its parameters in the arguments of a launch */
   guint max_threads;   /* of a block; 0 if unknown */

@@ -42,7 +42,8 @@ GST_DEBUG_CATEGORY_STATIC (gst_vkgdr_clock_debug);
 
 typedef GstVkgdrRun Run;
 
-/* The clocks of streams that were not disposed. */
+/* The clocks of streams that were not disposed. The lock of a tail may be taken
+ * with this one held. */
 static GMutex clocks_lock;
 static GQueue clocks = G_QUEUE_INIT; /* of GstVkgdrClock, without references */
 
@@ -89,8 +90,6 @@ add_to_clocks (GstVkgdrClock *self)
   g_mutex_unlock (&clocks_lock);
 }
 
-/* The caller has a reference, so gst_vkgdr_clock_launch_all_kept () can take
- * one as long as the clock is in the list. */
 static void
 remove_from_clocks (GstVkgdrClock *self)
 {
@@ -236,12 +235,12 @@ gst_vkgdr_clock_launch_kept (
   return gst_vkgdr_tail_launch_kept (&self->tail, is_current, what);
 }
 
-/* Returns references to the clocks of the streams of a CUDA context. */
-static GPtrArray *
-get_clocks_of (CUcontext cuda_context)
+/* A launch does not wait, so the lock of the list may be held. */
+void
+gst_vkgdr_clock_launch_all_kept (GstVkgdrContext *context)
 {
-  GPtrArray *found =
-      g_ptr_array_new_with_free_func ((GDestroyNotify) gst_vkgdr_clock_unref);
+  CUcontext cuda_context = gst_vkgdr_context_get_cuda_context (context);
+  const gchar *what;
   GList *link;
 
   g_mutex_lock (&clocks_lock);
@@ -249,23 +248,9 @@ get_clocks_of (CUcontext cuda_context)
     GstVkgdrClock *clock = link->data;
 
     if (gst_vkgdr_context_get_cuda_context (clock->context) == cuda_context)
-      g_ptr_array_add (found, gst_vkgdr_clock_ref (clock));
+      gst_vkgdr_clock_launch_kept (clock, FALSE, &what);
   }
   g_mutex_unlock (&clocks_lock);
-  return found;
-}
-
-void
-gst_vkgdr_clock_launch_all_kept (GstVkgdrContext *context)
-{
-  GPtrArray *found =
-      get_clocks_of (gst_vkgdr_context_get_cuda_context (context));
-  const gchar *what;
-  guint i;
-
-  for (i = 0; i < found->len; i++)
-    gst_vkgdr_clock_launch_kept (g_ptr_array_index (found, i), FALSE, &what);
-  g_ptr_array_unref (found);
 }
 
 void

@@ -25,9 +25,8 @@ typedef struct {
 /* A kernel that has been added. Its arguments are in `data`. */
 typedef struct {
   CUDA_KERNEL_NODE_PARAMS params;
-  gpointer owner; /* GObject */
-  const gchar *name;
-  GByteArray *data;
+  gpointer owner;       /* GObject */
+  GByteArray *data;     /* NULL before the first use, like `arguments` */
   GPtrArray *arguments; /* addresses in `data` */
 } Kernel;
 
@@ -37,22 +36,18 @@ struct _GstVkgdrGraph {
   gint length;     /* atomic */
   gint has_failed; /* an executable graph could not be made; atomic */
   Kernel kernels[LENGTH_MAX];
-  Exec *execs[LENGTH_MAX]; /* atomic; the first one has one node */
-  GPtrArray *dropped;      /* of GObject; NULL if there are none */
+  const gchar *names[LENGTH_MAX]; /* of the kernels */
+  Exec *execs[LENGTH_MAX];        /* atomic; the first one has one node */
+  GPtrArray *dropped;             /* of GObject; NULL if there are none */
 };
 
 GstVkgdrGraph *
 gst_vkgdr_graph_new (GstVkgdrContext *context, CUstream handle)
 {
   GstVkgdrGraph *self = g_new0 (GstVkgdrGraph, 1);
-  guint i;
 
   self->context = context;
   self->handle = handle;
-  for (i = 0; i < LENGTH_MAX; i++) {
-    self->kernels[i].data = g_byte_array_new ();
-    self->kernels[i].arguments = g_ptr_array_new ();
-  }
   return self;
 }
 
@@ -171,8 +166,8 @@ gst_vkgdr_graph_free (GstVkgdrGraph *self)
     if (self->execs[i])
       exec_free (self->execs[i], is_current ? cuda : NULL);
     g_clear_object (&self->kernels[i].owner);
-    g_byte_array_unref (self->kernels[i].data);
-    g_ptr_array_unref (self->kernels[i].arguments);
+    g_clear_pointer (&self->kernels[i].data, g_byte_array_unref);
+    g_clear_pointer (&self->kernels[i].arguments, g_ptr_array_unref);
   }
   g_clear_pointer (&self->dropped, g_ptr_array_unref);
   if (is_current)
@@ -195,6 +190,10 @@ copy_arguments (Kernel *kernel, const GstVkgdrLaunch *launch)
   gsize total = 0;
   guint i;
 
+  if (!kernel->data) {
+    kernel->data = g_byte_array_new ();
+    kernel->arguments = g_ptr_array_new ();
+  }
   for (i = 0; i < launch->n_arguments; i++)
     total += align (launch->sizes[i]);
   g_byte_array_set_size (kernel->data, total);
@@ -218,7 +217,7 @@ gst_vkgdr_graph_add (GstVkgdrGraph *self, const GstVkgdrLaunch *launch)
   copy_arguments (kernel, launch);
   kernel->params = make_params (launch, kernel->arguments->pdata);
   kernel->owner = g_object_ref (launch->owner);
-  kernel->name = launch->name;
+  self->names[self->length] = launch->name;
   g_atomic_int_inc (&self->length);
   return TRUE;
 }
@@ -254,17 +253,15 @@ exec_set_kernels (GstVkgdrGraph *self, Exec *exec, const vkgdr_cuda *cuda)
   return TRUE;
 }
 
-/* Returns the text "call (kernel, kernel)", which is valid for ever. There are
- * few of these texts. */
-static const gchar *
-describe_call (const gchar *call, const Kernel *kernels, guint n)
+const gchar *
+gst_vkgdr_graph_describe (const gchar *call, const gchar *const *names, guint n)
 {
   GString *text = g_string_new (call);
   const gchar *interned;
   guint i;
 
   for (i = 0; i < n; i++)
-    g_string_append_printf (text, "%s%s", i > 0 ? ", " : " (", kernels[i].name);
+    g_string_append_printf (text, "%s%s", i > 0 ? ", " : " (", names[i]);
   g_string_append_c (text, ')');
   interned = g_intern_string (text->str);
   g_string_free (text, TRUE);
@@ -287,7 +284,7 @@ launch_one_by_one (
         params->blockDimY, params->blockDimZ, params->sharedMemBytes,
         self->handle, params->kernelParams, NULL);
     if (result != CUDA_SUCCESS)
-      *what = describe_call ("cuLaunchKernel", kernel, 1);
+      *what = gst_vkgdr_graph_describe ("cuLaunchKernel", &self->names[i], 1);
   }
   return result;
 }
@@ -316,7 +313,8 @@ gst_vkgdr_graph_launch (GstVkgdrGraph *self, const gchar **what)
   if (exec && exec_set_kernels (self, exec, cuda)) {
     result = cuda->cuGraphLaunch (exec->exec, self->handle);
     if (result != CUDA_SUCCESS)
-      *what = describe_call ("cuGraphLaunch", self->kernels, self->length);
+      *what =
+          gst_vkgdr_graph_describe ("cuGraphLaunch", self->names, self->length);
   } else {
     result = launch_one_by_one (self, cuda, what);
   }

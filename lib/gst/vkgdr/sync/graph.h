@@ -10,7 +10,7 @@
  * Without graphs, because the driver is older than CUDA 12 or has no memory,
  * each kernel is launched alone.
  *
- * Not thread-safe, except gst_vkgdr_graph_prepare (): sync/tail.c has the lock.
+ * Not thread-safe, unless a comment says so: sync/tail.c has the lock.
  */
 
 #ifndef __GST_VKGDR_GRAPH_H__
@@ -45,9 +45,9 @@ GstVkgdrGraph *gst_vkgdr_graph_new (GstVkgdrContext *context, CUstream handle);
  * were launched go on. */
 void gst_vkgdr_graph_free (GstVkgdrGraph *self);
 
-/* Makes the driver's objects for @n kernels, if there are none yet. Must be
- * called without a lock, because the driver allocates, and with the CUDA
- * context current. @launch is any kernel of the context. */
+/* Makes the driver's objects for @n kernels, if there are none yet.
+ * Thread-safe. Must be called without a lock, because the driver allocates, and
+ * with the CUDA context current. @launch is any kernel of the context. */
 void gst_vkgdr_graph_prepare (
     GstVkgdrGraph *self, guint n, const GstVkgdrLaunch *launch);
 
@@ -64,6 +64,11 @@ gboolean gst_vkgdr_graph_add (
  * the names of its kernels, a text that is never freed, and some of the kernels
  * may have been launched. */
 CUresult gst_vkgdr_graph_launch (GstVkgdrGraph *self, const gchar **what);
+
+/* Returns the text "call (name, name)", which is never freed. There are few of
+ * these texts. Thread-safe. */
+const gchar *gst_vkgdr_graph_describe (
+    const gchar *call, const gchar *const *names, guint n);
 
 /* Forgets all kernels that have been added. */
 void gst_vkgdr_graph_clear (GstVkgdrGraph *self);
