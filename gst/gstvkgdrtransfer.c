@@ -313,9 +313,9 @@ gst_vkgdr_transfer_new_like (GstBuffer *input, GstMemory *memory)
   return output;
 }
 
-/* The same as gst_vkgdr_transfer_new_like (), but reuses @input if it has no
- * other owner. A buffer of a pool keeps its memory, because the pool would free
- * a buffer with another memory. */
+/* The same as gst_vkgdr_transfer_new_like (), but returns @input, with @memory,
+ * if it has no other owner. A buffer of a pool keeps its memory, because the
+ * pool would free a buffer with another memory. */
 static GstBuffer *
 replace_memory (GstBuffer *input, GstMemory *memory)
 {
@@ -323,7 +323,7 @@ replace_memory (GstBuffer *input, GstMemory *memory)
     return gst_vkgdr_transfer_new_like (input, memory);
   gst_buffer_replace_all_memory (input, memory);
   GST_BUFFER_FLAG_UNSET (input, GST_BUFFER_FLAG_TAG_MEMORY);
-  return gst_buffer_ref (input);
+  return input;
 }
 
 static void
@@ -518,7 +518,8 @@ publish_all (GstBuffer *buffer, GError **error)
 }
 
 /* Returns @input, or a buffer with the same content in the right memory and in
- * a layout that downstream supports. The caller owns it. */
+ * a layout that downstream supports. The caller owns a buffer that is not
+ * @input. */
 static GstBuffer *
 move_or_pack (GstVkgdrTransfer *self, GstBuffer *input, GError **error)
 {
@@ -532,7 +533,7 @@ move_or_pack (GstVkgdrTransfer *self, GstBuffer *input, GError **error)
     return pack (self, input, size, error);
   if (is_suitable (self, input)) {
     count_untouched (self, input, size);
-    return gst_buffer_ref (input);
+    return input;
   }
   if (size > 0) {
     memory = GST_VKGDR_TRANSFER_GET_CLASS (self)->move (
@@ -566,9 +567,10 @@ wrap_cuda_input (GstVkgdrTransfer *self, GstBuffer *input)
   return result;
 }
 
-/* Wraps @buffer (taken) as GstCudaMemory. */
+/* Wraps @buffer (taken, unless it is @input) as GstCudaMemory. */
 static GstBuffer *
-wrap_cuda_output (GstVkgdrTransfer *self, GstBuffer *buffer, GError **error)
+wrap_cuda_output (
+    GstVkgdrTransfer *self, GstBuffer *input, GstBuffer *buffer, GError **error)
 {
   GstVkgdrTransferPrivate *priv =
       gst_vkgdr_transfer_get_instance_private (self);
@@ -578,7 +580,8 @@ wrap_cuda_output (GstVkgdrTransfer *self, GstBuffer *buffer, GError **error)
 
   result = gst_vkgdr_context_buffer_to_cuda (
       context, buffer, &priv->info, priv->cuda_stream, error);
-  gst_buffer_unref (buffer);
+  if (buffer != input)
+    gst_buffer_unref (buffer);
   return result;
 }
 
@@ -593,38 +596,44 @@ is_cuda_passthrough (GstVkgdrTransfer *self, GstBuffer *input)
          && gst_vkgdr_is_cuda_memory (gst_buffer_peek_memory (input, 0));
 }
 
+/* Returns @input, or a new buffer for downstream, which the caller owns. */
+static GstBuffer *
+make_output (GstVkgdrTransfer *self, GstBuffer *input, GError **error)
+{
+  GstVkgdrTransferPrivate *priv =
+      gst_vkgdr_transfer_get_instance_private (self);
+  GstBuffer *source = wrap_cuda_input (self, input);
+  GstBuffer *from = source ? source : input;
+  GstBuffer *result = move_or_pack (self, from, error);
+
+  if (source && result != source)
+    gst_buffer_unref (source);
+  if (result && priv->to_cuda)
+    result = wrap_cuda_output (self, input, result, error);
+  return result;
+}
+
 static GstFlowReturn
 gst_vkgdr_transfer_prepare_output_buffer (
     GstBaseTransform *trans, GstBuffer *input, GstBuffer **output)
 {
   GstVkgdrTransfer *self = GST_VKGDR_TRANSFER (trans);
-  GstVkgdrTransferPrivate *priv =
-      gst_vkgdr_transfer_get_instance_private (self);
   gsize size = gst_buffer_get_size (input);
-  GstBuffer *source = NULL, *result = NULL;
   GError *error = NULL;
 
+  *output = NULL;
   if (check_frame (self, input, size, &error)) {
     if (is_cuda_passthrough (self, input) && !must_be_packed (self, input)) {
       count (self, size, GST_VKGDR_PATH_NONE, 0, 0);
       *output = input;
-      return GST_FLOW_OK;
+    } else {
+      *output = make_output (self, input, &error);
     }
-    source = wrap_cuda_input (self, input);
-    result = move_or_pack (self, source ? source : input, &error);
-    gst_clear_buffer (&source);
   }
-  if (result && priv->to_cuda)
-    result = wrap_cuda_output (self, result, &error);
-  if (!result) {
-    gst_vkgdr_base_transform_post_error (
-        GST_VKGDR_BASE_TRANSFORM (self), error);
-    return GST_FLOW_ERROR;
-  }
-  if (result == input) /* the base class owns it */
-    gst_buffer_unref (result);
-  *output = result;
-  return GST_FLOW_OK;
+  if (*output)
+    return GST_FLOW_OK;
+  gst_vkgdr_base_transform_post_error (GST_VKGDR_BASE_TRANSFORM (self), error);
+  return GST_FLOW_ERROR;
 }
 
 /* Nothing to do: prepare_output_buffer () has made the output. */

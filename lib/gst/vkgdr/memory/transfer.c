@@ -143,7 +143,8 @@ gst_vkgdr_memory_fetch (GstMemory *memory, GstMemory *pinned, gsize offset,
 }
 
 /* Must be called without the lock: the memory is not mapped, so it has no other
- * writer. */
+ * user. The lock is not taken again after the copy, because that would wait
+ * until the CPU has sent all bytes to the device. */
 static gboolean
 write_host (GstVkgdrMemory *self, gsize offset, gconstpointer data, gsize size,
     GError **error)
@@ -152,15 +153,13 @@ write_host (GstVkgdrMemory *self, gsize offset, gconstpointer data, gsize size,
 
   g_mutex_lock (&self->lock);
   ok = gst_vkgdr_memory_wait (self, GST_MAP_WRITE, error);
+  if (ok)
+    gst_vkgdr_memory_set_on_device (self);
   g_mutex_unlock (&self->lock);
   if (!ok)
     return FALSE;
   vkgdr_copy_to_bar (self->block.host + offset, data, size, 0);
-  ok = gst_vkgdr_block_flush (&self->block, offset, size, error);
-  g_mutex_lock (&self->lock);
-  gst_vkgdr_memory_set_on_device (self);
-  g_mutex_unlock (&self->lock);
-  return ok;
+  return gst_vkgdr_block_flush (&self->block, offset, size, error);
 }
 
 static gboolean
