@@ -220,7 +220,8 @@ frame_check_meta (
 
 /* All but the planes. */
 static gboolean
-frame_set_format (VkgdrFrame *frame, const GstVideoInfo *info, GError **error)
+frame_compute_format (
+    VkgdrFrame *frame, const GstVideoInfo *info, GError **error)
 {
   memset (frame, 0, sizeof (*frame));
   if (!gst_vkgdr_format_describe (info->finfo, frame)) {
@@ -232,6 +233,33 @@ frame_set_format (VkgdrFrame *frame, const GstVideoInfo *info, GError **error)
   frame->format = GST_VIDEO_INFO_FORMAT (info);
   frame_set_colorimetry (frame, info);
   frame_set_ranges (frame);
+  return TRUE;
+}
+
+/* Whether frame_compute_format () has the same result for both. */
+static gboolean
+is_same_format (const GstVideoInfo *a, const GstVideoInfo *b)
+{
+  return a->finfo == b->finfo && a->width == b->width && a->height == b->height
+         && a->interlace_mode == b->interlace_mode
+         && gst_video_colorimetry_is_equal (&a->colorimetry, &b->colorimetry);
+}
+
+/* The same as frame_compute_format (). A thread mostly needs the same format
+ * again. */
+static gboolean
+frame_set_format (VkgdrFrame *frame, const GstVideoInfo *info, GError **error)
+{
+  static _Thread_local VkgdrFrame last;
+  static _Thread_local GstVideoInfo last_info; /* `finfo` is NULL before */
+
+  if (!is_same_format (info, &last_info)) {
+    last_info.finfo = NULL;
+    if (!frame_compute_format (&last, info, error))
+      return FALSE;
+    last_info = *info;
+  }
+  *frame = last;
   return TRUE;
 }
 
