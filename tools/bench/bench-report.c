@@ -245,6 +245,7 @@ bench_report_section_title (const gchar *section)
     { "download", "Back from the device" },
     { "buffers", "Small buffers" },
     { "overhead", "What running a kernel costs" },
+    { "chain", "What several kernels in a row cost" },
     { "effect", "A kernel on large frames" },
     { "kernel", "Inside the kernel, bytes read and written" },
     { "convert", "Conversion of frames on the device" },

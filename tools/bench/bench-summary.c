@@ -82,6 +82,18 @@ add_frames (Summary *self, const GPtrArray *cases, const BenchCase *c)
   add (self, c, "vkgdrupload / cudaupload", value, median_of (c, BENCH_CUDA));
 }
 
+/* What four kernels add to a frame, compared with one. */
+static void
+add_chain (Summary *self, const BenchCase *c)
+{
+  gdouble none = median_of (c, BENCH_VKGDR);
+
+  if (none > 0)
+    add (self, c, "cost of four cudafilters / of one",
+        median_of (c, BENCH_FOUR_KERNELS) - none,
+        median_of (c, BENCH_KERNEL) - none);
+}
+
 guint
 bench_summary_foreach (
     const GPtrArray *cases, BenchSummaryFunc func, gpointer user_data)
@@ -99,6 +111,8 @@ bench_summary_foreach (
     else if (strcmp (c->section, BENCH_SECTION_BUFFERS) == 0)
       add (&self, c, "vkgdrupload / identity", median_of (c, BENCH_VKGDR),
           median_of (c, BENCH_IDENTITY));
+    else if (strcmp (c->section, BENCH_SECTION_CHAIN) == 0)
+      add_chain (&self, c);
     else if (strcmp (c->section, BENCH_SECTION_PROCESS) == 0)
       add (&self, c, "first frame, vkgdrupload / cudaupload",
           median_of (c, BENCH_VKGDR), median_of (c, BENCH_CUDA));
