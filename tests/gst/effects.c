@@ -373,20 +373,34 @@ count_effects (void)
   return n;
 }
 
-static Suite *
-effects_suite (void)
+static TCase *
+add_case (Suite *suite, const gchar *name)
 {
-  Suite *suite = suite_create ("effects");
-  TCase *tc = tcase_create ("general");
+  TCase *tc = tcase_create (name);
 
   suite_add_tcase (suite, tc);
   tcase_set_timeout (tc, TIMEOUT_S);
   tcase_add_checked_fixture (tc, frame_setup, frame_teardown);
+  return tc;
+}
+
+/* Several cases, so that processes can share the work: CK_RUN_CASE selects one.
+ */
+static Suite *
+effects_suite (void)
+{
+  Suite *suite = suite_create ("effects");
+  TCase *tc;
+
+  tcase_add_loop_test (add_case (suite, "results"), test_effect_is_as_described,
+      0, G_N_ELEMENTS (cases));
+  tcase_add_loop_test (add_case (suite, "formats"), test_effect_converts_format,
+      0, count_effects ());
   tcase_add_loop_test (
-      tc, test_effect_is_as_described, 0, G_N_ELEMENTS (cases));
-  tcase_add_loop_test (tc, test_effect_converts_format, 0, count_effects ());
-  tcase_add_loop_test (tc, test_effect_scales, 0, G_N_ELEMENTS (scalers));
-  tcase_add_loop_test (tc, test_effect_in_any_block, 0, count_effects ());
+      add_case (suite, "sizes"), test_effect_scales, 0, G_N_ELEMENTS (scalers));
+  tcase_add_loop_test (add_case (suite, "blocks"), test_effect_in_any_block, 0,
+      count_effects ());
+  tc = add_case (suite, "list");
   tcase_add_test (tc, test_every_effect_has_a_case);
   tcase_add_test (tc, test_quarter_turns_swap_the_size);
   return suite;
