@@ -88,42 +88,80 @@ convert_is_420 (const VkgdrFrame &in)
                             | (unsigned long long) in.plane[0].stride;
 
   return in.model == VKGDR_YUV && in.n_components == 3 && k[0].depth == 8
-         && k[0].step == 1 && k[1].w_sub == 1 && k[1].h_sub == 1
-         && (luma & 3) == 0;
+         && k[0].step == 1 && k[1].depth == 8 && k[1].w_sub == 1
+         && k[1].h_sub == 1 && (luma & 3) == 0;
+}
+
+/* What the samples of Cb and Cr, and the origin of luma, add to red, green and
+ * blue. */
+typedef struct {
+  float r;
+  float g;
+  float b;
+} ConvertColour;
+
+__device__ static ConvertColour
+convert_colour (const VkgdrFrame &in, int cb, int cr)
+{
+  float u = vkgdr_to_fraction (in, 1, cb);
+  float v = vkgdr_to_fraction (in, 2, cr);
+  float black = -in.component[0].origin * in.component[0].scale;
+  ConvertColour colour = { fmaf (in.v_to_r, v, black),
+    fmaf (in.u_to_g, u, fmaf (in.v_to_g, v, black)),
+    fmaf (in.u_to_b, u, black) };
+
+  return colour;
+}
+
+/* The byte is the last one of the result. The unit of a float from 2^23 on is 1,
+ * so the sum is rounded to an integer. This is faster than a conversion. */
+__device__ static unsigned int
+convert_round (float fraction)
+{
+  return __float_as_uint (
+      fmaf (__saturatef (fraction), 255.0f, (float) (1 << 23)));
+}
+
+/* Where the bytes of convert_pack () go, for __byte_perm (). */
+__device__ static unsigned int
+convert_order (const VkgdrFrame &out)
+{
+  return 0u << vkgdr_shift4 (out, 0) / 2 | 1u << vkgdr_shift4 (out, 1) / 2
+         | 4u << vkgdr_shift4 (out, 2) / 2 | 5u << vkgdr_shift4 (out, 3) / 2;
 }
 
 __device__ static unsigned int
-convert_pack (const VkgdrFrame &out, VkgdrRgba c)
+convert_pack (float luma, ConvertColour colour, float scale, unsigned int order)
 {
-  unsigned int r = vkgdr_from_fraction (out, 0, c.r);
-  unsigned int g = vkgdr_from_fraction (out, 1, c.g);
-  unsigned int b = vkgdr_from_fraction (out, 2, c.b);
+  unsigned int r = convert_round (fmaf (luma, scale, colour.r));
+  unsigned int g = convert_round (fmaf (luma, scale, colour.g));
+  unsigned int b = convert_round (fmaf (luma, scale, colour.b));
 
-  return r << vkgdr_shift4 (out, 0) | g << vkgdr_shift4 (out, 1)
-         | b << vkgdr_shift4 (out, 2) | 255u << vkgdr_shift4 (out, 3);
+  return __byte_perm (
+      __byte_perm (r, g, 0x40), __byte_perm (b, 255, 0x40), order);
 }
 
 __device__ static void
 convert_420 (const VkgdrFrame &in, const VkgdrFrame &out, int x, int y)
 {
-  unsigned int luma[2];
-  VkgdrYuv colour[2];
+  const unsigned char *luma = vkgdr_address (in, 0, x, y);
+  const unsigned char *cb = vkgdr_address (in, 1, x, y);
+  const unsigned char *cr = vkgdr_address (in, 2, x, y);
+  float scale = in.component[0].scale;
+  unsigned int order = convert_order (out);
+  ConvertColour colour[2];
 
-  for (int row = 0; row < 2; row++)
-    luma[row] = *(const unsigned int *) vkgdr_address (in, 0, x, y + row);
-  for (int i = 0; i < 2; i++) {
-    colour[i].u = vkgdr_to_fraction (in, 1, vkgdr_get (in, 1, x + 2 * i, y));
-    colour[i].v = vkgdr_to_fraction (in, 2, vkgdr_get (in, 2, x + 2 * i, y));
-  }
+  for (int i = 0; i < 2; i++)
+    colour[i] = convert_colour (
+        in, cb[i * in.component[1].step], cr[i * in.component[2].step]);
   for (int row = 0; row < 2; row++) {
+    unsigned int four =
+        *(const unsigned int *) (luma + row * in.plane[0].stride);
     VkgdrWords pixels;
 
-    for (int i = 0; i < 4; i++) {
-      VkgdrYuv c = colour[i / 2];
-
-      c.y = vkgdr_to_fraction (in, 0, luma[row] >> 8 * i & 255);
-      pixels.word[i] = convert_pack (out, vkgdr_from_yuv (in, c));
-    }
+    for (int i = 0; i < 4; i++)
+      pixels.word[i] = convert_pack (
+          (float) (four >> 8 * i & 255), colour[i / 2], scale, order);
     *vkgdr_words (out, x, y + row) = pixels;
   }
 }
