@@ -258,6 +258,27 @@ class Parts(unittest.TestCase):
             expected = variants["vkgdrupload"]["median"] / better
             self.assertAlmostEqual(ratio / expected, 1, places=6)
 
+    def test_summary(self):
+        """Ratios of variants that were measured in turn."""
+        run = bench("pipelines", "--section", "loops,chain", *QUICK, "--json")
+        results = json.loads(run.stdout)
+        expected = {}
+        for case in results["pipelines"]:
+            of = {variant["id"]: variant["median"] for variant in case["variants"]}
+            if case["section"] == "loops":
+                title = f"{case['title']}: vkgdrupload / better loop"
+                loop = max(of["loop-window"], of["loop-staged"])
+                expected[title] = of["vkgdrupload"] / loop
+            else:
+                title = f"{case['title']}: cost of four cudafilters / of one"
+                none = of["vkgdrupload"]
+                four, one = of["four-cudafilters"] - none, of["cudafilter"] - none
+                expected[title] = four / one
+        ratios = {line["title"]: line["value"] for line in results["summary"]}
+        self.assertEqual(ratios.keys(), expected.keys())
+        for title, value in expected.items():
+            self.assertAlmostEqual(ratios[title] / value, 1, places=6)
+
     def run_with_cuda_elements(self, section):
         """The cases of a section with GStreamer's own CUDA elements. They use softcuda
         if it can be loaded under the driver's name.

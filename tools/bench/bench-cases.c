@@ -183,15 +183,13 @@ static const Kind kinds[] = {
   /* the same from the start of a process, which opens the device itself */
   { BENCH_SECTION_PROCESS, "process", "", BENCH_MILLISECONDS, STREAM_FRAME,
       POOL, 0, { UPLOADS } },
-  /* the same writes without any pipeline */
-  { BENCH_SECTION_LOOPS, BENCH_BARE_WINDOW, ", through the window",
-      BENCH_FRAMES_PER_SECOND, EACH_FRAME, POOL, 0,
-      { { BENCH_BARE_WINDOW, "to the device", NULL },
-          { BENCH_BARE_RAM, "in RAM", NULL } } },
-  { BENCH_SECTION_LOOPS, BENCH_BARE_STAGED, ", staged, and sent by DMA",
-      BENCH_FRAMES_PER_SECOND, EACH_FRAME, POOL, 0,
-      { { BENCH_BARE_STAGED, "to the device", NULL },
-          { BENCH_BARE_RAM, "in RAM", NULL } } },
+  /* the same writes in a pipeline, and without any */
+  { BENCH_SECTION_LOOPS, "loops", "", BENCH_FRAMES_PER_SECOND, EACH_FRAME, POOL,
+      0,
+      { { BENCH_VKGDR, "vkgdrupload", " ! vkgdrupload" },
+          { BENCH_BARE_WINDOW, "loop, direct", NULL },
+          { BENCH_BARE_STAGED, "loop, staged", NULL },
+          { BENCH_BARE_RAM, "loop in RAM", NULL } } },
   { BENCH_SECTION_FRAMES, "pool", ", into the pool it is offered",
       BENCH_FRAMES_PER_SECOND, EACH_FRAME, POOL, 0, { UPLOADS } },
   { BENCH_SECTION_FRAMES, "own", ", into its own pool", BENCH_FRAMES_PER_SECOND,

@@ -238,7 +238,8 @@ bench_report_section_title (const gchar *section)
   } titles[] = {
     { "start", "From the start to the first frame" },
     { "process", "From the start of a process to the first frame" },
-    { "loops", "What the machine allows: bare loops of one thread" },
+    { "loops",
+        "What the machine allows: one stream, and loops without GStreamer" },
     { "frames", "One stream of frames" },
     { "streams", "Streams at once, in all" },
     { "roundtrip", "To the device and back" },

@@ -224,20 +224,6 @@ bench_case_add (
   return variant;
 }
 
-const BenchCase *
-bench_cases_find (const GPtrArray *cases, const gchar *id)
-{
-  guint i;
-
-  for (i = 0; cases && i < cases->len; i++) {
-    const BenchCase *c = g_ptr_array_index (cases, i);
-
-    if (strcmp (c->id, id) == 0)
-      return c;
-  }
-  return NULL;
-}
-
 BenchVariant *
 bench_case_find (const BenchCase *c, const gchar *id)
 {

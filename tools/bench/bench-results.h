@@ -172,9 +172,6 @@ void bench_case_free (gpointer data);
 BenchVariant *bench_case_add (
     BenchCase *c, const gchar *id, const gchar *label, gchar *launch);
 
-/* @cases is nullable. Returns NULL if there is none. */
-const BenchCase *bench_cases_find (const GPtrArray *cases, const gchar *id);
-
 /* Returns NULL if there is none. */
 BenchVariant *bench_case_find (const BenchCase *c, const gchar *id);
 

@@ -53,33 +53,11 @@ add_streams (Summary *self, const BenchCase *c)
       median_of (c, BENCH_LOOPS_BEST));
 }
 
-/* Returns the better bare loop of the same frame. The ids of these cases only
- * differ at the end. */
-static gdouble
-better_loop (const GPtrArray *cases, const BenchCase *c, gsize stem)
-{
-  static const gchar *const loops[] = { BENCH_BARE_WINDOW, BENCH_BARE_STAGED };
-  gdouble best = 0;
-  guint i;
-
-  for (i = 0; i < G_N_ELEMENTS (loops); i++) {
-    gchar *id = g_strdup_printf ("%.*s-%s", (int) stem, c->id, loops[i]);
-
-    best = MAX (best, median_of (bench_cases_find (cases, id), loops[i]));
-    g_free (id);
-  }
-  return best;
-}
-
 static void
-add_frames (Summary *self, const GPtrArray *cases, const BenchCase *c)
+add_loops (Summary *self, const BenchCase *c)
 {
-  gdouble value = median_of (c, BENCH_VKGDR);
-
-  if (g_str_has_suffix (c->id, "-pool"))
-    add (self, c, "vkgdrupload / better bare loop", value,
-        better_loop (cases, c, strlen (c->id) - strlen ("-pool")));
-  add (self, c, "vkgdrupload / cudaupload", value, median_of (c, BENCH_CUDA));
+  add (self, c, "vkgdrupload / better loop", median_of (c, BENCH_VKGDR),
+      MAX (median_of (c, BENCH_BARE_WINDOW), median_of (c, BENCH_BARE_STAGED)));
 }
 
 /* What four kernels add to a frame, compared with one. */
@@ -107,7 +85,10 @@ bench_summary_foreach (
     if (strcmp (c->section, BENCH_SECTION_STREAMS) == 0)
       add_streams (&self, c);
     else if (strcmp (c->section, BENCH_SECTION_FRAMES) == 0)
-      add_frames (&self, cases, c);
+      add (&self, c, "vkgdrupload / cudaupload", median_of (c, BENCH_VKGDR),
+          median_of (c, BENCH_CUDA));
+    else if (strcmp (c->section, BENCH_SECTION_LOOPS) == 0)
+      add_loops (&self, c);
     else if (strcmp (c->section, BENCH_SECTION_BUFFERS) == 0)
       add (&self, c, "vkgdrupload / identity", median_of (c, BENCH_VKGDR),
           median_of (c, BENCH_IDENTITY));
