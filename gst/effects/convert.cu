@@ -92,25 +92,14 @@ convert_is_420 (const VkgdrFrame &in)
          && k[1].h_sub == 1 && (luma & 3) == 0;
 }
 
-/* What the samples of Cb and Cr, and the origin of luma, add to red, green and
- * blue. */
-typedef struct {
-  float r;
-  float g;
-  float b;
-} ConvertColour;
-
-__device__ static ConvertColour
-convert_colour (const VkgdrFrame &in, int cb, int cr)
+/* The colour of samples of Cb and Cr if that of luma is 0. */
+__device__ static VkgdrRgba
+convert_chroma (const VkgdrFrame &in, int cb, int cr)
 {
-  float u = vkgdr_to_fraction (in, 1, cb);
-  float v = vkgdr_to_fraction (in, 2, cr);
-  float black = -in.component[0].origin * in.component[0].scale;
-  ConvertColour colour = { fmaf (in.v_to_r, v, black),
-    fmaf (in.u_to_g, u, fmaf (in.v_to_g, v, black)),
-    fmaf (in.u_to_b, u, black) };
+  VkgdrYuv c = { vkgdr_to_fraction (in, 0, 0), vkgdr_to_fraction (in, 1, cb),
+    vkgdr_to_fraction (in, 2, cr) };
 
-  return colour;
+  return vkgdr_from_yuv (in, c);
 }
 
 /* The byte is the last one of the result. The unit of a float from 2^23 on is 1,
@@ -131,7 +120,7 @@ convert_order (const VkgdrFrame &out)
 }
 
 __device__ static unsigned int
-convert_pack (float luma, ConvertColour colour, float scale, unsigned int order)
+convert_pack (float luma, VkgdrRgba colour, float scale, unsigned int order)
 {
   unsigned int r = convert_round (fmaf (luma, scale, colour.r));
   unsigned int g = convert_round (fmaf (luma, scale, colour.g));
@@ -149,10 +138,10 @@ convert_420 (const VkgdrFrame &in, const VkgdrFrame &out, int x, int y)
   const unsigned char *cr = vkgdr_address (in, 2, x, y);
   float scale = in.component[0].scale;
   unsigned int order = convert_order (out);
-  ConvertColour colour[2];
+  VkgdrRgba colour[2];
 
   for (int i = 0; i < 2; i++)
-    colour[i] = convert_colour (
+    colour[i] = convert_chroma (
         in, cb[i * in.component[1].step], cr[i * in.component[2].step]);
   for (int row = 0; row < 2; row++) {
     unsigned int four =
