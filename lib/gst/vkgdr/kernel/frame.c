@@ -236,15 +236,6 @@ frame_compute_format (
   return TRUE;
 }
 
-/* Whether frame_compute_format () has the same result for both. */
-static gboolean
-is_same_format (const GstVideoInfo *a, const GstVideoInfo *b)
-{
-  return a->finfo == b->finfo && a->width == b->width && a->height == b->height
-         && a->interlace_mode == b->interlace_mode
-         && gst_video_colorimetry_is_equal (&a->colorimetry, &b->colorimetry);
-}
-
 /* The same as frame_compute_format (). A thread mostly needs the same format
  * again. */
 static gboolean
@@ -253,7 +244,7 @@ frame_set_format (VkgdrFrame *frame, const GstVideoInfo *info, GError **error)
   static _Thread_local VkgdrFrame last;
   static _Thread_local GstVideoInfo last_info; /* `finfo` is NULL before */
 
-  if (!is_same_format (info, &last_info)) {
+  if (!last_info.finfo || !gst_video_info_is_equal (info, &last_info)) {
     last_info.finfo = NULL;
     if (!frame_compute_format (&last, info, error))
       return FALSE;
