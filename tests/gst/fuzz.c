@@ -115,17 +115,6 @@ change (GRand *random, GByteArray *data)
   }
 }
 
-/* Microseconds of processor time that this thread has used. Time in which a
- * busy machine runs other programs does not count. */
-static gint64
-get_processor_time (void)
-{
-  struct timespec time;
-
-  fail_unless (clock_gettime (CLOCK_THREAD_CPUTIME_ID, &time) == 0);
-  return (gint64) time.tv_sec * G_USEC_PER_SEC + time.tv_nsec / 1000;
-}
-
 /* Calls @use with changed copies of @seed. Each is in a block of memory of
  * exactly its size, so that a sanitizer sees an access beyond its end. */
 static void
@@ -149,9 +138,9 @@ fuzz (const guint8 *seed, gsize seed_size, guint n_cases, guint number,
     exact = g_malloc0 (MAX (size, 1));
     if (size)
       memcpy (exact, data->data, size);
-    start = get_processor_time ();
+    start = test_cpu_time ();
     use (exact, size);
-    fail_unless (get_processor_time () - start < test_limit (CASE_LIMIT),
+    fail_unless (test_cpu_time () - start < test_limit (CASE_LIMIT),
         "case %u of seed %u", i, number);
     g_free (exact);
     g_byte_array_unref (data);
