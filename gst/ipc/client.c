@@ -14,6 +14,11 @@
  * freed. */
 #define MAX_IMPORTS 1024
 
+/* While a thread does not sleep, it tries to read a message. It checks only
+ * once in this many tries whether the wait is cancelled, because that takes a
+ * second system call: after less than 100 microseconds. */
+#define CANCEL_LOOKS 64
+
 struct _GstVkgdrIpcClient {
   gint refcount; /* atomic: one for the owner, and one for each buffer */
   gint fd;
@@ -389,18 +394,29 @@ get_sleep (GstVkgdrIpcClient *self, guint busy_poll)
       &self->pace, g_get_monotonic_time (), busy_poll);
 }
 
+/* Must be called with the read lock held. Waits until there may be a message.
+ * Returns FALSE if the wait was cancelled. @n_looks counts the calls. */
+static gboolean
+wait_for_message (
+    GstVkgdrIpcClient *self, gint cancel_fd, guint busy_poll, guint *n_looks)
+{
+  gint64 sleep = get_sleep (self, busy_poll);
+
+  return (sleep == 0 && ++*n_looks % CANCEL_LOOKS != 0)
+         || gst_vkgdr_ipc_wait (self->fd, cancel_fd, sleep);
+}
+
 GstVkgdrIpcEvent
 gst_vkgdr_ipc_client_read (GstVkgdrIpcClient *self, gint cancel_fd,
     guint busy_poll, GstVkgdrIpcContent *content, GError **error)
 {
   GstVkgdrIpcEvent event = GST_VKGDR_IPC_EVENT_CANCELLED;
   gboolean is_waiting = TRUE;
+  guint n_looks = 0;
 
   content->buffer = NULL;
   g_mutex_lock (&self->read_lock);
-  while (
-      is_waiting
-      && gst_vkgdr_ipc_wait (self->fd, cancel_fd, get_sleep (self, busy_poll)))
+  while (is_waiting && wait_for_message (self, cancel_fd, busy_poll, &n_looks))
     is_waiting = !read_event (self, &event, content, error);
   g_mutex_unlock (&self->read_lock);
   return event;

@@ -7,12 +7,12 @@
 
 /* Most pipelines use this clock. The conversion from another clock is never
  * exact. */
-static gboolean
-is_monotonic (GstClock *clock)
+gboolean
+gst_vkgdr_ipc_clock_is_monotonic (GstClock *clock)
 {
   GstClockType type;
 
-  if (G_OBJECT_TYPE (clock) != GST_TYPE_SYSTEM_CLOCK)
+  if (!clock || G_OBJECT_TYPE (clock) != GST_TYPE_SYSTEM_CLOCK)
     return FALSE;
   g_object_get (clock, "clock-type", &type, NULL);
   return type == GST_CLOCK_TYPE_MONOTONIC;
@@ -21,7 +21,7 @@ is_monotonic (GstClock *clock)
 gint64
 gst_vkgdr_ipc_monotonic (GstClock *clock, GstClockTime time)
 {
-  if (is_monotonic (clock))
+  if (gst_vkgdr_ipc_clock_is_monotonic (clock))
     return time;
   return (gint64) time - (gint64) gst_clock_get_time (clock)
          + (gint64) gst_util_get_timestamp ();

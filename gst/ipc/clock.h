@@ -10,6 +10,10 @@
 
 G_BEGIN_DECLS
 
+/* Whether the times of @clock (nullable) are those of the machine's monotonic
+ * clock. */
+gboolean gst_vkgdr_ipc_clock_is_monotonic (GstClock *clock);
+
 /* Converts @time of @clock to nanoseconds of the machine's monotonic clock. */
 gint64 gst_vkgdr_ipc_monotonic (GstClock *clock, GstClockTime time);
 

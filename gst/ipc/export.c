@@ -19,10 +19,15 @@ static GHashTable *by_id;    /* the same exports, by number */
 static guint64 last_id;
 static gint generation; /* atomic */
 
+/* Must be called with the lock held. */
 static GQuark
 place_quark (void)
 {
-  return g_quark_from_static_string ("gst-vkgdr-ipc-export");
+  static GQuark quark;
+
+  if (!quark)
+    quark = g_quark_from_static_string ("gst-vkgdr-ipc-export");
+  return quark;
 }
 
 void

@@ -24,6 +24,10 @@ typedef enum {
  * unlimited number. */
 #define MAX_NEW_NAMES 64
 
+/* The expected size in bytes of a meta and of all metas of a frame, so that
+ * they are rarely allocated again while they are written. */
+#define EXPECTED_SIZE 128
+
 /* --- writing ------------------------------------------------------------- */
 
 static void
@@ -107,7 +111,7 @@ write_content (GstByteWriter *writer, GstMeta *meta)
 static void
 write_meta (GByteArray *metas, GstMeta *meta, gsize max)
 {
-  GstByteWriter *content = gst_byte_writer_new ();
+  GstByteWriter *content = gst_byte_writer_new_with_size (EXPECTED_SIZE, FALSE);
   guint32 head[2];
   guint size;
 
@@ -126,7 +130,7 @@ write_meta (GByteArray *metas, GstMeta *meta, gsize max)
 GByteArray *
 gst_vkgdr_ipc_metas_write (GstBuffer *buffer, gsize max)
 {
-  GByteArray *metas = g_byte_array_new ();
+  GByteArray *metas = g_byte_array_sized_new (EXPECTED_SIZE);
   gpointer state = NULL;
   GstMeta *meta;
 

@@ -12,12 +12,19 @@
 #define MAGIC "VkgdrIpc"
 #define MAGIC_SIZE 8
 
+/* Sizes in bytes of messages, so that few of them are allocated again while
+ * they are written: of a small message, and of a frame with one range and no
+ * metas. */
+#define SMALL_SIZE 32
+#define FRAME_SIZE 104
+
 /* --- writing ------------------------------------------------------------- */
 
+/* @size: the expected size in bytes; the message may be larger */
 static GstByteWriter *
-begin (GstVkgdrIpcType type)
+begin (GstVkgdrIpcType type, gsize size)
 {
-  GstByteWriter *writer = gst_byte_writer_new ();
+  GstByteWriter *writer = gst_byte_writer_new_with_size (size, FALSE);
 
   gst_vkgdr_ipc_put_u32 (writer, type);
   return writer;
@@ -48,7 +55,7 @@ put_rest (GstByteWriter *writer, gconstpointer data, gsize size)
 static GBytes *
 write_text (GstVkgdrIpcType type, gchar *text)
 {
-  GstByteWriter *writer = begin (type);
+  GstByteWriter *writer = begin (type, SMALL_SIZE);
   gsize size = text ? strlen (text) : 0;
 
   /* The size argument of gst_byte_writer_put_data () has 32 bits. */
@@ -64,13 +71,13 @@ write_text (GstVkgdrIpcType type, gchar *text)
 GBytes *
 gst_vkgdr_ipc_write_plain (GstVkgdrIpcType type)
 {
-  return end (begin (type));
+  return end (begin (type, SMALL_SIZE));
 }
 
 GBytes *
 gst_vkgdr_ipc_write_number (GstVkgdrIpcType type, guint64 number)
 {
-  GstByteWriter *writer = begin (type);
+  GstByteWriter *writer = begin (type, SMALL_SIZE);
 
   gst_vkgdr_ipc_put_u64 (writer, number);
   return end (writer);
@@ -79,7 +86,7 @@ gst_vkgdr_ipc_write_number (GstVkgdrIpcType type, guint64 number)
 GBytes *
 gst_vkgdr_ipc_write_hello (void)
 {
-  GstByteWriter *writer = begin (GST_VKGDR_IPC_HELLO);
+  GstByteWriter *writer = begin (GST_VKGDR_IPC_HELLO, SMALL_SIZE);
 
   gst_byte_writer_put_data (writer, (const guint8 *) MAGIC, MAGIC_SIZE);
   gst_vkgdr_ipc_put_u32 (writer, GST_VKGDR_IPC_VERSION);
@@ -107,7 +114,7 @@ gst_vkgdr_ipc_write_tags (const GstTagList *tags)
 GBytes *
 gst_vkgdr_ipc_write_segment (const GstSegment *segment)
 {
-  GstByteWriter *writer = begin (GST_VKGDR_IPC_SEGMENT);
+  GstByteWriter *writer = begin (GST_VKGDR_IPC_SEGMENT, SMALL_SIZE);
 
   gst_vkgdr_ipc_put_u32 (writer, segment->flags);
   gst_vkgdr_ipc_put_u32 (writer, segment->format);
@@ -126,7 +133,7 @@ gst_vkgdr_ipc_write_segment (const GstSegment *segment)
 GBytes *
 gst_vkgdr_ipc_write_memory (guint64 id, GBytes *description)
 {
-  GstByteWriter *writer = begin (GST_VKGDR_IPC_MEMORY);
+  GstByteWriter *writer = begin (GST_VKGDR_IPC_MEMORY, SMALL_SIZE);
   gsize size = 0;
   gconstpointer data = g_bytes_get_data (description, &size);
 
@@ -139,7 +146,8 @@ GBytes *
 gst_vkgdr_ipc_write_frame (
     const GstVkgdrIpcFrame *frame, const GByteArray *metas)
 {
-  GstByteWriter *writer = begin (GST_VKGDR_IPC_FRAME);
+  GstByteWriter *writer =
+      begin (GST_VKGDR_IPC_FRAME, FRAME_SIZE + (metas ? metas->len : 0));
   guint i;
 
   gst_vkgdr_ipc_put_u64 (writer, frame->id);

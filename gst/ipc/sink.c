@@ -83,6 +83,8 @@ struct _GstVkgdrIpcSink {
   GstVkgdrIpcCopier *copier;
   guint64 last_id;
 
+  gboolean has_monotonic_clock; /* protected by the object lock */
+
   /* Figures, protected by the object lock. */
   guint64 frames;
   guint64 frames_copied;
@@ -191,14 +193,36 @@ gst_vkgdr_ipc_sink_propose_allocation (GstBaseSink *sink, GstQuery *query)
 static gint64
 get_base (GstVkgdrIpcSink *self)
 {
-  GstClock *clock = gst_element_get_clock (GST_ELEMENT (self));
-  GstClockTime base = gst_element_get_base_time (GST_ELEMENT (self));
+  GstElement *element = GST_ELEMENT (self);
+  GstClock *clock = NULL;
+  GstClockTime base;
+  gboolean is_monotonic;
   gint64 result = -1;
 
-  if (clock && GST_CLOCK_TIME_IS_VALID (base))
+  GST_OBJECT_LOCK (self);
+  base = element->base_time;
+  is_monotonic = self->has_monotonic_clock;
+  if (!is_monotonic && element->clock)
+    clock = gst_object_ref (element->clock);
+  GST_OBJECT_UNLOCK (self);
+  if (is_monotonic && GST_CLOCK_TIME_IS_VALID (base))
+    result = base;
+  else if (clock && GST_CLOCK_TIME_IS_VALID (base))
     result = gst_vkgdr_ipc_monotonic (clock, base);
   gst_clear_object (&clock);
   return result;
+}
+
+/* Asking a clock for its type takes longer than the rest of get_base (). */
+static gboolean
+gst_vkgdr_ipc_sink_set_clock (GstElement *element, GstClock *clock)
+{
+  gboolean is_monotonic = gst_vkgdr_ipc_clock_is_monotonic (clock);
+
+  GST_OBJECT_LOCK (element);
+  GST_VKGDR_IPC_SINK (element)->has_monotonic_clock = is_monotonic;
+  GST_OBJECT_UNLOCK (element);
+  return GST_ELEMENT_CLASS (parent_class)->set_clock (element, clock);
 }
 
 /* Returns a reference to @buffer, or a copy of it that can be exported. @room
@@ -757,6 +781,7 @@ gst_vkgdr_ipc_sink_class_init (GstVkgdrIpcSinkClass *klass)
   object_class->finalize = gst_vkgdr_ipc_sink_finalize;
   install_properties (object_class);
 
+  element_class->set_clock = gst_vkgdr_ipc_sink_set_clock;
   element_class->set_context = gst_vkgdr_ipc_sink_set_context;
   element_class->change_state = gst_vkgdr_ipc_sink_change_state;
   sink_class->unlock = GST_DEBUG_FUNCPTR (gst_vkgdr_ipc_sink_unlock);
