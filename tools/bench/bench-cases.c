@@ -147,9 +147,8 @@ typedef struct {
   " vkgdripcsrc name=received socket-path=IPC_PATH connection-timeout=30"
 #define IPC_FAST \
   IPC_SINK BENCH_IPC_CONSUMER IPC_SRC " ! identity name=launched" SINK
-#define IPC_SLOWLY \
-  " ! identity sleep-time=5000" IPC_SINK \
-  " access=direct" BENCH_IPC_CONSUMER IPC_SRC
+#define SLOWLY POOL " interval=5000"
+#define IPC_DIRECT IPC_SINK " access=direct" BENCH_IPC_CONSUMER IPC_SRC
 /* The client has its default io-mode, which copies each frame. With
  * io-mode=import it fails if the source is fast (GStreamer 1.26.2, "Internal
  * data stream error"). */
@@ -165,9 +164,9 @@ typedef struct {
 #define IPC_CUDA_RATE \
   { BENCH_IPC_CUDA, "cudaupload ! cudaipcsink ! cudaipcsrc", IPC_CUDA, TRUE }
 #define IPC_DELAY(src_properties) \
-  { BENCH_IPC_MEDIAN, "launched", IPC_SLOWLY src_properties IPC_KERNEL }, \
-  { BENCH_IPC_RECEIVED, "received", IPC_SLOWLY src_properties IPC_KERNEL }, \
-  { BENCH_IPC_TAIL, "99 of 100 launched", IPC_SLOWLY src_properties IPC_KERNEL }
+  { BENCH_IPC_MEDIAN, "launched", IPC_DIRECT src_properties IPC_KERNEL }, \
+  { BENCH_IPC_RECEIVED, "received", IPC_DIRECT src_properties IPC_KERNEL }, \
+  { BENCH_IPC_TAIL, "99 of 100 launched", IPC_DIRECT src_properties IPC_KERNEL }
 /* clang-format on */
 
 /* The first part is compared with the others. The kinds of one section have the
@@ -297,17 +296,22 @@ static const Kind kinds[] = {
       BENCH_FRAMES_PER_SECOND, STREAM_FRAME, POOL, OWN_SINK, { IPC_RATE }, 8 },
   /* from the end of writing to the launch of a kernel in the other process */
   { BENCH_SECTION_IPC_DELAY, "ipc-delay-1", ", until a kernel is launched",
-      BENCH_MICROSECONDS, STREAM_FRAME, POOL, OWN_SINK, { IPC_DELAY ("") }, 1 },
+      BENCH_MICROSECONDS, STREAM_FRAME, SLOWLY, OWN_SINK, { IPC_DELAY ("") },
+      1 },
   { BENCH_SECTION_IPC_DELAY, "ipc-delay-8",
       ", until eight processes have launched one", BENCH_MICROSECONDS,
-      STREAM_FRAME, POOL, OWN_SINK, { IPC_DELAY ("") }, 8 },
+      STREAM_FRAME, SLOWLY, OWN_SINK, { IPC_DELAY ("") }, 8 },
   { BENCH_SECTION_IPC_DELAY, "ipc-delay-busy-1",
       ", until a kernel is launched, busy-poll=1000", BENCH_MICROSECONDS,
-      STREAM_FRAME, POOL, OWN_SINK, { IPC_DELAY (" busy-poll=1000") }, 1 },
+      STREAM_FRAME, SLOWLY, OWN_SINK, { IPC_DELAY (" busy-poll=1000") }, 1 },
   { BENCH_SECTION_IPC_DELAY, "ipc-delay-busy-8",
       ", until eight processes have launched one, busy-poll=1000",
-      BENCH_MICROSECONDS, STREAM_FRAME, POOL, OWN_SINK,
+      BENCH_MICROSECONDS, STREAM_FRAME, SLOWLY, OWN_SINK,
       { IPC_DELAY (" busy-poll=1000") }, 8 },
+  /* the streaming thread never sleeps */
+  { BENCH_SECTION_IPC_DELAY, "ipc-delay-awake-1",
+      ", until a kernel is launched, busy-poll=10000", BENCH_MICROSECONDS,
+      STREAM_FRAME, SLOWLY, OWN_SINK, { IPC_DELAY (" busy-poll=10000") }, 1 },
 };
 
 /* --- cases --------------------------------------------------------------- */

@@ -36,6 +36,7 @@ struct _BenchSource {
   BenchSourceTouch touch;
   BenchFillKind fill;
   guint area;
+  guint interval; /* microseconds */
 
   BenchFill writer;
   guint64 frame;
@@ -51,6 +52,7 @@ enum {
   PROP_TOUCH,
   PROP_FILL,
   PROP_AREA,
+  PROP_INTERVAL,
   N_PROPERTIES
 };
 
@@ -224,6 +226,8 @@ bench_source_fill (GstPushSrc *src, GstBuffer *buffer)
   gboolean reads = self->touch == TOUCH_READWRITE;
   GstMapInfo map;
 
+  if (self->interval > 0)
+    g_usleep (self->interval);
   if (self->touch == TOUCH_NOTHING)
     return GST_FLOW_OK;
   if (!gst_buffer_map (
@@ -294,6 +298,9 @@ bench_source_set_property (
   case PROP_AREA:
     self->area = g_value_get_uint (value);
     break;
+  case PROP_INTERVAL:
+    self->interval = g_value_get_uint (value);
+    break;
   default:
     G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, pspec);
   }
@@ -331,6 +338,9 @@ install_properties (GObjectClass *object_class)
   properties[PROP_AREA] = g_param_spec_uint ("area", "Area",
       "Bytes that are copied from in turn, with fill=uncached", 0, G_MAXUINT, 0,
       flags);
+  properties[PROP_INTERVAL] = g_param_spec_uint ("interval", "Interval",
+      "Microseconds to sleep before a buffer is written, like a live source", 0,
+      G_MAXUINT, 0, flags);
   g_object_class_install_properties (object_class, N_PROPERTIES, properties);
 }
 
