@@ -387,9 +387,9 @@ GST_END_TEST;
 
 /* --- slow kernels -------------------------------------------------------- */
 
-/* The kernels that are queued take longer than the limit together, but each one
- * takes much less, even on a busy machine, where each of its sleeps may end
- * some milliseconds late. */
+/* Each kernel takes much less than the limit, even on a busy machine, where
+ * each of its sleeps may end some milliseconds late. The test `launches` has
+ * more kernels in flight than the limit has room for. */
 GST_START_TEST (test_slow_kernels)
 {
   gchar *source = g_strdup_printf (SLOW, 20);

@@ -315,6 +315,23 @@ GST_START_TEST (test_watch_launches)
 }
 GST_END_TEST;
 
+/* Each kernel takes much less than the limit, but all that are queued take
+ * longer: the time of a kernel begins when those in front of it have ended. */
+GST_START_TEST (test_limit_is_for_each_kernel)
+{
+  guint32 wanted = 0;
+  guint i;
+
+  gst_vkgdr_stream_set_kernel_timeout (stream, 1500);
+  for (i = 0; i < 25; i++) {
+    launch (append_late, i % 7 + 1);
+    wanted = wanted * 10 + i % 7 + 1;
+  }
+  synchronize ();
+  fail_unless_equals_int (get_number (), wanted);
+}
+GST_END_TEST;
+
 /* --- order ---------------------------------------------------------------- */
 
 /* A kernel that might not end is launched alone, behind those in front of it.
@@ -660,6 +677,7 @@ launches_suite (void)
   tcase_add_loop_test (
       tc, test_uses_launch_without_fence, 0, G_N_ELEMENTS (uses));
   tcase_add_test (tc, test_watch_launches);
+  tcase_add_test (tc, test_limit_is_for_each_kernel);
   tcase_add_loop_test (tc, test_other_kernels_keep_their_place, 0, 2);
   tcase_add_test (tc, test_last_kernel_launches);
   tcase_add_test (tc, test_nothing_is_kept_on_shared_streams);
