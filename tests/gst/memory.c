@@ -342,6 +342,24 @@ GST_START_TEST (test_flush_is_the_mapped_range)
 }
 GST_END_TEST;
 
+/* Bytes that gst_vkgdr_memory_write () copies are flushed, too. */
+GST_START_TEST (test_written_range_is_flushed)
+{
+  vkgdr_t handle = gst_vkgdr_context_get_handle (test_context);
+  GstMemory *memory = test_memory_new (test_context, SIZE);
+  guint64 atom = handle->atom_size;
+  const guint8 bytes[100] = { 0 };
+
+  handle->vk.FlushMappedMemoryRanges = spy_flush;
+  fail_unless (gst_vkgdr_memory_write (memory, 1001, bytes, 100, NULL));
+  fail_unless_equals_int (n_flushed, 1);
+  fail_unless_equals_uint64 (flushed[0].offset, 1001 / atom * atom);
+  fail_unless_equals_uint64 (flushed[0].offset + flushed[0].size,
+      (1001 + 100 + atom - 1) / atom * atom);
+  gst_memory_unref (memory);
+}
+GST_END_TEST;
+
 /* --- order --------------------------------------------------------------- */
 
 GST_START_TEST (test_write_waits_for_readers)
@@ -1031,6 +1049,7 @@ memory_suite (void)
 
   tcase_add_checked_fixture (non_coherent, setup_non_coherent, test_teardown);
   tcase_add_test (non_coherent, test_flush_is_the_mapped_range);
+  tcase_add_test (non_coherent, test_written_range_is_flushed);
   suite_add_tcase (s, non_coherent);
 
   tcase_add_test (own, test_default_allocator);

@@ -68,6 +68,7 @@ gst_vkgdr_allocation_new_imported (GstVkgdrContext *context, gint fd,
   self->size = info->size;
   self->host = vkgdr_memory_get_host_ptr (memory);
   self->device = vkgdr_memory_get_device_ptr (memory);
+  self->is_coherent = vkgdr_memory_is_coherent (memory);
   self->data = memory;
   return self;
 }

@@ -73,6 +73,7 @@ gst_vkgdr_allocation_new_part (GstMemory *whole,
   self->size = size;
   self->host = allocation->host ? allocation->host + offset : NULL;
   self->device = allocation->device + offset;
+  self->is_coherent = allocation->is_coherent;
   self->data = part;
   return self;
 }

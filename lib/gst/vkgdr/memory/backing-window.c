@@ -22,6 +22,7 @@ window_allocate (GstVkgdrAllocation *self, GError **error)
   self->data = memory;
   self->host = vkgdr_memory_get_host_ptr (memory);
   self->device = vkgdr_memory_get_device_ptr (memory);
+  self->is_coherent = vkgdr_memory_is_coherent (memory);
   return TRUE;
 }
 

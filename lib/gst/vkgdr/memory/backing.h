@@ -25,16 +25,17 @@ typedef struct {
   gsize size;               /* bytes */
   guint8 *host;             /* write-combined memory, or NULL */
   CUdeviceptr device;
-  gpointer data;    /* private data of the backing */
-  gint is_exported; /* atomic; another process may use it */
+  gboolean is_coherent; /* a store fence is enough: `flush` does nothing more */
+  gpointer data;        /* private data of the backing */
+  gint is_exported;     /* atomic; another process may use it */
 } GstVkgdrAllocation;
 
 struct _GstVkgdrBacking {
   const gchar *name;
 
-  /* Sets `host`, `device` and `data` of an allocation; the other fields are set
-   * already. Called with the CUDA context current. NULL if the backing does not
-   * allocate, but wraps existing memory. */
+  /* Sets `host`, `device`, `is_coherent` and `data` of an allocation; the other
+   * fields are set already. Called with the CUDA context current. NULL if the
+   * backing does not allocate, but wraps existing memory. */
   gboolean (*allocate) (GstVkgdrAllocation *allocation, GError **error);
 
   /* Frees `data`. Called when the device has finished with the memory, also

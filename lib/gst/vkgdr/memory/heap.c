@@ -444,6 +444,14 @@ gst_vkgdr_block_flush (
 }
 
 gboolean
+gst_vkgdr_block_flush_copied (
+    const GstVkgdrBlock *block, gsize offset, gsize size, GError **error)
+{
+  return block->allocation->is_coherent
+         || gst_vkgdr_block_flush (block, offset, size, error);
+}
+
+gboolean
 gst_vkgdr_block_invalidate (
     const GstVkgdrBlock *block, gsize offset, gsize size, GError **error)
 {

@@ -108,6 +108,11 @@ gboolean gst_vkgdr_block_flush (
 gboolean gst_vkgdr_block_invalidate (
     const GstVkgdrBlock *block, gsize offset, gsize size, GError **error);
 
+/* The same as gst_vkgdr_block_flush () for bytes that were written with
+ * vkgdr_copy_to_bar (), which ends with a store fence. */
+gboolean gst_vkgdr_block_flush_copied (
+    const GstVkgdrBlock *block, gsize offset, gsize size, GError **error);
+
 G_END_DECLS
 
 #endif /* __GST_VKGDR_HEAP_H__ */

@@ -159,7 +159,7 @@ write_host (GstVkgdrMemory *self, gsize offset, gconstpointer data, gsize size,
   if (!ok)
     return FALSE;
   vkgdr_copy_to_bar (self->block.host + offset, data, size, 0);
-  return gst_vkgdr_block_flush (&self->block, offset, size, error);
+  return gst_vkgdr_block_flush_copied (&self->block, offset, size, error);
 }
 
 static gboolean
