@@ -390,6 +390,27 @@ GST_START_TEST (test_write_waits_for_readers)
 }
 GST_END_TEST;
 
+GST_START_TEST (test_copy_by_the_cpu_waits_for_readers)
+{
+  GstMemory *memory = test_memory_new (test_context, SIZE);
+  GstVkgdrStream *stream = test_stream_new (test_context);
+  const guint8 byte = 1;
+  gint done = FALSE;
+
+  fail_unless (gst_vkgdr_memory_write (memory, 0, &byte, 1, NULL));
+  fail_unless (gst_vkgdr_memory_is_idle (memory));
+  fail_unless (
+      gst_vkgdr_memory_begin_access (memory, stream, GST_MAP_READ, NULL));
+  test_stream_delay (stream, 100, &done);
+  fail_unless (
+      gst_vkgdr_memory_end_access (memory, stream, GST_MAP_READ, NULL));
+  fail_unless (gst_vkgdr_memory_write (memory, 0, &byte, 1, NULL));
+  fail_unless (g_atomic_int_get (&done));
+  gst_object_unref (stream);
+  gst_memory_unref (memory);
+}
+GST_END_TEST;
+
 GST_START_TEST (test_read_waits_for_the_writer)
 {
   GstMemory *memory = test_memory_new (test_context, SIZE);
@@ -1025,6 +1046,7 @@ memory_suite (void)
   tcase_add_test (bar, test_device_mapping);
   tcase_add_test (bar, test_share_copy_span);
   tcase_add_test (bar, test_write_waits_for_readers);
+  tcase_add_test (bar, test_copy_by_the_cpu_waits_for_readers);
   tcase_add_test (bar, test_read_waits_for_the_writer);
   tcase_add_test (bar, test_streams_wait_for_each_other);
   tcase_add_test (bar, test_freed_memory_is_not_reused_too_early);

@@ -14,7 +14,11 @@
 G_BEGIN_DECLS
 
 /* The memory that @mem is a part of, or @mem. */
-GstMemory *gst_vkgdr_share_root (GstMemory *mem);
+static inline GstMemory *
+gst_vkgdr_share_root (GstMemory *mem)
+{
+  return mem->parent ? mem->parent : mem;
+}
 
 /* Initializes @part, which is zero-filled, as a part of @mem, for a
  * GstMemoryShareFunction. */

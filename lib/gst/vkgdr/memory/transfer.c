@@ -142,6 +142,28 @@ gst_vkgdr_memory_fetch (GstMemory *memory, GstMemory *pinned, gsize offset,
   return FALSE;
 }
 
+/* Waits until the CPU may write to the block, and counts the content as
+ * written. The caller has promised that no other thread uses its memory. But
+ * other memories of the same root have other users: only if there are none, the
+ * lock is not needed. */
+static gboolean
+begin_write (GstVkgdrMemory *self, GError **error)
+{
+  gboolean ok;
+
+  if (GST_MINI_OBJECT_REFCOUNT_VALUE (self) == 1
+      && gst_vkgdr_order_is_empty (&self->order)) {
+    gst_vkgdr_memory_set_on_device (self);
+    return TRUE;
+  }
+  g_mutex_lock (&self->lock);
+  ok = gst_vkgdr_memory_wait (self, GST_MAP_WRITE, error);
+  if (ok)
+    gst_vkgdr_memory_set_on_device (self);
+  g_mutex_unlock (&self->lock);
+  return ok;
+}
+
 /* Must be called without the lock: the memory is not mapped, so it has no other
  * user. The lock is not taken again after the copy, because that would wait
  * until the CPU has sent all bytes to the device. */
@@ -149,14 +171,7 @@ static gboolean
 write_host (GstVkgdrMemory *self, gsize offset, gconstpointer data, gsize size,
     GError **error)
 {
-  gboolean ok;
-
-  g_mutex_lock (&self->lock);
-  ok = gst_vkgdr_memory_wait (self, GST_MAP_WRITE, error);
-  if (ok)
-    gst_vkgdr_memory_set_on_device (self);
-  g_mutex_unlock (&self->lock);
-  if (!ok)
+  if (!begin_write (self, error))
     return FALSE;
   vkgdr_copy_to_bar (self->block.host + offset, data, size, 0);
   return gst_vkgdr_block_flush_copied (&self->block, offset, size, error);

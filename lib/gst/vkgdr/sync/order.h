@@ -95,6 +95,15 @@ void gst_vkgdr_order_mark_unknown_stream (
  * accesses to the memory. */
 void gst_vkgdr_order_set (GstVkgdrOrder *order, GstVkgdrFence *fence);
 
+/* Whether there is no fence, no use on undeclared streams, and no error. If
+ * FALSE, all work may still be done: this does not query fences. */
+static inline gboolean
+gst_vkgdr_order_is_empty (const GstVkgdrOrder *order)
+{
+  return !order->written && !order->readers && !order->lost
+         && order->unknown_uses == order->settled_uses;
+}
+
 /* Whether the content is on the device, so that readers do not have to wait. */
 gboolean gst_vkgdr_order_is_written (GstVkgdrOrder *order);
 
