@@ -67,6 +67,12 @@ run (Work work, const gchar *debug)
     g_thread_join (threads[i]);
 
   gst_memory_unref (crowd.memory);
+  fail_unless (gst_vkgdr_context_synchronize (crowd.context, NULL));
+  fail_unless_equals_int (
+      gst_vkgdr_allocator_get_active_blocks (crowd.allocator), 0);
+  gst_vkgdr_allocator_stop_holding (crowd.allocator);
+  fail_unless_equals_uint64 (
+      gst_vkgdr_allocator_get_managed_bytes (crowd.allocator), 0);
   gst_object_unref (crowd.allocator);
   test_assert_last_ref (crowd.context);
   gst_object_unref (crowd.context);
@@ -128,6 +134,33 @@ use_own_memory (Crowd *crowd, GstVkgdrStream *stream, gint me)
 GST_START_TEST (test_one_allocator)
 {
   run (use_own_memory, debugs[__i__]);
+}
+GST_END_TEST;
+
+/* Two sizes, so that spare memories of the other size are given back. */
+static void
+use_small_memory (Crowd *crowd, GstVkgdrStream *stream, gint me)
+{
+  const guint8 byte = me;
+  GstMemory *memory = gst_vkgdr_allocator_alloc (
+      crowd->allocator, g_random_boolean () ? 512 : 1024, NULL);
+  const volatile guint8 *host;
+
+  fail_unless (memory != NULL);
+  host = gst_vkgdr_memory_get_host_pointer (memory);
+  fail_unless (gst_vkgdr_memory_write (memory, 0, &byte, 1, NULL));
+  if (g_random_int_range (0, 20) == 0)
+    gst_vkgdr_allocator_free_held (crowd->allocator);
+  /* Another thread that has the same memory would have overwritten it. */
+  fail_unless_equals_int (*host, me);
+  if (me == 0 && g_random_int_range (0, N_ROUNDS) == 0)
+    gst_vkgdr_allocator_stop_holding (crowd->allocator);
+  gst_memory_unref (memory);
+}
+
+GST_START_TEST (test_spare_memories)
+{
+  run (use_small_memory, debugs[__i__]);
 }
 GST_END_TEST;
 
@@ -193,6 +226,7 @@ threads_suite (void)
   tcase_add_loop_test (tc, test_one_memory_many_streams, 0, n);
   tcase_add_loop_test (tc, test_one_memory_many_readers, 0, n);
   tcase_add_loop_test (tc, test_one_allocator, 0, n);
+  tcase_add_loop_test (tc, test_spare_memories, 0, n);
   tcase_add_test (tc, test_launches_of_others_end_first);
   return s;
 }

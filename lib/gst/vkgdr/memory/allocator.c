@@ -108,11 +108,8 @@ alloc_memory (GstVkgdrAllocator *self, gsize size, gsize align, gsize prefix,
   if (!gst_vkgdr_allocator_ensure_open (self, error))
     return NULL;
   spare = demand ? NULL : gst_vkgdr_allocator_take_spare (self, maxsize);
-  if (spare) {
-    block = spare->block;
-    return gst_vkgdr_memory_init (
-        spare, self, &block, maxsize, align, prefix, size);
-  }
+  if (spare)
+    return gst_vkgdr_memory_init (spare, self, maxsize, align, prefix, size);
   if (!gst_vkgdr_allocator_take_block (
           self, maxsize, demand ? demand : &no_owner, &block, error))
     return NULL;

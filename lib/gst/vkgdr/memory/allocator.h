@@ -18,14 +18,14 @@ struct _GstVkgdrAllocator {
   GMutex lock; /* for what follows; no driver is called with it held */
   GstVkgdrContext *context; /* NULL in the default allocator before first use */
   GstVkgdrHeap *heap;     /* NULL until the allocator is open; set atomically */
-  GstVkgdrSpares spares;  /* blocks that the heap lacks */
+  GstVkgdrSpares spares;  /* blocks that the heap lacks; has no lock */
   GstVkgdrPinned *pinned; /* set before the heap */
   GstVkgdrStream *copy_streams[2];
-  GQueue retired;         /* of GstVkgdrRemains, oldest first */
-  GQueue lost;            /* of GstVkgdrRemains whose fences are lost */
-  gboolean stops_holding; /* slabs are freed with their last block */
-  gboolean has_timer;     /* a timer for idle slabs is running */
-  gboolean warned;        /* that device-only memory is used */
+  GQueue retired;     /* of GstVkgdrRemains, oldest first */
+  GQueue lost;        /* of GstVkgdrRemains whose fences are lost */
+  gint stops_holding; /* set atomically; slabs are freed with the last block */
+  gint has_timer;     /* set atomically; a timer for idle slabs is running */
+  gboolean warned;    /* that device-only memory is used */
 };
 
 /* --- allocator.c --- */
@@ -50,7 +50,8 @@ gboolean gst_vkgdr_allocator_keep_spare (
     GstVkgdrAllocator *self, GstVkgdrMemory *memory);
 
 /* Returns a spare memory of @maxsize bytes, which the caller owns and
- * initializes with gst_vkgdr_memory_init (), or NULL. */
+ * initializes with gst_vkgdr_memory_init (), or NULL. A spare memory of another
+ * size goes to the heap. */
 GstVkgdrMemory *gst_vkgdr_allocator_take_spare (
     GstVkgdrAllocator *self, gsize maxsize);
 

@@ -180,7 +180,7 @@ gst_vkgdr_allocator_stop_holding (GstVkgdrAllocator *allocator)
   if (!gst_vkgdr_allocator_ensure_open (allocator, NULL))
     return;
   g_mutex_lock (&allocator->lock);
-  allocator->stops_holding = TRUE;
+  g_atomic_int_set (&allocator->stops_holding, TRUE);
   g_mutex_unlock (&allocator->lock);
   gst_vkgdr_allocator_empty (allocator);
 }

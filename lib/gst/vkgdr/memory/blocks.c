@@ -42,8 +42,7 @@ void
 gst_vkgdr_allocator_lock_heap (GstVkgdrAllocator *self)
 {
   g_mutex_lock (&self->lock);
-  if (self->spares.n > 0)
-    gst_vkgdr_spares_empty (&self->spares, self->heap);
+  gst_vkgdr_spares_empty (&self->spares, self->heap);
 }
 
 static void start_timer (GstVkgdrAllocator *self);
@@ -63,7 +62,7 @@ free_idle_slabs (gpointer user_data)
   gst_vkgdr_allocator_lock_heap (self);
   idle = gst_vkgdr_heap_remove_idle (
       self->heap, g_get_monotonic_time () - IDLE_TIME);
-  self->has_timer = FALSE;
+  g_atomic_int_set (&self->has_timer, FALSE);
   start_timer (self);
   g_mutex_unlock (&self->lock);
   free_allocations (idle);
@@ -78,15 +77,17 @@ start_timer (GstVkgdrAllocator *self)
   GWeakRef *weak;
 
   if (self->has_timer
-      || (self->spares.n == 0 && !gst_vkgdr_heap_has_idle (self->heap)))
+      || (gst_vkgdr_spares_is_empty (&self->spares)
+          && !gst_vkgdr_heap_has_idle (self->heap)))
     return;
-  self->spares.since = g_get_monotonic_time ();
+  gst_vkgdr_spares_reset_use (&self->spares, g_get_monotonic_time ());
   weak = g_new0 (GWeakRef, 1);
   g_weak_ref_init (weak, self);
-  self->has_timer =
-      gst_vkgdr_reclaim_later (self->context, IDLE_TIME, free_idle_slabs, weak);
-  if (self->has_timer)
+  if (gst_vkgdr_reclaim_later (
+          self->context, IDLE_TIME, free_idle_slabs, weak)) {
+    g_atomic_int_set (&self->has_timer, TRUE);
     return;
+  }
   g_weak_ref_clear (weak);
   g_free (weak);
 }
@@ -94,13 +95,27 @@ start_timer (GstVkgdrAllocator *self)
 /* --- what is freed ---------------------------------------------------------
  */
 
+/* Must be called with the lock held, which is released, when blocks were given
+ * to the heap or spare memories were kept. */
+static void
+unlock_after_give (GstVkgdrAllocator *self)
+{
+  GPtrArray *idle = NULL;
+
+  if (self->stops_holding) {
+    gst_vkgdr_spares_empty (&self->spares, self->heap);
+    idle = gst_vkgdr_heap_remove_idle (self->heap, G_MAXINT64);
+  }
+  start_timer (self);
+  g_mutex_unlock (&self->lock);
+  free_allocations (idle);
+}
+
 /* Must be called without the lock. The device must have finished with the
  * parts. */
 static void
 recycle (GstVkgdrAllocator *self, const GstVkgdrRemains *remains)
 {
-  GPtrArray *idle = NULL;
-
   if (remains->cuda_wrapper)
     gst_memory_unref (remains->cuda_wrapper);
   if (remains->staging)
@@ -111,11 +126,7 @@ recycle (GstVkgdrAllocator *self, const GstVkgdrRemains *remains)
   }
   g_mutex_lock (&self->lock);
   gst_vkgdr_heap_give (self->heap, &remains->block, 0);
-  if (self->stops_holding)
-    idle = gst_vkgdr_heap_remove_idle (self->heap, G_MAXINT64);
-  start_timer (self);
-  g_mutex_unlock (&self->lock);
-  free_allocations (idle);
+  unlock_after_give (self);
 }
 
 static void
@@ -277,28 +288,30 @@ gst_vkgdr_allocator_retire (
 gboolean
 gst_vkgdr_allocator_keep_spare (GstVkgdrAllocator *self, GstVkgdrMemory *memory)
 {
-  gboolean is_kept;
-
-  if (!gst_vkgdr_spares_fit (&memory->block))
+  if (!gst_vkgdr_spares_fit (&memory->block)
+      || !gst_vkgdr_spares_keep (&self->spares, memory))
     return FALSE;
-  g_mutex_lock (&self->lock);
-  is_kept =
-      !self->stops_holding && gst_vkgdr_spares_keep (&self->spares, memory);
-  if (is_kept)
-    start_timer (self);
-  g_mutex_unlock (&self->lock);
-  return is_kept;
+  /* The lock is not held: if the timer has ended, or holding was stopped, that
+   * thread may have looked for spare memories before this one was kept. */
+  if (!g_atomic_int_get (&self->has_timer)
+      || g_atomic_int_get (&self->stops_holding)) {
+    g_mutex_lock (&self->lock);
+    unlock_after_give (self);
+  }
+  return TRUE;
 }
 
 GstVkgdrMemory *
 gst_vkgdr_allocator_take_spare (GstVkgdrAllocator *self, gsize maxsize)
 {
-  GstVkgdrMemory *memory;
+  GstVkgdrMemory *memory = gst_vkgdr_spares_take (&self->spares);
 
+  if (!memory || memory->mem.maxsize == maxsize)
+    return memory;
   g_mutex_lock (&self->lock);
-  memory = gst_vkgdr_spares_take (&self->spares, maxsize);
+  gst_vkgdr_spares_give (&self->spares, self->heap, memory);
   g_mutex_unlock (&self->lock);
-  return memory;
+  return NULL;
 }
 
 /* --- what is allocated -----------------------------------------------------

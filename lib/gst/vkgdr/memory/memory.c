@@ -61,16 +61,16 @@ possible_access (const GstVkgdrBlock *block, GstVkgdrAccess access)
 
 GstMemory *
 gst_vkgdr_memory_init (GstVkgdrMemory *self, GstVkgdrAllocator *allocator,
-    const GstVkgdrBlock *block, gsize maxsize, gsize align, gsize offset,
-    gsize size)
+    gsize maxsize, gsize align, gsize offset, gsize size)
 {
   GstVkgdrContext *context = gst_vkgdr_allocator_get_context (allocator);
+  const GstVkgdrBlock *block = &self->block;
 
-  memset (self, 0, sizeof (*self));
+  memset (
+      &self->lock, 0, sizeof (*self) - G_STRUCT_OFFSET (GstVkgdrMemory, lock));
   gst_memory_init (GST_MEMORY_CAST (self), 0, GST_ALLOCATOR_CAST (allocator),
       NULL, maxsize, align, offset, size);
   g_mutex_init (&self->lock);
-  self->block = *block;
   self->access = possible_access (block, GST_VKGDR_ACCESS_DIRECT);
   self->host_cached = block->host && gst_vkgdr_context_is_host_cached (context);
   gst_vkgdr_order_init (&self->order, context);
@@ -84,8 +84,8 @@ gst_vkgdr_memory_new (GstVkgdrAllocator *allocator, const GstVkgdrBlock *block,
   /* The C library's malloc() is faster for small blocks than its calloc(). */
   GstVkgdrMemory *self = g_new (GstVkgdrMemory, 1);
 
-  return gst_vkgdr_memory_init (
-      self, allocator, block, maxsize, align, offset, size);
+  self->block = *block;
+  return gst_vkgdr_memory_init (self, allocator, maxsize, align, offset, size);
 }
 
 /* --- GstAllocator ----------------------------------------------------------
@@ -166,13 +166,14 @@ gst_vkgdr_memory_init_allocator (GstAllocator *allocator)
 /* Whether only the block is left of a memory, and the device has finished with
  * it. */
 static gboolean
-is_block_alone (const GstVkgdrRemains *remains)
+is_block_alone (const GstVkgdrMemory *self)
 {
-  return !remains->staging && !remains->cuda_wrapper && !remains->fences
-         && !remains->on_context;
+  return gst_vkgdr_order_is_empty (&self->order) && !self->staging
+         && !self->lends_staging && !self->fetch && !self->cuda_wrapper
+         && !self->turn.policy;
 }
 
-/* Releases what belongs to @self. The memory itself is kept or freed. */
+/* Frees @self and what belongs to it. */
 static void
 free_root (GstVkgdrAllocator *allocator, GstVkgdrMemory *self)
 {
@@ -186,10 +187,6 @@ free_root (GstVkgdrAllocator *allocator, GstVkgdrMemory *self)
         gst_vkgdr_memory_pinned (self), -(gssize) self->block.size);
   g_clear_pointer (&self->fetch, gst_vkgdr_fence_unref);
   gst_vkgdr_policy_turn_clear (&self->turn);
-  g_mutex_clear (&self->lock);
-  if (is_block_alone (&remains)
-      && gst_vkgdr_allocator_keep_spare (allocator, self))
-    return;
   gst_vkgdr_allocator_retire (allocator, &remains);
   g_free (self);
 }
@@ -197,10 +194,17 @@ free_root (GstVkgdrAllocator *allocator, GstVkgdrMemory *self)
 void
 gst_vkgdr_memory_free (GstAllocator *allocator, GstMemory *mem)
 {
-  if (mem->parent)
+  GstVkgdrMemory *self = (GstVkgdrMemory *) mem;
+
+  if (mem->parent) {
     g_free (mem);
-  else
-    free_root (GST_VKGDR_ALLOCATOR (allocator), (GstVkgdrMemory *) mem);
+    return;
+  }
+  g_mutex_clear (&self->lock);
+  if (!is_block_alone (self)
+      || !gst_vkgdr_allocator_keep_spare (
+          GST_VKGDR_ALLOCATOR (allocator), self))
+    free_root (GST_VKGDR_ALLOCATOR (allocator), self);
 }
 
 /* --- for other files -------------------------------------------------------

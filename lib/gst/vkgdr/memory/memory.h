@@ -21,8 +21,9 @@ G_BEGIN_DECLS
 typedef struct {
   GstMemory mem;
 
+  GstVkgdrBlock block; /* does not change */
+
   GMutex lock; /* for what follows; nothing waits or allocates with it held */
-  GstVkgdrBlock block;
   GstVkgdrAccess access;
   gboolean host_cached; /* the CPU reads the block as fast as RAM */
 
@@ -73,11 +74,10 @@ void gst_vkgdr_memory_init_allocator (GstAllocator *allocator);
 /* GstAllocatorClass.free */
 void gst_vkgdr_memory_free (GstAllocator *allocator, GstMemory *mem);
 
-/* Initializes @self, which need not have any content, as a memory of @block
- * (taken). */
+/* Initializes all fields of @self, except the block. */
 GstMemory *gst_vkgdr_memory_init (GstVkgdrMemory *self,
-    GstVkgdrAllocator *allocator, const GstVkgdrBlock *block, gsize maxsize,
-    gsize align, gsize offset, gsize size);
+    GstVkgdrAllocator *allocator, gsize maxsize, gsize align, gsize offset,
+    gsize size);
 
 /* Makes a memory of @block (taken). */
 GstMemory *gst_vkgdr_memory_new (GstVkgdrAllocator *allocator,

@@ -14,33 +14,68 @@ gst_vkgdr_spares_fit (const GstVkgdrBlock *block)
 gboolean
 gst_vkgdr_spares_keep (GstVkgdrSpares *self, GstVkgdrMemory *memory)
 {
-  if (self->n == GST_VKGDR_SPARES_MAX)
-    return FALSE;
-  self->memories[self->n++] = memory;
-  self->since = 0;
-  return TRUE;
+  guint i;
+
+  if (!g_atomic_int_get (&self->is_used))
+    g_atomic_int_set (&self->is_used, TRUE);
+  for (i = 0; i < GST_VKGDR_SPARES_MAX; i++)
+    if (!g_atomic_pointer_get (&self->memories[i])
+        && g_atomic_pointer_compare_and_exchange (
+            &self->memories[i], NULL, memory))
+      return TRUE;
+  return FALSE;
 }
 
 GstVkgdrMemory *
-gst_vkgdr_spares_take (GstVkgdrSpares *self, gsize maxsize)
+gst_vkgdr_spares_take (GstVkgdrSpares *self)
 {
-  if (self->n == 0 || self->memories[self->n - 1]->mem.maxsize != maxsize)
-    return NULL;
-  self->since = 0;
-  return self->memories[--self->n];
+  guint i;
+
+  for (i = 0; i < GST_VKGDR_SPARES_MAX; i++) {
+    GstVkgdrMemory *memory = g_atomic_pointer_get (&self->memories[i]);
+
+    /* Until the exchange, @memory is only compared: it may be freed. */
+    if (memory
+        && g_atomic_pointer_compare_and_exchange (
+            &self->memories[i], memory, NULL))
+      return memory;
+  }
+  return NULL;
+}
+
+gboolean
+gst_vkgdr_spares_is_empty (GstVkgdrSpares *self)
+{
+  guint i;
+
+  for (i = 0; i < GST_VKGDR_SPARES_MAX; i++)
+    if (g_atomic_pointer_get (&self->memories[i]))
+      return FALSE;
+  return TRUE;
+}
+
+void
+gst_vkgdr_spares_reset_use (GstVkgdrSpares *self, gint64 now)
+{
+  self->since = now;
+  g_atomic_int_set (&self->is_used, FALSE);
+}
+
+void
+gst_vkgdr_spares_give (
+    GstVkgdrSpares *self, GstVkgdrHeap *heap, GstVkgdrMemory *memory)
+{
+  gint64 since = g_atomic_int_get (&self->is_used) ? 0 : self->since;
+
+  gst_vkgdr_heap_give (heap, &memory->block, since);
+  g_free (memory);
 }
 
 void
 gst_vkgdr_spares_empty (GstVkgdrSpares *self, GstVkgdrHeap *heap)
 {
-  gint64 since = self->since;
+  GstVkgdrMemory *memory;
 
-  if (self->n > 0 && since == 0)
-    since = g_get_monotonic_time ();
-  while (self->n > 0) {
-    GstVkgdrMemory *memory = self->memories[--self->n];
-
-    gst_vkgdr_heap_give (heap, &memory->block, since);
-    g_free (memory);
-  }
+  while ((memory = gst_vkgdr_spares_take (self)))
+    gst_vkgdr_spares_give (self, heap, memory);
 }

@@ -5,12 +5,14 @@
  * An element without a pool allocates and frees a memory for each buffer. For a
  * buffer of a few KiB, taking a block from the heap and giving it back is a
  * tenth of the time. So the last freed memories are kept whole, and are the
- * first choice when a memory of the same size is allocated.
+ * first choice when a memory is allocated.
  *
  * For the heap, the blocks of these memories are in use. All code that uses the
  * heap has to give them back to it first.
  *
- * Not thread-safe: the allocator's lock must be held.
+ * Thread-safe without a lock, since two locked instructions for a buffer are
+ * cheaper than two times a lock: each memory is in an atomic slot. Only
+ * gst_vkgdr_spares_empty () and the field `since` need the allocator's lock.
  */
 
 #ifndef __GST_VKGDR_SPARES_H__
@@ -24,9 +26,9 @@ G_BEGIN_DECLS
 #define GST_VKGDR_SPARES_MAX 16
 
 typedef struct {
-  GstVkgdrMemory *memories[GST_VKGDR_SPARES_MAX];
-  guint n;
-  gint64 since; /* monotonic time since when none was used, or 0: now */
+  GstVkgdrMemory *memories[GST_VKGDR_SPARES_MAX]; /* atomic; NULL: free slot */
+  gint64 since; /* monotonic time at which `is_used` was reset */
+  gint is_used; /* atomic; a memory was kept since then */
 } GstVkgdrSpares;
 
 /* Whether a memory with this block, which the device has finished with, may be
@@ -37,11 +39,23 @@ gboolean gst_vkgdr_spares_fit (const GstVkgdrBlock *block);
  * there are too many. */
 gboolean gst_vkgdr_spares_keep (GstVkgdrSpares *self, GstVkgdrMemory *memory);
 
-/* Returns a memory of @maxsize bytes, which the caller initializes and owns, or
+/* Returns a memory of any size, which the caller owns and initializes, or
  * NULL. */
-GstVkgdrMemory *gst_vkgdr_spares_take (GstVkgdrSpares *self, gsize maxsize);
+GstVkgdrMemory *gst_vkgdr_spares_take (GstVkgdrSpares *self);
 
-/* Gives all blocks back to @heap, and frees the memories. */
+/* Whether no memory is kept. */
+gboolean gst_vkgdr_spares_is_empty (GstVkgdrSpares *self);
+
+/* Must be called with the lock held, at the monotonic time @now: from then on,
+ * the memories count as unused until one is kept. */
+void gst_vkgdr_spares_reset_use (GstVkgdrSpares *self, gint64 now);
+
+/* Must be called with the lock held. Gives the block of @memory (taken), which
+ * was taken from the spares, to @heap. */
+void gst_vkgdr_spares_give (
+    GstVkgdrSpares *self, GstVkgdrHeap *heap, GstVkgdrMemory *memory);
+
+/* Must be called with the lock held. Does the same for all memories. */
 void gst_vkgdr_spares_empty (GstVkgdrSpares *self, GstVkgdrHeap *heap);
 
 G_END_DECLS
