@@ -74,6 +74,10 @@ G_DECLARE_FINAL_TYPE (
 struct _GstVkgdrUpload {
   GstVkgdrTransfer parent;
 
+  /* Those of the base class, and not references; between open and close. */
+  GstVkgdrContext *context;
+  GstVkgdrAllocator *allocator;
+
   GstVkgdrAccess access; /* under the object lock */
   GstVkgdrKeeper *keeper;
   GstVkgdrBufferPool *pool; /* the last proposed one; under the object lock */
@@ -94,20 +98,6 @@ G_DEFINE_TYPE_WITH_CODE (GstVkgdrUpload, gst_vkgdr_upload,
         gst_vkgdr_upload_debug, "vkgdrupload", 0, "vkgdrupload"))
 GST_ELEMENT_REGISTER_DEFINE (
     vkgdrupload, "vkgdrupload", GST_RANK_NONE, GST_TYPE_VKGDR_UPLOAD)
-
-static GstVkgdrContext *
-context_of (gpointer object)
-{
-  return gst_vkgdr_base_transform_get_context (
-      GST_VKGDR_BASE_TRANSFORM (object));
-}
-
-static GstVkgdrAllocator *
-allocator_of (gpointer object)
-{
-  return gst_vkgdr_base_transform_get_allocator (
-      GST_VKGDR_BASE_TRANSFORM (object));
-}
 
 /* --- what upstream is offered -------------------------------------------- */
 
@@ -203,7 +193,7 @@ offer (GstVkgdrUpload *self, GstQuery *query)
 {
   GstCaps *caps;
 
-  if (!context_of (self))
+  if (!gst_vkgdr_base_transform_get_context (GST_VKGDR_BASE_TRANSFORM (self)))
     return FALSE;
   gst_query_parse_allocation (query, &caps, NULL);
   /* GStreamer's own CUDA elements can only write to their own memory. */
@@ -250,7 +240,8 @@ gst_vkgdr_upload_is_suitable (GstVkgdrTransfer *transfer, GstMemory *memory)
   return gst_is_vkgdr_memory (memory)
          && gst_vkgdr_context_get_cuda_context (
                 gst_vkgdr_memory_get_context (memory))
-                == gst_vkgdr_context_get_cuda_context (context_of (transfer));
+                == gst_vkgdr_context_get_cuda_context (
+                    GST_VKGDR_UPLOAD (transfer)->context);
 }
 
 static gboolean
@@ -268,10 +259,10 @@ is_on_device (GstVkgdrTransfer *transfer, GstBuffer *buffer)
 static gboolean
 write_all (GstBuffer *input, GstMemory *output, GError **error)
 {
+  guint n = gst_buffer_n_memory (input), i;
   gsize offset = 0;
-  guint i;
 
-  for (i = 0; i < gst_buffer_n_memory (input); i++) {
+  for (i = 0; i < n; i++) {
     GstMemory *memory = gst_buffer_peek_memory (input, i);
     GstMapInfo map;
     gboolean ok;
@@ -311,7 +302,7 @@ map_pinned (GstVkgdrUpload *self, GstBuffer *buffer)
   /* Asks for all memories, so that each use is counted. */
   for (i = 0; i < n; i++)
     pinned = gst_vkgdr_context_pin_memory (
-                 context_of (self), gst_buffer_peek_memory (buffer, i))
+                 self->context, gst_buffer_peek_memory (buffer, i))
              && pinned;
   for (i = 0; pinned && i < n; i++) {
     if (!gst_memory_map (
@@ -338,7 +329,7 @@ queue_transfers (GstVkgdrUpload *self, GstBuffer *input, GstMapInfo *maps,
 
   for (i = 0; ok && i < n; i++) {
     gconstpointer data = gst_vkgdr_context_get_pinned_data (
-        context_of (self), gst_buffer_peek_memory (input, i));
+        self->context, gst_buffer_peek_memory (input, i));
 
     ok = gst_vkgdr_memory_upload (
         output, offset, data, maps[i].size, stream, error);
@@ -404,8 +395,8 @@ static GstMemory *
 gst_vkgdr_upload_move (GstVkgdrTransfer *transfer, GstBuffer *input, gsize size,
     GstVkgdrPath *path, GError **error)
 {
-  GstMemory *memory =
-      gst_vkgdr_allocator_alloc (allocator_of (transfer), size, error);
+  GstMemory *memory = gst_vkgdr_allocator_alloc (
+      GST_VKGDR_UPLOAD (transfer)->allocator, size, error);
 
   if (memory
       && !fill (GST_VKGDR_UPLOAD (transfer), input, size, memory, path, error))
@@ -434,8 +425,8 @@ gst_vkgdr_upload_pack (GstVkgdrTransfer *transfer, GstBuffer *input,
       return NULL;
     frame = gst_vkgdr_transfer_new_like (input, moved);
   }
-  memory = gst_vkgdr_allocator_alloc (
-      allocator_of (transfer), GST_VIDEO_INFO_SIZE (info), error);
+  memory = gst_vkgdr_allocator_alloc (GST_VKGDR_UPLOAD (transfer)->allocator,
+      GST_VIDEO_INFO_SIZE (info), error);
   if (memory
       && !gst_vkgdr_layout_pack (info, frame, memory, stream, &by_cpu, error))
     g_clear_pointer (&memory, gst_memory_unref);
@@ -446,16 +437,23 @@ gst_vkgdr_upload_pack (GstVkgdrTransfer *transfer, GstBuffer *input,
 static gboolean
 gst_vkgdr_upload_open (GstVkgdrBaseTransform *transform, GError **error)
 {
-  GST_VKGDR_UPLOAD (transform)->keeper = gst_vkgdr_keeper_new ();
+  GstVkgdrUpload *self = GST_VKGDR_UPLOAD (transform);
+
+  self->context = gst_vkgdr_base_transform_get_context (transform);
+  self->allocator = gst_vkgdr_base_transform_get_allocator (transform);
+  self->keeper = gst_vkgdr_keeper_new ();
   return TRUE;
 }
 
 static void
 gst_vkgdr_upload_close (GstVkgdrBaseTransform *transform)
 {
-  g_clear_pointer (
-      &GST_VKGDR_UPLOAD (transform)->keeper, gst_vkgdr_keeper_free);
-  set_pool (GST_VKGDR_UPLOAD (transform), NULL);
+  GstVkgdrUpload *self = GST_VKGDR_UPLOAD (transform);
+
+  g_clear_pointer (&self->keeper, gst_vkgdr_keeper_free);
+  set_pool (self, NULL);
+  self->allocator = NULL;
+  self->context = NULL;
 }
 
 /* The present access mode of the proposed memory. Without a pool, it is the
