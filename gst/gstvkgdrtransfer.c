@@ -21,14 +21,7 @@ typedef struct {
   gboolean reads_video_meta; /* downstream supports GstVideoMeta */
   gboolean reads_crop_meta;  /* downstream supports GstVideoCropMeta */
 
-  /* Statistics, under the object lock. */
-  guint64 frames;
-  guint64 frames_packed;
-  guint64 bytes[GST_VKGDR_N_PATHS];
-  GstClockTime map_time;
-  GstClockTime wait_time;
-  GstVkgdrAccess written; /* how upstream wrote the last buffer, or AUTO */
-
+  GstVkgdrTransferStats stats;
   gboolean warned_staged; /* warned once; only used in the streaming thread */
 } GstVkgdrTransferPrivate;
 
@@ -278,23 +271,6 @@ must_be_packed (GstVkgdrTransfer *self, GstBuffer *frame)
   return !priv->reads_video_meta;
 }
 
-static gboolean
-is_suitable (GstVkgdrTransfer *self, GstBuffer *buffer)
-{
-  GstVkgdrTransferClass *klass = GST_VKGDR_TRANSFER_GET_CLASS (self);
-  GstVkgdrTransferPrivate *priv =
-      gst_vkgdr_transfer_get_instance_private (self);
-  guint i;
-
-  /* In GStreamer's own CUDA elements, a frame always has one memory. */
-  if (priv->to_cuda && gst_buffer_n_memory (buffer) != 1)
-    return FALSE;
-  for (i = 0; i < gst_buffer_n_memory (buffer); i++)
-    if (!klass->is_suitable (self, gst_buffer_peek_memory (buffer, i)))
-      return FALSE;
-  return TRUE;
-}
-
 /* A buffer with @memory and all other data of @input. The layout is the same,
  * so the GstVideoMeta stays valid. */
 GstBuffer *
@@ -327,29 +303,12 @@ replace_memory (GstBuffer *input, GstMemory *memory)
 }
 
 static void
-count (GstVkgdrTransfer *self, gsize size, GstVkgdrPath path,
-    GstClockTime map_time, GstClockTime wait_time)
+count (GstVkgdrTransfer *self, gsize size, GstVkgdrPath path)
 {
   GstVkgdrTransferPrivate *priv =
       gst_vkgdr_transfer_get_instance_private (self);
 
-  GST_OBJECT_LOCK (self);
-  priv->frames++;
-  priv->bytes[path] += size;
-  priv->map_time += map_time;
-  priv->wait_time += wait_time;
-  GST_OBJECT_UNLOCK (self);
-}
-
-static void
-remember_access (GstVkgdrTransfer *self, GstVkgdrAccess access)
-{
-  GstVkgdrTransferPrivate *priv =
-      gst_vkgdr_transfer_get_instance_private (self);
-
-  GST_OBJECT_LOCK (self);
-  priv->written = access;
-  GST_OBJECT_UNLOCK (self);
+  gst_vkgdr_transfer_stats_count (&priv->stats, size, path);
 }
 
 GstVkgdrAccess
@@ -357,12 +316,8 @@ gst_vkgdr_transfer_get_written_access (GstVkgdrTransfer *self)
 {
   GstVkgdrTransferPrivate *priv =
       gst_vkgdr_transfer_get_instance_private (self);
-  GstVkgdrAccess access;
 
-  GST_OBJECT_LOCK (self);
-  access = priv->written;
-  GST_OBJECT_UNLOCK (self);
-  return access;
+  return gst_vkgdr_transfer_stats_get_written (&priv->stats);
 }
 
 /* Warns once that the CPU could not write to a memory directly. */
@@ -401,12 +356,33 @@ warn_staged (GstVkgdrTransfer *self)
   gst_structure_free (device);
 }
 
-/* Whether the CPU cannot write to the memory directly. */
+/* Whether the CPU cannot write to @memory, which is VkgdrMemory, directly. */
 static gboolean
 is_outside_window (GstMemory *memory)
 {
-  return gst_is_vkgdr_memory (memory)
-         && !gst_vkgdr_memory_get_host_pointer (memory);
+  return !gst_vkgdr_memory_get_host_pointer (memory);
+}
+
+/* Adds how upstream wrote to the memory of a buffer, and returns the path of
+ * its bytes. */
+static GstVkgdrPath
+count_write (GstVkgdrTransfer *self, GstMemory *memory)
+{
+  GstVkgdrTransferPrivate *priv =
+      gst_vkgdr_transfer_get_instance_private (self);
+  GstClockTime map_time, wait_time;
+  GstVkgdrAccess access =
+      gst_vkgdr_memory_get_write_times (memory, &map_time, &wait_time);
+
+  if (access == GST_VKGDR_ACCESS_AUTO)
+    return GST_VKGDR_PATH_NONE;
+  gst_vkgdr_transfer_stats_add_write (
+      &priv->stats, access, map_time, wait_time);
+  if (access == GST_VKGDR_ACCESS_DIRECT)
+    return GST_VKGDR_PATH_DIRECT;
+  if (is_outside_window (memory))
+    warn_staged (self);
+  return GST_VKGDR_PATH_STAGED;
 }
 
 /* Counts a buffer whose memory upstream already wrote in the right place. */
@@ -415,45 +391,20 @@ count_untouched (GstVkgdrTransfer *self, GstBuffer *buffer, gsize size)
 {
   GstMemory *memory = size > 0 ? gst_buffer_peek_memory (buffer, 0) : NULL;
   GstVkgdrPath path = GST_VKGDR_PATH_NONE;
-  GstClockTime map_time = 0, wait_time = 0;
 
-  if (memory && gst_is_vkgdr_memory (memory)) {
-    GstVkgdrAccess access =
-        gst_vkgdr_memory_get_write_times (memory, &map_time, &wait_time);
-
-    if (access == GST_VKGDR_ACCESS_DIRECT)
-      path = GST_VKGDR_PATH_DIRECT;
-    else if (access == GST_VKGDR_ACCESS_STAGED)
-      path = GST_VKGDR_PATH_STAGED;
-    if (path == GST_VKGDR_PATH_STAGED && is_outside_window (memory))
-      warn_staged (self);
-    if (path != GST_VKGDR_PATH_NONE)
-      remember_access (self, access);
-  }
-  count (self, size, path, map_time, wait_time);
+  if (memory && gst_is_vkgdr_memory (memory))
+    path = count_write (self, memory);
+  count (self, size, path);
 }
 
 static void
 gst_vkgdr_transfer_fill_stats (
     GstVkgdrBaseTransform *transform, GstStructure *stats)
 {
-  static const gchar *names[GST_VKGDR_N_PATHS] = { "bytes-untouched",
-    "bytes-direct", "bytes-staged", "bytes-dma", "bytes-peer", "bytes-copied" };
   GstVkgdrTransferPrivate *priv =
       gst_vkgdr_transfer_get_instance_private (GST_VKGDR_TRANSFER (transform));
-  guint64 bytes = 0;
-  guint i;
 
-  GST_OBJECT_LOCK (transform);
-  for (i = 0; i < GST_VKGDR_N_PATHS; i++) {
-    bytes += priv->bytes[i];
-    gst_structure_set (stats, names[i], G_TYPE_UINT64, priv->bytes[i], NULL);
-  }
-  gst_structure_set (stats, "frames", G_TYPE_UINT64, priv->frames,
-      "frames-packed", G_TYPE_UINT64, priv->frames_packed, "bytes",
-      G_TYPE_UINT64, bytes, "map-time", G_TYPE_UINT64, priv->map_time,
-      "wait-time", G_TYPE_UINT64, priv->wait_time, NULL);
-  GST_OBJECT_UNLOCK (transform);
+  gst_vkgdr_transfer_stats_fill (&priv->stats, stats);
 }
 
 static gboolean
@@ -462,12 +413,7 @@ gst_vkgdr_transfer_start (GstBaseTransform *trans)
   GstVkgdrTransferPrivate *priv =
       gst_vkgdr_transfer_get_instance_private (GST_VKGDR_TRANSFER (trans));
 
-  GST_OBJECT_LOCK (trans);
-  priv->frames = priv->frames_packed = 0;
-  priv->map_time = priv->wait_time = 0;
-  memset (priv->bytes, 0, sizeof (priv->bytes));
-  priv->written = GST_VKGDR_ACCESS_AUTO;
-  GST_OBJECT_UNLOCK (trans);
+  gst_vkgdr_transfer_stats_reset (&priv->stats);
   priv->warned_staged = FALSE;
   return GST_BASE_TRANSFORM_CLASS (parent_class)->start (trans);
 }
@@ -494,70 +440,83 @@ pack (GstVkgdrTransfer *self, GstBuffer *input, gsize size, GError **error)
   if (path == GST_VKGDR_PATH_NONE)
     count_untouched (self, input, size);
   else
-    count (self, size, path, 0, 0);
-  GST_OBJECT_LOCK (self);
-  priv->frames_packed++;
-  GST_OBJECT_UNLOCK (self);
+    count (self, size, path);
+  gst_vkgdr_transfer_stats_count_packed (&priv->stats);
   return gst_vkgdr_layout_new_packed (input, memory);
 }
 
-/* Upstream may still have the buffer mapped for writing. */
+/* Makes what the CPU wrote available to the device, because upstream may still
+ * have the buffer mapped for writing. Sets @is_suitable if all memories are
+ * suitable for downstream. */
 static gboolean
-publish_all (GstBuffer *buffer, GError **error)
+publish_all (GstVkgdrTransfer *self, GstBuffer *buffer, gboolean *is_suitable,
+    GError **error)
 {
-  guint i;
+  GstVkgdrTransferClass *klass = GST_VKGDR_TRANSFER_GET_CLASS (self);
+  GstVkgdrTransferPrivate *priv =
+      gst_vkgdr_transfer_get_instance_private (self);
+  guint n = gst_buffer_n_memory (buffer), i;
 
-  for (i = 0; i < gst_buffer_n_memory (buffer); i++) {
+  /* In GStreamer's own CUDA elements, a frame always has one memory. */
+  *is_suitable = !priv->to_cuda || n == 1;
+  for (i = 0; i < n; i++) {
     GstMemory *memory = gst_buffer_peek_memory (buffer, i);
 
     if (gst_is_vkgdr_memory (memory)
         && !gst_vkgdr_memory_publish (memory, error))
       return FALSE;
+    *is_suitable = *is_suitable && klass->is_suitable (self, memory);
   }
   return TRUE;
 }
 
-/* Returns @input, or a buffer with the same content in the right memory and in
- * a layout that downstream supports. The caller owns a buffer that is not
- * @input. */
+/* Returns @input, of @size bytes, or a buffer with the same content in the
+ * right memory and in a layout that downstream supports. The caller owns a
+ * buffer that is not @input. */
 static GstBuffer *
-move_or_pack (GstVkgdrTransfer *self, GstBuffer *input, GError **error)
+move_or_pack (
+    GstVkgdrTransfer *self, GstBuffer *input, gsize size, GError **error)
 {
-  gsize size = gst_buffer_get_size (input);
+  GstVkgdrTransferClass *klass = GST_VKGDR_TRANSFER_GET_CLASS (self);
   GstVkgdrPath path = GST_VKGDR_PATH_NONE;
   GstMemory *memory = NULL;
+  gboolean is_suitable;
 
-  if (!publish_all (input, error))
+  if (!publish_all (self, input, &is_suitable, error))
     return NULL;
   if (must_be_packed (self, input))
     return pack (self, input, size, error);
-  if (is_suitable (self, input)) {
+  if (is_suitable) {
     count_untouched (self, input, size);
     return input;
   }
   if (size > 0) {
-    memory = GST_VKGDR_TRANSFER_GET_CLASS (self)->move (
-        self, input, size, &path, error);
+    memory = klass->move (self, input, size, &path, error);
     if (!memory)
       return NULL;
-    if (path == GST_VKGDR_PATH_COPIED && is_outside_window (memory))
+    if (path == GST_VKGDR_PATH_COPIED && klass->to_device
+        && is_outside_window (memory))
       warn_staged (self);
-    count (self, size, path, 0, 0);
+    count (self, size, path);
   }
   return replace_memory (input, memory);
 }
 
-/* Wraps a GstCudaMemory frame without a copy if it is in the same CUDA context.
- * The caller owns the result. NULL for all other buffers. */
+static gboolean
+is_in_cuda_memory (GstBuffer *buffer)
+{
+  return gst_buffer_n_memory (buffer) > 0
+         && gst_vkgdr_is_cuda_memory (gst_buffer_peek_memory (buffer, 0));
+}
+
+/* Wraps a frame in GstCudaMemory without a copy if it is in the same CUDA
+ * context. The caller owns the result. NULL if the frame has to be copied. */
 static GstBuffer *
 wrap_cuda_input (GstVkgdrTransfer *self, GstBuffer *input)
 {
   GstBuffer *result;
   GError *error = NULL;
 
-  if (gst_buffer_n_memory (input) == 0
-      || !gst_vkgdr_is_cuda_memory (gst_buffer_peek_memory (input, 0)))
-    return NULL;
   result = gst_vkgdr_context_buffer_from_cuda (
       gst_vkgdr_base_transform_get_context (GST_VKGDR_BASE_TRANSFORM (self)),
       input, &error);
@@ -585,7 +544,7 @@ wrap_cuda_output (
   return result;
 }
 
-/* GstCudaMemory of upstream is passed through if downstream uses it. */
+/* Frames in GstCudaMemory are passed through if downstream uses them. */
 static gboolean
 is_cuda_passthrough (GstVkgdrTransfer *self, GstBuffer *input)
 {
@@ -593,21 +552,43 @@ is_cuda_passthrough (GstVkgdrTransfer *self, GstBuffer *input)
       gst_vkgdr_transfer_get_instance_private (self);
 
   return priv->to_cuda && gst_buffer_n_memory (input) == 1
-         && gst_vkgdr_is_cuda_memory (gst_buffer_peek_memory (input, 0));
+         && !must_be_packed (self, input);
 }
 
-/* Returns @input, or a new buffer for downstream, which the caller owns. */
+/* The same as move_or_pack () for a frame in GstCudaMemory. */
 static GstBuffer *
-make_output (GstVkgdrTransfer *self, GstBuffer *input, GError **error)
+move_from_cuda (
+    GstVkgdrTransfer *self, GstBuffer *input, gsize size, GError **error)
+{
+  GstBuffer *source = wrap_cuda_input (self, input);
+  GstBuffer *result;
+
+  if (!source)
+    return move_or_pack (self, input, size, error);
+  result = move_or_pack (self, source, gst_buffer_get_size (source), error);
+  if (result != source)
+    gst_buffer_unref (source);
+  return result;
+}
+
+/* Returns @input, of @size bytes, or a new buffer for downstream, which the
+ * caller owns. */
+static GstBuffer *
+make_output (
+    GstVkgdrTransfer *self, GstBuffer *input, gsize size, GError **error)
 {
   GstVkgdrTransferPrivate *priv =
       gst_vkgdr_transfer_get_instance_private (self);
-  GstBuffer *source = wrap_cuda_input (self, input);
-  GstBuffer *from = source ? source : input;
-  GstBuffer *result = move_or_pack (self, from, error);
+  GstBuffer *result;
 
-  if (source && result != source)
-    gst_buffer_unref (source);
+  if (!is_in_cuda_memory (input)) {
+    result = move_or_pack (self, input, size, error);
+  } else if (is_cuda_passthrough (self, input)) {
+    count (self, size, GST_VKGDR_PATH_NONE);
+    return input;
+  } else {
+    result = move_from_cuda (self, input, size, error);
+  }
   if (result && priv->to_cuda)
     result = wrap_cuda_output (self, input, result, error);
   return result;
@@ -622,14 +603,8 @@ gst_vkgdr_transfer_prepare_output_buffer (
   GError *error = NULL;
 
   *output = NULL;
-  if (check_frame (self, input, size, &error)) {
-    if (is_cuda_passthrough (self, input) && !must_be_packed (self, input)) {
-      count (self, size, GST_VKGDR_PATH_NONE, 0, 0);
-      *output = input;
-    } else {
-      *output = make_output (self, input, &error);
-    }
-  }
+  if (check_frame (self, input, size, &error))
+    *output = make_output (self, input, size, &error);
   if (*output)
     return GST_FLOW_OK;
   gst_vkgdr_base_transform_post_error (GST_VKGDR_BASE_TRANSFORM (self), error);

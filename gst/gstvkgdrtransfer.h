@@ -3,24 +3,13 @@
 #ifndef __GST_VKGDR_TRANSFER_H__
 #define __GST_VKGDR_TRANSFER_H__
 
-#include <gst/vkgdr/vkgdr.h>
+#include "gstvkgdrtransferstats.h"
 
 G_BEGIN_DECLS
 
 #define GST_TYPE_VKGDR_TRANSFER (gst_vkgdr_transfer_get_type ())
 G_DECLARE_DERIVABLE_TYPE (GstVkgdrTransfer, gst_vkgdr_transfer, GST,
     VKGDR_TRANSFER, GstVkgdrBaseTransform)
-
-/* How the bytes of a buffer reached the output memory. */
-typedef enum {
-  GST_VKGDR_PATH_NONE,   /* already in place, not written by the CPU */
-  GST_VKGDR_PATH_DIRECT, /* already in place, written through the window */
-  GST_VKGDR_PATH_STAGED, /* already in place, sent on unmap */
-  GST_VKGDR_PATH_DMA,    /* sent by DMA */
-  GST_VKGDR_PATH_PEER,   /* copied on the device, or between devices */
-  GST_VKGDR_PATH_COPIED, /* copied by the CPU */
-  GST_VKGDR_N_PATHS
-} GstVkgdrPath;
 
 /*
  * @to_device: TRUE if the output is on the device, in VkgdrMemory or in
