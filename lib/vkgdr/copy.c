@@ -89,13 +89,15 @@ choose_threads (size_t size, unsigned int threads)
 {
   size_t most = size / MIN_BYTES_PER_THREAD;
 
+  if (most < 2) /* the most frequent case */
+    return 1;
   if (threads == 0)
     threads = size < TWO_THREADS_FROM ? 1 : 2;
   if (threads > MAX_THREADS)
     threads = MAX_THREADS;
   if (threads > most)
     threads = most;
-  return threads ? threads : 1;
+  return threads;
 }
 
 static void *

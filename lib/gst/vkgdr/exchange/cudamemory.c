@@ -42,6 +42,17 @@ gst_vkgdr_cuda_is_available (void)
   return gst_vkgdr_cuda_lib_get () != NULL;
 }
 
+/* The first letter of most other names, such as SystemMemory, is another one.
+ */
+static gboolean
+has_cuda_name (const GstAllocator *allocator)
+{
+  const gchar *name = allocator ? allocator->mem_type : NULL;
+
+  return name && name[0] == GST_VKGDR_CUDA_MEMORY_TYPE[0]
+         && g_str_equal (name, GST_VKGDR_CUDA_MEMORY_TYPE);
+}
+
 /**
  * gst_vkgdr_is_cuda_memory:
  * @memory: a memory
@@ -59,7 +70,7 @@ gst_vkgdr_is_cuda_memory (GstMemory *memory)
 
   /* This runs for each buffer: compare the name first, which is cheaper than to
    * look up the library. */
-  if (!memory || !gst_memory_is_type (memory, GST_VKGDR_CUDA_MEMORY_TYPE))
+  if (!memory || !has_cuda_name (memory->allocator))
     return FALSE;
   lib = gst_vkgdr_cuda_lib_get ();
   return lib && lib->is_memory (memory);

@@ -89,14 +89,25 @@ gst_vkgdr_allocator_ensure_open (GstVkgdrAllocator *self, GError **error)
 }
 
 static GstMemory *
+alloc_in_heap (GstVkgdrAllocator *self, const GstVkgdrDemand *demand,
+    gsize maxsize, gsize align, gsize offset, gsize size, GError **error)
+{
+  static const GstVkgdrDemand no_owner = { NULL, 1 };
+  GstVkgdrBlock block;
+
+  if (!gst_vkgdr_allocator_take_block (
+          self, maxsize, demand ? demand : &no_owner, &block, error))
+    return NULL;
+  return gst_vkgdr_memory_new (self, &block, maxsize, align, offset, size);
+}
+
+static GstMemory *
 alloc_memory (GstVkgdrAllocator *self, gsize size, gsize align, gsize prefix,
     gsize padding, GError **error)
 {
-  static const GstVkgdrDemand no_owner = { NULL, 1 };
   const GstVkgdrDemand *demand = g_private_get (&current_demand);
   gsize maxsize = size + prefix + padding;
   GstVkgdrMemory *spare;
-  GstVkgdrBlock block;
 
   if (maxsize < size || align >= GST_VKGDR_HEAP_GRANULE) {
     g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
@@ -110,10 +121,7 @@ alloc_memory (GstVkgdrAllocator *self, gsize size, gsize align, gsize prefix,
   spare = demand ? NULL : gst_vkgdr_allocator_take_spare (self, maxsize);
   if (spare)
     return gst_vkgdr_memory_init (spare, self, maxsize, align, prefix, size);
-  if (!gst_vkgdr_allocator_take_block (
-          self, maxsize, demand ? demand : &no_owner, &block, error))
-    return NULL;
-  return gst_vkgdr_memory_new (self, &block, maxsize, align, prefix, size);
+  return alloc_in_heap (self, demand, maxsize, align, prefix, size, error);
 }
 
 /* Queues the clearing of bytes of a new memory that has no host pointer. */
