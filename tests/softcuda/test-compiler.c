@@ -573,6 +573,38 @@ START_TEST (test_headers_and_macros)
 }
 END_TEST;
 
+/* The runtime header leaves out the slowest part of libstdc++'s <math.h>, which
+ * CUDA does not have. What remains must work with the headers of libstdc++. */
+START_TEST (test_standard_headers)
+{
+  CUmodule module = build_text (
+      "#include <cmath>\n"
+      "#include <algorithm>\n"
+      "#include <limits>\n"
+      "#include <numeric>\n"
+      "#ifdef _GLIBCXX_BITS_SPECFUN_H\n"
+      "#error the special functions of libstdc++ are compiled for each kernel\n"
+      "#endif\n"
+      "extern \"C\" __global__ void k (float *p, int n)\n"
+      "{\n"
+      "  p[0] = std::hypot (1.0f, 2.0f, 2.0f) + sqrt (n) + std::pow (n, 2);\n"
+      "  p[1] = std::max (std::gcd (n, 6), 1) + std::abs (-0.5f);\n"
+      "  p[2] = std::isinf (std::numeric_limits<float>::infinity ());\n"
+      "}\n");
+  CUdeviceptr out = zeroed (3 * sizeof (float));
+  const float *value = (const float *) (uintptr_t) out;
+  int n = 4;
+  void *params[] = { &out, &n };
+
+  ok (run (find (module, "k"), 1, 1, 0, params));
+  ck_assert (value[0] == 21.0f);
+  ck_assert (value[1] == 2.5f);
+  ck_assert (value[2] == 1.0f);
+  ok (cu.cuModuleUnload (module));
+  ok (cu.cuMemFree (out));
+}
+END_TEST;
+
 static void
 check_error (const char *source, const char *expected)
 {
@@ -875,6 +907,7 @@ softcuda_compiler_suite (void)
   tcase_add_test (tc, test_kernels_are_found);
   tcase_add_test (tc, test_cplusplus);
   tcase_add_test (tc, test_headers_and_macros);
+  tcase_add_test (tc, test_standard_headers);
   tcase_add_test (tc, test_compile_errors);
   tcase_add_test (tc, test_options);
   tcase_add_test (tc, test_no_compiler);

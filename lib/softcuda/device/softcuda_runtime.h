@@ -13,6 +13,13 @@
 #ifndef SOFTCUDA_RUNTIME_H
 #define SOFTCUDA_RUNTIME_H
 
+/* libstdc++ adds functions to <math.h> that CUDA does not have, such as
+ * std::legendre(). The compiler needs as much time for them as for the rest of
+ * a small kernel. <type_traits> defines the macro that asks for them. For a
+ * library without this macro, the next two lines have no effect. */
+#include <type_traits>
+#undef _GLIBCXX_USE_STD_SPEC_FUNCS
+
 /* An obsolete name of lgamma(). CUDA does not have it, so kernels may use the
  * name. */
 #define gamma softcuda_obsolete_gamma
@@ -24,7 +31,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <type_traits>
 #include <utility>
 
 #include "softcuda_image.h"
