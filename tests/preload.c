@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * preload.c: loads LLVM once, before a test program forks
+ *
+ * libcheck runs each test case in a child process. If the case uses lavapipe,
+ * its process loads LLVM, which takes more processor time than most test cases.
+ * A library that the parent has loaded is there in its children, too.
+ *
+ * This loads only LLVM. Each test case still loads and starts the Vulkan loader
+ * and lavapipe, and this project's libraries load and unload as they would
+ * without it. Does nothing if lavapipe or its manifest is not found.
+ */
+
+#include <dlfcn.h>
+#include <glob.h>
+#include <limits.h>
+#include <link.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MANIFESTS "/usr/share/vulkan/icd.d/lvp_icd*.json"
+
+/* Set for the programs that the test starts, which do not fork. */
+#define DONE "VKGDR_TEST_PRELOADED"
+
+/* A manifest is JSON with a few lines. */
+static int
+read_library_path (const char *manifest, char path[PATH_MAX])
+{
+  FILE *file = fopen (manifest, "r");
+  char line[PATH_MAX + 64];
+  int found = 0;
+
+  if (!file)
+    return 0;
+  while (!found && fgets (line, sizeof line, file))
+    found = sscanf (line, " \"library_path\" : \"%4095[^\"]\"", path) == 1;
+  fclose (file);
+  return found;
+}
+
+/* LLVM is a dependency of lavapipe, so it is in the list of loaded libraries.
+ * Its file name has a version. */
+static void
+keep_llvm (void *lavapipe)
+{
+  struct link_map *map;
+
+  if (dlinfo (lavapipe, RTLD_DI_LINKMAP, &map))
+    return;
+  for (; map; map = map->l_next)
+    if (strstr (map->l_name, "/libLLVM"))
+      dlopen (map->l_name, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+}
+
+__attribute__ ((constructor)) static void
+preload (void)
+{
+  const char *debug = getenv ("VKGDR_DEBUG");
+  char path[PATH_MAX];
+  void *lavapipe;
+  glob_t manifests;
+
+  if (getenv (DONE) || (debug && strstr (debug, "no-vulkan")))
+    return;
+  setenv (DONE, "1", 1);
+  if (glob (MANIFESTS, 0, NULL, &manifests))
+    return;
+  if (read_library_path (manifests.gl_pathv[0], path)
+      && (lavapipe = dlopen (path, RTLD_NOW | RTLD_LOCAL))) {
+    keep_llvm (lavapipe);
+    dlclose (lavapipe);
+  }
+  globfree (&manifests);
+}
