@@ -604,7 +604,7 @@ failures_suite (void)
   TCase *tc = tcase_create ("general");
 
   suite_add_tcase (s, tc);
-  tcase_set_timeout (tc, 20);
+  tcase_set_timeout (tc, 60);
   tcase_add_checked_fixture (tc, setup, NULL);
   tcase_add_loop_test (tc, test_each_call_fails, 0, count_cases ());
   tcase_add_loop_test (tc, test_each_call_goes_on_failing, 0, count_cases ());
