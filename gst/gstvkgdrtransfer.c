@@ -595,28 +595,33 @@ make_output (
 }
 
 static GstFlowReturn
-gst_vkgdr_transfer_prepare_output_buffer (
-    GstBaseTransform *trans, GstBuffer *input, GstBuffer **output)
+gst_vkgdr_transfer_generate_output (GstBaseTransform *trans, GstBuffer **output)
 {
   GstVkgdrTransfer *self = GST_VKGDR_TRANSFER (trans);
-  gsize size = gst_buffer_get_size (input);
+  GstBuffer *input = g_steal_pointer (&trans->queued_buf);
   GError *error = NULL;
+  gsize size;
 
-  *output = NULL;
+  if (!input)
+    return GST_FLOW_OK;
+  size = gst_buffer_get_size (input);
   if (check_frame (self, input, size, &error))
     *output = make_output (self, input, size, &error);
+  if (*output != input)
+    gst_buffer_unref (input);
   if (*output)
     return GST_FLOW_OK;
   gst_vkgdr_base_transform_post_error (GST_VKGDR_BASE_TRANSFORM (self), error);
   return GST_FLOW_ERROR;
 }
 
-/* Nothing to do: prepare_output_buffer () has made the output. */
+/* Never called: generate_output () makes the output. But without a transform
+ * function, the base class would pass the input through. */
 static GstFlowReturn
 gst_vkgdr_transfer_transform (
     GstBaseTransform *trans, GstBuffer *input, GstBuffer *output)
 {
-  return GST_FLOW_OK;
+  return GST_FLOW_NOT_SUPPORTED;
 }
 
 static void
@@ -634,7 +639,7 @@ gst_vkgdr_transfer_class_init (GstVkgdrTransferClass *klass)
   trans_class->sink_event = gst_vkgdr_transfer_sink_event;
   trans_class->transform_size = gst_vkgdr_transfer_transform_size;
   trans_class->decide_allocation = gst_vkgdr_transfer_decide_allocation;
-  trans_class->prepare_output_buffer = gst_vkgdr_transfer_prepare_output_buffer;
+  trans_class->generate_output = gst_vkgdr_transfer_generate_output;
   trans_class->transform = gst_vkgdr_transfer_transform;
 
   gst_type_mark_as_plugin_api (GST_TYPE_VKGDR_TRANSFER, 0);
