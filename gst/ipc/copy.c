@@ -5,10 +5,6 @@
 
 #include "ipc/copy.h"
 
-#include <unistd.h>
-
-#include "ipc/export.h"
-
 /* The initial number of buffers of the pool. They are parts of one
  * allocation. */
 #define MIN_BUFFERS 4
@@ -71,22 +67,13 @@ is_ours (GstVkgdrIpcCopier *self, GstMemory *memory)
 }
 
 gboolean
-gst_vkgdr_ipc_copier_is_exportable (GstVkgdrIpcCopier *self, GstBuffer *buffer)
+gst_vkgdr_ipc_copier_owns (GstVkgdrIpcCopier *self, GstBuffer *buffer)
 {
   guint i, n = gst_buffer_n_memory (buffer);
 
-  for (i = 0; i < n; i++) {
-    GstMemory *memory = gst_buffer_peek_memory (buffer, i);
-    GstVkgdrIpcRange range;
-    GstVkgdrIpcExport *export;
-
-    if (!is_ours (self, memory))
+  for (i = 0; i < n; i++)
+    if (!is_ours (self, gst_buffer_peek_memory (buffer, i)))
       return FALSE;
-    export = gst_vkgdr_ipc_export_get (memory, &range, NULL);
-    if (!export)
-      return FALSE;
-    gst_vkgdr_ipc_export_unref (export);
-  }
   return TRUE;
 }
 

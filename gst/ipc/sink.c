@@ -225,27 +225,6 @@ gst_vkgdr_ipc_sink_set_clock (GstElement *element, GstClock *clock)
   return GST_ELEMENT_CLASS (parent_class)->set_clock (element, clock);
 }
 
-/* Returns a reference to @buffer, or a copy of it that can be exported. @room
- * is set to the buffer that owns the copy's memory. */
-static GstBuffer *
-make_exportable (
-    GstVkgdrIpcSink *self, GstBuffer *buffer, GstBuffer **room, GError **error)
-{
-  GstBuffer *copy;
-
-  *room = NULL;
-  if (gst_vkgdr_ipc_copier_is_exportable (self->copier, buffer))
-    return gst_buffer_ref (buffer);
-  copy = gst_vkgdr_ipc_copier_copy (self->copier, buffer, room, error);
-  if (!copy)
-    return NULL;
-  GST_OBJECT_LOCK (self);
-  self->frames_copied++;
-  self->bytes_copied += gst_buffer_get_size (copy);
-  GST_OBJECT_UNLOCK (self);
-  return copy;
-}
-
 /* Some decoders push a frame that they still have mapped. */
 static gboolean
 publish (GstBuffer *buffer, GError **error)
@@ -284,21 +263,52 @@ explain (GstVkgdrIpcSink *self, GError *error)
   return explained;
 }
 
+/* Takes ownership of @frame and @room. */
 static GstVkgdrIpcOutput *
-make_output (GstVkgdrIpcSink *self, GstBuffer *buffer, GError **error)
+new_output (
+    GstVkgdrIpcSink *self, GstBuffer *frame, GstBuffer *room, GError **error)
 {
   GstVkgdrIpcTiming timing = { get_base (self),
     gst_base_sink_get_latency (GST_BASE_SINK (self)) };
-  GstBuffer *room, *frame = make_exportable (self, buffer, &room, error);
+  GstVkgdrIpcOutput *output;
 
-  if (!frame)
+  if (!publish (frame, error)) {
+    gst_buffer_unref (frame);
+    gst_clear_buffer (&room);
     return NULL;
-  if (publish (frame, error))
-    return gst_vkgdr_ipc_output_new (
-        frame, room, ++self->last_id, &timing, error);
-  gst_buffer_unref (frame);
-  gst_clear_buffer (&room);
-  return NULL;
+  }
+  output =
+      gst_vkgdr_ipc_output_new (frame, room, self->last_id + 1, &timing, error);
+  if (output)
+    self->last_id++;
+  return output;
+}
+
+static GstVkgdrIpcOutput *
+copy_to_output (GstVkgdrIpcSink *self, GstBuffer *buffer, GError **error)
+{
+  GstBuffer *room = NULL;
+  GstBuffer *copy =
+      gst_vkgdr_ipc_copier_copy (self->copier, buffer, &room, error);
+
+  if (!copy)
+    return NULL;
+  GST_OBJECT_LOCK (self);
+  self->frames_copied++;
+  self->bytes_copied += gst_buffer_get_size (copy);
+  GST_OBJECT_UNLOCK (self);
+  return new_output (self, copy, room, error);
+}
+
+/* Copies @buffer if its memory cannot be exported. */
+static GstVkgdrIpcOutput *
+make_output (GstVkgdrIpcSink *self, GstBuffer *buffer, GError **error)
+{
+  GstVkgdrIpcOutput *output = NULL;
+
+  if (gst_vkgdr_ipc_copier_owns (self->copier, buffer))
+    output = new_output (self, gst_buffer_ref (buffer), NULL, NULL);
+  return output ? output : copy_to_output (self, buffer, error);
 }
 
 static GstFlowReturn
