@@ -496,7 +496,7 @@ main (void)
   Suite *suite = suite_create ("open");
   TCase *tc = tcase_create ("open");
 
-  tcase_set_timeout (tc, 300);
+  tcase_set_timeout (tc, 60);
   tcase_add_test (tc, by_device);
   tcase_add_test (tc, by_current_context);
   tcase_add_test (tc, no_current_context);
