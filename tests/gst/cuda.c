@@ -6,6 +6,7 @@
  * behind.
  */
 
+#include <dlfcn.h>
 #include <math.h>
 #include <string.h>
 #include <unistd.h>
@@ -30,6 +31,22 @@ typedef struct {
   gfloat factor;
   gint n;
 } Arguments;
+
+/* Atomic: how often GStreamer's library was looked for. */
+static gint n_searches;
+
+/* Replaces the function of the C library in this process. */
+__attribute__ ((visibility ("default"))) void *
+dlopen (const char *name, int flags)
+{
+  static void *(*real) (const char *name, int flags);
+
+  if (!g_atomic_pointer_get (&real))
+    *(void **) &real = dlsym (RTLD_NEXT, "dlopen");
+  if (name && strstr (name, "libgstcuda"))
+    g_atomic_int_inc (&n_searches);
+  return real (name, flags);
+}
 
 static GstVkgdrModule *
 make_module (void)
@@ -466,6 +483,27 @@ GST_START_TEST (test_calls_that_fail)
 }
 GST_END_TEST
 
+/* While caps are negotiated, this is asked thousands of times. */
+GST_START_TEST (test_cuda_library_is_seldom_looked_for)
+{
+  gboolean is_available = gst_vkgdr_cuda_is_available ();
+  gint before = g_atomic_int_get (&n_searches);
+  void *another;
+  guint i;
+
+  for (i = 0; i < 100; i++)
+    fail_unless_equals_int (gst_vkgdr_cuda_is_available (), is_available);
+  fail_unless_equals_int (g_atomic_int_get (&n_searches), before);
+  /* Another library may have brought it. */
+  another = dlopen ("libthread_db.so.1", RTLD_LAZY);
+  fail_unless (another != NULL, "%s", dlerror ());
+  is_available = gst_vkgdr_cuda_is_available ();
+  fail_unless_equals_int (
+      g_atomic_int_get (&n_searches), is_available ? before : before + 1);
+  dlclose (another);
+}
+GST_END_TEST
+
 static Suite *
 cuda_suite (void)
 {
@@ -483,6 +521,7 @@ cuda_suite (void)
   tcase_add_test (tc, test_another_cuda_context);
   tcase_add_test (tc, test_export);
   tcase_add_test (tc, test_calls_that_fail);
+  tcase_add_test (tc, test_cuda_library_is_seldom_looked_for);
   suite_add_tcase (suite, tc);
   return suite;
 }

@@ -6,6 +6,7 @@
 #include "device/device-private.h"
 
 #include <dlfcn.h>
+#include <link.h>
 
 #define LIBRARY "libgstcuda-1.0.so.0"
 #define DRIVER "libcuda.so.1"
@@ -13,6 +14,7 @@
 static GMutex lock;
 static GstVkgdrCudaLib found;
 static gboolean is_found;
+static guint64 n_searched; /* libraries of the process at the last search */
 
 static gboolean
 resolve (void *library, GstVkgdrCudaLib *lib)
@@ -39,15 +41,32 @@ resolve (void *library, GstVkgdrCudaLib *lib)
 #undef RESOLVE
 }
 
-/* The library is never unloaded, because its types cannot be unregistered. */
+/* Called for the first library only. Gets the number of libraries that the
+ * process has loaded until now. */
+static int
+get_n_loaded (struct dl_phdr_info *info, size_t size, void *data)
+{
+  *(guint64 *) data = info->dlpi_adds;
+  return 1;
+}
+
+/* The library is never unloaded, because its types cannot be unregistered. As
+ * long as it is not there, it is only searched for after the process has loaded
+ * another library: dlopen () reads a file and takes some 50 microseconds, and
+ * this function is called many times while caps are negotiated. */
 static gboolean
 find_locked (void)
 {
+  guint64 n_loaded = 0;
   GstVkgdrCudaLib lib;
   void *library;
 
   if (is_found)
     return TRUE;
+  dl_iterate_phdr (get_n_loaded, &n_loaded);
+  if (n_loaded == n_searched)
+    return FALSE;
+  n_searched = n_loaded;
   library = dlopen (LIBRARY, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
   if (!library)
     return FALSE;
