@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * fibre.c: fibres, on ucontext
+ * fibre.c: fibres, each on a stack of its own
  *
- * Keeps each thread's stacks for the next block. Reports every switch to the
- * sanitizers and to valgrind. Knows nothing of CUDA.
+ * A fibre gets its stack by makecontext (). All further switches are jumps,
+ * because swapcontext () makes a system call. Keeps each thread's fibres for
+ * the next block. Reports every switch to the sanitizers and to valgrind. Knows
+ * nothing of CUDA.
  */
 
 #include <pthread.h>
@@ -35,6 +37,12 @@
 #ifdef FIBRE_TSAN
 #include <sanitizer/tsan_interface.h>
 #endif
+#if defined(FIBRE_ASAN) || defined(FIBRE_TSAN)
+#define IS_SANITIZED true
+#else
+#define IS_SANITIZED false
+#endif
+
 #ifdef HAVE_VALGRIND
 #include <valgrind/valgrind.h>
 #else
@@ -54,10 +62,10 @@ typedef struct {
   size_t size;
 } fibre_set;
 
-/* The context that resumed the running fibre of this thread. */
+/* The code that resumed the running fibre of this thread. */
 typedef struct {
   sc_fibre *fibre;
-  ucontext_t context;
+  sc_place place;
   void *fake_stack;
   const void *stack;
   size_t stack_size;
@@ -160,6 +168,26 @@ sc_fibres_get (unsigned int n)
 
 /* ---- switching ---- */
 
+/* Not inlined: a jump must not be in the function that has set its place. */
+static void __attribute__ ((noinline)) go_on_at (sc_place *place)
+{
+  if (place->has_begun)
+    __builtin_longjmp (place->jump, 1);
+  place->has_begun = true;
+  setcontext (&place->context);
+}
+
+/* Goes on at @to, until something goes on at @from. */
+static void
+change_place (sc_place *from, sc_place *to)
+{
+  from->has_begun = true;
+  if (IS_SANITIZED)
+    swapcontext (&from->context, &to->context);
+  else if (__builtin_setjmp (from->jump) == 0)
+    go_on_at (to);
+}
+
 static void
 switch_to_fibre (sc_fibre *fibre)
 {
@@ -171,7 +199,7 @@ switch_to_fibre (sc_fibre *fibre)
   current.tsan = __tsan_get_current_fiber ();
   __tsan_switch_to_fiber (fibre->tsan, 0);
 #endif
-  swapcontext (&current.context, &fibre->context);
+  change_place (&current.place, &fibre->place);
 #ifdef FIBRE_ASAN
   __sanitizer_finish_switch_fiber (current.fake_stack, NULL, NULL);
 #endif
@@ -196,17 +224,34 @@ switch_back (sc_fibre *fibre)
 #ifdef FIBRE_TSAN
   __tsan_switch_to_fiber (current.tsan, 0);
 #endif
-  swapcontext (&fibre->context, &current.context);
+  change_place (&fibre->place, &current.place);
 }
 
+/* After a fibre has ended, it waits here until it is started again. */
 static void
 fibre_main (void)
 {
-  sc_fibre *fibre = current.fibre;
+  for (;;) {
+    sc_fibre *fibre = current.fibre;
 
-  arrived_in_fibre (fibre);
-  fibre->entry (fibre->data);
-  sc_fibre_exit ();
+    arrived_in_fibre (fibre);
+    fibre->entry (fibre->data);
+    fibre->ended = true;
+    switch_back (fibre);
+  }
+}
+
+static void
+make_place (sc_fibre *fibre)
+{
+  ucontext_t *context = &fibre->place.context;
+
+  getcontext (context);
+  context->uc_stack.ss_sp = fibre->stack;
+  context->uc_stack.ss_size = STACK_SIZE;
+  context->uc_link = NULL;
+  makecontext (context, fibre_main, 0);
+  fibre->place.has_begun = false;
 }
 
 void
@@ -219,11 +264,8 @@ sc_fibre_start (sc_fibre *fibre, void (*entry) (void *data), void *data)
 #ifdef FIBRE_TSAN
   fibre->tsan = __tsan_create_fiber (0);
 #endif
-  getcontext (&fibre->context);
-  fibre->context.uc_stack.ss_sp = fibre->stack;
-  fibre->context.uc_stack.ss_size = STACK_SIZE;
-  fibre->context.uc_link = NULL;
-  makecontext (&fibre->context, fibre_main, 0);
+  if (!fibre->is_parked)
+    make_place (fibre);
 }
 
 void
@@ -233,6 +275,8 @@ sc_fibre_finish (sc_fibre *fibre)
   __tsan_destroy_fiber (fibre->tsan);
 #endif
   fibre->tsan = NULL;
+  /* The sanitizers get a new fibre for each start. */
+  fibre->is_parked = fibre->ended && !IS_SANITIZED;
 }
 
 void
@@ -249,14 +293,4 @@ sc_fibre_yield (void)
 
   switch_back (fibre);
   arrived_in_fibre (fibre);
-}
-
-void
-sc_fibre_exit (void)
-{
-  sc_fibre *fibre = current.fibre;
-
-  fibre->ended = true;
-  switch_back (fibre);
-  abort (); /* an ended fibre is never resumed */
 }

@@ -10,8 +10,16 @@
 #include <stddef.h>
 #include <ucontext.h>
 
+/* Where a flow of control goes on. */
+typedef struct {
+  ucontext_t context; /* with sanitizers, and before the flow has begun */
+  void *jump[5];      /* the buffer of __builtin_setjmp () */
+  bool has_begun;
+} sc_place;
+
 typedef struct sc_fibre {
-  ucontext_t context;
+  sc_place place;
+  bool is_parked; /* it has ended, and its place can start another function */
   void *stack;
   void (*entry) (void *data);
   void *data;
@@ -35,9 +43,7 @@ void sc_fibre_resume (sc_fibre *fibre);
 /* Ends the use of a fibre that was started, even if it has not ended. */
 void sc_fibre_finish (sc_fibre *fibre);
 
-/* Called in a fibre: the first returns to the code that resumed the fibre, and
- * the second ends the fibre. */
+/* Called in a fibre: returns to the code that resumed the fibre. */
 void sc_fibre_yield (void);
-void sc_fibre_exit (void) __attribute__ ((noreturn));
 
 #endif /* SOFTCUDA_FIBRE_H */
