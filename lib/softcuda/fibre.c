@@ -3,9 +3,10 @@
  * fibre.c: fibres, each on a stack of its own
  *
  * A fibre gets its stack by makecontext (). All further switches are jumps,
- * because swapcontext () makes a system call. Keeps each thread's fibres for
- * the next block. Reports every switch to the sanitizers and to valgrind. Knows
- * nothing of CUDA.
+ * because swapcontext () makes a system call. With the sanitizers, which do not
+ * know such jumps, all switches are of swapcontext (). Keeps each thread's
+ * fibres for the next block. Reports every switch to the sanitizers and to
+ * valgrind. Knows nothing of CUDA.
  */
 
 #include <pthread.h>
