@@ -602,6 +602,7 @@ gst_vkgdr_transfer_generate_output (GstBaseTransform *trans, GstBuffer **output)
   GError *error = NULL;
   gsize size;
 
+  *output = NULL;
   if (!input)
     return GST_FLOW_OK;
   size = gst_buffer_get_size (input);

@@ -260,13 +260,15 @@ sc_fibre_start (sc_fibre *fibre, void (*entry) (void *data), void *data)
 {
   fibre->entry = entry;
   fibre->data = data;
-  fibre->ended = false;
   fibre->fake_stack = NULL;
 #ifdef FIBRE_TSAN
   fibre->tsan = __tsan_create_fiber (0);
 #endif
-  if (!fibre->is_parked)
+  /* A fibre that has ended waits in fibre_main (). The sanitizers get a new one
+   * for each start. */
+  if (!fibre->ended || IS_SANITIZED)
     make_place (fibre);
+  fibre->ended = false;
 }
 
 void
@@ -276,8 +278,6 @@ sc_fibre_finish (sc_fibre *fibre)
   __tsan_destroy_fiber (fibre->tsan);
 #endif
   fibre->tsan = NULL;
-  /* The sanitizers get a new fibre for each start. */
-  fibre->is_parked = fibre->ended && !IS_SANITIZED;
 }
 
 void

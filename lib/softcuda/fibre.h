@@ -19,7 +19,6 @@ typedef struct {
 
 typedef struct sc_fibre {
   sc_place place;
-  bool is_parked; /* it has ended, and its place can start another function */
   void *stack;
   void (*entry) (void *data);
   void *data;
