@@ -256,9 +256,10 @@ describe_vulkan (vkgdr_t g)
       &g->vk, g->info.vulkan_driver, sizeof (g->info.vulkan_driver));
 }
 
-/* On failure, the handle keeps the information that was found so far. */
+/* Called in the thread that calls Vulkan. On failure, the handle keeps the
+ * information that was found so far. */
 static vkgdr_obstacle
-open_window (vkgdr_t g, uint32_t flags)
+find_window (vkgdr_t g, uint32_t flags)
 {
   vkgdr_obstacle obstacle = find_vulkan_device (g);
 
@@ -272,12 +273,53 @@ open_window (vkgdr_t g, uint32_t flags)
   return VKGDR_OBSTACLE_NONE;
 }
 
+typedef struct {
+  vkgdr_t g;
+  uint32_t flags;
+} window_call;
+
+static void
+call_find_window (void *data)
+{
+  const window_call *call = data;
+
+  call->g->obstacle = find_window (call->g, call->flags);
+}
+
+static vkgdr_obstacle
+open_window (vkgdr_t g, uint32_t flags)
+{
+  window_call call = { g, flags };
+
+  g->vulkan_thread = vkgdr_vulkan_thread_ref ();
+  if (!g->vulkan_thread)
+    return VKGDR_OBSTACLE_HOST_MEMORY;
+  vkgdr_vulkan_thread_run (g->vulkan_thread, call_find_window, &call);
+  return g->obstacle;
+}
+
+static void
+call_clear (void *data)
+{
+  vkgdr_vk_clear (data);
+}
+
+static void
+close_window (vkgdr_t g)
+{
+  if (!g->vulkan_thread)
+    return;
+  vkgdr_vulkan_thread_run (g->vulkan_thread, call_clear, &g->vk);
+  vkgdr_vulkan_thread_unref (g->vulkan_thread);
+  g->vulkan_thread = NULL;
+}
+
 /* Continues without a window, after open_window() failed. */
 static void
 give_up_window (vkgdr_t g)
 {
   vkgdr_error_split (g->reason, g->remedy);
-  vkgdr_vk_clear (&g->vk);
+  close_window (g);
   g->has_budget = false;
   g->info.window_size = 0;
   g->info.memory_type = 0;
@@ -299,6 +341,7 @@ open_device (vkgdr_t g, CUdevice device, uint32_t flags)
     return VKGDR_OBSTACLE_SETTINGS;
   g->obstacle = open_window (g, flags);
   if (g->obstacle == VKGDR_OBSTACLE_NONE
+      || g->obstacle == VKGDR_OBSTACLE_HOST_MEMORY
       || !(flags & VKGDR_OPEN_WINDOW_OPTIONAL_BIT))
     return g->obstacle;
   give_up_window (g);
@@ -388,15 +431,25 @@ vkgdr_device_unref (vkgdr_t g)
 {
   if (atomic_fetch_sub (&g->refs, 1) != 1)
     return;
+  /* At the end of the process, the driver may have gone, and the end of the
+   * thread would call it. */
   if (!vkgdr_driver_has_ended (g->cu))
-    vkgdr_vk_clear (&g->vk);
+    close_window (g);
   free (g);
 }
 
-/* The driver's present values for the window's heap. */
+typedef struct {
+  vkgdr_t g;
+  uint64_t budget;
+  uint64_t usage;
+} budget_call;
+
+/* Reads the driver's present values for the window's heap. */
 static void
-read_budget (vkgdr_t g, uint64_t *budget, uint64_t *usage)
+call_read_budget (void *data)
 {
+  budget_call *call = data;
+  vkgdr_t g = call->g;
   VkPhysicalDeviceMemoryBudgetPropertiesEXT extension = {
     .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MEMORY_BUDGET_PROPERTIES_EXT,
   };
@@ -406,8 +459,18 @@ read_budget (vkgdr_t g, uint64_t *budget, uint64_t *usage)
   };
 
   g->vk.GetPhysicalDeviceMemoryProperties2 (g->vk.physical, &memory);
-  *budget = extension.heapBudget[g->heap];
-  *usage = extension.heapUsage[g->heap];
+  call->budget = extension.heapBudget[g->heap];
+  call->usage = extension.heapUsage[g->heap];
+}
+
+static void
+read_budget (vkgdr_t g, vkgdr_device_info *info)
+{
+  budget_call call = { g, info->window_budget, info->window_usage };
+
+  vkgdr_vulkan_thread_run (g->vulkan_thread, call_read_budget, &call);
+  info->window_budget = call.budget;
+  info->window_usage = call.usage;
 }
 
 void
@@ -421,5 +484,5 @@ vkgdr_get_device_info (vkgdr_t g, vkgdr_device_info *info)
   if (g->debug.window)
     info->window_usage = vkgdr_debug_window_used ();
   else if (g->has_budget)
-    read_budget (g, &info->window_budget, &info->window_usage);
+    read_budget (g, info);
 }

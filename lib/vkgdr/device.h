@@ -14,6 +14,7 @@
 #include "cuda-driver.h"
 #include "debug.h"
 #include "error.h"
+#include "vulkan-thread.h"
 #include "vulkan.h"
 #include <vkgdr/vkgdr.h>
 
@@ -23,6 +24,7 @@
  * @cu: CUDA's functions
  * @cu_device: the CUDA device
  * @vk: the Vulkan device and its functions; empty if there is no window
+ * @vulkan_thread: calls them; NULL if there is no window
  * @debug: the settings of VKGDR_DEBUG when it was opened
  * @info: the constant fields of the description; vkgdr_get_device_info() fills
  *   in the others
@@ -41,6 +43,7 @@ struct vkgdr {
   const vkgdr_cuda *cu;
   CUdevice cu_device;
   vkgdr_vk vk;
+  vkgdr_vulkan_thread *vulkan_thread;
   vkgdr_debug debug;
   vkgdr_device_info info;
   vkgdr_obstacle obstacle;

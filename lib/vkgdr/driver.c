@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "error.h"
+#include "vulkan-thread.h"
 #include "vulkan.h"
 
 #define DRIVER "libcuda.so.1"
@@ -184,12 +185,11 @@ try_nvidia (driver *d)
   return true;
 }
 
-/* Gives softcuda's device the UUID of Vulkan's software device, if there is
- * one. Errors are ignored, since code that needs Vulkan reports them later in
- * more detail. */
+/* Called in the thread that calls Vulkan. */
 static void
-adopt_vulkan_uuid (driver *d)
+adopt_vulkan_uuid (void *data)
 {
+  const driver *d = data;
   CUuuid uuid;
   vkgdr_vk vk;
 
@@ -197,6 +197,20 @@ adopt_vulkan_uuid (driver *d)
       && vkgdr_vk_find_software (&vk, (uint8_t *) uuid.bytes))
     d->set_uuid (&uuid);
   vkgdr_vk_clear (&vk);
+}
+
+/* Gives softcuda's device the UUID of Vulkan's software device, if there is
+ * one. Errors are ignored, since code that needs Vulkan reports them later in
+ * more detail. */
+static void
+set_default_uuid (driver *d)
+{
+  vkgdr_vulkan_thread *thread = vkgdr_vulkan_thread_ref ();
+
+  if (!thread)
+    return;
+  vkgdr_vulkan_thread_run (thread, adopt_vulkan_uuid, d);
+  vkgdr_vulkan_thread_unref (thread);
 }
 
 static bool
@@ -224,7 +238,7 @@ try_software (driver *d)
   }
   if (!resolve_functions (d, path) || !init_driver (d, path))
     return unload (d);
-  adopt_vulkan_uuid (d);
+  set_default_uuid (d);
   return true;
 }
 

@@ -19,10 +19,7 @@
 /* Between the two parts of a message. */
 #define SEPARATOR ": "
 
-static _Thread_local char last_error[VKGDR_MAX_MESSAGE];
-
-/* Offset of the remedy in last_error; 0 if the message has one part. */
-static _Thread_local size_t remedy_start;
+static _Thread_local vkgdr_error last;
 
 /* @message may be larger than the text. */
 static void
@@ -34,15 +31,15 @@ set_message (char message[VKGDR_MAX_MESSAGE], size_t start)
     if (*c == '\n' || *c == '\r')
       *c = ' ';
   }
-  memcpy (last_error, message, VKGDR_MAX_MESSAGE);
-  remedy_start = start;
+  memcpy (last.message, message, VKGDR_MAX_MESSAGE);
+  last.remedy_start = start;
 }
 
 void
 vkgdr_error_set (const char *format, ...)
 {
-  /* Not written directly to last_error, because the arguments may point to it.
-   */
+  /* Not written directly to the last error, because the arguments may point to
+   * it. */
   char message[VKGDR_MAX_MESSAGE];
   va_list args;
 
@@ -71,36 +68,49 @@ vkgdr_error_set_remedy (const char *remedy, const char *format, ...)
 void
 vkgdr_error_split (char *reason, char *remedy)
 {
-  size_t length = strlen (last_error);
+  size_t length = strlen (last.message);
+  size_t start = last.remedy_start;
 
-  memcpy (reason, last_error, VKGDR_MAX_MESSAGE);
+  memcpy (reason, last.message, VKGDR_MAX_MESSAGE);
   remedy[0] = '\0';
   /* A message that was cut may not contain the remedy. */
-  if (remedy_start == 0 || remedy_start > length)
+  if (start == 0 || start > length)
     return;
-  memcpy (remedy, last_error + remedy_start, length + 1 - remedy_start);
-  reason[remedy_start - strlen (SEPARATOR)] = '\0';
+  memcpy (remedy, last.message + start, length + 1 - start);
+  reason[start - strlen (SEPARATOR)] = '\0';
 }
 
 void
 vkgdr_error_clear (void)
 {
-  last_error[0] = '\0';
-  remedy_start = 0;
+  last.message[0] = '\0';
+  last.remedy_start = 0;
+}
+
+void
+vkgdr_error_save (vkgdr_error *error)
+{
+  *error = last;
+}
+
+void
+vkgdr_error_restore (const vkgdr_error *error)
+{
+  last = *error;
 }
 
 const char *
 vkgdr_error_peek (void)
 {
-  return last_error;
+  return last.message;
 }
 
 char *
 vkgdr_last_error (void)
 {
-  if (!last_error[0])
+  if (!last.message[0])
     return NULL;
-  return strdup (last_error);
+  return strdup (last.message);
 }
 
 #define CASE(value) \

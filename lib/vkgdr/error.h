@@ -47,6 +47,28 @@ void vkgdr_error_set_remedy (const char *remedy, const char *format, ...)
 void vkgdr_error_split (char *reason, char *remedy);
 
 /**
+ * vkgdr_error:
+ *
+ * A copy of a thread's last error.
+ */
+typedef struct vkgdr_error {
+  char message[VKGDR_MAX_MESSAGE];
+  size_t remedy_start; /* offset in the message; 0: it has one part */
+} vkgdr_error;
+
+/**
+ * vkgdr_error_save:
+ * @error: (out): the calling thread's last error
+ */
+void vkgdr_error_save (vkgdr_error *error);
+
+/**
+ * vkgdr_error_restore:
+ * @error: the calling thread's new last error, which may be another thread's
+ */
+void vkgdr_error_restore (const vkgdr_error *error);
+
+/**
  * vkgdr_error_clear:
  *
  * Marks the calling thread's last call as successful.

@@ -3,8 +3,9 @@
  * window-memory.c: memory in the window
  *
  * Vulkan allocates and maps it, or imports it from a file descriptor. In both
- * cases, CUDA imports it from a file descriptor. Must not know how a device is
- * found, nor how memory is pooled.
+ * cases, CUDA imports it from a file descriptor. The functions whose names
+ * begin with call_ are called in the thread that calls Vulkan. Must not know
+ * how a device is found, nor how memory is pooled.
  */
 
 #include <errno.h>
@@ -39,9 +40,9 @@ report_full (vkgdr_memory_t mem, const char *function, VkResult result)
       info.window_size, info.allocated, info.n_allocations, driver);
 }
 
-/* Calls vkAllocateMemory () with @next chained to its information. */
+/* @next: chained to the information of vkAllocateMemory(). */
 static VkResult
-call_allocate (vkgdr_memory_t mem, const void *next)
+allocate_with (vkgdr_memory_t mem, const void *next)
 {
   const vkgdr_vk *vk = &mem->g->vk;
   const VkMemoryAllocateInfo info = {
@@ -69,7 +70,7 @@ allocate (vkgdr_memory_t mem)
   VkResult result = VK_ERROR_OUT_OF_DEVICE_MEMORY;
 
   if (vkgdr_debug_window_take (&g->debug, mem->size)) {
-    result = call_allocate (mem, &export);
+    result = allocate_with (mem, &export);
     if (result != VK_SUCCESS)
       vkgdr_debug_window_give (&g->debug, mem->size);
   }
@@ -98,25 +99,46 @@ map (vkgdr_memory_t mem)
   return false;
 }
 
-int
-vkgdr_window_memory_export_fd (vkgdr_memory_t mem)
+/* What a call of the thread gets and returns. */
+typedef struct {
+  vkgdr_memory_t mem;
+  int fd; /* or -1 */
+  bool ok;
+} vulkan_call;
+
+static void
+call_export_fd (void *data)
 {
-  const vkgdr_vk *vk = &mem->g->vk;
+  vulkan_call *call = data;
+  const vkgdr_vk *vk = &call->mem->g->vk;
   const VkMemoryGetFdInfoKHR info = {
     .sType = VK_STRUCTURE_TYPE_MEMORY_GET_FD_INFO_KHR,
-    .memory = mem->vk_memory,
+    .memory = call->mem->vk_memory,
     .handleType = VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT,
   };
-  VkResult result;
-  int fd = -1;
+  VkResult result = vk->GetMemoryFdKHR (vk->device, &info, &call->fd);
 
-  result = vk->GetMemoryFdKHR (vk->device, &info, &fd);
-  if (result == VK_SUCCESS && fd >= 0)
-    return fd;
+  if (result == VK_SUCCESS && call->fd >= 0)
+    return;
+  call->fd = -1;
   vkgdr_error_set ("vkGetMemoryFdKHR failed (%s): see whether the process has "
                    "as many files open as it may (ulimit -n)",
       vkgdr_vk_result_name (result));
-  return -1;
+}
+
+static bool
+run (vulkan_call *call, void (*function) (void *))
+{
+  return vkgdr_vulkan_thread_run (call->mem->g->vulkan_thread, function, call);
+}
+
+int
+vkgdr_window_memory_export_fd (vkgdr_memory_t mem)
+{
+  vulkan_call call = { .mem = mem, .fd = -1 };
+
+  run (&call, call_export_fd);
+  return call.fd;
 }
 
 /* Imports @fd in CUDA, which owns @fd after a success. The size must be
@@ -174,11 +196,22 @@ give_to_cuda (vkgdr_memory_t mem, int fd)
   return false;
 }
 
+static void
+call_allocate (void *data)
+{
+  vulkan_call *call = data;
+
+  if (allocate (call->mem) && map (call->mem))
+    call_export_fd (call);
+}
+
 bool
 vkgdr_window_memory_allocate (vkgdr_memory_t mem)
 {
-  return allocate (mem) && map (mem)
-         && give_to_cuda (mem, vkgdr_window_memory_export_fd (mem));
+  vulkan_call call = { .mem = mem, .fd = -1 };
+
+  run (&call, call_allocate);
+  return give_to_cuda (mem, call.fd);
 }
 
 static int
@@ -213,28 +246,41 @@ duplicate_for_vulkan (int fd)
   return again >= 0 ? again : duplicate (fd);
 }
 
-/* Vulkan owns its file descriptor, too, if it succeeds. */
-static bool
-import_in_vulkan (vkgdr_memory_t mem, int fd)
+static void
+call_import (void *data)
 {
+  vulkan_call *call = data;
   const VkImportMemoryFdInfoKHR import = {
     .sType = VK_STRUCTURE_TYPE_IMPORT_MEMORY_FD_INFO_KHR,
     .handleType = VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT,
-    .fd = fd,
+    .fd = call->fd,
   };
-  VkResult result;
+  VkResult result = allocate_with (call->mem, &import);
+
+  if (result != VK_SUCCESS) {
+    vkgdr_error_set ("memory of %zu bytes cannot be imported "
+                     "(vkAllocateMemory: %s): check that it has this size, and "
+                     "that it was exported on this device by the same driver "
+                     "version",
+        call->mem->size, vkgdr_vk_result_name (result));
+    return;
+  }
+  call->fd = -1; /* is Vulkan's now */
+  call->ok = map (call->mem);
+}
+
+/* Takes ownership of @fd, which may be negative after an error. */
+static bool
+import_in_vulkan (vkgdr_memory_t mem, int fd)
+{
+  vulkan_call call = { .mem = mem, .fd = fd };
 
   if (fd < 0)
     return false;
-  result = call_allocate (mem, &import);
-  if (result == VK_SUCCESS)
-    return map (mem);
-  close (fd);
-  vkgdr_error_set ("memory of %zu bytes cannot be imported (vkAllocateMemory: "
-                   "%s): check that it has this size, and that it was exported "
-                   "on this device by the same driver version",
-      mem->size, vkgdr_vk_result_name (result));
-  return false;
+  run (&call, call_import);
+  if (call.fd >= 0)
+    close (call.fd);
+  return call.ok;
 }
 
 bool
@@ -268,13 +314,23 @@ vkgdr_window_memory_release_cuda (vkgdr_memory_t mem)
   return ok;
 }
 
-void
-vkgdr_window_memory_release_vulkan (vkgdr_memory_t mem)
+static void
+call_release (void *data)
 {
+  const vulkan_call *call = data;
+  vkgdr_memory_t mem = call->mem;
   const vkgdr_vk *vk = &mem->g->vk;
 
   if (mem->host)
     vk->UnmapMemory (vk->device, mem->vk_memory);
+  vk->FreeMemory (vk->device, mem->vk_memory, NULL);
+}
+
+void
+vkgdr_window_memory_release_vulkan (vkgdr_memory_t mem)
+{
+  vulkan_call call = { .mem = mem };
+
   if (mem->vk_memory)
-    vk->FreeMemory (vk->device, mem->vk_memory, NULL);
+    run (&call, call_release);
 }

@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * vulkan-thread.c: see vulkan-thread.h
+ */
+
+#include "vulkan-thread.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "error.h"
+
+/* A call that a thread of the application waits for. */
+typedef struct call {
+  void (*function) (void *);
+  void *data;
+  vkgdr_error error; /* the caller's last error */
+  bool done;
+} call;
+
+struct vkgdr_vulkan_thread {
+  pid_t process;
+  pthread_t thread;
+  unsigned users; /* guarded by users_lock */
+
+  pthread_mutex_t lock;   /* guards the fields below, and `done` */
+  pthread_cond_t changed; /* broadcast when one of them changes */
+  call *call;             /* at present, or NULL */
+  bool is_ending;
+};
+
+/* Held while the thread is started, and until it has ended. */
+static pthread_mutex_t users_lock = PTHREAD_MUTEX_INITIALIZER;
+static vkgdr_vulkan_thread *current; /* guarded by users_lock */
+
+/* Set in the thread itself. */
+static _Thread_local vkgdr_vulkan_thread *own;
+
+static void
+run_call (call *c)
+{
+  vkgdr_error_restore (&c->error);
+  c->function (c->data);
+  vkgdr_error_save (&c->error);
+}
+
+static void *
+run_thread (void *data)
+{
+  vkgdr_vulkan_thread *self = data;
+
+  own = self;
+  pthread_mutex_lock (&self->lock);
+  while (!self->is_ending) {
+    call *c = self->call;
+
+    if (!c || c->done) {
+      pthread_cond_wait (&self->changed, &self->lock);
+      continue;
+    }
+    pthread_mutex_unlock (&self->lock);
+    run_call (c);
+    pthread_mutex_lock (&self->lock);
+    c->done = true;
+    pthread_cond_broadcast (&self->changed);
+  }
+  pthread_mutex_unlock (&self->lock);
+  return NULL;
+}
+
+/* The signals of the application are for its own threads. Returns 0 or an error
+ * number. */
+static int
+start (vkgdr_vulkan_thread *self)
+{
+  sigset_t all, before;
+  int result;
+
+  sigfillset (&all);
+  pthread_sigmask (SIG_SETMASK, &all, &before);
+  result = pthread_create (&self->thread, NULL, run_thread, self);
+  pthread_sigmask (SIG_SETMASK, &before, NULL);
+  if (result == 0)
+    pthread_setname_np (self->thread, "vkgdr-vulkan");
+  return result;
+}
+
+static void
+destroy (vkgdr_vulkan_thread *self)
+{
+  pthread_cond_destroy (&self->changed);
+  pthread_mutex_destroy (&self->lock);
+  free (self);
+}
+
+static vkgdr_vulkan_thread *
+create (void)
+{
+  vkgdr_vulkan_thread *self = calloc (1, sizeof (*self));
+  int result;
+
+  if (!self) {
+    vkgdr_error_set ("the host is out of memory: close what is not needed");
+    return NULL;
+  }
+  self->process = getpid ();
+  pthread_mutex_init (&self->lock, NULL);
+  pthread_cond_init (&self->changed, NULL);
+  result = start (self);
+  if (result == 0)
+    return self;
+  destroy (self);
+  vkgdr_error_set ("the thread that calls Vulkan cannot be started (%s): see "
+                   "whether there are as many threads as there may be "
+                   "(ulimit -u)",
+      strerror (result));
+  return NULL;
+}
+
+static bool
+is_of_this_process (const vkgdr_vulkan_thread *self)
+{
+  return self->process == getpid ();
+}
+
+vkgdr_vulkan_thread *
+vkgdr_vulkan_thread_ref (void)
+{
+  vkgdr_vulkan_thread *self;
+
+  pthread_mutex_lock (&users_lock);
+  /* fork() does not copy the thread. */
+  if (!current || !is_of_this_process (current))
+    current = create ();
+  self = current;
+  if (self)
+    self->users++;
+  pthread_mutex_unlock (&users_lock);
+  return self;
+}
+
+static void
+end (vkgdr_vulkan_thread *self)
+{
+  pthread_mutex_lock (&self->lock);
+  self->is_ending = true;
+  pthread_cond_broadcast (&self->changed);
+  pthread_mutex_unlock (&self->lock);
+  pthread_join (self->thread, NULL);
+  destroy (self);
+}
+
+void
+vkgdr_vulkan_thread_unref (vkgdr_vulkan_thread *self)
+{
+  if (!is_of_this_process (self))
+    return;
+  pthread_mutex_lock (&users_lock);
+  if (--self->users == 0) {
+    end (self);
+    current = NULL;
+  }
+  pthread_mutex_unlock (&users_lock);
+}
+
+/* Gives @c to the thread, and waits for it. */
+static void
+wait_for (vkgdr_vulkan_thread *self, call *c)
+{
+  pthread_mutex_lock (&self->lock);
+  while (self->call)
+    pthread_cond_wait (&self->changed, &self->lock);
+  self->call = c;
+  pthread_cond_broadcast (&self->changed);
+  while (!c->done)
+    pthread_cond_wait (&self->changed, &self->lock);
+  self->call = NULL;
+  pthread_cond_broadcast (&self->changed);
+  pthread_mutex_unlock (&self->lock);
+}
+
+bool
+vkgdr_vulkan_thread_run (
+    vkgdr_vulkan_thread *self, void (*function) (void *), void *data)
+{
+  call c = { .function = function, .data = data };
+
+  if (own == self) {
+    function (data);
+    return true;
+  }
+  if (!is_of_this_process (self)) {
+    vkgdr_error_set ("this process was forked after the device was opened, and "
+                     "neither Vulkan nor CUDA supports that: open the device "
+                     "in this process");
+    return false;
+  }
+  vkgdr_error_save (&c.error);
+  wait_for (self, &c);
+  vkgdr_error_restore (&c.error);
+  return true;
+}

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * vulkan-thread.h: the thread that calls Vulkan
+ *
+ * NVIDIA's driver (580) keeps data for each thread that has called Vulkan. When
+ * such a thread ends while another one is in vkDestroyDevice(), both wait for
+ * each other for ever: each has a lock that the other one needs. So threads of
+ * the application never call Vulkan. One thread does, and it exists as long as
+ * a device is open.
+ *
+ * Knows nothing of Vulkan itself. Private.
+ */
+
+#ifndef VKGDR_VULKAN_THREAD_H
+#define VKGDR_VULKAN_THREAD_H
+
+#include <stdbool.h>
+
+typedef struct vkgdr_vulkan_thread vkgdr_vulkan_thread;
+
+/**
+ * vkgdr_vulkan_thread_ref:
+ *
+ * Starts the process's thread if there is none. Thread-safe.
+ *
+ * Returns: (transfer full): the thread, or NULL on failure (vkgdr_error_set())
+ */
+vkgdr_vulkan_thread *vkgdr_vulkan_thread_ref (void);
+
+/**
+ * vkgdr_vulkan_thread_unref:
+ * @self: (transfer full): the thread
+ *
+ * Ends the thread, and waits for its end, if this was the last reference.
+ * Thread-safe. Must not be called by the thread itself. Does nothing in a
+ * process that was forked after the thread was started.
+ */
+void vkgdr_vulkan_thread_unref (vkgdr_vulkan_thread *self);
+
+/**
+ * vkgdr_vulkan_thread_run:
+ * @self: the thread
+ * @function: what to call; it reads and sets the caller's last error
+ *   (vkgdr_error_set())
+ * @data: its argument
+ *
+ * Calls @function in the thread, and waits until it returns. Calls of several
+ * threads follow each other. Thread-safe. The thread itself may call it, too.
+ *
+ * Returns: false if @function was not called, because the process was forked
+ *   after the thread was started (vkgdr_error_set())
+ */
+bool vkgdr_vulkan_thread_run (
+    vkgdr_vulkan_thread *self, void (*function) (void *), void *data);
+
+#endif /* VKGDR_VULKAN_THREAD_H */

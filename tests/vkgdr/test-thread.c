@@ -1,0 +1,441 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * test-thread.c: tests that one thread calls Vulkan, and that it exists only
+ * while a device is open
+ */
+
+#include "util.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <limits.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "error.h"
+#include "vulkan-thread.h"
+
+#define SIZE 65536
+
+/* --- threads that cannot be started -------------------------------------- */
+
+static bool refuses_threads;
+
+/* Replaces the function of libc. */
+int
+pthread_create (pthread_t *thread, const pthread_attr_t *attributes,
+    void *(*function) (void *), void *data)
+{
+  static int (*real) (
+      pthread_t *, const pthread_attr_t *, void *(*) (void *), void *);
+
+  if (refuses_threads)
+    return EAGAIN;
+  if (!real)
+    *(void **) &real = dlsym (RTLD_NEXT, "pthread_create");
+  return real (thread, attributes, function, data);
+}
+
+START_TEST (no_thread_is_an_error)
+{
+  vkgdr_t g;
+
+  test_enter_context ();
+  refuses_threads = true;
+  ck_assert_ptr_null (vkgdr_open (0, 0));
+  assert_error ("cannot be started", "ulimit -u");
+  /* A device without a window would be slower, and nobody would know why. */
+  ck_assert_ptr_null (vkgdr_open (0, VKGDR_OPEN_WINDOW_OPTIONAL_BIT));
+  assert_error ("cannot be started");
+  refuses_threads = false;
+  g = vkgdr_open (0, 0);
+  assert_no_error ();
+  vkgdr_close (g);
+}
+END_TEST
+
+/* --- the thread ---------------------------------------------------------- */
+
+static void
+tell_thread (void *data)
+{
+  *(pthread_t *) data = pthread_self ();
+}
+
+static pthread_t
+get_thread (vkgdr_vulkan_thread *thread)
+{
+  pthread_t id = pthread_self ();
+
+  ck_assert (vkgdr_vulkan_thread_run (thread, tell_thread, &id));
+  return id;
+}
+
+static void *
+get_thread_elsewhere (void *data)
+{
+  pthread_t *id = malloc (sizeof (*id));
+
+  *id = get_thread (data);
+  return id;
+}
+
+START_TEST (all_callers_share_it)
+{
+  vkgdr_vulkan_thread *thread = vkgdr_vulkan_thread_ref ();
+  pthread_t own = get_thread (thread), caller;
+  void *other;
+
+  ck_assert (!pthread_equal (own, pthread_self ()));
+  ck_assert_ptr_eq (vkgdr_vulkan_thread_ref (), thread);
+  pthread_create (&caller, NULL, get_thread_elsewhere, thread);
+  pthread_join (caller, &other);
+  ck_assert (pthread_equal (own, *(pthread_t *) other));
+  free (other);
+  vkgdr_vulkan_thread_unref (thread);
+  ck_assert (pthread_equal (own, get_thread (thread)));
+  vkgdr_vulkan_thread_unref (thread);
+}
+END_TEST
+
+static void
+count (void *data)
+{
+  *(int *) data += 1; /* not atomic: calls follow each other */
+}
+
+static void *
+count_often (void *data)
+{
+  void **arguments = data;
+  int i;
+
+  for (i = 0; i < 1000; i++)
+    vkgdr_vulkan_thread_run (arguments[0], count, arguments[1]);
+  return NULL;
+}
+
+START_TEST (calls_follow_each_other)
+{
+  vkgdr_vulkan_thread *thread = vkgdr_vulkan_thread_ref ();
+  int n = 0, i;
+  void *arguments[] = { thread, &n };
+  pthread_t callers[4];
+
+  for (i = 0; i < 4; i++)
+    pthread_create (&callers[i], NULL, count_often, arguments);
+  for (i = 0; i < 4; i++)
+    pthread_join (callers[i], NULL);
+  ck_assert_int_eq (n, 4000);
+  vkgdr_vulkan_thread_unref (thread);
+}
+END_TEST
+
+static void
+add_to_error (void *data)
+{
+  vkgdr_error_set ("%s, second", vkgdr_error_peek ());
+}
+
+START_TEST (errors_are_the_callers)
+{
+  vkgdr_vulkan_thread *thread = vkgdr_vulkan_thread_ref ();
+
+  vkgdr_error_set_remedy ("remedy", "first");
+  vkgdr_vulkan_thread_run (thread, add_to_error, NULL);
+  ck_assert_str_eq (vkgdr_error_peek (), "first: remedy, second");
+  vkgdr_error_clear ();
+  vkgdr_vulkan_thread_run (thread, tell_thread, &(pthread_t){ 0 });
+  assert_no_error ();
+  vkgdr_vulkan_thread_unref (thread);
+}
+END_TEST
+
+static void
+call_again (void *data)
+{
+  ck_assert (pthread_equal (get_thread (data), pthread_self ()));
+}
+
+START_TEST (it_may_call_itself)
+{
+  vkgdr_vulkan_thread *thread = vkgdr_vulkan_thread_ref ();
+
+  ck_assert (vkgdr_vulkan_thread_run (thread, call_again, thread));
+  vkgdr_vulkan_thread_unref (thread);
+}
+END_TEST
+
+static void
+get_signals (void *data)
+{
+  pthread_sigmask (SIG_SETMASK, NULL, data);
+}
+
+START_TEST (signals_go_to_other_threads)
+{
+  vkgdr_vulkan_thread *thread = vkgdr_vulkan_thread_ref ();
+  sigset_t blocked, before, after;
+
+  pthread_sigmask (SIG_SETMASK, NULL, &before);
+  vkgdr_vulkan_thread_run (thread, get_signals, &blocked);
+  ck_assert (sigismember (&blocked, SIGTERM));
+  ck_assert (sigismember (&blocked, SIGUSR1));
+  pthread_sigmask (SIG_SETMASK, NULL, &after);
+  ck_assert_int_eq (
+      sigismember (&before, SIGTERM), sigismember (&after, SIGTERM));
+  vkgdr_vulkan_thread_unref (thread);
+}
+END_TEST
+
+/* --- devices ------------------------------------------------------------- */
+
+static void
+tell_task (void *data)
+{
+  snprintf (data, PATH_MAX, "/proc/self/task/%d", (int) gettid ());
+}
+
+/* The system still lists a thread for a moment after pthread_join(). */
+static bool
+ends (const char *task)
+{
+  int i;
+
+  for (i = 0; i < 10000 && access (task, F_OK) == 0; i++)
+    usleep (1000);
+  return access (task, F_OK) != 0;
+}
+
+START_TEST (it_lives_as_long_as_a_device)
+{
+  vkgdr_t first = test_open (0), second = test_open (0);
+  char task[PATH_MAX];
+
+  ck_assert_ptr_eq (first->vulkan_thread, second->vulkan_thread);
+  vkgdr_vulkan_thread_run (first->vulkan_thread, tell_task, task);
+  vkgdr_close (first);
+  ck_assert_int_eq (access (task, F_OK), 0);
+  vkgdr_close (second);
+  ck_assert (ends (task));
+}
+END_TEST
+
+START_TEST (without_window_there_is_none)
+{
+  vkgdr_t g;
+
+  setenv ("VKGDR_DEBUG", "no-vulkan", 1);
+  test_enter_context ();
+  g = vkgdr_open (0, VKGDR_OPEN_WINDOW_OPTIONAL_BIT);
+  assert_no_error ();
+  ck_assert_ptr_null (g->vulkan_thread);
+  vkgdr_close (g);
+}
+END_TEST
+
+static vkgdr_vk real;
+static pthread_t application;
+static int n_calls;
+
+/* What NVIDIA's driver would keep for the calling thread of the application is
+ * what its end waits for. */
+static void
+check_caller (void)
+{
+  ck_assert_msg (!pthread_equal (pthread_self (), application),
+      "a thread of the application has called Vulkan");
+  n_calls++;
+}
+
+static VKAPI_ATTR VkResult VKAPI_CALL
+spy_allocate (VkDevice device, const VkMemoryAllocateInfo *info,
+    const VkAllocationCallbacks *callbacks, VkDeviceMemory *memory)
+{
+  check_caller ();
+  return real.AllocateMemory (device, info, callbacks, memory);
+}
+
+static VKAPI_ATTR void VKAPI_CALL
+spy_free (VkDevice device, VkDeviceMemory memory,
+    const VkAllocationCallbacks *callbacks)
+{
+  check_caller ();
+  real.FreeMemory (device, memory, callbacks);
+}
+
+static VKAPI_ATTR VkResult VKAPI_CALL
+spy_map (VkDevice device, VkDeviceMemory memory, VkDeviceSize offset,
+    VkDeviceSize size, VkMemoryMapFlags flags, void **data)
+{
+  check_caller ();
+  return real.MapMemory (device, memory, offset, size, flags, data);
+}
+
+static VKAPI_ATTR void VKAPI_CALL
+spy_unmap (VkDevice device, VkDeviceMemory memory)
+{
+  check_caller ();
+  real.UnmapMemory (device, memory);
+}
+
+static VKAPI_ATTR VkResult VKAPI_CALL
+spy_get_fd (VkDevice device, const VkMemoryGetFdInfoKHR *info, int *fd)
+{
+  check_caller ();
+  return real.GetMemoryFdKHR (device, info, fd);
+}
+
+static VKAPI_ATTR void VKAPI_CALL
+spy_get_properties (
+    VkPhysicalDevice device, VkPhysicalDeviceMemoryProperties2 *properties)
+{
+  check_caller ();
+  real.GetPhysicalDeviceMemoryProperties2 (device, properties);
+}
+
+static VKAPI_ATTR void VKAPI_CALL
+spy_destroy (VkDevice device, const VkAllocationCallbacks *callbacks)
+{
+  check_caller ();
+  real.DestroyDevice (device, callbacks);
+}
+
+static void
+replace_functions (vkgdr_t g)
+{
+  real = g->vk;
+  application = pthread_self ();
+  g->vk.AllocateMemory = spy_allocate;
+  g->vk.FreeMemory = spy_free;
+  g->vk.MapMemory = spy_map;
+  g->vk.UnmapMemory = spy_unmap;
+  g->vk.GetMemoryFdKHR = spy_get_fd;
+  g->vk.GetPhysicalDeviceMemoryProperties2 = spy_get_properties;
+  g->vk.DestroyDevice = spy_destroy;
+}
+
+START_TEST (no_other_thread_calls_vulkan)
+{
+  vkgdr_t g = test_open (0);
+  vkgdr_memory_t memory, imported;
+  vkgdr_device_info info;
+  vkgdr_fd_info description;
+  int fd;
+
+  replace_functions (g);
+  memory = test_alloc (g, SIZE);
+  vkgdr_memory_describe_fd (memory, &description);
+  fd = vkgdr_memory_get_fd (memory);
+  assert_no_error ();
+  imported = vkgdr_memory_import_fd (g, fd, &description);
+  assert_no_error ();
+  vkgdr_get_device_info (g, &info);
+  vkgdr_memory_free (imported);
+  vkgdr_memory_free (memory);
+  vkgdr_close (g);
+  /* Each memory is allocated, mapped, unmapped and freed. There are two file
+   * descriptors and one device. */
+  ck_assert_int_ge (n_calls, 2 * 4 + 2 + 1);
+}
+END_TEST
+
+/* --- fork ---------------------------------------------------------------- */
+
+/* Runs @function in a child. It must end within the time limit of the test. */
+static void
+in_child (void (*function) (void *), void *data)
+{
+  int status = -1;
+  pid_t pid = fork ();
+
+  ck_assert_int_ge (pid, 0);
+  if (pid == 0) {
+    function (data);
+    _exit (0);
+  }
+  ck_assert_int_eq (waitpid (pid, &status, 0), pid);
+  ck_assert_msg (WIFEXITED (status) && WEXITSTATUS (status) == 0,
+      "the child has ended with %#x", status);
+}
+
+static void
+use_in_child (void *data)
+{
+  vkgdr_vulkan_thread *thread = data, *other;
+  pthread_t id = pthread_self ();
+
+  if (vkgdr_vulkan_thread_run (thread, tell_thread, &id))
+    _exit (1);
+  if (!strstr (vkgdr_error_peek (), "forked"))
+    _exit (2);
+  other = vkgdr_vulkan_thread_ref ();
+  if (!other || other == thread)
+    _exit (3);
+  if (!vkgdr_vulkan_thread_run (other, tell_thread, &id)
+      || pthread_equal (id, pthread_self ()))
+    _exit (4);
+  vkgdr_vulkan_thread_unref (thread);
+  if (!vkgdr_vulkan_thread_run (other, tell_thread, &id))
+    _exit (5);
+  vkgdr_vulkan_thread_unref (other);
+}
+
+START_TEST (a_child_does_not_wait_for_it)
+{
+  vkgdr_vulkan_thread *thread = vkgdr_vulkan_thread_ref ();
+
+  in_child (use_in_child, thread);
+  ck_assert (!pthread_equal (get_thread (thread), pthread_self ()));
+  vkgdr_vulkan_thread_unref (thread);
+}
+END_TEST
+
+static void
+close_in_child (void *data)
+{
+  void **both = data;
+
+  vkgdr_memory_free (both[1]);
+  vkgdr_close (both[0]);
+}
+
+START_TEST (a_child_can_close_a_device)
+{
+  vkgdr_t g = test_open (0);
+  vkgdr_memory_t memory = test_alloc (g, SIZE);
+  void *both[] = { g, memory };
+
+  in_child (close_in_child, both);
+  memset (vkgdr_memory_get_host_ptr (memory), 1, SIZE);
+  vkgdr_memory_free (memory);
+  assert_no_error ();
+  vkgdr_close (g);
+}
+END_TEST
+
+int
+main (void)
+{
+  Suite *suite = suite_create ("thread");
+  TCase *tc = tcase_create ("thread");
+
+  tcase_set_timeout (tc, 60);
+  tcase_add_test (tc, no_thread_is_an_error);
+  tcase_add_test (tc, all_callers_share_it);
+  tcase_add_test (tc, calls_follow_each_other);
+  tcase_add_test (tc, errors_are_the_callers);
+  tcase_add_test (tc, it_may_call_itself);
+  tcase_add_test (tc, signals_go_to_other_threads);
+  tcase_add_test (tc, it_lives_as_long_as_a_device);
+  tcase_add_test (tc, without_window_there_is_none);
+  tcase_add_test (tc, no_other_thread_calls_vulkan);
+  tcase_add_test (tc, a_child_does_not_wait_for_it);
+  tcase_add_test (tc, a_child_can_close_a_device);
+  suite_add_tcase (suite, tc);
+  return test_run (suite, true);
+}
