@@ -145,8 +145,7 @@ typedef struct {
   "wait-for-connection=true"
 #define IPC_SRC \
   " vkgdripcsrc name=received socket-path=IPC_PATH connection-timeout=30"
-#define IPC_FAST \
-  IPC_SINK BENCH_IPC_CONSUMER IPC_SRC " ! identity name=launched" SINK
+#define IPC_FAST IPC_SINK BENCH_IPC_CONSUMER IPC_SRC SINK
 #define SLOWLY POOL " interval=5000"
 #define IPC_DIRECT IPC_SINK " access=direct" BENCH_IPC_CONSUMER IPC_SRC
 /* The client has its default io-mode, which copies each frame. With
@@ -154,9 +153,8 @@ typedef struct {
  * data stream error"). */
 #define IPC_CUDA \
   " ! cudaipcsink address=IPC_PATH sync=false" BENCH_IPC_CONSUMER \
-  " cudaipcsrc name=received address=IPC_PATH connection-timeout=30 " \
-  "! identity name=launched" SINK
-#define IPC_KERNEL " ! cudafilter name=launched kernel=copy" SINK
+  " cudaipcsrc name=received address=IPC_PATH connection-timeout=30" SINK
+#define IPC_KERNEL " ! vkgdrbenchfilter name=launched kernel=copy" SINK
 /* clang-format off */
 #define IPC_RATE \
   { BENCH_IPC, "vkgdripcsink ! vkgdripcsrc", IPC_FAST }, \

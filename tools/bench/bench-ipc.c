@@ -16,6 +16,7 @@
 #include <glib/gstdio.h>
 
 #include "bench-clock.h"
+#include "bench-filter.h"
 
 /* The first frames, one in this many, are left out: for them, kernels are
  * compiled and memory is imported. */
@@ -44,45 +45,55 @@ typedef struct {
   gint64 stamp; /* of the frame that is being processed */
   GArray *times;
   GArray *receptions; /* how long after the end of writing */
-  GArray *delays;
+  GArray *launches;   /* the same; empty if there is no kernel */
 } Arrivals;
 
 static GstPadProbeReturn
 on_received (GstPad *pad, GstPadProbeInfo *info, gpointer data)
 {
   Arrivals *arrivals = data;
-  gint64 delay;
+  gint64 now = bench_now (), delay;
 
-  if (arrivals->receptions->len == 0) {
+  if (arrivals->times->len == 0) {
     fputs (READY, stdout);
     fflush (stdout);
   }
   arrivals->stamp = GST_BUFFER_OFFSET_END (GST_PAD_PROBE_INFO_BUFFER (info));
-  delay = bench_now () - arrivals->stamp;
+  delay = now - arrivals->stamp;
+  g_array_append_val (arrivals->times, now);
   g_array_append_val (arrivals->receptions, delay);
   return GST_PAD_PROBE_OK;
 }
 
-static GstPadProbeReturn
-on_launched (GstPad *pad, GstPadProbeInfo *info, gpointer data)
+static void
+on_launched (GstElement *element, gpointer data)
 {
   Arrivals *arrivals = data;
-  gint64 now = bench_now (), delay = now - arrivals->stamp;
+  gint64 delay = bench_now () - arrivals->stamp;
 
-  g_array_append_val (arrivals->times, now);
-  g_array_append_val (arrivals->delays, delay);
-  return GST_PAD_PROBE_OK;
+  g_array_append_val (arrivals->launches, delay);
 }
 
 static void
-watch (GstElement *pipeline, const gchar *name, GstPadProbeCallback callback,
-    Arrivals *arrivals)
+watch_received (GstElement *pipeline, Arrivals *arrivals)
 {
-  GstElement *element = gst_bin_get_by_name (GST_BIN (pipeline), name);
+  GstElement *element = gst_bin_get_by_name (GST_BIN (pipeline), "received");
   GstPad *pad = gst_element_get_static_pad (element, "src");
 
-  gst_pad_add_probe (pad, GST_PAD_PROBE_TYPE_BUFFER, callback, arrivals, NULL);
+  gst_pad_add_probe (
+      pad, GST_PAD_PROBE_TYPE_BUFFER, on_received, arrivals, NULL);
   gst_object_unref (pad);
+  gst_object_unref (element);
+}
+
+static void
+watch_launched (GstElement *pipeline, Arrivals *arrivals)
+{
+  GstElement *element = gst_bin_get_by_name (GST_BIN (pipeline), "launched");
+
+  if (!element)
+    return;
+  g_signal_connect (element, "launched", G_CALLBACK (on_launched), arrivals);
   gst_object_unref (element);
 }
 
@@ -94,33 +105,49 @@ compare (gconstpointer a, gconstpointer b)
   return *x < *y ? -1 : *x > *y;
 }
 
-/* Leaves out the first @first delays, and sorts the others. */
+/* The times without the first ones, in the order of their length. */
 static void
-sort_delays (GArray *delays, guint first)
+sort (GArray *times)
 {
-  g_array_remove_range (delays, 0, first);
-  g_array_sort (delays, compare);
+  g_array_remove_range (times, 0, times->len / WARM_UP);
+  g_array_sort (times, compare);
+}
+
+/* Of @times, which are sorted: 0 if there are none. */
+static gdouble
+percentile (const GArray *times, guint percent)
+{
+  return times->len > 0
+             ? g_array_index (times, gint64, times->len * percent / 100)
+             : 0;
+}
+
+static gdouble
+get_rate (const GArray *times)
+{
+  guint first = times->len / WARM_UP, last = times->len - 1;
+
+  return (last - first) * 1e9
+         / (g_array_index (times, gint64, last)
+             - g_array_index (times, gint64, first));
 }
 
 static gboolean
 summarize (const Arrivals *arrivals, BenchIpcResult *result, GError **error)
 {
-  guint first = arrivals->times->len / WARM_UP;
-  guint n = arrivals->times->len - first;
+  guint n = arrivals->times->len;
 
-  if (n < MIN_FRAMES) {
+  if (n - n / WARM_UP < MIN_FRAMES) {
     g_set_error (error, GST_STREAM_ERROR, GST_STREAM_ERROR_FAILED,
-        "only %u frames have come", arrivals->times->len);
+        "only %u frames have come", n);
     return FALSE;
   }
-  result->rate = (n - 1) * 1e9
-                 / (g_array_index (arrivals->times, gint64, first + n - 1)
-                     - g_array_index (arrivals->times, gint64, first));
-  sort_delays (arrivals->receptions, first);
-  sort_delays (arrivals->delays, first);
-  result->received = g_array_index (arrivals->receptions, gint64, n / 2);
-  result->median = g_array_index (arrivals->delays, gint64, n / 2);
-  result->tail = g_array_index (arrivals->delays, gint64, n * 99 / 100);
+  sort (arrivals->receptions);
+  sort (arrivals->launches);
+  result->rate = get_rate (arrivals->times);
+  result->received = percentile (arrivals->receptions, 50);
+  result->median = percentile (arrivals->launches, 50);
+  result->tail = percentile (arrivals->launches, 99);
   return TRUE;
 }
 
@@ -140,20 +167,32 @@ wait_for_end (GstElement *pipeline, GError **error)
   return ok;
 }
 
+static GstElement *
+make_consumer (const gchar *launch, Arrivals *arrivals, GError **error)
+{
+  GstElement *pipeline;
+
+  bench_filter_register ();
+  pipeline =
+      gst_parse_launch_full (launch, NULL, GST_PARSE_FLAG_FATAL_ERRORS, error);
+  if (!pipeline)
+    return NULL;
+  watch_received (pipeline, arrivals);
+  watch_launched (pipeline, arrivals);
+  return pipeline;
+}
+
 gboolean
 bench_ipc_consume (const gchar *launch, GError **error)
 {
-  GstElement *pipeline =
-      gst_parse_launch_full (launch, NULL, GST_PARSE_FLAG_FATAL_ERRORS, error);
   Arrivals arrivals = { .times = g_array_new (FALSE, FALSE, sizeof (gint64)),
     .receptions = g_array_new (FALSE, FALSE, sizeof (gint64)),
-    .delays = g_array_new (FALSE, FALSE, sizeof (gint64)) };
+    .launches = g_array_new (FALSE, FALSE, sizeof (gint64)) };
+  GstElement *pipeline = make_consumer (launch, &arrivals, error);
   BenchIpcResult result;
   gboolean ok = pipeline != NULL;
 
   if (ok) {
-    watch (pipeline, "received", on_received, &arrivals);
-    watch (pipeline, "launched", on_launched, &arrivals);
     gst_element_set_state (pipeline, GST_STATE_PLAYING);
     ok = wait_for_end (pipeline, error);
     gst_element_set_state (pipeline, GST_STATE_NULL);
@@ -165,7 +204,7 @@ bench_ipc_consume (const gchar *launch, GError **error)
         result.median, result.tail);
   g_array_unref (arrivals.times);
   g_array_unref (arrivals.receptions);
-  g_array_unref (arrivals.delays);
+  g_array_unref (arrivals.launches);
   return ok;
 }
 

@@ -14,7 +14,7 @@
  * @received: nanoseconds from the end of writing until that process has the
  *   frame, a median
  * @median: nanoseconds from the end of writing until that process has launched
- *   a kernel on the frame, in the slowest process
+ *   a kernel on the frame, in the slowest process; 0 without a kernel
  * @tail: the same as a percentile: 99 of 100 frames take no longer
  */
 typedef struct {
@@ -29,8 +29,8 @@ typedef struct {
 
 /* Runs the first pipeline of @launch, which has one vkgdripcsink, for @seconds,
  * and the second one in @consumers further processes of this program, which
- * take its frames. In the second one, the elements "received" and "launched"
- * give buffers when these were received, and when they were used. IPC_PATH in
+ * take its frames. In the second one, the element "received" gives buffers when
+ * these were received. An element "launched" is a vkgdrbenchfilter. IPC_PATH in
  * @launch is replaced by the socket. Returns FALSE with @error set on failure.
  */
 gboolean bench_ipc_run (const gchar *launch, guint consumers,
