@@ -71,8 +71,8 @@ run_thread (void *data)
   return NULL;
 }
 
-/* The signals of the application are for its own threads. Returns 0 or an error
- * number. */
+/* The signals of the application are for its own threads. Threads that a driver
+ * starts get the same name. Returns 0 or an error number. */
 static int
 start (vkgdr_vulkan_thread *self)
 {
@@ -84,7 +84,7 @@ start (vkgdr_vulkan_thread *self)
   result = pthread_create (&self->thread, NULL, run_thread, self);
   pthread_sigmask (SIG_SETMASK, &before, NULL);
   if (result == 0)
-    pthread_setname_np (self->thread, "vkgdr-vulkan");
+    pthread_setname_np (self->thread, "vulkan");
   return result;
 }
 
