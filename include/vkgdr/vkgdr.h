@@ -107,10 +107,10 @@ VKGDR_API char *vkgdr_last_error (void);
  * pointer. With %VKGDR_OPEN_WINDOW_OPTIONAL_BIT it succeeds, and functions that
  * need no window work.
  *
- * While a device is open, a thread of the library makes the calls of Vulkan, for
- * all handles of the process: in some drivers, the end of a thread that has
- * called Vulkan is not safe. A child process of fork() cannot use handles of its
- * parent, but it may close them.
+ * While a device is open, a thread of the library makes the calls of Vulkan,
+ * for all handles of the process: in some drivers, the end of a thread that has
+ * called Vulkan is not safe. A child process of fork() cannot use handles of
+ * its parent, but it may close them.
  *
  * In the environment, `VKGDR_DRIVER` selects the driver: `auto` (default),
  * `nvidia` or `software`. `VKGDR_DEBUG` simulates a device with fewer features.

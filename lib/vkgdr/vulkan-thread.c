@@ -71,16 +71,31 @@ run_thread (void *data)
   return NULL;
 }
 
-/* The signals of the application are for its own threads. Threads that a driver
- * starts get the same name. Returns 0 or an error number. */
+/* The signals that other processes send to the application are for its own
+ * threads. A fault of this thread is still reported by the application's
+ * handler. */
+static void
+list_signals (sigset_t *signals)
+{
+  static const int faults[] = { SIGBUS, SIGFPE, SIGILL, SIGSEGV, SIGSYS,
+    SIGTRAP };
+  size_t i;
+
+  sigfillset (signals);
+  for (i = 0; i < sizeof (faults) / sizeof (faults[0]); i++)
+    sigdelset (signals, faults[i]);
+}
+
+/* Threads that a driver starts get the same name. Returns 0 or an error number.
+ */
 static int
 start (vkgdr_vulkan_thread *self)
 {
-  sigset_t all, before;
+  sigset_t signals, before;
   int result;
 
-  sigfillset (&all);
-  pthread_sigmask (SIG_SETMASK, &all, &before);
+  list_signals (&signals);
+  pthread_sigmask (SIG_SETMASK, &signals, &before);
   result = pthread_create (&self->thread, NULL, run_thread, self);
   pthread_sigmask (SIG_SETMASK, &before, NULL);
   if (result == 0)

@@ -185,6 +185,7 @@ START_TEST (signals_go_to_other_threads)
   vkgdr_vulkan_thread_run (thread, get_signals, &blocked);
   ck_assert (sigismember (&blocked, SIGTERM));
   ck_assert (sigismember (&blocked, SIGUSR1));
+  ck_assert (!sigismember (&blocked, SIGSEGV));
   pthread_sigmask (SIG_SETMASK, NULL, &after);
   ck_assert_int_eq (
       sigismember (&before, SIGTERM), sigismember (&after, SIGTERM));
