@@ -686,9 +686,8 @@ GST_START_TEST (test_host_memory_of_a_pool)
   write_and_read (pool, GST_VKGDR_ACCESS_DIRECT, stream, 200);
   fail_unless (gst_vkgdr_stream_synchronize (stream, NULL));
   gst_vkgdr_allocator_free_held (allocator);
-  for (i = 0; i < 10000 && get_pinned_bytes () > 0; i++)
+  while (get_pinned_bytes () > 0) /* the test has a time limit */
     g_usleep (1000);
-  fail_unless_equals_uint64 (get_pinned_bytes (), 0);
 
   gst_buffer_pool_set_active (pool, FALSE);
   gst_object_unref (pool);
@@ -781,9 +780,8 @@ GST_START_TEST (test_unused_staging_buffers_are_freed)
   }
   gst_buffer_pool_set_active (pool, FALSE);
   gst_object_unref (pool);
-  for (i = 0; i < 10000 && get_pinned_bytes () > limit; i++)
+  while (get_pinned_bytes () > limit) /* the test has a time limit */
     g_usleep (1000);
-  fail_unless (get_pinned_bytes () <= limit);
   gst_object_unref (allocator);
 }
 GST_END_TEST;
