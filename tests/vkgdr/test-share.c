@@ -11,6 +11,7 @@
 #include "util.h"
 
 #include <fcntl.h>
+#include <limits.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -152,17 +153,21 @@ be_the_child (char **argv)
   return EXIT_SUCCESS;
 }
 
+/* Valgrind can read /proc/self/exe, but not start it. */
 static void
 exec_child (int fd, int input, const char *host, const char *debug)
 {
+  char self[PATH_MAX] = "";
   char number[16];
 
+  if (readlink ("/proc/self/exe", self, sizeof (self) - 1) < 0)
+    _exit (126);
   dup2 (input, STDIN_FILENO);
   fcntl (fd, F_SETFD, 0);
   snprintf (number, sizeof (number), "%d", fd);
   if (debug)
     setenv ("VKGDR_DEBUG", debug, 1);
-  execl ("/proc/self/exe", "child", "child", number, host, NULL);
+  execl (self, self, "child", number, host, NULL);
   _exit (127);
 }
 

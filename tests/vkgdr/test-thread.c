@@ -347,7 +347,9 @@ END_TEST
 
 /* --- fork ---------------------------------------------------------------- */
 
-/* Runs @function in a child. It must end within the time limit of the test. */
+/* Runs @function in a child. It must end within the time limit of the test. The
+ * child kills itself: at a normal end, Valgrind would report what the parent's
+ * drivers have allocated, which the child cannot free. */
 static void
 in_child (void (*function) (void *), void *data)
 {
@@ -357,10 +359,10 @@ in_child (void (*function) (void *), void *data)
   ck_assert_int_ge (pid, 0);
   if (pid == 0) {
     function (data);
-    _exit (0);
+    raise (SIGKILL);
   }
   ck_assert_int_eq (waitpid (pid, &status, 0), pid);
-  ck_assert_msg (WIFEXITED (status) && WEXITSTATUS (status) == 0,
+  ck_assert_msg (WIFSIGNALED (status) && WTERMSIG (status) == SIGKILL,
       "the child has ended with %#x", status);
 }
 
