@@ -276,26 +276,27 @@ find_window (vkgdr_t g, uint32_t flags)
 typedef struct {
   vkgdr_t g;
   uint32_t flags;
+  vkgdr_obstacle obstacle;
 } window_call;
 
 static void
 call_find_window (void *data)
 {
-  const window_call *call = data;
+  window_call *call = data;
 
-  call->g->obstacle = find_window (call->g, call->flags);
+  call->obstacle = find_window (call->g, call->flags);
 }
 
 static vkgdr_obstacle
 open_window (vkgdr_t g, uint32_t flags)
 {
-  window_call call = { g, flags };
+  window_call call = { g, flags, VKGDR_OBSTACLE_NONE };
 
   g->vulkan_thread = vkgdr_vulkan_thread_ref ();
   if (!g->vulkan_thread)
     return VKGDR_OBSTACLE_HOST_MEMORY;
   vkgdr_vulkan_thread_run (g->vulkan_thread, call_find_window, &call);
-  return g->obstacle;
+  return call.obstacle;
 }
 
 static void

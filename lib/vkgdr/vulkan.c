@@ -9,7 +9,6 @@
 #include "vulkan.h"
 
 #include <dlfcn.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -52,9 +51,9 @@
  * GPUs, and software devices. */
 #define MAX_DEVICES 64
 
-/* Guards the two variables below, and serialises the creation and destruction
- * of devices, which is not thread-safe in some drivers. */
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+/* NULL until the loader is loaded. No lock guards this variable and the next
+ * one, because a single thread calls all functions of this file that use them.
+ */
 static PFN_vkGetInstanceProcAddr get_instance_proc;
 
 /* Process-wide and never destroyed. With the last instance, the loader unloads
@@ -77,10 +76,10 @@ icd_remedy (void)
   return access (WSL_DEVICE, F_OK) == 0 ? WSL_REMEDY : ICD_REMEDY;
 }
 
-/* Must be called with the lock held. The loader is loaded once and never
- * unloaded, because drivers do not support that well. */
+/* The loader is loaded once and never unloaded, because drivers do not support
+ * that well. */
 static bool
-load_locked (void)
+load (void)
 {
   const char *path;
   const char *why;
@@ -152,9 +151,8 @@ load_instance_functions (vkgdr_vk *vk)
   return true;
 }
 
-/* Must be called with the lock held. */
 static bool
-create_instance_locked (void)
+create_instance (void)
 {
   const VkApplicationInfo application = {
     .sType = VK_STRUCTURE_TYPE_APPLICATION_INFO,
@@ -176,7 +174,7 @@ create_instance_locked (void)
   }
   if (instance)
     return true;
-  if (!load_locked () || !check_loader_version ())
+  if (!load () || !check_loader_version ())
     return false;
   create = (PFN_vkCreateInstance) get_instance_proc (NULL, "vkCreateInstance");
   if (!create) {
@@ -197,27 +195,18 @@ create_instance_locked (void)
 bool
 vkgdr_vk_init (vkgdr_vk *vk)
 {
-  bool created;
-
   memset (vk, 0, sizeof (*vk));
-  pthread_mutex_lock (&lock);
-  created = create_instance_locked ();
-  vk->instance = created ? instance : VK_NULL_HANDLE;
-  pthread_mutex_unlock (&lock);
-  return created && load_instance_functions (vk);
+  if (!create_instance ())
+    return false;
+  vk->instance = instance;
+  return load_instance_functions (vk);
 }
 
 bool
 vkgdr_vk_has_loader (void)
 {
-  bool loaded;
-
-  if (vkgdr_debug_hides_vulkan ())
-    return false;
-  pthread_mutex_lock (&lock);
-  loaded = get_instance_proc && get_loader_version () >= VK_API_VERSION_1_1;
-  pthread_mutex_unlock (&lock);
-  return loaded;
+  return !vkgdr_debug_hides_vulkan () && get_instance_proc
+         && get_loader_version () >= VK_API_VERSION_1_1;
 }
 
 static bool
@@ -483,9 +472,7 @@ vkgdr_vk_create_device (vkgdr_vk *vk)
     return false;
   }
   queue.queueFamilyIndex = family;
-  pthread_mutex_lock (&lock);
   result = vk->CreateDevice (vk->physical, &info, NULL, &vk->device);
-  pthread_mutex_unlock (&lock);
   if (result != VK_SUCCESS) {
     vk->device = VK_NULL_HANDLE;
     vkgdr_error_set_remedy (
@@ -499,9 +486,7 @@ vkgdr_vk_create_device (vkgdr_vk *vk)
 void
 vkgdr_vk_clear (vkgdr_vk *vk)
 {
-  pthread_mutex_lock (&lock);
   if (vk->device && vk->DestroyDevice)
     vk->DestroyDevice (vk->device, NULL);
-  pthread_mutex_unlock (&lock);
   memset (vk, 0, sizeof (*vk));
 }

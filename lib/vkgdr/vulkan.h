@@ -3,7 +3,9 @@
  * vulkan.h: Vulkan, loaded at run time: the instance, one of its physical
  * devices, a logical device, and the functions of the three
  *
- * Knows nothing of CUDA, and allocates no memory of the device. Private.
+ * All functions must be called in the thread of vulkan-thread.h, except
+ * vkgdr_vk_format_uuid(). Knows nothing of CUDA, and allocates no memory of the
+ * device. Private.
  */
 
 #ifndef VKGDR_VULKAN_H
@@ -64,7 +66,7 @@ typedef struct vkgdr_vk {
  * Loads libvulkan.so.1, or the library in the environment variable
  * VKGDR_VULKAN_LIBRARY (for tests), and creates an instance. Both are kept
  * until the process ends; after a failure, the next call tries again. Fails if
- * VKGDR_DEBUG hides Vulkan. Thread-safe.
+ * VKGDR_DEBUG hides Vulkan.
  *
  * Returns: false on failure (vkgdr_error_set()); vkgdr_vk_clear() is needed
  *   either way
@@ -74,7 +76,7 @@ bool vkgdr_vk_init (vkgdr_vk *vk);
 /**
  * vkgdr_vk_has_loader:
  *
- * Tells, after vkgdr_vk_init() failed, what was missing. Thread-safe.
+ * Tells, after vkgdr_vk_init() failed, what was missing.
  *
  * Returns: whether a Vulkan loader was loaded that is new enough; sets no error
  */
@@ -142,7 +144,7 @@ bool vkgdr_vk_create_device (vkgdr_vk *vk);
 /**
  * vkgdr_vk_clear:
  *
- * Destroys the logical device if there is one, and resets @vk. Thread-safe.
+ * Destroys the logical device if there is one, and resets @vk.
  */
 void vkgdr_vk_clear (vkgdr_vk *vk);
 
