@@ -201,7 +201,9 @@ adopt_vulkan_uuid (void *data)
 
 /* Gives softcuda's device the UUID of Vulkan's software device, if there is
  * one. Errors are ignored, since code that needs Vulkan reports them later in
- * more detail. */
+ * more detail. Called with the lock held, for which calls of other handles wait
+ * in the same thread. There are none, because no handle is open before a driver
+ * is loaded. */
 static void
 set_default_uuid (driver *d)
 {
