@@ -7,6 +7,7 @@
 
 #include <unistd.h>
 
+#include "ipc/channel.h"
 #include "ipc/meta.h"
 #include "ipc/pace.h"
 
@@ -27,7 +28,7 @@ struct _GstVkgdrIpcClient {
   GstVkgdrAllocator *allocator;
 
   GMutex read_lock; /* for the fields below; held while waiting for a message */
-  guint8 *data;     /* the buffer for a message */
+  GstVkgdrIpcReceiver receiver;
   GHashTable *imports; /* of GstMemory, by the number of the allocation */
   GstVkgdrIpcChanges changes;
   guint64 last_id;      /* of the last frame; 0: none yet */
@@ -50,6 +51,7 @@ client_unref (GstVkgdrIpcClient *self)
 {
   if (!g_atomic_int_dec_and_test (&self->refcount))
     return;
+  gst_vkgdr_ipc_receiver_clear (&self->receiver);
   close (self->fd);
   if (self->flush_fd >= 0)
     close (self->flush_fd);
@@ -59,7 +61,6 @@ client_unref (GstVkgdrIpcClient *self)
   gst_object_unref (self->allocator);
   g_mutex_clear (&self->read_lock);
   g_mutex_clear (&self->send_lock);
-  g_free (self->data);
   g_free (self);
 }
 
@@ -211,6 +212,15 @@ read_forget (GstVkgdrIpcClient *self, GstByteReader *reader, GError **error)
   return TRUE;
 }
 
+static gboolean
+read_ring (GstVkgdrIpcClient *self, GstByteReader *reader, gint attached,
+    GError **error)
+{
+  return (gst_vkgdr_ipc_read_end (reader) && attached >= 0
+             && gst_vkgdr_ipc_receiver_add_ring (&self->receiver, attached))
+         || set_invalid (error, "a ring buffer");
+}
+
 /* Adds the memories of a frame. Each of them holds a reference to @use. */
 static gboolean
 add_memories (GstVkgdrIpcClient *self, const GstVkgdrIpcFrame *frame, Use *use,
@@ -313,6 +323,10 @@ take_in (GstVkgdrIpcClient *self, guint32 type, GstByteReader *reader,
     return read_memory (self, reader, *attached, error);
   case GST_VKGDR_IPC_FORGET:
     return read_forget (self, reader, error);
+  case GST_VKGDR_IPC_RING:
+    return read_ring (self, reader, *attached, error);
+  case GST_VKGDR_IPC_WAKE:
+    return gst_vkgdr_ipc_read_end (reader) || set_invalid (error, "a message");
   default:
     return set_invalid (error, "a message");
   }
@@ -320,14 +334,14 @@ take_in (GstVkgdrIpcClient *self, guint32 type, GstByteReader *reader,
 
 /* Handles a message. Returns TRUE with @event set if it causes an event. */
 static gboolean
-handle (GstVkgdrIpcClient *self, gsize size, gint *attached,
+handle (GstVkgdrIpcClient *self, const guint8 *data, gsize size, gint *attached,
     GstVkgdrIpcEvent *event, GstVkgdrIpcContent *content, GError **error)
 {
   GstByteReader reader;
   guint32 type = 0;
 
   *event = GST_VKGDR_IPC_EVENT_ERROR;
-  if (!gst_vkgdr_ipc_read_type (self->data, size, &reader, &type)) {
+  if (!gst_vkgdr_ipc_read_type (data, size, &reader, &type)) {
     set_invalid (error, "a message");
     return TRUE;
   }
@@ -364,11 +378,13 @@ static gboolean
 read_event (GstVkgdrIpcClient *self, GstVkgdrIpcEvent *event,
     GstVkgdrIpcContent *content, GError **error)
 {
-  gsize size = GST_VKGDR_IPC_MAX_MESSAGE;
+  const guint8 *data = NULL;
+  gsize size = 0;
   gboolean is_event;
   gint attached = -1;
 
-  switch (gst_vkgdr_ipc_receive (self->fd, self->data, &size, &attached)) {
+  switch (
+      gst_vkgdr_ipc_receiver_next (&self->receiver, &data, &size, &attached)) {
   case GST_VKGDR_IPC_AGAIN:
     return FALSE;
   case GST_VKGDR_IPC_CLOSED:
@@ -378,7 +394,7 @@ read_event (GstVkgdrIpcClient *self, GstVkgdrIpcEvent *event,
     *event = GST_VKGDR_IPC_EVENT_ERROR;
     return TRUE;
   default:
-    is_event = handle (self, size, &attached, event, content, error);
+    is_event = handle (self, data, size, &attached, event, content, error);
     if (attached >= 0)
       close (attached);
     return is_event;
@@ -402,8 +418,13 @@ wait_for_message (
 {
   gint64 sleep = get_sleep (self, busy_poll);
 
-  return (sleep == 0 && ++*n_looks % CANCEL_LOOKS != 0)
-         || gst_vkgdr_ipc_wait (self->fd, cancel_fd, sleep);
+  gst_vkgdr_ipc_receiver_set_awake (&self->receiver, sleep == 0);
+  if (sleep == 0 && ++*n_looks % CANCEL_LOOKS != 0)
+    return TRUE;
+  /* After the server was told that this thread sleeps. */
+  if (gst_vkgdr_ipc_receiver_has_message (&self->receiver))
+    sleep = 0;
+  return gst_vkgdr_ipc_wait (self->fd, cancel_fd, sleep);
 }
 
 GstVkgdrIpcEvent
@@ -452,7 +473,7 @@ client_new (gint fd, GstVkgdrAllocator *allocator)
   self->fd = fd;
   self->flush_fd = -1;
   self->allocator = gst_object_ref (allocator);
-  self->data = g_malloc (GST_VKGDR_IPC_MAX_MESSAGE);
+  gst_vkgdr_ipc_receiver_init (&self->receiver, fd);
   self->imports = g_hash_table_new_full (
       g_int64_hash, g_int64_equal, g_free, (GDestroyNotify) gst_memory_unref);
   g_mutex_init (&self->read_lock);

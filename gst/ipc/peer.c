@@ -8,6 +8,8 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "ipc/channel.h"
+
 /* The size in bytes of the buffer for a client's message. Valid messages are
  * smaller. */
 #define MAX_ANSWER 64
@@ -27,6 +29,7 @@ typedef struct {
 
 struct _GstVkgdrIpcPeer {
   gint fd;
+  GstVkgdrIpcSender sender;
   gint flush_fd;     /* an eventfd that is shared with the client */
   GHashTable *held;  /* frames that the client has, by number */
   GHashTable *known; /* numbers of the allocations that were sent to it */
@@ -48,11 +51,23 @@ item_free (Item *item)
   g_free (item);
 }
 
+/* Sends the first messages. */
+static gboolean
+greet (GstVkgdrIpcPeer *self)
+{
+  GBytes *hello = gst_vkgdr_ipc_write_hello ();
+  GstVkgdrIpcResult result =
+      gst_vkgdr_ipc_sender_send (&self->sender, hello, self->flush_fd);
+
+  g_bytes_unref (hello);
+  return result == GST_VKGDR_IPC_OK
+         && gst_vkgdr_ipc_sender_add_ring (&self->sender) == GST_VKGDR_IPC_OK;
+}
+
 GstVkgdrIpcPeer *
 gst_vkgdr_ipc_peer_new (gint fd)
 {
   GstVkgdrIpcPeer *self;
-  GBytes *hello;
   gint flush_fd = eventfd (0, EFD_CLOEXEC | EFD_NONBLOCK | EFD_SEMAPHORE);
 
   if (flush_fd < 0)
@@ -65,10 +80,8 @@ gst_vkgdr_ipc_peer_new (gint fd)
       g_hash_table_new_full (g_int64_hash, g_int64_equal, g_free, NULL);
   self->generation = gst_vkgdr_ipc_export_generation ();
   g_queue_init (&self->waiting);
-  hello = gst_vkgdr_ipc_write_hello ();
-  self->is_broken =
-      gst_vkgdr_ipc_send (fd, hello, flush_fd) != GST_VKGDR_IPC_OK;
-  g_bytes_unref (hello);
+  gst_vkgdr_ipc_sender_init (&self->sender, fd);
+  self->is_broken = !greet (self);
   return self;
 }
 
@@ -100,6 +113,7 @@ gst_vkgdr_ipc_peer_free (GstVkgdrIpcPeer *self, GPtrArray *garbage)
   g_clear_pointer (&self->caps, g_bytes_unref);
   g_clear_pointer (&self->segment, g_bytes_unref);
   g_clear_pointer (&self->tags, g_bytes_unref);
+  gst_vkgdr_ipc_sender_clear (&self->sender);
   close (self->flush_fd);
   close (self->fd);
   g_free (self);
@@ -156,11 +170,11 @@ gst_vkgdr_ipc_peer_get_figures (
 
 /* --- sending ------------------------------------------------------------- */
 
-/* Returns whether the packet was sent. */
+/* Returns whether the message was sent. */
 static gboolean
-send_packet (GstVkgdrIpcPeer *self, GBytes *packet, gint attached)
+send_message (GstVkgdrIpcPeer *self, GBytes *message, gint attached)
 {
-  switch (gst_vkgdr_ipc_send (self->fd, packet, attached)) {
+  switch (gst_vkgdr_ipc_sender_send (&self->sender, message, attached)) {
   case GST_VKGDR_IPC_OK:
     return TRUE;
   case GST_VKGDR_IPC_AGAIN:
@@ -178,7 +192,7 @@ send_change (GstVkgdrIpcPeer *self, GBytes **last, GBytes *message)
 {
   if (!message || message == *last)
     return TRUE;
-  if (!send_packet (self, message, -1))
+  if (!send_message (self, message, -1))
     return FALSE;
   g_clear_pointer (last, g_bytes_unref);
   *last = g_bytes_ref (message);
@@ -204,7 +218,7 @@ send_exports (GstVkgdrIpcPeer *self, const GPtrArray *exports)
 
     if (g_hash_table_contains (self->known, &export->id))
       continue;
-    if (!send_packet (self, export->message, export->fd))
+    if (!send_message (self, export->message, export->fd))
       return FALSE;
     g_hash_table_add (self->known, g_memdup2 (&export->id, sizeof (guint64)));
   }
@@ -216,7 +230,7 @@ static gboolean
 send_frame (GstVkgdrIpcPeer *self, GstVkgdrIpcOutput *frame)
 {
   if (!send_state (self, frame->state) || !send_exports (self, frame->exports)
-      || !send_packet (self, frame->message, -1))
+      || !send_message (self, frame->message, -1))
     return FALSE;
   g_hash_table_insert (self->held, &frame->id, frame);
   self->sent++;
@@ -250,7 +264,7 @@ send_item (GstVkgdrIpcPeer *self, Item *item, guint max)
   if (item->frame)
     return has_room (self, max) && send_frame (self, item->frame);
   return send_state (self, item->state)
-         && send_packet (self, item->message, -1);
+         && send_message (self, item->message, -1);
 }
 
 void
@@ -370,7 +384,7 @@ void
 gst_vkgdr_ipc_peer_send_now (GstVkgdrIpcPeer *self, GBytes *message)
 {
   if (!self->is_broken)
-    gst_vkgdr_ipc_send (self->fd, message, -1);
+    gst_vkgdr_ipc_sender_send (&self->sender, message, -1);
 }
 
 /* --- messages of the client ---------------------------------------------- */
@@ -448,7 +462,7 @@ is_gone (gpointer key, gpointer value, gpointer user_data)
   if (gst_vkgdr_ipc_export_lives (*id))
     return FALSE;
   message = gst_vkgdr_ipc_write_number (GST_VKGDR_IPC_FORGET, *id);
-  sent = send_packet (self, message, -1);
+  sent = send_message (self, message, -1);
   g_bytes_unref (message);
   return sent;
 }

@@ -12,7 +12,6 @@
 #define __GST_VKGDR_IPC_PEER_H__
 
 #include "ipc/frame.h"
-#include "ipc/socket.h"
 
 G_BEGIN_DECLS
 

@@ -3,12 +3,15 @@
  * ipc/protocol.h: the messages between vkgdripcsink and vkgdripcsrc
  *
  * A message is one packet of a Unix socket of type SOCK_SEQPACKET, so that it
- * arrives whole or not at all. It begins with its type; the rest depends on
- * that. Both processes are on one machine, but all numbers are little-endian,
- * and nothing in a message is used before it was checked.
+ * arrives whole or not at all, or it is in a ring buffer (ipc/channel.h). It
+ * begins with its type; the rest depends on that. Both processes are on one
+ * machine, but all numbers are little-endian, and nothing in a message is used
+ * before it was checked.
  *
  *     server                                    client
  *     HELLO, with an eventfd             ->
+ *     RING, with a file descriptor       ->     the memory of the ring buffer
+ *     WAKE                               ->     there is a message in it
  *     CAPS, SEGMENT, TAGS                ->     what changed before a frame
  *     MEMORY, with a file descriptor     ->     once for each allocation
  *     FRAME                              ->
@@ -44,7 +47,7 @@ G_BEGIN_DECLS
   (~(guint32) (GST_BUFFER_FLAG_TAG_MEMORY | (GST_MINI_OBJECT_FLAG_LAST - 1)))
 
 /* Must be increased when the format of a message changes. */
-#define GST_VKGDR_IPC_VERSION 1
+#define GST_VKGDR_IPC_VERSION 2
 
 typedef enum {
   GST_VKGDR_IPC_HELLO = 1,
@@ -59,7 +62,9 @@ typedef enum {
   GST_VKGDR_IPC_FLUSH_START,
   GST_VKGDR_IPC_FLUSH_STOP,
   GST_VKGDR_IPC_RELEASE,
-  GST_VKGDR_IPC_STOP
+  GST_VKGDR_IPC_STOP,
+  GST_VKGDR_IPC_RING,
+  GST_VKGDR_IPC_WAKE
 } GstVkgdrIpcType;
 
 /* A range of bytes in an allocation. */

@@ -12,6 +12,7 @@
 #define __GST_VKGDR_IPC_SERVER_H__
 
 #include "ipc/peer.h"
+#include "ipc/socket.h"
 
 G_BEGIN_DECLS
 

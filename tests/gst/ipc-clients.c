@@ -20,10 +20,10 @@ play (GstElement *pipeline, GstElement *ipc)
   gst_object_unref (pipeline);
 }
 
-/* Each of @n clients gets all @frames frames, complete and in order, and
- * nothing is copied. */
+/* Each of @n clients with a role gets all @frames frames, complete and in
+ * order, and nothing is copied. */
 static void
-check_clients (guint n, guint frames)
+check_clients (const gchar *role, guint n, guint frames)
 {
   GSubprocess *clients[8];
   TestIpcReport report;
@@ -35,7 +35,7 @@ check_clients (guint n, guint frames)
   pipeline =
       test_ipc_new_server (source, "leaky=no max-buffers=8 sync=false", &ipc);
   for (i = 0; i < n; i++)
-    clients[i] = test_ipc_start ("client");
+    clients[i] = test_ipc_start (role);
   test_ipc_wait_clients (ipc, n);
   test_play (pipeline);
   for (i = 0; i < n; i++) {
@@ -59,14 +59,24 @@ check_clients (guint n, guint frames)
 GST_START_TEST (test_one_client)
 {
   if (!test_ipc_cannot_export ())
-    check_clients (1, 10000);
+    check_clients ("client", 1, 10000);
 }
 GST_END_TEST
 
 GST_START_TEST (test_eight_clients)
 {
   if (!test_ipc_cannot_export ())
-    check_clients (8, 10000);
+    check_clients ("client", 8, 10000);
+}
+GST_END_TEST
+
+/* They get their frames through the ring buffer if they are not asleep. */
+GST_START_TEST (test_busy_clients)
+{
+  if (test_ipc_cannot_export ())
+    return;
+  check_clients ("busy", 1, 10000);
+  check_clients ("busy", 2, 1000);
 }
 GST_END_TEST
 
@@ -209,6 +219,7 @@ ipc_clients_suite (void)
   suite_add_tcase (suite, tc);
   tcase_add_test (tc, test_one_client);
   tcase_add_test (tc, test_eight_clients);
+  tcase_add_test (tc, test_busy_clients);
   tcase_add_test (tc, test_late_client);
   tcase_add_test (tc, test_stopped_client);
   tcase_add_test (tc, test_killed_server);

@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -26,6 +27,8 @@
 #define MEMORY 6
 #define FRAME 8
 #define RELEASE 12
+#define RING 14
+#define WAKE 15
 
 static GstElement *server, *ipc;
 static GSubprocess *witness;
@@ -260,6 +263,67 @@ GST_START_TEST (test_own_descriptors)
   test_assert_fds (before);
   close (fd);
   close (zero);
+  end ();
+}
+GST_END_TEST
+
+/* Returns the memory of the ring buffer, whose size is stored. It is unmapped
+ * at the end of the test. */
+static guint8 *
+map_ring (gint fd, gsize *size)
+{
+  union {
+    struct cmsghdr header;
+    gchar room[CMSG_SPACE (sizeof (gint))];
+  } control;
+  guint32 type = 0;
+  struct iovec vector = { &type, sizeof (type) };
+  struct msghdr header = { .msg_iov = &vector,
+    .msg_iovlen = 1,
+    .msg_control = &control,
+    .msg_controllen = sizeof (control) };
+  struct stat status;
+  guint8 *memory;
+  gint ring;
+
+  while (type != RING) {
+    header.msg_controllen = sizeof (control);
+    fail_unless (recvmsg (fd, &header, MSG_CMSG_CLOEXEC) > 0);
+    if (type == HELLO)
+      close (*(gint *) CMSG_DATA (&control.header));
+  }
+  ring = *(gint *) CMSG_DATA (&control.header);
+  /* Its size cannot be changed under the server. */
+  fail_unless (ftruncate (ring, 0) != 0);
+  fail_unless (fstat (ring, &status) == 0);
+  *size = status.st_size;
+  memory = mmap (NULL, *size, PROT_READ | PROT_WRITE, MAP_SHARED, ring, 0);
+  fail_unless (memory != MAP_FAILED);
+  close (ring);
+  return memory;
+}
+
+/* A client overwrites the ring buffer all the time. Each value of it makes the
+ * server use the ring buffer or not. */
+GST_START_TEST (test_rubbish_in_ring)
+{
+  guint64 before;
+  guint8 *memory;
+  gsize size;
+  guint i;
+  gint fd;
+
+  if (test_ipc_cannot_export ())
+    return;
+  begin ();
+  fd = connect_client ();
+  memory = map_ring (fd, &size);
+  test_ipc_wait_clients (ipc, 2);
+  before = test_ipc_stat (ipc, "frames");
+  for (i = 0; test_ipc_stat (ipc, "frames") < before + 300; i++)
+    test_fill (memory, size, i);
+  munmap (memory, size);
+  close (fd);
   end ();
 }
 GST_END_TEST
@@ -506,7 +570,7 @@ GST_START_TEST (test_lying_server)
     /* Messages of each type with random content and a wrong length. */
     test_fill (data, sizeof (data), i);
     memset (data, 0, 4);
-    data[0] = i % 15;
+    data[0] = i % (WAKE + 1);
     if (data[0] == BYE || (data[0] >= 9 && data[0] <= 11))
       continue; /* these have no content that could be wrong, or end the
                  * stream */
@@ -529,6 +593,7 @@ ipc_hostile_suite (void)
   tcase_add_test (tc, test_half_messages);
   tcase_add_test (tc, test_wrong_numbers);
   tcase_add_test (tc, test_own_descriptors);
+  tcase_add_test (tc, test_rubbish_in_ring);
   tcase_add_test (tc, test_descriptors_travel_once);
   tcase_add_test (tc, test_deaf_clients);
   tcase_add_test (tc, test_end_with_deaf_client);

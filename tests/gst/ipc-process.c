@@ -19,6 +19,9 @@ gchar *test_ipc_path;
 /* How long the role "slow" uses each frame, in microseconds. */
 #define SLOW (20 * 1000)
 
+/* The maximum of busy-poll, in microseconds. */
+#define MAX_BUSY_POLL (10 * 1000 * 1000)
+
 /* --- in the other process ------------------------------------------------ */
 
 gboolean
@@ -40,9 +43,9 @@ test_ipc_is_whole (GstBuffer *buffer, guint width, guint height)
 
 /* The same as test_launch (), in a process that is not a test. */
 static GstElement *
-launch (const gchar *format, const gchar *path)
+launch (const gchar *format, const gchar *path, guint number)
 {
-  gchar *text = g_strdup_printf (format, path);
+  gchar *text = g_strdup_printf (format, path, number);
   GError *error = NULL;
   GstElement *pipeline = gst_parse_launch (text, &error);
 
@@ -92,13 +95,15 @@ find_end (GstElement *pipeline, TestIpcReport *report)
   gst_object_unref (bus);
 }
 
-/* The role "holder" keeps the first frame until the end, and checks it then. */
+/* The role "busy" does not sleep while it waits for frames. The role "holder"
+ * keeps the first frame until the end, and checks it then. */
 static int
 be_client (const gchar *role, const gchar *path)
 {
   GstElement *pipeline = launch (
-      "vkgdripcsrc socket-path=%s ! appsink name=sink sync=false max-buffers=1",
-      path);
+      "vkgdripcsrc socket-path=%s busy-poll=%u ! appsink name=sink sync=false "
+      "max-buffers=1",
+      path, strcmp (role, "busy") == 0 ? MAX_BUSY_POLL : 0);
   GstElement *sink = gst_bin_get_by_name (GST_BIN (pipeline), "sink");
   gboolean is_slow = strcmp (role, "slow") == 0;
   TestIpcReport report = { 0 };
@@ -133,9 +138,9 @@ be_client (const gchar *role, const gchar *path)
 static int
 be_server (const gchar *path)
 {
-  GstElement *pipeline = launch ("testframes buffers=16 ! " TEST_IPC_CAPS
-                                 " ! vkgdripcsink socket-path=%s",
-      path);
+  GstElement *pipeline = launch ("testframes buffers=%2$u ! " TEST_IPC_CAPS
+                                 " ! vkgdripcsink socket-path=%1$s",
+      path, 16);
 
   gst_element_set_state (pipeline, GST_STATE_PLAYING);
   gst_element_get_state (pipeline, NULL, NULL, GST_CLOCK_TIME_NONE);

@@ -25,8 +25,8 @@ typedef struct {
   gchar end[512]; /* "eos", or the error */
 } TestIpcReport;
 
-/* Starts a process with the role "client", "slow", "holder" or "server", which
- * uses test_ipc_path. */
+/* Starts a process with the role "client", "busy", "slow", "holder" or
+ * "server", which uses test_ipc_path. */
 GSubprocess *test_ipc_start (const gchar *role);
 
 /* The same in its own PID namespace. Returns NULL if that is not permitted. */
