@@ -97,8 +97,9 @@ class Program(unittest.TestCase):
             for variant in case["variants"]:
                 with self.subTest(case=case["id"], variant=variant["id"]):
                     self.assertIn(variant["label"].split(" ! ")[-1], " ".join(shown))
-                    # Streams are lines without numbers.
-                    if case["section"] != "streams":
+                    # Streams are lines without numbers. GStreamer's own elements
+                    # may have failed.
+                    if case["section"] != "streams" and "error" not in variant:
                         self.assertIn(format_number(variant["median"]), shown)
 
     def test_same_file_gives_same_bytes(self):
