@@ -113,8 +113,8 @@ gst_vkgdr_ipc_ring_is_watched (GstVkgdrIpcRing *self)
   return g_atomic_int_get (&self->memory->is_watched) != 0;
 }
 
-/* The number that the reader has written may be any. In the worst case, the
- * reader loses its own messages. */
+/* The reader may have written any number to the memory. In the worst case, it
+ * loses its own messages. */
 static gboolean
 is_full (GstVkgdrIpcRing *self)
 {

@@ -267,8 +267,8 @@ GST_START_TEST (test_own_descriptors)
 }
 GST_END_TEST
 
-/* Returns the memory of the ring buffer, whose size is stored. It is unmapped
- * at the end of the test. */
+/* Returns the memory of the ring buffer, which the caller unmaps, and its
+ * size. */
 static guint8 *
 map_ring (gint fd, gsize *size)
 {
@@ -303,8 +303,8 @@ map_ring (gint fd, gsize *size)
   return memory;
 }
 
-/* A client overwrites the ring buffer all the time. Each value of it makes the
- * server use the ring buffer or not. */
+/* A client writes random bytes to the ring buffer all the time. Depending on
+ * them, the server uses the ring buffer or the socket. */
 GST_START_TEST (test_rubbish_in_ring)
 {
   guint64 before;
