@@ -67,6 +67,26 @@ GST_START_TEST (test_busy_poll)
 }
 GST_END_TEST
 
+/* The client is awake for some frames, and asleep for others. It would miss a
+ * frame if the server thought that it is awake. */
+GST_START_TEST (test_busy_poll_now_and_then)
+{
+  GRand *rand = g_rand_new_with_seed (1);
+  guint i;
+
+  if (test_ipc_begin ("")) {
+    g_object_set (test_src->element, "busy-poll", 500, NULL);
+    for (i = 0; i < 300; i++) {
+      g_usleep (g_rand_int_range (rand, 0, 4000));
+      test_ipc_push (i);
+      test_ipc_pull_and_drop (i);
+    }
+    test_ipc_end ();
+  }
+  g_rand_free (rand);
+}
+GST_END_TEST
+
 /* Elements that do not support this memory get frames, too. */
 GST_START_TEST (test_caps_of_system_memory)
 {
@@ -649,6 +669,7 @@ ipc_elements_suite (void)
   suite_add_tcase (suite, tc);
   tcase_add_test (tc, test_caps);
   tcase_add_test (tc, test_busy_poll);
+  tcase_add_test (tc, test_busy_poll_now_and_then);
   tcase_add_test (tc, test_caps_of_system_memory);
   tcase_add_test (tc, test_segment_and_tags);
   tcase_add_test (tc, test_eos);
