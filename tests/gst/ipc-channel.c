@@ -289,34 +289,20 @@ send_again (guint64 number, gint attached)
     g_thread_yield ();
 }
 
-/* Sends each message when the one before has been received. Some take the
+/* Sends all messages: each when the one before has been received if @data is
+ * not NULL, and otherwise in a row, with some pauses. Some messages take the
  * socket in any case. */
 static gpointer
-send_one_by_one (gpointer data)
+send_all (gpointer data)
 {
   GRand *rand = g_rand_new_with_seed (1);
   gint event = eventfd (0, EFD_CLOEXEC), i;
 
   for (i = 0; i < N_MESSAGES; i++) {
-    send_again (i, g_rand_int_range (rand, 0, 50) == 0 ? event : -1);
-    while (g_atomic_int_get (&n_received) == i)
-      g_thread_yield ();
-  }
-  close (event);
-  g_rand_free (rand);
-  return NULL;
-}
-
-/* Sends all messages, with some pauses. */
-static gpointer
-send_in_a_row (gpointer data)
-{
-  GRand *rand = g_rand_new_with_seed (2);
-  gint event = eventfd (0, EFD_CLOEXEC), i;
-
-  for (i = 0; i < N_MESSAGES; i++) {
     send_again (i, g_rand_int_range (rand, 0, 20) == 0 ? event : -1);
-    if (g_rand_int_range (rand, 0, 50) == 0)
+    while (data && g_atomic_int_get (&n_received) == i)
+      g_thread_yield ();
+    if (!data && g_rand_int_range (rand, 0, 50) == 0)
       g_usleep (g_rand_int_range (rand, 0, 200));
   }
   close (event);
@@ -327,7 +313,7 @@ send_in_a_row (gpointer data)
 /* Receives all messages from a thread. Sleeps at any time, as the client does.
  * If it is not woken, it sleeps until the time limit of the test. */
 static void
-receive_all (GThreadFunc send)
+receive_all (gboolean one_by_one)
 {
   GRand *rand = g_rand_new_with_seed (3);
   gint never = eventfd (0, EFD_CLOEXEC);
@@ -337,7 +323,7 @@ receive_all (GThreadFunc send)
 
   add_ring ();
   g_atomic_int_set (&n_received, 0);
-  thread = g_thread_new ("sender", send, NULL);
+  thread = g_thread_new ("sender", send_all, GINT_TO_POINTER (one_by_one));
   while (n_received < N_MESSAGES) {
     sleeps = g_rand_int_range (rand, 0, 4) == 0;
     gst_vkgdr_ipc_receiver_set_awake (&receiver, !sleeps);
@@ -362,13 +348,13 @@ receive_all (GThreadFunc send)
 
 GST_START_TEST (test_no_lost_wake_up)
 {
-  receive_all (send_one_by_one);
+  receive_all (TRUE);
 }
 GST_END_TEST
 
 GST_START_TEST (test_order)
 {
-  receive_all (send_in_a_row);
+  receive_all (FALSE);
 }
 GST_END_TEST
 
