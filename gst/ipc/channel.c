@@ -129,19 +129,24 @@ gst_vkgdr_ipc_receiver_set_awake (GstVkgdrIpcReceiver *self, gboolean is_awake)
     gst_vkgdr_ipc_ring_set_watched (self->ring, is_awake);
 }
 
+/* Whether the next message is in the ring. */
+static gboolean
+is_next_in_ring (GstVkgdrIpcReceiver *self)
+{
+  return self->ring
+         && gst_vkgdr_ipc_ring_has_message (self->ring, self->n_packets);
+}
+
 gboolean
 gst_vkgdr_ipc_receiver_has_message (GstVkgdrIpcReceiver *self)
 {
-  return self->packet_size > 0
-         || (self->ring
-             && gst_vkgdr_ipc_ring_has_message (self->ring, self->n_packets));
+  return self->packet_size > 0 || is_next_in_ring (self);
 }
 
 static gboolean
 read_from_ring (GstVkgdrIpcReceiver *self, const guint8 **data, gsize *size)
 {
-  if (!self->ring
-      || !gst_vkgdr_ipc_ring_has_message (self->ring, self->n_packets))
+  if (!is_next_in_ring (self))
     return FALSE;
   *size = gst_vkgdr_ipc_ring_read (self->ring, self->message);
   *data = self->message;
