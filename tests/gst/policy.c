@@ -244,6 +244,31 @@ GST_START_TEST (test_live_source)
 }
 GST_END_TEST;
 
+/* A live source that writes its frames in many pieces, and waits between them.
+ * Staged access takes a little less time, which is hardly more than the noise.
+ */
+GST_START_TEST (test_live_source_in_pieces)
+{
+  static const gdouble rates[][2] = { { 0.345, 0.36 }, { 0.30, 0.31 },
+    { 0.5, 0.5 } };
+  guint i;
+
+  for (i = 0; i < G_N_ELEMENTS (rates); i++) {
+    const SimStream stream = { .size = 1920 * 1080 * 2,
+      .noise = 0.05,
+      .period = GST_SECOND / 60,
+      .direct_rate = rates[i][0],
+      .staged_rate = rates[i][1] };
+    Sim *sim = sim_new (&plain, &stream, 1, SIM_AUTO, 0);
+
+    sim_run (sim, 5 * GST_SECOND);
+    fail_unless_equals_int (gst_vkgdr_policy_get (sim_get_policy (sim, 0)),
+        GST_VKGDR_ACCESS_STAGED);
+    sim_free (sim);
+  }
+}
+GST_END_TEST;
+
 /* A writer begins to read what it writes. */
 GST_START_TEST (test_change_for_the_worse)
 {
@@ -329,6 +354,24 @@ GST_START_TEST (test_all_or_none)
 }
 GST_END_TEST;
 
+/* A stream that has changed to staged access is slow for a while, so the best
+ * number, none, looks bad while others are tried. */
+GST_START_TEST (test_changes_have_a_cost)
+{
+  static const SimMachine machine = { 33.6, 4.2, 53, 6.6, 54 };
+  static const guint numbers[] = { 2, 4, 8, 16 };
+  SimStream streams[SIM_MAX_STREAMS];
+  guint i;
+
+  for (i = 0; i < G_N_ELEMENTS (numbers); i++) {
+    fill_streams (streams, numbers[i],
+        (SimStream){
+            .size = FRAME_4K, .noise = 0.05, .slow_for = 80 * GST_MSECOND });
+    check_against_best (&machine, streams, numbers[i], 20 * GST_SECOND);
+  }
+}
+GST_END_TEST;
+
 /* Streams begin one after the other, as pipelines do. */
 GST_START_TEST (test_streams_that_begin_later)
 {
@@ -398,14 +441,14 @@ GST_START_TEST (test_search_finds_any_peak)
       GstVkgdrPolicySearch search;
       gdouble rate;
 
-      gst_vkgdr_policy_search_start (&search, n, n);
-      for (i = 0; !search.is_over; i++) {
+      gst_vkgdr_policy_search_start (&search, n, n, FALSE, TRUE);
+      for (i = 0; search.stage != GST_VKGDR_POLICY_OVER; i++) {
         gdouble noise = 1 + g_rand_double_range (random, -0.005, 0.005);
         GstVkgdrPolicyScore score = { 0, n };
 
         rate = rate_with_peak (gst_vkgdr_policy_search_get (&search), peak, n);
         score.rate = rate * noise;
-        fail_unless (i < 36);
+        fail_unless (i < 45);
         gst_vkgdr_policy_search_add (&search, score);
       }
       rate = rate_with_peak (gst_vkgdr_policy_search_get (&search), peak, n);
@@ -413,6 +456,63 @@ GST_START_TEST (test_search_finds_any_peak)
           peak, gst_vkgdr_policy_search_get (&search));
     }
   g_rand_free (random);
+}
+GST_END_TEST;
+
+/* Both modes have the same score. What is preferred then depends on whether the
+ * writers are busy, and on whether direct access is slow for small writes. */
+GST_START_TEST (test_search_with_equal_scores)
+{
+  static const struct {
+    gdouble load; /* of one writer */
+    gboolean staged_is_cheaper;
+    gboolean is_direct;
+  } cases[] = { { 1, TRUE, TRUE }, { 0.7, TRUE, FALSE }, { 0.7, FALSE, TRUE } };
+  guint n, k;
+
+  for (n = 1; n <= 8; n++)
+    for (k = 0; k < G_N_ELEMENTS (cases); k++) {
+      GstVkgdrPolicyScore score = { 10, cases[k].load * n };
+      GstVkgdrPolicySearch search;
+
+      gst_vkgdr_policy_search_start (
+          &search, n, n, FALSE, cases[k].staged_is_cheaper);
+      while (search.stage != GST_VKGDR_POLICY_OVER)
+        gst_vkgdr_policy_search_add (&search, score);
+      fail_unless_equals_int (
+          gst_vkgdr_policy_search_get (&search), cases[k].is_direct ? n : 0);
+    }
+}
+GST_END_TEST;
+
+/* The last stage takes long, so there is none without a rival, and none for the
+ * result of the last search. */
+GST_START_TEST (test_search_compares_rivals)
+{
+  static const struct {
+    GstVkgdrPolicyScore none;
+    GstVkgdrPolicyScore all;
+    gboolean is_result;
+    gboolean compares;
+  } cases[] = { { { 9, 1 }, { 10, 1 }, FALSE, TRUE },
+    { { 9, 1 }, { 10, 1 }, TRUE, FALSE }, { { 10, 1 }, { 9, 1 }, TRUE, TRUE },
+    { { 5, 1 }, { 10, 1 }, FALSE, FALSE },
+    { { 10, 0.7 }, { 10, 0.3 }, FALSE, FALSE } };
+  guint i;
+
+  for (i = 0; i < G_N_ELEMENTS (cases); i++) {
+    GstVkgdrPolicySearch search;
+    gboolean compares = FALSE;
+
+    gst_vkgdr_policy_search_start (&search, 1, 1, cases[i].is_result, TRUE);
+    while (search.stage != GST_VKGDR_POLICY_OVER) {
+      compares |= search.stage == GST_VKGDR_POLICY_COMPARING;
+      gst_vkgdr_policy_search_add (
+          &search, gst_vkgdr_policy_search_get (&search) == 0 ? cases[i].none
+                                                              : cases[i].all);
+    }
+    fail_unless_equals_int (compares, cases[i].compares);
+  }
 }
 GST_END_TEST;
 
@@ -515,6 +615,7 @@ policy_suite (void)
   tcase_add_test (one, test_readwrite_always);
   tcase_add_test (one, test_stalls);
   tcase_add_test (one, test_live_source);
+  tcase_add_test (one, test_live_source_in_pieces);
   tcase_add_test (one, test_change_for_the_worse);
   tcase_add_test (one, test_gradual_change);
   suite_add_tcase (s, one);
@@ -523,10 +624,13 @@ policy_suite (void)
   tcase_add_test (many, test_mix_of_plain_writers);
   tcase_add_test (many, test_mix_of_copying_writers);
   tcase_add_test (many, test_all_or_none);
+  tcase_add_test (many, test_changes_have_a_cost);
   tcase_add_test (many, test_streams_that_begin_later);
   tcase_add_test (many, test_one_of_four_reads);
   tcase_add_test (many, test_live_source_beside_a_fast_one);
   tcase_add_test (many, test_search_finds_any_peak);
+  tcase_add_test (many, test_search_with_equal_scores);
+  tcase_add_test (many, test_search_compares_rivals);
   suite_add_tcase (s, many);
 
   tcase_add_test (particulars, test_fixed_mode_is_used);

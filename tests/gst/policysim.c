@@ -8,6 +8,9 @@
 /* How long a frame takes in addition if it is disturbed. */
 #define STALL (20. * GST_MSECOND)
 
+/* The rate of a stream that has begun to use staged access. */
+#define SLOW_START 0.5
+
 /* One of the threads that write the frames of a stream. */
 typedef struct {
   const SimStream *stream;
@@ -31,6 +34,7 @@ struct _Sim {
   GstVkgdrPolicy *policies[SIM_MAX_STREAMS];
   guint64 n_frames[SIM_MAX_STREAMS];
   gdouble next_frame[SIM_MAX_STREAMS]; /* for live sources */
+  gdouble slow_until[SIM_MAX_STREAMS];
   Writer writers[SIM_MAX_STREAMS * SIM_MAX_THREADS];
   guint n_writers;
   gdouble now;
@@ -107,6 +111,9 @@ begin_frame (Sim *sim, Writer *writer)
   if (stream->readwrite_every > 0
       && sim->n_frames[index] % stream->readwrite_every == 0)
     access = GST_VKGDR_ACCESS_STAGED;
+  if (writer->used == GST_VKGDR_ACCESS_DIRECT
+      && access == GST_VKGDR_ACCESS_STAGED)
+    sim->slow_until[index] = sim->now + stream->slow_for;
   writer->used = access;
   writer->writes = TRUE;
   writer->began = sim->now;
@@ -194,6 +201,8 @@ rate_of_writer (const Sim *sim, const Writer *writer, Rates rates)
 
   if (!writer->writes)
     return 1;
+  if (!is_direct && sim->now < sim->slow_until[stream_index (sim, writer)])
+    shared *= SLOW_START;
   if (is_direct && stream->change_time > 0 && sim->now >= stream->change_time)
     own = stream->changed_direct_rate;
   return own > 0 ? MIN (own, shared) : shared;

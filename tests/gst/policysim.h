@@ -39,6 +39,8 @@ typedef struct {
   gdouble noise;         /* the time of a frame varies by this fraction */
   gdouble stalls;        /* probability that a frame is delayed by STALL */
   GstClockTime start;    /* the time when the stream begins */
+  GstClockTime slow_for; /* for this time after a change from direct to staged
+                          * access, it writes at half the rate */
   /* from this time on, direct_rate is changed_direct_rate */
   GstClockTime change_time;
   gdouble changed_direct_rate;

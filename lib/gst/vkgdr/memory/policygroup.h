@@ -60,6 +60,7 @@ struct _GstVkgdrPolicyGroup {
   GstClockTime phase_start;
   guint probing; /* index of the participant that is probed */
   GstVkgdrPolicySearch search;
+  GstClockTime warm_until; /* no measurement begins before that time */
   GstClockTime
       first_window; /* duration of the first measurement; 0: none yet */
 
@@ -70,6 +71,7 @@ struct _GstVkgdrPolicyGroup {
   GstClockTime probe_cost;
 
   gboolean has_settled;
+  gboolean has_same_writers; /* as in the last round that had a result */
   GstVkgdrPolicyScore score; /* while settled */
   guint deviations;
   GstClockTime interval;

@@ -12,7 +12,8 @@
  *   a pool stays staged and leaves the round.
  * - switching: pools get the modes to be tried. The phase ends when no buffer
  *   of another mode is being written any more.
- * - measuring: the buffers of all pools are counted.
+ * - measuring: the buffers of all pools are counted. The last measurements are
+ *   longer.
  *
  * The cost of rounds is limited: the group waits at least PERIOD_PER_COST times
  * the cost of the last round, and longer each time the result stays the same.
@@ -29,6 +30,12 @@ GST_DEBUG_CATEGORY_EXTERN (gst_vkgdr_policy_debug);
  * as many as the pool has in flight, and at least this time. */
 #define MIN_BUFFERS 6
 #define MIN_WINDOW (10 * GST_MSECOND)
+
+/* The same in the last stage of the search, and how long writers write before
+ * it if the mode of one has changed. */
+#define LONG_BUFFERS 24
+#define LONG_WINDOW (60 * GST_MSECOND)
+#define LONG_WARM_UP (100 * GST_MSECOND)
 
 /* A measurement that takes this many times longer than the first one of the
  * round is aborted, because the candidate is bad. */
@@ -72,14 +79,21 @@ enter_phase (GstVkgdrPolicyGroup *group, Phase phase, GstClockTime now)
 }
 
 static gboolean
+is_comparing (const GstVkgdrPolicyGroup *group)
+{
+  return group->phase != PHASE_SETTLED
+         && group->search.stage == GST_VKGDR_POLICY_COMPARING;
+}
+
+static gboolean
 has_enough (const GstVkgdrPolicyGroup *group)
 {
-  guint i;
+  guint least = is_comparing (group) ? LONG_BUFFERS : MIN_BUFFERS, i;
 
   for (i = 0; i < group->participants->len; i++) {
     const GstVkgdrPolicy *pool = participant (group, i);
 
-    if (pool->window.n_buffers <= MAX (MIN_BUFFERS, 2 * pool->depth))
+    if (pool->window.n_buffers <= MAX (least, 2 * pool->depth))
       return FALSE;
   }
   return TRUE;
@@ -117,14 +131,16 @@ is_patience_over (const GstVkgdrPolicyGroup *group, GstClockTime now)
 
 /* --- rounds --------------------------------------------------------------- */
 
-static void
+/* Returns whether the mode has changed. */
+static gboolean
 set_mode (GstVkgdrPolicy *pool, Mode mode)
 {
   if (pool->mode == mode)
-    return;
+    return FALSE;
   pool->mode = mode;
   pool->to_skip = MAX (WARM_UP, pool->depth);
   pool->strikes = 0;
+  return TRUE;
 }
 
 void
@@ -176,7 +192,7 @@ settle (GstVkgdrPolicyGroup *group, guint n_direct, GstClockTime now)
       changed ? FIRST_INTERVAL : MIN (2 * group->interval, LAST_INTERVAL);
   group->due = now + MAX (group->interval, PERIOD_PER_COST * cost);
   group->not_before = now + GAP_PER_COST * cost;
-  group->has_settled = TRUE;
+  group->has_settled = group->has_same_writers = TRUE;
   group->deviations = 0;
   GST_CAT_LEVEL_LOG (GST_CAT_DEFAULT,
       changed ? GST_LEVEL_INFO : GST_LEVEL_DEBUG, NULL,
@@ -192,11 +208,15 @@ static void
 try_candidate (GstVkgdrPolicyGroup *group, GstClockTime now)
 {
   guint n_direct = gst_vkgdr_policy_search_get (&group->search), i;
+  gboolean changed = FALSE;
 
   for (i = 0; i < group->participants->len; i++)
-    set_mode (participant (group, i), i < n_direct ? MODE_DIRECT : MODE_STAGED);
+    changed |= set_mode (
+        participant (group, i), i < n_direct ? MODE_DIRECT : MODE_STAGED);
   group->candidate_start = now;
   enter_phase (group, PHASE_SWITCHING, now);
+  group->warm_until =
+      now + (changed && is_comparing (group) ? LONG_WARM_UP : 0);
 }
 
 static void
@@ -206,9 +226,10 @@ start_search (GstVkgdrPolicyGroup *group, GstClockTime now)
 
   for (i = 0; i < n; i++)
     n_direct += participant (group, i)->settled == MODE_DIRECT;
-  gst_vkgdr_policy_search_start (
-      &group->search, n, group->has_settled ? n_direct : n);
-  if (group->search.is_over)
+  gst_vkgdr_policy_search_start (&group->search, n,
+      group->has_settled ? n_direct : n, group->has_same_writers,
+      !group->window_is_cached);
+  if (group->search.stage == GST_VKGDR_POLICY_OVER)
     settle (group, 0, now);
   else
     try_candidate (group, now);
@@ -238,6 +259,8 @@ start_round (GstVkgdrPolicyGroup *group, GstClockTime now)
 {
   guint i;
 
+  if (!gst_vkgdr_policy_group_is_unchanged (group))
+    group->has_same_writers = FALSE;
   g_ptr_array_set_size (group->participants, 0);
   for (i = 0; i < group->candidates->len; i++) {
     GstVkgdrPolicy *pool = g_ptr_array_index (group->candidates, i);
@@ -266,6 +289,7 @@ gst_vkgdr_policy_group_keep_staged (GstVkgdrPolicyGroup *group,
   set_mode (pool, MODE_STAGED);
   g_ptr_array_remove (group->participants, pool);
   g_ptr_array_remove (group->candidates, pool);
+  group->has_same_writers = FALSE;
 }
 
 /* --- what happens in a phase ---------------------------------------------- */
@@ -310,6 +334,8 @@ step_switching (GstVkgdrPolicyGroup *group, GstClockTime now)
 {
   guint i;
 
+  if (now < group->warm_until)
+    return;
   for (i = 0; i < group->participants->len; i++) {
     const GstVkgdrPolicy *pool = participant (group, i);
 
@@ -345,8 +371,9 @@ static void
 step_measuring (GstVkgdrPolicyGroup *group, GstClockTime now)
 {
   GstClockTime elapsed = now - group->phase_start;
-  gboolean complete = elapsed >= MIN_WINDOW && has_enough (group);
-  gboolean cut = group->first_window > 0
+  GstClockTime shortest = is_comparing (group) ? LONG_WINDOW : MIN_WINDOW;
+  gboolean complete = elapsed >= shortest && has_enough (group);
+  gboolean cut = !is_comparing (group) && group->first_window > 0
                  && elapsed > CUT * MAX (group->first_window, MIN_WINDOW);
   GstVkgdrPolicyScore score;
 
@@ -364,11 +391,11 @@ step_measuring (GstVkgdrPolicyGroup *group, GstClockTime now)
   group->time_tried += now - group->candidate_start;
   group->bytes_tried += score.rate * (now - group->candidate_start);
   gst_vkgdr_policy_search_add (&group->search, score);
-  if (!group->search.is_over) {
+  if (group->search.stage != GST_VKGDR_POLICY_OVER) {
     try_candidate (group, now);
     return;
   }
-  group->score = gst_vkgdr_policy_search_get_score (&group->search);
+  group->score = group->search.score;
   settle (group, gst_vkgdr_policy_search_get (&group->search), now);
 }
 

@@ -8,6 +8,12 @@
  * measured twice, alternating with the others. If two results differ, all
  * candidates are measured a third time and the median counts, so that a single
  * disturbance decides nothing.
+ *
+ * The stages are short, and writers are slower for a while after their mode has
+ * changed. (On an H200, eight staged writers needed a tenth of a second to get
+ * from 41 to 52 GB/s after direct access.) This is a disadvantage for the
+ * numbers without direct writers or with few of them. So a new result is
+ * compared with none and all in a last stage of long measurements.
  */
 
 #include <math.h>
@@ -31,10 +37,16 @@
 
 /* Writers that spend less than this share of the time are limited by other
  * elements. */
-#define BUSY 0.8
+#define BUSY 0.9
 
-/* A load that is lower by less than this fraction counts as equal. */
+/* A load that is lower by less than this fraction counts as equal: in short
+ * measurements, and in long ones. */
 #define EQUAL_LOAD 0.05
+#define EQUAL_LONG_LOAD 0.02
+
+/* None and all are compared with the result if their rate, or the inverse of
+ * their load, was not lower than this part of that of the result. */
+#define CLOSE 0.7
 
 /* The search ends if smaller steps cannot gain more than this fraction. */
 #define FLAT 0.015
@@ -82,16 +94,19 @@ set_candidates (GstVkgdrPolicySearch *search, const gint *numbers, guint n)
 }
 
 void
-gst_vkgdr_policy_search_start (
-    GstVkgdrPolicySearch *search, guint n_writers, guint current)
+gst_vkgdr_policy_search_start (GstVkgdrPolicySearch *search, guint n_writers,
+    guint current, gboolean is_result, gboolean staged_is_cheaper)
 {
   const gint numbers[] = { 0, n_writers / 2, n_writers };
 
   memset (search, 0, sizeof (*search));
   search->n_writers = n_writers;
   search->current = MIN (current, n_writers);
+  search->last = is_result ? (gint) search->current : -1;
   search->step = n_writers > 2 ? (n_writers + 3) / 4 : 0;
-  search->is_over = n_writers == 0;
+  search->stage =
+      n_writers > 0 ? GST_VKGDR_POLICY_SEARCHING : GST_VKGDR_POLICY_OVER;
+  search->staged_is_cheaper = staged_is_cheaper;
   set_candidates (search, numbers, G_N_ELEMENTS (numbers));
 }
 
@@ -108,24 +123,40 @@ current_candidate (GstVkgdrPolicySearch *search)
 guint
 gst_vkgdr_policy_search_get (const GstVkgdrPolicySearch *search)
 {
-  if (search->is_over)
+  if (search->stage == GST_VKGDR_POLICY_OVER)
     return search->current;
   return current_candidate ((GstVkgdrPolicySearch *) search)->n_direct;
 }
 
+/* Whether the writers wait for other elements most of the time. */
+static gboolean
+is_paced (const GstVkgdrPolicySearch *search, GstVkgdrPolicyScore score)
+{
+  return score.load < BUSY * search->n_writers;
+}
+
 /* Whether @a is preferred to @b, whose rate is equal. The order is: less load
  * of the writers, the present number, then direct access, which needs neither a
- * transfer nor host memory. */
+ * transfer nor host memory.
+ *
+ * The load does not show how much processor time a writer needs that keeps a
+ * buffer for long, and writes a piece of it now and then. With direct access,
+ * the processor waits after each piece until the window has taken it. So staged
+ * access is preferred to direct access if the writers are not busy. */
 static gboolean
 is_preferred (const GstVkgdrPolicySearch *search,
     const GstVkgdrPolicyCandidate *a, const GstVkgdrPolicyCandidate *b)
 {
   gdouble load_a = median_score (a).load, load_b = median_score (b).load;
+  gdouble equal = search->stage == GST_VKGDR_POLICY_COMPARING ? EQUAL_LONG_LOAD
+                                                              : EQUAL_LOAD;
 
-  if (load_a < load_b * (1 - EQUAL_LOAD))
+  if (load_a < load_b * (1 - equal))
     return TRUE;
-  if (load_b < load_a * (1 - EQUAL_LOAD))
+  if (load_b < load_a * (1 - equal))
     return FALSE;
+  if (search->staged_is_cheaper && is_paced (search, median_score (a)))
+    return a->n_direct < b->n_direct;
   if (distance (a->n_direct, search->current)
       != distance (b->n_direct, search->current))
     return distance (a->n_direct, search->current)
@@ -144,7 +175,7 @@ best_candidate (const GstVkgdrPolicySearch *search)
     if (median_score (&search->candidates[i]).rate
         > median_score (fastest).rate)
       fastest = &search->candidates[i];
-  if (median_score (fastest).load < BUSY * search->n_writers)
+  if (is_paced (search, median_score (fastest)))
     equal = EQUAL_PACED;
   best = fastest;
   for (i = 0; i < search->n; i++) {
@@ -156,12 +187,6 @@ best_candidate (const GstVkgdrPolicySearch *search)
       best = candidate;
   }
   return best;
-}
-
-GstVkgdrPolicyScore
-gst_vkgdr_policy_search_get_score (const GstVkgdrPolicySearch *search)
-{
-  return median_score (best_candidate (search));
 }
 
 static gboolean
@@ -202,19 +227,75 @@ is_flat (const GstVkgdrPolicySearch *search)
          && median_score (&search->candidates[i + 1]).rate >= enough;
 }
 
+/* Remembers the scores without direct writers, and with direct writers only. */
+static void
+remember_ends (GstVkgdrPolicySearch *search)
+{
+  guint i;
+
+  for (i = 0; i < search->n; i++) {
+    const GstVkgdrPolicyCandidate *candidate = &search->candidates[i];
+
+    if (candidate->n_direct == 0)
+      search->none = median_score (candidate);
+    else if (candidate->n_direct == search->n_writers)
+      search->all = median_score (candidate);
+  }
+}
+
+static void
+end_search (GstVkgdrPolicySearch *search, GstVkgdrPolicyCandidate best)
+{
+  search->current = best.n_direct;
+  search->score = median_score (&best);
+  search->stage = GST_VKGDR_POLICY_OVER;
+}
+
+static gboolean
+is_rival (GstVkgdrPolicyScore score, GstVkgdrPolicyScore best)
+{
+  return score.rate > 0 && score.rate >= CLOSE * best.rate
+         && CLOSE * score.load <= best.load;
+}
+
+/* Begins the last stage. If @best has no rival, or was compared in the last
+ * search, the search is over. */
+static void
+compare_ends (GstVkgdrPolicySearch *search, GstVkgdrPolicyCandidate best)
+{
+  gint numbers[GST_VKGDR_POLICY_CANDIDATES];
+  guint n = 0;
+
+  if (is_rival (search->none, median_score (&best)))
+    numbers[n++] = 0;
+  numbers[n++] = best.n_direct;
+  if (is_rival (search->all, median_score (&best)))
+    numbers[n++] = search->n_writers;
+  search->current = best.n_direct;
+  search->stage = GST_VKGDR_POLICY_COMPARING;
+  set_candidates (search, numbers, n);
+  if (search->n == 1 || (gint) best.n_direct == search->last)
+    end_search (search, best);
+}
+
 static void
 end_stage (GstVkgdrPolicySearch *search)
 {
-  gint best = best_candidate (search)->n_direct, step = search->step;
-  const gint numbers[] = { best - step, best, best + step };
+  GstVkgdrPolicyCandidate best = *best_candidate (search);
+  gint middle = best.n_direct, step = search->step;
+  const gint numbers[] = { middle - step, middle, middle + step };
 
+  if (search->stage == GST_VKGDR_POLICY_COMPARING) {
+    end_search (search, best);
+    return;
+  }
+  remember_ends (search);
   if (step == 0 || is_flat (search)) {
-    search->current = best;
-    search->is_over = TRUE;
+    compare_ends (search, best);
     return;
   }
   search->step = step == 1 ? 0 : (step + 1) / 2;
-  search->current = best;
+  search->current = best.n_direct;
   set_candidates (search, numbers, G_N_ELEMENTS (numbers));
 }
 
@@ -224,7 +305,7 @@ gst_vkgdr_policy_search_add (
 {
   GstVkgdrPolicyCandidate *candidate = current_candidate (search);
 
-  g_return_if_fail (!search->is_over);
+  g_return_if_fail (search->stage != GST_VKGDR_POLICY_OVER);
 
   candidate->scores[candidate->n_scores++] = score;
   if (++search->index < search->n)

@@ -15,6 +15,15 @@
 
 G_BEGIN_DECLS
 
+/* A stage ends with the best of its candidates, around which the next one
+ * searches. The last stage compares the result with all staged and all direct
+ * writers. Its measurements must be long. */
+typedef enum {
+  GST_VKGDR_POLICY_SEARCHING,
+  GST_VKGDR_POLICY_COMPARING,
+  GST_VKGDR_POLICY_OVER
+} GstVkgdrPolicyStage;
+
 /* The result of one measurement of all writers together. */
 typedef struct {
   gdouble rate; /* bytes per nanosecond */
@@ -39,25 +48,30 @@ typedef struct {
   guint n;       /* number of candidates in this stage */
   guint pass;    /* how often all candidates of this stage were measured */
   guint index;   /* in this pass */
-  gboolean is_over;
+  GstVkgdrPolicyStage stage;
+  gint last;                  /* result of the last search; -1: none */
+  gboolean staged_is_cheaper; /* than direct access with the same score, for
+                               * writers that wait most of the time */
+  GstVkgdrPolicyScore none;   /* without direct writers; 0: not measured */
+  GstVkgdrPolicyScore all;    /* with direct writers only; 0: not measured */
+  GstVkgdrPolicyScore score;  /* of the best number, when the search is over */
   GstVkgdrPolicyCandidate candidates[GST_VKGDR_POLICY_CANDIDATES];
 } GstVkgdrPolicySearch;
 
-/* Starts a search among @n_writers, of which @current write directly. */
-void gst_vkgdr_policy_search_start (
-    GstVkgdrPolicySearch *search, guint n_writers, guint current);
+/* Starts a search among @n_writers, of which @current write directly. If that
+ * number is the result of a search among the same writers, @is_result must be
+ * TRUE. */
+void gst_vkgdr_policy_search_start (GstVkgdrPolicySearch *search,
+    guint n_writers, guint current, gboolean is_result,
+    gboolean staged_is_cheaper);
 
-/* Returns the number of direct writers to measure; the best one if `is_over`.
- */
+/* Returns the number of direct writers to measure; the best one if the search
+ * is over. */
 guint gst_vkgdr_policy_search_get (const GstVkgdrPolicySearch *search);
 
 /* Adds the result for the number of gst_vkgdr_policy_search_get(). */
 void gst_vkgdr_policy_search_add (
     GstVkgdrPolicySearch *search, GstVkgdrPolicyScore score);
-
-/* Returns the score of the best number of the last stage. */
-GstVkgdrPolicyScore gst_vkgdr_policy_search_get_score (
-    const GstVkgdrPolicySearch *search);
 
 G_END_DECLS
 
