@@ -1147,8 +1147,7 @@ GST_START_TEST (test_no_frame_is_torn)
 
     gst_buffer_map (g_ptr_array_index (buffers, i), &map, GST_MAP_READ);
     for (k = 0; k < map.size; k++)
-      fail_unless (map.data[k] == (guint8) i,
-          "frame %u, byte %u is of frame %u", i, k, map.data[k]);
+      test_check_byte (k, map.data[k], i);
     gst_buffer_unmap (g_ptr_array_index (buffers, i), &map);
   }
   g_ptr_array_unref (buffers);

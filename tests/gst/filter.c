@@ -690,7 +690,7 @@ GST_START_TEST (test_bytes)
       filter_once (properties, "application/x-anything,of=mine", data, size);
   gst_buffer_extract (buffer, 0, out, size);
   for (i = 0; i < size; i++)
-    fail_unless_equals_int (out[i], data[i] ^ 90);
+    test_check_byte (i, out[i], data[i] ^ 90);
   gst_buffer_unref (buffer);
   g_free (out);
   g_free (data);
@@ -768,7 +768,7 @@ GST_START_TEST (test_shapes_of_frames)
 
     gst_buffer_extract (buffer, 0, out, sizeof (out));
     for (i = 0; i < sizeof (data); i++)
-      fail_unless_equals_int (out[i], 255 - data[i]);
+      test_check_byte (i, out[i], 255 - data[i]);
     gst_buffer_unref (buffer);
     g_free (properties);
   }
@@ -810,7 +810,7 @@ check_border (const gchar *description)
     gst_buffer_unref (buffer);
     for (i = 0; i < sizeof (data); i++)
       if (i % 4 < 3)
-        fail_unless_equals_int (out[i], is_border (i / 4) ? 255 : data[i]);
+        test_check_byte (i, out[i], is_border (i / 4) ? 255 : data[i]);
   }
   gst_harness_teardown (h);
 }
@@ -960,7 +960,7 @@ GST_START_TEST (test_mapping_filter)
     gst_buffer_unref (buffer);
     /* The two kernels invert colours twice and do not change alpha. */
     for (i = 0; i < sizeof (data); i++)
-      fail_unless_equals_int (out[i], data[i] ^ 0x55);
+      test_check_byte (i, out[i], data[i] ^ 0x55);
   }
   gst_object_unref (mapper);
   gst_harness_teardown (h);

@@ -7,8 +7,7 @@
 
 #include <string.h>
 
-#include <gst/check/gstcheck.h>
-
+#include "bytes.h"
 #include "frames.h"
 
 GstVkgdrContext *frame_context;
@@ -156,13 +155,14 @@ frame_read (const GstVideoInfo *info, const FrameLayout *l, GstBuffer *buffer)
   fail_unless_equals_int (map.size, l->size);
   copy_frame (info, l, plain, map.data, TRUE);
   for (i = 0; l->meta && i < PAD_FRONT; i++)
-    fail_unless_equals_int (map.data[i], GUARD);
+    test_check_byte (i, map.data[i], GUARD);
   for (i = 0; l->meta && i < GST_VIDEO_INFO_N_PLANES (info); i++)
-    for (y = 0; y < plane_rows (info, i) * PAD_ROW; y++)
-      fail_unless_equals_int (
-          map.data[l->offset[i] + (gsize) (y / PAD_ROW + 1) * l->stride[i] - 1
-                   - y % PAD_ROW],
-          GUARD);
+    for (y = 0; y < plane_rows (info, i) * PAD_ROW; y++) {
+      gsize end = l->offset[i] + (gsize) (y / PAD_ROW + 1) * l->stride[i];
+      gsize at = end - 1 - y % PAD_ROW;
+
+      test_check_byte (at, map.data[at], GUARD);
+    }
   gst_buffer_unmap (buffer, &map);
   return plain;
 }

@@ -223,8 +223,8 @@ GST_START_TEST (test_partial_write_keeps_the_rest)
 
   data = test_device_bytes (memory);
   for (i = 0; i < SIZE; i++)
-    fail_unless_equals_int (
-        data[i], i >= 100 && i < 150 ? 0xaa : test_pattern (i, 1));
+    test_check_byte (
+        i, data[i], i >= 100 && i < 150 ? 0xaa : test_pattern (i, 1));
   g_free (data);
   gst_memory_unref (memory);
 }

@@ -11,6 +11,7 @@
 #include <gst/check/gstharness.h>
 #include <gst/vkgdr/vkgdr.h>
 
+#include "bytes.h"
 #include "memory/memory-private.h"
 
 G_BEGIN_DECLS

@@ -19,9 +19,10 @@
 #include "bench-run.h"
 #include "bench-streams.h"
 
-/* How many seconds several streams run before they are counted. In this time
- * they find the best access modes. */
-#define STREAMS_WARM_UP 2.5
+/* How many seconds several streams run before they are counted. With
+ * access=auto, 16 streams need three seconds to find the best modes. */
+#define STREAMS_WARM_UP 1.5
+#define STREAMS_WARM_UP_AUTO 4
 
 /* The part of the time for which one number of direct loops is measured. */
 #define LOOPS_SHARE 0.3
@@ -67,23 +68,25 @@ convert (const BenchCase *c, gdouble rate)
 }
 
 static gdouble
-warm_up_of (const BenchCase *c, const BenchOptions *options)
+warm_up_of (const BenchCase *c, const BenchVariant *variant,
+    const BenchOptions *options)
 {
-  return strcmp (c->section, BENCH_SECTION_STREAMS) == 0 && !options->quick
-             ? STREAMS_WARM_UP
-             : 0;
+  if (strcmp (c->section, BENCH_SECTION_STREAMS) != 0 || options->quick)
+    return 0;
+  return strcmp (variant->id, BENCH_VKGDR) == 0 ? STREAMS_WARM_UP_AUTO
+                                                : STREAMS_WARM_UP;
 }
 
 static gboolean
-run (const BenchCase *c, const gchar *launch, GstVkgdrContext *context,
+run (const BenchCase *c, const BenchVariant *variant, GstVkgdrContext *context,
     const BenchOptions *options, gdouble *value, GError **error)
 {
   if (strcmp (c->section, BENCH_SECTION_PROCESS) == 0)
-    return bench_process_start (launch, value, error);
+    return bench_process_start (variant->launch, value, error);
   if (c->unit == BENCH_MILLISECONDS)
-    return bench_run_start (launch, context, value, error);
-  return bench_run (
-      launch, context, warm_up_of (c, options), options->seconds, value, error);
+    return bench_run_start (variant->launch, context, value, error);
+  return bench_run (variant->launch, context, warm_up_of (c, variant, options),
+      options->seconds, value, error);
 }
 
 static void
@@ -93,7 +96,7 @@ measure_pipeline (const BenchCase *c, BenchVariant *variant,
   GError *error = NULL;
   gdouble value;
 
-  if (!run (c, variant->launch, context, options, &value, &error)) {
+  if (!run (c, variant, context, options, &value, &error)) {
     bench_samples_fail (&variant->samples, error);
     return;
   }
