@@ -464,20 +464,29 @@ gst_vkgdr_compiler_describe (
 
 /* --- the device ---------------------------------------------------------- */
 
+static CUresult
+query_capability (const vkgdr_cuda *cuda, int *major, int *minor)
+{
+  CUdevice device = 0;
+  CUresult result = cuda->cuCtxGetDevice (&device);
+
+  if (result == CUDA_SUCCESS)
+    result = cuda->cuDeviceGetAttribute (
+        major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, device);
+  if (result == CUDA_SUCCESS)
+    result = cuda->cuDeviceGetAttribute (
+        minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, device);
+  return result;
+}
+
 gint
-gst_vkgdr_compiler_get_capability (GstVkgdrContext *context)
+gst_vkgdr_compiler_get_capability (GstVkgdrContext *context, GError **error)
 {
   const vkgdr_cuda *cuda = gst_vkgdr_context_get_driver (context);
-  CUdevice device = 0;
   int major = 0, minor = 0;
+  CUresult result = query_capability (cuda, &major, &minor);
 
-  if (cuda->cuCtxGetDevice (&device) != CUDA_SUCCESS
-      || cuda->cuDeviceGetAttribute (
-             &major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, device)
-             != CUDA_SUCCESS
-      || cuda->cuDeviceGetAttribute (
-             &minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, device)
-             != CUDA_SUCCESS)
+  if (!gst_vkgdr_check (cuda, result, "cuDeviceGetAttribute", error))
     return 0;
   return 10 * major + minor;
 }
@@ -491,13 +500,10 @@ compiler_get_target (
   if (!gst_vkgdr_context_push (context, error))
     return FALSE;
   gst_vkgdr_context_get_driver (context)->cuDriverGetVersion (&version);
-  target->capability = gst_vkgdr_compiler_get_capability (context);
+  target->capability = gst_vkgdr_compiler_get_capability (context, error);
   gst_vkgdr_context_pop (context);
   target->driver_version = version;
   target->software = gst_vkgdr_context_is_software (context);
-  if (target->capability == 0)
-    g_set_error_literal (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_FAILED,
-        "The device does not tell its compute capability");
   return target->capability != 0;
 }
 
