@@ -464,30 +464,27 @@ gst_vkgdr_compiler_describe (
 
 /* --- the device ---------------------------------------------------------- */
 
-static CUresult
-query_capability (const vkgdr_cuda *cuda, int *major, int *minor)
-{
-  CUdevice device = 0;
-  CUresult result = cuda->cuCtxGetDevice (&device);
-
-  if (result == CUDA_SUCCESS)
-    result = cuda->cuDeviceGetAttribute (
-        major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, device);
-  if (result == CUDA_SUCCESS)
-    result = cuda->cuDeviceGetAttribute (
-        minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, device);
-  return result;
-}
-
 gint
 gst_vkgdr_compiler_get_capability (GstVkgdrContext *context, GError **error)
 {
   const vkgdr_cuda *cuda = gst_vkgdr_context_get_driver (context);
+  CUdevice device = 0;
   int major = 0, minor = 0;
-  CUresult result = query_capability (cuda, &major, &minor);
 
-  if (!gst_vkgdr_check (cuda, result, "cuDeviceGetAttribute", error))
+  if (!gst_vkgdr_check (
+          cuda, cuda->cuCtxGetDevice (&device), "cuCtxGetDevice", error)
+      || !gst_vkgdr_check (cuda,
+          cuda->cuDeviceGetAttribute (
+              &major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, device),
+          "cuDeviceGetAttribute", error)
+      || !gst_vkgdr_check (cuda,
+          cuda->cuDeviceGetAttribute (
+              &minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, device),
+          "cuDeviceGetAttribute", error))
     return 0;
+  if (major == 0 && minor == 0)
+    g_set_error_literal (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_FAILED,
+        "The device does not tell its compute capability");
   return 10 * major + minor;
 }
 
