@@ -8,10 +8,15 @@
 #include "sync/sync-private.h"
 #include "util.h"
 
-/* A kernel that takes about 300 ms. A GPU sleeps for a millisecond at most. */
+/* A kernel that takes about 300 ms. A GPU sleeps for a millisecond at most. On a
+ * busy machine, each sleep of softcuda may end some milliseconds late. So the
+ * clock ends the kernel, too, which counts 600 ms in softcuda, and 300 ms or more
+ * in a GPU of at most 2 GHz. */
 #define SLOW \
-  "__global__ void slow () { for (int i = 0; i < 300; i++) " \
-  "__nanosleep (1000000); }"
+  "__global__ void slow () {" \
+  " long long end = clock64 () + 600000000;" \
+  " for (int i = 0; i < 300 && clock64 () < end; i++) __nanosleep (1000000);" \
+  "}"
 #define SLOW_MS 300
 
 static GstVkgdrStream *stream, *other;
@@ -390,7 +395,7 @@ deferred_suite (void)
   TCase *tc = tcase_create ("general");
 
   suite_add_tcase (suite, tc);
-  tcase_set_timeout (tc, 30);
+  tcase_set_timeout (tc, 60);
   tcase_add_checked_fixture (tc, setup, teardown);
   tcase_add_loop_test (tc, test_kernels_share_a_fence, 0, 2);
   tcase_add_loop_test (tc, test_uses_record, 0, G_N_ELEMENTS (uses));
