@@ -8,10 +8,10 @@
 #include "sync/sync-private.h"
 #include "util.h"
 
-/* A kernel that takes about 300 ms. A GPU sleeps for a millisecond at most. On a
- * busy machine, each sleep of softcuda may end some milliseconds late. So the
- * clock ends the kernel, too, which counts 600 ms in softcuda, and 300 ms or more
- * in a GPU of at most 2 GHz. */
+/* A kernel that takes about 300 ms. A GPU sleeps for a millisecond at most. On
+ * a busy machine, each sleep of softcuda may end some milliseconds late. So the
+ * clock ends the kernel, too, which counts 600 ms in softcuda, and 300 ms or
+ * more in a GPU of at most 2 GHz. */
 #define SLOW \
   "__global__ void slow () {" \
   " long long end = clock64 () + 600000000;" \
