@@ -395,7 +395,7 @@ deferred_suite (void)
   TCase *tc = tcase_create ("general");
 
   suite_add_tcase (suite, tc);
-  tcase_set_timeout (tc, 60);
+  tcase_set_timeout (tc, 30);
   tcase_add_checked_fixture (tc, setup, teardown);
   tcase_add_loop_test (tc, test_kernels_share_a_fence, 0, 2);
   tcase_add_loop_test (tc, test_uses_record, 0, G_N_ELEMENTS (uses));

@@ -197,7 +197,7 @@ follow_suite (void)
   TCase *tc = tcase_create ("general");
 
   suite_add_tcase (suite, tc);
-  tcase_set_timeout (tc, 60);
+  tcase_set_timeout (tc, 30);
   tcase_add_checked_fixture (tc, setup, teardown);
   tcase_add_test (tc, test_only_streams_that_allow_it);
   tcase_add_test (tc, test_not_the_stream_of_another_thread);
