@@ -93,7 +93,7 @@ GST_START_TEST (test_part)
 }
 GST_END_TEST
 
-/* Both memories are written, through the window if the device has one. */
+/* Both memories can be written. The imported one has a host pointer, too. */
 GST_START_TEST (test_both_write)
 {
   GstMemory *memory, *whole, *part;

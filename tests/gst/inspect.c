@@ -3,7 +3,7 @@
  * inspect.c: tests of the metadata of the plugin and its elements, and that
  * reading it opens no device
  *
- * What the elements do with frames is tested elsewhere.
+ * Other tests check what the elements do with frames.
  */
 
 #include <gst/base/gstaggregator.h>
@@ -19,7 +19,7 @@ static const gchar *element_names[] = { "vkgdrupload", "cudafilter",
   "vkgdrdownload", "vkgdrtensor", "vkgdripcsink", "vkgdripcsrc",
   "vkgdrexampletint", "vkgdrexampleborder" };
 
-/* The first names are those of the plugin. */
+/* The number of elements of the plugin, which come first in the list. */
 #define N_OF_PLUGIN 6
 
 static GstElementFactory *
@@ -70,7 +70,7 @@ GST_START_TEST (test_metadata)
   static const gchar *keys[] = { GST_ELEMENT_METADATA_LONGNAME,
     GST_ELEMENT_METADATA_KLASS, GST_ELEMENT_METADATA_DESCRIPTION,
     GST_ELEMENT_METADATA_AUTHOR };
-  /* Those of GStreamer's classes that the elements can have. */
+  /* The classes that the elements can have. */
   static const gchar *classes[] = { "Filter/Video/Uploader",
     "Filter/Video/Downloader", "Filter/Effect/Video", "Filter/Converter/Video",
     "Sink/Video", "Source/Video", NULL };
@@ -322,8 +322,8 @@ GST_START_TEST (test_looking_opens_no_device)
 }
 GST_END_TEST;
 
-/* This shows that the test above works: an element that starts does load a
- * driver. */
+/* Shows that the test above can fail: a context that opens the device does load
+ * a driver. */
 GST_START_TEST (test_starting_opens_a_device)
 {
   GstVkgdrContext *context = test_context_new ();

@@ -322,7 +322,8 @@ GST_START_TEST (test_choice)
 }
 GST_END_TEST;
 
-/* The error for caps that cannot be made is the same as with VkgdrMemory. */
+/* If the kernel cannot produce output-caps, the error is the same as with
+ * VkgdrMemory. */
 GST_START_TEST (test_impossible)
 {
   GstElement *pipeline;
@@ -393,12 +394,13 @@ GST_START_TEST (test_in_place)
         "invert", TRUE },
     { "cudaupload ! cudafilter name=f kernel=blur ! cudadownload", "blur",
         FALSE },
-    /* This input is not worked on in place, because its memory has no stream
-     * that the next user would wait for. */
+    /* The kernel does not run in place on this input, because its memory has no
+     * stream for which the next user would wait. */
     { "cudaupload ! " CUDA " ! identity drop-allocation=true ! cudafilter "
       "name=f kernel=invert ! cudadownload",
         "invert", FALSE },
-    /* Memory that upstream has written itself must not be changed. */
+    /* The wrapper of VkgdrMemory is read-only, because other elements may share
+     * the buffer. */
     { "vkgdrupload ! " CUDA " ! cudafilter name=f kernel=invert ! cudadownload",
         "invert", FALSE },
   };
@@ -441,7 +443,7 @@ check_black (
   ++*(guint *) user_data;
 }
 
-/* Another branch of the tee sees the frame as it was. */
+/* The other branch of the tee gets the unchanged frame. */
 GST_START_TEST (test_tee)
 {
   GstElement *pipeline, *other;
@@ -724,7 +726,7 @@ GST_END_TEST;
 
 /* --- elements outside of the plugin -------------------------------------- */
 
-/* An element that inverts all bytes of planes like GRAY8, on the CPU or with a
+/* An element that inverts all bytes of RGBA frames, on the CPU or with a
  * kernel. */
 #define TYPE_EITHER (either_get_type ())
 G_DECLARE_FINAL_TYPE (Either, either, TEST, EITHER, GstVkgdrVideoFilter)

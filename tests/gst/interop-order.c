@@ -62,7 +62,7 @@ GST_END_TEST;
 #define WIDTH 64
 #define HEIGHT 48
 
-/* The number of buffers in the pool that upstream is offered. */
+/* The number of buffers that the test takes from the offered pool. */
 #define N_BUFFERS 3
 
 #define TO_BGRA "capsfilter caps=" CUDA ",format=BGRA"
@@ -92,7 +92,7 @@ harness_new (const gchar *launch)
   return h;
 }
 
-/* Fills the frame. Each channel has another value, which depends on the
+/* Fills the frame. Each channel has a different value, which depends on the
  * frame. */
 static void
 fill_frame (GstBuffer *buffer, guint frame)
@@ -178,7 +178,8 @@ open_later (gpointer unused)
 }
 
 /* A consumer that declares its stream gets frames whose transfer is not
- * complete. For a consumer that does not, the streaming thread waits. */
+ * complete. For a consumer that does not declare its stream, the streaming
+ * thread waits. */
 GST_START_TEST (test_streams_wait_instead_of_threads)
 {
   gboolean is_swapped = !uploads[__i__].waits;
@@ -211,7 +212,7 @@ GST_END_TEST;
 
 /* The device is busy for a long time with work on another stream. When
  * GStreamer's converter has released a frame, the library does not wait for the
- * whole device, for VkgdrMemory and for foreign memory. */
+ * whole device. __i__ is 0 for VkgdrMemory, and 1 for foreign memory. */
 GST_START_TEST (test_letting_go_waits_for_nothing)
 {
   gboolean is_foreign = __i__ > 0;

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * interop.c: tests of GStreamer's own CUDA elements together with those of the
- * plugin
+ * interop.c: tests of GStreamer's own CUDA elements together with the elements
+ * of the plugin
  *
- * They run on the device that the plugin uses, which is softcuda without a GPU.
- * Frames pass from one to the other in one CUDA context. The tests are skipped
- * if those elements are not installed, or are older than 1.24.
+ * Both kinds of elements use the same device. Without a GPU, this is softcuda.
+ * Frames pass from one kind to the other in one CUDA context. The tests are
+ * skipped if GStreamer's CUDA elements are not installed, or are older than
+ * 1.24.
  */
 
 #include <dlfcn.h>
@@ -243,8 +244,8 @@ GST_START_TEST (test_no_copies)
 }
 GST_END_TEST;
 
-/* The sink gives frames to other processes. CUDA cannot do that with imported
- * memory. */
+/* cudaipcsink gives frames to other processes. CUDA has no IPC handle for
+ * imported memory, so the sink has to copy these frames. */
 GST_START_TEST (test_their_sink_for_other_processes)
 {
   GstElement *pipeline;

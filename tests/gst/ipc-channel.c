@@ -114,7 +114,7 @@ send_numbers (guint64 first, guint n)
   return sender.n_packets - before;
 }
 
-/* --- which way messages go ----------------------------------------------- */
+/* --- through the ring or the socket -------------------------------------- */
 
 GST_START_TEST (test_no_ring)
 {
@@ -151,8 +151,8 @@ GST_START_TEST (test_asleep)
 }
 GST_END_TEST
 
-/* What does not fit into the ring goes through the socket, and the order of all
- * messages stays. */
+/* Messages that do not fit into the ring go through the socket. The client gets
+ * all messages in the order in which they were sent. */
 GST_START_TEST (test_full_ring)
 {
   guint64 packets;
@@ -163,7 +163,7 @@ GST_START_TEST (test_full_ring)
   fail_unless (packets > 0 && packets < 40);
   for (i = 0; i < 20; i++)
     assert_next (i);
-  /* Now the ring has room again, but messages before it are in the socket. */
+  /* Now the ring has room again, but older messages are still in the socket. */
   fail_unless_equals_uint64 (send_numbers (40, 10), 0);
   for (i = 20; i < 50; i++)
     assert_next (i);
@@ -239,7 +239,7 @@ GST_START_TEST (test_closed)
 }
 GST_END_TEST
 
-/* --- what happens at the same time --------------------------------------- */
+/* --- concurrent sending and receiving ------------------------------------ */
 
 /* Called before the next recvmsg (), once. */
 static void (*before_receiving) (void);
@@ -289,9 +289,9 @@ send_again (guint64 number, gint attached)
     g_thread_yield ();
 }
 
-/* Sends all messages: each when the one before has been received if @data is
- * not NULL, and otherwise in a row, with some pauses. Some messages take the
- * socket in any case. */
+/* Sends all messages. If @data is not NULL, waits after each message until it
+ * has been received; otherwise makes pauses after some messages. Messages with
+ * a file descriptor always take the socket. */
 static gpointer
 send_all (gpointer data)
 {
@@ -373,7 +373,7 @@ GST_START_TEST (test_other_memory)
   fail_unless (ftruncate (fd, 1 << 20) == 0);
   fail_if (gst_vkgdr_ipc_receiver_add_ring (&receiver, fd));
   fail_unless (gst_vkgdr_ipc_receiver_add_ring (&receiver, ring_fd));
-  /* Only one. */
+  /* There can be only one ring. */
   fail_if (gst_vkgdr_ipc_receiver_add_ring (&receiver, ring_fd));
   gst_vkgdr_ipc_ring_free (ring);
   close (ring_fd);
@@ -382,8 +382,8 @@ GST_START_TEST (test_other_memory)
 }
 GST_END_TEST
 
-/* A reader of a ring whose writer writes rubbish gets messages, but none is
- * larger than a message can be. */
+/* If the writer of a ring writes rubbish, the reader gets messages, but returns
+ * the size 0 for them, because they are invalid. */
 GST_START_TEST (test_rubbish)
 {
   guint8 data[GST_VKGDR_IPC_RING_MAX_MESSAGE];

@@ -70,7 +70,7 @@ GST_START_TEST (test_eight_clients)
 }
 GST_END_TEST
 
-/* They get their frames through the ring buffer if they are not asleep. */
+/* A client that does not sleep gets its frames through the ring buffer. */
 GST_START_TEST (test_busy_clients)
 {
   if (test_ipc_cannot_export ())
@@ -158,7 +158,7 @@ GST_START_TEST (test_killed_server)
 }
 GST_END_TEST
 
-/* The next server replaces the one that was killed. */
+/* The next server replaces the socket of the server that was killed. */
 GST_START_TEST (test_stale_socket)
 {
   GSubprocess *server, *client;

@@ -67,8 +67,8 @@ GST_START_TEST (test_busy_poll)
 }
 GST_END_TEST
 
-/* The client is awake for some frames, and asleep for others. It would miss a
- * frame if the server thought that it is awake. */
+/* The client is awake for some frames, and asleep for others. It would not
+ * receive a frame if the server did not wake it. */
 GST_START_TEST (test_busy_poll_now_and_then)
 {
   GRand *rand = g_rand_new_with_seed (1);
@@ -394,7 +394,8 @@ pull (GstElement *appsink, GstClockTime *pts)
   return sample;
 }
 
-/* How much older the frame is than the client's pipeline. */
+/* Returns how much earlier the frame was due than the client's pipeline was
+ * started. */
 static GstClockTimeDiff
 get_age (GstElement *server, GstElement *client, GstClockTime pts)
 {
@@ -402,9 +403,9 @@ get_age (GstElement *server, GstElement *client, GstClockTime pts)
       gst_element_get_base_time (client));
 }
 
-/* Starts the client. If a frame arrives late, its timestamps are taken for
- * those of a file. On a busy machine this happens with the first frame; then
- * the client is started again. */
+/* Starts the client. If the first frame arrives very late, vkgdripcsrc assumes
+ * that its timestamps do not come from a clock, and shifts them. This happens
+ * on a busy machine; then the client is started again. */
 static GstSample *
 start_client (GstElement *server, GstElement *client, GstElement *appsink,
     GstClockTime *pts)

@@ -370,7 +370,7 @@ GST_START_TEST (test_eos_and_kept_frames)
 }
 GST_END_TEST
 
-/* The socket does not have room for so many frames. */
+/* A number of frames for which the socket does not have room. */
 #define MANY 600
 
 static gpointer

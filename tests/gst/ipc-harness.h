@@ -18,7 +18,7 @@ G_BEGIN_DECLS
 /* The size of a frame in bytes. */
 #define TEST_IPC_SIZE (TEST_IPC_WIDTH * TEST_IPC_HEIGHT)
 
-/* NULL if there is none at present. */
+/* NULL if the element does not exist. */
 extern GstHarness *test_sink, *test_src;
 
 /* Makes test_sink: a vkgdripcsink with @properties in the syntax of
@@ -34,7 +34,8 @@ void test_ipc_connect (void);
 gboolean test_ipc_begin (const gchar *properties);
 
 /* Stop and free test_src, test_sink, and both, if they exist. At the end of a
- * test, neither may exist: GstCheck waits for all tasks before the fixture. */
+ * test, neither may exist: GstCheck waits for the end of all tasks before it
+ * calls the teardown function of the fixture. */
 void test_ipc_disconnect (void);
 void test_ipc_stop (void);
 void test_ipc_end (void);

@@ -3,7 +3,8 @@
  * ipc-hostile.c: tests of hostile clients and servers, and of the permission to
  * connect
  *
- * In all of these tests, another client gets all frames.
+ * In the tests of hostile clients, another client, which is correct, gets all
+ * frames.
  */
 
 #include <errno.h>
@@ -41,9 +42,9 @@ start_server (const gchar *properties)
   gst_element_set_state (server, GST_STATE_PLAYING);
 }
 
-/* Starts a server and a correct client. The client may have so many frames that
- * it loses none, even if the machine is busy for a second. The source writes
- * them directly, so that none is lost because the device is too slow. */
+/* Starts a server and a correct client. With this max-buffers, the client loses
+ * no frame, even if the machine is busy for a second. The source writes frames
+ * directly, so that none is lost because the device is too slow. */
 static void
 begin (void)
 {
@@ -66,7 +67,8 @@ finish (void)
   fail_unless_equals_int (report.frames, report.last - report.first + 1);
 }
 
-/* Waits until the correct client is the only one, and does the same. */
+/* Waits until the correct client is the only client, and then calls finish ().
+ */
 static void
 end (void)
 {
@@ -304,7 +306,7 @@ map_ring (gint fd, gsize *size)
 }
 
 /* A client writes random bytes to the ring buffer all the time. Depending on
- * them, the server uses the ring buffer or the socket. */
+ * these bytes, the server uses the ring buffer or the socket. */
 GST_START_TEST (test_rubbish_in_ring)
 {
   guint64 before;
@@ -368,7 +370,7 @@ GST_START_TEST (test_descriptors_travel_once)
 }
 GST_END_TEST
 
-/* A client that never reads only costs the frames that it may have. */
+/* Clients that never read do not disturb the correct client. */
 GST_START_TEST (test_deaf_clients)
 {
   gint fds[16];
@@ -432,7 +434,7 @@ GST_START_TEST (test_many_connections)
 }
 GST_END_TEST
 
-/* --- who may connect ----------------------------------------------------- */
+/* --- the permission to connect ------------------------------------------- */
 
 static void
 assert_mode (mode_t mode)
@@ -444,8 +446,9 @@ assert_mode (mode_t mode)
   fail_unless_equals_int_hex (status.st_mode & 0777, mode);
 }
 
-/* Connects as another user. Returns -1 if this is impossible, 0 if there is no
- * message, and otherwise the type of the first message. */
+/* Connects as another user. Returns -2 if the process cannot become another
+ * user, -1 if the connection fails, 0 if there is no message, and otherwise the
+ * type of the first message. */
 static gint
 connect_as_other_user (void)
 {
@@ -460,8 +463,8 @@ connect_as_other_user (void)
   return recv (fd, &type, sizeof (type), MSG_TRUNC) < 4 ? 0 : (gint) type;
 }
 
-/* Does so in a child process. A pipe has the result: the exit status of a child
- * may be that of a checking tool. */
+/* Calls connect_as_other_user () in a child process. The child writes the
+ * result to a pipe, because its exit status may be that of a checking tool. */
 static gint
 ask_as_other_user (void)
 {

@@ -2,7 +2,7 @@
  *
  * ipc-killed.c: clients of vkgdripcsink that are killed with SIGKILL
  *
- * VKGDR_TEST_KILLS in the environment is the number of clients.
+ * VKGDR_TEST_KILLS in the environment is the number of clients that are killed.
  */
 
 #include <signal.h>
@@ -16,11 +16,12 @@
 #define KILLS 100
 #define KILLS_WHEN_SLOW 10
 
-/* Buffers of the source's pool: those that a killed client had may be returned
- * after the other client got as many new ones, and the pool must not grow. */
+/* The number of buffers in the source's pool. The buffers of a killed client
+ * may return late, when the other client has already got as many new ones. The
+ * pool must not grow then. */
 #define BUFFERS "32"
 
-/* How long one of them may take on a busy machine, in seconds. */
+/* The time limit for each kill on a busy machine, in seconds. */
 #define KILL_TIME 3
 
 static guint
@@ -75,7 +76,7 @@ GST_START_TEST (test_killed_clients)
   test_ipc_wait_clients (ipc, 1);
   g_free (test_ipc_read_line (client));
   for (i = 0; i < count_kills (); i++) {
-    /* Until then, some allocations of the pool are used for the first time. */
+    /* Before that, some allocations of the pool are used for the first time. */
     if (i == 5) {
       fds = test_count_fds ();
       bytes = gst_vkgdr_allocator_get_managed_bytes (allocator);

@@ -41,8 +41,8 @@ new_buffer (void)
   return buffer;
 }
 
-/* Copies the metas of @buffer to another buffer, which it returns. They need
- * less than @max bytes. */
+/* Copies the metas of @buffer to another buffer, which it returns. The metas
+ * that are copied need at most @max bytes. */
 static GstBuffer *
 copy_metas (GstBuffer *buffer, gsize max)
 {

@@ -19,7 +19,7 @@ typedef struct {
   guint frames;
   guint torn;      /* frames whose content does not belong to their
                     * timestamps */
-  guint unordered; /* frames that did not come after the one before */
+  guint unordered; /* frames whose number is not higher than the one before */
   guint first;     /* the number of the first frame */
   guint last;
   gchar end[512]; /* "eos", or the error */
@@ -53,7 +53,8 @@ extern gchar *test_ipc_path;
 void test_ipc_setup (void);
 void test_ipc_teardown (void);
 
-/* Whether memory of the device cannot be exported. Prints this. */
+/* Whether memory of the device cannot be exported. If so, prints that the test
+ * is skipped. */
 gboolean test_ipc_cannot_export (void);
 
 /* Makes a pipeline of @source and a vkgdripcsink with @properties, which serves

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * ipc.c: tests of device-only memory of one process in another one
+ * ipc.c: tests of device-only memory that another process imports
  *
  * The other process is this program, which is started again with other
  * variables in the environment.
@@ -85,7 +85,8 @@ passes_elsewhere (const gchar *test, GBytes *handle)
   fail_unless (g_spawn_sync (NULL, argv, env, G_SPAWN_DEFAULT, NULL, NULL,
                    &output, NULL, &status, &error),
       "%s", error ? error->message : "");
-  /* This summary must not be taken for the one of this program. */
+  /* Not to stdout: the output has a summary, which must not be mistaken for the
+   * summary of this program. */
   if (status != 0)
     g_printerr ("the other process:\n%s\n", output);
   g_free (output);
@@ -213,7 +214,8 @@ GST_START_TEST (other_is_too_late)
   GstMemory *memory;
   guint i;
 
-  /* A thread of the first process frees the memory, maybe not yet. */
+  /* A thread of the first process frees the memory, and may not have done it
+   * yet. */
   for (i = 0; i < 100; i++) {
     memory = gst_vkgdr_allocator_import_ipc_handle (allocator, handle, NULL);
     if (!memory)
@@ -229,7 +231,7 @@ GST_END_TEST
 
 /* ---- in this process ---- */
 
-/* Exports a part of a memory that is not the first one in its slab. */
+/* Exports a memory that is not the first one in its slab. */
 GST_START_TEST (test_two_processes)
 {
   GstVkgdrAllocator *allocator = gst_vkgdr_context_get_allocator (test_context);
@@ -237,8 +239,7 @@ GST_START_TEST (test_two_processes)
   GstMemory *memory = new_device_only (allocator, 5);
   GBytes *handle = export_handle (memory);
 
-  assert_mapped (memory, 5); /* after this, the fetched content is not
-                              * current */
+  assert_mapped (memory, 5); /* its staging buffer is outdated after this */
   fail_unless (passes_elsewhere ("other_reads_and_writes", handle));
   assert_mapped (memory, 6);
   assert_mapped (before, 1);

@@ -2,7 +2,7 @@
  *
  * kernel.c: tests of kernels on frames, and of the errors of kernels
  *
- * They apply to an NVIDIA GPU and to the software device.
+ * The tests run on an NVIDIA GPU and on the software device.
  */
 
 #include <string.h>
@@ -636,8 +636,8 @@ GST_START_TEST (test_cache)
   two = find_new_entry (folder, known);
   fail_unless (two != NULL);
 
-  /* The image of two replaces that of one: if it is loaded, the compiler was
-   * not used. */
+  /* The file of kernel one gets the image of kernel two: if this image is
+   * loaded, the compiler was not used. */
   copy_file (one, spare);
   copy_file (two, one);
   make_and_drop (KERNEL ("one", ""), "two");
@@ -670,7 +670,8 @@ GST_END_TEST;
 
 /* --- the cause of a failure ---------------------------------------------- */
 
-/* The call fails before the driver is loaded. */
+/* cuInit () of the software driver reads SOFTCUDA_FAIL, so the variable is set
+ * before frame_setup (). */
 GST_START_TEST (test_failed_driver_call_is_named)
 {
   static const gchar *const words[] = { "cuFuncGetParamInfo",

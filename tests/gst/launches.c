@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * launches.c: kernels that are known to end are kept, and launched together
- * before anything else happens on their stream
+ * launches.c: tests of kernels that are known to end: the library keeps them,
+ * and launches them together before any other work of their stream
  *
- * Each kernel appends a digit to a number, so the number tells which kernels
+ * Each kernel appends a digit to a number, so the number shows which kernels
  * have run, and in which order.
  */
 
@@ -271,7 +271,8 @@ static const struct {
   { free_stream, FALSE },
 };
 
-/* Nothing is launched before that, and all kernels by one call. */
+/* Nothing is launched before @use. Then all kernels are launched by one call.
+ */
 static void
 check_use (guint use, gboolean has_fence)
 {
@@ -315,8 +316,9 @@ GST_START_TEST (test_watch_launches)
 }
 GST_END_TEST;
 
-/* Each kernel takes much less than the limit, but all that are queued take
- * longer: the time of a kernel begins when those in front of it have ended. */
+/* Each kernel takes much less than the limit, but all queued kernels together
+ * take longer: the time of a kernel begins when the kernels in front of it have
+ * ended. */
 GST_START_TEST (test_limit_is_for_each_kernel)
 {
   guint32 wanted = 0;
@@ -334,8 +336,8 @@ GST_END_TEST;
 
 /* --- order ---------------------------------------------------------------- */
 
-/* A kernel that might not end is launched alone, behind those in front of it.
- */
+/* A kernel that might not end is launched alone, after the kernels in front of
+ * it. */
 GST_START_TEST (test_other_kernels_keep_their_place)
 {
   gst_vkgdr_stream_set_kernel_timeout (stream, __i__ * 10000);
@@ -392,7 +394,7 @@ GST_START_TEST (test_many_kernels)
 }
 GST_END_TEST;
 
-/* Each launch has its own functions, and so many of them. */
+/* Each launch has a different number and order of functions. */
 GST_START_TEST (test_different_rows)
 {
   GstVkgdrFunction *twice =
@@ -426,8 +428,9 @@ launch_two (GstVkgdrFunction *function, gint first)
   synchronize ();
 }
 
-/* A function is loaded as long as a kernel is kept, or the driver's objects
- * refer to it, which is until other kernels have taken its place. */
+/* A function stays loaded as long as the library keeps a kernel of it, or the
+ * driver's graphs refer to it. They refer to it until other kernels have
+ * replaced its kernels. */
 GST_START_TEST (test_function_is_released)
 {
   GstVkgdrFunction *function;
@@ -617,8 +620,8 @@ GST_START_TEST (test_failure_is_told_by_the_next_fence)
 }
 GST_END_TEST;
 
-/* The kernel that makes the library launch returns the error, and earlier
- * fences are lost. */
+/* The launch of a later kernel, before which the library launches the kept
+ * kernels, returns the error. Earlier fences are lost. */
 GST_START_TEST (test_failure_is_told_by_the_launch)
 {
   GstVkgdrFunction *last = __i__ ? append : append_late;
@@ -641,7 +644,7 @@ GST_START_TEST (test_failure_is_told_by_the_launch)
 }
 GST_END_TEST;
 
-/* A kernel that is launched alone, and fails, concerns no other one. */
+/* A kernel that is launched alone, and fails, does not affect other kernels. */
 GST_START_TEST (test_single_failure)
 {
   GError *error = NULL;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * layout.c: tests of where the planes of a frame are: GstVideoMeta goes to
- * elements that ask for it, and all others get the default layout
+ * layout.c: tests of the layout of frames: elements that ask for GstVideoMeta
+ * get it, and all other elements get the default layout
  */
 
 #include <glib/gstdio.h>
@@ -22,7 +22,7 @@ typedef enum {
   N_PADDERS
 } Padder;
 
-/* What the source of this file does. */
+/* The settings of the source in this file. */
 static struct {
   Padder padder;
   GstVideoFormat format;
@@ -364,7 +364,8 @@ check_padding_ends (Padder padder, const gchar *way, GstVideoFormat format)
   wanted.height = 22;
   gst_video_info_set_format (&info, format, wanted.width, wanted.height);
   buffers = play_padded (way, &padded);
-  /* Only frames on the device are packed by vkgdrdownload. */
+  /* vkgdrdownload asks for GstVideoMeta only if the frames are on the device.
+   * So PADS_WHEN_ASKED does not pad if vkgdrdownload is the only element. */
   if (padder != PADS_WHEN_ASKED || !g_str_equal (way, "vkgdrdownload"))
     fail_unless_equals_int (padded, N_FRAMES);
   for (i = 0; i < buffers->len; i++) {

@@ -4,8 +4,8 @@
  * of accesses
  *
  * Memory of the software device is host-cached. VKGDR_DEBUG=bar makes the
- * library treat it as a window that is not cached, so that these tests see what
- * they would see on a GPU. Each test is a process of its own.
+ * library treat it as a window that is not cached, so that the library works as
+ * it does on a GPU. Each test is a process of its own.
  */
 
 #include "device.h"
@@ -486,7 +486,7 @@ GST_START_TEST (test_freed_memory_is_not_reused_too_early)
 }
 GST_END_TEST;
 
-/* A user maps with GST_MAP_CUDA, and does not declare its stream. */
+/* A user maps with GST_MAP_VKGDR, and does not declare its stream. */
 GST_START_TEST (test_foreign_reader_is_waited_for)
 {
   GstMemory *memory = test_memory_new (test_context, SIZE);
@@ -604,7 +604,7 @@ GST_START_TEST (test_memory_that_is_used_again_is_new)
 }
 GST_END_TEST;
 
-/* Device-only memory takes no part in this. */
+/* Device-only memory that was freed is not used again as it is. */
 GST_START_TEST (test_device_only_memory_is_not_used_again)
 {
   GstVkgdrAllocator *allocator = gst_vkgdr_context_get_allocator (test_context);

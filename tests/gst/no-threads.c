@@ -32,7 +32,7 @@ g_thread_try_new (
   return real (name, func, data, error);
 }
 
-/* The frames are in memory of the source's own, and large enough for DMA. */
+/* The frames are in the source's own memory, and are large enough for DMA. */
 #define PIPELINE \
   "videotestsrc num-buffers=20 ! " \
   "video/x-raw,format=RGBA,width=640,height=480 " \
@@ -85,8 +85,8 @@ play_without_thread (GstElement *pipeline, const gchar *thread)
   g_error_free (error);
 }
 
-/* The same twice, because a driver opens files of its own at first. The second
- * time must leave no file descriptors open. */
+/* Does the same twice, because a driver opens files of its own at first. The
+ * second time must leave no file descriptors open. */
 static void
 assert_refused (GstElement *pipeline, const gchar *thread)
 {
@@ -199,8 +199,9 @@ GST_START_TEST (test_keeper)
 }
 GST_END_TEST;
 
-/* For a while, the driver cannot be asked whether the work is done. The buffer
- * is kept until it can, even if the keeper is freed earlier. */
+/* For a while, the driver cannot be queried whether the work is done. The
+ * buffer is kept until the driver can be queried, even if the keeper is freed
+ * earlier. */
 GST_START_TEST (test_keeper_with_a_lost_fence)
 {
   GstVkgdrStream *stream = test_stream_new (test_context);

@@ -2,8 +2,8 @@
  *
  * nvcodec.c: GStreamer's own CUDA elements, on the device that the plugin uses
  *
- * Loads their plugin, without a GPU on softcuda. Does not depend on the
- * elements of this project.
+ * Loads the plugin of these elements. Without a GPU, they run on softcuda. Does
+ * not depend on the elements of this project.
  */
 
 #include "nvcodec.h"

@@ -56,8 +56,8 @@ play_on (GstElement *pipeline)
   gst_object_unref (bus);
 }
 
-/* Checks that all bytes are written with the access mode @expected, in the
- * figures, too. */
+/* Checks in the property `stats` that all bytes were written with the access
+ * mode @expected. */
 static void
 check_access (
     const gchar *stream, const gchar *property, GstVkgdrAccess expected)
@@ -262,9 +262,9 @@ GST_END_TEST;
 /* --- frames that upstream keeps mapped ----------------------------------- */
 
 /* A decoder pushes a frame, but still reads it to predict the next one, and
- * unmaps it later. Meanwhile the frame can become another buffer, for which
- * GStreamer copies the memory. Bit 0 of __i__: mapped with WRITE instead of
- * READWRITE; bit 1: the buffer is copied. */
+ * unmaps it later. Meanwhile the buffer may be copied, and GStreamer copies its
+ * memory, too. Bit 0 of __i__: mapped with WRITE instead of READWRITE; bit 1:
+ * the buffer is copied. */
 GST_START_TEST (test_a_frame_that_is_still_mapped)
 {
   GstMapFlags flags = __i__ & 1 ? GST_MAP_WRITE : GST_MAP_READWRITE;

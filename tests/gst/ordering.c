@@ -35,8 +35,8 @@ driver_for_changes (void)
 /* --- slow transfers ------------------------------------------------------ */
 
 /* How long transfers are delayed, in microseconds. Without a delay, a small
- * transfer would be over before any use could be too early. With equal delays,
- * no transfer would be overtaken by one of another stream. */
+ * transfer would end before any use that does not wait for it. With equal
+ * delays, no transfer would be overtaken by one of another stream. */
 #define MOST_TAKE 100
 #define SOME_TAKE 4000
 #define SOME 8 /* one transfer in this many has the longer delay */
@@ -112,7 +112,8 @@ typedef struct {
   const gchar *upload; /* properties of vkgdrupload */
   const gchar *filter; /* another filter in front of the one that checks */
   guint width, height; /* foreign memory is sent by DMA from 256 KiB on */
-  guint part;          /* the software device gets one frame in this many */
+  guint part;          /* on the software device, the number of frames and the
+                        * spins are divided by this */
   guint looks;         /* the sink maps one frame in this many */
   const gchar *paths[N_PATHS]; /* the fields of stats that count the bytes */
 } Variant;
@@ -137,7 +138,7 @@ typedef struct {
   guint64 bytes[N_PATHS];
 } Stream;
 
-/* Needs no lock: it is called in one thread, the one of the stream's sink. */
+/* Needs no lock, because only the thread of the stream's sink calls it. */
 static GstFlowReturn
 check_sample (GstAppSink *sink, gpointer user_data)
 {
@@ -288,8 +289,8 @@ GST_START_TEST (test_no_frame_of_any_stream_is_torn)
 }
 GST_END_TEST;
 
-/* Pools do not give away a buffer that is still read, so no pipeline could show
- * this. */
+/* Pools do not hand out a buffer that the device still reads, so no pipeline
+ * could test this. */
 GST_START_TEST (test_stream_that_writes_waits_for_all_readers)
 {
   GstVkgdrAllocator *allocator = gst_vkgdr_context_get_allocator (test_context);
@@ -358,8 +359,8 @@ static const struct {
   { "access=direct", FALSE, "", N_BUFFERS },
   { "access=staged", FALSE, "", N_BUFFERS },
   { "", TRUE, "", N_BUFFERS },
-  /* Here the buffers of the filter's own pool are reused at once, and there are
-   * two of them. */
+  /* With vkgdrdownload, the output buffers of the filter return at once to its
+   * pool, which has two buffers. */
   { "access=direct", FALSE, "! vkgdrdownload", 2 },
   { "access=staged", FALSE, "! vkgdrdownload", 2 },
   { "", TRUE, "! vkgdrdownload", 2 },
@@ -719,8 +720,9 @@ write_staged (GstBufferPool *pool, GstVkgdrStream *stream, guint8 value)
 }
 
 /* Frames that are only written go through one staging buffer, which stays in
- * the CPU's cache, also if all of them are in use. A frame that the CPU reads
- * gets its content back, and keeps its staging buffer. */
+ * the CPU's cache, even if all frames are in use. If the CPU reads a frame, its
+ * content is fetched from the device, and the frame keeps its staging buffer.
+ */
 GST_START_TEST (test_written_frames_share_a_staging_buffer)
 {
   GstVkgdrStream *stream = test_stream_new (test_context);
@@ -752,8 +754,8 @@ GST_START_TEST (test_written_frames_share_a_staging_buffer)
 }
 GST_END_TEST;
 
-/* As many staging buffers as the pools have used are kept for their next
- * frames. Without the pools, only 256 MiB of them are. */
+/* The library keeps as many staging buffers as the pools have used, for their
+ * next frames. When the pools are gone, it keeps only 256 MiB of them. */
 GST_START_TEST (test_unused_staging_buffers_are_freed)
 {
   const gsize size = 100 * 1024 * 1024, limit = 256 * 1024 * 1024;

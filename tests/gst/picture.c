@@ -3,7 +3,7 @@
  * picture.c: the samples of a video frame, for computations on the CPU
  *
  * Follows the descriptions of the formats and of the colours in kernel.h. It
- * shares no code with what the tests compare it to.
+ * shares no code with the kernels that the tests compare it with.
  */
 
 #include <math.h>

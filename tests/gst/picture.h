@@ -34,7 +34,8 @@ typedef struct {
   gdouble kr, kb;
 } Picture;
 
-/* A colour. The values 0 to 1 are not clamped, and not multiplied by alpha. */
+/* A colour. The values are usually from 0 to 1, but are not clamped. They are
+ * not multiplied by alpha. */
 typedef struct {
   gdouble r, g, b, a;
 } Colour;
@@ -55,8 +56,9 @@ void picture_clear (Picture *p);
  * changed. */
 void picture_write (const Picture *p, const GstVideoInfo *info, guint8 *data);
 
-/* The largest sample; a level @eighth of 8 bits, in the picture's depth; black
- * and white of luma, red, green and blue. */
+/* Return the largest value of a sample; the level @eighth, which is given for 8
+ * bits, in the picture's depth; and the levels of black and of white for luma,
+ * red, green and blue. */
 gint picture_top (const Picture *p);
 gint picture_level (const Picture *p, gint eighth);
 gint picture_black (const Picture *p);
@@ -69,7 +71,7 @@ gint picture_limit (const Picture *p, gint v);
 gint channel_at (const Channel *ch, gint x, gint y);
 
 /* Luma of a pixel, from weights in units of 1/65536, rounded to the nearest
- * integer, and halves up. */
+ * integer. Halves are rounded up. */
 gint picture_luma_at (const Picture *p, gint x, gint y);
 
 /* These use the matrix of the picture. */

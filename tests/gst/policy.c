@@ -124,9 +124,9 @@ GST_START_TEST (test_writer_that_reads)
 }
 GST_END_TEST;
 
-/* Frames of 16 KiB. Ordinary memory takes them in a fraction of the time that
- * the window needs, because it is the CPU's cache, but their transfers cost
- * more. The writer does not read. */
+/* Frames of 16 KiB. Writing them to ordinary memory takes a fraction of the
+ * time of writing them to the window, because they stay in the CPU's cache. But
+ * their transfers cost more. The writer does not read. */
 GST_START_TEST (test_tiny_frames)
 {
   GstVkgdrPolicyGroup *group = gst_vkgdr_policy_group_new (FALSE);
@@ -166,8 +166,8 @@ GST_START_TEST (test_frame_threads)
 }
 GST_END_TEST;
 
-/* The same, but one mode is hundreds of times slower. Such a buffer must not
- * reach more than a few of the threads. */
+/* The same, but one mode is hundreds of times slower. Only a few of the threads
+ * may get a buffer with this mode. */
 GST_START_TEST (test_frame_threads_that_read)
 {
   static const SimMachine machine = { 100, 18, 100, 18 };
@@ -183,7 +183,8 @@ GST_START_TEST (test_frame_threads_that_read)
 }
 GST_END_TEST;
 
-/* One unusual buffer in a hundred decides nothing. */
+/* One buffer in a hundred is mapped for reading, too. It does not change the
+ * choice. */
 GST_START_TEST (test_readwrite_now_and_then)
 {
   static const SimMachine machine = { 34, 18, 45, 4.5 };
@@ -245,8 +246,8 @@ GST_START_TEST (test_live_source)
 GST_END_TEST;
 
 /* A live source that writes its frames in many pieces, and waits between them.
- * Staged access takes a little less time, which is hardly more than the noise.
- */
+ * Staged access takes as long as direct access, or a little less, which is
+ * hardly more than the noise. */
 GST_START_TEST (test_live_source_in_pieces)
 {
   static const gdouble rates[][2] = { { 0.345, 0.36 }, { 0.30, 0.31 },
@@ -354,8 +355,9 @@ GST_START_TEST (test_all_or_none)
 }
 GST_END_TEST;
 
-/* A stream that has changed to staged access is slow for a while, so the best
- * number, none, looks bad while others are tried. */
+/* A stream that has changed to staged access is slow for a while. So the best
+ * number of direct writers, which is 0, looks bad while other numbers are
+ * tried. */
 GST_START_TEST (test_changes_have_a_cost)
 {
   static const SimMachine machine = { 33.6, 4.2, 53, 6.6, 54 };
@@ -421,7 +423,7 @@ GST_START_TEST (test_live_source_beside_a_fast_one)
 }
 GST_END_TEST;
 
-/* A rate that rises up to @peak direct writers, and falls beyond. */
+/* A rate that rises up to @peak direct writers, and falls with more of them. */
 static gdouble
 rate_with_peak (guint n_direct, guint peak, guint n)
 {
@@ -459,8 +461,8 @@ GST_START_TEST (test_search_finds_any_peak)
 }
 GST_END_TEST;
 
-/* Both modes have the same score. What is preferred then depends on whether the
- * writers are busy, and on whether direct access is slow for small writes. */
+/* Both modes have the same score. The preferred mode then depends on whether
+ * the writers are busy, and on whether staged access is cheaper. */
 GST_START_TEST (test_search_with_equal_scores)
 {
   static const struct {
@@ -485,8 +487,9 @@ GST_START_TEST (test_search_with_equal_scores)
 }
 GST_END_TEST;
 
-/* The last stage takes long, so there is none without a rival, and none for the
- * result of the last search. */
+/* The last stage takes long. So it is left out if the alternatives (no direct
+ * writers, and direct writers only) have much worse scores, or if the best
+ * number is the result of the previous search. */
 GST_START_TEST (test_search_compares_rivals)
 {
   static const struct {

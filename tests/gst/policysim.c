@@ -8,7 +8,8 @@
 /* How long a frame takes in addition if it is disturbed. */
 #define STALL (20. * GST_MSECOND)
 
-/* The rate of a stream that has begun to use staged access. */
+/* The factor for the rate of a stream that has just changed to staged access.
+ */
 #define SLOW_START 0.5
 
 /* One of the threads that write the frames of a stream. */

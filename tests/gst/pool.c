@@ -271,7 +271,7 @@ GST_START_TEST (test_auto_is_staged_for_readers)
 GST_END_TEST;
 
 /* A window that the CPU reads as fast as ordinary memory is measured, too, in
- * both modes. Without a measurement, access is direct. */
+ * both modes. Before the first measurement, access is direct. */
 GST_START_TEST (test_cached_window_is_measured)
 {
   GstBufferPool *pool = make_pool (0, 1);
@@ -465,8 +465,8 @@ GST_START_TEST (test_planes_of_textures)
 }
 GST_END_TEST;
 
-/* Without a GstVideoMeta, frames have the default layout. Rows that are no
- * multiple of 32 bytes are not changed. */
+/* Without a GstVideoMeta, frames have the default layout. If rows are not
+ * multiples of 32 bytes, the layout is not changed. */
 GST_START_TEST (test_planes_of_no_textures)
 {
   GstBuffer *buffer = acquire_textures (

@@ -110,7 +110,8 @@ rig_get_params (Rig *rig)
 gchar *
 rig_wait_message (Rig *rig, GstMessageType type, guint ms)
 {
-  /* A warning is not passed over when news is awaited. */
+  /* A warning is not skipped while the caller waits for a message of the type
+   * info. */
   GstMessageType types =
       type == GST_MESSAGE_INFO ? type | GST_MESSAGE_WARNING : type;
   gchar *text = NULL;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * rig.h: a cudafilter, with frames in front of it and its messages
+ * rig.h: a cudafilter to which a test pushes frames, and its messages
  *
  * The frames are in ordinary memory at both ends, because vkgdrupload and
  * vkgdrdownload are around the filter.

@@ -5,7 +5,7 @@
  *
  * Each filter adds 1 to each byte, slowly. It reads the byte twice, early and
  * late. So a kernel that begins before the one in front of it has ended would
- * change the result. Between them are effects of the plugin, which share
+ * change the result. Some rows also have effects of the plugin, which share
  * events.
  */
 

@@ -47,7 +47,7 @@ test_cpu_time (void)
   return now.tv_sec * G_USEC_PER_SEC + now.tv_nsec / 1000;
 }
 
-/* Returns @microseconds, which something may take, or no limit if a tool of
+/* Returns the time limit @microseconds, or no limit (G_MAXINT64) if a tool of
  * scripts/test makes the test slow. */
 static inline gint64
 test_limit (gint64 microseconds)

@@ -28,8 +28,8 @@
 #define SCAN_LIMIT (G_USEC_PER_SEC / 2)
 #define READ_LIMIT G_USEC_PER_SEC
 
-/* The size is smaller under tools that make the test slow. These find wrong
- * accesses, and their times mean nothing. */
+/* The size is smaller under tools that make the test slow. The tools find wrong
+ * accesses, and no time is checked under them. */
 static gsize
 scan_size (void)
 {
@@ -130,7 +130,8 @@ GST_START_TEST (test_text_for_the_compiler)
 }
 GST_END_TEST;
 
-/* If one of these is repeated, a scanner that goes back would be slow. */
+/* If one of these strings is repeated, a scanner that reads text again would be
+ * slow. */
 static const gchar *const repeated[] = { "\n", " \n", " ", "\t#", "/", "/*",
   "\"", "'", "\\\n", "\\", "R\"(", "R\"a(b)", "extern ", "extern /**/", "# ",
   "#include", "#include <", "#include \"", "#pragma vkgdr ", "#pragma vkgdr",
@@ -225,7 +226,7 @@ GST_START_TEST (test_large_file_is_refused)
   fail_unless (truncate (path, 100 * 1024 * 1024) == 0);
   assert_is_not_read (path, "is too large");
   /* The size is checked while the file is read, because files in /proc report
-   * another one. */
+   * another size. */
   fail_unless (truncate (path, 8) == 0);
   fail_unless (gst_vkgdr_file_read (path, 7, NULL) == NULL);
   g_bytes_unref (gst_vkgdr_file_read (path, 8, NULL));

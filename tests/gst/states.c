@@ -254,10 +254,10 @@ run_init (Run *run, const gchar *description)
       run->sink, "handoff", G_CALLBACK (on_handoff), &run->frames);
 }
 
-/* If a pipeline is stopped before it has started, GStreamer's own elements can
- * fail, too: an event that reaches a pad that is being deactivated is an error,
- * and the source posts it. So one in a hundred walks also ends with elements
- * that are not of this project. */
+/* Whether the error is one that GStreamer's own elements also cause if a
+ * pipeline is stopped before it has started: an event that reaches a pad that
+ * is being deactivated is an error, and the source posts it. Without elements
+ * of this project, one in a hundred walks has this error, too. */
 static gboolean
 is_error_of_stopping (Run *run, GstMessage *message)
 {

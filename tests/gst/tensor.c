@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * tensor.c: tests of vkgdrtensor: the frames of a batch, and its description of
- * them
+ * tensor.c: tests of vkgdrtensor: the frames of a batch, and the meta that
+ * describes them
  *
  * tests/python/test_tensors.py tests the values in a tensor.
  */
@@ -189,7 +189,7 @@ GST_START_TEST (test_stop_in_a_batch)
 }
 GST_END_TEST;
 
-/* If no size is set, the tensor has the size of the frames. */
+/* If no height is set, the tensor has the height of the frames. */
 GST_START_TEST (test_caps)
 {
   GstElement *pipeline = test_launch (
@@ -224,7 +224,7 @@ GST_START_TEST (test_caps)
 }
 GST_END_TEST;
 
-/* A copy of the buffer has the meta, but a part of it does not. */
+/* A copy of the buffer has the meta, but a copy of a part of it does not. */
 GST_START_TEST (test_meta)
 {
   GstVkgdrTensorFrame frame = { (gchar *) "sink_7", 1, 2, 3, 4, 5 };

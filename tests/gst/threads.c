@@ -137,7 +137,8 @@ GST_START_TEST (test_one_allocator)
 }
 GST_END_TEST;
 
-/* Two sizes, so that spare memories of the other size are given back. */
+/* Uses memories of two sizes, so that spare memories of the other size are
+ * freed. */
 static void
 use_small_memory (Crowd *crowd, GstVkgdrStream *stream, gint me)
 {

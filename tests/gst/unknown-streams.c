@@ -102,7 +102,7 @@ launch (Reader *self, const void *data, gint stride)
       self->streams[self->frame % N_STREAMS], arguments, NULL);
 }
 
-/* In the streaming thread. */
+/* Called in the streaming thread. */
 static void
 reader_take (Reader *self, GstBuffer *buffer)
 {

@@ -30,7 +30,8 @@ test_setup (void)
   test_context = test_context_new ();
 }
 
-/* A machine may have none. If it should have one, this explains what fails. */
+/* A machine may have no window. If it should have one, this explains why tests
+ * fail. */
 static void
 say_why_there_is_no_window (void)
 {
@@ -231,7 +232,7 @@ test_count_fds (void)
   return n;
 }
 
-/* What the open file descriptors are. */
+/* Returns a list of the open file descriptors and what they refer to. */
 static gchar *
 list_fds (void)
 {

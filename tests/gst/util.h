@@ -67,8 +67,9 @@ gboolean test_matches (const guint8 *data, gsize size, guint seed);
 /* Returns the number of open file descriptors of this process. */
 guint test_count_fds (void);
 
-/* Fails the test unless the number falls to @expected or less. A thread that
- * has just ended may close its own a moment later. */
+/* Fails the test unless the number of open file descriptors falls to @expected
+ * or less. A thread that has just ended may close its descriptors a moment
+ * later. */
 void test_assert_fds (guint expected);
 
 /* Parses a pipeline. Fails the test if it cannot be parsed. */
@@ -100,13 +101,14 @@ guint8 test_frame_byte (guint frame, guint x, guint y);
 
 /* Registers the element "testframes", a source of GRAY8 that fills its buffers
  * with test_frame_byte () as fast as possible. The buffers are from the pool
- * that downstream offers, which gets at least as many as the property `buffers`
- * says. With foreign=true they are from a pool of the source, of ordinary
- * memory, which has at most so many. */
+ * that downstream offers, and the property `buffers` is the minimum number of
+ * its buffers. With foreign=true, they are from a pool of the source, of
+ * ordinary memory, and `buffers` is the maximum number. */
 void test_frames_register (void);
 
-/* Counts calls of the driver, as gst_check_vkgdr_spy_* does. The table of entry
- * points belongs to the process, and each test is a process. */
+/* Counts transfers to the device and to the host, after test_spy_install () has
+ * replaced the functions in the table of entry points. The table belongs to the
+ * process, and each test is a process. */
 typedef struct {
   guint htod;
   guint dtoh;

@@ -15,8 +15,7 @@
 
 #define SIZE 10000
 
-/* What another library would have: the memory, and how often it was
- * released. */
+/* The data of the owner: the memory, and how often it was released. */
 typedef struct {
   GstMemory *storage;
   gint released; /* atomic */
