@@ -62,8 +62,8 @@ gst_vkgdr_download_is_suitable (GstVkgdrTransfer *transfer, GstMemory *memory)
   return !gst_is_vkgdr_memory (memory) && !gst_vkgdr_is_cuda_memory (memory);
 }
 
-/* Copies a memory with the CPU, for buffers that have memory in the window and
- * memory that is not. */
+/* Copies a memory that is not VkgdrMemory with the CPU. A buffer can contain
+ * such a memory in addition to VkgdrMemory. */
 static gboolean
 copy_memory (GstMemory *memory, GstMemory *output, gsize offset, GError **error)
 {
@@ -118,8 +118,8 @@ alloc_pinned (GstVkgdrTransfer *transfer, gsize size, GError **error)
       size, error);
 }
 
-/* Does not wait for the transfer: mapping the output does. Until then the
- * device fetches one frame while upstream writes the next. */
+/* Does not wait for the transfer: mapping the output waits for it. So the
+ * device can transfer one frame while upstream writes the next one. */
 static GstMemory *
 gst_vkgdr_download_move (GstVkgdrTransfer *transfer, GstBuffer *input,
     gsize size, GstVkgdrPath *path, GError **error)
@@ -133,7 +133,8 @@ gst_vkgdr_download_move (GstVkgdrTransfer *transfer, GstBuffer *input,
   return memory;
 }
 
-/* The transfer leaves the padding out, and is not waited for either. */
+/* The transfer leaves out the padding. This function does not wait for it,
+ * either. */
 static GstMemory *
 gst_vkgdr_download_pack (GstVkgdrTransfer *transfer, GstBuffer *input,
     const GstVideoInfo *info, GstVkgdrPath *path, GError **error)
@@ -162,9 +163,9 @@ is_on_device (GstCaps *caps)
              features, GST_VKGDR_CAPS_FEATURE_MEMORY_CUDA);
 }
 
-/* The base class forwards downstream's query. GstVideoMeta is always supported:
- * a frame on the device may have any layout, because the transfer can pack it,
- * and a frame in system memory is passed through. */
+/* The base class proposes the metas that downstream supports. For frames on the
+ * device, this function adds GstVideoMeta: they may have any layout, because the
+ * transfer can pack them. Frames in system memory are passed through. */
 static gboolean
 gst_vkgdr_download_propose_allocation (
     GstBaseTransform *trans, GstQuery *decide_query, GstQuery *query)

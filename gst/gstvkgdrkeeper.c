@@ -11,8 +11,9 @@ typedef struct {
   GstVkgdrFence *fence;
 } Kept;
 
-/* Microseconds between two queries of a fence, about the time of a frame's
- * transfer, and the number of queries before the library waits instead. */
+/* Microseconds between two queries of a fence, which is about the time of a
+ * frame's transfer, and the number of queries after which the thread waits for
+ * the fence instead. */
 #define QUERY_INTERVAL 100
 #define N_QUERIES 100
 
@@ -91,7 +92,7 @@ gst_vkgdr_keeper_free (GstVkgdrKeeper *keeper)
   g_free (keeper);
 }
 
-/* FALSE if no thread can be created. */
+/* Returns FALSE if no thread can be created. */
 static gboolean
 ensure_thread (GstVkgdrKeeper *keeper)
 {

@@ -18,8 +18,8 @@ typedef struct _GstVkgdrKeeper GstVkgdrKeeper;
 
 GstVkgdrKeeper *gst_vkgdr_keeper_new (void);
 
-/* Waits for the kept buffers and releases them. Those behind a kernel that does
- * not end are released later. */
+/* Waits for the kept buffers and releases them. Buffers that wait for a kernel
+ * that does not end are released later. */
 void gst_vkgdr_keeper_free (GstVkgdrKeeper *keeper);
 
 /* Keeps @buffer until @fence is reached; then unmaps @maps, one for each of its

@@ -14,8 +14,8 @@ get_component (const GstVideoInfo *info, guint plane)
   return components[0];
 }
 
-/* The number of rows of a plane, if its first component has @height rows at
- * full resolution. */
+/* The number of rows of the plane whose first component is @component, in a
+ * frame of @height rows. */
 static guint
 get_n_rows (const GstVideoInfo *info, guint component, guint height)
 {

@@ -25,7 +25,7 @@ gboolean gst_vkgdr_layout_is_default (
 gsize gst_vkgdr_layout_get_size (const GstVideoInfo *info, GstBuffer *frame);
 
 /* Copies the planes of @frame into @output, of @info's size, in the default
- * layout. Crops them as a GstVideoCropMeta says.
+ * layout. If @frame has a GstVideoCropMeta, only the visible part is copied.
  *
  * The device copies if @frame is in VkgdrMemory of the stream's context, and
  * @output is either in such memory or in pinned memory of the library.

@@ -2,9 +2,9 @@
  *
  * gstvkgdrtransfer.c: base class of vkgdrupload and vkgdrdownload
  *
- * Both elements have input and output caps that differ only by a caps feature,
- * for video or any other media type, and output buffers that differ only by
- * their memory. The subclass copies the bytes.
+ * The input and output caps of these elements differ only by a caps feature,
+ * for video and for any other media type. An output buffer differs from its
+ * input only by its memory. The subclass copies the bytes.
  */
 
 #include "gstvkgdrlayout.h"
@@ -363,8 +363,8 @@ is_outside_window (GstMemory *memory)
   return !gst_vkgdr_memory_get_host_pointer (memory);
 }
 
-/* Adds how upstream wrote to the memory of a buffer, and returns the path of
- * its bytes. */
+/* Adds the access mode and the times of upstream's writes to the statistics.
+ * Returns the path of the bytes. */
 static GstVkgdrPath
 count_write (GstVkgdrTransfer *self, GstMemory *memory)
 {
@@ -385,7 +385,7 @@ count_write (GstVkgdrTransfer *self, GstMemory *memory)
   return GST_VKGDR_PATH_STAGED;
 }
 
-/* Counts a buffer whose memory upstream already wrote in the right place. */
+/* Counts a buffer whose bytes are already in suitable memory. */
 static void
 count_untouched (GstVkgdrTransfer *self, GstBuffer *buffer, gsize size)
 {
@@ -445,9 +445,9 @@ pack (GstVkgdrTransfer *self, GstBuffer *input, gsize size, GError **error)
   return gst_vkgdr_layout_new_packed (input, memory);
 }
 
-/* Makes what the CPU wrote available to the device, because upstream may still
- * have the buffer mapped for writing. Sets @is_suitable if all memories are
- * suitable for downstream. */
+/* Makes the bytes that the CPU wrote available to the device. Unmapping does
+ * this, too, but upstream may still have the buffer mapped for writing. Sets
+ * @is_suitable if all memories are suitable for downstream. */
 static gboolean
 publish_all (GstVkgdrTransfer *self, GstBuffer *buffer, gboolean *is_suitable,
     GError **error)
@@ -509,8 +509,9 @@ is_in_cuda_memory (GstBuffer *buffer)
          && gst_vkgdr_is_cuda_memory (gst_buffer_peek_memory (buffer, 0));
 }
 
-/* Wraps a frame in GstCudaMemory without a copy if it is in the same CUDA
- * context. The caller owns the result. NULL if the frame has to be copied. */
+/* Returns a buffer of VkgdrMemory, which the caller owns, for a frame that is
+ * in GstCudaMemory. In the CUDA context of this element, nothing is copied.
+ * Returns NULL if the CPU has to copy the frame. */
 static GstBuffer *
 wrap_cuda_input (GstVkgdrTransfer *self, GstBuffer *input)
 {
@@ -544,7 +545,8 @@ wrap_cuda_output (
   return result;
 }
 
-/* Frames in GstCudaMemory are passed through if downstream uses them. */
+/* Whether a frame in GstCudaMemory is passed through, because downstream
+ * accepts it. */
 static gboolean
 is_cuda_passthrough (GstVkgdrTransfer *self, GstBuffer *input)
 {

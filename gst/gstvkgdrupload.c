@@ -24,7 +24,7 @@
  * If GStreamer's own CUDA elements (1.24 or later) are available, the element
  * also outputs raw video with the feature `memory:CUDAMemory`: the memory that
  * upstream wrote, wrapped as GstCudaMemory, without a copy. If the next element
- * announces its CUDA stream, the memory is on that stream, so that the CPU does
+ * announces its CUDA stream, the memory uses that stream, so that the CPU does
  * not wait for a transfer. It also accepts `memory:CUDAMemory` and outputs it
  * as `memory:VkgdrMemory` without a copy.
  *
@@ -38,9 +38,9 @@
  * unmapped them), `bytes-dma` (sent from upstream's own memory), `bytes-peer`
  * (copied from memory of another context or device), `bytes-copied` (copied by
  * the CPU) and `bytes-untouched` (not written by the CPU); `map-time` and
- * `wait-time`, the time in nanoseconds for which upstream had our buffers
- * mapped for writing, and for which it waited for that (all uint64); and
- * `access`, the present access mode.
+ * `wait-time`, the time in nanoseconds for which upstream had proposed buffers
+ * mapped for writing, and the time for which these maps had to wait (all
+ * uint64); and `access`, the present access mode.
  *
  * ## Example launch line
  * |[
@@ -63,8 +63,8 @@ GST_DEBUG_CATEGORY_STATIC (gst_vkgdr_upload_debug);
 #define GST_CAT_DEFAULT gst_vkgdr_upload_debug
 
 /* For buffers of at least this size in bytes, a transfer is faster than the
- * CPU: queueing a transfer takes as long as the CPU writes a quarter of this.
- */
+ * CPU: in the time that it takes to queue a transfer, the CPU writes a quarter
+ * of this size. */
 #define DMA_MIN (256 * 1024)
 
 #define GST_TYPE_VKGDR_UPLOAD (gst_vkgdr_upload_get_type ())
@@ -74,7 +74,8 @@ G_DECLARE_FINAL_TYPE (
 struct _GstVkgdrUpload {
   GstVkgdrTransfer parent;
 
-  /* Those of the base class, and not references; between open and close. */
+  /* From the base class, without a reference; NULL unless the element is open.
+   */
   GstVkgdrContext *context;
   GstVkgdrAllocator *allocator;
 
@@ -99,7 +100,7 @@ G_DEFINE_TYPE_WITH_CODE (GstVkgdrUpload, gst_vkgdr_upload,
 GST_ELEMENT_REGISTER_DEFINE (
     vkgdrupload, "vkgdrupload", GST_RANK_NONE, GST_TYPE_VKGDR_UPLOAD)
 
-/* --- what upstream is offered -------------------------------------------- */
+/* --- the proposal to upstream --------------------------------------------- */
 
 /* Takes @pool, for the statistics. */
 static void
@@ -114,7 +115,8 @@ set_pool (GstVkgdrUpload *self, GstBufferPool *pool)
   gst_clear_object (&old);
 }
 
-/* GStreamer's own CUDA elements sample planes as textures. */
+/* GStreamer's own CUDA elements sample planes as textures, which need an
+ * alignment. */
 static gboolean
 outputs_cuda_memory (GstVkgdrUpload *self)
 {
@@ -127,7 +129,8 @@ outputs_cuda_memory (GstVkgdrUpload *self)
   return yes;
 }
 
-/* A user that adds the option for GstVideoMeta supports any layout. */
+/* The pool aligns planes only if its configuration has the option for
+ * GstVideoMeta. Upstream adds this option if it supports any layout. */
 static void
 request_texture_alignment (GstBufferPool *pool)
 {
@@ -214,8 +217,8 @@ gst_vkgdr_upload_propose_allocation (
   return offer (GST_VKGDR_UPLOAD (trans), query);
 }
 
-/* A source without caps queries before anything is negotiated, which the base
- * class would refuse. */
+/* A source without caps sends this query before caps are negotiated. The base
+ * class would refuse the query then. */
 static gboolean
 gst_vkgdr_upload_query (
     GstBaseTransform *trans, GstPadDirection direction, GstQuery *query)
@@ -232,7 +235,7 @@ gst_vkgdr_upload_query (
       ->query (trans, direction, query);
 }
 
-/* --- what comes in other memory ------------------------------------------ */
+/* --- buffers in other memory ---------------------------------------------- */
 
 static gboolean
 gst_vkgdr_upload_is_suitable (GstVkgdrTransfer *transfer, GstMemory *memory)
@@ -299,7 +302,8 @@ map_pinned (GstVkgdrUpload *self, GstBuffer *buffer)
   GstMapInfo *maps = g_new0 (GstMapInfo, n);
   gboolean pinned = TRUE;
 
-  /* Asks for all memories, so that each use is counted. */
+  /* Also called if an earlier memory is not pinned, so that each use of a
+   * memory is counted. */
   for (i = 0; i < n; i++)
     pinned = gst_vkgdr_context_pin_memory (
                  self->context, gst_buffer_peek_memory (buffer, i))
@@ -404,9 +408,9 @@ gst_vkgdr_upload_move (GstVkgdrTransfer *transfer, GstBuffer *input, gsize size,
   return memory;
 }
 
-/* Downstream does not support GstVideoMeta. The device copies, which is faster
- * than the CPU. The CPU would have to copy if upstream had not been offered the
- * meta. */
+/* Downstream does not support GstVideoMeta, so the device copies the frame. The
+ * element offers the meta to upstream in any case: without it, upstream would
+ * copy with the CPU, which is slower. */
 static GstMemory *
 gst_vkgdr_upload_pack (GstVkgdrTransfer *transfer, GstBuffer *input,
     const GstVideoInfo *info, GstVkgdrPath *path, GError **error)
@@ -536,8 +540,8 @@ gst_vkgdr_upload_class_init (GstVkgdrUploadClass *klass)
    * GstVkgdrUpload:access:
    *
    * The access mode when upstream maps proposed memory for writing: a buffer of
-   * the pool, or for audio and bytes memory of the allocator. With `auto`,
-   * pools choose the mode by measurements, and memory of the allocator is
+   * the pool, or for audio and bytes, memory of the allocator. With `auto`, the
+   * pool chooses the mode by measurements, and memory of the allocator is
    * written directly.
    *
    * Since: 0.1

@@ -63,7 +63,7 @@ READERS = ((CHECK, count_check), (PYTEST, count_pytest), (UNITTEST, count_unitte
 
 
 def count_cases(text):
-    """What the frameworks report in a program's output."""
+    """Adds up the summaries of the frameworks in a program's output."""
     count = Count()
     for pattern, reader in READERS:
         for match in pattern.finditer(text):
@@ -72,7 +72,7 @@ def count_cases(text):
 
 
 def count_test(test):
-    """One entry of a test log: a program that Meson ran."""
+    """Counts the cases of one entry of a test log: a program that Meson ran."""
     result = test["result"]
     if result == "SKIP":
         return Count(skipped=1)
@@ -85,8 +85,9 @@ def count_test(test):
             return Count(passed=1)
         print("{}: it ended without a summary".format(test["name"]), file=sys.stderr)
         return Count(failed=1)
-    # A program can fail though its cases passed: a crash or a leak at its end,
-    # a sanitizer's finding, or a time limit before its summary.
+    # A program can fail although its cases passed: by a crash or a leak at its
+    # end, by a sanitizer's report, or by a time limit before it prints its
+    # summary.
     return count if count.failed else count + Count(failed=1)
 
 

@@ -1,9 +1,9 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Sends a video through GPU memory and a CUDA kernel: scripts/demo's program.
+"""Sends a video through GPU memory and a CUDA kernel.
 
-It is started by scripts/demo, which builds the plugin and sets the environment.
-It uses GStreamer as any application does, and knows nothing of the build.
+scripts/demo builds the plugin, sets the environment and starts this program.
+The program uses GStreamer as any application does.
 """
 
 import argparse
@@ -88,7 +88,7 @@ class Demo:
         return self.pipeline.get_by_name(name)
 
     def run(self):
-        """Plays to the end. Returns whether it got there without an error."""
+        """Plays the video to its end. Returns True if there was no error."""
         GLib.unix_signal_add(GLib.PRIORITY_HIGH, signal.SIGINT, self.on_interrupt)
         GLib.timeout_add(PROGRESS_MS, self.on_progress)
         self.pipeline.set_state(Gst.State.PLAYING)
@@ -101,7 +101,7 @@ class Demo:
     # --- on the streaming threads ---
 
     def on_before(self, pad, info):
-        """Keeps the frame in the middle of the clip, as it is before."""
+        """Keeps the frame in the middle of the clip, before the effect."""
         buffer = info.get_buffer()
         if self.middle is None:
             known, duration = self.pipeline.query_duration(Gst.Format.TIME)
@@ -114,7 +114,9 @@ class Demo:
         return Gst.PadProbeReturn.OK
 
     def on_after(self, pad, info):
-        """Counts, and keeps the frame that on_before() kept."""
+        """Counts frames. Keeps the frame that on_before() kept, after the
+        effect.
+        """
         buffer = info.get_buffer()
         self.last = time.monotonic()
         self.first = self.first or self.last
@@ -246,7 +248,7 @@ def main():
 
     Gst.init(None)
     try:
-        # Gives the context that is found on the bus its methods.
+        # Without this import, the context in the bus message has no methods.
         gi.require_version("GstVkgdr", "1.0")
         from gi.repository import GstVkgdr  # noqa: F401
     except (ImportError, ValueError) as error:

@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # shellcheck shell=bash
 #
-# lib.sh: what the scripts share: where the tree is, which programs serve it,
-# and how a script speaks to its user. Sourced, never run. Knows nothing of what
-# any single script does.
+# lib.sh: variables and functions that all scripts use: the folder of the source
+# tree, the Python interpreter, messages, --help, the build folder, and copies
+# of the tree. It is sourced, not executed. It has no code for a single script.
 
 set -euo pipefail
 
 # shellcheck disable=SC2034 # for the scripts that source this file
 root=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.." && pwd)
 
-# Debian's Python is the one that has GObject introspection; another that comes
-# earlier on PATH (pyenv, conda) does not.
+# Only Debian's Python has Debian's module for GObject introspection. A Python
+# that comes earlier on PATH (pyenv, conda) does not have it.
 python=/usr/bin/python3
 [ -x "$python" ] || python=python3
 
@@ -27,15 +27,15 @@ die ()
   exit 1
 }
 
-# Prints a script's own head comment, from the line that names the script, as
-# its --help.
+# Prints the comment at the top of the running script, from the line "# Usage:"
+# to the next empty line. Each script prints it for --help.
 usage ()
 {
   sed -n '/^# Usage:/,/^$/s/^# \{0,1\}//p' "$0"
 }
 
-# The build folder: $BUILD_DIR, relative to the tree, or `build`, to which a
-# suffix is added for a build of another kind.
+# Prints the build folder: $BUILD_DIR (relative to the source tree), or `build`
+# if it is not set. With the argument KIND, -KIND is appended to the name.
 build_dir ()
 {
   local dir=${BUILD_DIR:-build}${1:+-$1}
@@ -46,17 +46,17 @@ build_dir ()
   esac
 }
 
-# Copies the tree into a folder: the files that git tracks or would add, without
-# those that it ignores. An archive of the sources has no git; all but builds is
-# copied of it. Files keep their times, so that a build there compiles only what has
-# changed.
+# Copies the source tree into the folder $1, without the files that git ignores.
+# If the tree is not a git repository (but an archive of the sources), it copies
+# all files except for build folders. Files keep their modification times, so
+# that a build in the copy compiles only changed files.
 copy_tree ()
 {
   mkdir -p -- "$1"
   list_tree | tar -c -C "$root" --null -T - -f - | tar -x -C "$1" -f -
 }
 
-# Prints the names of these files, each with a null byte behind it.
+# Prints the names of the files for copy_tree (), each followed by a null byte.
 list_tree ()
 {
   local file
@@ -70,7 +70,7 @@ list_tree ()
   # The tree may belong to another user, as it does in a container.
   git -c safe.directory="$root" ls-files -z -co --exclude-standard \
     | while IFS= read -r -d '' file; do
-        # A link may lead to nothing.
+        # -e fails for a symbolic link whose target does not exist.
         if [ -e "$file" ] || [ -L "$file" ]; then
           printf '%s\0' "$file"
         fi

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # shellcheck shell=bash
 #
-# root.sh: roots of other Debian systems, in folders that debootstrap makes, and
-# programs that run in them. Sourced, after lib.sh. Knows nothing of what is run.
+# root.sh: functions that make roots of other Debian releases with debootstrap,
+# and run programs in them with chroot. A root is a folder with a complete
+# Debian system. This file is sourced after lib.sh. It has no code for a single
+# script.
 
-# The exit status by which a caller knows that nothing was tested.
+# The exit status if this system cannot make or use a root: nothing was tested.
 CANNOT=3
 
 cannot ()
@@ -13,7 +15,8 @@ cannot ()
   exit "$CANNOT"
 }
 
-# Ends the script if this process may not make a root or change to one.
+# Exits with $CANNOT if this process is not permitted to run programs in a root,
+# or if a program for this is missing.
 require_roots ()
 {
   local program
@@ -26,8 +29,8 @@ require_roots ()
     || cannot "this system does not permit to mount, or to change the root"
 }
 
-# Makes the root of a release in a folder. The folder gets its name when the root
-# is complete.
+# Makes a root of the Debian release $2 in the folder $1. Until the root is
+# complete, the folder is named $1.part.
 make_root ()
 {
   local folder=$1 release=$2
@@ -43,9 +46,11 @@ make_root ()
   mv -- "$folder.part" "$folder"
 }
 
-# Prints the folder of a root, which is made if it is missing. NAME is a folder (it
-# has a slash in it) or a release of Debian; the root of a release is in
-# $XDG_CACHE_HOME/gst-vkgdr, under the release's name and SUFFIX.
+# Prints the folder of a root. If NAME contains a slash, it is that folder,
+# which must exist. Otherwise NAME is a release of Debian. The root of a release
+# is in $XDG_CACHE_HOME/gst-vkgdr/NAMESUFFIX, and is made if it is missing.
+#
+# Arguments: NAME [SUFFIX]
 find_root ()
 {
   local name=$1 suffix=${2-} folder
@@ -61,8 +66,8 @@ find_root ()
   printf '%s\n' "$folder"
 }
 
-# Copies to a root the settings of the network and of apt that this system has,
-# such as a proxy.
+# Copies this system's settings of the network and of apt, such as a proxy, to
+# the root $1.
 copy_settings ()
 {
   local file
@@ -72,15 +77,16 @@ copy_settings ()
     [ ! -f "$file" ] || cp -L -- "$file" "$1$file"
   done
   for file in /etc/apt/apt.conf.d/*; do
-    # A package that is installed there brings its own settings.
+    # Files of packages are not copied: a package in the root has its own files.
     if grep -qs '^Acquire' "$file" && ! dpkg -S "$file" >/dev/null 2>&1; then
       cp -- "$file" "$1/etc/apt/apt.conf.d/"
     fi
   done
 }
 
-# Mounts /proc and /dev in a root and starts a program there, with a bare
-# environment. For a process with mounts of its own, see below.
+# The source of a shell function. The function mounts /proc and /dev in a root,
+# and then executes a program there with a minimal environment. It must run in a
+# mount namespace of its own: run_in_root () and run_in_copy () make one.
 # shellcheck disable=SC2016 # for the shell inside
 readonly ENTER_ROOT='
 enter_root ()
@@ -94,22 +100,24 @@ enter_root ()
 }
 '
 
-# Runs a program in a root, as root. The mounts are gone with the last process of
-# their namespace.
+# Runs a program in a root, as the user root. The mounts end with the last
+# process of their mount namespace.
+#
+# Arguments: ROOT PROGRAM [ARGUMENT…]
 run_in_root ()
 {
   unshare --mount bash -c "$ENTER_ROOT"'enter_root "$@"' unshare "$@"
 }
 
-# Runs a program in a copy of a root, which is made in the folder SCRATCH and does
-# not change the root. The program sees the folder SHARED as /mnt, and the packages
-# that apt downloads are kept in SHARED/archives.
+# Runs a program in a copy of a root. The copy is made in the folder SCRATCH, so
+# the root itself does not change. The folder SHARED is mounted at /mnt of the
+# copy. The packages that apt downloads are kept in SHARED/archives.
 #
 # Arguments: ROOT SCRATCH SHARED PROGRAM [ARGUMENT…]
 run_in_copy ()
 {
   mkdir -p -- "$2/upper" "$2/work" "$2/root" "$3/archives/partial"
-  # An overlay takes no time; it is not possible on every file system.
+  # An overlay needs no time for copying, but not all file systems support it.
   # shellcheck disable=SC2016 # for the shell inside
   unshare --mount bash -c "$ENTER_ROOT"'
     original=$1 scratch=$2 shared=$3

@@ -4,9 +4,8 @@
 
     slow-tests.py TESTLOG.json...
 
-Reads Meson's test logs. Tests run side by side, so the times of the tests are
-more than the time of the run. Prints nothing if the logs have no tests. Knows
-nothing of what the tests do.
+Reads Meson's test logs. Tests run in parallel, so the sum of their times is
+more than the time of the run. Prints nothing if the logs have no tests.
 """
 
 import json

@@ -4,11 +4,12 @@
  *
  * libcheck runs each test case in a child process. If the case uses lavapipe,
  * its process loads LLVM, which takes more processor time than most test cases.
- * A library that the parent has loaded is there in its children, too.
+ * A child process already has the libraries that its parent has loaded.
  *
- * This loads only LLVM. Each test case still loads and starts the Vulkan loader
- * and lavapipe, and this project's libraries load and unload as they would
- * without it. Does nothing if lavapipe or its manifest is not found.
+ * Only LLVM stays loaded. Each test case still loads and starts the Vulkan
+ * loader and lavapipe, and this project's libraries load and unload in the same
+ * way as without this file. Does nothing if lavapipe or its manifest is not
+ * found.
  */
 
 #include <dlfcn.h>
@@ -21,7 +22,8 @@
 
 #define MANIFESTS "/usr/share/vulkan/icd.d/lvp_icd*.json"
 
-/* Set for the programs that the test starts, which do not fork. */
+/* A variable that is set for the programs that the test starts. These do not
+ * fork, so they do not have to load LLVM. */
 #define DONE "VKGDR_TEST_PRELOADED"
 
 /* A manifest is JSON with a few lines. */

@@ -139,8 +139,8 @@ gboolean (g_once_init_enter) (volatile void *location)
   return first;
 }
 
-/* Callers for which it is already done read the location in their own code, by
- * an atomic load that the sanitizer sees. */
+/* If the initialisation is already done, the caller's own code reads the
+ * location, with an atomic load that the sanitizer sees. */
 void (g_once_init_leave) (volatile void *location, gsize result)
 {
   release ((gpointer) location);
@@ -176,7 +176,8 @@ g_once_impl (GOnce *once, GThreadFunc func, gpointer arg)
     return data; \
   }
 
-/* GLib takes the lock of these functions itself. */
+/* GLib locks the mutex of a queue inside the library, where this file does not
+ * see it. So the address of the queue is used instead. */
 LOCKS (g_async_queue_lock, GAsyncQueue)
 UNLOCKS (g_async_queue_unlock, GAsyncQueue)
 PUSHES (GLIB, g_async_queue_push, GAsyncQueue)
@@ -211,10 +212,11 @@ g_async_queue_unref (GAsyncQueue *queue)
 
 /* --- references ---------------------------------------------------------- */
 
-/* Every thread that drops a reference is ordered before the one that drops the
- * last reference. The real functions do not tell whose reference is the last
- * one before they finalise the object, so other references are dropped here, in
- * the same way as the real functions do it.
+/* Every thread that drops a reference is ordered before the thread that drops
+ * the last one. When a real function has dropped a reference, it is too late to
+ * see whether this was the last one, because then the object is finalised. So
+ * all references except the last one are dropped here, in the same way as in
+ * the real functions.
  *
  * Returns: TRUE if this was done, FALSE if the caller holds the last
  * reference */
@@ -237,8 +239,8 @@ void (g_object_unref) (gpointer object)
 {
   GObject *self = object;
 
-  /* The flags of the data list tell whether there are toggle references. Then
-   * the real function has to notify them. */
+  /* The flags of the data list show whether there are toggle references. If
+   * there are, the real function has to notify them. */
   if (self && REAL (GLIB, g_datalist_get_flags) (&self->qdata) == 0
       && drop_shared_reference (self, (volatile gint *) &self->ref_count))
     return;

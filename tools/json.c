@@ -2,8 +2,8 @@
  *
  * json.c: helpers for json-glib
  *
- * They handle values that json-glib would write as invalid JSON. Must not know
- * the contents.
+ * They handle values that json-glib would write as invalid JSON. Must not
+ * depend on the meaning of the data.
  */
 
 #include "json.h"

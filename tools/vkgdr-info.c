@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * vkgdr-info.c: tells what each CUDA device is and can do, or why it cannot,
- * and what to do then
+ * vkgdr-info.c: the main program of vkgdr-info, which describes each CUDA
+ * device, and says whether it can be used, or why not and what to do
  *
- * The arguments and the exit status; all else is in info/.
+ * Handles the arguments and the exit status. All other code is in info/.
  */
 
 #include <locale.h>
@@ -64,7 +64,7 @@ parse_options (Options *options, int *argc, char ***argv, GError **error)
   return FALSE;
 }
 
-/* GStreamer is not asked for its plugins, so its registry is left alone. */
+/* No plugin is needed, so GStreamer does not have to read its registry. */
 static void
 init_library (void)
 {

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # shellcheck shell=bash
 #
-# What the tests of the packages share. They are started in the folder of the
-# source package. Sourced, never run.
+# Settings and functions of all tests of the packages. The tests are started in
+# the folder of the source package. This file is sourced, not executed.
 
 set -euo pipefail
 
-# A machine with a GPU runs the same tests on the same device.
+# Machines with a GPU also use the software device, so that all test the same.
 export VKGDR_DRIVER=software
 
 work=${AUTOPKGTEST_TMP:-}
@@ -16,7 +16,7 @@ if [ -z "$work" ]; then
 fi
 # The registry and the compiled kernels are written below the home folder.
 export HOME=$work XDG_CACHE_HOME=$work/cache
-# Mesa asks for it, and prints a complaint without it.
+# Mesa prints a warning if this variable is not set.
 export XDG_RUNTIME_DIR=$work/runtime
 mkdir -p -m 700 -- "$XDG_RUNTIME_DIR"
 
@@ -32,7 +32,7 @@ readme_block ()
     END { exit !found }' README.md
 }
 
-# Fails with the text that was found, if it does not have a line with the words.
+# Prints the text $2. Fails if no line of it contains the words $1.
 expect ()
 {
   local words=$1 text=$2

@@ -60,8 +60,8 @@ build_candidate (GstCudaBuild *self, const GstCudaRequest *request,
   return pair;
 }
 
-/* Builds a pair of the running kernel, if the request is not for another one,
- * with new parameters that fit it, or with another output. */
+/* Builds a pair of the running kernel with new parameters that fit it, or with
+ * another output. Returns NULL if another kernel is requested. */
 static GstCudaPair *
 build_running (const GstCudaRequest *request, GstCudaLoaded *running,
     const GstStructure *given)

@@ -2,8 +2,8 @@
  *
  * cudafilter/build.h: builds the pair for a request
  *
- * Loads the kernel, and checks whether the parameters fit. Knows neither the
- * element nor threads; called by the worker only.
+ * Loads the kernel, and checks whether the parameters fit. Called by the worker
+ * only. Knows neither the element nor threads.
  */
 
 #ifndef __GST_CUDA_BUILD_H__
@@ -20,7 +20,7 @@ typedef struct {
    * not set yet; NULL if it could not be loaded. */
   GstCudaLoaded *candidate;
   gboolean is_tried;
-  GstStructure *tried_params; /* those of the last compilation */
+  GstStructure *tried_params; /* the params at the last load, or NULL */
 } GstCudaBuild;
 
 /* Builds the pair for @request. @running (nullable) is the kernel that

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * cudafilter/caps.c: the caps to which a kernel can convert others
+ * cudafilter/caps.c: the caps to which a kernel can convert other caps
  *
  * Knows which fields a conversion changes; fixate.c chooses one of the possible
  * caps. Knows neither elements nor kernels.
@@ -82,7 +82,7 @@ append (GstCaps *result, GstStructure *structure, GstCapsFeatures *features)
   gst_caps_append_structure_full (result, structure, features);
 }
 
-/* The fields that may change with another format or another size. */
+/* Allows other values for the fields that a conversion can change. */
 static void
 widen (GstStructure *structure, GstEffectConverts converts)
 {
@@ -156,7 +156,8 @@ name_features (const GstCapsFeatures *features)
   return gst_caps_features_copy (features);
 }
 
-/* Returns NULL if the kernel accepts none of it. */
+/* Returns the part of @structure that the kernel accepts, or NULL if there is
+ * none. */
 static GstStructure *
 keep_structure (const GstCudaRules *rules, const GstStructure *structure,
     const GstCapsFeatures *features)
@@ -187,7 +188,7 @@ gst_cuda_caps_keep (const GstCudaRules *rules, const GstCaps *caps)
   return result;
 }
 
-/* Returns the results of the conversion of all video in @kept. */
+/* Returns the caps to which the video in @kept can be converted. */
 static GstCaps *
 widen_all (const GstCaps *kept, GstEffectConverts converts)
 {
@@ -211,7 +212,7 @@ widen_all (const GstCaps *kept, GstEffectConverts converts)
   return either;
 }
 
-/* Returns all that the kernel accepts or produces. */
+/* Returns all caps that the kernel accepts or produces. */
 static GstCaps *
 make_anything (const GstCudaRules *rules)
 {
@@ -243,7 +244,7 @@ convert (const GstCudaRules *rules, const GstCaps *caps)
   return result;
 }
 
-/* Restricts the caps to rules->output. */
+/* Returns rules->output, in both types of memory if it named none. */
 static GstCaps *
 get_output (const GstCudaRules *rules)
 {
@@ -266,10 +267,10 @@ transform_to_output (const GstCudaRules *rules, GstCaps *caps)
   return some;
 }
 
-/* If downstream accepts rules->output, every input is possible that the kernel
- * accepts. Whether it can become that output is checked when its caps arrive.
- * Otherwise the source would choose the format that is meant for the output
- * only. */
+/* If downstream accepts rules->output, every input that the kernel accepts is
+ * possible. Whether it can be converted to this output is checked when its caps
+ * arrive. If rules->output restricted the input, the source would choose a
+ * format that is only meant for the output. */
 static GstCaps *
 transform_to_input (const GstCudaRules *rules, GstCaps *caps)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * cudafilter/caps.h: the caps to which a kernel can convert others
+ * cudafilter/caps.h: the caps to which a kernel can convert other caps
  *
  * Knows caps and conversions, but neither elements nor kernels.
  */
@@ -26,18 +26,20 @@ typedef struct {
   /* The required caps of the output, made by gst_cuda_caps_complete (), or
    * NULL. */
   GstCaps *output;
-  gboolean
-      is_in_any_memory; /* memory on the device, which the output can have */
+  /* The output may be in any type of memory on the device, because the required
+   * caps name none. */
+  gboolean is_in_any_memory;
 } GstCudaRules;
 
-/* Returns @output (nullable), to which the feature of memory on the device is
- * added if it names no memory. Also tells whether it named none. Returns NULL
+/* Returns a copy of @output (nullable) in which structures that name no memory,
+ * or only system memory, have the feature of this library's memory. Sets
+ * *@is_in_any_memory to TRUE if all structures were of this kind. Returns NULL
  * if any output is allowed. The caller unrefs the result. */
 GstCaps *gst_cuda_caps_complete (
     const GstCaps *output, gboolean *is_in_any_memory);
 
-/* Whether it is memory on the device: this library's, or for video that of
- * GStreamer's own CUDA elements, if they are installed. */
+/* Whether the features are those of memory on the device: this library's, or
+ * for video that of GStreamer's own CUDA elements, if they are installed. */
 gboolean gst_cuda_caps_is_on_device (
     const GstStructure *structure, const GstCapsFeatures *features);
 
@@ -54,13 +56,14 @@ GstCaps *gst_cuda_caps_keep (const GstCudaRules *rules, const GstCaps *caps);
 GstCaps *gst_cuda_caps_transform (
     const GstCudaRules *rules, GstPadDirection direction, GstCaps *caps);
 
-/* Whether a stream of @caps can become rules->output. */
+/* Whether a stream with @caps can be converted to rules->output. */
 gboolean gst_cuda_caps_can_meet (const GstCudaRules *rules, GstCaps *caps);
 
-/* Frees what the rules have. */
+/* Frees the fields of @rules. */
 void gst_cuda_rules_clear (GstCudaRules *rules);
 
-/* The size of the output if no other size is requested. */
+/* Replaces the size of the input by the size of the output if no other size is
+ * requested. */
 void gst_cuda_caps_get_size (
     const GstCudaRules *rules, gint *width, gint *height);
 

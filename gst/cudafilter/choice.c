@@ -89,8 +89,9 @@ load_pixel (const GstCudaChoice *self, GstVkgdrContext *context,
   return kernel;
 }
 
-/* There is no compiler, or it is newer than the driver, which then refuses its
- * images. */
+/* Whether the PTX in the plugin may work although the source does not: there is
+ * no compiler, or it is newer than the driver, which then rejects its images.
+ */
 static gboolean
 may_be_compiled_already (GstVkgdrContext *context, const GError *reason)
 {
@@ -125,7 +126,7 @@ load_effect (GstVkgdrContext *context, const GstEffect *effect, GError **error)
       gst_vkgdr_kernel_set_tile_size (kernel, effect->tile_x, effect->tile_y);
     g_bytes_unref (image);
   }
-  /* The loops of the effects are limited, see the effects' parameters. */
+  /* All loops of the effects have a limited number of iterations. */
   if (kernel)
     gst_vkgdr_kernel_set_bounded (kernel, TRUE);
   if (reason)

@@ -24,7 +24,7 @@ typedef struct {
   gchar *pixel;
   gchar *compiler_options;
   gchar *entry;
-  gchar *block; /* "" if the library chooses, also for the next field */
+  gchar *block; /* "": the library chooses; the same for the next field */
   gchar *grid;
 } GstCudaChoice;
 
@@ -32,7 +32,7 @@ typedef struct {
 typedef struct {
   GstVkgdrKernel *kernel;
   const GstEffect *effect; /* or NULL for a user's kernel */
-  gchar *file;             /* from which it was read, or NULL */
+  gchar *file;             /* the file that it was read from, or NULL */
   gboolean is_pixel;
   GstStructure *pixel_params; /* with the names and types of a pixel's
                                * parameters, or NULL */
@@ -51,7 +51,7 @@ const gchar *gst_cuda_choice_get_file (const GstCudaChoice *self);
 
 /* Sets *@options to the compiler's options, which the caller unrefs, or to NULL
  * if there are none. Returns FALSE with @error set (GST_VKGDR_ERROR_ARGUMENT)
- * if one is not known. */
+ * if an option is unknown. */
 gboolean gst_cuda_choice_get_options (const GstCudaChoice *self,
     GstVkgdrCompileOptions **options, GError **error);
 

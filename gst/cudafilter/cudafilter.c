@@ -3,8 +3,8 @@
  * cudafilter/cudafilter.c: the element cudafilter
  *
  * Creates the class and processes frames. update.c chooses the kernel and its
- * parameters, negotiate.c the caps. The library compiles, orders and launches
- * kernels.
+ * parameters, and negotiate.c chooses the caps. The library compiles, orders
+ * and launches kernels.
  */
 
 /**
@@ -88,9 +88,10 @@
 GST_DEBUG_CATEGORY (gst_cuda_filter_debug);
 #define GST_CAT_DEFAULT gst_cuda_filter_debug
 
-/* Only memory of the device: this library's, or that of GStreamer's own CUDA
- * elements. Caps can say this for video, audio and other media types that they
- * name, but not for all media types; see cudafilter/negotiate.c. */
+/* The pads accept only memory on the device: this library's, or that of
+ * GStreamer's own CUDA elements. Caps can express this for media types that
+ * they name, such as video and audio, but not for all media types; see
+ * cudafilter/negotiate.c. */
 static GstStaticPadTemplate sink_template = GST_STATIC_PAD_TEMPLATE (
     "sink", GST_PAD_SINK, GST_PAD_ALWAYS, GST_STATIC_CAPS_ANY);
 static GstStaticPadTemplate src_template = GST_STATIC_PAD_TEMPLATE (
@@ -163,7 +164,8 @@ gst_cuda_filter_open (GstVkgdrBaseTransform *transform, GError **error)
   gst_vkgdr_stream_set_kernel_timeout (
       gst_vkgdr_base_transform_get_stream (transform), self->kernel_timeout);
   GST_OBJECT_UNLOCK (self);
-  gst_cuda_filter_commit (self); /* notifications may be frozen */
+  /* Properties may have been set while notifications are frozen. */
+  gst_cuda_filter_commit (self);
   return gst_cuda_filter_start_worker (self, error);
 }
 

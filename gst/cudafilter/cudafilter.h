@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * cudafilter/cudafilter.h: the element cudafilter, shared by its files
+ * cudafilter/cudafilter.h: declarations for the files of cudafilter
  *
  * cudafilter.c has the class and processes frames, properties.c has the
  * properties, update.c builds the kernel that the properties request,
  * negotiate.c negotiates caps, and explain.c reports why the negotiation fails.
+ * A kernel and its parameters are called a pair (pair.h).
  */
 
 #ifndef __GST_CUDA_FILTER_H__
@@ -23,7 +24,8 @@ G_BEGIN_DECLS
 G_DECLARE_FINAL_TYPE (
     GstCudaFilter, gst_cuda_filter, GST, CUDA_FILTER, GstVkgdrVideoFilter)
 
-/* The properties of the kernel for which the output's caps were negotiated. */
+/* The values for which the output's caps were negotiated. If one of them
+ * changes, the caps have to be negotiated again. */
 typedef struct {
   GstEffectConverts converts;
   gboolean takes_video;
@@ -35,7 +37,7 @@ struct _GstCudaFilter {
   GstVkgdrVideoFilter parent;
 
   /* --- under the object lock --- */
-  GstCudaRequest asked; /* what the properties say */
+  GstCudaRequest asked; /* the values of the properties */
   guint kernel_timeout; /* milliseconds, or 0 */
   gboolean watch;
 
@@ -43,7 +45,7 @@ struct _GstCudaFilter {
 
   GstCudaWorker *worker;   /* NULL unless the element is started */
   GstCudaRequest *request; /* for the worker, or NULL */
-  gboolean is_settled;     /* the newest pair is that of the last request */
+  gboolean is_settled;     /* the newest pair is for the last request */
   GstCudaPair *next;       /* for the next frame, or NULL; read atomically */
   GSList *retired;  /* pairs that are no longer used; the worker frees them */
   GError *failure;  /* of a build before the first frame, or NULL */
@@ -55,12 +57,12 @@ struct _GstCudaFilter {
   /* --- used by the streaming thread only --- */
   guint64 frame;
   gboolean is_video;
-  gboolean is_audio; /* if neither this nor video: bytes */
+  gboolean is_audio; /* bytes if neither is_video nor is_audio */
   GstAudioInfo audio_info;
   GstCudaAgreed agreed;
 
-  /* --- of explanations --- */
-  GstCaps *refused;   /* for which an error was posted; under the object lock */
+  /* --- for explain.c --- */
+  GstCaps *refused;   /* the caps of the last error; under the object lock */
   gint is_explaining; /* atomic */
 };
 
@@ -73,7 +75,8 @@ void gst_cuda_filter_init_properties (GstCudaFilter *self);
 
 /* --- update.c --- */
 
-/* Starts the worker and waits for the first pair. FALSE with @error set. */
+/* Starts the worker and waits for the first pair. Returns FALSE with @error set
+ * on failure. */
 gboolean gst_cuda_filter_start_worker (GstCudaFilter *self, GError **error);
 
 /* Ends the worker and frees the pairs. */
@@ -85,7 +88,7 @@ void gst_cuda_filter_commit (GstCudaFilter *self);
 /* Wakes the worker, if there is one. Thread-safe. */
 void gst_cuda_filter_wake (GstCudaFilter *self);
 
-/* Whether a change is being built. Thread-safe. */
+/* Whether the worker is building a pair, or will do so. Thread-safe. */
 gboolean gst_cuda_filter_is_pending (GstCudaFilter *self);
 
 /* Must be called by the streaming thread between two frames. Uses the newest
@@ -107,7 +110,7 @@ void gst_cuda_filter_warn (GstCudaFilter *self, const GError *error);
 /* Sets the class's functions for the negotiation of caps. */
 void gst_cuda_filter_init_negotiation (GstCudaFilterClass *klass);
 
-/* For gst_cuda_filter_init(). */
+/* Adds the probe of the sink pad. Called by gst_cuda_filter_init(). */
 void gst_cuda_filter_init_pads (GstCudaFilter *self);
 
 /* Gets the rules for caps; gst_cuda_rules_clear () clears them. Thread-safe. */

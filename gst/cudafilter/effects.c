@@ -13,7 +13,7 @@
 
 #define EFFECTS_PREFIX "/org/gst-vkgdr/effects/"
 
-/* Quarter turns and the mirrors at a diagonal. */
+/* Rotations by 90 degrees and mirrors at a diagonal swap width and height. */
 static void
 flip_get_size (const GstStructure *params, gint *width, gint *height)
 {
@@ -121,7 +121,7 @@ gst_effect_get_source (const GstEffect *effect)
       g_resources_lookup_data (path, G_RESOURCE_LOOKUP_FLAGS_NONE, NULL);
   gchar *source;
 
-  /* It is linked in. */
+  /* All sources are part of the plugin. */
   g_assert (bytes != NULL);
   source = g_strndup (g_bytes_get_data (bytes, NULL), g_bytes_get_size (bytes));
   g_bytes_unref (bytes);

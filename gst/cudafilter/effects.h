@@ -2,7 +2,7 @@
  *
  * cudafilter/effects.h: the kernels that come with cudafilter
  *
- * Knows their names and sources; neither devices nor elements.
+ * Knows their names and sources, but neither devices nor elements.
  */
 
 #ifndef __GST_EFFECTS_H__
@@ -41,8 +41,8 @@ typedef struct {
   /* Changes the size of an input in pixels to the default size of the output.
    * @params are complete. NULL if the size stays the same. */
   void (*get_size) (const GstStructure *params, gint *width, gint *height);
-  /* The pixels of a thread, the same as in the source's pragma; 0 counts as 1.
-   */
+  /* The size of the tile of pixels for which a thread is launched, the same as
+   * in the source's pragma; 0 counts as 1. */
   guint tile_x, tile_y;
 } GstEffect;
 

@@ -69,8 +69,8 @@ explain_memory (GstCudaFilter *self, const GstCaps *caps)
   return text;
 }
 
-/* Returns the reason if the kernel, because of its parameters, does not accept
- * such a stream. */
+/* Returns the reason why the kernel does not accept the media type of the
+ * stream. */
 static gchar *
 explain_media (GstCudaFilter *self, const GstCudaRules *rules)
 {
@@ -99,7 +99,8 @@ explain_media (GstCudaFilter *self, const GstCudaRules *rules)
       "its first two parameters");
 }
 
-/* Returns NULL if kernels can be run on the format of @caps. */
+/* Returns the reason why kernels cannot be run on the format of @caps, or NULL
+ * if they can, or if the format is not fixed. */
 static gchar *
 explain_format (const GstCaps *caps)
 {
@@ -160,7 +161,7 @@ explain_output_caps (
   return text;
 }
 
-/* Returns NULL if downstream accepts any of @possible. */
+/* Returns the reason if downstream accepts none of @possible, else NULL. */
 static gchar *
 explain_downstream (GstCudaFilter *self, GstCaps *possible)
 {
@@ -189,7 +190,7 @@ explain_downstream (GstCudaFilter *self, GstCaps *possible)
   return text;
 }
 
-/* Returns NULL if there is no reason. */
+/* Returns the reason why the negotiation fails, or NULL if none is found. */
 static gchar *
 find_reason (GstCudaFilter *self, GstCaps *caps)
 {
@@ -214,7 +215,8 @@ find_reason (GstCudaFilter *self, GstCaps *caps)
   return text;
 }
 
-/* Upstream may send the same caps more than once. */
+/* Whether the last error was for the same caps, which upstream may send more
+ * than once. */
 static gboolean
 was_told (GstCudaFilter *self, GstCaps *caps)
 {

@@ -26,8 +26,8 @@ gst_cuda_files_new (void (*func) (gpointer), gpointer user_data)
   return self;
 }
 
-/* Returns a text that differs if the content of the file differs, or if there
- * is no file. */
+/* Returns a text that changes when the file is written or replaced. It is empty
+ * if there is no file. */
 static gchar *
 make_stamp (const gchar *path)
 {
@@ -47,8 +47,8 @@ append (GPtrArray *paths, GPtrArray *stamps, const gchar *path)
   g_ptr_array_add (stamps, make_stamp (path));
 }
 
-/* A file that cannot be read, or whose options are unknown, is treated as
- * without includes. The error is reported when the kernel is loaded. */
+/* If the file cannot be read, or if a compiler option is unknown, no includes
+ * are added. The error is reported when the kernel is loaded. */
 static void
 append_includes (
     GPtrArray *paths, GPtrArray *stamps, const GstCudaChoice *choice)

@@ -2,9 +2,10 @@
  *
  * cudafilter/files.h: the files that a kernel is made of, and their changes
  *
- * These are the file of the property location and, if that is a source, what it
- * includes. Knows neither elements nor kernels. Not thread-safe: to be used and
- * freed in one thread, with whose default main context the files are watched.
+ * These are the file of the property location and, if it is a source, the files
+ * that it includes. They are watched with the thread-default main context. Not
+ * thread-safe: must be used and freed in one thread. Knows neither elements nor
+ * kernels.
  */
 
 #ifndef __GST_CUDA_FILES_H__
@@ -23,10 +24,10 @@ GstCudaFiles *gst_cuda_files_new (void (*func) (gpointer), gpointer user_data);
  * before the kernel of @choice is loaded. */
 void gst_cuda_files_note (GstCudaFiles *self, const GstCudaChoice *choice);
 
-/* Watches the files that were noted last, or none. Files that have changed
- * since they were noted are also reported. Returns FALSE with @error set
- * (G_IO_ERROR) if the file of the property location cannot be watched; other
- * files that cannot be watched are ignored. */
+/* Watches the files that were noted last, or no files if @watch is FALSE. Files
+ * that have changed since they were noted are also reported. Returns FALSE with
+ * @error set (G_IO_ERROR) if the file of the property location cannot be
+ * watched; other files that cannot be watched are ignored. */
 gboolean gst_cuda_files_watch (
     GstCudaFiles *self, gboolean watch, GError **error);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * cudafilter/fixate.c: chooses one of the caps to which a kernel can convert
+ * other caps
  *
  * Prefers the closest format, the default size, and the same display aspect
  * ratio. Knows neither elements nor kernels.
@@ -62,7 +63,8 @@ allows_int (const GstStructure *structure, const gchar *field, gint number)
 }
 
 /* Returns the structure of @others (transfer full) that needs the least
- * conversion, or the first one with the memory of @caps, or the first one. */
+ * conversion. Among equal ones, one with the memory of @caps is preferred, and
+ * then the first one. */
 static GstCaps *
 pick (GstCaps *others, const GstCaps *caps, const GstVideoInfo *info,
     const Size *size)
@@ -141,7 +143,7 @@ format_of (const GValue *name)
       gst_video_format_from_string (g_value_get_string (name)));
 }
 
-/* Fixes the format. Returns it, or NULL if it is unknown. */
+/* Fixes the format. Returns the format, or NULL if it is unknown. */
 static const GstVideoFormatInfo *
 fix_format (GstStructure *s, const GstVideoFormatInfo *in)
 {
@@ -205,7 +207,8 @@ keep_colours (GstStructure *s, const GstStructure *in,
     keep_string (s, "chroma-site", in);
 }
 
-/* Caps without a colorimetry have a default that depends on the size. */
+/* Without a colorimetry in the caps, it is a default that depends on the size.
+ * If this would change the colorimetry, that of the input is set. */
 static GstCaps *
 keep_implied_colours (GstCaps *caps, const GstVideoInfo *in)
 {
@@ -256,8 +259,8 @@ scale (gint number, gint64 n, gint64 d)
   return (gint) CLAMP (scaled, 1, G_MAXINT);
 }
 
-/* Sets the side that is not fixed, so that the picture of @size keeps its
- * display aspect ratio with the same pixel aspect ratio. */
+/* This function and the next one return the missing side with which the picture
+ * of @size keeps its display aspect ratio, if the pixels keep theirs. */
 static gint
 height_for (const Size *size, gint width)
 {
@@ -299,8 +302,8 @@ fix_both (GstStructure *s, const Size *size)
   fix_int (s, "height", height);
 }
 
-/* If the pixel aspect ratio is given, changes the width to that of the same
- * picture with such pixels. */
+/* Returns @size, or if the pixel aspect ratio is fixed in @s, the size of the
+ * same picture with such pixels: only the width changes. */
 static Size
 with_given_pixels (const GstStructure *s, const Size *size)
 {
@@ -337,7 +340,7 @@ fix_pixels (GstStructure *s, const Size *size)
 }
 
 /* A side that was computed from the other one is wrong by at most half a pixel.
- * The pixel aspect ratio is not changed for this. */
+ * The pixel aspect ratio is not changed to correct this. */
 static void
 fix_size (GstStructure *s, const Size *natural)
 {

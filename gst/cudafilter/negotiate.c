@@ -23,8 +23,8 @@ static gpointer parent_class;
 
 /* --- rules --------------------------------------------------------------- */
 
-/* Gets the rules of the running kernel, or before the first frame, of the
- * requested one. */
+/* Sets the rules that depend on the kernel. @loaded is NULL if the kernel has
+ * not been loaded yet. */
 static void
 take_kernel_rules (GstCudaRules *rules, const GstCudaLoaded *loaded,
     const GstEffect *effect, gboolean is_pixel)
@@ -92,8 +92,9 @@ gst_cuda_filter_take_rules (GstCudaFilter *self, GstCudaRules *rules)
 
 /* --- caps ---------------------------------------------------------------- */
 
-/* Caps cannot describe all media types in memory of the device, so the answer
- * is ANY. The part of @filter in such memory can be described. */
+/* Returns the part of @caps (transfer full) that @filter allows. @caps are ANY
+ * if they are all media types in memory on the device, because caps cannot
+ * describe these. Then it is the part of @filter that is in such memory. */
 static GstCaps *
 apply_filter (const GstCudaRules *rules, GstCaps *caps, GstCaps *filter)
 {
@@ -167,8 +168,8 @@ prefer_known (GstCaps *all)
   return gst_caps_merge (known, gst_caps_ref (all));
 }
 
-/* The base class puts the caps of downstream first, which have the restrictions
- * of output-caps. These do not apply to the input. */
+/* The base class puts the caps of downstream first. The property output-caps
+ * restricts them, but it must not restrict the input. */
 static GstCaps *
 forget_output (GstCudaFilter *self, GstCaps *all, GstCaps *filter)
 {
@@ -186,10 +187,10 @@ forget_output (GstCudaFilter *self, GstCaps *all, GstCaps *filter)
   return caps;
 }
 
-/* Before a pad is active or linked, it answers with its template, because the
- * kernel and the neighbours may still change. So elements can be linked that
- * will not work together, and the error at the start names the missing element.
- * An error of the link could not name it. */
+/* Before a pad is active or linked, the answer is the caps of its template,
+ * because the kernel and the neighbours may still change. So elements can be
+ * linked even if they cannot work together. The error at the start then names
+ * the missing element, which an error of the link could not do. */
 static void
 answer_caps (GstCudaFilter *self, GstPadDirection direction, GstQuery *query)
 {
@@ -214,8 +215,8 @@ answer_caps (GstCudaFilter *self, GstPadDirection direction, GstQuery *query)
   gst_caps_unref (answer);
 }
 
-/* Whether the peer is an element that wants to send @caps. The peer of a ghost
- * pad may only be testing. */
+/* Whether the peer is a pad of an element that is about to send @caps. A query
+ * through a ghost pad may be only a test. */
 static gboolean
 is_about_to_send (GstPad *pad, GstCaps *caps)
 {
@@ -228,8 +229,8 @@ is_about_to_send (GstPad *pad, GstCaps *caps)
   return is_element && gst_caps_is_fixed (caps);
 }
 
-/* Returns all caps of upstream that name a memory. An element that supports any
- * memory does not restrict the caps. */
+/* Returns all caps of upstream that name a memory. Caps for any memory are left
+ * out, because they do not tell which memory upstream will use. */
 static GstCaps *
 query_upstream (GstPad *pad)
 {
@@ -257,8 +258,8 @@ explain_refusal (GstCudaFilter *self, GstCaps *caps)
   if (!GST_PAD_IS_ACTIVE (pad) || !gst_pad_is_linked (pad)
       || (caps && (gst_caps_is_empty (caps) || gst_caps_is_any (caps))))
     return;
-  /* The answer of upstream must not depend on a query that returns to this
-   * element. */
+  /* To answer, upstream may query this element again. Such a query must not
+   * report a reason. */
   if (!g_atomic_int_compare_and_exchange (&self->is_explaining, FALSE, TRUE))
     return;
   all = query_upstream (pad);
@@ -352,8 +353,8 @@ note_rules (GstCudaFilter *self)
   return is_new;
 }
 
-/* Uses the newest pair that is ready, and reads the parameters of a frame with
- * the stream time @time, or GST_CLOCK_TIME_NONE. */
+/* Uses the newest pair that is ready, and reads the values of the parameters at
+ * the stream time @time; GST_CLOCK_TIME_NONE: the current values. */
 static gboolean
 update (GstCudaFilter *self, GstClockTime time)
 {
@@ -408,8 +409,7 @@ gst_cuda_filter_submit_input_buffer (
     return result;
   caps = gst_pad_get_current_caps (trans->sinkpad);
   if (caps && gst_cuda_filter_explain (self, caps))
-    result = GST_FLOW_ERROR; /* already posted, so upstream does not have to
-                              * post one */
+    result = GST_FLOW_ERROR; /* means that this element has posted an error */
   gst_clear_caps (&caps);
   return result;
 }
@@ -432,9 +432,9 @@ gst_cuda_filter_sink_event (GstBaseTransform *trans, GstEvent *event)
   return ok;
 }
 
-/* Called before GStreamer checks whether the caps are accepted, and drops them
- * if they are not. The kernel that determines the caps must be loaded before
- * that. */
+/* GStreamer drops caps that the pad does not accept. This probe is called
+ * before it checks them, because the kernel that determines the accepted caps
+ * must be loaded first. */
 static GstPadProbeReturn
 on_event (GstPad *pad, GstPadProbeInfo *info, gpointer user_data)
 {

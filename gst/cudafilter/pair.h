@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * cudafilter/pair.h: what runs on a frame: a kernel and its parameters
+ * cudafilter/pair.h: a pair: a kernel, and the parameters that it runs with
  *
  * The worker makes a pair, and the streaming thread swaps it in between two
  * frames. From then on it does not change, except for the values of its
@@ -23,9 +23,9 @@ typedef struct {
   gboolean output_is_in_any_memory;
   gboolean is_reload; /* the kernel's file has changed */
 
-  /* The object with the values. @initial has the values to set when the pair is
-   * swapped in, except those that the user set after @serial. NULL: no values
-   * are set. */
+  /* The object with the values. When the pair is swapped in, the values in
+   * @initial are set in it, except for parameters that the user set after
+   * @serial. If @initial is NULL, no values are set. */
   GstCudaParams *params;
   GstStructure *initial;
   guint serial;
@@ -33,7 +33,7 @@ typedef struct {
   /* --- used by the streaming thread only --- */
   GstStructure *arguments; /* for the next launch; checked against the kernel */
   GstStructure *trial;     /* the same fields, not checked yet */
-  guint arguments_serial;  /* of @params when they were last read */
+  guint arguments_serial;  /* the serial of @params at the last read */
 } GstCudaPair;
 
 /* @arguments (nullable, taken) are the result of gst_cuda_loaded_fit() for

@@ -2,8 +2,8 @@
  *
  * cudafilter/params.c: a kernel's parameters as an object with properties
  *
- * In GObject, classes have properties, not objects. So each list of parameters
- * gets a class of its own. Knows nothing of kernels.
+ * In GObject, properties belong to classes, not to objects. So each list of
+ * parameters gets a class of its own. Knows nothing of kernels.
  */
 
 #include "cudafilter/params.h"
@@ -30,8 +30,8 @@ G_DEFINE_ABSTRACT_TYPE_WITH_CODE (GstCudaParams, gst_cuda_params,
 
 /* --- one class for each list ---------------------------------------------- */
 
-/* Returns the default value of the property for a field: that in the defaults,
- * or 0. */
+/* Initialises @value with the default value of the property for a field: the
+ * one in @defaults, or 0. */
 static void
 default_init (GValue *value, const GstStructure *values,
     const GstStructure *defaults, const gchar *field)

@@ -53,8 +53,8 @@ GstStructure *gst_cuda_params_get_values (GstCudaParams *self, guint *serial);
 /* Returns the same number as gst_cuda_params_get_values (). */
 guint gst_cuda_params_get_serial (GstCudaParams *self);
 
-/* Updates the fields of @values (nullable), which gst_cuda_params_get_values ()
- * has returned, without an allocation. @serial is the same as there. */
+/* Sets the fields of @values (nullable) to the current values, without an
+ * allocation, and sets @serial as gst_cuda_params_get_values () does. */
 void gst_cuda_params_read (
     GstCudaParams *self, GstStructure *values, guint *serial);
 

@@ -56,7 +56,7 @@ string_property (GstCudaFilter *self, guint id)
   }
 }
 
-/* Must be called with the object lock held. Returns FALSE if it is another
+/* Must be called with the object lock held. Returns FALSE if @id is another
  * property. */
 static gboolean
 set_asked (GstCudaFilter *self, guint id, const GValue *value)
@@ -287,12 +287,12 @@ gst_cuda_filter_install_properties (GObjectClass *object_class)
    *
    * Whether the file of #GstCudaFilter:location is compiled again when it, or a
    * file that it includes, changes. Changes from a time when this was %FALSE
-   * count, too. Another thread compiles the file, and the previous kernel
-   * processes frames until the new one is ready; the element then posts an info
-   * message. If the file does not compile, or the kernel does not fit the
-   * params, the element posts a warning, and the previous kernel continues. It
-   * also continues if a file is deleted. Headers of a CUDA toolkit, and headers
-   * that do not exist yet, are not watched.
+   * are also detected. Another thread compiles the file, and the previous
+   * kernel processes frames until the new one is ready; the element then posts
+   * an info message. If the file does not compile, or the kernel does not fit
+   * the params, the element posts a warning, and the previous kernel continues.
+   * It also continues if a file is deleted. Headers of a CUDA toolkit, and
+   * headers that do not exist yet, are not watched.
    *
    * Since: 0.1
    */

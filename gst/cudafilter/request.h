@@ -36,8 +36,8 @@ gboolean gst_cuda_request_is_new (const GstCudaRequest *self);
 /* Marks all properties as not new. */
 void gst_cuda_request_set_old (GstCudaRequest *self);
 
-/* Marks the properties as new in @self that are new in @earlier, which was not
- * used. */
+/* Marks properties as new in @self if they are new in @earlier, a request that
+ * was not used. */
 void gst_cuda_request_inherit (
     GstCudaRequest *self, const GstCudaRequest *earlier);
 

@@ -30,7 +30,7 @@ typedef struct {
 typedef struct {
   GstCudaParams *removed;
   GstCudaParams *added;
-  GstCudaParams *changed; /* its values */
+  GstCudaParams *changed; /* the object whose values changed */
 } Signals;
 
 static void
@@ -84,10 +84,10 @@ show (GstCudaFilter *self, GstCudaParams *child, Signals *signals)
   signals->added = gst_object_ref (child);
 }
 
-/* Makes an object with the parameters @values (nullable) of @effect, or of a
- * user's kernel if @effect is NULL, the child object of the element. Returns
- * TRUE if it is a new object, which has the values. Must be called with the
- * object lock held. */
+/* Sets a new child object with the parameters @values (nullable), unless the
+ * child object already has this list of parameters. They belong to @effect, or
+ * to a user's kernel if @effect is NULL. Returns TRUE if the object is new; it
+ * then has the values. Must be called with the object lock held. */
 static gboolean
 show_list (GstCudaFilter *self, const GstStructure *values,
     const GstEffect *effect, Signals *signals)
@@ -112,9 +112,9 @@ get_newest (GstCudaFilter *self)
   return self->next ? self->next : self->running;
 }
 
-/* Sets the child object for the requested kernel, as far as its parameters are
- * known before it is loaded: those of an effect are. If no kernel runs, the
- * child object has the given parameters, which may be meant for a kernel that
+/* Sets the child object for the requested kernel, if its parameters are known
+ * before it is loaded, which is the case for an effect. If no kernel runs, the
+ * child object gets the given parameters, which may be meant for a kernel that
  * is set later. Must be called with the object lock held. */
 static void
 show_asked (GstCudaFilter *self, Signals *signals)
@@ -153,9 +153,9 @@ replace_params (GstStructure **slot, const GstStructure *params)
   *slot = copy;
 }
 
-/* New values of the running kernel's parameters apply from the next frame on,
- * because no pair has to be built for them. Must be called with the object lock
- * held. */
+/* Sets new values of the running kernel's parameters, which apply from the next
+ * frame on. Returns FALSE if a pair has to be built instead. Must be called
+ * with the object lock held. */
 static gboolean
 set_values (GstCudaFilter *self, Signals *signals)
 {
@@ -524,8 +524,7 @@ gst_cuda_filter_stop_worker (GstCudaFilter *self)
 
 /* --- a frame ------------------------------------------------------------- */
 
-/* Unloading a kernel may wait for the device, so
- * the worker does it. */
+/* Unloading a kernel may wait for the device, so the worker unloads it. */
 static gboolean
 take_next (GstCudaFilter *self)
 {

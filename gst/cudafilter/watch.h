@@ -19,7 +19,7 @@ typedef struct _GstCudaWatch GstCudaWatch;
 typedef void (*GstCudaWatchFunc) (gpointer user_data);
 
 /* Watches @paths, which do not have to exist, with the calling thread's default
- * main context. Changes are reported from the return of this function on.
+ * main context. Changes after the return of this function are reported.
  * Returns NULL with @error set (G_IO_ERROR) if the first path cannot be
  * watched; other paths that cannot be watched are ignored. Not thread-safe:
  * must be used and freed in one thread. */
@@ -30,7 +30,7 @@ GstCudaWatch *gst_cuda_watch_new (const gchar *const *paths,
  * just been written. */
 void gst_cuda_watch_touch (GstCudaWatch *self, const gchar *path);
 
-/* Whether it watches these paths; @paths may be NULL for none. */
+/* Whether it watches exactly these paths; FALSE if @paths is NULL. */
 gboolean gst_cuda_watch_has_paths (
     const GstCudaWatch *self, const gchar *const *paths);
 

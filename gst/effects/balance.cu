@@ -41,8 +41,8 @@ balance_turn (float hue, float *sine, float *cosine)
   *cosine = fmaf (-2.0f * s, s, 1.0f);
 }
 
-/* So that four blocks of 256 threads run at a time. Otherwise the compiler uses
- * so many registers that only two do. */
+/* With these bounds, four blocks of 256 threads run at a time. Without them,
+ * the compiler uses so many registers that only two blocks can run. */
 __global__ void __launch_bounds__ (256, 4)
 balance (VkgdrFrame in, VkgdrFrame out, float brightness, float contrast,
     float saturation, float hue)

@@ -36,8 +36,8 @@ bob_packed4 (
   bob_find (y, in.height, field, &above, &below);
   a = *vkgdr_packed4 (in, x, above);
   b = *vkgdr_packed4 (in, x, below);
-  /* Four means at once: the bits that both have, and half of the bits that
-   * differ. */
+  /* Four means at once: the bits that either word has, minus half of the bits
+   * that differ. */
   *vkgdr_packed4 (out, x, y) = (a | b) - ((a ^ b) >> 1 & 0x7f7f7f7fu);
 }
 

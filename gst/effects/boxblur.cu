@@ -14,8 +14,8 @@
  */
 
 #define BOXBLUR_RADIUS 16
-/* The size of the part that is processed at a time. It is that of the default
- * block, but a launch may have other blocks. */
+/* The size of the part that is processed at a time. It is the size of the
+ * default block, but a launch may have other blocks. */
 #define BOXBLUR_WIDTH 32
 #define BOXBLUR_HEIGHT 8
 
@@ -25,8 +25,8 @@ boxblur_min (int a, int b)
   return a < b ? a : b;
 }
 
-/* width x height samples of component c, from (left, top) on. Must be called by
- * all threads of the block. */
+/* Filters width x height samples of component c, from (left, top) on. Must be
+ * called by all threads of the block. */
 __device__ static void
 boxblur_tile (const VkgdrFrame &in, const VkgdrFrame &out, int c, int left,
     int top, int width, int height, int radius)
@@ -64,7 +64,7 @@ boxblur_tile (const VkgdrFrame &in, const VkgdrFrame &out, int c, int left,
     }
 }
 
-/* The samples of component c that belong to the block's pixels. */
+/* Filters the samples of component c that belong to the block's pixels. */
 __device__ static void
 boxblur_component (
     const VkgdrFrame &in, const VkgdrFrame &out, int c, int radius)
@@ -83,7 +83,7 @@ boxblur_component (
           boxblur_min (BOXBLUR_HEIGHT, bottom - y), radius);
 }
 
-/* The threads of a block are at most as many as the samples of a part. */
+/* A block has at most as many threads as a part has samples. */
 __global__ void __launch_bounds__ (256)
 boxblur (VkgdrFrame in, VkgdrFrame out, int radius)
 {

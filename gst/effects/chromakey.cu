@@ -35,8 +35,8 @@ chromakey_share (VkgdrYuv c, VkgdrYuv key, float tolerance, float softness)
   return fminf (fmaxf ((distance - tolerance) / softness, 0.0f), 1.0f);
 }
 
-/* So that four blocks of 256 threads run at a time. Otherwise the compiler uses
- * so many registers that only two do. */
+/* With these bounds, four blocks of 256 threads run at a time. Without them,
+ * the compiler uses so many registers that only two blocks can run. */
 __global__ void __launch_bounds__ (256, 4)
 chromakey (VkgdrFrame in, VkgdrFrame out, float red, float green, float blue,
     float tolerance, float softness, float background_red,

@@ -15,8 +15,8 @@
  * devices may differ by one in the last place.
  */
 
-/* So that four blocks of 256 threads run at a time. Otherwise the compiler uses
- * so many registers that only two do. */
+/* With these bounds, four blocks of 256 threads run at a time. Without them,
+ * the compiler uses so many registers that only two blocks can run. */
 __global__ void __launch_bounds__ (256, 4)
 colormatrix (VkgdrFrame in, VkgdrFrame out, float rr, float rg, float rb,
     float gr, float gg, float gb, float br, float bg, float bb, float r,

@@ -92,7 +92,7 @@ convert_is_420 (const VkgdrFrame &in)
          && k[1].h_sub == 1 && (luma & 3) == 0;
 }
 
-/* The colour of samples of Cb and Cr if that of luma is 0. */
+/* The colour of samples of Cb and Cr if the sample of luma is 0. */
 __device__ static VkgdrRgba
 convert_chroma (const VkgdrFrame &in, int cb, int cr)
 {
@@ -111,7 +111,8 @@ convert_round (float fraction)
       fmaf (__saturatef (fraction), 255.0f, (float) (1 << 23)));
 }
 
-/* Where the bytes of convert_pack () go, for __byte_perm (). */
+/* The selector with which __byte_perm () puts the bytes of convert_pack () into
+ * the order of the output's format. */
 __device__ static unsigned int
 convert_order (const VkgdrFrame &out)
 {
@@ -172,8 +173,8 @@ convert_pixel (
 
 #pragma vkgdr tile 4x2
 
-/* So that four blocks of 256 threads run at a time. Otherwise the compiler uses
- * so many registers that only two do. */
+/* With these bounds, four blocks of 256 threads run at a time. Without them,
+ * the compiler uses so many registers that only two blocks can run. */
 __global__ void __launch_bounds__ (256, 4)
 convert (VkgdrFrame in, VkgdrFrame out, int method)
 {

@@ -12,9 +12,9 @@
  * the nearest samples are taken.
  *
  * - a component is moved at its own resolution, with unchanged samples
- * - if these methods are used with components that are subsampled in one
- *   direction only, such as Cb and Cr of YUY2, a sample is the mean of those of
- *   its pixels, rounded to nearest, halves up
+ * - if one of these four methods is used with components that are subsampled in
+ *   one direction only, such as Cb and Cr of YUY2, a sample is the mean of the
+ *   samples of its pixels, rounded to nearest, halves up
  * - alpha and padding: like the other components
  *
  * Frames are up to 32767 pixels wide and high. Computed in integers, so the CPU
@@ -36,8 +36,8 @@ flip_axes (int method)
   return axes;
 }
 
-/* The index of the sample that contains the middle of sample `at` of `wanted`.
- */
+/* The index of the one of `have` samples that contains the middle of the sample
+ * `at` of `wanted` samples. */
 __device__ static int
 flip_scale (int at, int have, int wanted)
 {

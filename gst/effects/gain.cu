@@ -12,8 +12,8 @@
  * - alpha and padding: unchanged
  *
  * Results are rounded to nearest, halves to even, and clamped to 0..max. Each
- * product and the sum that takes it up are one fused multiply-add, so the CPU
- * and all devices give exactly the same result.
+ * multiplication and the addition after it are one fused multiply-add, so the
+ * CPU and all devices give exactly the same result.
  */
 
 __device__ static int

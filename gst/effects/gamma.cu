@@ -14,7 +14,7 @@
  * devices may differ by one in the last place.
  */
 
-/* The C library has a function of that name. */
+/* The C library has a function called gamma, so the kernel needs a C++ name. */
 #pragma vkgdr no-extern-c
 
 __device__ static float
@@ -23,8 +23,8 @@ gamma_raise (float v, float power)
   return v > 0.0f ? powf (v, power) : 0.0f;
 }
 
-/* So that four blocks of 256 threads run at a time. Otherwise the compiler uses
- * so many registers that only two do. */
+/* With these bounds, four blocks of 256 threads run at a time. Without them,
+ * the compiler uses so many registers that only two blocks can run. */
 __global__ void __launch_bounds__ (256, 4)
 gamma (VkgdrFrame in, VkgdrFrame out, float gamma)
 {

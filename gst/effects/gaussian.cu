@@ -18,8 +18,8 @@
 
 #define GAUSSIAN_SIGMA 8.0f
 #define GAUSSIAN_RADIUS 24
-/* The size of the part that is processed at a time. It is that of the default
- * block, but a launch may have other blocks. */
+/* The size of the part that is processed at a time. It is the size of the
+ * default block, but a launch may have other blocks. */
 #define GAUSSIAN_WIDTH 32
 #define GAUSSIAN_HEIGHT 8
 
@@ -29,8 +29,8 @@ gaussian_min (int a, int b)
   return a < b ? a : b;
 }
 
-/* width x height samples of component c, from (left, top) on. Must be called by
- * all threads of the block. */
+/* Filters width x height samples of component c, from (left, top) on. Must be
+ * called by all threads of the block. */
 __device__ static void
 gaussian_tile (const VkgdrFrame &in, const VkgdrFrame &out, int c, int left,
     int top, int width, int height, const float *weight, int radius)
@@ -66,7 +66,7 @@ gaussian_tile (const VkgdrFrame &in, const VkgdrFrame &out, int c, int left,
     }
 }
 
-/* The samples of component c that belong to the block's pixels. */
+/* Filters the samples of component c that belong to the block's pixels. */
 __device__ static void
 gaussian_component (const VkgdrFrame &in, const VkgdrFrame &out, int c,
     const float *weight, int radius)
@@ -104,7 +104,7 @@ gaussian_weigh (float *weight, float sigma, int radius)
   __syncthreads ();
 }
 
-/* The threads of a block are at most as many as the samples of a part. */
+/* A block has at most as many threads as a part has samples. */
 __global__ void __launch_bounds__ (256)
 gaussian (VkgdrFrame in, VkgdrFrame out, float sigma)
 {

@@ -14,8 +14,8 @@
  * devices may differ by one in the last place.
  */
 
-/* So that four blocks of 256 threads run at a time. Otherwise the compiler uses
- * so many registers that only two do. */
+/* With these bounds, four blocks of 256 threads run at a time. Without them,
+ * the compiler uses so many registers that only two blocks can run. */
 __global__ void __launch_bounds__ (256, 4)
 sepia (VkgdrFrame in, VkgdrFrame out, float amount)
 {

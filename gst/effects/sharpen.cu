@@ -11,10 +11,10 @@
  *   frame are equal to the nearest sample of its edge
  * - Cb and Cr, alpha and padding: unchanged
  *
- * 256 (v - m) is an integer; it is multiplied by amount / 256, and v added, in
- * one fused multiply-add. Results are rounded to nearest, halves to even, and
- * clamped to 0..max, so the CPU and all devices give exactly the same result.
- * Cannot run in place.
+ * 256 (v - m) is an integer; it is multiplied by amount / 256, and v is added,
+ * in one fused multiply-add. Results are rounded to nearest, halves to even,
+ * and clamped to 0..max, so the CPU and all devices give exactly the same
+ * result. Cannot run in place.
  */
 
 __device__ static int
@@ -23,7 +23,7 @@ sharpen_weight (int d)
   return d == 0 ? 6 : (d == 1 || d == -1 ? 4 : 1);
 }
 
-/* @sum is 256 means. */
+/* @sum is the mean, multiplied by 256. */
 __device__ static int
 sharpen_result (int v, int sum, float amount, int max)
 {

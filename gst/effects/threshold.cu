@@ -14,7 +14,7 @@
  * Computed in integers, so the CPU and all devices give the same result.
  */
 
-/* Luma that counts as white. */
+/* The lowest luma that becomes white. */
 __device__ static int
 threshold_luma (const VkgdrFrame &f, float level)
 {

@@ -2,8 +2,8 @@
  *
  * ipc/bytes.h: numbers in messages, little-endian and at any address
  *
- * GStreamer's own functions for that access numbers at addresses that are not
- * aligned, which C does not allow.
+ * GStreamer has functions for this purpose, but they access numbers at
+ * addresses that are not aligned, which C does not allow.
  */
 
 #ifndef __GST_VKGDR_IPC_BYTES_H__

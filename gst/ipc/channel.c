@@ -57,8 +57,8 @@ gst_vkgdr_ipc_sender_add_ring (GstVkgdrIpcSender *self)
   return result;
 }
 
-/* Wakes the client, which looks at the ring then. If the socket is full, the
- * client has a reason to wake already. */
+/* Wakes the client, which then looks at the ring. If the socket is full, the
+ * client wakes anyway, because it can read from the socket. */
 static GstVkgdrIpcResult
 wake (GstVkgdrIpcSender *self)
 {
@@ -118,7 +118,7 @@ gst_vkgdr_ipc_receiver_add_ring (GstVkgdrIpcReceiver *self, gint fd)
   if (self->ring)
     return FALSE;
   self->ring = gst_vkgdr_ipc_ring_map (fd);
-  /* Without memory for it, the ring is never watched, and not used. */
+  /* If the ring cannot be mapped, it is never watched, so it is not used. */
   return self->ring || errno != EINVAL;
 }
 
@@ -176,8 +176,8 @@ gst_vkgdr_ipc_receiver_next (
     return GST_VKGDR_IPC_OK;
   if (self->packet_size == 0)
     result = receive_packet (self);
-  /* What was written to the ring before the packet was sent, but after the
-   * first look. */
+  /* A message may have been written to the ring before the packet was sent, but
+   * after the ring was checked above. */
   if (read_from_ring (self, data, size))
     return GST_VKGDR_IPC_OK;
   if (self->packet_size == 0)

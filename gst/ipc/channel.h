@@ -2,13 +2,14 @@
  *
  * ipc/channel.h: messages from a server to a client, in order
  *
- * A message goes through the ring if the client watches it and the message has
- * room there, and otherwise through the socket. Each message in the ring says
- * how many packets were sent before it, so that the client gets all messages in
- * the order in which they were sent.
+ * A message goes through the ring buffer (ipc/ring.h) if the client watches the
+ * ring and the ring has room for the message. Otherwise the message goes
+ * through the socket. Each message in the ring says how many packets were sent
+ * before it, so that the client gets all messages in the order in which they
+ * were sent.
  *
- * Knows of the messages only those about the ring itself. Not thread-safe. No
- * function blocks.
+ * The only messages that these functions know are those about the ring. Not
+ * thread-safe. No function blocks.
  */
 
 #ifndef __GST_VKGDR_IPC_CHANNEL_H__
@@ -30,8 +31,8 @@ typedef struct {
 void gst_vkgdr_ipc_sender_init (GstVkgdrIpcSender *self, gint fd);
 void gst_vkgdr_ipc_sender_clear (GstVkgdrIpcSender *self);
 
-/* Gives the client a ring. If there are no resources for it, there is none, and
- * the result is GST_VKGDR_IPC_OK. */
+/* Gives the client a ring. If there are no resources for a ring, the client
+ * gets none, and the result is GST_VKGDR_IPC_OK. */
 GstVkgdrIpcResult gst_vkgdr_ipc_sender_add_ring (GstVkgdrIpcSender *self);
 
 /* Sends @message, and the file descriptor @attached, unless it is -1. */
@@ -45,8 +46,8 @@ typedef struct {
   GstVkgdrIpcRing *ring; /* NULL: every message comes from the socket */
   guint64 n_packets;     /* packets that the caller has got */
   guint8 *packet;        /* the buffer for a packet */
-  gsize packet_size;     /* of a packet that waits for messages in the ring;
-                            otherwise 0 */
+  gsize packet_size;     /* of a received packet that comes after messages in
+                            the ring; 0: none */
   gint attached;         /* its file descriptor, or -1 */
   guint8 message[GST_VKGDR_IPC_RING_MAX_MESSAGE]; /* from the ring */
 } GstVkgdrIpcReceiver;
@@ -54,8 +55,8 @@ typedef struct {
 void gst_vkgdr_ipc_receiver_init (GstVkgdrIpcReceiver *self, gint fd);
 void gst_vkgdr_ipc_receiver_clear (GstVkgdrIpcReceiver *self);
 
-/* Uses the ring whose file descriptor, @fd, was in a message. Returns FALSE if
- * @fd is not the one of a ring. */
+/* Uses the ring with the file descriptor @fd, which was in a message. Returns
+ * FALSE if @fd is not a ring, or if the receiver has a ring already. */
 gboolean gst_vkgdr_ipc_receiver_add_ring (GstVkgdrIpcReceiver *self, gint fd);
 
 /* Tells the server whether this process looks for messages all the time. */

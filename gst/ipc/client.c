@@ -16,8 +16,8 @@
 #define MAX_IMPORTS 1024
 
 /* While a thread does not sleep, it tries to read a message. It checks only
- * once in this many tries whether the wait is cancelled, because that takes a
- * second system call: after less than 100 microseconds. */
+ * once in this many tries whether the wait is cancelled, because the check is a
+ * second system call. This many tries take less than 100 microseconds. */
 #define CANCEL_LOOKS 64
 
 struct _GstVkgdrIpcClient {
@@ -421,7 +421,8 @@ wait_for_message (
   gst_vkgdr_ipc_receiver_set_awake (&self->receiver, sleep == 0);
   if (sleep == 0 && ++*n_looks % CANCEL_LOOKS != 0)
     return TRUE;
-  /* After the server was told that this thread sleeps. */
+  /* This check must come after the server was told that this thread sleeps: the
+   * server may have written a message to the ring before. */
   if (gst_vkgdr_ipc_receiver_has_message (&self->receiver))
     sleep = 0;
   return gst_vkgdr_ipc_wait (self->fd, cancel_fd, sleep);

@@ -2,9 +2,10 @@
  *
  * ipc/client.h: the connection of a client to its server
  *
- * Makes buffers of the messages, and tells the server when a buffer is not used
- * any more, on the device neither. The connection stays open until then, though
- * its owner may give its reference back before. Knows nothing of elements.
+ * Makes buffers of the messages. Tells the server when a buffer is no longer
+ * used, neither by this process nor by the device. The connection stays open
+ * until then, even if its owner has dropped its reference. Knows nothing of
+ * elements.
  */
 
 #ifndef __GST_VKGDR_IPC_CLIENT_H__
@@ -57,8 +58,8 @@ void gst_vkgdr_ipc_client_stop (GstVkgdrIpcClient *self);
 
 /* Waits for the next event. Returns early if @cancel_fd becomes readable.
  * @busy_poll: the thread does not sleep during this number of microseconds
- * before a frame is expected; 0: it always sleeps. @error is set if the result
- * is GST_VKGDR_IPC_EVENT_ERROR. */
+ * before and after the time at which a frame is expected; 0: it always sleeps.
+ * @error is set if the result is GST_VKGDR_IPC_EVENT_ERROR. */
 GstVkgdrIpcEvent gst_vkgdr_ipc_client_read (GstVkgdrIpcClient *self,
     gint cancel_fd, guint busy_poll, GstVkgdrIpcContent *content,
     GError **error);

@@ -5,8 +5,8 @@
 
 #include "ipc/clock.h"
 
-/* Most pipelines use this clock. The conversion from another clock is never
- * exact. */
+/* Most pipelines use the monotonic system clock. The conversion from another
+ * clock is never exact. */
 gboolean
 gst_vkgdr_ipc_clock_is_monotonic (GstClock *clock)
 {

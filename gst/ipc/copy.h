@@ -3,7 +3,8 @@
  * ipc/copy.h: buffers in memory that can be exported
  *
  * A buffer whose memory cannot be exported, or is not of this context, is
- * copied once: by the device if that has it, and by the CPU otherwise.
+ * copied once: by the device if the buffer is in a device's memory, and by the
+ * CPU otherwise.
  */
 
 #ifndef __GST_VKGDR_IPC_COPY_H__

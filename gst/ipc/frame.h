@@ -2,8 +2,9 @@
  *
  * ipc/frame.h: a buffer on its way to clients
  *
- * Written once as a message, which all clients get. The buffer goes back to its
- * pool when the last reference is given back. Knows nothing of sockets.
+ * It is written once as a message, which is sent to all clients. The buffer
+ * goes back to its pool when the last reference is dropped. Knows nothing of
+ * sockets.
  */
 
 #ifndef __GST_VKGDR_IPC_FRAME_H__

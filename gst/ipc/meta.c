@@ -2,7 +2,7 @@
  *
  * ipc/meta.c: see ipc/meta.h
  *
- * Each meta is its kind, the number of its bytes, and these.
+ * Each meta is written as its kind, the number of its bytes, and its bytes.
  */
 
 #include "ipc/meta.h"
@@ -24,8 +24,8 @@ typedef enum {
  * unlimited number. */
 #define MAX_NEW_NAMES 64
 
-/* The expected size in bytes of a meta and of all metas of a frame, so that
- * they are rarely allocated again while they are written. */
+/* The expected size in bytes of a meta, and of all metas of a frame. Memory of
+ * this size rarely has to be enlarged while metas are written. */
 #define EXPECTED_SIZE 128
 
 /* --- writing ------------------------------------------------------------- */

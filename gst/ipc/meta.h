@@ -3,8 +3,8 @@
  * ipc/meta.h: the metas of a buffer as bytes
  *
  * GstVideoMeta, GstVideoCropMeta and custom metas are written in the same way
- * by all versions of GStreamer, other metas that can be serialised from 1.24
- * on. A reader skips metas that it does not know.
+ * with all versions of GStreamer. Other metas are written from GStreamer 1.24
+ * on, if they can be serialised. A reader skips metas that it does not know.
  */
 
 #ifndef __GST_VKGDR_IPC_META_H__

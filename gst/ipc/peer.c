@@ -346,9 +346,9 @@ gst_vkgdr_ipc_peer_mark (GstVkgdrIpcPeer *self, GstVkgdrIpcType type,
 
 /* --- flushes -------------------------------------------------------------
  *
- * The client gets as many FLUSH_START as the eventfd counts, and a FLUSH_STOP
- * for each. So of what waits, the messages about flushes stay, unless two of
- * them cancel each other.
+ * The client must get as many FLUSH_START as the eventfd counts, and a
+ * FLUSH_STOP for each. So a flush, which drops all queued messages, has to
+ * consider whether FLUSH_START or FLUSH_STOP were among them.
  */
 
 static void

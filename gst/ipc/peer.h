@@ -2,10 +2,11 @@
  *
  * ipc/peer.h: one client, as the server sees it
  *
- * Knows what the client has been sent, which frames it has, and what waits to
- * be sent. Not thread-safe: the server's lock must be held. No function blocks,
- * and none gives a buffer back to its pool: frames that are not needed any more
- * are added to an array for the caller to give back without the lock.
+ * Stores which messages were sent to the client, which frames the client has,
+ * and which messages are queued for it. Not thread-safe: the server's lock must
+ * be held. No function blocks, and none gives a buffer back to its pool: frames
+ * that are not needed any more are added to an array. The caller has to
+ * unreference these frames without the lock.
  */
 
 #ifndef __GST_VKGDR_IPC_PEER_H__
@@ -25,8 +26,9 @@ typedef enum {
 
 typedef struct _GstVkgdrIpcPeer GstVkgdrIpcPeer;
 
-/* Creates a client for the socket @fd, and takes ownership of it. Returns NULL
- * if the process has no file descriptors left. */
+/* Creates a client for the socket @fd, and takes ownership of @fd. Returns NULL
+ * if the process has no file descriptors left; then the caller still owns
+ * @fd. */
 GstVkgdrIpcPeer *gst_vkgdr_ipc_peer_new (gint fd);
 
 /* Closes the connection. Adds the frames that the client has to @garbage. */
@@ -47,7 +49,8 @@ gboolean gst_vkgdr_ipc_peer_is_active (GstVkgdrIpcPeer *self);
  * it. */
 guint gst_vkgdr_ipc_peer_count (GstVkgdrIpcPeer *self);
 
-/* Returns the numbers of frames that were sent to the client, and dropped. */
+/* Returns how many frames were sent to the client, and how many of its frames
+ * were dropped. */
 void gst_vkgdr_ipc_peer_get_figures (
     GstVkgdrIpcPeer *self, guint64 *sent, guint64 *lost);
 

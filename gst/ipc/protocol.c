@@ -12,9 +12,9 @@
 #define MAGIC "VkgdrIpc"
 #define MAGIC_SIZE 8
 
-/* Sizes in bytes of messages, so that few of them are allocated again while
- * they are written: of a small message, and of a frame with one range and no
- * metas. */
+/* The expected sizes in bytes of a small message, and of a frame with one range
+ * and no metas. Memory of this size rarely has to be enlarged while a message
+ * is written. */
 #define SMALL_SIZE 32
 #define FRAME_SIZE 104
 

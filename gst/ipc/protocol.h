@@ -4,14 +4,14 @@
  *
  * A message is one packet of a Unix socket of type SOCK_SEQPACKET, so that it
  * arrives whole or not at all, or it is in a ring buffer (ipc/channel.h). It
- * begins with its type; the rest depends on that. Both processes are on one
+ * begins with its type; the rest depends on the type. Both processes are on one
  * machine, but all numbers are little-endian, and nothing in a message is used
  * before it was checked.
  *
  *     server                                    client
  *     HELLO, with an eventfd             ->
  *     RING, with a file descriptor       ->     the memory of the ring buffer
- *     WAKE                               ->     there is a message in it
+ *     WAKE                               ->     there is a message in the ring
  *     CAPS, SEGMENT, TAGS                ->     what changed before a frame
  *     MEMORY, with a file descriptor     ->     once for each allocation
  *     FRAME                              ->

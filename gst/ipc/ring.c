@@ -13,11 +13,12 @@
 #include <unistd.h>
 
 /* The number of messages that a ring has room for: more than the frames that a
- * client has by default, and what comes before each. A power of two. */
+ * client has by default, with the messages before each frame. A power of
+ * two. */
 #define N_SLOTS 16
 
-/* Bytes. What one process writes is not in a cache line that the other one
- * writes to. */
+/* In bytes. The fields that one process writes are not in a cache line to which
+ * the other process writes. */
 #define CACHE_LINE 64
 
 /* The size of the memory cannot change, so that no process gets SIGBUS. */
@@ -32,7 +33,7 @@ typedef struct {
 
 G_STATIC_ASSERT (sizeof (Slot) % CACHE_LINE == 0);
 
-/* The memory. All numbers are those of this machine. */
+/* The shared memory. All numbers have the byte order of this machine. */
 typedef struct {
   /* The reader writes these fields. */
   gint is_watched;

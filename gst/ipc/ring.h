@@ -4,9 +4,10 @@
  *
  * One process writes, and the other one reads, without system calls. That saves
  * several microseconds for a message, but the reader has to look for messages
- * all the time: it says so by gst_vkgdr_ipc_ring_set_watched (). The other
- * process may write anything to the memory at any time. So nothing in it is
- * used before it was copied and checked.
+ * all the time. While the reader does this, it watches the ring, and has told
+ * the writer with gst_vkgdr_ipc_ring_set_watched (). The other process may
+ * write anything to the memory at any time. So nothing in it is used before it
+ * was copied and checked.
  *
  * Knows nothing of what the messages mean. One thread at a time may use a
  * process's end of a ring.
@@ -29,8 +30,8 @@ typedef struct _GstVkgdrIpcRing GstVkgdrIpcRing;
  * descriptor. */
 GstVkgdrIpcRing *gst_vkgdr_ipc_ring_new (gint *fd);
 
-/* Maps the ring of a writer, which keeps ownership of @fd. Returns NULL with
- * errno set if that fails: to EINVAL if @fd is not the one of a ring. */
+/* Maps the ring of a writer. The caller still owns @fd. Returns NULL with errno
+ * set on failure: to EINVAL if @fd is not the file descriptor of a ring. */
 GstVkgdrIpcRing *gst_vkgdr_ipc_ring_map (gint fd);
 
 void gst_vkgdr_ipc_ring_free (GstVkgdrIpcRing *self);
@@ -42,9 +43,9 @@ void gst_vkgdr_ipc_ring_free (GstVkgdrIpcRing *self);
 gboolean gst_vkgdr_ipc_ring_write (
     GstVkgdrIpcRing *self, gconstpointer data, gsize size, guint64 stamp);
 
-/* Whether the reader watches the ring. It looks at the ring once more after it
- * has set this to FALSE, so the writer has to wake it only if this is FALSE
- * after writing. */
+/* Whether the reader watches the ring. The reader looks at the ring once more
+ * after it has set this to FALSE. So the writer has to wake the reader only if
+ * this function returns FALSE after writing. */
 gboolean gst_vkgdr_ipc_ring_is_watched (GstVkgdrIpcRing *self);
 
 /* --- for the reader ------------------------------------------------------ */
@@ -55,9 +56,9 @@ void gst_vkgdr_ipc_ring_set_watched (
 /* Whether there is a message whose stamp is at most @stamp. */
 gboolean gst_vkgdr_ipc_ring_has_message (GstVkgdrIpcRing *self, guint64 stamp);
 
-/* Reads the next message, for which the function before has returned TRUE, into
- * @data, of GST_VKGDR_IPC_RING_MAX_MESSAGE bytes. Returns its size, and 0 for
- * an invalid message. */
+/* Reads the next message into @data, which has GST_VKGDR_IPC_RING_MAX_MESSAGE
+ * bytes. gst_vkgdr_ipc_ring_has_message () must have returned TRUE. Returns the
+ * size of the message, or 0 for an invalid message. */
 gsize gst_vkgdr_ipc_ring_read (GstVkgdrIpcRing *self, gpointer data);
 
 G_END_DECLS

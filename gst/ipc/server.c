@@ -219,7 +219,8 @@ run_waiter (gpointer data)
     self->is_waiting = TRUE;
     if (wait_for_entry (self, entry))
       distribute (self, entry, garbage);
-    /* At the end: the device may not finish with the other frames either. */
+    /* At the end, the other entries are dropped, too: the device may not finish
+     * with their frames either. */
     else if (self->is_closing)
       clear_queue (self, garbage);
     self->is_waiting = FALSE;
@@ -280,7 +281,7 @@ refuse (GstVkgdrIpcServer *self, gint fd, const gchar *reason)
   GBytes *bye = gst_vkgdr_ipc_write_bye (reason);
 
   GST_WARNING ("a client of '%s' is refused: %s", self->path, reason);
-  /* Counted first, so that `stats` includes the client when it gets the
+  /* Counted first, so that `stats` includes the client when the client gets the
    * message. */
   g_mutex_lock (&self->lock);
   self->gone.refused++;

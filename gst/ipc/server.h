@@ -3,7 +3,7 @@
  * ipc/server.h: sends frames to all clients of a socket
  *
  * The server has two threads. One accepts clients, reads their messages, and
- * sends what had to wait. The other waits for frames that are not written yet.
+ * sends queued messages. The other waits for frames that are not written yet.
  * A frame that is already written is sent by the caller's thread. Knows nothing
  * of elements. Thread-safe.
  */
@@ -36,7 +36,7 @@ typedef struct {
   guint clients;     /* at present */
   guint64 sent;      /* frames, to all clients */
   guint64 lost;      /* frames, by all clients */
-  guint64 refused;   /* clients that broke a rule or may not connect */
+  guint64 refused;   /* clients whose connection was not accepted */
   guint64 unwritten; /* frames that were dropped before they were written */
 } GstVkgdrIpcServerFigures;
 

@@ -14,8 +14,8 @@
  * without a copy. It serves a Unix socket, and any number of vkgdripcsrc are
  * its clients, which can connect and disconnect at any time.
  *
- * Upstream is offered a pool of memory that other processes can import, so what
- * a source writes into it is what all clients read: no vkgdrupload is needed.
+ * Upstream is offered a pool of memory that other processes can import. All
+ * clients read the memory that the source writes, so no vkgdrupload is needed.
  * Frames in other memory (small memories of vkgdrupload's allocator, memory of
  * a decoder, system memory of another element) are copied once, on the device
  * if that is possible.
@@ -23,22 +23,22 @@
  * A frame is sent when it is written, and its buffer goes back to its pool when
  * all clients have used it or are gone. The streaming thread waits for neither.
  * A client that has #GstVkgdrIpcSink:max-buffers frames, because it is slow or
- * stopped, loses frames or holds up the source, as #GstVkgdrIpcSink:leaky says;
- * other clients do not notice.
+ * stopped, loses frames or makes the source wait, as #GstVkgdrIpcSink:leaky
+ * says. Other clients are only affected if the source waits.
  *
  * Caps, segments, tags, EOS, flushes, timestamps, flags, and metas that can be
- * serialised go to the clients, too. A client that comes late gets the caps and
- * the next frame.
+ * serialised go to the clients, too. A client that connects later gets the caps
+ * and the next frame.
  *
- * The property `stats` has the fields `frames` (that came), `frames-copied`,
+ * The property `stats` has the fields `frames` (received), `frames-copied`,
  * `bytes-copied`, `clients` (at present, uint), `frames-sent` and `frames-lost`
  * (of all clients together), `frames-dropped` (before they were written,
- * because the device is too slow) and `clients-refused`; all but one are
- * uint64.
+ * because the device is too slow) and `clients-refused`; all fields except
+ * `clients` are uint64.
  *
  * The socket can be used by processes of the same user alone, unless
- * #GstVkgdrIpcSink:allowed-peers says otherwise. A client can read what its
- * frames' pool holds, and could write to it.
+ * #GstVkgdrIpcSink:allowed-peers says otherwise. A client can read all memory
+ * of the pool of its frames, and could write to it.
  *
  * ## Example launch lines
  * |[
@@ -213,7 +213,8 @@ get_base (GstVkgdrIpcSink *self)
   return result;
 }
 
-/* Asking a clock for its type takes longer than the rest of get_base (). */
+/* The clock is asked for its type here, because that takes longer than the rest
+ * of get_base (). */
 static gboolean
 gst_vkgdr_ipc_sink_set_clock (GstElement *element, GstClock *clock)
 {
@@ -691,8 +692,8 @@ install_properties (GObjectClass *klass)
   /**
    * GstVkgdrIpcSink:socket-path:
    *
-   * Where clients find this element. A socket that a process left there when it
-   * ended is replaced.
+   * The path of the Unix socket to which clients connect. A socket that an
+   * ended process has left there is replaced.
    *
    * Since: 0.2
    */
@@ -700,9 +701,9 @@ install_properties (GObjectClass *klass)
    * GstVkgdrIpcSink:allowed-peers:
    *
    * Which processes may be clients. `user`: the socket has the mode 0600, and
-   * the user of a client must be this one. `group`: the mode is 0660, and a
-   * client of another user must have the group of this process. `all`: the mode
-   * is 0666, and every process that can open the socket may be a client.
+   * a client must have the user of this process. `group`: the mode is 0660, and
+   * a client of another user must have the group of this process. `all`: the
+   * mode is 0666, and every process that can open the socket may be a client.
    *
    * Since: 0.2
    */
@@ -715,9 +716,9 @@ install_properties (GObjectClass *klass)
    * What happens to frames when a client has #GstVkgdrIpcSink:max-buffers of
    * them. `downstream`: one frame waits for the client, always the newest one;
    * older ones are lost. `upstream`: new frames are lost. `no`: upstream waits
-   * until the client gives a frame back or is gone. What one client loses,
-   * other clients still get. At EOS, and when the element stops, the frames
-   * that wait are sent in any case.
+   * until the client gives a frame back or is gone. Other clients still get the
+   * frames that one client loses. At EOS, and when the element stops, the
+   * frames that wait are sent in any case.
    *
    * Since: 0.2
    */
@@ -753,7 +754,7 @@ install_properties (GObjectClass *klass)
   /**
    * GstVkgdrIpcSink:access:
    *
-   * What upstream gets when it maps a frame of the offered pool.
+   * How upstream writes to frames of the pool that it is offered.
    *
    * Since: 0.2
    */

@@ -11,15 +11,16 @@
  * @see_also: vkgdripcsink, vkgdrdownload
  *
  * Gives the frames of a vkgdripcsink in another process, which may be in
- * another container, without a copy: they lie in the memory that the source
- * there has written to. Both processes have to use the same GPU.
+ * another container, without a copy: the frames are in the memory that the
+ * source of the other process has written. Both processes have to use the same
+ * GPU.
  *
  * Frames are read-only: elements that write in place copy them. If downstream
  * takes `memory:VkgdrMemory`, the caps have this feature; otherwise they are
  * those of system memory, and mapping a frame transfers it to the CPU. A frame
  * goes back to the other process when its memory was freed and the device has
- * finished with it. Frames that are kept are missed there:
- * #GstVkgdrIpcSink:max-buffers says how many one may keep.
+ * finished with it. A client may keep #GstVkgdrIpcSink:max-buffers frames at a
+ * time, and gets no more frames until it frees one of them.
  *
  * Segments and timestamps are those of the other pipeline; its running time is
  * shifted by the difference between the times at which the pipelines were
@@ -28,11 +29,12 @@
  *
  * If no vkgdripcsink serves the socket, the element waits for
  * #GstVkgdrIpcSrc:connection-timeout. When the vkgdripcsink stops, the stream
- * ends; when its process dies, that is an error. Frames that were received stay
- * valid in both cases.
+ * ends; when its process dies, that is an error. In both cases, frames that
+ * were received can still be used. But after the vkgdripcsink has stopped, the
+ * source may write to their memory again.
  *
- * The property `stats` has the fields `frames` and `frames-lost` (that the
- * server has sent to others since the first one), both uint64.
+ * The property `stats` has the fields `frames` and `frames-lost` (frames that
+ * this element did not get, since its first one), both uint64.
  *
  * ## Example launch line
  * |[
@@ -261,8 +263,9 @@ apply_changes (GstVkgdrIpcSrc *self, const GstVkgdrIpcFrame *frame)
 
 /* --- flushes -------------------------------------------------------------
  *
- * The streaming thread may be waiting downstream when the server flushes, so
- * another thread waits for it, and does what a seek in this pipeline would do.
+ * The streaming thread may be waiting downstream when the server flushes. So
+ * another thread waits for flushes of the server, and flushes this pipeline as
+ * a seek would do.
  */
 
 /* Drops all messages up to the end of the flush. Returns FALSE if there is no
@@ -739,11 +742,12 @@ install_properties (GObjectClass *klass)
   /**
    * GstVkgdrIpcSrc:busy-poll:
    *
-   * Microseconds before a frame is expected, and after that, for which the
-   * streaming thread looks for it without sleeping. Frames are expected at the
-   * interval of the last ones. The kernel needs 20 to 400 microseconds to wake
-   * a thread, depending on the machine; 500 to 1000 are enough to be awake in
-   * time. This costs processor time: twice the value for each frame at most.
+   * The streaming thread looks for a frame without sleeping during this number
+   * of microseconds before and after the time at which the frame is expected.
+   * Frames are expected at the interval of the last ones. The kernel needs 20
+   * to 400 microseconds to wake a thread, depending on the machine; 500 to 1000
+   * are enough to be awake in time. This needs processor time: twice the value
+   * for each frame at most.
    *
    * Since: 0.2
    */

@@ -2,8 +2,8 @@
  *
  * tensor/analytics.c: describes a batch with GStreamer's analytics library
  *
- * The library has tensors from GStreamer 1.26 on. Without it, a batch has none
- * of its metas, but its caps describe the content.
+ * The library has tensors from GStreamer 1.26 on. Without the library, a batch
+ * has no GstTensorMeta, but the caps describe the content of the batch.
  */
 
 #include "tensor/batch.h"
@@ -31,7 +31,7 @@ get_data_type (GstVkgdrTensorType type)
 }
 
 /* The tensor refers to the memory of the buffer. It must not refer to the
- * buffer, which has the meta. */
+ * buffer, because the buffer owns the meta, and the meta owns the tensor. */
 static GstBuffer *
 share_memory (GstBuffer *buffer)
 {

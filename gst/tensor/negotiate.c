@@ -180,7 +180,7 @@ gst_vkgdr_tensor_update_src_caps (
   guint capacity;
   GstCaps *caps;
 
-  /* Frames of a started batch stay in a batch of its size. */
+  /* A batch that has been started keeps its size. */
   if (self->batch) {
     self->is_outdated = TRUE;
     *result = gst_pad_get_current_caps (GST_AGGREGATOR_SRC_PAD (aggregator));

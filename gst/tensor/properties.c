@@ -437,9 +437,9 @@ install_numbers (GObjectClass *object_class)
   /**
    * GstVkgdrTensor:scale:
    *
-   * The factor of samples, which are 0 to 255. The value 0 means 1/255 for
-   * floating-point types and 1 for integers. An element is (sample * scale -
-   * mean) / std.
+   * The factor by which samples, 0 to 255, are multiplied. The value 0 means
+   * 1/255 for floating-point types and 1 for integers. An element is (sample *
+   * scale - mean) / std.
    *
    * Since: 0.2
    */
@@ -495,7 +495,8 @@ install_batch (GObjectClass *object_class)
   /**
    * GstVkgdrTensor:missing:
    *
-   * What a batch has for a pad that has no frame in time.
+   * How a batch is made if a pad has no frame in time: with the last frame of
+   * the pad, or with one frame less.
    *
    * Since: 0.2
    */
@@ -506,8 +507,8 @@ install_batch (GObjectClass *object_class)
   /**
    * GstVkgdrTensor:device:
    *
-   * Index of the CUDA device, or -1: the device of the neighbours, otherwise
-   * the one that gst_vkgdr_context_new() chooses.
+   * Index of the CUDA device. -1: the device of the neighbouring elements, or
+   * else the device that gst_vkgdr_context_new() chooses.
    *
    * Since: 0.2
    */

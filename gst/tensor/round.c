@@ -399,8 +399,9 @@ gst_vkgdr_tensor_aggregate (GstAggregator *aggregator, gboolean timeout)
   return GST_FLOW_ERROR;
 }
 
-/* Live sources without a frame are not waited for when the earliest frame is
- * due. If no frame is queued, nothing is due. */
+/* Returns the time at which the earliest queued frame is due. From then on, the
+ * element does not wait for live sources that have no frame. If no frame is
+ * queued, there is no such time. */
 static GstClockTime
 gst_vkgdr_tensor_get_next_time (GstAggregator *aggregator)
 {

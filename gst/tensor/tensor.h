@@ -13,7 +13,7 @@
 
 G_BEGIN_DECLS
 
-/* What a batch has for a pad that has no frame in time. */
+/* How a batch is made if a pad has no frame in time. */
 typedef enum {
   GST_VKGDR_TENSOR_MISSING_REPEAT,
   GST_VKGDR_TENSOR_MISSING_LEAVE_OUT
@@ -76,10 +76,10 @@ struct _GstVkgdrTensor {
   GstVkgdrTensorConverter *converter; /* changed under the object lock */
   guint capacity;                     /* frames of a batch */
   guint rounds_per_batch; /* after which a batch is sent, full or not */
-  gboolean is_outdated;   /* pads or formats have changed since its start */
+  gboolean is_outdated;   /* pads or formats changed after the batch began */
 
   /* The batch that is being made, used by the streaming thread only. */
-  GstTensorBatch *batch; /* NULL between two */
+  GstTensorBatch *batch; /* NULL between two batches */
   guint rounds;          /* the number of rounds in it */
   GstClockTime end; /* the running time of the end of the last round, or NONE */
 

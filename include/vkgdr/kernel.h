@@ -30,9 +30,9 @@
  * thread per tile of 4 x 2 pixels; tiles at the right and lower edge may be
  * smaller. Both numbers are 1 to 99.
  *
- * Names: a source is put between `extern "C" {` and `}`, so that entry= takes
- * the kernel's plain name. Templates, headers and overloaded functions do not
- * compile there. So a source that contains one of
+ * Names: a source is put between `extern "C" {` and `}`, so that the property
+ * `entry` of cudafilter takes the kernel's plain name. Templates, headers and
+ * overloaded functions do not compile there. So a source that contains one of
  *
  *  - `template`,
  *  - `#include`,
@@ -43,8 +43,8 @@
  * as `extern "C"` in the source. Otherwise they are still found by their plain
  * names, if only one kernel has that name.
  *
- * Kernels for anything else than video have VkgdrSamples instead of VkgdrFrame:
- * for raw audio, and for the bytes of any other stream.
+ * Kernels for other streams than video have VkgdrSamples instead of VkgdrFrame.
+ * The samples are those of raw audio, or the bytes of any other stream.
  *
  * |[<!-- language="C" -->
  * __global__ void
@@ -60,13 +60,15 @@
  * A launch has at least out.n threads, in x only, in blocks of at most 256,
  * rounded up to whole blocks.
  *
- * The output may be the input, if both have the same format and the buffer has
- * no other user, which saves memory bandwidth. A kernel can run in place if
- * each thread reads only the part of the input that the same thread writes in
- * the output. The source has to say so: `#pragma vkgdr in-place`.
+ * To save memory bandwidth, the output may be the input, if both have the same
+ * format and the buffer has no other user. A kernel can run in place in this
+ * way if each thread reads only the part of the input that the same thread
+ * writes in the output. The source has to declare it with
+ * `#pragma vkgdr in-place`.
  *
- * Further arguments: those after the two frames are given by params=, in the
- * same order, and each must have the size of the kernel's parameter:
+ * Further arguments: the arguments after the two frames are the fields of the
+ * property `params` of cudafilter, in the same order. Each must have the size
+ * of the kernel's parameter:
  *
  * | value given            | parameter                                        |
  * |------------------------|--------------------------------------------------|
@@ -103,11 +105,13 @@ typedef enum VkgdrModel {
 
 /**
  * VkgdrOrder: how the samples of a component are stored
- * @VKGDR_NATIVE: in a byte of their own, or above 8 bits in a word of two bytes
- *   in the device's byte order
- * @VKGDR_SWAPPED: in a word of two bytes in the other byte order
- * @VKGDR_BITS_LE: in bits that begin anywhere, the lowest bit of a byte first
- * @VKGDR_BITS_BE: in bits that begin anywhere, the highest bit of a byte first
+ * @VKGDR_NATIVE: each sample is a byte or, if it has more than 8 bits, a word
+ *   of two bytes in the device's byte order
+ * @VKGDR_SWAPPED: each sample is a word of two bytes in the other byte order
+ * @VKGDR_BITS_LE: a sample can begin at any bit; the lowest bit of a byte is
+ *   the first one
+ * @VKGDR_BITS_BE: a sample can begin at any bit; the highest bit of a byte is
+ *   the first one
  *
  * vkgdr_get() and vkgdr_put() work with all of them.
  */
@@ -141,9 +145,9 @@ typedef struct VkgdrPlane {
  * @w_sub: log2 of the horizontal subsampling: 1 if two pixels share a sample
  * @h_sub: log2 of the vertical subsampling
  * @depth: bits of a sample
- * @shift: how far a sample is shifted up in its two bytes; with VKGDR_BITS_LE
- *   or VKGDR_BITS_BE, the number of bits before it, or before the first sample
- *   of its group
+ * @shift: number of unused bits below a sample in its word of two bytes; with
+ *   VKGDR_BITS_LE or VKGDR_BITS_BE, the number of bits before the sample, or
+ *   before the first sample of its group
  * @order: a VkgdrOrder; @group to @spacing are only used for VKGDR_BITS_*
  * @group: number of samples in a group, for all components together. Sample i
  *   of this component is number n = @first + i * @pitch of the row, which is
@@ -151,9 +155,9 @@ typedef struct VkgdrPlane {
  * @first: number of the first sample
  * @pitch: difference of the numbers of neighbouring samples
  * @spacing: bits from one sample of a group to the next
- * @origin: the sample for 0: black, or no colour in Cb and Cr
- * @range: the distance from @origin to the sample for 1: white; for Cb and Cr,
- *   the largest minus the smallest sample
+ * @origin: the sample that means 0, which is black, or no colour in Cb and Cr
+ * @range: the distance from @origin to the sample that means 1, which is white;
+ *   for Cb and Cr, the largest minus the smallest sample
  * @scale: 1 / @range
  */
 typedef struct VkgdrComponent {
@@ -178,7 +182,7 @@ typedef struct VkgdrComponent {
  * VkgdrFrame: a video frame in device memory
  * @plane: its planes, @n_planes of them
  * @component: its components, @n_components of them, in the order of
- *   VkgdrModel whatever their order in memory
+ *   VkgdrModel; their order in memory may differ
  * @width: pixels in a row
  * @height: rows
  * @format: the GstVideoFormat
@@ -193,8 +197,8 @@ typedef struct VkgdrComponent {
  * @kb: weight of blue in luma
  * @v_to_r: red is luma + Cr * @v_to_r
  * @u_to_b: blue is luma + Cb * @u_to_b
- * @u_to_g: green is luma + Cb * @u_to_g +
- * @v_to_g: Cr * @v_to_g
+ * @u_to_g: green is luma + Cb * @u_to_g + Cr * @v_to_g
+ * @v_to_g: see @u_to_g
  * @r_to_v: Cr is (red - luma) * @r_to_v
  * @b_to_u: Cb is (blue - luma) * @b_to_u
  * @frame: number of the frame since the stream began, from 0
@@ -296,9 +300,9 @@ vkgdr_max (const VkgdrFrame &f, int c)
 
 /* --- samples in bits ----------------------------------------------------- */
 
-/* The position of a sample, in words of four bytes at multiples of four. Rows
- * need not begin at such a multiple, so bits are counted from the word's start.
- */
+/* The position of a sample in words of four bytes, whose addresses are
+ * multiples of four. A row may begin inside a word, so bits are counted from
+ * the start of the word. */
 typedef struct VkgdrBits {
   unsigned int *word;
   int bit;
@@ -326,7 +330,7 @@ vkgdr_find_bits (const VkgdrFrame &f, int c, int x, int y)
   return bits;
 }
 
-/* A word's bytes in the order in which its bits are counted. */
+/* Returns the bytes of a word in the order in which its bits are counted. */
 __device__ inline unsigned int
 vkgdr_order_word (unsigned int v, int order)
 {
@@ -335,8 +339,8 @@ vkgdr_order_word (unsigned int v, int order)
   return v << 24 | (v & 0xff00u) << 8 | (v >> 8 & 0xff00u) | v >> 24;
 }
 
-/* Not inline, and without a frame, because the formats that need it are rare.
- */
+/* Not inline, and without a parameter for the frame, because the formats that
+ * need it are rare. */
 __device__ __noinline__ inline int
 vkgdr_read_bits (const unsigned int *p, int bit, int depth, int order)
 {
@@ -352,8 +356,8 @@ vkgdr_read_bits (const unsigned int *p, int bit, int depth, int order)
   return (int) (v & max);
 }
 
-/* Sets only the bits of mask to those of v, because other threads may have
- * samples in the same word. */
+/* Sets the bits that are in mask to those of v, and does not change the other
+ * bits, because other threads may have samples in the same word. */
 __device__ inline void
 vkgdr_set_bits (unsigned int *p, unsigned int mask, unsigned int v, int order)
 {
@@ -570,8 +574,8 @@ vkgdr_shift4 (const VkgdrFrame &f, int c)
 
 /**
  * vkgdr_luma: the luma of pixel (x, y), 0 to vkgdr_max() of component 0: the
- * sample of Y or gray, or vkgdr_weigh() of red, green and blue. Coordinates
- * outside the frame give its edge
+ * sample of Y or gray, or vkgdr_weigh() of red, green and blue. For coordinates
+ * outside the frame, the nearest pixel of its edge is read
  */
 __device__ inline int
 vkgdr_luma (const VkgdrFrame &f, int x, int y)
@@ -669,7 +673,8 @@ vkgdr_to_fraction (const VkgdrFrame &f, int c, int v)
   return ((float) v - f.component[c].origin) * f.component[c].scale;
 }
 
-/* The reverse, rounded to nearest, halves to even, and clamped. */
+/* The reverse of vkgdr_to_fraction(). The result is rounded to the nearest
+ * integer, halves to even, and clamped. */
 __device__ inline int
 vkgdr_from_fraction (const VkgdrFrame &f, int c, float value)
 {
@@ -685,9 +690,9 @@ vkgdr_put_fraction (const VkgdrFrame &f, int c, int x, int y, float value)
 }
 
 /**
- * vkgdr_get_rgba: the colour of pixel (x, y) in any format; coordinates outside
- * the frame give its edge. Pixels that share a chroma sample have the same
- * chroma
+ * vkgdr_get_rgba: the colour of pixel (x, y) in any format; for coordinates
+ * outside the frame, the nearest pixel of its edge is read. Pixels that share a
+ * chroma sample have the same chroma
  */
 __device__ inline VkgdrRgba
 vkgdr_get_rgba (const VkgdrFrame &f, int x, int y)
@@ -758,7 +763,7 @@ vkgdr_put_pixel (const VkgdrFrame &f, int x, int y, VkgdrRgba c)
  * Must be called once for each pixel, for example by the threads of a launch.
  * Does nothing for pixels outside the frame. If several pixels share a chroma
  * sample, the thread of the upper left one paints all of them, and the sample
- * becomes their mean; the threads of the others do nothing.
+ * becomes their mean; the threads of the other pixels do nothing.
  */
 template <typename Paint>
 __device__ inline void
@@ -800,7 +805,7 @@ vkgdr_render (const VkgdrFrame &f, int x, int y, Paint paint)
  * @shade: called as shade (rgba, x, y), and changes rgba, a VkgdrRgba that is
  *   passed by reference
  *
- * Called as vkgdr_render() is:
+ * Must be called once for each pixel, as vkgdr_render():
  *
  * |[<!-- language="C" -->
  * __global__ void

@@ -12,7 +12,7 @@
  *
  * The functions of vkgdr 0.1 have the same names, values and meaning, so that a
  * program for vkgdr 0.1 compiles and links unchanged. Newer symbols are marked
- * with `Since: 0.1 of gst-vkgdr`.
+ * with `Since:` and a version of gst-vkgdr.
  *
  * Neither libvulkan nor libcuda is linked; both are loaded by the first call
  * that needs them, and stay loaded until the process ends. The header includes
@@ -310,13 +310,13 @@ VKGDR_API void vkgdr_memory_describe_fd (
  *   does
  * @info: the description by vkgdr_memory_describe_fd()
  *
- * Makes a memory of an allocation of another process. A CUDA context of the
- * handle's device must be current in the calling thread. Memory in the window
- * has a host pointer here, too, so that both processes can write to it, unless
- * the handle was opened without a window.
+ * Imports an allocation of another process. A CUDA context of the handle's
+ * device must be current in the calling thread. Unless the handle was opened
+ * without a window, imported memory in the window has a host pointer, too, so
+ * that both processes can write to it.
  *
- * The accesses of two processes are not ordered: each one has to tell the other
- * when it has finished, after a flush if the memory is not coherent.
+ * The accesses of two processes are not ordered: each process has to notify the
+ * other one when it has finished, after a flush if the memory is not coherent.
  *
  * The memory is not counted in #vkgdr_device_info, and cannot be exported
  * again.
@@ -412,7 +412,7 @@ VKGDR_API void vkgdr_get_device_info (vkgdr_t g, vkgdr_device_info *info);
  * @VKGDR_OBSTACLE_HOST_MEMORY: the host has no memory left
  * @VKGDR_OBSTACLE_CUDA_DRIVER: no CUDA driver that works and has a device
  * @VKGDR_OBSTACLE_CUDA_DEVICE: no CUDA device with this number
- * @VKGDR_OBSTACLE_SETTINGS: VKGDR_DEBUG cannot be read
+ * @VKGDR_OBSTACLE_SETTINGS: the value of VKGDR_DEBUG is invalid
  * @VKGDR_OBSTACLE_VULKAN_LOADER: no Vulkan loader, or one that is too old
  * @VKGDR_OBSTACLE_VULKAN_DRIVER: the loader finds no driver
  * @VKGDR_OBSTACLE_VULKAN_DEVICE: no Vulkan device has the CUDA device's UUID

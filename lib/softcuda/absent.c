@@ -5,8 +5,8 @@
  * A program that is linked with libcuda.so.1 needs all of its symbols. This
  * file defines each of them as a weak function that returns "not supported".
  * Other files define the entry points that the device supports, and those
- * definitions replace the weak ones. No prototypes are visible here, because
- * these functions use none of their arguments.
+ * definitions replace the weak ones. The prototypes of the entry points must
+ * not be visible here, because these functions declare no parameters.
  */
 
 #include "absent.h"

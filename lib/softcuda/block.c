@@ -99,8 +99,8 @@ fail_with (block_run *run, const char *text)
 
 /* ---- hooks ---- */
 
-/* Stores the state of the running thread, which other threads read while it
- * waits. */
+/* Sets the state of the running thread, and returns when its wait is over.
+ * Until then, other threads run. */
 static sc_thread *
 wait_as (sc_thread_state state)
 {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * context.c: the primary context, others, and each thread's stack of them
+ * context.c: the primary context, other contexts, and each thread's stack of
+ * contexts
  *
  * Streams, events, modules and memory belong to a context, and are destroyed
- * with it. Their own files know how each of them is destroyed.
+ * with it. The functions that destroy them are in their own files.
  */
 
 #include "private.h"
@@ -25,7 +26,7 @@ typedef struct {
   CUstream found; /* a stream of this context that has not been stopped */
 } running_search;
 
-/* Its handle stays the same until it fails. */
+/* The handle of the primary context stays the same until the context fails. */
 static struct CUctx_st first_primary = { .is_primary = true };
 static CUcontext primary = &first_primary;
 static unsigned int primary_refs;
@@ -167,8 +168,8 @@ stop_streams_locked (CUcontext context)
     sc_wait_progress_locked ();
 }
 
-/* From here on, no call finds the context. Then its parts are destroyed. The
- * parts that may still be working come first. */
+/* Removes the context first, so that no call finds it any more. Then destroys
+ * its objects. Streams come first, because they may still be working. */
 static void
 context_stop_locked (CUcontext context)
 {
@@ -189,8 +190,8 @@ context_stop_locked (CUcontext context)
   sc_memory_release_all_locked (context);
 }
 
-/* A context that failed is not started again: users of it that come late must
- * not take the next one for it, and free what they do not own. */
+/* A context that failed is not started again. Otherwise, code that still has
+ * the handle of the failed context could free objects of the next one. */
 static CUresult
 start_primary_locked (void)
 {
@@ -239,6 +240,8 @@ cuDevicePrimaryCtxRelease_v2 (CUdevice device)
   if (device != 0)
     return CUDA_ERROR_INVALID_DEVICE;
   sc_lock ();
+  while (primary_stopping)
+    sc_wait_progress_locked ();
   if (primary_refs == 0) {
     result = CUDA_ERROR_INVALID_CONTEXT;
   } else if (--primary_refs == 0) {
@@ -251,8 +254,8 @@ cuDevicePrimaryCtxRelease_v2 (CUdevice device)
   return result;
 }
 
-/* Callers keep their references. The context is as new: without its error and
- * its objects. */
+/* Callers keep their references. Afterwards, the context has neither an error
+ * nor objects, like a new one. */
 CUresult
 cuDevicePrimaryCtxReset_v2 (CUdevice device)
 {
@@ -335,7 +338,7 @@ cuCtxDestroy_v2 (CUcontext context)
   if (stack != NULL && stack->n > 0 && stack->item[stack->n - 1] == context) {
     stack->n--;
     context->handle
-        .refs--; /* never the last reference: the table still has one */
+        .refs--; /* never the last reference: the next call drops another */
   }
   sc_context_unref_locked (context);
   sc_unlock ();

@@ -29,7 +29,7 @@ typedef struct {
   bool device;
 } copy_end;
 
-/* Units are aligned: the call has checked this. */
+/* Must be called with an aligned row: set_2d() has checked this. */
 static void
 fill_row (const copy_job *job, unsigned char *row)
 {
@@ -111,13 +111,28 @@ is_host_memory_locked (const void *address)
          || range->kind == SC_RANGE_REGISTERED;
 }
 
-/* The CPU does not wait for work on memory of the device alone, even in a call
- * that is not asynchronous. */
+/* A copy or memset that uses only device memory does not wait, even if the call
+ * is not asynchronous. */
 static bool
 has_host_memory_locked (const copy_job *job)
 {
   return is_host_memory_locked (job->dst)
          || (job->src != NULL && is_host_memory_locked (job->src));
+}
+
+/* Returns the address that the device uses for an end of the copy. The second
+ * mapping of registered memory has only the registered pages. So it is used only
+ * if it has all bytes of this end. */
+static uintptr_t
+device_address_locked (const void *end, size_t pitch, const copy_job *job)
+{
+  uintptr_t address = (uintptr_t) end;
+  size_t size;
+
+  if (!extent (pitch, job->width, job->rows, &size)
+      || !sc_range_covers_locked (address, size))
+    return address;
+  return sc_range_device_address_locked (address);
 }
 
 static CUresult
@@ -129,9 +144,9 @@ submit_locked (const copy_job *job, CUstream stream, bool wait)
   if (copy == NULL)
     return CUDA_ERROR_OUT_OF_MEMORY;
   *copy = *job;
-  copy->dst = (void *) sc_range_device_address_locked ((uintptr_t) job->dst);
+  copy->dst = (void *) device_address_locked (job->dst, job->dst_pitch, job);
   copy->src =
-      (const void *) sc_range_device_address_locked ((uintptr_t) job->src);
+      (const void *) device_address_locked (job->src, job->src_pitch, job);
   return wait ? sc_submit_and_wait_locked (stream, &work)
               : sc_submit_locked (stream, &work, NULL, NULL);
 }

@@ -5,8 +5,8 @@
  * GStreamer registers its CUDA elements, including those that do not encode,
  * only if it finds this library or the library of the decoder. GStreamer asks
  * this library for a table of functions. Every function of the table returns
- * that there is no encoder. The layout and
- * values are ABI facts of NVIDIA's encoder; versions up to 12.0 agree on them.
+ * that there is no encoder. The layout and the values are ABI facts of NVIDIA's
+ * encoder. They are the same in all versions up to 12.0.
  */
 
 #include <stddef.h>

@@ -56,6 +56,8 @@ static const error_info errors[] = {
   ERROR (CUDA_ERROR_LAUNCH_TIMEOUT, "the launch ran too long"),
   ERROR (CUDA_ERROR_PEER_ACCESS_NOT_ENABLED,
       "access to the peer has not been enabled"),
+  ERROR (CUDA_ERROR_CONTEXT_IS_DESTROYED,
+      "the context has been destroyed or is being destroyed"),
   ERROR (CUDA_ERROR_ASSERT, "an assertion of a kernel failed"),
   ERROR (CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED,
       "part or all of the memory range is already registered"),

@@ -13,7 +13,7 @@
 
 #include "private.h"
 
-/* CUDA_EXTERNAL_MEMORY_DEDICATED: no difference here. */
+/* CUDA_EXTERNAL_MEMORY_DEDICATED: has no effect here. */
 #define EXTERNAL_MEMORY_DEDICATED 1u
 
 /* First bytes of the memfd. */
@@ -57,8 +57,8 @@ reserved_is_clear (const unsigned int *reserved)
   return true;
 }
 
-/* Maps it once now, so that an error is found before the first buffer is
- * made. */
+/* Maps the memory once now, so that an error is found before the first buffer
+ * is made. */
 static CUresult
 try_mapping (int fd, const memfd_header *header, uint64_t size)
 {

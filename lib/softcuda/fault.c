@@ -105,7 +105,7 @@ restore_default (int number, const siginfo_t *info)
     raise (number);
 }
 
-/* Calls a handler as the kernel would have called it. The mask is restored
+/* Calls a handler in the same way as the operating system. The mask is restored
  * when our own handler returns. */
 static void
 call_previous (

@@ -4,7 +4,7 @@
  *
  * A fibre gets its stack by makecontext (). All further switches are jumps,
  * because swapcontext () makes a system call. With the sanitizers, which do not
- * know such jumps, all switches are of swapcontext (). Keeps each thread's
+ * support such jumps, all switches use swapcontext (). Keeps each thread's
  * fibres for the next block. Reports every switch to the sanitizers and to
  * valgrind. Knows nothing of CUDA.
  */
@@ -178,7 +178,7 @@ static void __attribute__ ((noinline)) go_on_at (sc_place *place)
   setcontext (&place->context);
 }
 
-/* Goes on at @to, until something goes on at @from. */
+/* Continues at @to. Returns when another switch continues at @from. */
 static void
 change_place (sc_place *from, sc_place *to)
 {

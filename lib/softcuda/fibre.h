@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <ucontext.h>
 
-/* Where a flow of control goes on. */
+/* The place at which a flow of control continues. */
 typedef struct {
   ucontext_t context; /* with sanitizers, and before the flow has begun */
   void *jump[5];      /* the buffer of __builtin_setjmp () */

@@ -20,8 +20,8 @@ check_function (CUfunction function)
   return live ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
 }
 
-/* Accepts any size of dynamic shared memory that a launch may use without this
- * attribute. */
+/* Only checks the value. Without this attribute, too, a launch may use the
+ * largest size of dynamic shared memory. */
 CUresult
 cuFuncSetAttribute (
     CUfunction function, CUfunction_attribute attribute, int value)

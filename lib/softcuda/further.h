@@ -19,6 +19,7 @@ typedef struct CUmipmappedArray_st *CUmipmappedArray;
 #define CUDA_ERROR_UNSUPPORTED_LIMIT ((CUresult) 215)
 #define CUDA_ERROR_PEER_ACCESS_UNSUPPORTED ((CUresult) 217)
 #define CUDA_ERROR_PEER_ACCESS_NOT_ENABLED ((CUresult) 705)
+#define CUDA_ERROR_CONTEXT_IS_DESTROYED ((CUresult) 709)
 
 typedef enum CUdriverProcAddressQueryResult_enum {
   CU_GET_PROC_ADDRESS_SUCCESS = 0,

@@ -2,10 +2,10 @@
  *
  * global.c: the variables of a module
  *
- * The image of a module hides its names from the linker. They are in its symbol
- * table, which this file reads. A variable whose address was requested is a
- * range of device memory until the module is unloaded. Knows nothing of
- * kernels.
+ * The image of a module hides the names of its variables from the linker. This
+ * file reads them from the image's symbol table. A variable whose address was
+ * requested is a range of device memory until the module is unloaded. Knows
+ * nothing of kernels.
  */
 
 #include <dlfcn.h>

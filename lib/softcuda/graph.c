@@ -203,7 +203,7 @@ cuGraphInstantiateWithFlags (
   return result;
 }
 
-/* Launches that were submitted have copies, so nothing has to be waited for. */
+/* Does not wait, because launches that were submitted have copies. */
 CUresult
 cuGraphExecDestroy (CUgraphExec exec)
 {

@@ -18,8 +18,8 @@
 #define N_RESTING 256
 
 static pthread_mutex_t rest_lock = PTHREAD_MUTEX_INITIALIZER;
-static void *resting[N_RESTING]; /* the oldest one is next */
-static unsigned int next_resting;
+static void *resting[N_RESTING];
+static unsigned int next_resting; /* index of the oldest one */
 
 static pthread_mutex_t state_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t progress = PTHREAD_COND_INITIALIZER;

@@ -63,9 +63,9 @@ append (int fd, const unsigned char *bytes, size_t size)
   return done;
 }
 
-/* Appends the bytes of a text before its NUL, and max bytes at most. What lies
- * behind the NUL is not the caller's, so each byte is read alone. Returns their
- * number. */
+/* Appends the bytes of a text before its NUL, but at most max bytes. Reads the
+ * bytes one by one, because the memory behind the NUL may belong to other code.
+ * Returns the number of bytes. */
 static size_t
 append_text (int fd, const unsigned char *text, size_t max)
 {
@@ -88,8 +88,8 @@ is_ptx (const char *text)
   return strstr (text, ".version") != NULL || strstr (text, ".target") != NULL;
 }
 
-/* Describes an image that is not an ELF file. fd has its first word, or less of
- * a shorter text. */
+/* Returns the error for an image that is not an ELF file. The file has the
+ * first 4 bytes of the image, or fewer if the image is a shorter text. */
 static CUresult
 name_other_format (int fd, const unsigned char *image, size_t head, size_t size)
 {
@@ -124,7 +124,8 @@ find_size (const Elf64_Ehdr *header, size_t *size)
   if (header->e_machine == MACHINE_CUDA)
     return CUDA_ERROR_NO_BINARY_FOR_GPU;
   if (header->e_machine != MACHINE_HOST || header->e_type != ET_DYN
-      || header->e_shoff < sizeof *header || header->e_shoff > MAX_SIZE - table)
+      || table > MAX_SIZE || header->e_shoff < sizeof *header
+      || header->e_shoff > MAX_SIZE - table)
     return CUDA_ERROR_INVALID_IMAGE;
   *size = header->e_shoff + table;
   return CUDA_SUCCESS;
@@ -149,7 +150,7 @@ open_seal (int fd, size_t size)
   return good ? CUDA_SUCCESS : CUDA_ERROR_INVALID_IMAGE;
 }
 
-/* The first bytes decide whether there is more to read. */
+/* The first 4 bytes decide whether more bytes are read. */
 static CUresult
 copy_and_check (int fd, const unsigned char *image, size_t size)
 {

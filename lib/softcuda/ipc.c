@@ -27,9 +27,9 @@ struct sc_shared {
                          be closed */
 };
 
-/* What a CUipcMemHandle holds. The numbers of the file (device and inode) are
- * unique while it is open. The numbers of processes and file descriptors may be
- * used again. */
+/* The content of a CUipcMemHandle. The numbers of the file (device and inode)
+ * are unique while it is open. The numbers of processes and file descriptors
+ * may be used again. */
 typedef struct {
   char magic[8];
   int64_t pid;
@@ -83,7 +83,7 @@ fill_file (int fd, const void *data, size_t size)
   return munmap (pages, size) == 0;
 }
 
-/* Replaces the range by a memfd with the same content. */
+/* Replaces the pages of the range by a memfd with the same content. */
 static bool
 replace_pages (const sc_range *range, sc_shared *shared)
 {
@@ -96,7 +96,8 @@ replace_pages (const sc_range *range, sc_shared *shared)
                 != MAP_FAILED;
 }
 
-/* Must be called when no work is pending. */
+/* Must be called when no work is running, because a write to a page that is
+ * replaced at this time would be lost. */
 static CUresult
 export_locked (const sc_range *range)
 {
@@ -113,7 +114,8 @@ export_locked (const sc_range *range)
   return CUDA_SUCCESS;
 }
 
-/* Allocates private memory, in whole pages. */
+/* Finds the allocation that contains the pointer. Only allocations of at least
+ * one page can be exported, because they have whole pages. */
 static CUresult
 find_own_locked (CUdeviceptr pointer, const sc_range **range)
 {
@@ -137,8 +139,7 @@ get_handle_locked (CUdeviceptr pointer, ticket *made)
     return result;
   result = find_own_locked (pointer, &range);
   if (result == CUDA_SUCCESS && range->shared == NULL) {
-    sc_wait_idle_locked (
-        NULL); /* releases the lock, so the range may be freed afterwards */
+    sc_pause_locked (); /* releases the lock, so the range may have been freed */
     result = find_own_locked (pointer, &range);
     if (result == CUDA_SUCCESS && range->shared == NULL)
       result = export_locked (range);
@@ -187,8 +188,8 @@ is_opened (const sc_range *range, const void *data)
   return is_file (&range->shared->file, data);
 }
 
-/* Checks the file before it opens it, because the number may belong to another
- * file of any kind now. */
+/* Checks the file before opening it, because the number of the file descriptor
+ * may now belong to another file of any kind. */
 static CUresult
 open_file (const ticket *given, int *fd, struct stat *file)
 {

@@ -144,8 +144,9 @@ find_argument (
   return arguments->buffer + param->offset;
 }
 
-/* Sets `params` to the places of the arguments in the launch's buffer, which
- * has been allocated. Returns the size of the buffer. */
+/* Sets `params` to the places of the arguments in the launch's buffer. Returns
+ * the size of the buffer. May be called before the buffer is allocated, to get
+ * the size. */
 static size_t
 place_arguments (sc_launch *launch)
 {

@@ -2,9 +2,9 @@
  *
  * memory.c: device memory, pinned host memory, and attributes of pointers
  *
- * Device memory is memory of the process, at most SOFTCUDA_MEMORY bytes. Like
- * NVIDIA's driver, a free waits until the work of all streams is done. Knows
- * nothing of copies.
+ * Device memory is memory of the process, at most SOFTCUDA_MEMORY bytes. As in
+ * NVIDIA's driver, freeing memory waits until the work of all streams is done.
+ * Knows nothing of copies.
  */
 
 #include <errno.h>
@@ -177,8 +177,8 @@ cuMemAlloc_v2 (CUdeviceptr *pointer, size_t size)
   return result;
 }
 
-/* The CPU can use all memory of the device. Calls wait for this memory as they
- * do for that of the host. */
+/* The CPU can use all memory of the device. Synchronous copies and memsets wait
+ * for managed memory in the same way as for host memory. */
 CUresult
 cuMemAllocManaged (CUdeviceptr *pointer, size_t size, unsigned int flags)
 {
@@ -275,7 +275,7 @@ cuMemFreeHost (void *pointer)
   return result;
 }
 
-/* The device uses the same addresses. */
+/* The device uses the same addresses as the CPU. */
 CUresult
 cuMemHostGetDevicePointer_v2 (
     CUdeviceptr *device, void *pointer, unsigned int flags)

@@ -4,8 +4,7 @@
  *
  * An image is a shared object for the host. image.c checks it and writes it to
  * a file, which the dynamic linker loads. Other images are refused with a
- * reason.
- * Knows nothing of how a kernel runs.
+ * reason. Knows nothing of how a kernel runs.
  */
 
 #include <dlfcn.h>
@@ -31,8 +30,9 @@ processor_has (unsigned int needs)
   return needs == 0;
 }
 
-/* The linker assumes that the same file name is the same library. So the file
- * descriptor stays open while the library is loaded. */
+/* The dynamic linker takes two files with the same name for the same library.
+ * So the file descriptor, whose number is in the name, stays open while the
+ * library is loaded. */
 static CUresult
 open_library (CUmodule module, char *log, size_t log_size)
 {

@@ -30,7 +30,7 @@ struct CUfunc_st {
 
 struct CUmod_st {
   sc_handle handle;
-  int fd; /* of the image: its number is the library's name */
+  int fd; /* of the image; its number is part of the library's file name */
   void *library;
   const softcuda_image_info *image;
   struct CUfunc_st *functions; /* one for each kernel */
@@ -50,7 +50,7 @@ typedef struct sc_launch_shape {
   unsigned int shared_bytes;
 } sc_launch_shape;
 
-/* params and extra are cuLaunchKernel()'s. */
+/* params and extra are those of cuLaunchKernel(). */
 CUresult sc_launch_new_locked (CUfunction function,
     const sc_launch_shape *shape, void **params, void **extra,
     sc_launch **launch);
@@ -59,10 +59,11 @@ sc_launch *sc_launch_copy (const sc_launch *launch);
 void sc_launch_free (sc_launch *launch);
 CUfunction sc_launch_function (const sc_launch *launch);
 
-/* Finds the stream of a caller's handle. Returns an error if it has another
- * context than the calling thread, or this context has failed. */
+/* Finds the stream of a caller's handle. Returns an error if the stream does
+ * not belong to the calling thread's context, or if this context has failed. */
 CUresult sc_launch_find_stream_locked (CUstream handle, CUstream *stream);
-/* Whether the function was not unloaded and is of the stream's context. */
+/* Returns an error if the function was unloaded, or belongs to another context
+ * than the stream. */
 CUresult sc_launch_check_locked (CUfunction function, CUstream stream);
 /* Takes ownership of the launch, even on failure. */
 CUresult sc_launch_submit_locked (sc_launch *launch, CUstream stream);

@@ -134,7 +134,7 @@ rt_folder_remove (rt_folder *folder)
 
 /* ---- files in it ---- */
 
-/* No absolute path, and no way up. */
+/* Refuses absolute paths, and paths with the component `..`. */
 bool
 rt_name_is_inside (const char *file)
 {

@@ -32,7 +32,7 @@ typedef struct nvrtc_program *nvrtcProgram;
 
 #define NVRTC_API __attribute__ ((visibility ("default")))
 
-/* The exported symbols, all of them. */
+/* All exported symbols. */
 NVRTC_API const char *nvrtcGetErrorString (nvrtcResult result);
 NVRTC_API nvrtcResult nvrtcVersion (int *major, int *minor);
 NVRTC_API nvrtcResult nvrtcGetNumSupportedArchs (int *n);

@@ -34,10 +34,10 @@ typedef struct token {
   size_t size;
 } token;
 
-/* What a brace opened. */
+/* The scope that a brace opened. */
 typedef struct scope {
   bool is_open;     /* a namespace or extern "C": its inside is file scope */
-  size_t path_size; /* of the path outside */
+  size_t path_size; /* of the path before the brace */
 } scope;
 
 typedef struct scanner {
@@ -46,7 +46,7 @@ typedef struct scanner {
   const char *end;
   scope scopes[MAX_DEPTH];
   int depth;
-  int n_closed;      /* scopes around here that are not open */
+  int n_closed;      /* enclosing scopes that are not open */
   rt_text path;      /* a::b:: */
   bool saw_template; /* in this declaration */
   bool saw_extern;
@@ -76,7 +76,7 @@ skip_quoted (const char *at, const char *end, char quote)
   return at < end ? at + 1 : end;
 }
 
-/* at: behind R" */
+/* at: after R" */
 static const char *
 skip_raw_string (const char *at, const char *end)
 {
@@ -186,7 +186,7 @@ peek (const char *at, const char *end)
   return t;
 }
 
-/* at: behind an opening parenthesis, bracket or brace */
+/* at: after an opening parenthesis, bracket or brace */
 static const char *
 skip_balanced (const char *at, const char *end)
 {
@@ -301,7 +301,7 @@ typedef struct dynamic {
   rt_text type;
   token name;
   rt_text rest;    /* in one line */
-  const char *end; /* behind the semicolon */
+  const char *end; /* after the semicolon */
 } dynamic;
 
 static bool

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * nvrtc.c: programs, as the NVRTC API has them
+ * nvrtc.c: the programs of the NVRTC API
  *
  * Stores the inputs and the results of a compilation. Knows nothing of how to
  * compile.
@@ -168,7 +168,7 @@ nvrtcGetCUBIN (nvrtcProgram program, char *cubin)
   return NVRTC_SUCCESS;
 }
 
-/* There is one kind of image. */
+/* The PTX and the CUBIN of a program are the same image here. */
 nvrtcResult
 nvrtcGetPTXSize (nvrtcProgram program, size_t *size)
 {

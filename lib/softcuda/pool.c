@@ -17,8 +17,9 @@
 /* More threads are not useful for a device that is meant for development. */
 #define MAX_THREADS 16
 
-/* A thread takes this fraction of the remaining blocks at a time. So it rarely
- * takes the lock, and all threads end at about the same time. */
+/* A thread takes 1 / (SHARE_OF_REST * number of threads) of the remaining
+ * blocks at a time. So it rarely takes the lock, and all threads end at about
+ * the same time. */
 #define SHARE_OF_REST 4
 
 typedef struct pool_job {

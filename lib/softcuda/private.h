@@ -46,7 +46,7 @@ CUresult sc_fail_check (sc_call call);
 CUresult sc_fail_read_environment (void);
 bool sc_is_initialized (void);
 
-/* Calls of the API are refused between these two, on the calling thread. */
+/* Between these two calls, the API refuses all calls of the calling thread. */
 void sc_host_function_begin (void);
 void sc_host_function_end (void);
 
@@ -184,6 +184,9 @@ CUresult sc_stream_find_locked (CUstream handle, CUstream *stream);
 /* Waits for all work that was submitted to a context, or to all contexts if it
  * is NULL. Releases the lock while it waits. */
 void sc_wait_idle_locked (CUcontext context);
+/* Waits until no work is running in any context, and releases the lock while it
+ * waits. Work begins again when the caller releases the lock. */
+void sc_pause_locked (void);
 
 /* ---- events (event.c) ---- */
 
@@ -202,8 +205,8 @@ void sc_event_destroy_locked (CUevent event);
 
 typedef enum sc_range_kind {
   SC_RANGE_DEVICE,
-  SC_RANGE_MAPPED, /* of an external memory */
-  SC_RANGE_OPENED, /* of another process's */
+  SC_RANGE_MAPPED, /* a part of an external memory */
+  SC_RANGE_OPENED, /* memory of another process */
   SC_RANGE_GLOBAL, /* a module's variable */
   SC_RANGE_HOST,
   SC_RANGE_REGISTERED
@@ -217,8 +220,9 @@ typedef struct sc_range {
   size_t size;
   sc_range_kind kind;
   CUcontext context;
-  void *map; /* what munmap() takes, for SC_RANGE_MAPPED and _OPENED; for
-                _REGISTERED the second mapping of its pages, or NULL */
+  void *map; /* the mapping that munmap() removes, for SC_RANGE_MAPPED and
+                _OPENED; for _REGISTERED the second mapping of its pages, or
+                NULL */
   size_t map_size;
   sc_shared *shared; /* for SC_RANGE_DEVICE, NULL unless it was exported, and
                         _OPENED */
@@ -236,7 +240,7 @@ bool sc_range_covers_locked (uintptr_t start, size_t size);
  * there now. */
 uintptr_t sc_range_device_address_locked (uintptr_t address);
 void sc_range_remove_locked (uintptr_t start);
-/* The range that begins there has that from now on. */
+/* Both set a member of the range that begins at `start`, if there is one. */
 void sc_range_set_shared_locked (uintptr_t start, sc_shared *shared);
 void sc_range_set_managed_locked (uintptr_t start);
 /* Returns any range of the context, or NULL. */
@@ -264,7 +268,7 @@ void sc_module_forget_globals_locked (CUmodule module);
 
 /* ---- textures (texture.c) ---- */
 
-/* handle: its entry in the table of live handles. */
+/* handle: the texture's entry in the table of live handles. */
 void sc_texture_destroy_locked (sc_handle *handle);
 
 #endif /* SOFTCUDA_PRIVATE_H */

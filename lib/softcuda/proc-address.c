@@ -90,7 +90,7 @@ cuGetProcAddress_v2 (const char *name, void **function, int version,
       name, version, function, status != NULL ? status : &unused);
 }
 
-/* May be called before cuInit(), like the other function. */
+/* May be called before cuInit(), like cuGetProcAddress_v2(). */
 CUresult
 cuGetProcAddress (
     const char *name, void **function, int version, uint64_t flags)

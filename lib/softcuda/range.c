@@ -93,7 +93,7 @@ sc_range_device_address_locked (uintptr_t address)
   return (uintptr_t) range->map + (address - (range->start & ~(page - 1)));
 }
 
-/* Returns the range that begins there, or NULL. */
+/* Returns the range that begins at this address, or NULL. */
 static sc_range *
 range_at (uintptr_t start)
 {

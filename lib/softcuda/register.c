@@ -6,8 +6,8 @@
  * has unmapped them or has mapped others at the same address. For shared
  * mappings (memfd, shared memory, files) the device does the same: it maps the
  * same pages a second time, and copies use that mapping. Private memory cannot
- * be mapped twice: there the device uses whatever the process has mapped at the
- * address. Knows nothing of copies.
+ * be mapped twice. For private memory, the device uses the pages that are
+ * mapped at the address when it copies. Knows nothing of copies.
  */
 
 #include <stdio.h>

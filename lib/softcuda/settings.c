@@ -3,7 +3,7 @@
  * settings.c: limits, configuration and attributes of a context
  *
  * Most of these settings have no counterpart on a CPU. They are accepted and
- * have no effect. Knows nothing of the life of contexts.
+ * have no effect. Knows nothing of how contexts are created or destroyed.
  */
 
 #include "private.h"
@@ -107,7 +107,7 @@ cuDevicePrimaryCtxSetFlags_v2 (CUdevice device, unsigned int flags)
   return device == 0 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_DEVICE;
 }
 
-/* All streams are equal. */
+/* All streams have the same priority. */
 CUresult
 cuCtxGetStreamPriorityRange (int *least, int *greatest)
 {

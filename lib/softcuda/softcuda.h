@@ -33,8 +33,8 @@ SOFTCUDA_API CUresult softcudaSetUuid (const CUuuid *uuid);
  * first is 1, all threads count together) of the entry point NAME, written
  * without `_v2`, does nothing and returns ERROR: a name or number, by default
  * CUDA_ERROR_UNKNOWN. With a plus, all later calls return ERROR, too. The name
- * `*` means every entry point. The environment's SOFTCUDA_FAIL is read by
- * cuInit() when it has changed. May be called before cuInit(). Thread-safe.
+ * `*` means every entry point. cuInit() reads the environment variable
+ * SOFTCUDA_FAIL if it has changed. May be called before cuInit(). Thread-safe.
  *
  * Returns: CUDA_SUCCESS, or CUDA_ERROR_INVALID_VALUE if @spec is malformed;
  * then the previous list stays in force

@@ -35,6 +35,12 @@ typedef struct {
  * later. */
 static uint64_t last_seq;
 
+/* Of all streams: the items that are running. */
+static unsigned int n_running;
+
+/* The calls that wait until no item is running. Meanwhile, no item begins. */
+static unsigned int n_pausing;
+
 static void
 stream_unref_locked (CUstream stream)
 {
@@ -95,6 +101,9 @@ run_item_locked (CUstream stream, sc_item *item)
 
   for (int i = 0; i < item->n_after; i++)
     sc_wait_point_locked (&item->after[i]);
+  while (n_pausing > 0)
+    sc_wait_progress_locked ();
+  n_running++;
   run = context->error == CUDA_SUCCESS || item->work.even_after_error;
   sc_unlock ();
   if (run)
@@ -102,6 +111,7 @@ run_item_locked (CUstream stream, sc_item *item)
   if (item->work.drop != NULL)
     item->work.drop (item->work.data);
   sc_lock ();
+  n_running--;
   if (context->error == CUDA_SUCCESS)
     context->error = result;
 }
@@ -263,7 +273,7 @@ sc_submit_and_wait_locked (CUstream stream, const sc_work *work)
   return sc_context_unref_locked (context);
 }
 
-/* ---- waiting for many ---- */
+/* ---- waiting for several streams ---- */
 
 typedef struct {
   CUcontext context; /* NULL: all */
@@ -303,8 +313,23 @@ sc_wait_idle_locked (CUcontext context)
     sc_wait_progress_locked ();
 }
 
-/* The current end of a stream. The end of the default stream includes the ends
- * of all blocking streams. */
+/* Other threads may submit work while the first wait releases the lock. A wait
+ * for this work, too, might never end, because a busy program submits more
+ * before it is done. So the second wait lets no item begin. It comes second,
+ * because an item may wait for another one that was submitted with it. */
+void
+sc_pause_locked (void)
+{
+  sc_wait_idle_locked (NULL);
+  n_pausing++;
+  while (n_running > 0)
+    sc_wait_progress_locked ();
+  n_pausing--;
+  sc_signal_progress_locked ();
+}
+
+/* Returns a search for the work before the current end of the default stream.
+ * This includes the work of all blocking streams of the context. */
 static busy_search
 search_of_stream (CUstream stream)
 {
@@ -423,7 +448,7 @@ cuStreamCreate (CUstream *stream, unsigned int flags)
   return result;
 }
 
-/* All streams are equal. */
+/* All streams have the same priority. */
 CUresult
 cuStreamCreateWithPriority (CUstream *stream, unsigned int flags, int priority)
 {

@@ -2,10 +2,10 @@
  *
  * texture.c: texture objects on linear memory
  *
- * Checks the description of a texture, and makes a description for kernels. The
- * handle is the address of the latter. There are no CUDA arrays, so there are
- * no textures of arrays. softcuda_texture.h has the code with which a kernel
- * samples.
+ * Checks the caller's description of a texture, and makes a description for
+ * kernels from it. The handle is the address of the description for kernels.
+ * There are no CUDA arrays, so there are no textures of arrays. Kernels sample
+ * textures with the functions of softcuda_texture.h.
  */
 
 #include <string.h>
@@ -193,7 +193,8 @@ run_nothing (void *data)
 }
 
 /* Running kernels may still sample the texture, and this call does not wait for
- * them. So the description is freed later, by an item of a stream. */
+ * them. So the description is freed later, by an item of a stream. The end of a
+ * context calls this function when its streams have stopped. */
 void
 sc_texture_destroy_locked (sc_handle *handle)
 {
@@ -220,8 +221,13 @@ cuTexObjectDestroy (CUtexObject object)
     return result;
   sc_lock ();
   if (sc_handle_is_live_locked (&gone->handle, SC_KIND_TEXTURE)) {
-    sc_texture_destroy_locked (&gone->handle);
-    result = CUDA_SUCCESS;
+    /* The end of the context still waits for kernels, and frees it then. */
+    if (!gone->handle.context->alive) {
+      result = CUDA_ERROR_CONTEXT_IS_DESTROYED;
+    } else {
+      sc_texture_destroy_locked (&gone->handle);
+      result = CUDA_SUCCESS;
+    }
   }
   sc_unlock ();
   return result;

@@ -104,8 +104,8 @@ release_exchanges (sc_thread *lanes, unsigned int n)
   return any;
 }
 
-/* The first lane that calls __activemask(), and the lanes that call it at the
- * same place. */
+/* Releases the first lane that waits in __activemask(), and all lanes that wait
+ * at the same place. */
 static bool
 release_active (sc_thread *lanes, unsigned int n)
 {

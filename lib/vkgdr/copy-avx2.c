@@ -40,7 +40,7 @@ from_bar (void *dst, const void *src, size_t size)
   const uint8_t *from = (const uint8_t *) src + head;
   __m256i a, b;
 
-  /* Streaming loads may run ahead of what was written before. */
+  /* Without a fence, streaming loads may run before earlier stores. */
   _mm_mfence ();
   memcpy (dst, src, head);
   for (size -= head; size >= LINE; size -= LINE) {

@@ -44,7 +44,7 @@ from_bar (void *dst, const void *src, size_t size)
   uint8_t *from = (uint8_t *) src + head;
   __m128i a, b, c, d;
 
-  /* Streaming loads may run ahead of what was written before. */
+  /* Without a fence, streaming loads may run before earlier stores. */
   _mm_mfence ();
   memcpy (dst, src, head);
   for (size -= head; size >= LINE; size -= LINE) {

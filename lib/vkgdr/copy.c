@@ -16,8 +16,8 @@
 
 /* From this size on, in bytes, a copy uses two threads by default. One thread
  * fills an H200's window at 21 GB/s, two threads at 33 GB/s, which is the
- * bandwidth of the bus. Starting a thread takes about 20 us, so it pays when
- * one thread would need ten times that. */
+ * bandwidth of the bus. Starting a thread takes about 20 us, so it is worth it
+ * if one thread would need ten times as long. */
 #define TWO_THREADS_FROM ((size_t) 4 << 20)
 
 /* A thread copies at least this many bytes, even if more threads were

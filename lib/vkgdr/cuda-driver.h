@@ -244,7 +244,7 @@ typedef struct CUDA_EXTERNAL_MEMORY_BUFFER_DESC_st {
   unsigned int reserved[16];
 } CUDA_EXTERNAL_MEMORY_BUFFER_DESC;
 
-/* The driver calls this version CUDA_KERNEL_NODE_PARAMS_v2. */
+/* In the driver API, this version is called CUDA_KERNEL_NODE_PARAMS_v2. */
 typedef struct CUDA_KERNEL_NODE_PARAMS_st {
   CUfunction func;
   unsigned int gridDimX;
@@ -266,7 +266,7 @@ typedef size_t (*CUoccupancyB2DSize) (int block_size);
 /* X (name, exported symbol, need, arguments)
  *
  * name       field of vkgdr_cuda, the API's name without a version suffix
- * symbol     what libcuda.so.1 exports for it
+ * symbol     the symbol that libcuda.so.1 exports for it
  * need       REQUIRED, or OPTIONAL: NULL in the table if the driver is
  *            older than the function
  */

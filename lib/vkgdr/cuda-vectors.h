@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * cuda-vectors.h: the vectors of CUDA C (float4, make_float4() and their like)
+ * cuda-vectors.h: the vectors of CUDA C (float4, make_float4() and others)
  *
  * For compilers that do not have them built in: clang without a toolkit, and
  * the host's C++ compiler for softcuda. Their sizes and alignments are those of

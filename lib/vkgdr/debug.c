@@ -41,7 +41,8 @@ suffix_shift (const char *suffix, size_t length)
   }
 }
 
-/* Reads a size such as 16M, which ends at @end; 0 is none. */
+/* Reads a size such as 16M, which ends at @end. Returns false if it is not a
+ * size, or is 0. */
 static bool
 parse_size (const char *text, const char *end, uint64_t *size)
 {

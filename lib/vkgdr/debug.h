@@ -9,8 +9,8 @@
  *   bar           the memory counts as an uncached window
  *   bar=SIZE      and the window has SIZE bytes (K, M, G may follow) for all
  *                 handles of the process together
- *   non-coherent  as VKGDR_OPEN_FORCE_NON_COHERENT_BIT
- *   no-window     the device has no host-visible memory of its own
+ *   non-coherent  the same as VKGDR_OPEN_FORCE_NON_COHERENT_BIT
+ *   no-window     no memory is device-local and host-visible
  *   no-vulkan     there is no Vulkan loader
  *
  * Must not know Vulkan or CUDA. Private.
@@ -27,7 +27,7 @@
  * @bar: the memory counts as an uncached window
  * @window: size of the window in bytes, 0 for the real size
  * @non_coherent: the memory counts as non-coherent
- * @no_window: no memory is host-visible and the device's own
+ * @no_window: no memory is device-local and host-visible
  * @no_vulkan: no Vulkan loader is found
  */
 typedef struct vkgdr_debug {

@@ -2,9 +2,9 @@
  *
  * device-memory.c: device-only memory, without a host pointer
  *
- * CUDA allocates it in a way that can be exported as a file descriptor, unlike
- * memory of cuMemAlloc(). Needs no Vulkan. Must not know how a device is found,
- * nor how memory is pooled.
+ * CUDA allocates it. It can be exported as a file descriptor, unlike memory of
+ * cuMemAlloc(). Needs no Vulkan. Must not know how a device is found, nor how
+ * memory is pooled.
  */
 
 #include "memory.h"
@@ -65,7 +65,7 @@ choose_size (vkgdr_memory_t mem)
   return true;
 }
 
-/* Makes the allocation visible to the device. */
+/* Maps the allocation at an address of the device. */
 static bool
 map (vkgdr_memory_t mem)
 {

@@ -23,8 +23,8 @@
 #define WINDOW_FLAGS \
   (VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT | VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT)
 
-/* Types with other bits (protected, lazily allocated, uncached for AMD's
- * sake) need features that are not enabled, or cannot be mapped. */
+/* Types with other bits (protected, lazily allocated, AMD's uncached) need
+ * features that are not enabled, or cannot be mapped. */
 #define USABLE_FLAGS \
   (WINDOW_FLAGS | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT \
       | VK_MEMORY_PROPERTY_HOST_CACHED_BIT)
@@ -32,7 +32,8 @@
 #define FIRMWARE_REMEDY \
   "enable Resizable BAR and Above 4G decoding in the firmware"
 
-/* PCI knows six base address registers; `resource` lists more than those. */
+/* A PCI device has six base address registers. The kernel's file `resource` has
+ * further lines after them. */
 #define N_BARS 6
 
 static bool
@@ -328,7 +329,7 @@ give_up_window (vkgdr_t g)
   g->info.host_cached = false;
 }
 
-/* On failure like open_window(). */
+/* On failure, the handle keeps the information that was found so far. */
 static vkgdr_obstacle
 open_device (vkgdr_t g, CUdevice device, uint32_t flags)
 {
@@ -432,8 +433,8 @@ vkgdr_device_unref (vkgdr_t g)
 {
   if (atomic_fetch_sub (&g->refs, 1) != 1)
     return;
-  /* At the end of the process, the driver may have gone, and the end of the
-   * thread would call it. */
+  /* At the end of the process, the drivers may already have ended. Closing the
+   * window, and ending its thread, would call them. */
   if (!vkgdr_driver_has_ended (g->cu))
     close_window (g);
   free (g);

@@ -24,7 +24,8 @@
  * @cu: CUDA's functions
  * @cu_device: the CUDA device
  * @vk: the Vulkan device and its functions; empty if there is no window
- * @vulkan_thread: calls them; NULL if there is no window
+ * @vulkan_thread: the thread that calls these functions; NULL if there is no
+ *   window
  * @debug: the settings of VKGDR_DEBUG when it was opened
  * @info: the constant fields of the description; vkgdr_get_device_info() fills
  *   in the others
@@ -36,7 +37,7 @@
  * @has_budget: the device has VK_EXT_memory_budget
  * @atom_size: bytes of nonCoherentAtomSize
  * @allocated: bytes allocated through this handle
- * @n_allocations: allocations that live
+ * @n_allocations: number of allocations that exist
  */
 struct vkgdr {
   atomic_uint refs;

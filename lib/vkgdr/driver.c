@@ -201,9 +201,9 @@ adopt_vulkan_uuid (void *data)
 
 /* Gives softcuda's device the UUID of Vulkan's software device, if there is
  * one. Errors are ignored, since code that needs Vulkan reports them later in
- * more detail. Called with the lock held, for which calls of other handles wait
- * in the same thread. There are none, because no handle is open before a driver
- * is loaded. */
+ * more detail. Called with the lock held. A call that another handle makes in
+ * the Vulkan thread may wait for this lock, and this call would then wait for it
+ * forever. But no handle is open before a driver is loaded. */
 static void
 set_default_uuid (driver *d)
 {

@@ -46,7 +46,7 @@ VKGDR_API const char *vkgdr_driver_why_software (void);
  * An exit handler may run after those of the drivers, for example that of
  * gst_deinit() if it was registered early. CUDA functions then return an error,
  * and Vulkan's functions are no longer mapped. The resources of the process on
- * the device are freed by its end.
+ * the device are freed when the process ends.
  *
  * Returns: whether the device must not be used any more
  */

@@ -53,7 +53,7 @@ void vkgdr_error_split (char *reason, char *remedy);
  */
 typedef struct vkgdr_error {
   char message[VKGDR_MAX_MESSAGE];
-  size_t remedy_start; /* offset in the message; 0: it has one part */
+  size_t remedy_start; /* offset in the message; 0: there is no remedy */
 } vkgdr_error;
 
 /**

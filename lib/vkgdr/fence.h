@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * fence.h: orders the stores of this thread before all later ones
+ * fence.h: orders all earlier stores of this thread before all later ones
  *
  * Private.
  */
@@ -9,8 +9,8 @@
 #define VKGDR_FENCE_H
 
 /* Write-combined and non-temporal stores leave the CPU's buffers at a fence. A
- * plain release does not order them: on x86 it is no instruction, and on
- * aarch64 it orders stores only for other CPUs (the inner shareable domain),
+ * plain release does not order them: on x86 it is not an instruction, and
+ * on aarch64 it orders stores only for other CPUs (the inner shareable domain),
  * but a device is in the outer shareable domain. */
 static inline void
 vkgdr_store_fence (void)

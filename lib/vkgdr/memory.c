@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * memory.c: one allocation: its life, its pointers and its flushes
+ * memory.c: creates, flushes and frees one allocation, and returns its pointers
  *
  * All parts of a memory are released in one function, release(). Must not know
  * how a device is found, nor how memory is pooled.
@@ -63,7 +63,7 @@ check_context (vkgdr_memory_t mem)
   return true;
 }
 
-/* Makes the memory's context current, unless it is. */
+/* Makes the memory's context current, unless it already is. */
 static CUresult
 enter_context (vkgdr_memory_t mem, bool *pushed)
 {

@@ -79,14 +79,15 @@ void vkgdr_memory_report_cuda (
 
 /* Functions of both types. The memory's CUDA context must be current. If a
  * function fails (vkgdr_error_set()), its partial results are released with the
- * memory. import () does not take the file descriptor. export_fd () returns a
- * new file descriptor, or -1 on failure. release_cuda () continues after a
- * failure, and reports the first one. */
+ * memory. import () does not take ownership of the file descriptor.
+ * export_fd () returns a new file descriptor, or -1 on failure. release_cuda ()
+ * continues after a failure, and reports the first one. */
 bool vkgdr_window_memory_allocate (vkgdr_memory_t mem);
 bool vkgdr_window_memory_import (vkgdr_memory_t mem, int fd);
 int vkgdr_window_memory_export_fd (vkgdr_memory_t mem);
 bool vkgdr_window_memory_release_cuda (vkgdr_memory_t mem);
-/* After release_cuda (), also if that failed. Needs no CUDA context. */
+/* Must be called after release_cuda (), even if that failed. Needs no CUDA
+ * context. */
 void vkgdr_window_memory_release_vulkan (vkgdr_memory_t mem);
 
 bool vkgdr_device_memory_allocate (vkgdr_memory_t mem);

@@ -88,8 +88,8 @@ check_origin (vkgdr_t g, const vkgdr_fd_info *info)
   return true;
 }
 
-/* The file of a software device has a size, which is checked here. That of a
- * GPU's driver has none; the driver checks the memory. */
+/* The file of a software device has a size, which is checked here. The file of
+ * a GPU's driver has none; the driver checks the memory. */
 static bool
 check_fd (int fd, const vkgdr_fd_info *info)
 {

@@ -28,7 +28,7 @@ struct vkgdr_vulkan_thread {
 
   pthread_mutex_t lock;   /* guards the fields below, and `done` */
   pthread_cond_t changed; /* broadcast when one of them changes */
-  call *call;             /* at present, or NULL */
+  call *call;             /* the present call, or NULL */
   bool is_ending;
 };
 

@@ -58,7 +58,7 @@ static PFN_vkGetInstanceProcAddr get_instance_proc;
 
 /* Process-wide and never destroyed. With the last instance, the loader unloads
  * the drivers, which do not support this well: NVIDIA's driver (580) cannot be
- * loaded any more after less than fifty times, and lavapipe leaks a little
+ * loaded any more after fewer than fifty times, and lavapipe leaks a little
  * memory each time. */
 static VkInstance instance;
 
@@ -281,7 +281,7 @@ vkgdr_vk_format_uuid (const uint8_t *uuid, char *text)
     snprintf (text + 2 * i, 3, "%02x", uuid[i]);
 }
 
-/* Sets the error of a search without a result, with a list of all devices. */
+/* Sets the error for a UUID that was not found, with a list of all devices. */
 static void
 report_no_device (vkgdr_vk *vk, const VkPhysicalDevice *devices, uint32_t n,
     const uint8_t *uuid)

@@ -121,7 +121,7 @@ void vkgdr_vk_describe_driver (vkgdr_vk *vk, char *text, size_t size);
  */
 void vkgdr_vk_get_driver_uuid (vkgdr_vk *vk, uint8_t *uuid);
 
-/* Characters of a UUID as text, with the 0 at its end. */
+/* Characters of a UUID as text, with the terminating 0. */
 #define VKGDR_VK_UUID_TEXT (2 * VK_UUID_SIZE + 1)
 
 /**
@@ -134,8 +134,8 @@ void vkgdr_vk_format_uuid (const uint8_t *uuid, char *text);
  * vkgdr_vk_create_device:
  *
  * Creates the logical device of the physical one, with support for exporting
- * memory as a file descriptor, and with one queue, which is not used, but
- * required by Vulkan.
+ * memory as a file descriptor. It has one queue, which is not used, because
+ * Vulkan requires one.
  *
  * Returns: false on failure (vkgdr_error_set())
  */

@@ -99,7 +99,7 @@ map (vkgdr_memory_t mem)
   return false;
 }
 
-/* What a call of the thread gets and returns. */
+/* The arguments and results of a call in the thread that calls Vulkan. */
 typedef struct {
   vkgdr_memory_t mem;
   int fd; /* or -1 */
@@ -141,8 +141,8 @@ vkgdr_window_memory_export_fd (vkgdr_memory_t mem)
   return call.fd;
 }
 
-/* Imports @fd in CUDA, which owns @fd after a success. The size must be
- * Vulkan's, otherwise CUDA refuses the import. */
+/* Imports @fd in CUDA, which owns @fd after a success. The size must be the
+ * same as for Vulkan, otherwise CUDA refuses the import. */
 static bool
 import_in_cuda (vkgdr_memory_t mem, int fd)
 {
@@ -227,11 +227,11 @@ duplicate (int fd)
   return copy;
 }
 
-/* Copies of a file descriptor share one position, in all processes that have
- * one. Lavapipe reads from its file descriptor, so that two processes that
+/* All duplicates of a file descriptor, also those in other processes, share one
+ * file position. Lavapipe reads from its file descriptor, so two processes that
  * import at the same time would disturb each other. Its memory is a file in
- * RAM, which can be opened again, with a position of its own. Memory of a GPU
- * is not a file. */
+ * RAM, which can be opened again, with its own position. Memory of a GPU is not
+ * a file. */
 static int
 duplicate_for_vulkan (int fd)
 {

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# Of gi, type checkers know nothing but gi.repository.GstVkgdr.
+# Only gi.repository.GstVkgdr has stubs. All other names of gi are Any.
 from typing import Any
 
 def __getattr__(name: str) -> Any: ...

@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Usage: stubs.py GIR OVERRIDES OUTPUT
 
-Writes GstVkgdr.pyi, which tells type checkers and editors what is in
-gi.repository.GstVkgdr. It has the functions and classes of the .gir as PyGObject calls
-them. What the overrides define replaces or extends these, with the annotations of their
-source.
+Writes GstVkgdr.pyi, which describes gi.repository.GstVkgdr for type checkers
+and editors. It has the functions and classes of the .gir, with the names that
+PyGObject gives them. Definitions of the overrides replace or extend these, with
+the annotations of their source.
 """
 
 import ast
@@ -48,7 +48,7 @@ _HOST_MEMORY = "Any"
 _DEVICE_MEMORY = ("memory", "dest", "source")
 
 
-# --- what the .gir has --------------------------------------------------------
+# --- the .gir -----------------------------------------------------------------
 
 
 class Gir:
@@ -83,7 +83,7 @@ class Gir:
 
 
 class Signature(NamedTuple):
-    """Returns a function as Python calls it."""
+    """A function as it is called in Python."""
 
     name: str
     parameters: List[str]
@@ -160,7 +160,7 @@ def _is_hidden(element: ElementTree.Element) -> bool:
     return element.get("introspectable") == "0" or element.get("shadowed-by") is not None
 
 
-# --- what the overrides have --------------------------------------------------
+# --- the overrides ------------------------------------------------------------
 
 
 class Overrides:

@@ -66,7 +66,7 @@ def _integer(value: Any, what: str) -> int:
 
 def _check_flags(flags: int) -> int:
     flags = _integer(flags, "a combination of flags")
-    # ctypes would ignore the bits above.
+    # ctypes would ignore the upper bits.
     if not 0 <= flags <= _UINT32_MAX:
         raise VkgdrError(f"flags {flags:#x} are not valid: use a combination of OpenFlags")
     return flags
@@ -103,8 +103,8 @@ class Vkgdr:
 class _Allocation:
     """The library's memory, which is freed when it is not used any more.
 
-    That is when free() was called and no array of it is left. For NumPy, an array is
-    only an address, which could otherwise outlive the memory.
+    This is when free() was called and no array of it is left. Otherwise, an
+    array of NumPy, which only has an address, could outlive the memory.
     """
 
     def __init__(self, handle: int) -> None:
@@ -212,8 +212,8 @@ class RawMemory:
         return lib.vkgdr_memory_get_size(self._live())
 
     def __bool__(self) -> bool:
-        """Whether the memory has not been freed. Python must not use the length for
-        this, because it raises an error then.
+        """Whether the memory has not been freed. Without this method, Python
+        would use the length, which raises an error if the memory has been freed.
         """
         return self._handle is not None
 

@@ -12,8 +12,8 @@ LIBRARY = "libvkgdr.so.0"
 
 
 def _find() -> str:
-    """Loads the library in this folder, which a wheel has, or the one that the linker
-    finds.
+    """Returns the path of the library in this folder, if there is one, as in a
+    wheel. Otherwise, returns a name for which the dynamic linker searches.
     """
     here = os.path.join(os.path.dirname(os.path.abspath(__file__)), LIBRARY)
     return here if os.path.exists(here) else LIBRARY

@@ -3,7 +3,7 @@ from . import RawMemory, Vkgdr
 
 __all__ = ["Memory"]
 
-# PyCUDA, whose PointerHolderBase it is, too, has no stubs.
+# The class is also a PointerHolderBase of PyCUDA, which has no stubs.
 class Memory(RawMemory):
     def __init__(self, owner: Vkgdr, size: int, flags: int = 0) -> None: ...
     def __del__(self) -> None: ...

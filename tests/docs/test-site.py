@@ -4,8 +4,8 @@
 
     test-site.py [unittest's arguments]
 
-Needs neither gi-docgen nor GStreamer. Building the documentation tests all of it
-together.
+Needs neither gi-docgen nor GStreamer. These are tests of single parts. A build
+of the documentation tests all parts together.
 """
 
 import os

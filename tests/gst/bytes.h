@@ -11,7 +11,8 @@
 G_BEGIN_DECLS
 
 /* Fails the test unless @byte, the one at @index, is @expected. In a loop over
- * many bytes, libcheck's own checks take long: each of them is a system call.
+ * many bytes, libcheck's own checks take long: each of them makes a system
+ * call.
  */
 static inline void
 test_check_byte (gsize index, guint8 byte, guint8 expected)

@@ -2,7 +2,7 @@
  *
  * cache.c: tests of the cache of compiled images on disk
  *
- * Several processes share it, and it trusts only files that no other user can
+ * Several processes share the cache. It uses only files that no other user can
  * have written.
  */
 
@@ -38,8 +38,7 @@ teardown (void)
 
 /* --- entries ------------------------------------------------------------- */
 
-/* Makes entry number @i. Its size and its content depend on the number
- * alone. */
+/* Makes entry number @i. Its size and its content depend only on @i. */
 static GBytes *
 make_entry (guint i)
 {
@@ -61,7 +60,7 @@ entry_is_right (guint i, GBytes *found)
 }
 
 #define N_ENTRIES 20
-/* Has room for about five of the entries. */
+/* A cache of this size has room for about five of the entries. */
 #define SMALL_CACHE "10K"
 #define SMALL_CACHE_SIZE (10 * 1024)
 #define LARGEST_ENTRY (1000 + 100 * N_ENTRIES + 64)

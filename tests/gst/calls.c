@@ -2,9 +2,9 @@
  *
  * calls.c: how many calls of the driver a filter makes for each frame
  *
- * On a GPU each call costs up to some microseconds, as much as a small frame.
- * The software device counts the calls. The tests also check that the calls
- * that a filter leaves out are not needed.
+ * On a GPU, each call takes up to some microseconds, which is as long as the
+ * kernel of a small frame takes. The software device counts the calls. The
+ * tests also check that the calls that a filter leaves out are not needed.
  */
 
 #include <gst/check/gstharness.h>
@@ -15,13 +15,14 @@
   "video/x-raw(memory:VkgdrMemory),format=RGBA,width=64,height=64," \
   "framerate=30/1"
 
-/* The number of frames that are counted, and of frames before them, for which a
- * filter makes more calls: it creates its events and measures. */
+/* The number of frames whose calls are counted, and the number of frames before
+ * them. For the first frames, a filter makes more calls, because it creates its
+ * events and takes measurements. */
 #define FRAMES 64
 #define FIRST_FRAMES 64
 
-/* A call that is not made for each frame is made for at most one frame in this
- * many. */
+/* The largest number of additional calls of a function that a filter makes for
+ * all FRAMES frames together. */
 #define SELDOM (FRAMES / 4)
 
 static GstBuffer *
@@ -93,8 +94,8 @@ push (Line *line)
   fail_unless (line->frame != NULL);
 }
 
-/* Pushes the frame while it is in use elsewhere, so that the output is another
- * frame. */
+/* Pushes the frame while the test holds another reference to it, so that the
+ * output is another frame. */
 static void
 push_apart (Line *line)
 {
@@ -147,8 +148,9 @@ assert_calls (const gulong *counts, guint name, guint wanted, guint filters)
       FRAMES, wanted);
 }
 
-/* A frame takes the launch of a graph of one kernel, whose arguments are set, a
- * fence behind it, and a push and a pop of the CUDA context. */
+/* For each frame, the filter makes five calls: it pushes the CUDA context, sets
+ * the arguments in a graph of one kernel, launches the graph, records a fence
+ * behind it, and pops the context. */
 GST_START_TEST (test_one_filter)
 {
   gulong counts[N_NAMES];
@@ -201,12 +203,12 @@ GST_START_TEST (test_four_filters)
 }
 GST_END_TEST;
 
-/* A kernel that the user wrote. */
+/* A filter with a kernel that the user wrote. */
 #define OWN \
   "cudafilter source=\"__global__ void k (VkgdrFrame a, VkgdrFrame b) {}\""
 
-/* Kernels that might not end are launched alone, and have a fence each if they
- * have a limit. */
+/* Kernels that might not end are launched separately. Each of them gets a fence
+ * of its own if it has a time limit. */
 static const struct {
   const gchar *launch;
   guint kernels, graphs, fences;
@@ -298,7 +300,7 @@ GST_START_TEST (test_fences_are_used_again)
 GST_END_TEST;
 
 /* No event is recorded in front of a kernel. Nevertheless its time limit begins
- * only when everything that the stream waits for has been reached. */
+ * only when all fences that the stream waits for have been reached. */
 GST_START_TEST (test_clock_starts_behind_waits)
 {
   GstVkgdrStream *stream = test_stream_new (test_context);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * compilers.c: tests of how sources become images
+ * compilers.c: tests of the compilation of CUDA sources to images
  *
- * No device is needed. Scripts take the place of compilers that are programs.
- * Real compilers are used where they are installed.
+ * No device is needed. Scripts replace the compilers that are programs, such as
+ * clang. Further tests use the real compilers if they are installed.
  */
 
 #include <gio/gio.h>
@@ -30,7 +30,7 @@
 
 /* The time limit of a compiler, in seconds. */
 #define SHORT_TIMEOUT "1"
-/* How long the processor may take for a start with a warm cache, in
+/* The longest processor time of a compilation whose image is in the cache, in
  * microseconds. */
 #define WARM_LIMIT 5000
 
@@ -38,9 +38,9 @@
 static const GstVkgdrCompilerTarget hopper = { FALSE, 13000, 90 };
 static const GstVkgdrCompilerTarget pascal = { FALSE, 12000, 61 };
 
-/* A script that takes the place of clang. It answers questions from variables,
- * records its command lines, and compiles all sources except those that contain
- * "wrong". */
+/* A script that replaces clang. It answers queries with the values of
+ * environment variables, records its command lines, and compiles all sources
+ * except those that contain "wrong". */
 #define SCRIPT \
   "#!/bin/sh\n" \
   "echo \"$@\" >> \"$FAKE_RECORD\"\n" \
@@ -496,7 +496,8 @@ GST_START_TEST (test_new_include_is_compiled)
 }
 GST_END_TEST;
 
-/* The name of the file is a macro, so that only the compiler knows the file. */
+/* The name of the included file is a macro, so only the compiler knows which
+ * file it is. */
 GST_START_TEST (test_computed_include_is_not_cached)
 {
   use_script ("clang");
@@ -590,8 +591,8 @@ GST_END_TEST;
 
 /* --- real compilers ------------------------------------------------------ */
 
-/* Makes a source that uses everything that kernels can use. If @helper is "", a
- * helper function has no __device__. */
+/* Makes a source that uses many features of CUDA C++. @helper is in front of a
+ * helper function. If it is "", the function has no __device__. */
 static gchar *
 make_rich_source (const gchar *helper)
 {
@@ -777,8 +778,8 @@ compile_apart (void)
   return WIFEXITED (status) && WEXITSTATUS (status) == 0;
 }
 
-/* Returns a sum of the numbers of the files in the cache. It changes when an
- * image is stored, even if it replaces the same one. */
+/* Returns the sum of the inode numbers of the files in the cache. It changes
+ * when an image is stored, even if the image replaces an equal one. */
 static guint64
 sum_cache (void)
 {

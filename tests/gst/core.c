@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * core.c: tests of memory that is pinned, exported, freed or lost
+ * core.c: tests of memory that is pinned, exported or kept, and of fences that
+ * cannot be queried
  */
 
 #include <string.h>
@@ -49,7 +50,7 @@ set_file (GstMemory *memory, guint8 byte)
 
 /* Each unmap removes the mapping of this memory, and other pages can then be
  * mapped at its address. DMA from pages that were pinned at this address would
- * send the old bytes. */
+ * send the bytes of the old pages. */
 GST_START_TEST (test_mapping_that_moves)
 {
   GstAllocator *allocator = gst_fd_allocator_new ();
@@ -98,7 +99,7 @@ GST_START_TEST (test_mapping_that_moves)
 GST_END_TEST;
 
 /* An application can free its bytes before the library notices that the memory
- * that wraps them is gone. So such bytes are not pinned. */
+ * that wraps them has been freed. So such bytes are not pinned. */
 GST_START_TEST (test_wrapped_bytes_are_not_pinned)
 {
   guint8 *bytes = g_malloc0 (SIZE);
@@ -131,8 +132,8 @@ count_freed (gpointer unused, GstMiniObject *memory)
   g_atomic_int_inc (&n_freed);
 }
 
-/* A kernel runs on another stream. Neither the thread that frees a pinned
- * memory nor a thread that launches a kernel waits for it. */
+/* Another stream is busy while a pinned memory is freed. Neither the thread
+ * that frees the memory nor a thread that queues work waits for this stream. */
 GST_START_TEST (test_freeing_pinned_memory_does_not_wait)
 {
   GstMemory *memory = gst_allocator_alloc (NULL, SIZE, NULL);
@@ -150,7 +151,7 @@ GST_START_TEST (test_freeing_pinned_memory_does_not_wait)
   test_gate_delay (stream, 0, &done);
 
   gst_memory_unref (memory);
-  g_usleep (100000); /* the thread that unpins has begun */
+  g_usleep (100000); /* so that the thread that unpins begins */
   fail_unless (gst_vkgdr_memory_fill (ours, 0, 0, SIZE, 1, 7, 4, other, &error),
       "%s", describe (error));
   fail_unless (!g_atomic_int_get (&done));
@@ -362,8 +363,8 @@ GST_START_TEST (test_exported_slabs_are_not_used_again)
     fail_unless (fds[i] >= 0 && fstat (fds[i], &files[i]) == 0);
     gst_memory_unref (memory);
   }
-  /* The address may be that of the first one, if that was freed. On the
-   * software device, each allocation is a file. */
+  /* If the first memory was freed, the second one may have the same address. On
+   * the software device, each allocation is a file. */
   if (test_is_software ())
     fail_if (files[0].st_ino == files[1].st_ino);
   close (fds[0]);

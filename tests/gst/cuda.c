@@ -2,8 +2,8 @@
  *
  * cuda.c: tests of devices, events, copies, modules, and mappings on a stream
  *
- * Every call of the driver that fails gives an error, and leaves nothing
- * behind.
+ * If a call of the driver fails, the library's function returns an error and
+ * frees what it has allocated.
  */
 
 #include <dlfcn.h>
@@ -32,7 +32,7 @@ typedef struct {
   gint n;
 } Arguments;
 
-/* Atomic: how often GStreamer's library was looked for. */
+/* Atomic: how often the process has tried to load GStreamer's CUDA library. */
 static gint n_searches;
 
 /* Replaces the function of the C library in this process. */
@@ -179,8 +179,9 @@ GST_START_TEST (test_events)
 }
 GST_END_TEST
 
-/* The next user waits for what is queued on the stream of the mapping, and for
- * what a consumer has queued on its own stream. No other thread waits. */
+/* A consumer queues work on its own stream, which it has added to the mapping.
+ * The next user of the memory waits for this work. The thread that removes the
+ * mapping does not wait. */
 GST_START_TEST (test_mapping_on_a_stream)
 {
   GstVkgdrStream *stream = test_stream_new (test_context);
@@ -216,8 +217,8 @@ GST_START_TEST (test_mapping_on_a_stream)
 }
 GST_END_TEST
 
-/* The macro is an option of the compiler. The parameters of the kernel are
- * known where the macro is defined. */
+/* The parameter of the kernel has a type that is a macro. Only an option of the
+ * compiler defines this macro. */
 GST_START_TEST (test_module_of_a_file_with_options)
 {
   static const gchar text[] = "__global__ void fill (TYPE *x) { *x = 1; }";
@@ -269,8 +270,8 @@ GST_START_TEST (test_context_travels_in_a_gst_context)
 GST_END_TEST;
 
 /* There are two context objects for the primary CUDA context of one device.
- * Streams of either can use memory and functions of the other one, and the
- * order is kept. */
+ * A stream of one of them can use memory and functions of the other one, and
+ * the work stays in order. */
 GST_START_TEST (test_two_contexts_of_one_device)
 {
   GstVkgdrContext *other = test_context_new ();
@@ -387,7 +388,7 @@ GST_START_TEST (test_export)
 }
 GST_END_TEST
 
-/* Uses all functions, until the first error. */
+/* Calls functions of all kinds, until the first error. */
 static gboolean
 run_all (GError **error)
 {
@@ -445,7 +446,8 @@ done:
   return ok;
 }
 
-/* Lets each call of the driver fail, each time that it is made. */
+/* Each of these calls of the driver fails once: the first time that it is made,
+ * or the second time, and so on. */
 GST_START_TEST (test_calls_that_fail)
 {
   static const gchar *const calls[] = { "cuCtxPushCurrent", "cuStreamCreate",
@@ -483,7 +485,8 @@ GST_START_TEST (test_calls_that_fail)
 }
 GST_END_TEST
 
-/* While caps are negotiated, this is asked thousands of times. */
+/* gst_vkgdr_cuda_is_available () is called thousands of times while caps are
+ * negotiated. */
 GST_START_TEST (test_cuda_library_is_seldom_looked_for)
 {
   gboolean is_available = gst_vkgdr_cuda_is_available ();
@@ -494,7 +497,7 @@ GST_START_TEST (test_cuda_library_is_seldom_looked_for)
   for (i = 0; i < 100; i++)
     fail_unless_equals_int (gst_vkgdr_cuda_is_available (), is_available);
   fail_unless_equals_int (g_atomic_int_get (&n_searches), before);
-  /* Another library may have brought it. */
+  /* If another library has been loaded, it may have loaded this one, too. */
   another = dlopen ("libanl.so.1", RTLD_LAZY);
   fail_unless (another != NULL, "%s", dlerror ());
   is_available = gst_vkgdr_cuda_is_available ();

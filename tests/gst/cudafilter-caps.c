@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * cudafilter-caps.c: tests of cudafilter's answers to caps queries, and of its
- * errors if it cannot negotiate with its neighbours: by hand, in pipelines, and
- * in playbin
+ * cudafilter-caps.c: tests of cudafilter's answers to caps queries, and of the
+ * errors that it posts if it cannot negotiate with its neighbours, in pipelines
+ * and in playbin
  */
 
 #include <glib/gstdio.h>
@@ -62,8 +62,8 @@ static const struct {
   { "source", FRAMES, "application/x-anything" VKGDR, FALSE },
 };
 
-/* Checks the same with an accept-caps query and with a caps query with a
- * filter. */
+/* Checks that an accept-caps query and a caps query with a filter give the same
+ * answer. */
 GST_START_TEST (test_sink_queries)
 {
   GstHarness *h = harness_new (accepted[__i__].property, accepted[__i__].value);
@@ -83,7 +83,8 @@ GST_START_TEST (test_sink_queries)
 }
 GST_END_TEST;
 
-/* With a kernel for frames, the caps are memory on the device, and not ANY. */
+/* With a kernel for frames, the caps of the pads have features of GPU memory,
+ * and are not ANY. */
 GST_START_TEST (test_pads_say_what_they_have)
 {
   GstHarness *h = harness_new ("kernel", "copy");
@@ -114,8 +115,8 @@ GST_START_TEST (test_pads_say_what_they_have)
 }
 GST_END_TEST;
 
-/* output-caps only concern the output. If a kernel cannot make them, the
- * element fails, and the source is not asked for other caps. */
+/* output-caps concern only the output. If a kernel cannot produce them, this
+ * does not restrict the caps of the input. */
 GST_START_TEST (test_output_caps_leave_the_source_alone)
 {
   GstHarness *h = harness_new ("kernel", "blur");
@@ -172,7 +173,7 @@ static const struct {
       { "after takes", "put vkgdrdownload between" } },
 };
 
-/* The pipelines are made as gst-launch-1.0 does. */
+/* The pipelines are parsed as gst-launch-1.0 parses them. */
 GST_START_TEST (test_forgotten_elements)
 {
   GstElement *pipeline = test_launch ("%s", forgotten[__i__].pipeline);

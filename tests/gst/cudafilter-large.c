@@ -3,8 +3,8 @@
  * cudafilter-large.c: cudafilter with 100 MB in each property that names a
  * kernel
  *
- * Each is refused, or used, at once. A function whose time grows with the
- * square of the size would take hours.
+ * The element must refuse each of them at once. A function whose time grows
+ * with the square of the size would take hours.
  */
 
 #include <glib/gstdio.h>
@@ -16,11 +16,11 @@
 
 #define LARGE (100 * 1000 * 1000)
 
-/* The largest file that is read, which is an image; see kernel/image.c. */
+/* The size of the largest file that is read; see kernel/image.c. */
 #define LARGEST_IMAGE (64 * 1024 * 1024)
 
 /* The limit of the processor time in microseconds. It is far more than the
- * tests take, and other programs do not use it up. */
+ * tests take. The time of other programs does not count. */
 #define SOON (20 * G_TIME_SPAN_SECOND)
 
 /* Returns the processor time of this process in microseconds. */

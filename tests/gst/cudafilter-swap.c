@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * cudafilter-swap.c: tests of changes of cudafilter while it runs: nothing
- * waits for a compiler, and each frame gets a kernel with its own parameters
+ * cudafilter-swap.c: tests of changes of cudafilter's properties while it runs:
+ * neither frames nor setters wait for a compiler, and each frame is processed
+ * by a kernel with the parameters that belong to it
  *
- * A script in place of the software device's compiler holds it until the test
- * releases it.
+ * A script replaces the compiler of the software device. It holds a compilation
+ * until the test releases it.
  */
 
 #include <glib/gstdio.h>
@@ -13,9 +14,9 @@
 #include "rig.h"
 #include "util.h"
 
-/* How long the compiler is held at most, so that a setter or a frame that waits
- * for it does not hang, and the longest time of a setter or a frame. Usually
- * these take much less, even on a busy machine. */
+/* The longest time for which the compiler is held, so that a setter or a frame
+ * that waits for it does not hang, and the longest time that a setter or a
+ * frame may take. Usually they take much less, even on a busy machine. */
 #define HOLD_SECONDS 10
 #define PATIENCE (HOLD_SECONDS / 2 * G_TIME_SPAN_SECOND)
 
@@ -299,7 +300,7 @@ note_caps (GstPad *pad, GstPadProbeInfo *info, gpointer user_data)
   return GST_PAD_PROBE_OK;
 }
 
-/* output-caps and the kernel that can make them are one change. */
+/* output-caps and the kernel that can produce them take effect together. */
 GST_START_TEST (test_output_caps_belong_to_the_pair)
 {
   GstCaps *caps = gst_caps_from_string ("video/x-raw,format=GRAY8");

@@ -30,7 +30,7 @@ source_clear (Source *source)
   g_free (source->path);
 }
 
-/* Another file replaces this one, as some editors do it. */
+/* Replaces the file by another one, as some editors do. */
 static void
 source_replace (Source *source, const gchar *text)
 {
@@ -41,7 +41,7 @@ source_replace (Source *source, const gchar *text)
   g_free (spare);
 }
 
-/* The file is written again, as other editors do it. */
+/* Writes to the same file again, as other editors do. */
 static void
 source_rewrite (Source *source, const gchar *text)
 {
@@ -215,7 +215,8 @@ GST_START_TEST (test_half_a_file_is_not_read)
 }
 GST_END_TEST;
 
-/* The watch is also switched off in its own thread, and while it is working. */
+/* The watch can be switched off by a handler of the warning that it causes, and
+ * the element can be stopped right after the file has changed. */
 GST_START_TEST (test_watch_ends)
 {
   gint64 start;
@@ -278,8 +279,8 @@ source_write (Source *source, const gchar *name, const gchar *text)
   g_free (path);
 }
 
-/* A header, another one that it includes, and one that is included only
- * later. */
+/* The files are a header, another header that it includes, and a header that
+ * the source includes only later. */
 GST_START_TEST (test_watch_sees_included_files)
 {
   Source source;
@@ -315,7 +316,8 @@ GST_START_TEST (test_watch_sees_included_files)
 }
 GST_END_TEST;
 
-/* A header changes while the watch is off. This is noticed later. */
+/* A header changes while the watch is off. The change is noticed when the watch
+ * is switched on again. */
 GST_START_TEST (test_included_files_change_unwatched)
 {
   Source source;

@@ -97,7 +97,7 @@ GST_START_TEST (test_pixel_inverts)
 }
 GST_END_TEST;
 
-/* Colours that RGB does not have are not changed either. */
+/* Colours that RGB cannot represent are not changed either. */
 GST_START_TEST (test_pixel_leaves_what_it_does_not_change)
 {
   const gchar *nothing[] = { "", ";", "/* nothing */", "rgba.r += 0.0f;" };
@@ -106,7 +106,7 @@ GST_START_TEST (test_pixel_leaves_what_it_does_not_change)
   guint8 *out = shade_noise (nothing[__i__ % 4], __i__, &info, &noise);
   gsize i, size = GST_VIDEO_INFO_SIZE (&info);
 
-  /* Except padding, which is set. */
+  /* Only the padding of xRGB is changed: it is set to 255. */
   if (GST_VIDEO_INFO_FORMAT (&info) == GST_VIDEO_FORMAT_xRGB)
     for (i = 0; i < size; i += 4)
       noise[i] = 255;
@@ -251,8 +251,8 @@ GST_START_TEST (test_pixel_refuses_names)
 }
 GST_END_TEST;
 
-/* The line in the message is that of the user's text, and so is the column, if
- * the compiler gives one. */
+/* The message has the line of the user's text, and its column if the compiler
+ * gives one. */
 GST_START_TEST (test_pixel_errors_have_lines)
 {
   Rig rig;
@@ -399,7 +399,7 @@ assert_params (Rig *rig, const gchar *text)
   g_free (params);
 }
 
-/* The parameters of an effect are known, even if it does not run. */
+/* The parameters of an effect are known before the first frame. */
 GST_START_TEST (test_params_of_effects_are_checked)
 {
   Rig rig;
@@ -632,7 +632,7 @@ GST_START_TEST (test_child_has_all_types)
   fail_unless (i == G_MININT && u == G_MAXUINT && l == G_MININT64
                && ul == G_MAXUINT64 && f == -G_MAXFLOAT && d == G_MAXDOUBLE
                && !b);
-  /* The name is the property of the object, and a text is not a number. */
+  /* "name" stays the property of GstObject, and a string is no parameter. */
   fail_unless (g_object_class_find_property (G_OBJECT_GET_CLASS (child), "name")
                    ->value_type
                == G_TYPE_STRING);
@@ -726,8 +726,8 @@ GST_START_TEST (test_child_is_checked)
 }
 GST_END_TEST;
 
-/* Each frame lasts one second. The values are set for whole seconds, with
- * linear interpolation. */
+/* Each frame lasts one second. The control source has the first and the last
+ * value. The values between them are interpolated linearly. */
 static void
 check_controlled (Rig *rig, const gdouble *gains, guint n)
 {
@@ -869,9 +869,9 @@ set_all_the_time (gpointer user_data)
   return NULL;
 }
 
-/* Each frame gets a kernel and its own parameters, however often both change.
- * The frames do not wait for the changes: on a slow machine the next one comes
- * before the last one is done. */
+/* Each frame is processed by a kernel with the parameters that belong to it,
+ * however often both change. The frames do not wait until a change has taken
+ * effect: on a slow machine, the next change is made before that. */
 GST_START_TEST (test_params_from_another_thread)
 {
   Setter setter = { .red = 100 };
@@ -902,7 +902,7 @@ cudafilter_suite (void)
 {
   Suite *suite = suite_create ("cudafilter");
   TCase *tc = tcase_create ("general");
-  /* The tests of the second range take as long as those of the first one. */
+  /* The second range takes as long as the first one, so slow tools skip it. */
   const gint n_formats =
       G_N_ELEMENTS (formats) * (test_is_slow () ? 1 : G_N_ELEMENTS (ranges));
 

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * deferred.c: kernels in a row share one event, which is recorded behind the
- * last of them or when somebody needs it
+ * deferred.c: tests of kernels in a row that share one event, which is recorded
+ * behind the last of them, or earlier if it is needed
  */
 
 #include "kernel/module.h"
 #include "sync/sync-private.h"
 #include "util.h"
 
-/* A kernel that takes about 300 ms. A GPU sleeps for a millisecond at most. On
- * a busy machine, each sleep of softcuda may end some milliseconds late. So the
- * clock ends the kernel, too, which counts 600 ms in softcuda, and 300 ms or
- * more in a GPU of at most 2 GHz. */
+/* A kernel that takes about 300 ms. On a GPU, a sleep takes a millisecond at
+ * most. In softcuda on a busy machine, each sleep may end some milliseconds
+ * late. Therefore the kernel also ends when its clock reaches a limit. This is
+ * after 600 ms in softcuda, and after 300 ms or more on a GPU of at most
+ * 2 GHz. */
 #define SLOW \
   "__global__ void slow () {" \
   " long long end = clock64 () + 600000000;" \
@@ -64,7 +65,7 @@ launch_and_mark (void)
 }
 
 /* The fence covers the kernels that are launched until it is recorded. The
- * public function records it. */
+ * public function gst_vkgdr_stream_record () records it. */
 GST_START_TEST (test_kernels_share_a_fence)
 {
   GstVkgdrFence *first, *second, *third, *next;
@@ -109,7 +110,7 @@ wait_on_stream (GstVkgdrFence *fence)
   fail_unless (gst_vkgdr_stream_is_done (stream));
 }
 
-/* Other code may queue work that has nothing to do with the fence. */
+/* With the handle, other code may queue work that the fence must not cover. */
 static void
 get_handle (GstVkgdrFence *fence)
 {
@@ -173,8 +174,7 @@ GST_START_TEST (test_waits_come_later)
 }
 GST_END_TEST;
 
-/* The work of a stream whose handle is known to other code has fences of its
- * own. */
+/* If other code knows the handle of the stream, no fence is deferred. */
 GST_START_TEST (test_not_on_shared_streams)
 {
   GstVkgdrFence *fence;
@@ -241,7 +241,8 @@ release_fences (GstVkgdrFence **fences)
     gst_vkgdr_fence_unref (fences[i]);
 }
 
-/* A query of a later fence tells about those in front of it. */
+/* If a later fence is reached, so are those in front of it. So one query serves
+ * several fences. */
 GST_START_TEST (test_query_serves_several)
 {
   GstVkgdrFence *fences[N_FENCES];
@@ -258,8 +259,8 @@ GST_START_TEST (test_query_serves_several)
 }
 GST_END_TEST;
 
-/* A later fence that is not reached tells nothing. It is then not queried for a
- * while. */
+/* A later fence that is not reached says nothing about those in front of it. A
+ * query of the last fence is a single call. */
 GST_START_TEST (test_later_fence_is_not_reached)
 {
   GstVkgdrFence *fences[N_FENCES];
@@ -278,15 +279,16 @@ GST_END_TEST;
 
 /* --- time limits ---------------------------------------------------------- */
 
-/* A limit that one kernel keeps even on a busy machine, and more than four of
- * them exceed. */
+/* One kernel keeps this limit even on a busy machine. More than four kernels
+ * together exceed it. */
 #define LIMIT (4 * SLOW_MS)
 
-/* A limit that several kernels together exceed even if their limits add up. */
+/* Each kernel exceeds this limit, so several kernels exceed the sum of their
+ * limits. */
 #define SHORT_LIMIT (SLOW_MS * 3 / 4)
 
-/* Launches @n kernels that share a fence. FALSE if the thread that watches them
- * was faster, and has recorded the fence before the last one was launched. */
+/* Launches @n kernels that share a fence. Returns FALSE if the thread that
+ * watches them has recorded the fence before the last kernel was launched. */
 static gboolean
 launch_group (guint n, guint limit)
 {
@@ -342,8 +344,8 @@ GST_START_TEST (test_sum_of_limits)
 }
 GST_END_TEST;
 
-/* A kernel that might not end has an event of its own, in front of it and
- * behind it. So its limit counts for itself. */
+/* A kernel that might not end has events of its own in front of it and behind
+ * it. So its limit applies to this kernel alone. */
 GST_START_TEST (test_unbounded_kernel_is_alone)
 {
   GstVkgdrFence *before, *behind;
@@ -365,8 +367,8 @@ GST_START_TEST (test_unbounded_kernel_is_alone)
 }
 GST_END_TEST;
 
-/* A kernel without a limit may take any time. It does not count for the kernel
- * in front of it. */
+/* A kernel without a limit may take any time. Its time does not count for the
+ * kernel in front of it. */
 GST_START_TEST (test_unlimited_kernel_does_not_count)
 {
   GstVkgdrFence *before, *behind;

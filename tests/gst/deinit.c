@@ -12,12 +12,13 @@
 #include "slow.h"
 #include "util.h"
 
-/* The environment variable that makes this program such a process. Its value is
- * the work to do first. */
+/* If this environment variable is set, the program is such a process. The value
+ * is the name of the work that it does first. */
 #define WORK "TEST_DEINIT_WORK"
 
-/* How much work the device still has, in milliseconds: some, or more than
- * gst_deinit () waits for. */
+/* How long the device is still busy when gst_deinit () is called, in
+ * milliseconds. gst_deinit () waits until the end of SHORT_WORK, but not until
+ * the end of LONG_WORK. */
 #define SHORT_WORK 300
 #define LONG_WORK 6000
 
@@ -28,7 +29,7 @@
 
 static gint is_done;
 
-/* Runs a pipeline that starts a thread for its kernels, and one that frees
+/* Runs a pipeline that starts a thread for its kernels, and a thread that frees
  * memory. */
 static void
 play (void)
@@ -48,8 +49,8 @@ finish (gpointer user_data)
   g_atomic_int_set (&is_done, TRUE);
 }
 
-/* Releases something when the device has finished its work, in @ms
- * milliseconds. */
+/* Keeps the device busy for @ms milliseconds. The library then calls
+ * finish (). */
 static void
 release_later (guint ms)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * effects-reference-colour.c: references of the effects that look at one pixel
- * at a time
+ * effects-reference-colour.c: references of the effects that use one pixel at a
+ * time
  *
  * They follow the descriptions of the effects, and share no code with their
  * sources.

@@ -164,8 +164,8 @@ apply_bob (const Picture *in, Picture *out, const GstStructure *params)
 
 /* --- flip ---------------------------------------------------------------- */
 
-/* Computes where the sample at (x, y) of a component of @width x @height
- * goes. */
+/* Changes the position (x, y) of a sample in a component of @width x @height to
+ * its position in the flipped component. */
 static void
 flip_place (gint method, gint width, gint height, gint *x, gint *y)
 {
@@ -217,7 +217,8 @@ flip_grid (const gint *from, gint width, gint height, gint method,
   return to;
 }
 
-/* Flips whole pixels. Each pixel uses the sample that it shares with others. */
+/* Flips all pixels. Each pixel has the sample that it shares with other pixels.
+ * A sample of the output is the mean of its pixels. */
 static void
 flip_pixels (const Picture *in, const Channel *from, const Picture *out,
     Channel *to, gint method)

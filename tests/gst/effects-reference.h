@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * effects-reference.h: computes on the CPU what the effects of cudafilter have
- * to give
+ * effects-reference.h: computes on the CPU the results that the effects of
+ * cudafilter must have
  *
  * The references follow the descriptions of the effects, not their sources.
  */
@@ -26,8 +26,8 @@ typedef struct {
   gint tolerance;
 } EffectReference;
 
-/* The effects that look at one pixel, and the others. Each table ends with an
- * entry whose name is NULL. */
+/* The references of the effects that use one pixel at a time, and those of the
+ * other effects. Each table ends with an entry whose name is NULL. */
 extern const EffectReference effect_references_colour[];
 extern const EffectReference effect_references_shape[];
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * effects.c: tests that every effect of cudafilter gives what its description
- * says
+ * effects.c: tests that the results of every effect of cudafilter are as its
+ * description says
  *
  * Each effect is compared with a reference on the CPU, in every format of
  * GST_EFFECT_FORMATS, for frames of even and odd sizes, with and without
@@ -219,7 +219,8 @@ GST_START_TEST (test_effect_converts_format)
     return;
   params = make_params (effect, NULL);
   kernel = frame_effect (frame_context, effect);
-  /* A row of 8 pixels is read as four words. */
+  /* In rows of 8 pixels, a kernel can write four pixels in one access. In rows
+   * of 7 pixels, it cannot. */
   for (width = 7; width < 9; width++)
     for (from = 0; from < G_N_ELEMENTS (formats); from++)
       for (to = 0; to < G_N_ELEMENTS (formats); to++) {

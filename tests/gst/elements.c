@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * elements.c: tests of vkgdrupload, cudafilter and vkgdrdownload in pipelines:
- * what flows, and that nothing is copied without need
+ * buffers, caps and contexts, and that nothing is copied without need
  */
 
 #include <gst/app/gstappsrc.h>
@@ -15,7 +15,7 @@
 
 /* --- no copies ----------------------------------------------------------- */
 
-/* What has passed a pad: the buffers, and the addresses of their bytes. */
+/* The buffers that have passed a pad, and the addresses of their bytes. */
 typedef struct {
   GMutex lock;
   GPtrArray *buffers; /* addresses, not references */
@@ -65,7 +65,7 @@ passed_free (Passed *passed)
 }
 
 /* Checks that the same @n buffers have passed both pads, and that all of them
- * are in the window. */
+ * are in GPU memory. */
 static void
 assert_same (Passed *a, Passed *b, guint n)
 {
@@ -149,9 +149,9 @@ figure (GstElement *pipeline, const gchar *element, const gchar *field)
   return value;
 }
 
-/* Checks the figures of the elements at the end of a stream of ten frames of
- * 12288 bytes, which are written with @access or copied. All bytes must be
- * counted in @field. */
+/* Checks the property `stats` of the elements after ten frames of 12288 bytes.
+ * The frames are written with the access mode @access, or copied. All bytes
+ * must be counted in @field. */
 static void
 check_figures (const gchar *source, const gchar *access, const gchar *field)
 {
@@ -192,8 +192,8 @@ GST_START_TEST (test_figures)
 }
 GST_END_TEST;
 
-/* The figure is the mean of the times that the device has measured, as soon as
- * there is one. */
+/* kernel-time is the mean of the times that the device has measured, as soon as
+ * it has measured one. */
 GST_START_TEST (test_kernel_time)
 {
   GstHarness *h = gst_harness_new_parse (
@@ -266,7 +266,8 @@ static const struct {
       1 },
 };
 
-/* Foreign memory that is uploaded and downloaded again has the same content. */
+/* Memory of another allocator that is uploaded and downloaded again has the
+ * same content. */
 GST_START_TEST (test_anything_goes_up_and_down)
 {
   GstElement *pipeline = test_launch (
@@ -346,8 +347,8 @@ make_pinning_fail (void)
   return TRUE;
 }
 
-/* Upstream uses its own pool. Its memory is pinned when it arrives a second
- * time, returned to upstream after the transfer, and unpinned when it is
+/* Upstream uses its own pool. Memory of this pool is pinned when it arrives a
+ * second time, returned to upstream after the transfer, and unpinned when it is
  * freed. */
 static void
 check_recycled (gboolean pinning_fails)
@@ -387,7 +388,7 @@ check_recycled (gboolean pinning_fails)
     fail_unless_equals_int (tail, (guint8) i);
   }
   /* At most three buffers arrive for the first time, and are copied. Without a
-   * window, copies by the CPU are transfers, too. */
+   * window, the CPU copies to staging buffers, which are transferred, too. */
   least = test_has_window () ? writer.n - 3 : writer.n;
   if (test_has_window () && pinning_fails)
     least = 0;
@@ -424,8 +425,8 @@ static const gchar *pipeline_effects[] = { "copy", "invert", "grayscale",
 static const gchar *pipeline_formats[] = { "RGBA", "BGRA", "RGBx", "BGRx",
   "GRAY8", "NV12", "I420" };
 
-/* The frames that leave vkgdrdownload are those that the reference on the CPU
- * computes. */
+/* The first frame that leaves vkgdrdownload is the one that the reference on
+ * the CPU computes. */
 GST_START_TEST (test_effect_in_a_pipeline)
 {
   const gchar *effect =
@@ -470,7 +471,7 @@ GST_START_TEST (test_effect_in_a_pipeline)
 }
 GST_END_TEST;
 
-/* Foreign memory has a frame with padded rows, which its meta describes. */
+/* The rows of the input have padding, which only GstVideoMeta describes. */
 GST_START_TEST (test_padded_strides)
 {
   GstHarness *h = gst_harness_new_parse (
@@ -506,7 +507,7 @@ GST_START_TEST (test_padded_strides)
 }
 GST_END_TEST;
 
-/* --- media types other than video ---------------------------------------- */
+/* --- metadata and caps --------------------------------------------------- */
 
 GST_START_TEST (test_metadata_passes)
 {
@@ -793,7 +794,7 @@ GST_START_TEST (test_elements_share_a_context)
 }
 GST_END_TEST;
 
-/* An element outside of a pipeline is given a context, and uses it at every
+/* An element outside of a pipeline uses the context that was set on it at every
  * start. */
 GST_START_TEST (test_context_is_kept_over_a_stop)
 {
@@ -827,7 +828,7 @@ typedef struct {
   gint stop;
 } Neighbour;
 
-/* Does what neighbours and bins do in their own threads. */
+/* Queries and sets the context, as neighbours and bins do in their threads. */
 static gpointer
 ask_and_set (gpointer user_data)
 {
@@ -878,8 +879,8 @@ GST_START_TEST (test_context_in_several_threads)
 }
 GST_END_TEST;
 
-/* Elements without a device of their own use the device of the element that has
- * one, although they start first, because elements near the sink do. */
+/* If one element has the property `device`, its neighbours use the same device.
+ * This also works if they start first: elements near the sink start first. */
 GST_START_TEST (test_a_chosen_device_counts_from_the_beginning)
 {
   GstElement *up = gst_element_factory_make ("vkgdrupload", NULL);
@@ -935,8 +936,8 @@ last_context (void)
   return context;
 }
 
-/* Pipelines that get memory of another context, the element that the test looks
- * at, and which bits of each byte it changes. */
+/* Pipelines that get memory of another context, the element that the test
+ * checks, and the bits of each byte that this element changes. */
 static const struct {
   const gchar *launch;
   const gchar *name;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * errors.c: tests that an error in a pipeline is reported once, with its cause
- * and a remedy, and that the process goes on
+ * errors.c: tests that an error in a pipeline is reported with its cause and a
+ * remedy, and that the process goes on
  */
 
 #include <gst/app/gstappsrc.h>
@@ -128,7 +128,8 @@ GST_START_TEST (test_no_window)
 }
 GST_END_TEST;
 
-/* The library emits this warning before anything else has been initialised. */
+/* The library logs a warning about this value before it has initialised
+ * anything else. */
 GST_START_TEST (test_device_that_is_no_number)
 {
   GstVkgdrContext *context;
@@ -229,14 +230,14 @@ GST_START_TEST (test_full_device)
 }
 GST_END_TEST;
 
-/* Calls of the driver that a stream makes, and what happens if they fail. */
+/* What a pipeline does if a call of the driver fails. */
 typedef enum {
   FAILS,
   /* Without a window, the source maps a staging buffer first, and videotestsrc
    * continues if it cannot map a frame. */
   FAILS_WITH_WINDOW,
-  RECOVERS, /* is repeated, with success */
-  EITHER,   /* some of the calls serve only the figures */
+  RECOVERS, /* the call is repeated, with success */
+  EITHER,   /* some of the calls are only for statistics */
 } Outcome;
 
 static const struct {

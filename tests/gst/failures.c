@@ -5,9 +5,10 @@
  *
  * After each failure, the pipeline either continues with the right bytes or
  * reports which call has failed. It does not hang, nothing is left behind, and
- * its next start works. The calls fail in the table of the driver's functions.
- * Each test has a table of its own, because it is a process. errors.c has the
- * tests of SOFTCUDA_FAIL, which makes calls fail from outside of a program.
+ * its next start works. The tests replace the driver's functions in the table
+ * that the library uses. Each test is a process of its own, and has its own
+ * table. errors.c has the tests of SOFTCUDA_FAIL, which makes calls fail from
+ * outside of a program.
  */
 
 #include <gmodule.h>
@@ -170,8 +171,8 @@ is_due (Call call)
   return g_atomic_int_get (&fails_how) == ONCE ? n == at : n >= at;
 }
 
-/* Whether the call tells that the device has finished some work. If such a call
- * fails because the device is lost, no work may run any more. */
+/* Whether the result of the call says that the device has finished some work.
+ * If such a call fails because the device is lost, no work may run any more. */
 static gboolean
 tells_of_work (Call call)
 {
@@ -424,7 +425,7 @@ have_software (void)
   return TRUE;
 }
 
-/* Further calls are made at the same places again. */
+/* Calls after these are made at the same places in the code as earlier ones. */
 #define MAX_CALLS 80
 
 /* Returns which call fails in the next round. */
@@ -523,8 +524,8 @@ GST_END_TEST;
 
 /* --- other elements ------------------------------------------------------ */
 
-/* Pipelines in which no kernel with a time limit runs, whose error would come
- * first. */
+/* In these pipelines, no kernel with a time limit runs. The error of such a
+ * kernel would come first. */
 static const gchar *const others[] = {
   /* Upstream waits for its memory until the copy has ended. */
   "foreign=true buffers=1 ! %s ! vkgdrupload ! fakesink",
@@ -532,7 +533,7 @@ static const gchar *const others[] = {
   "buffers=2 ! %s ! vkgdripcsink socket-path=%s",
 };
 
-/* One of these pipelines, while the @n-th @call and all later ones fail.
+/* Plays one of these pipelines while the @n-th @call and all later ones fail.
  * Returns whether the pipeline has made so many of these calls. */
 static gboolean
 check_other (guint other, Call call, gint n, const gchar *socket)
@@ -547,7 +548,8 @@ check_other (guint other, Call call, gint n, const gchar *socket)
   set_failing (call, n, FOR_GOOD);
   error = test_play_result (pipeline);
   fired = g_atomic_int_get (&made[call]) >= n;
-  /* Without the import, memory has no window: that is no error for others. */
+  /* If the import fails, memory is outside the window, which is an error only
+   * for vkgdripcsink. */
   fail_unless (!error || strstr (error->message, call_names[call])
                    || (call == CALL_cuImportExternalMemory
                        && strstr (error->message, "no memory in the window")),
@@ -562,8 +564,8 @@ check_other (guint other, Call call, gint n, const gchar *socket)
   return fired;
 }
 
-/* An error that reaches the bus says which call has failed, also if it is
- * upstream that cannot go on. */
+/* An error that reaches the bus says which call has failed, even if the element
+ * that cannot continue is upstream. */
 GST_START_TEST (test_calls_of_other_elements_fail)
 {
   static const Call calls[] = { CALL_cuEventQuery, CALL_cuImportExternalMemory,
@@ -573,7 +575,7 @@ GST_START_TEST (test_calls_of_other_elements_fail)
   gchar *folder, *socket;
   gint n = 1;
 
-  /* Only memory with a window can be given to other processes. */
+  /* Only memory in the window can be given to other processes. */
   if (!have_software () || (!has_window && strstr (others[other], "ipc")))
     return;
   install ();
@@ -589,8 +591,8 @@ GST_END_TEST;
 static void
 setup (void)
 {
-  /* The test needs hundreds of starts. These take minutes on a GPU, and show no
-   * more there. */
+  /* The test needs hundreds of starts. On a GPU, these take minutes, and test
+   * nothing else. */
   g_setenv ("VKGDR_DRIVER", "software", TRUE);
   g_setenv ("VKGDR_DEBUG", "bar", FALSE); /* or "no-vulkan" */
   test_frames_register ();

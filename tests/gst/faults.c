@@ -4,7 +4,7 @@
  * process goes on
  *
  * Each test has to be a process of its own, because only the end of the process
- * ends an endless kernel. The first tests run on a GPU, too.
+ * ends an endless kernel. Most of the tests run on a GPU, too.
  */
 
 #include <dlfcn.h>
@@ -388,8 +388,8 @@ GST_END_TEST;
 /* --- slow kernels -------------------------------------------------------- */
 
 /* Each kernel takes much less than the limit, even on a busy machine, where
- * each of its sleeps may end some milliseconds late. The test `launches` has
- * more kernels in flight than the limit has room for. */
+ * each of its sleeps may end some milliseconds late. In launches.c, the queued
+ * kernels together take longer than the limit. */
 GST_START_TEST (test_slow_kernels)
 {
   gchar *source = g_strdup_printf (SLOW, 20);
@@ -700,8 +700,8 @@ faults_suite (void)
   tcase_add_test (tc, test_restart_after_trapped_kernel);
   tcase_add_test (tc, test_open_while_a_lost_context_is_closed);
   tcase_add_loop_test (tc, test_lost_device, 0, G_N_ELEMENTS (losses));
-  /* Valgrind runs one thread at a time, which would be the endless kernel, and
-   * reports what is not freed as leaks. */
+  /* Valgrind runs one thread at a time, and this would be the endless kernel.
+   * It also reports memory that is not freed as leaks. */
   if (test_is_on_valgrind ())
     return s;
   tcase_add_test (tc, test_endless_kernel);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * filter.c: tests of what filters do with buffers and caps: in place or not,
- * formats and sizes, audio and bytes, the shape of a launch, and elements
- * outside of the plugin
+ * filter.c: tests of the buffers and caps of filters: work in place, formats
+ * and sizes, audio and bytes, the shape of a launch, and elements outside of
+ * the plugin
  */
 
 #include <gst/app/gstappsrc.h>
@@ -80,7 +80,8 @@ static const struct {
   { "source", "/*\n#pragma vkgdr in-place\n*/\n" OPPOSITE, FALSE },
 };
 
-/* What else holds the buffer that is pushed, or whether it is read-only. */
+/* Another reference to the buffer that is pushed, to its memory or to a part of
+ * it, or memory that is read-only. */
 typedef enum {
   NOTHING_ELSE,
   HAS_BUFFER,
@@ -147,8 +148,8 @@ check_in_place (guint f, guint k)
   gst_harness_teardown (h);
 }
 
-/* The result is the same wherever it is written. A buffer is only overwritten
- * if nothing else holds it. */
+/* The result is the same in place and in another buffer. A buffer is only
+ * overwritten if there is no other reference to it. */
 GST_START_TEST (test_in_place)
 {
   guint f;
@@ -212,7 +213,7 @@ GST_START_TEST (test_in_place_changes)
 }
 GST_END_TEST;
 
-/* Checks everything that a buffer carries, in place and not. */
+/* Checks the metadata of a buffer, in place and in another buffer. */
 GST_START_TEST (test_metadata)
 {
   GstHarness *h = harness_new_filter ("kernel", __i__ ? "blur" : "invert");
@@ -251,8 +252,8 @@ GST_START_TEST (test_metadata)
 }
 GST_END_TEST;
 
-/* A tee sends the same buffer to two branches. Only one of them sees the
- * change. */
+/* A tee sends the same buffer to two branches. The filter in one branch does
+ * not change the frames of the other branch. */
 GST_START_TEST (test_tee)
 {
   GstElement *pipeline = test_launch (
@@ -789,8 +790,8 @@ is_border (guint i)
   return x < 8 || x >= 56 || y < 8 || y >= 40;
 }
 
-/* The CPU changes frames between two kernels: in place, and, behind a tee, not
- * in place. */
+/* Checks a pipeline in which the CPU draws a border on frames between two
+ * kernels. */
 static void
 check_border (const gchar *description)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * follow.c: when a stream follows another one, and that work stays in order
+ * follow.c: tests when a stream follows another one, and that work stays in
+ * order
  */
 
 #include "kernel/module.h"
@@ -86,7 +87,7 @@ GST_START_TEST (test_until_the_writer_changes)
 }
 GST_END_TEST;
 
-/* The loop: to another stream, and back. */
+/* __i__ is 0 for the change to another stream, and 1 for the change back. */
 GST_START_TEST (test_earlier_work_comes_first)
 {
   gint done = FALSE;

@@ -72,8 +72,9 @@ child_ends (void)
   }
   fail_unless_equals_int (ended, child);
   fail_unless (WIFEXITED (status), "signal %d", WTERMSIG (status));
-  /* Valgrind looks for leaks in the child, too. It finds what only the threads
-   * refer to that fork () has not copied, and changes the exit status. */
+  /* Valgrind looks for leaks in the child, too. If only threads that fork ()
+   * has not copied refer to memory, it reports a leak and changes the exit
+   * status. */
   fail_unless (WEXITSTATUS (status) == 0 || test_is_on_valgrind ());
   return TRUE;
 }
@@ -127,7 +128,7 @@ note_release (gpointer data)
 }
 
 /* The child is forked while a thread of the library waits for the device. The
- * parent still has this thread, and its memory is freed. */
+ * parent still has this thread, which releases the memory later. */
 static void
 check_child_while_the_device_works (void)
 {

@@ -24,7 +24,7 @@
 #define TABLE_MAJOR 1
 #define TABLE_MINOR 26
 
-/* The samples of a pixel, in the order of unpacked pixels: alpha first. */
+/* The number of samples of an unpacked pixel. The first one is alpha. */
 #define N_SAMPLES 4
 
 /* Writes all samples of a frame as 16-bit numbers, with the bits at the top. */
@@ -96,8 +96,9 @@ has_component (const GstVideoFormatInfo *finfo, guint c)
   return c < GST_VIDEO_FORMAT_INFO_N_COMPONENTS (finfo);
 }
 
-/* GStreamer swaps the colours of the last pixel of an odd row of VYUY. In pairs
- * it takes V first, as the name says. */
+/* If the width of a frame of VYUY is odd, GStreamer swaps the colour
+ * differences of the last pixel of a row. In pairs of pixels it reads V first,
+ * as the name says. */
 static gboolean
 reference_is_wrong (const GstVideoInfo *info, gint x, guint c)
 {
@@ -120,7 +121,7 @@ reference_unpack (const GstVideoInfo *info, guint8 *plain)
   gsize row = (gsize) width * N_SAMPLES;
   guint16 *all = g_new0 (guint16, row * GST_VIDEO_INFO_HEIGHT (info));
   gpointer data[GST_VIDEO_MAX_PLANES] = { NULL };
-  /* Some functions unpack a few pixels more. */
+  /* Some of GStreamer's functions unpack a few pixels more. */
   guint16 *line = g_new0 (guint16, row + 64);
 
   for (i = 0; i < (gint) GST_VIDEO_INFO_N_PLANES (info); i++)
@@ -153,16 +154,17 @@ fail_at (const GstVideoInfo *info, const gchar *what, gint x, gint y, guint c,
       wanted);
 }
 
-/* The pixel whose sample of component @c is shared by pixel @at. */
+/* Returns the coordinate of the first of the pixels that share a sample with
+ * the pixel at @at. 2 to the power of @sub pixels share a sample. */
 static gint
 find_owner (gint at, gint sub)
 {
   return at >> sub << sub;
 }
 
-/* Compares all samples of the format. If several pixels share a sample, the
- * kernel has written the sample of one of them. With @by_owner, @wanted has the
- * samples of all pixels. */
+/* Compares all samples of the format. With @by_owner, @wanted has a sample for
+ * each pixel, and the kernel has written @got. If several pixels share a
+ * sample, it has written that of the first one. */
 static void
 compare (const GstVideoInfo *info, const gchar *what, const guint16 *wanted,
     const guint16 *got, gboolean by_owner, gboolean padded)
@@ -186,7 +188,7 @@ compare (const GstVideoInfo *info, const gchar *what, const guint16 *wanted,
         owner = ((gsize) find_owner (y, h_sub) * width + find_owner (x, w_sub))
                     * N_SAMPLES
                 + (c + 1) % N_SAMPLES;
-        /* Some functions set bits that do not belong to the sample. */
+        /* Some of GStreamer's functions set bits that belong to no sample. */
         want = wanted[by_owner ? owner : here] >> (16 - depth) << (16 - depth);
         if (want != got[here])
           fail_at (info, what, x, y, c, want, got[here], padded);

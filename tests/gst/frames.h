@@ -28,8 +28,8 @@ typedef struct {
   gboolean meta;
 } FrameLayout;
 
-/* Returns GStreamer's default layout, or one with padding in front and behind
- * each row. */
+/* Returns GStreamer's default layout, or a layout with additional padding in
+ * front of the frame and behind each row. */
 FrameLayout frame_layout (const GstVideoInfo *info, gboolean padded);
 
 /* Returns a frame of the default layout, which is always the same for a format
@@ -40,12 +40,13 @@ GstMemory *frame_memory_new (
     GstVkgdrContext *context, const guint8 *data, gsize size);
 
 /* Returns a buffer with the samples of @plain (nullable), a frame of the
- * default layout. All other bytes have a value that frame_read () checks. */
+ * default layout. The additional padding has a value that frame_read ()
+ * checks. */
 GstBuffer *frame_new (GstVkgdrContext *context, const GstVideoInfo *info,
     const FrameLayout *l, guint8 *plain);
 
 /* Returns the samples in the default layout. The caller frees them. Fails the
- * test if a byte that belongs to no sample has changed. */
+ * test if a byte of the additional padding has changed. */
 guint8 *frame_read (
     const GstVideoInfo *info, const FrameLayout *l, GstBuffer *buffer);
 

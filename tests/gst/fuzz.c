@@ -6,8 +6,8 @@
  * The library has to answer in time, and must not access memory out of bounds.
  * The inputs are good examples with random changes. The random numbers are the
  * same in each run, so that a failure can be repeated by the number of its
- * case. The tests need neither a device nor a compiler, and find most with
- * scripts/test --asan.
+ * case. The tests need neither a device nor a compiler. They find the most
+ * errors with scripts/test --asan.
  */
 
 #include <string.h>
@@ -24,8 +24,8 @@
 #include "kernel/source.h"
 #include "slow.h"
 
-/* The number of cases of each kind, and the longest time of all cases of a kind
- * in microseconds. A slow machine runs fewer cases. */
+/* The largest number of cases of an example, and the longest time of all cases
+ * of an example in microseconds. A slow machine runs fewer cases. */
 #define N_CASES 4000
 #define TIME_LIMIT (4 * G_USEC_PER_SEC)
 /* The longest time of one case, in microseconds. All inputs have some

@@ -20,13 +20,14 @@ void test_gate_set (gboolean open);
  * work was waiting. */
 gboolean test_gate_was_missed (void);
 
-/* A host function that waits for the gate. A stream runs the work behind it
- * after that. */
+/* A host function that waits until the gate opens. A stream runs the work
+ * behind it after that. */
 void test_gate_wait (void *user_data);
 
-/* Keeps @stream busy until the gate, which is closed here, is opened, and @ms
- * milliseconds longer; then sets *@done (nullable) to TRUE. Shows what does not
- * wait for the stream, however slow the machine is, and then what does. */
+/* Closes the gate, and keeps @stream busy until the gate opens and for @ms
+ * milliseconds after that. Then sets *@done (nullable) to TRUE. So a test can
+ * check that a call does not wait for the stream, however slow the machine is,
+ * and that a call after test_gate_set (TRUE) does wait. */
 void test_gate_delay (GstVkgdrStream *stream, guint ms, gint *done);
 
 /* From now on, the library's transfers to the device wait for the gate. */

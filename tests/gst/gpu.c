@@ -47,8 +47,8 @@ GST_START_TEST (test_window_is_a_bar)
 }
 GST_END_TEST;
 
-/* Writes PTX for @target with a kernel that does nothing. Returns its path,
- * which the caller frees. */
+/* Writes a file with PTX for @target, whose kernel does nothing. Returns the
+ * path of the file, which the caller frees. */
 static gchar *
 write_ptx (const gchar *target)
 {
@@ -114,7 +114,8 @@ GST_START_TEST (test_illegal_address)
 }
 GST_END_TEST;
 
-/* Several threads open and close devices many times. */
+/* Several contexts are opened and closed many times. No file descriptor stays
+ * open. */
 GST_START_TEST (test_many_contexts)
 {
   guint fds = 0, i, k;
@@ -135,12 +136,13 @@ GST_START_TEST (test_many_contexts)
 }
 GST_END_TEST;
 
-/* How long a frame or a setter may take while a kernel is compiled, in
- * microseconds, and a number of statements that take the compiler many times as
- * long. */
+/* How much longer than usual a frame may take while a kernel is compiled, and
+ * how long a setter may take, in microseconds. The compiler takes many times as
+ * long for STATEMENTS statements. */
 #define PATIENCE (5 * G_TIME_SPAN_MILLISECOND)
 
-/* About as long as the compiler takes, so that as many frames are compared. */
+/* The time in which the usual time of a frame is measured. It is about as long
+ * as the compiler takes, so that about as many frames are measured. */
 #define USUAL_TIME (5 * G_TIME_SPAN_SECOND)
 #define STATEMENTS 2000
 
@@ -245,8 +247,9 @@ gpu_suite (void)
   return s;
 }
 
-/* The question whether there is a GPU is answered in a child process, because
- * CUDA does not work after the fork that each test runs in. */
+/* Whether there is a GPU. A child process finds this out, because each test is
+ * forked from this process, and CUDA does not work in a process that is forked
+ * after CUDA was started. */
 static gboolean
 have_gpu (void)
 {

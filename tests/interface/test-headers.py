@@ -4,8 +4,9 @@
 
     test-headers.py SOURCE-FOLDER PKG-CONFIG-FOLDER [unittest's arguments]
 
-Compiles one line for each header, with all warnings, as a program does that finds the
-libraries by pkg-config. Uses the pkg-config files of the uninstalled libraries.
+For each header, compiles a source that only includes it, with all warnings. As
+in a program, the flags come from pkg-config. The pkg-config files are those of
+the build folder.
 """
 
 import concurrent.futures
@@ -95,7 +96,7 @@ class Headers(unittest.TestCase):
     def test_that_faults_are_seen(self):
         for language in LANGUAGES:
             self.assertNotEqual(compile_header("vkgdr/missing.h", language, ()).returncode, 0)
-            # Without the flags of the libraries that libvkgdr uses.
+            # Without GStreamer's flags, which this header needs.
             run = compile_header("gst/vkgdr/vkgdr.h", language, ())
             self.assertNotEqual(run.returncode, 0)
 

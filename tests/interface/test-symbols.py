@@ -29,7 +29,7 @@ NO_USERS = ("python/gi-stubs", "docs/site", "tests/interface")
 ENDINGS = (".c", ".cc", ".h", ".md", ".py")
 PYTHON_ENDINGS = (".md", ".py")
 
-# Functions that GLib calls by pointers, and macros by name.
+# Functions that GLib calls through pointers, or that only macros name.
 OF_TYPES = re.compile(r"_(get_type|meta_get_info|quark|ref|unref|copy|free)$")
 
 FUNCTIONS = ("function", "method", "constructor")

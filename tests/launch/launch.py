@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Runs GStreamer's own programs with the plugin, in a clean environment.
 
-Has what the tests in this folder share: how a program is run, and pipelines. Does not
+Has the functions and pipelines that the tests in this folder share. Does not
 contain expected results.
 
 The first two arguments of each test are the paths of gst-launch-1.0 and
@@ -23,7 +23,7 @@ FILTERS = ("vkgdrupload", "cudafilter", "vkgdrtensor", "vkgdrdownload")
 ELEMENTS = FILTERS + ("vkgdripcsink", "vkgdripcsrc")
 
 TIME_LIMIT = 60  # seconds, for one run
-MISSED_ERROR_TIME = 10  # seconds after which an error is taken for missed
+MISSED_ERROR_TIME = 10  # seconds, see run()
 
 # Variables of the user that would change the result of a test.
 CHOICES = ("CUDA_VISIBLE_DEVICES", "SOFTCUDA_FAIL", "VKGDR_DEBUG")
@@ -85,10 +85,10 @@ def environment(**more):
 def run(*command, **env):
     """Runs a program to its end. Its output is text.
 
-    gst-launch-1.0 quits its main loop in the thread that posts an error. If that is
-    before the loop runs, which happens on a busy machine, it misses the error, prints
-    it, and goes on for ever. Then it is interrupted, and ends with the exit status of
-    the error.
+    gst-launch-1.0 quits its main loop in the thread that posts an error. On a
+    busy machine, this can happen before the loop runs. Then the program prints
+    the error, but runs for ever. So it is interrupted after MISSED_ERROR_TIME,
+    and ends with the exit status of the error.
     """
     with subprocess.Popen(
         command,

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Runs the commands of docs/cudafilter.md as they are written.
 
-Only their ends are changed: sources stop after some frames, and nothing is displayed.
+The commands have only these changes: sources stop after some frames, frames are
+smaller, and nothing is displayed.
 """
 
 import os
@@ -15,8 +16,8 @@ DOCUMENT = os.path.join(
     os.path.dirname(os.path.abspath(__file__)), "..", "..", "docs", "cudafilter.md"
 )
 
-# Commands that need something a test does not have: NVIDIA's compiler, a video and the
-# decoder of a GPU, or a photograph.
+# Commands that need something that a test does not have: NVIDIA's compiler, a
+# video and the decoder of a GPU, or a photograph.
 NOT_HERE = ("nvcc", "nvh264dec", "effects-pictures")
 
 # Added to a program in Python that makes a pipeline.

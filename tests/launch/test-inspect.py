@@ -4,9 +4,9 @@
 
     test-inspect.py GST-LAUNCH GST-INSPECT [unittest's arguments]
 
-Everything is listed, and nothing is written to standard error. On a machine without a
-GPU, the plugin is registered without a message. The texts are tested in
-tests/gst/inspect.c.
+Each element is listed, and nothing is written to standard error. On a machine
+without a GPU, the plugin is registered without a message. The texts are tested
+in tests/gst/inspect.c.
 """
 
 import glob
@@ -63,7 +63,7 @@ class Inspect(launch.Case):
                 for name, blurb in re.findall(r"(?m)^  ([a-z-]+) +:(.*)$", text):
                     self.assertTrue(blurb.strip(), name)
                 self.assertNotIn("Unknown type", text)
-                # Figures that do not exist yet are 0, not -1.
+                # Statistics without a value yet are 0, not -1.
                 stats = re.split(r"\n  [a-z-]+ +:", text.partition("stats")[2])[0]
                 self.assertNotIn("18446744073709551615", stats)
 
@@ -73,7 +73,7 @@ class Inspect(launch.Case):
         self.inspect("--exists", "--atleast-version=0.1", "cudafilter")
         self.inspect("--print-blacklist")
         self.inspect("--print-plugin-auto-install-info", "vkgdr")
-        # Here the exit status is the only answer.
+        # With --exists, the exit status is the only output.
         run = launch.run(launch.INSPECT, "--exists", "vkgdrnothing")
         self.assertEqual(run.returncode, 1)
 
@@ -129,8 +129,8 @@ class WithoutDevice(launch.Case):
                 )
 
     def test_start(self):
-        """Shows that the tests above work: an element that starts searches drivers, and
-        posts one error.
+        """Shows that the tests above can find loaded drivers: an element that
+        is started searches drivers, and posts one error.
         """
         run, loaded = self.scan(
             launch.LAUNCH, "vkgdrupload", "!", "vkgdrdownload", **launch.NO_DEVICE

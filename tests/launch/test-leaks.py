@@ -18,7 +18,7 @@ import unittest
 import launch
 
 # Types of objects that GStreamer itself does not free, with the reason. The known
-# versions have none.
+# versions of GStreamer free all types.
 NOT_OURS = {}
 
 ALIVE = re.compile(r"object-alive, type-name=\(string\)([^,]*),(.*)")
@@ -43,7 +43,9 @@ class Leaks(launch.Case):
         }
 
     def alive(self):
-        """Returns what the tracer has found, each as `TYPE, the rest`."""
+        """Returns the objects that the tracer has found, each as `TYPE, the
+        rest`.
+        """
         log = self.read("log").decode(errors="replace")
         self.assertIn("object-alive.class", log, "the tracer does not work")
         return [
@@ -107,7 +109,7 @@ class Leaks(launch.Case):
         )
 
     def test_interrupted(self):
-        """Ctrl-C while data flow, with an EOS event and without one."""
+        """Interrupts a running pipeline, with an EOS event and without one."""
         for options in ((), ("-e",)):
             with self.subTest(options), subprocess.Popen(
                 [launch.LAUNCH, *options]

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Runs the pipelines of docs/scaling.md, and tests the reception of raw video by RTP.
 
-Only the ends of the pipelines are changed: they stop after some frames, and use ports
-and sockets of the test.
+The pipelines have only these changes: they stop after some frames, and use
+ports, sockets and the device of the test.
 """
 
 import glob
@@ -28,7 +28,7 @@ DOCUMENT = os.path.join(
 OPTIONAL = ("srtsrc", "ristsrc", "x264enc", "avdec_h264", "rtpvrawdepay", "udpsrc")
 
 WIDTH, HEIGHT, FRAMES = 160, 120, 20
-PAUSE = 0.003  # In seconds. A frame has 28 packets, and there is one each 0.1 s.
+PAUSE = 0.003  # seconds between packets: a frame every 0.1 s has 28 of them
 SIZE = WIDTH * HEIGHT * 2
 VIDEO = f"video/x-raw,format=UYVY,width={WIDTH},height={HEIGHT},framerate=10/1"
 RTP = (
@@ -43,7 +43,7 @@ def has_element(name):
 
 
 def free_port():
-    """Returns an even port that is free, and so is the next one."""
+    """Returns an even port. The port and the next one are free."""
     while True:
         port = random.randrange(20000, 30000, 2)
         sockets = [socket.socket(socket.AF_INET, kind) for kind in (1, 2) for _ in (0, 1)]
@@ -91,10 +91,12 @@ class Commands(launch.Case):
         try:
             for line in lines:
                 line = self.adapt(line)
-                if "ristsrc" in line:  # its own sink has no limit, so it does not end by itself
+                # ristsrc contains a sink without a limit, so it does not end.
+                if "ristsrc" in line:
                     line = line.replace("fakesink", f"filesink location={self.path('rist')}")
                 line = line.replace("fakesink", "fakesink num-buffers=5")
-                if "srtsink" in line:  # gives up if the other process does not listen
+                # srtsink fails if the other process does not listen yet.
+                if "srtsink" in line:
                     self.wait_for_port(self.ports["srt"])
                 processes.append((line, self.start(line)))
             for line, process in processes:
@@ -172,9 +174,9 @@ class Rtp(launch.Case):
         return packets
 
     def receive(self, packets, tail, frames, files=("received",)):
-        """Returns the frames that are received from @packets, when each of @files has
-        @frames of them. The receiver must not print warnings. It waits two seconds for a
-        packet that is missing: on a busy machine it may not run for a while.
+        """Sends @packets. When each of @files has @frames frames, returns the
+        frames that were received. The receiver waits two seconds for a missing
+        packet, because on a busy machine it may not run for some time.
         """
         port = free_port()
         process = subprocess.Popen(
@@ -296,7 +298,9 @@ class Rtp(launch.Case):
 
 
 class BenchRtp(launch.Case):
-    """scripts/bench-rtp, with a stream that the receive buffer can hold as a whole."""
+    """scripts/bench-rtp, with a stream that fits into the receive buffer as a
+    whole.
+    """
 
     FRAMES = 30
 
@@ -329,7 +333,9 @@ class BenchRtp(launch.Case):
         self.assertGreaterEqual(results["cpu-spread"], 1)
 
     def test_lost_packets(self):
-        """A receive buffer for one packet, and 28 packets at a time."""
+        """The receive buffer has room for one packet, and 28 are sent at a
+        time.
+        """
         status, results = self.measure("--buffer", "1", "--receivers", "1")
         self.assertEqual(status, 1)
         for name in ("system", "vkgdrupload"):

@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # shellcheck shell=bash
 #
-# What the tests of the ways to install share: README.md's lines, as a user types
-# them. Each test runs as root in a bare Debian, in the folder of the tree, and
-# keeps what it makes in /mnt/NAME-OF-THE-TEST. Sourced, never run.
+# Functions for the tests of the ways to install. They run the commands of
+# README.md as a user types them. Each test runs as root in a minimal Debian, in
+# the folder of the source tree, and keeps its results in /mnt/NAME-OF-THE-TEST.
+# This file is sourced, not executed.
 
 set -euo pipefail
 
 export DEBIAN_FRONTEND=noninteractive
-# A machine with a GPU runs the same tests on the same device.
+# Machines with a GPU also use the software device, so that all test the same.
 export VKGDR_DRIVER=software
 
 tree=$PWD
@@ -21,7 +22,7 @@ fail ()
   exit 1
 }
 
-# Prints what is done next and does it.
+# Prints a command and runs it.
 step ()
 {
   printf '\n=== %s\n' "$*"
@@ -73,8 +74,8 @@ check_inline ()
     || fail "${2-README.md} does not have the command \"$1\""
 }
 
-# Fails if README.md has more than N blocks of code in LANGUAGE after a heading, which
-# no test would run.
+# Fails if README.md has more than N blocks of code in LANGUAGE after a heading.
+# No test would run the other ones.
 #
 # Arguments: HEADING LANGUAGE N
 check_no_more_blocks ()
@@ -100,7 +101,7 @@ run_pipeline ()
   local lines=$1 log=$work/pipeline.log pid status=0 waited=0
 
   printf '\n%s\n' "$lines" | sed 's/^/$ /'
-  # A job that bash starts in the background ignores SIGINT, unless env says else.
+  # bash makes a background job ignore SIGINT. env restores the default action.
   timeout -k 10 180 env --default-signal=INT bash -c "exec $lines" \
     >"$log" 2>&1 </dev/null &
   pid=$!
@@ -110,7 +111,7 @@ run_pipeline ()
     waited=$((waited + 1))
   done
   sleep 2
-  # timeout hands the signal on to the pipeline.
+  # timeout sends the signal to the pipeline.
   kill -INT "$pid" 2>/dev/null || true
   wait "$pid" || status=$?
   cat -- "$log"
@@ -119,7 +120,8 @@ run_pipeline ()
   [ "$status" -eq 0 ] || [ "$status" -eq 130 ] || fail "the exit status is $status"
 }
 
-# All commands of the README for what is installed: pipelines, programs, vkgdr-info.
+# Runs the commands of README.md for an installed project: pipelines and
+# programs.
 run_readme ()
 {
   local n=1 lines elements
@@ -135,7 +137,7 @@ run_readme ()
     type_inline "gst-inspect-1.0 vkgdrupload"
     type_inline vkgdr-info
     type_inline "vkgdr-info --json"
-    # The files that the user has.
+    # The files that the pipelines read.
     readme_block "Pipelines to copy" cuda >negative.cu
     head -c 3000000 /dev/urandom >data.bin
     gst-launch-1.0 -q videotestsrc num-buffers=30 ! theoraenc ! oggmux \

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Helpers for the tests in Python: the CUDA driver, by ctypes, and the end of a test.
+"""Helpers for the tests in Python: the CUDA driver by ctypes, the exit status.
 
 The driver is the one that libvkgdr loads: NVIDIA's if it has a device, and softcuda
 otherwise. So the tests can read the memory of either device.
@@ -127,7 +127,7 @@ def write_device(pointer: int, data: bytes) -> None:
 
 
 def read_strided(interface: dict) -> bytes:
-    """The elements of a __cuda_array_interface__, in their order."""
+    """Returns the elements of a __cuda_array_interface__, in their order."""
     shape, strides = interface["shape"], interface["strides"]
     itemsize = int(interface["typestr"][2:])
     extent = sum((n - 1) * step for n, step in zip(shape, strides)) + itemsize

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Computes tensors a second time, with NumPy and in double precision.
+"""Computes the expected tensors with NumPy, in double precision.
 
 Each filter is a matrix of weights for columns and one for rows. Colours follow the
 standards BT.601, BT.709 and BT.2020.
@@ -28,8 +28,8 @@ class Picture(NamedTuple):
 
     width: int
     height: int
-    model: str  #: in the order of the model, with alpha at the end
-    planes: Sequence[numpy.ndarray]  #: in the order of the model, alpha behind
+    model: str  #: "rgb", "yuv" or "gray"
+    planes: Sequence[numpy.ndarray]  #: in the order of the model, alpha last
     depth: int = 8
     w_sub: int = 0  #: subsampling of components 1 and 2 of "yuv"
     h_sub: int = 0
@@ -76,7 +76,8 @@ def nearest(start: int, size: int, n: int, sub: int, length: int) -> numpy.ndarr
 def linear(
     start: int, size: int, n: int, sub: int, cosited: bool, length: int, support: float
 ) -> numpy.ndarray:
-    """Triangles of this half width around each centre, which end at the region's edges.
+    """Returns weights with the form of triangles of the half width `support`
+    around each centre. They end at the region's edges.
     """
     weights = numpy.zeros((n, length))
     first, last = start >> sub, (start + size - 1) >> sub

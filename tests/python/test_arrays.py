@@ -50,7 +50,7 @@ FORMATS = {
 
 
 def plane_bytes(data: bytes, info: GstVideo.VideoInfo, plane: int, array: object) -> bytes:
-    """The elements of a plane, read one by one."""
+    """Returns the bytes of a plane, row by row, without padding."""
     row = array.nbytes // array.shape[0]
     start, stride = info.offset[plane], info.stride[plane]
     return b"".join(data[start + y * stride :][:row] for y in range(array.shape[0]))

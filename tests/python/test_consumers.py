@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Tests of other libraries with our arrays, and of their tensors in pipelines.
+"""Tests of arrays in other libraries, and of their tensors in pipelines.
 
 Each test is skipped if its library is not installed, or if the device is softcuda's,
 which these libraries cannot use. A library that is installed but cannot be imported, or
@@ -305,7 +305,7 @@ class Pycuda(unittest.TestCase):
 
 
 class Runner(unittest.TestCase):
-    """Tests of run-consumers: it does not skip a library."""
+    """Tests that run-consumers does not skip a required library."""
 
     def run_it(self, *modules: str, path: str = "") -> Tuple[int, str]:
         here = os.path.dirname(os.path.abspath(__file__))

@@ -93,8 +93,8 @@ class CudaTestCase(gst_support.DeviceTestCase):
 
 
 class Gate:
-    """A kernel that runs until the gate is opened. The end of the test opens it at the
-    latest.
+    """A kernel that runs until open() is called. The cleanup of the test calls
+    it at the latest.
     """
 
     def __init__(self, case: CudaTestCase, memory: Gst.Memory, stream: Any) -> None:

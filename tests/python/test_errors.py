@@ -59,8 +59,8 @@ class Names(gst_support.DeviceTestCase):
         self.assertIn("no memory for", caught.exception.message)
 
     def test_launch_error(self) -> None:
-        """A later call raises the error. This runs in its own process, whose CUDA
-        context is lost.
+        """A later call raises the error. This runs in its own process, because
+        the CUDA context cannot be used afterwards.
         """
         result = support.run_python("""
 import os

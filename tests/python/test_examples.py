@@ -114,8 +114,8 @@ class Examples(unittest.TestCase):
     def check_boxes(self, output: str, frames: int) -> None:
         boxes = self.boxes(output)
         self.assertEqual(len(boxes), frames, output)
-        # A pixel of the tensor is five pixels of the frame, and the blur adds some
-        # more.
+        # A pixel of the tensor has the size of five pixels of the frame, and
+        # the blur adds some more.
         for found, ball in zip(boxes, self.balls(frames)):
             self.assertEqual(len(found), 4, output)
             for one, other in zip(found, ball):

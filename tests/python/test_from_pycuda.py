@@ -36,8 +36,8 @@ NAMES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "pycuda-names.t
 
 KINDS = ("native", "library", "not needed", "left out")
 
-# What can be named in front of the code in a row of the kind library: libraries that
-# need a GPU, and what every reader has.
+# The names that can be in front of the code in a row of the kind library:
+# libraries that need a GPU, and GStreamer and Python, which every reader has.
 ELSEWHERE = (*MODULES, "GStreamer", "Python")
 
 
@@ -61,7 +61,7 @@ class Row(NamedTuple):
 
 
 def read_page() -> Tuple[str, List[Row]]:
-    """The first lines, and the rows of the tables after them."""
+    """Returns the first block of code, and the rows of the tables."""
     with open(PAGE, encoding="utf-8") as file:
         page = file.read()
     code = re.search(r"```python\n(.*?)```", page, re.DOTALL)
@@ -130,8 +130,8 @@ class Table(unittest.TestCase):
         cls.names = read_names()
 
     def row_of(self, name: str) -> Row:
-        """The row of a name. If several classes have the name, it is the row of the
-        class.
+        """Returns the row of a name. If several classes have the name, returns
+        the row that also has the name of its class.
         """
         rows = [row for row in self.rows if row.has(name)]
         owner = name.rpartition(".")[0]
@@ -172,7 +172,7 @@ class Table(unittest.TestCase):
                     self.assertGreater(len(row.cell.split()), 4, "it says no reason")
 
     def test_numbers(self) -> None:
-        """The names of the first table."""
+        """The first table has the right number of names for each kind."""
         with open(PAGE, encoding="utf-8") as file:
             page = file.read()
         counted = {kind: 0 for kind in KINDS}

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Tests of tensors that another process makes: vkgdrtensor ! vkgdripcsink here, and
-vkgdripcsrc ! appsink in a process that is this program again.
+"""Tests of tensors from another process: this process runs vkgdrtensor !
+vkgdripcsink, and a second process of this program runs vkgdripcsrc ! appsink.
 """
 
 import hashlib
@@ -42,7 +42,9 @@ def error_of(pipeline: Gst.Pipeline, wanted: Gst.MessageType) -> str:
 
 
 def describe(sample: Gst.Sample) -> Dict[str, Any]:
-    """What a tensor is, as an array of the device, of NumPy, and by DLPack."""
+    """Describes a tensor as an array of the device, as one of NumPy, and by
+    DLPack.
+    """
     buffer, caps = sample.get_buffer(), sample.get_caps()
     with GstVkgdr.mapped(buffer, caps) as (pixels,):
         host = pixels.copy()
@@ -89,7 +91,9 @@ class Tensors(unittest.TestCase):
         self.path = os.path.join(folder.name, "socket")
 
     def run_consumer(self, type: str) -> List[Dict[str, Any]]:
-        """What the other process says of the tensors of this one."""
+        """Returns the other process's descriptions of the tensors of this
+        process.
+        """
         consumer = subprocess.Popen(
             [sys.executable, __file__, "consume", self.path],
             stdout=subprocess.PIPE,

@@ -28,7 +28,7 @@ FRAMES = f"video/x-raw,format=GRAY8,width={SIZE},height={SIZE},framerate=25/1"
 
 
 def write_clip(path: str, first: int, count: int) -> None:
-    """Uncompressed frames of GRAY8. Each frame has another value."""
+    """Writes uncompressed frames of GRAY8. Each frame has another value."""
     pipeline = Gst.parse_launch(
         f"appsrc name=src format=time caps={FRAMES} ! matroskamux ! filesink location={path}"
     )
@@ -288,8 +288,8 @@ class Control(ReaderTestCase):
                     one for one in reader._pipeline.iterate_elements()
                     if one.get_factory().get_name() == "vkgdrtensor"
                 )
-            # Two batches are waiting, one is in preparation, and one was read. The rest
-            # is a margin.
+            # Two batches are waiting, one is in preparation, and one was read.
+            # Two more batches are a margin.
             found, frames = tensor.get_property("stats").get_uint64("frames")
             self.assertTrue(found)
             self.assertLessEqual(frames, 2 * 6)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Tests of frames as tensors: each element is compared with a reference in NumPy.
+"""Tests of frames as tensors: all are compared with a reference in NumPy.
 
 All formats, types, layouts, channels, filters and ways to resize are tested.
 """
@@ -200,7 +200,8 @@ class Elements(TensorTestCase):
             )
             with self.subTest(tensor=tensor):
                 found = self.convert(tensor, buffer, info)
-                # This subtracts numbers of the size of mean / std from each other.
+                # Normalisation subtracts numbers of about mean / std, which
+                # adds an error.
                 self.check(found, reference.expected(picture, tensor), tensor, 1e-5)
 
     def test_half_precision_is_rounded_to_nearest(self) -> None:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Tests that GstVkgdr-1.0 is complete: no function is missing, and each one has its
-text.
+"""Tests that GstVkgdr-1.0 is complete: no function is missing, and each one has
+a description.
 """
 
 import inspect

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * compiler.h: softcuda's libnvrtc for the tests, and kernels made from their
- * source
+ * compiler.h: loads softcuda's libnvrtc, and compiles and runs kernels for the
+ * tests
  */
 
 #ifndef TEST_SOFTCUDA_COMPILER_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * driver.h: softcuda's libcuda.so.1 for the tests, loaded as an application
- * does, and functions that all tests use
+ * driver.h: loads softcuda's libcuda.so.1 in the same way as an application,
+ * and has functions that all tests use
  */
 
 #ifndef TEST_SOFTCUDA_DRIVER_H

@@ -3,8 +3,8 @@
  * softcuda-check.h: libcheck, and the main function of a test program
  *
  * Tests that access wrong addresses on purpose are not run under Valgrind
- * (RUNNING_ON_VALGRIND), which reports these accesses as errors, and tests with
- * faults of kernels not with the thread sanitizer.
+ * (RUNNING_ON_VALGRIND), which reports these accesses as errors. Most tests
+ * with faults of kernels are not run with ThreadSanitizer, either.
  */
 
 #ifndef TEST_SOFTCUDA_CHECK_H

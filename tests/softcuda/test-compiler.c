@@ -3,7 +3,7 @@
  * test-compiler.c: tests of softcuda's libnvrtc, of modules, and of kernels
  * that run
  *
- * From CUDA C to results in memory, and the errors on this way.
+ * These are all steps from CUDA C to results in memory, and their errors.
  */
 
 #include <elf.h>
@@ -574,7 +574,7 @@ START_TEST (test_headers_and_macros)
 END_TEST;
 
 /* The runtime header leaves out the slowest part of libstdc++'s <math.h>, which
- * CUDA does not have. What remains must work with the headers of libstdc++. */
+ * CUDA does not have. The rest must work with the headers of libstdc++. */
 START_TEST (test_standard_headers)
 {
   CUmodule module = build_text (
@@ -733,7 +733,7 @@ END_TEST;
 
 /* ---- folders of compilations ---- */
 
-/* Writes a compiler that does not end by itself to the folder. */
+/* Writes a script to the folder that replaces the compiler and only sleeps. */
 static char *
 make_slow_compiler (const char *folder)
 {

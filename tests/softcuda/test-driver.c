@@ -445,8 +445,9 @@ START_TEST (test_registration_pins_pages)
 }
 END_TEST;
 
-/* The device sees what the CPU stores after the registration. What the device
- * writes is in the file, but not at the address, where other pages are. */
+/* The device reads the bytes that the CPU stores after the registration. The
+ * bytes that the device writes are in the file. They are not at the address,
+ * because other pages are mapped there by then. */
 START_TEST (test_registration_writes_to_pages)
 {
   size_t size = 2 * sysconf (_SC_PAGESIZE);
@@ -502,7 +503,8 @@ END_TEST;
 
 /* ---- external memory ---- */
 
-/* Makes a memfd as lavapipe does. The arguments can make its numbers wrong. */
+/* Makes a memfd as lavapipe does. The arguments can make the numbers in its
+ * header wrong. */
 static int
 make_memfd (uint64_t payload, uint64_t offset, int64_t total_error)
 {

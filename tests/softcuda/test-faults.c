@@ -29,7 +29,7 @@
 #define THREAD_SANITIZER 0
 #endif
 
-/* Runs the kernel "stumble". *text is what it prints on stderr. */
+/* Runs the kernel "stumble". *text becomes the output on stderr. */
 static CUresult
 run_and_listen (CUmodule module, int grid, int block, char **text)
 {
@@ -161,8 +161,8 @@ START_TEST (test_fault_in_printf)
 END_TEST;
 
 /* As on a GPU, the primary context is lost until all its users have released
- * it. The next one has another handle, so that a late user of the first one
- * cannot harm it. */
+ * it. The next one has another handle, so that code that still uses the handle
+ * of the first one cannot change it. */
 START_TEST (test_primary_context_recovers)
 {
   static const char source[] =

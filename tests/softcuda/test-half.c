@@ -47,8 +47,8 @@ half_below (double size)
   return low;
 }
 
-/* Returns the nearest number by search. If two are equally near, it is the even
- * one. Infinity counts as 65536. */
+/* Searches the nearest number. If two numbers are equally near, returns the
+ * even one. Infinity counts as 65536. */
 static unsigned int
 nearest (double v)
 {
@@ -111,7 +111,7 @@ START_TEST (test_every_half)
 }
 END_TEST;
 
-/* Makes the same numbers as the function in the kernel. */
+/* Computes the same numbers as the kernel of test_arithmetic. */
 static unsigned int
 scramble (unsigned int i)
 {

@@ -140,7 +140,8 @@ START_TEST (test_random_bytes)
 }
 END_TEST;
 
-/* Changes each field of the header that tells the linker where something is. */
+/* Changes each field of the headers that contains an offset, a size or a number
+ * of entries. */
 START_TEST (test_wild_offsets)
 {
   static const guint64 wild[] = { 0, 1, 63, 0x1000, 0x7fffffffffff,
@@ -208,7 +209,7 @@ softcuda_images_suite (void)
   suite_add_tcase (s, tc);
   tcase_add_checked_fixture (tc, setup_images, teardown_images);
   tcase_add_test (tc, test_good_image);
-  /* The driver passes the pages without access to a call of the kernel. */
+  /* Valgrind reports that pages without access are passed to a system call. */
   if (RUNNING_ON_VALGRIND)
     return s;
   tcase_add_test (tc, test_truncated);

@@ -2,8 +2,8 @@
  *
  * test-scan.c: tests of the scanner of CUDA C with unusual sources
  *
- * It has to end, in a time proportional to the size of the source, and must not
- * change what it does not understand.
+ * The scanner has to end in a time that is proportional to the size of the
+ * source. It must not change code that it does not understand.
  */
 
 #include <string.h>
@@ -72,7 +72,8 @@ START_TEST (test_any_order)
 }
 END_TEST;
 
-/* The time limit applies to 256 KiB of each of these. */
+/* A source of 256 KiB that repeats one of these pieces has to be scanned within
+ * the time limit. */
 START_TEST (test_large)
 {
   static const char *const pieces[] = { "__global__ ", "extern ", "\n", "{",

@@ -2,9 +2,9 @@
  *
  * test-streams.c: tests of the order of work on the software device
  *
- * Streams, events and host functions. A gate is a host function that waits.
- * With it, a test holds a stream as long as it likes. It uses POSIX locks,
- * because ThreadSanitizer does not see those of GLib.
+ * Streams, events and host functions. gate_wait() is a host function that stops
+ * a stream until the test opens the gate. Gates use POSIX locks, because
+ * ThreadSanitizer does not see the locks of GLib.
  */
 
 #include <pthread.h>
@@ -250,8 +250,8 @@ START_TEST (test_wait_takes_the_latest_record)
 }
 END_TEST;
 
-/* An event of a whole context is behind the work of all its streams until then,
- * and not behind later work. */
+/* cuCtxRecordEvent() records an event after the work that all streams of the
+ * context have at this time. The event does not wait for later work. */
 START_TEST (test_record_of_a_context)
 {
   CUstream first = new_stream (CU_STREAM_NON_BLOCKING);

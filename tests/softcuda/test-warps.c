@@ -27,14 +27,14 @@ run_test (const char *source, int block, int *results, size_t n)
   ok (cu.cuModuleUnload (module));
 }
 
-/* The values of an expression in each lane t. */
+/* An expression, and the value that it must have in each lane t. */
 typedef struct {
   const char *expression;
   int (*of) (int lane);
 } expectation;
 
-/* Each thread stores the values of all expressions. The table has 64 numbers
- * for each. */
+/* Each thread stores the values of all expressions. There are 64 results for
+ * each expression. */
 static void
 evaluate (const expectation *table, size_t n, int block, int *results)
 {
@@ -107,7 +107,7 @@ xor_1 (int lane)
   return lane ^ 1;
 }
 
-/* A lane cannot read from later groups, but from earlier ones. */
+/* A lane can read from earlier groups, but not from later ones. */
 static int
 xor_8_of_8 (int lane)
 {
@@ -222,8 +222,8 @@ START_TEST (test_reductions)
 }
 END_TEST;
 
-/* The last warp of 40 threads has 8 lanes. Other lanes do not wait for those
- * that have returned, nor for lanes of another mask. */
+/* The last warp of 40 threads has 8 lanes. A lane waits neither for lanes that
+ * have returned, nor for lanes of another mask. */
 START_TEST (test_incomplete_warps)
 {
   static const expectation here = { "__ballot_sync (all, 1)", NULL };
@@ -304,7 +304,7 @@ START_TEST (test_warps_of_a_block)
 }
 END_TEST;
 
-/* What hangs a GPU, or is undefined, is an error here. */
+/* Code that hangs a GPU, or whose behaviour is undefined, is an error here. */
 static void
 check_failure (const char *body)
 {

@@ -23,8 +23,8 @@ OPTIONS = [
 ]
 
 
-# The folder has another name in each run, and it is only part of the debug information.
-# So ccache may use what an earlier run has compiled.
+# The build folder has another name in each run, which only changes the debug
+# information. With this setting, ccache can use the results of an earlier run.
 os.environ["CCACHE_NOHASHDIR"] = "1"
 
 

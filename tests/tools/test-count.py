@@ -31,8 +31,8 @@ class Case(unittest.TestCase):
         self.folder = folder.name
 
     def run_and_check(self, command, line):
-        """The last line of the output is @line. The exit status tells whether all tests
-        have passed.
+        """Checks that the last line of the output is @line, and that the exit
+        status shows whether all tests have passed.
         """
         run = subprocess.run(
             command,

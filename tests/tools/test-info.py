@@ -112,7 +112,7 @@ class Case(unittest.TestCase):
 
 
 class Works(Case):
-    """A device that can be used, without changes and made worse."""
+    """A device that can be used, as it is and with simulated limits."""
 
     def test_all_is_told(self):
         text, machine = self.check(0)

@@ -97,8 +97,8 @@ class Program(unittest.TestCase):
             for variant in case["variants"]:
                 with self.subTest(case=case["id"], variant=variant["id"]):
                     self.assertIn(variant["label"].split(" ! ")[-1], " ".join(shown))
-                    # Streams are lines without numbers. GStreamer's own elements
-                    # may have failed.
+                    # The section streams has curves without numbers.
+                    # GStreamer's own elements may have failed.
                     if case["section"] != "streams" and "error" not in variant:
                         self.assertIn(format_number(variant["median"]), shown)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""docs/upstreams.md: the table as a page, and the text of the page about an element.
+"""Writes the results to docs/upstreams.md, and reads them from there.
 
 Must not depend on how the results are made.
 """
@@ -53,9 +53,9 @@ NAMES = {
 def describe(case: Case, result: Result) -> str:
     """Describes where the bytes were written.
 
-    It is chance which memories of a pool come back in time to be sent by DMA, so their
-    share is not given. The padding of a decoder is not given either, because it depends
-    on the processor.
+    Which memories of a pool are used again, and therefore sent by DMA, depends
+    on the timing. So their share is not given. The padding of a decoder is not
+    given either, because it depends on the processor.
     """
     ways = {w: n for w, n in result.ways.items() if n > 0}
     mean = f"{round(result.size / result.buffers)} bytes a buffer"
@@ -88,7 +88,7 @@ def read() -> Page:
 
 
 def row(case: Case, result: Result) -> List[str]:
-    """The cells of an element after its name."""
+    """Returns the cells of an element's row after its name."""
     return [describe(case, result), "" if is_direct(result) else case.reason or ""]
 
 

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Feeds: senders that run at the same time as a pipeline, and programs that push.
+"""Feeds: senders, and programs that push buffers, for pipelines that need one.
 
-A feed has the values that the launch line names in braces, and starts when the pipeline
-plays. Nothing leaves this machine: sockets are in a folder of the run, and 127.0.0.1 is
-used with ports that the kernel picks. Must not depend on the table.
+A feed provides the values for the names in braces in the launch line. start()
+is called when the pipeline is paused. No data leave this machine: sockets are
+in a temporary folder, or use 127.0.0.1 and ports that the kernel chooses. Must
+not depend on the cases of the table.
 """
 
 import os
@@ -19,7 +20,7 @@ NET_CAPS = (160, 120)  # so that a frame fits into the socket's buffer
 
 
 class Feed:
-    """Runs nothing, and the pipeline ends by itself."""
+    """Sends nothing: the pipeline has its own source, and ends by itself."""
 
     frames = None  # the number of buffers to take from a pipeline without an end
 

@@ -30,7 +30,7 @@ class Failure(Exception):
 
 class Result(NamedTuple):
     """The output of a pipeline: a digest of each buffer, or of a whole stream; the
-    number of bytes and of buffers; and how vkgdrupload has got the bytes.
+    number of bytes and of buffers; and how the bytes came to vkgdrupload.
     """
 
     digests: List[str]
@@ -95,7 +95,7 @@ class Runner:
         return self.made[name]
 
     def run(self, case: table.Case, behind: str) -> Result:
-        """Returns the pipeline of the case, followed by `behind`."""
+        """Runs the pipeline of the case, followed by `behind`."""
         feed = feeds.FEEDS[case.feed](self.folder, self.input)
         values = {n: self.input(n) for n in inputs_of(case)}
         values.update(feed.values())
@@ -116,7 +116,7 @@ class Runner:
         whole = hashlib.sha256()
         size = 0
         try:
-            # A server has a port when it is paused.
+            # A server element gets its port in the state PAUSED.
             pipeline.set_state(Gst.State.PAUSED)
             pipeline.get_state(Gst.SECOND // 5)
             feed.start(pipeline)

@@ -22,7 +22,7 @@ class Case(NamedTuple):
     reason: why its frames are not written directly into GPU memory; None if
         they are
     needs: other elements, without which the case is skipped
-    feed: the name in feeds.py of what has to run at the same time
+    feed: the name of a feed in feeds.py, which runs at the same time
     stream: whether the sizes of buffers may differ between two runs, so that only
         the bytes are compared
     """

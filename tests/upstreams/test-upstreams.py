@@ -19,7 +19,8 @@ import sys
 import tempfile
 import unittest
 
-# Set before the device is opened: a window that the CPU must not read, as on a GPU.
+# A window that the CPU must not read, as on a GPU. Must be set before the
+# device is opened.
 os.environ.update(VKGDR_DRIVER="software", VKGDR_DEBUG="bar")
 
 import document  # noqa: E402

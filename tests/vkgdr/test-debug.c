@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * test-debug.c: tests that VKGDR_DEBUG makes the device worse, and that the
- * error of a full window has its numbers
+ * test-debug.c: tests that VKGDR_DEBUG restricts the device, and that the error
+ * of a full window says how large the window is and how much of it is used
  */
 
 #include "util.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * test-driver.c: tests of VKGDR_DRIVER, of errors of the driver and another try
- * after them, and that Vulkan finds softcuda's device
+ * test-driver.c: tests of VKGDR_DRIVER, of errors while the driver is loaded
+ * and a second attempt after them, and of softcuda without Vulkan
  */
 
 #include "util.h"

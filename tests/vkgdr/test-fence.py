@@ -37,7 +37,7 @@ def find_compiler():
     if shutil.which("aarch64-linux-gnu-gcc"):
         return ["aarch64-linux-gnu-gcc"]
     if shutil.which("clang"):
-        # This machine's headers of the C library are good enough for declarations.
+        # Only declarations are needed, so this machine's C headers suffice.
         command = ["clang", "--target=aarch64-linux-gnu"]
         triplet = subprocess.run(
             ["cc", "-print-multiarch"], stdout=subprocess.PIPE, check=False, timeout=TIME_LIMIT
@@ -52,8 +52,9 @@ COMPILER = find_compiler()
 def assemble(path):
     """Returns the assembly that the compiler makes of a C file."""
     with tempfile.TemporaryDirectory() as folder:
-        # Headers of x86-64 include this file for other processors. It only exists
-        # where 32-bit programs can be built.
+        # The C library's headers for x86-64 include this file if the compiler
+        # is for another processor. It is only installed on machines that build
+        # 32-bit programs.
         os.mkdir(os.path.join(folder, "gnu"))
         with open(os.path.join(folder, "gnu", "stubs-32.h"), "w"):
             pass

@@ -580,8 +580,8 @@ allocate_and_remember (VkDevice device, const VkMemoryAllocateInfo *info,
   return result;
 }
 
-/* Frees memory as an exit handler does that is called after those of the
- * drivers. */
+/* Frees memory in the same way as an exit handler that is called after the exit
+ * handlers of the drivers. */
 START_TEST (freeing_after_the_driver_touches_nothing)
 {
   vkgdr_device_info info;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * test-open.c: tests that a device is opened, described and closed, and of the
- * errors that tell why it cannot be
+ * test-open.c: tests that a device is opened, described and closed, and that
+ * errors say why a device cannot be opened
  */
 
 #include "util.h"
@@ -212,8 +212,8 @@ START_TEST (no_vulkan_driver)
 }
 END_TEST
 
-/* Opens a device without a window, and checks what the handle tells about
- * it. */
+/* Opens a device without a window, and checks what the handle says about the
+ * missing window. */
 static vkgdr_t
 open_without_window (
     vkgdr_obstacle obstacle, const char *reason_word, const char *remedy_word)
@@ -245,7 +245,8 @@ open_without_window (
   return g;
 }
 
-/* Memory with a host pointer is refused with the same words, but CUDA works. */
+/* An allocation with a host pointer fails with the same reason and remedy, but
+ * CUDA works. */
 static void
 use_without_window (vkgdr_t g, const char *reason, const char *remedy)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * test-probe.c: tests that vkgdr_probe() describes a device that cannot be
- * opened as far as possible, and tells why it cannot be opened
+ * test-probe.c: tests that vkgdr_probe() says why a device cannot be opened,
+ * and describes this device as far as possible
  */
 
 #include "util.h"
@@ -58,7 +58,7 @@ START_TEST (wrong_settings)
 }
 END_TEST
 
-/* Checks what CUDA alone tells. */
+/* Checks that the description has the data of CUDA, and no data of Vulkan. */
 static void
 assert_cuda_is_known (void)
 {

@@ -67,8 +67,8 @@ write_bytes (vkgdr_memory_t mem, unsigned int seed)
     memcpy (vkgdr_memory_get_host_ptr (mem), bytes, SIZE);
     vkgdr_memory_flush (mem, 0, SIZE);
   } else {
-    /* A copy from pageable memory may return before it is complete, and does
-     * not outlive the process. */
+    /* A copy from pageable memory may return before it is complete. It would
+     * not be completed if the process ended now. */
     result = vkgdr_driver_load ()->cuMemcpyHtoD (
         vkgdr_memory_get_device_ptr (mem), bytes, SIZE);
     if (result == CUDA_SUCCESS)
@@ -78,7 +78,8 @@ write_bytes (vkgdr_memory_t mem, unsigned int seed)
   return result == CUDA_SUCCESS;
 }
 
-/* Whether the device has the bytes, and the host, too, if it has a pointer. */
+/* Returns whether the device reads these bytes, and the CPU, too, if there is a
+ * host pointer. */
 static bool
 holds (vkgdr_memory_t mem, unsigned int seed)
 {
@@ -153,7 +154,7 @@ be_the_child (char **argv)
   return EXIT_SUCCESS;
 }
 
-/* Valgrind can read /proc/self/exe, but not start it. */
+/* Reads the link first, because Valgrind cannot execute /proc/self/exe. */
 static void
 exec_child (int fd, int input, const char *host, const char *debug)
 {
@@ -452,8 +453,9 @@ END_TEST
 
 #define GRANULE ((size_t) 65536)
 
-/* The number of existing objects of each kind, the call that fails, and whether
- * allocations are too small to be mapped. */
+/* The number of existing handles, reserved address ranges (`places`) and
+ * mappings, the call that fails, and whether allocations are too small to be
+ * mapped. */
 static struct {
   int handles, places, maps;
   const char *failing;
@@ -667,8 +669,8 @@ START_TEST (several_import_at_once)
 }
 END_TEST
 
-/* A copy of the file descriptor, in another process, whose position changes
- * after each change of a position in this process; or -1. */
+/* A copy of the file descriptor, as another process would have it, or -1. Its
+ * position is changed after each call of lseek64(). */
 static int theirs = -1;
 
 /* Lavapipe calls this function instead of libc's. */
@@ -682,8 +684,8 @@ lseek64 (int fd, off64_t offset, int whence)
   return position;
 }
 
-/* Copies of a file descriptor share one position, and lavapipe reads from a
- * position that it sets before. */
+/* Copies of a file descriptor share one position. lavapipe sets the position
+ * and then reads, so another process can change the position in between. */
 START_TEST (another_process_imports_meanwhile)
 {
   vkgdr_t g = test_open (0);

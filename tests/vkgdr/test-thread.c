@@ -48,7 +48,8 @@ START_TEST (no_thread_is_an_error)
   refuses_threads = true;
   ck_assert_ptr_null (vkgdr_open (0, 0));
   assert_error ("cannot be started", "ulimit -u");
-  /* A device without a window would be slower, and nobody would know why. */
+  /* The window is optional, but a device without it would be slower, and the
+   * caller would not know why. */
   ck_assert_ptr_null (vkgdr_open (0, VKGDR_OPEN_WINDOW_OPTIONAL_BIT));
   assert_error ("cannot be started");
   refuses_threads = false;
@@ -105,7 +106,7 @@ END_TEST
 static void
 count (void *data)
 {
-  *(int *) data += 1; /* not atomic: calls follow each other */
+  *(int *) data += 1; /* not atomic: the thread runs one call at a time */
 }
 
 static void *
@@ -243,8 +244,9 @@ static vkgdr_vk real;
 static pthread_t application;
 static int n_calls;
 
-/* What NVIDIA's driver would keep for the calling thread of the application is
- * what its end waits for. */
+/* NVIDIA's driver keeps data for each thread that calls Vulkan. The end of such
+ * a thread can wait for ever, so no thread of the application may call
+ * Vulkan. */
 static void
 check_caller (void)
 {
@@ -348,8 +350,8 @@ END_TEST
 /* --- fork ---------------------------------------------------------------- */
 
 /* Runs @function in a child. It must end within the time limit of the test. The
- * child kills itself: at a normal end, Valgrind would report what the parent's
- * drivers have allocated, which the child cannot free. */
+ * child kills itself: at a normal end, Valgrind would report memory that the
+ * parent's drivers have allocated, and that the child cannot free. */
 static void
 in_child (void (*function) (void *), void *data)
 {

@@ -186,8 +186,8 @@ test_assert_error (const char *file, int line, const char *const *words)
 int
 test_run (Suite *suite, bool needs_device)
 {
-  /* Static, because the child that tries the device exits while it still has
-   * the runner. */
+  /* Static, so that a leak checker does not report the runner in the child that
+   * tries the device: the child exits without freeing it. */
   static SRunner *runner;
   int status = EXIT_SUCCESS;
 

@@ -30,14 +30,16 @@
 #define ck_assert_mem_eq(a, b, size) ck_assert_int_eq (memcmp (a, b, size), 0)
 #endif
 
-/* Chooses softcuda for this process. Returns false if it is not built. To be
- * called first. */
+/* Chooses softcuda for this process. Returns false if it is not built. Must be
+ * called before the driver is loaded. */
 bool test_use_software (void);
 
-/* The same, but returns false also if Vulkan has no software device. */
+/* Like test_use_software(), but also returns false if Vulkan has no software
+ * device. */
 bool test_use_software_device (void);
 
-/* Makes this call of softcuda fail, as SOFTCUDA_FAIL does. NULL ends this. */
+/* Makes calls of softcuda fail. @spec has the format of SOFTCUDA_FAIL. If it is
+ * NULL, calls succeed again. */
 void test_fail (const char *spec);
 
 /* Loads the driver, and makes the primary context of device 0 current. */

@@ -18,7 +18,7 @@
 /* The size of a small buffer in bytes. */
 #define SMALL 4096
 
-/* A frame that is so small that its kernel takes almost no time. */
+/* The width and height of a frame whose kernel takes almost no time. */
 #define TINY 64
 
 /* --- frames -------------------------------------------------------------- */
@@ -65,7 +65,7 @@ static const Scale quick_scale = { quick_frames, G_N_ELEMENTS (quick_frames),
 static const Frame tiny_frame = { "64x64-rgba", "64x64 RGBA", "RGBA", TINY,
   TINY };
 
-/* No frame at all. */
+/* Buffers of bytes, without caps of video. */
 static const Frame small_buffer = { "4kib", "buffers of 4 KiB", NULL, 0, 0 };
 
 /* --- kinds of cases ------------------------------------------------------ */
@@ -76,7 +76,7 @@ static const Frame small_buffer = { "4kib", "buffers of 4 KiB", NULL, 0, 0 };
 #define READ_BACK "pool=downstream touch=readwrite"
 #define UNTOUCHED "pool=downstream touch=nothing"
 
-/* The frames for which a kind has cases. */
+/* The frames for which a kind of case has cases. */
 typedef enum {
   EACH_FRAME,
   STREAM_FRAME,
@@ -104,7 +104,8 @@ typedef struct {
 
 #define MAX_PARTS 9
 
-/* The id and the title of a case are those of the frame, followed by these. */
+/* The id and the title of a case are those of its frame, followed by those of
+ * its kind. */
 typedef struct {
   const gchar *section;
   const gchar *id;
@@ -138,8 +139,9 @@ typedef struct {
   { BENCH_NONE, "no upload", "" }
 /* clang-format on */
 
-/* Frames for other processes: as many as all of them accept, or at a slow pace
- * with a kernel there. IPC_PATH is replaced by the socket. */
+/* Frames for other processes: as fast as all processes accept them, or slowly,
+ * with a kernel in each process. IPC_PATH is replaced by the path of the
+ * socket. */
 #define IPC_SINK \
   " ! vkgdripcsink socket-path=IPC_PATH sync=false leaky=no max-buffers=8 " \
   "wait-for-connection=true"
@@ -148,7 +150,7 @@ typedef struct {
 #define IPC_FAST IPC_SINK BENCH_IPC_CONSUMER IPC_SRC SINK
 #define SLOWLY POOL " interval=5000"
 #define IPC_DIRECT IPC_SINK " access=direct" BENCH_IPC_CONSUMER IPC_SRC
-/* The client has its default io-mode, which copies each frame. With
+/* cudaipcsrc has its default io-mode, which copies each frame. With
  * io-mode=import it fails if the source is fast (GStreamer 1.26.2, "Internal
  * data stream error"). */
 #define IPC_CUDA \
@@ -167,20 +169,21 @@ typedef struct {
   { BENCH_IPC_TAIL, "99 of 100 launched", IPC_DIRECT src_properties IPC_KERNEL }
 /* clang-format on */
 
-/* The first part is compared with the others. The kinds of one section have the
- * same parts, and follow each other. */
+/* The first part is compared with the others. The kinds of one section follow
+ * each other, and have the same parts, except for "ipc-8", which has no
+ * cudaipcsink. */
 static const Kind kinds[] = {
-  /* the time of a start, without the time of the device, which is already
-   * open */
+  /* the time of a start; it does not include opening the device, which is
+   * already open */
   { BENCH_SECTION_START, "start", "", BENCH_MILLISECONDS, STREAM_FRAME, POOL, 0,
       { { BENCH_KERNEL, "vkgdrupload ! cudafilter ! vkgdrdownload",
             " ! vkgdrupload ! cudafilter kernel=copy ! vkgdrdownload" },
           { BENCH_VKGDR, "vkgdrupload", " ! vkgdrupload" },
           { BENCH_NONE, "neither", "" } } },
-  /* the same from the start of a process, which opens the device itself */
+  /* the time from the start of a process, which also opens the device */
   { BENCH_SECTION_PROCESS, "process", "", BENCH_MILLISECONDS, STREAM_FRAME,
       POOL, 0, { UPLOADS } },
-  /* the same writes in a pipeline, and without any */
+  /* the same writes in a pipeline, and in loops without a pipeline */
   { BENCH_SECTION_LOOPS, "loops", "", BENCH_FRAMES_PER_SECOND, EACH_FRAME, POOL,
       0,
       { { BENCH_VKGDR, "vkgdrupload", " ! vkgdrupload" },
@@ -286,7 +289,7 @@ static const Kind kinds[] = {
               " ! vkgdrupload ! " TENSOR " filter=nearest" },
           { BENCH_TENSOR_AREA, "area",
               " ! vkgdrupload ! " TENSOR " filter=area" } } },
-  /* the result is that of the slowest process */
+  /* the result of the slowest process counts */
   { BENCH_SECTION_IPC, "ipc-1", ", to one other process",
       BENCH_FRAMES_PER_SECOND, STREAM_FRAME, POOL, OWN_SINK,
       { IPC_RATE, IPC_CUDA_RATE }, 1 },
@@ -516,7 +519,7 @@ make_section (const Maker *self, const Kind *first, guint n, GPtrArray *cases)
   }
 }
 
-/* The pipelines of the user, without changes. */
+/* Makes a case of the user's pipelines, without changes to them. */
 static BenchCase *
 make_comparison (gchar **launches)
 {

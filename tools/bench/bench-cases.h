@@ -17,7 +17,8 @@
  * @options: the user's options
  *
  * Returns: (transfer full): array of BenchCase, section by section, without
- *   samples. A variant that this machine cannot run says so in its samples
+ *   samples. The samples of a variant that cannot run on this machine have an
+ *   error
  */
 GPtrArray *bench_cases_make (
     GstVkgdrContext *context, const BenchOptions *options);

@@ -23,8 +23,8 @@ gboolean bench_set_last_error (GError **error);
  * closes it with vkgdr_close (). Returns NULL with @error set on failure. */
 vkgdr_t bench_open_window (GError **error);
 
-/* The compiler cannot look inside, so it does not leave out stores whose result
- * is not read. */
+/* The compiler must assume that this reads all memory. So it does not leave out
+ * earlier stores whose result is not read. */
 static inline void
 bench_keep_stores (void)
 {

@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-/* The size of the pattern of BENCH_FILL_COPY in bytes. It stays in the
+/* The size of the pattern of BENCH_FILL_COPY in bytes. The pattern stays in the
  * processor's cache, like a line of a frame that a producer has just
  * computed. */
 #define PATTERN_SIZE ((gsize) 64 << 10)

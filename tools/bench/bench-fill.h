@@ -23,7 +23,7 @@ typedef enum {
 /**
  * BenchFill:
  * @kind: how frames are written
- * @area: (nullable): what is copied
+ * @area: (nullable): the bytes that are copied
  * @size: bytes of @area
  * @offset: where the next copy begins
  *

@@ -45,7 +45,8 @@ load_type (const gchar *name)
   return type;
 }
 
-/* The structures of cudafilter are not known here. */
+/* cudafilter is in a plugin, without a header for its structures. So GObject is
+ * asked for their sizes. */
 static GType
 derive (GType parent)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * bench-filter.h: the element vkgdrbenchfilter, a cudafilter that tells when it
- * has launched its kernel
+ * bench-filter.h: the element vkgdrbenchfilter, a cudafilter that emits a
+ * signal when it has launched its kernel
  *
- * It has the signal "launched", without arguments. The signal is emitted before
- * the output is pushed. So the element after it must not be another filter, for
- * which the kernel could be kept.
+ * The signal "launched" has no arguments, and is emitted before the output is
+ * pushed. The element after this one must not be another filter, because then
+ * the kernels could be collected, and launched later by a single call.
  */
 
 #ifndef BENCH_FILTER_H

@@ -27,8 +27,8 @@ BenchFrames *bench_frames_new (
 /* Waits for pending transfers. */
 void bench_frames_free (BenchFrames *frames);
 
-/* Writes frame number @number to the next memory in turn, and transfers it to
- * the device. */
+/* Writes frame number @number to the memories in turn. For BENCH_LOOP_STAGED,
+ * also starts its transfer to the device. */
 CUresult bench_frames_write (
     BenchFrames *frames, BenchFill *fill, guint64 number);
 

@@ -18,14 +18,15 @@
 #include "bench-clock.h"
 #include "bench-filter.h"
 
-/* The first frames, one in this many, are left out: for them, kernels are
+/* The first 1/WARM_UP of the frames is not used: in this time, kernels are
  * compiled and memory is imported. */
 #define WARM_UP 4
 
-/* A result is made of at least this many frames. */
+/* The smallest number of frames for a result. */
 #define MIN_FRAMES 4
 
-/* Frames after which there are so many without the first ones. */
+/* After this number of frames, there are enough frames without the first
+ * ones. */
 #define ENOUGH_FRAMES (2 * MIN_FRAMES)
 
 /* The shortest time of the stream in seconds. */
@@ -40,12 +41,12 @@
 
 /* --- in the other processes ---------------------------------------------- */
 
-/* Times of the frames that have come, in nanoseconds. */
+/* Times of the received frames, in nanoseconds. */
 typedef struct {
-  gint64 stamp; /* of the frame that is being processed */
+  gint64 stamp; /* when the current frame was written */
   GArray *times;
-  GArray *receptions; /* how long after the end of writing */
-  GArray *launches;   /* the same; empty if there is no kernel */
+  GArray *receptions; /* from the end of writing to the reception */
+  GArray *launches;   /* to the launch; empty if there is no kernel */
 } Arrivals;
 
 static GstPadProbeReturn
@@ -105,7 +106,7 @@ compare (gconstpointer a, gconstpointer b)
   return *x < *y ? -1 : *x > *y;
 }
 
-/* The times without the first ones, in the order of their length. */
+/* Removes the first times, and sorts the others. */
 static void
 sort (GArray *times)
 {
@@ -113,7 +114,7 @@ sort (GArray *times)
   g_array_sort (times, compare);
 }
 
-/* Of @times, which are sorted: 0 if there are none. */
+/* @times must be sorted. Returns 0 if there are none. */
 static gdouble
 percentile (const GArray *times, guint percent)
 {
@@ -264,8 +265,8 @@ start_consumer (const gchar *launch, GError **error)
   return process;
 }
 
-/* Whether the process has got a frame. FALSE after the end of the process, too.
- */
+/* Returns TRUE if the process has got a frame. FALSE if the process has
+ * ended. */
 static gboolean
 is_ready (GSubprocess *process)
 {
@@ -277,7 +278,7 @@ is_ready (GSubprocess *process)
          && n == sizeof word;
 }
 
-/* Ends the process, whose messages become an error. */
+/* Ends the process. Sets @error to its messages. */
 static void
 end_process (GSubprocess *process, GError **error)
 {
@@ -326,9 +327,9 @@ wait_for_consumers (GstBus *bus, GPtrArray *processes, GError **error)
   return TRUE;
 }
 
-/* Waits for @seconds, and for longer until @n_frames is large enough for a
- * result: on a busy machine the first frames take long. Returns an error
- * message, or NULL. */
+/* Waits for @seconds, and until @n_frames is large enough for a result, because
+ * on a busy machine the first frames take long. Returns an error message of the
+ * pipeline, or NULL. */
 static GstMessage *
 wait_for_frames (GstBus *bus, gint *n_frames, gdouble seconds)
 {
@@ -343,7 +344,7 @@ wait_for_frames (GstBus *bus, gint *n_frames, gdouble seconds)
   return message;
 }
 
-/* Waits until the time is over, and then for the end of the stream. */
+/* Waits for @seconds, ends the stream, and waits for its end. */
 static gboolean
 finish (GstElement *pipeline, GstBus *bus, gint *n_frames, gdouble seconds,
     GError **error)
@@ -366,8 +367,8 @@ finish (GstElement *pipeline, GstBus *bus, gint *n_frames, gdouble seconds,
   return ok;
 }
 
-/* Plays to the end of the stream. The time begins when all processes have got a
- * frame. */
+/* Runs the pipeline to the end of the stream. The time @seconds begins when all
+ * processes have got a frame. */
 static gboolean
 serve (
     GstElement *pipeline, GPtrArray *processes, gdouble seconds, GError **error)
@@ -391,7 +392,8 @@ serve (
   return ok;
 }
 
-/* Waits for its end. The slowest process counts. */
+/* Waits for the end of @process, and adds its values to @result. The slowest
+ * process counts. */
 static gboolean
 read_result (GSubprocess *process, BenchIpcResult *result, GError **error)
 {
@@ -459,7 +461,7 @@ run (GstElement *pipeline, const gchar *consumer, guint n, gdouble seconds,
   return ok;
 }
 
-/* The two pipelines of @launch with a socket in @folder. */
+/* Returns the two pipelines of @launch, with a socket in @folder. */
 static gchar **
 split (const gchar *launch, const gchar *folder)
 {

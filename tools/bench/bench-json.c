@@ -2,8 +2,8 @@
  *
  * bench-json.c: the results as JSON
  *
- * Contains everything that was measured, with extremes and single samples. Must
- * not depend on how it was measured.
+ * Contains all results with their extremes, and the single samples of
+ * pipelines. Must not depend on how they are measured.
  */
 
 #include "bench-json.h"

@@ -14,9 +14,9 @@
 
 /**
  * BenchLoop:
- * @BENCH_LOOP_RAM: into ordinary memory, where it stays
+ * @BENCH_LOOP_RAM: into ordinary memory, without a transfer
  * @BENCH_LOOP_WINDOW: through the window
- * @BENCH_LOOP_STAGED: into pinned memory, and from there by asynchronous DMA
+ * @BENCH_LOOP_STAGED: into pinned memory, which asynchronous DMA transfers
  */
 typedef enum { BENCH_LOOP_RAM, BENCH_LOOP_WINDOW, BENCH_LOOP_STAGED } BenchLoop;
 
@@ -27,7 +27,7 @@ typedef enum { BENCH_LOOP_RAM, BENCH_LOOP_WINDOW, BENCH_LOOP_STAGED } BenchLoop;
  * @fill: how a thread writes
  * @area: size of the area that a thread copies from, for BENCH_FILL_UNCACHED
  *
- * What a thread of a bare loop does.
+ * The work of a thread of a bare loop.
  */
 typedef struct {
   gsize size;
@@ -39,7 +39,7 @@ typedef struct {
 /**
  * bench_loop_measure:
  * @context: the device
- * @writes: what is written
+ * @writes: the work
  * @loop: where the frames are written to
  * @seconds: how long to measure
  * @samples: gets one sample: frames per second

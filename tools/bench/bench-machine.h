@@ -12,7 +12,7 @@
  * bench_machine_describe:
  * @context: the device
  *
- * Returns: (transfer full): what gst_vkgdr_context_describe() tells, and
+ * Returns: (transfer full): the fields of gst_vkgdr_context_describe(), and
  *   `cuda-driver` (the version as text), `gstreamer`, `cudaupload` (its
  *   plugin's version), `cpu`, `copy-isa`, `kernel`, `date` (strings) and `cpus`
  *   (int)

@@ -3,7 +3,7 @@
  * bench-main.c: the main program of vkgdr-bench, which measures how fast data
  * get to the GPU
  *
- * Calls the other files in their order.
+ * Only calls functions of the other files, in the right order.
  */
 
 #include <locale.h>

@@ -18,16 +18,16 @@
 #include "driver.h"
 #include <vkgdr/vkgdr.h>
 
-/* The part of --seconds for one kind of copy of one size. There are about two
- * hundred of these. */
+/* One kind of copy of one size is measured for 1/SHARE of --seconds. There are
+ * about two hundred such measurements. */
 #define SHARE 20
 
 /* The shortest time of one measurement in nanoseconds, so that reading the
  * clock, which takes about 20 ns, does not matter. */
 #define MIN_STRETCH 4000
 
-/* The size of the largest copies from an uncached window. memcpy() has 0.06
- * GB/s there, and streaming loads have 1 GB/s. */
+/* The size of the largest copies from an uncached window, which memcpy() reads
+ * at 0.06 GB/s, and streaming loads at 1 GB/s. */
 #define MAX_READ_MEMCPY ((gsize) 1 << 20)
 #define MAX_READ_STREAMING ((gsize) 16 << 20)
 
@@ -261,7 +261,7 @@ allocate_window (Buffers *b, GError **error)
   return TRUE;
 }
 
-/* Allocates @size bytes and writes to all pages, so that no page fault is
+/* Allocates host memory and writes to all pages, so that no page fault is
  * measured. */
 static gboolean
 allocate_host (Buffers *b, GError **error)
@@ -476,8 +476,8 @@ time_copy_within (
   return result;
 }
 
-/* Each copy is measured alone, between two events, because that is how the time
- * of a kernel is measured: copies in a row overlap at their ends. */
+/* Each copy is measured alone, between two events, in the same way as the time
+ * of a kernel. Copies in a row would overlap at their ends. */
 static CUresult
 time_copies_within (
     Buffers *b, CUevent *events, gsize size, gdouble seconds, gdouble *mean)

@@ -19,8 +19,8 @@
  *
  * Measures all kinds of copies. If one fails, its samples have the error.
  *
- * Returns: (transfer full): array of BenchCurve, or %NULL where there is no
- *   memory to copy to
+ * Returns: (transfer full): array of BenchCurve, or %NULL with @error set if
+ *   the memory for the copies cannot be allocated
  */
 GPtrArray *bench_memory_run (
     GstVkgdrContext *context, const BenchOptions *options, GError **error);

@@ -22,8 +22,10 @@
  * @device: CUDA device, or -1 to choose
  * @buffers: the smallest number of buffers in a source's pool
  * @fill: (nullable): how sources write; each section has its own default
- * @first_frame: (nullable): a pipeline of which only the first frame counts
- * @consume: (nullable): a pipeline that takes frames of another process
+ * @first_frame: (nullable): a pipeline, run only to its first frame; for a
+ *   process that this program starts
+ * @consume: (nullable): a pipeline that receives frames of another process; for
+ *   a process that this program starts
  * @section: (nullable): the only sections of pipelines to measure, with commas
  *   between their names
  * @save: (nullable): file that gets JSON

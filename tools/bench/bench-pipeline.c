@@ -2,8 +2,8 @@
  *
  * bench-pipeline.c: measures the cases
  *
- * Each case has one source, followed by one of several variants, which run in
- * turn. Other files list the cases, run pipelines and count.
+ * Each case has one source and several variants of the elements after it, which
+ * run in turn. Other files list the cases, run pipelines and count.
  */
 
 #include "bench-pipeline.h"
@@ -19,8 +19,8 @@
 #include "bench-run.h"
 #include "bench-streams.h"
 
-/* How many seconds several streams run before they are counted. With
- * access=auto, 16 streams need three seconds to find the best modes. */
+/* The time in seconds before the buffers of several streams are counted. With
+ * access=auto, 16 streams need three seconds to find the best access modes. */
 #define STREAMS_WARM_UP 1.5
 #define STREAMS_WARM_UP_AUTO 4
 
@@ -224,8 +224,9 @@ add_ipc_result (
   g_array_append_val (variant->samples.values, value);
 }
 
-/* Variants with the same pipelines are figures of one run. The run is that of
- * the first of them. */
+/* Variants with the same pipelines show different figures of one run. The first
+ * such variant runs the pipelines, and the other ones get their figures from
+ * this run. */
 static void
 measure_ipc (const BenchCase *c, BenchVariant *variant,
     GstVkgdrContext *context, const BenchOptions *options)
@@ -254,7 +255,7 @@ measure_ipc (const BenchCase *c, BenchVariant *variant,
 typedef void (*Measure) (const BenchCase *c, BenchVariant *variant,
     GstVkgdrContext *context, const BenchOptions *options);
 
-/* Variants that are not measured by the rate of a pipeline. */
+/* Variants whose figure is not the rate of a pipeline in one process. */
 static const struct {
   const gchar *id;
   Measure measure;
@@ -296,8 +297,8 @@ measure (const BenchCase *c, BenchVariant *variant, GstVkgdrContext *context,
     how (c, variant, context, options);
 }
 
-/* Measures its variants in turn, and repeats this. So a disturbance of the
- * machine affects all of them. */
+/* Measures the variants in turn, and repeats this. So a disturbance of the
+ * machine affects all variants. */
 static void
 measure_case (const BenchCase *c, GstVkgdrContext *context,
     const BenchOptions *options, guint done, guint total)

@@ -72,10 +72,10 @@
  * @options: the user's options
  * @error: return location for a #GError
  *
- * Measures all pipelines, or those of the section that is asked for. One that
- * fails says so in its samples.
+ * Measures all pipelines, or only those of the sections in @options. If a
+ * pipeline fails, its samples have the error.
  *
- * Returns: (transfer full): array of BenchCase, or %NULL with @error set where
+ * Returns: (transfer full): array of BenchCase, or %NULL with @error set if
  *   there is no such section
  */
 GPtrArray *bench_pipeline_run (

@@ -14,8 +14,8 @@
 gboolean bench_process_start (
     const gchar *launch, gdouble *seconds, GError **error);
 
-/* Runs the pipeline in that process, and prints the time of the first
- * buffer. */
+/* Runs the pipeline in the process that bench_process_start () starts. Prints
+ * the time of the first buffer. */
 gboolean bench_process_print_first (const gchar *launch, GError **error);
 
 #endif /* BENCH_PROCESS_H */

@@ -2,8 +2,8 @@
  *
  * bench-progress.c: one line on the terminal that shows the progress
  *
- * It goes to standard error, because standard output is for results. Must not
- * depend on what is done.
+ * The line is on standard error, because standard output is for results. Must
+ * not depend on what is done.
  */
 
 #include "bench-progress.h"

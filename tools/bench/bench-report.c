@@ -92,7 +92,7 @@ add_point (BenchTable *table, const BenchPoint *point, Quantity quantity)
       "");
 }
 
-/* Returns the curve with the most sizes, because some have no large ones. */
+/* Returns the curve with the most sizes. Some curves have no large sizes. */
 static const BenchCurve *
 longest (const GPtrArray *curves)
 {
@@ -283,7 +283,7 @@ print_key (const BenchCase *c, const BenchOptions *options)
   finish (table, options);
 }
 
-/* Prints one table for each section. Its cases have the same variants. */
+/* Prints one table for each section. The first case decides the columns. */
 static void
 print_pipelines (const GPtrArray *cases, const BenchOptions *options)
 {
@@ -320,7 +320,7 @@ add_summary_line (const gchar *title, gdouble value, gpointer data)
   add_number (table, value, "");
 }
 
-/* Prints nothing if no case of the section was measured. */
+/* Prints nothing if there are no ratios. */
 static void
 print_summary (const GPtrArray *cases, const BenchOptions *options)
 {

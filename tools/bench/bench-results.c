@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The number of characters of an error that are kept. */
+/* The largest number of characters of an error message. */
 #define LONGEST 600
 
 void

@@ -29,7 +29,8 @@ typedef struct {
 /**
  * BenchSamples:
  * @values: of gdouble, one for each repetition, in their order
- * @error: (nullable): why a sample failed; then the values are not used
+ * @error: (nullable): the first error of a sample; if it is set, @values are
+ *   not used
  */
 typedef struct {
   GArray *values;
@@ -131,7 +132,7 @@ typedef struct {
 /**
  * BenchResults:
  * @curves: of BenchCurve, or %NULL if memory was not measured
- * @cases: of BenchCase, or %NULL if no pipeline was
+ * @cases: of BenchCase, or %NULL if no pipeline was measured
  */
 typedef struct {
   GPtrArray *curves;

@@ -2,25 +2,26 @@
  *
  * bench-run.c: runs one pipeline and counts the buffers that arrive
  *
- * A probe on the pad of each sink counts. All sinks are counted during the same
- * time, each from its first buffer to its last one, so that short runs of slow
- * pipelines are exact, too. Must not depend on the purpose of the pipeline.
+ * A probe on the pad of each sink counts its buffers. All sinks are counted
+ * during the same time. The rate of a sink is that from its first to its last
+ * buffer, so that short runs of slow pipelines are exact, too. Must not depend
+ * on the purpose of the pipeline.
  */
 
 #include "bench-run.h"
 
 #include "bench-clock.h"
 
-/* The number of buffers that each sink gets, and the part of the time that
- * passes, before anything is counted. In this time, kernels are compiled, pools
- * are filled, and access modes are chosen. */
+/* Buffers are only counted after each sink has got this number of buffers, and
+ * after this part of the time. Before, kernels are compiled, pools are filled,
+ * and access modes are chosen. */
 #define WARM_UP_BUFFERS 4
 #define WARM_UP_SHARE 0.3
 
 /* A rate is measured over at least this many buffers. */
 #define MIN_INTERVALS 2
 
-/* A pipeline without a result is given up after this time, in nanoseconds. */
+/* A pipeline without a result is stopped after this time, in nanoseconds. */
 #define PATIENCE (30 * G_GINT64_CONSTANT (1000000000))
 
 /* The interval in which the counters are read. */
@@ -195,8 +196,8 @@ start (GstElement *pipeline, GstBus *bus, GError **error)
 typedef gboolean (*Look) (
     GstElement *pipeline, gpointer user_data, GError **error);
 
-/* The figure `kernel-time` of an element in nanoseconds, or 0 if there is
- * none. */
+/* Returns the statistic `kernel-time` of an element in nanoseconds, or 0 if
+ * there is none. */
 static guint64
 kernel_time_of (GstElement *element)
 {
@@ -209,8 +210,9 @@ kernel_time_of (GstElement *element)
   return GST_CLOCK_TIME_IS_VALID (nanoseconds) ? nanoseconds : 0;
 }
 
-/* Reads the kernel time of the element `timed`. @user_data is a gdouble. On a
- * busy machine, the device may have finished no measurement yet. */
+/* Reads the kernel time of the element `timed`. @user_data is a gdouble. Waits,
+ * because on a busy machine the device may not have finished a measurement
+ * yet. */
 static gboolean
 read_kernel_time (GstElement *pipeline, gpointer user_data, GError **error)
 {
@@ -230,7 +232,8 @@ read_kernel_time (GstElement *pipeline, gpointer user_data, GError **error)
   return FALSE;
 }
 
-/* Reads how much memory of the device is in use, and the allocator's part. */
+/* Reads how much memory of the device is in use, and how much the allocator
+ * has. */
 static gboolean
 read_memory (GstVkgdrContext *context, BenchMemory *memory, GError **error)
 {
@@ -245,7 +248,7 @@ read_memory (GstVkgdrContext *context, BenchMemory *memory, GError **error)
   return ok;
 }
 
-/* How much memory was in use before, and where to store the difference. */
+/* The memory in use before, and the structure for the difference. */
 typedef struct {
   GstVkgdrContext *context;
   BenchMemory before;

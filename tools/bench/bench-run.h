@@ -81,7 +81,7 @@ gboolean bench_run_start (const gchar *launch, GstVkgdrContext *context,
  * @launch: a pipeline, in the syntax of gst-launch-1.0, with one sink
  * @context: (nullable): the device for elements that can use it; without it,
  *   they open one themselves
- * @time: (out): when the first buffer came to the sink
+ * @time: (out): the time of bench_now() when the first buffer came to the sink
  * @error: return location for a #GError
  *
  * Returns: %FALSE with @error set, as bench_run()

@@ -2,9 +2,8 @@
  *
  * bench-source.c: the element vkgdrbenchsrc, which writes frames
  *
- * It does what any producer does, and nothing else: it takes a buffer from a
- * pool, maps it, writes every byte, and pushes it. Must not depend on what is
- * downstream.
+ * It only does what any producer does: it takes a buffer from a pool, maps it,
+ * writes every byte, and pushes it. Must not depend on the elements downstream.
  */
 
 #include "bench-source.h"
@@ -16,8 +15,8 @@
 GST_DEBUG_CATEGORY_STATIC (bench_source_debug);
 #define GST_CAT_DEFAULT bench_source_debug
 
-/* The largest number of buffers in its own pool. An element that keeps buffers
- * has to return them. */
+/* The largest number of buffers in its own pool. If downstream elements keep so
+ * many buffers, the source waits until they return one. */
 #define MAX_BUFFERS 16
 
 /* The distance between two reads in bytes: a cache line. */

@@ -26,7 +26,7 @@
 /* The interval in which the threads are checked, in microseconds. */
 #define POLL 1000
 
-/* Up to this number of threads, every mix is measured. */
+/* Up to this number of threads, every number of direct threads is measured. */
 #define ALL_NUMBERS 4
 
 typedef enum { PHASE_WARM_UP, PHASE_COUNT, PHASE_DONE } Phase;
@@ -56,7 +56,7 @@ struct _Streams {
   Thread threads[MAX_THREADS];
 };
 
-/* The first counted frame starts the clock. */
+/* The rate is measured from the first counted frame. */
 static void
 count_frame (Thread *self)
 {
@@ -224,9 +224,10 @@ try_number (Streams *self, guint n_direct, Best *best, GError **error)
   return TRUE;
 }
 
-/* With few threads, measures every number of direct threads. With more,
- * measures some at even distances, and then the two numbers next to the best
- * one. */
+/* With few threads, measures every number of direct threads. With more threads,
+ * measures some numbers at even distances. Then halves the distance, and
+ * measures the two numbers at this distance from the best one, until the
+ * distance is 1. */
 static gboolean
 find_best (Streams *self, Best *best, GError **error)
 {

@@ -2,8 +2,9 @@
  *
  * bench-summary.c: the most important ratios
  *
- * These are ratios between cases, or to the better of two variants, which the
- * tables do not have. Must not depend on how they are measured or printed.
+ * These are ratios of two variants, some of which the tables do not have, such
+ * as the ratio to the better of two other variants. Must not depend on how they
+ * are measured or printed.
  */
 
 #include "bench-summary.h"
@@ -18,7 +19,7 @@ typedef struct {
   guint n;
 } Summary;
 
-/* All members are 0 if it was not measured. */
+/* Returns 0 if the variant was not measured. */
 static gdouble
 median_of (const BenchCase *c, const gchar *id)
 {
@@ -60,7 +61,7 @@ add_loops (Summary *self, const BenchCase *c)
       MAX (median_of (c, BENCH_BARE_WINDOW), median_of (c, BENCH_BARE_STAGED)));
 }
 
-/* What four kernels add to a frame, compared with one. */
+/* Compares the time that four kernels add to a frame with that of one. */
 static void
 add_chain (Summary *self, const BenchCase *c)
 {

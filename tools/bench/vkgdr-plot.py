@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Draws the results that vkgdr-bench saved with --save.
 
-Makes one picture for each table, narrow enough for a telephone. Each line of text has
-its own place, so that texts do not overlap. The bars of one case have a common scale.
-The thin line at the end of a bar reaches from the smallest to the largest sample, if
-the file has them.
+Makes one picture for each table, which is narrow enough for a telephone. Each
+line of text has its own place, so that texts do not overlap. The bars of one
+case have a common scale. The thin line at the end of a bar goes from the
+smallest to the largest sample, if the file has these.
 """
 
 import argparse
@@ -52,7 +52,7 @@ STYLE = {
     "font.family": "sans-serif",
     "font.sans-serif": ["DejaVu Sans", "Verdana", "sans-serif"],
     "font.size": 10,
-    # The same file always gives the same picture, and programs can search its text.
+    # The same file always gives the same picture, and its text can be searched.
     "svg.fonttype": "none",
     "svg.hashsalt": "vkgdr-plot",
 }
@@ -61,7 +61,9 @@ DASHES = ("-", "--", ":")
 
 
 def format_number(value):
-    """Returns three digits, or all digits in front of the point."""
+    """Returns a text with three digits, or with all digits in front of the
+    point.
+    """
     digits = next((n for n, least in enumerate((99.95, 9.995, 0.995)) if value >= least), 3)
     return f"{value:.{digits}f}"
 

@@ -24,7 +24,7 @@ typedef struct {
 
 /**
  * InfoVerdict:
- * @level: how good it is
+ * @level: whether the device can be used
  * @text: the level in words, in one line
  * @remedy: (nullable): all remedies, in one line
  * @findings: (element-type InfoFinding): the reasons; at least one unless

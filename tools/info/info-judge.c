@@ -25,7 +25,7 @@
 
 /* --- why a device cannot be used, or its window cannot be opened --------- */
 
-/* judge_debug () gives the remedy in this case. */
+/* If VKGDR_DEBUG hides Vulkan, judge_debug () gives the remedy. */
 static gboolean
 hides_vulkan (const InfoMachine *machine)
 {

@@ -152,8 +152,8 @@ read_library_path (const gchar *manifest)
   return result;
 }
 
-/* The library stays loaded if it can be loaded, because such libraries do not
- * survive unloading. */
+/* If the library can be loaded, it stays loaded, because the process may crash
+ * if such a library is unloaded. */
 static gchar *
 try_library (const gchar *manifest)
 {
@@ -208,7 +208,7 @@ find_host_compiler (const InfoMachine *machine)
   return path;
 }
 
-/* WSL 2 reaches the GPU through a device file of its own. */
+/* In WSL 2, the GPU has this device file. */
 static gboolean
 is_wsl (void)
 {

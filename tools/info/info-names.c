@@ -2,7 +2,7 @@
  *
  * info-names.c: names of the numbers that drivers return
  *
- * Every form of the report uses the same names.
+ * The report as text and the report as JSON use the same names.
  */
 
 #include "info-names.h"

@@ -9,8 +9,8 @@
 
 #include <string.h>
 
-/* Settings by which the user selects Vulkan's drivers: two by their manifests,
- * the stronger one first, and two by names. */
+/* Settings that select Vulkan's drivers: two by their manifests, of which the
+ * first one has priority, and two by names. */
 static const gchar *const manifest_settings[] = { "VK_DRIVER_FILES",
   "VK_ICD_FILENAMES", NULL };
 static const gchar *const filter_settings[] = { "VK_LOADER_DRIVERS_SELECT",
@@ -53,7 +53,7 @@ info_remedy_cuda (const InfoMachine *machine)
   if (driver && strcmp (driver, "software") == 0)
     return g_strdup ("install softcuda with gst-vkgdr, or let "
                      "VKGDR_SOFTCUDA_DIR name its folder");
-  /* If the kernel has no driver, the setting of devices hides nothing. */
+  /* If the kernel has no driver, CUDA_VISIBLE_DEVICES is not the cause. */
   if (visible && machine->kernel_driver)
     return g_strdup_printf ("unset CUDA_VISIBLE_DEVICES (it is \"%s\"), or let "
                             "it name a GPU that nvidia-smi -L lists",
@@ -155,8 +155,8 @@ info_remedy_vulkan (const InfoMachine *machine, const InfoDevice *device)
   if (machine->wsl)
     return g_strdup ("use Linux without WSL 2, which has no Vulkan driver that "
                      "could open the window");
-  /* CUDA's name of an instance is the name of the GPU, followed by the
-   * profile. */
+  /* CUDA's name of a MIG instance is the name of the GPU, followed by "MIG" and
+   * the profile. */
   if (strstr (device->info.name, " MIG "))
     return g_strdup ("use a GPU that is not divided (nvidia-smi -mig 0): "
                      "NVIDIA's Vulkan does not serve MIG instances of this "

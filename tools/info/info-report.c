@@ -72,7 +72,8 @@ info_device_is_staged (const InfoDevice *device)
   }
 }
 
-/* Other processes may have left less than this one already uses. */
+/* If other processes use much memory, the budget of this process can be less
+ * than it already uses. */
 guint64
 info_device_window_free (const InfoDevice *device)
 {

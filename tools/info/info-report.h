@@ -36,15 +36,15 @@ typedef enum {
  * @ordinal: its number in CUDA
  * @obstacle: why it has no window, or cannot be used at all; see
  *   info_device_is_staged()
- * @info: what it is, as far as that is known
+ * @info: the description by libvkgdr; unknown members are 0
  * @memory_size: the size of its memory in bytes, from CUDA, or 0
- * @compute_mode: CUDA's number of it (CU_COMPUTEMODE_*)
- * @capability_major: and
- * @capability_minor: its compute capability
+ * @compute_mode: its compute mode, as CUDA's number (CU_COMPUTEMODE_*)
+ * @capability_major: the first number of its compute capability
+ * @capability_minor: the second number of its compute capability
  * @trial: the result of a trial with a small allocation
  * @error: (nullable): the message of the library or CUDA about the obstacle or
  *   the trial
- * @compiler: (nullable): what compiles kernels for it
+ * @compiler: (nullable): the compiler of kernels for it
  * @compiler_error: (nullable): why there is no @compiler; both are %NULL if
  *   no compiler was searched
  */
@@ -63,18 +63,19 @@ typedef struct {
 
 /**
  * InfoMachine:
- * @settings: environment variables that decide what is found, as `NAME=VALUE`
- * @manifests: paths of the Vulkan drivers' manifests that the loader reads,
- *   @settings considered, except for those that filter by name
+ * @settings: environment variables that select drivers, libraries or devices,
+ *   as `NAME=VALUE`
+ * @manifests: paths of the Vulkan drivers' manifests that the loader reads.
+ *   Settings that filter drivers by name are not considered
  * @manifest_error: (nullable): why the library of NVIDIA's manifest cannot be
  *   loaded
- * @host_compiler: (nullable): path of the C++ compiler, which the software
- *   device compiles kernels with
+ * @host_compiler: (nullable): path of the C++ compiler with which the software
+ *   device compiles kernels
  * @kernel_driver: whether NVIDIA's kernel module is loaded
  * @container: whether this is a container
  * @wsl: whether this is WSL 2
  *
- * Everything that drivers depend on, except the devices.
+ * The data of the machine that the drivers depend on.
  */
 typedef struct {
   GStrv settings;
@@ -88,7 +89,7 @@ typedef struct {
 
 /**
  * InfoReport:
- * @machine: what drivers depend on
+ * @machine: the data of the machine that the drivers depend on
  * @software: whether the CUDA driver is softcuda
  * @why_software: (nullable): why it is used instead of NVIDIA's driver
  * @driver_error: (nullable): why there is no CUDA driver; then there are no

@@ -2,7 +2,7 @@
  *
  * info-verdict.c: whether a device can be used, as a sentence, with a remedy
  *
- * Only makes the sentences. Must not decide what is good.
+ * Only makes the sentences. info-judge.c finds what is wrong with a device.
  */
 
 #include "info-verdict.h"

@@ -41,7 +41,8 @@ struct _GstVkgdrBaseTransformClass {
    *
    * Called when the element starts, once it has a context and a stream.
    *
-   * Returns: %FALSE with @error set to fail the element
+   * Returns: %FALSE with @error set on failure; the element then posts the
+   *   error and does not start
    *
    * Since: 0.1
    */

@@ -2,7 +2,7 @@
  *
  * gstvkgdrdevice.h: lists the CUDA devices and their attributes
  *
- * Does not open devices, which a context does.
+ * Does not open devices: a GstVkgdrContext does this.
  */
 
 #ifndef __GST_VKGDR_DEVICE_H__

@@ -2,7 +2,7 @@
  *
  * gstvkgdrerror.h: the errors of the library
  *
- * One domain for all of it.
+ * The whole library has one error domain.
  */
 
 #ifndef __GST_VKGDR_ERROR_H__

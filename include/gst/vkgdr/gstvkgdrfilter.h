@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * gstvkgdrfilter.h: base class of elements that make one buffer of each buffer
+ * gstvkgdrfilter.h: base class of elements that make one output buffer from
+ * each input buffer
  *
  * A subclass queues work on a stream; the base class handles buffers, their
  * order and the statistics. Knows nothing of kernels, nor of the content.
@@ -42,7 +43,8 @@ struct _GstVkgdrFilterClass {
    *
    * Called when the caps are known or have changed, in the streaming thread.
    *
-   * Returns: %FALSE with @error set to refuse them, which fails the element
+   * Returns: %FALSE with @error set if the filter does not support the caps;
+   *   the element then posts the error and fails
    *
    * Since: 0.1
    */
@@ -66,7 +68,8 @@ struct _GstVkgdrFilterClass {
    * it. If it only uses mappings, implement #GstVkgdrFilterClass.filter_cpu
    * instead.
    *
-   * Returns: %FALSE with @error set to fail the element
+   * Returns: %FALSE with @error set on failure; the element then posts the
+   *   error and fails
    *
    * Since: 0.1
    */
@@ -86,7 +89,8 @@ struct _GstVkgdrFilterClass {
    * for pending work of the device on the buffer, and fetches its content;
    * unmapping sends the written content to the device.
    *
-   * Returns: %FALSE with @error set to fail the element
+   * Returns: %FALSE with @error set on failure; the element then posts the
+   *   error and fails
    *
    * Since: 0.1
    */

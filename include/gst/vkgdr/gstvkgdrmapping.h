@@ -2,8 +2,8 @@
  *
  * gstvkgdrmapping.h: a mapped memory as an object
  *
- * For users that pass a pointer on and learn only later when it is not used any
- * more. Knows nothing of the content.
+ * For code that passes the pointer to other code, and unmaps the memory later,
+ * when the other code has finished. Knows nothing of the content.
  */
 
 #ifndef __GST_VKGDR_MAPPING_H__

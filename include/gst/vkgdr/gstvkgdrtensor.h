@@ -17,7 +17,8 @@ G_BEGIN_DECLS
 /**
  * GST_VKGDR_TENSOR_MEDIA_TYPE:
  *
- * The media type of tensors in caps, as GStreamer's analytics library has it.
+ * The media type of tensors in caps, the same as in GStreamer's analytics
+ * library.
  *
  * Since: 0.2
  */
@@ -86,8 +87,8 @@ typedef enum {
 
 /**
  * GstVkgdrTensorResize:
- * @GST_VKGDR_TENSOR_RESIZE_STRETCH: the picture fills the tensor, whatever its
- *   aspect ratio
+ * @GST_VKGDR_TENSOR_RESIZE_STRETCH: the picture fills the tensor; its aspect
+ *   ratio may change
  * @GST_VKGDR_TENSOR_RESIZE_LETTERBOX: the whole picture, in its aspect ratio,
  * in the middle of the tensor; the rest is padding
  * @GST_VKGDR_TENSOR_RESIZE_CROP: the middle of the picture, in its aspect
@@ -106,10 +107,10 @@ typedef enum {
 /**
  * GstVkgdrTensorFilter:
  * @GST_VKGDR_TENSOR_FILTER_NEAREST: one sample, as PyTorch's "nearest"
- * @GST_VKGDR_TENSOR_FILTER_BILINEAR: the four samples around, as PyTorch's
+ * @GST_VKGDR_TENSOR_FILTER_BILINEAR: the four nearest samples, as PyTorch's
  *   "bilinear" with align_corners=False
  * @GST_VKGDR_TENSOR_FILTER_AREA: all samples that the new one covers, as
- *   PyTorch's "bilinear" with antialias=True; the best one to make a picture
+ *   PyTorch's "bilinear" with antialias=True; the best filter to make a picture
  *   smaller
  *
  * How samples are weighted when a picture is resized.
@@ -236,8 +237,8 @@ gboolean gst_vkgdr_tensor_caps_parse (const GstCaps *caps,
  *
  * The position of a tensor's picture in the frame: the point (x, y) of the
  * tensor is (x * @scale_x + @offset_x, y * @scale_y + @offset_y) of the frame.
- * Coordinates are those of pixel edges, not centres: (0, 0) is the corner of
- * the first pixel.
+ * Coordinates are positions of pixel edges, not of pixel centres: (0, 0) is the
+ * upper left corner of the first pixel.
  *
  * Since: 0.2
  */

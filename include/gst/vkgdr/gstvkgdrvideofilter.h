@@ -43,7 +43,8 @@ struct _GstVkgdrVideoFilterClass {
    *
    * Called when the format of the frames is known or has changed.
    *
-   * Returns: %FALSE with @error set to refuse it, which fails the element
+   * Returns: %FALSE with @error set if the filter does not support the formats;
+   *   the element then posts the error and fails
    *
    * Since: 0.1
    */
@@ -67,7 +68,8 @@ struct _GstVkgdrVideoFilterClass {
    * it. If it only uses mappings, implement
    * #GstVkgdrVideoFilterClass.filter_frame_cpu instead.
    *
-   * Returns: %FALSE with @error set to fail the element
+   * Returns: %FALSE with @error set on failure; the element then posts the
+   *   error and fails
    *
    * Since: 0.1
    */
@@ -89,7 +91,8 @@ struct _GstVkgdrVideoFilterClass {
    * All of @output must be written, and it must not be read, unless it is
    * @input.
    *
-   * Returns: %FALSE with @error set to fail the element
+   * Returns: %FALSE with @error set on failure; the element then posts the
+   *   error and fails
    *
    * Since: 0.1
    */

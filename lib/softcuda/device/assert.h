@@ -3,8 +3,8 @@
  * assert.h: assert() for kernels: fails the launch, not the process
  *
  * A kernel's source that includes <assert.h> or <cassert> gets this file
- * instead of the system's. Like that one, it may be included again after NDEBUG
- * has changed. Needs softcuda_runtime.h.
+ * instead of the system's header. Like the system's header, it may be included
+ * again after NDEBUG has changed. Needs softcuda_runtime.h.
  */
 
 #undef assert

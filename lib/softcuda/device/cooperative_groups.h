@@ -200,6 +200,17 @@ softcuda_coalesced (unsigned int mask)
 
 /* ---- tiles ---- */
 
+/* The group whose tiles are counted. Without a parent, it is the block. */
+template <typename Parent> struct softcuda_parent
+{
+  typedef Parent group;
+};
+
+template <> struct softcuda_parent<void>
+{
+  typedef thread_block group;
+};
+
 template <unsigned int Size, typename Parent = void>
 class thread_block_tile : public softcuda_lane_group
 {
@@ -230,12 +241,12 @@ public:
   static unsigned int
   meta_group_rank ()
   {
-    return softcuda_thread_rank () / Size;
+    return softcuda_parent<Parent>::group::thread_rank () / Size;
   }
   static unsigned int
   meta_group_size ()
   {
-    return (thread_block::num_threads () + Size - 1) / Size;
+    return (softcuda_parent<Parent>::group::num_threads () + Size - 1) / Size;
   }
   template <typename T>
   T

@@ -54,7 +54,7 @@ softcuda_half_bits (
   if (isinf (v))
     return (unsigned short) (sign | infinity);
   int exponent = v == 0 ? -14 : ilogb (v);
-  if (exponent > 15) { /* half of the last bit above the largest number */
+  if (exponent > 15) { /* is rounded like any larger number */
     v = 65528.0;
     exponent = 15;
   }
@@ -291,7 +291,7 @@ __lowhigh2highlow (__half2 h)
   return __half2 (h.y, h.x);
 }
 
-/* ---- arithmetic: of halves a, b, c as double precision x, y, z ---- */
+/* ---- arithmetic: x and y are the halves a and b in double precision ---- */
 
 #define SOFTCUDA_HALF_1(name, expression) \
   static inline __half name (__half a) \
@@ -386,7 +386,7 @@ __habs2 (__half2 a)
   return __half2 (__habs (a.x), __habs (a.y));
 }
 
-/* ---- comparisons: u is true where a number is not one ---- */
+/* ---- comparisons: with the suffix u, also true if a or b is a NaN ---- */
 
 #define SOFTCUDA_HALF_COMPARE(name, sign) \
   static inline bool __h##name (__half a, __half b) \

@@ -15,7 +15,7 @@
 
 /* libstdc++ adds functions to <math.h> that CUDA does not have, such as
  * std::legendre(). The compiler needs as much time for them as for the rest of
- * a small kernel. <type_traits> defines the macro that asks for them. For a
+ * a small kernel. <type_traits> defines the macro that enables them. For a
  * library without this macro, the next two lines have no effect. */
 #include <type_traits>
 #undef _GLIBCXX_USE_STD_SPEC_FUNCS
@@ -35,7 +35,7 @@
 
 #include "softcuda_image.h"
 
-/* ---- what the compiler says of itself ---- */
+/* ---- macros that identify the compiler ---- */
 
 #define __SOFTCUDA__ 1
 #define __CUDACC__ 1
@@ -138,8 +138,9 @@ softcuda_assert_failed (const char *condition, const char *file, int line)
 
 #include "assert.h"
 
-/* Formats the text without the lock of stdout. A fault in a function that has
- * the lock would never release it. Longer lines are truncated. */
+/* Formats the text before it takes the lock of stdout: after a fault, a
+ * function that has the lock does not release it. Longer lines are
+ * truncated. */
 __attribute__ ((format (__printf__, 1, 2))) static inline int
 softcuda_printf (const char *format, ...)
 {
@@ -162,7 +163,8 @@ softcuda_printf (const char *format, ...)
 #define SOFTCUDA_THREADS_WAIT() \
   __asm__ volatile(".pushsection softcuda_fibres,\"a\"\n.byte 1\n.popsection")
 
-/* threadIdx is a single variable for all threads of the block. */
+/* All threads of the block share the variable threadIdx. So it is saved while
+ * the thread waits. */
 template <typename F>
 static inline auto
 softcuda_wait (F wait)
@@ -485,7 +487,7 @@ __ldg (const T *p)
   return *p;
 }
 
-/* ---- conversions: out of range gives the nearest, NaN gives 0 ---- */
+/* ---- conversions: values out of range are clamped, NaN gives 0 ---- */
 
 template <typename To>
 static inline To
@@ -734,7 +736,7 @@ sincos (float v, float *sine, float *cosine)
 #include "softcuda_warp.h"
 #include "softcuda_texture.h"
 
-/* ---- kernels as the driver wants them ---- */
+/* ---- kernels in the form that the driver needs ---- */
 
 #if defined(__x86_64__) && defined(__FMA__)
 static constexpr unsigned int softcuda_needs = SOFTCUDA_NEEDS_FMA;

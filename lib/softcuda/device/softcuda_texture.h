@@ -22,7 +22,8 @@ typedef enum softcuda_texel_format {
   SOFTCUDA_TEXEL_F32
 } softcuda_texel_format;
 
-/* What is read beyond the edge. The values are those of CUaddress_mode. */
+/* The texel that is read beyond the edge. The values are those of
+ * CUaddress_mode. */
 typedef enum softcuda_address {
   SOFTCUDA_ADDRESS_WRAP,
   SOFTCUDA_ADDRESS_CLAMP,
@@ -159,7 +160,8 @@ softcuda_sample (const softcuda_texture *t, float x, float y, int channel)
   return (C) ((1.0f - b) * upper + b * lower);
 }
 
-/* T is a number, or a vector of one, two or four. get returns a channel. */
+/* T is a number, or a vector of one, two or four numbers. get returns a
+ * channel. */
 template <typename T, typename F>
 static inline T
 softcuda_gather (F get)

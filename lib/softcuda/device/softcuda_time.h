@@ -2,8 +2,8 @@
  *
  * softcuda_time.h: the clocks of kernels
  *
- * The processor's clock counts nanoseconds, which agrees with the device's
- * clock rate of 1 GHz. Part of softcuda_runtime.h.
+ * clock() and clock64() count nanoseconds, as on a device with a clock rate of
+ * 1 GHz. Part of softcuda_runtime.h.
  */
 
 #ifndef SOFTCUDA_TIME_H

@@ -2,9 +2,9 @@
  *
  * softcuda_warp.h: functions for the threads of a warp
  *
- * All of them are one exchange: each lane of a mask contributes a value and
- * gets the values of all. Threads do not run in lock-step. As on a GPU since
- * Volta, only these functions order the lanes of a warp. Part of
+ * All of them use one exchange: each lane of a mask contributes a value, and
+ * gets the values of all these lanes. Threads do not run in lock-step. As on a
+ * GPU since Volta, only these functions order the lanes of a warp. Part of
  * softcuda_runtime.h.
  */
 
@@ -135,8 +135,7 @@ __match_all_sync (unsigned int mask, T value, int *predicate)
   return *predicate ? mask : 0;
 }
 
-/* ---- shuffles: a lane without a value gives the own value of the caller ----
- */
+/* ---- shuffles: without a source lane, return the caller's value ---- */
 
 /* of (lane, first lane of the group) returns the lane whose value is read. */
 template <typename T, typename F>

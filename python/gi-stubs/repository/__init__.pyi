@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# Namespaces that have no stubs. Those of GstVkgdr are made when the project is built.
+# For namespaces without stubs. The stubs of GstVkgdr are made by the build.
 from typing import Any
 
 def __getattr__(name: str) -> Any: ...

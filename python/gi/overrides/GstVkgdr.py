@@ -1,15 +1,17 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""What PyGObject adds to GstVkgdr when a program imports it.
+"""Additions to GstVkgdr, which PyGObject loads when a program imports it.
 
 The library is initialised, so that Gst.Allocator.find("VkgdrMemory") finds the
-allocator, and one constant gets its value. help() has texts (_gstvkgdr_docs). Buffers
-can be arrays (_gstvkgdr_arrays). Devices, streams and events are created as objects of
-Python are (_gstvkgdr_objects). Memory is copied (_gstvkgdr_copies), CUDA code is
-compiled and called (_gstvkgdr_code), memory is shared with other processes
-(_gstvkgdr_sharing), elements are written in Python (_gstvkgdr_elements), and frames are
-read as tensors (_gstvkgdr_tensors). Functions check whether a memory is device memory
-(_gstvkgdr_checks), a Gst.Memory has a length (_gstvkgdr_memory), and errors have
-classes (_gstvkgdr_errors). Everything else is as in the typelib.
+allocator, and the constant MAP_VKGDR gets its value. help() shows the
+documentation (_gstvkgdr_docs). Buffers can be arrays (_gstvkgdr_arrays).
+Devices, streams and events are created like other objects of Python
+(_gstvkgdr_objects). Memory is copied (_gstvkgdr_copies), CUDA code is compiled
+and called (_gstvkgdr_code), memory is shared with other processes
+(_gstvkgdr_sharing), elements are written in Python (_gstvkgdr_elements), and
+frames are read as tensors (_gstvkgdr_tensors). Functions check whether a memory
+is device memory (_gstvkgdr_checks), a Gst.Memory has a length
+(_gstvkgdr_memory), and errors have classes (_gstvkgdr_errors). Everything else
+is as in the typelib.
 """
 
 import gi

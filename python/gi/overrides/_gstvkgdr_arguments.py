@@ -107,8 +107,8 @@ def _of_host(source: Any, flags: Gst.MapFlags, stream: "GstVkgdr.Stream") -> Arg
 
 
 def _of_array(array: Any, stream: "GstVkgdr.Stream") -> Argument:
-    """An array of NumPy. It is used where it is if it is pinned, and otherwise copied
-    to the device and back.
+    """Returns the argument for an array of NumPy. A pinned array is not copied.
+    Any other array is copied to the device and back.
     """
     if _is_pinned(array):
         return _of_address(HostMemory(array).address, kept=array)

@@ -33,12 +33,13 @@ _LASTING_STREAMS = (0, 1, 2)
 class DeviceArray:
     """An array in device memory, which CUDA libraries use without a copy.
 
-    It has what CuPy, PyTorch, Numba, cuda.core and other libraries use:
-    ``__cuda_array_interface__`` and ``__dlpack__()``. Without a stream, the content is
-    on the device when the object is made, so that a consumer does not have to wait. The
-    memory stays mapped, and its buffer is kept, until this object is freed or closed
-    with close(), and everything that was made of it is freed. The next user of the
-    memory then waits for work that a consumer has still queued.
+    It has the interfaces that CuPy, PyTorch, Numba, cuda.core and other
+    libraries use: ``__cuda_array_interface__`` and ``__dlpack__()``. Without a
+    stream, the content is on the device when the object is made, so that a
+    consumer does not have to wait. The memory stays mapped, and its buffer is
+    kept, until this object is freed or closed with close(), and until all
+    objects that were made of it are freed. The next user of the memory then
+    waits for work that a consumer has queued.
 
     With a stream, nothing waits on the CPU. Work that is queued on the stream runs when
     the content is complete. When the array is freed, the next user of the memory waits
@@ -385,13 +386,14 @@ def _import_numpy() -> Any:
 
 def _host_array(numpy: Any, mapping: "GstVkgdr.Mapping", where: layout.Layout) -> Any:
     data = (ctypes.c_ubyte * where.extent).from_address(mapping.get_pointer() + where.offset)
-    # The base of the array. An array that is used for too long shows undefined bytes,
-    # but the memory still exists.
+    # This is the base of the array, so the mapping exists as long as the array.
+    # An array that is used for too long has undefined content, but its memory
+    # still exists.
     data.mapping = mapping
     return numpy.ndarray(where.shape, where.typestr, data, 0, where.strides)
 
 
-# --- the way in ---------------------------------------------------------------
+# --- tensors as memory --------------------------------------------------------
 
 # The contexts of memory_from_dlpack(), by device. They are kept: elements refuse memory
 # of another context than their own, so all frames must have the same one.

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Checks the arguments of the library's functions that need device memory.
 
-In C, another memory is an error of the programmer that is logged. Here it raises an
-exception. If a function needs the address of host memory, any object with a buffer is
-accepted. Does not depend on what the functions do.
+In C, another type of memory is a programming error, which is logged. Here, it
+raises an exception. If a function needs the address of host memory, any object
+with a buffer is accepted. Does not depend on what the functions do.
 """
 
 from typing import Any, Dict, List, Tuple

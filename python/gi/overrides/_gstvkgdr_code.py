@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""CUDA code from Python: modules, and functions that are called like functions.
+"""CUDA code from Python: modules, and their functions, which can be called.
 
     module = GstVkgdr.SourceModule(source, context)
     scale = module.get_function("scale")
     scale(memory, np.float32(2), np.int32(n), block=(256, 1, 1), grid=(4, 1))
 
-Orders the accesses of a launch to the memories among its arguments. _gstvkgdr_arguments
-converts these to bytes. Does not depend on frames.
+Orders the accesses of a launch to the memories among its arguments.
+_gstvkgdr_arguments converts the arguments to bytes. Does not depend on frames.
 """
 
 import os

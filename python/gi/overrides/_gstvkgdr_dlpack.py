@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """DLPack's capsules, which carry a tensor from one Python library to another.
 
-Only libgstvkgdr-1.0 knows the content of a tensor. This file only uses the name of a
-capsule, which tells who has to delete the tensor, and the address in it.
+Only libgstvkgdr-1.0 knows the content of a tensor. This file only uses the
+address in a capsule, and its name, which tells whether the capsule still owns
+the tensor.
 """
 
 import ctypes
@@ -16,7 +17,7 @@ GstVkgdr = get_introspection_module("GstVkgdr")
 CUDA = 2
 
 # DLPack's numbers of the kinds that NumPy's type strings call i, u and f. NumPy has no
-# bfloat16. It is V here, for elements of two bytes without a meaning.
+# bfloat16. Here, its kind is V, as for bytes without a type.
 KINDS = {"i": 0, "u": 1, "f": 2, "V": 4}
 
 _NAME = b"dltensor"
@@ -26,8 +27,8 @@ _api = ctypes.pythonapi
 
 
 def _prototype(name: str, result: Any, *arguments: Any) -> Any:
-    # Functions of this module's own, because the whole process shares the attributes of
-    # pythonapi.
+    # These functions belong to this module, because the attributes of pythonapi
+    # are shared by the whole process.
     return ctypes.PYFUNCTYPE(result, *arguments)((name, _api))
 
 
@@ -38,8 +39,9 @@ _get_pointer = _prototype("PyCapsule_GetPointer", ctypes.c_void_p, ctypes.py_obj
                           ctypes.c_char_p)
 _set_name = _prototype("PyCapsule_SetName", ctypes.c_int, ctypes.py_object, ctypes.c_char_p)
 
-# This calls functions in C, because no Python code can run while an exception is
-# pending. A capsule may outlive this module when the interpreter ends.
+# The destructor is a function in C, because no Python code can run while an
+# exception is pending, and because a capsule may outlive this module when the
+# interpreter ends.
 _destructor = GstVkgdr.dlpack_get_capsule_destructor()
 
 

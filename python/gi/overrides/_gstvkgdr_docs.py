@@ -24,7 +24,7 @@ _C = "{http://www.gtk.org/introspection/c/1.0}"
 _CONTAINERS = ("class", "record", "enumeration", "bitfield", "interface")
 _CALLABLES = ("function", "method", "constructor", "virtual-method", "callback")
 
-# By "name" and "Class.name". None until the first docstring is read.
+# The texts, by "name" or "Class.name". None until the first docstring is read.
 _texts: Optional[Dict[str, str]] = None
 
 

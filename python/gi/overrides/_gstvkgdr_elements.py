@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Elements in Python: what a subclass of GstVkgdr.VideoFilter has in addition to GI.
+"""Elements in Python: additions for subclasses of GstVkgdr.VideoFilter.
 
 An exception in one of its functions becomes the element's error on the bus, and a
 function without a result succeeds. Frames for the CPU are arrays of NumPy.
@@ -66,7 +66,7 @@ class BaseTransform(GstVkgdr.BaseTransform):
         super().__init_subclass__(**kwargs)
         for name in _GUARDED:
             function = cls.__dict__.get(name)
-            # Functions that are written in Python. Those of GI are not.
+            # Only functions in Python are wrapped, not those of GI.
             if callable(function) and hasattr(function, "__code__"):
                 setattr(cls, name, _guard(function, name))
 

@@ -79,7 +79,9 @@ class LaunchError(CudaError):
 
 
 class RuntimeError(CudaError):
-    """An error that is not the program's: no driver, no device, a call that failed."""
+    """An error that the program did not cause: no driver, no device, or a call
+    that failed.
+    """
 
 
 _CLASSES: Dict[int, Type[CudaError]] = {

@@ -2,7 +2,8 @@
 """Host memory of Python objects: bytes, arrays of NumPy, and other objects with a
 buffer.
 
-Returns its address, and holds the object as long as the address is used.
+This module returns the address of the memory, and keeps the object as long as
+the address is used.
 """
 
 import ctypes
@@ -33,8 +34,8 @@ class _PyBuffer(ctypes.Structure):
     ]
 
 
-# Functions of this module's own, because the whole process shares the attributes of
-# pythonapi.
+# These functions belong to this module, because the attributes of pythonapi are
+# shared by the whole process.
 _get = ctypes.PYFUNCTYPE(
     ctypes.c_int, ctypes.py_object, ctypes.POINTER(_PyBuffer), ctypes.c_int
 )(("PyObject_GetBuffer", _api))

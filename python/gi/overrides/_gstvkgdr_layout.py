@@ -22,7 +22,8 @@ GstVkgdr = get_introspection_module("GstVkgdr")
 # The types that describe the content of a buffer. None stands for bytes.
 Format = Union[Gst.Caps, "GstVideo.VideoInfo", "GstAudio.AudioInfo", None]
 
-# Formats whose words have the machine's byte order, although their names do not tell.
+# Formats whose words have the machine's byte order, without a mark of it in
+# their names.
 _NATIVE = {"RGB15", "BGR15", "RGB16", "BGR16", "ARGB64", "AYUV64"}
 
 # NumPy's sign of the machine's byte order.

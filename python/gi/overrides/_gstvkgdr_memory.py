@@ -20,7 +20,7 @@ from ._gstvkgdr_override import override  # noqa: E402
 
 GstVkgdr = get_introspection_module("GstVkgdr")
 
-# PyGObject takes constants of a flags type for 0.
+# In PyGObject, constants of a flags type are 0.
 MAP_VKGDR = Gst.MapFlags(int(Gst.MapFlags.FLAG_LAST) << 1)
 
 _WRITABLE_BUFFER = 0x1  # inspect.BufferFlags.WRITABLE, from Python 3.12 on
@@ -157,7 +157,7 @@ def _length(memory: Gst.Memory) -> int:
 
 
 def _is_true(memory: Gst.Memory) -> bool:
-    return True  # otherwise the length would decide
+    return True  # otherwise, Python would test the length
 
 
 def _pointer(memory: Gst.Memory) -> int:

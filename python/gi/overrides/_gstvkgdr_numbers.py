@@ -29,7 +29,7 @@ def integer(value: Any, what: str) -> int:
 
 
 def natural(value: Any, what: str) -> int:
-    """The same for numbers that must not be negative.
+    """The same as integer(), for numbers that must not be negative.
 
     :raises ValueError: if the number is negative
     """
@@ -45,7 +45,7 @@ def is_integer(value: Any) -> bool:
 
 
 def integers(values: Union[int, Iterable[int]], what: str) -> Tuple[int, ...]:
-    """Returns one number, or several, in NumPy's notation of a shape."""
+    """Returns a tuple of one or several numbers, as NumPy does for a shape."""
     if hasattr(type(values), "__index__") and not getattr(values, "shape", ()):
         return (operator.index(values),)  # type: ignore[arg-type]
     try:

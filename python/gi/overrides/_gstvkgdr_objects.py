@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Devices, contexts, streams and events, created and used as objects of Python are.
+"""Devices, contexts, streams and events, used like other objects of Python.
 
-Device(0), Context(), Stream(context) and Event(context) do the same as new(). Without
-arguments, the object would be empty. Streams of other libraries become GstVkgdr.Stream
-here. Does not depend on memory.
+Device(0), Context(), Stream(context) and Event(context) do the same as new().
+PyGObject's own constructors would make empty objects. Streams of other
+libraries become GstVkgdr.Stream here. Does not depend on memory.
 """
 
 import re
@@ -141,8 +141,8 @@ class Context(GstVkgdr.Context):
         return tuple(super().get_memory_info())[-2:]
 
     def __eq__(self, other: object) -> bool:
-        """Contexts are equal if they have the same CUDA context. Then each can use what
-        belongs to the other.
+        """Contexts are equal if they have the same CUDA context. Then each can
+        use the objects of the other.
         """
         return (
             isinstance(other, GstVkgdr.Context)
@@ -174,7 +174,7 @@ class Stream(GstVkgdr.Stream):
         return GstVkgdr.Stream.new_wrapped(context, natural(handle, "a CUstream") or None)
 
     def __init__(self, context: Context, handle: Optional[int] = None) -> None:
-        # What a queued copy needs, with the fence behind the copy.
+        # Objects that queued work needs, each with the fence behind this work.
         self._kept: List[Tuple[Any, Any]] = []
 
     @property

@@ -13,7 +13,7 @@ _Class = TypeVar("_Class", bound=type)
 def override(cls: _Class) -> _Class:
     """From now on, all objects of this type in GstVkgdr have this class."""
     cls.__info__.get_g_type().pytype = cls
-    # While overrides are loaded, GstVkgdr will be this module. A subclass looks for its
-    # parent there.
+    # This module becomes GstVkgdr when all overrides are loaded. While they are
+    # loaded, PyGObject already looks for the parent of a class there.
     setattr(sys.modules["gi.repository.GstVkgdr"], cls.__name__, cls)
     return cls

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Device memory in another process, by CUDA's handles as bytes.
+"""Shares device memory with another process by CUDA's handles, which are bytes.
 
 Memory in the window is shared by a file descriptor, for which the library's own
 functions use numbers: memory_export_fd(), Allocator.import_fd().
@@ -35,8 +35,8 @@ def get_ipc_handle(memory: Gst.Memory) -> bytes:
 
 
 def open_ipc_handle(handle: Any, context: Context) -> Gst.Memory:
-    """Returns the memory of a handle from another process. It is closed when it is
-    freed.
+    """Returns the memory of a handle from another process. The handle is closed
+    when the memory is freed.
 
     :param handle: the bytes of get_ipc_handle()
     :raises GLib.Error: if the handle is from this process, or is of another device or

@@ -14,14 +14,15 @@ gi.require_version("Gst", "1.0")
 from gi.repository import GLib, Gst  # noqa: E402
 
 # Frames of a source that can wait for the other sources, beside the one that waits in
-# vkgdrtensor. More only make the pools larger: 16 sources of 1080p were slower with 4,
-# because their frames did not stay in the processor's cache.
+# vkgdrtensor. A higher number only makes the pools larger: 16 sources of 1080p
+# were slower with 4, because their frames did not stay in the processor's
+# cache.
 _QUEUE = 1
 
 # The last element of a description.
 _END = "vkgdr-frames"
 
-# Raw video in any memory, which decoders have to give.
+# The required output of decoders: raw video in any memory.
 _RAW = "video/x-raw(ANY)"
 
 
@@ -62,7 +63,7 @@ def _can_be_read(src: Gst.Pad, pad: Gst.Pad) -> bool:
     """
     caps = src.query_caps(None)
     readable = pad.get_pad_template_caps()
-    if Gst.version() < (1, 24):  # whose CUDA memory vkgdrtensor cannot read
+    if Gst.version() < (1, 24):  # vkgdrtensor cannot read its CUDA memory
         readable = Gst.Caps.from_string("video/x-raw(memory:VkgdrMemory)")
     return not caps.is_any() and caps.can_intersect(readable)
 

@@ -23,7 +23,8 @@ from ._gstvkgdr_memory import MAP_VKGDR  # noqa: E402
 
 GstVkgdr = get_introspection_module("GstVkgdr")
 
-# The interval in which the bus is checked, and Ctrl-C has an effect, in nanoseconds.
+# The interval in which the bus, and a signal such as Ctrl-C, are checked, in
+# nanoseconds.
 _TURN = Gst.SECOND // 10
 
 # How long a pipeline may take to get ready for a seek, in nanoseconds.
@@ -157,12 +158,13 @@ class TensorReader:
             for batch in reader:
                 scores = model(torch.from_dlpack(batch))
 
-    Decoders run some frames ahead of the program, and then wait for it. No frame is
-    lost or doubled. A loop ends with the streams. seek() makes another loop possible.
+    Decoders run some frames ahead of the program, and then wait for it. No
+    frame is lost or doubled. A loop ends when the streams end. After seek(),
+    another loop is possible.
 
     :param source: the path of a file; a URI such as "rtsp://camera"; a description in
-      the syntax of gst-launch-1.0 ("v4l2src ! video/x-raw,width=1280"); or a list of
-      these, of which each batch has a frame of each
+      the syntax of gst-launch-1.0 ("v4l2src ! video/x-raw,width=1280"); or a
+      list of these: then each batch has a frame of each source
     :param size: (width, height) of the tensor; without it, the size of the first frames
     :param batch: the number of frames for which a batch has room: a multiple of the
       number of sources, or 0 for one frame of each
@@ -177,8 +179,8 @@ class TensorReader:
     :param mean: subtracted after that: a number, or one for each channel
     :param std: the difference is divided by this: a number, or one for each channel
     :param pad: the sample of padding, 0 to 255
-    :param missing: what a batch gets of a source without a frame in time: "repeat" for
-      its last frame again, "leave-out" for no frame
+    :param missing: the content of a batch if a source has no frame in time:
+      "repeat" for its last frame again, "leave-out" for no frame
     :param queue: the number of batches that can wait for the program
     :param stream: a stream of any library, on which batches are complete; without it, a
       stream of the reader; consumers that use DLPack do not need it

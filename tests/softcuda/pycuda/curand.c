@@ -2,8 +2,8 @@
  *
  * curand.c: the functions of libcurand that PyCUDA is linked with
  *
- * PyCUDA's tests here draw no random numbers. It asks for the version when it
- * is imported.
+ * The tests use no random numbers, but PyCUDA requests the version when it is
+ * imported.
  */
 
 #define API __attribute__ ((visibility ("default")))

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""PyCUDA, as Debian has it, on the software device: a program that knows nothing
-of this project.
+"""Tests Debian's PyCUDA on the software device.
 
-Skipped where PyCUDA is neither installed nor unpacked by scripts/fetch-pycuda.
-PyCUDA calls nvcc, which is a small program in the folder of this file.
+PyCUDA is not adapted to the software device. The test is skipped unless
+scripts/fetch-pycuda has unpacked PyCUDA for this version of Python. PyCUDA
+calls nvcc, which is a small program in the folder of this file.
 
 Usage: test_pycuda.py FOLDER-OF-LIBCURAND
 """
@@ -18,12 +18,12 @@ from typing import Any, List, Optional
 HERE = os.path.dirname(os.path.abspath(__file__))
 SKIPPED = 77
 
-# Set in the process that has the environment below.
+# This variable is set in the process that restart() starts.
 READY = "SOFTCUDA_TEST_PYCUDA"
 
 
 def find_pycuda() -> Optional[str]:
-    """The folder that scripts/fetch-pycuda has unpacked it to, if any."""
+    """Returns the folder with the PyCUDA of scripts/fetch-pycuda, or None."""
     cache = os.environ.get("XDG_CACHE_HOME", os.path.expanduser("~/.cache"))
     folders = glob.glob(os.path.join(cache, "gst-vkgdr", "pycuda-*"))
     version = f"cpython-{sys.version_info[0]}{sys.version_info[1]}"
@@ -40,8 +40,8 @@ def prepend(name: str, folders: List[str]) -> None:
 
 
 def restart() -> None:
-    """The dynamic linker reads its path before Python runs: starts again with
-    softcuda's libcuda.so.1 on it."""
+    """Starts this program again with softcuda's libcuda.so.1 on the library
+    path, because the dynamic linker reads the path before Python runs."""
     folder = find_pycuda()
     if folder is None:
         print("skipped: no PyCUDA for this Python: run scripts/fetch-pycuda")
@@ -193,7 +193,7 @@ class Arrays(WithContext):
 
 
 class Vkgdr(WithContext):
-    """vkgdr's own memory in PyCUDA's hands."""
+    """Tests that PyCUDA can use memory of vkgdr."""
 
     def setUp(self) -> None:
         super().setUp()
@@ -273,7 +273,7 @@ class Vkgdr(WithContext):
 
 
 class Faults(unittest.TestCase):
-    """In a context of its own, which is lost."""
+    """Uses a context of its own, because a fault makes the context unusable."""
 
     def test_wild_access(self) -> None:
         cuda.init()

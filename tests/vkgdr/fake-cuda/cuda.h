@@ -2,8 +2,8 @@
  *
  * cuda.h: as much of the CUDA toolkit's header as a program of vkgdr 0.1 needs
  *
- * Stands in for the toolkit, so that what happens where there is one is tested
- * where there is none.
+ * With this file, a machine without the toolkit also tests that vkgdr.h works
+ * with the toolkit's header.
  */
 
 #ifndef FAKE_CUDA_H

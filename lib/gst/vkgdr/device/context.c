@@ -45,10 +45,10 @@ struct _GstVkgdrContext {
   CUcontext cuda_context;
   gboolean is_primary;
   gint retired;           /* the primary context was released; atomic */
-  GstVkgdrHealth *health; /* NULL if it could not be opened */
+  GstVkgdrHealth *health; /* NULL if the context could not be opened */
 
   guint n_background; /* references of library threads; under the object lock */
-  GError *retire_cause; /* the reason; under the object lock */
+  GError *retire_cause; /* why it was retired; under the object lock */
 
   GWeakRef allocator;
   GPtrArray *idle_events; /* of CUevent, under the object lock */
@@ -163,9 +163,9 @@ retire_user (GObject *context)
 }
 
 /* If the primary CUDA context is lost, all contexts release it, so that the
- * driver makes a new one. Those that another thread finalizes now cannot be
- * retired, but release it soon. The driver of a GPU makes no new one within a
- * process. */
+ * driver makes a new one. Contexts that another thread is finalizing cannot be
+ * retired, but they release it soon. The driver of a GPU does not make a new
+ * one in the same process. */
 static gboolean
 renew_primary (GstVkgdrContext *self, GError **error)
 {
@@ -202,8 +202,9 @@ open_device (const vkgdr_cuda *cuda, gint ordinal, GError **error)
   return self;
 }
 
-/* The number in @text, or -1: invalid values are ignored. Called before an
- * object of the class exists, so it makes the debug category. */
+/* Returns the number in @text, or -1 if there is none: invalid values are
+ * ignored. This may be called before the class exists, so g_type_ensure ()
+ * creates the class and with it the debug category. */
 static gint
 parse_device (const gchar *text, const gchar *where)
 {
@@ -219,8 +220,8 @@ parse_device (const gchar *text, const gchar *where)
   return -1;
 }
 
-/* The device that the user chose outside the pipeline, or -1. The name of
- * PyCUDA's own file has an underscore. */
+/* Returns the device that the user chose outside the pipeline, or -1. The name
+ * of PyCUDA's own file has an underscore. */
 static gint
 preferred_device (void)
 {

@@ -2,8 +2,9 @@
  *
  * device/cudacontext.c: shares a CUDA context with GStreamer's CUDA elements
  *
- * Makes a GstCudaContext of a GstVkgdrContext, and the other way round. The new
- * object holds the first one, and is found by it as long as it lives. Knows
+ * Makes a GstCudaContext that uses the CUDA context of a GstVkgdrContext, and
+ * the other way round. The new object holds a reference to the first one. As
+ * long as the new object exists, it is found through the first one. Knows
  * nothing of memory.
  */
 

@@ -41,8 +41,8 @@ resolve (void *library, GstVkgdrCudaLib *lib)
 #undef RESOLVE
 }
 
-/* Called for the first library only. Gets the number of libraries that the
- * process has loaded until now. */
+/* dl_iterate_phdr () calls this for the first library only, because it returns
+ * 1. Gets the number of libraries that the process has loaded until now. */
 static int
 get_n_loaded (struct dl_phdr_info *info, size_t size, void *data)
 {
@@ -51,9 +51,10 @@ get_n_loaded (struct dl_phdr_info *info, size_t size, void *data)
 }
 
 /* The library is never unloaded, because its types cannot be unregistered. As
- * long as it is not there, it is only searched for after the process has loaded
- * another library: dlopen () reads a file and takes some 50 microseconds, and
- * this function is called many times while caps are negotiated. */
+ * long as it was not found, it is searched again only after the process has
+ * loaded another library: dlopen () reads a file and takes some 50
+ * microseconds, and this function is called many times while caps are
+ * negotiated. */
 static gboolean
 find_locked (void)
 {
@@ -88,8 +89,8 @@ gst_vkgdr_cuda_lib_get (void)
   return ok ? &found : NULL;
 }
 
-/* The library loads the driver by name, so it gets the first one of that name
- * in the process. */
+/* The library loads the driver by name, so it gets the first driver of that
+ * name in the process. */
 gboolean
 gst_vkgdr_cuda_lib_uses (const GstVkgdrCudaLib *lib, const vkgdr_cuda *cuda)
 {

@@ -70,28 +70,30 @@ typedef struct {
   void (*config_set_stream) (GstStructure *config, GstCudaStream *stream);
 } GstVkgdrCudaLib;
 
-/* NULL if the process has no such library, or one before 1.24. A later call may
- * return it. */
+/* Returns NULL if the process has not loaded the library, or a version before
+ * 1.24. If the process loads the library later, later calls return it. */
 const GstVkgdrCudaLib *gst_vkgdr_cuda_lib_get (void);
 
-/* Whether it uses the same driver as @cuda: handles of one driver are invalid
+/* Whether @lib uses the same driver as @cuda: handles of one driver are invalid
  * in another. */
 gboolean gst_vkgdr_cuda_lib_uses (
     const GstVkgdrCudaLib *lib, const vkgdr_cuda *cuda);
 
 /* --- contexts (device/cudacontext.c) --- */
 
-/* Returns a GstContext with a GstCudaContext of the same CUDA context. It is
- * the same one each time while it lives. NULL if there can be none. */
+/* Returns a GstContext with a GstCudaContext that uses the CUDA context of
+ * @context, or NULL if none can be made. As long as the GstCudaContext exists,
+ * each call returns the same one. */
 GstContext *gst_vkgdr_cuda_context_offer (GstVkgdrContext *context);
 
 /* Returns the GstCudaContext itself, which the caller owns. */
 GstCudaContext *gst_vkgdr_cuda_context_get (
     const GstVkgdrCudaLib *lib, GstVkgdrContext *context);
 
-/* Returns a context that uses the CUDA context of @gst_context, the same one
- * each time while it lives. NULL if it belongs to another device (@device >= 0)
- * or driver, or cannot be used. */
+/* Returns a context that uses the CUDA context of @gst_context. As long as the
+ * returned context exists, each call returns the same one. Returns NULL if the
+ * CUDA context belongs to another device than @device (if @device >= 0) or to
+ * another driver, or if it cannot be used. */
 GstVkgdrContext *gst_vkgdr_cuda_context_adopt (
     GstContext *gst_context, gint device);
 

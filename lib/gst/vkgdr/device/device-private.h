@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * device/device-private.h: what the room device offers to the other rooms
+ * device/device-private.h: the interface of the room (folder) device for the
+ * other rooms
  *
- * The CUDA driver reaches the library here, as a table of functions. No public
- * header and no element knows a CUDA type.
+ * The CUDA driver is a table of functions, which the other rooms get here. No
+ * public header and no element uses a CUDA type.
  */
 
 #ifndef __GST_VKGDR_DEVICE_PRIVATE_H__
@@ -25,8 +26,8 @@ const vkgdr_cuda *gst_vkgdr_context_get_driver (GstVkgdrContext *context);
 /* The handle of libvkgdr; valid as long as the context. */
 vkgdr_t gst_vkgdr_context_get_handle (GstVkgdrContext *context);
 
-/* Whether memory with a host pointer can be allocated. This does not change
- * while the context lives; nor do the results of the next three functions. */
+/* Whether memory with a host pointer can be allocated. The results of this and
+ * of the next three functions do not change while the context exists. */
 gboolean gst_vkgdr_context_has_window (GstVkgdrContext *context);
 
 /* The size of the window in bytes, 0 if there is none. */
@@ -68,8 +69,9 @@ gboolean gst_vkgdr_context_is_retired (GstVkgdrContext *context);
  * change the health of the context, so locks may be held. */
 CUresult gst_vkgdr_context_try_push (GstVkgdrContext *context);
 
-/* A place where the room memory keeps the allocator that the elements of
- * @context share. Must be used with the object lock of @context held. */
+/* Returns a weak reference in which the room memory keeps the allocator that
+ * the elements of @context share. Must be used with the object lock of @context
+ * held. */
 GWeakRef *gst_vkgdr_context_get_allocator_slot (GstVkgdrContext *context);
 
 /* Takes a recycled CUDA event without timing, because making one costs more
@@ -83,8 +85,8 @@ void gst_vkgdr_context_give_event (GstVkgdrContext *context, CUevent event);
 gboolean gst_vkgdr_check (
     const vkgdr_cuda *cuda, CUresult result, const gchar *what, GError **error);
 
-/* The same, but @context does not have to be current. If the device failed,
- * both functions name the kernels that may be the cause. */
+/* The same, but @context does not have to be current. If the device failed, the
+ * error of both functions names the kernels that may be the cause. */
 gboolean gst_vkgdr_context_check (GstVkgdrContext *context, CUresult result,
     const gchar *what, GError **error);
 

@@ -2,8 +2,8 @@
  *
  * device/device.c: lists the CUDA devices and their attributes
  *
- * Queries the driver and opens no device. Must not know windows, which need
- * Vulkan: see gst_vkgdr_context_describe().
+ * Queries the driver and opens no device. Does not describe windows, which need
+ * Vulkan: gst_vkgdr_context_describe() does this.
  */
 
 #include <string.h>
@@ -352,7 +352,7 @@ gst_vkgdr_device_get_driver_version (GstVkgdrDevice *device)
   return device->driver_version;
 }
 
-/* The present name in CUDA of the attribute @name. */
+/* Returns the current name in CUDA of the attribute @name. */
 static const gchar *
 current_name (const gchar *name)
 {
@@ -364,7 +364,8 @@ current_name (const gchar *name)
   return name;
 }
 
-/* The number of the attribute, or -1. MAX_PITCH is max-pitch. */
+/* Returns the number of the attribute, or -1. @name may be spelled as in CUDA:
+ * MAX_PITCH is the same as max-pitch. */
 static gint
 find_attribute (const gchar *name)
 {

@@ -37,8 +37,8 @@
 G_DEFINE_QUARK (gst-vkgdr-error-quark, gst_vkgdr_error)
 /* clang-format on */
 
-/* What the user can do about a device that failed; "" if it has not failed, and
- * the text of the driver is sufficient. */
+/* Returns what the user can do if @result means that the device failed.
+ * Otherwise, returns "": the text of the driver is sufficient. */
 static const gchar *
 get_remedy (CUresult result)
 {

@@ -6,8 +6,8 @@
 #include "device/device-private.h"
 
 /* Microseconds for which a wait may continue while a kernel of the CUDA context
- * does not end. Work of other streams is done by then, unless it is behind that
- * kernel; such work will never be done. */
+ * does not end. By then, work of other streams is done, unless it is queued
+ * behind that kernel: such work will never be done. */
 #define GRACE G_TIME_SPAN_SECOND
 
 /* Microseconds for which a lost CUDA context may still be in use while a new
@@ -27,15 +27,15 @@ struct _GstVkgdrHealth {
   gint lost; /* atomic; written under the lock */
   gint hung; /* atomic; kernels that do not end; written under hang_lock */
 
-  GMutex lock;      /* for what follows */
+  GMutex lock;      /* for the next fields */
   GError *error;    /* why the context is lost, or NULL */
   GArray *suspects; /* of Suspects */
   GPtrArray *users; /* of GWeakRef */
   guint n_holders;
   GCond released;
 
-  GMutex hang_lock; /* for what follows; taken with the lock of a clock held */
-  GError *hang;     /* which kernel does not end, or NULL */
+  GMutex hang_lock; /* for the next fields; taken with a clock's lock held */
+  GError *hang;     /* names the kernel that does not end, or NULL */
   gint64 hung_from; /* monotonic time */
 };
 

@@ -3,8 +3,9 @@
  * device/health.h: whether a CUDA context can still be used
  *
  * A CUDA context is lost when the device failed: from then on each call returns
- * the error. It is hung while a kernel does not end, which the room sync
- * reports. All GstVkgdrContext objects of one CUDA context share its health.
+ * the error. It is hung while a kernel does not end. The room (folder) sync
+ * reports such kernels. All GstVkgdrContext objects of one CUDA context share
+ * its health.
  *
  * Thread-safe.
  */
@@ -21,7 +22,8 @@ G_BEGIN_DECLS
 typedef struct _GstVkgdrHealth GstVkgdrHealth;
 
 /* Adds the names of the kernels that run, of type gchar *, to @names. Called
- * with the lock of the health held: it must not call back. */
+ * with the lock of the health held: it must not call functions of this header.
+ */
 typedef void (*GstVkgdrSuspectsFunc) (gpointer user_data, GPtrArray *names);
 
 /* The health of @context; the caller owns a reference. */
@@ -41,7 +43,8 @@ void gst_vkgdr_health_foreach_user (
 void gst_vkgdr_health_hold (GstVkgdrHealth *self);
 void gst_vkgdr_health_release (GstVkgdrHealth *self);
 
-/* Waits until all have released it, at most a second. */
+/* Waits until all contexts have released the primary CUDA context, but at most
+ * a second. */
 void gst_vkgdr_health_wait_released (GstVkgdrHealth *self);
 
 /* Registers a function that names the running kernels when the device fails. */
@@ -82,8 +85,8 @@ gboolean gst_vkgdr_health_check_hang (GstVkgdrHealth *self, GError **error);
 
 /* Must be called by a thread that has waited for the device since @since
  * (monotonic time). FALSE with @error set if the wait should be given up,
- * because a kernel does not end and the wait has lasted so long that it must be
- * behind that kernel. */
+ * because a kernel does not end, and the wait has lasted so long that the work
+ * must be queued behind that kernel. */
 gboolean gst_vkgdr_health_check_wait (
     GstVkgdrHealth *self, gint64 since, GError **error);
 

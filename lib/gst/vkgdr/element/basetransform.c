@@ -29,7 +29,10 @@ GST_DEBUG_CATEGORY_STATIC (gst_vkgdr_base_transform_debug);
 #define GST_CAT_DEFAULT gst_vkgdr_base_transform_debug
 
 typedef struct {
-  /* Written under the object lock; read under it, or between start and stop. */
+  /* Only the thread that starts or stops the element writes `stream` and
+   * `is_open`; `stream` may be read between start and stop. The other fields
+   * are written under the object lock; they are read under it, or between start
+   * and stop. */
   gint device; /* the property */
   GstVkgdrContext *context;
   GstVkgdrStream *stream;
@@ -212,7 +215,7 @@ gst_vkgdr_base_transform_stop (GstBaseTransform *trans)
 }
 
 /* A context query or message, or another thread, may set a context in the
- * meantime: the first one counts, if it belongs to the device. */
+ * meantime. The first one is used, if it belongs to the device. */
 static gboolean
 ensure_context (GstVkgdrBaseTransform *self)
 {
@@ -253,7 +256,7 @@ gst_vkgdr_base_transform_start (GstBaseTransform *trans)
   return TRUE;
 }
 
-/* Neighbours that start before this element, and have no `device` of their own,
+/* Neighbours that start before this element, and whose property `device` is -1,
  * use the device that was chosen for this element. */
 static GstVkgdrContext *
 get_announced_context (GstVkgdrBaseTransform *self, GstQuery *query)
@@ -339,7 +342,8 @@ gst_vkgdr_base_transform_constructed (GObject *object)
 static void
 gst_vkgdr_base_transform_finalize (GObject *object)
 {
-  /* Was set by the application, in an element that was never started. */
+  /* The application may have set a context on an element that was not started.
+   */
   gst_clear_object (&private_of (object)->context);
   g_free (private_of (object)->last_error_message);
   G_OBJECT_CLASS (parent_class)->finalize (object);

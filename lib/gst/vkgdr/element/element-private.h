@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * element/element-private.h: the interface between the files of the room
- * element
+ * (folder) element
  */
 
 #ifndef __GST_VKGDR_ELEMENT_PRIVATE_H__
@@ -20,7 +20,8 @@ G_BEGIN_DECLS
 GstVkgdrContext *gst_vkgdr_base_transform_ref_context (
     GstVkgdrBaseTransform *self);
 
-/* Whether @query is for a type of context that our elements share. */
+/* Whether @query asks for a context of a type that this library's elements
+ * share. */
 gboolean gst_vkgdr_element_is_asked (GstQuery *query);
 
 /* For an element with the property `device` that gets a context query before it

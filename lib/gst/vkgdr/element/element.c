@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * element/element.c: how elements come to share one GstVkgdrContext
+ * element/element.c: how elements share one GstVkgdrContext
  *
- * The order is GStreamer's usual one: the element's own context, the
- * neighbours, the application, and then a new context. Before a new one is
- * made, the CUDA context of GStreamer's own CUDA elements is used if there is
+ * An element uses the first context that it finds, in GStreamer's usual order:
+ * its own, that of a neighbour, that of the application, and then a new one. A
+ * new one uses the CUDA context of GStreamer's own CUDA elements if there is
  * one.
  */
 
@@ -16,7 +16,8 @@
  * @short_description: sharing a context in a pipeline
  *
  * An element calls gst_vkgdr_element_ensure_context() in its change to READY,
- * and the two handlers in its `set_context` and `query` functions.
+ * gst_vkgdr_element_handle_set_context() in its `set_context` function, and
+ * gst_vkgdr_element_handle_context_query() in its `query` function.
  *
  * These functions read and write the pointer to a context without a lock. If
  * the `set_context` function of an element may be called in any thread, the
@@ -153,10 +154,10 @@ query_neighbours (GstElement *element, const gchar *type)
   return found;
 }
 
-/* Posts a message. Bins answer it by setting the contexts that they know, then
- * the application may set one in its handler. Returns the context that was set,
- * which the caller owns, or NULL. It may differ from one that GstElement
- * already had. */
+/* Posts a NEED_CONTEXT message. Bins answer it by setting the contexts that
+ * they know, then the application may set one in its handler. Returns the
+ * context that was set, which the caller owns, or NULL if the element still has
+ * the same context as before. */
 static GstContext *
 request_from_application (GstElement *element, const gchar *type)
 {
@@ -172,8 +173,9 @@ request_from_application (GstElement *element, const gchar *type)
   return after;
 }
 
-/* Takes @answer, of one of the functions above. The element's set_context
- * function may have set the same pointer before. */
+/* Takes ownership of @answer (nullable), the result of one of the functions
+ * above. The element's set_context function may already have set *@context; in
+ * this case, @answer is not used. */
 static void
 adopt_answer (GstElement *element, GstContext *answer, gint device,
     GstVkgdrContext **context)
@@ -209,8 +211,8 @@ announce (GstElement *element, GstVkgdrContext *made, GstVkgdrContext **context)
       gst_message_new_have_context (GST_OBJECT_CAST (element), gst_context));
 }
 
-/* Uses the context that the element had before it was stopped, which GstElement
- * keeps. */
+/* Uses the context that the element had before it was stopped, if GstElement
+ * has kept it. */
 static void
 reuse_previous_context (
     GstElement *element, gint device, GstVkgdrContext **context)
@@ -223,9 +225,9 @@ reuse_previous_context (
   gst_context_unref (kept);
 }
 
-/* Looks for a context of GStreamer's own CUDA elements: one that was set on the
- * element, or that the application has, or the neighbours if @neighbours. The
- * caller owns it; NULL if there is none. */
+/* Looks for a context of GStreamer's own CUDA elements: first on the element,
+ * then on its neighbours if @neighbours is TRUE, and then at the application.
+ * Returns the context, which the caller owns, or NULL if there is none. */
 static GstContext *
 find_gst_cuda_context (GstElement *element, gboolean neighbours)
 {
@@ -237,9 +239,9 @@ find_gst_cuda_context (GstElement *element, gboolean neighbours)
   return found ? found : request_from_application (element, type);
 }
 
-/* Takes @cuda_context (nullable). If GStreamer's CUDA elements have a CUDA
- * context already, it is shared, because memory of another CUDA context could
- * not be used. */
+/* Takes ownership of @cuda_context (nullable). If GStreamer's CUDA elements
+ * have a CUDA context already, the element shares it, because it could not use
+ * memory of another CUDA context. */
 static gboolean
 join_cuda_elements (GstElement *element, GstContext *cuda_context, gint device,
     GstVkgdrContext **context)
@@ -299,8 +301,8 @@ gst_vkgdr_element_open_device (
  * Makes sure that @context is set. The context comes, in this order, from the
  * neighbours, from the application, or from before the element was stopped.
  * Otherwise a new one is made and announced to other elements; if GStreamer's
- * own CUDA elements in the pipeline share a CUDA context, the new one uses
- * that. On failure, posts an error message with the cause.
+ * own CUDA elements in the pipeline share a CUDA context, the new one uses this
+ * CUDA context. On failure, posts an error message with the cause.
  *
  * Not thread-safe: no other thread may use @context meanwhile.
  *
@@ -489,7 +491,7 @@ on_pool_failed (GstElement *self, GError *error, GstVkgdrBufferPool *pool)
  * or the CPU cannot write to one. A neighbour that uses the pool only knows
  * that this has failed, but not why.
  *
- * Ends with the life of one of them. Thread-safe.
+ * This ends when @element or @pool is finalized. Thread-safe.
  *
  * Since: 0.2
  */

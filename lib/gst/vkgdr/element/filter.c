@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * element/filter.c: base class of elements that make one buffer of each buffer
+ * element/filter.c: base class of elements that make one output buffer from
+ * each input buffer
  *
  * Handles output buffers, their order on the device and the filter's
  * statistics; a subclass queues the work on a stream. Knows nothing of kernels,
@@ -20,7 +21,7 @@
  * other media type. The filter reads one buffer and writes another one; both
  * are on the device. The output has the caps of the input, unless the subclass
  * overrides #GstBaseTransformClass.transform_caps. Raw video has the size that
- * its caps tell. Other output has the size of the input, unless the subclass
+ * its caps define. Other output has the size of the input, unless the subclass
  * overrides #GstBaseTransformClass.transform_size.
  *
  * If the pad templates also have raw video with
@@ -187,7 +188,7 @@ decide_cuda (GstVkgdrFilter *self, GstQuery *query, GstCaps *caps,
 }
 
 /* Whether the next element queues its work on the stream of this one, in the
- * same thread. Only the number of events depends on it. */
+ * same thread. If the result is wrong, only the number of events changes. */
 static gboolean
 has_follower (GstVkgdrFilter *self)
 {
@@ -237,7 +238,7 @@ gst_vkgdr_filter_decide_allocation (GstBaseTransform *trans, GstQuery *query)
   return TRUE;
 }
 
-/* Upstream also gets a pool or an allocator of ours proposed. */
+/* Proposes a pool of GstCudaMemory to upstream. */
 static gboolean
 propose_cuda_pool (GstVkgdrBaseTransform *base, GstQuery *query, GstCaps *caps,
     const GstVideoInfo *info)
@@ -298,8 +299,8 @@ has_plain_layout (GstBuffer *buffer, const GstVideoInfo *info)
   return TRUE;
 }
 
-/* Not the opposite of GStreamer's "writable", which means that there is no
- * other owner. */
+/* This is not the opposite of GStreamer's "writable", which means that there is
+ * no other owner. */
 static gboolean
 has_read_only_memory (GstBuffer *buffer)
 {
@@ -311,8 +312,8 @@ has_read_only_memory (GstBuffer *buffer)
   return FALSE;
 }
 
-/* The output must not be visible to others. GStreamer tells whether the buffer,
- * or one of its memories or a part of one, has another owner. */
+/* The output must not have another owner. GStreamer's functions check this for
+ * the buffer, its memories, and parts of these memories. */
 static gboolean
 can_be_output (GstVkgdrFilter *self, GstBuffer *buffer)
 {
@@ -326,7 +327,7 @@ can_be_output (GstVkgdrFilter *self, GstBuffer *buffer)
       || !gst_buffer_is_all_memory_writable (buffer)
       || has_read_only_memory (buffer))
     return FALSE;
-  if (priv->from_cuda) /* where all elements support GstVideoMeta */
+  if (priv->from_cuda) /* CUDA elements all support GstVideoMeta */
     return gst_vkgdr_cuda_frame_can_change (context, buffer);
   if (priv->is_video && !priv->any_layout
       && !has_plain_layout (buffer, &priv->in_info))
@@ -362,7 +363,8 @@ allocate (GstVkgdrFilter *self, GstBuffer *input, GError **error)
   return output;
 }
 
-/* Acquires a frame of the pool. Our own pool reports its errors by itself. */
+/* Acquires a frame of the pool. A GstVkgdrBufferPool reports its errors itself.
+ */
 static GstFlowReturn
 acquire (GstVkgdrFilter *self, GstBuffer *input, GstBuffer **output)
 {
@@ -402,7 +404,7 @@ gst_vkgdr_filter_prepare_output_buffer (
 }
 
 /* Metas that describe the content stay valid if the filter keeps the caps, or
- * the frame size. The GstVideoMeta is the one of the output. */
+ * the frame size. A GstVideoMeta is not copied: the output has its own. */
 static gboolean
 gst_vkgdr_filter_transform_meta (
     GstBaseTransform *trans, GstBuffer *outbuf, GstMeta *meta, GstBuffer *inbuf)
@@ -599,8 +601,8 @@ gst_vkgdr_filter_start (GstBaseTransform *trans)
   return TRUE;
 }
 
-/* A stream of another filter may never be idle, so only the work that was
- * queued so far is waited for. */
+/* The stream may be that of another filter, and never be idle. So this only
+ * waits for the work that was queued so far. */
 static void
 leave_stream (GstVkgdrFilterPrivate *priv)
 {
@@ -678,7 +680,7 @@ gst_vkgdr_filter_init (GstVkgdrFilter *self)
  * @filter: a filter
  * @in_place: whether the output may be the input
  *
- * Tells whether the subclass can write to the buffer that it reads, with the
+ * Sets whether the subclass can write to the buffer that it reads, with the
  * same result. If so, it gets the input as the output whenever both have the
  * same caps and the buffer and its memory have no other owner. In all other
  * cases, and by default, it gets a separate output buffer.
@@ -705,8 +707,8 @@ gst_vkgdr_filter_set_in_place (GstVkgdrFilter *filter, gboolean in_place)
  * their streams, queue their work on the CUDA stream of the first one of them.
  * This saves the waits between them. Kernels that are known to end
  * (gst_vkgdr_kernel_set_bounded()) are launched together, and need a single
- * event. Kernels still have the time limit of their own filter, and errors its
- * name.
+ * event. Each kernel still has the time limit of its own filter, and errors
+ * contain the name of that filter.
  *
  * The stream that #GstVkgdrFilterClass.filter gets may then be another one than
  * gst_vkgdr_base_transform_get_stream() returns, and may change between two

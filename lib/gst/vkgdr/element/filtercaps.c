@@ -48,9 +48,9 @@ gst_vkgdr_filter_transform_caps (GstBaseTransform *trans,
   return result;
 }
 
-/* Upstream prefers the first structure. Our memory type is moved to the front,
- * because its accesses are ordered by fences, even if downstream's CUDA
- * elements prefer GstCudaMemory. */
+/* Upstream prefers the first structure. VkgdrMemory is moved to the front,
+ * because fences order the accesses to it. This is done even if CUDA elements
+ * downstream prefer GstCudaMemory. */
 static void
 prefer_ours (GstQuery *query)
 {

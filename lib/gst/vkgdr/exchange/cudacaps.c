@@ -28,8 +28,8 @@ gst_vkgdr_caps_features_are_cuda (const GstCapsFeatures *features)
              features, GST_VKGDR_CAPS_FEATURE_MEMORY_CUDA);
 }
 
-/* The memory feature of the caps that the other one can replace; NULL if there
- * is none. */
+/* Returns the feature of the memory of this library or of GStreamer's CUDA
+ * elements, or NULL if the caps have neither or are not raw video. */
 static const gchar *
 get_memory_feature (
     const GstStructure *structure, const GstCapsFeatures *features)

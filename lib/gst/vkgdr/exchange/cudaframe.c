@@ -3,10 +3,10 @@
  * exchange/cudaframe.c: wraps frames of GStreamer's own CUDA elements, without
  * a copy
  *
- * A GstCudaMemory has a CUDA stream, on which its last user queued work; our
- * memory has fences. So the wrapped memory gets a fence behind that stream, and
- * after a write the stream waits for the written content. Knows nothing of caps
- * and elements.
+ * A GstCudaMemory has a CUDA stream, on which its last user queued work; a
+ * GstVkgdrMemory has fences. So a GstVkgdrMemory that wraps a GstCudaMemory
+ * gets a fence behind the work on that stream. After a write, the stream waits
+ * for the written content. Knows nothing of caps and elements.
  */
 
 #include "exchange/exchange-private.h"
@@ -46,7 +46,7 @@ gst_vkgdr_cuda_frame_new_like (
   return output;
 }
 
-/* --- their memory as vkgdr_memory
+/* --- GstCudaMemory as GstVkgdrMemory
  * ------------------------------------------------ */
 
 static gboolean
@@ -111,9 +111,9 @@ get_pointer (
   return map.data;
 }
 
-/* A fence behind the work on @cuda_memory. NULL if it has no stream and the
- * driver has no fence for the whole CUDA context: then the first user waits for
- * the whole context, as for any wrapped memory. */
+/* Returns a fence behind the work on @cuda_memory. Returns NULL if the memory
+ * has no stream and the driver has no fence for the whole CUDA context. Then
+ * the first user waits for the whole context, as for any wrapped memory. */
 static GstVkgdrFence *
 new_fence (const GstVkgdrCudaLib *lib, GstVkgdrContext *context,
     GstMemory *cuda_memory, GError **error)
@@ -125,8 +125,8 @@ new_fence (const GstVkgdrCudaLib *lib, GstVkgdrContext *context,
 }
 
 /* Wraps the bytes of @cuda_memory in a GstVkgdrMemory. @release is called with
- * @owner when the device has finished with them; if this fails, the caller
- * keeps @owner. */
+ * @owner when the new memory was freed and the device has finished with the
+ * bytes. If the function fails, the caller keeps @owner. */
 static GstMemory *
 wrap_cuda_memory (const GstVkgdrCudaLib *lib, GstVkgdrContext *context,
     GstMemory *cuda_memory, GstMapFlags flags, gpointer owner,
@@ -139,7 +139,8 @@ wrap_cuda_memory (const GstVkgdrCudaLib *lib, GstVkgdrContext *context,
   gpointer pointer;
   gsize size;
 
-  /* Must precede the fence: mapping queues an upload of what the CPU wrote. */
+  /* This must precede the fence, because mapping queues an upload of the bytes
+   * that the CPU has written. */
   pointer = get_pointer (cuda_memory, flags, &size, error);
   if (!pointer)
     return NULL;
@@ -183,13 +184,14 @@ wrap_buffer (const GstVkgdrCudaLib *lib, GstVkgdrContext *context,
  * @buffer: a frame in one memory of GStreamer's own CUDA elements
  * @error: return location for a #GError
  *
- * Makes a buffer for elements that know %GST_VKGDR_MEMORY_NAME. Its memory
- * wraps that of @buffer without a copy, and is read-only, device-only memory.
- * It keeps @buffer until the device has finished with it. Users of the new
- * buffer wait, on the device, for the work that is queued on the memory's CUDA
- * stream at the time of this call. If the memory has no stream, they wait for
- * the whole CUDA context. If @buffer is in another CUDA context or on another
- * device, its content is copied.
+ * Makes a buffer for elements that know %GST_VKGDR_MEMORY_NAME. The new memory
+ * wraps the memory of @buffer without a copy, and is read-only, device-only
+ * memory. It keeps a reference to @buffer until it was freed and the device has
+ * finished with it. Users of the new buffer wait, on the device, for the work
+ * that is queued on the CUDA stream of @buffer's memory at the time of this
+ * call. If that memory has no stream, they wait for the whole CUDA context. If
+ * @buffer is in another CUDA context or on another device, its content is
+ * copied.
  *
  * Returns: (transfer full) (nullable): the buffer, or %NULL with @error set:
  *   %GST_VKGDR_ERROR_ARGUMENT if @buffer has another type of memory or uses

@@ -2,17 +2,17 @@
  *
  * exchange/cudaloan.c: wraps our memory as GstCudaMemory, without a copy
  *
- * A GstCudaMemory holds the wrapped buffer while it is in use. Does not know
- * which layouts GStreamer's CUDA elements can use.
+ * While the GstCudaMemory is in use, it holds a reference to the wrapped
+ * buffer. Does not know which layouts GStreamer's CUDA elements can use.
  */
 
 #include "exchange/exchange-private.h"
 
-/* What a GstCudaMemory knows of the memory that it wraps. */
+/* The data of a GstCudaMemory that wraps a memory of this library. */
 typedef struct {
   GstVideoInfo layout;
   CUdeviceptr pointer;
-  GstCudaStream *stream; /* the wrapper has the reference; or NULL */
+  GstCudaStream *stream; /* owned by the wrapper; or NULL */
 
   /* Set while the wrapper is in use. */
   GstMemory *memory;
@@ -42,7 +42,8 @@ detach_buffer (GstMiniObject *wrapper)
   GstMemory *memory = g_steal_pointer (&data->memory);
   GstBuffer *buffer = g_steal_pointer (&data->buffer);
 
-  /* The next user of the bytes waits, so freeing them does not have to. */
+  /* With this flag, the library waits when it frees the wrapper. That is not
+   * necessary, because the next user of the memory waits. */
   GST_MINI_OBJECT_FLAG_UNSET (wrapper, GST_VKGDR_CUDA_MEMORY_NEED_SYNC);
   gst_vkgdr_memory_end_foreign_read (memory);
   wrapper->dispose = NULL;
@@ -80,8 +81,8 @@ new_wrapper (
   }
   /* Other elements may share the buffer, so writers must get a copy. */
   GST_MINI_OBJECT_FLAG_SET (wrapper, GST_MEMORY_FLAG_READONLY);
-  /* CUDA has no IPC handle for imported memory. For memory that is marked as of
-   * a pool, elements that share it with other processes make a copy. */
+  /* CUDA has no IPC handle for imported memory. Elements that share memory with
+   * other processes copy a memory that is marked as memory of a pool. */
   if (lib->memory_set_pooled)
     lib->memory_set_pooled (wrapper);
   gst_mini_object_set_qdata (
@@ -110,7 +111,7 @@ get_wrapper (const GstVkgdrCudaLib *lib, GstCudaContext *cuda,
   return wrapper;
 }
 
-/* Takes ownership of @wrapper if it fails. */
+/* Takes ownership of @wrapper if the function fails. */
 static gboolean
 attach_buffer (const GstVkgdrCudaLib *lib, GstMemory *wrapper,
     GstBuffer *buffer, GError **error)
@@ -128,7 +129,8 @@ attach_buffer (const GstVkgdrCudaLib *lib, GstMemory *wrapper,
   data->memory = gst_memory_ref (memory);
   data->buffer = gst_buffer_ref (buffer);
   GST_MINI_OBJECT_CAST (wrapper)->dispose = detach_buffer;
-  /* A copy for the CPU that the last user fetched is of an older frame. */
+  /* If the last user fetched a copy for the CPU, that copy is of an older
+   * frame. */
   GST_MINI_OBJECT_FLAG_SET (
       wrapper, GST_VKGDR_CUDA_MEMORY_NEED_DOWNLOAD
                    | (is_on_device ? 0 : GST_VKGDR_CUDA_MEMORY_NEED_SYNC));

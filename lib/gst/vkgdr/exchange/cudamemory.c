@@ -19,9 +19,9 @@
  * and the other way round, without a copy. Both use the same CUDA context
  * (gst_vkgdr_element_ensure_context()).
  *
- * GStreamer's CUDA library is looked up in the process at run time: it is there
- * if the process has one of its elements. It is not needed to build this
- * library.
+ * GStreamer's CUDA library is looked up in the process at run time: it is
+ * loaded if the process has made one of these elements. It is not needed to
+ * build this library.
  *
  * Since: 0.1
  */
@@ -42,8 +42,8 @@ gst_vkgdr_cuda_is_available (void)
   return gst_vkgdr_cuda_lib_get () != NULL;
 }
 
-/* The first letter of most other names, such as SystemMemory, is another one.
- */
+/* The first letters are compared first, because most other names, such as
+ * SystemMemory, begin with another letter. */
 static gboolean
 has_cuda_name (const GstAllocator *allocator)
 {
@@ -76,7 +76,7 @@ gst_vkgdr_is_cuda_memory (GstMemory *memory)
   return lib && lib->is_memory (memory);
 }
 
-/* --- to ------------------------------------------------------------------ */
+/* --- to GstCudaMemory ---------------------------------------------------- */
 
 static guint
 plane_component (const GstVideoInfo *info, guint plane)
@@ -96,7 +96,8 @@ plane_row (const GstVideoInfo *info, guint plane)
          * GST_VIDEO_INFO_COMP_PSTRIDE (info, component);
 }
 
-/* Bytes, as the device reports; 1 if it does not. */
+/* Returns an alignment in bytes that the device reports, or 1 if it reports
+ * none. */
 static gsize
 get_alignment (GstVkgdrContext *context, CUdevice_attribute attribute)
 {
@@ -108,9 +109,9 @@ get_alignment (GstVkgdrContext *context, CUdevice_attribute attribute)
   return MAX (value, 1);
 }
 
-/* GStreamer's CUDA elements sample planes as textures, and some of them have no
- * other way. So planes must have the alignment that the device demands of
- * textures. */
+/* GStreamer's CUDA elements sample planes as textures, and some of them cannot
+ * read planes in another way. So planes must have the alignment that the device
+ * demands of textures. */
 static gboolean
 has_texture_alignment (
     GstVkgdrContext *context, CUdeviceptr frame, const GstVideoInfo *layout)
@@ -128,8 +129,8 @@ has_texture_alignment (
   return TRUE;
 }
 
-/* A GstCudaMemory is a rectangle of rows with the stride of plane 0, and is
- * downloaded as such. */
+/* A GstCudaMemory consists of rows that all have the stride of plane 0, and is
+ * downloaded as one rectangle. */
 static gboolean
 is_rectangle (const GstVideoInfo *layout)
 {
@@ -146,7 +147,7 @@ is_rectangle (const GstVideoInfo *layout)
   return TRUE;
 }
 
-/* @buffer must be of this library. */
+/* @buffer must have one memory of this library. */
 static gboolean
 can_be_wrapped (
     GstVkgdrContext *context, GstBuffer *buffer, const GstVideoInfo *layout)
@@ -281,22 +282,23 @@ check_is_vkgdr_memory (
  *   from gst_vkgdr_context_get_cuda_stream()
  * @error: return location for a #GError
  *
- * Makes a buffer for GStreamer's own CUDA elements. Its memory wraps that of
- * @buffer without a copy, is read-only, and keeps @buffer until it is freed. If
- * these elements cannot use the layout of @buffer, the new buffer has a copy
- * that is made on the device. For a wrap, offsets and strides of the planes
- * must have the alignment that the device demands of textures. Pools with
+ * Makes a buffer for GStreamer's own CUDA elements. The new memory wraps the
+ * memory of @buffer without a copy, is read-only, and keeps a reference to
+ * @buffer until the new memory is freed. If these elements cannot use the
+ * layout of @buffer, the new buffer has a copy that is made on the device. A
+ * memory can be wrapped only if the offsets and strides of the planes have the
+ * alignment that the device demands of textures. Pools with
  * #GstVkgdrBufferPool:textures set allocate such buffers.
  *
  * Without @stream, the content is on the device when the function returns. With
  * @stream, the function does not wait: the memory belongs to that stream, and
- * work that is queued on it from now on begins when the content is there. If
- * the content is not there yet, the flag `GST_CUDA_MEMORY_TRANSFER_NEED_SYNC`
- * is set for users of other streams.
+ * work that is queued on that stream from now on begins when the content is on
+ * the device. If the content is not on the device yet, the flag
+ * `GST_CUDA_MEMORY_TRANSFER_NEED_SYNC` is set for users of other streams.
  *
  * After the returned buffer was freed, the next user of @buffer's memory waits
- * for all work that the CUDA context had queued by then, since those elements
- * set no fences.
+ * for all work that the CUDA context had queued by then, because GStreamer's
+ * CUDA elements set no fences.
  *
  * Returns: (transfer full) (nullable): the buffer, or %NULL with @error set:
  *   %GST_VKGDR_ERROR_ARGUMENT if @buffer has another type of memory,

@@ -55,7 +55,7 @@ new_pool (const GstVkgdrCudaLib *lib, GstVkgdrContext *context, GstCaps *caps,
   return pool;
 }
 
-/* The pool decides the size, because it depends on the device's pitch. */
+/* The size is read from the pool, because it depends on the device's pitch. */
 static void
 add_pool (GstQuery *query, GstBufferPool *pool)
 {

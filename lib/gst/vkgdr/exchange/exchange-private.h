@@ -28,14 +28,14 @@ GstVideoInfo gst_vkgdr_cuda_frame_layout (
 GstBuffer *gst_vkgdr_cuda_frame_new_like (
     GstBuffer *input, GstMemory *memory, const GstVideoInfo *layout);
 
-/* Whether a GstCudaMemory frame with a single owner can be written in @context
- * without a wait. It can if it has a stream that its next reader can wait for.
- */
+/* Whether @buffer, a frame in GstCudaMemory with a single owner, can be written
+ * in place without a wait. Its memory must be in the CUDA context of @context
+ * and have a stream, for which the next reader waits. */
 gboolean gst_vkgdr_cuda_frame_can_change (
     GstVkgdrContext *context, GstBuffer *buffer);
 
-/* The two buffers of a work on the device. Each of them may have GstCudaMemory.
- */
+/* The two buffers of a piece of work on the device. Each of them may have
+ * GstCudaMemory. */
 typedef struct {
   GstBuffer *input; /* with GstVkgdrMemory */
   GstBuffer *output;
@@ -51,18 +51,18 @@ gboolean gst_vkgdr_cuda_work_begin (GstVkgdrCudaWork *work,
     GstBuffer *output, gboolean to_cuda, GError **error);
 
 /* Must be called when the work is queued, also after a failure. Gives the
- * output its GstCudaMemory back. Its next user is ordered behind the work by
- * the memory's stream. The CPU does not wait, unless the memory has no stream.
- */
+ * output its GstCudaMemory back. The stream of that memory orders its next user
+ * behind the work. The CPU does not wait, unless the memory has no stream. */
 gboolean gst_vkgdr_cuda_work_end (GstVkgdrCudaWork *work, GError **error);
 
 /* --- GstVkgdrMemory as GstCudaMemory (exchange/cudaloan.c) --- */
 
-/* A read-only GstCudaMemory with the bytes of @buffer, which has one memory of
- * this library, laid out as @layout says. Keeps @buffer until it is freed. The
- * memory belongs to @stream, so the function does not wait for the content. If
- * @stream is NULL, the function returns when the content is there. NULL with
- * @error set on failure. */
+/* Returns a read-only GstCudaMemory with the bytes of @buffer, laid out as
+ * @layout says. @buffer must have one memory of this library. The result keeps
+ * a reference to @buffer until the result is freed. It belongs to @stream, so
+ * the function does not wait for the content. If @stream is NULL, the function
+ * returns when the content is on the device. Returns NULL with @error set on
+ * failure. */
 GstMemory *gst_vkgdr_cuda_wrap_buffer (const GstVkgdrCudaLib *lib,
     GstCudaContext *cuda, GstBuffer *buffer, const GstVideoInfo *layout,
     GstCudaStream *stream, GError **error);

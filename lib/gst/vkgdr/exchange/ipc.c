@@ -109,8 +109,8 @@ explain_import (CUresult result)
   }
 }
 
-/* Fills in the fields that CUDA knows. Must be called with the context pushed.
- */
+/* Fills in the fields whose values come from CUDA. Must be called with the
+ * context pushed. */
 static gboolean
 fill_ticket (
     const vkgdr_cuda *cuda, CUdeviceptr pointer, Ticket *ticket, GError **error)
@@ -141,8 +141,9 @@ fill_ticket (
  * that can be sent in any way, and is meaningless on another machine. The other
  * process gets access to the whole allocation, including other memories in it.
  *
- * Keep @memory until the other process has freed its own: CUDA does not define
- * what happens when a process uses memory that the exporting process has freed.
+ * Keep @memory until the other process has freed the imported memory: CUDA does
+ * not define what happens when a process uses memory that the exporting process
+ * has freed.
  * The accesses of two processes are not ordered: call
  * gst_vkgdr_memory_wait_idle() before the other process may begin.
  *
@@ -251,8 +252,8 @@ free_opened (gpointer data)
   gst_vkgdr_reclaim (opened->context, NULL, close_handle, opened);
 }
 
-/* Opening a handle again gives the same pointer, which must be closed once
- * more: CUDA counts. */
+/* Opening a handle again gives the same pointer. CUDA counts how often it was
+ * opened, and it must be closed as often. */
 static gboolean
 run_open (Opened *opened, const Ticket *ticket, GError **error)
 {
@@ -291,8 +292,8 @@ open_ticket (GstVkgdrAllocator *allocator, Opened *opened, const Ticket *ticket,
  *
  * Makes a memory of a handle that another process has exported. It is
  * device-only memory, so the CPU reads and writes it through staging buffers. A
- * handle may be imported several times. It is closed when the last memory of it
- * was freed and the device has finished with that memory.
+ * handle may be imported several times. It is closed when the last memory that
+ * was made of it was freed and the device has finished with that memory.
  *
  * Returns: (transfer full) (nullable): the memory, or %NULL with @error set:
  *   %GST_VKGDR_ERROR_ARGUMENT if the bytes are no handle, or if the handle was

@@ -4,10 +4,11 @@
  *
  * Python passes tensors on in capsules. If a consumer refuses a capsule with an
  * exception, Python deletes the capsule while the exception is being raised. At
- * that time no Python code must run: the exception would be lost, and the
+ * that time, Python code must not run: the exception would be lost, and the
  * tensor would never be freed. So the capsule's destructor is here, in C. This
  * is the only file that knows Python. It looks Python's functions up in the
- * process, so nothing is linked. Must not know the content of a tensor.
+ * process, so this library is not linked to Python. Must not know the content
+ * of a tensor.
  */
 
 #include <dlfcn.h>

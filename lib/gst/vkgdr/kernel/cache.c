@@ -8,10 +8,10 @@
  * to them. Everything is opened first and checked on the open descriptor, so
  * that no other process can exchange a file between the check and its use.
  *
- * An entry is a file of its own, named after the key's hash. It has its length
- * and checksum, so that a damaged entry is detected and compiled again. Files
- * with other names are neither read nor removed. Knows nothing of compilers: a
- * key is a string, an image is bytes.
+ * An entry is a file of its own, named after the key's hash. It contains the
+ * length and the checksum of the image, so that a damaged entry is detected and
+ * the image is compiled again. Files with other names are neither read nor
+ * removed. Knows nothing of compilers: a key is a string, an image is bytes.
  */
 
 #include <dirent.h>
@@ -80,8 +80,8 @@ cache_get_folder (void)
   return g_build_filename (g_get_user_cache_dir (), "gst-vkgdr", NULL);
 }
 
-/* Returns the factor of a number with the suffix K, M or G, or without a
- * suffix. */
+/* Returns the bytes that VKGDR_CACHE_SIZE allows: a number with the suffix K, M
+ * or G, or without a suffix. */
 static guint64
 cache_get_max_size (void)
 {
@@ -116,7 +116,7 @@ cache_make_name (const gchar *key)
   return name;
 }
 
-/* Whether it is the name of an entry, or of an entry that is being written. */
+/* Whether @name is that of an entry, or of an entry that is being written. */
 static gboolean
 cache_is_own_name (const gchar *name)
 {
@@ -186,7 +186,7 @@ cache_complain_errno (const gchar *path, gint number)
 }
 
 /* Opens the folder. Returns its descriptor, or -1. A folder that does not exist
- * is created if @create is set; otherwise it is not reported as an error. */
+ * is created if @create is TRUE; otherwise, no error is logged for it. */
 static gint
 cache_open_folder (const gchar *folder, gboolean create)
 {
@@ -347,7 +347,7 @@ gst_vkgdr_cache_lookup (const gchar *key)
   return image;
 }
 
-/* --- room ---------------------------------------------------------------- */
+/* --- removing ------------------------------------------------------------ */
 
 static void
 cache_file_clear (gpointer data)
@@ -375,8 +375,8 @@ cache_open_list (gint dir)
   return list;
 }
 
-/* Lists the entries, and incomplete ones of writers that were killed, but no
- * other files of the folder. */
+/* Lists the entries, and incomplete entries of processes that were killed, but
+ * no other files of the folder. */
 static GArray *
 cache_list (gint dir)
 {

@@ -74,8 +74,8 @@ search_goes_on (CompilerSearch *search, GError *reason, GError **error)
   return TRUE;
 }
 
-/* Like the next functions, returns TRUE if the search is over, with either
- * @done or @error set. */
+/* This function and the next ones return TRUE if the search is over, with
+ * either @done or @error set. */
 static gboolean
 search_nvrtc (CompilerSearch *search, gboolean *done, GError **error)
 {
@@ -134,7 +134,8 @@ search_named (
   return over;
 }
 
-/* Follows VKGDR_COMPILER. The software device has a compiler of its own. */
+/* Searches as VKGDR_COMPILER says, except for the software device, which has a
+ * compiler of its own. */
 static gboolean
 search_run (CompilerSearch *search, gboolean *done, GError **error)
 {
@@ -265,7 +266,7 @@ job_make_nvrtc_options (const CompilerJob *job, gint arch, gboolean cubin)
                                 cubin ? "sm" : "compute", arch));
   if (!gst_vkgdr_options_has_standard (job->input->options))
     g_ptr_array_add (options, g_strdup ("--std=c++17"));
-  /* A helper function of a kernel needs no __device__. */
+  /* With this option, helper functions of kernels need no __device__. */
   g_ptr_array_add (options, g_strdup ("--device-as-default-execution-space"));
   gst_vkgdr_options_append (
       job->input->options, GST_VKGDR_OPTIONS_NVRTC, options);

@@ -19,7 +19,7 @@ G_BEGIN_DECLS
 /* A source to compile. Must be valid during the call only. */
 typedef struct {
   const gchar *text;
-  const gchar *name;                     /* what messages call it */
+  const gchar *name;                     /* its name in messages */
   const gchar *folder;                   /* the folder of the source, or NULL */
   const GstVkgdrCompileOptions *options; /* the user's, or NULL */
   gboolean ptx; /* make PTX text even if the compiler can make a cubin */
@@ -30,14 +30,14 @@ typedef struct {
 GBytes *gst_vkgdr_compile (GstVkgdrContext *context,
     const GstVkgdrCompilerInput *input, GError **error);
 
-/* What is compiled for. */
+/* The device for which a source is compiled. */
 typedef struct {
   gboolean software;
-  gint driver_version; /* cuDriverGetVersion()'s */
+  gint driver_version; /* the result of cuDriverGetVersion () */
   gint capability;     /* the device's compute capability, 90 for 9.0 */
 } GstVkgdrCompilerTarget;
 
-/* The same as gst_vkgdr_compile (), for a device that may be missing. */
+/* The same as gst_vkgdr_compile (), for a device that need not exist. */
 GBytes *gst_vkgdr_compiler_run (const GstVkgdrCompilerTarget *target,
     const GstVkgdrCompilerInput *input, GError **error);
 

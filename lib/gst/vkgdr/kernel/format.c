@@ -28,8 +28,8 @@ typedef struct {
 
 /* --- formats that GStreamer's table does not describe -------------------- */
 
-/* Fields of a VkgdrComponent; plane and subsampling are GStreamer's. A
- * component whose depth is 0 does not exist. */
+/* Fields of a VkgdrComponent; plane and subsampling are taken from GStreamer's
+ * table. A component whose depth is 0 does not exist. */
 typedef struct {
   guint8 offset, step, shift, depth;
   guint8 group, first, pitch, spacing;
@@ -294,7 +294,7 @@ format_make_frame (const GstVideoFormatInfo *format, VkgdrFrame *frame)
   return TRUE;
 }
 
-/* --- what the room uses -------------------------------------------------- */
+/* --- functions for other files of the library ---------------------------- */
 
 /* Called for each frame, so the result is kept. Never freed. */
 static const Description *
@@ -351,7 +351,7 @@ gst_vkgdr_format_set_error (const GstVideoFormatInfo *format, GError **error)
       GST_VIDEO_FORMAT_INFO_NAME (format), why);
 }
 
-/* --- what others use ----------------------------------------------------- */
+/* --- public functions ---------------------------------------------------- */
 
 static gpointer
 format_make_list (gpointer data)

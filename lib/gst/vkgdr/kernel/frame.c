@@ -218,7 +218,7 @@ frame_check_meta (
   return FALSE;
 }
 
-/* All but the planes. */
+/* Sets the fields that depend on @info alone, except the planes. */
 static gboolean
 frame_compute_format (
     VkgdrFrame *frame, const GstVideoInfo *info, GError **error)
@@ -236,13 +236,13 @@ frame_compute_format (
   return TRUE;
 }
 
-/* The same as frame_compute_format (). A thread mostly needs the same format
- * again. */
+/* The same as frame_compute_format (), but keeps the last result of each
+ * thread, because a thread mostly needs the same format again. */
 static gboolean
 frame_set_format (VkgdrFrame *frame, const GstVideoInfo *info, GError **error)
 {
   static _Thread_local VkgdrFrame last;
-  static _Thread_local GstVideoInfo last_info; /* `finfo` is NULL before */
+  static _Thread_local GstVideoInfo last_info; /* `finfo` is NULL at first */
 
   if (!last_info.finfo || !gst_video_info_is_equal (info, &last_info)) {
     last_info.finfo = NULL;

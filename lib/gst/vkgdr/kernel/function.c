@@ -31,7 +31,8 @@ G_DEFINE_TYPE (GstVkgdrFunction, gst_vkgdr_function, GST_TYPE_OBJECT)
 #define FUNCTION_IS_FOUND(function) \
   (GST_IS_VKGDR_FUNCTION (function) && (function)->module != NULL)
 
-/* The names are CUDA's, without CU_FUNC_ATTRIBUTE_. */
+/* The names are CUDA's, without CU_FUNC_ATTRIBUTE_, in lower case and with
+ * hyphens. */
 static const struct {
   CUfunction_attribute value;
   const gchar *name;
@@ -712,8 +713,8 @@ check_shape (GstVkgdrFunction *self, const guint grid[3], const guint block[3],
   return FALSE;
 }
 
-/* For parameters of unknown sizes: the driver takes the arguments in one piece.
- */
+/* Launches a function whose parameters have unknown sizes: the driver gets the
+ * arguments in one piece. */
 static gboolean
 launch_packed (GstVkgdrFunction *self, GstVkgdrStream *stream,
     const guint grid[3], const guint block[3], guint shared, guint8 *arguments,

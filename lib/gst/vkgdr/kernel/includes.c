@@ -2,8 +2,8 @@
  *
  * kernel/includes.c: the files that a source includes, directly or indirectly
  *
- * An image depends on their content, so it is a part of the key of the cache,
- * and a filter watches these files. Knows no compiler.
+ * An image depends on the content of these files, so this content is a part of
+ * the key of the cache, and a filter watches the files. Knows no compiler.
  */
 
 #include <sys/stat.h>
@@ -21,7 +21,7 @@
 
 typedef struct {
   GstVkgdrIncludes *found;
-  GHashTable *seen; /* paths; those of found->paths own them */
+  GHashTable *seen; /* paths, which found->paths owns */
   const gchar *const *folders;
   guint64 total; /* bytes */
 } Search;

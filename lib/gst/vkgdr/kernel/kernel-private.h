@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * kernel/kernel-private.h: the interface of the room kernel for the other rooms
+ * kernel/kernel-private.h: the interface of the room (folder) kernel for the
+ * other rooms
  *
  * Descriptions of buffers for kernels, and launches of functions.
  */

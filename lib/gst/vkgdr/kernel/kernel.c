@@ -3,7 +3,7 @@
  * kernel/kernel.c: a CUDA kernel that works on video frames, or on samples
  *
  * The public object: loads the function of a source, an image or a file, and
- * tells its properties. kernel/kernelrun.c launches it.
+ * returns its properties. kernel/kernelrun.c launches it.
  */
 
 #include "kernel/kernel.h"
@@ -419,13 +419,13 @@ gst_vkgdr_kernel_may_run_in_place (GstVkgdrKernel *kernel)
  * @kernel: a kernel that does not run yet
  * @bounded: whether the kernel is known to end
  *
- * Tells whether the kernel always ends soon, because it has no loop whose
- * number of iterations depends on data. Such kernels of filters in a row are
+ * Sets whether the kernel always ends soon, because it has no loop whose number
+ * of iterations depends on data. Such kernels of filters in a row are
  * launched together, and need only one event, behind the last of them
  * (gst_vkgdr_filter_set_share_stream()). They are then measured together: the
  * limits of gst_vkgdr_stream_set_kernel_timeout() add up, and an error names
- * all of them. By default, a kernel is not bounded. To be called before the
- * kernel is run, by one thread.
+ * all of them. By default, a kernel is not bounded. Must be called before the
+ * kernel is run, and by one thread only.
  *
  * Since: 0.2
  */

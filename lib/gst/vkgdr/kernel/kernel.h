@@ -19,7 +19,7 @@ struct _GstVkgdrKernel {
   GstObject parent;
 
   GstVkgdrFunction *function; /* NULL until a constructor has succeeded */
-  GstVkgdrShape shape;        /* as set by the user */
+  GstVkgdrShape shape;        /* as set by the user, or by the source */
   gsize buffer_size; /* of VkgdrFrame or VkgdrSamples, which it takes; 0 if
                       * unknown */
   gboolean may_run_in_place;

@@ -2,8 +2,8 @@
  *
  * kernel/kernelrun.c: launches a kernel on the buffers of a frame
  *
- * Checks and packs its further parameters. Knows nothing of elements, nor of
- * the order of accesses to the buffers.
+ * Checks and packs the arguments after the buffers. Knows nothing of elements,
+ * nor of the order of accesses to the buffers.
  */
 
 #include "kernel/kernel.h"
@@ -192,7 +192,7 @@ kernel_check_kind (GstVkgdrKernel *self, gsize size, const gchar *name,
   return FALSE;
 }
 
-/* The output's description is the input's if both are the same. */
+/* If the output is the input, both have the same description. */
 static gboolean
 kernel_fill_output (GstVkgdrKernel *self, const VkgdrFrame *in,
     GstBuffer *input, const GstVideoInfo *input_info, VkgdrFrame *out,

@@ -150,7 +150,7 @@ typedef struct {
   CUmodule handle;
 } Unload;
 
-/* Unloading waits for the device, so it is done in the thread that may wait. */
+/* Unloading waits for the device, so a thread of the library does it. */
 static void
 unload_module (gpointer data)
 {

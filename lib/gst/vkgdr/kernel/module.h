@@ -30,7 +30,7 @@ struct _GstVkgdrModule {
   gchar *ptx;    /* its text, if the driver does not list the functions */
 };
 
-/* Neither does it. */
+/* Does not change after it was found, except `is_bounded`. */
 struct _GstVkgdrFunction {
   GstObject parent;
 

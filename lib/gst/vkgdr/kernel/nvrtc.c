@@ -189,7 +189,8 @@ nvrtc_find (gint driver_major, GPtrArray *tried)
   if (named && *named)
     return nvrtc_open (named, FALSE, tried);
 
-  /* Compilers that are newer than the driver are tried last. */
+  /* On the linker's path, compilers that are newer than the driver are tried
+   * last. */
   for (newer = 0; !self && newer <= 1; newer++)
     for (i = 0; !self && i < G_N_ELEMENTS (nvrtc_sonames); i++)
       if ((nvrtc_sonames[i].major > driver_major) == newer)
@@ -303,8 +304,8 @@ gst_vkgdr_nvrtc_choose_arch (const GstVkgdrNvrtc *self, gint capability)
   gint best = 0;
   guint i;
 
-  /* A compiler that cannot list architectures is old, and knows those of the
-   * driver's devices. */
+  /* A compiler that cannot list its architectures is old. It is assumed to
+   * support the device. */
   if (archs->len == 0)
     return capability;
   for (i = 0; i < archs->len; i++) {

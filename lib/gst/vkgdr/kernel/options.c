@@ -4,8 +4,8 @@
  *
  * The compilers have different names for the same options. A table has the
  * supported options with the name in each compiler, so that a program works
- * with all of them. No option names a file: then an image would depend on
- * content that is not in the key of the cache. Runs no compiler.
+ * with all of them. No option names a file, because an image would then depend
+ * on content that is not in the key of the cache. Runs no compiler.
  */
 
 #include <string.h>
@@ -34,13 +34,13 @@
  * | `--std=c++14`, `c++17`, `c++20` | the version of C++; 17 is the default |
  * | `--use_fast_math` | faster and less exact mathematics |
  * | `--fmad=false`, `true` | whether a product and a sum become one operation |
- * | `--maxrregcount=N` | the most registers of a thread; NVRTC only |
+ * | `--maxrregcount=N` | maximum number of registers of a thread; NVRTC only |
  * | `--generate-line-info`, `-lineinfo` | lines of the source, for profilers |
  * | `--device-debug`, `-G` | code for a debugger; NVRTC only |
  * | `--restrict` | pointers of kernels do not overlap; NVRTC only |
  * | `--extra-device-vectorization` | more vectorization; NVRTC only |
  * | `--disable-warnings`, `-w` | no warnings |
- * | `-O0` to `-O3` | effort for speed; clang only |
+ * | `-O0` to `-O3` | optimization level; clang only |
  *
  * One hyphen may be used instead of two. The value of `-D`, `-U` and `-I` may
  * be a word of its own.
@@ -230,8 +230,8 @@ options_read (
  *   folders in which headers are searched, before those of @options
  * @error: return location for a #GError
  *
- * Makes options for gst_vkgdr_kernel_new_from_source_with_options() and its
- * like.
+ * Makes options for gst_vkgdr_kernel_new_from_source_with_options() and similar
+ * functions.
  *
  * Returns: (transfer full) (nullable): the options, or %NULL with @error set to
  *   %GST_VKGDR_ERROR_ARGUMENT if one is not known

@@ -12,8 +12,8 @@
 
 G_BEGIN_DECLS
 
-/* The compiler that gets the options. That of the software device has the
- * options of NVRTC. */
+/* The compiler that gets the options. The compiler of the software device has
+ * the options of NVRTC. */
 typedef enum {
   GST_VKGDR_OPTIONS_NVRTC,
   GST_VKGDR_OPTIONS_CLANG

@@ -71,7 +71,8 @@ value_fits (const ParamValue *self, gsize size)
   return self->integer >= -limit / 2 && self->integer < limit;
 }
 
-/* Little endian, because all machines with a CUDA driver are. */
+/* The bytes are in little-endian order, as on all machines with a CUDA driver.
+ */
 static void
 value_write (const ParamValue *self, gsize size, guint8 *slot)
 {

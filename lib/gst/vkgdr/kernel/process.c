@@ -96,7 +96,8 @@ process_set_files (posix_spawn_file_actions_t *actions, int log)
 }
 
 /* The program gets a process group of its own, so that its children can be
- * killed, too. Signals that this process blocks are not blocked in it. */
+ * killed, too. Signals that this process blocks are not blocked in the program.
+ */
 static int
 process_set_attributes (posix_spawnattr_t *attributes)
 {

@@ -12,8 +12,8 @@
 
 G_BEGIN_DECLS
 
-/* Creates a folder for temporary files, or returns NULL with @error set; and
- * removes it with its content. */
+/* The first function creates a folder for temporary files, or returns NULL with
+ * @error set. The second one removes it with its content. */
 gchar *gst_vkgdr_process_make_folder (GError **error);
 void gst_vkgdr_process_remove_folder (const gchar *folder);
 

@@ -48,7 +48,7 @@ gst_vkgdr_program_get_category (void)
   return gst_vkgdr_program_debug;
 }
 
-/* --- which there are ----------------------------------------------------- */
+/* --- searching ----------------------------------------------------------- */
 
 void
 gst_vkgdr_program_free (GstVkgdrProgram *program)
@@ -127,7 +127,7 @@ gst_vkgdr_program_new (const gchar *path, GError **error)
   return program;
 }
 
-/* --- what it says of itself ---------------------------------------------- */
+/* --- queries ------------------------------------------------------------- */
 
 gchar *
 gst_vkgdr_program_ask (

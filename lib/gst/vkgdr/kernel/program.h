@@ -20,7 +20,7 @@ typedef struct {
 /* A source to compile. Must be valid during the call only. */
 typedef struct {
   const gchar *text;           /* includes vkgdr/kernel.h by itself */
-  const gchar *name;           /* what messages call it */
+  const gchar *name;           /* its name in messages */
   const gchar *header;         /* the text of vkgdr/kernel.h */
   const gchar *const *folders; /* folders of headers, NULL-terminated */
   const GstVkgdrCompileOptions *options; /* the user's, or NULL */
@@ -40,9 +40,9 @@ void gst_vkgdr_program_free (GstVkgdrProgram *program);
  * Runs the compiler. */
 gchar *gst_vkgdr_program_describe (const GstVkgdrProgram *program);
 
-/* Returns a string that differs for each compiler and the
- * options that it always gets, for
- * the key of the cache. Does not run it. */
+/* Returns a string for the key of the cache. It differs for each compiler, and
+ * changes with the options that the compiler always gets. Does not run the
+ * compiler. */
 gchar *gst_vkgdr_program_identify (const GstVkgdrProgram *program);
 
 /* Returns whether it can compile an empty source for a device of @capability.

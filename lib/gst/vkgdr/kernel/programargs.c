@@ -15,9 +15,10 @@
 #include "kernel/programs.h"
 
 /* Clang's architectures, and the first version of PTX that supports each of
- * them, which clang otherwise gets from a CUDA toolkit. A driver supports all
- * versions of PTX up to its own, so the lowest possible one is used. PTX for an
- * older device runs on all newer devices. */
+ * them. The version has to be given, because clang would otherwise choose it by
+ * the CUDA toolkit. A driver supports all versions of PTX up to its own, so the
+ * lowest possible one is used. PTX for an older device runs on all newer
+ * devices. */
 static const struct {
   gint arch, ptx;
 } clang_archs[] = {

@@ -34,7 +34,7 @@ lacks_descriptors (gint *number)
   return *number == EMFILE || *number == ENFILE;
 }
 
-/* The process may also be forbidden to write files of any size. */
+/* A resource limit may also forbid the process to write files of this size. */
 static gboolean
 lacks_space (const gchar *folder)
 {

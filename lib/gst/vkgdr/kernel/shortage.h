@@ -12,10 +12,10 @@
 
 G_BEGIN_DECLS
 
-/* Returns a sentence, with a blank in front, that names a resource of compilers
- * and drivers of which the machine has run out, or "". The caller frees it.
- * Libraries often only report that they failed, so this is called after a
- * failure. Thread-safe. */
+/* If the machine has run out of a resource that compilers and drivers need,
+ * returns a sentence that names it, with a blank in front; otherwise "". The
+ * caller frees the text. Libraries often only report that they failed, so this
+ * is called after a failure. Thread-safe. */
 gchar *gst_vkgdr_shortage_explain (void);
 
 G_END_DECLS

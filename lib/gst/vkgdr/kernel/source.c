@@ -15,8 +15,8 @@
 
 /* Sides of a tile have to be less than this. */
 #define SOURCE_TILE_LIMIT 100
-/* The prefixes of a raw string, and the largest number of characters between
- * its quote and its parenthesis. */
+/* The largest number of characters between the quote and the parenthesis of a
+ * raw string. */
 #define SOURCE_MAX_DELIMITER 16
 
 typedef struct {
@@ -29,7 +29,8 @@ typedef struct {
 
 /* --- characters ---------------------------------------------------------- */
 
-/* Skips the ends of continued lines, which can be inside any word. */
+/* Returns the text without the ends of continued lines, which can be inside any
+ * word. */
 static gchar *
 source_join_lines (const gchar *text)
 {
@@ -53,7 +54,7 @@ is_word (gchar c)
   return g_ascii_isalnum (c) || c == '_';
 }
 
-/* Whether there is one at @p. Sets its @length. */
+/* Whether there is a hash at @p, in one of its spellings. Sets its @length. */
 static gboolean
 is_hash (const gchar *p, gsize *length)
 {
@@ -142,7 +143,7 @@ scan_raw_string (Scanner *s)
   g_free (end);
 }
 
-/* Its quotes separate digits. */
+/* Skips a number. The quotes in it separate digits. */
 static void
 scan_number (Scanner *s)
 {
@@ -205,7 +206,7 @@ scan_tile (Scanner *s)
   }
 }
 
-/* Returns the word after #pragma vkgdr, which may have hyphens. */
+/* Reads #pragma vkgdr. The word after it may have hyphens. */
 static void
 scan_pragma (Scanner *s)
 {
@@ -250,7 +251,7 @@ scan_directive (Scanner *s)
       scan_include_name (s);
 }
 
-/* --- the whole ----------------------------------------------------------- */
+/* --- the whole text ------------------------------------------------------ */
 
 static void
 scan_identifier (Scanner *s)
@@ -381,7 +382,7 @@ line_is_own_pragma (const gchar *line)
   return word_is (word, scan_word (&s), "vkgdr");
 }
 
-/* Returns the text without #pragma vkgdr. Lines keep their numbers. */
+/* Appends the text without #pragma vkgdr. Lines keep their numbers. */
 static void
 append_without_pragmas (GString *out, const gchar *text)
 {

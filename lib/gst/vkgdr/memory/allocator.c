@@ -262,7 +262,7 @@ gst_vkgdr_init (void)
  *   first allocation opens
  *
  * Makes an allocator that shares no memory with other allocators. Elements use
- * the one of gst_vkgdr_context_get_allocator().
+ * the allocator of gst_vkgdr_context_get_allocator().
  *
  * Returns: (transfer full): the allocator
  *
@@ -320,7 +320,7 @@ gst_vkgdr_context_get_allocator (GstVkgdrContext *context)
  *
  * Returns: (transfer full) (nullable): the memory, or %NULL with @error set:
  *   %GST_VKGDR_ERROR_NO_MEMORY if the device has no memory left (the message
- *   tells the size of the window and how much of it is in use), or an error of
+ *   has the size of the window and how much of it is in use), or an error of
  *   gst_vkgdr_context_new()
  *
  * Since: 0.1
@@ -343,7 +343,8 @@ gst_vkgdr_allocator_alloc (
  * Allocates memory like gst_vkgdr_allocator_alloc(), but never in an allocation
  * of the driver that is shared with other memory, so that
  * gst_vkgdr_memory_export_fd() can export it. Large memories never share an
- * allocation. For small memories, this function needs more memory.
+ * allocation. A small memory takes more memory of the device than with
+ * gst_vkgdr_allocator_alloc().
  *
  * Returns: (transfer full) (nullable): the memory, or %NULL with @error set as
  * by gst_vkgdr_allocator_alloc()
@@ -457,7 +458,7 @@ gst_vkgdr_allocator_get_copy_stream (
     self->copy_streams[direction] = g_steal_pointer (&made);
   stream = self->copy_streams[direction];
   g_mutex_unlock (&self->lock);
-  gst_clear_object (&made); /* another thread has set it in the meantime */
+  gst_clear_object (&made); /* another thread has made one in the meantime */
   return stream;
 }
 

@@ -15,17 +15,18 @@ GST_DEBUG_CATEGORY_EXTERN (gst_vkgdr_allocator_debug);
 struct _GstVkgdrAllocator {
   GstAllocator parent;
 
-  GMutex lock; /* for what follows; no driver is called with it held */
+  GMutex lock; /* for the fields below; must not be held during a call of the
+                * driver that waits or allocates */
   GstVkgdrContext *context; /* NULL in the default allocator before first use */
   GstVkgdrHeap *heap;     /* NULL until the allocator is open; set atomically */
-  GstVkgdrSpares spares;  /* blocks that the heap lacks; has no lock */
+  GstVkgdrSpares spares;  /* freed memories, kept for reuse */
   GstVkgdrPinned *pinned; /* set before the heap */
   GstVkgdrStream *copy_streams[2];
   GQueue retired;     /* of GstVkgdrRemains, oldest first */
   GQueue lost;        /* of GstVkgdrRemains whose fences are lost */
   gint stops_holding; /* set atomically; slabs are freed with the last block */
   gint has_timer;     /* set atomically; a timer for idle slabs is running */
-  gboolean warned;    /* that device-only memory is used */
+  gboolean warned;    /* it was logged that device-only memory is used */
 };
 
 /* --- allocator.c --- */
@@ -38,14 +39,14 @@ gboolean gst_vkgdr_allocator_ensure_open (
 /* --- blocks.c --- */
 
 /* Takes the lock, and gives the spare memories back to the heap. Must be called
- * instead of g_mutex_lock () before something is taken from the heap, or the
- * heap is asked for something. */
+ * instead of g_mutex_lock () before a block is taken from the heap, and before
+ * the heap is queried. */
 void gst_vkgdr_allocator_lock_heap (GstVkgdrAllocator *self);
 
-/* The functions below are called without the lock. */
+/* The functions below must be called without the lock. */
 
-/* Keeps @memory (taken), of which only the block is left, for the next
- * allocation of its size. FALSE if it is not suitable. */
+/* Keeps @memory (taken) for the next allocation of its size. The memory must
+ * have no other part than its block. FALSE if it is not suitable. */
 gboolean gst_vkgdr_allocator_keep_spare (
     GstVkgdrAllocator *self, GstVkgdrMemory *memory);
 
@@ -55,7 +56,7 @@ gboolean gst_vkgdr_allocator_keep_spare (
 GstVkgdrMemory *gst_vkgdr_allocator_take_spare (
     GstVkgdrAllocator *self, gsize maxsize);
 
-/* FALSE with NO_MEMORY if @size cannot be allocated in any case. */
+/* FALSE with the error NO_MEMORY if @size is too large for any device. */
 gboolean gst_vkgdr_allocator_check_size (gsize size, GError **error);
 
 /* Takes a block in the window if there is room, otherwise device-only memory.

@@ -128,8 +128,8 @@ gst_vkgdr_allocator_get_pinned_held_blocks (GstVkgdrAllocator *allocator)
  * gst_vkgdr_allocator_get_pinned_active_blocks:
  * @allocator: an allocator
  *
- * Returns: the number of blocks of pinned host memory in use: those of
- *   gst_vkgdr_allocator_alloc_pinned(), and the staging buffers of its memory
+ * Returns: the number of blocks of pinned host memory in use: the blocks of
+ *   gst_vkgdr_allocator_alloc_pinned(), and the staging buffers of memories
  *
  * Since: 0.2
  */
@@ -148,9 +148,9 @@ gst_vkgdr_allocator_get_pinned_active_blocks (GstVkgdrAllocator *allocator)
  * gst_vkgdr_allocator_free_held:
  * @allocator: an allocator
  *
- * Gives unused device memory and unused pinned memory back to the driver. The
- * driver frees it in another thread when the device is idle. Memory that is
- * freed later is still held.
+ * Gives unused device memory and unused pinned memory back to the driver. This
+ * is done in another thread when the device is idle. Memory that is freed later
+ * is still held.
  *
  * Since: 0.1
  */

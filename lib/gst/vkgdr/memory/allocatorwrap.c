@@ -89,8 +89,8 @@ check_wrapped (
  * Wraps device memory that another library has allocated, without a copy. The
  * result is device-only memory, so the CPU reads and writes it through a
  * staging buffer and a transfer. The first use waits for all work that is
- * queued in the CUDA context at that time. It does not count in the allocator's
- * statistics.
+ * queued in the CUDA context at that time. Wrapped memory does not count in the
+ * allocator's statistics.
  *
  * @notify may be called in any thread, including threads of this library, and
  * may use the allocator. It is not called if this function fails.
@@ -170,7 +170,8 @@ gst_vkgdr_allocator_wrap_allocation (GstVkgdrAllocator *self,
       (GstVkgdrMemory *) gst_vkgdr_memory_new (self, &block, size, 0, 0, size);
 
   memory->device_valid = TRUE;
-  /* The owner sets no fences. */
+  /* The owner sets no fences. So the first use waits for the whole CUDA
+   * context. */
   gst_vkgdr_order_mark (&memory->order, NULL, GST_MAP_WRITE);
   return GST_MEMORY_CAST (memory);
 }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * memory/backing-imported.c: memory of another process, by a file descriptor
+ * memory/backing-imported.c: memory of another process, imported from a file
+ * descriptor
  *
  * libvkgdr imports it in CUDA and, if it is in the window, also in Vulkan, so
- * that the CPU can address it here, too.
+ * that the CPU can address it in this process, too.
  */
 
 #include <unistd.h>

@@ -2,8 +2,8 @@
  *
  * memory/backing-part.c: a range of another allocation
  *
- * For memories that have their own fences and staging buffer, but are part of
- * one allocation that was imported as a whole.
+ * Several memories may use parts of one allocation that was imported as a
+ * whole. Each of them has its own fences and its own staging buffer.
  */
 
 #include "memory/backing.h"

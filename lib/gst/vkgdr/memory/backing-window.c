@@ -26,15 +26,16 @@ window_allocate (GstVkgdrAllocation *self, GError **error)
   return TRUE;
 }
 
-/* Frees the parts of the host and of Vulkan even if the CUDA context cannot be
- * made current any more. */
+/* If the CUDA context cannot be made current any more, libvkgdr still frees the
+ * mapping for the CPU and the objects of Vulkan. */
 static void
 window_free (GstVkgdrAllocation *self)
 {
   vkgdr_memory_free (self->data);
 }
 
-/* vkgdr_memory_flush () and its like tell a failure by the last error only. */
+/* vkgdr_memory_flush () and vkgdr_memory_invalidate () return nothing. If they
+ * fail, they set the last error of the thread. */
 static gboolean
 check_last_error (GError **error)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * memory/backing.h: where device memory comes from
+ * memory/backing.h: the kinds of device memory
  *
- * A backing is a table of functions. All other code asks what an allocation has
- * (a host pointer? a file descriptor?) and never which backing made it, so that
- * a new backing is one new file.
+ * A backing is a table of functions for one kind of memory. All other code asks
+ * whether an allocation has a host pointer or a file descriptor. It never asks
+ * which backing made the allocation. So a new backing needs only one new file.
  */
 
 #ifndef __GST_VKGDR_BACKING_H__
@@ -18,7 +18,7 @@ G_BEGIN_DECLS
 
 typedef struct _GstVkgdrBacking GstVkgdrBacking;
 
-/* Device memory in one piece. */
+/* A contiguous range of device memory. */
 typedef struct {
   const GstVkgdrBacking *backing;
   GstVkgdrContext *context; /* a reference */
@@ -53,17 +53,18 @@ struct _GstVkgdrBacking {
   gboolean (*invalidate) (
       GstVkgdrAllocation *allocation, gsize offset, gsize size, GError **error);
 
-  /* Returns a new file descriptor of the whole allocation, and what another
-   * process has to know to import it; -1 with @error set on failure. NULL if
-   * the backing cannot export. */
+  /* Returns a new file descriptor of the whole allocation, and sets @info to
+   * the description that another process needs to import it; -1 with @error set
+   * on failure. NULL if the backing cannot export. */
   gint (*export_fd) (
       GstVkgdrAllocation *allocation, vkgdr_fd_info *info, GError **error);
 };
 
-/* Memory in the window: device-local and host-visible, by libvkgdr. */
+/* Memory in the window: device-local and host-visible. libvkgdr allocates it.
+ */
 extern const GstVkgdrBacking gst_vkgdr_backing_window;
 
-/* Device-only memory, by the CUDA driver. */
+/* Device-only memory. The CUDA driver allocates it. */
 extern const GstVkgdrBacking gst_vkgdr_backing_device;
 
 /* `flush` and `invalidate` of allocations whose `data` is a vkgdr_memory_t. */
@@ -87,15 +88,15 @@ GstVkgdrAllocation *gst_vkgdr_allocation_new_wrapped (GstVkgdrContext *context,
 GstVkgdrAllocation *gst_vkgdr_allocation_new_imported (GstVkgdrContext *context,
     gint fd, const vkgdr_fd_info *info, GError **error);
 
-/* A range of the allocation of @whole, which is kept alive. @notify (nullable)
- * is called when the part is freed. */
+/* Makes an allocation of a range of @allocation, which belongs to @whole. Keeps
+ * @whole alive. @notify (nullable) is called when the part is freed. */
 GstVkgdrAllocation *gst_vkgdr_allocation_new_part (GstMemory *whole,
     const GstVkgdrAllocation *allocation, gsize offset, gsize size,
     gpointer user_data, GDestroyNotify notify);
 
-/* Frees the allocation; in another thread if that blocks until the device is
- * idle. The device must have finished with it. Must be called without a lock.
- */
+/* Frees the allocation. If this blocks until the device is idle, it is done in
+ * another thread. The device must have finished with the allocation. Must be
+ * called without a lock. */
 void gst_vkgdr_allocation_free (GstVkgdrAllocation *allocation);
 
 /* The same for an allocation that the device may still use: it is freed when

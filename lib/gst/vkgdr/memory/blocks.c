@@ -20,8 +20,9 @@
  */
 #define RETRY_TIME (G_TIME_SPAN_SECOND / 2)
 
-/* Size in bytes of a window up to which pools share it. A larger window has
- * room for all pools. Without Resizable BAR, windows have 256 MiB. */
+/* A window of at most this size in bytes is divided among the pools. A larger
+ * window has room for all pools. Without Resizable BAR, windows have 256 MiB.
+ */
 #define SMALL_WINDOW (1024 * 1024 * 1024)
 
 /* --- idle slabs ------------------------------------------------------------
@@ -92,11 +93,11 @@ start_timer (GstVkgdrAllocator *self)
   g_free (weak);
 }
 
-/* --- what is freed ---------------------------------------------------------
+/* --- freed memory ----------------------------------------------------------
  */
 
-/* Must be called with the lock held, which is released, when blocks were given
- * to the heap or spare memories were kept. */
+/* Must be called after blocks were given to the heap, or spare memories were
+ * kept. Must be called with the lock held, which is released. */
 static void
 unlock_after_give (GstVkgdrAllocator *self)
 {
@@ -165,7 +166,7 @@ get_state (GPtrArray *fences)
 }
 
 /* Must be called with the lock held. Moves parts that the device has finished
- * with to @finished, and parts with lost fences to the lost ones. */
+ * with to @finished, and parts with lost fences to `lost`. */
 static void
 take_finished (GstVkgdrAllocator *self, GQueue *finished)
 {
@@ -222,7 +223,7 @@ wait_and_reap (GstVkgdrAllocator *self)
   for (link = self->retired.head; link; link = link->next)
     add_fences (fences, ((GstVkgdrRemains *) link->data)->fences);
   g_mutex_unlock (&self->lock);
-  /* The first wait that fails ends the loop: a kernel does not end. */
+  /* If a wait fails, a kernel does not end, and other waits would fail, too. */
   for (i = 0; i < fences->len; i++)
     if (!gst_vkgdr_fence_wait (g_ptr_array_index (fences, i), NULL)
         && gst_vkgdr_fence_get_state (g_ptr_array_index (fences, i), NULL)
@@ -272,8 +273,8 @@ gst_vkgdr_allocator_retire (
     g_queue_push_tail (&self->retired, g_memdup2 (remains, sizeof (*remains)));
     g_mutex_unlock (&self->lock);
   } else {
-    /* The owner gets the memory back even if the allocator is not used.
-     */
+    /* The owner must get the memory back even if the allocator is not used any
+     * more. */
     retired = g_new0 (Retired, 1);
     retired->allocator = gst_object_ref (self);
     retired->remains = *remains;
@@ -291,8 +292,9 @@ gst_vkgdr_allocator_keep_spare (GstVkgdrAllocator *self, GstVkgdrMemory *memory)
   if (!gst_vkgdr_spares_fit (&memory->block)
       || !gst_vkgdr_spares_keep (&self->spares, memory))
     return FALSE;
-  /* The lock is not held: if the timer has ended, or holding was stopped, that
-   * thread may have looked for spare memories before this one was kept. */
+  /* The lock was not held while the memory was kept. So the timer's thread, or
+   * the thread that has stopped the holding of memory, may have emptied the
+   * spare memories before. */
   if (!g_atomic_int_get (&self->has_timer)
       || g_atomic_int_get (&self->stops_holding)) {
     g_mutex_lock (&self->lock);
@@ -314,7 +316,7 @@ gst_vkgdr_allocator_take_spare (GstVkgdrAllocator *self, gsize maxsize)
   return NULL;
 }
 
-/* --- what is allocated -----------------------------------------------------
+/* --- allocation ------------------------------------------------------------
  */
 
 static gboolean
@@ -329,8 +331,8 @@ take_from_heap (GstVkgdrAllocator *self, const GstVkgdrBacking *backing,
   return found;
 }
 
-/* Recycles blocks that the device has finished with, and takes a block in the
- * window that was free before. */
+/* Recycles blocks that the device has finished with. Takes a block in the
+ * window, if one was free before the recycling. */
 static gboolean
 reap_and_take (GstVkgdrAllocator *self, gsize size,
     const GstVkgdrDemand *demand, GstVkgdrBlock *block)
@@ -412,9 +414,10 @@ gst_vkgdr_allocator_take_device_only (GstVkgdrAllocator *self, gsize size,
       self, &gst_vkgdr_backing_device, size, demand, G_MAXUINT64, block, error);
 }
 
-/* How many bytes of new slabs an owner may have in the window. If the window is
- * small, a pool leaves a quarter of it free for later pools, and all pools have
- * equal shares. The first block of each owner does not count. */
+/* Returns how many bytes of new slabs an owner may have in the window. If the
+ * window is small, a single pool leaves a quarter of it free for later pools,
+ * and several pools have equal shares. But each owner may have its first block.
+ */
 static guint64
 get_room_in_window (
     GstVkgdrAllocator *self, gsize size, const GstVkgdrDemand *demand)
@@ -455,8 +458,8 @@ take_in_window (GstVkgdrAllocator *self, gsize size,
   return FALSE;
 }
 
-/* Warns only once, since the same is true for every later block. Without @full,
- * there is no window. */
+/* Warns only once, since the same is true for every later block. If @full is
+ * NULL, the device has no window. */
 static void
 warn_of_staging (GstVkgdrAllocator *self, const GError *full)
 {
@@ -530,7 +533,7 @@ gst_vkgdr_allocator_take_block (GstVkgdrAllocator *self, gsize size,
   if (ok)
     warn_of_staging (self, reason);
   else if (gst_vkgdr_context_has_window (
-               self->context)) /* no time for fairness */
+               self->context)) /* ignores the pool's share */
     ok = take_of_backing (
         self, &gst_vkgdr_backing_window, size, demand, 0, block, NULL);
   if (!ok)
@@ -539,7 +542,7 @@ gst_vkgdr_allocator_take_block (GstVkgdrAllocator *self, gsize size,
   return ok;
 }
 
-/* --- what is given back ----------------------------------------------------
+/* --- memory that goes back to the driver -----------------------------------
  */
 
 void

@@ -38,8 +38,9 @@ gst_vkgdr_buffer_begin_access (GstBuffer *buffer, GstVkgdrStream *stream,
   return TRUE;
 }
 
-/* The CPU may have written to the memory in between, with a transfer on another
- * stream. Work that waits for @stream must wait for that transfer, too. */
+/* The CPU may have written to the memory since the begin of the access, with a
+ * transfer on another stream. Work that waits for @stream must wait for that
+ * transfer, too. */
 static gboolean
 end_memory (GstMemory *memory, GstVkgdrStream *stream, GstMapFlags flags,
     GError **error)
@@ -73,7 +74,7 @@ gst_vkgdr_buffer_end_access (GstBuffer *buffer, GstVkgdrStream *stream,
   return ok;
 }
 
-/* --- of another context, or device --------------------------------------- */
+/* --- copies from another context or device ------------------------------- */
 
 static GstMemory *
 copy_here (GstMemory *source, GstVkgdrStream *stream, GError **error)

@@ -2,9 +2,9 @@
  *
  * memory/buffer.h: all memories of a buffer at once
  *
- * The access of a stream to them, and a copy if they belong to another context
- * or device. Knows nothing of elements and of the content. Memory of
- * GStreamer's own CUDA elements is in exchange/cudaframe.c.
+ * Begins and ends the access of a stream to them, and copies them if they
+ * belong to another context or device. Must not know elements and the content.
+ * Memory of GStreamer's own CUDA elements is in exchange/cudaframe.c.
  */
 
 #ifndef __GST_VKGDR_BUFFER_H__

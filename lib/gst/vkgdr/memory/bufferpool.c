@@ -53,8 +53,8 @@ static GQuark pool_quark;
 /* On a context: the policies of its pools. */
 static GQuark policy_group_quark;
 
-/* Textures must begin at a multiple of this many bytes, and their strides must
- * be a multiple of it. */
+/* Textures must begin at a multiple of TEXTURE_ALIGNMENT bytes, and their
+ * strides must be a multiple of TEXTURE_PITCH_ALIGNMENT bytes. */
 #define TEXTURE_ALIGNMENT 512
 #define TEXTURE_PITCH_ALIGNMENT 32
 
@@ -109,8 +109,8 @@ needs_padding (const GstVideoInfo *info)
 }
 
 /* Adds invisible rows at the bottom, so that the size of each plane, also of a
- * subsampled one, is a multiple of the texture alignment. Not done without
- * GstVideoMeta, which describes the rows, nor if the user configured an
+ * subsampled one, is a multiple of the texture alignment. Does nothing without
+ * GstVideoMeta, which describes the rows, or if the user configured an
  * alignment. */
 static void
 pad_for_textures (GstStructure *config, const GstVideoInfo *info)
@@ -165,9 +165,8 @@ gst_vkgdr_buffer_pool_set_config (GstBufferPool *pool, GstStructure *config)
   return chain_class (self)->set_config (pool, config);
 }
 
-/* Upstream, which asked for the buffer, only knows that there is none. The
- * element that proposed the pool listens to the signal and reports the reason.
- */
+/* Upstream only learns that it gets no buffer, but not the reason. The element
+ * that proposed the pool listens to the signal and reports the reason. */
 static void
 emit_acquire_failed (GstVkgdrBufferPool *self)
 {
@@ -181,7 +180,7 @@ emit_acquire_failed (GstVkgdrBufferPool *self)
   gst_buffer_pool_config_get_allocator (config, &allocator, NULL);
   memory =
       gst_vkgdr_allocator_alloc (GST_VKGDR_ALLOCATOR (allocator), size, &error);
-  if (memory) /* has been freed in the meantime */
+  if (memory) /* other memory was freed in the meantime */
     gst_memory_unref (memory);
   else
     g_signal_emit (self, signals[SIGNAL_ACQUIRE_FAILED], 0, error);
@@ -197,7 +196,7 @@ weak_ref_free (gpointer data)
 }
 
 /* Lets gst_vkgdr_buffer_pool_report_map () find the pool. A memory may outlive
- * it. */
+ * its pool. */
 static void
 tie_memory (GstVkgdrBufferPool *self, GstBuffer *buffer)
 {
@@ -223,9 +222,9 @@ gst_vkgdr_buffer_pool_report_map (GstMemory *mem, const GError *error)
   gst_object_unref (pool);
 }
 
-/* If a pool cannot allocate all its initial buffers, it keeps those that it
- * has, because GStreamer only frees the buffers when a started pool is stopped.
- */
+/* If a pool cannot allocate all its initial buffers, the start fails.
+ * GStreamer frees buffers only when a started pool is stopped. So the buffers
+ * that were allocated are freed here. */
 static gboolean
 gst_vkgdr_buffer_pool_start (GstBufferPool *pool)
 {
@@ -265,8 +264,8 @@ gst_vkgdr_buffer_pool_release_buffer (GstBufferPool *pool, GstBuffer *buffer)
   parent_class->release_buffer (pool, buffer);
 }
 
-/* Only buffers in the queue are freed, also if the parent's release_buffer ()
- * decides to free the buffer. */
+/* Each buffer that is freed was counted in `n_free`, also if the parent's
+ * release_buffer () frees it instead of queueing it. */
 static void
 gst_vkgdr_buffer_pool_free_buffer (GstBufferPool *pool, GstBuffer *buffer)
 {
@@ -455,9 +454,9 @@ gst_vkgdr_buffer_pool_class_init (GstVkgdrBufferPoolClass *klass)
   /**
    * GstVkgdrBufferPool:textures:
    *
-   * Whether planes are aligned for CUDA textures if their strides are. Needs up
-   * to 31 additional rows, and %GST_BUFFER_POOL_OPTION_VIDEO_META in the
-   * configuration. Takes effect with the next configuration.
+   * Whether planes are aligned for CUDA textures if their strides are aligned.
+   * Needs up to 31 additional rows, and %GST_BUFFER_POOL_OPTION_VIDEO_META in
+   * the configuration. Takes effect with the next configuration.
    *
    * Since: 0.1
    */

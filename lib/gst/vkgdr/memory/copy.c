@@ -32,7 +32,8 @@ typedef struct {
   gsize pitch;
 } Place;
 
-/* The distance from the first byte to the end of the last one. */
+/* Sets @size to the distance from the first byte to the end of the last byte.
+ * FALSE if it is too large. */
 static gboolean
 get_extent (gsize pitch, gsize width, gsize height, gsize *size)
 {
@@ -82,7 +83,7 @@ pointer_of (const Place *place)
 
 /* --- the driver's calls -------------------------------------------------- */
 
-/* A work that is queued between the begin and the end of the accesses. */
+/* Work that is queued between the begin and the end of the accesses. */
 typedef struct {
   const vkgdr_cuda *cuda;
   CUstream stream;
@@ -432,7 +433,7 @@ check_value (const Job *job, GError **error)
  * @pinned_pitch: its stride in bytes
  * @width: bytes per row
  * @height: number of rows
- * @stream: a stream of the context of both
+ * @stream: a stream of the context of @memory and @pinned
  * @error: return location for a #GError
  *
  * Queues a DMA transfer of a rectangle, like gst_vkgdr_memory_fetch(): mapping

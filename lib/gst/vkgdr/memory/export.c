@@ -3,7 +3,7 @@
  * memory/export.c: memory that several processes use
  *
  * Such memory is exported as a file descriptor, which another process imports.
- * Does not know how the descriptor gets there.
+ * Must not know how the descriptor is sent to that process.
  */
 
 #include <string.h>
@@ -31,8 +31,8 @@ check_exportable (const GstVkgdrBlock *block, GError **error)
   return FALSE;
 }
 
-/* What another process has to know about a file descriptor. It never leaves the
- * machine, so the byte order is the machine's. */
+/* The description of a file descriptor for another process. It never leaves the
+ * machine, so it has the byte order of the machine. */
 typedef struct {
   gchar magic[8];
   vkgdr_fd_info info;

@@ -13,8 +13,8 @@
 #define LARGE (1024 * 1024)
 
 /* Limits for the size in bytes of a shared slab. The first slabs are small, so
- * that a window of 256 MiB is not wasted; later ones are a fraction of the
- * memory in use. */
+ * that a window of 256 MiB is not wasted. The size of a later slab is 1 /
+ * SHARED_PART of all shared slabs together. */
 #define SHARED_MIN (1024 * 1024)
 #define SHARED_MAX (16 * 1024 * 1024)
 #define SHARED_PART 4
@@ -108,8 +108,8 @@ insert_range (GstVkgdrSlab *slab, gsize offset, gsize size)
   g_array_insert_val (slab->free, k, range);
 }
 
-/* Merges adjacent ranges. Blocks that were given back stay separate until then,
- * so that a pool gets its own blocks again. */
+/* Merges adjacent ranges. Blocks that were given back stay separate until this
+ * call, so that a pool gets its own blocks again. */
 static void
 merge_ranges (GstVkgdrSlab *slab)
 {
@@ -138,8 +138,8 @@ forget_held (GstVkgdrSlab *slab)
     range_at (slab, k)->is_held = FALSE;
 }
 
-/* The smallest range with room for @size, so that large ranges stay whole; -1
- * if there is none. */
+/* Returns the index of the smallest range with room for @size, so that large
+ * ranges stay whole; -1 if there is none. */
 static gint
 find_range (GstVkgdrSlab *slab, gsize size)
 {
@@ -183,8 +183,8 @@ take_range (GstVkgdrHeap *heap, GstVkgdrSlab *slab, guint index, gsize size,
   heap->active_bytes += size;
 }
 
-/* Whether the slab, which is idle, can be used for another owner. A slab that
- * another process may still have mapped cannot. */
+/* Whether the slab is idle and can be used for another owner. FALSE if another
+ * process may still have mapped the slab. */
 static gboolean
 can_adopt (GstVkgdrSlab *slab, gsize wanted)
 {

@@ -28,7 +28,7 @@ typedef struct _GstVkgdrSlab GstVkgdrSlab;
 /* A range of an allocation. */
 typedef struct {
   GstVkgdrAllocation *allocation;
-  GstVkgdrSlab *slab; /* NULL if the block is a whole @allocation */
+  GstVkgdrSlab *slab; /* NULL if the allocation is not a slab */
   gsize offset;       /* in the allocation, bytes */
   gsize size;         /* bytes */
   guint8 *host;       /* NULL if there is no host pointer */
@@ -76,12 +76,13 @@ gsize gst_vkgdr_heap_slab_size (GstVkgdrHeap *heap, gsize size,
 void gst_vkgdr_heap_add (GstVkgdrHeap *heap, GstVkgdrAllocation *allocation,
     gsize size, const GstVkgdrDemand *demand, GstVkgdrBlock *block);
 
-/* @since: when the last use of the block ended (monotonic time), 0: now. */
+/* Gives @block back. @since is the monotonic time when its last use ended; 0
+ * means now. */
 void gst_vkgdr_heap_give (
     GstVkgdrHeap *heap, const GstVkgdrBlock *block, gint64 since);
 
-/* The size in bytes of the slabs of @backing that @owner has, and the number of
- * other pools that have slabs. */
+/* Returns the size in bytes of the slabs of @backing that @owner has. Sets
+ * @n_others to the number of other pools that use blocks of such slabs. */
 guint64 gst_vkgdr_heap_get_owned (GstVkgdrHeap *heap,
     const GstVkgdrBacking *backing, gconstpointer owner, guint *n_others);
 
@@ -92,7 +93,7 @@ guint64 gst_vkgdr_heap_get_owned (GstVkgdrHeap *heap,
  * count as held any more. */
 GPtrArray *gst_vkgdr_heap_remove_idle (GstVkgdrHeap *heap, gint64 since);
 
-/* Whether a slab is idle. */
+/* Whether there is a slab without a used block. */
 gboolean gst_vkgdr_heap_has_idle (GstVkgdrHeap *heap);
 
 void gst_vkgdr_heap_get_stats (GstVkgdrHeap *heap, GstVkgdrHeapStats *stats);

@@ -92,9 +92,9 @@ needs_fetch (const GstVkgdrMemory *self)
   return self->device_valid && (!self->staging_valid || self->is_shared);
 }
 
-/* Must be called with the lock held, which is released meanwhile: another
- * reader may have fetched the content and mapped it. A second transfer would
- * overwrite the bytes that it reads. */
+/* Must be called with the lock held, which is released meanwhile. In this time,
+ * another reader may have fetched the content and mapped it. A second transfer
+ * would overwrite the bytes that this reader uses. */
 static gboolean
 begin_fetch (GstVkgdrMemory *self, GError **error)
 {
@@ -335,11 +335,13 @@ unmap_cpu (GstVkgdrMemory *self, GstMemory *mem, GstMapFlags flags)
   gst_vkgdr_policy_report (&self->turn, self->written, time);
 }
 
-/* Must be called with the lock held. If a writer of a pool has only written,
- * takes the staging buffer away, so that the next frame of any memory is
- * written to it: a few staging buffers stay in the CPU's cache, where one for
- * each memory would not. Memory whose content the CPU needs again keeps its
- * own. Sets @fence to what reads the buffer. */
+/* Must be called with the lock held. If the memory belongs to a pool, and its
+ * writer has only written, takes its staging buffer away and returns it. Then
+ * the next frame of any memory can be written to this buffer. So there are only
+ * a few staging buffers, which stay in the CPU's cache. With one for each
+ * memory, they would not. If the CPU needs the content again, the memory keeps
+ * its staging buffer. Sets @fence to the fence behind the transfer from the
+ * buffer. */
 static gpointer
 lend_staging (GstVkgdrMemory *self, GstVkgdrFence **fence)
 {
@@ -381,12 +383,12 @@ gst_vkgdr_memory_unmap_full (GstMemory *mem, GstMapInfo *info)
  * @memory: a memory of this type
  * @error: return location for a #GError
  *
- * Makes the content that was written in a mapping that still exists available
- * to the device. Some decoders push a frame while they keep it mapped as a
- * reference for other frames. An element that takes a buffer from such an
- * element must call this function before the device uses the buffer. Does
- * nothing if the memory is not mapped for writing by the CPU. May be called
- * from any thread.
+ * Makes the content of a memory that is still mapped for writing available to
+ * the device. Some decoders push a frame while they keep it mapped as a
+ * reference for other frames. An element that gets a buffer from such a decoder
+ * must call this function before the device uses the buffer. Does nothing if
+ * the memory is not mapped for writing by the CPU. May be called from any
+ * thread.
  *
  * Returns: %FALSE with @error set on failure
  *

@@ -2,9 +2,9 @@
  *
  * memory/mapping.c: a mapped memory as an object
  *
- * A GstMapInfo is limited to a block of code; an array in Python or a tensor
- * may have several owners, and the last one ends the mapping. Must not know how
- * a memory is mapped (memory/map.c).
+ * A GstMapInfo has a single owner. An array in Python or a tensor may have
+ * several owners, and the last one ends the mapping. Must not know how a memory
+ * is mapped (memory/map.c).
  */
 
 #include "memory/memory-private.h"
@@ -15,17 +15,19 @@ struct _GstVkgdrMapping {
   GstBuffer *buffer; /* kept while mapped; may be NULL */
   GstMemory *memory;
   GstMapInfo info;
-  GstVkgdrStream *stream; /* that orders the use; NULL if mapped for the CPU */
+  GstVkgdrStream *stream; /* it orders the use; NULL: not made on a stream */
   GMutex lock;
   GPtrArray
       *users; /* of GstVkgdrStream; other streams that use it; under the lock */
-  gboolean used_on_unknown_streams; /* which may be destroyed; under the lock */
+  gboolean used_on_unknown_streams; /* see gst_vkgdr_mapping_lend (); under the
+                                     * lock */
 };
 
 G_DEFINE_BOXED_TYPE (GstVkgdrMapping, gst_vkgdr_mapping, gst_vkgdr_mapping_ref,
     gst_vkgdr_mapping_unref)
 
-/* gst_memory_map() sets no error, so this checks what prevents the mapping. */
+/* gst_memory_map () returns no reason, so this function finds out why the
+ * mapping failed. */
 static void
 set_map_error (GstMemory *memory, GstMapFlags flags, GError **error)
 {
@@ -135,7 +137,7 @@ gst_vkgdr_mapping_new_for_buffer (
   return map (gst_buffer_peek_memory (buffer, index), buffer, flags, error);
 }
 
-/* The lock that gst_memory_map () takes. */
+/* Returns the flags of the lock that gst_memory_map () takes. */
 static GstLockFlags
 lock_flags (GstMapFlags flags)
 {
@@ -231,8 +233,8 @@ wait_for_stream (GstVkgdrStream *stream, GstVkgdrStream *other, GError **error)
  * Allows another stream to use the memory. Work that is queued on @stream from
  * now on waits for the content, and the next user of the memory waits for the
  * work that @stream has queued when the mapping ends. The CPU does not wait. If
- * the mapping was not made on a stream, this function has no effect: its next
- * user waits for the whole CUDA context in any case.
+ * the mapping was not made on a stream, this function has no effect: the next
+ * user of the memory waits for the whole CUDA context in any case.
  *
  * Returns: %FALSE with @error set on failure
  *

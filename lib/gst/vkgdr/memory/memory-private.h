@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * memory/memory-private.h: what the room memory offers to the rooms above it
+ * memory/memory-private.h: the interface of the room (folder) memory for the
+ * other rooms
  */
 
 #ifndef __GST_VKGDR_MEMORY_PRIVATE_H__
@@ -35,8 +36,8 @@ GstVkgdrContext *gst_vkgdr_allocator_ensure_context (
  * the device may change at any time from now on. */
 void gst_vkgdr_memory_set_shared (GstMemory *mem);
 
-/* Replaces all fences of the memory by @fence (taken), which is behind all
- * accesses to it. */
+/* Replaces all fences of the memory by @fence (taken), which must be behind all
+ * accesses to the memory. */
 void gst_vkgdr_memory_set_fence (GstMemory *mem, GstVkgdrFence *fence);
 
 /* Returns a reference to the fence behind the last write, or NULL if there is
@@ -45,13 +46,13 @@ GstVkgdrFence *gst_vkgdr_memory_ref_written (GstMemory *mem);
 
 /* Makes work that is queued on @stream, a stream of another library, from now
  * on wait for all accesses to the memory. If the memory has no other user, its
- * fences are dropped, since the stream covers them. */
+ * fences are dropped, since the stream waits for them. */
 gboolean gst_vkgdr_memory_hand_over (
     GstMemory *mem, CUstream stream, GError **error);
 
 /* Like gst_vkgdr_memory_end_access (), with a fence that was recorded for
- * several memories. NULL if recording failed: then the whole CUDA context is
- * waited for. */
+ * several memories. NULL if recording failed: then the next user waits for the
+ * whole CUDA context. */
 void gst_vkgdr_memory_mark (
     GstMemory *mem, GstVkgdrFence *fence, GstMapFlags flags);
 

@@ -109,8 +109,8 @@ inherit_written (GstVkgdrMemory *source, GstVkgdrMemory *copy)
   g_mutex_unlock (&source->lock);
 }
 
-/* GStreamer copies memory that is mapped for writing instead of sharing it: a
- * decoder that keeps a frame mapped passes a copy on. */
+/* GStreamer copies memory that is mapped for writing, instead of sharing it. So
+ * a decoder that keeps a frame mapped may push a copy of it. */
 static gboolean
 copy_content (
     GstMemory *copy, GstMemory *mem, gsize offset, gsize size, GError **error)
@@ -163,8 +163,8 @@ gst_vkgdr_memory_init_allocator (GstAllocator *allocator)
   allocator->mem_is_span = gst_vkgdr_share_is_span;
 }
 
-/* Whether only the block is left of a memory, and the device has finished with
- * it. */
+/* Whether a memory has no other part than its block, and the device has
+ * finished with it. */
 static gboolean
 is_block_alone (const GstVkgdrMemory *self)
 {
@@ -265,8 +265,8 @@ gst_vkgdr_memory_begin_turn (GstMemory *mem, GstVkgdrPolicy *policy,
   g_mutex_lock (&self->lock);
   access = gst_vkgdr_policy_next (policy, &self->turn, mem->size, now, waited);
   self->access = access = possible_access (&self->block, access);
-  /* Direct access needs no staging buffer. It is kept while access modes are
-   * measured, since the buffer may be staged again soon. */
+  /* Direct access needs no staging buffer. But while access modes are measured,
+   * the staging buffer is kept, since the next access may be staged again. */
   if (access == GST_VKGDR_ACCESS_DIRECT && self->cpu_maps == 0
       && !self->turn.is_measured) {
     unused = g_steal_pointer (&self->staging);
@@ -438,7 +438,7 @@ gst_is_vkgdr_memory (GstMemory *memory)
  *
  * Thread-safe.
  *
- * Returns: (transfer none): the context of its allocation
+ * Returns: (transfer none): the context of its allocator
  *
  * Since: 0.1
  */

@@ -2,8 +2,8 @@
  *
  * memory/memory.h: the interface between the files that implement a memory
  *
- * The allocator makes memories and takes their parts back. The rest is in
- * memory.c, map.c and transfer.c.
+ * The allocator makes memories, and recycles their parts when they are freed.
+ * All other functions of a memory are in memory.c, map.c and transfer.c.
  */
 
 #ifndef __GST_VKGDR_MEMORY_H_PRIVATE__
@@ -16,14 +16,15 @@
 
 G_BEGIN_DECLS
 
-/* The fields behind `mem` are only used in the root: for a memory that
- * gst_memory_share () made, those of its parent count. */
+/* The fields behind `mem` are only used in the root. A memory that
+ * gst_memory_share () made uses the fields of its parent. */
 typedef struct {
   GstMemory mem;
 
   GstVkgdrBlock block; /* does not change */
 
-  GMutex lock; /* for what follows; nothing waits or allocates with it held */
+  GMutex lock; /* for the fields below; must not be held during a wait or an
+                * allocation */
   GstVkgdrAccess access;
   gboolean host_cached; /* the CPU reads the block as fast as RAM */
 
@@ -40,7 +41,7 @@ typedef struct {
   gpointer cpu_data;      /* the pointer of these mappings */
   GstClockTime cpu_since; /* start of the first of them */
   gsize dirty_begin;      /* range that unmapped writers may have written */
-  gsize dirty_end;        /* and that the device lacks; 0, 0: none */
+  gsize dirty_end;        /* and that must be published; 0, 0: none */
 
   /* Statistics of CPU writes since the content was undefined. */
   GstVkgdrAccess written; /* the access mode; AUTO: not written */
@@ -84,9 +85,9 @@ GstMemory *gst_vkgdr_memory_new (GstVkgdrAllocator *allocator,
     const GstVkgdrBlock *block, gsize maxsize, gsize align, gsize offset,
     gsize size);
 
-/* Must be called when a writer gets the memory at the time @now, after it
- * @waited for it. @policy chooses the access mode. The device must have
- * finished with the memory. */
+/* Must be called when a writer gets the memory at the time @now. The writer has
+ * waited for the memory for the time @waited. @policy chooses the access mode.
+ * The device must have finished with the memory. */
 void gst_vkgdr_memory_begin_turn (GstMemory *mem, GstVkgdrPolicy *policy,
     GstClockTime now, GstClockTime waited);
 
@@ -96,12 +97,13 @@ void gst_vkgdr_memory_begin_turn (GstMemory *mem, GstVkgdrPolicy *policy,
 gboolean gst_vkgdr_memory_wait (
     GstVkgdrMemory *self, GstMapFlags flags, GError **error);
 
-/* The same before work is queued on a stream. Only drivers before CUDA 12.5
- * make the CPU wait, because they have no fence for undeclared streams. */
+/* Must be called in the same way before work is queued on a stream. The CPU
+ * only waits if the driver is older than CUDA 12.5, because such a driver has
+ * no fence for undeclared streams. */
 gboolean gst_vkgdr_memory_settle (GstVkgdrMemory *self, GError **error);
 
-/* Must be called when the CPU has written the content and it is on the device.
- */
+/* Must be called when the content on the device is newer than that of the
+ * staging buffer. */
 void gst_vkgdr_memory_set_on_device (GstVkgdrMemory *self);
 
 /* --- bufferpool.c --- */
@@ -151,13 +153,13 @@ typedef struct {
 void gst_vkgdr_allocator_retire (
     GstVkgdrAllocator *allocator, const GstVkgdrRemains *remains);
 
-/* Makes a memory of the whole @allocation (taken). */
+/* Makes a memory of @size bytes at @offset in @allocation (taken). */
 GstMemory *gst_vkgdr_allocator_wrap_allocation (GstVkgdrAllocator *allocator,
     GstVkgdrAllocation *allocation, gsize offset, gsize size);
 
 GstVkgdrPinned *gst_vkgdr_allocator_get_pinned (GstVkgdrAllocator *allocator);
 
-/* Where the memory's staging buffer comes from. */
+/* Returns the object from which the memory takes its staging buffer. */
 static inline GstVkgdrPinned *
 gst_vkgdr_memory_pinned (GstVkgdrMemory *self)
 {

@@ -5,9 +5,10 @@
 
 #include "memory/pinned.h"
 
-/* The maximum size in bytes of kept blocks that nobody expects. It is enough
- * for eight 4K RGBA frames, as in a pipeline with a few queues, and small
- * compared to the memory of a host with a GPU. */
+/* The maximum size in bytes of all kept blocks, in addition to the bytes of
+ * gst_vkgdr_pinned_expect (). It is enough for eight 4K RGBA frames, as in a
+ * pipeline with a few queues, and small compared to the memory of a host with a
+ * GPU. */
 #define KEPT_MAX (256 * 1024 * 1024)
 
 /* Sizes are rounded up to a multiple of this many bytes, so that blocks of
@@ -144,8 +145,8 @@ is_idle (const Piece *piece)
 }
 
 /* Must be called with the lock held. Takes the smallest kept piece that is
- * idle, large enough, and not more than twice as large; of equal ones the last.
- */
+ * idle, and has at least @size and at most twice @size bytes. If several have
+ * the same size, takes the last one. */
 static gpointer
 take_kept (GstVkgdrPinned *pinned, gsize size)
 {

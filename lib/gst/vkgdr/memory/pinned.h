@@ -22,13 +22,13 @@ GstVkgdrPinned *gst_vkgdr_pinned_new (GstVkgdrContext *context);
 
 GstVkgdrPinned *gst_vkgdr_pinned_ref (GstVkgdrPinned *pinned);
 
-/* Releasing the last reference frees the kept blocks. Each used block has a
- * reference. */
+/* Releasing the last reference frees the kept blocks. The user of a block must
+ * have a reference until it gives the block back. */
 void gst_vkgdr_pinned_unref (GstVkgdrPinned *pinned);
 
 /* Takes a block of at least @size bytes, aligned to a page; NULL with @error
- * set on failure. Of equal blocks it is the one that was given last, because
- * the CPU may have it in its cache. */
+ * set on failure. If several kept blocks have the same size, takes the block
+ * that was given back last, because it may be in the CPU's cache. */
 gpointer gst_vkgdr_pinned_take (
     GstVkgdrPinned *pinned, gsize size, GError **error);
 
@@ -36,10 +36,10 @@ gpointer gst_vkgdr_pinned_take (
 void gst_vkgdr_pinned_give (
     GstVkgdrPinned *pinned, gpointer data, GstVkgdrFence *fence);
 
-/* Announces that @bytes more will be given and taken again and again, so that
- * as much is kept beyond the limit of what is kept otherwise. A negative number
- * takes this back, and frees what is then beyond the limit; it must be passed
- * without locks. */
+/* Announces that blocks of @bytes more in total will be given back and taken
+ * repeatedly. This raises the limit for kept blocks by @bytes. A negative
+ * number lowers the limit again, and frees the blocks beyond it. Must be called
+ * without a lock if @bytes is negative. */
 void gst_vkgdr_pinned_expect (GstVkgdrPinned *pinned, gssize bytes);
 
 /* The number of kept blocks and of used blocks. */

@@ -42,8 +42,8 @@ root_of (GstMemory *mem)
   return (PinnedMemory *) gst_vkgdr_share_root (mem);
 }
 
-/* Returns a reference to the fence of a copy to the memory; NULL if it has
- * arrived. */
+/* Returns a reference to the fence behind pending transfers to the memory; NULL
+ * if there are none. */
 static GstVkgdrFence *
 ref_expected (PinnedMemory *self)
 {
@@ -55,7 +55,7 @@ ref_expected (PinnedMemory *self)
   return fence;
 }
 
-/* The copy of @fence has arrived, and need not be waited for again. */
+/* Must be called when @fence is reached. Later mappings do not wait for it. */
 static void
 forget_expected (PinnedMemory *self, GstVkgdrFence *fence)
 {
@@ -68,7 +68,7 @@ forget_expected (PinnedMemory *self, GstVkgdrFence *fence)
   g_clear_pointer (&arrived, gst_vkgdr_fence_unref);
 }
 
-/* Waits without the lock, so that the memory's other users do not. */
+/* Waits without the lock, so that other users of the memory do not wait. */
 static gpointer
 pinned_memory_map (GstMemory *mem, gsize maxsize, GstMapFlags flags)
 {

@@ -21,8 +21,8 @@ gboolean gst_vkgdr_is_pinned_memory (GstMemory *mem);
 /* Returns the address of its first byte. */
 gpointer gst_vkgdr_pinned_memory_get_data (GstMemory *mem);
 
-/* Must be called when @stream has a transfer to the memory queued; mapping
- * waits until the transfer is done. */
+/* Must be called after a transfer to the memory was queued on @stream. Mapping
+ * then waits until the transfer is done. */
 gboolean gst_vkgdr_pinned_memory_expect (
     GstMemory *mem, GstVkgdrStream *stream, GError **error);
 

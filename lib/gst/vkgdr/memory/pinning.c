@@ -45,7 +45,7 @@ typedef enum { SEEN_ONCE, PINNING, PINNED, CANNOT_PIN } State;
 /* A memory that is pinned. */
 typedef struct {
   GstVkgdrContext *context; /* a reference */
-  GstMemory *memory;        /* a reference; NULL for a file descriptor's */
+  GstMemory *memory;        /* a reference; NULL for a mapped file */
   guint8 *data;
   gsize size;
 } Pin;
@@ -187,8 +187,8 @@ is_in_one_piece (GstMemory *memory, const guint8 *data)
          && data > begin && data <= begin + STRUCTURE_MAX + memory->align;
 }
 
-/* A separate mapping, which is kept. DMA buffers are not mapped: they need
- * calls around each access, and may not be ordinary memory. */
+/* Makes a separate mapping, which is kept. DMA buffers are not mapped: they
+ * need calls around each access, and may not be ordinary memory. */
 static guint8 *
 map_file (GstMemory *memory)
 {

@@ -52,8 +52,8 @@ GstVkgdrPolicyGroup *gst_vkgdr_policy_group_new (gboolean window_is_cached);
 GstVkgdrPolicyGroup *gst_vkgdr_policy_group_ref (GstVkgdrPolicyGroup *group);
 void gst_vkgdr_policy_group_unref (GstVkgdrPolicyGroup *group);
 
-/* The policy of one pool. Its first mode is the one that cannot block a writer:
- * staged, or direct if the window is cached. */
+/* The policy of one pool. Its first mode is the one that cannot slow a writer
+ * down much: staged, or direct if the window is cached. */
 GstVkgdrPolicy *gst_vkgdr_policy_new (GstVkgdrPolicyGroup *group);
 GstVkgdrPolicy *gst_vkgdr_policy_ref (GstVkgdrPolicy *policy);
 void gst_vkgdr_policy_unref (GstVkgdrPolicy *policy);
@@ -62,16 +62,16 @@ void gst_vkgdr_policy_unref (GstVkgdrPolicy *policy);
  * given. */
 void gst_vkgdr_policy_set (GstVkgdrPolicy *policy, GstVkgdrAccess wanted);
 
-/* Must be called when a writer gets a buffer of @size bytes at the time @now,
- * after it @waited for the buffer. Starts @turn, and returns the access mode
- * for the buffer. */
+/* Must be called when a writer gets a buffer of @size bytes at the time @now.
+ * The writer has waited for the buffer for the time @waited. Starts @turn, and
+ * returns the access mode for the buffer. */
 GstVkgdrAccess gst_vkgdr_policy_next (GstVkgdrPolicy *policy,
     GstVkgdrPolicyTurn *turn, gsize size, GstClockTime now,
     GstClockTime waited);
 
-/* Must be called when a mapping for writing of the buffer of @turn has ended,
- * which lasted @time. @used is its access mode, which is staged for a mapping
- * that also reads. */
+/* Must be called when a mapping for writing of the buffer of @turn has ended.
+ * @time is the duration of the mapping. @used is its access mode, which is
+ * staged for a mapping that also reads. */
 void gst_vkgdr_policy_report (
     GstVkgdrPolicyTurn *turn, GstVkgdrAccess used, GstClockTime time);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * memory/policycandidates.c: which pools of a group write at present
+ * memory/policycandidates.c: finds the pools of a group that write at present
  *
  * Knows nothing of access modes.
  */
@@ -13,7 +13,7 @@
 #define ABSENT_TURNS 8
 
 /* A pool with less than this share of the mean rate is ignored: SHARE_NEW for a
- * new pool, the other for a pool that took part in the last round. */
+ * new pool, SHARE_OLD for a pool that took part in the last round. */
 #define SHARE_NEW (1 / 8.)
 #define SHARE_OLD (1 / 32.)
 

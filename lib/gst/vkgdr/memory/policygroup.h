@@ -16,8 +16,8 @@
 
 G_BEGIN_DECLS
 
-/* Buffers of a pool with a new mode that do not count: caches have to get warm,
- * and staging buffers have to be allocated. */
+/* After a change of a pool's mode, this many buffers do not count: caches have
+ * to get warm, and staging buffers have to be allocated. */
 #define WARM_UP 3
 
 /* A direct buffer is slow if its writer takes this many times longer than with
@@ -103,7 +103,7 @@ struct _GstVkgdrPolicy {
   guint n_odd_probes;
   guint strikes;
   GstClockTime strike_time;  /* spent on slow buffers in a row */
-  GstClockTime staged_until; /* staged, because it reads, until then; 0: not */
+  GstClockTime staged_until; /* a reader's pool is staged until then; or 0 */
   GstClockTime retry;
 };
 
@@ -126,7 +126,7 @@ access_of (Mode mode)
                              : GST_VKGDR_ACCESS_STAGED;
 }
 
-/* Whether a buffer that took @time, and usually takes @usual, is a slow one. */
+/* Whether a buffer is slow: it took @time, and other buffers take @usual. */
 static inline gboolean
 gst_vkgdr_policy_is_slow (GstClockTime time, GstClockTime usual)
 {
@@ -146,17 +146,16 @@ participant (const GstVkgdrPolicyGroup *group, guint i)
 gboolean gst_vkgdr_policy_group_find_candidates (
     GstVkgdrPolicyGroup *group, GstClockTime now);
 
-/* Whether @pool took part in the last round, or does in this one. */
+/* Whether @pool took part in the last round, or takes part in this one. */
 gboolean gst_vkgdr_policy_group_takes_part (
     const GstVkgdrPolicyGroup *group, const GstVkgdrPolicy *pool);
 
 /* Whether the candidates are the pools that take part. */
 gboolean gst_vkgdr_policy_group_is_unchanged (const GstVkgdrPolicyGroup *group);
 
-/* Whether there is a candidate that does not take part. During a round, a
- * participant may be so slow with the mode that is tried that it is not a
- * candidate.
- */
+/* Whether there is a candidate that does not take part. A participant that is
+ * not a candidate does not matter: it may be too slow with the mode that is
+ * tried in a round. */
 gboolean gst_vkgdr_policy_group_has_newcomer (const GstVkgdrPolicyGroup *group);
 
 /* --- memory/policyround.c --- */
@@ -169,9 +168,9 @@ void gst_vkgdr_policy_group_step (GstVkgdrPolicyGroup *group, GstClockTime now);
 void gst_vkgdr_policy_group_abort_round (
     GstVkgdrPolicyGroup *group, GstClockTime now);
 
-/* Must be called when the writer of @pool was found to read what it writes, or
- * to map for reading, too; finding out took the time @cost. The pool leaves the
- * round, and gets staged buffers for a long time. */
+/* Must be called when the writer of @pool reads the bytes that it writes, or
+ * also maps for reading. @cost is the time that was needed to find this out.
+ * The pool leaves the round, and gets staged buffers for a long time. */
 void gst_vkgdr_policy_group_keep_staged (GstVkgdrPolicyGroup *group,
     GstVkgdrPolicy *pool, GstClockTime cost, GstClockTime now);
 
@@ -180,8 +179,8 @@ void gst_vkgdr_policy_group_keep_staged (GstVkgdrPolicyGroup *group,
 void gst_vkgdr_policy_group_judge_probe (GstVkgdrPolicyGroup *group,
     GstVkgdrPolicy *pool, GstClockTime time, GstClockTime now);
 
-/* Must be called when the pool that is probed mapped its direct buffer for
- * reading, too, or did not write to it. */
+/* Must be called when the writer of the pool that is probed mapped the direct
+ * buffer also for reading, or did not write to it. */
 void gst_vkgdr_policy_group_repeat_probe (
     GstVkgdrPolicyGroup *group, GstVkgdrPolicy *pool, GstClockTime now);
 

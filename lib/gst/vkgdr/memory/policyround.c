@@ -31,8 +31,8 @@ GST_DEBUG_CATEGORY_EXTERN (gst_vkgdr_policy_debug);
 #define MIN_BUFFERS 6
 #define MIN_WINDOW (10 * GST_MSECOND)
 
-/* The same in the last stage of the search, and how long writers write before
- * it if the mode of one has changed. */
+/* The same in the last stage of the search. If the mode of a pool has changed,
+ * the writers write for the time LONG_WARM_UP before such a measurement. */
 #define LONG_BUFFERS 24
 #define LONG_WINDOW (60 * GST_MSECOND)
 #define LONG_WARM_UP (100 * GST_MSECOND)
@@ -41,7 +41,7 @@ GST_DEBUG_CATEGORY_EXTERN (gst_vkgdr_policy_debug);
  * round is aborted, because the candidate is bad. */
 #define CUT 3
 
-/* After this many direct buffers that were mapped for reading, too, a pool is
+/* After this many direct buffers that were also mapped for reading, a pool is
  * treated as a reader. */
 #define MAX_ODD_PROBES 4
 
@@ -53,7 +53,9 @@ GST_DEBUG_CATEGORY_EXTERN (gst_vkgdr_policy_debug);
 /* The interval of checks whether pools have come or gone. */
 #define CHECK_INTERVAL (20 * GST_MSECOND)
 
-/* A phase that lasts longer than this ends the round without a result. */
+/* A phase ends the round without a result if it lasts longer than PATIENCE, and
+ * longer than PATIENT_TURNS times the usual interval between two buffers of
+ * each pool. */
 #define PATIENCE GST_SECOND
 #define PATIENT_TURNS 64
 
@@ -292,7 +294,7 @@ gst_vkgdr_policy_group_keep_staged (GstVkgdrPolicyGroup *group,
   group->has_same_writers = FALSE;
 }
 
-/* --- what happens in a phase ---------------------------------------------- */
+/* --- phases --------------------------------------------------------------- */
 
 static void
 step_settled (GstVkgdrPolicyGroup *group, gboolean same, GstClockTime now)
@@ -345,8 +347,9 @@ step_switching (GstVkgdrPolicyGroup *group, GstClockTime now)
   enter_phase (group, PHASE_MEASURING, now);
 }
 
-/* Whether a pool mapped most of its direct buffers for reading, too. Such a
- * pool leaves the round, which is restarted. */
+/* If a pool mapped most of its direct buffers for reading, too, removes it from
+ * the round. Returns whether a pool was removed. Then the search has to be
+ * restarted. */
 static gboolean
 drop_readers (GstVkgdrPolicyGroup *group, GstClockTime now)
 {
@@ -433,7 +436,8 @@ gst_vkgdr_policy_group_repeat_probe (
   probe_next (group, now);
 }
 
-/* A writer may keep a slow buffer for longer than PATIENCE. */
+/* A writer may keep a slow buffer for longer than PATIENCE. So the probe is
+ * judged before the buffer is written, if it already takes too long. */
 static void
 step_probing (GstVkgdrPolicyGroup *group, GstClockTime now)
 {

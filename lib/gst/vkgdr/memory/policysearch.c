@@ -44,8 +44,9 @@
 #define EQUAL_LOAD 0.05
 #define EQUAL_LONG_LOAD 0.02
 
-/* None and all are compared with the result if their rate, or the inverse of
- * their load, was not lower than this part of that of the result. */
+/* In the last stage, none or all are compared with the result only if their
+ * rate is at least this fraction of the result's rate, and the result's load is
+ * at least this fraction of their load. */
 #define CLOSE 0.7
 
 /* The search ends if smaller steps cannot gain more than this fraction. */
@@ -75,7 +76,8 @@ distance (guint a, guint b)
   return a > b ? a - b : b - a;
 }
 
-/* Sorts the candidates in ascending order, and drops invalid numbers. */
+/* Sets the candidates to @numbers, which must be in ascending order. Limits
+ * them to the number of writers, and drops duplicates. */
 static void
 set_candidates (GstVkgdrPolicySearch *search, const gint *numbers, guint n)
 {
@@ -139,10 +141,11 @@ is_paced (const GstVkgdrPolicySearch *search, GstVkgdrPolicyScore score)
  * of the writers, the present number, then direct access, which needs neither a
  * transfer nor host memory.
  *
- * The load does not show how much processor time a writer needs that keeps a
- * buffer for long, and writes a piece of it now and then. With direct access,
- * the processor waits after each piece until the window has taken it. So staged
- * access is preferred to direct access if the writers are not busy. */
+ * A writer may keep a buffer for long, and write a piece of it now and then.
+ * The load does not show how much processor time such a writer needs. With
+ * direct access, the processor waits after each piece until the window has
+ * taken it. So staged access is preferred to direct access if the writers are
+ * not busy. */
 static gboolean
 is_preferred (const GstVkgdrPolicySearch *search,
     const GstVkgdrPolicyCandidate *a, const GstVkgdrPolicyCandidate *b)
@@ -212,7 +215,7 @@ is_doubtful (const GstVkgdrPolicySearch *search)
 
 /* Whether numbers between the best and its neighbours cannot be much better. If
  * a rate rises to a point and falls beyond it, it cannot gain more on one side
- * of the best than it loses on the other. FALSE if the best has not two
+ * of the best than it loses on the other. FALSE if the best does not have two
  * neighbours.
  */
 static gboolean
@@ -258,8 +261,8 @@ is_rival (GstVkgdrPolicyScore score, GstVkgdrPolicyScore best)
          && CLOSE * score.load <= best.load;
 }
 
-/* Begins the last stage. If @best has no rival, or was compared in the last
- * search, the search is over. */
+/* Begins the last stage. If no other number has to be compared with @best, or
+ * @best is the result of the last search, the search is over. */
 static void
 compare_ends (GstVkgdrPolicySearch *search, GstVkgdrPolicyCandidate best)
 {

@@ -15,9 +15,9 @@
 
 G_BEGIN_DECLS
 
-/* A stage ends with the best of its candidates, around which the next one
- * searches. The last stage compares the result with all staged and all direct
- * writers. Its measurements must be long. */
+/* A stage finds the best of its candidates. The next stage searches around it.
+ * The last stage compares the result with no direct writers, and with direct
+ * writers only. Its measurements must be long. */
 typedef enum {
   GST_VKGDR_POLICY_SEARCHING,
   GST_VKGDR_POLICY_COMPARING,
@@ -50,8 +50,9 @@ typedef struct {
   guint index;   /* in this pass */
   GstVkgdrPolicyStage stage;
   gint last;                  /* result of the last search; -1: none */
-  gboolean staged_is_cheaper; /* than direct access with the same score, for
-                               * writers that wait most of the time */
+  gboolean staged_is_cheaper; /* for writers that wait most of the time, staged
+                               * access is cheaper than direct access with the
+                               * same score */
   GstVkgdrPolicyScore none;   /* without direct writers; 0: not measured */
   GstVkgdrPolicyScore all;    /* with direct writers only; 0: not measured */
   GstVkgdrPolicyScore score;  /* of the best number, when the search is over */

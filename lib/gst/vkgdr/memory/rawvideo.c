@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * memory/rawvideo.c: which caps are raw video
+ * memory/rawvideo.c: finds out whether caps are raw video
  */
 
 #include "memory/memory-private.h"

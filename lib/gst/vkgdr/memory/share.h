@@ -2,8 +2,9 @@
  *
  * memory/share.h: memories that are parts of others
  *
- * For allocators whose memories keep all their data in the root: the memory
- * that was not made by gst_memory_share(). Knows nothing else of them.
+ * For allocators whose memories keep all their data in the root. The root is
+ * the memory that was not made by gst_memory_share(). Must not know anything
+ * else about such memories.
  */
 
 #ifndef __GST_VKGDR_SHARE_H__

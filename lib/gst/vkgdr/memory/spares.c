@@ -34,7 +34,8 @@ gst_vkgdr_spares_take (GstVkgdrSpares *self)
   for (i = 0; i < GST_VKGDR_SPARES_MAX; i++) {
     GstVkgdrMemory *memory = g_atomic_pointer_get (&self->memories[i]);
 
-    /* Until the exchange, @memory is only compared: it may be freed. */
+    /* Another thread may have freed @memory. So before the exchange, the
+     * pointer is only compared. */
     if (memory
         && g_atomic_pointer_compare_and_exchange (
             &self->memories[i], memory, NULL))

@@ -7,11 +7,11 @@
  * tenth of the time. So the last freed memories are kept whole, and are the
  * first choice when a memory is allocated.
  *
- * For the heap, the blocks of these memories are in use. All code that uses the
- * heap has to give them back to it first.
+ * The heap counts the blocks of these memories as used. All code that uses the
+ * heap has to give these blocks back to it first.
  *
- * Thread-safe without a lock, since two locked instructions for a buffer are
- * cheaper than two times a lock: each memory is in an atomic slot. Only
+ * Thread-safe without a lock, because two atomic instructions for a buffer are
+ * cheaper than taking a lock twice: each memory is in an atomic slot. Only
  * gst_vkgdr_spares_empty () and the field `since` need the allocator's lock.
  */
 
@@ -22,7 +22,7 @@
 
 G_BEGIN_DECLS
 
-/* As many as are in flight in a pipeline with a few queues. */
+/* The number of memories in flight in a pipeline with a few queues. */
 #define GST_VKGDR_SPARES_MAX 16
 
 typedef struct {

@@ -108,11 +108,11 @@ gst_vkgdr_memory_download (GstMemory *memory, gsize offset, gpointer data,
  * @memory: a memory of this type that is not mapped
  * @pinned: memory of gst_vkgdr_allocator_alloc_pinned() that is not mapped
  * @offset: offset of the first byte in @pinned
- * @stream: a stream of the context of both
+ * @stream: a stream of the context of @memory and @pinned
  * @error: return location for a #GError
  *
  * Queues a DMA transfer of all of @memory, ordered with all other accesses.
- * Mapping @pinned waits for it; nothing else does.
+ * Only the next mapping of @pinned waits for the transfer.
  *
  * Thread-safe.
  *
@@ -143,9 +143,9 @@ gst_vkgdr_memory_fetch (GstMemory *memory, GstMemory *pinned, gsize offset,
 }
 
 /* Waits until the CPU may write to the block, and counts the content as
- * written. The caller has promised that no other thread uses its memory. But
- * other memories of the same root have other users: only if there are none, the
- * lock is not needed. */
+ * written. The caller ensures that no other thread uses its memory. But other
+ * memories of the same root may have other users. The lock is not needed if
+ * there are no such memories. */
 static gboolean
 begin_write (GstVkgdrMemory *self, GError **error)
 {

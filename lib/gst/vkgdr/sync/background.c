@@ -8,18 +8,18 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* Microseconds for which the end waits for threads that were asked to return. A
- * driver call that already runs is waited for that long, because it must not
- * race with driver teardown. */
+/* Microseconds for which the end waits for threads that were asked to return.
+ * It waits that long even if a thread is in a driver call, because the call
+ * must not race with driver teardown. */
 #define PATIENCE (20 * G_TIME_SPAN_SECOND)
 
-/* Microseconds after which the end looks again whether a thread is stuck. */
+/* Microseconds after which the end checks again whether a thread is stuck. */
 #define LOOK (50 * G_TIME_SPAN_MILLISECOND)
 
 typedef struct {
   const GstVkgdrBackground *type;
   gpointer data;     /* NULL once the thread's function has returned */
-  gboolean is_asked; /* to return */
+  gboolean is_asked; /* was asked to return */
 } Thread;
 
 /* Process-wide: all threads, for the end. */
@@ -120,7 +120,8 @@ prepare (void)
   g_atomic_int_set (&owner, getpid ());
 }
 
-/* The last that a thread does: what it used is released before. */
+/* Must be the last call of a thread. Releases the thread's data before it
+ * removes the thread. */
 static void
 remove_thread (Thread *thread)
 {
@@ -142,7 +143,7 @@ run (gpointer data)
 {
   Thread *thread = data;
 
-  g_mutex_lock (&lock); /* until the thread is complete */
+  g_mutex_lock (&lock); /* waits until start () has set all fields */
   g_mutex_unlock (&lock);
   thread->type->run (thread->data);
   remove_thread (thread);

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * sync/background.h: threads that live longer than what they were started for
+ * sync/background.h: threads that may outlive the last pipeline
  *
  * Such a thread waits some time for more work before it ends, so it may be
- * alive when the last pipeline is gone. gst_deinit () frees what every use of a
- * GstObject needs, and the exit handlers of the drivers free what every driver
- * call needs. So all these threads are ended before, in one of two moments,
- * whichever comes first:
+ * alive when the last pipeline is gone. gst_deinit () frees data that every use
+ * of a GstObject needs, and the exit handlers of the drivers free data that
+ * every driver call needs. So all these threads are ended before that:
  *
- * - In gst_deinit (). GStreamer has no hook for it, but releases its registry
- *   there, early enough.
+ * - In gst_deinit (). GStreamer has no hook for it, but gst_deinit () releases
+ *   GStreamer's registry early enough: the threads are ended at this moment.
  * - In an exit handler, in programs that do not call gst_deinit (). It runs
  *   before the handlers of the drivers, which were registered earlier.
  *
@@ -23,8 +22,8 @@
 
 G_BEGIN_DECLS
 
-/* The order in which threads are ended. Those of EARLY may give work to those
- * of LATE while they end. */
+/* The order in which threads are ended. Threads of EARLY may give work to
+ * threads of LATE while they end. */
 typedef enum {
   GST_VKGDR_BACKGROUND_EARLY,
   GST_VKGDR_BACKGROUND_LATE,
@@ -51,7 +50,7 @@ typedef struct {
 gboolean gst_vkgdr_background_start (
     const GstVkgdrBackground *type, gpointer data, GError **error);
 
-/* Whether the threads of @phase are being ended, or have been. */
+/* Whether the threads of @phase are being ended, or have been ended. */
 gboolean gst_vkgdr_background_is_over (GstVkgdrBackgroundPhase phase);
 
 G_END_DECLS

@@ -4,7 +4,8 @@
  *
  * The kernels of a stream run one after the other, so only the oldest kernel
  * that has not ended has to be queried. A thread does this while kernels with a
- * limit are in flight. It ends when there have been none for a while.
+ * limit are in flight. The thread ends when there were no such kernels for some
+ * time.
  */
 
 #include "sync/clock.h"
@@ -24,8 +25,8 @@ GST_DEBUG_CATEGORY_STATIC (gst_vkgdr_clock_debug);
 #define IN_FLIGHT_MAX 64
 
 /* Kernels that may have ended without having been queried. A query takes a
- * microsecond, so one query serves several launches. None is necessary if the
- * pools of the elements query the same fences. */
+ * microsecond, so one query serves several launches. No query is necessary if
+ * the pools of the elements query the same fences. */
 #define LOOK_AFTER 32
 
 /* The thread queries this many times per limit, but at least every LOOK_MAX and
@@ -58,7 +59,7 @@ struct _GstVkgdrClock {
   GWeakRef stream;   /* to which the CUDA stream belongs */
   GstVkgdrTail tail; /* of the stream */
 
-  GMutex lock; /* for what follows */
+  GMutex lock; /* for the fields below */
   GCond wake;
   GstVkgdrRuns runs;
   GError *error;
@@ -366,8 +367,7 @@ declare_lost (GstVkgdrClock *self, const Run *run, CUresult result)
 }
 
 /* Must be called with the lock held. Whether all work in front of the first
- * kernel is done. A fence that the driver cannot query is not waited for.
- */
+ * kernel is done. A fence that the driver cannot query counts as reached. */
 static gboolean
 is_free_to_run (GstVkgdrClock *self, const Run *run)
 {
@@ -496,7 +496,8 @@ watch (gpointer data)
       push_and_check_runs (self);
       continue;
     }
-    /* A thread that lingers keeps the context alive. */
+    /* The thread keeps the context alive, so it waits for more kernels only for
+     * a limited time, and not at all if the stream was disposed. */
     if (self->is_detached || (!sleep_for (self, LINGER) && !has_work (self)))
       break;
   }
@@ -507,8 +508,9 @@ watch (gpointer data)
   clean (self);
 }
 
-/* The thread's references: the last one to the context may be a reference that
- * the thread, and not the clock, releases. */
+/* The references of the thread. If the reference to the context is the last
+ * one, it must be released in the reclaim thread. So the thread has its own
+ * one, besides that of the clock. */
 static gpointer
 ref_for_thread (gpointer data)
 {
@@ -708,7 +710,8 @@ append (GstVkgdrClock *self, GstVkgdrLauncher *launcher, guint limit,
   return run;
 }
 
-/* The next kernel has to wait for a kernel that could not be watched, too. */
+/* Stops watching a kernel. The next kernel may have to wait for this kernel,
+ * too, so its waits are not known. */
 static void
 give_up (GstVkgdrClock *self, Run *run)
 {
@@ -785,7 +788,8 @@ gst_vkgdr_clock_end (GstVkgdrClock *self, CUstream handle, GstVkgdrRun *run,
   }
   g_mutex_lock (&self->lock);
   run->end = end;
-  /* Waking the thread takes longer than a launch. */
+  /* Waking the thread takes longer than a launch, so this is done only if
+   * necessary. */
   if (gst_vkgdr_runs_get_first (&self->runs) == run
       && get_check_interval (self) < self->sleep)
     g_cond_signal (&self->wake);

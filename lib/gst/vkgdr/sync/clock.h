@@ -2,11 +2,11 @@
  *
  * sync/clock.h: how long the kernels of one CUDA stream run
  *
- * The time of a kernel begins when everything is reached that its stream waits
- * for. That is known from the fences of these waits; if the waits are unknown,
- * from an event in front of the kernel. The time ends with a fence behind the
- * kernel. A kernel that runs for longer than its limit makes its own CUDA
- * stream fail. Other CUDA streams, allocations and frees go on.
+ * The time of a kernel begins when all fences that its stream waits for are
+ * reached. If these fences are unknown, it begins with an event in front of the
+ * kernel. It ends with a fence behind the kernel. A kernel that runs for longer
+ * than its limit makes its own CUDA stream fail. Other CUDA streams,
+ * allocations and frees go on.
  *
  * Kernels in a row that are known to end may share the fence behind the last
  * one. They are measured together, and their limits add up.
@@ -108,11 +108,13 @@ void gst_vkgdr_clock_end (GstVkgdrClock *self, CUstream handle,
     GstVkgdrRun *run, gboolean ok, gboolean may_defer);
 
 /* Whether the fence with @serial is known to be reached. If not, @later may be
- * set to a fence behind it (a reference), of which a query tells more. */
+ * set to a reference to a fence behind it. The caller queries that fence, and
+ * calls gst_vkgdr_clock_report_later (). */
 gboolean gst_vkgdr_clock_find_later (
     GstVkgdrClock *self, guint64 serial, GstVkgdrFence **later);
 
-/* The result of that query: whether the fence with @serial is reached. */
+/* Must be called after that query. @serial is the serial of the fence that was
+ * queried, and @is_reached the result. */
 void gst_vkgdr_clock_report_later (
     GstVkgdrClock *self, guint64 serial, gboolean is_reached);
 

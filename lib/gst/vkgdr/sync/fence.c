@@ -302,8 +302,8 @@ gst_vkgdr_fence_report_lost (GstVkgdrFence *fence)
   gst_vkgdr_clock_fail (fence->clock, error);
 }
 
-/* Whether a later fence of the same stream has been reached. The query of one
- * that is likely to be reached saves the queries of those in front of it. */
+/* Whether a later fence of the same stream has been reached. If so, the fences
+ * in front of the later fence need no queries. */
 static gboolean
 query_later (GstVkgdrFence *fence)
 {
@@ -368,8 +368,7 @@ gst_vkgdr_fence_is_signaled (GstVkgdrFence *fence)
 /* --- waiting ---------------------------------------------------------------
  */
 
-/* Whether a wait that has lasted since @since may go on. Must be called with
- * the CUDA context current. */
+/* Whether a wait that has lasted since @since may go on. */
 static gboolean
 check_wait (GstVkgdrContext *context, GstVkgdrClock *clock, gint64 since,
     GError **error)
@@ -458,7 +457,8 @@ gst_vkgdr_fence_precede (GstVkgdrFence *fence, GstVkgdrContext *context,
     return TRUE;
   if (!gst_vkgdr_context_push (context, error))
     return FALSE;
-  /* Earlier work of the stream does not wait for the fence. */
+  /* A deferred fence of the stream must not cover work that waits for @fence.
+   */
   if (clock)
     gst_vkgdr_clock_record_deferred (clock);
   ok = gst_vkgdr_context_check (context,

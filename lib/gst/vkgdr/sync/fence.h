@@ -68,9 +68,9 @@ void gst_vkgdr_fence_record (GstVkgdrFence *fence, gboolean is_current);
 
 gboolean gst_vkgdr_fence_is_deferred (GstVkgdrFence *fence);
 
-/* The work in front of the fence could not be queued: the call @what, a static
- * string, has returned @result. Must be called with the lock of the tail held.
- */
+/* Must be called if the work in front of the fence could not be queued, because
+ * the call @what, a static string, has returned @result. Must be called with
+ * the lock of the tail held. */
 void gst_vkgdr_fence_set_lost (
     GstVkgdrFence *fence, CUresult result, const gchar *what);
 

@@ -11,7 +11,7 @@ gst_vkgdr_stream_allow_followers (GstVkgdrStream *stream)
   gst_vkgdr_clock_allow_followers (gst_vkgdr_stream_get_clock (stream));
 }
 
-/* A CUDA stream is known by its clock. */
+/* The clock identifies a CUDA stream. */
 static GstVkgdrClock *
 choose_clock (
     GstVkgdrStream *own, GstVkgdrStream *current, GstVkgdrFence *written)
@@ -28,8 +28,9 @@ choose_clock (
   return gst_vkgdr_stream_get_clock (own);
 }
 
-/* Returns a reference to a stream of @clock, in the name of @own; to @own if
- * the CUDA stream is about to be destroyed. */
+/* Returns a reference to a stream on the CUDA stream of @clock, whose kernels
+ * have the limit, the name and the signal of @own. Returns a reference to @own
+ * if the CUDA stream is about to be destroyed. */
 static GstVkgdrStream *
 make_stream (GstVkgdrStream *own, GstVkgdrClock *clock)
 {
@@ -44,7 +45,8 @@ make_stream (GstVkgdrStream *own, GstVkgdrClock *clock)
   return follower;
 }
 
-/* A kernel may keep data on the device from one frame to the next one. */
+/* A kernel may use data that it kept on the device from the previous frame. So
+ * work on @after has to wait for the work on @before. */
 static gboolean
 keep_order (GstVkgdrStream *before, GstVkgdrStream *after, GError **error)
 {

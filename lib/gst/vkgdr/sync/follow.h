@@ -5,8 +5,8 @@
  * Work of the same CUDA stream needs no wait between its parts. So an element
  * may queue its work on the CUDA stream that has written its input, if the same
  * thread has queued that work: then both elements are in a row, and their work
- * could hardly overlap. Order never depends on it: memory has its fences in any
- * case.
+ * could hardly overlap. The order of accesses never depends on this, because
+ * each memory has its fences in any case.
  */
 
 #ifndef __GST_VKGDR_FOLLOW_H__

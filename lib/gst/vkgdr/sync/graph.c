@@ -10,7 +10,8 @@
 
 #include "sync/graph.h"
 
-/* More kernels would begin noticeably later than without a graph. */
+/* The maximum number of kernels in a graph. With more kernels, the first one
+ * would begin noticeably later than without a graph. */
 #define LENGTH_MAX 8
 
 #define ARGUMENT_ALIGNMENT 16

@@ -7,10 +7,11 @@
  * of one kernel, and less than cuLaunchKernel (). So the kernels are collected,
  * and then launched by a single call. They run one after the other.
  *
- * Without graphs, because the driver is older than CUDA 12 or has no memory,
- * each kernel is launched alone.
+ * If there are no graphs, because the driver is older than CUDA 12 or has no
+ * memory, each kernel is launched alone.
  *
- * Not thread-safe, unless a comment says so: sync/tail.c has the lock.
+ * Functions are thread-safe only if their comment says so. The others must be
+ * called with the lock of the tail held (see sync/tail.h).
  */
 
 #ifndef __GST_VKGDR_GRAPH_H__

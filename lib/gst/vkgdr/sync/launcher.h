@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * sync/launcher.h: in whose name a kernel is launched
+ * sync/launcher.h: the limit, the name and the signal of an element's kernels
  *
  * Several elements may launch kernels on one CUDA stream. Each of them has a
  * launcher: the limit of its kernels, the name for messages, and the object

@@ -82,7 +82,7 @@ gboolean gst_vkgdr_order_precede (GstVkgdrOrder *order,
 
 /* Must be called when the access for which gst_vkgdr_order_stream () was called
  * is queued. @fence (taken) is behind it. NULL if recording the fence failed:
- * then the whole CUDA context is waited for. */
+ * then the next access waits for the whole CUDA context. */
 void gst_vkgdr_order_mark (
     GstVkgdrOrder *order, GstVkgdrFence *fence, GstMapFlags flags);
 

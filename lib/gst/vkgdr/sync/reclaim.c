@@ -42,7 +42,7 @@ typedef struct {
   pid_t pid;     /* the process that the thread belongs to */
   GstVkgdrHealth *health;
 
-  GMutex lock; /* for what follows */
+  GMutex lock; /* for the fields below */
   GCond changed;
   GQueue tasks;    /* of Task, due or waiting for fences */
   guint n_waiting; /* tasks that drain () and the end wait for */
@@ -187,8 +187,8 @@ take_ready (Reclaimer *self, gboolean *lost)
   return NULL;
 }
 
-/* An element may wait for the memory, for example one whose pool has no other
- * buffer. */
+/* Makes the streams of lost fences fail, because an element may wait for the
+ * memory, for example if its pool has no other buffer. */
 static void
 report_lost (Task *task)
 {
@@ -479,7 +479,7 @@ gst_vkgdr_reclaim_drain (GstVkgdrContext *context, gint64 timeout)
 /**
  * gst_vkgdr_fence_release_later:
  * @fence: a fence
- * @func: (scope async) (closure user_data): what to call
+ * @func: (scope async) (closure user_data): the function to call
  * @user_data: data for @func
  *
  * Calls @func once, when the device has finished with all work that was queued

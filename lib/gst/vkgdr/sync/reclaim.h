@@ -4,9 +4,9 @@
  * own
  *
  * The driver frees memory, unpins memory and unloads modules only when no
- * kernel of the CUDA context runs: the call blocks until then. So each context
- * has a thread for such calls, so that neither a streaming thread nor a change
- * of state waits for kernels.
+ * kernel of the CUDA context runs: the call blocks until then. Neither a
+ * streaming thread nor a change of state should wait for kernels. So each
+ * context has a thread for such calls.
  *
  * The thread is created on demand and ends after some time without work. The
  * end of the process waits for it for a limited time. A child of fork () has no

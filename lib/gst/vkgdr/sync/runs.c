@@ -6,8 +6,9 @@
 #include "sync/runs.h"
 #include "sync/tail.h"
 
-/* Later fences among which one is chosen for a query, and how many queries of
- * earlier fences follow one that was in vain. */
+/* The maximum number of later fences from which one is chosen for a query. If
+ * that fence was not reached, no later fence is chosen for the next LATER_PAUSE
+ * queries. */
 #define LATER_MAX 8
 #define LATER_PAUSE 16
 

@@ -2,8 +2,8 @@
  *
  * sync/runs.h: the kernels of one CUDA stream that are in flight
  *
- * They end one after the other, so one fence that is reached tells of all
- * kernels in front of it. Not thread-safe: sync/clock.c has the lock.
+ * They end one after the other. So if a fence is reached, all kernels in front
+ * of it have ended. Not thread-safe: the lock of the clock must be held.
  */
 
 #ifndef __GST_VKGDR_RUNS_H__
@@ -34,7 +34,7 @@ typedef struct {
   GQueue done;       /* of GstVkgdrRun, to be cleaned */
   GQueue spare;      /* of GstVkgdrRun, to be reused */
   guint64 reached;   /* the greatest serial of a reached fence, or 0 */
-  guint later_pause; /* queries without a query of a later fence */
+  guint later_pause; /* queries until a later fence is queried again */
 } GstVkgdrRuns;
 
 /* The first kernel that has not ended, or NULL. */
@@ -44,7 +44,7 @@ GstVkgdrRun *gst_vkgdr_runs_get_first (GstVkgdrRuns *self);
 GstVkgdrRun *gst_vkgdr_runs_append (GstVkgdrRuns *self,
     GstVkgdrLauncher *launcher, const gchar *kernel, guint limit);
 
-/* Moves kernels to those that have to be cleaned: one, or all. */
+/* Moves one kernel, or all kernels in flight, to `done`. */
 void gst_vkgdr_runs_retire (GstVkgdrRuns *self, GstVkgdrRun *run);
 void gst_vkgdr_runs_retire_all (GstVkgdrRuns *self);
 

@@ -21,7 +21,7 @@
  * after a second. Memory that is freed meanwhile goes back to the driver after
  * the kernel has ended.
  *
- * Both may be used from any thread.
+ * Streams and fences may be used from any thread.
  *
  * Since: 0.1
  */
@@ -35,7 +35,7 @@ struct _GstVkgdrStream {
   GstVkgdrContext *context;
   CUstream handle;
   gboolean is_wrapped;    /* the handle belongs to another library */
-  GstVkgdrStream *leader; /* to which the handle belongs; NULL: to this one */
+  GstVkgdrStream *leader; /* owner of the handle; NULL: this stream */
   GstVkgdrClock *clock;
   GstVkgdrLauncher *launcher;
   gint defers; /* see gst_vkgdr_stream_set_defers (); atomic */
@@ -189,7 +189,7 @@ gst_vkgdr_stream_new (GstVkgdrContext *context, GError **error)
  * only be used in the calling thread.
  *
  * Returns: (transfer full) (nullable): the stream, or %NULL with @error set if
- *   the driver does not know the handle, or not in this context
+ *   the driver does not know the handle in this context
  *
  * Since: 0.1
  */
@@ -235,9 +235,9 @@ gst_vkgdr_stream_get_context (GstVkgdrStream *stream)
  * gst_vkgdr_stream_get_handle:
  * @stream: a stream
  *
- * For CUDA calls with which the caller queues its own work. After this call,
- * each kernel of the stream takes a little longer, because the library has to
- * record events for work that it does not know.
+ * Returns the handle for CUDA calls that queue the caller's own work. After
+ * this call, each kernel of the stream takes a little longer, because the
+ * library has to record events for work that it does not know.
  *
  * Returns: (transfer none) (nullable): its `CUstream`, valid as long as
  *   @stream; %NULL is CUDA's legacy default stream
@@ -288,10 +288,11 @@ gst_vkgdr_stream_get_defers (GstVkgdrStream *stream)
  * @stream: a stream
  * @timeout: milliseconds, or 0: no limit
  *
- * Sets how long a kernel may run that gst_vkgdr_kernel_run() launches on the
- * stream from now on. The time of a kernel begins when everything is reached
- * that the stream waits for: neither a long queue of short kernels nor other
- * work on the device counts. A new stream has no limit.
+ * Sets the limit for the time of each kernel that gst_vkgdr_kernel_run()
+ * launches on the stream from now on. The time begins when all earlier work of
+ * the stream is done, and all fences that the stream waits for are reached. So
+ * neither a long queue of short kernels nor other work on the device counts. A
+ * new stream has no limit.
  *
  * Since: 0.1
  */

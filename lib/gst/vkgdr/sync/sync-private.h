@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * sync/sync-private.h: what the room sync offers to the rooms above it
+ * sync/sync-private.h: the interface of the room (folder) sync for the other
+ * rooms
  *
  * Streams, fences, the order of accesses to a memory, timers, and a thread that
  * waits for fences. Knows nothing of memory.

@@ -31,8 +31,8 @@ gst_vkgdr_tail_init (
 /* --- kernels that are kept -------------------------------------------------
  */
 
-/* The fence that covers the kernels is lost, or else the next fence will be.
- * Must be called with the lock held. */
+/* If a deferred fence covers the kernels, this fence is lost. Otherwise the
+ * next fence will be lost. Must be called with the lock held. */
 static void
 note_failure (GstVkgdrTail *self, CUresult result, const gchar *what)
 {
@@ -93,7 +93,8 @@ add_kernel (GstVkgdrTail *self, const GstVkgdrLaunch *launch, gboolean may_wait,
   }
   if (result != CUDA_SUCCESS || (may_wait && !self->is_shared))
     return result;
-  /* The caller gets the error, so it concerns only earlier kernels. */
+  /* The caller gets the error of this kernel. A fence is only lost because of
+   * earlier kernels. */
   if (gst_vkgdr_graph_get_length (self->graph) == 1)
     return gst_vkgdr_graph_launch (self->graph, what);
   return launch_kept (self, TRUE, what);

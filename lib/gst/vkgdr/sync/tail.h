@@ -11,12 +11,12 @@
  *
  * Kernels that are known to end may be launched together (see sync/graph.h).
  * The tail keeps such kernels until something else is queued on the stream, a
- * fence is recorded, or somebody waits for the stream. They count as queued: no
+ * fence is recorded, or a thread waits for the stream. They count as queued: no
  * caller can tell the difference.
  *
  * All code that queues work on a stream of this library reports it here. When
- * the handle of a stream has been given to other code, nothing is known any
- * more. Thread-safe.
+ * the handle of a stream has been given to other code, the last work is not
+ * known any more. Thread-safe.
  */
 
 #ifndef __GST_VKGDR_TAIL_H__
@@ -31,7 +31,7 @@ G_BEGIN_DECLS
 
 typedef struct {
   GstVkgdrContext *context; /* not a reference */
-  GMutex lock;              /* for what follows */
+  GMutex lock;              /* for the fields below */
   GstVkgdrGraph *graph;     /* NULL after the stream was disposed */
   gboolean is_shared;       /* other code may queue work at any time */
   gboolean is_known;        /* `waits` is complete */
@@ -67,9 +67,9 @@ CUresult gst_vkgdr_tail_launch (GstVkgdrTail *self,
 CUresult gst_vkgdr_tail_launch_kept (
     GstVkgdrTail *self, gboolean is_current, const gchar **what);
 
-/* Must be called when a kernel was queued. If it is not watched, the next
- * kernel does not know when it ends. A deferred fence then covers the kernel,
- * too. */
+/* Must be called when a kernel was queued. If it is not watched, it is unknown
+ * when it ends, so the waits of the next kernel are not complete. A deferred
+ * fence covers the kernel, too. */
 void gst_vkgdr_tail_add_kernel (GstVkgdrTail *self, gboolean is_watched);
 
 /* Must be called when the stream waits for @fence, which is kept for the next

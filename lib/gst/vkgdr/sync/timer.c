@@ -29,9 +29,9 @@ struct _GstVkgdrTimer {
   Pair *current; /* begun, but not ended */
   guint next;
   guint64 n_begun; /* including those that were skipped */
-  gint64 last;     /* when one was begun and not skipped */
+  gint64 last;     /* time of the last one that was not skipped */
 
-  GMutex lock; /* for what follows */
+  GMutex lock; /* for the fields below */
   gdouble total_ms;
   guint64 n;
 };

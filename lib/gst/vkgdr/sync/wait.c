@@ -11,7 +11,7 @@
  * would be noticeable. The driver's own waits do the same. */
 #define SPIN 200
 
-/* The part of the time waited so far that a pause lasts. */
+/* A pause lasts 1 / PART of the time waited so far. */
 #define PART 64
 /* The limits of a pause in microseconds: at least about the cost of a query, at
  * most a delay that is not noticeable. */

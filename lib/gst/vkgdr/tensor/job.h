@@ -2,8 +2,8 @@
  *
  * tensor/job.h: the parameters of the tensor kernel in addition to the frame
  *
- * The library compiles this text in front of tensor.cu, and includes it itself.
- * So it has only types of C, and includes nothing.
+ * The library compiles this file in front of tensor.cu, and its C files include
+ * it, too. So the file uses only types of C, and includes nothing.
  */
 
 #ifndef VKGDR_TENSOR_JOB_H
@@ -77,14 +77,14 @@ typedef struct VkgdrTensorJob {
   /* One for luma, or for red, green and blue, and one for Cb and Cr if they are
    * subsampled. */
   VkgdrTensorGrid grid[2];
-  /* The components. Only some of their samples may be used. */
+  /* The components. Not used with TENSOR_READ_ANY. */
   const unsigned char *data[TENSOR_MAX];
   long long stride[TENSOR_MAX];
   int step[TENSOR_MAX];
   int shift[TENSOR_MAX];
   int mask[TENSOR_MAX];
-  /* A channel, 0 to 255, is the sum of the components, each times a factor, and
-   * of a constant. */
+  /* A channel, 0 to 255, is the sum of all components, each multiplied by a
+   * factor, and of a constant. */
   float matrix[TENSOR_MAX][TENSOR_MAX + 1];
   /* An element is the channel * factor + bias. */
   float factor[TENSOR_MAX];

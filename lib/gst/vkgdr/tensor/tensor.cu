@@ -2,19 +2,19 @@
  *
  * tensor.cu: a frame becomes a part of a tensor, in one pass
  *
- * Each thread makes all channels of one pixel: it filters the samples of the
- * frame in the grids that they lie in, makes channels of the result with one
- * matrix, normalises them and writes them.
+ * Each thread makes all channels of one pixel. It filters the samples of the
+ * frame in each grid (see job.h), converts the result to channels with one
+ * matrix, normalises the channels and writes them.
  *
- * What differs between tensors, and not between the pixels of one, is decided by
- * macros, so that no pixel has a branch for it:
+ * Settings that are the same for all pixels of a tensor are macros, so that the
+ * kernel has no branches for them:
  *
  *  - TENSOR_READ, TENSOR_PAIR: how samples are read, see job.h
  *  - TENSOR_FULL, TENSOR_HALF: bits of the components that are needed: those of
  *    grid 0, and those of grid 1
  *  - TENSOR_FILTER, TENSOR_TYPE: see job.h
  *  - TENSOR_CHANNELS: how many channels there are
- *  - TENSOR_INTERLEAVED: 1 where the channels of a pixel lie side by side
+ *  - TENSOR_INTERLEAVED: 1 if the channels of a pixel are adjacent
  */
 
 #define TENSOR_ONE (1ll << 32)
@@ -26,14 +26,14 @@ tensor_clamp (int v, int first, int last)
   return v < first ? first : (v > last ? last : v);
 }
 
-/* The integer below a position. */
+/* Returns a position, rounded down to an integer. */
 __device__ static inline int
 tensor_floor (long long position)
 {
   return (int) (position >> 32);
 }
 
-/* How far a position is above that. */
+/* Returns the difference between a position and that integer. */
 __device__ static inline float
 tensor_fraction (long long position)
 {
@@ -59,7 +59,7 @@ tensor_read (const VkgdrFrame &f, const VkgdrTensorJob &job, int c, int grid,
 #endif
 }
 
-/* Cb and Cr side by side. */
+/* Reads Cb and Cr, which are adjacent. */
 __device__ static inline void
 tensor_read_pair (const VkgdrTensorJob &job, int x, int y, float v[TENSOR_MAX])
 {
@@ -80,7 +80,8 @@ tensor_read_pair (const VkgdrTensorJob &job, int x, int y, float v[TENSOR_MAX])
 #endif
 }
 
-/* The samples of a grid at one place; other components are left alone. */
+/* Reads the samples of a grid at one position. Does not change the values of
+ * components of the other grid. */
 __device__ static inline void
 tensor_fetch (const VkgdrFrame &f, const VkgdrTensorJob &job, int grid, int x,
     int y, float v[TENSOR_MAX])
@@ -113,8 +114,9 @@ tensor_fetch (const VkgdrFrame &f, const VkgdrTensorJob &job, int grid, int x,
 
 #if TENSOR_FILTER == TENSOR_FILTER_NEAREST
 
-/* In floating point numbers and rounded after each operation, as PyTorch does
- * it, so that the same sample is taken where it is a matter of rounding. */
+/* Computes with floating point numbers and rounds after each operation, as
+ * PyTorch does. So the same sample is used as in PyTorch even if rounding
+ * decides. */
 __device__ static inline int
 tensor_nearest (int at, float scale, int size)
 {
@@ -168,8 +170,8 @@ tensor_filter (const VkgdrFrame &f, const VkgdrTensorJob &job, int grid, int x,
 
 #else
 
-/* The samples that have a weight: first to last, and how far the first one is
- * from the middle. */
+/* The samples that have a weight: the first one, the last one, and the distance
+ * of the first one from the position. */
 typedef struct {
   int first;
   int last;
@@ -267,8 +269,9 @@ tensor_encode (float v)
 
 typedef unsigned short TensorElement;
 
-/* The bits of a half, rounded to nearest, halves to even. CUDA's header is part
- * of a toolkit, which need not be there. */
+/* Returns the bits of a half precision number, rounded to the nearest one, and
+ * to an even one in the middle. CUDA's header for such numbers is part of its
+ * toolkit, which may not be installed. */
 __device__ static inline TensorElement
 tensor_encode (float v)
 {
@@ -285,8 +288,8 @@ tensor_encode (float v)
     return (TensorElement) (sign | (size > 0x7f800000u ? 0x7fffu : 0x7c00u));
   if (size >= 0x477ff000u) /* rounds to more than the largest half */
     return (TensorElement) (sign | 0x7c00u);
-  if (size < 0x38800000u) /* halves that are not normalised are multiples of
-                           * 2^-24 */
+  if (size < 0x38800000u) /* half precision numbers that are not normalised are
+                           * multiples of 2^-24 */
     return (TensorElement) (sign
                             | (unsigned int) rintf (
                                 __uint_as_float (size) * 16777216.0f));

@@ -69,8 +69,8 @@ DEFINE_ENUM_TYPE ("GstVkgdrTensorFilter", gst_vkgdr_tensor_filter_get_type,
  * @short_description: frames as the input of a neural network
  *
  * A #GstVkgdrTensorConfig describes the input of a network. A
- * #GstVkgdrTensorConverter makes it of frames of any size and format. In one
- * pass over the frame on the device, it resizes the frame, converts its
+ * #GstVkgdrTensorConverter makes this input from frames of any size and format.
+ * In one pass over the frame on the device, it resizes the frame, converts its
  * colours, normalises them, and writes the channels in the layout that the
  * network expects.
  *
@@ -167,7 +167,7 @@ set_values (gfloat *to, const gfloat *values, guint n_values, const gchar *what,
  * Sets the values that are subtracted from the scaled samples.
  *
  * Returns: %FALSE with @error set (%GST_VKGDR_ERROR_ARGUMENT) if @n_values is
- *   0, or larger than the number of channels
+ *   0, or larger than %GST_VKGDR_TENSOR_MAX_CHANNELS
  *
  * Since: 0.2
  */
@@ -192,7 +192,7 @@ gst_vkgdr_tensor_config_set_mean (GstVkgdrTensorConfig *config,
  * Sets the values by which the differences from the mean are divided.
  *
  * Returns: %FALSE with @error set (%GST_VKGDR_ERROR_ARGUMENT) if @n_values is
- *   0, or larger than the number of channels
+ *   0, or larger than %GST_VKGDR_TENSOR_MAX_CHANNELS
  *
  * Since: 0.2
  */

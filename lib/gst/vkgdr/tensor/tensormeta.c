@@ -123,7 +123,8 @@ batch_meta_free (GstMeta *meta, GstBuffer *buffer)
   g_array_unref (((GstVkgdrTensorBatchMeta *) meta)->frames);
 }
 
-/* A part of the buffer does not have the same frames. */
+/* The meta is not copied with a part of the buffer, because a part does not
+ * have the same frames. */
 static gboolean
 batch_meta_transform (
     GstBuffer *to, GstMeta *meta, GstBuffer *buffer, GQuark type, gpointer data)
@@ -148,7 +149,7 @@ batch_meta_transform (
  *
  * Thread-safe.
  *
- * Returns: (transfer none): how #GstVkgdrTensorBatchMeta is implemented
+ * Returns: (transfer none): the implementation of #GstVkgdrTensorBatchMeta
  *
  * Since: 0.2
  */

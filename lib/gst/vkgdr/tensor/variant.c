@@ -104,8 +104,8 @@ choose_read (const VkgdrFrame *frame, guint needed)
                  : TENSOR_READ_ANY;
 }
 
-/* Whether Cb and Cr can be read at once: they are adjacent, and aligned to the
- * size of both. */
+/* Returns how Cb and Cr can be read at once. For this, they must be adjacent,
+ * and aligned to the size of both. */
 static guint
 choose_pair (const VkgdrTensorJob *job, guint read)
 {

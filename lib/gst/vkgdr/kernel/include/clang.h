@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * clang.h: CUDA C as clang knows it without a CUDA toolkit, in C++17
+ * clang.h: the declarations of CUDA C++ for clang, instead of a CUDA toolkit
  *
- * Included in front of every kernel that clang compiles for NVPTX: what NVRTC
- * has built in. Functions that need no more than PTX's own instructions are as
- * exact as CUDA's. exp, log, pow, sin, cos and their like are made of the
- * device's approximations (ex2.approx, lg2.approx, sin.approx), behind a
- * reduction of the argument: good for some 20 bits of a float, and in single
- * precision also where the argument is a double.
+ * Included in front of every kernel that clang compiles for NVPTX. Declares
+ * what is built into NVRTC, in C++17. Functions that only need instructions of
+ * PTX are as exact as CUDA's. exp, log, pow, sin, cos and similar functions
+ * reduce their argument, and then use the approximations of the device
+ * (ex2.approx, lg2.approx, sin.approx). Their results have some 20 exact bits,
+ * and are of single precision even if the argument is a double.
  *
- * Not here: warps (__shfl_sync() and the like), textures, cooperative groups,
- * half precision, device-side allocation and launches.
+ * Not supported: functions of warps such as __shfl_sync(), textures,
+ * cooperative groups, half precision, device-side allocation and launches.
  */
 
 #ifndef VKGDR_CLANG_H
@@ -32,7 +32,7 @@
 #define __launch_bounds__(...) __attribute__ ((launch_bounds (__VA_ARGS__)))
 #define __forceinline__ inline __attribute__ ((always_inline))
 #define __align__(n) __attribute__ ((aligned (n)))
-/* A keyword in newer ones. */
+/* In newer versions of clang, __noinline__ is a keyword. */
 #if __clang_major__ < 15
 #define __noinline__ __attribute__ ((noinline))
 #endif
@@ -56,7 +56,7 @@ struct dim3 {
 
 /* ---- the running thread ---- */
 
-/* threadIdx, blockIdx, blockDim, gridDim, warpSize: clang's own header. */
+/* clang's header for threadIdx, blockIdx, blockDim, gridDim and warpSize. */
 #include <__clang_cuda_builtin_vars.h>
 
 VKGDR_DEVICE void
@@ -89,7 +89,7 @@ clock64 ()
   return __nvvm_read_ptx_sreg_clock64 ();
 }
 
-/* clang makes vprintf of it. */
+/* clang replaces calls of it by calls of vprintf. */
 extern "C" __device__ int printf (const char *format, ...);
 
 #ifdef NDEBUG
@@ -304,7 +304,7 @@ __ldg (const T *p)
   return *p;
 }
 
-/* ---- conversions: out of range gives the nearest, NaN gives 0 ---- */
+/* ---- conversions: out of range gives the nearest integer, NaN gives 0 ---- */
 
 #define VKGDR_CONVERT(mode, ptx) \
   VKGDR_DEVICE int __float2int_##mode (float v) \
@@ -481,7 +481,7 @@ __fmaf_rn (float a, float b, float c)
   return __nvvm_fma_rn_f (a, b, c);
 }
 
-/* These are never made part of a fused multiply-add. */
+/* The compiler never combines these functions into a fused multiply-add. */
 VKGDR_DEVICE float
 __fmul_rn (float a, float b)
 {
@@ -544,7 +544,7 @@ isfinite (float v)
 
 /* ---- floating point: approximations ---- */
 
-/* What is left of the quotient's whole part; exact while that has few bits. */
+/* The result is exact if the integer part of the quotient has few bits. */
 VKGDR_DEVICE float
 fmodf (float a, float b)
 {
@@ -575,8 +575,9 @@ log2f (float v)
   return __nvvm_lg2_approx_f (v);
 }
 
-/* 2^n e^r, where v = n ln 2 + r: the two words of ln 2 keep r exact. Beyond the
- * bounds, where n would have no value, the result is 0 or infinite anyway. */
+/* The result is 2^n e^r, with v = n ln 2 + r. ln 2 is given as the sum of two
+ * floats, which keeps r exact. The bounds keep n small: beyond them, the result
+ * is 0 or infinite anyway. */
 VKGDR_DEVICE float
 expf (float v)
 {
@@ -639,7 +640,7 @@ cbrtf (float v)
   return copysignf (exp2f (log2f (fabsf (v)) * 0.333333333f), v);
 }
 
-/* Takes off whole turns, in two words. */
+/* Subtracts a multiple of 2 pi, which is given as the sum of two floats. */
 VKGDR_DEVICE float
 vkgdr_turn (float v)
 {
@@ -685,7 +686,8 @@ tanf (float v)
   return sinf (v) / cosf (v);
 }
 
-/* Of 0 to 1, by Abramowitz and Stegun's polynomial 4.4.49: to 2e-8. */
+/* For v from 0 to 1, by polynomial 4.4.49 of Abramowitz and Stegun, with an
+ * error of up to 2e-8. */
 VKGDR_DEVICE float
 vkgdr_atan_unit (float v)
 {
@@ -760,7 +762,7 @@ tanhf (float v)
   return copysignf (e / (e + 2.0f), v);
 }
 
-/* Names without the f. */
+/* The names of the same functions without the f. */
 #define VKGDR_SINGLE(name) \
   VKGDR_DEVICE float name (float v) \
   { \
@@ -811,8 +813,8 @@ VKGDR_SINGLE (hypot)
 #define __tanf tanf
 #define __sincosf sincosf
 
-/* What follows needs no __device__, as with NVRTC's
- * --device-as-default-execution-space. */
+/* Functions after this line need no __device__, as with the option
+ * --device-as-default-execution-space of NVRTC. */
 #pragma clang force_cuda_host_device begin
 
 #endif /* VKGDR_CLANG_H */
