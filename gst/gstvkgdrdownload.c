@@ -164,8 +164,9 @@ is_on_device (GstCaps *caps)
 }
 
 /* The base class proposes the metas that downstream supports. For frames on the
- * device, this function adds GstVideoMeta: they may have any layout, because the
- * transfer can pack them. Frames in system memory are passed through. */
+ * device, this function adds GstVideoMeta: these frames may have any layout,
+ * because the transfer can pack them. Frames in system memory are passed
+ * through. */
 static gboolean
 gst_vkgdr_download_propose_allocation (
     GstBaseTransform *trans, GstQuery *decide_query, GstQuery *query)

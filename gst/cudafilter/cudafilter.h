@@ -88,7 +88,7 @@ void gst_cuda_filter_commit (GstCudaFilter *self);
 /* Wakes the worker, if there is one. Thread-safe. */
 void gst_cuda_filter_wake (GstCudaFilter *self);
 
-/* Whether the worker is building a pair, or will do so. Thread-safe. */
+/* Whether the worker has work, such as to build a pair. Thread-safe. */
 gboolean gst_cuda_filter_is_pending (GstCudaFilter *self);
 
 /* Must be called by the streaming thread between two frames. Uses the newest

@@ -202,8 +202,8 @@ adopt_vulkan_uuid (void *data)
 /* Gives softcuda's device the UUID of Vulkan's software device, if there is
  * one. Errors are ignored, since code that needs Vulkan reports them later in
  * more detail. Called with the lock held. A call that another handle makes in
- * the Vulkan thread may wait for this lock, and this call would then wait for it
- * forever. But no handle is open before a driver is loaded. */
+ * the Vulkan thread may wait for this lock, and then this call would wait for
+ * that one forever. But no handle is open before a driver is loaded. */
 static void
 set_default_uuid (driver *d)
 {

@@ -213,7 +213,7 @@ class RawMemory:
 
     def __bool__(self) -> bool:
         """Whether the memory has not been freed. Without this method, Python
-        would use the length, which raises an error if the memory has been freed.
+        would use the length, which raises an error after free().
         """
         return self._handle is not None
 
