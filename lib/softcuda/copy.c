@@ -121,8 +121,8 @@ has_host_memory_locked (const copy_job *job)
 }
 
 /* Returns the address that the device uses for an end of the copy. The second
- * mapping of registered memory has only the registered pages. So it is used only
- * if it has all bytes of this end. */
+ * mapping of registered memory has only the registered pages, so it must not be
+ * used for an end that goes beyond them. */
 static uintptr_t
 device_address_locked (const void *end, size_t pitch, const copy_job *job)
 {

@@ -139,7 +139,8 @@ get_handle_locked (CUdeviceptr pointer, ticket *made)
     return result;
   result = find_own_locked (pointer, &range);
   if (result == CUDA_SUCCESS && range->shared == NULL) {
-    sc_pause_locked (); /* releases the lock, so the range may have been freed */
+    /* This releases the lock, so the range may have been freed. */
+    sc_wait_until_paused_locked ();
     result = find_own_locked (pointer, &range);
     if (result == CUDA_SUCCESS && range->shared == NULL)
       result = export_locked (range);

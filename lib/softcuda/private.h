@@ -186,7 +186,7 @@ CUresult sc_stream_find_locked (CUstream handle, CUstream *stream);
 void sc_wait_idle_locked (CUcontext context);
 /* Waits until no work is running in any context, and releases the lock while it
  * waits. Work begins again when the caller releases the lock. */
-void sc_pause_locked (void);
+void sc_wait_until_paused_locked (void);
 
 /* ---- events (event.c) ---- */
 

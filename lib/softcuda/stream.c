@@ -313,12 +313,13 @@ sc_wait_idle_locked (CUcontext context)
     sc_wait_progress_locked ();
 }
 
-/* Other threads may submit work while the first wait releases the lock. A wait
- * for this work, too, might never end, because a busy program submits more
- * before it is done. So the second wait lets no item begin. It comes second,
- * because an item may wait for another one that was submitted with it. */
+/* While the first wait releases the lock, other threads may submit more work. A
+ * busy program does so all the time, so waiting until nothing is pending might
+ * never end. Instead, the second wait lets no item begin, and waits for those
+ * that are running. It comes second, so that no item of the first wait is kept
+ * from an item that it needs. */
 void
-sc_pause_locked (void)
+sc_wait_until_paused_locked (void)
 {
   sc_wait_idle_locked (NULL);
   n_pausing++;

@@ -193,8 +193,9 @@ run_nothing (void *data)
 }
 
 /* Running kernels may still sample the texture, and this call does not wait for
- * them. So the description is freed later, by an item of a stream. The end of a
- * context calls this function when its streams have stopped. */
+ * them. So the description is freed later, by an item of a stream. When a
+ * context ends, its streams have stopped before this call, which then frees the
+ * description at once. */
 void
 sc_texture_destroy_locked (sc_handle *handle)
 {
@@ -215,19 +216,20 @@ cuTexObjectDestroy (CUtexObject object)
 {
   texture *gone = (texture *) (uintptr_t) object;
   CUresult result = CUDA_ERROR_INVALID_VALUE;
+  bool is_live;
 
   SC_ENTER (cuTexObjectDestroy);
   if (gone == NULL)
     return result;
   sc_lock ();
-  if (sc_handle_is_live_locked (&gone->handle, SC_KIND_TEXTURE)) {
-    /* The end of the context still waits for kernels, and frees it then. */
-    if (!gone->handle.context->alive) {
-      result = CUDA_ERROR_CONTEXT_IS_DESTROYED;
-    } else {
-      sc_texture_destroy_locked (&gone->handle);
-      result = CUDA_SUCCESS;
-    }
+  is_live = sc_handle_is_live_locked (&gone->handle, SC_KIND_TEXTURE);
+  if (is_live && !gone->handle.context->alive) {
+    /* Another thread destroys the context, and waits for its kernels. Then it
+     * frees the description. */
+    result = CUDA_ERROR_CONTEXT_IS_DESTROYED;
+  } else if (is_live) {
+    sc_texture_destroy_locked (&gone->handle);
+    result = CUDA_SUCCESS;
   }
   sc_unlock ();
   return result;

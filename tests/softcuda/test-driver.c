@@ -477,6 +477,38 @@ START_TEST (test_registration_writes_to_pages)
 }
 END_TEST;
 
+/* A copy may begin in registered memory and end in memory that is not
+ * registered. It uses the bytes that are at the addresses. */
+START_TEST (test_copy_goes_beyond_registration)
+{
+  size_t page = sysconf (_SC_PAGESIZE);
+  int fd = memfd_create ("registered", MFD_CLOEXEC);
+  char *memory;
+  char *seen = g_malloc0 (2 * page);
+  CUdeviceptr device;
+
+  ck_assert_int_eq (ftruncate (fd, 2 * page), 0);
+  memory = map_shared (NULL, fd, 0x11);
+  memset (memory + page, 0x22, page);
+  ok (cu.cuMemAlloc (&device, 2 * page));
+  ok (cu.cuMemHostRegister (memory, page, 0));
+  ok (cu.cuMemcpyHtoD (device, memory, 2 * page));
+  ok (cu.cuMemcpyDtoH (seen, device, 2 * page));
+  ck_assert (memcmp (seen, memory, 2 * page) == 0);
+  ok (cu.cuMemsetD8 (device, 0x33, page));
+  ok (cu.cuMemsetD8 (device + page, 0x44, page));
+  ok (cu.cuMemcpyDtoH (memory, device, 2 * page));
+  ck_assert_int_eq (memory[page - 1], 0x33);
+  ck_assert_int_eq (memory[page], 0x44);
+  ck_assert_int_eq (memory[2 * page - 1], 0x44);
+  ok (cu.cuMemHostUnregister (memory));
+  ok (cu.cuMemFree (device));
+  munmap (memory, 2 * page);
+  close (fd);
+  g_free (seen);
+}
+END_TEST;
+
 START_TEST (test_pointer_attributes)
 {
   CUdeviceptr pointer;
@@ -739,6 +771,7 @@ softcuda_driver_suite (void)
   if (!RUNNING_ON_VALGRIND) {
     tcase_add_loop_test (tc, test_registration_pins_pages, 0, 2);
     tcase_add_test (tc, test_registration_writes_to_pages);
+    tcase_add_test (tc, test_copy_goes_beyond_registration);
   }
   tcase_add_test (tc, test_pointer_attributes);
   tcase_add_test (tc, test_import);

@@ -9,6 +9,7 @@
 
 #include "driver.h"
 #include "further.h"
+#include "gate.h"
 
 typedef struct nvrtc_program *nvrtcProgram;
 
@@ -318,44 +319,95 @@ START_TEST (test_texels)
 }
 END_TEST;
 
+/* A kernel that samples a texture, and waits at a gate in its stream. */
+typedef struct {
+  CUmodule module;
+  CUdeviceptr memory;
+  CUtexObject texture;
+  CUstream stream;
+  Gate gate;
+  int words[2];
+} WaitingSampler;
+
 static void
-sleep_a_while (void *unused)
+start_sampler (WaitingSampler *w)
 {
-  g_usleep (50000);
+  CUDA_RESOURCE_DESC resource = { .resType = CU_RESOURCE_TYPE_LINEAR };
+  CUDA_TEXTURE_DESC desc =
+      sampling (CU_TR_ADDRESS_MODE_CLAMP, CU_TR_FILTER_MODE_POINT, 0);
+  int *out = w->words;
+  void *params[] = { &w->texture, &out };
+  CUfunction function;
+
+  w->module = build (sampler);
+  w->memory = make_texels ();
+  memset (w->words, 0, sizeof w->words);
+  desc.flags = CU_TRSF_READ_AS_INTEGER;
+  resource.res.linear.devPtr = w->memory;
+  resource.res.linear.format = CU_AD_FORMAT_SIGNED_INT32;
+  resource.res.linear.numChannels = 1;
+  resource.res.linear.sizeInBytes = 96;
+  ok (more.cuTexObjectCreate (&w->texture, &resource, &desc, NULL));
+  ok (cu.cuStreamCreate (&w->stream, CU_STREAM_NON_BLOCKING));
+  ok (cu.cuModuleGetFunction (&function, w->module, "fetch"));
+  gate_init (&w->gate);
+  ok (cu.cuLaunchHostFunc (w->stream, gate_wait, &w->gate));
+  ok (cu.cuLaunchKernel (
+      function, 1, 1, 1, 2, 1, 1, 0, w->stream, params, NULL));
 }
 
 /* A kernel that is queued can still use a texture that is destroyed before the
  * kernel runs. */
 START_TEST (test_texture_outlives_its_handle)
 {
-  CUmodule module = build (sampler);
-  CUdeviceptr memory = make_texels ();
-  CUDA_RESOURCE_DESC resource = { .resType = CU_RESOURCE_TYPE_LINEAR };
-  CUDA_TEXTURE_DESC desc =
-      sampling (CU_TR_ADDRESS_MODE_CLAMP, CU_TR_FILTER_MODE_POINT, 0);
-  CUtexObject texture;
-  int words[2] = { 0, 0 }, *out = words;
-  void *params[] = { &texture, &out };
-  CUfunction function;
-  CUstream stream;
+  WaitingSampler w;
 
-  desc.flags = CU_TRSF_READ_AS_INTEGER;
-  resource.res.linear.devPtr = memory;
-  resource.res.linear.format = CU_AD_FORMAT_SIGNED_INT32;
-  resource.res.linear.numChannels = 1;
-  resource.res.linear.sizeInBytes = 96;
-  ok (cu.cuStreamCreate (&stream, CU_STREAM_NON_BLOCKING));
-  ok (cu.cuModuleGetFunction (&function, module, "fetch"));
-  ok (more.cuTexObjectCreate (&texture, &resource, &desc, NULL));
-  ok (cu.cuLaunchHostFunc (stream, sleep_a_while, NULL));
-  ok (cu.cuLaunchKernel (function, 1, 1, 1, 2, 1, 1, 0, stream, params, NULL));
-  ok (more.cuTexObjectDestroy (texture));
-  fails (cu.cuStreamQuery (stream), CUDA_ERROR_NOT_READY);
-  ok (cu.cuStreamSynchronize (stream));
-  ck_assert_int_eq (words[0], 0x03020100);
-  ok (cu.cuStreamDestroy (stream));
-  ok (cu.cuMemFree (memory));
-  ok (cu.cuModuleUnload (module));
+  start_sampler (&w);
+  ok (more.cuTexObjectDestroy (w.texture));
+  fails (cu.cuStreamQuery (w.stream), CUDA_ERROR_NOT_READY);
+  gate_open (&w.gate);
+  ok (cu.cuStreamSynchronize (w.stream));
+  ck_assert_int_eq (w.words[0], 0x03020100);
+  ok (cu.cuStreamDestroy (w.stream));
+  ok (cu.cuMemFree (w.memory));
+  ok (cu.cuModuleUnload (w.module));
+  gate_clear (&w.gate);
+}
+END_TEST;
+
+static gpointer
+destroy_context (gpointer context)
+{
+  ok (cu.cuCtxDestroy (context));
+  return NULL;
+}
+
+/* Waits until a call in another thread has begun to stop the stream. */
+static void
+wait_until_stopping (CUstream stream)
+{
+  while (cu.cuStreamQuery (stream) != CUDA_ERROR_INVALID_HANDLE)
+    g_usleep (1000);
+}
+
+/* A context whose end waits for a kernel keeps the textures of this kernel. */
+START_TEST (test_texture_of_an_ending_context)
+{
+  CUcontext context, popped;
+  WaitingSampler w;
+  GThread *thread;
+
+  ok (cu.cuCtxCreate (&context, 0, 0));
+  start_sampler (&w);
+  thread = g_thread_new ("destroy", destroy_context, context);
+  wait_until_stopping (w.stream);
+  fails (more.cuTexObjectDestroy (w.texture), CUDA_ERROR_CONTEXT_IS_DESTROYED);
+  gate_open (&w.gate);
+  g_thread_join (thread);
+  ck_assert_int_eq (w.words[0], 0x03020100);
+  fails (more.cuTexObjectDestroy (w.texture), CUDA_ERROR_INVALID_VALUE);
+  ok (cu.cuCtxPopCurrent (&popped));
+  gate_clear (&w.gate);
 }
 END_TEST;
 
@@ -514,6 +566,59 @@ START_TEST (test_primary_reset)
 }
 END_TEST;
 
+static gpointer
+reset_primary (gpointer unused)
+{
+  ok (more.cuDevicePrimaryCtxReset (0));
+  return NULL;
+}
+
+static gpointer
+release_primary (gpointer unused)
+{
+  ok (cu.cuDevicePrimaryCtxRelease (0));
+  return NULL;
+}
+
+static int
+primary_is_active (void)
+{
+  unsigned int flags;
+  int active;
+
+  ok (cu.cuDevicePrimaryCtxGetState (0, &flags, &active));
+  return active;
+}
+
+/* A release that comes while the context is reset takes effect after the
+ * reset. */
+START_TEST (test_release_waits_for_reset)
+{
+  GThread *resetting, *releasing;
+  CUdeviceptr memory;
+  CUstream stream;
+  Gate gate;
+
+  gate_init (&gate);
+  ok (cu.cuStreamCreate (&stream, 0));
+  ok (cu.cuLaunchHostFunc (stream, gate_wait, &gate));
+  resetting = g_thread_new ("reset", reset_primary, NULL);
+  wait_until_stopping (stream);
+  releasing = g_thread_new ("release", release_primary, NULL);
+  g_usleep (A_WHILE_US);
+  ck_assert_int_eq (primary_is_active (), 1);
+  gate_open (&gate);
+  g_thread_join (resetting);
+  g_thread_join (releasing);
+  ck_assert_int_eq (primary_is_active (), 0);
+  fails (cu.cuCtxPushCurrent (primary), CUDA_ERROR_INVALID_CONTEXT);
+  ok (cu.cuDevicePrimaryCtxRetain (&primary, 0));
+  ok (cu.cuMemAlloc (&memory, 1000));
+  ok (cu.cuMemFree (memory));
+  gate_clear (&gate);
+}
+END_TEST;
+
 /* The value of a destroyed handle is not used for the next handles, so that it
  * is recognised as invalid. */
 START_TEST (test_handles_are_not_used_again_at_once)
@@ -667,6 +772,7 @@ further_suite (void)
   tcase_add_test (tc, test_sampling);
   tcase_add_test (tc, test_texels);
   tcase_add_test (tc, test_texture_outlives_its_handle);
+  tcase_add_test (tc, test_texture_of_an_ending_context);
   tcase_add_test (tc, test_textures_that_cannot_be);
   tcase_add_test (tc, test_context_takes_textures_along);
   tcase_add_test (tc, test_limits);
@@ -674,6 +780,7 @@ further_suite (void)
   tcase_add_test (tc, test_no_peers);
   tcase_add_test (tc, test_current_context);
   tcase_add_test (tc, test_primary_reset);
+  tcase_add_test (tc, test_release_waits_for_reset);
   tcase_add_test (tc, test_handles_are_not_used_again_at_once);
   tcase_add_test (tc, test_what_a_context_says);
   tcase_add_test (tc, test_rows_are_set);

@@ -17,6 +17,7 @@
 
 #include "compiler.h"
 #include "further.h"
+#include "image.h"
 
 /* The number of damaged images that are tried, and a time limit. */
 #define N_ROUNDS 1500
@@ -172,6 +173,22 @@ START_TEST (test_wild_offsets)
 }
 END_TEST;
 
+/* With these fields, the end of the section headers is beyond 64 bits, and
+ * wraps around to the end of the image. The checksum of the image is correct.
+ */
+START_TEST (test_section_headers_that_wrap_around)
+{
+  guint8 *bytes = g_memdup2 (image, image_length);
+  Elf64_Ehdr *header = (Elf64_Ehdr *) bytes;
+
+  header->e_shnum = header->e_shentsize = 0xffff;
+  header->e_shoff = image_length - (guint64) 0xffff * 0xffff;
+  sc_image_seal (bytes, image_length, bytes + SC_SEAL_OFFSET);
+  refused (bytes, image_length, "size of the section headers", 0xffff);
+  g_free (bytes);
+}
+END_TEST;
+
 /* Changes some bytes, except the number of the processor. */
 START_TEST (test_changed_bytes)
 {
@@ -215,6 +232,7 @@ softcuda_images_suite (void)
   tcase_add_test (tc, test_truncated);
   tcase_add_test (tc, test_random_bytes);
   tcase_add_test (tc, test_wild_offsets);
+  tcase_add_test (tc, test_section_headers_that_wrap_around);
   tcase_add_test (tc, test_changed_bytes);
   return s;
 }

@@ -6,9 +6,11 @@
  * variables in the environment.
  */
 
+#include <semaphore.h>
 #include <string.h>
 
 #include "driver.h"
+#include "gate.h"
 
 /* More than a page, and not a multiple of pages. */
 #define SIZE 10000
@@ -205,6 +207,101 @@ START_TEST (test_no_handle)
 }
 END_TEST;
 
+/* A call of cuIpcGetMemHandle() in a thread of its own. */
+typedef struct {
+  CUdeviceptr pointer;
+  gint returned;
+} Export;
+
+static gpointer
+run_export (gpointer data)
+{
+  Export *e = data;
+  CUipcMemHandle handle;
+
+  ok (cu.cuCtxPushCurrent (primary));
+  ok (cu.cuIpcGetMemHandle (&handle, e->pointer));
+  g_atomic_int_set (&e->returned, 1);
+  ok (cu.cuCtxPopCurrent (NULL));
+  return NULL;
+}
+
+/* No work is running while the pages are replaced, not even work that was
+ * submitted after the call of cuIpcGetMemHandle(). */
+START_TEST (test_export_waits_for_running_work)
+{
+  Export e = { new_memory (SIZE, 7), 0 };
+  CUstream streams[2];
+  Gate early, late;
+  GThread *thread;
+
+  gate_init (&early);
+  gate_init (&late);
+  for (int i = 0; i < 2; i++)
+    ok (cu.cuStreamCreate (&streams[i], CU_STREAM_NON_BLOCKING));
+  ok (cu.cuLaunchHostFunc (streams[0], gate_wait, &early));
+  thread = g_thread_new ("export", run_export, &e);
+  g_usleep (A_WHILE_US); /* usually, the call waits for the first gate now */
+  ok (cu.cuLaunchHostFunc (streams[1], gate_wait, &late));
+  gate_wait_until_reached (&late);
+  gate_open (&early);
+  ok (cu.cuStreamSynchronize (streams[0]));
+  g_usleep (A_WHILE_US);
+  ck_assert_int_eq (g_atomic_int_get (&e.returned), 0);
+  gate_open (&late);
+  g_thread_join (thread);
+  assert_bytes (e.pointer, SIZE, 7);
+  for (int i = 0; i < 2; i++)
+    ok (cu.cuStreamDestroy (streams[i]));
+  ok (cu.cuMemFree (e.pointer));
+  gate_clear (&early);
+  gate_clear (&late);
+}
+END_TEST;
+
+/* An item of this work runs until the next item has been submitted. So there is
+ * always work that is pending. */
+typedef struct {
+  sem_t may_pass;
+  sem_t passed;
+} Relay;
+
+static void
+run_relay (void *data)
+{
+  Relay *relay = data;
+
+  sem_wait (&relay->may_pass);
+  sem_post (&relay->passed);
+}
+
+START_TEST (test_export_of_a_busy_program)
+{
+  Export e = { new_memory (SIZE, 7), 0 };
+  GThread *thread;
+  CUstream stream;
+  Relay relay;
+
+  sem_init (&relay.may_pass, 0, 0);
+  sem_init (&relay.passed, 0, 0);
+  ok (cu.cuStreamCreate (&stream, CU_STREAM_NON_BLOCKING));
+  ok (cu.cuLaunchHostFunc (stream, run_relay, &relay));
+  thread = g_thread_new ("export", run_export, &e);
+  while (!g_atomic_int_get (&e.returned)) {
+    ok (cu.cuLaunchHostFunc (stream, run_relay, &relay));
+    sem_post (&relay.may_pass);
+    sem_wait (&relay.passed);
+  }
+  sem_post (&relay.may_pass);
+  g_thread_join (thread);
+  ok (cu.cuStreamSynchronize (stream));
+  ok (cu.cuStreamDestroy (stream));
+  ok (cu.cuMemFree (e.pointer));
+  sem_destroy (&relay.may_pass);
+  sem_destroy (&relay.passed);
+}
+END_TEST;
+
 /* Memory that was exported is freed as other memory is. */
 START_TEST (test_again_and_again)
 {
@@ -255,6 +352,8 @@ ipc_suite (void)
   tcase_add_test (tc, test_counted);
   tcase_add_test (tc, test_handles);
   tcase_add_test (tc, test_no_handle);
+  tcase_add_test (tc, test_export_waits_for_running_work);
+  tcase_add_test (tc, test_export_of_a_busy_program);
   tcase_add_test (tc, test_again_and_again);
   return s;
 }

@@ -2,59 +2,13 @@
  *
  * test-streams.c: tests of the order of work on the software device
  *
- * Streams, events and host functions. gate_wait() is a host function that stops
- * a stream until the test opens the gate. Gates use POSIX locks, because
- * ThreadSanitizer does not see the locks of GLib.
+ * Streams, events and host functions.
  */
 
-#include <pthread.h>
 #include <string.h>
 
 #include "driver.h"
-
-/* Time in which work would run if it were allowed to, in microseconds. */
-#define A_WHILE_US 20000
-
-typedef struct {
-  pthread_mutex_t lock;
-  pthread_cond_t cond;
-  gboolean open;
-} Gate;
-
-static void
-gate_init (Gate *gate)
-{
-  pthread_mutex_init (&gate->lock, NULL);
-  pthread_cond_init (&gate->cond, NULL);
-  gate->open = FALSE;
-}
-
-static void
-gate_wait (void *data)
-{
-  Gate *gate = data;
-
-  pthread_mutex_lock (&gate->lock);
-  while (!gate->open)
-    pthread_cond_wait (&gate->cond, &gate->lock);
-  pthread_mutex_unlock (&gate->lock);
-}
-
-static void
-gate_open (Gate *gate)
-{
-  pthread_mutex_lock (&gate->lock);
-  gate->open = TRUE;
-  pthread_cond_broadcast (&gate->cond);
-  pthread_mutex_unlock (&gate->lock);
-}
-
-static void
-gate_clear (Gate *gate)
-{
-  pthread_mutex_destroy (&gate->lock);
-  pthread_cond_destroy (&gate->cond);
-}
+#include "gate.h"
 
 static CUstream
 new_stream (unsigned int flags)
@@ -303,25 +257,24 @@ START_TEST (test_record_of_a_context)
 }
 END_TEST;
 
-static void
-sleep_a_while (void *unused)
-{
-  g_usleep (A_WHILE_US);
-}
-
 START_TEST (test_elapsed_time)
 {
   CUevent start = new_event (CU_EVENT_DEFAULT);
   CUevent end = new_event (CU_EVENT_DEFAULT);
   CUevent untimed = new_event (CU_EVENT_DISABLE_TIMING);
   float ms = -1;
+  Gate gate;
 
+  gate_init (&gate);
   fails (cu.cuEventElapsedTime (&ms, start, end), CUDA_ERROR_INVALID_HANDLE);
   ok (cu.cuEventRecord (start, NULL));
   ok (cu.cuEventRecord (untimed, NULL));
-  ok (cu.cuLaunchHostFunc (NULL, sleep_a_while, NULL));
+  ok (cu.cuLaunchHostFunc (NULL, gate_wait, &gate));
   ok (cu.cuEventRecord (end, NULL));
   fails (cu.cuEventElapsedTime (&ms, start, end), CUDA_ERROR_NOT_READY);
+  ok (cu.cuEventSynchronize (start));
+  g_usleep (A_WHILE_US);
+  gate_open (&gate);
   ok (cu.cuEventSynchronize (end));
   ok (cu.cuEventElapsedTime (&ms, start, end));
   ck_assert_msg (ms >= A_WHILE_US / 1000 && ms < 60000, "%f", ms);
@@ -331,8 +284,15 @@ START_TEST (test_elapsed_time)
   ok (cu.cuEventDestroy (start));
   ok (cu.cuEventDestroy (end));
   ok (cu.cuEventDestroy (untimed));
+  gate_clear (&gate);
 }
 END_TEST;
+
+static void
+sleep_a_while (void *unused)
+{
+  g_usleep (A_WHILE_US);
+}
 
 START_TEST (test_free_waits_for_work)
 {
@@ -356,15 +316,19 @@ START_TEST (test_destroy_does_not_wait)
 {
   CUstream stream = new_stream (CU_STREAM_DEFAULT);
   gint ran = 0;
+  Gate gate;
 
-  ok (cu.cuLaunchHostFunc (stream, sleep_a_while, NULL));
+  gate_init (&gate);
+  ok (cu.cuLaunchHostFunc (stream, gate_wait, &gate));
   ok (cu.cuLaunchHostFunc (stream, set_int, &ran));
   ok (cu.cuStreamDestroy (stream));
   ck_assert_int_eq (g_atomic_int_get (&ran), 0);
   fails (cu.cuStreamQuery (stream), CUDA_ERROR_INVALID_HANDLE);
   fails (cu.cuStreamDestroy (stream), CUDA_ERROR_INVALID_HANDLE);
+  gate_open (&gate);
   ok (cu.cuCtxSynchronize ());
   ck_assert_int_eq (g_atomic_int_get (&ran), 1);
+  gate_clear (&gate);
 }
 END_TEST;
 

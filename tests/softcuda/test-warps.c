@@ -379,6 +379,36 @@ START_TEST (test_groups)
 }
 END_TEST;
 
+/* Tiles of a tile are counted within this tile, and other tiles within the
+ * block. */
+START_TEST (test_tiles_of_tiles)
+{
+  int results[4 * 64];
+
+  run_test ("#include <cooperative_groups.h>\n"
+            "namespace cg = cooperative_groups;\n"
+            "extern \"C\" __global__ void test (int *out)\n"
+            "{\n"
+            "  cg::thread_block block = cg::this_thread_block ();\n"
+            "  auto warp = cg::tiled_partition<32> (block);\n"
+            "  auto part = cg::tiled_partition<4> (warp);\n"
+            "  auto tile = cg::tiled_partition<4> (block);\n"
+            "  out += 4 * block.thread_rank ();\n"
+            "  out[0] = part.meta_group_rank ();\n"
+            "  out[1] = part.meta_group_size ();\n"
+            "  out[2] = tile.meta_group_rank ();\n"
+            "  out[3] = tile.meta_group_size ();\n"
+            "}\n",
+      64, results, G_N_ELEMENTS (results));
+  for (int i = 0; i < 64; i++) {
+    ck_assert_int_eq (results[4 * i], i % 32 / 4);
+    ck_assert_int_eq (results[4 * i + 1], 8);
+    ck_assert_int_eq (results[4 * i + 2], i / 4);
+    ck_assert_int_eq (results[4 * i + 3], 16);
+  }
+}
+END_TEST;
+
 /* ---- clocks ---- */
 
 START_TEST (test_clocks)
@@ -447,6 +477,7 @@ softcuda_warps_suite (void)
   tcase_add_test (tc, test_warps_of_a_block);
   tcase_add_test (tc, test_endless_waits);
   tcase_add_test (tc, test_groups);
+  tcase_add_test (tc, test_tiles_of_tiles);
   tcase_add_test (tc, test_clocks);
   tcase_add_test (tc, test_nanosleep_lets_others_run);
   return s;

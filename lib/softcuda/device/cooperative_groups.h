@@ -201,13 +201,11 @@ softcuda_coalesced (unsigned int mask)
 /* ---- tiles ---- */
 
 /* The group whose tiles are counted. Without a parent, it is the block. */
-template <typename Parent> struct softcuda_parent
-{
+template <typename Parent> struct softcuda_parent {
   typedef Parent group;
 };
 
-template <> struct softcuda_parent<void>
-{
+template <> struct softcuda_parent<void> {
   typedef thread_block group;
 };
 

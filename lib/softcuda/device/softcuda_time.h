@@ -36,6 +36,9 @@ __nvvm_read_ptx_sreg_globaltimer ()
 /* Declared here, because its header would define names that kernels may use. */
 extern "C" int usleep (unsigned int us);
 
+/* Lets the other threads of the block run if the module has a barrier or a warp
+ * function. Otherwise the threads run one after another, which is faster, and
+ * each ends before the next one begins. */
 static inline void
 __nanosleep (unsigned int ns)
 {
