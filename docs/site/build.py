@@ -4,9 +4,9 @@
 
     build.py GI-DOCGEN GIR VERSION OUTPUT-FOLDER
 
-Meson runs it with the plugin on GStreamer's path (see meson.build). Fails where
-a text of ours names something that is nowhere, where gi-docgen warns, and where
-a link of the site leads to nothing.
+Meson runs it with the plugin on GStreamer's path (see meson.build). It fails if
+a comment names something of this project that does not exist, if gi-docgen
+prints a warning, or if the site has a broken link.
 """
 
 import glob
@@ -28,7 +28,8 @@ from references import C, CORE, References
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 
-# What the site has of the tree, in the order of its list.
+# The Markdown files of the tree that become pages, in the order of the site's
+# list.
 PAGES = {
     "README.md": "overview",
     "docs/cudafilter.md": "cudafilter",
@@ -48,7 +49,8 @@ PAGES = {
     "CHANGELOG.md": "changelog",
 }
 EXAMPLES = ("docs/examples/c/tint.c", "docs/examples/c/border.c")
-# Headers that introspection does not read: page, title, and words to leave out.
+# Headers that introspection does not read: page, title, and words of
+# declarations that are left out.
 HEADERS = {
     "include/vkgdr/vkgdr.h": ("libvkgdr", "libvkgdr, in plain C", ("VKGDR_API",)),
     "include/vkgdr/kernel.h": (
@@ -62,13 +64,16 @@ HEADERS = {
 def include_dirs():
     data = os.environ.get("XDG_DATA_DIRS") or "/usr/local/share:/usr/share"
     folders = [os.path.join(folder, "gir-1.0") for folder in data.split(":")]
-    # Debian has those of GLib where its libraries are, from 13 on.
+    # From version 13 on, Debian has the GIR files of GLib in the folder of
+    # libraries.
     folders += sorted(glob.glob("/usr/lib/*/gir-1.0"))
     return [folder for folder in folders if os.path.isdir(folder)]
 
 
 def about_page(gir, references):
-    """What the reference has no place for: texts about groups of functions."""
+    """Makes a page of the texts about groups of functions. gi-docgen has no
+    page for these texts.
+    """
     namespace = ElementTree.parse(gir).getroot().find(CORE + "namespace")
     title = "The library's functions, by subject"
     lines = ["Title: " + title, "", "# " + title, ""]
@@ -86,7 +91,7 @@ def about_page(gir, references):
 
 
 class Site:
-    """The folder of content that gi-docgen is given."""
+    """The folder with the input of gi-docgen."""
 
     def __init__(self, folder, gir):
         self.folder, self.gir = folder, gir
@@ -102,7 +107,9 @@ class Site:
         self.files.append(name + ".md")
 
     def write(self):
-        """All names first: each page may mean what stands on another."""
+        """Writes all pages. The names are noted first, because a page may refer
+        to names that are documented on another page.
+        """
         parsed = {path: list(header.read(os.path.join(ROOT, path))) for path in HEADERS}
         self._note_names(parsed)
         guides = iter(PAGES)
@@ -138,7 +145,9 @@ class Site:
                      elements.page(factory, comments, self.references))
 
     def _put_files(self):
-        """Examples, and what the guides show."""
+        """Writes a page for each example and for each file that a guide links
+        to, and copies the pictures.
+        """
         for path in dict.fromkeys((*EXAMPLES, *self.pages.shown)):
             self.put(file_page(path), self.pages.shown_page(path))
         for path in self.pages.images:

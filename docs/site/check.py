@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Whether the links inside a folder of HTML lead anywhere.
+"""Finds broken links between the pages of a folder with HTML.
 
-Knows nothing of how the pages were made, and looks at no other site.
+Does not depend on how the pages were made. Links to other sites are not
+checked.
 """
 
 import html.parser
@@ -10,7 +11,7 @@ import urllib.parse
 
 
 class Page(html.parser.HTMLParser):
-    """A page's links, images, and the places that a link can name."""
+    """The links and images of a page, and the anchors that a link can name."""
 
     def __init__(self, path):
         super().__init__()
@@ -29,7 +30,7 @@ class Page(html.parser.HTMLParser):
 
 
 def broken_links(folder):
-    """Says for each such link what is wrong with it."""
+    """Returns a message for each broken link."""
     names = sorted(name for name in os.listdir(folder) if name.endswith(".html"))
     pages = {name: Page(os.path.join(folder, name)) for name in names}
     faults = []

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""A page of each element, from what it says of itself and its comments.
+"""Makes a page of each element, from its class and its comments.
 
-Asks GStreamer for pads and properties, as gst-inspect-1.0 does, and takes texts
-from the comments `SECTION:element-NAME` and `TYPE:PROPERTY:`. Opens no device.
+GStreamer provides the pads and properties, as for gst-inspect-1.0. The texts
+are those of the comments `SECTION:element-NAME` and `TYPE:PROPERTY:`. No device
+is opened.
 """
 
 import os
@@ -28,7 +29,7 @@ TAIL = re.compile(r"^(@\w+:|Since:).*\n?", re.M)
 
 
 class Comments:
-    """Texts of elements by name, and of properties by (type, name)."""
+    """The texts of elements, by name, and of properties, by type and name."""
 
     def __init__(self, folders):
         self.elements, self.properties = {}, {}
@@ -52,8 +53,8 @@ class Comments:
 def nicks_of(pspec):
     """The names of an enumeration's values, by number.
 
-    The class of an enumeration is one of Python before PyGObject 3.50, and a
-    structure of GLib from then on.
+    Before PyGObject 3.50, `enum_class` is a Python class. From 3.50 on, it is a
+    structure of GLib.
     """
     known = pspec.enum_class
     if hasattr(known, "__enum_values__"):
@@ -82,7 +83,7 @@ def type_of(pspec):
 def default_of(pspec):
     if pspec.value_type.is_a(GObject.TYPE_BOXED):
         return None
-    # An array of GStreamer's has none.
+    # A GstValueArray has no default value.
     value = getattr(pspec, "default_value", None)
     if pspec.value_type.is_a(GObject.TYPE_ENUM):
         return "`%s`" % nicks_of(pspec)[int(value)]
@@ -101,7 +102,7 @@ def access_of(pspec):
 
 
 def plain(text):
-    """A text that is no Markdown, as Markdown."""
+    """Converts a text without Markdown to Markdown that shows the same text."""
     return re.sub(r"([\\`*_<#])", r"\\\1", text)
 
 
@@ -142,7 +143,7 @@ def page(factory, comments, references):
 
 
 def note_names(references):
-    """Properties of the elements are on their pages, and nowhere else."""
+    """Notes the pages of the elements as the places of their properties."""
     for factory in factories():
         element = factory.create(None)
         for pspec in element.list_properties():
@@ -153,7 +154,9 @@ def note_names(references):
 
 
 def factories():
-    """Those of the plugin, in the order in which data flow through them."""
+    """Returns the factories of the plugin, in the order in which data flow
+    through the elements.
+    """
     Gst.init(None)
     registry = Gst.Registry.get()
     order = {"vkgdrupload": 0, "vkgdrtensor": 2, "vkgdrdownload": 3}

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""A page of a C header that introspection does not read, from its comments.
+"""Makes pages of C headers that introspection does not read.
 
-Takes each `/** NAME: ... */` with the declaration behind it. Knows nothing of
-where the page goes.
+Uses each comment `/** NAME: ... */` and the declaration after it. Does not
+depend on the place of the page.
 """
 
 import re
@@ -29,12 +29,12 @@ class Entry:
 
     @property
     def anchor(self):
-        """What Markdown makes of the name as a heading."""
+        """The anchor that Markdown gives to a heading with this name."""
         return self.name.lower()
 
 
 def declaration_of(code):
-    """The first declaration of some code, without a function's body."""
+    """Returns the first declaration in the code, without a function's body."""
     code = re.sub(r"\A(?:#(?!define).*\n+)+", "", code)
     if code.startswith("#define"):
         return code.split("\n", 1)[0]
@@ -44,7 +44,9 @@ def declaration_of(code):
 
 
 def for_people(text):
-    """An argument's text on one line. Its annotations are for programs."""
+    """Returns the text of an argument on one line. Annotations are removed,
+    because they are for programs.
+    """
     text = " ".join(text.split())
     match = ANNOTATIONS.match(text)
     if not match:
@@ -53,7 +55,9 @@ def for_people(text):
 
 
 def sentence(text):
-    """Some comments begin behind a name, and are no whole sentence."""
+    """Adds a capital letter and a full stop. Some comments follow a name, and
+    so they do not begin like a sentence.
+    """
     text = text[:1].upper() + text[1:]
     return text + "." if text[-1:].isalnum() or text.endswith(")") else text
 
@@ -74,7 +78,9 @@ def read(path):
 
 
 def page(entries, references, title, macros):
-    """Markdown; @macros are words of declarations that say nothing to a reader."""
+    """Returns the page in Markdown. @macros are words of declarations that are
+    left out, because they do not help a reader.
+    """
     lines = ["Title: " + title, "", "# " + title, ""]
     for entry in entries:
         text = sentence(entry.text)

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The tree's Markdown files as pages of the site.
+"""Makes pages of the site from the Markdown files of the tree.
 
-Their links are made for a reader of the tree: here they come to point to pages,
-and files that the site shows become pages. Knows nothing of the library.
+The links in these files are for a reader of the tree. This module changes them
+to links to pages. A file with source code to which a guide links becomes a
+page, too. Does not depend on the library.
 """
 
 import os
@@ -15,22 +16,24 @@ LANGUAGES = {".py": "python", ".c": "c"}
 
 
 def file_page(path):
-    """The page of a file whose text is shown."""
+    """Returns the name of the page that shows the text of a file."""
     return "file-" + os.path.basename(path).replace(".", "-")
 
 
 class Pages:
-    """Pages by their file in the tree; more are found as links are followed."""
+    """The pages, by file in the tree. Links in the guides add further pages."""
 
     def __init__(self, root, names, elsewhere):
         self.root = root
-        self.names = dict(names)  # file in the tree: page, without .md
-        self.elsewhere = elsewhere  # file in the tree: page that others make
+        self.names = dict(names)  # file in the tree -> page, without .md
+        self.elsewhere = elsewhere  # file in the tree -> page made elsewhere
         self.images = []
         self.shown = []  # files whose text is a page
 
     def _target(self, source, target):
-        """Where a link leads to on the site, or None."""
+        """Returns the target of a link on the site. None: there is no such
+        page, so the text of the link remains.
+        """
         file, mark, fragment = target.partition("#")
         if ":" in file or not file:
             return target
@@ -43,7 +46,7 @@ class Pages:
             return self.elsewhere[path]
         if path not in self.names:
             if not os.path.exists(os.path.join(self.root, path)):
-                return target  # check.py tells of it
+                return target  # check.py reports it
             if os.path.splitext(path)[1] not in LANGUAGES:
                 return None  # a folder, a licence
             self.names[path] = file_page(path)
@@ -63,7 +66,7 @@ class Pages:
     def page(self, path):
         text = HEAD.sub("", self._read(path))
         title = re.match(r"# (.*)", text)[1]
-        # Blocks of code stay as they are.
+        # Blocks of code are not changed.
         parts = re.split(r"(^```.*?^```$)", text, flags=re.S | re.M)
         return "Title: %s\n\n%s" % (
             title,

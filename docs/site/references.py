@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""From gtk-doc's comments to Markdown with links.
+"""Converts gtk-doc comments to Markdown with links.
 
-Comments say `#Type`, `#Type:property`, `%CONSTANT` and `function()`, which GIR
-keeps as they are. Here each becomes a link to its page: ours as gi-docgen names
-it, GStreamer's and GLib's on their own sites. A name of ours that is nowhere is
-noted as unresolved. Knows names and pages, and not what is written on them.
+Comments contain `#Type`, `#Type:property`, `%CONSTANT` and `function()`, and so
+does the GIR. Each of them becomes a link to its page. The pages of this project
+have the names that gi-docgen gives them; names of GStreamer and GLib are on
+their own sites. A name of this project without a page is noted as unresolved.
+Does not depend on the content of the pages.
 """
 
 import os
@@ -16,7 +17,7 @@ C = "{http://www.gtk.org/introspection/c/1.0}"
 GLIB = "{http://www.gtk.org/introspection/glib/1.0}"
 
 GSTREAMER = "https://gstreamer.freedesktop.org/documentation/"
-# GStreamer's pages are named after the source file; GLib's as gi-docgen does.
+# GStreamer's pages have the names of source files, GLib's those of gi-docgen.
 FOREIGN = {
     "Gst-1.0": GSTREAMER + "gstreamer/",
     "GstBase-1.0": GSTREAMER + "base/",
@@ -54,7 +55,7 @@ CODE = re.compile(r"\|\[(?:<!-- language=\"\w+\" -->)?\n?(.*?)\n?\]\|", re.S)
 
 
 def page_of(element):
-    """gi-docgen's page of a type, a constant, or a function that belongs to no type."""
+    """Returns the page of a type, a constant or a function outside of types."""
     name, tag = element.get("name"), element.tag.removeprefix(CORE)
     if tag == "enumeration" and element.get(GLIB + "error-domain"):
         return "error.%s.html" % name
@@ -64,7 +65,7 @@ def page_of(element):
 
 
 def describe_result(element):
-    """A function of which no more is said than what it returns says that."""
+    """If a function has no description, uses the text about its result."""
     result = element.find(CORE + "return-value/" + CORE + "doc")
     if element.get(C + "identifier") and result is not None:
         if element.find(CORE + "doc") is None:
@@ -140,7 +141,7 @@ class References:
         return "%s%s.html#%s" % (site, source, name)
 
     def link(self, name, text=None):
-        """`text` as code, with a link where the name has a page."""
+        """Returns `text` as code, and as a link if the name has a page."""
         text = text or name
         page = self.pages.get(name)
         if page:
@@ -160,14 +161,14 @@ class References:
             return self.link(match["function"], match["function"] + "()")
         name, member = match["type"], match["member"] or ""
         if not name[0].isupper() and name not in self.pages:
-            return match[0]  # a directive of the preprocessor
+            return match[0]  # a preprocessor directive
         if member and name + member not in self.pages:
             # A field, which has no page of its own.
             return self.link(name, name + member)
         return self.link(name + member)
 
     def prose(self, text):
-        """Text without blocks of code. What stands between backticks stays."""
+        """Converts text without code blocks, except for text in backticks."""
         parts = re.split(r"(`[^`]*`)", text)
         return "".join(
             part if i % 2 else REFERENCE.sub(self._replace, part)
@@ -182,7 +183,7 @@ class References:
         )
 
     def rewrite_gir(self, source, target):
-        """A copy of a GIR whose texts have links, for gi-docgen to read."""
+        """Writes a copy of a GIR with links in its texts, for gi-docgen."""
         for prefix, uri in (("", CORE), ("c", C), ("glib", GLIB)):
             ElementTree.register_namespace(prefix, uri.strip("{}"))
         tree = ElementTree.parse(source)

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// urlmap.js: where the types of other libraries are documented. GStreamer's pages
-// have other names than gi-docgen's, so that a type leads to the list of them.
+// urlmap.js: the pages that document the types of other libraries. GStreamer's
+// pages do not have the names that gi-docgen expects. So a type of GStreamer is
+// a link to the list of types.
 
 const gstreamer = "https://gstreamer.freedesktop.org/documentation/";
 

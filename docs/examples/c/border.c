@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * border.c: an element of one's own that works with the CPU on frames that are
- * on the GPU
+ * border.c: an example of an element that works with the CPU on frames in GPU
+ * memory
  *
- * vkgdrexampleborder draws a black border. It gets frames as the CPU sees them,
- * and knows nothing of devices: fetching them, sending them back and their
- * order are the base class's affair. This file is a whole plugin.
+ * vkgdrexampleborder draws a black border. Its function gets frames that are
+ * mapped for the CPU. The base class transfers them from and to the device, and
+ * ensures the right order. This file is a complete plugin.
  *
  *   gst-launch-1.0 videotestsrc ! vkgdrupload ! cudafilter kernel=invert
  *     ! vkgdrexampleborder ! vkgdrdownload ! autovideosink

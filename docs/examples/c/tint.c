@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * tint.c: an element of one's own that works on frames on the GPU
+ * tint.c: an example of an element that works on frames in GPU memory
  *
- * vkgdrexampletint colours a video. All that is not about colour is the base
- * class's: which device and stream, buffers, their order, in place or not. This
- * file is a whole plugin; it knows libgstvkgdr-1.0 and no CUDA.
+ * vkgdrexampletint colours a video. The base class does all other work: it
+ * chooses the device and the stream, allocates buffers, ensures their order,
+ * and decides whether the kernel runs in place. This file is a complete plugin.
+ * It uses libgstvkgdr-1.0, and no CUDA library.
  *
  *   gst-launch-1.0 videotestsrc ! vkgdrupload ! vkgdrexampletint color=0xff8000
  *     ! vkgdrdownload ! autovideosink
@@ -31,7 +32,7 @@ struct _Tint {
 
 enum { PROP_COLOR = 1, PROP_AMOUNT };
 
-/* Each pixel is changed by itself, so the output may be the input. */
+/* Each pixel depends only on itself, so the output may be the input. */
 static const gchar source[] =
     "__global__ void\n"
     "tint (VkgdrFrame in, VkgdrFrame out, float r, float g, float b, float a)\n"
@@ -45,8 +46,8 @@ static const gchar source[] =
     "      });\n"
     "}\n";
 
-/* The base class is asked for any caps with this feature; kernels work on most
- * formats, and set_info refuses the others. */
+/* The templates allow all formats in this memory. Kernels work on most of them,
+ * and set_info rejects the others. */
 #define CAPS \
   GST_VIDEO_CAPS_MAKE_WITH_FEATURES ( \
       GST_CAPS_FEATURE_MEMORY_VKGDR_MEMORY, GST_VIDEO_FORMATS_ALL)
@@ -61,7 +62,7 @@ G_DEFINE_TYPE (Tint, tint, GST_TYPE_VKGDR_VIDEO_FILTER)
 GST_ELEMENT_REGISTER_DEFINE (
     vkgdrexampletint, "vkgdrexampletint", GST_RANK_NONE, TYPE_TINT)
 
-/* The element starts: there is a device now. */
+/* Called when the element starts and has a device. */
 static gboolean
 tint_open (GstVkgdrBaseTransform *transform, GError **error)
 {

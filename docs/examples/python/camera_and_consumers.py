@@ -1,15 +1,16 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""One process has a camera, and three others look at its frames on the GPU.
+"""Sends frames of a camera to three other processes, which use them on the GPU.
 
     camera_and_consumers.py [--frames N]
     camera_and_consumers.py --consumer SOCKET [--frames N]
 
-The first line starts all four processes; the second one is what a consumer is
-started with. A consumer gets the very memory that the camera's frames were written
-to, as a tensor of PyTorch or CuPy where they are installed, and by a transfer to
-the CPU otherwise. Consumers may come and go, and one that is slow loses frames
-without any effect on the camera or on the others.
+The first command starts all four processes. It starts each consumer with the
+second command. A consumer uses the same memory to which the camera's frames
+were written, as a tensor of PyTorch or CuPy. If neither can be used, the frames
+are transferred to the CPU. Consumers may connect and disconnect at any time. A
+slow consumer loses frames, which does not affect the camera or the other
+consumers.
 """
 
 import argparse
@@ -35,7 +36,7 @@ CONSUMERS = 3
 
 
 def on_device(module: str) -> Callable[[Gst.Sample], float]:
-    """The mean of a frame, by a library that works on the GPU."""
+    """Returns a function that computes the mean of a frame on the GPU."""
     library = importlib.import_module(module)
     if module == "torch" and not library.cuda.is_available():
         raise ImportError("PyTorch has no CUDA device")
@@ -66,7 +67,7 @@ def choose() -> Callable[[Gst.Sample], float]:
     for module in ("torch", "cupy"):
         try:
             return on_device(module)
-        except Exception:  # each has errors of its own where there is no GPU
+        except Exception:  # each library has errors of its own
             continue
     return on_cpu
 

@@ -1,15 +1,16 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Finds a ball in a video with a small network, and hands its masks back.
+"""Finds a ball in a video with a small network, and makes frames of its masks.
 
     detect_ball.py [--frames N] [--backend numpy|torch] [--pictures FOLDER]
 
-The network has two layers, whose weights are made here: one for the colour of each
-pixel, and one that adds what is around it. With PyTorch and a GPU, the batches and
-the masks stay on the device. With NumPy alone it runs anywhere.
+The network has two layers with fixed weights: one for the colour of each pixel,
+and one for the mean of these results around it. With PyTorch and a GPU, the
+batches and the masks stay on the device. With NumPy alone, the program runs on
+any machine.
 
-The masks go into a second pipeline. With --pictures, that writes them to files, and
-the first frame and its tensor are written, too.
+The masks are sent to a second pipeline. With --pictures, this pipeline writes
+them to files, and the program also writes the first frame and its tensor.
 """
 
 import argparse
@@ -30,7 +31,7 @@ SOURCE = (
 )
 MASK_CAPS = f"video/x-raw(memory:VkgdrMemory),format=GRAY8,width={SIZE},height={SIZE}"
 
-# How much red, green and blue say for the ball, and how much speaks against it.
+# The weights of red, green and blue. With BIAS, the ball has a positive sum.
 COLOUR = (1.0, 0.2, -0.8)
 BIAS = -0.5
 AROUND = 3  # pixels in each direction
@@ -39,13 +40,13 @@ Box = Tuple[float, float, float, float]
 
 
 class NumpyNetwork:
-    """On the CPU: batches are copied there."""
+    """The network on the CPU, to which batches are copied."""
 
     def __init__(self) -> None:
         self.numpy = importlib.import_module("numpy")
 
     def masks(self, batch: Any) -> Any:
-        """What belongs to the ball: 255, for each pixel of each frame."""
+        """Returns a mask for each frame: 255 in the ball, 0 outside of it."""
         np = self.numpy
         heat = np.tensordot(batch.numpy(), np.array(COLOUR, "f4"), (1, 0)) + np.float32(BIAS)
         heat = np.maximum(heat, 0)
@@ -71,7 +72,7 @@ class NumpyNetwork:
 
 
 class TorchNetwork:
-    """On the device: nothing is copied."""
+    """The network on the device, without copies."""
 
     def __init__(self) -> None:
         self.torch = importlib.import_module("torch")
@@ -110,7 +111,7 @@ def choose(backend: Optional[str]) -> Any:
 
 
 class Back:
-    """The second pipeline: masks as frames."""
+    """The second pipeline, whose frames are the masks."""
 
     def __init__(self, context: GstVkgdr.Context, folder: Optional[str]) -> None:
         end = "fakesink"
@@ -157,7 +158,7 @@ def write_picture(path: str, pixels: bytes, format: str, width: int, height: int
 
 
 def write_input(folder: str, source: str) -> None:
-    """The first frame, as it is and as a tensor."""
+    """Writes the first frame as two pictures: unchanged, and as a tensor."""
     for name, size in (("input", (WIDTH, HEIGHT)), ("tensor", (SIZE, SIZE))):
         with GstVkgdr.TensorReader(
             source, size, 1, "uint8", "nhwc", resize="letterbox", filter="area", pad=114

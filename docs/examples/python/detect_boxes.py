@@ -4,12 +4,13 @@
 
     detect_boxes.py [--frames N] [--backend numpy|torch] [--pictures FOLDER]
 
-The network is that of detect_ball.py. The boxes are metas of GStreamer's analytics
-library (1.24 or later), so elements of others can use them: with --pictures,
-objectdetectionoverlay draws them, and the frames are written to files.
+The network is that of detect_ball.py. The boxes are metas of GStreamer's
+analytics library (1.24 or later), so other elements can use them: with
+--pictures, objectdetectionoverlay draws the boxes, and the frames are written
+to files.
 
 The first pipeline has a branch with the frames and one with their tensors. The
-frames stay on the device; only the second pipeline, which shows them, downloads them.
+frames stay on the device until the second pipeline downloads them.
 """
 
 from typing import Any, Iterator, Optional
@@ -63,7 +64,7 @@ def check(message: Optional[Gst.Message]) -> None:
 
 
 def samples(pipeline: Gst.Pipeline, name: str) -> Iterator[Gst.Sample]:
-    """What comes to an appsink, until the end of the stream."""
+    """Yields the samples of an appsink, until the end of the stream."""
     sink = pipeline.get_by_name(name)
     while not sink.get_property("eos"):
         sample = sink.emit("try-pull-sample", Gst.SECOND)
@@ -73,7 +74,7 @@ def samples(pipeline: Gst.Pipeline, name: str) -> Iterator[Gst.Sample]:
 
 
 def to_frame(box: Box, frame: Any) -> Box:
-    """From pixels of the tensor to pixels of the frame."""
+    """Converts a box from pixels of the tensor to pixels of the frame."""
     return (*frame.to_frame(box[0], box[1]), *frame.to_frame(box[2], box[3]))
 
 
@@ -89,7 +90,7 @@ def attach(buffer: Gst.Buffer, box: Optional[Box]) -> Gst.Buffer:
 
 
 def print_boxes(pad: Gst.Pad, info: Gst.PadProbeInfo) -> Gst.PadProbeReturn:
-    """Reads the metas again, as any element behind can."""
+    """Prints the boxes from the metas, as any element downstream could."""
     buffer = info.get_buffer()
     meta = GstAnalytics.buffer_get_analytics_relation_meta(buffer)
     words = []

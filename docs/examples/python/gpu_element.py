@@ -4,10 +4,10 @@
 
     gpu_element.py [--frames N] [--backend torch|cupy|kernel|numpy] [PIPELINE…]
 
-The element, "pynegative", inverts frames of RGBA. It does so with PyTorch or CuPy
-where they are and there is a GPU for them, on the stream that it is given, and
-with a CUDA kernel of its own where not; nothing is copied, and the CPU waits for
-nothing. With --backend numpy, the CPU does the work.
+The element, "pynegative", inverts frames of RGBA. On a GPU, it uses PyTorch or
+CuPy if one of them is installed. Otherwise it uses a CUDA kernel. The work is
+queued on the element's stream. The frames stay on the device, and the CPU does
+not wait. With --backend numpy, the CPU does the work.
 """
 
 import argparse
@@ -40,7 +40,9 @@ __global__ void negative (VkgdrFrame in, VkgdrFrame out)
 
 
 def find_backend(context: GstVkgdr.Context) -> str:
-    """The tensor library that is there; none of them runs on the software device."""
+    """Returns the name of an installed tensor library, or "kernel". No tensor
+    library works on the software device.
+    """
     if not context.is_software():
         for name in ("torch", "cupy"):
             try:
@@ -52,8 +54,9 @@ def find_backend(context: GstVkgdr.Context) -> str:
 
 
 def start_torch() -> None:
-    """PyTorch starts CUDA when it is first used, and would do so in the thread of
-    the first frame, in the middle of another's work there."""
+    """Initialises CUDA in PyTorch. Otherwise PyTorch would do this at its first
+    use, in the streaming thread, while the element uses CUDA in that thread.
+    """
     import torch
 
     torch.cuda.init()
@@ -77,7 +80,7 @@ class Negative(GstVkgdr.VideoFilter):
     )
 
     def do_open(self) -> None:
-        """The element starts, and has a device. What is raised is its error."""
+        """The element starts, and has a device. An exception is its error."""
         self.used = self.backend or find_backend(self.get_context())
         self.set_use_cpu(self.used == "numpy")
         if self.used == "torch":
@@ -122,7 +125,7 @@ class Negative(GstVkgdr.VideoFilter):
             cupy.invert(colours[..., :3], out=out[..., :3])
 
     def do_filter_frame_cpu(self, source: Any, target: Any) -> None:
-        """The same with NumPy: the frames are mapped."""
+        """Does the same with NumPy. The frames are mapped for the CPU."""
         (pixels,) = GstVkgdr.frame_arrays(source)
         (result,) = GstVkgdr.frame_arrays(target, writable=True)
         result[..., :3] = 255 - pixels[..., :3]
@@ -130,7 +133,7 @@ class Negative(GstVkgdr.VideoFilter):
 
 
 def register() -> None:
-    """Makes it an element of this process, by the name of "pynegative"."""
+    """Registers the element "pynegative" in this process."""
     if not Gst.Element.register(None, "pynegative", Gst.Rank.NONE, Negative):
         raise SystemExit("the element cannot be registered")
 

@@ -1,11 +1,11 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Takes frames out of a pipeline as tensors, without a copy.
+"""Uses frames of a pipeline as tensors, without a copy.
 
     gpu_to_tensor.py [--frames N]
 
-Uses PyTorch where it is installed, else CuPy; without either, it prints the
-interface that both look at.
+Uses PyTorch if it can be used, or else CuPy. Without both, the program prints
+the array interface, which such libraries read.
 """
 
 import argparse
@@ -32,7 +32,7 @@ def with_torch() -> Callable[[Any], str]:
 
     def use(array: Any) -> str:
         frame = torch.from_dlpack(array)  # height, width, RGBA
-        # A batch of one image as networks take it: floats, channels first.
+        # A batch of one image, as networks expect it: floats, channels first.
         batch = frame[..., :3].permute(2, 0, 1).unsqueeze(0).float() / 255
         return f"torch tensor {tuple(batch.shape)} on {batch.device}, mean {batch.mean():.4f}"
 
@@ -59,14 +59,15 @@ def choose() -> Callable[[Any], str]:
     for make in (with_torch, with_cupy):
         try:
             return make()
-        except Exception as error:  # each has errors of its own where there is no GPU
+        except Exception as error:  # each library has errors of its own
             print(f"not {make.__name__}: {error}")
     return without()
 
 
 def pull(pipeline: Gst.Pipeline, sink: Gst.Element) -> Optional[Gst.Sample]:
-    """The next sample, or None at the end. Not pull-sample, which waits for ever
-    where the pipeline has failed to start."""
+    """Returns the next sample, or None at the end. It does not use pull-sample,
+    which would wait for ever if the pipeline has failed to start.
+    """
     while True:
         sample = sink.emit("try-pull-sample", Gst.SECOND // 5)
         if sample is not None:
@@ -92,7 +93,8 @@ def main() -> None:
             sample = pull(pipeline, sink)
             if sample is None:
                 break
-            # The array keeps the buffer until it, and what was made of it, are gone.
+            # The buffer is kept until the array, and everything made of it, is
+            # freed.
             with GstVkgdr.device_array(sample.get_buffer(), sample.get_caps()) as array:
                 print(use(array))
     finally:

@@ -4,8 +4,8 @@
 
     kernel_by_hand.py [--frames N]
 
-The kernel counts how often each brightness is in a frame, which stays on the GPU;
-256 numbers come back.
+The kernel counts how often each brightness occurs in a frame. The frame stays
+on the GPU. Only the 256 counts are copied to the host.
 """
 
 import argparse
@@ -33,12 +33,12 @@ BLOCK = (32, 8, 1)
 
 
 class Histogram:
-    """The kernel, a stream, and memory for what it counts."""
+    """The kernel, a stream, and memory for the counts."""
 
     def __init__(self, context: GstVkgdr.Context) -> None:
         self.module = GstVkgdr.SourceModule(SOURCE, context)
         self.kernel = self.module.get_function("histogram")
-        self.kernel.prepare("PiiiP")  # which drivers before CUDA 12.4 cannot tell
+        self.kernel.prepare("PiiiP")    # drivers before CUDA 12.4 need this
         self.stream = GstVkgdr.Stream(context)
         self.counts = context.get_allocator().alloc(256 * 4)
 

@@ -4,8 +4,8 @@
 
     numpy_to_gpu.py [--frames N] [--kernel NAME]
 
-Each frame is drawn into a buffer of a GstVkgdr.BufferPool, that is, where the
-kernel finds it: nothing is copied. What comes of it goes back to the host, and
+Each frame is drawn into a buffer of a GstVkgdr.BufferPool. The kernel uses the
+same memory, so nothing is copied. The result is transferred to the host, and
 its mean is printed.
 """
 
@@ -27,7 +27,7 @@ CAPS = (
 
 
 def make_pool(context: GstVkgdr.Context, caps: Gst.Caps) -> GstVkgdr.BufferPool:
-    """Buffers in the window, which are used again and again."""
+    """Returns a pool of buffers in the window, which are recycled."""
     pool = GstVkgdr.BufferPool.new(context)
     config = pool.get_config()
     Gst.BufferPool.config_set_params(config, caps, WIDTH * HEIGHT * 4, 2, 0)
@@ -37,14 +37,14 @@ def make_pool(context: GstVkgdr.Context, caps: Gst.Caps) -> GstVkgdr.BufferPool:
 
 
 def frames(pool: GstVkgdr.BufferPool, caps: Gst.Caps, count: int) -> Iterator[Gst.Buffer]:
-    """A grey ramp that moves."""
+    """Yields frames with a grey ramp that moves."""
     ramp = np.arange(WIDTH, dtype=np.uint8)
     for i in range(count):
         result, buffer = pool.acquire_buffer(None)
         if result != Gst.FlowReturn.OK:
             raise SystemExit(f"the pool has no buffer: {result.value_nick}")
-        # For WRITE alone: NumPy's stores go through the window. To work on what
-        # is there, take READ | WRITE, and get ordinary memory.
+        # With WRITE alone, NumPy writes through the window. To read the content
+        # as well, use READ | WRITE: then the array is ordinary memory.
         with GstVkgdr.mapped(buffer, caps, Gst.MapFlags.WRITE) as (pixels,):
             pixels[..., :3] = np.roll(ramp, i)[:, np.newaxis]
             pixels[..., 3] = 255
@@ -54,8 +54,9 @@ def frames(pool: GstVkgdr.BufferPool, caps: Gst.Caps, count: int) -> Iterator[Gs
 
 
 def pull(pipeline: Gst.Pipeline, sink: Gst.Element) -> Optional[Gst.Sample]:
-    """The next sample, or None at the end. Not pull-sample, which waits for ever
-    where the pipeline has failed to start."""
+    """Returns the next sample, or None at the end. It does not use pull-sample,
+    which would wait for ever if the pipeline has failed to start.
+    """
     while True:
         sample = sink.emit("try-pull-sample", Gst.SECOND // 5)
         if sample is not None:
@@ -79,7 +80,7 @@ def main() -> None:
         "appsrc name=src format=time ! cudafilter name=kernel ! vkgdrdownload "
         "! appsink name=sink sync=false"
     )
-    # The elements use the context that the buffers are of.
+    # The elements have to use the context of the buffers.
     pipeline.set_context(context.to_gst_context())
     src, sink = pipeline.get_by_name("src"), pipeline.get_by_name("sink")
     src.set_property("caps", caps)

@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Writes to GPU memory with NumPy, and doubles it with PyCUDA: no GStreamer.
+"""Writes numbers to GPU memory with NumPy, and doubles them with PyCUDA.
 
-A program for vkgdr 0.1 looks the same.
+It does not use GStreamer. A program for vkgdr 0.1 looks the same.
 """
 
 import numpy as np
@@ -19,12 +19,12 @@ def main() -> None:
     handle = vkgdr.Vkgdr.open_current_context()
     memory = vkgdr.pycuda.Memory(handle, COUNT * 4)
 
-    # The host's side: where NumPy writes is the GPU's memory.
+    # On the host, NumPy writes to the memory of the GPU.
     numbers = np.asarray(memory).view(np.float32)
     numbers[:] = np.arange(COUNT, dtype=np.float32)
-    memory.flush(0, len(memory))  # does nothing where memory is coherent
+    memory.flush(0, len(memory))  # does nothing if the memory is coherent
 
-    # The device's side: the same bytes.
+    # On the device, the array has the same bytes.
     array = pycuda.gpuarray.GPUArray((COUNT,), np.float32, gpudata=memory)
     doubled = (array * 2).get()
     np.testing.assert_array_equal(doubled, 2 * np.arange(COUNT, dtype=np.float32))
