@@ -440,12 +440,14 @@ core_suite (void)
   tcase_add_test (tc, test_wrapped_bytes_are_not_pinned);
   tcase_add_test (tc, test_pinned_memory_is_pinned);
   tcase_add_test (tc, test_freeing_pinned_memory_does_not_wait);
-  tcase_add_test (tc, test_export_gives_nothing_else);
-  tcase_add_test (tc, test_export_of_a_pool);
   tcase_add_test (tc, test_held_blocks_are_blocks);
   tcase_add_test (tc, test_large_blocks_fit);
   tcase_add_test (tc, test_idle_slabs_are_used_again);
-  tcase_add_test (tc, test_exported_slabs_are_not_used_again);
+  if (!test_hides_vulkan ()) {
+    tcase_add_test (tc, test_export_gives_nothing_else);
+    tcase_add_test (tc, test_export_of_a_pool);
+    tcase_add_test (tc, test_exported_slabs_are_not_used_again);
+  }
   suite_add_tcase (s, tc);
 
   tc = tcase_create ("own");

@@ -522,7 +522,8 @@ cuda_suite (void)
   tcase_add_test (tc, test_context_travels_in_a_gst_context);
   tcase_add_test (tc, test_two_contexts_of_one_device);
   tcase_add_test (tc, test_another_cuda_context);
-  tcase_add_test (tc, test_export);
+  if (!test_hides_vulkan ())
+    tcase_add_test (tc, test_export);
   tcase_add_test (tc, test_calls_that_fail);
   tcase_add_test (tc, test_cuda_library_is_seldom_looked_for);
   suite_add_tcase (suite, tc);

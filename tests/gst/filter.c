@@ -819,7 +819,7 @@ check_border (const gchar *description)
 GST_START_TEST (test_cpu_example)
 {
   if (__i__)
-    g_setenv ("VKGDR_DEBUG", "bar", TRUE);
+    test_set_debug ("bar");
   GST_ELEMENT_REGISTER (vkgdrexampleborder, NULL);
   check_border ("vkgdrupload ! cudafilter kernel=invert ! vkgdrexampleborder ! "
                 "cudafilter kernel=invert ! vkgdrdownload");
@@ -940,7 +940,7 @@ GST_START_TEST (test_mapping_filter)
   guint8 data[64 * 48 * 4], out[64 * 48 * 4];
   guint i, n;
 
-  g_setenv ("VKGDR_DEBUG", "bar", TRUE);
+  test_set_debug ("bar");
   gst_element_register (NULL, "testmapper", GST_RANK_NONE, TYPE_MAPPER);
   h = gst_harness_new_parse ("vkgdrupload ! cudafilter kernel=invert ! "
                              "testmapper ! cudafilter kernel=invert ! "

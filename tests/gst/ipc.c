@@ -406,7 +406,8 @@ ipc_suite (gboolean other)
   tcase_add_test (tc, test_device_only_memory);
   tcase_add_test (tc, test_two_processes);
   tcase_add_test (tc, test_parts);
-  tcase_add_test (tc, test_no_handles);
+  if (!test_hides_vulkan ())
+    tcase_add_test (tc, test_no_handles);
   tcase_add_test (tc, test_too_late);
   tcase_add_test (tc, test_calls_that_fail);
   return suite;

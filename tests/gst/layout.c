@@ -383,7 +383,7 @@ GST_START_TEST (test_padding_ends)
   const gchar *way = ways[__i__ % G_N_ELEMENTS (ways)];
   guint f;
 
-  g_setenv ("VKGDR_DEBUG", "bar", TRUE);
+  test_set_debug ("bar");
   for (f = 0; f < G_N_ELEMENTS (formats); f++)
     if (!strstr (way, "cudafilter") || f < 4)
       check_padding_ends (padder, way, formats[f]);

@@ -275,8 +275,10 @@ GST_START_TEST (test_share_copy_span)
   fail_unless (!gst_memory_is_span (b, a, NULL));
   fail_unless_equals_uint64 (gst_vkgdr_memory_get_device_pointer (aa),
       gst_vkgdr_memory_get_device_pointer (memory) + 150);
-  fail_unless (gst_vkgdr_memory_get_host_pointer (aa)
-               == (guint8 *) gst_vkgdr_memory_get_host_pointer (memory) + 150);
+  if (!test_hides_vulkan ())
+    fail_unless (
+        gst_vkgdr_memory_get_host_pointer (aa)
+        == (guint8 *) gst_vkgdr_memory_get_host_pointer (memory) + 150);
 
   copy = gst_memory_copy (a, 50, 20);
   fail_unless (gst_is_vkgdr_memory (copy));
@@ -384,7 +386,8 @@ GST_START_TEST (test_write_waits_for_readers)
   fail_unless (gst_memory_map (memory, &map, GST_MAP_WRITE));
   fail_unless (g_atomic_int_get (&done));
   gst_memory_unmap (memory, &map);
-  fail_unless (gst_vkgdr_memory_is_idle (memory));
+  /* Without a window, the memory is sent by DMA. */
+  fail_unless (test_hides_vulkan () || gst_vkgdr_memory_is_idle (memory));
   gst_object_unref (stream);
   gst_memory_unref (memory);
 }
@@ -398,7 +401,7 @@ GST_START_TEST (test_copy_by_the_cpu_waits_for_readers)
   gint done = FALSE;
 
   fail_unless (gst_vkgdr_memory_write (memory, 0, &byte, 1, NULL));
-  fail_unless (gst_vkgdr_memory_is_idle (memory));
+  fail_unless (test_hides_vulkan () || gst_vkgdr_memory_is_idle (memory));
   fail_unless (
       gst_vkgdr_memory_begin_access (memory, stream, GST_MAP_READ, NULL));
   test_stream_delay (stream, 100, &done);
@@ -955,7 +958,7 @@ GST_START_TEST (test_lost_write_is_told)
   g_setenv ("VKGDR_DRIVER", "software", TRUE);
   g_setenv (
       "SOFTCUDA_FAIL", "cuMemcpyHtoDAsync:1:CUDA_ERROR_ILLEGAL_ADDRESS", TRUE);
-  g_setenv ("VKGDR_DEBUG", "bar", TRUE);
+  test_set_debug ("bar");
   test_context = gst_vkgdr_context_new (-1, NULL);
   if (!test_context) /* there is no lavapipe */
     return;
@@ -989,7 +992,7 @@ GST_START_TEST (test_no_host_memory_to_stage)
 
   g_setenv ("VKGDR_DRIVER", "software", TRUE);
   g_setenv ("SOFTCUDA_FAIL", "cuMemHostAlloc:1+", TRUE);
-  g_setenv ("VKGDR_DEBUG", "bar", TRUE);
+  test_set_debug ("bar");
   if (!test_has_window ()) /* there is no lavapipe */
     return;
   test_context = test_context_new ();
@@ -1027,17 +1030,36 @@ GST_START_TEST (test_out_of_range)
 }
 GST_END_TEST;
 
+static void
+add_window_tests (Suite *s, TCase *bar)
+{
+  TCase *cached = tcase_create ("cached");
+  TCase *non_coherent = tcase_create ("non-coherent");
+
+  tcase_add_test (bar, test_write_is_direct);
+  tcase_add_test (bar, test_read_avoids_the_window);
+  tcase_add_test (bar, test_memory_that_is_used_again_is_new);
+  tcase_add_test (bar, test_device_only_memory_is_not_used_again);
+
+  tcase_add_checked_fixture (cached, test_setup, test_teardown);
+  tcase_add_test (cached, test_cached_window_is_read_directly);
+  tcase_add_loop_test (cached, test_partial_write_keeps_the_rest, 0, 2);
+  tcase_add_test (cached, test_device_mapping);
+  suite_add_tcase (s, cached);
+
+  tcase_add_checked_fixture (non_coherent, setup_non_coherent, test_teardown);
+  tcase_add_test (non_coherent, test_flush_is_the_mapped_range);
+  tcase_add_test (non_coherent, test_written_range_is_flushed);
+  suite_add_tcase (s, non_coherent);
+}
+
 static Suite *
 memory_suite (void)
 {
   Suite *s = suite_create ("memory");
-  TCase *bar = tcase_create ("bar"), *cached = tcase_create ("cached");
-  TCase *non_coherent = tcase_create ("non-coherent");
-  TCase *own = tcase_create ("own");
+  TCase *bar = tcase_create ("bar"), *own = tcase_create ("own");
 
   tcase_add_checked_fixture (bar, test_setup_bar, test_teardown);
-  tcase_add_test (bar, test_write_is_direct);
-  tcase_add_test (bar, test_read_avoids_the_window);
   tcase_add_test (bar, test_writers_are_published_together);
   tcase_add_test (bar, test_readwrite_goes_there_and_back);
   tcase_add_test (bar, test_undefined_content_is_not_fetched);
@@ -1052,8 +1074,6 @@ memory_suite (void)
   tcase_add_test (bar, test_freed_memory_is_not_reused_too_early);
   tcase_add_test (bar, test_foreign_reader_is_waited_for);
   tcase_add_test (bar, test_allocation_params);
-  tcase_add_test (bar, test_memory_that_is_used_again_is_new);
-  tcase_add_test (bar, test_device_only_memory_is_not_used_again);
   tcase_add_test (bar, test_many_memories_are_freed);
   tcase_add_test (bar, test_memory_that_is_not_used_again_is_freed);
   tcase_add_test (bar, test_ten_thousand_allocations);
@@ -1062,17 +1082,8 @@ memory_suite (void)
   tcase_add_test (bar, test_fetched_memory_is_waited_for);
   tcase_add_test (bar, test_out_of_range);
   suite_add_tcase (s, bar);
-
-  tcase_add_checked_fixture (cached, test_setup, test_teardown);
-  tcase_add_test (cached, test_cached_window_is_read_directly);
-  tcase_add_loop_test (cached, test_partial_write_keeps_the_rest, 0, 2);
-  tcase_add_test (cached, test_device_mapping);
-  suite_add_tcase (s, cached);
-
-  tcase_add_checked_fixture (non_coherent, setup_non_coherent, test_teardown);
-  tcase_add_test (non_coherent, test_flush_is_the_mapped_range);
-  tcase_add_test (non_coherent, test_written_range_is_flushed);
-  suite_add_tcase (s, non_coherent);
+  if (!test_hides_vulkan ())
+    add_window_tests (s, bar);
 
   tcase_add_test (own, test_default_allocator);
   tcase_add_test (own, test_zeros_come_first);

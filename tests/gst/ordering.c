@@ -211,6 +211,14 @@ figure (GstElement *pipeline, const gchar *field)
   return value;
 }
 
+/* Without a window, no frame is written directly. */
+static gboolean
+has_paths (const Variant *variant)
+{
+  return !test_hides_vulkan ()
+         || !g_str_equal (variant->paths[0], "bytes-direct");
+}
+
 /* Checks that all bytes are counted in the variant's fields. */
 static void
 count_bytes (Stream *stream)
@@ -219,6 +227,8 @@ count_bytes (Stream *stream)
   guint64 sum = 0;
   guint i;
 
+  if (!has_paths (variant))
+    return;
   for (i = 0; i < N_PATHS && variant->paths[i]; i++) {
     stream->bytes[i] = figure (stream->pipeline, variant->paths[i]);
     sum += stream->bytes[i];
@@ -233,7 +243,7 @@ assert_paths (const Stream *streams, const Variant *variant)
 {
   guint i, k;
 
-  for (i = 0; i < N_PATHS && variant->paths[i]; i++) {
+  for (i = 0; has_paths (variant) && i < N_PATHS && variant->paths[i]; i++) {
     guint64 sum = 0;
 
     for (k = 0; k < N_STREAMS; k++)
@@ -855,11 +865,14 @@ ordering_suite (void)
   tcase_add_loop_test (
       bar, test_pushing_waits_for_no_kernel, 0, G_N_ELEMENTS (unblocked));
   tcase_add_test (bar, test_sent_memory_is_kept);
-  tcase_add_test (bar, test_host_memory_of_a_pool);
+  if (!test_hides_vulkan ())
+    tcase_add_test (bar, test_host_memory_of_a_pool);
   tcase_add_test (bar, test_written_frames_share_a_staging_buffer);
   if (!test_is_on_valgrind ()) /* which has too little memory */
     tcase_add_test (bar, test_unused_staging_buffers_are_freed);
-  tcase_add_loop_test (bar, test_host_memory_of_a_pipeline, 0, 2);
+  /* The first case is direct access. */
+  tcase_add_loop_test (
+      bar, test_host_memory_of_a_pipeline, test_hides_vulkan () ? 1 : 0, 2);
   return s;
 }
 

@@ -19,9 +19,15 @@ G_BEGIN_DECLS
 /* Returns a context of the default device. Fails the test if there is none. */
 GstVkgdrContext *test_context_new (void);
 
+/* Whether the suite no-vulkan runs the test, so that no device has a window. */
+gboolean test_hides_vulkan (void);
+/* Sets VKGDR_DEBUG for the next context, but not in the suite no-vulkan. */
+void test_set_debug (const gchar *words);
+
 /* A checked fixture. @test_context is a context of a device with a window that
- * is not cached (test_setup_bar), or of the device without changes
- * (test_setup). test_teardown () checks that nothing else holds it. */
+ * is not cached (test_setup_bar; in the suite no-vulkan without a window), or of
+ * the device without changes (test_setup). test_teardown () checks that nothing
+ * else holds it. */
 extern GstVkgdrContext *test_context;
 void test_setup_bar (void);
 void test_setup (void);
