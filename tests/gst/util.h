@@ -25,9 +25,9 @@ gboolean test_hides_vulkan (void);
 void test_set_debug (const gchar *words);
 
 /* A checked fixture. @test_context is a context of a device with a window that
- * is not cached (test_setup_bar; in the suite no-vulkan without a window), or of
- * the device without changes (test_setup). test_teardown () checks that nothing
- * else holds it. */
+ * is not cached (test_setup_bar; in the suite no-vulkan without a window), or
+ * of the device without changes (test_setup). test_teardown () checks that
+ * nothing else holds it. */
 extern GstVkgdrContext *test_context;
 void test_setup_bar (void);
 void test_setup (void);

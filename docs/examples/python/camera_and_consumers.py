@@ -99,7 +99,7 @@ def serve(frames: int) -> int:
         pipeline.set_state(Gst.State.PLAYING)
         arguments = [sys.executable, __file__, "--consumer", path, "--frames", str(frames)]
         consumers = [subprocess.Popen(arguments) for _ in range(CONSUMERS)]
-        status = max(consumer.wait() for consumer in consumers)
+        status = int(any([consumer.wait() != 0 for consumer in consumers]))
         stats = pipeline.get_by_name("ipc").get_property("stats")
         copied = stats.get_uint64("frames-copied")[1]
         print(f"camera: {stats.get_uint64('frames-sent')[1]} frames sent, {copied} copied")
