@@ -30,6 +30,9 @@
 
 /* The time limit of a compiler, in seconds. */
 #define SHORT_TIMEOUT "1"
+/* A time limit in seconds that is 2^32 * 1000000 / 64 microseconds: its lower
+ * 32 bits are 0. */
+#define LONG_TIMEOUT "67108864"
 /* The longest processor time of a compilation whose image is in the cache, in
  * microseconds. */
 #define WARM_LIMIT 5000
@@ -55,6 +58,7 @@ static const GstVkgdrCompilerTarget pascal = { FALSE, 12000, 61 };
   "done\n" \
   "echo \"$TMPDIR\" > \"$FAKE_RECORD.folder\"\n" \
   "cat \"$last\" > \"$FAKE_RECORD.source\"\n" \
+  "env > \"$FAKE_RECORD.environment\"\n" \
   "if grep -q hangs \"$last\"; then\n" \
   "  sleep 60 & echo $! > \"$FAKE_RECORD.pid\"\n" \
   "  wait\n" \
@@ -306,6 +310,14 @@ GST_START_TEST (test_compiler_that_hangs_is_killed)
 }
 GST_END_TEST;
 
+GST_START_TEST (test_long_timeout_is_long)
+{
+  use_script ("clang");
+  g_setenv ("VKGDR_COMPILER_TIMEOUT", LONG_TIMEOUT, TRUE);
+  assert_compiles (&hopper, SOURCE, TRUE);
+}
+GST_END_TEST;
+
 /* --- the choice of the compiler ------------------------------------------ */
 
 GST_START_TEST (test_none_is_named_with_a_remedy)
@@ -493,6 +505,28 @@ GST_START_TEST (test_new_include_is_compiled)
   fail_unless (is_compiled_anew ("#include <one.h>\n" SOURCE, options));
   gst_vkgdr_compile_options_unref (options);
   g_free (below);
+}
+GST_END_TEST;
+
+/* The search for included files does not know folders in the environment, so
+ * clang must not search in them either. */
+GST_START_TEST (test_folders_in_the_environment_are_not_searched)
+{
+  static const gchar *const names[] = { "CPATH", "C_INCLUDE_PATH",
+    "CPLUS_INCLUDE_PATH" };
+  gchar *text;
+  guint i;
+
+  use_script ("clang");
+  for (i = 0; i < G_N_ELEMENTS (names); i++)
+    g_setenv (names[i], "/some/where", TRUE);
+  assert_compiles (&hopper, "#include <one.h>\n" SOURCE, TRUE);
+  text = read_record (".environment");
+  assert_contains (text, "FAKE_RECORD=");
+  fail_if (strstr (text, "/some/where"), "%s", text);
+  g_free (text);
+  for (i = 0; i < G_N_ELEMENTS (names); i++)
+    g_unsetenv (names[i]);
 }
 GST_END_TEST;
 
@@ -849,6 +883,7 @@ compilers_suite (void)
   tcase_add_test (fake, test_no_image_is_an_error);
   tcase_add_test (fake, test_broken_compiler_is_no_compiler);
   tcase_add_test (fake, test_compiler_that_hangs_is_killed);
+  tcase_add_test (fake, test_long_timeout_is_long);
   tcase_add_test (fake, test_next_one_is_tried);
   tcase_add_test (fake, test_compiler_is_described);
   tcase_add_test (fake, test_warm_start_runs_nothing_and_is_fast);
@@ -857,6 +892,7 @@ compilers_suite (void)
   tcase_add_loop_test (
       fake, test_changed_include_is_compiled, 0, G_N_ELEMENTS (includes));
   tcase_add_test (fake, test_new_include_is_compiled);
+  tcase_add_test (fake, test_folders_in_the_environment_are_not_searched);
   tcase_add_test (fake, test_computed_include_is_not_cached);
   tcase_add_test (fake, test_include_of_a_fifo_is_an_error);
   tcase_add_test (fake, test_options_reach_the_compiler);

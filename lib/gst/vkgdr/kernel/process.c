@@ -63,13 +63,16 @@ gst_vkgdr_process_remove_folder (const gchar *folder)
 
 /* --- the program --------------------------------------------------------- */
 
-/* The environment of this process, but with messages in English, and with
- * temporary files in the folder, which is removed later. */
+/* The environment of this process without the variables @removed, but with
+ * messages in English, and with temporary files in the folder, which is removed
+ * later. */
 static gchar **
-process_make_environment (const gchar *folder)
+process_make_environment (const gchar *const *removed, const gchar *folder)
 {
   gchar **environment = g_get_environ ();
 
+  for (; *removed; removed++)
+    environment = g_environ_unsetenv (environment, *removed);
   environment = g_environ_setenv (environment, "LC_ALL", "C", TRUE);
   return g_environ_setenv (environment, "TMPDIR", folder, TRUE);
 }
@@ -119,10 +122,10 @@ process_set_attributes (posix_spawnattr_t *attributes)
 
 /* Returns an errno. */
 static int
-process_start (
-    const gchar *const *argv, const gchar *folder, int log, pid_t *pid)
+process_start (const gchar *const *argv, const gchar *const *removed,
+    const gchar *folder, int log, pid_t *pid)
 {
-  gchar **environment = process_make_environment (folder);
+  gchar **environment = process_make_environment (removed, folder);
   posix_spawn_file_actions_t actions;
   posix_spawnattr_t attributes;
   int result;
@@ -147,7 +150,7 @@ process_start (
 static gboolean
 process_wait (pid_t pid, guint seconds, int *status)
 {
-  gint64 end = g_get_monotonic_time () + seconds * G_USEC_PER_SEC;
+  gint64 end = g_get_monotonic_time () + (gint64) seconds * G_USEC_PER_SEC;
   gulong wait = PROCESS_FIRST_WAIT;
   pid_t got;
 
@@ -195,8 +198,8 @@ process_judge (const gchar *program, int status, GError **error)
 
 /* The output goes to memory, so that a compiler can report a full disk. */
 gboolean
-gst_vkgdr_process_run (const gchar *const *argv, const gchar *folder,
-    guint seconds, gchar **output, GError **error)
+gst_vkgdr_process_run (const gchar *const *argv, const gchar *const *removed,
+    const gchar *folder, guint seconds, gchar **output, GError **error)
 {
   int log = memfd_create ("vkgdr-output", MFD_CLOEXEC);
   int result = log >= 0 ? 0 : errno, status;
@@ -204,7 +207,7 @@ gst_vkgdr_process_run (const gchar *const *argv, const gchar *folder,
   pid_t pid;
 
   if (result == 0)
-    result = process_start (argv, folder, log, &pid);
+    result = process_start (argv, removed, folder, log, &pid);
   if (result != 0) {
     g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_NO_DRIVER,
         "%s cannot be started: %s", argv[0], g_strerror (result));

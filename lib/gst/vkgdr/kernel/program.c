@@ -33,6 +33,9 @@
 /* The environment variable that adds options to clang's. */
 #define PROGRAM_VARIABLE "CCC_OVERRIDE_OPTIONS"
 
+const gchar *const gst_vkgdr_program_removed_variables[] = { "CPATH",
+  "C_INCLUDE_PATH", "CPLUS_INCLUDE_PATH", NULL };
+
 GST_DEBUG_CATEGORY_STATIC (gst_vkgdr_program_debug);
 
 GstDebugCategory *
@@ -139,8 +142,8 @@ gst_vkgdr_program_ask (
 
   if (!folder)
     return g_strdup ("");
-  if (!gst_vkgdr_process_run (
-          argv, folder, PROGRAM_QUESTION_TIMEOUT, &answer, &error)) {
+  if (!gst_vkgdr_process_run (argv, gst_vkgdr_program_removed_variables, folder,
+          PROGRAM_QUESTION_TIMEOUT, &answer, &error)) {
     GST_INFO ("%s: %s", question, error->message);
     g_clear_error (&error);
   }

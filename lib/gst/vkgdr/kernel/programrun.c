@@ -130,8 +130,9 @@ program_run (const GstVkgdrProgram *self, const GstVkgdrProgramInput *input,
   command = g_strjoinv (" ", (gchar **) argv->pdata);
   GST_DEBUG ("%s", command);
   g_free (command);
-  if (gst_vkgdr_process_run ((const gchar *const *) argv->pdata, folder,
-          program_get_timeout (), &output, error))
+  if (gst_vkgdr_process_run ((const gchar *const *) argv->pdata,
+          gst_vkgdr_program_removed_variables, folder, program_get_timeout (),
+          &output, error))
     image = program_read_image (self, folder, error);
   *log = program_clean_log (output, folder);
   g_free (output);

@@ -19,6 +19,11 @@ G_BEGIN_DECLS
 
 GstDebugCategory *gst_vkgdr_program_get_category (void);
 
+/* The environment variables that clang does not get, NULL-terminated: folders
+ * in which it would search headers. The search for included files does not know
+ * them, so a change of such a header would not be noticed. */
+extern const gchar *const gst_vkgdr_program_removed_variables[];
+
 /* Returns the output of the compiler for the option @question and @more
  * (nullable), or "" if it fails. */
 gchar *gst_vkgdr_program_ask (
