@@ -112,19 +112,50 @@ GST_START_TEST (test_scanner_finds)
 }
 GST_END_TEST;
 
-/* Lines keep their numbers, and a compiler does not see the pragmas of
- * vkgdr. */
+/* Sources, and what a compiler sees of them: lines keep their numbers, and
+ * #pragma vkgdr is removed. */
+static const struct {
+  const gchar *text, *made;
+} texts[] = {
+  { "int a;\n#pragma vkgdr tile 4x2\n%:pragma vkgdr x\n#pragma unroll\nint b;",
+      "int a;\n\n\n#pragma unroll\nint b;" },
+  { "#pragma vkgdr in-place // a comment\nint a;", "\nint a;" },
+  { "#pragma vkgdr in-place\r\nint a;\r\n", "\nint a;\r\n" },
+  /* A comment does not end with its line. */
+  { "#pragma vkgdr in-place /* one\n two */\nint a;", "\n\nint a;" },
+  { "/* one\n two */ # /* three */ pragma vkgdr in-place\nint a;",
+      "/* one\n two */ \nint a;" },
+  /* It is no directive. */
+  { "/*\n#pragma vkgdr in-place\n*/ int a;",
+      "/*\n#pragma vkgdr in-place\n*/ int a;" },
+  { "// one \\\n#pragma vkgdr in-place\nint a;",
+      "// one \\\n#pragma vkgdr in-place\nint a;" },
+  { "char *a = R\"(\n#pragma vkgdr in-place\n)\";",
+      "char *a = R\"(\n#pragma vkgdr in-place\n)\";" },
+  { "int a; #pragma vkgdr x\n", "int a; #pragma vkgdr x\n" },
+  { "#pragma vkgdr_2 x\n", "#pragma vkgdr_2 x\n" },
+  /* Lines that go on. */
+  { "#pragma \\\n vkgdr \\\r\n tile 4x2\\\n\nint a;", "\n\n\n\nint a;" },
+  { "#prag\\\nma vkgdr in-place\nint a \\\n;", "\n\nint a \\\n;" },
+  { "int a;\\\n\n#pragma vkgdr in-place\\\nint b;\nint c;\\\n",
+      "int a;\\\n\n\n\nint c;\\\n" },
+  { "#pragma vkgdr in-place\\\n", "\n" },
+  { "#pragma vkgdr", "" },
+};
+
 GST_START_TEST (test_text_for_the_compiler)
 {
-  const gchar *text = "int a;\n#pragma vkgdr tile 4x2\n%:pragma vkgdr x\n"
-                      "#pragma unroll\nint b;";
+  const gchar *text = texts[__i__].text;
   GstVkgdrSource *source = gst_vkgdr_source_scan (text);
   gchar *made = gst_vkgdr_source_make_text (source, text, "a \"name\"");
+  gchar *expected = g_strdup_printf ("#include \"vkgdr/kernel.h\"\n"
+                                     "extern \"C\" {\n"
+                                     "#line 1 \"a \\\"name\\\"\"\n"
+                                     "%s\n}\n",
+      texts[__i__].made);
 
-  fail_unless_equals_string (made, "#include \"vkgdr/kernel.h\"\n"
-                                   "extern \"C\" {\n"
-                                   "#line 1 \"a \\\"name\\\"\"\n"
-                                   "int a;\n\n\n#pragma unroll\nint b;\n}\n");
+  fail_unless_equals_string (made, expected);
+  g_free (expected);
   g_free (made);
   gst_vkgdr_source_free (source);
 }
@@ -397,7 +428,8 @@ sources_suite (void)
   suite_add_tcase (s, general);
   tcase_add_checked_fixture (general, folder_setup, folder_teardown);
   tcase_add_loop_test (general, test_scanner_finds, 0, G_N_ELEMENTS (scans));
-  tcase_add_test (general, test_text_for_the_compiler);
+  tcase_add_loop_test (
+      general, test_text_for_the_compiler, 0, G_N_ELEMENTS (texts));
   tcase_add_loop_test (
       general, test_scanner_is_linear, 0, G_N_ELEMENTS (repeated));
   tcase_add_test (general, test_source_that_is_too_long_is_refused);

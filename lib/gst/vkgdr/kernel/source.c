@@ -20,14 +20,29 @@
 #define SOURCE_MAX_DELIMITER 16
 
 typedef struct {
-  const gchar *p; /* ends with a zero byte */
+  const gchar *text; /* ends with a zero byte */
+  const gchar *p;    /* in @text */
   GstVkgdrSource *source;
   gboolean
       at_line_start; /* only blanks and comments since the start of the line */
   gboolean after_extern; /* only blanks and comments since the word extern */
+  const gchar *hash;     /* of the last directive */
+  gboolean in_pragma;    /* that directive is a #pragma vkgdr, and goes on */
 } Scanner;
 
 /* --- characters ---------------------------------------------------------- */
+
+/* Returns the length of the end of a continued line at @p, or 0 if there is
+ * none. */
+static gsize
+measure_continuation (const gchar *p)
+{
+  if (p[0] != '\\')
+    return 0;
+  if (p[1] == '\n')
+    return 2;
+  return p[1] == '\r' && p[2] == '\n' ? 3 : 0;
+}
 
 /* Returns the text without the ends of continued lines, which can be inside any
  * word. */
@@ -35,14 +50,13 @@ static gchar *
 source_join_lines (const gchar *text)
 {
   gchar *joined = g_malloc (strlen (text) + 1), *out = joined;
+  gsize length;
 
   while (*text) {
-    if (text[0] == '\\' && text[1] == '\n')
-      text += 2;
-    else if (text[0] == '\\' && text[1] == '\r' && text[2] == '\n')
-      text += 3;
-    else
-      *out++ = *text++;
+    length = measure_continuation (text);
+    if (length == 0)
+      *out++ = *text;
+    text += MAX (length, 1);
   }
   *out = '\0';
   return joined;
@@ -217,6 +231,7 @@ scan_pragma (Scanner *s)
   word = s->p;
   if (!word_is (word, scan_word (s), "vkgdr"))
     return;
+  s->in_pragma = TRUE;
   scan_blanks (s);
   word = s->p;
   while (is_word (*s->p) || *s->p == '-')
@@ -300,16 +315,30 @@ scan_token (Scanner *s)
   }
 }
 
+/* Must be called at the end of a line, or of the text. A comment or a raw
+ * string that goes on in the next line does not end a directive. */
+static void
+scan_line_end (Scanner *s)
+{
+  const GstVkgdrSourceRange range = { s->hash - s->text, s->p - s->text };
+
+  if (s->in_pragma)
+    g_array_append_val (s->source->pragmas, range);
+  s->in_pragma = FALSE;
+  s->at_line_start = TRUE;
+}
+
 static void
 scan_next (Scanner *s)
 {
   gsize length;
 
   if (*s->p == '\n') {
-    s->at_line_start = TRUE;
+    scan_line_end (s);
     s->p++;
   } else if (s->at_line_start && is_hash (s->p, &length)) {
     s->at_line_start = FALSE;
+    s->hash = s->p;
     s->p += length;
     scan_directive (s);
   } else {
@@ -328,12 +357,15 @@ GstVkgdrSource *
 gst_vkgdr_source_scan (const gchar *text)
 {
   gchar *joined = source_join_lines (text);
-  Scanner s = { joined, g_new0 (GstVkgdrSource, 1), TRUE, FALSE };
+  Scanner s = { .text = joined, .p = joined, .at_line_start = TRUE };
 
+  s.source = g_new0 (GstVkgdrSource, 1);
   s.source->includes = g_ptr_array_new_with_free_func (include_free);
+  s.source->pragmas = g_array_new (FALSE, FALSE, sizeof (GstVkgdrSourceRange));
   s.source->tile_x = s.source->tile_y = 1;
   for (scan_blanks (&s); *s.p; scan_blanks (&s))
     scan_next (&s);
+  scan_line_end (&s);
   g_free (joined);
   return s.source;
 }
@@ -342,6 +374,7 @@ void
 gst_vkgdr_source_free (GstVkgdrSource *source)
 {
   g_ptr_array_unref (source->includes);
+  g_array_unref (source->pragmas);
   g_free (source);
 }
 
@@ -361,39 +394,40 @@ source_wants_extern_c (const GstVkgdrSource *source)
          && !source->has_extern_c && !source->no_extern_c;
 }
 
-/* Whether a line is a #pragma vkgdr, which no compiler knows. */
-static gboolean
-line_is_own_pragma (const gchar *line)
+/* Appends @length bytes of the text, or only the end of a line in them. */
+static void
+append_part (GString *out, const gchar *text, gsize length, gboolean is_removed)
 {
-  Scanner s = { line, NULL, TRUE, FALSE };
-  const gchar *word;
-  gsize length;
-
-  s.p += strspn (s.p, " \t");
-  if (!is_hash (s.p, &length))
-    return FALSE;
-  s.p += length;
-  s.p += strspn (s.p, " \t");
-  word = s.p;
-  if (!word_is (word, scan_word (&s), "pragma"))
-    return FALSE;
-  s.p += strspn (s.p, " \t");
-  word = s.p;
-  return word_is (word, scan_word (&s), "vkgdr");
+  if (!is_removed)
+    g_string_append_len (out, text, length);
+  else if (text[length - 1] == '\n')
+    g_string_append_c (out, '\n');
 }
 
-/* Appends the text without #pragma vkgdr. Lines keep their numbers. */
+/* Appends the text without #pragma vkgdr, which no compiler knows. Lines keep
+ * their numbers. The ranges of the pragmas do not count the ends of continued
+ * lines; such an end belongs to a pragma if it is behind its first byte. */
 static void
-append_without_pragmas (GString *out, const gchar *text)
+append_without_pragmas (GString *out, const gchar *text, const GArray *pragmas)
 {
-  while (*text) {
-    gsize length = strcspn (text, "\n");
+  const GstVkgdrSourceRange *next = (GstVkgdrSourceRange *) pragmas->data;
+  const GstVkgdrSourceRange *end = next + pragmas->len;
+  gsize at = 0, length;
 
-    if (!line_is_own_pragma (text))
-      g_string_append_len (out, text, length);
+  while (*text) {
+    length = measure_continuation (text);
+    if (next < end && at > next->end)
+      next++;
+    if (length > 0) {
+      append_part (
+          out, text, length, next < end && at > next->start && at <= next->end);
+    } else {
+      length = 1;
+      append_part (
+          out, text, 1, next < end && at >= next->start && at < next->end);
+      at++;
+    }
     text += length;
-    if (*text)
-      g_string_append_c (out, *text++);
   }
 }
 
@@ -407,7 +441,7 @@ gst_vkgdr_source_make_text (
 
   g_string_append_printf (
       out, "%s#line 1 \"%s\"\n", wrap ? "extern \"C\" {\n" : "", escaped);
-  append_without_pragmas (out, text);
+  append_without_pragmas (out, text, source->pragmas);
   g_string_append (out, wrap ? "\n}\n" : "\n");
   g_free (escaped);
   return g_string_free (out, FALSE);

@@ -21,6 +21,12 @@ typedef struct {
   gboolean is_quoted; /* "name" and not <name> */
 } GstVkgdrSourceInclude;
 
+/* A part of a source without the ends of continued lines: bytes from @start to
+ * before @end. */
+typedef struct {
+  gsize start, end;
+} GstVkgdrSourceRange;
+
 /* The properties of a source, found outside of its comments and strings. */
 typedef struct {
   GPtrArray *includes;           /* of GstVkgdrSourceInclude */
@@ -32,6 +38,7 @@ typedef struct {
                          * buffer that they read */
   guint tile_x,
       tile_y; /* #pragma vkgdr tile: pixels of a thread; default: 1 and 1 */
+  GArray *pragmas; /* of GstVkgdrSourceRange: all #pragma vkgdr, in order */
 } GstVkgdrSource;
 
 /* The time is proportional to the length of @text, for any content. */
