@@ -161,6 +161,35 @@ GST_START_TEST (test_text_for_the_compiler)
 }
 GST_END_TEST;
 
+/* --- the kind of a file -------------------------------------------------- */
+
+static const struct {
+  const gchar *text;
+  GstVkgdrImageKind kind;
+} kinds[] = {
+  { ".version 8.0\n.target sm_90\n", GST_VKGDR_IMAGE_PTX },
+  { "\n  .version 8.0 .target sm_90\n", GST_VKGDR_IMAGE_PTX },
+  { "//\n// Generated\n//\n\n.version 8.0\n.target sm_90\n",
+      GST_VKGDR_IMAGE_PTX },
+  { "/* one\n two */ .version 8.0\n.target sm_90\n", GST_VKGDR_IMAGE_PTX },
+  { "int f (P p) { return p.version + p.target; }\n", GST_VKGDR_IMAGE_SOURCE },
+  { "// .version 8.0\n// .target sm_90\nint a;\n", GST_VKGDR_IMAGE_SOURCE },
+  { "P p = {\n  .version = 1,\n  .target = 2 };\n", GST_VKGDR_IMAGE_SOURCE },
+  { "/* .version .target", GST_VKGDR_IMAGE_SOURCE },
+};
+
+GST_START_TEST (test_kind_of_a_text)
+{
+  const gchar *text = kinds[__i__].text;
+  /* No zero byte follows the text. */
+  GBytes *image =
+      g_bytes_new_take (g_memdup2 (text, strlen (text)), strlen (text));
+
+  fail_unless_equals_int (gst_vkgdr_image_get_kind (image), kinds[__i__].kind);
+  g_bytes_unref (image);
+}
+GST_END_TEST;
+
 /* If one of these strings is repeated, a scanner that reads text again would be
  * slow. */
 static const gchar *const repeated[] = { "\n", " \n", " ", "\t#", "/", "/*",
@@ -430,6 +459,7 @@ sources_suite (void)
   tcase_add_loop_test (general, test_scanner_finds, 0, G_N_ELEMENTS (scans));
   tcase_add_loop_test (
       general, test_text_for_the_compiler, 0, G_N_ELEMENTS (texts));
+  tcase_add_loop_test (general, test_kind_of_a_text, 0, G_N_ELEMENTS (kinds));
   tcase_add_loop_test (
       general, test_scanner_is_linear, 0, G_N_ELEMENTS (repeated));
   tcase_add_test (general, test_source_that_is_too_long_is_refused);

@@ -26,6 +26,53 @@ typedef struct {
   guint64 size; /* of the data after the header */
 } FatbinHeader;
 
+/* --- words of PTX -------------------------------------------------------- */
+
+static gboolean
+ptx_is_name (gchar c)
+{
+  return g_ascii_isalnum (c) || c == '_' || c == '$' || c == '%';
+}
+
+/* Skips blanks, ends of lines and comments. */
+static const gchar *
+ptx_skip (const gchar *p)
+{
+  const gchar *end;
+
+  for (;;) {
+    p += strspn (p, " \t\r\n\f\v");
+    if (p[0] != '/' || (p[1] != '/' && p[1] != '*'))
+      return p;
+    end = p[1] == '/' ? strchr (p, '\n') : strstr (p + 2, "*/");
+    if (!end)
+      return p + strlen (p);
+    p = end + (p[1] == '/' ? 1 : 2);
+  }
+}
+
+/* Reads a word, which is a name, a number, a directive with its dot, or else
+ * one character. */
+static gsize
+ptx_measure (const gchar *p)
+{
+  gsize n = *p == '.';
+
+  if (*p == '"')
+    return 1 + strcspn (p + 1, "\"\n");
+  while (ptx_is_name (p[n]))
+    n++;
+  return MAX (n, *p != '\0');
+}
+
+static gboolean
+ptx_is (const gchar *p, gsize length, const gchar *word)
+{
+  return strlen (word) == length && strncmp (p, word, length) == 0;
+}
+
+/* --- the kind of a file -------------------------------------------------- */
+
 static gboolean
 image_is_text (const gchar *data, gsize size)
 {
@@ -33,6 +80,19 @@ image_is_text (const gchar *data, gsize size)
   while (size > 0 && data[size - 1] == '\0')
     size--;
   return size > 0 && g_utf8_validate (data, size, NULL);
+}
+
+/* PTX begins with the directive .version after blanks and comments. CUDA C can
+ * have this word in other places, for the field of a structure. */
+static gboolean
+image_is_ptx (const gchar *data, gsize size)
+{
+  gchar *text = g_strndup (data, size);
+  const gchar *p = ptx_skip (text);
+  gboolean is_ptx = ptx_is (p, ptx_measure (p), ".version");
+
+  g_free (text);
+  return is_ptx;
 }
 
 GBytes *
@@ -57,10 +117,8 @@ gst_vkgdr_image_get_kind (GBytes *image)
   }
   if (!image_is_text (data, size))
     return GST_VKGDR_IMAGE_UNKNOWN;
-  if (g_strstr_len (data, size, ".version")
-      && g_strstr_len (data, size, ".target"))
-    return GST_VKGDR_IMAGE_PTX;
-  return GST_VKGDR_IMAGE_SOURCE;
+  return image_is_ptx (data, size) ? GST_VKGDR_IMAGE_PTX
+                                   : GST_VKGDR_IMAGE_SOURCE;
 }
 
 gboolean
@@ -137,50 +195,7 @@ gst_vkgdr_image_is_complete (GBytes *image)
   }
 }
 
-/* --- PTX ----------------------------------------------------------------- */
-
-static gboolean
-ptx_is_name (gchar c)
-{
-  return g_ascii_isalnum (c) || c == '_' || c == '$' || c == '%';
-}
-
-/* Skips blanks, ends of lines and comments. */
-static const gchar *
-ptx_skip (const gchar *p)
-{
-  const gchar *end;
-
-  for (;;) {
-    p += strspn (p, " \t\r\n\f\v");
-    if (p[0] != '/' || (p[1] != '/' && p[1] != '*'))
-      return p;
-    end = p[1] == '/' ? strchr (p, '\n') : strstr (p + 2, "*/");
-    if (!end)
-      return p + strlen (p);
-    p = end + (p[1] == '/' ? 1 : 2);
-  }
-}
-
-/* Reads a word, which is a name, a number, a directive with its dot, or else
- * one character. */
-static gsize
-ptx_measure (const gchar *p)
-{
-  gsize n = *p == '.';
-
-  if (*p == '"')
-    return 1 + strcspn (p + 1, "\"\n");
-  while (ptx_is_name (p[n]))
-    n++;
-  return MAX (n, *p != '\0');
-}
-
-static gboolean
-ptx_is (const gchar *p, gsize length, const gchar *word)
-{
-  return strlen (word) == length && strncmp (p, word, length) == 0;
-}
+/* --- kernels in PTX ------------------------------------------------------ */
 
 /* Returns the name after the next .entry from @p on, or NULL. Sets its @length.
  */
