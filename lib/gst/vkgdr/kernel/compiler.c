@@ -279,24 +279,33 @@ job_make_nvrtc_options (const CompilerJob *job, gint arch, gboolean cubin)
   return options;
 }
 
+/* Returns the architecture, or 0 with @error set. */
+static gint
+choose_nvrtc_arch (const GstVkgdrNvrtc *nvrtc, gint capability, GError **error)
+{
+  gint arch = gst_vkgdr_nvrtc_choose_arch (nvrtc, capability);
+
+  if (arch == 0)
+    g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_NO_DRIVER,
+        "The installed NVRTC no longer compiles for the device's compute "
+        "capability %d.%d, an older one would",
+        capability / 10, capability % 10);
+  return arch;
+}
+
 static gboolean
 job_use_nvrtc (CompilerJob *job, const GstVkgdrNvrtc *nvrtc, GError **error)
 {
   gint capability = job->target->capability;
-  gint arch = gst_vkgdr_nvrtc_choose_arch (nvrtc, capability);
+  gint arch = choose_nvrtc_arch (nvrtc, capability, error);
   const gchar *headers[] = { job_get_header (job), NULL };
   const gchar *include_names[] = { GST_VKGDR_SOURCE_HEADER, NULL };
   GPtrArray *options;
   gboolean cubin;
   gchar *key;
 
-  if (arch == 0) {
-    g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_NO_DRIVER,
-        "The installed NVRTC no longer compiles for the device's compute "
-        "capability %d.%d, an older one would",
-        capability / 10, capability % 10);
+  if (arch == 0)
     return FALSE;
-  }
   cubin = !job->input->ptx && arch == capability
           && gst_vkgdr_nvrtc_has_cubin (nvrtc);
   options = job_make_nvrtc_options (job, arch, cubin);
@@ -443,10 +452,10 @@ describe_use (const GstVkgdrNvrtc *nvrtc, const GstVkgdrProgram *program,
     gpointer data, GError **error)
 {
   CompilerDescription *description = data;
+  gint capability = description->target->capability;
 
-  if (!nvrtc
-      && !gst_vkgdr_program_check (
-          program, description->target->capability, error))
+  if (nvrtc ? !choose_nvrtc_arch (nvrtc, capability, error)
+            : !gst_vkgdr_program_check (program, capability, error))
     return FALSE;
   description->text = nvrtc ? gst_vkgdr_nvrtc_describe (nvrtc)
                             : gst_vkgdr_program_describe (program);

@@ -43,6 +43,7 @@ typedef struct _nvrtcProgram *nvrtcProgram;
   X (nvrtcGetSupportedArchs, FALSE, (int *archs))
 
 struct _GstVkgdrNvrtc {
+  void *library; /* of dlopen () */
   gboolean software;
   gchar *name; /* by which the library was opened */
   gint major, minor;
@@ -70,16 +71,17 @@ static GMutex nvrtc_lock;
 static void
 nvrtc_free (GstVkgdrNvrtc *self)
 {
+  dlclose (self->library);
   g_free (self->name);
   g_array_unref (self->archs);
   g_free (self);
 }
 
 static gboolean
-nvrtc_resolve (GstVkgdrNvrtc *self, void *library)
+nvrtc_resolve (GstVkgdrNvrtc *self)
 {
 #define NVRTC_RESOLVE(function, need, args) \
-  *(void **) &self->function = dlsym (library, #function); \
+  *(void **) &self->function = dlsym (self->library, #function); \
   if (need && !self->function) { \
     GST_WARNING ("%s lacks %s", self->name, #function); \
     return FALSE; \
@@ -105,11 +107,11 @@ nvrtc_read_archs (GstVkgdrNvrtc *self)
 }
 
 static gboolean
-nvrtc_ask (GstVkgdrNvrtc *self, void *library)
+nvrtc_ask (GstVkgdrNvrtc *self)
 {
   int result;
 
-  if (!nvrtc_resolve (self, library))
+  if (!nvrtc_resolve (self))
     return FALSE;
   result = self->nvrtcVersion (&self->major, &self->minor);
   if (result != 0) {
@@ -137,12 +139,12 @@ nvrtc_open (const gchar *path, gboolean software, GPtrArray *tried)
   }
 
   self = g_new0 (GstVkgdrNvrtc, 1);
+  self->library = library;
   self->software = software;
   self->name = g_strdup (path);
   self->archs = g_array_new (FALSE, TRUE, sizeof (gint));
-  if (!nvrtc_ask (self, library)) {
+  if (!nvrtc_ask (self)) {
     nvrtc_free (self);
-    dlclose (library);
     return NULL;
   }
   GST_INFO ("%s: NVRTC %d.%d", path, self->major, self->minor);
@@ -160,44 +162,74 @@ nvrtc_open_software (GPtrArray *tried)
   return self;
 }
 
-static GstVkgdrNvrtc *
-nvrtc_open_in_folder (const gchar *folder, GPtrArray *tried)
+/* Adds the names on the linker's path whose version is newer than the driver,
+ * or the other ones. */
+static void
+nvrtc_add_sonames (GPtrArray *paths, gint driver_major, gboolean newer)
 {
-  static const gchar *const libdirs[] = { "lib64", "lib" };
-  GstVkgdrNvrtc *self = NULL;
   guint i;
 
-  for (i = 0; !self && i < G_N_ELEMENTS (libdirs); i++) {
-    gchar *path = g_build_filename (folder, libdirs[i], "libnvrtc.so", NULL);
+  for (i = 0; i < G_N_ELEMENTS (nvrtc_sonames); i++)
+    if ((nvrtc_sonames[i].major > driver_major) == newer)
+      g_ptr_array_add (paths, g_strdup (nvrtc_sonames[i].name));
+}
 
-    self = nvrtc_open (path, FALSE, tried);
-    g_free (path);
+static void
+nvrtc_add_toolkits (GPtrArray *paths)
+{
+  static const gchar *const libdirs[] = { "lib64", "lib" };
+  const gchar *folders[] = { g_getenv ("CUDA_HOME"), g_getenv ("CUDA_PATH"),
+    "/usr/local/cuda" };
+  guint i, k;
+
+  for (i = 0; i < G_N_ELEMENTS (folders); i++)
+    for (k = 0; folders[i] && *folders[i] && k < G_N_ELEMENTS (libdirs); k++)
+      g_ptr_array_add (paths,
+          g_build_filename (folders[i], libdirs[k], "libnvrtc.so", NULL));
+}
+
+/* Opens the first library that is not newer than the driver, or else the first
+ * one. */
+static GstVkgdrNvrtc *
+nvrtc_open_first (const GPtrArray *paths, gint driver_major, GPtrArray *tried)
+{
+  GstVkgdrNvrtc *first = NULL, *self;
+  guint i;
+
+  for (i = 0; i < paths->len; i++) {
+    self = nvrtc_open (paths->pdata[i], FALSE, tried);
+    if (self && self->major <= driver_major) {
+      g_clear_pointer (&first, nvrtc_free);
+      return self;
+    }
+    if (self && first)
+      nvrtc_free (self);
+    else if (self)
+      first = self;
   }
-  return self;
+  return first;
 }
 
 static GstVkgdrNvrtc *
 nvrtc_find (gint driver_major, GPtrArray *tried)
 {
-  const gchar *folders[] = { g_getenv ("CUDA_HOME"), g_getenv ("CUDA_PATH"),
-    "/usr/local/cuda" };
   const gchar *named = g_getenv ("VKGDR_NVRTC");
-  GstVkgdrNvrtc *self = NULL;
-  gint newer;
-  guint i;
+  GPtrArray *paths;
+  GstVkgdrNvrtc *self;
 
   if (named && *named)
     return nvrtc_open (named, FALSE, tried);
 
-  /* On the linker's path, compilers that are newer than the driver are tried
-   * last. */
-  for (newer = 0; !self && newer <= 1; newer++)
-    for (i = 0; !self && i < G_N_ELEMENTS (nvrtc_sonames); i++)
-      if ((nvrtc_sonames[i].major > driver_major) == newer)
-        self = nvrtc_open (nvrtc_sonames[i].name, FALSE, tried);
-  for (i = 0; !self && i < G_N_ELEMENTS (folders); i++)
-    if (folders[i] && *folders[i])
-      self = nvrtc_open_in_folder (folders[i], tried);
+  paths = g_ptr_array_new_with_free_func (g_free);
+  nvrtc_add_sonames (paths, driver_major, FALSE);
+  nvrtc_add_toolkits (paths);
+  self = nvrtc_open_first (paths, driver_major, tried);
+  if (!self) {
+    g_ptr_array_set_size (paths, 0);
+    nvrtc_add_sonames (paths, driver_major, TRUE);
+    self = nvrtc_open_first (paths, driver_major, tried);
+  }
+  g_ptr_array_unref (paths);
   return self;
 }
 
