@@ -910,10 +910,8 @@ mapper_filter_cpu (
 }
 
 static void
-mapper_class_init (MapperClass *klass)
+add_pad_templates (GstElementClass *element_class)
 {
-  GstElementClass *element_class = GST_ELEMENT_CLASS (klass);
-
   gst_element_class_add_pad_template (
       element_class, gst_pad_template_new (
                          "sink", GST_PAD_SINK, GST_PAD_ALWAYS, GST_CAPS_ANY));
@@ -921,6 +919,12 @@ mapper_class_init (MapperClass *klass)
       gst_pad_template_new ("src", GST_PAD_SRC, GST_PAD_ALWAYS, GST_CAPS_ANY));
   gst_element_class_set_static_metadata (
       element_class, "Mapper", "Filter", "For tests", "nobody");
+}
+
+static void
+mapper_class_init (MapperClass *klass)
+{
+  add_pad_templates (GST_ELEMENT_CLASS (klass));
   GST_VKGDR_FILTER_CLASS (klass)->filter = mapper_filter;
   GST_VKGDR_FILTER_CLASS (klass)->filter_cpu = mapper_filter_cpu;
 }
@@ -930,22 +934,24 @@ mapper_init (Mapper *self)
 {
 }
 
-/* The kernel after this element reads what the CPU has written, and the CPU
- * reads what the kernel before it has written. */
-GST_START_TEST (test_mapping_filter)
+/* Runs the element @name between two kernels: the kernel after it reads what
+ * the CPU has written, and the CPU reads what the kernel before it has written.
+ */
+static void
+check_mapper (const gchar *name, gboolean use_cpu, gboolean in_place)
 {
-  gboolean use_cpu = __i__ & 1, in_place = (__i__ & 2) != 0;
+  gchar *elements =
+      g_strdup_printf ("vkgdrupload ! cudafilter kernel=invert ! %s ! "
+                       "cudafilter kernel=invert ! vkgdrdownload",
+          name);
   GstElement *mapper;
   GstHarness *h;
   guint8 data[64 * 48 * 4], out[64 * 48 * 4];
   guint i, n;
 
   test_set_debug ("bar");
-  gst_element_register (NULL, "testmapper", GST_RANK_NONE, TYPE_MAPPER);
-  h = gst_harness_new_parse ("vkgdrupload ! cudafilter kernel=invert ! "
-                             "testmapper ! cudafilter kernel=invert ! "
-                             "vkgdrdownload");
-  mapper = gst_harness_find_element (h, "testmapper");
+  h = gst_harness_new_parse (elements);
+  mapper = gst_harness_find_element (h, name);
   gst_vkgdr_filter_set_use_cpu (GST_VKGDR_FILTER (mapper), use_cpu);
   gst_vkgdr_filter_set_in_place (GST_VKGDR_FILTER (mapper), in_place);
   gst_harness_set_src_caps_str (
@@ -965,6 +971,63 @@ GST_START_TEST (test_mapping_filter)
   }
   gst_object_unref (mapper);
   gst_harness_teardown (h);
+  g_free (elements);
+}
+
+GST_START_TEST (test_mapping_filter)
+{
+  gboolean use_cpu = __i__ & 1, in_place = (__i__ & 2) != 0;
+
+  gst_element_register (NULL, "testmapper", GST_RANK_NONE, TYPE_MAPPER);
+  check_mapper ("testmapper", use_cpu, in_place);
+}
+GST_END_TEST;
+
+/* An element for frames that has only a function for the CPU. */
+
+#define TYPE_FRAME_MAPPER (frame_mapper_get_type ())
+G_DECLARE_FINAL_TYPE (
+    FrameMapper, frame_mapper, TEST, FRAME_MAPPER, GstVkgdrVideoFilter)
+
+struct _FrameMapper {
+  GstVkgdrVideoFilter parent;
+};
+
+G_DEFINE_TYPE (FrameMapper, frame_mapper, GST_TYPE_VKGDR_VIDEO_FILTER)
+
+static gboolean
+frame_mapper_filter (GstVkgdrVideoFilter *filter, GstVideoFrame *input,
+    GstVideoFrame *output, GError **error)
+{
+  const guint8 *in = GST_VIDEO_FRAME_PLANE_DATA (input, 0);
+  guint8 *out = GST_VIDEO_FRAME_PLANE_DATA (output, 0);
+  gsize i;
+
+  for (i = 0; i < GST_VIDEO_FRAME_SIZE (output); i++)
+    out[i] = in[i] ^ 0x55;
+  return TRUE;
+}
+
+static void
+frame_mapper_class_init (FrameMapperClass *klass)
+{
+  add_pad_templates (GST_ELEMENT_CLASS (klass));
+  GST_VKGDR_VIDEO_FILTER_CLASS (klass)->filter_frame_cpu = frame_mapper_filter;
+}
+
+static void
+frame_mapper_init (FrameMapper *self)
+{
+}
+
+/* Such an element uses the CPU, whatever it was set to. */
+GST_START_TEST (test_filter_with_the_cpu_only)
+{
+  gboolean use_cpu = __i__ & 1, in_place = (__i__ & 2) != 0;
+
+  gst_element_register (
+      NULL, "testframemapper", GST_RANK_NONE, TYPE_FRAME_MAPPER);
+  check_mapper ("testframemapper", use_cpu, in_place);
 }
 GST_END_TEST;
 
@@ -1028,6 +1091,7 @@ filter_suite (void)
   tcase_add_loop_test (general, test_cpu_example, 0, 2);
   tcase_add_test (general, test_gpu_example);
   tcase_add_loop_test (general, test_mapping_filter, 0, 4);
+  tcase_add_loop_test (general, test_filter_with_the_cpu_only, 0, 4);
   tcase_add_test (general, test_cuda_memory_without_its_elements);
   return s;
 }

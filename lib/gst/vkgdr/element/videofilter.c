@@ -79,14 +79,6 @@ gst_vkgdr_video_filter_negotiated (
          || klass->set_info (self, &priv->in_info, &priv->out_info, error);
 }
 
-static gboolean
-gst_vkgdr_video_filter_filter (GstVkgdrFilter *filter, GstBuffer *input,
-    GstBuffer *output, GstVkgdrStream *stream, GError **error)
-{
-  return GST_VKGDR_VIDEO_FILTER_GET_CLASS (filter)->filter_frame (
-      GST_VKGDR_VIDEO_FILTER (filter), input, output, stream, error);
-}
-
 /* --- the CPU ------------------------------------------------------------- */
 
 /* Maps without a reference to the buffer, so that it stays writable. */
@@ -140,6 +132,22 @@ gst_vkgdr_video_filter_filter_cpu (
   }
   gst_video_frame_unmap (&in);
   return ok;
+}
+
+/* --- the device ---------------------------------------------------------- */
+
+/* Without a function for the device, the CPU is used, even if
+ * gst_vkgdr_filter_set_use_cpu () was called with FALSE. */
+static gboolean
+gst_vkgdr_video_filter_filter (GstVkgdrFilter *filter, GstBuffer *input,
+    GstBuffer *output, GstVkgdrStream *stream, GError **error)
+{
+  GstVkgdrVideoFilterClass *klass = GST_VKGDR_VIDEO_FILTER_GET_CLASS (filter);
+
+  if (!klass->filter_frame)
+    return gst_vkgdr_video_filter_filter_cpu (filter, input, output, error);
+  return klass->filter_frame (
+      GST_VKGDR_VIDEO_FILTER (filter), input, output, stream, error);
 }
 
 /* --- GObject ------------------------------------------------------------- */
