@@ -112,6 +112,71 @@ GST_START_TEST (test_device)
 }
 GST_END_TEST
 
+static gboolean
+is_found_at (const gchar *address)
+{
+  GError *error = NULL;
+  GstVkgdrDevice *device =
+      gst_vkgdr_device_new_for_pci_address (address, &error);
+
+  if (!device) {
+    fail_unless (
+        g_error_matches (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_NO_DEVICE));
+    g_error_free (error);
+    return FALSE;
+  }
+  gst_object_unref (device);
+  return TRUE;
+}
+
+/* nvidia-smi writes the domain with eight digits; lspci leaves it out if all
+ * domains are 0. */
+GST_START_TEST (test_pci_addresses)
+{
+  GstVkgdrDevice *device = gst_vkgdr_device_new (0, NULL);
+  const gchar *address = gst_vkgdr_device_get_pci_address (device);
+  gchar *large = g_ascii_strup (address, -1);
+  gchar *longer = g_strconcat ("0000", address, NULL);
+
+  fail_unless (is_found_at (address));
+  fail_unless (is_found_at (large));
+  fail_unless (is_found_at (longer));
+  fail_unless_equals_int (is_found_at (strchr (address, ':') + 1),
+      g_str_has_prefix (address, "0000:"));
+  fail_if (is_found_at ("ff:1f.7"));
+  fail_if (is_found_at (":"));
+  fail_if (is_found_at (""));
+  g_free (longer);
+  g_free (large);
+  gst_object_unref (device);
+}
+GST_END_TEST
+
+/* A language binding can make such an object. */
+GST_START_TEST (test_context_that_was_not_opened)
+{
+  GstVkgdrContext *context = g_object_new (GST_TYPE_VKGDR_CONTEXT, NULL);
+  GError *error = NULL;
+  guint i;
+
+  gst_object_ref_sink (context);
+  fail_if (gst_vkgdr_context_push (context, &error));
+  g_assert_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT);
+  g_clear_error (&error);
+  fail_if (gst_vkgdr_stream_new (context, &error));
+  g_assert_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT);
+  g_clear_error (&error);
+  fail_if (gst_vkgdr_context_get_cuda_context (context));
+  for (i = 0; i < 2; i++)
+    g_test_expect_message (
+        "GStreamer-Vkgdr", G_LOG_LEVEL_CRITICAL, "*CONTEXT_IS_MADE*failed");
+  fail_if (gst_vkgdr_context_describe (context));
+  gst_vkgdr_context_pop (context);
+  g_test_assert_expected_messages ();
+  gst_object_unref (context);
+}
+GST_END_TEST
+
 GST_START_TEST (test_launches)
 {
   GstVkgdrStream *stream = test_stream_new (test_context);
@@ -515,6 +580,8 @@ cuda_suite (void)
 
   tcase_add_checked_fixture (tc, test_setup_bar, test_teardown);
   tcase_add_test (tc, test_device);
+  tcase_add_test (tc, test_pci_addresses);
+  tcase_add_test (tc, test_context_that_was_not_opened);
   tcase_add_test (tc, test_launches);
   tcase_add_test (tc, test_events);
   tcase_add_test (tc, test_mapping_on_a_stream);

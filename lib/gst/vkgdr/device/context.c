@@ -36,7 +36,7 @@ GST_DEBUG_CATEGORY_STATIC (gst_vkgdr_context_debug);
 struct _GstVkgdrContext {
   GstObject parent;
 
-  const vkgdr_cuda *cuda;
+  const vkgdr_cuda *cuda; /* NULL if a binding called g_object_new () */
   vkgdr_t handle;
   guint64 window_size; /* bytes, 0 if there is no window */
   gboolean host_cached;
@@ -57,6 +57,9 @@ struct _GstVkgdrContext {
 G_DEFINE_TYPE_WITH_CODE (GstVkgdrContext, gst_vkgdr_context, GST_TYPE_OBJECT,
     GST_DEBUG_CATEGORY_INIT (
         gst_vkgdr_context_debug, "vkgdrcontext", 0, "vkgdr contexts"))
+
+#define CONTEXT_IS_MADE(context) \
+  (GST_IS_VKGDR_CONTEXT (context) && (context)->cuda != NULL)
 
 static void
 release_primary (GstVkgdrContext *self)
@@ -86,7 +89,7 @@ gst_vkgdr_context_finalize (GObject *object)
   GstVkgdrContext *self = GST_VKGDR_CONTEXT (object);
 
   /* The driver call would block if a kernel does not end. */
-  if (!self->health || !gst_vkgdr_health_is_hung (self->health))
+  if (self->cuda && (!self->health || !gst_vkgdr_health_is_hung (self->health)))
     close_device (self);
   g_ptr_array_unref (self->idle_events);
   g_clear_pointer (&self->health, gst_vkgdr_health_unref);
@@ -364,7 +367,7 @@ gst_vkgdr_context_new_from_current (GError **error)
 gint
 gst_vkgdr_context_get_device (GstVkgdrContext *context)
 {
-  g_return_val_if_fail (GST_IS_VKGDR_CONTEXT (context), -1);
+  g_return_val_if_fail (CONTEXT_IS_MADE (context), -1);
 
   return context->ordinal;
 }
@@ -380,7 +383,7 @@ gst_vkgdr_context_get_device (GstVkgdrContext *context)
 gboolean
 gst_vkgdr_context_is_software (GstVkgdrContext *context)
 {
-  g_return_val_if_fail (GST_IS_VKGDR_CONTEXT (context), FALSE);
+  g_return_val_if_fail (CONTEXT_IS_MADE (context), FALSE);
 
   return vkgdr_driver_is_software ();
 }
@@ -437,7 +440,7 @@ gst_vkgdr_context_describe (GstVkgdrContext *context)
   GstStructure *result;
   gchar *uuid;
 
-  g_return_val_if_fail (GST_IS_VKGDR_CONTEXT (context), NULL);
+  g_return_val_if_fail (CONTEXT_IS_MADE (context), NULL);
 
   vkgdr_get_device_info (context->handle, &info);
   vkgdr_get_window_obstacle (context->handle, &reason, &remedy);
@@ -469,10 +472,15 @@ gst_vkgdr_context_check (GstVkgdrContext *context, CUresult result,
 }
 
 static gboolean
-check_not_retired (GstVkgdrContext *self, GError **error)
+check_usable (GstVkgdrContext *self, GError **error)
 {
   const GError *cause;
 
+  if (!self->cuda) {
+    g_set_error_literal (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
+        "the context has no device: make it with gst_vkgdr_context_new ()");
+    return FALSE;
+  }
   if (!g_atomic_int_get (&self->retired))
     return TRUE;
   GST_OBJECT_LOCK (self);
@@ -502,7 +510,7 @@ gst_vkgdr_context_push (GstVkgdrContext *context, GError **error)
 {
   g_return_val_if_fail (GST_IS_VKGDR_CONTEXT (context), FALSE);
 
-  if (!check_not_retired (context, error))
+  if (!check_usable (context, error))
     return FALSE;
   return gst_vkgdr_context_check (context,
       context->cuda->cuCtxPushCurrent (context->cuda_context),
@@ -530,7 +538,7 @@ gst_vkgdr_context_pop (GstVkgdrContext *context)
 {
   CUcontext popped = NULL;
 
-  g_return_if_fail (GST_IS_VKGDR_CONTEXT (context));
+  g_return_if_fail (CONTEXT_IS_MADE (context));
 
   context->cuda->cuCtxPopCurrent (&popped);
   if (popped != context->cuda_context)

@@ -11,6 +11,9 @@
 #include "device/deviceattributes.h"
 #include "device/device-private.h"
 
+/* The domain of most PCI addresses. */
+#define PCI_DOMAIN_0 "0000:"
+
 /**
  * SECTION:gstvkgdrdevice
  * @title: GstVkgdrDevice
@@ -196,10 +199,23 @@ gst_vkgdr_device_new (gint index, GError **error)
   return self;
 }
 
+/* Whether @text is the driver's @address. nvidia-smi writes the domain with
+ * eight digits; lspci leaves it out if all domains are 0. */
+static gboolean
+is_pci_address (const gchar *text, const gchar *address)
+{
+  if (strchr (text, ':') == strrchr (text, ':'))
+    return g_str_has_prefix (address, PCI_DOMAIN_0)
+           && g_ascii_strcasecmp (address + strlen (PCI_DOMAIN_0), text) == 0;
+  while (strlen (text) > strlen (address) && *text == '0')
+    text++;
+  return g_ascii_strcasecmp (address, text) == 0;
+}
+
 /**
  * gst_vkgdr_device_new_for_pci_address:
- * @address: a PCI address, such as `0000:3b:00.0`, in the form of lspci or
- *   nvidia-smi
+ * @address: a PCI address, such as `0000:3b:00.0` or `3b:00.0`, in the form of
+ *   lspci or nvidia-smi
  * @error: return location for a #GError
  *
  * Finds a device by its PCI address.
@@ -221,14 +237,10 @@ gst_vkgdr_device_new_for_pci_address (const gchar *address, GError **error)
     return NULL;
   for (i = 0; i < n; i++) {
     GstVkgdrDevice *device = gst_vkgdr_device_new (i, NULL);
-    /* nvidia-smi writes the domain with eight digits. */
-    const gchar *wanted = address;
 
     if (!device)
       continue;
-    while (strlen (wanted) > strlen (device->pci_address) && *wanted == '0')
-      wanted++;
-    if (g_ascii_strcasecmp (device->pci_address, wanted) == 0)
+    if (is_pci_address (address, device->pci_address))
       return device;
     gst_object_unref (device);
   }
