@@ -31,7 +31,7 @@
  * | `-DNAME`, `-DNAME=VALUE`, `--define-macro=…` | defines a macro |
  * | `-UNAME`, `--undefine-macro=…` | undefines a macro |
  * | `-IFOLDER`, `--include-path=…` | adds a folder of headers |
- * | `--std=c++14`, `c++17`, `c++20` | the version of C++; 17 is the default |
+ * | `--std=c++11` to `c++20` | the version of C++; 17 is the default |
  * | `--use_fast_math` | faster and less exact mathematics |
  * | `--fmad=false`, `true` | whether a product and a sum become one operation |
  * | `--maxrregcount=N` | maximum number of registers of a thread; NVRTC only |
