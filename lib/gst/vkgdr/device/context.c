@@ -604,6 +604,12 @@ gst_vkgdr_context_shares (GstVkgdrContext *context, GstVkgdrContext *other)
   return context == other || context->cuda_context == other->cuda_context;
 }
 
+gint
+gst_vkgdr_context_get_capability (GstVkgdrContext *context, GError **error)
+{
+  return gst_vkgdr_read_capability (context->cuda, context->device, error);
+}
+
 GstVkgdrHealth *
 gst_vkgdr_context_get_health (GstVkgdrContext *context)
 {

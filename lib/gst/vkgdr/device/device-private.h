@@ -46,6 +46,13 @@ gboolean gst_vkgdr_context_is_host_cached (GstVkgdrContext *context);
 gboolean gst_vkgdr_context_shares (
     GstVkgdrContext *context, GstVkgdrContext *other);
 
+/* The device's compute capability, 90 for 9.0, or 0 with @error set. The second
+ * function needs no context. */
+gint gst_vkgdr_context_get_capability (
+    GstVkgdrContext *context, GError **error);
+gint gst_vkgdr_read_capability (
+    const vkgdr_cuda *cuda, CUdevice device, GError **error);
+
 /* The health of its CUDA context; valid as long as @context. */
 GstVkgdrHealth *gst_vkgdr_context_get_health (GstVkgdrContext *context);
 

@@ -118,13 +118,25 @@ format_uuid (const CUuuid *uuid)
   return g_string_free (text, FALSE);
 }
 
-static gint
-ask (GstVkgdrDevice *self, CUdevice_attribute attribute)
+gint
+gst_vkgdr_read_capability (
+    const vkgdr_cuda *cuda, CUdevice device, GError **error)
 {
-  int value = 0;
+  int major = 0, minor = 0;
 
-  self->cuda->cuDeviceGetAttribute (&value, attribute, self->handle);
-  return value;
+  if (!gst_vkgdr_check (cuda,
+          cuda->cuDeviceGetAttribute (
+              &major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, device),
+          "cuDeviceGetAttribute", error)
+      || !gst_vkgdr_check (cuda,
+          cuda->cuDeviceGetAttribute (
+              &minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, device),
+          "cuDeviceGetAttribute", error))
+    return 0;
+  if (major == 0 && minor == 0)
+    g_set_error_literal (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_FAILED,
+        "The device does not tell its compute capability");
+  return 10 * major + minor;
 }
 
 static gboolean
@@ -155,10 +167,8 @@ read_device (GstVkgdrDevice *self, GError **error)
   self->uuid = format_uuid (&uuid);
   self->pci_address = g_ascii_strdown (address, -1);
   self->total_memory = total;
-  self->capability =
-      10 * ask (self, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)
-      + ask (self, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
-  return TRUE;
+  self->capability = gst_vkgdr_read_capability (cuda, self->handle, error);
+  return self->capability != 0;
 }
 
 /**

@@ -474,30 +474,6 @@ gst_vkgdr_compiler_describe (
 
 /* --- the device ---------------------------------------------------------- */
 
-gint
-gst_vkgdr_compiler_get_capability (GstVkgdrContext *context, GError **error)
-{
-  const vkgdr_cuda *cuda = gst_vkgdr_context_get_driver (context);
-  CUdevice device = 0;
-  int major = 0, minor = 0;
-
-  if (!gst_vkgdr_check (
-          cuda, cuda->cuCtxGetDevice (&device), "cuCtxGetDevice", error)
-      || !gst_vkgdr_check (cuda,
-          cuda->cuDeviceGetAttribute (
-              &major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, device),
-          "cuDeviceGetAttribute", error)
-      || !gst_vkgdr_check (cuda,
-          cuda->cuDeviceGetAttribute (
-              &minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, device),
-          "cuDeviceGetAttribute", error))
-    return 0;
-  if (major == 0 && minor == 0)
-    g_set_error_literal (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_FAILED,
-        "The device does not tell its compute capability");
-  return 10 * major + minor;
-}
-
 static gboolean
 compiler_get_target (
     GstVkgdrContext *context, GstVkgdrCompilerTarget *target, GError **error)
@@ -507,7 +483,7 @@ compiler_get_target (
   if (!gst_vkgdr_context_push (context, error))
     return FALSE;
   gst_vkgdr_context_get_driver (context)->cuDriverGetVersion (&version);
-  target->capability = gst_vkgdr_compiler_get_capability (context, error);
+  target->capability = gst_vkgdr_context_get_capability (context, error);
   gst_vkgdr_context_pop (context);
   target->driver_version = version;
   target->software = gst_vkgdr_context_is_software (context);

@@ -51,11 +51,6 @@ gchar **gst_vkgdr_compiler_list_includes (
 gchar *gst_vkgdr_compiler_describe (
     const GstVkgdrCompilerTarget *target, GError **error);
 
-/* Returns the device's compute capability, 90 for 9.0, or 0 after an error.
- * Must be called with @context pushed. */
-gint gst_vkgdr_compiler_get_capability (
-    GstVkgdrContext *context, GError **error);
-
 G_END_DECLS
 
 #endif /* __GST_VKGDR_COMPILER_H__ */

@@ -50,7 +50,7 @@ static void
 set_image_error (
     GstVkgdrModule *self, CUresult result, const gchar *log, GError **error)
 {
-  gint capability = gst_vkgdr_compiler_get_capability (self->context, NULL);
+  gint capability = gst_vkgdr_context_get_capability (self->context, NULL);
   const vkgdr_cuda *cuda = gst_vkgdr_context_get_driver (self->context);
   const char *name = NULL, *text = NULL;
   gchar *shortage = gst_vkgdr_shortage_explain ();
