@@ -146,11 +146,14 @@ gst_vkgdr_ipc_output_unref (GstVkgdrIpcOutput *self)
 {
   if (!g_atomic_int_dec_and_test (&self->refcount))
     return;
-  /* The exports are freed last, because freeing the buffer's memory may drop
-   * the other references to them. */
+  /* The exports are unreferenced first. So if a memory of the buffer is the
+   * last one of its allocation, the reference of this memory is the last one to
+   * the export, and it is dropped before the allocation is freed. Otherwise an
+   * export could still be registered for a device address that another
+   * allocation has in the meantime. */
+  g_ptr_array_unref (self->exports);
   gst_buffer_unref (self->buffer);
   gst_clear_buffer (&self->room);
-  g_ptr_array_unref (self->exports);
   g_clear_pointer (&self->message, g_bytes_unref);
   g_clear_pointer (&self->state, gst_vkgdr_ipc_state_unref);
   g_free (self);
