@@ -31,8 +31,9 @@ struct _GstVkgdrIpcClient {
   GstVkgdrIpcReceiver receiver;
   GHashTable *imports; /* of GstMemory, by the number of the allocation */
   GstVkgdrIpcChanges changes;
-  guint64 last_id;      /* of the last frame; 0: none yet */
-  GstVkgdrIpcPace pace; /* interval of the frames */
+  GstVideoInterlaceMode interlace_mode; /* of the last caps */
+  guint64 last_id;                      /* of the last frame; 0: none yet */
+  GstVkgdrIpcPace pace;                 /* interval of the frames */
 
   GMutex send_lock; /* for the fields below; no thread waits with it held */
   GQueue answers;   /* of GBytes that the socket had no room for */
@@ -143,6 +144,17 @@ read_hello (GstVkgdrIpcClient *self, GstByteReader *reader, gint *attached,
   return TRUE;
 }
 
+/* Caps without this field are progressive, or not of raw video. */
+static GstVideoInterlaceMode
+get_interlace_mode (const GstCaps *caps)
+{
+  const gchar *mode = gst_structure_get_string (
+      gst_caps_get_structure (caps, 0), "interlace-mode");
+
+  return mode ? gst_video_interlace_mode_from_string (mode)
+              : GST_VIDEO_INTERLACE_MODE_PROGRESSIVE;
+}
+
 static gboolean
 read_caps (GstVkgdrIpcClient *self, GstByteReader *reader, GError **error)
 {
@@ -150,6 +162,7 @@ read_caps (GstVkgdrIpcClient *self, GstByteReader *reader, GError **error)
 
   if (!caps)
     return set_invalid (error, "caps");
+  self->interlace_mode = get_interlace_mode (caps);
   gst_caps_take (&self->changes.caps, caps);
   return TRUE;
 }
@@ -279,7 +292,7 @@ read_frame (GstVkgdrIpcClient *self, GstByteReader *reader,
   GST_BUFFER_FLAG_SET (buffer, frame->flags & GST_VKGDR_IPC_BUFFER_FLAGS);
   use = use_new (self, frame->id);
   ok = add_memories (self, frame, use, buffer)
-       && gst_vkgdr_ipc_metas_read (buffer, reader);
+       && gst_vkgdr_ipc_metas_read (buffer, self->interlace_mode, reader);
   use_unref (use);
   if (!ok) {
     gst_buffer_unref (buffer);

@@ -8,8 +8,8 @@
 #include "ipc/meta.h"
 
 #include "ipc/bytes.h"
+#include "ipc/planes.h"
 
-#include <gst/video/video.h>
 #include <string.h>
 
 typedef enum {
@@ -170,8 +170,7 @@ read_video (GstBuffer *buffer, GstByteReader *reader)
     return FALSE;
   for (i = 0; i < n_planes; i++) {
     if (!gst_vkgdr_ipc_get_u64 (reader, &number)
-        || !gst_vkgdr_ipc_get_u32 (reader, (guint32 *) &stride[i])
-        || number > gst_buffer_get_size (buffer))
+        || !gst_vkgdr_ipc_get_u32 (reader, (guint32 *) &stride[i]))
       return FALSE;
     offset[i] = number;
   }
@@ -309,8 +308,24 @@ read_content (GstBuffer *buffer, guint32 kind, GstByteReader *content)
   }
 }
 
+/* This is called after all metas were read, because a serialised one may be a
+ * GstVideoMeta, too. */
+static gboolean
+are_planes_inside (GstBuffer *buffer, GstVideoInterlaceMode mode)
+{
+  gpointer state = NULL;
+  GstMeta *meta;
+
+  while ((meta = gst_buffer_iterate_meta_filtered (
+              buffer, &state, GST_VIDEO_META_API_TYPE)))
+    if (!gst_vkgdr_ipc_planes_are_inside (buffer, (GstVideoMeta *) meta, mode))
+      return FALSE;
+  return TRUE;
+}
+
 gboolean
-gst_vkgdr_ipc_metas_read (GstBuffer *buffer, GstByteReader *reader)
+gst_vkgdr_ipc_metas_read (
+    GstBuffer *buffer, GstVideoInterlaceMode mode, GstByteReader *reader)
 {
   while (gst_byte_reader_get_remaining (reader) > 0) {
     GstByteReader content;
@@ -322,5 +337,5 @@ gst_vkgdr_ipc_metas_read (GstBuffer *buffer, GstByteReader *reader)
         || !read_content (buffer, kind, &content))
       return FALSE;
   }
-  return TRUE;
+  return are_planes_inside (buffer, mode);
 }

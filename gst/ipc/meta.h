@@ -12,6 +12,7 @@
 
 #include <gst/base/gstbytereader.h>
 #include <gst/gst.h>
+#include <gst/video/video.h>
 
 G_BEGIN_DECLS
 
@@ -20,8 +21,10 @@ G_BEGIN_DECLS
 GByteArray *gst_vkgdr_ipc_metas_write (GstBuffer *buffer, gsize max);
 
 /* Adds the metas in the rest of @reader to @buffer. Returns FALSE if the bytes
- * are not valid. */
-gboolean gst_vkgdr_ipc_metas_read (GstBuffer *buffer, GstByteReader *reader);
+ * are not valid, or if a plane of a GstVideoMeta is not in @buffer. @mode is
+ * the interlace mode of the buffer's caps. */
+gboolean gst_vkgdr_ipc_metas_read (
+    GstBuffer *buffer, GstVideoInterlaceMode mode, GstByteReader *reader);
 
 G_END_DECLS
 

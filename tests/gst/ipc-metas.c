@@ -52,7 +52,8 @@ copy_metas (GstBuffer *buffer, gsize max)
 
   fail_unless (metas->len <= max);
   gst_byte_reader_init (&reader, metas->data, metas->len);
-  fail_unless (gst_vkgdr_ipc_metas_read (copy, &reader));
+  fail_unless (gst_vkgdr_ipc_metas_read (
+      copy, GST_VIDEO_INTERLACE_MODE_PROGRESSIVE, &reader));
   g_byte_array_unref (metas);
   return copy;
 }
@@ -122,7 +123,8 @@ read_bytes (const guint8 *data, gsize size)
   GstByteReader reader;
 
   gst_byte_reader_init (&reader, data, size);
-  gst_vkgdr_ipc_metas_read (copy, &reader);
+  gst_vkgdr_ipc_metas_read (
+      copy, GST_VIDEO_INTERLACE_MODE_PROGRESSIVE, &reader);
   gst_buffer_unref (copy);
 }
 
@@ -170,6 +172,104 @@ GST_START_TEST (test_damaged)
 }
 GST_END_TEST
 
+#define PROGRESSIVE GST_VIDEO_INTERLACE_MODE_PROGRESSIVE
+#define INTERLEAVED GST_VIDEO_INTERLACE_MODE_INTERLEAVED
+#define ALTERNATE GST_VIDEO_INTERLACE_MODE_ALTERNATE
+#define NO_SUCH_FORMAT 10000
+
+/* Metas of frames in a buffer whose two memories have 3000 bytes each. */
+#define MEMORY_SIZE 3000
+
+static const struct {
+  GstVideoFormat format;
+  GstVideoInterlaceMode mode;
+  guint width, height, n_planes;
+  gsize offset[GST_VIDEO_MAX_PLANES];
+  gint stride[GST_VIDEO_MAX_PLANES];
+  gboolean is_inside;
+} frames[] = {
+  /* The last row need not have a whole stride. */
+  { GST_VIDEO_FORMAT_GRAY8, PROGRESSIVE, 30, 30, 1, { 70 }, { 100 }, TRUE },
+  { GST_VIDEO_FORMAT_GRAY8, PROGRESSIVE, 30, 30, 1, { 71 }, { 100 }, FALSE },
+  { GST_VIDEO_FORMAT_GRAY8, PROGRESSIVE, 31, 30, 1, { 70 }, { 100 }, FALSE },
+  { GST_VIDEO_FORMAT_GRAY8, PROGRESSIVE, 30, 30, 1, { 70 }, { 101 }, FALSE },
+  { GST_VIDEO_FORMAT_GRAY8, PROGRESSIVE, 30, 31, 1, { 70 }, { 100 }, FALSE },
+  /* In the second memory, but not in both. */
+  { GST_VIDEO_FORMAT_GRAY8, PROGRESSIVE, 30, 30, 1, { 3070 }, { 100 }, TRUE },
+  { GST_VIDEO_FORMAT_GRAY8, PROGRESSIVE, 30, 30, 1, { 3071 }, { 100 }, FALSE },
+  { GST_VIDEO_FORMAT_GRAY8, PROGRESSIVE, 30, 30, 1, { 1000 }, { 100 }, FALSE },
+  { GST_VIDEO_FORMAT_GRAY8, PROGRESSIVE, 30, 30, 1, { 6001 }, { 0 }, FALSE },
+  /* The first row is the last one in memory. */
+  { GST_VIDEO_FORMAT_GRAY8, PROGRESSIVE, 30, 30, 1, { 2900 }, { -100 }, TRUE },
+  { GST_VIDEO_FORMAT_GRAY8, PROGRESSIVE, 30, 30, 1, { 2899 }, { -100 }, FALSE },
+  { GST_VIDEO_FORMAT_GRAY8, PROGRESSIVE, 30, 30, 1, { 2971 }, { -100 }, FALSE },
+  /* Large numbers. */
+  { GST_VIDEO_FORMAT_GRAY8, PROGRESSIVE, 1, 1, 1, { G_MAXUINT64 }, { 1 },
+      FALSE },
+  { GST_VIDEO_FORMAT_GRAY8, PROGRESSIVE, G_MAXUINT, 1, 1, { 0 }, { 1 }, FALSE },
+  { GST_VIDEO_FORMAT_GRAY8, PROGRESSIVE, 1, G_MAXUINT, 1, { 0 }, { 1 }, FALSE },
+  { GST_VIDEO_FORMAT_GRAY8, PROGRESSIVE, 1, G_MAXINT, 1, { 0 }, { G_MININT },
+      FALSE },
+  { GST_VIDEO_FORMAT_GRAY8, PROGRESSIVE, 0, 0, 1, { 0 }, { 1 }, FALSE },
+  { NO_SUCH_FORMAT, PROGRESSIVE, 1, 1, 1, { 0 }, { 1 }, FALSE },
+  /* Each plane counts. */
+  { GST_VIDEO_FORMAT_NV12, PROGRESSIVE, 30, 30, 2, { 0, 2074 }, { 64, 64 },
+      TRUE },
+  { GST_VIDEO_FORMAT_NV12, PROGRESSIVE, 30, 30, 2, { 0, 2074 }, { 64, 65 },
+      FALSE },
+  { GST_VIDEO_FORMAT_NV12, PROGRESSIVE, 30, 30, 1, { 0 }, { 64 }, FALSE },
+  { GST_VIDEO_FORMAT_RGB8P, PROGRESSIVE, 30, 30, 2, { 0, 1976 }, { 32, 4 },
+      TRUE },
+  { GST_VIDEO_FORMAT_RGB8P, PROGRESSIVE, 30, 30, 2, { 0, 1977 }, { 32, 4 },
+      FALSE },
+  /* One v210 row has 128 bytes. */
+  { GST_VIDEO_FORMAT_v210, PROGRESSIVE, 48, 20, 1, { 440 }, { 128 }, TRUE },
+  { GST_VIDEO_FORMAT_v210, PROGRESSIVE, 48, 20, 1, { 441 }, { 128 }, FALSE },
+  /* One tile has 32 x 32 bytes. */
+  { GST_VIDEO_FORMAT_NV12_32L32, PROGRESSIVE, 32, 32, 2, { 0, 1024 },
+      { GST_VIDEO_TILE_MAKE_STRIDE (1, 1), GST_VIDEO_TILE_MAKE_STRIDE (1, 1) },
+      TRUE },
+  { GST_VIDEO_FORMAT_NV12_32L32, PROGRESSIVE, 32, 32, 2, { 0, 1024 },
+      { GST_VIDEO_TILE_MAKE_STRIDE (1, 1), GST_VIDEO_TILE_MAKE_STRIDE (2, 1) },
+      FALSE },
+  { GST_VIDEO_FORMAT_NV12_32L32, PROGRESSIVE, 64, 32, 2, { 0, 1024 },
+      { GST_VIDEO_TILE_MAKE_STRIDE (1, 1), GST_VIDEO_TILE_MAKE_STRIDE (1, 1) },
+      FALSE },
+  /* A field has half of the rows. Two fields have the same number of chroma
+   * rows. */
+  { GST_VIDEO_FORMAT_GRAY8, ALTERNATE, 30, 60, 1, { 70 }, { 100 }, TRUE },
+  { GST_VIDEO_FORMAT_GRAY8, ALTERNATE, 30, 62, 1, { 70 }, { 100 }, FALSE },
+  { GST_VIDEO_FORMAT_NV12, INTERLEAVED, 30, 30, 2, { 0, 2010 }, { 64, 64 },
+      TRUE },
+  { GST_VIDEO_FORMAT_NV12, INTERLEAVED, 30, 30, 2, { 0, 2011 }, { 64, 64 },
+      FALSE },
+};
+
+/* A frame whose planes are not in its memory is refused. */
+GST_START_TEST (test_planes)
+{
+  GstBuffer *sent = gst_buffer_new ();
+  GstBuffer *received = gst_buffer_new_allocate (NULL, MEMORY_SIZE, NULL);
+  GstByteReader reader;
+  GByteArray *metas;
+
+  gst_buffer_add_video_meta_full (sent, GST_VIDEO_FRAME_FLAG_NONE,
+      frames[__i__].format, frames[__i__].width, frames[__i__].height,
+      frames[__i__].n_planes, (gsize *) frames[__i__].offset,
+      (gint *) frames[__i__].stride);
+  metas = gst_vkgdr_ipc_metas_write (sent, MAX_METAS);
+  gst_buffer_append_memory (
+      received, gst_allocator_alloc (NULL, MEMORY_SIZE, NULL));
+  gst_byte_reader_init (&reader, metas->data, metas->len);
+  fail_unless_equals_int (
+      gst_vkgdr_ipc_metas_read (received, frames[__i__].mode, &reader),
+      frames[__i__].is_inside);
+  g_byte_array_unref (metas);
+  gst_buffer_unref (received);
+  gst_buffer_unref (sent);
+}
+GST_END_TEST
+
 static Suite *
 ipc_metas_suite (void)
 {
@@ -180,6 +280,7 @@ ipc_metas_suite (void)
   tcase_add_test (tc, test_each_kind);
   tcase_add_test (tc, test_left_out);
   tcase_add_test (tc, test_damaged);
+  tcase_add_loop_test (tc, test_planes, 0, G_N_ELEMENTS (frames));
   return suite;
 }
 
