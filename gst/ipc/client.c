@@ -345,7 +345,8 @@ take_in (GstVkgdrIpcClient *self, guint32 type, GstByteReader *reader,
   }
 }
 
-/* Handles a message. Returns TRUE with @event set if it causes an event. */
+/* Handles a message. Returns TRUE with @event set if it causes an event, and
+ * otherwise leaves @event undefined. */
 static gboolean
 handle (GstVkgdrIpcClient *self, const guint8 *data, gsize size, gint *attached,
     GstVkgdrIpcEvent *event, GstVkgdrIpcContent *content, GError **error)
@@ -385,32 +386,42 @@ handle (GstVkgdrIpcClient *self, const guint8 *data, gsize size, gint *attached,
 
 /* --- reading ------------------------------------------------------------- */
 
-/* Must be called with the read lock held. Reads one message. Returns FALSE if
- * there is none yet, or if it causes no event. */
-static gboolean
-read_event (GstVkgdrIpcClient *self, GstVkgdrIpcEvent *event,
+typedef enum {
+  READ_NOTHING, /* there is no message yet */
+  READ_MESSAGE, /* a message that causes no event, such as CAPS */
+  READ_EVENT
+} ReadResult;
+
+/* Must be called with the read lock held. Reads one message. Sets @event if the
+ * result is READ_EVENT. */
+static ReadResult
+read_message (GstVkgdrIpcClient *self, GstVkgdrIpcEvent *event,
     GstVkgdrIpcContent *content, GError **error)
 {
   const guint8 *data = NULL;
   gsize size = 0;
   gboolean is_event;
   gint attached = -1;
+  GstVkgdrIpcEvent found;
 
   switch (
       gst_vkgdr_ipc_receiver_next (&self->receiver, &data, &size, &attached)) {
   case GST_VKGDR_IPC_AGAIN:
-    return FALSE;
+    return READ_NOTHING;
   case GST_VKGDR_IPC_CLOSED:
     g_set_error_literal (error, G_IO_ERROR, G_IO_ERROR_CONNECTION_CLOSED,
         "the process of vkgdripcsink has ended, or has closed the connection, "
         "before the end of the stream");
     *event = GST_VKGDR_IPC_EVENT_ERROR;
-    return TRUE;
+    return READ_EVENT;
   default:
-    is_event = handle (self, data, size, &attached, event, content, error);
+    is_event = handle (self, data, size, &attached, &found, content, error);
     if (attached >= 0)
       close (attached);
-    return is_event;
+    if (!is_event)
+      return READ_MESSAGE;
+    *event = found;
+    return READ_EVENT;
   }
 }
 
@@ -452,7 +463,7 @@ gst_vkgdr_ipc_client_read (GstVkgdrIpcClient *self, gint cancel_fd,
   content->buffer = NULL;
   g_mutex_lock (&self->read_lock);
   while (is_waiting && wait_for_message (self, cancel_fd, busy_poll, &n_looks))
-    is_waiting = !read_event (self, &event, content, error);
+    is_waiting = read_message (self, &event, content, error) != READ_EVENT;
   g_mutex_unlock (&self->read_lock);
   return event;
 }
@@ -471,7 +482,7 @@ release_unread (GstVkgdrIpcClient *self)
   do {
     gst_clear_buffer (&content.buffer);
     event = GST_VKGDR_IPC_EVENT_CANCELLED;
-  } while (read_event (self, &event, &content, NULL)
+  } while (read_message (self, &event, &content, NULL) != READ_NOTHING
            && event != GST_VKGDR_IPC_EVENT_ERROR);
   g_mutex_unlock (&self->read_lock);
 }

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * ipc-interrupted.c: tests of clients that are stopped or flushed while they
+ * receive
+ *
+ * vkgdripcsink and vkgdripcsrc are in one process.
+ */
+
+#include <string.h>
+
+#include "ipc-harness.h"
+
+/* --- stopped ------------------------------------------------------------- */
+
+/* The number of frames that the client does not keep. */
+#define FREED 6
+
+static void
+on_freed (gpointer n_freed, GstMiniObject *frame)
+{
+  g_atomic_int_inc ((gint *) n_freed);
+}
+
+/* Pushes a frame that is in an allocation of its own. So before it, the client
+ * is sent the description of that memory. */
+static void
+push_counted (guint number, gint *n_freed)
+{
+  GstBuffer *buffer = test_ipc_new_frame (number);
+
+  gst_mini_object_weak_ref (GST_MINI_OBJECT (buffer), on_freed, n_freed);
+  test_ipc_push_buffer (buffer);
+}
+
+/* A client that is stopped returns all frames that it has not read, though
+ * there are other messages between them, and though it keeps another frame. */
+GST_START_TEST (test_unread_frames)
+{
+  GstElement *pipeline, *appsink;
+  gint n_freed = 0;
+  GstSample *kept;
+  guint i;
+
+  if (test_ipc_cannot_export ())
+    return;
+  test_ipc_serve ("max-buffers=16 enable-last-sample=false");
+  pipeline = test_launch ("vkgdripcsrc socket-path=%s ! appsink name=sink "
+                          "sync=false max-buffers=1 enable-last-sample=false",
+      test_ipc_path);
+  appsink = gst_bin_get_by_name (GST_BIN (pipeline), "sink");
+  gst_element_set_state (pipeline, GST_STATE_PLAYING);
+  test_ipc_wait_clients (test_sink->element, 1);
+  test_ipc_push (0);
+  kept = gst_app_sink_pull_sample (GST_APP_SINK (appsink));
+  fail_unless (kept != NULL);
+  /* The appsink has room for one frame, and the streaming thread waits with the
+   * next one. */
+  for (i = 1; i <= FREED; i++)
+    push_counted (i, &n_freed);
+  test_ipc_wait_stat (test_sink->element, "frames-sent", 1 + FREED);
+  gst_element_set_state (pipeline, GST_STATE_NULL);
+  for (i = 0; i < 5000 && g_atomic_int_get (&n_freed) < FREED; i++)
+    g_usleep (1000);
+  fail_unless_equals_int (g_atomic_int_get (&n_freed), FREED);
+  gst_sample_unref (kept);
+  gst_object_unref (appsink);
+  gst_object_unref (pipeline);
+  test_ipc_end ();
+}
+GST_END_TEST
+
+/* --- flushed ------------------------------------------------------------- */
+
+/* The memory of the ring buffer in /proc/self/maps. */
+#define RING "memfd:vkgdripc-ring"
+
+/* Waits until the client has read the messages that come before all frames. The
+ * last one is that of the ring buffer, which both elements then map. */
+static void
+wait_for_greeting (void)
+{
+  gint64 deadline = g_get_monotonic_time () + 10 * G_TIME_SPAN_SECOND;
+  gboolean is_mapped_twice = FALSE;
+  gchar *maps;
+
+  while (!is_mapped_twice) {
+    fail_unless (g_get_monotonic_time () < deadline);
+    fail_unless (g_file_get_contents ("/proc/self/maps", &maps, NULL, NULL));
+    is_mapped_twice = strstr (maps, RING) != g_strrstr (maps, RING);
+    g_free (maps);
+    g_usleep (1000);
+  }
+}
+
+static void
+assert_no_error (GstBus *bus)
+{
+  GstMessage *message = gst_bus_pop_filtered (bus, GST_MESSAGE_ERROR);
+  GError *error = NULL;
+
+  if (!message)
+    return;
+  gst_message_parse_error (message, &error, NULL);
+  fail ("%s", error->message);
+}
+
+/* A client that has got the greeting, but no frame, can be flushed. */
+GST_START_TEST (test_no_frame_yet)
+{
+  GstBus *bus;
+
+  if (!test_ipc_begin (""))
+    return;
+  bus = gst_bus_new ();
+  gst_element_set_bus (test_src->element, bus);
+  wait_for_greeting ();
+  gst_element_send_event (test_src->element, gst_event_new_flush_start ());
+  gst_element_send_event (test_src->element, gst_event_new_flush_stop (TRUE));
+  test_ipc_push (0);
+  test_ipc_pull_and_drop (0);
+  assert_no_error (bus);
+  gst_element_set_bus (test_src->element, NULL);
+  gst_object_unref (bus);
+  test_ipc_end ();
+}
+GST_END_TEST
+
+static Suite *
+ipc_interrupted_suite (void)
+{
+  Suite *suite = suite_create ("ipc-interrupted");
+  TCase *tc = tcase_create ("general");
+
+  tcase_add_checked_fixture (tc, test_ipc_setup, test_ipc_teardown);
+  suite_add_tcase (suite, tc);
+  tcase_add_test (tc, test_unread_frames);
+  tcase_add_test (tc, test_no_frame_yet);
+  return suite;
+}
+
+GST_CHECK_MAIN (ipc_interrupted);
