@@ -84,7 +84,8 @@ struct _GstVkgdrIpcSrc {
   /* Used by the streaming thread, and by the watcher while that thread is
    * paused. */
   gboolean has_flush_start; /* FLUSH_START was read */
-  gboolean needs_offset;    /* a segment arrived, but no frame after it */
+  GstCaps *caps; /* of the server, not pushed yet because of a flush, or NULL */
+  gboolean needs_offset; /* a segment arrived, but no frame after it */
   GstSegment segment;
 
   /* Figures, protected by the object lock. */
@@ -236,17 +237,44 @@ apply_latency (GstVkgdrIpcSrc *self, GstClockTime latency)
         GST_ELEMENT (self), gst_message_new_latency (GST_OBJECT (self)));
 }
 
+static gboolean
+is_flushing (GstVkgdrIpcSrc *self)
+{
+  GstPad *pad = GST_BASE_SRC_PAD (self);
+  gboolean yes;
+
+  GST_OBJECT_LOCK (pad);
+  yes = GST_PAD_IS_FLUSHING (pad);
+  GST_OBJECT_UNLOCK (pad);
+  return yes;
+}
+
+/* Pushes the server's caps, if they have changed. If the pad is flushing, the
+ * caps are pushed before the next frame. The server does not send them again.
+ */
+static GstFlowReturn
+push_caps (GstVkgdrIpcSrc *self)
+{
+  gboolean ok = !self->caps || apply_caps (self, self->caps);
+
+  if (!ok && is_flushing (self))
+    return GST_FLOW_FLUSHING;
+  gst_clear_caps (&self->caps);
+  return ok ? GST_FLOW_OK : GST_FLOW_NOT_NEGOTIATED;
+}
+
 /* Applies what changed before @frame (nullable). A segment needs a frame:
  * without one, it is applied later. */
-static gboolean
+static GstFlowReturn
 apply_changes (GstVkgdrIpcSrc *self, const GstVkgdrIpcFrame *frame)
 {
   GstVkgdrIpcChanges changes;
-  gboolean ok = TRUE;
+  GstFlowReturn flow;
 
   gst_vkgdr_ipc_client_take_changes (self->client, &changes);
   if (changes.caps)
-    ok = apply_caps (self, changes.caps);
+    gst_caps_replace (&self->caps, changes.caps);
+  flow = push_caps (self);
   if (changes.has_segment) {
     self->segment = changes.segment;
     self->needs_offset = TRUE;
@@ -258,7 +286,7 @@ apply_changes (GstVkgdrIpcSrc *self, const GstVkgdrIpcFrame *frame)
     gst_element_send_event (GST_ELEMENT (self),
         gst_event_new_tag (g_steal_pointer (&changes.tags)));
   gst_vkgdr_ipc_changes_clear (&changes);
-  return ok;
+  return flow;
 }
 
 /* --- flushes -------------------------------------------------------------
@@ -405,9 +433,11 @@ ensure_client (GstVkgdrIpcSrc *self, GError **error)
 static GstFlowReturn
 take_frame (GstVkgdrIpcSrc *self, GstVkgdrIpcContent *content)
 {
-  if (!apply_changes (self, &content->frame)) {
+  GstFlowReturn flow = apply_changes (self, &content->frame);
+
+  if (flow != GST_FLOW_OK) {
     gst_clear_buffer (&content->buffer);
-    return GST_FLOW_NOT_NEGOTIATED;
+    return flow;
   }
   apply_latency (self, content->frame.latency);
   GST_OBJECT_LOCK (self);
@@ -586,6 +616,7 @@ gst_vkgdr_ipc_src_stop (GstBaseSrc *src)
   drop_client (self);
   close_fd (&self->stop_fd);
   close_fd (&self->unlock_fd);
+  gst_clear_caps (&self->caps);
   gst_clear_object (&self->allocator);
   gst_vkgdr_ipc_endpoint_close (&self->endpoint);
   gst_pad_set_offset (GST_BASE_SRC_PAD (self), 0);
