@@ -168,13 +168,14 @@ read_caps (GstVkgdrIpcClient *self, GstByteReader *reader, GError **error)
 }
 
 static gboolean
-read_tags (GstVkgdrIpcClient *self, GstByteReader *reader, GError **error)
+read_tags (GstVkgdrIpcClient *self, GstByteReader *reader, GstTagScope scope,
+    GError **error)
 {
-  GstTagList *tags = gst_vkgdr_ipc_read_tags (reader);
+  GstTagList *tags = gst_vkgdr_ipc_read_tags (reader, scope);
 
   if (!tags)
     return set_invalid (error, "a list of tags");
-  gst_tag_list_take (&self->changes.tags, tags);
+  gst_tag_list_take (&self->changes.tags[scope], tags);
   return TRUE;
 }
 
@@ -331,7 +332,9 @@ take_in (GstVkgdrIpcClient *self, guint32 type, GstByteReader *reader,
   case GST_VKGDR_IPC_SEGMENT:
     return read_segment (self, reader, error);
   case GST_VKGDR_IPC_TAGS:
-    return read_tags (self, reader, error);
+    return read_tags (self, reader, GST_TAG_SCOPE_STREAM, error);
+  case GST_VKGDR_IPC_GLOBAL_TAGS:
+    return read_tags (self, reader, GST_TAG_SCOPE_GLOBAL, error);
   case GST_VKGDR_IPC_MEMORY:
     return read_memory (self, reader, *attached, error);
   case GST_VKGDR_IPC_FORGET:
@@ -399,10 +402,10 @@ read_message (GstVkgdrIpcClient *self, GstVkgdrIpcEvent *event,
     GstVkgdrIpcContent *content, GError **error)
 {
   const guint8 *data = NULL;
+  GstVkgdrIpcEvent found;
   gsize size = 0;
   gboolean is_event;
   gint attached = -1;
-  GstVkgdrIpcEvent found;
 
   switch (
       gst_vkgdr_ipc_receiver_next (&self->receiver, &data, &size, &attached)) {
@@ -543,8 +546,11 @@ gst_vkgdr_ipc_client_take_changes (
 void
 gst_vkgdr_ipc_changes_clear (GstVkgdrIpcChanges *changes)
 {
+  guint i;
+
   gst_clear_caps (&changes->caps);
-  gst_clear_tag_list (&changes->tags);
+  for (i = 0; i < GST_VKGDR_IPC_N_SCOPES; i++)
+    gst_clear_tag_list (&changes->tags[i]);
   changes->has_segment = FALSE;
 }
 

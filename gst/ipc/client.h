@@ -32,8 +32,9 @@ typedef enum {
 
 /* Changes since the last frame. The caller must clear the fields. */
 typedef struct {
-  GstCaps *caps;    /* NULL: not changed */
-  GstTagList *tags; /* NULL: not changed */
+  GstCaps *caps; /* NULL: not changed */
+  /* NULL: not changed */
+  GstTagList *tags[GST_VKGDR_IPC_N_SCOPES];
   gboolean has_segment;
   GstSegment segment;
 } GstVkgdrIpcChanges;

@@ -32,11 +32,14 @@ gst_vkgdr_ipc_state_ref (GstVkgdrIpcState *self)
 void
 gst_vkgdr_ipc_state_unref (GstVkgdrIpcState *self)
 {
+  guint i;
+
   if (!g_atomic_int_dec_and_test (&self->refcount))
     return;
   g_clear_pointer (&self->caps, g_bytes_unref);
   g_clear_pointer (&self->segment, g_bytes_unref);
-  g_clear_pointer (&self->tags, g_bytes_unref);
+  for (i = 0; i < GST_VKGDR_IPC_N_SCOPES; i++)
+    g_clear_pointer (&self->tags[i], g_bytes_unref);
   g_free (self);
 }
 
@@ -48,8 +51,10 @@ field (GstVkgdrIpcState *self, GstVkgdrIpcType type)
     return &self->caps;
   case GST_VKGDR_IPC_SEGMENT:
     return &self->segment;
+  case GST_VKGDR_IPC_GLOBAL_TAGS:
+    return &self->tags[GST_TAG_SCOPE_GLOBAL];
   default:
-    return &self->tags;
+    return &self->tags[GST_TAG_SCOPE_STREAM];
   }
 }
 
@@ -58,10 +63,12 @@ gst_vkgdr_ipc_state_change (
     GstVkgdrIpcState *self, GstVkgdrIpcType type, GBytes *message)
 {
   GstVkgdrIpcState *changed = gst_vkgdr_ipc_state_new ();
+  guint i;
 
   changed->caps = self->caps ? g_bytes_ref (self->caps) : NULL;
   changed->segment = self->segment ? g_bytes_ref (self->segment) : NULL;
-  changed->tags = self->tags ? g_bytes_ref (self->tags) : NULL;
+  for (i = 0; i < GST_VKGDR_IPC_N_SCOPES; i++)
+    changed->tags[i] = self->tags[i] ? g_bytes_ref (self->tags[i]) : NULL;
   gst_vkgdr_ipc_state_unref (self);
   g_clear_pointer (field (changed, type), g_bytes_unref);
   *field (changed, type) = message;

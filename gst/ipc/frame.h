@@ -20,7 +20,7 @@ typedef struct {
   gint refcount; /* atomic */
   GBytes *caps;
   GBytes *segment;
-  GBytes *tags;
+  GBytes *tags[GST_VKGDR_IPC_N_SCOPES];
 } GstVkgdrIpcState;
 
 GstVkgdrIpcState *gst_vkgdr_ipc_state_new (void);
@@ -28,8 +28,8 @@ GstVkgdrIpcState *gst_vkgdr_ipc_state_ref (GstVkgdrIpcState *self);
 void gst_vkgdr_ipc_state_unref (GstVkgdrIpcState *self);
 
 /* Returns a new state that has @message (taken, nullable) of @type: CAPS,
- * SEGMENT or TAGS. The other messages are those of @self, whose reference is
- * dropped. */
+ * SEGMENT, TAGS or GLOBAL_TAGS. The other messages are those of @self, whose
+ * reference is dropped. */
 GstVkgdrIpcState *gst_vkgdr_ipc_state_change (
     GstVkgdrIpcState *self, GstVkgdrIpcType type, GBytes *message);
 

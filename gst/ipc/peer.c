@@ -35,7 +35,8 @@ struct _GstVkgdrIpcPeer {
   GHashTable *known; /* numbers of the allocations that were sent to it */
   gint generation;   /* of exports, when `known` was last checked */
   GQueue waiting;    /* of Item */
-  GBytes *caps, *segment, *tags; /* the last ones that were sent */
+  /* The last ones that were sent. */
+  GBytes *caps, *segment, *tags[GST_VKGDR_IPC_N_SCOPES];
   guint64 sent;
   guint64 lost;
   gboolean is_broken;
@@ -103,6 +104,7 @@ gst_vkgdr_ipc_peer_free (GstVkgdrIpcPeer *self, GPtrArray *garbage)
 {
   GHashTableIter iter;
   gpointer frame;
+  guint i;
 
   clear_waiting (self, garbage);
   g_hash_table_iter_init (&iter, self->held);
@@ -112,7 +114,8 @@ gst_vkgdr_ipc_peer_free (GstVkgdrIpcPeer *self, GPtrArray *garbage)
   g_hash_table_unref (self->known);
   g_clear_pointer (&self->caps, g_bytes_unref);
   g_clear_pointer (&self->segment, g_bytes_unref);
-  g_clear_pointer (&self->tags, g_bytes_unref);
+  for (i = 0; i < GST_VKGDR_IPC_N_SCOPES; i++)
+    g_clear_pointer (&self->tags[i], g_bytes_unref);
   gst_vkgdr_ipc_sender_clear (&self->sender);
   close (self->flush_fd);
   close (self->fd);
@@ -202,10 +205,17 @@ send_change (GstVkgdrIpcPeer *self, GBytes **last, GBytes *message)
 static gboolean
 send_state (GstVkgdrIpcPeer *self, const GstVkgdrIpcState *state)
 {
-  return !state
-         || (send_change (self, &self->caps, state->caps)
-             && send_change (self, &self->segment, state->segment)
-             && send_change (self, &self->tags, state->tags));
+  guint i;
+
+  if (!state)
+    return TRUE;
+  if (!send_change (self, &self->caps, state->caps)
+      || !send_change (self, &self->segment, state->segment))
+    return FALSE;
+  for (i = 0; i < GST_VKGDR_IPC_N_SCOPES; i++)
+    if (!send_change (self, &self->tags[i], state->tags[i]))
+      return FALSE;
+  return TRUE;
 }
 
 static gboolean

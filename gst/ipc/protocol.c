@@ -108,7 +108,8 @@ gst_vkgdr_ipc_write_caps (const GstCaps *caps)
 GBytes *
 gst_vkgdr_ipc_write_tags (const GstTagList *tags)
 {
-  return write_text (GST_VKGDR_IPC_TAGS, gst_tag_list_to_string (tags));
+  return write_text (gst_vkgdr_ipc_tags_type (gst_tag_list_get_scope (tags)),
+      gst_tag_list_to_string (tags));
 }
 
 GBytes *
@@ -241,12 +242,14 @@ gst_vkgdr_ipc_read_caps (GstByteReader *reader)
 }
 
 GstTagList *
-gst_vkgdr_ipc_read_tags (GstByteReader *reader)
+gst_vkgdr_ipc_read_tags (GstByteReader *reader, GstTagScope scope)
 {
   gchar *text = read_text (reader);
   GstTagList *tags = text ? gst_tag_list_new_from_string (text) : NULL;
 
   g_free (text);
+  if (tags)
+    gst_tag_list_set_scope (tags, scope);
   return tags;
 }
 

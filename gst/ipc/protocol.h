@@ -12,7 +12,7 @@
  *     HELLO, with an eventfd             ->
  *     RING, with a file descriptor       ->     the memory of the ring buffer
  *     WAKE                               ->     there is a message in the ring
- *     CAPS, SEGMENT, TAGS                ->     what changed before a frame
+ *     CAPS, SEGMENT, TAGS, GLOBAL_TAGS   ->     what changed before a frame
  *     MEMORY, with a file descriptor     ->     once for each allocation
  *     FRAME                              ->
  *                                        <-     RELEASE, when it was used
@@ -46,15 +46,18 @@ G_BEGIN_DECLS
 #define GST_VKGDR_IPC_BUFFER_FLAGS \
   (~(guint32) (GST_BUFFER_FLAG_TAG_MEMORY | (GST_MINI_OBJECT_FLAG_LAST - 1)))
 
+/* The number of scopes of tags, which are indices of arrays. */
+#define GST_VKGDR_IPC_N_SCOPES (GST_TAG_SCOPE_GLOBAL + 1)
+
 /* Must be increased when the format of a message changes. */
-#define GST_VKGDR_IPC_VERSION 2
+#define GST_VKGDR_IPC_VERSION 3
 
 typedef enum {
   GST_VKGDR_IPC_HELLO = 1,
   GST_VKGDR_IPC_BYE,
   GST_VKGDR_IPC_CAPS,
   GST_VKGDR_IPC_SEGMENT,
-  GST_VKGDR_IPC_TAGS,
+  GST_VKGDR_IPC_TAGS, /* of the stream */
   GST_VKGDR_IPC_MEMORY,
   GST_VKGDR_IPC_FORGET,
   GST_VKGDR_IPC_FRAME,
@@ -64,8 +67,17 @@ typedef enum {
   GST_VKGDR_IPC_RELEASE,
   GST_VKGDR_IPC_STOP,
   GST_VKGDR_IPC_RING,
-  GST_VKGDR_IPC_WAKE
+  GST_VKGDR_IPC_WAKE,
+  GST_VKGDR_IPC_GLOBAL_TAGS
 } GstVkgdrIpcType;
+
+/* The message with the tags of this scope. */
+static inline GstVkgdrIpcType
+gst_vkgdr_ipc_tags_type (GstTagScope scope)
+{
+  return scope == GST_TAG_SCOPE_GLOBAL ? GST_VKGDR_IPC_GLOBAL_TAGS
+                                       : GST_VKGDR_IPC_TAGS;
+}
 
 /* A range of bytes in an allocation. */
 typedef struct {
@@ -99,6 +111,7 @@ GBytes *gst_vkgdr_ipc_write_hello (void);
 GBytes *gst_vkgdr_ipc_write_bye (const gchar *reason);
 GBytes *gst_vkgdr_ipc_write_caps (const GstCaps *caps);
 GBytes *gst_vkgdr_ipc_write_segment (const GstSegment *segment);
+/* The message type is that of the scope of @tags. */
 GBytes *gst_vkgdr_ipc_write_tags (const GstTagList *tags);
 GBytes *gst_vkgdr_ipc_write_memory (guint64 id, GBytes *description);
 GBytes *gst_vkgdr_ipc_write_frame (
@@ -120,7 +133,7 @@ gchar *gst_vkgdr_ipc_read_bye (GstByteReader *reader);
 GstCaps *gst_vkgdr_ipc_read_caps (GstByteReader *reader);
 gboolean gst_vkgdr_ipc_read_segment (
     GstByteReader *reader, GstSegment *segment);
-GstTagList *gst_vkgdr_ipc_read_tags (GstByteReader *reader);
+GstTagList *gst_vkgdr_ipc_read_tags (GstByteReader *reader, GstTagScope scope);
 GBytes *gst_vkgdr_ipc_read_memory (GstByteReader *reader, guint64 *id);
 
 /* @reader is then at the metas. */

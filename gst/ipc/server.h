@@ -51,7 +51,7 @@ void gst_vkgdr_ipc_server_free (
     GstVkgdrIpcServer *self, GstVkgdrIpcServerFigures *figures);
 
 /* Sets a message that clients must receive before the next frame: CAPS, SEGMENT
- * or TAGS. Takes ownership of @message (nullable). */
+ * TAGS or GLOBAL_TAGS. Takes ownership of @message (nullable). */
 void gst_vkgdr_ipc_server_set (
     GstVkgdrIpcServer *self, GstVkgdrIpcType type, GBytes *message);
 

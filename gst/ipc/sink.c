@@ -27,8 +27,8 @@
  * says. Other clients are only affected if the source waits.
  *
  * Caps, segments, tags, EOS, flushes, timestamps, flags, and metas that can be
- * serialised go to the clients, too. A client that connects later gets the caps
- * and the next frame.
+ * serialised go to the clients, too. A client that connects later gets the
+ * caps, the segment, the tags and the next frame.
  *
  * The property `stats` has the fields `frames` (received), `frames-copied`,
  * `bytes-copied`, `clients` (at present, uint), `frames-sent` and `frames-lost`
@@ -82,6 +82,8 @@ struct _GstVkgdrIpcSink {
   GstVkgdrIpcServer *server;
   GstVkgdrIpcCopier *copier;
   guint64 last_id;
+  /* All tags of the stream, for each scope. NULL before the first ones. */
+  GstTagList *tags[GST_VKGDR_IPC_N_SCOPES];
 
   gboolean has_monotonic_clock; /* protected by the object lock */
 
@@ -360,18 +362,56 @@ send_flush_stop (GstVkgdrIpcSink *self, GstEvent *event)
       gst_vkgdr_ipc_write_number (GST_VKGDR_IPC_FLUSH_STOP, reset_time));
 }
 
+/* Replaces all tags of the scope of @tags (taken). Returns FALSE, and changes
+ * nothing, if the tags are too large for a message. */
+static gboolean
+set_tags (GstVkgdrIpcSink *self, GstTagList *tags)
+{
+  GstTagScope scope = gst_tag_list_get_scope (tags);
+  GBytes *message = gst_vkgdr_ipc_write_tags (tags);
+
+  if (!message) {
+    gst_tag_list_unref (tags);
+    return FALSE;
+  }
+  gst_tag_list_take (&self->tags[scope], tags);
+  gst_vkgdr_ipc_server_set (
+      self->server, gst_vkgdr_ipc_tags_type (scope), message);
+  return TRUE;
+}
+
+/* An event may have only some of the tags. A client that was not sent the tags
+ * of earlier events needs them, too. */
 static void
 send_tags (GstVkgdrIpcSink *self, GstEvent *event)
 {
-  GstTagList *tags;
-  GBytes *message;
+  GstTagList *tags, *all;
+  GstTagScope scope;
 
   gst_event_parse_tag (event, &tags);
-  message = gst_vkgdr_ipc_write_tags (tags);
-  if (message)
-    gst_vkgdr_ipc_server_set (self->server, GST_VKGDR_IPC_TAGS, message);
-  else
+  scope = gst_tag_list_get_scope (tags);
+  all = gst_tag_list_merge (self->tags[scope], tags, GST_TAG_MERGE_REPLACE);
+  gst_tag_list_set_scope (all, scope);
+  if (!set_tags (self, all))
     GST_WARNING_OBJECT (self, "these tags are too large for a message");
+}
+
+/* A new stream does not have the tags of the last one. Clients that got those
+ * are sent empty lists. */
+static void
+drop_tags (GstVkgdrIpcSink *self)
+{
+  guint scope;
+
+  for (scope = 0; scope < GST_VKGDR_IPC_N_SCOPES; scope++) {
+    GstTagList *none;
+
+    if (!self->tags[scope] || gst_tag_list_is_empty (self->tags[scope]))
+      continue;
+    none = gst_tag_list_new_empty ();
+    gst_tag_list_set_scope (none, scope);
+    set_tags (self, none);
+  }
 }
 
 static void
@@ -390,6 +430,9 @@ gst_vkgdr_ipc_sink_event (GstBaseSink *sink, GstEvent *event)
   GstVkgdrIpcSink *self = GST_VKGDR_IPC_SINK (sink);
 
   switch (GST_EVENT_TYPE (event)) {
+  case GST_EVENT_STREAM_START:
+    drop_tags (self);
+    break;
   case GST_EVENT_SEGMENT:
     send_segment (self, event);
     break;
@@ -487,7 +530,11 @@ close_server (GstVkgdrIpcSink *self)
 static void
 stop (GstVkgdrIpcSink *self)
 {
+  guint scope;
+
   close_server (self);
+  for (scope = 0; scope < GST_VKGDR_IPC_N_SCOPES; scope++)
+    gst_clear_tag_list (&self->tags[scope]);
   g_clear_pointer (&self->copier, gst_vkgdr_ipc_copier_free);
   gst_vkgdr_ipc_endpoint_close (&self->endpoint);
 }

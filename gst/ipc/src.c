@@ -270,6 +270,7 @@ apply_changes (GstVkgdrIpcSrc *self, const GstVkgdrIpcFrame *frame)
 {
   GstVkgdrIpcChanges changes;
   GstFlowReturn flow;
+  guint i;
 
   gst_vkgdr_ipc_client_take_changes (self->client, &changes);
   if (changes.caps)
@@ -282,9 +283,10 @@ apply_changes (GstVkgdrIpcSrc *self, const GstVkgdrIpcFrame *frame)
   if (self->needs_offset && frame)
     apply_segment (self, frame);
   /* The base class pushes the tags after the segment. */
-  if (changes.tags)
-    gst_element_send_event (GST_ELEMENT (self),
-        gst_event_new_tag (g_steal_pointer (&changes.tags)));
+  for (i = 0; i < GST_VKGDR_IPC_N_SCOPES; i++)
+    if (changes.tags[i])
+      gst_element_send_event (GST_ELEMENT (self),
+          gst_event_new_tag (g_steal_pointer (&changes.tags[i])));
   gst_vkgdr_ipc_changes_clear (&changes);
   return flow;
 }
@@ -614,9 +616,9 @@ gst_vkgdr_ipc_src_stop (GstBaseSrc *src)
     eventfd_write (self->stop_fd, 1);
   g_clear_pointer (&self->watcher, g_thread_join);
   drop_client (self);
+  gst_clear_caps (&self->caps);
   close_fd (&self->stop_fd);
   close_fd (&self->unlock_fd);
-  gst_clear_caps (&self->caps);
   gst_clear_object (&self->allocator);
   gst_vkgdr_ipc_endpoint_close (&self->endpoint);
   gst_pad_set_offset (GST_BASE_SRC_PAD (self), 0);

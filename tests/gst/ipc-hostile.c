@@ -30,6 +30,7 @@
 #define RELEASE 12
 #define RING 14
 #define WAKE 15
+#define GLOBAL_TAGS 16
 
 static GstElement *server, *ipc;
 static GSubprocess *witness;
@@ -573,7 +574,7 @@ GST_START_TEST (test_lying_server)
     /* Messages of each type with random content and a wrong length. */
     test_fill (data, sizeof (data), i);
     memset (data, 0, 4);
-    data[0] = i % (WAKE + 1);
+    data[0] = i % (GLOBAL_TAGS + 1);
     if (data[0] == BYE || (data[0] >= 9 && data[0] <= 11))
       continue; /* these have no content that could be wrong, or end the
                  * stream */

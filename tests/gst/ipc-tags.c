@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * ipc-tags.c: tests of the tags that vkgdripcsrc gets from vkgdripcsink, in one
+ * process
+ */
+
+#include "ipc-harness.h"
+
+#define STREAM GST_TAG_SCOPE_STREAM
+#define GLOBAL GST_TAG_SCOPE_GLOBAL
+
+static void
+push_tags (GstTagScope scope, const gchar *name, const gchar *value)
+{
+  GstTagList *tags = gst_tag_list_new (name, value, NULL);
+
+  gst_tag_list_set_scope (tags, scope);
+  test_ipc_push_event (gst_event_new_tag (tags));
+}
+
+/* Pushes frame @number, and waits until the client has it. */
+static void
+pass_frame (guint number)
+{
+  test_ipc_push (number);
+  test_ipc_pull_and_drop (number);
+}
+
+/* Returns the newest tags that the client has pushed with this scope, which the
+ * caller frees, or NULL. */
+static GstTagList *
+get_tags (GstTagScope scope)
+{
+  GstPad *pad = gst_element_get_static_pad (test_src->element, "src");
+  GstTagList *found = NULL, *tags;
+  GstEvent *event;
+  guint i;
+
+  for (i = 0; (event = gst_pad_get_sticky_event (pad, GST_EVENT_TAG, i)); i++) {
+    gst_event_parse_tag (event, &tags);
+    if (gst_tag_list_get_scope (tags) == scope)
+      found = gst_tag_list_ref (tags);
+    gst_event_unref (event);
+  }
+  gst_object_unref (pad);
+  return found;
+}
+
+/* @value: NULL if the client must not have the tag */
+static void
+assert_tag (GstTagScope scope, const gchar *name, const gchar *value)
+{
+  GstTagList *tags = get_tags (scope);
+  gchar *found = NULL;
+
+  if (tags)
+    gst_tag_list_get_string (tags, name, &found);
+  fail_unless_equals_string (found, value);
+  g_free (found);
+  g_clear_pointer (&tags, gst_tag_list_unref);
+}
+
+static void
+reconnect (void)
+{
+  test_ipc_disconnect ();
+  test_ipc_wait_clients (test_sink->element, 0);
+  test_ipc_connect ();
+}
+
+/* Before the first frame, there are several events, as from a demuxer and a
+ * parser. All clients get the tags of all of them. */
+GST_START_TEST (test_several_events)
+{
+  guint i;
+
+  if (!test_ipc_begin (""))
+    return;
+  push_tags (GLOBAL, GST_TAG_TITLE, "the film");
+  push_tags (STREAM, GST_TAG_LANGUAGE_CODE, "de");
+  push_tags (STREAM, GST_TAG_ENCODER, "a camera");
+  push_tags (STREAM, GST_TAG_LANGUAGE_CODE, "fr");
+  for (i = 0; i < 2; i++) {
+    pass_frame (i);
+    assert_tag (GLOBAL, GST_TAG_TITLE, "the film");
+    assert_tag (STREAM, GST_TAG_TITLE, NULL);
+    assert_tag (STREAM, GST_TAG_ENCODER, "a camera");
+    assert_tag (STREAM, GST_TAG_LANGUAGE_CODE, "fr");
+    assert_tag (GLOBAL, GST_TAG_LANGUAGE_CODE, NULL);
+    reconnect ();
+  }
+  test_ipc_end ();
+}
+GST_END_TEST
+
+/* A later event adds tags. A client that connects after it gets all of them. */
+GST_START_TEST (test_later_event)
+{
+  guint i;
+
+  if (!test_ipc_begin (""))
+    return;
+  push_tags (STREAM, GST_TAG_ENCODER, "a camera");
+  pass_frame (0);
+  push_tags (STREAM, GST_TAG_TITLE, "the stream");
+  for (i = 1; i < 3; i++) {
+    pass_frame (i);
+    assert_tag (STREAM, GST_TAG_ENCODER, "a camera");
+    assert_tag (STREAM, GST_TAG_TITLE, "the stream");
+    reconnect ();
+  }
+  test_ipc_end ();
+}
+GST_END_TEST
+
+/* Tags that are too large for a message are left out, and the others are
+ * not. */
+GST_START_TEST (test_large_tags)
+{
+  gchar *text = g_strnfill (1024 * 1024, 'x');
+
+  if (test_ipc_begin ("")) {
+    push_tags (STREAM, GST_TAG_ENCODER, "a camera");
+    push_tags (STREAM, GST_TAG_COMMENT, text);
+    push_tags (STREAM, GST_TAG_TITLE, "the stream");
+    pass_frame (0);
+    assert_tag (STREAM, GST_TAG_ENCODER, "a camera");
+    assert_tag (STREAM, GST_TAG_COMMENT, NULL);
+    assert_tag (STREAM, GST_TAG_TITLE, "the stream");
+    test_ipc_end ();
+  }
+  g_free (text);
+}
+GST_END_TEST
+
+/* The next stream does not have the tags of the last one: neither for a client
+ * that got them, nor for one that connects later. */
+GST_START_TEST (test_next_stream)
+{
+  GstSegment segment;
+  guint i;
+
+  if (!test_ipc_begin (""))
+    return;
+  gst_segment_init (&segment, GST_FORMAT_TIME);
+  push_tags (GLOBAL, GST_TAG_TITLE, "the film");
+  push_tags (STREAM, GST_TAG_ENCODER, "a camera");
+  pass_frame (0);
+  test_ipc_push_event (gst_event_new_stream_start ("the next one"));
+  test_ipc_push_event (gst_event_new_segment (&segment));
+  for (i = 1; i < 3; i++) {
+    pass_frame (i);
+    assert_tag (GLOBAL, GST_TAG_TITLE, NULL);
+    assert_tag (STREAM, GST_TAG_ENCODER, NULL);
+    reconnect ();
+  }
+  push_tags (STREAM, GST_TAG_TITLE, "the stream");
+  pass_frame (3);
+  assert_tag (STREAM, GST_TAG_ENCODER, NULL);
+  assert_tag (STREAM, GST_TAG_TITLE, "the stream");
+  test_ipc_end ();
+}
+GST_END_TEST
+
+static Suite *
+ipc_tags_suite (void)
+{
+  Suite *suite = suite_create ("ipc-tags");
+  TCase *tc = tcase_create ("general");
+
+  tcase_add_checked_fixture (tc, test_ipc_setup, test_ipc_teardown);
+  suite_add_tcase (suite, tc);
+  tcase_add_test (tc, test_several_events);
+  tcase_add_test (tc, test_later_event);
+  tcase_add_test (tc, test_large_tags);
+  tcase_add_test (tc, test_next_stream);
+  return suite;
+}
+
+GST_CHECK_MAIN (ipc_tags);
