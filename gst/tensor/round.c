@@ -183,6 +183,16 @@ set_times (const Round *round, GstBuffer *buffer)
     GST_BUFFER_DURATION (buffer) = end - first;
 }
 
+/* Called when there is no batch any more. The caps of the next batch are
+ * negotiated if they could not be while this one was being made. */
+static void
+renegotiate_if_outdated (GstVkgdrTensor *self)
+{
+  if (self->is_outdated)
+    gst_pad_mark_reconfigure (GST_AGGREGATOR_SRC_PAD (GST_AGGREGATOR (self)));
+  self->is_outdated = FALSE;
+}
+
 /* Pushes the batch that is being made. */
 static gboolean
 finish_batch (Round *round)
@@ -194,9 +204,7 @@ finish_batch (Round *round)
   GstBuffer *buffer;
 
   self->rounds = 0;
-  if (self->is_outdated)
-    gst_pad_mark_reconfigure (GST_AGGREGATOR_SRC_PAD (GST_AGGREGATOR (self)));
-  self->is_outdated = FALSE;
+  renegotiate_if_outdated (self);
   config = gst_vkgdr_tensor_converter_get_config (batch->converter);
   buffer = gst_tensor_batch_finish (batch, &round->error);
   if (buffer) {
@@ -423,6 +431,7 @@ void
 gst_vkgdr_tensor_reset (GstVkgdrTensor *self)
 {
   g_clear_pointer (&self->batch, gst_tensor_batch_free);
+  renegotiate_if_outdated (self);
   self->rounds = 0;
   self->end = GST_CLOCK_TIME_NONE;
   gst_element_foreach_sink_pad (GST_ELEMENT (self), reset_pad, NULL);

@@ -601,6 +601,65 @@ GST_START_TEST (test_seek)
 }
 GST_END_TEST;
 
+static void
+push_sized_frame (GstElement *src, gint size, GstClockTime pts)
+{
+  GstCaps *caps = gst_caps_new_simple ("video/x-raw", "format", G_TYPE_STRING,
+      "GRAY8", "width", G_TYPE_INT, size, "height", G_TYPE_INT, size,
+      "framerate", GST_TYPE_FRACTION, 25, 1, NULL);
+  GstBuffer *buffer = gst_buffer_new_allocate (NULL, size * size, NULL);
+
+  gst_buffer_memset (buffer, 0, 0, size * size);
+  GST_BUFFER_PTS (buffer) = pts;
+  GST_BUFFER_DURATION (buffer) = FRAME_TIME;
+  gst_app_src_set_caps (GST_APP_SRC (src), caps);
+  fail_unless_equals_int (
+      gst_app_src_push_buffer (GST_APP_SRC (src), buffer), GST_FLOW_OK);
+  gst_caps_unref (caps);
+}
+
+static void
+wait_for_frames (GstElement *pipeline, guint64 n)
+{
+  gint64 deadline = g_get_monotonic_time () + 20 * G_TIME_SPAN_SECOND;
+
+  while (get_stat (pipeline, "frames") < n) {
+    fail_unless (g_get_monotonic_time () < deadline);
+    g_usleep (1000);
+  }
+}
+
+/* The size of the frames changes during a batch, which keeps its size. If a
+ * flush drops that batch, the next one has the new size. */
+GST_START_TEST (test_flush_after_new_size)
+{
+  GstElement *pipeline = test_launch ("appsrc name=a format=time ! "
+                                      "vkgdrupload ! t. " TENSOR ("batch=4"));
+  GstElement *src = gst_bin_get_by_name (GST_BIN (pipeline), "a");
+  GstElement *sink = gst_bin_get_by_name (GST_BIN (pipeline), "sink");
+  GstSample *sample;
+  guint i;
+
+  gst_element_set_state (pipeline, GST_STATE_PLAYING);
+  push_sized_frame (src, 8, 0);
+  push_sized_frame (src, 16, FRAME_TIME);
+  wait_for_frames (pipeline, 2);
+  fail_unless (gst_element_send_event (src, gst_event_new_flush_start ()));
+  fail_unless (gst_element_send_event (src, gst_event_new_flush_stop (TRUE)));
+  for (i = 0; i < 4; i++)
+    push_sized_frame (src, 16, i * FRAME_TIME);
+  sample = gst_app_sink_try_pull_sample (GST_APP_SINK (sink), 20 * GST_SECOND);
+  fail_unless (sample != NULL);
+  fail_unless_equals_int (
+      gst_buffer_get_size (gst_sample_get_buffer (sample)), 4 * 16 * 16);
+  gst_sample_unref (sample);
+  gst_element_set_state (pipeline, GST_STATE_NULL);
+  gst_object_unref (src);
+  gst_object_unref (sink);
+  gst_object_unref (pipeline);
+}
+GST_END_TEST;
+
 /* The element does not wait for a live source that sends nothing. */
 GST_START_TEST (test_live)
 {
@@ -664,6 +723,7 @@ tensor_suite (void)
   tcase_add_test (tc, test_crop);
   tcase_add_loop_test (tc, test_errors, 0, G_N_ELEMENTS (mistakes));
   tcase_add_test (tc, test_seek);
+  tcase_add_test (tc, test_flush_after_new_size);
   tcase_add_test (tc, test_live);
   return s;
 }
