@@ -198,7 +198,7 @@ GST_START_TEST (test_large_messages)
 }
 GST_END_TEST
 
-/* The descriptors that are on their way are closed at the end. */
+/* Messages with and without descriptors arrive in order. */
 GST_START_TEST (test_attached)
 {
   gint event = eventfd (0, EFD_CLOEXEC);
@@ -275,6 +275,36 @@ GST_START_TEST (test_both_between_looks)
   fail_unless (before_receiving == NULL);
   assert_next (1);
   assert_no_more ();
+}
+GST_END_TEST
+
+static guint
+count_fds (void)
+{
+  GDir *dir = g_dir_open ("/proc/self/fd", 0, NULL);
+  guint n = 0;
+
+  while (g_dir_read_name (dir))
+    n++;
+  g_dir_close (dir);
+  return n;
+}
+
+/* A packet with a descriptor has been received, and a message of the ring
+ * buffer is due before it. If the reader ends then, it closes the
+ * descriptor. */
+GST_START_TEST (test_attached_at_end)
+{
+  guint before;
+
+  add_ring ();
+  before = count_fds ();
+  before_receiving = send_both;
+  assert_next (0);
+  fail_unless_equals_int (count_fds (), before + 1);
+  gst_vkgdr_ipc_receiver_clear (&receiver);
+  fail_unless_equals_int (count_fds (), before);
+  gst_vkgdr_ipc_receiver_init (&receiver, fds[1]);
 }
 GST_END_TEST
 
@@ -426,6 +456,7 @@ ipc_channel_suite (void)
   tcase_add_test (tc, test_attached);
   tcase_add_test (tc, test_closed);
   tcase_add_test (tc, test_both_between_looks);
+  tcase_add_test (tc, test_attached_at_end);
   tcase_add_test (tc, test_no_lost_wake_up);
   tcase_add_test (tc, test_order);
   tcase_add_test (tc, test_other_memory);
