@@ -8,6 +8,7 @@
 
 #include <string.h>
 
+#include "gate.h"
 #include "ipc-harness.h"
 
 /* --- slow clients -------------------------------------------------------- */
@@ -176,17 +177,29 @@ GST_START_TEST (test_wait_for_connection)
 }
 GST_END_TEST
 
-/* Accesses @buffer's memory on @stream for @ms milliseconds. Sets *@done
- * (nullable) to TRUE at the end. */
+/* How long the device is busy after the gate has opened, in milliseconds. */
+#define BUSY 100
+
+/* Accesses @buffer's memory on @stream until the gate opens and for a moment
+ * after that. Then sets *@done to TRUE. */
 static void
-delay_access (GstBuffer *buffer, GstVkgdrStream *stream, GstMapFlags flags,
-    guint ms, gint *done)
+delay_access (
+    GstBuffer *buffer, GstVkgdrStream *stream, GstMapFlags flags, gint *done)
 {
   GstMemory *memory = gst_buffer_peek_memory (buffer, 0);
 
   fail_unless (gst_vkgdr_memory_begin_access (memory, stream, flags, NULL));
-  test_stream_delay (stream, ms, done);
+  test_gate_delay (stream, BUSY, done);
   fail_unless (gst_vkgdr_memory_end_access (memory, stream, flags, NULL));
+}
+
+/* Opens the gate. Nothing may have waited for it until now. */
+static void
+open_gate (gint *done)
+{
+  fail_if (test_gate_was_missed ());
+  fail_unless_equals_int (g_atomic_int_get (done), FALSE);
+  test_gate_set (TRUE);
 }
 
 /* The streaming thread does not wait for the device. The frame is sent when it
@@ -195,20 +208,18 @@ GST_START_TEST (test_pending_frame)
 {
   GstVkgdrStream *stream;
   GstBuffer *buffer;
-  gint64 since;
   gint done = FALSE;
 
   if (!test_ipc_begin (""))
     return;
   stream = test_stream_new (test_context);
   buffer = test_ipc_new_frame (1);
-  delay_access (buffer, stream, GST_MAP_WRITE, 1000, &done);
+  delay_access (buffer, stream, GST_MAP_WRITE, &done);
   fail_if (gst_vkgdr_memory_is_written (gst_buffer_peek_memory (buffer, 0)));
-  since = g_get_monotonic_time ();
   test_ipc_push_buffer (buffer);
   test_ipc_push (2);
-  fail_unless (g_get_monotonic_time () - since < 200 * 1000);
-  fail_unless_equals_int (g_atomic_int_get (&done), FALSE);
+  fail_unless_equals_uint64 (test_ipc_sink_stat ("frames-sent"), 0);
+  open_gate (&done);
   test_ipc_pull_and_drop (1);
   fail_unless_equals_int (g_atomic_int_get (&done), TRUE);
   test_ipc_pull_and_drop (2);
@@ -223,14 +234,16 @@ GST_START_TEST (test_pending_end)
 {
   GstVkgdrStream *stream;
   GstBuffer *buffer;
+  gint done = FALSE;
 
   if (!test_ipc_begin (""))
     return;
   stream = test_stream_new (test_context);
   buffer = test_ipc_new_frame (1);
-  delay_access (buffer, stream, GST_MAP_WRITE, 200, NULL);
+  delay_access (buffer, stream, GST_MAP_WRITE, &done);
   test_ipc_push_buffer (buffer);
   test_ipc_push_event (gst_event_new_eos ());
+  open_gate (&done);
   test_ipc_stop ();
   test_ipc_pull_and_drop (1);
   gst_event_unref (test_ipc_pull_event (GST_EVENT_EOS));
@@ -252,13 +265,13 @@ GST_START_TEST (test_pending_release)
   stream = test_stream_new (test_context);
   test_ipc_push (1);
   buffer = test_ipc_pull (1);
-  delay_access (buffer, stream, GST_MAP_READ, 1000, &done);
+  delay_access (buffer, stream, GST_MAP_READ, &done);
   gst_buffer_unref (buffer);
   /* Until then, it counts as one of the client's two frames. */
   test_ipc_push (2);
   test_ipc_push (3);
-  fail_unless_equals_int (g_atomic_int_get (&done), FALSE);
   fail_unless_equals_uint64 (test_ipc_sink_stat ("frames-sent"), 2);
+  open_gate (&done);
   test_ipc_wait_stat (test_sink->element, "frames-sent", 3);
   fail_unless_equals_int (g_atomic_int_get (&done), TRUE);
   test_ipc_pull_and_drop (2);
