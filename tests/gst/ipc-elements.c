@@ -46,8 +46,7 @@ GST_START_TEST (test_caps)
 }
 GST_END_TEST
 
-/* A thread that does not sleep receives all frames and events, and can be
- * stopped while it looks for the next frame. */
+/* A thread that does not sleep receives all frames and events. */
 GST_START_TEST (test_busy_poll)
 {
   guint value, i;

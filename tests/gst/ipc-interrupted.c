@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "ipc-harness.h"
+#include "slow.h"
 
 /* --- stopped ------------------------------------------------------------- */
 
@@ -65,6 +66,30 @@ GST_START_TEST (test_unread_frames)
   gst_sample_unref (kept);
   gst_object_unref (appsink);
   gst_object_unref (pipeline);
+  test_ipc_end ();
+}
+GST_END_TEST
+
+/* In microseconds; the largest value that is useful in a test. */
+#define BUSY_POLL (10 * G_USEC_PER_SEC)
+
+/* A thread that does not sleep can be stopped while it looks for the next
+ * frame, which it would do for the time of busy-poll. */
+GST_START_TEST (test_busy_poll)
+{
+  gint64 since;
+  guint i;
+
+  if (!test_ipc_begin (""))
+    return;
+  g_object_set (test_src->element, "busy-poll", (guint) BUSY_POLL, NULL);
+  for (i = 0; i < 20; i++) {
+    test_ipc_push (i);
+    test_ipc_pull_and_drop (i);
+  }
+  since = g_get_monotonic_time ();
+  test_ipc_disconnect ();
+  fail_unless (g_get_monotonic_time () - since < test_limit (BUSY_POLL / 2));
   test_ipc_end ();
 }
 GST_END_TEST
@@ -238,6 +263,7 @@ ipc_interrupted_suite (void)
   tcase_add_checked_fixture (tc, test_ipc_setup, test_ipc_teardown);
   suite_add_tcase (suite, tc);
   tcase_add_test (tc, test_unread_frames);
+  tcase_add_test (tc, test_busy_poll);
   tcase_add_test (tc, test_no_frame_yet);
   tcase_add_test (tc, test_caps_during_flush);
   return suite;
