@@ -237,8 +237,7 @@ gst_cuda_filter_finalize (GObject *object)
   gst_cuda_request_clear (&self->asked);
   gst_clear_caps (&self->refused);
   gst_clear_caps (&self->agreed.output);
-  gst_object_unparent (GST_OBJECT (self->child));
-  gst_object_unref (self->child);
+  gst_cuda_filter_clear_child (self);
 
   G_OBJECT_CLASS (gst_cuda_filter_parent_class)->finalize (object);
 }
@@ -277,6 +276,5 @@ gst_cuda_filter_init (GstCudaFilter *self)
   gst_cuda_filter_init_properties (self);
   gst_cuda_filter_init_pads (self);
   gst_vkgdr_filter_set_share_stream (GST_VKGDR_FILTER (self), TRUE);
-  self->child = gst_cuda_params_new (NULL, NULL);
-  gst_object_set_parent (GST_OBJECT (self->child), GST_OBJECT (self));
+  gst_cuda_filter_init_child (self);
 }

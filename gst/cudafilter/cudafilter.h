@@ -3,9 +3,10 @@
  * cudafilter/cudafilter.h: declarations for the files of cudafilter
  *
  * cudafilter.c has the class and processes frames, properties.c has the
- * properties, update.c builds the kernel that the properties request,
- * negotiate.c negotiates caps, and explain.c reports why the negotiation fails.
- * A kernel and its parameters are called a pair (pair.h).
+ * properties, child.c has the object with the parameters, update.c builds the
+ * kernel that the properties request, negotiate.c negotiates caps, and
+ * explain.c reports why the negotiation fails. A kernel and its parameters are
+ * called a pair (pair.h).
  */
 
 #ifndef __GST_CUDA_FILTER_H__
@@ -41,7 +42,9 @@ struct _GstCudaFilter {
   guint kernel_timeout; /* milliseconds, or 0 */
   gboolean watch;
 
-  GstCudaParams *child; /* the object with the parameters; never NULL */
+  GstCudaParams *child;     /* the object with the parameters; never NULL */
+  GstCudaParams *announced; /* the child of the last signals; never NULL */
+  gboolean is_announcing;   /* a thread emits the signals */
 
   GstCudaWorker *worker;   /* NULL unless the element is started */
   GstCudaRequest *request; /* for the worker, or NULL */
@@ -72,6 +75,20 @@ void gst_cuda_filter_install_properties (GObjectClass *object_class);
 
 /* Sets the default values of the properties. */
 void gst_cuda_filter_init_properties (GstCudaFilter *self);
+
+/* --- child.c --- */
+
+void gst_cuda_filter_init_child (GstCudaFilter *self);
+void gst_cuda_filter_clear_child (GstCudaFilter *self);
+
+/* Makes @child the child object of the element. Must be called with the object
+ * lock held. gst_cuda_filter_announce_child () must be called later. */
+void gst_cuda_filter_show (GstCudaFilter *self, GstCudaParams *child);
+
+/* Emits the signals "child-removed" and "child-added" if the child object was
+ * replaced, unless another thread emits them. Must be called without a lock.
+ * Thread-safe. */
+void gst_cuda_filter_announce_child (GstCudaFilter *self);
 
 /* --- update.c --- */
 

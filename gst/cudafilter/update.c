@@ -26,32 +26,16 @@ typedef struct {
 
 /* --- the object of parameters -------------------------------------------- */
 
-/* Signals to emit without a lock. */
-typedef struct {
-  GstCudaParams *removed;
-  GstCudaParams *added;
-  GstCudaParams *changed; /* the object whose values changed */
-} Signals;
-
+/* Emits the signals of a change, without a lock. @changed (nullable, taken) is
+ * the object whose values changed. */
 static void
-emit (Signals *signals, GstCudaFilter *self)
+emit (GstCudaFilter *self, GstCudaParams *changed)
 {
-  if (signals->removed) {
-    gst_object_unparent (GST_OBJECT (signals->removed));
-    gst_child_proxy_child_removed (GST_CHILD_PROXY (self),
-        G_OBJECT (signals->removed), GST_OBJECT_NAME (signals->removed));
-    gst_object_unref (signals->removed);
-  }
-  if (signals->added) {
-    gst_object_set_parent (GST_OBJECT (signals->added), GST_OBJECT (self));
-    gst_child_proxy_child_added (GST_CHILD_PROXY (self),
-        G_OBJECT (signals->added), GST_OBJECT_NAME (signals->added));
-    gst_object_unref (signals->added);
-  }
-  if (signals->changed) {
-    gst_cuda_params_notify (signals->changed);
-    gst_object_unref (signals->changed);
-  }
+  gst_cuda_filter_announce_child (self);
+  if (!changed)
+    return;
+  gst_cuda_params_notify (changed);
+  gst_object_unref (changed);
 }
 
 /* Returns all parameters of @effect (nullable), or NULL if there are none. */
@@ -72,25 +56,13 @@ has_list (
   return has;
 }
 
-/* Makes @child the child object of the element. Must be called with the object
- * lock held. */
-static void
-show (GstCudaFilter *self, GstCudaParams *child, Signals *signals)
-{
-  if (child == self->child)
-    return;
-  signals->removed = self->child;
-  self->child = gst_object_ref (child);
-  signals->added = gst_object_ref (child);
-}
-
 /* Sets a new child object with the parameters @values (nullable), unless the
  * child object already has this list of parameters. They belong to @effect, or
  * to a user's kernel if @effect is NULL. Returns TRUE if the object is new; it
  * then has the values. Must be called with the object lock held. */
 static gboolean
-show_list (GstCudaFilter *self, const GstStructure *values,
-    const GstEffect *effect, Signals *signals)
+show_list (
+    GstCudaFilter *self, const GstStructure *values, const GstEffect *effect)
 {
   GstStructure *defaults;
   GstCudaParams *child;
@@ -99,7 +71,7 @@ show_list (GstCudaFilter *self, const GstStructure *values,
     return FALSE;
   defaults = get_defaults (effect);
   child = gst_cuda_params_new (values, defaults);
-  show (self, child, signals);
+  gst_cuda_filter_show (self, child);
   gst_object_unref (child);
   g_clear_pointer (&defaults, gst_structure_free);
   return TRUE;
@@ -115,9 +87,10 @@ get_newest (GstCudaFilter *self)
 /* Sets the child object for the requested kernel, if its parameters are known
  * before it is loaded, which is the case for an effect. If no kernel runs, the
  * child object gets the given parameters, which may be meant for a kernel that
- * is set later. Must be called with the object lock held. */
+ * is set later. Sets *@changed to the object whose values changed, which the
+ * caller unrefs. Must be called with the object lock held. */
 static void
-show_asked (GstCudaFilter *self, Signals *signals)
+show_asked (GstCudaFilter *self, GstCudaParams **changed)
 {
   const GstCudaRequest *asked = &self->asked;
   const GstEffect *effect = gst_cuda_choice_get_effect (&asked->choice);
@@ -132,11 +105,10 @@ show_asked (GstCudaFilter *self, Signals *signals)
     effect = NULL;
   if (!effect && asked->params)
     values = gst_structure_copy (asked->params);
-  if ((!error || !get_newest (self))
-      && !show_list (self, values, effect, signals) && asked->params_are_new
-      && !self->worker) {
+  if ((!error || !get_newest (self)) && !show_list (self, values, effect)
+      && asked->params_are_new && !self->worker) {
     gst_cuda_params_set_values (self->child, values, G_MAXUINT);
-    signals->changed = gst_object_ref (self->child);
+    *changed = gst_object_ref (self->child);
   }
   g_clear_error (&error);
   g_clear_pointer (&values, gst_structure_free);
@@ -157,7 +129,7 @@ replace_params (GstStructure **slot, const GstStructure *params)
  * frame on. Returns FALSE if a pair has to be built instead. Must be called
  * with the object lock held. */
 static gboolean
-set_values (GstCudaFilter *self, Signals *signals)
+set_values (GstCudaFilter *self, GstCudaParams **changed)
 {
   GstCudaPair *pair = self->running;
   GstStructure *values = NULL;
@@ -171,7 +143,7 @@ set_values (GstCudaFilter *self, Signals *signals)
   ok = has_list (pair->params, values, pair->loaded->effect);
   if (ok && values) {
     gst_cuda_params_set_values (pair->params, values, G_MAXUINT);
-    signals->changed = gst_object_ref (pair->params);
+    *changed = gst_object_ref (pair->params);
   }
   if (ok)
     replace_params (&pair->given, self->asked.params);
@@ -198,7 +170,7 @@ void
 gst_cuda_filter_commit (GstCudaFilter *self)
 {
   GstCudaRequest *asked = &self->asked;
-  Signals signals = { NULL };
+  GstCudaParams *changed = NULL;
 
   GST_OBJECT_LOCK (self);
   if (!gst_cuda_request_is_new (asked)) {
@@ -209,14 +181,14 @@ gst_cuda_filter_commit (GstCudaFilter *self)
    */
   if (asked->choice_is_new && !asked->params_are_new && asked->params)
     gst_cuda_params_update (self->child, asked->params);
-  show_asked (self, &signals);
-  if (self->worker && !set_values (self, &signals)) {
+  show_asked (self, &changed);
+  if (self->worker && !set_values (self, &changed)) {
     make_request (self);
     gst_cuda_worker_wake (self->worker);
   }
   gst_cuda_request_set_old (asked);
   GST_OBJECT_UNLOCK (self);
-  emit (&signals, self);
+  emit (self, changed);
 }
 
 void
@@ -322,14 +294,14 @@ find_params (GstCudaFilter *self, const GstCudaPair *pair, gboolean *is_new)
 /* Makes the parameters of @pair the child object, unless there is a newer
  * request. Must be called with the object lock held. */
 static void
-attach_params (GstCudaFilter *self, GstCudaPair *pair,
-    const GstCudaRequest *request, Signals *signals)
+attach_params (
+    GstCudaFilter *self, GstCudaPair *pair, const GstCudaRequest *request)
 {
   gboolean is_new;
   GstCudaParams *params = find_params (self, pair, &is_new);
 
   if (!self->request)
-    show (self, params, signals);
+    gst_cuda_filter_show (self, params);
   gst_cuda_pair_attach (
       pair, params, request->params_are_new && !is_new, request->serial);
   gst_object_unref (params);
@@ -340,17 +312,16 @@ publish (Work *work, GstCudaPair *pair)
 {
   GstCudaFilter *self = work->filter;
   GstCudaPair *old;
-  Signals signals = { NULL };
 
   GST_OBJECT_LOCK (self);
-  attach_params (self, pair, work->request, &signals);
+  attach_params (self, pair, work->request);
   old = self->next;
   g_atomic_pointer_set (&self->next, pair);
   self->is_settled = !self->request;
   g_clear_error (&self->failure);
   GST_OBJECT_UNLOCK (self);
   g_clear_pointer (&old, gst_cuda_pair_free);
-  emit (&signals, self);
+  emit (self, NULL);
 }
 
 /* The running pair continues. Before the first frame there is none, and the
@@ -359,7 +330,6 @@ static void
 reject (Work *work, GError *error)
 {
   GstCudaFilter *self = work->filter;
-  Signals signals = { NULL };
   gboolean is_fatal;
 
   GST_OBJECT_LOCK (self);
@@ -369,12 +339,12 @@ reject (Work *work, GError *error)
     self->failure = g_error_copy (error);
   }
   if (get_newest (self) && !self->request)
-    show (self, get_newest (self)->params, &signals);
+    gst_cuda_filter_show (self, get_newest (self)->params);
   GST_OBJECT_UNLOCK (self);
   if (!is_fatal)
     gst_cuda_filter_warn (self, error);
   g_error_free (error);
-  emit (&signals, self);
+  emit (self, NULL);
 }
 
 static void

@@ -11,6 +11,7 @@
 #include <glib/gstdio.h>
 
 #include "folder.h"
+#include "gate.h"
 #include "rig.h"
 #include "util.h"
 
@@ -269,6 +270,105 @@ GST_START_TEST (test_values_set_meanwhile)
 }
 GST_END_TEST;
 
+/* --- the child ------------------------------------------------------------ */
+
+/* The child, as the signals announce it. */
+typedef struct {
+  GMutex lock;
+  GObject *shown;
+  gboolean is_mixed;   /* the signals did not come in pairs */
+  gboolean has_waited; /* the first handler waits for the gate */
+} Children;
+
+static void
+on_removed (
+    GstChildProxy *proxy, GObject *child, const gchar *name, Children *children)
+{
+  gboolean waits;
+
+  g_mutex_lock (&children->lock);
+  children->is_mixed |= children->shown != child;
+  children->shown = NULL;
+  waits = !children->has_waited;
+  children->has_waited = TRUE;
+  g_mutex_unlock (&children->lock);
+  if (waits)
+    test_gate_wait (NULL);
+}
+
+static void
+on_added (
+    GstChildProxy *proxy, GObject *child, const gchar *name, Children *children)
+{
+  g_mutex_lock (&children->lock);
+  children->is_mixed |= children->shown != NULL;
+  children->shown = child;
+  g_mutex_unlock (&children->lock);
+}
+
+static void
+wait_removed (Children *children)
+{
+  gint64 deadline = g_get_monotonic_time () + 60 * G_TIME_SPAN_SECOND;
+  gboolean has_waited = FALSE;
+
+  while (!has_waited) {
+    fail_unless (g_get_monotonic_time () < deadline, "no child is removed");
+    g_usleep (5000);
+    g_mutex_lock (&children->lock);
+    has_waited = children->has_waited;
+    g_mutex_unlock (&children->lock);
+  }
+}
+
+static GObject *
+get_child (Rig *rig)
+{
+  return gst_child_proxy_get_child_by_index (GST_CHILD_PROXY (rig->filter), 0);
+}
+
+/* A setter replaces the child while the worker announces another child. */
+GST_START_TEST (test_two_threads_replace_the_child)
+{
+  GstStructure *one = gst_structure_from_string ("params,n=(int)1", NULL);
+  Children children = { 0 };
+  GObject *of_worker, *of_setter;
+  SlowRig slow;
+
+  if (!test_is_software ())
+    return;
+  slow_init (&slow, "name=f");
+  children.shown = get_child (&slow.rig);
+  g_object_unref (children.shown);
+  g_signal_connect (
+      slow.rig.filter, "child-removed", G_CALLBACK (on_removed), &children);
+  g_signal_connect (
+      slow.rig.filter, "child-added", G_CALLBACK (on_added), &children);
+  g_object_set (slow.rig.filter, "source", KERNEL (", int n", "10 + n"),
+      "params", one, NULL);
+  gst_structure_free (one);
+  wait_removed (&children);
+  of_worker = get_child (&slow.rig);
+  g_object_set (
+      slow.rig.filter, "source", NULL, "kernel", "gain", "params", NULL, NULL);
+  of_setter = get_child (&slow.rig);
+  test_gate_set (TRUE);
+  test_settle (slow.rig.filter);
+
+  fail_if (test_gate_was_missed ());
+  fail_unless (of_worker != of_setter);
+  fail_unless (GST_OBJECT_PARENT (of_worker) == NULL);
+  fail_unless (GST_OBJECT_PARENT (of_setter) == GST_OBJECT (slow.rig.filter));
+  fail_if (children.is_mixed);
+  fail_unless (children.shown == of_setter);
+  g_object_unref (of_worker);
+  g_object_unref (of_setter);
+  slow_clear (&slow);
+}
+GST_END_TEST;
+
+/* --- the last properties -------------------------------------------------- */
+
 /* The kernel that was set last runs in the end. */
 GST_START_TEST (test_the_last_kernel_runs)
 {
@@ -344,6 +444,7 @@ cudafilter_swap_suite (void)
   tcase_add_test (tc, test_setters_do_not_wait);
   tcase_add_test (tc, test_pairs_are_whole);
   tcase_add_test (tc, test_values_set_meanwhile);
+  tcase_add_test (tc, test_two_threads_replace_the_child);
   tcase_add_test (tc, test_the_last_kernel_runs);
   tcase_add_test (tc, test_output_caps_belong_to_the_pair);
   return suite;
