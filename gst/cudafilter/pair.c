@@ -46,6 +46,15 @@ gst_cuda_pair_attach (
   self->serial = serial;
 }
 
+void
+gst_cuda_pair_inherit (GstCudaPair *self, GstCudaPair *old)
+{
+  if (self->initial || self->params != old->params)
+    return;
+  self->initial = g_steal_pointer (&old->initial);
+  self->serial = old->serial;
+}
+
 gboolean
 gst_cuda_pair_enter (GstCudaPair *self)
 {

@@ -51,6 +51,11 @@ void gst_cuda_pair_free (GstCudaPair *self);
 void gst_cuda_pair_attach (GstCudaPair *self, GstCudaParams *params,
     gboolean set_values, guint serial);
 
+/* Must be called for a pair that replaces @old before @old was swapped in. If
+ * @old would have set initial values in the same object, and @self sets none,
+ * @self sets the values of @old. */
+void gst_cuda_pair_inherit (GstCudaPair *self, GstCudaPair *old);
+
 /* Must be called by the streaming thread when the pair is swapped in: sets the
  * initial values. Returns TRUE if a value has changed. */
 gboolean gst_cuda_pair_enter (GstCudaPair *self);

@@ -276,6 +276,27 @@ gst_cuda_params_set_values (
   GST_OBJECT_UNLOCK (self);
 }
 
+/* Copies the current values to the fields of @params; with @serial, only those
+ * that were set after it. */
+static void
+copy_values (GstCudaParams *self, GstStructure *params, const guint *serial)
+{
+  GstCudaParamsPrivate *priv = private_of (self);
+  gint i, n;
+
+  GST_OBJECT_LOCK (self);
+  n = priv->values ? gst_structure_n_fields (priv->values) : 0;
+  for (i = 0; i < n; i++) {
+    const gchar *field = gst_structure_nth_field_name (priv->values, i);
+
+    if (gst_structure_has_field (params, field)
+        && (!serial || priv->set_at[i] > *serial))
+      gst_structure_set_value (
+          params, field, gst_structure_get_value (priv->values, field));
+  }
+  GST_OBJECT_UNLOCK (self);
+}
+
 void
 gst_cuda_params_read (GstCudaParams *self, GstStructure *values, guint *serial)
 {
@@ -283,7 +304,7 @@ gst_cuda_params_read (GstCudaParams *self, GstStructure *values, guint *serial)
    * next time. */
   *serial = gst_cuda_params_get_serial (self);
   if (values)
-    gst_cuda_params_update (self, values);
+    copy_values (self, values, NULL);
 }
 
 void
@@ -328,18 +349,7 @@ gst_cuda_params_get_serial (GstCudaParams *self)
 }
 
 void
-gst_cuda_params_update (GstCudaParams *self, GstStructure *params)
+gst_cuda_params_update (GstCudaParams *self, GstStructure *params, guint serial)
 {
-  GstCudaParamsPrivate *priv = private_of (self);
-  gint i, n = gst_structure_n_fields (params);
-
-  GST_OBJECT_LOCK (self);
-  for (i = 0; priv->values && i < n; i++) {
-    const gchar *field = gst_structure_nth_field_name (params, i);
-    const GValue *value = gst_structure_get_value (priv->values, field);
-
-    if (value)
-      gst_structure_set_value (params, field, value);
-  }
-  GST_OBJECT_UNLOCK (self);
+  copy_values (self, params, &serial);
 }

@@ -58,8 +58,10 @@ guint gst_cuda_params_get_serial (GstCudaParams *self);
 void gst_cuda_params_read (
     GstCudaParams *self, GstStructure *values, guint *serial);
 
-/* Sets the fields of @params that are parameters to the current values. */
-void gst_cuda_params_update (GstCudaParams *self, GstStructure *params);
+/* Sets the fields of @params that are parameters to the current values, if
+ * these were set after @serial. */
+void gst_cuda_params_update (
+    GstCudaParams *self, GstStructure *params, guint serial);
 
 G_END_DECLS
 

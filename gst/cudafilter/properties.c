@@ -77,6 +77,7 @@ set_asked (GstCudaFilter *self, guint id, const GValue *value)
     if (gst_value_get_structure (value))
       asked->params = gst_structure_copy (gst_value_get_structure (value));
     asked->params_are_new = TRUE;
+    asked->serial = gst_cuda_params_get_serial (self->child);
   } else if (id == PROP_OUTPUT_CAPS) {
     gst_clear_caps (&asked->output);
     asked->output = gst_cuda_caps_complete (

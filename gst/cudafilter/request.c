@@ -34,8 +34,6 @@ gst_cuda_request_set_old (GstCudaRequest *self)
 void
 gst_cuda_request_inherit (GstCudaRequest *self, const GstCudaRequest *earlier)
 {
-  if (earlier->params_are_new && !self->params_are_new)
-    self->serial = earlier->serial;
   self->choice_is_new |= earlier->choice_is_new;
   self->params_are_new |= earlier->params_are_new;
   self->output_is_new |= earlier->output_is_new;

@@ -24,7 +24,9 @@ typedef struct {
   gboolean choice_is_new;
   gboolean params_are_new;
   gboolean output_is_new;
-  guint serial; /* of the params object at the time when @params were set */
+  /* The serial of the child object when @params were set, or when it became the
+   * child later. Values that were set after it are newer than @params. */
+  guint serial;
 } GstCudaRequest;
 
 /* Returns a copy, which gst_cuda_request_free () frees. */

@@ -107,7 +107,7 @@ show_asked (GstCudaFilter *self, GstCudaParams **changed)
     values = gst_structure_copy (asked->params);
   if ((!error || !get_newest (self)) && !show_list (self, values, effect)
       && asked->params_are_new && !self->worker) {
-    gst_cuda_params_set_values (self->child, values, G_MAXUINT);
+    gst_cuda_params_set_values (self->child, values, asked->serial);
     *changed = gst_object_ref (self->child);
   }
   g_clear_error (&error);
@@ -157,7 +157,6 @@ make_request (GstCudaFilter *self)
 {
   GstCudaRequest *request = gst_cuda_request_copy (&self->asked);
 
-  request->serial = gst_cuda_params_get_serial (self->child);
   if (self->request) {
     gst_cuda_request_inherit (request, self->request);
     gst_cuda_request_free (self->request);
@@ -178,9 +177,10 @@ gst_cuda_filter_commit (GstCudaFilter *self)
     return;
   }
   /* Values that were set on the child object are also used for another kernel.
-   */
+   * Its other values may be older than the params, which may still wait for
+   * their kernel. */
   if (asked->choice_is_new && !asked->params_are_new && asked->params)
-    gst_cuda_params_update (self->child, asked->params);
+    gst_cuda_params_update (self->child, asked->params, asked->serial);
   show_asked (self, &changed);
   if (self->worker && !set_values (self, &changed)) {
     make_request (self);
@@ -299,11 +299,13 @@ attach_params (
 {
   gboolean is_new;
   GstCudaParams *params = find_params (self, pair, &is_new);
+  /* The serial belongs to the child. Values of another object are older. */
+  guint serial = params == self->child ? request->serial : G_MAXUINT;
 
   if (!self->request)
     gst_cuda_filter_show (self, params);
   gst_cuda_pair_attach (
-      pair, params, request->params_are_new && !is_new, request->serial);
+      pair, params, request->params_are_new && !is_new, serial);
   gst_object_unref (params);
 }
 
@@ -316,6 +318,8 @@ publish (Work *work, GstCudaPair *pair)
   GST_OBJECT_LOCK (self);
   attach_params (self, pair, work->request);
   old = self->next;
+  if (old)
+    gst_cuda_pair_inherit (pair, old);
   g_atomic_pointer_set (&self->next, pair);
   self->is_settled = !self->request;
   g_clear_error (&self->failure);
@@ -453,9 +457,10 @@ gst_cuda_filter_start_worker (GstCudaFilter *self, GError **error)
   GST_OBJECT_LOCK (self);
   self->has_run = FALSE;
   self->worker = worker;
-  /* Values that were set on the child object are the newest ones. */
+  /* Values that were set on the child object later are the newest ones. */
   if (self->asked.params)
-    gst_cuda_params_update (self->child, self->asked.params);
+    gst_cuda_params_update (
+        self->child, self->asked.params, self->asked.serial);
   make_request (self);
   self->request->choice_is_new = TRUE;
   GST_OBJECT_UNLOCK (self);
@@ -465,6 +470,15 @@ gst_cuda_filter_start_worker (GstCudaFilter *self, GError **error)
     return TRUE;
   gst_cuda_filter_stop_worker (self);
   return FALSE;
+}
+
+/* Whether params were set that have not reached the child object yet. Must be
+ * called with the object lock held. */
+static gboolean
+has_unused_params (GstCudaFilter *self)
+{
+  return (self->request && self->request->params_are_new)
+         || (self->next && self->next->initial);
 }
 
 void
@@ -481,6 +495,7 @@ gst_cuda_filter_stop_worker (GstCudaFilter *self)
     gst_cuda_worker_stop (worker);
 
   GST_OBJECT_LOCK (self);
+  self->asked.params_are_new |= has_unused_params (self);
   running = g_steal_pointer (&self->running);
   next = g_steal_pointer (&self->next);
   retired = g_steal_pointer (&self->retired);
@@ -490,6 +505,7 @@ gst_cuda_filter_stop_worker (GstCudaFilter *self)
   g_clear_pointer (&running, gst_cuda_pair_free);
   g_clear_pointer (&next, gst_cuda_pair_free);
   g_slist_free_full (retired, (GDestroyNotify) gst_cuda_pair_free);
+  gst_cuda_filter_commit (self);
 }
 
 /* --- a frame ------------------------------------------------------------- */

@@ -270,6 +270,131 @@ GST_START_TEST (test_values_set_meanwhile)
 }
 GST_END_TEST;
 
+/* --- parameters that are not used yet ------------------------------------- */
+
+/* Runs a kernel whose result is 10 + n, with n = 1. */
+static void
+slow_init_adder (SlowRig *slow)
+{
+  GstStructure *one = gst_structure_from_string ("params,n=(int)1", NULL);
+
+  slow_init (slow, "name=f");
+  g_object_set (slow->rig.filter, "source", KERNEL (", int n", "10 + n"),
+      "params", one, NULL);
+  gst_structure_free (one);
+  fail_unless_equals_int (rig_red (&slow->rig), 11);
+}
+
+/* Parameters that wait for a compiler are not lost if another property is set
+ * then. */
+GST_START_TEST (test_params_wait_for_the_compiler)
+{
+  SlowRig slow;
+
+  if (!test_is_software ())
+    return;
+  slow_init_adder (&slow);
+  hold_compiler (&slow);
+  g_object_set (slow.rig.filter, "source", KERNEL (", int n", "20 + n"), NULL);
+  wait_held (&slow);
+  rig_set_params (&slow.rig, "params,n=2");
+  g_object_set (slow.rig.filter, "block", "16x16", NULL);
+  release_compiler (&slow);
+  fail_unless_equals_int (rig_red (&slow.rig), 22);
+  slow_clear (&slow);
+}
+GST_END_TEST;
+
+/* Another kernel, which is never loaded, had another child in between. So the
+ * parameters reach an object that is not the child when they are set. */
+GST_START_TEST (test_params_wait_for_a_former_child)
+{
+  GstStructure *seven = gst_structure_from_string ("params,n=(int)7", NULL);
+  SlowRig slow;
+
+  if (!test_is_software ())
+    return;
+  slow_init_adder (&slow);
+  rig_set_params (&slow.rig, "params,n=3");
+  fail_unless_equals_int (rig_red (&slow.rig), 13);
+  hold_compiler (&slow);
+  g_object_set (slow.rig.filter, "source", KERNEL (", int n", "20 + n"), NULL);
+  wait_held (&slow);
+  g_object_set (
+      slow.rig.filter, "source", NULL, "kernel", "gain", "params", NULL, NULL);
+  g_object_set (slow.rig.filter, "source", KERNEL (", int n", "10 + n"),
+      "params", seven, NULL);
+  release_compiler (&slow);
+  fail_unless_equals_int (rig_red (&slow.rig), 17);
+  gst_structure_free (seven);
+  slow_clear (&slow);
+}
+GST_END_TEST;
+
+/* Parameters that wait for the next frame are not lost if another property is
+ * set then. A later value of the child is kept, too. */
+GST_START_TEST (test_params_wait_for_the_frame)
+{
+  GstCaps *caps = gst_caps_from_string ("video/x-raw,format=RGBA");
+  GstStructure *two = gst_structure_from_string ("params,n=(int)2", NULL);
+  GstChildProxy *proxy;
+  SlowRig slow;
+
+  if (!test_is_software ())
+    return;
+  slow_init_adder (&slow);
+  proxy = GST_CHILD_PROXY (slow.rig.filter);
+  g_object_set (slow.rig.filter, "params", two, "output-caps", caps, NULL);
+  test_settle (slow.rig.filter);
+  if (__i__)
+    gst_child_proxy_set (proxy, "params::n", 3, NULL);
+  g_object_set (slow.rig.filter, "output-caps", NULL, NULL);
+  fail_unless_equals_int (rig_red (&slow.rig), __i__ ? 13 : 12);
+  gst_structure_free (two);
+  gst_caps_unref (caps);
+  slow_clear (&slow);
+}
+GST_END_TEST;
+
+/* Parameters that did not fit are used with the next kernel, although the child
+ * has older values of some of them. */
+GST_START_TEST (test_params_wait_for_their_kernel)
+{
+  SlowRig slow;
+
+  if (!test_is_software ())
+    return;
+  slow_init_adder (&slow);
+  rig_set_params (&slow.rig, "params,n=2,m=5");
+  rig_assert_message (&slow.rig, GST_MESSAGE_WARNING, "parameter", NULL);
+  fail_unless_equals_int (rig_red (&slow.rig), 11);
+  g_object_set (slow.rig.filter, "source",
+      KERNEL (", int n, int m", "100 + 10 * n + m"), NULL);
+  fail_unless_equals_int (rig_red (&slow.rig), 125);
+  slow_clear (&slow);
+}
+GST_END_TEST;
+
+/* Parameters that wait for the next frame are not lost if the element is
+ * stopped. */
+GST_START_TEST (test_params_wait_for_the_start)
+{
+  GstStructure *two = gst_structure_from_string ("params,n=(int)2", NULL);
+  SlowRig slow;
+
+  if (!test_is_software ())
+    return;
+  slow_init_adder (&slow);
+  g_object_set (slow.rig.filter, "params", two, "block", "16x16", NULL);
+  test_settle (slow.rig.filter);
+  gst_element_set_state (slow.rig.harness->element, GST_STATE_NULL);
+  rig_start (&slow.rig, RGBA_2X1);
+  fail_unless_equals_int (rig_red (&slow.rig), 12);
+  gst_structure_free (two);
+  slow_clear (&slow);
+}
+GST_END_TEST;
+
 /* --- the child ------------------------------------------------------------ */
 
 /* The child, as the signals announce it. */
@@ -444,6 +569,11 @@ cudafilter_swap_suite (void)
   tcase_add_test (tc, test_setters_do_not_wait);
   tcase_add_test (tc, test_pairs_are_whole);
   tcase_add_test (tc, test_values_set_meanwhile);
+  tcase_add_test (tc, test_params_wait_for_the_compiler);
+  tcase_add_test (tc, test_params_wait_for_a_former_child);
+  tcase_add_loop_test (tc, test_params_wait_for_the_frame, 0, 2);
+  tcase_add_test (tc, test_params_wait_for_their_kernel);
+  tcase_add_test (tc, test_params_wait_for_the_start);
   tcase_add_test (tc, test_two_threads_replace_the_child);
   tcase_add_test (tc, test_the_last_kernel_runs);
   tcase_add_test (tc, test_output_caps_belong_to_the_pair);
