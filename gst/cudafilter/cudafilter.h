@@ -31,6 +31,7 @@ typedef struct {
   GstEffectConverts converts;
   gboolean takes_video;
   GstCaps *output;
+  gboolean output_is_in_any_memory;
   gint width, height; /* of the output, as set by the effect, or 0 */
 } GstCudaAgreed;
 

@@ -332,6 +332,7 @@ note_rules (GstCudaFilter *self)
   now.converts = rules.converts;
   now.takes_video = rules.takes_video;
   now.output = g_steal_pointer (&rules.output);
+  now.output_is_in_any_memory = rules.is_in_any_memory;
   if (self->is_video && rules.get_size) {
     const GstVideoInfo *info =
         gst_vkgdr_video_filter_get_input_info (GST_VKGDR_VIDEO_FILTER (self));
@@ -341,13 +342,14 @@ note_rules (GstCudaFilter *self)
     gst_cuda_caps_get_size (&rules, &now.width, &now.height);
   }
   gst_cuda_rules_clear (&rules);
-  is_new = now.converts != self->agreed.converts
-           || now.takes_video != self->agreed.takes_video
-           || now.width != self->agreed.width
-           || now.height != self->agreed.height
-           || (now.output != self->agreed.output
-               && (!now.output || !self->agreed.output
-                   || !gst_caps_is_equal (now.output, self->agreed.output)));
+  is_new =
+      now.converts != self->agreed.converts
+      || now.takes_video != self->agreed.takes_video
+      || now.output_is_in_any_memory != self->agreed.output_is_in_any_memory
+      || now.width != self->agreed.width || now.height != self->agreed.height
+      || (now.output != self->agreed.output
+          && (!now.output || !self->agreed.output
+              || !gst_caps_is_equal (now.output, self->agreed.output)));
   gst_clear_caps (&self->agreed.output);
   self->agreed = now;
   return is_new;

@@ -9,6 +9,7 @@
 #include <gst/check/gstharness.h>
 #include <gst/video/video.h>
 
+#include "rig.h"
 #include "util.h"
 
 #define VKGDR "(" GST_CAPS_FEATURE_MEMORY_VKGDR_MEMORY ")"
@@ -315,6 +316,45 @@ GST_START_TEST (test_decoders)
 }
 GST_END_TEST;
 
+static GstPadProbeReturn
+count_negotiations (GstPad *pad, GstPadProbeInfo *info, gpointer user_data)
+{
+  if (GST_QUERY_TYPE (GST_PAD_PROBE_INFO_QUERY (info)) == GST_QUERY_ALLOCATION
+      && GST_PAD_PROBE_INFO_TYPE (info) & GST_PAD_PROBE_TYPE_PUSH)
+    (*(guint *) user_data)++;
+  return GST_PAD_PROBE_OK;
+}
+
+/* If output-caps name a memory, the output is negotiated again: it may have
+ * been in another memory. */
+GST_START_TEST (test_named_memory_is_negotiated)
+{
+  GstCaps *in_any = gst_caps_from_string ("video/x-raw,format=RGBA");
+  GstCaps *named = gst_caps_from_string ("video/x-raw" VKGDR ",format=RGBA");
+  guint n = 0;
+  GstPad *pad;
+  Rig rig;
+
+  rig_init (&rig, "kernel=copy");
+  g_object_set (rig.filter, "output-caps", in_any, NULL);
+  rig_start (&rig, RGBA_2X1);
+  rig_red (&rig);
+  pad = gst_element_get_static_pad (rig.filter, "src");
+  gst_pad_add_probe (
+      pad, GST_PAD_PROBE_TYPE_QUERY_DOWNSTREAM, count_negotiations, &n, NULL);
+  g_object_set (rig.filter, "output-caps", in_any, NULL);
+  rig_red (&rig);
+  fail_unless_equals_int (n, 0);
+  g_object_set (rig.filter, "output-caps", named, NULL);
+  rig_red (&rig);
+  fail_unless (n > 0);
+  gst_object_unref (pad);
+  rig_clear (&rig);
+  gst_caps_unref (named);
+  gst_caps_unref (in_any);
+}
+GST_END_TEST;
+
 static Suite *
 cudafilter_caps_suite (void)
 {
@@ -326,6 +366,7 @@ cudafilter_caps_suite (void)
   tcase_add_loop_test (tc, test_sink_queries, 0, G_N_ELEMENTS (accepted));
   tcase_add_test (tc, test_pads_say_what_they_have);
   tcase_add_test (tc, test_output_caps_leave_the_source_alone);
+  tcase_add_test (tc, test_named_memory_is_negotiated);
   tcase_add_loop_test (
       tc, test_forgotten_elements, 0, G_N_ELEMENTS (forgotten));
   tcase_add_loop_test (tc, test_playbin, 0, G_N_ELEMENTS (filters));
