@@ -114,7 +114,7 @@ gst_cuda_files_watch (GstCudaFiles *self, gboolean watch, GError **error)
 {
   const gchar *const *paths = watch ? (const gchar *const *) self->paths : NULL;
 
-  if (self->watch && gst_cuda_watch_has_paths (self->watch, paths))
+  if (self->watch && gst_cuda_watch_covers (self->watch, paths))
     return TRUE;
   g_clear_pointer (&self->watch, gst_cuda_watch_free);
   if (!paths)

@@ -16,6 +16,7 @@
 typedef struct {
   GstCudaWatch *watch;
   gchar *path;
+  gchar *target; /* the path without links; NULL if there was no file */
   GFileMonitor *monitor;
   GFileMonitor *target_monitor; /* NULL if the path is no link */
   GSource *rest; /* waits until the file is unchanged for a while, else NULL */
@@ -64,6 +65,7 @@ file_free (gpointer data)
   g_clear_pointer (&file->monitor, monitor_free);
   g_clear_pointer (&file->target_monitor, monitor_free);
   g_free (file->path);
+  free (file->target);
   g_free (file);
 }
 
@@ -123,12 +125,10 @@ static GFileMonitor *
 target_monitor_new (File *file)
 {
   gchar *full = g_canonicalize_filename (file->path, NULL);
-  gchar *target = realpath (file->path, NULL);
   GFileMonitor *monitor = NULL;
 
-  if (target && !g_str_equal (target, full))
-    monitor = monitor_new (file, target, NULL);
-  free (target);
+  if (file->target && !g_str_equal (file->target, full))
+    monitor = monitor_new (file, file->target, NULL);
   g_free (full);
   return monitor;
 }
@@ -140,6 +140,7 @@ add_file (GstCudaWatch *self, const gchar *path, GError **error)
 
   file->watch = self;
   file->path = g_strdup (path);
+  file->target = realpath (path, NULL);
   file->monitor = monitor_new (file, path, error);
   if (!file->monitor) {
     file_free (file);
@@ -185,10 +186,29 @@ gst_cuda_watch_touch (GstCudaWatch *self, const gchar *path)
   }
 }
 
-gboolean
-gst_cuda_watch_has_paths (const GstCudaWatch *self, const gchar *const *paths)
+/* Whether the path is a link to another file than before. A file that does not
+ * exist is expected at the same place again. */
+static gboolean
+has_other_target (const File *file)
 {
-  return paths && g_strv_equal ((const gchar *const *) self->paths, paths);
+  gchar *target = realpath (file->path, NULL);
+  gboolean is_other = target && g_strcmp0 (target, file->target) != 0;
+
+  free (target);
+  return is_other;
+}
+
+gboolean
+gst_cuda_watch_covers (const GstCudaWatch *self, const gchar *const *paths)
+{
+  guint i;
+
+  if (!paths || !g_strv_equal ((const gchar *const *) self->paths, paths))
+    return FALSE;
+  for (i = 0; i < self->files->len; i++)
+    if (has_other_target (g_ptr_array_index (self->files, i)))
+      return FALSE;
+  return TRUE;
 }
 
 void

@@ -30,8 +30,9 @@ GstCudaWatch *gst_cuda_watch_new (const gchar *const *paths,
  * just been written. */
 void gst_cuda_watch_touch (GstCudaWatch *self, const gchar *path);
 
-/* Whether it watches exactly these paths; FALSE if @paths is NULL. */
-gboolean gst_cuda_watch_has_paths (
+/* Whether it watches exactly these paths, and the files to which they lead now
+ * if they are links; FALSE if @paths is NULL. */
+gboolean gst_cuda_watch_covers (
     const GstCudaWatch *self, const gchar *const *paths);
 
 /* Stops watching: @func is not called any more. */

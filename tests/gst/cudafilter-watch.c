@@ -265,6 +265,40 @@ GST_START_TEST (test_watch_follows_links)
 }
 GST_END_TEST;
 
+static void
+replace_link (const gchar *target, const gchar *path)
+{
+  gchar *spare = g_strconcat (path, ".new", NULL);
+
+  fail_unless_equals_int (symlink (target, spare), 0);
+  fail_unless_equals_int (g_rename (spare, path), 0);
+  g_free (spare);
+}
+
+/* The link is replaced by a link to another file. From then on, changes of that
+ * file count. */
+GST_START_TEST (test_watch_follows_replaced_links)
+{
+  Source first, second, link;
+  Rig rig;
+
+  source_init (&first, SEVEN);
+  source_init (&second, KERNEL ("", "8"));
+  source_init (&link, "");
+  replace_link (first.path, link.path);
+  rig_init_watching (&rig, &link);
+  fail_unless_equals_int (rig_red (&rig), 7);
+  replace_link (second.path, link.path);
+  assert_becomes (&rig, &link, 7, 8);
+  source_replace (&second, KERNEL ("", "9"));
+  assert_becomes (&rig, &link, 8, 9);
+  rig_clear (&rig);
+  source_clear (&link);
+  source_clear (&second);
+  source_clear (&first);
+}
+GST_END_TEST;
+
 /* --- included files ------------------------------------------------------ */
 
 #define INCLUDES(name, red) "#include \"" name "\"\n" KERNEL ("", red)
@@ -429,6 +463,7 @@ cudafilter_watch_suite (void)
   tcase_add_loop_test (tc, test_half_a_file_is_not_read, 0, 2);
   tcase_add_test (tc, test_watch_ends);
   tcase_add_test (tc, test_watch_follows_links);
+  tcase_add_test (tc, test_watch_follows_replaced_links);
   tcase_add_test (tc, test_watch_sees_included_files);
   tcase_add_test (tc, test_included_files_change_unwatched);
   tcase_add_test (tc, test_options_define_macros);
