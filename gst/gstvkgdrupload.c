@@ -30,7 +30,8 @@
  *
  * Frames of raw video may have any layout: the element supports #GstVideoMeta.
  * If the next element does not support that meta, the device copies frames with
- * another layout into the default layout of the caps.
+ * another layout into the default layout of the caps. If the device cannot copy
+ * them, such as frames with tiles, the CPU does.
  *
  * The property `stats` has the fields `frames`, `frames-packed` (frames that
  * were copied into the default layout), `bytes`, and of these `bytes-direct`
@@ -408,9 +409,9 @@ gst_vkgdr_upload_move (GstVkgdrTransfer *transfer, GstBuffer *input, gsize size,
   return memory;
 }
 
-/* Downstream does not support GstVideoMeta, so the device copies the frame. The
- * element offers the meta to upstream in any case: without it, upstream would
- * copy with the CPU, which is slower. */
+/* Downstream does not support GstVideoMeta, so the device copies the frame, or
+ * the CPU if the device cannot. The element offers the meta to upstream in any
+ * case: without it, upstream would copy with the CPU, which is slower. */
 static GstMemory *
 gst_vkgdr_upload_pack (GstVkgdrTransfer *transfer, GstBuffer *input,
     const GstVideoInfo *info, GstVkgdrPath *path, GError **error)
@@ -419,7 +420,7 @@ gst_vkgdr_upload_pack (GstVkgdrTransfer *transfer, GstBuffer *input,
       gst_vkgdr_base_transform_get_stream (GST_VKGDR_BASE_TRANSFORM (transfer));
   GstBuffer *frame = gst_buffer_ref (input);
   GstMemory *moved, *memory = NULL;
-  gboolean by_cpu;
+  gboolean by_cpu = FALSE;
 
   if (!is_on_device (transfer, input)) {
     moved = gst_vkgdr_upload_move (
@@ -434,6 +435,8 @@ gst_vkgdr_upload_pack (GstVkgdrTransfer *transfer, GstBuffer *input,
   if (memory
       && !gst_vkgdr_layout_pack (info, frame, memory, stream, &by_cpu, error))
     g_clear_pointer (&memory, gst_memory_unref);
+  if (by_cpu)
+    *path = GST_VKGDR_PATH_COPIED;
   gst_buffer_unref (frame);
   return memory;
 }

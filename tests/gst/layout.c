@@ -464,6 +464,68 @@ GST_START_TEST (test_padding_is_kept_on_request)
 }
 GST_END_TEST;
 
+/* --- tiles --------------------------------------------------------------- */
+
+/* Bytes in front of the first plane. */
+#define SHIFT 4096
+
+/* A frame with bytes in front of its first plane. */
+static GstBuffer *
+make_shifted_tiles (GstVideoInfo *info, gboolean is_on_device)
+{
+  gsize size, offsets[GST_VIDEO_MAX_PLANES];
+  GstBuffer *buffer = gst_buffer_new ();
+  guint p;
+
+  fail_unless (
+      gst_video_info_set_format (info, GST_VIDEO_FORMAT_NV12_4L4, 64, 48));
+  size = GST_VIDEO_INFO_SIZE (info) + SHIFT;
+  gst_buffer_append_memory (
+      buffer, is_on_device ? test_memory_new (test_context, size)
+                           : gst_allocator_alloc (NULL, size, NULL));
+  for (p = 0; p < GST_VIDEO_MAX_PLANES; p++)
+    offsets[p] = info->offset[p] + SHIFT;
+  gst_buffer_memset (buffer, 0, 0, SHIFT);
+  gst_buffer_memset (buffer, SHIFT, 7, size - SHIFT);
+  gst_buffer_add_video_meta_full (buffer, GST_VIDEO_FRAME_FLAG_NONE,
+      GST_VIDEO_INFO_FORMAT (info), 64, 48, GST_VIDEO_INFO_N_PLANES (info),
+      offsets, info->stride);
+  return buffer;
+}
+
+/* The CPU packs tiles, and the statistics say so, wherever the frame was. */
+GST_START_TEST (test_packed_tiles_are_copied)
+{
+  const gchar *caps =
+      __i__ ? "video/x-raw(memory:VkgdrMemory),format=NV12_4L4,width=64,"
+              "height=48,framerate=30/1"
+            : "video/x-raw,format=NV12_4L4,width=64,height=48,framerate=30/1";
+  GstElement *upload = gst_element_factory_make ("vkgdrupload", NULL);
+  GstStructure *stats = NULL;
+  guint64 copied, packed;
+  GstVideoInfo info;
+  GstBuffer *buffer;
+  GstHarness *h;
+
+  test_context = test_context_new ();
+  h = test_harness_new (gst_object_ref (upload));
+  gst_harness_set_src_caps_str (h, caps);
+  buffer = gst_harness_push_and_pull (h, make_shifted_tiles (&info, __i__));
+  fail_unless_equals_uint64 (gst_buffer_get_size (buffer), info.size);
+  fail_unless_equals_int (gst_buffer_memcmp (buffer, 0, "\7\7\7\7", 4), 0);
+  g_object_get (upload, "stats", &stats, NULL);
+  gst_structure_get (stats, "bytes-copied", G_TYPE_UINT64, &copied,
+      "frames-packed", G_TYPE_UINT64, &packed, NULL);
+  fail_unless_equals_uint64 (packed, 1);
+  fail_unless_equals_uint64 (copied, info.size + SHIFT);
+  gst_structure_free (stats);
+  gst_buffer_unref (buffer);
+  gst_harness_teardown (h);
+  gst_object_unref (upload);
+  test_teardown ();
+}
+GST_END_TEST;
+
 /* --- all formats --------------------------------------------------------- */
 
 /* A frame of the offered pool comes back with the default layout. */
@@ -559,6 +621,7 @@ layout_suite (void)
       tc, test_padding_ends, 0, N_PADDERS * G_N_ELEMENTS (ways));
   tcase_add_test (tc, test_padding_reaches_no_file);
   tcase_add_loop_test (tc, test_padding_is_kept_on_request, 0, 2);
+  tcase_add_loop_test (tc, test_packed_tiles_are_copied, 0, 2);
   tcase_add_test (tc, test_every_format);
   return s;
 }
