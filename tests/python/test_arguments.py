@@ -276,6 +276,19 @@ class ByTheirSize(ArgumentsTestCase):
         self.assertEqual(pool.get_pinned_active_blocks(), active)
         stream.synchronize()
 
+    @unittest.skipIf(np is None, "numpy is missing")
+    def test_a_pinned_array_is_kept_for_a_stream_of_a_library(self) -> None:
+        """The library's stream object exists only during the call."""
+        pool = self.context.get_allocator()
+        array = GstVkgdr.pagelocked_empty(4, np.int32, self.context)
+        active = pool.get_pinned_active_blocks()
+        stream = GstVkgdr.Stream(self.context)
+        self.function("slow")(array, 30_000_000, block=1, stream=stream.handle)
+        del array
+        gc.collect()
+        self.assertEqual(pool.get_pinned_active_blocks(), active)
+        stream.synchronize()
+
     def test_in_and_out_of_device_memory(self) -> None:
         memory = self.new_memory(struct.pack("f", 3))
         self.function("scale")(GstVkgdr.InOut(memory), 2.0, 1, block=1)

@@ -8,9 +8,12 @@ import struct
 import sys
 import threading
 import unittest
+import weakref
+from typing import Any
 
 import gst_support
 import support
+from gi.overrides import _gstvkgdr_objects as objects
 from gst_support import READ, WRITE
 from gi.repository import GLib, Gst, GstVkgdr
 
@@ -342,6 +345,70 @@ class NumbersOfNumpy(gst_support.DeviceTestCase):
         ):
             with self.assertRaises(TypeError):
                 call()
+
+
+class FakeStream:
+    """Records fences while other threads do the same."""
+
+    def __init__(self, n_threads: int) -> None:
+        self._barrier = threading.Barrier(n_threads, timeout=30)
+        self._is_done = False
+
+    def record(self) -> Any:
+        self._barrier.wait()
+        return self
+
+    def is_signaled(self) -> bool:
+        return self._is_done
+
+    def finish(self) -> None:
+        self._is_done = True
+        self._barrier = threading.Barrier(1)
+
+
+class Kept:
+    pass
+
+
+class Keeping(unittest.TestCase):
+    def test_in_two_threads(self) -> None:
+        """Each object is kept until the work behind it is done."""
+        stream = FakeStream(2)
+        kept = [Kept(), Kept()]
+        references = [weakref.ref(one) for one in kept]
+        threads = [
+            threading.Thread(target=objects.keep, args=(stream, one)) for one in kept
+        ]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        del kept, threads, thread
+        gc.collect()
+        self.assertNotIn(None, [reference() for reference in references])
+        stream.finish()
+        objects.keep(stream, None)
+        gc.collect()
+        self.assertEqual([reference() for reference in references], [None, None])
+
+    def test_what_is_freed_may_keep_others(self) -> None:
+        stream = FakeStream(1)
+        last = Kept()
+        reference = weakref.ref(last)
+
+        class Keeper:
+            def __del__(self) -> None:
+                nonlocal last
+                objects.keep(stream, last)
+                last = None
+
+        objects.keep(stream, Keeper())
+        stream.finish()
+        objects.keep(stream, None)
+        gc.collect()
+        self.assertIsNone(last)
+        objects.keep(stream, None)
+        self.assertIsNone(reference())
 
 
 class Fill(gst_support.DeviceTestCase):

@@ -6,9 +6,10 @@ PyGObject's own constructors would make empty objects. Streams of other
 libraries become GstVkgdr.Stream here. Does not depend on memory.
 """
 
+import collections
 import re
 import threading
-from typing import Any, Dict, List, Optional, Tuple, Union
+from typing import Any, Deque, Dict, List, Optional, Tuple, Union
 
 import gi
 
@@ -174,8 +175,7 @@ class Stream(GstVkgdr.Stream):
         return GstVkgdr.Stream.new_wrapped(context, natural(handle, "a CUstream") or None)
 
     def __init__(self, context: Context, handle: Optional[int] = None) -> None:
-        # Objects that queued work needs, each with the fence behind this work.
-        self._kept: List[Tuple[Any, Any]] = []
+        pass
 
     @property
     def handle(self) -> int:
@@ -300,9 +300,26 @@ def _handle(value: Any) -> Optional[int]:
     return number or None
 
 
+# Objects that queued work needs, each with the fence behind this work. They do not
+# belong to the Stream, which may exist only for a call. There is no lock: each step of a
+# deque is atomic, and an object that is freed here may call keep() itself.
+_kept: Deque[Tuple[Any, Any]] = collections.deque()
+
+
+def _release_kept() -> None:
+    """Releases the objects whose work is done."""
+    for _ in range(len(_kept)):
+        try:
+            one = _kept.popleft()
+        except IndexError:  # another thread checks the others
+            return
+        if not one[0].is_signaled():
+            _kept.append(one)
+
+
 def keep(stream: Stream, what: Any) -> None:
-    """Keeps an object until the work that is now queued on the stream is done."""
-    kept = getattr(stream, "_kept", [])
-    kept = [one for one in kept if not one[0].is_signaled()]
-    kept.append((stream.record(), what))
-    stream._kept = kept
+    """Keeps an object until the work that is now queued on the stream is done, or for
+    longer: it is released by a later call.
+    """
+    _release_kept()
+    _kept.append((stream.record(), what))
