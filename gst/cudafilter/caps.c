@@ -297,16 +297,6 @@ gst_cuda_caps_transform (
                                    : transform_to_input (rules, caps);
 }
 
-gboolean
-gst_cuda_caps_can_meet (const GstCudaRules *rules, GstCaps *caps)
-{
-  GstCaps *output = transform_to_output (rules, caps);
-  gboolean can = !gst_caps_is_empty (output);
-
-  gst_caps_unref (output);
-  return can;
-}
-
 void
 gst_cuda_caps_get_size (const GstCudaRules *rules, gint *width, gint *height)
 {

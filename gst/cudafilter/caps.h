@@ -56,9 +56,6 @@ GstCaps *gst_cuda_caps_keep (const GstCudaRules *rules, const GstCaps *caps);
 GstCaps *gst_cuda_caps_transform (
     const GstCudaRules *rules, GstPadDirection direction, GstCaps *caps);
 
-/* Whether a stream with @caps can be converted to rules->output. */
-gboolean gst_cuda_caps_can_meet (const GstCudaRules *rules, GstCaps *caps);
-
 /* Frees the fields of @rules. */
 void gst_cuda_rules_clear (GstCudaRules *rules);
 

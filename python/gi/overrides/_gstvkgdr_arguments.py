@@ -21,7 +21,7 @@ from . import _gstvkgdr_numbers as numbers  # noqa: E402
 from . import _gstvkgdr_objects as objects  # noqa: E402
 from ._gstvkgdr_host import HostMemory  # noqa: E402
 from ._gstvkgdr_memory import check_memory  # noqa: E402
-from ._gstvkgdr_types import POINTER_SIZE, STRUCTURE, ParameterType  # noqa: E402
+from ._gstvkgdr_types import POINTER_SIZE, ParameterType  # noqa: E402
 
 GstVkgdr = get_introspection_module("GstVkgdr")
 
