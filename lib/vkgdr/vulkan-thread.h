@@ -5,8 +5,10 @@
  * NVIDIA's driver (580) keeps data for each thread that has called Vulkan. When
  * such a thread ends while another one is in vkDestroyDevice(), both wait for
  * each other for ever: each has a lock that the other one needs. So threads of
- * the application never call Vulkan. One thread does, and it exists as long as
- * a device is open.
+ * the application do not call Vulkan. One thread does, and it exists as long as
+ * a device is open. The exceptions are vkgdr_memory_flush() and
+ * vkgdr_memory_invalidate(): they call Vulkan in the application's thread, but
+ * only for memory that is not coherent, which NVIDIA's driver does not have.
  *
  * Knows nothing of Vulkan itself. Private.
  */
