@@ -129,6 +129,23 @@ START_TEST (results_have_names)
 }
 END_TEST
 
+START_TEST (all_cuda_results_have_names)
+{
+  static const CUresult results[] = { CUDA_ERROR_DEVICE_UNAVAILABLE,
+    CUDA_ERROR_ECC_UNCORRECTABLE, CUDA_ERROR_ASSERT,
+    CUDA_ERROR_HARDWARE_STACK_ERROR, CUDA_ERROR_ILLEGAL_INSTRUCTION,
+    CUDA_ERROR_MISALIGNED_ADDRESS, CUDA_ERROR_INVALID_ADDRESS_SPACE,
+    CUDA_ERROR_INVALID_PC };
+  size_t i;
+
+  for (i = 0; i < sizeof (results) / sizeof (results[0]); i++)
+    ck_assert_str_ne (
+        vkgdr_cuda_result_name (results[i]), "unknown CUDA error");
+  ck_assert_str_eq (vkgdr_cuda_result_name (710), "CUDA_ERROR_ASSERT");
+  ck_assert_str_eq (vkgdr_cuda_result_name (718), "CUDA_ERROR_INVALID_PC");
+}
+END_TEST
+
 int
 main (void)
 {
@@ -143,6 +160,7 @@ main (void)
   tcase_add_test (tc, a_remedy_that_does_not_fit);
   tcase_add_test (tc, threads_have_their_own);
   tcase_add_test (tc, results_have_names);
+  tcase_add_test (tc, all_cuda_results_have_names);
   suite_add_tcase (suite, tc);
   return test_run (suite, false);
 }
