@@ -9,6 +9,7 @@
 
 #include "ipc/channel.h"
 #include "ipc/meta.h"
+#include "ipc/notifier.h"
 #include "ipc/pace.h"
 
 /* The maximum number of allocations that a server may have sent and not
@@ -23,7 +24,7 @@
 struct _GstVkgdrIpcClient {
   gint refcount; /* atomic: one for the owner, and one for each buffer */
   gint fd;
-  gint flush_fd;   /* atomic */
+  gint notifier;   /* atomic; -1: not received yet */
   gint is_stopped; /* atomic */
   GstVkgdrAllocator *allocator;
 
@@ -54,8 +55,8 @@ client_unref (GstVkgdrIpcClient *self)
     return;
   gst_vkgdr_ipc_receiver_clear (&self->receiver);
   close (self->fd);
-  if (self->flush_fd >= 0)
-    close (self->flush_fd);
+  if (self->notifier >= 0)
+    close (self->notifier);
   g_hash_table_unref (self->imports);
   gst_vkgdr_ipc_changes_clear (&self->changes);
   g_queue_clear_full (&self->answers, (GDestroyNotify) g_bytes_unref);
@@ -130,7 +131,7 @@ read_hello (GstVkgdrIpcClient *self, GstByteReader *reader, gint *attached,
   guint32 version;
 
   if (!gst_vkgdr_ipc_read_hello (reader, &version) || *attached < 0
-      || self->flush_fd >= 0)
+      || self->notifier >= 0)
     return set_invalid (error, "a greeting");
   if (version != GST_VKGDR_IPC_VERSION) {
     g_set_error (error, G_IO_ERROR, G_IO_ERROR_NOT_SUPPORTED,
@@ -139,7 +140,9 @@ read_hello (GstVkgdrIpcClient *self, GstByteReader *reader, gint *attached,
         version, GST_VKGDR_IPC_VERSION);
     return FALSE;
   }
-  g_atomic_int_set (&self->flush_fd, *attached);
+  if (!gst_vkgdr_ipc_notifier_is_receiver (*attached))
+    return set_invalid (error, "a greeting");
+  g_atomic_int_set (&self->notifier, *attached);
   *attached = -1;
   return TRUE;
 }
@@ -499,7 +502,7 @@ client_new (gint fd, GstVkgdrAllocator *allocator)
 
   self->refcount = 1;
   self->fd = fd;
-  self->flush_fd = -1;
+  self->notifier = -1;
   self->allocator = gst_object_ref (allocator);
   gst_vkgdr_ipc_receiver_init (&self->receiver, fd);
   self->imports = g_hash_table_new_full (
@@ -555,9 +558,9 @@ gst_vkgdr_ipc_changes_clear (GstVkgdrIpcChanges *changes)
 }
 
 gint
-gst_vkgdr_ipc_client_get_flush_fd (GstVkgdrIpcClient *self)
+gst_vkgdr_ipc_client_get_notifier (GstVkgdrIpcClient *self)
 {
-  return g_atomic_int_get (&self->flush_fd);
+  return g_atomic_int_get (&self->notifier);
 }
 
 guint64

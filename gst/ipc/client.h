@@ -70,9 +70,9 @@ void gst_vkgdr_ipc_client_take_changes (
     GstVkgdrIpcClient *self, GstVkgdrIpcChanges *changes);
 void gst_vkgdr_ipc_changes_clear (GstVkgdrIpcChanges *changes);
 
-/* Returns the eventfd that counts flushes, which the client owns, or -1 before
- * the server's first message. */
-gint gst_vkgdr_ipc_client_get_flush_fd (GstVkgdrIpcClient *self);
+/* Returns the receiver of the notices of flushes (ipc/notifier.h), which the
+ * client owns, or -1 before the server's first message. */
+gint gst_vkgdr_ipc_client_get_notifier (GstVkgdrIpcClient *self);
 
 /* Returns the number of frames that the server sent to other clients but not to
  * this one, since this client's first frame. */

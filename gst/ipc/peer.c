@@ -5,10 +5,10 @@
 
 #include "ipc/peer.h"
 
-#include <sys/eventfd.h>
 #include <unistd.h>
 
 #include "ipc/channel.h"
+#include "ipc/notifier.h"
 
 /* The size in bytes of the buffer for a client's message. Valid messages are
  * smaller. */
@@ -30,7 +30,7 @@ typedef struct {
 struct _GstVkgdrIpcPeer {
   gint fd;
   GstVkgdrIpcSender sender;
-  gint flush_fd;     /* an eventfd that is shared with the client */
+  gint notifier;     /* the server's end, for flushes */
   GHashTable *held;  /* frames that the client has, by number */
   GHashTable *known; /* numbers of the allocations that were sent to it */
   gint generation;   /* of exports, when `known` was last checked */
@@ -52,13 +52,13 @@ item_free (Item *item)
   g_free (item);
 }
 
-/* Sends the first messages. */
+/* Sends the first messages. @receiver: the client's end of the notifier. */
 static gboolean
-greet (GstVkgdrIpcPeer *self)
+greet (GstVkgdrIpcPeer *self, gint receiver)
 {
   GBytes *hello = gst_vkgdr_ipc_write_hello ();
   GstVkgdrIpcResult result =
-      gst_vkgdr_ipc_sender_send (&self->sender, hello, self->flush_fd);
+      gst_vkgdr_ipc_sender_send (&self->sender, hello, receiver);
 
   g_bytes_unref (hello);
   return result == GST_VKGDR_IPC_OK
@@ -69,20 +69,21 @@ GstVkgdrIpcPeer *
 gst_vkgdr_ipc_peer_new (gint fd)
 {
   GstVkgdrIpcPeer *self;
-  gint flush_fd = eventfd (0, EFD_CLOEXEC | EFD_NONBLOCK | EFD_SEMAPHORE);
+  gint notifier, receiver;
 
-  if (flush_fd < 0)
+  if (!gst_vkgdr_ipc_notifier_new (&notifier, &receiver))
     return NULL;
   self = g_new0 (GstVkgdrIpcPeer, 1);
   self->fd = fd;
-  self->flush_fd = flush_fd;
+  self->notifier = notifier;
   self->held = g_hash_table_new (g_int64_hash, g_int64_equal);
   self->known =
       g_hash_table_new_full (g_int64_hash, g_int64_equal, g_free, NULL);
   self->generation = gst_vkgdr_ipc_export_generation ();
   g_queue_init (&self->waiting);
   gst_vkgdr_ipc_sender_init (&self->sender, fd);
-  self->is_broken = !greet (self);
+  self->is_broken = !greet (self, receiver);
+  close (receiver);
   return self;
 }
 
@@ -117,7 +118,7 @@ gst_vkgdr_ipc_peer_free (GstVkgdrIpcPeer *self, GPtrArray *garbage)
   for (i = 0; i < GST_VKGDR_IPC_N_SCOPES; i++)
     g_clear_pointer (&self->tags[i], g_bytes_unref);
   gst_vkgdr_ipc_sender_clear (&self->sender);
-  close (self->flush_fd);
+  close (self->notifier);
   close (self->fd);
   g_free (self);
 }
@@ -356,9 +357,9 @@ gst_vkgdr_ipc_peer_mark (GstVkgdrIpcPeer *self, GstVkgdrIpcType type,
 
 /* --- flushes -------------------------------------------------------------
  *
- * The client must get as many FLUSH_START as the eventfd counts, and a
- * FLUSH_STOP for each. So a flush, which drops all queued messages, has to
- * consider whether FLUSH_START or FLUSH_STOP were among them.
+ * The client must get as many FLUSH_START as notices, and a FLUSH_STOP for
+ * each. So a flush, which drops all queued messages, has to consider whether
+ * FLUSH_START or FLUSH_STOP were among them.
  */
 
 static void
@@ -384,8 +385,13 @@ gst_vkgdr_ipc_peer_flush_start (
    * its flush continues until the FLUSH_STOP of this one. */
   if (was_stopping && !was_starting)
     return;
-  if (!was_starting && eventfd_write (self->flush_fd, 1) != 0)
-    return; /* The counter is full, which only the client itself can cause. */
+  /* This only fails if the client has closed its end, or reads messages but no
+   * notices. Then it would not handle this flush. */
+  if (!was_starting
+      && gst_vkgdr_ipc_notifier_send (self->notifier) != GST_VKGDR_IPC_OK) {
+    self->is_broken = TRUE;
+    return;
+  }
   push_plain (self, GST_VKGDR_IPC_FLUSH_START);
   gst_vkgdr_ipc_peer_send_waiting (self, max);
 }

@@ -9,7 +9,7 @@
  * before it was checked.
  *
  *     server                                    client
- *     HELLO, with an eventfd             ->
+ *     HELLO, with a socket               ->     the client's end of a notifier
  *     RING, with a file descriptor       ->     the memory of the ring buffer
  *     WAKE                               ->     there is a message in the ring
  *     CAPS, SEGMENT, TAGS, GLOBAL_TAGS   ->     what changed before a frame
@@ -21,8 +21,8 @@
  *                                        <-     STOP: no more frames
  *     BYE, with a reason                 ->     the last message
  *
- * The eventfd counts flushes, so that a client notices a flush while it works
- * on a frame.
+ * The server sends a notice of each flush (ipc/notifier.h) before FLUSH_START,
+ * so that a client notices a flush while it works on a frame.
  */
 
 #ifndef __GST_VKGDR_IPC_PROTOCOL_H__

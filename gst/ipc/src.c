@@ -55,6 +55,7 @@
 #include "ipc/client.h"
 #include "ipc/clock.h"
 #include "ipc/endpoint.h"
+#include "ipc/notifier.h"
 
 GST_DEBUG_CATEGORY_STATIC (gst_vkgdr_ipc_src_debug);
 #define GST_CAT_DEFAULT gst_vkgdr_ipc_src_debug
@@ -348,12 +349,15 @@ static gpointer
 watch_flushes (gpointer data)
 {
   GstVkgdrIpcSrc *self = data;
-  gint fd = gst_vkgdr_ipc_client_get_flush_fd (self->client);
-  eventfd_t count;
+  gint fd = gst_vkgdr_ipc_client_get_notifier (self->client);
+  GstVkgdrIpcResult result = GST_VKGDR_IPC_OK;
 
-  while (gst_vkgdr_ipc_wait (fd, self->stop_fd, -1))
-    if (eventfd_read (fd, &count) == 0)
+  while (result != GST_VKGDR_IPC_CLOSED
+         && gst_vkgdr_ipc_wait (fd, self->stop_fd, -1)) {
+    result = gst_vkgdr_ipc_notifier_receive (fd);
+    if (result == GST_VKGDR_IPC_OK)
       flush (self);
+  }
   return NULL;
 }
 
@@ -361,7 +365,7 @@ watch_flushes (gpointer data)
 static gboolean
 ensure_watcher (GstVkgdrIpcSrc *self, GError **error)
 {
-  if (self->watcher || gst_vkgdr_ipc_client_get_flush_fd (self->client) < 0)
+  if (self->watcher || gst_vkgdr_ipc_client_get_notifier (self->client) < 0)
     return TRUE;
   self->watcher =
       g_thread_try_new ("vkgdripc-flush", watch_flushes, self, error);

@@ -9,8 +9,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -31,6 +33,10 @@
 #define RING 14
 #define WAKE 15
 #define GLOBAL_TAGS 16
+
+/* A correct greeting, with the version of the protocol. */
+static const guint8 hello[] = { HELLO, 0, 0, 0, 'V', 'k', 'g', 'd', 'r', 'I',
+  'p', 'c', 3, 0, 0, 0 };
 
 static GstElement *server, *ipc;
 static GSubprocess *witness;
@@ -270,32 +276,43 @@ GST_START_TEST (test_own_descriptors)
 }
 GST_END_TEST
 
-/* Returns the memory of the ring buffer, which the caller unmaps, and its
- * size. */
-static guint8 *
-map_ring (gint fd, gsize *size)
+/* Reads messages up to one of @type, and returns its file descriptor. Closes
+ * those of the other messages. */
+static gint
+receive_descriptor (gint fd, guint32 type)
 {
   union {
     struct cmsghdr header;
     gchar room[CMSG_SPACE (sizeof (gint))];
   } control;
-  guint32 type = 0;
-  struct iovec vector = { &type, sizeof (type) };
+  guint32 found = 0;
+  struct iovec vector = { &found, sizeof (found) };
   struct msghdr header = { .msg_iov = &vector,
     .msg_iovlen = 1,
     .msg_control = &control,
     .msg_controllen = sizeof (control) };
-  struct stat status;
-  guint8 *memory;
-  gint ring;
+  gint attached = -1;
 
-  while (type != RING) {
+  while (found != type) {
+    if (attached >= 0)
+      close (attached);
     header.msg_controllen = sizeof (control);
     fail_unless (recvmsg (fd, &header, MSG_CMSG_CLOEXEC) > 0);
-    if (type == HELLO)
-      close (*(gint *) CMSG_DATA (&control.header));
+    attached =
+        header.msg_controllen > 0 ? *(gint *) CMSG_DATA (&control.header) : -1;
   }
-  ring = *(gint *) CMSG_DATA (&control.header);
+  return attached;
+}
+
+/* Returns the memory of the ring buffer, which the caller unmaps, and its
+ * size. */
+static guint8 *
+map_ring (gint fd, gsize *size)
+{
+  gint ring = receive_descriptor (fd, RING);
+  struct stat status;
+  guint8 *memory;
+
   /* Its size cannot be changed under the server. */
   fail_unless (ftruncate (ring, 0) != 0);
   fail_unless (fstat (ring, &status) == 0);
@@ -435,6 +452,82 @@ GST_START_TEST (test_many_connections)
 }
 GST_END_TEST
 
+/* --- flushes of hostile clients ------------------------------------------ */
+
+static void
+flush_server (void)
+{
+  fail_unless (gst_element_send_event (server, gst_event_new_flush_start ()));
+  fail_unless (
+      gst_element_send_event (server, gst_event_new_flush_stop (TRUE)));
+}
+
+/* Writes as much as possible to @fd, and makes it blocking. */
+static void
+fill (gint fd)
+{
+  guint64 most = G_MAXUINT64 - 1;
+
+  signal (SIGPIPE, SIG_IGN);
+  fail_unless (fcntl (fd, F_SETFL, O_NONBLOCK) == 0);
+  while (write (fd, &most, sizeof (most)) > 0)
+    ;
+  fail_unless (fcntl (fd, F_SETFL, 0) == 0);
+}
+
+/* The client cannot make the server wait when it announces a flush. */
+GST_START_TEST (test_blocking_descriptor)
+{
+  gint fd, flush_fd;
+
+  if (test_ipc_cannot_export ())
+    return;
+  start_server ("");
+  fd = connect_client ();
+  flush_fd = receive_descriptor (fd, HELLO);
+  fill (flush_fd);
+  flush_server ();
+  flush_server ();
+  close (flush_fd);
+  close (fd);
+  test_ipc_stop_server (server, ipc);
+}
+GST_END_TEST
+
+/* Reads all messages that the client has got. Returns FALSE if the server has
+ * closed the connection. */
+static gboolean
+drain (gint fd)
+{
+  guint8 data[65536];
+  gssize n;
+
+  while ((n = recv (fd, data, sizeof (data), MSG_DONTWAIT)) > 0)
+    ;
+  return n < 0 && errno == EAGAIN;
+}
+
+/* A client that reads messages, but does not take notice of flushes, is
+ * disconnected at some time. */
+GST_START_TEST (test_ignored_flushes)
+{
+  gint fd, flush_fd;
+  guint i;
+
+  if (test_ipc_cannot_export ())
+    return;
+  start_server ("");
+  fd = connect_client ();
+  flush_fd = receive_descriptor (fd, HELLO);
+  for (i = 0; i < 10000 && drain (fd); i++)
+    flush_server ();
+  test_ipc_wait_clients (ipc, 0);
+  close (flush_fd);
+  close (fd);
+  test_ipc_stop_server (server, ipc);
+}
+GST_END_TEST
+
 /* --- the permission to connect ------------------------------------------- */
 
 static void
@@ -530,36 +623,55 @@ GST_END_TEST
 
 /* --- hostile servers ----------------------------------------------------- */
 
-/* Returns the error of a client whose server sends @data. */
-static GError *
-ask_liar (gconstpointer data, gsize size)
+static gint liar; /* the socket at which the hostile server listens */
+
+static GstElement *
+start_client_of_liar (void)
 {
   struct sockaddr_un address = { .sun_family = AF_UNIX };
-  gint listener = socket (AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0), fd;
   GstElement *pipeline = test_launch (
       "vkgdripcsrc socket-path=%s ! fakesink sync=false", test_ipc_path);
-  GstBus *bus = gst_element_get_bus (pipeline);
-  GError *error = NULL;
-  GstMessage *message;
 
+  liar = socket (AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
   g_strlcpy (address.sun_path, test_ipc_path, sizeof (address.sun_path));
   fail_unless (
-      bind (listener, (struct sockaddr *) &address, sizeof (address)) == 0);
-  fail_unless (listen (listener, 1) == 0);
+      bind (liar, (struct sockaddr *) &address, sizeof (address)) == 0);
+  fail_unless (listen (liar, 1) == 0);
   gst_element_set_state (pipeline, GST_STATE_PLAYING);
-  fd = accept (listener, NULL, NULL);
-  send_bytes (fd, data, size);
-  message =
+  return pipeline;
+}
+
+/* Stops and frees the client. Returns its error. */
+static GError *
+finish_client_of_liar (GstElement *pipeline)
+{
+  GstBus *bus = gst_element_get_bus (pipeline);
+  GError *error = NULL;
+  GstMessage *message =
       gst_bus_timed_pop_filtered (bus, 10 * GST_SECOND, GST_MESSAGE_ERROR);
+
   fail_unless (message != NULL, "there was no error");
   gst_message_parse_error (message, &error, NULL);
   gst_message_unref (message);
   gst_element_set_state (pipeline, GST_STATE_NULL);
   gst_object_unref (bus);
   gst_object_unref (pipeline);
-  close (fd);
-  close (listener);
+  close (liar);
   remove (test_ipc_path);
+  return error;
+}
+
+/* Returns the error of a client whose server sends @data. */
+static GError *
+ask_liar (gconstpointer data, gsize size)
+{
+  GstElement *pipeline = start_client_of_liar ();
+  gint fd = accept (liar, NULL, NULL);
+  GError *error;
+
+  send_bytes (fd, data, size);
+  error = finish_client_of_liar (pipeline);
+  close (fd);
   return error;
 }
 
@@ -585,6 +697,67 @@ GST_START_TEST (test_lying_server)
 }
 GST_END_TEST
 
+/* Sends a correct greeting with a file descriptor. */
+static void
+greet (gint fd, gint attached)
+{
+  union {
+    struct cmsghdr header;
+    gchar room[CMSG_SPACE (sizeof (gint))];
+  } control = { .header = { .cmsg_level = SOL_SOCKET,
+                    .cmsg_type = SCM_RIGHTS,
+                    .cmsg_len = CMSG_LEN (sizeof (gint)) } };
+  struct iovec vector = { (gpointer) hello, sizeof (hello) };
+  struct msghdr header = { .msg_iov = &vector,
+    .msg_iovlen = 1,
+    .msg_control = &control,
+    .msg_controllen = sizeof (control) };
+
+  memcpy (CMSG_DATA (&control.header), &attached, sizeof (attached));
+  fail_unless (sendmsg (fd, &header, MSG_NOSIGNAL) == sizeof (hello));
+}
+
+/* Makes a file descriptor that is not one for flushes: if a client waited for
+ * it, the client would spin or block. */
+static gint
+new_wrong_descriptor (guint kind)
+{
+  gint ends[2];
+
+  switch (kind) {
+  case 0:
+    return open ("/dev/zero", O_RDONLY | O_CLOEXEC);
+  case 1:
+    return eventfd (1, EFD_CLOEXEC);
+  case 2:
+    return socket (AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  case 3:
+    fail_unless (socketpair (AF_UNIX, SOCK_STREAM, 0, ends) == 0);
+    close (ends[1]);
+    return ends[0];
+  default:
+    return memfd_create ("other", MFD_CLOEXEC);
+  }
+}
+
+GST_START_TEST (test_wrong_descriptors)
+{
+  GstElement *pipeline = start_client_of_liar ();
+  gint fd = accept (liar, NULL, NULL);
+  gint wrong = new_wrong_descriptor (__i__);
+  GError *error;
+
+  fail_unless (fd >= 0 && wrong >= 0);
+  greet (fd, wrong);
+  error = finish_client_of_liar (pipeline);
+  fail_unless (
+      strstr (error->message, "greeting") != NULL, "%s", error->message);
+  g_error_free (error);
+  close (wrong);
+  close (fd);
+}
+GST_END_TEST
+
 static Suite *
 ipc_hostile_suite (void)
 {
@@ -602,8 +775,11 @@ ipc_hostile_suite (void)
   tcase_add_test (tc, test_deaf_clients);
   tcase_add_test (tc, test_end_with_deaf_client);
   tcase_add_test (tc, test_many_connections);
+  tcase_add_test (tc, test_blocking_descriptor);
+  tcase_add_test (tc, test_ignored_flushes);
   tcase_add_test (tc, test_other_users);
   tcase_add_test (tc, test_lying_server);
+  tcase_add_loop_test (tc, test_wrong_descriptors, 0, 5);
   return suite;
 }
 
