@@ -639,6 +639,21 @@ gst_vkgdr_ipc_server_mark (
   g_ptr_array_unref (garbage);
 }
 
+/* Must be called with the lock held. Sends the FLUSH_STOP that is in the queue.
+ * The clients have got its FLUSH_START, and must get both. */
+static void
+end_last_flush (GstVkgdrIpcServer *self, GPtrArray *garbage)
+{
+  GList *link;
+
+  for (link = self->queue.head; link; link = link->next) {
+    const Entry *entry = link->data;
+
+    if (entry->type == GST_VKGDR_IPC_FLUSH_STOP)
+      distribute (self, entry, garbage);
+  }
+}
+
 void
 gst_vkgdr_ipc_server_flush_start (GstVkgdrIpcServer *self)
 {
@@ -647,6 +662,7 @@ gst_vkgdr_ipc_server_flush_start (GstVkgdrIpcServer *self)
 
   g_mutex_lock (&self->lock);
   self->epoch++;
+  end_last_flush (self, garbage);
   clear_queue (self, garbage);
   for (i = 0; i < self->peers->len; i++)
     gst_vkgdr_ipc_peer_flush_start (

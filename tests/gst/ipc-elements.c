@@ -289,17 +289,6 @@ GST_START_TEST (test_memories)
 }
 GST_END_TEST
 
-static void
-flush (void)
-{
-  GstSegment segment;
-
-  gst_segment_init (&segment, GST_FORMAT_TIME);
-  test_ipc_push_event (gst_event_new_flush_start ());
-  test_ipc_push_event (gst_event_new_flush_stop (TRUE));
-  test_ipc_push_event (gst_event_new_segment (&segment));
-}
-
 GST_START_TEST (test_flush)
 {
   guint i;
@@ -309,7 +298,7 @@ GST_START_TEST (test_flush)
   for (i = 0; i < 20; i++) {
     test_ipc_push (2 * i);
     test_ipc_pull_and_drop (2 * i);
-    flush ();
+    test_ipc_flush ();
     gst_event_unref (test_ipc_pull_event (GST_EVENT_FLUSH_START));
     gst_event_unref (test_ipc_pull_event (GST_EVENT_FLUSH_STOP));
     test_ipc_push (2 * i + 1);
@@ -364,7 +353,7 @@ GST_START_TEST (test_flush_of_blocked_client)
   /* The second frame has no room in the appsink. */
   test_ipc_wait_stat (src, "frames", 2);
   g_usleep (50 * 1000);
-  flush ();
+  test_ipc_flush ();
   for (i = 0; i < 5000 && g_atomic_int_get (&n_flushes) == 0; i++)
     g_usleep (1000);
   fail_unless_equals_int (g_atomic_int_get (&n_flushes), 1);

@@ -281,6 +281,47 @@ GST_START_TEST (test_pending_release)
 }
 GST_END_TEST
 
+/* --- flushes ------------------------------------------------------------- */
+
+/* Pushes frame @number, which is not written before the gate is opened. */
+static void
+push_gated (guint number, GstVkgdrStream *stream)
+{
+  GstBuffer *buffer = test_ipc_new_frame (number);
+  GstMemory *memory = gst_buffer_peek_memory (buffer, 0);
+
+  fail_unless (
+      gst_vkgdr_memory_begin_access (memory, stream, GST_MAP_WRITE, NULL));
+  test_gate_delay (stream, 0, NULL);
+  fail_unless (
+      gst_vkgdr_memory_end_access (memory, stream, GST_MAP_WRITE, NULL));
+  test_ipc_push_buffer (buffer);
+}
+
+/* The end of the first flush waits for a frame that is not written when the
+ * second flush begins. The client gets both flushes, and what comes after
+ * them. */
+GST_START_TEST (test_two_flushes)
+{
+  GstVkgdrStream *stream;
+
+  if (!test_ipc_begin (""))
+    return;
+  stream = test_stream_new (test_context);
+  push_gated (1, stream);
+  test_ipc_flush ();
+  test_ipc_flush ();
+  fail_if (test_gate_was_missed ());
+  test_gate_set (TRUE);
+  test_ipc_push (2);
+  test_ipc_pull_and_drop (2);
+  test_ipc_push_event (gst_event_new_eos ());
+  gst_event_unref (test_ipc_pull_event (GST_EVENT_EOS));
+  gst_object_unref (stream);
+  test_ipc_end ();
+}
+GST_END_TEST
+
 /* --- connections --------------------------------------------------------- */
 
 /* Pushes frames until one is not sent because the server has noticed that its
@@ -545,6 +586,7 @@ ipc_flow_suite (void)
   tcase_add_test (tc, test_pending_frame);
   tcase_add_test (tc, test_pending_end);
   tcase_add_test (tc, test_pending_release);
+  tcase_add_test (tc, test_two_flushes);
   tcase_add_test (tc, test_frames_outlive_elements);
   tcase_add_test (tc, test_server_stops);
   tcase_add_loop_test (tc, test_last_frame, 0, 2);

@@ -164,3 +164,14 @@ test_ipc_pull_event (GstEventType type)
   fail ("no %s has come", gst_event_type_get_name (type));
   return NULL;
 }
+
+void
+test_ipc_flush (void)
+{
+  GstSegment segment;
+
+  gst_segment_init (&segment, GST_FORMAT_TIME);
+  test_ipc_push_event (gst_event_new_flush_start ());
+  test_ipc_push_event (gst_event_new_flush_stop (TRUE));
+  test_ipc_push_event (gst_event_new_segment (&segment));
+}

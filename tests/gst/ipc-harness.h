@@ -52,6 +52,9 @@ void test_ipc_push (guint number);
 void test_ipc_push_buffer (GstBuffer *buffer);
 void test_ipc_push_event (GstEvent *event);
 
+/* Flushes test_sink, and pushes a segment. */
+void test_ipc_flush (void);
+
 /* Returns the next frame of test_src, which must be frame @number. The caller
  * frees it. */
 GstBuffer *test_ipc_pull (guint number);
