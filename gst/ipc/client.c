@@ -35,6 +35,8 @@ struct _GstVkgdrIpcClient {
   GstVideoInterlaceMode interlace_mode; /* of the last caps */
   guint64 last_id;                      /* of the last frame; 0: none yet */
   GstVkgdrIpcPace pace;                 /* interval of the frames */
+  GstVkgdrIpcEvent end; /* the last event: BYE or ERROR; CANCELLED: none yet */
+  GError *failure;      /* of the event ERROR */
 
   GMutex send_lock; /* for the fields below; no thread waits with it held */
   GQueue answers;   /* of GBytes that the socket had no room for */
@@ -59,6 +61,7 @@ client_unref (GstVkgdrIpcClient *self)
     close (self->notifier);
   g_hash_table_unref (self->imports);
   gst_vkgdr_ipc_changes_clear (&self->changes);
+  g_clear_error (&self->failure);
   g_queue_clear_full (&self->answers, (GDestroyNotify) g_bytes_unref);
   gst_object_unref (self->allocator);
   g_mutex_clear (&self->read_lock);
@@ -458,18 +461,38 @@ wait_for_message (
   return gst_vkgdr_ipc_wait (self->fd, cancel_fd, sleep);
 }
 
-GstVkgdrIpcEvent
-gst_vkgdr_ipc_client_read (GstVkgdrIpcClient *self, gint cancel_fd,
-    guint busy_poll, GstVkgdrIpcContent *content, GError **error)
+/* Must be called with the read lock held. */
+static GstVkgdrIpcEvent
+wait_for_event (GstVkgdrIpcClient *self, gint cancel_fd, guint busy_poll,
+    GstVkgdrIpcContent *content)
 {
   GstVkgdrIpcEvent event = GST_VKGDR_IPC_EVENT_CANCELLED;
   gboolean is_waiting = TRUE;
   guint n_looks = 0;
 
+  while (is_waiting && wait_for_message (self, cancel_fd, busy_poll, &n_looks))
+    is_waiting =
+        read_message (self, &event, content, &self->failure) != READ_EVENT;
+  if (is_waiting)
+    return GST_VKGDR_IPC_EVENT_CANCELLED;
+  if (event == GST_VKGDR_IPC_EVENT_BYE || event == GST_VKGDR_IPC_EVENT_ERROR)
+    self->end = event;
+  return event;
+}
+
+GstVkgdrIpcEvent
+gst_vkgdr_ipc_client_read (GstVkgdrIpcClient *self, gint cancel_fd,
+    guint busy_poll, GstVkgdrIpcContent *content, GError **error)
+{
+  GstVkgdrIpcEvent event;
+
   content->buffer = NULL;
   g_mutex_lock (&self->read_lock);
-  while (is_waiting && wait_for_message (self, cancel_fd, busy_poll, &n_looks))
-    is_waiting = read_message (self, &event, content, error) != READ_EVENT;
+  event = self->end;
+  if (event == GST_VKGDR_IPC_EVENT_CANCELLED)
+    event = wait_for_event (self, cancel_fd, busy_poll, content);
+  if (event == GST_VKGDR_IPC_EVENT_ERROR)
+    g_propagate_error (error, g_error_copy (self->failure));
   g_mutex_unlock (&self->read_lock);
   return event;
 }
@@ -503,6 +526,7 @@ client_new (gint fd, GstVkgdrAllocator *allocator)
   self->refcount = 1;
   self->fd = fd;
   self->notifier = -1;
+  self->end = GST_VKGDR_IPC_EVENT_CANCELLED;
   self->allocator = gst_object_ref (allocator);
   gst_vkgdr_ipc_receiver_init (&self->receiver, fd);
   self->imports = g_hash_table_new_full (

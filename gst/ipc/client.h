@@ -60,7 +60,8 @@ void gst_vkgdr_ipc_client_stop (GstVkgdrIpcClient *self);
 /* Waits for the next event. Returns early if @cancel_fd becomes readable.
  * @busy_poll: the thread does not sleep during this number of microseconds
  * before and after the time at which a frame is expected; 0: it always sleeps.
- * @error is set if the result is GST_VKGDR_IPC_EVENT_ERROR. */
+ * @error is set if the result is GST_VKGDR_IPC_EVENT_ERROR. This event and
+ * GST_VKGDR_IPC_EVENT_BYE are the end: later calls return the same event. */
 GstVkgdrIpcEvent gst_vkgdr_ipc_client_read (GstVkgdrIpcClient *self,
     gint cancel_fd, guint busy_poll, GstVkgdrIpcContent *content,
     GError **error);

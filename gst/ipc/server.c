@@ -188,7 +188,7 @@ clear_queue (GstVkgdrIpcServer *self, GPtrArray *garbage)
 }
 
 /* Must be called with the lock held, which is released meanwhile. Waits until a
- * frame is written. Returns whether the entry can be sent. */
+ * frame is written. Returns FALSE if that fails. */
 static gboolean
 wait_for_entry (GstVkgdrIpcServer *self, Entry *entry)
 {
@@ -196,14 +196,29 @@ wait_for_entry (GstVkgdrIpcServer *self, Entry *entry)
   gboolean ok;
 
   if (!entry->frame)
-    return entry->epoch == self->epoch;
+    return TRUE;
   g_mutex_unlock (&self->lock);
   ok = gst_vkgdr_ipc_output_wait_written (entry->frame, &error);
   if (!ok)
     self->params.on_error (self->params.user_data, error);
   g_clear_error (&error);
   g_mutex_lock (&self->lock);
-  return ok && entry->epoch == self->epoch;
+  return ok;
+}
+
+/* Must be called with the lock held, which is released meanwhile. Sends the
+ * entry as soon as it is written, unless there is a flush before that. */
+static void
+handle_entry (GstVkgdrIpcServer *self, Entry *entry, GPtrArray *garbage)
+{
+  if (!wait_for_entry (self, entry)) {
+    /* At the end, the other entries are dropped, too: the device may not finish
+     * with their frames either. */
+    if (self->is_closing)
+      clear_queue (self, garbage);
+  } else if (entry->epoch == self->epoch) {
+    distribute (self, entry, garbage);
+  }
 }
 
 static gpointer
@@ -217,12 +232,7 @@ run_waiter (gpointer data)
     GPtrArray *garbage = garbage_new ();
 
     self->is_waiting = TRUE;
-    if (wait_for_entry (self, entry))
-      distribute (self, entry, garbage);
-    /* At the end, the other entries are dropped, too: the device may not finish
-     * with their frames either. */
-    else if (self->is_closing)
-      clear_queue (self, garbage);
+    handle_entry (self, entry, garbage);
     self->is_waiting = FALSE;
     entry_free (entry, garbage);
     g_cond_broadcast (&self->cond);

@@ -299,8 +299,9 @@ apply_changes (GstVkgdrIpcSrc *self, const GstVkgdrIpcFrame *frame)
  * a seek would do.
  */
 
-/* Drops all messages up to the end of the flush. Returns FALSE if there is no
- * end. */
+/* Drops all messages up to the end of the flush, or the end of the connection,
+ * which the streaming thread then reads, too. Returns FALSE if the element is
+ * being stopped. */
 static gboolean
 skip_flush (GstVkgdrIpcSrc *self, gboolean *reset_time)
 {
@@ -320,6 +321,9 @@ skip_flush (GstVkgdrIpcSrc *self, gboolean *reset_time)
       if (self->has_flush_start)
         return TRUE;
       break;
+    case GST_VKGDR_IPC_EVENT_BYE:
+    case GST_VKGDR_IPC_EVENT_ERROR:
+      return TRUE;
     case GST_VKGDR_IPC_EVENT_FRAME:
     case GST_VKGDR_IPC_EVENT_EOS:
       break;

@@ -322,6 +322,83 @@ GST_START_TEST (test_two_flushes)
 }
 GST_END_TEST
 
+static gpointer
+stop_sink (gpointer data)
+{
+  test_ipc_stop ();
+  return NULL;
+}
+
+/* The server is stopped while it waits for a frame that a flush has made
+ * useless. The client gets the frame after the flush. */
+GST_START_TEST (test_end_after_flush)
+{
+  GstVkgdrStream *stream;
+  GThread *thread;
+
+  if (!test_ipc_begin (""))
+    return;
+  stream = test_stream_new (test_context);
+  push_gated (1, stream);
+  test_ipc_flush ();
+  test_ipc_push (2);
+  test_ipc_push_event (gst_event_new_eos ());
+  thread = g_thread_new ("stop", stop_sink, NULL);
+  /* Nothing shows that the server has begun to end. If that takes longer, the
+   * test passes without checking it. */
+  g_usleep (100 * 1000);
+  fail_if (test_gate_was_missed ());
+  test_gate_set (TRUE);
+  gst_event_unref (test_ipc_pull_event (GST_EVENT_FLUSH_STOP));
+  test_ipc_pull_and_drop (2);
+  gst_event_unref (test_ipc_pull_event (GST_EVENT_EOS));
+  g_thread_join (thread);
+  gst_object_unref (stream);
+  test_ipc_end ();
+}
+GST_END_TEST
+
+/* The server is stopped in the middle of a flush. */
+GST_START_TEST (test_end_in_flush)
+{
+  if (!test_ipc_begin (""))
+    return;
+  test_ipc_push (1);
+  test_ipc_pull_and_drop (1);
+  test_ipc_push_event (gst_event_new_flush_start ());
+  test_ipc_stop ();
+  gst_event_unref (test_ipc_pull_event (GST_EVENT_FLUSH_STOP));
+  gst_event_unref (test_ipc_pull_event (GST_EVENT_EOS));
+  test_ipc_end ();
+}
+GST_END_TEST
+
+/* The application flushes the client, which has got only messages that are not
+ * for the application. That is not an error. */
+GST_START_TEST (test_flush_of_waiting_client)
+{
+  GstMessage *message;
+  GstBus *bus;
+
+  if (!test_ipc_begin (""))
+    return;
+  bus = gst_bus_new ();
+  gst_element_set_bus (test_src->element, bus);
+  /* Nothing shows that the client has read these messages. If that takes
+   * longer, the test passes without checking it. */
+  g_usleep (100 * 1000);
+  gst_element_send_event (test_src->element, gst_event_new_flush_start ());
+  gst_element_send_event (test_src->element, gst_event_new_flush_stop (TRUE));
+  test_ipc_push (1);
+  test_ipc_pull_and_drop (1);
+  message = gst_bus_pop_filtered (bus, GST_MESSAGE_ERROR);
+  fail_unless (message == NULL, "there was an error");
+  gst_element_set_bus (test_src->element, NULL);
+  gst_object_unref (bus);
+  test_ipc_end ();
+}
+GST_END_TEST
+
 /* --- connections --------------------------------------------------------- */
 
 /* Pushes frames until one is not sent because the server has noticed that its
@@ -426,13 +503,6 @@ GST_END_TEST
 
 /* A number of frames for which the socket does not have room. */
 #define MANY 600
-
-static gpointer
-stop_sink (gpointer data)
-{
-  test_ipc_stop ();
-  return NULL;
-}
 
 /* Frames that wait because the socket is full are sent, too, as soon as the
  * client reads. */
@@ -587,6 +657,9 @@ ipc_flow_suite (void)
   tcase_add_test (tc, test_pending_end);
   tcase_add_test (tc, test_pending_release);
   tcase_add_test (tc, test_two_flushes);
+  tcase_add_test (tc, test_end_after_flush);
+  tcase_add_test (tc, test_end_in_flush);
+  tcase_add_test (tc, test_flush_of_waiting_client);
   tcase_add_test (tc, test_frames_outlive_elements);
   tcase_add_test (tc, test_server_stops);
   tcase_add_loop_test (tc, test_last_frame, 0, 2);

@@ -29,6 +29,7 @@
 #define BYE 2
 #define MEMORY 6
 #define FRAME 8
+#define FLUSH_START 10
 #define RELEASE 12
 #define RING 14
 #define WAKE 15
@@ -758,6 +759,36 @@ GST_START_TEST (test_wrong_descriptors)
 }
 GST_END_TEST
 
+/* A server that disappears in the middle of a flush is an error, as at any
+ * other time. So is an invalid message. */
+GST_START_TEST (test_lost_in_flush)
+{
+  static const guint8 flush_start[] = { FLUSH_START, 0, 0, 0 };
+  static const guint8 invalid[] = { 99, 0, 0, 0 };
+  GstElement *pipeline = start_client_of_liar ();
+  gint fd = accept (liar, NULL, NULL), ends[2];
+  GError *error;
+
+  fail_unless (
+      socketpair (AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) == 0);
+  greet (fd, ends[0]);
+  close (ends[0]);
+  send_bytes (ends[1], "", 1);
+  send_bytes (fd, flush_start, sizeof (flush_start));
+  if (__i__ == 0)
+    shutdown (fd, SHUT_RDWR);
+  else
+    send_bytes (fd, invalid, sizeof (invalid));
+  error = finish_client_of_liar (pipeline);
+  fail_unless (
+      strstr (error->message, __i__ == 0 ? "has ended" : "not valid") != NULL,
+      "%s", error->message);
+  g_error_free (error);
+  close (ends[1]);
+  close (fd);
+}
+GST_END_TEST
+
 static Suite *
 ipc_hostile_suite (void)
 {
@@ -780,6 +811,7 @@ ipc_hostile_suite (void)
   tcase_add_test (tc, test_other_users);
   tcase_add_test (tc, test_lying_server);
   tcase_add_loop_test (tc, test_wrong_descriptors, 0, 5);
+  tcase_add_loop_test (tc, test_lost_in_flush, 0, 2);
   return suite;
 }
 
