@@ -25,6 +25,12 @@
  * used; unexpected ones are closed. */
 #define MAX_ATTACHED 8
 
+/* How often a server tries to lock the folder of its socket, and the interval
+ * in microseconds. Other servers keep the lock for much less than a
+ * millisecond. But each user who can read the folder can keep it locked. */
+#define LOCK_TRIES 50
+#define LOCK_INTERVAL 10000
+
 GType
 gst_vkgdr_ipc_peers_get_type (void)
 {
@@ -106,16 +112,21 @@ remove_stale (const struct sockaddr_un *address)
 }
 
 /* Locks the folder of @path, so that no server removes the new socket of
- * another one as unused. Returns -1 if that fails, which the caller ignores. */
+ * another one as unused. Returns a file descriptor that keeps the lock, or -1.
+ * The caller ignores failures. */
 static gint
 lock_folder (const gchar *path)
 {
   gchar *folder = g_path_get_dirname (path);
   gint fd = open (folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  guint i;
 
   g_free (folder);
-  if (fd >= 0)
-    flock (fd, LOCK_EX);
+  for (i = 0; fd >= 0 && i < LOCK_TRIES; i++) {
+    if (flock (fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK)
+      break;
+    g_usleep (LOCK_INTERVAL);
+  }
   return fd;
 }
 

@@ -31,7 +31,9 @@ typedef enum {
 
 /* Creates a listening socket at @path with the mode 0600, 0660 or 0666.
  * Replaces a socket that is no longer in use. Returns -1 with @error set on
- * failure. Of the functions of this file, only gst_vkgdr_ipc_wait() blocks. */
+ * failure. Waits for half a second at most if another process has locked the
+ * folder. Of the other functions of this file, only gst_vkgdr_ipc_wait()
+ * blocks. */
 gint gst_vkgdr_ipc_listen (
     const gchar *path, GstVkgdrIpcPeers peers, GError **error);
 

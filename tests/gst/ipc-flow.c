@@ -6,7 +6,10 @@
  * vkgdripcsink and vkgdripcsrc are in one process.
  */
 
+#include <fcntl.h>
 #include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
 
 #include "gate.h"
 #include "ipc-harness.h"
@@ -613,6 +616,22 @@ GST_START_TEST (test_paths)
 }
 GST_END_TEST
 
+/* Any user can lock a folder that this user can read. The server does not wait
+ * for that for long. */
+GST_START_TEST (test_locked_folder)
+{
+  gchar *folder = g_path_get_dirname (test_ipc_path);
+  gint fd = open (folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+  fail_unless (flock (fd, LOCK_EX) == 0);
+  test_ipc_serve ("");
+  fail_unless (g_file_test (test_ipc_path, G_FILE_TEST_EXISTS));
+  close (fd);
+  g_free (folder);
+  test_ipc_end ();
+}
+GST_END_TEST
+
 GST_START_TEST (test_restart)
 {
   guint i, fds = 0;
@@ -668,6 +687,7 @@ ipc_flow_suite (void)
   tcase_add_test (tc, test_absent_server);
   tcase_add_test (tc, test_client_first);
   tcase_add_test (tc, test_paths);
+  tcase_add_test (tc, test_locked_folder);
   tcase_add_test (tc, test_restart);
   return suite;
 }
