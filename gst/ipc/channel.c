@@ -100,6 +100,7 @@ gst_vkgdr_ipc_receiver_init (GstVkgdrIpcReceiver *self, gint fd)
   self->n_packets = 0;
   self->packet = g_malloc (GST_VKGDR_IPC_MAX_MESSAGE);
   self->packet_size = 0;
+  self->is_closed = FALSE;
   self->attached = -1;
 }
 
@@ -140,7 +141,7 @@ is_next_in_ring (GstVkgdrIpcReceiver *self)
 gboolean
 gst_vkgdr_ipc_receiver_has_message (GstVkgdrIpcReceiver *self)
 {
-  return self->packet_size > 0 || is_next_in_ring (self);
+  return self->packet_size > 0 || self->is_closed || is_next_in_ring (self);
 }
 
 static gboolean
@@ -153,35 +154,41 @@ read_from_ring (GstVkgdrIpcReceiver *self, const guint8 **data, gsize *size)
   return TRUE;
 }
 
-static GstVkgdrIpcResult
+/* Receives a packet, unless there is one already. */
+static void
 receive_packet (GstVkgdrIpcReceiver *self)
 {
   gsize size = GST_VKGDR_IPC_MAX_MESSAGE;
-  GstVkgdrIpcResult result =
-      gst_vkgdr_ipc_receive (self->fd, self->packet, &size, &self->attached);
 
-  if (result == GST_VKGDR_IPC_OK)
+  if (self->packet_size > 0 || self->is_closed)
+    return;
+  switch (
+      gst_vkgdr_ipc_receive (self->fd, self->packet, &size, &self->attached)) {
+  case GST_VKGDR_IPC_OK:
     self->packet_size = size;
-  return result;
+    break;
+  case GST_VKGDR_IPC_CLOSED:
+    self->is_closed = TRUE;
+    break;
+  default:
+    break;
+  }
 }
 
 GstVkgdrIpcResult
 gst_vkgdr_ipc_receiver_next (
     GstVkgdrIpcReceiver *self, const guint8 **data, gsize *size, gint *attached)
 {
-  GstVkgdrIpcResult result = GST_VKGDR_IPC_OK;
-
   *attached = -1;
   if (read_from_ring (self, data, size))
     return GST_VKGDR_IPC_OK;
-  if (self->packet_size == 0)
-    result = receive_packet (self);
+  receive_packet (self);
   /* A message may have been written to the ring before the packet was sent, but
    * after the ring was checked above. */
   if (read_from_ring (self, data, size))
     return GST_VKGDR_IPC_OK;
   if (self->packet_size == 0)
-    return result;
+    return self->is_closed ? GST_VKGDR_IPC_CLOSED : GST_VKGDR_IPC_AGAIN;
   *data = self->packet;
   *size = self->packet_size;
   *attached = self->attached;

@@ -48,6 +48,7 @@ typedef struct {
   guint8 *packet;        /* the buffer for a packet */
   gsize packet_size;     /* of a received packet that comes after messages in
                             the ring; 0: none */
+  gboolean is_closed;    /* there are no further packets, or they are invalid */
   gint attached;         /* its file descriptor, or -1 */
   guint8 message[GST_VKGDR_IPC_RING_MAX_MESSAGE]; /* from the ring */
 } GstVkgdrIpcReceiver;

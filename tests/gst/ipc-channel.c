@@ -308,6 +308,36 @@ GST_START_TEST (test_attached_at_end)
 }
 GST_END_TEST
 
+/* Sends a message through the ring, and a packet that is too large. */
+static void
+send_oversized (void)
+{
+  static const guint8 data[GST_VKGDR_IPC_MAX_MESSAGE + 1];
+
+  fail_unless_equals_uint64 (send_numbers (0, 1), 0);
+  fail_unless (send (fds[0], data, sizeof (data), 0) == sizeof (data));
+}
+
+/* A packet that is too large ends the connection, also if there is a message in
+ * the ring that comes before it. */
+GST_START_TEST (test_oversized_packet)
+{
+  const guint8 *data;
+  gint attached;
+  gsize size;
+  guint i;
+
+  add_ring ();
+  before_receiving = send_oversized;
+  assert_next (0);
+  fail_unless (gst_vkgdr_ipc_receiver_has_message (&receiver));
+  for (i = 0; i < 2; i++)
+    fail_unless (
+        gst_vkgdr_ipc_receiver_next (&receiver, &data, &size, &attached)
+        == GST_VKGDR_IPC_CLOSED);
+}
+GST_END_TEST
+
 #define N_MESSAGES 50000
 
 static gint n_received;
@@ -457,6 +487,7 @@ ipc_channel_suite (void)
   tcase_add_test (tc, test_closed);
   tcase_add_test (tc, test_both_between_looks);
   tcase_add_test (tc, test_attached_at_end);
+  tcase_add_test (tc, test_oversized_packet);
   tcase_add_test (tc, test_no_lost_wake_up);
   tcase_add_test (tc, test_order);
   tcase_add_test (tc, test_other_memory);
