@@ -66,7 +66,8 @@ wake (GstVkgdrIpcSender *self)
   GstVkgdrIpcResult result = send_packet (self, packet, -1);
 
   g_bytes_unref (packet);
-  return result == GST_VKGDR_IPC_AGAIN ? GST_VKGDR_IPC_OK : result;
+  /* The message is in the ring. It must not be sent again, whatever happens. */
+  return result == GST_VKGDR_IPC_CLOSED ? result : GST_VKGDR_IPC_OK;
 }
 
 static gboolean

@@ -79,11 +79,13 @@ answer (GstVkgdrIpcClient *self, GBytes *message)
 {
   g_mutex_lock (&self->send_lock);
   g_queue_push_tail (&self->answers, message);
-  while (
-      !g_queue_is_empty (&self->answers)
-      && gst_vkgdr_ipc_send (self->fd, g_queue_peek_head (&self->answers), -1)
-             != GST_VKGDR_IPC_AGAIN)
+  while ((message = g_queue_peek_head (&self->answers))) {
+    GstVkgdrIpcResult result = gst_vkgdr_ipc_send (self->fd, message, -1);
+
+    if (result == GST_VKGDR_IPC_AGAIN || result == GST_VKGDR_IPC_NO_RESOURCES)
+      break;
     g_bytes_unref (g_queue_pop_head (&self->answers));
+  }
   g_mutex_unlock (&self->send_lock);
 }
 

@@ -41,6 +41,7 @@ struct _GstVkgdrIpcPeer {
   guint64 lost;
   gboolean is_broken;
   gboolean is_blocked;
+  gint64 retry_time;   /* monotonic; 0: as soon as the socket has room */
   gboolean is_stopped; /* the client wants no more frames */
 };
 
@@ -141,6 +142,12 @@ gst_vkgdr_ipc_peer_is_blocked (GstVkgdrIpcPeer *self)
   return self->is_blocked;
 }
 
+gint64
+gst_vkgdr_ipc_peer_get_retry_time (GstVkgdrIpcPeer *self)
+{
+  return self->retry_time;
+}
+
 gboolean
 gst_vkgdr_ipc_peer_is_active (GstVkgdrIpcPeer *self)
 {
@@ -183,6 +190,10 @@ send_message (GstVkgdrIpcPeer *self, GBytes *message, gint attached)
     return TRUE;
   case GST_VKGDR_IPC_AGAIN:
     self->is_blocked = TRUE;
+    return FALSE;
+  case GST_VKGDR_IPC_NO_RESOURCES:
+    self->is_blocked = TRUE;
+    self->retry_time = g_get_monotonic_time () + GST_VKGDR_IPC_RETRY_INTERVAL;
     return FALSE;
   default:
     self->is_broken = TRUE;
@@ -284,6 +295,7 @@ gst_vkgdr_ipc_peer_send_waiting (GstVkgdrIpcPeer *self, guint max)
   Item *item;
 
   self->is_blocked = FALSE;
+  self->retry_time = 0;
   while (!self->is_broken && (item = g_queue_peek_head (&self->waiting))
          && send_item (self, item, max)) {
     g_queue_pop_head (&self->waiting);

@@ -24,6 +24,10 @@ typedef enum {
   GST_VKGDR_IPC_LEAKY_DOWNSTREAM /* the oldest queued frame is dropped */
 } GstVkgdrIpcLeaky;
 
+/* In microseconds: when to try again if the system lacks resources. Such a lack
+ * often lasts, and a thread that tried all the time would need a processor. */
+#define GST_VKGDR_IPC_RETRY_INTERVAL (100 * 1000)
+
 typedef struct _GstVkgdrIpcPeer GstVkgdrIpcPeer;
 
 /* Creates a client for the socket @fd, and takes ownership of @fd. Returns NULL
@@ -39,8 +43,12 @@ gint gst_vkgdr_ipc_peer_get_fd (GstVkgdrIpcPeer *self);
 /* Whether the connection is broken, or the client sent an invalid message. */
 gboolean gst_vkgdr_ipc_peer_is_broken (GstVkgdrIpcPeer *self);
 
-/* Whether a message is queued because the socket's buffer is full. */
+/* Whether a message is queued because the socket's buffer is full, or because
+ * the system lacks resources. */
 gboolean gst_vkgdr_ipc_peer_is_blocked (GstVkgdrIpcPeer *self);
+
+/* Returns the monotonic time before which it is useless to try again, or 0. */
+gint64 gst_vkgdr_ipc_peer_get_retry_time (GstVkgdrIpcPeer *self);
 
 /* Whether the client still accepts frames. If not, it may still have some. */
 gboolean gst_vkgdr_ipc_peer_is_active (GstVkgdrIpcPeer *self);

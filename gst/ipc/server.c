@@ -5,6 +5,7 @@
 
 #include "ipc/server.h"
 
+#include <errno.h>
 #include <poll.h>
 #include <sys/eventfd.h>
 #include <sys/stat.h>
@@ -47,6 +48,10 @@ struct _GstVkgdrIpcServer {
   gint wake;       /* an eventfd that wakes the io thread */
   GThread *io;     /* NULL only if it could not be started */
   GThread *waiter; /* NULL only if it could not be started */
+
+  /* Used by the io thread only. */
+  gint64 accept_time;  /* monotonic; before it, no client is accepted */
+  gboolean has_warned; /* that the system lacks resources for a message */
 
   GMutex lock; /* for the fields below; the driver is not called with it held */
   GCond cond;  /* a client has connected, or the queue or frames have changed */
@@ -330,6 +335,20 @@ count_clients (GstVkgdrIpcServer *self)
   return n;
 }
 
+/* The connection waits to be accepted, so that poll () would return at once. So
+ * the io thread does not poll the listener for a while. */
+static void
+handle_accept_error (GstVkgdrIpcServer *self, gint number)
+{
+  if (number == EAGAIN || number == EINTR || number == ECONNABORTED)
+    return;
+  /* The time stays set until a client is accepted, so this is logged once. */
+  if (self->accept_time == 0)
+    GST_WARNING ("'%s' cannot accept clients at present: %s", self->path,
+        g_strerror (number));
+  self->accept_time = g_get_monotonic_time () + GST_VKGDR_IPC_RETRY_INTERVAL;
+}
+
 static void
 accept_clients (GstVkgdrIpcServer *self)
 {
@@ -340,8 +359,11 @@ accept_clients (GstVkgdrIpcServer *self)
     GError *error = NULL;
 
     fd = gst_vkgdr_ipc_accept (self->listener);
-    if (fd < 0)
+    if (fd < 0) {
+      handle_accept_error (self, errno);
       return;
+    }
+    self->accept_time = 0;
     if (!gst_vkgdr_ipc_check_peer (fd, self->params.peers, &error))
       refuse (self, fd, error->message);
     else if (count_clients (self) >= MAX_CLIENTS)
@@ -396,26 +418,62 @@ forget_exports (GstVkgdrIpcServer *self)
     gst_vkgdr_ipc_peer_forget (peer_at (self, i));
 }
 
+/* Must be called with the lock held. Returns the events that the io thread
+ * polls for a client at the time @now. */
+static gshort
+get_events (GstVkgdrIpcServer *self, GstVkgdrIpcPeer *peer, gint64 now)
+{
+  gint64 retry_time = gst_vkgdr_ipc_peer_get_retry_time (peer);
+
+  if (retry_time != 0 && !self->has_warned) {
+    GST_WARNING ("'%s' cannot send messages at present: the system lacks "
+                 "memory, or too many file descriptors are on their way",
+        self->path);
+    self->has_warned = TRUE;
+  }
+  return gst_vkgdr_ipc_peer_is_blocked (peer) && retry_time <= now
+             ? POLLIN | POLLOUT
+             : POLLIN;
+}
+
 /* Must be called with the lock held. Returns the file descriptors that the io
- * thread polls. */
+ * thread polls at the time @now. */
 static GArray *
-list_polls (GstVkgdrIpcServer *self)
+list_polls (GstVkgdrIpcServer *self, gint64 now)
 {
   GArray *polls = g_array_new (FALSE, FALSE, sizeof (struct pollfd));
   struct pollfd poll = { .fd = self->wake, .events = POLLIN };
   guint i;
 
   g_array_append_val (polls, poll);
-  poll.fd = self->listener;
+  /* poll () ignores -1. */
+  poll.fd = self->accept_time <= now ? self->listener : -1;
   g_array_append_val (polls, poll);
   for (i = 0; i < self->peers->len; i++) {
     poll.fd = gst_vkgdr_ipc_peer_get_fd (peer_at (self, i));
-    poll.events = POLLIN;
-    if (gst_vkgdr_ipc_peer_is_blocked (peer_at (self, i)))
-      poll.events |= POLLOUT;
+    poll.events = get_events (self, peer_at (self, i), now);
     g_array_append_val (polls, poll);
   }
   return polls;
+}
+
+/* Must be called with the lock held. Returns @timeout (milliseconds; -1: no
+ * limit), or less if list_polls () has left something out for a while. */
+static gint
+shorten_timeout (GstVkgdrIpcServer *self, gint timeout, gint64 now)
+{
+  gint64 next = self->accept_time > now ? self->accept_time : G_MAXINT64, time;
+  guint i;
+
+  for (i = 0; i < self->peers->len; i++) {
+    time = gst_vkgdr_ipc_peer_get_retry_time (peer_at (self, i));
+    if (time > now)
+      next = MIN (next, time);
+  }
+  if (next == G_MAXINT64)
+    return timeout;
+  time = (next - now) / 1000 + 1;
+  return timeout < 0 ? time : MIN (timeout, time);
 }
 
 /* @timeout: in milliseconds; -1: no limit. */
@@ -457,9 +515,11 @@ run_io (gpointer data)
 
   g_mutex_lock (&self->lock);
   while ((timeout = get_timeout (self)) != 0) {
-    GArray *polls = list_polls (self);
+    gint64 now = g_get_monotonic_time ();
+    GArray *polls = list_polls (self, now);
     GPtrArray *garbage = garbage_new ();
 
+    timeout = shorten_timeout (self, timeout, now);
     g_mutex_unlock (&self->lock);
     wait_for_clients (self, polls, timeout);
     g_array_unref (polls);

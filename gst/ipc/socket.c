@@ -298,9 +298,11 @@ gst_vkgdr_ipc_send (gint fd, GBytes *packet, gint attached)
   } while (sent < 0 && errno == EINTR);
   if (sent >= 0)
     return GST_VKGDR_IPC_OK;
+  if (errno == EAGAIN)
+    return GST_VKGDR_IPC_AGAIN;
   /* ETOOMANYREFS: too many file descriptors are on their way to receivers. */
-  return errno == EAGAIN || errno == ENOBUFS || errno == ETOOMANYREFS
-             ? GST_VKGDR_IPC_AGAIN
+  return errno == ENOBUFS || errno == ENOMEM || errno == ETOOMANYREFS
+             ? GST_VKGDR_IPC_NO_RESOURCES
              : GST_VKGDR_IPC_CLOSED;
 }
 

@@ -25,8 +25,10 @@ GType gst_vkgdr_ipc_peers_get_type (void);
 
 typedef enum {
   GST_VKGDR_IPC_OK,
-  GST_VKGDR_IPC_AGAIN, /* the socket's buffer is full, or empty */
-  GST_VKGDR_IPC_CLOSED /* the connection is closed or has failed */
+  GST_VKGDR_IPC_AGAIN,        /* the socket's buffer is full, or empty */
+  GST_VKGDR_IPC_NO_RESOURCES, /* the system lacks resources; poll() does not
+                           tell when to try again */
+  GST_VKGDR_IPC_CLOSED        /* the connection is closed or has failed */
 } GstVkgdrIpcResult;
 
 /* Creates a listening socket at @path with the mode 0600, 0660 or 0666.
@@ -37,7 +39,8 @@ typedef enum {
 gint gst_vkgdr_ipc_listen (
     const gchar *path, GstVkgdrIpcPeers peers, GError **error);
 
-/* Accepts a client. Returns -1 if there is none. */
+/* Accepts a client. Returns -1 with errno set if there is none (EAGAIN), or on
+ * failure. */
 gint gst_vkgdr_ipc_accept (gint listener);
 
 /* Connects to @path. Returns -1 with @error set on failure; then @is_absent is
