@@ -352,6 +352,18 @@ declare_hung (GstVkgdrClock *self, const Run *run)
   fail (self, run->launcher, error);
 }
 
+/* Must be called with the lock held when the kernel has ended or failed, or
+ * cannot be queried any more. */
+static void
+end_hang (GstVkgdrClock *self)
+{
+  if (!self->is_hung)
+    return;
+  GST_INFO ("the kernel that ran for too long has ended or failed");
+  self->is_hung = FALSE;
+  gst_vkgdr_health_end_hang (gst_vkgdr_context_get_health (self->context));
+}
+
 /* Must be called with the lock held, which is released meanwhile. */
 static void
 declare_lost (GstVkgdrClock *self, const Run *run, CUresult result)
@@ -419,16 +431,14 @@ check_runs (GstVkgdrClock *self)
   while (result == CUDA_SUCCESS && !g_queue_is_empty (&self->runs.queue))
     result = gst_vkgdr_runs_retire_ended (&self->runs, 1);
   first = gst_vkgdr_runs_get_first (&self->runs);
-  if (result == CUDA_SUCCESS && self->is_hung) {
-    GST_INFO ("the kernel that ran for too long has ended");
-    self->is_hung = FALSE;
-    gst_vkgdr_health_end_hang (gst_vkgdr_context_get_health (self->context));
+  if (result == CUDA_ERROR_NOT_READY) {
+    if (!self->is_hung && is_overdue (self, first))
+      declare_hung (self, first);
+    return;
   }
-  if (result == CUDA_ERROR_NOT_READY && !self->is_hung
-      && is_overdue (self, first))
-    declare_hung (self, first);
-  else if (result != CUDA_SUCCESS && result != CUDA_ERROR_NOT_READY)
+  if (result != CUDA_SUCCESS)
     declare_lost (self, first, result);
+  end_hang (self);
 }
 
 /* Must be called with the lock held, which is released meanwhile: if the driver
@@ -447,8 +457,10 @@ push_and_check_runs (GstVkgdrClock *self)
   g_mutex_unlock (&self->lock);
   pushed = gst_vkgdr_context_push (self->context, &error);
   g_mutex_lock (&self->lock);
-  if (!pushed)
+  if (!pushed) {
     fail (self, launcher, error);
+    end_hang (self);
+  }
   gst_vkgdr_launcher_unref (launcher);
   if (!pushed)
     return;
@@ -496,6 +508,8 @@ watch (gpointer data)
       push_and_check_runs (self);
       continue;
     }
+    /* A thread that launches may have removed the kernel from the queue. */
+    end_hang (self);
     /* The thread keeps the context alive, so it waits for more kernels only for
      * a limited time, and not at all if the stream was disposed. */
     if (self->is_detached || (!sleep_for (self, LINGER) && !has_work (self)))

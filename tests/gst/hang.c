@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * hang.c: tests of the end of a hang: a kernel exceeds its time limit, and then
+ * fails or ends after all
+ *
+ * No kernel runs. A test tells the clock of a stream that a kernel has been
+ * launched, or reports a hang itself, and a gate holds other work of the
+ * device. So the test decides when the device goes on.
+ */
+
+#include "gate.h"
+
+/* The time limit of the kernel, in milliseconds. */
+#define LIMIT 20
+
+static gboolean
+is_hung (void)
+{
+  return gst_vkgdr_health_is_hung (gst_vkgdr_context_get_health (test_context));
+}
+
+static void
+wait_until_hung (gboolean hung)
+{
+  guint ms;
+
+  for (ms = 0; ms < 10000 && is_hung () != hung; ms++)
+    g_usleep (1000);
+  fail_unless (
+      is_hung () == hung, "the hang %s", hung ? "is not noticed" : "goes on");
+}
+
+/* --- a kernel that fails -------------------------------------------------- */
+
+typedef enum { NOTHING, QUERY, PUSH } Failure;
+
+static vkgdr_cuda real; /* the driver's table before it is changed */
+static gint failing;    /* the Failure of the driver now; atomic */
+static gint n_releases; /* of the CUDA context; atomic */
+
+static CUresult
+failing_query (CUevent event)
+{
+  return g_atomic_int_get (&failing) == QUERY ? CUDA_ERROR_LAUNCH_FAILED
+                                              : real.cuEventQuery (event);
+}
+
+static CUresult
+failing_push (CUcontext context)
+{
+  return g_atomic_int_get (&failing) == PUSH ? CUDA_ERROR_LAUNCH_FAILED
+                                             : real.cuCtxPushCurrent (context);
+}
+
+static CUresult
+counted_release (CUdevice device)
+{
+  g_atomic_int_inc (&n_releases);
+  return real.cuDevicePrimaryCtxRelease (device);
+}
+
+/* Must be called before the library has threads. */
+static void
+replace_calls (void)
+{
+  vkgdr_cuda *table = (vkgdr_cuda *) vkgdr_driver_load ();
+
+  real = *table;
+  table->cuEventQuery = failing_query;
+  table->cuCtxPushCurrent = failing_push;
+  table->cuDevicePrimaryCtxRelease = counted_release;
+}
+
+/* Begins a kernel of @stream, and waits until it has exceeded its limit. */
+static GstVkgdrRun *
+begin_overdue (GstVkgdrStream *stream)
+{
+  GstVkgdrClock *clock = gst_vkgdr_stream_get_clock (stream);
+  GstVkgdrRun *run;
+
+  gst_vkgdr_stream_set_kernel_timeout (stream, LIMIT);
+  fail_unless (gst_vkgdr_context_push (test_context, NULL));
+  fail_unless (gst_vkgdr_clock_begin (clock,
+      gst_vkgdr_stream_get_handle (stream),
+      gst_vkgdr_stream_get_launcher (stream), "endless", FALSE, &run, NULL));
+  gst_vkgdr_context_pop (test_context);
+  wait_until_hung (TRUE);
+  return run;
+}
+
+static void
+end_run (GstVkgdrStream *stream, GstVkgdrRun *run, gboolean ok)
+{
+  fail_unless (gst_vkgdr_context_push (test_context, NULL));
+  gst_vkgdr_clock_end (gst_vkgdr_stream_get_clock (stream),
+      gst_vkgdr_stream_get_handle (stream), run, ok, FALSE);
+  gst_vkgdr_context_pop (test_context);
+}
+
+static const Failure failures[] = { QUERY, PUSH };
+
+/* If the driver reports a failure of the kernel that did not end, or fails
+ * itself, nothing hangs any more. So the device can be closed. */
+GST_START_TEST (test_failure_ends_the_hang)
+{
+  gboolean is_queried = failures[__i__] == QUERY;
+  GstVkgdrStream *stream = test_stream_new (test_context);
+  GError *error = NULL;
+  GstVkgdrRun *run;
+
+  replace_calls ();
+  run = begin_overdue (stream);
+  g_atomic_int_set (&failing, failures[__i__]);
+  if (is_queried)
+    end_run (stream, run, TRUE);
+  wait_until_hung (FALSE);
+  g_atomic_int_set (&failing, NOTHING);
+
+  /* The first error of the stream counts. */
+  fail_if (gst_vkgdr_clock_check (gst_vkgdr_stream_get_clock (stream), &error));
+  fail_unless (strstr (error->message, "\"endless\"") != NULL);
+  g_error_free (error);
+  if (!is_queried)
+    end_run (stream, run, FALSE);
+  gst_object_unref (stream);
+  test_teardown ();
+  fail_unless_equals_int (g_atomic_int_get (&n_releases), 1);
+}
+GST_END_TEST;
+
+/* The launch itself took longer than the limit, and has failed. */
+GST_START_TEST (test_failed_launch_ends_the_hang)
+{
+  GstVkgdrStream *stream = test_stream_new (test_context);
+
+  end_run (stream, begin_overdue (stream), FALSE);
+  wait_until_hung (FALSE);
+  gst_object_unref (stream);
+  test_teardown ();
+}
+GST_END_TEST;
+
+static Suite *
+hang_suite (void)
+{
+  Suite *suite = suite_create ("hang");
+  TCase *tc = tcase_create ("general");
+
+  suite_add_tcase (suite, tc);
+  tcase_set_timeout (tc, 30);
+  tcase_add_checked_fixture (tc, test_setup_bar, NULL);
+  tcase_add_loop_test (
+      tc, test_failure_ends_the_hang, 0, G_N_ELEMENTS (failures));
+  tcase_add_test (tc, test_failed_launch_ends_the_hang);
+  return suite;
+}
+
+GST_CHECK_MAIN (hang);
