@@ -273,6 +273,49 @@ GST_START_TEST (test_failed_wait_is_repeated)
 }
 GST_END_TEST;
 
+static CUresult (*real_query) (CUstream stream);
+static gint is_lost; /* atomic */
+
+static CUresult
+lost_wait (void)
+{
+  return g_atomic_int_get (&is_lost) ? CUDA_ERROR_LAUNCH_FAILED : real_wait ();
+}
+
+static CUresult
+lost_query (CUstream stream)
+{
+  return g_atomic_int_get (&is_lost) ? CUDA_ERROR_LAUNCH_FAILED
+                                     : real_query (stream);
+}
+
+/* Must be called before the library has threads. */
+static void
+lose_device (void)
+{
+  vkgdr_cuda *table = (vkgdr_cuda *) vkgdr_driver_load ();
+
+  real_wait = table->cuCtxSynchronize;
+  real_query = table->cuStreamQuery;
+  table->cuCtxSynchronize = lost_wait;
+  table->cuStreamQuery = lost_query;
+  table->cuCtxRecordEvent = NULL;
+  is_lost = TRUE;
+}
+
+/* No wait for a device that has failed succeeds, but the device does no more
+ * work. So the owner gets its memory back. */
+GST_START_TEST (test_failed_device_gives_it_back)
+{
+  GstMemory *memory = wrap (0);
+
+  lose_device ();
+  gst_memory_unref (memory);
+  wait_for (is_released);
+  g_atomic_int_set (&is_lost, FALSE);
+}
+GST_END_TEST;
+
 /* The memory is released when the device has finished, even if the allocator is
  * not used any more. */
 GST_START_TEST (test_device_finishes_before_it_is_given_back)
@@ -527,6 +570,7 @@ wrapped_suite (void)
   tcase_add_loop_test (tc, test_its_owner_is_waited_for, 0, 2);
   tcase_add_test (tc, test_each_reader_waits_for_its_owner);
   tcase_add_test (tc, test_failed_wait_is_repeated);
+  tcase_add_test (tc, test_failed_device_gives_it_back);
   tcase_add_test (tc, test_device_finishes_before_it_is_given_back);
   tcase_add_loop_test (
       tc, test_nothing_is_released_after_the_end, 0, G_N_ELEMENTS (endings));

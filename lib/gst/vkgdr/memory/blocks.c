@@ -245,7 +245,7 @@ recycle_retired (gpointer user_data)
   Retired *retired = user_data;
 
   if (!retired->remains.on_context
-      || gst_vkgdr_context_synchronize (retired->allocator->context, NULL))
+      || gst_vkgdr_reclaim_is_device_idle (retired->allocator->context))
     recycle (retired->allocator, &retired->remains);
   else if (gst_vkgdr_reclaim_later (retired->allocator->context, RETRY_TIME,
                recycle_retired, retired))

@@ -128,11 +128,10 @@ is_ready (Task *task, gboolean *lost)
   return TRUE;
 }
 
-/* For a task with a lost fence: whether the device is idle nevertheless. A
- * device that failed does no more work. */
-static gboolean
-is_device_idle (GstVkgdrContext *context)
+gboolean
+gst_vkgdr_reclaim_is_device_idle (GstVkgdrContext *context)
 {
+  /* A device that failed does no more work. */
   return gst_vkgdr_context_is_retired (context)
          || gst_vkgdr_health_is_lost (gst_vkgdr_context_get_health (context))
          || gst_vkgdr_context_synchronize (context, NULL);
@@ -205,7 +204,7 @@ can_run (Task *task, gboolean lost)
 {
   if (!lost)
     return settle (task);
-  if (is_device_idle (task->context))
+  if (gst_vkgdr_reclaim_is_device_idle (task->context))
     return TRUE;
   GST_DEBUG ("the device may still use the memory to be freed");
   report_lost (task);
@@ -390,7 +389,7 @@ run_here (Task *task)
   for (i = 0; task->fences && i < task->fences->len; i++)
     lost = !gst_vkgdr_fence_wait (g_ptr_array_index (task->fences, i), NULL)
            || lost;
-  if (!lost || is_device_idle (task->context)) {
+  if (!lost || gst_vkgdr_reclaim_is_device_idle (task->context)) {
     task_run (task);
     return;
   }

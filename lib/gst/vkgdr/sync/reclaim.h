@@ -43,6 +43,11 @@ void gst_vkgdr_reclaim_context (GstVkgdrContext *context);
 gboolean gst_vkgdr_reclaim_later (
     GstVkgdrContext *context, gint64 delay, GDestroyNotify func, gpointer data);
 
+/* For memory whose fences are lost, or that has none: whether the device does
+ * no more work of the CUDA context of @context, or has failed. Waits for the
+ * device, but not for ever. */
+gboolean gst_vkgdr_reclaim_is_device_idle (GstVkgdrContext *context);
+
 /* Waits until everything that was passed to gst_vkgdr_reclaim () before is
  * done, at most @timeout microseconds. FALSE if it took longer, and in a child
  * of fork (). */
