@@ -10,6 +10,8 @@
 
 #include "gate.h"
 
+#define SIZE 10000
+
 /* The time limit of the kernel, in milliseconds. */
 #define LIMIT 20
 
@@ -140,6 +142,70 @@ GST_START_TEST (test_failed_launch_ends_the_hang)
 }
 GST_END_TEST;
 
+/* --- memory that is freed during a hang ---------------------------------- */
+
+static gint n_freed; /* atomic */
+
+static CUresult
+counted_free_host (void *pointer)
+{
+  g_atomic_int_inc (&n_freed);
+  return real.cuMemFreeHost (pointer);
+}
+
+/* Makes a memory with a staging buffer, which @stream reads. */
+static GstMemory *
+make_busy_memory (GstVkgdrAllocator *allocator, GstVkgdrStream *stream)
+{
+  GstMemory *memory = gst_vkgdr_allocator_alloc (allocator, SIZE, NULL);
+  GstMapInfo map;
+
+  fail_unless (memory != NULL);
+  gst_vkgdr_memory_set_access (memory, GST_VKGDR_ACCESS_STAGED);
+  fail_unless (gst_memory_map (memory, &map, GST_MAP_WRITE));
+  gst_memory_unmap (memory, &map);
+  fail_unless (
+      gst_vkgdr_memory_begin_access (memory, stream, GST_MAP_READ, NULL));
+  fail_unless (
+      gst_vkgdr_memory_end_access (memory, stream, GST_MAP_READ, NULL));
+  return memory;
+}
+
+/* The last reference to an allocator is dropped while a kernel does not end and
+ * the device may still use the memory. When the kernel has ended, all memory is
+ * freed, and nothing holds the context. */
+GST_START_TEST (test_memory_is_freed_after_the_hang)
+{
+  vkgdr_cuda *table = (vkgdr_cuda *) vkgdr_driver_load ();
+  GstVkgdrHealth *health = gst_vkgdr_context_get_health (test_context);
+  GstVkgdrAllocator *allocator = gst_vkgdr_allocator_new (test_context);
+  GstVkgdrStream *stream = test_stream_new (test_context);
+  GError *error = g_error_new_literal (
+      GST_VKGDR_ERROR, GST_VKGDR_ERROR_FAILED, "a kernel does not end");
+  GstMemory *memories[3];
+  guint i;
+
+  real = *table;
+  table->cuMemFreeHost = counted_free_host;
+  test_gate_delay (stream, 0, NULL);
+  for (i = 0; i < G_N_ELEMENTS (memories); i++)
+    memories[i] = make_busy_memory (allocator, stream);
+  gst_vkgdr_health_begin_hang (health, error);
+  g_error_free (error);
+  for (i = 0; i < G_N_ELEMENTS (memories); i++)
+    gst_memory_unref (memories[i]);
+  gst_object_unref (allocator);
+  fail_unless_equals_int (g_atomic_int_get (&n_freed), 0);
+  fail_if (test_gate_was_missed ());
+
+  test_gate_set (TRUE);
+  gst_vkgdr_health_end_hang (health);
+  gst_object_unref (stream);
+  test_teardown ();
+  fail_unless_equals_int (g_atomic_int_get (&n_freed), G_N_ELEMENTS (memories));
+}
+GST_END_TEST;
+
 static Suite *
 hang_suite (void)
 {
@@ -152,6 +218,7 @@ hang_suite (void)
   tcase_add_loop_test (
       tc, test_failure_ends_the_hang, 0, G_N_ELEMENTS (failures));
   tcase_add_test (tc, test_failed_launch_ends_the_hang);
+  tcase_add_test (tc, test_memory_is_freed_after_the_hang);
   return suite;
 }
 

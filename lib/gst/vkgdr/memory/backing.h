@@ -101,7 +101,7 @@ void gst_vkgdr_allocation_free (GstVkgdrAllocation *allocation);
 
 /* The same for an allocation that the device may still use: it is freed when
  * the device is known to have finished with all work before @fences (taken),
- * some of which are lost. */
+ * which are pending or lost. */
 void gst_vkgdr_allocation_free_lost (
     GstVkgdrAllocation *allocation, GPtrArray *fences);
 

@@ -563,12 +563,12 @@ typedef struct {
   GstVkgdrPinned *pinned;  /* a reference */
   gpointer staging;        /* or NULL */
   GstMemory *cuda_wrapper; /* or NULL */
-} LostParts;
+} UnfinishedParts;
 
 static void
-free_lost_parts (gpointer data)
+free_unfinished_parts (gpointer data)
 {
-  LostParts *parts = data;
+  UnfinishedParts *parts = data;
 
   if (parts->staging)
     gst_vkgdr_pinned_give (parts->pinned, parts->staging, NULL);
@@ -577,29 +577,47 @@ free_lost_parts (gpointer data)
   g_free (parts);
 }
 
-/* Recycles lost parts if the device is known to have finished. Returns the
- * fences of the remaining parts, whose slabs must be kept, or NULL. */
+static void
+free_later (GstVkgdrAllocator *self, const GstVkgdrRemains *remains)
+{
+  UnfinishedParts *parts = g_new0 (UnfinishedParts, 1);
+
+  parts->pinned = gst_vkgdr_pinned_ref (self->pinned);
+  parts->staging = remains->staging;
+  parts->cuda_wrapper = remains->cuda_wrapper;
+  gst_vkgdr_reclaim (self->context, g_ptr_array_ref (remains->fences),
+      free_unfinished_parts, parts);
+}
+
+/* Whether the device has finished with all parts that are left. While it still
+ * works on some of them, a wait would be in vain. */
+static gboolean
+are_all_finished (GstVkgdrAllocator *self)
+{
+  return g_queue_is_empty (&self->retired)
+         && (g_queue_is_empty (&self->lost)
+             || gst_vkgdr_reclaim_is_device_idle (self->context));
+}
+
+/* Recycles the parts that are left if the device is known to have finished.
+ * Otherwise a thread frees them later. Returns the fences of these parts, whose
+ * slabs must be kept until then, or NULL. */
 static GPtrArray *
-settle_lost (GstVkgdrAllocator *self)
+settle_rest (GstVkgdrAllocator *self)
 {
   GPtrArray *unsettled = NULL;
   GstVkgdrRemains *remains;
 
-  while ((remains = g_queue_pop_head (&self->lost))) {
-    if (gst_vkgdr_context_synchronize (self->context, NULL)) {
-      recycle (self, remains);
-    } else {
-      LostParts *parts = g_new0 (LostParts, 1);
-
-      parts->pinned = gst_vkgdr_pinned_ref (self->pinned);
-      parts->staging = remains->staging;
-      parts->cuda_wrapper = remains->cuda_wrapper;
-      gst_vkgdr_reclaim (self->context, g_ptr_array_ref (remains->fences),
-          free_lost_parts, parts);
-      if (!unsettled)
-        unsettled = g_ptr_array_new_with_free_func (
-            (GDestroyNotify) gst_vkgdr_fence_unref);
+  if (!are_all_finished (self))
+    unsettled =
+        g_ptr_array_new_with_free_func ((GDestroyNotify) gst_vkgdr_fence_unref);
+  while ((remains = g_queue_pop_head (&self->lost))
+         || (remains = g_queue_pop_head (&self->retired))) {
+    if (unsettled) {
+      free_later (self, remains);
       add_fences (unsettled, remains->fences);
+    } else {
+      recycle (self, remains);
     }
     remains_free (remains);
   }
@@ -615,7 +633,7 @@ gst_vkgdr_allocator_close (GstVkgdrAllocator *self)
   self->stops_holding = TRUE;
   gst_vkgdr_spares_empty (&self->spares, self->heap);
   wait_and_reap (self);
-  unsettled = settle_lost (self);
+  unsettled = settle_rest (self);
   free_allocations (gst_vkgdr_heap_remove_idle (self->heap, G_MAXINT64));
   rest = gst_vkgdr_heap_free (self->heap);
   for (i = 0; unsettled && i < rest->len; i++)
