@@ -334,6 +334,46 @@ GST_START_TEST (test_context_travels_in_a_gst_context)
 }
 GST_END_TEST;
 
+static vkgdr_cuda real; /* the driver's table before it is changed */
+static size_t fill_pitch;
+
+static CUresult
+noted_fill (CUdeviceptr pointer, size_t pitch, unsigned short value,
+    size_t width, size_t height, CUstream stream)
+{
+  fill_pitch = pitch;
+  return real.cuMemsetD2D16Async (pointer, pitch, value, width, height, stream);
+}
+
+/* A single row has no stride, so any value is accepted, also one that the
+ * driver would refuse. */
+GST_START_TEST (test_fill_of_one_row_ignores_the_pitch)
+{
+  static const gsize pitches[] = { 0, 3, SIZE + 1, G_MAXSIZE };
+  vkgdr_cuda *table = (vkgdr_cuda *) vkgdr_driver_load ();
+  GstVkgdrStream *stream = test_stream_new (test_context);
+  GstMemory *memory = test_memory_new (test_context, SIZE);
+  guint i;
+
+  real = *table;
+  table->cuMemsetD2D16Async = noted_fill;
+  for (i = 0; i < G_N_ELEMENTS (pitches); i++) {
+    GError *error = NULL;
+    guint8 *bytes;
+
+    fail_unless (gst_vkgdr_memory_fill (memory, 0, pitches[i], SIZE, 1,
+                     0x101 * (i + 1), 2, stream, &error),
+        "%s", error ? error->message : "");
+    fail_unless_equals_uint64 (fill_pitch, SIZE);
+    bytes = test_device_bytes (memory);
+    fail_unless (bytes[0] == i + 1 && bytes[SIZE - 1] == i + 1);
+    g_free (bytes);
+  }
+  gst_memory_unref (memory);
+  gst_object_unref (stream);
+}
+GST_END_TEST
+
 /* There are two context objects for the primary CUDA context of one device.
  * A stream of one of them can use memory and functions of the other one, and
  * the work stays in order. */
@@ -587,6 +627,7 @@ cuda_suite (void)
   tcase_add_test (tc, test_mapping_on_a_stream);
   tcase_add_test (tc, test_module_of_a_file_with_options);
   tcase_add_test (tc, test_context_travels_in_a_gst_context);
+  tcase_add_test (tc, test_fill_of_one_row_ignores_the_pitch);
   tcase_add_test (tc, test_two_contexts_of_one_device);
   tcase_add_test (tc, test_another_cuda_context);
   if (!test_hides_vulkan ())

@@ -163,7 +163,8 @@ static CUresult
 run_fill (const Job *job)
 {
   gsize n = job->width / job->value_size;
-  gsize pitch = MAX (job->to.pitch, job->width);
+  /* The driver checks the pitch even if there is only one row. */
+  gsize pitch = job->height > 1 ? job->to.pitch : job->width;
   CUdeviceptr pointer = pointer_of (&job->to);
   const vkgdr_cuda *cuda = job->cuda;
 
