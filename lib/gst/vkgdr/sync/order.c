@@ -58,9 +58,35 @@ has_unknown_use (const GstVkgdrOrder *order)
   return order->unknown_uses != order->settled_uses;
 }
 
+/* Replaces the fence behind the last write. */
+static void
+set_written (GstVkgdrOrder *order, GstVkgdrFence *fence)
+{
+  g_clear_pointer (&order->written, gst_vkgdr_fence_unref);
+  order->written = fence;
+}
+
+/* Forgets the readers that a fence behind all work of the order's CUDA context
+ * covers. */
+static void
+forget_own_readers (GstVkgdrOrder *order)
+{
+  guint i = 0;
+
+  while (i < count_readers (order)) {
+    GstVkgdrFence *fence = g_ptr_array_index (order->readers, i);
+
+    if (gst_vkgdr_context_shares (
+            order->context, gst_vkgdr_fence_get_context (fence)))
+      g_ptr_array_remove_index_fast (order->readers, i);
+    else
+      i++;
+  }
+}
+
 /* If the memory was used on streams that were not declared: replaces all fences
- * by one behind all work of the CUDA context. FALSE if the driver cannot record
- * such a fence.
+ * of the CUDA context by one behind all its work. FALSE if the driver cannot
+ * record such a fence.
  */
 static gboolean
 settle_unknown_use (GstVkgdrOrder *order)
@@ -72,7 +98,9 @@ settle_unknown_use (GstVkgdrOrder *order)
   fence = gst_vkgdr_fence_new_on_all (order->context);
   if (!fence)
     return FALSE;
-  gst_vkgdr_order_set (order, fence);
+  forget_own_readers (order);
+  set_written (order, fence);
+  order->settled_uses = order->unknown_uses;
   return TRUE;
 }
 
@@ -214,8 +242,7 @@ gst_vkgdr_order_mark (
   /* A writer waits for all readers, so its fence covers theirs as well. */
   if (order->readers)
     g_ptr_array_set_size (order->readers, 0);
-  g_clear_pointer (&order->written, gst_vkgdr_fence_unref);
-  order->written = fence;
+  set_written (order, fence);
 }
 
 void
@@ -230,8 +257,7 @@ gst_vkgdr_order_set (GstVkgdrOrder *order, GstVkgdrFence *fence)
 {
   if (order->readers)
     g_ptr_array_set_size (order->readers, 0);
-  g_clear_pointer (&order->written, gst_vkgdr_fence_unref);
-  order->written = fence;
+  set_written (order, fence);
   order->settled_uses = order->unknown_uses;
 }
 

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * order.c: tests of the fences that the order of a memory keeps
+ */
+
+#include "gate.h"
+#include "sync/order.h"
+
+/* Makes a context with a CUDA context of its own. */
+static GstVkgdrContext *
+make_other_context (CUcontext *own)
+{
+  const vkgdr_cuda *cuda = vkgdr_driver_load ();
+  GstVkgdrContext *other;
+  CUcontext popped;
+
+  fail_unless_equals_int (cuda->cuCtxCreate (own, 0, 0), CUDA_SUCCESS);
+  other = gst_vkgdr_context_new_from_current (NULL);
+  fail_unless (other != NULL);
+  fail_unless_equals_int (cuda->cuCtxPopCurrent (&popped), CUDA_SUCCESS);
+  return other;
+}
+
+static gboolean
+contains (const GPtrArray *fences, GstVkgdrFence *fence)
+{
+  return fences && g_ptr_array_find ((GPtrArray *) fences, fence, NULL);
+}
+
+/* After a use on streams that were not declared, one fence behind all work of
+ * the CUDA context replaces the fences of this CUDA context. It does not cover
+ * a reader in another CUDA context. */
+GST_START_TEST (test_unknown_use_keeps_readers_of_other_contexts)
+{
+  GstVkgdrFence *near_fence, *far_fence;
+  GstVkgdrStream *near, *far;
+  GstVkgdrContext *other;
+  GstVkgdrPending pending;
+  GstVkgdrOrder order = { 0 };
+  CUcontext own = NULL;
+
+  if (!vkgdr_driver_load ()->cuCtxRecordEvent) /* an older driver */
+    return;
+  other = make_other_context (&own);
+  near = test_stream_new (test_context);
+  far = test_stream_new (other);
+  test_gate_delay (far, 0, NULL);
+  far_fence = gst_vkgdr_stream_record (far, NULL);
+  near_fence = gst_vkgdr_stream_record (near, NULL);
+  gst_vkgdr_order_init (&order, test_context);
+  gst_vkgdr_order_mark (&order, gst_vkgdr_fence_ref (far_fence), GST_MAP_READ);
+  gst_vkgdr_order_mark (&order, near_fence, GST_MAP_READ);
+  gst_vkgdr_order_mark (&order, NULL, GST_MAP_READ);
+
+  fail_unless (gst_vkgdr_order_get_pending (&order, GST_MAP_WRITE, &pending));
+  fail_if (pending.on_context);
+  fail_unless (contains (pending.fences, far_fence));
+  fail_if (contains (pending.fences, near_fence));
+  fail_if (test_gate_was_missed ());
+  test_gate_set (TRUE);
+  fail_unless (gst_vkgdr_pending_wait (&pending, test_context, NULL));
+  fail_unless (gst_vkgdr_fence_is_signaled (far_fence));
+
+  g_clear_pointer (&order.written, gst_vkgdr_fence_unref);
+  g_clear_pointer (&order.readers, g_ptr_array_unref);
+  gst_vkgdr_fence_unref (far_fence);
+  gst_object_unref (near);
+  gst_object_unref (far);
+  test_assert_last_ref (other);
+  gst_object_unref (other);
+  vkgdr_driver_load ()->cuCtxDestroy (own);
+}
+GST_END_TEST;
+
+static Suite *
+order_suite (void)
+{
+  Suite *suite = suite_create ("order");
+  TCase *tc = tcase_create ("general");
+
+  suite_add_tcase (suite, tc);
+  tcase_set_timeout (tc, 30);
+  tcase_add_checked_fixture (tc, test_setup, test_teardown);
+  tcase_add_test (tc, test_unknown_use_keeps_readers_of_other_contexts);
+  return suite;
+}
+
+GST_CHECK_MAIN (order);
