@@ -447,6 +447,8 @@ GST_START_TEST (test_planes_of_textures)
     "video/x-raw,format=NV12,width=352,height=242",
     "video/x-raw,format=Y444,width=96,height=51",
     "video/x-raw,format=Y42B,width=64,height=5",
+    "video/x-raw,format=YUV9,width=128,height=32",
+    "video/x-raw,format=YVU9,width=256,height=6",
   };
   guint i, k;
 

@@ -108,6 +108,17 @@ needs_padding (const GstVideoInfo *info)
   return !aligned;
 }
 
+/* Returns the vertical subsampling of the plane that has the fewest rows. */
+static guint
+get_subsampling (const GstVideoInfo *info)
+{
+  guint i, shift = 0;
+
+  for (i = 0; i < GST_VIDEO_INFO_N_COMPONENTS (info); i++)
+    shift = MAX (shift, GST_VIDEO_FORMAT_INFO_H_SUB (info->finfo, i));
+  return 1 << shift;
+}
+
 /* Adds invisible rows at the bottom, so that the size of each plane, also of a
  * subsampled one, is a multiple of the texture alignment. Does nothing without
  * GstVideoMeta, which describes the rows, or if the user configured an
@@ -115,7 +126,8 @@ needs_padding (const GstVideoInfo *info)
 static void
 pad_for_textures (GstStructure *config, const GstVideoInfo *info)
 {
-  guint rows = 2 * TEXTURE_ALIGNMENT / TEXTURE_PITCH_ALIGNMENT;
+  guint rows =
+      get_subsampling (info) * TEXTURE_ALIGNMENT / TEXTURE_PITCH_ALIGNMENT;
   guint height = GST_VIDEO_INFO_HEIGHT (info);
   GstVideoAlignment padding;
 
@@ -455,8 +467,9 @@ gst_vkgdr_buffer_pool_class_init (GstVkgdrBufferPoolClass *klass)
    * GstVkgdrBufferPool:textures:
    *
    * Whether planes are aligned for CUDA textures if their strides are aligned.
-   * Needs up to 31 additional rows, and %GST_BUFFER_POOL_OPTION_VIDEO_META in
-   * the configuration. Takes effect with the next configuration.
+   * Needs up to 15 additional rows, 31 or 63 if the rows of a plane are
+   * subsampled by two or four, and %GST_BUFFER_POOL_OPTION_VIDEO_META in the
+   * configuration. Takes effect with the next configuration.
    *
    * Since: 0.1
    */
