@@ -14,10 +14,13 @@
 /* --- transfers between the staging buffer and the device -------------------
  */
 
-GstVkgdrFence *
-gst_vkgdr_memory_copy_async (GstVkgdrMemory *self, GstVkgdrDirection direction,
-    gsize offset, gpointer host, gsize size, GstVkgdrStream *stream,
-    GError **error)
+/* Must be called with the lock held, without releasing it since
+ * gst_vkgdr_memory_settle (). Queues a transfer of @size bytes between @host,
+ * which is pinned, and the block at @offset. Returns a fence behind it, which
+ * the caller owns; NULL with @error set on failure. */
+static GstVkgdrFence *
+copy_async (GstVkgdrMemory *self, GstVkgdrDirection direction, gsize offset,
+    gpointer host, gsize size, GstVkgdrStream *stream, GError **error)
 {
   GstVkgdrContext *context = gst_vkgdr_stream_get_context (stream);
   const vkgdr_cuda *cuda = gst_vkgdr_context_get_driver (context);
@@ -105,8 +108,8 @@ begin_fetch (GstVkgdrMemory *self, GError **error)
   if (self->fetch || !needs_fetch (self)
       || (self->staging_valid && self->cpu_maps > 0))
     return TRUE;
-  self->fetch = gst_vkgdr_memory_copy_async (self, GST_VKGDR_DOWNLOAD, 0,
-      self->staging, self->block.size, stream, error);
+  self->fetch = copy_async (self, GST_VKGDR_DOWNLOAD, 0, self->staging,
+      self->block.size, stream, error);
   return self->fetch != NULL;
 }
 
@@ -144,7 +147,7 @@ gst_vkgdr_memory_send_staging (
   GstVkgdrFence *fence = NULL;
 
   if (stream)
-    fence = gst_vkgdr_memory_copy_async (self, GST_VKGDR_UPLOAD, offset,
+    fence = copy_async (self, GST_VKGDR_UPLOAD, offset,
         (guint8 *) self->staging + offset, size, stream, error);
   if (!fence)
     return FALSE;

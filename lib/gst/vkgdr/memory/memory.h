@@ -119,13 +119,6 @@ gpointer gst_vkgdr_memory_map_full (
     GstMemory *mem, GstMapInfo *info, gsize maxsize);
 void gst_vkgdr_memory_unmap_full (GstMemory *mem, GstMapInfo *info);
 
-/* Must be called with the lock held. Queues a transfer of @size bytes between
- * @host and the block at @offset. Returns a fence behind it, which the caller
- * owns; NULL with @error set on failure. */
-GstVkgdrFence *gst_vkgdr_memory_copy_async (GstVkgdrMemory *self,
-    GstVkgdrDirection direction, gsize offset, gpointer host, gsize size,
-    GstVkgdrStream *stream, GError **error);
-
 /* Must be called with the lock held, which is released meanwhile. Returns the
  * staging buffer for an access with @flags, with the content if there is any.
  */

@@ -21,26 +21,44 @@ check_range (GstMemory *memory, gsize offset, gsize size, GError **error)
   return TRUE;
 }
 
+/* Must be called with the CUDA context of @stream current. */
+static gboolean
+queue_copy (GstMemory *memory, GstVkgdrDirection direction, gsize offset,
+    gpointer data, gsize size, GstVkgdrStream *stream, GError **error)
+{
+  GstVkgdrContext *context = gst_vkgdr_stream_get_context (stream);
+  const vkgdr_cuda *cuda = gst_vkgdr_context_get_driver (context);
+  CUstream handle = gst_vkgdr_stream_get_handle (stream);
+  CUdeviceptr device = gst_vkgdr_memory_get_device_pointer (memory) + offset;
+
+  if (direction == GST_VKGDR_UPLOAD)
+    return gst_vkgdr_context_check (context,
+        cuda->cuMemcpyHtoDAsync (device, data, size, handle),
+        "cuMemcpyHtoDAsync", error);
+  return gst_vkgdr_context_check (context,
+      cuda->cuMemcpyDtoHAsync (data, device, size, handle), "cuMemcpyDtoHAsync",
+      error);
+}
+
+/* The memory's lock is not held during the copy, because the driver waits for
+ * the copy if @data is not pinned. */
 static gboolean
 transfer (GstMemory *memory, GstVkgdrDirection direction, gsize offset,
     gpointer data, gsize size, GstVkgdrStream *stream, GError **error)
 {
-  GstVkgdrMemory *self = gst_vkgdr_memory_root (memory);
-  GstVkgdrFence *fence = NULL;
+  GstVkgdrContext *context = gst_vkgdr_stream_get_context (stream);
+  GstMapFlags flags =
+      direction == GST_VKGDR_UPLOAD ? GST_MAP_WRITE : GST_MAP_READ;
+  gboolean ok;
 
-  if (!check_range (memory, offset, size, error))
+  if (!check_range (memory, offset, size, error)
+      || !gst_vkgdr_memory_begin_access (memory, stream, flags, error)
+      || !gst_vkgdr_context_push (context, error))
     return FALSE;
-  g_mutex_lock (&self->lock);
-  if (gst_vkgdr_memory_settle (self, error))
-    fence = gst_vkgdr_memory_copy_async (
-        self, direction, memory->offset + offset, data, size, stream, error);
-  if (direction == GST_VKGDR_UPLOAD)
-    self->staging_valid = FALSE;
-  g_mutex_unlock (&self->lock);
-  if (!fence)
-    return FALSE;
-  gst_vkgdr_fence_unref (fence);
-  return TRUE;
+  ok = queue_copy (memory, direction, offset, data, size, stream, error);
+  gst_vkgdr_context_pop (context);
+  return gst_vkgdr_memory_end_access (memory, stream, flags, ok ? error : NULL)
+         && ok;
 }
 
 /**
@@ -56,7 +74,7 @@ transfer (GstMemory *memory, GstVkgdrDirection direction, gsize offset,
  * Queues a DMA transfer from the host, ordered with all other accesses. It is
  * asynchronous if @data is pinned.
  *
- * Thread-safe.
+ * Thread-safe, with the same limit as gst_vkgdr_memory_copy_from().
  *
  * Returns: %FALSE with @error set on failure
  *
@@ -86,7 +104,7 @@ gst_vkgdr_memory_upload (GstMemory *memory, gsize offset, gconstpointer data,
  * Queues a DMA transfer to the host, ordered with all other accesses. It is
  * asynchronous if @data is pinned.
  *
- * Thread-safe.
+ * Thread-safe, with the same limit as gst_vkgdr_memory_copy_from().
  *
  * Returns: %FALSE with @error set on failure
  *
@@ -114,7 +132,7 @@ gst_vkgdr_memory_download (GstMemory *memory, gsize offset, gpointer data,
  * Queues a DMA transfer of all of @memory, ordered with all other accesses.
  * Only the next mapping of @pinned waits for the transfer.
  *
- * Thread-safe.
+ * Thread-safe, with the same limit as gst_vkgdr_memory_copy_from().
  *
  * Returns: %FALSE with @error set on failure
  *

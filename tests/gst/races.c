@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * races.c: tests of two threads that use one memory at the same time
+ *
+ * A gate holds the first thread inside a call of the driver. So the calls of
+ * the threads always overlap in the same way.
+ */
+
+#include "gate.h"
+
+#define SIZE 10000
+
+static vkgdr_cuda real; /* the driver's table before it is changed */
+static gint n_calls;    /* of the functions below; atomic */
+
+/* Holds the first call at the gate. */
+static void
+hold_first (void)
+{
+  if (g_atomic_int_add (&n_calls, 1) == 0)
+    test_gate_wait (NULL);
+}
+
+static CUresult
+held_htod (CUdeviceptr dst, const void *src, size_t size, CUstream stream)
+{
+  hold_first ();
+  return real.cuMemcpyHtoDAsync (dst, src, size, stream);
+}
+
+static CUresult
+held_dtoh (void *dst, CUdeviceptr src, size_t size, CUstream stream)
+{
+  hold_first ();
+  return real.cuMemcpyDtoHAsync (dst, src, size, stream);
+}
+
+static vkgdr_cuda *
+driver_for_changes (void)
+{
+  vkgdr_cuda *table = (vkgdr_cuda *) vkgdr_driver_load ();
+
+  real = *table;
+  return table;
+}
+
+/* Waits until the thread that was started before is at the gate. */
+static void
+wait_until_held (void)
+{
+  while (g_atomic_int_get (&n_calls) == 0) /* the test has a time limit */
+    g_usleep (1000);
+}
+
+static void
+open_gate_and_join (GThread *thread)
+{
+  fail_if (test_gate_was_missed ());
+  test_gate_set (TRUE);
+  g_thread_join (thread);
+}
+
+static void
+assert_device_has (GstMemory *memory, guint seed)
+{
+  guint8 *data = test_device_bytes (memory);
+
+  fail_unless (test_matches (data, SIZE, seed));
+  g_free (data);
+}
+
+/* --- transfers for which the driver waits --------------------------------- */
+
+typedef struct {
+  GstMemory *memory;
+  guint8 *data;
+  gboolean is_upload;
+} Transfer;
+
+static gpointer
+transfer (gpointer user_data)
+{
+  const Transfer *self = user_data;
+  GstVkgdrStream *stream = test_stream_new (test_context);
+
+  if (self->is_upload)
+    fail_unless (gst_vkgdr_memory_upload (
+        self->memory, 0, self->data, SIZE, stream, NULL));
+  else
+    fail_unless (gst_vkgdr_memory_download (
+        self->memory, 0, self->data, SIZE, stream, NULL));
+  fail_unless (gst_vkgdr_stream_synchronize (stream, NULL));
+  gst_object_unref (stream);
+  return NULL;
+}
+
+/* The driver may wait until memory that is not pinned is transferred. Other
+ * threads can query the memory meanwhile. */
+GST_START_TEST (test_transfer_blocks_no_other_thread)
+{
+  Transfer self = { test_memory_new (test_context, SIZE), g_malloc (SIZE),
+    __i__ == 0 };
+  vkgdr_cuda *table = driver_for_changes ();
+  GThread *thread;
+
+  test_fill (self.data, SIZE, 1);
+  if (!self.is_upload) {
+    fail_unless (
+        gst_vkgdr_memory_write (self.memory, 0, self.data, SIZE, NULL));
+    memset (self.data, 0, SIZE);
+  }
+  table->cuMemcpyHtoDAsync = held_htod;
+  table->cuMemcpyDtoHAsync = held_dtoh;
+  thread = g_thread_new ("transfer", transfer, &self);
+  wait_until_held ();
+  gst_vkgdr_memory_is_idle (self.memory);
+  open_gate_and_join (thread);
+  fail_unless (test_matches (self.data, SIZE, 1));
+  assert_device_has (self.memory, 1);
+  gst_memory_unref (self.memory);
+  g_free (self.data);
+}
+GST_END_TEST;
+
+static Suite *
+races_suite (void)
+{
+  Suite *suite = suite_create ("races");
+  TCase *tc = tcase_create ("general");
+
+  suite_add_tcase (suite, tc);
+  tcase_set_timeout (tc, 30);
+  tcase_add_checked_fixture (tc, test_setup_bar, test_teardown);
+  tcase_add_loop_test (tc, test_transfer_blocks_no_other_thread, 0, 2);
+  return suite;
+}
+
+GST_CHECK_MAIN (races);
