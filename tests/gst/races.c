@@ -22,6 +22,13 @@ hold_first (void)
 }
 
 static CUresult
+held_create (CUstream *stream, unsigned int flags)
+{
+  hold_first ();
+  return real.cuStreamCreate (stream, flags);
+}
+
+static CUresult
 held_htod (CUdeviceptr dst, const void *src, size_t size, CUstream stream)
 {
   hold_first ();
@@ -68,6 +75,101 @@ assert_device_has (GstMemory *memory, guint seed)
   fail_unless (test_matches (data, SIZE, seed));
   g_free (data);
 }
+
+/* --- memory that is published while it is unmapped ------------------------ */
+
+/* A buffer of a pool that is mapped for writing through a staging buffer. */
+typedef struct {
+  GstBufferPool *pool;
+  GstBuffer *buffer;
+  GstMemory *memory; /* of the buffer */
+  GstMapInfo map;
+  gboolean is_published;
+} Mapped;
+
+static void
+mapped_init (Mapped *mapped)
+{
+  GstStructure *config;
+
+  mapped->pool = gst_vkgdr_buffer_pool_new (test_context);
+  config = gst_buffer_pool_get_config (mapped->pool);
+  gst_buffer_pool_config_set_params (config, NULL, SIZE, 1, 1);
+  fail_unless (gst_buffer_pool_set_config (mapped->pool, config));
+  g_object_set (mapped->pool, "access", GST_VKGDR_ACCESS_STAGED, NULL);
+  fail_unless (gst_buffer_pool_set_active (mapped->pool, TRUE));
+  fail_unless_equals_int (
+      gst_buffer_pool_acquire_buffer (mapped->pool, &mapped->buffer, NULL),
+      GST_FLOW_OK);
+  mapped->memory = gst_buffer_peek_memory (mapped->buffer, 0);
+  fail_unless (gst_memory_map (mapped->memory, &mapped->map, GST_MAP_WRITE));
+  test_fill (mapped->map.data, SIZE, 1);
+  /* The stream for transfers is made by the first transfer. */
+  driver_for_changes ()->cuStreamCreate = held_create;
+}
+
+static void
+mapped_clear (Mapped *mapped)
+{
+  gst_buffer_unref (mapped->buffer);
+  gst_buffer_pool_set_active (mapped->pool, FALSE);
+  gst_object_unref (mapped->pool);
+}
+
+static gpointer
+unmap (gpointer data)
+{
+  Mapped *mapped = data;
+
+  gst_memory_unmap (mapped->memory, &mapped->map);
+  return NULL;
+}
+
+static gpointer
+publish (gpointer data)
+{
+  Mapped *mapped = data;
+
+  mapped->is_published = gst_vkgdr_memory_publish (mapped->memory, NULL);
+  return NULL;
+}
+
+/* The content is on its way when publishing returns, even if another thread has
+ * begun to unmap the memory. */
+GST_START_TEST (test_publish_during_unmap)
+{
+  GThread *thread;
+  Mapped mapped;
+
+  mapped_init (&mapped);
+  thread = g_thread_new ("unmap", unmap, &mapped);
+  wait_until_held ();
+  publish (&mapped);
+  fail_unless (mapped.is_published);
+  assert_device_has (mapped.memory, 1);
+  open_gate_and_join (thread);
+  assert_device_has (mapped.memory, 1);
+  mapped_clear (&mapped);
+}
+GST_END_TEST;
+
+/* The unmap sends the content and gives the staging buffer away while another
+ * thread publishes the content. */
+GST_START_TEST (test_unmap_during_publish)
+{
+  GThread *thread;
+  Mapped mapped;
+
+  mapped_init (&mapped);
+  thread = g_thread_new ("publish", publish, &mapped);
+  wait_until_held ();
+  unmap (&mapped);
+  open_gate_and_join (thread);
+  fail_unless (mapped.is_published);
+  assert_device_has (mapped.memory, 1);
+  mapped_clear (&mapped);
+}
+GST_END_TEST;
 
 /* --- transfers for which the driver waits --------------------------------- */
 
@@ -131,6 +233,8 @@ races_suite (void)
   suite_add_tcase (suite, tc);
   tcase_set_timeout (tc, 30);
   tcase_add_checked_fixture (tc, test_setup_bar, test_teardown);
+  tcase_add_test (tc, test_publish_during_unmap);
+  tcase_add_test (tc, test_unmap_during_publish);
   tcase_add_loop_test (tc, test_transfer_blocks_no_other_thread, 0, 2);
   return suite;
 }

@@ -139,21 +139,30 @@ refresh_staging (GstVkgdrMemory *self, GError **error)
   return ok;
 }
 
-gboolean
-gst_vkgdr_memory_send_staging (
-    GstVkgdrMemory *self, gsize offset, gsize size, GError **error)
+/* Must be called with the lock held. Queues a transfer of part of the staging
+ * buffer on @stream, which get_stream () has returned since the lock was taken.
+ */
+static gboolean
+queue_staging (GstVkgdrMemory *self, gsize offset, gsize size,
+    GstVkgdrStream *stream, GError **error)
 {
-  GstVkgdrStream *stream = get_stream (self, GST_VKGDR_UPLOAD, error);
-  GstVkgdrFence *fence = NULL;
+  GstVkgdrFence *fence = copy_async (self, GST_VKGDR_UPLOAD, offset,
+      (guint8 *) self->staging + offset, size, stream, error);
 
-  if (stream)
-    fence = copy_async (self, GST_VKGDR_UPLOAD, offset,
-        (guint8 *) self->staging + offset, size, stream, error);
   if (!fence)
     return FALSE;
   gst_vkgdr_fence_unref (fence);
   self->staging_valid = TRUE;
   return TRUE;
+}
+
+gboolean
+gst_vkgdr_memory_send_staging (
+    GstVkgdrMemory *self, gsize offset, gsize size, GError **error)
+{
+  GstVkgdrStream *stream = get_stream (self, GST_VKGDR_UPLOAD, error);
+
+  return stream && queue_staging (self, offset, size, stream, error);
 }
 
 /* --- mapping ---------------------------------------------------------------
@@ -276,20 +285,36 @@ gst_vkgdr_memory_map_full (GstMemory *mem, GstMapInfo *info, gsize maxsize)
   return data;
 }
 
-/* Makes the bytes that the CPU wrote visible to the device, or sends them to
- * it. */
-static void
-publish (GstVkgdrMemory *self, gsize offset, gsize size)
+/* Must be called with the lock held, which is released meanwhile, before
+ * publish (). Returns the stream for the transfer of the content; NULL if none
+ * is needed, or with @error set. */
+static GstVkgdrStream *
+prepare_publish (GstVkgdrMemory *self, GError **error)
 {
-  GError *error = NULL;
+  if (self->cpu_data != self->staging || self->order.lost)
+    return NULL;
+  return get_stream (self, GST_VKGDR_UPLOAD, error);
+}
 
-  self->written = self->cpu_data == self->staging ? GST_VKGDR_ACCESS_STAGED
-                                                  : GST_VKGDR_ACCESS_DIRECT;
-  if (self->order.lost) /* a nested mapping has failed */
+/* Makes the bytes that the CPU wrote visible to the device, or sends them to it
+ * on @stream. Takes @error of prepare_publish (). The lock must not be released
+ * between prepare_publish () and this function, and this function does not
+ * release it: another thread must not see the memory without its last writer
+ * before the transfer is queued, nor give the staging buffer away. */
+static void
+publish (GstVkgdrMemory *self, gsize offset, gsize size, GstVkgdrStream *stream,
+    GError *error)
+{
+  gboolean is_staged = self->cpu_data == self->staging;
+
+  self->written = is_staged ? GST_VKGDR_ACCESS_STAGED : GST_VKGDR_ACCESS_DIRECT;
+  if (self->order.lost) { /* a nested mapping has failed */
+    g_clear_error (&error);
     return;
-  if (self->cpu_data == self->staging) {
-    gst_vkgdr_memory_send_staging (self, offset, size, &error);
-  } else {
+  }
+  if (stream) {
+    queue_staging (self, offset, size, stream, &error);
+  } else if (!is_staged) {
     gst_vkgdr_block_flush (&self->block, offset, size, &error);
     gst_vkgdr_memory_set_on_device (self);
   }
@@ -298,10 +323,7 @@ publish (GstVkgdrMemory *self, gsize offset, gsize size)
   GST_CAT_ERROR (GST_CAT_DEFAULT,
       "data written to memory %p did not reach the device: %s", self,
       error->message);
-  if (!self->order.lost)
-    self->order.lost = error;
-  else
-    g_error_free (error);
+  self->order.lost = error;
 }
 
 /* Each plane of a frame is mapped separately; the content is sent when the last
@@ -317,20 +339,38 @@ add_dirty (GstVkgdrMemory *self, const GstMemory *mem)
   self->dirty_end = MAX (self->dirty_end, end);
 }
 
+/* Must be called with the lock held, which is released meanwhile. */
+static void
+unmap_writer (GstVkgdrMemory *self, const GstMemory *mem)
+{
+  GstVkgdrStream *stream = NULL;
+  GError *error = NULL;
+
+  if (self->cpu_writers == 1)
+    stream = prepare_publish (self, &error);
+  self->cpu_maps--;
+  self->cpu_writers--;
+  add_dirty (self, mem);
+  if (self->cpu_writers > 0) {
+    g_clear_error (&error);
+    return;
+  }
+  publish (self, self->dirty_begin, self->dirty_end - self->dirty_begin, stream,
+      error);
+  self->dirty_begin = self->dirty_end = 0;
+}
+
+/* Must be called with the lock held, which is released meanwhile. */
 static void
 unmap_cpu (GstVkgdrMemory *self, GstMemory *mem, GstMapFlags flags)
 {
   GstClockTime time;
 
-  self->cpu_maps--;
-  if (!(flags & GST_MAP_WRITE))
+  if (!(flags & GST_MAP_WRITE)) {
+    self->cpu_maps--;
     return;
-  self->cpu_writers--;
-  add_dirty (self, mem);
-  if (self->cpu_writers == 0) {
-    publish (self, self->dirty_begin, self->dirty_end - self->dirty_begin);
-    self->dirty_begin = self->dirty_end = 0;
   }
+  unmap_writer (self, mem);
   if (self->cpu_maps > 0)
     return;
   time = gst_util_get_timestamp () - self->cpu_since;
@@ -381,6 +421,23 @@ gst_vkgdr_memory_unmap_full (GstMemory *mem, GstMapInfo *info)
     gst_vkgdr_pinned_give (gst_vkgdr_memory_pinned (self), lent, fence);
 }
 
+/* Must be called with the lock held, which is released meanwhile, while the
+ * memory is mapped for writing. */
+static gboolean
+publish_mapped (GstVkgdrMemory *self, const GstMemory *mem, GError **error)
+{
+  gconstpointer data = self->cpu_data;
+  GError *reason = NULL;
+  GstVkgdrStream *stream = prepare_publish (self, &reason);
+
+  /* If the writer has unmapped the memory meanwhile, it has published it. */
+  if (self->cpu_writers > 0 && self->cpu_data == data)
+    publish (self, mem->offset, mem->size, stream, reason);
+  else
+    g_clear_error (&reason);
+  return gst_vkgdr_order_check (&self->order, error);
+}
+
 /**
  * gst_vkgdr_memory_publish:
  * @memory: a memory of this type
@@ -407,10 +464,8 @@ gst_vkgdr_memory_publish (GstMemory *memory, GError **error)
 
   self = gst_vkgdr_memory_root (memory);
   g_mutex_lock (&self->lock);
-  if (self->cpu_writers > 0) {
-    publish (self, memory->offset, memory->size);
-    ok = gst_vkgdr_order_check (&self->order, error);
-  }
+  if (self->cpu_writers > 0)
+    ok = publish_mapped (self, memory, error);
   g_mutex_unlock (&self->lock);
   return ok;
 }
