@@ -399,8 +399,8 @@ GST_START_TEST (test_copies_are_our_own)
   GstMemory *copy = gst_memory_copy (memory, 0, -1);
 
   fail_unless (copy != NULL);
-  fail_unless (test_hides_vulkan ()
-               || gst_vkgdr_memory_get_host_pointer (copy) != NULL);
+  fail_unless (
+      test_hides_vulkan () || gst_vkgdr_memory_get_host_pointer (copy) != NULL);
   fail_unless (gst_vkgdr_memory_wait_idle (copy, NULL));
   gst_memory_unref (memory);
   assert_bytes (copy, 1);
