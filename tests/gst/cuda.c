@@ -228,11 +228,12 @@ GST_START_TEST (test_events)
   fail_unless (error != NULL);
   g_clear_error (&error);
   fail_unless (gst_vkgdr_event_record (from, stream, &error));
-  test_stream_delay (stream, 200, NULL);
+  test_gate_delay (stream, 100, NULL);
   fail_unless (gst_vkgdr_event_record (to, stream, &error));
   fail_unless (gst_vkgdr_stream_wait_event (other, to, &error));
   fail_unless (!gst_vkgdr_event_is_done (to));
   fail_unless (!gst_vkgdr_stream_is_done (other));
+  test_gate_set (TRUE);
   fail_unless (gst_vkgdr_stream_synchronize (other, &error));
   fail_unless (gst_vkgdr_event_synchronize (to, &error));
   ms = gst_vkgdr_event_get_elapsed (to, from, &error);

@@ -150,9 +150,14 @@ count_failure (GstVkgdrStream *stream, GError *error, gpointer user_data)
   g_atomic_int_inc ((gint *) user_data);
 }
 
+/* A kernel that takes about 1.5 s. If the machine is busy, each sleep ends some
+ * milliseconds late. Therefore the kernel also ends when its clock reaches a
+ * limit, which is 3 s in softcuda. */
 #define SLOW \
-  "__global__ void f () { for (int i = 0; i < 1500; i++) " \
-  "__nanosleep (1000000); }"
+  "__global__ void f () {" \
+  " long long end = clock64 () + 3000000000;" \
+  " for (int i = 0; i < 1500 && clock64 () < end; i++) __nanosleep (1000000);" \
+  "}"
 
 /* A kernel has the limit and the name of the element that launches it, and the
  * signal comes from the stream of this element. The kernel of the other element

@@ -19,8 +19,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "gate.h"
 #include "slow.h"
-#include "util.h"
 
 #define SIZE 10000
 
@@ -146,13 +146,15 @@ check_child_while_the_device_works (void)
   g_assert_no_error (error);
   fail_unless (
       gst_vkgdr_memory_begin_access (memory, stream, GST_MAP_READ, NULL));
-  test_stream_delay (stream, 500, &done);
+  test_gate_delay (stream, 0, &done);
   fail_unless (
       gst_vkgdr_memory_end_access (memory, stream, GST_MAP_READ, NULL));
   gst_memory_unref (memory);
   fail_unless_equals_int (g_atomic_int_get (&released), 0);
   assert_child_ends ();
+  fail_if (test_gate_was_missed ());
 
+  test_gate_set (TRUE);
   for (ms = 0; ms < 10000 && g_atomic_int_get (&released) == 0; ms++)
     g_usleep (1000);
   fail_unless_equals_int (g_atomic_int_get (&released), 1);

@@ -202,10 +202,11 @@ GST_START_TEST (test_wait_written)
   fail_unless (
       gst_vkgdr_memory_begin_access (memory, stream, GST_MAP_WRITE, NULL));
   done = FALSE;
-  test_stream_delay (stream, 200, &done);
+  test_gate_delay (stream, 100, &done);
   fail_unless (
       gst_vkgdr_memory_end_access (memory, stream, GST_MAP_WRITE, NULL));
   fail_if (gst_vkgdr_memory_is_written (memory));
+  test_gate_set (TRUE);
   fail_unless (gst_vkgdr_memory_wait_written (memory, &error));
   fail_unless_equals_int (g_atomic_int_get (&done), TRUE);
   gst_memory_unref (memory);

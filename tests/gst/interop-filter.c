@@ -13,6 +13,7 @@
 
 #include "effects-reference.h"
 #include "device/cudalib.h"
+#include "gate.h"
 #include "nvcodec.h"
 #include "slow.h"
 
@@ -525,7 +526,7 @@ write_late (GstPad *pad, GstPadProbeInfo *info, gpointer user_data)
   GstMapInfo map;
 
   fail_unless (gst_memory_map (memory, &map, GST_MAP_WRITE | GST_MAP_VKGDR));
-  test_stream_delay (stream, 300, &self->done);
+  test_gate_delay (stream, 100, &self->done);
   fail_unless (gst_vkgdr_context_push (self->context, NULL));
   fail_unless_equals_int (
       cuda->cuMemsetD8Async (
@@ -580,6 +581,7 @@ GST_START_TEST (test_order)
   out = gst_harness_push_and_pull (h, make_frame (&info, 1));
   fail_unless (out != NULL);
   fail_if (g_atomic_int_get (&producer.done), "the CPU has waited");
+  test_gate_set (TRUE);
   if (cases[__i__].to_cuda)
     fail_unless (GST_MEMORY_FLAG_IS_SET (
         gst_buffer_peek_memory (out, 0), GST_VKGDR_CUDA_MEMORY_NEED_SYNC));

@@ -469,7 +469,7 @@ GST_START_TEST (test_freed_memory_is_not_reused_too_early)
 
   fail_unless (
       gst_vkgdr_memory_begin_access (memory, stream, GST_MAP_READ, NULL));
-  test_stream_delay (stream, 200, NULL);
+  test_gate_delay (stream, 0, NULL);
   fail_unless (
       gst_vkgdr_memory_end_access (memory, stream, GST_MAP_READ, NULL));
   gst_memory_unref (memory);
@@ -478,6 +478,7 @@ GST_START_TEST (test_freed_memory_is_not_reused_too_early)
   memory = test_memory_new (test_context, SIZE);
   fail_unless (gst_vkgdr_memory_get_device_pointer (memory) != pointer);
   gst_memory_unref (memory);
+  test_gate_set (TRUE);
   fail_unless (gst_vkgdr_stream_synchronize (stream, NULL));
   fail_unless_equals_int (gst_vkgdr_allocator_get_active_blocks (allocator), 0);
   memory = test_memory_new (test_context, SIZE);
@@ -499,9 +500,10 @@ GST_START_TEST (test_foreign_reader_is_waited_for)
 
   write_pattern (memory, 1);
   fail_unless (gst_memory_map (memory, &map, GST_MAP_READ | GST_MAP_VKGDR));
-  test_stream_delay (stream, 200, &done);
+  test_gate_delay (stream, 100, &done);
   gst_memory_unmap (memory, &map);
   fail_unless (!gst_vkgdr_memory_is_idle (memory));
+  test_gate_set (TRUE);
   fail_unless (gst_memory_map (memory, &map, GST_MAP_WRITE));
   fail_unless (g_atomic_int_get (&done));
   gst_memory_unmap (memory, &map);
@@ -790,12 +792,13 @@ GST_START_TEST (test_fetched_memory_is_waited_for)
   assert_read (copy, 1);
   gst_memory_unref (copy);
 
-  test_stream_delay (stream, 100, NULL);
+  test_gate_delay (stream, 0, NULL);
   fail_unless (gst_vkgdr_memory_fetch (memory, pinned, 0, stream, NULL));
   gst_memory_unref (pinned);
   pinned = gst_vkgdr_allocator_alloc_pinned (allocator, 2 * SIZE, NULL);
   fail_unless (gst_vkgdr_pinned_memory_get_data (pinned) != data);
   gst_memory_unref (pinned);
+  test_gate_set (TRUE);
   fail_unless (gst_vkgdr_stream_synchronize (stream, NULL));
 
   pinned = gst_vkgdr_allocator_alloc_pinned (allocator, SIZE, NULL);

@@ -352,13 +352,16 @@ GST_START_TEST (test_failing_device_is_reported)
   stream = test_stream_new (test_context);
   g_signal_connect (
       pool, "acquire-failed", G_CALLBACK (take_message), &message);
-  release_while_read (acquire (pool), stream, 50, NULL);
+  test_gate_delay (stream, 0, NULL);
+  release_while_read (acquire (pool), stream, 0, NULL);
   fail_unless_equals_int (
       gst_buffer_pool_acquire_buffer (pool, &buffer, NULL), GST_FLOW_ERROR);
   fail_unless (message && strstr (message, "cuEventQuery"), "%s", message);
   /* The device may still read the buffer, so it is not used again. */
   fail_unless_equals_int (
       gst_buffer_pool_acquire_buffer (pool, &buffer, NULL), GST_FLOW_ERROR);
+  fail_if (test_gate_was_missed ());
+  test_gate_set (TRUE);
   g_free (message);
   free_pool (pool);
   gst_object_unref (stream);

@@ -10,8 +10,7 @@
 
 #include <dlpack/dlpack.h>
 
-#include "slow.h"
-#include "util.h"
+#include "gate.h"
 
 #define SIZE 10000
 
@@ -176,11 +175,13 @@ GST_START_TEST (test_its_owner_is_waited_for)
 
   if (__i__ > 0)
     ((vkgdr_cuda *) vkgdr_driver_load ())->cuCtxRecordEvent = NULL;
-  test_stream_delay (theirs, 300, &done);
+  test_gate_delay (theirs, 100, &done);
+  if (!vkgdr_driver_load ()->cuCtxRecordEvent)
+    test_gate_set (TRUE);
   fail_unless (
       gst_vkgdr_memory_begin_access (memory, ours, GST_MAP_READ, NULL));
-  fail_if (vkgdr_driver_load ()->cuCtxRecordEvent && !test_is_slow ()
-           && g_atomic_int_get (&done));
+  fail_if (test_gate_was_missed (), "the CPU has waited");
+  test_gate_set (TRUE);
   fail_unless (gst_vkgdr_stream_synchronize (ours, NULL));
   fail_unless (g_atomic_int_get (&done));
   gst_memory_unref (memory);
@@ -359,11 +360,12 @@ GST_START_TEST (end_too_early)
   memory = wrap (0);
   fail_unless (
       gst_vkgdr_memory_begin_access (memory, stream, GST_MAP_READ, NULL));
-  test_stream_delay (stream, 300, NULL);
+  test_gate_delay (stream, 300, NULL);
   fail_unless (
       gst_vkgdr_memory_end_access (memory, stream, GST_MAP_READ, NULL));
   gst_memory_unref (memory);
   fail_if (is_released ());
+  test_gate_set (TRUE);
   exit (0);
 }
 GST_END_TEST;
