@@ -23,6 +23,9 @@ static gchar *cache;
 static void
 setup (void)
 {
+  /* Files that others can write to are not used. Tests that need such files
+   * change the mode. */
+  umask (022);
   folder_setup ();
   cache = g_build_filename (folder, "cache", NULL);
   g_setenv ("VKGDR_CACHE_DIR", cache, TRUE);

@@ -245,9 +245,10 @@ GST_START_TEST (test_events)
 }
 GST_END_TEST
 
-/* A consumer queues work on its own stream, which it has added to the mapping.
- * The next user of the memory waits for this work. The thread that removes the
- * mapping does not wait. */
+/* A consumer queues work on its own stream, which it has added to the mapping
+ * (__i__ is 0), or on the stream of the mapping (1). The next user of the
+ * memory waits for this work. The thread that removes the mapping does not
+ * wait. */
 GST_START_TEST (test_mapping_on_a_stream)
 {
   GstVkgdrStream *stream = test_stream_new (test_context);
@@ -266,7 +267,10 @@ GST_START_TEST (test_mapping_on_a_stream)
   fail_unless (mapping != NULL);
   fail_unless (!gst_memory_map (memory, &map, GST_MAP_WRITE));
   fail_unless (gst_vkgdr_mapping_add_stream (mapping, wrapped, &error));
-  test_gate_delay (consumer, 100, &done);
+  if (__i__ == 0)
+    test_gate_delay (consumer, 100, &done);
+  else
+    test_gate_delay (stream, 100, &done);
   gst_vkgdr_mapping_unmap (mapping);
   gst_vkgdr_mapping_unref (mapping);
   fail_unless (!gst_vkgdr_memory_is_idle (memory));
@@ -625,7 +629,7 @@ cuda_suite (void)
   tcase_add_test (tc, test_context_that_was_not_opened);
   tcase_add_test (tc, test_launches);
   tcase_add_test (tc, test_events);
-  tcase_add_test (tc, test_mapping_on_a_stream);
+  tcase_add_loop_test (tc, test_mapping_on_a_stream, 0, 2);
   tcase_add_test (tc, test_module_of_a_file_with_options);
   tcase_add_test (tc, test_context_travels_in_a_gst_context);
   tcase_add_test (tc, test_fill_of_one_row_ignores_the_pitch);

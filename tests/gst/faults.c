@@ -7,7 +7,6 @@
  * ends an endless kernel. Most of the tests run on a GPU, too.
  */
 
-#include <dlfcn.h>
 #include <string.h>
 
 #include "slow.h"
@@ -28,6 +27,16 @@
 #define ENDLESS \
   "__global__ void endless (VkgdrFrame in, VkgdrFrame out) {" \
   " if (blockIdx.x + threadIdx.x + blockIdx.y + threadIdx.y == 0)" \
+  "  while (*(volatile unsigned char *) in.plane[0].data < 256)" \
+  "   __nanosleep (1000000);" \
+  "}"
+
+/* The same, after eight frames. When a memory of upstream is used for the
+ * second time, it is pinned. */
+#define ENDLESS_LATER \
+  "__device__ int n;" \
+  "__global__ void endless (VkgdrFrame in, VkgdrFrame out) {" \
+  " if (blockIdx.x + threadIdx.x + blockIdx.y + threadIdx.y == 0 && ++n > 8)" \
   "  while (*(volatile unsigned char *) in.plane[0].data < 256)" \
   "   __nanosleep (1000000);" \
   "}"
@@ -213,17 +222,54 @@ GST_START_TEST (test_pool_of_endless_kernel)
 }
 GST_END_TEST;
 
-/* The device may still read the foreign memory of upstream, so it is not
- * freed. */
+static gint n_memories; /* atomic; how many memories were seen */
+static gint n_freed;    /* atomic; how many of them were freed */
+
+static void
+count_freed (gpointer unused)
+{
+  g_atomic_int_inc (&n_freed);
+}
+
+static GstPadProbeReturn
+watch_memory (GstPad *pad, GstPadProbeInfo *info, gpointer unused)
+{
+  GQuark quark = g_quark_from_static_string ("test-watched");
+  GstMiniObject *memory = GST_MINI_OBJECT (
+      gst_buffer_peek_memory (GST_PAD_PROBE_INFO_BUFFER (info), 0));
+
+  if (!gst_mini_object_get_qdata (memory, quark)) {
+    gst_mini_object_set_qdata (memory, quark, &n_memories, count_freed);
+    g_atomic_int_inc (&n_memories);
+  }
+  return GST_PAD_PROBE_OK;
+}
+
+static void
+watch_input_of_upload (GstElement *pipeline)
+{
+  GstElement *upload = gst_bin_get_by_name (GST_BIN (pipeline), "upload");
+  GstPad *pad = gst_element_get_static_pad (upload, "sink");
+
+  gst_pad_add_probe (pad, GST_PAD_PROBE_TYPE_BUFFER, watch_memory, NULL, NULL);
+  gst_object_unref (pad);
+  gst_object_unref (upload);
+}
+
+/* The foreign memory of upstream is pinned. The driver unpins it only when the
+ * device is idle, so it is not freed while the kernel runs. */
 GST_START_TEST (test_foreign_memory_of_endless_kernel)
 {
-  GstElement *pipeline = launch (ENDLESS, LIMIT,
+  GstElement *pipeline = launch (ENDLESS_LATER, LIMIT,
       "videotestsrc ! video/x-raw,format=RGBA,width=640,height=480 ! "
       "identity drop-allocation=true ! " FILTER " ! fakesink");
 
+  watch_input_of_upload (pipeline);
   play (pipeline);
   assert_tells_of_endless (next_error_of (pipeline, "filter"));
   stop (pipeline);
+  fail_unless (g_atomic_int_get (&n_freed) < g_atomic_int_get (&n_memories),
+      "all of %d memories were freed", g_atomic_int_get (&n_memories));
 }
 GST_END_TEST;
 
@@ -607,22 +653,6 @@ GST_END_TEST;
 
 /* --- a driver that fails ------------------------------------------------- */
 
-static void
-make_driver_fail (const gchar *spec)
-{
-  gchar *path =
-      g_build_filename (vkgdr_driver_softcuda_dir (), "libcuda.so.1", NULL);
-  void *module = dlopen (path, RTLD_NOW | RTLD_NOLOAD);
-  CUresult (*make_fail) (const char *) = NULL;
-
-  g_free (path);
-  fail_unless (module != NULL);
-  *(void **) &make_fail = dlsym (module, "softcudaFail");
-  fail_unless (make_fail != NULL);
-  fail_unless_equals_int (make_fail (spec), CUDA_SUCCESS);
-  dlclose (module);
-}
-
 /* The errors of a device that is lost, which its calls return from then on. */
 static const struct {
   const gchar *error;
@@ -662,7 +692,7 @@ GST_START_TEST (test_lost_device)
     GError *error;
     gchar *text;
 
-    make_driver_fail (spec);
+    test_make_calls_fail (spec);
     play (pipeline);
     text = next_error_of (pipeline, NULL);
     assert_says (text, losses[__i__].error);
@@ -677,7 +707,7 @@ GST_START_TEST (test_lost_device)
                             "video/x-raw,format=I420 ! fakesink");
     error = test_play_result (pipeline);
     g_clear_error (&error);
-    make_driver_fail (NULL);
+    test_make_calls_fail (NULL);
     test_play (pipeline);
     gst_object_unref (pipeline);
     g_free (spec);

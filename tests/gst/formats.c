@@ -465,6 +465,9 @@ GST_START_TEST (test_table_of_formats_is_true)
     fail_unless_equals_string (documented, table);
   } else if (minor < TABLE_MINOR) {
     check_rows (table, documented);
+  } else {
+    g_printerr (
+        "skipped: the table is of GStreamer %d.%d\n", TABLE_MAJOR, TABLE_MINOR);
   }
   g_free (table);
   g_free (documented);

@@ -14,6 +14,7 @@
 
 /* Threads of this name cannot be created. */
 static const gchar *refused;
+static gint n_refusals; /* atomic; how many threads were refused */
 
 /* Replaces the function of GLib. */
 __attribute__ ((visibility ("default"))) GThread *
@@ -23,6 +24,7 @@ g_thread_try_new (
   static GThread *(*real) (const gchar *, GThreadFunc, gpointer, GError **);
 
   if (refused && g_strcmp0 (name, refused) == 0) {
+    g_atomic_int_inc (&n_refusals);
     g_set_error_literal (
         error, G_THREAD_ERROR, G_THREAD_ERROR_AGAIN, "no thread to be had");
     return NULL;
@@ -61,6 +63,7 @@ GST_START_TEST (test_pipelines)
         error ? error->message : "there was no error");
   else
     fail_unless (error == NULL, "%s", error ? error->message : "");
+  fail_unless (g_atomic_int_get (&n_refusals) > 0, "no thread was refused");
   g_clear_error (&error);
   refused = NULL;
   test_play (pipeline);
