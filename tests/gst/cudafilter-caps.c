@@ -191,32 +191,6 @@ GST_END_TEST;
 
 /* --- files --------------------------------------------------------------- */
 
-/* Plays to the end. Returns the text of the first error, which the caller
- * frees, or NULL. */
-static gchar *
-play (GstElement *pipeline)
-{
-  GstBus *bus = gst_element_get_bus (pipeline);
-  GstMessage *message;
-  gchar *text = NULL;
-
-  gst_element_set_state (pipeline, GST_STATE_PLAYING);
-  message = gst_bus_timed_pop_filtered (bus, 60 * GST_SECOND,
-      (GstMessageType) (GST_MESSAGE_ERROR | GST_MESSAGE_EOS));
-  fail_unless (message != NULL, "neither an error nor an end");
-  if (GST_MESSAGE_TYPE (message) == GST_MESSAGE_ERROR) {
-    GError *error = NULL;
-
-    gst_message_parse_error (message, &error, NULL);
-    text = g_strdup (error->message);
-    g_error_free (error);
-  }
-  gst_message_unref (message);
-  gst_element_set_state (pipeline, GST_STATE_NULL);
-  gst_object_unref (bus);
-  return text;
-}
-
 /* Makes a file of ten frames. The caller frees its name, and removes it. */
 static gchar *
 make_file (void)
@@ -231,7 +205,7 @@ make_file (void)
                           "video/x-raw,width=64,height=48 ! theoraenc ! oggmux "
                           "! filesink location=%s",
       path);
-  fail_unless (play (pipeline) == NULL);
+  test_play (pipeline);
   gst_object_unref (pipeline);
   return path;
 }
@@ -244,6 +218,21 @@ make_bin (const gchar *description)
 
   fail_unless (bin != NULL, "%s", error ? error->message : "");
   return bin;
+}
+
+/* Plays to the end. If @word is not NULL, there has to be an error with this
+ * word. */
+static void
+check_play (GstElement *pipeline, const gchar *word)
+{
+  GError *error = test_play_result (pipeline);
+
+  if (word)
+    fail_unless (error && strstr (error->message, word), "%s",
+        error ? error->message : "there was no error");
+  else
+    fail_unless (error == NULL, "%s", error ? error->message : "");
+  g_clear_error (&error);
 }
 
 static const struct {
@@ -260,18 +249,13 @@ static const struct {
 GST_START_TEST (test_playbin)
 {
   GstElement *playbin = gst_element_factory_make ("playbin", NULL);
-  gchar *path = make_file (), *uri = gst_filename_to_uri (path, NULL), *text;
+  gchar *path = make_file (), *uri = gst_filename_to_uri (path, NULL);
 
   fail_unless (playbin != NULL);
   g_object_set (playbin, "uri", uri, "video-filter",
       make_bin (filters[__i__].filter), "video-sink",
       make_bin ("jpegenc ! fakesink"), NULL);
-  text = play (playbin);
-  if (filters[__i__].word)
-    fail_unless (text && strstr (text, filters[__i__].word), "%s", text);
-  else
-    fail_unless (text == NULL, "%s", text);
-  g_free (text);
+  check_play (playbin, filters[__i__].word);
   gst_object_unref (playbin);
   g_unlink (path);
   g_free (uri);
@@ -300,16 +284,11 @@ static const struct {
 
 GST_START_TEST (test_decoders)
 {
-  gchar *path = make_file (), *text;
+  gchar *path = make_file ();
   GstElement *pipeline =
       test_launch ("filesrc location=%s ! %s", path, decoders[__i__].pipeline);
 
-  text = play (pipeline);
-  if (decoders[__i__].word)
-    fail_unless (text && strstr (text, decoders[__i__].word), "%s", text);
-  else
-    fail_unless (text == NULL, "%s", text);
-  g_free (text);
+  check_play (pipeline, decoders[__i__].word);
   gst_object_unref (pipeline);
   g_unlink (path);
   g_free (path);

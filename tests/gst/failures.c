@@ -414,17 +414,6 @@ check_failure (guint variant, Call call, gint n, Manner manner, guint fds)
   return fired;
 }
 
-static gboolean
-have_software (void)
-{
-  GstVkgdrContext *context = gst_vkgdr_context_new (-1, NULL);
-
-  if (!context)
-    return FALSE;
-  gst_object_unref (context);
-  return TRUE;
-}
-
 /* Calls after these are made at the same places in the code as earlier ones. */
 #define MAX_CALLS 80
 
@@ -452,7 +441,7 @@ check_failures (gint i, Manner manner)
   gint n = 1;
   Run run;
 
-  if (!have_software ())
+  if (!test_is_software ())
     return;
   install ();
   leaks = call == CALL_cuCtxPushCurrent && manner != ONCE;
@@ -496,7 +485,7 @@ GST_START_TEST (test_memory_that_cannot_be_pinned)
 {
   GstElement *pipeline;
 
-  if (!have_software ())
+  if (!test_is_software ())
     return;
   install ();
   pipeline = test_launch (
@@ -576,7 +565,7 @@ GST_START_TEST (test_calls_of_other_elements_fail)
   gint n = 1;
 
   /* Only memory in the window can be given to other processes. */
-  if (!have_software () || (!has_window && strstr (others[other], "ipc")))
+  if (!test_is_software () || (!has_window && strstr (others[other], "ipc")))
     return;
   install ();
   folder = g_dir_make_tmp ("vkgdr-failures-XXXXXX", NULL);

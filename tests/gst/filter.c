@@ -82,14 +82,7 @@ static const struct {
 
 /* Another reference to the buffer that is pushed, to its memory or to a part of
  * it, or memory that is read-only. */
-typedef enum {
-  NOTHING_ELSE,
-  HAS_BUFFER,
-  HAS_MEMORY,
-  HAS_PART,
-  IS_READ_ONLY,
-  N_OTHERS
-} Other;
+typedef enum { HAS_BUFFER, HAS_MEMORY, HAS_PART, IS_READ_ONLY, N_OTHERS } Other;
 
 static void
 check_in_place (guint f, guint k)
