@@ -92,6 +92,7 @@ set_machine (JsonObject *object, const InfoReport *report)
   json_object_set_boolean_member (
       object, "nvidia-kernel-driver", machine->kernel_driver);
   json_object_set_boolean_member (object, "container", machine->container);
+  json_object_set_boolean_member (object, "wsl", machine->wsl);
   set_texts (object, "vulkan-manifests", machine->manifests);
   json_set_text (object, "vulkan-manifest-error", machine->manifest_error);
   json_set_text (object, "host-compiler", machine->host_compiler);
