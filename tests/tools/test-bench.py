@@ -223,6 +223,31 @@ class Parts(unittest.TestCase):
         self.assertEqual(case["unit"], "buffers/s")
         self.assertEqual(len(case["ratios"]), 1)
 
+    def test_no_window(self):
+        """Only the copies through the window are left out."""
+        run = bench("all", "--section", "loops", *QUICK, "--json", VKGDR_DEBUG="no-vulkan")
+        self.assertEqual(run.returncode, 0, run.stderr)
+        results = json.loads(run.stdout)
+        names = {curve["id"] for curve in results["memory"]}
+        self.assertFalse([name for name in names if name.startswith("window-")])
+        self.assertLessEqual({"ram-copy-2", "htod-pinned-async", "dtoh-pageable"}, names)
+        for curve in results["memory"]:
+            for point in curve["points"]:
+                self.assertGreater(point["us"]["median"], 0, curve["id"])
+        for case in results["pipelines"]:
+            without = {v["id"] for v in case["variants"] if "error" not in v}
+            self.assertLessEqual({"vkgdrupload", "loop-staged"}, without)
+
+    def test_rows_have_all_columns(self):
+        """A case without one of the variants has an empty cell for it."""
+        run = bench("pipelines", "--section", "ipc", *QUICK, "--markdown")
+        self.assertEqual(run.returncode, 0, run.stderr)
+        rows = [line for line in run.stdout.splitlines() if " to eight other processes" in line
+                or " to one other process" in line]
+        self.assertGreaterEqual(len(rows), 2, run.stdout)
+        one, eight = rows[:2]
+        self.assertEqual(one.count("|"), eight.count("|"), run.stdout)
+
     def test_section(self):
         run = bench("pipelines", "--section", "buffers", *QUICK, "--json")
         cases = json.loads(run.stdout)["pipelines"]

@@ -43,7 +43,7 @@ static const gsize quick_sizes[] = { 64, 4 << 10, 256 << 10 };
  * @cu: the driver
  * @size: bytes of each memory
  * @handle: the device, for @window
- * @window: memory in the window
+ * @window: memory in the window, or %NULL if the device has none
  * @bar: its host pointer
  * @cached: whether the CPU reads @window as fast as ordinary memory
  * @device: memory that CUDA has allocated
@@ -206,6 +206,8 @@ dtoh_pinned_async (Buffers *b, gsize size)
  * @copy: makes one copy
  * @max_uncached: size of the largest copy if the window is not cached; 0 means
  *   any size
+ *
+ * A kind of copy whose name begins with "window-" needs a window.
  */
 typedef struct {
   const gchar *id;
@@ -244,14 +246,18 @@ static const CopyKind copy_kinds[] = {
 
 /* --- memory -------------------------------------------------------------- */
 
+/* A device without a window is measured without the copies through it. */
 static gboolean
 allocate_window (Buffers *b, GError **error)
 {
   vkgdr_device_info info;
 
-  b->handle = vkgdr_open (0, VKGDR_OPEN_CURRENT_CONTEXT_BIT);
+  b->handle = vkgdr_open (
+      0, VKGDR_OPEN_CURRENT_CONTEXT_BIT | VKGDR_OPEN_WINDOW_OPTIONAL_BIT);
   if (!b->handle)
     return bench_set_last_error (error);
+  if (vkgdr_get_window_obstacle (b->handle, NULL, NULL) != VKGDR_OBSTACLE_NONE)
+    return TRUE;
   vkgdr_get_device_info (b->handle, &info);
   b->cached = info.host_cached;
   b->window = vkgdr_memory_alloc (b->handle, b->size, 0);
@@ -357,8 +363,14 @@ measure (Buffers *b, const CopyKind *kind, BenchPoint *point, gdouble seconds)
     bench_samples_fail (&point->seconds, error);
 }
 
-/* Makes one curve for each kind of copy, with a point for each size up to its
- * maximum. */
+static gboolean
+can_measure (const Buffers *b, const CopyKind *kind)
+{
+  return b->window || !g_str_has_prefix (kind->id, "window-");
+}
+
+/* Makes one curve for each kind of copy that can be measured, with a point for
+ * each size up to its maximum. */
 static GPtrArray *
 make_curves (const Buffers *b, const gsize *sizes, guint n_sizes)
 {
@@ -366,9 +378,12 @@ make_curves (const Buffers *b, const gsize *sizes, guint n_sizes)
   guint i, j;
 
   for (i = 0; i < G_N_ELEMENTS (copy_kinds); i++) {
-    BenchCurve *curve = bench_curve_new (
-        copy_kinds[i].id, copy_kinds[i].label, copy_kinds[i].direction);
+    BenchCurve *curve;
 
+    if (!can_measure (b, &copy_kinds[i]))
+      continue;
+    curve = bench_curve_new (
+        copy_kinds[i].id, copy_kinds[i].label, copy_kinds[i].direction);
     for (j = 0; j < n_sizes; j++) {
       if (b->cached || !copy_kinds[i].max_uncached
           || sizes[j] <= copy_kinds[i].max_uncached)
@@ -379,6 +394,23 @@ make_curves (const Buffers *b, const gsize *sizes, guint n_sizes)
   return curves;
 }
 
+/* Measures one copy of each kind that has a curve. */
+static void
+measure_size (Buffers *b, GPtrArray *curves, gsize size, gdouble seconds)
+{
+  guint kind, n = 0;
+
+  for (kind = 0; kind < G_N_ELEMENTS (copy_kinds); kind++) {
+    BenchPoint *point;
+
+    if (!can_measure (b, &copy_kinds[kind]))
+      continue;
+    point = bench_curve_find (g_ptr_array_index (curves, n++), size);
+    if (point)
+      measure (b, &copy_kinds[kind], point, seconds);
+  }
+}
+
 /* Measures all kinds of copies in turn for each size, and repeats this. So a
  * disturbance of the machine affects all kinds. */
 static void
@@ -386,7 +418,7 @@ measure_all (Buffers *b, GPtrArray *curves, const gsize *sizes, guint n_sizes,
     const BenchOptions *options)
 {
   guint done = 0;
-  guint size, kind;
+  guint size;
   gint repeat;
 
   for (size = 0; size < n_sizes; size++) {
@@ -394,13 +426,7 @@ measure_all (Buffers *b, GPtrArray *curves, const gsize *sizes, guint n_sizes,
       bench_progress_show (done++, n_sizes * options->repeat,
           "copies of %" G_GSIZE_FORMAT " bytes, repetition %d of %d",
           sizes[size], repeat + 1, options->repeat);
-      for (kind = 0; kind < G_N_ELEMENTS (copy_kinds); kind++) {
-        BenchPoint *point =
-            bench_curve_find (g_ptr_array_index (curves, kind), sizes[size]);
-
-        if (point)
-          measure (b, &copy_kinds[kind], point, options->seconds / SHARE);
-      }
+      measure_size (b, curves, sizes[size], options->seconds / SHARE);
     }
   }
   bench_progress_clear ();

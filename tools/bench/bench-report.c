@@ -170,12 +170,13 @@ add_variant (BenchTable *table, const BenchVariant *variant)
 /* Compares the first variant with another one, as a ratio or a difference of
  * times. */
 static void
-add_comparison (BenchTable *table, const BenchCase *c, guint other)
+add_comparison (
+    BenchTable *table, const BenchCase *c, const BenchVariant *other)
 {
   gboolean difference = bench_unit_has_differences (c->unit);
-  const BenchVariant *a = g_ptr_array_index (c->variants, 0);
-  const BenchVariant *b = g_ptr_array_index (c->variants, other);
-  BenchSummary summary = bench_compare (&a->samples, &b->samples, difference);
+  const BenchVariant *first = g_ptr_array_index (c->variants, 0);
+  BenchSummary summary =
+      bench_compare (&first->samples, &other->samples, difference);
 
   if (summary.n == 0)
     bench_table_add_cell (table, NOTHING);
@@ -216,17 +217,39 @@ add_head (BenchTable *table, const BenchCase *c)
   }
 }
 
-static void
-add_case (BenchTable *table, const BenchCase *c)
+/* Returns the variant of @c that belongs to column @i of a table whose columns
+ * are those of @head, or NULL if @c has no such variant. */
+static const BenchVariant *
+variant_of_column (const BenchCase *c, const BenchCase *head, guint i)
 {
+  const BenchVariant *variant = g_ptr_array_index (head->variants, i);
+
+  return bench_case_find (c, variant->id);
+}
+
+/* Adds the row of a case to a table whose columns are those of @head. */
+static void
+add_case (BenchTable *table, const BenchCase *c, const BenchCase *head)
+{
+  const BenchVariant *variant;
   guint i;
 
   bench_table_add_row (table);
   bench_table_add_cell (table, "%s", c->title);
-  for (i = 0; i < c->variants->len; i++)
-    add_variant (table, g_ptr_array_index (c->variants, i));
-  for (i = 1; i < c->variants->len && has_comparisons (c); i++)
-    add_comparison (table, c, i);
+  for (i = 0; i < head->variants->len; i++) {
+    variant = variant_of_column (c, head, i);
+    if (variant)
+      add_variant (table, variant);
+    else
+      bench_table_add_cell (table, NOTHING);
+  }
+  for (i = 1; i < head->variants->len && has_comparisons (head); i++) {
+    variant = variant_of_column (c, head, i);
+    if (variant)
+      add_comparison (table, c, variant);
+    else
+      bench_table_add_cell (table, NOTHING);
+  }
 }
 
 const gchar *
@@ -287,7 +310,7 @@ print_key (const BenchCase *c, const BenchOptions *options)
 static void
 print_pipelines (const GPtrArray *cases, const BenchOptions *options)
 {
-  const gchar *section = NULL;
+  const BenchCase *head = NULL;
   BenchTable *table = NULL;
   guint i;
 
@@ -296,15 +319,15 @@ print_pipelines (const GPtrArray *cases, const BenchOptions *options)
   for (i = 0; i < cases->len; i++) {
     const BenchCase *c = g_ptr_array_index (cases, i);
 
-    if (!section || strcmp (section, c->section) != 0) {
+    if (!head || strcmp (head->section, c->section) != 0) {
       if (table)
         finish (table, options);
-      section = c->section;
+      head = c;
       table = bench_table_new (
-          bench_report_section_title (section), BENCH_CELLS_NUMBERS);
+          bench_report_section_title (c->section), BENCH_CELLS_NUMBERS);
       add_head (table, c);
     }
-    add_case (table, c);
+    add_case (table, c, head);
   }
   if (table)
     finish (table, options);
