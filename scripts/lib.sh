@@ -46,6 +46,21 @@ build_dir ()
   esac
 }
 
+# Prints the name of clang-format 14, which scripts/format needs. Fails if it is
+# not installed.
+find_clang_format ()
+{
+  local name
+
+  for name in clang-format-14 clang-format; do
+    if "$name" --version 2>/dev/null | grep -q 'version 14\.'; then
+      printf '%s\n' "$name"
+      return
+    fi
+  done
+  return 1
+}
+
 # Copies the source tree into the folder $1, without the files that git ignores.
 # If the tree is not a git repository (but an archive of the sources), it copies
 # all files except for build folders. Files keep their modification times, so
