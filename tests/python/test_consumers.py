@@ -12,9 +12,11 @@ import importlib
 import importlib.machinery
 import importlib.util
 import os
+import re
 import subprocess
 import sys
 import tempfile
+import types
 import unittest
 import unittest.mock
 from typing import Any, Optional, Tuple
@@ -337,17 +339,38 @@ class Runner(unittest.TestCase):
         self.assertEqual(status, 2)
         self.assertIn("no test knows json", output)
 
-    def test_reasons(self) -> None:
+    def load_runner(self) -> types.ModuleType:
         path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "run-consumers")
         loader = importlib.machinery.SourceFileLoader("run_consumers", path)
         runner = importlib.util.module_from_spec(
             importlib.util.spec_from_loader("run_consumers", loader)
         )
         loader.exec_module(runner)
+        return runner
+
+    def test_reasons(self) -> None:
+        runner = self.load_runner()
         self.assertTrue(runner.is_explained("pycuda is missing", ["torch"]))
         self.assertFalse(runner.is_explained("torch is missing", ["torch"]))
         self.assertFalse(runner.is_explained("the device is a processor", ["torch"]))
         self.assertFalse(runner.is_explained("ImportError: torch", ["torch"]))
+
+    def test_reasons_of_all_tests(self) -> None:
+        """With only some libraries, a test may only be skipped for a reason that
+        is accepted, except for those of the device and of the required libraries.
+        """
+        runner = self.load_runner()
+        pattern = re.compile(r"""\b(?:skip(?:If|Unless|Test))\((?:.*, )?"([^"]+)"\)""")
+        found = set()
+        for name in runner.TESTS:
+            path = os.path.join(os.path.dirname(os.path.abspath(__file__)), f"{name}.py")
+            with open(path, encoding="utf-8") as file:
+                found.update(pattern.findall(file.read()))
+        refused = {one for one in found if not runner.is_explained(one, ["pycuda", "numpy"])}
+        self.assertLessEqual({"torch is missing", "PyTorch is there"}, found)
+        self.assertEqual(refused, {
+            "the device is a processor", "numpy is missing", "pycuda is missing", "NumPy >= 1.22",
+        })
 
 
 class OptionalModules(unittest.TestCase):

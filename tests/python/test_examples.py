@@ -126,8 +126,10 @@ class Examples(unittest.TestCase):
         self.check_detect_ball("numpy")
 
     def test_detect_ball_on_the_device(self) -> None:
-        if support.is_software() or support.is_missing("torch"):
-            self.skipTest("there is no PyTorch with a device")
+        if support.is_software():
+            self.skipTest("the device is a processor")
+        if support.is_missing("torch"):
+            self.skipTest("torch is missing")
         self.check_detect_ball("torch")
 
     @unittest.skipUnless(HAS_ANALYTICS, "GStreamer's analytics library is missing")
