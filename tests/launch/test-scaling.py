@@ -209,7 +209,8 @@ class Rtp(launch.Case):
             self.assertIsNone(process.poll(), "the receiver has ended by itself")
         finally:
             process.kill()
-            process.communicate()
+            output, _ = process.communicate()
+        self.assertEqual(output, "")
         data = self.read("received")
         return [data[i : i + SIZE] for i in range(0, len(data), SIZE)]
 
