@@ -3,7 +3,7 @@
  * gate.h: work on the device that begins when a test opens a gate
  *
  * There is one gate in the process. It is closed at first, and opens by itself
- * after ten seconds, so that no test hangs. test_gate_was_missed () then
+ * after 25 seconds, so that no test hangs. test_gate_was_missed () then
  * returns TRUE.
  */
 
