@@ -256,17 +256,22 @@ run_init (Run *run, const gchar *description)
 
 /* Whether the error is one that GStreamer's own elements also cause if a
  * pipeline is stopped before it has started: an event that reaches a pad that
- * is being deactivated is an error, and the source posts it. Without elements
- * of this project, one in a hundred walks has this error, too. */
+ * is being deactivated is an error, and the source posts it, or a queue that
+ * gets an event after it. Without elements of this project, one in a hundred
+ * walks has this error, too. An element that fails itself posts its own error
+ * before. */
 static gboolean
 is_error_of_stopping (Run *run, GstMessage *message)
 {
+  GstObject *poster = GST_MESSAGE_SRC (message);
   GError *error = NULL;
   gboolean result;
 
   gst_message_parse_error (message, &error, NULL);
   result =
-      run->was_changing && GST_IS_BASE_SRC (GST_MESSAGE_SRC (message))
+      run->was_changing
+      && (GST_IS_BASE_SRC (poster)
+          || g_str_equal (G_OBJECT_TYPE_NAME (poster), "GstQueue"))
       && g_error_matches (error, GST_STREAM_ERROR, GST_STREAM_ERROR_FAILED);
   g_error_free (error);
   return result;
