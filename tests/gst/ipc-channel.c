@@ -14,6 +14,7 @@
 #include "../../gst/ipc/channel.h"
 #include "../../gst/ipc/protocol.h"
 #include "../../gst/ipc/ring.h"
+#include "util.h"
 
 /* --- a channel whose ends are in this process ---------------------------- */
 
@@ -278,18 +279,6 @@ GST_START_TEST (test_both_between_looks)
 }
 GST_END_TEST
 
-static guint
-count_fds (void)
-{
-  GDir *dir = g_dir_open ("/proc/self/fd", 0, NULL);
-  guint n = 0;
-
-  while (g_dir_read_name (dir))
-    n++;
-  g_dir_close (dir);
-  return n;
-}
-
 /* A packet with a descriptor has been received, and a message of the ring
  * buffer is due before it. If the reader ends then, it closes the
  * descriptor. */
@@ -298,12 +287,12 @@ GST_START_TEST (test_attached_at_end)
   guint before;
 
   add_ring ();
-  before = count_fds ();
+  before = test_count_fds ();
   before_receiving = send_both;
   assert_next (0);
-  fail_unless_equals_int (count_fds (), before + 1);
+  fail_unless_equals_int (test_count_fds (), before + 1);
   gst_vkgdr_ipc_receiver_clear (&receiver);
-  fail_unless_equals_int (count_fds (), before);
+  fail_unless_equals_int (test_count_fds (), before);
   gst_vkgdr_ipc_receiver_init (&receiver, fds[1]);
 }
 GST_END_TEST

@@ -29,21 +29,6 @@ new_observer (void)
   return gst_buffer_new_wrapped_full (0, &byte, 1, 0, 1, NULL, observe);
 }
 
-/* Returns a buffer whose memory shares its allocation with no other memory. */
-static GstBuffer *
-new_buffer (void)
-{
-  GstVkgdrAllocator *allocator = gst_vkgdr_context_get_allocator (test_context);
-  GstMemory *memory =
-      gst_vkgdr_allocator_alloc_exportable (allocator, SIZE, NULL);
-  GstBuffer *buffer = gst_buffer_new ();
-
-  fail_unless (memory != NULL);
-  gst_buffer_append_memory (buffer, memory);
-  gst_object_unref (allocator);
-  return buffer;
-}
-
 static GstVkgdrIpcOutput *
 new_output (GstBuffer *buffer, GstBuffer *room)
 {
@@ -73,7 +58,7 @@ GST_START_TEST (test_last_memory)
 
   if (!test_has_window ())
     return;
-  output = new_output (new_buffer (), new_observer ());
+  output = new_output (test_exportable_buffer_new (SIZE), new_observer ());
   observed_id = get_export_id (output);
   fail_unless (gst_vkgdr_ipc_export_lives (observed_id));
   gst_vkgdr_ipc_output_unref (output);
@@ -91,7 +76,7 @@ GST_START_TEST (test_memory_is_kept)
 
   if (!test_has_window ())
     return;
-  buffer = new_buffer ();
+  buffer = test_exportable_buffer_new (SIZE);
   output = new_output (gst_buffer_ref (buffer), NULL);
   id = get_export_id (output);
   gst_vkgdr_ipc_output_unref (output);

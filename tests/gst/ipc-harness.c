@@ -105,15 +105,7 @@ test_ipc_fill (GstBuffer *buffer, guint number)
 GstBuffer *
 test_ipc_new_frame (guint number)
 {
-  GstVkgdrAllocator *allocator = gst_vkgdr_context_get_allocator (test_context);
-  GstMemory *memory =
-      gst_vkgdr_allocator_alloc_exportable (allocator, TEST_IPC_SIZE, NULL);
-  GstBuffer *buffer = gst_buffer_new ();
-
-  fail_unless (memory != NULL);
-  gst_buffer_append_memory (buffer, memory);
-  gst_object_unref (allocator);
-  return test_ipc_fill (buffer, number);
+  return test_ipc_fill (test_exportable_buffer_new (TEST_IPC_SIZE), number);
 }
 
 void

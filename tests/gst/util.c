@@ -153,6 +153,20 @@ test_memory_new (GstVkgdrContext *context, gsize size)
   return memory;
 }
 
+GstBuffer *
+test_exportable_buffer_new (gsize size)
+{
+  GstVkgdrAllocator *allocator = gst_vkgdr_context_get_allocator (test_context);
+  GstMemory *memory =
+      gst_vkgdr_allocator_alloc_exportable (allocator, size, NULL);
+  GstBuffer *buffer = gst_buffer_new ();
+
+  fail_unless (memory != NULL);
+  gst_buffer_append_memory (buffer, memory);
+  gst_object_unref (allocator);
+  return buffer;
+}
+
 typedef struct {
   guint ms;
   gint *done;

@@ -57,6 +57,10 @@ GstVkgdrFunction *test_function_new (
  * none. */
 GstMemory *test_memory_new (GstVkgdrContext *context, gsize size);
 
+/* Returns a buffer of @test_context whose memory shares its allocation with no
+ * other memory. */
+GstBuffer *test_exportable_buffer_new (gsize size);
+
 /* Keeps @stream busy for @ms milliseconds. Sets *@done (nullable) to TRUE at
  * the end. */
 void test_stream_delay (GstVkgdrStream *stream, guint ms, gint *done);
