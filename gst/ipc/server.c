@@ -418,20 +418,29 @@ forget_exports (GstVkgdrIpcServer *self)
     gst_vkgdr_ipc_peer_forget (peer_at (self, i));
 }
 
-/* Must be called with the lock held. Returns the events that the io thread
- * polls for a client at the time @now. */
-static gshort
-get_events (GstVkgdrIpcServer *self, GstVkgdrIpcPeer *peer, gint64 now)
+/* Must be called with the lock held. */
+static void
+warn_of_shortage (GstVkgdrIpcServer *self)
 {
-  gint64 retry_time = gst_vkgdr_ipc_peer_get_retry_time (peer);
+  guint i;
 
-  if (retry_time != 0 && !self->has_warned) {
+  for (i = 0; i < self->peers->len && !self->has_warned; i++) {
+    if (gst_vkgdr_ipc_peer_get_retry_time (peer_at (self, i)) == 0)
+      continue;
     GST_WARNING ("'%s' cannot send messages at present: the system lacks "
                  "memory, or too many file descriptors are on their way",
         self->path);
     self->has_warned = TRUE;
   }
-  return gst_vkgdr_ipc_peer_is_blocked (peer) && retry_time <= now
+}
+
+/* Must be called with the lock held. Returns the events that the io thread
+ * polls for a client at the time @now. */
+static gshort
+get_events (GstVkgdrIpcPeer *peer, gint64 now)
+{
+  return gst_vkgdr_ipc_peer_is_blocked (peer)
+                 && gst_vkgdr_ipc_peer_get_retry_time (peer) <= now
              ? POLLIN | POLLOUT
              : POLLIN;
 }
@@ -451,7 +460,7 @@ list_polls (GstVkgdrIpcServer *self, gint64 now)
   g_array_append_val (polls, poll);
   for (i = 0; i < self->peers->len; i++) {
     poll.fd = gst_vkgdr_ipc_peer_get_fd (peer_at (self, i));
-    poll.events = get_events (self, peer_at (self, i), now);
+    poll.events = get_events (peer_at (self, i), now);
     g_array_append_val (polls, poll);
   }
   return polls;
@@ -520,6 +529,7 @@ run_io (gpointer data)
     GPtrArray *garbage = garbage_new ();
 
     timeout = shorten_timeout (self, timeout, now);
+    warn_of_shortage (self);
     g_mutex_unlock (&self->lock);
     wait_for_clients (self, polls, timeout);
     g_array_unref (polls);

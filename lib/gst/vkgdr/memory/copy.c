@@ -118,10 +118,21 @@ run_rect (const Job *job)
     copy.dstDevice = pointer_of (&job->to);
     copy.dstPitch = job->to.pitch;
   }
-  /* The driver checks the pitch even if there is only one row. */
-  copy.srcPitch = MAX (copy.srcPitch, job->width);
-  copy.dstPitch = MAX (copy.dstPitch, job->width);
   return job->cuda->cuMemcpy2DAsync (&copy, job->stream);
+}
+
+static CUresult
+run_upload (const Job *job)
+{
+  return job->cuda->cuMemcpyHtoDAsync (
+      pointer_of (&job->to), job->host, job->width, job->stream);
+}
+
+static CUresult
+run_download (const Job *job)
+{
+  return job->cuda->cuMemcpyDtoHAsync (
+      (void *) job->host, pointer_of (&job->from), job->width, job->stream);
 }
 
 /* Copies row by row, because CUDA has no copy of rectangles between contexts.
@@ -215,6 +226,8 @@ end (const Job *job, GstVkgdrStream *stream, GError **error)
   return ok;
 }
 
+/* The memories' locks are not held during the copy, because the driver waits
+ * for the copy if the host memory is not pinned. */
 static gboolean
 queue (Job *job, CUresult (*run) (const Job *job), const gchar *what,
     GstVkgdrStream *stream, GError **error)
@@ -222,9 +235,7 @@ queue (Job *job, CUresult (*run) (const Job *job), const gchar *what,
   GstVkgdrContext *context = gst_vkgdr_stream_get_context (stream);
   gboolean ok;
 
-  if (!begin (job, stream, error))
-    return FALSE;
-  if (!gst_vkgdr_context_push (context, error))
+  if (!begin (job, stream, error) || !gst_vkgdr_context_push (context, error))
     return FALSE;
   job->cuda = gst_vkgdr_context_get_driver (context);
   job->stream = gst_vkgdr_stream_get_handle (stream);
@@ -329,7 +340,10 @@ transfer (const Place *place, gboolean up, gconstpointer data, gsize data_pitch,
     return FALSE;
   }
   *(up ? &job.to : &job.from) = *place;
-  return queue (&job, run_rect, "cuMemcpy2DAsync", stream, error);
+  if (height > 1)
+    return queue (&job, run_rect, "cuMemcpy2DAsync", stream, error);
+  return up ? queue (&job, run_upload, "cuMemcpyHtoDAsync", stream, error)
+            : queue (&job, run_download, "cuMemcpyDtoHAsync", stream, error);
 }
 
 /**

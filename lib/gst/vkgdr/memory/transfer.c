@@ -8,59 +8,6 @@
 
 #include "memory/memory.h"
 
-static gboolean
-check_range (GstMemory *memory, gsize offset, gsize size, GError **error)
-{
-  if (offset > memory->size || size > memory->size - offset) {
-    g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
-        "%" G_GSIZE_FORMAT " bytes from %" G_GSIZE_FORMAT
-        " leave a memory of %" G_GSIZE_FORMAT " bytes",
-        size, offset, memory->size);
-    return FALSE;
-  }
-  return TRUE;
-}
-
-/* Must be called with the CUDA context of @stream current. */
-static gboolean
-queue_copy (GstMemory *memory, GstVkgdrDirection direction, gsize offset,
-    gpointer data, gsize size, GstVkgdrStream *stream, GError **error)
-{
-  GstVkgdrContext *context = gst_vkgdr_stream_get_context (stream);
-  const vkgdr_cuda *cuda = gst_vkgdr_context_get_driver (context);
-  CUstream handle = gst_vkgdr_stream_get_handle (stream);
-  CUdeviceptr device = gst_vkgdr_memory_get_device_pointer (memory) + offset;
-
-  if (direction == GST_VKGDR_UPLOAD)
-    return gst_vkgdr_context_check (context,
-        cuda->cuMemcpyHtoDAsync (device, data, size, handle),
-        "cuMemcpyHtoDAsync", error);
-  return gst_vkgdr_context_check (context,
-      cuda->cuMemcpyDtoHAsync (data, device, size, handle), "cuMemcpyDtoHAsync",
-      error);
-}
-
-/* The memory's lock is not held during the copy, because the driver waits for
- * the copy if @data is not pinned. */
-static gboolean
-transfer (GstMemory *memory, GstVkgdrDirection direction, gsize offset,
-    gpointer data, gsize size, GstVkgdrStream *stream, GError **error)
-{
-  GstVkgdrContext *context = gst_vkgdr_stream_get_context (stream);
-  GstMapFlags flags =
-      direction == GST_VKGDR_UPLOAD ? GST_MAP_WRITE : GST_MAP_READ;
-  gboolean ok;
-
-  if (!check_range (memory, offset, size, error)
-      || !gst_vkgdr_memory_begin_access (memory, stream, flags, error)
-      || !gst_vkgdr_context_push (context, error))
-    return FALSE;
-  ok = queue_copy (memory, direction, offset, data, size, stream, error);
-  gst_vkgdr_context_pop (context);
-  return gst_vkgdr_memory_end_access (memory, stream, flags, ok ? error : NULL)
-         && ok;
-}
-
 /**
  * gst_vkgdr_memory_upload:
  * @memory: a memory of this type that is not mapped
@@ -87,8 +34,8 @@ gst_vkgdr_memory_upload (GstMemory *memory, gsize offset, gconstpointer data,
   g_return_val_if_fail (gst_is_vkgdr_memory (memory), FALSE);
   g_return_val_if_fail (GST_IS_VKGDR_STREAM (stream), FALSE);
 
-  return transfer (
-      memory, GST_VKGDR_UPLOAD, offset, (gpointer) data, size, stream, error);
+  return gst_vkgdr_memory_upload_rect (
+      memory, offset, size, data, size, size, 1, stream, error);
 }
 
 /**
@@ -117,8 +64,8 @@ gst_vkgdr_memory_download (GstMemory *memory, gsize offset, gpointer data,
   g_return_val_if_fail (gst_is_vkgdr_memory (memory), FALSE);
   g_return_val_if_fail (GST_IS_VKGDR_STREAM (stream), FALSE);
 
-  return transfer (
-      memory, GST_VKGDR_DOWNLOAD, offset, data, size, stream, error);
+  return gst_vkgdr_memory_download_rect (
+      memory, offset, size, data, size, size, 1, stream, error);
 }
 
 /**
@@ -142,22 +89,25 @@ gboolean
 gst_vkgdr_memory_fetch (GstMemory *memory, GstMemory *pinned, gsize offset,
     GstVkgdrStream *stream, GError **error)
 {
-  guint8 *data;
-
   g_return_val_if_fail (gst_is_vkgdr_memory (memory), FALSE);
   g_return_val_if_fail (gst_vkgdr_is_pinned_memory (pinned), FALSE);
   g_return_val_if_fail (GST_IS_VKGDR_STREAM (stream), FALSE);
 
-  if (!check_range (pinned, offset, memory->size, error))
+  return gst_vkgdr_memory_fetch_rect (memory, 0, memory->size, pinned, offset,
+      memory->size, memory->size, 1, stream, error);
+}
+
+static gboolean
+check_range (GstMemory *memory, gsize offset, gsize size, GError **error)
+{
+  if (offset > memory->size || size > memory->size - offset) {
+    g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
+        "%" G_GSIZE_FORMAT " bytes from %" G_GSIZE_FORMAT
+        " leave a memory of %" G_GSIZE_FORMAT " bytes",
+        size, offset, memory->size);
     return FALSE;
-  data = gst_vkgdr_pinned_memory_get_data (pinned);
-  if (transfer (memory, GST_VKGDR_DOWNLOAD, 0, data + offset, memory->size,
-          stream, error)
-      && gst_vkgdr_pinned_memory_expect (pinned, stream, error))
-    return TRUE;
-  /* The transfer may have been queued, and no fence covers it. */
-  gst_vkgdr_stream_synchronize (stream, NULL);
-  return FALSE;
+  }
+  return TRUE;
 }
 
 /* Waits until the CPU may write to the block, and counts the content as
