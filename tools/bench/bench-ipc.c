@@ -256,11 +256,14 @@ make_server (const gchar *launch, GstVkgdrContext *context, GError **error)
 static GSubprocess *
 start_consumer (const gchar *launch, GError **error)
 {
-  gchar *self = g_file_read_link ("/proc/self/exe", NULL);
-  GSubprocess *process = g_subprocess_new (
+  gchar *self = g_file_read_link ("/proc/self/exe", error);
+  GSubprocess *process;
+
+  if (!self)
+    return NULL;
+  process = g_subprocess_new (
       G_SUBPROCESS_FLAGS_STDOUT_PIPE | G_SUBPROCESS_FLAGS_STDERR_PIPE, error,
       self, "consume", launch, NULL);
-
   g_free (self);
   return process;
 }

@@ -370,7 +370,7 @@ static void
 bench_source_init (BenchSource *self)
 {
   self->buffers = 1;
-  gst_base_src_set_format (GST_BASE_SRC (self), GST_FORMAT_BYTES);
+  gst_base_src_set_format (GST_BASE_SRC (self), GST_FORMAT_TIME);
 }
 
 gboolean
