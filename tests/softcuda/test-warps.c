@@ -380,31 +380,37 @@ START_TEST (test_groups)
 END_TEST;
 
 /* Tiles of a tile are counted within this tile, and other tiles within the
- * block. */
+ * block. If the type does not name the parent, this stays so. */
 START_TEST (test_tiles_of_tiles)
 {
-  int results[4 * 64];
+  int results[6 * 64];
 
-  run_test ("#include <cooperative_groups.h>\n"
-            "namespace cg = cooperative_groups;\n"
-            "extern \"C\" __global__ void test (int *out)\n"
-            "{\n"
-            "  cg::thread_block block = cg::this_thread_block ();\n"
-            "  auto warp = cg::tiled_partition<32> (block);\n"
-            "  auto part = cg::tiled_partition<4> (warp);\n"
-            "  auto tile = cg::tiled_partition<4> (block);\n"
-            "  out += 4 * block.thread_rank ();\n"
-            "  out[0] = part.meta_group_rank ();\n"
-            "  out[1] = part.meta_group_size ();\n"
-            "  out[2] = tile.meta_group_rank ();\n"
-            "  out[3] = tile.meta_group_size ();\n"
-            "}\n",
+  run_test (
+      "#include <cooperative_groups.h>\n"
+      "namespace cg = cooperative_groups;\n"
+      "extern \"C\" __global__ void test (int *out)\n"
+      "{\n"
+      "  cg::thread_block block = cg::this_thread_block ();\n"
+      "  auto warp = cg::tiled_partition<32> (block);\n"
+      "  auto part = cg::tiled_partition<4> (warp);\n"
+      "  cg::thread_block_tile<4> tile = cg::tiled_partition<4> (block);\n"
+      "  cg::thread_block_tile<4> plain = part;\n"
+      "  out += 6 * block.thread_rank ();\n"
+      "  out[0] = part.meta_group_rank ();\n"
+      "  out[1] = part.meta_group_size ();\n"
+      "  out[2] = tile.meta_group_rank ();\n"
+      "  out[3] = tile.meta_group_size ();\n"
+      "  out[4] = plain.meta_group_rank ();\n"
+      "  out[5] = plain.shfl (plain.meta_group_size (), 0);\n"
+      "}\n",
       64, results, G_N_ELEMENTS (results));
   for (int i = 0; i < 64; i++) {
-    ck_assert_int_eq (results[4 * i], i % 32 / 4);
-    ck_assert_int_eq (results[4 * i + 1], 8);
-    ck_assert_int_eq (results[4 * i + 2], i / 4);
-    ck_assert_int_eq (results[4 * i + 3], 16);
+    ck_assert_int_eq (results[6 * i], i % 32 / 4);
+    ck_assert_int_eq (results[6 * i + 1], 8);
+    ck_assert_int_eq (results[6 * i + 2], i / 4);
+    ck_assert_int_eq (results[6 * i + 3], 16);
+    ck_assert_int_eq (results[6 * i + 4], i % 32 / 4);
+    ck_assert_int_eq (results[6 * i + 5], 8);
   }
 }
 END_TEST;

@@ -209,16 +209,36 @@ template <> struct softcuda_parent<void> {
   typedef thread_block group;
 };
 
+template <typename Parent> struct softcuda_is_void {
+};
+
+template <> struct softcuda_is_void<void> {
+  typedef int yes;
+};
+
 template <unsigned int Size, typename Parent = void>
 class thread_block_tile : public softcuda_lane_group
 {
+  unsigned int rank, count; /* among the tiles of the parent */
+
   static_assert (Size != 0 && Size <= 32 && (Size & (Size - 1)) == 0,
       "a tile has a power of two of up to 32 threads");
 
 public:
   thread_block_tile ()
       : softcuda_lane_group ((Size == 32 ? ~0u : (1u << Size % 32) - 1)
-                             << (softcuda_lane () & ~(Size - 1)))
+                             << (softcuda_lane () & ~(Size - 1))),
+        rank (softcuda_parent<Parent>::group::thread_rank () / Size),
+        count (
+            (softcuda_parent<Parent>::group::num_threads () + Size - 1) / Size)
+  {
+  }
+  /* A tile of any group is a thread_block_tile<Size>, too. */
+  template <typename Group, typename P = Parent,
+      typename = typename softcuda_is_void<P>::yes>
+  thread_block_tile (const thread_block_tile<Size, Group> &tile)
+      : softcuda_lane_group (tile), rank (tile.meta_group_rank ()),
+        count (tile.meta_group_size ())
   {
   }
   static unsigned int
@@ -236,21 +256,21 @@ public:
   {
     return Size;
   }
-  static unsigned int
-  meta_group_rank ()
+  unsigned int
+  meta_group_rank () const
   {
-    return softcuda_parent<Parent>::group::thread_rank () / Size;
+    return rank;
   }
-  static unsigned int
-  meta_group_size ()
+  unsigned int
+  meta_group_size () const
   {
-    return (softcuda_parent<Parent>::group::num_threads () + Size - 1) / Size;
+    return count;
   }
   template <typename T>
   T
-  shfl (T value, int rank) const
+  shfl (T value, int source) const
   {
-    return __shfl_sync (mask, value, rank, (int) Size);
+    return __shfl_sync (mask, value, source, (int) Size);
   }
   template <typename T>
   T
