@@ -323,6 +323,37 @@ are_planes_inside (GstBuffer *buffer, GstVideoInterlaceMode mode)
   return TRUE;
 }
 
+static gboolean
+is_crop_inside (const GstVideoCropMeta *crop, const GstVideoMeta *picture)
+{
+  return crop->x <= picture->width && crop->y <= picture->height
+         && crop->width <= picture->width - crop->x
+         && crop->height <= picture->height - crop->y;
+}
+
+static gboolean
+remove_crop_outside (GstBuffer *buffer, GstMeta **meta, gpointer user_data)
+{
+  const GstVideoMeta *picture = user_data;
+
+  if ((*meta)->info->api == GST_VIDEO_CROP_META_API_TYPE
+      && !is_crop_inside ((GstVideoCropMeta *) *meta, picture)) {
+    GST_LOG ("a crop meta is not in the picture");
+    *meta = NULL;
+  }
+  return TRUE;
+}
+
+/* Elements do not check a crop meta, either. */
+static void
+remove_crops_outside (GstBuffer *buffer)
+{
+  GstVideoMeta *picture = gst_buffer_get_video_meta (buffer);
+
+  if (picture)
+    gst_buffer_foreach_meta (buffer, remove_crop_outside, picture);
+}
+
 gboolean
 gst_vkgdr_ipc_metas_read (
     GstBuffer *buffer, GstVideoInterlaceMode mode, GstByteReader *reader)
@@ -337,5 +368,6 @@ gst_vkgdr_ipc_metas_read (
         || !read_content (buffer, kind, &content))
       return FALSE;
   }
+  remove_crops_outside (buffer);
   return are_planes_inside (buffer, mode);
 }

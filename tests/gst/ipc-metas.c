@@ -270,6 +270,47 @@ GST_START_TEST (test_planes)
 }
 GST_END_TEST
 
+static const struct {
+  guint x, y, width, height;
+  gboolean is_inside;
+} crops[] = {
+  { 0, 0, 30, 20, TRUE },
+  { 2, 4, 28, 16, TRUE },
+  { 30, 20, 0, 0, TRUE },
+  { 2, 4, 29, 16, FALSE },
+  { 2, 4, 28, 17, FALSE },
+  { 31, 0, G_MAXUINT, 20, FALSE }, /* the sum is 30 */
+  { 0, 21, 30, G_MAXUINT, FALSE },
+};
+
+/* A crop meta that is not in the picture is left out, and its frame stays. */
+GST_START_TEST (test_crop)
+{
+  GstBuffer *sent = gst_buffer_new ();
+  GstBuffer *received = gst_buffer_new_allocate (NULL, 30 * 20, NULL);
+  GstVideoCropMeta *crop = gst_buffer_add_video_crop_meta (sent);
+  GstByteReader reader;
+  GByteArray *metas;
+
+  crop->x = crops[__i__].x;
+  crop->y = crops[__i__].y;
+  crop->width = crops[__i__].width;
+  crop->height = crops[__i__].height;
+  gst_buffer_add_video_meta_full (sent, GST_VIDEO_FRAME_FLAG_NONE,
+      GST_VIDEO_FORMAT_GRAY8, 30, 20, 1, (gsize[4]){ 0 }, (gint[4]){ 30 });
+  metas = gst_vkgdr_ipc_metas_write (sent, MAX_METAS);
+  gst_byte_reader_init (&reader, metas->data, metas->len);
+  fail_unless (gst_vkgdr_ipc_metas_read (
+      received, GST_VIDEO_INTERLACE_MODE_PROGRESSIVE, &reader));
+  fail_unless (gst_buffer_get_video_meta (received) != NULL);
+  fail_unless_equals_int (gst_buffer_get_video_crop_meta (received) != NULL,
+      crops[__i__].is_inside);
+  g_byte_array_unref (metas);
+  gst_buffer_unref (received);
+  gst_buffer_unref (sent);
+}
+GST_END_TEST
+
 static Suite *
 ipc_metas_suite (void)
 {
@@ -281,6 +322,7 @@ ipc_metas_suite (void)
   tcase_add_test (tc, test_left_out);
   tcase_add_test (tc, test_damaged);
   tcase_add_loop_test (tc, test_planes, 0, G_N_ELEMENTS (frames));
+  tcase_add_loop_test (tc, test_crop, 0, G_N_ELEMENTS (crops));
   return suite;
 }
 
