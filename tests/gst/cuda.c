@@ -152,20 +152,41 @@ GST_START_TEST (test_pci_addresses)
 }
 GST_END_TEST
 
+/* Takes @error, which has to say that a context has no device. */
+static void
+assert_no_device (gboolean ok, GError **error)
+{
+  fail_if (ok);
+  fail_unless (*error != NULL);
+  fail_unless (strstr ((*error)->message, "the context has no device") != NULL,
+      "%s", (*error)->message);
+  g_clear_error (error);
+}
+
 /* A language binding can make such an object. */
 GST_START_TEST (test_context_that_was_not_opened)
 {
   GstVkgdrContext *context = g_object_new (GST_TYPE_VKGDR_CONTEXT, NULL);
+  GstVkgdrAllocator *allocator;
   GError *error = NULL;
   guint i;
 
   gst_object_ref_sink (context);
-  fail_if (gst_vkgdr_context_push (context, &error));
-  g_assert_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT);
-  g_clear_error (&error);
-  fail_if (gst_vkgdr_stream_new (context, &error));
-  g_assert_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT);
-  g_clear_error (&error);
+  allocator = gst_vkgdr_allocator_new (context);
+  assert_no_device (gst_vkgdr_context_push (context, &error), &error);
+  assert_no_device (gst_vkgdr_stream_new (context, &error) != NULL, &error);
+  assert_no_device (gst_vkgdr_context_synchronize (context, &error), &error);
+  assert_no_device (
+      gst_vkgdr_allocator_alloc (allocator, SIZE, &error) != NULL, &error);
+  assert_no_device (gst_vkgdr_module_new_from_source (
+                        context, "__global__ void f () {}", "f", &error)
+                        != NULL,
+      &error);
+  assert_no_device (gst_vkgdr_kernel_new_from_source (
+                        context, "__global__ void f () {}", "f", NULL, &error)
+                        != NULL,
+      &error);
+  gst_object_unref (allocator);
   fail_if (gst_vkgdr_context_get_cuda_context (context));
   for (i = 0; i < 2; i++)
     g_test_expect_message (

@@ -58,6 +58,10 @@ G_DEFINE_TYPE_WITH_CODE (GstVkgdrContext, gst_vkgdr_context, GST_TYPE_OBJECT,
     GST_DEBUG_CATEGORY_INIT (
         gst_vkgdr_context_debug, "vkgdrcontext", 0, "vkgdr contexts"))
 
+/* For a context that g_object_new () made. */
+#define NO_DEVICE \
+  "the context has no device: make it with gst_vkgdr_context_new ()"
+
 #define CONTEXT_IS_MADE(context) \
   (GST_IS_VKGDR_CONTEXT (context) && (context)->cuda != NULL)
 
@@ -471,14 +475,14 @@ gst_vkgdr_context_check (GstVkgdrContext *context, CUresult result,
   return gst_vkgdr_health_check_result (context->health, result, what, error);
 }
 
-static gboolean
-check_usable (GstVkgdrContext *self, GError **error)
+gboolean
+gst_vkgdr_context_check_usable (GstVkgdrContext *self, GError **error)
 {
   const GError *cause;
 
   if (!self->cuda) {
-    g_set_error_literal (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
-        "the context has no device: make it with gst_vkgdr_context_new ()");
+    g_set_error_literal (
+        error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT, NO_DEVICE);
     return FALSE;
   }
   if (!g_atomic_int_get (&self->retired))
@@ -510,7 +514,7 @@ gst_vkgdr_context_push (GstVkgdrContext *context, GError **error)
 {
   g_return_val_if_fail (GST_IS_VKGDR_CONTEXT (context), FALSE);
 
-  if (!check_usable (context, error))
+  if (!gst_vkgdr_context_check_usable (context, error))
     return FALSE;
   return gst_vkgdr_context_check (context,
       context->cuda->cuCtxPushCurrent (context->cuda_context),
@@ -645,6 +649,8 @@ gst_vkgdr_context_get_window_reason (GstVkgdrContext *context)
 {
   const char *reason;
 
+  if (!context->handle)
+    return NO_DEVICE;
   vkgdr_get_window_obstacle (context->handle, &reason, NULL);
   return reason;
 }

@@ -23,6 +23,11 @@ G_BEGIN_DECLS
 /* The driver's entry points; valid as long as the process. */
 const vkgdr_cuda *gst_vkgdr_context_get_driver (GstVkgdrContext *context);
 
+/* Whether the device can be used; FALSE with @error set if another context has
+ * taken its place, or if the context was made by g_object_new (). */
+gboolean gst_vkgdr_context_check_usable (
+    GstVkgdrContext *context, GError **error);
+
 /* The handle of libvkgdr; valid as long as the context. */
 vkgdr_t gst_vkgdr_context_get_handle (GstVkgdrContext *context);
 

@@ -281,9 +281,11 @@ gst_vkgdr_module_compile (GstVkgdrContext *context, const gchar *text,
     const gchar *label, const gchar *folder, GstVkgdrCompileOptions *options,
     GError **error)
 {
-  const GstVkgdrCompilerInput input = { text, label, folder, options,
-    gst_vkgdr_module_needs_ptx (context) };
+  GstVkgdrCompilerInput input = { text, label, folder, options, FALSE };
 
+  if (!gst_vkgdr_context_check_usable (context, error))
+    return NULL;
+  input.ptx = gst_vkgdr_module_needs_ptx (context);
   return gst_vkgdr_compile (context, &input, error);
 }
 

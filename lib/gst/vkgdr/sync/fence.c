@@ -96,7 +96,8 @@ gst_vkgdr_fence_new_on_all (GstVkgdrContext *context)
   GstVkgdrFence *fence = NULL;
   CUevent event;
 
-  if (!cuda->cuCtxRecordEvent || !gst_vkgdr_context_push (context, NULL))
+  if (!cuda || !cuda->cuCtxRecordEvent
+      || !gst_vkgdr_context_push (context, NULL))
     return NULL;
   gst_vkgdr_clock_launch_all_kept (context);
   event = gst_vkgdr_context_take_event (context, NULL);
