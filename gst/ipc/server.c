@@ -388,6 +388,17 @@ remove_client (GstVkgdrIpcServer *self, guint index, GPtrArray *garbage)
   GST_INFO ("a client of '%s' has gone", self->path);
 }
 
+static void
+warn_of_shortage (GstVkgdrIpcServer *self)
+{
+  if (self->has_warned)
+    return;
+  GST_WARNING ("'%s' cannot send messages at present: the system lacks "
+               "memory, or too many file descriptors are on their way",
+      self->path);
+  self->has_warned = TRUE;
+}
+
 /* Must be called with the lock held. Reads the clients' messages, and sends
  * queued ones. */
 static void
@@ -399,6 +410,8 @@ serve_clients (GstVkgdrIpcServer *self, GPtrArray *garbage)
     GstVkgdrIpcPeer *peer = peer_at (self, i);
 
     gst_vkgdr_ipc_peer_receive (peer, max_buffers (self), garbage);
+    if (gst_vkgdr_ipc_peer_get_retry_time (peer) != 0)
+      warn_of_shortage (self);
     if (gst_vkgdr_ipc_peer_is_broken (peer))
       remove_client (self, i, garbage);
     else
@@ -416,22 +429,6 @@ forget_exports (GstVkgdrIpcServer *self)
 
   for (i = 0; i < self->peers->len; i++)
     gst_vkgdr_ipc_peer_forget (peer_at (self, i));
-}
-
-/* Must be called with the lock held. */
-static void
-warn_of_shortage (GstVkgdrIpcServer *self)
-{
-  guint i;
-
-  for (i = 0; i < self->peers->len && !self->has_warned; i++) {
-    if (gst_vkgdr_ipc_peer_get_retry_time (peer_at (self, i)) == 0)
-      continue;
-    GST_WARNING ("'%s' cannot send messages at present: the system lacks "
-                 "memory, or too many file descriptors are on their way",
-        self->path);
-    self->has_warned = TRUE;
-  }
 }
 
 /* Must be called with the lock held. Returns the events that the io thread
@@ -529,7 +526,6 @@ run_io (gpointer data)
     GPtrArray *garbage = garbage_new ();
 
     timeout = shorten_timeout (self, timeout, now);
-    warn_of_shortage (self);
     g_mutex_unlock (&self->lock);
     wait_for_clients (self, polls, timeout);
     g_array_unref (polls);
