@@ -207,13 +207,7 @@ template <typename Parent> struct softcuda_parent {
 
 template <> struct softcuda_parent<void> {
   typedef thread_block group;
-};
-
-template <typename Parent> struct softcuda_is_void {
-};
-
-template <> struct softcuda_is_void<void> {
-  typedef int yes;
+  typedef int is_unnamed;
 };
 
 template <unsigned int Size, typename Parent = void>
@@ -235,7 +229,7 @@ public:
   }
   /* A tile of any group is a thread_block_tile<Size>, too. */
   template <typename Group, typename P = Parent,
-      typename = typename softcuda_is_void<P>::yes>
+      typename = typename softcuda_parent<P>::is_unnamed>
   thread_block_tile (const thread_block_tile<Size, Group> &tile)
       : softcuda_lane_group (tile), rank (tile.meta_group_rank ()),
         count (tile.meta_group_size ())
