@@ -142,13 +142,14 @@ def read_strided(interface: dict) -> bytes:
     return walk(0, 0)
 
 
-def run_python(code: str) -> subprocess.CompletedProcess:
-    """Runs a program in its own interpreter."""
+def run_python(code: str, close_fds: bool = True) -> subprocess.CompletedProcess:
+    """Runs a program in its own interpreter, which finds the modules of this folder."""
     return subprocess.run(
         [sys.executable, "-X", "faulthandler", "-c", code],
         cwd=os.path.dirname(os.path.abspath(__file__)),
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
+        close_fds=close_fds,
         text=True,
         timeout=60,
     )

@@ -6,8 +6,6 @@ import gc
 import os
 import pathlib
 import struct
-import subprocess
-import sys
 import tempfile
 import time
 import unittest
@@ -277,11 +275,8 @@ memory = allocator.import_fd({fd}, {size}, {offset}, 5000)
 print(GstVkgdr.download(memory) == {data!r})
 GstVkgdr.fill(memory, 9, count=100)
 """
-            result = subprocess.run(
-                [sys.executable, "-X", "faulthandler", "-c", code], close_fds=False, text=True,
-                stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=60,
-            )
-            self.assertEqual((result.returncode, result.stdout.split()[-1]), (0, "True"), result)
+            result = support.run_python(code, close_fds=False)
+            self.assertEqual((result.returncode, result.stdout), (0, "True\n"))
         finally:
             os.close(fd)
         self.assertEqual(GstVkgdr.download(memory), b"\11" * 100 + data[100:])
@@ -569,6 +564,14 @@ except GLib.Error as error:
             self.assert_error("another CUDA context", GstVkgdr.Error.ARGUMENT,
                               GstVkgdr.memory_fill, memory, 0, 1, 1, 1, 0, 1,
                               GstVkgdr.Stream(other))
+
+    def test_kept_until_the_end_of_the_interpreter(self) -> None:
+        result = support.run_python(
+            "import gst_support\n"
+            "from gi.overrides import _gstvkgdr_host\n"
+            "_gstvkgdr_host.kept = _gstvkgdr_host.HostMemory(b'abc')"
+        )
+        self.assertEqual((result.returncode, result.stdout), (0, ""))
 
     def test_a_driver_that_fails(self) -> None:
         result = support.run_python("""

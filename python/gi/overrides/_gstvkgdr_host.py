@@ -103,5 +103,6 @@ class HostMemory:
         self.release()
 
     def __del__(self) -> None:
-        if getattr(self, "_buffer", None) is not None:
+        # At the end of the interpreter, the functions of this module can be gone.
+        if getattr(self, "_buffer", None) is not None and _release is not None:
             self.release()
