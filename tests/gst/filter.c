@@ -363,6 +363,15 @@ raw (const gchar *fields)
   return fields ? g_strconcat ("video/x-raw,", fields, NULL) : NULL;
 }
 
+static GstBuffer *
+black_frame_new (gsize size)
+{
+  GstBuffer *buffer = gst_buffer_new_allocate (NULL, size, NULL);
+
+  gst_buffer_memset (buffer, 0, 0, size);
+  return buffer;
+}
+
 static void
 push_frame (GstHarness *h, const gchar *caps_text)
 {
@@ -373,7 +382,7 @@ push_frame (GstHarness *h, const gchar *caps_text)
   gst_caps_unref (caps);
   gst_harness_set_src_caps_str (h, caps_text);
   gst_buffer_unref (gst_harness_push_and_pull (
-      h, gst_buffer_new_allocate (NULL, GST_VIDEO_INFO_SIZE (&info), NULL)));
+      h, black_frame_new (GST_VIDEO_INFO_SIZE (&info))));
 }
 
 GST_START_TEST (test_conversions)
@@ -481,8 +490,7 @@ check_size (GstHarness *h, gint width, gint height)
 
   test_settle (filter);
   gst_object_unref (filter);
-  buffer = gst_harness_push_and_pull (
-      h, gst_buffer_new_allocate (NULL, 64 * 48 * 4, NULL));
+  buffer = gst_harness_push_and_pull (h, black_frame_new (64 * 48 * 4));
   caps = gst_pad_get_current_caps (h->sinkpad);
   fail_unless (buffer != NULL);
   fail_unless (gst_video_info_from_caps (&info, caps));
@@ -569,8 +577,7 @@ GST_START_TEST (test_impossible_while_playing)
       G_OBJECT (filter), "output-caps", "video/x-raw,framerate=2/1");
   test_settle (filter);
   fail_unless_equals_int (
-      gst_harness_push (h, gst_buffer_new_allocate (NULL, 64 * 48 * 4, NULL)),
-      GST_FLOW_ERROR);
+      gst_harness_push (h, black_frame_new (64 * 48 * 4)), GST_FLOW_ERROR);
   message = gst_bus_pop_filtered (bus, GST_MESSAGE_ERROR);
   fail_unless (message != NULL);
   gst_message_parse_error (message, &error, NULL);
@@ -1030,7 +1037,7 @@ GST_END_TEST;
  * used. */
 GST_START_TEST (test_cuda_memory_without_its_elements)
 {
-  GstBuffer *buffer = gst_buffer_new_allocate (NULL, 64 * 48 * 4, NULL);
+  GstBuffer *buffer = black_frame_new (64 * 48 * 4);
   GstElement *pipeline, *src;
   GError *error;
 

@@ -111,14 +111,18 @@ GstMemory *
 frame_memory_new (GstVkgdrContext *context, const guint8 *data, gsize size)
 {
   GstVkgdrAllocator *allocator = gst_vkgdr_context_get_allocator (context);
+  gsize whole = GST_ROUND_UP_4 (size);
   GError *error = NULL;
-  GstMemory *memory = gst_vkgdr_allocator_alloc (allocator, size, &error);
+  GstMemory *memory = gst_vkgdr_allocator_alloc (allocator, whole, &error);
   GstMapInfo map;
 
   g_assert_no_error (error);
   fail_unless (gst_memory_map (memory, &map, GST_MAP_WRITE));
   memcpy (map.data, data, size);
+  /* A kernel reads the whole word of which it writes a part. */
+  memset (map.data + size, GUARD, whole - size);
   gst_memory_unmap (memory, &map);
+  gst_memory_resize (memory, 0, size);
   gst_object_unref (allocator);
   return memory;
 }
