@@ -11,6 +11,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 
 #define WINDOW_FLAGS \
   (VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT | VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT)
@@ -385,6 +386,43 @@ START_TEST (another_device)
 }
 END_TEST
 
+static int slack_in_driver;
+
+static VKAPI_ATTR VkResult VKAPI_CALL
+spy_create_device (VkPhysicalDevice physical, const VkDeviceCreateInfo *info,
+    const VkAllocationCallbacks *callbacks, VkDevice *device)
+{
+  slack_in_driver = prctl (PR_GET_TIMERSLACK);
+  return VK_ERROR_DEVICE_LOST;
+}
+
+/* The driver's threads inherit the slack of the thread that calls
+ * vkCreateDevice. This thread gets its own one back. */
+START_TEST (threads_of_the_driver_may_wake_late)
+{
+  PFN_vkCreateDevice create;
+  uint8_t uuid[VK_UUID_SIZE];
+  vkgdr_vk vk;
+
+  if (!test_use_software_device ())
+    return;
+  ck_assert (vkgdr_vk_init (&vk));
+  ck_assert (vkgdr_vk_find_software (&vk, uuid));
+  ck_assert (vkgdr_vk_choose_uuid (&vk, uuid));
+  ck_assert_int_eq (prctl (PR_SET_TIMERSLACK, 123000UL), 0);
+  create = vk.CreateDevice;
+  vk.CreateDevice = spy_create_device;
+  ck_assert (!vkgdr_vk_create_device (&vk));
+  assert_error ("VK_ERROR_DEVICE_LOST");
+  ck_assert_int_eq (slack_in_driver, 200000000);
+  ck_assert_int_eq (prctl (PR_GET_TIMERSLACK), 123000);
+  vk.CreateDevice = create;
+  ck_assert (vkgdr_vk_create_device (&vk));
+  ck_assert_int_eq (prctl (PR_GET_TIMERSLACK), 123000);
+  vkgdr_vk_clear (&vk);
+}
+END_TEST
+
 /* If the device exists but a call of the driver fails, the error is that of the
  * call. */
 START_TEST (driver_without_uuid)
@@ -519,6 +557,7 @@ main (void)
   tcase_add_test (tc, no_window_leaves_nothing_open);
   tcase_add_test (tc, an_optional_window_excuses_nothing_else);
   tcase_add_test (tc, another_device);
+  tcase_add_test (tc, threads_of_the_driver_may_wake_late);
   tcase_add_test (tc, driver_without_uuid);
   tcase_add_test (tc, failures_leave_nothing_open);
   tcase_add_test (tc, nothing_leaks);
