@@ -317,6 +317,17 @@ class Control(ReaderTestCase):
         self.assertIsNone(gone())
         self.assertEqual(pipeline.get_state(0)[1], Gst.State.NULL)
 
+    def test_kept_until_the_end_of_the_interpreter(self) -> None:
+        result = support.run_python(
+            "from gst_support import GstVkgdr\n"
+            "from gi.overrides import _gstvkgdr_tensors\n"
+            f"reader = GstVkgdr.TensorReader({self.clip!r}, size=(8, 8))\n"
+            "next(reader)\n"
+            "_gstvkgdr_tensors.kept = reader\n"
+            "del reader\n"
+        )
+        self.assertEqual((result.returncode, result.stdout), (0, ""))
+
     def test_context(self) -> None:
         with GstVkgdr.TensorReader(self.clip, context=self.context, **GRAY) as reader:
             batch = next(reader)

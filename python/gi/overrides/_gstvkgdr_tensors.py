@@ -6,6 +6,7 @@ batches that arrive there. _gstvkgdr_sources makes the sources.
 """
 
 import os
+import weakref
 from typing import Any, Dict, Iterator, List, Optional, Sequence, Tuple, Union
 
 import gi
@@ -215,6 +216,9 @@ class TensorReader:
             raise ValueError("there is no source to read")
         self._stream = stream
         self._pipeline: Optional[Gst.Pipeline] = Gst.Pipeline.new(None)
+        # At the latest, this is called before the interpreter ends. A __del__() could be
+        # called when the modules that it uses are gone.
+        self._stop = weakref.finalize(self, self._pipeline.set_state, Gst.State.NULL)
         self._ended = False
         self._started = False
         if context is not None:
@@ -292,10 +296,9 @@ class TensorReader:
         """Stops the sources. Batches that were read stay valid. A second call does
         nothing.
         """
-        pipeline, self._pipeline = self._pipeline, None
-        if pipeline is not None:
-            pipeline.set_state(Gst.State.NULL)
-            self._ended = True
+        self._pipeline = None
+        self._ended = True
+        self._stop()
 
     def __enter__(self) -> "TensorReader":
         self._live()
@@ -303,10 +306,6 @@ class TensorReader:
 
     def __exit__(self, *exc: object) -> None:
         self.close()
-
-    def __del__(self) -> None:
-        if getattr(self, "_pipeline", None) is not None:
-            self.close()
 
     def __repr__(self) -> str:
         state = "closed" if self._pipeline is None else f"of {len(self._sources)} sources"
