@@ -333,6 +333,12 @@ class BenchRtp(launch.Case):
         self.assertGreater(results["cpu-ratio"], 0)
         self.assertGreaterEqual(results["cpu-spread"], 1)
 
+    def test_access(self):
+        for access, part in (("direct", 1), ("staged", 0)):
+            _, results = self.measure("--access", access, "--receivers", "1")
+            self.assertEqual(results["vkgdrupload"][0]["direct"], part)
+            self.assertEqual(results["system"][0]["direct"], 0)
+
     def test_lost_packets(self):
         """The receive buffer has room for one packet, and 28 are sent at a
         time.
