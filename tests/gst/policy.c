@@ -7,7 +7,9 @@
  */
 
 #include "memory/policysearch.h"
+#include "memory/worktime.h"
 #include "policysim.h"
+#include "slow.h"
 #include "util.h"
 
 #define FRAME_4K (3840 * 2160 * 3 / 2)
@@ -139,7 +141,8 @@ GST_START_TEST (test_tiny_frames)
         gst_vkgdr_policy_next (policy, &turn, 16384, now, 0);
     gboolean direct = access == GST_VKGDR_ACCESS_DIRECT;
 
-    gst_vkgdr_policy_report (&turn, access, direct ? 1500 : 150);
+    gst_vkgdr_policy_report (
+        &turn, access, &(GstVkgdrWork){ .time = direct ? 1500 : 150 });
     now += direct ? 3000 : 7500;
   }
   fail_unless_equals_int (
@@ -536,7 +539,8 @@ GST_START_TEST (test_fixed_mode_is_used)
       fail_unless_equals_int (
           gst_vkgdr_policy_next (policy, &turn, 1000, i * GST_MSECOND, 0),
           wanted[k]);
-      gst_vkgdr_policy_report (&turn, wanted[k], GST_MSECOND);
+      gst_vkgdr_policy_report (
+          &turn, wanted[k], &(GstVkgdrWork){ .time = GST_MSECOND });
     }
     fail_unless_equals_int (gst_vkgdr_policy_get (policy), wanted[k]);
   }
@@ -588,7 +592,7 @@ GST_START_TEST (test_cached_window_is_measured)
       GstClockTime time =
           times[k][access == GST_VKGDR_ACCESS_STAGED] * GST_USECOND;
 
-      gst_vkgdr_policy_report (&turn, access, time);
+      gst_vkgdr_policy_report (&turn, access, &(GstVkgdrWork){ .time = time });
       now += time;
     }
     fail_unless_equals_int (gst_vkgdr_policy_get (policy),
@@ -597,6 +601,131 @@ GST_START_TEST (test_cached_window_is_measured)
     gst_vkgdr_policy_unref (policy);
     gst_vkgdr_policy_group_unref (group);
   }
+}
+GST_END_TEST;
+
+/* --- writers that wait for other elements -------------------------------- */
+
+#define PACKET_TIME (9. * GST_MSECOND) /* to write a frame */
+#define OTHER_TIME (3. * GST_MSECOND)  /* for other work */
+
+/* A thread of a live source whose frames come at varying rates: some are
+ * absent. It writes a buffer while it waits for data. Returns the part of the
+ * frames that had direct access. @direct_time: with direct access, times
+ * PACKET_TIME. */
+static gdouble
+run_idle_thread (gdouble direct_time, GstVkgdrAccess *settled)
+{
+  GstVkgdrPolicyGroup *group = gst_vkgdr_policy_group_new (FALSE);
+  GstVkgdrPolicy *policy = gst_vkgdr_policy_new (group);
+  GstVkgdrPolicyTurn turn = { NULL };
+  GstVkgdrWork work = { .thread = g_thread_self () };
+  GRand *random = g_rand_new_with_seed (3);
+  guint n = 0, n_direct = 0;
+  gdouble part = 0;
+
+  while (work.end < 60 * GST_SECOND) {
+    GstVkgdrAccess access =
+        gst_vkgdr_policy_next (policy, &turn, 1920 * 1080 * 2, work.end, 0);
+    gboolean is_direct = access == GST_VKGDR_ACCESS_DIRECT;
+
+    if (n % 200 == 0)
+      part = g_rand_double (random) / 2;
+    work.time = PACKET_TIME * (is_direct ? direct_time : 1)
+                * g_rand_double_range (random, 0.95, 1.05);
+    work.cpu += work.time + OTHER_TIME;
+    do
+      work.end += GST_SECOND / 60;
+    while (g_rand_double (random) < part);
+    gst_vkgdr_policy_report (&turn, access, &work);
+    n_direct += is_direct;
+    n++;
+  }
+  *settled = gst_vkgdr_policy_get (policy);
+  gst_vkgdr_policy_turn_clear (&turn);
+  gst_vkgdr_policy_unref (policy);
+  gst_vkgdr_policy_group_unref (group);
+  g_rand_free (random);
+  return (gdouble) n_direct / n;
+}
+
+/* The rate of such a source must not matter, but only the processor time. */
+GST_START_TEST (test_rate_of_others)
+{
+  GstVkgdrAccess settled;
+  gdouble part = run_idle_thread (1.05, &settled);
+
+  fail_unless_equals_int (settled, GST_VKGDR_ACCESS_STAGED);
+  fail_unless (part < 0.1, "%g of the frames have direct access", part);
+  part = run_idle_thread (0.95, &settled);
+  fail_unless_equals_int (settled, GST_VKGDR_ACCESS_STAGED);
+  fail_unless (part < 0.1, "%g of the frames have direct access", part);
+  part = run_idle_thread (0.6, &settled);
+  fail_unless_equals_int (settled, GST_VKGDR_ACCESS_DIRECT);
+  fail_unless (part > 0.9, "%g of the frames have direct access", part);
+}
+GST_END_TEST;
+
+/* --- the time of a writer ------------------------------------------------- */
+
+#define WORK (20 * G_TIME_SPAN_MILLISECOND)
+#define SLEEP (300 * G_TIME_SPAN_MILLISECOND)
+
+/* Uses the processor for the time WORK, and sleeps for the time SLEEP. */
+static void
+work_and_sleep (void)
+{
+  gint64 end = test_cpu_time () + WORK;
+
+  while (test_cpu_time () < end)
+    ;
+  g_usleep (SLEEP);
+}
+
+typedef struct {
+  GstVkgdrWorkStart start;
+  GstVkgdrWork work;
+} Measurement;
+
+static gpointer
+end_work (gpointer user_data)
+{
+  Measurement *measurement = user_data;
+
+  measurement->work =
+      gst_vkgdr_work_end (&measurement->start, gst_util_get_timestamp ());
+  return NULL;
+}
+
+/* Returns the measured time in microseconds. */
+static gint64
+measure_work (gboolean with_processor_time, gboolean end_in_thread)
+{
+  Measurement m;
+
+  gst_vkgdr_work_start (
+      &m.start, gst_util_get_timestamp (), with_processor_time);
+  work_and_sleep ();
+  if (end_in_thread)
+    g_thread_join (g_thread_new ("end", end_work, &m));
+  else
+    end_work (&m);
+  fail_unless (m.work.end >= m.start.time + 1000 * (WORK + SLEEP));
+  fail_unless_equals_int (
+      m.work.thread != NULL, with_processor_time && !end_in_thread);
+  return m.work.time / 1000;
+}
+
+GST_START_TEST (test_work_time)
+{
+  gint64 time = measure_work (TRUE, FALSE);
+
+  fail_unless (time >= WORK, "%" G_GINT64_FORMAT " us", time);
+  fail_unless (time < WORK + SLEEP, "%" G_GINT64_FORMAT " us", time);
+  time = measure_work (FALSE, FALSE);
+  fail_unless (time >= WORK + SLEEP, "%" G_GINT64_FORMAT " us", time);
+  time = measure_work (TRUE, TRUE);
+  fail_unless (time >= WORK + SLEEP, "%" G_GINT64_FORMAT " us", time);
 }
 GST_END_TEST;
 
@@ -639,6 +768,8 @@ policy_suite (void)
   tcase_add_test (particulars, test_fixed_mode_is_used);
   tcase_add_test (particulars, test_unwritten_buffers);
   tcase_add_test (particulars, test_cached_window_is_measured);
+  tcase_add_test (particulars, test_rate_of_others);
+  tcase_add_test (particulars, test_work_time);
   suite_add_tcase (s, particulars);
   return s;
 }

@@ -130,7 +130,8 @@ end_frame (Sim *sim, Writer *writer)
   GstClockTime time = (GstClockTime) (sim->now - writer->began);
 
   if (sim->choice == SIM_AUTO)
-    gst_vkgdr_policy_report (&writer->turn, writer->used, time);
+    gst_vkgdr_policy_report (
+        &writer->turn, writer->used, &(GstVkgdrWork){ .time = time });
   sim->result.bytes += writer->stream->size;
   if (writer->used == GST_VKGDR_ACCESS_DIRECT)
     sim->result.direct_bytes += writer->stream->size;

@@ -11,15 +11,21 @@
 /* --- the pool ------------------------------------------------------------ */
 
 static GstBufferPool *
-make_pool (guint min, guint max)
+make_sized_pool (guint size, guint min, guint max)
 {
   GstBufferPool *pool = gst_vkgdr_buffer_pool_new (test_context);
   GstStructure *config = gst_buffer_pool_get_config (pool);
 
-  gst_buffer_pool_config_set_params (config, NULL, SIZE, min, max);
+  gst_buffer_pool_config_set_params (config, NULL, size, min, max);
   fail_unless (gst_buffer_pool_set_config (pool, config));
   fail_unless (gst_buffer_pool_set_active (pool, TRUE));
   return pool;
+}
+
+static GstBufferPool *
+make_pool (guint min, guint max)
+{
+  return make_sized_pool (SIZE, min, max);
 }
 
 static GstBuffer *
@@ -303,6 +309,65 @@ GST_END_TEST;
 
 /* If a pool cannot allocate its first buffers, it frees those that it has
  * allocated. */
+/* A writer that sleeps while it has a buffer mapped. Most of the time it does
+ * not use the processor. */
+static void
+write_slowly (GstBufferPool *pool)
+{
+  GstBuffer *buffer = acquire (pool);
+  GstMapInfo map;
+
+  fail_unless (gst_buffer_map (buffer, &map, GST_MAP_WRITE));
+  memset (map.data, 1, 4096);
+  g_usleep (20 * G_TIME_SPAN_MILLISECOND);
+  gst_buffer_unmap (buffer, &map);
+  gst_buffer_unref (buffer);
+}
+
+typedef struct {
+  gint n;          /* number of measurements */
+  gdouble highest; /* load of all of them */
+} Loads;
+
+/* A GstLogFunction. */
+static void
+collect_load (GstDebugCategory *category, GstDebugLevel level,
+    const gchar *file, const gchar *function, gint line, GObject *object,
+    GstDebugMessage *message, gpointer user_data)
+{
+  const gchar *text =
+      strstr (gst_debug_message_get (message), "bytes/ns, load ");
+  Loads *loads = user_data;
+
+  if (strcmp (gst_debug_category_get_name (category), "vkgdrpolicy") != 0
+      || !text)
+    return;
+  loads->highest = MAX (
+      loads->highest, g_ascii_strtod (text + strlen ("bytes/ns, load "), NULL));
+  g_atomic_int_inc (&loads->n);
+}
+
+/* The load that the policy measures does not contain the time for which the
+ * writer sleeps. */
+GST_START_TEST (test_load_is_processor_time)
+{
+  GstBufferPool *pool = make_sized_pool (1 << 20, 0, 1);
+  gint64 end = g_get_monotonic_time () + 20 * G_TIME_SPAN_SECOND;
+  Loads loads = { 0, 0 };
+
+  gst_debug_remove_log_function (gst_debug_log_default);
+  gst_debug_add_log_function (collect_load, &loads, NULL);
+  gst_debug_set_active (TRUE);
+  gst_debug_set_threshold_for_name ("vkgdrpolicy", GST_LEVEL_LOG);
+  while (g_atomic_int_get (&loads.n) < 4 && g_get_monotonic_time () < end)
+    write_slowly (pool);
+  free_pool (pool);
+  gst_debug_remove_log_function (collect_load);
+  fail_unless (loads.n >= 4, "%d measurements", loads.n);
+  fail_unless (loads.highest < 0.6, "load %g", loads.highest);
+}
+GST_END_TEST;
+
 GST_START_TEST (test_failed_start_leaves_nothing)
 {
   GstVkgdrAllocator *allocator;
@@ -514,6 +579,8 @@ pool_suite (void)
 
   tcase_add_checked_fixture (cached, test_setup, test_teardown);
   tcase_add_test (cached, test_cached_window_is_measured);
+  if (!test_hides_vulkan ())
+    tcase_add_test (cached, test_load_is_processor_time);
   suite_add_tcase (s, cached);
 
   tcase_add_test (own, test_failed_start_leaves_nothing);

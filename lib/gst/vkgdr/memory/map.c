@@ -227,6 +227,18 @@ map_staged (GstVkgdrMemory *self, GstMapFlags flags, GError **error)
   return map_host (self, flags, error);
 }
 
+/* The size of the smallest buffers whose processor time is measured. Writing so
+ * many bytes takes about a hundred times longer than measuring the time. */
+#define MEASURED_SIZE (256 * 1024)
+
+static void
+begin_work (GstVkgdrMemory *self, GstMapFlags flags)
+{
+  gst_vkgdr_work_start (&self->work_start, gst_util_get_timestamp (),
+      (flags & GST_MAP_WRITE) && self->turn.policy
+          && self->block.size >= MEASURED_SIZE);
+}
+
 static gpointer
 map_cpu (GstVkgdrMemory *self, GstMapFlags flags, GError **error)
 {
@@ -245,8 +257,8 @@ map_cpu (GstVkgdrMemory *self, GstMapFlags flags, GError **error)
     return NULL;
   if (self->cpu_maps++ == 0) {
     self->cpu_data = data;
-    self->cpu_since = gst_util_get_timestamp ();
-    self->wait_time += self->cpu_since - asked;
+    begin_work (self, flags);
+    self->wait_time += self->work_start.time - asked;
   }
   if (flags & GST_MAP_WRITE)
     self->cpu_writers++;
@@ -364,7 +376,8 @@ unmap_writer (GstVkgdrMemory *self, const GstMemory *mem)
 static void
 unmap_cpu (GstVkgdrMemory *self, GstMemory *mem, GstMapFlags flags)
 {
-  GstClockTime time;
+  GstVkgdrWork work;
+  GstClockTime now;
 
   if (!(flags & GST_MAP_WRITE)) {
     self->cpu_maps--;
@@ -373,9 +386,10 @@ unmap_cpu (GstVkgdrMemory *self, GstMemory *mem, GstMapFlags flags)
   unmap_writer (self, mem);
   if (self->cpu_maps > 0)
     return;
-  time = gst_util_get_timestamp () - self->cpu_since;
-  self->map_time += time;
-  gst_vkgdr_policy_report (&self->turn, self->written, time);
+  now = gst_util_get_timestamp ();
+  self->map_time += now - self->work_start.time;
+  work = gst_vkgdr_work_end (&self->work_start, now);
+  gst_vkgdr_policy_report (&self->turn, self->written, &work);
 }
 
 /* Must be called with the lock held. If the memory belongs to a pool, and its

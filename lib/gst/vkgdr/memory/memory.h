@@ -36,12 +36,12 @@ typedef struct {
   gboolean staging_valid; /* the content of `staging` is current */
   gboolean is_shared;     /* another process may write to it */
 
-  guint cpu_maps;         /* present mappings for the CPU */
-  guint cpu_writers;      /* of these, mappings for writing */
-  gpointer cpu_data;      /* the pointer of these mappings */
-  GstClockTime cpu_since; /* start of the first of them */
-  gsize dirty_begin;      /* range that unmapped writers may have written */
-  gsize dirty_end;        /* and that must be published; 0, 0: none */
+  guint cpu_maps;               /* present mappings for the CPU */
+  guint cpu_writers;            /* of these, mappings for writing */
+  gpointer cpu_data;            /* the pointer of these mappings */
+  GstVkgdrWorkStart work_start; /* of the first of them */
+  gsize dirty_begin; /* range that unmapped writers may have written */
+  gsize dirty_end;   /* and that must be published; 0, 0: none */
 
   /* Statistics of CPU writes since the content was undefined. */
   GstVkgdrAccess written; /* the access mode; AUTO: not written */

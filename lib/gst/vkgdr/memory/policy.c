@@ -97,6 +97,17 @@ check_slow (GstVkgdrPolicy *pool, GstClockTime time)
   gst_vkgdr_policy_group_keep_staged (group, pool, pool->strike_time, now);
 }
 
+/* Adds the time since the last buffer, if the same thread wrote it. */
+static void
+count_thread (GstVkgdrPolicy *pool, const GstVkgdrWork *work)
+{
+  if (work->thread && work->thread == pool->last_work.thread
+      && work->cpu >= pool->last_work.cpu)
+    gst_vkgdr_policy_window_add_thread (&pool->window,
+        work->end - pool->last_work.end, work->cpu - pool->last_work.cpu);
+  pool->last_work = *work;
+}
+
 static void
 report (GstVkgdrPolicy *pool, GstVkgdrPolicyTurn *turn, Mode used,
     GstClockTime time)
@@ -129,17 +140,19 @@ report (GstVkgdrPolicy *pool, GstVkgdrPolicyTurn *turn, Mode used,
 
 void
 gst_vkgdr_policy_report (
-    GstVkgdrPolicyTurn *turn, GstVkgdrAccess used, GstClockTime time)
+    GstVkgdrPolicyTurn *turn, GstVkgdrAccess used, const GstVkgdrWork *work)
 {
   GstVkgdrPolicy *policy = turn->policy;
 
   if (!policy || turn->access == GST_VKGDR_ACCESS_AUTO)
     return;
   g_mutex_lock (&policy->group->lock);
-  if (policy->wanted == GST_VKGDR_ACCESS_AUTO)
-    report (policy, turn, mode_of (used), time);
-  else if (turn->is_pending)
+  if (policy->wanted == GST_VKGDR_ACCESS_AUTO) {
+    count_thread (policy, work);
+    report (policy, turn, mode_of (used), work->time);
+  } else if (turn->is_pending) {
     policy->in_flight[mode_of (turn->access)]--;
+  }
   turn->is_pending = turn->is_probe = FALSE;
   g_mutex_unlock (&policy->group->lock);
 }

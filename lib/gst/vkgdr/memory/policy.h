@@ -12,7 +12,8 @@
  * The pools of a device are one group. The first criterion is the rate at which
  * all writers of the group together write bytes. If the rates are equal,
  * because another element limits the speed, the time that the writers spend is
- * compared.
+ * compared. If the threads of all writers wait for other elements, the rate
+ * says nothing, and the time for each byte is compared.
  *
  * A measurement begins when no buffer with the previous mode is being written
  * any more, and covers several buffers of each writer. Each candidate is
@@ -28,6 +29,7 @@
 
 #include <gst/vkgdr/gstvkgdrmemory.h>
 
+#include "memory/worktime.h"
 #include "sync/sync-private.h"
 
 G_BEGIN_DECLS
@@ -70,10 +72,10 @@ GstVkgdrAccess gst_vkgdr_policy_next (GstVkgdrPolicy *policy,
     GstClockTime waited);
 
 /* Must be called when a mapping for writing of the buffer of @turn has ended.
- * @time is the duration of the mapping. @used is its access mode, which is
- * staged for a mapping that also reads. */
+ * @used is the access mode of the mapping, which is staged for a mapping that
+ * also reads. @work is what the writer needed for it. */
 void gst_vkgdr_policy_report (
-    GstVkgdrPolicyTurn *turn, GstVkgdrAccess used, GstClockTime time);
+    GstVkgdrPolicyTurn *turn, GstVkgdrAccess used, const GstVkgdrWork *work);
 
 /* Must be called when the buffer of @turn is released, whether or not it was
  * written. */

@@ -31,9 +31,13 @@ G_BEGIN_DECLS
 
 /* The time between rounds: at first, at most, and at least as a multiple of the
  * cost of a round. After a change, the next round comes after GAP_PER_COST
- * times the cost. */
+ * times the cost. While the result stays the same, the time grows by the factor
+ * GROWTH; by GROWTH_IDLE if the writers' threads wait for other elements, since
+ * the mode then does not change the rate. */
 #define FIRST_INTERVAL (2 * GST_SECOND)
 #define LAST_INTERVAL (64 * GST_SECOND)
+#define GROWTH 2
+#define GROWTH_IDLE 4
 #define PERIOD_PER_COST 64
 #define GAP_PER_COST 32
 
@@ -62,7 +66,8 @@ struct _GstVkgdrPolicyGroup {
   GstVkgdrPolicySearch search;
   GstClockTime warm_until; /* no measurement begins before that time */
   GstClockTime
-      first_window; /* duration of the first measurement; 0: none yet */
+      first_window;  /* duration of the first measurement; 0: none yet */
+  gdouble idle_rate; /* the rate in the scores of idle writers; 0: none yet */
 
   /* for the cost of a round */
   GstClockTime candidate_start;
@@ -95,8 +100,9 @@ struct _GstVkgdrPolicy {
   gsize size;
   GstClockTime last_seen;
   GstClockTime turn;           /* from one buffer to the next, on average */
-  GstClockTime usual[N_MODES]; /* time that a buffer is mapped; 0: unknown */
+  GstClockTime usual[N_MODES]; /* time to write a buffer; 0: unknown */
   GstVkgdrPolicyWindow window;
+  GstVkgdrWork last_work;
 
   Probe probe;
   GstClockTime probe_start;

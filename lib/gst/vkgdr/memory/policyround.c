@@ -121,6 +121,34 @@ sum_scores (const GstVkgdrPolicyGroup *group, GstClockTime elapsed)
 }
 
 static gboolean
+all_are_idle (const GstVkgdrPolicyGroup *group)
+{
+  guint i;
+
+  for (i = 0; i < group->participants->len; i++)
+    if (!gst_vkgdr_policy_window_is_idle (&participant (group, i)->window))
+      return FALSE;
+  return TRUE;
+}
+
+/* If the threads of all writers wait a large part of the time, other elements
+ * set the rate, and it may be another one in each measurement. Then the score
+ * is that for *@rate: the time for each byte is the same. If *@rate is 0, it is
+ * set to the rate of this measurement. */
+static GstVkgdrPolicyScore
+get_score (
+    const GstVkgdrPolicyGroup *group, GstClockTime elapsed, gdouble *rate)
+{
+  GstVkgdrPolicyScore score = sum_scores (group, elapsed);
+
+  if (score.rate == 0 || !all_are_idle (group))
+    return score;
+  if (*rate == 0)
+    *rate = score.rate;
+  return (GstVkgdrPolicyScore){ *rate, score.load * *rate / score.rate };
+}
+
+static gboolean
 is_patience_over (const GstVkgdrPolicyGroup *group, GstClockTime now)
 {
   GstClockTime patience = PATIENCE;
@@ -190,8 +218,10 @@ settle (GstVkgdrPolicyGroup *group, guint n_direct, GstClockTime now)
     set_mode (pool, mode);
   }
   cost = cost_of_round (group);
-  group->interval =
-      changed ? FIRST_INTERVAL : MIN (2 * group->interval, LAST_INTERVAL);
+  group->interval = changed ? FIRST_INTERVAL
+                            : MIN ((group->idle_rate > 0 ? GROWTH_IDLE : GROWTH)
+                                       * group->interval,
+                                LAST_INTERVAL);
   group->due = now + MAX (group->interval, PERIOD_PER_COST * cost);
   group->not_before = now + GAP_PER_COST * cost;
   group->has_settled = group->has_same_writers = TRUE;
@@ -273,6 +303,7 @@ start_round (GstVkgdrPolicyGroup *group, GstClockTime now)
   }
   group->probing = 0;
   group->first_window = 0;
+  group->idle_rate = 0;
   group->time_tried = group->bytes_tried = 0;
   group->probe_cost = 0;
   memset (&group->score, 0, sizeof (group->score));
@@ -316,12 +347,13 @@ static void
 monitor (GstVkgdrPolicyGroup *group, GstClockTime now)
 {
   const GstVkgdrPolicyScore *before = &group->score;
+  gdouble rate = before->rate;
   GstVkgdrPolicyScore score;
 
   if (group->participants->len == 0 || now < group->phase_start + MONITOR_WINDOW
       || !has_enough (group))
     return;
-  score = sum_scores (group, 0);
+  score = get_score (group, 0, &rate);
   if (score.rate < RATE_FELL * before->rate
       || score.rate > RATE_ROSE * before->rate
       || score.load > LOAD_ROSE * before->load)
@@ -386,7 +418,7 @@ step_measuring (GstVkgdrPolicyGroup *group, GstClockTime now)
     start_search (group, now);
     return;
   }
-  score = sum_scores (group, complete ? 0 : elapsed);
+  score = get_score (group, complete ? 0 : elapsed, &group->idle_rate);
   GST_LOG ("%u direct: %g bytes/ns, load %g",
       gst_vkgdr_policy_search_get (&group->search), score.rate, score.load);
   if (group->first_window == 0)
@@ -437,12 +469,16 @@ gst_vkgdr_policy_group_repeat_probe (
 }
 
 /* A writer may keep a slow buffer for longer than PATIENCE. So the probe is
- * judged before the buffer is written, if it already takes too long. */
+ * judged before the buffer is written, if it already takes too long. A writer
+ * that waits while it has a buffer may keep it until it gets the next one, or
+ * for as many turns as it has buffers. */
 static void
 step_probing (GstVkgdrPolicyGroup *group, GstClockTime now)
 {
   GstVkgdrPolicy *pool = participant (group, group->probing);
-  GstClockTime enough = MAX (2 * SLOW * pool->usual[MODE_STAGED], MIN_WINDOW);
+  GstClockTime usual =
+      MAX (pool->usual[MODE_STAGED], pool->turn * MAX (pool->depth, 1));
+  GstClockTime enough = MAX (2 * SLOW * usual, MIN_WINDOW);
 
   if (pool->probe == PROBE_GIVEN && pool->usual[MODE_STAGED] > 0
       && now > pool->probe_start + enough)

@@ -5,6 +5,10 @@
 
 #include "memory/policywindow.h"
 
+/* A thread that uses the processor for less than this part of the time waits
+ * for other threads, or for data. */
+#define BUSY_THREAD 0.85
+
 void
 gst_vkgdr_policy_window_add (GstVkgdrPolicyWindow *window, gsize size,
     GstClockTime now, GstClockTime waited)
@@ -15,6 +19,26 @@ gst_vkgdr_policy_window_add (GstVkgdrPolicyWindow *window, gsize size,
     window->bytes += size;
   window->last = now;
   window->wait += waited;
+}
+
+void
+gst_vkgdr_policy_window_add_thread (
+    GstVkgdrPolicyWindow *window, GstClockTime time, GstClockTime cpu)
+{
+  window->thread_time += time;
+  window->thread_cpu += cpu;
+}
+
+/* If the thread was observed for less than half of the window, other threads
+ * write, too. */
+gboolean
+gst_vkgdr_policy_window_is_idle (const GstVkgdrPolicyWindow *window)
+{
+  gdouble time = (gdouble) window->thread_time - window->wait;
+
+  return window->n_buffers > 1
+         && 2 * window->thread_time >= window->last - window->first
+         && window->thread_cpu < BUSY_THREAD * time;
 }
 
 static gdouble

@@ -18,15 +18,27 @@ typedef struct {
   guint n_buffers;    /* number of buffers that the writer got */
   GstClockTime first; /* time of the first buffer */
   GstClockTime last;
-  GstClockTime wait; /* time that it waited for buffers */
-  GstClockTime work; /* time that it had buffers mapped */
-  guint n_work;      /* number of buffers that it wrote */
-  guint n_odd;       /* number of buffers not written with the expected mode */
+  GstClockTime wait;        /* time that it waited for buffers */
+  GstClockTime work;        /* time that it needed to write buffers */
+  guint n_work;             /* number of buffers that it wrote */
+  GstClockTime thread_time; /* time for which its thread was observed */
+  GstClockTime thread_cpu;  /* processor time that the thread used then */
+  guint n_odd; /* number of buffers not written with the expected mode */
 } GstVkgdrPolicyWindow;
 
 /* Must be called when the writer gets a buffer. */
 void gst_vkgdr_policy_window_add (GstVkgdrPolicyWindow *window, gsize size,
     GstClockTime now, GstClockTime waited);
+
+/* Must be called when a thread has written two buffers, one after the other.
+ * Between their ends, @time has passed, and the thread has used the processor
+ * time @cpu. */
+void gst_vkgdr_policy_window_add_thread (
+    GstVkgdrPolicyWindow *window, GstClockTime time, GstClockTime cpu);
+
+/* Whether the writer's thread waits a large part of the time, not counting the
+ * waits for buffers. FALSE if this is not known. */
+gboolean gst_vkgdr_policy_window_is_idle (const GstVkgdrPolicyWindow *window);
 
 /* Returns the score of the writer, from its first buffer to its last. */
 GstVkgdrPolicyScore gst_vkgdr_policy_window_get_score (
