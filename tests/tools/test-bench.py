@@ -298,7 +298,10 @@ class Parts(unittest.TestCase):
                 title = f"{case['title']}: cost of four cudafilters / of one"
                 none = of["vkgdrupload"]
                 four, one = of["four-cudafilters"] - none, of["cudafilter"] - none
-                expected[title] = four / one
+                # On a busy machine, frames may take less time with kernels than
+                # without. Then there is no ratio.
+                if four > 0 and one > 0:
+                    expected[title] = four / one
         ratios = {line["title"]: line["value"] for line in results["summary"]}
         self.assertEqual(ratios.keys(), expected.keys())
         for title, value in expected.items():
