@@ -606,13 +606,13 @@ GST_END_TEST;
 
 /* --- writers that wait for other elements -------------------------------- */
 
-#define PACKET_TIME (9. * GST_MSECOND) /* to write a frame */
-#define OTHER_TIME (3. * GST_MSECOND)  /* for other work */
+#define WRITE_TIME (9. * GST_MSECOND) /* to write a frame */
+#define OTHER_TIME (3. * GST_MSECOND) /* for other work */
 
 /* A thread of a live source whose frames come at varying rates: some are
  * absent. It writes a buffer while it waits for data. Returns the part of the
  * frames that had direct access. @direct_time: with direct access, times
- * PACKET_TIME. */
+ * WRITE_TIME. */
 static gdouble
 run_idle_thread (gdouble direct_time, GstVkgdrAccess *settled)
 {
@@ -631,7 +631,7 @@ run_idle_thread (gdouble direct_time, GstVkgdrAccess *settled)
 
     if (n % 200 == 0)
       part = g_rand_double (random) / 2;
-    work.time = PACKET_TIME * (is_direct ? direct_time : 1)
+    work.time = WRITE_TIME * (is_direct ? direct_time : 1)
                 * g_rand_double_range (random, 0.95, 1.05);
     work.cpu += work.time + OTHER_TIME;
     do

@@ -307,8 +307,6 @@ GST_START_TEST (test_cached_window_is_measured)
 }
 GST_END_TEST;
 
-/* If a pool cannot allocate its first buffers, it frees those that it has
- * allocated. */
 /* A writer that sleeps while it has a buffer mapped. Most of the time it does
  * not use the processor. */
 static void
@@ -368,6 +366,8 @@ GST_START_TEST (test_load_is_processor_time)
 }
 GST_END_TEST;
 
+/* If a pool cannot allocate its first buffers, it frees those that it has
+ * allocated. */
 GST_START_TEST (test_failed_start_leaves_nothing)
 {
   GstVkgdrAllocator *allocator;

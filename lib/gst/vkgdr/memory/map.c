@@ -235,7 +235,7 @@ static void
 begin_work (GstVkgdrMemory *self, GstMapFlags flags)
 {
   gst_vkgdr_work_start (&self->work_start, gst_util_get_timestamp (),
-      (flags & GST_MAP_WRITE) && self->turn.policy
+      (flags & GST_MAP_WRITE) && self->turn.is_auto
           && self->block.size >= MEASURED_SIZE);
 }
 

@@ -57,8 +57,9 @@ gst_vkgdr_policy_next (GstVkgdrPolicy *policy, GstVkgdrPolicyTurn *turn,
   gst_vkgdr_policy_cancel (turn);
   g_mutex_lock (&group->lock);
   turn->access = policy->wanted;
+  turn->is_auto = turn->access == GST_VKGDR_ACCESS_AUTO;
   turn->is_measured = FALSE;
-  if (turn->access == GST_VKGDR_ACCESS_AUTO) {
+  if (turn->is_auto) {
     count_buffer (policy, size, now, waited);
     gst_vkgdr_policy_group_step (group, now);
     mode = choose_mode (policy, turn);
@@ -170,7 +171,7 @@ gst_vkgdr_policy_cancel (GstVkgdrPolicyTurn *turn)
           policy->group, policy, policy->last_seen);
     g_mutex_unlock (&policy->group->lock);
   }
-  turn->is_pending = turn->is_probe = FALSE;
+  turn->is_pending = turn->is_probe = turn->is_auto = FALSE;
   turn->access = GST_VKGDR_ACCESS_AUTO;
 }
 

@@ -43,6 +43,7 @@ typedef struct _GstVkgdrPolicy GstVkgdrPolicy;
 typedef struct {
   GstVkgdrPolicy *policy; /* a reference, or NULL */
   GstVkgdrAccess access;  /* access mode of the writer */
+  gboolean is_auto;       /* the policy chose it */
   gboolean is_pending;    /* not yet written */
   gboolean is_probe;
   gboolean is_measured; /* the group is trying access modes at present */

@@ -102,7 +102,7 @@ struct _GstVkgdrPolicy {
   GstClockTime turn;           /* from one buffer to the next, on average */
   GstClockTime usual[N_MODES]; /* time to write a buffer; 0: unknown */
   GstVkgdrPolicyWindow window;
-  GstVkgdrWork last_work;
+  GstVkgdrWork last_work; /* for the last buffer that was written */
 
   Probe probe;
   GstClockTime probe_start;

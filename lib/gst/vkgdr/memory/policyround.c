@@ -205,6 +205,7 @@ cost_of_round (const GstVkgdrPolicyGroup *group)
 static void
 settle (GstVkgdrPolicyGroup *group, guint n_direct, GstClockTime now)
 {
+  guint growth = group->idle_rate > 0 ? GROWTH_IDLE : GROWTH;
   gboolean changed = !group->has_settled;
   GstClockTime cost;
   guint i;
@@ -218,10 +219,8 @@ settle (GstVkgdrPolicyGroup *group, guint n_direct, GstClockTime now)
     set_mode (pool, mode);
   }
   cost = cost_of_round (group);
-  group->interval = changed ? FIRST_INTERVAL
-                            : MIN ((group->idle_rate > 0 ? GROWTH_IDLE : GROWTH)
-                                       * group->interval,
-                                LAST_INTERVAL);
+  group->interval =
+      changed ? FIRST_INTERVAL : MIN (growth * group->interval, LAST_INTERVAL);
   group->due = now + MAX (group->interval, PERIOD_PER_COST * cost);
   group->not_before = now + GAP_PER_COST * cost;
   group->has_settled = group->has_same_writers = TRUE;
