@@ -3,8 +3,8 @@
  * gstvkgdrlayout.h: the layout of a frame's planes in its buffer
  *
  * A frame has the default layout if it can be read with its caps alone: it has
- * no GstVideoMeta with another layout, and it is not cropped. Packing copies
- * the planes of any other frame into that layout.
+ * no GstVideoMeta with another layout, and it is not cropped at the left or at
+ * the top. Packing copies the planes of any other frame into that layout.
  *
  * Must not know which element packs, nor why.
  */
@@ -20,8 +20,9 @@ G_BEGIN_DECLS
 gboolean gst_vkgdr_layout_is_default (
     const GstVideoInfo *info, GstBuffer *frame);
 
-/* The size in bytes that a buffer needs to contain all planes of the frame,
- * according to its GstVideoMeta, or to @info without one. */
+/* The smallest size in bytes of a buffer that can contain the planes of the
+ * frame, according to its GstVideoMeta, or to @info without one. With a
+ * GstVideoMeta, the last row of a plane counts as one byte. */
 gsize gst_vkgdr_layout_get_size (const GstVideoInfo *info, GstBuffer *frame);
 
 /* Copies the planes of @frame into @output, of @info's size, in the default

@@ -13,9 +13,11 @@
  *
  * Uploads buffers to GPU memory. The element proposes a pool (raw video) or an
  * allocator (any other media type) to upstream, which then writes directly to
- * GPU memory; such buffers are passed through. Other buffers are copied: memory
- * that upstream recycles is pinned once and then sent by DMA; any other memory
- * is written to GPU memory by the CPU.
+ * GPU memory; such buffers are passed through. Other buffers are copied.
+ * VkgdrMemory of another context or device is copied by the device, if the
+ * hardware supports it. Memory that upstream recycles is pinned once and then
+ * sent by DMA, if the buffer has at least 256 KiB. Any other memory is written
+ * to GPU memory by the CPU.
  *
  * Accepts any caps in system memory, and outputs the same caps with the feature
  * `memory:VkgdrMemory`. A stream without caps, such as filesrc's, becomes
@@ -131,7 +133,8 @@ outputs_cuda_memory (GstVkgdrUpload *self)
 }
 
 /* The pool aligns planes only if its configuration has the option for
- * GstVideoMeta. Upstream adds this option if it supports any layout. */
+ * GstVideoMeta. Upstream adds this option if it supports any layout, so this
+ * function removes it from the configuration. */
 static void
 request_texture_alignment (GstBufferPool *pool)
 {

@@ -6,7 +6,8 @@
 
 set -euo pipefail
 
-# Machines with a GPU also use the software device, so that all test the same.
+# Machines with a GPU also use the software device, so that the tests are the
+# same on all machines.
 export VKGDR_DRIVER=software
 
 work=${AUTOPKGTEST_TMP:-}

@@ -59,8 +59,8 @@ GstCaps *gst_cuda_caps_transform (
 /* Frees the fields of @rules. */
 void gst_cuda_rules_clear (GstCudaRules *rules);
 
-/* Replaces the size of the input by the size of the output if no other size is
- * requested. */
+/* Replaces the size of an input by the default size of the output, which caps
+ * may override. */
 void gst_cuda_caps_get_size (
     const GstCudaRules *rules, gint *width, gint *height);
 

@@ -2,8 +2,8 @@
  *
  * cudafilter/explain.c: reports why the negotiation of caps fails
  *
- * GStreamer's own error is "not-negotiated". This error names the neighbour,
- * its caps, and the element that is missing between the two.
+ * GStreamer's own error is "not-negotiated". The error of this file names the
+ * neighbour, its caps, and the element that is missing between the two.
  */
 
 #include "cudafilter/cudafilter.h"

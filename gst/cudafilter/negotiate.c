@@ -92,9 +92,10 @@ gst_cuda_filter_take_rules (GstCudaFilter *self, GstCudaRules *rules)
 
 /* --- caps ---------------------------------------------------------------- */
 
-/* Returns the part of @caps (transfer full) that @filter allows. @caps are ANY
- * if they are all media types in memory on the device, because caps cannot
- * describe these. Then it is the part of @filter that is in such memory. */
+/* Returns the part of @caps (transfer full) that @filter allows. If @caps are
+ * ANY, they mean all media types in memory on the device, because caps cannot
+ * describe these. In this case, returns the part of @filter that is in such
+ * memory. */
 static GstCaps *
 apply_filter (const GstCudaRules *rules, GstCaps *caps, GstCaps *filter)
 {
@@ -168,8 +169,10 @@ prefer_known (GstCaps *all)
   return gst_caps_merge (known, gst_caps_ref (all));
 }
 
-/* The base class puts the caps of downstream first. The property output-caps
- * restricts them, but it must not restrict the input. */
+/* Returns the caps of the input for a caps query. In the base class's answer,
+ * @all, the caps of downstream come first, restricted by the property
+ * output-caps. But this property must not restrict the input. If it is set,
+ * the result is made without it. */
 static GstCaps *
 forget_output (GstCudaFilter *self, GstCaps *all, GstCaps *filter)
 {
@@ -246,9 +249,10 @@ query_upstream (GstPad *pad)
   return all;
 }
 
-/* Called if a query of upstream, about @caps or about all caps (NULL), has an
- * empty answer. If upstream has no other caps that can be accepted, it will
- * fail without sending any caps, so the reason has to be reported now. */
+/* Called after a query of upstream: about @caps if they were refused, or about
+ * all caps (NULL) if upstream has not sent caps yet. If upstream has no caps
+ * that can be accepted, it will fail without sending any caps, so the reason
+ * has to be reported now. */
 static void
 explain_refusal (GstCudaFilter *self, GstCaps *caps)
 {

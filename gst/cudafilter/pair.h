@@ -57,7 +57,7 @@ void gst_cuda_pair_attach (GstCudaPair *self, GstCudaParams *params,
 void gst_cuda_pair_inherit (GstCudaPair *self, GstCudaPair *old);
 
 /* Must be called by the streaming thread when the pair is swapped in: sets the
- * initial values. Returns TRUE if a value has changed. */
+ * initial values. Returns TRUE if a value may have changed. */
 gboolean gst_cuda_pair_enter (GstCudaPair *self);
 
 /* Must be called by the streaming thread before each frame: reads the values at

@@ -36,9 +36,10 @@ GstCudaParams *gst_cuda_params_new (
 gboolean gst_cuda_params_has_list (GstCudaParams *self,
     const GstStructure *values, const GstStructure *defaults);
 
-/* Sets the values at once, except those that were set after @serial (G_MAXUINT:
- * all). @values must have the fields with which the object was created. Does
- * not notify, so it may be called with a lock held. */
+/* Sets all values in one step, except those that were set after @serial. With
+ * G_MAXUINT, sets all without exception. @values must have the fields with
+ * which the object was created. Does not notify, so it may be called with a
+ * lock held. */
 void gst_cuda_params_set_values (
     GstCudaParams *self, const GstStructure *values, guint serial);
 

@@ -310,11 +310,12 @@ gst_cuda_filter_install_properties (GObjectClass *object_class)
    * limits add up.
    *
    * A running kernel cannot be ended. If it exceeds the limit, this element
-   * posts an error, and after a second so do the elements that wait for its
-   * result. Other elements continue, and this pipeline can be stopped. The
-   * driver cannot load a kernel until the running one has ended, so an element
-   * that has to load one posts the same error. Without a limit, a kernel that
-   * does not end blocks the pipeline forever: it cannot even be set to NULL.
+   * posts an error. The elements that wait for its result post the same error
+   * one second later. Other elements continue, and this pipeline can be
+   * stopped. The driver cannot load a kernel until the running one has ended,
+   * so an element that has to load one posts the same error. Without a limit, a
+   * kernel that does not end blocks the pipeline forever: the pipeline cannot
+   * even be set to NULL.
    *
    * Since: 0.1
    */

@@ -176,9 +176,9 @@ gst_cuda_filter_commit (GstCudaFilter *self)
     GST_OBJECT_UNLOCK (self);
     return;
   }
-  /* Values that were set on the child object are also used for another kernel.
-   * Its other values may be older than the params, which may still wait for
-   * their kernel. */
+  /* Values that were set on the child object after the property params are
+   * also used for another kernel. The other values of the child object may be
+   * older than params, which may still wait for their kernel. */
   if (asked->choice_is_new && !asked->params_are_new && asked->params)
     gst_cuda_params_update (self->child, asked->params, asked->serial);
   show_asked (self, &changed);

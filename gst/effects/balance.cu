@@ -9,8 +9,8 @@
  *
  * - luma, from black 0 to white 1, becomes Y * contrast + brightness
  * - the colour differences become saturation times
- *   (U cos h + V sin h) and (V cos h - U sin h), where h is hue times pi; both by
- *   the input's colorimetry
+ *   (U cos h + V sin h) and (V cos h - U sin h), where h is hue times pi
+ * - luma and the colour differences are those of the input's colorimetry
  * - alpha: unchanged; padding becomes its maximum
  *
  * If several pixels share a sample of Cb or Cr, each pixel is computed with it,
@@ -18,8 +18,9 @@
  * devices may differ by one in the last place.
  */
 
-/* The sine and cosine of hue half turns. They are computed from half the angle,
- * for which a few terms of the series are as exact as a float. */
+/* The sine and cosine of the angle of @hue, in half turns. They are computed
+ * from half the angle, for which a few terms of the series are as exact as a
+ * float. */
 __device__ static void
 balance_turn (float hue, float *sine, float *cosine)
 {

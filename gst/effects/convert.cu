@@ -78,8 +78,10 @@ convert_nearest (const VkgdrFrame &in, const VkgdrFrame &out, int x, int y)
       (2 * y + 1) * in.height / (2 * out.height));
 }
 
-/* NV12, I420 and other formats with a sample of Cb and Cr for 2 x 2 pixels and
- * consecutive bytes, to packed red, green and blue: 4 x 2 pixels at once. */
+/* Whether convert_420 () can read the frame: NV12, I420 and other formats with
+ * a sample of Cb and Cr for 2 x 2 pixels and consecutive bytes of luma.
+ * convert_420 () converts 4 x 2 pixels at a time to packed red, green and
+ * blue. */
 __device__ static bool
 convert_is_420 (const VkgdrFrame &in)
 {
@@ -102,8 +104,9 @@ convert_chroma (const VkgdrFrame &in, int cb, int cr)
   return vkgdr_from_yuv (in, c);
 }
 
-/* The byte is the last one of the result. The unit of a float from 2^23 on is 1,
- * so the sum is rounded to an integer. This is faster than a conversion. */
+/* The low byte of the result is the rounded sample. The unit of a float from
+ * 2^23 on is 1, so the sum is rounded to an integer. This is faster than a
+ * conversion. */
 __device__ static unsigned int
 convert_round (float fraction)
 {

@@ -12,8 +12,8 @@
  * the nearest samples are taken.
  *
  * - a component is moved at its own resolution, with unchanged samples
- * - if one of these four methods is used with components that are subsampled in
- *   one direction only, such as Cb and Cr of YUY2, a sample is the mean of the
+ * - if method 1, 3, 6 or 7 is used with components that are subsampled in one
+ *   direction only, such as Cb and Cr of YUY2, a sample is the mean of the
  *   samples of its pixels, rounded to nearest, halves up
  * - alpha and padding: like the other components
  *

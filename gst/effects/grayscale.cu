@@ -3,8 +3,8 @@
  * grayscale: luma without colour.
  *
  * - red, green, blue: all three become the luma of the pixel, kr R + kg G + kb
- *   B by the colorimetry of the caps (BT.709 if they have none), with weights
- *   of 1/65536, rounded to nearest
+ *   B by the colorimetry of the caps (BT.709 if they have none); the weights
+ *   are rounded to multiples of 1/65536, and the luma to nearest
  * - Y and gray: unchanged
  * - Cb and Cr: neutral, 128 in 8 bits
  * - alpha and padding: unchanged

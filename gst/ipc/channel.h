@@ -49,7 +49,7 @@ typedef struct {
   gsize packet_size;     /* of a received packet that comes after messages in
                             the ring; 0: none */
   gboolean is_closed;    /* there are no further packets, or they are invalid */
-  gint attached;         /* its file descriptor, or -1 */
+  gint attached;         /* file descriptor of the packet, or -1 */
   guint8 message[GST_VKGDR_IPC_RING_MAX_MESSAGE]; /* from the ring */
 } GstVkgdrIpcReceiver;
 

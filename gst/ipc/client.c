@@ -268,7 +268,8 @@ add_memories (GstVkgdrIpcClient *self, const GstVkgdrIpcFrame *frame, Use *use,
   return TRUE;
 }
 
-/* Counts the frames since the last one that only other clients received. */
+/* Counts the frames that this client did not receive between the last received
+ * frame and the frame @id. */
 static void
 count_lost (GstVkgdrIpcClient *self, guint64 id, GstBuffer *buffer)
 {

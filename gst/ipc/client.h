@@ -47,8 +47,8 @@ typedef struct {
 } GstVkgdrIpcContent;
 
 /* Connects to the server at @path. @allocator imports the server's memory.
- * Returns NULL with @error set on failure; then @is_absent is TRUE if no server
- * listens at @path. */
+ * Returns NULL with @error set on failure; for @is_absent, see
+ * gst_vkgdr_ipc_connect (). */
 GstVkgdrIpcClient *gst_vkgdr_ipc_client_new (const gchar *path,
     GstVkgdrIpcPeers peers, GstVkgdrAllocator *allocator, gboolean *is_absent,
     GError **error);
@@ -75,8 +75,8 @@ void gst_vkgdr_ipc_changes_clear (GstVkgdrIpcChanges *changes);
  * client owns, or -1 before the server's first message. */
 gint gst_vkgdr_ipc_client_get_notifier (GstVkgdrIpcClient *self);
 
-/* Returns the number of frames that the server sent to other clients but not to
- * this one, since this client's first frame. */
+/* Returns the number of the server's frames that this client did not receive
+ * since its first frame. */
 guint64 gst_vkgdr_ipc_client_get_lost (GstVkgdrIpcClient *self);
 
 G_END_DECLS

@@ -153,11 +153,11 @@ gst_vkgdr_ipc_output_unref (GstVkgdrIpcOutput *self)
 {
   if (!g_atomic_int_dec_and_test (&self->refcount))
     return;
-  /* The exports are unreferenced first. So if a memory of the buffer is the
-   * last one of its allocation, the reference of this memory is the last one to
-   * the export, and it is dropped before the allocation is freed. Otherwise an
-   * export could still be registered for a device address that another
-   * allocation has in the meantime. */
+  /* The exports are unreferenced first. So if a memory of the
+   * buffer is the last one of its allocation, this memory has the last
+   * reference to the export, and drops it before the allocation is freed.
+   * Otherwise the export could still be registered for a device address that
+   * another allocation has in the meantime. */
   g_ptr_array_unref (self->exports);
   gst_buffer_unref (self->buffer);
   gst_clear_buffer (&self->room);

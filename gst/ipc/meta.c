@@ -344,7 +344,8 @@ remove_crop_outside (GstBuffer *buffer, GstMeta **meta, gpointer user_data)
   return TRUE;
 }
 
-/* Elements do not check a crop meta, either. */
+/* Elements do not check a crop meta, either. So this function removes a crop
+ * that is not in the picture of the GstVideoMeta. */
 static void
 remove_crops_outside (GstBuffer *buffer)
 {

@@ -397,8 +397,9 @@ gst_vkgdr_ipc_peer_flush_start (
    * its flush continues until the FLUSH_STOP of this one. */
   if (was_stopping && !was_starting)
     return;
-  /* This only fails if the client has closed its end, or reads messages but no
-   * notices. Then it would not handle this flush. */
+  /* This fails only if the client has closed its end, if it reads messages but
+   * no notices, or if the system lacks resources. In each case, the client
+   * would not handle this flush. */
   if (!was_starting
       && gst_vkgdr_ipc_notifier_send (self->notifier) != GST_VKGDR_IPC_OK) {
     self->is_broken = TRUE;

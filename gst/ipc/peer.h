@@ -35,7 +35,8 @@ typedef struct _GstVkgdrIpcPeer GstVkgdrIpcPeer;
  * @fd. */
 GstVkgdrIpcPeer *gst_vkgdr_ipc_peer_new (gint fd);
 
-/* Closes the connection. Adds the frames that the client has to @garbage. */
+/* Closes the connection. The frames that the client has or that are queued for
+ * it are added to @garbage. */
 void gst_vkgdr_ipc_peer_free (GstVkgdrIpcPeer *self, GPtrArray *garbage);
 
 gint gst_vkgdr_ipc_peer_get_fd (GstVkgdrIpcPeer *self);

@@ -117,8 +117,8 @@ GBytes *gst_vkgdr_ipc_write_memory (guint64 id, GBytes *description);
 GBytes *gst_vkgdr_ipc_write_frame (
     const GstVkgdrIpcFrame *frame, const GByteArray *metas);
 
-/* --- reading: each returns FALSE if the message is not of this type or form
- * --- */
+/* --- reading: each returns FALSE or NULL if the message does not have this
+ * form --- */
 
 /* Reads the type. @reader is then at the rest of the message. */
 gboolean gst_vkgdr_ipc_read_type (

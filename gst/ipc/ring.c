@@ -17,8 +17,8 @@
  * two. */
 #define N_SLOTS 16
 
-/* In bytes. The fields that one process writes are not in a cache line to which
- * the other process writes. */
+/* The size of a cache line in bytes. The fields that one process writes are not
+ * in a cache line to which the other process writes. */
 #define CACHE_LINE 64
 
 /* The size of the memory cannot change, so that no process gets SIGBUS. */

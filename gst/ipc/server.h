@@ -27,7 +27,7 @@ typedef struct {
   gboolean waits_for_client; /* whether frames wait until there is a client */
 
   /* Called in a thread of the server, without locks, if a frame could not be
-   * sent. */
+   * written to the device's memory. It is not sent then. */
   void (*on_error) (gpointer user_data, const GError *error);
   gpointer user_data;
 } GstVkgdrIpcServerParams;
@@ -50,8 +50,8 @@ GstVkgdrIpcServer *gst_vkgdr_ipc_server_new (
 void gst_vkgdr_ipc_server_free (
     GstVkgdrIpcServer *self, GstVkgdrIpcServerFigures *figures);
 
-/* Sets a message that clients must receive before the next frame: CAPS, SEGMENT
- * TAGS or GLOBAL_TAGS. Takes ownership of @message (nullable). */
+/* Sets a message that clients must receive before the next frame: CAPS,
+ * SEGMENT, TAGS or GLOBAL_TAGS. Takes ownership of @message (nullable). */
 void gst_vkgdr_ipc_server_set (
     GstVkgdrIpcServer *self, GstVkgdrIpcType type, GBytes *message);
 
@@ -69,7 +69,7 @@ void gst_vkgdr_ipc_server_mark (
 /* Drops all frames that were not sent yet, and tells the clients at once. */
 void gst_vkgdr_ipc_server_flush_start (GstVkgdrIpcServer *self);
 
-/* Whether gst_vkgdr_ipc_server_send () must not wait. */
+/* Sets whether gst_vkgdr_ipc_server_send () must not wait. */
 void gst_vkgdr_ipc_server_set_unlocked (
     GstVkgdrIpcServer *self, gboolean is_unlocked);
 

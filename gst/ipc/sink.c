@@ -11,8 +11,8 @@
  * @see_also: vkgdripcsrc, vkgdrupload
  *
  * Gives frames in GPU memory to other processes, also in other containers,
- * without a copy. It serves a Unix socket, and any number of vkgdripcsrc are
- * its clients, which can connect and disconnect at any time.
+ * without a copy. It serves a Unix socket. Its clients, up to 256 vkgdripcsrc,
+ * can connect and disconnect at any time.
  *
  * Upstream is offered a pool of memory that other processes can import. All
  * clients read the memory that the source writes, so no vkgdrupload is needed.
@@ -215,8 +215,8 @@ get_base (GstVkgdrIpcSink *self)
   return result;
 }
 
-/* The clock is asked for its type here, because that takes longer than the rest
- * of get_base (). */
+/* The clock's type is read here and not in get_base (), which is called for
+ * each frame, because reading it takes longer than the rest of get_base (). */
 static gboolean
 gst_vkgdr_ipc_sink_set_clock (GstElement *element, GstClock *clock)
 {

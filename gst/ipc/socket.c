@@ -138,7 +138,7 @@ bind_socket (gint fd, const struct sockaddr_un *address, GstVkgdrIpcPeers peers,
   gint result, number;
 
   /* The file is created with the mode of the socket without the bits of the
-   * umask. So it is never accessible to other users. */
+   * umask. So it is never accessible to users that @peers does not allow. */
   if (fchmod (fd, modes[peers]) != 0) {
     set_errno (error, "no mode can be set for", address->sun_path, errno);
     return FALSE;

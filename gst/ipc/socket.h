@@ -43,8 +43,9 @@ gint gst_vkgdr_ipc_listen (
  * failure. */
 gint gst_vkgdr_ipc_accept (gint listener);
 
-/* Connects to @path. Returns -1 with @error set on failure; then @is_absent is
- * TRUE if no process listens at @path, so that the caller may try again. */
+/* Connects to @path. Returns -1 with @error set on failure. Then @is_absent is
+ * TRUE if no process listens at @path, or if too many clients wait to be
+ * accepted, so that the caller may try again. */
 gint gst_vkgdr_ipc_connect (
     const gchar *path, gboolean *is_absent, GError **error);
 

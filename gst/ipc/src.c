@@ -299,9 +299,9 @@ apply_changes (GstVkgdrIpcSrc *self, const GstVkgdrIpcFrame *frame)
  * a seek would do.
  */
 
-/* Drops all messages up to the end of the flush, or the end of the connection,
- * which the streaming thread then reads, too. Returns FALSE if the element is
- * being stopped. */
+/* Drops all messages up to the end of the flush or of the connection. The end
+ * of the connection is read again by the streaming thread. Returns FALSE if the
+ * element is being stopped. */
 static gboolean
 skip_flush (GstVkgdrIpcSrc *self, gboolean *reset_time)
 {
@@ -382,8 +382,8 @@ ensure_watcher (GstVkgdrIpcSrc *self, GError **error)
 
 /* --- the stream ---------------------------------------------------------- */
 
-/* Tries to connect once. Returns NULL with @error set on failure; then
- * @is_absent is TRUE if there is no server. */
+/* Tries to connect once. Returns NULL with @error set on failure; for
+ * @is_absent, see gst_vkgdr_ipc_connect (). */
 static GstVkgdrIpcClient *
 try_connect (GstVkgdrIpcSrc *self, gboolean *is_absent, GError **error)
 {

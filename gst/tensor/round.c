@@ -18,7 +18,7 @@ typedef struct {
   GstVkgdrTensor *self;
   GstClockTime start; /* running time; NONE if no frame has a time stamp */
   GstClockTime end;   /* NONE if unknown: then all frames are in time */
-  gboolean timeout;   /* the sources are live: no pad is waited for */
+  gboolean timeout;   /* the deadline has passed: no pad is waited for */
   guint n_waiting;    /* pads with a queued frame */
   guint n_empty;      /* pads without a queued frame and without EOS */
   GstFlowReturn flow;
@@ -183,8 +183,8 @@ set_times (const Round *round, GstBuffer *buffer)
     GST_BUFFER_DURATION (buffer) = end - first;
 }
 
-/* Called when there is no batch any more. The caps of the next batch are
- * negotiated if they could not be while this one was being made. */
+/* Called when there is no batch any more. If new caps could not be negotiated
+ * while the batch was being made, they are negotiated for the next batch. */
 static void
 renegotiate_if_outdated (GstVkgdrTensor *self)
 {
@@ -285,7 +285,8 @@ look_at_pad (GstElement *element, GstPad *sink, gpointer data)
   return TRUE;
 }
 
-/* Takes the pad's frame if it is in time. Returns NULL if not. */
+/* Takes the pad's frame if it is in time. Returns NULL if it is not, or if it
+ * is a gap. */
 static GstBuffer *
 take_buffer (const Round *round, GstVkgdrTensorPad *pad)
 {
@@ -382,7 +383,7 @@ run_round (Round *round)
   gst_element_foreach_sink_pad (element, look_at_pad, round);
   if (round->n_waiting == 0 && round->n_empty == 0)
     return end_stream (round);
-  /* A queued frame may have been clipped. */
+  /* A queued frame may have been clipped, so all pads may be empty here. */
   if (round->n_waiting == 0 || (round->n_empty > 0 && !round->timeout))
     return GST_AGGREGATOR_FLOW_NEED_DATA;
   if (!gst_element_foreach_sink_pad (element, add_pad, round))

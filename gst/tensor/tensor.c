@@ -21,9 +21,9 @@
  * With one sink pad, a batch has #GstVkgdrTensor:batch consecutive frames. With
  * several sink pads, it has a frame of each: the pad with the highest frame
  * rate determines the number of batches. If another pad has no frame in time,
- * #GstVkgdrTensor:missing determines whether its last frame is repeated or left
- * out. No frame is dropped. At the end of the stream, a batch that is not full
- * is sent as it is, with zeros after its last frame.
+ * #GstVkgdrTensor:missing determines whether its last frame is repeated or the
+ * batch has one frame less. No frame is dropped. At the end of the stream, a
+ * batch that is not full is sent as it is, with zeros after its last frame.
  *
  * The caps of a batch are `tensor/strided` with the fields `dims`,
  * `dims-order`, `type` and `tensor-id`, as GStreamer's analytics library

@@ -38,7 +38,8 @@ typedef struct {
   GstClockTime running_time;
 } GstVkgdrTensorPicture;
 
-/* Used by the streaming thread of the source pad only. */
+/* Used by the streaming thread of the source pad. A flush of this pad also
+ * clears `last`, in upstream's thread. */
 struct _GstVkgdrTensorPad {
   GstAggregatorPad parent;
 

@@ -39,9 +39,9 @@
  *  - `extern "C"`,
  *  - `#pragma vkgdr no-extern-c`
  *
- * outside of comments and strings is not changed. Its kernels may be declared
- * as `extern "C"` in the source. Otherwise they are still found by their plain
- * names, if only one kernel has that name.
+ * outside of comments and strings is not put into `extern "C"`. Its kernels may
+ * be declared as `extern "C"` in the source. A kernel without `extern "C"` is
+ * still found by its plain name, if no other kernel has that name.
  *
  * Kernels for other streams than video have VkgdrSamples instead of VkgdrFrame.
  * The samples are those of raw audio, or the bytes of any other stream.

@@ -359,7 +359,7 @@ typedef struct vkgdr_memory_type {
  * @window_usage: bytes of it that this process uses, as reported by the driver;
  *   otherwise the sum of the handle's own allocations
  * @allocated: bytes of the window that are allocated through this handle
- * @n_allocations: number of existing allocations in the window
+ * @n_allocations: number of these allocations
  * @memory_type: index of the memory type in use, 0 if there is no window
  * @n_memory_types: number of valid entries in @memory_types
  * @memory_types: the device's memory types
@@ -465,8 +465,8 @@ VKGDR_API vkgdr_obstacle vkgdr_get_window_obstacle (
  * @info: (out caller-allocates): the description to fill in
  *
  * Describes a device, even if it cannot be opened: unknown fields are 0 or "".
- * @window_size is 0 unless there is memory that can be allocated. Opens the
- * device during the call; allocates no memory.
+ * The field `window_size` is 0 unless there is memory that can be allocated.
+ * Opens the device during the call; allocates no memory.
  *
  * Returns: what prevents vkgdr_open() from opening it; if something does,
  *   vkgdr_last_error() returns the cause and the remedy

@@ -26,7 +26,8 @@ typedef struct {
   CUstream found; /* a stream of this context that has not been stopped */
 } running_search;
 
-/* The handle of the primary context stays the same until the context fails. */
+/* The handle of the primary context stays the same, unless the context fails
+ * and is then released. */
 static struct CUctx_st first_primary = { .is_primary = true };
 static CUcontext primary = &first_primary;
 static unsigned int primary_refs;
@@ -190,8 +191,9 @@ context_stop_locked (CUcontext context)
   sc_memory_release_all_locked (context);
 }
 
-/* A context that failed is not started again. Otherwise, code that still has
- * the handle of the failed context could free objects of the next one. */
+/* A context that failed is not started again after its release. Otherwise, code
+ * that still has the handle of the failed context could free objects of the
+ * next one. */
 static CUresult
 start_primary_locked (void)
 {

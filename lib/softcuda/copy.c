@@ -243,8 +243,8 @@ cuMemcpyAsync (CUdeviceptr dst, CUdeviceptr src, size_t size, CUstream stream)
   return copy_1d (dst, false, src, false, size, stream, false);
 }
 
-/* UNIFIED means that the address is in the field for the device, and may be in
- * host memory. */
+/* With CU_MEMORYTYPE_UNIFIED, the address is in the field for device memory,
+ * but it may be an address of host memory. */
 static CUresult
 resolve_end (CUmemorytype type, const void *host, CUdeviceptr device, size_t x,
     size_t y, size_t pitch, copy_end *end)

@@ -169,7 +169,8 @@ sc_fibres_get (unsigned int n)
 
 /* ---- switching ---- */
 
-/* Not inlined: a jump must not be in the function that has set its place. */
+/* Not inlined: __builtin_longjmp () must not be called in the function that has
+ * called __builtin_setjmp () for the same buffer. */
 static void __attribute__ ((noinline)) go_on_at (sc_place *place)
 {
   if (place->has_begun)

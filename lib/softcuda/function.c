@@ -20,8 +20,8 @@ check_function (CUfunction function)
   return live ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
 }
 
-/* Only checks the value. Without this attribute, too, a launch may use the
- * largest size of dynamic shared memory. */
+/* Only checks the value: a launch may use the largest size of dynamic shared
+ * memory even if this attribute was not set. */
 CUresult
 cuFuncSetAttribute (
     CUfunction function, CUfunction_attribute attribute, int value)

@@ -21,7 +21,8 @@ struct CUgraph_st {
   CUgraphNode *nodes;
 };
 
-/* A node of an executable graph. `node` identifies it, and may be destroyed. */
+/* A node of an executable graph. `node` is only compared with the handles that
+ * callers pass: the graph that had this node may be destroyed. */
 typedef struct exec_node {
   CUgraphNode node;
   sc_launch *launch;
@@ -203,7 +204,7 @@ cuGraphInstantiateWithFlags (
   return result;
 }
 
-/* Does not wait, because launches that were submitted have copies. */
+/* Does not wait, because cuGraphLaunch() submits copies of the launches. */
 CUresult
 cuGraphExecDestroy (CUgraphExec exec)
 {

@@ -2,8 +2,9 @@
  *
  * nvrtc-host.c: the host's C++ compiler
  *
- * Runs the compiler without a shell. The compiler inherits only the environment
- * of the process. Knows nothing of CUDA.
+ * Runs the compiler without a shell. The compiler inherits the environment of
+ * the process, but not its signal settings or, with glibc 2.34 or newer, its
+ * open files. Knows nothing of CUDA.
  */
 
 #include <errno.h>

@@ -78,8 +78,11 @@ typedef struct sc_handle {
 
 void sc_lock (void);
 void sc_unlock (void);
+/* Waits for the next sc_signal_progress_locked (), and releases the lock while
+ * it waits. */
 void sc_wait_progress_locked (void);
 void sc_signal_progress_locked (void);
+/* Waits for a signal of `wake`, and releases the lock while it waits. */
 void sc_wait_wake_locked (pthread_cond_t *wake);
 
 /* Adds the object to the table, which owns its first reference. */
@@ -162,12 +165,13 @@ struct CUstream_st {
  * without a reference. */
 CUresult sc_submit_locked (CUstream stream, const sc_work *work,
     const sc_point *after, sc_point *point);
-/* Waits without the lock. */
+/* Waits until the point is reached, and releases the lock while it waits. */
 void sc_wait_point_locked (const sc_point *point);
 bool sc_point_is_reached_locked (const sc_point *point);
 void sc_point_clear_locked (sc_point *point);
 sc_point sc_point_copy_locked (const sc_point *point);
-/* Submits and waits. */
+/* Submits the work, waits until it is complete, and releases the lock while it
+ * waits. */
 CUresult sc_submit_and_wait_locked (CUstream stream, const sc_work *work);
 
 CUstream sc_stream_new_locked (CUcontext context, bool non_blocking);
@@ -251,8 +255,10 @@ const sc_range *sc_range_search_locked (sc_range_kind kind,
     bool (*is_it) (const sc_range *range, const void *data), const void *data);
 
 size_t sc_memory_limit (void);
-/* Waits for all work, and frees the memory of the range. */
+/* Waits for all work, and frees the memory of the range. Releases the lock
+ * while it waits. */
 void sc_memory_remove_locked (const sc_range *range);
+/* Does the same for all ranges of the context. */
 void sc_memory_release_all_locked (CUcontext context);
 /* Makes the range private again. Returns false if this fails; then its memory
  * must not be freed. */
@@ -262,6 +268,8 @@ void sc_external_destroy_locked (CUexternalMemory memory);
 
 /* ---- modules (module.c) ---- */
 
+/* Waits for all work, and unloads the module. Releases the lock while it
+ * waits. */
 void sc_module_destroy_locked (CUmodule module);
 /* Removes the ranges of its variables (global.c). */
 void sc_module_forget_globals_locked (CUmodule module);

@@ -49,8 +49,9 @@ duplicate_part (uintptr_t first, uintptr_t end, uintptr_t target)
          != MAP_FAILED;
 }
 
-/* Maps the pages from start on into the reserved area, for each entry in the
- * process's list of mappings. Returns false if one of them is private. */
+/* Maps the pages from start on a second time, into the reserved area, one
+ * mapping of /proc/self/maps after the other. Returns false if one of these
+ * mappings is private. */
 static bool
 duplicate_all (uintptr_t start, char *map, size_t size)
 {

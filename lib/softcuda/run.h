@@ -24,8 +24,8 @@ void sc_run_block (const softcuda_kernel *kernel, bool in_fibres,
     softcuda_block *block, sc_outcome *outcome);
 
 /* pool.c: calls each (data, 0) to each (data, n - 1) on one thread for each
- * processor, including the caller's thread. If a call returns false, it stops
- * early. Returns whether all calls returned true. */
+ * processor, at most 16, including the caller's thread. If a call returns
+ * false, it stops early. Returns whether all calls returned true. */
 bool sc_pool_run (
     bool (*each) (void *data, uint64_t i), void *data, uint64_t n);
 

@@ -29,12 +29,14 @@ SOFTCUDA_API CUresult softcudaSetUuid (const CUuuid *uuid);
  * softcudaFail:
  * @spec: (nullable): the text that SOFTCUDA_FAIL takes, NULL to clear it
  *
- * A comma-separated list of NAME:N[+][:ERROR]: the Nth call from now on (the
- * first is 1, all threads count together) of the entry point NAME, written
- * without `_v2`, does nothing and returns ERROR: a name or number, by default
- * CUDA_ERROR_UNKNOWN. With a plus, all later calls return ERROR, too. The name
- * `*` means every entry point. cuInit() reads the environment variable
- * SOFTCUDA_FAIL if it has changed. May be called before cuInit(). Thread-safe.
+ * Makes calls of entry points fail. @spec is a comma-separated list of
+ * NAME:N[+][:ERROR]. NAME is an entry point, written without `_v2`, or `*` for
+ * every entry point. The Nth call of it from now on does nothing and returns
+ * ERROR. The first call is number 1, and the calls of all threads are counted
+ * together. With a plus, all later calls return ERROR, too. ERROR is the name
+ * or the number of an error, by default CUDA_ERROR_UNKNOWN. cuInit() reads the
+ * environment variable SOFTCUDA_FAIL if it has changed. May be called before
+ * cuInit(). Thread-safe.
  *
  * Returns: CUDA_SUCCESS, or CUDA_ERROR_INVALID_VALUE if @spec is malformed;
  * then the previous list stays in force

@@ -316,8 +316,8 @@ sc_wait_idle_locked (CUcontext context)
 /* While the first wait releases the lock, other threads may submit more work. A
  * busy program does so all the time, so waiting until nothing is pending might
  * never end. Instead, the second wait lets no item begin, and waits for those
- * that are running. It comes second, so that no item of the first wait is kept
- * from an item that it needs. */
+ * that are running. It comes second, because the items of the first wait may
+ * need items that have not begun. */
 void
 sc_wait_until_paused_locked (void)
 {

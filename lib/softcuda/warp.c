@@ -4,8 +4,8 @@
  *
  * The rules are those of CUDA. A barrier waits for all threads of the block
  * that have not returned. A warp function waits for all lanes of its mask that
- * have not returned. The active lanes are determined when no lane of the warp
- * can continue alone. Knows nothing of how threads run.
+ * have not returned. __activemask() returns when all other lanes of the warp
+ * wait or have returned. Knows nothing of how threads run.
  */
 
 #include <stddef.h>

@@ -20,7 +20,7 @@
  * if one thread would need ten times as long. */
 #define TWO_THREADS_FROM ((size_t) 4 << 20)
 
-/* A thread copies at least this many bytes, even if more threads were
+/* A thread copies about this many bytes or more, even if more threads were
  * requested: 50 us of work at 21 GB/s. */
 #define MIN_BYTES_PER_THREAD ((size_t) 1 << 20)
 
@@ -28,8 +28,9 @@
  */
 #define MAX_THREADS 16
 
-/* The size of each thread's part is a multiple of this many bytes: a page, so
- * that no two threads write to one line or fault on one page. */
+/* The size of each thread's part, except the last one, is a multiple of this
+ * many bytes: a page. If the destination begins at a page, no two threads write
+ * to the same line or fault on the same page. */
 #define PART_ALIGNMENT ((size_t) 4096)
 
 /* The part of one thread. */

@@ -3,8 +3,8 @@
  * debug.h: VKGDR_DEBUG, which simulates a device with fewer features
  *
  * Without a GPU, the window is ordinary memory: cached, coherent and large. To
- * test code that depends on the opposite, VKGDR_DEBUG contains words, separated
- * by commas:
+ * test code for an uncached, non-coherent or small window, or for none,
+ * VKGDR_DEBUG can contain these words, separated by commas:
  *
  *   bar           the memory counts as an uncached window
  *   bar=SIZE      and the window has SIZE bytes (K, M, G may follow) for all

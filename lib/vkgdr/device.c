@@ -229,8 +229,8 @@ describe_pci (vkgdr_t g)
   g->info.bar_size = read_bar_size (address);
 }
 
-/* Fills in everything that is known without Vulkan. Vulkan's device name
- * replaces CUDA's later. */
+/* Fills in the UUID, the name and the PCI data. Vulkan's device name replaces
+ * CUDA's name later. */
 static bool
 describe_cuda (vkgdr_t g)
 {

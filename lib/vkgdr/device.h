@@ -36,8 +36,9 @@
  * @heap: index of the window's heap
  * @has_budget: the device has VK_EXT_memory_budget
  * @atom_size: bytes of nonCoherentAtomSize
- * @allocated: bytes allocated through this handle
- * @n_allocations: number of allocations that exist
+ * @allocated: bytes of the window that are allocated through this handle,
+ *   without imported memory
+ * @n_allocations: number of these allocations
  */
 struct vkgdr {
   atomic_uint refs;

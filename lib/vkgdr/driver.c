@@ -201,9 +201,10 @@ adopt_vulkan_uuid (void *data)
 
 /* Gives softcuda's device the UUID of Vulkan's software device, if there is
  * one. Errors are ignored, since code that needs Vulkan reports them later in
- * more detail. Called with the lock held. A call that another handle makes in
- * the Vulkan thread may wait for this lock, and then this call would wait for
- * that one forever. But no handle is open before a driver is loaded. */
+ * more detail. Called with the lock held, and waits for the Vulkan thread. This
+ * is no deadlock: only vkgdr_driver_set_software_uuid() takes the lock in the
+ * Vulkan thread, for a handle that is being opened, and that can happen only
+ * after a driver is loaded. */
 static void
 set_default_uuid (driver *d)
 {

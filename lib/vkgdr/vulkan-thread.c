@@ -32,7 +32,7 @@ struct vkgdr_vulkan_thread {
   bool is_ending;
 };
 
-/* Held while the thread is started, and until it has ended. */
+/* Also held during the start of the thread, and while its end is awaited. */
 static pthread_mutex_t users_lock = PTHREAD_MUTEX_INITIALIZER;
 static vkgdr_vulkan_thread *current; /* guarded by users_lock */
 

@@ -55,8 +55,8 @@
 /* How late the driver's threads may wake from a sleep with a time limit, in
  * nanoseconds. For each logical device, NVIDIA's driver (580) has three threads
  * that wake 130 times a second in total, although nothing is ever submitted to
- * the device. This makes it 10 to 15 times. Whatever else wakes a thread wakes
- * it as soon as before. */
+ * the device. With this value, they wake 10 to 15 times a second. An event that
+ * wakes a thread before its time limit is not delayed. */
 #define TIMER_SLACK 200000000UL
 
 /* NULL until the loader is loaded. No lock guards this variable and the next
@@ -66,8 +66,8 @@ static PFN_vkGetInstanceProcAddr get_instance_proc;
 
 /* Process-wide and never destroyed. With the last instance, the loader unloads
  * the drivers, which do not support this well: NVIDIA's driver (580) cannot be
- * loaded any more after fewer than fifty times, and lavapipe leaks a little
- * memory each time. */
+ * loaded again after it was unloaded fewer than fifty times, and lavapipe leaks
+ * a little memory each time. */
 static VkInstance instance;
 
 /* The properties that are requested of each physical device, in Vulkan's chain.

@@ -103,8 +103,9 @@ class Vkgdr:
 class _Allocation:
     """The library's memory, which is freed when it is not used any more.
 
-    This is when free() was called and no array of it is left. Otherwise, an
-    array of NumPy, which only has an address, could outlive the memory.
+    It is freed when free() was called and no array of it is left. If free()
+    freed it at once, an array of NumPy, which only has an address, could
+    outlive the memory.
     """
 
     def __init__(self, handle: int) -> None:
@@ -148,9 +149,9 @@ class RawMemory:
     vkgdr.pycuda.Memory for safe garbage collection.
 
     numpy.asarray(memory) returns the bytes in the window as an array. Writing to it is
-    as fast as writing to RAM, but reading is some hundred times slower. After free(),
-    every use of the object raises VkgdrError. Arrays that were made before stay valid,
-    and the memory is freed with the last of them.
+    as fast as writing to RAM, but reading is some hundred times slower. After free(), the
+    other methods and properties raise VkgdrError. Arrays that were made before stay
+    valid, and the memory is freed with the last of them.
 
     :param owner: a Vkgdr created with the same device as the current CUDA context
     :param size: number of bytes to allocate

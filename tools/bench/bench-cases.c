@@ -196,8 +196,8 @@ static const Kind kinds[] = {
       EACH_FRAME, OWN, 0, { UPLOADS } },
   { BENCH_SECTION_FRAMES, "readwrite", ", into the pool, and reads back",
       BENCH_FRAMES_PER_SECOND, EACH_FRAME, READ_BACK, 0, { UPLOADS } },
-  /* the measured access mode, each fixed mode, and bare loops with the same
-   * number of threads */
+  /* access=auto, each fixed access mode, and bare loops with the same number of
+   * threads */
   { BENCH_SECTION_STREAMS, "streams", "", BENCH_GB_PER_SECOND, STREAM_FRAME,
       POOL, MANY_STREAMS,
       { { BENCH_VKGDR, "vkgdrupload", " ! vkgdrupload" },
@@ -265,8 +265,9 @@ static const Kind kinds[] = {
             " ! vkgdrupload" CUDA_CAPS SCALE_TO_RGBA },
           { BENCH_CUDA, "cudaupload ! cudaconvertscale", SCALE_TO_RGBA, TRUE },
           { BENCH_NONE, "no upload", "" } } },
-  /* The same pipeline twice: the memory that it needs in total, and the part in
-   * the pool. The converter has nothing to convert, and needs none. */
+  /* The first two parts are the same pipeline: one shows all memory that the
+   * pipeline needs, the other one the memory in the pool. The converter has
+   * nothing to convert, and needs no memory. */
   { BENCH_SECTION_CUDA_MEMORY, "cuda-memory", "", BENCH_MEGABYTES, STREAM_FRAME,
       POOL, NEWER_CUDA,
       { { BENCH_MEMORY_VKGDR, "vkgdrupload",
@@ -386,7 +387,7 @@ make_tail (const Maker *self, const Part *part, const Frame *frame)
   return g_string_free (tail, FALSE);
 }
 
-/* Older elements cannot use frames in GStreamer's CUDA memory. */
+/* Older CUDA elements cannot use CUDA memory that other elements allocated. */
 static gboolean
 has_newer_cuda (void)
 {

@@ -25,8 +25,8 @@
 /* The smallest number of frames for a result. */
 #define MIN_FRAMES 4
 
-/* After this number of frames, there are enough frames without the first
- * ones. */
+/* The stream ends only after this number of frames, so that there are at least
+ * MIN_FRAMES without the first ones. */
 #define ENOUGH_FRAMES (2 * MIN_FRAMES)
 
 /* The shortest time of the stream in seconds. */

@@ -49,7 +49,7 @@ static const gsize quick_sizes[] = { 64, 4 << 10, 256 << 10 };
  * @device: memory that CUDA has allocated
  * @pinned: pinned host memory
  * @ram: ordinary memory
- * @other: the same
+ * @other: a second area of ordinary memory
  * @stream: for asynchronous copies
  */
 typedef struct {

@@ -18,7 +18,7 @@
 #define WARM_UP_BUFFERS 4
 #define WARM_UP_SHARE 0.3
 
-/* A rate is measured over at least this many buffers. */
+/* A rate is measured over at least this many intervals between two buffers. */
 #define MIN_INTERVALS 2
 
 /* A pipeline without a result is stopped after this time, in nanoseconds. */

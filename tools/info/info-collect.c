@@ -42,7 +42,8 @@ describe_result (const vkgdr_cuda *cu, const gchar *call, CUresult result)
       name ? name : "an unknown error", text ? text : "no explanation");
 }
 
-/* Takes ownership of @error. It replaces an error about a missing window. */
+/* Takes ownership of @error, which replaces the device's earlier error (about a
+ * missing window). */
 static InfoTrial
 fail (InfoDevice *device, InfoTrial trial, gchar *error)
 {

@@ -2,8 +2,9 @@
  *
  * info-judge.c: problems of a device, and possible improvements
  *
- * Uses only the report, and must not call a driver. So tests can use reports of
- * devices that they do not have. info-verdict.c makes the sentences.
+ * Uses only the report, and must not call a driver. So a test can use the
+ * report of a device that the machine does not have. info-verdict.c makes the
+ * sentences.
  */
 
 #include "info-judge.h"
@@ -16,8 +17,8 @@
 /* The largest window of a GPU without Resizable BAR. */
 #define SMALL_WINDOW ((guint64) 256 << 20)
 
-/* A window is almost full if less than this, and less than a sixteenth of it,
- * is free: a few frames. */
+/* A window is almost full if less than this, and also less than a sixteenth of
+ * the window, is free. This is room for a few frames. */
 #define LITTLE_FREE ((guint64) 256 << 20)
 
 #define FIRMWARE_REMEDY \

@@ -19,8 +19,8 @@ static const gchar *const settings[] = { "VKGDR_DRIVER", "VKGDR_DEBUG",
   "VK_ADD_DRIVER_FILES", "VK_LOADER_DRIVERS_SELECT",
   "VK_LOADER_DRIVERS_DISABLE" };
 
-/* An empty value is the same as no value. But for CUDA, an empty list hides all
- * GPUs. */
+/* An empty value is the same as no value, except that an empty
+ * CUDA_VISIBLE_DEVICES hides all GPUs. */
 static GStrv
 collect_settings (void)
 {

@@ -190,8 +190,8 @@ nvrtc_remedy (const InfoMachine *machine)
                    "nvidia-cuda-nvrtc), or let VKGDR_NVRTC name its library");
 }
 
-/* With VKGDR_COMPILER, another compiler than NVRTC may be the only one that is
- * searched, or none is. */
+/* With VKGDR_COMPILER, the user may have selected another compiler than NVRTC,
+ * or none. Then NVRTC is not searched. */
 static gchar *
 gpu_compiler_remedy (const InfoMachine *machine)
 {

@@ -4,8 +4,9 @@
  * memory
  *
  * vkgdrexampleborder draws a black border. Its function gets frames that are
- * mapped for the CPU. The base class transfers them from and to the device, and
- * ensures the right order. This file is a complete plugin.
+ * mapped for the CPU. The base class waits until the device has finished with
+ * them, and transfers them from and to the device. This file is a complete
+ * plugin.
  *
  *   gst-launch-1.0 videotestsrc ! vkgdrupload ! cudafilter kernel=invert
  *     ! vkgdrexampleborder ! vkgdrdownload ! autovideosink

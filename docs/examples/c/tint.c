@@ -3,9 +3,9 @@
  * tint.c: an example of an element that works on frames in GPU memory
  *
  * vkgdrexampletint colours a video. The base class does all other work: it
- * chooses the device and the stream, allocates buffers, ensures their order,
- * and decides whether the kernel runs in place. This file is a complete plugin.
- * It uses libgstvkgdr-1.0, and no CUDA library.
+ * chooses the device and the stream, allocates buffers, orders the accesses to
+ * them, and decides whether the kernel runs in place. This file is a complete
+ * plugin. It uses libgstvkgdr-1.0, and no CUDA library.
  *
  *   gst-launch-1.0 videotestsrc ! vkgdrupload ! vkgdrexampletint color=0xff8000
  *     ! vkgdrdownload ! autovideosink

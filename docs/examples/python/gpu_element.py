@@ -80,7 +80,7 @@ class Negative(GstVkgdr.VideoFilter):
     )
 
     def do_open(self) -> None:
-        """The element starts, and has a device. An exception is its error."""
+        """The element starts, and has a device. An exception becomes its error."""
         self.used = self.backend or find_backend(self.get_context())
         self.set_use_cpu(self.used == "numpy")
         if self.used == "torch":

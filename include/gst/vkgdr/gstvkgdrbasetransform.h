@@ -23,8 +23,8 @@ G_DECLARE_DERIVABLE_TYPE (GstVkgdrBaseTransform, gst_vkgdr_base_transform, GST,
 /**
  * GstVkgdrBaseTransformClass:
  * @parent_class: the parent class
- * @open: called when the element has started, with a context and a stream
- * @close: called before the element stops and drops both
+ * @open: called when the element starts and has a context and a stream
+ * @close: called when the element stops, before it releases both
  * @fill_stats: adds the element's statistics to #GstVkgdrBaseTransform:stats
  *
  * All functions are optional.

@@ -14,10 +14,11 @@ G_BEGIN_DECLS
 
 /**
  * GstVkgdrError:
- * @GST_VKGDR_ERROR_FAILED: a call of the driver failed; the message names the
- *   call and CUDA's error
- * @GST_VKGDR_ERROR_NO_DRIVER: a required library is missing: the Vulkan loader,
- *   the CUDA driver or NVRTC
+ * @GST_VKGDR_ERROR_FAILED: a call of the driver failed, and the message names
+ *   the call and CUDA's error; or another operation failed
+ * @GST_VKGDR_ERROR_NO_DRIVER: a required library or program is missing or too
+ *   old: the Vulkan loader, the CUDA driver, a compiler of kernels (NVRTC or
+ *   clang) or GStreamer's CUDA library
  * @GST_VKGDR_ERROR_NO_DEVICE: there is no such device, or it has no memory
  *   that is device-local and host-visible
  * @GST_VKGDR_ERROR_NO_MEMORY: the window, or the device's memory, is full
@@ -25,7 +26,8 @@ G_BEGIN_DECLS
  *   compiler's log
  * @GST_VKGDR_ERROR_IMAGE: a PTX, cubin or fatbin does not fit the device, or
  *   the data is not one of these
- * @GST_VKGDR_ERROR_NOT_FOUND: there is no such file, entry or effect
+ * @GST_VKGDR_ERROR_NOT_FOUND: there is no such file, kernel, variable,
+ *   attribute or effect
  * @GST_VKGDR_ERROR_ARGUMENT: an argument is invalid: the number, type or size
  *   of a parameter, or a frame's format
  *

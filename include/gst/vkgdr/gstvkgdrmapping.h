@@ -16,8 +16,8 @@ G_BEGIN_DECLS
 /**
  * GstVkgdrMapping:
  *
- * A memory that stays mapped as long as the object has a reference. It may be
- * used from any thread.
+ * A memory that stays mapped as long as the object has a reference, or until
+ * gst_vkgdr_mapping_unmap(). It may be used from any thread.
  *
  * Since: 0.1
  */

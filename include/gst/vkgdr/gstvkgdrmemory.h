@@ -43,8 +43,8 @@ G_BEGIN_DECLS
 
 /**
  * GstVkgdrAccess:
- * @GST_VKGDR_ACCESS_AUTO: the mode that costs the writer less, measured with
- *   the first buffers and again from time to time
+ * @GST_VKGDR_ACCESS_AUTO: the better one of the two modes, which is measured
+ *   with the first buffers and again from time to time
  * @GST_VKGDR_ACCESS_DIRECT: a writer gets a pointer into the window
  * @GST_VKGDR_ACCESS_STAGED: a writer gets a staging buffer in pinned memory,
  *   which is sent by an asynchronous DMA transfer on unmap

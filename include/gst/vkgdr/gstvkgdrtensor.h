@@ -155,8 +155,8 @@ GType gst_vkgdr_tensor_filter_get_type (void);
  * @filter: how samples are weighted
  * @scale: factor for samples, which are 0 to 255 in every format; 0 means 1/255
  *   for floating point numbers and 1 for integers
- * @pad: the sample, 0 to 255, of padding in all channels but alpha, which is 0
- *   there
+ * @pad: the value of padding as a sample, 0 to 255, in all channels except
+ *   alpha; the alpha of padding is 0
  * @mean: the mean of each channel, subtracted from the scaled sample
  * @std: the divisor of the difference, for each channel; not 0
  *

@@ -17,8 +17,8 @@ G_BEGIN_DECLS
  * @pad: (nullable): name of the pad that the frame came from
  * @pts: the frame's time stamp in its own stream, or %GST_CLOCK_TIME_NONE
  * @duration: its duration, or %GST_CLOCK_TIME_NONE
- * @running_time: its time stamp on the pipeline's clock, the same for all pads,
- *   or %GST_CLOCK_TIME_NONE
+ * @running_time: its running time, which can be compared between pads, or
+ *   %GST_CLOCK_TIME_NONE
  * @width: columns of the frame
  * @height: rows of the frame
  * @region_x: first column of the frame's region that is in the tensor, before

@@ -3,9 +3,10 @@
  * cuda_fp16.h: half precision: the part of CUDA's header that the software
  * device supports
  *
- * Every operation is done in double precision, in which sums, products and
- * fused multiply-adds of halves are exact, and then rounded once. So the
- * results have the same bits as those of a GPU. Only hexp() and similar
+ * Every operation is done in double precision, and the result is then rounded
+ * to a half. In double precision, sums and products of halves are exact. A
+ * fused multiply-add is exact, or its error is too small to change the half. So
+ * the results have the same bits as those of a GPU. Only hexp() and similar
  * functions may differ in the last bit.
  */
 
@@ -54,7 +55,7 @@ softcuda_half_bits (
   if (isinf (v))
     return (unsigned short) (sign | infinity);
   int exponent = v == 0 ? -14 : ilogb (v);
-  if (exponent > 15) { /* is rounded like any larger number */
+  if (exponent > 15) { /* 65528 is rounded like any larger number */
     v = 65528.0;
     exponent = 15;
   }

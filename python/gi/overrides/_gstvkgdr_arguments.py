@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """The arguments of a kernel: converts objects of Python to the bytes of a parameter.
 
-An argument is either a pointer, which is made from device memory, an array of any
-library or host memory, or it is a number or a structure, which is passed as it is. A
-prepared parameter has a type (_gstvkgdr_types). Otherwise the driver tells the sizes.
+An argument is a pointer, a number or a structure. A pointer is made from device memory,
+from an array of any library, or from host memory. A prepared parameter has a type
+(_gstvkgdr_types). Otherwise only its size is known, from the driver.
 Does not depend on launches.
 """
 
@@ -44,8 +44,8 @@ class In:
 
 
 class Out(In):
-    """An argument that a launch only writes, as a whole. Host memory is filled when the
-    call returns.
+    """An argument that a launch does not read, and overwrites completely. Host memory
+    is filled when the call returns.
     """
 
     flags = WRITE

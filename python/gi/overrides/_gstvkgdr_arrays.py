@@ -387,7 +387,7 @@ def _import_numpy() -> Any:
 def _host_array(numpy: Any, mapping: "GstVkgdr.Mapping", where: layout.Layout) -> Any:
     data = (ctypes.c_ubyte * where.extent).from_address(mapping.get_pointer() + where.offset)
     # This is the base of the array, so the mapping exists as long as the array.
-    # An array that is used for too long has undefined content, but its memory
+    # After the unmap, the content of the array is undefined, but its memory
     # still exists.
     data.mapping = mapping
     return numpy.ndarray(where.shape, where.typestr, data, 0, where.strides)

@@ -64,7 +64,7 @@ class Checked:
 
 
 class Pointer(Checked):
-    """A function that returns an address, or None if there is no memory."""
+    """A function that returns an address, or None if the memory has none."""
 
     def __call__(self, *args: Any, **keywords: Any) -> Any:
         return super().__call__(*args, **keywords) or None

@@ -85,9 +85,9 @@ class Function(GstVkgdr.Function):
         """Launches the function. The memories among the arguments are used in the right
         order.
 
-        The call only waits if it has to fill host memory: Out(), InOut(), and arrays of
-        NumPy that are not pinned. The caller has to order the use of pinned arrays, and
-        of arrays with ``__cuda_array_interface__``.
+        The call only waits with time_kernel, or if it has to fill host memory: Out(),
+        InOut(), and arrays of NumPy that are not pinned. The caller has to order the use
+        of pinned arrays, and of arrays with ``__cuda_array_interface__``.
 
         :param args: memories (Gst.Memory, or a Gst.Buffer with one memory); arrays on
           the device; pinned arrays; arrays of NumPy, which are copied to the device and

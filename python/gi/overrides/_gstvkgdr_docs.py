@@ -2,8 +2,8 @@
 """The library's own documentation for help().
 
 A typelib only has signatures. The texts are in GstVkgdr-1.0.gir, which is installed,
-too. PyGObject calls one function of the process for every docstring, when the docstring
-is read. This module replaces it by a function that adds the texts of GstVkgdr, and
+too. PyGObject has one function that makes the docstrings of all modules, each when it is
+read. This module replaces that function by one that adds the texts of GstVkgdr, and
 changes nothing else. Without a .gir, it adds nothing.
 """
 

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Elements in Python: additions for subclasses of GstVkgdr.VideoFilter.
 
-An exception in one of its functions becomes the element's error on the bus, and a
-function without a result succeeds. Frames for the CPU are arrays of NumPy.
+An exception in one of its functions becomes the element's error on the bus, except in
+do_close(). A function that returns None has succeeded. Frames for the CPU are arrays of
+NumPy.
 """
 
 import ctypes

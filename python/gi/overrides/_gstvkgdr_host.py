@@ -75,7 +75,9 @@ class HostMemory:
         self._check()
 
     def _check(self) -> None:
-        """The bytes of a row have to be contiguous, in the order of C or Fortran."""
+        """The bytes of each row have to be contiguous. A single row may also be in the
+        order of Fortran.
+        """
         buffer = self._buffer
         if self.rows == 1 and _is_contiguous(ctypes.byref(buffer), b"A"):
             return

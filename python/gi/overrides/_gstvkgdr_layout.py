@@ -132,7 +132,7 @@ def _info(format: Format) -> Union["GstVideo.VideoInfo", "GstAudio.AudioInfo", N
             return _gst_video().VideoInfo.new_from_caps(format)
         if name == "audio/x-raw":
             return _gst_audio().AudioInfo.new_from_caps(format)
-    except TypeError:  # PyGObject returns this if the caps cannot be an info
+    except TypeError:  # PyGObject raises this if the caps cannot be an info
         raise ValueError(f"the caps {format.to_string()} do not describe a buffer") from None
     return None
 

@@ -179,7 +179,7 @@ class Stream(GstVkgdr.Stream):
 
     @property
     def handle(self) -> int:
-        """The CUstream, as CuPy's ExternalStream and PyTorch's take it. 0 is CUDA's
+        """The CUstream as a number, for ExternalStream of CuPy or PyTorch. 0 is CUDA's
         legacy default stream.
         """
         return self.get_handle() or 0

@@ -63,7 +63,7 @@ def _can_be_read(src: Gst.Pad, pad: Gst.Pad) -> bool:
     """
     caps = src.query_caps(None)
     readable = pad.get_pad_template_caps()
-    if Gst.version() < (1, 24):  # vkgdrtensor cannot read its CUDA memory
+    if Gst.version() < (1, 24):  # vkgdrtensor cannot read GStreamer's CUDA memory
         readable = Gst.Caps.from_string("video/x-raw(memory:VkgdrMemory)")
     return not caps.is_any() and caps.can_intersect(readable)
 

@@ -41,10 +41,10 @@ def _time(value: int) -> Optional[int]:
 class BatchFrame:
     """A frame of a batch: its source, its times, and where it is in the tensor.
 
-    ``source`` counts the sources from 0. ``pts``, ``duration`` and ``running_time`` are
-    nanoseconds, or None if the source does not tell. ``width`` and ``height`` are those
-    of the original frame, ``region`` is the part of it that was used (x, y, width,
-    height), and ``transform`` is (scale_x, scale_y, offset_x, offset_y).
+    ``source`` is the index of the source, from 0. ``pts``, ``duration`` and
+    ``running_time`` are nanoseconds, or None if they are not known. ``width`` and
+    ``height`` are those of the original frame, ``region`` is the part of it that was used
+    (x, y, width, height), and ``transform`` is (scale_x, scale_y, offset_x, offset_y).
     """
 
     def __init__(self, frame: Any) -> None:
@@ -160,8 +160,8 @@ class TensorReader:
                 scores = model(torch.from_dlpack(batch))
 
     Decoders run some frames ahead of the program, and then wait for it. No
-    frame is lost or doubled. A loop ends when the streams end. After seek(),
-    another loop is possible.
+    frame is lost, and frames are only repeated with missing="repeat". A loop
+    ends when the streams end. After seek(), another loop is possible.
 
     :param source: the path of a file; a URI such as "rtsp://camera"; a description in
       the syntax of gst-launch-1.0 ("v4l2src ! video/x-raw,width=1280"); or a

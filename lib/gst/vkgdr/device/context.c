@@ -170,9 +170,9 @@ retire_user (GObject *context)
 }
 
 /* If the primary CUDA context is lost, all contexts release it, so that the
- * driver makes a new one. Contexts that another thread is finalizing cannot be
- * retired, but they release it soon. The driver of a GPU does not make a new
- * one in the same process. */
+ * driver of the software device makes a new one. (The driver of a GPU does not
+ * make a new one in the same process.) Contexts that another thread is
+ * finalizing cannot be retired, but they release it soon. */
 static gboolean
 renew_primary (GstVkgdrContext *self, GError **error)
 {
@@ -210,8 +210,8 @@ open_device (const vkgdr_cuda *cuda, gint ordinal, GError **error)
 }
 
 /* Returns the number in @text, or -1 if there is none: invalid values are
- * ignored. This may be called before the class exists, so g_type_ensure ()
- * creates the class and with it the debug category. */
+ * ignored. This may be called before the type is registered. g_type_ensure ()
+ * registers it, and with it the debug category. */
 static gint
 parse_device (const gchar *text, const gchar *where)
 {
@@ -315,8 +315,8 @@ gst_vkgdr_context_new (gint device, GError **error)
  * gst_vkgdr_context_new_from_current:
  * @error: return location for a #GError
  *
- * Uses the CUDA context that is current in the calling thread, which must
- * outlive the object.
+ * Uses the CUDA context that is current in the calling thread. This CUDA
+ * context must outlive the object.
  *
  * Returns: (transfer full) (nullable): the context, or %NULL with @error set:
  *   %GST_VKGDR_ERROR_ARGUMENT if no CUDA context is current, or an error of

@@ -21,32 +21,33 @@ G_BEGIN_DECLS
  */
 #define GST_VKGDR_CUDA_CONTEXT_TYPE "gst.cuda.context"
 
-/* Type of its memory. */
+/* Type of the library's memory. */
 #define GST_VKGDR_CUDA_MEMORY_TYPE "gst.cuda.memory"
 
 typedef struct _GstCudaContext GstCudaContext;
 typedef struct _GstCudaStream GstCudaStream;
 typedef struct _GstCudaAllocator GstCudaAllocator;
 
-/* The public part of its memory. */
+/* The public part of the library's memory. */
 typedef struct {
   GstMemory mem;
   GstCudaContext *context;
   GstVideoInfo info;
 } GstVkgdrCudaMemory;
 
-/* The public part of its pool. */
+/* The public part of the library's pool. */
 typedef struct {
   GstBufferPool pool;
   GstCudaContext *context;
 } GstVkgdrCudaPool;
 
-/* Flags of its memory. NEED_DOWNLOAD: the CPU's copy is not current. NEED_SYNC:
- * users of another stream than the memory's have to wait for that stream. */
+/* Flags of the library's memory. NEED_DOWNLOAD: the CPU's copy is not current.
+ * NEED_SYNC: users of another stream than the memory's have to wait for that
+ * stream. */
 #define GST_VKGDR_CUDA_MEMORY_NEED_DOWNLOAD (GST_MEMORY_FLAG_LAST << 0)
 #define GST_VKGDR_CUDA_MEMORY_NEED_SYNC (GST_MEMORY_FLAG_LAST << 2)
 
-/* Its functions, named without their prefix gst_ or gst_cuda_. */
+/* The library's functions, named without their prefix gst_ or gst_cuda_. */
 typedef struct {
   gboolean (*load_library) (void);
   GType (*context_get_type) (void);
@@ -70,8 +71,9 @@ typedef struct {
   void (*config_set_stream) (GstStructure *config, GstCudaStream *stream);
 } GstVkgdrCudaLib;
 
-/* Returns NULL if the process has not loaded the library, or a version before
- * 1.24. If the process loads the library later, later calls return it. */
+/* Returns NULL if the process has not loaded the library, or has loaded a
+ * version before 1.24. If the process loads the library later, later calls
+ * return it. */
 const GstVkgdrCudaLib *gst_vkgdr_cuda_lib_get (void);
 
 /* Whether @lib uses the same driver as @cuda: handles of one driver are invalid

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * device/device-private.h: the interface of the room (folder) device for the
- * other rooms
+ * device/device-private.h: the interface of the folder device for the other
+ * folders, which docs/architecture.md calls rooms
  *
  * The CUDA driver is a table of functions, which the other rooms get here. No
  * public header and no element uses a CUDA type.
@@ -70,8 +70,8 @@ void gst_vkgdr_context_unref_in_background (GstVkgdrContext *context);
 
 /* Whether the device failed, so that @context cannot be used any more. In this
  * case its primary CUDA context is released, so that the driver can make a new
- * one for a new GstVkgdrContext. A CUDA context of the caller is not released:
- * the caller has to recreate it. */
+ * one for a new GstVkgdrContext. Always FALSE for a CUDA context of the caller,
+ * which is not released: the caller has to recreate it. */
 gboolean gst_vkgdr_context_retire_if_lost (GstVkgdrContext *context);
 
 /* Whether @context was retired: its CUDA context may not exist any more. */
@@ -111,7 +111,7 @@ gboolean gst_vkgdr_is_lost (CUresult result);
 
 /* Must be called after a subclass's function failed, because functions of
  * language bindings may fail without an error. If *@error is NULL, sets it to
- * "@what gave no reason". */
+ * "@what failed, and gave no reason". */
 void gst_vkgdr_ensure_error (GError **error, const gchar *what);
 
 /* Sets @error from vkgdr_last_error (). */

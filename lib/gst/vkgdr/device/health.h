@@ -61,8 +61,8 @@ gboolean gst_vkgdr_health_check (GstVkgdrHealth *self, GError **error);
 gboolean gst_vkgdr_health_check_result (
     GstVkgdrHealth *self, CUresult result, const gchar *what, GError **error);
 
-/* The same for the CUDA context that is current in this thread. FALSE if the
- * library does not know it; then @error is not set. */
+/* The same for the CUDA context that is current in this thread. Returns whether
+ * the library knows this CUDA context. If not, @error is not set. */
 gboolean gst_vkgdr_health_tell (
     const vkgdr_cuda *cuda, CUresult result, const gchar *what, GError **error);
 

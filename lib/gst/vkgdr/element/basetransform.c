@@ -20,7 +20,8 @@
  * subclasses overrides start and stop instead, and chains up.
  *
  * All functions may be called from any thread. But while the element starts or
- * stops, only the thread that starts or stops it may call them.
+ * stops, only the thread that starts or stops it may call the functions that
+ * return its context, stream or allocator.
  *
  * Since: 0.1
  */

@@ -25,9 +25,9 @@ GstVkgdrContext *gst_vkgdr_base_transform_ref_context (
 gboolean gst_vkgdr_element_is_asked (GstQuery *query);
 
 /* For an element with the property `device` that gets a context query before it
- * starts. Sets @context, which is NULL, to the context that the start would
- * find or make, and announces it. Fails silently, because the start will report
- * the error. */
+ * starts. Sets *@context, which must be NULL, to the context that the element
+ * will use after its start: an existing one, or a new one, which is announced.
+ * Fails silently, because the start will report the error. */
 void gst_vkgdr_element_open_device (
     GstElement *element, gint device, GstVkgdrContext **context);
 

@@ -37,10 +37,11 @@
  * If the work can be done in place, gst_vkgdr_filter_set_in_place() saves a
  * buffer. #GstVkgdrFilterClass.filter_cpu is for work on the CPU.
  *
- * #GstVkgdrBaseTransform:stats has the fields `frames` and `kernel-time`, the
- * mean time in nanoseconds that the device worked on a buffer (both uint64; 0
- * before the first result, and if the CPU does the work). After the first
- * measurements, most buffers are not measured, because that costs time.
+ * #GstVkgdrBaseTransform:stats has the fields `frames` and `kernel-time`, both
+ * uint64. `kernel-time` is the mean time in nanoseconds that the device worked
+ * on a buffer; it is 0 before the first result, and if the CPU does the work.
+ * After the first measurements, most buffers are not measured, because that
+ * costs time.
  *
  * The functions of a subclass are called in the streaming thread.
  *
@@ -58,7 +59,7 @@ typedef struct {
   gint in_place; /* whether allowed; atomic */
   gint use_cpu;  /* atomic */
   gboolean share_stream;
-  gboolean has_follower;  /* the next element is such a filter, too */
+  gboolean has_follower;  /* the next element shares its stream, too */
   GstVkgdrStream *stream; /* for the next buffer; NULL while stopped */
 
   gboolean same_caps;     /* the output has the caps of the input */
@@ -681,9 +682,10 @@ gst_vkgdr_filter_init (GstVkgdrFilter *self)
  * @in_place: whether the output may be the input
  *
  * Sets whether the subclass can write to the buffer that it reads, with the
- * same result. If so, it gets the input as the output whenever both have the
- * same caps and the buffer and its memory have no other owner. In all other
- * cases, and by default, it gets a separate output buffer.
+ * same result. If so, it gets the input as the output if both have the same
+ * caps, the buffer and its memory have no other owner, the memory is in the
+ * filter's context and not read-only, and downstream supports the layout of the
+ * planes. In all other cases, and by default, it gets a separate output buffer.
  *
  * May be called from any thread, also while buffers flow. Takes effect with the
  * next buffer.
@@ -707,8 +709,9 @@ gst_vkgdr_filter_set_in_place (GstVkgdrFilter *filter, gboolean in_place)
  * their streams, queue their work on the CUDA stream of the first one of them.
  * This saves the waits between them. Kernels that are known to end
  * (gst_vkgdr_kernel_set_bounded()) are launched together, and need a single
- * event. Each kernel still has the time limit of its own filter, and errors
- * contain the name of that filter.
+ * event; their time limits add up, and an error names all of them. Any other
+ * kernel has the time limit of its own filter, and its errors contain the name
+ * of that filter.
  *
  * The stream that #GstVkgdrFilterClass.filter gets may then be another one than
  * gst_vkgdr_base_transform_get_stream() returns, and may change between two

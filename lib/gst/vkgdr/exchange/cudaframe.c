@@ -186,12 +186,12 @@ wrap_buffer (const GstVkgdrCudaLib *lib, GstVkgdrContext *context,
  *
  * Makes a buffer for elements that know %GST_VKGDR_MEMORY_NAME. The new memory
  * wraps the memory of @buffer without a copy, and is read-only, device-only
- * memory. It keeps a reference to @buffer until it was freed and the device has
- * finished with it. Users of the new buffer wait, on the device, for the work
- * that is queued on the CUDA stream of @buffer's memory at the time of this
- * call. If that memory has no stream, they wait for the whole CUDA context. If
- * @buffer is in another CUDA context or on another device, its content is
- * copied.
+ * memory. The reference to @buffer is released when the new memory was freed
+ * and the device has finished with it. Users of the new buffer wait, on the
+ * device, for the work that is queued on the CUDA stream of @buffer's memory at
+ * the time of this call. If that memory has no stream, they wait for the whole
+ * CUDA context. If @buffer is in another CUDA context or on another device, its
+ * content is copied.
  *
  * Returns: (transfer full) (nullable): the buffer, or %NULL with @error set:
  *   %GST_VKGDR_ERROR_ARGUMENT if @buffer has another type of memory or uses

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * exchange/cudaloan.c: wraps our memory as GstCudaMemory, without a copy
+ * exchange/cudaloan.c: wraps memory of this library as GstCudaMemory, without a
+ * copy
  *
  * While the GstCudaMemory is in use, it holds a reference to the wrapped
  * buffer. Does not know which layouts GStreamer's CUDA elements can use.
@@ -42,8 +43,8 @@ detach_buffer (GstMiniObject *wrapper)
   GstMemory *memory = g_steal_pointer (&data->memory);
   GstBuffer *buffer = g_steal_pointer (&data->buffer);
 
-  /* With this flag, the library waits when it frees the wrapper. That is not
-   * necessary, because the next user of the memory waits. */
+  /* With this flag, GStreamer's CUDA library waits when it frees the wrapper.
+   * That is not necessary, because the next user of the memory waits. */
   GST_MINI_OBJECT_FLAG_UNSET (wrapper, GST_VKGDR_CUDA_MEMORY_NEED_SYNC);
   gst_vkgdr_memory_end_foreign_read (memory);
   wrapper->dispose = NULL;
@@ -70,8 +71,8 @@ new_wrapper (
     const GstVkgdrCudaLib *lib, GstCudaContext *cuda, const WrapperData *wanted)
 {
   WrapperData *data = g_memdup2 (wanted, sizeof (*wanted));
-  /* Without a notify function, the library would free the bytes on the device.
-   */
+  /* Without a notify function, GStreamer's CUDA library would free the bytes on
+   * the device. */
   GstMemory *wrapper = lib->allocator_alloc_wrapped (
       NULL, cuda, data->stream, &data->layout, data->pointer, data, g_free);
 

@@ -129,8 +129,9 @@ has_texture_alignment (
   return TRUE;
 }
 
-/* A GstCudaMemory consists of rows that all have the stride of plane 0, and is
- * downloaded as one rectangle. */
+/* GStreamer downloads a GstCudaMemory as one rectangle, whose stride is that of
+ * plane 0, and whose width is a row of plane 0. If another plane has another
+ * stride, the rows of plane 0 must therefore have no padding. */
 static gboolean
 is_rectangle (const GstVideoInfo *layout)
 {

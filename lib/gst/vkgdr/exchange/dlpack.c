@@ -2,9 +2,9 @@
  *
  * exchange/dlpack.c: memory to and from tensor libraries
  *
- * The only file that knows DLPack's structures. An exported tensor holds a
- * mapping; an imported tensor is held by the memory that wraps it. Must not
- * know Python, nor the content of a frame.
+ * Only this file and exchange/pycapsule.c know DLPack's structures. An exported
+ * tensor holds a mapping; an imported tensor is held by the memory that wraps
+ * it. Must not know Python, nor the content of a frame.
  */
 
 #include <dlpack/dlpack.h>
@@ -114,6 +114,10 @@ check_export (GstVkgdrMapping *mapping, gsize offset, const gint64 *shape,
  * tensor is deleted. Its content is on the device, so a consumer does not have
  * to wait for a stream. The consumer may delete the tensor before its queued
  * work is done: the next user of the memory waits for the CUDA context.
+ *
+ * This is different for a mapping of gst_vkgdr_mapping_new_on_stream(). The
+ * consumer then has to use the stream of the mapping, or a stream of
+ * gst_vkgdr_mapping_add_stream() or gst_vkgdr_mapping_lend().
  *
  * Returns: (transfer full) (nullable): a `DLManagedTensor`, which is deleted
  *   with its own `deleter`, from any thread; or %NULL with @error set

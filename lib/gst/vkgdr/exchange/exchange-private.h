@@ -29,8 +29,9 @@ GstBuffer *gst_vkgdr_cuda_frame_new_like (
     GstBuffer *input, GstMemory *memory, const GstVideoInfo *layout);
 
 /* Whether @buffer, a frame in GstCudaMemory with a single owner, can be written
- * in place without a wait. Its memory must be in the CUDA context of @context
- * and have a stream, for which the next reader waits. */
+ * in place without a wait. It must have a GstVideoMeta. Its memory must be in
+ * the CUDA context of @context and have a stream, for which the next reader
+ * waits. */
 gboolean gst_vkgdr_cuda_frame_can_change (
     GstVkgdrContext *context, GstBuffer *buffer);
 

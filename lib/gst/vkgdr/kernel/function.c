@@ -157,8 +157,9 @@ find_function (GstVkgdrFunction *self, const gchar *entry, GError **error)
   return TRUE;
 }
 
-/* PTX has no offsets. Each parameter is at a multiple of the largest power of
- * two, up to 16, that divides its size. */
+/* The offsets are unknown if the sizes come from PTX. So each parameter is
+ * assumed to be at a multiple of the largest power of two, up to 16, that
+ * divides its size. */
 static void
 guess_offsets (GstVkgdrFunction *self)
 {
@@ -177,7 +178,7 @@ guess_offsets (GstVkgdrFunction *self)
 }
 
 /* The driver returns CUDA_ERROR_INVALID_VALUE for the index after the last
- * parameter. Any other error is returned, and the sizes are unknown. */
+ * parameter. For any other error, returns FALSE with @error set. */
 static gboolean
 read_sizes (GstVkgdrFunction *self, GError **error)
 {
@@ -268,8 +269,9 @@ find (GstVkgdrModule *module, const gchar *entry, GError **error)
  * no other function has that name.
  *
  * Returns: (transfer full) (nullable): the function, which holds a reference to
- *   the module, or %NULL with @error set to %GST_VKGDR_ERROR_NOT_FOUND; the
- *   message lists the functions of the module
+ *   the module, or %NULL with @error set: %GST_VKGDR_ERROR_NOT_FOUND if there
+ *   is no such function; the message then lists the functions of the module, if
+ *   they are known
  *
  * Since: 0.1
  */
@@ -511,8 +513,8 @@ gst_vkgdr_function_set_attribute (GstVkgdrFunction *function,
  * @shared: bytes of dynamic shared memory of a block
  * @error: return location for a #GError
  *
- * Gets the block size with which the kernel uses most of the device, as
- * computed by the driver.
+ * Gets the block size with the highest occupancy of the device, as computed by
+ * the driver.
  *
  * Returns: the number of threads of a block; 0 with @error set on failure
  *

@@ -51,8 +51,8 @@ ptx_skip (const gchar *p)
   }
 }
 
-/* Reads a word, which is a name, a number, a directive with its dot, or else
- * one character. */
+/* Returns the length of the word at @p: a name, a number, a directive with its
+ * dot, a string without its closing quote, or else one character. */
 static gsize
 ptx_measure (const gchar *p)
 {

@@ -14,7 +14,7 @@
 #include "kernel/includes.h"
 
 /* Limits: bytes of one included file, bytes of all of them, and their number.
- * All headers of a CUDA toolkit together have less. */
+ * All headers of a CUDA toolkit together stay below these limits. */
 #define INCLUDES_MAX_FILE (16 * 1024 * 1024)
 #define INCLUDES_MAX_TOTAL (64 * 1024 * 1024)
 #define INCLUDES_MAX_FILES 4096

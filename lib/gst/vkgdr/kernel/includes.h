@@ -23,7 +23,7 @@ typedef struct {
 /* Finds the files by the rules of C: "name" is searched in the folder of the
  * file that includes it, which is @folder (nullable) for @source; then both
  * "name" and <name> are searched in @folders, which is NULL-terminated. If
- * several folders have the name, all of these files are found. Conditions are
+ * several folders have such a file, all of them are found. Conditions are
  * not evaluated, so the files of all branches are found. Returns NULL with
  * @error set to GST_VKGDR_ERROR_NOT_FOUND if a name refers to something that a
  * compiler must not read, such as a FIFO. Thread-safe. */

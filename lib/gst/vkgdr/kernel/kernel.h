@@ -20,12 +20,13 @@ struct _GstVkgdrKernel {
 
   GstVkgdrFunction *function; /* NULL until a constructor has succeeded */
   GstVkgdrShape shape;        /* as set by the user, or by the source */
-  gsize buffer_size; /* of VkgdrFrame or VkgdrSamples, which it takes; 0 if
-                      * unknown */
+  gsize buffer_size; /* of the structure that the kernel takes, VkgdrFrame or
+                      * VkgdrSamples; 0 if unknown */
   gboolean may_run_in_place;
 };
 
-/* A language binding can create an object without these constructors. */
+/* A language binding can create an object without a constructor of
+ * kernel/kernel.c. */
 #define KERNEL_IS_LOADED(kernel) \
   (GST_IS_VKGDR_KERNEL (kernel) && (kernel)->function != NULL)
 

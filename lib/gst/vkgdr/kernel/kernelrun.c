@@ -144,7 +144,7 @@ kernel_launch_slots (GstVkgdrKernel *self, GstVkgdrStream *stream, gpointer in,
 }
 
 /* Launches with arguments on the heap. If the sizes of the parameters are
- * unknown, the driver may read beyond the arguments. */
+ * unknown, the driver may read beyond the arguments, so zeros follow them. */
 static gboolean
 kernel_launch_many (GstVkgdrKernel *self, GstVkgdrStream *stream, gpointer in,
     gpointer out, const GstStructure *params, const GstVkgdrShape *shape,

@@ -344,12 +344,15 @@ gst_vkgdr_module_new_from_source (GstVkgdrContext *context, const gchar *source,
  *
  * Compiles a source in the same way as gst_vkgdr_kernel_new_from_source(): the
  * compiled image is kept on disk, `vkgdr/kernel.h` is included, and functions
- * have C linkage unless the source declares it otherwise.
+ * have C linkage unless the source has templates, headers, `extern "C"` or
+ * `#pragma vkgdr no-extern-c`.
  *
  * Returns: (transfer full) (nullable): the module, or %NULL with @error set:
  *   %GST_VKGDR_ERROR_COMPILE with the compiler's log,
- *   %GST_VKGDR_ERROR_NO_DRIVER if there is no compiler, or an error of
- *   gst_vkgdr_module_new_from_image()
+ *   %GST_VKGDR_ERROR_NO_DRIVER if there is no compiler,
+ *   %GST_VKGDR_ERROR_ARGUMENT if the source is too long,
+ *   %GST_VKGDR_ERROR_NOT_FOUND if it includes something that is not a regular
+ *   file, or an error of gst_vkgdr_module_new_from_image()
  *
  * Since: 0.2
  */

@@ -47,7 +47,8 @@ struct _GstVkgdrFunction {
   gboolean is_bounded; /* see gst_vkgdr_kernel_set_bounded () */
 };
 
-/* Compiles @input, to PTX if gst_vkgdr_module_needs_ptx () returns TRUE. */
+/* Compiles the source @text, to PTX if gst_vkgdr_module_needs_ptx () returns
+ * TRUE. @label is its name in messages, and @folder (nullable) its folder. */
 GBytes *gst_vkgdr_module_compile (GstVkgdrContext *context, const gchar *text,
     const gchar *label, const gchar *folder, GstVkgdrCompileOptions *options,
     GError **error);
@@ -72,9 +73,9 @@ gboolean gst_vkgdr_module_can_load (GstVkgdrContext *context, GError **error);
 GstVkgdrModule *gst_vkgdr_module_load (GstVkgdrContext *context, GBytes *image,
     const gchar *label, gboolean *ok, GError **error);
 
-/* Loads @image, which is PTX text, a cubin or a fatbin, and is copied, and
- * finds a function in it. @entry is its name, or NULL for the only one. On
- * failure, returns NULL with @error set. If the driver refuses the image,
+/* Loads a copy of @image, which is PTX text, a cubin or a fatbin, and finds a
+ * function in it. @entry is the name of the function, or NULL for the only one.
+ * On failure, returns NULL with @error set. If the driver refuses the image,
  * @error has the driver's log. */
 GstVkgdrFunction *gst_vkgdr_function_load (GstVkgdrContext *context,
     GBytes *image, const gchar *name, const gchar *entry, GError **error);

@@ -162,8 +162,8 @@ nvrtc_open_software (GPtrArray *tried)
   return self;
 }
 
-/* Adds the names on the linker's path whose version is newer than the driver,
- * or the other ones. */
+/* Adds the names that dlopen () searches: if @newer is TRUE, those of versions
+ * that are newer than the driver, otherwise all other names. */
 static void
 nvrtc_add_sonames (GPtrArray *paths, gint driver_major, gboolean newer)
 {
@@ -188,8 +188,8 @@ nvrtc_add_toolkits (GPtrArray *paths)
           g_build_filename (folders[i], libdirs[k], "libnvrtc.so", NULL));
 }
 
-/* Opens the first library that is not newer than the driver, or else the first
- * one. */
+/* Opens the first library that is not newer than the driver. If there is none,
+ * opens the first library that works. */
 static GstVkgdrNvrtc *
 nvrtc_open_first (const GPtrArray *paths, gint driver_major, GPtrArray *tried)
 {

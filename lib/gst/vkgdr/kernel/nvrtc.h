@@ -25,7 +25,8 @@ const GstVkgdrNvrtc *gst_vkgdr_nvrtc_get (
 /* Returns a description for users, such as "NVRTC 13.0 (libnvrtc.so.13)". */
 gchar *gst_vkgdr_nvrtc_describe (const GstVkgdrNvrtc *nvrtc);
 
-/* Returns a string that differs for each compiler, for the key of the cache. */
+/* Returns a string for the key of the cache. It differs for each version of
+ * NVRTC, and changes with the files of softcuda and with SOFTCUDA_CXX. */
 gchar *gst_vkgdr_nvrtc_identify (const GstVkgdrNvrtc *nvrtc);
 
 /* Returns the newest architecture, such as 90 for sm_90, that the compiler

@@ -43,7 +43,7 @@
  * | `-O0` to `-O3` | optimization level; clang only |
  *
  * One hyphen may be used instead of two. The value of `-D`, `-U` and `-I` may
- * be a word of its own.
+ * be the next word.
  *
  * Since: 0.2
  */
@@ -101,7 +101,7 @@ word_free (gpointer data)
   g_free (data);
 }
 
-/* Takes @value. */
+/* Takes ownership of @value. */
 static void
 options_add (GstVkgdrCompileOptions *self, const Option *option, gchar *value)
 {

@@ -55,7 +55,8 @@ value_read (ParamValue *self, const GValue *value)
 
 /* Whether the value fits in a parameter of @size bytes. A floating-point number
  * fits in a float and a double. An integer fits in an integer that is at least
- * as wide, or that can represent the value. */
+ * as wide. An integer of 4 bytes also fits in one of 1 or 2 bytes that can
+ * represent the value. */
 static gboolean
 value_fits (const ParamValue *self, gsize size)
 {

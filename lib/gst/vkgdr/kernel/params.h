@@ -21,9 +21,9 @@ guint gst_vkgdr_params_count (const GstStructure *params);
 
 /* Writes the values of the fields of @params (nullable) to @slots, in their
  * order. Each one is converted to the size of its parameter in @sizes. If
- * @sizes is NULL, the sizes are unknown, and values keep their own. @entry is
- * the name of the kernel in messages. Returns FALSE with @error set if number,
- * type or size do not fit. */
+ * @sizes is NULL, the sizes are unknown, and values keep their own size. @entry
+ * is the name of the kernel in messages. Returns FALSE with @error set if
+ * number, type or size do not fit. */
 gboolean gst_vkgdr_params_pack (const GstStructure *params, const gchar *entry,
     const gsize *sizes, guint n_sizes, guint8 *slots, GError **error);
 

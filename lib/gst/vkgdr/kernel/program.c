@@ -2,7 +2,8 @@
  *
  * kernel/program.c: finds and identifies the installed versions of clang
  *
- * clang is used if NVRTC is missing. Knows nothing of compilations.
+ * clang is used if NVRTC is missing, or if VKGDR_COMPILER selects it. Knows
+ * nothing of compilations.
  */
 
 #include <errno.h>
@@ -71,7 +72,7 @@ program_has_path (const GPtrArray *list, const gchar *path)
   return FALSE;
 }
 
-/* Takes @path. */
+/* Takes ownership of @path. */
 static void
 program_add (GPtrArray *list, gchar *path)
 {

@@ -12,7 +12,7 @@
 #include "memory/memory-private.h"
 #include "kernel/samples.h"
 
-/* Returns the only memory of @buffer, which is not empty. */
+/* Returns the only memory of @buffer. @buffer must not be empty. */
 static GstMemory *
 samples_find_memory (GstBuffer *buffer, GError **error)
 {

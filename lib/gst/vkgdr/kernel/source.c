@@ -27,7 +27,7 @@ typedef struct {
       at_line_start; /* only blanks and comments since the start of the line */
   gboolean after_extern; /* only blanks and comments since the word extern */
   const gchar *hash;     /* of the last directive */
-  gboolean in_pragma;    /* that directive is a #pragma vkgdr, and goes on */
+  gboolean in_pragma;    /* it is a #pragma vkgdr that has not ended */
 } Scanner;
 
 /* --- characters ---------------------------------------------------------- */
@@ -394,7 +394,8 @@ source_wants_extern_c (const GstVkgdrSource *source)
          && !source->has_extern_c && !source->no_extern_c;
 }
 
-/* Appends @length bytes of the text, or only the end of a line in them. */
+/* Appends @length bytes of the text. If they are removed, appends only the end
+ * of the line, if they have one. */
 static void
 append_part (GString *out, const gchar *text, gsize length, gboolean is_removed)
 {
@@ -406,7 +407,8 @@ append_part (GString *out, const gchar *text, gsize length, gboolean is_removed)
 
 /* Appends the text without #pragma vkgdr, which no compiler knows. Lines keep
  * their numbers. The ranges of the pragmas do not count the ends of continued
- * lines; such an end belongs to a pragma if it is behind its first byte. */
+ * lines. Such an end is removed with a pragma if it is between the first byte
+ * and the end of that pragma. */
 static void
 append_without_pragmas (GString *out, const gchar *text, const GArray *pragmas)
 {

@@ -341,9 +341,10 @@ gst_vkgdr_allocator_alloc (
  * @error: return location for a #GError
  *
  * Allocates memory like gst_vkgdr_allocator_alloc(), but never in an allocation
- * of the driver that is shared with other memory, so that
- * gst_vkgdr_memory_export_fd() can export it. Large memories never share an
- * allocation. A small memory takes more memory of the device than with
+ * of the driver that is shared with other memory. So
+ * gst_vkgdr_memory_export_fd() can export it, unless it is device-only memory,
+ * because there is no window or the window is full. Large memories never share
+ * an allocation. A small memory takes more memory of the device than with
  * gst_vkgdr_allocator_alloc().
  *
  * Returns: (transfer full) (nullable): the memory, or %NULL with @error set as
@@ -414,8 +415,7 @@ gst_vkgdr_allocator_alloc_device_only (
  * gst_vkgdr_memory_fetch().
  *
  * Returns: (transfer full) (nullable): memory that the CPU can map, or %NULL
- * with
- *   @error set
+ *   with @error set
  *
  * Since: 0.1
  */

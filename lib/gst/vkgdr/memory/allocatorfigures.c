@@ -167,8 +167,9 @@ gst_vkgdr_allocator_free_held (GstVkgdrAllocator *allocator)
  * gst_vkgdr_allocator_stop_holding:
  * @allocator: an allocator
  *
- * Like gst_vkgdr_allocator_free_held(), and memory that is freed later goes
- * back to the driver as soon as possible.
+ * Like gst_vkgdr_allocator_free_held(), and device memory that is freed later
+ * goes back to the driver as soon as possible. Pinned memory that is freed
+ * later is still held.
  *
  * Since: 0.1
  */

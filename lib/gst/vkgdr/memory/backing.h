@@ -23,7 +23,7 @@ typedef struct {
   const GstVkgdrBacking *backing;
   GstVkgdrContext *context; /* a reference */
   gsize size;               /* bytes */
-  guint8 *host;             /* write-combined memory, or NULL */
+  guint8 *host;             /* usually write-combined memory; or NULL */
   CUdeviceptr device;
   gboolean is_coherent; /* a store fence is enough: `flush` does nothing more */
   gpointer data;        /* private data of the backing */
@@ -38,8 +38,9 @@ struct _GstVkgdrBacking {
    * backing does not allocate, but wraps existing memory. */
   gboolean (*allocate) (GstVkgdrAllocation *allocation, GError **error);
 
-  /* Frees `data`. Called when the device has finished with the memory, also
-   * after the context failed. */
+  /* Frees the memory, or gives it back to its owner, and frees `data`. Called
+   * when the device has finished with the memory, also after the context
+   * failed. */
   void (*free) (GstVkgdrAllocation *allocation);
 
   /* Whether `free` blocks until the device is idle. */

@@ -349,7 +349,8 @@ reap_and_take (GstVkgdrAllocator *self, gsize size,
   return found;
 }
 
-/* Makes a new slab, of @room bytes at most, and takes a block from it. */
+/* Makes a new slab, of @room bytes at most unless @size is larger, and takes a
+ * block from it. */
 static gboolean
 grow (GstVkgdrAllocator *self, const GstVkgdrBacking *backing, gsize size,
     const GstVkgdrDemand *demand, guint64 room, GstVkgdrBlock *block,
@@ -589,8 +590,9 @@ free_later (GstVkgdrAllocator *self, const GstVkgdrRemains *remains)
       free_unfinished_parts, parts);
 }
 
-/* Whether the device has finished with all parts that are left. While it still
- * works on some of them, a wait would be in vain. */
+/* Whether the device has finished with all parts that are left. Must be called
+ * after wait_and_reap (). If fences are still pending after that wait, a kernel
+ * does not end, and a wait for the whole device would not end, either. */
 static gboolean
 are_all_finished (GstVkgdrAllocator *self)
 {

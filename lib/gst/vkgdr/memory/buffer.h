@@ -22,7 +22,7 @@ G_BEGIN_DECLS
 gboolean gst_vkgdr_buffer_is_of (GstBuffer *buffer, GstVkgdrContext *context);
 
 /* Like gst_vkgdr_memory_begin_access () and gst_vkgdr_memory_end_access (), for
- * each memory of a buffer that belongs to the stream's context. */
+ * all memories of a buffer. They must belong to the stream's context. */
 gboolean gst_vkgdr_buffer_begin_access (GstBuffer *buffer,
     GstVkgdrStream *stream, GstMapFlags flags, GError **error);
 gboolean gst_vkgdr_buffer_end_access (GstBuffer *buffer, GstVkgdrStream *stream,

@@ -297,8 +297,8 @@ gst_vkgdr_memory_map_full (GstMemory *mem, GstMapInfo *info, gsize maxsize)
   return data;
 }
 
-/* Must be called with the lock held, which is released meanwhile, before
- * publish (). Returns the stream for the transfer of the content; NULL if none
+/* Must be called before publish (), with the lock held, which is released
+ * meanwhile. Returns the stream for the transfer of the content; NULL if none
  * is needed, or with @error set. */
 static GstVkgdrStream *
 prepare_publish (GstVkgdrMemory *self, GError **error)
@@ -309,10 +309,11 @@ prepare_publish (GstVkgdrMemory *self, GError **error)
 }
 
 /* Makes the bytes that the CPU wrote visible to the device, or sends them to it
- * on @stream. Takes @error of prepare_publish (). The lock must not be released
- * between prepare_publish () and this function, and this function does not
- * release it: another thread must not see the memory without its last writer
- * before the transfer is queued, nor give the staging buffer away. */
+ * on @stream. @error (taken) is the error of prepare_publish (), or NULL. The
+ * lock must not be released between prepare_publish () and this function, and
+ * this function does not release it: another thread must not see the memory
+ * without its last writer before the transfer is queued, nor give the staging
+ * buffer away. */
 static void
 publish (GstVkgdrMemory *self, gsize offset, gsize size, GstVkgdrStream *stream,
     GError *error)

@@ -291,8 +291,8 @@ gst_vkgdr_mapping_lend (
   return TRUE;
 }
 
-/* If the end of the use cannot be marked on a stream, the CPU waits for the
- * work. */
+/* If the mapping's stream cannot wait for another stream that used the memory,
+ * the CPU waits for all work of the CUDA context. */
 static void
 end_on_stream (GstVkgdrMapping *self)
 {

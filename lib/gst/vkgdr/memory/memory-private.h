@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * memory/memory-private.h: the interface of the room (folder) memory for the
- * other rooms
+ * memory/memory-private.h: the interface of the folder memory for the other
+ * folders, which docs/architecture.md calls rooms
  */
 
 #ifndef __GST_VKGDR_MEMORY_PRIVATE_H__
@@ -44,9 +44,10 @@ void gst_vkgdr_memory_set_fence (GstMemory *mem, GstVkgdrFence *fence);
  * none. The fence may have been reached. */
 GstVkgdrFence *gst_vkgdr_memory_ref_written (GstMemory *mem);
 
-/* Makes work that is queued on @stream, a stream of another library, from now
- * on wait for all accesses to the memory. If the memory has no other user, its
- * fences are dropped, since the stream waits for them. */
+/* Makes @stream, a stream of another library, wait for all accesses to the
+ * memory before it does work that is queued from now on. If the memory has no
+ * other user and no staging buffer, its fences are dropped, since the stream
+ * waits for them. */
 gboolean gst_vkgdr_memory_hand_over (
     GstMemory *mem, CUstream stream, GError **error);
 

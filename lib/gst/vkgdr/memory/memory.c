@@ -100,7 +100,8 @@ gst_vkgdr_memory_share (GstMemory *mem, gssize offset, gssize size)
   return part;
 }
 
-/* The copy's statistics of CPU writes are those of the source. */
+/* The copy counts as written with the access mode of the source. It does not
+ * inherit the times of the source. */
 static void
 inherit_written (GstVkgdrMemory *source, GstVkgdrMemory *copy)
 {
@@ -598,9 +599,9 @@ gst_vkgdr_memory_ref_written (GstMemory *mem)
  * Makes work that is queued on @stream from now on wait until it may use the
  * memory's device pointer: until the content is on the device and, for writing,
  * until all readers are done. The CPU does not wait, unless the driver is older
- * than 12.5 and the memory was used by code that sets no fences. After queueing
- * its work, the caller must call gst_vkgdr_memory_end_access() with the same
- * arguments.
+ * than CUDA 12.5 and the memory was used by code that sets no fences. After
+ * queueing its work, the caller must call gst_vkgdr_memory_end_access() with
+ * the same arguments.
  *
  * Thread-safe. But the accesses of two threads to one memory are ordered only
  * if one of them has called gst_vkgdr_memory_end_access() before the other one

@@ -3,7 +3,8 @@
  * memory/memory.h: the interface between the files that implement a memory
  *
  * The allocator makes memories, and recycles their parts when they are freed.
- * All other functions of a memory are in memory.c, map.c and transfer.c.
+ * All other functions of a memory are in memory.c, map.c, transfer.c, copy.c
+ * and export.c.
  */
 
 #ifndef __GST_VKGDR_MEMORY_H_PRIVATE__
@@ -86,8 +87,8 @@ GstMemory *gst_vkgdr_memory_new (GstVkgdrAllocator *allocator,
     gsize size);
 
 /* Must be called when a writer gets the memory at the time @now. The writer has
- * waited for the memory for the time @waited. @policy chooses the access mode.
- * The device must have finished with the memory. */
+ * waited for the time @waited until the device had finished with the memory.
+ * @policy chooses the access mode. */
 void gst_vkgdr_memory_begin_turn (GstMemory *mem, GstVkgdrPolicy *policy,
     GstClockTime now, GstClockTime waited);
 
@@ -97,9 +98,10 @@ void gst_vkgdr_memory_begin_turn (GstMemory *mem, GstVkgdrPolicy *policy,
 gboolean gst_vkgdr_memory_wait (
     GstVkgdrMemory *self, GstMapFlags flags, GError **error);
 
-/* Must be called in the same way before work is queued on a stream. The CPU
- * only waits if the driver is older than CUDA 12.5, because such a driver has
- * no fence for undeclared streams. */
+/* Must be called with the lock held, before work is queued on a stream. The CPU
+ * only waits, and the lock is only released, if the memory was used on
+ * undeclared streams and the driver cannot record a fence for them: usually
+ * because it is older than CUDA 12.5. */
 gboolean gst_vkgdr_memory_settle (GstVkgdrMemory *self, GError **error);
 
 /* Must be called when the content on the device is newer than that of the

@@ -35,9 +35,9 @@ GST_DEBUG_CATEGORY_STATIC (gst_vkgdr_pinning_debug);
 /* Microseconds between two checks for memories without another owner. */
 #define LOOK_INTERVAL (50 * G_TIME_SPAN_MILLISECOND)
 
-/* The bytes of a system memory begin within this distance from the GstMemory,
- * besides the alignment: the size of the structure of GStreamer's system
- * allocator, with room for later versions. */
+/* The bytes of a system memory begin behind the GstMemory, at a distance of at
+ * most this many bytes plus the alignment. That is the size of the structure of
+ * GStreamer's system allocator, with room for later versions. */
 #define STRUCTURE_MAX 1024
 
 typedef enum { SEEN_ONCE, PINNING, PINNED, CANNOT_PIN } State;

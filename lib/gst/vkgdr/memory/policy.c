@@ -74,8 +74,8 @@ gst_vkgdr_policy_next (GstVkgdrPolicy *policy, GstVkgdrPolicyTurn *turn,
   return turn->access;
 }
 
-/* Even a writer with direct access that did not read before may begin to read
- * what it writes. */
+/* A writer with direct access may begin to read what it writes, even if it did
+ * not do so before. */
 static void
 check_slow (GstVkgdrPolicy *pool, GstClockTime time)
 {

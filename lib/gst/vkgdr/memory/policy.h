@@ -66,8 +66,8 @@ void gst_vkgdr_policy_unref (GstVkgdrPolicy *policy);
 void gst_vkgdr_policy_set (GstVkgdrPolicy *policy, GstVkgdrAccess wanted);
 
 /* Must be called when a writer gets a buffer of @size bytes at the time @now.
- * The writer has waited for the buffer for the time @waited. Starts @turn, and
- * returns the access mode for the buffer. */
+ * The writer has waited for the time @waited until the device had finished with
+ * the buffer. Starts @turn, and returns the access mode for the buffer. */
 GstVkgdrAccess gst_vkgdr_policy_next (GstVkgdrPolicy *policy,
     GstVkgdrPolicyTurn *turn, gsize size, GstClockTime now,
     GstClockTime waited);

@@ -23,17 +23,19 @@ G_BEGIN_DECLS
 /* A direct buffer is slow if its writer takes this many times longer than with
  * staged buffers: then the writer reads. The pool is treated as a reader after
  * as many slow buffers as it has in flight, and STRIKES more. A time that is
- * shorter than SLOW_MIN is no sign of reads, which take 10 ns a byte: staged
- * writes of small frames go to the CPU's cache, and are many times faster. */
+ * shorter than SLOW_MIN is no sign of reads, because a read takes 10 ns per
+ * byte. Direct writes of small frames may be that slow without reads, compared
+ * with staged writes, which go to the CPU's cache. */
 #define SLOW 8
 #define SLOW_MIN (20 * GST_USECOND)
 #define STRIKES 2
 
-/* The time between rounds: at first, at most, and at least as a multiple of the
- * cost of a round. After a change, the next round comes after GAP_PER_COST
- * times the cost. While the result stays the same, the time grows by the factor
- * GROWTH; by GROWTH_IDLE if the writers' threads wait for other elements, since
- * the mode then does not change the rate. */
+/* The time between rounds is FIRST_INTERVAL at first. While the result stays
+ * the same, the time grows up to LAST_INTERVAL by the factor GROWTH; by
+ * GROWTH_IDLE if the writers' threads wait for other elements, since the mode
+ * then does not change the rate. The time is also at least PERIOD_PER_COST
+ * times the cost of the last round. But if the writers or their rate change,
+ * the next round may come after GAP_PER_COST times the cost. */
 #define FIRST_INTERVAL (2 * GST_SECOND)
 #define LAST_INTERVAL (64 * GST_SECOND)
 #define GROWTH 2
@@ -57,7 +59,7 @@ struct _GstVkgdrPolicyGroup {
 
   GPtrArray *pools;        /* of GstVkgdrPolicy; no references */
   GPtrArray *participants; /* of the last round; no references */
-  GPtrArray *candidates;   /* for the next round, at the last check */
+  GPtrArray *candidates;   /* for the next round, found by the last check */
   GstClockTime next_check;
 
   Phase phase;

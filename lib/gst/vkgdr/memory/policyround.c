@@ -7,16 +7,18 @@
  * (memory/policysearch.c) among the pools that write at present. A round has
  * three phases, of which the last two are repeated:
  *
- * - probing: each staged pool gets one direct buffer, one pool at a time. If a
- *   pool takes far longer with it, twice, its writer reads what it writes. Such
- *   a pool stays staged and leaves the round.
+ * - probing: each staged pool gets one direct buffer, one pool at a time. If
+ *   the writer needs far longer for it than for a staged buffer, the pool gets
+ *   a second one. If that takes far longer, too, the writer reads what it
+ *   writes. Its pool stays staged and leaves the round.
  * - switching: pools get the modes to be tried. The phase ends when no buffer
  *   of another mode is being written any more.
  * - measuring: the buffers of all pools are counted. The last measurements are
  *   longer.
  *
  * The cost of rounds is limited: the group waits at least PERIOD_PER_COST times
- * the cost of the last round, and longer each time the result stays the same.
+ * the cost of the last round (GAP_PER_COST times if the writers or their rate
+ * change), and longer each time the result stays the same.
  */
 
 #include <string.h>
@@ -45,8 +47,9 @@ GST_DEBUG_CATEGORY_EXTERN (gst_vkgdr_policy_debug);
  * treated as a reader. */
 #define MAX_ODD_PROBES 4
 
-/* A reader is probed again after this time, and later after a multiple of the
- * time that the last probes took. The time doubles. */
+/* A reader is probed again after FIRST_RETRY. This time doubles with each
+ * repetition, and is at least RETRY_PER_COST times the time that the writer
+ * needed for its slow buffers. */
 #define FIRST_RETRY (10 * GST_SECOND)
 #define RETRY_PER_COST 256
 
@@ -60,7 +63,8 @@ GST_DEBUG_CATEGORY_EXTERN (gst_vkgdr_policy_debug);
 #define PATIENT_TURNS 64
 
 /* The group's rate or load has changed if it differs by these factors in
- * several measurements in a row. Between rounds, measurements take longer. */
+ * DEVIATIONS measurements in a row. Such a measurement, between rounds, takes
+ * at least the time MONITOR_WINDOW. */
 #define RATE_FELL 0.7
 #define RATE_ROSE 1.4
 #define LOAD_ROSE 1.5
@@ -132,9 +136,9 @@ all_are_idle (const GstVkgdrPolicyGroup *group)
 }
 
 /* If the threads of all writers wait a large part of the time, other elements
- * set the rate, and it may be another one in each measurement. Then the score
- * is that for *@rate: the time for each byte is the same. If *@rate is 0, it is
- * set to the rate of this measurement. */
+ * determine the rate, which may differ between measurements. Then the score is
+ * converted to the rate *@rate, with the same time for each byte. If *@rate is
+ * 0, it is set to the rate of this measurement. */
 static GstVkgdrPolicyScore
 get_score (
     const GstVkgdrPolicyGroup *group, GstClockTime elapsed, gdouble *rate)

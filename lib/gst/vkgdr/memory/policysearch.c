@@ -32,11 +32,11 @@
 #define EQUAL_ONE 0.02
 #define EQUAL_MANY 0.01
 
-/* The same if the writers wait for other elements most of the time. */
+/* The same if other elements limit the writers. */
 #define EQUAL_PACED 0.04
 
-/* Writers that spend less than this share of the time are limited by other
- * elements. */
+/* Other elements limit the writers if these are busy for less than this share
+ * of the time: their load divided by their number. */
 #define BUSY 0.9
 
 /* A load that is lower by less than this fraction counts as equal: in short
@@ -44,10 +44,10 @@
 #define EQUAL_LOAD 0.05
 #define EQUAL_LONG_LOAD 0.02
 
-/* The same if the writers wait for other elements most of the time, and staged
- * access is cheaper. A neighbour of the processor changes the load of an RTP
- * depayloader by up to 8 %, and direct access costs it 5 % of its processor
- * time, which the load may not show. */
+/* The same if other elements limit the writers, and staged access is cheaper.
+ * Other work on the same processor core changes the load of an RTP depayloader
+ * by up to 8 %, and direct access costs it 5 % of its processor time, which the
+ * load may not show. */
 #define EQUAL_PACED_LOAD 0.15
 
 /* In the last stage, none or all are compared with the result only if their
@@ -136,7 +136,7 @@ gst_vkgdr_policy_search_get (const GstVkgdrPolicySearch *search)
   return current_candidate ((GstVkgdrPolicySearch *) search)->n_direct;
 }
 
-/* Whether the writers wait for other elements most of the time. */
+/* Whether other elements limit the writers. */
 static gboolean
 is_paced (const GstVkgdrPolicySearch *search, GstVkgdrPolicyScore score)
 {

@@ -27,8 +27,9 @@ typedef enum {
 /* The result of one measurement of all writers together. */
 typedef struct {
   gdouble rate; /* bytes per nanosecond */
-  gdouble load; /* time that writers spent, per elapsed time: the number of
-                 * writers if nothing else limits the speed */
+  gdouble load; /* time that writers wrote or waited for the device, per elapsed
+                 * time: the number of writers if nothing else limits the speed
+                 */
 } GstVkgdrPolicyScore;
 
 #define GST_VKGDR_POLICY_PASSES 3
@@ -50,7 +51,7 @@ typedef struct {
   guint index;   /* in this pass */
   GstVkgdrPolicyStage stage;
   gint last;                  /* result of the last search; -1: none */
-  gboolean staged_is_cheaper; /* for writers that wait most of the time, staged
+  gboolean staged_is_cheaper; /* for writers that other elements limit, staged
                                * access is cheaper than direct access with the
                                * same score */
   GstVkgdrPolicyScore none;   /* without direct writers; 0: not measured */

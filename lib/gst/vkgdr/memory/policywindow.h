@@ -18,7 +18,7 @@ typedef struct {
   guint n_buffers;    /* number of buffers that the writer got */
   GstClockTime first; /* time of the first buffer */
   GstClockTime last;
-  GstClockTime wait;        /* time that it waited for buffers */
+  GstClockTime wait;        /* time that it waited for the device */
   GstClockTime work;        /* time that it needed to write buffers */
   guint n_work;             /* number of buffers that it wrote */
   GstClockTime thread_time; /* time for which its thread was observed */
@@ -26,7 +26,8 @@ typedef struct {
   guint n_odd; /* number of buffers not written with the expected mode */
 } GstVkgdrPolicyWindow;
 
-/* Must be called when the writer gets a buffer. */
+/* Must be called when the writer gets a buffer. @waited is the time for which
+ * the writer waited until the device had finished with the buffer. */
 void gst_vkgdr_policy_window_add (GstVkgdrPolicyWindow *window, gsize size,
     GstClockTime now, GstClockTime waited);
 
@@ -37,7 +38,7 @@ void gst_vkgdr_policy_window_add_thread (
     GstVkgdrPolicyWindow *window, GstClockTime time, GstClockTime cpu);
 
 /* Whether the writer's thread waits a large part of the time, not counting the
- * waits for buffers. FALSE if this is not known. */
+ * waits for the device. FALSE if this is not known. */
 gboolean gst_vkgdr_policy_window_is_idle (const GstVkgdrPolicyWindow *window);
 
 /* Returns the score of the writer, from its first buffer to its last. */

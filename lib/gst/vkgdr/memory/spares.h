@@ -2,17 +2,18 @@
  *
  * memory/spares.h: small memories that were freed and can be used again at once
  *
- * An element without a pool allocates and frees a memory for each buffer. For a
- * buffer of a few KiB, taking a block from the heap and giving it back is a
- * tenth of the time. So the last freed memories are kept whole, and are the
- * first choice when a memory is allocated.
+ * An element without a pool allocates and frees a memory for each buffer. If a
+ * buffer has a few KiB, a tenth of the element's time is needed to take a block
+ * from the heap and to give it back. So the last freed memories are kept whole,
+ * and are the first choice when a memory is allocated.
  *
  * The heap counts the blocks of these memories as used. All code that uses the
  * heap has to give these blocks back to it first.
  *
  * Thread-safe without a lock, because two atomic instructions for a buffer are
- * cheaper than taking a lock twice: each memory is in an atomic slot. Only
- * gst_vkgdr_spares_empty () and the field `since` need the allocator's lock.
+ * cheaper than taking a lock twice: each memory is in an atomic slot. Only the
+ * heap and the field `since` need the allocator's lock, so some functions must
+ * be called with it held.
  */
 
 #ifndef __GST_VKGDR_SPARES_H__

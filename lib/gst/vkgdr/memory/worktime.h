@@ -22,7 +22,7 @@ typedef struct {
   GstClockTime cpu;  /* processor time of the thread */
 } GstVkgdrWorkStart;
 
-/* What is known when it has ended. */
+/* What is known when the writer has ended. */
 typedef struct {
   GstClockTime time; /* that the writer needed: the processor time of its
                       * thread, or the time that has passed if the processor
@@ -34,8 +34,8 @@ typedef struct {
 
 /* Must be called when the writer begins, at the time @now. Reading the
  * processor time is a system call, which takes about 0.2 us.
- * @with_processor_time: whether the work takes so long that this does not
- * matter. */
+ * @with_processor_time: whether to read it; should be FALSE if the work is so
+ * short that this matters. */
 void gst_vkgdr_work_start (
     GstVkgdrWorkStart *start, GstClockTime now, gboolean with_processor_time);
 

@@ -5,7 +5,8 @@
  * Such a thread waits some time for more work before it ends, so it may be
  * alive when the last pipeline is gone. gst_deinit () frees data that every use
  * of a GstObject needs, and the exit handlers of the drivers free data that
- * every driver call needs. So all these threads are ended before that:
+ * every driver call needs. So all these threads are ended before that. Comments
+ * call this moment "the end". It comes:
  *
  * - In gst_deinit (). GStreamer has no hook for it, but gst_deinit () releases
  *   GStreamer's registry early enough: the threads are ended at this moment.

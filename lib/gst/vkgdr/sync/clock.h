@@ -93,10 +93,10 @@ CUresult gst_vkgdr_clock_launch (GstVkgdrClock *self,
     const GstVkgdrLaunch *launch, gboolean may_wait, const gchar **what);
 
 /* Launches the kernels that were kept: of the stream, or of all streams of the
- * CUDA context. Must be called before something is queued on the stream, or all
- * streams are waited for, without a fence. @is_current: whether the CUDA
- * context is current. On failure, *@what is the call that returned the error.
- */
+ * CUDA context. Must be called by code that does not use a fence, before it
+ * queues something on the stream, or waits for all streams. @is_current:
+ * whether the CUDA context is current. On failure, *@what is the call that
+ * returned the error. */
 CUresult gst_vkgdr_clock_launch_kept (
     GstVkgdrClock *self, gboolean is_current, const gchar **what);
 void gst_vkgdr_clock_launch_all_kept (GstVkgdrContext *context);

@@ -3,7 +3,7 @@
  * sync/event.c: CUDA events with timing
  *
  * For programs that measure times, or that record one object repeatedly.
- * Accesses to memory are ordered by fences (sync/stream.c), which cost less.
+ * Accesses to memory are ordered by fences (sync/fence.c), which cost less.
  * Knows nothing of memory.
  */
 
@@ -139,7 +139,7 @@ gst_vkgdr_event_record (
  *
  * Does not block.
  *
- * Returns: whether the event is reached, or never will be because its stream
+ * Returns: whether the event is reached, or never will be because the device
  *   failed
  *
  * Since: 0.1

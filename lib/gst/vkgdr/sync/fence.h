@@ -3,8 +3,9 @@
  * sync/fence.h: points of a stream that can be waited for
  *
  * A fence is pending, reached or lost. A fence is lost if the driver could not
- * be queried. It is then unknown whether the device still uses the memory that
- * the fence protects, so a lost fence is never treated as reached.
+ * be queried, or if a deferred fence or the work in front of it could not be
+ * queued. It is then unknown whether the device still uses the memory that the
+ * fence protects, so a lost fence is never treated as reached.
  *
  * The event of a deferred fence has not been recorded yet. Work that is queued
  * meanwhile is covered by the fence, too. The event is recorded before it is
@@ -81,8 +82,9 @@ GstVkgdrContext *gst_vkgdr_fence_get_context (GstVkgdrFence *fence);
 GstVkgdrClock *gst_vkgdr_fence_get_clock_of_thread (GstVkgdrFence *fence);
 
 /* The fences that the tail of a stream has kept have serials, which grow from
- * one to the next. Such a fence is reached if one with a greater serial is. 0:
- * the fence has none. Must be set before other code gets the fence. */
+ * one fence to the next. If a fence of the stream is reached, all fences of the
+ * stream with smaller serials are reached, too. 0: the fence has no serial.
+ * Must be set before other code gets the fence. */
 void gst_vkgdr_fence_set_serial (GstVkgdrFence *fence, guint64 serial);
 guint64 gst_vkgdr_fence_get_serial (GstVkgdrFence *fence);
 
@@ -114,8 +116,8 @@ GstVkgdrFence *gst_vkgdr_fence_new_on_all (GstVkgdrContext *context);
 
 /* Makes work that is queued on @handle, a stream of @context, from now on wait
  * for the fence. Does nothing if the fence was recorded on the same stream.
- * @clock (nullable) identifies that stream, because the driver reuses handles.
- */
+ * @clock (nullable) is the clock of @handle. It identifies the stream, because
+ * the driver reuses handles. */
 gboolean gst_vkgdr_fence_precede (GstVkgdrFence *fence,
     GstVkgdrContext *context, CUstream handle, GstVkgdrClock *clock,
     GError **error);

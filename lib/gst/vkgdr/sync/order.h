@@ -59,10 +59,10 @@ gboolean gst_vkgdr_pending_wait (
 gboolean gst_vkgdr_order_check (GstVkgdrOrder *order, GError **error);
 
 /* Whether the CPU has to wait for the whole CUDA context before work can be
- * queued: the memory was used on undeclared streams, and the driver is older
- * than CUDA 12.5. In this case @uses is set, and the caller releases the lock,
- * waits, takes the lock, passes @uses to gst_vkgdr_order_settle_uses () and
- * calls this function again. */
+ * queued: the memory was used on undeclared streams, and the driver cannot
+ * record a fence for them (see gst_vkgdr_fence_new_on_all ()). In this case
+ * @uses is set, and the caller releases the lock, waits, takes the lock, passes
+ * @uses to gst_vkgdr_order_settle_uses () and calls this function again. */
 gboolean gst_vkgdr_order_needs_context (GstVkgdrOrder *order, guint64 *uses);
 
 /* Must be called after a successful wait for the whole CUDA context that began
@@ -95,8 +95,8 @@ void gst_vkgdr_order_mark_unknown_stream (
  * accesses to the memory. */
 void gst_vkgdr_order_set (GstVkgdrOrder *order, GstVkgdrFence *fence);
 
-/* Whether there is no fence, no use on undeclared streams, and no error. If
- * FALSE, all work may still be done: this does not query fences. */
+/* Whether there is no fence, no use on undeclared streams, and no error. Does
+ * not query fences, so the result may be FALSE although all work is done. */
 static inline gboolean
 gst_vkgdr_order_is_empty (const GstVkgdrOrder *order)
 {

@@ -488,9 +488,9 @@ gst_vkgdr_reclaim_drain (GstVkgdrContext *context, gint64 timeout)
  *
  * As long as it is unknown whether the device has finished, because a kernel
  * does not end or the fence is lost, @func is not called, and the driver is
- * queried again from time to time. When the process exits, @func may not be
- * called at all. If no thread can be created, @func is called before this
- * function returns, which blocks in this case.
+ * queried again from time to time. When the process exits, and in a child of
+ * fork(), @func may not be called at all. If no thread can be created, @func is
+ * called before this function returns, which blocks in this case.
  *
  * May be called from any thread.
  *

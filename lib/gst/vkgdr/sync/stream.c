@@ -338,8 +338,8 @@ gst_vkgdr_stream_synchronize (GstVkgdrStream *stream, GError **error)
  *
  * Does not block.
  *
- * Returns: whether all work queued so far is done; %TRUE for a stream that
- *   failed, which has no more work to do
+ * Returns: whether all work queued so far is done; %TRUE if the device failed,
+ *   because it does no more work then
  *
  * Since: 0.1
  */
@@ -428,7 +428,8 @@ gst_vkgdr_stream_wait (
  * @error: return location for a #GError
  *
  * Waits on the CPU until all work of the CUDA context is done, including
- * streams of other libraries. May be called from any thread.
+ * streams of other libraries. With a driver older than CUDA 12.5, the wait does
+ * not end if a kernel does not end. May be called from any thread.
  *
  * Returns: %FALSE with @error set if the work, or the wait, failed, or a kernel
  *   runs for too long

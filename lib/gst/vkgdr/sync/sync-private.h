@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * sync/sync-private.h: the interface of the room (folder) sync for the other
- * rooms
+ * sync/sync-private.h: the interface of the folder sync for the other folders,
+ * which docs/architecture.md calls rooms
  *
  * Streams, fences, the order of accesses to a memory, timers, and a thread that
  * waits for fences. Knows nothing of memory.

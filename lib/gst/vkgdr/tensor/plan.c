@@ -163,10 +163,11 @@ set_transform (const Placement *placement, GstVkgdrTensorTransform *transform)
 
 /* --- colours ------------------------------------------------------------- */
 
-/* A channel: the weights of the components, as fractions. */
+/* The weights of the components in a channel. The components are fractions, see
+ * set_row (). */
 typedef gfloat Weights[TENSOR_MAX];
 
-/* Red, green and blue, 0 to 2. */
+/* @colour is 0 for red, 1 for green and 2 for blue. */
 static void
 weigh_colour (const VkgdrFrame *frame, guint colour, Weights weights)
 {
@@ -255,7 +256,7 @@ set_colours (const GstVkgdrTensorConfig *config, const VkgdrFrame *frame,
 
 /* --- both ---------------------------------------------------------------- */
 
-/* Used to read components that are whole bytes or words. */
+/* Sets the fields that the kernel needs to read whole bytes or words. */
 static void
 set_samples (const VkgdrFrame *frame, VkgdrTensorJob *job)
 {

@@ -168,7 +168,7 @@ get_function (GstVkgdrTensorConverter *self, GstVkgdrTensorVariant variant,
  * @error: return location for a #GError
  *
  * Compiles the kernel for frames of this format, if necessary, so that the
- * first frame does not have to wait. A frame with planes at odd addresses may
+ * first frame does not have to wait. A frame whose planes are not aligned may
  * nevertheless need another kernel.
  *
  * Returns: %FALSE with @error set: %GST_VKGDR_ERROR_ARGUMENT if kernels cannot

@@ -17,7 +17,7 @@
 #define SOURCE_RESOURCE "/org/gst-vkgdr/tensor.cu"
 #define ENTRY "vkgdr_tensor"
 
-/* So that a warp writes pixels of one row. */
+/* With this width, a warp writes pixels of one row. */
 #define BLOCK_WIDTH 32
 #define BLOCK_HEIGHT 8
 

@@ -15,8 +15,8 @@ G_BEGIN_DECLS
 /* The number of a variant, which is never 0. */
 typedef guint GstVkgdrTensorVariant;
 
-/* Returns the variant that makes a tensor described by @config of @frame with
- * @job. */
+/* Returns the variant for @frame, @job and the tensor that @config describes.
+ * Also sets the fields of @job that depend on the variant. */
 GstVkgdrTensorVariant gst_vkgdr_tensor_variant_choose (
     const GstVkgdrTensorConfig *config, const VkgdrFrame *frame,
     VkgdrTensorJob *job);
