@@ -333,9 +333,9 @@ GST_START_TEST (test_small_window_is_shared)
   for (i = 0; i < 2; i++) {
     pools[i] = gst_vkgdr_buffer_pool_new (test_context);
     n = fill_window (pools[i], buffers[i], 16);
-    /* The first pool gets three quarters of the window. The second one gets
-     * some of the rest, and no more than half of the window. */
-    fail_unless (i == 0 ? n == 12 : n >= 2 && n <= 8, "pool %u: %u", i, n);
+    /* The first pool gets three quarters of the window. The second one gets at
+     * least its minimum of two buffers from the rest. */
+    fail_unless (i == 0 ? n == 12 : n >= 2 && n <= 4, "pool %u: %u", i, n);
   }
   for (i = 0; i < 2; i++) {
     for (k = 0; k < 16; k++)
@@ -437,7 +437,7 @@ check_frames (const gchar *spec)
   GstElement *sink = gst_bin_get_by_name (GST_BIN (pipeline), "sink");
   gboolean failed = FALSE;
   GstSample *sample;
-  guint i = 0;
+  guint i = 0, n_unmapped = 0;
 
   gst_element_set_state (pipeline, GST_STATE_PLAYING);
   test_make_calls_fail (spec);
@@ -447,11 +447,15 @@ check_frames (const gchar *spec)
     if (gst_buffer_map (gst_sample_get_buffer (sample), &map, GST_MAP_READ)) {
       fail_unless (is_frame (map.data, i), "%s: frame %u", spec, i);
       gst_buffer_unmap (gst_sample_get_buffer (sample), &map);
+    } else {
+      n_unmapped++;
     }
     i++;
     gst_sample_unref (sample);
   }
   fail_unless (failed || i == N_FRAMES, "%s: %u frames", spec, i);
+  /* A single call fails, so at most one frame cannot be mapped. */
+  fail_unless (n_unmapped <= 1, "%s: %u are not mapped", spec, n_unmapped);
   test_make_calls_fail (NULL);
   gst_element_set_state (pipeline, GST_STATE_NULL);
   gst_object_unref (sink);

@@ -444,7 +444,8 @@ GST_START_TEST (test_two_contexts_of_one_device)
 }
 GST_END_TEST
 
-/* A stream of another CUDA context is refused, and nothing is queued. */
+/* A stream of another CUDA context is refused, and the memory stays as it is.
+ */
 GST_START_TEST (test_another_cuda_context)
 {
   const vkgdr_cuda *cuda = vkgdr_driver_load ();
@@ -456,7 +457,12 @@ GST_START_TEST (test_another_cuda_context)
   GstVkgdrStream *stream;
   CUcontext own = NULL, popped;
   GError *error = NULL;
+  GstMapInfo map;
+  guint8 *bytes;
 
+  fail_unless (gst_memory_map (memory, &map, GST_MAP_WRITE));
+  test_fill (map.data, SIZE, 3);
+  gst_memory_unmap (memory, &map);
   fail_unless_equals_int (cuda->cuCtxCreate (&own, 0, 0), CUDA_SUCCESS);
   other = gst_vkgdr_context_new_from_current (&error);
   fail_unless (other != NULL, "%s", error ? error->message : "");
@@ -476,6 +482,10 @@ GST_START_TEST (test_another_cuda_context)
   fail_unless (
       g_error_matches (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT));
   g_clear_error (&error);
+  fail_unless (gst_vkgdr_stream_synchronize (stream, NULL));
+  bytes = test_device_bytes (memory);
+  fail_unless (test_matches (bytes, SIZE, 3));
+  g_free (bytes);
 
   gst_object_unref (scale);
   gst_object_unref (module);

@@ -15,9 +15,9 @@
 #include "rig.h"
 #include "util.h"
 
-/* The longest time for which the compiler is held, so that a setter or a frame
- * that waits for it does not hang, and the longest time that a setter or a
- * frame may take. Usually they take much less, even on a busy machine. */
+/* The compiler is held for HOLD_SECONDS at most, so that a setter or a frame
+ * that waits for it does not hang. A setter or a frame may take the time
+ * PATIENCE. Usually it takes much less, even on a busy machine. */
 #define HOLD_SECONDS 10
 #define PATIENCE (HOLD_SECONDS / 2 * G_TIME_SPAN_SECOND)
 
@@ -170,7 +170,7 @@ GST_START_TEST (test_frames_do_not_wait)
 }
 GST_END_TEST;
 
-/* Every setter returns at once while the compiler is busy. */
+/* Setters return at once while the compiler is busy. */
 GST_START_TEST (test_setters_do_not_wait)
 {
   GstStructure *params = gst_structure_from_string ("params,n=(int)1", NULL);
@@ -305,8 +305,9 @@ GST_START_TEST (test_params_wait_for_the_compiler)
 }
 GST_END_TEST;
 
-/* Another kernel, which is never loaded, had another child in between. So the
- * parameters reach an object that is not the child when they are set. */
+/* Another kernel is set in between. It has another child, and is never loaded.
+ * So the object that gets the last parameters is not the child when they are
+ * set. */
 GST_START_TEST (test_params_wait_for_a_former_child)
 {
   GstStructure *seven = gst_structure_from_string ("params,n=(int)7", NULL);

@@ -319,9 +319,10 @@ GST_START_TEST (test_query_serves_several)
 }
 GST_END_TEST;
 
-/* For a fence behind the gate. The test began at the time @since. If the
- * fence is reached, either the library is wrong, or the gate has opened by
- * itself. Then the times show whether a query has waited for the gate. */
+/* Checks that a fence behind the gate is not reached. The test began at the
+ * time @since. If the fence is reached, either the library is wrong, or the
+ * gate has opened by itself. The times in the message show whether a query has
+ * waited for the gate. */
 static void
 assert_pending (GstVkgdrFence *fence, gint64 since)
 {
@@ -407,7 +408,8 @@ GST_START_TEST (test_limits_add_up)
 {
   GError *error = NULL;
 
-  launch_group (6, LIMIT);
+  while (!launch_group (6, LIMIT))
+    renew_stream ();
   fail_unless (gst_vkgdr_stream_synchronize (stream, &error), "%s",
       error ? error->message : "");
 }

@@ -286,8 +286,9 @@ assert_outcome (const gchar *spec, const gchar *call, Outcome outcome)
   gst_object_unref (pipeline);
 }
 
-/* Whether the pipeline has made the call that was to fail. Otherwise it fails
- * now. It does nothing else, because its arguments are not valid. */
+/* Whether the pipeline has made the call that was to fail. If it has not, one
+ * of the calls of this function fails instead. These calls do nothing else,
+ * because their arguments are not valid. */
 static gboolean
 has_failed (const gchar *name, guint n)
 {

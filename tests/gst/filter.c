@@ -114,7 +114,9 @@ check_in_place (guint f, guint k)
     fail_unless (out != NULL);
     fail_unless_equals_int (
         out == address, other == N_OTHERS && fillers[k].in_place);
-    if (other < IS_READ_ONLY) /* a read-only memory is already freed */
+    /* The read-only memory is already freed, so its address may be that of the
+     * output. */
+    if (other < IS_READ_ONLY)
       fail_unless (gst_buffer_peek_memory (out, 0) != memory);
     bytes = bytes_of (out);
     if (expected)
@@ -699,7 +701,7 @@ GST_START_TEST (test_bytes)
 }
 GST_END_TEST;
 
-/* The content of a file. The last buffer can be shorter than the others. */
+/* The first blocks of a file. */
 GST_START_TEST (test_file)
 {
   GstElement *pipeline = test_launch (
@@ -781,7 +783,8 @@ GST_END_TEST;
 static const gchar *rgbx =
     "video/x-raw,format=RGBx,width=64,height=48,framerate=1/1";
 
-/* Is pixel i of 64x48 on the border of vkgdrexampleborder? */
+/* Whether pixel @i of a frame of 64x48 is on the border that vkgdrexampleborder
+ * draws. */
 static gboolean
 is_border (guint i)
 {

@@ -164,7 +164,7 @@ find_owner (gint at, gint sub)
 
 /* Compares all samples of the format. With @by_owner, @wanted has a sample for
  * each pixel, and the kernel has written @got. If several pixels share a
- * sample, it has written that of the first one. */
+ * sample, the kernel has written the sample of the first of these pixels. */
 static void
 compare (const GstVideoInfo *info, const gchar *what, const guint16 *wanted,
     const guint16 *got, gboolean by_owner, gboolean padded)

@@ -93,7 +93,8 @@ GST_START_TEST (test_part)
 }
 GST_END_TEST
 
-/* Both memories can be written. The imported one has a host pointer, too. */
+/* The imported memory has a host pointer, and can be written. The exported
+ * memory then has the new bytes. */
 GST_START_TEST (test_both_write)
 {
   GstMemory *memory, *whole, *part;

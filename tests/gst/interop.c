@@ -142,8 +142,8 @@ GST_START_TEST (test_from_one_to_the_other)
 }
 GST_END_TEST;
 
-/* A CUDA element gets the frame at the address where upstream has written
- * it. */
+/* Notes the address of the frame. A CUDA element must get the frame at the
+ * address where upstream has written it. */
 static GstPadProbeReturn
 note_pointer (GstPad *pad, GstPadProbeInfo *info, gpointer user_data)
 {
@@ -179,8 +179,8 @@ note_pointers (GstElement *pipeline, const gchar *name, const gchar *pad_name)
   return pointers;
 }
 
-/* A sink that reads GstVideoMeta. For other sinks, a frame with padding is
- * packed, which is a copy. */
+/* Answers the allocation query as a sink that reads GstVideoMeta. For other
+ * sinks, a frame with padding is packed, which is a copy. */
 static GstPadProbeReturn
 ask_for_video_meta (GstPad *pad, GstPadProbeInfo *info, gpointer user_data)
 {

@@ -212,6 +212,8 @@ GST_START_TEST (test_attached)
   assert_next (0);
   assert_next (1);
   assert_next (2);
+  assert_next (3);
+  assert_no_more ();
   close (event);
 }
 GST_END_TEST

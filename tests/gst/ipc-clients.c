@@ -70,7 +70,8 @@ GST_START_TEST (test_eight_clients)
 }
 GST_END_TEST
 
-/* A client that does not sleep gets its frames through the ring buffer. */
+/* A client that does not sleep gets all frames, too. ipc-channel.c tests that
+ * it gets them through the ring buffer. */
 GST_START_TEST (test_busy_clients)
 {
   if (test_ipc_cannot_export ())

@@ -382,8 +382,8 @@ pull (GstElement *appsink, GstClockTime *pts)
   return sample;
 }
 
-/* Returns how much earlier the frame was due than the client's pipeline was
- * started. */
+/* Returns the time from the moment when the frame was due to the start of the
+ * client's pipeline. It is negative if the frame was due after the start. */
 static GstClockTimeDiff
 get_age (GstElement *server, GstElement *client, GstClockTime pts)
 {

@@ -476,7 +476,7 @@ fill (gint fd)
   fail_unless (fcntl (fd, F_SETFL, 0) == 0);
 }
 
-/* The client cannot make the server wait when it announces a flush. */
+/* When the server announces a flush, a client cannot make it wait. */
 GST_START_TEST (test_blocking_descriptor)
 {
   gint fd, flush_fd;

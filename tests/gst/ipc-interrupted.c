@@ -178,7 +178,7 @@ typedef struct {
   gint is_flushed; /* atomic: the server has finished FLUSH_START */
 } Progress;
 
-/* Returns early after some seconds. */
+/* Waits until *@flag is TRUE, but for some seconds at most. */
 static void
 wait_until (gint *flag)
 {
@@ -188,8 +188,9 @@ wait_until (gint *flag)
     g_usleep (1000);
 }
 
-/* Begins a flush of the server in the client's streaming thread, before that
- * pushes the new caps, and waits until the client is flushing. */
+/* Called in the client's streaming thread. Before this thread pushes the new
+ * caps, begins a flush of the server, and waits until the client is
+ * flushing. */
 static GstPadProbeReturn
 flush_once (GstPad *pad, GstPadProbeInfo *info, gpointer data)
 {

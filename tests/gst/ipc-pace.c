@@ -12,8 +12,8 @@
 #define MARGIN 1000
 #define START 5000000
 
-/* Frames that came every INTERVAL, the first one at START. Returns the time of
- * the last one. */
+/* Adds @n frames that came every INTERVAL, the first one at START. Returns the
+ * time of the last one. */
 static gint64
 add_frames (GstVkgdrIpcPace *pace, guint n)
 {
@@ -74,8 +74,9 @@ GST_START_TEST (test_always_sleeps)
 }
 GST_END_TEST
 
-/* A frame that did not come leaves the interval as it was; a slower stream
- * changes it when the faster frames are forgotten. */
+/* A single frame that did not come does not change the interval. A slower
+ * stream changes it as soon as the shorter intervals are not stored any
+ * more. */
 GST_START_TEST (test_changes)
 {
   GstVkgdrIpcPace pace = { 0 };

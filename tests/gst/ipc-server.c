@@ -171,8 +171,9 @@ GST_START_TEST (test_no_resources)
   gst_vkgdr_ipc_server_mark (
       server, GST_VKGDR_IPC_EOS, gst_vkgdr_ipc_write_plain (GST_VKGDR_IPC_EOS));
   read_until (fd, GST_VKGDR_IPC_EOS);
-  /* The calling thread has tried first. The io thread may have been handling
-   * its clients then, and it was woken. */
+  /* The calling thread has made the first attempt. The io thread may have made
+   * the next two without a wait: one because it was handling its clients at
+   * that time, and one because it was woken. */
   assert_intervals (&send_fault, 2, GST_VKGDR_IPC_RETRY_INTERVAL);
   close (fd);
 }

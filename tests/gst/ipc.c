@@ -360,8 +360,7 @@ GST_START_TEST (test_calls_that_fail)
 }
 GST_END_TEST
 
-/* Device-only memory can be chosen, and supports everything that other memory
- * does. */
+/* Device-only memory can be chosen, and can be mapped like other memory. */
 GST_START_TEST (test_device_only_memory)
 {
   GstVkgdrAllocator *allocator = gst_vkgdr_allocator_new (test_context);

@@ -84,10 +84,10 @@ GST_START_TEST (test_read_avoids_the_window)
   gst_memory_unmap (memory, &map);
   fail_unless_equals_int (test_spy.dtoh, 1);
 
-  /* Content that was fetched is not fetched again, */
+  /* Content that was fetched is not fetched again. */
   assert_read (memory, 1);
   fail_unless_equals_int (test_spy.dtoh, 1);
-  /* unless there is newer content. */
+  /* Newer content is fetched. */
   write_pattern (memory, 2);
   assert_read (memory, 2);
   fail_unless_equals_int (test_spy.dtoh, 2);
@@ -209,11 +209,11 @@ GST_START_TEST (test_partial_write_keeps_the_rest)
   if (__i__ == 1)
     gst_vkgdr_memory_set_access (memory, GST_VKGDR_ACCESS_STAGED);
 
-  /* Writes a few bytes of a mapping of the whole memory, */
+  /* Maps the whole memory, and writes a few bytes. */
   fail_unless (gst_memory_map (memory, &map, GST_MAP_WRITE));
   memset (map.data + 100, 0xaa, 50);
   gst_memory_unmap (memory, &map);
-  /* and maps a part. */
+  /* Maps a part. */
   part = gst_memory_share (memory, 5000, 321);
   fail_unless (gst_memory_map (part, &map, GST_MAP_READ));
   fail_unless_equals_int (map.size, 321);
@@ -609,7 +609,8 @@ GST_START_TEST (test_memory_that_is_used_again_is_new)
 }
 GST_END_TEST;
 
-/* Device-only memory that was freed is not used again as it is. */
+/* Device-only memory that was freed is not used again as memory in the window,
+ * or the other way round. */
 GST_START_TEST (test_device_only_memory_is_not_used_again)
 {
   GstVkgdrAllocator *allocator = gst_vkgdr_context_get_allocator (test_context);
@@ -656,10 +657,14 @@ GST_END_TEST;
 GST_START_TEST (test_memory_that_is_not_used_again_is_freed)
 {
   GstVkgdrAllocator *allocator = gst_vkgdr_context_get_allocator (test_context);
+  gint64 start = g_get_monotonic_time ();
   guint i;
 
   gst_memory_unref (test_memory_new (test_context, 4096));
-  g_usleep (10 * G_USEC_PER_SEC);
+  g_usleep (5 * G_USEC_PER_SEC);
+  if (g_get_monotonic_time () < start + 9 * G_TIME_SPAN_SECOND)
+    fail_unless (gst_vkgdr_allocator_get_managed_bytes (allocator) > 0);
+  g_usleep (5 * G_USEC_PER_SEC);
   for (i = 0; i < 80 && gst_vkgdr_allocator_get_managed_bytes (allocator) > 0;
        i++)
     g_usleep (G_USEC_PER_SEC / 10);
@@ -812,7 +817,9 @@ GST_END_TEST;
 
 /* --- failures ------------------------------------------------------------ */
 
-/* The prefix of zeros, if requested, can be read before anything is written. */
+/* The prefix of zeros, if requested, can be read before anything is written.
+ * Afterwards, the memory is filled, so that memory which is allocated next and
+ * gets the same block does not begin with zeros by chance. */
 static void
 assert_zero_prefix (GstVkgdrAllocator *allocator, gboolean in_window)
 {
@@ -829,6 +836,9 @@ assert_zero_prefix (GstVkgdrAllocator *allocator, gboolean in_window)
   fail_unless (gst_memory_map (memory, &map, GST_MAP_READ));
   for (i = 0; i < 64; i++)
     fail_unless_equals_int (map.data[i], 0);
+  gst_memory_unmap (memory, &map);
+  fail_unless (gst_memory_map (memory, &map, GST_MAP_WRITE));
+  memset (map.data, 0xff, map.size);
   gst_memory_unmap (memory, &map);
   gst_memory_unref (memory);
 }
@@ -907,8 +917,10 @@ GST_START_TEST (test_full_window)
   gst_memory_unref (more);
 
   assert_zero_prefix (allocator, FALSE);
+  assert_zero_prefix (allocator, FALSE);
   /* After this, there is room in the window again for the next memory. */
   gst_memory_unref (memory);
+  assert_zero_prefix (allocator, TRUE);
   assert_zero_prefix (allocator, TRUE);
   gst_object_unref (allocator);
   gst_object_unref (test_context);

@@ -163,8 +163,8 @@ GST_END_TEST;
 
 /* --- messages ------------------------------------------------------------ */
 
-/* Returns the warnings and informations that a pipeline posts, except the one
- * about the software device. */
+/* Returns the warnings and the messages of the type info that a pipeline posts,
+ * except the one about the software device. */
 static GPtrArray *
 messages_of (GstElement *pipeline)
 {

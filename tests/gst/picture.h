@@ -56,9 +56,9 @@ void picture_clear (Picture *p);
  * changed. */
 void picture_write (const Picture *p, const GstVideoInfo *info, guint8 *data);
 
-/* Return the largest value of a sample; the level @eighth, which is given for 8
- * bits, in the picture's depth; and the levels of black and of white for luma,
- * red, green and blue. */
+/* picture_top() returns the largest value of a sample. picture_level() converts
+ * a level for 8 bits to the picture's depth. The other functions return the
+ * levels of black and of white for luma, red, green and blue. */
 gint picture_top (const Picture *p);
 gint picture_level (const Picture *p, gint eighth);
 gint picture_black (const Picture *p);

@@ -415,7 +415,7 @@ GST_START_TEST (test_one_of_four_reads)
 }
 GST_END_TEST;
 
-/* A live source does not take part in the measurements of a fast source. */
+/* A live source does not make the measurements of a fast source wrong. */
 GST_START_TEST (test_live_source_beside_a_fast_one)
 {
   static const SimMachine machine = { 34, 18, 45, 9 };
@@ -611,8 +611,8 @@ GST_END_TEST;
 
 /* A thread of a live source whose frames come at varying rates: some are
  * absent. It writes a buffer while it waits for data. Returns the part of the
- * frames that had direct access. @direct_time: with direct access, times
- * WRITE_TIME. */
+ * frames that had direct access. @direct_time: the time to write a frame with
+ * direct access, in units of WRITE_TIME. */
 static gdouble
 run_idle_thread (gdouble direct_time, GstVkgdrAccess *settled)
 {
@@ -649,7 +649,8 @@ run_idle_thread (gdouble direct_time, GstVkgdrAccess *settled)
   return (gdouble) n_direct / n;
 }
 
-/* The rate of such a source must not matter, but only the processor time. */
+/* The choice must depend only on the processor time, and not on the rate of
+ * such a source. */
 GST_START_TEST (test_rate_of_others)
 {
   GstVkgdrAccess settled;

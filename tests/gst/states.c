@@ -255,11 +255,11 @@ run_init (Run *run, const gchar *description)
 }
 
 /* Whether the error is one that GStreamer's own elements also cause if a
- * pipeline is stopped before it has started: an event that reaches a pad that
- * is being deactivated is an error, and the source posts it, or a queue that
- * gets an event after it. Without elements of this project, one in a hundred
- * walks has this error, too. An element that fails itself posts its own error
- * before. */
+ * pipeline is stopped before it has started. If an event reaches a pad that is
+ * being deactivated, pushing it fails, and the source posts an error. A queue
+ * posts this error if it gets another event after the failure. Without elements
+ * of this project, one in a hundred walks has this error, too. If an element of
+ * this project fails, it posts its own error before. */
 static gboolean
 is_error_of_stopping (Run *run, GstMessage *message)
 {
@@ -489,7 +489,8 @@ stop (gpointer user_data)
   return NULL;
 }
 
-/* The pipeline is stopped at each moment of a start, and while data flow. */
+/* The pipeline is stopped at different moments of a start, and while data
+ * flow. */
 GST_START_TEST (test_another_thread_stops)
 {
   guint n = rounds (30), i;

@@ -174,18 +174,38 @@ GST_START_TEST (test_restart)
 }
 GST_END_TEST;
 
-/* If the element is stopped in the middle of a batch, its frames are freed. */
+/* Returns the number of frames whose memory is in use. */
+static guint
+count_blocks (GstVkgdrContext *context)
+{
+  GstVkgdrAllocator *allocator = gst_vkgdr_context_get_allocator (context);
+  guint n = gst_vkgdr_allocator_get_active_blocks (allocator);
+
+  gst_object_unref (allocator);
+  return n;
+}
+
+/* The element is stopped in the middle of a batch. All memory is freed. */
 GST_START_TEST (test_stop_in_a_batch)
 {
+  GstVkgdrContext *context = test_context_new ();
+  GstContext *wrapped = gst_vkgdr_context_to_gst_context (context);
   GstElement *pipeline = test_launch (
       "testframes num-buffers=3 ! video/x-raw,width=8,height=8 ! vkgdrupload "
       "! t. testframes num-buffers=500 ! video/x-raw,width=8,height=8 ! "
       "identity sleep-time=1000 ! vkgdrupload ! t. " TENSOR ("batch=400"));
 
+  gst_element_set_context (pipeline, wrapped);
   gst_element_set_state (pipeline, GST_STATE_PLAYING);
-  g_usleep (100 * 1000);
+  while (get_stat (pipeline, "frames") < 2)
+    g_usleep (1000);
+  fail_unless_equals_uint64 (get_stat (pipeline, "batches"), 0);
+  fail_unless (count_blocks (context) > 0);
   gst_element_set_state (pipeline, GST_STATE_NULL);
   gst_object_unref (pipeline);
+  fail_unless_equals_int (count_blocks (context), 0);
+  gst_context_unref (wrapped);
+  gst_object_unref (context);
 }
 GST_END_TEST;
 

@@ -85,7 +85,7 @@ reader_init (Reader *self, GstVkgdrFunction *function, guint n_frames)
   fail_unless_equals_int (
       self->cuda->cuMemsetD8 (self->notes, 0, n_frames * sizeof (gint)),
       CUDA_SUCCESS);
-  /* The streams do not wait for it. */
+  /* The streams are non-blocking, so they do not wait for cuMemsetD8 (). */
   fail_unless_equals_int (self->cuda->cuCtxSynchronize (), CUDA_SUCCESS);
   gst_vkgdr_context_pop (test_context);
 }

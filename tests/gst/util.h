@@ -41,10 +41,10 @@ void test_teardown (void);
  * it accepts memory of that context. */
 GstHarness *test_harness_new (GstElement *element);
 
-/* Runs this test program once more, in a process whose end is part of the test:
- * with the environment variable @name set to @value, for which the program has
- * another suite, and without libcheck's processes. Fails the test unless the
- * exit status is 0. */
+/* Runs this test program once more, in a process whose end is part of the test.
+ * The environment variable @name is set to @value. If it is set, the program
+ * must run another suite. libcheck makes no processes for the tests of this
+ * suite. Fails the test unless the exit status is 0. */
 void test_run_again (const gchar *name, const gchar *value);
 
 GstVkgdrStream *test_stream_new (GstVkgdrContext *context);

@@ -356,8 +356,8 @@ class Runner(unittest.TestCase):
         self.assertFalse(runner.is_explained("ImportError: torch", ["torch"]))
 
     def test_reasons_of_all_tests(self) -> None:
-        """With only some libraries, a test may only be skipped for a reason that
-        is accepted, except for those of the device and of the required libraries.
+        """If only some libraries are required, run-consumers accepts all reasons of
+        skipped tests, except those about the device and the required libraries.
         """
         runner = self.load_runner()
         pattern = re.compile(r"""\b(?:skip(?:If|Unless|Test))\((?:.*, )?"([^"]+)"\)""")

@@ -803,7 +803,7 @@ class ArraysOnStreams(CudaTestCase):
         self.assertTrue(one.is_done())
 
     def test_the_next_user_waits_for_the_consumer(self) -> None:
-        """The next user does not wait for other streams."""
+        """The next user waits for the work of a stream that was declared by use_on()."""
         ours, consumer = GstVkgdr.Stream(self.context), GstVkgdr.Stream(self.context)
         memory = self.allocator.alloc(4)
         GstVkgdr.fill(memory, 0)
@@ -859,9 +859,11 @@ class ArraysOnStreams(CudaTestCase):
         GstVkgdr.fill(memory, 0)
         array = GstVkgdr.device_array(memory, flags=READ | WRITE, stream=ours)
         array.__dlpack__(stream=ours.handle)
+        gate = Gate(self, self.allocator.alloc(4), GstVkgdr.Stream(self.context))
         array.close()
         ours.synchronize()
         self.assertTrue(GstVkgdr.memory_is_idle(memory))
+        gate.open()
 
     def test_the_stream_of_a_library_is_kept(self) -> None:
         class Theirs:

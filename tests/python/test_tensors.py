@@ -496,7 +496,7 @@ class Objects(TensorTestCase):
             converter.prepare(self.info("NV12_64Z32", 64, 64))
 
     def test_the_tensor_waits_for_the_frame(self) -> None:
-        """The next writer of the frame waits for the tensor."""
+        """The tensor has the content that was written to the frame last."""
         info = self.info("GRAY8", 64, 64)
         tensor = Tensor(64, 64, "gray", dtype="uint8", filter="nearest")
         converter = GstVkgdr.TensorConverter.new(self.context, config_of(tensor))

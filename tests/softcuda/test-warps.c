@@ -380,7 +380,7 @@ START_TEST (test_groups)
 END_TEST;
 
 /* Tiles of a tile are counted within this tile, and other tiles within the
- * block. If the type does not name the parent, this stays so. */
+ * block. The counts are the same in a type that does not name the parent. */
 START_TEST (test_tiles_of_tiles)
 {
   int results[6 * 64];
