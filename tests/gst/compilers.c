@@ -693,7 +693,7 @@ check_image (GBytes *image, const gchar *name)
 
   fail_unless_equals_int (g_strv_length (entries), 1);
   assert_contains (entries[0], name);
-  sizes = gst_vkgdr_image_read_ptx_params (ptx, entries[0]);
+  sizes = gst_vkgdr_image_read_ptx_params (ptx, entries[0], NULL);
   fail_unless (sizes != NULL && sizes->len >= 2);
   for (i = 0; i < 2; i++)
     fail_unless (g_array_index (sizes, gsize, i) == sizeof (VkgdrFrame));

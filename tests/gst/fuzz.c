@@ -187,9 +187,11 @@ use_as_image (const guint8 *data, gsize size)
   gst_vkgdr_image_is_complete (image);
   entries = gst_vkgdr_image_list_ptx_entries (text);
   for (i = 0; entries[i] && i < 3; i++) {
-    GArray *sizes = gst_vkgdr_image_read_ptx_params (text, entries[i]);
+    GArray *offsets = g_array_new (FALSE, FALSE, sizeof (gsize));
+    GArray *sizes = gst_vkgdr_image_read_ptx_params (text, entries[i], offsets);
 
-    fail_unless (sizes != NULL);
+    fail_unless (sizes != NULL && sizes->len == offsets->len);
+    g_array_unref (offsets);
     g_array_unref (sizes);
   }
   g_strfreev (entries);

@@ -314,10 +314,10 @@ GST_START_TEST (test_ptx_text)
       "\t.param .align 8 .b8 first_param_1[264],\n"
       "\t.param .f32 first_param_2,\n\t.param .u64 .ptr .align 1 "
       "first_param_3,\n\t.param .u8 first_param_4\n)\n{\n\tret;\n}\n"
-      ".entry second()\n{\n\tret;\n}\n";
+      ".pragma \"nounroll\"; .entry second()\n{\n\tret;\n}\n";
   const gsize wanted[] = { 264, 264, 4, 8, 1 };
   gchar **names = gst_vkgdr_image_list_ptx_entries (ptx);
-  GArray *got = gst_vkgdr_image_read_ptx_params (ptx, "first");
+  GArray *got = gst_vkgdr_image_read_ptx_params (ptx, "first", NULL);
 
   fail_unless_equals_int (g_strv_length (names), 2);
   fail_unless_equals_string (names[0], "first");
@@ -325,11 +325,36 @@ GST_START_TEST (test_ptx_text)
   fail_unless_equals_int (got->len, G_N_ELEMENTS (wanted));
   fail_unless (memcmp (got->data, wanted, sizeof (wanted)) == 0);
   g_array_unref (got);
-  got = gst_vkgdr_image_read_ptx_params (ptx, "second");
+  got = gst_vkgdr_image_read_ptx_params (ptx, "second", NULL);
   fail_unless_equals_int (got->len, 0);
   g_array_unref (got);
-  fail_unless (gst_vkgdr_image_read_ptx_params (ptx, "third") == NULL);
+  fail_unless (gst_vkgdr_image_read_ptx_params (ptx, "third", NULL) == NULL);
   g_strfreev (names);
+}
+GST_END_TEST;
+
+/* The size of a structure does not tell its alignment, and the alignment of
+ * what a pointer refers to is not that of the pointer. */
+GST_START_TEST (test_ptx_offsets)
+{
+  const gchar *ptx =
+      ".version 8.0\n.target sm_90\n.visible .entry k(\n"
+      "\t.param .u64 .ptr .global .align 16 pointer,\n"
+      "\t.param .align 8 .b8 frame[272],\n\t.param .u8 byte,\n"
+      "\t.param .align 16 .b8 vector[16],\n\t.param .u8 other,\n"
+      "\t.param .b16 shorts[4],\n\t.param .align 0 .b8 wrong[3],\n"
+      "\t.param .align 1 .b8 packed[8]\n)\n{\n\tret;\n}\n";
+  const gsize wanted[] = { 0, 8, 280, 288, 304, 306, 314, 317 };
+  GArray *offsets = g_array_new (FALSE, FALSE, sizeof (gsize));
+  GArray *sizes = gst_vkgdr_image_read_ptx_params (ptx, "k", offsets);
+  guint i;
+
+  fail_unless_equals_int (sizes->len, G_N_ELEMENTS (wanted));
+  fail_unless_equals_int (offsets->len, G_N_ELEMENTS (wanted));
+  for (i = 0; i < offsets->len; i++)
+    fail_unless_equals_uint64 (g_array_index (offsets, gsize, i), wanted[i]);
+  g_array_unref (offsets);
+  g_array_unref (sizes);
 }
 GST_END_TEST;
 
@@ -763,6 +788,7 @@ kernel_suite (void)
   tcase_add_test (tc, test_files);
   tcase_add_test (tc, test_file_includes_its_neighbour);
   tcase_add_test (tc, test_ptx_text);
+  tcase_add_test (tc, test_ptx_offsets);
   tcase_add_test (tc, test_params_are_checked);
   tcase_add_test (tc, test_params_arrive);
   tcase_add_test (tc, test_frames_are_checked);

@@ -157,26 +157,6 @@ find_function (GstVkgdrFunction *self, const gchar *entry, GError **error)
   return TRUE;
 }
 
-/* The offsets are unknown if the sizes come from PTX. So each parameter is
- * assumed to be at a multiple of the largest power of two, up to 16, that
- * divides its size. */
-static void
-guess_offsets (GstVkgdrFunction *self)
-{
-  gsize offset = 0, align;
-  guint i;
-
-  for (i = 0; i < self->sizes->len; i++) {
-    gsize size = g_array_index (self->sizes, gsize, i);
-
-    for (align = 1; align < 16 && size % (2 * align) == 0;)
-      align *= 2;
-    offset = (offset + align - 1) / align * align;
-    g_array_append_val (self->offsets, offset);
-    offset += size;
-  }
-}
-
 /* The driver returns CUDA_ERROR_INVALID_VALUE for the index after the last
  * parameter. For any other error, returns FALSE with @error set. */
 static gboolean
@@ -190,10 +170,8 @@ read_sizes (GstVkgdrFunction *self, GError **error)
   self->offsets = g_array_new (FALSE, FALSE, sizeof (gsize));
   if (!cuda->cuFuncGetParamInfo) {
     if (self->module->ptx)
-      self->sizes =
-          gst_vkgdr_image_read_ptx_params (self->module->ptx, self->entry);
-    if (self->sizes)
-      guess_offsets (self);
+      self->sizes = gst_vkgdr_image_read_ptx_params (
+          self->module->ptx, self->entry, self->offsets);
     return TRUE;
   }
   self->sizes = g_array_new (FALSE, FALSE, sizeof (gsize));

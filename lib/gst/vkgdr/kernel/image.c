@@ -52,14 +52,16 @@ ptx_skip (const gchar *p)
 }
 
 /* Returns the length of the word at @p: a name, a number, a directive with its
- * dot, a string without its closing quote, or else one character. */
+ * dot, a string with its quotes, or else one character. */
 static gsize
 ptx_measure (const gchar *p)
 {
   gsize n = *p == '.';
 
-  if (*p == '"')
-    return 1 + strcspn (p + 1, "\"\n");
+  if (*p == '"') {
+    n = 1 + strcspn (p + 1, "\"\n");
+    return n + (p[n] == '"');
+  }
   while (ptx_is_name (p[n]))
     n++;
   return MAX (n, *p != '\0');
@@ -242,24 +244,36 @@ ptx_measure_type (const gchar *p, gsize length)
   return 0;
 }
 
+/* Reads the number at the next word of @p, and sets @p to this word. */
+static gsize
+ptx_read_number (const gchar **p, gsize *length)
+{
+  *p = ptx_skip (*p + *length);
+  *length = ptx_measure (*p);
+  return g_ascii_strtoull (*p, NULL, 10);
+}
+
 /* Reads a parameter, such as .param .align 8 .b8 name[264] or .param .f32 name,
- * up to a comma or the end of the list. Returns its end. */
+ * up to a comma or the end of the list. Returns its end. Without .align before
+ * the type, the type's size is the alignment. An .align after .ptr is for the
+ * memory that a pointer refers to. */
 static const gchar *
-ptx_read_param (const gchar *p, gsize *size)
+ptx_read_param (const gchar *p, gsize *size, gsize *align)
 {
   gboolean is_first_bracket = TRUE;
   gsize length;
 
-  *size = 0;
+  *size = *align = 0;
   for (p = ptx_skip (p); *p && *p != ',' && *p != ')';
        p = ptx_skip (p + length)) {
     length = ptx_measure (p);
-    if (*p == '.' && *size == 0)
+    if (*size == 0 && ptx_is (p, length, ".align")) {
+      *align = ptx_read_number (&p, &length);
+    } else if (*size == 0 && *p == '.') {
       *size = ptx_measure_type (p, length);
-    if (*p == '[' && is_first_bracket) {
-      p = ptx_skip (p + 1);
-      length = ptx_measure (p);
-      *size *= g_ascii_strtoull (p, NULL, 10);
+      *align = *align ? *align : *size;
+    } else if (*p == '[' && is_first_bracket) {
+      *size *= ptx_read_number (&p, &length);
       is_first_bracket = FALSE;
     }
   }
@@ -267,10 +281,11 @@ ptx_read_param (const gchar *p, gsize *size)
 }
 
 GArray *
-gst_vkgdr_image_read_ptx_params (const gchar *ptx, const gchar *entry)
+gst_vkgdr_image_read_ptx_params (
+    const gchar *ptx, const gchar *entry, GArray *offsets)
 {
   GArray *sizes;
-  gsize length, size;
+  gsize length, size, align, offset = 0;
 
   do {
     ptx = ptx_find_entry (ptx, &length);
@@ -282,9 +297,14 @@ gst_vkgdr_image_read_ptx_params (const gchar *ptx, const gchar *entry)
   sizes = g_array_new (FALSE, FALSE, sizeof (gsize));
   ptx = ptx_skip (ptx);
   while (*ptx == '(' || *ptx == ',') {
-    ptx = ptx_read_param (ptx + 1, &size);
-    if (size > 0)
-      g_array_append_val (sizes, size);
+    ptx = ptx_read_param (ptx + 1, &size, &align);
+    if (size == 0)
+      continue;
+    g_array_append_val (sizes, size);
+    offset = (offset + align - 1) / align * align;
+    if (offsets)
+      g_array_append_val (offsets, offset);
+    offset += size;
   }
   return sizes;
 }

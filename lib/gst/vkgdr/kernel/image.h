@@ -41,8 +41,11 @@ gboolean gst_vkgdr_image_is_complete (GBytes *image);
 gchar **gst_vkgdr_image_list_ptx_entries (const gchar *ptx);
 
 /* Returns the sizes (gsize) of the parameters of @entry, or NULL if @ptx does
- * not have it. */
-GArray *gst_vkgdr_image_read_ptx_params (const gchar *ptx, const gchar *entry);
+ * not have it. Appends the offsets (gsize) of the parameters in the arguments
+ * to
+ * @offsets, if it is not NULL. */
+GArray *gst_vkgdr_image_read_ptx_params (
+    const gchar *ptx, const gchar *entry, GArray *offsets);
 
 G_END_DECLS
 
