@@ -374,6 +374,10 @@ static const struct {
   { "-lineinfo -w --maxrregcount=32 -std=c++20",
       "-lineinfo -w --maxrregcount=32 --std=c++20 |",
       "-gline-directives-only -w -std=c++20 |" },
+  { "--fmad=false -w -fmad=true", "-w |", "-w |" },
+  { "--fmad=true --fmad=false", "--fmad=false |", "-ffp-contract=off |" },
+  { "--std=c++20 --maxrregcount=32 -std=c++14 -maxrregcount=64",
+      "--std=c++14 --maxrregcount=64 |", "-std=c++14 |" },
 };
 
 GST_START_TEST (test_options_are_translated)

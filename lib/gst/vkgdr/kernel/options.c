@@ -43,7 +43,8 @@
  * | `-O0` to `-O3` | optimization level; clang only |
  *
  * One hyphen may be used instead of two. The value of `-D`, `-U` and `-I` may
- * be the next word.
+ * be the next word. If an option is given with several values, the last one
+ * takes effect.
  *
  * Since: 0.2
  */
@@ -345,6 +346,20 @@ spell (const gchar *pattern, const gchar *value)
       "%.*s%s%s", (gint) (mark - pattern), pattern, value, mark + 2);
 }
 
+/* NVRTC may refuse an option that has two values, and some values need no word:
+ * the last one takes effect, so the others are left out. */
+static gboolean
+is_replaced (const GstVkgdrCompileOptions *self, guint i)
+{
+  const gchar *name = ((const Word *) self->words->pdata[i])->option->name;
+
+  while (g_str_has_suffix (name, "=") && ++i < self->words->len)
+    if (g_str_equal (
+            ((const Word *) self->words->pdata[i])->option->name, name))
+      return TRUE;
+  return FALSE;
+}
+
 void
 gst_vkgdr_options_append (const GstVkgdrCompileOptions *self,
     GstVkgdrOptionsDialect dialect, GPtrArray *words)
@@ -357,7 +372,7 @@ gst_vkgdr_options_append (const GstVkgdrCompileOptions *self,
                                ? word->option->clang
                                : word->option->nvrtc;
 
-    if (pattern)
+    if (pattern && !is_replaced (self, i))
       g_ptr_array_add (words, spell (pattern, word->value));
   }
 }
