@@ -257,6 +257,24 @@ GST_START_TEST (test_log_is_the_error)
 }
 GST_END_TEST;
 
+/* The file for the output may then have the number of the standard input. */
+GST_START_TEST (test_log_without_standard_input)
+{
+  gint input = dup (STDIN_FILENO);
+  gchar *message;
+
+  use_script ("clang");
+  close (STDIN_FILENO);
+  message = compile_fails (&hopper, "wrong", GST_VKGDR_ERROR_COMPILE);
+  if (input >= 0) {
+    fail_unless_equals_int (dup2 (input, STDIN_FILENO), STDIN_FILENO);
+    close (input);
+  }
+  assert_contains (message, "error: it is wrong");
+  g_free (message);
+}
+GST_END_TEST;
+
 GST_START_TEST (test_no_image_is_an_error)
 {
   use_script ("clang");
@@ -907,6 +925,7 @@ compilers_suite (void)
   tcase_add_test (fake, test_clang_gets_what_it_knows);
   tcase_add_test (fake, test_nothing_is_left_behind);
   tcase_add_test (fake, test_log_is_the_error);
+  tcase_add_test (fake, test_log_without_standard_input);
   tcase_add_test (fake, test_no_image_is_an_error);
   tcase_add_test (fake, test_broken_compiler_is_no_compiler);
   tcase_add_test (fake, test_compiler_that_hangs_is_killed);

@@ -77,17 +77,19 @@ process_make_environment (const gchar *const *removed, const gchar *folder)
   return g_environ_setenv (environment, "TMPDIR", folder, TRUE);
 }
 
+/* The standard input comes last: if this process has closed its own one, @log
+ * has this number. */
 static int
 process_set_files (posix_spawn_file_actions_t *actions, int log)
 {
-  int result = posix_spawn_file_actions_addopen (
-      actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+  int result = posix_spawn_file_actions_adddup2 (actions, log, STDOUT_FILENO);
 
-  if (result == 0)
-    result = posix_spawn_file_actions_adddup2 (actions, log, STDOUT_FILENO);
   if (result == 0)
     result = posix_spawn_file_actions_adddup2 (
         actions, STDOUT_FILENO, STDERR_FILENO);
+  if (result == 0)
+    result = posix_spawn_file_actions_addopen (
+        actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
 #if defined(__GLIBC__) && defined(__GLIBC_PREREQ)
 #if __GLIBC_PREREQ(2, 34)
   if (result == 0)
