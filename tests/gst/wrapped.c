@@ -524,6 +524,31 @@ GST_START_TEST (test_tensor_there_and_back)
 }
 GST_END_TEST;
 
+/* Consumers know no elements of 24, 40, 48 or 56 bits. */
+GST_START_TEST (test_elements_of_a_tensor)
+{
+  const gint64 shape[] = { 1 };
+  GstVkgdrMapping *mapping =
+      gst_vkgdr_mapping_new (owner.storage, GST_MAP_READ | GST_MAP_VKGDR, NULL);
+  guint bits;
+
+  for (bits = 0; bits <= 128; bits++) {
+    gboolean is_known = bits == 8 || bits == 16 || bits == 32 || bits == 64;
+    GError *error = NULL;
+    DLManagedTensor *tensor = gst_vkgdr_mapping_to_dlpack (
+        mapping, 0, shape, shape, 1, GST_VKGDR_ELEMENT_TYPE_UINT, bits, &error);
+
+    fail_unless ((tensor != NULL) == is_known, "%u bits", bits);
+    if (tensor)
+      tensor->deleter (tensor);
+    else
+      g_assert_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT);
+    g_clear_error (&error);
+  }
+  gst_vkgdr_mapping_unref (mapping);
+}
+GST_END_TEST;
+
 GST_START_TEST (test_no_python_in_the_process)
 {
   fail_unless (gst_vkgdr_dlpack_get_capsule_destructor () == NULL);
@@ -584,6 +609,7 @@ wrapped_suite (void)
   tcase_add_test (tc, test_mapping_keeps_the_buffer);
   tcase_add_test (tc, test_tensor_there_and_back);
   tcase_add_test (tc, test_tensor_without_deleter);
+  tcase_add_test (tc, test_elements_of_a_tensor);
   tcase_add_test (tc, test_no_python_in_the_process);
   return s;
 }

@@ -83,7 +83,7 @@ check_export (GstVkgdrMapping *mapping, gsize offset, const gint64 *shape,
         "a tensor needs memory that is mapped for the device");
     return FALSE;
   }
-  if (bits == 0 || bits % 8 || bits > 64) {
+  if (bits != 8 && bits != 16 && bits != 32 && bits != 64) {
     g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
         "elements of %u bits are not supported: use 8, 16, 32 or 64", bits);
     return FALSE;
