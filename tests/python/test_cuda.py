@@ -9,12 +9,14 @@ import struct
 import tempfile
 import time
 import unittest
+import unittest.mock
 import weakref
 from typing import Any
 
 import gst_support
 import support
 from gst_support import READ, WRITE
+from gi.overrides import _gstvkgdr_code as code
 from gi.repository import GLib, Gst, GstVkgdr
 
 try:
@@ -770,6 +772,23 @@ class Modules(CudaTestCase):
                           GstVkgdr.Stream(self.context), 1, 1, 1, 1, 1, 1, 0, b"abc")
         # nothing has changed the memory
         self.assertEqual(GstVkgdr.download(memory), bytes(32))
+
+    def test_all_accesses_end(self) -> None:
+        memories = [self.new_memory(bytes(4)) for _ in range(3)]
+        ended = []
+
+        def end_access(memory: Gst.Memory, *args: Any) -> None:
+            ended.append(memory)
+            if len(ended) < 3:
+                raise ValueError(f"failure {len(ended)}")
+
+        add = GstVkgdr.SourceModule(
+            "__global__ void add (int *a, int *b, int *c) { *c = *a + *b; }", self.context
+        ).get_function("add")
+        with unittest.mock.patch.object(code.GstVkgdr, "memory_end_access", end_access):
+            with self.assertRaisesRegex(ValueError, "failure 1"):
+                add(*memories, block=1)
+        self.assertEqual(ended, memories)
 
     def test_bad_sources(self) -> None:
         errors = GstVkgdr.Error

@@ -65,8 +65,15 @@ class _Accesses:
             self._begun.append((memory, Gst.MapFlags(flags)))
 
     def __exit__(self, *exc: object) -> None:
+        # The next user of a memory waits only if its access has ended here.
+        failure = None
         for memory, flags in self._begun:
-            GstVkgdr.memory_end_access(memory, self._stream, flags)
+            try:
+                GstVkgdr.memory_end_access(memory, self._stream, flags)
+            except Exception as error:
+                failure = failure or error
+        if failure is not None:
+            raise failure
 
 
 class Function(GstVkgdr.Function):
