@@ -352,6 +352,11 @@ class Mistakes(ReaderTestCase):
         with self.assertRaisesRegex(ValueError, "nchw, nhwc"):
             GstVkgdr.TensorReader(self.clip, layout="hwc")
 
+    def test_a_sample_of_another_element(self) -> None:
+        sample = Gst.Sample.new(Gst.Buffer.new_wrapped(b"frame"), None, None, None)
+        with self.assertRaisesRegex(ValueError, "GstVkgdrTensorBatchMeta"):
+            GstVkgdr.TensorBatch(sample, None)
+
     def test_errors_of_elements(self) -> None:
         path = os.path.join(self.folder, "text.mkv")
         with open(path, "w", encoding="ascii") as file:

@@ -80,12 +80,15 @@ class TensorBatch(DeviceArray):
 
     :param sample: a sample that an appsink behind vkgdrtensor gives
     :param stream: the CUDA stream, of any library, on which the batch is ready
+    :raises ValueError: if the sample is not a batch of vkgdrtensor
     """
 
     def __init__(self, sample: Gst.Sample, stream: Any) -> None:
         self._buffer: Optional[Gst.Buffer] = sample.get_buffer()
         self._caps = sample.get_caps()
         meta = GstVkgdr.buffer_get_tensor_batch_meta(self._buffer)
+        if meta is None:
+            raise ValueError("the buffer of the sample has no GstVkgdrTensorBatchMeta")
         self.frames = [BatchFrame(meta.get_frame(i)) for i in range(meta.n_frames)]
         where = layout.single(layout.layouts(self._buffer, self._caps))
         where = where._replace(shape=(len(self.frames),) + where.shape[1:])
