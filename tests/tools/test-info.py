@@ -22,6 +22,7 @@ TIME_LIMIT = 60  # seconds, for one run
 
 # Variables of the user that would change the result of a test.
 CHOICES = (
+    "CUDA_DEVICE",
     "CUDA_VISIBLE_DEVICES",
     "SOFTCUDA_CXX",
     "SOFTCUDA_FAIL",
@@ -208,6 +209,11 @@ class Works(Case):
         text, machine = self.check(0, VKGDR_COMPILER="clang-19")
         self.assertEqual(machine["settings"]["VKGDR_COMPILER"], "clang-19")
         self.assertIn("VKGDR_COMPILER=clang-19", text)
+
+    def test_choice_of_a_device_is_told(self):
+        text, machine = self.check(0, CUDA_DEVICE="0")
+        self.assertEqual(machine["settings"]["CUDA_DEVICE"], "0")
+        self.assertIn("CUDA_DEVICE=0", text)
 
     def test_kind_of_machine(self):
         _, machine = self.check(0)
