@@ -183,7 +183,8 @@ def main(docgen, gir, version, output):
     with tempfile.TemporaryDirectory(prefix="vkgdr-docs-") as folder:
         site = Site(folder, gir)
         site.write()
-        faults = ["%s is nowhere" % n for n in sorted(site.references.unresolved)]
+        faults = ["a comment names %s, which has no page" % n
+                  for n in sorted(site.references.unresolved)]
         if not faults:
             generate(docgen, site, version, output)
             faults = check.broken_links(output)

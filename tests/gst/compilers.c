@@ -382,7 +382,7 @@ GST_START_TEST (test_none_is_named_with_a_remedy)
       "There is no program /nowhere/clang. Install ");
   g_setenv ("VKGDR_COMPILER", "nvcc", TRUE);
   assert_fails_with (&hopper, SOURCE, GST_VKGDR_ERROR_NO_DRIVER,
-      "nvcc is not a compiler that is used");
+      "nvcc is not a supported compiler");
   g_setenv ("VKGDR_COMPILER", "clang", TRUE);
   g_setenv ("PATH", folder, TRUE);
   assert_fails_with (

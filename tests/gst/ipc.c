@@ -290,9 +290,9 @@ GST_START_TEST (test_no_handles)
   fail_unless (strstr (error->message, "export_fd") != NULL);
   g_clear_error (&error);
 
-  assert_refused (allocator, handle, "opens no handle of its own");
+  assert_refused (allocator, handle, "cannot open a handle that it made");
   wrong = g_bytes_new_from_bytes (handle, 0, 64);
-  assert_refused (allocator, wrong, "these 64 bytes are no handle");
+  assert_refused (allocator, wrong, "these 64 bytes are not a handle");
   g_bytes_unref (wrong);
   bytes =
       g_memdup2 (g_bytes_get_data (handle, NULL), g_bytes_get_size (handle));
@@ -304,7 +304,7 @@ GST_START_TEST (test_no_handles)
       g_memdup2 (g_bytes_get_data (handle, NULL), g_bytes_get_size (handle));
   bytes[0] = 'x';
   wrong = g_bytes_new_take (bytes, g_bytes_get_size (handle));
-  assert_refused (allocator, wrong, "are no handle");
+  assert_refused (allocator, wrong, "are not a handle");
   g_bytes_unref (wrong);
 
   g_bytes_unref (handle);

@@ -333,10 +333,12 @@ except GLib.Error as error:
         )
         handle = GstVkgdr.get_ipc_handle(self.allocator.alloc_device_only(100))
         self.assert_error(
-            "no handle of its own", argument, GstVkgdr.open_ipc_handle, handle, self.context
+            "cannot open a handle that it made", argument,
+            GstVkgdr.open_ipc_handle, handle, self.context,
         )
         self.assert_error(
-            "these 3 bytes are no handle", argument, GstVkgdr.open_ipc_handle, b"abc", self.context
+            "these 3 bytes are not a handle", argument,
+            GstVkgdr.open_ipc_handle, b"abc", self.context,
         )
         with self.assertRaisesRegex(TypeError, "not str"):
             GstVkgdr.open_ipc_handle("abc", self.context)

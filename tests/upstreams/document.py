@@ -64,7 +64,7 @@ def describe(case: Case, result: Result) -> str:
     if len(ways) == 1:
         return f"{NAMES[next(iter(ways))]}; {mean}"
     if set(ways) == {"dma", "copied"}:
-        return f"DMA, new memory copied; {mean}"
+        return f"DMA; copied the first time each memory is used; {mean}"
     first, *others = sorted(ways, key=lambda w: -ways[w])
     less = ", ".join(f"{NAMES[w]} {ways[w]} bytes" for w in others)
     return f"{NAMES[first]}, {less}; {mean}"
@@ -103,7 +103,7 @@ def write(version: str, results: Dict[Case, Optional[Result]]) -> None:
     for case, result in results.items():
         if case.group != group:
             group = case.group
-            lines.append(f"\n## {group}\n\n| element | its bytes are | why |\n|---|---|---|\n")
+            lines.append(f"\n## {group}\n\n| element | how its bytes reach the GPU | why |\n|---|---|---|\n")
         cells = row(case, result) if result else old.get(case.element, ["not tried", ""])
         lines.append("| `{}` | {} | {} |\n".format(case.element, *cells))
     PATH.write_text("".join(lines))

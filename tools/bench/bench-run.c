@@ -228,7 +228,7 @@ read_kernel_time (GstElement *pipeline, gpointer user_data, GError **error)
   if (nanoseconds > 0)
     return TRUE;
   g_set_error_literal (error, GST_CORE_ERROR, GST_CORE_ERROR_FAILED,
-      "no element tells the time of its kernel");
+      "no element reports its kernel-time");
   return FALSE;
 }
 

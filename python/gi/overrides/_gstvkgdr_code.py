@@ -278,7 +278,7 @@ class Module(GstVkgdr.Module):
     def __repr__(self) -> str:
         names = self.list_functions()
         if names is None:
-            return "<GstVkgdr.Module of functions that the driver does not tell>"
+            return "<GstVkgdr.Module whose functions the driver does not list>"
         return f"<GstVkgdr.Module: {', '.join(names) or 'no functions'}>"
 
 

@@ -53,7 +53,9 @@ def wrap(tensor: int) -> Any:
 def peek(capsule: Any) -> int:
     """Returns the address in a capsule that no library has consumed yet."""
     if not _is_valid(capsule, _NAME):
-        raise ValueError('the tensor gave no capsule of the name "dltensor", or a used one')
+        raise ValueError(
+            '__dlpack__() returned no capsule named "dltensor", or one that is already consumed'
+        )
     return _get_pointer(capsule, _NAME)
 
 

@@ -102,8 +102,8 @@ gst_vkgdr_cuda_pool_decide (GstVkgdrContext *context, GstQuery *query,
   if (!pool) {
     g_set_error_literal (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_NO_DRIVER,
         "GStreamer's CUDA library has no memory for this element: it is not in "
-        "this process, uses another driver (see VKGDR_DRIVER), or has none for "
-        "such a frame");
+        "this process, uses another driver (see VKGDR_DRIVER), or cannot "
+        "allocate such a frame");
     return FALSE;
   }
   while (gst_query_get_n_allocation_pools (query) > 0)

@@ -92,8 +92,8 @@ explain_import (CUresult result)
 {
   switch (result) {
   case CUDA_ERROR_INVALID_CONTEXT:
-    return "A process opens no handle of its own: use the memory from which "
-           "it was made";
+    return "A process cannot open a handle that it made itself: use the memory "
+           "from which it was made";
   case CUDA_ERROR_INVALID_VALUE:
   case CUDA_ERROR_INVALID_HANDLE:
     return "The process that made the handle has freed its memory, or has "
@@ -102,8 +102,8 @@ explain_import (CUresult result)
     return "Another CUDA context of this process has opened it";
   case CUDA_ERROR_MAP_FAILED:
   case CUDA_ERROR_NOT_SUPPORTED:
-    return "The system keeps the two processes apart, as containers do, or the "
-           "device has no handles for other processes";
+    return "The system isolates the two processes, as containers do, or the "
+           "device does not support IPC handles";
   default:
     return NULL;
   }
@@ -208,7 +208,7 @@ read_ticket (GBytes *handle, Ticket *ticket, GError **error)
       return TRUE;
   }
   g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
-      "these %" G_GSIZE_FORMAT " bytes are no handle of "
+      "these %" G_GSIZE_FORMAT " bytes are not a handle of "
       "gst_vkgdr_memory_export_ipc_handle(), or are of another version",
       size);
   return FALSE;

@@ -140,7 +140,8 @@ static gboolean
 search_run (CompilerSearch *search, gboolean *done, GError **error)
 {
   const gchar *wish = g_getenv ("VKGDR_COMPILER");
-  gboolean is_auto = !wish || !*wish || g_str_equal (wish, "auto");
+  gboolean is_auto =
+      !wish || !*wish || g_str_equal (wish, "auto");
 
   if (search->target->software || g_strcmp0 (wish, "nvrtc") == 0)
     return search_nvrtc (search, done, error);
@@ -150,7 +151,7 @@ search_run (CompilerSearch *search, gboolean *done, GError **error)
   if (g_str_equal (wish, "clang"))
     return search_programs (search, done, error);
   if (g_str_equal (wish, "none")) {
-    g_string_append (search->reasons, "VKGDR_COMPILER=none forbids it");
+    g_string_append (search->reasons, "VKGDR_COMPILER=none is set");
     return FALSE;
   }
   return search_named (search, wish, done, error);

@@ -344,7 +344,7 @@ gst_vkgdr_format_set_error (const GstVideoFormatInfo *format, GError **error)
   if (GST_VIDEO_FORMAT_INFO_IS_TILED (format))
     why = "it has tiles in place of rows";
   else if (GST_VIDEO_FORMAT_INFO_HAS_PALETTE (format))
-    why = "its samples are places in a palette";
+    why = "its samples are indices into a palette";
   g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
       "Kernels cannot be run on the format %s: %s. Convert the frames first, "
       "with videoconvert",

@@ -119,7 +119,7 @@ set_no_entry (
   else
     g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_NOT_FOUND,
         "%s %s%s: set entry= to the one to run", self->name,
-        list ? "has several kernels: " : "does not tell its kernels",
+        list ? "has several kernels: " : "does not list its kernels",
         list ? list : "");
   g_free (list);
 }

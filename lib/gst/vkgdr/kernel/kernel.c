@@ -75,8 +75,8 @@ kernel_set_buffer_size (GstVkgdrKernel *self, GError **error)
 
   if (!function->sizes) {
     GST_WARNING_OBJECT (self,
-        "%s of %s: neither driver nor image tell its parameters, they cannot "
-        "be checked",
+        "%s of %s: the sizes of its parameters are unknown, so they cannot be "
+        "checked",
         function->entry, function->name);
     return TRUE;
   }

@@ -213,8 +213,8 @@ options_read (
         || (!read_macro_or_folder (self, word, &words)
             && !read_option (self, word))) {
       g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
-          "\"%s\" is not an option that compilers of kernels are given: see "
-          "GstVkgdrCompileOptions for those that are",
+          "\"%s\" is not a supported option, or has no value: see "
+          "GstVkgdrCompileOptions",
           word);
       return FALSE;
     }

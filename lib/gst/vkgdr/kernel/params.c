@@ -93,7 +93,9 @@ check_count (const gchar *entry, guint given, guint wanted, GError **error)
   if (given == wanted)
     return TRUE;
   g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
-      "Kernel \"%s\" takes %u parameter%s behind its frames, but params has %u",
+      "Kernel \"%s\" takes %u parameter%s after its two buffers, but params "
+      "has "
+      "%u",
       entry, wanted, wanted == 1 ? "" : "s", given);
   return FALSE;
 }

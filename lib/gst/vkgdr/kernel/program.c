@@ -115,8 +115,7 @@ gst_vkgdr_program_new (const gchar *path, GError **error)
 
   if (!strstr (name, "clang")) {
     g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_NO_DRIVER,
-        "%s is not a compiler that is used: VKGDR_COMPILER is auto, nvrtc, "
-        "clang, "
+        "%s is not a supported compiler: VKGDR_COMPILER is auto, nvrtc, clang, "
         "none, or the name or path of a clang",
         path);
   } else if (!found) {
@@ -173,8 +172,8 @@ gst_vkgdr_program_describe (const GstVkgdrProgram *self)
   gchar *answer = gst_vkgdr_program_ask (self, "--version", NULL);
   gchar *version =
       program_match (answer, "(?:release|version) ([0-9]+(?:\\.[0-9]+)?)");
-  gchar *text = g_strdup_printf ("clang %s (%s)",
-      version ? version : "of a version that it does not tell", self->path);
+  gchar *text = g_strdup_printf (
+      "clang %s (%s)", version ? version : "of unknown version", self->path);
 
   g_free (version);
   g_free (answer);
