@@ -98,8 +98,8 @@ typedef struct {
   const gchar *id;
   const gchar *label;
   const gchar *tail;
-  gboolean is_theirs; /* after GStreamer's own upload */
-  guint batch;        /* frames in a buffer at the sink; 0 means 1 */
+  gboolean uses_cudaupload; /* after GStreamer's own upload */
+  guint batch;              /* frames in a buffer at the sink; 0 means 1 */
 } Part;
 
 #define MAX_PARTS 9
@@ -377,7 +377,7 @@ make_tail (const Maker *self, const Part *part, const Frame *frame)
 {
   GString *tail = g_string_new (NULL);
 
-  if (part->is_theirs)
+  if (part->uses_cudaupload)
     g_string_printf (tail, " ! cudaupload cuda-device-id=%d%s",
         gst_vkgdr_context_get_device (self->context), CUDA_CAPS);
   g_string_append (tail, part->tail);
@@ -412,7 +412,7 @@ has_element (const gchar *name)
 static const gchar *
 find_obstacle (const Kind *kind, const Part *part)
 {
-  if (part->is_theirs && !has_element ("cudaupload"))
+  if (part->uses_cudaupload && !has_element ("cudaupload"))
     return "not installed";
   if ((kind->flags & NEWER_CUDA) && !has_newer_cuda ())
     return TOO_OLD;

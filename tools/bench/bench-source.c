@@ -154,7 +154,7 @@ bench_source_set_caps (GstBaseSrc *src, GstCaps *caps)
 
 /* Replaces the pools that downstream offers by a pool of ordinary memory. */
 static void
-insist_on_own_pool (GstBaseSrc *src, GstQuery *query)
+replace_pools (GstBaseSrc *src, GstQuery *query)
 {
   GstAllocationParams params;
   GstBufferPool *pool;
@@ -182,7 +182,7 @@ insist_on_own_pool (GstBaseSrc *src, GstQuery *query)
 /* The pool has several buffers. A single buffer would stay in the processor's
  * cache, which does not happen in a real pipeline. */
 static void
-insist_on_buffers (BenchSource *self, GstQuery *query)
+raise_min_buffers (BenchSource *self, GstQuery *query)
 {
   GstBufferPool *pool = NULL;
   guint size, min, max;
@@ -201,8 +201,8 @@ bench_source_decide_allocation (GstBaseSrc *src, GstQuery *query)
   BenchSource *self = BENCH_SOURCE (src);
 
   if (self->pool == POOL_OWN || gst_query_get_n_allocation_pools (query) == 0)
-    insist_on_own_pool (src, query);
-  insist_on_buffers (self, query);
+    replace_pools (src, query);
+  raise_min_buffers (self, query);
   return GST_BASE_SRC_CLASS (bench_source_parent_class)
       ->decide_allocation (src, query);
 }

@@ -110,7 +110,7 @@ def choose(backend: Optional[str]) -> Any:
         return NumpyNetwork()
 
 
-class Back:
+class MaskPipeline:
     """The second pipeline, whose frames are the masks."""
 
     def __init__(self, context: GstVkgdr.Context, folder: Optional[str]) -> None:
@@ -170,14 +170,14 @@ def detect(frames: int, network: Any, folder: Optional[str]) -> List[str]:
     lines = []
     context = GstVkgdr.Context.new(-1)
     source = SOURCE.format(frames=frames)
-    back = Back(context, folder)
+    pipeline = MaskPipeline(context, folder)
     with GstVkgdr.TensorReader(
         source, size=(SIZE, SIZE), batch=4, resize="letterbox", filter="area", context=context
     ) as reader:
         for batch in reader:
             masks = network.masks(batch)
             for frame, mask in zip(batch.frames, masks):
-                back.push(network.to_memory(mask, context), frame.pts)
+                pipeline.push(network.to_memory(mask, context), frame.pts)
                 box = network.box(mask)
                 if box is None:
                     lines.append(f"{frame.pts}: nothing")
@@ -185,7 +185,7 @@ def detect(frames: int, network: Any, folder: Optional[str]) -> List[str]:
                 left, top = frame.to_frame(box[0], box[1])
                 right, bottom = frame.to_frame(box[2], box[3])
                 lines.append(f"{frame.pts}: {left:.0f} {top:.0f} {right:.0f} {bottom:.0f}")
-    back.finish()
+    pipeline.finish()
     return lines
 
 

@@ -25,7 +25,7 @@ PIPELINE = (
 )
 
 
-def with_torch() -> Callable[[Any], str]:
+def make_torch_user() -> Callable[[Any], str]:
     torch = importlib.import_module("torch")
     if not torch.cuda.is_available():
         raise ImportError("PyTorch has no CUDA device")
@@ -39,7 +39,7 @@ def with_torch() -> Callable[[Any], str]:
     return use
 
 
-def with_cupy() -> Callable[[Any], str]:
+def make_cupy_user() -> Callable[[Any], str]:
     cupy = importlib.import_module("cupy")
     if cupy.cuda.runtime.getDeviceCount() == 0:
         raise ImportError("CuPy has no CUDA device")
@@ -51,17 +51,17 @@ def with_cupy() -> Callable[[Any], str]:
     return use
 
 
-def without() -> Callable[[Any], str]:
+def make_printer() -> Callable[[Any], str]:
     return lambda array: str(array.__cuda_array_interface__)
 
 
 def choose() -> Callable[[Any], str]:
-    for make in (with_torch, with_cupy):
+    for name, make in (("PyTorch", make_torch_user), ("CuPy", make_cupy_user)):
         try:
             return make()
         except Exception as error:  # each library has errors of its own
-            print(f"not {make.__name__}: {error}")
-    return without()
+            print(f"{name} is not used: {error}")
+    return make_printer()
 
 
 def pull(pipeline: Gst.Pipeline, sink: Gst.Element) -> Optional[Gst.Sample]:

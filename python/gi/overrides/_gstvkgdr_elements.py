@@ -35,7 +35,7 @@ _GUARDED = (
 )
 
 
-def _tell(error: Exception, name: str) -> GLib.Error:
+def _error_from_exception(error: Exception, name: str) -> GLib.Error:
     """Returns the error that the element posts: the exception, and where it was raised.
     """
     frames = traceback.extract_tb(error.__traceback__)
@@ -56,7 +56,7 @@ def _guard(function: Callable[..., Any], name: str) -> Callable[..., bool]:
             raise
         except Exception as error:
             traceback.print_exc()
-            raise _tell(error, name) from None
+            raise _error_from_exception(error, name) from None
         return True if result is None else bool(result)
 
     return call

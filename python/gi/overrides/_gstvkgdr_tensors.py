@@ -26,7 +26,7 @@ GstVkgdr = get_introspection_module("GstVkgdr")
 
 # The interval in which the bus, and a signal such as Ctrl-C, are checked, in
 # nanoseconds.
-_TURN = Gst.SECOND // 10
+_CHECK_INTERVAL = Gst.SECOND // 10
 
 # How long a pipeline may take to get ready for a seek, in nanoseconds.
 _START_LIMIT = 30 * Gst.SECOND
@@ -264,7 +264,7 @@ class TensorReader:
     def __next__(self) -> TensorBatch:
         self._start()
         while not self._ended:
-            sample = self._sink.emit("try-pull-sample", _TURN)
+            sample = self._sink.emit("try-pull-sample", _CHECK_INTERVAL)
             if sample is not None:
                 return self._batch(sample)
             self._check()

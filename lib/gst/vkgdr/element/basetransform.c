@@ -165,7 +165,7 @@ open_subclass (GstVkgdrBaseTransform *self, GError **error)
 }
 
 static void
-forget_told (GstVkgdrBaseTransform *self)
+clear_last_error (GstVkgdrBaseTransform *self)
 {
   GST_OBJECT_LOCK (self);
   g_clear_pointer (&private_of (self)->last_error_message, g_free);
@@ -246,7 +246,7 @@ gst_vkgdr_base_transform_start (GstBaseTransform *trans)
   GstVkgdrBaseTransform *self = GST_VKGDR_BASE_TRANSFORM (trans);
   GError *error = NULL;
 
-  forget_told (self);
+  clear_last_error (self);
   if (!ensure_context (self))
     return FALSE;
   if (!open_subclass (self, &error)) {
@@ -266,7 +266,7 @@ get_announced_context (GstVkgdrBaseTransform *self, GstQuery *query)
   gint device = get_device (self);
 
   if (context || device < 0 || GST_STATE (self) < GST_STATE_READY
-      || !gst_vkgdr_element_is_asked (query))
+      || !gst_vkgdr_element_is_context_query (query))
     return context;
   gst_vkgdr_element_open_device (GST_ELEMENT (self), device, &context);
   replace_context (self, NULL, g_steal_pointer (&context));

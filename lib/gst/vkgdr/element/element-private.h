@@ -22,7 +22,7 @@ GstVkgdrContext *gst_vkgdr_base_transform_ref_context (
 
 /* Whether @query asks for a context of a type that this library's elements
  * share. */
-gboolean gst_vkgdr_element_is_asked (GstQuery *query);
+gboolean gst_vkgdr_element_is_context_query (GstQuery *query);
 
 /* For an element with the property `device` that gets a context query before it
  * starts. Sets *@context, which must be NULL, to the context that the element

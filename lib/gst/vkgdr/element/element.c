@@ -374,7 +374,7 @@ gst_vkgdr_element_handle_set_context (GstElement *element,
 }
 
 static gboolean
-is_asked_for (GstQuery *query, const gchar *wanted)
+is_query_for (GstQuery *query, const gchar *wanted)
 {
   const gchar *type = NULL;
 
@@ -384,10 +384,10 @@ is_asked_for (GstQuery *query, const gchar *wanted)
 }
 
 gboolean
-gst_vkgdr_element_is_asked (GstQuery *query)
+gst_vkgdr_element_is_context_query (GstQuery *query)
 {
-  return is_asked_for (query, GST_VKGDR_CONTEXT_TYPE)
-         || (is_asked_for (query, GST_VKGDR_CUDA_CONTEXT_TYPE)
+  return is_query_for (query, GST_VKGDR_CONTEXT_TYPE)
+         || (is_query_for (query, GST_VKGDR_CUDA_CONTEXT_TYPE)
              && gst_vkgdr_cuda_lib_get ());
 }
 
@@ -415,9 +415,9 @@ gst_vkgdr_element_handle_context_query (
   g_return_val_if_fail (GST_IS_ELEMENT (element), FALSE);
   g_return_val_if_fail (GST_IS_QUERY (query), FALSE);
 
-  if (!context || !gst_vkgdr_element_is_asked (query))
+  if (!context || !gst_vkgdr_element_is_context_query (query))
     return FALSE;
-  if (is_asked_for (query, GST_VKGDR_CONTEXT_TYPE))
+  if (is_query_for (query, GST_VKGDR_CONTEXT_TYPE))
     gst_context = gst_vkgdr_context_to_gst_context (context);
   else
     gst_context = gst_vkgdr_cuda_context_offer (context);

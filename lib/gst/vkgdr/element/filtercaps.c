@@ -52,7 +52,7 @@ gst_vkgdr_filter_transform_caps (GstBaseTransform *trans,
  * because fences order the accesses to it. This is done even if CUDA elements
  * downstream prefer GstCudaMemory. */
 static void
-prefer_ours (GstQuery *query)
+prefer_vkgdr_memory (GstQuery *query)
 {
   GstCaps *caps, *ours, *theirs;
   guint i;
@@ -82,7 +82,7 @@ gst_vkgdr_filter_query (
   if (!GST_BASE_TRANSFORM_CLASS (parent_class)->query (trans, direction, query))
     return FALSE;
   if (direction == GST_PAD_SINK && GST_QUERY_TYPE (query) == GST_QUERY_CAPS)
-    prefer_ours (query);
+    prefer_vkgdr_memory (query);
   return TRUE;
 }
 

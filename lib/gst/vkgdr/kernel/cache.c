@@ -160,13 +160,13 @@ static void
 cache_complain (const gchar *path, const gchar *fault)
 {
   static GMutex lock;
-  static GHashTable *told;
+  static GHashTable *logged;
   gboolean is_new;
 
   g_mutex_lock (&lock);
-  if (!told)
-    told = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
-  is_new = g_hash_table_add (told, g_strdup (path));
+  if (!logged)
+    logged = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
+  is_new = g_hash_table_add (logged, g_strdup (path));
   g_mutex_unlock (&lock);
   if (is_new)
     GST_WARNING (

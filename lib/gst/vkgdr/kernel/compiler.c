@@ -139,22 +139,22 @@ search_named (
 static gboolean
 search_run (CompilerSearch *search, gboolean *done, GError **error)
 {
-  const gchar *wish = g_getenv ("VKGDR_COMPILER");
+  const gchar *requested = g_getenv ("VKGDR_COMPILER");
   gboolean is_auto =
-      !wish || !*wish || g_str_equal (wish, "auto");
+      !requested || !*requested || g_str_equal (requested, "auto");
 
-  if (search->target->software || g_strcmp0 (wish, "nvrtc") == 0)
+  if (search->target->software || g_strcmp0 (requested, "nvrtc") == 0)
     return search_nvrtc (search, done, error);
   if (is_auto)
     return search_nvrtc (search, done, error)
            || search_programs (search, done, error);
-  if (g_str_equal (wish, "clang"))
+  if (g_str_equal (requested, "clang"))
     return search_programs (search, done, error);
-  if (g_str_equal (wish, "none")) {
+  if (g_str_equal (requested, "none")) {
     g_string_append (search->reasons, "VKGDR_COMPILER=none is set");
     return FALSE;
   }
-  return search_named (search, wish, done, error);
+  return search_named (search, requested, done, error);
 }
 
 /* Tries one compiler after the other until one succeeds. */

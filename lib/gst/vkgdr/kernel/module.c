@@ -100,7 +100,7 @@ load_image (GstVkgdrModule *self, const gchar *image, GError **error)
 }
 
 static gboolean
-driver_tells_names (const vkgdr_cuda *cuda)
+driver_lists_functions (const vkgdr_cuda *cuda)
 {
   return cuda->cuModuleGetFunctionCount && cuda->cuModuleEnumerateFunctions
          && cuda->cuFuncGetName;
@@ -135,7 +135,7 @@ list_module_entries (GstVkgdrModule *self)
 static gchar **
 list_entries (GstVkgdrModule *self, const gchar *ptx)
 {
-  if (driver_tells_names (gst_vkgdr_context_get_driver (self->context)))
+  if (driver_lists_functions (gst_vkgdr_context_get_driver (self->context)))
     return list_module_entries (self);
   return ptx ? gst_vkgdr_image_list_ptx_entries (ptx) : NULL;
 }
@@ -525,5 +525,5 @@ gst_vkgdr_module_needs_ptx (GstVkgdrContext *context)
 {
   const vkgdr_cuda *cuda = gst_vkgdr_context_get_driver (context);
 
-  return !driver_tells_names (cuda) || !cuda->cuFuncGetParamInfo;
+  return !driver_lists_functions (cuda) || !cuda->cuFuncGetParamInfo;
 }

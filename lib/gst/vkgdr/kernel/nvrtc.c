@@ -107,7 +107,7 @@ nvrtc_read_archs (GstVkgdrNvrtc *self)
 }
 
 static gboolean
-nvrtc_ask (GstVkgdrNvrtc *self)
+nvrtc_initialise (GstVkgdrNvrtc *self)
 {
   int result;
 
@@ -143,7 +143,7 @@ nvrtc_open (const gchar *path, gboolean software, GPtrArray *tried)
   self->software = software;
   self->name = g_strdup (path);
   self->archs = g_array_new (FALSE, TRUE, sizeof (gint));
-  if (!nvrtc_ask (self)) {
+  if (!nvrtc_initialise (self)) {
     nvrtc_free (self);
     return NULL;
   }

@@ -133,7 +133,7 @@ gst_vkgdr_program_new (const gchar *path, GError **error)
 /* --- queries ------------------------------------------------------------- */
 
 gchar *
-gst_vkgdr_program_ask (
+gst_vkgdr_program_get_output (
     const GstVkgdrProgram *self, const gchar *question, const gchar *more)
 {
   const gchar *argv[] = { self->path, question, more, NULL };
@@ -169,7 +169,7 @@ program_match (const gchar *text, const gchar *pattern)
 gchar *
 gst_vkgdr_program_describe (const GstVkgdrProgram *self)
 {
-  gchar *answer = gst_vkgdr_program_ask (self, "--version", NULL);
+  gchar *answer = gst_vkgdr_program_get_output (self, "--version", NULL);
   gchar *version =
       program_match (answer, "(?:release|version) ([0-9]+(?:\\.[0-9]+)?)");
   gchar *text = g_strdup_printf (

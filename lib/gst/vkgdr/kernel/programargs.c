@@ -88,7 +88,7 @@ program_add_options (const GstVkgdrProgram *self, GPtrArray *argv,
     /* Without inlining, a call with a VkgdrFrame would copy it to local memory.
      */
     "-mllvm", "-inline-threshold=5000", NULL };
-  gchar *answer = gst_vkgdr_program_ask (
+  gchar *answer = gst_vkgdr_program_get_output (
       self, "--print-supported-cpus", "--target=nvptx64-nvidia-cuda");
   guint i = program_choose_clang_arch (answer, capability);
 

@@ -208,15 +208,15 @@ gst_vkgdr_program_compile (const GstVkgdrProgram *self,
 {
   GError *reason = NULL;
   GBytes *image;
-  gchar *said;
+  gchar *output;
 
-  image = program_run_in_folder (self, input, &said, &reason);
+  image = program_run_in_folder (self, input, &output, &reason);
   if (!image)
-    program_explain (self, input, said, reason, error);
-  else if (*said)
-    GST_INFO ("%s: %s", input->name, said);
+    program_explain (self, input, output, reason, error);
+  else if (*output)
+    GST_INFO ("%s: %s", input->name, output);
   if (log)
-    *log = g_steal_pointer (&said);
-  g_free (said);
+    *log = g_steal_pointer (&output);
+  g_free (output);
   return image;
 }

@@ -26,7 +26,7 @@ extern const gchar *const gst_vkgdr_program_removed_variables[];
 
 /* Returns the output of the compiler for the option @question and @more
  * (nullable), or "" if it fails. */
-gchar *gst_vkgdr_program_ask (
+gchar *gst_vkgdr_program_get_output (
     const GstVkgdrProgram *program, const gchar *question, const gchar *more);
 
 /* Returns the text, with a terminating zero, of one of the headers that replace
