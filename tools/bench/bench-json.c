@@ -140,7 +140,7 @@ make_variant (const BenchVariant *variant)
   return object;
 }
 
-/* Writes comparisons of the first variant with each of the others. */
+/* Writes comparisons of the first variant with those that are not single. */
 static JsonArray *
 make_comparisons (const BenchCase *c)
 {
@@ -154,7 +154,7 @@ make_comparisons (const BenchCase *c)
         &first->samples, &other->samples, bench_unit_has_differences (c->unit));
     JsonObject *object;
 
-    if (summary.n == 0)
+    if (summary.n == 0 || other->is_single)
       continue;
     object = json_object_new ();
     json_set_text (object, "of", first->id);

@@ -208,6 +208,8 @@ add_head (BenchTable *table, const BenchCase *c)
   for (i = 1; i < c->variants->len && has_comparisons (c); i++) {
     const BenchVariant *variant = g_ptr_array_index (c->variants, i);
 
+    if (variant->is_single)
+      continue;
     if (c->variants->len == 2)
       bench_table_add_cell (
           table, bench_unit_has_differences (c->unit) ? "difference" : "ratio");
@@ -244,6 +246,9 @@ add_case (BenchTable *table, const BenchCase *c, const BenchCase *head)
       bench_table_add_cell (table, NOTHING);
   }
   for (i = 1; i < head->variants->len && has_comparisons (head); i++) {
+    variant = g_ptr_array_index (head->variants, i);
+    if (variant->is_single)
+      continue;
     variant = variant_of_column (c, head, i);
     if (variant)
       add_comparison (table, c, variant);

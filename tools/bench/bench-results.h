@@ -91,6 +91,7 @@ typedef enum {
  * @launch: (nullable): its pipeline
  * @batch: frames in a buffer that is counted
  * @note: (nullable): additional text about the last sample
+ * @is_single: whether the case's first variant is not compared with it
  * @samples: in the case's unit
  */
 typedef struct {
@@ -99,6 +100,7 @@ typedef struct {
   gchar *launch;
   gchar *note;
   guint batch;
+  gboolean is_single;
   BenchSamples samples;
 } BenchVariant;
 
@@ -114,7 +116,7 @@ typedef struct {
  * @area: size of the area that a stream copies from, for BENCH_FILL_UNCACHED
  * @consumers: other processes that take the frames
  * @variants: of BenchVariant. The first one is compared with each of the
- *   others
+ *   others, except single ones
  */
 typedef struct {
   const gchar *section;

@@ -42,8 +42,7 @@ gchar **gst_vkgdr_image_list_ptx_entries (const gchar *ptx);
 
 /* Returns the sizes (gsize) of the parameters of @entry, or NULL if @ptx does
  * not have it. Appends the offsets (gsize) of the parameters in the arguments
- * to
- * @offsets, if it is not NULL. */
+ * to @offsets, if that is not NULL. */
 GArray *gst_vkgdr_image_read_ptx_params (
     const gchar *ptx, const gchar *entry, GArray *offsets);
 

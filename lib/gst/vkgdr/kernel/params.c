@@ -94,8 +94,7 @@ check_count (const gchar *entry, guint given, guint wanted, GError **error)
     return TRUE;
   g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
       "Kernel \"%s\" takes %u parameter%s after its two buffers, but params "
-      "has "
-      "%u",
+      "has %u",
       entry, wanted, wanted == 1 ? "" : "s", given);
   return FALSE;
 }
