@@ -5,6 +5,8 @@
 
 #include "gstvkgdrlayout.h"
 
+#include "gstvkgdrplanes.h"
+
 static guint
 get_component (const GstVideoInfo *info, guint plane)
 {
@@ -80,6 +82,64 @@ gst_vkgdr_layout_get_size (const GstVideoInfo *info, GstBuffer *frame)
   return size;
 }
 
+/* --- wrong metas --------------------------------------------------------- */
+
+/* Tiled and palette formats do not consist of rows of samples. */
+static gboolean
+has_rows (const GstVideoInfo *info)
+{
+  return !GST_VIDEO_FORMAT_INFO_IS_TILED (info->finfo)
+         && !GST_VIDEO_FORMAT_INFO_HAS_PALETTE (info->finfo);
+}
+
+/* Whether the picture contains the visible part. The GstVideoCropMeta has the
+ * place of that part, and the caps have its size. */
+static gboolean
+check_crop (const GstVideoInfo *info, GstBuffer *frame, GError **error)
+{
+  const GstVideoCropMeta *crop = gst_buffer_get_video_crop_meta (frame);
+  const GstVideoMeta *meta = gst_buffer_get_video_meta (frame);
+  guint visible_width = GST_VIDEO_INFO_WIDTH (info);
+  guint visible_height = GST_VIDEO_INFO_HEIGHT (info);
+  guint width = meta ? meta->width : visible_width;
+  guint height = meta ? meta->height : visible_height;
+  guint x = crop ? crop->x : 0, y = crop ? crop->y : 0;
+
+  if ((x > 0 || y > 0) && !has_rows (info)) {
+    g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
+        "a frame of %s cannot be cropped at the left or at the top",
+        GST_VIDEO_INFO_NAME (info));
+    return FALSE;
+  }
+  if (x <= width && visible_width <= width - x && y <= height
+      && visible_height <= height - y)
+    return TRUE;
+  g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
+      "the visible part of a frame, %ux%u at (%u, %u), is not inside its "
+      "picture of %ux%u. Upstream attached a wrong meta",
+      visible_width, visible_height, x, y, width, height);
+  return FALSE;
+}
+
+/* Whether the CPU reads only bytes of the frame. Mapping a frame without a
+ * GstVideoMeta checks this, too. */
+static gboolean
+check_planes (const GstVideoInfo *info, GstBuffer *frame, GError **error)
+{
+  const GstVideoMeta *meta = gst_buffer_get_video_meta (frame);
+
+  if (!meta
+      || (meta->format == GST_VIDEO_INFO_FORMAT (info)
+          && gst_vkgdr_planes_are_inside (
+              frame, meta, GST_VIDEO_INFO_INTERLACE_MODE (info))))
+    return TRUE;
+  g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
+      "the GstVideoMeta of a frame does not describe planes of %s that are "
+      "inside its buffer. Upstream attached a wrong meta",
+      GST_VIDEO_INFO_NAME (info));
+  return FALSE;
+}
+
 /* --- by the device ------------------------------------------------------- */
 
 /* A rectangle of bytes in a frame, and its place in the output. */
@@ -89,14 +149,6 @@ typedef struct {
   gsize to, to_pitch;
   gsize width, height;
 } Rect;
-
-/* Tiled and palette formats do not consist of rows of samples. */
-static gboolean
-has_rows (const GstVideoInfo *info)
-{
-  return !GST_VIDEO_FORMAT_INFO_IS_TILED (info->finfo)
-         && !GST_VIDEO_FORMAT_INFO_HAS_PALETTE (info->finfo);
-}
 
 /* The distance from the beginning of a plane to the first visible pixel. */
 static gsize
@@ -249,7 +301,8 @@ pack_by_cpu (const GstVideoInfo *info, GstBuffer *frame, GstMemory *output,
   gboolean ok;
 
   gst_buffer_append_memory (buffer, gst_memory_ref (output));
-  ok = copy_planes (info, frame, buffer, error);
+  ok = check_planes (info, frame, error)
+       && copy_planes (info, frame, buffer, error);
   gst_buffer_unref (buffer);
   return ok;
 }
@@ -261,6 +314,8 @@ gst_vkgdr_layout_pack (const GstVideoInfo *info, GstBuffer *frame,
   Rect rects[GST_VIDEO_MAX_PLANES];
   guint p;
 
+  if (!check_crop (info, frame, error))
+    return FALSE;
   *by_cpu =
       !get_rects (info, frame, gst_vkgdr_stream_get_context (stream), rects);
   if (*by_cpu)

@@ -31,7 +31,8 @@ gsize gst_vkgdr_layout_get_size (const GstVideoInfo *info, GstBuffer *frame);
  * The device copies if @frame is in VkgdrMemory of the stream's context, and
  * @output is either in such memory or in pinned memory of the library.
  * Otherwise the CPU copies, and @by_cpu is set to TRUE. Returns FALSE with
- * @error set on failure. */
+ * @error set on failure, also if the metas describe bytes that are not in
+ * @frame. */
 gboolean gst_vkgdr_layout_pack (const GstVideoInfo *info, GstBuffer *frame,
     GstMemory *output, GstVkgdrStream *stream, gboolean *by_cpu,
     GError **error);

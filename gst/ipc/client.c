@@ -32,9 +32,9 @@ struct _GstVkgdrIpcClient {
   GstVkgdrIpcReceiver receiver;
   GHashTable *imports; /* of GstMemory, by the number of the allocation */
   GstVkgdrIpcChanges changes;
-  GstVideoInterlaceMode interlace_mode; /* of the last caps */
-  guint64 last_id;                      /* of the last frame; 0: none yet */
-  GstVkgdrIpcPace pace;                 /* interval of the frames */
+  GstVideoInfo info;    /* of the last caps; empty if not raw video */
+  guint64 last_id;      /* of the last frame; 0: none yet */
+  GstVkgdrIpcPace pace; /* interval of the frames */
   GstVkgdrIpcEvent end; /* the last event: BYE or ERROR; CANCELLED: none yet */
   GError *failure;      /* of the event ERROR */
 
@@ -152,17 +152,6 @@ read_hello (GstVkgdrIpcClient *self, GstByteReader *reader, gint *attached,
   return TRUE;
 }
 
-/* Caps without this field are progressive, or not of raw video. */
-static GstVideoInterlaceMode
-get_interlace_mode (const GstCaps *caps)
-{
-  const gchar *mode = gst_structure_get_string (
-      gst_caps_get_structure (caps, 0), "interlace-mode");
-
-  return mode ? gst_video_interlace_mode_from_string (mode)
-              : GST_VIDEO_INTERLACE_MODE_PROGRESSIVE;
-}
-
 static gboolean
 read_caps (GstVkgdrIpcClient *self, GstByteReader *reader, GError **error)
 {
@@ -170,7 +159,8 @@ read_caps (GstVkgdrIpcClient *self, GstByteReader *reader, GError **error)
 
   if (!caps)
     return set_invalid (error, "caps");
-  self->interlace_mode = get_interlace_mode (caps);
+  if (!gst_vkgdr_caps_get_video_info (caps, &self->info))
+    gst_video_info_init (&self->info);
   gst_caps_take (&self->changes.caps, caps);
   return TRUE;
 }
@@ -302,7 +292,7 @@ read_frame (GstVkgdrIpcClient *self, GstByteReader *reader,
   GST_BUFFER_FLAG_SET (buffer, frame->flags & GST_VKGDR_IPC_BUFFER_FLAGS);
   use = use_new (self, frame->id);
   ok = add_memories (self, frame, use, buffer)
-       && gst_vkgdr_ipc_metas_read (buffer, self->interlace_mode, reader);
+       && gst_vkgdr_ipc_metas_read (buffer, &self->info, reader);
   use_unref (use);
   if (!ok) {
     gst_buffer_unref (buffer);
@@ -530,6 +520,7 @@ client_new (gint fd, GstVkgdrAllocator *allocator)
   self->fd = fd;
   self->notifier = -1;
   self->end = GST_VKGDR_IPC_EVENT_CANCELLED;
+  gst_video_info_init (&self->info);
   self->allocator = gst_object_ref (allocator);
   gst_vkgdr_ipc_receiver_init (&self->receiver, fd);
   self->imports = g_hash_table_new_full (

@@ -7,8 +7,8 @@
 
 #include "ipc/meta.h"
 
+#include "gstvkgdrplanes.h"
 #include "ipc/bytes.h"
-#include "ipc/planes.h"
 
 #include <string.h>
 
@@ -318,13 +318,18 @@ are_planes_inside (GstBuffer *buffer, GstVideoInterlaceMode mode)
 
   while ((meta = gst_buffer_iterate_meta_filtered (
               buffer, &state, GST_VIDEO_META_API_TYPE)))
-    if (!gst_vkgdr_ipc_planes_are_inside (buffer, (GstVideoMeta *) meta, mode))
+    if (!gst_vkgdr_planes_are_inside (buffer, (GstVideoMeta *) meta, mode))
       return FALSE;
   return TRUE;
 }
 
+/* The size of a picture. */
+typedef struct {
+  guint width, height;
+} Size;
+
 static gboolean
-is_crop_inside (const GstVideoCropMeta *crop, const GstVideoMeta *picture)
+is_crop_inside (const GstVideoCropMeta *crop, const Size *picture)
 {
   return crop->x <= picture->width && crop->y <= picture->height
          && crop->width <= picture->width - crop->x
@@ -334,7 +339,7 @@ is_crop_inside (const GstVideoCropMeta *crop, const GstVideoMeta *picture)
 static gboolean
 remove_crop_outside (GstBuffer *buffer, GstMeta **meta, gpointer user_data)
 {
-  const GstVideoMeta *picture = user_data;
+  const Size *picture = user_data;
 
   if ((*meta)->info->api == GST_VIDEO_CROP_META_API_TYPE
       && !is_crop_inside ((GstVideoCropMeta *) *meta, picture)) {
@@ -345,19 +350,24 @@ remove_crop_outside (GstBuffer *buffer, GstMeta **meta, gpointer user_data)
 }
 
 /* Elements do not check a crop meta, either. So this function removes a crop
- * that is not in the picture of the GstVideoMeta. */
+ * that is not in the picture. Without a GstVideoMeta, the picture has the size
+ * of the caps. */
 static void
-remove_crops_outside (GstBuffer *buffer)
+remove_crops_outside (GstBuffer *buffer, const GstVideoInfo *info)
 {
-  GstVideoMeta *picture = gst_buffer_get_video_meta (buffer);
+  const GstVideoMeta *meta = gst_buffer_get_video_meta (buffer);
+  Size picture = { GST_VIDEO_INFO_WIDTH (info), GST_VIDEO_INFO_HEIGHT (info) };
 
-  if (picture)
-    gst_buffer_foreach_meta (buffer, remove_crop_outside, picture);
+  if (meta) {
+    picture.width = meta->width;
+    picture.height = meta->height;
+  }
+  gst_buffer_foreach_meta (buffer, remove_crop_outside, &picture);
 }
 
 gboolean
 gst_vkgdr_ipc_metas_read (
-    GstBuffer *buffer, GstVideoInterlaceMode mode, GstByteReader *reader)
+    GstBuffer *buffer, const GstVideoInfo *info, GstByteReader *reader)
 {
   while (gst_byte_reader_get_remaining (reader) > 0) {
     GstByteReader content;
@@ -369,6 +379,6 @@ gst_vkgdr_ipc_metas_read (
         || !read_content (buffer, kind, &content))
       return FALSE;
   }
-  remove_crops_outside (buffer);
-  return are_planes_inside (buffer, mode);
+  remove_crops_outside (buffer, info);
+  return are_planes_inside (buffer, GST_VIDEO_INFO_INTERLACE_MODE (info));
 }

@@ -21,10 +21,10 @@ G_BEGIN_DECLS
 GByteArray *gst_vkgdr_ipc_metas_write (GstBuffer *buffer, gsize max);
 
 /* Adds the metas in the rest of @reader to @buffer. Returns FALSE if the bytes
- * are not valid, or if a plane of a GstVideoMeta is not in @buffer. @mode is
- * the interlace mode of the buffer's caps. */
+ * are not valid, or if a plane of a GstVideoMeta is not in @buffer. @info is
+ * that of the buffer's caps, or an empty one if they are not raw video. */
 gboolean gst_vkgdr_ipc_metas_read (
-    GstBuffer *buffer, GstVideoInterlaceMode mode, GstByteReader *reader);
+    GstBuffer *buffer, const GstVideoInfo *info, GstByteReader *reader);
 
 G_END_DECLS
 

@@ -49,11 +49,12 @@ copy_metas (GstBuffer *buffer, gsize max)
   GByteArray *metas = gst_vkgdr_ipc_metas_write (buffer, max);
   GstBuffer *copy = gst_buffer_new_allocate (NULL, WIDTH * HEIGHT, NULL);
   GstByteReader reader;
+  GstVideoInfo info;
 
   fail_unless (metas->len <= max);
+  gst_video_info_init (&info);
   gst_byte_reader_init (&reader, metas->data, metas->len);
-  fail_unless (gst_vkgdr_ipc_metas_read (
-      copy, GST_VIDEO_INTERLACE_MODE_PROGRESSIVE, &reader));
+  fail_unless (gst_vkgdr_ipc_metas_read (copy, &info, &reader));
   g_byte_array_unref (metas);
   return copy;
 }
@@ -121,10 +122,11 @@ read_bytes (const guint8 *data, gsize size)
 {
   GstBuffer *copy = gst_buffer_new_allocate (NULL, WIDTH * HEIGHT, NULL);
   GstByteReader reader;
+  GstVideoInfo info;
 
+  gst_video_info_init (&info);
   gst_byte_reader_init (&reader, data, size);
-  gst_vkgdr_ipc_metas_read (
-      copy, GST_VIDEO_INTERLACE_MODE_PROGRESSIVE, &reader);
+  gst_vkgdr_ipc_metas_read (copy, &info, &reader);
   gst_buffer_unref (copy);
 }
 
@@ -252,7 +254,10 @@ GST_START_TEST (test_planes)
   GstBuffer *received = gst_buffer_new_allocate (NULL, MEMORY_SIZE, NULL);
   GstByteReader reader;
   GByteArray *metas;
+  GstVideoInfo info;
 
+  gst_video_info_init (&info);
+  info.interlace_mode = frames[__i__].mode;
   gst_buffer_add_video_meta_full (sent, GST_VIDEO_FRAME_FLAG_NONE,
       frames[__i__].format, frames[__i__].width, frames[__i__].height,
       frames[__i__].n_planes, (gsize *) frames[__i__].offset,
@@ -261,8 +266,7 @@ GST_START_TEST (test_planes)
   gst_buffer_append_memory (
       received, gst_allocator_alloc (NULL, MEMORY_SIZE, NULL));
   gst_byte_reader_init (&reader, metas->data, metas->len);
-  fail_unless_equals_int (
-      gst_vkgdr_ipc_metas_read (received, frames[__i__].mode, &reader),
+  fail_unless_equals_int (gst_vkgdr_ipc_metas_read (received, &info, &reader),
       frames[__i__].is_inside);
   g_byte_array_unref (metas);
   gst_buffer_unref (received);
@@ -283,28 +287,34 @@ static const struct {
   { 0, 21, 30, G_MAXUINT, FALSE },
 };
 
-/* A crop meta that is not in the picture is left out, and its frame stays. */
+/* A crop meta that is not in the picture is left out, and its frame stays. The
+ * picture has the size of the GstVideoMeta, or of the caps without one. */
 GST_START_TEST (test_crop)
 {
   GstBuffer *sent = gst_buffer_new ();
   GstBuffer *received = gst_buffer_new_allocate (NULL, 30 * 20, NULL);
   GstVideoCropMeta *crop = gst_buffer_add_video_crop_meta (sent);
+  gboolean has_meta = __i__ % 2 == 0;
   GstByteReader reader;
   GByteArray *metas;
+  GstVideoInfo info;
 
-  crop->x = crops[__i__].x;
-  crop->y = crops[__i__].y;
-  crop->width = crops[__i__].width;
-  crop->height = crops[__i__].height;
-  gst_buffer_add_video_meta_full (sent, GST_VIDEO_FRAME_FLAG_NONE,
-      GST_VIDEO_FORMAT_GRAY8, 30, 20, 1, (gsize[4]){ 0 }, (gint[4]){ 30 });
+  gst_video_info_set_format (
+      &info, GST_VIDEO_FORMAT_GRAY8, has_meta ? 2 : 30, has_meta ? 2 : 20);
+  crop->x = crops[__i__ / 2].x;
+  crop->y = crops[__i__ / 2].y;
+  crop->width = crops[__i__ / 2].width;
+  crop->height = crops[__i__ / 2].height;
+  if (has_meta)
+    gst_buffer_add_video_meta_full (sent, GST_VIDEO_FRAME_FLAG_NONE,
+        GST_VIDEO_FORMAT_GRAY8, 30, 20, 1, (gsize[4]){ 0 }, (gint[4]){ 30 });
   metas = gst_vkgdr_ipc_metas_write (sent, MAX_METAS);
   gst_byte_reader_init (&reader, metas->data, metas->len);
-  fail_unless (gst_vkgdr_ipc_metas_read (
-      received, GST_VIDEO_INTERLACE_MODE_PROGRESSIVE, &reader));
-  fail_unless (gst_buffer_get_video_meta (received) != NULL);
+  fail_unless (gst_vkgdr_ipc_metas_read (received, &info, &reader));
+  fail_unless_equals_int (
+      gst_buffer_get_video_meta (received) != NULL, has_meta);
   fail_unless_equals_int (gst_buffer_get_video_crop_meta (received) != NULL,
-      crops[__i__].is_inside);
+      crops[__i__ / 2].is_inside);
   g_byte_array_unref (metas);
   gst_buffer_unref (received);
   gst_buffer_unref (sent);
@@ -322,7 +332,7 @@ ipc_metas_suite (void)
   tcase_add_test (tc, test_left_out);
   tcase_add_test (tc, test_damaged);
   tcase_add_loop_test (tc, test_planes, 0, G_N_ELEMENTS (frames));
-  tcase_add_loop_test (tc, test_crop, 0, G_N_ELEMENTS (crops));
+  tcase_add_loop_test (tc, test_crop, 0, 2 * G_N_ELEMENTS (crops));
   return suite;
 }
 

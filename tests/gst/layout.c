@@ -526,6 +526,115 @@ GST_START_TEST (test_packed_tiles_are_copied)
 }
 GST_END_TEST;
 
+/* --- wrong metas --------------------------------------------------------- */
+
+/* A picture in a GstVideoMeta, and the place of the visible part in it, whose
+ * size is 64x48. */
+static const struct {
+  GstVideoFormat format;
+  guint width, height; /* 0: there is no GstVideoMeta */
+  guint x, y;
+  gboolean is_inside;
+} visible[] = {
+  { GST_VIDEO_FORMAT_NV12, 96, 80, 32, 32, TRUE },
+  { GST_VIDEO_FORMAT_NV12, 97, 81, 33, 33, TRUE },
+  { GST_VIDEO_FORMAT_NV12, 96, 80, 33, 32, FALSE },
+  { GST_VIDEO_FORMAT_NV12, 96, 80, 32, 33, FALSE },
+  { GST_VIDEO_FORMAT_NV12, 96, 80, G_MAXUINT - 31, 32, FALSE },
+  { GST_VIDEO_FORMAT_NV12, 96, 80, 32, 1 << 30, FALSE },
+  { GST_VIDEO_FORMAT_NV12, 0, 0, 1, 0, FALSE },
+  { GST_VIDEO_FORMAT_NV12, 0, 0, 0, 1, FALSE },
+  { GST_VIDEO_FORMAT_NV12, 0, 0, 0, 1 << 30, FALSE },
+  { GST_VIDEO_FORMAT_NV12_4L4, 96, 80, 4, 4, FALSE }, /* tiles */
+  { GST_VIDEO_FORMAT_RGB8P, 96, 80, 4, 4, FALSE },    /* a palette */
+};
+
+static GstBuffer *
+make_visible (guint i, GstVkgdrContext *context)
+{
+  GstVideoFormat format = visible[i].format;
+  GstBuffer *buffer = gst_buffer_new ();
+  GstVideoCropMeta *crop = gst_buffer_add_video_crop_meta (buffer);
+  GstVideoInfo info;
+
+  fail_unless (gst_video_info_set_format (&info, format,
+      visible[i].width ? visible[i].width : 64,
+      visible[i].height ? visible[i].height : 48));
+  gst_buffer_append_memory (
+      buffer, context ? test_memory_new (context, info.size)
+                      : gst_allocator_alloc (NULL, info.size, NULL));
+  gst_buffer_memset (buffer, 0, 7, info.size);
+  if (visible[i].width > 0)
+    gst_buffer_add_video_meta_full (buffer, GST_VIDEO_FRAME_FLAG_NONE, format,
+        info.width, info.height, info.finfo->n_planes, info.offset,
+        info.stride);
+  crop->x = visible[i].x;
+  crop->y = visible[i].y;
+  crop->width = 64;
+  crop->height = 48;
+  return buffer;
+}
+
+/* Packing refuses a frame whose visible part is not in its picture, instead of
+ * reading other memory. */
+static void
+check_visible (guint i, const gchar *element, gboolean is_on_device)
+{
+  gchar *caps = g_strdup_printf (
+      "video/x-raw%s,format=%s,width=64,height=48,framerate=30/1",
+      is_on_device ? "(memory:VkgdrMemory)" : "",
+      gst_video_format_to_string (visible[i].format));
+  GstHarness *h = test_harness_new (gst_element_factory_make (element, NULL));
+
+  gst_harness_set_src_caps_str (h, caps);
+  fail_unless_equals_int (
+      gst_harness_push (
+          h, make_visible (i, is_on_device ? test_context : NULL)),
+      visible[i].is_inside ? GST_FLOW_OK : GST_FLOW_ERROR);
+  gst_harness_teardown (h);
+  g_free (caps);
+}
+
+GST_START_TEST (test_crop_outside)
+{
+  test_context = test_context_new ();
+  check_visible (__i__, "vkgdrupload", FALSE);
+  check_visible (__i__, "vkgdrupload", TRUE);
+  check_visible (__i__, "vkgdrdownload", TRUE);
+  test_teardown ();
+}
+GST_END_TEST;
+
+/* A GstVideoMeta with too few rows of tiles, and one with a plane in front of
+ * the buffer: the stride is negative, but the offset is that of the first row
+ * in memory. */
+GST_START_TEST (test_planes_outside)
+{
+  const gchar *format = __i__ ? "GRAY8" : "NV12_4L4";
+  gchar *caps = g_strdup_printf (
+      "video/x-raw,format=%s,width=64,height=48,framerate=30/1", format);
+  GstVideoInfo info;
+  GstBuffer *buffer;
+  GstHarness *h;
+
+  test_context = test_context_new ();
+  h = test_harness_new (gst_element_factory_make ("vkgdrupload", NULL));
+  gst_harness_set_src_caps_str (h, caps);
+  fail_unless (gst_video_info_set_format (
+      &info, gst_video_format_from_string (format), 64, 48));
+  buffer = gst_buffer_new_allocate (NULL, info.size, NULL);
+  gst_buffer_memset (buffer, 0, 7, info.size);
+  info.stride[0] = __i__ ? -64 : GST_VIDEO_TILE_MAKE_STRIDE (16, 1);
+  gst_buffer_add_video_meta_full (buffer, GST_VIDEO_FRAME_FLAG_NONE,
+      info.finfo->format, 64, 48, info.finfo->n_planes, info.offset,
+      info.stride);
+  fail_unless_equals_int (gst_harness_push (h, buffer), GST_FLOW_ERROR);
+  gst_harness_teardown (h);
+  g_free (caps);
+  test_teardown ();
+}
+GST_END_TEST;
+
 /* --- all formats --------------------------------------------------------- */
 
 /* A frame of the offered pool comes back with the default layout. */
@@ -622,6 +731,8 @@ layout_suite (void)
   tcase_add_test (tc, test_padding_reaches_no_file);
   tcase_add_loop_test (tc, test_padding_is_kept_on_request, 0, 2);
   tcase_add_loop_test (tc, test_packed_tiles_are_copied, 0, 2);
+  tcase_add_loop_test (tc, test_crop_outside, 0, G_N_ELEMENTS (visible));
+  tcase_add_loop_test (tc, test_planes_outside, 0, 2);
   tcase_add_test (tc, test_every_format);
   return s;
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * ipc/planes.c: see ipc/planes.h
+ * gstvkgdrplanes.c: see gstvkgdrplanes.h
  */
 
-#include "ipc/planes.h"
+#include "gstvkgdrplanes.h"
 
 /* The size in bytes of the second plane of a format with a palette: 256
  * colours. */
@@ -144,7 +144,7 @@ are_offsets_inside (GstBuffer *buffer, const GstVideoMeta *meta)
 }
 
 gboolean
-gst_vkgdr_ipc_planes_are_inside (
+gst_vkgdr_planes_are_inside (
     GstBuffer *buffer, const GstVideoMeta *meta, GstVideoInterlaceMode mode)
 {
   const GstVideoFormatInfo *format = find_format (meta->format);
