@@ -9,23 +9,52 @@
 
 G_DEFINE_TYPE (GstVkgdrTensorPad, gst_vkgdr_tensor_pad, GST_TYPE_AGGREGATOR_PAD)
 
-void
-gst_vkgdr_tensor_picture_clear (GstVkgdrTensorPicture *picture)
+gboolean
+gst_vkgdr_tensor_pad_get_last (
+    GstVkgdrTensorPad *self, GstVkgdrTensorPicture *picture)
 {
-  gst_clear_buffer (&picture->buffer);
+  GST_OBJECT_LOCK (self);
+  *picture = self->last;
+  if (picture->buffer)
+    gst_buffer_ref (picture->buffer);
+  GST_OBJECT_UNLOCK (self);
+  return picture->buffer != NULL;
+}
+
+void
+gst_vkgdr_tensor_pad_set_last (
+    GstVkgdrTensorPad *self, const GstVkgdrTensorPicture *picture)
+{
+  GstBuffer *old;
+
+  GST_OBJECT_LOCK (self);
+  old = self->last.buffer;
+  self->last = *picture;
+  if (picture->buffer)
+    gst_buffer_ref (picture->buffer);
+  GST_OBJECT_UNLOCK (self);
+  gst_clear_buffer (&old);
+}
+
+void
+gst_vkgdr_tensor_pad_clear_last (GstVkgdrTensorPad *self)
+{
+  const GstVkgdrTensorPicture none = { NULL };
+
+  gst_vkgdr_tensor_pad_set_last (self, &none);
 }
 
 static GstFlowReturn
 gst_vkgdr_tensor_pad_flush (GstAggregatorPad *pad, GstAggregator *aggregator)
 {
-  gst_vkgdr_tensor_picture_clear (&GST_VKGDR_TENSOR_PAD (pad)->last);
+  gst_vkgdr_tensor_pad_clear_last (GST_VKGDR_TENSOR_PAD (pad));
   return GST_FLOW_OK;
 }
 
 static void
 gst_vkgdr_tensor_pad_finalize (GObject *object)
 {
-  gst_vkgdr_tensor_picture_clear (&GST_VKGDR_TENSOR_PAD (object)->last);
+  gst_clear_buffer (&GST_VKGDR_TENSOR_PAD (object)->last.buffer);
   G_OBJECT_CLASS (gst_vkgdr_tensor_pad_parent_class)->finalize (object);
 }
 

@@ -309,6 +309,20 @@ take_buffer (const Round *round, GstVkgdrTensorPad *pad)
   return buffer;
 }
 
+/* Sets @picture to the pad's frame, with a reference. Returns FALSE if there is
+ * no frame in time. */
+static gboolean
+take_picture (
+    const Round *round, GstVkgdrTensorPad *pad, GstVkgdrTensorPicture *picture)
+{
+  picture->buffer = take_buffer (round, pad);
+  if (!picture->buffer)
+    return FALSE;
+  picture->info = pad->info;
+  picture->running_time = get_running_time (pad, picture->buffer);
+  return TRUE;
+}
+
 /* Whether a pad may need its frame again. If not, the frame returns to its
  * pool. */
 static gboolean
@@ -332,22 +346,20 @@ add_pad (GstElement *element, GstPad *sink, gpointer data)
   GstVkgdrTensorPad *pad = GST_VKGDR_TENSOR_PAD (sink);
   Round *round = data;
   GstVkgdrTensor *self = round->self;
-  GstBuffer *buffer = take_buffer (round, pad);
-  gboolean ok;
+  GstVkgdrTensorPicture picture;
+  gboolean keeps = keeps_frames (self), is_repeated, ok;
 
-  if (!buffer && !(keeps_frames (self) && pad->last.buffer)) {
+  if (!keeps)
+    gst_vkgdr_tensor_pad_clear_last (pad);
+  is_repeated = !take_picture (round, pad, &picture);
+  if (is_repeated && !gst_vkgdr_tensor_pad_get_last (pad, &picture)) {
     note_left_out (self);
     return TRUE;
   }
-  if (!buffer)
-    return add_picture (round, pad, &pad->last, TRUE);
-  gst_vkgdr_tensor_picture_clear (&pad->last);
-  pad->last.buffer = buffer;
-  pad->last.info = pad->info;
-  pad->last.running_time = get_running_time (pad, buffer);
-  ok = add_picture (round, pad, &pad->last, FALSE);
-  if (!keeps_frames (self))
-    gst_vkgdr_tensor_picture_clear (&pad->last);
+  if (keeps && !is_repeated)
+    gst_vkgdr_tensor_pad_set_last (pad, &picture);
+  ok = add_picture (round, pad, &picture, is_repeated);
+  gst_buffer_unref (picture.buffer);
   return ok;
 }
 
@@ -424,7 +436,7 @@ gst_vkgdr_tensor_get_next_time (GstAggregator *aggregator)
 static gboolean
 reset_pad (GstElement *element, GstPad *sink, gpointer data)
 {
-  gst_vkgdr_tensor_picture_clear (&GST_VKGDR_TENSOR_PAD (sink)->last);
+  gst_vkgdr_tensor_pad_clear_last (GST_VKGDR_TENSOR_PAD (sink));
   return TRUE;
 }
 

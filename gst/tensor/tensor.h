@@ -38,17 +38,26 @@ typedef struct {
   GstClockTime running_time;
 } GstVkgdrTensorPicture;
 
-/* Used by the streaming thread of the source pad. A flush of this pad also
- * clears `last`, in upstream's thread. */
+/* Used by the streaming thread of the source pad. A flush of this pad clears
+ * `last` in upstream's thread, also while that streaming thread runs. */
 struct _GstVkgdrTensorPad {
   GstAggregatorPad parent;
 
   gboolean has_info;
   GstVideoInfo info;          /* of the next frame */
-  GstVkgdrTensorPicture last; /* of the last round */
+  GstVkgdrTensorPicture last; /* of the last round; under the object lock */
 };
 
-void gst_vkgdr_tensor_picture_clear (GstVkgdrTensorPicture *picture);
+/* Sets @picture, with a reference to its buffer. Returns FALSE if there is no
+ * last frame. */
+gboolean gst_vkgdr_tensor_pad_get_last (
+    GstVkgdrTensorPad *self, GstVkgdrTensorPicture *picture);
+
+/* Takes no ownership: the pad has its own reference to the buffer. */
+void gst_vkgdr_tensor_pad_set_last (
+    GstVkgdrTensorPad *self, const GstVkgdrTensorPicture *picture);
+
+void gst_vkgdr_tensor_pad_clear_last (GstVkgdrTensorPad *self);
 
 /* --- the element --------------------------------------------------------- */
 

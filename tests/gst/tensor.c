@@ -680,6 +680,62 @@ GST_START_TEST (test_flush_after_new_size)
 }
 GST_END_TEST;
 
+#define N_FLUSHES 500
+
+/* Makes a stream on @pad, whose first frame is repeated until the second one,
+ * and flushes it while the element repeats that frame. */
+static void
+stream_and_flush (GstPad *pad, GstCaps *caps, guint delay)
+{
+  GstSegment segment;
+  guint i;
+
+  gst_segment_init (&segment, GST_FORMAT_TIME);
+  fail_unless (
+      gst_pad_send_event (pad, gst_event_new_stream_start ("flushed")));
+  fail_unless (gst_pad_send_event (pad, gst_event_new_caps (caps)));
+  fail_unless (gst_pad_send_event (pad, gst_event_new_segment (&segment)));
+  for (i = 0; i < 2; i++) {
+    GstBuffer *buffer = gst_buffer_new ();
+
+    gst_buffer_append_memory (
+        buffer, test_memory_new (test_context, FRAME_BYTES));
+    GST_BUFFER_PTS (buffer) = i * 1000 * GST_SECOND;
+    fail_unless_equals_int (gst_pad_chain (pad, buffer), GST_FLOW_OK);
+  }
+  g_usleep (delay);
+  fail_unless (gst_pad_send_event (pad, gst_event_new_flush_start ()));
+  fail_unless (gst_pad_send_event (pad, gst_event_new_flush_stop (TRUE)));
+}
+
+/* One of two pads is flushed while the element repeats the pad's last frame. */
+GST_START_TEST (test_flush_of_one_pad)
+{
+  GstElement *pipeline = test_launch (
+      "videotestsrc ! video/x-raw,format=GRAY8,width=8,height=8,framerate=25/1 "
+      "! vkgdrupload ! vkgdrtensor name=t ! fakesink");
+  GstElement *tensor = gst_bin_get_by_name (GST_BIN (pipeline), "t");
+  GstPad *pad = gst_element_request_pad_simple (tensor, "sink_1");
+  GstCaps *caps = gst_caps_from_string (
+      "video/x-raw(memory:VkgdrMemory),format=GRAY8,width=8,height=8,"
+      "framerate=25/1");
+  GstContext *context = gst_vkgdr_context_to_gst_context (test_context);
+  guint i;
+
+  gst_element_set_context (pipeline, context);
+  gst_element_set_state (pipeline, GST_STATE_PLAYING);
+  for (i = 0; i < N_FLUSHES; i++)
+    stream_and_flush (pad, caps, i % 100);
+  fail_unless (get_stat (pipeline, "repeated") > 0);
+  gst_element_set_state (pipeline, GST_STATE_NULL);
+  gst_context_unref (context);
+  gst_caps_unref (caps);
+  gst_object_unref (pad);
+  gst_object_unref (tensor);
+  gst_object_unref (pipeline);
+}
+GST_END_TEST;
+
 /* The element does not wait for a live source that sends nothing. */
 GST_START_TEST (test_live)
 {
@@ -744,6 +800,7 @@ tensor_suite (void)
   tcase_add_loop_test (tc, test_errors, 0, G_N_ELEMENTS (mistakes));
   tcase_add_test (tc, test_seek);
   tcase_add_test (tc, test_flush_after_new_size);
+  tcase_add_test (tc, test_flush_of_one_pad);
   tcase_add_test (tc, test_live);
   return s;
 }
