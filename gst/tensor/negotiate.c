@@ -96,43 +96,40 @@ gst_vkgdr_tensor_propose_allocation (GstAggregator *aggregator,
 /* --- output --------------------------------------------------------------- */
 
 static gboolean
-find_format (GstElement *element, GstPad *sink, gpointer data)
+copy_format (GstElement *element, GstPad *sink, gpointer data)
 {
   GstVkgdrTensorPad *pad = GST_VKGDR_TENSOR_PAD (sink);
-  GstVkgdrTensorPad **found = data;
 
   if (pad->has_info)
-    *found = pad;
+    *(GstVideoInfo *) data = pad->info;
   return !pad->has_info;
 }
 
-/* Returns the first requested pad whose format is known, or NULL. */
-static GstVkgdrTensorPad *
-get_first_pad (GstVkgdrTensor *self)
+/* Sets @info to the format of the first requested pad whose format is known.
+ * Returns FALSE if there is no such pad. The application can release pads at
+ * any time. */
+static gboolean
+get_first_format (GstVkgdrTensor *self, GstVideoInfo *info)
 {
-  GstVkgdrTensorPad *pad = NULL;
-
-  gst_element_foreach_sink_pad (GST_ELEMENT (self), find_format, &pad);
-  return pad;
+  gst_video_info_init (info);
+  gst_element_foreach_sink_pad (GST_ELEMENT (self), copy_format, info);
+  return GST_VIDEO_INFO_FORMAT (info) != GST_VIDEO_FORMAT_UNKNOWN;
 }
 
-/* Returns the config of the user. A size of 0 is replaced by that of the first
- * pad's frames. Returns NULL if that is unknown. */
+/* Returns the config of the user. A size of 0 is replaced by that of frames of
+ * @info. */
 static GstVkgdrTensorConfig *
-make_config (GstVkgdrTensor *self)
+make_config (GstVkgdrTensor *self, const GstVideoInfo *info)
 {
-  GstVkgdrTensorPad *pad = get_first_pad (self);
   GstVkgdrTensorConfig *config;
 
-  if (!pad)
-    return NULL;
   GST_OBJECT_LOCK (self);
   config = gst_vkgdr_tensor_config_copy (self->config);
   GST_OBJECT_UNLOCK (self);
   if (config->width == 0)
-    config->width = GST_VIDEO_INFO_WIDTH (&pad->info);
+    config->width = GST_VIDEO_INFO_WIDTH (info);
   if (config->height == 0)
-    config->height = GST_VIDEO_INFO_FIELD_HEIGHT (&pad->info);
+    config->height = GST_VIDEO_INFO_FIELD_HEIGHT (info);
   return config;
 }
 
@@ -176,6 +173,7 @@ gst_vkgdr_tensor_update_src_caps (
 {
   GstVkgdrTensor *self = GST_VKGDR_TENSOR (aggregator);
   GstVkgdrTensorConfig *config;
+  GstVideoInfo info;
   GstFlowReturn flow;
   guint capacity;
   GstCaps *caps;
@@ -186,13 +184,11 @@ gst_vkgdr_tensor_update_src_caps (
     *result = gst_pad_get_current_caps (GST_AGGREGATOR_SRC_PAD (aggregator));
     return *result ? GST_FLOW_OK : GST_FLOW_NOT_NEGOTIATED;
   }
-  config = make_config (self);
-  if (!config)
+  if (!get_first_format (self, &info))
     return GST_AGGREGATOR_FLOW_NEED_DATA;
-  if (!get_capacity (self, &capacity)) {
-    gst_vkgdr_tensor_config_free (config);
+  if (!get_capacity (self, &capacity))
     return GST_FLOW_NOT_NEGOTIATED;
-  }
+  config = make_config (self, &info);
   caps = gst_vkgdr_tensor_config_to_caps (config, capacity, self->tensor_id);
   flow = fit_downstream (self, caps, allowed, result);
   gst_caps_unref (caps);
@@ -202,9 +198,8 @@ gst_vkgdr_tensor_update_src_caps (
 
 /* A batch of several rounds is complete with the last of them. */
 static void
-tell_latency (GstVkgdrTensor *self)
+set_latency (GstVkgdrTensor *self, const GstVideoInfo *info)
 {
-  const GstVideoInfo *info = &get_first_pad (self)->info;
   GstClockTime latency = 0;
 
   if (GST_VIDEO_INFO_FPS_N (info) > 0)
@@ -227,9 +222,9 @@ prepare_pad (GstElement *element, GstPad *sink, gpointer data)
 }
 
 static gboolean
-make_converter (GstVkgdrTensor *self, GError **error)
+make_converter (GstVkgdrTensor *self, const GstVideoInfo *info, GError **error)
 {
-  GstVkgdrTensorConfig *config = make_config (self);
+  GstVkgdrTensorConfig *config = make_config (self, info);
   GstVkgdrTensorConverter *converter =
       gst_vkgdr_tensor_converter_new (self->context, config, error);
 
@@ -245,19 +240,24 @@ gst_vkgdr_tensor_negotiated_src_caps (GstAggregator *aggregator, GstCaps *caps)
 {
   GstVkgdrTensor *self = GST_VKGDR_TENSOR (aggregator);
   guint n_pads = MAX (GST_ELEMENT (self)->numsinkpads, 1);
+  GstVideoInfo info;
   GError *error = NULL;
 
   if (self->batch)
     return TRUE;
+  /* If all pads with a format were released meanwhile, the next one to get a
+   * format starts another negotiation. */
+  if (!get_first_format (self, &info))
+    return TRUE;
   if (!get_capacity (self, &self->capacity))
     return FALSE;
   self->rounds_per_batch = MAX (self->capacity / n_pads, 1);
-  if (!make_converter (self, &error)) {
+  if (!make_converter (self, &info, &error)) {
     gst_vkgdr_element_post_error (GST_ELEMENT (self), error);
     g_clear_error (&error);
     return FALSE;
   }
-  tell_latency (self);
+  set_latency (self, &info);
   return TRUE;
 }
 

@@ -681,28 +681,41 @@ GST_START_TEST (test_flush_after_new_size)
 GST_END_TEST;
 
 #define N_FLUSHES 500
+#define N_RELEASES 100
+#define STREAM_CAPS \
+  "video/x-raw(memory:VkgdrMemory),format=GRAY8,width=8,height=8," \
+  "framerate=25/1"
+
+static void
+begin_stream (GstPad *pad, GstCaps *caps)
+{
+  GstSegment segment;
+
+  gst_segment_init (&segment, GST_FORMAT_TIME);
+  fail_unless (gst_pad_send_event (pad, gst_event_new_stream_start ("a")));
+  fail_unless (gst_pad_send_event (pad, gst_event_new_caps (caps)));
+  fail_unless (gst_pad_send_event (pad, gst_event_new_segment (&segment)));
+}
+
+static void
+push_frame (GstPad *pad, GstClockTime pts)
+{
+  GstBuffer *buffer = gst_buffer_new ();
+
+  gst_buffer_append_memory (
+      buffer, test_memory_new (test_context, FRAME_BYTES));
+  GST_BUFFER_PTS (buffer) = pts;
+  fail_unless_equals_int (gst_pad_chain (pad, buffer), GST_FLOW_OK);
+}
 
 /* Makes a stream on @pad, whose first frame is repeated until the second one,
  * and flushes it while the element repeats that frame. */
 static void
 stream_and_flush (GstPad *pad, GstCaps *caps, guint delay)
 {
-  GstSegment segment;
-  guint i;
-
-  gst_segment_init (&segment, GST_FORMAT_TIME);
-  fail_unless (
-      gst_pad_send_event (pad, gst_event_new_stream_start ("flushed")));
-  fail_unless (gst_pad_send_event (pad, gst_event_new_caps (caps)));
-  fail_unless (gst_pad_send_event (pad, gst_event_new_segment (&segment)));
-  for (i = 0; i < 2; i++) {
-    GstBuffer *buffer = gst_buffer_new ();
-
-    gst_buffer_append_memory (
-        buffer, test_memory_new (test_context, FRAME_BYTES));
-    GST_BUFFER_PTS (buffer) = i * 1000 * GST_SECOND;
-    fail_unless_equals_int (gst_pad_chain (pad, buffer), GST_FLOW_OK);
-  }
+  begin_stream (pad, caps);
+  push_frame (pad, 0);
+  push_frame (pad, 1000 * GST_SECOND);
   g_usleep (delay);
   fail_unless (gst_pad_send_event (pad, gst_event_new_flush_start ()));
   fail_unless (gst_pad_send_event (pad, gst_event_new_flush_stop (TRUE)));
@@ -716,9 +729,7 @@ GST_START_TEST (test_flush_of_one_pad)
       "! vkgdrupload ! vkgdrtensor name=t ! fakesink");
   GstElement *tensor = gst_bin_get_by_name (GST_BIN (pipeline), "t");
   GstPad *pad = gst_element_request_pad_simple (tensor, "sink_1");
-  GstCaps *caps = gst_caps_from_string (
-      "video/x-raw(memory:VkgdrMemory),format=GRAY8,width=8,height=8,"
-      "framerate=25/1");
+  GstCaps *caps = gst_caps_from_string (STREAM_CAPS);
   GstContext *context = gst_vkgdr_context_to_gst_context (test_context);
   guint i;
 
@@ -733,6 +744,34 @@ GST_START_TEST (test_flush_of_one_pad)
   gst_object_unref (pad);
   gst_object_unref (tensor);
   gst_object_unref (pipeline);
+}
+GST_END_TEST;
+
+/* The only pad is released while the element negotiates its caps. */
+GST_START_TEST (test_release_in_negotiation)
+{
+  GstContext *context = gst_vkgdr_context_to_gst_context (test_context);
+  GstCaps *caps = gst_caps_from_string (STREAM_CAPS);
+  guint i;
+
+  for (i = 0; i < N_RELEASES; i++) {
+    GstElement *pipeline = test_launch ("vkgdrtensor name=t ! fakesink");
+    GstElement *tensor = gst_bin_get_by_name (GST_BIN (pipeline), "t");
+    GstPad *pad = gst_element_request_pad_simple (tensor, "sink_0");
+
+    gst_element_set_context (pipeline, context);
+    gst_element_set_state (pipeline, GST_STATE_PLAYING);
+    begin_stream (pad, caps);
+    push_frame (pad, 0);
+    g_usleep (10 * i);
+    gst_element_release_request_pad (tensor, pad);
+    gst_object_unref (pad);
+    gst_object_unref (tensor);
+    gst_element_set_state (pipeline, GST_STATE_NULL);
+    gst_object_unref (pipeline);
+  }
+  gst_context_unref (context);
+  gst_caps_unref (caps);
 }
 GST_END_TEST;
 
@@ -801,6 +840,7 @@ tensor_suite (void)
   tcase_add_test (tc, test_seek);
   tcase_add_test (tc, test_flush_after_new_size);
   tcase_add_test (tc, test_flush_of_one_pad);
+  tcase_add_test (tc, test_release_in_negotiation);
   tcase_add_test (tc, test_live);
   return s;
 }
