@@ -173,9 +173,8 @@ load_kernel (const GstCudaChoice *self, GstVkgdrContext *context,
   GstVkgdrKernel *kernel;
 
   if (count_own (self) > 1) {
-    g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
-        "%s of location, source and pixel are set: unset all but one of them",
-        count_own (self) == 2 ? "both" : "all");
+    g_set_error_literal (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
+        "only one of location, source and pixel may be set");
     return NULL;
   }
   if (count_own (self) == 0)
@@ -216,8 +215,7 @@ read_size (
       && (*rest != 'x' || read_number (rest + 1, &rest, y)) && !*rest)
     return TRUE;
   g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
-      "%s=\"%s\" says no size: it is given as 32x8, or as 256 for a row", what,
-      text);
+      "%s=\"%s\" is not a size: write 32x8, or 256 for one row", what, text);
   return FALSE;
 }
 

@@ -40,7 +40,8 @@ static const GstEffect effects[] = {
   { "boxblur", "Mean of a square of samples (radius, 0 to 16)",
       "params,radius=(int)2", FALSE, GST_EFFECT_CONVERTS_NOTHING, NULL },
   { "chromakey",
-      "Takes away what has a colour (red, green, blue): alpha, or a background",
+      "Makes pixels of a colour (red, green, blue) transparent, or replaces "
+      "them with a background",
       "params,red=(float)0.0,green=(float)1.0,blue=(float)0.0,"
       "tolerance=(float)0.25,softness=(float)0.1,"
       "background-red=(float)0.0,background-green=(float)0.0,"
@@ -58,9 +59,9 @@ static const GstEffect effects[] = {
       "Another format, another size (method: 0 nearest pixel, 1 bilinear)",
       "params,method=(int)1", TRUE,
       GST_EFFECT_CONVERTS_FORMAT | GST_EFFECT_CONVERTS_SIZE, NULL, 4, 2 },
-  { "copy", "Every sample as it is", NULL, TRUE, GST_EFFECT_CONVERTS_NOTHING,
+  { "copy", "Copies every sample", NULL, TRUE, GST_EFFECT_CONVERTS_NOTHING,
       NULL, 4, 1 },
-  { "flip", "Turns and mirrors (method, 0 to 7, as videoflip's)",
+  { "flip", "Rotates and mirrors (method, 0 to 7, as videoflip's)",
       "params,method=(int)0", FALSE, GST_EFFECT_CONVERTS_SIZE, flip_get_size },
   { "gain", "Contrast (gain, a factor) and brightness (offset, from -1 to 1)",
       "params,gain=(float)1.0,offset=(float)0.0", TRUE,
@@ -75,7 +76,7 @@ static const GstEffect effects[] = {
       NULL, 4, 1 },
   { "sepia", "The brown of old photographs (amount, 0 to 1)",
       "params,amount=(float)1.0", TRUE, GST_EFFECT_CONVERTS_FORMAT, NULL },
-  { "sharpen", "Unsharp mask (amount, 0 for nothing)",
+  { "sharpen", "Unsharp mask (amount, 0: no change)",
       "params,amount=(float)1.0", FALSE, GST_EFFECT_CONVERTS_NOTHING, NULL },
   { "sobel", "Edges: the length of the luma's gradient", NULL, FALSE,
       GST_EFFECT_CONVERTS_NOTHING, NULL },

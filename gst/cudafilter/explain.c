@@ -60,8 +60,8 @@ explain_memory (GstCudaFilter *self, const GstCaps *caps)
       get_neighbour (GST_BASE_TRANSFORM_SINK_PAD (self), "upstream");
   gchar *given = describe_caps (caps);
   gchar *text = g_strdup_printf (
-      "%s gives %s, and this element takes memory of the device alone: put "
-      "vkgdrupload between the two",
+      "%s sends %s, but this element accepts only GPU memory: put vkgdrupload "
+      "between the two",
       upstream, given);
 
   g_free (given);
@@ -145,9 +145,9 @@ static gchar *
 explain_output_caps (
     GstCudaFilter *self, const GstCudaRules *rules, const GstCaps *caps)
 {
-  const gchar *what[] = { "changes neither format nor size of a video",
-    "changes the format of a video alone", "changes the size of a video alone",
-    "changes format and size of a video alone" };
+  const gchar *what[] = { "changes neither format nor size of video",
+    "changes only the format of video", "changes only the size of video",
+    "changes only format and size of video" };
   guint i =
       rules->converts & (GST_EFFECT_CONVERTS_FORMAT | GST_EFFECT_CONVERTS_SIZE);
   gchar *wanted = describe_caps (rules->output), *given = describe_caps (caps);
@@ -167,7 +167,7 @@ explain_downstream (GstCudaFilter *self, GstCaps *possible)
 {
   GstPad *pad = GST_BASE_TRANSFORM_SRC_PAD (self);
   GstCaps *some, *all;
-  gchar *downstream, *given, *taken, *text = NULL;
+  gchar *downstream, *given, *accepted, *text = NULL;
 
   if (!gst_pad_is_linked (pad) || gst_caps_is_any (possible))
     return NULL;
@@ -176,12 +176,12 @@ explain_downstream (GstCudaFilter *self, GstCaps *possible)
     all = gst_pad_peer_query_caps (pad, NULL);
     downstream = get_neighbour (pad, "downstream");
     given = describe_caps (possible);
-    taken = describe_caps (all);
+    accepted = describe_caps (all);
     text = g_strdup_printf (
-        "%s takes %s, and none of %s, which this element can give%s",
-        downstream, taken, given,
+        "%s accepts %s, but none of %s, which this element can output%s",
+        downstream, accepted, given,
         has_device_memory (all) ? "" : ": put vkgdrdownload between the two");
-    g_free (taken);
+    g_free (accepted);
     g_free (given);
     g_free (downstream);
     gst_caps_unref (all);
@@ -218,15 +218,15 @@ find_reason (GstCudaFilter *self, GstCaps *caps)
 /* Whether the last error was for the same caps, which upstream may send more
  * than once. */
 static gboolean
-was_told (GstCudaFilter *self, GstCaps *caps)
+was_reported (GstCudaFilter *self, GstCaps *caps)
 {
-  gboolean told;
+  gboolean is_same;
 
   GST_OBJECT_LOCK (self);
-  told = self->refused && gst_caps_is_equal (self->refused, caps);
+  is_same = self->refused && gst_caps_is_equal (self->refused, caps);
   gst_caps_replace (&self->refused, caps);
   GST_OBJECT_UNLOCK (self);
-  return told;
+  return is_same;
 }
 
 gboolean
@@ -234,7 +234,7 @@ gst_cuda_filter_explain (GstCudaFilter *self, GstCaps *caps)
 {
   gchar *text = find_reason (self, caps);
 
-  if (text && !was_told (self, caps))
+  if (text && !was_reported (self, caps))
     GST_ELEMENT_ERROR (
         self, STREAM, WRONG_TYPE, ("%s.", text), ("%" GST_PTR_FORMAT, caps));
   if (!text)

@@ -104,7 +104,8 @@ check_name (const gchar *name, GError **error)
   if (!is_identifier (name)) {
     g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
         "The parameter \"%s\" cannot be used in a pixel's expression: its name "
-        "has to be letters, digits and _",
+        "may contain only letters, digits and _, and must not begin with a "
+        "digit",
         name);
     return FALSE;
   }

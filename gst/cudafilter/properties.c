@@ -153,7 +153,7 @@ gst_cuda_filter_install_properties (GObjectClass *object_class)
       G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS | GST_PARAM_MUTABLE_PLAYING;
   gchar *names = gst_effects_get_names ();
   gchar *blurb = g_strdup_printf (
-      "Built-in kernel: %s (not used where location, source or pixel is set)",
+      "Built-in kernel: %s (not used if location, source or pixel is set)",
       names);
 
   /**
@@ -299,7 +299,7 @@ gst_cuda_filter_install_properties (GObjectClass *object_class)
    */
   properties[PROP_WATCH] = g_param_spec_boolean ("watch", "Watch",
       "Compile the file of location again when it, or a file that it includes, "
-      "changes, and go on with that",
+      "changes, and use the new kernel",
       FALSE, flags);
   /**
    * GstCudaFilter:kernel-timeout:
@@ -344,8 +344,8 @@ gst_cuda_filter_install_properties (GObjectClass *object_class)
    */
   properties[PROP_OUTPUT_CAPS] =
       g_param_spec_boxed ("output-caps", "Output caps",
-          "What the output is to be, such as "
-          "video/x-raw,format=RGBA,width=1280,height=720; what is left out is "
+          "Caps of the output, such as "
+          "video/x-raw,format=RGBA,width=1280,height=720; missing fields are "
           "as in the input (default: what downstream wants)",
           GST_TYPE_CAPS, flags);
   /**

@@ -16,8 +16,8 @@ gst_vkgdr_ipc_endpoint_install (
           GST_VKGDR_IPC_PROP_FLAGS));
   g_object_class_install_property (klass, GST_VKGDR_IPC_PROP_DEVICE,
       g_param_spec_int ("device", "Device",
-          "CUDA device to use; -1: CUDA_DEVICE in the environment, or a file "
-          ".cuda_device, or the first device",
+          "Index of the CUDA device (-1 = the neighbours' device, else that of "
+          "CUDA_DEVICE or ~/.cuda-device, else the first that works)",
           -1, G_MAXINT, -1, GST_VKGDR_IPC_PROP_FLAGS));
   g_object_class_install_property (klass, GST_VKGDR_IPC_PROP_ALLOWED_PEERS,
       g_param_spec_enum ("allowed-peers", "Allowed peers", peers_blurb,

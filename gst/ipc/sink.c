@@ -128,7 +128,7 @@ leaky_get_type (void)
     { GST_VKGDR_IPC_LEAKY_NO, "Upstream waits for the client", "no" },
     { GST_VKGDR_IPC_LEAKY_UPSTREAM, "The client loses new frames", "upstream" },
     { GST_VKGDR_IPC_LEAKY_DOWNSTREAM,
-        "The client loses old frames that it was not sent yet", "downstream" },
+        "The client loses the oldest queued frames", "downstream" },
     { 0, NULL, NULL },
   };
 
@@ -771,7 +771,7 @@ install_properties (GObjectClass *klass)
    */
   g_object_class_install_property (klass, PROP_LEAKY,
       g_param_spec_enum ("leaky", "Leaky",
-          "What happens to frames that a client is too slow for",
+          "What happens to new frames if a client is too slow",
           GST_TYPE_VKGDR_IPC_LEAKY, GST_VKGDR_IPC_LEAKY_DOWNSTREAM,
           GST_VKGDR_IPC_PROP_FLAGS));
   /**

@@ -794,8 +794,9 @@ install_properties (GObjectClass *klass)
    */
   g_object_class_install_property (klass, PROP_BUSY_POLL,
       g_param_spec_uint ("busy-poll", "Busy poll",
-          "Microseconds before a frame is expected from which the thread does "
-          "not sleep (0 = it always sleeps)",
+          "Microseconds before and after the time at which a frame is "
+          "expected, during which the thread does not sleep (0 = it always "
+          "sleeps)",
           0, G_MAXINT, 0,
           G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS
               | GST_PARAM_MUTABLE_PLAYING));

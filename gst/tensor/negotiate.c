@@ -160,8 +160,8 @@ fit_downstream (
   if (!gst_caps_is_empty (*result))
     return GST_FLOW_OK;
   GST_ELEMENT_ERROR (self, CORE, NEGOTIATION,
-      ("The next element does not take these tensors."),
-      ("made are: %" GST_PTR_FORMAT "; taken are: %" GST_PTR_FORMAT, ours,
+      ("The next element does not accept these tensors."),
+      ("offered: %" GST_PTR_FORMAT "; accepted: %" GST_PTR_FORMAT, ours,
           allowed));
   gst_clear_caps (result);
   return GST_FLOW_NOT_NEGOTIATED;

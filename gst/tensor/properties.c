@@ -89,7 +89,7 @@ read_numbers (const GValue *value, const gchar *name)
 
     g_value_init (&number, G_TYPE_FLOAT);
     if (!g_value_transform (gst_value_array_get_value (value, i), &number))
-      g_warning ("%s: element %u is no number", name, i);
+      g_warning ("%s: element %u is not a number", name, i);
     numbers[i] = g_value_get_float (&number);
     g_value_unset (&number);
   }
@@ -392,7 +392,7 @@ install_picture (GObjectClass *object_class)
    */
   g_object_class_install_property (object_class, PROP_FILTER,
       g_param_spec_enum ("filter", "Filter",
-          "How samples are weighed where the size changes",
+          "How samples are weighted if the size changes",
           GST_TYPE_VKGDR_TENSOR_FILTER, GST_VKGDR_TENSOR_FILTER_BILINEAR,
           FLAGS));
   /**
@@ -445,8 +445,8 @@ install_numbers (GObjectClass *object_class)
    */
   g_object_class_install_property (object_class, PROP_SCALE,
       g_param_spec_float ("scale", "Scale",
-          "What samples, 0 to 255, are multiplied by (0 = 1/255 for floating "
-          "point numbers, 1 for integers)",
+          "Factor of the samples, which are 0 to 255 (0 = 1/255 for "
+          "floating-point types, 1 for integers)",
           -G_MAXFLOAT, G_MAXFLOAT, 0, FLAGS));
   /**
    * GstVkgdrTensor:mean:
@@ -458,7 +458,7 @@ install_numbers (GObjectClass *object_class)
    */
   g_object_class_install_property (object_class, PROP_MEAN,
       gst_param_spec_array ("mean", "Mean",
-          "What is subtracted from the scaled samples: a number for each "
+          "Values that are subtracted from the scaled samples: one for each "
           "channel, or one for all (0 if not set)",
           NULL, FLAGS));
   /**
@@ -471,7 +471,7 @@ install_numbers (GObjectClass *object_class)
    */
   g_object_class_install_property (object_class, PROP_STD,
       gst_param_spec_array ("std", "Standard deviation",
-          "What the differences from the mean are divided by: a number for "
+          "Values by which the differences from the mean are divided: one for "
           "each channel, or one for all (1 if not set)",
           NULL, FLAGS));
 }
@@ -502,7 +502,7 @@ install_batch (GObjectClass *object_class)
    */
   g_object_class_install_property (object_class, PROP_MISSING,
       g_param_spec_enum ("missing", "Missing frames",
-          "What a batch has of a pad that has no frame in time", TYPE_MISSING,
+          "How a batch is made if a pad has no frame in time", TYPE_MISSING,
           GST_VKGDR_TENSOR_MISSING_REPEAT, FLAGS));
   /**
    * GstVkgdrTensor:device:
@@ -514,8 +514,8 @@ install_batch (GObjectClass *object_class)
    */
   g_object_class_install_property (object_class, PROP_DEVICE,
       g_param_spec_int ("device", "Device",
-          "Index of the CUDA device (-1 = as the neighbours, else as "
-          "CUDA_DEVICE or ~/.cuda-device says, else the first that works)",
+          "Index of the CUDA device (-1 = the neighbours' device, else that of "
+          "CUDA_DEVICE or ~/.cuda-device, else the first that works)",
           -1, G_MAXINT, -1, FLAGS));
   /**
    * GstVkgdrTensor:stats:

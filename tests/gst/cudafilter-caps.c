@@ -148,30 +148,30 @@ static const struct {
   const gchar *words[4];
 } forgotten[] = {
   { "videotestsrc name=source ! cudafilter ! fakesink",
-      { "source gives", "video/x-raw", "put vkgdrupload between" } },
+      { "source sends", "video/x-raw", "put vkgdrupload between" } },
   { "videotestsrc ! videoconvert name=before ! cudafilter ! fakesink",
-      { "before gives", "put vkgdrupload between" } },
+      { "before sends", "put vkgdrupload between" } },
   { "videotestsrc ! queue name=before ! cudafilter kernel=convert ! fakesink",
-      { "before gives", "put vkgdrupload between" } },
+      { "before sends", "put vkgdrupload between" } },
   { "videotestsrc ! capsfilter name=before caps=video/x-raw,format=NV12 ! "
     "cudafilter pixel=rgba.r=0 ! vkgdrdownload ! fakesink",
-      { "before gives", "NV12", "put vkgdrupload between" } },
+      { "before sends", "NV12", "put vkgdrupload between" } },
   { "audiotestsrc name=source ! cudafilter source=\"" SAMPLES "\" ! fakesink",
-      { "source gives", "audio/x-raw", "put vkgdrupload between" } },
+      { "source sends", "audio/x-raw", "put vkgdrupload between" } },
   { "videotestsrc num-buffers=1 ! jpegenc ! jpegdec name=decoder ! cudafilter "
     "! fakesink",
-      { "decoder gives", "put vkgdrupload between" } },
+      { "decoder sends", "put vkgdrupload between" } },
   { "videotestsrc ! vkgdrupload ! cudafilter ! capsfilter name=after "
     "caps=video/x-raw ! fakesink",
-      { "after takes", "video/x-raw", "put vkgdrdownload between" } },
+      { "after accepts", "video/x-raw", "put vkgdrdownload between" } },
   { "videotestsrc ! vkgdrupload ! cudafilter ! jpegenc name=after ! fakesink",
-      { "after takes", "put vkgdrdownload between" } },
+      { "after accepts", "put vkgdrdownload between" } },
   { "videotestsrc ! vkgdrupload ! cudafilter kernel=convert ! videoconvert "
     "name=after ! jpegenc ! fakesink",
-      { "after takes", "put vkgdrdownload between" } },
+      { "after accepts", "put vkgdrdownload between" } },
   { "videotestsrc ! vkgdrupload ! cudafilter ! queue name=after ! videoscale ! "
     "pngenc ! fakesink",
-      { "after takes", "put vkgdrdownload between" } },
+      { "after accepts", "put vkgdrdownload between" } },
 };
 
 /* The pipelines are parsed as gst-launch-1.0 parses them. */

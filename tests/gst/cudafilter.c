@@ -301,7 +301,7 @@ GST_START_TEST (test_pixel_converts)
   rig_init (&rig, "pixel=rgba.r+=0.0f output-caps=video/x-raw,width=4");
   rig_start (&rig, RGBA_2X1);
   rig_assert_message (
-      &rig, GST_MESSAGE_ERROR, "output-caps", "format", "alone", NULL);
+      &rig, GST_MESSAGE_ERROR, "output-caps", "format", "changes only", NULL);
   rig_clear (&rig);
 }
 GST_END_TEST;
@@ -313,7 +313,7 @@ GST_START_TEST (test_one_kernel_at_a_time)
   rig_init (&rig, "name=f");
   g_object_set (
       rig.filter, "pixel", "rgba.r = 0", "location", "/none.cu", NULL);
-  rig_assert_fails (&rig, "both", "pixel", "location");
+  rig_assert_fails (&rig, "only one of", "pixel", "location");
   rig_clear (&rig);
 }
 GST_END_TEST;

@@ -349,7 +349,7 @@ GST_START_TEST (test_bad_kernels)
       "/nonexistent.cu", NULL);
   assert_says (error_of (SOURCE "vkgdrupload ! cudafilter location=/a.cu "
                                 "source=x ! fakesink"),
-      "both", NULL);
+      "only one of", NULL);
   assert_says (
       error_of (SOURCE "vkgdrupload ! cudafilter "
                        "source=\"__global__ void f (VkgdrFrame a, VkgdrFrame "

@@ -567,7 +567,7 @@ static const struct {
 } mistakes[] = {
   { "batch=3", "batch of 3 frames" },
   { "std=\"<1.0,0.0,1.0>\"", "std of channel 1" },
-  { "! tensor/strided(memory:VkgdrMemory),type=int8", "does not take" },
+  { "! tensor/strided(memory:VkgdrMemory),type=int8", "does not accept" },
 };
 
 GST_START_TEST (test_errors)
