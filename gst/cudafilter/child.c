@@ -34,7 +34,7 @@ gst_cuda_filter_show (GstCudaFilter *self, GstCudaParams *child)
   if (child == old)
     return;
   self->child = gst_object_ref (child);
-  self->asked.serial = gst_cuda_params_get_serial (child);
+  self->requested.serial = gst_cuda_params_get_serial (child);
   gst_object_unparent (GST_OBJECT (old));
   gst_object_set_parent (GST_OBJECT (child), GST_OBJECT (self));
   gst_object_unref (old);

@@ -234,7 +234,7 @@ gst_cuda_filter_finalize (GObject *object)
 {
   GstCudaFilter *self = GST_CUDA_FILTER (object);
 
-  gst_cuda_request_clear (&self->asked);
+  gst_cuda_request_clear (&self->requested);
   gst_clear_caps (&self->refused);
   gst_clear_caps (&self->agreed.output);
   gst_cuda_filter_clear_child (self);

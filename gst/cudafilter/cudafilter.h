@@ -39,8 +39,8 @@ struct _GstCudaFilter {
   GstVkgdrVideoFilter parent;
 
   /* --- under the object lock --- */
-  GstCudaRequest asked; /* the values of the properties */
-  guint kernel_timeout; /* milliseconds, or 0 */
+  GstCudaRequest requested; /* the values of the properties */
+  guint kernel_timeout;     /* milliseconds, or 0 */
   gboolean watch;
 
   GstCudaParams *child;     /* the object with the parameters; never NULL */

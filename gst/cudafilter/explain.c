@@ -78,8 +78,8 @@ explain_media (GstCudaFilter *self, const GstCudaRules *rules)
   gboolean is_pixel;
 
   GST_OBJECT_LOCK (self);
-  effect = gst_cuda_choice_get_effect (&self->asked.choice);
-  is_pixel = gst_cuda_choice_is_pixel (&self->asked.choice);
+  effect = gst_cuda_choice_get_effect (&self->requested.choice);
+  is_pixel = gst_cuda_choice_is_pixel (&self->requested.choice);
   GST_OBJECT_UNLOCK (self);
   if (!rules->takes_video)
     return g_strdup (

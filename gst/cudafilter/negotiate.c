@@ -66,7 +66,7 @@ get_deciding_pair (GstCudaFilter *self)
 void
 gst_cuda_filter_take_rules (GstCudaFilter *self, GstCudaRules *rules)
 {
-  const GstCudaChoice *choice = &self->asked.choice;
+  const GstCudaChoice *choice = &self->requested.choice;
   GstCudaParams *params;
   const GstCudaPair *pair;
 
@@ -81,7 +81,7 @@ gst_cuda_filter_take_rules (GstCudaFilter *self, GstCudaRules *rules)
     take_kernel_rules (rules, NULL, gst_cuda_choice_get_effect (choice),
         gst_cuda_choice_is_pixel (choice));
     take_output (
-        rules, self->asked.output, self->asked.output_is_in_any_memory);
+        rules, self->requested.output, self->requested.output_is_in_any_memory);
   }
   params = gst_object_ref (pair ? pair->params : self->child);
   GST_OBJECT_UNLOCK (self);
@@ -174,7 +174,7 @@ prefer_known (GstCaps *all)
  * output-caps. But this property must not restrict the input. If it is set,
  * the result is made without it. */
 static GstCaps *
-forget_output (GstCudaFilter *self, GstCaps *all, GstCaps *filter)
+remove_output_restriction (GstCudaFilter *self, GstCaps *all, GstCaps *filter)
 {
   GstCudaRules rules;
   GstCaps *caps = gst_caps_ref (all);
@@ -209,8 +209,9 @@ answer_caps (GstCudaFilter *self, GstPadDirection direction, GstQuery *query)
   else if (!filter || gst_caps_is_any (all))
     return;
   else {
-    some = direction == GST_PAD_SINK ? forget_output (self, all, filter)
-                                     : gst_caps_ref (all);
+    some = direction == GST_PAD_SINK
+               ? remove_output_restriction (self, all, filter)
+               : gst_caps_ref (all);
     answer = prefer_known (some);
     gst_caps_unref (some);
   }

@@ -36,21 +36,21 @@ string_property (GstCudaFilter *self, guint id)
 {
   switch (id) {
   case PROP_KERNEL:
-    return &self->asked.choice.kernel_name;
+    return &self->requested.choice.kernel_name;
   case PROP_LOCATION:
-    return &self->asked.choice.location;
+    return &self->requested.choice.location;
   case PROP_SOURCE:
-    return &self->asked.choice.source;
+    return &self->requested.choice.source;
   case PROP_PIXEL:
-    return &self->asked.choice.pixel;
+    return &self->requested.choice.pixel;
   case PROP_COMPILER_OPTIONS:
-    return &self->asked.choice.compiler_options;
+    return &self->requested.choice.compiler_options;
   case PROP_ENTRY:
-    return &self->asked.choice.entry;
+    return &self->requested.choice.entry;
   case PROP_BLOCK:
-    return &self->asked.choice.block;
+    return &self->requested.choice.block;
   case PROP_GRID:
-    return &self->asked.choice.grid;
+    return &self->requested.choice.grid;
   default:
     return NULL;
   }
@@ -59,9 +59,9 @@ string_property (GstCudaFilter *self, guint id)
 /* Must be called with the object lock held. Returns FALSE if @id is another
  * property. */
 static gboolean
-set_asked (GstCudaFilter *self, guint id, const GValue *value)
+set_requested (GstCudaFilter *self, guint id, const GValue *value)
 {
-  GstCudaRequest *asked = &self->asked;
+  GstCudaRequest *requested = &self->requested;
   gchar **string = string_property (self, id);
 
   if (string) {
@@ -71,18 +71,18 @@ set_asked (GstCudaFilter *self, guint id, const GValue *value)
       *string = g_strdup ("");
     if (id == PROP_KERNEL && !*string)
       *string = g_strdup (DEFAULT_KERNEL);
-    asked->choice_is_new = TRUE;
+    requested->choice_is_new = TRUE;
   } else if (id == PROP_PARAMS) {
-    g_clear_pointer (&asked->params, gst_structure_free);
+    g_clear_pointer (&requested->params, gst_structure_free);
     if (gst_value_get_structure (value))
-      asked->params = gst_structure_copy (gst_value_get_structure (value));
-    asked->params_are_new = TRUE;
-    asked->serial = gst_cuda_params_get_serial (self->child);
+      requested->params = gst_structure_copy (gst_value_get_structure (value));
+    requested->params_are_new = TRUE;
+    requested->serial = gst_cuda_params_get_serial (self->child);
   } else if (id == PROP_OUTPUT_CAPS) {
-    gst_clear_caps (&asked->output);
-    asked->output = gst_cuda_caps_complete (
-        gst_value_get_caps (value), &asked->output_is_in_any_memory);
-    asked->output_is_new = TRUE;
+    gst_clear_caps (&requested->output);
+    requested->output = gst_cuda_caps_complete (
+        gst_value_get_caps (value), &requested->output_is_in_any_memory);
+    requested->output_is_new = TRUE;
   } else {
     return FALSE;
   }
@@ -98,7 +98,7 @@ gst_cuda_filter_set_property (
   GstCudaFilter *self = GST_CUDA_FILTER (object);
 
   GST_OBJECT_LOCK (self);
-  if (set_asked (self, id, value))
+  if (set_requested (self, id, value))
     ;
   else if (id == PROP_WATCH)
     self->watch = g_value_get_boolean (value);
@@ -138,7 +138,7 @@ gst_cuda_filter_get_property (
   else if (id == PROP_WATCH)
     g_value_set_boolean (value, self->watch);
   else if (id == PROP_OUTPUT_CAPS)
-    gst_value_set_caps (value, self->asked.output);
+    gst_value_set_caps (value, self->requested.output);
   else if (id == PROP_KERNEL_TIMEOUT)
     g_value_set_uint (value, self->kernel_timeout);
   else
@@ -388,9 +388,9 @@ gst_cuda_filter_install_properties (GObjectClass *object_class)
 void
 gst_cuda_filter_init_properties (GstCudaFilter *self)
 {
-  self->asked.choice.kernel_name = g_strdup (DEFAULT_KERNEL);
-  self->asked.choice.block = g_strdup ("");
-  self->asked.choice.grid = g_strdup ("");
-  self->asked.output_is_in_any_memory = TRUE;
+  self->requested.choice.kernel_name = g_strdup (DEFAULT_KERNEL);
+  self->requested.choice.block = g_strdup ("");
+  self->requested.choice.grid = g_strdup ("");
+  self->requested.output_is_in_any_memory = TRUE;
   self->kernel_timeout = DEFAULT_KERNEL_TIMEOUT;
 }

@@ -90,24 +90,24 @@ get_newest (GstCudaFilter *self)
  * is set later. Sets *@changed to the object whose values changed, which the
  * caller unrefs. Must be called with the object lock held. */
 static void
-show_asked (GstCudaFilter *self, GstCudaParams **changed)
+show_requested (GstCudaFilter *self, GstCudaParams **changed)
 {
-  const GstCudaRequest *asked = &self->asked;
-  const GstEffect *effect = gst_cuda_choice_get_effect (&asked->choice);
+  const GstCudaRequest *requested = &self->requested;
+  const GstEffect *effect = gst_cuda_choice_get_effect (&requested->choice);
   GstStructure *values = NULL;
   GError *error = NULL;
 
   if (!effect && get_newest (self))
     return;
   if (effect)
-    values = gst_effect_complete_params (effect, asked->params, &error);
+    values = gst_effect_complete_params (effect, requested->params, &error);
   if (error)
     effect = NULL;
-  if (!effect && asked->params)
-    values = gst_structure_copy (asked->params);
+  if (!effect && requested->params)
+    values = gst_structure_copy (requested->params);
   if ((!error || !get_newest (self)) && !show_list (self, values, effect)
-      && asked->params_are_new && !self->worker) {
-    gst_cuda_params_set_values (self->child, values, asked->serial);
+      && requested->params_are_new && !self->worker) {
+    gst_cuda_params_set_values (self->child, values, requested->serial);
     *changed = gst_object_ref (self->child);
   }
   g_clear_error (&error);
@@ -135,10 +135,11 @@ set_values (GstCudaFilter *self, GstCudaParams **changed)
   GstStructure *values = NULL;
   gboolean ok;
 
-  if (self->asked.choice_is_new || self->asked.output_is_new || !pair
+  if (self->requested.choice_is_new || self->requested.output_is_new || !pair
       || self->next || !self->is_settled
       || gst_cuda_worker_is_busy (self->worker)
-      || !gst_cuda_loaded_fit (pair->loaded, self->asked.params, &values, NULL))
+      || !gst_cuda_loaded_fit (
+          pair->loaded, self->requested.params, &values, NULL))
     return FALSE;
   ok = has_list (pair->params, values, pair->loaded->effect);
   if (ok && values) {
@@ -146,7 +147,7 @@ set_values (GstCudaFilter *self, GstCudaParams **changed)
     *changed = gst_object_ref (pair->params);
   }
   if (ok)
-    replace_params (&pair->given, self->asked.params);
+    replace_params (&pair->given, self->requested.params);
   g_clear_pointer (&values, gst_structure_free);
   return ok;
 }
@@ -155,7 +156,7 @@ set_values (GstCudaFilter *self, GstCudaParams **changed)
 static void
 make_request (GstCudaFilter *self)
 {
-  GstCudaRequest *request = gst_cuda_request_copy (&self->asked);
+  GstCudaRequest *request = gst_cuda_request_copy (&self->requested);
 
   if (self->request) {
     gst_cuda_request_inherit (request, self->request);
@@ -168,25 +169,26 @@ make_request (GstCudaFilter *self)
 void
 gst_cuda_filter_commit (GstCudaFilter *self)
 {
-  GstCudaRequest *asked = &self->asked;
+  GstCudaRequest *requested = &self->requested;
   GstCudaParams *changed = NULL;
 
   GST_OBJECT_LOCK (self);
-  if (!gst_cuda_request_is_new (asked)) {
+  if (!gst_cuda_request_is_new (requested)) {
     GST_OBJECT_UNLOCK (self);
     return;
   }
   /* Values that were set on the child object after the property params are
    * also used for another kernel. The other values of the child object may be
    * older than params, which may still wait for their kernel. */
-  if (asked->choice_is_new && !asked->params_are_new && asked->params)
-    gst_cuda_params_update (self->child, asked->params, asked->serial);
-  show_asked (self, &changed);
+  if (requested->choice_is_new && !requested->params_are_new
+      && requested->params)
+    gst_cuda_params_update (self->child, requested->params, requested->serial);
+  show_requested (self, &changed);
   if (self->worker && !set_values (self, &changed)) {
     make_request (self);
     gst_cuda_worker_wake (self->worker);
   }
-  gst_cuda_request_set_old (asked);
+  gst_cuda_request_set_old (requested);
   GST_OBJECT_UNLOCK (self);
   emit (self, changed);
 }
@@ -458,9 +460,9 @@ gst_cuda_filter_start_worker (GstCudaFilter *self, GError **error)
   self->has_run = FALSE;
   self->worker = worker;
   /* Values that were set on the child object later are the newest ones. */
-  if (self->asked.params)
+  if (self->requested.params)
     gst_cuda_params_update (
-        self->child, self->asked.params, self->asked.serial);
+        self->child, self->requested.params, self->requested.serial);
   make_request (self);
   self->request->choice_is_new = TRUE;
   GST_OBJECT_UNLOCK (self);
@@ -495,7 +497,7 @@ gst_cuda_filter_stop_worker (GstCudaFilter *self)
     gst_cuda_worker_stop (worker);
 
   GST_OBJECT_LOCK (self);
-  self->asked.params_are_new |= has_unused_params (self);
+  self->requested.params_are_new |= has_unused_params (self);
   running = g_steal_pointer (&self->running);
   next = g_steal_pointer (&self->next);
   retired = g_steal_pointer (&self->retired);

@@ -320,8 +320,8 @@ read_bye (GstByteReader *reader, GError **error)
 
 /* Handles messages that cause no event for the caller. */
 static gboolean
-take_in (GstVkgdrIpcClient *self, guint32 type, GstByteReader *reader,
-    gint *attached, GError **error)
+handle_silent_message (GstVkgdrIpcClient *self, guint32 type,
+    GstByteReader *reader, gint *attached, GError **error)
 {
   switch (type) {
   case GST_VKGDR_IPC_HELLO:
@@ -382,7 +382,7 @@ handle (GstVkgdrIpcClient *self, const guint8 *data, gsize size, gint *attached,
     *event = read_bye (&reader, error);
     return TRUE;
   default:
-    return !take_in (self, type, &reader, attached, error);
+    return !handle_silent_message (self, type, &reader, attached, error);
   }
 }
 

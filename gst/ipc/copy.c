@@ -11,7 +11,7 @@
 
 /* The size of the pool's buffers is a multiple of this many bytes. So buffers
  * of nearly equal sizes need only one pool. */
-#define GRANULE 4096
+#define SIZE_ALIGNMENT 4096
 
 struct _GstVkgdrIpcCopier {
   GstVkgdrContext *context;
@@ -92,7 +92,7 @@ make_pool (GstVkgdrIpcCopier *self, gsize size)
   GstStructure *config;
 
   drop_pool (self);
-  self->size = (size + GRANULE - 1) / GRANULE * GRANULE;
+  self->size = (size + SIZE_ALIGNMENT - 1) / SIZE_ALIGNMENT * SIZE_ALIGNMENT;
   self->pool = gst_vkgdr_buffer_pool_new (self->context);
   g_signal_connect (
       self->pool, "acquire-failed", G_CALLBACK (on_acquire_failed), self);
@@ -200,7 +200,7 @@ wrap (GstBuffer *buffer, GstBuffer *room, gsize size)
 /* Wraps a frame of GStreamer's own CUDA elements as VkgdrMemory, without a copy
  * if it is on the same device. Returns other frames as they are. */
 static GstBuffer *
-bring_here (GstVkgdrIpcCopier *self, GstBuffer *buffer, GError **error)
+wrap_cuda_frame (GstVkgdrIpcCopier *self, GstBuffer *buffer, GError **error)
 {
   if (gst_buffer_n_memory (buffer) > 0
       && gst_vkgdr_is_cuda_memory (gst_buffer_peek_memory (buffer, 0)))
@@ -212,7 +212,7 @@ GstBuffer *
 gst_vkgdr_ipc_copier_copy (GstVkgdrIpcCopier *self, GstBuffer *buffer,
     GstBuffer **room, GError **error)
 {
-  GstBuffer *source = bring_here (self, buffer, error), *copy = NULL;
+  GstBuffer *source = wrap_cuda_frame (self, buffer, error), *copy = NULL;
   gsize size;
 
   *room = NULL;

@@ -62,7 +62,7 @@ free_place (gpointer data)
 /* Returns the registered export of the allocation, or registers a new one.
  * Takes ownership of @fd and @description. */
 static GstVkgdrIpcExport *
-enter (guint64 start, gint fd, GBytes *description)
+ref_or_register (guint64 start, gint fd, GBytes *description)
 {
   GstVkgdrIpcExport *self;
 
@@ -104,7 +104,7 @@ make_place (GstMemory *root, GError **error)
     return NULL;
   place = g_new0 (Place, 1);
   place->offset = offset;
-  place->export = enter (
+  place->export = ref_or_register (
       gst_vkgdr_memory_get_device_pointer (root) - offset, fd, description);
   return place;
 }

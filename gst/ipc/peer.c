@@ -339,12 +339,12 @@ void
 gst_vkgdr_ipc_peer_offer (GstVkgdrIpcPeer *self, GstVkgdrIpcOutput *frame,
     guint max, GstVkgdrIpcLeaky leaky, GPtrArray *garbage)
 {
-  gboolean has_room = g_hash_table_size (self->held) < max;
+  gboolean is_full = g_hash_table_size (self->held) >= max;
 
   if (self->is_broken || self->is_stopped)
     return;
   if (leaky == GST_VKGDR_IPC_LEAKY_UPSTREAM
-      && (!has_room || count_waiting (self) > 0)) {
+      && (is_full || count_waiting (self) > 0)) {
     self->lost++;
     return;
   }

@@ -256,7 +256,7 @@ gst_vkgdr_ipc_read_tags (GstByteReader *reader, GstTagScope scope)
 /* GStreamer's functions for segments abort the program if these values are
  * invalid. */
 static gboolean
-is_sane (const GstSegment *segment)
+is_valid_segment (const GstSegment *segment)
 {
   if (segment->format != GST_FORMAT_TIME && segment->format != GST_FORMAT_BYTES
       && segment->format != GST_FORMAT_DEFAULT)
@@ -291,7 +291,7 @@ gst_vkgdr_ipc_read_segment (GstByteReader *reader, GstSegment *segment)
     return FALSE;
   segment->flags = flags;
   segment->format = format;
-  return is_sane (segment) && gst_vkgdr_ipc_read_end (reader);
+  return is_valid_segment (segment) && gst_vkgdr_ipc_read_end (reader);
 }
 
 GBytes *
