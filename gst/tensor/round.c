@@ -309,6 +309,20 @@ take_buffer (const Round *round, GstVkgdrTensorPad *pad)
   return buffer;
 }
 
+/* If upstream crops with a GstVideoCropMeta, as videocrop does, the caps have
+ * the size of the cropped picture, and the GstVideoMeta that of the picture in
+ * memory. The crop is a region of the latter. */
+static void
+set_picture_size (GstVkgdrTensorPicture *picture)
+{
+  const GstVideoMeta *meta = gst_buffer_get_video_meta (picture->buffer);
+
+  if (!meta || !gst_buffer_get_video_crop_meta (picture->buffer))
+    return;
+  GST_VIDEO_INFO_WIDTH (&picture->info) = meta->width;
+  GST_VIDEO_INFO_HEIGHT (&picture->info) = meta->height;
+}
+
 /* Sets @picture to the pad's frame, with a reference. Returns FALSE if there is
  * no frame in time. */
 static gboolean
@@ -319,6 +333,7 @@ take_picture (
   if (!picture->buffer)
     return FALSE;
   picture->info = pad->info;
+  set_picture_size (picture);
   picture->running_time = get_running_time (pad, picture->buffer);
   return TRUE;
 }

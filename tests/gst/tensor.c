@@ -559,6 +559,51 @@ GST_START_TEST (test_crop)
 }
 GST_END_TEST;
 
+/* Plays the pipeline, which sends one batch of one frame. Returns the batch. */
+static GPtrArray *
+play_cropped (const gchar *elements)
+{
+  GstElement *pipeline = test_launch (
+      "videotestsrc num-buffers=1 pattern=smpte ! "
+      "video/x-raw,format=NV12,width=64,height=32 ! %s ! vkgdrtensor width=24 "
+      "height=20 type=uint8 filter=nearest ! vkgdrdownload ! appsink name=sink",
+      elements);
+  GPtrArray *buffers = test_play_buffers (pipeline);
+
+  fail_unless_equals_int (buffers->len, 1);
+  gst_object_unref (pipeline);
+  return buffers;
+}
+
+/* A filter behind vkgdrupload crops with a GstVideoCropMeta, and changes the
+ * size in the caps. No byte is copied for that, and the tensor is the same. */
+GST_START_TEST (test_crop_by_a_filter)
+{
+  GPtrArray *before, *behind;
+  const GstVkgdrTensorFrame *frame;
+  GstMapInfo map;
+
+  if (!gst_registry_check_feature_version (
+          gst_registry_get (), "videocrop", 1, 0, 0))
+    return;
+  before = play_cropped ("videocrop left=32 top=6 right=8 ! vkgdrupload");
+  behind = play_cropped ("vkgdrupload ! videocrop left=32 top=6 right=8");
+  fail_unless (gst_buffer_map (before->pdata[0], &map, GST_MAP_READ));
+  fail_unless_equals_int (
+      gst_buffer_memcmp (behind->pdata[0], 0, map.data, map.size), 0);
+  gst_buffer_unmap (before->pdata[0], &map);
+  frame = gst_vkgdr_tensor_batch_meta_get_frame (meta_of (behind, 0), 0);
+  fail_unless_equals_int (frame->width, 64);
+  fail_unless_equals_int (frame->height, 32);
+  fail_unless_equals_int (frame->region_x, 32);
+  fail_unless_equals_int (frame->region_y, 6);
+  fail_unless_equals_int (frame->region_width, 24);
+  fail_unless_equals_int (frame->region_height, 26);
+  g_ptr_array_unref (before);
+  g_ptr_array_unref (behind);
+}
+GST_END_TEST;
+
 /* --- errors and seeks ---------------------------------------------------- */
 
 static const struct {
@@ -836,6 +881,7 @@ tensor_suite (void)
   tcase_add_test (tc, test_regions);
   tcase_add_test (tc, test_regions_of_a_type);
   tcase_add_test (tc, test_crop);
+  tcase_add_test (tc, test_crop_by_a_filter);
   tcase_add_loop_test (tc, test_errors, 0, G_N_ELEMENTS (mistakes));
   tcase_add_test (tc, test_seek);
   tcase_add_test (tc, test_flush_after_new_size);
