@@ -673,6 +673,83 @@ GST_START_TEST (test_memory_that_is_not_used_again_is_freed)
 }
 GST_END_TEST;
 
+static vkgdr_cuda real; /* the driver's table before it is changed */
+static gint n_freed;    /* allocations of the driver; atomic */
+
+static CUresult
+counted_free (CUdeviceptr pointer)
+{
+  g_atomic_int_inc (&n_freed);
+  return real.cuMemFree (pointer);
+}
+
+static CUresult
+counted_release (CUmemGenericAllocationHandle handle)
+{
+  g_atomic_int_inc (&n_freed);
+  return real.cuMemRelease (handle);
+}
+
+static void
+count_frees (void)
+{
+  vkgdr_cuda *table = (vkgdr_cuda *) vkgdr_driver_load ();
+
+  real = *table;
+  table->cuMemFree = counted_free;
+  table->cuMemRelease = counted_release;
+}
+
+/* Frees a memory that the device still uses. Opens the gate after that, or
+ * after the allocator has stopped holding memory. */
+static void
+free_busy_memory (GstVkgdrAllocator *allocator, gboolean stops_holding)
+{
+  GstVkgdrStream *stream = test_stream_new (test_context);
+  GstMemory *memory = test_memory_new (test_context, SIZE);
+
+  fail_unless (
+      gst_vkgdr_memory_begin_access (memory, stream, GST_MAP_READ, NULL));
+  test_gate_delay (stream, 0, NULL);
+  fail_unless (
+      gst_vkgdr_memory_end_access (memory, stream, GST_MAP_READ, NULL));
+  gst_memory_unref (memory);
+  if (stops_holding)
+    gst_vkgdr_allocator_stop_holding (allocator);
+  fail_unless_equals_int (g_atomic_int_get (&n_freed), 0);
+  fail_if (test_gate_was_missed ());
+  test_gate_set (TRUE);
+  fail_unless (gst_vkgdr_stream_synchronize (stream, NULL));
+  gst_object_unref (stream);
+}
+
+/* Memory that was freed while the device used it goes back to the driver after
+ * some time, even if the allocator is not called any more. If the allocator
+ * does not hold memory, this is done at once. */
+static const struct {
+  gboolean stops_before, stops_after;
+  guint seconds;
+} idle_allocators[] = { { FALSE, FALSE, 30 }, { TRUE, FALSE, 5 },
+  { FALSE, TRUE, 5 } };
+
+GST_START_TEST (test_busy_memory_goes_back_to_the_driver)
+{
+  GstVkgdrAllocator *allocator = gst_vkgdr_context_get_allocator (test_context);
+  guint i;
+
+  count_frees ();
+  if (idle_allocators[__i__].stops_before)
+    gst_vkgdr_allocator_stop_holding (allocator);
+  free_busy_memory (allocator, idle_allocators[__i__].stops_after);
+  for (i = 0; i < 10 * idle_allocators[__i__].seconds
+              && g_atomic_int_get (&n_freed) == 0;
+       i++)
+    g_usleep (G_USEC_PER_SEC / 10);
+  fail_unless_equals_int (g_atomic_int_get (&n_freed), 1);
+  gst_object_unref (allocator);
+}
+GST_END_TEST;
+
 GST_START_TEST (test_ten_thousand_allocations)
 {
   GstVkgdrAllocator *allocator = gst_vkgdr_context_get_allocator (test_context);
@@ -1091,6 +1168,8 @@ memory_suite (void)
   tcase_add_test (bar, test_allocation_params);
   tcase_add_test (bar, test_many_memories_are_freed);
   tcase_add_test (bar, test_memory_that_is_not_used_again_is_freed);
+  tcase_add_loop_test (bar, test_busy_memory_goes_back_to_the_driver, 0,
+      G_N_ELEMENTS (idle_allocators));
   tcase_add_test (bar, test_ten_thousand_allocations);
   tcase_add_test (bar, test_pinned_is_recycled);
   tcase_add_test (bar, test_pinned_is_counted);

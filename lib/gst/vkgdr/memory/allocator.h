@@ -72,6 +72,10 @@ gboolean gst_vkgdr_allocator_take_device_only (GstVkgdrAllocator *self,
 /* Recycles blocks that the device has finished with. */
 void gst_vkgdr_allocator_reap (GstVkgdrAllocator *self);
 
+/* Makes the reclaim thread recycle all blocks that the device still uses, as
+ * soon as it has finished with them. */
+void gst_vkgdr_allocator_reap_soon (GstVkgdrAllocator *self);
+
 /* Gives all held memory back to the driver. */
 void gst_vkgdr_allocator_empty (GstVkgdrAllocator *self);
 

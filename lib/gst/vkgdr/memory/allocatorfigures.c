@@ -183,5 +183,6 @@ gst_vkgdr_allocator_stop_holding (GstVkgdrAllocator *allocator)
   g_mutex_lock (&allocator->lock);
   g_atomic_int_set (&allocator->stops_holding, TRUE);
   g_mutex_unlock (&allocator->lock);
+  gst_vkgdr_allocator_reap_soon (allocator);
   gst_vkgdr_allocator_empty (allocator);
 }

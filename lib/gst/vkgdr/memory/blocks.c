@@ -60,6 +60,7 @@ free_idle_slabs (gpointer user_data)
   g_free (weak);
   if (!self)
     return;
+  gst_vkgdr_allocator_reap (self);
   gst_vkgdr_allocator_lock_heap (self);
   idle = gst_vkgdr_heap_remove_idle (
       self->heap, g_get_monotonic_time () - IDLE_TIME);
@@ -70,8 +71,9 @@ free_idle_slabs (gpointer user_data)
   gst_object_unref (self);
 }
 
-/* Must be called with the lock held. Starts the timer for idle slabs, unless it
- * is running. */
+/* Must be called with the lock held. Starts the timer for idle slabs, and for
+ * slabs that will be idle when the device has finished with them. Does nothing
+ * if the timer is running. */
 static void
 start_timer (GstVkgdrAllocator *self)
 {
@@ -79,6 +81,7 @@ start_timer (GstVkgdrAllocator *self)
 
   if (self->has_timer
       || (gst_vkgdr_spares_is_empty (&self->spares)
+          && g_queue_is_empty (&self->retired)
           && !gst_vkgdr_heap_has_idle (self->heap)))
     return;
   gst_vkgdr_spares_reset_use (&self->spares, g_get_monotonic_time ());
@@ -209,20 +212,30 @@ gst_vkgdr_allocator_reap (GstVkgdrAllocator *self)
   recycle_all (self, &finished);
 }
 
-/* Must be called without the lock. Waits until the device has finished with all
- * parts that were freed so far, and recycles them. */
-static void
-wait_and_reap (GstVkgdrAllocator *self)
+/* Must be called without the lock. Returns the fences of all parts that the
+ * device may still use. */
+static GPtrArray *
+get_retired_fences (GstVkgdrAllocator *self)
 {
   GPtrArray *fences =
       g_ptr_array_new_with_free_func ((GDestroyNotify) gst_vkgdr_fence_unref);
   GList *link;
-  guint i;
 
   g_mutex_lock (&self->lock);
   for (link = self->retired.head; link; link = link->next)
     add_fences (fences, ((GstVkgdrRemains *) link->data)->fences);
   g_mutex_unlock (&self->lock);
+  return fences;
+}
+
+/* Must be called without the lock. Waits until the device has finished with all
+ * parts that were freed so far, and recycles them. */
+static void
+wait_and_reap (GstVkgdrAllocator *self)
+{
+  GPtrArray *fences = get_retired_fences (self);
+  guint i;
+
   /* If a wait fails, a kernel does not end, and other waits would fail, too. */
   for (i = 0; i < fences->len; i++)
     if (!gst_vkgdr_fence_wait (g_ptr_array_index (fences, i), NULL)
@@ -231,6 +244,51 @@ wait_and_reap (GstVkgdrAllocator *self)
       break;
   g_ptr_array_unref (fences);
   gst_vkgdr_allocator_reap (self);
+}
+
+static void
+reap_and_unref (gpointer allocator)
+{
+  gst_vkgdr_allocator_reap (allocator);
+  gst_object_unref (allocator);
+}
+
+/* Must be called without the lock. The reclaim thread recycles the parts behind
+ * @fences (taken) as soon as the device has finished with them. */
+static void
+reap_behind (GstVkgdrAllocator *self, GPtrArray *fences)
+{
+  gst_vkgdr_reclaim (
+      self->context, fences, reap_and_unref, gst_object_ref (self));
+}
+
+void
+gst_vkgdr_allocator_reap_soon (GstVkgdrAllocator *self)
+{
+  GPtrArray *fences = get_retired_fences (self);
+
+  if (fences->len > 0)
+    reap_behind (self, fences);
+  else
+    g_ptr_array_unref (fences);
+}
+
+/* Keeps parts of this library's own memory until they are needed, or until the
+ * timer recycles them. */
+static void
+keep_retired (GstVkgdrAllocator *self, const GstVkgdrRemains *remains)
+{
+  GPtrArray *fences = NULL;
+
+  g_mutex_lock (&self->lock);
+  g_queue_push_tail (&self->retired, g_memdup2 (remains, sizeof (*remains)));
+  if (self->stops_holding)
+    fences = g_ptr_array_ref (remains->fences);
+  else
+    start_timer (self);
+  g_mutex_unlock (&self->lock);
+  if (fences)
+    reap_behind (self, fences);
 }
 
 /* Parts that the reclaim thread recycles. */
@@ -268,10 +326,7 @@ gst_vkgdr_allocator_retire (
     recycle (self, remains);
     g_clear_pointer (&fences, g_ptr_array_unref);
   } else if (remains->block.slab && !remains->on_context) {
-    /* This library's own memory is recycled when it is needed. */
-    g_mutex_lock (&self->lock);
-    g_queue_push_tail (&self->retired, g_memdup2 (remains, sizeof (*remains)));
-    g_mutex_unlock (&self->lock);
+    keep_retired (self, remains);
   } else {
     /* The owner must get the memory back even if the allocator is not used any
      * more. */
