@@ -142,6 +142,41 @@ GST_START_TEST (test_failed_launch_ends_the_hang)
 }
 GST_END_TEST;
 
+static gint n_waits; /* for the whole CUDA context; atomic */
+
+static CUresult
+counted_synchronize (void)
+{
+  g_atomic_int_inc (&n_waits);
+  return CUDA_SUCCESS;
+}
+
+/* With an older driver, a wait for the whole CUDA context cannot be given up.
+ * So it is not begun while a kernel does not end. */
+GST_START_TEST (test_old_driver_does_not_wait)
+{
+  vkgdr_cuda *table = (vkgdr_cuda *) vkgdr_driver_load ();
+  GstVkgdrHealth *health = gst_vkgdr_context_get_health (test_context);
+  GError *hang = g_error_new_literal (
+      GST_VKGDR_ERROR, GST_VKGDR_ERROR_FAILED, "a kernel does not end");
+  GError *error = NULL;
+
+  table->cuCtxRecordEvent = NULL;
+  table->cuCtxSynchronize = counted_synchronize;
+  gst_vkgdr_health_begin_hang (health, hang);
+  fail_if (gst_vkgdr_context_synchronize (test_context, &error));
+  fail_unless_equals_string (error->message, hang->message);
+  fail_unless_equals_int (g_atomic_int_get (&n_waits), 0);
+  g_clear_error (&error);
+  g_error_free (hang);
+
+  gst_vkgdr_health_end_hang (health);
+  fail_unless (gst_vkgdr_context_synchronize (test_context, NULL));
+  fail_unless_equals_int (g_atomic_int_get (&n_waits), 1);
+  test_teardown ();
+}
+GST_END_TEST;
+
 /* --- memory that is freed during a hang ---------------------------------- */
 
 static gint n_freed; /* atomic */
@@ -218,6 +253,7 @@ hang_suite (void)
   tcase_add_loop_test (
       tc, test_failure_ends_the_hang, 0, G_N_ELEMENTS (failures));
   tcase_add_test (tc, test_failed_launch_ends_the_hang);
+  tcase_add_test (tc, test_old_driver_does_not_wait);
   tcase_add_test (tc, test_memory_is_freed_after_the_hang);
   return suite;
 }

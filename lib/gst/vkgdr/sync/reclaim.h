@@ -46,7 +46,7 @@ gboolean gst_vkgdr_reclaim_later (
 /* For memory whose fences are lost, or that has none: whether the device does
  * no more work of the CUDA context of @context, or has failed. Waits for the
  * device, but gives up if a kernel does not end. (With a driver older than CUDA
- * 12.5, the wait cannot be given up.) */
+ * 12.5, a wait that has begun cannot be given up.) */
 gboolean gst_vkgdr_reclaim_is_device_idle (GstVkgdrContext *context);
 
 /* Waits until everything that was passed to gst_vkgdr_reclaim () before is

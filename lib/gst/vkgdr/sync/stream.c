@@ -429,7 +429,8 @@ gst_vkgdr_stream_wait (
  *
  * Waits on the CPU until all work of the CUDA context is done, including
  * streams of other libraries. With a driver older than CUDA 12.5, the wait does
- * not end if a kernel does not end. May be called from any thread.
+ * not end if a kernel does not end, unless this was known before the wait. May
+ * be called from any thread.
  *
  * Returns: %FALSE with @error set if the work, or the wait, failed, or a kernel
  *   runs for too long
@@ -453,7 +454,10 @@ gst_vkgdr_context_synchronize (GstVkgdrContext *context, GError **error)
   }
   /* An older driver: this blocks until the device is idle, and cannot be
    * interrupted. */
-  if (!gst_vkgdr_context_push (context, error))
+  if (!gst_vkgdr_context_check_usable (context, error)
+      || !gst_vkgdr_health_check_hang (
+          gst_vkgdr_context_get_health (context), error)
+      || !gst_vkgdr_context_push (context, error))
     return FALSE;
   gst_vkgdr_clock_launch_all_kept (context);
   result = gst_vkgdr_context_get_driver (context)->cuCtxSynchronize ();
