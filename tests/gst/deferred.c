@@ -261,6 +261,67 @@ GST_START_TEST (test_failed_record)
 }
 GST_END_TEST;
 
+/* --- two threads ---------------------------------------------------------- */
+
+static vkgdr_cuda real;          /* the driver's table before it is changed */
+static void (*interrupt) (void); /* for the next new event */
+
+static gpointer
+call_interrupt (gpointer func)
+{
+  ((void (*) (void)) func) ();
+  return NULL;
+}
+
+/* Another thread uses the stream while this thread makes a fence. */
+static CUresult
+interrupted_create (CUevent *event, unsigned int flags)
+{
+  gpointer func = g_steal_pointer (&interrupt);
+
+  if (func)
+    g_thread_join (g_thread_new ("other", call_interrupt, func));
+  return real.cuEventCreate (event, flags);
+}
+
+static void
+launch_quick (void)
+{
+  launch (quick);
+}
+
+static void
+mark_end (void)
+{
+  gst_vkgdr_fence_unref (gst_vkgdr_stream_mark_end (stream, NULL));
+}
+
+static void (*const interrupts[]) (void) = { launch_quick, mark_end };
+
+/* Another thread queues a kernel or marks the end of the stream while a
+ * deferred fence is made. The fence covers the kernel in front of it, although
+ * this kernel was kept. */
+GST_START_TEST (test_other_thread_uses_the_stream)
+{
+  vkgdr_cuda *table = (vkgdr_cuda *) vkgdr_driver_load ();
+  GstVkgdrFence *fence;
+
+  quick->is_bounded = TRUE;
+  launch (slow);
+  real = *table;
+  table->cuEventCreate = interrupted_create;
+  interrupt = interrupts[__i__];
+  fence = gst_vkgdr_stream_mark_end (stream, NULL);
+  fail_unless (fence != NULL);
+  fail_unless (interrupt == NULL);
+  fail_unless (gst_vkgdr_fence_wait (fence, NULL));
+  fail_unless (gst_vkgdr_stream_is_done (stream));
+  gst_vkgdr_fence_unref (fence);
+  gst_vkgdr_context_synchronize (test_context, NULL);
+  *table = real;
+}
+GST_END_TEST;
+
 /* --- queries -------------------------------------------------------------- */
 
 #define N_FENCES 5
@@ -493,6 +554,8 @@ deferred_suite (void)
   tcase_add_test (tc, test_waits_come_later);
   tcase_add_test (tc, test_not_on_shared_streams);
   tcase_add_test (tc, test_failed_record);
+  tcase_add_loop_test (
+      tc, test_other_thread_uses_the_stream, 0, G_N_ELEMENTS (interrupts));
   tcase_add_test (tc, test_query_serves_several);
   tcase_add_test (tc, test_later_fence_is_not_reached);
   tcase_add_test (tc, test_limits_add_up);

@@ -255,6 +255,23 @@ gst_vkgdr_tail_get_fence (GstVkgdrTail *self, guint64 *n_queued)
   return fence;
 }
 
+/* Records a fence that is not kept. A deferred fence has to cover the kernels
+ * that were kept before it was made. Must be called with the lock held. */
+static void
+record_now (GstVkgdrTail *self, GstVkgdrFence *fence)
+{
+  const gchar *what;
+  CUresult result;
+
+  if (!gst_vkgdr_fence_is_deferred (fence))
+    return;
+  result = launch_kept (self, TRUE, &what);
+  if (result != CUDA_SUCCESS)
+    gst_vkgdr_fence_set_lost (fence, result, what);
+  else
+    gst_vkgdr_fence_record (fence, TRUE);
+}
+
 void
 gst_vkgdr_tail_set_fence (
     GstVkgdrTail *self, GstVkgdrFence *fence, guint64 n_queued)
@@ -268,7 +285,7 @@ gst_vkgdr_tail_set_fence (
     gst_vkgdr_fence_set_serial (fence, n_queued + 1);
     self->fence = gst_vkgdr_fence_ref (fence);
   } else {
-    gst_vkgdr_fence_record (fence, TRUE);
+    record_now (self, fence);
   }
   g_mutex_unlock (&self->lock);
 }

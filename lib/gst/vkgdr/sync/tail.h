@@ -97,8 +97,9 @@ GstVkgdrFence *gst_vkgdr_tail_get_fence (GstVkgdrTail *self, guint64 *n_queued);
 
 /* Keeps @fence, unless work was queued since @n_queued was set, another fence
  * is kept, or the handle was given to other code. A deferred fence that is not
- * kept is recorded. If kept kernels could not be launched since the last fence,
- * this one is lost. Must be called with the CUDA context current. */
+ * kept is recorded behind the kernels that were kept. If kept kernels could not
+ * be launched since the last fence, this one is lost. Must be called with the
+ * CUDA context current. */
 void gst_vkgdr_tail_set_fence (
     GstVkgdrTail *self, GstVkgdrFence *fence, guint64 n_queued);
 
