@@ -316,6 +316,17 @@ close_window (vkgdr_t g)
   g->vulkan_thread = NULL;
 }
 
+/* Must be called if no memory can be allocated from the window that was found,
+ * or if none was found. */
+static void
+clear_window_info (vkgdr_t g)
+{
+  g->info.window_size = 0;
+  g->info.memory_type = 0;
+  g->info.coherent = false;
+  g->info.host_cached = false;
+}
+
 /* Continues without a window, after open_window() failed. */
 static void
 give_up_window (vkgdr_t g)
@@ -323,10 +334,7 @@ give_up_window (vkgdr_t g)
   vkgdr_error_split (g->reason, g->remedy);
   close_window (g);
   g->has_budget = false;
-  g->info.window_size = 0;
-  g->info.memory_type = 0;
-  g->info.coherent = false;
-  g->info.host_cached = false;
+  clear_window_info (g);
 }
 
 /* On failure, the handle keeps the information that was found so far. */
@@ -399,6 +407,7 @@ vkgdr_probe (CUdevice device, vkgdr_device_info *info)
     vkgdr_get_device_info (g, info);
     vkgdr_error_clear ();
   } else {
+    clear_window_info (g);
     *info = g->info;
   }
   vkgdr_device_unref (g);

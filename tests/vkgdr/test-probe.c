@@ -117,6 +117,26 @@ START_TEST (no_window)
 }
 END_TEST
 
+/* The memory type is known, but no memory can be allocated. The variable has
+ * the path of a loader; installed tests do not have it. */
+START_TEST (no_vulkan_device)
+{
+  const char *loader = getenv ("TEST_LOADER_WITHOUT_DEVICE");
+
+  if (!loader)
+    return;
+  setenv ("VKGDR_VULKAN_LIBRARY", loader, 1);
+  ck_assert_int_eq (vkgdr_probe (0, &info), VKGDR_OBSTACLE_EXPORT);
+  assert_error ("vkCreateDevice", "nvidia-smi");
+  ck_assert_str_ne (info.vulkan_driver, "");
+  ck_assert_uint_gt (info.n_memory_types, 0);
+  ck_assert_uint_eq (info.window_size, 0);
+  ck_assert_uint_eq (info.memory_type, 0);
+  ck_assert (!info.coherent);
+  ck_assert (!info.host_cached);
+}
+END_TEST
+
 START_TEST (leaves_nothing_open)
 {
   int fds;
@@ -148,6 +168,7 @@ main (void)
   tcase_add_test (tc, no_vulkan_driver);
   tcase_add_test (tc, vulkan_hidden);
   tcase_add_test (tc, no_window);
+  tcase_add_test (tc, no_vulkan_device);
   tcase_add_test (tc, leaves_nothing_open);
   suite_add_tcase (suite, tc);
   return test_run (suite, true);
