@@ -128,12 +128,11 @@ release (vkgdr_memory_t mem)
 void
 vkgdr_memory_abandon (vkgdr_memory_t mem)
 {
-  char *error = vkgdr_last_error ();
+  vkgdr_error error;
 
+  vkgdr_error_save (&error);
   release (mem);
-  if (error)
-    vkgdr_error_set ("%s", error);
-  free (error);
+  vkgdr_error_restore (&error);
 }
 
 vkgdr_memory_t
