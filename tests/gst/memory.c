@@ -9,6 +9,7 @@
  */
 
 #include "device.h"
+#include "memory/memory.h"
 #include "memory/pinnedmemory.h"
 #include "gate.h"
 
@@ -1040,6 +1041,40 @@ GST_START_TEST (test_full_device)
 }
 GST_END_TEST;
 
+/* If a pool has used up its share of the window, and there is no device-only
+ * memory either, the error says how much of the window is in use. */
+GST_START_TEST (test_full_share)
+{
+  const GstVkgdrDemand demand = { gst_vkgdr_allocator_new_owner (), 1 };
+  GstVkgdrAllocator *allocator;
+  GQueue memories = G_QUEUE_INIT;
+  GError *error = NULL;
+  GstMemory *memory;
+
+  g_setenv ("VKGDR_DRIVER", "software", TRUE);
+  g_setenv ("VKGDR_DEBUG", "bar=32M", TRUE);
+  g_setenv ("SOFTCUDA_MEMORY", "1000000", TRUE);
+  if (!test_has_window ()) /* there is no lavapipe */
+    return;
+  test_context = test_context_new ();
+  allocator = gst_vkgdr_context_get_allocator (test_context);
+  gst_vkgdr_allocator_set_demand (&demand);
+  while (
+      (memory = gst_vkgdr_allocator_alloc (allocator, 8 * 1024 * 1024, &error)))
+    g_queue_push_tail (&memories, memory);
+  gst_vkgdr_allocator_set_demand (NULL);
+  fail_unless_equals_int (memories.length, 4);
+  fail_unless (
+      strstr (error->message, "window of 33554432 bytes, of which this "
+                              "process uses 33554432:"),
+      "%s", error->message);
+  g_clear_error (&error);
+  g_queue_clear_full (&memories, (GDestroyNotify) gst_memory_unref);
+  gst_object_unref (allocator);
+  test_teardown ();
+}
+GST_END_TEST;
+
 GST_START_TEST (test_lost_write_is_told)
 {
   vkgdr_cuda *cuda;
@@ -1183,6 +1218,8 @@ memory_suite (void)
   tcase_add_test (own, test_zeros_come_first);
   tcase_add_test (own, test_full_window);
   tcase_add_test (own, test_full_device);
+  if (!test_hides_vulkan ())
+    tcase_add_test (own, test_full_share);
   tcase_add_test (own, test_lost_write_is_told);
   tcase_add_test (own, test_no_host_memory_to_stage);
   suite_add_tcase (s, own);

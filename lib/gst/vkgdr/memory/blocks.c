@@ -498,6 +498,7 @@ static gboolean
 take_in_window (GstVkgdrAllocator *self, gsize size,
     const GstVkgdrDemand *demand, GstVkgdrBlock *block, GError **error)
 {
+  vkgdr_device_info info;
   guint64 room;
 
   if (take_from_heap (self, &gst_vkgdr_backing_window, size, demand, block))
@@ -506,11 +507,13 @@ take_in_window (GstVkgdrAllocator *self, gsize size,
   if (size <= room)
     return take_of_backing (
         self, &gst_vkgdr_backing_window, size, demand, room, block, error);
+  vkgdr_get_device_info (gst_vkgdr_context_get_handle (self->context), &info);
   g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_NO_MEMORY,
-      "this pool has used up its share of a window of %" G_GUINT64_FORMAT
-      " bytes, which others use or may need: make the window larger (Resizable "
-      "BAR), or the pool smaller",
-      gst_vkgdr_context_get_window_size (self->context));
+      "this pool has used up its share of the window of %" G_GUINT64_FORMAT
+      " bytes, of which this process uses %" G_GUINT64_FORMAT
+      ": other pools use the rest, or may need it. Make the window larger "
+      "(Resizable BAR), or the pool smaller",
+      info.window_size, info.window_usage);
   return FALSE;
 }
 
