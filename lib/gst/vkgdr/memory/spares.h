@@ -4,8 +4,9 @@
  *
  * An element without a pool allocates and frees a memory for each buffer. If a
  * buffer has a few KiB, a tenth of the element's time is needed to take a block
- * from the heap and to give it back. So the last freed memories are kept whole,
- * and are the first choice when a memory is allocated.
+ * from the heap and to give it back. So up to 16 freed memories are kept whole,
+ * and are the first choice when a memory is allocated. When all slots are in
+ * use, other freed memories go to the heap.
  *
  * The heap counts the blocks of these memories as used. All code that uses the
  * heap has to give these blocks back to it first.
