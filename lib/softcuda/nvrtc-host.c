@@ -170,7 +170,7 @@ rt_host_compiler (const char *folder, const rt_strings *arguments, rt_text *log)
     return result;
   if (own != NULL && *own != '\0')
     rt_text_print (
-        log, "softcuda: SOFTCUDA_CXX names %s, which is not there\n", own);
+        log, "softcuda: SOFTCUDA_CXX names %s, which was not found\n", own);
   else
     rt_text_print (log,
         "softcuda: no C++ compiler found, which the software "

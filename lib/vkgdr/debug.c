@@ -102,9 +102,10 @@ parse_word (const char *word, size_t length, vkgdr_debug *debug)
     debug->bar = true;
     return true;
   }
-  vkgdr_error_set ("VKGDR_DEBUG has the word \"%.*s\", which is unknown: it "
-                   "takes bar, bar=SIZE (such as bar=16M), non-coherent, "
-                   "no-window and no-vulkan, with commas between them",
+  vkgdr_error_set (
+      "VKGDR_DEBUG has the word \"%.*s\", which is unknown: "
+      "valid words are bar, bar=SIZE (such as bar=16M), non-coherent, "
+      "no-window and no-vulkan, with commas between them",
       (int) length, word);
   return false;
 }

@@ -49,9 +49,9 @@ find_current_device (vkgdr_t g)
     result = CUDA_ERROR_INVALID_CONTEXT;
   if (result == CUDA_SUCCESS)
     return true;
-  vkgdr_error_set ("the device of the current CUDA context was asked for, and "
-                   "no context is current in this thread (%s): make one so "
-                   "(cuCtxPushCurrent), or name the device",
+  vkgdr_error_set ("VKGDR_OPEN_CURRENT_CONTEXT_BIT was passed, but no CUDA "
+                   "context is current in this thread (%s): make a context "
+                   "current (cuCtxPushCurrent), or pass a device number",
       vkgdr_cuda_result_name (result));
   return false;
 }
@@ -90,7 +90,7 @@ get_cuda_uuid (vkgdr_t g)
           g->cu_device, vkgdr_cuda_result_name (result));
     else
       vkgdr_error_set ("there is no CUDA device %d (%s): there are %d, counted "
-                       "from 0; use one as cuDeviceGet() gives it",
+                       "from 0; pass a device that cuDeviceGet() returns",
           g->cu_device, vkgdr_cuda_result_name (result), n);
     return false;
   }
@@ -366,7 +366,8 @@ make_handle (void)
   if (g)
     atomic_init (&g->refs, 1);
   else
-    vkgdr_error_set ("the host is out of memory: close what is not needed");
+    vkgdr_error_set (
+        "the host is out of memory: close programs that are not needed");
   return g;
 }
 
@@ -376,8 +377,8 @@ vkgdr_open (CUdevice device, uint32_t flags)
   vkgdr_t g;
 
   if (flags & ~OPEN_FLAGS) {
-    vkgdr_error_set ("vkgdr_open() does not know the flags %#x: it takes those "
-                     "of vkgdr_open_flags",
+    vkgdr_error_set ("vkgdr_open() does not know the flags %#x: valid flags "
+                     "are those of vkgdr_open_flags",
         flags & ~OPEN_FLAGS);
     return NULL;
   }

@@ -234,8 +234,8 @@ try_software (driver *d)
   }
   d->set_uuid = (set_uuid_fn) dlsym (d->handle, "softcudaSetUuid");
   if (!d->set_uuid) {
-    vkgdr_error_set ("%s is not softcuda: set VKGDR_SOFTCUDA_DIR to the folder "
-                     "where that is",
+    vkgdr_error_set ("%s is not softcuda: set VKGDR_SOFTCUDA_DIR to softcuda's "
+                     "folder",
         path);
     return unload (d);
   }

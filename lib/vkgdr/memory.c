@@ -41,9 +41,9 @@ check_context (vkgdr_memory_t mem)
 
   result = cu->cuCtxGetCurrent (&mem->context);
   if (result == CUDA_SUCCESS && !mem->context) {
-    vkgdr_error_set ("no CUDA context is current in this thread: make one of "
-                     "device %d so (cuCtxPushCurrent) before memory is "
-                     "allocated",
+    vkgdr_error_set ("no CUDA context is current in this thread: make a "
+                     "context of device %d current (cuCtxPushCurrent) before "
+                     "you allocate memory",
         mem->g->cu_device);
     return false;
   }
@@ -55,9 +55,9 @@ check_context (vkgdr_memory_t mem)
     return false;
   }
   if (device != mem->g->cu_device) {
-    vkgdr_error_set ("the current CUDA context is of device %d, and the handle "
-                     "of device %d: make a context of that one current",
-        device, mem->g->cu_device);
+    vkgdr_error_set ("the current CUDA context is of device %d, but the handle "
+                     "is of device %d: make a context of device %d current",
+        device, mem->g->cu_device, mem->g->cu_device);
     return false;
   }
   return true;
@@ -141,7 +141,8 @@ vkgdr_memory_new (vkgdr_t g, size_t size, uint32_t flags)
   vkgdr_memory_t mem = calloc (1, sizeof (*mem));
 
   if (!mem) {
-    vkgdr_error_set ("the host is out of memory: close what is not needed");
+    vkgdr_error_set (
+        "the host is out of memory: close programs that are not needed");
     return NULL;
   }
   mem->g = g;
@@ -161,12 +162,12 @@ vkgdr_memory_alloc (vkgdr_t g, size_t size, uint32_t flags)
   vkgdr_memory_t mem;
 
   if (size == 0) {
-    vkgdr_error_set ("memory of 0 bytes was asked for: ask for at least 1");
+    vkgdr_error_set ("the requested size is 0: request at least 1 byte");
     return NULL;
   }
   if (flags & ~VKGDR_MEMORY_DEVICE_BIT) {
-    vkgdr_error_set ("vkgdr_memory_alloc() does not know the flags %#x: it "
-                     "takes those of vkgdr_memory_flags",
+    vkgdr_error_set ("vkgdr_memory_alloc() does not know the flags %#x: "
+                     "valid flags are those of vkgdr_memory_flags",
         flags & ~VKGDR_MEMORY_DEVICE_BIT);
     return NULL;
   }

@@ -118,7 +118,8 @@ create (void)
   int result;
 
   if (!self) {
-    vkgdr_error_set ("the host is out of memory: close what is not needed");
+    vkgdr_error_set (
+        "the host is out of memory: close programs that are not needed");
     return NULL;
   }
   self->process = getpid ();
@@ -128,9 +129,8 @@ create (void)
   if (result == 0)
     return self;
   destroy (self);
-  vkgdr_error_set ("the thread that calls Vulkan cannot be started (%s): see "
-                   "whether there are as many threads as there may be "
-                   "(ulimit -u)",
+  vkgdr_error_set ("the thread that calls Vulkan cannot be started (%s): "
+                   "the limit of threads may be reached (ulimit -u)",
       strerror (result));
   return NULL;
 }

@@ -32,7 +32,7 @@ report_full (vkgdr_memory_t mem, const char *function, VkResult result)
         " bytes in use by this process",
         info.window_usage, info.window_budget);
   vkgdr_error_set (
-      "%zu bytes of %s's window cannot be had (%s: %s): the window "
+      "cannot allocate %zu bytes in the window of %s (%s: %s): the window "
       "has %" PRIu64 " bytes, this handle uses %" PRIu64 " in %" PRIu64
       " allocations%s; enable Resizable BAR in the firmware for a "
       "larger window, or use fewer or smaller pools",

@@ -557,7 +557,7 @@ assert_works_or_tells (GstElement *pipeline)
 
   if (error) {
     fail_if (vkgdr_driver_is_software (), "%s", error->message);
-    assert_says (error->message, "start it anew");
+    assert_says (error->message, "restart it");
     g_error_free (error);
   }
   gst_object_unref (pipeline);

@@ -353,7 +353,7 @@ except GLib.Error as error:
             GstVkgdr.memory_get_device_pointer(inner), 4096, Gst.MemoryFlags(0)
         )
         self.assert_error("has no file descriptor", error, GstVkgdr.memory_export_fd, wrapped)
-        self.assert_error("no part of 10 bytes", error, self.allocator.import_fd, 0, 10, 5, 6)
+        self.assert_error("inside an allocation of 10 bytes", error, self.allocator.import_fd, 0, 10, 5, 6)
         self.assert_error("not an open file descriptor", error, self.allocator.import_fd, 9999, 10, 0, 6)
 
     def test_ordinary_memory(self) -> None:
@@ -532,15 +532,15 @@ except GLib.Error as error:
     def test_bad_ranges(self) -> None:
         memory, error = self.new_memory(bytes(16)), GstVkgdr.Error.ARGUMENT
         host = bytearray(17)
-        self.assert_error("leave a memory of 16", error, GstVkgdr.upload, memory, host)
-        self.assert_error("leave a memory of 16", error, GstVkgdr.download, memory, host)
-        self.assert_error("leave a memory of 16", error, GstVkgdr.copy, memory, memory, 17)
-        self.assert_error("leave a memory of 16", error, GstVkgdr.fill, memory, 0, count=17)
-        self.assert_error("leave a memory of 16", error, GstVkgdr.upload, memory,
+        self.assert_error("exceed a memory of 16", error, GstVkgdr.upload, memory, host)
+        self.assert_error("exceed a memory of 16", error, GstVkgdr.download, memory, host)
+        self.assert_error("exceed a memory of 16", error, GstVkgdr.copy, memory, memory, 17)
+        self.assert_error("exceed a memory of 16", error, GstVkgdr.fill, memory, 0, count=17)
+        self.assert_error("exceed a memory of 16", error, GstVkgdr.upload, memory,
                           memoryview(host)[:16].cast("B", (4, 4)), pitch=5)
-        self.assert_error("cannot begin every 3", error, GstVkgdr.upload, memory,
+        self.assert_error("of 3 bytes is smaller than a row of 4", error, GstVkgdr.upload, memory,
                           memoryview(host)[:16].cast("B", (4, 4)), pitch=3)
-        self.assert_error("no value of 1 bytes", error, GstVkgdr.fill, memory, 256)
+        self.assert_error("does not fit in 1 bytes", error, GstVkgdr.fill, memory, 256)
         self.assert_error("multiples of the value", error, GstVkgdr.fill, memory, 0, 4, offset=2,
                           count=1)
         self.assert_error("has 1, 2, 4 or 8", error, GstVkgdr.fill, memory, 0, 3, count=1)

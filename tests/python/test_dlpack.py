@@ -326,15 +326,15 @@ class In(DeviceTestCase):
             ("number of bytes", {"shape": (4,), "bits": 4}),
             ("number of bytes", {"shape": (4,), "bits": 0}),
             ("too many", {"shape": (big, big)}),
-            ("no multiple of 16 bytes", {"shape": (8,), "offset": 8}),
-            ("is no memory of CUDA device", {"shape": (1 << 50,)}),
+            ("not a multiple of 16 bytes", {"shape": (8,), "offset": 8}),
+            ("is not memory of CUDA device", {"shape": (1 << 50,)}),
         ):
             with self.subTest(**arguments):
                 tensor = self.tensor(**arguments)
                 with self.assertRaisesRegex(GLib.Error, sentence):
                     self.wrap(tensor)
                 self.assertFalse(tensor.deleted.is_set())
-        with self.assertRaisesRegex(GLib.Error, "is no memory of CUDA device"):
+        with self.assertRaisesRegex(GLib.Error, "is not memory of CUDA device"):
             self.wrap(FakeTensor(0x1000, (4,)))
 
     def test_tensors_of_other_devices(self) -> None:

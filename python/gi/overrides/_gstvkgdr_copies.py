@@ -161,7 +161,7 @@ def _integer_pattern(value: int, size: int) -> bytes:
     try:
         return numbers.pack_integer(value, size)
     except struct.error:
-        raise error_of(LogicError, f"{value} is no value of {size} bytes") from None
+        raise error_of(LogicError, f"{value} does not fit in {size} bytes") from None
 
 
 def fill(

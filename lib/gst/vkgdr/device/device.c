@@ -135,7 +135,7 @@ gst_vkgdr_read_capability (
     return 0;
   if (major == 0 && minor == 0)
     g_set_error_literal (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_FAILED,
-        "The device does not tell its compute capability");
+        "the driver reports no compute capability");
   return 10 * major + minor;
 }
 

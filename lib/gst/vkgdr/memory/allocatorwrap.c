@@ -29,7 +29,7 @@ check_pointer (GstVkgdrAllocator *self, CUdeviceptr pointer, GError **error)
              != CUDA_SUCCESS
       || device != ours) {
     g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
-        "0x%" G_GINT64_MODIFIER "x is no memory of CUDA device %d",
+        "0x%" G_GINT64_MODIFIER "x is not memory of CUDA device %d",
         (guint64) pointer, ours);
     return FALSE;
   }
@@ -60,7 +60,7 @@ check_wrapped (
   if (pointer % WRAPPED_ALIGNMENT != 0) {
     g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
         "0x%" G_GINT64_MODIFIER
-        "x is no multiple of %d bytes, as kernels need: "
+        "x is not a multiple of %d bytes, as kernels need: "
         "wrap an aligned copy",
         (guint64) pointer, WRAPPED_ALIGNMENT);
     return FALSE;

@@ -437,7 +437,8 @@ make_room (GstVkgdrAllocator *self)
 {
   GPtrArray *idle;
 
-  GST_INFO_OBJECT (self, "out of memory: waiting for what is being freed");
+  GST_INFO_OBJECT (
+      self, "out of memory: waiting for memory that is being freed");
   wait_and_reap (self);
   gst_vkgdr_allocator_lock_heap (self);
   idle = gst_vkgdr_heap_remove_idle (self->heap, G_MAXINT64);

@@ -48,9 +48,9 @@ check_place (const Place *place, gsize width, gsize height, GError **error)
 
   if (height > 1 && place->pitch < width) {
     g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
-        "rows of %" G_GSIZE_FORMAT " bytes cannot begin every %" G_GSIZE_FORMAT
-        " bytes",
-        width, place->pitch);
+        "the stride of %" G_GSIZE_FORMAT
+        " bytes is smaller than a row of %" G_GSIZE_FORMAT " bytes",
+        place->pitch, width);
     return FALSE;
   }
   if (get_extent (place->pitch, width, height, &size) && place->offset <= room
@@ -58,7 +58,7 @@ check_place (const Place *place, gsize width, gsize height, GError **error)
     return TRUE;
   g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
       "%" G_GSIZE_FORMAT " rows of %" G_GSIZE_FORMAT
-      " bytes from %" G_GSIZE_FORMAT " leave a memory of %" G_GSIZE_FORMAT
+      " bytes from %" G_GSIZE_FORMAT " exceed a memory of %" G_GSIZE_FORMAT
       " bytes",
       height, width, place->offset, room);
   return FALSE;
@@ -332,11 +332,16 @@ transfer (const Place *place, gboolean up, gconstpointer data, gsize data_pitch,
     return TRUE;
   if (!check_place (place, width, height, error))
     return FALSE;
-  if (!data || (height > 1 && data_pitch < width)) {
+  if (!data) {
+    g_set_error_literal (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
+        "the address of the host memory is NULL");
+    return FALSE;
+  }
+  if (height > 1 && data_pitch < width) {
     g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
-        "the host's rows of %" G_GSIZE_FORMAT
-        " bytes cannot begin every %" G_GSIZE_FORMAT " bytes at %p",
-        width, data_pitch, data);
+        "the stride of the host memory, %" G_GSIZE_FORMAT
+        " bytes, is smaller than a row of %" G_GSIZE_FORMAT " bytes",
+        data_pitch, width);
     return FALSE;
   }
   *(up ? &job.to : &job.from) = *place;
@@ -426,7 +431,7 @@ check_value (const Job *job, GError **error)
   }
   if (size < 4 && job->value >> (8 * size) != 0) {
     g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
-        "%u is no value of %u bytes", job->value, size);
+        "%u does not fit in %u bytes", job->value, size);
     return FALSE;
   }
   if (job->to.offset % size == 0 && job->width % size == 0

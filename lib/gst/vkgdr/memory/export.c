@@ -187,7 +187,7 @@ gst_vkgdr_allocator_import_fd (GstVkgdrAllocator *allocator, gint fd,
   if (size == 0 || offset > fd_size || size > fd_size - offset) {
     g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
         "%" G_GSIZE_FORMAT " bytes at offset %" G_GSIZE_FORMAT
-        " are no part of %" G_GSIZE_FORMAT " bytes",
+        " are not inside an allocation of %" G_GSIZE_FORMAT " bytes",
         size, offset, fd_size);
     return NULL;
   }

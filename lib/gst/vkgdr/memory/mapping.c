@@ -130,7 +130,7 @@ gst_vkgdr_mapping_new_for_buffer (
 
   if (index >= gst_buffer_n_memory (buffer)) {
     g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
-        "there is no memory %u in a buffer of %u", index,
+        "there is no memory %u in a buffer with %u memories", index,
         gst_buffer_n_memory (buffer));
     return NULL;
   }

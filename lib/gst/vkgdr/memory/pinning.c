@@ -236,7 +236,7 @@ find_pages (Pin *pin, GstMemory *memory, GError **error)
   }
   if (!first || !is_in_one_piece (memory, first)) {
     g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_FAILED,
-        "its address may get other pages while it lives");
+        "its pages may be replaced while it is pinned");
     return FALSE;
   }
   pin->data = first;

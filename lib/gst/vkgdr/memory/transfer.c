@@ -103,7 +103,7 @@ check_range (GstMemory *memory, gsize offset, gsize size, GError **error)
   if (offset > memory->size || size > memory->size - offset) {
     g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
         "%" G_GSIZE_FORMAT " bytes from %" G_GSIZE_FORMAT
-        " leave a memory of %" G_GSIZE_FORMAT " bytes",
+        " exceed a memory of %" G_GSIZE_FORMAT " bytes",
         size, offset, memory->size);
     return FALSE;
   }

@@ -178,7 +178,7 @@ gst_vkgdr_background_start (
   prepare ();
   if (gst_vkgdr_background_is_over (type->phase))
     g_set_error_literal (error, G_THREAD_ERROR, G_THREAD_ERROR_AGAIN,
-        "GStreamer or the process ends");
+        "GStreamer or the process is shutting down");
   else
     ok = start (type, data, error);
   g_mutex_unlock (&lock);
