@@ -101,7 +101,7 @@ gst_vkgdr_check (
     return TRUE;
   if (!error
       || (gst_vkgdr_is_lost (result)
-          && gst_vkgdr_health_tell (cuda, result, what, error)))
+          && gst_vkgdr_health_check_current (cuda, result, what, error)))
     return FALSE;
   gst_vkgdr_set_cuda_error (cuda, result, what, error);
   return FALSE;

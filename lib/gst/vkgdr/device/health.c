@@ -12,7 +12,7 @@
 
 /* Microseconds for which a lost CUDA context may still be in use while a new
  * one is made: much more than closing a device takes. */
-#define RELEASE_PATIENCE G_TIME_SPAN_SECOND
+#define RELEASE_MAX_WAIT G_TIME_SPAN_SECOND
 
 typedef struct {
   GstVkgdrSuspectsFunc func;
@@ -157,7 +157,7 @@ gst_vkgdr_health_release (GstVkgdrHealth *self)
 void
 gst_vkgdr_health_wait_released (GstVkgdrHealth *self)
 {
-  gint64 deadline = g_get_monotonic_time () + RELEASE_PATIENCE;
+  gint64 deadline = g_get_monotonic_time () + RELEASE_MAX_WAIT;
 
   g_mutex_lock (&self->lock);
   while (self->n_holders > 0
@@ -280,7 +280,7 @@ gst_vkgdr_health_check_result (
 }
 
 gboolean
-gst_vkgdr_health_tell (
+gst_vkgdr_health_check_current (
     const vkgdr_cuda *cuda, CUresult result, const gchar *what, GError **error)
 {
   GstVkgdrHealth *self = NULL;

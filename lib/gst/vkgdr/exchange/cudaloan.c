@@ -46,7 +46,7 @@ detach_buffer (GstMiniObject *wrapper)
   /* With this flag, GStreamer's CUDA library waits when it frees the wrapper.
    * That is not necessary, because the next user of the memory waits. */
   GST_MINI_OBJECT_FLAG_UNSET (wrapper, GST_VKGDR_CUDA_MEMORY_NEED_SYNC);
-  gst_vkgdr_memory_end_foreign_read (memory);
+  gst_vkgdr_memory_end_read_on_unknown_streams (memory);
   wrapper->dispose = NULL;
   gst_mini_object_ref (wrapper);
   gst_vkgdr_memory_give_cuda_wrapper (memory, GST_MEMORY_CAST (wrapper));
@@ -122,7 +122,7 @@ attach_buffer (const GstVkgdrCudaLib *lib, GstMemory *wrapper,
   CUstream stream = data->stream ? lib->stream_get_handle (data->stream) : NULL;
   gboolean is_on_device;
 
-  if (!gst_vkgdr_memory_begin_foreign_read (
+  if (!gst_vkgdr_memory_begin_read_on_unknown_streams (
           memory, data->stream ? &stream : NULL, &is_on_device, error)) {
     gst_vkgdr_memory_give_cuda_wrapper (memory, wrapper);
     return FALSE;

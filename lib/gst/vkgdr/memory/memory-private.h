@@ -65,11 +65,11 @@ void gst_vkgdr_memory_mark_unknown_stream (GstMemory *mem, GstMapFlags flags);
  * on @stream from now on wait until the content is on the device. Without
  * @stream, the CPU waits. @is_on_device is set if the content is on the device
  * already, so that other streams do not have to wait for @stream. */
-gboolean gst_vkgdr_memory_begin_foreign_read (GstMemory *mem,
+gboolean gst_vkgdr_memory_begin_read_on_unknown_streams (GstMemory *mem,
     const CUstream *stream, gboolean *is_on_device, GError **error);
 
 /* Ends the access. All work that reads the memory must be queued. */
-void gst_vkgdr_memory_end_foreign_read (GstMemory *mem);
+void gst_vkgdr_memory_end_read_on_unknown_streams (GstMemory *mem);
 
 /* Takes the GstCudaMemory that wraps the memory, if there is one, or NULL. The
  * caller owns it. The memory keeps it while it is not in use, because making

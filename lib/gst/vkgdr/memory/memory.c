@@ -347,8 +347,8 @@ wait_for_writer (GstVkgdrMemory *self, const CUstream *stream,
 }
 
 gboolean
-gst_vkgdr_memory_begin_foreign_read (GstMemory *mem, const CUstream *stream,
-    gboolean *is_on_device, GError **error)
+gst_vkgdr_memory_begin_read_on_unknown_streams (GstMemory *mem,
+    const CUstream *stream, gboolean *is_on_device, GError **error)
 {
   GstVkgdrMemory *self = gst_vkgdr_memory_root (mem);
   GstMiniObject *object = GST_MINI_OBJECT_CAST (mem);
@@ -369,7 +369,7 @@ gst_vkgdr_memory_begin_foreign_read (GstMemory *mem, const CUstream *stream,
 }
 
 void
-gst_vkgdr_memory_end_foreign_read (GstMemory *mem)
+gst_vkgdr_memory_end_read_on_unknown_streams (GstMemory *mem)
 {
   gst_vkgdr_memory_mark_unknown_stream (mem, GST_MAP_READ);
   gst_mini_object_unlock (GST_MINI_OBJECT_CAST (mem), GST_LOCK_FLAG_READ);

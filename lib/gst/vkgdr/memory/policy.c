@@ -24,7 +24,7 @@ count_buffer (
     GstVkgdrPolicy *pool, gsize size, GstClockTime now, GstClockTime waited)
 {
   if (pool->n_seen++ > 0)
-    pool->turn = average (pool->turn, now - pool->last_seen);
+    pool->interval_mean = average (pool->interval_mean, now - pool->last_seen);
   pool->last_seen = now;
   pool->size = size;
   if (pool->to_skip > 0)
@@ -116,19 +116,19 @@ report (GstVkgdrPolicy *pool, GstVkgdrPolicyTurn *turn, Mode used,
   GstVkgdrPolicyGroup *group = pool->group;
   gboolean is_probe = turn->is_probe && group->phase == PHASE_PROBING
                       && pool->probe == PROBE_GIVEN;
-  gboolean is_odd = used != mode_of (turn->access);
+  gboolean is_other_mode = used != mode_of (turn->access);
 
   if (turn->is_pending)
     pool->in_flight[mode_of (turn->access)]--;
   if (is_probe && turn->is_pending) {
-    if (is_odd)
+    if (is_other_mode)
       gst_vkgdr_policy_group_repeat_probe (group, pool, pool->last_seen);
     else
       gst_vkgdr_policy_group_judge_probe (group, pool, time, pool->last_seen);
     return;
   }
-  if (is_odd || used != pool->mode) {
-    pool->window.n_odd += turn->is_pending;
+  if (is_other_mode || used != pool->mode) {
+    pool->window.n_other_mode += turn->is_pending;
     return;
   }
   pool->window.n_work += turn->is_pending;

@@ -10,7 +10,7 @@
 /* A pool that got no buffer for this time, and for several of its usual
  * intervals, does not write at present. */
 #define ABSENCE (200 * GST_MSECOND)
-#define ABSENT_TURNS 8
+#define ABSENT_INTERVALS 8
 
 /* A pool with less than this share of the mean rate is ignored: SHARE_NEW for a
  * new pool, SHARE_OLD for a pool that took part in the last round. */
@@ -29,13 +29,15 @@ is_active (const GstVkgdrPolicy *pool, GstClockTime now)
 {
   return pool->wanted == GST_VKGDR_ACCESS_AUTO && pool->n_seen > WARM_UP
          && pool->staged_until <= now
-         && now < pool->last_seen + ABSENCE + ABSENT_TURNS * pool->turn;
+         && now < pool->last_seen + ABSENCE
+                      + ABSENT_INTERVALS * pool->interval_mean;
 }
 
 static gdouble
 rate_of (const GstVkgdrPolicy *pool)
 {
-  return pool->turn > 0 ? (gdouble) pool->size / pool->turn : pool->size;
+  return pool->interval_mean > 0 ? (gdouble) pool->size / pool->interval_mean
+                                 : pool->size;
 }
 
 static gdouble

@@ -101,14 +101,14 @@ struct _GstVkgdrPolicy {
   guint n_seen;
   gsize size;
   GstClockTime last_seen;
-  GstClockTime turn;           /* from one buffer to the next, on average */
+  GstClockTime interval_mean;  /* from one buffer to the next, on average */
   GstClockTime usual[N_MODES]; /* time to write a buffer; 0: unknown */
   GstVkgdrPolicyWindow window;
   GstVkgdrWork last_work; /* for the last buffer that was written */
 
   Probe probe;
   GstClockTime probe_start;
-  guint n_odd_probes;
+  guint n_other_mode_probes;
   guint strikes;
   GstClockTime strike_time;  /* spent on slow buffers in a row */
   GstClockTime staged_until; /* a reader's pool is staged until then; or 0 */

@@ -45,7 +45,7 @@ GST_DEBUG_CATEGORY_EXTERN (gst_vkgdr_policy_debug);
 
 /* After this many direct buffers that were also mapped for reading, a pool is
  * treated as a reader. */
-#define MAX_ODD_PROBES 4
+#define MAX_OTHER_MODE_PROBES 4
 
 /* A reader is probed again after FIRST_RETRY. This time doubles with each
  * repetition, and is at least RETRY_PER_COST times the time that the writer
@@ -56,11 +56,11 @@ GST_DEBUG_CATEGORY_EXTERN (gst_vkgdr_policy_debug);
 /* The interval of checks whether pools have come or gone. */
 #define CHECK_INTERVAL (20 * GST_MSECOND)
 
-/* A phase ends the round without a result if it lasts longer than PATIENCE, and
- * longer than PATIENT_TURNS times the usual interval between two buffers of
- * each pool. */
-#define PATIENCE GST_SECOND
-#define PATIENT_TURNS 64
+/* A phase ends the round without a result if it lasts longer than
+ * PHASE_TIME_LIMIT, and longer than PHASE_LIMIT_INTERVALS times the usual
+ * interval between two buffers of each pool. */
+#define PHASE_TIME_LIMIT GST_SECOND
+#define PHASE_LIMIT_INTERVALS 64
 
 /* The group's rate or load has changed if it differs by these factors in
  * DEVIATIONS measurements in a row. Such a measurement, between rounds, takes
@@ -153,14 +153,15 @@ get_score (
 }
 
 static gboolean
-is_patience_over (const GstVkgdrPolicyGroup *group, GstClockTime now)
+is_phase_over_limit (const GstVkgdrPolicyGroup *group, GstClockTime now)
 {
-  GstClockTime patience = PATIENCE;
+  GstClockTime limit = PHASE_TIME_LIMIT;
   guint i;
 
   for (i = 0; i < group->participants->len; i++)
-    patience = MAX (patience, PATIENT_TURNS * participant (group, i)->turn);
-  return now > group->phase_start + patience;
+    limit = MAX (
+        limit, PHASE_LIMIT_INTERVALS * participant (group, i)->interval_mean);
+  return now > group->phase_start + limit;
 }
 
 /* --- rounds --------------------------------------------------------------- */
@@ -279,7 +280,7 @@ probe_next (GstVkgdrPolicyGroup *group, GstClockTime now)
 
     if (pool->mode == MODE_STAGED && !group->window_is_cached) {
       pool->probe = PROBE_WANTED;
-      pool->n_odd_probes = pool->strikes = 0;
+      pool->n_other_mode_probes = pool->strikes = 0;
       pool->strike_time = 0;
       enter_phase (group, PHASE_PROBING, now);
       return;
@@ -395,7 +396,7 @@ drop_readers (GstVkgdrPolicyGroup *group, GstClockTime now)
     GstVkgdrPolicy *pool = participant (group, i);
 
     if (pool->mode == MODE_DIRECT
-        && pool->window.n_odd > pool->window.n_buffers / 2) {
+        && pool->window.n_other_mode > pool->window.n_buffers / 2) {
       gst_vkgdr_policy_group_keep_staged (group, pool, 0, now);
       dropped = TRUE;
     } else {
@@ -465,22 +466,22 @@ gst_vkgdr_policy_group_repeat_probe (
 {
   pool->probe = PROBE_WANTED;
   group->phase_start = now;
-  if (++pool->n_odd_probes < MAX_ODD_PROBES)
+  if (++pool->n_other_mode_probes < MAX_OTHER_MODE_PROBES)
     return;
   gst_vkgdr_policy_group_keep_staged (group, pool, 0, now);
   probe_next (group, now);
 }
 
-/* A writer may keep a slow buffer for longer than PATIENCE. So the probe is
- * judged before the buffer is written, if it already takes too long. A writer
- * that waits while it has a buffer may keep it until it gets the next one, or
- * for as many turns as it has buffers. */
+/* A writer may keep a slow buffer for longer than PHASE_TIME_LIMIT. So the
+ * probe is judged before the buffer is written, if it already takes too long. A
+ * writer that waits while it has a buffer may keep it until it gets the next
+ * one, or for as many intervals as it has buffers. */
 static void
 step_probing (GstVkgdrPolicyGroup *group, GstClockTime now)
 {
   GstVkgdrPolicy *pool = participant (group, group->probing);
-  GstClockTime usual =
-      MAX (pool->usual[MODE_STAGED], pool->turn * MAX (pool->depth, 1));
+  GstClockTime usual = MAX (
+      pool->usual[MODE_STAGED], pool->interval_mean * MAX (pool->depth, 1));
   GstClockTime enough = MAX (2 * SLOW * usual, MIN_WINDOW);
 
   if (pool->probe == PROBE_GIVEN && pool->usual[MODE_STAGED] > 0
@@ -512,6 +513,6 @@ gst_vkgdr_policy_group_step (GstVkgdrPolicyGroup *group, GstClockTime now)
     step_measuring (group, now);
   if (group->phase != PHASE_SETTLED
       && ((check && gst_vkgdr_policy_group_has_newcomer (group))
-          || is_patience_over (group, now)))
+          || is_phase_over_limit (group, now)))
     gst_vkgdr_policy_group_abort_round (group, now);
 }

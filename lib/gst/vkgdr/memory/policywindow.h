@@ -23,7 +23,7 @@ typedef struct {
   guint n_work;             /* number of buffers that it wrote */
   GstClockTime thread_time; /* time for which its thread was observed */
   GstClockTime thread_cpu;  /* processor time that the thread used then */
-  guint n_odd; /* number of buffers not written with the expected mode */
+  guint n_other_mode; /* number of buffers not written with the expected mode */
 } GstVkgdrPolicyWindow;
 
 /* Must be called when the writer gets a buffer. @waited is the time for which

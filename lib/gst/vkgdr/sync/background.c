@@ -11,15 +11,15 @@
 /* Microseconds for which the end waits for threads that were asked to return.
  * It waits that long even if a thread is in a driver call, because the call
  * must not race with driver teardown. */
-#define PATIENCE (20 * G_TIME_SPAN_SECOND)
+#define MAX_WAIT (20 * G_TIME_SPAN_SECOND)
 
 /* Microseconds after which the end checks again whether a thread is stuck. */
 #define LOOK (50 * G_TIME_SPAN_MILLISECOND)
 
 typedef struct {
   const GstVkgdrBackground *type;
-  gpointer data;     /* NULL once the thread's function has returned */
-  gboolean is_asked; /* was asked to return */
+  gpointer data;             /* NULL once the thread's function has returned */
+  gboolean is_end_requested; /* was asked to return */
 } Thread;
 
 /* Process-wide: all threads, for the end. */
@@ -48,9 +48,9 @@ find (GstVkgdrBackgroundPhase phase, gboolean (*is_wanted) (Thread *))
 }
 
 static gboolean
-is_unasked (Thread *thread)
+has_no_end_request (Thread *thread)
 {
-  return !thread->is_asked;
+  return !thread->is_end_requested;
 }
 
 static gboolean
@@ -61,12 +61,12 @@ is_ending (Thread *thread)
 
 /* Must be called with the lock held, which is released meanwhile. */
 static void
-ask_to_end (Thread *thread)
+request_end (Thread *thread)
 {
   const GstVkgdrBackground *type = thread->type;
   gpointer data;
 
-  thread->is_asked = TRUE;
+  thread->is_end_requested = TRUE;
   if (!thread->data)
     return;
   data = type->ref (thread->data);
@@ -79,7 +79,7 @@ ask_to_end (Thread *thread)
 static void
 end_all (void)
 {
-  gint64 deadline = g_get_monotonic_time () + PATIENCE;
+  gint64 deadline = g_get_monotonic_time () + MAX_WAIT;
   Thread *thread;
   gint phase;
 
@@ -89,8 +89,8 @@ end_all (void)
   g_mutex_lock (&lock);
   for (phase = n_over; phase < GST_VKGDR_BACKGROUND_N_PHASES; phase++) {
     g_atomic_int_set (&n_over, phase + 1);
-    while ((thread = find (phase, is_unasked)))
-      ask_to_end (thread);
+    while ((thread = find (phase, has_no_end_request)))
+      request_end (thread);
     while (find (phase, is_ending) && g_get_monotonic_time () < deadline)
       g_cond_wait_until (&changed, &lock, g_get_monotonic_time () + LOOK);
   }

@@ -25,7 +25,7 @@ GST_DEBUG_CATEGORY_STATIC (gst_vkgdr_reclaim_debug);
 
 /* Microseconds for which the end of GStreamer or of the process waits for
  * fences: much more than a frame takes, and acceptable if the device hangs. */
-#define END_PATIENCE (2 * G_TIME_SPAN_SECOND)
+#define END_MAX_WAIT (2 * G_TIME_SPAN_SECOND)
 
 typedef struct {
   GstVkgdrContext *context; /* NULL if the task does not keep it */
@@ -314,7 +314,7 @@ end (gpointer data)
   Reclaimer *self = data;
 
   g_mutex_lock (&self->lock);
-  self->deadline = g_get_monotonic_time () + END_PATIENCE;
+  self->deadline = g_get_monotonic_time () + END_MAX_WAIT;
   g_cond_broadcast (&self->changed);
   g_mutex_unlock (&self->lock);
 }
