@@ -17,7 +17,8 @@ get_component (const GstVideoInfo *info, guint plane)
 }
 
 /* The number of rows of the plane whose first component is @component, in a
- * frame of @height rows. */
+ * frame of @height rows. With interlace-mode=alternate, a buffer has the rows
+ * of one field only. */
 static guint
 get_n_rows (const GstVideoInfo *info, guint component, guint height)
 {
@@ -92,6 +93,16 @@ has_rows (const GstVideoInfo *info)
          && !GST_VIDEO_FORMAT_INFO_HAS_PALETTE (info->finfo);
 }
 
+/* Whether a copy can begin at any row and any pixel. In some formats, such as
+ * v210, pixels share bytes, so that no pixel but the first has an address. */
+static gboolean
+can_begin_at (const GstVideoInfo *info, guint x, guint y)
+{
+  if (!has_rows (info))
+    return x == 0 && y == 0;
+  return x == 0 || GST_VIDEO_INFO_COMP_PSTRIDE (info, 0) > 0;
+}
+
 /* Whether the picture contains the visible part. The GstVideoCropMeta has the
  * place of that part, and the caps have its size. */
 static gboolean
@@ -105,10 +116,10 @@ check_crop (const GstVideoInfo *info, GstBuffer *frame, GError **error)
   guint height = meta ? meta->height : visible_height;
   guint x = crop ? crop->x : 0, y = crop ? crop->y : 0;
 
-  if ((x > 0 || y > 0) && !has_rows (info)) {
+  if (!can_begin_at (info, x, y)) {
     g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
-        "a frame of %s cannot be cropped at the left or at the top",
-        GST_VIDEO_INFO_NAME (info));
+        "a frame of %s cannot be cropped at the left%s",
+        GST_VIDEO_INFO_NAME (info), has_rows (info) ? "" : " or at the top");
     return FALSE;
   }
   if (x <= width && visible_width <= width - x && y <= height
@@ -150,33 +161,47 @@ typedef struct {
   gsize width, height;
 } Rect;
 
-/* The distance from the beginning of a plane to the first visible pixel. */
+/* The distance from the beginning of a plane to the first visible pixel. If
+ * pixels of the plane share samples of Cb and Cr, as in YUY2, the distance ends
+ * in front of the first of these pixels. */
 static gsize
-cropped_bytes (const GstVideoInfo *info, guint component, gint stride,
+cropped_bytes (const GstVideoInfo *info, guint plane, gint stride,
     const GstVideoCropMeta *crop)
 {
   const GstVideoFormatInfo *finfo = info->finfo;
+  guint component = get_component (info, plane);
+  guint c, x, w_sub = 0;
 
   if (!crop)
     return 0;
+  for (c = 0; c < GST_VIDEO_FORMAT_INFO_N_COMPONENTS (finfo); c++)
+    if (GST_VIDEO_FORMAT_INFO_PLANE (finfo, c) == plane)
+      w_sub = MAX (w_sub, GST_VIDEO_FORMAT_INFO_W_SUB (finfo, c));
+  x = crop->x >> w_sub << w_sub;
   return (gsize) (crop->y >> GST_VIDEO_FORMAT_INFO_H_SUB (finfo, component))
              * stride
-         + (gsize) (crop->x >> GST_VIDEO_FORMAT_INFO_W_SUB (finfo, component))
+         + (gsize) (x >> GST_VIDEO_FORMAT_INFO_W_SUB (finfo, component))
                * GST_VIDEO_FORMAT_INFO_PSTRIDE (finfo, component);
 }
 
-/* In some formats, such as v210, pixels share bytes, so a pixel has no size in
- * bytes: then the whole row is copied. */
+/* The bytes of a row that contain the samples of all its pixels. In YUY2, the
+ * last Cr of an odd number of pixels comes after the last of their luma
+ * samples. */
 static gsize
-row_size (const GstVideoInfo *info, guint component, gsize pitch)
+row_size (const GstVideoInfo *info, guint plane, gsize pitch)
 {
-  gsize width = (gsize) GST_VIDEO_INFO_COMP_WIDTH (info, component)
-                * GST_VIDEO_INFO_COMP_PSTRIDE (info, component);
-  guint plane = GST_VIDEO_FORMAT_INFO_PLANE (info->finfo, component);
+  gsize width = 0;
+  guint c;
 
-  if (width > 0)
-    return width;
-  return MIN (pitch, (gsize) GST_VIDEO_INFO_PLANE_STRIDE (info, plane));
+  for (c = 0; c < GST_VIDEO_INFO_N_COMPONENTS (info); c++)
+    if (GST_VIDEO_INFO_COMP_PLANE (info, c) == plane)
+      width = MAX (width, (gsize) GST_VIDEO_INFO_COMP_WIDTH (info, c)
+                              * GST_VIDEO_INFO_COMP_PSTRIDE (info, c));
+  /* In some formats, such as v210, pixels share bytes, so a pixel has no size
+   * in bytes: then the whole row is copied. */
+  if (width == 0)
+    width = GST_VIDEO_INFO_PLANE_STRIDE (info, plane);
+  return MIN (width, pitch);
 }
 
 /* Finds the memory that contains all bytes of a rectangle, and replaces the
@@ -200,7 +225,6 @@ get_rect (const GstVideoInfo *info, GstBuffer *frame, guint plane, Rect *rect)
 {
   const GstVideoCropMeta *crop = gst_buffer_get_video_crop_meta (frame);
   const GstVideoMeta *meta = gst_buffer_get_video_meta (frame);
-  guint component = get_component (info, plane);
   gint stride =
       meta ? meta->stride[plane] : GST_VIDEO_INFO_PLANE_STRIDE (info, plane);
   gsize offset =
@@ -208,12 +232,12 @@ get_rect (const GstVideoInfo *info, GstBuffer *frame, guint plane, Rect *rect)
 
   if (stride <= 0)
     return FALSE;
-  rect->from = offset + cropped_bytes (info, component, stride, crop);
+  rect->from = offset + cropped_bytes (info, plane, stride, crop);
   rect->from_pitch = stride;
   rect->to = GST_VIDEO_INFO_PLANE_OFFSET (info, plane);
   rect->to_pitch = GST_VIDEO_INFO_PLANE_STRIDE (info, plane);
-  rect->width = row_size (info, component, stride);
-  rect->height = GST_VIDEO_INFO_COMP_HEIGHT (info, component);
+  rect->width = row_size (info, plane, stride);
+  rect->height = GST_VIDEO_INFO_COMP_HEIGHT (info, get_component (info, plane));
   return rect->height > 0 && find_memory (frame, rect);
 }
 
@@ -258,7 +282,7 @@ crop_frame (GstVideoFrame *frame, const GstVideoInfo *info)
 
   for (p = 0; p < GST_VIDEO_FRAME_N_PLANES (frame); p++)
     frame->data[p] = (guint8 *) frame->data[p]
-                     + cropped_bytes (info, get_component (info, p),
+                     + cropped_bytes (info, p,
                          GST_VIDEO_FRAME_PLANE_STRIDE (frame, p), crop);
   frame->info.width = GST_VIDEO_INFO_WIDTH (info);
   frame->info.height = GST_VIDEO_INFO_HEIGHT (info);

@@ -65,10 +65,13 @@ component_of (const GstVideoInfo *info, guint plane)
 static guint
 row_bytes (const GstVideoInfo *info, guint plane)
 {
-  gint c = component_of (info, plane);
-  gint bytes = GST_VIDEO_INFO_COMP_WIDTH (info, c)
-               * GST_VIDEO_INFO_COMP_PSTRIDE (info, c);
+  gint bytes = 0;
+  guint c;
 
+  for (c = 0; c < GST_VIDEO_INFO_N_COMPONENTS (info); c++)
+    if (GST_VIDEO_INFO_COMP_PLANE (info, c) == plane)
+      bytes = MAX (bytes, GST_VIDEO_INFO_COMP_WIDTH (info, c)
+                              * GST_VIDEO_INFO_COMP_PSTRIDE (info, c));
   return bytes > 0 ? bytes : GST_VIDEO_INFO_PLANE_STRIDE (info, plane);
 }
 
@@ -351,7 +354,8 @@ play_padded (const gchar *way, gint *padded)
 /* An appsink does not ask for the meta, so each frame has the size that follows
  * from its caps. */
 static void
-check_padding_ends (Padder padder, const gchar *way, GstVideoFormat format)
+check_padding_ends (
+    Padder padder, const gchar *way, GstVideoFormat format, gint width)
 {
   GPtrArray *buffers;
   GstVideoInfo info;
@@ -360,7 +364,7 @@ check_padding_ends (Padder padder, const gchar *way, GstVideoFormat format)
 
   wanted.padder = padder;
   wanted.format = format;
-  wanted.width = 38;
+  wanted.width = width;
   wanted.height = 22;
   gst_video_info_set_format (&info, format, wanted.width, wanted.height);
   buffers = play_padded (way, &padded);
@@ -386,7 +390,24 @@ GST_START_TEST (test_padding_ends)
   test_set_debug ("bar");
   for (f = 0; f < G_N_ELEMENTS (formats); f++)
     if (!strstr (way, "cudafilter") || f < 4)
-      check_padding_ends (padder, way, formats[f]);
+      check_padding_ends (padder, way, formats[f], 38);
+}
+GST_END_TEST;
+
+/* The last Cr of a row is copied, too. It comes after the last luma sample, and
+ * in UYVY in the same four bytes. */
+GST_START_TEST (test_padding_ends_at_odd_widths)
+{
+  static const GstVideoFormat packed[] = { GST_VIDEO_FORMAT_YUY2,
+    GST_VIDEO_FORMAT_UYVY, GST_VIDEO_FORMAT_Y210, GST_VIDEO_FORMAT_NV12 };
+  guint f;
+
+  for (f = 0; f < G_N_ELEMENTS (packed); f++) {
+    check_padding_ends (PADS_ALWAYS, "vkgdrupload", packed[f], 37);
+    check_padding_ends (CROPS_ALWAYS, "vkgdrupload", packed[f], 37);
+    check_padding_ends (
+        PADS_WHEN_ASKED, "vkgdrupload ! vkgdrdownload", packed[f], 37);
+  }
 }
 GST_END_TEST;
 
@@ -547,6 +568,8 @@ static const struct {
   { GST_VIDEO_FORMAT_NV12, 0, 0, 0, 1 << 30, FALSE },
   { GST_VIDEO_FORMAT_NV12_4L4, 96, 80, 4, 4, FALSE }, /* tiles */
   { GST_VIDEO_FORMAT_RGB8P, 96, 80, 4, 4, FALSE },    /* a palette */
+  { GST_VIDEO_FORMAT_v210, 96, 80, 0, 4, TRUE },
+  { GST_VIDEO_FORMAT_v210, 96, 80, 6, 4, FALSE }, /* pixels share bytes */
 };
 
 static GstBuffer *
@@ -601,6 +624,39 @@ GST_START_TEST (test_crop_outside)
   check_visible (__i__, "vkgdrupload", FALSE);
   check_visible (__i__, "vkgdrupload", TRUE);
   check_visible (__i__, "vkgdrdownload", TRUE);
+  test_teardown ();
+}
+GST_END_TEST;
+
+/* In UYVY, two pixels share Cb and Cr. A crop that begins with the second of
+ * two such pixels begins with the first one, so that Cb and Cr do not change
+ * places. */
+GST_START_TEST (test_crop_keeps_the_order_of_cb_and_cr)
+{
+  GstHarness *h;
+  GstBuffer *buffer;
+  GstVideoInfo info;
+  guint8 row[128];
+  guint i;
+
+  test_context = test_context_new ();
+  h = test_harness_new (gst_element_factory_make ("vkgdrupload", NULL));
+  gst_harness_set_src_caps_str (
+      h, "video/x-raw,format=UYVY,width=64,height=48,framerate=30/1");
+  fail_unless (
+      gst_video_info_set_format (&info, GST_VIDEO_FORMAT_UYVY, 96, 80));
+  buffer = gst_buffer_new_allocate (NULL, info.size, NULL);
+  for (i = 0; i < info.size; i++)
+    gst_buffer_memset (buffer, i, i % info.stride[0], 1);
+  gst_buffer_add_video_meta_full (buffer, GST_VIDEO_FRAME_FLAG_NONE,
+      info.finfo->format, 96, 80, 1, info.offset, info.stride);
+  gst_buffer_add_video_crop_meta (buffer)->x = 5;
+  buffer = gst_harness_push_and_pull (h, buffer);
+  gst_buffer_extract (buffer, 0, row, sizeof (row));
+  for (i = 0; i < sizeof (row); i++)
+    fail_unless_equals_int (row[i], 8 + i);
+  gst_buffer_unref (buffer);
+  gst_harness_teardown (h);
   test_teardown ();
 }
 GST_END_TEST;
@@ -728,10 +784,12 @@ layout_suite (void)
   tcase_add_checked_fixture (tc, setup, NULL);
   tcase_add_loop_test (
       tc, test_padding_ends, 0, N_PADDERS * G_N_ELEMENTS (ways));
+  tcase_add_test (tc, test_padding_ends_at_odd_widths);
   tcase_add_test (tc, test_padding_reaches_no_file);
   tcase_add_loop_test (tc, test_padding_is_kept_on_request, 0, 2);
   tcase_add_loop_test (tc, test_packed_tiles_are_copied, 0, 2);
   tcase_add_loop_test (tc, test_crop_outside, 0, G_N_ELEMENTS (visible));
+  tcase_add_test (tc, test_crop_keeps_the_order_of_cb_and_cr);
   tcase_add_loop_test (tc, test_planes_outside, 0, 2);
   tcase_add_test (tc, test_every_format);
   return s;
