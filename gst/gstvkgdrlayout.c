@@ -22,6 +22,9 @@ get_component (const GstVideoInfo *info, guint plane)
 static guint
 get_n_rows (const GstVideoInfo *info, guint component, guint height)
 {
+  if (GST_VIDEO_INFO_INTERLACE_MODE (info)
+      == GST_VIDEO_INTERLACE_MODE_ALTERNATE)
+    height = (height + 1) / 2;
   return GST_VIDEO_SUB_SCALE (
       GST_VIDEO_FORMAT_INFO_H_SUB (info->finfo, component), (gint) height);
 }

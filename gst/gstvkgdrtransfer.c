@@ -49,14 +49,55 @@ is_cuda (const GstCapsFeatures *features)
          && gst_vkgdr_cuda_is_available ();
 }
 
+/* Features that name no memory, such as `format:Interlaced` alone, mean system
+ * memory, too. */
+static gboolean
+is_system (const GstCapsFeatures *features)
+{
+  guint i;
+
+  for (i = 0; i < gst_caps_features_get_size (features); i++) {
+    const gchar *name = gst_caps_features_get_nth (features, i);
+
+    if (g_str_has_prefix (name, "memory:")
+        && g_strcmp0 (name, GST_CAPS_FEATURE_MEMORY_SYSTEM_MEMORY) != 0)
+      return FALSE;
+  }
+  return TRUE;
+}
+
 /* Whether the memory is system memory with any other features, VkgdrMemory, or
  * GstCudaMemory. */
 static gboolean
 is_known (const GstCapsFeatures *features)
 {
-  return is_ours (features) || is_cuda (features)
-         || gst_caps_features_contains (
-             features, GST_CAPS_FEATURE_MEMORY_SYSTEM_MEMORY);
+  return is_ours (features) || is_cuda (features) || is_system (features);
+}
+
+/* Appends the structure in system memory with @features (taken), which name no
+ * memory. Elements name system memory beside `meta:…`, but not beside
+ * `format:Interlaced`. GStreamer takes the two for different caps, so both are
+ * appended. */
+static void
+append_with_system_memory (
+    GstCaps *caps, const GstStructure *structure, GstCapsFeatures *features)
+{
+  GstCapsFeatures *named = NULL;
+  gboolean is_interlaced =
+      gst_caps_features_contains (features, GST_CAPS_FEATURE_FORMAT_INTERLACED);
+
+  if (gst_caps_features_get_size (features) > 0) {
+    named = gst_caps_features_copy (features);
+    gst_caps_features_add (named, GST_CAPS_FEATURE_MEMORY_SYSTEM_MEMORY);
+  }
+  if (named && !is_interlaced)
+    gst_caps_append_structure_full (
+        caps, gst_structure_copy (structure), g_steal_pointer (&named));
+  gst_caps_append_structure_full (
+      caps, gst_structure_copy (structure), features);
+  if (named)
+    gst_caps_append_structure_full (
+        caps, gst_structure_copy (structure), named);
 }
 
 /* Appends the structure with the feature of another memory; NULL is system
@@ -76,10 +117,11 @@ append_with_memory (GstCaps *caps, const GstStructure *structure,
   gst_caps_features_remove (copy, GST_CAPS_FEATURE_MEMORY_SYSTEM_MEMORY);
   gst_caps_features_remove (copy, GST_CAPS_FEATURE_MEMORY_VKGDR_MEMORY);
   gst_caps_features_remove (copy, GST_VKGDR_CAPS_FEATURE_MEMORY_CUDA);
-  if (memory)
-    gst_caps_features_add (copy, memory);
-  else if (gst_caps_features_get_size (copy) > 0)
-    gst_caps_features_add (copy, GST_CAPS_FEATURE_MEMORY_SYSTEM_MEMORY);
+  if (!memory) {
+    append_with_system_memory (caps, structure, copy);
+    return;
+  }
+  gst_caps_features_add (copy, memory);
   gst_caps_append_structure_full (caps, gst_structure_copy (structure), copy);
 }
 

@@ -604,6 +604,48 @@ GST_START_TEST (test_caps_carry_the_feature)
 }
 GST_END_TEST;
 
+#define FIELDS \
+  "interlace-mode=alternate,format=I420,width=32,height=22,framerate=25/1"
+
+/* Buffers with one field each have caps features that do not name system
+ * memory. The heights of a GstVideoMeta and of the caps are those of both
+ * fields. */
+GST_START_TEST (test_alternating_fields)
+{
+  GstHarness *h = gst_harness_new_parse (
+      "vkgdrupload ! cudafilter kernel=copy ! vkgdrdownload");
+  GstCaps *fields =
+      gst_caps_from_string ("video/x-raw(format:Interlaced)," FIELDS);
+  GstVideoInfo info;
+  GstBuffer *in, *out;
+  GstMapInfo map;
+  GstCaps *caps;
+
+  fail_unless (gst_video_info_from_caps (&info, fields));
+  in = gst_buffer_new_allocate (NULL, info.size, NULL);
+  fail_unless (gst_buffer_map (in, &map, GST_MAP_WRITE));
+  test_fill (map.data, map.size, 5);
+  gst_buffer_unmap (in, &map);
+  if (__i__)
+    gst_buffer_add_video_meta_full (in, GST_VIDEO_FRAME_FLAG_NONE,
+        GST_VIDEO_FORMAT_I420, 32, 22, 3, info.offset, info.stride);
+  gst_harness_set_sink_caps (h, gst_caps_copy (fields));
+  gst_harness_set_src_caps (h, fields);
+  fail_unless_equals_int (gst_harness_push (h, in), GST_FLOW_OK);
+  out = gst_harness_pull (h);
+  caps = gst_pad_get_current_caps (h->sinkpad);
+  fail_unless (gst_caps_features_is_equal (
+      gst_caps_get_features (caps, 0), gst_caps_get_features (fields, 0)));
+  gst_caps_unref (caps);
+  fail_unless (gst_buffer_map (out, &map, GST_MAP_READ));
+  fail_unless_equals_uint64 (map.size, info.size);
+  fail_unless (test_matches (map.data, map.size, 5));
+  gst_buffer_unmap (out, &map);
+  gst_buffer_unref (out);
+  gst_harness_teardown (h);
+}
+GST_END_TEST;
+
 /* --- changes in mid-stream ----------------------------------------------- */
 
 GST_START_TEST (test_renegotiation)
@@ -1250,6 +1292,7 @@ elements_suite (void)
   tcase_add_test (tc, test_padded_strides);
   tcase_add_test (tc, test_metadata_passes);
   tcase_add_test (tc, test_caps_carry_the_feature);
+  tcase_add_loop_test (tc, test_alternating_fields, 0, 2);
   tcase_add_test (tc, test_renegotiation);
   tcase_add_test (tc, test_flush_and_seek);
   tcase_add_test (tc, test_kernel_and_params_change_while_playing);
