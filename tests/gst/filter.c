@@ -185,6 +185,30 @@ GST_START_TEST (test_in_place_needs_the_layout)
 }
 GST_END_TEST;
 
+/* Even if downstream supports GstVideoCropMeta, the filter does not, and does
+ * not propose it. */
+GST_START_TEST (test_proposes_no_crop)
+{
+  GstHarness *h = harness_new_filter ("kernel", "invert");
+  GstCaps *caps = gst_caps_from_string (
+      "video/x-raw" VKGDR ",format=NV12,width=64,height=48,framerate=1/1");
+  GstQuery *query = gst_query_new_allocation (caps, TRUE);
+
+  gst_harness_add_propose_allocation_meta (
+      h, GST_VIDEO_CROP_META_API_TYPE, NULL);
+  gst_harness_set_src_caps (h, caps);
+  gst_buffer_unref (
+      gst_harness_push_and_pull (h, buffer_new (64 * 48 * 3 / 2, 0)));
+  fail_unless (gst_pad_peer_query (h->srcpad, query));
+  fail_unless (
+      gst_query_find_allocation_meta (query, GST_VIDEO_META_API_TYPE, NULL));
+  fail_if (gst_query_find_allocation_meta (
+      query, GST_VIDEO_CROP_META_API_TYPE, NULL));
+  gst_query_unref (query);
+  gst_harness_teardown (h);
+}
+GST_END_TEST;
+
 /* Kernels that work in place alternate with others. */
 GST_START_TEST (test_in_place_changes)
 {
@@ -1074,6 +1098,7 @@ filter_suite (void)
   tcase_add_loop_test (tc, test_in_place, 0, G_N_ELEMENTS (fillers));
   tcase_add_test (tc, test_in_place_needs_the_layout);
   tcase_add_test (tc, test_in_place_changes);
+  tcase_add_test (tc, test_proposes_no_crop);
   tcase_add_loop_test (tc, test_metadata, 0, 2);
 
   suite_add_tcase (s, general);

@@ -253,6 +253,19 @@ propose_cuda_pool (GstVkgdrBaseTransform *base, GstQuery *query, GstCaps *caps,
   return TRUE;
 }
 
+/* The base class proposes all metas that downstream supports. But a kernel
+ * works on the whole picture in memory, and not on the part that a
+ * GstVideoCropMeta describes. */
+static void
+remove_crop_meta (GstQuery *query)
+{
+  guint index;
+
+  if (gst_query_find_allocation_meta (
+          query, GST_VIDEO_CROP_META_API_TYPE, &index))
+    gst_query_remove_nth_allocation_meta (query, index);
+}
+
 static gboolean
 gst_vkgdr_filter_propose_allocation (
     GstBaseTransform *trans, GstQuery *decide_query, GstQuery *query)
@@ -267,6 +280,7 @@ gst_vkgdr_filter_propose_allocation (
     return FALSE;
   if (!decide_query) /* passthrough: the query was answered by downstream */
     return TRUE;
+  remove_crop_meta (query);
   gst_query_parse_allocation (query, &caps, NULL);
   if (!caps)
     return TRUE;
