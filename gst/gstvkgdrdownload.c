@@ -14,7 +14,9 @@
  *
  * Frames may have any layout on the device. If downstream supports
  * #GstVideoMeta, frames keep their layout. Otherwise they get the default
- * layout of the caps: the transfer leaves the padding out.
+ * layout of the caps: the transfer leaves the padding out. It also leaves out
+ * what a #GstVideoCropMeta cuts off, so `videocrop` can be put before this
+ * element. It then only attaches this meta.
  *
  * The property `stats` has the fields `frames`, `frames-packed` (frames whose
  * layout was changed), `bytes`, and of these `bytes-dma`, `bytes-copied` and
@@ -163,10 +165,17 @@ is_on_device (GstCaps *caps)
              features, GST_VKGDR_CAPS_FEATURE_MEMORY_CUDA);
 }
 
+static void
+add_meta (GstQuery *query, GType api)
+{
+  if (!gst_query_find_allocation_meta (query, api, NULL))
+    gst_query_add_allocation_meta (query, api, NULL);
+}
+
 /* The base class proposes the metas that downstream supports. For frames on the
  * device, this function adds GstVideoMeta: these frames may have any layout,
- * because the transfer can pack them. Frames in system memory are passed
- * through. */
+ * because the transfer can pack them. It crops them, too, so that videocrop
+ * works on the device. Frames in system memory are passed through. */
 static gboolean
 gst_vkgdr_download_propose_allocation (
     GstBaseTransform *trans, GstQuery *decide_query, GstQuery *query)
@@ -178,9 +187,11 @@ gst_vkgdr_download_propose_allocation (
            ->propose_allocation (trans, decide_query, query))
     return FALSE;
   gst_query_parse_allocation (query, &caps, NULL);
-  if (gst_vkgdr_caps_get_video_info (caps, &info) && is_on_device (caps)
-      && !gst_query_find_allocation_meta (query, GST_VIDEO_META_API_TYPE, NULL))
-    gst_query_add_allocation_meta (query, GST_VIDEO_META_API_TYPE, NULL);
+  if (!gst_vkgdr_caps_get_video_info (caps, &info) || !is_on_device (caps))
+    return TRUE;
+  add_meta (query, GST_VIDEO_META_API_TYPE);
+  if (gst_vkgdr_layout_can_crop (&info))
+    add_meta (query, GST_VIDEO_CROP_META_API_TYPE);
   return TRUE;
 }
 

@@ -40,6 +40,11 @@ gst_vkgdr_layout_is_default (const GstVideoInfo *info, GstBuffer *frame)
     return FALSE;
   if (!meta)
     return TRUE;
+  /* Downstream would read a larger picture, even if the rows are as long. */
+  if (crop
+      && (meta->width != (guint) GST_VIDEO_INFO_WIDTH (info)
+          || meta->height != (guint) GST_VIDEO_INFO_HEIGHT (info)))
+    return FALSE;
   for (p = 0; p < meta->n_planes; p++)
     if (meta->offset[p] != GST_VIDEO_INFO_PLANE_OFFSET (info, p)
         || meta->stride[p] != GST_VIDEO_INFO_PLANE_STRIDE (info, p))
@@ -104,6 +109,12 @@ can_begin_at (const GstVideoInfo *info, guint x, guint y)
   if (!has_rows (info))
     return x == 0 && y == 0;
   return x == 0 || GST_VIDEO_INFO_COMP_PSTRIDE (info, 0) > 0;
+}
+
+gboolean
+gst_vkgdr_layout_can_crop (const GstVideoInfo *info)
+{
+  return can_begin_at (info, 1, 1);
 }
 
 /* Whether the picture contains the visible part. The GstVideoCropMeta has the

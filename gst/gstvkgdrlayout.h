@@ -37,6 +37,9 @@ gboolean gst_vkgdr_layout_pack (const GstVideoInfo *info, GstBuffer *frame,
     GstMemory *output, GstVkgdrStream *stream, gboolean *by_cpu,
     GError **error);
 
+/* Whether gst_vkgdr_layout_pack () can crop frames of this format anywhere. */
+gboolean gst_vkgdr_layout_can_crop (const GstVideoInfo *info);
+
 /* A buffer with the packed @memory (taken), and all other data of @frame. */
 GstBuffer *gst_vkgdr_layout_new_packed (GstBuffer *frame, GstMemory *memory);
 

@@ -661,6 +661,94 @@ GST_START_TEST (test_crop_keeps_the_order_of_cb_and_cr)
 }
 GST_END_TEST;
 
+/* An odd number of pixels at the left, and one after which the rows are as long
+ * as before. */
+static const gchar *crops[] = { "left=6 top=4 right=2 bottom=2",
+  "left=5 top=3 right=8", "right=2", "left=0" };
+
+/* Returns the last frame. Sets @info to its caps. */
+static GstBuffer *
+play_cropped (const gchar *format, const gchar *elements, GstVideoInfo *info)
+{
+  GstElement *pipeline = test_launch (
+      "videotestsrc num-buffers=3 pattern=smpte75 ! "
+      "video/x-raw,format=%s,width=64,height=48 ! %s ! vkgdrdownload ! "
+      "appsink name=sink",
+      format, elements);
+  GstElement *sink = gst_bin_get_by_name (GST_BIN (pipeline), "sink");
+  GstBuffer *last = NULL;
+  GstSample *sample;
+
+  gst_element_set_state (pipeline, GST_STATE_PLAYING);
+  while ((sample = gst_app_sink_pull_sample (GST_APP_SINK (sink)))) {
+    gst_buffer_replace (&last, gst_sample_get_buffer (sample));
+    fail_unless (gst_video_info_from_caps (info, gst_sample_get_caps (sample)));
+    gst_sample_unref (sample);
+  }
+  gst_element_set_state (pipeline, GST_STATE_NULL);
+  gst_object_unref (sink);
+  gst_object_unref (pipeline);
+  fail_unless (last != NULL, "no frame of %s", elements);
+  return last;
+}
+
+/* Compares the samples, but not the bytes between the rows. */
+static void
+assert_same_samples (GstVideoInfo *info, GstBuffer *a, GstBuffer *b)
+{
+  GstMapInfo one, other;
+  guint p, y;
+
+  fail_unless (gst_buffer_map (a, &one, GST_MAP_READ));
+  fail_unless (gst_buffer_map (b, &other, GST_MAP_READ));
+  fail_unless_equals_uint64 (one.size, info->size);
+  fail_unless_equals_uint64 (other.size, info->size);
+  for (p = 0; p < GST_VIDEO_INFO_N_PLANES (info); p++)
+    for (y = 0; y < row_count (info, p); y++) {
+      gsize at = info->offset[p] + y * info->stride[p];
+
+      fail_unless (
+          memcmp (one.data + at, other.data + at, row_bytes (info, p)) == 0,
+          "row %u of plane %u differs", y, p);
+    }
+  gst_buffer_unmap (b, &other);
+  gst_buffer_unmap (a, &one);
+}
+
+static void
+check_videocrop (const gchar *format, const gchar *crop)
+{
+  gchar *cpu = g_strdup_printf ("videocrop %s ! vkgdrupload", crop);
+  gchar *device = g_strdup_printf ("vkgdrupload ! videocrop %s", crop);
+  GstVideoInfo info;
+  GstBuffer *expected = play_cropped (format, cpu, &info);
+  GstBuffer *cropped = play_cropped (format, device, &info);
+
+  fail_unless (is_default (&info, cropped), "%s, %s", format, crop);
+  assert_same_samples (&info, expected, cropped);
+  gst_buffer_unref (cropped);
+  gst_buffer_unref (expected);
+  g_free (device);
+  g_free (cpu);
+}
+
+/* videocrop only attaches a GstVideoCropMeta to frames on the device, if
+ * downstream supports it. */
+GST_START_TEST (test_videocrop)
+{
+  static const gchar *whole[] = { "I420", "NV12", "RGBA", "GRAY8" };
+  guint f, c;
+
+  if (!gst_registry_check_feature_version (
+          gst_registry_get (), "videocrop", 1, 0, 0))
+    return;
+  for (f = 0; f < G_N_ELEMENTS (whole); f++)
+    for (c = 0; c < G_N_ELEMENTS (crops); c++)
+      check_videocrop (whole[f], crops[c]);
+  check_videocrop ("YUY2", crops[0]);
+}
+GST_END_TEST;
+
 /* A GstVideoMeta with too few rows of tiles, and one with a plane in front of
  * the buffer: the stride is negative, but the offset is that of the first row
  * in memory. */
@@ -790,6 +878,7 @@ layout_suite (void)
   tcase_add_loop_test (tc, test_packed_tiles_are_copied, 0, 2);
   tcase_add_loop_test (tc, test_crop_outside, 0, G_N_ELEMENTS (visible));
   tcase_add_test (tc, test_crop_keeps_the_order_of_cb_and_cr);
+  tcase_add_test (tc, test_videocrop);
   tcase_add_loop_test (tc, test_planes_outside, 0, 2);
   tcase_add_test (tc, test_every_format);
   return s;
