@@ -227,6 +227,23 @@ gst_cuda_filter_filter (GstVkgdrFilter *filter, GstBuffer *input,
   return ok;
 }
 
+/* The places in metas such as GstVideoRegionOfInterestMeta, which have the tag
+ * for the orientation, are wrong in a picture that is turned or mirrored. */
+static gboolean
+gst_cuda_filter_transform_meta (
+    GstBaseTransform *trans, GstBuffer *outbuf, GstMeta *meta, GstBuffer *inbuf)
+{
+  const GstCudaPair *pair = GST_CUDA_FILTER (trans)->running;
+  const GstEffect *effect = pair->loaded->effect;
+
+  if (effect && effect->moves_pixels && effect->moves_pixels (pair->arguments)
+      && gst_meta_api_type_has_tag (meta->info->api,
+          g_quark_from_static_string (GST_META_TAG_VIDEO_ORIENTATION_STR)))
+    return FALSE;
+  return GST_BASE_TRANSFORM_CLASS (gst_cuda_filter_parent_class)
+      ->transform_meta (trans, outbuf, meta, inbuf);
+}
+
 /* --- GObject ------------------------------------------------------------- */
 
 static void
@@ -266,6 +283,8 @@ gst_cuda_filter_class_init (GstCudaFilterClass *klass)
   base_class->close = gst_cuda_filter_close;
   base_class->fill_stats = gst_cuda_filter_fill_stats;
   gst_cuda_filter_init_negotiation (klass);
+  GST_BASE_TRANSFORM_CLASS (klass)->transform_meta =
+      gst_cuda_filter_transform_meta;
   GST_VKGDR_FILTER_CLASS (klass)->filter = gst_cuda_filter_filter;
   filter_class->filter_frame = gst_cuda_filter_filter_frame;
 }

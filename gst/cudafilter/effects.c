@@ -26,6 +26,15 @@ flip_get_size (const GstStructure *params, gint *width, gint *height)
   *height = old_width;
 }
 
+static gboolean
+flip_moves_pixels (const GstStructure *params)
+{
+  gint method = 0;
+
+  return params && gst_structure_get_int (params, "method", &method)
+         && method >= 1 && method <= 7;
+}
+
 static const GstEffect effects[] = {
   { "balance",
       "Brightness (-1 to 1), contrast, saturation (factors) and hue (-1 to 1 "
@@ -62,7 +71,8 @@ static const GstEffect effects[] = {
   { "copy", "Copies every sample", NULL, TRUE, GST_EFFECT_CONVERTS_NOTHING,
       NULL, 4, 1 },
   { "flip", "Rotates and mirrors (method, 0 to 7, as videoflip's)",
-      "params,method=(int)0", FALSE, GST_EFFECT_CONVERTS_SIZE, flip_get_size },
+      "params,method=(int)0", FALSE, GST_EFFECT_CONVERTS_SIZE, flip_get_size, 0,
+      0, flip_moves_pixels },
   { "gain", "Contrast (gain, a factor) and brightness (offset, from -1 to 1)",
       "params,gain=(float)1.0,offset=(float)0.0", TRUE,
       GST_EFFECT_CONVERTS_NOTHING, NULL },

@@ -44,6 +44,10 @@ typedef struct {
   /* The size of the tile of pixels for which a thread is launched, the same as
    * in the source's pragma; 0 counts as 1. */
   guint tile_x, tile_y;
+  /* Whether pixels are moved to other places in a frame of the same size, so
+   * that metas with places are wrong. @params (nullable) are complete. NULL if
+   * they never are. */
+  gboolean (*moves_pixels) (const GstStructure *params);
 } GstEffect;
 
 /* All effects, sorted by name; the last entry has no name. */

@@ -271,6 +271,32 @@ GST_START_TEST (test_metadata)
 }
 GST_END_TEST;
 
+/* A region of interest would be at the wrong place in a turned or mirrored
+ * picture, so it is dropped. Other metas stay. */
+GST_START_TEST (test_flip_drops_regions)
+{
+  gchar *params = g_strdup_printf ("params,method=(int)%d", __i__);
+  GstHarness *h = harness_new_filter ("kernel", "flip");
+  GstCaps *reference = gst_caps_new_empty_simple ("timestamp/x-test");
+  GstBuffer *in = buffer_new (48 * 48 * 4, 0), *out;
+
+  gst_util_set_object_arg (G_OBJECT (h->element), "params", params);
+  gst_harness_set_src_caps_str (
+      h, "video/x-raw" VKGDR ",format=RGBA,width=48,height=48,framerate=1/1");
+  gst_buffer_add_reference_timestamp_meta (in, reference, 42, 43);
+  gst_buffer_add_video_region_of_interest_meta (in, "face", 1, 2, 3, 4);
+  out = gst_harness_push_and_pull (h, in);
+  fail_unless_equals_int (
+      gst_buffer_get_n_meta (out, GST_VIDEO_REGION_OF_INTEREST_META_API_TYPE),
+      __i__ == 0);
+  fail_unless (gst_buffer_get_reference_timestamp_meta (out, reference));
+  gst_buffer_unref (out);
+  gst_caps_unref (reference);
+  gst_harness_teardown (h);
+  g_free (params);
+}
+GST_END_TEST;
+
 /* A tee sends the same buffer to two branches. The filter in one branch does
  * not change the frames of the other branch. */
 GST_START_TEST (test_tee)
@@ -1100,6 +1126,7 @@ filter_suite (void)
   tcase_add_test (tc, test_in_place_changes);
   tcase_add_test (tc, test_proposes_no_crop);
   tcase_add_loop_test (tc, test_metadata, 0, 2);
+  tcase_add_loop_test (tc, test_flip_drops_regions, 0, 8);
 
   suite_add_tcase (s, general);
   tcase_set_timeout (general, 120);
