@@ -364,17 +364,34 @@ gst_vkgdr_layout_pack (const GstVideoInfo *info, GstBuffer *frame,
   return TRUE;
 }
 
+/* Removes the crop meta. If the crop moved the upper left corner, the places in
+ * metas such as GstVideoRegionOfInterestMeta are wrong, so these are removed,
+ * too. */
+static gboolean
+remove_outdated (GstBuffer *packed, GstMeta **meta, gpointer was_moved)
+{
+  GType api = (*meta)->info->api;
+
+  if (api == GST_VIDEO_CROP_META_API_TYPE
+      || (was_moved
+          && gst_meta_api_type_has_tag (
+              api, g_quark_from_static_string (GST_META_TAG_VIDEO_SIZE_STR))))
+    *meta = NULL;
+  return TRUE;
+}
+
 GstBuffer *
 gst_vkgdr_layout_new_packed (GstBuffer *frame, GstMemory *memory)
 {
+  const GstVideoCropMeta *crop = gst_buffer_get_video_crop_meta (frame);
+  gboolean was_moved = crop && (crop->x > 0 || crop->y > 0);
   GstBuffer *packed = gst_buffer_new ();
-  GstVideoCropMeta *crop;
 
   gst_buffer_copy_into (packed, frame, GST_BUFFER_COPY_METADATA, 0, -1);
   GST_BUFFER_FLAG_UNSET (packed, GST_BUFFER_FLAG_TAG_MEMORY);
-  crop = gst_buffer_get_video_crop_meta (packed);
   if (crop)
-    gst_buffer_remove_meta (packed, (GstMeta *) crop);
+    gst_buffer_foreach_meta (
+        packed, remove_outdated, GINT_TO_POINTER (was_moved));
   gst_buffer_append_memory (packed, memory);
   return packed;
 }

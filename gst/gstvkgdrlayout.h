@@ -40,7 +40,8 @@ gboolean gst_vkgdr_layout_pack (const GstVideoInfo *info, GstBuffer *frame,
 /* Whether gst_vkgdr_layout_pack () can crop frames of this format anywhere. */
 gboolean gst_vkgdr_layout_can_crop (const GstVideoInfo *info);
 
-/* A buffer with the packed @memory (taken), and all other data of @frame. */
+/* A buffer with the packed @memory (taken), and all other data of @frame,
+ * except metas that cropping makes wrong. */
 GstBuffer *gst_vkgdr_layout_new_packed (GstBuffer *frame, GstMemory *memory);
 
 G_END_DECLS

@@ -749,6 +749,43 @@ GST_START_TEST (test_videocrop)
 }
 GST_END_TEST;
 
+/* A region of interest would be at the wrong place in a picture that was
+ * cropped at the left or at the top. */
+GST_START_TEST (test_crop_drops_regions)
+{
+  GstCaps *reference = gst_caps_new_empty_simple ("timestamp/x-test");
+  guint i;
+
+  test_context = test_context_new ();
+  for (i = 0; i < 2; i++) {
+    GstHarness *h =
+        test_harness_new (gst_element_factory_make ("vkgdrdownload", NULL));
+    GstBuffer *buffer = make_visible (0, test_context);
+
+    if (i)
+      gst_buffer_get_video_crop_meta (buffer)->x =
+          gst_buffer_get_video_crop_meta (buffer)->y = 0;
+    gst_buffer_add_reference_timestamp_meta (buffer, reference, 42, 43);
+    gst_buffer_add_video_region_of_interest_meta (buffer, "face", 40, 40, 4, 4);
+    gst_harness_set_src_caps_str (h,
+        "video/x-raw(memory:VkgdrMemory),"
+        "format=NV12,width=64,height=48,framerate=30/1");
+    buffer = gst_harness_push_and_pull (h, buffer);
+    fail_unless_equals_uint64 (gst_buffer_get_size (buffer), 64 * 48 * 3 / 2);
+    fail_unless_equals_int (gst_buffer_get_n_meta (buffer,
+                                GST_VIDEO_REGION_OF_INTEREST_META_API_TYPE),
+        i);
+    fail_unless_equals_int (
+        gst_buffer_get_n_meta (buffer, GST_VIDEO_CROP_META_API_TYPE), 0);
+    fail_unless (gst_buffer_get_reference_timestamp_meta (buffer, reference));
+    gst_buffer_unref (buffer);
+    gst_harness_teardown (h);
+  }
+  gst_caps_unref (reference);
+  test_teardown ();
+}
+GST_END_TEST;
+
 /* A GstVideoMeta with too few rows of tiles, and one with a plane in front of
  * the buffer: the stride is negative, but the offset is that of the first row
  * in memory. */
@@ -879,6 +916,7 @@ layout_suite (void)
   tcase_add_loop_test (tc, test_crop_outside, 0, G_N_ELEMENTS (visible));
   tcase_add_test (tc, test_crop_keeps_the_order_of_cb_and_cr);
   tcase_add_test (tc, test_videocrop);
+  tcase_add_test (tc, test_crop_drops_regions);
   tcase_add_loop_test (tc, test_planes_outside, 0, 2);
   tcase_add_test (tc, test_every_format);
   return s;
