@@ -845,4 +845,7 @@ gst_vkgdr_ipc_src_init (GstVkgdrIpcSrc *self)
   self->stop_fd = self->unlock_fd = -1;
   gst_base_src_set_live (GST_BASE_SRC (self), TRUE);
   gst_base_src_set_format (GST_BASE_SRC (self), GST_FORMAT_TIME);
+  /* The server says when the stream ends. At the end of a segment, another one
+   * may follow. */
+  gst_base_src_set_automatic_eos (GST_BASE_SRC (self), FALSE);
 }

@@ -154,6 +154,30 @@ GST_START_TEST (test_segment_and_tags)
 }
 GST_END_TEST
 
+/* The end of a segment is not the end of the stream. */
+GST_START_TEST (test_two_segments)
+{
+  GstSegment segment;
+  GstBuffer *buffer;
+  guint i;
+
+  if (!test_ipc_begin (""))
+    return;
+  gst_segment_init (&segment, GST_FORMAT_TIME);
+  for (i = 0; i < 3; i++) {
+    segment.start = 10 * i * GST_MSECOND;
+    segment.stop = segment.start + 10 * GST_MSECOND;
+    segment.base = segment.start;
+    test_ipc_push_event (gst_event_new_segment (&segment));
+    buffer = test_ipc_new_frame (10 * i);
+    GST_BUFFER_DURATION (buffer) = 10 * GST_MSECOND;
+    test_ipc_push_buffer (buffer);
+    test_ipc_pull_and_drop (10 * i);
+  }
+  test_ipc_end ();
+}
+GST_END_TEST
+
 GST_START_TEST (test_eos)
 {
 
@@ -608,6 +632,7 @@ ipc_elements_suite (void)
   tcase_add_test (tc, test_busy_poll_now_and_then);
   tcase_add_test (tc, test_caps_of_system_memory);
   tcase_add_test (tc, test_segment_and_tags);
+  tcase_add_test (tc, test_two_segments);
   tcase_add_test (tc, test_eos);
   tcase_add_test (tc, test_timestamps_and_flags);
   tcase_add_test (tc, test_metas);
