@@ -88,6 +88,9 @@ struct _GstVkgdrIpcSrc {
   GstCaps *caps; /* of the server, not pushed yet because of a flush, or NULL */
   gboolean needs_offset; /* a segment arrived, but no frame after it */
   GstSegment segment;
+  gboolean follows_clock; /* the timestamps come from a clock */
+  gint64 base;            /* of the last frame */
+  GstClockTime base_time; /* of this pipeline at the last frame */
 
   /* Figures, protected by the object lock. */
   guint64 frames;
@@ -110,6 +113,10 @@ enum {
 /* How many nanoseconds a live frame may be late, in addition to the latency. On
  * a busy machine, both processes may have to wait for a processor. */
 #define LATENESS (250 * GST_MSECOND)
+
+/* A smaller change of the difference between the pipelines is ignored: the
+ * times of clocks that are not monotonic are not exact. */
+#define MIN_CHANGE (10 * GST_MSECOND)
 
 static GstStaticPadTemplate src_template = GST_STATIC_PAD_TEMPLATE (
     "src", GST_PAD_SRC, GST_PAD_ALWAYS, GST_STATIC_CAPS_ANY);
@@ -203,7 +210,37 @@ get_shift (GstVkgdrIpcSrc *self, const GstVkgdrIpcFrame *frame,
   GstClockTimeDiff age = -(running_time + shift);
   GstClockTime limit = frame->latency > 0 ? frame->latency + LATENESS : 0;
 
-  return age > 0 && (GstClockTime) age > limit ? -running_time : shift;
+  self->follows_clock = age <= 0 || (GstClockTime) age <= limit;
+  return self->follows_clock ? shift : -running_time;
+}
+
+/* Returns whether the base time of either pipeline has changed since the last
+ * frame. */
+static gboolean
+update_bases (GstVkgdrIpcSrc *self, const GstVkgdrIpcFrame *frame)
+{
+  GstClockTime base_time = gst_element_get_base_time (GST_ELEMENT (self));
+  gboolean have_changed =
+      self->base != frame->base || self->base_time != base_time;
+
+  self->base = frame->base;
+  self->base_time = base_time;
+  return have_changed;
+}
+
+/* A pipeline gets another base time when it plays again after a pause, and
+ * perhaps no segment. */
+static void
+follow_bases (GstVkgdrIpcSrc *self, const GstVkgdrIpcFrame *frame)
+{
+  GstPad *pad = GST_BASE_SRC_PAD (self);
+  GstClockTimeDiff shift;
+
+  if (!update_bases (self, frame) || !self->follows_clock || frame->base < 0)
+    return;
+  shift = get_difference (self, frame->base);
+  if (ABS (shift - gst_pad_get_offset (pad)) >= MIN_CHANGE)
+    gst_pad_set_offset (pad, shift);
 }
 
 static void
@@ -211,6 +248,7 @@ apply_segment (GstVkgdrIpcSrc *self, const GstVkgdrIpcFrame *frame)
 {
   guint64 running_time;
 
+  self->follows_clock = FALSE;
   if (self->segment.format == GST_FORMAT_TIME) {
     running_time = gst_segment_to_running_time (
         &self->segment, GST_FORMAT_TIME, frame->pts);
@@ -281,8 +319,11 @@ apply_changes (GstVkgdrIpcSrc *self, const GstVkgdrIpcFrame *frame)
     self->segment = changes.segment;
     self->needs_offset = TRUE;
   }
-  if (self->needs_offset && frame)
-    apply_segment (self, frame);
+  if (frame) {
+    follow_bases (self, frame);
+    if (self->needs_offset)
+      apply_segment (self, frame);
+  }
   /* The base class pushes the tags after the segment. */
   for (i = 0; i < GST_VKGDR_IPC_N_SCOPES; i++)
     if (changes.tags[i])
@@ -638,6 +679,7 @@ reset (GstVkgdrIpcSrc *self)
 {
   gst_segment_init (&self->segment, GST_FORMAT_TIME);
   self->needs_offset = FALSE;
+  self->follows_clock = FALSE;
   self->has_flush_start = FALSE;
   GST_OBJECT_LOCK (self);
   self->frames = self->last_lost = 0;

@@ -435,25 +435,58 @@ start_client (GstElement *server, GstElement *client, GstElement *appsink,
   return sample;
 }
 
+/* Makes a live pipeline with a vkgdripcsink, and one that connects to it. */
+static void
+make_pipelines (GstElement **server, GstElement **client, GstElement **appsink)
+{
+  *server = test_launch (
+      "videotestsrc is-live=true ! "
+      "video/x-raw,format=GRAY8,width=64,height=48,framerate=100/1 ! "
+      "vkgdripcsink name=ipc socket-path=%s",
+      test_ipc_path);
+  *client = test_launch ("vkgdripcsrc name=src socket-path=%s ! appsink "
+                         "name=sink sync=false max-buffers=1 drop=true",
+      test_ipc_path);
+  *appsink = gst_bin_get_by_name (GST_BIN (*client), "sink");
+}
+
+static void
+free_pipelines (GstElement *server, GstElement *client, GstElement *appsink)
+{
+  gst_element_set_state (client, GST_STATE_NULL);
+  gst_element_set_state (server, GST_STATE_NULL);
+  gst_object_unref (appsink);
+  gst_object_unref (client);
+  gst_object_unref (server);
+}
+
+/* Checks that the frame is due at the same time in both pipelines. */
+static void
+assert_same_time (GstElement *server, GstElement *client, GstSample *sample)
+{
+  GstClockTime pts = GST_BUFFER_PTS (gst_sample_get_buffer (sample));
+  GstClockTime theirs = gst_element_get_base_time (server) + pts;
+  GstClockTime ours =
+      gst_element_get_base_time (client)
+      + gst_segment_to_running_time (
+          gst_sample_get_segment (sample), GST_FORMAT_TIME, pts);
+
+  fail_unless (ABS (GST_CLOCK_DIFF (ours, theirs)) <= 20 * GST_MSECOND,
+      "%" GST_STIME_FORMAT " apart",
+      GST_STIME_ARGS (GST_CLOCK_DIFF (ours, theirs)));
+}
+
 /* The running times differ by the time between the starts of the two
  * pipelines. */
 GST_START_TEST (test_running_time)
 {
   GstElement *server, *client, *appsink;
   GstSample *sample;
-  GstClockTime pts, theirs, ours;
+  GstClockTime pts;
 
   if (test_ipc_cannot_export ())
     return;
-  server = test_launch (
-      "videotestsrc is-live=true ! "
-      "video/x-raw,format=GRAY8,width=64,height=48,framerate=100/1 ! "
-      "vkgdripcsink name=ipc socket-path=%s",
-      test_ipc_path);
-  client = test_launch ("vkgdripcsrc name=src socket-path=%s ! appsink "
-                        "name=sink sync=false max-buffers=1 drop=true",
-      test_ipc_path);
-  appsink = gst_bin_get_by_name (GST_BIN (client), "sink");
+  make_pipelines (&server, &client, &appsink);
   gst_element_set_state (server, GST_STATE_PLAYING);
   g_usleep (100 * 1000);
   sample = start_client (server, client, appsink, &pts);
@@ -462,20 +495,85 @@ GST_START_TEST (test_running_time)
     gst_sample_unref (sample);
     sample = pull (appsink, &pts);
   }
-  theirs = gst_element_get_base_time (server) + pts;
-  ours = gst_element_get_base_time (client)
-         + gst_segment_to_running_time (
-             gst_sample_get_segment (sample), GST_FORMAT_TIME, pts);
-  fail_unless (ours >= theirs, "a frame from the future");
-  fail_unless (ours - theirs <= 20 * GST_MSECOND, "%" GST_TIME_FORMAT " apart",
-      GST_TIME_ARGS (ours - theirs));
+  assert_same_time (server, client, sample);
   gst_sample_unref (sample);
+  free_pipelines (server, client, appsink);
+}
+GST_END_TEST
 
-  gst_element_set_state (client, GST_STATE_NULL);
-  gst_element_set_state (server, GST_STATE_NULL);
-  gst_object_unref (appsink);
-  gst_object_unref (client);
-  gst_object_unref (server);
+static void
+play (GstElement *pipeline)
+{
+  gst_element_set_state (pipeline, GST_STATE_PLAYING);
+  fail_if (gst_element_get_state (pipeline, NULL, NULL, 5 * GST_SECOND)
+           == GST_STATE_CHANGE_FAILURE);
+}
+
+static void
+pause_for_a_while (GstElement *pipeline)
+{
+  gst_element_set_state (pipeline, GST_STATE_PAUSED);
+  g_usleep (200 * 1000);
+  play (pipeline);
+}
+
+static void
+seek (GstElement *pipeline)
+{
+  fail_unless (gst_element_seek_simple (
+      pipeline, GST_FORMAT_TIME, GST_SEEK_FLAG_FLUSH, 0));
+  play (pipeline);
+}
+
+static void
+pause_server (GstElement *server, GstElement *client)
+{
+  pause_for_a_while (server);
+}
+
+static void
+pause_client (GstElement *server, GstElement *client)
+{
+  pause_for_a_while (client);
+}
+
+static void
+seek_server (GstElement *server, GstElement *client)
+{
+  seek (server);
+}
+
+/* What changes the base time of a pipeline. */
+static void (*const changes[]) (GstElement *server, GstElement *client) = {
+  pause_server,
+  pause_client,
+  seek_server,
+};
+
+/* A pause of either pipeline moves the start of its running time, and so does a
+ * flush. */
+GST_START_TEST (test_running_time_changes)
+{
+  GstElement *server, *client, *appsink;
+  GstSample *sample;
+  GstClockTime pts;
+  guint i;
+
+  if (test_ipc_cannot_export ())
+    return;
+  make_pipelines (&server, &client, &appsink);
+  play (server);
+  g_usleep (100 * 1000);
+  gst_sample_unref (start_client (server, client, appsink, &pts));
+  changes[__i__](server, client);
+  /* The first ones may be from before. */
+  g_usleep (300 * 1000);
+  for (i = 0; i < 3; i++)
+    gst_sample_unref (pull (appsink, &pts));
+  sample = pull (appsink, &pts);
+  assert_same_time (server, client, sample);
+  gst_sample_unref (sample);
+  free_pipelines (server, client, appsink);
 }
 GST_END_TEST
 
@@ -640,6 +738,8 @@ ipc_elements_suite (void)
   tcase_add_test (tc, test_flush);
   tcase_add_test (tc, test_flush_of_blocked_client);
   tcase_add_test (tc, test_running_time);
+  tcase_add_loop_test (
+      tc, test_running_time_changes, 0, G_N_ELEMENTS (changes));
   tcase_add_test (tc, test_latency);
   tcase_add_test (tc, test_copies);
   tcase_add_loop_test (tc, test_no_window, 0, G_N_ELEMENTS (no_window_sources));
