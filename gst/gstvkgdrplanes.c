@@ -151,11 +151,14 @@ gst_vkgdr_planes_are_inside (
   GstVideoInfo layout;
   guint i;
 
-  if (!format || meta->n_planes > GST_VIDEO_MAX_PLANES
-      || !are_offsets_inside (buffer, meta))
+  if (!format || meta->n_planes > GST_VIDEO_MAX_PLANES)
     return FALSE;
   /* A buffer without memory cannot be mapped. */
-  if (format->n_planes == 0 || gst_buffer_get_size (buffer) == 0)
+  if (gst_buffer_get_size (buffer) == 0)
+    return TRUE;
+  if (!are_offsets_inside (buffer, meta))
+    return FALSE;
+  if (format->n_planes == 0)
     return TRUE;
   if (meta->n_planes != format->n_planes || meta->width == 0
       || meta->height == 0

@@ -208,14 +208,27 @@ wrap_cuda_frame (GstVkgdrIpcCopier *self, GstBuffer *buffer, GError **error)
   return gst_buffer_ref (buffer);
 }
 
+/* There is no memory of 0 bytes. */
+static GstBuffer *
+copy_empty (GstBuffer *buffer)
+{
+  GstBuffer *copy = gst_buffer_new ();
+
+  gst_buffer_copy_into (copy, buffer, GST_BUFFER_COPY_METADATA, 0, -1);
+  return copy;
+}
+
 GstBuffer *
 gst_vkgdr_ipc_copier_copy (GstVkgdrIpcCopier *self, GstBuffer *buffer,
     GstBuffer **room, GError **error)
 {
-  GstBuffer *source = wrap_cuda_frame (self, buffer, error), *copy = NULL;
-  gsize size;
+  GstBuffer *source, *copy = NULL;
+  gsize size = gst_buffer_get_size (buffer);
 
   *room = NULL;
+  if (size == 0)
+    return copy_empty (buffer);
+  source = wrap_cuda_frame (self, buffer, error);
   if (!source)
     return NULL;
   size = gst_buffer_get_size (source);

@@ -313,6 +313,34 @@ GST_START_TEST (test_memories)
 }
 GST_END_TEST
 
+/* A frame may have memory of 0 bytes, or a GstVideoMeta and no memory. */
+GST_START_TEST (test_empty_frames)
+{
+  gsize offset[GST_VIDEO_MAX_PLANES] = { 0, TEST_IPC_SIZE };
+  gint stride[GST_VIDEO_MAX_PLANES] = { TEST_IPC_WIDTH, TEST_IPC_WIDTH };
+  GstBuffer *frames[2], *received;
+  guint i;
+
+  if (!test_ipc_begin (""))
+    return;
+  frames[0] = gst_buffer_new_allocate (NULL, 1, NULL);
+  gst_buffer_set_size (frames[0], 0);
+  frames[1] = gst_buffer_new ();
+  for (i = 0; i < G_N_ELEMENTS (frames); i++) {
+    GST_BUFFER_PTS (frames[i]) = i * GST_MSECOND;
+    gst_buffer_add_video_meta_full (frames[i], GST_VIDEO_FRAME_FLAG_NONE,
+        GST_VIDEO_FORMAT_NV12, TEST_IPC_WIDTH, TEST_IPC_HEIGHT, 2, offset,
+        stride);
+    test_ipc_push_buffer (frames[i]);
+    received = gst_harness_pull (test_src);
+    fail_unless_equals_uint64 (GST_BUFFER_PTS (received), i * GST_MSECOND);
+    fail_unless_equals_uint64 (gst_buffer_get_size (received), 0);
+    gst_buffer_unref (received);
+  }
+  test_ipc_end ();
+}
+GST_END_TEST
+
 GST_START_TEST (test_flush)
 {
   guint i;
@@ -735,6 +763,7 @@ ipc_elements_suite (void)
   tcase_add_test (tc, test_timestamps_and_flags);
   tcase_add_test (tc, test_metas);
   tcase_add_test (tc, test_memories);
+  tcase_add_test (tc, test_empty_frames);
   tcase_add_test (tc, test_flush);
   tcase_add_test (tc, test_flush_of_blocked_client);
   tcase_add_test (tc, test_running_time);
