@@ -618,10 +618,13 @@ gst_vkgdr_ipc_src_query (GstBaseSrc *src, GstQuery *query)
          || GST_BASE_SRC_CLASS (parent_class)->query (src, query);
 }
 
-/* Nothing has to be allocated, because the memory is the server's. */
+/* Nothing has to be allocated, because the memory is the server's. The base
+ * class would activate a pool of downstream. */
 static gboolean
 gst_vkgdr_ipc_src_decide_allocation (GstBaseSrc *src, GstQuery *query)
 {
+  while (gst_query_get_n_allocation_pools (query) > 0)
+    gst_query_remove_nth_allocation_pool (query, 0);
   return TRUE;
 }
 

@@ -285,6 +285,44 @@ GST_START_TEST (test_metas)
 }
 GST_END_TEST
 
+static GstPadProbeReturn
+propose_pool (GstPad *pad, GstPadProbeInfo *info, gpointer pool)
+{
+  GstQuery *query = GST_PAD_PROBE_INFO_QUERY (info);
+
+  if (GST_QUERY_TYPE (query) != GST_QUERY_ALLOCATION)
+    return GST_PAD_PROBE_OK;
+  gst_query_add_allocation_pool (query, pool, TEST_IPC_SIZE, 2, 2);
+  return GST_PAD_PROBE_HANDLED;
+}
+
+/* A pool of downstream is not used, so it allocates nothing. */
+GST_START_TEST (test_pool_of_downstream)
+{
+  GstBufferPool *pool = gst_buffer_pool_new ();
+  GstStructure *config = gst_buffer_pool_get_config (pool);
+  GstCaps *caps = gst_caps_from_string (TEST_IPC_CAPS);
+
+  if (test_ipc_begin ("")) {
+    gst_buffer_pool_config_set_params (config, caps, TEST_IPC_SIZE, 2, 2);
+    fail_unless (gst_buffer_pool_set_config (pool, config));
+    gst_pad_add_probe (test_src->sinkpad, GST_PAD_PROBE_TYPE_QUERY_DOWNSTREAM,
+        propose_pool, pool, NULL);
+    test_ipc_push (1);
+    test_ipc_pull_and_drop (1);
+    gst_pad_push_event (test_src->sinkpad, gst_event_new_reconfigure ());
+    test_ipc_push (2);
+    test_ipc_pull_and_drop (2);
+    test_ipc_push (3);
+    test_ipc_pull_and_drop (3);
+    fail_if (gst_buffer_pool_is_active (pool));
+  }
+  test_ipc_end ();
+  gst_caps_unref (caps);
+  gst_object_unref (pool);
+}
+GST_END_TEST
+
 /* A frame has several memories, or none. */
 GST_START_TEST (test_memories)
 {
@@ -762,6 +800,7 @@ ipc_elements_suite (void)
   tcase_add_test (tc, test_eos);
   tcase_add_test (tc, test_timestamps_and_flags);
   tcase_add_test (tc, test_metas);
+  tcase_add_test (tc, test_pool_of_downstream);
   tcase_add_test (tc, test_memories);
   tcase_add_test (tc, test_empty_frames);
   tcase_add_test (tc, test_flush);
