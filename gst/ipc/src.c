@@ -85,8 +85,9 @@ struct _GstVkgdrIpcSrc {
   /* Used by the streaming thread, and by the watcher while that thread is
    * paused. */
   gboolean has_flush_start; /* FLUSH_START was read */
-  GstCaps *caps; /* of the server, not pushed yet because of a flush, or NULL */
-  gboolean needs_offset; /* a segment arrived, but no frame after it */
+  GstCaps *caps;            /* of the server, or NULL */
+  gboolean needs_caps;      /* they have to be pushed before the next frame */
+  gboolean needs_offset;    /* a segment arrived, but no frame after it */
   GstSegment segment;
   gboolean follows_clock; /* the timestamps come from a clock */
   gint64 base;            /* of the last frame */
@@ -288,17 +289,22 @@ is_flushing (GstVkgdrIpcSrc *self)
   return yes;
 }
 
-/* Pushes the server's caps, if they have changed. If the pad is flushing, the
- * caps are pushed before the next frame. The server does not send them again.
- */
+/* Pushes the server's caps, if they or the element behind this one have
+ * changed. If the pad is flushing, the caps are pushed before the next frame.
+ * The server does not send them again. */
 static GstFlowReturn
 push_caps (GstVkgdrIpcSrc *self)
 {
-  gboolean ok = !self->caps || apply_caps (self, self->caps);
+  gboolean ok = TRUE;
 
+  /* Another element may have been linked while this one waited for a frame. */
+  if (gst_pad_check_reconfigure (GST_BASE_SRC_PAD (self)))
+    self->needs_caps = TRUE;
+  if (self->caps && self->needs_caps)
+    ok = apply_caps (self, self->caps);
   if (!ok && is_flushing (self))
     return GST_FLOW_FLUSHING;
-  gst_clear_caps (&self->caps);
+  self->needs_caps = FALSE;
   return ok ? GST_FLOW_OK : GST_FLOW_NOT_NEGOTIATED;
 }
 
@@ -312,8 +318,10 @@ apply_changes (GstVkgdrIpcSrc *self, const GstVkgdrIpcFrame *frame)
   guint i;
 
   gst_vkgdr_ipc_client_take_changes (self->client, &changes);
-  if (changes.caps)
+  if (changes.caps) {
     gst_caps_replace (&self->caps, changes.caps);
+    self->needs_caps = TRUE;
+  }
   flow = push_caps (self);
   if (changes.has_segment) {
     self->segment = changes.segment;
@@ -618,6 +626,14 @@ gst_vkgdr_ipc_src_query (GstBaseSrc *src, GstQuery *query)
          || GST_BASE_SRC_CLASS (parent_class)->query (src, query);
 }
 
+/* Called when downstream has changed. */
+static gboolean
+gst_vkgdr_ipc_src_negotiate (GstBaseSrc *src)
+{
+  GST_VKGDR_IPC_SRC (src)->needs_caps = TRUE;
+  return TRUE;
+}
+
 /* Nothing has to be allocated, because the memory is the server's. The base
  * class would activate a pool of downstream. */
 static gboolean
@@ -681,6 +697,7 @@ static void
 reset (GstVkgdrIpcSrc *self)
 {
   gst_segment_init (&self->segment, GST_FORMAT_TIME);
+  self->needs_caps = FALSE;
   self->needs_offset = FALSE;
   self->follows_clock = FALSE;
   self->has_flush_start = FALSE;
@@ -870,6 +887,7 @@ gst_vkgdr_ipc_src_class_init (GstVkgdrIpcSrcClass *klass)
   src_class->unlock = GST_DEBUG_FUNCPTR (gst_vkgdr_ipc_src_unlock);
   src_class->unlock_stop = GST_DEBUG_FUNCPTR (gst_vkgdr_ipc_src_unlock_stop);
   src_class->query = GST_DEBUG_FUNCPTR (gst_vkgdr_ipc_src_query);
+  src_class->negotiate = GST_DEBUG_FUNCPTR (gst_vkgdr_ipc_src_negotiate);
   src_class->decide_allocation =
       GST_DEBUG_FUNCPTR (gst_vkgdr_ipc_src_decide_allocation);
   GST_PUSH_SRC_CLASS (klass)->create =

@@ -286,6 +286,46 @@ GST_START_TEST (test_metas)
 GST_END_TEST
 
 static GstPadProbeReturn
+accept_system_memory (GstPad *pad, GstPadProbeInfo *info, gpointer caps)
+{
+  GstQuery *query = GST_PAD_PROBE_INFO_QUERY (info);
+  GstCaps *filter, *result;
+
+  if (GST_QUERY_TYPE (query) != GST_QUERY_CAPS)
+    return GST_PAD_PROBE_OK;
+  gst_query_parse_caps (query, &filter);
+  result = gst_caps_intersect (caps, filter);
+  gst_query_set_caps_result (query, result);
+  gst_caps_unref (result);
+  return GST_PAD_PROBE_HANDLED;
+}
+
+/* Another element behind vkgdripcsrc does not take the memory that the first
+ * one took. */
+GST_START_TEST (test_other_downstream)
+{
+  GstCaps *caps = gst_caps_from_string (TEST_IPC_CAPS), *current;
+
+  if (test_ipc_begin ("")) {
+    test_ipc_push (1);
+    test_ipc_pull_and_drop (1);
+    gst_pad_add_probe (test_src->sinkpad, GST_PAD_PROBE_TYPE_QUERY_DOWNSTREAM,
+        accept_system_memory, caps, NULL);
+    gst_pad_push_event (test_src->sinkpad, gst_event_new_reconfigure ());
+    /* The source may have begun to wait for this frame before the event. */
+    test_ipc_push (2);
+    test_ipc_pull_and_drop (2);
+    current = gst_pad_get_current_caps (test_src->sinkpad);
+    fail_unless (
+        gst_caps_is_equal (current, caps), "%" GST_PTR_FORMAT, current);
+    gst_caps_unref (current);
+  }
+  test_ipc_end ();
+  gst_caps_unref (caps);
+}
+GST_END_TEST
+
+static GstPadProbeReturn
 propose_pool (GstPad *pad, GstPadProbeInfo *info, gpointer pool)
 {
   GstQuery *query = GST_PAD_PROBE_INFO_QUERY (info);
@@ -800,6 +840,7 @@ ipc_elements_suite (void)
   tcase_add_test (tc, test_eos);
   tcase_add_test (tc, test_timestamps_and_flags);
   tcase_add_test (tc, test_metas);
+  tcase_add_test (tc, test_other_downstream);
   tcase_add_test (tc, test_pool_of_downstream);
   tcase_add_test (tc, test_memories);
   tcase_add_test (tc, test_empty_frames);
