@@ -224,13 +224,13 @@ copy_field (GQuark field, const GValue *value, gpointer user_data)
   return TRUE;
 }
 
-/* Whether @text begins with a valid name of a structure. GStreamer logs a
- * critical warning for other names. */
+/* Whether @text begins with a valid name of a structure that is also valid for
+ * a type, as the name of a custom meta is. GStreamer and GLib log critical
+ * warnings for other names. */
 static gboolean
 begins_with_name (const gchar *text)
 {
-  gsize length =
-      strspn (text, G_CSET_A_2_Z G_CSET_a_2_z G_CSET_DIGITS "/-_.:+");
+  gsize length = strspn (text, G_CSET_A_2_Z G_CSET_a_2_z G_CSET_DIGITS "-_+");
 
   return g_ascii_isalpha (text[0])
          && (text[length] == ',' || text[length] == ';');

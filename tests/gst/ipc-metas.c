@@ -130,6 +130,18 @@ read_bytes (const guint8 *data, gsize size)
   gst_buffer_unref (copy);
 }
 
+/* GStreamer makes a type of the name of a custom meta. Names of types cannot
+ * have all characters that names of structures can have. */
+GST_START_TEST (test_wrong_name)
+{
+  static const gchar text[] = "my:meta, x=(int)1;";
+  guint8 data[8 + sizeof (text) - 1] = { 3, 0, 0, 0, sizeof (text) - 1 };
+
+  memcpy (data + 8, text, sizeof (text) - 1);
+  read_bytes (data, sizeof (data));
+}
+GST_END_TEST
+
 /* Writes metas without those that GStreamer serialises: GStreamer also reads
  * damaged ones, and logs critical errors. */
 static GByteArray *
@@ -330,6 +342,7 @@ ipc_metas_suite (void)
   suite_add_tcase (suite, tc);
   tcase_add_test (tc, test_each_kind);
   tcase_add_test (tc, test_left_out);
+  tcase_add_test (tc, test_wrong_name);
   tcase_add_test (tc, test_damaged);
   tcase_add_loop_test (tc, test_planes, 0, G_N_ELEMENTS (frames));
   tcase_add_loop_test (tc, test_crop, 0, 2 * G_N_ELEMENTS (crops));
