@@ -176,24 +176,36 @@ copy_all (
   return TRUE;
 }
 
+/* gst_buffer_copy_into () does not copy these metas, because they describe the
+ * memory. */
+static void
+copy_video_metas (GstBuffer *from, GstBuffer *to)
+{
+  gpointer state = NULL;
+  GstVideoMeta *meta, *copy;
+
+  while ((meta = (GstVideoMeta *) gst_buffer_iterate_meta_filtered (
+              from, &state, GST_VIDEO_META_API_TYPE))) {
+    copy = gst_buffer_add_video_meta_full (to, meta->flags, meta->format,
+        meta->width, meta->height, meta->n_planes, meta->offset, meta->stride);
+    copy->id = meta->id;
+    copy->alignment = meta->alignment;
+  }
+}
+
 /* Returns a buffer with the metadata of @buffer, whose memory is the first
  * @size bytes of @room. */
 static GstBuffer *
 wrap (GstBuffer *buffer, GstBuffer *room, gsize size)
 {
-  const GstVideoMeta *meta = gst_buffer_get_video_meta (buffer);
   GstMemory *memory = gst_buffer_peek_memory (room, 0);
   GstBuffer *copy = gst_buffer_new ();
 
   gst_buffer_copy_into (copy, buffer, GST_BUFFER_COPY_METADATA, 0, -1);
   gst_buffer_append_memory (copy, gst_memory_share (memory, 0, size));
   GST_BUFFER_FLAG_UNSET (copy, GST_BUFFER_FLAG_TAG_MEMORY);
-  /* gst_buffer_copy_into () does not copy this meta, because it describes the
-   * memory. */
-  if (meta && !gst_buffer_get_video_meta (copy))
-    gst_buffer_add_video_meta_full (copy, meta->flags, meta->format,
-        meta->width, meta->height, meta->n_planes, (gsize *) meta->offset,
-        (gint *) meta->stride);
+  if (!gst_buffer_get_video_meta (copy))
+    copy_video_metas (buffer, copy);
   return copy;
 }
 

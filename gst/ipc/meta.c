@@ -35,6 +35,7 @@ write_video (GstByteWriter *writer, const GstVideoMeta *meta)
 {
   guint i;
 
+  gst_vkgdr_ipc_put_u32 (writer, meta->id);
   gst_vkgdr_ipc_put_u32 (writer, meta->flags);
   gst_vkgdr_ipc_put_u32 (writer, meta->format);
   gst_vkgdr_ipc_put_u32 (writer, meta->width);
@@ -154,14 +155,15 @@ read_alignment (GstByteReader *reader, GstVideoAlignment *alignment)
 static gboolean
 read_video (GstBuffer *buffer, GstByteReader *reader)
 {
-  guint32 flags, format, width, height, n_planes, i;
+  guint32 id, flags, format, width, height, n_planes, i;
   gsize offset[GST_VIDEO_MAX_PLANES] = { 0 };
   gint stride[GST_VIDEO_MAX_PLANES] = { 0 };
   GstVideoAlignment alignment;
   GstVideoMeta *meta;
   guint64 number;
 
-  if (!gst_vkgdr_ipc_get_u32 (reader, &flags)
+  if (!gst_vkgdr_ipc_get_u32 (reader, &id)
+      || !gst_vkgdr_ipc_get_u32 (reader, &flags)
       || !gst_vkgdr_ipc_get_u32 (reader, &format)
       || !gst_vkgdr_ipc_get_u32 (reader, &width)
       || !gst_vkgdr_ipc_get_u32 (reader, &height)
@@ -178,9 +180,11 @@ read_video (GstBuffer *buffer, GstByteReader *reader)
     return FALSE;
   meta = gst_buffer_add_video_meta_full (
       buffer, flags, format, width, height, n_planes, offset, stride);
-  if (meta)
-    meta->alignment = alignment;
-  return meta != NULL;
+  if (!meta)
+    return FALSE;
+  meta->id = (gint) id;
+  meta->alignment = alignment;
+  return TRUE;
 }
 
 static gboolean

@@ -50,7 +50,7 @@ G_BEGIN_DECLS
 #define GST_VKGDR_IPC_N_SCOPES (GST_TAG_SCOPE_GLOBAL + 1)
 
 /* Must be increased when the format of a message changes. */
-#define GST_VKGDR_IPC_VERSION 3
+#define GST_VKGDR_IPC_VERSION 4
 
 typedef enum {
   GST_VKGDR_IPC_HELLO = 1,

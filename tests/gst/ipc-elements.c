@@ -763,6 +763,35 @@ assert_blocks (GstVkgdrAllocator *allocator, guint max)
       "%u blocks", gst_vkgdr_allocator_get_active_blocks (allocator));
 }
 
+/* A copy has the GstVideoMeta of each view, with all of its fields. */
+GST_START_TEST (test_views_of_copy)
+{
+  GstBuffer *buffer;
+  GstVideoMeta *meta;
+  guint i;
+
+  if (!test_ipc_begin (""))
+    return;
+  buffer = new_system_frame (1);
+  for (i = 0; i < 2; i++) {
+    meta = gst_buffer_add_video_meta (buffer, GST_VIDEO_FRAME_FLAG_NONE,
+        GST_VIDEO_FORMAT_GRAY8, TEST_IPC_WIDTH, TEST_IPC_HEIGHT / 2);
+    meta->id = i;
+    meta->alignment.padding_bottom = TEST_IPC_HEIGHT / 2;
+  }
+  test_ipc_push_buffer (buffer);
+  buffer = test_ipc_pull (1);
+  for (i = 0; i < 2; i++) {
+    meta = gst_buffer_get_video_meta_id (buffer, i);
+    fail_unless (meta != NULL);
+    fail_unless_equals_int (
+        meta->alignment.padding_bottom, TEST_IPC_HEIGHT / 2);
+  }
+  gst_buffer_unref (buffer);
+  test_ipc_end ();
+}
+GST_END_TEST
+
 GST_START_TEST (test_copies)
 {
   GstVkgdrAllocator *allocator;
@@ -851,6 +880,7 @@ ipc_elements_suite (void)
       tc, test_running_time_changes, 0, G_N_ELEMENTS (changes));
   tcase_add_test (tc, test_latency);
   tcase_add_test (tc, test_copies);
+  tcase_add_test (tc, test_views_of_copy);
   tcase_add_loop_test (tc, test_no_window, 0, G_N_ELEMENTS (no_window_sources));
   return suite;
 }

@@ -37,7 +37,7 @@
 
 /* A correct greeting, with the version of the protocol. */
 static const guint8 hello[] = { HELLO, 0, 0, 0, 'V', 'k', 'g', 'd', 'r', 'I',
-  'p', 'c', 3, 0, 0, 0 };
+  'p', 'c', 4, 0, 0, 0 };
 
 static GstElement *server, *ipc;
 static GSubprocess *witness;

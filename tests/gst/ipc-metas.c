@@ -95,6 +95,25 @@ GST_START_TEST (test_each_kind)
 }
 GST_END_TEST
 
+/* A buffer with several views has a GstVideoMeta for each of them. */
+GST_START_TEST (test_views)
+{
+  GstBuffer *buffer = new_buffer (), *copy;
+  GstVideoMeta *meta;
+
+  meta = gst_buffer_add_video_meta (buffer, GST_VIDEO_FRAME_FLAG_NONE,
+      GST_VIDEO_FORMAT_GRAY8, WIDTH / 2, HEIGHT);
+  meta->id = 1;
+  copy = copy_metas (buffer, MAX_METAS);
+  meta = gst_buffer_get_video_meta_id (copy, 0);
+  fail_unless (meta && meta->width == WIDTH);
+  meta = gst_buffer_get_video_meta_id (copy, 1);
+  fail_unless (meta && meta->width == WIDTH / 2);
+  gst_buffer_unref (copy);
+  gst_buffer_unref (buffer);
+}
+GST_END_TEST
+
 /* Metas that cannot be serialised, or are too large, are left out. */
 GST_START_TEST (test_left_out)
 {
@@ -341,6 +360,7 @@ ipc_metas_suite (void)
 
   suite_add_tcase (suite, tc);
   tcase_add_test (tc, test_each_kind);
+  tcase_add_test (tc, test_views);
   tcase_add_test (tc, test_left_out);
   tcase_add_test (tc, test_wrong_name);
   tcase_add_test (tc, test_damaged);
