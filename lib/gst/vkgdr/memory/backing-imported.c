@@ -7,6 +7,7 @@
  * that the CPU can address it in this process, too.
  */
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include "memory/backing.h"
@@ -32,7 +33,7 @@ import (GstVkgdrContext *context, gint fd, const vkgdr_fd_info *info,
     GError **error)
 {
   vkgdr_memory_t memory;
-  gint copy = dup (fd);
+  gint copy = fcntl (fd, F_DUPFD_CLOEXEC, 0);
 
   if (copy < 0) {
     g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
