@@ -231,6 +231,27 @@ GST_START_TEST (test_partial_write_keeps_the_rest)
 }
 GST_END_TEST;
 
+/* The memory is made smaller while it is mapped, and larger again later. All
+ * bytes that the mapping gave access to are on the device. */
+GST_START_TEST (test_resized_while_mapped)
+{
+  GstMemory *memory = test_memory_new (test_context, SIZE);
+  GstMapInfo map;
+
+  write_pattern (memory, 1);
+  if (__i__ == 1)
+    gst_vkgdr_memory_set_access (memory, GST_VKGDR_ACCESS_STAGED);
+  fail_unless (gst_memory_map (memory, &map, GST_MAP_WRITE));
+  test_fill (map.data, map.size, 2);
+  gst_memory_resize (memory, 1000, 2000);
+  gst_memory_unmap (memory, &map);
+  gst_memory_resize (memory, -1000, SIZE);
+  assert_device (memory, 2);
+  assert_read (memory, 2);
+  gst_memory_unref (memory);
+}
+GST_END_TEST;
+
 GST_START_TEST (test_device_mapping)
 {
   GstMemory *memory = test_memory_new (test_context, SIZE);
@@ -1192,6 +1213,7 @@ memory_suite (void)
   tcase_add_test (bar, test_undefined_content_is_not_fetched);
   tcase_add_test (bar, test_staged);
   tcase_add_loop_test (bar, test_partial_write_keeps_the_rest, 0, 2);
+  tcase_add_loop_test (bar, test_resized_while_mapped, 0, 2);
   tcase_add_test (bar, test_device_mapping);
   tcase_add_test (bar, test_share_copy_span);
   tcase_add_test (bar, test_write_waits_for_readers);

@@ -239,8 +239,23 @@ begin_work (GstVkgdrMemory *self, GstMapFlags flags)
           && self->block.size >= MEASURED_SIZE);
 }
 
+/* Must be called for each writer, at the beginning and at the end of its
+ * mapping: the memory may be resized meanwhile. Each plane of a frame is mapped
+ * separately; the content is sent when the last one is unmapped. */
+static void
+add_dirty (GstVkgdrMemory *self, const GstMemory *mem)
+{
+  gsize end = mem->offset + mem->size;
+
+  if (self->dirty_end == 0)
+    self->dirty_begin = mem->offset;
+  self->dirty_begin = MIN (self->dirty_begin, mem->offset);
+  self->dirty_end = MAX (self->dirty_end, end);
+}
+
 static gpointer
-map_cpu (GstVkgdrMemory *self, GstMapFlags flags, GError **error)
+map_cpu (GstVkgdrMemory *self, const GstMemory *mem, GstMapFlags flags,
+    GError **error)
 {
   GstClockTime asked = gst_util_get_timestamp ();
   gpointer data = self->cpu_data;
@@ -260,8 +275,10 @@ map_cpu (GstVkgdrMemory *self, GstMapFlags flags, GError **error)
     begin_work (self, flags);
     self->wait_time += self->work_start.time - asked;
   }
-  if (flags & GST_MAP_WRITE)
+  if (flags & GST_MAP_WRITE) {
     self->cpu_writers++;
+    add_dirty (self, mem);
+  }
   return self->cpu_data;
 }
 
@@ -284,7 +301,7 @@ gst_vkgdr_memory_map_full (GstMemory *mem, GstMapInfo *info, gsize maxsize)
   if (info->flags & GST_MAP_VKGDR)
     data = map_device (self, info->flags, &error);
   else
-    data = map_cpu (self, info->flags, &error);
+    data = map_cpu (self, mem, info->flags, &error);
   g_mutex_unlock (&self->lock);
 
   if (!data) {
@@ -337,19 +354,6 @@ publish (GstVkgdrMemory *self, gsize offset, gsize size, GstVkgdrStream *stream,
       "data written to memory %p did not reach the device: %s", self,
       error->message);
   self->order.lost = error;
-}
-
-/* Each plane of a frame is mapped separately; the content is sent when the last
- * one is unmapped. */
-static void
-add_dirty (GstVkgdrMemory *self, const GstMemory *mem)
-{
-  gsize end = mem->offset + mem->size;
-
-  if (self->dirty_end == 0)
-    self->dirty_begin = mem->offset;
-  self->dirty_begin = MIN (self->dirty_begin, mem->offset);
-  self->dirty_end = MAX (self->dirty_end, end);
 }
 
 /* Must be called with the lock held, which is released meanwhile. */

@@ -41,8 +41,8 @@ typedef struct {
   guint cpu_writers;            /* of these, mappings for writing */
   gpointer cpu_data;            /* the pointer of these mappings */
   GstVkgdrWorkStart work_start; /* of the first of them */
-  gsize dirty_begin; /* range that unmapped writers may have written */
-  gsize dirty_end;   /* and that must be published; 0, 0: none */
+  gsize dirty_begin; /* range that writers may have written and that */
+  gsize dirty_end;   /* the last one of them must publish; 0, 0: none */
 
   /* Statistics of CPU writes since the content was undefined. */
   GstVkgdrAccess written; /* the access mode; AUTO: not written */
