@@ -586,6 +586,24 @@ GST_START_TEST (test_allocation_params)
 }
 GST_END_TEST;
 
+/* The flags of the parameters are set in the memory, as in system memory. */
+GST_START_TEST (test_allocation_flags)
+{
+  GstVkgdrAllocator *allocator = gst_vkgdr_context_get_allocator (test_context);
+  GstAllocationParams params = { GST_MEMORY_FLAG_NO_SHARE, 0, 0, 0 };
+  GstMemory *memory =
+      gst_allocator_alloc (GST_ALLOCATOR (allocator), 1000, &params);
+
+  fail_unless (GST_MEMORY_FLAG_IS_SET (memory, GST_MEMORY_FLAG_NO_SHARE));
+  gst_memory_unref (memory);
+  /* The next memory of this size does not inherit them. */
+  memory = gst_vkgdr_allocator_alloc (allocator, 1000, NULL);
+  fail_if (GST_MEMORY_FLAG_IS_SET (memory, GST_MEMORY_FLAG_NO_SHARE));
+  gst_memory_unref (memory);
+  gst_object_unref (allocator);
+}
+GST_END_TEST;
+
 /* A small memory that is freed is used again, as it is, for the next one of its
  * size. Nothing of its earlier use may be left. */
 GST_START_TEST (test_memory_that_is_used_again_is_new)
@@ -1223,6 +1241,7 @@ memory_suite (void)
   tcase_add_test (bar, test_freed_memory_is_not_reused_too_early);
   tcase_add_test (bar, test_foreign_reader_is_waited_for);
   tcase_add_test (bar, test_allocation_params);
+  tcase_add_test (bar, test_allocation_flags);
   tcase_add_test (bar, test_many_memories_are_freed);
   tcase_add_test (bar, test_memory_that_is_not_used_again_is_freed);
   tcase_add_loop_test (bar, test_busy_memory_goes_back_to_the_driver, 0,

@@ -191,7 +191,9 @@ gst_vkgdr_allocator_alloc_vfunc (
       && !clear_around (GST_VKGDR_ALLOCATOR (allocator), (GstVkgdrMemory *) mem,
           params, &error))
     g_clear_pointer (&mem, gst_memory_unref);
-  if (!mem) {
+  if (mem) {
+    GST_MINI_OBJECT_FLAG_SET (mem, params->flags);
+  } else {
     GST_ERROR_OBJECT (allocator, "%s", error->message);
     g_clear_error (&error);
   }
