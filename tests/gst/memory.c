@@ -604,6 +604,23 @@ GST_START_TEST (test_allocation_flags)
 }
 GST_END_TEST;
 
+GST_START_TEST (test_sizes_that_overflow)
+{
+  GstVkgdrAllocator *allocator = gst_vkgdr_context_get_allocator (test_context);
+  GstAllocationParams params = { 0, 0, G_MAXSIZE - 5, 20 };
+  GError *error = NULL;
+
+  fail_unless (!gst_allocator_alloc (GST_ALLOCATOR (allocator), 10, &params));
+  fail_unless (
+      !gst_vkgdr_allocator_alloc_pinned (allocator, G_MAXSIZE, &error));
+  fail_unless (
+      g_error_matches (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_NO_MEMORY), "%s",
+      error->message);
+  g_clear_error (&error);
+  gst_object_unref (allocator);
+}
+GST_END_TEST;
+
 /* A small memory that is freed is used again, as it is, for the next one of its
  * size. Nothing of its earlier use may be left. */
 GST_START_TEST (test_memory_that_is_used_again_is_new)
@@ -1242,6 +1259,7 @@ memory_suite (void)
   tcase_add_test (bar, test_foreign_reader_is_waited_for);
   tcase_add_test (bar, test_allocation_params);
   tcase_add_test (bar, test_allocation_flags);
+  tcase_add_test (bar, test_sizes_that_overflow);
   tcase_add_test (bar, test_many_memories_are_freed);
   tcase_add_test (bar, test_memory_that_is_not_used_again_is_freed);
   tcase_add_loop_test (bar, test_busy_memory_goes_back_to_the_driver, 0,

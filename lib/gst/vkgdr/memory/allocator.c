@@ -106,16 +106,21 @@ alloc_memory (GstVkgdrAllocator *self, gsize size, gsize align, gsize prefix,
     gsize padding, GError **error)
 {
   const GstVkgdrDemand *demand = g_private_get (&current_demand);
-  gsize maxsize = size + prefix + padding;
   GstVkgdrMemory *spare;
+  gsize maxsize;
 
-  if (maxsize < size || align >= GST_VKGDR_HEAP_GRANULE) {
+  if (align >= GST_VKGDR_HEAP_GRANULE) {
     g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
         "%" G_GSIZE_FORMAT " bytes aligned to %" G_GSIZE_FORMAT
         " cannot be allocated: blocks are aligned to %d bytes",
-        maxsize, align + 1, GST_VKGDR_HEAP_GRANULE);
+        size, align + 1, GST_VKGDR_HEAP_GRANULE);
     return NULL;
   }
+  if (!g_size_checked_add (&maxsize, size, prefix)
+      || !g_size_checked_add (&maxsize, maxsize, padding))
+    maxsize = G_MAXSIZE;
+  if (!gst_vkgdr_allocator_check_size (maxsize, error))
+    return NULL;
   if (!gst_vkgdr_allocator_ensure_open (self, error))
     return NULL;
   spare = demand ? NULL : gst_vkgdr_allocator_take_spare (self, maxsize);
@@ -427,7 +432,8 @@ gst_vkgdr_allocator_alloc_pinned (
 {
   g_return_val_if_fail (GST_IS_VKGDR_ALLOCATOR (allocator), NULL);
 
-  if (!gst_vkgdr_allocator_ensure_open (allocator, error))
+  if (!gst_vkgdr_allocator_check_size (size, error)
+      || !gst_vkgdr_allocator_ensure_open (allocator, error))
     return NULL;
   return gst_vkgdr_pinned_memory_new (allocator->pinned, size, error);
 }

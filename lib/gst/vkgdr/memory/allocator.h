@@ -60,7 +60,7 @@ GstVkgdrMemory *gst_vkgdr_allocator_take_spare (
 gboolean gst_vkgdr_allocator_check_size (gsize size, GError **error);
 
 /* Takes a block in the window if there is room, otherwise device-only memory.
- */
+ * @size must have been checked. */
 gboolean gst_vkgdr_allocator_take_block (GstVkgdrAllocator *self, gsize size,
     const GstVkgdrDemand *demand, GstVkgdrBlock *block, GError **error);
 

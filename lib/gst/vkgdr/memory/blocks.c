@@ -581,8 +581,6 @@ gst_vkgdr_allocator_take_block (GstVkgdrAllocator *self, gsize size,
   GError *reason = NULL;
   gboolean ok;
 
-  if (!gst_vkgdr_allocator_check_size (size, error))
-    return FALSE;
   if (reap_and_take (self, size, demand, block))
     return TRUE;
   if (gst_vkgdr_context_has_window (self->context)
