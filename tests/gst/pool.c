@@ -439,6 +439,26 @@ GST_START_TEST (test_failing_device_is_reported)
 }
 GST_END_TEST;
 
+/* The signal has the reason also if the allocator refuses the alignment. */
+GST_START_TEST (test_refused_alignment_is_reported)
+{
+  GstBufferPool *pool = gst_vkgdr_buffer_pool_new (test_context);
+  GstStructure *config = gst_buffer_pool_get_config (pool);
+  GstAllocationParams params = { 0, 4095, 0, 0 };
+  gchar *message = NULL;
+
+  g_signal_connect (
+      pool, "acquire-failed", G_CALLBACK (take_message), &message);
+  gst_buffer_pool_config_set_params (config, NULL, SIZE, 1, 0);
+  gst_buffer_pool_config_set_allocator (config, NULL, &params);
+  fail_unless (gst_buffer_pool_set_config (pool, config));
+  fail_unless (!gst_buffer_pool_set_active (pool, TRUE));
+  fail_unless (message && strstr (message, "4096"), "%s", message);
+  g_free (message);
+  gst_object_unref (pool);
+}
+GST_END_TEST;
+
 /* Buffers of video have its layout. Buffers of other caps have none. */
 GST_START_TEST (test_video_and_other_caps)
 {
@@ -577,6 +597,7 @@ pool_suite (void)
   tcase_add_test (bar, test_auto_is_staged_for_readers);
   if (!test_hides_vulkan ())
     tcase_add_test (bar, test_wish_reaches_the_memory);
+  tcase_add_test (bar, test_refused_alignment_is_reported);
   tcase_add_test (bar, test_video_and_other_caps);
   tcase_add_test (bar, test_planes_of_textures);
   tcase_add_test (bar, test_planes_of_no_textures);

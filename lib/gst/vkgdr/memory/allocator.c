@@ -172,7 +172,7 @@ clear (GstVkgdrAllocator *self, GstVkgdrMemory *mem, gsize offset, gsize size,
 /* Clears the prefix and the padding, if the caller requested it. */
 static gboolean
 clear_around (GstVkgdrAllocator *self, GstVkgdrMemory *memory,
-    GstAllocationParams *params, GError **error)
+    const GstAllocationParams *params, GError **error)
 {
   const GstMemory *mem = &memory->mem;
   gsize end = mem->offset + mem->size;
@@ -184,21 +184,29 @@ clear_around (GstVkgdrAllocator *self, GstVkgdrMemory *memory,
          || clear (self, memory, end, mem->maxsize - end, error);
 }
 
+GstMemory *
+gst_vkgdr_allocator_alloc_with_params (GstVkgdrAllocator *self, gsize size,
+    const GstAllocationParams *params, GError **error)
+{
+  GstMemory *mem = alloc_memory (
+      self, size, params->align, params->prefix, params->padding, error);
+
+  if (mem && !clear_around (self, (GstVkgdrMemory *) mem, params, error))
+    g_clear_pointer (&mem, gst_memory_unref);
+  if (mem)
+    GST_MINI_OBJECT_FLAG_SET (mem, params->flags);
+  return mem;
+}
+
 static GstMemory *
 gst_vkgdr_allocator_alloc_vfunc (
     GstAllocator *allocator, gsize size, GstAllocationParams *params)
 {
   GError *error = NULL;
-  GstMemory *mem = alloc_memory (GST_VKGDR_ALLOCATOR (allocator), size,
-      params->align, params->prefix, params->padding, &error);
+  GstMemory *mem = gst_vkgdr_allocator_alloc_with_params (
+      GST_VKGDR_ALLOCATOR (allocator), size, params, &error);
 
-  if (mem
-      && !clear_around (GST_VKGDR_ALLOCATOR (allocator), (GstVkgdrMemory *) mem,
-          params, &error))
-    g_clear_pointer (&mem, gst_memory_unref);
-  if (mem) {
-    GST_MINI_OBJECT_FLAG_SET (mem, params->flags);
-  } else {
+  if (!mem) {
     GST_ERROR_OBJECT (allocator, "%s", error->message);
     g_clear_error (&error);
   }

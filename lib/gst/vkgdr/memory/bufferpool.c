@@ -184,14 +184,15 @@ emit_acquire_failed (GstVkgdrBufferPool *self)
 {
   GstStructure *config = gst_buffer_pool_get_config (GST_BUFFER_POOL (self));
   GstAllocator *allocator = NULL;
+  GstAllocationParams params;
   GError *error = NULL;
   GstMemory *memory;
   guint size = 0;
 
   gst_buffer_pool_config_get_params (config, NULL, &size, NULL, NULL);
-  gst_buffer_pool_config_get_allocator (config, &allocator, NULL);
-  memory =
-      gst_vkgdr_allocator_alloc (GST_VKGDR_ALLOCATOR (allocator), size, &error);
+  gst_buffer_pool_config_get_allocator (config, &allocator, &params);
+  memory = gst_vkgdr_allocator_alloc_with_params (
+      GST_VKGDR_ALLOCATOR (allocator), size, &params, &error);
   if (memory) /* other memory was freed in the meantime */
     gst_memory_unref (memory);
   else

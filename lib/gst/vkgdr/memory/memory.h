@@ -148,6 +148,10 @@ typedef struct {
 void gst_vkgdr_allocator_retire (
     GstVkgdrAllocator *allocator, const GstVkgdrRemains *remains);
 
+/* Allocates memory like gst_allocator_alloc (), but sets @error on failure. */
+GstMemory *gst_vkgdr_allocator_alloc_with_params (GstVkgdrAllocator *allocator,
+    gsize size, const GstAllocationParams *params, GError **error);
+
 /* Makes a memory of @size bytes at @offset in @allocation (taken). */
 GstMemory *gst_vkgdr_allocator_wrap_allocation (GstVkgdrAllocator *allocator,
     GstVkgdrAllocation *allocation, gsize offset, gsize size);
