@@ -558,16 +558,20 @@ gst_vkgdr_context_is_retired (GstVkgdrContext *context)
 gboolean
 gst_vkgdr_context_retire_if_lost (GstVkgdrContext *context)
 {
+  GError *cause = NULL;
+
   if (!context->is_primary)
     return FALSE;
   if (g_atomic_int_get (&context->retired))
     return TRUE;
   if (!gst_vkgdr_health_is_lost (context->health))
     return FALSE;
+  gst_vkgdr_health_check (context->health, &cause);
   GST_OBJECT_LOCK (context);
   if (!context->retire_cause)
-    gst_vkgdr_health_check (context->health, &context->retire_cause);
+    context->retire_cause = g_steal_pointer (&cause);
   GST_OBJECT_UNLOCK (context);
+  g_clear_error (&cause);
   if (g_atomic_int_compare_and_exchange (&context->retired, FALSE, TRUE)) {
     GST_INFO_OBJECT (
         context, "the device is lost: releasing the primary CUDA context");
