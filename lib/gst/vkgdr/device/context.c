@@ -96,6 +96,8 @@ gst_vkgdr_context_finalize (GObject *object)
   if (self->cuda && (!self->health || !gst_vkgdr_health_is_hung (self->health)))
     close_device (self);
   g_ptr_array_unref (self->idle_events);
+  if (self->health)
+    gst_vkgdr_health_remove_user (self->health, object);
   g_clear_pointer (&self->health, gst_vkgdr_health_unref);
   g_clear_error (&self->retire_cause);
   g_weak_ref_clear (&self->allocator);

@@ -19,6 +19,11 @@ typedef struct {
   gpointer user_data;
 } Suspects;
 
+typedef struct {
+  GWeakRef weak;
+  gconstpointer context; /* only for comparison */
+} User;
+
 struct _GstVkgdrHealth {
   guint refcount; /* under the registry's lock */
   const vkgdr_cuda *cuda;
@@ -30,7 +35,7 @@ struct _GstVkgdrHealth {
   GMutex lock;      /* for the next fields */
   GError *error;    /* why the context is lost, or NULL */
   GArray *suspects; /* of Suspects */
-  GPtrArray *users; /* of GWeakRef */
+  GPtrArray *users; /* of User */
   guint n_holders;
   GCond released;
 
@@ -40,10 +45,12 @@ struct _GstVkgdrHealth {
 };
 
 static void
-free_weak (gpointer weak)
+free_user (gpointer data)
 {
-  g_weak_ref_clear (weak);
-  g_free (weak);
+  User *user = data;
+
+  g_weak_ref_clear (&user->weak);
+  g_free (user);
 }
 
 static GMutex registry_lock;
@@ -66,7 +73,7 @@ gst_vkgdr_health_get (const vkgdr_cuda *cuda, CUcontext context)
     g_cond_init (&self->released);
     g_mutex_init (&self->hang_lock);
     self->suspects = g_array_new (FALSE, FALSE, sizeof (Suspects));
-    self->users = g_ptr_array_new_with_free_func (free_weak);
+    self->users = g_ptr_array_new_with_free_func (free_user);
     g_hash_table_insert (registry, context, self);
   }
   self->refcount++;
@@ -102,11 +109,27 @@ gst_vkgdr_health_unref (GstVkgdrHealth *self)
 void
 gst_vkgdr_health_add_user (GstVkgdrHealth *self, GObject *context)
 {
-  GWeakRef *weak = g_new0 (GWeakRef, 1);
+  User *user = g_new0 (User, 1);
 
-  g_weak_ref_init (weak, context);
+  g_weak_ref_init (&user->weak, context);
+  user->context = context;
   g_mutex_lock (&self->lock);
-  g_ptr_array_add (self->users, weak);
+  g_ptr_array_add (self->users, user);
+  g_mutex_unlock (&self->lock);
+}
+
+void
+gst_vkgdr_health_remove_user (GstVkgdrHealth *self, GObject *context)
+{
+  guint i;
+
+  g_mutex_lock (&self->lock);
+  for (i = 0; i < self->users->len; i++) {
+    const User *user = g_ptr_array_index (self->users, i);
+
+    if (user->context == context)
+      g_ptr_array_remove_index_fast (self->users, i--);
+  }
   g_mutex_unlock (&self->lock);
 }
 
@@ -115,18 +138,15 @@ gst_vkgdr_health_foreach_user (
     GstVkgdrHealth *self, void (*func) (GObject *context))
 {
   GPtrArray *alive = g_ptr_array_new_with_free_func (g_object_unref);
-  guint i = 0;
+  guint i;
 
   g_mutex_lock (&self->lock);
-  while (i < self->users->len) {
-    GObject *context = g_weak_ref_get (g_ptr_array_index (self->users, i));
+  for (i = 0; i < self->users->len; i++) {
+    User *user = g_ptr_array_index (self->users, i);
+    GObject *context = g_weak_ref_get (&user->weak);
 
-    if (context) {
+    if (context)
       g_ptr_array_add (alive, context);
-      i++;
-    } else {
-      g_ptr_array_remove_index_fast (self->users, i);
-    }
   }
   g_mutex_unlock (&self->lock);
   for (i = 0; i < alive->len; i++)

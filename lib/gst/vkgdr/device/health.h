@@ -31,8 +31,10 @@ GstVkgdrHealth *gst_vkgdr_health_get (
     const vkgdr_cuda *cuda, CUcontext context);
 void gst_vkgdr_health_unref (GstVkgdrHealth *self);
 
-/* Registers an object for the CUDA context, so that it can be retired. */
+/* Registers an object for the CUDA context, so that it can be retired, until it
+ * is finalized. */
 void gst_vkgdr_health_add_user (GstVkgdrHealth *self, GObject *context);
+void gst_vkgdr_health_remove_user (GstVkgdrHealth *self, GObject *context);
 
 /* Calls @func with each of these objects that is still alive. */
 void gst_vkgdr_health_foreach_user (
