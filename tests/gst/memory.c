@@ -512,6 +512,42 @@ GST_START_TEST (test_freed_memory_is_not_reused_too_early)
 }
 GST_END_TEST;
 
+/* If the driver could not be queried once, the memory is not used again before
+ * the device is known to be idle. Then it is. */
+GST_START_TEST (test_lost_memory_comes_back)
+{
+  gint64 end = g_get_monotonic_time () + 5 * G_TIME_SPAN_SECOND;
+  GstVkgdrAllocator *allocator;
+  GstVkgdrStream *stream;
+  GstMemory *memory;
+
+  if (!gst_vkgdr_context_is_software (test_context))
+    return;
+  allocator = gst_vkgdr_context_get_allocator (test_context);
+  stream = test_stream_new (test_context);
+  memory = test_memory_new (test_context, SIZE);
+  fail_unless (
+      gst_vkgdr_memory_begin_access (memory, stream, GST_MAP_READ, NULL));
+  test_gate_delay (stream, 0, NULL);
+  fail_unless (
+      gst_vkgdr_memory_end_access (memory, stream, GST_MAP_READ, NULL));
+  if (__i__ == 1)
+    gst_vkgdr_allocator_stop_holding (allocator);
+  test_make_calls_fail ("cuEventQuery:1");
+  gst_memory_unref (memory);
+  test_make_calls_fail (NULL);
+  gst_vkgdr_allocator_free_held (allocator);
+  fail_unless_equals_int (gst_vkgdr_allocator_get_active_blocks (allocator), 1);
+  test_gate_set (TRUE);
+  while (gst_vkgdr_allocator_get_active_blocks (allocator) > 0
+         && g_get_monotonic_time () < end)
+    g_usleep (1000);
+  fail_unless_equals_int (gst_vkgdr_allocator_get_active_blocks (allocator), 0);
+  gst_object_unref (allocator);
+  gst_object_unref (stream);
+}
+GST_END_TEST;
+
 /* A user maps with GST_MAP_VKGDR, and does not declare its stream. */
 GST_START_TEST (test_foreign_reader_is_waited_for)
 {
@@ -1256,6 +1292,7 @@ memory_suite (void)
   tcase_add_test (bar, test_read_waits_for_the_writer);
   tcase_add_test (bar, test_streams_wait_for_each_other);
   tcase_add_test (bar, test_freed_memory_is_not_reused_too_early);
+  tcase_add_loop_test (bar, test_lost_memory_comes_back, 0, 2);
   tcase_add_test (bar, test_foreign_reader_is_waited_for);
   tcase_add_test (bar, test_allocation_params);
   tcase_add_test (bar, test_allocation_flags);

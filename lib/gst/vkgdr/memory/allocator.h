@@ -22,8 +22,9 @@ struct _GstVkgdrAllocator {
   GstVkgdrSpares spares;  /* freed memories, kept for reuse */
   GstVkgdrPinned *pinned; /* set before the heap */
   GstVkgdrStream *copy_streams[2];
-  GQueue retired;     /* of GstVkgdrRemains, oldest first */
-  GQueue lost;        /* of GstVkgdrRemains whose fences are lost */
+  GQueue retired;       /* of GstVkgdrRemains, oldest first */
+  GQueue lost;          /* of GstVkgdrRemains whose fences are lost */
+  gboolean checks_lost; /* a task is queued that recycles these if it can */
   gint stops_holding; /* set atomically; slabs are freed with the last block */
   gint has_timer;     /* set atomically; a timer for idle slabs is running */
   gboolean warned;    /* it was logged that device-only memory is used */

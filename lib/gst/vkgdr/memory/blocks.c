@@ -47,6 +47,7 @@ gst_vkgdr_allocator_lock_heap (GstVkgdrAllocator *self)
 }
 
 static void start_timer (GstVkgdrAllocator *self);
+static void recycle_lost_later (GstVkgdrAllocator *self);
 
 /* Runs in the context's reclaim thread. */
 static void
@@ -61,6 +62,7 @@ free_idle_slabs (gpointer user_data)
   if (!self)
     return;
   gst_vkgdr_allocator_reap (self);
+  recycle_lost_later (self);
   gst_vkgdr_allocator_lock_heap (self);
   idle = gst_vkgdr_heap_remove_idle (
       self->heap, g_get_monotonic_time () - IDLE_TIME);
@@ -72,8 +74,8 @@ free_idle_slabs (gpointer user_data)
 }
 
 /* Must be called with the lock held. Starts the timer for idle slabs, and for
- * slabs that will be idle when the device has finished with them. Does nothing
- * if the timer is running. */
+ * slabs that will be idle when the device has finished with them, or is known
+ * to have finished. Does nothing if the timer is running. */
 static void
 start_timer (GstVkgdrAllocator *self)
 {
@@ -81,7 +83,7 @@ start_timer (GstVkgdrAllocator *self)
 
   if (self->has_timer
       || (gst_vkgdr_spares_is_empty (&self->spares)
-          && g_queue_is_empty (&self->retired)
+          && g_queue_is_empty (&self->retired) && g_queue_is_empty (&self->lost)
           && !gst_vkgdr_heap_has_idle (self->heap)))
     return;
   gst_vkgdr_spares_reset_use (&self->spares, g_get_monotonic_time ());
@@ -212,6 +214,44 @@ gst_vkgdr_allocator_reap (GstVkgdrAllocator *self)
   recycle_all (self, &finished);
 }
 
+/* Runs in the reclaim thread. Recycles the parts with lost fences if the device
+ * has finished all its work. */
+static void
+recycle_lost (gpointer allocator)
+{
+  GstVkgdrAllocator *self = allocator;
+  GQueue lost;
+
+  g_mutex_lock (&self->lock);
+  lost = self->lost; /* parts that are added later may be in use later */
+  g_queue_init (&self->lost);
+  g_mutex_unlock (&self->lock);
+  if (gst_vkgdr_reclaim_is_device_idle (self->context))
+    recycle_all (self, &lost);
+  g_mutex_lock (&self->lock);
+  while (!g_queue_is_empty (&lost))
+    g_queue_push_head_link (&self->lost, g_queue_pop_tail_link (&lost));
+  self->checks_lost = FALSE;
+  start_timer (self);
+  g_mutex_unlock (&self->lock);
+  gst_object_unref (self);
+}
+
+/* Must be called without the lock. */
+static void
+recycle_lost_later (GstVkgdrAllocator *self)
+{
+  gboolean needed;
+
+  g_mutex_lock (&self->lock);
+  needed = !self->checks_lost && !g_queue_is_empty (&self->lost);
+  self->checks_lost = self->checks_lost || needed;
+  g_mutex_unlock (&self->lock);
+  if (needed)
+    gst_vkgdr_reclaim (
+        self->context, NULL, recycle_lost, gst_object_ref (self));
+}
+
 /* Must be called without the lock. Returns the fences of all parts that the
  * device may still use. */
 static GPtrArray *
@@ -250,6 +290,7 @@ static void
 reap_and_unref (gpointer allocator)
 {
   gst_vkgdr_allocator_reap (allocator);
+  recycle_lost_later (allocator);
   gst_object_unref (allocator);
 }
 
@@ -440,6 +481,7 @@ make_room (GstVkgdrAllocator *self)
   GST_INFO_OBJECT (
       self, "out of memory: waiting for memory that is being freed");
   wait_and_reap (self);
+  recycle_lost_later (self);
   gst_vkgdr_allocator_lock_heap (self);
   idle = gst_vkgdr_heap_remove_idle (self->heap, G_MAXINT64);
   g_mutex_unlock (&self->lock);
@@ -609,6 +651,7 @@ gst_vkgdr_allocator_empty (GstVkgdrAllocator *self)
   GPtrArray *idle;
 
   gst_vkgdr_allocator_reap (self);
+  recycle_lost_later (self);
   gst_vkgdr_allocator_lock_heap (self);
   idle = gst_vkgdr_heap_remove_idle (self->heap, G_MAXINT64);
   g_mutex_unlock (&self->lock);
@@ -690,6 +733,7 @@ gst_vkgdr_allocator_close (GstVkgdrAllocator *self)
   guint i;
 
   self->stops_holding = TRUE;
+  self->has_timer = TRUE; /* starts no timer for an object that ends */
   gst_vkgdr_spares_empty (&self->spares, self->heap);
   wait_and_reap (self);
   unsettled = settle_rest (self);
