@@ -507,6 +507,22 @@ cuStreamDestroy_v2 (CUstream stream)
   return result;
 }
 
+/* The device cannot capture streams. The mode is only kept. */
+CUresult
+cuThreadExchangeStreamCaptureMode (CUstreamCaptureMode *mode)
+{
+  static __thread CUstreamCaptureMode current;
+  CUstreamCaptureMode wanted;
+
+  SC_ENTER (cuThreadExchangeStreamCaptureMode);
+  if (mode == NULL || (unsigned int) *mode > CU_STREAM_CAPTURE_MODE_RELAXED)
+    return CUDA_ERROR_INVALID_VALUE;
+  wanted = *mode;
+  *mode = current;
+  current = wanted;
+  return CUDA_SUCCESS;
+}
+
 CUresult
 cuStreamQuery (CUstream stream)
 {

@@ -205,6 +205,13 @@ typedef struct CUmemAccessDesc_st {
 
 #define CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS 1u
 
+/* How the calls of a thread behave while a stream is captured. */
+typedef enum {
+  CU_STREAM_CAPTURE_MODE_GLOBAL = 0,
+  CU_STREAM_CAPTURE_MODE_THREAD_LOCAL = 1,
+  CU_STREAM_CAPTURE_MODE_RELAXED = 2
+} CUstreamCaptureMode;
+
 #define CU_STREAM_DEFAULT 0u
 #define CU_STREAM_NON_BLOCKING 1u
 #define CU_EVENT_DEFAULT 0u
@@ -317,6 +324,8 @@ typedef size_t (*CUoccupancyB2DSize) (int block_size);
   X (cuCtxSynchronize, cuCtxSynchronize, REQUIRED, (void) ) \
   X (cuCtxRecordEvent, cuCtxRecordEvent, OPTIONAL, \
       (CUcontext context, CUevent event)) \
+  X (cuThreadExchangeStreamCaptureMode, cuThreadExchangeStreamCaptureMode, \
+      OPTIONAL, (CUstreamCaptureMode * mode)) \
   X (cuStreamCreate, cuStreamCreate, REQUIRED, \
       (CUstream * stream, unsigned int flags)) \
   X (cuStreamDestroy, cuStreamDestroy_v2, REQUIRED, (CUstream stream)) \

@@ -148,9 +148,10 @@ assert_calls (const gulong *counts, guint name, guint wanted, guint filters)
       FRAMES, wanted);
 }
 
-/* For each frame, the filter makes five calls: it pushes the CUDA context, sets
- * the arguments in a graph of one kernel, launches the graph, records a fence
- * behind it, and pops the context. */
+/* For each frame, the filter makes seven calls: it pushes the CUDA context and
+ * sets the stream capture mode, sets the arguments in a graph of one kernel,
+ * launches the graph, records a fence behind it, sets the old capture mode, and
+ * pops the context. */
 GST_START_TEST (test_one_filter)
 {
   gulong counts[N_NAMES];
@@ -165,7 +166,7 @@ GST_START_TEST (test_one_filter)
   assert_calls (counts, PUSH, 1, 1);
   assert_calls (counts, WAIT, 0, 1);
   assert_calls (counts, QUERY, 0, 1);
-  assert_calls (counts, ALL, 5, 3);
+  assert_calls (counts, ALL, 7, 5);
 }
 GST_END_TEST;
 
@@ -199,7 +200,7 @@ GST_START_TEST (test_four_filters)
   assert_calls (counts, RECORD, 1, 4);
   assert_calls (counts, WAIT, 0, 4);
   assert_calls (counts, PUSH, 4, 4);
-  assert_calls (counts, ALL, 14, 12);
+  assert_calls (counts, ALL, 22, 20);
 }
 GST_END_TEST;
 

@@ -444,6 +444,43 @@ GST_START_TEST (test_two_contexts_of_one_device)
 }
 GST_END_TEST
 
+/* Returns the stream capture mode of this thread. */
+static CUstreamCaptureMode
+get_capture_mode (void)
+{
+  const vkgdr_cuda *cuda = vkgdr_driver_load ();
+  CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_GLOBAL, ignored;
+
+  fail_unless_equals_int (
+      cuda->cuThreadExchangeStreamCaptureMode (&mode), CUDA_SUCCESS);
+  ignored = mode;
+  fail_unless_equals_int (
+      cuda->cuThreadExchangeStreamCaptureMode (&ignored), CUDA_SUCCESS);
+  return mode;
+}
+
+/* The library's calls are allowed while another thread captures a graph.
+ * Outside of them, the thread has its own mode. */
+GST_START_TEST (test_capture_mode)
+{
+  const vkgdr_cuda *cuda = vkgdr_driver_load ();
+  CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_THREAD_LOCAL;
+
+  if (!cuda->cuThreadExchangeStreamCaptureMode)
+    return;
+  fail_unless_equals_int (
+      cuda->cuThreadExchangeStreamCaptureMode (&mode), CUDA_SUCCESS);
+  fail_unless (gst_vkgdr_context_push (test_context, NULL));
+  fail_unless_equals_int (get_capture_mode (), CU_STREAM_CAPTURE_MODE_RELAXED);
+  fail_unless (gst_vkgdr_context_push (test_context, NULL));
+  gst_vkgdr_context_pop (test_context);
+  fail_unless_equals_int (get_capture_mode (), CU_STREAM_CAPTURE_MODE_RELAXED);
+  gst_vkgdr_context_pop (test_context);
+  fail_unless_equals_int (
+      get_capture_mode (), CU_STREAM_CAPTURE_MODE_THREAD_LOCAL);
+}
+GST_END_TEST
+
 /* A stream of another CUDA context is refused, and the memory stays as it is.
  */
 GST_START_TEST (test_another_cuda_context)
@@ -669,6 +706,7 @@ cuda_suite (void)
   tcase_add_test (tc, test_context_travels_in_a_gst_context);
   tcase_add_test (tc, test_fill_of_one_row_ignores_the_pitch);
   tcase_add_test (tc, test_two_contexts_of_one_device);
+  tcase_add_test (tc, test_capture_mode);
   tcase_add_test (tc, test_another_cuda_context);
   if (!test_hides_vulkan ())
     tcase_add_test (tc, test_export);

@@ -3,6 +3,7 @@
  * gpu.c: tests that only an NVIDIA GPU can run; they are skipped without one
  */
 
+#include <dlfcn.h>
 #include <glib/gstdio.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -227,6 +228,81 @@ GST_START_TEST (test_changes_hold_up_nothing)
 }
 GST_END_TEST;
 
+/* The driver's functions for stream capture, which the library does not use. */
+typedef CUresult (*BeginCapture) (CUstream stream, CUstreamCaptureMode mode);
+typedef CUresult (*EndCapture) (CUstream stream, void **graph);
+
+typedef struct {
+  void *library;
+  CUstream stream;
+} Capture;
+
+static void
+capture_begin (
+    Capture *self, GstVkgdrContext *context, CUstreamCaptureMode mode)
+{
+  const vkgdr_cuda *cuda = vkgdr_driver_load ();
+  BeginCapture begin;
+
+  self->library = dlopen ("libcuda.so.1", RTLD_NOW);
+  begin = (BeginCapture) dlsym (self->library, "cuStreamBeginCapture_v2");
+  fail_unless (begin != NULL);
+  fail_unless (gst_vkgdr_context_push (context, NULL));
+  fail_unless_equals_int (
+      cuda->cuStreamCreate (&self->stream, CU_STREAM_NON_BLOCKING),
+      CUDA_SUCCESS);
+  gst_vkgdr_context_pop (context);
+  fail_unless_equals_int (begin (self->stream, mode), CUDA_SUCCESS);
+}
+
+/* Fails if a call in another thread has invalidated the capture. */
+static void
+capture_end (Capture *self)
+{
+  const vkgdr_cuda *cuda = vkgdr_driver_load ();
+  EndCapture end = (EndCapture) dlsym (self->library, "cuStreamEndCapture");
+  CUgraph graph = NULL;
+
+  fail_unless_equals_int (end (self->stream, (void **) &graph), CUDA_SUCCESS);
+  fail_unless (graph != NULL);
+  fail_unless_equals_int (cuda->cuGraphDestroy (graph), CUDA_SUCCESS);
+  fail_unless_equals_int (cuda->cuStreamDestroy (self->stream), CUDA_SUCCESS);
+  dlclose (self->library);
+}
+
+static const CUstreamCaptureMode capture_modes[] = {
+  CU_STREAM_CAPTURE_MODE_GLOBAL, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL
+};
+
+/* The application captures a CUDA graph while a pipeline plays. The pipeline
+ * does not break the capture, nor the capture the pipeline. */
+GST_START_TEST (test_capture_beside_a_pipeline)
+{
+  GstElement *pipeline = test_launch (
+      "videotestsrc num-buffers=2000 ! video/x-raw,format=RGBA,width=64,"
+      "height=48 ! vkgdrupload ! cudafilter kernel=invert ! vkgdrdownload ! "
+      "fakesink sync=false");
+  GstVkgdrContext *context = test_context_new ();
+  GstBus *bus = gst_element_get_bus (pipeline);
+  GstMessage *message;
+  Capture capture;
+
+  gst_element_set_state (pipeline, GST_STATE_PLAYING);
+  fail_unless (gst_element_get_state (pipeline, NULL, NULL, GST_CLOCK_TIME_NONE)
+               == GST_STATE_CHANGE_SUCCESS);
+  capture_begin (&capture, context, capture_modes[__i__]);
+  message = gst_bus_timed_pop_filtered (
+      bus, GST_CLOCK_TIME_NONE, GST_MESSAGE_EOS | GST_MESSAGE_ERROR);
+  capture_end (&capture);
+  fail_unless_equals_int (GST_MESSAGE_TYPE (message), GST_MESSAGE_EOS);
+  gst_message_unref (message);
+  gst_element_set_state (pipeline, GST_STATE_NULL);
+  gst_object_unref (bus);
+  gst_object_unref (pipeline);
+  gst_object_unref (context);
+}
+GST_END_TEST;
+
 static Suite *
 gpu_suite (void)
 {
@@ -244,6 +320,8 @@ gpu_suite (void)
   tcase_add_test (tc, test_ptx_of_another_architecture);
   tcase_add_test (tc, test_illegal_address);
   tcase_add_test (tc, test_many_contexts);
+  tcase_add_loop_test (
+      tc, test_capture_beside_a_pipeline, 0, G_N_ELEMENTS (capture_modes));
   return s;
 }
 

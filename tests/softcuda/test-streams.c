@@ -204,6 +204,20 @@ START_TEST (test_wait_takes_the_latest_record)
 }
 END_TEST;
 
+START_TEST (test_capture_mode)
+{
+  CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
+
+  ok (cu.cuThreadExchangeStreamCaptureMode (&mode));
+  ck_assert_int_eq (mode, CU_STREAM_CAPTURE_MODE_GLOBAL);
+  ok (cu.cuThreadExchangeStreamCaptureMode (&mode));
+  ck_assert_int_eq (mode, CU_STREAM_CAPTURE_MODE_RELAXED);
+  mode = (CUstreamCaptureMode) 3;
+  fails (
+      cu.cuThreadExchangeStreamCaptureMode (&mode), CUDA_ERROR_INVALID_VALUE);
+}
+END_TEST;
+
 /* cuCtxRecordEvent() records an event after the work that all streams of the
  * context have at this time. The event does not wait for later work. */
 START_TEST (test_record_of_a_context)
@@ -441,6 +455,7 @@ softcuda_streams_suite (void)
   suite_add_tcase (s, tc);
   tcase_add_checked_fixture (tc, setup_context, teardown_context);
   tcase_add_test (tc, test_order_in_a_stream);
+  tcase_add_test (tc, test_capture_mode);
   tcase_add_test (tc, test_pageable_memory_is_done_with);
   tcase_add_test (tc, test_device_memory_is_not_waited_for);
   tcase_add_test (tc, test_default_stream);

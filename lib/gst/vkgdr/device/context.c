@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "device/capture.h"
 #include "device/device-private.h"
 
 /**
@@ -499,13 +500,26 @@ gst_vkgdr_context_check_usable (GstVkgdrContext *self, GError **error)
   return FALSE;
 }
 
+static CUresult
+push (GstVkgdrContext *context)
+{
+  CUresult result = context->cuda->cuCtxPushCurrent (context->cuda_context);
+
+  if (result == CUDA_SUCCESS)
+    gst_vkgdr_capture_begin_calls (context->cuda);
+  return result;
+}
+
 /**
  * gst_vkgdr_context_push:
  * @context: a context
  * @error: return location for a #GError
  *
  * Makes its CUDA context current in the calling thread, until
- * gst_vkgdr_context_pop() in the same thread. Calls may be nested.
+ * gst_vkgdr_context_pop() in the same thread. Calls may be nested. In between,
+ * the stream capture mode of the thread is "relaxed"
+ * (cuThreadExchangeStreamCaptureMode()), so that the calls of this thread do
+ * not affect a capture in another thread.
  *
  * Returns: %FALSE with @error set on failure; then there is nothing to pop
  *
@@ -518,9 +532,8 @@ gst_vkgdr_context_push (GstVkgdrContext *context, GError **error)
 
   if (!gst_vkgdr_context_check_usable (context, error))
     return FALSE;
-  return gst_vkgdr_context_check (context,
-      context->cuda->cuCtxPushCurrent (context->cuda_context),
-      "cuCtxPushCurrent", error);
+  return gst_vkgdr_context_check (
+      context, push (context), "cuCtxPushCurrent", error);
 }
 
 CUresult
@@ -528,7 +541,7 @@ gst_vkgdr_context_try_push (GstVkgdrContext *context)
 {
   if (gst_vkgdr_context_is_retired (context))
     return CUDA_ERROR_INVALID_CONTEXT;
-  return context->cuda->cuCtxPushCurrent (context->cuda_context);
+  return push (context);
 }
 
 /**
@@ -546,6 +559,7 @@ gst_vkgdr_context_pop (GstVkgdrContext *context)
 
   g_return_if_fail (CONTEXT_IS_MADE (context));
 
+  gst_vkgdr_capture_end_calls (context->cuda);
   context->cuda->cuCtxPopCurrent (&popped);
   if (popped != context->cuda_context)
     GST_WARNING_OBJECT (context, "another CUDA context was on top");
