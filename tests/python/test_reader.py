@@ -343,6 +343,14 @@ class Mistakes(ReaderTestCase):
             (ValueError, self.clip, {"dtype": "float64"}),
             (ValueError, self.clip, {"layout": "chwn"}),
             (ValueError, self.clip, {"filter": "cubic"}),
+            (ValueError, self.clip, {"batch": -1}),
+            (ValueError, self.clip, {"batch": 1 << 40}),
+            (TypeError, self.clip, {"batch": "many"}),
+            (TypeError, self.clip, {"batch": 2.5}),
+            (ValueError, self.clip, {"size": (-1, 8)}),
+            (ValueError, self.clip, {"pad": 256}),
+            (ValueError, self.clip, {"scale": "large"}),
+            (ValueError, self.clip, {"scale": float("nan")}),
             (GLib.Error, "videotestsrc ! fakesink", {}),
             (GLib.Error, "nosuchelement ! identity", {}),
         ):
@@ -351,6 +359,16 @@ class Mistakes(ReaderTestCase):
                     GstVkgdr.TensorReader(source, **arguments)
         with self.assertRaisesRegex(ValueError, "nchw, nhwc"):
             GstVkgdr.TensorReader(self.clip, layout="hwc")
+
+    def test_numbers_of_numpy(self) -> None:
+        class Integer(int):
+            """A number whose representation is a call, as in NumPy 2."""
+
+            def __repr__(self) -> str:
+                return f"numpy.int64({int(self)})"
+
+        for batch in (numpy.int64(4), Integer(4)):
+            self.assertEqual(self.read(self.clip, batch=batch)[0], [1, 2, 3, 4])
 
     def test_a_sample_of_another_element(self) -> None:
         sample = Gst.Sample.new(Gst.Buffer.new_wrapped(b"frame"), None, None, None)

@@ -17,6 +17,7 @@ from gi.repository import GLib, Gst  # noqa: E402
 from ..module import get_introspection_module  # noqa: E402
 from . import _gstvkgdr_arrays as arrays  # noqa: E402
 from . import _gstvkgdr_layout as layout  # noqa: E402
+from . import _gstvkgdr_numbers as plain_numbers  # noqa: E402
 from . import _gstvkgdr_objects as objects  # noqa: E402
 from . import _gstvkgdr_sources as sources  # noqa: E402
 from ._gstvkgdr_arrays import DeviceArray  # noqa: E402
@@ -147,7 +148,24 @@ def _nicks(value: Any) -> List[str]:
     return [one.value_nick for one in (known.values() if known else type(value))]
 
 
+def _set_number(element: Gst.Element, spec: Any, value: Any) -> None:
+    # GObject only logs a warning about a number that is out of range.
+    if isinstance(spec.default_value, int):
+        number = plain_numbers.integer(value, spec.name)
+    else:
+        number = float(value)
+    if not spec.minimum <= number <= spec.maximum:
+        raise ValueError(
+            f"{spec.name} is a number from {spec.minimum:g} to {spec.maximum:g}, not {value!r}"
+        )
+    element.set_property(spec.name, number)
+
+
 def _set(element: Gst.Element, name: str, value: Any) -> None:
+    spec = element.find_property(name)
+    if hasattr(spec, "minimum"):
+        _set_number(element, spec, value)
+        return
     text = value if isinstance(value, str) else repr(value)
     Gst.util_set_object_arg(element, name, text)
     found = element.get_property(name)
