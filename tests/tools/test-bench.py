@@ -226,6 +226,27 @@ class Parts(unittest.TestCase):
         self.assertEqual(case["unit"], "buffers/s")
         self.assertEqual(len(case["ratios"]), 1)
 
+    def compare_one(self, pipeline):
+        """Returns the result of one pipeline. The program must not print messages."""
+        run = bench("compare", pipeline, *QUICK, "--seconds", "0.02", "--json")
+        self.assertEqual((run.returncode, run.stderr), (0, ""))
+        (case,) = json.loads(run.stdout)["pipelines"]
+        return case["variants"][0]
+
+    def test_compare_lists_of_buffers(self):
+        """Payloaders push lists. Each buffer of a list is counted."""
+        result = self.compare_one("videotestsrc ! rtpvrawpay ! fakesink")
+        self.assertGreater(result.get("median", 0), 0, result)
+
+    def test_compare_without_a_sink(self):
+        for pipeline, text in (
+            ("fakesrc", "no sink"),
+            ("fakesrc ! identity", "no sink"),
+            ("playbin uri=file:///nothing", 'has no pad "sink"'),
+        ):
+            with self.subTest(pipeline=pipeline):
+                self.assertIn(text, self.compare_one(pipeline).get("error", "no error"))
+
     def test_no_window(self):
         """Only the copies through the window are left out."""
         run = bench("all", "--section", "loops", *QUICK, "--json", VKGDR_DEBUG="no-vulkan")

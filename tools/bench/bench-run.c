@@ -40,18 +40,23 @@ typedef struct {
   gint64 last;
 } Counter;
 
+/* Payloaders push lists of buffers. A list counts as its buffers, which arrive
+ * at one time. */
 static GstPadProbeReturn
-count_buffer (GstPad *pad, GstPadProbeInfo *info, gpointer data)
+count_buffers (GstPad *pad, GstPadProbeInfo *info, gpointer data)
 {
   Counter *counter = data;
+  guint n = 1;
 
+  if (GST_PAD_PROBE_INFO_TYPE (info) & GST_PAD_PROBE_TYPE_BUFFER_LIST)
+    n = gst_buffer_list_length (GST_PAD_PROBE_INFO_BUFFER_LIST (info));
   g_mutex_lock (&counter->lock);
   if (counter->phase == PHASE_WARM_UP) {
-    counter->warm_up++;
+    counter->warm_up += n;
   } else if (counter->phase == PHASE_COUNT) {
     counter->last = bench_now ();
     if (counter->first)
-      counter->intervals++;
+      counter->intervals += n;
     else
       counter->first = counter->last;
   }
@@ -68,33 +73,69 @@ counter_free (gpointer data)
   g_free (counter);
 }
 
+/* Returns: (nullable): NULL if the sink has no pad of this name, as a bin whose
+ * pads are made later. */
 static Counter *
-watch_sink (GstElement *sink)
+watch_sink (GstElement *sink, GError **error)
 {
-  Counter *counter = g_new0 (Counter, 1);
   GstPad *pad = gst_element_get_static_pad (sink, "sink");
+  Counter *counter;
 
+  if (!pad) {
+    g_set_error (error, GST_CORE_ERROR, GST_CORE_ERROR_PAD,
+        "the buffers of %s cannot be counted: it has no pad \"sink\"",
+        GST_OBJECT_NAME (sink));
+    return NULL;
+  }
+  counter = g_new0 (Counter, 1);
   g_mutex_init (&counter->lock);
-  gst_pad_add_probe (
-      pad, GST_PAD_PROBE_TYPE_BUFFER, count_buffer, counter, NULL);
+  gst_pad_add_probe (pad,
+      GST_PAD_PROBE_TYPE_BUFFER | GST_PAD_PROBE_TYPE_BUFFER_LIST, count_buffers,
+      counter, NULL);
   gst_object_unref (pad);
   return counter;
 }
 
-static GPtrArray *
-watch_sinks (GstElement *pipeline)
+/* Adds a counter for each sink of the pipeline. */
+static gboolean
+add_counters (GPtrArray *counters, GstElement *pipeline, GError **error)
 {
-  GPtrArray *counters = g_ptr_array_new_with_free_func (counter_free);
   GstIterator *sinks = gst_bin_iterate_sinks (GST_BIN (pipeline));
   GValue item = G_VALUE_INIT;
+  gboolean ok = TRUE;
 
-  while (gst_iterator_next (sinks, &item) == GST_ITERATOR_OK) {
-    g_ptr_array_add (counters, watch_sink (g_value_get_object (&item)));
+  while (ok && gst_iterator_next (sinks, &item) == GST_ITERATOR_OK) {
+    Counter *counter = watch_sink (g_value_get_object (&item), error);
+
+    ok = counter != NULL;
+    if (ok)
+      g_ptr_array_add (counters, counter);
     g_value_reset (&item);
   }
   g_value_unset (&item);
   gst_iterator_free (sinks);
-  return counters;
+  return ok;
+}
+
+/* The description of a single element gives this element, which is no bin.
+ *
+ * Returns: (nullable): NULL if there is no sink, or one that cannot be
+ * counted. */
+static GPtrArray *
+watch_sinks (GstElement *pipeline, GError **error)
+{
+  GPtrArray *counters = g_ptr_array_new_with_free_func (counter_free);
+
+  if (GST_IS_BIN (pipeline) && !add_counters (counters, pipeline, error)) {
+    g_ptr_array_unref (counters);
+    return NULL;
+  }
+  if (counters->len > 0)
+    return counters;
+  g_set_error_literal (error, GST_CORE_ERROR, GST_CORE_ERROR_FAILED,
+      "the pipeline has no sink, so there are no buffers to count");
+  g_ptr_array_unref (counters);
+  return NULL;
 }
 
 static void
@@ -311,11 +352,14 @@ make (const gchar *launch, GstVkgdrContext *context, GError **error)
 static gboolean
 run_first (GstElement *pipeline, gint64 *time, GError **error)
 {
-  GPtrArray *counters;
+  GPtrArray *counters = watch_sinks (pipeline, error);
   GstBus *bus;
   gboolean ok;
 
-  counters = watch_sinks (pipeline);
+  if (!counters) {
+    gst_object_unref (pipeline);
+    return FALSE;
+  }
   enter_phase (counters, PHASE_COUNT);
   bus = gst_element_get_bus (pipeline);
   ok = start (pipeline, bus, error) && wait_for (counters, bus, 0, error);
@@ -361,11 +405,12 @@ run (const gchar *launch, GstVkgdrContext *context, gdouble warm_up,
 
   if (!pipeline)
     return FALSE;
-  counters = watch_sinks (pipeline);
-  ok =
-      play (pipeline, counters, warm_up, seconds, rate, look, user_data, error);
+  counters = watch_sinks (pipeline, error);
+  ok = counters
+       && play (
+           pipeline, counters, warm_up, seconds, rate, look, user_data, error);
   gst_object_unref (pipeline);
-  g_ptr_array_unref (counters);
+  g_clear_pointer (&counters, g_ptr_array_unref);
   return ok;
 }
 
