@@ -277,6 +277,14 @@ class Control(ReaderTestCase):
             with self.assertRaisesRegex(ValueError, "do not support a seek"):
                 reader.seek(1)
 
+    def test_wrong_times(self) -> None:
+        with GstVkgdr.TensorReader(self.clip, batch=2, **GRAY) as reader:
+            for seconds in (-1, "x", float("nan")):
+                with self.subTest(seconds=seconds), self.assertRaises(ValueError) as caught:
+                    reader.seek(seconds)
+                self.assertNotIn("do not support", str(caught.exception))
+            self.assertEqual(self.values(next(reader)), [1, 2])
+
     def test_memory_is_bounded(self) -> None:
         """Sources wait while the program does not read."""
         with GstVkgdr.TensorReader("videotestsrc ! identity", batch=2, **GRAY) as reader:

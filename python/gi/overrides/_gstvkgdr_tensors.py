@@ -300,15 +300,17 @@ class TensorReader:
 
         Batches that were read do not change.
 
-        :raises ValueError: if a source does not support seeks
+        :raises ValueError: if the time is negative, or a source does not support seeks
         :raises GLib.Error: if the pipeline has failed
         """
+        position = int(float(seconds) * Gst.SECOND)
+        if position < 0:
+            raise ValueError(f"a time is not negative: {seconds} seconds")
         self._start()
         pipeline = self._live()
         pipeline.get_state(_START_LIMIT)
         self._check()
         flags = Gst.SeekFlags.FLUSH | Gst.SeekFlags.ACCURATE
-        position = int(seconds * Gst.SECOND)
         if not pipeline.seek_simple(Gst.Format.TIME, flags, position):
             raise ValueError(f"these sources do not support a seek to {seconds} seconds")
         self._ended = False
