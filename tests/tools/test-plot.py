@@ -130,7 +130,18 @@ class Program(unittest.TestCase):
         folder = self.new_folder()
         broken = os.path.join(folder, "broken.json")
         program = load_program()
-        contents = ('{"memory": 3}', '{"pipelines": [{}]}', "no JSON", "[]", None)
+        # Cases of several streams, the second of which lacks a variant.
+        case = {"section": "streams", "streams": 1, "unit": "GB/s"}
+        cases = [{**case, "variants": [{"label": "a"}]}, {**case, "streams": 2, "variants": []}]
+        contents = (
+            '{"memory": 3}',
+            '{"pipelines": [{}]}',
+            json.dumps({"pipelines": cases}),
+            '{"devices": []}',  # of vkgdr-info
+            "no JSON",
+            "[]",
+            None,
+        )
         for content in contents:
             with self.subTest(content=content):
                 if content is None:

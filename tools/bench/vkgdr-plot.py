@@ -271,6 +271,8 @@ def title_of(case):
 
 def draw_all(results):
     """Yields the names and the figures."""
+    if "memory" not in results and "pipelines" not in results:
+        raise ValueError("it has no results")
     for direction in MEMORY_TITLES:
         if any(curve["direction"] == direction for curve in results.get("memory", [])):
             yield direction, draw_memory(results, direction)
@@ -329,7 +331,7 @@ def main():
             print(path)
     except OSError as error:
         sys.exit(f"vkgdr-plot: {error}")
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+    except (ValueError, LookupError, TypeError, AttributeError) as error:
         sys.exit(f"vkgdr-plot: {options.file} is not a file of vkgdr-bench: {error!r}")
 
 
