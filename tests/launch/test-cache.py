@@ -59,6 +59,17 @@ class Cache(unittest.TestCase):
             {**self.saved, "elements": None}, {**self.actual, "elements": None}, REMEDY
         )
 
+    def test_help(self):
+        run = subprocess.run(
+            [sys.executable, SCRIPT, "--help"],
+            stdout=subprocess.PIPE,
+            timeout=TIME_LIMIT,
+            encoding="utf-8",
+            check=True,
+        )
+        self.assertIn("Usage: scripts/env scripts/plugins-cache >", run.stdout)
+        self.assertNotIn("GstVkgdrUpload", run.stdout)
+
     def test_an_element_is_described(self):
         """Checks the script with facts that do not change."""
         upload = self.saved["elements"]["vkgdrupload"]
