@@ -82,6 +82,16 @@ class CpuFilter(GstVkgdr.VideoFilter):
         result[...] = pixels[::-1]
 
 
+class EmptyFilter(GstVkgdr.VideoFilter):
+    __gstmetadata__ = ("A test's filter", "Filter", "Without a function", "tests")
+    __gsttemplates__ = templates(CAPS)
+
+
+class EmptyByteFilter(GstVkgdr.Filter):
+    __gstmetadata__ = ("A test's filter", "Filter", "Without a function", "tests")
+    __gsttemplates__ = templates(CAPS)
+
+
 class ByteFilter(GstVkgdr.Filter):
     """A filter for any caps, not only video."""
 
@@ -103,7 +113,13 @@ class ByteFilter(GstVkgdr.Filter):
         )
 
 
-for name, cls in {"pytest": TestFilter, "pycpu": CpuFilter, "pybytes": ByteFilter}.items():
+for name, cls in {
+    "pytest": TestFilter,
+    "pycpu": CpuFilter,
+    "pybytes": ByteFilter,
+    "pyempty": EmptyFilter,
+    "pyemptybytes": EmptyByteFilter,
+}.items():
     Gst.Element.register(None, name, Gst.Rank.NONE, cls)
 
 WIDTH, HEIGHT = 64, 4
@@ -120,12 +136,12 @@ class Elements(gst_support.DeviceTestCase):
         (sample,) = self.run_buffers(f"vkgdrupload ! {element} ! vkgdrdownload", caps, [buffer])
         return gst_support.host_bytes(sample.get_buffer())
 
-    def fail_with(self) -> GLib.Error:
-        """Runs a pipeline with the test's filter. Returns the error that it ends with.
+    def fail_with(self, element: str = "pytest") -> GLib.Error:
+        """Runs a pipeline with a filter of the test. Returns the error that it ends with.
         """
         pipeline = Gst.parse_launch(
             f"videotestsrc num-buffers=2 ! video/x-raw,format=RGBA,width={WIDTH},height={HEIGHT} "
-            "! vkgdrupload ! pytest ! fakesink"
+            f"! vkgdrupload ! {element} ! fakesink"
         )
         stderr = io.StringIO()
         with contextlib.redirect_stderr(stderr):
@@ -210,6 +226,11 @@ class Elements(gst_support.DeviceTestCase):
         self.assertIn("do_filter_frame(): KeyError: 'no such thing' (test_elements.py, line",
                       error.message)
         self.assertIn("Traceback", self.stderr)
+
+    def test_no_function_for_frames(self) -> None:
+        for element, function in ("pyempty", "filter_frame_cpu"), ("pyemptybytes", "filter_cpu"):
+            message = self.fail_with(element).message
+            self.assertRegex(message, f"has no function for .* or {function}$")
 
     def test_raised_before_the_first_frame(self) -> None:
         def refuse(*args: Any) -> None:

@@ -560,10 +560,18 @@ static gboolean
 filter_on_cpu (
     GstVkgdrFilter *self, GstBuffer *input, GstBuffer *output, GError **error)
 {
+  GstVkgdrFilterClass *klass = GST_VKGDR_FILTER_GET_CLASS (self);
+
+  if (!klass->filter_cpu) {
+    g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
+        "%s has no function for buffers on the CPU: implement filter or "
+        "filter_cpu",
+        G_OBJECT_TYPE_NAME (self));
+    return FALSE;
+  }
   if (!private_of (self)->from_cuda && !check_buffer (input, error))
     return FALSE;
-  return GST_VKGDR_FILTER_GET_CLASS (self)->filter_cpu (
-      self, input, output, error);
+  return klass->filter_cpu (self, input, output, error);
 }
 
 /* An element without a `filter` function works on the CPU. */

@@ -96,6 +96,19 @@ map (GstVideoFrame *frame, const GstVideoInfo *info, GstBuffer *buffer,
   return FALSE;
 }
 
+/* A subclass in Python may have no function for frames at all. */
+static gboolean
+check_filter_frame_cpu (GstVkgdrVideoFilter *self, GError **error)
+{
+  if (GST_VKGDR_VIDEO_FILTER_GET_CLASS (self)->filter_frame_cpu)
+    return TRUE;
+  g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
+      "%s has no function for frames on the CPU: implement filter_frame or "
+      "filter_frame_cpu",
+      G_OBJECT_TYPE_NAME (self));
+  return FALSE;
+}
+
 static gboolean
 filter_in_place (GstVkgdrVideoFilter *self, GstBuffer *buffer, GError **error)
 {
@@ -120,6 +133,8 @@ gst_vkgdr_video_filter_filter_cpu (
   GstVideoFrame in, out;
   gboolean ok;
 
+  if (!check_filter_frame_cpu (self, error))
+    return FALSE;
   if (input == output)
     return filter_in_place (self, input, error);
   if (!map (&in, &priv->in_info, input, GST_MAP_READ, error))
