@@ -6,6 +6,7 @@ import gc
 import importlib.util
 import io
 import os
+import sys
 import unittest
 import weakref
 from typing import Any, List
@@ -226,6 +227,11 @@ class Elements(gst_support.DeviceTestCase):
         self.assertIn("do_filter_frame(): KeyError: 'no such thing' (test_elements.py, line",
                       error.message)
         self.assertIn("Traceback", self.stderr)
+
+    def test_exit(self) -> None:
+        """sys.exit() in a streaming thread does not end the process."""
+        TestFilter.on_frame = lambda *args: sys.exit("enough")
+        self.assertIn("do_filter_frame(): SystemExit: enough", self.fail_with().message)
 
     def test_no_function_for_frames(self) -> None:
         for element, function in ("pyempty", "filter_frame_cpu"), ("pyemptybytes", "filter_cpu"):

@@ -35,7 +35,7 @@ _GUARDED = (
 )
 
 
-def _error_from_exception(error: Exception, name: str) -> GLib.Error:
+def _error_from_exception(error: BaseException, name: str) -> GLib.Error:
     """Returns the error that the element posts: the exception, and where it was raised.
     """
     frames = traceback.extract_tb(error.__traceback__)
@@ -54,7 +54,8 @@ def _guard(function: Callable[..., Any], name: str) -> Callable[..., bool]:
             result = function(*args)
         except GLib.Error:
             raise
-        except Exception as error:
+        # PyGObject would end the process on SystemExit, in a thread that cannot do this.
+        except (Exception, SystemExit) as error:
             traceback.print_exc()
             raise _error_from_exception(error, name) from None
         return True if result is None else bool(result)
