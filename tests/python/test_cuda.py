@@ -516,6 +516,16 @@ except GLib.Error as error:
         with self.assertRaises(ValueError):
             GstVkgdr.pagelocked_empty(4, object)
 
+    def test_an_offset_behind_the_end(self) -> None:
+        memory, other = self.allocator.alloc(64), self.allocator.alloc(64)
+        for call in (
+            lambda: GstVkgdr.fill(memory, 2, offset=65),
+            lambda: GstVkgdr.copy(other, memory, source_offset=65),
+            lambda: GstVkgdr.download(memory, offset=65),
+        ):
+            with self.assertRaisesRegex(ValueError, "the memory has 64 bytes"):
+                call()
+
     def test_fill(self) -> None:
         memory = self.new_memory(bytes(32))
         GstVkgdr.fill(memory, 7)

@@ -40,6 +40,13 @@ def _finish(stream: "GstVkgdr.Stream", wait: bool, kept: Any) -> None:
         objects.keep(stream, kept)
 
 
+def _size_from(memory: Gst.Memory, offset: int) -> int:
+    """Returns the number of bytes from the offset to the end of the memory."""
+    if offset > memory.size:
+        raise ValueError(f"the offset is {offset}, but the memory has {memory.size} bytes")
+    return memory.size - offset
+
+
 def upload(
     memory: Gst.Memory, data: Any, offset: int = 0, pitch: Optional[int] = None, stream: Any = None
 ) -> None:
@@ -93,9 +100,7 @@ def download(
     if out is None:
         if stream is not None or pitch is not None:
             raise ValueError("with a stream or a pitch, out= is needed: the object to fill")
-        if offset > memory.size:
-            raise ValueError(f"the offset is {offset}, but the memory has {memory.size} bytes")
-        out = bytearray(memory.size - offset)
+        out = bytearray(_size_from(memory, offset))
         download(memory, out, offset)
         return bytes(out)
     host = HostMemory(out, writable=True, rows=pitch is not None)
@@ -129,7 +134,7 @@ def copy(
     dest_offset = natural(dest_offset, "the offset")
     source_offset = natural(source_offset, "the offset")
     if size is None:
-        size = max(source.size - source_offset, 0)
+        size = _size_from(source, source_offset)
     queue, wait = _stream_for(dest, stream)
     GstVkgdr.memory_copy_from(
         dest, dest_offset, source, source_offset, natural(size, "the size"), queue
@@ -186,7 +191,7 @@ def fill(
         value_size = natural(value_size, "the value's size")
     data = _pattern(value, value_size)
     if count is None:
-        count = max(memory.size - offset, 0) // len(data)
+        count = _size_from(memory, offset) // len(data)
     count = natural(count, "the count")
     queue, wait = _stream_for(memory, stream)
     _fill_columns(memory, offset, data, count, queue)
