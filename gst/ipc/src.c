@@ -308,6 +308,17 @@ push_caps (GstVkgdrIpcSrc *self)
   return ok ? GST_FLOW_OK : GST_FLOW_NOT_NEGOTIATED;
 }
 
+/* The base class handles an event of the server as it handles one of the
+ * application. But gst_element_send_event () would hold the state lock of the
+ * element meanwhile. A state change of the pipeline holds its own state lock,
+ * takes this one, and may wait for the calling thread; and the sink may post a
+ * message for which the calling thread needs the state lock of the pipeline. */
+static void
+send_event (GstVkgdrIpcSrc *self, GstEvent *event)
+{
+  GST_ELEMENT_CLASS (parent_class)->send_event (GST_ELEMENT (self), event);
+}
+
 /* Applies what changed before @frame (nullable). A segment needs a frame:
  * without one, it is applied later. */
 static GstFlowReturn
@@ -335,8 +346,7 @@ apply_changes (GstVkgdrIpcSrc *self, const GstVkgdrIpcFrame *frame)
   /* The base class pushes the tags after the segment. */
   for (i = 0; i < GST_VKGDR_IPC_N_SCOPES; i++)
     if (changes.tags[i])
-      gst_element_send_event (GST_ELEMENT (self),
-          gst_event_new_tag (g_steal_pointer (&changes.tags[i])));
+      send_event (self, gst_event_new_tag (g_steal_pointer (&changes.tags[i])));
   gst_vkgdr_ipc_changes_clear (&changes);
   return flow;
 }
@@ -385,17 +395,16 @@ skip_flush (GstVkgdrIpcSrc *self, gboolean *reset_time)
 static void
 flush (GstVkgdrIpcSrc *self)
 {
-  GstElement *element = GST_ELEMENT (self);
   gboolean reset_time = TRUE, ok;
 
-  gst_element_send_event (element, gst_event_new_flush_start ());
+  send_event (self, gst_event_new_flush_start ());
   /* Wait until the streaming thread is paused. */
   GST_PAD_STREAM_LOCK (GST_BASE_SRC_PAD (self));
   GST_PAD_STREAM_UNLOCK (GST_BASE_SRC_PAD (self));
   ok = skip_flush (self, &reset_time);
   self->has_flush_start = FALSE;
   if (ok)
-    gst_element_send_event (element, gst_event_new_flush_stop (reset_time));
+    send_event (self, gst_event_new_flush_stop (reset_time));
 }
 
 static gpointer
@@ -683,6 +692,8 @@ gst_vkgdr_ipc_src_stop (GstBaseSrc *src)
   if (self->stop_fd >= 0)
     eventfd_write (self->stop_fd, 1);
   g_clear_pointer (&self->watcher, g_thread_join);
+  /* The end of a flush may have started the task again. */
+  gst_pad_stop_task (GST_BASE_SRC_PAD (self));
   drop_client (self);
   gst_clear_caps (&self->caps);
   close_fd (&self->stop_fd);
