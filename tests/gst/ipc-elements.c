@@ -340,10 +340,11 @@ propose_pool (GstPad *pad, GstPadProbeInfo *info, gpointer pool)
 GST_START_TEST (test_pool_of_downstream)
 {
   GstBufferPool *pool = gst_buffer_pool_new ();
-  GstStructure *config = gst_buffer_pool_get_config (pool);
   GstCaps *caps = gst_caps_from_string (TEST_IPC_CAPS);
+  GstStructure *config;
 
   if (test_ipc_begin ("")) {
+    config = gst_buffer_pool_get_config (pool);
     gst_buffer_pool_config_set_params (config, caps, TEST_IPC_SIZE, 2, 2);
     fail_unless (gst_buffer_pool_set_config (pool, config));
     gst_pad_add_probe (test_src->sinkpad, GST_PAD_PROBE_TYPE_QUERY_DOWNSTREAM,
