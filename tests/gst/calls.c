@@ -138,12 +138,15 @@ count_calls (const gchar *launch, void (*func) (Line *), gulong *counts)
 }
 
 /* Checks that each frame takes @wanted calls, apart from a few additional calls
- * of each of the @filters filters. */
+ * of each of the @filters filters. Sometimes, the kernels of a row are launched
+ * by two graphs. A new graph has its arguments already. */
 static void
 assert_calls (const gulong *counts, guint name, guint wanted, guint filters)
 {
-  fail_unless (counts[name] >= wanted * FRAMES
-                   && counts[name] <= wanted * FRAMES + filters * SELDOM,
+  gulong few = filters * SELDOM, usual = wanted * FRAMES;
+  gulong least = name == PARAMS ? usual - MIN (few, usual) : usual;
+
+  fail_unless (counts[name] >= least && counts[name] <= usual + few,
       "%s: %lu calls for %u frames, not %u for each", names[name], counts[name],
       FRAMES, wanted);
 }

@@ -454,6 +454,11 @@ check_failures (gint i, Manner manner)
     return;
   install ();
   leaks = call == CALL_cuCtxPushCurrent && manner != ONCE;
+  /* Nothing tells then when a copy from upstream's memory has ended. Upstream
+   * uses this memory again at the next start, which the thread sanitizer would
+   * report. */
+  if (leaks && test_is_slow ())
+    variant = 0;
   run_init (&run, variant);
   check_works (&run, variants[variant].name);
   gst_object_unref (run.pipeline);
