@@ -542,6 +542,21 @@ start_client (GstElement *server, GstElement *client, GstElement *appsink,
   return sample;
 }
 
+/* Pulls frames until one is not older than the start of the client. An older
+ * one has no running time in the client. */
+static GstSample *
+pull_after_start (GstElement *server, GstElement *client, GstElement *appsink,
+    GstClockTime *pts)
+{
+  GstSample *sample = pull (appsink, pts);
+
+  while (get_age (server, client, *pts) >= 0) {
+    gst_sample_unref (sample);
+    sample = pull (appsink, pts);
+  }
+  return sample;
+}
+
 /* Makes a live pipeline with a vkgdripcsink, and one that connects to it. */
 static void
 make_pipelines (GstElement **server, GstElement **client, GstElement **appsink)
@@ -596,12 +611,8 @@ GST_START_TEST (test_running_time)
   make_pipelines (&server, &client, &appsink);
   gst_element_set_state (server, GST_STATE_PLAYING);
   g_usleep (100 * 1000);
-  sample = start_client (server, client, appsink, &pts);
-  /* The first frame may be older than the start of the client. */
-  while (get_age (server, client, pts) >= 0) {
-    gst_sample_unref (sample);
-    sample = pull (appsink, &pts);
-  }
+  gst_sample_unref (start_client (server, client, appsink, &pts));
+  sample = pull_after_start (server, client, appsink, &pts);
   assert_same_time (server, client, sample);
   gst_sample_unref (sample);
   free_pipelines (server, client, appsink);
@@ -677,7 +688,7 @@ GST_START_TEST (test_running_time_changes)
   g_usleep (300 * 1000);
   for (i = 0; i < 3; i++)
     gst_sample_unref (pull (appsink, &pts));
-  sample = pull (appsink, &pts);
+  sample = pull_after_start (server, client, appsink, &pts);
   assert_same_time (server, client, sample);
   gst_sample_unref (sample);
   free_pipelines (server, client, appsink);
