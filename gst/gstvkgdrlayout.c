@@ -198,21 +198,12 @@ cropped_bytes (const GstVideoInfo *info, guint plane, gint stride,
                * GST_VIDEO_FORMAT_INFO_PSTRIDE (finfo, component);
 }
 
-/* The bytes of a row that contain the samples of all its pixels. In YUY2, the
- * last Cr of an odd number of pixels comes after the last of their luma
- * samples. */
+/* The bytes of a row that are copied: the whole row if pixels share bytes. */
 static gsize
 row_size (const GstVideoInfo *info, guint plane, gsize pitch)
 {
-  gsize width = 0;
-  guint c;
+  gsize width = gst_vkgdr_planes_get_row_size (info, plane);
 
-  for (c = 0; c < GST_VIDEO_INFO_N_COMPONENTS (info); c++)
-    if (GST_VIDEO_INFO_COMP_PLANE (info, c) == plane)
-      width = MAX (width, (gsize) GST_VIDEO_INFO_COMP_WIDTH (info, c)
-                              * GST_VIDEO_INFO_COMP_PSTRIDE (info, c));
-  /* In some formats, such as v210, pixels share bytes, so a pixel has no size
-   * in bytes: then the whole row is copied. */
   if (width == 0)
     width = GST_VIDEO_INFO_PLANE_STRIDE (info, plane);
   return MIN (width, pitch);

@@ -15,23 +15,30 @@ is_palette (const GstVideoInfo *layout, guint plane)
   return GST_VIDEO_FORMAT_INFO_HAS_PALETTE (layout->finfo) && plane == 1;
 }
 
+gint64
+gst_vkgdr_planes_get_row_size (const GstVideoInfo *info, guint plane)
+{
+  const GstVideoFormatInfo *finfo = info->finfo;
+  gint64 size = 0;
+  guint c;
+
+  for (c = 0; c < GST_VIDEO_FORMAT_INFO_N_COMPONENTS (finfo); c++)
+    if (GST_VIDEO_FORMAT_INFO_PLANE (finfo, c) == plane)
+      size = MAX (size, (gint64) GST_VIDEO_INFO_COMP_WIDTH (info, c)
+                            * GST_VIDEO_FORMAT_INFO_PSTRIDE (finfo, c));
+  return size;
+}
+
 /* Returns the number of bytes of a row that elements read. @layout is the
  * default layout, and @stride the actual stride. */
 static gint64
 get_row_size (const GstVideoInfo *layout, guint plane, gint64 stride)
 {
-  const GstVideoFormatInfo *finfo = layout->finfo;
-  gint64 size = 0;
-  guint c;
+  gint64 size = gst_vkgdr_planes_get_row_size (layout, plane);
 
   if (is_palette (layout, plane))
     return PALETTE_SIZE;
-  for (c = 0; c < GST_VIDEO_FORMAT_INFO_N_COMPONENTS (finfo); c++)
-    if (GST_VIDEO_FORMAT_INFO_PLANE (finfo, c) == plane)
-      size = MAX (size, (gint64) GST_VIDEO_INFO_COMP_WIDTH (layout, c)
-                            * GST_VIDEO_FORMAT_INFO_PSTRIDE (finfo, c));
-  /* In some formats, such as v210, pixels share bytes, so a pixel has no size
-   * in bytes. Then GStreamer copies whole rows. */
+  /* If pixels share bytes, GStreamer copies whole rows. */
   return size > 0
              ? size
              : MAX (GST_VIDEO_INFO_PLANE_STRIDE (layout, plane), ABS (stride));

@@ -13,6 +13,12 @@
 
 G_BEGIN_DECLS
 
+/* Returns the bytes of a row of the plane that contain the samples of all its
+ * pixels. In YUY2, the last Cr of an odd number of pixels comes after the last
+ * of their luma samples. Returns 0 for formats such as v210, in which pixels
+ * share bytes, so that a pixel has no size in bytes. */
+gint64 gst_vkgdr_planes_get_row_size (const GstVideoInfo *info, guint plane);
+
 /* Whether everything that an element reads of the planes that @meta describes
  * is in @buffer, and each plane is in one memory of @buffer. @mode is the
  * interlace mode of the caps: a field has half of the rows. */

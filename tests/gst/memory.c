@@ -1097,6 +1097,17 @@ GST_START_TEST (test_full_window)
 }
 GST_END_TEST;
 
+/* Limits the window of the software device to 32 MiB, and its other memory to
+ * less than that. Returns FALSE if there is no lavapipe. */
+static gboolean
+limit_memory (void)
+{
+  g_setenv ("VKGDR_DRIVER", "software", TRUE);
+  g_setenv ("VKGDR_DEBUG", "bar=32M", TRUE);
+  g_setenv ("SOFTCUDA_MEMORY", "1000000", TRUE);
+  return test_has_window ();
+}
+
 GST_START_TEST (test_full_device)
 {
   GstVkgdrAllocator *allocator;
@@ -1104,10 +1115,7 @@ GST_START_TEST (test_full_device)
   GError *error = NULL;
   guint i;
 
-  g_setenv ("VKGDR_DRIVER", "software", TRUE);
-  g_setenv ("VKGDR_DEBUG", "bar=32M", TRUE);
-  g_setenv ("SOFTCUDA_MEMORY", "1000000", TRUE);
-  if (!test_has_window ()) /* there is no lavapipe */
+  if (!limit_memory ())
     return;
   test_context = test_context_new ();
   allocator = gst_vkgdr_context_get_allocator (test_context);
@@ -1143,10 +1151,7 @@ GST_START_TEST (test_full_share)
   GError *error = NULL;
   GstMemory *memory;
 
-  g_setenv ("VKGDR_DRIVER", "software", TRUE);
-  g_setenv ("VKGDR_DEBUG", "bar=32M", TRUE);
-  g_setenv ("SOFTCUDA_MEMORY", "1000000", TRUE);
-  if (!test_has_window ()) /* there is no lavapipe */
+  if (!limit_memory ())
     return;
   test_context = test_context_new ();
   allocator = gst_vkgdr_context_get_allocator (test_context);
