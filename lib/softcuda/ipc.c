@@ -39,7 +39,7 @@ typedef struct {
   uint64_t size;
 } ticket;
 
-static const char magic[8] = "softcuda";
+static const char magic[] = "softcuda"; /* without its terminator */
 
 _Static_assert(sizeof (ticket) <= sizeof (CUipcMemHandle), "it must fit");
 
@@ -147,7 +147,7 @@ get_handle_locked (CUdeviceptr pointer, ticket *made)
   }
   if (result != CUDA_SUCCESS)
     return result;
-  memcpy (made->magic, magic, sizeof magic);
+  memcpy (made->magic, magic, sizeof made->magic);
   made->pid = getpid ();
   made->fd = range->shared->fd;
   made->device = range->shared->file.st_dev;
@@ -276,7 +276,8 @@ open_handle (
 
   memcpy (&given, handle->reserved, sizeof given);
   if (pointer == NULL || flags != CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS
-      || memcmp (given.magic, magic, sizeof magic) != 0 || given.size == 0)
+      || memcmp (given.magic, magic, sizeof given.magic) != 0
+      || given.size == 0)
     return CUDA_ERROR_INVALID_VALUE;
   sc_lock ();
   result = open_locked (&given, pointer);

@@ -9,8 +9,8 @@
 #include "bench-source.h"
 
 #include "bench-fill.h"
-#include <gst/video/gstvideopool.h>
 #include <gst/video/video.h>
+#include <gst/video/gstvideopool.h>
 
 GST_DEBUG_CATEGORY_STATIC (bench_source_debug);
 #define GST_CAT_DEFAULT bench_source_debug

@@ -70,6 +70,13 @@ class Pointer(Checked):
         return super().__call__(*args, **keywords) or None
 
 
+def _closure(argument: Any) -> int:
+    """Returns the index of the user data of a callback."""
+    if hasattr(argument, "get_closure_index"):  # PyGObject 3.51
+        return argument.get_closure_index()
+    return argument.get_closure()
+
+
 def functions() -> Dict[str, Checked]:
     """Returns all functions of the library with a parameter that is device memory, by
     name.
@@ -80,7 +87,7 @@ def functions() -> Dict[str, Checked]:
             continue
         function = getattr(GstVkgdr, name)
         arguments = function.get_arguments()
-        closures = {one.get_closure() for one in arguments}  # user data of callbacks
+        closures = {_closure(one) for one in arguments}  # user data of callbacks
         names = [
             one.get_name()
             for i, one in enumerate(arguments)

@@ -27,10 +27,10 @@ _RAW = "video/x-raw(ANY)"
 
 
 def make(name: str) -> Gst.Element:
-    element = Gst.ElementFactory.make(name, None)
-    if element is None:
+    factory = Gst.ElementFactory.find(name)
+    if factory is None:
         raise RuntimeError(f"GStreamer has no element {name} here")
-    return element
+    return factory.create(None)
 
 
 def add(pipeline: Gst.Pipeline, source: Any, tensor: Gst.Element) -> None:

@@ -98,6 +98,7 @@ static gpointer
 get_pointer (
     GstMemory *cuda_memory, GstMapFlags flags, gsize *size, GError **error)
 {
+  gpointer pointer;
   GstMapInfo map;
 
   if (!gst_memory_map (cuda_memory, &map, flags | GST_MAP_VKGDR)) {
@@ -106,9 +107,11 @@ get_pointer (
         cuda_memory->allocator->mem_type);
     return NULL;
   }
+  /* From GStreamer 1.28 on, unmapping clears the map. */
+  pointer = map.data;
   *size = map.size;
   gst_memory_unmap (cuda_memory, &map);
-  return map.data;
+  return pointer;
 }
 
 /* Returns a fence behind the work on @cuda_memory. Returns NULL if the memory

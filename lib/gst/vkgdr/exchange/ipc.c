@@ -164,7 +164,7 @@ fill_ticket (
 GBytes *
 gst_vkgdr_memory_export_ipc_handle (GstMemory *memory, GError **error)
 {
-  Ticket ticket = { .magic = MAGIC, .version = VERSION };
+  Ticket ticket = { .version = VERSION };
   GstVkgdrContext *context;
   const vkgdr_cuda *cuda;
   gboolean ok;
@@ -187,6 +187,7 @@ gst_vkgdr_memory_export_ipc_handle (GstMemory *memory, GError **error)
   gst_vkgdr_context_pop (context);
   if (!ok)
     return NULL;
+  memcpy (ticket.magic, MAGIC, sizeof (ticket.magic));
   get_uuid (context, ticket.device);
   ticket.size = memory->size;
   gst_vkgdr_memory_set_shared (memory);

@@ -124,7 +124,7 @@ gint
 gst_vkgdr_memory_export (
     GstMemory *memory, GBytes **description, gsize *offset, GError **error)
 {
-  Description content = { .magic = MAGIC };
+  Description content = { 0 };
   GstVkgdrMemory *root;
   gint fd;
 
@@ -137,6 +137,7 @@ gst_vkgdr_memory_export (
   fd = export_root (root, &content.info, error);
   if (fd < 0)
     return -1;
+  memcpy (content.magic, MAGIC, sizeof (content.magic));
   *description = g_bytes_new (&content, sizeof (content));
   *offset = root->block.offset + memory->offset;
   return fd;
