@@ -7,7 +7,7 @@
  * NVIDIA's documentation of the driver API. Not installed.
  *
  * VKGDR_CUDA_FUNCTIONS is the only list of functions: the loader resolves them,
- * softcuda implements them, and all other code calls them through vkgdr_cuda.
+ * and all other code calls them through vkgdr_cuda.
  */
 
 #ifndef VKGDR_CUDA_DRIVER_H

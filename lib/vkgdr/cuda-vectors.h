@@ -2,10 +2,10 @@
  *
  * cuda-vectors.h: the vectors of CUDA C (float4, make_float4() and others)
  *
- * For compilers that do not have them built in: clang without a toolkit, and
- * the host's C++ compiler for softcuda. Their sizes and alignments are those of
- * CUDA. A file that includes this one must first define VKGDR_VECTOR_FUNCTION:
- * the specifiers with which the functions are declared, such as static inline.
+ * For clang without a toolkit, which does not have them built in. Their sizes
+ * and alignments are those of CUDA. A file that includes this one must first
+ * define VKGDR_VECTOR_FUNCTION: the specifiers with which the functions are
+ * declared, such as static inline.
  */
 
 #ifndef VKGDR_CUDA_VECTORS_H

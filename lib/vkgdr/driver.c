@@ -62,8 +62,8 @@ find_softcuda_dir (void)
   slash = path ? strrchr (path, '/') : NULL;
   if (slash)
     *slash = '\0';
-  snprintf (softcuda_dir, sizeof (softcuda_dir), "%s/gst-vkgdr/softcuda",
-      slash ? path : ".");
+  snprintf (
+      softcuda_dir, sizeof (softcuda_dir), "%s/softcuda", slash ? path : ".");
   free (path);
 }
 

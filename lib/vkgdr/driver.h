@@ -57,7 +57,7 @@ bool vkgdr_driver_has_ended (const vkgdr_cuda *cu);
  *
  * Returns: (transfer none): the folder of softcuda's libraries:
  *   VKGDR_SOFTCUDA_DIR in the environment, or else the folder
- *   `gst-vkgdr/softcuda` next to libvkgdr
+ *   `softcuda` next to libvkgdr
  */
 VKGDR_API const char *vkgdr_driver_softcuda_dir (void);
 

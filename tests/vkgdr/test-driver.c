@@ -111,7 +111,7 @@ END_TEST
 
 START_TEST (softcuda_is_beside_the_library)
 {
-  const char *suffix = "/gst-vkgdr/softcuda";
+  const char *suffix = "/softcuda";
   const char *dir;
 
   unsetenv ("VKGDR_SOFTCUDA_DIR");

@@ -35,7 +35,7 @@ static __thread int host_function_depth;
 static __thread unsigned long n_calls[SC_N_CALLS];
 
 static const char *const call_names[SC_N_CALLS] = {
-#define CALL_NAME(name, symbol, need, args) #name,
+#define CALL_NAME(name, symbol, args) #name,
   SOFTCUDA_FUNCTIONS (CALL_NAME)
 #undef CALL_NAME
 };

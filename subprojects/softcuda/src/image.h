@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "cuda-driver.h"
+#include "driver-api.h"
 
 /* The compiler puts a checksum of the image into these bytes of its first 16,
  * which ELF reserves. The driver refuses an image whose checksum is wrong,

@@ -58,8 +58,7 @@
 
 /* ---- vectors ---- */
 
-#define VKGDR_VECTOR_FUNCTION static inline
-#include "cuda-vectors.h"
+#include "softcuda_vectors.h"
 
 struct dim3 {
   unsigned int x, y, z;

@@ -9,8 +9,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "cuda-driver.h"
-#include "device/softcuda_image.h"
+#include "driver-api.h"
+#include "../device/softcuda_image.h"
 
 /* The result of a block. */
 typedef struct sc_outcome {

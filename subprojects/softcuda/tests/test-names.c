@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "driver.h"
-#include "further.h"
 
 typedef struct {
   const char *symbol;
@@ -18,7 +17,7 @@ typedef struct {
 /* The entry points that the driver API documents. */
 static const listed names[] = {
 #define X(symbol, version) { #symbol, version },
-#include "driver-api.def"
+#include "entry-points.def"
 #undef X
 };
 
@@ -43,7 +42,7 @@ static bool
 is_implemented (const char *symbol)
 {
   static const char *const implemented[] = {
-#define NAME(name, symbol, need, args) #symbol,
+#define NAME(name, symbol, args) #symbol,
     SOFTCUDA_FUNCTIONS (NAME)
 #undef NAME
   };
@@ -84,7 +83,7 @@ END_TEST;
 /* Each entry point that is implemented has to be listed. */
 START_TEST (test_implemented_are_listed)
 {
-#define CHECK(name, symbol, need, args) #symbol,
+#define CHECK(name, symbol, args) #symbol,
   static const char *const implemented[] = { SOFTCUDA_FUNCTIONS (CHECK) };
 #undef CHECK
 

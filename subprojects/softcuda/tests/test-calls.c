@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * test-further.c: tests of entry points that other programs use
+ * test-calls.c: tests of further entry points
  *
  * Textures, memsets, limits, and other functions of contexts.
  */
@@ -8,30 +8,9 @@
 #include <string.h>
 
 #include "driver.h"
-#include "further.h"
 #include "gate.h"
 
 typedef struct nvrtc_program *nvrtcProgram;
-
-typedef struct {
-#define FIELD(name, symbol, need, args) CUresult (*name) args;
-  SOFTCUDA_FURTHER_FUNCTIONS (FIELD)
-#undef FIELD
-} further_functions;
-
-static further_functions more;
-
-static void
-setup (void)
-{
-  void *library = open_library ("libcuda.so.1");
-
-  setup_context ();
-#define LOAD(name, symbol, need, args) \
-  *(void **) &more.name = find_symbol (library, #symbol);
-  SOFTCUDA_FURTHER_FUNCTIONS (LOAD)
-#undef LOAD
-}
 
 /* ---- memsets ---- */
 
@@ -67,10 +46,10 @@ START_TEST (test_memset_rectangle)
   ok (cu.cuMemAlloc (&memory, PITCH * ROWS));
   ok (cu.cuStreamCreate (&stream, CU_STREAM_DEFAULT));
   ok (cu.cuMemsetD8 (memory, 0, PITCH * ROWS));
-  ok (more.cuMemsetD2D8 (memory + PITCH, PITCH, a, 7, 3));
+  ok (cu.cuMemsetD2D8 (memory + PITCH, PITCH, a, 7, 3));
   ok (cu.cuCtxSynchronize ());
   check_rectangle (memory, &a, 1, 7);
-  ok (more.cuMemsetD2D16 (memory + PITCH, PITCH, b, 9, 3));
+  ok (cu.cuMemsetD2D16 (memory + PITCH, PITCH, b, 9, 3));
   ok (cu.cuCtxSynchronize ());
   check_rectangle (memory, &b, 2, 9);
   ok (cu.cuMemsetD2D32Async (memory + PITCH, PITCH, c, 16, 3, stream));
@@ -90,15 +69,15 @@ START_TEST (test_memset_of_what_is_not_there)
   CUdeviceptr memory;
 
   ok (cu.cuMemAlloc (&memory, PITCH * ROWS));
-  fails (more.cuMemsetD2D8 (memory + PITCH, PITCH, 0, PITCH, ROWS),
+  fails (cu.cuMemsetD2D8 (memory + PITCH, PITCH, 0, PITCH, ROWS),
       CUDA_ERROR_INVALID_VALUE);
-  fails (more.cuMemsetD2D8 (memory, 4, 0, 5, 2), CUDA_ERROR_INVALID_VALUE);
-  fails (more.cuMemsetD2D16 (memory + 1, PITCH, 0, 1, 1),
+  fails (cu.cuMemsetD2D8 (memory, 4, 0, 5, 2), CUDA_ERROR_INVALID_VALUE);
+  fails (
+      cu.cuMemsetD2D16 (memory + 1, PITCH, 0, 1, 1), CUDA_ERROR_INVALID_VALUE);
+  fails (cu.cuMemsetD2D32 (memory, 66, 0, 1, 2), CUDA_ERROR_INVALID_VALUE);
+  fails (cu.cuMemsetD2D32 (memory, PITCH, 0, SIZE_MAX / 2, 1),
       CUDA_ERROR_INVALID_VALUE);
-  fails (more.cuMemsetD2D32 (memory, 66, 0, 1, 2), CUDA_ERROR_INVALID_VALUE);
-  fails (more.cuMemsetD2D32 (memory, PITCH, 0, SIZE_MAX / 2, 1),
-      CUDA_ERROR_INVALID_VALUE);
-  ok (more.cuMemsetD2D32 (memory, PITCH, 0, 0, 1));
+  ok (cu.cuMemsetD2D32 (memory, PITCH, 0, 0, 1));
   ok (cu.cuMemFree (memory));
 }
 END_TEST;
@@ -226,12 +205,12 @@ check_samples (CUmodule module, CUaddress_mode address, CUfilter_mode filter,
   CUtexObject texture;
   float out[16];
 
-  ok (more.cuTexObjectCreate (&texture, &resource, &desc, NULL));
+  ok (cu.cuTexObjectCreate (&texture, &resource, &desc, NULL));
   run (module, "sample1", texture, at, n, out);
   for (int i = 0; i < n; i++)
     ck_assert_msg (ABS (out[i] * 255 - expected[i]) < 1e-3, "%d: %g, not %g", i,
         out[i] * 255, expected[i]);
-  ok (more.cuTexObjectDestroy (texture));
+  ok (cu.cuTexObjectDestroy (texture));
   ok (cu.cuMemFree (memory));
 }
 
@@ -284,20 +263,20 @@ START_TEST (test_texels)
   CUtexObject texture;
   CUfunction function;
 
-  ok (more.cuTexObjectCreate (&texture, &resource, &desc, NULL));
+  ok (cu.cuTexObjectCreate (&texture, &resource, &desc, NULL));
   run (module, "sample4", texture, at, 2, colours);
   for (int i = 0; i < 8; i++)
     ck_assert_int_eq (
         (int) (colours[i / 4][i % 4] * 255 + 0.5f), i / 4 * 20 + i % 4);
-  ok (more.cuTexObjectDestroy (texture));
+  ok (cu.cuTexObjectDestroy (texture));
 
   resource = describe (memory, CU_AD_FORMAT_UNSIGNED_INT16, 2, 1);
   desc.flags = CU_TRSF_READ_AS_INTEGER;
-  ok (more.cuTexObjectCreate (&texture, &resource, &desc, NULL));
+  ok (cu.cuTexObjectCreate (&texture, &resource, &desc, NULL));
   run (module, "integers", texture, at, 2, pairs);
   ck_assert_int_eq (pairs[0][0], 0x0100);
   ck_assert_int_eq (pairs[1][1], 0x1716);
-  ok (more.cuTexObjectDestroy (texture));
+  ok (cu.cuTexObjectDestroy (texture));
 
   memset (&resource, 0, sizeof resource);
   resource.resType = CU_RESOURCE_TYPE_LINEAR;
@@ -305,7 +284,7 @@ START_TEST (test_texels)
   resource.res.linear.format = CU_AD_FORMAT_SIGNED_INT32;
   resource.res.linear.numChannels = 1;
   resource.res.linear.sizeInBytes = 96;
-  ok (more.cuTexObjectCreate (&texture, &resource, &desc, NULL));
+  ok (cu.cuTexObjectCreate (&texture, &resource, &desc, NULL));
   params[0] = &texture;
   params[1] = &out;
   ok (cu.cuModuleGetFunction (&function, module, "fetch"));
@@ -313,7 +292,7 @@ START_TEST (test_texels)
   ok (cu.cuCtxSynchronize ());
   ck_assert_int_eq (words[0], 0x03020100);
   ck_assert_int_eq (words[1], -1);
-  ok (more.cuTexObjectDestroy (texture));
+  ok (cu.cuTexObjectDestroy (texture));
   ok (cu.cuMemFree (memory));
   ok (cu.cuModuleUnload (module));
 }
@@ -347,7 +326,7 @@ start_sampler (WaitingSampler *w)
   resource.res.linear.format = CU_AD_FORMAT_SIGNED_INT32;
   resource.res.linear.numChannels = 1;
   resource.res.linear.sizeInBytes = 96;
-  ok (more.cuTexObjectCreate (&w->texture, &resource, &desc, NULL));
+  ok (cu.cuTexObjectCreate (&w->texture, &resource, &desc, NULL));
   ok (cu.cuStreamCreate (&w->stream, CU_STREAM_NON_BLOCKING));
   ok (cu.cuModuleGetFunction (&function, w->module, "fetch"));
   gate_init (&w->gate);
@@ -363,7 +342,7 @@ START_TEST (test_texture_outlives_its_handle)
   WaitingSampler w;
 
   start_sampler (&w);
-  ok (more.cuTexObjectDestroy (w.texture));
+  ok (cu.cuTexObjectDestroy (w.texture));
   fails (cu.cuStreamQuery (w.stream), CUDA_ERROR_NOT_READY);
   gate_open (&w.gate);
   ok (cu.cuStreamSynchronize (w.stream));
@@ -401,11 +380,11 @@ START_TEST (test_texture_of_an_ending_context)
   start_sampler (&w);
   thread = g_thread_new ("destroy", destroy_context, context);
   wait_until_stopping (w.stream);
-  fails (more.cuTexObjectDestroy (w.texture), CUDA_ERROR_CONTEXT_IS_DESTROYED);
+  fails (cu.cuTexObjectDestroy (w.texture), CUDA_ERROR_CONTEXT_IS_DESTROYED);
   gate_open (&w.gate);
   g_thread_join (thread);
   ck_assert_int_eq (w.words[0], 0x03020100);
-  fails (more.cuTexObjectDestroy (w.texture), CUDA_ERROR_INVALID_VALUE);
+  fails (cu.cuTexObjectDestroy (w.texture), CUDA_ERROR_INVALID_VALUE);
   ok (cu.cuCtxPopCurrent (&popped));
   gate_clear (&w.gate);
 }
@@ -422,32 +401,32 @@ START_TEST (test_textures_that_cannot_be)
 
   bad = good;
   bad.res.pitch2D.numChannels = 3;
-  fails (more.cuTexObjectCreate (&texture, &bad, &desc, NULL),
+  fails (cu.cuTexObjectCreate (&texture, &bad, &desc, NULL),
       CUDA_ERROR_INVALID_VALUE);
   bad = good;
   bad.res.pitch2D.devPtr += 16;
-  fails (more.cuTexObjectCreate (&texture, &bad, &desc, NULL),
+  fails (cu.cuTexObjectCreate (&texture, &bad, &desc, NULL),
       CUDA_ERROR_INVALID_VALUE);
   bad = good;
   bad.res.pitch2D.height = 4;
-  fails (more.cuTexObjectCreate (&texture, &bad, &desc, NULL),
+  fails (cu.cuTexObjectCreate (&texture, &bad, &desc, NULL),
       CUDA_ERROR_INVALID_VALUE);
   bad = good;
   bad.res.pitch2D.pitchInBytes = 24;
-  fails (more.cuTexObjectCreate (&texture, &bad, &desc, NULL),
+  fails (cu.cuTexObjectCreate (&texture, &bad, &desc, NULL),
       CUDA_ERROR_INVALID_VALUE);
   bad = good;
   bad.resType = CU_RESOURCE_TYPE_ARRAY;
-  fails (more.cuTexObjectCreate (&texture, &bad, &desc, NULL),
+  fails (cu.cuTexObjectCreate (&texture, &bad, &desc, NULL),
       CUDA_ERROR_NOT_SUPPORTED);
   desc.flags = CU_TRSF_READ_AS_INTEGER;
-  fails (more.cuTexObjectCreate (&texture, &good, &desc, NULL),
+  fails (cu.cuTexObjectCreate (&texture, &good, &desc, NULL),
       CUDA_ERROR_INVALID_VALUE);
   desc.flags = 0;
-  ok (more.cuTexObjectCreate (&texture, &good, &desc, NULL));
-  ok (more.cuTexObjectDestroy (texture));
-  fails (more.cuTexObjectDestroy (texture), CUDA_ERROR_INVALID_VALUE);
-  fails (more.cuTexObjectDestroy (0), CUDA_ERROR_INVALID_VALUE);
+  ok (cu.cuTexObjectCreate (&texture, &good, &desc, NULL));
+  ok (cu.cuTexObjectDestroy (texture));
+  fails (cu.cuTexObjectDestroy (texture), CUDA_ERROR_INVALID_VALUE);
+  fails (cu.cuTexObjectDestroy (0), CUDA_ERROR_INVALID_VALUE);
   ok (cu.cuMemFree (memory));
 }
 END_TEST;
@@ -465,9 +444,9 @@ START_TEST (test_context_takes_textures_along)
   ok (cu.cuCtxCreate (&context, 0, 0));
   memory = make_texels ();
   resource = describe (memory, CU_AD_FORMAT_UNSIGNED_INT8, 1, 4);
-  ok (more.cuTexObjectCreate (&texture, &resource, &desc, NULL));
+  ok (cu.cuTexObjectCreate (&texture, &resource, &desc, NULL));
   ok (cu.cuCtxDestroy (context));
-  fails (more.cuTexObjectDestroy (texture), CUDA_ERROR_INVALID_VALUE);
+  fails (cu.cuTexObjectDestroy (texture), CUDA_ERROR_INVALID_VALUE);
 }
 END_TEST;
 
@@ -478,16 +457,16 @@ START_TEST (test_limits)
   CUcontext other;
   size_t value;
 
-  ok (more.cuCtxGetLimit (&value, CU_LIMIT_STACK_SIZE));
+  ok (cu.cuCtxGetLimit (&value, CU_LIMIT_STACK_SIZE));
   ck_assert_uint_eq (value, 1024);
   ok (cu.cuCtxCreate (&other, 0, 0));
-  ok (more.cuCtxSetLimit (CU_LIMIT_STACK_SIZE, 4096));
-  ok (more.cuCtxGetLimit (&value, CU_LIMIT_STACK_SIZE));
+  ok (cu.cuCtxSetLimit (CU_LIMIT_STACK_SIZE, 4096));
+  ok (cu.cuCtxGetLimit (&value, CU_LIMIT_STACK_SIZE));
   ck_assert_uint_eq (value, 4096);
   ok (cu.cuCtxDestroy (other));
-  ok (more.cuCtxGetLimit (&value, CU_LIMIT_STACK_SIZE));
+  ok (cu.cuCtxGetLimit (&value, CU_LIMIT_STACK_SIZE));
   ck_assert_uint_eq (value, 1024);
-  fails (more.cuCtxGetLimit (&value, (CUlimit) 5), 215);
+  fails (cu.cuCtxGetLimit (&value, (CUlimit) 5), 215);
 }
 END_TEST;
 
@@ -495,8 +474,8 @@ START_TEST (test_pinned_by_its_short_name)
 {
   void *host;
 
-  fails (more.cuMemAllocHost (&host, 0), CUDA_ERROR_INVALID_VALUE);
-  ok (more.cuMemAllocHost (&host, 100));
+  fails (cu.cuMemAllocHost (&host, 0), CUDA_ERROR_INVALID_VALUE);
+  ok (cu.cuMemAllocHost (&host, 100));
   memset (host, 1, 100);
   ok (cu.cuMemFreeHost (host));
 }
@@ -511,9 +490,9 @@ START_TEST (test_no_peers)
   ck_assert_int_eq (can, 0);
   fails (cu.cuDeviceCanAccessPeer (&can, 0, 1), CUDA_ERROR_INVALID_DEVICE);
   ok (cu.cuCtxCreate (&other, 0, 0));
-  fails (more.cuCtxEnablePeerAccess (primary, 0), 217);
-  fails (more.cuCtxDisablePeerAccess (primary), 705);
-  fails (more.cuCtxEnablePeerAccess (other, 0), CUDA_ERROR_INVALID_CONTEXT);
+  fails (cu.cuCtxEnablePeerAccess (primary, 0), 217);
+  fails (cu.cuCtxDisablePeerAccess (primary), 705);
+  fails (cu.cuCtxEnablePeerAccess (other, 0), CUDA_ERROR_INVALID_CONTEXT);
   ok (cu.cuCtxDestroy (other));
 }
 END_TEST;
@@ -526,21 +505,21 @@ START_TEST (test_current_context)
   CUcontext seen;
 
   ok (cu.cuCtxCreate (&other, 0, 0));
-  ok (more.cuCtxSetCurrent (primary));
+  ok (cu.cuCtxSetCurrent (primary));
   ok (cu.cuCtxGetCurrent (&seen));
   ck_assert (seen == primary);
-  ok (more.cuCtxSetCurrent (NULL)); /* the fixture's context is the next one on
-                                     * the stack */
+  ok (cu.cuCtxSetCurrent (NULL)); /* the fixture's context is the next one on
+                                   * the stack */
   ok (cu.cuCtxGetCurrent (&seen));
   ck_assert (seen == primary);
-  ok (more.cuCtxSetCurrent (other));
-  ok (more.cuCtxAttach (&seen, 0));
+  ok (cu.cuCtxSetCurrent (other));
+  ok (cu.cuCtxAttach (&seen, 0));
   ck_assert (seen == other);
-  ok (more.cuCtxDetach (other));
+  ok (cu.cuCtxDetach (other));
   ok (cu.cuCtxSynchronize ());
-  ok (more.cuCtxDetach (other)); /* destroyed, and not on the stack any more */
-  fails (more.cuCtxDetach (other), CUDA_ERROR_INVALID_CONTEXT);
-  fails (more.cuCtxSetCurrent (other), CUDA_ERROR_INVALID_CONTEXT);
+  ok (cu.cuCtxDetach (other)); /* destroyed, and not on the stack any more */
+  fails (cu.cuCtxDetach (other), CUDA_ERROR_INVALID_CONTEXT);
+  fails (cu.cuCtxSetCurrent (other), CUDA_ERROR_INVALID_CONTEXT);
   ok (cu.cuCtxPushCurrent (primary));
 }
 END_TEST;
@@ -555,21 +534,21 @@ START_TEST (test_primary_reset)
   ok (cu.cuMemGetInfo (&before, &total));
   ok (cu.cuMemAlloc (&memory, 1000));
   ok (cu.cuStreamCreate (&stream, 0));
-  ok (more.cuDevicePrimaryCtxReset (0));
+  ok (cu.cuDevicePrimaryCtxReset (0));
   ok (cu.cuMemGetInfo (&after, &total));
   ck_assert_uint_eq (before, after);
   fails (cu.cuMemFree (memory), CUDA_ERROR_INVALID_VALUE);
   fails (cu.cuStreamQuery (stream), CUDA_ERROR_INVALID_HANDLE);
   ok (cu.cuMemAlloc (&memory, 1000));
   ok (cu.cuMemFree (memory));
-  fails (more.cuDevicePrimaryCtxReset (1), CUDA_ERROR_INVALID_DEVICE);
+  fails (cu.cuDevicePrimaryCtxReset (1), CUDA_ERROR_INVALID_DEVICE);
 }
 END_TEST;
 
 static gpointer
 reset_primary (gpointer unused)
 {
-  ok (more.cuDevicePrimaryCtxReset (0));
+  ok (cu.cuDevicePrimaryCtxReset (0));
   return NULL;
 }
 
@@ -651,22 +630,22 @@ START_TEST (test_what_a_context_says)
   CUstream stream;
   CUdevice device = 7;
 
-  ok (more.cuCtxGetFlags (&flags));
+  ok (cu.cuCtxGetFlags (&flags));
   ck_assert_int_eq (flags, 0);
-  ok (more.cuCtxGetStreamPriorityRange (&least, &greatest));
+  ok (cu.cuCtxGetStreamPriorityRange (&least, &greatest));
   ck_assert (least == 0 && greatest == 0);
-  ok (more.cuStreamCreateWithPriority (&stream, CU_STREAM_NON_BLOCKING, -5));
-  ok (more.cuStreamGetFlags (stream, &flags));
+  ok (cu.cuStreamCreateWithPriority (&stream, CU_STREAM_NON_BLOCKING, -5));
+  ok (cu.cuStreamGetFlags (stream, &flags));
   ck_assert_int_eq (flags, CU_STREAM_NON_BLOCKING);
-  ok (more.cuStreamGetPriority (stream, &least));
+  ok (cu.cuStreamGetPriority (stream, &least));
   ck_assert_int_eq (least, 0);
   ok (cu.cuStreamDestroy (stream));
-  fails (more.cuStreamGetFlags (stream, &flags), CUDA_ERROR_INVALID_HANDLE);
-  ok (more.cuDeviceComputeCapability (&major, &minor, 0));
+  fails (cu.cuStreamGetFlags (stream, &flags), CUDA_ERROR_INVALID_HANDLE);
+  ok (cu.cuDeviceComputeCapability (&major, &minor, 0));
   ck_assert (major == 9 && minor == 0);
-  ok (more.cuDeviceGetByPCIBusId (&device, "0000:00:00.0"));
+  ok (cu.cuDeviceGetByPCIBusId (&device, "0000:00:00.0"));
   ck_assert_int_eq (device, 0);
-  fails (more.cuDeviceGetByPCIBusId (&device, "0000:01:00.0"),
+  fails (cu.cuDeviceGetByPCIBusId (&device, "0000:01:00.0"),
       CUDA_ERROR_INVALID_DEVICE);
 }
 END_TEST;
@@ -679,22 +658,22 @@ START_TEST (test_rows_are_set)
   guint16 *pairs;
   guint32 *words;
 
-  ok (more.cuMemAllocManaged (&memory, 64, 1));
+  ok (cu.cuMemAllocManaged (&memory, 64, 1));
   pairs = (guint16 *) (uintptr_t) memory;
   words = (guint32 *) (uintptr_t) memory;
   ok (cu.cuMemsetD8 (memory, 0, 64));
-  ok (more.cuMemsetD16 (memory + 2, 0x1234, 3));
+  ok (cu.cuMemsetD16 (memory + 2, 0x1234, 3));
   ck_assert (pairs[0] == 0 && pairs[1] == 0x1234 && pairs[3] == 0x1234
              && pairs[4] == 0);
-  ok (more.cuMemsetD32 (memory + 4, 0x12345678, 2));
+  ok (cu.cuMemsetD32 (memory + 4, 0x12345678, 2));
   ck_assert (words[1] == 0x12345678 && words[2] == 0x12345678);
   ck_assert (words[3] == 0);
-  ok (more.cuMemsetD16Async (memory, 5, 1, NULL));
-  ok (more.cuMemsetD32Async (memory + 60, 6, 1, NULL));
+  ok (cu.cuMemsetD16Async (memory, 5, 1, NULL));
+  ok (cu.cuMemsetD32Async (memory + 60, 6, 1, NULL));
   ok (cu.cuCtxSynchronize ());
   ck_assert (pairs[0] == 5 && words[15] == 6);
-  fails (more.cuMemsetD16 (memory + 1, 0, 1), CUDA_ERROR_INVALID_VALUE);
-  fails (more.cuMemsetD32 (memory + 4, 0, 16), CUDA_ERROR_INVALID_VALUE);
+  fails (cu.cuMemsetD16 (memory + 1, 0, 1), CUDA_ERROR_INVALID_VALUE);
+  fails (cu.cuMemsetD32 (memory + 4, 0, 16), CUDA_ERROR_INVALID_VALUE);
   ok (cu.cuMemFree (memory));
 }
 END_TEST;
@@ -707,18 +686,17 @@ START_TEST (test_copies_of_either_side)
   void *pinned;
 
   ok (cu.cuMemAlloc (&memory, sizeof text));
-  ok (more.cuMemcpy (memory, (uintptr_t) text, sizeof text));
-  ok (more.cuMemcpyAsync ((uintptr_t) back, memory, sizeof back, NULL));
+  ok (cu.cuMemcpy (memory, (uintptr_t) text, sizeof text));
+  ok (cu.cuMemcpyAsync ((uintptr_t) back, memory, sizeof back, NULL));
   ok (cu.cuCtxSynchronize ());
   ck_assert_str_eq (back, text);
-  ok (more.cuMemcpyPeer (memory, primary, memory + 4, primary, 4));
+  ok (cu.cuMemcpyPeer (memory, primary, memory + 4, primary, 4));
   ok (cu.cuMemcpyDtoH (back, memory, sizeof back));
   ck_assert_str_eq (back, "efg");
-  ok (more.cuMemAllocHost (&pinned, 100));
-  ok (more.cuMemHostGetDevicePointer (&at, (char *) pinned + 5, 0));
+  ok (cu.cuMemAllocHost (&pinned, 100));
+  ok (cu.cuMemHostGetDevicePointer (&at, (char *) pinned + 5, 0));
   ck_assert (at == (uintptr_t) pinned + 5);
-  fails (
-      more.cuMemHostGetDevicePointer (&at, text, 0), CUDA_ERROR_INVALID_VALUE);
+  fails (cu.cuMemHostGetDevicePointer (&at, text, 0), CUDA_ERROR_INVALID_VALUE);
   ok (cu.cuMemFreeHost (pinned));
   ok (cu.cuMemFree (memory));
 }
@@ -729,9 +707,9 @@ START_TEST (test_these_can_fail_too)
   size_t value;
 
   ok (set_fail ("cuCtxGetLimit:2:CUDA_ERROR_OUT_OF_MEMORY"));
-  ok (more.cuCtxGetLimit (&value, CU_LIMIT_STACK_SIZE));
-  fails (more.cuCtxGetLimit (&value, CU_LIMIT_STACK_SIZE),
-      CUDA_ERROR_OUT_OF_MEMORY);
+  ok (cu.cuCtxGetLimit (&value, CU_LIMIT_STACK_SIZE));
+  fails (
+      cu.cuCtxGetLimit (&value, CU_LIMIT_STACK_SIZE), CUDA_ERROR_OUT_OF_MEMORY);
 }
 END_TEST;
 
@@ -759,13 +737,13 @@ START_TEST (test_no_encoder)
 END_TEST;
 
 static Suite *
-further_suite (void)
+calls_suite (void)
 {
-  Suite *s = suite_create ("softcuda-further");
+  Suite *s = suite_create ("softcuda-calls");
   TCase *tc = tcase_create ("general");
 
   suite_add_tcase (s, tc);
-  tcase_add_checked_fixture (tc, setup, teardown_context);
+  tcase_add_checked_fixture (tc, setup_context, teardown_context);
   tcase_set_timeout (tc, 120);
   tcase_add_test (tc, test_memset_rectangle);
   tcase_add_test (tc, test_memset_of_what_is_not_there);
@@ -790,4 +768,4 @@ further_suite (void)
   return s;
 }
 
-TEST_MAIN (further);
+TEST_MAIN (calls);

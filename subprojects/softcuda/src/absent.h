@@ -8,11 +8,11 @@
 #ifndef SOFTCUDA_ABSENT_H
 #define SOFTCUDA_ABSENT_H
 
-#include "cuda-driver.h"
+#include "driver-api.h"
 
 typedef struct sc_entry_point {
   const char *symbol;
-  int version; /* see driver-api.def */
+  int version; /* see entry-points.def */
   void (*address) (void);
 } sc_entry_point;
 

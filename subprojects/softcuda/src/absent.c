@@ -18,12 +18,12 @@
   { \
     return sc_enter_absent (); \
   }
-#include "driver-api.def"
+#include "entry-points.def"
 #undef X
 
 const sc_entry_point sc_entry_points[] = {
 #define X(symbol, version) { #symbol, version, (void (*) (void)) symbol },
-#include "driver-api.def"
+#include "entry-points.def"
 #undef X
 };
 

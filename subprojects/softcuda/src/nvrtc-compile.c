@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "device/softcuda_image.h"
+#include "../device/softcuda_image.h"
 #include "image.h"
 #include "nvrtc-private.h"
 

@@ -4,7 +4,7 @@
  * driver API
  *
  * Callers find these functions with dlsym(). A driver without them is not
- * softcuda. Include cuda-driver.h, or another source of CUuuid and
+ * softcuda. Include driver-api.h, or another source of CUuuid and
  * CUresult, first. Not installed.
  */
 

@@ -848,42 +848,6 @@ START_TEST (test_many_modules)
 }
 END_TEST;
 
-/* ---- the header of cudafilter's kernels ---- */
-
-START_TEST (test_frame_header)
-{
-  char *path = g_build_filename (
-      g_getenv ("TEST_INCLUDE_DIR"), "vkgdr", "kernel.h", NULL);
-  char *header = NULL;
-  char *source;
-  CUmodule module;
-  unsigned int n;
-
-  ck_assert (g_file_get_contents (path, &header, NULL, NULL));
-  source = g_strdup_printf (
-      "%s\n"
-      "extern \"C\" __global__ void\n"
-      "negative (VkgdrFrame in, VkgdrFrame out)\n"
-      "{\n"
-      "  int x = blockIdx.x * blockDim.x + threadIdx.x;\n"
-      "  int y = blockIdx.y * blockDim.y + threadIdx.y;\n"
-      "  if (x >= out.width || y >= out.height)\n"
-      "    return;\n"
-      "  for (int c = 0; c < out.n_components; c++)\n"
-      "    if (vkgdr_has (out, c, x, y))\n"
-      "      vkgdr_put (out, c, x, y, 255 - vkgdr_get (in, c, x, y));\n"
-      "}\n",
-      header);
-  module = build_text (source);
-  ok (cu.cuModuleGetFunctionCount (&n, module));
-  ck_assert_int_eq (n, 1);
-  ok (cu.cuModuleUnload (module));
-  g_free (source);
-  g_free (header);
-  g_free (path);
-}
-END_TEST;
-
 static Suite *
 softcuda_compiler_suite (void)
 {
@@ -915,7 +879,6 @@ softcuda_compiler_suite (void)
   tcase_add_test (tc, test_foreign_images);
   tcase_add_test (tc, test_killed_compilations_leave_nothing);
   tcase_add_test (tc, test_many_modules);
-  tcase_add_test (tc, test_frame_header);
   return s;
 }
 

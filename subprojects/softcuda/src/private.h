@@ -16,18 +16,18 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-#include "further.h"
+#include "driver-api.h"
 #include "softcuda.h"
 
 /* Only the symbols of the API and of softcuda.h are exported. */
-#define SC_DECLARE(name, symbol, need, args) SOFTCUDA_API CUresult symbol args;
+#define SC_DECLARE(name, symbol, args) SOFTCUDA_API CUresult symbol args;
 SOFTCUDA_FUNCTIONS (SC_DECLARE)
 #undef SC_DECLARE
 
 /* ---- entry (entry.c) ---- */
 
 typedef enum sc_call {
-#define SC_CALL(name, symbol, need, args) SC_CALL_##name,
+#define SC_CALL(name, symbol, args) SC_CALL_##name,
   SOFTCUDA_FUNCTIONS (SC_CALL)
 #undef SC_CALL
       SC_N_CALLS

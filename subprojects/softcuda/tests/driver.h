@@ -9,11 +9,15 @@
 
 #include <dlfcn.h>
 
-#include "cuda-driver.h"
+#include "driver-api.h"
 #include "softcuda-check.h"
 #include "softcuda.h"
 
-static vkgdr_cuda cu;
+static struct {
+#define FIELD(name, symbol, args) CUresult (*name) args;
+  SOFTCUDA_FUNCTIONS (FIELD)
+#undef FIELD
+} cu;
 static CUresult (*set_uuid) (const CUuuid *uuid);
 static CUresult (*set_fail) (const char *spec);
 static unsigned long (*count_calls) (const char *name);
@@ -30,7 +34,7 @@ static unsigned long (*count_calls) (const char *name);
 static inline void *
 open_library (const char *name)
 {
-  char *path = g_build_filename (g_getenv ("VKGDR_SOFTCUDA_DIR"), name, NULL);
+  char *path = g_build_filename (g_getenv ("SOFTCUDA_DIR"), name, NULL);
   void *library = dlopen (path, RTLD_NOW | RTLD_LOCAL);
 
   ck_assert_msg (library != NULL, "%s: %s", path, dlerror ());
@@ -52,9 +56,9 @@ load_driver (void)
 {
   void *library = open_library ("libcuda.so.1");
 
-#define LOAD(name, symbol, need, args) \
+#define LOAD(name, symbol, args) \
   *(void **) &cu.name = find_symbol (library, #symbol);
-  VKGDR_CUDA_FUNCTIONS (LOAD)
+  SOFTCUDA_FUNCTIONS (LOAD)
 #undef LOAD
   *(void **) &set_uuid = find_symbol (library, "softcudaSetUuid");
   *(void **) &set_fail = find_symbol (library, "softcudaFail");

@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-#include "device/softcuda_texture.h"
+#include "../device/softcuda_texture.h"
 #include "private.h"
 
 /* The same values as the device's attributes. */

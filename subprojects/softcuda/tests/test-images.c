@@ -16,7 +16,6 @@
 #include <unistd.h>
 
 #include "compiler.h"
-#include "further.h"
 #include "image.h"
 
 /* The number of damaged images that are tried, and a time limit. */

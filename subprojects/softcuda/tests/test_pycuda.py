@@ -1,11 +1,9 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Tests Debian's PyCUDA on the software device.
+"""Tests Debian's PyCUDA on softcuda.
 
-PyCUDA is not adapted to the software device. The test is skipped unless
-scripts/fetch-pycuda has unpacked PyCUDA for this version of Python. PyCUDA
-calls nvcc, which is a small program in the folder of this file.
-
-Usage: test_pycuda.py FOLDER-OF-LIBCURAND
+PyCUDA is not adapted to softcuda. The test is skipped unless tests/fetch-pycuda has
+unpacked PyCUDA for this version of Python. Environment: SOFTCUDA_DIR is the folder of
+softcuda's libraries.
 """
 
 import gc
@@ -13,9 +11,8 @@ import glob
 import os
 import sys
 import unittest
-from typing import Any, List, Optional
+from typing import List, Optional
 
-HERE = os.path.dirname(os.path.abspath(__file__))
 SKIPPED = 77
 
 # This variable is set in the process that restart() starts.
@@ -23,9 +20,9 @@ READY = "SOFTCUDA_TEST_PYCUDA"
 
 
 def find_pycuda() -> Optional[str]:
-    """Returns the folder with the PyCUDA of scripts/fetch-pycuda, or None."""
+    """Returns the folder with the PyCUDA of fetch-pycuda, or None."""
     cache = os.environ.get("XDG_CACHE_HOME", os.path.expanduser("~/.cache"))
-    folders = glob.glob(os.path.join(cache, "gst-vkgdr", "pycuda-*"))
+    folders = glob.glob(os.path.join(cache, "softcuda", "pycuda-*"))
     version = f"cpython-{sys.version_info[0]}{sys.version_info[1]}"
     for folder in sorted(folders):
         driver = os.path.join(folder, "usr/lib/python3/dist-packages/pycuda")
@@ -44,14 +41,13 @@ def restart() -> None:
     path, because the dynamic linker reads the path before Python runs."""
     folder = find_pycuda()
     if folder is None:
-        print("skipped: no PyCUDA for this Python: run scripts/fetch-pycuda")
+        print("skipped: no PyCUDA for this Python: run tests/fetch-pycuda")
         sys.exit(SKIPPED)
     libraries = glob.glob(os.path.join(folder, "usr/lib/*-linux-gnu*"))
-    prepend(
-        "LD_LIBRARY_PATH", [os.environ["VKGDR_SOFTCUDA_DIR"], sys.argv[1]] + libraries
-    )
+    softcuda = os.environ["SOFTCUDA_DIR"]
+    prepend("LD_LIBRARY_PATH", [softcuda] + libraries)
     prepend("PYTHONPATH", [os.path.join(folder, "usr/lib/python3/dist-packages")])
-    prepend("PATH", [HERE])
+    prepend("PATH", [softcuda])
     os.environ["PYCUDA_DISABLE_CACHE"] = "1"
     os.environ[READY] = "1"
     os.execv(sys.executable, [sys.executable, os.path.abspath(__file__)])
@@ -190,86 +186,6 @@ class Arrays(WithContext):
         out = gpuarray.empty_like(a)
         ElementwiseKernel("int *a, int *out", "out[i] = a[i] * a[i]")(a, out)
         np.testing.assert_array_equal(out.get(), np.arange(100) ** 2)
-
-
-class Vkgdr(WithContext):
-    """Tests that PyCUDA can use memory of vkgdr."""
-
-    def setUp(self) -> None:
-        super().setUp()
-        import vkgdr
-        import vkgdr.pycuda
-
-        self.vkgdr = vkgdr
-        self.owner = vkgdr.Vkgdr.open_current_context()
-
-    def test_memory_is_used_by_kernels(self) -> None:
-        memory = self.vkgdr.pycuda.Memory(self.owner, 64 * 4)
-        view = np.array(memory, copy=False).view(np.int32)
-        view[:] = np.arange(64)
-        SourceModule(KERNELS).get_function("reverse")(
-            np.uintp(int(memory)), block=(64, 1, 1), shared=64 * 4
-        )
-        self.context.synchronize()
-        np.testing.assert_array_equal(view, np.arange(64)[::-1])
-
-    def test_memory_carries_an_array(self) -> None:
-        from pycuda import gpuarray
-
-        memory = self.vkgdr.pycuda.Memory(self.owner, 100 * 4)
-        array = gpuarray.GPUArray((100,), np.float32, gpudata=memory)
-        array.fill(np.float32(1.5))
-        np.testing.assert_array_equal((array + array).get(), np.full(100, 3.0))
-
-    def allocate(self) -> Any:
-        return self.vkgdr.pycuda.Memory(self.owner, 100)
-
-    def test_is_a_pointer_holder_and_a_memory(self) -> None:
-        memory = self.allocate()
-        self.assertIsInstance(memory, cuda.PointerHolderBase)
-        self.assertIsInstance(memory, self.vkgdr.RawMemory)
-        self.assertEqual(memory.get_pointer(), memory.device_ptr)
-        self.assertEqual(int(memory), memory.device_ptr)
-        self.assertEqual(len(memory), 100)
-
-    def test_free_enters_its_context(self) -> None:
-        memory = self.allocate()
-        cuda.Context.pop()
-        memory.free()
-        memory.free()
-        self.assertIsNone(cuda.Context.get_current())
-        with self.assertRaisesRegex(self.vkgdr.VkgdrError, "has been freed"):
-            memory.get_pointer()
-
-    def test_arrays_keep_the_memory(self) -> None:
-        memory = self.allocate()
-        pointer = memory.device_ptr
-        view = np.array(memory, copy=False)
-        del memory
-        gc.collect()
-        view.view(np.uint8)[99] = 7
-        self.assertEqual(cuda.from_device(pointer + 99, 1, np.uint8)[0], 7)
-
-    def test_garbage_collection_frees_in_its_context(self) -> None:
-        memory = self.allocate()
-        pointer = memory.device_ptr
-        cuda.Context.pop()
-        del memory
-        gc.collect()
-        self.assertIsNone(cuda.Context.get_current())
-        self.context.push()
-        with self.assertRaises(cuda.LogicError):
-            cuda.from_device(pointer, 1, np.uint8)
-
-    def test_needs_a_context(self) -> None:
-        cuda.Context.pop()
-        with self.assertRaisesRegex(self.vkgdr.VkgdrError, "no CUDA context"):
-            self.allocate()
-
-    def test_what_cannot_be_allocated(self) -> None:
-        for size, flags in ((0, 0), (1 << 62, 0), (1, 1)):
-            with self.assertRaises(self.vkgdr.VkgdrError):
-                self.vkgdr.pycuda.Memory(self.owner, size, flags)
 
 
 class Faults(unittest.TestCase):

@@ -7,7 +7,7 @@
 #ifndef SOFTCUDA_MODULE_H
 #define SOFTCUDA_MODULE_H
 
-#include "device/softcuda_image.h"
+#include "../device/softcuda_image.h"
 #include "private.h"
 
 /* The maximum size of a kernel's arguments in bytes. */
