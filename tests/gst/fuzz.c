@@ -211,8 +211,7 @@ use_as_options (const guint8 *data, gsize size)
   if (options) {
     GPtrArray *list = g_ptr_array_new_with_free_func (g_free);
 
-    gst_vkgdr_options_append (options, GST_VKGDR_OPTIONS_NVRTC, list);
-    gst_vkgdr_options_append (options, GST_VKGDR_OPTIONS_CLANG, list);
+    gst_vkgdr_options_append (options, list);
     g_ptr_array_unref (list);
     gst_vkgdr_compile_options_unref (options);
   }

@@ -1,16 +1,34 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * nvrtc.c: tests of the search for NVRTC
+ * nvrtc.c: tests of the search for NVRTC, and of what NVRTC is given
  *
  * The program replaces dlopen() and the functions of NVRTC, so the test chooses
- * which versions are found where. No device is needed.
+ * which versions are found where, and sees each compilation. No device is
+ * needed.
  */
 
 #include <dlfcn.h>
+#include <glib/gstdio.h>
 #include <gst/check/gstcheck.h>
 #include <gst/vkgdr/vkgdr.h>
+#include <sys/stat.h>
 
+#include "folder.h"
 #include "kernel/compiler.h"
+#include "slow.h"
+
+#define SOURCE \
+  "__global__ void mine (VkgdrFrame in, VkgdrFrame out, float v)\n" \
+  "{\n" \
+  "}\n"
+
+/* The longest processor time of a compilation whose image is in the cache, in
+ * microseconds. */
+#define WARM_LIMIT 5000
+
+/* A current GPU and an old one. */
+static const GstVkgdrCompilerTarget hopper = { FALSE, 13000, 90 };
+static const GstVkgdrCompilerTarget pascal = { FALSE, 13000, 61 };
 
 #define MAX_LIBRARIES 4
 
@@ -46,10 +64,29 @@ dlopen (const char *name, int flags)
 
 #define EXPORTED __attribute__ ((visibility ("default")))
 
+typedef struct _nvrtcProgram *nvrtcProgram;
+
+static guint n_compilations;
+static gchar *given_text, *given_options;
+/* The log of a source that contains "wrong". Its second line is Latin-1. */
+static const gchar fake_log[] = "mine.cu(1): error: it is wrong\n// Gr\xfc\xdf"
+                                "e";
+static const gchar fake_ptx[] = ".version .target made\n";
+
 EXPORTED int nvrtcVersion (int *major, int *minor);
 EXPORTED const char *nvrtcGetErrorString (int result);
 EXPORTED int nvrtcGetNumSupportedArchs (int *n);
 EXPORTED int nvrtcGetSupportedArchs (int *archs);
+EXPORTED int nvrtcCreateProgram (nvrtcProgram *program, const char *text,
+    const char *name, int n_headers, const char *const *headers,
+    const char *const *include_names);
+EXPORTED int nvrtcDestroyProgram (nvrtcProgram *program);
+EXPORTED int nvrtcCompileProgram (
+    nvrtcProgram program, int n_options, const char *const *options);
+EXPORTED int nvrtcGetProgramLogSize (nvrtcProgram program, size_t *size);
+EXPORTED int nvrtcGetProgramLog (nvrtcProgram program, char *log);
+EXPORTED int nvrtcGetPTXSize (nvrtcProgram program, size_t *size);
+EXPORTED int nvrtcGetPTX (nvrtcProgram program, char *image);
 
 int
 nvrtcVersion (int *major, int *minor)
@@ -79,30 +116,84 @@ nvrtcGetSupportedArchs (int *archs)
   return 0;
 }
 
-/* These functions have to exist, and are not called. */
-#define NOT_CALLED(name) \
-  EXPORTED int name (void); \
-  int name (void) \
-  { \
-    g_assert_not_reached (); \
-  }
-NOT_CALLED (nvrtcCreateProgram)
-NOT_CALLED (nvrtcDestroyProgram)
-NOT_CALLED (nvrtcCompileProgram)
-NOT_CALLED (nvrtcGetProgramLogSize)
-NOT_CALLED (nvrtcGetProgramLog)
-NOT_CALLED (nvrtcGetPTXSize)
-NOT_CALLED (nvrtcGetPTX)
+int
+nvrtcCreateProgram (nvrtcProgram *program, const char *text, const char *name,
+    int n_headers, const char *const *headers, const char *const *include_names)
+{
+  g_free (given_text);
+  given_text = g_strdup (text);
+  *program = NULL;
+  return 0;
+}
+
+int
+nvrtcDestroyProgram (nvrtcProgram *program)
+{
+  return 0;
+}
+
+int
+nvrtcCompileProgram (
+    nvrtcProgram program, int n_options, const char *const *options)
+{
+  GString *joined = g_string_new (NULL);
+  gint i;
+
+  for (i = 0; i < n_options; i++)
+    g_string_append_printf (joined, " %s", options[i]);
+  g_free (given_options);
+  given_options = g_string_free (joined, FALSE);
+  n_compilations++;
+  return strstr (given_text, "wrong")   ? 6
+         : strstr (given_text, "fails") ? 1
+                                        : 0;
+}
+
+int
+nvrtcGetProgramLogSize (nvrtcProgram program, size_t *size)
+{
+  *size = strstr (given_text, "wrong") ? sizeof (fake_log) : 1;
+  return 0;
+}
+
+int
+nvrtcGetProgramLog (nvrtcProgram program, char *log)
+{
+  strcpy (log, strstr (given_text, "wrong") ? fake_log : "");
+  return 0;
+}
+
+int
+nvrtcGetPTXSize (nvrtcProgram program, size_t *size)
+{
+  *size = strstr (given_text, "nothing") ? 0 : sizeof (fake_ptx);
+  return 0;
+}
+
+int
+nvrtcGetPTX (nvrtcProgram program, char *image)
+{
+  strcpy (image, fake_ptx);
+  return 0;
+}
 
 /* --- which version is used ------------------------------------------------ */
+
+static const Library usual[MAX_LIBRARIES] = { { "libnvrtc.so.13", 13 } };
 
 static void
 setup (void)
 {
+  gchar *cache;
+
+  folder_setup ();
+  cache = g_build_filename (folder, "cache", NULL);
+  g_setenv ("VKGDR_CACHE_DIR", cache, TRUE);
   g_setenv ("CUDA_HOME", "/toolkit", TRUE);
   g_unsetenv ("CUDA_PATH");
   g_unsetenv ("VKGDR_NVRTC");
-  g_setenv ("VKGDR_COMPILER", "nvrtc", TRUE);
+  libraries = usual;
+  g_free (cache);
 }
 
 #define TOOLKIT "/toolkit/lib64/libnvrtc.so"
@@ -146,13 +237,10 @@ GST_END_TEST;
 
 GST_START_TEST (test_description_names_what_is_used)
 {
-  const Library found[MAX_LIBRARIES] = { { "libnvrtc.so.13", 13 } };
-  const GstVkgdrCompilerTarget pascal = { FALSE, 13000, 61 };
   const GstVkgdrCompilerTarget turing = { FALSE, 13000, 75 };
   GError *error = NULL;
   gchar *text;
 
-  libraries = found;
   supported_arch = 75;
   fail_if (gst_vkgdr_compiler_describe (&pascal, &error));
   g_assert_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_NO_DRIVER);
@@ -166,6 +254,264 @@ GST_START_TEST (test_description_names_what_is_used)
 }
 GST_END_TEST;
 
+static GBytes *
+compile (const GstVkgdrCompilerTarget *target, const gchar *source,
+    gboolean ptx, GError **error)
+{
+  const GstVkgdrCompilerInput input = { source, "mine.cu", NULL, NULL, ptx };
+
+  return gst_vkgdr_compiler_run (target, &input, error);
+}
+
+static void
+assert_compiles (
+    const GstVkgdrCompilerTarget *target, const gchar *source, gboolean ptx)
+{
+  GError *error = NULL;
+  GBytes *image = compile (target, source, ptx, &error);
+
+  fail_unless (image != NULL, "%s", error ? error->message : "");
+  fail_unless (strstr (g_bytes_get_data (image, NULL), "made"));
+  g_bytes_unref (image);
+}
+
+/* Returns the message, which the caller frees. */
+static gchar *
+compile_fails (
+    const GstVkgdrCompilerTarget *target, const gchar *source, gint code)
+{
+  GError *error = NULL;
+  GBytes *image = compile (target, source, TRUE, &error);
+  gchar *message;
+
+  fail_unless (image == NULL);
+  fail_unless (error != NULL);
+  fail_unless (g_error_matches (error, GST_VKGDR_ERROR, code), "%d: %s",
+      error->code, error->message);
+  message = g_strdup (error->message);
+  g_error_free (error);
+  return message;
+}
+
+static void
+assert_contains (const gchar *text, const gchar *part)
+{
+  fail_unless (strstr (text, part), "\"%s\" is not in: %s", part, text);
+}
+
+static void
+assert_fails_with (const GstVkgdrCompilerTarget *target, const gchar *source,
+    gint code, const gchar *part)
+{
+  gchar *message = compile_fails (target, source, code);
+
+  assert_contains (message, part);
+  fail_unless (g_utf8_validate (message, -1, NULL), "%s", message);
+  g_free (message);
+}
+
+static void
+assert_was_run_with (const gchar *part)
+{
+  assert_contains (given_options, part);
+}
+
+/* --- a compilation -------------------------------------------------------- */
+
+GST_START_TEST (test_compiler_gets_the_source)
+{
+  assert_compiles (&hopper, SOURCE, TRUE);
+  assert_was_run_with ("--gpu-architecture=compute_52");
+  assert_was_run_with ("--std=c++17");
+  assert_contains (given_text, "#include \"vkgdr/kernel.h\"");
+  assert_contains (given_text, "#line 1 \"mine.cu\"");
+}
+GST_END_TEST;
+
+GST_START_TEST (test_log_is_the_error)
+{
+  assert_fails_with (&hopper, "wrong", GST_VKGDR_ERROR_COMPILE,
+      "mine.cu does not compile:\nmine.cu(1): error: it is wrong");
+  assert_fails_with (
+      &hopper, "fails", GST_VKGDR_ERROR_COMPILE, "the compiler failed");
+  assert_fails_with (
+      &hopper, "nothing", GST_VKGDR_ERROR_COMPILE, "gave no image");
+}
+GST_END_TEST;
+
+GST_START_TEST (test_missing_compiler_is_named_with_a_remedy)
+{
+  static const Library none[MAX_LIBRARIES] = { { NULL } };
+
+  libraries = none;
+  g_setenv ("VKGDR_NVRTC", "/nowhere/libnvrtc.so", TRUE);
+  assert_fails_with (&hopper, SOURCE, GST_VKGDR_ERROR_NO_DRIVER,
+      "NVRTC was not found (tried /nowhere/libnvrtc.so). Install ");
+}
+GST_END_TEST;
+
+/* --- the cache ------------------------------------------------------------ */
+
+GST_START_TEST (test_warm_start_compiles_nothing_and_is_fast)
+{
+  gint64 start, best = G_MAXINT64;
+  guint i;
+
+  assert_compiles (&hopper, SOURCE, TRUE);
+  for (i = 0; i < 5; i++) {
+    start = test_cpu_time ();
+    assert_compiles (&hopper, SOURCE, TRUE);
+    best = MIN (best, test_cpu_time () - start);
+  }
+  fail_unless_equals_int (n_compilations, 1);
+  GST_INFO ("%" G_GINT64_FORMAT " us", best);
+  fail_unless (best < test_limit (WARM_LIMIT), "%" G_GINT64_FORMAT " us", best);
+}
+GST_END_TEST;
+
+/* --- included files and the cache ---------------------------------------- */
+
+static void
+write_header (const gchar *name, const gchar *text)
+{
+  gchar *path = g_build_filename (folder, name, NULL);
+
+  fail_unless (g_file_set_contents (path, text, -1, NULL));
+  g_free (path);
+}
+
+/* Whether the compiler was run for @source in the test's folder. */
+static gboolean
+is_compiled_anew (const gchar *source, const GstVkgdrCompileOptions *options)
+{
+  const GstVkgdrCompilerInput input = { source, "mine.cu", folder, options,
+    TRUE };
+  guint n = n_compilations;
+  GError *error = NULL;
+  GBytes *image = gst_vkgdr_compiler_run (&hopper, &input, &error);
+
+  g_assert_no_error (error);
+  g_bytes_unref (image);
+  return n_compilations > n;
+}
+
+/* The test runs once for each of these spellings of an include. */
+static const gchar *const includes[] = { "#include \"one.h\"\n",
+  "%:include \"one.h\"\n", "  #  include /* here */ <one.h>\n",
+  "/* a */ # /* b */ include \"one.h\"\n", "#inc\\\nlude \"one.h\"\n",
+  "#include_next <one.h>\n", "#import \"one.h\"\n",
+  "#if __has_include (\"one.h\")\n#endif\n" };
+
+GST_START_TEST (test_changed_include_is_compiled)
+{
+  gchar *source = g_strconcat (includes[__i__], SOURCE, NULL);
+
+  write_header ("one.h", "#include \"two.h\"\n");
+  write_header ("two.h", "// 2\n");
+  fail_unless (is_compiled_anew (source, NULL));
+  fail_if (is_compiled_anew (source, NULL));
+  write_header ("two.h", "// 3\n");
+  fail_unless (is_compiled_anew (source, NULL));
+  fail_if (is_compiled_anew (source, NULL));
+  write_header ("one.h", "// 1\n");
+  fail_unless (is_compiled_anew (source, NULL));
+  write_header ("two.h", "// 4\n");
+  fail_if (is_compiled_anew (source, NULL));
+  g_free (source);
+}
+GST_END_TEST;
+
+/* The source is compiled again if a header appears where none was found before,
+ * or in a folder that is searched earlier. */
+GST_START_TEST (test_new_include_is_compiled)
+{
+  gchar *below = g_build_filename (folder, "below", NULL);
+  const gchar *folders[] = { below, NULL };
+  GstVkgdrCompileOptions *options =
+      gst_vkgdr_compile_options_new (NULL, folders, NULL);
+
+  fail_unless (g_mkdir (below, 0700) == 0);
+  fail_unless (is_compiled_anew ("#include <one.h>\n" SOURCE, options));
+  fail_if (is_compiled_anew ("#include <one.h>\n" SOURCE, options));
+  write_header ("below/one.h", "");
+  fail_unless (is_compiled_anew ("#include <one.h>\n" SOURCE, options));
+  fail_if (is_compiled_anew ("#include <one.h>\n" SOURCE, options));
+  write_header ("one.h", "");
+  fail_unless (is_compiled_anew ("#include <one.h>\n" SOURCE, options));
+  gst_vkgdr_compile_options_unref (options);
+  g_free (below);
+}
+GST_END_TEST;
+
+/* The name of the included file is a macro, so only the compiler knows which
+ * file it is. */
+GST_START_TEST (test_computed_include_is_not_cached)
+{
+  fail_unless (is_compiled_anew ("#include NAME\n" SOURCE, NULL));
+  fail_unless (is_compiled_anew ("#include NAME\n" SOURCE, NULL));
+}
+GST_END_TEST;
+
+GST_START_TEST (test_include_of_a_fifo_is_an_error)
+{
+  const GstVkgdrCompilerInput input = { "#include \"pipe.h\"\n", "mine.cu",
+    folder, NULL, TRUE };
+  gchar *path = g_build_filename (folder, "pipe.h", NULL);
+  GError *error = NULL;
+
+  fail_unless (mkfifo (path, 0600) == 0);
+  fail_unless (gst_vkgdr_compiler_run (&hopper, &input, &error) == NULL);
+  g_assert_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_NOT_FOUND);
+  assert_contains (error->message, "is not a regular file");
+  g_error_free (error);
+  g_free (path);
+}
+GST_END_TEST;
+
+/* --- the user's options -------------------------------------------------- */
+
+GST_START_TEST (test_options_reach_the_compiler)
+{
+  const gchar *folders[] = { "/some where", NULL };
+  const gchar *words[] = { "-DSIZE=3", "-U", "NOT", "-I/else", "--std=c++20",
+    "--use_fast_math", "-maxrregcount=32", NULL };
+  GError *error = NULL;
+  GstVkgdrCompileOptions *options =
+      gst_vkgdr_compile_options_new (words, folders, &error);
+
+  g_assert_no_error (error);
+  fail_unless (is_compiled_anew (SOURCE, NULL));
+  fail_unless (is_compiled_anew (SOURCE, options));
+  fail_if (is_compiled_anew (SOURCE, options));
+  assert_was_run_with (
+      " -DSIZE=3 -UNOT --std=c++20 --use_fast_math --maxrregcount=32");
+  fail_unless (is_compiled_anew ("#include <x.h>\n" SOURCE, options));
+  assert_was_run_with ("--include-path=");
+  gst_vkgdr_compile_options_unref (options);
+}
+GST_END_TEST;
+
+GST_START_TEST (test_no_cache_is_no_harm)
+{
+  static const gchar *const places[] = { "file", "file/below", "/proc/vkgdr" };
+  guint i, n;
+
+  g_free (folder_write ("file", ""));
+  for (i = 0; i < G_N_ELEMENTS (places); i++) {
+    gchar *place = g_path_is_absolute (places[i])
+                       ? g_strdup (places[i])
+                       : g_build_filename (folder, places[i], NULL);
+
+    g_setenv ("VKGDR_CACHE_DIR", place, TRUE);
+    n = n_compilations;
+    assert_compiles (&hopper, SOURCE, TRUE);
+    assert_compiles (&hopper, SOURCE, TRUE);
+    fail_unless_equals_int (n_compilations, n + 2);
+    g_free (place);
+  }
+}
+GST_END_TEST;
+
 static Suite *
 nvrtc_suite (void)
 {
@@ -173,9 +519,20 @@ nvrtc_suite (void)
   TCase *tc = tcase_create ("general");
 
   suite_add_tcase (s, tc);
-  tcase_add_checked_fixture (tc, setup, NULL);
+  tcase_add_checked_fixture (tc, setup, folder_teardown);
   tcase_add_loop_test (tc, test_search, 0, G_N_ELEMENTS (searches));
   tcase_add_test (tc, test_description_names_what_is_used);
+  tcase_add_test (tc, test_compiler_gets_the_source);
+  tcase_add_test (tc, test_log_is_the_error);
+  tcase_add_test (tc, test_missing_compiler_is_named_with_a_remedy);
+  tcase_add_test (tc, test_warm_start_compiles_nothing_and_is_fast);
+  tcase_add_loop_test (
+      tc, test_changed_include_is_compiled, 0, G_N_ELEMENTS (includes));
+  tcase_add_test (tc, test_new_include_is_compiled);
+  tcase_add_test (tc, test_computed_include_is_not_cached);
+  tcase_add_test (tc, test_include_of_a_fifo_is_an_error);
+  tcase_add_test (tc, test_options_reach_the_compiler);
+  tcase_add_test (tc, test_no_cache_is_no_harm);
   return s;
 }
 

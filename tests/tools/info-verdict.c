@@ -375,11 +375,6 @@ GST_START_TEST (test_no_compiler)
   f.settings[0] = (gchar *) "VKGDR_NVRTC=/nowhere";
   check_only (&f, INFO_LIMITED, "no-compiler",
       "unset VKGDR_NVRTC (it is \"/nowhere\")");
-  f.settings[0] = (gchar *) "VKGDR_COMPILER=none";
-  check_only (
-      &f, INFO_LIMITED, "no-compiler", "unset VKGDR_COMPILER (it is \"none\")");
-  f.settings[0] = (gchar *) "VKGDR_COMPILER=nvrtc";
-  check_only (&f, INFO_LIMITED, "no-compiler", "install NVRTC");
 }
 
 GST_END_TEST;

@@ -26,7 +26,6 @@ CHOICES = (
     "CUDA_VISIBLE_DEVICES",
     "SOFTCUDA_CXX",
     "SOFTCUDA_FAIL",
-    "VKGDR_COMPILER",
     "VKGDR_DEBUG",
     "VKGDR_NVRTC",
     "VKGDR_VULKAN_LIBRARY",
@@ -204,11 +203,6 @@ class Works(Case):
         self.assertIsNone(machine["host-compiler"])
         finding = self.find(machine["devices"][0]["verdict"], "no-compiler")
         self.assertIn("SOFTCUDA_CXX", finding["remedy"])
-
-    def test_choice_of_a_compiler_is_told(self):
-        text, machine = self.check(0, VKGDR_COMPILER="clang-19")
-        self.assertEqual(machine["settings"]["VKGDR_COMPILER"], "clang-19")
-        self.assertIn("VKGDR_COMPILER=clang-19", text)
 
     def test_choice_of_a_device_is_told(self):
         text, machine = self.check(0, CUDA_DEVICE="0")

@@ -190,25 +190,11 @@ nvrtc_remedy (const InfoMachine *machine)
                    "nvidia-cuda-nvrtc), or let VKGDR_NVRTC name its library");
 }
 
-/* With VKGDR_COMPILER, the user may have selected another compiler than NVRTC,
- * or none. Then NVRTC is not searched. */
-static gchar *
-gpu_compiler_remedy (const InfoMachine *machine)
-{
-  const gchar *choice = info_machine_setting (machine, "VKGDR_COMPILER");
-
-  if (!choice || strcmp (choice, "auto") == 0 || strcmp (choice, "nvrtc") == 0)
-    return nvrtc_remedy (machine);
-  return g_strdup_printf ("unset VKGDR_COMPILER (it is \"%s\"), so that NVRTC "
-                          "or clang is searched",
-      choice);
-}
-
 gchar *
 info_remedy_compiler (const InfoMachine *machine, const InfoDevice *device)
 {
   if (device->compiler_error && !device->info.software)
-    return gpu_compiler_remedy (machine);
+    return nvrtc_remedy (machine);
   if (device->compiler_error)
     return g_strdup ("install softcuda with gst-vkgdr, or let "
                      "VKGDR_SOFTCUDA_DIR name its folder");

@@ -17,8 +17,8 @@ G_BEGIN_DECLS
  * @GST_VKGDR_ERROR_FAILED: a call of the driver failed, and the message names
  *   the call and CUDA's error; or another operation failed
  * @GST_VKGDR_ERROR_NO_DRIVER: a required library or program is missing or too
- *   old: the Vulkan loader, the CUDA driver, a compiler of kernels (NVRTC or
- *   clang) or GStreamer's CUDA library
+ *   old: the Vulkan loader, the CUDA driver, the compiler of kernels (NVRTC)
+ *   or GStreamer's CUDA library
  * @GST_VKGDR_ERROR_NO_DEVICE: there is no such device, or it has no memory
  *   that is device-local and host-visible
  * @GST_VKGDR_ERROR_NO_MEMORY: the window, or the device's memory, is full

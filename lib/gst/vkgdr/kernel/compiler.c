@@ -2,9 +2,8 @@
  *
  * kernel/compiler.c: compiles CUDA C to an image for the device
  *
- * Looks up the source in the cache first. Chooses between NVRTC and clang, and
- * determines the architecture and the options for NVRTC. Knows nothing of
- * modules, entries and parameters.
+ * Looks up the source in the cache first. Determines the architecture and the
+ * options for NVRTC. Knows nothing of modules, entries and parameters.
  */
 
 #include <string.h>
@@ -19,7 +18,6 @@
 
 #include "memory/memory-private.h"
 #include "kernel/options.h"
-#include "kernel/program.h"
 #include "kernel/source.h"
 
 #define KERNEL_HEADER_RESOURCE "/org/gst-vkgdr/kernel.h"
@@ -27,10 +25,6 @@
 /* Must be changed when the same source and options give another image than
  * before. */
 #define COMPILER_FORMAT "gst-vkgdr kernel 3"
-
-#define COMPILER_REMEDY \
-  "Install NVIDIA's NVRTC library (VKGDR_NVRTC names it) or clang, or use a " \
-  "compiled kernel (.ptx or .cubin by location=)"
 
 /* The compilation of one source. */
 typedef struct {
@@ -45,137 +39,27 @@ typedef struct {
   GBytes *image;
 } CompilerJob;
 
-/* --- which compiler ------------------------------------------------------ */
+/* --- the compiler --------------------------------------------------------- */
 
-/* The task for a compiler. It is called with either @nvrtc or @program. If it
- * fails with GST_VKGDR_ERROR_NO_DRIVER, the next compiler is tried. */
-typedef gboolean (*CompilerUse) (const GstVkgdrNvrtc *nvrtc,
-    const GstVkgdrProgram *program, gpointer data, GError **error);
-
-typedef struct {
-  const GstVkgdrCompilerTarget *target;
-  CompilerUse use;
-  gpointer data;
-  GString *reasons; /* why the previous compilers failed */
-} CompilerSearch;
-
-/* Takes ownership of @reason. Returns TRUE if the next compiler has to be
- * tried; @reason is then added to the reasons. Otherwise sets @error to it. */
-static gboolean
-search_goes_on (CompilerSearch *search, GError *reason, GError **error)
+/* Returns the compiler for @target, and its architecture that fits the device,
+ * or NULL with @error set. */
+static const GstVkgdrNvrtc *
+get_compiler (const GstVkgdrCompilerTarget *target, gint *arch, GError **error)
 {
-  if (!g_error_matches (reason, GST_VKGDR_ERROR, GST_VKGDR_ERROR_NO_DRIVER)) {
-    g_propagate_error (error, reason);
-    return FALSE;
-  }
-  g_string_append_printf (search->reasons, "%s%s",
-      search->reasons->len ? "; " : "", reason->message);
-  g_error_free (reason);
-  return TRUE;
-}
+  gint capability = target->capability;
+  const GstVkgdrNvrtc *nvrtc =
+      gst_vkgdr_nvrtc_get (target->software, target->driver_version, error);
 
-/* This function and the next ones return TRUE if the search is over, with
- * either @done or @error set. */
-static gboolean
-search_nvrtc (CompilerSearch *search, gboolean *done, GError **error)
-{
-  const GstVkgdrCompilerTarget *target = search->target;
-  GError *reason = NULL;
-  const GstVkgdrNvrtc *nvrtc;
-
-  nvrtc =
-      gst_vkgdr_nvrtc_get (target->software, target->driver_version, &reason);
-  if (nvrtc && search->use (nvrtc, NULL, search->data, &reason))
-    return *done = TRUE;
-  return !search_goes_on (search, reason, error);
-}
-
-static gboolean
-search_program (CompilerSearch *search, const GstVkgdrProgram *program,
-    gboolean *done, GError **error)
-{
-  GError *reason = NULL;
-
-  if (search->use (NULL, program, search->data, &reason))
-    return *done = TRUE;
-  return !search_goes_on (search, reason, error);
-}
-
-static gboolean
-search_programs (CompilerSearch *search, gboolean *done, GError **error)
-{
-  GPtrArray *list = gst_vkgdr_program_list ();
-  gboolean over = FALSE;
-  guint i;
-
-  if (list->len == 0)
-    search_goes_on (search,
-        g_error_new_literal (
-            GST_VKGDR_ERROR, GST_VKGDR_ERROR_NO_DRIVER, "clang was not found"),
-        NULL);
-  for (i = 0; i < list->len && !over; i++)
-    over = search_program (search, list->pdata[i], done, error);
-  g_ptr_array_unref (list);
-  return over;
-}
-
-static gboolean
-search_named (
-    CompilerSearch *search, const gchar *name, gboolean *done, GError **error)
-{
-  GError *reason = NULL;
-  GstVkgdrProgram *program = gst_vkgdr_program_new (name, &reason);
-  gboolean over;
-
-  if (!program)
-    return !search_goes_on (search, reason, error);
-  over = search_program (search, program, done, error);
-  gst_vkgdr_program_free (program);
-  return over;
-}
-
-/* Searches as VKGDR_COMPILER says, except for the software device, which has a
- * compiler of its own. */
-static gboolean
-search_run (CompilerSearch *search, gboolean *done, GError **error)
-{
-  const gchar *requested = g_getenv ("VKGDR_COMPILER");
-  gboolean is_auto =
-      !requested || !*requested || g_str_equal (requested, "auto");
-
-  if (search->target->software || g_strcmp0 (requested, "nvrtc") == 0)
-    return search_nvrtc (search, done, error);
-  if (is_auto)
-    return search_nvrtc (search, done, error)
-           || search_programs (search, done, error);
-  if (g_str_equal (requested, "clang"))
-    return search_programs (search, done, error);
-  if (g_str_equal (requested, "none")) {
-    g_string_append (search->reasons, "VKGDR_COMPILER=none is set");
-    return FALSE;
-  }
-  return search_named (search, requested, done, error);
-}
-
-/* Tries one compiler after the other until one succeeds. */
-static gboolean
-compiler_search (const GstVkgdrCompilerTarget *target, CompilerUse use,
-    gpointer data, GError **error)
-{
-  CompilerSearch search = { target, use, data, g_string_new (NULL) };
-  gboolean done = FALSE;
-
-  if (!search_run (&search, &done, error)) {
-    if (target->software)
-      g_set_error_literal (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_NO_DRIVER,
-          search.reasons->str);
-    else
-      g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_NO_DRIVER,
-          "CUDA sources cannot be compiled: %s. " COMPILER_REMEDY,
-          search.reasons->str);
-  }
-  g_string_free (search.reasons, TRUE);
-  return done;
+  if (!nvrtc)
+    return NULL;
+  *arch = gst_vkgdr_nvrtc_choose_arch (nvrtc, capability);
+  if (*arch != 0)
+    return nvrtc;
+  g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_NO_DRIVER,
+      "CUDA sources cannot be compiled: the installed NVRTC no longer compiles "
+      "for the device's compute capability %d.%d, an older one would",
+      capability / 10, capability % 10);
+  return NULL;
 }
 
 static const gchar *
@@ -269,8 +153,7 @@ job_make_nvrtc_options (const CompilerJob *job, gint arch, gboolean cubin)
     g_ptr_array_add (options, g_strdup ("--std=c++17"));
   /* With this option, helper functions of kernels need no __device__. */
   g_ptr_array_add (options, g_strdup ("--device-as-default-execution-space"));
-  gst_vkgdr_options_append (
-      job->input->options, GST_VKGDR_OPTIONS_NVRTC, options);
+  gst_vkgdr_options_append (job->input->options, options);
   if (gst_vkgdr_source_has_includes (job->source))
     for (i = 0; job->folders->pdata[i]; i++)
       if (g_file_test (job->folders->pdata[i], G_FILE_TEST_IS_DIR))
@@ -280,38 +163,18 @@ job_make_nvrtc_options (const CompilerJob *job, gint arch, gboolean cubin)
   return options;
 }
 
-/* Returns the architecture, or 0 with @error set. */
-static gint
-choose_nvrtc_arch (const GstVkgdrNvrtc *nvrtc, gint capability, GError **error)
+static void
+job_use_nvrtc (
+    CompilerJob *job, const GstVkgdrNvrtc *nvrtc, gint arch, GError **error)
 {
-  gint arch = gst_vkgdr_nvrtc_choose_arch (nvrtc, capability);
-
-  if (arch == 0)
-    g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_NO_DRIVER,
-        "The installed NVRTC no longer compiles for the device's compute "
-        "capability %d.%d, an older one would",
-        capability / 10, capability % 10);
-  return arch;
-}
-
-static gboolean
-job_use_nvrtc (CompilerJob *job, const GstVkgdrNvrtc *nvrtc, GError **error)
-{
-  gint capability = job->target->capability;
-  gint arch = choose_nvrtc_arch (nvrtc, capability, error);
   const gchar *headers[] = { job_get_header (job), NULL };
   const gchar *include_names[] = { GST_VKGDR_SOURCE_HEADER, NULL };
-  GPtrArray *options;
-  gboolean cubin;
-  gchar *key;
-
-  if (arch == 0)
-    return FALSE;
-  cubin = !job->input->ptx && arch == capability
-          && gst_vkgdr_nvrtc_has_cubin (nvrtc);
-  options = job_make_nvrtc_options (job, arch, cubin);
-  key = job_make_key (job, gst_vkgdr_nvrtc_identify (nvrtc),
+  gboolean cubin = !job->input->ptx && arch == job->target->capability
+                   && gst_vkgdr_nvrtc_has_cubin (nvrtc);
+  GPtrArray *options = job_make_nvrtc_options (job, arch, cubin);
+  gchar *key = job_make_key (job, gst_vkgdr_nvrtc_identify (nvrtc),
       g_strjoinv ("\n", (gchar **) options->pdata));
+
   job->image = key ? gst_vkgdr_cache_lookup (key) : NULL;
   if (!job->image) {
     job->image =
@@ -321,59 +184,9 @@ job_use_nvrtc (CompilerJob *job, const GstVkgdrNvrtc *nvrtc, GError **error)
   }
   g_free (key);
   g_ptr_array_unref (options);
-  return job->image != NULL;
-}
-
-/* --- clang --------------------------------------------------------------- */
-
-/* Returns the options as a part of the key. */
-static gchar *
-job_name_program_options (const CompilerJob *job)
-{
-  GPtrArray *words = g_ptr_array_new_with_free_func (g_free);
-  gchar *name;
-
-  g_ptr_array_add (words, g_strdup_printf ("%d", job->target->capability));
-  gst_vkgdr_options_append (
-      job->input->options, GST_VKGDR_OPTIONS_CLANG, words);
-  g_ptr_array_add (words, NULL);
-  name = g_strjoinv ("\n", (gchar **) words->pdata);
-  g_ptr_array_unref (words);
-  return name;
-}
-
-static gboolean
-job_use_program (
-    CompilerJob *job, const GstVkgdrProgram *program, GError **error)
-{
-  const gchar *none[] = { NULL };
-  const GstVkgdrProgramInput input = { job->text, job->input->name,
-    job_get_header (job),
-    gst_vkgdr_source_has_includes (job->source)
-        ? (const gchar *const *) job->folders->pdata
-        : none,
-    job->input->options, job->target->capability };
-  gchar *key = job_make_key (job, gst_vkgdr_program_identify (program),
-      job_name_program_options (job));
-
-  job->image = key ? gst_vkgdr_cache_lookup (key) : NULL;
-  if (!job->image) {
-    job->image = gst_vkgdr_program_compile (program, &input, NULL, error);
-    job_store (job, key);
-  }
-  g_free (key);
-  return job->image != NULL;
 }
 
 /* --- compiling ----------------------------------------------------------- */
-
-static gboolean
-job_use (const GstVkgdrNvrtc *nvrtc, const GstVkgdrProgram *program,
-    gpointer data, GError **error)
-{
-  return nvrtc ? job_use_nvrtc (data, nvrtc, error)
-               : job_use_program (data, program, error);
-}
 
 static void
 job_clear (CompilerJob *job)
@@ -412,9 +225,12 @@ gst_vkgdr_compiler_run (const GstVkgdrCompilerTarget *target,
     const GstVkgdrCompilerInput *input, GError **error)
 {
   CompilerJob job = { target, input };
+  const GstVkgdrNvrtc *nvrtc;
+  gint arch;
 
-  if (job_prepare (&job, error))
-    compiler_search (target, job_use, &job, error);
+  if (job_prepare (&job, error)
+      && (nvrtc = get_compiler (target, &arch, error)))
+    job_use_nvrtc (&job, nvrtc, arch, error);
   job_clear (&job);
   return job.image;
 }
@@ -443,34 +259,14 @@ gst_vkgdr_compiler_list_includes (
   return (gchar **) g_ptr_array_free (paths, FALSE);
 }
 
-typedef struct {
-  const GstVkgdrCompilerTarget *target;
-  gchar *text;
-} CompilerDescription;
-
-static gboolean
-describe_use (const GstVkgdrNvrtc *nvrtc, const GstVkgdrProgram *program,
-    gpointer data, GError **error)
-{
-  CompilerDescription *description = data;
-  gint capability = description->target->capability;
-
-  if (nvrtc ? !choose_nvrtc_arch (nvrtc, capability, error)
-            : !gst_vkgdr_program_check (program, capability, error))
-    return FALSE;
-  description->text = nvrtc ? gst_vkgdr_nvrtc_describe (nvrtc)
-                            : gst_vkgdr_program_describe (program);
-  return TRUE;
-}
-
 gchar *
 gst_vkgdr_compiler_describe (
     const GstVkgdrCompilerTarget *target, GError **error)
 {
-  CompilerDescription description = { target, NULL };
+  gint arch;
+  const GstVkgdrNvrtc *nvrtc = get_compiler (target, &arch, error);
 
-  compiler_search (target, describe_use, &description, error);
-  return description.text;
+  return nvrtc ? gst_vkgdr_nvrtc_describe (nvrtc) : NULL;
 }
 
 /* --- the device ---------------------------------------------------------- */
@@ -508,13 +304,12 @@ gst_vkgdr_compile (GstVkgdrContext *context, const GstVkgdrCompilerInput *input,
  * @error: return location for a #GError
  *
  * Describes the compiler of kernels for this device, for example "NVRTC 13.0
- * (libnvrtc.so.13)" or "clang 19.1 (/usr/bin/clang-19)". The text is not meant
- * for programs; its form may change.
+ * (libnvrtc.so.13)". The text is not meant for programs; its form may change.
  *
  * Fails with %GST_VKGDR_ERROR_NO_DRIVER if there is no compiler. The message
  * says what to install. Compiled kernels can be run without a compiler.
  *
- * Thread-safe. May load a library or run a program, which takes time.
+ * Thread-safe. May load a library, which takes time.
  *
  * Returns: (transfer full) (nullable): the description, or %NULL with @error
  *   set

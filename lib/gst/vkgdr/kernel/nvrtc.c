@@ -247,7 +247,11 @@ nvrtc_set_not_found (GError **error, gboolean software, GPtrArray *tried)
         list, shortage);
   else
     g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_NO_DRIVER,
-        "NVRTC was not found (tried %s)%s", list, shortage);
+        "CUDA sources cannot be compiled: NVRTC was not found (tried %s).%s "
+        "Install it (Debian: libnvrtc12 or libnvrtc11.2 of non-free, where the "
+        "driver is from; pip: nvidia-cuda-nvrtc, and let VKGDR_NVRTC name its "
+        "library), or use a compiled kernel (.ptx or .cubin by location=)",
+        list, shortage);
   g_free (shortage);
   g_free (list);
 }
@@ -359,14 +363,17 @@ static gchar *
 nvrtc_get_log (const GstVkgdrNvrtc *self, nvrtcProgram program)
 {
   size_t size = 0;
-  gchar *log;
+  gchar *log, *valid;
 
   if (self->nvrtcGetProgramLogSize (program, &size) != 0 || size < 2)
     return g_strdup ("");
   log = g_malloc0 (size + 1);
   if (self->nvrtcGetProgramLog (program, log) != 0)
     *log = '\0';
-  return g_strchomp (log);
+  /* The log repeats lines of the source, which may have any encoding. */
+  valid = g_utf8_make_valid (g_strchomp (log), -1);
+  g_free (log);
+  return valid;
 }
 
 static GBytes *

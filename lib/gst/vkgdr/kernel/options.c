@@ -2,10 +2,9 @@
  *
  * kernel/options.c: a user's options for the compilation of a source
  *
- * The compilers have different names for the same options. A table has the
- * supported options with the name in each compiler, so that a program works
- * with all of them. No option names a file, because an image would then depend
- * on content that is not in the key of the cache. Runs no compiler.
+ * A table has the supported options. No option names a file, because an image
+ * would then depend on content that is not in the key of the cache. Runs no
+ * compiler.
  */
 
 #include <string.h>
@@ -23,8 +22,7 @@
  * macros, folders in which headers are searched, and options for the generated
  * code. It is immutable, and may be used from any thread.
  *
- * Options are written as NVRTC and nvcc write them, and are translated for
- * another compiler:
+ * Options are written as for NVRTC and nvcc:
  *
  * | option | meaning |
  * |---|---|
@@ -34,13 +32,13 @@
  * | `--std=c++11` to `c++20` | the version of C++; 17 is the default |
  * | `--use_fast_math` | faster and less exact mathematics |
  * | `--fmad=false`, `true` | whether a product and a sum become one operation |
- * | `--maxrregcount=N` | maximum number of registers of a thread; NVRTC only |
+ * | `--maxrregcount=N` | maximum number of registers of a thread |
  * | `--generate-line-info`, `-lineinfo` | lines of the source, for profilers |
- * | `--device-debug`, `-G` | code for a debugger; NVRTC only |
- * | `--restrict` | pointers of kernels do not overlap; NVRTC only |
- * | `--extra-device-vectorization` | more vectorization; NVRTC only |
+ * | `--device-debug`, `-G` | code for a debugger |
+ * | `--restrict` | pointers of kernels do not overlap |
+ * | `--extra-device-vectorization` | more vectorization |
  * | `--disable-warnings`, `-w` | no warnings |
- * | `-O0` to `-O3` | optimization level; clang only |
+ * | `-O0` to `-O3` | ignored: NVRTC has no levels of optimization |
  *
  * One hyphen may be used instead of two. The value of `-D`, `-U` and `-I` may
  * be the next word. If an option is given with several values, the last one
@@ -59,7 +57,6 @@ typedef struct {
   const gchar *name;   /* without hyphens; one that ends in = has a value */
   const gchar *values; /* the possible values, separated by blanks; NULL: any */
   const gchar *nvrtc;  /* its name for NVRTC, or NULL; %s is the value */
-  const gchar *clang;
 } Option;
 
 typedef struct {
@@ -67,29 +64,29 @@ typedef struct {
   gchar *value;
 } Word;
 
-static const Option option_macro = { "D", NULL, "-D%s", "-D%s" };
-static const Option option_no_macro = { "U", NULL, "-U%s", "-U%s" };
+static const Option option_macro = { "D", NULL, "-D%s" };
+static const Option option_no_macro = { "U", NULL, "-U%s" };
 
 #define DIGITS_ONLY "#"
 
 static const Option options[] = {
-  { "std=", " c++11 c++14 c++17 c++20 ", "--std=%s", "-std=%s" },
-  { "use_fast_math", NULL, "--use_fast_math", "-ffast-math" },
-  { "fmad=", " true ", NULL, NULL },
-  { "fmad=", " false ", "--fmad=false", "-ffp-contract=off" },
-  { "maxrregcount=", DIGITS_ONLY, "--maxrregcount=%s", NULL },
-  { "generate-line-info", NULL, "-lineinfo", "-gline-directives-only" },
-  { "lineinfo", NULL, "-lineinfo", "-gline-directives-only" },
-  { "device-debug", NULL, "-G", NULL },
-  { "G", NULL, "-G", NULL },
-  { "restrict", NULL, "--restrict", NULL },
-  { "extra-device-vectorization", NULL, "--extra-device-vectorization", NULL },
-  { "disable-warnings", NULL, "--disable-warnings", "-w" },
-  { "w", NULL, "-w", "-w" },
-  { "O0", NULL, NULL, "-O0" },
-  { "O1", NULL, NULL, "-O1" },
-  { "O2", NULL, NULL, "-O2" },
-  { "O3", NULL, NULL, "-O3" },
+  { "std=", " c++11 c++14 c++17 c++20 ", "--std=%s" },
+  { "use_fast_math", NULL, "--use_fast_math" },
+  { "fmad=", " true ", NULL },
+  { "fmad=", " false ", "--fmad=false" },
+  { "maxrregcount=", DIGITS_ONLY, "--maxrregcount=%s" },
+  { "generate-line-info", NULL, "-lineinfo" },
+  { "lineinfo", NULL, "-lineinfo" },
+  { "device-debug", NULL, "-G" },
+  { "G", NULL, "-G" },
+  { "restrict", NULL, "--restrict" },
+  { "extra-device-vectorization", NULL, "--extra-device-vectorization" },
+  { "disable-warnings", NULL, "--disable-warnings" },
+  { "w", NULL, "-w" },
+  { "O0", NULL, NULL },
+  { "O1", NULL, NULL },
+  { "O2", NULL, NULL },
+  { "O3", NULL, NULL },
 };
 
 G_DEFINE_BOXED_TYPE (GstVkgdrCompileOptions, gst_vkgdr_compile_options,
@@ -361,19 +358,15 @@ is_replaced (const GstVkgdrCompileOptions *self, guint i)
 }
 
 void
-gst_vkgdr_options_append (const GstVkgdrCompileOptions *self,
-    GstVkgdrOptionsDialect dialect, GPtrArray *words)
+gst_vkgdr_options_append (const GstVkgdrCompileOptions *self, GPtrArray *words)
 {
   guint i;
 
   for (i = 0; self && i < self->words->len; i++) {
     const Word *word = self->words->pdata[i];
-    const gchar *pattern = dialect == GST_VKGDR_OPTIONS_CLANG
-                               ? word->option->clang
-                               : word->option->nvrtc;
 
-    if (pattern && !is_replaced (self, i))
-      g_ptr_array_add (words, spell (pattern, word->value));
+    if (word->option->nvrtc && !is_replaced (self, i))
+      g_ptr_array_add (words, spell (word->option->nvrtc, word->value));
   }
 }
 

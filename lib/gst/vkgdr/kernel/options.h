@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * kernel/options.h: a user's options, translated for each compiler
+ * kernel/options.h: a user's options for the compilation of a source
  *
  * Knows no sources, and runs no compiler.
  */
@@ -12,18 +12,11 @@
 
 G_BEGIN_DECLS
 
-/* The compiler that gets the options. The compiler of the software device has
- * the options of NVRTC. */
-typedef enum {
-  GST_VKGDR_OPTIONS_NVRTC,
-  GST_VKGDR_OPTIONS_CLANG
-} GstVkgdrOptionsDialect;
-
-/* Adds the options, but not the folders, to @words. Options that the compiler
- * does not support are left out. @self may be NULL, also for the next
+/* Adds the options for NVRTC, but not the folders, to @words. Options that
+ * NVRTC does not need are left out. @self may be NULL, also for the next
  * functions. */
-void gst_vkgdr_options_append (const GstVkgdrCompileOptions *self,
-    GstVkgdrOptionsDialect dialect, GPtrArray *words);
+void gst_vkgdr_options_append (
+    const GstVkgdrCompileOptions *self, GPtrArray *words);
 
 /* Adds the folders to @folders. */
 void gst_vkgdr_options_append_folders (
