@@ -33,16 +33,19 @@ require_roots ()
 # complete, the folder is named $1.part.
 make_root ()
 {
-  local folder=$1 release=$2
+  local folder=$1 release=$2 script=
 
   command -v debootstrap >/dev/null \
     || cannot "debootstrap is missing: apt-get install debootstrap"
   say "Making a root of Debian $release in $folder"
   mkdir -p -- "${folder%/*}"
   rm -rf -- "$folder.part"
+  # debootstrap has no script for a release that is newer than itself.
+  [ -e "/usr/share/debootstrap/scripts/$release" ] || script=sid
   debootstrap --variant=minbase "$release" "$folder.part" \
-    ${DEBIAN_MIRROR:+"$DEBIAN_MIRROR"} >&2 \
-    || cannot "debootstrap failed: is there a network?"
+    "${DEBIAN_MIRROR:-http://deb.debian.org/debian}" \
+    ${script:+"/usr/share/debootstrap/scripts/$script"} >&2 \
+    || cannot "debootstrap failed: see above"
   mv -- "$folder.part" "$folder"
 }
 
