@@ -97,48 +97,12 @@ static GstStaticPadTemplate sink_template = GST_STATIC_PAD_TEMPLATE (
 static GstStaticPadTemplate src_template = GST_STATIC_PAD_TEMPLATE (
     "src", GST_PAD_SRC, GST_PAD_ALWAYS, GST_STATIC_CAPS_ANY);
 
-static void gst_cuda_filter_child_proxy_init (
-    gpointer interface, gpointer interface_data);
-
 G_DEFINE_TYPE_WITH_CODE (GstCudaFilter, gst_cuda_filter,
     GST_TYPE_VKGDR_VIDEO_FILTER,
-    G_IMPLEMENT_INTERFACE (
-        GST_TYPE_CHILD_PROXY, gst_cuda_filter_child_proxy_init)
-        GST_DEBUG_CATEGORY_INIT (
-            gst_cuda_filter_debug, "cudafilter", 0, "cudafilter"))
+    GST_DEBUG_CATEGORY_INIT (
+        gst_cuda_filter_debug, "cudafilter", 0, "cudafilter"))
 GST_ELEMENT_REGISTER_DEFINE (
     cudafilter, "cudafilter", GST_RANK_NONE, GST_TYPE_CUDA_FILTER)
-
-/* --- the child ----------------------------------------------------------- */
-
-static GObject *
-gst_cuda_filter_get_child (GstChildProxy *proxy, guint index)
-{
-  GstCudaFilter *self = GST_CUDA_FILTER (proxy);
-  GObject *child;
-
-  if (index != 0)
-    return NULL;
-  GST_OBJECT_LOCK (self);
-  child = g_object_ref (G_OBJECT (self->child));
-  GST_OBJECT_UNLOCK (self);
-  return child;
-}
-
-static guint
-gst_cuda_filter_count_children (GstChildProxy *proxy)
-{
-  return 1;
-}
-
-static void
-gst_cuda_filter_child_proxy_init (gpointer interface, gpointer interface_data)
-{
-  GstChildProxyInterface *proxy = interface;
-
-  proxy->get_child_by_index = gst_cuda_filter_get_child;
-  proxy->get_children_count = gst_cuda_filter_count_children;
-}
 
 /* --- virtual functions --------------------------------------------------- */
 
@@ -251,10 +215,10 @@ gst_cuda_filter_finalize (GObject *object)
 {
   GstCudaFilter *self = GST_CUDA_FILTER (object);
 
+  gst_cuda_request_clear (&self->properties);
   gst_cuda_request_clear (&self->requested);
   gst_clear_caps (&self->refused);
   gst_clear_caps (&self->agreed.output);
-  gst_cuda_filter_clear_child (self);
 
   G_OBJECT_CLASS (gst_cuda_filter_parent_class)->finalize (object);
 }
@@ -295,5 +259,4 @@ gst_cuda_filter_init (GstCudaFilter *self)
   gst_cuda_filter_init_properties (self);
   gst_cuda_filter_init_pads (self);
   gst_vkgdr_filter_set_share_stream (GST_VKGDR_FILTER (self), TRUE);
-  gst_cuda_filter_init_child (self);
 }

@@ -3,10 +3,9 @@
  * cudafilter/cudafilter.h: declarations for the files of cudafilter
  *
  * cudafilter.c has the class and processes frames, properties.c has the
- * properties, child.c has the object with the parameters, update.c builds the
- * kernel that the properties request, negotiate.c negotiates caps, and
- * explain.c reports why the negotiation fails. A kernel and its parameters are
- * called a pair (pair.h).
+ * properties, update.c builds the kernel that the properties request,
+ * negotiate.c negotiates caps, and explain.c reports why the negotiation fails.
+ * A kernel and its parameters are called a pair (pair.h).
  */
 
 #ifndef __GST_CUDA_FILTER_H__
@@ -39,21 +38,16 @@ struct _GstCudaFilter {
   GstVkgdrVideoFilter parent;
 
   /* --- under the object lock --- */
-  GstCudaRequest requested; /* the values of the properties */
-  guint kernel_timeout;     /* milliseconds, or 0 */
+  GstCudaRequest properties; /* their values */
+  GstCudaRequest requested;  /* the same at the end of a g_object_set () */
+  guint kernel_timeout;      /* milliseconds, or 0 */
   gboolean watch;
 
-  GstCudaParams *child;     /* the object with the parameters; never NULL */
-  GstCudaParams *announced; /* the child of the last signals; never NULL */
-  gboolean is_announcing;   /* a thread emits the signals */
-
-  GstCudaWorker *worker;   /* NULL unless the element is started */
-  GstCudaRequest *request; /* for the worker, or NULL */
-  gboolean is_settled;     /* the newest pair is for the last request */
-  GstCudaPair *next;       /* for the next frame, or NULL; read atomically */
-  GSList *retired;  /* pairs that are no longer used; the worker frees them */
-  GError *failure;  /* of a build before the first frame, or NULL */
-  gboolean has_run; /* a frame has passed since the start */
+  GstCudaWorker *worker; /* NULL unless the element is started */
+  gboolean is_settled;   /* the ready pair is of the requested kernel */
+  GstCudaPair *ready;    /* for the next frame, or NULL; read atomically */
+  GError *failure;       /* of a build before the first frame, or NULL */
+  gboolean has_run;      /* a frame has passed since the start */
 
   /* Written by the streaming thread, under the object lock. */
   GstCudaPair *running;
@@ -76,20 +70,6 @@ void gst_cuda_filter_install_properties (GObjectClass *object_class);
 
 /* Sets the default values of the properties. */
 void gst_cuda_filter_init_properties (GstCudaFilter *self);
-
-/* --- child.c --- */
-
-void gst_cuda_filter_init_child (GstCudaFilter *self);
-void gst_cuda_filter_clear_child (GstCudaFilter *self);
-
-/* Makes @child the child object of the element. Must be called with the object
- * lock held. gst_cuda_filter_announce_child () must be called later. */
-void gst_cuda_filter_show (GstCudaFilter *self, GstCudaParams *child);
-
-/* Emits the signals "child-removed" and "child-added" if the child object was
- * replaced, unless another thread emits them. Must be called without a lock.
- * Thread-safe. */
-void gst_cuda_filter_announce_child (GstCudaFilter *self);
 
 /* --- update.c --- */
 
@@ -120,8 +100,9 @@ gboolean gst_cuda_filter_swap (
  * Thread-safe. */
 GstStructure *gst_cuda_filter_get_params (GstCudaFilter *self);
 
-/* Posts a warning. */
-void gst_cuda_filter_warn (GstCudaFilter *self, const GError *error);
+/* The same for the values of a request: those that were not set have their
+ * defaults. */
+GstStructure *gst_cuda_request_get_values (const GstCudaRequest *request);
 
 /* --- negotiate.c --- */
 

@@ -52,42 +52,44 @@ take_output (GstCudaRules *rules, GstCaps *output, gboolean is_in_any_memory)
 }
 
 /* Returns the pair that determines caps, or NULL if the requested kernel is not
- * loaded yet. Must be called with the object lock held. */
+ * loaded yet. */
 static const GstCudaPair *
-get_deciding_pair (GstCudaFilter *self)
+get_deciding_pair_locked (GstCudaFilter *self)
 {
   if (self->has_run)
     return self->running;
-  if (!self->is_settled)
-    return NULL;
-  return self->next ? self->next : self->running;
+  return self->is_settled ? self->ready : NULL;
+}
+
+static GstStructure *
+copy_params (const GstCudaPair *pair)
+{
+  return pair->arguments ? gst_structure_copy (pair->arguments) : NULL;
 }
 
 void
 gst_cuda_filter_take_rules (GstCudaFilter *self, GstCudaRules *rules)
 {
-  const GstCudaChoice *choice = &self->requested.choice;
-  GstCudaParams *params;
+  const GstCudaRequest *request = &self->requested;
   const GstCudaPair *pair;
 
   memset (rules, 0, sizeof (*rules));
   GST_OBJECT_LOCK (self);
-  pair = get_deciding_pair (self);
+  pair = get_deciding_pair_locked (self);
   if (pair) {
     take_kernel_rules (
         rules, pair->loaded, pair->loaded->effect, pair->loaded->is_pixel);
     take_output (rules, pair->output, pair->output_is_in_any_memory);
   } else {
-    take_kernel_rules (rules, NULL, gst_cuda_choice_get_effect (choice),
-        gst_cuda_choice_is_pixel (choice));
-    take_output (
-        rules, self->requested.output, self->requested.output_is_in_any_memory);
+    take_kernel_rules (rules, NULL,
+        gst_cuda_choice_get_effect (&request->choice),
+        gst_cuda_choice_is_pixel (&request->choice));
+    take_output (rules, request->output, request->output_is_in_any_memory);
   }
-  params = gst_object_ref (pair ? pair->params : self->child);
-  GST_OBJECT_UNLOCK (self);
   if (rules->get_size)
-    rules->params = gst_cuda_params_get_values (params, NULL);
-  gst_object_unref (params);
+    rules->params =
+        pair ? copy_params (pair) : gst_cuda_request_get_values (request);
+  GST_OBJECT_UNLOCK (self);
 }
 
 /* --- caps ---------------------------------------------------------------- */
@@ -360,42 +362,25 @@ note_rules (GstCudaFilter *self)
   return is_new;
 }
 
-/* Uses the newest pair that is ready, and reads the values of the parameters at
- * the stream time @time; GST_CLOCK_TIME_NONE: the current values. */
+/* Uses the newest pair that is ready. */
 static gboolean
-update (GstCudaFilter *self, GstClockTime time)
+update (GstCudaFilter *self)
 {
   GError *error = NULL;
   gboolean swapped;
-  guint serial;
 
   if (!gst_cuda_filter_swap (self, &swapped, &error)) {
     gst_vkgdr_base_transform_post_error (
         GST_VKGDR_BASE_TRANSFORM (self), error);
     return FALSE;
   }
-  serial = self->running->arguments_serial;
-  if (!gst_cuda_pair_refresh (self->running, time, &error)) {
-    gst_cuda_filter_warn (self, error);
-    g_error_free (error);
-  }
-  if (swapped)
-    gst_vkgdr_filter_set_in_place (GST_VKGDR_FILTER (self),
-        gst_cuda_loaded_may_run_in_place (self->running->loaded));
-  if ((swapped || serial != self->running->arguments_serial)
-      && note_rules (self))
+  if (!swapped)
+    return TRUE;
+  gst_vkgdr_filter_set_in_place (GST_VKGDR_FILTER (self),
+      gst_cuda_loaded_may_run_in_place (self->running->loaded));
+  if (note_rules (self))
     gst_base_transform_reconfigure_src (GST_BASE_TRANSFORM (self));
   return TRUE;
-}
-
-/* A stream of bytes has no stream time. */
-static GstClockTime
-get_stream_time (GstBaseTransform *trans, GstBuffer *input)
-{
-  if (trans->segment.format != GST_FORMAT_TIME)
-    return GST_CLOCK_TIME_NONE;
-  return gst_segment_to_stream_time (
-      &trans->segment, GST_FORMAT_TIME, GST_BUFFER_PTS (input));
 }
 
 static GstFlowReturn
@@ -406,7 +391,7 @@ gst_cuda_filter_submit_input_buffer (
   GstFlowReturn result;
   GstCaps *caps;
 
-  if (!update (self, get_stream_time (trans, input))) {
+  if (!update (self)) {
     gst_buffer_unref (input);
     return GST_FLOW_ERROR;
   }
@@ -451,7 +436,7 @@ on_event (GstPad *pad, GstPadProbeInfo *info, gpointer user_data)
 
   if (GST_EVENT_TYPE (event) != GST_EVENT_CAPS)
     return GST_PAD_PROBE_OK;
-  if (!update (self, GST_CLOCK_TIME_NONE))
+  if (!update (self))
     return GST_PAD_PROBE_DROP;
   gst_event_parse_caps (event, &caps);
   if (!gst_pad_query_accept_caps (pad, caps))

@@ -36,21 +36,21 @@ string_property (GstCudaFilter *self, guint id)
 {
   switch (id) {
   case PROP_KERNEL:
-    return &self->requested.choice.kernel_name;
+    return &self->properties.choice.kernel_name;
   case PROP_LOCATION:
-    return &self->requested.choice.location;
+    return &self->properties.choice.location;
   case PROP_SOURCE:
-    return &self->requested.choice.source;
+    return &self->properties.choice.source;
   case PROP_PIXEL:
-    return &self->requested.choice.pixel;
+    return &self->properties.choice.pixel;
   case PROP_COMPILER_OPTIONS:
-    return &self->requested.choice.compiler_options;
+    return &self->properties.choice.compiler_options;
   case PROP_ENTRY:
-    return &self->requested.choice.entry;
+    return &self->properties.choice.entry;
   case PROP_BLOCK:
-    return &self->requested.choice.block;
+    return &self->properties.choice.block;
   case PROP_GRID:
-    return &self->requested.choice.grid;
+    return &self->properties.choice.grid;
   default:
     return NULL;
   }
@@ -59,9 +59,9 @@ string_property (GstCudaFilter *self, guint id)
 /* Must be called with the object lock held. Returns FALSE if @id is another
  * property. */
 static gboolean
-set_requested (GstCudaFilter *self, guint id, const GValue *value)
+set_request (GstCudaFilter *self, guint id, const GValue *value)
 {
-  GstCudaRequest *requested = &self->requested;
+  GstCudaRequest *request = &self->properties;
   gchar **string = string_property (self, id);
 
   if (string) {
@@ -71,18 +71,17 @@ set_requested (GstCudaFilter *self, guint id, const GValue *value)
       *string = g_strdup ("");
     if (id == PROP_KERNEL && !*string)
       *string = g_strdup (DEFAULT_KERNEL);
-    requested->choice_is_new = TRUE;
+    request->news |= GST_CUDA_NEWS_CHOICE;
   } else if (id == PROP_PARAMS) {
-    g_clear_pointer (&requested->params, gst_structure_free);
+    g_clear_pointer (&request->params, gst_structure_free);
     if (gst_value_get_structure (value))
-      requested->params = gst_structure_copy (gst_value_get_structure (value));
-    requested->params_are_new = TRUE;
-    requested->serial = gst_cuda_params_get_serial (self->child);
+      request->params = gst_structure_copy (gst_value_get_structure (value));
+    request->news |= GST_CUDA_NEWS_PARAMS;
   } else if (id == PROP_OUTPUT_CAPS) {
-    gst_clear_caps (&requested->output);
-    requested->output = gst_cuda_caps_complete (
-        gst_value_get_caps (value), &requested->output_is_in_any_memory);
-    requested->output_is_new = TRUE;
+    gst_clear_caps (&request->output);
+    request->output = gst_cuda_caps_complete (
+        gst_value_get_caps (value), &request->output_is_in_any_memory);
+    request->news |= GST_CUDA_NEWS_OUTPUT;
   } else {
     return FALSE;
   }
@@ -98,7 +97,7 @@ gst_cuda_filter_set_property (
   GstCudaFilter *self = GST_CUDA_FILTER (object);
 
   GST_OBJECT_LOCK (self);
-  if (set_requested (self, id, value))
+  if (set_request (self, id, value))
     ;
   else if (id == PROP_WATCH)
     self->watch = g_value_get_boolean (value);
@@ -138,7 +137,7 @@ gst_cuda_filter_get_property (
   else if (id == PROP_WATCH)
     g_value_set_boolean (value, self->watch);
   else if (id == PROP_OUTPUT_CAPS)
-    gst_value_set_caps (value, self->requested.output);
+    gst_value_set_caps (value, self->properties.output);
   else if (id == PROP_KERNEL_TIMEOUT)
     g_value_set_uint (value, self->kernel_timeout);
   else
@@ -253,16 +252,6 @@ gst_cuda_filter_install_properties (GObjectClass *object_class)
    * defaults and may be left out. Reading the property returns the current
    * values of all parameters.
    *
-   * The same parameters are properties of the child object "params" (see
-   * #GstChildProxy), which are numbers or booleans and controllable. So
-   * `params::gain=1.5` sets one of them, and a #GstControlBinding changes it
-   * with the stream time. The parameters of a user's kernel have no names
-   * before #GstCudaFilter:params was set, so it must be set first. When the
-   * list of parameters changes, the child object is replaced, together with its
-   * bindings, and "child-added" is emitted. The ranges of the properties are
-   * those of their types, so a #GstDirectControlBinding has to be an absolute
-   * one.
-   *
    * New values for the parameters of the running kernel apply from the next
    * frame on. For all other changes, such as other names or types, a new pair
    * of kernel and parameters is built in another thread, with all properties of
@@ -280,8 +269,7 @@ gst_cuda_filter_install_properties (GObjectClass *object_class)
    */
   properties[PROP_PARAMS] = g_param_spec_boxed ("params", "Parameters",
       "Further arguments of the kernel, in their order, such as "
-      "params,gain=(float)1.5; each is also a property of the child: "
-      "params::gain=1.5",
+      "params,gain=(float)1.5",
       GST_TYPE_STRUCTURE, flags);
   /**
    * GstCudaFilter:watch:
@@ -388,9 +376,10 @@ gst_cuda_filter_install_properties (GObjectClass *object_class)
 void
 gst_cuda_filter_init_properties (GstCudaFilter *self)
 {
-  self->requested.choice.kernel_name = g_strdup (DEFAULT_KERNEL);
-  self->requested.choice.block = g_strdup ("");
-  self->requested.choice.grid = g_strdup ("");
-  self->requested.output_is_in_any_memory = TRUE;
+  self->properties.choice.kernel_name = g_strdup (DEFAULT_KERNEL);
+  self->properties.choice.block = g_strdup ("");
+  self->properties.choice.grid = g_strdup ("");
+  self->properties.output_is_in_any_memory = TRUE;
   self->kernel_timeout = DEFAULT_KERNEL_TIMEOUT;
+  gst_cuda_request_assign (&self->requested, &self->properties);
 }

@@ -4,7 +4,7 @@
  */
 
 #include <gio/gio.h>
-#include <stdlib.h>
+#include <string.h>
 
 #include "cudafilter/watch.h"
 
@@ -12,13 +12,16 @@
  * an editor writes in several steps. */
 #define WATCH_REST 100
 
-/* A path, and the target if it is a symbolic link. */
+/* How many links of a path are followed, as in Linux. */
+#define MAX_LINKS 40
+
+/* A file. Its path may have symbolic links, which an editor or a package
+ * manager replaces. */
 typedef struct {
   GstCudaWatch *watch;
   gchar *path;
-  gchar *target; /* the path without links; NULL if there was no file */
-  GFileMonitor *monitor;
-  GFileMonitor *target_monitor; /* NULL if the path is no link */
+  gchar **places;      /* the links in the path, and the file itself */
+  GPtrArray *monitors; /* of GFileMonitor, one for each place */
   GSource *rest; /* waits until the file is unchanged for a while, else NULL */
 } File;
 
@@ -40,32 +43,25 @@ file_forget_rest (File *file)
 }
 
 static void
-monitor_free (GFileMonitor *monitor)
+monitor_free (gpointer data)
 {
-  g_file_monitor_cancel (monitor);
-  g_object_unref (monitor);
-}
-
-/* A cancelled monitor may still have an event to emit. */
-static void
-disconnect (GFileMonitor *monitor, File *file)
-{
-  if (monitor)
-    g_signal_handlers_disconnect_by_data (monitor, file);
+  g_file_monitor_cancel (data);
+  g_object_unref (data);
 }
 
 static void
 file_free (gpointer data)
 {
   File *file = data;
+  guint i;
 
   file_forget_rest (file);
-  disconnect (file->monitor, file);
-  disconnect (file->target_monitor, file);
-  g_clear_pointer (&file->monitor, monitor_free);
-  g_clear_pointer (&file->target_monitor, monitor_free);
+  /* A cancelled monitor may still have an event to emit. */
+  for (i = 0; i < file->monitors->len; i++)
+    g_signal_handlers_disconnect_by_data (file->monitors->pdata[i], file);
+  g_ptr_array_unref (file->monitors);
+  g_strfreev (file->places);
   g_free (file->path);
-  free (file->target);
   g_free (file);
 }
 
@@ -102,10 +98,60 @@ on_event (GFileMonitor *monitor, GFile *changed, GFile *other,
     file_touch (user_data);
 }
 
+/* Returns the path to which the link @path leads, or NULL if it is no link. */
+static gchar *
+read_link (const gchar *path)
+{
+  gchar *target = g_file_read_link (path, NULL), *folder, *full;
+
+  if (!target || g_path_is_absolute (target))
+    return target;
+  folder = g_path_get_dirname (path);
+  full = g_build_filename (folder, target, NULL);
+  g_free (folder);
+  g_free (target);
+  return full;
+}
+
+/* Returns the links in @path, in the order in which they are followed, and the
+ * path without links. */
+static gchar **
+find_places (const gchar *path)
+{
+  GPtrArray *places = g_ptr_array_new ();
+  gchar *folder = g_get_current_dir ();
+  gchar *rest = g_path_is_absolute (path)
+                    ? g_strdup (path)
+                    : g_build_filename (folder, path, NULL);
+  gsize length = 0; /* of the part of @rest that has no links */
+
+  while (rest[length] && places->len < MAX_LINKS) {
+    gchar *front, *target;
+
+    length += 1 + strcspn (rest + length + 1, "/");
+    front = g_strndup (rest, length);
+    target = read_link (front);
+    if (target) {
+      gchar *next = g_strconcat (target, rest + length, NULL);
+
+      g_ptr_array_add (places, g_steal_pointer (&front));
+      g_free (rest);
+      rest = next;
+      length = 0;
+    }
+    g_free (target);
+    g_free (front);
+  }
+  g_ptr_array_add (places, rest);
+  g_ptr_array_add (places, NULL);
+  g_free (folder);
+  return (gchar **) g_ptr_array_free (places, FALSE);
+}
+
 /* A monitor of a file watches its folder, so it reports that the file was
  * replaced. */
-static GFileMonitor *
-monitor_new (File *file, const gchar *path, GError **error)
+static gboolean
+add_monitor (File *file, const gchar *path, GError **error)
 {
   GFile *location = g_file_new_for_path (path);
   GFileMonitor *monitor =
@@ -113,41 +159,29 @@ monitor_new (File *file, const gchar *path, GError **error)
 
   g_object_unref (location);
   if (!monitor)
-    return NULL;
+    return FALSE;
   g_file_monitor_set_rate_limit (monitor, WATCH_REST);
   g_signal_connect (monitor, "changed", G_CALLBACK (on_event), file);
-  return monitor;
-}
-
-/* If the path is a link, an editor writes to its target. Returns NULL if it is
- * not a link. */
-static GFileMonitor *
-target_monitor_new (File *file)
-{
-  gchar *full = g_canonicalize_filename (file->path, NULL);
-  GFileMonitor *monitor = NULL;
-
-  if (file->target && !g_str_equal (file->target, full))
-    monitor = monitor_new (file, file->target, NULL);
-  g_free (full);
-  return monitor;
+  g_ptr_array_add (file->monitors, monitor);
+  return TRUE;
 }
 
 static gboolean
 add_file (GstCudaWatch *self, const gchar *path, GError **error)
 {
   File *file = g_new0 (File, 1);
+  guint i;
 
   file->watch = self;
   file->path = g_strdup (path);
-  file->target = realpath (path, NULL);
-  file->monitor = monitor_new (file, path, error);
-  if (!file->monitor) {
-    file_free (file);
-    g_prefix_error (error, "%s cannot be watched: ", path);
-    return FALSE;
-  }
-  file->target_monitor = target_monitor_new (file);
+  file->places = find_places (path);
+  file->monitors = g_ptr_array_new_with_free_func (monitor_free);
+  for (i = 0; file->places[i]; i++)
+    if (!add_monitor (file, file->places[i], error)) {
+      file_free (file);
+      g_prefix_error (error, "%s cannot be watched: ", path);
+      return FALSE;
+    }
   g_ptr_array_add (self->files, file);
   return TRUE;
 }
@@ -186,15 +220,14 @@ gst_cuda_watch_touch (GstCudaWatch *self, const gchar *path)
   }
 }
 
-/* Whether the path is a link to another file than before. A file that does not
- * exist is expected at the same place again. */
 static gboolean
-has_other_target (const File *file)
+has_other_places (const File *file)
 {
-  gchar *target = realpath (file->path, NULL);
-  gboolean is_other = target && g_strcmp0 (target, file->target) != 0;
+  gchar **places = find_places (file->path);
+  gboolean is_other = !g_strv_equal (
+      (const gchar *const *) places, (const gchar *const *) file->places);
 
-  free (target);
+  g_strfreev (places);
   return is_other;
 }
 
@@ -206,7 +239,7 @@ gst_cuda_watch_covers (const GstCudaWatch *self, const gchar *const *paths)
   if (!paths || !g_strv_equal ((const gchar *const *) self->paths, paths))
     return FALSE;
   for (i = 0; i < self->files->len; i++)
-    if (has_other_target (g_ptr_array_index (self->files, i)))
+    if (has_other_places (g_ptr_array_index (self->files, i)))
       return FALSE;
   return TRUE;
 }

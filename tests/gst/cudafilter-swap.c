@@ -11,7 +11,6 @@
 #include <glib/gstdio.h>
 
 #include "folder.h"
-#include "gate.h"
 #include "rig.h"
 #include "util.h"
 
@@ -245,31 +244,6 @@ GST_START_TEST (test_pairs_are_whole)
 }
 GST_END_TEST;
 
-/* A value that is set while the kernel is compiled is not lost. */
-GST_START_TEST (test_values_set_meanwhile)
-{
-  GstStructure *one = gst_structure_from_string ("params,n=1,m=1", NULL);
-  GstStructure *two = gst_structure_from_string ("params,n=2,m=2", NULL);
-  SlowRig slow;
-
-  if (!test_is_software ())
-    return;
-  slow_init (&slow, "name=f");
-  g_object_set (slow.rig.filter, "source",
-      KERNEL (", int n, int m", "10 * n + m"), "params", one, NULL);
-  fail_unless_equals_int (rig_red_now (&slow.rig), 11);
-  hold_compiler (&slow);
-  g_object_set (slow.rig.filter, "source",
-      KERNEL (", int n, int m", "100 + 10 * n + m"), "params", two, NULL);
-  gst_child_proxy_set (GST_CHILD_PROXY (slow.rig.filter), "params::m", 5, NULL);
-  assert_stays (&slow, 15);
-  assert_becomes (&slow, 15, 125);
-  gst_structure_free (two);
-  gst_structure_free (one);
-  slow_clear (&slow);
-}
-GST_END_TEST;
-
 /* --- parameters that are not used yet ------------------------------------- */
 
 /* Runs a kernel whose result is 10 + n, with n = 1. */
@@ -305,50 +279,21 @@ GST_START_TEST (test_params_wait_for_the_compiler)
 }
 GST_END_TEST;
 
-/* Another kernel is set in between. It has another child, and is never loaded.
- * So the object that gets the last parameters is not the child when they are
- * set. */
-GST_START_TEST (test_params_wait_for_a_former_child)
-{
-  GstStructure *seven = gst_structure_from_string ("params,n=(int)7", NULL);
-  SlowRig slow;
-
-  if (!test_is_software ())
-    return;
-  slow_init_adder (&slow);
-  rig_set_params (&slow.rig, "params,n=3");
-  fail_unless_equals_int (rig_red (&slow.rig), 13);
-  hold_compiler (&slow);
-  g_object_set (slow.rig.filter, "source", KERNEL (", int n", "20 + n"), NULL);
-  wait_held (&slow);
-  g_object_set (
-      slow.rig.filter, "source", NULL, "kernel", "gain", "params", NULL, NULL);
-  g_object_set (slow.rig.filter, "source", KERNEL (", int n", "10 + n"),
-      "params", seven, NULL);
-  release_compiler (&slow);
-  fail_unless_equals_int (rig_red (&slow.rig), 17);
-  gst_structure_free (seven);
-  slow_clear (&slow);
-}
-GST_END_TEST;
-
 /* Parameters that wait for the next frame are not lost if another property is
- * set then. A later value of the child is kept, too. */
+ * set then. */
 GST_START_TEST (test_params_wait_for_the_frame)
 {
   GstCaps *caps = gst_caps_from_string ("video/x-raw,format=RGBA");
   GstStructure *two = gst_structure_from_string ("params,n=(int)2", NULL);
-  GstChildProxy *proxy;
   SlowRig slow;
 
   if (!test_is_software ())
     return;
   slow_init_adder (&slow);
-  proxy = GST_CHILD_PROXY (slow.rig.filter);
   g_object_set (slow.rig.filter, "params", two, "output-caps", caps, NULL);
   test_settle (slow.rig.filter);
   if (__i__)
-    gst_child_proxy_set (proxy, "params::n", 3, NULL);
+    rig_set_params (&slow.rig, "params,n=3");
   g_object_set (slow.rig.filter, "output-caps", NULL, NULL);
   fail_unless_equals_int (rig_red (&slow.rig), __i__ ? 13 : 12);
   gst_structure_free (two);
@@ -357,8 +302,7 @@ GST_START_TEST (test_params_wait_for_the_frame)
 }
 GST_END_TEST;
 
-/* Parameters that did not fit are used with the next kernel, although the child
- * has older values of some of them. */
+/* Parameters that did not fit are used with the next kernel. */
 GST_START_TEST (test_params_wait_for_their_kernel)
 {
   SlowRig slow;
@@ -392,103 +336,6 @@ GST_START_TEST (test_params_wait_for_the_start)
   rig_start (&slow.rig, RGBA_2X1);
   fail_unless_equals_int (rig_red (&slow.rig), 12);
   gst_structure_free (two);
-  slow_clear (&slow);
-}
-GST_END_TEST;
-
-/* --- the child ------------------------------------------------------------ */
-
-/* The child, as the signals announce it. */
-typedef struct {
-  GMutex lock;
-  GObject *shown;
-  gboolean is_mixed;   /* the signals did not come in pairs */
-  gboolean has_waited; /* the first handler waits for the gate */
-} Children;
-
-static void
-on_removed (
-    GstChildProxy *proxy, GObject *child, const gchar *name, Children *children)
-{
-  gboolean waits;
-
-  g_mutex_lock (&children->lock);
-  children->is_mixed |= children->shown != child;
-  children->shown = NULL;
-  waits = !children->has_waited;
-  children->has_waited = TRUE;
-  g_mutex_unlock (&children->lock);
-  if (waits)
-    test_gate_wait (NULL);
-}
-
-static void
-on_added (
-    GstChildProxy *proxy, GObject *child, const gchar *name, Children *children)
-{
-  g_mutex_lock (&children->lock);
-  children->is_mixed |= children->shown != NULL;
-  children->shown = child;
-  g_mutex_unlock (&children->lock);
-}
-
-static void
-wait_removed (Children *children)
-{
-  gint64 deadline = g_get_monotonic_time () + 60 * G_TIME_SPAN_SECOND;
-  gboolean has_waited = FALSE;
-
-  while (!has_waited) {
-    fail_unless (g_get_monotonic_time () < deadline, "no child is removed");
-    g_usleep (5000);
-    g_mutex_lock (&children->lock);
-    has_waited = children->has_waited;
-    g_mutex_unlock (&children->lock);
-  }
-}
-
-static GObject *
-get_child (Rig *rig)
-{
-  return gst_child_proxy_get_child_by_index (GST_CHILD_PROXY (rig->filter), 0);
-}
-
-/* A setter replaces the child while the worker announces another child. */
-GST_START_TEST (test_two_threads_replace_the_child)
-{
-  GstStructure *one = gst_structure_from_string ("params,n=(int)1", NULL);
-  Children children = { 0 };
-  GObject *of_worker, *of_setter;
-  SlowRig slow;
-
-  if (!test_is_software ())
-    return;
-  slow_init (&slow, "name=f");
-  children.shown = get_child (&slow.rig);
-  g_object_unref (children.shown);
-  g_signal_connect (
-      slow.rig.filter, "child-removed", G_CALLBACK (on_removed), &children);
-  g_signal_connect (
-      slow.rig.filter, "child-added", G_CALLBACK (on_added), &children);
-  g_object_set (slow.rig.filter, "source", KERNEL (", int n", "10 + n"),
-      "params", one, NULL);
-  gst_structure_free (one);
-  wait_removed (&children);
-  of_worker = get_child (&slow.rig);
-  g_object_set (
-      slow.rig.filter, "source", NULL, "kernel", "gain", "params", NULL, NULL);
-  of_setter = get_child (&slow.rig);
-  test_gate_set (TRUE);
-  test_settle (slow.rig.filter);
-
-  fail_if (test_gate_was_missed ());
-  fail_unless (of_worker != of_setter);
-  fail_unless (GST_OBJECT_PARENT (of_worker) == NULL);
-  fail_unless (GST_OBJECT_PARENT (of_setter) == GST_OBJECT (slow.rig.filter));
-  fail_if (children.is_mixed);
-  fail_unless (children.shown == of_setter);
-  g_object_unref (of_worker);
-  g_object_unref (of_setter);
   slow_clear (&slow);
 }
 GST_END_TEST;
@@ -569,13 +416,10 @@ cudafilter_swap_suite (void)
   tcase_add_test (tc, test_frames_do_not_wait);
   tcase_add_test (tc, test_setters_do_not_wait);
   tcase_add_test (tc, test_pairs_are_whole);
-  tcase_add_test (tc, test_values_set_meanwhile);
   tcase_add_test (tc, test_params_wait_for_the_compiler);
-  tcase_add_test (tc, test_params_wait_for_a_former_child);
   tcase_add_loop_test (tc, test_params_wait_for_the_frame, 0, 2);
   tcase_add_test (tc, test_params_wait_for_their_kernel);
   tcase_add_test (tc, test_params_wait_for_the_start);
-  tcase_add_test (tc, test_two_threads_replace_the_child);
   tcase_add_test (tc, test_the_last_kernel_runs);
   tcase_add_test (tc, test_output_caps_belong_to_the_pair);
   return suite;

@@ -120,7 +120,8 @@ GST_START_TEST (test_watch_and_params)
   rig_set_params (&rig, "params,n=1");
   rig_start (&rig, RGBA_2X1);
   fail_unless_equals_int (rig_red (&rig), 101);
-  gst_child_proxy_set (GST_CHILD_PROXY (rig.filter), "params::n", 4, NULL);
+  rig_set_params (&rig, "params,n=4");
+  fail_unless_equals_int (rig_red (&rig), 104);
   source_replace (&source, KERNEL (", int n", "vkgdr_get (in, 0, x, y) - n"));
   assert_becomes (&rig, &source, 104, 96);
 
@@ -326,6 +327,36 @@ GST_START_TEST (test_watch_follows_replaced_links)
 }
 GST_END_TEST;
 
+/* The file stays the same in its folder, and a link to the folder is replaced,
+ * as in "releases/now/kernel.cu". */
+GST_START_TEST (test_watch_follows_a_replaced_folder)
+{
+  Source first, second, link;
+  Rig rig;
+
+  source_init (&first, SEVEN);
+  source_init (&second, KERNEL ("", "8"));
+  source_init (&link, "");
+  g_free (link.path);
+  link.path = g_build_filename (link.folder, "now", NULL);
+  replace_link (first.folder, link.path);
+  g_free (link.path);
+  link.path = g_build_filename (link.folder, "now", "kernel.cu", NULL);
+  rig_init_watching (&rig, &link);
+  fail_unless_equals_int (rig_red (&rig), 7);
+  *strrchr (link.path, '/') = '\0';
+  replace_link (second.folder, link.path);
+  link.path[strlen (link.path)] = '/';
+  assert_becomes (&rig, &link, 7, 8);
+  source_replace (&second, KERNEL ("", "9"));
+  assert_becomes (&rig, &link, 8, 9);
+  rig_clear (&rig);
+  source_clear (&link);
+  source_clear (&second);
+  source_clear (&first);
+}
+GST_END_TEST;
+
 /* --- included files ------------------------------------------------------ */
 
 #define INCLUDES(name, red) "#include \"" name "\"\n" KERNEL ("", red)
@@ -491,6 +522,7 @@ cudafilter_watch_suite (void)
   tcase_add_test (tc, test_watch_ends);
   tcase_add_test (tc, test_watch_follows_links);
   tcase_add_test (tc, test_watch_follows_replaced_links);
+  tcase_add_test (tc, test_watch_follows_a_replaced_folder);
   tcase_add_test (tc, test_watch_sees_included_files);
   tcase_add_test (tc, test_included_files_change_unwatched);
   tcase_add_test (tc, test_options_define_macros);

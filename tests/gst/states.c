@@ -591,8 +591,8 @@ GST_START_TEST (test_caps_queries_all_the_time)
   for (i = 0; i < n; i++) {
     go_and_play (&run, GST_STATE_PLAYING);
     for (k = 0; k < 10; k++) {
-      gst_child_proxy_set (
-          GST_CHILD_PROXY (q.element), "params::method", k % 2 ? 2 : 4, NULL);
+      gst_util_set_object_arg (G_OBJECT (q.element), "params",
+          k % 2 ? "params,method=2" : "params,method=4");
       g_usleep (200);
     }
     go_and_wait (&run, GST_STATE_READY);
