@@ -547,7 +547,7 @@ gst_vkgdr_upload_class_init (GstVkgdrUploadClass *klass)
    *
    * The access mode when upstream maps proposed memory for writing: a buffer of
    * the pool, or for audio and bytes, memory of the allocator. With `auto`, the
-   * pool chooses the mode by measurements, and memory of the allocator is
+   * pool chooses the mode (#GstVkgdrBufferPool:access), and memory of the allocator is
    * written directly.
    *
    * Since: 0.1

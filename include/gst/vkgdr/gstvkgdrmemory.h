@@ -43,8 +43,8 @@ G_BEGIN_DECLS
 
 /**
  * GstVkgdrAccess:
- * @GST_VKGDR_ACCESS_AUTO: the better one of the two modes, which is measured
- *   with the first buffers and again from time to time
+ * @GST_VKGDR_ACCESS_AUTO: the pool chooses one of the two modes, see
+ *   #GstVkgdrBufferPool:access
  * @GST_VKGDR_ACCESS_DIRECT: a writer gets a pointer into the window
  * @GST_VKGDR_ACCESS_STAGED: a writer gets a staging buffer in pinned memory,
  *   which is sent by an asynchronous DMA transfer on unmap

@@ -10,7 +10,7 @@ gst_vkgdr_access_get_type (void)
 {
   static gsize type = 0;
   static const GEnumValue values[] = {
-    { GST_VKGDR_ACCESS_AUTO, "The mode with less cost for the writer, measured",
+    { GST_VKGDR_ACCESS_AUTO, "Direct for writers that only write, staged for others",
         "auto" },
     { GST_VKGDR_ACCESS_DIRECT, "Writers get a pointer into the window",
         "direct" },

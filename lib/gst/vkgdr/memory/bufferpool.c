@@ -20,9 +20,8 @@
  * other caps, or none, it allocates buffers of the configured size.
  *
  * The pool hands out a buffer that the device has finished with, if there is
- * one; otherwise it waits for one. With #GstVkgdrBufferPool:access set to
- * %GST_VKGDR_ACCESS_AUTO, the pools of a context measure together which of them
- * write faster with direct access, and which with staging buffers.
+ * one; otherwise it waits for one. #GstVkgdrBufferPool:access says how writers
+ * get access to the buffers.
  *
  * All functions may be called from any thread.
  *
@@ -49,9 +48,6 @@ static GQuark fresh_quark;
 
 /* On a memory: the pool that has allocated it, a GWeakRef. */
 static GQuark pool_quark;
-
-/* On a context: the policies of its pools. */
-static GQuark policy_group_quark;
 
 /* Textures must begin at a multiple of TEXTURE_ALIGNMENT bytes, and their
  * strides must be a multiple of TEXTURE_PITCH_ALIGNMENT bytes. */
@@ -357,7 +353,7 @@ gst_vkgdr_buffer_pool_acquire_buffer (
 {
   GstVkgdrBufferPool *self = GST_VKGDR_BUFFER_POOL (pool);
   GstFlowReturn result = acquire (self, buffer, params);
-  GstClockTime asked = gst_util_get_timestamp (), now;
+  GstClockTime asked = gst_util_get_timestamp ();
   GError *error = NULL;
   GstMemory *memory;
 
@@ -376,8 +372,8 @@ gst_vkgdr_buffer_pool_acquire_buffer (
     *buffer = NULL;
     return GST_FLOW_ERROR;
   }
-  now = gst_util_get_timestamp ();
-  gst_vkgdr_memory_begin_turn (memory, self->policy, now, now - asked);
+  gst_vkgdr_memory_begin_turn (
+      memory, self->policy, gst_util_get_timestamp () - asked);
   return GST_FLOW_OK;
 }
 
@@ -456,7 +452,12 @@ gst_vkgdr_buffer_pool_class_init (GstVkgdrBufferPoolClass *klass)
    * GstVkgdrBufferPool:access:
    *
    * The access mode of writers of the pool's buffers. A change takes effect
-   * with the next acquired buffer.
+   * when the next buffer is mapped.
+   *
+   * With %GST_VKGDR_ACCESS_AUTO, writers that only write get direct access,
+   * while at most three such pools of the device are active; from four on, the
+   * two oldest do. Writers that read what they write, or that wait for other
+   * elements for more than 15 percent of the time, get staging buffers.
    *
    * Since: 0.1
    */
@@ -510,8 +511,6 @@ gst_vkgdr_buffer_pool_class_init (GstVkgdrBufferPoolClass *klass)
 
   fresh_quark = g_quark_from_static_string ("gst-vkgdr-buffer-fresh");
   pool_quark = g_quark_from_static_string ("gst-vkgdr-memory-pool");
-  policy_group_quark =
-      g_quark_from_static_string ("gst-vkgdr-buffer-pool-policies");
 
   pool_class->set_config = gst_vkgdr_buffer_pool_set_config;
   pool_class->start = gst_vkgdr_buffer_pool_start;
@@ -526,26 +525,6 @@ static void
 gst_vkgdr_buffer_pool_init (GstVkgdrBufferPool *self)
 {
   self->demand.owner = gst_vkgdr_allocator_new_owner ();
-}
-
-/* All pools of @context share a device, so their policies are one group.
- */
-static GstVkgdrPolicy *
-make_policy (GstVkgdrContext *context)
-{
-  static GMutex lock;
-  GstVkgdrPolicyGroup *group;
-
-  g_mutex_lock (&lock);
-  group = g_object_get_qdata (G_OBJECT (context), policy_group_quark);
-  if (!group) {
-    group =
-        gst_vkgdr_policy_group_new (gst_vkgdr_context_is_host_cached (context));
-    g_object_set_qdata_full (G_OBJECT (context), policy_group_quark, group,
-        (GDestroyNotify) gst_vkgdr_policy_group_unref);
-  }
-  g_mutex_unlock (&lock);
-  return gst_vkgdr_policy_new (group);
 }
 
 /**
@@ -568,7 +547,8 @@ gst_vkgdr_buffer_pool_new (GstVkgdrContext *context)
   self = g_object_new (GST_TYPE_VKGDR_BUFFER_POOL, NULL);
   gst_object_ref_sink (self);
   self->context = gst_object_ref (context);
-  self->policy = make_policy (context);
+  self->policy = gst_vkgdr_policy_new (gst_vkgdr_context_get_device (context),
+      gst_vkgdr_context_is_host_cached (context));
   set_access (self, GST_VKGDR_ACCESS_AUTO);
   return GST_BUFFER_POOL (self);
 }
@@ -578,7 +558,7 @@ gst_vkgdr_buffer_pool_new (GstVkgdrContext *context)
  * @pool: a pool
  *
  * Returns the present access mode of writers. If #GstVkgdrBufferPool:access is
- * %GST_VKGDR_ACCESS_AUTO, that is the mode that was measured to be better.
+ * %GST_VKGDR_ACCESS_AUTO, that is the mode of the last buffer that was written.
  *
  * Returns: %GST_VKGDR_ACCESS_DIRECT or %GST_VKGDR_ACCESS_STAGED
  *

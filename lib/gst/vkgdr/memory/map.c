@@ -235,7 +235,7 @@ static void
 begin_work (GstVkgdrMemory *self, GstMapFlags flags)
 {
   gst_vkgdr_work_start (&self->work_start, gst_util_get_timestamp (),
-      (flags & GST_MAP_WRITE) && self->turn.is_auto
+      (flags & GST_MAP_WRITE) && self->turn.is_pending
           && self->block.size >= MEASURED_SIZE);
 }
 
@@ -263,6 +263,8 @@ map_cpu (GstVkgdrMemory *self, const GstMemory *mem, GstMapFlags flags,
   /* A nested mapping gets the same pointer. GstMemory ensures that it has no
    * more access flags than the outer one. */
   if (self->cpu_maps == 0) {
+    if (flags & GST_MAP_WRITE)
+      gst_vkgdr_memory_choose_access (self, asked);
     if (uses_host_pointer (self, flags))
       data = map_host (self, flags, error);
     else
@@ -274,6 +276,7 @@ map_cpu (GstVkgdrMemory *self, const GstMemory *mem, GstMapFlags flags,
     self->cpu_data = data;
     begin_work (self, flags);
     self->wait_time += self->work_start.time - asked;
+    self->turn.waited += self->work_start.time - asked;
   }
   if (flags & GST_MAP_WRITE) {
     self->cpu_writers++;
@@ -394,27 +397,20 @@ unmap_cpu (GstVkgdrMemory *self, GstMemory *mem, GstMapFlags flags)
   now = gst_util_get_timestamp ();
   self->map_time += now - self->work_start.time;
   work = gst_vkgdr_work_end (&self->work_start, now);
-  gst_vkgdr_policy_report (&self->turn, self->written, &work);
+  gst_vkgdr_policy_turn_end (&self->turn, self->written, &work);
 }
 
-/* Must be called with the lock held. If the memory belongs to a pool, and its
- * writer has only written, takes its staging buffer away and returns it. Then
- * the next frame of any memory can be written to this buffer. So there are only
- * a few staging buffers, which stay in the CPU's cache. With one for each
- * memory, they would not. If the CPU needs the content again, the memory keeps
- * its staging buffer. Sets @fence to the fence behind the transfer from the
- * buffer. */
-static gpointer
-lend_staging (GstVkgdrMemory *self, GstVkgdrFence **fence)
+gpointer
+gst_vkgdr_memory_take_staging (GstVkgdrMemory *self, GstVkgdrFence **fence)
 {
-  if (!self->staging || self->cpu_maps > 0 || self->keeps_staging
-      || !self->turn.policy || self->written != GST_VKGDR_ACCESS_STAGED
-      || self->order.lost || !self->order.written)
+  if (!self->staging || self->cpu_maps > 0 || self->fetch || self->order.lost
+      || !self->turn.policy)
     return NULL;
   if (!self->lends_staging)
     gst_vkgdr_pinned_expect (gst_vkgdr_memory_pinned (self), self->block.size);
   self->lends_staging = TRUE;
-  *fence = gst_vkgdr_fence_ref (self->order.written);
+  if (self->order.written)
+    *fence = gst_vkgdr_fence_ref (self->order.written);
   self->staging_valid = FALSE;
   return g_steal_pointer (&self->staging);
 }
@@ -429,7 +425,11 @@ gst_vkgdr_memory_unmap_full (GstMemory *mem, GstMapInfo *info)
   g_mutex_lock (&self->lock);
   if (!(info->flags & GST_MAP_VKGDR)) {
     unmap_cpu (self, mem, info->flags);
-    lent = lend_staging (self, &fence);
+    /* Then the next frame of any memory can be written to this buffer. So there
+     * are only a few staging buffers, which stay in the CPU's cache. If the CPU
+     * needs the content again, the memory keeps its staging buffer. */
+    if (!self->keeps_staging && self->written == GST_VKGDR_ACCESS_STAGED)
+      lent = gst_vkgdr_memory_take_staging (self, &fence);
   } else {
     gst_vkgdr_order_mark_unknown_stream (&self->order, info->flags);
     if (info->flags & GST_MAP_WRITE)

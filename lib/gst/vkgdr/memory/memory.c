@@ -256,31 +256,21 @@ gst_vkgdr_memory_set_on_device (GstVkgdrMemory *self)
 
 void
 gst_vkgdr_memory_begin_turn (GstMemory *mem, GstVkgdrPolicy *policy,
-    GstClockTime now, GstClockTime waited)
+    GstClockTime waited)
 {
   GstVkgdrMemory *self = gst_vkgdr_memory_root (mem);
-  GstVkgdrAccess access;
-  gboolean was_lending = FALSE;
-  gpointer unused = NULL;
 
   g_mutex_lock (&self->lock);
-  access = gst_vkgdr_policy_next (policy, &self->turn, mem->size, now, waited);
-  self->access = access = possible_access (&self->block, access);
-  /* Direct access needs no staging buffer. But while access modes are measured,
-   * the staging buffer is kept, since the next access may be staged again. */
-  if (access == GST_VKGDR_ACCESS_DIRECT && self->cpu_maps == 0
-      && !self->turn.is_measured) {
-    unused = g_steal_pointer (&self->staging);
-    self->staging_valid = FALSE;
-    was_lending = self->lends_staging;
-    self->lends_staging = FALSE;
-  }
+  gst_vkgdr_policy_turn_begin (&self->turn, policy, waited);
   g_mutex_unlock (&self->lock);
-  if (was_lending)
-    gst_vkgdr_pinned_expect (
-        gst_vkgdr_memory_pinned (self), -(gssize) self->block.size);
-  if (unused)
-    gst_vkgdr_pinned_give (gst_vkgdr_memory_pinned (self), unused, NULL);
+}
+
+void
+gst_vkgdr_memory_choose_access (GstVkgdrMemory *self, GstClockTime now)
+{
+  if (self->turn.policy)
+    self->access = possible_access (
+        &self->block, gst_vkgdr_policy_turn_map (&self->turn, now));
 }
 
 void
@@ -527,7 +517,7 @@ gst_vkgdr_memory_get_access (GstMemory *memory)
  *   %GST_VKGDR_ACCESS_AUTO is for pools, and counts as direct
  *
  * Sets the access mode of writers. Device-only memory stays staged. For buffers
- * of a pool, the pool sets the mode again each time a buffer is acquired.
+ * of a pool, the pool sets the mode again when the buffer is mapped.
  *
  * Thread-safe.
  *
@@ -563,17 +553,21 @@ void
 gst_vkgdr_memory_discard (GstMemory *memory)
 {
   GstVkgdrMemory *self;
+  GstVkgdrFence *fence = NULL;
+  gpointer staging;
 
   g_return_if_fail (gst_is_vkgdr_memory (memory));
 
   self = gst_vkgdr_memory_root (memory);
   g_mutex_lock (&self->lock);
+  staging = gst_vkgdr_memory_take_staging (self, &fence);
   self->device_valid = self->staging_valid = FALSE;
   self->written = GST_VKGDR_ACCESS_AUTO;
   self->map_time = self->wait_time = 0;
-  gst_vkgdr_policy_cancel (&self->turn);
   g_clear_error (&self->order.lost);
   g_mutex_unlock (&self->lock);
+  if (staging)
+    gst_vkgdr_pinned_give (gst_vkgdr_memory_pinned (self), staging, fence);
 }
 
 GstVkgdrFence *

@@ -86,11 +86,15 @@ GstMemory *gst_vkgdr_memory_new (GstVkgdrAllocator *allocator,
     const GstVkgdrBlock *block, gsize maxsize, gsize align, gsize offset,
     gsize size);
 
-/* Must be called when a writer gets the memory at the time @now. The writer has
- * waited for the time @waited until the device had finished with the memory.
- * @policy chooses the access mode. */
+/* Must be called when a writer gets the memory. The writer has waited for the
+ * time @waited until the device had finished with the memory. @policy will
+ * choose the access mode. */
 void gst_vkgdr_memory_begin_turn (GstMemory *mem, GstVkgdrPolicy *policy,
-    GstClockTime now, GstClockTime waited);
+    GstClockTime waited);
+
+/* Must be called with the lock held, before the memory is mapped for writing at
+ * the time @now. Sets the access mode, if a policy chooses it. */
+void gst_vkgdr_memory_choose_access (GstVkgdrMemory *self, GstClockTime now);
 
 /* Must be called with the lock held, which is released while the CPU waits.
  * Waits for all work that must precede a CPU access with @flags. FALSE with
@@ -131,6 +135,13 @@ gpointer gst_vkgdr_memory_map_staging (
  * written part of the staging buffer to the device. */
 gboolean gst_vkgdr_memory_send_staging (
     GstVkgdrMemory *self, gsize offset, gsize size, GError **error);
+
+/* Must be called with the lock held. Takes the staging buffer away from a
+ * memory of a pool, and sets @fence to the fence behind the last transfer from
+ * it, or NULL. The caller gives both to gst_vkgdr_pinned_give (). Returns NULL
+ * if there is none, or it is in use. */
+gpointer gst_vkgdr_memory_take_staging (
+    GstVkgdrMemory *self, GstVkgdrFence **fence);
 
 /* --- allocator.c and blocks.c --- */
 

@@ -1,200 +1,291 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * memory/policy.c: see memory/policy.h
- *
- * The life of pools, groups and turns. The measurements of a group are in
- * memory/policyround.c.
  */
 
-#include "memory/policygroup.h"
+#include "memory/policy.h"
 
-GST_DEBUG_CATEGORY (gst_vkgdr_policy_debug);
+GST_DEBUG_CATEGORY_STATIC (gst_vkgdr_policy_debug);
 #define GST_CAT_DEFAULT gst_vkgdr_policy_debug
 
-/* --- pools ---------------------------------------------------------------- */
+/* Buffers. The first staged ones take longer: caches are cold. After this many
+ * the average has settled to a few percent. */
+#define STAGED_FIRST 4
 
-static GstClockTime
-average (GstClockTime old, GstClockTime value)
+/* Buffers. One slow buffer may be an accident, such as an interrupted thread. */
+#define TRIALS 2
+
+/* A direct buffer is slow if it takes this many times longer than a staged one.
+ * On an H200, a thread stores 10 GB/s into the window, and loads 0.06 GB/s. */
+#define SLOW 8
+
+/* Nanoseconds. A shorter time is no sign of reads, which take 10 ns for each
+ * byte. Direct writes of small frames may take more than eight times as long as
+ * writes to the CPU's cache. */
+#define SLOW_MIN (20 * GST_USECOND)
+
+/* Nanoseconds until a writer that reads is tried again; doubled each time. To
+ * read two frames of 4K NV12 through the window takes 0.4 s. */
+#define FIRST_RETRY (10 * GST_SECOND)
+
+/* A thread that uses the processor for a smaller part of the time waits for
+ * other elements. A source that only writes uses all of the time, less what
+ * other threads of the machine take. */
+#define BUSY 0.85
+
+/* Buffers after which that part is judged: a quarter of a second of a live
+ * source, and less of a fast one. */
+#define BUSY_BUFFERS 16
+
+/* Pools. GB/s of 4, 8 and 16 pools on an H200, all direct: 30, 33, 33; two
+ * direct and the others staged: 31, 44, 45. Two pools, direct and staged: 29,
+ * 21. On an H100, three direct pools: 31. */
+#define DIRECT_MAX 3
+#define DIRECT_OF_MANY 2
+
+/* Nanoseconds. A pool without a buffer for this time is not active. Sources
+ * have at least a few frames in a second. */
+#define ABSENCE GST_SECOND
+
+struct _GstVkgdrPolicy {
+  gint refcount;
+  gint device;
+  gboolean window_is_cached;
+
+  GMutex lock; /* for the fields below */
+  GstVkgdrAccess wanted;
+  GstVkgdrAccess access; /* of the last buffer that was not a trial */
+
+  guint n_staged;            /* buffers in the average, at most STAGED_FIRST */
+  GstClockTime staged_time;  /* to write a staged buffer, on average */
+  gboolean is_plain;         /* the writer does not read */
+  guint n_trials;            /* direct buffers that were handed out to find out */
+  guint n_slow;              /* slow direct buffers in a row */
+  GstClockTime staged_until; /* the writer reads, and is tried again then */
+  GstClockTime retry;
+
+  GstVkgdrWork last_work;
+  guint n_observed; /* buffers in the sums below */
+  GstClockTime thread_time;
+  GstClockTime thread_cpu;
+  gboolean waits; /* the writer's thread waits for other elements */
+
+  GstClockTime last_direct; /* under `pools_lock`; when it last asked for direct
+                             * access */
+};
+
+/* The pools that have asked for direct access, oldest first. All contexts of a
+ * device share its window, and so do their pools. */
+static GMutex pools_lock; /* the last one in the lock order */
+static GPtrArray *pools;
+
+/* --- the rules ------------------------------------------------------------ */
+
+/* Rule 4. */
+static gboolean
+may_be_direct (GstVkgdrPolicy *self, GstClockTime now)
 {
-  return old > 0 ? (3 * old + value) / 4 : MAX (value, 1);
+  guint i, n_active = 0, n_older = 0;
+
+  g_mutex_lock (&pools_lock);
+  if (!g_ptr_array_find (pools, self, NULL))
+    g_ptr_array_add (pools, self);
+  self->last_direct = now;
+  for (i = 0; i < pools->len; i++) {
+    const GstVkgdrPolicy *pool = g_ptr_array_index (pools, i);
+
+    if (pool == self)
+      n_older = n_active;
+    if (pool->device == self->device && now < pool->last_direct + ABSENCE)
+      n_active++;
+  }
+  g_mutex_unlock (&pools_lock);
+  return n_active <= DIRECT_MAX || n_older < DIRECT_OF_MANY;
+}
+
+static gboolean
+is_reader_locked (const GstVkgdrPolicy *self, GstClockTime now)
+{
+  return now < self->staged_until;
+}
+
+static GstVkgdrAccess
+choose_locked (GstVkgdrPolicy *self, GstVkgdrPolicyTurn *turn, GstClockTime now)
+{
+  if (self->window_is_cached)
+    return self->access = GST_VKGDR_ACCESS_DIRECT;
+  if (is_reader_locked (self, now) || self->waits
+      || self->n_staged < STAGED_FIRST)
+    return self->access = GST_VKGDR_ACCESS_STAGED;
+  if (!self->is_plain && self->n_trials < TRIALS) {
+    self->n_trials++;
+    turn->is_trial = TRUE;
+    return GST_VKGDR_ACCESS_DIRECT;
+  }
+  return self->access = self->is_plain && may_be_direct (self, now)
+                            ? GST_VKGDR_ACCESS_DIRECT
+                            : GST_VKGDR_ACCESS_STAGED;
+}
+
+/* A trial of which the result is not known, because the buffer was not written,
+ * is repeated. */
+static void
+withdraw_trial_locked (GstVkgdrPolicy *self, GstVkgdrPolicyTurn *turn)
+{
+  if (turn->is_trial && self->n_trials > 0)
+    self->n_trials--;
+  turn->is_trial = FALSE;
+}
+
+/* Rule 2. @is_slow: a direct buffer was slow, or was mapped for reading, too.
+ */
+static void
+judge_direct_locked (GstVkgdrPolicy *self, gboolean is_slow, GstClockTime now)
+{
+  if (!is_slow) {
+    self->is_plain = TRUE;
+    self->n_slow = 0;
+    self->retry = FIRST_RETRY;
+  } else if (++self->n_slow >= TRIALS) {
+    self->is_plain = FALSE;
+    self->n_slow = self->n_trials = 0;
+    self->staged_until = now + self->retry;
+    self->retry *= 2;
+  }
 }
 
 static void
-count_buffer (
-    GstVkgdrPolicy *pool, gsize size, GstClockTime now, GstClockTime waited)
+count_staged_locked (GstVkgdrPolicy *self, GstClockTime time)
 {
-  if (pool->n_seen++ > 0)
-    pool->interval_mean = average (pool->interval_mean, now - pool->last_seen);
-  pool->last_seen = now;
-  pool->size = size;
-  if (pool->to_skip > 0)
-    pool->to_skip--;
-  gst_vkgdr_policy_window_add (&pool->window, size, now, waited);
+  self->n_staged = MIN (self->n_staged + 1, STAGED_FIRST);
+  self->staged_time =
+      ((self->n_staged - 1) * self->staged_time + time) / self->n_staged;
 }
 
-static Mode
-choose_mode (GstVkgdrPolicy *pool, GstVkgdrPolicyTurn *turn)
+/* Rule 3. Counts the time since the last buffer, if the same thread wrote it.
+ */
+static void
+count_thread_locked (
+    GstVkgdrPolicy *self, const GstVkgdrWork *work, GstClockTime waited)
 {
-  if (pool->probe != PROBE_WANTED)
-    return pool->mode;
-  pool->probe = PROBE_GIVEN;
-  pool->probe_start = pool->last_seen;
-  turn->is_probe = TRUE;
-  return MODE_DIRECT;
+  const GstVkgdrWork *last = &self->last_work;
+
+  if (work->thread && work->thread == last->thread && work->cpu >= last->cpu) {
+    GstClockTime time = work->end - last->end;
+
+    self->thread_time += time - MIN (time, waited);
+    self->thread_cpu += work->cpu - last->cpu;
+    self->n_observed++;
+  }
+  self->last_work = *work;
+  if (self->n_observed < BUSY_BUFFERS)
+    return;
+  self->waits = self->thread_cpu < BUSY * self->thread_time;
+  self->n_observed = self->thread_time = self->thread_cpu = 0;
 }
 
-GstVkgdrAccess
-gst_vkgdr_policy_next (GstVkgdrPolicy *policy, GstVkgdrPolicyTurn *turn,
-    gsize size, GstClockTime now, GstClockTime waited)
-{
-  GstVkgdrPolicyGroup *group = policy->group;
-  Mode mode;
+/* --- turns ---------------------------------------------------------------- */
 
+void
+gst_vkgdr_policy_turn_begin (
+    GstVkgdrPolicyTurn *turn, GstVkgdrPolicy *policy, GstClockTime waited)
+{
   if (turn->policy != policy) {
     gst_vkgdr_policy_turn_clear (turn);
     turn->policy = gst_vkgdr_policy_ref (policy);
   }
-  gst_vkgdr_policy_cancel (turn);
-  g_mutex_lock (&group->lock);
-  turn->access = policy->wanted;
-  turn->is_auto = turn->access == GST_VKGDR_ACCESS_AUTO;
-  turn->is_measured = FALSE;
-  if (turn->is_auto) {
-    count_buffer (policy, size, now, waited);
-    gst_vkgdr_policy_group_step (group, now);
-    mode = choose_mode (policy, turn);
-    turn->access = access_of (mode);
-    turn->is_pending = TRUE;
-    turn->is_measured = group->phase != PHASE_SETTLED;
-    policy->in_flight[mode]++;
-    policy->depth = MAX (policy->depth,
-        policy->in_flight[MODE_DIRECT] + policy->in_flight[MODE_STAGED]);
-  }
-  g_mutex_unlock (&group->lock);
+  g_mutex_lock (&policy->lock);
+  withdraw_trial_locked (policy, turn);
+  g_mutex_unlock (&policy->lock);
+  turn->access = GST_VKGDR_ACCESS_AUTO;
+  turn->waited = waited;
+  turn->is_pending = TRUE;
+}
+
+GstVkgdrAccess
+gst_vkgdr_policy_turn_map (GstVkgdrPolicyTurn *turn, GstClockTime now)
+{
+  GstVkgdrPolicy *policy = turn->policy;
+  GstVkgdrAccess before;
+
+  g_mutex_lock (&policy->lock);
+  before = policy->access;
+  if (policy->wanted != GST_VKGDR_ACCESS_AUTO)
+    turn->access = policy->access = policy->wanted;
+  else if (turn->access == GST_VKGDR_ACCESS_AUTO
+           || is_reader_locked (policy, now))
+    turn->access = choose_locked (policy, turn, now);
+  before = before == policy->access ? GST_VKGDR_ACCESS_AUTO : before;
+  g_mutex_unlock (&policy->lock);
+  if (before != GST_VKGDR_ACCESS_AUTO)
+    GST_DEBUG ("pool %p was %s before, and is not any more", policy,
+        before == GST_VKGDR_ACCESS_DIRECT ? "direct" : "staged");
   return turn->access;
 }
 
-/* A writer with direct access may begin to read what it writes, even if it did
- * not do so before. */
-static void
-check_slow (GstVkgdrPolicy *pool, GstClockTime time)
-{
-  GstVkgdrPolicyGroup *group = pool->group;
-  GstClockTime now = pool->last_seen;
-
-  if (group->window_is_cached || pool->usual[MODE_DIRECT] == 0
-      || !gst_vkgdr_policy_is_slow (time, pool->usual[MODE_DIRECT])
-      || !gst_vkgdr_policy_is_slow (time, pool->usual[MODE_STAGED])) {
-    pool->strikes = 0;
-    pool->strike_time = 0;
-    pool->usual[MODE_DIRECT] = average (pool->usual[MODE_DIRECT], time);
-    return;
-  }
-  pool->strike_time += time;
-  if (++pool->strikes < STRIKES + pool->depth)
-    return;
-  if (group->phase != PHASE_SETTLED)
-    gst_vkgdr_policy_group_abort_round (group, now);
-  gst_vkgdr_policy_group_keep_staged (group, pool, pool->strike_time, now);
-}
-
-/* Adds the time since the last buffer, if the same thread wrote it. */
-static void
-count_thread (GstVkgdrPolicy *pool, const GstVkgdrWork *work)
-{
-  if (work->thread && work->thread == pool->last_work.thread
-      && work->cpu >= pool->last_work.cpu)
-    gst_vkgdr_policy_window_add_thread (&pool->window,
-        work->end - pool->last_work.end, work->cpu - pool->last_work.cpu);
-  pool->last_work = *work;
-}
-
-static void
-report (GstVkgdrPolicy *pool, GstVkgdrPolicyTurn *turn, Mode used,
-    GstClockTime time)
-{
-  GstVkgdrPolicyGroup *group = pool->group;
-  gboolean is_probe = turn->is_probe && group->phase == PHASE_PROBING
-                      && pool->probe == PROBE_GIVEN;
-  gboolean is_other_mode = used != mode_of (turn->access);
-
-  if (turn->is_pending)
-    pool->in_flight[mode_of (turn->access)]--;
-  if (is_probe && turn->is_pending) {
-    if (is_other_mode)
-      gst_vkgdr_policy_group_repeat_probe (group, pool, pool->last_seen);
-    else
-      gst_vkgdr_policy_group_judge_probe (group, pool, time, pool->last_seen);
-    return;
-  }
-  if (is_other_mode || used != pool->mode) {
-    pool->window.n_other_mode += turn->is_pending;
-    return;
-  }
-  pool->window.n_work += turn->is_pending;
-  pool->window.work += time;
-  if (used == MODE_DIRECT)
-    check_slow (pool, time);
-  else
-    pool->usual[MODE_STAGED] = average (pool->usual[MODE_STAGED], time);
-}
-
 void
-gst_vkgdr_policy_report (
+gst_vkgdr_policy_turn_end (
     GstVkgdrPolicyTurn *turn, GstVkgdrAccess used, const GstVkgdrWork *work)
 {
   GstVkgdrPolicy *policy = turn->policy;
+  gboolean is_direct = turn->access == GST_VKGDR_ACCESS_DIRECT;
+  gboolean was_read = used == GST_VKGDR_ACCESS_STAGED;
 
-  if (!policy || turn->access == GST_VKGDR_ACCESS_AUTO)
+  if (!policy || !turn->is_pending)
     return;
-  g_mutex_lock (&policy->group->lock);
-  if (policy->wanted == GST_VKGDR_ACCESS_AUTO) {
-    count_thread (policy, work);
-    report (policy, turn, mode_of (used), work->time);
-  } else if (turn->is_pending) {
-    policy->in_flight[mode_of (turn->access)]--;
-  }
-  turn->is_pending = turn->is_probe = FALSE;
-  g_mutex_unlock (&policy->group->lock);
-}
-
-void
-gst_vkgdr_policy_cancel (GstVkgdrPolicyTurn *turn)
-{
-  GstVkgdrPolicy *policy = turn->policy;
-
-  if (policy && turn->is_pending) {
-    g_mutex_lock (&policy->group->lock);
-    policy->in_flight[mode_of (turn->access)]--;
-    if (turn->is_probe && policy->probe == PROBE_GIVEN)
-      gst_vkgdr_policy_group_repeat_probe (
-          policy->group, policy, policy->last_seen);
-    g_mutex_unlock (&policy->group->lock);
-  }
-  turn->is_pending = turn->is_probe = turn->is_auto = FALSE;
-  turn->access = GST_VKGDR_ACCESS_AUTO;
+  turn->is_pending = turn->is_trial = FALSE;
+  g_mutex_lock (&policy->lock);
+  count_thread_locked (policy, work, turn->waited);
+  if (is_direct && !is_reader_locked (policy, work->end))
+    judge_direct_locked (policy,
+        was_read
+            || (work->time > SLOW_MIN
+                && work->time > SLOW * policy->staged_time),
+        work->end);
+  else if (!is_direct && was_read)
+    count_staged_locked (policy, work->time);
+  g_mutex_unlock (&policy->lock);
 }
 
 void
 gst_vkgdr_policy_turn_clear (GstVkgdrPolicyTurn *turn)
 {
-  gst_vkgdr_policy_cancel (turn);
+  if (!turn->policy)
+    return;
+  g_mutex_lock (&turn->policy->lock);
+  withdraw_trial_locked (turn->policy, turn);
+  g_mutex_unlock (&turn->policy->lock);
   g_clear_pointer (&turn->policy, gst_vkgdr_policy_unref);
 }
 
+/* --- policies ------------------------------------------------------------- */
+
+static void
+init (void)
+{
+  static gsize done = 0;
+
+  if (g_once_init_enter (&done)) {
+    GST_DEBUG_CATEGORY_INIT (gst_vkgdr_policy_debug, "vkgdrpolicy", 0,
+        "choice between direct and staged access");
+    pools = g_ptr_array_new ();
+    g_once_init_leave (&done, 1);
+  }
+}
+
 GstVkgdrPolicy *
-gst_vkgdr_policy_new (GstVkgdrPolicyGroup *group)
+gst_vkgdr_policy_new (gint device, gboolean window_is_cached)
 {
   GstVkgdrPolicy *policy = g_new0 (GstVkgdrPolicy, 1);
 
+  init ();
   policy->refcount = 1;
-  policy->group = gst_vkgdr_policy_group_ref (group);
-  policy->wanted = GST_VKGDR_ACCESS_AUTO;
-  policy->mode = policy->settled =
-      group->window_is_cached ? MODE_DIRECT : MODE_STAGED;
-  g_mutex_lock (&group->lock);
-  g_ptr_array_add (group->pools, policy);
-  g_mutex_unlock (&group->lock);
+  policy->device = device;
+  policy->window_is_cached = window_is_cached;
+  g_mutex_init (&policy->lock);
+  policy->access =
+      window_is_cached ? GST_VKGDR_ACCESS_DIRECT : GST_VKGDR_ACCESS_STAGED;
+  policy->retry = FIRST_RETRY;
   return policy;
 }
 
@@ -205,40 +296,26 @@ gst_vkgdr_policy_ref (GstVkgdrPolicy *policy)
   return policy;
 }
 
-/* Must be called with the group's lock held. */
-static void
-leave (GstVkgdrPolicyGroup *group, GstVkgdrPolicy *pool)
-{
-  if (gst_vkgdr_policy_group_takes_part (group, pool)
-      && group->phase != PHASE_SETTLED)
-    gst_vkgdr_policy_group_abort_round (group, pool->last_seen);
-  g_ptr_array_remove (group->participants, pool);
-  g_ptr_array_remove (group->candidates, pool);
-}
-
 void
 gst_vkgdr_policy_unref (GstVkgdrPolicy *policy)
 {
-  GstVkgdrPolicyGroup *group = policy->group;
-
   if (!g_atomic_int_dec_and_test (&policy->refcount))
     return;
-  g_mutex_lock (&group->lock);
-  leave (group, policy);
-  g_ptr_array_remove (group->pools, policy);
-  g_mutex_unlock (&group->lock);
-  gst_vkgdr_policy_group_unref (group);
+  g_mutex_lock (&pools_lock);
+  g_ptr_array_remove (pools, policy);
+  g_mutex_unlock (&pools_lock);
+  g_mutex_clear (&policy->lock);
   g_free (policy);
 }
 
 void
 gst_vkgdr_policy_set (GstVkgdrPolicy *policy, GstVkgdrAccess wanted)
 {
-  g_mutex_lock (&policy->group->lock);
+  g_mutex_lock (&policy->lock);
   policy->wanted = wanted;
   if (wanted != GST_VKGDR_ACCESS_AUTO)
-    leave (policy->group, policy);
-  g_mutex_unlock (&policy->group->lock);
+    policy->access = wanted;
+  g_mutex_unlock (&policy->lock);
 }
 
 GstVkgdrAccess
@@ -246,52 +323,8 @@ gst_vkgdr_policy_get (GstVkgdrPolicy *policy)
 {
   GstVkgdrAccess access;
 
-  g_mutex_lock (&policy->group->lock);
-  access = policy->wanted;
-  if (access == GST_VKGDR_ACCESS_AUTO)
-    access = access_of (policy->settled);
-  g_mutex_unlock (&policy->group->lock);
+  g_mutex_lock (&policy->lock);
+  access = policy->access;
+  g_mutex_unlock (&policy->lock);
   return access;
-}
-
-/* --- groups --------------------------------------------------------------- */
-
-GstVkgdrPolicyGroup *
-gst_vkgdr_policy_group_new (gboolean window_is_cached)
-{
-  static gsize done = 0;
-  GstVkgdrPolicyGroup *group = g_new0 (GstVkgdrPolicyGroup, 1);
-
-  if (g_once_init_enter (&done)) {
-    GST_DEBUG_CATEGORY_INIT (gst_vkgdr_policy_debug, "vkgdrpolicy", 0,
-        "choice between direct and staged access");
-    g_once_init_leave (&done, 1);
-  }
-  group->refcount = 1;
-  g_mutex_init (&group->lock);
-  group->window_is_cached = window_is_cached;
-  group->pools = g_ptr_array_new ();
-  group->participants = g_ptr_array_new ();
-  group->candidates = g_ptr_array_new ();
-  group->interval = FIRST_INTERVAL;
-  return group;
-}
-
-GstVkgdrPolicyGroup *
-gst_vkgdr_policy_group_ref (GstVkgdrPolicyGroup *group)
-{
-  g_atomic_int_inc (&group->refcount);
-  return group;
-}
-
-void
-gst_vkgdr_policy_group_unref (GstVkgdrPolicyGroup *group)
-{
-  if (!g_atomic_int_dec_and_test (&group->refcount))
-    return;
-  g_ptr_array_unref (group->candidates);
-  g_ptr_array_unref (group->participants);
-  g_ptr_array_unref (group->pools);
-  g_mutex_clear (&group->lock);
-  g_free (group);
 }

@@ -1,27 +1,25 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * memory/policy.h: decides whether the writers of pools get direct or staged
+ * memory/policy.h: decides whether the writers of a pool get direct or staged
  * access
  *
- * A plain writer is about as fast in the window as in ordinary memory. A writer
- * that also reads the bytes that it wrote, although it mapped for writing only,
- * is hundreds of times slower in the window. Several plain writers share the
- * window's bandwidth, and DMA has separate bandwidth. So the access mode is
- * chosen by measurements.
+ * The four rules of access=auto:
  *
- * The pools of a device are one group. The first criterion is the rate at which
- * all writers of the group together write bytes. If the rates are equal,
- * because another element limits the speed, the time that the writers spend is
- * compared. If the threads of all writers wait for other elements, the rate
- * says nothing, and the time for each byte is compared.
+ * 1. A pool starts staged, because that slows no writer down. If the window is
+ *    host-cached, its buffers are always direct.
+ * 2. The pool gets two direct buffers. If both take far longer than a staged
+ *    one, the writer reads what it writes: the pool is staged, and is tried
+ *    again after ten seconds, then after twenty, and so on. The same holds for
+ *    two such buffers in a row at any later time.
+ * 3. If the writer's thread uses the processor for only a part of the time, it
+ *    waits for other elements: the pool is staged.
+ * 4. Otherwise the pool is direct while few such pools of the device are
+ *    active. If there are more, the oldest ones are direct, and the others are
+ *    staged: DMA has bandwidth of its own.
  *
- * A measurement begins when no buffer with the previous mode is being written
- * any more, and covers several buffers of each writer. Each candidate is
- * measured at least twice, so that a single outlier decides nothing.
- *
- * The policy knows neither memory nor pools. All times are passed in, in
- * nanoseconds of one monotonic clock. Thread-safe. The lock of a group is the
- * last one in the lock order: nothing is called with it held.
+ * A policy knows neither memory nor pools. All times are passed in, in
+ * nanoseconds of one monotonic clock. Thread-safe: each policy has a lock, and
+ * nothing is called with it held.
  */
 
 #ifndef __GST_VKGDR_POLICY_H__
@@ -30,63 +28,54 @@
 #include <gst/vkgdr/gstvkgdrmemory.h>
 
 #include "memory/worktime.h"
-#include "sync/sync-private.h"
 
 G_BEGIN_DECLS
 
-typedef struct _GstVkgdrPolicyGroup GstVkgdrPolicyGroup;
 typedef struct _GstVkgdrPolicy GstVkgdrPolicy;
 
-/* One buffer of a pool, from the moment when a writer gets it until it is
- * written for the first time or released. Must be zero-initialised. Accesses
- * must be serialised by the caller. */
+/* One buffer of a pool, from the moment when a writer gets it until the next
+ * writer does. Must be zero-initialised. Accesses must be serialised by the
+ * caller. */
 typedef struct {
   GstVkgdrPolicy *policy; /* a reference, or NULL */
-  GstVkgdrAccess access;  /* access mode of the writer */
-  gboolean is_auto;       /* the policy chose it */
+  GstVkgdrAccess access;  /* of the writer; AUTO: it has not mapped it yet */
+  GstClockTime waited;    /* time for which the writer waited for the device */
   gboolean is_pending;    /* not yet written */
-  gboolean is_probe;
-  gboolean is_measured; /* the group is trying access modes at present */
+  gboolean is_trial;      /* one of the direct buffers of rule 2 */
 } GstVkgdrPolicyTurn;
 
-/* A group for the pools of one device. @window_is_cached: the CPU reads through
- * the window as fast as it reads its own memory. */
-GstVkgdrPolicyGroup *gst_vkgdr_policy_group_new (gboolean window_is_cached);
-GstVkgdrPolicyGroup *gst_vkgdr_policy_group_ref (GstVkgdrPolicyGroup *group);
-void gst_vkgdr_policy_group_unref (GstVkgdrPolicyGroup *group);
-
-/* The policy of one pool. Its first mode is the one that cannot slow a writer
- * down much: staged, or direct if the window is cached. */
-GstVkgdrPolicy *gst_vkgdr_policy_new (GstVkgdrPolicyGroup *group);
+/* The policy of one pool. @device is any number that the pools of a device have
+ * in common. */
+GstVkgdrPolicy *gst_vkgdr_policy_new (gint device, gboolean window_is_cached);
 GstVkgdrPolicy *gst_vkgdr_policy_ref (GstVkgdrPolicy *policy);
 void gst_vkgdr_policy_unref (GstVkgdrPolicy *policy);
 
-/* With %GST_VKGDR_ACCESS_AUTO the policy measures. Any other value is used as
+/* With %GST_VKGDR_ACCESS_AUTO the rules decide. Any other value is used as
  * given. */
 void gst_vkgdr_policy_set (GstVkgdrPolicy *policy, GstVkgdrAccess wanted);
 
-/* Must be called when a writer gets a buffer of @size bytes at the time @now.
- * The writer has waited for the time @waited until the device had finished with
- * the buffer. Starts @turn, and returns the access mode for the buffer. */
-GstVkgdrAccess gst_vkgdr_policy_next (GstVkgdrPolicy *policy,
-    GstVkgdrPolicyTurn *turn, gsize size, GstClockTime now,
-    GstClockTime waited);
+/* Returns the mode of the last buffer that was not a trial: direct or staged.
+ */
+GstVkgdrAccess gst_vkgdr_policy_get (GstVkgdrPolicy *policy);
 
-/* Must be called when a mapping for writing of the buffer of @turn has ended.
- * @used is the access mode of the mapping, which is staged for a mapping that
- * also reads. @work is what the writer needed for it. */
-void gst_vkgdr_policy_report (
+/* Must be called when a writer gets the buffer of @turn. */
+void gst_vkgdr_policy_turn_begin (GstVkgdrPolicyTurn *turn,
+    GstVkgdrPolicy *policy, GstClockTime waited);
+
+/* Returns the access mode for a mapping for writing at the time @now. The mode
+ * stays the same until the next turn, except that a buffer becomes staged as
+ * soon as the writer is known to read. @turn must have a policy. */
+GstVkgdrAccess gst_vkgdr_policy_turn_map (
+    GstVkgdrPolicyTurn *turn, GstClockTime now);
+
+/* Must be called when a mapping for writing has ended. @used is its access
+ * mode, which is staged for a mapping that also reads. @work is what the writer
+ * needed for it. */
+void gst_vkgdr_policy_turn_end (
     GstVkgdrPolicyTurn *turn, GstVkgdrAccess used, const GstVkgdrWork *work);
 
-/* Must be called when the buffer of @turn is released, whether or not it was
- * written. */
-void gst_vkgdr_policy_cancel (GstVkgdrPolicyTurn *turn);
-
-/* Cancels @turn and drops its reference. */
+/* Drops the reference of @turn. */
 void gst_vkgdr_policy_turn_clear (GstVkgdrPolicyTurn *turn);
-
-/* Returns the mode between measurements: direct or staged. */
-GstVkgdrAccess gst_vkgdr_policy_get (GstVkgdrPolicy *policy);
 
 G_END_DECLS
 
