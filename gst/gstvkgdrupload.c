@@ -132,19 +132,6 @@ outputs_cuda_memory (GstVkgdrUpload *self)
   return yes;
 }
 
-/* The pool aligns planes only if its configuration has the option for
- * GstVideoMeta. Upstream adds this option if it supports any layout, so this
- * function removes it from the configuration. */
-static void
-request_texture_alignment (GstBufferPool *pool)
-{
-  GstStructure *config = gst_buffer_pool_get_config (pool);
-
-  g_object_set (pool, "textures", TRUE, NULL);
-  gst_structure_remove_field (config, "options");
-  gst_buffer_pool_set_config (pool, config);
-}
-
 static void
 offer_pool (GstVkgdrUpload *self, GstQuery *query, GstCaps *caps)
 {
@@ -161,7 +148,7 @@ offer_pool (GstVkgdrUpload *self, GstQuery *query, GstCaps *caps)
   g_object_set (pool, "access", self->access, NULL);
   GST_OBJECT_UNLOCK (self);
   if (outputs_cuda_memory (self))
-    request_texture_alignment (pool);
+    g_object_set (pool, "textures", TRUE, NULL);
   config = gst_buffer_pool_get_config (pool);
   gst_buffer_pool_config_get_params (config, NULL, &size, NULL, NULL);
   gst_structure_free (config);
@@ -547,8 +534,8 @@ gst_vkgdr_upload_class_init (GstVkgdrUploadClass *klass)
    *
    * The access mode when upstream maps proposed memory for writing: a buffer of
    * the pool, or for audio and bytes, memory of the allocator. With `auto`, the
-   * pool chooses the mode (#GstVkgdrBufferPool:access), and memory of the allocator is
-   * written directly.
+   * pool chooses the mode (#GstVkgdrBufferPool:access), and memory of the
+   * allocator is written directly.
    *
    * Since: 0.1
    */

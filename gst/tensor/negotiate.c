@@ -57,7 +57,6 @@ make_pool (GstVkgdrContext *context, GstCaps *caps, const GstVideoInfo *info)
 
   gst_buffer_pool_config_set_params (
       config, caps, GST_VIDEO_INFO_SIZE (info), MIN_BUFFERS, 0);
-  gst_buffer_pool_config_add_option (config, GST_BUFFER_POOL_OPTION_VIDEO_META);
   if (!gst_buffer_pool_set_config (pool, config))
     gst_clear_object (&pool);
   return pool;

@@ -503,14 +503,16 @@ GST_START_TEST (test_video_and_other_caps)
 GST_END_TEST;
 
 /* Acquires a frame of @format from a pool whose planes become textures. With
- * @meta, the pool has the option of GstVideoMeta. */
+ * @meta, the pool has the option of GstVideoMeta; with @padding (nullable),
+ * that of an alignment, with so many bytes at the right. */
 static GstBuffer *
-acquire_textures (const gchar *format, gboolean meta)
+acquire_textures_with (const gchar *format, gboolean meta, const guint *padding)
 {
   GstBufferPool *pool = gst_vkgdr_buffer_pool_new (test_context);
   GstStructure *config = gst_buffer_pool_get_config (pool);
   GstCaps *caps = gst_caps_from_string (format);
   GstBuffer *buffer = NULL;
+  GstVideoAlignment align;
   GstVideoInfo info;
 
   fail_unless (gst_video_info_from_caps (&info, caps));
@@ -519,6 +521,13 @@ acquire_textures (const gchar *format, gboolean meta)
   if (meta)
     gst_buffer_pool_config_add_option (
         config, GST_BUFFER_POOL_OPTION_VIDEO_META);
+  if (padding) {
+    gst_video_alignment_reset (&align);
+    align.padding_right = *padding;
+    gst_buffer_pool_config_add_option (
+        config, GST_BUFFER_POOL_OPTION_VIDEO_ALIGNMENT);
+    gst_buffer_pool_config_set_video_alignment (config, &align);
+  }
   fail_unless (gst_buffer_pool_set_config (pool, config));
   fail_unless (gst_buffer_pool_set_active (pool, TRUE));
   fail_unless_equals_int (
@@ -527,6 +536,12 @@ acquire_textures (const gchar *format, gboolean meta)
   gst_object_unref (pool);
   gst_caps_unref (caps);
   return buffer;
+}
+
+static GstBuffer *
+acquire_textures (const gchar *format, gboolean meta)
+{
+  return acquire_textures_with (format, meta, NULL);
 }
 
 /* If rows are multiples of 32 bytes, each plane begins at a multiple of 512
@@ -554,6 +569,25 @@ GST_START_TEST (test_planes_of_textures)
       fail_unless (meta->offset[k] % 512 == 0,
           "plane %u begins at %" G_GSIZE_FORMAT, k, meta->offset[k]);
     }
+    gst_buffer_unref (buffer);
+  }
+}
+GST_END_TEST;
+
+/* GStreamer 1.28 sets an alignment for every pool, usually of zeros, which does
+ * not count. Any other one does. */
+GST_START_TEST (test_alignment_of_textures)
+{
+  static const guint paddings[] = { 0, 32 };
+  static const gsize offsets[] = { 1920 * 1088, 1952 * 1080 };
+  guint i;
+
+  for (i = 0; i < G_N_ELEMENTS (paddings); i++) {
+    GstBuffer *buffer = acquire_textures_with (
+        "video/x-raw,format=I420,width=1920,height=1080", TRUE, &paddings[i]);
+    const GstVideoMeta *meta = gst_buffer_get_video_meta (buffer);
+
+    fail_unless_equals_uint64 (meta->offset[1], offsets[i]);
     gst_buffer_unref (buffer);
   }
 }
@@ -601,6 +635,7 @@ pool_suite (void)
   tcase_add_test (bar, test_refused_alignment_is_reported);
   tcase_add_test (bar, test_video_and_other_caps);
   tcase_add_test (bar, test_planes_of_textures);
+  tcase_add_test (bar, test_alignment_of_textures);
   tcase_add_test (bar, test_planes_of_no_textures);
   suite_add_tcase (s, bar);
 

@@ -488,9 +488,9 @@ on_pool_failed (GstVkgdrBaseTransform *self, GError *error, GstBufferPool *pool)
  * @caps: (nullable): caps of raw video
  * @min_buffers: number of buffers that are allocated at the start
  *
- * Makes a pool of frames in the element's context, with #GstVideoMeta. If the
- * pool cannot hand out a buffer, or the CPU cannot write to one, the element
- * posts an error with the reason, even if another element uses the pool.
+ * Makes a pool of frames in the element's context. If the pool cannot hand out
+ * a buffer, or the CPU cannot write to one, the element posts an error with the
+ * reason, even if another element uses the pool.
  *
  * Returns: (transfer full) (nullable): the pool, configured but not active, or
  *   %NULL if @caps are %NULL, not raw video, or not supported by the pool, or
@@ -519,7 +519,6 @@ gst_vkgdr_base_transform_new_pool (
   config = gst_buffer_pool_get_config (pool);
   gst_buffer_pool_config_set_params (
       config, caps, GST_VIDEO_INFO_SIZE (&info), min_buffers, 0);
-  gst_buffer_pool_config_add_option (config, GST_BUFFER_POOL_OPTION_VIDEO_META);
   if (!gst_buffer_pool_set_config (pool, config)) {
     gst_object_unref (pool);
     return NULL;

@@ -212,6 +212,7 @@ static gboolean
 gst_vkgdr_filter_decide_allocation (GstBaseTransform *trans, GstQuery *query)
 {
   guint min = 0, max = 0, size = 0;
+  GstStructure *config;
   GstBufferPool *pool;
   GstVideoInfo info;
   GstCaps *caps;
@@ -233,6 +234,12 @@ gst_vkgdr_filter_decide_allocation (GstBaseTransform *trans, GstQuery *query)
       GST_VKGDR_BASE_TRANSFORM (trans), caps, min);
   if (!pool)
     return FALSE;
+  if (private_of (trans)->any_layout) {
+    config = gst_buffer_pool_get_config (pool);
+    gst_buffer_pool_config_add_option (
+        config, GST_BUFFER_POOL_OPTION_VIDEO_META);
+    gst_buffer_pool_set_config (pool, config);
+  }
   gst_query_add_allocation_pool (
       query, pool, GST_VIDEO_INFO_SIZE (&info), min, 0);
   gst_object_unref (pool);

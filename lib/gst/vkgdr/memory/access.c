@@ -10,8 +10,8 @@ gst_vkgdr_access_get_type (void)
 {
   static gsize type = 0;
   static const GEnumValue values[] = {
-    { GST_VKGDR_ACCESS_AUTO, "Direct for writers that only write, staged for others",
-        "auto" },
+    { GST_VKGDR_ACCESS_AUTO,
+        "Direct for writers that only write, staged for others", "auto" },
     { GST_VKGDR_ACCESS_DIRECT, "Writers get a pointer into the window",
         "direct" },
     { GST_VKGDR_ACCESS_STAGED,

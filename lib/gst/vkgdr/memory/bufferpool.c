@@ -115,6 +115,25 @@ get_subsampling (const GstVideoInfo *info)
   return 1 << shift;
 }
 
+/* Whether @config demands a layout of its own. GStreamer 1.28 always sets the
+ * option, and an alignment of zeros demands nothing. */
+static gboolean
+has_alignment (GstStructure *config)
+{
+  GstVideoAlignment align;
+  guint i, any;
+
+  if (!gst_buffer_pool_config_has_option (
+          config, GST_BUFFER_POOL_OPTION_VIDEO_ALIGNMENT)
+      || !gst_buffer_pool_config_get_video_alignment (config, &align))
+    return FALSE;
+  any = align.padding_top | align.padding_bottom | align.padding_left
+        | align.padding_right;
+  for (i = 0; i < GST_VIDEO_MAX_PLANES; i++)
+    any |= align.stride_align[i];
+  return any != 0;
+}
+
 /* Adds invisible rows at the bottom, so that the size of each plane, also of a
  * subsampled one, is a multiple of the texture alignment. Does nothing without
  * GstVideoMeta, which describes the rows, or if the user configured an
@@ -129,9 +148,7 @@ pad_for_textures (GstStructure *config, const GstVideoInfo *info)
 
   if (!gst_buffer_pool_config_has_option (
           config, GST_BUFFER_POOL_OPTION_VIDEO_META)
-      || gst_buffer_pool_config_has_option (
-          config, GST_BUFFER_POOL_OPTION_VIDEO_ALIGNMENT)
-      || !needs_padding (info))
+      || has_alignment (config) || !needs_padding (info))
     return;
   gst_video_alignment_reset (&padding);
   padding.padding_bottom = (height + rows - 1) / rows * rows - height;

@@ -255,8 +255,8 @@ gst_vkgdr_memory_set_on_device (GstVkgdrMemory *self)
 }
 
 void
-gst_vkgdr_memory_begin_turn (GstMemory *mem, GstVkgdrPolicy *policy,
-    GstClockTime waited)
+gst_vkgdr_memory_begin_turn (
+    GstMemory *mem, GstVkgdrPolicy *policy, GstClockTime waited)
 {
   GstVkgdrMemory *self = gst_vkgdr_memory_root (mem);
 

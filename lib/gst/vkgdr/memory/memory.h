@@ -89,8 +89,8 @@ GstMemory *gst_vkgdr_memory_new (GstVkgdrAllocator *allocator,
 /* Must be called when a writer gets the memory. The writer has waited for the
  * time @waited until the device had finished with the memory. @policy will
  * choose the access mode. */
-void gst_vkgdr_memory_begin_turn (GstMemory *mem, GstVkgdrPolicy *policy,
-    GstClockTime waited);
+void gst_vkgdr_memory_begin_turn (
+    GstMemory *mem, GstVkgdrPolicy *policy, GstClockTime waited);
 
 /* Must be called with the lock held, before the memory is mapped for writing at
  * the time @now. Sets the access mode, if a policy chooses it. */

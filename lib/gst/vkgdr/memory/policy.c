@@ -12,7 +12,8 @@ GST_DEBUG_CATEGORY_STATIC (gst_vkgdr_policy_debug);
  * the average has settled to a few percent. */
 #define STAGED_FIRST 4
 
-/* Buffers. One slow buffer may be an accident, such as an interrupted thread. */
+/* Buffers. One slow buffer may be an accident, such as an interrupted thread.
+ */
 #define TRIALS 2
 
 /* A direct buffer is slow if it takes this many times longer than a staged one.
@@ -56,11 +57,11 @@ struct _GstVkgdrPolicy {
   GstVkgdrAccess wanted;
   GstVkgdrAccess access; /* of the last buffer that was not a trial */
 
-  guint n_staged;            /* buffers in the average, at most STAGED_FIRST */
-  GstClockTime staged_time;  /* to write a staged buffer, on average */
-  gboolean is_plain;         /* the writer does not read */
-  guint n_trials;            /* direct buffers that were handed out to find out */
-  guint n_slow;              /* slow direct buffers in a row */
+  guint n_staged;           /* buffers in the average, at most STAGED_FIRST */
+  GstClockTime staged_time; /* to write a staged buffer, on average */
+  gboolean is_plain;        /* the writer does not read */
+  guint n_trials; /* direct buffers that were handed out to find out */
+  guint n_slow;   /* slow direct buffers in a row */
   GstClockTime staged_until; /* the writer reads, and is tried again then */
   GstClockTime retry;
 

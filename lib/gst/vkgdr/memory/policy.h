@@ -59,8 +59,8 @@ void gst_vkgdr_policy_set (GstVkgdrPolicy *policy, GstVkgdrAccess wanted);
 GstVkgdrAccess gst_vkgdr_policy_get (GstVkgdrPolicy *policy);
 
 /* Must be called when a writer gets the buffer of @turn. */
-void gst_vkgdr_policy_turn_begin (GstVkgdrPolicyTurn *turn,
-    GstVkgdrPolicy *policy, GstClockTime waited);
+void gst_vkgdr_policy_turn_begin (
+    GstVkgdrPolicyTurn *turn, GstVkgdrPolicy *policy, GstClockTime waited);
 
 /* Returns the access mode for a mapping for writing at the time @now. The mode
  * stays the same until the next turn, except that a buffer becomes staged as
