@@ -16,6 +16,7 @@
 #include "cudafilter/effects.h"
 #include "kernel/compiler.h"
 #include "kernel/image.h"
+#include "tensor/variant.h"
 
 #define SOURCE \
   "__global__ void mine (VkgdrFrame in, VkgdrFrame out, float v)\n" \
@@ -218,6 +219,32 @@ GST_START_TEST (test_warm_start_with_nvrtc_does_not_compile)
 }
 GST_END_TEST;
 
+static gboolean
+has_image (const GstEffect *effect)
+{
+  GBytes *image = gst_effect_get_image (effect);
+
+  if (image)
+    g_bytes_unref (image);
+  return image != NULL;
+}
+
+static void
+check_tensor_image (GstVkgdrTensorVariant variant, const gchar *format)
+{
+  GBytes *image = gst_vkgdr_tensor_variant_get_image (variant);
+  GArray *sizes;
+
+  fail_unless (image != NULL, "%s: variant %u is not built", format, variant);
+  sizes = gst_vkgdr_image_read_ptx_params (
+      g_bytes_get_data (image, NULL), "vkgdr_tensor", NULL);
+  fail_unless (sizes && sizes->len == 2);
+  fail_unless (g_array_index (sizes, gsize, 0) == sizeof (VkgdrFrame));
+  fail_unless (g_array_index (sizes, gsize, 1) == sizeof (VkgdrTensorJob));
+  g_array_unref (sizes);
+  g_bytes_unref (image);
+}
+
 GST_START_TEST (test_built_images_have_the_kernels)
 {
   const GstEffect *effect;
@@ -235,6 +262,39 @@ GST_START_TEST (test_built_images_have_the_kernels)
 }
 GST_END_TEST;
 
+/* Every tensor of every format has a variant that the build has compiled. */
+GST_START_TEST (test_built_images_have_the_tensors)
+{
+  GstVkgdrTensorConfig *config;
+  const GstVideoFormat *formats;
+  GstVideoInfo info;
+  VkgdrTensorJob job;
+  VkgdrFrame frame;
+  guint i, n, filter, channels;
+
+  if (!has_image (gst_effects_list ()))
+    return;
+  config = gst_vkgdr_tensor_config_new (64, 48);
+  formats = gst_vkgdr_kernel_list_formats (&n);
+  for (i = 0; i < n; i++)
+    for (filter = 0; filter <= GST_VKGDR_TENSOR_FILTER_AREA; filter++)
+      for (channels = 0; channels <= GST_VKGDR_TENSOR_CHANNELS_GRAY;
+           channels++) {
+        GstVkgdrTensorVariant variant;
+
+        config->filter = filter;
+        config->channels = channels;
+        gst_video_info_set_format (&info, formats[i], 320, 240);
+        fail_unless (gst_vkgdr_frame_describe (&frame, &info, NULL));
+        fail_unless (gst_vkgdr_tensor_plan (
+            config, &frame, info.chroma_site, NULL, &job, NULL, NULL));
+        variant = gst_vkgdr_tensor_variant_choose (config, &frame, &job);
+        check_tensor_image (variant, gst_video_format_to_string (formats[i]));
+      }
+  gst_vkgdr_tensor_config_free (config);
+}
+GST_END_TEST;
+
 static Suite *
 compilers_suite (void)
 {
@@ -248,6 +308,7 @@ compilers_suite (void)
   tcase_add_test (real, test_nvrtc_compiles_effects);
   tcase_add_test (real, test_warm_start_with_nvrtc_does_not_compile);
   tcase_add_test (real, test_built_images_have_the_kernels);
+  tcase_add_test (real, test_built_images_have_the_tensors);
   return s;
 }
 

@@ -81,6 +81,34 @@ GST_START_TEST (test_ptx_runs)
 }
 GST_END_TEST;
 
+/* The effects and the tensors need nothing but the driver, if the project was
+ * built with a compiler for them. */
+static const gchar *const compiled[] = { "cudafilter kernel=convert",
+  "cudafilter kernel=gaussian", "cudafilter kernel=invert",
+  "vkgdrtensor width=32 height=32 filter=nearest",
+  "vkgdrtensor width=32 height=32 type=float16",
+  "vkgdrtensor width=32 height=32 type=uint8 layout=nhwc filter=area" };
+
+GST_START_TEST (test_compiled_kernels_run_without_a_compiler)
+{
+  static const gchar *const formats[] = { "RGBA", "NV12", "I420", "P010_10LE",
+    "GRAY8", "v210" };
+  GstElement *pipeline;
+  guint i;
+
+  g_setenv ("VKGDR_NVRTC", "/nowhere/libnvrtc.so", TRUE);
+  g_setenv ("VKGDR_CACHE_DIR", folder, TRUE);
+  for (i = 0; i < G_N_ELEMENTS (formats); i++) {
+    pipeline = test_launch (
+        "videotestsrc num-buffers=3 ! video/x-raw,format=%s,width=64,height=48 "
+        "! vkgdrupload ! %s ! fakesink",
+        formats[i], compiled[__i__]);
+    test_play (pipeline);
+    gst_object_unref (pipeline);
+  }
+}
+GST_END_TEST;
+
 GST_START_TEST (test_ptx_of_another_architecture)
 {
   gchar *path = write_ptx ("sm_999");
@@ -313,6 +341,8 @@ gpu_suite (void)
   tcase_set_timeout (files, 120);
   tcase_add_checked_fixture (files, folder_setup, folder_teardown);
   tcase_add_test (files, test_changes_hold_up_nothing);
+  tcase_add_loop_test (files, test_compiled_kernels_run_without_a_compiler, 0,
+      G_N_ELEMENTS (compiled));
   suite_add_tcase (s, tc);
   tcase_set_timeout (tc, 120);
   tcase_add_test (tc, test_window_is_a_bar);

@@ -22,12 +22,12 @@
 #define TENSOR_PAIR_UV 1
 #define TENSOR_PAIR_VU 2
 
-/* TENSOR_FILTER and TENSOR_TYPE have the values of GstVkgdrTensorFilter and
- * GstVkgdrTensorType. */
+/* TENSOR_FILTER has the values of GstVkgdrTensorFilter. */
 #define TENSOR_FILTER_NEAREST 0
 #define TENSOR_FILTER_BILINEAR 1
 #define TENSOR_FILTER_AREA 2
 
+/* VkgdrTensorJob.type has the values of GstVkgdrTensorType. */
 #define TENSOR_TYPE_FLOAT32 0
 #define TENSOR_TYPE_FLOAT16 1
 #define TENSOR_TYPE_BFLOAT16 2
@@ -60,6 +60,9 @@ typedef struct VkgdrTensorGrid {
 typedef struct VkgdrTensorJob {
   /* The tensor. */
   unsigned char *out;
+  int type;
+  int channels;
+  int interleaved; /* whether the channels of a pixel are adjacent */
   int width;
   int height;
   /* The position and size of the picture in the tensor. The rest is padding. */
@@ -77,6 +80,10 @@ typedef struct VkgdrTensorJob {
   /* One for luma, or for red, green and blue, and one for Cb and Cr if they are
    * subsampled. */
   VkgdrTensorGrid grid[2];
+  /* Bits of the components that are needed, for TENSOR_READ_ANY: those of grid
+   * 0 and those of grid 1. */
+  int full;
+  int half;
   /* The components. Not used with TENSOR_READ_ANY. */
   const unsigned char *data[TENSOR_MAX];
   long long stride[TENSOR_MAX];

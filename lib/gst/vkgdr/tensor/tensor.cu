@@ -6,16 +6,20 @@
  * frame in each grid (see job.h), converts the result to channels with one
  * matrix, normalises the channels and writes them.
  *
- * Settings that are the same for all pixels of a tensor are macros, so that the
- * kernel has no branches for them:
+ * How samples are read and filtered takes most of the time, so these settings
+ * are macros, and the kernel has no branches for them:
  *
- *  - TENSOR_READ, TENSOR_PAIR: how samples are read, see job.h
- *  - TENSOR_FULL, TENSOR_HALF: bits of the components that are needed: those of
- *    grid 0, and those of grid 1
- *  - TENSOR_FILTER, TENSOR_TYPE: see job.h
- *  - TENSOR_CHANNELS: how many channels there are
- *  - TENSOR_INTERLEAVED: 1 if the channels of a pixel are adjacent
+ *  - TENSOR_READ, TENSOR_PAIR, TENSOR_FILTER: see job.h
+ *  - TENSOR_FULL, TENSOR_HALF: bits of the components that are read: those of
+ *    grid 0, and those of grid 1. With TENSOR_READ_ANY they are in the job.
  */
+
+#if TENSOR_READ == TENSOR_READ_ANY
+#undef TENSOR_FULL
+#undef TENSOR_HALF
+#define TENSOR_FULL job.full
+#define TENSOR_HALF job.half
+#endif
 
 #define TENSOR_ONE (1ll << 32)
 #define TENSOR_FRACTION (1.0f / 4294967296.0f)
@@ -255,25 +259,11 @@ tensor_filter (const VkgdrFrame &f, const VkgdrTensorJob &job, int grid, int x,
 
 /* --- elements ------------------------------------------------------------ */
 
-#if TENSOR_TYPE == TENSOR_TYPE_FLOAT32
-
-typedef float TensorElement;
-
-__device__ static inline TensorElement
-tensor_encode (float v)
-{
-  return v;
-}
-
-#elif TENSOR_TYPE == TENSOR_TYPE_FLOAT16
-
-typedef unsigned short TensorElement;
-
 /* Returns the bits of a half precision number, rounded to the nearest one, and
  * to an even one in the middle. CUDA's header for such numbers is part of its
  * toolkit, which may not be installed. */
-__device__ static inline TensorElement
-tensor_encode (float v)
+__device__ static inline unsigned short
+tensor_to_half (float v)
 {
 #ifndef __SOFTCUDA__
   unsigned short bits;
@@ -285,52 +275,55 @@ tensor_encode (float v)
   unsigned int sign = all >> 16 & 0x8000u, size = all & 0x7fffffffu;
 
   if (size >= 0x7f800000u) /* infinite, or not a number */
-    return (TensorElement) (sign | (size > 0x7f800000u ? 0x7fffu : 0x7c00u));
+    return (unsigned short) (sign | (size > 0x7f800000u ? 0x7fffu : 0x7c00u));
   if (size >= 0x477ff000u) /* rounds to more than the largest half */
-    return (TensorElement) (sign | 0x7c00u);
+    return (unsigned short) (sign | 0x7c00u);
   if (size < 0x38800000u) /* half precision numbers that are not normalised are
                            * multiples of 2^-24 */
-    return (TensorElement) (sign
-                            | (unsigned int) rintf (
+    return (unsigned short) (sign
+                             | (unsigned int) rintf (
                                 __uint_as_float (size) * 16777216.0f));
   size += 0xfffu + (size >> 13 & 1u);
-  return (TensorElement) (sign | ((size - 0x38000000u) >> 13));
+  return (unsigned short) (sign | ((size - 0x38000000u) >> 13));
 #endif
 }
 
-#elif TENSOR_TYPE == TENSOR_TYPE_BFLOAT16
-
-typedef unsigned short TensorElement;
-
-__device__ static inline TensorElement
-tensor_encode (float v)
+__device__ static inline unsigned short
+tensor_to_bfloat16 (float v)
 {
   unsigned int all = __float_as_uint (v);
 
-  return (TensorElement) ((all + 0x7fffu + (all >> 16 & 1u)) >> 16);
+  return (unsigned short) ((all + 0x7fffu + (all >> 16 & 1u)) >> 16);
 }
 
-#elif TENSOR_TYPE == TENSOR_TYPE_UINT8
-
-typedef unsigned char TensorElement;
-
-__device__ static inline TensorElement
-tensor_encode (float v)
+__device__ static inline int
+tensor_round (float v, float min, float max)
 {
-  return (TensorElement) (int) rintf (fminf (fmaxf (v, 0.0f), 255.0f));
+  return (int) rintf (fminf (fmaxf (v, min), max));
 }
 
-#else
-
-typedef signed char TensorElement;
-
-__device__ static inline TensorElement
-tensor_encode (float v)
+__device__ static inline void
+tensor_store (const VkgdrTensorJob &job, long long at, float v)
 {
-  return (TensorElement) (int) rintf (fminf (fmaxf (v, -128.0f), 127.0f));
+  switch (job.type) {
+  case TENSOR_TYPE_FLOAT32:
+    ((float *) job.out)[at] = v;
+    break;
+  case TENSOR_TYPE_FLOAT16:
+    ((unsigned short *) job.out)[at] = tensor_to_half (v);
+    break;
+  case TENSOR_TYPE_BFLOAT16:
+    ((unsigned short *) job.out)[at] = tensor_to_bfloat16 (v);
+    break;
+  case TENSOR_TYPE_UINT8:
+    job.out[at] = (unsigned char) tensor_round (v, 0.0f, 255.0f);
+    break;
+  default:
+    ((signed char *) job.out)[at] =
+        (signed char) tensor_round (v, -128.0f, 127.0f);
+    break;
+  }
 }
-
-#endif
 
 __device__ static inline void
 tensor_put (const VkgdrTensorJob &job, int channel, int x, int y, float value)
@@ -339,9 +332,8 @@ tensor_put (const VkgdrTensorJob &job, int channel, int x, int y, float value)
   long long plane = (long long) job.height * job.width;
   float v = fmaf (value, job.factor[channel], job.bias[channel]);
 
-  at = TENSOR_INTERLEAVED ? at * TENSOR_CHANNELS + channel
-                          : at + channel * plane;
-  ((TensorElement *) job.out)[at] = tensor_encode (v);
+  at = job.interleaved ? at * job.channels + channel : at + channel * plane;
+  tensor_store (job, at, v);
 }
 
 __device__ static inline float
@@ -357,28 +349,25 @@ tensor_mix_channel (
   return fminf (fmaxf (sum, 0.0f), 255.0f);
 }
 
-__global__ void __launch_bounds__ (256)
+extern "C" __global__ void __launch_bounds__ (256)
 vkgdr_tensor (VkgdrFrame f, VkgdrTensorJob job)
 {
   int x = blockIdx.x * blockDim.x + threadIdx.x;
   int y = blockIdx.y * blockDim.y + threadIdx.y;
   int column = x - job.left, row = y - job.top;
+  bool is_padding = column < 0 || row < 0 || column >= job.picture_width
+                    || row >= job.picture_height;
   float v[TENSOR_MAX];
 
   if (x >= job.width || y >= job.height)
     return;
-  if (column < 0 || row < 0 || column >= job.picture_width
-      || row >= job.picture_height) {
-#pragma unroll
-    for (int i = 0; i < TENSOR_CHANNELS; i++)
-      tensor_put (job, i, x, y, job.pad[i]);
-    return;
-  }
-  if (TENSOR_FULL)
+  if (!is_padding && TENSOR_FULL)
     tensor_filter (f, job, 0, column, row, v);
-  if (TENSOR_HALF)
+  if (!is_padding && TENSOR_HALF)
     tensor_filter (f, job, 1, column, row, v);
 #pragma unroll
-  for (int i = 0; i < TENSOR_CHANNELS; i++)
-    tensor_put (job, i, x, y, tensor_mix_channel (job, i, v));
+  for (int i = 0; i < TENSOR_MAX; i++)
+    if (i < job.channels)
+      tensor_put (job, i, x, y,
+          is_padding ? job.pad[i] : tensor_mix_channel (job, i, v));
 }

@@ -29,8 +29,9 @@
  * afterwards. So with the filters bilinear and area, the colours of 4:2:0 have
  * no steps of two pixels.
  *
- * The kernel is compiled when the first frame of a format arrives, or by
- * gst_vkgdr_tensor_converter_prepare(). It is kept on disk.
+ * The kernel is loaded when the first frame of a format arrives, or by
+ * gst_vkgdr_tensor_converter_prepare(). It is compiled with the library. (The
+ * software device compiles it, and keeps it on disk.)
  *
  * All functions may be called from any thread.
  *
@@ -167,7 +168,7 @@ get_function (GstVkgdrTensorConverter *self, GstVkgdrTensorVariant variant,
  * @info: the format of frames
  * @error: return location for a #GError
  *
- * Compiles the kernel for frames of this format, if necessary, so that the
+ * Loads the kernel for frames of this format, if necessary, so that the
  * first frame does not have to wait. A frame whose planes are not aligned may
  * nevertheless need another kernel.
  *

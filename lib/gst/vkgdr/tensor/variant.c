@@ -2,10 +2,10 @@
  *
  * tensor/variant.c: the variants of the tensor kernel
  *
- * Settings that are the same for all pixels of a tensor are constants of the
- * compiled kernel, so that it has no branches for them. Programs use a few
- * dozen variants. Each one is compiled when it is first needed, and kept on
- * disk.
+ * How samples are read and filtered is constant in a compiled kernel, so that
+ * it has no branches for it. tensor/meson.build lists all variants, which are
+ * compiled to PTX with the project. The software device, and a build without
+ * PTX, compile a variant when it is first needed.
  */
 
 #include <gio/gio.h>
@@ -15,6 +15,8 @@
 
 #define JOB_RESOURCE "/org/gst-vkgdr/job.h"
 #define SOURCE_RESOURCE "/org/gst-vkgdr/tensor.cu"
+/* The settings are the numbers of the fields below. */
+#define IMAGE_RESOURCE "/org/gst-vkgdr/tensor-%u-%u-%u-%u-%u.ptx"
 #define ENTRY "vkgdr_tensor"
 
 /* With this width, a warp writes pixels of one row. */
@@ -28,12 +30,9 @@ typedef struct {
   guint full;
   guint half;
   guint filter;
-  guint type;
-  guint channels;
-  guint is_interleaved;
 } Macros;
 
-#define N_MACROS 8
+#define N_MACROS 5
 
 /* In the order of the fields. */
 static const struct {
@@ -45,9 +44,6 @@ static const struct {
   { "TENSOR_FULL", 4 },
   { "TENSOR_HALF", 4 },
   { "TENSOR_FILTER", 2 },
-  { "TENSOR_TYPE", 3 },
-  { "TENSOR_CHANNELS", 3 },
-  { "TENSOR_INTERLEAVED", 1 },
 };
 
 G_STATIC_ASSERT (sizeof (Macros) == N_MACROS * sizeof (guint));
@@ -65,7 +61,19 @@ pack (const Macros *macros)
     number |= values[i] << shift;
     shift += fields[i].bits;
   }
-  return number;
+  return number + 1;
+}
+
+static void
+unpack (GstVkgdrTensorVariant variant, Macros *macros)
+{
+  guint *values = (guint *) macros, i;
+
+  variant--;
+  for (i = 0; i < N_MACROS; i++) {
+    values[i] = variant & ((1u << fields[i].bits) - 1);
+    variant >>= fields[i].bits;
+  }
 }
 
 /* --- choosing ------------------------------------------------------------ */
@@ -83,8 +91,27 @@ find_needed (const VkgdrTensorJob *job, guint n_channels)
   return needed;
 }
 
+/* Sets the components of both grids that are read, at least those that are
+ * needed. Components that are not needed have no weight. Returns FALSE if only
+ * TENSOR_READ_ANY can read these components. */
+static gboolean
+choose_components (
+    const VkgdrFrame *frame, const VkgdrTensorJob *job, Macros *macros)
+{
+  if (job->half) {
+    macros->full = 1;
+    macros->half = 6;
+    return job->full == 1 && (job->half & ~6) == 0;
+  }
+  if (job->full == 1 && !frame->packed4)
+    macros->full = 1;
+  else
+    macros->full = job->full & 8 ? 15 : 7;
+  return macros->full >> frame->n_components == 0;
+}
+
 static guint
-choose_read (const VkgdrFrame *frame, guint needed)
+choose_read (const VkgdrFrame *frame, guint components)
 {
   gboolean bytes = TRUE, words = TRUE;
   gint c;
@@ -94,7 +121,7 @@ choose_read (const VkgdrFrame *frame, guint needed)
   for (c = 0; c < frame->n_components; c++) {
     const VkgdrComponent *k = &frame->component[c];
 
-    if (!(needed >> c & 1))
+    if (!(components >> c & 1))
       continue;
     bytes = bytes && k->order == VKGDR_NATIVE && k->depth == 8;
     words = words && k->order == VKGDR_NATIVE && k->depth > 8;
@@ -114,8 +141,8 @@ choose_pair (const VkgdrTensorJob *job, guint read)
   const guchar *first = job->data[is_vu ? 2 : 1];
   const guchar *second = job->data[is_vu ? 1 : 2];
 
-  if (read != TENSOR_READ_BYTES && read != TENSOR_READ_WORDS)
-    return TENSOR_PAIR_NONE;
+  if (is_vu && read == TENSOR_READ_WORDS)
+    return TENSOR_PAIR_NONE; /* no format has this order */
   if (second != first + size || job->step[1] != 2 * size
       || job->stride[1] != job->stride[2]
       || (((guintptr) first | (gsize) job->stride[1]) & (2 * size - 1)) != 0)
@@ -134,48 +161,72 @@ set_packed_shifts (const VkgdrFrame *frame, VkgdrTensorJob *job)
   job->data[0] = frame->plane[0].data;
 }
 
+static void
+set_needed (const VkgdrFrame *frame, guint n_channels, VkgdrTensorJob *job)
+{
+  guint c, needed = find_needed (job, n_channels);
+
+  for (c = 0; c < TENSOR_MAX; c++)
+    if (needed >> c & 1) {
+      if (gst_vkgdr_tensor_plan_get_grid (frame, c) == 0)
+        job->full |= 1 << c;
+      else
+        job->half |= 1 << c;
+    }
+}
+
 GstVkgdrTensorVariant
 gst_vkgdr_tensor_variant_choose (const GstVkgdrTensorConfig *config,
     const VkgdrFrame *frame, VkgdrTensorJob *job)
 {
-  guint c, needed;
-  Macros macros = { 0 };
+  Macros macros = { .filter = config->filter };
+  const Macros any = { .read = TENSOR_READ_ANY, .filter = config->filter };
 
-  macros.channels = gst_vkgdr_tensor_config_get_n_channels (config);
-  needed = find_needed (job, macros.channels);
-  macros.read = choose_read (frame, needed);
-  for (c = 0; c < TENSOR_MAX; c++)
-    if (needed >> c & 1) {
-      if (gst_vkgdr_tensor_plan_get_grid (frame, c) == 0)
-        macros.full |= 1u << c;
-      else
-        macros.half |= 1u << c;
-    }
+  job->type = config->type;
+  job->channels = gst_vkgdr_tensor_config_get_n_channels (config);
+  job->interleaved = config->layout == GST_VKGDR_TENSOR_LAYOUT_NHWC;
+  set_needed (frame, job->channels, job);
+  if (!choose_components (frame, job, &macros))
+    return pack (&any);
+  macros.read = choose_read (frame, macros.full | macros.half);
+  if (macros.read == TENSOR_READ_ANY)
+    return pack (&any);
   if (macros.half)
     macros.pair = choose_pair (job, macros.read);
   if (macros.read == TENSOR_READ_PACKED)
     set_packed_shifts (frame, job);
-  macros.filter = config->filter;
-  macros.type = config->type;
-  macros.is_interleaved = config->layout == GST_VKGDR_TENSOR_LAYOUT_NHWC;
   return pack (&macros);
 }
 
 /* --- loading ------------------------------------------------------------- */
+
+GBytes *
+gst_vkgdr_tensor_variant_get_image (GstVkgdrTensorVariant variant)
+{
+  Macros macros;
+  GBytes *image;
+  gchar *path;
+
+  unpack (variant, &macros);
+  path = g_strdup_printf (IMAGE_RESOURCE, macros.read, macros.pair, macros.full,
+      macros.half, macros.filter);
+  image = g_resources_lookup_data (path, G_RESOURCE_LOOKUP_FLAGS_NONE, NULL);
+  g_free (path);
+  return image;
+}
 
 static GstVkgdrCompileOptions *
 make_options (GstVkgdrTensorVariant variant, GError **error)
 {
   GstVkgdrCompileOptions *options;
   gchar *list[N_MACROS + 1] = { NULL };
+  Macros macros;
   guint i;
 
-  for (i = 0; i < N_MACROS; i++) {
-    guint mask = (1u << fields[i].bits) - 1;
-
-    list[i] = g_strdup_printf ("-D%s=%u", fields[i].name, variant & mask);
-    variant >>= fields[i].bits;
-  }
+  unpack (variant, &macros);
+  for (i = 0; i < N_MACROS; i++)
+    list[i] = g_strdup_printf (
+        "-D%s=%u", fields[i].name, ((const guint *) &macros)[i]);
   options =
       gst_vkgdr_compile_options_new ((const gchar *const *) list, NULL, error);
   for (i = 0; i < N_MACROS; i++)
@@ -197,12 +248,11 @@ append_resource (GString *text, const gchar *path, GError **error)
   return TRUE;
 }
 
-GstVkgdrFunction *
-gst_vkgdr_tensor_variant_load (
+static GBytes *
+compile (
     GstVkgdrTensorVariant variant, GstVkgdrContext *context, GError **error)
 {
   GString *text = g_string_new (NULL);
-  GstVkgdrFunction *function = NULL;
   GstVkgdrCompileOptions *options = make_options (variant, error);
   GBytes *image = NULL;
 
@@ -210,13 +260,27 @@ gst_vkgdr_tensor_variant_load (
       && append_resource (text, SOURCE_RESOURCE, error))
     image = gst_vkgdr_module_compile (
         context, text->str, "tensor.cu", NULL, options, error);
-  if (image) {
-    function =
-        gst_vkgdr_function_load (context, image, "tensor.cu", ENTRY, error);
-    g_bytes_unref (image);
-  }
   g_clear_pointer (&options, gst_vkgdr_compile_options_unref);
   g_string_free (text, TRUE);
+  return image;
+}
+
+GstVkgdrFunction *
+gst_vkgdr_tensor_variant_load (
+    GstVkgdrTensorVariant variant, GstVkgdrContext *context, GError **error)
+{
+  GstVkgdrFunction *function;
+  GBytes *image = NULL;
+
+  if (!gst_vkgdr_context_is_software (context))
+    image = gst_vkgdr_tensor_variant_get_image (variant);
+  if (!image)
+    image = compile (variant, context, error);
+  if (!image)
+    return NULL;
+  function =
+      gst_vkgdr_function_load (context, image, "tensor.cu", ENTRY, error);
+  g_bytes_unref (image);
   return function;
 }
 

@@ -2,7 +2,7 @@
  *
  * tensor/variant.h: the variants of the tensor kernel
  *
- * Compiles and launches variants. Does not decide when.
+ * Loads and launches variants. Does not decide when.
  */
 
 #ifndef __GST_VKGDR_TENSOR_VARIANT_H__
@@ -21,8 +21,12 @@ GstVkgdrTensorVariant gst_vkgdr_tensor_variant_choose (
     const GstVkgdrTensorConfig *config, const VkgdrFrame *frame,
     VkgdrTensorJob *job);
 
-/* Compiles @variant, or gets it from the cache. Returns NULL with @error set if
- * there is no compiler. */
+/* Returns @variant as PTX, or NULL if it was not compiled with the library. The
+ * caller unrefs it. */
+GBytes *gst_vkgdr_tensor_variant_get_image (GstVkgdrTensorVariant variant);
+
+/* Loads @variant, or compiles it. Returns NULL with @error set if it was not
+ * compiled with the library and there is no compiler. */
 GstVkgdrFunction *gst_vkgdr_tensor_variant_load (
     GstVkgdrTensorVariant variant, GstVkgdrContext *context, GError **error);
 
