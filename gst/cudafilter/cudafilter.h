@@ -60,8 +60,7 @@ struct _GstCudaFilter {
   GstCudaAgreed agreed;
 
   /* --- for explain.c --- */
-  GstCaps *refused;   /* the caps of the last error; under the object lock */
-  gint is_explaining; /* atomic */
+  GstCaps *refused; /* the caps of the last error; under the object lock */
 };
 
 /* --- properties.c --- */

@@ -3,8 +3,9 @@
  * cudafilter/negotiate.c: negotiates the caps of cudafilter
  *
  * The output depends on the running kernel, so caps are negotiated again when
- * the kernel changes. Caps queries return only what is possible, so upstream
- * may fail before it sends caps; cudafilter/explain.c then reports the reason.
+ * the kernel changes. Answering a query has no effects. If the negotiation has
+ * failed, the caps event, the first buffer, or the end of a stream without caps
+ * is where cudafilter/explain.c reports the reason.
  * cudafilter/caps.c knows the possible conversions.
  */
 
@@ -137,21 +138,23 @@ gst_cuda_filter_fixate_caps (GstBaseTransform *trans, GstPadDirection direction,
   return others;
 }
 
+/* For the input, only what the kernel reads is checked. If no output can be
+ * made of it, the caps event fails, and the error then names the reason. */
 static gboolean
 gst_cuda_filter_accept_caps (
     GstBaseTransform *trans, GstPadDirection direction, GstCaps *caps)
 {
-  GstCaps *others =
-      gst_cuda_filter_transform_caps (trans, direction, caps, NULL);
-  gboolean accepts = !gst_caps_is_empty (others);
   GstCudaRules rules;
-  GstCaps *kept;
+  GstCaps *accepted;
+  gboolean accepts;
 
-  gst_caps_unref (others);
   gst_cuda_filter_take_rules (GST_CUDA_FILTER (trans), &rules);
-  kept = gst_cuda_caps_keep (&rules, caps);
-  accepts = accepts && !gst_caps_is_empty (kept);
-  gst_caps_unref (kept);
+  accepted = gst_cuda_caps_keep (&rules, caps);
+  if (direction == GST_PAD_SRC)
+    gst_caps_take (
+        &accepted, gst_cuda_caps_transform (&rules, direction, accepted));
+  accepts = !gst_caps_is_empty (accepted);
+  gst_caps_unref (accepted);
   gst_cuda_rules_clear (&rules);
   return accepts;
 }
@@ -221,20 +224,6 @@ answer_caps (GstCudaFilter *self, GstPadDirection direction, GstQuery *query)
   gst_caps_unref (answer);
 }
 
-/* Whether the peer is a pad of an element that is about to send @caps. A query
- * through a ghost pad may be only a test. */
-static gboolean
-is_about_to_send (GstPad *pad, GstCaps *caps)
-{
-  GstPad *peer = gst_pad_get_peer (pad);
-  GstObject *parent = peer ? gst_object_get_parent (GST_OBJECT (peer)) : NULL;
-  gboolean is_element = parent && GST_IS_ELEMENT (parent);
-
-  gst_clear_object (&parent);
-  gst_clear_object (&peer);
-  return is_element && gst_caps_is_fixed (caps);
-}
-
 /* Returns all caps of upstream that name a memory. Caps for any memory are left
  * out, because they do not tell which memory upstream will use. */
 static GstCaps *
@@ -252,75 +241,24 @@ query_upstream (GstPad *pad)
   return all;
 }
 
-/* Called after a query of upstream: about @caps if they were refused, or about
- * all caps (NULL) if upstream has not sent caps yet. If upstream has no caps
- * that can be accepted, it will fail without sending any caps, so the reason
- * has to be reported now. */
+/* Upstream found no caps in common, so its stream ends without any. */
 static void
-explain_refusal (GstCudaFilter *self, GstCaps *caps)
+explain_missing_caps (GstCudaFilter *self)
 {
-  GstPad *pad = GST_BASE_TRANSFORM_SINK_PAD (self);
-  GstCaps *all;
+  GstCaps *all = query_upstream (GST_BASE_TRANSFORM_SINK_PAD (self));
 
-  if (!GST_PAD_IS_ACTIVE (pad) || !gst_pad_is_linked (pad)
-      || (caps && (gst_caps_is_empty (caps) || gst_caps_is_any (caps))))
-    return;
-  /* To answer, upstream may query this element again. Such a query must not
-   * report a reason. */
-  if (!g_atomic_int_compare_and_exchange (&self->is_explaining, FALSE, TRUE))
-    return;
-  all = query_upstream (pad);
-  if (!gst_caps_is_any (all) && !gst_caps_is_empty (all))
-    gst_cuda_filter_explain (self, all);
-  else if (caps && (gst_caps_is_empty (all) || is_about_to_send (pad, caps)))
-    gst_cuda_filter_explain (self, caps);
-  else
-    gst_cuda_filter_explain (self, GST_CAPS_ANY);
+  gst_cuda_filter_explain (self, gst_caps_is_empty (all) ? GST_CAPS_ANY : all);
   gst_caps_unref (all);
-  g_atomic_int_set (&self->is_explaining, FALSE);
-}
-
-static void
-finish_caps_query (
-    GstCudaFilter *self, GstPadDirection direction, GstQuery *query)
-{
-  GstCaps *filter, *result;
-
-  answer_caps (self, direction, query);
-  gst_query_parse_caps (query, &filter);
-  gst_query_parse_caps_result (query, &result);
-  if (direction == GST_PAD_SINK
-      && (filter
-              ? gst_caps_is_empty (result)
-              : !gst_pad_has_current_caps (GST_BASE_TRANSFORM_SINK_PAD (self))))
-    explain_refusal (self, filter);
-}
-
-static void
-finish_accept_caps_query (
-    GstCudaFilter *self, GstPadDirection direction, GstQuery *query)
-{
-  gboolean accepted;
-  GstCaps *caps;
-
-  gst_query_parse_accept_caps (query, &caps);
-  gst_query_parse_accept_caps_result (query, &accepted);
-  if (direction == GST_PAD_SINK && !accepted)
-    explain_refusal (self, caps);
 }
 
 static gboolean
 gst_cuda_filter_query (
     GstBaseTransform *trans, GstPadDirection direction, GstQuery *query)
 {
-  GstCudaFilter *self = GST_CUDA_FILTER (trans);
-
   if (!GST_BASE_TRANSFORM_CLASS (parent_class)->query (trans, direction, query))
     return FALSE;
   if (GST_QUERY_TYPE (query) == GST_QUERY_CAPS)
-    finish_caps_query (self, direction, query);
-  else if (GST_QUERY_TYPE (query) == GST_QUERY_ACCEPT_CAPS)
-    finish_accept_caps_query (self, direction, query);
+    answer_caps (GST_CUDA_FILTER (trans), direction, query);
   return TRUE;
 }
 
@@ -413,6 +351,9 @@ gst_cuda_filter_sink_event (GstBaseTransform *trans, GstEvent *event)
   GstCaps *caps = NULL;
   gboolean ok;
 
+  if (GST_EVENT_TYPE (event) == GST_EVENT_EOS
+      && !gst_pad_has_current_caps (trans->sinkpad))
+    explain_missing_caps (self);
   if (GST_EVENT_TYPE (event) == GST_EVENT_CAPS) {
     gst_event_parse_caps (event, &caps);
     gst_caps_ref (caps);

@@ -348,6 +348,28 @@ test_play_error (GstElement *pipeline)
   return error;
 }
 
+GError *
+test_play_error_with (GstElement *pipeline, const gchar *word)
+{
+  GstBus *bus = gst_element_get_bus (pipeline);
+  GError *error = NULL;
+
+  gst_element_set_state (pipeline, GST_STATE_PLAYING);
+  while (!error || !strstr (error->message, word)) {
+    GstMessage *message =
+        gst_bus_timed_pop_filtered (bus, 50 * GST_SECOND, GST_MESSAGE_ERROR);
+
+    fail_unless (message != NULL, "no error has \"%s\"; the last one: %s", word,
+        error ? error->message : "none");
+    g_clear_error (&error);
+    gst_message_parse_error (message, &error, NULL);
+    gst_message_unref (message);
+  }
+  gst_element_set_state (pipeline, GST_STATE_NULL);
+  gst_object_unref (bus);
+  return error;
+}
+
 void
 test_play (GstElement *pipeline)
 {

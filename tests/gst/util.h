@@ -95,6 +95,11 @@ GError *test_play_result (GstElement *pipeline);
 /* The same, but fails the test if there is no error. */
 GError *test_play_error (GstElement *pipeline);
 
+/* Plays until an error whose message has @word, and stops. Other errors may
+ * come first: a source that finds no caps posts one, and then ends its stream.
+ */
+GError *test_play_error_with (GstElement *pipeline, const gchar *word);
+
 /* Pulls all buffers of the appsink named "sink" until EOS, and stops the
  * pipeline. The caller frees them. */
 GPtrArray *test_play_buffers (GstElement *pipeline);
