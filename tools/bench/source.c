@@ -1,19 +1,92 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * bench-source.c: the element vkgdrbenchsrc, which writes frames
+ * source.c: how frames are written, and the element vkgdrbenchsrc
  *
- * It only does what any producer does: it takes a buffer from a pool, maps it,
- * writes every byte, and pushes it. Must not depend on the elements downstream.
+ * The element only does what any producer does: it takes a buffer from a pool,
+ * maps it, writes every byte, and pushes it. Loops without GStreamer write in
+ * the same way. Must not depend on the elements downstream.
  */
 
-#include "bench-source.h"
+#include <string.h>
 
-#include "bench-fill.h"
+#include <gst/base/gstpushsrc.h>
 #include <gst/video/video.h>
 #include <gst/video/gstvideopool.h>
 
-GST_DEBUG_CATEGORY_STATIC (bench_source_debug);
-#define GST_CAT_DEFAULT bench_source_debug
+#include "helper.h"
+
+static GType
+register_enum (gsize *type, const gchar *name, const GEnumValue *values)
+{
+  if (g_once_init_enter (type))
+    g_once_init_leave (type, g_enum_register_static (name, values));
+  return *type;
+}
+
+/* --- how frames are written ---------------------------------------------- */
+
+/* The size of the pattern of BENCH_FILL_COPY in bytes. The pattern stays in the
+ * processor's cache, like a line of a frame that a producer has just
+ * computed. */
+#define PATTERN_SIZE ((gsize) 64 << 10)
+
+void
+bench_fill_init (BenchFill *fill, BenchFillKind kind, gsize area_size)
+{
+  gsize i;
+
+  memset (fill, 0, sizeof (*fill));
+  fill->kind = kind;
+  if (kind == BENCH_FILL_MEMSET)
+    return;
+  fill->size =
+      kind == BENCH_FILL_COPY ? PATTERN_SIZE : MAX (area_size, PATTERN_SIZE);
+  fill->area = g_malloc (fill->size);
+  for (i = 0; i < PATTERN_SIZE; i++)
+    fill->area[i] = (guint8) (i * 7 + i / 251);
+  for (; i < fill->size; i++)
+    fill->area[i] = fill->area[i - PATTERN_SIZE];
+}
+
+void
+bench_fill_clear (BenchFill *fill)
+{
+  g_clear_pointer (&fill->area, g_free);
+}
+
+void
+bench_fill_write (BenchFill *fill, guint8 *data, gsize size, guint64 number)
+{
+  if (fill->kind == BENCH_FILL_MEMSET) {
+    memset (data, (int) (number & 0xff), size);
+    return;
+  }
+  while (size > 0) {
+    gsize part = MIN (size, fill->size - fill->offset);
+
+    memcpy (data, fill->area + fill->offset, part);
+    fill->offset = (fill->offset + part) % fill->size;
+    data += part;
+    size -= part;
+  }
+}
+
+GType
+bench_fill_get_type (void)
+{
+  static gsize type = 0;
+  static const GEnumValue values[] = {
+    { BENCH_FILL_MEMSET, "memset() of the frame's number", "memset" },
+    { BENCH_FILL_COPY, "memcpy() of a pattern of 64 KiB, again and again",
+        "copy" },
+    { BENCH_FILL_UNCACHED, "memcpy() from all of a large area", "uncached" },
+    { 0, NULL, NULL },
+  };
+
+  return register_enum (&type, "BenchSourceFill", values);
+}
+
+/* --- the element ---------------------------------------------------------- */
 
 /* The largest number of buffers in its own pool. If downstream elements keep so
  * many buffers, the source waits until they return one. */
@@ -24,6 +97,9 @@ GST_DEBUG_CATEGORY_STATIC (bench_source_debug);
 
 typedef enum { POOL_DOWNSTREAM, POOL_OWN } BenchSourcePool;
 typedef enum { TOUCH_WRITE, TOUCH_READWRITE, TOUCH_NOTHING } BenchSourceTouch;
+
+#define BENCH_TYPE_SOURCE (bench_source_get_type ())
+G_DECLARE_FINAL_TYPE (BenchSource, bench_source, BENCH, SOURCE, GstPushSrc)
 
 struct _BenchSource {
   GstPushSrc parent;
@@ -39,8 +115,6 @@ struct _BenchSource {
 
   BenchFill writer;
   guint64 frame;
-  guint64 sum; /* the sum of the bytes that were read, so that the compiler
-                * keeps the reads */
 };
 
 enum {
@@ -60,17 +134,7 @@ static GParamSpec *properties[N_PROPERTIES];
 static GstStaticPadTemplate src_template = GST_STATIC_PAD_TEMPLATE (
     "src", GST_PAD_SRC, GST_PAD_ALWAYS, GST_STATIC_CAPS_ANY);
 
-G_DEFINE_TYPE_WITH_CODE (BenchSource, bench_source, GST_TYPE_PUSH_SRC,
-    GST_DEBUG_CATEGORY_INIT (
-        bench_source_debug, "vkgdrbenchsrc", 0, "vkgdrbenchsrc"))
-
-static GType
-register_enum (gsize *type, const gchar *name, const GEnumValue *values)
-{
-  if (g_once_init_enter (type))
-    g_once_init_leave (type, g_enum_register_static (name, values));
-  return *type;
-}
+G_DEFINE_TYPE (BenchSource, bench_source, GST_TYPE_PUSH_SRC)
 
 static GType
 pool_get_type (void)
@@ -98,21 +162,6 @@ touch_get_type (void)
   };
 
   return register_enum (&type, "BenchSourceTouch", values);
-}
-
-static GType
-fill_get_type (void)
-{
-  static gsize type = 0;
-  static const GEnumValue values[] = {
-    { BENCH_FILL_MEMSET, "memset() of the frame's number", "memset" },
-    { BENCH_FILL_COPY, "memcpy() of a pattern of 64 KiB, again and again",
-        "copy" },
-    { BENCH_FILL_UNCACHED, "memcpy() from all of a large area", "uncached" },
-    { 0, NULL, NULL },
-  };
-
-  return register_enum (&type, "BenchSourceFill", values);
 }
 
 /* --- buffers ------------------------------------------------------------- */
@@ -207,15 +256,14 @@ bench_source_decide_allocation (GstBaseSrc *src, GstQuery *query)
       ->decide_allocation (src, query);
 }
 
-static guint64
+/* The compiler must not leave out reads of volatile data. */
+static void
 read_lines (const volatile guint8 *data, gsize size)
 {
-  guint64 sum = 0;
   gsize offset;
 
   for (offset = 0; offset < size; offset += LINE)
-    sum += data[offset];
-  return sum;
+    (void) data[offset];
 }
 
 static GstFlowReturn
@@ -237,7 +285,7 @@ bench_source_fill (GstPushSrc *src, GstBuffer *buffer)
   }
   bench_fill_write (&self->writer, map.data, map.size, self->frame);
   if (reads)
-    self->sum += read_lines (map.data, map.size);
+    read_lines (map.data, map.size);
   gst_buffer_unmap (buffer, &map);
   GST_BUFFER_OFFSET (buffer) = self->frame++;
   return GST_FLOW_OK;
@@ -249,7 +297,6 @@ bench_source_start (GstBaseSrc *src)
   BenchSource *self = BENCH_SOURCE (src);
 
   self->frame = 0;
-  self->sum = 0;
   bench_fill_init (&self->writer, self->fill, self->area);
   return TRUE;
 }
@@ -257,12 +304,7 @@ bench_source_start (GstBaseSrc *src)
 static gboolean
 bench_source_stop (GstBaseSrc *src)
 {
-  BenchSource *self = BENCH_SOURCE (src);
-
-  GST_DEBUG_OBJECT (self,
-      "%" G_GUINT64_FORMAT " buffers, sum %" G_GUINT64_FORMAT, self->frame,
-      self->sum);
-  bench_fill_clear (&self->writer);
+  bench_fill_clear (&BENCH_SOURCE (src)->writer);
   return TRUE;
 }
 
@@ -332,8 +374,9 @@ install_properties (GObjectClass *object_class)
       "Where buffers come from", pool_get_type (), POOL_DOWNSTREAM, flags);
   properties[PROP_TOUCH] = g_param_spec_enum ("touch", "Touch",
       "What is done to a buffer", touch_get_type (), TOUCH_WRITE, flags);
-  properties[PROP_FILL] = g_param_spec_enum ("fill", "Fill",
-      "How a buffer is written", fill_get_type (), BENCH_FILL_MEMSET, flags);
+  properties[PROP_FILL] =
+      g_param_spec_enum ("fill", "Fill", "How a buffer is written",
+          bench_fill_get_type (), BENCH_FILL_MEMSET, flags);
   properties[PROP_AREA] = g_param_spec_uint ("area", "Area",
       "Bytes that are copied from in turn, with fill=uncached", 0, G_MAXUINT, 0,
       flags);

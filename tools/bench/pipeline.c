@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * bench-run.c: runs one pipeline and counts the buffers that arrive
+ * pipeline.c: runs one pipeline and counts the buffers that arrive
  *
  * A probe on the pad of each sink counts its buffers. All sinks are counted
  * during the same time. The rate of a sink is that from its first to its last
@@ -8,9 +8,8 @@
  * on the purpose of the pipeline.
  */
 
-#include "bench-run.h"
-
-#include "bench-clock.h"
+#include "helper.h"
+#include "json.h"
 
 /* Buffers are only counted after each sink has got this number of buffers, and
  * after this part of the time. Before, kernels are compiled, pools are filled,
@@ -30,7 +29,7 @@
 typedef enum { PHASE_WARM_UP, PHASE_COUNT, PHASE_DONE } Phase;
 
 /* Counts the buffers that arrive at one sink. The times are those of the
- * counted buffers. */
+ * counted buffers, and the longest time between two of them. */
 typedef struct {
   GMutex lock;
   Phase phase;
@@ -38,7 +37,22 @@ typedef struct {
   guint64 intervals;
   gint64 first;
   gint64 last;
+  gint64 gap;
 } Counter;
+
+static void
+count_locked (Counter *counter, guint n)
+{
+  gint64 now = bench_now ();
+
+  if (counter->first) {
+    counter->intervals += n;
+    counter->gap = MAX (counter->gap, now - counter->last);
+  } else {
+    counter->first = now;
+  }
+  counter->last = now;
+}
 
 /* Payloaders push lists of buffers. A list counts as its buffers, which arrive
  * at one time. */
@@ -51,15 +65,10 @@ count_buffers (GstPad *pad, GstPadProbeInfo *info, gpointer data)
   if (GST_PAD_PROBE_INFO_TYPE (info) & GST_PAD_PROBE_TYPE_BUFFER_LIST)
     n = gst_buffer_list_length (GST_PAD_PROBE_INFO_BUFFER_LIST (info));
   g_mutex_lock (&counter->lock);
-  if (counter->phase == PHASE_WARM_UP) {
+  if (counter->phase == PHASE_WARM_UP)
     counter->warm_up += n;
-  } else if (counter->phase == PHASE_COUNT) {
-    counter->last = bench_now ();
-    if (counter->first)
-      counter->intervals += n;
-    else
-      counter->first = counter->last;
-  }
+  else if (counter->phase == PHASE_COUNT)
+    count_locked (counter, n);
   g_mutex_unlock (&counter->lock);
   return GST_PAD_PROBE_OK;
 }
@@ -138,6 +147,7 @@ watch_sinks (GstElement *pipeline, GError **error)
   return NULL;
 }
 
+/* Forgets what was counted in an earlier phase. */
 static void
 enter_phase (GPtrArray *counters, Phase phase)
 {
@@ -148,6 +158,8 @@ enter_phase (GPtrArray *counters, Phase phase)
 
     g_mutex_lock (&counter->lock);
     counter->phase = phase;
+    if (phase == PHASE_COUNT)
+      counter->intervals = counter->first = counter->gap = 0;
     g_mutex_unlock (&counter->lock);
   }
 }
@@ -207,20 +219,6 @@ wait_for (GPtrArray *counters, GstBus *bus, gdouble seconds, GError **error)
   return TRUE;
 }
 
-static gdouble
-sum_rates (GPtrArray *counters)
-{
-  gdouble sum = 0;
-  guint i;
-
-  for (i = 0; i < counters->len; i++) {
-    const Counter *counter = g_ptr_array_index (counters, i);
-
-    sum += counter->intervals * 1e9 / (counter->last - counter->first);
-  }
-  return sum;
-}
-
 static gboolean
 start (GstElement *pipeline, GstBus *bus, GError **error)
 {
@@ -233,9 +231,23 @@ start (GstElement *pipeline, GstBus *bus, GError **error)
   return FALSE;
 }
 
-/* Examines a pipeline that has run for its time, and is still running. */
-typedef gboolean (*Look) (
-    GstElement *pipeline, gpointer user_data, GError **error);
+GstElement *
+bench_make_pipeline (
+    const gchar *launch, GstVkgdrContext *context, GError **error)
+{
+  GstElement *pipeline =
+      gst_parse_launch_full (launch, NULL, GST_PARSE_FLAG_FATAL_ERRORS, error);
+  GstContext *gst_context;
+
+  if (!pipeline || !context)
+    return pipeline;
+  gst_context = gst_vkgdr_context_to_gst_context (context);
+  gst_element_set_context (pipeline, gst_context);
+  gst_context_unref (gst_context);
+  return pipeline;
+}
+
+/* --- rates ---------------------------------------------------------------- */
 
 /* Returns the statistic `kernel-time` of an element in nanoseconds, or 0 if
  * there is none. */
@@ -251,198 +263,166 @@ kernel_time_of (GstElement *element)
   return GST_CLOCK_TIME_IS_VALID (nanoseconds) ? nanoseconds : 0;
 }
 
-/* Reads the kernel time of the element `timed`. @user_data is a gdouble. Waits,
+/* Adds the kernel time of the element `timed`, if the pipeline has one. Waits,
  * because on a busy machine the device may not have finished a measurement
  * yet. */
 static gboolean
-read_kernel_time (GstElement *pipeline, gpointer user_data, GError **error)
+add_kernel_time (GstElement *pipeline, JsonObject *reply, GError **error)
 {
   GstElement *element = gst_bin_get_by_name (GST_BIN (pipeline), "timed");
   gint64 until = bench_now () + PATIENCE;
   guint64 nanoseconds = 0;
 
-  while (element && (nanoseconds = kernel_time_of (element)) == 0
-         && bench_now () < until)
+  if (!element)
+    return TRUE;
+  while ((nanoseconds = kernel_time_of (element)) == 0 && bench_now () < until)
     g_usleep (POLL / GST_USECOND);
-  gst_clear_object (&element);
-  *(gdouble *) user_data = nanoseconds / 1e9;
+  gst_object_unref (element);
+  json_set_number (reply, "kernel-time", nanoseconds / 1e9);
   if (nanoseconds > 0)
     return TRUE;
   g_set_error_literal (error, GST_CORE_ERROR, GST_CORE_ERROR_FAILED,
-      "no element reports its kernel-time");
+      "the element reports no kernel-time");
   return FALSE;
 }
 
-/* Reads how much memory of the device is in use, and how much the allocator
- * has. */
+/* Sets the properties of the element `changed`, if the pipeline has one, while
+ * the pipeline runs, and counts again. So the longest gap is that of the
+ * change. */
 static gboolean
-read_memory (GstVkgdrContext *context, BenchMemory *memory, GError **error)
+change (GstElement *pipeline, GPtrArray *counters, GstBus *bus,
+    JsonObject *request, JsonObject *reply, GError **error)
 {
-  GstVkgdrAllocator *allocator = gst_vkgdr_context_get_allocator (context);
-  guint64 n_free = 0, n_total = 0;
-  gboolean ok;
+  GstElement *element = gst_bin_get_by_name (GST_BIN (pipeline), "changed");
+  const Counter *counter = g_ptr_array_index (counters, 0);
+  gdouble before;
 
-  ok = gst_vkgdr_context_get_memory_info (context, &n_free, &n_total, error);
-  memory->used = (gdouble) (n_total - n_free);
-  memory->pool = (gdouble) gst_vkgdr_allocator_get_managed_bytes (allocator);
-  gst_object_unref (allocator);
-  return ok;
-}
-
-/* The memory in use before, and the structure for the difference. */
-typedef struct {
-  GstVkgdrContext *context;
-  BenchMemory before;
-  BenchMemory *more;
-} MemoryLook;
-
-static gboolean
-look_at_memory (GstElement *pipeline, gpointer user_data, GError **error)
-{
-  MemoryLook *look = user_data;
-
-  if (!read_memory (look->context, look->more, error))
+  if (!element)
+    return TRUE;
+  enter_phase (counters, PHASE_DONE);
+  before = counter->gap / 1e9;
+  enter_phase (counters, PHASE_COUNT);
+  gst_util_set_object_arg (G_OBJECT (element),
+      bench_get_text (request, "property"), bench_get_text (request, "value"));
+  gst_object_unref (element);
+  if (!wait_for (counters, bus, bench_get_number (request, "seconds"), error))
     return FALSE;
-  look->more->used -= look->before.used;
-  look->more->pool -= look->before.pool;
+  enter_phase (counters, PHASE_DONE);
+  json_set_number (reply, "extra-gap", counter->gap / 1e9 - before);
   return TRUE;
 }
 
-/* @look is nullable. */
-static gboolean
-play (GstElement *pipeline, GPtrArray *counters, gdouble warm_up,
-    gdouble seconds, gdouble *rate, Look look, gpointer user_data,
-    GError **error)
+/* Returns the memory of the device that is in use, in bytes. */
+static gdouble
+used_memory (GstVkgdrContext *context)
 {
+  guint64 n_free = 0, n_total = 0;
+
+  gst_vkgdr_context_get_memory_info (context, &n_free, &n_total, NULL);
+  return (gdouble) (n_total - n_free);
+}
+
+static void
+add_rate (GPtrArray *counters, JsonObject *reply)
+{
+  gdouble sum = 0;
+  guint i;
+
+  for (i = 0; i < counters->len; i++) {
+    const Counter *counter = g_ptr_array_index (counters, i);
+
+    sum += counter->intervals * 1e9 / (counter->last - counter->first);
+  }
+  json_set_number (reply, "rate", sum);
+}
+
+static gboolean
+play (GstElement *pipeline, GPtrArray *counters, JsonObject *request,
+    JsonObject *reply, GError **error)
+{
+  gdouble seconds = bench_get_number (request, "seconds");
+  gdouble warm_up =
+      MAX (bench_get_number (request, "warm-up"), seconds * WARM_UP_SHARE);
   GstBus *bus = gst_element_get_bus (pipeline);
   gboolean ok;
 
-  ok = start (pipeline, bus, error)
-       && wait_for (
-           counters, bus, MAX (warm_up, seconds * WARM_UP_SHARE), error);
+  ok = start (pipeline, bus, error) && wait_for (counters, bus, warm_up, error);
   if (ok) {
     enter_phase (counters, PHASE_COUNT);
     ok = wait_for (counters, bus, seconds, error);
-    enter_phase (counters, PHASE_DONE);
   }
-  if (ok && look)
-    ok = look (pipeline, user_data, error);
-  gst_element_set_state (pipeline, GST_STATE_NULL);
   if (ok)
-    *rate = sum_rates (counters);
+    add_rate (counters, reply);
+  ok = ok && change (pipeline, counters, bus, request, reply, error)
+       && add_kernel_time (pipeline, reply, error);
   gst_object_unref (bus);
   return ok;
 }
 
-static GstElement *
-make (const gchar *launch, GstVkgdrContext *context, GError **error)
-{
-  GstElement *pipeline =
-      gst_parse_launch_full (launch, NULL, GST_PARSE_FLAG_FATAL_ERRORS, error);
-  GstContext *gst_context;
-
-  if (!pipeline || !context)
-    return pipeline;
-  gst_context = gst_vkgdr_context_to_gst_context (context);
-  gst_element_set_context (pipeline, gst_context);
-  gst_context_unref (gst_context);
-  return pipeline;
-}
-
-static gboolean
-run_first (GstElement *pipeline, gint64 *time, GError **error)
-{
-  GPtrArray *counters = watch_sinks (pipeline, error);
-  GstBus *bus;
-  gboolean ok;
-
-  if (!counters) {
-    gst_object_unref (pipeline);
-    return FALSE;
-  }
-  enter_phase (counters, PHASE_COUNT);
-  bus = gst_element_get_bus (pipeline);
-  ok = start (pipeline, bus, error) && wait_for (counters, bus, 0, error);
-  gst_element_set_state (pipeline, GST_STATE_NULL);
-  if (ok)
-    *time = ((Counter *) g_ptr_array_index (counters, 0))->first;
-  gst_object_unref (bus);
-  gst_object_unref (pipeline);
-  g_ptr_array_unref (counters);
-  return ok;
-}
-
+/* Runs `pipeline` for `seconds`, after `warm-up` seconds. The reply has its
+ * `rate` in buffers per second and, if there are such elements, `kernel-time`
+ * and `extra-gap` in seconds. `memory` is the memory of the device that it
+ * needs, in bytes. */
 gboolean
-bench_run_first (
-    const gchar *launch, GstVkgdrContext *context, gint64 *time, GError **error)
-{
-  GstElement *pipeline = make (launch, context, error);
-
-  return pipeline && run_first (pipeline, time, error);
-}
-
-gboolean
-bench_run_start (const gchar *launch, GstVkgdrContext *context,
-    gdouble *seconds, GError **error)
-{
-  GstElement *pipeline = make (launch, context, error);
-  gint64 began = bench_now (), time;
-
-  if (!pipeline || !run_first (pipeline, &time, error))
-    return FALSE;
-  *seconds = (time - began) / 1e9;
-  return TRUE;
-}
-
-static gboolean
-run (const gchar *launch, GstVkgdrContext *context, gdouble warm_up,
-    gdouble seconds, gdouble *rate, Look look, gpointer user_data,
+bench_run (GstVkgdrContext *context, JsonObject *request, JsonObject *reply,
     GError **error)
 {
-  GstElement *pipeline = make (launch, context, error);
-  GPtrArray *counters;
+  gdouble before = used_memory (context);
+  GstElement *pipeline = bench_make_pipeline (
+      bench_get_text (request, "pipeline"), context, error);
+  GPtrArray *counters = pipeline ? watch_sinks (pipeline, error) : NULL;
   gboolean ok;
 
-  if (!pipeline)
-    return FALSE;
-  counters = watch_sinks (pipeline, error);
-  ok = counters
-       && play (
-           pipeline, counters, warm_up, seconds, rate, look, user_data, error);
-  gst_object_unref (pipeline);
+  ok = counters && play (pipeline, counters, request, reply, error);
+  json_set_number (reply, "memory", used_memory (context) - before);
+  if (pipeline) {
+    gst_element_set_state (pipeline, GST_STATE_NULL);
+    gst_object_unref (pipeline);
+  }
+  g_clear_pointer (&counters, g_ptr_array_unref);
+  return ok;
+}
+
+/* --- the first frame ------------------------------------------------------ */
+
+static gboolean
+run_first (
+    const gchar *launch, GstVkgdrContext *context, gint64 *time, GError **error)
+{
+  GstElement *pipeline = bench_make_pipeline (launch, context, error);
+  GPtrArray *counters = pipeline ? watch_sinks (pipeline, error) : NULL;
+  GstBus *bus;
+  gboolean ok = FALSE;
+
+  if (counters) {
+    enter_phase (counters, PHASE_COUNT);
+    bus = gst_element_get_bus (pipeline);
+    ok = start (pipeline, bus, error) && wait_for (counters, bus, 0, error);
+    gst_element_set_state (pipeline, GST_STATE_NULL);
+    gst_object_unref (bus);
+    *time = ((Counter *) g_ptr_array_index (counters, 0))->first;
+  }
+  gst_clear_object (&pipeline);
   g_clear_pointer (&counters, g_ptr_array_unref);
   return ok;
 }
 
 gboolean
-bench_run (const gchar *launch, GstVkgdrContext *context, gdouble warm_up,
-    gdouble seconds, gdouble *rate, GError **error)
+bench_first_frame (const gchar *launch, gint64 *time, GError **error)
 {
-  return run (launch, context, warm_up, seconds, rate, NULL, NULL, error);
+  return run_first (launch, NULL, time, error);
 }
 
+/* Starts `pipeline`. The reply has the `time` to its first frame, in seconds.
+ */
 gboolean
-bench_run_kernel (const gchar *launch, GstVkgdrContext *context,
-    gdouble seconds, gdouble *time, GError **error)
+bench_start (GstVkgdrContext *context, JsonObject *request, JsonObject *reply,
+    GError **error)
 {
-  gdouble rate;
+  gint64 began = bench_now (), time;
 
-  return run (
-      launch, context, 0, seconds, &rate, read_kernel_time, time, error);
-}
-
-gboolean
-bench_run_memory (const gchar *launch, GstVkgdrContext *context,
-    gdouble seconds, BenchMemory *memory, GError **error)
-{
-  GstVkgdrAllocator *allocator = gst_vkgdr_context_get_allocator (context);
-  MemoryLook look = { .context = context, .more = memory };
-  gdouble rate;
-
-  /* Memory of an earlier pipeline would be recycled, and not counted. */
-  gst_vkgdr_allocator_free_held (allocator);
-  gst_object_unref (allocator);
-  return read_memory (context, &look.before, error)
-         && run (
-             launch, context, 0, seconds, &rate, look_at_memory, &look, error);
+  if (!run_first (bench_get_text (request, "pipeline"), context, &time, error))
+    return FALSE;
+  json_set_number (reply, "time", (time - began) / 1e9);
+  return TRUE;
 }
