@@ -126,9 +126,6 @@ load_effect (GstVkgdrContext *context, const GstEffect *effect, GError **error)
       gst_vkgdr_kernel_set_tile_size (kernel, effect->tile_x, effect->tile_y);
     g_bytes_unref (image);
   }
-  /* All loops of the effects have a limited number of iterations. */
-  if (kernel)
-    gst_vkgdr_kernel_set_bounded (kernel, TRUE);
   if (reason)
     g_propagate_error (error, reason);
   return kernel;

@@ -258,5 +258,4 @@ gst_cuda_filter_init (GstCudaFilter *self)
 {
   gst_cuda_filter_init_properties (self);
   gst_cuda_filter_init_pads (self);
-  gst_vkgdr_filter_set_share_stream (GST_VKGDR_FILTER (self), TRUE);
 }

@@ -393,12 +393,17 @@ advance (Round *round)
   GST_OBJECT_UNLOCK (src);
 }
 
+/* EOS comes after the work. */
 static GstFlowReturn
 end_stream (Round *round)
 {
-  if (!round->self->batch || finish_batch (round))
-    return GST_FLOW_EOS;
-  return round->flow;
+  GstVkgdrTensor *self = round->self;
+
+  if (self->batch && !finish_batch (round))
+    return round->flow;
+  return gst_vkgdr_stream_synchronize (self->stream, &round->error)
+             ? GST_FLOW_EOS
+             : GST_FLOW_ERROR;
 }
 
 static GstFlowReturn

@@ -202,10 +202,14 @@ gst_vkgdr_tensor_stop (GstAggregator *aggregator)
 {
   GstVkgdrTensor *self = GST_VKGDR_TENSOR (aggregator);
   GstVkgdrContext *context;
+  GError *error = NULL;
 
   gst_vkgdr_tensor_reset (self);
   if (self->stream) {
-    gst_vkgdr_stream_synchronize (self->stream, NULL);
+    if (!gst_vkgdr_stream_synchronize (self->stream, &error))
+      GST_ELEMENT_WARNING (
+          self, STREAM, FAILED, ("%s", error->message), (NULL));
+    g_clear_error (&error);
     g_signal_handlers_disconnect_by_func (self->stream, on_stream_failed, self);
   }
   gst_vkgdr_tensor_set_converter (self, NULL);

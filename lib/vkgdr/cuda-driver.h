@@ -446,22 +446,7 @@ typedef size_t (*CUoccupancyB2DSize) (int block_size);
       (CUfunction function, unsigned int grid_x, unsigned int grid_y, \
           unsigned int grid_z, unsigned int block_x, unsigned int block_y, \
           unsigned int block_z, unsigned int shared_bytes, CUstream stream, \
-          void **params, void **extra)) \
-  X (cuGraphCreate, cuGraphCreate, OPTIONAL, \
-      (CUgraph * graph, unsigned int flags)) \
-  X (cuGraphDestroy, cuGraphDestroy, OPTIONAL, (CUgraph graph)) \
-  X (cuGraphAddKernelNode, cuGraphAddKernelNode_v2, OPTIONAL, \
-      (CUgraphNode * node, CUgraph graph, const CUgraphNode *dependencies, \
-          size_t n_dependencies, const CUDA_KERNEL_NODE_PARAMS *params)) \
-  X (cuGraphInstantiate, cuGraphInstantiateWithFlags, OPTIONAL, \
-      (CUgraphExec * exec, CUgraph graph, unsigned long long flags)) \
-  X (cuGraphExecDestroy, cuGraphExecDestroy, OPTIONAL, (CUgraphExec exec)) \
-  X (cuGraphExecKernelNodeSetParams, cuGraphExecKernelNodeSetParams_v2, \
-      OPTIONAL, \
-      (CUgraphExec exec, CUgraphNode node, \
-          const CUDA_KERNEL_NODE_PARAMS *params)) \
-  X (cuGraphLaunch, cuGraphLaunch, OPTIONAL, \
-      (CUgraphExec exec, CUstream stream))
+          void **params, void **extra))
 
 /* Like VKGDR_CUDA_FUNCTIONS, for the management of virtual memory. This is a
  * separate list, because only some drivers have these functions, and softcuda

@@ -259,13 +259,8 @@ static const struct {
   { "cuStreamWaitEvent", 3, FAILS },
   { "cuModuleLoadDataEx", 1, FAILS },
   { "cuModuleGetFunction", 1, FAILS },
-  { "cuGraphCreate", 1, RECOVERS },
-  { "cuGraphAddKernelNode", 1, RECOVERS },
-  { "cuGraphInstantiate", 1, RECOVERS },
-  { "cuGraphExecKernelNodeSetParams", 2, RECOVERS },
-  { "cuGraphLaunch", 2, FAILS },
+  { "cuLaunchKernel", 2, FAILS },
   { "cuMemcpyDtoHAsync", 2, FAILS },
-  { "cuStreamQuery", 2, EITHER },
 };
 
 static void

@@ -84,21 +84,6 @@
           void **params, void **extra), \
       (function, grid_x, grid_y, grid_z, block_x, block_y, block_z, \
           shared_bytes, stream, params, extra), \
-      NOTHING) \
-  X (cuGraphCreate, (CUgraph * graph, unsigned int flags), (graph, flags), \
-      GRAPH) \
-  X (cuGraphAddKernelNode, \
-      (CUgraphNode * node, CUgraph graph, const CUgraphNode *dependencies, \
-          size_t n_dependencies, const CUDA_KERNEL_NODE_PARAMS *params), \
-      (node, graph, dependencies, n_dependencies, params), NOTHING) \
-  X (cuGraphInstantiate, \
-      (CUgraphExec * exec, CUgraph graph, unsigned long long flags), \
-      (exec, graph, flags), GRAPH_EXEC) \
-  X (cuGraphExecKernelNodeSetParams, \
-      (CUgraphExec exec, CUgraphNode node, \
-          const CUDA_KERNEL_NODE_PARAMS *params), \
-      (exec, node, params), NOTHING) \
-  X (cuGraphLaunch, (CUgraphExec exec, CUstream stream), (exec, stream), \
       NOTHING)
 
 /* The calls that destroy such objects. */
@@ -110,9 +95,7 @@
   X (cuMemFree, (CUdeviceptr pointer), (pointer), MEMORY) \
   X (cuMemFreeHost, (void *pointer), (pointer), PINNED) \
   X (cuMemHostUnregister, (void *pointer), (pointer), REGISTERED) \
-  X (cuModuleUnload, (CUmodule module), (module), MODULE) \
-  X (cuGraphDestroy, (CUgraph graph), (graph), GRAPH) \
-  X (cuGraphExecDestroy, (CUgraphExec exec), (exec), GRAPH_EXEC)
+  X (cuModuleUnload, (CUmodule module), (module), MODULE)
 
 typedef enum {
   NOTHING,
@@ -124,14 +107,12 @@ typedef enum {
   PINNED,
   REGISTERED,
   MODULE,
-  GRAPH,
-  GRAPH_EXEC,
   N_KINDS
 } Kind;
 
 static const gchar *const kind_names[N_KINDS] = { "nothing", "context",
   "stream", "event", "external memory", "device memory", "pinned memory",
-  "registered memory", "module", "graph", "executable graph" };
+  "registered memory", "module" };
 
 typedef enum {
 #define CALL_ID(name, params, arguments, kind) CALL_##name,

@@ -581,6 +581,78 @@ GST_START_TEST (test_trapped_kernel)
 }
 GST_END_TEST;
 
+/* The kernel fails some time after it began. */
+#define TRAPPED_LATE \
+  "__global__ void trapped (VkgdrFrame in, VkgdrFrame out) {" \
+  " if (blockIdx.x + threadIdx.x + blockIdx.y + threadIdx.y == 0) {" \
+  "  for (int i = 0; i < 100; i++) __nanosleep (1000000);" \
+  "  __trap ();" \
+  " }}"
+
+/* The kernel of the last frame fails while no other frame follows. */
+static const struct {
+  const gchar *source;
+  gint n_frames;
+  const gchar *rest;
+} last_frames[] = {
+  { TRAPPED, 1, " ! vkgdrdownload ! fakesink" },
+  { TRAPPED_LATE, 1, " ! vkgdrdownload ! fakesink" },
+  { TRAPPED_LATE, 1, " ! fakesink sync=false" },
+  { TRAPPED_LATE, 2, " ! fakesink sync=false" },
+  { TRAPPED_LATE, 1, " ! queue ! vkgdrdownload ! fakesink" },
+  { TRAPPED_LATE, 1, " ! vkgdrtensor ! fakesink sync=false" },
+};
+
+/* EOS comes after the work: the first message is the error of the element whose
+ * kernel it was. */
+GST_START_TEST (test_fault_in_the_last_frame)
+{
+  gchar *description = g_strdup_printf (
+      "videotestsrc num-buffers=%d ! video/x-raw,format=RGBA,width=64,height=48"
+      " ! " FILTER "%s",
+      last_frames[__i__].n_frames, last_frames[__i__].rest);
+  GstElement *pipeline = launch (last_frames[__i__].source, 5000, description);
+  GstBus *bus = gst_element_get_bus (pipeline);
+  GstMessage *message;
+  GError *error;
+
+  play (pipeline);
+  message = gst_bus_timed_pop_filtered (
+      bus, GST_CLOCK_TIME_NONE, GST_MESSAGE_ERROR | GST_MESSAGE_EOS);
+  fail_unless (GST_MESSAGE_TYPE (message) == GST_MESSAGE_ERROR);
+  fail_unless_equals_string (
+      GST_OBJECT_NAME (GST_MESSAGE_SRC (message)), "filter");
+  gst_message_parse_error (message, &error, NULL);
+  assert_says (error->message, "\"trapped\" of filter");
+  g_error_free (error);
+  gst_message_unref (message);
+  gst_object_unref (bus);
+  stop (pipeline);
+  g_free (description);
+}
+GST_END_TEST;
+
+/* The pipeline is stopped while the kernel runs that is going to fail. */
+GST_START_TEST (test_fault_after_stop)
+{
+  GstElement *pipeline =
+      launch (TRAPPED_LATE, 5000, SOURCE FILTER " ! fakesink");
+  GstBus *bus = gst_element_get_bus (pipeline);
+  GstMessage *message;
+
+  g_object_set (pipeline, "auto-flush-bus", FALSE, NULL);
+  gst_element_set_state (pipeline, GST_STATE_PAUSED);
+  gst_element_get_state (pipeline, NULL, NULL, GST_CLOCK_TIME_NONE);
+  gst_element_set_state (pipeline, GST_STATE_NULL);
+  message = gst_bus_timed_pop_filtered (
+      bus, 0, GST_MESSAGE_ERROR | GST_MESSAGE_WARNING);
+  fail_unless (message != NULL);
+  gst_message_unref (message);
+  gst_object_unref (bus);
+  stop (pipeline);
+}
+GST_END_TEST;
+
 /* The pipeline still has the context that failed. */
 GST_START_TEST (test_restart_after_trapped_kernel)
 {
@@ -667,7 +739,7 @@ static const struct {
 };
 
 /* The calls that return the error first. */
-static const gchar *const lost_calls[] = { "cuGraphLaunch:2+",
+static const gchar *const lost_calls[] = { "cuLaunchKernel:2+",
   "cuEventRecord:5+", "cuEventQuery:3+", "cuMemcpyDtoHAsync:2+", "*:200+" };
 
 GST_START_TEST (test_lost_device)
@@ -727,6 +799,9 @@ faults_suite (void)
   tcase_add_test (tc, test_slow_kernels);
   tcase_add_test (tc, test_no_limit);
   tcase_add_test (tc, test_trapped_kernel);
+  tcase_add_loop_test (
+      tc, test_fault_in_the_last_frame, 0, G_N_ELEMENTS (last_frames));
+  tcase_add_test (tc, test_fault_after_stop);
   tcase_add_test (tc, test_restart_after_trapped_kernel);
   tcase_add_test (tc, test_open_while_a_lost_context_is_closed);
   tcase_add_loop_test (tc, test_lost_device, 0, G_N_ELEMENTS (losses));

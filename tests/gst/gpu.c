@@ -259,6 +259,7 @@ GST_END_TEST;
 /* The driver's functions for stream capture, which the library does not use. */
 typedef CUresult (*BeginCapture) (CUstream stream, CUstreamCaptureMode mode);
 typedef CUresult (*EndCapture) (CUstream stream, void **graph);
+typedef CUresult (*GraphDestroy) (void *graph);
 
 typedef struct {
   void *library;
@@ -289,11 +290,12 @@ capture_end (Capture *self)
 {
   const vkgdr_cuda *cuda = vkgdr_driver_load ();
   EndCapture end = (EndCapture) dlsym (self->library, "cuStreamEndCapture");
-  CUgraph graph = NULL;
+  GraphDestroy destroy = (GraphDestroy) dlsym (self->library, "cuGraphDestroy");
+  void *graph = NULL;
 
-  fail_unless_equals_int (end (self->stream, (void **) &graph), CUDA_SUCCESS);
+  fail_unless_equals_int (end (self->stream, &graph), CUDA_SUCCESS);
   fail_unless (graph != NULL);
-  fail_unless_equals_int (cuda->cuGraphDestroy (graph), CUDA_SUCCESS);
+  fail_unless_equals_int (destroy (graph), CUDA_SUCCESS);
   fail_unless_equals_int (cuda->cuStreamDestroy (self->stream), CUDA_SUCCESS);
   dlclose (self->library);
 }

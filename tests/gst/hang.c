@@ -3,12 +3,14 @@
  * hang.c: tests of the end of a hang: a kernel exceeds its time limit, and then
  * fails or ends after all
  *
- * No kernel runs. A test tells the clock of a stream that a kernel has been
- * launched, or reports a hang itself, and a gate holds other work of the
+ * No kernel runs. A test begins a launch without a kernel, or reports a hang
+ * itself, and a gate holds other work of the
  * device. So the test decides when the device goes on.
  */
 
 #include "gate.h"
+#include "sync/sync-private.h"
+#include "sync/stream.h"
 
 #define SIZE 10000
 
@@ -74,29 +76,15 @@ replace_calls (void)
 }
 
 /* Begins a kernel of @stream, and waits until it has exceeded its limit. */
-static GstVkgdrRun *
+static GstVkgdrLaunch *
 begin_overdue (GstVkgdrStream *stream)
 {
-  GstVkgdrClock *clock = gst_vkgdr_stream_get_clock (stream);
-  GstVkgdrRun *run;
+  GstVkgdrLaunch *launch;
 
   gst_vkgdr_stream_set_kernel_timeout (stream, LIMIT);
-  fail_unless (gst_vkgdr_context_push (test_context, NULL));
-  fail_unless (gst_vkgdr_clock_begin (clock,
-      gst_vkgdr_stream_get_handle (stream),
-      gst_vkgdr_stream_get_launcher (stream), "endless", FALSE, &run, NULL));
-  gst_vkgdr_context_pop (test_context);
+  fail_unless (gst_vkgdr_launch_begin (stream, "endless", &launch, NULL));
   wait_until_hung (TRUE);
-  return run;
-}
-
-static void
-end_run (GstVkgdrStream *stream, GstVkgdrRun *run, gboolean ok)
-{
-  fail_unless (gst_vkgdr_context_push (test_context, NULL));
-  gst_vkgdr_clock_end (gst_vkgdr_stream_get_clock (stream),
-      gst_vkgdr_stream_get_handle (stream), run, ok, FALSE);
-  gst_vkgdr_context_pop (test_context);
+  return launch;
 }
 
 static const Failure failures[] = { QUERY, PUSH };
@@ -105,25 +93,20 @@ static const Failure failures[] = { QUERY, PUSH };
  * itself, nothing hangs any more. So the device can be closed. */
 GST_START_TEST (test_failure_ends_the_hang)
 {
-  gboolean is_queried = failures[__i__] == QUERY;
   GstVkgdrStream *stream = test_stream_new (test_context);
   GError *error = NULL;
-  GstVkgdrRun *run;
 
   replace_calls ();
-  run = begin_overdue (stream);
+  gst_vkgdr_launch_end (begin_overdue (stream), TRUE);
+  gst_vkgdr_fence_unref (gst_vkgdr_stream_record (stream, NULL));
   g_atomic_int_set (&failing, failures[__i__]);
-  if (is_queried)
-    end_run (stream, run, TRUE);
   wait_until_hung (FALSE);
   g_atomic_int_set (&failing, NOTHING);
 
   /* The first error of the stream counts. */
-  fail_if (gst_vkgdr_clock_check (gst_vkgdr_stream_get_clock (stream), &error));
+  fail_if (gst_vkgdr_stream_check (stream, &error));
   fail_unless (strstr (error->message, "\"endless\"") != NULL);
   g_error_free (error);
-  if (!is_queried)
-    end_run (stream, run, FALSE);
   gst_object_unref (stream);
   test_teardown ();
   fail_unless_equals_int (g_atomic_int_get (&n_releases), 1);
@@ -135,7 +118,7 @@ GST_START_TEST (test_failed_launch_ends_the_hang)
 {
   GstVkgdrStream *stream = test_stream_new (test_context);
 
-  end_run (stream, begin_overdue (stream), FALSE);
+  gst_vkgdr_launch_end (begin_overdue (stream), FALSE);
   wait_until_hung (FALSE);
   gst_object_unref (stream);
   test_teardown ();

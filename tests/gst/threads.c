@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-#include "sync/clock.h"
+#include "sync/launch.h"
 #include "util.h"
 
 #define N_THREADS 3
@@ -167,7 +167,6 @@ GST_END_TEST;
 
 #define LIMIT 1000 /* the time limit of a kernel, in milliseconds */
 
-/* More launches than a clock keeps in its queue without checking them. */
 #define N_LAUNCHES 40
 
 static gboolean
@@ -177,36 +176,28 @@ is_hung (GstVkgdrContext *context)
 }
 
 /* While one thread launches a kernel, others launch kernels on the same stream,
- * which end first. The clock still watches the first kernel, because its run
- * belongs to the thread that launches it. */
+ * which end first. The first kernel is still watched. */
 GST_START_TEST (test_launches_of_others_end_first)
 {
   GstVkgdrContext *context = test_context_new ();
   GstVkgdrStream *stream = test_stream_new (context);
-  GstVkgdrClock *clock = gst_vkgdr_stream_get_clock (stream);
-  GstVkgdrLauncher *launcher = gst_vkgdr_stream_get_launcher (stream);
-  CUstream handle = gst_vkgdr_stream_get_handle (stream);
-  GstVkgdrRun *first, *other;
+  GstVkgdrLaunch *first, *other;
   GError *error = NULL;
   guint i;
 
   gst_vkgdr_stream_set_kernel_timeout (stream, LIMIT);
-  fail_unless (gst_vkgdr_context_push (context, NULL));
-  fail_unless (gst_vkgdr_clock_begin (
-      clock, handle, launcher, "first", FALSE, &first, NULL));
+  fail_unless (gst_vkgdr_launch_begin (stream, "first", &first, NULL));
   for (i = 0; i < N_LAUNCHES; i++) {
-    fail_unless (gst_vkgdr_clock_begin (
-        clock, handle, launcher, "other", FALSE, &other, NULL));
-    gst_vkgdr_clock_end (clock, handle, other, TRUE, FALSE);
+    fail_unless (gst_vkgdr_launch_begin (stream, "other", &other, NULL));
+    gst_vkgdr_launch_end (other, TRUE);
     fail_unless (gst_vkgdr_stream_synchronize (stream, NULL));
   }
-  for (i = 0; i < 10 * LIMIT && gst_vkgdr_clock_check (clock, NULL); i++)
+  for (i = 0; i < 10 * LIMIT && gst_vkgdr_stream_check (stream, NULL); i++)
     g_usleep (1000);
-  fail_if (gst_vkgdr_clock_check (clock, &error));
+  fail_if (gst_vkgdr_stream_check (stream, &error));
   fail_unless (strstr (error->message, "\"first\"") != NULL);
   g_error_free (error);
-  gst_vkgdr_clock_end (clock, handle, first, TRUE, FALSE);
-  gst_vkgdr_context_pop (context);
+  gst_vkgdr_launch_end (first, TRUE);
   /* The process would wait at its end while a kernel does not end. */
   for (i = 0; i < 10 * LIMIT && is_hung (context); i++)
     g_usleep (1000);

@@ -56,8 +56,7 @@ struct _GstVkgdrFilterClass {
    * @input: the buffer to read
    * @output: the buffer to write, or @input: see
    * gst_vkgdr_filter_set_in_place()
-   * @stream: the filter's stream, or a stream that it shares: see
-   *   gst_vkgdr_filter_set_share_stream()
+   * @stream: the filter's stream
    * @error: return location for a #GError
    *
    * Queues work on @stream that reads @input and writes @output, and does not
@@ -103,10 +102,6 @@ struct _GstVkgdrFilterClass {
 
 GST_VKGDR_API
 void gst_vkgdr_filter_set_in_place (GstVkgdrFilter *filter, gboolean in_place);
-
-GST_VKGDR_API
-void gst_vkgdr_filter_set_share_stream (
-    GstVkgdrFilter *filter, gboolean share_stream);
 
 GST_VKGDR_API
 void gst_vkgdr_filter_set_use_cpu (GstVkgdrFilter *filter, gboolean use_cpu);

@@ -76,9 +76,6 @@ GST_VKGDR_API
 void gst_vkgdr_kernel_set_tile_size (GstVkgdrKernel *kernel, guint x, guint y);
 
 GST_VKGDR_API
-void gst_vkgdr_kernel_set_bounded (GstVkgdrKernel *kernel, gboolean bounded);
-
-GST_VKGDR_API
 void gst_vkgdr_kernel_get_tile_size (
     GstVkgdrKernel *kernel, guint *x, guint *y);
 

@@ -57,8 +57,7 @@ struct _GstVkgdrVideoFilterClass {
    * @input: the buffer to read
    * @output: the buffer to write, or @input: see
    * gst_vkgdr_filter_set_in_place()
-   * @stream: the filter's stream, or a stream that it shares: see
-   *   gst_vkgdr_filter_set_share_stream()
+   * @stream: the filter's stream
    * @error: return location for a #GError
    *
    * Queues work on @stream that reads @input and writes @output, and does not

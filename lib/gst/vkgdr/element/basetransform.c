@@ -189,6 +189,28 @@ is_repeated_error (GstVkgdrBaseTransform *self, const GError *error)
   return is_repeated;
 }
 
+/* What has failed without an EOS, which would have posted an error. */
+static void
+post_warning (GstVkgdrBaseTransform *self, GError *error)
+{
+  if (!is_repeated_error (self, error))
+    GST_ELEMENT_WARNING (self, STREAM, FAILED, ("%s", error->message), (NULL));
+  g_error_free (error);
+}
+
+static void
+end_stream (GstVkgdrBaseTransform *self)
+{
+  GstVkgdrStream *stream = private_of (self)->stream;
+  GError *error = NULL;
+
+  if (!gst_vkgdr_stream_synchronize (stream, &error))
+    post_warning (self, error);
+  g_signal_handlers_disconnect_by_func (stream, on_stream_failed, self);
+  /* Drops the references that ended kernels hold. */
+  gst_vkgdr_reclaim_check_launches (private_of (self)->context);
+}
+
 static gboolean
 gst_vkgdr_base_transform_stop (GstBaseTransform *trans)
 {
@@ -198,10 +220,8 @@ gst_vkgdr_base_transform_stop (GstBaseTransform *trans)
   GstVkgdrAllocator *allocator;
   GstVkgdrContext *context;
 
-  if (priv->stream) {
-    gst_vkgdr_stream_synchronize (priv->stream, NULL);
-    g_signal_handlers_disconnect_by_func (priv->stream, on_stream_failed, self);
-  }
+  if (priv->stream)
+    end_stream (self);
   if (priv->is_open && klass->close)
     klass->close (self);
   priv->is_open = FALSE;
@@ -288,6 +308,21 @@ gst_vkgdr_base_transform_query (
     return TRUE;
   return GST_BASE_TRANSFORM_CLASS (parent_class)
       ->query (trans, direction, query);
+}
+
+/* EOS comes after the work: a pipeline that ends well has no kernel that
+ * failed. */
+static gboolean
+gst_vkgdr_base_transform_sink_event (GstBaseTransform *trans, GstEvent *event)
+{
+  GstVkgdrBaseTransform *self = GST_VKGDR_BASE_TRANSFORM (trans);
+  GstVkgdrStream *stream = private_of (self)->stream;
+  GError *error = NULL;
+
+  if (GST_EVENT_TYPE (event) == GST_EVENT_EOS && stream
+      && !gst_vkgdr_stream_synchronize (stream, &error))
+    gst_vkgdr_base_transform_post_error (self, error);
+  return GST_BASE_TRANSFORM_CLASS (parent_class)->sink_event (trans, event);
 }
 
 static void
@@ -390,6 +425,7 @@ gst_vkgdr_base_transform_class_init (GstVkgdrBaseTransformClass *klass)
   trans_class->start = gst_vkgdr_base_transform_start;
   trans_class->stop = gst_vkgdr_base_transform_stop;
   trans_class->query = gst_vkgdr_base_transform_query;
+  trans_class->sink_event = gst_vkgdr_base_transform_sink_event;
 }
 
 static void
@@ -450,6 +486,18 @@ gst_vkgdr_base_transform_get_allocator (GstVkgdrBaseTransform *transform)
   return private_of (transform)->allocator;
 }
 
+/* If a kernel of another element has failed, that element posts its error
+ * first. */
+static void
+report_failed_kernels (GstVkgdrBaseTransform *self)
+{
+  GstVkgdrContext *context = gst_vkgdr_base_transform_ref_context (self);
+
+  if (context)
+    gst_vkgdr_reclaim_check_launches (context);
+  gst_clear_object (&context);
+}
+
 /**
  * gst_vkgdr_base_transform_post_error:
  * @transform: an element
@@ -468,6 +516,7 @@ gst_vkgdr_base_transform_post_error (
   g_return_if_fail (GST_IS_VKGDR_BASE_TRANSFORM (transform));
   g_return_if_fail (error != NULL);
 
+  report_failed_kernels (transform);
   if (is_repeated_error (transform, error))
     GST_DEBUG_OBJECT (transform, "repeated error: %s", error->message);
   else

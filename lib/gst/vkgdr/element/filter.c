@@ -58,9 +58,6 @@ GST_DEBUG_CATEGORY_STATIC (gst_vkgdr_filter_debug);
 typedef struct {
   gint in_place; /* whether allowed; atomic */
   gint use_cpu;  /* atomic */
-  gboolean share_stream;
-  gboolean has_follower;  /* the next element shares its stream, too */
-  GstVkgdrStream *stream; /* for the next buffer; NULL while stopped */
 
   gboolean same_caps;     /* the output has the caps of the input */
   gboolean is_video;      /* both are raw video */
@@ -188,22 +185,6 @@ decide_cuda (GstVkgdrFilter *self, GstQuery *query, GstCaps *caps,
   return FALSE;
 }
 
-/* Whether the next element queues its work on the stream of this one, in the
- * same thread. If the result is wrong, only the number of events changes. */
-static gboolean
-has_follower (GstVkgdrFilter *self)
-{
-  GstPad *peer = gst_pad_get_peer (GST_BASE_TRANSFORM_SRC_PAD (self));
-  GstElement *next = peer ? gst_pad_get_parent_element (peer) : NULL;
-  gboolean follows = next && GST_IS_VKGDR_FILTER (next)
-                     && private_of (self)->share_stream
-                     && private_of (next)->share_stream;
-
-  gst_clear_object (&next);
-  gst_clear_object (&peer);
-  return follows;
-}
-
 /* The output always has memory of this library, even if downstream proposes a
  * pool, because the device can write no other memory. The exception is a pool
  * of GStreamer's own CUDA elements. Frames come from a pool; other buffers may
@@ -217,7 +198,6 @@ gst_vkgdr_filter_decide_allocation (GstBaseTransform *trans, GstQuery *query)
   GstVideoInfo info;
   GstCaps *caps;
 
-  private_of (trans)->has_follower = has_follower (GST_VKGDR_FILTER (trans));
   private_of (trans)->any_layout =
       gst_query_find_allocation_meta (query, GST_VIDEO_META_API_TYPE, NULL);
   gst_query_parse_allocation (query, &caps, NULL);
@@ -468,6 +448,23 @@ check_buffer (GstBuffer *buffer, GError **error)
   return TRUE;
 }
 
+/* Must be called after a failure, too: part of the work may have been queued.
+ */
+static gboolean
+end_work (
+    GstBuffer *input, GstBuffer *output, GstVkgdrStream *stream, GError **error)
+{
+  gboolean ok = gst_vkgdr_buffer_follow_uploads (output, stream, error);
+  GstVkgdrFence *fence = gst_vkgdr_stream_record (stream, ok ? error : NULL);
+
+  if (input != output)
+    gst_vkgdr_buffer_mark (input, fence, GST_MAP_READ);
+  gst_vkgdr_buffer_mark (output, fence, GST_MAP_WRITE);
+  ok = ok && fence;
+  g_clear_pointer (&fence, gst_vkgdr_fence_unref);
+  return ok;
+}
+
 static gboolean
 queue_work (GstVkgdrFilter *self, GstBuffer *input, GstBuffer *output,
     GstVkgdrStream *stream, GError **error)
@@ -485,15 +482,7 @@ queue_work (GstVkgdrFilter *self, GstBuffer *input, GstBuffer *output,
   ok = GST_VKGDR_FILTER_GET_CLASS (self)->filter (
       self, input, output, stream, error);
   gst_vkgdr_timer_end (priv->timer, stream);
-  /* Must be called after a failure, too: part of the work may have been queued.
-   */
-  ok = gst_vkgdr_buffer_end_access (input, stream, flags, ok ? error : NULL)
-       && ok;
-  if (input != output)
-    ok = gst_vkgdr_buffer_end_access (
-             output, stream, GST_MAP_WRITE, ok ? error : NULL)
-         && ok;
-  return ok;
+  return end_work (input, output, stream, ok ? error : NULL) && ok;
 }
 
 static gboolean
@@ -513,44 +502,21 @@ filter_here (GstVkgdrFilter *self, GstBuffer *input, GstBuffer *output,
   return gst_vkgdr_cuda_work_end (&work, ok ? error : NULL) && ok;
 }
 
-/* Uses the stream of the filter that has written the input, so that the work
- * does not have to wait for an event. */
-static gboolean
-follow_input (GstVkgdrFilter *self, GstBuffer *input, GError **error)
-{
-  GstVkgdrFilterPrivate *priv = private_of (self);
-  GstVkgdrFence *written;
-  gboolean ok;
-
-  if (!priv->share_stream || gst_buffer_n_memory (input) == 0)
-    return TRUE;
-  written = gst_vkgdr_memory_ref_written (gst_buffer_peek_memory (input, 0));
-  ok = gst_vkgdr_stream_follow (
-      gst_vkgdr_base_transform_get_stream (GST_VKGDR_BASE_TRANSFORM (self)),
-      &priv->stream, written, error);
-  if (written)
-    gst_vkgdr_fence_unref (written);
-  gst_vkgdr_stream_set_defers (
-      priv->stream, priv->has_follower && !priv->to_cuda);
-  return ok;
-}
-
 static gboolean
 filter_on_device (
     GstVkgdrFilter *self, GstBuffer *input, GstBuffer *output, GError **error)
 {
-  GstVkgdrFilterPrivate *priv = private_of (self);
-  GstVkgdrStream *stream = priv->stream;
+  GstVkgdrStream *stream =
+      gst_vkgdr_base_transform_get_stream (GST_VKGDR_BASE_TRANSFORM (self));
   GstBuffer *copy;
   gboolean ok;
 
-  if (priv->from_cuda)
+  if (private_of (self)->from_cuda)
     return filter_here (self, input, output, stream, error);
   if (!check_buffer (input, error))
     return FALSE;
   if (gst_vkgdr_buffer_is_of (input, gst_vkgdr_stream_get_context (stream)))
-    return follow_input (self, input, error)
-           && filter_here (self, input, output, priv->stream, error);
+    return filter_here (self, input, output, stream, error);
 
   GST_LOG_OBJECT (self, "copying a buffer of another context or device");
   copy = gst_vkgdr_buffer_copy_here (input, stream, error);
@@ -619,10 +585,6 @@ gst_vkgdr_filter_start (GstBaseTransform *trans)
 
   if (!GST_BASE_TRANSFORM_CLASS (parent_class)->start (trans))
     return FALSE;
-  priv->stream = gst_object_ref (
-      gst_vkgdr_base_transform_get_stream (GST_VKGDR_BASE_TRANSFORM (trans)));
-  if (priv->share_stream)
-    gst_vkgdr_stream_allow_followers (priv->stream);
   GST_OBJECT_LOCK (trans);
   priv->timer = gst_vkgdr_timer_new (
       gst_vkgdr_base_transform_get_context (GST_VKGDR_BASE_TRANSFORM (trans)));
@@ -631,29 +593,11 @@ gst_vkgdr_filter_start (GstBaseTransform *trans)
   return TRUE;
 }
 
-/* The stream may be that of another filter, and never be idle. So this only
- * waits for the work that was queued so far. */
-static void
-leave_stream (GstVkgdrFilterPrivate *priv)
-{
-  GstVkgdrFence *fence;
-
-  if (!priv->stream)
-    return;
-  fence = gst_vkgdr_stream_record (priv->stream, NULL);
-  if (fence) {
-    gst_vkgdr_fence_wait (fence, NULL);
-    gst_vkgdr_fence_unref (fence);
-  }
-  gst_clear_object (&priv->stream);
-}
-
 static gboolean
 gst_vkgdr_filter_stop (GstBaseTransform *trans)
 {
   GstVkgdrTimer *timer;
 
-  leave_stream (private_of (trans));
   GST_OBJECT_LOCK (trans);
   timer = g_steal_pointer (&private_of (trans)->timer);
   GST_OBJECT_UNLOCK (trans);
@@ -727,37 +671,6 @@ gst_vkgdr_filter_set_in_place (GstVkgdrFilter *filter, gboolean in_place)
   g_return_if_fail (GST_IS_VKGDR_FILTER (filter));
 
   g_atomic_int_set (&private_of (filter)->in_place, in_place);
-}
-
-/**
- * gst_vkgdr_filter_set_share_stream:
- * @filter: a filter that is not started
- * @share_stream: whether filters in a row use one CUDA stream
- *
- * Filters that follow one another in one streaming thread, and that all share
- * their streams, queue their work on the CUDA stream of the first one of them.
- * This saves the waits between them. Kernels that are known to end
- * (gst_vkgdr_kernel_set_bounded()) are launched together, and need a single
- * event; their time limits add up, and an error names all of them. Any other
- * kernel has the time limit of its own filter, and its errors contain the name
- * of that filter.
- *
- * The stream that #GstVkgdrFilterClass.filter gets may then be another one than
- * gst_vkgdr_base_transform_get_stream() returns, and may change between two
- * buffers. Work for a buffer must be queued on the stream that the function
- * gets. Work for earlier buffers always comes first.
- *
- * By default, a filter does not share its stream.
- *
- * Since: 0.2
- */
-void
-gst_vkgdr_filter_set_share_stream (
-    GstVkgdrFilter *filter, gboolean share_stream)
-{
-  g_return_if_fail (GST_IS_VKGDR_FILTER (filter));
-
-  private_of (filter)->share_stream = share_stream;
 }
 
 /**

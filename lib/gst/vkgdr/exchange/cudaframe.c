@@ -123,7 +123,7 @@ new_fence (const GstVkgdrCudaLib *lib, GstVkgdrContext *context,
 {
   CUstream stream = get_cuda_stream (lib, cuda_memory);
 
-  return stream ? gst_vkgdr_fence_new_on (context, stream, NULL, error)
+  return stream ? gst_vkgdr_fence_new_on (context, stream, error)
                 : gst_vkgdr_fence_new_on_all (context);
 }
 

@@ -560,95 +560,34 @@ gst_vkgdr_function_get_max_blocks (
 
 /* --- launches ------------------------------------------------------------ */
 
-/* A launch with its arguments in one of the two forms that cuLaunchKernel ()
- * takes. */
-typedef struct {
-  GstVkgdrFunction *function;
-  GstVkgdrStream *stream;
-  const guint *grid;
-  const guint *block;
-  guint shared;
-  void **arguments;
-  void **extra;
-} Launch;
-
-/* The kernel may be launched later, together with other kernels. */
-static CUresult
-launch_bounded (const Launch *self, gboolean may_wait, const gchar **what)
-{
-  GstVkgdrFunction *function = self->function;
-  const GstVkgdrLaunch launch = { .function = function->function,
-    .owner = function,
-    .name = function->entry,
-    .grid = self->grid,
-    .block = self->block,
-    .shared = self->shared,
-    .arguments = self->arguments,
-    .sizes = (const gsize *) function->sizes->data,
-    .n_arguments = function->sizes->len };
-
-  return gst_vkgdr_clock_launch (
-      gst_vkgdr_stream_get_clock (self->stream), &launch, may_wait, what);
-}
-
-static CUresult
-launch_alone (const Launch *self, const gchar **what)
-{
-  const vkgdr_cuda *cuda =
-      gst_vkgdr_context_get_driver (self->function->context);
-  CUresult result = gst_vkgdr_clock_launch_kept (
-      gst_vkgdr_stream_get_clock (self->stream), TRUE, what);
-
-  if (result != CUDA_SUCCESS)
-    return result;
-  result = cuda->cuLaunchKernel (self->function->function, self->grid[0],
-      self->grid[1], self->grid[2], self->block[0], self->block[1],
-      self->block[2], self->shared, gst_vkgdr_stream_peek_handle (self->stream),
-      self->arguments, self->extra);
-  if (result != CUDA_SUCCESS)
-    *what =
-        gst_vkgdr_graph_describe ("cuLaunchKernel", &self->function->entry, 1);
-  return result;
-}
-
-/* Must be called with the CUDA context current. */
-static CUresult
-launch_in_time (const Launch *self, GstVkgdrRun *run, const gchar **what)
-{
-  GstVkgdrClock *clock = gst_vkgdr_stream_get_clock (self->stream);
-  gboolean is_bounded = self->function->is_bounded;
-  gboolean may_wait = is_bounded && gst_vkgdr_stream_get_defers (self->stream);
-  CUresult result;
-
-  if (is_bounded && self->arguments && self->function->sizes)
-    result = launch_bounded (self, may_wait, what);
-  else
-    result = launch_alone (self, what);
-  gst_vkgdr_clock_end (clock, gst_vkgdr_stream_peek_handle (self->stream), run,
-      result == CUDA_SUCCESS, may_wait);
-  return result;
-}
-
 gboolean
 gst_vkgdr_function_launch_raw (GstVkgdrFunction *self, GstVkgdrStream *stream,
     const guint grid[3], const guint block[3], guint shared, void **arguments,
     void **extra, GError **error)
 {
-  const Launch launch = { self, stream, grid, block, shared, arguments, extra };
-  const gchar *what = NULL;
+  const vkgdr_cuda *cuda = gst_vkgdr_context_get_driver (self->context);
+  GstVkgdrLaunch *launch;
   CUresult result;
-  GstVkgdrRun *run;
+  gchar *what;
   gboolean ok;
 
-  if (!gst_vkgdr_context_push (self->context, error))
+  if (!gst_vkgdr_launch_begin (stream, self->entry, &launch, error))
     return FALSE;
-  ok = gst_vkgdr_clock_begin (gst_vkgdr_stream_get_clock (stream),
-      gst_vkgdr_stream_peek_handle (stream),
-      gst_vkgdr_stream_get_launcher (stream), self->entry, self->is_bounded,
-      &run, error);
-  result = ok ? launch_in_time (&launch, run, &what) : CUDA_SUCCESS;
+  if (!gst_vkgdr_context_push (self->context, error)) {
+    gst_vkgdr_launch_end (launch, FALSE);
+    return FALSE;
+  }
+  result = cuda->cuLaunchKernel (self->function, grid[0], grid[1], grid[2],
+      block[0], block[1], block[2], shared,
+      gst_vkgdr_stream_get_handle (stream), arguments, extra);
   gst_vkgdr_context_pop (self->context);
-  return ok && gst_vkgdr_context_check (self->context, result, what, error);
+  gst_vkgdr_launch_end (launch, result == CUDA_SUCCESS);
+  if (result == CUDA_SUCCESS)
+    return TRUE;
+  what = g_strdup_printf ("cuLaunchKernel (%s)", self->entry);
+  ok = gst_vkgdr_context_check (self->context, result, what, error);
+  g_free (what);
+  return ok;
 }
 
 static gboolean

@@ -414,30 +414,6 @@ gst_vkgdr_kernel_may_run_in_place (GstVkgdrKernel *kernel)
   return kernel->may_run_in_place;
 }
 
-/**
- * gst_vkgdr_kernel_set_bounded:
- * @kernel: a kernel that does not run yet
- * @bounded: whether the kernel is known to end
- *
- * Sets whether the kernel always ends soon, because it has no loop whose number
- * of iterations depends on data. If consecutive filters share a stream
- * (gst_vkgdr_filter_set_share_stream()) and run such kernels, these kernels are
- * launched together, and need only one event, after the last one. Their running
- * time is then measured together: the limits of
- * gst_vkgdr_stream_set_kernel_timeout() add up, and an error names all of them.
- * By default, a kernel is not bounded. Must be called before the kernel is run,
- * and by one thread only.
- *
- * Since: 0.2
- */
-void
-gst_vkgdr_kernel_set_bounded (GstVkgdrKernel *kernel, gboolean bounded)
-{
-  g_return_if_fail (KERNEL_IS_LOADED (kernel));
-
-  kernel->function->is_bounded = bounded;
-}
-
 /* --- shape --------------------------------------------------------------- */
 
 /**

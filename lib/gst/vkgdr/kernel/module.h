@@ -30,7 +30,7 @@ struct _GstVkgdrModule {
   gchar *ptx;    /* its text, if the driver does not list the functions */
 };
 
-/* Does not change after it was found, except `is_bounded`. */
+/* Does not change after it was found. */
 struct _GstVkgdrFunction {
   GstObject parent;
 
@@ -38,13 +38,12 @@ struct _GstVkgdrFunction {
   GstVkgdrContext *context; /* the module's */
   const gchar *name;        /* the module's */
   CUfunction function;
-  const gchar *entry;  /* its name in the module; interned */
-  GArray *sizes;       /* of its parameters (gsize); NULL if unknown */
-  GArray *offsets;     /* of its parameters in the arguments of a launch */
-  guint max_threads;   /* of a block; 0 if unknown */
-  guint good_threads;  /* of a block, for the best use of the device, up to
-                        * GST_VKGDR_FUNCTION_GOOD_THREADS; never 0 */
-  gboolean is_bounded; /* see gst_vkgdr_kernel_set_bounded () */
+  const gchar *entry; /* its name in the module; interned */
+  GArray *sizes;      /* of its parameters (gsize); NULL if unknown */
+  GArray *offsets;    /* of its parameters in the arguments of a launch */
+  guint max_threads;  /* of a block; 0 if unknown */
+  guint good_threads; /* of a block, for the best use of the device, up to
+                       * GST_VKGDR_FUNCTION_GOOD_THREADS; never 0 */
 };
 
 /* Compiles the source @text, to PTX if gst_vkgdr_module_needs_ptx () returns

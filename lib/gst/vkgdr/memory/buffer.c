@@ -3,7 +3,7 @@
  * memory/buffer.c: see memory/buffer.h
  */
 
-#include "memory/buffer.h"
+#include "memory/memory-private.h"
 
 gboolean
 gst_vkgdr_buffer_is_of (GstBuffer *buffer, GstVkgdrContext *context)
@@ -38,40 +38,32 @@ gst_vkgdr_buffer_begin_access (GstBuffer *buffer, GstVkgdrStream *stream,
   return TRUE;
 }
 
-/* The CPU may have written to the memory since the begin of the access, with a
- * transfer on another stream. Work that waits for @stream must wait for that
- * transfer, too. */
-static gboolean
-end_memory (GstMemory *memory, GstVkgdrStream *stream, GstMapFlags flags,
-    GError **error)
-{
-  GError *reason = NULL;
-
-  if ((flags & GST_MAP_WRITE)
-      && gst_vkgdr_memory_get_write_times (memory, NULL, NULL)
-             == GST_VKGDR_ACCESS_STAGED)
-    gst_vkgdr_memory_begin_access (memory, stream, flags, &reason);
-  if (!gst_vkgdr_memory_end_access (
-          memory, stream, flags, reason ? NULL : &reason))
-    g_assert (reason != NULL);
-  if (!reason)
-    return TRUE;
-  g_propagate_error (error, reason);
-  return FALSE;
-}
-
 gboolean
-gst_vkgdr_buffer_end_access (GstBuffer *buffer, GstVkgdrStream *stream,
-    GstMapFlags flags, GError **error)
+gst_vkgdr_buffer_follow_uploads (
+    GstBuffer *buffer, GstVkgdrStream *stream, GError **error)
 {
   guint i, n = gst_buffer_n_memory (buffer);
-  gboolean ok = TRUE;
+
+  for (i = 0; i < n; i++) {
+    GstMemory *memory = gst_buffer_peek_memory (buffer, i);
+
+    if (gst_vkgdr_memory_get_write_times (memory, NULL, NULL)
+            == GST_VKGDR_ACCESS_STAGED
+        && !gst_vkgdr_memory_begin_access (
+            memory, stream, GST_MAP_WRITE, error))
+      return FALSE;
+  }
+  return TRUE;
+}
+
+void
+gst_vkgdr_buffer_mark (
+    GstBuffer *buffer, GstVkgdrFence *fence, GstMapFlags flags)
+{
+  guint i, n = gst_buffer_n_memory (buffer);
 
   for (i = 0; i < n; i++)
-    ok = end_memory (gst_buffer_peek_memory (buffer, i), stream, flags,
-             ok ? error : NULL)
-         && ok;
-  return ok;
+    gst_vkgdr_memory_mark (gst_buffer_peek_memory (buffer, i), fence, flags);
 }
 
 /* --- copies from another context or device ------------------------------- */

@@ -21,12 +21,23 @@ G_BEGIN_DECLS
  * context of @context. */
 gboolean gst_vkgdr_buffer_is_of (GstBuffer *buffer, GstVkgdrContext *context);
 
-/* Like gst_vkgdr_memory_begin_access () and gst_vkgdr_memory_end_access (), for
- * all memories of a buffer. They must belong to the stream's context. */
+/* Like gst_vkgdr_memory_begin_access (), for all memories of a buffer. They
+ * must belong to the stream's context. */
 gboolean gst_vkgdr_buffer_begin_access (GstBuffer *buffer,
     GstVkgdrStream *stream, GstMapFlags flags, GError **error);
-gboolean gst_vkgdr_buffer_end_access (GstBuffer *buffer, GstVkgdrStream *stream,
-    GstMapFlags flags, GError **error);
+
+/* Must be called before the end of an access for writing. The CPU may have
+ * written to the memory since the begin of the access, with a transfer on
+ * another stream. Makes @stream wait for that transfer, so that work behind a
+ * fence of @stream follows it, too. */
+gboolean gst_vkgdr_buffer_follow_uploads (
+    GstBuffer *buffer, GstVkgdrStream *stream, GError **error);
+
+/* Ends an access to all memories of a buffer: @fence is behind its work. NULL
+ * if it could not be recorded: then the next user waits for the whole CUDA
+ * context. */
+void gst_vkgdr_buffer_mark (
+    GstBuffer *buffer, GstVkgdrFence *fence, GstMapFlags flags);
 
 /* Copies @buffer, whose memory must have type VkgdrMemory, to memory of the
  * stream's context. Users of the copy, and writers of @buffer's memory, wait

@@ -40,10 +40,6 @@ void gst_vkgdr_memory_set_shared (GstMemory *mem);
  * accesses to the memory. */
 void gst_vkgdr_memory_set_fence (GstMemory *mem, GstVkgdrFence *fence);
 
-/* Returns a reference to the fence behind the last write, or NULL if there is
- * none. The fence may have been reached. */
-GstVkgdrFence *gst_vkgdr_memory_ref_written (GstMemory *mem);
-
 /* Makes @stream, a stream of another library, wait for all accesses to the
  * memory before it does work that is queued from now on. If the memory has no
  * other user and no staging buffer, its fences are dropped, since the stream

@@ -570,19 +570,6 @@ gst_vkgdr_memory_discard (GstMemory *memory)
     gst_vkgdr_pinned_give (gst_vkgdr_memory_pinned (self), staging, fence);
 }
 
-GstVkgdrFence *
-gst_vkgdr_memory_ref_written (GstMemory *mem)
-{
-  GstVkgdrMemory *self = gst_vkgdr_memory_root (mem);
-  GstVkgdrFence *fence = NULL;
-
-  g_mutex_lock (&self->lock);
-  if (self->order.written)
-    fence = gst_vkgdr_fence_ref (self->order.written);
-  g_mutex_unlock (&self->lock);
-  return fence;
-}
-
 /**
  * gst_vkgdr_memory_begin_access:
  * @memory: a memory of this type
@@ -649,7 +636,7 @@ gst_vkgdr_memory_end_access (GstMemory *memory, GstVkgdrStream *stream,
   g_return_val_if_fail (gst_is_vkgdr_memory (memory), FALSE);
   g_return_val_if_fail (GST_IS_VKGDR_STREAM (stream), FALSE);
 
-  fence = gst_vkgdr_stream_mark_end (stream, error);
+  fence = gst_vkgdr_stream_record (stream, error);
   gst_vkgdr_memory_mark (memory, fence, flags);
   if (!fence)
     return FALSE;

@@ -27,21 +27,21 @@ static GMutex lock;
 static GCond changed;
 static GPtrArray *threads; /* of Thread, in no order */
 static gint owner;         /* the process that they belong to; atomic */
-static gint n_over;        /* phases that are over; atomic; written locked */
+static gint is_over;       /* the end has begun; atomic; written locked */
 
 /* --- the end ---------------------------------------------------------------
  */
 
 /* Must be called with the lock held. */
 static Thread *
-find (GstVkgdrBackgroundPhase phase, gboolean (*is_wanted) (Thread *))
+find (gboolean (*is_wanted) (Thread *))
 {
   guint i;
 
   for (i = 0; i < threads->len; i++) {
     Thread *thread = g_ptr_array_index (threads, i);
 
-    if (thread->type->phase == phase && is_wanted (thread))
+    if (is_wanted (thread))
       return thread;
   }
   return NULL;
@@ -81,19 +81,16 @@ end_all (void)
 {
   gint64 deadline = g_get_monotonic_time () + MAX_WAIT;
   Thread *thread;
-  gint phase;
 
   /* Without the lock, which another thread may have held during fork (). */
   if (getpid () != g_atomic_int_get (&owner))
     return;
   g_mutex_lock (&lock);
-  for (phase = n_over; phase < GST_VKGDR_BACKGROUND_N_PHASES; phase++) {
-    g_atomic_int_set (&n_over, phase + 1);
-    while ((thread = find (phase, has_no_end_request)))
-      request_end (thread);
-    while (find (phase, is_ending) && g_get_monotonic_time () < deadline)
-      g_cond_wait_until (&changed, &lock, g_get_monotonic_time () + LOOK);
-  }
+  g_atomic_int_set (&is_over, TRUE);
+  while ((thread = find (has_no_end_request)))
+    request_end (thread);
+  while (find (is_ending) && g_get_monotonic_time () < deadline)
+    g_cond_wait_until (&changed, &lock, g_get_monotonic_time () + LOOK);
   g_mutex_unlock (&lock);
 }
 
@@ -176,7 +173,7 @@ gst_vkgdr_background_start (
 
   g_mutex_lock (&lock);
   prepare ();
-  if (gst_vkgdr_background_is_over (type->phase))
+  if (gst_vkgdr_background_is_over ())
     g_set_error_literal (error, G_THREAD_ERROR, G_THREAD_ERROR_AGAIN,
         "GStreamer or the process is shutting down");
   else
@@ -186,7 +183,7 @@ gst_vkgdr_background_start (
 }
 
 gboolean
-gst_vkgdr_background_is_over (GstVkgdrBackgroundPhase phase)
+gst_vkgdr_background_is_over (void)
 {
-  return g_atomic_int_get (&n_over) > (gint) phase;
+  return g_atomic_int_get (&is_over);
 }

@@ -23,18 +23,8 @@
 
 G_BEGIN_DECLS
 
-/* The order in which threads are ended. Threads of EARLY may give work to
- * threads of LATE while they end. */
-typedef enum {
-  GST_VKGDR_BACKGROUND_EARLY,
-  GST_VKGDR_BACKGROUND_LATE,
-} GstVkgdrBackgroundPhase;
-
-#define GST_VKGDR_BACKGROUND_N_PHASES 2
-
 typedef struct {
   const gchar *name; /* of the thread */
-  GstVkgdrBackgroundPhase phase;
   /* The thread keeps a reference of its data. */
   gpointer (*ref) (gpointer data);
   void (*unref) (gpointer data);
@@ -47,12 +37,12 @@ typedef struct {
 } GstVkgdrBackground;
 
 /* Starts a thread. FALSE with @error set if none can be created, or if the
- * threads of this phase have been ended. */
+ * threads have been ended. */
 gboolean gst_vkgdr_background_start (
     const GstVkgdrBackground *type, gpointer data, GError **error);
 
-/* Whether the threads of @phase are being ended, or have been ended. */
-gboolean gst_vkgdr_background_is_over (GstVkgdrBackgroundPhase phase);
+/* Whether the threads are being ended, or have been ended. */
+gboolean gst_vkgdr_background_is_over (void);
 
 G_END_DECLS
 

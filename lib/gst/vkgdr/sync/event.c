@@ -9,7 +9,9 @@
 
 #include <math.h>
 
-#include "sync/sync-private.h"
+#include <gst/vkgdr/gstvkgdrevent.h>
+
+#include "sync/fence.h"
 
 /**
  * SECTION:gstvkgdrevent
@@ -175,8 +177,7 @@ gst_vkgdr_event_synchronize (GstVkgdrEvent *event, GError **error)
 {
   g_return_val_if_fail (EVENT_IS_MADE (event), FALSE);
 
-  return gst_vkgdr_context_wait (
-      event->context, event->handle, NULL, NULL, error);
+  return gst_vkgdr_context_wait (event->context, event->handle, error);
 }
 
 /**

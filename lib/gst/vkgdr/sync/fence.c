@@ -4,29 +4,28 @@
  */
 
 #include "sync/fence.h"
+#include "sync/stream.h"
 #include "sync/wait.h"
 
 struct _GstVkgdrFence {
   gint refcount;     /* atomic */
   gint state;        /* atomic; a GstVkgdrFenceState; final unless pending */
-  gint is_deferred;  /* atomic; the event has not been recorded yet */
   gint result;       /* the CUresult with which it was lost; atomic */
   const gchar *what; /* the call that returned it; atomic */
-  GstVkgdrContext *context;
+  GstVkgdrContext *context; /* a reference */
   CUevent event;
-  CUstream handle;      /* of a deferred fence */
-  guint64 serial;       /* see gst_vkgdr_fence_set_serial () */
-  GstVkgdrClock *clock; /* a reference; NULL for a foreign stream */
-  GThread *thread;      /* that recorded it; only for comparison */
+  GstVkgdrStream *stream; /* a reference; NULL for a foreign stream */
 };
 
 G_DEFINE_BOXED_TYPE (
     GstVkgdrFence, gst_vkgdr_fence, gst_vkgdr_fence_ref, gst_vkgdr_fence_unref)
 
-/* Takes @event, which was recorded if @result is CUDA_SUCCESS. A clock keeps
- * the context alive. */
+/* --- recording ------------------------------------------------------------
+ */
+
+/* Takes @event, which was recorded if @result is CUDA_SUCCESS. */
 static GstVkgdrFence *
-fence_new (GstVkgdrContext *context, CUevent event, GstVkgdrClock *clock,
+fence_new (GstVkgdrContext *context, CUevent event, GstVkgdrStream *stream,
     CUresult result, const gchar *what, GError **error)
 {
   GstVkgdrFence *fence;
@@ -37,56 +36,35 @@ fence_new (GstVkgdrContext *context, CUevent event, GstVkgdrClock *clock,
   }
   fence = g_new0 (GstVkgdrFence, 1);
   fence->refcount = 1;
-  fence->context = context;
+  fence->context = gst_object_ref (context);
   fence->event = event;
-  if (clock)
-    fence->clock = gst_vkgdr_clock_ref (clock);
-  else
-    gst_object_ref (context);
-  fence->thread = g_thread_self ();
+  fence->stream = stream ? gst_object_ref (stream) : NULL;
   return fence;
 }
 
-GstVkgdrFence *
-gst_vkgdr_fence_new_here (GstVkgdrContext *context, CUstream handle,
-    GstVkgdrClock *clock, GError **error)
+static GstVkgdrFence *
+record (GstVkgdrContext *context, CUstream handle, GstVkgdrStream *stream,
+    GError **error)
 {
-  const vkgdr_cuda *cuda = gst_vkgdr_context_get_driver (context);
-  CUevent event = gst_vkgdr_context_take_event (context, error);
-
-  if (!event)
-    return NULL;
-  return fence_new (context, event, clock, cuda->cuEventRecord (event, handle),
-      "cuEventRecord", error);
-}
-
-GstVkgdrFence *
-gst_vkgdr_fence_new_deferred (GstVkgdrContext *context, CUstream handle,
-    GstVkgdrClock *clock, GError **error)
-{
-  CUevent event = gst_vkgdr_context_take_event (context, error);
-  GstVkgdrFence *fence;
-
-  if (!event)
-    return NULL;
-  fence =
-      fence_new (context, event, clock, CUDA_SUCCESS, "cuEventCreate", error);
-  fence->handle = handle;
-  fence->is_deferred = TRUE;
-  return fence;
-}
-
-GstVkgdrFence *
-gst_vkgdr_fence_new_on (GstVkgdrContext *context, CUstream handle,
-    GstVkgdrClock *clock, GError **error)
-{
-  GstVkgdrFence *fence;
+  GstVkgdrFence *fence = NULL;
+  CUevent event;
 
   if (!gst_vkgdr_context_push (context, error))
     return NULL;
-  fence = gst_vkgdr_fence_new_here (context, handle, clock, error);
+  event = gst_vkgdr_context_take_event (context, error);
+  if (event)
+    fence = fence_new (context, event, stream,
+        gst_vkgdr_context_get_driver (context)->cuEventRecord (event, handle),
+        "cuEventRecord", error);
   gst_vkgdr_context_pop (context);
   return fence;
+}
+
+GstVkgdrFence *
+gst_vkgdr_fence_new_on (
+    GstVkgdrContext *context, CUstream handle, GError **error)
+{
+  return record (context, handle, NULL, error);
 }
 
 GstVkgdrFence *
@@ -99,7 +77,6 @@ gst_vkgdr_fence_new_on_all (GstVkgdrContext *context)
   if (!cuda || !cuda->cuCtxRecordEvent
       || !gst_vkgdr_context_push (context, NULL))
     return NULL;
-  gst_vkgdr_clock_launch_all_kept (context);
   event = gst_vkgdr_context_take_event (context, NULL);
   if (event)
     fence = fence_new (context, event, NULL,
@@ -109,6 +86,50 @@ gst_vkgdr_fence_new_on_all (GstVkgdrContext *context)
   gst_vkgdr_context_pop (context);
   return fence;
 }
+
+/* All of @launches were queued before @fence (nullable) was recorded. */
+static void
+close_launches (GstVkgdrLaunch *launches, GstVkgdrFence *fence)
+{
+  while (launches) {
+    GstVkgdrLaunch *launch = launches;
+
+    launches = launch->next;
+    launch->end = fence ? gst_vkgdr_fence_ref (fence) : NULL;
+    g_atomic_int_set (&launch->is_closed, TRUE);
+  }
+}
+
+/**
+ * gst_vkgdr_stream_record:
+ * @stream: a stream
+ * @error: return location for a #GError
+ *
+ * Marks the point of the stream behind all work queued so far.
+ *
+ * Returns: (transfer full) (nullable): a fence for that point, or %NULL with
+ *   @error set
+ *
+ * Since: 0.1
+ */
+GstVkgdrFence *
+gst_vkgdr_stream_record (GstVkgdrStream *stream, GError **error)
+{
+  GstVkgdrLaunch *launches;
+  GstVkgdrFence *fence;
+
+  g_return_val_if_fail (GST_IS_VKGDR_STREAM (stream), NULL);
+
+  /* Taken before the fence is recorded: other threads may launch meanwhile. */
+  launches = gst_vkgdr_stream_steal_open (stream);
+  fence = record (gst_vkgdr_stream_get_context (stream),
+      gst_vkgdr_stream_get_handle (stream), stream, error);
+  close_launches (launches, fence);
+  return fence;
+}
+
+/* --- references -----------------------------------------------------------
+ */
 
 /**
  * gst_vkgdr_fence_ref:
@@ -148,10 +169,8 @@ gst_vkgdr_fence_unref (GstVkgdrFence *fence)
    * waits for what was recorded at that time, and a later record does not
    * change that. */
   gst_vkgdr_context_give_event (fence->context, fence->event);
-  if (fence->clock)
-    gst_vkgdr_clock_unref (fence->clock);
-  else
-    gst_object_unref (fence->context);
+  gst_clear_object (&fence->stream);
+  gst_object_unref (fence->context);
   g_free (fence);
 }
 
@@ -161,41 +180,20 @@ gst_vkgdr_fence_get_context (GstVkgdrFence *fence)
   return fence->context;
 }
 
-GstVkgdrClock *
-gst_vkgdr_fence_get_clock_of_thread (GstVkgdrFence *fence)
-{
-  return fence->thread == g_thread_self () ? fence->clock : NULL;
-}
-
-typedef CUresult (*Call) (GstVkgdrFence *fence, const gchar **what);
+/* --- state ----------------------------------------------------------------
+ */
 
 static CUresult
-call_query (GstVkgdrFence *fence, const gchar **what)
-{
-  *what = "cuEventQuery";
-  return gst_vkgdr_context_get_driver (fence->context)
-      ->cuEventQuery (fence->event);
-}
-
-static CUresult
-call_record (GstVkgdrFence *fence, const gchar **what)
-{
-  *what = "cuEventRecord";
-  return gst_vkgdr_context_get_driver (fence->context)
-      ->cuEventRecord (fence->event, fence->handle);
-}
-
-/* Makes @call with the fence's CUDA context current. @what is the call that
- * gave the result. */
-static CUresult
-call_in_context (GstVkgdrFence *fence, Call call, const gchar **what)
+query_in_context (GstVkgdrFence *fence, const gchar **what)
 {
   CUresult result = gst_vkgdr_context_try_push (fence->context);
 
   *what = "cuCtxPushCurrent";
   if (result != CUDA_SUCCESS)
     return result;
-  result = call (fence, what);
+  *what = "cuEventQuery";
+  result = gst_vkgdr_context_get_driver (fence->context)
+               ->cuEventQuery (fence->event);
   gst_vkgdr_context_pop (fence->context);
   return result;
 }
@@ -213,76 +211,7 @@ set_result (GstVkgdrFence *fence, CUresult result, const gchar *what)
       result == CUDA_SUCCESS ? GST_VKGDR_FENCE_REACHED : GST_VKGDR_FENCE_LOST);
 }
 
-void
-gst_vkgdr_fence_record (GstVkgdrFence *fence, gboolean is_current)
-{
-  const gchar *what;
-  CUresult result;
-
-  if (!g_atomic_int_get (&fence->is_deferred))
-    return;
-  result = is_current ? call_record (fence, &what)
-                      : call_in_context (fence, call_record, &what);
-  if (result != CUDA_SUCCESS)
-    set_result (fence, result, what);
-  g_atomic_int_set (&fence->is_deferred, FALSE);
-}
-
-void
-gst_vkgdr_fence_set_lost (
-    GstVkgdrFence *fence, CUresult result, const gchar *what)
-{
-  set_result (fence, result, what);
-  g_atomic_int_set (&fence->is_deferred, FALSE);
-}
-
-gboolean
-gst_vkgdr_fence_is_deferred (GstVkgdrFence *fence)
-{
-  return g_atomic_int_get (&fence->is_deferred);
-}
-
-/* Must be called before each use of the event. */
-static void
-ensure_recorded (GstVkgdrFence *fence)
-{
-  if (g_atomic_int_get (&fence->is_deferred))
-    gst_vkgdr_clock_record_deferred (fence->clock);
-}
-
-void
-gst_vkgdr_fence_set_serial (GstVkgdrFence *fence, guint64 serial)
-{
-  fence->serial = serial;
-}
-
-guint64
-gst_vkgdr_fence_get_serial (GstVkgdrFence *fence)
-{
-  return fence->serial;
-}
-
-gboolean
-gst_vkgdr_fence_is_known (GstVkgdrFence *fence)
-{
-  return g_atomic_int_get (&fence->state) == GST_VKGDR_FENCE_REACHED;
-}
-
-CUresult
-gst_vkgdr_fence_query (GstVkgdrFence *fence)
-{
-  GstVkgdrFenceState state;
-  const gchar *what;
-
-  ensure_recorded (fence);
-  state = g_atomic_int_get (&fence->state);
-  if (state == GST_VKGDR_FENCE_REACHED)
-    return CUDA_SUCCESS;
-  if (state == GST_VKGDR_FENCE_LOST)
-    return g_atomic_int_get (&fence->result);
-  return call_query (fence, &what);
-}
-
+/* Returns FALSE. */
 static gboolean
 set_lost_error (GstVkgdrFence *fence, GError **error)
 {
@@ -296,55 +225,27 @@ gst_vkgdr_fence_report_lost (GstVkgdrFence *fence)
 {
   GError *error = NULL;
 
-  if (!fence->clock || g_atomic_int_get (&fence->state) != GST_VKGDR_FENCE_LOST
-      || !gst_vkgdr_clock_check (fence->clock, NULL)) /* it has failed before */
+  if (!fence->stream || g_atomic_int_get (&fence->state) != GST_VKGDR_FENCE_LOST
+      || !gst_vkgdr_stream_check (fence->stream, NULL)) /* failed before */
     return;
   set_lost_error (fence, &error);
-  gst_vkgdr_clock_fail (fence->clock, error);
-}
-
-/* Whether a later fence of the same stream has been reached. If so, the fences
- * in front of the later fence need no queries. */
-static gboolean
-query_later (GstVkgdrFence *fence)
-{
-  GstVkgdrFence *later;
-  const gchar *what;
-  gboolean is_reached;
-
-  if (fence->serial == 0)
-    return FALSE;
-  is_reached = gst_vkgdr_clock_find_later (fence->clock, fence->serial, &later);
-  if (!later)
-    return is_reached;
-  is_reached = call_in_context (later, call_query, &what) == CUDA_SUCCESS;
-  gst_vkgdr_clock_report_later (fence->clock, later->serial, is_reached);
-  gst_vkgdr_fence_unref (later);
-  return is_reached;
+  gst_vkgdr_stream_fail (fence->stream, error);
 }
 
 GstVkgdrFenceState
 gst_vkgdr_fence_get_state (GstVkgdrFence *fence, GError **error)
 {
-  GstVkgdrFenceState state;
   const gchar *what = NULL;
-  CUresult result = CUDA_SUCCESS;
+  CUresult result;
 
-  ensure_recorded (fence);
-  state = g_atomic_int_get (&fence->state);
-  if (state == GST_VKGDR_FENCE_LOST)
+  if (g_atomic_int_get (&fence->state) == GST_VKGDR_FENCE_PENDING) {
+    result = query_in_context (fence, &what);
+    if (result != CUDA_ERROR_NOT_READY)
+      set_result (fence, result, what);
+  }
+  if (error && g_atomic_int_get (&fence->state) == GST_VKGDR_FENCE_LOST)
     set_lost_error (fence, error);
-  if (state != GST_VKGDR_FENCE_PENDING)
-    return state;
-  if (!query_later (fence))
-    result = call_in_context (fence, call_query, &what);
-  if (result == CUDA_ERROR_NOT_READY)
-    return GST_VKGDR_FENCE_PENDING;
-  set_result (fence, result, what);
-  state = g_atomic_int_get (&fence->state);
-  if (state == GST_VKGDR_FENCE_LOST)
-    set_lost_error (fence, error);
-  return state;
+  return g_atomic_int_get (&fence->state);
 }
 
 /**
@@ -371,17 +272,16 @@ gst_vkgdr_fence_is_signaled (GstVkgdrFence *fence)
 
 /* Whether a wait that has lasted since @since may go on. */
 static gboolean
-check_wait (GstVkgdrContext *context, GstVkgdrClock *clock, gint64 since,
+check_wait (GstVkgdrContext *context, GstVkgdrStream *stream, gint64 since,
     GError **error)
 {
-  return (!clock || gst_vkgdr_clock_check (clock, error))
+  return (!stream || gst_vkgdr_stream_check (stream, error))
          && gst_vkgdr_health_check_wait (
              gst_vkgdr_context_get_health (context), since, error);
 }
 
 gboolean
-gst_vkgdr_context_wait (GstVkgdrContext *context, CUevent event,
-    CUstream stream, GstVkgdrClock *clock, GError **error)
+gst_vkgdr_context_wait (GstVkgdrContext *context, CUevent event, GError **error)
 {
   const vkgdr_cuda *cuda = gst_vkgdr_context_get_driver (context);
   GstVkgdrWait wait = GST_VKGDR_WAIT_INIT;
@@ -392,18 +292,16 @@ gst_vkgdr_context_wait (GstVkgdrContext *context, CUevent event,
   if (!gst_vkgdr_context_push (context, error))
     return FALSE;
   while (ok) {
-    result = event ? cuda->cuEventQuery (event) : cuda->cuStreamQuery (stream);
+    result = cuda->cuEventQuery (event);
     if (result != CUDA_ERROR_NOT_READY)
       break;
-    ok = check_wait (context, clock, since, error);
+    ok = check_wait (context, NULL, since, error);
     if (ok)
       gst_vkgdr_wait_pause (&wait);
   }
   gst_vkgdr_wait_end (&wait);
   gst_vkgdr_context_pop (context);
-  return ok
-         && gst_vkgdr_context_check (
-             context, result, event ? "cuEventQuery" : "cuStreamQuery", error);
+  return ok && gst_vkgdr_context_check (context, result, "cuEventQuery", error);
 }
 
 /**
@@ -423,50 +321,133 @@ gst_vkgdr_fence_wait (GstVkgdrFence *fence, GError **error)
 {
   GstVkgdrWait wait = GST_VKGDR_WAIT_INIT;
   gint64 since = g_get_monotonic_time ();
-  GstVkgdrFenceState state;
+  GstVkgdrFenceState state = GST_VKGDR_FENCE_PENDING;
   gboolean ok = TRUE;
 
   g_return_val_if_fail (fence != NULL, FALSE);
 
   while (ok) {
-    state = gst_vkgdr_fence_get_state (fence, error);
+    state = gst_vkgdr_fence_get_state (fence, NULL);
     if (state != GST_VKGDR_FENCE_PENDING)
       break;
-    ok = check_wait (fence->context, fence->clock, since, error);
+    ok = check_wait (fence->context, fence->stream, since, error);
     if (ok)
       gst_vkgdr_wait_pause (&wait);
   }
   gst_vkgdr_wait_end (&wait);
+  if (state == GST_VKGDR_FENCE_LOST)
+    set_lost_error (fence, error);
   return ok && state == GST_VKGDR_FENCE_REACHED;
 }
 
 gboolean
 gst_vkgdr_fence_precede (GstVkgdrFence *fence, GstVkgdrContext *context,
-    CUstream handle, GstVkgdrClock *clock, GError **error)
+    CUstream handle, GstVkgdrStream *stream, GError **error)
 {
-  const vkgdr_cuda *cuda = gst_vkgdr_context_get_driver (context);
-  gboolean is_same_stream = clock && fence->clock == clock;
-  GstVkgdrFenceState state;
-  gboolean ok;
+  GstVkgdrFenceState state = g_atomic_int_get (&fence->state);
+  CUresult result;
 
-  if (!is_same_stream)
-    ensure_recorded (fence);
-  state = g_atomic_int_get (&fence->state);
   if (state == GST_VKGDR_FENCE_LOST)
     return set_lost_error (fence, error);
-  if (state == GST_VKGDR_FENCE_REACHED || is_same_stream)
+  if (state == GST_VKGDR_FENCE_REACHED || (stream && fence->stream == stream))
     return TRUE;
   if (!gst_vkgdr_context_push (context, error))
     return FALSE;
-  /* A deferred fence of the stream must not cover work that waits for @fence.
-   */
-  if (clock)
-    gst_vkgdr_clock_record_deferred (clock);
-  ok = gst_vkgdr_context_check (context,
-      cuda->cuStreamWaitEvent (handle, fence->event, 0), "cuStreamWaitEvent",
-      error);
+  result = gst_vkgdr_context_get_driver (context)->cuStreamWaitEvent (
+      handle, fence->event, 0);
   gst_vkgdr_context_pop (context);
-  if (ok && clock)
-    gst_vkgdr_clock_add_wait (clock, fence);
+  return gst_vkgdr_context_check (context, result, "cuStreamWaitEvent", error);
+}
+
+/**
+ * gst_vkgdr_stream_synchronize:
+ * @stream: a stream
+ * @error: return location for a #GError
+ *
+ * Waits on the CPU until all work queued so far is done.
+ *
+ * Returns: %FALSE with @error set if the work, or the wait, failed
+ *
+ * Since: 0.1
+ */
+gboolean
+gst_vkgdr_stream_synchronize (GstVkgdrStream *stream, GError **error)
+{
+  GstVkgdrFence *fence;
+  gboolean ok;
+
+  g_return_val_if_fail (GST_IS_VKGDR_STREAM (stream), FALSE);
+
+  fence = gst_vkgdr_stream_record (stream, error);
+  if (!fence)
+    return FALSE;
+  ok = gst_vkgdr_fence_wait (fence, error);
+  gst_vkgdr_fence_unref (fence);
   return ok;
+}
+
+/**
+ * gst_vkgdr_stream_wait:
+ * @stream: a stream
+ * @fence: a fence
+ * @error: return location for a #GError
+ *
+ * Makes all work that is queued on @stream from now on wait until @fence is
+ * reached. Does not block the CPU.
+ *
+ * Returns: %FALSE with @error set on failure
+ *
+ * Since: 0.1
+ */
+gboolean
+gst_vkgdr_stream_wait (
+    GstVkgdrStream *stream, GstVkgdrFence *fence, GError **error)
+{
+  g_return_val_if_fail (GST_IS_VKGDR_STREAM (stream), FALSE);
+  g_return_val_if_fail (fence != NULL, FALSE);
+
+  return gst_vkgdr_fence_precede (fence, gst_vkgdr_stream_get_context (stream),
+      gst_vkgdr_stream_get_handle (stream), stream, error);
+}
+
+/**
+ * gst_vkgdr_context_synchronize:
+ * @context: a context
+ * @error: return location for a #GError
+ *
+ * Waits on the CPU until all work of the CUDA context is done, including
+ * streams of other libraries. With a driver older than CUDA 12.5, the wait does
+ * not end if a kernel does not end, unless this was known before the wait. May
+ * be called from any thread.
+ *
+ * Returns: %FALSE with @error set if the work, or the wait, failed, or a kernel
+ *   runs for too long
+ *
+ * Since: 0.1
+ */
+gboolean
+gst_vkgdr_context_synchronize (GstVkgdrContext *context, GError **error)
+{
+  GstVkgdrFence *fence;
+  CUresult result;
+  gboolean ok;
+
+  g_return_val_if_fail (GST_IS_VKGDR_CONTEXT (context), FALSE);
+
+  fence = gst_vkgdr_fence_new_on_all (context);
+  if (fence) {
+    ok = gst_vkgdr_fence_wait (fence, error);
+    gst_vkgdr_fence_unref (fence);
+    return ok;
+  }
+  /* An older driver: this blocks until the device is idle, and cannot be
+   * interrupted. */
+  if (!gst_vkgdr_context_check_usable (context, error)
+      || !gst_vkgdr_health_check_hang (
+          gst_vkgdr_context_get_health (context), error)
+      || !gst_vkgdr_context_push (context, error))
+    return FALSE;
+  result = gst_vkgdr_context_get_driver (context)->cuCtxSynchronize ();
+  gst_vkgdr_context_pop (context);
+  return gst_vkgdr_context_check (context, result, "cuCtxSynchronize", error);
 }

@@ -190,7 +190,7 @@ gst_vkgdr_pending_wait (
 
 static gboolean
 precede (GstVkgdrOrder *order, GstVkgdrContext *context, CUstream handle,
-    GstVkgdrClock *clock, GstMapFlags flags, GError **error)
+    GstVkgdrStream *stream, GstMapFlags flags, GError **error)
 {
   guint i;
 
@@ -198,13 +198,13 @@ precede (GstVkgdrOrder *order, GstVkgdrContext *context, CUstream handle,
     return FALSE;
   if (order->written
       && !gst_vkgdr_fence_precede (
-          order->written, context, handle, clock, error))
+          order->written, context, handle, stream, error))
     return FALSE;
   if (!(flags & GST_MAP_WRITE))
     return TRUE;
   for (i = 0; i < count_readers (order); i++)
     if (!gst_vkgdr_fence_precede (g_ptr_array_index (order->readers, i),
-            context, handle, clock, error))
+            context, handle, stream, error))
       return FALSE;
   return TRUE;
 }
@@ -221,8 +221,7 @@ gst_vkgdr_order_stream (GstVkgdrOrder *order, GstVkgdrStream *stream,
     GstMapFlags flags, GError **error)
 {
   return precede (order, gst_vkgdr_stream_get_context (stream),
-      gst_vkgdr_stream_peek_handle (stream),
-      gst_vkgdr_stream_get_clock (stream), flags, error);
+      gst_vkgdr_stream_get_handle (stream), stream, flags, error);
 }
 
 void

@@ -5,6 +5,7 @@
 
 #include "sync/reclaim.h"
 #include "sync/background.h"
+#include "sync/wait.h"
 
 #include <unistd.h>
 
@@ -22,6 +23,12 @@ GST_DEBUG_CATEGORY_STATIC (gst_vkgdr_reclaim_debug);
 
 /* Microseconds without work after which the thread ends. */
 #define LINGER (2 * G_TIME_SPAN_SECOND)
+
+/* The launches are queried this many times per limit, but at least every
+ * WATCH_MAX and at most every WATCH_MIN milliseconds. */
+#define WATCHES_PER_LIMIT 8
+#define WATCH_MIN 5
+#define WATCH_MAX 250
 
 /* Microseconds for which the end of GStreamer or of the process waits for
  * fences: much more than a frame takes, and acceptable if the device hangs. */
@@ -46,6 +53,9 @@ typedef struct {
   GCond changed;
   GQueue tasks;    /* of Task, due or waiting for fences */
   guint n_waiting; /* tasks that drain () and the end wait for */
+  GQueue launches; /* of GstVkgdrLaunch, in the order of their launch */
+  guint pass;      /* over the launches */
+  gint64 wake_at;  /* monotonic time when the thread wakes up by itself */
   gboolean has_thread;
   gint64 deadline; /* monotonic time when the thread ends, or 0 */
 } Reclaimer;
@@ -64,10 +74,34 @@ reclaimer_unref (gpointer data)
 
   if (!g_atomic_int_dec_and_test (&self->refcount))
     return;
+  gst_vkgdr_health_remove_suspects (self->health, self);
   gst_vkgdr_health_unref (self->health);
   g_mutex_clear (&self->lock);
   g_cond_clear (&self->changed);
   g_free (self);
+}
+
+/* Returns "kernel "a" of x", which the caller frees. */
+static gchar *
+describe (GstVkgdrLaunch *launch)
+{
+  gchar *name = gst_object_get_name (GST_OBJECT (launch->stream));
+  gchar *text = g_strdup_printf ("kernel \"%s\" of %s", launch->kernel, name);
+
+  g_free (name);
+  return text;
+}
+
+static void
+add_suspects (gpointer user_data, GPtrArray *names)
+{
+  Reclaimer *self = user_data;
+  GList *link;
+
+  g_mutex_lock (&self->lock);
+  for (link = self->launches.head; link; link = link->next)
+    g_ptr_array_add (names, describe (link->data));
+  g_mutex_unlock (&self->lock);
 }
 
 static Reclaimer *
@@ -92,12 +126,244 @@ reclaimer_of (GstVkgdrContext *context)
         gst_vkgdr_context_get_cuda_context (context));
     g_mutex_init (&self->lock);
     g_cond_init (&self->changed);
+    gst_vkgdr_health_add_suspects (self->health, add_suspects, self);
     g_object_set_qdata_full (
         G_OBJECT (context), reclaimer_quark, self, reclaimer_unref);
   }
   g_atomic_int_inc (&self->refcount);
   GST_OBJECT_UNLOCK (context);
   return self;
+}
+
+/* --- launches with a limit ------------------------------------------------
+ */
+
+static gint64
+get_watch_interval (const GstVkgdrLaunch *launch)
+{
+  return CLAMP (launch->limit / WATCHES_PER_LIMIT, WATCH_MIN, WATCH_MAX)
+         * G_TIME_SPAN_MILLISECOND;
+}
+
+/* Must be called without the lock. */
+static void
+launch_free (GstVkgdrLaunch *launch)
+{
+  GstVkgdrContext *context = gst_vkgdr_stream_get_context (launch->stream);
+
+  gst_vkgdr_stream_count_launch (launch->stream, -1);
+  gst_clear_object (&launch->stream);
+  g_clear_pointer (&launch->begin, gst_vkgdr_fence_unref);
+  g_clear_pointer (&launch->end, gst_vkgdr_fence_unref);
+  g_free (launch);
+  gst_vkgdr_context_unref_in_background (context);
+}
+
+/* Must be called with the lock held, which is released meanwhile, when the
+ * kernel has ended or failed. */
+static void
+remove_launch_locked (Reclaimer *self, GstVkgdrLaunch *launch)
+{
+  g_queue_remove (&self->launches, launch);
+  if (launch->is_hung) {
+    GST_INFO ("the kernel that ran for too long has ended or failed");
+    gst_vkgdr_health_end_hang (self->health);
+  }
+  g_mutex_unlock (&self->lock);
+  launch_free (launch);
+  g_mutex_lock (&self->lock);
+}
+
+static gboolean
+has_reached (GstVkgdrFence *fence)
+{
+  return gst_vkgdr_fence_get_state (fence, NULL) == GST_VKGDR_FENCE_REACHED;
+}
+
+/* Must be called with the lock held. Its time begins when the kernel is first
+ * seen to be able to run. */
+static gboolean
+is_overdue (GstVkgdrLaunch *launch)
+{
+  gint64 now = g_get_monotonic_time ();
+
+  if (launch->since == 0) {
+    if (gst_vkgdr_fence_get_state (launch->begin, NULL)
+        != GST_VKGDR_FENCE_PENDING)
+      launch->since = now;
+    return FALSE;
+  }
+  return now - launch->since > (gint64) launch->limit * G_TIME_SPAN_MILLISECOND;
+}
+
+/* Must be called with the lock held. Whether the launch has changed: its kernel
+ * has ended, failed, or exceeded its limit. */
+static gboolean
+has_news (GstVkgdrLaunch *launch)
+{
+  if (g_atomic_int_get (&launch->is_closed)
+      && (!launch->end
+          || gst_vkgdr_fence_get_state (launch->end, NULL)
+                 != GST_VKGDR_FENCE_PENDING))
+    return TRUE;
+  return !launch->is_hung && is_overdue (launch);
+}
+
+/* Must be called with the lock held. The kernels of a stream end one after the
+ * other, so only the first one of each stream is queried. */
+static GstVkgdrLaunch *
+find_news (Reclaimer *self)
+{
+  guint pass = ++self->pass;
+  GList *link;
+
+  for (link = self->launches.head; link; link = link->next) {
+    GstVkgdrLaunch *launch = link->data;
+
+    if (gst_vkgdr_stream_begin_pass (launch->stream, pass)
+        && !launch->is_reported && has_news (launch))
+      return launch;
+  }
+  return NULL;
+}
+
+static GError *
+make_hang_error (GstVkgdrLaunch *launch)
+{
+  gchar *name = describe (launch);
+  GError *error = g_error_new (GST_VKGDR_ERROR, GST_VKGDR_ERROR_FAILED,
+      "%s runs for more than %u ms, and nothing can end it. "
+      "Check the kernel for an endless loop; if it is only slow, "
+      "raise kernel-timeout (milliseconds; 0 is no limit)",
+      name, launch->limit);
+
+  g_free (name);
+  GST_WARNING ("%s. The memory and modules of this process on the device "
+               "are not freed until the kernel ends",
+      error->message);
+  return error;
+}
+
+/* Must be called with the lock held, which is released meanwhile. Takes
+ * @error. */
+static void
+fail_stream (Reclaimer *self, GstVkgdrLaunch *launch, GError *error)
+{
+  GstVkgdrStream *stream = gst_object_ref (launch->stream);
+
+  g_mutex_unlock (&self->lock);
+  gst_vkgdr_stream_fail (stream, error);
+  gst_object_unref (stream);
+  g_mutex_lock (&self->lock);
+}
+
+static void
+report_hang (Reclaimer *self, GstVkgdrLaunch *launch)
+{
+  GError *error = make_hang_error (launch);
+
+  launch->is_hung = TRUE;
+  gst_vkgdr_health_begin_hang (self->health, error);
+  fail_stream (self, launch, error);
+}
+
+/* The launch stays in the queue meanwhile, so that the error names it. */
+static void
+report_loss (Reclaimer *self, GstVkgdrLaunch *launch)
+{
+  GError *error = NULL;
+
+  launch->is_reported = TRUE;
+  g_mutex_unlock (&self->lock);
+  gst_vkgdr_fence_get_state (launch->end, &error);
+  g_mutex_lock (&self->lock);
+  fail_stream (self, launch, error);
+  remove_launch_locked (self, launch);
+}
+
+/* Must be called with the lock held, which is released meanwhile. */
+static void
+check_launches (Reclaimer *self)
+{
+  GstVkgdrLaunch *launch;
+
+  while ((launch = find_news (self))) {
+    if (!g_atomic_int_get (&launch->is_closed))
+      report_hang (self, launch);
+    else if (!launch->end || has_reached (launch->end))
+      remove_launch_locked (self, launch);
+    else if (gst_vkgdr_fence_get_state (launch->end, NULL)
+             == GST_VKGDR_FENCE_LOST)
+      report_loss (self, launch);
+    else
+      report_hang (self, launch);
+  }
+}
+
+/* Records the end of a launch of which nobody has recorded one, because the
+ * kernel uses no memory of this library. Must be called with the lock held,
+ * which is released meanwhile. */
+static void
+close_launches (Reclaimer *self)
+{
+  GstVkgdrStream *stream = NULL;
+  GstVkgdrFence *fence;
+  GList *link;
+
+  for (link = self->launches.head; link && !stream; link = link->next) {
+    GstVkgdrLaunch *launch = link->data;
+
+    if (!g_atomic_int_get (&launch->is_closed) && launch->since != 0
+        && gst_vkgdr_stream_has_open (launch->stream))
+      stream = gst_object_ref (launch->stream);
+  }
+  if (!stream)
+    return;
+  g_mutex_unlock (&self->lock);
+  fence = gst_vkgdr_stream_record (stream, NULL);
+  g_clear_pointer (&fence, gst_vkgdr_fence_unref);
+  gst_object_unref (stream);
+  g_mutex_lock (&self->lock);
+}
+
+/* Waits until @fence is not pending. This may be the thread that watches the
+ * launches, so it does that meanwhile. */
+static void
+watch_until (Reclaimer *self, GstVkgdrFence *fence)
+{
+  GstVkgdrWait wait = GST_VKGDR_WAIT_INIT;
+  gint64 since = g_get_monotonic_time ();
+
+  while (gst_vkgdr_fence_get_state (fence, NULL) == GST_VKGDR_FENCE_PENDING
+         && gst_vkgdr_health_check_wait (self->health, since, NULL)) {
+    g_mutex_lock (&self->lock);
+    check_launches (self);
+    g_mutex_unlock (&self->lock);
+    gst_vkgdr_wait_pause (&wait);
+  }
+  gst_vkgdr_wait_end (&wait);
+}
+
+gboolean
+gst_vkgdr_reclaim_is_device_idle (GstVkgdrContext *context)
+{
+  Reclaimer *self;
+  GstVkgdrFence *fence;
+  gboolean is_idle;
+
+  /* A device that failed does no more work. */
+  if (gst_vkgdr_context_is_retired (context)
+      || gst_vkgdr_health_is_lost (gst_vkgdr_context_get_health (context)))
+    return TRUE;
+  fence = gst_vkgdr_fence_new_on_all (context);
+  if (!fence) /* an older driver */
+    return gst_vkgdr_context_synchronize (context, NULL);
+  self = reclaimer_of (context);
+  watch_until (self, fence);
+  reclaimer_unref (self);
+  is_idle = has_reached (fence);
+  gst_vkgdr_fence_unref (fence);
+  return is_idle;
 }
 
 /* --- tasks -----------------------------------------------------------------
@@ -126,15 +392,6 @@ is_ready (Task *task, gboolean *lost)
     }
   }
   return TRUE;
-}
-
-gboolean
-gst_vkgdr_reclaim_is_device_idle (GstVkgdrContext *context)
-{
-  /* A device that failed does no more work. */
-  return gst_vkgdr_context_is_retired (context)
-         || gst_vkgdr_health_is_lost (gst_vkgdr_context_get_health (context))
-         || gst_vkgdr_context_synchronize (context, NULL);
 }
 
 /* Must be called without the lock. */
@@ -230,6 +487,9 @@ run_ready (Reclaimer *self, Task *task, gboolean lost)
   g_cond_broadcast (&self->changed);
 }
 
+/* --- the loop -------------------------------------------------------------
+ */
+
 /* Must be called with the lock held. Returns when to query again. */
 static gint64
 next_look (Reclaimer *self, gint64 pause)
@@ -237,6 +497,8 @@ next_look (Reclaimer *self, gint64 pause)
   gint64 now = g_get_monotonic_time (), next = now + LINGER;
   GList *link;
 
+  for (link = self->launches.head; link; link = link->next)
+    next = MIN (next, now + get_watch_interval (link->data));
   if (self->n_waiting > 0)
     return now + pause;
   for (link = self->tasks.head; link; link = link->next) {
@@ -269,12 +531,46 @@ is_over (Reclaimer *self)
              || g_get_monotonic_time () >= self->deadline);
 }
 
+/* Must be called with the lock held. */
+static gboolean
+is_idle (Reclaimer *self)
+{
+  return g_queue_is_empty (&self->tasks) && g_queue_is_empty (&self->launches);
+}
+
+/* Must be called with the lock held, which is released meanwhile. FALSE if the
+ * time has passed. */
+static gboolean
+sleep_until_look (Reclaimer *self, gint64 pause)
+{
+  gboolean is_woken;
+
+  self->wake_at = next_look (self, pause);
+  is_woken = g_cond_wait_until (&self->changed, &self->lock, self->wake_at);
+  self->wake_at = 0;
+  return is_woken;
+}
+
+/* Must be called with the lock held, which is released meanwhile. The thread
+ * ends, so nothing watches the launches any more. */
+static void
+forget_launches (Reclaimer *self)
+{
+  GstVkgdrLaunch *launch;
+
+  while ((launch = g_queue_pop_head (&self->launches))) {
+    g_mutex_unlock (&self->lock);
+    launch_free (launch);
+    g_mutex_lock (&self->lock);
+  }
+}
+
 static void
 reclaim (gpointer data)
 {
   Reclaimer *self = data;
   gint64 pause = LOOK_MIN;
-  gboolean lost;
+  gboolean lost, was_idle;
 
   g_mutex_lock (&self->lock);
   while (!is_over (self)) {
@@ -283,15 +579,20 @@ reclaim (gpointer data)
     if (task) {
       run_ready (self, task, lost);
       pause = LOOK_MIN;
-    } else if (!g_cond_wait_until (
-                   &self->changed, &self->lock, next_look (self, pause))) {
+      continue;
+    }
+    close_launches (self);
+    check_launches (self);
+    was_idle = is_idle (self);
+    if (!sleep_until_look (self, pause)) {
       pause = MIN (2 * pause, LOOK_MAX);
-      if (g_queue_is_empty (&self->tasks))
+      if (was_idle && is_idle (self))
         break;
     }
   }
   while (!g_queue_is_empty (&self->tasks))
     keep (g_queue_pop_head (&self->tasks));
+  forget_launches (self);
   self->has_thread = FALSE;
   g_mutex_unlock (&self->lock);
 }
@@ -329,7 +630,6 @@ is_stuck (gpointer data)
 
 static const GstVkgdrBackground background = {
   .name = "vkgdr-reclaim",
-  .phase = GST_VKGDR_BACKGROUND_LATE,
   .ref = reclaimer_ref,
   .unref = reclaimer_unref,
   .run = reclaim,
@@ -339,16 +639,10 @@ static const GstVkgdrBackground background = {
 
 /* Must be called with the lock held. */
 static gboolean
-ensure_thread (Reclaimer *self)
+ensure_thread (Reclaimer *self, GError **error)
 {
-  GError *error = NULL;
-
-  if (!self->has_thread) {
-    self->has_thread = gst_vkgdr_background_start (&background, self, &error);
-    if (!self->has_thread)
-      GST_WARNING ("cannot create a thread: %s", error->message);
-    g_clear_error (&error);
-  }
+  if (!self->has_thread)
+    self->has_thread = gst_vkgdr_background_start (&background, self, error);
   return self->has_thread;
 }
 
@@ -363,17 +657,21 @@ is_forked (Reclaimer *self)
 static gboolean
 push (Reclaimer *self, Task *task)
 {
+  GError *error = NULL;
   gboolean ok;
 
   g_mutex_lock (&self->lock);
   /* During the end no new threads are created. An existing thread goes on, and
    * the end waits for it, since freeing one object may free others. */
-  ok = ensure_thread (self);
+  ok = ensure_thread (self, &error);
   if (ok) {
     g_queue_push_tail (&self->tasks, task);
     if (task->context)
       self->n_waiting++;
     g_cond_broadcast (&self->changed);
+  } else {
+    GST_WARNING ("cannot create a thread: %s", error->message);
+    g_error_free (error);
   }
   g_mutex_unlock (&self->lock);
   return ok;
@@ -401,7 +699,7 @@ run_here (Task *task)
 static void
 refuse (Task *task)
 {
-  if (gst_vkgdr_background_is_over (background.phase))
+  if (gst_vkgdr_background_is_over ())
     keep (task);
   else
     run_here (task);
@@ -454,6 +752,60 @@ gst_vkgdr_reclaim_later (
     g_free (task);
   reclaimer_unref (self);
   return ok;
+}
+
+gboolean
+gst_vkgdr_reclaim_add_launch (GstVkgdrLaunch *launch, GError **error)
+{
+  GstVkgdrContext *context = gst_vkgdr_stream_get_context (launch->stream);
+  Reclaimer *self = reclaimer_of (context);
+  GError *reason = NULL;
+  gboolean ok;
+
+  g_mutex_lock (&self->lock);
+  ok = ensure_thread (self, &reason);
+  if (ok) {
+    gst_vkgdr_context_ref_in_background (context);
+    gst_vkgdr_stream_count_launch (launch->stream, 1);
+    g_queue_push_tail (&self->launches, launch);
+    /* Waking the thread takes longer than a launch, so this is done only if
+     * necessary. */
+    if (g_get_monotonic_time () + get_watch_interval (launch) < self->wake_at)
+      g_cond_broadcast (&self->changed);
+  }
+  g_mutex_unlock (&self->lock);
+  reclaimer_unref (self);
+  if (!ok) {
+    g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_FAILED,
+        "cannot create a thread to watch a kernel: %s. Raise the limit of "
+        "threads (ulimit -u), or set kernel-timeout to 0",
+        reason->message);
+    g_error_free (reason);
+  }
+  return ok;
+}
+
+void
+gst_vkgdr_reclaim_withdraw_launch (GstVkgdrLaunch *launch)
+{
+  Reclaimer *self =
+      reclaimer_of (gst_vkgdr_stream_get_context (launch->stream));
+
+  g_mutex_lock (&self->lock);
+  remove_launch_locked (self, launch);
+  g_mutex_unlock (&self->lock);
+  reclaimer_unref (self);
+}
+
+void
+gst_vkgdr_reclaim_check_launches (GstVkgdrContext *context)
+{
+  Reclaimer *self = reclaimer_of (context);
+
+  g_mutex_lock (&self->lock);
+  check_launches (self);
+  g_mutex_unlock (&self->lock);
+  reclaimer_unref (self);
 }
 
 gboolean

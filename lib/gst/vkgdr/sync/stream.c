@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * sync/stream.c: CUDA streams
+ *
+ * Knows nothing of fences, which sync/fence.c records.
  */
 
-#include "sync/fence.h"
+#include "sync/stream.h"
 
 /**
  * SECTION:gstvkgdrstream
@@ -34,11 +36,14 @@ struct _GstVkgdrStream {
 
   GstVkgdrContext *context;
   CUstream handle;
-  gboolean is_wrapped;    /* the handle belongs to another library */
-  GstVkgdrStream *leader; /* owner of the handle; NULL: this stream */
-  GstVkgdrClock *clock;
-  GstVkgdrLauncher *launcher;
-  gint defers; /* see gst_vkgdr_stream_set_defers (); atomic */
+  gboolean is_wrapped; /* the handle belongs to another library */
+  gint limit;          /* milliseconds, or 0; atomic */
+  gint n_launches;     /* with a limit that have not ended; atomic */
+  guint pass;          /* see gst_vkgdr_stream_begin_pass () */
+  gint failed;         /* `error` is set; atomic */
+
+  GstVkgdrLaunch *open; /* linked by `next`; under the object lock */
+  GError *error;        /* why it failed, or NULL; under the object lock */
 };
 
 enum { SIGNAL_FAILED, N_SIGNALS };
@@ -50,30 +55,17 @@ G_DEFINE_TYPE_WITH_CODE (GstVkgdrStream, gst_vkgdr_stream, GST_TYPE_OBJECT,
         gst_vkgdr_stream_debug, "vkgdrstream", 0, "vkgdr streams and fences"))
 
 static void
-gst_vkgdr_stream_dispose (GObject *object)
-{
-  GstVkgdrStream *self = GST_VKGDR_STREAM (object);
-
-  if (self->clock && !self->leader)
-    gst_vkgdr_clock_detach (self->clock);
-
-  G_OBJECT_CLASS (gst_vkgdr_stream_parent_class)->dispose (object);
-}
-
-static void
 gst_vkgdr_stream_finalize (GObject *object)
 {
   GstVkgdrStream *self = GST_VKGDR_STREAM (object);
 
-  if (self->handle && !self->is_wrapped && !self->leader
+  if (self->handle && !self->is_wrapped
       && gst_vkgdr_context_push (self->context, NULL)) {
     gst_vkgdr_context_get_driver (self->context)
         ->cuStreamDestroy (self->handle);
     gst_vkgdr_context_pop (self->context);
   }
-  g_clear_pointer (&self->clock, gst_vkgdr_clock_unref);
-  g_clear_pointer (&self->launcher, gst_vkgdr_launcher_unref);
-  gst_clear_object (&self->leader);
+  g_clear_error (&self->error);
   gst_clear_object (&self->context);
 
   G_OBJECT_CLASS (gst_vkgdr_stream_parent_class)->finalize (object);
@@ -82,7 +74,6 @@ gst_vkgdr_stream_finalize (GObject *object)
 static void
 gst_vkgdr_stream_class_init (GstVkgdrStreamClass *klass)
 {
-  G_OBJECT_CLASS (klass)->dispose = gst_vkgdr_stream_dispose;
   G_OBJECT_CLASS (klass)->finalize = gst_vkgdr_stream_finalize;
 
   /**
@@ -105,38 +96,14 @@ gst_vkgdr_stream_init (GstVkgdrStream *self)
 }
 
 static GstVkgdrStream *
-stream_new (GstVkgdrContext *context, CUstream handle)
+stream_new (GstVkgdrContext *context, CUstream handle, gboolean is_wrapped)
 {
   GstVkgdrStream *self = g_object_new (GST_TYPE_VKGDR_STREAM, NULL);
 
   gst_object_ref_sink (self);
   self->context = gst_object_ref (context);
   self->handle = handle;
-  return self;
-}
-
-static GstVkgdrStream *
-stream_new_with_clock (
-    GstVkgdrContext *context, CUstream handle, gboolean is_wrapped)
-{
-  GstVkgdrStream *self = stream_new (context, handle);
-
   self->is_wrapped = is_wrapped;
-  self->clock = gst_vkgdr_clock_new (context, self, handle);
-  self->launcher = gst_vkgdr_launcher_new (self);
-  if (is_wrapped)
-    gst_vkgdr_clock_share (self->clock);
-  return self;
-}
-
-GstVkgdrStream *
-gst_vkgdr_stream_new_follower (GstVkgdrStream *own, GstVkgdrStream *leader)
-{
-  GstVkgdrStream *self = stream_new (leader->context, leader->handle);
-
-  self->leader = gst_object_ref (leader);
-  self->clock = gst_vkgdr_clock_ref (leader->clock);
-  self->launcher = gst_vkgdr_launcher_ref (own->launcher);
   return self;
 }
 
@@ -170,7 +137,7 @@ gst_vkgdr_stream_new (GstVkgdrContext *context, GError **error)
   if (!ok)
     return NULL;
 
-  return stream_new_with_clock (context, handle, FALSE);
+  return stream_new (context, handle, FALSE);
 }
 
 /**
@@ -212,7 +179,7 @@ gst_vkgdr_stream_new_wrapped (
       && !gst_vkgdr_context_check (context, result, "cuStreamQuery", error))
     return NULL;
 
-  return stream_new_with_clock (context, raw, TRUE);
+  return stream_new (context, raw, TRUE);
 }
 
 /**
@@ -235,9 +202,7 @@ gst_vkgdr_stream_get_context (GstVkgdrStream *stream)
  * gst_vkgdr_stream_get_handle:
  * @stream: a stream
  *
- * Returns the handle for CUDA calls that queue the caller's own work. After
- * this call, each kernel of the stream takes a little longer, because the
- * library has to record events for work that it does not know.
+ * Returns the handle for CUDA calls that queue the caller's own work.
  *
  * Returns: (transfer none) (nullable): its `CUstream`, valid as long as
  *   @stream; %NULL is CUDA's legacy default stream
@@ -249,38 +214,7 @@ gst_vkgdr_stream_get_handle (GstVkgdrStream *stream)
 {
   g_return_val_if_fail (GST_IS_VKGDR_STREAM (stream), NULL);
 
-  gst_vkgdr_clock_share (stream->clock);
   return stream->handle;
-}
-
-CUstream
-gst_vkgdr_stream_peek_handle (GstVkgdrStream *stream)
-{
-  return stream->handle;
-}
-
-GstVkgdrClock *
-gst_vkgdr_stream_get_clock (GstVkgdrStream *stream)
-{
-  return stream->clock;
-}
-
-GstVkgdrLauncher *
-gst_vkgdr_stream_get_launcher (GstVkgdrStream *stream)
-{
-  return stream->launcher;
-}
-
-void
-gst_vkgdr_stream_set_defers (GstVkgdrStream *stream, gboolean defers)
-{
-  g_atomic_int_set (&stream->defers, defers);
-}
-
-gboolean
-gst_vkgdr_stream_get_defers (GstVkgdrStream *stream)
-{
-  return g_atomic_int_get (&stream->defers);
 }
 
 /**
@@ -291,8 +225,9 @@ gst_vkgdr_stream_get_defers (GstVkgdrStream *stream)
  * Sets the limit for the time of each kernel that gst_vkgdr_kernel_run()
  * launches on the stream from now on. The time begins when all earlier work of
  * the stream is done, and all fences that the stream waits for are reached. So
- * neither a long queue of short kernels nor other work on the device counts. A
- * new stream has no limit.
+ * neither a long queue of short kernels nor other work on the device counts. It
+ * ends with the next fence of the stream, which gst_vkgdr_stream_record() and
+ * gst_vkgdr_memory_end_access() record. A new stream has no limit.
  *
  * Since: 0.1
  */
@@ -301,35 +236,13 @@ gst_vkgdr_stream_set_kernel_timeout (GstVkgdrStream *stream, guint timeout)
 {
   g_return_if_fail (GST_IS_VKGDR_STREAM (stream));
 
-  gst_vkgdr_launcher_set_limit (stream->launcher, timeout);
-  gst_vkgdr_clock_expect_limit (stream->clock, timeout > 0);
+  g_atomic_int_set (&stream->limit, MIN (timeout, G_MAXINT));
 }
 
-/* --- waiting ------------------------------------------------------------- */
-
-/**
- * gst_vkgdr_stream_synchronize:
- * @stream: a stream
- * @error: return location for a #GError
- *
- * Waits on the CPU until all work queued so far is done.
- *
- * Returns: %FALSE with @error set if the work, or the wait, failed
- *
- * Since: 0.1
- */
-gboolean
-gst_vkgdr_stream_synchronize (GstVkgdrStream *stream, GError **error)
+guint
+gst_vkgdr_stream_get_kernel_timeout (GstVkgdrStream *stream)
 {
-  const gchar *what = NULL;
-  CUresult result;
-
-  g_return_val_if_fail (GST_IS_VKGDR_STREAM (stream), FALSE);
-
-  result = gst_vkgdr_clock_launch_kept (stream->clock, FALSE, &what);
-  return gst_vkgdr_context_check (stream->context, result, what, error)
-         && gst_vkgdr_context_wait (
-             stream->context, NULL, stream->handle, stream->clock, error);
+  return g_atomic_int_get (&stream->limit);
 }
 
 /**
@@ -346,121 +259,106 @@ gst_vkgdr_stream_synchronize (GstVkgdrStream *stream, GError **error)
 gboolean
 gst_vkgdr_stream_is_done (GstVkgdrStream *stream)
 {
-  const gchar *what;
   CUresult result;
 
   g_return_val_if_fail (GST_IS_VKGDR_STREAM (stream), TRUE);
 
   if (!gst_vkgdr_context_push (stream->context, NULL))
     return TRUE;
-  gst_vkgdr_clock_launch_kept (stream->clock, TRUE, &what);
   result = gst_vkgdr_context_get_driver (stream->context)
                ->cuStreamQuery (stream->handle);
   gst_vkgdr_context_pop (stream->context);
   return result != CUDA_ERROR_NOT_READY;
 }
 
-static GstVkgdrFence *
-get_fence (GstVkgdrStream *self, gboolean may_defer, GError **error)
-{
-  GstVkgdrFence *fence = gst_vkgdr_clock_get_fence (self->clock, may_defer);
+/* --- failures ------------------------------------------------------------ */
 
-  if (fence || !gst_vkgdr_context_push (self->context, error))
-    return fence;
-  fence = gst_vkgdr_clock_record (self->clock, self->handle, may_defer, error);
-  gst_vkgdr_context_pop (self->context);
-  return fence;
-}
-
-/**
- * gst_vkgdr_stream_record:
- * @stream: a stream
- * @error: return location for a #GError
- *
- * Marks the point of the stream behind all work queued so far.
- *
- * Returns: (transfer full) (nullable): a fence for that point, or %NULL with
- *   @error set
- *
- * Since: 0.1
- */
-GstVkgdrFence *
-gst_vkgdr_stream_record (GstVkgdrStream *stream, GError **error)
-{
-  g_return_val_if_fail (GST_IS_VKGDR_STREAM (stream), NULL);
-
-  return get_fence (stream, FALSE, error);
-}
-
-GstVkgdrFence *
-gst_vkgdr_stream_mark_end (GstVkgdrStream *stream, GError **error)
-{
-  return get_fence (stream, gst_vkgdr_stream_get_defers (stream), error);
-}
-
-/**
- * gst_vkgdr_stream_wait:
- * @stream: a stream
- * @fence: a fence
- * @error: return location for a #GError
- *
- * Makes all work that is queued on @stream from now on wait until @fence is
- * reached. Does not block the CPU.
- *
- * Returns: %FALSE with @error set on failure
- *
- * Since: 0.1
- */
 gboolean
-gst_vkgdr_stream_wait (
-    GstVkgdrStream *stream, GstVkgdrFence *fence, GError **error)
+gst_vkgdr_stream_check (GstVkgdrStream *stream, GError **error)
 {
-  g_return_val_if_fail (GST_IS_VKGDR_STREAM (stream), FALSE);
-  g_return_val_if_fail (fence != NULL, FALSE);
-
-  return gst_vkgdr_fence_precede (
-      fence, stream->context, stream->handle, stream->clock, error);
-}
-
-/**
- * gst_vkgdr_context_synchronize:
- * @context: a context
- * @error: return location for a #GError
- *
- * Waits on the CPU until all work of the CUDA context is done, including
- * streams of other libraries. With a driver older than CUDA 12.5, the wait does
- * not end if a kernel does not end, unless this was known before the wait. May
- * be called from any thread.
- *
- * Returns: %FALSE with @error set if the work, or the wait, failed, or a kernel
- *   runs for too long
- *
- * Since: 0.1
- */
-gboolean
-gst_vkgdr_context_synchronize (GstVkgdrContext *context, GError **error)
-{
-  GstVkgdrFence *fence;
-  CUresult result;
-  gboolean ok;
-
-  g_return_val_if_fail (GST_IS_VKGDR_CONTEXT (context), FALSE);
-
-  fence = gst_vkgdr_fence_new_on_all (context);
-  if (fence) {
-    ok = gst_vkgdr_fence_wait (fence, error);
-    gst_vkgdr_fence_unref (fence);
-    return ok;
+  if (!g_atomic_int_get (&stream->failed))
+    return TRUE;
+  if (error) {
+    GST_OBJECT_LOCK (stream);
+    *error = g_error_copy (stream->error);
+    GST_OBJECT_UNLOCK (stream);
   }
-  /* An older driver: this blocks until the device is idle, and cannot be
-   * interrupted. */
-  if (!gst_vkgdr_context_check_usable (context, error)
-      || !gst_vkgdr_health_check_hang (
-          gst_vkgdr_context_get_health (context), error)
-      || !gst_vkgdr_context_push (context, error))
-    return FALSE;
-  gst_vkgdr_clock_launch_all_kept (context);
-  result = gst_vkgdr_context_get_driver (context)->cuCtxSynchronize ();
-  gst_vkgdr_context_pop (context);
-  return gst_vkgdr_context_check (context, result, "cuCtxSynchronize", error);
+  return FALSE;
+}
+
+void
+gst_vkgdr_stream_fail (GstVkgdrStream *stream, GError *error)
+{
+  gboolean is_first;
+
+  GST_OBJECT_LOCK (stream);
+  is_first = stream->error == NULL;
+  if (is_first)
+    stream->error = g_error_copy (error);
+  GST_OBJECT_UNLOCK (stream);
+  if (is_first) {
+    g_signal_emit (stream, signals[SIGNAL_FAILED], 0, error);
+    /* The element posts its error before threads that wait return theirs. */
+    g_atomic_int_set (&stream->failed, TRUE);
+  }
+  g_error_free (error);
+}
+
+/* --- launches ------------------------------------------------------------ */
+
+void
+gst_vkgdr_stream_add_open (GstVkgdrStream *stream, GstVkgdrLaunch *launch)
+{
+  GST_OBJECT_LOCK (stream);
+  launch->next = stream->open;
+  stream->open = launch;
+  GST_OBJECT_UNLOCK (stream);
+}
+
+GstVkgdrLaunch *
+gst_vkgdr_stream_steal_open (GstVkgdrStream *stream)
+{
+  GstVkgdrLaunch *open;
+
+  GST_OBJECT_LOCK (stream);
+  open = g_steal_pointer (&stream->open);
+  GST_OBJECT_UNLOCK (stream);
+  return open;
+}
+
+gboolean
+gst_vkgdr_stream_has_open (GstVkgdrStream *stream)
+{
+  gboolean has_open;
+
+  GST_OBJECT_LOCK (stream);
+  has_open = stream->open != NULL;
+  GST_OBJECT_UNLOCK (stream);
+  return has_open;
+}
+
+void
+gst_vkgdr_stream_count_launch (GstVkgdrStream *stream, gint change)
+{
+  /* A launch holds a reference, which the reclaim thread drops soon after the
+   * kernel has ended. This is no leak. */
+  if (g_atomic_int_add (&stream->n_launches, change) + change > 0)
+    GST_OBJECT_FLAG_SET (stream, GST_OBJECT_FLAG_MAY_BE_LEAKED);
+  else
+    GST_OBJECT_FLAG_UNSET (stream, GST_OBJECT_FLAG_MAY_BE_LEAKED);
+}
+
+gint
+gst_vkgdr_stream_get_n_launches (GstVkgdrStream *stream)
+{
+  return g_atomic_int_get (&stream->n_launches);
+}
+
+gboolean
+gst_vkgdr_stream_begin_pass (GstVkgdrStream *stream, guint pass)
+{
+  gboolean is_first = stream->pass != pass;
+
+  stream->pass = pass;
+  return is_first;
 }

@@ -14,7 +14,7 @@
 #include <gst/vkgdr/gstvkgdrstream.h>
 
 #include "sync/fence.h"
-#include "sync/follow.h"
+#include "sync/launch.h"
 #include "sync/order.h"
 #include "sync/timer.h"
 #include "sync/reclaim.h"

@@ -11,8 +11,7 @@
 
 /* The first measurements are made for every frame, so that there is a result
  * soon. Later only one of INTERVAL frames is measured, and at most one in
- * INTERVAL_TIME microseconds: an event costs as much as a small kernel, and
- * kernels with an event between them cannot be launched together. */
+ * INTERVAL_TIME microseconds: an event costs as much as a small kernel. */
 #define FIRST 16
 #define INTERVAL 64
 #define INTERVAL_TIME (10 * G_TIME_SPAN_MILLISECOND)
@@ -129,13 +128,8 @@ is_due (GstVkgdrTimer *timer)
 static gboolean
 record (const vkgdr_cuda *cuda, GstVkgdrStream *stream, CUevent event)
 {
-  const gchar *what;
-
-  return gst_vkgdr_clock_launch_kept (
-             gst_vkgdr_stream_get_clock (stream), TRUE, &what)
-             == CUDA_SUCCESS
-         && cuda->cuEventRecord (event, gst_vkgdr_stream_peek_handle (stream))
-                == CUDA_SUCCESS;
+  return cuda->cuEventRecord (event, gst_vkgdr_stream_get_handle (stream))
+         == CUDA_SUCCESS;
 }
 
 void

@@ -12,7 +12,9 @@
 #ifndef __GST_VKGDR_TIMER_H__
 #define __GST_VKGDR_TIMER_H__
 
-#include "sync/fence.h"
+#include <gst/vkgdr/gstvkgdrstream.h>
+
+#include "device/device-private.h"
 
 G_BEGIN_DECLS
 

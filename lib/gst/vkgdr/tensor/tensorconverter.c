@@ -325,6 +325,7 @@ convert_here (GstVkgdrTensorConverter *self, GstVkgdrStream *stream,
     GstVkgdrTensorTransform *transform, GError **error)
 {
   guint64 address = gst_vkgdr_memory_get_device_pointer (tensor) + offset;
+  GstVkgdrFence *fence;
   gboolean ok;
 
   if (!gst_vkgdr_buffer_begin_access (buffer, stream, GST_MAP_READ, error)
@@ -333,12 +334,12 @@ convert_here (GstVkgdrTensorConverter *self, GstVkgdrStream *stream,
   ok =
       queue_job (self, stream, buffer, info, region, address, transform, error);
   /* Must be called after a failure, too: the work may have been queued. */
-  ok = gst_vkgdr_buffer_end_access (
-           buffer, stream, GST_MAP_READ, ok ? error : NULL)
-       && ok;
-  return gst_vkgdr_memory_end_access (
-             tensor, stream, GST_MAP_WRITE, ok ? error : NULL)
-         && ok;
+  fence = gst_vkgdr_stream_record (stream, ok ? error : NULL);
+  gst_vkgdr_buffer_mark (buffer, fence, GST_MAP_READ);
+  gst_vkgdr_memory_mark (tensor, fence, GST_MAP_WRITE);
+  ok = ok && fence;
+  g_clear_pointer (&fence, gst_vkgdr_fence_unref);
+  return ok;
 }
 
 /**
