@@ -26,6 +26,11 @@ from ._library import last_error, lib
 
 __all__ = ["OpenFlags", "RawMemory", "Vkgdr", "VkgdrError"]
 
+#: The version of PyCUDA whose interface vkgdr.driver and its like have.
+VERSION = (2022, 2, 2)
+VERSION_STATUS = ""
+VERSION_TEXT = "2022.2.2"
+
 _V = TypeVar("_V", bound="Vkgdr")
 _M = TypeVar("_M", bound="RawMemory")
 
@@ -281,6 +286,12 @@ class RawMemory:
     def __array_interface__(self) -> Dict[str, Any]:
         # NumPy uses the object under "data" as the array's base.
         return {"version": 3, "shape": (len(self),), "typestr": "|u1", "data": self._view()}
+
+    @property
+    def __cuda_array_interface__(self) -> Dict[str, Any]:
+        """For vkgdr.driver, PyTorch, CuPy and Numba. Flush what the CPU wrote before."""
+        data = (self.device_ptr, False)
+        return {"shape": (len(self),), "typestr": "|u1", "data": data, "version": 3}
 
     def __buffer__(self, flags: int) -> memoryview:
         """memoryview(memory), from Python 3.12 on. The view keeps a reference to the

@@ -42,6 +42,9 @@ def _load() -> ctypes.CDLL:
         ("vkgdr_memory_non_coherent_atom_size", size, (handle,)),
         ("vkgdr_memory_flush", None, (handle, size, size)),
         ("vkgdr_memory_invalidate", None, (handle, size, size)),
+        ("vkgdr_driver_load", ctypes.c_void_p, ()),
+        ("vkgdr_driver_is_software", ctypes.c_bool, ()),
+        ("vkgdr_driver_softcuda_dir", ctypes.c_char_p, ()),
     ):
         function = getattr(library, name)
         function.restype = result

@@ -1,0 +1,355 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Devices and contexts of vkgdr.driver, and what is not part of an object: versions,
+init() and the profiler.
+"""
+
+import ctypes
+import operator
+import sys
+import threading
+from typing import Any, Callable, Dict, List, Optional, Tuple, Union
+
+from ._constants import compute_mode, device_attribute, func_cache, shared_config
+from ._cuda import CUDA_VERSION, DEINITIALIZED, INVALID_CONTEXT, LogicError, cu, error, get, uint
+
+__all__ = [
+    "Context", "Device", "get_driver_version", "get_version", "init", "initialize_profiler",
+    "start_profiler", "stop_profiler",
+]
+
+_CONTEXT_IS_DESTROYED = 709
+
+
+def get_version() -> Tuple[int, int, int]:
+    """The version of CUDA for which this module was written."""
+    return CUDA_VERSION // 1000, CUDA_VERSION % 1000 // 10, CUDA_VERSION % 10
+
+
+def get_driver_version() -> int:
+    """The newest version of CUDA that the driver supports, such as 12040."""
+    cu.load()
+    return get("cuDriverGetVersion", ctypes.c_int)
+
+
+def init(flags: int = 0) -> None:
+    """Loads and initializes the driver. All functions but the versions need it."""
+    cu.load()
+    cu.cuInit(uint(flags, 32))
+
+
+def initialize_profiler(config_file: str, output_file: str, output_mode: int) -> None:
+    cu.cuProfilerInitialize(config_file.encode(), output_file.encode(), output_mode)
+
+
+def start_profiler() -> None:
+    cu.cuProfilerStart()
+
+
+def stop_profiler() -> None:
+    cu.cuProfilerStop()
+
+
+def clean_up(name: str, *arguments: Any) -> None:
+    """Calls a function that frees something. Its failure is printed, as by PyCUDA: there
+    is nothing that the caller could do, and the cause was reported before.
+    """
+    result = cu.raw(name)(*arguments)
+    if result not in (0, DEINITIALIZED, _CONTEXT_IS_DESTROYED):
+        print(f"vkgdr: a clean-up failed: {error(name, result)}", file=sys.stderr)
+
+
+class _Stack(threading.local):
+    """The contexts of a thread. Only the topmost one is on CUDA's own stack, so that
+    a context may be on the stack more than once.
+    """
+
+    def __init__(self) -> None:
+        self.contexts: List["Context"] = []
+
+
+_stack = _Stack()
+
+
+def _pop_current() -> None:
+    if _stack.contexts:
+        get("cuCtxPopCurrent", ctypes.c_void_p)
+
+
+def current_context() -> Optional["Context"]:
+    contexts = _stack.contexts
+    while contexts and not contexts[-1]._valid:
+        contexts.pop()
+    return contexts[-1] if contexts else None
+
+
+class Context:
+    """A CUDA context. Device.make_context() makes one and pushes it on the stack."""
+
+    def __init__(self, dev: "Device", flags: int = 0) -> None:
+        _pop_current()
+        try:
+            handle = get("cuCtxCreate", ctypes.c_void_p, uint(flags, 32), dev._device)
+        except Exception:
+            if _stack.contexts:
+                cu.cuCtxPushCurrent(_stack.contexts[-1].handle)
+            raise
+        self._set(handle)
+        _stack.contexts.append(self)
+
+    def _set(self, handle: int, primary_of: Optional[int] = None) -> None:
+        self.handle = handle
+        self._primary_of = primary_of
+        self._valid = True
+
+    @classmethod
+    def _wrap(cls, handle: int, primary_of: Optional[int] = None) -> "Context":
+        result = cls.__new__(cls)
+        result._set(handle, primary_of)
+        return result
+
+    @staticmethod
+    def attach(flags: int = 0) -> "Context":
+        """Returns the context that is current in CUDA, which other code has made."""
+        result = Context._wrap(get("cuCtxAttach", ctypes.c_void_p, uint(flags, 32)))
+        _stack.contexts.append(result)
+        return result
+
+    def _leave(self) -> None:
+        """Gives the context back. It has to be current in CUDA."""
+        if self._primary_of is not None:
+            clean_up("cuDevicePrimaryCtxRelease", self._primary_of)
+        else:
+            clean_up("cuCtxDetach", self.handle)
+        # The context is popped if it was destroyed, but not if others still use it.
+        current = ctypes.c_void_p()
+        cu.raw("cuCtxGetCurrent")(ctypes.byref(current))
+        if current.value == self.handle:
+            cu.raw("cuCtxPopCurrent")(ctypes.byref(current))
+
+    def detach(self) -> None:
+        """Decrements the reference count of the context, which is deleted at 0."""
+        if not self._valid:
+            raise error(
+                "context::detach", INVALID_CONTEXT, "cannot detach from invalid context"
+            )
+        was_current = current_context() is self
+        if not was_current:
+            cu.cuCtxPushCurrent(self.handle)
+        self._valid = False
+        self._leave()
+        if was_current:
+            below = current_context()
+            if below is not None:
+                cu.cuCtxPushCurrent(below.handle)
+
+    def __del__(self) -> None:
+        if getattr(self, "_valid", False):
+            try:
+                self.detach()
+            except LogicError:
+                pass  # the context or the driver has ended
+
+    def push(self) -> None:
+        """Makes this context current in this thread, on top of the stack."""
+        _pop_current()
+        try:
+            cu.cuCtxPushCurrent(self.handle)
+        except Exception:
+            if _stack.contexts:
+                cu.cuCtxPushCurrent(_stack.contexts[-1].handle)
+            raise
+        _stack.contexts.append(self)
+
+    @staticmethod
+    def pop() -> None:
+        """Removes the current context from the stack of this thread."""
+        if not _stack.contexts:
+            raise error("context::pop", INVALID_CONTEXT, "cannot pop non-current context")
+        _pop_current()
+        _stack.contexts.pop()
+        below = current_context()
+        if below is not None:
+            cu.cuCtxPushCurrent(below.handle)
+
+    @staticmethod
+    def get_current() -> Optional["Context"]:
+        return current_context()
+
+    @staticmethod
+    def get_device() -> "Device":
+        return Device._wrap(get("cuCtxGetDevice", ctypes.c_int))
+
+    @staticmethod
+    def synchronize() -> None:
+        """Waits until all work of the current context is done."""
+        cu.cuCtxSynchronize()
+
+    @staticmethod
+    def set_limit(limit: int, value: int) -> None:
+        cu.cuCtxSetLimit(operator.index(limit), uint(value))
+
+    @staticmethod
+    def get_limit(limit: int) -> int:
+        return get("cuCtxGetLimit", ctypes.c_size_t, operator.index(limit))
+
+    @staticmethod
+    def set_cache_config(cc: int) -> None:
+        cu.cuCtxSetCacheConfig(operator.index(cc))
+
+    @staticmethod
+    def get_cache_config() -> Any:
+        return func_cache(get("cuCtxGetCacheConfig", ctypes.c_int))
+
+    @staticmethod
+    def set_shared_config(sc: int) -> None:
+        cu.cuCtxSetSharedMemConfig(operator.index(sc))
+
+    @staticmethod
+    def get_shared_config() -> Any:
+        return shared_config(get("cuCtxGetSharedMemConfig", ctypes.c_int))
+
+    @staticmethod
+    def enable_peer_access(peer: "Context", flags: int = 0) -> None:
+        cu.cuCtxEnablePeerAccess(_check(peer).handle, uint(flags, 32))
+
+    @staticmethod
+    def disable_peer_access(peer: "Context") -> None:
+        cu.cuCtxDisablePeerAccess(_check(peer).handle)
+
+    def get_api_version(self) -> int:
+        version = ctypes.c_uint()
+        cu.cuCtxGetApiVersion(self.handle, ctypes.byref(version))
+        return version.value
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Context) and self.handle == other.handle
+
+    def __hash__(self) -> int:
+        return hash(self.handle)
+
+
+def _check(context: Any) -> Context:
+    if not isinstance(context, Context):
+        raise TypeError(f"a Context is needed, not {type(context).__name__}")
+    return context
+
+
+class ContextDependent:
+    """An object that belongs to the context in which it was made."""
+
+    _context: Optional[Context] = None
+
+    def _acquire_context(self) -> Context:
+        self._context = current_context()
+        if self._context is None:
+            raise error(
+                "explicit_context_dependent", INVALID_CONTEXT, "no currently active context?"
+            )
+        return self._context
+
+    def _release(self, call: Callable[[], None]) -> None:
+        """Calls a function that frees the object, in its context. An object of a
+        context that has ended was freed with it.
+        """
+        context, self._context = self._context, None
+        if context is not None:
+            in_context(context, call)
+
+
+def in_context(context: Context, call: Callable[[], Any]) -> Any:
+    """Calls a function while a context is current, unless the context has ended."""
+    if not context._valid:
+        return None
+    if current_context() is context:
+        return call()
+    if cu.raw("cuCtxPushCurrent")(context.handle):
+        return None
+    try:
+        return call()
+    finally:
+        cu.raw("cuCtxPopCurrent")(ctypes.byref(ctypes.c_void_p()))
+
+
+class Device:
+    """A CUDA device, by number or by the address on the PCI bus.
+
+    The values of device_attribute are attributes, too: device.warp_size.
+    """
+
+    def __init__(self, number: Union[int, str]) -> None:
+        if isinstance(number, str):
+            self._device = get("cuDeviceGetByPCIBusId", ctypes.c_int, number.encode())
+        else:
+            ordinal = operator.index(number)
+            if not -(1 << 31) <= ordinal < 1 << 31:
+                raise OverflowError(f"there is no device {ordinal}")
+            self._device = get("cuDeviceGet", ctypes.c_int, ordinal)
+
+    @classmethod
+    def _wrap(cls, device: int) -> "Device":
+        result = cls.__new__(cls)
+        result._device = device
+        return result
+
+    @staticmethod
+    def count() -> int:
+        return get("cuDeviceGetCount", ctypes.c_int)
+
+    def _text(self, function: str) -> str:
+        buffer = ctypes.create_string_buffer(1024)
+        getattr(cu, function)(buffer, len(buffer), self._device)
+        return buffer.value.decode(errors="replace")
+
+    def name(self) -> str:
+        return self._text("cuDeviceGetName")
+
+    def pci_bus_id(self) -> str:
+        return self._text("cuDeviceGetPCIBusId")
+
+    def compute_capability(self) -> Tuple[int, int]:
+        return (
+            self.get_attribute(device_attribute.COMPUTE_CAPABILITY_MAJOR),
+            self.get_attribute(device_attribute.COMPUTE_CAPABILITY_MINOR),
+        )
+
+    def total_memory(self) -> int:
+        return get("cuDeviceTotalMem", ctypes.c_size_t, self._device)
+
+    def get_attribute(self, attr: int) -> Any:
+        value = get("cuDeviceGetAttribute", ctypes.c_int, operator.index(attr), self._device)
+        return compute_mode(value) if attr == device_attribute.COMPUTE_MODE else value
+
+    def get_attributes(self) -> Dict[Any, Any]:
+        """All attributes that the driver knows."""
+        result = {}
+        for attribute in device_attribute:
+            try:
+                result[attribute] = self.get_attribute(attribute)
+            except LogicError:
+                pass
+        return result
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return self.get_attribute(getattr(device_attribute, name.upper()))
+
+    def make_context(self, flags: int = 0) -> Context:
+        """Makes a context and pushes it on the stack of this thread."""
+        return Context(self, flags)
+
+    def retain_primary_context(self) -> Context:
+        """Returns the context that CUDA's runtime, PyTorch and GstVkgdr use. It is not
+        made current: push() does that.
+        """
+        handle = get("cuDevicePrimaryCtxRetain", ctypes.c_void_p, self._device)
+        return Context._wrap(handle, self._device)
+
+    def can_access_peer(self, dev: "Device") -> bool:
+        return bool(get("cuDeviceCanAccessPeer", ctypes.c_int, self._device, dev._device))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Device) and self._device == other._device
+
+    def __hash__(self) -> int:
+        return hash(self._device)

@@ -1,0 +1,272 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""The CUDA driver by ctypes: loading, prototypes, errors and the conversion of
+arguments. The classes of vkgdr.driver are built on it.
+"""
+
+import ctypes
+import operator
+import os
+from typing import Any, Callable, Dict, Optional
+
+from ._library import last_error, lib
+
+__all__ = ["Error", "LaunchError", "LogicError", "MemoryError", "RuntimeError"]
+
+#: The version of the driver API for which this module was written.
+CUDA_VERSION = 13000
+
+SUCCESS = 0
+INVALID_VALUE = 1
+OUT_OF_MEMORY = 2
+NOT_INITIALIZED = 3
+DEINITIALIZED = 4
+NO_DEVICE = 100
+INVALID_CONTEXT = 201
+INVALID_HANDLE = 400
+NOT_READY = 600
+NOT_SUPPORTED = 801
+
+
+class Error(Exception):
+    """An error of the CUDA driver. `code` is its CUresult, or None."""
+
+    code: Optional[int] = None
+
+
+class MemoryError(Error):  # noqa: A001 # PyCUDA's name
+    """There was not enough memory."""
+
+
+class LogicError(Error):
+    """A call that is wrong in itself, such as one with an invalid argument."""
+
+
+class LaunchError(Error):
+    """A kernel failed. A later call may report it."""
+
+
+class RuntimeError(Error):  # noqa: A001 # PyCUDA's name
+    """A failure that does not depend on the program, such as a missing device."""
+
+
+# All other codes are LogicError.
+_CLASSES: Dict[int, type] = {
+    OUT_OF_MEMORY: MemoryError,
+    701: LaunchError,  # out of resources
+    702: LaunchError,  # timeout
+    703: LaunchError,  # incompatible texturing
+    719: LaunchError,  # launch failed
+    100: RuntimeError,  # no device
+    209: RuntimeError,  # no binary for this GPU
+    214: RuntimeError,  # uncorrectable ECC error
+    301: RuntimeError,  # file not found
+    600: RuntimeError,  # not ready
+    999: Error,
+}
+
+# The texts of errors that may occur before a driver is loaded.
+_TEXTS = {
+    INVALID_VALUE: "invalid argument",
+    OUT_OF_MEMORY: "out of memory",
+    NOT_INITIALIZED: "initialization error",
+    NO_DEVICE: "no CUDA-capable device is detected",
+    INVALID_CONTEXT: "invalid device context",
+    INVALID_HANDLE: "invalid resource handle",
+    NOT_SUPPORTED: "operation not supported",
+}
+
+
+def error(routine: str, code: int, text: str = "") -> Error:
+    """Returns the exception for a code, of the class that PyCUDA uses for it."""
+    words = _TEXTS.get(code)
+    if cu.loaded:
+        pointer = ctypes.c_char_p()
+        if cu.raw("cuGetErrorString")(code, ctypes.byref(pointer)) == 0 and pointer.value:
+            words = pointer.value.decode(errors="replace")
+    message = f"{routine} failed: {words or f'error {code}'}"
+    result: Error = _CLASSES.get(code, LogicError)(message + (f" - {text}" if text else ""))
+    result.code = code
+    return result
+
+
+_TYPES = {
+    "P": ctypes.c_void_p,
+    "D": ctypes.c_uint64,
+    "z": ctypes.c_size_t,
+    "i": ctypes.c_int,
+    "I": ctypes.c_uint,
+    "B": ctypes.c_ubyte,
+    "H": ctypes.c_ushort,
+    "f": ctypes.c_float,
+    "s": ctypes.c_char_p,
+}
+
+
+class IpcHandle(ctypes.Structure):
+    """CUipcMemHandle and CUipcEventHandle, which are passed by value."""
+
+    _fields_ = [("reserved", ctypes.c_char * 64)]
+
+
+# Functions, the version of their symbol, and their arguments.
+_PROTOTYPES = """
+cuGetErrorString iP  cuDriverGetVersion P  cuInit I
+cuDeviceGetCount P  cuDeviceGet Pi  cuDeviceGetByPCIBusId Ps  cuDeviceGetName Pii
+cuDeviceGetPCIBusId Pii  cuDeviceTotalMem_v2 Pi  cuDeviceGetAttribute Pii
+cuDeviceCanAccessPeer Pii  cuDevicePrimaryCtxRetain Pi  cuDevicePrimaryCtxRelease_v2 i
+cuCtxCreate_v2 PIi  cuCtxAttach PI  cuCtxDetach P  cuCtxDestroy_v2 P  cuCtxPushCurrent_v2 P
+cuCtxPopCurrent_v2 P  cuCtxGetCurrent P  cuCtxGetDevice P  cuCtxSynchronize -
+cuCtxSetLimit iz  cuCtxGetLimit Pi  cuCtxGetCacheConfig P  cuCtxSetCacheConfig i
+cuCtxGetSharedMemConfig P  cuCtxSetSharedMemConfig i  cuCtxGetApiVersion PP
+cuCtxEnablePeerAccess PI  cuCtxDisablePeerAccess P
+cuStreamCreate PI  cuStreamDestroy_v2 P  cuStreamSynchronize P  cuStreamQuery P
+cuStreamWaitEvent PPI  cuStreamAttachMemAsync PDzI
+cuEventCreate PI  cuEventDestroy_v2 P  cuEventRecord PP  cuEventSynchronize P
+cuEventQuery P  cuEventElapsedTime PPP  cuIpcGetEventHandle PP  cuIpcOpenEventHandle PX
+cuMemGetInfo_v2 PP  cuMemAlloc_v2 Pz  cuMemAllocPitch_v2 PPzzI  cuMemFree_v2 D
+cuMemGetAddressRange_v2 PPD  cuPointerGetAttribute PiD  cuIpcGetMemHandle PD
+cuIpcOpenMemHandle_v2 PXI  cuIpcCloseMemHandle D
+cuMemAllocManaged PzI  cuMemAdvise Dzii  cuMemPrefetchAsync DziP
+cuMemHostAlloc PzI  cuMemFreeHost P  cuMemHostGetDevicePointer_v2 PPI  cuMemHostGetFlags PP
+cuMemHostRegister_v2 PzI  cuMemHostUnregister P
+cuMemsetD8_v2 DBz  cuMemsetD16_v2 DHz  cuMemsetD32_v2 DIz
+cuMemsetD2D8_v2 DzBzz  cuMemsetD2D16_v2 DzHzz  cuMemsetD2D32_v2 DzIzz
+cuMemsetD8Async DBzP  cuMemsetD16Async DHzP  cuMemsetD32Async DIzP
+cuMemsetD2D8Async DzBzzP  cuMemsetD2D16Async DzHzzP  cuMemsetD2D32Async DzIzzP
+cuMemcpyHtoD_v2 DPz  cuMemcpyHtoDAsync_v2 DPzP  cuMemcpyDtoH_v2 PDz  cuMemcpyDtoHAsync_v2 PDzP
+cuMemcpyDtoD_v2 DDz  cuMemcpyDtoDAsync_v2 DDzP
+cuMemcpyPeer DPDPz  cuMemcpyPeerAsync DPDPzP
+cuMemcpyDtoA_v2 PzDz  cuMemcpyAtoD_v2 DPzz  cuMemcpyHtoA_v2 PzPz  cuMemcpyAtoH_v2 PPzz
+cuMemcpyAtoA_v2 PzPzz
+cuMemcpy2D_v2 P  cuMemcpy2DUnaligned_v2 P  cuMemcpy2DAsync_v2 PP  cuMemcpy3D_v2 P
+cuMemcpy3DAsync_v2 PP  cuMemcpy3DPeer P  cuMemcpy3DPeerAsync PP
+cuArrayCreate_v2 PP  cuArray3DCreate_v2 PP  cuArrayDestroy P  cuArrayGetDescriptor_v2 PP
+cuArray3DGetDescriptor_v2 PP
+cuTexRefCreate P  cuTexRefDestroy P  cuTexRefSetArray PPI  cuTexRefGetArray PP
+cuTexRefSetAddress_v2 PPDz  cuTexRefSetAddress2D_v3 PPDz  cuTexRefGetAddress_v2 PP
+cuTexRefSetFormat Pii  cuTexRefGetFormat PPP  cuTexRefSetAddressMode Pii
+cuTexRefGetAddressMode PPi  cuTexRefSetFilterMode Pi  cuTexRefGetFilterMode PP
+cuTexRefSetFlags PI  cuTexRefGetFlags PP  cuSurfRefSetArray PPI  cuSurfRefGetArray PP
+cuParamSetTexRef PiP
+cuModuleLoad Ps  cuModuleLoadData PP  cuModuleLoadDataEx PPIPP  cuModuleUnload P
+cuModuleGetFunction PPs  cuModuleGetGlobal_v2 PPPs  cuModuleGetTexRef PPs
+cuModuleGetSurfRef PPs
+cuLinkCreate_v2 IPPP  cuLinkAddData_v2 PiPzsIPP  cuLinkAddFile_v2 PisIPP
+cuLinkComplete PPP  cuLinkDestroy P
+cuFuncGetAttribute PiP  cuFuncSetAttribute Pii  cuFuncSetCacheConfig Pi
+cuFuncSetSharedMemConfig Pi  cuLaunchKernel PIIIIIIIPPP
+cuProfilerInitialize ssi  cuProfilerStart -  cuProfilerStop -
+"""
+
+
+class _Driver:
+    """The entry points as attributes, which raise an exception if they fail.
+
+    libvkgdr loads the driver, so that VKGDR_DRIVER and softcuda work as everywhere.
+    """
+
+    def __init__(self) -> None:
+        self._library: Any = None
+        self._raw: Dict[str, Any] = {}
+        words = _PROTOTYPES.split()
+        self._prototypes = {
+            symbol.partition("_v")[0]: (symbol, arguments)
+            for symbol, arguments in zip(words[::2], words[1::2])
+        }
+
+    @property
+    def loaded(self) -> bool:
+        return self._library is not None
+
+    def load(self) -> None:
+        """Loads the driver. Raises RuntimeError if there is none."""
+        if self.loaded:
+            return
+        if not lib.vkgdr_driver_load():
+            failure = RuntimeError(f"cuInit failed: {last_error()}")
+            failure.code = NO_DEVICE
+            raise failure
+        path = "libcuda.so.1"
+        if lib.vkgdr_driver_is_software():
+            path = os.path.join(os.fsdecode(lib.vkgdr_driver_softcuda_dir()), path)
+        self._library = ctypes.CDLL(path)
+
+    def raw(self, name: str) -> Any:
+        """The C function itself, which returns a CUresult."""
+        function = self._raw.get(name)
+        if function is None:
+            symbol, arguments = self._prototypes[name]
+            if not self.loaded:
+                raise error(name, NOT_INITIALIZED, "call init() first")
+            function = getattr(self._library, symbol, None)
+            if function is None:
+                raise error(name, NOT_SUPPORTED, "this version of CUDA does not have it any more")
+            function.argtypes = [
+                IpcHandle if letter == "X" else _TYPES[letter]
+                for letter in arguments.replace("-", "")
+            ]
+            self._raw[name] = function
+        return function
+
+    def __getattr__(self, name: str) -> Callable[..., None]:
+        if name not in self._prototypes:
+            raise AttributeError(name)
+        function = self.raw(name)
+
+        def call(*arguments: Any) -> None:
+            result = function(*arguments)
+            if result:
+                raise error(name, result)
+
+        setattr(self, name, call)
+        return call
+
+
+cu = _Driver()
+
+
+def get(name: str, kind: Any, *arguments: Any) -> Any:
+    """Calls a function that writes a value of a type to its first argument."""
+    value = kind()
+    getattr(cu, name)(ctypes.byref(value), *arguments)
+    return value.value
+
+
+def uint(value: Any, bits: int = 64) -> int:
+    """Converts an unsigned integer. ctypes would ignore its upper bits."""
+    number = operator.index(value)
+    if not 0 <= number < 1 << bits:
+        raise OverflowError(f"{number} is not an unsigned integer of {bits} bits")
+    return number
+
+
+def pointer(value: Any) -> int:
+    """Converts a device pointer: an integer, an object that can be converted to one
+    (DeviceAllocation, PointerHolderBase), or one with __cuda_array_interface__.
+    """
+    try:
+        return uint(value)
+    except TypeError:
+        pass
+    interface = getattr(value, "__cuda_array_interface__", None)
+    if interface is None:
+        raise TypeError(
+            f"a device pointer is an integer or an object of the device, not "
+            f"{type(value).__name__}"
+        )
+    return uint(interface["data"][0])
+
+
+def stream_handle(stream: Any) -> Optional[int]:
+    """The handle of a Stream, of None (the default stream), of GstVkgdr's Stream, or
+    of an object with __cuda_stream__.
+    """
+    if stream is None:
+        return None
+    handle = getattr(stream, "handle", None)
+    if handle is None:
+        protocol = getattr(stream, "__cuda_stream__", None)
+        if protocol is None:
+            raise TypeError(f"a stream is a Stream or None, not {type(stream).__name__}")
+        handle = (protocol() if callable(protocol) else protocol)[1]
+    return uint(handle) or None

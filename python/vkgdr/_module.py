@@ -1,0 +1,582 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Code on the device in vkgdr.driver: modules, functions and their arguments."""
+
+import ctypes
+import operator
+import os
+import struct
+import threading
+import time
+import warnings
+from typing import Any, Callable, Dict, Iterable, List, Optional, Sequence, Tuple, Union
+
+import numpy as np
+
+from ._array import SurfaceReference, TextureReference
+from ._constants import TR_DEFAULT, function_attribute, jit_option
+from ._context import Context, ContextDependent, clean_up
+from ._cuda import Error, INVALID_HANDLE, INVALID_VALUE, cu, error, get, pointer, stream_handle, uint
+from ._host import ManagedAllocation
+from ._memory import (
+    DeviceAllocation,
+    PointerHolderBase,
+    mem_alloc_like,
+    memcpy_dtoh,
+    memcpy_dtoh_async,
+    memcpy_htod,
+    memcpy_htod_async,
+)
+from ._stream import Event
+
+__all__ = [
+    "ArgumentHandler", "CompileError", "Function", "In", "InOut", "Linker", "Module", "Out",
+    "module_from_buffer", "module_from_file",
+]
+
+_LOG_SIZE = 32768  # bytes for each log of the driver's compiler, as in PyCUDA
+_MOST_PARAMETERS = 32768  # bytes; CUDA allows 32764 on new devices, and 4096 on others
+
+
+class CompileError(Error):
+    """The source of a kernel could not be compiled."""
+
+    def __init__(self, msg: str, command_line: Optional[Sequence[str]],
+                 stdout: Optional[str] = None, stderr: Optional[str] = None) -> None:
+        super().__init__(msg)
+        self.msg = msg
+        self.command_line = command_line
+        self.stdout = stdout
+        self.stderr = stderr
+
+    def __str__(self) -> str:
+        lines = [self.msg]
+        if self.command_line:
+            lines.append(f"[command: {' '.join(self.command_line)}]")
+        for name in ("stdout", "stderr"):
+            text = getattr(self, name)
+            if text:
+                lines.append(f"[{name}:\n{text}]")
+        return "\n".join(lines)
+
+
+# --- arguments of kernels ----------------------------------------------------
+
+
+class ArgumentHandler:
+    """An argument that is copied to or from the device for a call."""
+
+    def __init__(self, ary: Any) -> None:
+        self.array = ary
+        self.dev_alloc: Optional[DeviceAllocation] = None
+
+    def get_device_alloc(self) -> DeviceAllocation:
+        if self.dev_alloc is None:
+            try:
+                self.dev_alloc = mem_alloc_like(self.array)
+            except AttributeError:
+                raise TypeError(
+                    f"{type(self.array).__name__} is not an array: its size is not known"
+                ) from None
+        return self.dev_alloc
+
+    def pre_call(self, stream: Any) -> None:
+        pass
+
+
+class In(ArgumentHandler):
+    """An array that is copied to the device before the call."""
+
+    def pre_call(self, stream: Any) -> None:
+        if stream is None:
+            memcpy_htod(self.get_device_alloc(), self.array)
+        else:
+            memcpy_htod_async(self.get_device_alloc(), self.array, stream)
+
+
+class Out(ArgumentHandler):
+    """An array that is copied from the device after the call, which waits for it."""
+
+    def post_call(self, stream: Any) -> None:
+        if stream is None:
+            memcpy_dtoh(self.array, self.get_device_alloc())
+        else:
+            memcpy_dtoh_async(self.array, self.get_device_alloc(), stream)
+            cu.cuStreamSynchronize(stream_handle(stream))
+
+
+class InOut(In, Out):
+    """An array that is copied to the device before the call, and back after it."""
+
+
+class _Packer:
+    """Writes arguments in the layout of C, by a format of Python's module struct.
+    In addition, F and D are complex numbers of single and of double precision.
+    """
+
+    def __init__(self, format: str) -> None:  # noqa: A002
+        self._codes = _codes(format)
+        self.struct = struct.Struct(format.replace("F", "ff").replace("D", "dd"))
+        self.size = self.struct.size
+        self._is_plain = not {"F", "D", "s"} & set(self._codes)
+
+    def pack_into(self, buffer: bytearray, args: Sequence[Any]) -> None:
+        if self._is_plain:
+            try:
+                self.struct.pack_into(buffer, 0, *args)
+                return
+            except struct.error:
+                pass  # an object of the device that is not an integer, or an error
+        self.struct.pack_into(buffer, 0, *self._values(args))
+
+    def _values(self, args: Sequence[Any]) -> List[Any]:
+        if len(args) != len(self._codes):
+            raise struct.error(f"{len(self._codes)} arguments were prepared, not {len(args)}")
+        values: List[Any] = []
+        for code, arg in zip(self._codes, args):
+            if code in "FD":
+                values += [complex(arg).real, complex(arg).imag]
+            elif code == "s":
+                values.append(arg if isinstance(arg, bytes) else memoryview(arg).tobytes("A"))
+            elif code == "P":
+                values.append(pointer(getattr(arg, "gpudata", arg)))
+            else:
+                values.append(arg)
+        return values
+
+
+def _codes(format: str) -> str:  # noqa: A002
+    """The code of each argument of a format, without counts."""
+    codes, count = "", ""
+    for letter in format:
+        if letter.isdigit():
+            count += letter
+            continue
+        if letter not in "xX@=<>!\0 ":
+            codes += letter if letter in "sp" else letter * int(count or 1)
+        count = ""
+    return codes
+
+
+_packers: Dict[str, _Packer] = {}
+
+
+def _packer(format: str) -> _Packer:  # noqa: A002
+    found = _packers.get(format)
+    if found is None:
+        found = _packers[format] = _Packer(format)
+    return found
+
+
+def _describe(index: int, arg: Any) -> Tuple[str, Any]:
+    """The format and the value of an argument whose type was not prepared."""
+    if isinstance(arg, np.number):
+        return arg.dtype.char, arg
+    if isinstance(arg, (DeviceAllocation, PointerHolderBase)):
+        return "P", int(arg)
+    if isinstance(arg, ArgumentHandler):
+        return "P", int(arg.get_device_alloc())
+    if isinstance(arg, np.ndarray):
+        if isinstance(arg.base, ManagedAllocation):
+            return "P", arg.__array_interface__["data"][0]
+        return f"{arg.nbytes}s", arg
+    interface = getattr(arg, "__cuda_array_interface__", None)
+    if interface is not None:
+        return "P", interface["data"][0]
+    data = getattr(arg, "gpudata", arg)
+    if isinstance(data, (int, float, complex, str)) and data is arg:
+        data = None  # the size of the number would be a guess
+    convert: Any
+    for convert in (pointer, memoryview):
+        try:
+            value = convert(data)
+        except TypeError:
+            continue
+        return ("P", value) if convert is pointer else (f"{value.nbytes}s", value)
+    raise TypeError(f"invalid type on parameter #{index} (0-based)")
+
+
+# --- launching ----------------------------------------------------------------
+
+
+class _Launch(threading.local):
+    """A thread's buffer for the arguments of a launch, which CUDA copies."""
+
+    def __init__(self) -> None:
+        self.parameters = bytearray(_MOST_PARAMETERS)
+        self.size = ctypes.c_size_t()
+        address = ctypes.addressof(ctypes.c_char.from_buffer(self.parameters))
+        # CU_LAUNCH_PARAM_BUFFER_POINTER, CU_LAUNCH_PARAM_BUFFER_SIZE, CU_LAUNCH_PARAM_END
+        self.config = (ctypes.c_void_p * 5)(1, address, 2, ctypes.addressof(self.size), 0)
+
+
+_launch = _Launch()
+
+
+def _dimensions(what: str, dims: Sequence[int]) -> Tuple[int, ...]:
+    if len(dims) > 3:
+        raise error("function::launch_kernel", INVALID_HANDLE,
+                    f"too many {what} dimensions in kernel launch")
+    return tuple(uint(length, 32) for length in (*dims, 1, 1)[:3])
+
+
+class Function:
+    """A kernel of a module. The values of function_attribute are attributes, too."""
+
+    _OLD_NAMES = {"lmem": "LOCAL_SIZE_BYTES", "smem": "SHARED_SIZE_BYTES", "registers": "NUM_REGS"}
+    _prepared: Optional[_Packer] = None
+    texrefs: Sequence[TextureReference] = ()
+
+    def __init__(self, module: "Module", name: str) -> None:
+        self._handle: int = get("cuModuleGetFunction", ctypes.c_void_p, module._handle,
+                                name.encode())
+        self._module = module
+        # What the calls of before 2011 set, for all objects of the function.
+        self._state = module._states.setdefault(name, {"block": (1, 1, 1), "shared": 0})
+
+    def _start(self, grid: Sequence[int], block: Sequence[int], size: int, shared: int,
+               stream: Any) -> None:
+        """Launches with the arguments that are in the buffer of this thread."""
+        launch = _launch
+        launch.size.value = size
+        handle = None if stream is None else stream_handle(stream)
+        arguments = (*_dimensions("grid", grid), *_dimensions("block", block),
+                     uint(shared, 32), handle)
+        result = cu.raw("cuLaunchKernel")(self._handle, *arguments, None, launch.config)
+        if result:
+            raise error("cuLaunchKernel", result)
+
+    def __call__(self, *args: Any, block: Optional[Sequence[int]] = None,
+                 grid: Sequence[int] = (1, 1), stream: Any = None, shared: int = 0,
+                 texrefs: Sequence[TextureReference] = (), time_kernel: bool = False,
+                 **unknown: Any) -> Optional[float]:
+        """Launches the kernel. Without `stream`, arguments that are Out are complete
+        when this returns. With time_kernel, returns the duration in seconds.
+        """
+        if unknown:
+            raise ValueError(f"extra keyword arguments: {','.join(unknown)}")
+        if block is None:
+            raise ValueError("must specify block size")
+        described = [_describe(i, arg) for i, arg in enumerate(args)]
+        packer = _packer("".join(format for format, _ in described))
+        handlers = [arg for arg in args if isinstance(arg, ArgumentHandler)]
+        for handler in handlers:
+            handler.pre_call(stream)
+        self._use_textures(texrefs)
+        after: List[Any] = [handler for handler in handlers if hasattr(handler, "post_call")]
+        assert stream is None or not time_kernel, (
+            "Can't time the kernel on an asynchronous invocation"
+        )
+        if time_kernel:
+            Context.synchronize()
+        started = time.perf_counter()
+        packer.pack_into(_room(packer.size), [value for _, value in described])
+        self._start(grid, block, packer.size, shared, stream)
+        if stream is None and (after or time_kernel):
+            Context.synchronize()
+        duration = time.perf_counter() - started
+        for done in after:
+            done.post_call(stream)
+        return duration if time_kernel else None
+
+    def prepare(self, arg_types: Iterable[Any], shared: Optional[int] = None,
+                texrefs: Sequence[TextureReference] = ()) -> "Function":
+        """Sets the types of the arguments for prepared_call() and its like: letters of
+        the module struct, F, D, and types of NumPy. All else is a pointer.
+        """
+        if shared is not None:
+            _deprecated("setting the shared memory size in Function.prepare")
+            self._state["shared"] = shared
+        self.texrefs = texrefs
+        self.arg_format = "".join(map(_type_code, arg_types))
+        self._prepared = _packer(self.arg_format)
+        return self
+
+    def _launch_prepared(self, grid: Sequence[int], block: Sequence[int], stream: Any,
+                         args: Sequence[Any], shared_size: int) -> None:
+        packer = self._prepared
+        if packer is None:
+            raise AttributeError("prepare() was not called for this function")
+        if self.texrefs:
+            self._use_textures(self.texrefs)
+        packer.pack_into(_room(packer.size), args)
+        self._start(grid, block, packer.size, shared_size or self._state["shared"], stream)
+
+    def prepared_call(self, grid: Sequence[int], block: Sequence[int], *args: Any,
+                      shared_size: int = 0) -> None:
+        """Launches with arguments of the types of prepare()."""
+        self._launch_prepared(grid, block, None, args, shared_size)
+
+    def prepared_async_call(self, grid: Sequence[int], block: Sequence[int], stream: Any,
+                            *args: Any, shared_size: int = 0) -> None:
+        """The same on a stream."""
+        self._launch_prepared(grid, block, stream, args, shared_size)
+
+    def prepared_timed_call(self, grid: Sequence[int], block: Sequence[int], *args: Any,
+                            shared_size: int = 0) -> Callable[[], float]:
+        """The same. Returns a function that waits, and returns the seconds it took."""
+        start, end = Event(), Event()
+        start.record()
+        self._launch_prepared(grid, block, None, args, shared_size)
+        end.record()
+
+        def get_call_time() -> float:
+            return end.synchronize().time_since(start) * 1e-3
+
+        return get_call_time
+
+    def get_attribute(self, attr: int) -> int:
+        return get("cuFuncGetAttribute", ctypes.c_int, operator.index(attr), self._handle)
+
+    def set_attribute(self, attr: int, value: int) -> None:
+        cu.cuFuncSetAttribute(self._handle, operator.index(attr), operator.index(value))
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        attribute = self._OLD_NAMES.get(name, name.upper())
+        return self.get_attribute(getattr(function_attribute, attribute))
+
+    def set_cache_config(self, fc: int) -> None:
+        cu.cuFuncSetCacheConfig(self._handle, operator.index(fc))
+
+    def set_shared_config(self, sc: int) -> None:
+        cu.cuFuncSetSharedMemConfig(self._handle, operator.index(sc))
+
+    def param_set_texref(self, texref: TextureReference) -> None:
+        """Makes a texture available to the kernel."""
+        cu.cuParamSetTexRef(self._handle, TR_DEFAULT, texref._handle)
+
+    def _use_textures(self, texrefs: Sequence[TextureReference]) -> None:
+        for texref in texrefs:
+            self.param_set_texref(texref)
+
+    # The names by which PyCUDA's driver.py calls its module _driver. Those with an
+    # underscore at the front and no comment are the calls of before 2011, whose
+    # public names are below.
+
+    def _launch_kernel(self, grid: Sequence[int], block: Sequence[int], parameters: Any,
+                       shared: int, stream: Any) -> None:
+        with memoryview(parameters) as data:
+            _room(data.nbytes)[: data.nbytes] = data
+            self._start(grid, block, data.nbytes, shared, stream)
+
+    def _set_block_shape(self, x: int, y: int, z: int) -> None:
+        block = _dimensions("block", (x, y, z))
+        if min(block) < 1:
+            raise error("cuFuncSetBlockShape", INVALID_VALUE)
+        self._state["block"] = block
+
+    def _set_shared_size(self, bytes: int) -> None:  # noqa: A002
+        self._state["shared"] = uint(bytes, 32)
+
+    def _parameters(self, size: int) -> bytearray:
+        _room(size)
+        data: bytearray = self._state.setdefault("parameters", bytearray())
+        data.extend(bytes(max(0, size - len(data))))
+        return data
+
+    def _param_set_size(self, bytes: int) -> None:  # noqa: A002
+        del self._parameters(uint(bytes))[uint(bytes):]
+
+    def _param_setv(self, offset: int, value: Any) -> None:
+        data = memoryview(value).tobytes("A")
+        self._parameters(uint(offset) + len(data))[offset : offset + len(data)] = data
+
+    def _param_seti(self, offset: int, value: int) -> None:
+        self._param_setv(offset, struct.pack("I", uint(value, 32)))
+
+    def _param_setf(self, offset: int, value: float) -> None:
+        self._param_setv(offset, struct.pack("f", value))
+
+    def _param_set(self, *args: Any) -> None:
+        described = [_describe(i, arg) for i, arg in enumerate(args)]
+        packer = _packer("".join(format for format, _ in described))
+        data = bytearray(packer.size)
+        packer.pack_into(data, [value for _, value in described])
+        self._param_setv(0, data)
+        self._param_set_size(len(data))
+
+    def _launch_grid_async(self, grid_width: int, grid_height: int, s: Any) -> None:
+        self._launch_kernel((grid_width, grid_height), self._state["block"],
+                            self._parameters(0), self._state["shared"], s)
+
+    def _launch_grid(self, grid_width: int, grid_height: int) -> None:
+        self._launch_grid_async(grid_width, grid_height, None)
+
+    def _launch(self) -> None:
+        self._launch_grid_async(1, 1, None)
+
+
+def _deprecated(what: str) -> None:
+    warnings.warn(f"{what} is deprecated since PyCUDA 2011.1: give it with each call",
+                  DeprecationWarning, stacklevel=3)
+
+
+def _old_call(name: str) -> Any:
+    def call(self: Function, *args: Any) -> Any:
+        _deprecated(name)
+        return getattr(self, f"_{name}")(*args)
+
+    call.__name__ = name
+    return call
+
+
+for _name in ("set_block_shape", "set_shared_size", "param_set", "param_set_size", "param_seti",
+              "param_setf", "param_setv", "launch", "launch_grid", "launch_grid_async"):
+    setattr(Function, _name, _old_call(_name))
+
+
+def _room(size: int) -> bytearray:
+    """The buffer of this thread for a number of bytes of arguments."""
+    if size > _MOST_PARAMETERS:
+        raise error("cuLaunchKernel", INVALID_VALUE, f"{size} bytes of arguments are too many")
+    return _launch.parameters
+
+
+def _type_code(kind: Any) -> str:
+    if isinstance(kind, str):
+        return kind
+    if isinstance(kind, type) and issubclass(kind, np.generic):
+        kind = np.dtype(kind)
+    if isinstance(kind, np.dtype):
+        return f"{kind.itemsize}s" if kind.char == "V" else kind.char
+    return "P"
+
+
+# --- modules ------------------------------------------------------------------
+
+
+class Module(ContextDependent):
+    """Code that is loaded on the device. It is unloaded with the object."""
+
+    _handle: Optional[int] = None
+
+    def __init__(self, image: Any) -> None:
+        self._load(image, (), None)
+
+    @classmethod
+    def _wrap(cls, handle: int) -> "Module":
+        result = cls.__new__(cls)
+        result._set(handle)
+        return result
+
+    def _set(self, handle: int) -> None:
+        self._acquire_context()
+        self._handle = handle
+        self._states: Dict[str, Dict[str, Any]] = {}
+
+    def _load(self, buffer: Any, options: Any, message_handler: Any) -> None:
+        image = buffer.encode() if isinstance(buffer, str) else memoryview(buffer).tobytes()
+        logs = _Logs(options)
+        handle = ctypes.c_void_p()
+        # PTX has to end with a null character.
+        result = cu.raw("cuModuleLoadDataEx")(
+            ctypes.byref(handle), image + b"\0", len(logs.keys), logs.keys, logs.values)
+        logs.report(message_handler, "cuModuleLoadDataEx", result)
+        self._set(handle.value or 0)
+
+    def __del__(self) -> None:
+        handle = self._handle
+        if handle is not None:
+            self._release(lambda: clean_up("cuModuleUnload", handle))
+
+    def get_function(self, name: str) -> Function:
+        return Function(self, name)
+
+    def get_global(self, name: str) -> Tuple[int, int]:
+        """The address and the size in bytes of a global variable."""
+        address, size = ctypes.c_uint64(), ctypes.c_size_t()
+        cu.cuModuleGetGlobal(
+            ctypes.byref(address), ctypes.byref(size), self._handle, name.encode())
+        return address.value, size.value
+
+    def get_texref(self, name: str) -> TextureReference:
+        return TextureReference._of_module(self, "cuModuleGetTexRef", name)
+
+    def get_surfref(self, name: str) -> SurfaceReference:
+        return SurfaceReference._of_module(self, "cuModuleGetSurfRef", name)
+
+
+class _Logs:
+    """The options of the driver's compiler, among them two buffers for its messages."""
+
+    def __init__(self, options: Any, verbose: bool = False) -> None:
+        self._buffers = [ctypes.create_string_buffer(_LOG_SIZE) for _ in range(2)]
+        info, errors = map(ctypes.addressof, self._buffers)
+        pairs = [
+            (jit_option.INFO_LOG_BUFFER, info),
+            (jit_option.INFO_LOG_BUFFER_SIZE_BYTES, _LOG_SIZE),
+            (jit_option.ERROR_LOG_BUFFER, errors),
+            (jit_option.ERROR_LOG_BUFFER_SIZE_BYTES, _LOG_SIZE),
+        ]
+        if verbose:
+            pairs.append((jit_option.LOG_VERBOSE, 1))
+        pairs += [(operator.index(key), operator.index(value)) for key, value in options or ()]
+        self.keys = (ctypes.c_int * len(pairs))(*(key for key, _ in pairs))
+        self.values = (ctypes.c_void_p * len(pairs))(*(value for _, value in pairs))
+
+    def report(self, handler: Any, function: str, result: int) -> None:
+        """Calls the user's handler, and raises an exception if the function failed."""
+        info, errors = (buffer.value.decode(errors="replace") for buffer in self._buffers)
+        if handler is not None:
+            handler(result == 0, info, errors)
+        if result:
+            raise error(function, result, errors)
+
+
+def module_from_file(filename: Union[str, "os.PathLike[str]"]) -> Module:
+    """Loads a CUBIN, a fatbin or PTX from a file."""
+    return Module._wrap(get("cuModuleLoad", ctypes.c_void_p, os.fsencode(filename)))
+
+
+def module_from_buffer(buffer: Any, options: Any = (), message_handler: Any = None) -> Module:
+    """Loads an image. The options are pairs of a jit_option and a value. The handler is
+    called with whether it worked, and two texts of the compiler.
+    """
+    result = Module.__new__(Module)
+    result._load(buffer, options, message_handler)
+    return result
+
+
+class Linker:
+    """Links images to one module."""
+
+    _handle: Optional[int] = None
+
+    def __init__(self, message_handler: Any = None, options: Any = None,
+                 log_verbose: bool = False) -> None:
+        self._handler = message_handler
+        self._logs = _Logs(options, log_verbose)
+        handle = ctypes.c_void_p()
+        self._call("cuLinkCreate", len(self._logs.keys), self._logs.keys, self._logs.values,
+                   ctypes.byref(handle))
+        self._handle = handle.value
+
+    def _call(self, function: str, *arguments: Any) -> None:
+        result = cu.raw(function)(*arguments)
+        if result:
+            self._logs.report(self._handler, function, result)
+
+    def add_data(self, data: Any, input_type: int, name: str = "unknown") -> None:
+        image = data.encode() if isinstance(data, str) else memoryview(data).tobytes()
+        self._call("cuLinkAddData", self._handle, operator.index(input_type), image + b"\0",
+                   len(image) + 1, name.encode(), 0, None, None)
+
+    def add_file(self, filename: str, input_type: int) -> None:
+        self._call("cuLinkAddFile", self._handle, operator.index(input_type),
+                   os.fsencode(filename), 0, None, None)
+
+    def link_module(self) -> Module:
+        image, size, module = ctypes.c_void_p(), ctypes.c_size_t(), ctypes.c_void_p()
+        self._call("cuLinkComplete", self._handle, ctypes.byref(image), ctypes.byref(size))
+        self._call("cuModuleLoadData", ctypes.byref(module), image)
+        self._logs.report(self._handler, "cuModuleLoadData", 0)
+        self._close()
+        return Module._wrap(module.value or 0)
+
+    def _close(self) -> None:
+        handle, self._handle = self._handle, None
+        if handle is not None:
+            clean_up("cuLinkDestroy", handle)
+
+    __del__ = _close

@@ -1,0 +1,233 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Memory pools of vkgdr.tools, with PyCUDA's bins: sizes whose first five bits are equal
+share blocks.
+"""
+
+import ctypes
+import gc
+import threading
+from typing import Any, Callable, Dict, List, Optional, Tuple
+
+from ._context import Context, ContextDependent, clean_up, current_context, in_context
+from ._cuda import INVALID_HANDLE, OUT_OF_MEMORY, MemoryError, error, get, uint
+from ._host import ArrayOwner, layout
+from ._memory import DeviceAllocation
+
+__all__ = [
+    "DeviceMemoryPool", "PageLockedAllocator", "PageLockedMemoryPool",
+    "PooledDeviceAllocation", "PooledHostAllocation", "bitlog2",
+]
+
+_MANTISSA_BITS = 4
+
+
+def bitlog2(value: int) -> int:
+    """The number of the highest bit, and 0 for 0."""
+    return max(uint(value).bit_length() - 1, 0)
+
+
+class _Pool:
+    """Blocks that are kept for later allocations. All methods are thread-safe. The lock
+    may be taken again: a garbage collection in a locked method may free a block.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.RLock()
+        self._bins: Dict[int, List[int]] = {}
+        self._stopped = False
+        self.held_blocks = self.active_blocks = self.managed_bytes = self.active_bytes = 0
+
+    def _allocate_block(self, size: int) -> int:
+        raise NotImplementedError
+
+    def _free_block(self, address: int) -> None:
+        raise NotImplementedError
+
+    def bin_number(self, size: int) -> int:
+        exponent, shift = bitlog2(size), bitlog2(size) - _MANTISSA_BITS
+        shifted = size >> shift if shift >= 0 else size << -shift
+        return exponent << _MANTISSA_BITS | shifted & (1 << _MANTISSA_BITS) - 1
+
+    def alloc_size(self, bin: int) -> int:  # noqa: A002
+        """The size of the blocks of a bin."""
+        shift = (bin >> _MANTISSA_BITS) - _MANTISSA_BITS
+        head = 1 << _MANTISSA_BITS | bin & (1 << _MANTISSA_BITS) - 1
+        return (head + 1 << shift) - 1 if shift >= 0 else head >> -shift
+
+    def _take(self, size: int) -> int:
+        number = self.bin_number(uint(size))
+        with self._lock:
+            address = self._pop(number)
+            if address is None:
+                address = self._allocate_new(number)
+            self.active_blocks += 1
+            self.active_bytes += size
+            return address
+
+    def _pop(self, number: int) -> Optional[int]:
+        blocks = self._bins.get(number)
+        if not blocks:
+            return None
+        self.held_blocks -= 1
+        return blocks.pop()
+
+    def _allocate_new(self, number: int) -> int:
+        """Allocates a block. If there is no memory, frees unused blocks first."""
+        size = self.alloc_size(number)
+        is_collected = False
+        while True:
+            try:
+                address = self._allocate_block(size)
+                self.managed_bytes += size
+                return address
+            except MemoryError:
+                pass
+            if not is_collected:
+                is_collected = True
+                gc.collect()
+                address_or_none = self._pop(number)
+                if address_or_none is not None:
+                    return address_or_none
+            if not self._free_largest():
+                raise error("memory_pool::allocate", OUT_OF_MEMORY,
+                            "failed to free memory for allocation")
+
+    def _free_largest(self) -> bool:
+        number = max((number for number, blocks in self._bins.items() if blocks), default=None)
+        if number is None:
+            return False
+        address = self._pop(number)
+        self.managed_bytes -= self.alloc_size(number)
+        self._free_block(address or 0)
+        return True
+
+    def _give_back(self, address: int, size: int) -> None:
+        number = self.bin_number(size)
+        with self._lock:
+            self.active_blocks -= 1
+            self.active_bytes -= size
+            if not self._stopped:
+                self._bins.setdefault(number, []).append(address)
+                self.held_blocks += 1
+                return
+            self.managed_bytes -= self.alloc_size(number)
+            self._free_block(address)
+
+    def free_held(self) -> None:
+        """Frees the blocks that are not in use."""
+        with self._lock:
+            while self._free_largest():
+                pass
+
+    def stop_holding(self) -> None:
+        """From now on, frees blocks as soon as they are not in use."""
+        with self._lock:
+            self._stopped = True
+            self.free_held()
+
+    def __del__(self) -> None:
+        if hasattr(self, "_bins"):
+            self.free_held()
+
+
+class PooledDeviceAllocation(DeviceAllocation):
+    """Memory of a DeviceMemoryPool, which gets it back when this is deleted."""
+
+    _pool: "DeviceMemoryPool"
+
+    @classmethod
+    def _of_pool(cls, pool: "DeviceMemoryPool", size: int) -> "PooledDeviceAllocation":
+        result = cls._make(lambda: pool._take(size), size)
+        result._pool = pool
+        return result
+
+    def free(self) -> None:
+        address, self._pointer = self._pointer, None
+        if address is None:
+            raise error("pooled_device_allocation::free", INVALID_HANDLE)
+        self._pool._give_back(address, len(self))
+
+
+class DeviceMemoryPool(_Pool, ContextDependent):
+    """A pool of memory of mem_alloc(), in the context that was current."""
+
+    def __init__(self) -> None:
+        self._acquire_context()
+        super().__init__()
+
+    def _allocate_block(self, size: int) -> int:
+        context: Any = self._context
+        return in_context(context, lambda: get("cuMemAlloc", ctypes.c_uint64, size))
+
+    def _free_block(self, address: int) -> None:
+        context: Any = self._context
+        in_context(context, lambda: clean_up("cuMemFree", address))
+
+    def allocate(self, size: int) -> PooledDeviceAllocation:
+        return PooledDeviceAllocation._of_pool(self, uint(size))
+
+
+class PageLockedAllocator:
+    """The flags (host_alloc_flags) of the memory of a PageLockedMemoryPool."""
+
+    def __init__(self, flags: int = 0) -> None:
+        self.flags = uint(flags, 32)
+
+
+class PooledHostAllocation(ArrayOwner):
+    """Memory of a PageLockedMemoryPool, which gets it back when this is deleted."""
+
+    _address: Optional[int] = None
+    _pool: "PageLockedMemoryPool"
+    _size: int
+
+    def __init__(self) -> None:
+        raise TypeError("a PooledHostAllocation is made by PageLockedMemoryPool.allocate()")
+
+    @classmethod
+    def _of_pool(cls, pool: "PageLockedMemoryPool", size: int) -> "PooledHostAllocation":
+        result = cls.__new__(cls)
+        result._pool, result._size = pool, size
+        result._address = pool._take(size)
+        return result
+
+    def free(self) -> None:
+        """Gives the memory back now. Its array must not be used any more."""
+        address, self._address = self._address, None
+        if address is None:
+            raise error("pooled_host_allocation::free", INVALID_HANDLE)
+        self._pool._give_back(address, self._size)
+
+    def __del__(self) -> None:
+        if self._address is not None:
+            self.free()
+
+    def __len__(self) -> int:
+        return self._size
+
+    def _bytes(self) -> Tuple[int, int]:
+        return self._address or 0, len(self)
+
+
+class PageLockedMemoryPool(_Pool):
+    """A pool of page-locked memory."""
+
+    def __init__(self, allocator: Optional[PageLockedAllocator] = None) -> None:
+        self._flags = (allocator or PageLockedAllocator()).flags
+        self._made_in: Optional[Context] = current_context()
+        super().__init__()
+
+    def _call(self, call: Callable[[], Any]) -> Any:
+        return call() if self._made_in is None else in_context(self._made_in, call)
+
+    def _allocate_block(self, size: int) -> int:
+        self._made_in = self._made_in or current_context()
+        return self._call(lambda: get("cuMemHostAlloc", ctypes.c_void_p, size, self._flags))
+
+    def _free_block(self, address: int) -> None:
+        self._call(lambda: clean_up("cuMemFreeHost", address))
+
+    def allocate(self, shape: Any, dtype: Any, order: str = "C") -> Any:
+        """An array whose memory the pool gets back with it."""
+        dims, kind, order, size = layout(shape, dtype, order)
+        return PooledHostAllocation._of_pool(self, size)._array(dims, kind, order)

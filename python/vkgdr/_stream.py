@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Streams and events of vkgdr.driver."""
+
+import ctypes
+from typing import Any, Optional, Tuple
+
+from ._context import ContextDependent, clean_up
+from ._cuda import INVALID_VALUE, NOT_READY, IpcHandle, cu, error, get, stream_handle, uint
+
+__all__ = ["Event", "Stream"]
+
+
+def _is_reached(function: str, handle: Optional[int]) -> bool:
+    result = cu.raw(function)(handle)
+    if result not in (0, NOT_READY):
+        raise error(function, result)
+    return result == 0
+
+
+def ipc_handle(handle: Any) -> IpcHandle:
+    """Converts a handle from another process. PyCUDA demands a bytearray."""
+    if not isinstance(handle, (bytes, bytearray)):
+        raise error("ipc_handle", INVALID_VALUE, "argument is not a bytes array")
+    if len(handle) != ctypes.sizeof(IpcHandle):
+        raise error("ipc_handle", INVALID_VALUE, "handle has the wrong size")
+    return IpcHandle.from_buffer_copy(handle)
+
+
+class Stream(ContextDependent):
+    """A queue of operations that the device carries out in order."""
+
+    def __init__(self, flags: int = 0) -> None:
+        self._acquire_context()
+        self.handle: int = get("cuStreamCreate", ctypes.c_void_p, uint(flags, 32))
+
+    def __del__(self) -> None:
+        handle = self.__dict__.get("handle")
+        if handle:
+            self._release(lambda: clean_up("cuStreamDestroy", handle))
+
+    def synchronize(self) -> None:
+        """Waits until the stream has no work."""
+        cu.cuStreamSynchronize(self.handle)
+
+    def is_done(self) -> bool:
+        return _is_reached("cuStreamQuery", self.handle)
+
+    def wait_for_event(self, evt: "Event") -> None:
+        """Makes later work of the stream wait for an event."""
+        cu.cuStreamWaitEvent(self.handle, _check(evt)._handle, 0)
+
+    def __cuda_stream__(self) -> Tuple[int, int]:
+        return 0, self.handle
+
+
+class Event(ContextDependent):
+    """A point of a stream, which has a time."""
+
+    def __init__(self, flags: int = 0) -> None:
+        self._acquire_context()
+        self._handle = get("cuEventCreate", ctypes.c_void_p, uint(flags, 32))
+
+    @staticmethod
+    def from_ipc_handle(handle: Any) -> "Event":
+        result = Event.__new__(Event)
+        result._acquire_context()
+        result._handle = get("cuIpcOpenEventHandle", ctypes.c_void_p, ipc_handle(handle))
+        return result
+
+    def __del__(self) -> None:
+        handle = self.__dict__.get("_handle")
+        if handle:
+            self._release(lambda: clean_up("cuEventDestroy", handle))
+
+    def record(self, stream: Any = None) -> "Event":
+        """Records the event behind the work that the stream has now."""
+        cu.cuEventRecord(self._handle, stream_handle(stream))
+        return self
+
+    def synchronize(self) -> "Event":
+        cu.cuEventSynchronize(self._handle)
+        return self
+
+    def query(self) -> bool:
+        """Whether the event was reached."""
+        return _is_reached("cuEventQuery", self._handle)
+
+    def time_since(self, event: "Event") -> float:
+        """Milliseconds from an event to this one."""
+        return get("cuEventElapsedTime", ctypes.c_float, _check(event)._handle, self._handle)
+
+    def time_till(self, event: "Event") -> float:
+        """Milliseconds from this event to another one."""
+        return get("cuEventElapsedTime", ctypes.c_float, self._handle, _check(event)._handle)
+
+    def ipc_handle(self) -> bytearray:
+        """A handle for another process. The event needs the flag INTERPROCESS."""
+        handle = IpcHandle()
+        cu.cuIpcGetEventHandle(ctypes.byref(handle), self._handle)
+        return bytearray(handle)
+
+
+def _check(event: Any) -> Event:
+    if not isinstance(event, Event):
+        raise TypeError(f"an Event is needed, not {type(event).__name__}")
+    return event

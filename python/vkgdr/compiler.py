@@ -1,0 +1,270 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""PyCUDA's module compiler. NVRTC compiles, not nvcc: no toolkit is needed, and a source
+is compiled in a tenth of the time. nvcc's usual options are translated.
+"""
+
+import hashlib
+import os
+import re
+import stat
+import tempfile
+import warnings
+from importlib.util import find_spec
+from typing import Any, List, Optional, Sequence, Set, Union
+
+from . import _nvrtc, driver
+
+#: The options of sources that are compiled without `options`.
+DEFAULT_NVCC_FLAGS: List[str] = os.environ.get("PYCUDA_DEFAULT_NVCC_FLAGS", "").split()
+
+_INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^>"]+)', re.MULTILINE)
+
+
+def _cache_folder(cache_dir: Union[str, None, bool]) -> Optional[str]:
+    """The folder of the cache, or None if it is switched off or cannot be trusted."""
+    if "PYCUDA_DISABLE_CACHE" in os.environ or cache_dir is False:
+        return None
+    folder = cache_dir or os.environ.get("PYCUDA_CACHE_DIR")
+    if not folder or folder is True:
+        base = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+        folder = os.path.join(base, "vkgdr", "compiler")
+    try:
+        os.makedirs(folder, mode=0o700, exist_ok=True)
+    except OSError:
+        return None
+    return folder if _is_own(folder) else None
+
+
+def _is_own(path: str) -> bool:
+    """Whether a file or a folder is this user's, and nobody else can write to it."""
+    try:
+        status = os.stat(path, follow_symlinks=False)
+    except OSError:
+        return False
+    return status.st_uid == os.getuid() and not status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+
+
+def _hash_includes(digest: Any, source: str, folders: Sequence[str], seen: Set[str]) -> None:
+    """Adds the headers that a source includes, so that a change compiles it again."""
+    for name in _INCLUDE.findall(source):
+        for folder in folders:
+            path = os.path.join(folder, name)
+            if path in seen or not os.path.isfile(path):
+                continue
+            seen.add(path)
+            with open(path, encoding="utf-8", errors="replace") as file:
+                text = file.read()
+            digest.update(text.encode())
+            _hash_includes(digest, text, [os.path.dirname(path), *folders], seen)
+            break
+
+
+def _read_cache(path: str) -> Optional[bytes]:
+    if not _is_own(path):
+        return None
+    with open(path, "rb") as file:
+        return file.read()
+
+
+def _write_cache(path: str, image: bytes) -> None:
+    """Writes the whole file or none, since other processes read it."""
+    try:
+        handle, name = tempfile.mkstemp(dir=os.path.dirname(path))
+        with os.fdopen(handle, "wb") as file:
+            file.write(image)
+        os.replace(name, path)
+    except OSError:
+        pass  # a full disk only makes the next compilation slower
+
+
+def _architecture(nvrtc: _nvrtc.Nvrtc, arch: Optional[str]) -> Optional[str]:
+    """The value of --gpu-architecture: the user's, or that of the current device."""
+    if arch is not None:
+        return arch
+    try:
+        major, minor = driver.Context.get_device().compute_capability()
+    except driver.Error:
+        return None
+    number, known = major * 10 + minor, nvrtc.archs()
+    if not known or number in known:
+        return f"sm_{number}"
+    older = [arch for arch in known if arch < number]
+    return f"compute_{max(older)}" if older else f"sm_{number}"
+
+
+def _include_folders(include_dirs: Sequence[str]) -> List[str]:
+    folders = [os.fspath(folder) for folder in include_dirs]
+    # The headers of PyCUDA, which its gpuarray uses, if it is installed.
+    spec = find_spec("pycuda")
+    if spec is not None and spec.origin:
+        folders.append(os.path.join(os.path.dirname(spec.origin), "cuda"))
+    folders += [os.path.join(folder, "include") for folder in _nvrtc.cuda_folders()]
+    return [folder for folder in folders if os.path.isdir(folder)]
+
+
+def _keep_files(source: str, image: bytes, target: str) -> None:
+    folder = tempfile.mkdtemp()
+    with open(os.path.join(folder, "kernel.cu"), "w", encoding="utf-8") as text:
+        text.write(source)
+    with open(os.path.join(folder, f"kernel.{target}"), "wb") as file:
+        file.write(image)
+    print(f"*** compiler output in {folder}")
+
+
+def compile(  # noqa: A001 # PyCUDA's name
+    source: str, nvcc: str = "nvcc", options: Optional[Sequence[str]] = None,
+    keep: bool = False, no_extern_c: bool = False, arch: Optional[str] = None,
+    code: Optional[str] = None, cache_dir: Union[str, None, bool] = None,
+    include_dirs: Sequence[str] = (), target: str = "cubin",
+) -> bytes:
+    """Compiles a source, and returns the image. `nvcc` and `code` are ignored."""
+    assert target in ("cubin", "ptx", "fatbin"), "the target is cubin, ptx or fatbin"
+    if not no_extern_c:
+        source = 'extern "C" {\n%s\n}\n' % source
+    nvrtc = _nvrtc.load()
+    words = _nvrtc.translate(DEFAULT_NVCC_FLAGS if options is None else options)
+    if driver.CUDA_DEBUGGING:
+        cache_dir, keep = False, True
+        words.append("--device-debug")
+    if not any(word.startswith("--gpu-architecture") for word in words):
+        arch = _architecture(nvrtc, arch)
+        if arch is not None:
+            if target == "ptx":
+                arch = arch.replace("sm_", "compute_")
+            words.append(f"--gpu-architecture={arch}")
+    # A virtual architecture has no CUBIN. The driver compiles the PTX.
+    is_virtual = any("=compute_" in word for word in words)
+    image_kind = "PTX" if target == "ptx" or is_virtual else "CUBIN"
+    folders = _include_folders(include_dirs)
+    words += [f"-I{folder}" for folder in folders]
+
+    folder = _cache_folder(cache_dir)
+    path = None
+    if folder is not None:
+        digest = hashlib.sha256(repr((source, words, nvrtc.version, target)).encode())
+        digest.update(b"software" if nvrtc.is_software else b"")
+        _hash_includes(digest, source, folders, set())
+        path = os.path.join(folder, f"{digest.hexdigest()}.{target}")
+        image = _read_cache(path)
+        if image is not None:
+            return image
+    image, log = nvrtc.compile(source, words, image_kind)
+    if keep:
+        _keep_files(source, image, target)
+    if not image:
+        raise driver.CompileError(
+            "the compilation of kernel.cu failed", ["nvrtc", *words, "kernel.cu"], stderr=log)
+    if log:
+        warnings.warn(f"The CUDA compiler succeeded, but said the following:\n{log}", stacklevel=2)
+    if path is not None:
+        _write_cache(path, image)
+    return image
+
+
+class CudaModule:
+    """What SourceModule and DynamicModule have in common with driver.Module."""
+
+    module: Any = None
+
+    def _check_arch(self, arch: Optional[str]) -> None:
+        match = re.fullmatch(r"sm_(\d+)(\d)[a-z]?", arch or "")
+        try:
+            capability = driver.Context.get_device().compute_capability()
+        except driver.Error:
+            return
+        if match and (int(match[1]), int(match[2])) > capability:
+            warnings.warn("trying to compile for a compute capability higher than selected GPU")
+
+    def _bind_module(self) -> None:
+        for name in ("get_global", "get_texref", "get_surfref"):
+            setattr(self, name, getattr(self.module, name))
+
+    def get_function(self, name: str) -> driver.Function:
+        return self.module.get_function(name)
+
+
+class SourceModule(CudaModule):
+    """A module that is compiled from a CUDA source."""
+
+    def __init__(
+        self, source: str, nvcc: str = "nvcc", options: Optional[Sequence[str]] = None,
+        keep: bool = False, no_extern_c: bool = False, arch: Optional[str] = None,
+        code: Optional[str] = None, cache_dir: Union[str, None, bool] = None,
+        include_dirs: Sequence[str] = (),
+    ) -> None:
+        self._check_arch(arch)
+        image = compile(source, nvcc, options, keep, no_extern_c, arch, code, cache_dir,
+                        include_dirs)
+        self.module = driver.module_from_buffer(image)
+        self._bind_module()
+
+
+class DynamicModule(CudaModule):
+    """A module that is linked from several sources, images and libraries. A library of
+    CUDA's, such as cudadevrt, has to be installed: this package has none.
+    """
+
+    def __init__(
+        self, nvcc: str = "nvcc", link_options: Any = None, keep: bool = False,
+        no_extern_c: bool = False, arch: Optional[str] = None, code: Optional[str] = None,
+        cache_dir: Union[str, None, bool] = None, include_dirs: Sequence[str] = (),
+        message_handler: Any = None, log_verbose: bool = False,
+        cuda_libdir: Optional[str] = None,
+    ) -> None:
+        self.linker: Any = driver.Linker(message_handler, link_options, log_verbose)
+        self._check_arch(arch)
+        self._settings: Any = {"keep": keep, "no_extern_c": no_extern_c, "arch": arch,
+                          "cache_dir": cache_dir, "include_dirs": include_dirs}
+        self.cuda_libdir = cuda_libdir
+
+    def add_source(self, source: str, nvcc_options: Optional[Sequence[str]] = None,
+                   name: str = "kernel.ptx") -> "DynamicModule":
+        image = compile(source, options=nvcc_options, target="ptx", **self._settings)
+        return self.add_data(image, driver.jit_input_type.PTX, name)
+
+    def add_data(self, data: Any, input_type: int, name: str = "unknown") -> "DynamicModule":
+        self.linker.add_data(data, input_type, name)
+        return self
+
+    def add_file(self, filename: str, input_type: int) -> "DynamicModule":
+        self.linker.add_file(filename, input_type)
+        return self
+
+    def add_stdlib(self, libname: str) -> "DynamicModule":
+        """Adds a static library of the CUDA toolkit, such as cudadevrt."""
+        folders = [self.cuda_libdir] if self.cuda_libdir else [
+            *(os.path.join(folder, "lib64") for folder in _nvrtc.cuda_folders()),
+            *os.environ.get("LD_LIBRARY_PATH", "").split(":"),
+            "/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu",
+        ]
+        for folder in folders:
+            path = os.path.join(folder, f"lib{libname}.a")
+            if folder and os.path.isfile(path):
+                return self.add_file(path, driver.jit_input_type.LIBRARY)
+        raise OSError(
+            f'CUDA SDK library file "lib{libname}.a" not found: install the CUDA toolkit, and '
+            "set CUDA_HOME or cuda_libdir="
+        )
+
+    def link(self) -> "DynamicModule":
+        self.module = self.linker.link_module()
+        self.linker = None
+        self._bind_module()
+        return self
+
+
+class DynamicSourceModule(DynamicModule):
+    """A module of one source that launches kernels itself."""
+
+    def __init__(
+        self, source: str, nvcc: str = "nvcc", options: Optional[Sequence[str]] = None,
+        keep: bool = False, no_extern_c: bool = False, arch: Optional[str] = None,
+        code: Optional[str] = None, cache_dir: Union[str, None, bool] = None,
+        include_dirs: Sequence[str] = (), cuda_libdir: Optional[str] = None,
+    ) -> None:
+        super().__init__(nvcc, None, keep, no_extern_c, arch, code, cache_dir, include_dirs,
+                         cuda_libdir=cuda_libdir)
+        words = list(DEFAULT_NVCC_FLAGS if options is None else options)
+        self.add_source(source, [*words, "-rdc=true"])
+        self.add_stdlib("cudadevrt")
+        self.link()

@@ -1,0 +1,645 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Tests of vkgdr.driver, vkgdr.compiler and vkgdr.tools: PyCUDA's interface.
+
+scripts/test-pycuda runs PyCUDA's own tests.
+"""
+
+import gc
+import os
+import tempfile
+import threading
+import time
+import unittest
+import warnings
+from typing import Any
+
+import support
+
+np = support.load("numpy")
+
+import vkgdr
+from vkgdr import compiler, driver, tools
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+
+SOURCE = """
+__constant__ float a, b, c, d;
+
+__global__ void scale (float *x, int n, float factor)
+{
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+
+  if (i < n)
+    x[i] *= factor;
+}
+
+__global__ void constants (float *x)
+{
+  x[0] = a, x[1] = b, x[2] = c, x[3] = d;
+}
+
+__global__ void slow (volatile int *x, int turns)
+{
+  for (int i = 0; i < turns; i++)
+    x[0] = x[0] * 3 + 1;
+  x[1] = 42;
+}
+
+struct pair { int first; double second; };
+
+__global__ void sum (double *x, pair p, short s, double2 z)
+{
+  *x = p.first + p.second + s + z.x + z.y;
+}
+"""
+
+
+def setUpModule() -> None:
+    if support.driver is None:
+        raise unittest.SkipTest("no device")
+    driver.init()
+
+
+source_module = tools.context_dependent_memoize(compiler.SourceModule)
+
+
+class WithContext(unittest.TestCase):
+    def setUp(self) -> None:
+        self.context = tools.make_default_context()
+        self.addCleanup(self.leave)
+
+    def leave(self) -> None:
+        tools.clear_context_caches()
+        gc.collect()
+        self.context.pop()
+        self.context.detach()
+
+    @property
+    def module(self) -> Any:
+        return source_module(SOURCE)
+
+
+class Names(unittest.TestCase):
+    # Names that are attributes of objects, and those of other modules.
+    OBJECTS = ("CompileError", "RegisteredHostMemory", "DeviceData", "OccupancyRecord",
+               "DeviceMemoryPool", "PageLockedMemoryPool", "Function", "Array")
+
+    def test_every_documented_name_exists(self) -> None:
+        with open(os.path.join(HERE, "pycuda-names.txt"), encoding="utf-8") as file:
+            names = [line.strip() for line in file if line.strip() and line[0] != "#"]
+        missing = []
+        for name in names:
+            first, *rest = name.split(".")
+            if first in ("Buffer", "autoinit"):
+                continue
+            where: Any = tools if first == "tools" else next(
+                (place for place in (driver, compiler, vkgdr) if hasattr(place, first)), None)
+            for part in rest if first == "tools" else [first, *rest]:
+                if part != first and getattr(where, "__name__", "") in self.OBJECTS:
+                    break
+                if not hasattr(where, part):
+                    missing.append(name)
+                    break
+                where = getattr(where, part)
+        self.assertEqual(missing, [])
+
+    def test_every_device_attribute_exists(self) -> None:
+        with open(os.path.join(HERE, "pycuda-attributes.txt"), encoding="utf-8") as file:
+            names = [line.strip() for line in file if line.strip() and line[0] != "#"]
+        self.assertEqual([n for n in names if n not in driver.device_attribute.names], [])
+
+    def test_constants_print_as_in_pycuda(self) -> None:
+        value = driver.device_attribute.WARP_SIZE
+        self.assertEqual((str(value), f"{value}", "%d" % value), ("WARP_SIZE", "WARP_SIZE", "10"))
+        self.assertIs(driver.device_attribute.values[10], value)
+
+    def test_versions(self) -> None:
+        self.assertEqual(len(driver.get_version()), 3)
+        self.assertGreaterEqual(driver.get_version(), (4,))
+        self.assertIsInstance(driver.get_driver_version(), int)
+
+    def test_calls_before_init(self) -> None:
+        result = support.run_python(
+            "import vkgdr.driver as d\ntry: d.Device.count()\nexcept d.LogicError as e: print(e)")
+        self.assertIn("cuDeviceGetCount failed", result.stdout)
+
+    def test_an_unknown_driver_is_an_error(self) -> None:
+        result = support.run_python(
+            "import os; os.environ['VKGDR_DRIVER'] = 'banana'\nimport vkgdr.driver as d\n"
+            "try: d.init()\nexcept d.RuntimeError as e: print(e)")
+        self.assertIn("VKGDR_DRIVER", result.stdout)
+
+
+class Contexts(unittest.TestCase):
+    def test_stack(self) -> None:
+        device = driver.Device(0)
+        first = device.make_context()
+        second = device.make_context()
+        self.assertIs(driver.Context.get_current(), second)
+        self.assertNotEqual(first, second)
+        first.push()  # a context may be on the stack more than once
+        self.assertIs(driver.Context.get_current(), first)
+        driver.Context.pop()
+        second.detach()
+        self.assertIs(driver.Context.get_current(), first)
+        with self.assertRaises(driver.LogicError):
+            second.detach()
+        driver.mem_alloc(16).free()
+        first.pop()
+        self.assertIsNone(driver.Context.get_current())
+        with self.assertRaises(driver.LogicError):
+            driver.Context.pop()
+        with self.assertRaisesRegex(driver.LogicError, "no currently active context"):
+            driver.mem_alloc(16)
+        first.detach()
+
+    def test_primary_context(self) -> None:
+        context = driver.Device(0).retain_primary_context()
+        self.assertIsNone(driver.Context.get_current())
+        context.push()
+        memory = driver.mem_alloc(16)
+        del memory
+        context.pop()
+        context.detach()
+
+    def test_an_object_outlives_its_context(self) -> None:
+        context = driver.Device(0).make_context()
+        memory, stream, event = driver.mem_alloc(16), driver.Stream(), driver.Event()
+        context.detach()
+        del memory, stream, event
+
+    def test_an_object_is_freed_in_another_thread(self) -> None:
+        context = driver.Device(0).make_context()
+        memory = driver.mem_alloc(1 << 20)
+        free = driver.mem_get_info()[0]
+        thread = threading.Thread(target=memory.free)
+        thread.start()
+        thread.join()
+        self.assertGreaterEqual(driver.mem_get_info()[0], free + (1 << 20))
+        context.pop()
+        context.detach()
+
+    def test_devices(self) -> None:
+        device = driver.Device(0)
+        self.assertEqual(device, driver.Device(device.pci_bus_id()))
+        self.assertEqual(len({device, driver.Device(0)}), 1)
+        self.assertEqual(device.warp_size, 32)
+        self.assertIn(driver.device_attribute.WARP_SIZE, device.get_attributes())
+        self.assertIsInstance(device.compute_mode, driver.compute_mode)
+        with self.assertRaises(driver.LogicError):
+            driver.Device(1000)
+        with self.assertRaises(AttributeError):
+            device.banana
+        with self.assertRaises(TypeError):
+            driver.Device(1.5)  # type: ignore[arg-type]
+
+    def test_default_device(self) -> None:
+        os.environ["CUDA_DEVICE"] = "banana"
+        self.addCleanup(os.environ.pop, "CUDA_DEVICE")
+        with self.assertRaisesRegex(ValueError, 'CUDA_DEVICE is "banana"'):
+            tools.make_default_context()
+
+    def test_autoinit(self) -> None:
+        for name in ("autoinit", "autoprimaryctx"):
+            result = support.run_python(
+                f"import vkgdr.{name} as a, vkgdr.driver as d\n"
+                "print(a.device == d.Device(0), d.Context.get_current() is a.context)\n"
+                "memory = d.mem_alloc(16)")
+            self.assertEqual((result.returncode, result.stdout), (0, "True True\n"), name)
+
+
+class Memory(WithContext):
+    def test_allocations_are_integers(self) -> None:
+        memory = driver.mem_alloc(64)
+        self.assertEqual(memory + 4, int(memory) + 4)
+        self.assertEqual(len(memory), 64)
+        driver.memset_d32(memory, 7, 16)
+        driver.memcpy_htod(int(memory) + 4, np.int32(9))
+        self.assertEqual(driver.from_device(memory, 3, np.int32).tolist(), [7, 9, 7])
+        memory.free()
+        with self.assertRaises(driver.LogicError):
+            memory.free()
+        with self.assertRaises(driver.LogicError):
+            int(memory)
+
+    def test_wrong_arguments(self) -> None:
+        memory = driver.mem_alloc(64)
+        for call, kind in (
+            (lambda: driver.mem_alloc(-1), OverflowError),
+            (lambda: driver.mem_alloc(1.5), TypeError),
+            (lambda: driver.mem_alloc(0), driver.LogicError),
+            (lambda: driver.mem_alloc(1 << 50), driver.MemoryError),
+            (lambda: driver.memset_d8(memory, 300, 1), OverflowError),
+            (lambda: driver.memcpy_htod(memory, np.zeros((8, 8), np.uint8)[:, ::2]), ValueError),
+            (lambda: driver.memcpy_dtoh(b"1234", memory), BufferError),
+            (lambda: driver.memcpy_dtod("memory", memory, 4), TypeError),
+            (lambda: driver.memcpy_htod_async(memory, np.zeros(4), "stream"), TypeError),
+        ):
+            with self.assertRaises((kind, BufferError) if kind is ValueError else kind):
+                call()
+
+    def test_fortran_order(self) -> None:
+        array = np.asfortranarray(np.arange(12, dtype=np.float32).reshape(3, 4))
+        memory = driver.mem_alloc_like(array)
+        driver.memcpy_htod(memory, array)
+        self.assertTrue((driver.from_device_like(memory, array) == array).all())
+        for empty in (driver.pagelocked_empty_like, driver.managed_empty_like,
+                      driver.aligned_empty_like):
+            self.assertTrue(empty(array).flags.f_contiguous, empty)
+
+    def test_rows(self) -> None:
+        memory, pitch = driver.mem_alloc_pitch(40, 4, 4)
+        array = np.arange(80, dtype=np.float32).reshape(4, 20)
+        copy = driver.Memcpy2D()
+        copy.set_src_host(array[:, 5:15])  # rows with a pitch
+        copy.set_dst_device(memory)
+        copy.width_in_bytes, copy.height = np.int64(40), 4
+        copy.src_pitch, copy.dst_pitch = array.strides[0], pitch
+        copy(aligned=True)
+        back = np.zeros((4, 10), np.float32)
+        copy = driver.Memcpy2D()
+        copy.set_src_unified(memory)
+        copy.set_dst_host(back)
+        copy.width_in_bytes = copy.dst_pitch = 40
+        copy.src_pitch, copy.height = pitch, 4
+        stream = driver.Stream()
+        copy(stream)
+        stream.synchronize()
+        self.assertTrue((back == array[:, 5:15]).all())
+        self.assertEqual(copy.src_memory_type, driver.memory_type.UNIFIED)
+
+    def test_host_memory(self) -> None:
+        pinned = driver.pagelocked_zeros((4, 4), np.dtype([("x", "i4"), ("y", "f8")]))
+        self.assertIsInstance(pinned.base, driver.PagelockedHostAllocation)
+        self.assertEqual(pinned.base.get_device_pointer(), pinned.ctypes.data)
+        aligned = driver.aligned_empty(100, np.float64, alignment=8192)
+        self.assertEqual(aligned.ctypes.data % 8192, 0)
+        with self.assertRaises(driver.LogicError):
+            driver.aligned_empty(1, np.int8, "C", 3)
+        with self.assertRaises(driver.LogicError):
+            driver.pagelocked_empty(1, np.int8, order="X")
+        registered = driver.register_host_memory(aligned)
+        self.assertIs(registered.base.base, aligned)
+        registered[:] = 3
+        self.assertEqual(aligned.sum(), 300)
+        registered.base.unregister()
+        with self.assertRaises(driver.LogicError):
+            driver.register_host_memory([1, 2])
+
+    def test_managed_memory(self) -> None:
+        array = driver.managed_zeros(8, np.float32)
+        array[:] = 1
+        self.module.get_function("scale")(
+            array, np.int32(8), np.float32(5), block=(8, 1, 1))
+        driver.Context.synchronize()
+        self.assertEqual(array.tolist(), [5] * 8)
+        try:
+            array.base.attach(driver.mem_attach_flags.HOST)
+        except driver.LogicError as error:
+            self.assertIn("not supported", str(error))  # softcuda
+
+    def test_pointer_holders(self) -> None:
+        memory = driver.to_device(np.arange(4, dtype=np.float32))
+
+        class Holder(driver.PointerHolderBase):
+            def get_pointer(self) -> int:
+                return int(memory)
+
+        holder = Holder()
+        self.assertEqual(driver.from_device(holder, 4, np.float32).tolist(), [0, 1, 2, 3])
+        self.module.get_function("scale")(holder, np.int32(4), np.float32(2), block=(4, 1, 1))
+        self.assertEqual(driver.from_device(memory, 4, np.float32).tolist(), [0, 2, 4, 6])
+
+    def test_memory_with_two_pointers(self) -> None:
+        try:
+            memory = vkgdr.RawMemory(vkgdr.Vkgdr.open_current_context(), 64)
+        except vkgdr.VkgdrError as error:
+            self.skipTest(str(error))
+        np.asarray(memory)[:] = 3
+        memory.flush(0, 64)
+        self.assertEqual(driver.from_device(memory, 64, np.uint8).sum(), 192)
+        memory.free()
+
+    def test_bytes_that_another_function_uses_are_waited_for_by_free(self) -> None:
+        done = driver.pagelocked_zeros(2, np.int32)
+        memory = driver.mem_alloc(1 << 20)
+        self.module.get_function("slow")(
+            np.uintp(done.ctypes.data), np.int32(2_000_000), block=(1, 1, 1))
+        del memory  # waits, as cuMemFree() does
+        self.assertEqual(done[1], 42)
+
+
+class Arrays(WithContext):
+    def setUp(self) -> None:
+        super().setUp()
+        descriptor = driver.ArrayDescriptor()
+        descriptor.width, descriptor.height, descriptor.num_channels = 4, np.int64(3), 1
+        descriptor.format = driver.array_format.FLOAT
+        try:
+            self.array = driver.Array(descriptor)
+        except driver.LogicError as error:
+            self.skipTest(str(error))  # softcuda
+
+    def test_descriptor(self) -> None:
+        back = self.array.get_descriptor()
+        self.assertEqual((back.width, back.height, back.num_channels), (4, 3, 1))
+        self.assertIs(back.format, driver.array_format.FLOAT)
+        self.assertEqual(self.array.get_descriptor_3d().depth, 0)
+
+    def test_matrices(self) -> None:
+        matrix = np.arange(12, dtype=np.float32).reshape(3, 4)
+        for array, expected in ((driver.matrix_to_array(matrix, "C"), matrix),
+                                (driver.matrix_to_array(matrix, "F"), matrix.T),
+                                (driver.np_to_array(matrix, "C"), matrix)):
+            back = np.zeros(expected.shape, np.float32)
+            copy = driver.Memcpy2D()
+            copy.set_src_array(array)
+            copy.set_dst_host(back)
+            copy.width_in_bytes = copy.dst_pitch = back.strides[0]
+            copy.height = back.shape[0]
+            copy()
+            self.assertEqual(back.tolist(), expected.tolist())
+        box = driver.np_to_array(np.zeros((2, 3, 4), np.complex64), "C", allowSurfaceBind=True)
+        self.assertEqual(box.get_descriptor_3d().num_channels, 2)
+        with self.assertRaises(driver.LogicError):
+            driver.matrix_to_array(matrix, "X")
+
+    def test_plain_copies(self) -> None:
+        row = np.arange(4, dtype=np.float32)
+        driver.memcpy_htoa(self.array, 0, row)
+        back = np.zeros_like(row)
+        driver.memcpy_atoh(back, self.array, 0)
+        self.assertEqual(back.tolist(), row.tolist())
+
+    def test_texture_reference(self) -> None:
+        texture = driver.TextureReference()
+        texture.set_array(self.array)
+        self.assertEqual(texture.get_array(), self.array)
+        texture.set_address_mode(0, driver.address_mode.CLAMP)
+        self.assertIs(texture.get_address_mode(0), driver.address_mode.CLAMP)
+        self.assertIs(texture.get_format()[0], driver.array_format.FLOAT)
+
+
+class Streams(WithContext):
+    def test_times(self) -> None:
+        stream = driver.Stream()
+        memory = driver.mem_alloc(1 << 20)
+        host = driver.pagelocked_empty(1 << 20, np.uint8)
+        for _ in range(10):
+            start, end = driver.Event(), driver.Event()
+            start.record(stream)
+            driver.memcpy_dtoh_async(host, memory, stream)
+            self.assertIs(end.record(stream).synchronize(), end)
+            self.assertGreaterEqual(start.time_till(end), 0)
+            self.assertEqual(start.time_till(end), end.time_since(start))
+        self.assertTrue(stream.is_done() and end.query())
+
+    def test_events_order_streams(self) -> None:
+        first, second = driver.Stream(), driver.Stream()
+        memory = driver.mem_alloc(8)
+        self.module.get_function("slow")(memory, np.int32(100_000), block=(1, 1, 1), stream=first)
+        second.wait_for_event(driver.Event().record(first))
+        result = driver.pagelocked_empty(2, np.int32)
+        driver.memcpy_dtoh_async(result, memory, second)
+        second.synchronize()
+        self.assertEqual(result[1], 42)
+        with self.assertRaises(TypeError):
+            first.wait_for_event(second)  # type: ignore[arg-type]
+
+
+class Functions(WithContext):
+    def test_arguments(self) -> None:
+        pair = np.array((1, 2.5), np.dtype([("first", "i4"), ("second", "f8")], align=True))
+        out = np.zeros(1)
+        f = self.module.get_function("sum")
+        f(driver.Out(out), pair, np.int16(3), np.complex128(4 + 5j), block=(1, 1, 1))
+        self.assertEqual(out[0], 15.5)
+        memory = driver.mem_alloc(8)
+        f.prepare(["P", pair.dtype, np.int16, "D"])
+        f.prepared_call((1, 1), (1, 1, 1), memory, pair, 4, 4 + 5j)
+        self.assertEqual(driver.from_device(memory, 1, np.float64)[0], 16.5)
+
+    def test_numbers_of_python_need_prepare(self) -> None:
+        array = np.ones(4, np.float32)
+        memory = driver.to_device(array)
+        scale = self.module.get_function("scale")
+        for number in (4, 4.0, True):
+            with self.assertRaisesRegex(TypeError, "parameter #1"):
+                scale(memory, number, np.float32(1), block=(4, 1, 1))
+        self.assertIs(scale.prepare("Pif"), scale)
+        scale.prepared_call((1,), (4, 1, 1), memory, 4, 3)  # an integer where a float is due
+        self.assertEqual(driver.from_device_like(memory, array).tolist(), [3] * 4)
+        stream = driver.Stream()
+        scale.prepared_async_call((1, 1), (4, 1, 1), stream, memory, 4, 3, shared_size=16)
+        stream.synchronize()
+        self.assertGreater(scale.prepared_timed_call((1, 1), (4, 1, 1), memory, 4, 1)(), 0)
+        self.assertEqual(driver.from_device_like(memory, array).tolist(), [9] * 4)
+
+    def test_calls(self) -> None:
+        array = np.ones(4, np.float32)
+        scale = self.module.get_function("scale")
+        seconds = scale(driver.InOut(array), np.int32(4), np.float32(2), block=(4, 1, 1),
+                        grid=(1,), time_kernel=True)
+        self.assertGreater(seconds, 0)
+        stream = driver.Stream()
+        scale(driver.InOut(array), np.int32(4), np.float32(2), block=(4, 1, 1), stream=stream)
+        self.assertEqual(array.tolist(), [4] * 4)
+        with self.assertRaisesRegex(ValueError, "block size"):
+            scale(driver.In(array), np.int32(4), np.float32(2))
+        with self.assertRaisesRegex(ValueError, "banana"):
+            scale(block=(1, 1, 1), banana=1)
+        with self.assertRaises(driver.LogicError):
+            scale(driver.In(array), np.int32(4), np.float32(2), block=(4, 1, 1), grid=(1,) * 4)
+
+    def test_calls_of_before_2011(self) -> None:
+        array = np.ones(4, np.float32)
+        memory = driver.to_device(array)
+        scale = self.module.get_function("scale")
+        with self.assertWarns(DeprecationWarning):
+            scale.set_block_shape(4, 1, 1)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            scale.param_set(memory, np.int32(4), np.float32(2))
+            scale.launch()
+            scale.param_setf(12, 4.0)
+            self.module.get_function("scale").launch_grid(1, 1)  # shares its state
+        self.assertEqual(driver.from_device_like(memory, array).tolist(), [8] * 4)
+
+    def test_constants(self) -> None:
+        for number, name in enumerate("abcd"):
+            pointer, size = self.module.get_global(name)
+            self.assertEqual(size, 4)
+            driver.memcpy_htod(pointer, np.float32(number))
+        out = np.zeros(4, np.float32)
+        self.module.get_function("constants")(driver.Out(out), block=(1, 1, 1))
+        self.assertEqual(out.tolist(), [0, 1, 2, 3])
+
+    def test_attributes(self) -> None:
+        scale = self.module.get_function("scale")
+        self.assertEqual(scale.max_threads_per_block, scale.get_attribute(
+            driver.function_attribute.MAX_THREADS_PER_BLOCK))
+        self.assertEqual(scale.local_size_bytes, scale.lmem)
+        with self.assertRaises(AttributeError):
+            scale.banana
+
+    def test_errors(self) -> None:
+        with self.assertRaises(driver.RuntimeError):
+            driver.module_from_file("/nonexistent")
+        with self.assertRaises(driver.Error):
+            driver.module_from_buffer(b"no image")
+        with self.assertRaises(driver.LogicError):
+            self.module.get_function("banana")
+        with self.assertRaises(driver.CompileError) as caught:
+            compiler.SourceModule("banana")
+        self.assertIn("banana", caught.exception.stderr)
+        self.assertIn("kernel.cu", caught.exception.command_line)
+
+    def test_threads_launch_at_the_same_time(self) -> None:
+        scale = self.module.get_function("scale").prepare("Pif")
+        context, wrong = self.context, []
+
+        def work(number: int) -> None:
+            context.push()
+            array = np.ones(64, np.float32)
+            memory = driver.to_device(array)
+            for _ in range(50):
+                scale.prepared_call((1, 1), (64, 1, 1), memory, 64, number)
+                scale.prepared_call((1, 1), (64, 1, 1), memory, 64, 1 / number)
+            if not np.allclose(driver.from_device_like(memory, array), 1):
+                wrong.append(number)
+            del memory
+            context.pop()
+
+        threads = [threading.Thread(target=work, args=(2.0 ** n,)) for n in range(1, 5)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(wrong, [])
+
+
+class Compiler(WithContext):
+    def test_cache(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            first = compiler.compile(SOURCE, cache_dir=folder)
+            (name,) = os.listdir(folder)
+            started = time.perf_counter()
+            self.assertEqual(compiler.compile(SOURCE, cache_dir=folder), first)
+            self.assertLess(time.perf_counter() - started, 0.5)
+            # Others could have written an image that they can write to.
+            with open(os.path.join(folder, name), "wb") as file:
+                file.write(b"evil")
+            os.chmod(os.path.join(folder, name), 0o666)
+            self.assertNotEqual(compiler.compile(SOURCE, cache_dir=folder), b"evil")
+
+    def test_a_changed_header_compiles_again(self) -> None:
+        source = '#include "n.h"\n__global__ void f (int *x) { *x = N; }'
+        with tempfile.TemporaryDirectory() as cache, tempfile.TemporaryDirectory() as folder:
+            for number in (1, 2):
+                with open(os.path.join(folder, "n.h"), "w", encoding="utf-8") as file:
+                    file.write(f"#define N {number}\n")
+                out = np.zeros(1, np.int32)
+                compiler.SourceModule(
+                    source, cache_dir=cache, include_dirs=[folder]
+                ).get_function("f")(driver.Out(out), block=(1, 1, 1))
+                self.assertEqual(out[0], number)
+
+    def test_options(self) -> None:
+        from vkgdr import _nvrtc
+
+        self.assertEqual(
+            _nvrtc.translate(["-O3", "-Xcompiler", "-fPIC", "-I", "/a", "-I/b", "-D", "X=1", "-DY",
+                              "-use_fast_math", "-arch", "sm_90", "-arch=sm_80", "-lcudadevrt",
+                              "-lineinfo", "--ptxas-options=-v", "-std=c++17", "-rdc=true"]),
+            ["-I/a", "-I/b", "-DX=1", "-DY", "--use_fast_math", "--gpu-architecture=sm_90",
+             "--gpu-architecture=sm_80", "--generate-line-info", "--ptxas-options=-v",
+             "--std=c++17", "--relocatable-device-code=true"])
+
+    def test_host_headers(self) -> None:
+        compiler.SourceModule(
+            "#include <stdio.h>\n#include <stdint.h>\n__global__ void f (uint8_t *x) { *x = 1; }")
+
+    def test_dynamic_module_says_what_it_lacks(self) -> None:
+        try:
+            module = compiler.DynamicModule(cuda_libdir="/nonexistent")
+        except driver.LogicError as error:
+            self.assertIn("cuLinkCreate", str(error))
+            return
+        with self.assertRaisesRegex(OSError, "cudadevrt"):
+            module.add_stdlib("cudadevrt")
+
+
+class Tools(WithContext):
+    def test_bins(self) -> None:
+        pool = tools.DeviceMemoryPool()
+        for size in [*range(1, 2000), 123456, 1 << 40]:
+            bin = pool.bin_number(size)
+            self.assertGreaterEqual(pool.alloc_size(bin), size)
+            self.assertEqual(pool.bin_number(pool.alloc_size(bin)), bin)
+
+    def test_counts(self) -> None:
+        pool = tools.DeviceMemoryPool()
+        first, second = pool.allocate(1000), pool.allocate(1000)
+        self.assertEqual((pool.active_blocks, pool.active_bytes, pool.held_blocks), (2, 2000, 0))
+        self.assertEqual(pool.managed_bytes, 2 * pool.alloc_size(pool.bin_number(1000)))
+        driver.memset_d8(first, 1, 1000)
+        address = int(second)
+        del second
+        self.assertEqual((pool.active_blocks, pool.held_blocks), (1, 1))
+        third = pool.allocate(1010)  # of the same bin
+        self.assertEqual(int(third), address)
+        pool.stop_holding()
+        third.free()
+        with self.assertRaises(driver.LogicError):
+            third.free()
+        self.assertEqual((pool.held_blocks, pool.active_blocks), (0, 1))
+        del first
+        self.assertEqual(pool.managed_bytes, 0)
+
+    def test_a_full_device_frees_held_blocks(self) -> None:
+        pool = tools.DeviceMemoryPool()
+        half = driver.mem_get_info()[0] * 6 // 10
+        for size in (half, half - half // 8):
+            pool.allocate(size).free()
+        self.assertEqual(pool.held_blocks, 1)
+
+    def test_page_locked_pool(self) -> None:
+        pool = tools.PageLockedMemoryPool()
+        array = pool.allocate((4, 5), np.float32, "F")
+        self.assertTrue(array.flags.f_contiguous)
+        self.assertIsInstance(array.base, tools.PooledHostAllocation)
+        self.assertEqual(pool.active_blocks, 1)
+        del array
+        self.assertEqual((pool.held_blocks, pool.active_blocks), (1, 0))
+        pool.stop_holding()
+        array = pool.allocate(4, np.float32)
+        del array
+        self.assertEqual((pool.held_blocks, pool.active_blocks), (0, 0))
+
+    def test_occupancy(self) -> None:
+        data = tools.DeviceData()
+        record = tools.OccupancyRecord(data, 100)  # four warps
+        self.assertEqual(record.warps_per_mp, record.tb_per_mp * 4)
+        self.assertLessEqual(record.occupancy, 1)
+        with self.assertRaisesRegex(ValueError, "too many threads"):
+            tools.OccupancyRecord(data, 1 << 20)
+        self.assertEqual(tools.OccupancyRecord(data, 32, shared_mem=data.shared_memory).limited_by,
+                         "device" if data.thread_blocks_per_mp == 1 else "smem")
+
+    def test_memoize(self) -> None:
+        calls = []
+
+        @tools.context_dependent_memoize
+        def function(number: int) -> int:
+            calls.append(number)
+            return number
+
+        function(1), function(1)
+        other = driver.Device(0).make_context()
+        function(1)
+        other.detach()
+        self.assertEqual(calls, [1, 1])
+
+
+if __name__ == "__main__":
+    support.main()
