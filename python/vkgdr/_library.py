@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""libvkgdr.so.0 by ctypes: the functions and their types.
+"""libvkgdr.so.1 by ctypes: the functions and their types.
 
 Does not depend on the classes that use them.
 """
@@ -8,7 +8,7 @@ import ctypes
 import os
 from typing import Optional
 
-LIBRARY = "libvkgdr.so.0"
+LIBRARY = "libvkgdr.so.1"
 
 
 def _find() -> str:

@@ -255,7 +255,7 @@ class Alone(unittest.TestCase):
             "import vkgdr\n"
         )
         self.assertEqual(result.returncode, 1)
-        self.assertRegex(result.stdout, "ImportError: libvkgdr.so.0 cannot be loaded .*install")
+        self.assertRegex(result.stdout, "ImportError: libvkgdr.so.1 cannot be loaded .*install")
 
     def test_ends_well_with_what_is_left(self) -> None:
         result = support.run_python(
