@@ -12,9 +12,7 @@
 
 #include <gst/vkgdr/vkgdr.h>
 
-#include "info-collect.h"
-#include "info-json.h"
-#include "info-text.h"
+#include "info.h"
 
 #define EXIT_USAGE 2
 
@@ -96,13 +94,9 @@ show (gboolean json)
 
   init_library ();
   info_collect (&report);
-  if (json) {
-    text = info_json_write (&report);
-    fputs (text, stdout);
-    g_free (text);
-  } else {
-    info_text_print (&report);
-  }
+  text = info_write (&report, json);
+  fputs (text, stdout);
+  g_free (text);
   usable = any_usable (&report);
   info_report_clear (&report);
   if (fflush (stdout) != 0 || ferror (stdout)) {

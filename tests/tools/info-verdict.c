@@ -11,370 +11,248 @@
 #include <gst/check/gstcheck.h>
 
 #include "cuda-driver.h"
-#include "info-verdict.h"
+#include "info.h"
 
 #define MIB ((guint64) 1 << 20)
 #define GIB ((guint64) 1 << 30)
+#define NVIDIA_MANIFEST "/usr/share/vulkan/icd.d/nvidia_icd.json"
+#define LVP_MANIFEST "/usr/share/vulkan/icd.d/lvp_icd.json"
 
-/* A good machine with one GPU, which the tests then change. Only the strings of
- * the verdict have to be freed. */
+/* How a device differs from a good one with a window of 24 GiB, on a machine
+ * with NVIDIA's driver; and the finding that has to be there, with words of its
+ * remedy. */
 typedef struct {
-  InfoReport report;
-  InfoDevice device;
-  gchar *settings[4];
-  gchar *manifests[2];
-  InfoVerdict *verdict;
-} Fixture;
+  const gchar *finding; /* NULL: there must be none */
+  const gchar *remedy;  /* NULL: there must be none */
+  const gchar *text;    /* words of the verdict, or NULL */
+  InfoLevel level;
+  guint n_others; /* other findings */
+
+  guint64 window, budget, usage;
+  vkgdr_obstacle obstacle;
+  InfoTrial trial;
+  const gchar *name;
+  gint mode; /* a compute mode */
+  const gchar *compiler_error;
+  gboolean not_coherent, software, no_device;
+
+  const gchar *setting, *manifest, *manifest_error, *why_software;
+  const gchar *host_compiler;
+  gboolean container, wsl, no_kernel_driver, no_manifest;
+} Case;
+
+#define STAGED(what) \
+  .level = INFO_LIMITED, .obstacle = VKGDR_OBSTACLE_VULKAN_##what, \
+  .text = "takes a transfer"
+#define VULKAN STAGED (DEVICE), .finding = "vulkan-device"
+#define UNUSABLE .level = INFO_UNUSABLE
+#define LIMITED .level = INFO_LIMITED
+#define NO_CUDA .finding = "cuda-driver", .no_device = TRUE, UNUSABLE
+#define SOFTWARE \
+  LIMITED, .software = TRUE, .host_compiler = "c++", .finding = "software"
+
+static const Case cases[] = {
+  { .text = "ready: the CPU writes directly into 24 GiB of the GPU's memory" },
+  /* the window */
+  { LIMITED, .window = 246 * MIB, .finding = "small-window",
+      .remedy = "enable Resizable BAR and Above 4G decoding in the firmware",
+      .text = "works, but the window has just 246 MiB of the GPU's 24 GiB, and "
+              "what does not fit takes a transfer (staged)" },
+  { LIMITED, .window = 8 * GIB, .finding = "small-window",
+      .remedy = "Resizable BAR" },
+  { .window = 23 * GIB },
+  { LIMITED, .usage = 24 * GIB - 100 * MIB, .finding = "full-window",
+      .remedy = "nvidia-smi" },
+  /* Other programs may have left less memory than this process already uses. */
+  { LIMITED, .usage = 23 * GIB, .budget = GIB, .finding = "full-window",
+      .remedy = "nvidia-smi" },
+  { .budget = GIB },
+  { LIMITED, .not_coherent = TRUE, .finding = "non-coherent" },
+  /* the compute mode, and the trial */
+  { LIMITED, .mode = CU_COMPUTEMODE_EXCLUSIVE_PROCESS,
+      .finding = "compute-mode",
+      .remedy = "nvidia-smi -i 0000:01:00.0 -c DEFAULT" },
+  { UNUSABLE, .trial = INFO_TRIAL_NO_CONTEXT, .finding = "no-context",
+      .remedy = "nvidia-smi" },
+  { UNUSABLE, .trial = INFO_TRIAL_NO_CONTEXT, .mode = CU_COMPUTEMODE_PROHIBITED,
+      .finding = "compute-mode", .remedy = "-c DEFAULT" },
+  { UNUSABLE, .trial = INFO_TRIAL_NO_CONTEXT,
+      .mode = CU_COMPUTEMODE_EXCLUSIVE_PROCESS, .finding = "compute-mode",
+      .remedy = "-c DEFAULT" },
+  { UNUSABLE, .trial = INFO_TRIAL_WRONG_BYTES, .finding = "wrong-bytes",
+      .remedy = "another version of the driver" },
+  { UNUSABLE, .trial = INFO_TRIAL_NO_MEMORY, .finding = "no-memory",
+      .remedy = "nvidia-smi" },
+  { UNUSABLE, .trial = INFO_TRIAL_NO_MEMORY,
+      .obstacle = VKGDR_OBSTACLE_VULKAN_LOADER, .finding = "no-memory",
+      .remedy = "nvidia-smi", .n_others = 1 },
+  /* obstacles that do not depend on the machine */
+  { UNUSABLE, .obstacle = VKGDR_OBSTACLE_HOST_MEMORY, .finding = "host-memory",
+      .remedy = "end programs" },
+  { UNUSABLE, .obstacle = VKGDR_OBSTACLE_CUDA_DRIVER, .finding = "cuda-driver",
+      .remedy = "libcuda1" },
+  { UNUSABLE, .obstacle = VKGDR_OBSTACLE_CUDA_DEVICE, .finding = "cuda-device",
+      .remedy = "dmesg" },
+  { UNUSABLE, .obstacle = VKGDR_OBSTACLE_SETTINGS, .finding = "settings",
+      .remedy = "VKGDR_DEBUG" },
+  { LIMITED, .obstacle = VKGDR_OBSTACLE_WINDOW, .finding = "no-window",
+      .remedy = "Resizable BAR", .text = "takes a transfer" },
+  { LIMITED, .obstacle = VKGDR_OBSTACLE_EXPORT, .finding = "export",
+      .remedy = "newer driver", .text = "takes a transfer" },
+  /* Vulkan's loader */
+  { STAGED (LOADER), .finding = "vulkan-loader", .remedy = "libvulkan1" },
+  { STAGED (LOADER), .finding = "vulkan-loader", .container = TRUE,
+      .remedy = "NVIDIA_DRIVER_CAPABILITIES=graphics,compute,video,utility" },
+  { STAGED (LOADER), .finding = "vulkan-loader",
+      .setting = "VKGDR_VULKAN_LIBRARY=/x",
+      .remedy = "unset VKGDR_VULKAN_LIBRARY (it is \"/x\"), or let" },
+  { STAGED (LOADER), .finding = "vulkan-loader",
+      .setting = "VKGDR_DEBUG=no-vulkan", .n_others = 1 },
+  /* Vulkan's driver */
+  { STAGED (DRIVER), .finding = "vulkan-driver", .remedy = "one version" },
+  { VULKAN, .remedy = "one version" },
+  { VULKAN, .manifest_error = "libX11.so.6 is not there",
+      .remedy = "(libX11.so.6 is not there)" },
+  { VULKAN, .manifest_error = "libX11.so.6 is not there",
+      .setting = "VK_LOADER_DRIVERS_SELECT=lvp*",
+      .remedy = "unset VK_LOADER_DRIVERS_SELECT (it is \"lvp*\"), which" },
+  { VULKAN, .setting = "VK_LOADER_DRIVERS_SELECT=lvp*",
+      .name = "NVIDIA A100-SXM4-40GB MIG 1g.5gb", .remedy = "-mig 0" },
+  { VULKAN, .manifest = LVP_MANIFEST, .remedy = NVIDIA_MANIFEST },
+  { VULKAN, .manifest = LVP_MANIFEST, .setting = "VK_ICD_FILENAMES=/x.json",
+      .remedy = "unset VK_ICD_FILENAMES" },
+  { VULKAN, .wsl = TRUE, .remedy = "WSL 2" },
+  { VULKAN, .no_manifest = TRUE, .container = TRUE,
+      .remedy = "NVIDIA_DRIVER_CAPABILITIES=all, or with graphics among them "
+                "(now it is not set)" },
+  { VULKAN, .no_manifest = TRUE, .container = TRUE,
+      .setting = "NVIDIA_DRIVER_CAPABILITIES=compute,utility",
+      .remedy = "(now \"compute,utility\")" },
+  { VULKAN, .no_manifest = TRUE, .container = TRUE,
+      .setting = "NVIDIA_DRIVER_CAPABILITIES=graphics,utility",
+      .remedy = "nvidia-container-toolkit" },
+  /* CUDA's driver */
+  { NO_CUDA, .remedy = "libcuda1" },
+  { NO_CUDA, .container = TRUE, .remedy = "start the container with the GPU" },
+  { NO_CUDA, .container = TRUE, .setting = "CUDA_VISIBLE_DEVICES=",
+      .remedy = "unset CUDA_VISIBLE_DEVICES (it is \"\")" },
+  { NO_CUDA, .container = TRUE, .setting = "CUDA_VISIBLE_DEVICES=",
+      .no_kernel_driver = TRUE, .remedy = "on the host" },
+  { NO_CUDA, .no_kernel_driver = TRUE,
+      .remedy = "install NVIDIA's driver (Debian: nvidia-driver)" },
+  { NO_CUDA, .setting = "VKGDR_DRIVER=software",
+      .remedy = "VKGDR_SOFTCUDA_DIR" },
+  { NO_CUDA, .setting = "VKGDR_DRIVER=nvidia",
+      .remedy = "without a GPU, unset VKGDR_DRIVER" },
+  { NO_CUDA, .setting = "VKGDR_DRIVER=voodoo",
+      .remedy = "auto, nvidia or software" },
+  /* the software device */
+  { SOFTWARE, .remedy = "unset VKGDR_DRIVER" },
+  { SOFTWARE, .why_software = "no libcuda.so.1", .no_kernel_driver = TRUE,
+      .remedy = "if there is an NVIDIA GPU, install NVIDIA's driver" },
+  { SOFTWARE, .why_software = "CUDA_ERROR_NO_DEVICE",
+      .setting = "CUDA_VISIBLE_DEVICES=", .n_others = 1,
+      .obstacle = VKGDR_OBSTACLE_VULKAN_DEVICE,
+      .text = "Vulkan has no software device",
+      .remedy = "unset CUDA_VISIBLE_DEVICES" },
+  { LIMITED, .software = TRUE, .n_others = 1, .finding = "no-compiler",
+      .text = "built-in effects", .remedy = "SOFTCUDA_CXX" },
+  { LIMITED, .software = TRUE, .n_others = 1, .finding = "vulkan-device",
+      .host_compiler = "c++", .obstacle = VKGDR_OBSTACLE_VULKAN_DEVICE,
+      .remedy = "mesa-vulkan-drivers" },
+  /* compilers */
+  { LIMITED, .compiler_error = "none", .finding = "no-compiler",
+      .remedy = "install NVRTC" },
+  { LIMITED, .compiler_error = "none", .finding = "no-compiler",
+      .setting = "VKGDR_NVRTC=/x",
+      .remedy = "unset VKGDR_NVRTC (it is \"/x\"), or let it" },
+  /* several findings */
+  { LIMITED, .compiler_error = "none", .not_coherent = TRUE,
+      .mode = CU_COMPUTEMODE_EXCLUSIVE_PROCESS, .n_others = 2,
+      .finding = "compute-mode", .remedy = "for several" },
+};
 
 static void
-make_good (Fixture *f)
+make_device (const Case *c, InfoDevice *device)
 {
-  vkgdr_device_info *info = &f->device.info;
+  vkgdr_device_info *info = &device->info;
+  gboolean staged;
 
-  memset (f, 0, sizeof (*f));
-  f->report.machine.settings = f->settings;
-  f->report.machine.manifests = f->manifests;
-  f->report.machine.kernel_driver = TRUE;
-  f->manifests[0] = (gchar *) "/usr/share/vulkan/icd.d/nvidia_icd.json";
-  f->device.memory_size = 24 * GIB;
-  f->device.trial = INFO_TRIAL_PASSED;
-  g_strlcpy (info->name, "NVIDIA GPU", sizeof (info->name));
+  device->obstacle = c->obstacle;
+  staged = info_device_is_staged (device);
+  device->memory_size = 24 * GIB;
+  device->compute_mode = c->mode;
+  device->compiler_error = (gchar *) c->compiler_error;
+  device->trial = c->trial;
+  if (!c->trial && (staged || !c->obstacle))
+    device->trial = INFO_TRIAL_PASSED;
+  g_strlcpy (info->name, c->name ? c->name : "NVIDIA GPU", sizeof (info->name));
   g_strlcpy (info->pci_address, "0000:01:00.0", sizeof (info->pci_address));
-  info->window_size = info->window_budget = 24 * GIB;
-  info->coherent = true;
+  info->software = c->software;
+  info->window_size = staged ? 0 : c->window ? c->window : 24 * GIB;
+  info->window_budget = c->budget ? c->budget : info->window_size;
+  info->window_usage = c->usage;
+  info->coherent = !staged && !c->not_coherent;
 }
 
-/* A machine on which Vulkan does not show the GPU. It works with staging. */
-static void
-make_without_vulkan (Fixture *f)
-{
-  make_good (f);
-  f->device.obstacle = VKGDR_OBSTACLE_VULKAN_DEVICE;
-  f->device.info.window_size = f->device.info.window_budget = 0;
-  f->device.info.coherent = false;
-}
-
-static void
-judge (Fixture *f)
-{
-  f->verdict = info_verdict_of_device (&f->report, &f->device);
-}
-
-/* Checks that there is this finding, and that its remedy contains these words.
- * No finding is expected if the words are NULL. */
-static void
-check_finding (const Fixture *f, const gchar *id, const gchar *remedy)
+static const InfoFinding *
+find (const InfoVerdict *verdict, const gchar *id)
 {
   guint i;
 
-  for (i = 0; i < f->verdict->findings->len; i++) {
-    const InfoFinding *finding = g_ptr_array_index (f->verdict->findings, i);
+  for (i = 0; i < verdict->findings->len; i++) {
+    const InfoFinding *finding = g_ptr_array_index (verdict->findings, i);
 
-    if (strcmp (finding->id, id) != 0)
-      continue;
-    if (!remedy)
-      fail_unless (finding->remedy == NULL, "%s", finding->remedy);
-    else
-      fail_unless (finding->remedy && strstr (finding->remedy, remedy),
-          "no \"%s\" in: %s", remedy, finding->remedy);
+    if (g_strcmp0 (finding->id, id) == 0)
+      return finding;
+  }
+  return NULL;
+}
+
+static void
+check (const Case *c, const InfoVerdict *verdict)
+{
+  const InfoFinding *finding = find (verdict, c->finding);
+
+  fail_unless_equals_int (verdict->level, c->level);
+  fail_unless_equals_int (
+      verdict->findings->len, c->n_others + (c->finding != NULL));
+  fail_unless ((finding != NULL) == (c->finding != NULL), "%s", verdict->text);
+  fail_unless (
+      !c->text || strstr (verdict->text, c->text), "%s", verdict->text);
+  fail_unless (!strchr (verdict->text, '\n'));
+  if (!c->remedy) {
+    fail_unless (!finding || !finding->remedy);
     return;
   }
-  fail ("no finding \"%s\": %s", id, f->verdict->text);
+  fail_unless (finding->remedy && strstr (finding->remedy, c->remedy),
+      "no \"%s\" in: %s", c->remedy, finding->remedy);
+  fail_unless (strstr (verdict->remedy, finding->remedy) != NULL);
 }
 
-/* Checks that there is this finding and no other. */
-static void
-check_only (Fixture *f, InfoLevel level, const gchar *id, const gchar *remedy)
+GST_START_TEST (test_case)
 {
-  judge (f);
-  fail_unless_equals_int (f->verdict->level, level);
-  fail_unless_equals_int (f->verdict->findings->len, 1);
-  check_finding (f, id, remedy);
-  info_verdict_free (f->verdict);
-}
+  const Case *c = &cases[__i__];
+  gchar *settings[] = { (gchar *) c->setting, NULL };
+  gchar *manifests[] = { (gchar *) NVIDIA_MANIFEST, NULL };
+  InfoReport report = { .software = c->software,
+    .why_software = (gchar *) c->why_software,
+    .machine = { .settings = settings,
+        .manifests = manifests,
+        .manifest_error = (gchar *) c->manifest_error,
+        .host_compiler = (gchar *) c->host_compiler,
+        .kernel_driver = !c->no_kernel_driver,
+        .container = c->container,
+        .wsl = c->wsl } };
+  InfoDevice device = { 0 };
+  InfoVerdict *verdict;
 
-GST_START_TEST (test_ready)
-{
-  Fixture f;
-
-  make_good (&f);
-  judge (&f);
-  fail_unless_equals_int (f.verdict->level, INFO_READY);
-  fail_unless_equals_string (f.verdict->text,
-      "ready: the CPU writes directly into 24 GiB of the GPU's memory");
-  fail_unless (f.verdict->remedy == NULL);
-  fail_unless_equals_int (f.verdict->findings->len, 0);
-  info_verdict_free (f.verdict);
-}
-
-GST_END_TEST;
-
-GST_START_TEST (test_small_window)
-{
-  Fixture f;
-
-  make_good (&f);
-  f.device.info.window_size = f.device.info.window_budget = 246 * MIB;
-  judge (&f);
-  fail_unless_equals_string (f.verdict->text,
-      "works, but the window has just 246 MiB of the GPU's 24 GiB, and what "
-      "does not fit takes a transfer (staged)");
-  fail_unless_equals_string (f.verdict->remedy,
-      "enable Resizable BAR and Above 4G decoding in the firmware");
-  info_verdict_free (f.verdict);
-
-  f.device.info.window_size = f.device.info.window_budget = 8 * GIB;
-  check_only (&f, INFO_LIMITED, "small-window", "Resizable BAR");
-  f.device.info.window_size = f.device.info.window_budget = 23 * GIB;
-  judge (&f);
-  fail_unless_equals_int (f.verdict->level, INFO_READY);
-  info_verdict_free (f.verdict);
-}
-
-GST_END_TEST;
-
-GST_START_TEST (test_full_window)
-{
-  Fixture f;
-
-  make_good (&f);
-  f.device.info.window_usage = 24 * GIB - 100 * MIB;
-  check_only (&f, INFO_LIMITED, "full-window", "nvidia-smi");
-  /* Other programs may have left less memory than this process already uses. */
-  f.device.info.window_budget = GIB;
-  check_only (&f, INFO_LIMITED, "full-window", "nvidia-smi");
-  f.device.info.window_usage = 0;
-  judge (&f);
-  fail_unless_equals_int (f.verdict->level, INFO_READY);
-  info_verdict_free (f.verdict);
-}
-
-GST_END_TEST;
-
-GST_START_TEST (test_several_things)
-{
-  Fixture f;
-
-  make_good (&f);
-  f.device.info.coherent = false;
-  f.device.compute_mode = CU_COMPUTEMODE_EXCLUSIVE_PROCESS;
-  f.device.compiler_error = (gchar *) "NVRTC was not found";
-  judge (&f);
-  fail_unless_equals_int (f.verdict->level, INFO_LIMITED);
-  fail_unless_equals_int (f.verdict->findings->len, 3);
-  check_finding (&f, "non-coherent", NULL);
-  check_finding (&f, "compute-mode", "nvidia-smi -i 0000:01:00.0 -c DEFAULT");
-  check_finding (&f, "no-compiler", "VKGDR_NVRTC");
-  fail_unless (strchr (f.verdict->text, '\n') == NULL);
-  fail_unless (strstr (f.verdict->remedy, "; ") != NULL);
-  info_verdict_free (f.verdict);
-}
-
-GST_END_TEST;
-
-GST_START_TEST (test_compute_mode)
-{
-  Fixture f;
-
-  make_good (&f);
-  f.device.trial = INFO_TRIAL_NO_CONTEXT;
-  check_only (&f, INFO_UNUSABLE, "no-context", "nvidia-smi");
-  f.device.compute_mode = CU_COMPUTEMODE_PROHIBITED;
-  check_only (&f, INFO_UNUSABLE, "compute-mode", "-c DEFAULT");
-  f.device.compute_mode = CU_COMPUTEMODE_EXCLUSIVE_PROCESS;
-  check_only (&f, INFO_UNUSABLE, "compute-mode", "-c DEFAULT");
-}
-
-GST_END_TEST;
-
-GST_START_TEST (test_no_manifest)
-{
-  Fixture f;
-
-  make_without_vulkan (&f);
-  f.manifests[0] = (gchar *) "/usr/share/vulkan/icd.d/lvp_icd.json";
-  check_only (&f, INFO_LIMITED, "vulkan-device",
-      "/usr/share/vulkan/icd.d/nvidia_icd.json");
-  f.settings[0] = (gchar *) "VK_DRIVER_FILES=/x/lvp_icd.json";
-  check_only (&f, INFO_LIMITED, "vulkan-device", "unset VK_DRIVER_FILES");
-}
-
-GST_END_TEST;
-
-GST_START_TEST (test_container)
-{
-  Fixture f;
-
-  make_without_vulkan (&f);
-  f.manifests[0] = NULL;
-  f.report.machine.container = TRUE;
-  check_only (&f, INFO_LIMITED, "vulkan-device",
-      "NVIDIA_DRIVER_CAPABILITIES=all, or with graphics among them (now it is "
-      "not set)");
-  f.settings[0] = (gchar *) "NVIDIA_DRIVER_CAPABILITIES=compute,utility";
-  check_only (&f, INFO_LIMITED, "vulkan-device", "(now \"compute,utility\")");
-  f.settings[0] = (gchar *) "NVIDIA_DRIVER_CAPABILITIES=graphics,utility";
-  check_only (&f, INFO_LIMITED, "vulkan-device", "nvidia-container-toolkit");
-}
-
-GST_END_TEST;
-
-/* For a device without a window, the remedy is a change of the machine, not
- * another device. A device that fails the trial cannot be used at all. */
-GST_START_TEST (test_staged)
-{
-  Fixture f;
-
-  make_without_vulkan (&f);
-  f.device.obstacle = VKGDR_OBSTACLE_VULKAN_LOADER;
-  check_only (&f, INFO_LIMITED, "vulkan-loader", "libvulkan1");
-  f.report.machine.container = TRUE;
-  check_only (&f, INFO_LIMITED, "vulkan-loader",
-      "NVIDIA_DRIVER_CAPABILITIES=graphics,compute,video,utility");
-  f.device.trial = INFO_TRIAL_NO_MEMORY;
-  judge (&f);
-  fail_unless_equals_int (f.verdict->level, INFO_UNUSABLE);
-  check_finding (&f, "no-memory", "nvidia-smi");
-  info_verdict_free (f.verdict);
-
-  make_without_vulkan (&f);
-  f.report.machine.wsl = TRUE;
-  check_only (&f, INFO_LIMITED, "vulkan-device", "WSL 2");
-
-  make_without_vulkan (&f);
-  f.device.obstacle = VKGDR_OBSTACLE_VULKAN_LOADER;
-  f.settings[0] = (gchar *) "VKGDR_DEBUG=no-vulkan";
-  judge (&f);
-  fail_unless_equals_int (f.verdict->level, INFO_LIMITED);
-  check_finding (&f, "vulkan-loader", NULL);
-  check_finding (&f, "simulated", "unset VKGDR_DEBUG");
-  info_verdict_free (f.verdict);
-}
-
-GST_END_TEST;
-
-GST_START_TEST (test_manifest_without_effect)
-{
-  Fixture f;
-
-  make_without_vulkan (&f);
-  check_only (&f, INFO_LIMITED, "vulkan-device", "one version");
-  f.report.machine.manifest_error = (gchar *) "libX11.so.6 is not there";
-  check_only (&f, INFO_LIMITED, "vulkan-device", "(libX11.so.6 is not there)");
-  f.settings[0] = (gchar *) "VK_LOADER_DRIVERS_SELECT=lvp*";
-  check_only (
-      &f, INFO_LIMITED, "vulkan-device", "unset VK_LOADER_DRIVERS_SELECT");
-  g_strlcpy (f.device.info.name, "NVIDIA A100-SXM4-40GB MIG 1g.5gb",
-      sizeof (f.device.info.name));
-  check_only (&f, INFO_LIMITED, "vulkan-device", "-mig 0");
-}
-
-GST_END_TEST;
-
-GST_START_TEST (test_every_obstacle)
-{
-  Fixture f;
-  int obstacle;
-
-  make_without_vulkan (&f);
-  for (obstacle = VKGDR_OBSTACLE_NONE + 1; obstacle <= VKGDR_OBSTACLE_EXPORT;
-       obstacle++) {
-    gboolean staged = obstacle >= VKGDR_OBSTACLE_VULKAN_LOADER;
-
-    f.device.obstacle = (vkgdr_obstacle) obstacle;
-    f.device.trial = staged ? INFO_TRIAL_PASSED : INFO_TRIAL_NONE;
-    judge (&f);
-    fail_unless_equals_int (
-        f.verdict->level, staged ? INFO_LIMITED : INFO_UNUSABLE);
-    fail_unless (staged == !!strstr (f.verdict->text, "takes a transfer"));
-    fail_unless_equals_int (f.verdict->findings->len, 1);
-    fail_unless (f.verdict->remedy && *f.verdict->remedy);
-    info_verdict_free (f.verdict);
-  }
-}
-
-GST_END_TEST;
-
-static void
-check_nothing (Fixture *f, const gchar *remedy)
-{
-  f->verdict = info_verdict_of_nothing (&f->report);
-  fail_unless_equals_int (f->verdict->level, INFO_UNUSABLE);
-  check_finding (f, "cuda-driver", remedy);
-  info_verdict_free (f->verdict);
-}
-
-GST_START_TEST (test_no_cuda_driver)
-{
-  Fixture f;
-
-  make_good (&f);
-  check_nothing (&f, "libcuda1");
-  f.report.machine.container = TRUE;
-  check_nothing (&f, "start the container with the GPU");
-  f.settings[0] = (gchar *) "CUDA_VISIBLE_DEVICES=";
-  check_nothing (&f, "unset CUDA_VISIBLE_DEVICES (it is \"\")");
-  f.report.machine.kernel_driver = FALSE;
-  check_nothing (&f, "on the host");
-  f.report.machine.container = FALSE;
-  check_nothing (&f, "install NVIDIA's driver (Debian: nvidia-driver)");
-  f.settings[0] = (gchar *) "VKGDR_DRIVER=software";
-  check_nothing (&f, "VKGDR_SOFTCUDA_DIR");
-}
-
-GST_END_TEST;
-
-GST_START_TEST (test_software_instead)
-{
-  Fixture f;
-
-  make_good (&f);
-  f.device.info.software = true;
-  f.report.software = TRUE;
-  f.report.machine.host_compiler = (gchar *) "/usr/bin/c++";
-  check_only (&f, INFO_LIMITED, "software", "unset VKGDR_DRIVER");
-  f.report.why_software = (gchar *) "there is no libcuda.so.1";
-  f.report.machine.kernel_driver = FALSE;
-  check_only (&f, INFO_LIMITED, "software",
-      "if there is an NVIDIA GPU, install NVIDIA's driver");
-  f.report.machine.host_compiler = NULL;
-  judge (&f);
-  check_finding (&f, "no-compiler", "SOFTCUDA_CXX");
-  info_verdict_free (f.verdict);
-}
-
-GST_END_TEST;
-
-/* If CUDA is hidden, Vulkan's software device may be missing, too. */
-GST_START_TEST (test_neither_of_both)
-{
-  Fixture f;
-
-  make_without_vulkan (&f);
-  f.device.info.software = true;
-  f.report.software = TRUE;
-  f.report.why_software = (gchar *) "CUDA_ERROR_NO_DEVICE";
-  f.settings[0] = (gchar *) "CUDA_VISIBLE_DEVICES=";
-  judge (&f);
-  fail_unless_equals_int (f.verdict->level, INFO_LIMITED);
-  check_finding (&f, "software", "unset CUDA_VISIBLE_DEVICES");
-  check_finding (&f, "vulkan-device", "mesa-vulkan-drivers");
-  fail_unless (strstr (f.verdict->text, "Vulkan has no software device"));
-  info_verdict_free (f.verdict);
-}
-
-GST_END_TEST;
-
-GST_START_TEST (test_no_compiler)
-{
-  Fixture f;
-
-  make_good (&f);
-  f.device.compiler_error = (gchar *) "NVRTC was not found";
-  check_only (&f, INFO_LIMITED, "no-compiler", "install NVRTC");
-  f.settings[0] = (gchar *) "VKGDR_NVRTC=/nowhere";
-  check_only (&f, INFO_LIMITED, "no-compiler",
-      "unset VKGDR_NVRTC (it is \"/nowhere\")");
+  if (c->manifest || c->no_manifest)
+    manifests[0] = (gchar *) c->manifest;
+  make_device (c, &device);
+  verdict = info_verdict_new (&report, c->no_device ? NULL : &device);
+  check (c, verdict);
+  info_verdict_free (verdict);
 }
 
 GST_END_TEST;
@@ -385,20 +263,7 @@ info_verdict_suite (void)
   Suite *suite = suite_create ("info-verdict");
   TCase *tc = tcase_create ("made-up devices");
 
-  tcase_add_test (tc, test_ready);
-  tcase_add_test (tc, test_small_window);
-  tcase_add_test (tc, test_full_window);
-  tcase_add_test (tc, test_several_things);
-  tcase_add_test (tc, test_compute_mode);
-  tcase_add_test (tc, test_no_manifest);
-  tcase_add_test (tc, test_container);
-  tcase_add_test (tc, test_staged);
-  tcase_add_test (tc, test_manifest_without_effect);
-  tcase_add_test (tc, test_every_obstacle);
-  tcase_add_test (tc, test_no_cuda_driver);
-  tcase_add_test (tc, test_software_instead);
-  tcase_add_test (tc, test_neither_of_both);
-  tcase_add_test (tc, test_no_compiler);
+  tcase_add_loop_test (tc, test_case, 0, G_N_ELEMENTS (cases));
   suite_add_tcase (suite, tc);
   return suite;
 }

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * info-collect.c: collects data from the drivers
+ * collect.c: collects data from the drivers
  *
  * Describes each device, tries a small allocation on it, and asks for its
  * compiler. Must not judge what it finds.
  */
-
-#include "info-collect.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +12,7 @@
 #include <gst/vkgdr/vkgdr.h>
 
 #include "driver.h"
-#include "info-machine.h"
+#include "info.h"
 
 /* The size of the allocation that proves that a device works, in bytes. */
 #define TRIAL_SIZE ((gsize) 64 << 10)
@@ -33,8 +31,7 @@ take_last_error (void)
 static gchar *
 describe_result (const vkgdr_cuda *cu, const gchar *call, CUresult result)
 {
-  const char *name = NULL;
-  const char *text = NULL;
+  const char *name = NULL, *text = NULL;
 
   cu->cuGetErrorName (result, &name);
   cu->cuGetErrorString (result, &text);
@@ -42,132 +39,105 @@ describe_result (const vkgdr_cuda *cu, const gchar *call, CUresult result)
       name ? name : "an unknown error", text ? text : "no explanation");
 }
 
+/* --- the trial ------------------------------------------------------------ */
+
 /* Takes ownership of @error, which replaces the device's earlier error (about a
  * missing window). */
-static InfoTrial
+static void
 fail (InfoDevice *device, InfoTrial trial, gchar *error)
 {
   g_free (device->error);
   device->error = error;
-  return trial;
+  device->trial = trial;
 }
 
-/* Writes through the host pointer or, without a window, by a transfer. */
-static CUresult
-write_bytes (const vkgdr_cuda *cu, vkgdr_memory_t mem, CUdeviceptr pointer,
-    const guint8 *bytes)
+/* Returns whether the call succeeded. */
+static gboolean
+check (InfoDevice *device, const vkgdr_cuda *cu, InfoTrial trial,
+    const gchar *call, CUresult result)
 {
-  if (!mem)
-    return cu->cuMemcpyHtoD (pointer, bytes, TRIAL_SIZE);
-  vkgdr_copy_to_bar (vkgdr_memory_get_host_ptr (mem), bytes, TRIAL_SIZE, 1);
-  vkgdr_memory_flush (mem, 0, TRIAL_SIZE);
-  return CUDA_SUCCESS;
+  if (result == CUDA_SUCCESS)
+    return TRUE;
+  fail (device, trial, describe_result (cu, call, result));
+  return FALSE;
 }
 
-/* Writes with the CPU, and reads through the device pointer. @mem is NULL
- * without a window. */
-static InfoTrial
+/* Writes with the CPU, through the host pointer or, if @mem is NULL, by a
+ * transfer. Reads through the device pointer. */
+static void
 try_bytes (InfoDevice *device, const vkgdr_cuda *cu, vkgdr_memory_t mem,
     CUdeviceptr pointer)
 {
   guint8 *written = g_malloc (TRIAL_SIZE);
   guint8 *read = g_malloc0 (TRIAL_SIZE);
-  InfoTrial trial = INFO_TRIAL_PASSED;
-  const gchar *call = "cuMemcpyHtoD";
-  CUresult result;
+  CUresult result = CUDA_SUCCESS;
 
   memset (written, 0xa5, TRIAL_SIZE);
-  result = write_bytes (cu, mem, pointer, written);
-  if (result == CUDA_SUCCESS) {
-    call = "cuMemcpyDtoH";
-    result = cu->cuMemcpyDtoH (read, pointer, TRIAL_SIZE);
+  device->trial = INFO_TRIAL_PASSED;
+  if (mem) {
+    vkgdr_copy_to_bar (vkgdr_memory_get_host_ptr (mem), written, TRIAL_SIZE, 1);
+    vkgdr_memory_flush (mem, 0, TRIAL_SIZE);
+  } else {
+    result = cu->cuMemcpyHtoD (pointer, written, TRIAL_SIZE);
   }
-  if (result != CUDA_SUCCESS)
-    trial = fail (
-        device, INFO_TRIAL_WRONG_BYTES, describe_result (cu, call, result));
-  else if (memcmp (written, read, TRIAL_SIZE) != 0)
-    trial = fail (device, INFO_TRIAL_WRONG_BYTES,
+  if (check (device, cu, INFO_TRIAL_WRONG_BYTES, "cuMemcpyHtoD", result)
+      && check (device, cu, INFO_TRIAL_WRONG_BYTES, "cuMemcpyDtoH",
+          cu->cuMemcpyDtoH (read, pointer, TRIAL_SIZE))
+      && memcmp (written, read, TRIAL_SIZE) != 0)
+    fail (device, INFO_TRIAL_WRONG_BYTES,
         g_strdup ("the device reads other bytes than were written"));
   g_free (written);
   g_free (read);
-  return trial;
 }
 
-static InfoTrial
-try_window (InfoDevice *device, const vkgdr_cuda *cu, vkgdr_t g)
+static void
+try_memory (InfoDevice *device, const vkgdr_cuda *cu, vkgdr_t g)
 {
-  vkgdr_memory_t mem = vkgdr_memory_alloc (g, TRIAL_SIZE, 0);
-  InfoTrial trial;
-
-  if (!mem)
-    return fail (device, INFO_TRIAL_NO_MEMORY, take_last_error ());
-  trial = try_bytes (device, cu, mem, vkgdr_memory_get_device_ptr (mem));
-  vkgdr_memory_free (mem);
-  return trial;
-}
-
-static InfoTrial
-try_staged (InfoDevice *device, const vkgdr_cuda *cu)
-{
+  gboolean has_window =
+      g && vkgdr_get_window_obstacle (g, NULL, NULL) == VKGDR_OBSTACLE_NONE;
+  vkgdr_memory_t mem =
+      has_window ? vkgdr_memory_alloc (g, TRIAL_SIZE, 0) : NULL;
   CUdeviceptr pointer;
-  InfoTrial trial;
-  CUresult result = cu->cuMemAlloc (&pointer, TRIAL_SIZE);
 
-  if (result != CUDA_SUCCESS)
-    return fail (device, INFO_TRIAL_NO_MEMORY,
-        describe_result (cu, "cuMemAlloc", result));
-  trial = try_bytes (device, cu, NULL, pointer);
-  cu->cuMemFree (pointer);
-  return trial;
+  if (mem) {
+    try_bytes (device, cu, mem, vkgdr_memory_get_device_ptr (mem));
+    vkgdr_memory_free (mem);
+  } else if (!g || has_window) {
+    fail (device, INFO_TRIAL_NO_MEMORY, take_last_error ());
+  } else if (check (device, cu, INFO_TRIAL_NO_MEMORY, "cuMemAlloc",
+                 cu->cuMemAlloc (&pointer, TRIAL_SIZE))) {
+    try_bytes (device, cu, NULL, pointer);
+    cu->cuMemFree (pointer);
+  }
 }
 
-/* Runs with the device's context. */
-static InfoTrial
-try_memory (InfoDevice *device, const vkgdr_cuda *cu, CUdevice cuda_device)
-{
-  vkgdr_t g = vkgdr_open (cuda_device, VKGDR_OPEN_WINDOW_OPTIONAL_BIT);
-  InfoTrial trial;
-
-  if (!g)
-    return fail (device, INFO_TRIAL_NO_MEMORY, take_last_error ());
-  if (vkgdr_get_window_obstacle (g, NULL, NULL) == VKGDR_OBSTACLE_NONE)
-    trial = try_window (device, cu, g);
-  else
-    trial = try_staged (device, cu);
-  vkgdr_close (g);
-  return trial;
-}
-
-static InfoTrial
+static void
 try_device (InfoDevice *device, const vkgdr_cuda *cu, CUdevice cuda_device)
 {
   CUcontext context = NULL;
-  InfoTrial trial;
-  CUresult result;
+  vkgdr_t g;
 
-  result = cu->cuDevicePrimaryCtxRetain (&context, cuda_device);
-  if (result != CUDA_SUCCESS)
-    return fail (device, INFO_TRIAL_NO_CONTEXT,
-        describe_result (cu, "cuDevicePrimaryCtxRetain", result));
-  result = cu->cuCtxPushCurrent (context);
-  if (result != CUDA_SUCCESS) {
-    cu->cuDevicePrimaryCtxRelease (cuda_device);
-    return fail (device, INFO_TRIAL_NO_CONTEXT,
-        describe_result (cu, "cuCtxPushCurrent", result));
+  if (!check (device, cu, INFO_TRIAL_NO_CONTEXT, "cuDevicePrimaryCtxRetain",
+          cu->cuDevicePrimaryCtxRetain (&context, cuda_device)))
+    return;
+  if (check (device, cu, INFO_TRIAL_NO_CONTEXT, "cuCtxPushCurrent",
+          cu->cuCtxPushCurrent (context))) {
+    g = vkgdr_open (cuda_device, VKGDR_OPEN_WINDOW_OPTIONAL_BIT);
+    try_memory (device, cu, g);
+    vkgdr_close (g);
+    cu->cuCtxPopCurrent (&context);
   }
-  trial = try_memory (device, cu, cuda_device);
-  cu->cuCtxPopCurrent (&context);
   cu->cuDevicePrimaryCtxRelease (cuda_device);
-  return trial;
 }
+
+/* --- devices -------------------------------------------------------------- */
 
 static void
 ask_compiler (InfoDevice *device)
 {
-  GstVkgdrContext *context;
   GError *error = NULL;
+  GstVkgdrContext *context = gst_vkgdr_context_new (device->ordinal, &error);
 
-  context = gst_vkgdr_context_new (device->ordinal, &error);
   if (context)
     device->compiler = gst_vkgdr_kernel_describe_compiler (context, &error);
   if (!device->compiler)
@@ -198,10 +168,9 @@ collect_device (const vkgdr_cuda *cu, gint ordinal)
 {
   InfoDevice *device = g_new0 (InfoDevice, 1);
   CUdevice cuda_device;
-  CUresult result;
+  CUresult result = cu->cuDeviceGet (&cuda_device, ordinal);
 
   device->ordinal = ordinal;
-  result = cu->cuDeviceGet (&cuda_device, ordinal);
   if (result != CUDA_SUCCESS) {
     device->obstacle = VKGDR_OBSTACLE_CUDA_DEVICE;
     device->error = describe_result (cu, "cuDeviceGet", result);
@@ -211,13 +180,22 @@ collect_device (const vkgdr_cuda *cu, gint ordinal)
   device->obstacle = vkgdr_probe (cuda_device, &device->info);
   if (device->obstacle != VKGDR_OBSTACLE_NONE)
     device->error = take_last_error ();
-  if (device->obstacle != VKGDR_OBSTACLE_NONE
-      && !info_device_is_staged (device))
-    return device;
-  device->trial = try_device (device, cu, cuda_device);
+  if (device->obstacle == VKGDR_OBSTACLE_NONE || info_device_is_staged (device))
+    try_device (device, cu, cuda_device);
   if (device->trial == INFO_TRIAL_PASSED)
     ask_compiler (device);
   return device;
+}
+
+static void
+device_free (gpointer data)
+{
+  InfoDevice *device = data;
+
+  g_free (device->error);
+  g_free (device->compiler);
+  g_free (device->compiler_error);
+  g_free (device);
 }
 
 void
@@ -229,8 +207,7 @@ info_collect (InfoReport *report)
   gint i;
 
   memset (report, 0, sizeof (*report));
-  report->devices =
-      g_ptr_array_new_with_free_func ((GDestroyNotify) info_device_free);
+  report->devices = g_ptr_array_new_with_free_func (device_free);
   if (cu) {
     report->software = vkgdr_driver_is_software ();
     report->why_software = g_strdup (vkgdr_driver_why_software ());
@@ -243,4 +220,13 @@ info_collect (InfoReport *report)
     report->driver_error = take_last_error ();
   }
   info_machine_collect (&report->machine);
+}
+
+void
+info_report_clear (InfoReport *report)
+{
+  info_machine_clear (&report->machine);
+  g_clear_pointer (&report->why_software, g_free);
+  g_clear_pointer (&report->driver_error, g_free);
+  g_clear_pointer (&report->devices, g_ptr_array_unref);
 }
