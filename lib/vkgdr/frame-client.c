@@ -1,0 +1,1016 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * frame-client.c: receives the frames of a frame server
+ *
+ * Nothing in a message is used before it was checked. A frame keeps a reference
+ * to its memories and to the connection, so that it outlives both.
+ */
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "driver.h"
+#include "error.h"
+#include "frame-socket.h"
+
+/* Nanoseconds between two attempts to connect. */
+#define CONNECTION_INTERVAL 20000000
+
+/* A memory of the server. */
+typedef struct {
+  atomic_uint refs; /* one of the connection, and one of each frame */
+  uint64_t id;
+  uint64_t size;
+  void *object; /* vkgdr_memory_t, or what vkgdr_frames_params.import returned */
+} import;
+
+typedef struct {
+  void *data;
+  size_t size;
+  uint64_t serial;
+} content;
+
+struct vkgdr_frames {
+  atomic_uint refs; /* one of the owner, and one of each frame */
+  vkgdr_frames_params params;
+  int fd;
+  atomic_bool is_stopped, is_closed;
+  atomic_uint_fast64_t lost;
+  atomic_uint_fast64_t last_number; /* of the last frame; 0: none yet */
+
+  /* Held while a message is read, not while a thread waits for one. */
+  pthread_mutex_t receive_lock;
+
+  /* Used by the thread that receives. */
+  uint8_t *packet; /* room for one */
+  bool is_welcome;
+  import **imports;
+  uint32_t n_imports;
+  content states[VKGDR_FRAMES_N_STATES];
+  vkgdr_frame_format format;
+  uint64_t format_serial, last_serial;
+  vkgdr_frames_status end; /* BYE or ERROR; TIMEOUT: not ended */
+  vkgdr_error failure;
+
+  /* The device, set before the first import. */
+  const vkgdr_cuda *cu;
+  vkgdr_t handle;
+  atomic_int device;
+  CUcontext context;
+
+  pthread_mutex_t lock; /* for the fields below */
+  uint64_t *answers;    /* numbers that the socket had no room for */
+  uint32_t n_answers;
+  bool must_stop;       /* the socket had no room for STOP */
+  CUstream stream;      /* waits for the work of frames; NULL: not used yet */
+  vkgdr_frame_t done;   /* frames that a callback of CUDA has released */
+};
+
+struct vkgdr_frame {
+  vkgdr_frames_t frames;
+  vkgdr_frame_t next; /* in `done` */
+  vkgdr_frame_info info;
+  vkgdr_frame_format format;
+  import *imports[VKGDR_FRAME_MAX_MEMORIES];
+  uint8_t metas[];
+};
+
+/* --- memories ------------------------------------------------------------ */
+
+static void
+import_unref (vkgdr_frames_t self, import *one)
+{
+  if (atomic_fetch_sub (&one->refs, 1) != 1)
+    return;
+  if (!self->params.import)
+    vkgdr_memory_free (one->object);
+  else if (self->params.forget)
+    self->params.forget (self->params.user_data, one->object);
+  free (one);
+}
+
+static import *
+find_import (vkgdr_frames_t self, uint64_t id, uint32_t *index)
+{
+  uint32_t i;
+
+  for (i = 0; i < self->n_imports; i++)
+    if (self->imports[i]->id == id) {
+      *index = i;
+      return self->imports[i];
+    }
+  return NULL;
+}
+
+static void
+forget (vkgdr_frames_t self, uint64_t id)
+{
+  uint32_t i;
+  import *one = find_import (self, id, &i);
+
+  if (!one)
+    return;
+  self->imports[i] = self->imports[--self->n_imports];
+  import_unref (self, one);
+}
+
+/* Returns the device with the UUID, or -1. */
+static CUdevice
+find_device (const vkgdr_cuda *cu, const uint8_t *uuid)
+{
+  CUuuid one;
+  int i, n = 0;
+
+  cu->cuDeviceGetCount (&n);
+  for (i = 0; i < n; i++) {
+    CUresult result = cu->cuDeviceGetUuid_v2
+                          ? cu->cuDeviceGetUuid_v2 (&one, i)
+                          : cu->cuDeviceGetUuid (&one, i);
+
+    if (result == CUDA_SUCCESS && memcmp (one.bytes, uuid, 16) == 0)
+      return i;
+  }
+  vkgdr_error_set ("the frames are on a GPU that this process does not have: "
+                   "make it visible here (CUDA_VISIBLE_DEVICES, --gpus)");
+  return -1;
+}
+
+static bool
+open_device (vkgdr_frames_t self, const uint8_t *uuid)
+{
+  CUresult result;
+  CUdevice device;
+
+  if (self->handle)
+    return true;
+  self->cu = vkgdr_driver_load ();
+  if (!self->cu)
+    return false;
+  device = find_device (self->cu, uuid);
+  if (device < 0)
+    return false;
+  self->handle = vkgdr_open (device, VKGDR_OPEN_WINDOW_OPTIONAL_BIT);
+  if (!self->handle)
+    return false;
+  result = self->cu->cuDevicePrimaryCtxRetain (&self->context, device);
+  if (result == CUDA_SUCCESS) {
+    atomic_store (&self->device, device);
+    return true;
+  }
+  vkgdr_error_set ("CUDA has no context on device %d: "
+                   "cuDevicePrimaryCtxRetain failed with %s",
+      device, vkgdr_cuda_result_name (result));
+  vkgdr_close (self->handle);
+  self->handle = NULL;
+  return false;
+}
+
+/* The CUDA context of the connection has to be current in several functions. */
+static bool
+enter (vkgdr_frames_t self)
+{
+  CUresult result = self->cu->cuCtxPushCurrent (self->context);
+
+  if (result == CUDA_SUCCESS)
+    return true;
+  vkgdr_error_set ("the CUDA context of the frames cannot be used: "
+                   "cuCtxPushCurrent failed with %s",
+      vkgdr_cuda_result_name (result));
+  return false;
+}
+
+static void
+leave (vkgdr_frames_t self)
+{
+  CUcontext context;
+
+  self->cu->cuCtxPopCurrent (&context);
+}
+
+/* Takes *@fd if it imports the memory itself. */
+static void *
+import_object (vkgdr_frames_t self, int *fd, const vkgdr_fd_info *info)
+{
+  void *object;
+
+  if (self->params.import) {
+    object = self->params.import (self->params.user_data, *fd, info);
+    if (!object)
+      vkgdr_error_set ("the memory of the server cannot be imported");
+    return object;
+  }
+  if (!open_device (self, info->device_uuid) || !enter (self))
+    return NULL;
+  object = vkgdr_memory_import_fd (self->handle, *fd, info);
+  leave (self);
+  if (object)
+    *fd = -1;
+  return object;
+}
+
+/* --- answers ------------------------------------------------------------- */
+
+static vkgdr_socket_result
+send_number (vkgdr_frames_t self, uint32_t type, uint64_t number)
+{
+  const vkgdr_wire_number message = { { type, sizeof (message) }, number };
+
+  return vkgdr_socket_send (self->fd, &message, sizeof (message), -1);
+}
+
+static bool
+is_full (vkgdr_socket_result result)
+{
+  return result == VKGDR_SOCKET_AGAIN || result == VKGDR_SOCKET_NO_RESOURCES;
+}
+
+static void
+send_answers_locked (vkgdr_frames_t self)
+{
+  while (self->n_answers > 0
+         && !is_full (send_number (self, VKGDR_WIRE_RELEASE,
+             self->answers[self->n_answers - 1])))
+    self->n_answers--;
+  if (self->must_stop && self->n_answers == 0)
+    self->must_stop = is_full (send_number (
+        self, VKGDR_WIRE_STOP, atomic_load (&self->last_number)));
+}
+
+/* The socket has room for the answers to the frames that a client usually has,
+ * so answers do not stay for long. */
+static void
+answer_locked (vkgdr_frames_t self, uint64_t number)
+{
+  uint64_t *answers;
+
+  send_answers_locked (self);
+  if (self->n_answers == 0
+      && !is_full (send_number (self, VKGDR_WIRE_RELEASE, number)))
+    return;
+  answers =
+      realloc (self->answers, (self->n_answers + 1) * sizeof (*self->answers));
+  if (!answers)
+    return;
+  self->answers = answers;
+  answers[self->n_answers++] = number;
+}
+
+/* --- the end of a connection and of a frame ------------------------------ */
+
+static void
+frames_unref (vkgdr_frames_t self)
+{
+  int i;
+
+  if (atomic_fetch_sub (&self->refs, 1) != 1)
+    return;
+  while (self->n_imports > 0)
+    import_unref (self, self->imports[--self->n_imports]);
+  if (self->stream && enter (self)) {
+    self->cu->cuStreamDestroy (self->stream);
+    leave (self);
+  }
+  if (self->handle) {
+    vkgdr_close (self->handle);
+    self->cu->cuDevicePrimaryCtxRelease (atomic_load (&self->device));
+  }
+  if (self->fd >= 0)
+    close (self->fd);
+  for (i = 0; i < VKGDR_FRAMES_N_STATES; i++)
+    free (self->states[i].data);
+  free ((char *) self->params.path);
+  free (self->imports);
+  free (self->answers);
+  free (self->packet);
+  pthread_mutex_destroy (&self->receive_lock);
+  pthread_mutex_destroy (&self->lock);
+  free (self);
+}
+
+static void
+free_frame (vkgdr_frame_t frame)
+{
+  vkgdr_frames_t frames = frame->frames;
+  uint32_t i;
+
+  for (i = 0; i < frame->info.n_memories; i++)
+    import_unref (frames, frame->imports[i]);
+  free (frame);
+  frames_unref (frames);
+}
+
+/* Frees the frames that callbacks of CUDA have released. A callback may not
+ * call CUDA, which freeing a memory does. */
+static void
+free_done (vkgdr_frames_t self)
+{
+  vkgdr_frame_t done;
+
+  pthread_mutex_lock (&self->lock);
+  done = self->done;
+  self->done = NULL;
+  send_answers_locked (self);
+  pthread_mutex_unlock (&self->lock);
+  while (done) {
+    vkgdr_frame_t next = done->next;
+
+    free_frame (done);
+    done = next;
+  }
+}
+
+void
+vkgdr_frame_release (vkgdr_frame_t frame)
+{
+  vkgdr_frames_t frames = frame->frames;
+
+  pthread_mutex_lock (&frames->lock);
+  answer_locked (frames, frame->info.number);
+  pthread_mutex_unlock (&frames->lock);
+  free_frame (frame);
+}
+
+/* Called by CUDA. */
+static void
+on_work_done (void *data)
+{
+  vkgdr_frame_t frame = data;
+  vkgdr_frames_t frames = frame->frames;
+
+  pthread_mutex_lock (&frames->lock);
+  answer_locked (frames, frame->info.number);
+  frame->next = frames->done;
+  frames->done = frame;
+  pthread_mutex_unlock (&frames->lock);
+}
+
+/* The callback is on a stream of the connection, so that the caller's stream
+ * does not wait for it. Must be called with the context current. */
+static CUresult
+queue_release (vkgdr_frames_t self, vkgdr_frame_t frame, CUstream stream)
+{
+  const vkgdr_cuda *cu = self->cu;
+  CUevent event = NULL;
+  CUresult result = CUDA_SUCCESS;
+
+  pthread_mutex_lock (&self->lock);
+  if (!self->stream)
+    result = cu->cuStreamCreate (&self->stream, CU_STREAM_NON_BLOCKING);
+  pthread_mutex_unlock (&self->lock);
+  if (result == CUDA_SUCCESS)
+    result = cu->cuEventCreate (&event, CU_EVENT_DISABLE_TIMING);
+  if (result == CUDA_SUCCESS)
+    result = cu->cuEventRecord (event, stream);
+  if (result == CUDA_SUCCESS)
+    result = cu->cuStreamWaitEvent (self->stream, event, 0);
+  if (event)
+    cu->cuEventDestroy (event);
+  if (result == CUDA_SUCCESS)
+    result = cu->cuLaunchHostFunc (self->stream, on_work_done, frame);
+  return result;
+}
+
+bool
+vkgdr_frame_release_on_stream (vkgdr_frame_t frame, void *stream)
+{
+  vkgdr_frames_t self = frame->frames;
+  CUresult result;
+
+  free_done (self);
+  if (!self->cu) {
+    vkgdr_error_set ("the frame is not of a connection that imports memory: "
+                     "use vkgdr_frame_release()");
+    vkgdr_frame_release (frame);
+    return false;
+  }
+  if (!enter (self)) {
+    vkgdr_frame_release (frame);
+    return false;
+  }
+  /* After the close, no function frees the frames that callbacks release. */
+  result = atomic_load (&self->is_closed)
+               ? CUDA_ERROR_INVALID_CONTEXT
+               : queue_release (self, frame, stream);
+  if (result != CUDA_SUCCESS) {
+    self->cu->cuStreamSynchronize (stream);
+    vkgdr_error_set ("the end of the work on a frame cannot be noticed (%s): "
+                     "see whether an earlier kernel failed, and whether the "
+                     "stream is of the primary context",
+        vkgdr_cuda_result_name (result));
+    vkgdr_frame_release (frame);
+  } else {
+    vkgdr_error_clear ();
+  }
+  leave (self);
+  return result == CUDA_SUCCESS;
+}
+
+const vkgdr_frame_info *
+vkgdr_frame_get_info (vkgdr_frame_t frame)
+{
+  return &frame->info;
+}
+
+bool
+vkgdr_frame_invalidate (vkgdr_frame_t frame)
+{
+  vkgdr_frames_t self = frame->frames;
+  uint32_t i;
+
+  vkgdr_error_clear ();
+  for (i = 0; !self->params.import && i < frame->info.n_memories; i++) {
+    const vkgdr_frame_memory *memory = &frame->info.memories[i];
+
+    if (!memory->host || vkgdr_memory_is_coherent (memory->object))
+      continue;
+    vkgdr_memory_invalidate (memory->object, memory->offset, memory->size);
+    if (*vkgdr_error_peek ())
+      return false;
+  }
+  return true;
+}
+
+/* --- messages ------------------------------------------------------------ */
+
+static bool
+refuse (const char *what)
+{
+  vkgdr_error_set ("the server has sent %s that is not valid: use the same "
+                   "version of gst-vkgdr in both processes",
+      what);
+  return false;
+}
+
+static bool
+read_welcome (vkgdr_frames_t self, const uint8_t *data, size_t size)
+{
+  vkgdr_wire_welcome message;
+
+  if (size != sizeof (message) || self->is_welcome)
+    return refuse ("a greeting");
+  memcpy (&message, data, sizeof (message));
+  if (memcmp (message.magic, VKGDR_WIRE_MAGIC, sizeof (message.magic)) != 0
+      || message.version != VKGDR_WIRE_VERSION)
+    return refuse ("a greeting");
+  self->is_welcome = true;
+  return true;
+}
+
+static bool
+is_valid_plane (const vkgdr_frame_plane_format *plane)
+{
+  return plane->width > 0 && plane->width <= INT16_MAX * 16
+         && plane->height > 0 && plane->height <= INT16_MAX * 16
+         && plane->channels > 0 && plane->channels <= 64
+         && (plane->bits == 8 || plane->bits == 16 || plane->bits == 32);
+}
+
+static bool
+read_format (vkgdr_frames_t self, const uint8_t *data, size_t size)
+{
+  vkgdr_wire_format message;
+  vkgdr_frame_format *format = &message.format;
+  uint32_t i;
+
+  if (size != sizeof (message))
+    return refuse ("a format");
+  memcpy (&message, data, sizeof (message));
+  if (format->name[sizeof (format->name) - 1] != '\0'
+      || format->n_planes > VKGDR_FRAME_MAX_PLANES || format->fps_n < 0
+      || format->fps_d < 0 || format->par_n < 0 || format->par_d < 0
+      || format->width > INT32_MAX || format->height > INT32_MAX)
+    return refuse ("a format");
+  for (i = 0; i < format->n_planes; i++)
+    if (!is_valid_plane (&format->planes[i]))
+      return refuse ("a format");
+  self->format = *format;
+  self->format_serial = ++self->last_serial;
+  return true;
+}
+
+/* Returns the content of a message, which the caller frees, or NULL. @fd: the
+ * attached file descriptor, or -1. */
+static void *
+read_content (const uint8_t *data, size_t size, int fd, size_t *content_size)
+{
+  vkgdr_wire_content head;
+  char *result;
+
+  if (size < sizeof (head))
+    return NULL;
+  memcpy (&head, data, sizeof (head));
+  if (head.content_size > VKGDR_WIRE_MAX_CONTENT
+      || size != sizeof (head) + (fd < 0 ? head.content_size : 0))
+    return NULL;
+  result = malloc (head.content_size + 1);
+  if (!result)
+    return NULL;
+  if (fd < 0) {
+    memcpy (result, data + sizeof (head), head.content_size);
+  } else if (!vkgdr_socket_read_memfd (fd, result, head.content_size)) {
+    free (result);
+    return NULL;
+  }
+  result[head.content_size] = '\0';
+  *content_size = head.content_size;
+  return result;
+}
+
+static bool
+read_state (vkgdr_frames_t self, vkgdr_frames_state state, const uint8_t *data,
+    size_t size, int fd)
+{
+  static const char *const names[] = { "caps", "a segment", "tags", "tags" };
+  size_t content_size = 0;
+  void *bytes = read_content (data, size, fd, &content_size);
+
+  if (!bytes)
+    return refuse (names[state]);
+  free (self->states[state].data);
+  self->states[state] =
+      (content){ bytes, content_size, ++self->last_serial };
+  return true;
+}
+
+static bool
+read_memory (vkgdr_frames_t self, const uint8_t *data, size_t size, int *fd)
+{
+  vkgdr_wire_memory message;
+  import *one, **imports;
+  uint32_t i;
+
+  if (size != sizeof (message) || *fd < 0
+      || self->n_imports >= VKGDR_WIRE_MAX_MEMORIES)
+    return refuse ("memory");
+  memcpy (&message, data, sizeof (message));
+  if (find_import (self, message.id, &i) || message.info.size == 0
+      || message.info.size > PTRDIFF_MAX)
+    return refuse ("memory");
+  imports =
+      realloc (self->imports, (self->n_imports + 1) * sizeof (*self->imports));
+  if (imports)
+    self->imports = imports;
+  one = calloc (1, sizeof (*one));
+  if (one)
+    one->object =
+        imports ? import_object (self, fd, &message.info) : NULL;
+  if (!one || !one->object) {
+    free (one);
+    return false;
+  }
+  atomic_init (&one->refs, 1);
+  one->id = message.id;
+  one->size = message.info.size;
+  imports[self->n_imports++] = one;
+  return true;
+}
+
+static bool
+read_forget (vkgdr_frames_t self, const uint8_t *data, size_t size)
+{
+  vkgdr_wire_number message;
+
+  if (size != sizeof (message))
+    return refuse ("a number");
+  memcpy (&message, data, sizeof (message));
+  forget (self, message.number);
+  return true;
+}
+
+/* An empty text is the regular end. */
+static vkgdr_frames_status
+read_bye (const uint8_t *data, size_t size, int fd)
+{
+  size_t length = 0;
+  char *reason = fd < 0 ? read_content (data, size, fd, &length) : NULL;
+  vkgdr_frames_status result = VKGDR_FRAMES_ERROR;
+
+  if (!reason)
+    refuse ("a farewell");
+  else if (length == 0)
+    result = VKGDR_FRAMES_BYE;
+  else
+    vkgdr_error_set ("the server refuses: %.512s", reason);
+  free (reason);
+  return result;
+}
+
+/* --- frames -------------------------------------------------------------- */
+
+static bool
+read_range (vkgdr_frames_t self, vkgdr_frame_t frame,
+    const vkgdr_wire_range *range)
+{
+  vkgdr_frame_memory *memory = &frame->info.memories[frame->info.n_memories];
+  uint32_t i;
+  import *one = find_import (self, range->memory, &i);
+
+  if (!one || range->size == 0 || range->offset > one->size
+      || range->size > one->size - range->offset)
+    return false;
+  memory->object = one->object;
+  memory->offset = range->offset;
+  memory->size = range->size;
+  if (!self->params.import) {
+    uint8_t *host = vkgdr_memory_get_host_ptr (one->object);
+
+    memory->device = vkgdr_memory_get_device_ptr (one->object) + range->offset;
+    memory->host = host ? host + range->offset : NULL;
+  }
+  atomic_fetch_add (&one->refs, 1);
+  frame->imports[frame->info.n_memories++] = one;
+  return true;
+}
+
+/* Whether all rows are inside the range, and do not overlap. */
+static bool
+is_plane_inside (const vkgdr_frame_plane_format *format,
+    const vkgdr_wire_plane *plane, uint64_t size)
+{
+  int64_t row = (int64_t) format->width * format->channels * format->bits / 8;
+  int64_t stride = plane->stride;
+  int64_t span = ((int64_t) format->height - 1) * stride;
+
+  if (plane->offset > size || size > INT64_MAX
+      || (format->height > 1 && stride < row && stride > -row))
+    return false;
+  return (int64_t) plane->offset + (span < 0 ? span : 0) >= 0
+         && (int64_t) plane->offset + (span > 0 ? span : 0)
+                <= (int64_t) size - row;
+}
+
+static bool
+read_plane (vkgdr_frame_t frame, const vkgdr_wire_plane *plane)
+{
+  vkgdr_frame_info *info = &frame->info;
+  const vkgdr_frame_memory *memory;
+  vkgdr_frame_plane *to = &info->planes[info->n_planes];
+
+  if (plane->range >= info->n_memories)
+    return false;
+  memory = &info->memories[plane->range];
+  if (!is_plane_inside (
+          &frame->format.planes[info->n_planes], plane, memory->size))
+    return false;
+  to->device = memory->device ? memory->device + plane->offset : 0;
+  to->host = memory->host ? (uint8_t *) memory->host + plane->offset : NULL;
+  to->stride = plane->stride;
+  info->n_planes++;
+  return true;
+}
+
+/* @data: after the head */
+static bool
+read_parts (vkgdr_frames_t self, vkgdr_frame_t frame,
+    const vkgdr_wire_frame *head, const uint8_t *data)
+{
+  vkgdr_wire_range range;
+  vkgdr_wire_plane plane;
+  uint32_t i;
+
+  for (i = 0; i < head->n_ranges; i++, data += sizeof (range)) {
+    memcpy (&range, data, sizeof (range));
+    if (!read_range (self, frame, &range))
+      return false;
+  }
+  for (i = 0; i < head->n_planes; i++, data += sizeof (plane)) {
+    memcpy (&plane, data, sizeof (plane));
+    if (!read_plane (frame, &plane))
+      return false;
+  }
+  memcpy (frame->metas, data, head->metas_size);
+  return true;
+}
+
+static bool
+is_valid_frame (
+    vkgdr_frames_t self, const vkgdr_wire_frame *head, size_t size)
+{
+  return head->n_ranges <= VKGDR_FRAME_MAX_MEMORIES
+         && (head->n_planes == 0 || head->n_planes == self->format.n_planes)
+         && head->metas_size <= size
+         && size
+                == sizeof (*head) + head->n_ranges * sizeof (vkgdr_wire_range)
+                       + head->n_planes * sizeof (vkgdr_wire_plane)
+                       + head->metas_size
+         && head->number > atomic_load (&self->last_number);
+}
+
+static void
+describe (vkgdr_frames_t self, vkgdr_frame_t frame, const vkgdr_wire_frame *head)
+{
+  vkgdr_frame_info *info = &frame->info;
+  uint64_t last = atomic_load (&self->last_number);
+
+  info->number = head->number;
+  info->lost = last != 0 ? head->number - last - 1 : 0;
+  info->time = head->time;
+  info->pts = head->pts;
+  info->dts = head->dts;
+  info->duration = head->duration;
+  info->offset = head->offset;
+  info->offset_end = head->offset_end;
+  info->base = head->base;
+  info->latency = head->latency;
+  info->flags = head->flags | (info->lost > 0 ? VKGDR_FRAME_DISCONT : 0);
+  info->metas_size = head->metas_size;
+  info->metas = frame->metas;
+  frame->format = self->format;
+  info->format = &frame->format;
+}
+
+static vkgdr_frame_t
+read_frame (vkgdr_frames_t self, const uint8_t *data, size_t size)
+{
+  vkgdr_wire_frame head;
+  vkgdr_frame_t frame;
+
+  if (size >= sizeof (head))
+    memcpy (&head, data, sizeof (head));
+  if (size < sizeof (head) || !is_valid_frame (self, &head, size)) {
+    refuse ("a frame");
+    return NULL;
+  }
+  frame = calloc (1, sizeof (*frame) + head.metas_size);
+  if (!frame)
+    return NULL;
+  frame->frames = self;
+  atomic_fetch_add (&self->refs, 1);
+  describe (self, frame, &head);
+  if (!read_parts (self, frame, &head, data + sizeof (head))) {
+    free_frame (frame);
+    refuse ("a frame");
+    return NULL;
+  }
+  atomic_fetch_add (&self->lost, frame->info.lost);
+  atomic_store (&self->last_number, head.number);
+  return frame;
+}
+
+/* --- receiving ----------------------------------------------------------- */
+
+/* Handles a message. Returns TIMEOUT if it is not of interest for the
+ * caller. */
+static vkgdr_frames_status
+handle (vkgdr_frames_t self, const uint8_t *data, size_t size, int *fd,
+    vkgdr_frame_t *frame)
+{
+  vkgdr_wire_header header = { 0, 0 };
+  bool ok = false;
+
+  if (size >= sizeof (header))
+    memcpy (&header, data, sizeof (header));
+  if (header.size != size
+      || (!self->is_welcome && header.type != VKGDR_WIRE_WELCOME
+          && header.type != VKGDR_WIRE_BYE)) {
+    refuse ("a message");
+    return VKGDR_FRAMES_ERROR;
+  }
+  switch (header.type) {
+  case VKGDR_WIRE_FRAME:
+    *frame = read_frame (self, data, size);
+    return *frame ? VKGDR_FRAMES_FRAME : VKGDR_FRAMES_ERROR;
+  case VKGDR_WIRE_EOS:
+    return VKGDR_FRAMES_EOS;
+  case VKGDR_WIRE_BYE:
+    return read_bye (data, size, *fd);
+  case VKGDR_WIRE_WELCOME:
+    ok = read_welcome (self, data, size);
+    break;
+  case VKGDR_WIRE_FORMAT:
+    ok = read_format (self, data, size);
+    break;
+  case VKGDR_WIRE_CAPS:
+  case VKGDR_WIRE_SEGMENT:
+  case VKGDR_WIRE_STREAM_TAGS:
+  case VKGDR_WIRE_GLOBAL_TAGS:
+    ok = read_state (self, header.type - VKGDR_WIRE_CAPS, data, size, *fd);
+    break;
+  case VKGDR_WIRE_MEMORY:
+    ok = read_memory (self, data, size, fd);
+    break;
+  case VKGDR_WIRE_FORGET:
+    ok = read_forget (self, data, size);
+    break;
+  default:
+    refuse ("a message");
+  }
+  return ok ? VKGDR_FRAMES_TIMEOUT : VKGDR_FRAMES_ERROR;
+}
+
+/* Sets @is_empty if there is no message. */
+static vkgdr_frames_status
+receive_one_locked (vkgdr_frames_t self, vkgdr_frame_t *frame, bool *is_empty)
+{
+  size_t size = VKGDR_WIRE_MAX_PACKET;
+  vkgdr_frames_status status;
+  int fd;
+
+  *is_empty = false;
+  if (atomic_load (&self->is_stopped))
+    return VKGDR_FRAMES_BYE;
+  switch (vkgdr_socket_receive (self->fd, self->packet, &size, &fd)) {
+  case VKGDR_SOCKET_OK:
+    break;
+  case VKGDR_SOCKET_AGAIN:
+    *is_empty = true;
+    return VKGDR_FRAMES_TIMEOUT;
+  default:
+    vkgdr_error_set ("the process of the server has ended, or has closed the "
+                     "connection, before the end of the stream: start it "
+                     "again");
+    return VKGDR_FRAMES_ERROR;
+  }
+  status = handle (self, self->packet, size, &fd, frame);
+  if (fd >= 0)
+    close (fd);
+  return status;
+}
+
+vkgdr_frames_status
+vkgdr_frames_receive (
+    vkgdr_frames_t self, int64_t timeout, vkgdr_frame_t *frame)
+{
+  int64_t deadline = timeout > 0 ? vkgdr_socket_now () + timeout : 0;
+  vkgdr_frames_status status = VKGDR_FRAMES_TIMEOUT;
+  bool is_empty;
+
+  *frame = NULL;
+  free_done (self);
+  vkgdr_error_clear ();
+  if (self->end == VKGDR_FRAMES_ERROR)
+    vkgdr_error_restore (&self->failure);
+  if (self->end != VKGDR_FRAMES_TIMEOUT)
+    return self->end;
+  for (;;) {
+    pthread_mutex_lock (&self->receive_lock);
+    status = receive_one_locked (self, frame, &is_empty);
+    pthread_mutex_unlock (&self->receive_lock);
+    if (status != VKGDR_FRAMES_TIMEOUT)
+      break;
+    if (is_empty && timeout > 0)
+      timeout = deadline - vkgdr_socket_now ();
+    if (is_empty && timeout <= 0 && timeout != -1)
+      return status;
+    if (is_empty)
+      vkgdr_socket_wait (self->fd, timeout);
+  }
+  if (status == VKGDR_FRAMES_ERROR)
+    vkgdr_error_save (&self->failure);
+  if (status == VKGDR_FRAMES_ERROR || status == VKGDR_FRAMES_BYE)
+    self->end = status;
+  return status;
+}
+
+int
+vkgdr_frames_get_fd (vkgdr_frames_t self)
+{
+  return self->fd;
+}
+
+const void *
+vkgdr_frames_get_state (vkgdr_frames_t self, vkgdr_frames_state state,
+    size_t *size, uint64_t *serial)
+{
+  *size = self->states[state].size;
+  if (serial)
+    *serial = self->states[state].serial;
+  return self->states[state].data;
+}
+
+const vkgdr_frame_format *
+vkgdr_frames_get_format (vkgdr_frames_t self, uint64_t *serial)
+{
+  if (serial)
+    *serial = self->format_serial;
+  return self->format_serial ? &self->format : NULL;
+}
+
+uint64_t
+vkgdr_frames_get_lost (vkgdr_frames_t self)
+{
+  return atomic_load (&self->lost);
+}
+
+CUdevice
+vkgdr_frames_get_device (vkgdr_frames_t self)
+{
+  return atomic_load (&self->device);
+}
+
+/* --- the connection ------------------------------------------------------ */
+
+static vkgdr_frames_t
+new_frames (const vkgdr_frames_params *params)
+{
+  vkgdr_frames_t self = calloc (1, sizeof (*self));
+
+  if (!self)
+    return NULL;
+  atomic_init (&self->refs, 1);
+  atomic_init (&self->device, -1);
+  self->fd = -1;
+  self->params = *params;
+  self->params.path = params->path ? strdup (params->path) : NULL;
+  self->packet = malloc (VKGDR_WIRE_MAX_PACKET);
+  pthread_mutex_init (&self->receive_lock, NULL);
+  pthread_mutex_init (&self->lock, NULL);
+  if (self->packet)
+    return self;
+  frames_unref (self);
+  return NULL;
+}
+
+/* Connects, perhaps after several attempts. */
+static int
+connect_in_time (const vkgdr_frames_params *params)
+{
+  int64_t deadline =
+      params->timeout > 0 ? vkgdr_socket_now () + params->timeout : 0;
+  const struct timespec interval = { .tv_nsec = CONNECTION_INTERVAL };
+
+  for (;;) {
+    int fd = vkgdr_socket_connect (params->path);
+
+    if (fd >= 0 || errno != ENOENT || params->timeout == 0
+        || (params->timeout > 0 && vkgdr_socket_now () >= deadline))
+      return fd;
+    nanosleep (&interval, NULL);
+  }
+}
+
+static bool
+greet (vkgdr_frames_t self)
+{
+  const vkgdr_wire_hello hello = {
+    .header = { VKGDR_WIRE_HELLO, sizeof (hello) },
+    .magic = VKGDR_WIRE_MAGIC_BYTES,
+    .min_version = VKGDR_WIRE_VERSION,
+    .max_version = VKGDR_WIRE_VERSION,
+  };
+
+  /* If the server has refused and closed the connection already, its message
+   * has the reason. */
+  vkgdr_socket_send (self->fd, &hello, sizeof (hello), -1);
+  return vkgdr_socket_check_peer (self->fd, self->params.allowed_peers);
+}
+
+vkgdr_frames_t
+vkgdr_frames_connect (const vkgdr_frames_params *params)
+{
+  vkgdr_frames_t self = new_frames (params);
+  int number;
+
+  if (!self) {
+    vkgdr_error_set ("no memory is left: end other programs");
+    errno = ENOMEM;
+    return NULL;
+  }
+  self->fd = connect_in_time (params);
+  if (self->fd >= 0 && greet (self)) {
+    vkgdr_error_clear ();
+    return self;
+  }
+  number = errno;
+  frames_unref (self);
+  errno = number;
+  return NULL;
+}
+
+void
+vkgdr_frames_stop (vkgdr_frames_t self)
+{
+  bool was_stopped;
+
+  /* No frame is read after STOP. */
+  pthread_mutex_lock (&self->receive_lock);
+  was_stopped = atomic_exchange (&self->is_stopped, true);
+  pthread_mutex_unlock (&self->receive_lock);
+  if (was_stopped)
+    return;
+  pthread_mutex_lock (&self->lock);
+  self->must_stop = true;
+  send_answers_locked (self);
+  pthread_mutex_unlock (&self->lock);
+}
+
+void
+vkgdr_frames_close (vkgdr_frames_t self)
+{
+  if (!self)
+    return;
+  vkgdr_frames_stop (self);
+  atomic_store (&self->is_closed, true);
+  if (self->stream && enter (self)) {
+    self->cu->cuStreamSynchronize (self->stream);
+    leave (self);
+  }
+  free_done (self);
+  frames_unref (self);
+}

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * frame-export.c: memory that the clients of frame servers get
+ *
+ * Knows nothing of clients. Thread-safe.
+ */
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "frame-peer.h"
+
+struct vkgdr_export {
+  vkgdr_export *next; /* in `all` */
+  unsigned refs;
+  uint64_t id;
+  int fd;
+  vkgdr_fd_info info;
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static vkgdr_export *all;
+static uint64_t last_id;
+static unsigned generation;
+
+vkgdr_export *
+vkgdr_export_new (int fd, const vkgdr_fd_info *info)
+{
+  vkgdr_export *self = calloc (1, sizeof (*self));
+
+  if (!self)
+    return NULL;
+  self->refs = 1;
+  self->fd = fd;
+  self->info = *info;
+  pthread_mutex_lock (&lock);
+  self->id = ++last_id;
+  self->next = all;
+  all = self;
+  pthread_mutex_unlock (&lock);
+  return self;
+}
+
+vkgdr_export *
+vkgdr_export_ref (vkgdr_export *self)
+{
+  pthread_mutex_lock (&lock);
+  self->refs++;
+  pthread_mutex_unlock (&lock);
+  return self;
+}
+
+void
+vkgdr_export_unref (vkgdr_export *self)
+{
+  vkgdr_export **link;
+  bool is_last;
+
+  pthread_mutex_lock (&lock);
+  is_last = --self->refs == 0;
+  if (is_last) {
+    for (link = &all; *link != self; link = &(*link)->next)
+      ;
+    *link = self->next;
+    generation++;
+  }
+  pthread_mutex_unlock (&lock);
+  if (!is_last)
+    return;
+  close (self->fd);
+  free (self);
+}
+
+uint64_t
+vkgdr_export_get_id (const vkgdr_export *self)
+{
+  return self->id;
+}
+
+int
+vkgdr_export_get_fd (const vkgdr_export *self)
+{
+  return self->fd;
+}
+
+void
+vkgdr_export_write (const vkgdr_export *self, vkgdr_wire_memory *message)
+{
+  *message = (vkgdr_wire_memory){
+    .header = { VKGDR_WIRE_MEMORY, sizeof (*message) },
+    .id = self->id,
+    .info = self->info,
+  };
+}
+
+unsigned
+vkgdr_export_generation (void)
+{
+  unsigned result;
+
+  pthread_mutex_lock (&lock);
+  result = generation;
+  pthread_mutex_unlock (&lock);
+  return result;
+}
+
+bool
+vkgdr_export_lives (uint64_t id)
+{
+  vkgdr_export *one;
+
+  pthread_mutex_lock (&lock);
+  for (one = all; one && one->id != id; one = one->next)
+    ;
+  pthread_mutex_unlock (&lock);
+  return one != NULL;
+}

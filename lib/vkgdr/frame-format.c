@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * frame-format.c: the planes of pixel formats
+ *
+ * For programs without GStreamer; vkgdripcsink knows all formats of GStreamer.
+ */
+
+#include <stdio.h>
+#include <string.h>
+
+#include <vkgdr/frames.h>
+
+/* Of a plane: how often its size is halved, and what its elements are. */
+typedef struct {
+  uint8_t x, y, channels, bits;
+} plane;
+
+typedef struct {
+  char name[16];
+  plane planes[VKGDR_FRAME_MAX_PLANES];
+} row;
+
+/* Code point of H.273 for "unspecified". */
+#define UNKNOWN 2
+
+static const row rows[] = {
+  { "GRAY8", { { 0, 0, 1, 8 } } },
+  { "GRAY16_LE", { { 0, 0, 1, 16 } } },
+  { "RGB", { { 0, 0, 3, 8 } } },
+  { "BGR", { { 0, 0, 3, 8 } } },
+  { "RGBA", { { 0, 0, 4, 8 } } },
+  { "BGRA", { { 0, 0, 4, 8 } } },
+  { "ARGB", { { 0, 0, 4, 8 } } },
+  { "ABGR", { { 0, 0, 4, 8 } } },
+  { "RGBx", { { 0, 0, 4, 8 } } },
+  { "BGRx", { { 0, 0, 4, 8 } } },
+  { "xRGB", { { 0, 0, 4, 8 } } },
+  { "xBGR", { { 0, 0, 4, 8 } } },
+  { "RGBA64_LE", { { 0, 0, 4, 16 } } },
+  { "AYUV", { { 0, 0, 4, 8 } } },
+  { "YUY2", { { 0, 0, 2, 8 } } },
+  { "UYVY", { { 0, 0, 2, 8 } } },
+  { "NV12", { { 0, 0, 1, 8 }, { 1, 1, 2, 8 } } },
+  { "NV21", { { 0, 0, 1, 8 }, { 1, 1, 2, 8 } } },
+  { "NV16", { { 0, 0, 1, 8 }, { 1, 0, 2, 8 } } },
+  { "NV24", { { 0, 0, 1, 8 }, { 0, 0, 2, 8 } } },
+  { "P010_10LE", { { 0, 0, 1, 16 }, { 1, 1, 2, 16 } } },
+  { "P012_LE", { { 0, 0, 1, 16 }, { 1, 1, 2, 16 } } },
+  { "P016_LE", { { 0, 0, 1, 16 }, { 1, 1, 2, 16 } } },
+  { "I420", { { 0, 0, 1, 8 }, { 1, 1, 1, 8 }, { 1, 1, 1, 8 } } },
+  { "YV12", { { 0, 0, 1, 8 }, { 1, 1, 1, 8 }, { 1, 1, 1, 8 } } },
+  { "Y42B", { { 0, 0, 1, 8 }, { 1, 0, 1, 8 }, { 1, 0, 1, 8 } } },
+  { "Y444", { { 0, 0, 1, 8 }, { 0, 0, 1, 8 }, { 0, 0, 1, 8 } } },
+  { "GBR", { { 0, 0, 1, 8 }, { 0, 0, 1, 8 }, { 0, 0, 1, 8 } } },
+  { "I420_10LE", { { 0, 0, 1, 16 }, { 1, 1, 1, 16 }, { 1, 1, 1, 16 } } },
+  { "I422_10LE", { { 0, 0, 1, 16 }, { 1, 0, 1, 16 }, { 1, 0, 1, 16 } } },
+  { "Y444_10LE", { { 0, 0, 1, 16 }, { 0, 0, 1, 16 }, { 0, 0, 1, 16 } } },
+};
+
+/* GStreamer's YUY2 and UYVY have an even number of elements in a row. */
+static bool
+has_pairs (const row *found)
+{
+  return strcmp (found->name, "YUY2") == 0 || strcmp (found->name, "UYVY") == 0;
+}
+
+bool
+vkgdr_frame_format_init (vkgdr_frame_format *format, const char *name,
+    uint32_t width, uint32_t height)
+{
+  const row *found = NULL;
+  size_t i;
+
+  for (i = 0; i < sizeof (rows) / sizeof (rows[0]); i++)
+    if (name && strcmp (rows[i].name, name) == 0)
+      found = &rows[i];
+  memset (format, 0, sizeof (*format));
+  if (!found || width == 0 || height == 0 || width > INT16_MAX
+      || height > INT16_MAX)
+    return false;
+  memcpy (format->name, found->name, sizeof (format->name));
+  format->width = width;
+  format->height = height;
+  format->fps_d = format->par_n = format->par_d = 1;
+  format->matrix = format->transfer = format->primaries = UNKNOWN;
+  for (i = 0; i < VKGDR_FRAME_MAX_PLANES && found->planes[i].channels; i++) {
+    const plane *one = &found->planes[i];
+    uint32_t columns = has_pairs (found) ? (width + 1) / 2 * 2 : width;
+
+    format->planes[i].width = (columns + one->x) >> one->x;
+    format->planes[i].height = (height + one->y) >> one->y;
+    format->planes[i].channels = one->channels;
+    format->planes[i].bits = one->bits;
+  }
+  format->n_planes = (uint32_t) i;
+  return true;
+}

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * frame-server.h: sends frames in exported memory to all clients of a socket
+ *
+ * Used by vkgdripcsink and by the server of vkgdr/frames.h. Exported for the
+ * plugin only: the symbols are not public API, and the header is not installed.
+ *
+ * The server has two threads. One accepts clients, reads their messages, and
+ * sends queued messages. The other one waits for frames that are not written
+ * yet. A frame that is already written is sent by the caller's thread.
+ * Thread-safe. No callback is called with a lock held.
+ */
+
+#ifndef VKGDR_FRAME_SERVER_H
+#define VKGDR_FRAME_SERVER_H
+
+#include <vkgdr/frames.h>
+
+/* --- exported memory ----------------------------------------------------- */
+
+/* An allocation that clients get once, with a number that is unique in this
+ * process. A client forgets it when the last reference was dropped. */
+typedef struct vkgdr_export vkgdr_export;
+
+/* Takes ownership of @fd. Returns NULL without memory; then the caller still
+ * owns it. */
+VKGDR_API vkgdr_export *vkgdr_export_new (int fd, const vkgdr_fd_info *info);
+VKGDR_API vkgdr_export *vkgdr_export_ref (vkgdr_export *self);
+VKGDR_API void vkgdr_export_unref (vkgdr_export *self);
+
+/* --- the server ---------------------------------------------------------- */
+
+typedef struct vkgdr_server vkgdr_server;
+
+/* What happens if a client has as many frames as it may. The values equal those
+ * of the property `leaky` of GStreamer's queue. */
+typedef enum {
+  VKGDR_SERVER_LEAKY_NO,        /* the source waits */
+  VKGDR_SERVER_LEAKY_UPSTREAM,  /* the new frame is dropped */
+  VKGDR_SERVER_LEAKY_DOWNSTREAM /* the oldest queued frame is dropped */
+} vkgdr_server_leaky;
+
+typedef struct {
+  const char *path; /* of the socket */
+  vkgdr_frame_peers peers;
+  vkgdr_server_leaky leaky;
+  uint32_t max_buffers;  /* frames that one client may have */
+  bool waits_for_client; /* whether frames wait until there is a client */
+} vkgdr_server_params;
+
+typedef struct {
+  uint32_t clients; /* at present */
+  uint64_t sent;    /* frames, to all clients */
+  uint64_t lost;    /* frames, by all clients */
+  uint64_t refused; /* clients whose connection was not accepted */
+  uint64_t dropped; /* frames that were dropped before they were written */
+} vkgdr_server_figures;
+
+typedef struct {
+  vkgdr_export *memory;
+  uint64_t offset;
+  uint64_t size;
+} vkgdr_server_range;
+
+typedef struct {
+  uint64_t offset; /* in the range */
+  int32_t stride;
+  uint32_t range;
+} vkgdr_server_plane;
+
+/* A frame to be sent. The server takes references to the memories, and copies
+ * everything else. */
+typedef struct {
+  uint64_t pts, dts, duration, offset, offset_end;
+  int64_t base, time;
+  uint64_t latency;
+  uint32_t flags;
+  uint32_t n_ranges, n_planes;
+  vkgdr_server_range ranges[VKGDR_FRAME_MAX_MEMORIES];
+  vkgdr_server_plane planes[VKGDR_FRAME_MAX_PLANES];
+  const void *metas;
+  size_t metas_size;
+
+  /* Returns 1 if the content is written, 0 if not yet, and -1 if writing has
+   * failed. With @wait, it waits, and does not return 0. */
+  int (*is_written) (void *user_data, bool wait);
+  /* Called once, in any thread, when neither the server nor a client uses the
+   * frame. */
+  void (*release) (void *user_data);
+  void *user_data;
+} vkgdr_server_frame;
+
+/* The largest size of metas in bytes. */
+VKGDR_API size_t vkgdr_server_max_metas (void);
+
+/* Starts to listen. Returns NULL on failure (vkgdr_last_error()). */
+VKGDR_API vkgdr_server *vkgdr_server_new (const vkgdr_server_params *params);
+
+/* Sends the queued frames and then BYE to all clients. Takes at most two
+ * seconds longer than the device needs for these frames. After that, the other
+ * functions do nothing. */
+VKGDR_API void vkgdr_server_close (vkgdr_server *self);
+
+VKGDR_API vkgdr_server *vkgdr_server_ref (vkgdr_server *self);
+VKGDR_API void vkgdr_server_unref (vkgdr_server *self);
+
+/* Sets what clients receive before the next frame. @data is copied; NULL: the
+ * server has none. Returns false if it is too large, or without memory. */
+VKGDR_API bool vkgdr_server_set_state (vkgdr_server *self,
+    vkgdr_frames_state state, const void *data, size_t size);
+VKGDR_API bool vkgdr_server_set_format (
+    vkgdr_server *self, const vkgdr_frame_format *format);
+
+typedef enum {
+  VKGDR_SERVER_SENT,     /* the server will release the frame */
+  VKGDR_SERVER_UNLOCKED, /* the wait was ended; the caller still owns it */
+  VKGDR_SERVER_FAILED    /* no memory left; the caller still owns it */
+} vkgdr_server_result;
+
+/* Sends @frame as soon as it is written. Blocks only if the parameters require
+ * it. */
+VKGDR_API vkgdr_server_result vkgdr_server_send (
+    vkgdr_server *self, const vkgdr_server_frame *frame);
+
+/* Sends EOS after all frames, also to clients that come later. */
+VKGDR_API void vkgdr_server_end (vkgdr_server *self);
+
+/* Drops all frames that were not sent yet, and EOS. The next frame has
+ * VKGDR_FRAME_DISCONT. */
+VKGDR_API void vkgdr_server_flush (vkgdr_server *self);
+
+/* Sets whether vkgdr_server_send() must not wait. */
+VKGDR_API void vkgdr_server_set_unlocked (vkgdr_server *self, bool is_unlocked);
+
+VKGDR_API void vkgdr_server_get_figures (
+    vkgdr_server *self, vkgdr_server_figures *figures);
+
+#endif /* VKGDR_FRAME_SERVER_H */
