@@ -27,7 +27,8 @@ typedef struct {
   atomic_uint refs; /* one of the connection, and one of each frame */
   uint64_t id;
   uint64_t size;
-  void *object; /* vkgdr_memory_t, or what vkgdr_frames_params.import returned */
+  void
+      *object; /* vkgdr_memory_t, or what vkgdr_frames_params.import returned */
 } import;
 
 typedef struct {
@@ -67,9 +68,9 @@ struct vkgdr_frames {
   pthread_mutex_t lock; /* for the fields below */
   uint64_t *answers;    /* numbers that the socket had no room for */
   uint32_t n_answers;
-  bool must_stop;       /* the socket had no room for STOP */
-  CUstream stream;      /* waits for the work of frames; NULL: not used yet */
-  vkgdr_frame_t done;   /* frames that a callback of CUDA has released */
+  bool must_stop;     /* the socket had no room for STOP */
+  CUstream stream;    /* waits for the work of frames; NULL: not used yet */
+  vkgdr_frame_t done; /* frames that a callback of CUDA has released */
 };
 
 struct vkgdr_frame {
@@ -129,9 +130,8 @@ find_device (const vkgdr_cuda *cu, const uint8_t *uuid)
 
   cu->cuDeviceGetCount (&n);
   for (i = 0; i < n; i++) {
-    CUresult result = cu->cuDeviceGetUuid_v2
-                          ? cu->cuDeviceGetUuid_v2 (&one, i)
-                          : cu->cuDeviceGetUuid (&one, i);
+    CUresult result = cu->cuDeviceGetUuid_v2 ? cu->cuDeviceGetUuid_v2 (&one, i)
+                                             : cu->cuDeviceGetUuid (&one, i);
 
     if (result == CUDA_SUCCESS && memcmp (one.bytes, uuid, 16) == 0)
       return i;
@@ -234,12 +234,12 @@ static void
 send_answers_locked (vkgdr_frames_t self)
 {
   while (self->n_answers > 0
-         && !is_full (send_number (self, VKGDR_WIRE_RELEASE,
-             self->answers[self->n_answers - 1])))
+         && !is_full (send_number (
+             self, VKGDR_WIRE_RELEASE, self->answers[self->n_answers - 1])))
     self->n_answers--;
   if (self->must_stop && self->n_answers == 0)
-    self->must_stop = is_full (send_number (
-        self, VKGDR_WIRE_STOP, atomic_load (&self->last_number)));
+    self->must_stop = is_full (
+        send_number (self, VKGDR_WIRE_STOP, atomic_load (&self->last_number)));
 }
 
 /* The socket has room for the answers to the frames that a client usually has,
@@ -394,9 +394,8 @@ vkgdr_frame_release_on_stream (vkgdr_frame_t frame, void *stream)
     return false;
   }
   /* After the close, no function frees the frames that callbacks release. */
-  result = atomic_load (&self->is_closed)
-               ? CUDA_ERROR_INVALID_CONTEXT
-               : queue_release (self, frame, stream);
+  result = atomic_load (&self->is_closed) ? CUDA_ERROR_INVALID_CONTEXT
+                                          : queue_release (self, frame, stream);
   if (result != CUDA_SUCCESS) {
     self->cu->cuStreamSynchronize (stream);
     vkgdr_error_set ("the end of the work on a frame cannot be noticed (%s): "
@@ -465,9 +464,9 @@ read_welcome (vkgdr_frames_t self, const uint8_t *data, size_t size)
 static bool
 is_valid_plane (const vkgdr_frame_plane_format *plane)
 {
-  return plane->width > 0 && plane->width <= INT16_MAX * 16
-         && plane->height > 0 && plane->height <= INT16_MAX * 16
-         && plane->channels > 0 && plane->channels <= 64
+  return plane->width > 0 && plane->width <= INT16_MAX * 16 && plane->height > 0
+         && plane->height <= INT16_MAX * 16 && plane->channels > 0
+         && plane->channels <= 64
          && (plane->bits == 8 || plane->bits == 16 || plane->bits == 32);
 }
 
@@ -533,8 +532,7 @@ read_state (vkgdr_frames_t self, vkgdr_frames_state state, const uint8_t *data,
   if (!bytes)
     return refuse (names[state]);
   free (self->states[state].data);
-  self->states[state] =
-      (content){ bytes, content_size, ++self->last_serial };
+  self->states[state] = (content){ bytes, content_size, ++self->last_serial };
   return true;
 }
 
@@ -558,8 +556,7 @@ read_memory (vkgdr_frames_t self, const uint8_t *data, size_t size, int *fd)
     self->imports = imports;
   one = calloc (1, sizeof (*one));
   if (one)
-    one->object =
-        imports ? import_object (self, fd, &message.info) : NULL;
+    one->object = imports ? import_object (self, fd, &message.info) : NULL;
   if (!one || !one->object) {
     free (one);
     return false;
@@ -604,8 +601,8 @@ read_bye (const uint8_t *data, size_t size, int fd)
 /* --- frames -------------------------------------------------------------- */
 
 static bool
-read_range (vkgdr_frames_t self, vkgdr_frame_t frame,
-    const vkgdr_wire_range *range)
+read_range (
+    vkgdr_frames_t self, vkgdr_frame_t frame, const vkgdr_wire_range *range)
 {
   vkgdr_frame_memory *memory = &frame->info.memories[frame->info.n_memories];
   uint32_t i;
@@ -689,8 +686,7 @@ read_parts (vkgdr_frames_t self, vkgdr_frame_t frame,
 }
 
 static bool
-is_valid_frame (
-    vkgdr_frames_t self, const vkgdr_wire_frame *head, size_t size)
+is_valid_frame (vkgdr_frames_t self, const vkgdr_wire_frame *head, size_t size)
 {
   return head->n_ranges <= VKGDR_FRAME_MAX_MEMORIES
          && (head->n_planes == 0 || head->n_planes == self->format.n_planes)
@@ -703,7 +699,8 @@ is_valid_frame (
 }
 
 static void
-describe (vkgdr_frames_t self, vkgdr_frame_t frame, const vkgdr_wire_frame *head)
+describe (
+    vkgdr_frames_t self, vkgdr_frame_t frame, const vkgdr_wire_frame *head)
 {
   vkgdr_frame_info *info = &frame->info;
   uint64_t last = atomic_load (&self->last_number);

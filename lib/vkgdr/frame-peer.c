@@ -32,8 +32,8 @@ struct vkgdr_peer {
   uint32_t n_held, held_room;
   uint64_t *known; /* numbers of the memories that were sent to it */
   uint32_t n_known, known_room;
-  unsigned generation;       /* of exports, when `known` was last checked */
-  vkgdr_peer_state state;    /* the last packets that were sent */
+  unsigned generation;    /* of exports, when `known` was last checked */
+  vkgdr_peer_state state; /* the last packets that were sent */
   uint64_t sent, lost;
   int64_t retry_time; /* monotonic; 0: as soon as the socket has room */
   bool is_known, is_broken, is_blocked, is_stopped;

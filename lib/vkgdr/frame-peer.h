@@ -64,7 +64,8 @@ void vkgdr_output_free_all (vkgdr_output *garbage);
 
 typedef struct vkgdr_peer vkgdr_peer;
 
-/* Takes ownership of @fd. NULL without memory; then the caller still owns it. */
+/* Takes ownership of @fd. NULL without memory; then the caller still owns it.
+ */
 vkgdr_peer *vkgdr_peer_new (int fd);
 
 /* Closes the connection. */

@@ -296,8 +296,7 @@ accept_clients (vkgdr_server *self)
   int i;
 
   for (i = 0; i < MAX_ACCEPTS; i++) {
-    int fd =
-        accept4 (self->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    int fd = accept4 (self->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 
     if (fd < 0) {
       handle_accept_error (self, errno);
@@ -341,8 +340,8 @@ tell_end_locked (vkgdr_server *self, client *one, vkgdr_output **garbage)
     return;
   output->refs = 1;
   vkgdr_peer_state_copy (&output->state, &self->state);
-  vkgdr_peer_offer (one->peer, output, self->params.max_buffers,
-      self->params.leaky, garbage);
+  vkgdr_peer_offer (
+      one->peer, output, self->params.max_buffers, self->params.leaky, garbage);
   vkgdr_output_unref (output, garbage);
 }
 
@@ -684,8 +683,8 @@ vkgdr_server_set_format (vkgdr_server *self, const vkgdr_frame_format *format)
 }
 
 bool
-vkgdr_server_set_state (vkgdr_server *self, vkgdr_frames_state state,
-    const void *data, size_t size)
+vkgdr_server_set_state (
+    vkgdr_server *self, vkgdr_frames_state state, const void *data, size_t size)
 {
   bool is_large = size > VKGDR_WIRE_MAX_INLINE;
   vkgdr_wire_content head = { .content_size = size };
@@ -716,8 +715,8 @@ vkgdr_server_set_state (vkgdr_server *self, vkgdr_frames_state state,
 /* --- frames -------------------------------------------------------------- */
 
 static void
-write_frame (const vkgdr_server_frame *frame, uint8_t *to, uint64_t number,
-    size_t size)
+write_frame (
+    const vkgdr_server_frame *frame, uint8_t *to, uint64_t number, size_t size)
 {
   const vkgdr_wire_frame head = {
     .header = { VKGDR_WIRE_FRAME, (uint32_t) size },
@@ -763,10 +762,9 @@ write_frame (const vkgdr_server_frame *frame, uint8_t *to, uint64_t number,
 static vkgdr_output *
 new_frame_locked (vkgdr_server *self, const vkgdr_server_frame *frame)
 {
-  size_t size = sizeof (vkgdr_wire_frame)
-                + frame->n_ranges * sizeof (vkgdr_wire_range)
-                + frame->n_planes * sizeof (vkgdr_wire_plane)
-                + frame->metas_size;
+  size_t size =
+      sizeof (vkgdr_wire_frame) + frame->n_ranges * sizeof (vkgdr_wire_range)
+      + frame->n_planes * sizeof (vkgdr_wire_plane) + frame->metas_size;
   vkgdr_output *output = calloc (1, sizeof (*output));
   vkgdr_packet *packet = vkgdr_packet_new (size);
   vkgdr_server_frame copy = *frame;

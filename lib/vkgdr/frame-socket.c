@@ -56,8 +56,7 @@ set_address (struct sockaddr_un *address, const char *path)
 static int
 new_socket (const char *path)
 {
-  int fd =
-      socket (AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  int fd = socket (AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 
   if (fd < 0)
     vkgdr_error_set ("no socket can be made for '%s' (%s): see how many files "
@@ -142,8 +141,7 @@ report_bind (const char *path, int number)
 }
 
 static bool
-bind_socket (
-    int fd, const struct sockaddr_un *address, vkgdr_frame_peers peers)
+bind_socket (int fd, const struct sockaddr_un *address, vkgdr_frame_peers peers)
 {
   static const mode_t modes[] = { 0600, 0660, 0666 };
 

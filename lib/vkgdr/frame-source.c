@@ -154,9 +154,8 @@ lay_out (vkgdr_frame_server_t self)
 static bool
 allocate (vkgdr_frame_server_t self)
 {
-  bool has_window =
-      vkgdr_get_window_obstacle (self->handle, NULL, NULL)
-      == VKGDR_OBSTACLE_NONE;
+  bool has_window = vkgdr_get_window_obstacle (self->handle, NULL, NULL)
+                    == VKGDR_OBSTACLE_NONE;
   vkgdr_fd_info info;
   int fd;
 
@@ -228,8 +227,8 @@ vkgdr_frame_server_open (const vkgdr_frame_server_params *params)
   if (n <= MAX_BUFFERS)
     self = calloc (1, sizeof (*self) + n * sizeof (slot));
   if (!self) {
-    vkgdr_error_set ("%u buffers cannot be made: at most %d are allowed", n,
-        MAX_BUFFERS);
+    vkgdr_error_set (
+        "%u buffers cannot be made: at most %d are allowed", n, MAX_BUFFERS);
     return NULL;
   }
   pthread_mutex_init (&self->lock, NULL);
@@ -377,8 +376,8 @@ send (vkgdr_frame_server_t self, slot *one, int64_t time)
   uint32_t i;
 
   for (i = 0; i < frame.n_planes; i++)
-    frame.planes[i] = (vkgdr_server_plane){ self->offsets[i],
-      (int32_t) self->strides[i], 0 };
+    frame.planes[i] =
+        (vkgdr_server_plane){ self->offsets[i], (int32_t) self->strides[i], 0 };
   if (vkgdr_server_send (self->server, &frame) == VKGDR_SERVER_SENT)
     return true;
   vkgdr_error_set ("the frame cannot be sent: no memory is left, or the server "
@@ -395,8 +394,7 @@ vkgdr_frame_server_send (
 
   one->has_event = false;
   if (buffer->planes[0].host)
-    vkgdr_memory_flush (
-        self->memory, buffer->index * self->size, self->size);
+    vkgdr_memory_flush (self->memory, buffer->index * self->size, self->size);
   else
     vkgdr_error_clear ();
   if (!*vkgdr_error_peek ())

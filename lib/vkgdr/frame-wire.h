@@ -19,7 +19,9 @@
 
 #define VKGDR_WIRE_MAGIC "VkgdrFrm"
 #define VKGDR_WIRE_MAGIC_BYTES \
-  { 'V', 'k', 'g', 'd', 'r', 'F', 'r', 'm' }
+  { \
+    'V', 'k', 'g', 'd', 'r', 'F', 'r', 'm' \
+  }
 #define VKGDR_WIRE_VERSION 5
 
 /* The maximum size in bytes of a packet. The default buffer of a socket is much
@@ -130,10 +132,10 @@ typedef struct {
   uint32_t range; /* index */
 } vkgdr_wire_plane;
 
-_Static_assert (sizeof (vkgdr_frame_format) == 128, "FORMAT");
-_Static_assert (sizeof (vkgdr_wire_hello) == 24, "HELLO");
-_Static_assert (sizeof (vkgdr_wire_memory) == 64, "MEMORY");
-_Static_assert (sizeof (vkgdr_wire_frame) == 96, "FRAME");
+_Static_assert(sizeof (vkgdr_frame_format) == 128, "FORMAT");
+_Static_assert(sizeof (vkgdr_wire_hello) == 24, "HELLO");
+_Static_assert(sizeof (vkgdr_wire_memory) == 64, "MEMORY");
+_Static_assert(sizeof (vkgdr_wire_frame) == 96, "FRAME");
 
 /* The largest number of bytes of a frame's metas that always fits. */
 #define VKGDR_WIRE_MAX_METAS \
