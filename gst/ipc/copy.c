@@ -9,8 +9,8 @@
  * allocation. */
 #define MIN_BUFFERS 4
 
-/* The size of the pool's buffers is a multiple of this many bytes. So buffers
- * of nearly equal sizes need only one pool. */
+/* The smallest size of the pool's buffers in bytes, and their alignment. */
+#define MIN_SIZE (64 * 1024)
 #define SIZE_ALIGNMENT 4096
 
 struct _GstVkgdrIpcCopier {
@@ -86,12 +86,15 @@ on_acquire_failed (GstBufferPool *pool, GError *error, GstVkgdrIpcCopier *self)
   self->reason = g_error_copy (error);
 }
 
+/* Each pool has buffers of half as many bytes again as the one before, or more.
+ * So even a stream with frames of all sizes needs few pools. */
 static gboolean
 make_pool (GstVkgdrIpcCopier *self, gsize size)
 {
   GstStructure *config;
 
   drop_pool (self);
+  size = MAX (size, MAX (self->size + self->size / 2, MIN_SIZE));
   self->size = (size + SIZE_ALIGNMENT - 1) / SIZE_ALIGNMENT * SIZE_ALIGNMENT;
   self->pool = gst_vkgdr_buffer_pool_new (self->context);
   g_signal_connect (
@@ -109,8 +112,7 @@ acquire (GstVkgdrIpcCopier *self, gsize size, GError **error)
   GstBuffer *room = NULL;
 
   g_clear_error (&self->reason);
-  if ((!self->pool || size > self->size || size < self->size / 2)
-      && !make_pool (self, size))
+  if ((!self->pool || size > self->size) && !make_pool (self, size))
     drop_pool (self);
   if (self->pool)
     gst_buffer_pool_acquire_buffer (self->pool, &room, NULL);

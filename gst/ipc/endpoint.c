@@ -5,6 +5,37 @@
 
 #include "ipc/endpoint.h"
 
+#include <gio/gio.h>
+#include <stdlib.h>
+
+#define GST_TYPE_VKGDR_IPC_PEERS (peers_get_type ())
+static GType
+peers_get_type (void)
+{
+  static gsize type = 0;
+  static const GEnumValue values[] = {
+    { VKGDR_FRAME_PEERS_USER, "Processes of the same user", "user" },
+    { VKGDR_FRAME_PEERS_GROUP, "Processes of the same user or group", "group" },
+    { VKGDR_FRAME_PEERS_ALL, "All processes that can reach the socket", "all" },
+    { 0, NULL, NULL },
+  };
+
+  if (g_once_init_enter (&type))
+    g_once_init_leave (
+        &type, g_enum_register_static ("GstVkgdrIpcPeers", values));
+  return type;
+}
+
+void
+gst_vkgdr_ipc_take_error (GError **error, gint code)
+{
+  char *message = vkgdr_last_error ();
+
+  g_set_error_literal (
+      error, G_IO_ERROR, code, message ? message : "it is not known why");
+  free (message);
+}
+
 /* --- properties ---------------------------------------------------------- */
 
 void
@@ -21,7 +52,7 @@ gst_vkgdr_ipc_endpoint_install (
           -1, G_MAXINT, -1, GST_VKGDR_IPC_PROP_FLAGS));
   g_object_class_install_property (klass, GST_VKGDR_IPC_PROP_ALLOWED_PEERS,
       g_param_spec_enum ("allowed-peers", "Allowed peers", peers_blurb,
-          GST_TYPE_VKGDR_IPC_PEERS, GST_VKGDR_IPC_PEERS_USER,
+          GST_TYPE_VKGDR_IPC_PEERS, VKGDR_FRAME_PEERS_USER,
           GST_VKGDR_IPC_PROP_FLAGS));
   gst_type_mark_as_plugin_api (GST_TYPE_VKGDR_IPC_PEERS, 0);
 }
@@ -90,7 +121,7 @@ gst_vkgdr_ipc_endpoint_get (GstVkgdrIpcEndpoint *self, guint id, GValue *value)
 
 gchar *
 gst_vkgdr_ipc_endpoint_get_address (
-    GstVkgdrIpcEndpoint *self, GstVkgdrIpcPeers *peers)
+    GstVkgdrIpcEndpoint *self, vkgdr_frame_peers *peers)
 {
   gchar *path;
 

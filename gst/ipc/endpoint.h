@@ -11,8 +11,7 @@
 #define __GST_VKGDR_IPC_ENDPOINT_H__
 
 #include <gst/vkgdr/vkgdr.h>
-
-#include "ipc/socket.h"
+#include <vkgdr/frames.h>
 
 G_BEGIN_DECLS
 
@@ -23,7 +22,7 @@ typedef struct {
   /* Properties, under the object lock. */
   gchar *socket_path;
   gint device;
-  GstVkgdrIpcPeers allowed_peers;
+  vkgdr_frame_peers allowed_peers;
 } GstVkgdrIpcEndpoint;
 
 /* Ids of the properties. The first property of the element has the id
@@ -57,7 +56,10 @@ gboolean gst_vkgdr_ipc_endpoint_get (
 /* Returns the path of the socket (nullable), which the caller must free. Sets
  * @peers to the processes that may connect. */
 gchar *gst_vkgdr_ipc_endpoint_get_address (
-    GstVkgdrIpcEndpoint *self, GstVkgdrIpcPeers *peers);
+    GstVkgdrIpcEndpoint *self, vkgdr_frame_peers *peers);
+
+/* Sets @error to the last error of libvkgdr. */
+void gst_vkgdr_ipc_take_error (GError **error, gint code);
 
 /* Finds or creates a context. If there is none, posts an error and returns
  * FALSE. */

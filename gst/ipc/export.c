@@ -5,23 +5,27 @@
 
 #include "ipc/export.h"
 
+#include <string.h>
 #include <unistd.h>
 
-/* Attached to a memory: its export. */
+/* An exported allocation, while a memory of it exists. */
 typedef struct {
-  GstVkgdrIpcExport *export;
-  gsize offset; /* offset of the memory in the allocation */
+  guint refcount; /* under the lock: one of each memory */
+  guint64 start;  /* device pointer */
+  vkgdr_export *export;
+} Allocation;
+
+/* Attached to a memory. */
+typedef struct {
+  Allocation *allocation;
+  gsize offset; /* of the memory in the allocation */
 } Place;
 
 static GMutex lock; /* The driver must not be called with this lock held. */
-static GHashTable *by_start; /* device pointer -> export, not a reference */
-static GHashTable *by_id;    /* the same exports, by number */
-static guint64 last_id;
-static gint generation; /* atomic */
+static GHashTable *by_start; /* device pointer -> Allocation */
 
-/* Must be called with the lock held. */
 static GQuark
-place_quark (void)
+place_quark_locked (void)
 {
   static GQuark quark;
 
@@ -30,66 +34,64 @@ place_quark (void)
   return quark;
 }
 
-void
-gst_vkgdr_ipc_export_unref (GstVkgdrIpcExport *self)
-{
-  gboolean is_last;
-
-  g_mutex_lock (&lock);
-  is_last = --self->refcount == 0;
-  if (is_last) {
-    g_hash_table_remove (by_start, &self->start);
-    g_hash_table_remove (by_id, &self->id);
-  }
-  g_mutex_unlock (&lock);
-  if (!is_last)
-    return;
-  g_atomic_int_inc (&generation);
-  close (self->fd);
-  g_bytes_unref (self->message);
-  g_free (self);
-}
-
+/* Called before the memory is freed. So a new allocation at the same address is
+ * not mistaken for this one. */
 static void
 free_place (gpointer data)
 {
   Place *place = data;
+  Allocation *allocation = place->allocation;
+  gboolean is_last;
 
-  gst_vkgdr_ipc_export_unref (place->export);
+  g_mutex_lock (&lock);
+  is_last = --allocation->refcount == 0;
+  if (is_last)
+    g_hash_table_remove (by_start, &allocation->start);
+  g_mutex_unlock (&lock);
+  if (is_last) {
+    vkgdr_export_unref (allocation->export);
+    g_free (allocation);
+  }
   g_free (place);
 }
 
 /* Returns the registered export of the allocation, or registers a new one.
- * Takes ownership of @fd and @description. */
-static GstVkgdrIpcExport *
-ref_or_register (guint64 start, gint fd, GBytes *description)
+ * Takes ownership of @fd. */
+static Allocation *
+ref_or_register (guint64 start, gint fd, const vkgdr_fd_info *info)
 {
-  GstVkgdrIpcExport *self;
+  Allocation *self;
 
   g_mutex_lock (&lock);
-  if (!by_start) {
+  if (!by_start)
     by_start = g_hash_table_new (g_int64_hash, g_int64_equal);
-    by_id = g_hash_table_new (g_int64_hash, g_int64_equal);
-  }
   self = g_hash_table_lookup (by_start, &start);
-  if (self) {
-    self->refcount++;
-  } else {
-    self = g_new0 (GstVkgdrIpcExport, 1);
-    self->refcount = 1;
-    self->id = ++last_id;
+  if (!self) {
+    self = g_new0 (Allocation, 1);
     self->start = start;
-    self->fd = fd;
-    self->message = gst_vkgdr_ipc_write_memory (self->id, description);
+    self->export = vkgdr_export_new (fd, info);
     g_hash_table_insert (by_start, &self->start, self);
-    g_hash_table_insert (by_id, &self->id, self);
     fd = -1;
   }
+  self->refcount++;
   g_mutex_unlock (&lock);
   if (fd >= 0)
     close (fd);
-  g_bytes_unref (description);
   return self;
+}
+
+/* The description is MAGIC and a vkgdr_fd_info; see
+ * gst_vkgdr_memory_export(). */
+static gboolean
+read_description (GBytes *description, vkgdr_fd_info *info)
+{
+  gsize size = 0;
+  const gchar *data = g_bytes_get_data (description, &size);
+
+  if (size != 8 + sizeof (*info))
+    return FALSE;
+  memcpy (info, data + 8, sizeof (*info));
+  return TRUE;
 }
 
 static Place *
@@ -98,14 +100,18 @@ make_place (GstMemory *root, GError **error)
   GBytes *description = NULL;
   gsize offset = 0;
   gint fd = gst_vkgdr_memory_export (root, &description, &offset, error);
+  vkgdr_fd_info info = { 0 };
   Place *place;
 
   if (fd < 0)
     return NULL;
+  if (!read_description (description, &info))
+    g_warn_if_reached ();
+  g_bytes_unref (description);
   place = g_new0 (Place, 1);
   place->offset = offset;
-  place->export = ref_or_register (
-      gst_vkgdr_memory_get_device_pointer (root) - offset, fd, description);
+  place->allocation = ref_or_register (
+      gst_vkgdr_memory_get_device_pointer (root) - offset, fd, &info);
   return place;
 }
 
@@ -117,68 +123,51 @@ set_place (GstMemory *root, Place *place)
   gboolean is_first;
 
   g_mutex_lock (&lock);
-  is_first = !gst_mini_object_get_qdata (object, place_quark ());
+  is_first = !gst_mini_object_get_qdata (object, place_quark_locked ());
   if (is_first)
-    gst_mini_object_set_qdata (object, place_quark (), place, free_place);
+    gst_mini_object_set_qdata (
+        object, place_quark_locked (), place, free_place);
   g_mutex_unlock (&lock);
   if (!is_first)
     free_place (place);
 }
 
 /* Returns a reference to the export of @root, or NULL if there is none. */
-static GstVkgdrIpcExport *
+static vkgdr_export *
 find (GstMemory *root, gsize *offset)
 {
-  GstVkgdrIpcExport *self = NULL;
+  vkgdr_export *export = NULL;
   Place *place;
 
   g_mutex_lock (&lock);
-  place =
-      gst_mini_object_get_qdata (GST_MINI_OBJECT_CAST (root), place_quark ());
+  place = gst_mini_object_get_qdata (
+      GST_MINI_OBJECT_CAST (root), place_quark_locked ());
   if (place) {
-    self = place->export;
-    self->refcount++;
+    export = vkgdr_export_ref (place->allocation->export);
     *offset = place->offset;
   }
   g_mutex_unlock (&lock);
-  return self;
-}
-
-GstVkgdrIpcExport *
-gst_vkgdr_ipc_export_get (
-    GstMemory *memory, GstVkgdrIpcRange *range, GError **error)
-{
-  GstMemory *root = memory->parent ? memory->parent : memory;
-  gsize offset = 0;
-  GstVkgdrIpcExport *self = find (root, &offset);
-  Place *place;
-
-  if (!self) {
-    place = make_place (root, error);
-    if (!place)
-      return NULL;
-    set_place (root, place);
-    self = find (root, &offset);
-  }
-  range->id = self->id;
-  range->offset = offset + memory->offset - root->offset;
-  range->size = memory->size;
-  return self;
-}
-
-gint
-gst_vkgdr_ipc_export_generation (void)
-{
-  return g_atomic_int_get (&generation);
+  return export;
 }
 
 gboolean
-gst_vkgdr_ipc_export_lives (guint64 id)
+gst_vkgdr_ipc_export (
+    GstMemory *memory, vkgdr_server_range *range, GError **error)
 {
-  gboolean lives;
+  GstMemory *root = memory->parent ? memory->parent : memory;
+  gsize offset = 0;
+  vkgdr_export *export = find (root, &offset);
+  Place *place;
 
-  g_mutex_lock (&lock);
-  lives = by_id && g_hash_table_contains (by_id, &id);
-  g_mutex_unlock (&lock);
-  return lives;
+  if (!export) {
+    place = make_place (root, error);
+    if (!place)
+      return FALSE;
+    set_place (root, place);
+    export = find (root, &offset);
+  }
+  range->memory = export;
+  range->offset = offset + memory->offset - root->offset;
+  range->size = memory->size;
+  return TRUE;
 }

@@ -7,184 +7,201 @@
 
 #include "ipc/meta.h"
 
-/* The maximum size in bytes of the metas in a message. The remaining bytes are
- * for the frame. */
-#define MAX_METAS (GST_VKGDR_IPC_MAX_MESSAGE - 4096)
+/* The flags of a buffer that are sent. The flags of its memory and of its
+ * object are not. */
+#define BUFFER_FLAGS \
+  (~(guint32) (GST_BUFFER_FLAG_TAG_MEMORY | (GST_MINI_OBJECT_FLAG_LAST - 1)))
 
-/* --- what comes before frames -------------------------------------------- */
+struct _GstVkgdrIpcOutput {
+  GstBuffer *buffer;
+  GstBuffer *room; /* the buffer of a pool whose memory @buffer uses, or NULL */
+  GByteArray *metas;
+  vkgdr_server_frame frame;
+  GstVkgdrIpcErrorFunc on_error;
+  gpointer user_data;
+};
 
-GstVkgdrIpcState *
-gst_vkgdr_ipc_state_new (void)
+/* The exports are unreferenced first. If a memory of the buffer is the last one
+ * of its allocation, its export ends before the allocation does. */
+static void
+clear_exports (GstVkgdrIpcOutput *self)
 {
-  GstVkgdrIpcState *self = g_new0 (GstVkgdrIpcState, 1);
+  guint i;
 
-  self->refcount = 1;
-  return self;
-}
-
-GstVkgdrIpcState *
-gst_vkgdr_ipc_state_ref (GstVkgdrIpcState *self)
-{
-  g_atomic_int_inc (&self->refcount);
-  return self;
+  for (i = 0; i < self->frame.n_ranges; i++)
+    vkgdr_export_unref (self->frame.ranges[i].memory);
+  self->frame.n_ranges = 0;
 }
 
 void
-gst_vkgdr_ipc_state_unref (GstVkgdrIpcState *self)
+gst_vkgdr_ipc_output_free (GstVkgdrIpcOutput *self)
 {
-  guint i;
-
-  if (!g_atomic_int_dec_and_test (&self->refcount))
-    return;
-  g_clear_pointer (&self->caps, g_bytes_unref);
-  g_clear_pointer (&self->segment, g_bytes_unref);
-  for (i = 0; i < GST_VKGDR_IPC_N_SCOPES; i++)
-    g_clear_pointer (&self->tags[i], g_bytes_unref);
+  clear_exports (self);
+  gst_buffer_unref (self->buffer);
+  gst_clear_buffer (&self->room);
+  g_clear_pointer (&self->metas, g_byte_array_unref);
   g_free (self);
 }
 
-static GBytes **
-field (GstVkgdrIpcState *self, GstVkgdrIpcType type)
-{
-  switch (type) {
-  case GST_VKGDR_IPC_CAPS:
-    return &self->caps;
-  case GST_VKGDR_IPC_SEGMENT:
-    return &self->segment;
-  case GST_VKGDR_IPC_GLOBAL_TAGS:
-    return &self->tags[GST_TAG_SCOPE_GLOBAL];
-  default:
-    return &self->tags[GST_TAG_SCOPE_STREAM];
-  }
-}
-
-GstVkgdrIpcState *
-gst_vkgdr_ipc_state_change (
-    GstVkgdrIpcState *self, GstVkgdrIpcType type, GBytes *message)
-{
-  GstVkgdrIpcState *changed = gst_vkgdr_ipc_state_new ();
-  guint i;
-
-  changed->caps = self->caps ? g_bytes_ref (self->caps) : NULL;
-  changed->segment = self->segment ? g_bytes_ref (self->segment) : NULL;
-  for (i = 0; i < GST_VKGDR_IPC_N_SCOPES; i++)
-    changed->tags[i] = self->tags[i] ? g_bytes_ref (self->tags[i]) : NULL;
-  gst_vkgdr_ipc_state_unref (self);
-  g_clear_pointer (field (changed, type), g_bytes_unref);
-  *field (changed, type) = message;
-  return changed;
-}
-
-/* --- frames -------------------------------------------------------------- */
+/* --- for the server ------------------------------------------------------ */
 
 static void
-describe (const GstBuffer *buffer, const GstVkgdrIpcTiming *timing,
-    GstVkgdrIpcFrame *frame)
+release (void *user_data)
 {
+  gst_vkgdr_ipc_output_free (user_data);
+}
+
+static int
+is_written (void *user_data, bool wait)
+{
+  GstVkgdrIpcOutput *self = user_data;
+  guint i, n = gst_buffer_n_memory (self->buffer);
+
+  for (i = 0; i < n; i++) {
+    GstMemory *memory = gst_buffer_peek_memory (self->buffer, i);
+    GError *error = NULL;
+
+    if (!wait && !gst_vkgdr_memory_is_written (memory))
+      return 0;
+    if (wait && !gst_vkgdr_memory_wait_written (memory, &error)) {
+      self->on_error (self->user_data, error);
+      g_clear_error (&error);
+      return -1;
+    }
+  }
+  return 1;
+}
+
+/* --- the description ----------------------------------------------------- */
+
+/* Exports all memories that are not empty. */
+static gboolean
+export_memories (GstVkgdrIpcOutput *self, GError **error)
+{
+  guint i, n = gst_buffer_n_memory (self->buffer);
+
+  g_return_val_if_fail (n <= VKGDR_FRAME_MAX_MEMORIES, FALSE);
+
+  for (i = 0; i < n; i++) {
+    GstMemory *memory = gst_buffer_peek_memory (self->buffer, i);
+
+    if (memory->size == 0)
+      continue;
+    if (!gst_vkgdr_ipc_export (
+            memory, &self->frame.ranges[self->frame.n_ranges], error))
+      return FALSE;
+    self->frame.n_ranges++;
+  }
+  return TRUE;
+}
+
+/* Finds the range that contains the byte at @offset of the buffer. */
+static gboolean
+find_range (
+    const vkgdr_server_frame *frame, gsize offset, vkgdr_server_plane *plane)
+{
+  guint i;
+
+  for (i = 0; i < frame->n_ranges; i++) {
+    if (offset < frame->ranges[i].size) {
+      plane->offset = offset;
+      plane->range = i;
+      return TRUE;
+    }
+    offset -= frame->ranges[i].size;
+  }
+  return FALSE;
+}
+
+/* A frame whose planes are not inside its memory is sent without planes, as
+ * bytes. */
+static void
+describe_planes (GstVkgdrIpcOutput *self, const GstVideoInfo *info)
+{
+  const GstVideoMeta *meta = gst_buffer_get_video_meta (self->buffer);
+  vkgdr_server_frame *frame = &self->frame;
+  vkgdr_frame_format format;
+  guint i;
+
+  gst_vkgdr_ipc_format_init (&format, info);
+  if (meta
+      && (meta->format != GST_VIDEO_INFO_FORMAT (info)
+          || meta->n_planes != GST_VIDEO_INFO_N_PLANES (info)
+          || meta->width < (guint) GST_VIDEO_INFO_WIDTH (info)
+          || meta->height < (guint) GST_VIDEO_INFO_HEIGHT (info)))
+    return;
+  for (i = 0; i < format.n_planes; i++) {
+    gsize offset =
+        meta ? meta->offset[i] : GST_VIDEO_INFO_PLANE_OFFSET (info, i);
+
+    frame->planes[i].stride =
+        meta ? meta->stride[i] : GST_VIDEO_INFO_PLANE_STRIDE (info, i);
+    if (!find_range (frame, offset, &frame->planes[i])
+        || !vkgdr_frame_plane_fits (&format.planes[i], frame->planes[i].offset,
+            frame->planes[i].stride,
+            frame->ranges[frame->planes[i].range].size))
+      return;
+  }
+  frame->n_planes = format.n_planes;
+}
+
+static void
+describe (GstVkgdrIpcOutput *self, const GstVkgdrIpcTiming *timing)
+{
+  vkgdr_server_frame *frame = &self->frame;
+  GstBuffer *buffer = self->buffer;
+
   frame->pts = GST_BUFFER_PTS (buffer);
   frame->dts = GST_BUFFER_DTS (buffer);
   frame->duration = GST_BUFFER_DURATION (buffer);
   frame->offset = GST_BUFFER_OFFSET (buffer);
   frame->offset_end = GST_BUFFER_OFFSET_END (buffer);
-  frame->flags = GST_BUFFER_FLAGS (buffer) & GST_VKGDR_IPC_BUFFER_FLAGS;
+  frame->flags = GST_BUFFER_FLAGS (buffer) & BUFFER_FLAGS;
   frame->base = timing->base;
+  frame->time = timing->time;
   frame->latency = timing->latency;
-}
-
-/* Exports all memories that are not empty. */
-static gboolean
-export_memories (
-    GstVkgdrIpcOutput *self, GstVkgdrIpcFrame *frame, GError **error)
-{
-  guint i, n = gst_buffer_n_memory (self->buffer);
-
-  g_return_val_if_fail (n <= GST_VKGDR_IPC_MAX_MEMORIES, FALSE);
-
-  for (i = 0; i < n; i++) {
-    GstMemory *memory = gst_buffer_peek_memory (self->buffer, i);
-    GstVkgdrIpcExport *export;
-
-    if (memory->size == 0)
-      continue;
-    export = gst_vkgdr_ipc_export_get (
-        memory, &frame->ranges[frame->n_ranges], error);
-    if (!export)
-      return FALSE;
-    g_ptr_array_add (self->exports, export);
-    frame->n_ranges++;
-  }
-  return TRUE;
+  self->metas = gst_vkgdr_ipc_metas_write (buffer, vkgdr_server_max_metas ());
+  frame->metas = self->metas->data;
+  frame->metas_size = self->metas->len;
+  frame->is_written = is_written;
+  frame->release = release;
+  frame->user_data = self;
 }
 
 GstVkgdrIpcOutput *
-gst_vkgdr_ipc_output_new (GstBuffer *buffer, GstBuffer *room, guint64 id,
-    const GstVkgdrIpcTiming *timing, GError **error)
+gst_vkgdr_ipc_output_new (GstBuffer *buffer, GstBuffer *room,
+    const GstVideoInfo *info, const GstVkgdrIpcTiming *timing,
+    GstVkgdrIpcErrorFunc on_error, gpointer user_data, GError **error)
 {
   GstVkgdrIpcOutput *self = g_new0 (GstVkgdrIpcOutput, 1);
-  GstVkgdrIpcFrame frame = { .id = id };
-  GByteArray *metas;
 
-  self->refcount = 1;
-  self->id = id;
   self->buffer = buffer;
   self->room = room;
-  self->exports = g_ptr_array_new_with_free_func (
-      (GDestroyNotify) gst_vkgdr_ipc_export_unref);
-  describe (buffer, timing, &frame);
-  if (!export_memories (self, &frame, error)) {
-    gst_vkgdr_ipc_output_unref (self);
+  self->on_error = on_error;
+  self->user_data = user_data;
+  if (!export_memories (self, error)) {
+    gst_vkgdr_ipc_output_free (self);
     return NULL;
   }
-  metas = gst_vkgdr_ipc_metas_write (buffer, MAX_METAS);
-  self->message = gst_vkgdr_ipc_write_frame (&frame, metas);
-  g_byte_array_unref (metas);
+  describe (self, timing);
+  if (info)
+    describe_planes (self, info);
   return self;
 }
 
-GstVkgdrIpcOutput *
-gst_vkgdr_ipc_output_ref (GstVkgdrIpcOutput *self)
+/* The server has references of its own to the exports. The other thread may
+ * free the output before the call returns. */
+vkgdr_server_result
+gst_vkgdr_ipc_output_send (GstVkgdrIpcOutput *self, vkgdr_server *server)
 {
-  g_atomic_int_inc (&self->refcount);
-  return self;
-}
+  vkgdr_server_frame frame = self->frame;
+  vkgdr_server_result result;
+  guint i;
 
-void
-gst_vkgdr_ipc_output_unref (GstVkgdrIpcOutput *self)
-{
-  if (!g_atomic_int_dec_and_test (&self->refcount))
-    return;
-  /* The exports are unreferenced first. So if a memory of the
-   * buffer is the last one of its allocation, this memory has the last
-   * reference to the export, and drops it before the allocation is freed.
-   * Otherwise the export could still be registered for a device address that
-   * another allocation has in the meantime. */
-  g_ptr_array_unref (self->exports);
-  gst_buffer_unref (self->buffer);
-  gst_clear_buffer (&self->room);
-  g_clear_pointer (&self->message, g_bytes_unref);
-  g_clear_pointer (&self->state, gst_vkgdr_ipc_state_unref);
-  g_free (self);
-}
-
-gboolean
-gst_vkgdr_ipc_output_is_written (GstVkgdrIpcOutput *self)
-{
-  guint i, n = gst_buffer_n_memory (self->buffer);
-
-  for (i = 0; i < n; i++)
-    if (!gst_vkgdr_memory_is_written (gst_buffer_peek_memory (self->buffer, i)))
-      return FALSE;
-  return TRUE;
-}
-
-gboolean
-gst_vkgdr_ipc_output_wait_written (GstVkgdrIpcOutput *self, GError **error)
-{
-  guint i, n = gst_buffer_n_memory (self->buffer);
-
-  for (i = 0; i < n; i++)
-    if (!gst_vkgdr_memory_wait_written (
-            gst_buffer_peek_memory (self->buffer, i), error))
-      return FALSE;
-  return TRUE;
+  for (i = 0; i < frame.n_ranges; i++)
+    vkgdr_export_ref (frame.ranges[i].memory);
+  result = vkgdr_server_send (server, &frame);
+  for (i = 0; i < frame.n_ranges; i++)
+    vkgdr_export_unref (frame.ranges[i].memory);
+  return result;
 }

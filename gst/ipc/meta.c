@@ -9,6 +9,7 @@
 
 #include "gstvkgdrplanes.h"
 #include "ipc/bytes.h"
+#include "ipc/text.h"
 
 #include <string.h>
 
@@ -16,7 +17,8 @@ typedef enum {
   KIND_VIDEO = 1,
   KIND_CROP,
   KIND_CUSTOM,
-  KIND_SERIALISED /* serialised by GStreamer */
+  KIND_SERIALISED, /* serialised by GStreamer */
+  KIND_REFERENCE   /* GstReferenceTimestampMeta */
 } Kind;
 
 /* The maximum number of custom metas that are registered because a server sent
@@ -66,11 +68,27 @@ write_custom (GstByteWriter *writer, GstCustomMeta *meta)
   gchar *text = gst_structure_serialize (
       gst_custom_meta_get_structure (meta), GST_SERIALIZE_FLAG_NONE);
 
-  if (!text)
-    return FALSE;
-  gst_byte_writer_put_data (writer, (const guint8 *) text, strlen (text));
+  gboolean ok = text && gst_vkgdr_ipc_text_is_safe (text, strlen (text));
+
+  if (ok)
+    gst_byte_writer_put_data (writer, (const guint8 *) text, strlen (text));
   g_free (text);
-  return TRUE;
+  return ok;
+}
+
+static gboolean
+write_reference (GstByteWriter *writer, const GstReferenceTimestampMeta *meta)
+{
+  gchar *text = gst_caps_to_string (meta->reference);
+  gboolean ok = gst_vkgdr_ipc_text_is_safe (text, strlen (text));
+
+  if (ok) {
+    gst_vkgdr_ipc_put_u64 (writer, meta->timestamp);
+    gst_vkgdr_ipc_put_u64 (writer, meta->duration);
+    gst_byte_writer_put_data (writer, (const guint8 *) text, strlen (text));
+  }
+  g_free (text);
+  return ok;
 }
 
 static gboolean
@@ -106,6 +124,10 @@ write_content (GstByteWriter *writer, GstMeta *meta)
   }
   if (gst_meta_info_is_custom (info))
     return write_custom (writer, (GstCustomMeta *) meta) ? KIND_CUSTOM : 0;
+  if (info->api == GST_REFERENCE_TIMESTAMP_META_API_TYPE)
+    return write_reference (writer, (GstReferenceTimestampMeta *) meta)
+               ? KIND_REFERENCE
+               : 0;
   return write_serialised (writer, meta) ? KIND_SERIALISED : 0;
 }
 
@@ -216,6 +238,9 @@ is_registered (const gchar *name)
 
   if (info)
     return gst_meta_info_is_custom (info);
+  /* GStreamer registers some of its own types when they are needed first. */
+  if (g_str_has_prefix (name, "Gst") || g_type_from_name (name) != 0)
+    return FALSE;
   if (g_atomic_int_add (&n_new, 1) >= MAX_NEW_NAMES)
     return FALSE;
   return gst_meta_register_custom (name, no_tags, NULL, NULL, NULL) != NULL;
@@ -248,7 +273,8 @@ parse_structure (const gchar *data, gsize size)
   gchar *text = g_strndup (data, size), *end = text;
   GstStructure *structure = NULL;
 
-  if (g_utf8_validate (text, -1, NULL) && begins_with_name (text))
+  if (strlen (text) == size && begins_with_name (text)
+      && gst_vkgdr_ipc_text_is_safe (text, size))
     structure = gst_structure_from_string (text, &end);
   if (structure && *end != '\0')
     g_clear_pointer (&structure, gst_structure_free);
@@ -279,6 +305,31 @@ read_custom (GstBuffer *buffer, GstByteReader *reader)
   return TRUE;
 }
 
+#if GST_CHECK_VERSION(1, 24, 0)
+/* Whether GStreamer would parse texts to read the meta. Such metas are sent in
+ * another way (KIND_CUSTOM, KIND_REFERENCE). The name of the meta is about
+ * eight bytes from the start, and ends with 0. */
+static gboolean
+has_text (const guint8 *data, guint size)
+{
+  guint start;
+
+  for (start = 8; start <= 9 && start < size; start++) {
+    gchar *name = g_strndup ((const gchar *) data + start, size - start);
+    const GstMetaInfo *info = gst_meta_get_info (name);
+    gboolean is_parsed =
+        info
+        && (gst_meta_info_is_custom (info)
+            || info->api == GST_REFERENCE_TIMESTAMP_META_API_TYPE);
+
+    g_free (name);
+    if (is_parsed)
+      return TRUE;
+  }
+  return FALSE;
+}
+#endif
+
 static gboolean
 read_serialised (GstBuffer *buffer, GstByteReader *reader)
 {
@@ -289,9 +340,38 @@ read_serialised (GstBuffer *buffer, GstByteReader *reader)
 
   if (size == 0 || !gst_byte_reader_get_data (reader, size, &data))
     return FALSE;
+  if (has_text (data, size))
+    return FALSE;
   if (!gst_meta_deserialize (buffer, data, size, &consumed))
     GST_LOG ("a meta is not known here");
 #endif
+  return TRUE;
+}
+
+static gboolean
+read_reference (GstBuffer *buffer, GstByteReader *reader)
+{
+  guint64 timestamp, duration;
+  const guint8 *data = NULL;
+  GstCaps *reference = NULL;
+  gchar *text;
+  guint size;
+
+  if (!gst_vkgdr_ipc_get_u64 (reader, &timestamp)
+      || !gst_vkgdr_ipc_get_u64 (reader, &duration))
+    return FALSE;
+  size = gst_byte_reader_get_remaining (reader);
+  if (size == 0 || !gst_byte_reader_get_data (reader, size, &data)
+      || !gst_vkgdr_ipc_text_is_safe ((const gchar *) data, size))
+    return FALSE;
+  text = g_strndup ((const gchar *) data, size);
+  reference = gst_caps_from_string (text);
+  g_free (text);
+  if (!reference)
+    return FALSE;
+  gst_buffer_add_reference_timestamp_meta (
+      buffer, reference, timestamp, duration);
+  gst_caps_unref (reference);
   return TRUE;
 }
 
@@ -307,6 +387,8 @@ read_content (GstBuffer *buffer, guint32 kind, GstByteReader *content)
     return read_custom (buffer, content);
   case KIND_SERIALISED:
     return read_serialised (buffer, content);
+  case KIND_REFERENCE:
+    return read_reference (buffer, content);
   default:
     return TRUE;
   }

@@ -2,7 +2,7 @@
  *
  * ipc/sink.c: the element vkgdripcsink
  *
- * Knows buffers, events and properties; ipc/server.c knows clients.
+ * Knows buffers, events and properties; the server of libvkgdr knows clients.
  */
 
 /**
@@ -11,8 +11,8 @@
  * @see_also: vkgdripcsrc, vkgdrupload
  *
  * Gives frames in GPU memory to other processes, also in other containers,
- * without a copy. It serves a Unix socket. Its clients, up to 256 vkgdripcsrc,
- * can connect and disconnect at any time.
+ * without a copy. It serves a Unix socket. Its clients, up to 256 vkgdripcsrc
+ * and programs that use vkgdr/frames.h, can connect and disconnect at any time.
  *
  * Upstream is offered a pool of memory that other processes can import. All
  * clients read the memory that the source writes, so no vkgdrupload is needed.
@@ -26,9 +26,10 @@
  * stopped, loses frames or makes the source wait, as #GstVkgdrIpcSink:leaky
  * says. Other clients are only affected if the source waits.
  *
- * Caps, segments, tags, EOS, flushes, timestamps, flags, and metas that can be
+ * Caps, segments, tags, EOS, timestamps, flags, and metas that can be
  * serialised go to the clients, too. A client that connects later gets the
- * caps, the segment, the tags and the next frame.
+ * caps, the segment, the tags and the next frame, or EOS. A flush drops the
+ * frames that were not sent yet; the next frame has the flag DISCONT.
  *
  * The property `stats` has the fields `frames` (received), `frames-copied`,
  * `bytes-copied`, `clients` (at present, uint), `frames-sent` and `frames-lost`
@@ -50,14 +51,18 @@
  * Since: 0.2
  */
 
+#include <gio/gio.h>
 #include <gst/base/gstbasesink.h>
 #include <gst/vkgdr/vkgdr.h>
+#include <string.h>
 
 #include "gstvkgdrelements.h"
 #include "ipc/clock.h"
 #include "ipc/copy.h"
 #include "ipc/endpoint.h"
-#include "ipc/server.h"
+#include "ipc/frame.h"
+#include "ipc/tags.h"
+#include "ipc/text.h"
 
 GST_DEBUG_CATEGORY_STATIC (gst_vkgdr_ipc_sink_debug);
 #define GST_CAT_DEFAULT gst_vkgdr_ipc_sink_debug
@@ -66,24 +71,27 @@ GST_DEBUG_CATEGORY_STATIC (gst_vkgdr_ipc_sink_debug);
 G_DECLARE_FINAL_TYPE (
     GstVkgdrIpcSink, gst_vkgdr_ipc_sink, GST, VKGDR_IPC_SINK, GstBaseSink)
 
+/* The number of scopes of tags, which are indices of arrays. */
+#define N_SCOPES (GST_TAG_SCOPE_GLOBAL + 1)
+
 struct _GstVkgdrIpcSink {
   GstBaseSink parent;
 
   GstVkgdrIpcEndpoint endpoint;
 
   /* Properties, protected by the object lock. */
-  GstVkgdrIpcLeaky leaky;
+  vkgdr_server_leaky leaky;
   guint max_buffers;
   gboolean wait_for_connection;
   GstVkgdrAccess access;
 
-  /* Exist between start and stop. The server is also set and cleared under the
-   * object lock. */
-  GstVkgdrIpcServer *server;
+  /* Exist between start and stop. The server is protected by the object lock;
+   * see ref_server (). */
+  vkgdr_server *server;
   GstVkgdrIpcCopier *copier;
-  guint64 last_id;
   /* All tags of the stream, for each scope. NULL before the first ones. */
-  GstTagList *tags[GST_VKGDR_IPC_N_SCOPES];
+  GstTagList *tags[N_SCOPES];
+  GstVideoInfo info; /* of the caps; empty if they are not raw video */
 
   gboolean has_monotonic_clock; /* protected by the object lock */
 
@@ -91,7 +99,7 @@ struct _GstVkgdrIpcSink {
   guint64 frames;
   guint64 frames_copied;
   guint64 bytes_copied;
-  GstVkgdrIpcServerFigures last_figures; /* of the last server */
+  vkgdr_server_figures last_figures; /* of the last server */
 };
 
 enum {
@@ -106,6 +114,9 @@ enum {
 /* The default number of frames that a client may have. It is enough for one
  * frame that is displayed, one that is processed and two that are queued. */
 #define DEFAULT_MAX_BUFFERS 4
+
+/* The maximum size of caps and of tags in bytes. */
+#define MAX_CONTENT (16 * 1024 * 1024)
 
 static GstStaticPadTemplate sink_template = GST_STATIC_PAD_TEMPLATE (
     "sink", GST_PAD_SINK, GST_PAD_ALWAYS, GST_STATIC_CAPS_ANY);
@@ -125,9 +136,9 @@ leaky_get_type (void)
 {
   static gsize type = 0;
   static const GEnumValue values[] = {
-    { GST_VKGDR_IPC_LEAKY_NO, "Upstream waits for the client", "no" },
-    { GST_VKGDR_IPC_LEAKY_UPSTREAM, "The client loses new frames", "upstream" },
-    { GST_VKGDR_IPC_LEAKY_DOWNSTREAM,
+    { VKGDR_SERVER_LEAKY_NO, "Upstream waits for the client", "no" },
+    { VKGDR_SERVER_LEAKY_UPSTREAM, "The client loses new frames", "upstream" },
+    { VKGDR_SERVER_LEAKY_DOWNSTREAM,
         "The client loses the oldest queued frames", "downstream" },
     { 0, NULL, NULL },
   };
@@ -136,6 +147,19 @@ leaky_get_type (void)
     g_once_init_leave (
         &type, g_enum_register_static ("GstVkgdrIpcLeaky", values));
   return type;
+}
+
+/* Returns a reference, or NULL if the element is stopped. Events and unlock
+ * come at any time, also while the element stops. */
+static vkgdr_server *
+ref_server (GstVkgdrIpcSink *self)
+{
+  vkgdr_server *server;
+
+  GST_OBJECT_LOCK (self);
+  server = self->server ? vkgdr_server_ref (self->server) : NULL;
+  GST_OBJECT_UNLOCK (self);
+  return server;
 }
 
 /* --- allocation ---------------------------------------------------------- */
@@ -170,7 +194,7 @@ gst_vkgdr_ipc_sink_propose_allocation (GstBaseSink *sink, GstQuery *query)
   GstCaps *caps;
 
   gst_query_parse_allocation (query, &caps, &wants_pool);
-  if (!caps || !self->server)
+  if (!caps || !gst_vkgdr_ipc_endpoint_get_context (&self->endpoint))
     return FALSE;
   gst_query_add_allocation_meta (query, GST_VIDEO_META_API_TYPE, NULL);
   gst_query_add_allocation_meta (query, GST_VIDEO_CROP_META_API_TYPE, NULL);
@@ -266,25 +290,47 @@ explain (GstVkgdrIpcSink *self, GError *error)
   return explained;
 }
 
+/* Called when a frame was not written, so that no client gets it. */
+static void
+on_output_error (gpointer user_data, const GError *error)
+{
+  GstVkgdrIpcSink *self = user_data;
+
+  GST_ELEMENT_ERROR (self, RESOURCE, WRITE, ("%s", error->message),
+      ("a frame did not get to the device's memory"));
+}
+
+/* Returns the monotonic time at which @buffer is due, or -1. */
+static gint64
+get_time (GstVkgdrIpcSink *self, GstBuffer *buffer, gint64 base)
+{
+  const GstSegment *segment = &GST_BASE_SINK (self)->segment;
+  guint64 running_time = GST_CLOCK_TIME_NONE;
+
+  if (base >= 0 && segment->format == GST_FORMAT_TIME)
+    running_time = gst_segment_to_running_time (
+        segment, GST_FORMAT_TIME, GST_BUFFER_PTS (buffer));
+  return GST_CLOCK_TIME_IS_VALID (running_time) ? base + (gint64) running_time
+                                                : -1;
+}
+
 /* Takes ownership of @frame and @room. */
 static GstVkgdrIpcOutput *
 new_output (
     GstVkgdrIpcSink *self, GstBuffer *frame, GstBuffer *room, GError **error)
 {
-  GstVkgdrIpcTiming timing = { get_base (self),
+  gint64 base = get_base (self);
+  GstVkgdrIpcTiming timing = { base, get_time (self, frame, base),
     gst_base_sink_get_latency (GST_BASE_SINK (self)) };
-  GstVkgdrIpcOutput *output;
+  gboolean is_video =
+      GST_VIDEO_INFO_FORMAT (&self->info) != GST_VIDEO_FORMAT_UNKNOWN;
 
-  if (!publish (frame, error)) {
-    gst_buffer_unref (frame);
-    gst_clear_buffer (&room);
-    return NULL;
-  }
-  output =
-      gst_vkgdr_ipc_output_new (frame, room, self->last_id + 1, &timing, error);
-  if (output)
-    self->last_id++;
-  return output;
+  if (publish (frame, error))
+    return gst_vkgdr_ipc_output_new (frame, room, is_video ? &self->info : NULL,
+        &timing, on_output_error, self, error);
+  gst_buffer_unref (frame);
+  gst_clear_buffer (&room);
+  return NULL;
 }
 
 static GstVkgdrIpcOutput *
@@ -314,13 +360,37 @@ make_output (GstVkgdrIpcSink *self, GstBuffer *buffer, GError **error)
   return output ? output : copy_to_output (self, buffer, error);
 }
 
+/* Takes ownership of @output. */
+static GstFlowReturn
+send_output (GstVkgdrIpcSink *self, GstVkgdrIpcOutput *output)
+{
+  vkgdr_server *server = ref_server (self);
+  GstFlowReturn flow = server ? GST_FLOW_OK : GST_FLOW_FLUSHING;
+  vkgdr_server_result result = VKGDR_SERVER_UNLOCKED;
+
+  while (flow == GST_FLOW_OK) {
+    result = gst_vkgdr_ipc_output_send (output, server);
+    if (result != VKGDR_SERVER_UNLOCKED)
+      break;
+    flow = gst_base_sink_wait_preroll (GST_BASE_SINK (self));
+  }
+  if (result != VKGDR_SERVER_SENT)
+    gst_vkgdr_ipc_output_free (output);
+  if (result == VKGDR_SERVER_FAILED) {
+    GST_ELEMENT_ERROR (
+        self, RESOURCE, NO_SPACE_LEFT, ("No memory is left."), (NULL));
+    flow = GST_FLOW_ERROR;
+  }
+  g_clear_pointer (&server, vkgdr_server_unref);
+  return flow;
+}
+
 static GstFlowReturn
 gst_vkgdr_ipc_sink_render (GstBaseSink *sink, GstBuffer *buffer)
 {
   GstVkgdrIpcSink *self = GST_VKGDR_IPC_SINK (sink);
   GError *error = NULL;
   GstVkgdrIpcOutput *output = make_output (self, buffer, &error);
-  GstFlowReturn result = GST_FLOW_OK;
 
   if (!output) {
     error = explain (self, error);
@@ -332,34 +402,21 @@ gst_vkgdr_ipc_sink_render (GstBaseSink *sink, GstBuffer *buffer)
   GST_OBJECT_LOCK (self);
   self->frames++;
   GST_OBJECT_UNLOCK (self);
-  while (output && !gst_vkgdr_ipc_server_send (self->server, &output)) {
-    result = gst_base_sink_wait_preroll (sink);
-    if (result != GST_FLOW_OK)
-      g_clear_pointer (&output, gst_vkgdr_ipc_output_unref);
-  }
-  return result;
-}
-
-/* Called when a frame was not written, so that no client gets it. */
-static void
-on_server_error (gpointer user_data, const GError *error)
-{
-  GstVkgdrIpcSink *self = user_data;
-
-  GST_ELEMENT_ERROR (self, RESOURCE, WRITE, ("%s", error->message),
-      ("a frame did not get to the device's memory"));
+  return send_output (self, output);
 }
 
 /* --- events -------------------------------------------------------------- */
 
-static void
-send_flush_stop (GstVkgdrIpcSink *self, GstEvent *event)
+/* Returns FALSE if there is no server, or if the bytes are too many. */
+static gboolean
+set_state (GstVkgdrIpcSink *self, vkgdr_frames_state state, gconstpointer data,
+    gsize size)
 {
-  gboolean reset_time;
+  vkgdr_server *server = ref_server (self);
+  gboolean ok = server && vkgdr_server_set_state (server, state, data, size);
 
-  gst_event_parse_flush_stop (event, &reset_time);
-  gst_vkgdr_ipc_server_mark (self->server, GST_VKGDR_IPC_FLUSH_STOP,
-      gst_vkgdr_ipc_write_number (GST_VKGDR_IPC_FLUSH_STOP, reset_time));
+  g_clear_pointer (&server, vkgdr_server_unref);
+  return ok;
 }
 
 /* Replaces all tags of the scope of @tags (taken). Returns FALSE, and changes
@@ -368,16 +425,22 @@ static gboolean
 set_tags (GstVkgdrIpcSink *self, GstTagList *tags)
 {
   GstTagScope scope = gst_tag_list_get_scope (tags);
-  GBytes *message = gst_vkgdr_ipc_write_tags (tags);
+  GByteArray *bytes = gst_vkgdr_ipc_tags_write (tags, MAX_CONTENT);
+  gboolean ok = FALSE;
 
-  if (!message) {
-    gst_tag_list_unref (tags);
-    return FALSE;
+  if (bytes) {
+    /* An empty list is sent, too. */
+    ok = set_state (self,
+        scope == GST_TAG_SCOPE_GLOBAL ? VKGDR_FRAMES_GLOBAL_TAGS
+                                      : VKGDR_FRAMES_STREAM_TAGS,
+        bytes->len > 0 ? (gconstpointer) bytes->data : "", bytes->len);
+    g_byte_array_unref (bytes);
   }
-  gst_tag_list_take (&self->tags[scope], tags);
-  gst_vkgdr_ipc_server_set (
-      self->server, gst_vkgdr_ipc_tags_type (scope), message);
-  return TRUE;
+  if (ok)
+    gst_tag_list_take (&self->tags[scope], tags);
+  else
+    gst_tag_list_unref (tags);
+  return ok;
 }
 
 /* An event may have only some of the tags. A client that was not sent the tags
@@ -393,7 +456,10 @@ send_tags (GstVkgdrIpcSink *self, GstEvent *event)
   all = gst_tag_list_merge (self->tags[scope], tags, GST_TAG_MERGE_REPLACE);
   gst_tag_list_set_scope (all, scope);
   if (!set_tags (self, all))
-    GST_WARNING_OBJECT (self, "these tags are too large for a message");
+    GST_ELEMENT_WARNING (self, STREAM, ENCODE,
+        ("Tags of more than %u MiB are not sent to other processes.",
+            MAX_CONTENT >> 20),
+        (NULL));
 }
 
 /* A new stream does not have the tags of the last one. Clients that got those
@@ -403,7 +469,7 @@ drop_tags (GstVkgdrIpcSink *self)
 {
   guint scope;
 
-  for (scope = 0; scope < GST_VKGDR_IPC_N_SCOPES; scope++) {
+  for (scope = 0; scope < N_SCOPES; scope++) {
     GstTagList *none;
 
     if (!self->tags[scope] || gst_tag_list_is_empty (self->tags[scope]))
@@ -418,10 +484,23 @@ static void
 send_segment (GstVkgdrIpcSink *self, GstEvent *event)
 {
   const GstSegment *segment;
+  GByteArray *bytes;
 
   gst_event_parse_segment (event, &segment);
-  gst_vkgdr_ipc_server_set (self->server, GST_VKGDR_IPC_SEGMENT,
-      gst_vkgdr_ipc_write_segment (segment));
+  bytes = gst_vkgdr_ipc_segment_write (segment);
+  set_state (self, VKGDR_FRAMES_SEGMENT, bytes->data, bytes->len);
+  g_byte_array_unref (bytes);
+}
+
+static void
+call_server (GstVkgdrIpcSink *self, void (*function) (vkgdr_server *))
+{
+  vkgdr_server *server = ref_server (self);
+
+  if (!server)
+    return;
+  function (server);
+  vkgdr_server_unref (server);
 }
 
 static gboolean
@@ -440,14 +519,11 @@ gst_vkgdr_ipc_sink_event (GstBaseSink *sink, GstEvent *event)
     send_tags (self, event);
     break;
   case GST_EVENT_EOS:
-    gst_vkgdr_ipc_server_mark (self->server, GST_VKGDR_IPC_EOS,
-        gst_vkgdr_ipc_write_plain (GST_VKGDR_IPC_EOS));
+    call_server (self, vkgdr_server_end);
     break;
   case GST_EVENT_FLUSH_START:
-    gst_vkgdr_ipc_server_flush_start (self->server);
-    break;
   case GST_EVENT_FLUSH_STOP:
-    send_flush_stop (self, event);
+    call_server (self, vkgdr_server_flush);
     break;
   default:
     break;
@@ -456,17 +532,39 @@ gst_vkgdr_ipc_sink_event (GstBaseSink *sink, GstEvent *event)
 }
 
 static gboolean
+set_format (GstVkgdrIpcSink *self)
+{
+  vkgdr_server *server = ref_server (self);
+  vkgdr_frame_format format = { .name = "" };
+  gboolean ok;
+
+  if (GST_VIDEO_INFO_FORMAT (&self->info) != GST_VIDEO_FORMAT_UNKNOWN)
+    gst_vkgdr_ipc_format_init (&format, &self->info);
+  ok = server && vkgdr_server_set_format (server, &format);
+  g_clear_pointer (&server, vkgdr_server_unref);
+  return ok;
+}
+
+static gboolean
 gst_vkgdr_ipc_sink_set_caps (GstBaseSink *sink, GstCaps *caps)
 {
-  GBytes *message = gst_vkgdr_ipc_write_caps (caps);
+  GstVkgdrIpcSink *self = GST_VKGDR_IPC_SINK (sink);
+  gchar *text = gst_caps_to_string (caps);
+  gboolean ok = gst_vkgdr_ipc_text_is_safe (text, strlen (text))
+                && set_state (self, VKGDR_FRAMES_CAPS, text, strlen (text));
 
-  if (!message) {
-    GST_ERROR_OBJECT (sink, "these caps are too large for a message");
+  g_free (text);
+  if (!ok) {
+    GST_ELEMENT_ERROR (self, STREAM, FORMAT,
+        ("The caps cannot be sent to other processes: they have more than %u "
+         "MiB, or too many names or brackets.",
+            MAX_CONTENT >> 20),
+        (NULL));
     return FALSE;
   }
-  gst_vkgdr_ipc_server_set (
-      GST_VKGDR_IPC_SINK (sink)->server, GST_VKGDR_IPC_CAPS, message);
-  return TRUE;
+  if (!gst_vkgdr_caps_get_video_info (caps, &self->info))
+    gst_video_info_init (&self->info);
+  return set_format (self);
 }
 
 static gboolean
@@ -487,14 +585,13 @@ gst_vkgdr_ipc_sink_set_context (GstElement *element, GstContext *context)
 
 /* --- start and stop ------------------------------------------------------ */
 
-static GstVkgdrIpcServer *
+static vkgdr_server *
 new_server (GstVkgdrIpcSink *self, GError **error)
 {
-  GstVkgdrIpcServerParams params = { .on_error = on_server_error,
-    .user_data = self };
+  vkgdr_server_params params = { .path = NULL };
   gchar *path =
       gst_vkgdr_ipc_endpoint_get_address (&self->endpoint, &params.peers);
-  GstVkgdrIpcServer *server;
+  vkgdr_server *server;
 
   GST_OBJECT_LOCK (self);
   params.leaky = self->leaky;
@@ -503,7 +600,9 @@ new_server (GstVkgdrIpcSink *self, GError **error)
   self->frames = self->frames_copied = self->bytes_copied = 0;
   GST_OBJECT_UNLOCK (self);
   params.path = path;
-  server = gst_vkgdr_ipc_server_new (&params, error);
+  server = vkgdr_server_new (&params);
+  if (!server)
+    gst_vkgdr_ipc_take_error (error, G_IO_ERROR_FAILED);
   g_free (path);
   return server;
 }
@@ -512,19 +611,17 @@ new_server (GstVkgdrIpcSink *self, GError **error)
 static void
 close_server (GstVkgdrIpcSink *self)
 {
-  GstVkgdrIpcServer *server = self->server;
-  GstVkgdrIpcServerFigures figures;
+  vkgdr_server *server = ref_server (self);
 
   if (!server)
     return;
+  vkgdr_server_close (server);
   GST_OBJECT_LOCK (self);
+  vkgdr_server_get_figures (server, &self->last_figures);
+  vkgdr_server_unref (self->server);
   self->server = NULL;
-  gst_vkgdr_ipc_server_get_figures (server, &self->last_figures);
   GST_OBJECT_UNLOCK (self);
-  gst_vkgdr_ipc_server_free (server, &figures);
-  GST_OBJECT_LOCK (self);
-  self->last_figures = figures;
-  GST_OBJECT_UNLOCK (self);
+  vkgdr_server_unref (server);
 }
 
 static void
@@ -533,7 +630,7 @@ stop (GstVkgdrIpcSink *self)
   guint scope;
 
   close_server (self);
-  for (scope = 0; scope < GST_VKGDR_IPC_N_SCOPES; scope++)
+  for (scope = 0; scope < N_SCOPES; scope++)
     gst_clear_tag_list (&self->tags[scope]);
   g_clear_pointer (&self->copier, gst_vkgdr_ipc_copier_free);
   gst_vkgdr_ipc_endpoint_close (&self->endpoint);
@@ -542,7 +639,7 @@ stop (GstVkgdrIpcSink *self)
 static gboolean
 open_all (GstVkgdrIpcSink *self, GError **error)
 {
-  GstVkgdrIpcServer *server;
+  vkgdr_server *server;
 
   self->copier = gst_vkgdr_ipc_copier_new (
       gst_vkgdr_ipc_endpoint_get_context (&self->endpoint), error);
@@ -564,7 +661,7 @@ start (GstVkgdrIpcSink *self)
 
   if (!gst_vkgdr_ipc_endpoint_open (&self->endpoint))
     return FALSE;
-  self->last_id = 0;
+  gst_video_info_init (&self->info);
   if (open_all (self, &error))
     return TRUE;
   GST_ELEMENT_ERROR (
@@ -592,17 +689,28 @@ gst_vkgdr_ipc_sink_change_state (GstElement *element, GstStateChange transition)
   return result;
 }
 
+static void
+set_unlocked (GstBaseSink *sink, gboolean is_unlocked)
+{
+  vkgdr_server *server = ref_server (GST_VKGDR_IPC_SINK (sink));
+
+  if (!server)
+    return;
+  vkgdr_server_set_unlocked (server, is_unlocked);
+  vkgdr_server_unref (server);
+}
+
 static gboolean
 gst_vkgdr_ipc_sink_unlock (GstBaseSink *sink)
 {
-  gst_vkgdr_ipc_server_set_unlocked (GST_VKGDR_IPC_SINK (sink)->server, TRUE);
+  set_unlocked (sink, TRUE);
   return TRUE;
 }
 
 static gboolean
 gst_vkgdr_ipc_sink_unlock_stop (GstBaseSink *sink)
 {
-  gst_vkgdr_ipc_server_set_unlocked (GST_VKGDR_IPC_SINK (sink)->server, FALSE);
+  set_unlocked (sink, FALSE);
   return TRUE;
 }
 
@@ -610,11 +718,11 @@ gst_vkgdr_ipc_sink_unlock_stop (GstBaseSink *sink)
 
 /* Must be called with the object lock held. */
 static void
-get_figures (GstVkgdrIpcSink *self, GstVkgdrIpcServerFigures *figures)
+get_figures (GstVkgdrIpcSink *self, vkgdr_server_figures *figures)
 {
   *figures = self->last_figures;
   if (self->server)
-    gst_vkgdr_ipc_server_get_figures (self->server, figures);
+    vkgdr_server_get_figures (self->server, figures);
   else
     figures->clients = 0;
 }
@@ -622,7 +730,7 @@ get_figures (GstVkgdrIpcSink *self, GstVkgdrIpcServerFigures *figures)
 static GstStructure *
 get_stats (GstVkgdrIpcSink *self)
 {
-  GstVkgdrIpcServerFigures figures;
+  vkgdr_server_figures figures;
   GstStructure *stats;
 
   GST_OBJECT_LOCK (self);
@@ -632,7 +740,7 @@ get_stats (GstVkgdrIpcSink *self)
       G_TYPE_UINT64, self->bytes_copied, "clients", G_TYPE_UINT,
       figures.clients, "frames-sent", G_TYPE_UINT64, figures.sent,
       "frames-lost", G_TYPE_UINT64, figures.lost, "frames-dropped",
-      G_TYPE_UINT64, figures.unwritten, "clients-refused", G_TYPE_UINT64,
+      G_TYPE_UINT64, figures.dropped, "clients-refused", G_TYPE_UINT64,
       figures.refused, NULL);
   GST_OBJECT_UNLOCK (self);
   return stats;
@@ -641,7 +749,7 @@ get_stats (GstVkgdrIpcSink *self)
 static guint
 count_clients (GstVkgdrIpcSink *self)
 {
-  GstVkgdrIpcServerFigures figures;
+  vkgdr_server_figures figures;
 
   GST_OBJECT_LOCK (self);
   get_figures (self, &figures);
@@ -772,7 +880,7 @@ install_properties (GObjectClass *klass)
   g_object_class_install_property (klass, PROP_LEAKY,
       g_param_spec_enum ("leaky", "Leaky",
           "What happens to new frames if a client is too slow",
-          GST_TYPE_VKGDR_IPC_LEAKY, GST_VKGDR_IPC_LEAKY_DOWNSTREAM,
+          GST_TYPE_VKGDR_IPC_LEAKY, VKGDR_SERVER_LEAKY_DOWNSTREAM,
           GST_VKGDR_IPC_PROP_FLAGS));
   /**
    * GstVkgdrIpcSink:max-buffers:
@@ -854,8 +962,7 @@ gst_vkgdr_ipc_sink_class_init (GstVkgdrIpcSinkClass *klass)
   gst_element_class_add_static_pad_template (element_class, &sink_template);
   gst_element_class_set_static_metadata (element_class,
       "GPU memory to other processes", "Sink/Video",
-      "Gives frames in GPU memory to vkgdripcsrc in other processes, without a "
-      "copy",
+      "Gives frames in GPU memory to other processes, without a copy",
       "gst-vkgdr developers");
   gst_type_mark_as_plugin_api (GST_TYPE_VKGDR_IPC_LEAKY, 0);
 }
@@ -864,7 +971,7 @@ static void
 gst_vkgdr_ipc_sink_init (GstVkgdrIpcSink *self)
 {
   gst_vkgdr_ipc_endpoint_init (&self->endpoint, GST_ELEMENT (self));
-  self->leaky = GST_VKGDR_IPC_LEAKY_DOWNSTREAM;
+  self->leaky = VKGDR_SERVER_LEAKY_DOWNSTREAM;
   self->max_buffers = DEFAULT_MAX_BUFFERS;
   /* Otherwise the sink would keep the last frame, and the pool could not
    * recycle it. */

@@ -2,7 +2,7 @@
  *
  * ipc/src.c: the element vkgdripcsrc
  *
- * Knows buffers, events and properties; ipc/client.c knows the server.
+ * A GstPushSrc on the client of vkgdr/frames.h.
  */
 
 /**
@@ -10,10 +10,10 @@
  * @title: vkgdripcsrc
  * @see_also: vkgdripcsink, vkgdrdownload
  *
- * Gives the frames of a vkgdripcsink in another process, which may be in
- * another container, without a copy: the frames are in the memory that the
- * source of the other process has written. Both processes have to use the same
- * GPU.
+ * Gives the frames of a vkgdripcsink, or of another server of vkgdr/frames.h,
+ * in another process, which may be in another container, without a copy: the
+ * frames are in the memory that the source of the other process has written.
+ * Both processes have to use the same GPU.
  *
  * Frames are read-only: elements that write in place copy them. If downstream
  * takes `memory:VkgdrMemory`, the caps have this feature; otherwise they are
@@ -45,17 +45,19 @@
  * Since: 0.2
  */
 
-#include <sys/eventfd.h>
-#include <unistd.h>
+#include <errno.h>
+#include <string.h>
 
 #include <gst/base/gstpushsrc.h>
 #include <gst/vkgdr/vkgdr.h>
 
 #include "gstvkgdrelements.h"
-#include "ipc/client.h"
+#include "ipc/buffer.h"
 #include "ipc/clock.h"
 #include "ipc/endpoint.h"
-#include "ipc/notifier.h"
+#include "ipc/format.h"
+#include "ipc/tags.h"
+#include "ipc/text.h"
 
 GST_DEBUG_CATEGORY_STATIC (gst_vkgdr_ipc_src_debug);
 #define GST_CAT_DEFAULT gst_vkgdr_ipc_src_debug
@@ -75,19 +77,20 @@ struct _GstVkgdrIpcSrc {
 
   /* Exist between start and stop. */
   GstVkgdrAllocator *allocator;
-  gint unlock_fd;   /* an eventfd that ends the waits of the streaming thread */
-  gint stop_fd;     /* an eventfd that ends the waits of the watcher */
-  GThread *watcher; /* thread that waits for flushes of the server */
+  GstPoll *poll; /* the streaming thread waits with it */
+  GstPollFD poll_fd;
+  gint is_unlocked; /* atomic: the streaming thread must not wait */
 
   /* Set by the streaming thread, and cleared by stop, under the object lock. */
-  GstVkgdrIpcClient *client;
+  vkgdr_frames_t frames_in;
 
-  /* Used by the streaming thread, and by the watcher while that thread is
-   * paused. */
-  gboolean has_flush_start; /* FLUSH_START was read */
-  GstCaps *caps;            /* of the server, or NULL */
-  gboolean needs_caps;      /* they have to be pushed before the next frame */
-  gboolean needs_offset;    /* a segment arrived, but no frame after it */
+  /* Used by the streaming thread. */
+  guint64 serials[VKGDR_FRAMES_N_STATES]; /* of what was applied */
+  guint64 format_serial;
+  GstVideoInfo info;     /* of the caps; empty if they are not raw video */
+  GstCaps *caps;         /* of the server, or NULL */
+  gboolean needs_caps;   /* they have to be pushed before the next frame */
+  gboolean needs_offset; /* a segment arrived, but no frame after it */
   GstSegment segment;
   gboolean follows_clock; /* the timestamps come from a clock */
   gint64 base;            /* of the last frame */
@@ -108,8 +111,8 @@ enum {
 /* In seconds. Long enough to start the other process by hand. */
 #define DEFAULT_CONNECTION_TIMEOUT 5
 
-/* Microseconds between two attempts to connect. */
-#define CONNECTION_INTERVAL 20000
+/* Nanoseconds between two attempts to connect. */
+#define CONNECTION_INTERVAL (20 * GST_MSECOND)
 
 /* How many nanoseconds a live frame may be late, in addition to the latency. On
  * a busy machine, both processes may have to wait for a processor. */
@@ -204,7 +207,7 @@ set_format (GstVkgdrIpcSrc *self, GstFormat format)
  * sink drops them. If a frame is even older, its timestamps do not come from a
  * clock. Then this stream begins with this frame. */
 static GstClockTimeDiff
-get_shift (GstVkgdrIpcSrc *self, const GstVkgdrIpcFrame *frame,
+get_shift (GstVkgdrIpcSrc *self, const vkgdr_frame_info *frame,
     GstClockTimeDiff running_time)
 {
   GstClockTimeDiff shift = get_difference (self, frame->base);
@@ -218,7 +221,7 @@ get_shift (GstVkgdrIpcSrc *self, const GstVkgdrIpcFrame *frame,
 /* Returns whether the base time of either pipeline has changed since the last
  * frame. */
 static gboolean
-update_bases (GstVkgdrIpcSrc *self, const GstVkgdrIpcFrame *frame)
+update_bases (GstVkgdrIpcSrc *self, const vkgdr_frame_info *frame)
 {
   GstClockTime base_time = gst_element_get_base_time (GST_ELEMENT (self));
   gboolean have_changed =
@@ -232,7 +235,7 @@ update_bases (GstVkgdrIpcSrc *self, const GstVkgdrIpcFrame *frame)
 /* A pipeline gets another base time when it plays again after a pause, and
  * perhaps no segment. */
 static void
-follow_bases (GstVkgdrIpcSrc *self, const GstVkgdrIpcFrame *frame)
+follow_bases (GstVkgdrIpcSrc *self, const vkgdr_frame_info *frame)
 {
   GstPad *pad = GST_BASE_SRC_PAD (self);
   GstClockTimeDiff shift;
@@ -245,7 +248,7 @@ follow_bases (GstVkgdrIpcSrc *self, const GstVkgdrIpcFrame *frame)
 }
 
 static void
-apply_segment (GstVkgdrIpcSrc *self, const GstVkgdrIpcFrame *frame)
+apply_segment (GstVkgdrIpcSrc *self, const vkgdr_frame_info *frame)
 {
   guint64 running_time;
 
@@ -308,150 +311,147 @@ push_caps (GstVkgdrIpcSrc *self)
   return ok ? GST_FLOW_OK : GST_FLOW_NOT_NEGOTIATED;
 }
 
-/* The base class handles an event of the server as it handles one of the
- * application. But gst_element_send_event () would hold the state lock of the
- * element meanwhile. A state change of the pipeline holds its own state lock,
- * takes this one, and may wait for the calling thread; and the sink may post a
- * message for which the calling thread needs the state lock of the pipeline. */
-static void
-send_event (GstVkgdrIpcSrc *self, GstEvent *event)
+/* Returns the new value of a state of the server, or NULL if it is the one that
+ * was applied. */
+static const void *
+get_change (GstVkgdrIpcSrc *self, vkgdr_frames_state state, size_t *size)
 {
-  GST_ELEMENT_CLASS (parent_class)->send_event (GST_ELEMENT (self), event);
+  guint64 serial;
+  const void *data =
+      vkgdr_frames_get_state (self->frames_in, state, size, &serial);
+
+  if (!data || serial == self->serials[state])
+    return NULL;
+  self->serials[state] = serial;
+  return data;
+}
+
+static gboolean
+set_invalid (GError **error, const gchar *what)
+{
+  g_set_error (error, G_IO_ERROR, G_IO_ERROR_INVALID_DATA,
+      "the server has sent %s that cannot be used", what);
+  return FALSE;
+}
+
+/* Takes ownership of @caps (nullable). */
+static gboolean
+set_caps (GstVkgdrIpcSrc *self, GstCaps *caps, GError **error)
+{
+  if (!caps || !gst_caps_is_fixed (caps)) {
+    gst_clear_caps (&caps);
+    return set_invalid (error, "caps");
+  }
+  if (!gst_vkgdr_caps_get_video_info (caps, &self->info))
+    gst_video_info_init (&self->info);
+  gst_caps_take (&self->caps, caps);
+  self->needs_caps = TRUE;
+  return TRUE;
+}
+
+/* A server without GStreamer sends a format, and no caps. */
+static gboolean
+read_caps (GstVkgdrIpcSrc *self, GError **error)
+{
+  size_t size = 0;
+  const gchar *text = get_change (self, VKGDR_FRAMES_CAPS, &size);
+  guint64 serial;
+  const vkgdr_frame_format *format =
+      vkgdr_frames_get_format (self->frames_in, &serial);
+
+  if (text) {
+    self->format_serial = serial;
+    return set_caps (self,
+        gst_vkgdr_ipc_text_is_safe (text, size) ? gst_caps_from_string (text)
+                                                : NULL,
+        error);
+  }
+  if (!format || serial == self->format_serial
+      || self->serials[VKGDR_FRAMES_CAPS] != 0)
+    return TRUE;
+  self->format_serial = serial;
+  return set_caps (self, gst_vkgdr_ipc_format_to_caps (format), error);
+}
+
+static gboolean
+read_segment (GstVkgdrIpcSrc *self, GError **error)
+{
+  size_t size = 0;
+  const void *data = get_change (self, VKGDR_FRAMES_SEGMENT, &size);
+
+  if (!data)
+    return TRUE;
+  self->needs_offset = TRUE;
+  return gst_vkgdr_ipc_segment_read (data, size, &self->segment)
+         || set_invalid (error, "a segment");
+}
+
+/* The base class pushes the tags after the segment. But
+ * gst_element_send_event () would hold the state lock of the element meanwhile.
+ * A state change of the pipeline holds its own state lock, takes this one, and
+ * may wait for the calling thread. */
+static gboolean
+read_tags (GstVkgdrIpcSrc *self, GstTagScope scope, GError **error)
+{
+  size_t size = 0;
+  const void *data = get_change (self,
+      scope == GST_TAG_SCOPE_GLOBAL ? VKGDR_FRAMES_GLOBAL_TAGS
+                                    : VKGDR_FRAMES_STREAM_TAGS,
+      &size);
+  GstTagList *tags;
+
+  if (!data)
+    return TRUE;
+  tags = gst_vkgdr_ipc_tags_read (data, size, scope);
+  if (!tags)
+    return set_invalid (error, "tags");
+  GST_ELEMENT_CLASS (parent_class)
+      ->send_event (GST_ELEMENT (self), gst_event_new_tag (tags));
+  return TRUE;
 }
 
 /* Applies what changed before @frame (nullable). A segment needs a frame:
  * without one, it is applied later. */
 static GstFlowReturn
-apply_changes (GstVkgdrIpcSrc *self, const GstVkgdrIpcFrame *frame)
+apply_changes (
+    GstVkgdrIpcSrc *self, const vkgdr_frame_info *frame, GError **error)
 {
-  GstVkgdrIpcChanges changes;
   GstFlowReturn flow;
-  guint i;
 
-  gst_vkgdr_ipc_client_take_changes (self->client, &changes);
-  if (changes.caps) {
-    gst_caps_replace (&self->caps, changes.caps);
-    self->needs_caps = TRUE;
-  }
+  if (!read_caps (self, error) || !read_segment (self, error))
+    return GST_FLOW_ERROR;
   flow = push_caps (self);
-  if (changes.has_segment) {
-    self->segment = changes.segment;
-    self->needs_offset = TRUE;
-  }
   if (frame) {
     follow_bases (self, frame);
     if (self->needs_offset)
       apply_segment (self, frame);
   }
-  /* The base class pushes the tags after the segment. */
-  for (i = 0; i < GST_VKGDR_IPC_N_SCOPES; i++)
-    if (changes.tags[i])
-      send_event (self, gst_event_new_tag (g_steal_pointer (&changes.tags[i])));
-  gst_vkgdr_ipc_changes_clear (&changes);
+  if (!read_tags (self, GST_TAG_SCOPE_STREAM, error)
+      || !read_tags (self, GST_TAG_SCOPE_GLOBAL, error))
+    return GST_FLOW_ERROR;
   return flow;
-}
-
-/* --- flushes -------------------------------------------------------------
- *
- * The streaming thread may be waiting downstream when the server flushes. So
- * another thread waits for flushes of the server, and flushes this pipeline as
- * a seek would do.
- */
-
-/* Drops all messages up to the end of the flush or of the connection. The end
- * of the connection is read again by the streaming thread. Returns FALSE if the
- * element is being stopped. */
-static gboolean
-skip_flush (GstVkgdrIpcSrc *self, gboolean *reset_time)
-{
-  GstVkgdrIpcContent content = { .buffer = NULL };
-  GstVkgdrIpcEvent event;
-
-  for (;;) {
-    event = gst_vkgdr_ipc_client_read (
-        self->client, self->stop_fd, 0, &content, NULL);
-    gst_clear_buffer (&content.buffer);
-    switch (event) {
-    case GST_VKGDR_IPC_EVENT_FLUSH_START:
-      self->has_flush_start = TRUE;
-      break;
-    case GST_VKGDR_IPC_EVENT_FLUSH_STOP:
-      *reset_time = content.number != 0;
-      if (self->has_flush_start)
-        return TRUE;
-      break;
-    case GST_VKGDR_IPC_EVENT_BYE:
-    case GST_VKGDR_IPC_EVENT_ERROR:
-      return TRUE;
-    case GST_VKGDR_IPC_EVENT_FRAME:
-    case GST_VKGDR_IPC_EVENT_EOS:
-      break;
-    default:
-      return FALSE;
-    }
-  }
-}
-
-static void
-flush (GstVkgdrIpcSrc *self)
-{
-  gboolean reset_time = TRUE, ok;
-
-  send_event (self, gst_event_new_flush_start ());
-  /* Wait until the streaming thread is paused. */
-  GST_PAD_STREAM_LOCK (GST_BASE_SRC_PAD (self));
-  GST_PAD_STREAM_UNLOCK (GST_BASE_SRC_PAD (self));
-  ok = skip_flush (self, &reset_time);
-  self->has_flush_start = FALSE;
-  if (ok)
-    send_event (self, gst_event_new_flush_stop (reset_time));
-}
-
-static gpointer
-watch_flushes (gpointer data)
-{
-  GstVkgdrIpcSrc *self = data;
-  gint fd = gst_vkgdr_ipc_client_get_notifier (self->client);
-  GstVkgdrIpcResult result = GST_VKGDR_IPC_OK;
-
-  while (result != GST_VKGDR_IPC_CLOSED
-         && gst_vkgdr_ipc_wait (fd, self->stop_fd, -1)) {
-    result = gst_vkgdr_ipc_notifier_receive (fd);
-    if (result == GST_VKGDR_IPC_OK)
-      flush (self);
-  }
-  return NULL;
-}
-
-/* Starts the watcher. Does nothing before the server's first message. */
-static gboolean
-ensure_watcher (GstVkgdrIpcSrc *self, GError **error)
-{
-  if (self->watcher || gst_vkgdr_ipc_client_get_notifier (self->client) < 0)
-    return TRUE;
-  self->watcher =
-      g_thread_try_new ("vkgdripc-flush", watch_flushes, self, error);
-  if (self->watcher)
-    return TRUE;
-  g_prefix_error (
-      error, "The thread that receives flushes cannot be started: ");
-  return FALSE;
 }
 
 /* --- the stream ---------------------------------------------------------- */
 
-/* Tries to connect once. Returns NULL with @error set on failure; for
- * @is_absent, see gst_vkgdr_ipc_connect (). */
-static GstVkgdrIpcClient *
-try_connect (GstVkgdrIpcSrc *self, gboolean *is_absent, GError **error)
+/* Tries to connect once. Returns NULL with errno and the last error of libvkgdr
+ * set on failure. */
+static vkgdr_frames_t
+try_connect (GstVkgdrIpcSrc *self)
 {
-  GstVkgdrIpcPeers peers;
-  gchar *path = gst_vkgdr_ipc_endpoint_get_address (&self->endpoint, &peers);
-  GstVkgdrIpcClient *client =
-      gst_vkgdr_ipc_client_new (path, peers, self->allocator, is_absent, error);
+  vkgdr_frames_params params = { .timeout = 0 };
+  gchar *path = gst_vkgdr_ipc_endpoint_get_address (
+      &self->endpoint, &params.allowed_peers);
+  vkgdr_frames_t frames;
+  int number;
 
+  params.path = path;
+  gst_vkgdr_ipc_set_import (&params, self->allocator);
+  frames = vkgdr_frames_connect (&params);
+  number = errno;
   g_free (path);
-  return client;
+  errno = number;
+  return frames;
 }
 
 static gint64
@@ -469,80 +469,85 @@ get_deadline (GstVkgdrIpcSrc *self)
 /* Returns FALSE with @error set on failure, and FALSE without an error if the
  * wait was cancelled. */
 static gboolean
-ensure_client (GstVkgdrIpcSrc *self, GError **error)
+ensure_frames (GstVkgdrIpcSrc *self, GError **error)
 {
   gint64 deadline = get_deadline (self);
-  GstVkgdrIpcClient *client = NULL;
-  gboolean is_absent = FALSE, is_late;
+  vkgdr_frames_t frames;
 
-  if (self->client)
+  if (self->frames_in)
     return TRUE;
-  for (;;) {
-    GError *reason = NULL;
+  while (!(frames = try_connect (self))) {
+    gboolean is_absent = errno == ENOENT;
 
-    client = try_connect (self, &is_absent, &reason);
-    if (client)
-      break;
-    is_late = g_get_monotonic_time () >= deadline;
-    if (!is_absent || is_late) {
-      g_propagate_error (error, reason);
+    if (!is_absent || g_get_monotonic_time () >= deadline) {
+      gst_vkgdr_ipc_take_error (
+          error, is_absent ? G_IO_ERROR_NOT_FOUND : G_IO_ERROR_FAILED);
+      if (is_absent)
+        g_prefix_error (error, "After the connection-timeout, ");
       return FALSE;
     }
-    g_error_free (reason);
-    if (!gst_vkgdr_ipc_wait (-1, self->unlock_fd, CONNECTION_INTERVAL))
+    if (gst_poll_wait (self->poll, CONNECTION_INTERVAL) < 0 && errno == EBUSY)
       return FALSE;
   }
+  self->poll_fd.fd = vkgdr_frames_get_fd (frames);
+  gst_poll_add_fd (self->poll, &self->poll_fd);
+  gst_poll_fd_ctl_read (self->poll, &self->poll_fd, TRUE);
   GST_OBJECT_LOCK (self);
-  self->client = client;
+  self->frames_in = frames;
   GST_OBJECT_UNLOCK (self);
   return TRUE;
 }
 
-static GstFlowReturn
-take_frame (GstVkgdrIpcSrc *self, GstVkgdrIpcContent *content)
+/* Waits until there is a message. First polls the socket for the time of
+ * busy-poll. Returns FALSE if the wait was cancelled. */
+static gboolean
+wait_for_message (GstVkgdrIpcSrc *self, gint64 start)
 {
-  GstFlowReturn flow = apply_changes (self, &content->frame);
+  guint busy_poll;
+
+  if (g_atomic_int_get (&self->is_unlocked))
+    return FALSE;
+  GST_OBJECT_LOCK (self);
+  busy_poll = self->busy_poll;
+  GST_OBJECT_UNLOCK (self);
+  if (busy_poll > 0 && g_get_monotonic_time () - start < busy_poll)
+    return TRUE;
+  return gst_poll_wait (self->poll, GST_CLOCK_TIME_NONE) >= 0 || errno != EBUSY;
+}
+
+/* Returns VKGDR_FRAMES_TIMEOUT if the wait was cancelled. */
+static vkgdr_frames_status
+receive (GstVkgdrIpcSrc *self, vkgdr_frame_t *frame)
+{
+  gint64 start = g_get_monotonic_time ();
+  vkgdr_frames_status status;
+
+  do {
+    status = vkgdr_frames_receive (self->frames_in, 0, frame);
+  } while (status == VKGDR_FRAMES_TIMEOUT && wait_for_message (self, start));
+  return status;
+}
+
+/* Takes ownership of @frame. */
+static GstFlowReturn
+take_frame (GstVkgdrIpcSrc *self, vkgdr_frame_t frame, GstBuffer **buffer,
+    GError **error)
+{
+  vkgdr_frame_info info = *vkgdr_frame_get_info (frame);
+  GstFlowReturn flow = apply_changes (self, &info, error);
 
   if (flow != GST_FLOW_OK) {
-    gst_clear_buffer (&content->buffer);
+    vkgdr_frame_release (frame);
     return flow;
   }
-  apply_latency (self, content->frame.latency);
+  *buffer = gst_vkgdr_ipc_buffer_new (frame, &self->info, error);
+  if (!*buffer)
+    return GST_FLOW_ERROR;
+  apply_latency (self, info.latency);
   GST_OBJECT_LOCK (self);
   self->frames++;
   GST_OBJECT_UNLOCK (self);
   return GST_FLOW_OK;
-}
-
-/* Returns TRUE with @result set if the event ends the wait for a buffer. */
-static gboolean
-handle_event (GstVkgdrIpcSrc *self, GstVkgdrIpcEvent event,
-    GstVkgdrIpcContent *content, GstFlowReturn *result)
-{
-  switch (event) {
-  case GST_VKGDR_IPC_EVENT_FRAME:
-    *result = take_frame (self, content);
-    return TRUE;
-  case GST_VKGDR_IPC_EVENT_EOS:
-  case GST_VKGDR_IPC_EVENT_BYE:
-    apply_changes (self, NULL);
-    *result = GST_FLOW_EOS;
-    return TRUE;
-  case GST_VKGDR_IPC_EVENT_FLUSH_START:
-    /* The watcher handles the flush. */
-    self->has_flush_start = TRUE;
-    gst_vkgdr_ipc_wait (-1, self->unlock_fd, -1);
-    *result = GST_FLOW_FLUSHING;
-    return TRUE;
-  case GST_VKGDR_IPC_EVENT_FLUSH_STOP: /* began before the connection */
-    return FALSE;
-  case GST_VKGDR_IPC_EVENT_CANCELLED:
-    *result = GST_FLOW_FLUSHING;
-    return TRUE;
-  default:
-    *result = GST_FLOW_ERROR;
-    return TRUE;
-  }
 }
 
 static GstFlowReturn
@@ -557,54 +562,51 @@ post_error (GstVkgdrIpcSrc *self, GError *error)
   return GST_FLOW_ERROR;
 }
 
-static GstVkgdrIpcEvent
-read_event (GstVkgdrIpcSrc *self, GstVkgdrIpcContent *content, GError **error)
-{
-  GstVkgdrIpcEvent event;
-  guint busy_poll;
-
-  GST_OBJECT_LOCK (self);
-  busy_poll = self->busy_poll;
-  GST_OBJECT_UNLOCK (self);
-  event = gst_vkgdr_ipc_client_read (
-      self->client, self->unlock_fd, busy_poll, content, error);
-  if (event == GST_VKGDR_IPC_EVENT_ERROR || ensure_watcher (self, error))
-    return event;
-  gst_clear_buffer (&content->buffer);
-  return GST_VKGDR_IPC_EVENT_ERROR;
-}
-
 static GstFlowReturn
 gst_vkgdr_ipc_src_create (GstPushSrc *push, GstBuffer **buffer)
 {
   GstVkgdrIpcSrc *self = GST_VKGDR_IPC_SRC (push);
-  GstVkgdrIpcContent content = { .buffer = NULL };
-  GstFlowReturn result = GST_FLOW_FLUSHING;
-  GstVkgdrIpcEvent event;
+  GstFlowReturn flow = GST_FLOW_FLUSHING;
+  vkgdr_frame_t frame = NULL;
   GError *error = NULL;
 
-  if (!ensure_client (self, &error))
+  if (!ensure_frames (self, &error))
     return error ? post_error (self, error) : GST_FLOW_FLUSHING;
-  do {
-    event = read_event (self, &content, &error);
-  } while (!handle_event (self, event, &content, &result));
-  *buffer = content.buffer;
-  return error ? post_error (self, error) : result;
+  switch (receive (self, &frame)) {
+  case VKGDR_FRAMES_FRAME:
+    flow = take_frame (self, frame, buffer, &error);
+    break;
+  case VKGDR_FRAMES_EOS:
+  case VKGDR_FRAMES_BYE:
+    flow = apply_changes (self, NULL, &error);
+    if (!error)
+      flow = GST_FLOW_EOS;
+    break;
+  case VKGDR_FRAMES_TIMEOUT:
+    break;
+  default:
+    gst_vkgdr_ipc_take_error (&error, G_IO_ERROR_FAILED);
+  }
+  return error ? post_error (self, error) : flow;
 }
 
 static gboolean
 gst_vkgdr_ipc_src_unlock (GstBaseSrc *src)
 {
-  eventfd_write (GST_VKGDR_IPC_SRC (src)->unlock_fd, 1);
+  GstVkgdrIpcSrc *self = GST_VKGDR_IPC_SRC (src);
+
+  g_atomic_int_set (&self->is_unlocked, TRUE);
+  gst_poll_set_flushing (self->poll, TRUE);
   return TRUE;
 }
 
 static gboolean
 gst_vkgdr_ipc_src_unlock_stop (GstBaseSrc *src)
 {
-  eventfd_t count;
+  GstVkgdrIpcSrc *self = GST_VKGDR_IPC_SRC (src);
 
-  eventfd_read (GST_VKGDR_IPC_SRC (src)->unlock_fd, &count);
+  g_atomic_int_set (&self->is_unlocked, FALSE);
+  gst_poll_set_flushing (self->poll, FALSE);
   return TRUE;
 }
 
@@ -664,24 +666,16 @@ gst_vkgdr_ipc_src_set_context (GstElement *element, GstContext *context)
 /* --- start and stop ------------------------------------------------------ */
 
 static void
-drop_client (GstVkgdrIpcSrc *self)
+drop_frames (GstVkgdrIpcSrc *self)
 {
-  GstVkgdrIpcClient *client;
+  vkgdr_frames_t frames;
 
   GST_OBJECT_LOCK (self);
-  client = g_steal_pointer (&self->client);
-  if (client)
-    self->last_lost = gst_vkgdr_ipc_client_get_lost (client);
+  frames = g_steal_pointer (&self->frames_in);
+  if (frames)
+    self->last_lost = vkgdr_frames_get_lost (frames);
   GST_OBJECT_UNLOCK (self);
-  g_clear_pointer (&client, gst_vkgdr_ipc_client_stop);
-}
-
-static void
-close_fd (gint *fd)
-{
-  if (*fd >= 0)
-    close (*fd);
-  *fd = -1;
+  vkgdr_frames_close (frames);
 }
 
 static gboolean
@@ -689,15 +683,9 @@ gst_vkgdr_ipc_src_stop (GstBaseSrc *src)
 {
   GstVkgdrIpcSrc *self = GST_VKGDR_IPC_SRC (src);
 
-  if (self->stop_fd >= 0)
-    eventfd_write (self->stop_fd, 1);
-  g_clear_pointer (&self->watcher, g_thread_join);
-  /* The end of a flush may have started the task again. */
-  gst_pad_stop_task (GST_BASE_SRC_PAD (self));
-  drop_client (self);
+  drop_frames (self);
   gst_clear_caps (&self->caps);
-  close_fd (&self->stop_fd);
-  close_fd (&self->unlock_fd);
+  g_clear_pointer (&self->poll, gst_poll_free);
   gst_clear_object (&self->allocator);
   gst_vkgdr_ipc_endpoint_close (&self->endpoint);
   gst_pad_set_offset (GST_BASE_SRC_PAD (self), 0);
@@ -708,10 +696,14 @@ static void
 reset (GstVkgdrIpcSrc *self)
 {
   gst_segment_init (&self->segment, GST_FORMAT_TIME);
+  gst_video_info_init (&self->info);
+  memset (self->serials, 0, sizeof (self->serials));
+  self->format_serial = 0;
   self->needs_caps = FALSE;
-  self->needs_offset = FALSE;
+  /* A server that sends no segment has this one. */
+  self->needs_offset = TRUE;
   self->follows_clock = FALSE;
-  self->has_flush_start = FALSE;
+  g_atomic_int_set (&self->is_unlocked, FALSE);
   GST_OBJECT_LOCK (self);
   self->frames = self->last_lost = 0;
   self->latency = 0;
@@ -728,26 +720,14 @@ gst_vkgdr_ipc_src_start (GstBaseSrc *src)
   reset (self);
   self->allocator = gst_vkgdr_context_get_allocator (
       gst_vkgdr_ipc_endpoint_get_context (&self->endpoint));
-  self->unlock_fd = eventfd (0, EFD_CLOEXEC | EFD_NONBLOCK);
-  self->stop_fd = eventfd (0, EFD_CLOEXEC | EFD_NONBLOCK);
-  if (self->unlock_fd >= 0 && self->stop_fd >= 0)
+  self->poll = gst_poll_new (TRUE);
+  gst_poll_fd_init (&self->poll_fd);
+  if (self->poll)
     return TRUE;
   GST_ELEMENT_ERROR (self, RESOURCE, TOO_LAZY,
       ("The process has as many files open as it may (ulimit -n)."), (NULL));
   gst_vkgdr_ipc_src_stop (src);
   return FALSE;
-}
-
-/* Deactivating the pad waits for the streaming thread, which may wait for the
- * watcher. So the watcher is stopped first. */
-static GstStateChangeReturn
-gst_vkgdr_ipc_src_change_state (GstElement *element, GstStateChange transition)
-{
-  GstVkgdrIpcSrc *self = GST_VKGDR_IPC_SRC (element);
-
-  if (transition == GST_STATE_CHANGE_PAUSED_TO_READY && self->stop_fd >= 0)
-    eventfd_write (self->stop_fd, 1);
-  return GST_ELEMENT_CLASS (parent_class)->change_state (element, transition);
 }
 
 /* --- properties ---------------------------------------------------------- */
@@ -759,8 +739,8 @@ get_stats (GstVkgdrIpcSrc *self)
   guint64 lost;
 
   GST_OBJECT_LOCK (self);
-  lost = self->client ? gst_vkgdr_ipc_client_get_lost (self->client)
-                      : self->last_lost;
+  lost = self->frames_in ? vkgdr_frames_get_lost (self->frames_in)
+                         : self->last_lost;
   stats = gst_structure_new ("stats", "frames", G_TYPE_UINT64, self->frames,
       "frames-lost", G_TYPE_UINT64, lost, NULL);
   GST_OBJECT_UNLOCK (self);
@@ -856,20 +836,18 @@ install_properties (GObjectClass *klass)
   /**
    * GstVkgdrIpcSrc:busy-poll:
    *
-   * The streaming thread looks for a frame without sleeping during this number
-   * of microseconds before and after the time at which the frame is expected.
-   * Frames are expected at the interval of the last ones. The kernel needs 20
-   * to 400 microseconds to wake a thread, depending on the machine; 500 to 1000
-   * are enough to be awake in time. This needs processor time: twice the value
-   * for each frame at most.
+   * The streaming thread polls the socket for this number of microseconds
+   * before it sleeps. The kernel needs 20 to 400 microseconds to wake a thread,
+   * depending on the machine; a thread that polls gets the frame at once, but
+   * needs a processor. To poll all the time, set more than the interval between
+   * two frames.
    *
    * Since: 0.2
    */
   g_object_class_install_property (klass, PROP_BUSY_POLL,
       g_param_spec_uint ("busy-poll", "Busy poll",
-          "Microseconds before and after the time at which a frame is "
-          "expected, during which the thread does not sleep (0 = it always "
-          "sleeps)",
+          "Microseconds for which the thread polls the socket before it sleeps "
+          "(0 = it sleeps at once)",
           0, G_MAXINT, 0,
           G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS
               | GST_PARAM_MUTABLE_PLAYING));
@@ -892,7 +870,6 @@ gst_vkgdr_ipc_src_class_init (GstVkgdrIpcSrcClass *klass)
   install_properties (object_class);
 
   element_class->set_context = gst_vkgdr_ipc_src_set_context;
-  element_class->change_state = gst_vkgdr_ipc_src_change_state;
   src_class->start = GST_DEBUG_FUNCPTR (gst_vkgdr_ipc_src_start);
   src_class->stop = GST_DEBUG_FUNCPTR (gst_vkgdr_ipc_src_stop);
   src_class->unlock = GST_DEBUG_FUNCPTR (gst_vkgdr_ipc_src_unlock);
@@ -907,7 +884,7 @@ gst_vkgdr_ipc_src_class_init (GstVkgdrIpcSrcClass *klass)
   gst_element_class_add_static_pad_template (element_class, &src_template);
   gst_element_class_set_static_metadata (element_class,
       "GPU memory of another process", "Source/Video",
-      "Gives the frames of a vkgdripcsink in another process, without a copy",
+      "Gives the frames of a server in another process, without a copy",
       "gst-vkgdr developers");
 }
 
@@ -916,7 +893,6 @@ gst_vkgdr_ipc_src_init (GstVkgdrIpcSrc *self)
 {
   gst_vkgdr_ipc_endpoint_init (&self->endpoint, GST_ELEMENT (self));
   self->connection_timeout = DEFAULT_CONNECTION_TIMEOUT;
-  self->stop_fd = self->unlock_fd = -1;
   gst_base_src_set_live (GST_BASE_SRC (self), TRUE);
   gst_base_src_set_format (GST_BASE_SRC (self), GST_FORMAT_TIME);
   /* The server says when the stream ends. At the end of a segment, another one

@@ -125,6 +125,8 @@ typedef struct vkgdr_frame_format {
  *   is not in the window. Reading through it is slow unless the window is
  *   host-cached
  * @stride: from one row to the next one, in bytes; may be negative
+ * @offset: of the first row in its memory or in its buffer, in bytes
+ * @memory: index of its memory in vkgdr_frame_info.memories
  *
  * Where a plane of a frame is.
  *
@@ -134,6 +136,8 @@ typedef struct vkgdr_frame_plane {
   CUdeviceptr device;
   void *host;
   int64_t stride;
+  uint64_t offset;
+  uint32_t memory;
 } vkgdr_frame_plane;
 
 /**
@@ -236,8 +240,9 @@ typedef struct vkgdr_frame_info {
  *   without a limit
  * @allowed_peers: which processes may be the server
  * @import: (nullable): imports a memory of the server instead of libvkgdr, and
- *   returns an object for vkgdr_frame_memory.object, or %NULL on failure, with
- *   a message of its own. The caller still owns @fd
+ *   returns an object for vkgdr_frame_memory.object. On failure, returns %NULL
+ *   and writes the reason to @message, which has room for @size bytes. The
+ *   caller still owns @fd
  * @forget: (nullable): frees an object of @import; called in any thread
  * @user_data: for @import and @forget
  *
@@ -250,7 +255,8 @@ typedef struct vkgdr_frames_params {
   const char *path;
   int64_t timeout;
   vkgdr_frame_peers allowed_peers;
-  void *(*import) (void *user_data, int fd, const vkgdr_fd_info *info);
+  void *(*import) (void *user_data, int fd, const vkgdr_fd_info *info,
+      char *message, size_t size);
   void (*forget) (void *user_data, void *object);
   void *user_data;
 } vkgdr_frames_params;

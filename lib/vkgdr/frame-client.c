@@ -17,6 +17,7 @@
 
 #include "driver.h"
 #include "error.h"
+#include "frame-server.h"
 #include "frame-socket.h"
 
 /* Nanoseconds between two attempts to connect. */
@@ -197,12 +198,14 @@ leave (vkgdr_frames_t self)
 static void *
 import_object (vkgdr_frames_t self, int *fd, const vkgdr_fd_info *info)
 {
+  char message[VKGDR_MAX_MESSAGE] = "it cannot be imported";
   void *object;
 
   if (self->params.import) {
-    object = self->params.import (self->params.user_data, *fd, info);
+    object = self->params.import (
+        self->params.user_data, *fd, info, message, sizeof (message));
     if (!object)
-      vkgdr_error_set ("the memory of the server cannot be imported");
+      vkgdr_error_set ("memory of the server: %s", message);
     return object;
   }
   if (!open_device (self, info->device_uuid) || !enter (self))
@@ -625,23 +628,6 @@ read_range (
   return true;
 }
 
-/* Whether all rows are inside the range, and do not overlap. */
-static bool
-is_plane_inside (const vkgdr_frame_plane_format *format,
-    const vkgdr_wire_plane *plane, uint64_t size)
-{
-  int64_t row = (int64_t) format->width * format->channels * format->bits / 8;
-  int64_t stride = plane->stride;
-  int64_t span = ((int64_t) format->height - 1) * stride;
-
-  if (plane->offset > size || size > INT64_MAX
-      || (format->height > 1 && stride < row && stride > -row))
-    return false;
-  return (int64_t) plane->offset + (span < 0 ? span : 0) >= 0
-         && (int64_t) plane->offset + (span > 0 ? span : 0)
-                <= (int64_t) size - row;
-}
-
 static bool
 read_plane (vkgdr_frame_t frame, const vkgdr_wire_plane *plane)
 {
@@ -652,12 +638,14 @@ read_plane (vkgdr_frame_t frame, const vkgdr_wire_plane *plane)
   if (plane->range >= info->n_memories)
     return false;
   memory = &info->memories[plane->range];
-  if (!is_plane_inside (
-          &frame->format.planes[info->n_planes], plane, memory->size))
+  if (!vkgdr_frame_plane_fits (&frame->format.planes[info->n_planes],
+          plane->offset, plane->stride, memory->size))
     return false;
   to->device = memory->device ? memory->device + plane->offset : 0;
   to->host = memory->host ? (uint8_t *) memory->host + plane->offset : NULL;
   to->stride = plane->stride;
+  to->offset = plane->offset;
+  to->memory = plane->range;
   info->n_planes++;
   return true;
 }

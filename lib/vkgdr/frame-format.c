@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include <vkgdr/frames.h>
+#include "frame-server.h"
 
 /* Of a plane: how often its size is halved, and what its elements are. */
 typedef struct {
@@ -94,4 +94,18 @@ vkgdr_frame_format_init (vkgdr_frame_format *format, const char *name,
   }
   format->n_planes = (uint32_t) i;
   return true;
+}
+
+bool
+vkgdr_frame_plane_fits (const vkgdr_frame_plane_format *format, uint64_t offset,
+    int64_t stride, uint64_t size)
+{
+  int64_t row = (int64_t) format->width * format->channels * format->bits / 8;
+  int64_t span = ((int64_t) format->height - 1) * stride;
+
+  if (offset > size || size > INT64_MAX
+      || (format->height > 1 && stride < row && stride > -row))
+    return false;
+  return (int64_t) offset + (span < 0 ? span : 0) >= 0
+         && (int64_t) offset + (span > 0 ? span : 0) <= (int64_t) size - row;
 }

@@ -90,6 +90,11 @@ typedef struct {
   void *user_data;
 } vkgdr_server_frame;
 
+/* Whether all rows of a plane at @offset are inside @size bytes, and do not
+ * overlap. */
+VKGDR_API bool vkgdr_frame_plane_fits (const vkgdr_frame_plane_format *format,
+    uint64_t offset, int64_t stride, uint64_t size);
+
 /* The largest size of metas in bytes. */
 VKGDR_API size_t vkgdr_server_max_metas (void);
 

@@ -195,6 +195,7 @@ set_up_slots (vkgdr_frame_server_t self)
       buffer->planes[p].device = device + offset;
       buffer->planes[p].host = host ? host + offset : NULL;
       buffer->planes[p].stride = (int64_t) self->strides[p];
+      buffer->planes[p].offset = self->offsets[p];
     }
   }
 }

@@ -301,9 +301,8 @@ push_gated (guint number, GstVkgdrStream *stream)
   test_ipc_push_buffer (buffer);
 }
 
-/* The end of the first flush waits for a frame that is not written when the
- * second flush begins. The client gets both flushes, and what comes after
- * them. */
+/* A frame that is not written when a flush begins is dropped. The client gets
+ * what comes after the flush. */
 GST_START_TEST (test_two_flushes)
 {
   GstVkgdrStream *stream;
@@ -352,7 +351,6 @@ GST_START_TEST (test_end_after_flush)
   g_usleep (100 * 1000);
   fail_if (test_gate_was_missed ());
   test_gate_set (TRUE);
-  gst_event_unref (test_ipc_pull_event (GST_EVENT_FLUSH_STOP));
   test_ipc_pull_and_drop (2);
   gst_event_unref (test_ipc_pull_event (GST_EVENT_EOS));
   g_thread_join (thread);
@@ -370,7 +368,6 @@ GST_START_TEST (test_end_in_flush)
   test_ipc_pull_and_drop (1);
   test_ipc_push_event (gst_event_new_flush_start ());
   test_ipc_stop ();
-  gst_event_unref (test_ipc_pull_event (GST_EVENT_FLUSH_STOP));
   gst_event_unref (test_ipc_pull_event (GST_EVENT_EOS));
   test_ipc_end ();
 }
@@ -552,8 +549,9 @@ GST_START_TEST (test_absent_server)
 
   fail_unless (g_error_matches (
       error, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_NOT_FOUND));
-  fail_unless (
-      strstr (error->message, "no vkgdripcsink") != NULL, "%s", error->message);
+  fail_unless (strstr (error->message, "connection-timeout") != NULL
+                   && strstr (error->message, "no process serves") != NULL,
+      "%s", error->message);
   g_error_free (error);
   gst_object_unref (pipeline);
 }
@@ -600,14 +598,14 @@ GST_START_TEST (test_paths)
       g_strdup_printf ("socket-path=/tmp/%s%s%s%s", part, part, part, part);
 
   test_ipc_serve ("");
-  assert_no_start ("", "socket-path");
-  assert_no_start (properties, "exists");
+  assert_no_start ("", "path of a socket");
+  assert_no_start (properties, "another process listens");
   assert_no_start ("socket-path=/nowhere/at/all", "/nowhere/at/all");
-  assert_no_start (long_path, "socket-path");
+  assert_no_start (long_path, "path of a socket");
   test_ipc_stop ();
   /* A file that is not a socket is not removed. */
   fail_unless (g_file_set_contents (test_ipc_path, "text", -1, NULL));
-  assert_no_start (properties, "exists");
+  assert_no_start (properties, "is not a socket");
   fail_unless (g_file_test (test_ipc_path, G_FILE_TEST_IS_REGULAR));
   g_free (long_path);
   g_free (part);

@@ -113,22 +113,36 @@ GST_START_TEST (test_later_event)
 }
 GST_END_TEST
 
-/* Tags that are too large for a message are left out, and the others are
- * not. */
+/* Large tags arrive whole. Tags of more than 16 MiB are left out, with a
+ * warning, and the others are not. */
 GST_START_TEST (test_large_tags)
 {
   gchar *text = g_strnfill (1024 * 1024, 'x');
+  gchar *too_long = g_strnfill (17 * 1024 * 1024, 'y');
+  GstBus *bus = gst_bus_new ();
+  GstMessage *message;
 
   if (test_ipc_begin ("")) {
+    gst_element_set_bus (test_sink->element, bus);
     push_tags (STREAM, GST_TAG_ENCODER, "a camera");
     push_tags (STREAM, GST_TAG_COMMENT, text);
+    message = gst_bus_pop_filtered (bus, GST_MESSAGE_WARNING);
+    fail_unless (message == NULL);
+    push_tags (STREAM, GST_TAG_DESCRIPTION, too_long);
+    message = gst_bus_pop_filtered (bus, GST_MESSAGE_WARNING);
+    fail_unless (message != NULL);
+    gst_message_unref (message);
     push_tags (STREAM, GST_TAG_TITLE, "the stream");
     pass_frame (0);
     assert_tag (STREAM, GST_TAG_ENCODER, "a camera");
-    assert_tag (STREAM, GST_TAG_COMMENT, NULL);
+    assert_tag (STREAM, GST_TAG_COMMENT, text);
+    assert_tag (STREAM, GST_TAG_DESCRIPTION, NULL);
     assert_tag (STREAM, GST_TAG_TITLE, "the stream");
+    gst_element_set_bus (test_sink->element, NULL);
     test_ipc_end ();
   }
+  gst_object_unref (bus);
+  g_free (too_long);
   g_free (text);
 }
 GST_END_TEST

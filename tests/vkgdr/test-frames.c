@@ -515,7 +515,8 @@ END_TEST
 static int n_imports;
 
 static void *
-fake_import (void *user_data, int fd, const vkgdr_fd_info *info)
+fake_import (void *user_data, int fd, const vkgdr_fd_info *info, char *message,
+    size_t message_size)
 {
   uint64_t *size = malloc (sizeof (*size));
 

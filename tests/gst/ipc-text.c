@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * ipc-text.c: tests of texts and tags of another process, which GStreamer's
+ * parsers may see only if they are harmless
+ */
+
+#include <gst/check/gstcheck.h>
+#include <string.h>
+
+#include "ipc/tags.h"
+#include "ipc/text.h"
+
+static gboolean
+is_safe (const gchar *text)
+{
+  return gst_vkgdr_ipc_text_is_safe (text, strlen (text));
+}
+
+/* Returns @n times @part between @start and @end; the caller frees it. */
+static gchar *
+repeat (const gchar *start, const gchar *part, guint n, const gchar *end)
+{
+  GString *text = g_string_new (start);
+
+  while (n-- > 0)
+    g_string_append (text, part);
+  g_string_append (text, end);
+  return g_string_free (text, FALSE);
+}
+
+GST_START_TEST (test_ordinary_texts)
+{
+  static const gchar *const texts[] = {
+    "video/x-raw, format=(string)NV12, width=(int)1920, height=(int)1080, "
+    "framerate=(fraction)30000/1001, colorimetry=(string)bt709",
+    "video/x-raw(memory:VkgdrMemory), format=(string)RGBA, width=(int)8, "
+    "height=(int)8",
+    "tensor/strided, dims=(int)< 1, 3, 4, 5 >, type=(string)float32",
+    "my-meta, list=(int){ 1, 2, 3 }, text=(string)\"[[[ :-( a\\=b\", "
+    "name=(string)\"\\303\\244 \\303\\266\";",
+    "audio/x-vorbis, streamheader=(buffer)< 0176, 0377 >",
+    "",
+    "plain",
+  };
+  guint i;
+
+  for (i = 0; i < G_N_ELEMENTS (texts); i++)
+    fail_unless (is_safe (texts[i]), "%s", texts[i]);
+}
+GST_END_TEST;
+
+GST_START_TEST (test_deep_texts)
+{
+  static const gchar *const parts[] = { "<", "{", "[",
+    "(structure)[a, b=", "<\"]\", ", "(structure)\"a\\,\\ b\\=<", "\"<\"",
+    "\\\\<" };
+  guint i;
+
+  for (i = 0; i < G_N_ELEMENTS (parts); i++) {
+    gchar *text = repeat ("video/x-raw, a=", parts[i], 30000, "1");
+
+    fail_if (is_safe (text), "%s", parts[i]);
+    g_free (text);
+  }
+}
+GST_END_TEST;
+
+GST_START_TEST (test_hidden_texts)
+{
+  static const gchar *const texts[] = {
+    "video/x-raw, a=(structure)\"\\133\\133\"",
+    "video/x-raw, a=(structure)\"\\\\134133\"",
+    "video/x-raw, a=(GstSample)\"AA:BB:CC:DD\"",
+    "video/x-raw, a=(sample)AA",
+    "video/x-raw, a=(string)\xff\xfe",
+  };
+  guint i;
+
+  for (i = 0; i < G_N_ELEMENTS (texts); i++)
+    fail_if (is_safe (texts[i]), "%s", texts[i]);
+}
+GST_END_TEST;
+
+/* Names are never forgotten, so another process may add only so many. */
+GST_START_TEST (test_many_names)
+{
+  static const gchar *const forms[] = { "a/b, x%u=1", "x%u, a=1",
+    "a/b; x%u, a=1", "a/b(memory:A, memory:X%u, meta:C), a=1",
+    "a/b, a=(structure)[x%u\\, b=1]",
+    "a/b, a=(structure)\"x%u\\,\\ b\\=1\\;\"" };
+  guint i, f, n[G_N_ELEMENTS (forms)] = { 0 };
+
+  for (i = 0; i < 3000; i++) {
+    gchar *text;
+
+    f = i % G_N_ELEMENTS (forms);
+    text = g_strdup_printf (forms[f], i);
+    n[f] += is_safe (text);
+    g_free (text);
+  }
+  for (f = 0; f < G_N_ELEMENTS (forms); f++)
+    fail_unless (n[f] > 100 && n[f] < 200, "%s: %u", forms[f], n[f]);
+  /* Values are not kept, and known names are always allowed. */
+  g_quark_from_string ("video/x-raw");
+  g_quark_from_string ("format");
+  fail_unless (is_safe ("video/x-raw, format=(string)Something-New"));
+  fail_unless (is_safe ("x0, a=1"));
+}
+GST_END_TEST;
+
+static GstTagList *
+send (const GstTagList *tags)
+{
+  GByteArray *bytes = gst_vkgdr_ipc_tags_write (tags, G_MAXUINT32);
+  GstTagList *result;
+
+  result = gst_vkgdr_ipc_tags_read (
+      bytes->data, bytes->len, gst_tag_list_get_scope (tags));
+  g_byte_array_unref (bytes);
+  return result;
+}
+
+GST_START_TEST (test_tags)
+{
+  GstBuffer *picture = gst_buffer_new_allocate (NULL, 100000, NULL);
+  GstCaps *caps = gst_caps_from_string ("image/jpeg, width=(int)10");
+  GstSample *sample = gst_sample_new (picture, caps, NULL,
+      gst_structure_from_string ("GstTagImageInfo, image-type=(int)1;", NULL));
+  GDate *date = g_date_new_dmy (29, 2, 2024);
+  GstDateTime *time = gst_date_time_new_ym (2026, 11);
+  GstTagList *tags = gst_tag_list_new (GST_TAG_TITLE, "a=<[{ \"ä\"",
+      GST_TAG_ARTIST, "one", GST_TAG_ARTIST, "two", GST_TAG_TRACK_NUMBER, 7u,
+      GST_TAG_DURATION, G_GUINT64_CONSTANT (1) << 40, GST_TAG_TRACK_GAIN, -1.5,
+      GST_TAG_DATE, date, GST_TAG_DATE_TIME, time, GST_TAG_IMAGE, sample, NULL);
+  GstTagList *copy;
+  GstSample *image;
+  gchar *text;
+
+  gst_tag_list_set_scope (tags, GST_TAG_SCOPE_GLOBAL);
+  copy = send (tags);
+  fail_unless (copy != NULL);
+  fail_unless_equals_int (gst_tag_list_n_tags (copy), 8);
+  fail_unless_equals_int (gst_tag_list_get_scope (copy), GST_TAG_SCOPE_GLOBAL);
+  fail_unless_equals_int (gst_tag_list_get_tag_size (copy, GST_TAG_ARTIST), 2);
+  fail_unless (gst_tag_list_get_sample (copy, GST_TAG_IMAGE, &image));
+  fail_unless_equals_int (
+      gst_buffer_get_size (gst_sample_get_buffer (image)), 100000);
+  fail_unless (gst_caps_is_equal (gst_sample_get_caps (image), caps));
+  fail_unless (
+      gst_structure_has_field (gst_sample_get_info (image), "image-type"));
+  gst_sample_unref (image);
+  gst_tag_list_remove_tag (tags, GST_TAG_IMAGE);
+  gst_tag_list_remove_tag (copy, GST_TAG_IMAGE);
+  text = gst_tag_list_to_string (copy);
+  fail_unless (gst_tag_list_is_equal (tags, copy), "%s", text);
+  g_free (text);
+  gst_tag_list_unref (copy);
+  gst_tag_list_unref (tags);
+  gst_sample_unref (sample);
+  gst_buffer_unref (picture);
+  gst_caps_unref (caps);
+  g_date_free (date);
+  gst_date_time_unref (time);
+}
+GST_END_TEST;
+
+/* Damaged tags are refused, or have fewer tags; they never crash. */
+GST_START_TEST (test_damaged_tags)
+{
+  GstTagList *tags = gst_tag_list_new (GST_TAG_TITLE, "title", GST_TAG_ALBUM,
+      "album", GST_TAG_TRACK_NUMBER, 7u, GST_TAG_TRACK_GAIN, 1.0, NULL);
+  GByteArray *bytes = gst_vkgdr_ipc_tags_write (tags, G_MAXUINT32);
+  GRand *random = g_rand_new_with_seed (1);
+  guint i;
+
+  for (i = 0; i < 20000; i++) {
+    guint8 *copy = g_memdup2 (bytes->data, bytes->len);
+    guint size = g_rand_int_range (random, 0, bytes->len + 1);
+    GstTagList *read;
+
+    copy[g_rand_int_range (random, 0, bytes->len)] = g_rand_int (random);
+    copy[g_rand_int_range (random, 0, bytes->len)] = g_rand_int (random);
+    read = gst_vkgdr_ipc_tags_read (copy, size, GST_TAG_SCOPE_STREAM);
+    gst_clear_tag_list (&read);
+    g_free (copy);
+  }
+  fail_unless (gst_vkgdr_ipc_tags_write (tags, 20) == NULL);
+  g_rand_free (random);
+  g_byte_array_unref (bytes);
+  gst_tag_list_unref (tags);
+}
+GST_END_TEST;
+
+static Suite *
+ipc_text_suite (void)
+{
+  Suite *suite = suite_create ("ipc-text");
+  TCase *test_case = tcase_create ("text");
+
+  suite_add_tcase (suite, test_case);
+  tcase_add_test (test_case, test_ordinary_texts);
+  tcase_add_test (test_case, test_deep_texts);
+  tcase_add_test (test_case, test_hidden_texts);
+  tcase_add_test (test_case, test_many_names);
+  tcase_add_test (test_case, test_tags);
+  tcase_add_test (test_case, test_damaged_tags);
+  return suite;
+}
+
+GST_CHECK_MAIN (ipc_text)
