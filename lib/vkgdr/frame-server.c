@@ -480,7 +480,8 @@ run_io (void *data)
 
 /* The program's signals are not for these threads. */
 static int
-start_thread (pthread_t *thread, void *(*run) (void *), void *data)
+start_thread (
+    pthread_t *thread, const char *name, void *(*run) (void *), void *data)
 {
   sigset_t all, old;
   int result;
@@ -489,6 +490,8 @@ start_thread (pthread_t *thread, void *(*run) (void *), void *data)
   pthread_sigmask (SIG_SETMASK, &all, &old);
   result = pthread_create (thread, NULL, run, data);
   pthread_sigmask (SIG_SETMASK, &old, NULL);
+  if (result == 0)
+    pthread_setname_np (*thread, name);
   return result;
 }
 
@@ -497,10 +500,10 @@ start_thread (pthread_t *thread, void *(*run) (void *), void *data)
 static bool
 start_threads (vkgdr_server *self)
 {
-  int result = start_thread (&self->waiter, run_waiter, self);
+  int result = start_thread (&self->waiter, "vkgdr-wait", run_waiter, self);
 
   if (result == 0) {
-    result = start_thread (&self->io, run_io, self);
+    result = start_thread (&self->io, "vkgdr-io", run_io, self);
     if (result == 0)
       return true;
     pthread_mutex_lock (&self->lock);
