@@ -37,6 +37,8 @@ PAGES = {
     "docs/tensors.md": "tensors",
     "docs/from-pycuda.md": "from-pycuda",
     "docs/ipc.md": "ipc",
+    "docs/ipc-protocol.md": "ipc-protocol",
+    "docs/cuda-ipc-containers.md": "cuda-ipc-containers",
     "docs/scaling.md": "scaling",
     "docs/container.md": "container",
     "docs/environment.md": "environment",
@@ -53,6 +55,7 @@ EXAMPLES = ("docs/examples/c/tint.c", "docs/examples/c/border.c")
 # declarations that are left out.
 HEADERS = {
     "include/vkgdr/vkgdr.h": ("libvkgdr", "libvkgdr, in plain C", ("VKGDR_API",)),
+    "include/vkgdr/frames.h": ("frames", "vkgdr/frames.h, in plain C", ("VKGDR_API",)),
     "include/vkgdr/kernel.h": (
         "kernel-header",
         "vkgdr/kernel.h, for kernels",
