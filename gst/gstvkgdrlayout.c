@@ -5,8 +5,6 @@
 
 #include "gstvkgdrlayout.h"
 
-#include "gstvkgdrplanes.h"
-
 static guint
 get_component (const GstVideoInfo *info, guint plane)
 {
@@ -14,19 +12,6 @@ get_component (const GstVideoInfo *info, guint plane)
 
   gst_video_format_info_component (info->finfo, plane, components);
   return components[0];
-}
-
-/* The number of rows of the plane whose first component is @component, in a
- * frame of @height rows. With interlace-mode=alternate, a buffer has the rows
- * of one field only. */
-static guint
-get_n_rows (const GstVideoInfo *info, guint component, guint height)
-{
-  if (GST_VIDEO_INFO_INTERLACE_MODE (info)
-      == GST_VIDEO_INTERLACE_MODE_ALTERNATE)
-    height = (height + 1) / 2;
-  return GST_VIDEO_SUB_SCALE (
-      GST_VIDEO_FORMAT_INFO_H_SUB (info->finfo, component), (gint) height);
 }
 
 gboolean
@@ -45,53 +30,14 @@ gst_vkgdr_layout_is_default (const GstVideoInfo *info, GstBuffer *frame)
       && (meta->width != (guint) GST_VIDEO_INFO_WIDTH (info)
           || meta->height != (guint) GST_VIDEO_INFO_HEIGHT (info)))
     return FALSE;
-  for (p = 0; p < meta->n_planes; p++)
+  for (p = 0; p < GST_VIDEO_INFO_N_PLANES (info); p++)
     if (meta->offset[p] != GST_VIDEO_INFO_PLANE_OFFSET (info, p)
         || meta->stride[p] != GST_VIDEO_INFO_PLANE_STRIDE (info, p))
       return FALSE;
   return gst_buffer_get_size (frame) == GST_VIDEO_INFO_SIZE (info);
 }
 
-/* --- how many bytes ------------------------------------------------------ */
-
-/* For a tiled plane, the stride field contains two numbers of tiles. */
-static gsize
-tiled_plane_size (const GstVideoFormatInfo *finfo, guint plane, gint stride)
-{
-  return (gsize) GST_VIDEO_TILE_X_TILES (stride)
-         * GST_VIDEO_TILE_Y_TILES (stride)
-         * GST_VIDEO_FORMAT_INFO_TILE_SIZE (finfo, plane);
-}
-
-/* The last row may be shorter than a stride, so only its first byte is
- * required. */
-static gsize
-plane_size (const GstVideoInfo *info, const GstVideoMeta *meta, guint plane)
-{
-  guint rows = get_n_rows (info, get_component (info, plane), meta->height);
-
-  if (GST_VIDEO_FORMAT_INFO_IS_TILED (info->finfo))
-    return tiled_plane_size (info->finfo, plane, meta->stride[plane]);
-  if (rows == 0 || meta->stride[plane] < 0)
-    return 0;
-  return (gsize) meta->stride[plane] * (rows - 1) + 1;
-}
-
-gsize
-gst_vkgdr_layout_get_size (const GstVideoInfo *info, GstBuffer *frame)
-{
-  const GstVideoMeta *meta = gst_buffer_get_video_meta (frame);
-  gsize size = 0;
-  guint p;
-
-  if (!meta)
-    return GST_VIDEO_INFO_SIZE (info);
-  for (p = 0; p < meta->n_planes; p++)
-    size = MAX (size, meta->offset[p] + plane_size (info, meta, p));
-  return size;
-}
-
-/* --- wrong metas --------------------------------------------------------- */
+/* --- crops --------------------------------------------------------------- */
 
 /* Tiled and palette formats do not consist of rows of samples. */
 static gboolean
@@ -146,25 +92,6 @@ check_crop (const GstVideoInfo *info, GstBuffer *frame, GError **error)
   return FALSE;
 }
 
-/* Whether the CPU reads only bytes of the frame. Mapping a frame without a
- * GstVideoMeta checks this, too. */
-static gboolean
-check_planes (const GstVideoInfo *info, GstBuffer *frame, GError **error)
-{
-  const GstVideoMeta *meta = gst_buffer_get_video_meta (frame);
-
-  if (!meta
-      || (meta->format == GST_VIDEO_INFO_FORMAT (info)
-          && gst_vkgdr_planes_are_inside (
-              frame, meta, GST_VIDEO_INFO_INTERLACE_MODE (info))))
-    return TRUE;
-  g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
-      "the GstVideoMeta of a frame does not describe planes of %s that are "
-      "inside its buffer. Upstream attached a wrong meta",
-      GST_VIDEO_INFO_NAME (info));
-  return FALSE;
-}
-
 /* --- by the device ------------------------------------------------------- */
 
 /* A rectangle of bytes in a frame, and its place in the output. */
@@ -202,7 +129,7 @@ cropped_bytes (const GstVideoInfo *info, guint plane, gint stride,
 static gsize
 row_size (const GstVideoInfo *info, guint plane, gsize pitch)
 {
-  gsize width = gst_vkgdr_planes_get_row_size (info, plane);
+  gsize width = gst_vkgdr_video_info_get_row_size (info, plane);
 
   if (width == 0)
     width = GST_VIDEO_INFO_PLANE_STRIDE (info, plane);
@@ -330,8 +257,7 @@ pack_by_cpu (const GstVideoInfo *info, GstBuffer *frame, GstMemory *output,
   gboolean ok;
 
   gst_buffer_append_memory (buffer, gst_memory_ref (output));
-  ok = check_planes (info, frame, error)
-       && copy_planes (info, frame, buffer, error);
+  ok = copy_planes (info, frame, buffer, error);
   gst_buffer_unref (buffer);
   return ok;
 }

@@ -20,11 +20,6 @@ G_BEGIN_DECLS
 gboolean gst_vkgdr_layout_is_default (
     const GstVideoInfo *info, GstBuffer *frame);
 
-/* The smallest size in bytes of a buffer that can contain the planes of the
- * frame, according to its GstVideoMeta, or to @info without one. With a
- * GstVideoMeta, the last row of a plane counts as one byte. */
-gsize gst_vkgdr_layout_get_size (const GstVideoInfo *info, GstBuffer *frame);
-
 /* Copies the planes of @frame into @output, of @info's size, in the default
  * layout. If @frame has a GstVideoCropMeta, only the visible part is copied.
  *

@@ -274,30 +274,6 @@ gst_vkgdr_transfer_decide_allocation (GstBaseTransform *trans, GstQuery *query)
 
 /* --- buffers ------------------------------------------------------------- */
 
-/* Whether a frame is as large as its GstVideoMeta, or its caps, require. */
-static gboolean
-check_frame (
-    GstVkgdrTransfer *self, GstBuffer *buffer, gsize size, GError **error)
-{
-  GstVkgdrTransferPrivate *priv =
-      gst_vkgdr_transfer_get_instance_private (self);
-  gsize needed;
-
-  if (!priv->is_video)
-    return TRUE;
-  needed = gst_vkgdr_layout_get_size (&priv->info, buffer);
-  if (size >= needed)
-    return TRUE;
-  g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
-      "a buffer of %" G_GSIZE_FORMAT " bytes is smaller than its caps say: %s "
-      "of %dx%d takes %" G_GSIZE_FORMAT
-      " bytes. Upstream and its caps filter disagree",
-      size, GST_VIDEO_INFO_NAME (&priv->info),
-      GST_VIDEO_INFO_WIDTH (&priv->info), GST_VIDEO_INFO_HEIGHT (&priv->info),
-      needed);
-  return FALSE;
-}
-
 /* Whether downstream would misread the frame, because it does not support the
  * meta that describes the layout. */
 static gboolean
@@ -642,20 +618,27 @@ static GstFlowReturn
 gst_vkgdr_transfer_generate_output (GstBaseTransform *trans, GstBuffer **output)
 {
   GstVkgdrTransfer *self = GST_VKGDR_TRANSFER (trans);
+  GstVkgdrTransferPrivate *priv =
+      gst_vkgdr_transfer_get_instance_private (self);
   GstBuffer *input = g_steal_pointer (&trans->queued_buf);
   GError *error = NULL;
-  gsize size;
 
   *output = NULL;
   if (!input)
     return GST_FLOW_OK;
-  size = gst_buffer_get_size (input);
-  if (check_frame (self, input, size, &error))
-    *output = make_output (self, input, size, &error);
+  if (!priv->is_video
+      || gst_vkgdr_buffer_check_video (input, &priv->info, &error))
+    *output = make_output (self, input, gst_buffer_get_size (input), &error);
   if (*output != input)
     gst_buffer_unref (input);
   if (*output)
     return GST_FLOW_OK;
+  /* The frame is wrong, and not the device. */
+  if (g_error_matches (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT)) {
+    gst_vkgdr_element_post_dropped (GST_ELEMENT (self), error);
+    g_error_free (error);
+    return GST_BASE_TRANSFORM_FLOW_DROPPED;
+  }
   gst_vkgdr_base_transform_post_error (GST_VKGDR_BASE_TRANSFORM (self), error);
   return GST_FLOW_ERROR;
 }

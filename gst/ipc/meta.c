@@ -7,7 +7,8 @@
 
 #include "ipc/meta.h"
 
-#include "gstvkgdrplanes.h"
+#include <gst/vkgdr/vkgdr.h>
+
 #include "ipc/bytes.h"
 #include "ipc/text.h"
 
@@ -394,19 +395,34 @@ read_content (GstBuffer *buffer, guint32 kind, GstByteReader *content)
   }
 }
 
-/* This is called after all metas were read, because a serialised one may be a
- * GstVideoMeta, too. */
+/* Sets @info to the format of @meta. Returns FALSE if there is no such format:
+ * the number comes from another process. */
 static gboolean
-are_planes_inside (GstBuffer *buffer, GstVideoInterlaceMode mode)
+get_own_info (const GstVideoMeta *meta, GstVideoInfo *info)
 {
-  gpointer state = NULL;
-  GstMeta *meta;
+  GEnumClass *formats = g_type_class_ref (GST_TYPE_VIDEO_FORMAT);
+  gboolean exists = g_enum_get_value (formats, meta->format) != NULL;
 
-  while ((meta = gst_buffer_iterate_meta_filtered (
-              buffer, &state, GST_VIDEO_META_API_TYPE)))
-    if (!gst_vkgdr_planes_are_inside (buffer, (GstVideoMeta *) meta, mode))
-      return FALSE;
-  return TRUE;
+  g_type_class_unref (formats);
+  return exists && meta->width > 0 && meta->height > 0
+         && gst_video_info_set_interlaced_format (info, meta->format,
+             GST_VIDEO_INFO_INTERLACE_MODE (info), meta->width, meta->height);
+}
+
+/* This is called after all metas were read, because a serialised one may be a
+ * GstVideoMeta, too. If the caps are not raw video, they name no format. */
+static gboolean
+check_video_metas (GstBuffer *buffer, const GstVideoInfo *info)
+{
+  const GstVideoMeta *meta = gst_buffer_get_video_meta (buffer);
+  GstVideoInfo own = *info;
+
+  if (!meta || gst_buffer_get_size (buffer) == 0)
+    return TRUE;
+  if (GST_VIDEO_INFO_FORMAT (info) != GST_VIDEO_FORMAT_UNKNOWN)
+    return gst_vkgdr_buffer_check_video (buffer, info, NULL);
+  return get_own_info (meta, &own)
+         && gst_vkgdr_buffer_check_video (buffer, &own, NULL);
 }
 
 /* The size of a picture. */
@@ -466,5 +482,5 @@ gst_vkgdr_ipc_metas_read (
       return FALSE;
   }
   remove_crops_outside (buffer, info);
-  return are_planes_inside (buffer, GST_VIDEO_INFO_INTERLACE_MODE (info));
+  return check_video_metas (buffer, info);
 }

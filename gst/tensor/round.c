@@ -287,6 +287,20 @@ look_at_pad (GstElement *element, GstPad *sink, gpointer data)
 
 /* Takes the pad's frame if it is in time. Returns NULL if it is not, or if it
  * is a gap. */
+/* Posts a warning and returns FALSE if the frame cannot be used. */
+static gboolean
+check_frame (GstVkgdrTensor *self, GstVkgdrTensorPad *pad, GstBuffer *buffer)
+{
+  GError *error = NULL;
+
+  if (!pad->has_info
+      || gst_vkgdr_buffer_check_video (buffer, &pad->info, &error))
+    return TRUE;
+  gst_vkgdr_element_post_dropped (GST_ELEMENT (self), error);
+  g_error_free (error);
+  return FALSE;
+}
+
 static GstBuffer *
 take_buffer (const Round *round, GstVkgdrTensorPad *pad)
 {
@@ -304,7 +318,7 @@ take_buffer (const Round *round, GstVkgdrTensorPad *pad)
       && time >= round->end && time > round->start)
     return NULL;
   buffer = gst_aggregator_pad_pop_buffer (base);
-  if (gap)
+  if (gap || !check_frame (round->self, pad, buffer))
     gst_clear_buffer (&buffer);
   return buffer;
 }

@@ -270,30 +270,7 @@ make_bin (const gchar *description)
   return bin;
 }
 
-/* Plays to the end. If @word is not NULL, there has to be an error with this
- * word. */
-static void
-check_play (GstElement *pipeline, const gchar *word)
-{
-  if (word)
-    g_error_free (test_play_error_with (pipeline, word));
-  else
-    test_play (pipeline);
-}
-
-/* The pads of a demuxer are linked while the pipeline plays. If this fails, the
- * demuxer posts an error, and cudafilter gets neither caps nor a buffer. */
-#define ANY_ERROR ""
-
-static const struct {
-  const gchar *filter;
-  const gchar *word; /* a word of the error, or NULL if the pipeline plays */
-} filters[] = {
-  { "vkgdrupload ! cudafilter kernel=invert ! vkgdrdownload", NULL },
-  { "cudafilter", ANY_ERROR },
-  { "cudafilter ! vkgdrdownload", ANY_ERROR },
-  { "vkgdrupload ! cudafilter", ANY_ERROR },
-};
+#define CHAIN "vkgdrupload ! cudafilter kernel=invert ! vkgdrdownload"
 
 /* The filter is the video-filter of playbin. */
 GST_START_TEST (test_playbin)
@@ -302,10 +279,9 @@ GST_START_TEST (test_playbin)
   gchar *path = make_file (), *uri = gst_filename_to_uri (path, NULL);
 
   fail_unless (playbin != NULL);
-  g_object_set (playbin, "uri", uri, "video-filter",
-      make_bin (filters[__i__].filter), "video-sink",
-      make_bin ("jpegenc ! fakesink"), NULL);
-  check_play (playbin, filters[__i__].word);
+  g_object_set (playbin, "uri", uri, "video-filter", make_bin (CHAIN),
+      "video-sink", make_bin ("jpegenc ! fakesink"), NULL);
+  test_play (playbin);
   gst_object_unref (playbin);
   g_unlink (path);
   g_free (uri);
@@ -313,29 +289,21 @@ GST_START_TEST (test_playbin)
 }
 GST_END_TEST;
 
-static const struct {
-  const gchar *pipeline; /* the part after filesrc */
-  const gchar *word;
-} decoders[] = {
-  { "decodebin ! vkgdrupload ! cudafilter ! vkgdrdownload ! fakesink", NULL },
-  { "decodebin ! videoconvert ! vkgdrupload ! cudafilter kernel=convert ! "
-    "vkgdrdownload ! video/x-raw,format=GRAY8 ! fakesink",
-      NULL },
-  { "parsebin ! theoradec ! vkgdrupload ! cudafilter ! vkgdrdownload ! "
-    "fakesink",
-      NULL },
-  { "decodebin ! cudafilter ! vkgdrdownload ! fakesink", ANY_ERROR },
-  { "parsebin ! theoradec name=decoder ! cudafilter ! fakesink", ANY_ERROR },
-  { "decodebin ! vkgdrupload ! cudafilter ! jpegenc ! fakesink", ANY_ERROR },
+static const gchar *const decoders[] = {
+  "decodebin ! vkgdrupload ! cudafilter ! vkgdrdownload ! fakesink",
+  "decodebin ! videoconvert ! vkgdrupload ! cudafilter kernel=convert ! "
+  "vkgdrdownload ! video/x-raw,format=GRAY8 ! fakesink",
+  "parsebin ! theoradec ! vkgdrupload ! cudafilter ! vkgdrdownload ! "
+  "fakesink",
 };
 
 GST_START_TEST (test_decoders)
 {
   gchar *path = make_file ();
   GstElement *pipeline =
-      test_launch ("filesrc location=%s ! %s", path, decoders[__i__].pipeline);
+      test_launch ("filesrc location=%s ! %s", path, decoders[__i__]);
 
-  check_play (pipeline, decoders[__i__].word);
+  test_play (pipeline);
   gst_object_unref (pipeline);
   g_unlink (path);
   g_free (path);
@@ -396,7 +364,7 @@ cudafilter_caps_suite (void)
   tcase_add_loop_test (
       tc, test_forgotten_elements, 0, G_N_ELEMENTS (forgotten));
   tcase_add_test (tc, test_queries_have_no_effects);
-  tcase_add_loop_test (tc, test_playbin, 0, G_N_ELEMENTS (filters));
+  tcase_add_test (tc, test_playbin);
   tcase_add_loop_test (tc, test_decoders, 0, G_N_ELEMENTS (decoders));
   return suite;
 }

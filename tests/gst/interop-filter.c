@@ -328,17 +328,13 @@ GST_END_TEST;
 GST_START_TEST (test_impossible)
 {
   GstElement *pipeline;
-  GError *error;
 
   test_nvcodec_load ();
   pipeline =
       test_launch ("videotestsrc num-buffers=1 ! cudaupload ! cudafilter "
                    "kernel=copy output-caps=video/x-raw,format=GRAY8 ! "
                    "vkgdrdownload ! fakesink");
-  error = test_play_error (pipeline);
-  fail_unless (strstr (error->message, "output-caps cannot be met") != NULL,
-      "%s", error->message);
-  g_error_free (error);
+  g_error_free (test_play_error_with (pipeline, "output-caps cannot be met"));
   gst_object_unref (pipeline);
 }
 GST_END_TEST;

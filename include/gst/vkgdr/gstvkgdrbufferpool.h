@@ -33,6 +33,13 @@ GST_VKGDR_API
 gboolean gst_vkgdr_caps_get_video_info (
     const GstCaps *caps, GstVideoInfo *info);
 
+GST_VKGDR_API
+gboolean gst_vkgdr_buffer_check_video (
+    GstBuffer *buffer, const GstVideoInfo *info, GError **error);
+
+GST_VKGDR_API
+gsize gst_vkgdr_video_info_get_row_size (const GstVideoInfo *info, guint plane);
+
 G_END_DECLS
 
 #endif /* __GST_VKGDR_BUFFER_POOL_H__ */

@@ -476,6 +476,27 @@ gst_vkgdr_element_post_error (GstElement *element, const GError *error)
   }
 }
 
+/**
+ * gst_vkgdr_element_post_dropped:
+ * @element: an element
+ * @error: the reason, for example from gst_vkgdr_buffer_check_video()
+ *
+ * Posts a warning on the bus that @element drops a buffer. The stream goes on.
+ *
+ * Thread-safe.
+ *
+ * Since: 0.3
+ */
+void
+gst_vkgdr_element_post_dropped (GstElement *element, const GError *error)
+{
+  g_return_if_fail (GST_IS_ELEMENT (element));
+  g_return_if_fail (error != NULL);
+
+  GST_ELEMENT_WARNING (element, STREAM, FORMAT,
+      ("A buffer is dropped: %s", error->message), (NULL));
+}
+
 static void
 on_pool_failed (GstElement *self, GError *error, GstVkgdrBufferPool *pool)
 {

@@ -294,7 +294,7 @@ has_plain_layout (GstBuffer *buffer, const GstVideoInfo *info)
   const GstVideoMeta *meta = gst_buffer_get_video_meta (buffer);
   guint i;
 
-  for (i = 0; meta && i < meta->n_planes; i++)
+  for (i = 0; meta && i < GST_VIDEO_INFO_N_PLANES (info); i++)
     if (meta->offset[i] != GST_VIDEO_INFO_PLANE_OFFSET (info, i)
         || meta->stride[i] != GST_VIDEO_INFO_PLANE_STRIDE (info, i))
       return FALSE;
@@ -380,6 +380,37 @@ acquire (GstVkgdrFilter *self, GstBuffer *input, GstBuffer **output)
   return result;
 }
 
+/* A kernel reads the picture from its upper left corner. */
+static gboolean
+check_crop (GstBuffer *buffer, GError **error)
+{
+  const GstVideoCropMeta *crop = gst_buffer_get_video_crop_meta (buffer);
+
+  if (!crop || (crop->x == 0 && crop->y == 0))
+    return TRUE;
+  g_set_error_literal (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
+      "upstream crops frames with GstVideoCropMeta, which this element does "
+      "not "
+      "support: put vkgdrdownload and vkgdrupload before it");
+  return FALSE;
+}
+
+/* Posts a warning and returns FALSE if the frame cannot be used. */
+static gboolean
+check_frame (GstVkgdrFilter *self, GstBuffer *buffer)
+{
+  GError *error = NULL;
+
+  if (!private_of (self)->is_video
+      || (gst_vkgdr_buffer_check_video (
+              buffer, &private_of (self)->in_info, &error)
+          && check_crop (buffer, &error)))
+    return TRUE;
+  gst_vkgdr_element_post_dropped (GST_ELEMENT (self), error);
+  g_error_free (error);
+  return FALSE;
+}
+
 static GstFlowReturn
 gst_vkgdr_filter_prepare_output_buffer (
     GstBaseTransform *trans, GstBuffer *input, GstBuffer **output)
@@ -388,11 +419,13 @@ gst_vkgdr_filter_prepare_output_buffer (
   GstVkgdrFilter *self = GST_VKGDR_FILTER (trans);
   GError *error = NULL;
 
-  if (gst_base_transform_is_passthrough (trans)
-      || can_be_output (self, input)) {
-    *output = input;
+  *output = input;
+  if (gst_base_transform_is_passthrough (trans))
     return GST_FLOW_OK;
-  }
+  if (!check_frame (self, input))
+    return GST_BASE_TRANSFORM_FLOW_DROPPED;
+  if (can_be_output (self, input))
+    return GST_FLOW_OK;
   if (private_of (self)->is_video)
     return acquire (self, input, output);
 

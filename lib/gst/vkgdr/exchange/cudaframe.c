@@ -18,7 +18,7 @@ gst_vkgdr_cuda_frame_layout (GstBuffer *buffer, const GstVideoInfo *info)
   GstVideoInfo layout = *info;
   guint i;
 
-  for (i = 0; meta && i < meta->n_planes; i++) {
+  for (i = 0; meta && i < GST_VIDEO_INFO_N_PLANES (info); i++) {
     layout.offset[i] = meta->offset[i];
     layout.stride[i] = meta->stride[i];
   }
@@ -208,6 +208,7 @@ gst_vkgdr_context_buffer_from_cuda (
     GstVkgdrContext *context, GstBuffer *buffer, GError **error)
 {
   const GstVkgdrCudaLib *lib = gst_vkgdr_cuda_lib_get ();
+  const GstVideoInfo *info;
   GstVideoInfo layout;
   GstMemory *cuda_memory, *vkgdr_memory;
 
@@ -217,14 +218,16 @@ gst_vkgdr_context_buffer_from_cuda (
   if (!check_is_cuda_memory (lib, context, buffer, error))
     return NULL;
   cuda_memory = gst_buffer_peek_memory (buffer, 0);
+  info = &((GstVkgdrCudaMemory *) cuda_memory)->info;
+  if (!gst_vkgdr_buffer_check_video (buffer, info, error))
+    return NULL;
   vkgdr_memory =
       is_in_context (lib, context, cuda_memory)
           ? wrap_buffer (lib, context, buffer, error)
           : gst_vkgdr_cuda_copy_across (lib, context, cuda_memory, error);
   if (!vkgdr_memory)
     return NULL;
-  layout = gst_vkgdr_cuda_frame_layout (
-      buffer, &((GstVkgdrCudaMemory *) cuda_memory)->info);
+  layout = gst_vkgdr_cuda_frame_layout (buffer, info);
   return gst_vkgdr_cuda_frame_new_like (buffer, vkgdr_memory, &layout);
 }
 

@@ -321,7 +321,8 @@ gst_vkgdr_context_buffer_to_cuda (GstVkgdrContext *context, GstBuffer *buffer,
   g_return_val_if_fail (GST_IS_BUFFER (buffer), NULL);
   g_return_val_if_fail (info != NULL, NULL);
 
-  if (!check_is_vkgdr_memory (context, buffer, error))
+  if (!gst_vkgdr_buffer_check_video (buffer, info, error)
+      || !check_is_vkgdr_memory (context, buffer, error))
     return NULL;
   cuda = lib ? gst_vkgdr_cuda_context_get (lib, context) : NULL;
   if (!cuda) {

@@ -201,23 +201,6 @@ frame_set_plane (VkgdrFrame *frame, gint index, GstVkgdrContext *context,
   return TRUE;
 }
 
-static gboolean
-frame_check_meta (
-    const GstVideoMeta *meta, const GstVideoInfo *info, GError **error)
-{
-  if (meta->format == GST_VIDEO_INFO_FORMAT (info)
-      && meta->width == (guint) GST_VIDEO_INFO_WIDTH (info)
-      && meta->height == (guint) GST_VIDEO_INFO_HEIGHT (info)
-      && meta->n_planes == GST_VIDEO_INFO_N_PLANES (info))
-    return TRUE;
-  g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
-      "The buffer holds %s of %ux%u, but the caps say %s of %dx%d",
-      gst_video_format_to_string (meta->format), meta->width, meta->height,
-      GST_VIDEO_INFO_NAME (info), GST_VIDEO_INFO_WIDTH (info),
-      GST_VIDEO_INFO_HEIGHT (info));
-  return FALSE;
-}
-
 /* Sets the fields that depend on @info alone, except the planes. */
 static gboolean
 frame_compute_format (
@@ -282,7 +265,7 @@ gst_vkgdr_frame_fill (VkgdrFrame *frame, GstVkgdrContext *context,
   gint i;
 
   if (!frame_set_format (frame, info, error)
-      || (meta && !frame_check_meta (meta, info, error)))
+      || !gst_vkgdr_buffer_check_video (buffer, info, error))
     return FALSE;
   frame->frame = number;
   frame->time = GST_BUFFER_PTS_IS_VALID (buffer)

@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * memory/videolayout.c: compares a frame and its GstVideoMeta with the caps
+ *
+ * GStreamer does not check the offsets and strides of a GstVideoMeta when it
+ * maps or copies a frame. Knows nothing of the kind of memory.
+ */
+
+#include "memory/memory-private.h"
+
+/* The size in bytes of the second plane of a format with a palette: 256
+ * colours. */
+#define PALETTE_SIZE 1024
+
+static gboolean
+is_palette (const GstVideoInfo *layout, guint plane)
+{
+  return GST_VIDEO_FORMAT_INFO_HAS_PALETTE (layout->finfo) && plane == 1;
+}
+
+/**
+ * gst_vkgdr_video_info_get_row_size:
+ * @info: a format
+ * @plane: index of a plane
+ *
+ * Returns the bytes of a row of the plane that contain the samples of all its
+ * pixels. In YUY2, the last Cr of an odd number of pixels comes after the last
+ * of their luma samples.
+ *
+ * Returns: the size in bytes; 0 for formats such as v210, in which pixels share
+ *   bytes, so that a pixel has no size in bytes
+ *
+ * Since: 0.3
+ */
+gsize
+gst_vkgdr_video_info_get_row_size (const GstVideoInfo *info, guint plane)
+{
+  const GstVideoFormatInfo *finfo;
+  gsize size = 0;
+  guint c;
+
+  g_return_val_if_fail (info != NULL && info->finfo != NULL, 0);
+
+  finfo = info->finfo;
+  for (c = 0; c < GST_VIDEO_FORMAT_INFO_N_COMPONENTS (finfo); c++)
+    if (GST_VIDEO_FORMAT_INFO_PLANE (finfo, c) == plane)
+      size = MAX (size, (gsize) GST_VIDEO_INFO_COMP_WIDTH (info, c)
+                            * GST_VIDEO_FORMAT_INFO_PSTRIDE (finfo, c));
+  return size;
+}
+
+/* Returns the number of rows that elements read. */
+static gint64
+get_n_rows (const GstVideoInfo *layout, guint plane)
+{
+  const GstVideoFormatInfo *finfo = layout->finfo;
+  gint64 rows = 1;
+  guint c;
+
+  if (is_palette (layout, plane))
+    return 1;
+  for (c = 0; c < GST_VIDEO_FORMAT_INFO_N_COMPONENTS (finfo); c++)
+    if (GST_VIDEO_FORMAT_INFO_PLANE (finfo, c) == plane) {
+      gint64 n = GST_VIDEO_INFO_COMP_HEIGHT (layout, c);
+
+      /* Rows of two fields alternate, and both fields have the same number of
+       * chroma rows. */
+      if (GST_VIDEO_INFO_IS_INTERLACED (layout)
+          && GST_VIDEO_INFO_INTERLACE_MODE (layout)
+                 != GST_VIDEO_INTERLACE_MODE_ALTERNATE
+          && GST_VIDEO_FORMAT_INFO_H_SUB (finfo, c) > 0)
+        n = GST_ROUND_UP_2 (n);
+      rows = MAX (rows, n);
+    }
+  return rows;
+}
+
+/* Whether @buffer has the bytes from @begin to @end, in one memory. */
+static gboolean
+has_range (GstBuffer *buffer, gint64 begin, gint64 end)
+{
+  guint index, length;
+  gsize skip;
+
+  return begin >= 0 && (guint64) end <= gst_buffer_get_size (buffer)
+         && gst_buffer_find_memory (
+             buffer, begin, end - begin, &index, &length, &skip)
+         && length == 1;
+}
+
+/* The offset must be in the buffer, so that the sums do not overflow. The
+ * stride is negative if the last row of the picture is the first one in memory.
+ */
+static gboolean
+are_rows_inside (GstBuffer *buffer, const GstVideoMeta *meta,
+    const GstVideoInfo *layout, guint plane)
+{
+  gint64 stride = meta->stride[plane], n = get_n_rows (layout, plane);
+  gint64 first = meta->offset[plane], last = first + (n - 1) * stride;
+  gint64 row = gst_vkgdr_video_info_get_row_size (layout, plane);
+
+  if (is_palette (layout, plane))
+    row = PALETTE_SIZE;
+  else if (row == 0) /* GStreamer copies whole rows if pixels share bytes. */
+    row = MAX (GST_VIDEO_INFO_PLANE_STRIDE (layout, plane), ABS (stride));
+  else if (n > 1 && ABS (stride) < row)
+    return FALSE;
+  return has_range (buffer, MIN (first, last), MAX (first, last) + row);
+}
+
+/* For a tiled plane, the stride field contains two numbers of tiles. */
+static gboolean
+are_tiles_inside (GstBuffer *buffer, const GstVideoMeta *meta,
+    const GstVideoInfo *layout, guint plane)
+{
+  guint stride = meta->stride[plane];
+  guint least = GST_VIDEO_INFO_PLANE_STRIDE (layout, plane);
+  gint64 begin = meta->offset[plane];
+  gint64 tiles = (gint64) GST_VIDEO_TILE_X_TILES (stride)
+                 * GST_VIDEO_TILE_Y_TILES (stride);
+
+  return GST_VIDEO_TILE_X_TILES (stride) >= GST_VIDEO_TILE_X_TILES (least)
+         && GST_VIDEO_TILE_Y_TILES (stride) >= GST_VIDEO_TILE_Y_TILES (least)
+         && has_range (buffer, begin,
+             begin
+                 + tiles
+                       * GST_VIDEO_FORMAT_INFO_TILE_SIZE (
+                           layout->finfo, plane));
+}
+
+static gboolean
+is_plane_inside (GstBuffer *buffer, const GstVideoMeta *meta,
+    const GstVideoInfo *layout, guint plane)
+{
+  if (meta->offset[plane] > gst_buffer_get_size (buffer))
+    return FALSE;
+  return GST_VIDEO_FORMAT_INFO_IS_TILED (layout->finfo)
+             ? are_tiles_inside (buffer, meta, layout, plane)
+             : are_rows_inside (buffer, meta, layout, plane);
+}
+
+/* The picture may be larger than that of the caps: decoders keep the size that
+ * was coded. Its upper left part is used. Further views may have any size. */
+static gboolean
+is_meta_of (
+    const GstVideoMeta *meta, const GstVideoInfo *info, gboolean is_view)
+{
+  if (meta->format != GST_VIDEO_INFO_FORMAT (info)
+      || meta->n_planes != GST_VIDEO_INFO_N_PLANES (info))
+    return FALSE;
+  if (is_view)
+    return meta->width > 0 && meta->height > 0;
+  return meta->width >= (guint) GST_VIDEO_INFO_WIDTH (info)
+         && meta->height >= (guint) GST_VIDEO_INFO_HEIGHT (info);
+}
+
+/* Sets @layout to the default layout of the picture that @meta describes. */
+static gboolean
+get_layout (
+    const GstVideoMeta *meta, const GstVideoInfo *info, GstVideoInfo *layout)
+{
+  if (meta->width == (guint) GST_VIDEO_INFO_WIDTH (info)
+      && meta->height == (guint) GST_VIDEO_INFO_HEIGHT (info)) {
+    *layout = *info;
+    return TRUE;
+  }
+  return gst_video_info_set_interlaced_format (layout, meta->format,
+      GST_VIDEO_INFO_INTERLACE_MODE (info), meta->width, meta->height);
+}
+
+static gboolean
+check_meta (GstBuffer *buffer, const GstVideoMeta *meta,
+    const GstVideoInfo *info, gboolean is_view, GError **error)
+{
+  GstVideoInfo layout;
+  guint i;
+
+  if (!is_meta_of (meta, info, is_view) || !get_layout (meta, info, &layout)) {
+    g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
+        "the GstVideoMeta of a frame does not describe %s of %dx%d, as its "
+        "caps do, but format %d of %ux%u with %u planes. Upstream attached a "
+        "wrong meta",
+        GST_VIDEO_INFO_NAME (info), GST_VIDEO_INFO_WIDTH (info),
+        GST_VIDEO_INFO_HEIGHT (info), meta->format, meta->width, meta->height,
+        meta->n_planes);
+    return FALSE;
+  }
+  for (i = 0; i < meta->n_planes; i++)
+    if (!is_plane_inside (buffer, meta, &layout, i)) {
+      g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
+          "the GstVideoMeta of a frame of %s describes a plane %u (offset "
+          "%" G_GSIZE_FORMAT ", stride %d) that is not inside its buffer of "
+          "%" G_GSIZE_FORMAT " bytes. Upstream attached a wrong meta",
+          GST_VIDEO_INFO_NAME (info), i, meta->offset[i], meta->stride[i],
+          gst_buffer_get_size (buffer));
+      return FALSE;
+    }
+  return TRUE;
+}
+
+static gboolean
+check_size (GstBuffer *buffer, const GstVideoInfo *info, GError **error)
+{
+  if (gst_buffer_get_size (buffer) >= GST_VIDEO_INFO_SIZE (info))
+    return TRUE;
+  g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
+      "a buffer of %" G_GSIZE_FORMAT " bytes is smaller than its caps say: %s "
+      "of %dx%d takes %" G_GSIZE_FORMAT
+      " bytes. Upstream and its caps filter disagree",
+      gst_buffer_get_size (buffer), GST_VIDEO_INFO_NAME (info),
+      GST_VIDEO_INFO_WIDTH (info), GST_VIDEO_INFO_HEIGHT (info),
+      GST_VIDEO_INFO_SIZE (info));
+  return FALSE;
+}
+
+/**
+ * gst_vkgdr_buffer_check_video:
+ * @buffer: a frame
+ * @info: the format of its caps, see gst_vkgdr_caps_get_video_info()
+ * @error: return location for a #GError
+ *
+ * Compares a frame with its caps, before its #GstVideoMeta is used for
+ * anything. Every such meta of @buffer must have the format of @info and its
+ * number of planes; that of the first view also a picture that is not smaller.
+ * Everything that an element reads of a plane must be in @buffer, in one
+ * memory, and its rows must not overlap. Strides may be negative. Without such
+ * a meta,
+ * @buffer must have the size of @info. If the picture is larger than that of
+ * the caps, its upper left part is to be used, as gst_video_frame_map() does.
+ *
+ * Does not look at a #GstVideoCropMeta. Thread-safe.
+ *
+ * Returns: %FALSE with @error set (%GST_VKGDR_ERROR_ARGUMENT) if the frame
+ *   cannot be used
+ *
+ * Since: 0.3
+ */
+gboolean
+gst_vkgdr_buffer_check_video (
+    GstBuffer *buffer, const GstVideoInfo *info, GError **error)
+{
+  const GstVideoMeta *first;
+  gpointer state = NULL;
+  GstMeta *meta;
+
+  g_return_val_if_fail (GST_IS_BUFFER (buffer), FALSE);
+  g_return_val_if_fail (info != NULL && info->finfo != NULL, FALSE);
+
+  first = gst_buffer_get_video_meta (buffer);
+  while ((meta = gst_buffer_iterate_meta_filtered (
+              buffer, &state, GST_VIDEO_META_API_TYPE)))
+    if (!check_meta (buffer, (GstVideoMeta *) meta, info,
+            (GstVideoMeta *) meta != first, error))
+      return FALSE;
+  return first || check_size (buffer, info, error);
+}

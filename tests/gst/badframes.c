@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Frames that do not fit their caps: one of them is dropped with a warning, and
+ * the stream goes on. A picture that is larger than that of the caps is used
+ * from its upper left corner.
+ */
+
+#include <gst/app/app.h>
+#include <gst/check/gstcheck.h>
+#include <gst/vkgdr/vkgdr.h>
+#include <string.h>
+
+#include "util.h"
+
+#define WIDTH 64
+#define HEIGHT 48
+#define CAPS "format=%s,width=64,height=48,framerate=30/1"
+
+/* Bytes of a buffer for any of the metas below. */
+#define LARGE (4 * WIDTH * HEIGHT)
+
+static const gchar *const elements[] = {
+  "identity name=at ! vkgdrupload",
+  "identity name=at ! vkgdrupload ! capsfilter "
+  "caps=video/x-raw(memory:VkgdrMemory) ! vkgdrdownload",
+  "vkgdrupload ! identity name=at ! vkgdrdownload",
+  "vkgdrupload ! identity name=at ! cudafilter kernel=invert",
+  "vkgdrupload ! identity name=at ! cudafilter kernel=blur ! vkgdrdownload",
+  "vkgdrupload ! identity name=at ! vkgdrtensor width=8 height=8",
+};
+
+/* A wrong frame in caps of @caps: @size bytes, or with a GstVideoMeta of
+ * @format. */
+typedef struct {
+  const gchar *caps;
+  gssize size;
+  GstVideoFormat format;
+  guint width, height;
+  gsize last_offset; /* of the last plane; 0: the default */
+  gint stride;       /* of all planes; -1: the default */
+} Wrong;
+
+static const Wrong wrong[] = {
+  { "RGB", 1000 },
+  { "RGB", 0 },
+  { "RGB", -1, GST_VIDEO_FORMAT_I420, WIDTH, HEIGHT, 0, -1 },
+  { "RGB", -1, GST_VIDEO_FORMAT_NV12, WIDTH, HEIGHT, 0, -1 },
+  { "I420", -1, GST_VIDEO_FORMAT_A420, WIDTH, HEIGHT, 0, -1 },
+  { "I420", -1, GST_VIDEO_FORMAT_RGB, WIDTH, HEIGHT, 0, -1 },
+  { "I420", -1, GST_VIDEO_FORMAT_YV12, WIDTH, HEIGHT, 0, -1 },
+  { "RGB", -1, GST_VIDEO_FORMAT_RGB, WIDTH / 2, HEIGHT, 0, -1 },
+  { "NV12", -1, GST_VIDEO_FORMAT_NV12, WIDTH, HEIGHT - 2, 0, -1 },
+  { "NV12", -1, GST_VIDEO_FORMAT_NV12, WIDTH, HEIGHT, LARGE - 1000, -1 },
+  { "NV12", -1, GST_VIDEO_FORMAT_NV12, WIDTH, HEIGHT, G_MAXSIZE - 8, -1 },
+  { "NV12", -1, GST_VIDEO_FORMAT_NV12, WIDTH, HEIGHT, 0, 0 },
+  { "NV12", -1, GST_VIDEO_FORMAT_NV12, WIDTH, HEIGHT, 0, G_MAXINT },
+};
+
+static GstBuffer *
+make_wrong (GstBuffer *frame, const Wrong *w)
+{
+  GstBuffer *buffer = gst_buffer_new ();
+  GstVideoInfo info;
+  guint i;
+
+  gst_buffer_copy_into (buffer, frame, GST_BUFFER_COPY_TIMESTAMPS, 0, -1);
+  if (w->size > 0)
+    gst_buffer_copy_into (buffer, frame, GST_BUFFER_COPY_MEMORY, 0, w->size);
+  if (w->size >= 0)
+    return buffer;
+  gst_buffer_copy_into (buffer, frame, GST_BUFFER_COPY_MEMORY, 0, -1);
+  fail_unless (
+      gst_video_info_set_format (&info, w->format, w->width, w->height));
+  for (i = 0; w->stride >= 0 && i < info.finfo->n_planes; i++)
+    info.stride[i] = w->stride;
+  if (w->last_offset)
+    info.offset[info.finfo->n_planes - 1] = w->last_offset;
+  gst_buffer_add_video_meta_full (buffer, GST_VIDEO_FRAME_FLAG_NONE, w->format,
+      w->width, w->height, info.finfo->n_planes, info.offset, info.stride);
+  return buffer;
+}
+
+/* Replaces the second frame. */
+static GstPadProbeReturn
+spoil (GstPad *pad, GstPadProbeInfo *info, gpointer user_data)
+{
+  static guint n; /* each test is a process of its own */
+  GstBuffer *frame = GST_PAD_PROBE_INFO_BUFFER (info);
+
+  if (n++ == 1) {
+    GST_PAD_PROBE_INFO_DATA (info) = make_wrong (frame, user_data);
+    gst_buffer_unref (frame);
+  }
+  return GST_PAD_PROBE_OK;
+}
+
+static GstBusSyncReply
+count_dropped (GstBus *bus, GstMessage *message, gpointer user_data)
+{
+  GError *error;
+
+  if (GST_MESSAGE_TYPE (message) != GST_MESSAGE_WARNING)
+    return GST_BUS_PASS;
+  gst_message_parse_warning (message, &error, NULL);
+  if (strstr (error->message, "dropped"))
+    g_atomic_int_inc ((gint *) user_data);
+  g_error_free (error);
+  return GST_BUS_PASS;
+}
+
+/* Plays three frames, of which the second is wrong. */
+static void
+check_dropped (const gchar *element, const Wrong *w)
+{
+  gchar *caps = g_strdup_printf (CAPS, w->caps);
+  GstElement *pipeline = test_launch (
+      "videotestsrc num-buffers=3 ! video/x-raw,%s ! %s ! appsink name=sink "
+      "sync=false",
+      caps, element);
+  GstElement *at = gst_bin_get_by_name (GST_BIN (pipeline), "at");
+  GstPad *pad = gst_element_get_static_pad (at, "src");
+  GstBus *bus = gst_element_get_bus (pipeline);
+  GPtrArray *buffers;
+  gint n_dropped = 0;
+
+  gst_bus_set_sync_handler (bus, count_dropped, &n_dropped, NULL);
+  gst_pad_add_probe (pad, GST_PAD_PROBE_TYPE_BUFFER, spoil, (gpointer) w, NULL);
+  buffers = test_play_buffers (pipeline);
+  fail_unless_equals_int (buffers->len, 2);
+  fail_unless_equals_int (g_atomic_int_get (&n_dropped), 1);
+  g_ptr_array_unref (buffers);
+  gst_object_unref (bus);
+  gst_object_unref (pad);
+  gst_object_unref (at);
+  gst_object_unref (pipeline);
+  g_free (caps);
+}
+
+GST_START_TEST (test_dropped)
+{
+  guint n = G_N_ELEMENTS (wrong);
+
+  check_dropped (elements[__i__ / n], &wrong[__i__ % n]);
+}
+GST_END_TEST;
+
+/* --- larger pictures ----------------------------------------------------- */
+
+/* A decoder keeps the size that was coded, and does not crop. */
+static GstBuffer *
+new_coded (GstVideoFormat format)
+{
+  GstVideoInfo info;
+  GstBuffer *buffer;
+  GstMapInfo map;
+
+  gst_video_info_set_format (&info, format, WIDTH, HEIGHT);
+  buffer = gst_buffer_new_allocate (NULL, info.size, NULL);
+  fail_unless (gst_buffer_map (buffer, &map, GST_MAP_WRITE));
+  test_fill (map.data, map.size, 3);
+  gst_buffer_unmap (buffer, &map);
+  gst_buffer_add_video_meta_full (buffer, GST_VIDEO_FRAME_FLAG_NONE, format,
+      WIDTH, HEIGHT, info.finfo->n_planes, info.offset, info.stride);
+  return buffer;
+}
+
+/* Returns the rows of all planes of the only frame, without padding. */
+static GByteArray *
+play_coded (GstVideoFormat format, const gchar *elements)
+{
+  GByteArray *rows = g_byte_array_new ();
+  GstElement *pipeline = test_launch (
+      "appsrc name=src format=time caps=video/x-raw,format=%s,width=58,"
+      "height=42,framerate=1/1 ! %s ! appsink name=sink sync=false",
+      gst_video_format_to_string (format), elements);
+  GstElement *src = gst_bin_get_by_name (GST_BIN (pipeline), "src");
+  GPtrArray *buffers;
+  GstVideoFrame frame;
+  GstVideoInfo info;
+  guint p, y;
+
+  gst_app_src_push_buffer (GST_APP_SRC (src), new_coded (format));
+  gst_app_src_end_of_stream (GST_APP_SRC (src));
+  buffers = test_play_buffers (pipeline);
+  fail_unless_equals_int (buffers->len, 1);
+  gst_video_info_set_format (&info, format, 58, 42);
+  fail_unless (gst_video_frame_map (
+      &frame, &info, g_ptr_array_index (buffers, 0), GST_MAP_READ));
+  for (p = 0; p < info.finfo->n_planes; p++)
+    for (y = 0; y < (guint) GST_VIDEO_INFO_COMP_HEIGHT (&info, p); y++)
+      g_byte_array_append (rows,
+          (guint8 *) frame.data[p]
+              + y * GST_VIDEO_FRAME_PLANE_STRIDE (&frame, p),
+          gst_vkgdr_video_info_get_row_size (&info, p));
+  gst_video_frame_unmap (&frame);
+  g_ptr_array_unref (buffers);
+  gst_object_unref (src);
+  gst_object_unref (pipeline);
+  return rows;
+}
+
+static const GstVideoFormat coded[] = { GST_VIDEO_FORMAT_NV12,
+  GST_VIDEO_FORMAT_I420, GST_VIDEO_FORMAT_GRAY8, GST_VIDEO_FORMAT_RGB };
+
+GST_START_TEST (test_larger_picture)
+{
+  static const gchar *const chains[] = { "vkgdrupload ! vkgdrdownload",
+    "vkgdrupload ! cudafilter kernel=copy ! vkgdrdownload" };
+  GByteArray *expected = play_coded (coded[__i__], "identity"), *got;
+  guint i;
+
+  for (i = 0; i < G_N_ELEMENTS (chains); i++) {
+    got = play_coded (coded[__i__], chains[i]);
+    fail_unless_equals_int (got->len, expected->len);
+    fail_unless (
+        memcmp (got->data, expected->data, got->len) == 0, "%s", chains[i]);
+    g_byte_array_unref (got);
+  }
+  g_byte_array_unref (expected);
+}
+GST_END_TEST;
+
+static Suite *
+badframes_suite (void)
+{
+  Suite *suite = suite_create ("badframes");
+  TCase *tc = tcase_create ("general");
+
+  suite_add_tcase (suite, tc);
+  tcase_set_timeout (tc, 120);
+  tcase_add_loop_test (
+      tc, test_dropped, 0, G_N_ELEMENTS (elements) * G_N_ELEMENTS (wrong));
+  tcase_add_loop_test (tc, test_larger_picture, 0, G_N_ELEMENTS (coded));
+  return suite;
+}
+
+GST_CHECK_MAIN (badframes);
