@@ -5,6 +5,8 @@
 
 #include "gstvkgdrlayout.h"
 
+#include <string.h>
+
 static guint
 get_component (const GstVideoInfo *info, guint plane)
 {
@@ -35,6 +37,18 @@ gst_vkgdr_layout_is_default (const GstVideoInfo *info, GstBuffer *frame)
         || meta->stride[p] != GST_VIDEO_INFO_PLANE_STRIDE (info, p))
       return FALSE;
   return gst_buffer_get_size (frame) == GST_VIDEO_INFO_SIZE (info);
+}
+
+gboolean
+gst_vkgdr_layout_is_upside_down (GstBuffer *frame)
+{
+  const GstVideoMeta *meta = gst_buffer_get_video_meta (frame);
+  guint p;
+
+  for (p = 0; meta && p < meta->n_planes; p++)
+    if (meta->stride[p] < 0)
+      return TRUE;
+  return FALSE;
 }
 
 /* --- crops --------------------------------------------------------------- */
@@ -102,23 +116,38 @@ typedef struct {
   gsize width, height;
 } Rect;
 
-/* The distance from the beginning of a plane to the first visible pixel. If
- * pixels of the plane share samples of Cb and Cr, as in YUY2, the distance ends
- * in front of the first of these pixels. */
-static gsize
-cropped_bytes (const GstVideoInfo *info, guint plane, gint stride,
-    const GstVideoCropMeta *crop)
+/* If pixels of a plane share samples of Cb and Cr, as in YUY2, and the crop
+ * begins between them: the number of pixels from the first of them to the first
+ * visible one. */
+static guint
+get_luma_shift (
+    const GstVideoInfo *info, guint plane, const GstVideoCropMeta *crop)
 {
   const GstVideoFormatInfo *finfo = info->finfo;
-  guint component = get_component (info, plane);
-  guint c, x, w_sub = 0;
+  guint c, w_sub = 0;
 
   if (!crop)
     return 0;
   for (c = 0; c < GST_VIDEO_FORMAT_INFO_N_COMPONENTS (finfo); c++)
     if (GST_VIDEO_FORMAT_INFO_PLANE (finfo, c) == plane)
       w_sub = MAX (w_sub, GST_VIDEO_FORMAT_INFO_W_SUB (finfo, c));
-  x = crop->x >> w_sub << w_sub;
+  w_sub -= GST_VIDEO_FORMAT_INFO_W_SUB (finfo, get_component (info, plane));
+  return crop->x & ((1 << w_sub) - 1);
+}
+
+/* The distance from the beginning of a plane to the first visible pixel, or to
+ * the first one that shares samples with it. */
+static gsize
+cropped_bytes (const GstVideoInfo *info, guint plane, gint stride,
+    const GstVideoCropMeta *crop)
+{
+  const GstVideoFormatInfo *finfo = info->finfo;
+  guint component = get_component (info, plane);
+  guint x;
+
+  if (!crop)
+    return 0;
+  x = crop->x - get_luma_shift (info, plane, crop);
   return (gsize) (crop->y >> GST_VIDEO_FORMAT_INFO_H_SUB (finfo, component))
              * stride
          + (gsize) (x >> GST_VIDEO_FORMAT_INFO_W_SUB (finfo, component))
@@ -162,7 +191,7 @@ get_rect (const GstVideoInfo *info, GstBuffer *frame, guint plane, Rect *rect)
   gsize offset =
       meta ? meta->offset[plane] : GST_VIDEO_INFO_PLANE_OFFSET (info, plane);
 
-  if (stride <= 0)
+  if (stride <= 0 || get_luma_shift (info, plane, crop) > 0)
     return FALSE;
   rect->from = offset + cropped_bytes (info, plane, stride, crop);
   rect->from_pitch = stride;
@@ -205,6 +234,54 @@ copy_rect (
 
 /* --- by the CPU ---------------------------------------------------------- */
 
+/* Copies luma from @shift pixels further to the right. Cb and Cr were copied
+ * with the first pixel that shares them, so that they do not change places. */
+static void
+shift_luma (const GstVideoInfo *info, guint shift, guint8 *to, guint8 *from)
+{
+  guint step = GST_VIDEO_INFO_COMP_PSTRIDE (info, 0);
+  guint first = GST_VIDEO_INFO_COMP_POFFSET (info, 0);
+  guint size = (GST_VIDEO_INFO_COMP_DEPTH (info, 0) + 7) / 8, i;
+
+  if (GST_VIDEO_INFO_FORMAT (info) == GST_VIDEO_FORMAT_VYUY)
+    first = 1; /* some versions of GStreamer have a wrong number */
+  for (i = 0; i < (guint) GST_VIDEO_INFO_WIDTH (info); i++)
+    memcpy (to + first + i * step, from + first + (i + shift) * step, size);
+}
+
+/* gst_video_frame_copy () would leave out the last Cr of an odd number of
+ * pixels in YUY2. */
+static void
+copy_plane (GstVideoFrame *to, GstVideoFrame *from, guint plane)
+{
+  const GstVideoInfo *info = &to->info;
+  guint shift = get_luma_shift (
+      info, plane, gst_buffer_get_video_crop_meta (from->buffer));
+  gint to_pitch = GST_VIDEO_FRAME_PLANE_STRIDE (to, plane);
+  gint from_pitch = GST_VIDEO_FRAME_PLANE_STRIDE (from, plane);
+  gsize size = row_size (info, plane, MIN (to_pitch, ABS (from_pitch)));
+  guint8 *target = to->data[plane], *source = from->data[plane];
+  gint y, n = GST_VIDEO_INFO_COMP_HEIGHT (info, get_component (info, plane));
+
+  for (y = 0; y < n; y++, target += to_pitch, source += from_pitch) {
+    memcpy (target, source, size);
+    if (shift > 0)
+      shift_luma (info, shift, target, source);
+  }
+}
+
+static gboolean
+copy_all (GstVideoFrame *to, GstVideoFrame *from)
+{
+  guint p;
+
+  if (!has_rows (&to->info))
+    return gst_video_frame_copy (to, from);
+  for (p = 0; p < GST_VIDEO_FRAME_N_PLANES (to); p++)
+    copy_plane (to, from, p);
+  return TRUE;
+}
+
 /* Moves the plane pointers to the first visible pixel. */
 static void
 crop_frame (GstVideoFrame *frame, const GstVideoInfo *info)
@@ -239,7 +316,7 @@ copy_planes (const GstVideoInfo *info, GstBuffer *frame, GstBuffer *output,
     return FALSE;
   }
   crop_frame (&from, info);
-  ok = gst_video_frame_copy (&to, &from);
+  ok = copy_all (&to, &from);
   gst_video_frame_unmap (&to);
   gst_video_frame_unmap (&from);
   if (!ok)
@@ -281,34 +358,55 @@ gst_vkgdr_layout_pack (const GstVideoInfo *info, GstBuffer *frame,
   return TRUE;
 }
 
-/* Removes the crop meta. If the crop moved the upper left corner, the places in
- * metas such as GstVideoRegionOfInterestMeta are wrong, so these are removed,
- * too. */
+/* Returns FALSE if nothing of the region is visible. */
 static gboolean
-remove_outdated (GstBuffer *packed, GstMeta **meta, gpointer was_moved)
+clip_region (GstVideoRegionOfInterestMeta *region, const GstVideoInfo *info)
+{
+  guint width = GST_VIDEO_INFO_WIDTH (info);
+  guint height = GST_VIDEO_INFO_HEIGHT (info);
+
+  if (region->x >= width || region->y >= height)
+    return FALSE;
+  region->w = MIN (region->w, width - region->x);
+  region->h = MIN (region->h, height - region->y);
+  return TRUE;
+}
+
+/* The format of the caps, and whether the crop moved the upper left corner. */
+typedef struct {
+  const GstVideoInfo *info;
+  gboolean was_moved;
+} Crop;
+
+/* Removes the crop meta, and metas whose places are wrong or no longer in the
+ * picture, such as GstVideoRegionOfInterestMeta. */
+static gboolean
+remove_outdated (GstBuffer *packed, GstMeta **meta, gpointer user_data)
 {
   GType api = (*meta)->info->api;
+  const Crop *crop = user_data;
 
   if (api == GST_VIDEO_CROP_META_API_TYPE
-      || (was_moved
+      || (crop->was_moved
           && gst_meta_api_type_has_tag (
-              api, g_quark_from_static_string (GST_META_TAG_VIDEO_SIZE_STR))))
+              api, g_quark_from_static_string (GST_META_TAG_VIDEO_SIZE_STR)))
+      || (api == GST_VIDEO_REGION_OF_INTEREST_META_API_TYPE
+          && !clip_region ((GstVideoRegionOfInterestMeta *) *meta, crop->info)))
     *meta = NULL;
   return TRUE;
 }
 
 GstBuffer *
-gst_vkgdr_layout_new_packed (GstBuffer *frame, GstMemory *memory)
+gst_vkgdr_layout_new_packed (
+    const GstVideoInfo *info, GstBuffer *frame, GstMemory *memory)
 {
-  const GstVideoCropMeta *crop = gst_buffer_get_video_crop_meta (frame);
-  gboolean was_moved = crop && (crop->x > 0 || crop->y > 0);
+  const GstVideoCropMeta *meta = gst_buffer_get_video_crop_meta (frame);
+  Crop crop = { info, meta && (meta->x > 0 || meta->y > 0) };
   GstBuffer *packed = gst_buffer_new ();
 
   gst_buffer_copy_into (packed, frame, GST_BUFFER_COPY_METADATA, 0, -1);
   GST_BUFFER_FLAG_UNSET (packed, GST_BUFFER_FLAG_TAG_MEMORY);
-  if (crop)
-    gst_buffer_foreach_meta (
-        packed, remove_outdated, GINT_TO_POINTER (was_moved));
+  gst_buffer_foreach_meta (packed, remove_outdated, &crop);
   gst_buffer_append_memory (packed, memory);
   return packed;
 }

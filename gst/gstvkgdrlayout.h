@@ -20,6 +20,10 @@ G_BEGIN_DECLS
 gboolean gst_vkgdr_layout_is_default (
     const GstVideoInfo *info, GstBuffer *frame);
 
+/* Whether a stride is negative, which kernels do not support. For formats with
+ * tiles, a stride is no distance, and is never negative. */
+gboolean gst_vkgdr_layout_is_upside_down (GstBuffer *frame);
+
 /* Copies the planes of @frame into @output, of @info's size, in the default
  * layout. If @frame has a GstVideoCropMeta, only the visible part is copied.
  *
@@ -37,7 +41,8 @@ gboolean gst_vkgdr_layout_can_crop (const GstVideoInfo *info);
 
 /* A buffer with the packed @memory (taken), and all other data of @frame,
  * except metas that cropping makes wrong. */
-GstBuffer *gst_vkgdr_layout_new_packed (GstBuffer *frame, GstMemory *memory);
+GstBuffer *gst_vkgdr_layout_new_packed (
+    const GstVideoInfo *info, GstBuffer *frame, GstMemory *memory);
 
 G_END_DECLS
 

@@ -286,6 +286,9 @@ must_be_packed (GstVkgdrTransfer *self, GstBuffer *frame)
     return FALSE;
   if (gst_buffer_get_video_crop_meta (frame) && !priv->reads_crop_meta)
     return TRUE;
+  if (GST_VKGDR_TRANSFER_GET_CLASS (self)->to_device
+      && gst_vkgdr_layout_is_upside_down (frame))
+    return TRUE;
   return !priv->reads_video_meta;
 }
 
@@ -460,7 +463,7 @@ pack (GstVkgdrTransfer *self, GstBuffer *input, gsize size, GError **error)
   else
     count (self, size, path);
   gst_vkgdr_transfer_stats_count_packed (&priv->stats);
-  return gst_vkgdr_layout_new_packed (input, memory);
+  return gst_vkgdr_layout_new_packed (&priv->info, input, memory);
 }
 
 /* Makes the bytes that the CPU wrote available to the device. Unmapping does

@@ -412,7 +412,8 @@ gst_vkgdr_upload_pack (GstVkgdrTransfer *transfer, GstBuffer *input,
   GstMemory *moved, *memory = NULL;
   gboolean by_cpu = FALSE;
 
-  if (!is_on_device (transfer, input)) {
+  if (!is_on_device (transfer, input)
+      && !gst_vkgdr_layout_is_upside_down (input)) {
     moved = gst_vkgdr_upload_move (
         transfer, input, gst_buffer_get_size (input), path, error);
     gst_buffer_unref (frame);

@@ -629,8 +629,8 @@ GST_START_TEST (test_crop_outside)
 }
 GST_END_TEST;
 
-/* In UYVY, two pixels share Cb and Cr. A crop that begins with the second of
- * two such pixels begins with the first one, so that Cb and Cr do not change
+/* In UYVY, two pixels share Cb and Cr. If a crop begins with the second of two
+ * such pixels, only luma moves by one pixel, so that Cb and Cr do not change
  * places. */
 GST_START_TEST (test_crop_keeps_the_order_of_cb_and_cr)
 {
@@ -655,7 +655,7 @@ GST_START_TEST (test_crop_keeps_the_order_of_cb_and_cr)
   buffer = gst_harness_push_and_pull (h, buffer);
   gst_buffer_extract (buffer, 0, row, sizeof (row));
   for (i = 0; i < sizeof (row); i++)
-    fail_unless_equals_int (row[i], 8 + i);
+    fail_unless_equals_int (row[i], 8 + i + (i % 2 ? 2 : 0));
   gst_buffer_unref (buffer);
   gst_harness_teardown (h);
   test_teardown ();
@@ -738,6 +738,7 @@ check_videocrop (const gchar *format, const gchar *crop)
 GST_START_TEST (test_videocrop)
 {
   static const gchar *whole[] = { "I420", "NV12", "RGBA", "GRAY8" };
+  static const gchar *shared[] = { "YUY2", "UYVY", "YVYU" };
   guint f, c;
 
   if (!gst_registry_check_feature_version (
@@ -746,12 +747,15 @@ GST_START_TEST (test_videocrop)
   for (f = 0; f < G_N_ELEMENTS (whole); f++)
     for (c = 0; c < G_N_ELEMENTS (crops); c++)
       check_videocrop (whole[f], crops[c]);
-  check_videocrop ("YUY2", crops[0]);
+  for (f = 0; f < G_N_ELEMENTS (shared); f++) {
+    check_videocrop (shared[f], crops[0]);
+    check_videocrop (shared[f], "left=5 top=3 right=7");
+  }
 }
 GST_END_TEST;
 
 /* A region of interest would be at the wrong place in a picture that was
- * cropped at the left or at the top. */
+ * cropped at the left or at the top. Another crop may leave it outside. */
 GST_START_TEST (test_crop_drops_regions)
 {
   GstCaps *reference = gst_caps_new_empty_simple ("timestamp/x-test");
@@ -767,7 +771,8 @@ GST_START_TEST (test_crop_drops_regions)
       gst_buffer_get_video_crop_meta (buffer)->x =
           gst_buffer_get_video_crop_meta (buffer)->y = 0;
     gst_buffer_add_reference_timestamp_meta (buffer, reference, 42, 43);
-    gst_buffer_add_video_region_of_interest_meta (buffer, "face", 40, 40, 4, 4);
+    gst_buffer_add_video_region_of_interest_meta (buffer, "out", 64, 40, 4, 4);
+    gst_buffer_add_video_region_of_interest_meta (buffer, "face", 60, 40, 8, 4);
     gst_harness_set_src_caps_str (h,
         "video/x-raw(memory:VkgdrMemory),"
         "format=NV12,width=64,height=48,framerate=30/1");
@@ -776,6 +781,14 @@ GST_START_TEST (test_crop_drops_regions)
     fail_unless_equals_int (gst_buffer_get_n_meta (buffer,
                                 GST_VIDEO_REGION_OF_INTEREST_META_API_TYPE),
         i);
+    if (i) {
+      const GstVideoRegionOfInterestMeta *region =
+          (GstVideoRegionOfInterestMeta *) gst_buffer_get_meta (
+              buffer, GST_VIDEO_REGION_OF_INTEREST_META_API_TYPE);
+
+      fail_unless (region->x == 60 && region->y == 40);
+      fail_unless (region->w == 4 && region->h == 4);
+    }
     fail_unless_equals_int (
         gst_buffer_get_n_meta (buffer, GST_VIDEO_CROP_META_API_TYPE), 0);
     fail_unless (gst_buffer_get_reference_timestamp_meta (buffer, reference));
@@ -814,6 +827,40 @@ GST_START_TEST (test_planes_outside)
   fail_unless (gst_harness_try_pull (h) == NULL);
   gst_harness_teardown (h);
   g_free (caps);
+  test_teardown ();
+}
+GST_END_TEST;
+
+/* Kernels do not support negative strides. In YUY2, the last Cr of an odd
+ * number of pixels comes after the luma samples. */
+GST_START_TEST (test_upside_down)
+{
+  GstHarness *h;
+  GstVideoInfo info;
+  GstBuffer *buffer;
+  guint8 data[16], packed[16];
+  gsize offset[GST_VIDEO_MAX_PLANES] = { 8 };
+  gint stride[GST_VIDEO_MAX_PLANES] = { -8 };
+  guint i;
+
+  test_context = test_context_new ();
+  h = test_harness_new (gst_parse_bin_from_description (
+      "vkgdrupload ! cudafilter kernel=copy ! vkgdrdownload", TRUE, NULL));
+  gst_harness_set_src_caps_str (
+      h, "video/x-raw,format=YUY2,width=3,height=2,framerate=30/1");
+  gst_video_info_set_format (&info, GST_VIDEO_FORMAT_YUY2, 3, 2);
+  for (i = 0; i < sizeof (data); i++)
+    data[i] = i;
+  buffer = gst_buffer_new_memdup (data, sizeof (data));
+  gst_buffer_add_video_meta_full (buffer, GST_VIDEO_FRAME_FLAG_NONE,
+      info.finfo->format, 3, 2, 1, offset, stride);
+  buffer = gst_harness_push_and_pull (h, buffer);
+  fail_unless_equals_int (gst_buffer_extract (buffer, 0, packed, 16), 16);
+  for (i = 0; i < 8; i++)
+    if (i != 6) /* the luma of a fourth pixel */
+      fail_unless (packed[i] == 8 + i && packed[8 + i] == i);
+  gst_buffer_unref (buffer);
+  gst_harness_teardown (h);
   test_teardown ();
 }
 GST_END_TEST;
@@ -919,6 +966,7 @@ layout_suite (void)
   tcase_add_test (tc, test_crop_keeps_the_order_of_cb_and_cr);
   tcase_add_test (tc, test_videocrop);
   tcase_add_test (tc, test_crop_drops_regions);
+  tcase_add_test (tc, test_upside_down);
   tcase_add_loop_test (tc, test_planes_outside, 0, 2);
   tcase_add_test (tc, test_every_format);
   return s;

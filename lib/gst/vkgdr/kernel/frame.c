@@ -181,8 +181,9 @@ frame_set_plane (VkgdrFrame *frame, gint index, GstVkgdrContext *context,
     return TRUE;
   if (stride < 0 || (gsize) stride < row) {
     g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
-        "Plane %d has a stride of %d bytes, but rows of %" G_GSIZE_FORMAT,
-        index, stride, row);
+        "Plane %d has a stride of %d bytes, but rows of %" G_GSIZE_FORMAT "%s",
+        index, stride, row,
+        stride < 0 ? ": vkgdrupload packs such frames" : "");
     return FALSE;
   }
   memory = frame_find_memory (buffer, index, offset,
