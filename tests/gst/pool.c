@@ -166,17 +166,21 @@ GST_END_TEST;
  * busy. */
 GST_START_TEST (test_busy_buffers_do_not_make_it_grow)
 {
-  GstVkgdrAllocator *allocator = gst_vkgdr_context_get_allocator (test_context);
   GstBufferPool *pool = make_pool (0, 0);
   GstVkgdrStream *stream = test_stream_new (test_context);
+  GstStructure *config = gst_buffer_pool_get_config (pool);
+  GstAllocator *allocator = NULL;
   guint i;
 
+  gst_buffer_pool_config_get_allocator (config, &allocator, NULL);
   for (i = 0; i < 20; i++)
     release_while_read (acquire (pool), stream, 2, NULL);
-  fail_unless_equals_int (gst_vkgdr_allocator_get_active_blocks (allocator), 1);
+  fail_unless_equals_int (
+      gst_vkgdr_allocator_get_active_blocks (GST_VKGDR_ALLOCATOR (allocator)),
+      1);
+  gst_structure_free (config);
   free_pool (pool);
   gst_object_unref (stream);
-  gst_object_unref (allocator);
 }
 GST_END_TEST;
 
@@ -196,6 +200,31 @@ GST_START_TEST (test_content_is_undefined_again)
   fail_unless_equals_int (test_spy.dtoh, 0);
   gst_buffer_unref (buffer);
   free_pool (pool);
+}
+GST_END_TEST;
+
+/* A writer does not write all bytes of its buffers, such as the padding of
+ * rows. So staging buffers contain no bytes that another pool has written. */
+GST_START_TEST (test_staging_buffers_belong_to_a_pool)
+{
+  guint i;
+
+  for (i = 0; i < 3; i++) {
+    GstBufferPool *pool = make_pool (0, 2);
+    GstBuffer *buffer;
+    GstMapInfo map;
+    gsize k;
+
+    g_object_set (pool, "access", GST_VKGDR_ACCESS_STAGED, NULL);
+    buffer = acquire (pool);
+    fail_unless (gst_buffer_map (buffer, &map, GST_MAP_WRITE));
+    for (k = 0; k < map.size; k++)
+      fail_unless_equals_int (map.data[k], 0);
+    memset (map.data, 0xab, map.size);
+    gst_buffer_unmap (buffer, &map);
+    gst_buffer_unref (buffer);
+    free_pool (pool);
+  }
 }
 GST_END_TEST;
 
@@ -626,6 +655,7 @@ pool_suite (void)
   tcase_add_test (bar, test_unknown_readers_with_old_driver);
   tcase_add_test (bar, test_busy_buffers_do_not_make_it_grow);
   tcase_add_test (bar, test_content_is_undefined_again);
+  tcase_add_test (bar, test_staging_buffers_belong_to_a_pool);
   tcase_add_test (bar, test_auto_delivers_in_both_modes);
   tcase_add_test (bar, test_auto_is_staged_for_readers);
   tcase_add_test (bar, test_auto_is_staged_for_lagging_readers);

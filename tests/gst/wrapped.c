@@ -117,7 +117,7 @@ assert_bytes (GstMemory *memory, guint seed)
 
 GST_START_TEST (test_is_memory_beside_the_window)
 {
-  guint64 active = gst_vkgdr_allocator_get_active_bytes (owner.allocator);
+  guint active = gst_vkgdr_allocator_get_active_blocks (owner.allocator);
   GstMemory *memory = wrap (0);
 
   fail_unless (gst_is_vkgdr_memory (memory));
@@ -128,8 +128,8 @@ GST_START_TEST (test_is_memory_beside_the_window)
   gst_vkgdr_memory_set_access (memory, GST_VKGDR_ACCESS_DIRECT);
   fail_unless_equals_int (
       gst_vkgdr_memory_get_access (memory), GST_VKGDR_ACCESS_STAGED);
-  fail_unless_equals_uint64 (
-      gst_vkgdr_allocator_get_active_bytes (owner.allocator), active);
+  fail_unless_equals_int (
+      gst_vkgdr_allocator_get_active_blocks (owner.allocator), active);
   gst_memory_unref (memory);
   wait_for (is_released);
 }

@@ -205,15 +205,6 @@ class Memory(gst_support.DeviceTestCase):
         with self.assertRaisesRegex(TypeError, "not device memory"):
             int(ordinary)
 
-    def test_pinned_counts(self) -> None:
-        pool = GstVkgdr.Allocator(self.context)
-        memory = pool.alloc_pinned(100)
-        self.assertEqual((pool.get_pinned_held_blocks(), pool.get_pinned_active_blocks()), (0, 1))
-        del memory
-        self.assertEqual((pool.get_pinned_held_blocks(), pool.get_pinned_active_blocks()), (1, 0))
-        pool.free_held()
-        self.assertEqual(pool.get_pinned_held_blocks(), 0)
-
     def test_mappings(self) -> None:
         data = support.pattern(100)
         memory = self.new_memory(data)

@@ -116,29 +116,13 @@ GstMemory *gst_vkgdr_allocator_wrap (GstVkgdrAllocator *allocator,
     GstVkgdrReleaseFunc release, gpointer user_data, GError **error);
 
 GST_VKGDR_API
-guint gst_vkgdr_allocator_get_held_blocks (GstVkgdrAllocator *allocator);
-
-GST_VKGDR_API
 guint gst_vkgdr_allocator_get_active_blocks (GstVkgdrAllocator *allocator);
 
 GST_VKGDR_API
 guint64 gst_vkgdr_allocator_get_managed_bytes (GstVkgdrAllocator *allocator);
 
 GST_VKGDR_API
-guint64 gst_vkgdr_allocator_get_active_bytes (GstVkgdrAllocator *allocator);
-
-GST_VKGDR_API
-guint gst_vkgdr_allocator_get_pinned_held_blocks (GstVkgdrAllocator *allocator);
-
-GST_VKGDR_API
-guint gst_vkgdr_allocator_get_pinned_active_blocks (
-    GstVkgdrAllocator *allocator);
-
-GST_VKGDR_API
 void gst_vkgdr_allocator_free_held (GstVkgdrAllocator *allocator);
-
-GST_VKGDR_API
-void gst_vkgdr_allocator_stop_holding (GstVkgdrAllocator *allocator);
 
 GST_VKGDR_API
 GstMemory *gst_vkgdr_allocator_import_fd (GstVkgdrAllocator *allocator, gint fd,

@@ -76,8 +76,7 @@ class Allocator(GstVkgdr.Allocator):
         )
 
     def __repr__(self) -> str:
-        active, held = self.get_active_blocks(), self.get_held_blocks()
-        return f"<GstVkgdr.Allocator: {active} blocks in use, {held} held>"
+        return f"<GstVkgdr.Allocator: {self.get_active_blocks()} blocks in use>"
 
 
 def _params_of(keywords: Any) -> Any:

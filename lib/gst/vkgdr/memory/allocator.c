@@ -2,9 +2,8 @@
  *
  * memory/allocator.c: allocates memories
  *
- * The allocator consists of these files: blocks.c allocates and recycles
- * blocks, allocatorwrap.c wraps memory of other libraries, and
- * allocatorfigures.c has the statistics. The functions of a memory are in
+ * blocks.c allocates and recycles the parts of memories, and allocatorwrap.c
+ * wraps memory of other libraries. The functions of a memory are in
  * memory/memory.c.
  */
 
@@ -21,10 +20,10 @@
  * warning is logged once.
  *
  * Small memories share allocations of the driver, so that they are cheap and do
- * not take a file descriptor each. Freed memory is held for later allocations.
- * It goes back to the driver after some seconds without use, or when
- * gst_vkgdr_allocator_free_held() is called. The statistics are those of
- * PyCUDA's `DeviceMemoryPool`.
+ * not take a file descriptor each. Freed memory is used for later allocations.
+ * It goes back to the driver after ten seconds without use, or when
+ * gst_vkgdr_allocator_free_held() is called. Each #GstVkgdrBufferPool has an
+ * allocator of its own.
  *
  * After gst_vkgdr_init(), gst_allocator_find() returns an allocator of the
  * default device for the name %GST_VKGDR_MEMORY_NAME.
@@ -34,29 +33,11 @@
  * Since: 0.1
  */
 
-GST_DEBUG_CATEGORY (gst_vkgdr_allocator_debug);
-#define GST_CAT_DEFAULT gst_vkgdr_allocator_debug
+#define GST_CAT_DEFAULT gst_vkgdr_memory_debug
 
-G_DEFINE_TYPE_WITH_CODE (GstVkgdrAllocator, gst_vkgdr_allocator,
-    GST_TYPE_ALLOCATOR,
-    GST_DEBUG_CATEGORY_INIT (
-        gst_vkgdr_allocator_debug, "vkgdrallocator", 0, "vkgdr allocators"))
+G_DEFINE_TYPE (GstVkgdrAllocator, gst_vkgdr_allocator, GST_TYPE_ALLOCATOR)
 
-static GPrivate current_demand; /* GstVkgdrDemand of this thread, or NULL */
-
-gconstpointer
-gst_vkgdr_allocator_new_owner (void)
-{
-  static gsize last = 0;
-
-  return (gconstpointer) (g_atomic_pointer_add (&last, 1) + 1);
-}
-
-void
-gst_vkgdr_allocator_set_demand (const GstVkgdrDemand *demand)
-{
-  g_private_set (&current_demand, (gpointer) demand);
-}
+static const GstAllocationParams no_params;
 
 /* Must be called without the lock, because opening takes long and other threads
  * need the lock. Two threads may open the device at the same time; one result
@@ -66,7 +47,7 @@ gst_vkgdr_allocator_ensure_open (GstVkgdrAllocator *self, GError **error)
 {
   GstVkgdrContext *context;
 
-  if (g_atomic_pointer_get (&self->heap))
+  if (g_atomic_pointer_get (&self->blocks))
     return TRUE;
   g_mutex_lock (&self->lock);
   context = self->context ? gst_object_ref (self->context) : NULL;
@@ -77,65 +58,35 @@ gst_vkgdr_allocator_ensure_open (GstVkgdrAllocator *self, GError **error)
     return FALSE;
 
   g_mutex_lock (&self->lock);
-  if (!self->heap) {
+  if (!self->blocks) {
     if (!self->context)
       self->context = gst_object_ref (context);
-    self->pinned = gst_vkgdr_pinned_new (self->context);
-    g_atomic_pointer_set (&self->heap, gst_vkgdr_heap_new ());
+    g_atomic_pointer_set (
+        &self->blocks, gst_vkgdr_blocks_new (self->context, NULL));
   }
   g_mutex_unlock (&self->lock);
   gst_object_unref (context);
   return TRUE;
 }
 
-static GstMemory *
-alloc_in_heap (GstVkgdrAllocator *self, const GstVkgdrDemand *demand,
-    gsize maxsize, gsize align, gsize offset, gsize size, GError **error)
+/* FALSE with the error NO_MEMORY if @size is too large for any device. */
+static gboolean
+check_size (gsize size, GError **error)
 {
-  static const GstVkgdrDemand no_owner = { NULL, 1 };
-  GstVkgdrBlock block;
-
-  if (!gst_vkgdr_allocator_take_block (
-          self, maxsize, demand ? demand : &no_owner, &block, error))
-    return NULL;
-  return gst_vkgdr_memory_new (self, &block, maxsize, align, offset, size);
+  if (size <= G_MAXSIZE / 2)
+    return TRUE;
+  g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_NO_MEMORY,
+      "%" G_GSIZE_FORMAT " bytes cannot be addressed", size);
+  return FALSE;
 }
 
-static GstMemory *
-alloc_memory (GstVkgdrAllocator *self, gsize size, gsize align, gsize prefix,
-    gsize padding, GError **error)
-{
-  const GstVkgdrDemand *demand = g_private_get (&current_demand);
-  GstVkgdrMemory *spare;
-  gsize maxsize;
-
-  if (align >= GST_VKGDR_HEAP_GRANULE) {
-    g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
-        "%" G_GSIZE_FORMAT " bytes aligned to %" G_GSIZE_FORMAT
-        " cannot be allocated: blocks are aligned to %d bytes",
-        size, align + 1, GST_VKGDR_HEAP_GRANULE);
-    return NULL;
-  }
-  if (!g_size_checked_add (&maxsize, size, prefix)
-      || !g_size_checked_add (&maxsize, maxsize, padding))
-    maxsize = G_MAXSIZE;
-  if (!gst_vkgdr_allocator_check_size (maxsize, error))
-    return NULL;
-  if (!gst_vkgdr_allocator_ensure_open (self, error))
-    return NULL;
-  spare = demand ? NULL : gst_vkgdr_allocator_take_spare (self, maxsize);
-  if (spare)
-    return gst_vkgdr_memory_init (spare, self, maxsize, align, prefix, size);
-  return alloc_in_heap (self, demand, maxsize, align, prefix, size, error);
-}
-
-/* Queues the clearing of bytes of a new memory that has no host pointer. */
+/* Queues the clearing of bytes of a new memory. */
 static gboolean
 clear_on_device (GstVkgdrAllocator *self, GstVkgdrMemory *mem, gsize offset,
     gsize size, GError **error)
 {
   GstVkgdrStream *stream =
-      gst_vkgdr_allocator_get_copy_stream (self, GST_VKGDR_UPLOAD, error);
+      gst_vkgdr_blocks_get_stream (self->blocks, GST_VKGDR_UPLOAD, error);
   const vkgdr_cuda *cuda;
   GstVkgdrFence *fence;
   gboolean ok;
@@ -155,6 +106,45 @@ clear_on_device (GstVkgdrAllocator *self, GstVkgdrMemory *mem, gsize offset,
   return fence != NULL;
 }
 
+/* Memory that can be exported must not contain bytes of an earlier owner. */
+static GstMemory *
+make_memory (GstVkgdrAllocator *self, const GstVkgdrBlock *block, gsize maxsize,
+    gsize align, gsize offset, gsize size, GError **error)
+{
+  GstMemory *mem = gst_vkgdr_memory_new (
+      GST_ALLOCATOR (self), self->blocks, block, maxsize, align, offset, size);
+
+  if (gst_vkgdr_block_is_private (block)
+      && !clear_on_device (self, (GstVkgdrMemory *) mem, 0, block->size, error))
+    g_clear_pointer (&mem, gst_memory_unref);
+  return mem;
+}
+
+static GstMemory *
+alloc_memory (GstVkgdrAllocator *self, gsize size,
+    const GstAllocationParams *params, GError **error)
+{
+  GstVkgdrBlock block;
+  gsize maxsize;
+
+  if (params->align >= GST_VKGDR_BLOCK_GRANULE) {
+    g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
+        "%" G_GSIZE_FORMAT " bytes aligned to %" G_GSIZE_FORMAT
+        " cannot be allocated: blocks are aligned to %d bytes",
+        size, params->align + 1, GST_VKGDR_BLOCK_GRANULE);
+    return NULL;
+  }
+  if (!g_size_checked_add (&maxsize, size, params->prefix)
+      || !g_size_checked_add (&maxsize, maxsize, params->padding))
+    maxsize = G_MAXSIZE;
+  if (!check_size (maxsize, error)
+      || !gst_vkgdr_allocator_ensure_open (self, error)
+      || !gst_vkgdr_blocks_take (self->blocks, maxsize, &block, error))
+    return NULL;
+  return make_memory (
+      self, &block, maxsize, params->align, params->prefix, size, error);
+}
+
 /* Clears bytes of a new memory. */
 static gboolean
 clear (GstVkgdrAllocator *self, GstVkgdrMemory *mem, gsize offset, gsize size,
@@ -166,7 +156,7 @@ clear (GstVkgdrAllocator *self, GstVkgdrMemory *mem, gsize offset, gsize size,
   if (!block->host)
     return clear_on_device (self, mem, offset, size, error);
   memset (block->host + offset, 0, size);
-  return gst_vkgdr_block_flush (block, offset, size, error);
+  return gst_vkgdr_block_flush (block, offset, size, GST_MAP_WRITE, error);
 }
 
 /* Clears the prefix and the padding, if the caller requested it. */
@@ -188,8 +178,7 @@ GstMemory *
 gst_vkgdr_allocator_alloc_with_params (GstVkgdrAllocator *self, gsize size,
     const GstAllocationParams *params, GError **error)
 {
-  GstMemory *mem = alloc_memory (
-      self, size, params->align, params->prefix, params->padding, error);
+  GstMemory *mem = alloc_memory (self, size, params, error);
 
   if (mem && !clear_around (self, (GstVkgdrMemory *) mem, params, error))
     g_clear_pointer (&mem, gst_memory_unref);
@@ -213,16 +202,62 @@ gst_vkgdr_allocator_alloc_vfunc (
   return mem;
 }
 
+/* The copy counts as written with the access mode of the source. It does not
+ * inherit the times of the source. */
+static void
+inherit_written (GstVkgdrMemory *source, GstVkgdrMemory *copy)
+{
+  g_mutex_lock (&source->lock);
+  copy->written = source->written;
+  g_mutex_unlock (&source->lock);
+}
+
+/* GStreamer copies memory that is mapped for writing, instead of sharing it. So
+ * a decoder that keeps a frame mapped may push a copy of it. */
+static gboolean
+copy_content (
+    GstMemory *copy, GstMemory *mem, gsize offset, gsize size, GError **error)
+{
+  GstVkgdrStream *stream = gst_vkgdr_blocks_get_stream (
+      gst_vkgdr_memory_root (copy)->blocks, GST_VKGDR_UPLOAD, error);
+
+  return stream && gst_vkgdr_memory_publish (mem, error)
+         && gst_vkgdr_memory_copy_from (
+             copy, 0, mem, offset, size, stream, error);
+}
+
+/* The copy does not belong to the pool of @mem, if there is one. */
+static GstMemory *
+copy_memory (GstMemory *mem, gssize offset, gssize size)
+{
+  GstVkgdrAllocator *allocator =
+      gst_vkgdr_context_get_allocator (gst_vkgdr_memory_get_context (mem));
+  GError *error = NULL;
+  GstMemory *copy;
+
+  if (size == -1)
+    size = (gssize) mem->size > offset ? (gssize) mem->size - offset : 0;
+  copy = gst_vkgdr_allocator_alloc (allocator, size, &error);
+  if (copy && size > 0 && !copy_content (copy, mem, offset, size, &error))
+    g_clear_pointer (&copy, gst_memory_unref);
+  if (copy)
+    inherit_written (gst_vkgdr_memory_root (mem), (GstVkgdrMemory *) copy);
+  if (!copy) {
+    GST_CAT_ERROR (
+        GST_CAT_DEFAULT, "memory %p cannot be copied: %s", mem, error->message);
+    g_clear_error (&error);
+  }
+  gst_object_unref (allocator);
+  return copy;
+}
+
 static void
 gst_vkgdr_allocator_finalize (GObject *object)
 {
   GstVkgdrAllocator *self = GST_VKGDR_ALLOCATOR (object);
-  guint i;
 
-  if (self->heap)
-    gst_vkgdr_allocator_close (self);
-  for (i = 0; i < G_N_ELEMENTS (self->copy_streams); i++)
-    gst_clear_object (&self->copy_streams[i]);
+  if (self->blocks)
+    gst_vkgdr_blocks_close (self->blocks);
   gst_clear_object (&self->context);
   g_mutex_clear (&self->lock);
 
@@ -240,10 +275,13 @@ gst_vkgdr_allocator_class_init (GstVkgdrAllocatorClass *klass)
 static void
 gst_vkgdr_allocator_init (GstVkgdrAllocator *self)
 {
+  GstAllocator *allocator = GST_ALLOCATOR (self);
+
   g_mutex_init (&self->lock);
-  g_queue_init (&self->retired);
-  g_queue_init (&self->lost);
-  gst_vkgdr_memory_init_allocator (GST_ALLOCATOR (self));
+  gst_vkgdr_memory_init_allocator (allocator);
+  allocator->mem_map_full = gst_vkgdr_memory_map_full;
+  allocator->mem_unmap_full = gst_vkgdr_memory_unmap_full;
+  allocator->mem_copy = copy_memory;
   GST_OBJECT_FLAG_SET (self, GST_ALLOCATOR_FLAG_CUSTOM_ALLOC);
 }
 
@@ -294,12 +332,21 @@ gst_vkgdr_allocator_new (GstVkgdrContext *context)
   return self;
 }
 
+GstVkgdrAllocator *
+gst_vkgdr_allocator_new_for_pool (GstVkgdrContext *context, GstBufferPool *pool)
+{
+  GstVkgdrAllocator *self = gst_vkgdr_allocator_new (context);
+
+  self->blocks = gst_vkgdr_blocks_new (context, pool);
+  return self;
+}
+
 /**
  * gst_vkgdr_context_get_allocator:
  * @context: a context
  *
- * Returns the allocator that all elements of the context share, so that they
- * recycle each other's memory.
+ * Returns the allocator that all elements of the context share, for memory
+ * without a pool.
  *
  * Returns: (transfer full): the allocator
  *
@@ -346,7 +393,7 @@ gst_vkgdr_allocator_alloc (
 {
   g_return_val_if_fail (GST_IS_VKGDR_ALLOCATOR (allocator), NULL);
 
-  return alloc_memory (allocator, size, 0, 0, 0, error);
+  return alloc_memory (allocator, size, &no_params, error);
 }
 
 /**
@@ -371,15 +418,23 @@ GstMemory *
 gst_vkgdr_allocator_alloc_exportable (
     GstVkgdrAllocator *allocator, gsize size, GError **error)
 {
-  const GstVkgdrDemand demand = { gst_vkgdr_allocator_new_owner (), 1 };
-  GstMemory *memory;
+  GstVkgdrAllocation *allocation = NULL;
+  GstVkgdrMemory *memory;
 
   g_return_val_if_fail (GST_IS_VKGDR_ALLOCATOR (allocator), NULL);
 
-  gst_vkgdr_allocator_set_demand (&demand);
-  memory = alloc_memory (allocator, size, 0, 0, 0, error);
-  gst_vkgdr_allocator_set_demand (NULL);
-  return memory;
+  if (!check_size (size, error)
+      || !gst_vkgdr_allocator_ensure_open (allocator, error))
+    return NULL;
+  if (gst_vkgdr_context_has_window (allocator->context))
+    allocation = gst_vkgdr_allocation_new (
+        &gst_vkgdr_backing_window, allocator->context, MAX (size, 1), NULL);
+  if (!allocation)
+    return alloc_memory (allocator, size, &no_params, error);
+  memory = gst_vkgdr_memory_new_of_allocation (
+      GST_ALLOCATOR (allocator), allocator->blocks, allocation, 0, size);
+  memory->device_valid = FALSE;
+  return GST_MEMORY_CAST (memory);
 }
 
 /**
@@ -404,19 +459,18 @@ GstMemory *
 gst_vkgdr_allocator_alloc_device_only (
     GstVkgdrAllocator *allocator, gsize size, GError **error)
 {
-  const GstVkgdrDemand demand = { NULL, 1 };
   GstVkgdrBlock block;
 
   g_return_val_if_fail (GST_IS_VKGDR_ALLOCATOR (allocator), NULL);
 
-  if (!gst_vkgdr_allocator_check_size (size, error)
+  if (!check_size (size, error)
       || !gst_vkgdr_allocator_ensure_open (allocator, error))
     return NULL;
-  gst_vkgdr_allocator_reap (allocator);
-  if (!gst_vkgdr_allocator_take_device_only (
-          allocator, size, &demand, &block, error))
+  gst_vkgdr_blocks_reap (allocator->blocks);
+  if (!gst_vkgdr_blocks_take_device_only (
+          allocator->blocks, size, &block, error))
     return NULL;
-  return gst_vkgdr_memory_new (allocator, &block, size, 0, 0, size);
+  return make_memory (allocator, &block, size, 0, 0, size, error);
 }
 
 /**
@@ -440,10 +494,11 @@ gst_vkgdr_allocator_alloc_pinned (
 {
   g_return_val_if_fail (GST_IS_VKGDR_ALLOCATOR (allocator), NULL);
 
-  if (!gst_vkgdr_allocator_check_size (size, error)
+  if (!check_size (size, error)
       || !gst_vkgdr_allocator_ensure_open (allocator, error))
     return NULL;
-  return gst_vkgdr_pinned_memory_new (allocator->pinned, size, error);
+  gst_vkgdr_blocks_start_timer (allocator->blocks);
+  return gst_vkgdr_pinned_memory_new (allocator->blocks->pinned, size, error);
 }
 
 GstVkgdrContext *
@@ -459,33 +514,72 @@ GstVkgdrStream *
 gst_vkgdr_allocator_get_copy_stream (
     GstVkgdrAllocator *self, GstVkgdrDirection direction, GError **error)
 {
-  GstVkgdrStream *stream, *made;
-
-  g_mutex_lock (&self->lock);
-  stream = self->copy_streams[direction];
-  g_mutex_unlock (&self->lock);
-  if (stream)
-    return stream;
-  made = gst_vkgdr_stream_new (self->context, error);
-  if (!made)
+  if (!gst_vkgdr_allocator_ensure_open (self, error))
     return NULL;
-  g_mutex_lock (&self->lock);
-  if (!self->copy_streams[direction])
-    self->copy_streams[direction] = g_steal_pointer (&made);
-  stream = self->copy_streams[direction];
-  g_mutex_unlock (&self->lock);
-  gst_clear_object (&made); /* another thread has made one in the meantime */
-  return stream;
+  return gst_vkgdr_blocks_get_stream (self->blocks, direction, error);
 }
 
-GstVkgdrPinned *
-gst_vkgdr_allocator_get_pinned (GstVkgdrAllocator *self)
+/* --- statistics ----------------------------------------------------------- */
+
+static GstVkgdrSlabsStats
+get_stats (GstVkgdrAllocator *self)
 {
-  return self->pinned;
+  static const GstVkgdrSlabsStats none = { 0 };
+  GstVkgdrBlocks *blocks = g_atomic_pointer_get (&self->blocks);
+
+  return blocks ? gst_vkgdr_blocks_get_stats (blocks) : none;
 }
 
-GstVkgdrContext *
-gst_vkgdr_allocator_get_context (GstVkgdrAllocator *self)
+/**
+ * gst_vkgdr_allocator_get_active_blocks:
+ * @allocator: an allocator
+ *
+ * Returns: the number of blocks in use; a freed block counts until the device
+ *   has finished with it
+ *
+ * Since: 0.1
+ */
+guint
+gst_vkgdr_allocator_get_active_blocks (GstVkgdrAllocator *allocator)
 {
-  return self->context;
+  g_return_val_if_fail (GST_IS_VKGDR_ALLOCATOR (allocator), 0);
+
+  return get_stats (allocator).active_blocks;
+}
+
+/**
+ * gst_vkgdr_allocator_get_managed_bytes:
+ * @allocator: an allocator
+ *
+ * Returns: the size in bytes of all its device memory, used or not
+ *
+ * Since: 0.1
+ */
+guint64
+gst_vkgdr_allocator_get_managed_bytes (GstVkgdrAllocator *allocator)
+{
+  g_return_val_if_fail (GST_IS_VKGDR_ALLOCATOR (allocator), 0);
+
+  return get_stats (allocator).managed_bytes;
+}
+
+/**
+ * gst_vkgdr_allocator_free_held:
+ * @allocator: an allocator
+ *
+ * Gives unused device memory and unused pinned memory back to the driver. This
+ * is done in another thread when the device is idle.
+ *
+ * Since: 0.1
+ */
+void
+gst_vkgdr_allocator_free_held (GstVkgdrAllocator *allocator)
+{
+  GstVkgdrBlocks *blocks;
+
+  g_return_if_fail (GST_IS_VKGDR_ALLOCATOR (allocator));
+
+  blocks = g_atomic_pointer_get (&allocator->blocks);
+  if (blocks)
+    gst_vkgdr_blocks_trim (blocks);
 }

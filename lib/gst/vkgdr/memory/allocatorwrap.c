@@ -113,7 +113,6 @@ gst_vkgdr_allocator_alloc_wrapped (GstVkgdrAllocator *allocator,
   if (!gst_vkgdr_allocator_ensure_open (allocator, error)
       || !check_wrapped (allocator, device_pointer, size, error))
     return NULL;
-  gst_vkgdr_allocator_reap (allocator);
   memory = (GstVkgdrMemory *) gst_vkgdr_allocator_wrap_allocation (allocator,
       gst_vkgdr_allocation_new_wrapped (
           allocator->context, device_pointer, size, user_data, notify),
@@ -161,15 +160,9 @@ GstMemory *
 gst_vkgdr_allocator_wrap_allocation (GstVkgdrAllocator *self,
     GstVkgdrAllocation *allocation, gsize offset, gsize size)
 {
-  GstVkgdrBlock block = { .allocation = allocation,
-    .offset = offset,
-    .size = size,
-    .host = allocation->host ? allocation->host + offset : NULL,
-    .device = allocation->device + offset };
-  GstVkgdrMemory *memory =
-      (GstVkgdrMemory *) gst_vkgdr_memory_new (self, &block, size, 0, 0, size);
+  GstVkgdrMemory *memory = gst_vkgdr_memory_new_of_allocation (
+      GST_ALLOCATOR (self), self->blocks, allocation, offset, size);
 
-  memory->device_valid = TRUE;
   /* The owner sets no fences. So the first use waits for the whole CUDA
    * context. */
   gst_vkgdr_order_mark (&memory->order, NULL, GST_MAP_WRITE);

@@ -4,7 +4,13 @@
  *
  * A backing is a table of functions for one kind of memory. All other code asks
  * whether an allocation has a host pointer or a file descriptor. It never asks
- * which backing made the allocation. So a new backing needs only one new file.
+ * which backing made the allocation.
+ *
+ * | backing | host pointer | from |
+ * | window | yes | Vulkan, imported in CUDA |
+ * | device | no | cuMemAlloc |
+ * | wrapped | that of the memory that it is a part of | somebody's pointer |
+ * | imported | yes, if it is in the window | another process |
  */
 
 #ifndef __GST_VKGDR_BACKING_H__
@@ -35,7 +41,7 @@ struct _GstVkgdrBacking {
 
   /* Sets `host`, `device`, `is_coherent` and `data` of an allocation; the other
    * fields are set already. Called with the CUDA context current. NULL if the
-   * backing does not allocate, but wraps existing memory. */
+   * backing does not allocate, but takes existing memory. */
   gboolean (*allocate) (GstVkgdrAllocation *allocation, GError **error);
 
   /* Frees the memory, or gives it back to its owner, and frees `data`. Called
@@ -47,32 +53,20 @@ struct _GstVkgdrBacking {
   gboolean free_waits;
 
   /* Makes bytes that the CPU wrote through `host` visible to the device
-   * (flush), and bytes that the device wrote visible to the CPU (invalidate).
-   * NULL if there is no host pointer. */
-  gboolean (*flush) (
-      GstVkgdrAllocation *allocation, gsize offset, gsize size, GError **error);
-  gboolean (*invalidate) (
-      GstVkgdrAllocation *allocation, gsize offset, gsize size, GError **error);
+   * (GST_MAP_WRITE), or bytes that the device wrote visible to the CPU
+   * (GST_MAP_READ). NULL if there is no host pointer. */
+  gboolean (*flush) (GstVkgdrAllocation *allocation, gsize offset, gsize size,
+      GstMapFlags direction, GError **error);
 
   /* Returns a new file descriptor of the whole allocation, and sets @info to
    * the description that another process needs to import it; -1 with @error set
    * on failure. NULL if the backing cannot export. */
-  gint (*export_fd) (
+  gint (*export) (
       GstVkgdrAllocation *allocation, vkgdr_fd_info *info, GError **error);
 };
 
-/* Memory in the window: device-local and host-visible. libvkgdr allocates it.
- */
 extern const GstVkgdrBacking gst_vkgdr_backing_window;
-
-/* Device-only memory. The CUDA driver allocates it. */
 extern const GstVkgdrBacking gst_vkgdr_backing_device;
-
-/* `flush` and `invalidate` of allocations whose `data` is a vkgdr_memory_t. */
-gboolean gst_vkgdr_core_memory_flush (
-    GstVkgdrAllocation *self, gsize offset, gsize size, GError **error);
-gboolean gst_vkgdr_core_memory_invalidate (
-    GstVkgdrAllocation *self, gsize offset, gsize size, GError **error);
 
 /* Allocates @size bytes. NULL with @error set on failure. Must be called
  * without a lock, because the driver may take long. */
@@ -83,28 +77,26 @@ GstVkgdrAllocation *gst_vkgdr_allocation_new (const GstVkgdrBacking *backing,
 GstVkgdrAllocation *gst_vkgdr_allocation_new_wrapped (GstVkgdrContext *context,
     CUdeviceptr device, gsize size, gpointer user_data, GDestroyNotify notify);
 
+/* Wraps a range of @allocation, which belongs to @whole. Keeps @whole alive.
+ * @notify (nullable) is called when the part is freed. */
+GstVkgdrAllocation *gst_vkgdr_allocation_new_part (GstMemory *whole,
+    GstVkgdrAllocation *allocation, gsize offset, gsize size,
+    gpointer user_data, GDestroyNotify notify);
+
 /* Imports memory of another process from a file descriptor, which the caller
- * still owns, and the description that `export_fd` returned. NULL with @error
- * set on failure. */
+ * still owns, and the description that `export` returned. NULL with @error set
+ * on failure. */
 GstVkgdrAllocation *gst_vkgdr_allocation_new_imported (GstVkgdrContext *context,
     gint fd, const vkgdr_fd_info *info, GError **error);
-
-/* Makes an allocation of a range of @allocation, which belongs to @whole. Keeps
- * @whole alive. @notify (nullable) is called when the part is freed. */
-GstVkgdrAllocation *gst_vkgdr_allocation_new_part (GstMemory *whole,
-    const GstVkgdrAllocation *allocation, gsize offset, gsize size,
-    gpointer user_data, GDestroyNotify notify);
 
 /* Frees the allocation. If this blocks until the device is idle, it is done in
  * another thread. The device must have finished with the allocation. Must be
  * called without a lock. */
 void gst_vkgdr_allocation_free (GstVkgdrAllocation *allocation);
 
-/* The same for an allocation that the device may still use: it is freed when
- * the device is known to have finished with all work before @fences (taken),
- * which are pending or lost. */
-void gst_vkgdr_allocation_free_lost (
-    GstVkgdrAllocation *allocation, GPtrArray *fences);
+/* Calls `flush`, if the backing has it. */
+gboolean gst_vkgdr_allocation_flush (GstVkgdrAllocation *allocation,
+    gsize offset, gsize size, GstMapFlags direction, GError **error);
 
 G_END_DECLS
 

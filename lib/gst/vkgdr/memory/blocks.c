@@ -1,32 +1,35 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * memory/blocks.c: allocates blocks from slabs, and recycles them when the
- * device has finished with them
+ * memory/blocks.c: see memory/blocks.h
  */
 
-#include "memory/allocator.h"
+#include <string.h>
 
-#define GST_CAT_DEFAULT gst_vkgdr_allocator_debug
+#include "memory/blocks.h"
+
+GST_DEBUG_CATEGORY_STATIC (gst_vkgdr_blocks_debug);
+#define GST_CAT_DEFAULT gst_vkgdr_blocks_debug
+
+G_DEFINE_TYPE_WITH_CODE (GstVkgdrBlocks, gst_vkgdr_blocks, G_TYPE_OBJECT,
+    GST_DEBUG_CATEGORY_INIT (
+        gst_vkgdr_blocks_debug, "vkgdrallocator", 0, "vkgdr allocators"))
 
 /* Microseconds after which an empty slab goes back to the driver: long enough
- * for a pipeline to be stopped and started again. */
+ * for a pipeline to be paused and to go on. It is checked twice in that time.
+ */
 #define IDLE_TIME (10 * G_TIME_SPAN_SECOND)
 
 /* Microseconds for which an allocation waits for memory that is being freed, if
- * there is no other memory. */
+ * there is no other memory. A kernel rarely runs longer. */
 #define DRAIN_TIME (2 * G_TIME_SPAN_SECOND)
 
 /* Microseconds after which a driver that could not be queried is queried again.
  */
 #define RETRY_TIME (G_TIME_SPAN_SECOND / 2)
 
-/* A window of at most this size in bytes is divided among the pools. A larger
- * window has room for all pools. Without Resizable BAR, windows have 256 MiB.
- */
-#define SMALL_WINDOW (1024 * 1024 * 1024)
-
-/* --- idle slabs ------------------------------------------------------------
- */
+/* Bytes of the window, but at most a quarter of it, that pools leave to others
+ * when they grow: enough for the first eight buffers of 4K RGBA of a pool. */
+#define RESERVE_MAX (256 * 1024 * 1024)
 
 /* Must be called without the lock. */
 static void
@@ -39,89 +42,15 @@ free_allocations (GPtrArray *allocations)
   g_clear_pointer (&allocations, g_ptr_array_unref);
 }
 
-void
-gst_vkgdr_allocator_lock_heap (GstVkgdrAllocator *self)
-{
-  g_mutex_lock (&self->lock);
-  gst_vkgdr_spares_empty (&self->spares, self->heap);
-}
+/* --- freed parts ---------------------------------------------------------- */
 
-static void start_timer (GstVkgdrAllocator *self);
-static void recycle_lost_later (GstVkgdrAllocator *self);
-
-/* Runs in the context's reclaim thread. */
+/* The device must have finished with the parts. */
 static void
-free_idle_slabs (gpointer user_data)
-{
-  GWeakRef *weak = user_data;
-  GstVkgdrAllocator *self = g_weak_ref_get (weak);
-  GPtrArray *idle;
-
-  g_weak_ref_clear (weak);
-  g_free (weak);
-  if (!self)
-    return;
-  gst_vkgdr_allocator_reap (self);
-  recycle_lost_later (self);
-  gst_vkgdr_allocator_lock_heap (self);
-  idle = gst_vkgdr_heap_remove_idle (
-      self->heap, g_get_monotonic_time () - IDLE_TIME);
-  g_atomic_int_set (&self->has_timer, FALSE);
-  start_timer (self);
-  g_mutex_unlock (&self->lock);
-  free_allocations (idle);
-  gst_object_unref (self);
-}
-
-/* Must be called with the lock held. Starts the timer for idle slabs, and for
- * slabs that will be idle when the device has finished with them, or is known
- * to have finished. Does nothing if the timer is running. */
-static void
-start_timer (GstVkgdrAllocator *self)
-{
-  GWeakRef *weak;
-
-  if (self->has_timer
-      || (gst_vkgdr_spares_is_empty (&self->spares)
-          && g_queue_is_empty (&self->retired) && g_queue_is_empty (&self->lost)
-          && !gst_vkgdr_heap_has_idle (self->heap)))
-    return;
-  gst_vkgdr_spares_reset_use (&self->spares, g_get_monotonic_time ());
-  weak = g_new0 (GWeakRef, 1);
-  g_weak_ref_init (weak, self);
-  if (gst_vkgdr_reclaim_later (
-          self->context, IDLE_TIME, free_idle_slabs, weak)) {
-    g_atomic_int_set (&self->has_timer, TRUE);
-    return;
-  }
-  g_weak_ref_clear (weak);
-  g_free (weak);
-}
-
-/* --- freed memory ----------------------------------------------------------
- */
-
-/* Must be called after blocks were given to the heap, or spare memories were
- * kept. Must be called with the lock held, which is released. */
-static void
-unlock_after_give (GstVkgdrAllocator *self)
+recycle (GstVkgdrBlocks *self, const GstVkgdrRemains *remains)
 {
   GPtrArray *idle = NULL;
 
-  if (self->stops_holding) {
-    gst_vkgdr_spares_empty (&self->spares, self->heap);
-    idle = gst_vkgdr_heap_remove_idle (self->heap, G_MAXINT64);
-  }
-  start_timer (self);
-  g_mutex_unlock (&self->lock);
-  free_allocations (idle);
-}
-
-/* Must be called without the lock. The device must have finished with the
- * parts. */
-static void
-recycle (GstVkgdrAllocator *self, const GstVkgdrRemains *remains)
-{
+  g_clear_pointer ((GPtrArray **) &remains->fences, g_ptr_array_unref);
   if (remains->cuda_wrapper)
     gst_memory_unref (remains->cuda_wrapper);
   if (remains->staging)
@@ -131,36 +60,58 @@ recycle (GstVkgdrAllocator *self, const GstVkgdrRemains *remains)
     return;
   }
   g_mutex_lock (&self->lock);
-  gst_vkgdr_heap_give (self->heap, &remains->block, 0);
-  unlock_after_give (self);
+  gst_vkgdr_slabs_give (&self->slabs, &remains->block);
+  if (self->is_closed)
+    idle = gst_vkgdr_slabs_remove_idle (&self->slabs, G_MAXINT64);
+  g_mutex_unlock (&self->lock);
+  free_allocations (idle);
 }
+
+/* Parts that the reclaim thread recycles. */
+typedef struct {
+  GstVkgdrBlocks *blocks; /* a reference */
+  GstVkgdrRemains remains;
+} Task;
 
 static void
-remains_free (GstVkgdrRemains *remains)
+run_task (gpointer user_data)
 {
-  g_clear_pointer (&remains->fences, g_ptr_array_unref);
-  g_free (remains);
+  Task *task = user_data;
+  GstVkgdrContext *context = task->blocks->context;
+
+  if (task->remains.on_context && !gst_vkgdr_reclaim_is_device_idle (context)
+      && gst_vkgdr_reclaim_later (context, RETRY_TIME, run_task, task))
+    return;
+  recycle (task->blocks, &task->remains);
+  g_object_unref (task->blocks);
+  g_free (task);
 }
 
+/* Recycles the parts (taken) in the reclaim thread when the device has finished
+ * with them. */
 static void
-add_fences (GPtrArray *all, GPtrArray *fences)
+recycle_later (GstVkgdrBlocks *self, const GstVkgdrRemains *remains)
 {
-  guint i;
+  Task *task = g_new (Task, 1);
 
-  for (i = 0; i < fences->len; i++)
-    g_ptr_array_add (all, gst_vkgdr_fence_ref (g_ptr_array_index (fences, i)));
+  task->blocks = g_object_ref (self);
+  task->remains = *remains;
+  task->remains.fences = NULL;
+  gst_vkgdr_reclaim (self->context, remains->fences, run_task, task);
 }
 
-/* The worst state among the fences. */
+/* Returns the worst state among the fences. */
 static GstVkgdrFenceState
-get_state (GPtrArray *fences)
+get_state (const GstVkgdrRemains *remains)
 {
   GstVkgdrFenceState state = GST_VKGDR_FENCE_REACHED;
   guint i;
 
-  for (i = 0; i < fences->len; i++) {
-    GstVkgdrFenceState of_one =
-        gst_vkgdr_fence_get_state (g_ptr_array_index (fences, i), NULL);
+  if (remains->on_context)
+    return GST_VKGDR_FENCE_LOST;
+  for (i = 0; remains->fences && i < remains->fences->len; i++) {
+    GstVkgdrFenceState of_one = gst_vkgdr_fence_get_state (
+        g_ptr_array_index (remains->fences, i), NULL);
 
     if (of_one == GST_VKGDR_FENCE_LOST)
       return of_one;
@@ -170,391 +121,258 @@ get_state (GPtrArray *fences)
   return state;
 }
 
-/* Must be called with the lock held. Moves parts that the device has finished
- * with to @finished, and parts with lost fences to `lost`. */
-static void
-take_finished (GstVkgdrAllocator *self, GQueue *finished)
+/* Keeps parts until they are needed, or until the timer recycles them. */
+static gboolean
+keep_retired (GstVkgdrBlocks *self, const GstVkgdrRemains *remains)
 {
-  GList *link = self->retired.head;
+  gboolean keep;
 
-  while (link) {
-    GList *next = link->next;
-    GstVkgdrRemains *remains = link->data;
-    GstVkgdrFenceState state = get_state (remains->fences);
-
-    if (state != GST_VKGDR_FENCE_PENDING) {
-      g_queue_unlink (&self->retired, link);
-      g_queue_push_tail_link (
-          state == GST_VKGDR_FENCE_LOST ? &self->lost : finished, link);
-    }
-    link = next;
-  }
-}
-
-/* Must be called without the lock. */
-static void
-recycle_all (GstVkgdrAllocator *self, GQueue *finished)
-{
-  GstVkgdrRemains *remains;
-
-  while ((remains = g_queue_pop_head (finished))) {
-    recycle (self, remains);
-    remains_free (remains);
-  }
+  g_mutex_lock (&self->lock);
+  keep = !self->is_closed;
+  if (keep)
+    g_queue_push_tail (&self->retired, g_memdup2 (remains, sizeof (*remains)));
+  g_mutex_unlock (&self->lock);
+  return keep;
 }
 
 void
-gst_vkgdr_allocator_reap (GstVkgdrAllocator *self)
+gst_vkgdr_blocks_retire (GstVkgdrBlocks *self, const GstVkgdrRemains *remains)
 {
-  GQueue finished = G_QUEUE_INIT;
+  GstVkgdrFenceState state = get_state (remains);
 
-  g_mutex_lock (&self->lock);
-  take_finished (self, &finished);
-  g_mutex_unlock (&self->lock);
-  recycle_all (self, &finished);
+  /* Another owner of the memory must get it back even if the allocator is not
+   * used any more. */
+  if (state == GST_VKGDR_FENCE_REACHED)
+    recycle (self, remains);
+  else if (state == GST_VKGDR_FENCE_LOST || !remains->block.slab
+           || !keep_retired (self, remains))
+    recycle_later (self, remains);
 }
 
-/* Runs in the reclaim thread. Recycles the parts with lost fences if the device
- * has finished all its work. */
+void
+gst_vkgdr_blocks_reap (GstVkgdrBlocks *self)
+{
+  GQueue finished = G_QUEUE_INIT, lost = G_QUEUE_INIT;
+  GstVkgdrRemains *remains;
+  GList *link, *next;
+
+  g_mutex_lock (&self->lock);
+  for (link = self->retired.head; link; link = next) {
+    GstVkgdrFenceState state = get_state (link->data);
+
+    next = link->next;
+    if (state == GST_VKGDR_FENCE_PENDING)
+      continue;
+    g_queue_unlink (&self->retired, link);
+    g_queue_push_tail_link (
+        state == GST_VKGDR_FENCE_LOST ? &lost : &finished, link);
+  }
+  g_mutex_unlock (&self->lock);
+  while ((remains = g_queue_pop_head (&finished))) {
+    recycle (self, remains);
+    g_free (remains);
+  }
+  while ((remains = g_queue_pop_head (&lost))) {
+    recycle_later (self, remains);
+    g_free (remains);
+  }
+}
+
+/* Waits until the device has finished with all parts that were freed so far,
+ * and recycles them. */
 static void
-recycle_lost (gpointer allocator)
-{
-  GstVkgdrAllocator *self = allocator;
-  GQueue lost;
-
-  g_mutex_lock (&self->lock);
-  lost = self->lost; /* parts that are added later may be in use later */
-  g_queue_init (&self->lost);
-  g_mutex_unlock (&self->lock);
-  if (gst_vkgdr_reclaim_is_device_idle (self->context))
-    recycle_all (self, &lost);
-  g_mutex_lock (&self->lock);
-  while (!g_queue_is_empty (&lost))
-    g_queue_push_head_link (&self->lost, g_queue_pop_tail_link (&lost));
-  self->checks_lost = FALSE;
-  start_timer (self);
-  g_mutex_unlock (&self->lock);
-  gst_object_unref (self);
-}
-
-/* Must be called without the lock. */
-static void
-recycle_lost_later (GstVkgdrAllocator *self)
-{
-  gboolean needed;
-
-  g_mutex_lock (&self->lock);
-  needed = !self->checks_lost && !g_queue_is_empty (&self->lost);
-  self->checks_lost = self->checks_lost || needed;
-  g_mutex_unlock (&self->lock);
-  if (needed)
-    gst_vkgdr_reclaim (
-        self->context, NULL, recycle_lost, gst_object_ref (self));
-}
-
-/* Must be called without the lock. Returns the fences of all parts that the
- * device may still use. */
-static GPtrArray *
-get_retired_fences (GstVkgdrAllocator *self)
+wait_and_reap (GstVkgdrBlocks *self)
 {
   GPtrArray *fences =
       g_ptr_array_new_with_free_func ((GDestroyNotify) gst_vkgdr_fence_unref);
   GList *link;
-
-  g_mutex_lock (&self->lock);
-  for (link = self->retired.head; link; link = link->next)
-    add_fences (fences, ((GstVkgdrRemains *) link->data)->fences);
-  g_mutex_unlock (&self->lock);
-  return fences;
-}
-
-/* Must be called without the lock. Waits until the device has finished with all
- * parts that were freed so far, and recycles them. */
-static void
-wait_and_reap (GstVkgdrAllocator *self)
-{
-  GPtrArray *fences = get_retired_fences (self);
   guint i;
 
+  g_mutex_lock (&self->lock);
+  for (link = self->retired.head; link; link = link->next) {
+    const GstVkgdrRemains *remains = link->data;
+
+    for (i = 0; i < remains->fences->len; i++)
+      g_ptr_array_add (
+          fences, gst_vkgdr_fence_ref (g_ptr_array_index (remains->fences, i)));
+  }
+  g_mutex_unlock (&self->lock);
   /* If a wait fails, a kernel does not end, and other waits would fail, too. */
   for (i = 0; i < fences->len; i++)
-    if (!gst_vkgdr_fence_wait (g_ptr_array_index (fences, i), NULL)
-        && gst_vkgdr_fence_get_state (g_ptr_array_index (fences, i), NULL)
-               != GST_VKGDR_FENCE_LOST)
+    if (!gst_vkgdr_fence_wait (g_ptr_array_index (fences, i), NULL))
       break;
   g_ptr_array_unref (fences);
-  gst_vkgdr_allocator_reap (self);
+  gst_vkgdr_blocks_reap (self);
 }
+
+/* --- memory that is not used ---------------------------------------------- */
 
 static void
-reap_and_unref (gpointer allocator)
+free_idle (GstVkgdrBlocks *self, gint64 since)
 {
-  gst_vkgdr_allocator_reap (allocator);
-  recycle_lost_later (allocator);
-  gst_object_unref (allocator);
-}
+  GPtrArray *idle;
 
-/* Must be called without the lock. The reclaim thread recycles the parts behind
- * @fences (taken) as soon as the device has finished with them. */
-static void
-reap_behind (GstVkgdrAllocator *self, GPtrArray *fences)
-{
-  gst_vkgdr_reclaim (
-      self->context, fences, reap_and_unref, gst_object_ref (self));
-}
-
-void
-gst_vkgdr_allocator_reap_soon (GstVkgdrAllocator *self)
-{
-  GPtrArray *fences = get_retired_fences (self);
-
-  if (fences->len > 0)
-    reap_behind (self, fences);
-  else
-    g_ptr_array_unref (fences);
-}
-
-/* Keeps parts of this library's own memory until they are needed, or until the
- * timer recycles them. */
-static void
-keep_retired (GstVkgdrAllocator *self, const GstVkgdrRemains *remains)
-{
-  GPtrArray *fences = NULL;
-
+  gst_vkgdr_blocks_reap (self);
   g_mutex_lock (&self->lock);
-  g_queue_push_tail (&self->retired, g_memdup2 (remains, sizeof (*remains)));
-  if (self->stops_holding)
-    fences = g_ptr_array_ref (remains->fences);
-  else
-    start_timer (self);
+  idle = gst_vkgdr_slabs_remove_idle (&self->slabs, since);
   g_mutex_unlock (&self->lock);
-  if (fences)
-    reap_behind (self, fences);
+  free_allocations (idle);
+  gst_vkgdr_pinned_trim (self->pinned, since);
 }
 
-/* Parts that the reclaim thread recycles. */
-typedef struct {
-  GstVkgdrAllocator *allocator; /* a reference */
-  GstVkgdrRemains remains;
-} Retired;
+static void start_timer_locked (GstVkgdrBlocks *self);
 
+/* Runs in the context's reclaim thread. */
 static void
-recycle_retired (gpointer user_data)
+on_timer (gpointer user_data)
 {
-  Retired *retired = user_data;
+  GWeakRef *weak = user_data;
+  GstVkgdrBlocks *self = g_weak_ref_get (weak);
 
-  if (!retired->remains.on_context
-      || gst_vkgdr_reclaim_is_device_idle (retired->allocator->context))
-    recycle (retired->allocator, &retired->remains);
-  else if (gst_vkgdr_reclaim_later (retired->allocator->context, RETRY_TIME,
-               recycle_retired, retired))
+  g_weak_ref_clear (weak);
+  g_free (weak);
+  if (!self)
     return;
-  gst_object_unref (retired->allocator);
-  g_free (retired);
+  free_idle (self, g_get_monotonic_time () - IDLE_TIME);
+  g_mutex_lock (&self->lock);
+  self->has_timer = FALSE;
+  if (self->slabs.array->len > 0 || !gst_vkgdr_pinned_is_empty (self->pinned))
+    start_timer_locked (self);
+  g_mutex_unlock (&self->lock);
+  g_object_unref (self);
+}
+
+static void
+start_timer_locked (GstVkgdrBlocks *self)
+{
+  GWeakRef *weak;
+
+  if (self->has_timer || self->is_closed)
+    return;
+  weak = g_new0 (GWeakRef, 1);
+  g_weak_ref_init (weak, self);
+  self->has_timer =
+      gst_vkgdr_reclaim_later (self->context, IDLE_TIME / 2, on_timer, weak);
+  if (self->has_timer)
+    return;
+  g_weak_ref_clear (weak);
+  g_free (weak);
 }
 
 void
-gst_vkgdr_allocator_retire (
-    GstVkgdrAllocator *self, const GstVkgdrRemains *remains)
+gst_vkgdr_blocks_start_timer (GstVkgdrBlocks *self)
 {
-  GPtrArray *fences = remains->fences;
-  gboolean is_finished =
-      !remains->on_context
-      && (!fences || get_state (fences) == GST_VKGDR_FENCE_REACHED);
-  Retired *retired;
-
-  if (is_finished) {
-    recycle (self, remains);
-    g_clear_pointer (&fences, g_ptr_array_unref);
-  } else if (remains->block.slab && !remains->on_context) {
-    keep_retired (self, remains);
-  } else {
-    /* The owner must get the memory back even if the allocator is not used any
-     * more. */
-    retired = g_new0 (Retired, 1);
-    retired->allocator = gst_object_ref (self);
-    retired->remains = *remains;
-    retired->remains.fences = NULL;
-    gst_vkgdr_reclaim (self->context, fences, recycle_retired, retired);
-  }
-}
-
-/* --- spare memories ---------------------------------------------------------
- */
-
-gboolean
-gst_vkgdr_allocator_keep_spare (GstVkgdrAllocator *self, GstVkgdrMemory *memory)
-{
-  if (!gst_vkgdr_spares_fit (&memory->block)
-      || !gst_vkgdr_spares_keep (&self->spares, memory))
-    return FALSE;
-  /* The lock was not held while the memory was kept. So the timer's thread, or
-   * the thread that has stopped the holding of memory, may have emptied the
-   * spare memories before. */
-  if (!g_atomic_int_get (&self->has_timer)
-      || g_atomic_int_get (&self->stops_holding)) {
-    g_mutex_lock (&self->lock);
-    unlock_after_give (self);
-  }
-  return TRUE;
-}
-
-GstVkgdrMemory *
-gst_vkgdr_allocator_take_spare (GstVkgdrAllocator *self, gsize maxsize)
-{
-  GstVkgdrMemory *memory = gst_vkgdr_spares_take (&self->spares);
-
-  if (!memory || memory->mem.maxsize == maxsize)
-    return memory;
   g_mutex_lock (&self->lock);
-  gst_vkgdr_spares_give (&self->spares, self->heap, memory);
+  start_timer_locked (self);
   g_mutex_unlock (&self->lock);
-  return NULL;
 }
 
-/* --- allocation ------------------------------------------------------------
- */
+void
+gst_vkgdr_blocks_trim (GstVkgdrBlocks *self)
+{
+  free_idle (self, G_MAXINT64);
+}
+
+/* --- allocation ----------------------------------------------------------- */
 
 static gboolean
-take_from_heap (GstVkgdrAllocator *self, const GstVkgdrBacking *backing,
-    gsize size, const GstVkgdrDemand *demand, GstVkgdrBlock *block)
+take_from_slabs (GstVkgdrBlocks *self, const GstVkgdrBacking *backing,
+    gsize size, GstVkgdrBlock *block)
 {
   gboolean found;
 
-  gst_vkgdr_allocator_lock_heap (self);
-  found = gst_vkgdr_heap_take (self->heap, backing, size, demand, block);
+  g_mutex_lock (&self->lock);
+  found = gst_vkgdr_slabs_take (&self->slabs, backing, size, block);
+  start_timer_locked (self);
   g_mutex_unlock (&self->lock);
-  return found;
-}
-
-/* Recycles blocks that the device has finished with. Takes a block in the
- * window, if one was free before the recycling. */
-static gboolean
-reap_and_take (GstVkgdrAllocator *self, gsize size,
-    const GstVkgdrDemand *demand, GstVkgdrBlock *block)
-{
-  GQueue finished = G_QUEUE_INIT;
-  gboolean found;
-
-  gst_vkgdr_allocator_lock_heap (self);
-  take_finished (self, &finished);
-  found = gst_vkgdr_heap_take (
-      self->heap, &gst_vkgdr_backing_window, size, demand, block);
-  g_mutex_unlock (&self->lock);
-  recycle_all (self, &finished);
   return found;
 }
 
 /* Makes a new slab, of @room bytes at most unless @size is larger, and takes a
  * block from it. */
 static gboolean
-grow (GstVkgdrAllocator *self, const GstVkgdrBacking *backing, gsize size,
-    const GstVkgdrDemand *demand, guint64 room, GstVkgdrBlock *block,
-    GError **error)
+grow (GstVkgdrBlocks *self, const GstVkgdrBacking *backing, gsize size,
+    guint64 room, GstVkgdrBlock *block, GError **error)
 {
   GstVkgdrAllocation *allocation;
   gsize wanted;
 
-  gst_vkgdr_allocator_lock_heap (self);
-  wanted = gst_vkgdr_heap_slab_size (self->heap, size, demand, FALSE);
+  g_mutex_lock (&self->lock);
+  wanted = gst_vkgdr_slabs_get_slab_size (&self->slabs, size, FALSE);
   if (wanted > room)
-    wanted = gst_vkgdr_heap_slab_size (self->heap, size, demand, TRUE);
+    wanted = gst_vkgdr_slabs_get_slab_size (&self->slabs, size, TRUE);
   g_mutex_unlock (&self->lock);
   allocation = gst_vkgdr_allocation_new (backing, self->context, wanted, error);
   if (!allocation)
     return FALSE;
-  GST_DEBUG_OBJECT (
-      self, "a slab of %" G_GSIZE_FORMAT " bytes, %s", wanted, backing->name);
-  gst_vkgdr_allocator_lock_heap (self);
-  gst_vkgdr_heap_add (self->heap, allocation, size, demand, block);
+  GST_DEBUG ("%p: a slab of %" G_GSIZE_FORMAT " bytes, %s", self, wanted,
+      backing->name);
+  g_mutex_lock (&self->lock);
+  gst_vkgdr_slabs_add (&self->slabs, allocation, size, block);
   g_mutex_unlock (&self->lock);
   return TRUE;
 }
 
-/* Frees held memory, and waits for memory that was freed but is still in use.
- */
-static void
-make_room (GstVkgdrAllocator *self)
-{
-  GPtrArray *idle;
-
-  GST_INFO_OBJECT (
-      self, "out of memory: waiting for memory that is being freed");
-  wait_and_reap (self);
-  recycle_lost_later (self);
-  gst_vkgdr_allocator_lock_heap (self);
-  idle = gst_vkgdr_heap_remove_idle (self->heap, G_MAXINT64);
-  g_mutex_unlock (&self->lock);
-  free_allocations (idle);
-  gst_vkgdr_pinned_trim (self->pinned);
-  gst_vkgdr_reclaim_drain (self->context, DRAIN_TIME);
-}
-
-/* @room: the maximum size of a new slab in bytes, unless @size is larger. */
+/* @room: the maximum size of a new slab in bytes, unless @size is larger. If
+ * there is no memory left, waits for memory that is being freed. */
 static gboolean
-take_of_backing (GstVkgdrAllocator *self, const GstVkgdrBacking *backing,
-    gsize size, const GstVkgdrDemand *demand, guint64 room,
-    GstVkgdrBlock *block, GError **error)
+take_of_backing (GstVkgdrBlocks *self, const GstVkgdrBacking *backing,
+    gsize size, guint64 room, GstVkgdrBlock *block, GError **error)
 {
-  if (take_from_heap (self, backing, size, demand, block)
-      || grow (self, backing, size, demand, room, block, NULL))
+  if (take_from_slabs (self, backing, size, block)
+      || grow (self, backing, size, room, block, NULL))
     return TRUE;
-  make_room (self);
-  return take_from_heap (self, backing, size, demand, block)
-         || grow (self, backing, size, demand, room, block, NULL)
-         || grow (self, backing, size, demand, 0, block, error);
+  GST_INFO ("%p: out of memory: waiting for memory that is being freed", self);
+  wait_and_reap (self);
+  gst_vkgdr_blocks_trim (self);
+  gst_vkgdr_reclaim_drain (self->context, DRAIN_TIME);
+  return take_from_slabs (self, backing, size, block)
+         || grow (self, backing, size, room, block, NULL)
+         || grow (self, backing, size, 0, block, error);
 }
 
 gboolean
-gst_vkgdr_allocator_take_device_only (GstVkgdrAllocator *self, gsize size,
-    const GstVkgdrDemand *demand, GstVkgdrBlock *block, GError **error)
+gst_vkgdr_blocks_take_device_only (
+    GstVkgdrBlocks *self, gsize size, GstVkgdrBlock *block, GError **error)
 {
   return take_of_backing (
-      self, &gst_vkgdr_backing_device, size, demand, G_MAXUINT64, block, error);
+      self, &gst_vkgdr_backing_device, size, G_MAXUINT64, block, error);
 }
 
-/* Returns how many bytes of new slabs an owner may have in the window. If the
- * window is small, a single pool leaves a quarter of it free for later pools,
- * and several pools have equal shares. But each owner may have its first block.
- */
+/* Returns how many bytes a new slab may have. A pool that grows leaves some
+ * room for the first buffers of others. */
 static guint64
-get_room_in_window (
-    GstVkgdrAllocator *self, gsize size, const GstVkgdrDemand *demand)
+get_room_in_window (GstVkgdrBlocks *self, const vkgdr_device_info *info)
 {
-  guint64 window = gst_vkgdr_context_get_window_size (self->context);
-  guint64 share, owned;
-  guint n_others;
+  guint64 taken = info->window_usage + MIN (info->window_size / 4, RESERVE_MAX);
+  gboolean is_first;
 
-  if (!demand->owner || window > SMALL_WINDOW)
-    return G_MAXUINT64;
-  gst_vkgdr_allocator_lock_heap (self);
-  owned = gst_vkgdr_heap_get_owned (
-      self->heap, &gst_vkgdr_backing_window, demand->owner, &n_others);
+  g_mutex_lock (&self->lock);
+  is_first = self->slabs.array->len == 0;
   g_mutex_unlock (&self->lock);
-  share = n_others > 0 ? window / (n_others + 1) : window / 4 * 3;
-  if (owned == 0)
-    return MAX (share, size);
-  return share > owned ? share - owned : 0;
+  if (!self->is_pool || is_first)
+    return G_MAXUINT64;
+  return info->window_size > taken ? info->window_size - taken : 0;
 }
 
 static gboolean
-take_in_window (GstVkgdrAllocator *self, gsize size,
-    const GstVkgdrDemand *demand, GstVkgdrBlock *block, GError **error)
+take_in_window (
+    GstVkgdrBlocks *self, gsize size, GstVkgdrBlock *block, GError **error)
 {
   vkgdr_device_info info;
   guint64 room;
 
-  if (take_from_heap (self, &gst_vkgdr_backing_window, size, demand, block))
+  if (take_from_slabs (self, &gst_vkgdr_backing_window, size, block))
     return TRUE;
-  room = get_room_in_window (self, size, demand);
+  vkgdr_get_device_info (gst_vkgdr_context_get_handle (self->context), &info);
+  room = get_room_in_window (self, &info);
   if (size <= room)
     return take_of_backing (
-        self, &gst_vkgdr_backing_window, size, demand, room, block, error);
-  vkgdr_get_device_info (gst_vkgdr_context_get_handle (self->context), &info);
+        self, &gst_vkgdr_backing_window, size, room, block, error);
   g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_NO_MEMORY,
       "this pool has used up its share of the window of %" G_GUINT64_FORMAT
       " bytes, of which this process uses %" G_GUINT64_FORMAT
-      ": other pools use the rest, or may need it. Make the window larger "
+      ": other pools may need the rest. Make the window larger "
       "(Resizable BAR), or the pool smaller",
       info.window_size, info.window_usage);
   return FALSE;
@@ -563,39 +381,34 @@ take_in_window (GstVkgdrAllocator *self, gsize size,
 /* Warns only once, since the same is true for every later block. If @full is
  * NULL, the device has no window. */
 static void
-warn_of_staging (GstVkgdrAllocator *self, const GError *full)
+warn_of_staging (GstVkgdrBlocks *self, const GError *full)
 {
   gboolean first;
 
   g_mutex_lock (&self->lock);
-  first = !self->warned;
-  self->warned = TRUE;
+  first = !self->has_warned;
+  self->has_warned = TRUE;
   g_mutex_unlock (&self->lock);
   if (!first)
     return;
   if (full)
-    GST_CAT_WARNING_OBJECT (GST_CAT_DEFAULT, self,
-        "the window is full. Later buffers are device-only memory, and writing "
-        "to them needs a transfer. %s",
+    GST_WARNING ("the window is full. Later buffers are device-only memory, "
+                 "and writing to them needs a transfer. %s",
         full->message);
   else
-    GST_CAT_WARNING_OBJECT (GST_CAT_DEFAULT, self,
-        "the device has no window, so writing to its memory needs a "
-        "transfer: %s; %s",
+    GST_WARNING ("the device has no window, so writing to its memory needs a "
+                 "transfer: %s; %s",
         gst_vkgdr_context_get_window_reason (self->context),
         gst_vkgdr_context_get_window_remedy (self->context));
 }
 
 static void
 set_no_memory (
-    GstVkgdrAllocator *self, gsize size, const GError *reason, GError **error)
+    GstVkgdrBlocks *self, gsize size, const GError *reason, GError **error)
 {
   gboolean has_window = gst_vkgdr_context_has_window (self->context);
-  GstVkgdrHeapStats stats;
+  GstVkgdrSlabsStats stats = gst_vkgdr_blocks_get_stats (self);
 
-  gst_vkgdr_allocator_lock_heap (self);
-  gst_vkgdr_heap_get_stats (self->heap, &stats);
-  g_mutex_unlock (&self->lock);
   g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_NO_MEMORY,
       "no memory for %" G_GSIZE_FORMAT " bytes: %s. This allocator has %u "
       "blocks of %" G_GUINT64_FORMAT " bytes in use, in %u slabs of "
@@ -607,142 +420,149 @@ set_no_memory (
 }
 
 gboolean
-gst_vkgdr_allocator_check_size (gsize size, GError **error)
+gst_vkgdr_blocks_take (
+    GstVkgdrBlocks *self, gsize size, GstVkgdrBlock *block, GError **error)
 {
-  if (size <= G_MAXSIZE / 2)
-    return TRUE;
-  g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_NO_MEMORY,
-      "%" G_GSIZE_FORMAT " bytes cannot be addressed", size);
-  return FALSE;
-}
-
-gboolean
-gst_vkgdr_allocator_take_block (GstVkgdrAllocator *self, gsize size,
-    const GstVkgdrDemand *demand, GstVkgdrBlock *block, GError **error)
-{
+  gboolean has_window = gst_vkgdr_context_has_window (self->context);
   GError *reason = NULL;
   gboolean ok;
 
-  if (reap_and_take (self, size, demand, block))
+  gst_vkgdr_blocks_reap (self);
+  if (has_window && take_in_window (self, size, block, &reason))
     return TRUE;
-  if (gst_vkgdr_context_has_window (self->context)
-      && take_in_window (self, size, demand, block, &reason))
-    return TRUE;
-  ok = gst_vkgdr_allocator_take_device_only (
-      self, size, demand, block, reason ? NULL : &reason);
+  ok = gst_vkgdr_blocks_take_device_only (
+      self, size, block, reason ? NULL : &reason);
   if (ok)
     warn_of_staging (self, reason);
-  else if (gst_vkgdr_context_has_window (
-               self->context)) /* ignores the pool's share */
-    ok = take_of_backing (
-        self, &gst_vkgdr_backing_window, size, demand, 0, block, NULL);
+  else if (has_window) /* ignores the pool's share */
+    ok =
+        take_of_backing (self, &gst_vkgdr_backing_window, size, 0, block, NULL);
   if (!ok)
     set_no_memory (self, size, reason, error);
   g_clear_error (&reason);
   return ok;
 }
 
-/* --- memory that goes back to the driver -----------------------------------
- */
-
-void
-gst_vkgdr_allocator_empty (GstVkgdrAllocator *self)
+gpointer
+gst_vkgdr_blocks_take_staging (GstVkgdrBlocks *self, gsize size, GError **error)
 {
-  GPtrArray *idle;
+  gpointer data = gst_vkgdr_pinned_take (self->pinned, size, error);
 
-  gst_vkgdr_allocator_reap (self);
-  recycle_lost_later (self);
-  gst_vkgdr_allocator_lock_heap (self);
-  idle = gst_vkgdr_heap_remove_idle (self->heap, G_MAXINT64);
+  gst_vkgdr_blocks_start_timer (self);
+  if (data && !self->is_pool)
+    memset (data, 0, size);
+  return data;
+}
+
+GstVkgdrStream *
+gst_vkgdr_blocks_get_stream (
+    GstVkgdrBlocks *self, GstVkgdrDirection direction, GError **error)
+{
+  GstVkgdrStream *stream, *made;
+
+  g_mutex_lock (&self->lock);
+  stream = self->streams[direction];
   g_mutex_unlock (&self->lock);
-  free_allocations (idle);
-  gst_vkgdr_pinned_trim (self->pinned);
+  if (stream)
+    return stream;
+  made = gst_vkgdr_stream_new (self->context, error);
+  if (!made)
+    return NULL;
+  g_mutex_lock (&self->lock);
+  if (!self->streams[direction])
+    self->streams[direction] = g_steal_pointer (&made);
+  stream = self->streams[direction];
+  g_mutex_unlock (&self->lock);
+  gst_clear_object (&made); /* another thread has made one in the meantime */
+  return stream;
 }
 
-/* Parts, besides the block, that must not be freed yet. */
-typedef struct {
-  GstVkgdrPinned *pinned;  /* a reference */
-  gpointer staging;        /* or NULL */
-  GstMemory *cuda_wrapper; /* or NULL */
-} UnfinishedParts;
-
-static void
-free_unfinished_parts (gpointer data)
+GstVkgdrSlabsStats
+gst_vkgdr_blocks_get_stats (GstVkgdrBlocks *self)
 {
-  UnfinishedParts *parts = data;
+  GstVkgdrSlabsStats stats;
+  GList *link;
 
-  if (parts->staging)
-    gst_vkgdr_pinned_give (parts->pinned, parts->staging, NULL);
-  g_clear_pointer (&parts->cuda_wrapper, gst_memory_unref);
-  gst_vkgdr_pinned_unref (parts->pinned);
-  g_free (parts);
-}
-
-static void
-free_later (GstVkgdrAllocator *self, const GstVkgdrRemains *remains)
-{
-  UnfinishedParts *parts = g_new0 (UnfinishedParts, 1);
-
-  parts->pinned = gst_vkgdr_pinned_ref (self->pinned);
-  parts->staging = remains->staging;
-  parts->cuda_wrapper = remains->cuda_wrapper;
-  gst_vkgdr_reclaim (self->context, g_ptr_array_ref (remains->fences),
-      free_unfinished_parts, parts);
-}
-
-/* Whether the device has finished with all parts that are left. Must be called
- * after wait_and_reap (). If fences are still pending after that wait, a kernel
- * does not end, and a wait for the whole device would not end, either. */
-static gboolean
-are_all_finished (GstVkgdrAllocator *self)
-{
-  return g_queue_is_empty (&self->retired)
-         && (g_queue_is_empty (&self->lost)
-             || gst_vkgdr_reclaim_is_device_idle (self->context));
-}
-
-/* Recycles the parts that are left if the device is known to have finished.
- * Otherwise a thread frees them later. Returns the fences of these parts, whose
- * slabs must be kept until then, or NULL. */
-static GPtrArray *
-settle_rest (GstVkgdrAllocator *self)
-{
-  GPtrArray *unsettled = NULL;
-  GstVkgdrRemains *remains;
-
-  if (!are_all_finished (self))
-    unsettled =
-        g_ptr_array_new_with_free_func ((GDestroyNotify) gst_vkgdr_fence_unref);
-  while ((remains = g_queue_pop_head (&self->lost))
-         || (remains = g_queue_pop_head (&self->retired))) {
-    if (unsettled) {
-      free_later (self, remains);
-      add_fences (unsettled, remains->fences);
-    } else {
-      recycle (self, remains);
+  g_mutex_lock (&self->lock);
+  stats = gst_vkgdr_slabs_get_stats (&self->slabs);
+  for (link = self->retired.head; link; link = link->next)
+    if (get_state (link->data) == GST_VKGDR_FENCE_REACHED) {
+      stats.active_blocks--;
+      stats.active_bytes -= ((GstVkgdrRemains *) link->data)->block.size;
     }
-    remains_free (remains);
-  }
-  return unsettled;
+  g_mutex_unlock (&self->lock);
+  return stats;
+}
+
+/* --- the object ----------------------------------------------------------- */
+
+static void
+gst_vkgdr_blocks_finalize (GObject *object)
+{
+  GstVkgdrBlocks *self = GST_VKGDR_BLOCKS (object);
+
+  gst_vkgdr_slabs_clear (&self->slabs);
+  gst_vkgdr_pinned_unref (self->pinned);
+  g_weak_ref_clear (&self->pool);
+  g_mutex_clear (&self->lock);
+  gst_vkgdr_context_unref_in_background (self->context);
+  G_OBJECT_CLASS (gst_vkgdr_blocks_parent_class)->finalize (object);
+}
+
+static void
+gst_vkgdr_blocks_class_init (GstVkgdrBlocksClass *klass)
+{
+  G_OBJECT_CLASS (klass)->finalize = gst_vkgdr_blocks_finalize;
+}
+
+static void
+gst_vkgdr_blocks_init (GstVkgdrBlocks *self)
+{
+  g_mutex_init (&self->lock);
+  g_queue_init (&self->retired);
+}
+
+GstVkgdrBlocks *
+gst_vkgdr_blocks_new (GstVkgdrContext *context, GstBufferPool *pool)
+{
+  GstVkgdrBlocks *self = g_object_new (GST_TYPE_VKGDR_BLOCKS, NULL);
+
+  self->context = gst_vkgdr_context_ref_in_background (context);
+  self->pinned = gst_vkgdr_pinned_new (context);
+  self->is_pool = pool != NULL;
+  g_weak_ref_init (&self->pool, pool);
+  gst_vkgdr_slabs_init (&self->slabs, self->is_pool);
+  return self;
 }
 
 void
-gst_vkgdr_allocator_close (GstVkgdrAllocator *self)
+gst_vkgdr_blocks_expect (GstVkgdrBlocks *self, guint n_blocks)
 {
-  GPtrArray *unsettled, *rest;
-  guint i;
+  g_mutex_lock (&self->lock);
+  self->slabs.n_expected = n_blocks;
+  g_mutex_unlock (&self->lock);
+}
 
-  self->stops_holding = TRUE;
-  self->has_timer = TRUE; /* starts no timer for an object that ends */
-  gst_vkgdr_spares_empty (&self->spares, self->heap);
-  wait_and_reap (self);
-  unsettled = settle_rest (self);
-  free_allocations (gst_vkgdr_heap_remove_idle (self->heap, G_MAXINT64));
-  rest = gst_vkgdr_heap_free (self->heap);
-  for (i = 0; unsettled && i < rest->len; i++)
-    gst_vkgdr_allocation_free_lost (
-        g_ptr_array_index (rest, i), g_ptr_array_ref (unsettled));
-  g_ptr_array_unref (rest);
-  g_clear_pointer (&unsettled, g_ptr_array_unref);
-  gst_vkgdr_pinned_unref (self->pinned);
+void
+gst_vkgdr_blocks_close (GstVkgdrBlocks *self)
+{
+  GstVkgdrStream *streams[2];
+  GstVkgdrRemains *remains;
+  GQueue retired;
+
+  g_mutex_lock (&self->lock);
+  self->is_closed = TRUE;
+  retired = self->retired;
+  g_queue_init (&self->retired);
+  memcpy (streams, self->streams, sizeof (streams));
+  memset (self->streams, 0, sizeof (self->streams));
+  g_mutex_unlock (&self->lock);
+  while ((remains = g_queue_pop_head (&retired))) {
+    recycle_later (self, remains);
+    g_free (remains);
+  }
+  gst_vkgdr_blocks_trim (self);
+  gst_clear_object (&streams[0]);
+  gst_clear_object (&streams[1]);
+  g_object_unref (self);
 }

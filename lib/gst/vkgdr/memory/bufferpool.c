@@ -8,14 +8,17 @@
  * writers is chosen by memory/policy.c.
  */
 
-#include "memory/memory.h"
+#include "memory/allocator.h"
 
 /**
  * SECTION:gstvkgdrbufferpool
  * @title: GstVkgdrBufferPool
  * @short_description: a pool of buffers in the window
  *
- * Each buffer of the pool has one memory of type %GST_VKGDR_MEMORY_NAME. If the
+ * Each buffer of the pool has one memory of type %GST_VKGDR_MEMORY_NAME, of an
+ * allocator that belongs to the pool: an allocator in the configuration is
+ * ignored. So a file descriptor of a buffer gives access to the buffers of this
+ * pool and to nothing else. If the
  * caps are raw video, the pool supports all options of #GstVideoBufferPool. For
  * other caps, or none, it allocates buffers of the configured size.
  *
@@ -38,16 +41,13 @@ struct _GstVkgdrBufferPool {
   GstVkgdrAccess access; /* the property; protected by the object lock */
   gboolean textures;     /* likewise */
   GstVkgdrPolicy *policy;
-  GstVkgdrDemand demand; /* owner of the buffers' slabs */
+  GstVkgdrAllocator *allocator; /* of all its buffers */
   gboolean is_video;
   gint n_free; /* buffers in the pool's queue */
 };
 
 /* Set on a buffer that was allocated and has never been in the pool's queue. */
 static GQuark fresh_quark;
-
-/* On a memory: the pool that has allocated it, a GWeakRef. */
-static GQuark pool_quark;
 
 /* Textures must begin at a multiple of TEXTURE_ALIGNMENT bytes, and their
  * strides must be a multiple of TEXTURE_PITCH_ALIGNMENT bytes. */
@@ -161,7 +161,6 @@ static gboolean
 gst_vkgdr_buffer_pool_set_config (GstBufferPool *pool, GstStructure *config)
 {
   GstVkgdrBufferPool *self = GST_VKGDR_BUFFER_POOL (pool);
-  GstAllocator *allocator = NULL;
   GstAllocationParams params;
   GstVideoInfo info;
   GstCaps *caps;
@@ -171,22 +170,16 @@ gst_vkgdr_buffer_pool_set_config (GstBufferPool *pool, GstStructure *config)
     GST_WARNING_OBJECT (self, "the configuration has no parameters");
     return FALSE;
   }
-  self->demand.n_blocks = min;
+  gst_vkgdr_blocks_expect (self->allocator->blocks, min);
   self->is_video = gst_vkgdr_caps_get_video_info (caps, &info);
 
   if (self->is_video && is_for_textures (self))
     pad_for_textures (config, &info);
 
   gst_allocation_params_init (&params);
-  gst_buffer_pool_config_get_allocator (config, &allocator, &params);
-  if (!allocator || !GST_IS_VKGDR_ALLOCATOR (allocator)) {
-    GstVkgdrAllocator *default_allocator =
-        gst_vkgdr_context_get_allocator (self->context);
-
-    gst_buffer_pool_config_set_allocator (
-        config, GST_ALLOCATOR (default_allocator), &params);
-    gst_object_unref (default_allocator);
-  }
+  gst_buffer_pool_config_get_allocator (config, NULL, &params);
+  gst_buffer_pool_config_set_allocator (
+      config, GST_ALLOCATOR (self->allocator), &params);
   return chain_class (self)->set_config (pool, config);
 }
 
@@ -196,56 +189,21 @@ static void
 emit_acquire_failed (GstVkgdrBufferPool *self)
 {
   GstStructure *config = gst_buffer_pool_get_config (GST_BUFFER_POOL (self));
-  GstAllocator *allocator = NULL;
   GstAllocationParams params;
   GError *error = NULL;
   GstMemory *memory;
   guint size = 0;
 
   gst_buffer_pool_config_get_params (config, NULL, &size, NULL, NULL);
-  gst_buffer_pool_config_get_allocator (config, &allocator, &params);
+  gst_buffer_pool_config_get_allocator (config, NULL, &params);
   memory = gst_vkgdr_allocator_alloc_with_params (
-      GST_VKGDR_ALLOCATOR (allocator), size, &params, &error);
+      self->allocator, size, &params, &error);
   if (memory) /* other memory was freed in the meantime */
     gst_memory_unref (memory);
   else
     g_signal_emit (self, signals[SIGNAL_ACQUIRE_FAILED], 0, error);
   g_clear_error (&error);
   gst_structure_free (config);
-}
-
-static void
-weak_ref_free (gpointer data)
-{
-  g_weak_ref_clear (data);
-  g_free (data);
-}
-
-/* Lets gst_vkgdr_buffer_pool_report_map () find the pool. A memory may outlive
- * its pool. */
-static void
-tie_memory (GstVkgdrBufferPool *self, GstBuffer *buffer)
-{
-  GWeakRef *ref = g_new (GWeakRef, 1);
-
-  g_weak_ref_init (ref, self);
-  gst_mini_object_set_qdata (
-      GST_MINI_OBJECT (gst_buffer_peek_memory (buffer, 0)), pool_quark, ref,
-      weak_ref_free);
-}
-
-void
-gst_vkgdr_buffer_pool_report_map (GstMemory *mem, const GError *error)
-{
-  GWeakRef *ref =
-      pool_quark ? gst_mini_object_get_qdata (GST_MINI_OBJECT (mem), pool_quark)
-                 : NULL;
-  GstVkgdrBufferPool *pool = ref ? g_weak_ref_get (ref) : NULL;
-
-  if (!pool)
-    return;
-  g_signal_emit (pool, signals[SIGNAL_MAP_FAILED], 0, error);
-  gst_object_unref (pool);
 }
 
 /* If a pool cannot allocate all its initial buffers, the start fails.
@@ -265,16 +223,13 @@ gst_vkgdr_buffer_pool_alloc_buffer (
     GstBufferPool *pool, GstBuffer **buffer, GstBufferPoolAcquireParams *params)
 {
   GstVkgdrBufferPool *self = GST_VKGDR_BUFFER_POOL (pool);
-  GstFlowReturn result;
+  GstFlowReturn result =
+      chain_class (self)->alloc_buffer (pool, buffer, params);
 
-  gst_vkgdr_allocator_set_demand (&self->demand);
-  result = chain_class (self)->alloc_buffer (pool, buffer, params);
-  gst_vkgdr_allocator_set_demand (NULL);
   if (result != GST_FLOW_OK) {
     emit_acquire_failed (self);
     return result;
   }
-  tie_memory (self, *buffer);
   gst_mini_object_set_qdata (
       GST_MINI_OBJECT (*buffer), fresh_quark, self, NULL);
   return GST_FLOW_OK;
@@ -447,10 +402,12 @@ static void
 gst_vkgdr_buffer_pool_finalize (GObject *object)
 {
   GstVkgdrContext *context = GST_VKGDR_BUFFER_POOL (object)->context;
+  GstVkgdrAllocator *allocator = GST_VKGDR_BUFFER_POOL (object)->allocator;
   GstVkgdrPolicy *policy = GST_VKGDR_BUFFER_POOL (object)->policy;
 
   /* The parent's finalize frees the buffers, which need the context. */
   G_OBJECT_CLASS (gst_vkgdr_buffer_pool_parent_class)->finalize (object);
+  gst_clear_object (&allocator);
   g_clear_pointer (&policy, gst_vkgdr_policy_unref);
   gst_clear_object (&context);
 }
@@ -527,7 +484,6 @@ gst_vkgdr_buffer_pool_class_init (GstVkgdrBufferPoolClass *klass)
           0, NULL, NULL, NULL, G_TYPE_NONE, 1, G_TYPE_ERROR);
 
   fresh_quark = g_quark_from_static_string ("gst-vkgdr-buffer-fresh");
-  pool_quark = g_quark_from_static_string ("gst-vkgdr-memory-pool");
 
   pool_class->set_config = gst_vkgdr_buffer_pool_set_config;
   pool_class->start = gst_vkgdr_buffer_pool_start;
@@ -541,7 +497,6 @@ gst_vkgdr_buffer_pool_class_init (GstVkgdrBufferPoolClass *klass)
 static void
 gst_vkgdr_buffer_pool_init (GstVkgdrBufferPool *self)
 {
-  self->demand.owner = gst_vkgdr_allocator_new_owner ();
 }
 
 /**
@@ -564,6 +519,8 @@ gst_vkgdr_buffer_pool_new (GstVkgdrContext *context)
   self = g_object_new (GST_TYPE_VKGDR_BUFFER_POOL, NULL);
   gst_object_ref_sink (self);
   self->context = gst_object_ref (context);
+  self->allocator =
+      gst_vkgdr_allocator_new_for_pool (context, GST_BUFFER_POOL (self));
   self->policy = gst_vkgdr_policy_new (gst_vkgdr_context_get_device (context),
       gst_vkgdr_context_is_host_cached (context));
   set_access (self, GST_VKGDR_ACCESS_AUTO);

@@ -8,12 +8,12 @@
 
 #include <string.h>
 
-#include "memory/memory.h"
+#include "memory/allocator.h"
 
 static gboolean
 check_exportable (const GstVkgdrBlock *block, GError **error)
 {
-  if (!block->allocation->backing->export_fd) {
+  if (!block->allocation->backing->export) {
     g_set_error_literal (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
         "the memory has no file descriptor: it is not in the window, or "
         "another library allocated it. gst_vkgdr_memory_export_ipc_handle() "
@@ -49,7 +49,7 @@ export_root (GstVkgdrMemory *root, vkgdr_fd_info *info, GError **error)
   if (!check_exportable (&root->block, error))
     return -1;
   g_atomic_int_set (&allocation->is_exported, TRUE);
-  fd = allocation->backing->export_fd (allocation, info, error);
+  fd = allocation->backing->export(allocation, info, error);
   if (fd >= 0)
     gst_vkgdr_memory_set_shared (&root->mem);
   return fd;
@@ -293,7 +293,6 @@ gst_vkgdr_memory_new_part (GstMemory *memory, gsize offset, gsize size,
 {
   GstVkgdrAllocation *allocation;
   GstVkgdrMemory *root, *part;
-  GstVkgdrBlock block;
 
   g_return_val_if_fail (gst_is_vkgdr_memory (memory), NULL);
 
@@ -303,13 +302,8 @@ gst_vkgdr_memory_new_part (GstMemory *memory, gsize offset, gsize size,
   allocation = gst_vkgdr_allocation_new_part (&root->mem,
       root->block.allocation, root->block.offset + memory->offset + offset,
       size, user_data, release);
-  block = (GstVkgdrBlock){ .allocation = allocation,
-    .size = size,
-    .host = allocation->host,
-    .device = allocation->device };
-  part = (GstVkgdrMemory *) gst_vkgdr_memory_new (
-      gst_vkgdr_memory_allocator (memory), &block, size, 0, 0, size);
-  part->device_valid = TRUE;
+  part = gst_vkgdr_memory_new_of_allocation (
+      memory->allocator, root->blocks, allocation, 0, size);
   GST_MINI_OBJECT_FLAG_SET (part, flags);
   return GST_MEMORY_CAST (part);
 }

@@ -61,8 +61,7 @@ get_stream (GstVkgdrMemory *self, GstVkgdrDirection direction, GError **error)
   GstVkgdrStream *stream;
 
   g_mutex_unlock (&self->lock);
-  stream = gst_vkgdr_allocator_get_copy_stream (
-      gst_vkgdr_memory_allocator (&self->mem), direction, error);
+  stream = gst_vkgdr_blocks_get_stream (self->blocks, direction, error);
   g_mutex_lock (&self->lock);
   return stream && gst_vkgdr_memory_settle (self, error) ? stream : NULL;
 }
@@ -72,18 +71,17 @@ get_stream (GstVkgdrMemory *self, GstVkgdrDirection direction, GError **error)
 static gboolean
 ensure_staging (GstVkgdrMemory *self, GError **error)
 {
-  GstVkgdrPinned *pinned = gst_vkgdr_memory_pinned (self);
   gpointer data;
 
   if (self->staging)
     return TRUE;
   g_mutex_unlock (&self->lock);
-  data = gst_vkgdr_pinned_take (pinned, self->block.size, error);
+  data = gst_vkgdr_blocks_take_staging (self->blocks, self->block.size, error);
   g_mutex_lock (&self->lock);
   if (!self->staging)
     self->staging = data;
   else if (data) /* another reader has allocated it in the meantime */
-    gst_vkgdr_pinned_give (pinned, data, NULL);
+    gst_vkgdr_pinned_give (self->blocks->pinned, data, NULL);
   return self->staging != NULL;
 }
 
@@ -174,7 +172,8 @@ map_host (GstVkgdrMemory *self, GstMapFlags flags, GError **error)
   if (!gst_vkgdr_memory_wait (self, flags, error))
     return NULL;
   if ((flags & GST_MAP_READ)
-      && !gst_vkgdr_block_invalidate (&self->block, 0, self->block.size, error))
+      && !gst_vkgdr_block_flush (
+          &self->block, 0, self->block.size, GST_MAP_READ, error))
     return NULL;
   return self->block.host;
 }
@@ -293,6 +292,19 @@ map_device (GstVkgdrMemory *self, GstMapFlags flags, GError **error)
   return (gpointer) (guintptr) self->block.device;
 }
 
+/* Tells the pool of the memory, if there is one, that the CPU cannot write to
+ * it. Must be called without a lock. */
+static void
+report_failure (GstVkgdrMemory *self, const GError *error)
+{
+  GObject *pool = g_weak_ref_get (&self->blocks->pool);
+
+  if (!pool)
+    return;
+  g_signal_emit_by_name (pool, "map-failed", error);
+  g_object_unref (pool);
+}
+
 gpointer
 gst_vkgdr_memory_map_full (GstMemory *mem, GstMapInfo *info, gsize maxsize)
 {
@@ -311,7 +323,7 @@ gst_vkgdr_memory_map_full (GstMemory *mem, GstMapInfo *info, gsize maxsize)
     GST_CAT_ERROR (
         GST_CAT_DEFAULT, "memory %p cannot be mapped: %s", mem, error->message);
     if ((info->flags & GST_MAP_WRITE) && !(info->flags & GST_MAP_VKGDR))
-      gst_vkgdr_buffer_pool_report_map (&self->mem, error);
+      report_failure (self, error);
     g_clear_error (&error);
   }
   return data;
@@ -348,7 +360,7 @@ publish (GstVkgdrMemory *self, gsize offset, gsize size, GstVkgdrStream *stream,
   if (stream) {
     queue_staging (self, offset, size, stream, &error);
   } else if (!is_staged) {
-    gst_vkgdr_block_flush (&self->block, offset, size, &error);
+    gst_vkgdr_block_flush (&self->block, offset, size, GST_MAP_WRITE, &error);
     gst_vkgdr_memory_set_on_device (self);
   }
   if (!error)
@@ -400,21 +412,6 @@ unmap_cpu (GstVkgdrMemory *self, GstMemory *mem, GstMapFlags flags)
   gst_vkgdr_policy_turn_end (&self->turn, self->written, &work);
 }
 
-gpointer
-gst_vkgdr_memory_take_staging (GstVkgdrMemory *self, GstVkgdrFence **fence)
-{
-  if (!self->staging || self->cpu_maps > 0 || self->fetch || self->order.lost
-      || !self->turn.policy)
-    return NULL;
-  if (!self->lends_staging)
-    gst_vkgdr_pinned_expect (gst_vkgdr_memory_pinned (self), self->block.size);
-  self->lends_staging = TRUE;
-  if (self->order.written)
-    *fence = gst_vkgdr_fence_ref (self->order.written);
-  self->staging_valid = FALSE;
-  return g_steal_pointer (&self->staging);
-}
-
 void
 gst_vkgdr_memory_unmap_full (GstMemory *mem, GstMapInfo *info)
 {
@@ -437,7 +434,7 @@ gst_vkgdr_memory_unmap_full (GstMemory *mem, GstMapInfo *info)
   }
   g_mutex_unlock (&self->lock);
   if (lent)
-    gst_vkgdr_pinned_give (gst_vkgdr_memory_pinned (self), lent, fence);
+    gst_vkgdr_pinned_give (self->blocks->pinned, lent, fence);
 }
 
 /* Must be called with the lock held, which is released meanwhile, while the

@@ -4,13 +4,13 @@
  *
  * A memory has a device pointer, a host pointer if its backing has one, and a
  * staging buffer in pinned host memory if the CPU needs one. Mappings are in
- * memory/map.c, the order of accesses in sync/order.c, and allocation in
- * memory/allocator.c.
+ * memory/map.c, the order of accesses in sync/order.c, and the block comes from
+ * memory/blocks.c.
  */
 
 #include <string.h>
 
-#include "memory/allocator.h"
+#include "memory/memory.h"
 
 /**
  * SECTION:gstvkgdrmemory
@@ -60,32 +60,39 @@ possible_access (const GstVkgdrBlock *block, GstVkgdrAccess access)
 }
 
 GstMemory *
-gst_vkgdr_memory_init (GstVkgdrMemory *self, GstVkgdrAllocator *allocator,
-    gsize maxsize, gsize align, gsize offset, gsize size)
+gst_vkgdr_memory_new (GstAllocator *allocator, GstVkgdrBlocks *blocks,
+    const GstVkgdrBlock *block, gsize maxsize, gsize align, gsize offset,
+    gsize size)
 {
-  GstVkgdrContext *context = gst_vkgdr_allocator_get_context (allocator);
-  const GstVkgdrBlock *block = &self->block;
+  GstVkgdrMemory *self = g_new0 (GstVkgdrMemory, 1);
 
-  memset (
-      &self->lock, 0, sizeof (*self) - G_STRUCT_OFFSET (GstVkgdrMemory, lock));
-  gst_memory_init (GST_MEMORY_CAST (self), 0, GST_ALLOCATOR_CAST (allocator),
-      NULL, maxsize, align, offset, size);
+  gst_memory_init (
+      GST_MEMORY_CAST (self), 0, allocator, NULL, maxsize, align, offset, size);
+  self->blocks = blocks;
+  self->block = *block;
   g_mutex_init (&self->lock);
   self->access = possible_access (block, GST_VKGDR_ACCESS_DIRECT);
-  self->host_cached = block->host && gst_vkgdr_context_is_host_cached (context);
-  gst_vkgdr_order_init (&self->order, context);
+  self->host_cached =
+      block->host && gst_vkgdr_context_is_host_cached (blocks->context);
+  gst_vkgdr_order_init (&self->order, blocks->context);
   return GST_MEMORY_CAST (self);
 }
 
-GstMemory *
-gst_vkgdr_memory_new (GstVkgdrAllocator *allocator, const GstVkgdrBlock *block,
-    gsize maxsize, gsize align, gsize offset, gsize size)
+GstVkgdrMemory *
+gst_vkgdr_memory_new_of_allocation (GstAllocator *allocator,
+    GstVkgdrBlocks *blocks, GstVkgdrAllocation *allocation, gsize offset,
+    gsize size)
 {
-  /* The C library's malloc() is faster for small blocks than its calloc(). */
-  GstVkgdrMemory *self = g_new (GstVkgdrMemory, 1);
+  GstVkgdrBlock block = { .allocation = allocation,
+    .offset = offset,
+    .size = size,
+    .host = allocation->host ? allocation->host + offset : NULL,
+    .device = allocation->device + offset };
+  GstVkgdrMemory *self = (GstVkgdrMemory *) gst_vkgdr_memory_new (
+      allocator, blocks, &block, size, 0, 0, size);
 
-  self->block = *block;
-  return gst_vkgdr_memory_init (self, allocator, maxsize, align, offset, size);
+  self->device_valid = TRUE;
+  return self;
 }
 
 /* --- GstAllocator ----------------------------------------------------------
@@ -100,52 +107,6 @@ gst_vkgdr_memory_share (GstMemory *mem, gssize offset, gssize size)
   return part;
 }
 
-/* The copy counts as written with the access mode of the source. It does not
- * inherit the times of the source. */
-static void
-inherit_written (GstVkgdrMemory *source, GstVkgdrMemory *copy)
-{
-  g_mutex_lock (&source->lock);
-  copy->written = source->written;
-  g_mutex_unlock (&source->lock);
-}
-
-/* GStreamer copies memory that is mapped for writing, instead of sharing it. So
- * a decoder that keeps a frame mapped may push a copy of it. */
-static gboolean
-copy_content (
-    GstMemory *copy, GstMemory *mem, gsize offset, gsize size, GError **error)
-{
-  GstVkgdrStream *stream = gst_vkgdr_allocator_get_copy_stream (
-      gst_vkgdr_memory_allocator (mem), GST_VKGDR_UPLOAD, error);
-
-  return stream && gst_vkgdr_memory_publish (mem, error)
-         && gst_vkgdr_memory_copy_from (
-             copy, 0, mem, offset, size, stream, error);
-}
-
-static GstMemory *
-gst_vkgdr_memory_copy (GstMemory *mem, gssize offset, gssize size)
-{
-  GstVkgdrAllocator *allocator = gst_vkgdr_memory_allocator (mem);
-  GError *error = NULL;
-  GstMemory *copy;
-
-  if (size == -1)
-    size = (gssize) mem->size > offset ? (gssize) mem->size - offset : 0;
-  copy = gst_vkgdr_allocator_alloc (allocator, size, &error);
-  if (copy && size > 0 && !copy_content (copy, mem, offset, size, &error))
-    g_clear_pointer (&copy, gst_memory_unref);
-  if (copy)
-    inherit_written (gst_vkgdr_memory_root (mem), (GstVkgdrMemory *) copy);
-  if (!copy) {
-    GST_CAT_ERROR (
-        GST_CAT_DEFAULT, "memory %p cannot be copied: %s", mem, error->message);
-    g_clear_error (&error);
-  }
-  return copy;
-}
-
 void
 gst_vkgdr_memory_init_allocator (GstAllocator *allocator)
 {
@@ -157,55 +118,26 @@ gst_vkgdr_memory_init_allocator (GstAllocator *allocator)
     g_once_init_leave (&done, 1);
   }
   allocator->mem_type = memory_type;
-  allocator->mem_map_full = gst_vkgdr_memory_map_full;
-  allocator->mem_unmap_full = gst_vkgdr_memory_unmap_full;
   allocator->mem_share = gst_vkgdr_memory_share;
-  allocator->mem_copy = gst_vkgdr_memory_copy;
   allocator->mem_is_span = gst_vkgdr_share_is_span;
-}
-
-/* Whether a memory has no other part than its block, and the device has
- * finished with it. */
-static gboolean
-is_block_alone (const GstVkgdrMemory *self)
-{
-  return gst_vkgdr_order_is_empty (&self->order) && !self->staging
-         && !self->lends_staging && !self->fetch && !self->cuda_wrapper
-         && !self->turn.policy;
-}
-
-/* Frees @self and what belongs to it. */
-static void
-free_root (GstVkgdrAllocator *allocator, GstVkgdrMemory *self)
-{
-  GstVkgdrRemains remains = { .block = self->block,
-    .staging = self->staging,
-    .cuda_wrapper = self->cuda_wrapper };
-
-  remains.fences = gst_vkgdr_order_finish (&self->order, &remains.on_context);
-  if (self->lends_staging)
-    gst_vkgdr_pinned_expect (
-        gst_vkgdr_memory_pinned (self), -(gssize) self->block.size);
-  g_clear_pointer (&self->fetch, gst_vkgdr_fence_unref);
-  gst_vkgdr_policy_turn_clear (&self->turn);
-  gst_vkgdr_allocator_retire (allocator, &remains);
-  g_free (self);
 }
 
 void
 gst_vkgdr_memory_free (GstAllocator *allocator, GstMemory *mem)
 {
   GstVkgdrMemory *self = (GstVkgdrMemory *) mem;
+  GstVkgdrRemains remains = { .block = self->block,
+    .staging = self->staging,
+    .cuda_wrapper = self->cuda_wrapper };
 
-  if (mem->parent) {
-    g_free (mem);
-    return;
+  if (!mem->parent) {
+    remains.fences = gst_vkgdr_order_finish (&self->order, &remains.on_context);
+    g_clear_pointer (&self->fetch, gst_vkgdr_fence_unref);
+    gst_vkgdr_policy_turn_clear (&self->turn);
+    gst_vkgdr_blocks_retire (self->blocks, &remains);
+    g_mutex_clear (&self->lock);
   }
-  g_mutex_clear (&self->lock);
-  if (!is_block_alone (self)
-      || !gst_vkgdr_allocator_keep_spare (
-          GST_VKGDR_ALLOCATOR (allocator), self))
-    free_root (GST_VKGDR_ALLOCATOR (allocator), self);
+  g_free (self);
 }
 
 /* --- for other files -------------------------------------------------------
@@ -252,6 +184,18 @@ gst_vkgdr_memory_set_on_device (GstVkgdrMemory *self)
 {
   self->device_valid = TRUE;
   self->staging_valid = FALSE;
+}
+
+gpointer
+gst_vkgdr_memory_take_staging (GstVkgdrMemory *self, GstVkgdrFence **fence)
+{
+  if (!self->staging || self->cpu_maps > 0 || self->fetch || self->order.lost
+      || !self->turn.policy)
+    return NULL;
+  if (self->order.written)
+    *fence = gst_vkgdr_fence_ref (self->order.written);
+  self->staging_valid = FALSE;
+  return g_steal_pointer (&self->staging);
 }
 
 void
@@ -406,6 +350,26 @@ gst_vkgdr_memory_give_cuda_wrapper (GstMemory *mem, GstMemory *wrapper)
 /* --- public ----------------------------------------------------------------
  */
 
+GType
+gst_vkgdr_access_get_type (void)
+{
+  static gsize type = 0;
+  static const GEnumValue values[] = {
+    { GST_VKGDR_ACCESS_AUTO,
+        "Direct for writers that only write, staged for others", "auto" },
+    { GST_VKGDR_ACCESS_DIRECT, "Writers get a pointer into the window",
+        "direct" },
+    { GST_VKGDR_ACCESS_STAGED,
+        "Writers get a pinned staging buffer, sent by DMA on unmap", "staged" },
+    { 0, NULL, NULL },
+  };
+
+  if (g_once_init_enter (&type))
+    g_once_init_leave (
+        &type, g_enum_register_static ("GstVkgdrAccess", values));
+  return type;
+}
+
 /**
  * gst_is_vkgdr_memory:
  * @memory: a memory
@@ -438,7 +402,7 @@ gst_vkgdr_memory_get_context (GstMemory *memory)
 {
   g_return_val_if_fail (gst_is_vkgdr_memory (memory), NULL);
 
-  return gst_vkgdr_allocator_get_context (gst_vkgdr_memory_allocator (memory));
+  return gst_vkgdr_memory_root (memory)->blocks->context;
 }
 
 /**
@@ -567,7 +531,7 @@ gst_vkgdr_memory_discard (GstMemory *memory)
   g_clear_error (&self->order.lost);
   g_mutex_unlock (&self->lock);
   if (staging)
-    gst_vkgdr_pinned_give (gst_vkgdr_memory_pinned (self), staging, fence);
+    gst_vkgdr_pinned_give (self->blocks->pinned, staging, fence);
 }
 
 /**

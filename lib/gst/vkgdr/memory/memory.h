@@ -2,17 +2,14 @@
  *
  * memory/memory.h: the interface between the files that implement a memory
  *
- * The allocator makes memories, and recycles their parts when they are freed.
- * All other functions of a memory are in memory.c, map.c, transfer.c, copy.c
- * and export.c.
+ * memory.c makes and frees memories, and knows which copy of the content is
+ * current. map.c maps them. transfer.c, copy.c and export.c use both.
  */
 
 #ifndef __GST_VKGDR_MEMORY_H_PRIVATE__
 #define __GST_VKGDR_MEMORY_H_PRIVATE__
 
-#include "memory/heap.h"
-#include "memory/memory-private.h"
-#include "memory/pinned.h"
+#include "memory/blocks.h"
 #include "memory/policy.h"
 
 G_BEGIN_DECLS
@@ -22,7 +19,8 @@ G_BEGIN_DECLS
 typedef struct {
   GstMemory mem;
 
-  GstVkgdrBlock block; /* does not change */
+  GstVkgdrBlocks *blocks; /* of the allocator, which keeps it; no reference */
+  GstVkgdrBlock block;    /* does not change */
 
   GMutex lock; /* for the fields below; must not be held during a wait or an
                 * allocation */
@@ -31,7 +29,6 @@ typedef struct {
 
   gpointer staging;       /* pinned host memory of size block.size, or NULL */
   gboolean keeps_staging; /* the CPU has needed the content of `staging` */
-  gboolean lends_staging; /* `staging` is given back after each write */
   GstVkgdrFence *fetch;   /* of a transfer to `staging`, or NULL */
   gboolean device_valid;  /* the content on the device is current */
   gboolean staging_valid; /* the content of `staging` is current */
@@ -62,28 +59,24 @@ gst_vkgdr_memory_root (GstMemory *mem)
   return (GstVkgdrMemory *) gst_vkgdr_share_root (mem);
 }
 
-static inline GstVkgdrAllocator *
-gst_vkgdr_memory_allocator (GstMemory *mem)
-{
-  return GST_VKGDR_ALLOCATOR (mem->allocator);
-}
-
 /* --- memory.c --- */
 
-/* Sets the functions of @allocator that work on a GstVkgdrMemory. */
+/* Sets the functions of @allocator that work on a GstVkgdrMemory, except
+ * mem_copy and the functions of mappings. */
 void gst_vkgdr_memory_init_allocator (GstAllocator *allocator);
 
 /* GstAllocatorClass.free */
 void gst_vkgdr_memory_free (GstAllocator *allocator, GstMemory *mem);
 
-/* Initializes all fields of @self, except the block. */
-GstMemory *gst_vkgdr_memory_init (GstVkgdrMemory *self,
-    GstVkgdrAllocator *allocator, gsize maxsize, gsize align, gsize offset,
-    gsize size);
+/* Makes a memory of @block (taken), for an allocator with @blocks. */
+GstMemory *gst_vkgdr_memory_new (GstAllocator *allocator,
+    GstVkgdrBlocks *blocks, const GstVkgdrBlock *block, gsize maxsize,
+    gsize align, gsize offset, gsize size);
 
-/* Makes a memory of @block (taken). */
-GstMemory *gst_vkgdr_memory_new (GstVkgdrAllocator *allocator,
-    const GstVkgdrBlock *block, gsize maxsize, gsize align, gsize offset,
+/* Makes a memory of @size bytes at @offset in @allocation (taken), which is not
+ * a slab. */
+GstVkgdrMemory *gst_vkgdr_memory_new_of_allocation (GstAllocator *allocator,
+    GstVkgdrBlocks *blocks, GstVkgdrAllocation *allocation, gsize offset,
     gsize size);
 
 /* Must be called when a writer gets the memory. The writer has waited for the
@@ -112,11 +105,12 @@ gboolean gst_vkgdr_memory_settle (GstVkgdrMemory *self, GError **error);
  * staging buffer. */
 void gst_vkgdr_memory_set_on_device (GstVkgdrMemory *self);
 
-/* --- bufferpool.c --- */
-
-/* Emits the signal "map-failed" of the pool that has allocated @mem, if there
- * is one. Must be called without locks. */
-void gst_vkgdr_buffer_pool_report_map (GstMemory *mem, const GError *error);
+/* Must be called with the lock held. Takes the staging buffer away from a
+ * memory of a pool, and sets @fence to the fence behind the last transfer from
+ * it, or NULL. The caller gives both to gst_vkgdr_pinned_give (). Returns NULL
+ * if there is none, or it is in use. */
+gpointer gst_vkgdr_memory_take_staging (
+    GstVkgdrMemory *self, GstVkgdrFence **fence);
 
 /* --- map.c --- */
 
@@ -136,55 +130,15 @@ gpointer gst_vkgdr_memory_map_staging (
 gboolean gst_vkgdr_memory_send_staging (
     GstVkgdrMemory *self, gsize offset, gsize size, GError **error);
 
-/* Must be called with the lock held. Takes the staging buffer away from a
- * memory of a pool, and sets @fence to the fence behind the last transfer from
- * it, or NULL. The caller gives both to gst_vkgdr_pinned_give (). Returns NULL
- * if there is none, or it is in use. */
-gpointer gst_vkgdr_memory_take_staging (
-    GstVkgdrMemory *self, GstVkgdrFence **fence);
-
-/* --- allocator.c and blocks.c --- */
-
-/* The parts of a freed memory. */
-typedef struct {
-  GstVkgdrBlock block;
-  gpointer staging;        /* or NULL */
-  GstMemory *cuda_wrapper; /* or NULL */
-  GPtrArray *fences;       /* of GstVkgdrFence, or NULL */
-  gboolean on_context;     /* wait for the whole CUDA context, too */
-} GstVkgdrRemains;
-
-/* Recycles or frees the parts (taken) when the device has finished with them.
- * Does not wait. */
-void gst_vkgdr_allocator_retire (
-    GstVkgdrAllocator *allocator, const GstVkgdrRemains *remains);
-
-/* Allocates memory like gst_allocator_alloc (), but sets @error on failure. */
-GstMemory *gst_vkgdr_allocator_alloc_with_params (GstVkgdrAllocator *allocator,
-    gsize size, const GstAllocationParams *params, GError **error);
-
-/* Makes a memory of @size bytes at @offset in @allocation (taken). */
-GstMemory *gst_vkgdr_allocator_wrap_allocation (GstVkgdrAllocator *allocator,
-    GstVkgdrAllocation *allocation, gsize offset, gsize size);
-
-GstVkgdrPinned *gst_vkgdr_allocator_get_pinned (GstVkgdrAllocator *allocator);
-
-/* Returns the object from which the memory takes its staging buffer. */
-static inline GstVkgdrPinned *
-gst_vkgdr_memory_pinned (GstVkgdrMemory *self)
+/* Makes bytes of the block that the CPU wrote visible to the device
+ * (GST_MAP_WRITE), or the other way round (GST_MAP_READ). */
+static inline gboolean
+gst_vkgdr_block_flush (const GstVkgdrBlock *block, gsize offset, gsize size,
+    GstMapFlags direction, GError **error)
 {
-  return gst_vkgdr_allocator_get_pinned (
-      gst_vkgdr_memory_allocator (&self->mem));
+  return gst_vkgdr_allocation_flush (
+      block->allocation, block->offset + offset, size, direction, error);
 }
-
-GstVkgdrContext *gst_vkgdr_allocator_get_context (GstVkgdrAllocator *allocator);
-
-/* Returns a unique identifier of an owner. */
-gconstpointer gst_vkgdr_allocator_new_owner (void);
-
-/* Sets the requester of all allocations of this thread from now on, from any
- * allocator; NULL resets it. @demand must stay valid until the next call. */
-void gst_vkgdr_allocator_set_demand (const GstVkgdrDemand *demand);
 
 G_END_DECLS
 

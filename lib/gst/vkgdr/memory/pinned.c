@@ -3,13 +3,9 @@
  * memory/pinned.c: see memory/pinned.h
  */
 
-#include "memory/pinned.h"
+#include <string.h>
 
-/* The maximum size in bytes of all kept blocks, in addition to the bytes of
- * gst_vkgdr_pinned_expect (). It is enough for eight 4K RGBA frames, as in a
- * pipeline with a few queues, and small compared to the memory of a host with a
- * GPU. */
-#define KEPT_MAX (256 * 1024 * 1024)
+#include "memory/pinned.h"
 
 /* Sizes are rounded up to a multiple of this many bytes, so that blocks of
  * nearly the same size can replace each other. */
@@ -19,6 +15,7 @@ typedef struct {
   gpointer data;
   gsize size;
   GstVkgdrFence *fence; /* a transfer may be pending until it is reached */
+  gint64 since;         /* monotonic time when it was given back */
 } Piece;
 
 struct _GstVkgdrPinned {
@@ -27,8 +24,6 @@ struct _GstVkgdrPinned {
   GMutex lock;
   GArray *kept;    /* of Piece, the oldest first */
   GHashTable *out; /* data -> size */
-  gsize kept_bytes;
-  gsize expected_bytes;
 };
 
 GstVkgdrPinned *
@@ -56,7 +51,7 @@ gst_vkgdr_pinned_unref (GstVkgdrPinned *pinned)
 {
   if (!g_atomic_int_dec_and_test (&pinned->refcount))
     return;
-  gst_vkgdr_pinned_trim (pinned);
+  gst_vkgdr_pinned_trim (pinned, G_MAXINT64);
   g_array_unref (pinned->kept);
   g_hash_table_unref (pinned->out);
   g_mutex_clear (&pinned->lock);
@@ -100,44 +95,6 @@ free_piece (GstVkgdrPinned *pinned, Piece *piece)
   gst_vkgdr_reclaim (pinned->context, fences, free_garbage, garbage);
 }
 
-/* Must be called with the lock held. The maximum size of all kept pieces. */
-static gsize
-get_limit (const GstVkgdrPinned *pinned)
-{
-  return KEPT_MAX + pinned->expected_bytes;
-}
-
-/* Must be called with the lock held. */
-static Piece
-remove_kept (GstVkgdrPinned *pinned, guint i)
-{
-  Piece piece = g_array_index (pinned->kept, Piece, i);
-
-  g_array_remove_index (pinned->kept, i);
-  pinned->kept_bytes -= piece.size;
-  return piece;
-}
-
-/* Frees the oldest pieces, so that at most @limit bytes are kept. */
-static void
-free_oldest (GstVkgdrPinned *pinned, gsize limit)
-{
-  GArray *excess = g_array_new (FALSE, FALSE, sizeof (Piece));
-  guint i;
-
-  g_mutex_lock (&pinned->lock);
-  while (pinned->kept_bytes > limit) {
-    Piece piece = remove_kept (pinned, 0);
-
-    g_array_append_val (excess, piece);
-  }
-  g_mutex_unlock (&pinned->lock);
-
-  for (i = 0; i < excess->len; i++)
-    free_piece (pinned, &g_array_index (excess, Piece, i));
-  g_array_unref (excess);
-}
-
 static gboolean
 is_idle (const Piece *piece)
 {
@@ -165,7 +122,8 @@ take_kept (GstVkgdrPinned *pinned, gsize size)
   }
   if (best < 0)
     return NULL;
-  piece = remove_kept (pinned, best);
+  piece = g_array_index (pinned->kept, Piece, best);
+  g_array_remove_index (pinned->kept, best);
   g_clear_pointer (&piece.fence, gst_vkgdr_fence_unref);
   g_hash_table_insert (pinned->out, piece.data, GSIZE_TO_POINTER (piece.size));
   return piece.data;
@@ -193,6 +151,7 @@ gst_vkgdr_pinned_take (GstVkgdrPinned *pinned, gsize size, GError **error)
   gst_vkgdr_context_pop (pinned->context);
   if (!data)
     return NULL;
+  memset (data, 0, size); /* the driver may have used it for something else */
 
   g_mutex_lock (&pinned->lock);
   g_hash_table_insert (pinned->out, data, GSIZE_TO_POINTER (size));
@@ -204,47 +163,41 @@ void
 gst_vkgdr_pinned_give (
     GstVkgdrPinned *pinned, gpointer data, GstVkgdrFence *fence)
 {
-  Piece piece = { data, 0, fence };
-  gboolean keep;
+  Piece piece = { data, 0, fence, g_get_monotonic_time () };
 
   g_mutex_lock (&pinned->lock);
   piece.size = GPOINTER_TO_SIZE (g_hash_table_lookup (pinned->out, data));
   g_hash_table_remove (pinned->out, data);
-  keep = pinned->kept_bytes + piece.size <= get_limit (pinned);
-  if (keep) {
-    g_array_append_val (pinned->kept, piece);
-    pinned->kept_bytes += piece.size;
+  g_array_append_val (pinned->kept, piece);
+  g_mutex_unlock (&pinned->lock);
+}
+
+void
+gst_vkgdr_pinned_trim (GstVkgdrPinned *pinned, gint64 since)
+{
+  GArray *unused = g_array_new (FALSE, FALSE, sizeof (Piece));
+  guint i;
+
+  g_mutex_lock (&pinned->lock);
+  while (pinned->kept->len > 0
+         && g_array_index (pinned->kept, Piece, 0).since <= since) {
+    g_array_append_val (unused, g_array_index (pinned->kept, Piece, 0));
+    g_array_remove_index (pinned->kept, 0);
   }
   g_mutex_unlock (&pinned->lock);
 
-  if (!keep)
-    free_piece (pinned, &piece);
+  for (i = 0; i < unused->len; i++)
+    free_piece (pinned, &g_array_index (unused, Piece, i));
+  g_array_unref (unused);
 }
 
-void
-gst_vkgdr_pinned_expect (GstVkgdrPinned *pinned, gssize bytes)
+gboolean
+gst_vkgdr_pinned_is_empty (GstVkgdrPinned *pinned)
 {
-  gsize limit;
+  gboolean is_empty;
 
   g_mutex_lock (&pinned->lock);
-  pinned->expected_bytes += bytes;
-  limit = get_limit (pinned);
+  is_empty = pinned->kept->len == 0 && g_hash_table_size (pinned->out) == 0;
   g_mutex_unlock (&pinned->lock);
-  if (bytes < 0)
-    free_oldest (pinned, limit);
-}
-
-void
-gst_vkgdr_pinned_count (GstVkgdrPinned *pinned, guint *n_held, guint *n_active)
-{
-  g_mutex_lock (&pinned->lock);
-  *n_held = pinned->kept->len;
-  *n_active = g_hash_table_size (pinned->out);
-  g_mutex_unlock (&pinned->lock);
-}
-
-void
-gst_vkgdr_pinned_trim (GstVkgdrPinned *pinned)
-{
-  free_oldest (pinned, 0);
+  return is_empty;
 }

@@ -36,18 +36,12 @@ gpointer gst_vkgdr_pinned_take (
 void gst_vkgdr_pinned_give (
     GstVkgdrPinned *pinned, gpointer data, GstVkgdrFence *fence);
 
-/* Announces that blocks of @bytes more in total will be given back and taken
- * repeatedly. This raises the limit for kept blocks by @bytes. A negative
- * number lowers the limit again, and frees the blocks beyond it. Must be called
- * without a lock if @bytes is negative. */
-void gst_vkgdr_pinned_expect (GstVkgdrPinned *pinned, gssize bytes);
+/* Frees the kept blocks that have not been used since @since (monotonic time).
+ */
+void gst_vkgdr_pinned_trim (GstVkgdrPinned *pinned, gint64 since);
 
-/* The number of kept blocks and of used blocks. */
-void gst_vkgdr_pinned_count (
-    GstVkgdrPinned *pinned, guint *n_held, guint *n_active);
-
-/* Frees the kept blocks. */
-void gst_vkgdr_pinned_trim (GstVkgdrPinned *pinned);
+/* Whether there are no kept blocks and no used blocks. */
+gboolean gst_vkgdr_pinned_is_empty (GstVkgdrPinned *pinned);
 
 G_END_DECLS
 

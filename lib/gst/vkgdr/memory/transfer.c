@@ -142,7 +142,10 @@ write_host (GstVkgdrMemory *self, gsize offset, gconstpointer data, gsize size,
   if (!begin_write (self, error))
     return FALSE;
   vkgdr_copy_to_bar (self->block.host + offset, data, size, 0);
-  return gst_vkgdr_block_flush_copied (&self->block, offset, size, error);
+  /* vkgdr_copy_to_bar () ends with a store fence. */
+  return self->block.allocation->is_coherent
+         || gst_vkgdr_block_flush (
+             &self->block, offset, size, GST_MAP_WRITE, error);
 }
 
 static gboolean

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * memory/blocks.h: what the memories of an allocator are made of
+ *
+ * Each allocator owns one GstVkgdrBlocks: its slabs, its staging buffers, and
+ * the streams for transfers between them. Freed parts are used again when the
+ * device has finished with them. A slab, or a staging buffer, that is not used
+ * for ten seconds goes back to the driver. Thread-safe.
+ *
+ * The object may live longer than its allocator: until the device has finished
+ * with the last part.
+ */
+
+#ifndef __GST_VKGDR_BLOCKS_H__
+#define __GST_VKGDR_BLOCKS_H__
+
+#include "memory/memory-private.h"
+#include "memory/pinned.h"
+#include "memory/slabs.h"
+
+G_BEGIN_DECLS
+
+#define GST_TYPE_VKGDR_BLOCKS (gst_vkgdr_blocks_get_type ())
+G_DECLARE_FINAL_TYPE (
+    GstVkgdrBlocks, gst_vkgdr_blocks, GST, VKGDR_BLOCKS, GObject)
+
+struct _GstVkgdrBlocks {
+  GObject parent;
+
+  /* These do not change. */
+  GstVkgdrContext *context;
+  GstVkgdrPinned *pinned; /* the staging buffers */
+  gboolean is_pool;
+  GWeakRef pool; /* the pool that owns the allocator, if there is one */
+
+  GMutex lock; /* for the fields below; must not be held during a call of the
+                * driver that waits or allocates */
+  GstVkgdrSlabs slabs;
+  GstVkgdrStream *streams[2];
+  GQueue retired;      /* of GstVkgdrRemains, oldest first */
+  gboolean is_closed;  /* the allocator is gone */
+  gboolean has_timer;  /* for slabs and staging buffers that are not used */
+  gboolean has_warned; /* it was logged that device-only memory is used */
+};
+
+/* The parts of a freed memory. */
+typedef struct {
+  GstVkgdrBlock block;
+  gpointer staging;        /* or NULL */
+  GstMemory *cuda_wrapper; /* or NULL */
+  GPtrArray *fences;       /* of GstVkgdrFence, or NULL */
+  gboolean on_context;     /* wait for the whole CUDA context, too */
+} GstVkgdrRemains;
+
+/* @pool (nullable): the buffer pool that owns the allocator. */
+GstVkgdrBlocks *gst_vkgdr_blocks_new (
+    GstVkgdrContext *context, GstBufferPool *pool);
+
+/* Must be called when no memory of the allocator exists any more. Gives all
+ * memory back, as soon as the device has finished with it. Drops the caller's
+ * reference. */
+void gst_vkgdr_blocks_close (GstVkgdrBlocks *self);
+
+/* Sets how many blocks the pool will take. */
+void gst_vkgdr_blocks_expect (GstVkgdrBlocks *self, guint n_blocks);
+
+/* Takes a block of the window if there is room, otherwise of device-only
+ * memory. */
+gboolean gst_vkgdr_blocks_take (
+    GstVkgdrBlocks *self, gsize size, GstVkgdrBlock *block, GError **error);
+
+/* Takes a block of device-only memory. */
+gboolean gst_vkgdr_blocks_take_device_only (
+    GstVkgdrBlocks *self, gsize size, GstVkgdrBlock *block, GError **error);
+
+/* Takes a staging buffer of pinned host memory. It contains no bytes of another
+ * owner. NULL with @error set on failure. */
+gpointer gst_vkgdr_blocks_take_staging (
+    GstVkgdrBlocks *self, gsize size, GError **error);
+
+/* Must be called when a block of `pinned` was taken without
+ * gst_vkgdr_blocks_take_staging (), so that it goes back to the driver in the
+ * end. */
+void gst_vkgdr_blocks_start_timer (GstVkgdrBlocks *self);
+
+/* Recycles or frees the parts (taken) when the device has finished with them.
+ * Does not wait. */
+void gst_vkgdr_blocks_retire (
+    GstVkgdrBlocks *self, const GstVkgdrRemains *remains);
+
+/* Recycles parts that the device has finished with. */
+void gst_vkgdr_blocks_reap (GstVkgdrBlocks *self);
+
+/* Gives all unused memory back to the driver. */
+void gst_vkgdr_blocks_trim (GstVkgdrBlocks *self);
+
+/* A stream for DMA in each direction, so that uploads and downloads run
+ * concurrently. Created at first use; NULL with @error set on failure. */
+GstVkgdrStream *gst_vkgdr_blocks_get_stream (
+    GstVkgdrBlocks *self, GstVkgdrDirection direction, GError **error);
+
+/* Parts that the device has finished with do not count as in use. */
+GstVkgdrSlabsStats gst_vkgdr_blocks_get_stats (GstVkgdrBlocks *self);
+
+G_END_DECLS
+
+#endif /* __GST_VKGDR_BLOCKS_H__ */
