@@ -257,7 +257,7 @@ class Representations(gst_support.DeviceTestCase):
             (module, r"<GstVkgdr.Module: (add, nothing|nothing, add)>"),
             (module.get_function("add"), r"<GstVkgdr.Function add\(\) with parameters of 8, 4 bytes>"),
             (module.get_function("nothing"), r"<GstVkgdr.Function nothing\(\) without parameters>"),
-            (GstVkgdr.Allocator(self.context), r"<GstVkgdr.Allocator: 0 blocks in use, 0 held>"),
+            (GstVkgdr.Allocator(self.context), r"<GstVkgdr.Allocator: 0 blocks in use>"),
             (memory, rf"<Gst.Memory: 100 bytes of VkgdrMemory at {pointer}>"),
             (GstVkgdr.Mapping.new(memory, READ), r"<GstVkgdr.Mapping of 100 bytes at 0x[0-9a-f]+>"),
             (GstVkgdr.In(3), r"GstVkgdr.In\(3\)"),
