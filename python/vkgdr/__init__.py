@@ -24,7 +24,7 @@ from typing import Any, Callable, Dict, Optional, Type, TypeVar
 
 from ._library import last_error, lib
 
-__all__ = ["OpenFlags", "RawMemory", "Vkgdr", "VkgdrError"]
+__all__ = ["FrameServer", "Frames", "OpenFlags", "RawMemory", "Vkgdr", "VkgdrError"]
 
 #: The version of PyCUDA whose interface vkgdr.driver and its like have.
 VERSION = (2022, 2, 2)
@@ -298,3 +298,7 @@ class RawMemory:
         memory.
         """
         return memoryview(self._view()).cast("B")
+
+
+# The module uses VkgdrError.
+from .frames import FrameServer, Frames  # noqa: E402

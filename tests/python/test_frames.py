@@ -1,0 +1,248 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Tests of vkgdr.Frames and vkgdr.FrameServer, and of the examples of clients in C and in
+Python's standard library.
+"""
+
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import unittest
+import zlib
+from typing import Any, List
+
+import numpy as np
+import vkgdr
+
+import support
+
+EXAMPLES = os.path.join(os.path.dirname(support.__file__), "../../docs/examples")
+WIDTH, HEIGHT = 66, 50
+
+CLIENT = """
+import sys, vkgdr, numpy as np
+for frame in vkgdr.Frames(sys.argv[1]):
+    print(frame.timestamp, *(int(np.asarray(p).astype(int).sum()) for p in frame.planes))
+"""
+
+
+class FramesTest(unittest.TestCase):
+    def setUp(self) -> None:
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.path = os.path.join(folder.name, "frames")
+
+    def serve(self, format: str = "NV12", **options: Any) -> vkgdr.FrameServer:
+        server = vkgdr.FrameServer(self.path, format, WIDTH, HEIGHT, **options)
+        self.addCleanup(server.close)
+        return server
+
+    def send(self, server: vkgdr.FrameServer, number: int) -> None:
+        buffer = server.acquire(10)
+        for index, plane in enumerate(buffer.planes):
+            np.asarray(plane)[:] = number + index
+        buffer.send(number)
+
+    def wait_for_clients(self, server: vkgdr.FrameServer, number: int) -> None:
+        limit = time.monotonic() + 30
+        while server.clients != number:
+            self.assertLess(time.monotonic(), limit)
+            time.sleep(0.01)
+
+    def check_other_process(self, *prefix: str) -> None:
+        server = self.serve(max_buffers=8)
+        with subprocess.Popen(
+            [*prefix, sys.executable, "-c", CLIENT, self.path],
+            stdout=subprocess.PIPE,
+            encoding="utf-8",
+        ) as client:
+            self.wait_for_clients(server, 1)
+            for number in range(5):
+                self.send(server, number)
+            server.end()
+            output, _ = client.communicate(timeout=60)
+        chroma = (WIDTH // 2) * (HEIGHT // 2) * 2
+        self.assertEqual(
+            output.splitlines(),
+            [f"{n} {n * WIDTH * HEIGHT} {(n + 1) * chroma}" for n in range(5)],
+        )
+
+    # --- frames ------------------------------------------------------------------
+
+    def test_frame(self) -> None:
+        server = self.serve(fps=(30, 1))
+        frames = vkgdr.Frames(self.path)
+        self.wait_for_clients(server, 1)
+        with self.assertRaises(TimeoutError):
+            frames.receive(0)
+        self.send(server, 7)
+        frame = next(frames)
+        self.assertEqual(frame.format.name, "NV12")
+        self.assertEqual((frame.format.width, frame.format.height), (WIDTH, HEIGHT))
+        self.assertEqual(frame.format.fps, (30, 1))
+        self.assertEqual((frame.number, frame.lost, frame.timestamp), (1, 0, 7))
+        self.assertEqual(frame.planes[0].shape, (HEIGHT, WIDTH))
+        self.assertEqual(frame.planes[1].shape, (HEIGHT // 2, WIDTH // 2, 2))
+        frame.wait()
+        luma = np.asarray(frame.planes[0])
+        self.assertTrue((luma == 7).all())
+        self.assertFalse(luma.flags.writeable)
+        self.assertTrue((np.asarray(frame.planes[1]) == 8).all())
+        interface = frame.planes[1].__cuda_array_interface__
+        self.assertEqual(interface["data"][0], frame.planes[1].device_ptr)
+        self.assertEqual(interface["strides"][1:], (2, 1))
+        server.end()
+        self.assertEqual(list(frames), [])
+        frame.release()
+        frame.release()
+        with self.assertRaises(ValueError):
+            frame.wait()
+
+    def test_frame_is_kept_by_its_arrays(self) -> None:
+        server = self.serve("GRAY8", buffers=2)
+        with vkgdr.Frames(self.path) as frames:
+            self.wait_for_clients(server, 1)
+            self.send(server, 3)
+            array = np.asarray(next(frames).planes[0])
+            first = server.acquire(10)
+            with self.assertRaises(TimeoutError):
+                server.acquire(0.05)
+            self.assertTrue((array == 3).all())
+            del array
+            second = server.acquire(10)
+            del first, second
+            server.acquire(0), server.acquire(0)
+
+    def test_dlpack(self) -> None:
+        server = self.serve("RGBA")
+        frames = vkgdr.Frames(self.path)
+        self.wait_for_clients(server, 1)
+        self.send(server, 9)
+        plane = next(frames).planes[0]
+        self.assertEqual(plane.__dlpack_device__(), (2, 0))
+        capsule = plane.__dlpack__(stream=None)
+        self.assertIn("dltensor", repr(capsule))
+        del capsule, plane
+        # The frame is back.
+        self.assertEqual(len({id(server.acquire(10)) for _ in range(8)}) > 0, True)
+        with self.assertRaises(BufferError):
+            self.send(server, 1)
+            next(frames).planes[0].__dlpack__(copy=True)
+
+    def test_device_writes(self) -> None:
+        server = self.serve("GRAY8")
+        frames = vkgdr.Frames(self.path)
+        self.wait_for_clients(server, 1)
+        buffer = server.acquire()
+        np.asarray(buffer.planes[0])[:] = 5
+        self.assertTrue(buffer.planes[0].__cuda_array_interface__["data"][0])
+        buffer.send(stream=0)
+        with next(frames) as frame:
+            self.assertTrue((np.asarray(frame.planes[0]) == 5).all())
+            frame.release(0)
+        with self.assertRaises(ValueError):
+            buffer.send()
+
+    # --- ends --------------------------------------------------------------------
+
+    def test_no_server(self) -> None:
+        with self.assertRaisesRegex(vkgdr.VkgdrError, "no process serves"):
+            vkgdr.Frames(self.path, timeout=0.1)
+        with self.assertRaises(ValueError):
+            vkgdr.Frames(self.path, allowed_peers="nobody")
+        with self.assertRaisesRegex(vkgdr.VkgdrError, "NV13"):
+            self.serve("NV13")
+
+    def test_reconnect(self) -> None:
+        server = self.serve("GRAY8")
+        frames = vkgdr.Frames(self.path, reconnect=True)
+        self.wait_for_clients(server, 1)
+        self.send(server, 1)
+        self.assertEqual(next(frames).timestamp, 1)
+        received: List[Any] = []
+        thread = threading.Thread(target=lambda: received.append(next(frames).timestamp))
+        thread.start()
+        server.close()
+        server = self.serve("GRAY8")
+        self.wait_for_clients(server, 1)
+        self.send(server, 2)
+        thread.join(30)
+        self.assertEqual(received, [2])
+
+    def test_killed_server(self) -> None:
+        program = (
+            "import sys, time, vkgdr\n"
+            "server = vkgdr.FrameServer(sys.argv[1], 'GRAY8', 8, 8)\n"
+            "while not server.clients: time.sleep(.01)\n"
+            "server.acquire().send()\n"
+            "time.sleep(60)"
+        )
+        with subprocess.Popen([sys.executable, "-c", program, self.path]) as server:
+            frames = vkgdr.Frames(self.path, timeout=30)
+            frame = next(frames)
+            server.kill()
+            with self.assertRaisesRegex(vkgdr.VkgdrError, "the server has ended"):
+                next(frames)
+            self.assertEqual(np.asarray(frame.planes[0]).shape, (8, 8))
+
+    def test_interrupt(self) -> None:
+        self.serve("GRAY8")
+        frames = vkgdr.Frames(self.path)
+        timer = threading.Timer(0.2, lambda: os.kill(os.getpid(), signal.SIGINT))
+        timer.start()
+        with self.assertRaises(KeyboardInterrupt):
+            next(frames)
+
+    # --- other processes -----------------------------------------------------------
+
+    def test_other_process(self) -> None:
+        self.check_other_process()
+
+    def test_pid_namespaces(self) -> None:
+        apart = ["unshare", "--user", "--map-current-user", "--pid", "--fork"]
+        if os.geteuid() == 0:
+            apart = ["unshare", "--pid", "--fork"]
+        if subprocess.run([*apart, "true"], stderr=subprocess.DEVNULL, check=False).returncode:
+            self.skipTest("no other PID namespace is permitted")
+        self.check_other_process(*apart)
+
+    def check_example(self, command: List[str]) -> List[str]:
+        server = self.serve(max_buffers=8)
+        with subprocess.Popen(
+            [*command, self.path], stdout=subprocess.PIPE, encoding="utf-8"
+        ) as client:
+            self.wait_for_clients(server, 1)
+            for number in range(3):
+                self.send(server, number)
+            server.end()
+            output, _ = client.communicate(timeout=120)
+        if client.returncode == 77:
+            self.skipTest("the example needs NVRTC")
+        self.assertEqual(client.returncode, 0)
+        return output.splitlines()
+
+    def test_example_in_c(self) -> None:
+        chroma = (WIDTH // 2) * (HEIGHT // 2) * 2
+        lines = self.check_example([os.environ["FRAMES_EXAMPLE"]])
+        self.assertEqual(
+            lines, [str(n * WIDTH * HEIGHT + (n + 1) * chroma) for n in range(3)]
+        )
+
+    @unittest.skipUnless(support.is_software(), "the memory of a GPU cannot be mapped")
+    def test_example_by_hand(self) -> None:
+        lines = self.check_example(
+            [sys.executable, os.path.join(EXAMPLES, "python/frames_by_hand.py")]
+        )
+        chroma = (WIDTH // 2) * (HEIGHT // 2) * 2
+        for number, line in enumerate(lines):
+            luma = zlib.crc32(bytes([number]) * (WIDTH * HEIGHT))
+            other = zlib.crc32(bytes([number + 1]) * chroma)
+            self.assertTrue(line.endswith(f"NV12: {luma:08x} {other:08x}"), line)
+        self.assertEqual(len(lines), 3)
+
+
+if __name__ == "__main__":
+    unittest.main()
