@@ -15,13 +15,10 @@
 
 /* Adds the bytes of each plane. */
 static const char source[] =
-    "extern \"C\" __global__ void\n"
-    "add (const unsigned char *data, long long stride, int width, int height,\n"
-    "    unsigned *sum)\n"
-    "{\n"
-    "  int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y;\n"
-    "  if (x < width && y < height)\n"
-    "    atomicAdd (sum, data[y * stride + x]);\n"
+    "extern \"C\" __global__ void add (const unsigned char *data,\n"
+    "    long long stride, int width, unsigned *sum) {\n"
+    "  int x = blockIdx.x * blockDim.x + threadIdx.x;\n"
+    "  if (x < width) atomicAdd (sum, data[blockIdx.y * stride + x]);\n"
     "}\n";
 
 static CUfunction
@@ -48,11 +45,10 @@ work_on (const vkgdr_frame_info *frame, CUfunction add, CUdeviceptr sum)
     CUdeviceptr data = frame->planes[i].device;
     long long stride = frame->planes[i].stride;
     int width = plane->width * plane->channels * plane->bits / 8;
-    int height = plane->height;
-    void *arguments[] = { &data, &stride, &width, &height, &sum };
+    void *arguments[] = { &data, &stride, &width, &sum };
 
-    cuLaunchKernel (add, (width + 127) / 128, height, 1, 128, 1, 1, 0, NULL,
-        arguments, NULL);
+    cuLaunchKernel (add, (width + 127) / 128, plane->height, 1, 128, 1, 1, 0,
+        NULL, arguments, NULL);
   }
 }
 

@@ -5,10 +5,8 @@
     frames_by_hand.py SOCKET [--frames N]
 
 It shows docs/ipc-protocol.md at work: it prints a checksum of each plane of each frame.
-It reads frames with the CPU, by mapping the file descriptors of the server. That works
-on a machine without an NVIDIA driver, where they are memfds. On a GPU, the file
-descriptor of a memory has to be imported by Vulkan or CUDA instead, as
-vkgdr_memory_import_fd() does.
+It maps the memory, which works without an NVIDIA driver. The file descriptors of a GPU
+have to be imported by Vulkan or CUDA instead, as vkgdr_memory_import_fd() does.
 """
 
 import argparse
@@ -36,13 +34,9 @@ RANGE_FORM = struct.Struct("<QQQ")
 PLANE_FORM = struct.Struct("<QiI")
 
 
-class InvalidMessage(Exception):
-    pass
-
-
 def check(condition, what):
     if not condition:
-        raise InvalidMessage(f"the server has sent {what} that is not valid")
+        raise ValueError(f"the server has sent {what} that is not valid")
 
 
 def receive(connection):
@@ -78,8 +72,11 @@ class Client:
     def read_memory(self, message, fd):
         check(len(message) == MEMORY_FORM.size and fd is not None, "memory")
         _, _, number, size, *_ = MEMORY_FORM.unpack(message)
-        check(number not in self.memories and os.fstat(fd).st_size >= size > 0, "memory")
-        self.memories[number] = mmap.mmap(fd, size, prot=mmap.PROT_READ)
+        # Mesa's memfd begins with its own size and the place of the memory.
+        total, place = struct.unpack("<QQ", os.pread(fd, 16, 0))
+        check(number not in self.memories and 0 < size <= total - place, "memory")
+        check(os.fstat(fd).st_size == total, "memory")
+        self.memories[number] = mmap.mmap(fd, size, prot=mmap.PROT_READ, offset=place)
 
     def read_frame(self, message):
         """Returns the number of the frame, its time, and the bytes of its planes."""
