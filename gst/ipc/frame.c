@@ -113,8 +113,7 @@ find_range (
   return FALSE;
 }
 
-/* A frame whose planes are not inside its memory is sent without planes, as
- * bytes. */
+/* @info was compared with the buffer. An empty buffer has no planes. */
 static void
 describe_planes (GstVkgdrIpcOutput *self, const GstVideoInfo *info)
 {
@@ -124,12 +123,6 @@ describe_planes (GstVkgdrIpcOutput *self, const GstVideoInfo *info)
   guint i;
 
   gst_vkgdr_ipc_format_init (&format, info);
-  if (meta
-      && (meta->format != GST_VIDEO_INFO_FORMAT (info)
-          || meta->n_planes != GST_VIDEO_INFO_N_PLANES (info)
-          || meta->width < (guint) GST_VIDEO_INFO_WIDTH (info)
-          || meta->height < (guint) GST_VIDEO_INFO_HEIGHT (info)))
-    return;
   for (i = 0; i < format.n_planes; i++) {
     gsize offset =
         meta ? meta->offset[i] : GST_VIDEO_INFO_PLANE_OFFSET (info, i);

@@ -385,12 +385,31 @@ send_output (GstVkgdrIpcSink *self, GstVkgdrIpcOutput *output)
   return flow;
 }
 
+/* A buffer without memory has no picture, and is sent as it is. */
+static gboolean
+check_frame (GstVkgdrIpcSink *self, GstBuffer *buffer)
+{
+  GError *error = NULL;
+
+  if (GST_VIDEO_INFO_FORMAT (&self->info) == GST_VIDEO_FORMAT_UNKNOWN
+      || gst_buffer_get_size (buffer) == 0
+      || gst_vkgdr_buffer_check_video (buffer, &self->info, &error))
+    return TRUE;
+  gst_vkgdr_element_post_dropped (GST_ELEMENT (self), error);
+  g_error_free (error);
+  return FALSE;
+}
+
 static GstFlowReturn
 gst_vkgdr_ipc_sink_render (GstBaseSink *sink, GstBuffer *buffer)
 {
   GstVkgdrIpcSink *self = GST_VKGDR_IPC_SINK (sink);
   GError *error = NULL;
-  GstVkgdrIpcOutput *output = make_output (self, buffer, &error);
+  GstVkgdrIpcOutput *output;
+
+  if (!check_frame (self, buffer))
+    return GST_FLOW_OK;
+  output = make_output (self, buffer, &error);
 
   if (!output) {
     error = explain (self, error);

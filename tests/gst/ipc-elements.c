@@ -230,9 +230,9 @@ GST_START_TEST (test_metas)
   if (!test_ipc_begin (""))
     return;
   gst_meta_register_custom ("VkgdrTestMeta", tags, NULL, NULL, NULL);
-  buffer = test_ipc_new_frame (3);
+  buffer = test_exportable_buffer_new (64 + 96 * TEST_IPC_HEIGHT);
   gst_buffer_add_video_meta_full (buffer, GST_VIDEO_FRAME_FLAG_NONE,
-      GST_VIDEO_FORMAT_GRAY8, 40, 30, 1, offset, stride);
+      GST_VIDEO_FORMAT_GRAY8, 90, TEST_IPC_HEIGHT, 1, offset, stride);
   crop = gst_buffer_add_video_crop_meta (buffer);
   crop->x = 1;
   crop->y = 2;
@@ -247,12 +247,12 @@ GST_START_TEST (test_metas)
   gst_caps_unref (unix_time);
   test_ipc_push_buffer (buffer);
 
-  buffer = test_ipc_pull (3);
+  buffer = gst_harness_pull (test_src);
   video = gst_buffer_get_video_meta (buffer);
   fail_unless (video != NULL);
   fail_unless_equals_int (video->format, GST_VIDEO_FORMAT_GRAY8);
-  fail_unless_equals_int (video->width, 40);
-  fail_unless_equals_int (video->height, 30);
+  fail_unless_equals_int (video->width, 90);
+  fail_unless_equals_int (video->height, TEST_IPC_HEIGHT);
   fail_unless_equals_int (video->n_planes, 1);
   fail_unless_equals_uint64 (video->offset[0], 64);
   fail_unless_equals_int (video->stride[0], 96);
@@ -457,6 +457,29 @@ GST_START_TEST (test_late_eos)
 }
 GST_END_TEST
 
+/* A frame that does not fit its caps is dropped with a warning, and the stream
+ * goes on. */
+GST_START_TEST (test_wrong_frames)
+{
+  GstMessage *message;
+  GstBus *bus;
+
+  if (!test_ipc_begin (""))
+    return;
+  bus = gst_bus_new ();
+  gst_element_set_bus (test_sink->element, bus);
+  test_ipc_push_buffer (test_exportable_buffer_new (100));
+  message = gst_bus_pop_filtered (bus, GST_MESSAGE_WARNING);
+  fail_unless (message != NULL);
+  gst_message_unref (message);
+  test_ipc_push (1);
+  test_ipc_pull_and_drop (1);
+  gst_element_set_bus (test_sink->element, NULL);
+  gst_object_unref (bus);
+  test_ipc_end ();
+}
+GST_END_TEST
+
 /* Frames of any size need few allocations and file descriptors. */
 GST_START_TEST (test_sizes)
 {
@@ -464,6 +487,7 @@ GST_START_TEST (test_sizes)
   guint i, fds = 0;
 
   if (test_ipc_begin ("")) {
+    gst_harness_set_src_caps_str (test_sink, "application/octet-stream");
     for (i = 0; i < 600; i++) {
       gsize size = i < 300 ? 800 : g_rand_int_range (random, 1, 300000);
       GstBuffer *buffer = gst_buffer_new_allocate (NULL, size, NULL);
@@ -767,9 +791,9 @@ GST_START_TEST (test_views_of_copy)
   buffer = new_system_frame (1);
   for (i = 0; i < 2; i++) {
     meta = gst_buffer_add_video_meta (buffer, GST_VIDEO_FRAME_FLAG_NONE,
-        GST_VIDEO_FORMAT_GRAY8, TEST_IPC_WIDTH, TEST_IPC_HEIGHT / 2);
+        GST_VIDEO_FORMAT_GRAY8, TEST_IPC_WIDTH, TEST_IPC_HEIGHT / (i + 1));
     meta->id = i;
-    meta->alignment.padding_bottom = TEST_IPC_HEIGHT / 2;
+    meta->alignment.padding_bottom = i * TEST_IPC_HEIGHT / 2;
   }
   test_ipc_push_buffer (buffer);
   buffer = test_ipc_pull (1);
@@ -777,7 +801,7 @@ GST_START_TEST (test_views_of_copy)
     meta = gst_buffer_get_video_meta_id (buffer, i);
     fail_unless (meta != NULL);
     fail_unless_equals_int (
-        meta->alignment.padding_bottom, TEST_IPC_HEIGHT / 2);
+        meta->alignment.padding_bottom, i * TEST_IPC_HEIGHT / 2);
   }
   gst_buffer_unref (buffer);
   test_ipc_end ();
@@ -867,6 +891,7 @@ ipc_elements_suite (void)
   tcase_add_test (tc, test_flush);
   tcase_add_test (tc, test_late_eos);
   tcase_add_test (tc, test_sizes);
+  tcase_add_test (tc, test_wrong_frames);
   tcase_add_test (tc, test_running_time);
   tcase_add_loop_test (
       tc, test_running_time_changes, 0, G_N_ELEMENTS (changes));
