@@ -193,7 +193,7 @@ keep_string (GstStructure *s, const gchar *name, const GstStructure *in)
 
 /* Keeps the colorimetry if the samples are of the same kind. */
 static void
-keep_colours (GstStructure *s, const GstStructure *in,
+keep_given_colours (GstStructure *s, const GstStructure *in,
     const GstVideoFormatInfo *in_format, const GstVideoFormatInfo *format)
 {
   if (kind_of (in_format) != kind_of (format))
@@ -207,21 +207,32 @@ keep_colours (GstStructure *s, const GstStructure *in,
     keep_string (s, "chroma-site", in);
 }
 
-/* Without a colorimetry in the caps, it is a default that depends on the size.
- * If this would change the colorimetry, that of the input is set. */
+/* Without a colorimetry in the caps, it is a default that depends on the format
+ * and the size. If this would change the colorimetry of the input, the latter
+ * is set: all of it for samples of the same kind. For another kind, primaries
+ * and transfer function, which no kernel converts, are those of the input if
+ * its caps (@s) have them, and matrix and range are the default. */
 static GstCaps *
-keep_implied_colours (GstCaps *caps, const GstVideoInfo *in)
+keep_implied_colours (
+    GstCaps *caps, const GstVideoInfo *in, const GstStructure *s)
 {
+  GstVideoColorimetry kept = in->colorimetry;
   GstVideoInfo out;
   gchar *colorimetry;
 
   if (!gst_video_info_from_caps (&out, caps)
-      || kind_of (in->finfo) != kind_of (out.finfo)
       || gst_structure_has_field (
-          gst_caps_get_structure (caps, 0), "colorimetry")
-      || gst_video_colorimetry_is_equal (&in->colorimetry, &out.colorimetry))
+          gst_caps_get_structure (caps, 0), "colorimetry"))
     return caps;
-  colorimetry = gst_video_colorimetry_to_string (&in->colorimetry);
+  if (kind_of (in->finfo) != kind_of (out.finfo)) {
+    if (!gst_structure_has_field (s, "colorimetry"))
+      return caps;
+    kept.matrix = out.colorimetry.matrix;
+    kept.range = out.colorimetry.range;
+  }
+  if (gst_video_colorimetry_is_equal (&kept, &out.colorimetry))
+    return caps;
+  colorimetry = gst_video_colorimetry_to_string (&kept);
   if (colorimetry)
     gst_caps_set_simple (caps, "colorimetry", G_TYPE_STRING, colorimetry, NULL);
   g_free (colorimetry);
@@ -417,7 +428,7 @@ gst_cuda_caps_fixate (const GstCudaRules *rules, GstPadDirection direction,
   s = gst_caps_get_structure (others, 0);
   format = fix_format (s, info.finfo);
   if (format)
-    keep_colours (s, in, info.finfo, format);
+    keep_given_colours (s, in, info.finfo, format);
   fix_size (s, &size);
-  return keep_implied_colours (gst_caps_fixate (others), &info);
+  return keep_implied_colours (gst_caps_fixate (others), &info, in);
 }

@@ -185,7 +185,7 @@ convert (VkgdrFrame in, VkgdrFrame out, int method)
   int y = 2 * (blockIdx.y * blockDim.y + threadIdx.y);
 
   if (in.width == out.width && in.height == out.height && convert_is_420 (in)
-      && out.model == VKGDR_RGB && vkgdr_is_packed4 (out)
+      && out.model == VKGDR_RGB && out.full_range && vkgdr_is_packed4 (out)
       && vkgdr_has_words (out, x, y) && vkgdr_has_words (out, x, y + 1)) {
     convert_420 (in, out, x, y);
     return;

@@ -5,8 +5,8 @@
  * Parameters: float gain, a factor; float offset, where 1 is the difference
  * between black and white.
  *
- * - red, green, blue, and luma of full range: v * gain + offset * max
- * - luma of limited range: the same relative to black, in 8 bits
+ * - red, green, blue, gray and luma of full range: v * gain + offset * max
+ * - the same of limited range: relative to black, in 8 bits
  *   16 + (v - 16) * gain + offset * 219
  * - Cb and Cr: relative to neutral, in 8 bits 128 + (v - 128) * gain
  * - alpha and padding: unchanged

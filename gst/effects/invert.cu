@@ -2,8 +2,8 @@
  *
  * invert: the photographic negative.
  *
- * - red, green, blue, and luma of full range: max - v
- * - luma of limited range: black and white change places, 16 + 235 - v in 8
+ * - red, green, blue, gray and luma of full range: max - v
+ * - the same of limited range: black and white change places, 16 + 235 - v in 8
  *   bits, clamped to 0..max
  * - Cb and Cr: 2 * 128 - v in 8 bits, clamped to 0..max
  * - alpha and padding: unchanged
@@ -50,7 +50,8 @@ invert (VkgdrFrame in, VkgdrFrame out)
 
   if (x >= out.width || y >= out.height)
     return;
-  if (in.format == out.format && in.model == VKGDR_RGB && vkgdr_is_packed4 (in)
+  if (in.format == out.format && in.model == VKGDR_RGB && in.full_range
+      && vkgdr_is_packed4 (in)
       && vkgdr_is_packed4 (out) && vkgdr_has_words (in, x, y)
       && vkgdr_has_words (out, x, y)) {
     invert_words (in, out, x, y);

@@ -5,8 +5,8 @@
  * Parameters: float level, from 0, black, to 1, white. As a value of luma it is
  * rounded to nearest, halves to even.
  *
- * - red, green, blue: all three become 0 or max, by the pixel's luma as in the
- *   effect grayscale
+ * - red, green, blue: all three become black or white, by the pixel's luma as
+ *   in the effect grayscale
  * - Y and gray: become black or white, 16 or 235 in limited range and 8 bits
  * - Cb and Cr: neutral, 128 in 8 bits
  * - alpha and padding: unchanged
@@ -46,8 +46,8 @@ threshold (VkgdrFrame in, VkgdrFrame out, float level)
 
   int limit = threshold_luma (in, level);
 
-  if (in.format == out.format && in.model == VKGDR_RGB && vkgdr_is_packed4 (in)
-      && vkgdr_is_packed4 (out)) {
+  if (in.format == out.format && in.model == VKGDR_RGB && in.full_range
+      && vkgdr_is_packed4 (in) && vkgdr_is_packed4 (out)) {
     threshold_packed4 (in, out, x, y, limit);
     return;
   }

@@ -191,8 +191,8 @@ typedef struct VkgdrComponent {
  * @n_components: number of components, including the padding of RGBx
  * @has_alpha: 1 if component 3 is alpha, 0 if it is padding or missing
  * @packed4: 1 if a pixel is one word, see vkgdr_is_packed4()
- * @full_range: 1 if luma is 0 to the largest value, 0 if it is 16 to 235 (in 8
- *   bits)
+ * @full_range: 1 if luma, gray, red, green and blue are 0 to the largest value,
+ *   0 if they are 16 to 235 (in 8 bits)
  * @kr: weight of red in luma, according to the colorimetry of the caps
  * @kb: weight of blue in luma
  * @v_to_r: red is luma + Cr * @v_to_r
@@ -458,23 +458,24 @@ vkgdr_is_chroma (const VkgdrFrame &f, int c)
 
 /**
  * vkgdr_black: the value of component c for black: 0, or 16 (in 8 bits) for
- * luma of limited range; for Cb, Cr and alpha 0
+ * luma, gray, red, green and blue of limited range; for Cb, Cr and alpha 0
  */
 __device__ inline int
 vkgdr_black (const VkgdrFrame &f, int c)
 {
-  return f.full_range || c != 0 ? 0 : 16 << (f.component[c].depth - 8);
+  return vkgdr_is_chroma (f, c) ? 0 : (int) rintf (f.component[c].origin);
 }
 
 /**
  * vkgdr_range: the difference of white and black in component c: vkgdr_max(),
- * or 219 (in 8 bits) for luma of limited range
+ * or 219 (in 8 bits) for luma, gray, red, green and blue of limited range; for
+ * Cb, Cr and alpha vkgdr_max()
  */
 __device__ inline int
 vkgdr_range (const VkgdrFrame &f, int c)
 {
-  return f.full_range || c != 0 ? vkgdr_max (f, c)
-                                : 219 << (f.component[c].depth - 8);
+  return vkgdr_is_chroma (f, c) ? vkgdr_max (f, c)
+                                : (int) rintf (f.component[c].range);
 }
 
 /**

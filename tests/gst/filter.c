@@ -362,7 +362,9 @@ static const struct {
   { "format=NV12,width=64,height=48,colorimetry=bt709,chroma-site=mpeg2",
       "format=Y444", NULL, "colorimetry=bt709", "chroma-site" },
   { "format=NV12,width=64,height=48,colorimetry=bt709,chroma-site=mpeg2",
-      "format=RGBA", NULL, "format=RGBA", "colorimetry" },
+      "format=RGBA", NULL, "format=RGBA,colorimetry=1:1:5:1", NULL },
+  { "format=NV12,width=64,height=48", "format=RGBA", NULL, "format=RGBA",
+      "colorimetry" },
   { "format=NV12,width=64,height=48", "width=960,height=720", NULL,
       "colorimetry=bt601", NULL },
   /* the size is requested */

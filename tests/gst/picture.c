@@ -92,8 +92,7 @@ picture_describe (Picture *p, const GstVideoInfo *info)
   p->rgb = GST_VIDEO_INFO_IS_RGB (info);
   p->yuv = GST_VIDEO_INFO_IS_YUV (info);
   p->alpha = GST_VIDEO_INFO_HAS_ALPHA (info);
-  p->full = p->rgb || range == GST_VIDEO_COLOR_RANGE_0_255
-            || (!p->yuv && range != GST_VIDEO_COLOR_RANGE_16_235);
+  p->full = range != GST_VIDEO_COLOR_RANGE_16_235;
   switch (info->colorimetry.matrix) {
   case GST_VIDEO_COLOR_MATRIX_BT601:
     p->kr = 0.2990;
@@ -269,7 +268,7 @@ get_scale (const Picture *p, gint c, gdouble *origin, gdouble *range)
   if (picture_is_chroma (p, c)) {
     *origin = picture_level (p, 128);
     *range = p->full ? picture_top (p) : picture_level (p, 224);
-  } else if (c == 0) {
+  } else if (c < 3) {
     *origin = picture_black (p);
     *range = picture_white (p) - picture_black (p);
   } else {

@@ -31,13 +31,8 @@ frame_set_colorimetry (VkgdrFrame *frame, const GstVideoInfo *info)
   GstVideoColorRange range = info->colorimetry.range;
   gdouble kr, kb;
 
-  if (frame->model == VKGDR_RGB)
-    frame->full_range = 1;
-  else if (frame->model == VKGDR_GRAY)
-    frame->full_range = range != GST_VIDEO_COLOR_RANGE_16_235;
-  else
-    frame->full_range = range == GST_VIDEO_COLOR_RANGE_0_255;
-
+  /* An unknown range is full, as in GStreamer's own converters. */
+  frame->full_range = range != GST_VIDEO_COLOR_RANGE_16_235;
   if (!gst_video_color_matrix_get_Kr_Kb (matrix, &kr, &kb)) {
     matrix = frame->model != VKGDR_RGB && info->height < 720
                  ? GST_VIDEO_COLOR_MATRIX_BT601
@@ -55,8 +50,8 @@ frame_set_colorimetry (VkgdrFrame *frame, const GstVideoInfo *info)
 }
 
 /* Sets the range of the samples of each component. In 8 bits, full range is 0
- * to 255, limited range of luma is 16 to 235, and limited range of Cb and Cr is
- * 224 values around 128. */
+ * to 255, limited range of luma, gray, red, green and blue is 16 to 235, and
+ * limited range of Cb and Cr is 224 values around 128. Alpha is always full. */
 static void
 frame_set_ranges (VkgdrFrame *frame)
 {
@@ -65,16 +60,17 @@ frame_set_ranges (VkgdrFrame *frame)
   for (c = 0; c < frame->n_components; c++) {
     VkgdrComponent *k = &frame->component[c];
     gboolean chroma = frame->model == VKGDR_YUV && (c == 1 || c == 2);
-    /* Only red, green, blue and alpha can have fewer bits. */
-    gint unit = k->depth < 8 ? 0 : 1 << (k->depth - 8);
+    gint max = (1 << k->depth) - 1;
+    /* Fewer than 8 bits, of red, green and blue, are expanded to 8. */
+    gfloat unit = k->depth < 8 ? max / 255.0f : 1 << (k->depth - 8);
 
     k->origin = 0;
-    k->range = (1 << k->depth) - 1;
+    k->range = max;
     if (chroma)
       k->origin = 128 * unit;
-    else if (c == 0 && !frame->full_range)
+    else if (c < 3 && !frame->full_range)
       k->origin = 16 * unit;
-    if (!frame->full_range && (chroma || c == 0))
+    if (!frame->full_range && c < 3)
       k->range = (chroma ? 224 : 219) * unit;
     k->scale = 1 / k->range;
   }
