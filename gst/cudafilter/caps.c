@@ -122,19 +122,25 @@ append_format (GValue *formats, const gchar *name)
   gst_value_list_append_and_take_value (formats, &value);
 }
 
-/* Video of all formats that kernels can read and write. */
+/* Video of all formats that kernels can read and write. Those that are tested
+ * with all effects come first. If a neighbour names formats, its order counts.
+ */
 static gpointer
 make_readable (gpointer unused)
 {
+  static const gchar *const tested[] = { GST_EFFECT_FORMATS, NULL };
   GstStructure *readable = gst_structure_new_empty ("video/x-raw");
   GValue formats = G_VALUE_INIT;
   const GstVideoFormat *all;
   guint i, n;
 
   g_value_init (&formats, GST_TYPE_LIST);
+  for (i = 0; tested[i]; i++)
+    append_format (&formats, tested[i]);
   all = gst_vkgdr_kernel_list_formats (&n);
   for (i = 0; i < n; i++)
-    append_format (&formats, gst_video_format_to_string (all[i]));
+    if (!g_strv_contains (tested, gst_video_format_to_string (all[i])))
+      append_format (&formats, gst_video_format_to_string (all[i]));
   gst_structure_take_value (readable, "format", &formats);
   return readable;
 }

@@ -122,12 +122,19 @@ static gboolean
 gst_cuda_filter_open (GstVkgdrBaseTransform *transform, GError **error)
 {
   GstCudaFilter *self = GST_CUDA_FILTER (transform);
+  guint timeout;
 
   self->frame = 0;
   GST_OBJECT_LOCK (self);
-  gst_vkgdr_stream_set_kernel_timeout (
-      gst_vkgdr_base_transform_get_stream (transform), self->kernel_timeout);
+  timeout = self->kernel_timeout;
+  /* A busy processor delays kernels of the software device without limit. */
+  if (!self->has_kernel_timeout
+      && gst_vkgdr_context_is_software (
+          gst_vkgdr_base_transform_get_context (transform)))
+    timeout = 0;
   GST_OBJECT_UNLOCK (self);
+  gst_vkgdr_stream_set_kernel_timeout (
+      gst_vkgdr_base_transform_get_stream (transform), timeout);
   /* Properties may have been set while notifications are frozen. */
   gst_cuda_filter_commit (self);
   return gst_cuda_filter_start_worker (self, error);
@@ -191,18 +198,49 @@ gst_cuda_filter_filter (GstVkgdrFilter *filter, GstBuffer *input,
   return ok;
 }
 
+static gboolean
+has_tag (const GstMeta *meta, const gchar *tag)
+{
+  return gst_meta_api_type_has_tag (
+      meta->info->api, g_quark_from_static_string (tag));
+}
+
+/* If the size of the picture changes, scales a meta with places, as videoscale
+ * does, or drops it if it cannot be scaled. Otherwise returns FALSE. */
+static gboolean
+scale_meta (
+    GstCudaFilter *self, GstBuffer *outbuf, GstMeta *meta, GstBuffer *inbuf)
+{
+  GstVkgdrVideoFilter *filter = GST_VKGDR_VIDEO_FILTER (self);
+  const GstVideoInfo *in = gst_vkgdr_video_filter_get_input_info (filter);
+  const GstVideoInfo *out = gst_vkgdr_video_filter_get_output_info (filter);
+  GstVideoMetaTransform sizes = { (GstVideoInfo *) in, (GstVideoInfo *) out };
+
+  if (!has_tag (meta, GST_META_TAG_VIDEO_SIZE_STR)
+      || !has_tag (meta, GST_META_TAG_VIDEO_ORIENTATION_STR)
+      || (GST_VIDEO_INFO_WIDTH (in) == GST_VIDEO_INFO_WIDTH (out)
+          && GST_VIDEO_INFO_HEIGHT (in) == GST_VIDEO_INFO_HEIGHT (out)))
+    return FALSE;
+  if (meta->info->transform_func)
+    meta->info->transform_func (outbuf, meta, inbuf,
+        gst_video_meta_transform_scale_get_quark (), &sizes);
+  return TRUE;
+}
+
 /* The places in metas such as GstVideoRegionOfInterestMeta, which have the tag
  * for the orientation, are wrong in a picture that is turned or mirrored. */
 static gboolean
 gst_cuda_filter_transform_meta (
     GstBaseTransform *trans, GstBuffer *outbuf, GstMeta *meta, GstBuffer *inbuf)
 {
-  const GstCudaPair *pair = GST_CUDA_FILTER (trans)->running;
+  GstCudaFilter *self = GST_CUDA_FILTER (trans);
+  const GstCudaPair *pair = self->running;
   const GstEffect *effect = pair->loaded->effect;
 
   if (effect && effect->moves_pixels && effect->moves_pixels (pair->arguments)
-      && gst_meta_api_type_has_tag (meta->info->api,
-          g_quark_from_static_string (GST_META_TAG_VIDEO_ORIENTATION_STR)))
+      && has_tag (meta, GST_META_TAG_VIDEO_ORIENTATION_STR))
+    return FALSE;
+  if (self->is_video && scale_meta (self, outbuf, meta, inbuf))
     return FALSE;
   return GST_BASE_TRANSFORM_CLASS (gst_cuda_filter_parent_class)
       ->transform_meta (trans, outbuf, meta, inbuf);

@@ -171,8 +171,9 @@ effect_set_param (const GstEffect *effect, GstStructure *params,
   if (G_VALUE_HOLDS_STRING (given) || !g_value_transform (given, &value)) {
     g_value_unset (&value);
     g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
-        "The parameter \"%s\" of the effect %s has to be a %s, not a %s", field,
-        effect->name, g_type_name (type), G_VALUE_TYPE_NAME (given));
+        "The parameter \"%s\" of the effect %s has to be a number: write "
+        "%s=(%s)1, for example",
+        field, effect->name, field, type == G_TYPE_INT ? "int" : "float");
     return FALSE;
   }
   gst_structure_take_value (params, field, &value);

@@ -15,8 +15,8 @@ G_BEGIN_DECLS
 /* The formats that every effect is tested with, on every device, as a list for
  * caps. All other formats of gst_vkgdr_kernel_list_formats () work, too. */
 #define GST_EFFECT_FORMATS \
-  "{ RGBA, BGRA, RGBx, BGRx, xRGB, RGB, GRAY8, NV12, I420, YUY2, AYUV, Y444, " \
-  "GRAY16_LE, P010_10LE, I420_10LE }"
+  "RGBA", "BGRA", "RGBx", "BGRx", "xRGB", "RGB", "GRAY8", "NV12", "I420", \
+      "YUY2", "AYUV", "Y444", "GRAY16_LE", "P010_10LE", "I420_10LE"
 
 /* The properties of an effect's output that may differ from those of its input.
  */

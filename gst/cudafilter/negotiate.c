@@ -14,12 +14,6 @@
 GST_DEBUG_CATEGORY_EXTERN (gst_cuda_filter_debug);
 #define GST_CAT_DEFAULT gst_cuda_filter_debug
 
-/* Formats that are tested with all effects come first in the answer to a query.
- */
-#define PREFERRED_CAPS \
-  GST_VIDEO_CAPS_MAKE_WITH_FEATURES ( \
-      GST_CAPS_FEATURE_MEMORY_VKGDR_MEMORY, GST_EFFECT_FORMATS)
-
 static gpointer parent_class;
 
 /* --- rules --------------------------------------------------------------- */
@@ -159,21 +153,6 @@ gst_cuda_filter_accept_caps (
   return accepts;
 }
 
-/* Returns the same caps, those with tested formats first. */
-static GstCaps *
-prefer_known (GstCaps *all)
-{
-  static GstStaticCaps preferred = GST_STATIC_CAPS (PREFERRED_CAPS);
-  GstCaps *ours = gst_static_caps_get (&preferred);
-  GstCaps *either = gst_vkgdr_caps_in_either_memory (ours);
-  GstCaps *known =
-      gst_caps_intersect_full (all, either, GST_CAPS_INTERSECT_FIRST);
-
-  gst_caps_unref (either);
-  gst_caps_unref (ours);
-  return gst_caps_merge (known, gst_caps_ref (all));
-}
-
 /* Returns the caps of the input for a caps query. In the base class's answer,
  * @all, the caps of downstream come first, restricted by the property
  * output-caps. But this property must not restrict the input. If it is set,
@@ -204,22 +183,17 @@ answer_caps (GstCudaFilter *self, GstPadDirection direction, GstQuery *query)
 {
   GstBaseTransform *trans = GST_BASE_TRANSFORM (self);
   GstPad *pad = direction == GST_PAD_SINK ? trans->sinkpad : trans->srcpad;
-  GstCaps *filter, *all, *answer, *some;
+  GstCaps *filter, *all, *answer;
 
   gst_query_parse_caps (query, &filter);
   gst_query_parse_caps_result (query, &all);
   if (!GST_PAD_IS_ACTIVE (pad) || (!filter && !gst_pad_is_linked (pad)))
     answer =
         filter ? gst_caps_ref (filter) : gst_pad_get_pad_template_caps (pad);
-  else if (!filter || gst_caps_is_any (all))
+  else if (!filter || gst_caps_is_any (all) || direction == GST_PAD_SRC)
     return;
-  else {
-    some = direction == GST_PAD_SINK
-               ? remove_output_restriction (self, all, filter)
-               : gst_caps_ref (all);
-    answer = prefer_known (some);
-    gst_caps_unref (some);
-  }
+  else
+    answer = remove_output_restriction (self, all, filter);
   gst_query_set_caps_result (query, answer);
   gst_caps_unref (answer);
 }

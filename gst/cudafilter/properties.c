@@ -101,9 +101,10 @@ gst_cuda_filter_set_property (
     ;
   else if (id == PROP_WATCH)
     self->watch = g_value_get_boolean (value);
-  else if (id == PROP_KERNEL_TIMEOUT)
+  else if (id == PROP_KERNEL_TIMEOUT) {
     self->kernel_timeout = g_value_get_uint (value);
-  else
+    self->has_kernel_timeout = TRUE;
+  } else
     G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, pspec);
   GST_OBJECT_UNLOCK (self);
   if (id == PROP_WATCH)
@@ -292,9 +293,10 @@ gst_cuda_filter_install_properties (GObjectClass *object_class)
   /**
    * GstCudaFilter:kernel-timeout:
    *
-   * Milliseconds for which the kernel may run on a frame, or 0: no limit. The
-   * time begins when all work is done for which the kernel waits, not when it
-   * is queued. Effects of several filters in a row are measured together: their
+   * Milliseconds for which the kernel may run on a frame, or 0: no limit. On
+   * the software device there is no limit unless this property is set. The time
+   * begins when all work is done for which the kernel waits, not when it is
+   * queued. Effects of several filters in a row are measured together: their
    * limits add up.
    *
    * A running kernel cannot be ended. If it exceeds the limit, this element
@@ -310,7 +312,7 @@ gst_cuda_filter_install_properties (GObjectClass *object_class)
   properties[PROP_KERNEL_TIMEOUT] = g_param_spec_uint ("kernel-timeout",
       "Kernel timeout",
       "Milliseconds for which the kernel may run on a frame before the element "
-      "fails (0 = no limit)",
+      "fails (0 = no limit, which is the default on the software device)",
       0, G_MAXINT, DEFAULT_KERNEL_TIMEOUT,
       G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS | GST_PARAM_MUTABLE_READY);
   /**

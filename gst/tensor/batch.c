@@ -32,8 +32,14 @@ gst_tensor_batch_new (GstVkgdrTensorConverter *converter,
 
   gst_vkgdr_tensor_config_free (config);
   memory = allocate (stream, capacity * frame_size, error);
-  if (!memory)
+  if (!memory) {
+    g_prefix_error (error,
+        "A batch of %u frames of %" G_GSIZE_FORMAT
+        " bytes does not fit on the device (set a smaller batch, width or "
+        "height): ",
+        capacity, frame_size);
     return NULL;
+  }
   batch = g_new0 (GstTensorBatch, 1);
   batch->converter = gst_object_ref (converter);
   batch->stream = gst_object_ref (stream);

@@ -115,16 +115,52 @@ get_first_format (GstVkgdrTensor *self, GstVideoInfo *info)
   return GST_VIDEO_INFO_FORMAT (info) != GST_VIDEO_FORMAT_UNKNOWN;
 }
 
-/* Returns the config of the user. A size of 0 is replaced by that of frames of
- * @info. */
+static gboolean
+check_count (const GstVkgdrTensorConfig *config, const GArray *numbers,
+    const gchar *what, GError **error)
+{
+  guint n = gst_vkgdr_tensor_config_get_n_channels (config);
+
+  if (numbers->len <= 1 || numbers->len == n)
+    return TRUE;
+  g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
+      "%s has %u values: set one for each of the %u channels, or one for all",
+      what, numbers->len, n);
+  return FALSE;
+}
+
+static gboolean
+set_numbers_locked (
+    GstVkgdrTensor *self, GstVkgdrTensorConfig *config, GError **error)
+{
+  return check_count (config, self->mean, "mean", error)
+         && check_count (config, self->std, "std", error)
+         && (self->mean->len == 0
+             || gst_vkgdr_tensor_config_set_mean (
+                 config, (gfloat *) self->mean->data, self->mean->len, error))
+         && (self->std->len == 0
+             || gst_vkgdr_tensor_config_set_std (
+                 config, (gfloat *) self->std->data, self->std->len, error));
+}
+
+/* Returns the config of the user, or NULL after an error was posted. A size of
+ * 0 is replaced by that of frames of @info. */
 static GstVkgdrTensorConfig *
 make_config (GstVkgdrTensor *self, const GstVideoInfo *info)
 {
   GstVkgdrTensorConfig *config;
+  GError *error = NULL;
 
   GST_OBJECT_LOCK (self);
   config = gst_vkgdr_tensor_config_copy (self->config);
+  set_numbers_locked (self, config, &error);
   GST_OBJECT_UNLOCK (self);
+  if (error) {
+    gst_vkgdr_element_post_error (GST_ELEMENT (self), error);
+    g_clear_error (&error);
+    gst_vkgdr_tensor_config_free (config);
+    return NULL;
+  }
   if (config->width == 0)
     config->width = GST_VIDEO_INFO_WIDTH (info);
   if (config->height == 0)
@@ -138,9 +174,13 @@ static gboolean
 get_capacity (GstVkgdrTensor *self, guint *capacity)
 {
   guint n_pads = MAX (GST_ELEMENT (self)->numsinkpads, 1);
+  gboolean has_regions;
 
+  GST_OBJECT_LOCK (self);
   *capacity = self->batch_size ? self->batch_size : n_pads;
-  if (*capacity % n_pads == 0 || self->region == GST_VKGDR_TENSOR_REGION_ROI)
+  has_regions = self->region == GST_VKGDR_TENSOR_REGION_ROI;
+  GST_OBJECT_UNLOCK (self);
+  if (*capacity % n_pads == 0 || has_regions)
     return TRUE;
   GST_ELEMENT_ERROR (self, LIBRARY, SETTINGS,
       ("A batch of %u frames cannot be made of %u pads: set batch to a "
@@ -172,6 +212,7 @@ gst_vkgdr_tensor_update_src_caps (
 {
   GstVkgdrTensor *self = GST_VKGDR_TENSOR (aggregator);
   GstVkgdrTensorConfig *config;
+  const gchar *tensor_id;
   GstVideoInfo info;
   GstFlowReturn flow;
   guint capacity;
@@ -188,7 +229,12 @@ gst_vkgdr_tensor_update_src_caps (
   if (!get_capacity (self, &capacity))
     return GST_FLOW_NOT_NEGOTIATED;
   config = make_config (self, &info);
-  caps = gst_vkgdr_tensor_config_to_caps (config, capacity, self->tensor_id);
+  if (!config)
+    return GST_FLOW_NOT_NEGOTIATED;
+  GST_OBJECT_LOCK (self);
+  tensor_id = self->tensor_id;
+  GST_OBJECT_UNLOCK (self);
+  caps = gst_vkgdr_tensor_config_to_caps (config, capacity, tensor_id);
   flow = fit_downstream (self, caps, allowed, result);
   gst_caps_unref (caps);
   gst_vkgdr_tensor_config_free (config);
@@ -224,9 +270,11 @@ static gboolean
 make_converter (GstVkgdrTensor *self, const GstVideoInfo *info, GError **error)
 {
   GstVkgdrTensorConfig *config = make_config (self, info);
-  GstVkgdrTensorConverter *converter =
-      gst_vkgdr_tensor_converter_new (self->context, config, error);
+  GstVkgdrTensorConverter *converter;
 
+  if (!config)
+    return FALSE;
+  converter = gst_vkgdr_tensor_converter_new (self->context, config, error);
   gst_vkgdr_tensor_set_converter (self, converter);
   gst_vkgdr_tensor_config_free (config);
   return self->converter
@@ -252,7 +300,8 @@ gst_vkgdr_tensor_negotiated_src_caps (GstAggregator *aggregator, GstCaps *caps)
     return FALSE;
   self->rounds_per_batch = MAX (self->capacity / n_pads, 1);
   if (!make_converter (self, &info, &error)) {
-    gst_vkgdr_element_post_error (GST_ELEMENT (self), error);
+    if (error)
+      gst_vkgdr_element_post_error (GST_ELEMENT (self), error);
     g_clear_error (&error);
     return FALSE;
   }

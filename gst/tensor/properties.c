@@ -3,6 +3,8 @@
  * tensor/properties.c: the properties of vkgdrtensor
  */
 
+#include <math.h>
+
 #include "tensor/tensor.h"
 
 enum {
@@ -74,58 +76,38 @@ region_get_type (void)
 
 /* --- values for channels -------------------------------------------------- */
 
-typedef gboolean (*SetNumbers) (
-    GstVkgdrTensorConfig *, const gfloat *, guint, GError **);
-
-/* Returns the numbers, of any type, in @value. The caller frees them. */
-static gfloat *
-read_numbers (const GValue *value, const gchar *name)
+/* Replaces @numbers by those in @value, of any type. What is not a number
+ * becomes NAN, which is an error when the element negotiates. */
+static void
+set_numbers (GArray *numbers, const GValue *value)
 {
   guint i, n = gst_value_array_get_size (value);
-  gfloat *numbers = g_new0 (gfloat, MAX (n, 1));
 
+  g_array_set_size (numbers, 0);
   for (i = 0; i < n; i++) {
+    const GValue *given = gst_value_array_get_value (value, i);
     GValue number = G_VALUE_INIT;
+    gfloat f = NAN;
 
     g_value_init (&number, G_TYPE_FLOAT);
-    if (!g_value_transform (gst_value_array_get_value (value, i), &number))
-      g_warning ("%s: element %u is not a number", name, i);
-    numbers[i] = g_value_get_float (&number);
+    /* GStreamer converts any text that is not a number to 0. */
+    if (!G_VALUE_HOLDS_STRING (given) && g_value_transform (given, &number))
+      f = g_value_get_float (&number);
+    g_array_append_val (numbers, f);
     g_value_unset (&number);
   }
-  return numbers;
-}
-
-/* Returns the number of values that were set. If there are none, sets
- * @fallback. */
-static guint
-set_numbers (GstVkgdrTensor *self, const GValue *value, const gchar *name,
-    gfloat fallback, SetNumbers set)
-{
-  guint n = gst_value_array_get_size (value);
-  gfloat *numbers = read_numbers (value, name);
-  GError *error = NULL;
-
-  if (!set (self->config, n ? numbers : &fallback, MAX (n, 1), &error)) {
-    g_warning ("%s", error->message);
-    g_clear_error (&error);
-    set (self->config, &fallback, 1, NULL);
-    n = 0;
-  }
-  g_free (numbers);
-  return n;
 }
 
 static void
-get_numbers (const gfloat *numbers, guint n, GValue *value)
+get_numbers (const GArray *numbers, GValue *value)
 {
   guint i;
 
-  for (i = 0; i < n; i++) {
+  for (i = 0; i < numbers->len; i++) {
     GValue number = G_VALUE_INIT;
 
     g_value_init (&number, G_TYPE_DOUBLE);
-    g_value_set_double (&number, numbers[i]);
+    g_value_set_double (&number, g_array_index (numbers, gfloat, i));
     gst_value_array_append_and_take_value (value, &number);
   }
 }
@@ -167,12 +149,10 @@ set_property (
     config->scale = g_value_get_float (value);
     break;
   case PROP_MEAN:
-    self->n_mean =
-        set_numbers (self, value, "mean", 0, gst_vkgdr_tensor_config_set_mean);
+    set_numbers (self->mean, value);
     break;
   case PROP_STD:
-    self->n_std =
-        set_numbers (self, value, "std", 1, gst_vkgdr_tensor_config_set_std);
+    set_numbers (self->std, value);
     break;
   case PROP_PAD:
     config->pad = g_value_get_float (value);
@@ -181,8 +161,7 @@ set_property (
     self->batch_size = g_value_get_uint (value);
     break;
   case PROP_TENSOR_ID:
-    g_free (self->tensor_id);
-    self->tensor_id = g_value_dup_string (value);
+    self->tensor_id = g_intern_string (g_value_get_string (value));
     break;
   case PROP_MISSING:
     self->missing = g_value_get_enum (value);
@@ -191,8 +170,7 @@ set_property (
     self->region = g_value_get_enum (value);
     break;
   case PROP_ROI_TYPE:
-    g_free (self->roi_type);
-    self->roi_type = g_value_dup_string (value);
+    self->roi_type = g_quark_from_string (g_value_get_string (value));
     break;
   default:
     G_OBJECT_WARN_INVALID_PROPERTY_ID (self, id, pspec);
@@ -257,10 +235,10 @@ get_property (GstVkgdrTensor *self, guint id, GValue *value, GParamSpec *pspec)
     g_value_set_float (value, config->scale);
     break;
   case PROP_MEAN:
-    get_numbers (config->mean, self->n_mean, value);
+    get_numbers (self->mean, value);
     break;
   case PROP_STD:
-    get_numbers (config->std, self->n_std, value);
+    get_numbers (self->std, value);
     break;
   case PROP_PAD:
     g_value_set_float (value, config->pad);
@@ -278,7 +256,7 @@ get_property (GstVkgdrTensor *self, guint id, GValue *value, GParamSpec *pspec)
     g_value_set_enum (value, self->region);
     break;
   case PROP_ROI_TYPE:
-    g_value_set_string (value, self->roi_type);
+    g_value_set_string (value, g_quark_to_string (self->roi_type));
     break;
   case PROP_STATS:
     g_value_take_boxed (value, get_stats (self));
@@ -556,12 +534,14 @@ gst_vkgdr_tensor_init_properties (GstVkgdrTensor *self)
 {
   self->device = -1;
   self->config = gst_vkgdr_tensor_config_new (0, 0);
+  self->mean = g_array_new (FALSE, FALSE, sizeof (gfloat));
+  self->std = g_array_new (FALSE, FALSE, sizeof (gfloat));
 }
 
 void
 gst_vkgdr_tensor_clear_properties (GstVkgdrTensor *self)
 {
   g_clear_pointer (&self->config, gst_vkgdr_tensor_config_free);
-  g_clear_pointer (&self->tensor_id, g_free);
-  g_clear_pointer (&self->roi_type, g_free);
+  g_clear_pointer (&self->mean, g_array_unref);
+  g_clear_pointer (&self->std, g_array_unref);
 }

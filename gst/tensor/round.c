@@ -21,6 +21,7 @@ typedef struct {
   gboolean timeout;   /* the deadline has passed: no pad is waited for */
   guint n_waiting;    /* pads with a queued frame */
   guint n_empty;      /* pads without a queued frame and without EOS */
+  GstVkgdrTensorPad *without_caps; /* a pad with a frame, or NULL */
   GstFlowReturn flow;
   GError *error;
 } Round;
@@ -114,11 +115,11 @@ describe_picture (GstVkgdrTensorPad *pad, const GstVkgdrTensorPicture *picture,
     set_region (frame, 0, 0, frame->width, frame->height);
 }
 
-/* Returns the next region of the picture for a batch. *@state is NULL before
- * the first one. */
+/* Returns the next region of the picture for a batch, of @type if it is not 0.
+ * *@state is NULL before the first one. */
 static gboolean
-find_next_roi (GstVkgdrTensor *self, GstBuffer *buffer, gpointer *state,
-    GstVkgdrTensorFrame *frame)
+find_next_roi (
+    GQuark type, GstBuffer *buffer, gpointer *state, GstVkgdrTensorFrame *frame)
 {
   GstMeta *meta;
 
@@ -126,8 +127,7 @@ find_next_roi (GstVkgdrTensor *self, GstBuffer *buffer, gpointer *state,
               buffer, state, GST_VIDEO_REGION_OF_INTEREST_META_API_TYPE))) {
     GstVideoRegionOfInterestMeta *roi = (GstVideoRegionOfInterestMeta *) meta;
 
-    if (self->roi_type
-        && g_strcmp0 (g_quark_to_string (roi->roi_type), self->roi_type) != 0)
+    if (type && roi->roi_type != type)
       continue;
     set_region (frame, roi->x, roi->y, roi->w, roi->h);
     frame->roi_type = roi->roi_type;
@@ -201,6 +201,7 @@ finish_batch (Round *round)
   GstTensorBatch *batch = g_steal_pointer (&self->batch);
   GstVkgdrTensorConfig *config;
   guint capacity = batch->capacity;
+  const gchar *tensor_id;
   GstBuffer *buffer;
 
   self->rounds = 0;
@@ -209,10 +210,11 @@ finish_batch (Round *round)
   buffer = gst_tensor_batch_finish (batch, &round->error);
   if (buffer) {
     set_times (round, buffer);
-    gst_tensor_batch_add_analytics (buffer, config, capacity, self->tensor_id);
     GST_OBJECT_LOCK (self);
     self->batches++;
+    tensor_id = self->tensor_id;
     GST_OBJECT_UNLOCK (self);
+    gst_tensor_batch_add_analytics (buffer, config, capacity, tensor_id);
     round->flow = gst_aggregator_finish_buffer (GST_AGGREGATOR (self), buffer);
   }
   gst_vkgdr_tensor_config_free (config);
@@ -241,16 +243,20 @@ add_picture (Round *round, GstVkgdrTensorPad *pad,
 {
   GstVkgdrTensor *self = round->self;
   GstVkgdrTensorFrame frame;
+  GstVkgdrTensorRegion region;
   gpointer state = NULL;
+  GQuark type;
 
   GST_OBJECT_LOCK (self);
   self->frames += !is_repeated;
   self->repeated += is_repeated;
+  region = self->region;
+  type = self->roi_type;
   GST_OBJECT_UNLOCK (self);
   describe_picture (pad, picture, is_repeated, &frame);
-  if (self->region == GST_VKGDR_TENSOR_REGION_FRAME)
+  if (region == GST_VKGDR_TENSOR_REGION_FRAME)
     return add_region (round, picture, &frame);
-  while (find_next_roi (self, picture->buffer, &state, &frame))
+  while (find_next_roi (type, picture->buffer, &state, &frame))
     if (!add_region (round, picture, &frame))
       return FALSE;
   return TRUE;
@@ -272,6 +278,8 @@ look_at_pad (GstElement *element, GstPad *sink, gpointer data)
     round->n_empty += !gst_aggregator_pad_is_eos (base);
     return TRUE;
   }
+  if (!pad->has_info && !is_gap (buffer))
+    round->without_caps = pad;
   round->n_waiting++;
   time = get_running_time (pad, buffer);
   duration = get_duration (pad, buffer);
@@ -357,8 +365,13 @@ take_picture (
 static gboolean
 keeps_frames (GstVkgdrTensor *self)
 {
-  return self->missing == GST_VKGDR_TENSOR_MISSING_REPEAT
-         && GST_ELEMENT (self)->numsinkpads > 1;
+  gboolean repeats;
+
+  GST_OBJECT_LOCK (self);
+  repeats = self->missing == GST_VKGDR_TENSOR_MISSING_REPEAT
+            && GST_ELEMENT (self)->numsinkpads > 1;
+  GST_OBJECT_UNLOCK (self);
+  return repeats;
 }
 
 static void
@@ -421,12 +434,24 @@ end_stream (Round *round)
 }
 
 static GstFlowReturn
+refuse_frame (Round *round)
+{
+  GST_ELEMENT_ERROR (round->self, CORE, NEGOTIATION,
+      ("The pad %s got a frame, but no caps that describe frames.",
+          GST_PAD_NAME (round->without_caps)),
+      ("Upstream has to send caps before its first frame."));
+  return GST_FLOW_NOT_NEGOTIATED;
+}
+
+static GstFlowReturn
 run_round (Round *round)
 {
   GstVkgdrTensor *self = round->self;
   GstElement *element = GST_ELEMENT (self);
 
   gst_element_foreach_sink_pad (element, look_at_pad, round);
+  if (round->without_caps)
+    return refuse_frame (round);
   if (round->n_waiting == 0 && round->n_empty == 0)
     return end_stream (round);
   /* A queued frame may have been clipped, so all pads may be empty here. */
@@ -444,7 +469,7 @@ static GstFlowReturn
 gst_vkgdr_tensor_aggregate (GstAggregator *aggregator, gboolean timeout)
 {
   Round round = { GST_VKGDR_TENSOR (aggregator), GST_CLOCK_TIME_NONE,
-    GST_CLOCK_TIME_NONE, timeout, 0, 0, GST_FLOW_OK, NULL };
+    GST_CLOCK_TIME_NONE, timeout, 0, 0, NULL, GST_FLOW_OK, NULL };
   GstFlowReturn flow = run_round (&round);
 
   if (!round.error)
@@ -461,7 +486,7 @@ static GstClockTime
 gst_vkgdr_tensor_get_next_time (GstAggregator *aggregator)
 {
   Round round = { GST_VKGDR_TENSOR (aggregator), GST_CLOCK_TIME_NONE,
-    GST_CLOCK_TIME_NONE, FALSE, 0, 0, GST_FLOW_OK, NULL };
+    GST_CLOCK_TIME_NONE, FALSE, 0, 0, NULL, GST_FLOW_OK, NULL };
 
   gst_element_foreach_sink_pad (GST_ELEMENT (aggregator), look_at_pad, &round);
   return round.start;

@@ -261,14 +261,14 @@ gst_vkgdr_tensor_release_pad (GstElement *element, GstPad *pad)
   gst_pad_mark_reconfigure (GST_AGGREGATOR_SRC_PAD (GST_AGGREGATOR (element)));
 }
 
-/* All formats that kernels can read, in this library's memory and in that of
- * GStreamer's own CUDA elements. */
+/* All formats that kernels can read, as frames and as single fields, in this
+ * library's memory, and some in that of GStreamer's own CUDA elements. */
 static GstCaps *
 make_sink_caps (void)
 {
   guint i, n;
   const GstVideoFormat *formats = gst_vkgdr_kernel_list_formats (&n);
-  GstCaps *caps, *theirs;
+  GstCaps *caps, *fields, *theirs;
   GValue list = G_VALUE_INIT;
 
   g_value_init (&list, GST_TYPE_LIST);
@@ -283,6 +283,12 @@ make_sink_caps (void)
       GST_CAPS_FEATURE_MEMORY_VKGDR_MEMORY, "ANY"));
   gst_caps_set_value (caps, "format", &list);
   g_value_unset (&list);
+  fields = gst_caps_copy (caps);
+  gst_caps_features_add (
+      gst_caps_get_features (fields, 0), GST_CAPS_FEATURE_FORMAT_INTERLACED);
+  gst_caps_set_simple (
+      fields, "interlace-mode", G_TYPE_STRING, "alternate", NULL);
+  gst_caps_append (caps, fields);
   theirs = gst_caps_from_string (GST_VIDEO_CAPS_MAKE_WITH_FEATURES (
       GST_VKGDR_CAPS_FEATURE_MEMORY_CUDA, GST_VKGDR_CUDA_FORMATS));
   gst_caps_append (caps, theirs);

@@ -71,13 +71,13 @@ struct _GstVkgdrTensor {
   /* Set by the user, under the object lock, while the element is stopped. */
   gint device;
   GstVkgdrTensorConfig *config; /* its width and height may be 0 */
-  guint n_mean;     /* the number of values that were set for its mean */
-  guint n_std;      /* and of its std */
-  guint batch_size; /* 0: a frame of each pad */
-  gchar *tensor_id;
+  GArray *mean;                 /* of gfloat: the values that were set */
+  GArray *std;
+  guint batch_size;       /* 0: a frame of each pad */
+  const gchar *tensor_id; /* interned, or NULL */
   GstVkgdrTensorMissing missing;
   GstVkgdrTensorRegion region;
-  gchar *roi_type;
+  GQuark roi_type; /* 0: all */
 
   GstVkgdrContext *context; /* under the object lock */
   GstVkgdrStream *stream;   /* while the element is started */

@@ -349,6 +349,87 @@ GST_START_TEST (test_named_memory_is_negotiated)
 }
 GST_END_TEST;
 
+/* The order of formats is that of the query's filter, or without a filter that
+ * of downstream, as with any element that does not prefer formats. */
+GST_START_TEST (test_order_of_formats)
+{
+  static const gchar *const kernels[] = { "copy", "convert" };
+  static const gchar *const order[] = { "Y444", "I420_10LE", "NV12", "I420" };
+  GstHarness *h = harness_new ("kernel", kernels[__i__ % 2]);
+  GstCaps *filter = gst_caps_from_string (
+      "video/x-raw" VKGDR ",format=(string){Y444,I420_10LE,RGBA,NV12,I420}");
+  const GValue *formats;
+  GstCaps *caps;
+  GstPad *pad;
+  guint i;
+
+  gst_harness_set_sink_caps_str (h,
+      __i__ < 2
+          ? "video/x-raw" VKGDR ",format=(string){I420,NV12,I420_10LE,Y444}"
+          : "video/x-raw" VKGDR ",format=(string){Y444,I420_10LE,NV12,I420}");
+  pad = gst_pad_get_peer (h->srcpad);
+  caps = gst_pad_query_caps (pad, __i__ < 2 ? filter : NULL);
+  formats =
+      gst_structure_get_value (gst_caps_get_structure (caps, 0), "format");
+  fail_unless_equals_int (
+      gst_value_list_get_size (formats), G_N_ELEMENTS (order));
+  for (i = 0; i < G_N_ELEMENTS (order); i++)
+    fail_unless_equals_string (
+        g_value_get_string (gst_value_list_get_value (formats, i)), order[i]);
+  gst_caps_unref (filter);
+  gst_caps_unref (caps);
+  gst_object_unref (pad);
+  gst_harness_teardown (h);
+}
+GST_END_TEST;
+
+static const struct {
+  const gchar *fields, *words;
+} impossible[] = {
+  { "format=RGBA,width=32768,height=32768", "2 GiB" },
+  { "format=RGBA,width=64,height=48,multiview-mode=separated,views=2",
+      "glviewconvert" },
+};
+
+GST_START_TEST (test_impossible_frames)
+{
+  GstElement *pipeline =
+      test_launch ("appsrc caps=\"video/x-raw" VKGDR ",%s,framerate=1/1\" "
+                   "num-buffers=1 ! cudafilter ! fakesink",
+          impossible[__i__].fields);
+  GError *error = test_play_error (pipeline);
+
+  fail_unless (strstr (error->message, impossible[__i__].words) != NULL, "%s",
+      error->message);
+  g_error_free (error);
+  gst_object_unref (pipeline);
+}
+GST_END_TEST;
+
+/* A region of interest is scaled with the picture. */
+GST_START_TEST (test_regions_are_scaled)
+{
+  GstHarness *h = gst_harness_new_parse (
+      "vkgdrupload ! cudafilter kernel=convert ! vkgdrdownload");
+  GstBuffer *buffer = gst_buffer_new_allocate (NULL, 64 * 48 * 4, NULL);
+  GstVideoRegionOfInterestMeta *meta;
+
+  gst_harness_set_src_caps_str (
+      h, "video/x-raw,format=RGBA,width=64,height=48,framerate=1/1");
+  gst_harness_set_sink_caps_str (h, "video/x-raw,width=32,height=96");
+  gst_buffer_add_video_region_of_interest_meta (buffer, "cat", 16, 8, 20, 10);
+  buffer = gst_harness_push_and_pull (h, buffer);
+  meta = gst_buffer_get_video_region_of_interest_meta_id (buffer, 0);
+  fail_unless (meta != NULL);
+  fail_unless_equals_int (meta->x, 8);
+  fail_unless_equals_int (meta->y, 16);
+  fail_unless_equals_int (meta->w, 10);
+  fail_unless_equals_int (meta->h, 20);
+  gst_buffer_unref (buffer);
+  gst_harness_teardown (h);
+}
+GST_END_TEST;
+
 static Suite *
 cudafilter_caps_suite (void)
 {
@@ -364,6 +445,10 @@ cudafilter_caps_suite (void)
   tcase_add_loop_test (
       tc, test_forgotten_elements, 0, G_N_ELEMENTS (forgotten));
   tcase_add_test (tc, test_queries_have_no_effects);
+  tcase_add_loop_test (tc, test_order_of_formats, 0, 4);
+  tcase_add_loop_test (
+      tc, test_impossible_frames, 0, G_N_ELEMENTS (impossible));
+  tcase_add_test (tc, test_regions_are_scaled);
   tcase_add_test (tc, test_playbin);
   tcase_add_loop_test (tc, test_decoders, 0, G_N_ELEMENTS (decoders));
   return suite;

@@ -5,6 +5,7 @@
  */
 
 #include <glib/gstdio.h>
+#include <unistd.h>
 #include <gst/check/gstharness.h>
 
 #include "picture.h"
@@ -557,6 +558,29 @@ GST_START_TEST (test_params_wait_for_their_kernel)
 }
 GST_END_TEST;
 
+/* A source may have comments that are not UTF-8. */
+GST_START_TEST (test_source_in_another_encoding)
+{
+  gchar *path = NULL;
+  gint fd = g_file_open_tmp ("vkgdr-XXXXXX.cu", &path, NULL);
+  Rig rig;
+
+  fail_unless (fd >= 0);
+  close (fd);
+  fail_unless (g_file_set_contents (path,
+      "// Gr\xfc\xdf"
+      "e\n" SEVEN,
+      -1, NULL));
+  rig_init (&rig, "name=f");
+  g_object_set (rig.filter, "location", path, NULL);
+  rig_start (&rig, RGBA_2X1);
+  fail_unless_equals_int (rig_red (&rig), 7);
+  rig_clear (&rig);
+  g_unlink (path);
+  g_free (path);
+}
+GST_END_TEST;
+
 /* Parameters that were set with a kernel that does not compile are used with
  * the next kernel. */
 GST_START_TEST (test_kernel_and_params_that_fail_together)
@@ -689,6 +713,7 @@ cudafilter_suite (void)
   tcase_add_test (tc, test_kernel_and_params_change_together);
   tcase_add_test (tc, test_kernel_waits_for_its_params);
   tcase_add_test (tc, test_params_wait_for_their_kernel);
+  tcase_add_test (tc, test_source_in_another_encoding);
   tcase_add_test (tc, test_kernel_and_params_that_fail_together);
   tcase_add_test (tc, test_params_outlive_a_stop);
   tcase_add_test (tc, test_params_from_another_thread);

@@ -612,6 +612,11 @@ static const struct {
 } mistakes[] = {
   { "batch=3", "batch of 3 frames" },
   { "std=\"<1.0,0.0,1.0>\"", "std of channel 1" },
+  { "std=\"<(double)nan>\"", "std of channel 0 is not" },
+  { "mean=\"<(double)nan>\"", "mean of channel 0 is not" },
+  { "mean=\"<0.5,abc,0.5>\"", "mean of channel 1 is not" },
+  { "mean=\"<0.1,0.2>\"", "mean has 2 values" },
+  { "std=\"<1.0,1.0,1.0,1.0,1.0>\"", "std has 5 values" },
   { "! tensor/strided(memory:VkgdrMemory),type=int8", "does not accept" },
 };
 
@@ -628,6 +633,104 @@ GST_START_TEST (test_errors)
   fail_unless (strstr (error->message, mistakes[__i__].message) != NULL, "%s",
       error->message);
   g_error_free (error);
+  gst_object_unref (pipeline);
+}
+GST_END_TEST;
+
+/* A frame on a pad without caps is not negotiated, whether another pad has caps
+ * or not. */
+GST_START_TEST (test_frame_without_caps)
+{
+  GstElement *pipeline = test_launch (
+      "appsrc name=bare format=time ! vkgdrtensor name=t width=8 height=8 ! "
+      "fakesink %s",
+      __i__ ? SOURCE ("a") : "");
+  GError *error;
+
+  queue_frames (pipeline, "bare", 1, 2, FRAME_TIME);
+  if (__i__)
+    queue_frames (pipeline, "a", 1, 2, FRAME_TIME);
+  error = test_play_error (pipeline);
+  fail_unless (
+      g_error_matches (error, GST_CORE_ERROR, GST_CORE_ERROR_NEGOTIATION), "%s",
+      error->message);
+  fail_unless (
+      strstr (error->message, "no caps") != NULL, "%s", error->message);
+  g_error_free (error);
+  gst_object_unref (pipeline);
+}
+GST_END_TEST;
+
+/* Each buffer is a field, with half the rows of the picture. */
+GST_START_TEST (test_fields)
+{
+  GstElement *pipeline = test_launch (
+      "vkgdrtensor name=t type=uint8 channels=gray filter=nearest height=0 ! "
+      "vkgdrdownload ! appsink name=sink appsrc name=a format=time "
+      "caps=\"video/x-raw(memory:SystemMemory,format:Interlaced),format=GRAY8,"
+      "width=8,height=16,framerate=25/1,interlace-mode=alternate\" ! "
+      "vkgdrupload ! t.");
+  GPtrArray *buffers;
+
+  queue_frames (pipeline, "a", 1, 2, FRAME_TIME);
+  buffers = test_play_buffers (pipeline);
+  fail_unless_equals_int (buffers->len, 2);
+  check_values (buffers, 0, 1, "1");
+  check_values (buffers, 1, 1, "2");
+  g_ptr_array_unref (buffers);
+  gst_object_unref (pipeline);
+}
+GST_END_TEST;
+
+/* The second frame of a batch begins at an odd address. */
+GST_START_TEST (test_odd_frame_size)
+{
+  GstElement *pipeline =
+      test_launch (TENSOR ("width=5 height=5 batch=3") SOURCE ("a"));
+  GPtrArray *buffers;
+  GstMapInfo map;
+  guint i;
+
+  queue_frames (pipeline, "a", 1, 3, FRAME_TIME);
+  buffers = test_play_buffers (pipeline);
+  fail_unless_equals_int (buffers->len, 1);
+  fail_unless (gst_buffer_map (buffers->pdata[0], &map, GST_MAP_READ));
+  fail_unless_equals_int (map.size, 3 * 25);
+  for (i = 0; i < map.size; i++)
+    fail_unless_equals_int (map.data[i], 1 + i / 25);
+  gst_buffer_unmap (buffers->pdata[0], &map);
+  g_ptr_array_unref (buffers);
+  gst_object_unref (pipeline);
+}
+GST_END_TEST;
+
+static gpointer
+set_names (gpointer data)
+{
+  static const gchar *const names[] = { "one", "two", NULL };
+  guint i;
+
+  for (i = 0; i < 5000; i++)
+    g_object_set (
+        data, "roi-type", names[i % 3], "tensor-id", names[(i + 1) % 3], NULL);
+  return NULL;
+}
+
+/* Names are set while frames pass. */
+GST_START_TEST (test_names_from_another_thread)
+{
+  GstElement *pipeline = test_launch (TENSOR ("region=roi") SOURCE ("a"));
+  GstElement *tensor = gst_bin_get_by_name (GST_BIN (pipeline), "t");
+  GPtrArray *buffers;
+  GThread *thread;
+
+  add_probe (pipeline, NULL);
+  queue_frames (pipeline, "a", 1, 100, FRAME_TIME);
+  thread = g_thread_new ("names", set_names, tensor);
+  buffers = test_play_buffers (pipeline);
+  g_thread_join (thread);
+  g_ptr_array_unref (buffers);
+  gst_object_unref (tensor);
   gst_object_unref (pipeline);
 }
 GST_END_TEST;
@@ -883,6 +986,10 @@ tensor_suite (void)
   tcase_add_test (tc, test_crop);
   tcase_add_test (tc, test_crop_by_a_filter);
   tcase_add_loop_test (tc, test_errors, 0, G_N_ELEMENTS (mistakes));
+  tcase_add_loop_test (tc, test_frame_without_caps, 0, 2);
+  tcase_add_test (tc, test_fields);
+  tcase_add_test (tc, test_odd_frame_size);
+  tcase_add_test (tc, test_names_from_another_thread);
   tcase_add_test (tc, test_seek);
   tcase_add_test (tc, test_flush_after_new_size);
   tcase_add_test (tc, test_flush_of_one_pad);

@@ -50,6 +50,23 @@ private_of (gpointer object)
       GST_VKGDR_VIDEO_FILTER (object));
 }
 
+/* Whether the caps are video of a known format whose frames have more bytes
+ * than GStreamer can count. */
+static gboolean
+is_too_large (GstCaps *caps)
+{
+  const GstStructure *s = gst_caps_get_structure (caps, 0);
+  const gchar *format = gst_structure_get_string (s, "format");
+  GstVideoInfo info;
+  gint width, height;
+
+  return format && gst_structure_get_int (s, "width", &width)
+         && gst_structure_get_int (s, "height", &height)
+         && gst_video_format_from_string (format) > GST_VIDEO_FORMAT_ENCODED
+         && !gst_video_info_set_format (
+             &info, gst_video_format_from_string (format), width, height);
+}
+
 static gboolean
 read_caps (GstCaps *caps, GstVideoInfo *info, GError **error)
 {
@@ -57,6 +74,12 @@ read_caps (GstCaps *caps, GstVideoInfo *info, GError **error)
 
   if (gst_vkgdr_caps_get_video_info (caps, info))
     return TRUE;
+  if (is_too_large (caps)) {
+    g_set_error_literal (error, GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT,
+        "These frames have more than 2 GiB, which GStreamer cannot describe: "
+        "make them smaller");
+    return FALSE;
+  }
   text = gst_caps_to_string (caps);
   g_set_error (error, GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT,
       "These caps are not raw video that a kernel can process: %s", text);

@@ -18,9 +18,17 @@ gst_vkgdr_frame_check_info (const GstVideoInfo *info, GError **error)
 {
   VkgdrFrame frame = { 0 };
 
-  if (gst_vkgdr_format_describe (info->finfo, &frame))
+  if (!gst_vkgdr_format_describe (info->finfo, &frame)) {
+    gst_vkgdr_format_set_error (info->finfo, error);
+    return FALSE;
+  }
+  if (GST_VIDEO_INFO_MULTIVIEW_MODE (info)
+      != GST_VIDEO_MULTIVIEW_MODE_SEPARATED)
     return TRUE;
-  gst_vkgdr_format_set_error (info->finfo, error);
+  g_set_error_literal (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
+      "The frames have several views in pictures of their own "
+      "(multiview-mode=separated), and a kernel sees one picture: convert them "
+      "to one first, with glviewconvert");
   return FALSE;
 }
 

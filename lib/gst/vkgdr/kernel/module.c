@@ -54,6 +54,7 @@ set_image_error (
   const vkgdr_cuda *cuda = gst_vkgdr_context_get_driver (self->context);
   const char *name = NULL, *text = NULL;
   gchar *shortage = gst_vkgdr_shortage_explain ();
+  gchar *valid = g_utf8_make_valid (log, -1);
 
   cuda->cuGetErrorName (result, &name);
   cuda->cuGetErrorString (result, &text);
@@ -61,7 +62,8 @@ set_image_error (
       "%s cannot be loaded: %s (%s); the device has compute capability "
       "%d.%d.%s%s%s",
       self->name, name ? name : "unknown CUDA error", text ? text : "no text",
-      capability / 10, capability % 10, shortage, *log ? "\n" : "", log);
+      capability / 10, capability % 10, shortage, *log ? "\n" : "", valid);
+  g_free (valid);
   g_free (shortage);
 }
 

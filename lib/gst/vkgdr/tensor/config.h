@@ -16,6 +16,10 @@ G_BEGIN_DECLS
 gboolean gst_vkgdr_tensor_config_is_integer (
     const GstVkgdrTensorConfig *config);
 
+/* Bytes of an element. */
+gsize gst_vkgdr_tensor_config_get_element_size (
+    const GstVkgdrTensorConfig *config);
+
 /* The factor of samples, never 0. */
 gfloat gst_vkgdr_tensor_config_get_scale (const GstVkgdrTensorConfig *config);
 

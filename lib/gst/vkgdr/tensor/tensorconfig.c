@@ -5,6 +5,8 @@
  * Knows neither frames nor devices.
  */
 
+#include <math.h>
+
 #include <gst/vkgdr/gstvkgdrerror.h>
 #include <gst/vkgdr/gstvkgdrtensor.h>
 
@@ -223,13 +225,19 @@ check_numbers (const GstVkgdrTensorConfig *config, GError **error)
 {
   guint i;
 
-  for (i = 0; i < GST_VKGDR_TENSOR_MAX_CHANNELS; i++)
-    if (!(config->std[i] < 0 || config->std[i] > 0)) {
+  for (i = 0; i < GST_VKGDR_TENSOR_MAX_CHANNELS; i++) {
+    if (!isfinite (config->mean[i]) || !isfinite (config->std[i])) {
       g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
-          "The std of channel %u is %g, and differences are divided by it", i,
-          config->std[i]);
+          "The %s of channel %u is not a finite number",
+          isfinite (config->mean[i]) ? "std" : "mean", i);
       return FALSE;
     }
+    if (config->std[i] == 0) {
+      g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
+          "The std of channel %u is 0, and differences are divided by it", i);
+      return FALSE;
+    }
+  }
   if (config->pad >= 0 && config->pad <= SAMPLE_MAX)
     return TRUE;
   g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
@@ -291,9 +299,8 @@ gst_vkgdr_tensor_config_get_scale (const GstVkgdrTensorConfig *config)
   return gst_vkgdr_tensor_config_is_integer (config) ? 1 : 1 / SAMPLE_MAX;
 }
 
-/* Bytes of an element. */
-static gsize
-get_element_size (const GstVkgdrTensorConfig *config)
+gsize
+gst_vkgdr_tensor_config_get_element_size (const GstVkgdrTensorConfig *config)
 {
   switch (config->type) {
   case GST_VKGDR_TENSOR_TYPE_FLOAT32:
@@ -349,7 +356,7 @@ gst_vkgdr_tensor_config_get_frame_size (const GstVkgdrTensorConfig *config)
 
   return (gsize) config->width * config->height
          * gst_vkgdr_tensor_config_get_n_channels (config)
-         * get_element_size (config);
+         * gst_vkgdr_tensor_config_get_element_size (config);
 }
 
 const gchar *

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "exchange/exchange-private.h"
+#include "tensor/config.h"
 #include "tensor/variant.h"
 
 /**
@@ -244,6 +245,7 @@ check_tensor (GstVkgdrTensorConverter *self, GstMemory *tensor, gsize offset,
     GError **error)
 {
   gsize needed = gst_vkgdr_tensor_config_get_frame_size (self->config);
+  gsize unit = gst_vkgdr_tensor_config_get_element_size (self->config);
 
   if (!gst_is_vkgdr_memory (tensor)
       || !gst_vkgdr_context_shares (
@@ -254,13 +256,13 @@ check_tensor (GstVkgdrTensorConverter *self, GstMemory *tensor, gsize offset,
     return FALSE;
   }
   if (offset <= tensor->size && needed <= tensor->size - offset
-      && offset % sizeof (gfloat) == 0)
+      && offset % unit == 0)
     return TRUE;
   g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
       "A frame of %" G_GSIZE_FORMAT " bytes cannot lie at %" G_GSIZE_FORMAT
       " of a memory of %" G_GSIZE_FORMAT
-      ": it has to lie inside, at a multiple of 4",
-      needed, offset, tensor->size);
+      ": it has to lie inside, at a multiple of %" G_GSIZE_FORMAT,
+      needed, offset, tensor->size, unit);
   return FALSE;
 }
 
@@ -352,8 +354,8 @@ convert_here (GstVkgdrTensorConverter *self, GstVkgdrStream *stream,
  * @region: (nullable): the part of the frame that is used, in pixels, or %NULL
  *   for all of it
  * @tensor: memory of type %GST_VKGDR_MEMORY_NAME of the converter's device
- * @offset: the offset of the elements in @tensor in bytes: a multiple of 4,
- *   such as the frame's number in the batch times
+ * @offset: the offset of the elements in @tensor in bytes: a multiple of the
+ * size of an element, such as the frame's number in the batch times
  *   gst_vkgdr_tensor_config_get_frame_size()
  * @transform: (out caller-allocates) (optional): the positions of the tensor's
  *   pixels in the frame
