@@ -12,6 +12,9 @@
 
 #include <gst/analytics/analytics.h>
 
+/* The tensor's id in its meta if the property tensor-id is not set. */
+#define DEFAULT_ID "vkgdrtensor"
+
 static GstTensorDataType
 get_data_type (GstVkgdrTensorType type)
 {
@@ -51,15 +54,53 @@ gst_tensor_batch_add_analytics (GstBuffer *buffer,
   gsize nhwc[] = { capacity, height, width, channels };
   GstTensor **tensors = g_new (GstTensor *, 1);
 
-  tensors[0] =
-      gst_tensor_new_simple (tensor_id ? g_quark_from_string (tensor_id) : 0,
-          get_data_type (config->type), share_memory (buffer),
-          GST_TENSOR_DIM_ORDER_ROW_MAJOR, G_N_ELEMENTS (nchw),
-          config->layout == GST_VKGDR_TENSOR_LAYOUT_NCHW ? nchw : nhwc);
+  tensors[0] = gst_tensor_new_simple (
+      g_quark_from_string (tensor_id ? tensor_id : DEFAULT_ID),
+      get_data_type (config->type), share_memory (buffer),
+      GST_TENSOR_DIM_ORDER_ROW_MAJOR, G_N_ELEMENTS (nchw),
+      config->layout == GST_VKGDR_TENSOR_LAYOUT_NCHW ? nchw : nhwc);
   gst_tensor_meta_set (gst_buffer_add_tensor_meta (buffer), 1, tensors);
 }
 
+static gboolean
+is_memory_of (GstBuffer *data, GstBuffer *buffer)
+{
+  return gst_buffer_n_memory (data) == 1 && gst_buffer_n_memory (buffer) == 1
+         && gst_buffer_peek_memory (data, 0)
+                == gst_buffer_peek_memory (buffer, 0);
+}
+
+gboolean
+gst_tensor_batch_copy_analytics (
+    GstBuffer *out, const GstMeta *meta, GstBuffer *in)
+{
+  const GstTensorMeta *given = (const GstTensorMeta *) meta;
+  GstTensor **tensors;
+  gsize i;
+
+  if (meta->info->api != GST_TENSOR_META_API_TYPE)
+    return FALSE;
+  tensors = g_new (GstTensor *, given->num_tensors);
+  for (i = 0; i < given->num_tensors; i++) {
+    tensors[i] = gst_tensor_copy (given->tensors[i]);
+    if (is_memory_of (tensors[i]->data, in)) {
+      gst_buffer_unref (tensors[i]->data);
+      tensors[i]->data = share_memory (out);
+    }
+  }
+  gst_tensor_meta_set (
+      gst_buffer_add_tensor_meta (out), given->num_tensors, tensors);
+  return TRUE;
+}
+
 #else
+
+gboolean
+gst_tensor_batch_copy_analytics (
+    GstBuffer *out, const GstMeta *meta, GstBuffer *in)
+{
+  return FALSE;
+}
 
 void
 gst_tensor_batch_add_analytics (GstBuffer *buffer,

@@ -46,6 +46,12 @@ GstBuffer *gst_tensor_batch_finish (GstTensorBatch *batch, GError **error);
 void gst_tensor_batch_add_analytics (GstBuffer *buffer,
     const GstVkgdrTensorConfig *config, guint capacity, const gchar *tensor_id);
 
+/* Copies @meta of @in to @out, a copy of @in in other memory, if it is a
+ * GstTensorMeta: its tensors in the memory of @in are in that of @out then.
+ * Returns FALSE if it is another meta. */
+gboolean gst_tensor_batch_copy_analytics (
+    GstBuffer *out, const GstMeta *meta, GstBuffer *in);
+
 G_END_DECLS
 
 #endif /* __GST_VKGDR_TENSOR_BATCH_H__ */

@@ -10,6 +10,10 @@
 
 #include "util.h"
 
+#ifdef HAVE_GST_ANALYTICS
+#include <gst/analytics/analytics.h>
+#endif
+
 #define SIZE 8
 #define FRAME_BYTES (SIZE * SIZE)
 #define FRAME_TIME (40 * GST_MSECOND)
@@ -704,6 +708,33 @@ GST_START_TEST (test_odd_frame_size)
 }
 GST_END_TEST;
 
+#ifdef HAVE_GST_ANALYTICS
+/* After a download, the tensor of GStreamer's meta is in the buffer's memory.
+ */
+GST_START_TEST (test_analytics)
+{
+  GstElement *pipeline =
+      test_launch (TENSOR ("%s") SOURCE ("a"), __i__ ? "tensor-id=mine" : "");
+  const GstTensor *tensor;
+  GPtrArray *buffers;
+  GstBuffer *buffer;
+
+  queue_frames (pipeline, "a", 1, 1, FRAME_TIME);
+  buffers = test_play_buffers (pipeline);
+  fail_unless_equals_int (buffers->len, 1);
+  buffer = buffers->pdata[0];
+  fail_unless (gst_buffer_get_tensor_meta (buffer) != NULL);
+  tensor = gst_tensor_meta_get_by_id (gst_buffer_get_tensor_meta (buffer),
+      g_quark_from_string (__i__ ? "mine" : "vkgdrtensor"));
+  fail_unless (tensor != NULL);
+  fail_unless (gst_buffer_peek_memory (tensor->data, 0)
+               == gst_buffer_peek_memory (buffer, 0));
+  g_ptr_array_unref (buffers);
+  gst_object_unref (pipeline);
+}
+GST_END_TEST;
+#endif
+
 static gpointer
 set_names (gpointer data)
 {
@@ -990,6 +1021,9 @@ tensor_suite (void)
   tcase_add_test (tc, test_fields);
   tcase_add_test (tc, test_odd_frame_size);
   tcase_add_test (tc, test_names_from_another_thread);
+#ifdef HAVE_GST_ANALYTICS
+  tcase_add_loop_test (tc, test_analytics, 0, 2);
+#endif
   tcase_add_test (tc, test_seek);
   tcase_add_test (tc, test_flush_after_new_size);
   tcase_add_test (tc, test_flush_of_one_pad);

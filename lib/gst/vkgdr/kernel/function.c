@@ -584,7 +584,12 @@ gst_vkgdr_function_launch_raw (GstVkgdrFunction *self, GstVkgdrStream *stream,
   gst_vkgdr_launch_end (launch, result == CUDA_SUCCESS);
   if (result == CUDA_SUCCESS)
     return TRUE;
-  what = g_strdup_printf ("cuLaunchKernel (%s)", self->entry);
+  if (result == CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES)
+    what = g_strdup_printf (
+        "cuLaunchKernel (%s with blocks of %u threads: set a smaller block)",
+        self->entry, block[0] * block[1] * block[2]);
+  else
+    what = g_strdup_printf ("cuLaunchKernel (%s)", self->entry);
   ok = gst_vkgdr_context_check (self->context, result, what, error);
   g_free (what);
   return ok;

@@ -456,9 +456,8 @@ parse_dims (const GstStructure *structure, guint *n_dims)
   for (i = 0; i < n; i++) {
     const GValue *size = gst_value_array_get_value (array, i);
 
-    if (G_VALUE_HOLDS_INT (size))
-      dims[i] = g_value_get_int (size);
-    if (dims[i] < 1) {
+    dims[i] = G_VALUE_HOLDS_INT (size) ? g_value_get_int (size) : -1;
+    if (dims[i] < 0) {
       g_free (dims);
       return NULL;
     }
@@ -480,7 +479,7 @@ is_row_major (const GstStructure *structure)
  * @caps: caps
  * @type: (out): the type of the elements
  * @dims: (out) (transfer full) (array length=n_dims): the size of each
- *   dimension, which the caller frees with g_free()
+ *   dimension, 0 if it varies, which the caller frees with g_free()
  * @n_dims: (out): the number of dimensions
  * @error: return location for a #GError
  *
