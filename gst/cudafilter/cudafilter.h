@@ -45,6 +45,7 @@ struct _GstCudaFilter {
   gboolean watch;
 
   GstCudaWorker *worker; /* NULL unless the element is started */
+  gboolean is_decided;   /* the worker has published or rejected the request */
   gboolean is_settled;   /* the ready pair is of the requested kernel */
   GstCudaPair *ready;    /* for the next frame, or NULL; read atomically */
   GError *failure;       /* of a build before the first frame, or NULL */

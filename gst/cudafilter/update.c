@@ -74,7 +74,7 @@ gst_cuda_filter_commit (GstCudaFilter *self)
     self->requested.news = news;
     self->properties.news = 0;
     if (self->worker && !set_values_locked (self, &old)) {
-      self->is_settled = FALSE;
+      self->is_settled = self->is_decided = FALSE;
       gst_cuda_worker_wake (self->worker);
     }
   }
@@ -91,19 +91,13 @@ gst_cuda_filter_wake (GstCudaFilter *self)
   GST_OBJECT_UNLOCK (self);
 }
 
-static gboolean
-is_pending_locked (GstCudaFilter *self)
-{
-  return self->worker && gst_cuda_worker_is_busy (self->worker);
-}
-
 gboolean
 gst_cuda_filter_is_pending (GstCudaFilter *self)
 {
   gboolean is_pending;
 
   GST_OBJECT_LOCK (self);
-  is_pending = is_pending_locked (self);
+  is_pending = self->worker && gst_cuda_worker_is_busy (self->worker);
   GST_OBJECT_UNLOCK (self);
   return is_pending;
 }
@@ -129,7 +123,7 @@ gst_cuda_filter_get_params (GstCudaFilter *self)
   GstStructure *values = NULL;
 
   GST_OBJECT_LOCK (self);
-  if (!self->ready || is_pending_locked (self))
+  if (!self->ready || !self->is_decided)
     values = gst_cuda_request_get_values (&self->properties);
   else if (self->ready->arguments)
     values = gst_structure_copy (self->ready->arguments);
@@ -216,8 +210,8 @@ publish (Work *work, GstCudaPair *pair)
   pair->is_reload = work->file_changed;
   GST_OBJECT_LOCK (self);
   old = publish_locked (self, pair);
-  self->is_settled =
-      self->requested.news == 0 && pair->loaded == work->candidate;
+  self->is_decided = self->requested.news == 0;
+  self->is_settled = self->is_decided && pair->loaded == work->candidate;
   g_clear_error (&self->failure);
   GST_OBJECT_UNLOCK (self);
   g_clear_pointer (&old, gst_cuda_pair_unref);
@@ -232,6 +226,7 @@ reject (Work *work, GError *error)
   gboolean is_fatal;
 
   GST_OBJECT_LOCK (self);
+  self->is_decided = self->requested.news == 0;
   is_fatal = !self->has_run && !work->file_changed;
   if (is_fatal) {
     g_clear_error (&self->failure);

@@ -75,14 +75,23 @@ ptx_is (const gchar *p, gsize length, const gchar *word)
 
 /* --- the kind of a file -------------------------------------------------- */
 
-/* Comments and strings of a text may have any encoding. */
+/* Comments of a source may have any encoding. */
+static gboolean
+image_is_source (const gchar *data, gsize size)
+{
+  return memchr (data, '\0', size) == NULL
+         && g_strstr_len (data, size, "__global__") != NULL;
+}
+
 static gboolean
 image_is_text (const gchar *data, gsize size)
 {
   /* A terminating zero does not belong to the text. */
   while (size > 0 && data[size - 1] == '\0')
     size--;
-  return size > 0 && memchr (data, '\0', size) == NULL;
+  return size > 0
+         && (g_utf8_validate (data, size, NULL)
+             || image_is_source (data, size));
 }
 
 /* PTX begins with the directive .version after blanks and comments. CUDA C can
