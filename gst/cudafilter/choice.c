@@ -10,30 +10,25 @@
 #include "cudafilter/choice.h"
 #include "cudafilter/pixel.h"
 
+G_STATIC_ASSERT (
+    sizeof (GstCudaChoice) == GST_CUDA_CHOICE_TEXTS * sizeof (gchar *));
+
 void
 gst_cuda_choice_copy (GstCudaChoice *self, const GstCudaChoice *other)
 {
-  self->kernel_name = g_strdup (other->kernel_name);
-  self->location = g_strdup (other->location);
-  self->source = g_strdup (other->source);
-  self->pixel = g_strdup (other->pixel);
-  self->compiler_options = g_strdup (other->compiler_options);
-  self->entry = g_strdup (other->entry);
-  self->block = g_strdup (other->block);
-  self->grid = g_strdup (other->grid);
+  guint i;
+
+  for (i = 0; i < GST_CUDA_CHOICE_TEXTS; i++)
+    self->texts[i] = g_strdup (other->texts[i]);
 }
 
 void
 gst_cuda_choice_clear (GstCudaChoice *self)
 {
-  g_clear_pointer (&self->kernel_name, g_free);
-  g_clear_pointer (&self->location, g_free);
-  g_clear_pointer (&self->source, g_free);
-  g_clear_pointer (&self->pixel, g_free);
-  g_clear_pointer (&self->compiler_options, g_free);
-  g_clear_pointer (&self->entry, g_free);
-  g_clear_pointer (&self->block, g_free);
-  g_clear_pointer (&self->grid, g_free);
+  guint i;
+
+  for (i = 0; i < GST_CUDA_CHOICE_TEXTS; i++)
+    g_clear_pointer (&self->texts[i], g_free);
 }
 
 static guint

@@ -60,9 +60,9 @@ explain_memory (GstCudaFilter *self, const GstCaps *caps)
       get_neighbour (GST_BASE_TRANSFORM_SINK_PAD (self), "upstream");
   gchar *given = describe_caps (caps);
   gchar *text = g_strdup_printf (
-      "%s sends %s, but this element accepts only GPU memory: put vkgdrupload "
-      "between the two",
-      upstream, given);
+      "Put vkgdrupload between %s and this element, which accepts only GPU "
+      "memory: %s sends %s",
+      upstream, upstream, given);
 
   g_free (given);
   g_free (upstream);
@@ -161,29 +161,64 @@ explain_output_caps (
   return text;
 }
 
+/* Returns the name of a format in @caps that GStreamer does not know, or NULL.
+ */
+static const gchar *
+find_unknown_format (const GstCaps *caps)
+{
+  guint i, n = gst_caps_is_any (caps) ? 0 : gst_caps_get_size (caps);
+
+  for (i = 0; i < n; i++) {
+    const GstStructure *s = gst_caps_get_structure (caps, i);
+    const gchar *format = gst_structure_get_string (s, "format");
+
+    if (format && gst_structure_has_name (s, "video/x-raw")
+        && gst_video_format_from_string (format) == GST_VIDEO_FORMAT_UNKNOWN)
+      return format;
+  }
+  return NULL;
+}
+
+/* Returns the reason why downstream, which accepts @all, accepts none of
+ * @possible. The cure comes first, because caps are long. */
+static gchar *
+describe_refusal (GstPad *pad, const GstCaps *possible, const GstCaps *all)
+{
+  gchar *downstream = get_neighbour (pad, "downstream");
+  gchar *given = describe_caps (possible), *accepted = describe_caps (all);
+  const gchar *unknown = find_unknown_format (all);
+  GString *text = g_string_new (NULL);
+
+  if (unknown)
+    g_string_printf (text, "%s is no format of GStreamer. ", unknown);
+  if (!has_device_memory (all))
+    g_string_append_printf (text,
+        "Put vkgdrdownload between this element and %s, or write "
+        "(memory:VkgdrMemory) in the caps if it is a caps filter. ",
+        downstream);
+  g_string_append_printf (text,
+      "%s accepts %s, but none of %s, which this element can output",
+      downstream, accepted, given);
+  g_free (accepted);
+  g_free (given);
+  g_free (downstream);
+  return g_string_free (text, FALSE);
+}
+
 /* Returns the reason if downstream accepts none of @possible, else NULL. */
 static gchar *
 explain_downstream (GstCudaFilter *self, GstCaps *possible)
 {
   GstPad *pad = GST_BASE_TRANSFORM_SRC_PAD (self);
   GstCaps *some, *all;
-  gchar *downstream, *given, *accepted, *text = NULL;
+  gchar *text = NULL;
 
   if (!gst_pad_is_linked (pad) || gst_caps_is_any (possible))
     return NULL;
   some = gst_pad_peer_query_caps (pad, possible);
   if (gst_caps_is_empty (some)) {
     all = gst_pad_peer_query_caps (pad, NULL);
-    downstream = get_neighbour (pad, "downstream");
-    given = describe_caps (possible);
-    accepted = describe_caps (all);
-    text = g_strdup_printf (
-        "%s accepts %s, but none of %s, which this element can output%s",
-        downstream, accepted, given,
-        has_device_memory (all) ? "" : ": put vkgdrdownload between the two");
-    g_free (accepted);
-    g_free (given);
-    g_free (downstream);
+    text = describe_refusal (pad, possible, all);
     gst_caps_unref (all);
   }
   gst_caps_unref (some);

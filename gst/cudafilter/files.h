@@ -17,7 +17,8 @@ G_BEGIN_DECLS
 
 typedef struct _GstCudaFiles GstCudaFiles;
 
-/* @func is called about 100 ms after a watched file has changed. */
+/* @func is called about 100 ms after the last time that a watched file was
+ * written or replaced, or a link in its path, but not if it was deleted. */
 GstCudaFiles *gst_cuda_files_new (void (*func) (gpointer), gpointer user_data);
 
 /* Stores the paths and the states of the files of @choice. Must be called

@@ -11,6 +11,7 @@
  * wait for a process that does nothing. */
 #define DEFAULT_KERNEL_TIMEOUT 10000
 
+/* The first ones are in the order of GstCudaChoice. */
 enum {
   PROP_KERNEL = 1,
   PROP_LOCATION,
@@ -18,11 +19,11 @@ enum {
   PROP_PIXEL,
   PROP_COMPILER_OPTIONS,
   PROP_ENTRY,
+  PROP_BLOCK,
+  PROP_GRID,
   PROP_PARAMS,
   PROP_WATCH,
   PROP_OUTPUT_CAPS,
-  PROP_BLOCK,
-  PROP_GRID,
   PROP_KERNEL_TIMEOUT,
   N_PROPERTIES
 };
@@ -34,26 +35,9 @@ static gpointer parent_class;
 static gchar **
 string_property (GstCudaFilter *self, guint id)
 {
-  switch (id) {
-  case PROP_KERNEL:
-    return &self->properties.choice.kernel_name;
-  case PROP_LOCATION:
-    return &self->properties.choice.location;
-  case PROP_SOURCE:
-    return &self->properties.choice.source;
-  case PROP_PIXEL:
-    return &self->properties.choice.pixel;
-  case PROP_COMPILER_OPTIONS:
-    return &self->properties.choice.compiler_options;
-  case PROP_ENTRY:
-    return &self->properties.choice.entry;
-  case PROP_BLOCK:
-    return &self->properties.choice.block;
-  case PROP_GRID:
-    return &self->properties.choice.grid;
-  default:
-    return NULL;
-  }
+  guint i = id - PROP_KERNEL;
+
+  return i < GST_CUDA_CHOICE_TEXTS ? &self->properties.choice.texts[i] : NULL;
 }
 
 /* Must be called with the object lock held. Returns FALSE if @id is another
@@ -205,9 +189,8 @@ gst_cuda_filter_install_properties (GObjectClass *object_class)
    * as RGBx is set to its maximum. The output may have another format than the
    * input, but not another size.
    *
-   * The compiler's messages have the lines and columns of this text. If the
-   * names or types of params change, the text is compiled again; if only their
-   * values change, it is not.
+   * The compiler's messages have the lines and columns of this text. It is
+   * compiled for the names and types of params.
    *
    * Since: 0.1
    */
@@ -260,11 +243,9 @@ gst_cuda_filter_install_properties (GObjectClass *object_class)
    * warning and continues with the previous pair; before the first frame, it
    * posts an error.
    *
-   * A kernel and its params are used as a pair. They are checked together if
-   * both are set with one g_object_set(), in any order. If they are set one
-   * after the other, the previous pair continues with a warning until both are
-   * set: a new kernel waits for params that fit it, and params that did not fit
-   * are tried again with the next kernel that is set.
+   * Set a kernel and its params with one g_object_set(), in any order. If they
+   * are set one after the other, the previous pair continues with a warning
+   * until both fit together.
    *
    * Since: 0.1
    */

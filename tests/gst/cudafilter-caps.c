@@ -148,30 +148,36 @@ static const struct {
   const gchar *words[4];
 } forgotten[] = {
   { "videotestsrc name=source ! cudafilter ! fakesink",
-      { "source sends", "video/x-raw", "put vkgdrupload between" } },
+      { "source sends", "video/x-raw", "Put vkgdrupload between" } },
   { "videotestsrc ! videoconvert name=before ! cudafilter ! fakesink",
-      { "before sends", "put vkgdrupload between" } },
+      { "before sends", "Put vkgdrupload between" } },
   { "videotestsrc ! queue name=before ! cudafilter kernel=convert ! fakesink",
-      { "before sends", "put vkgdrupload between" } },
+      { "before sends", "Put vkgdrupload between" } },
   { "videotestsrc ! capsfilter name=before caps=video/x-raw,format=NV12 ! "
     "cudafilter pixel=rgba.r=0 ! vkgdrdownload ! fakesink",
-      { "before sends", "NV12", "put vkgdrupload between" } },
+      { "before sends", "NV12", "Put vkgdrupload between" } },
   { "audiotestsrc name=source ! cudafilter source=\"" SAMPLES "\" ! fakesink",
-      { "source sends", "audio/x-raw", "put vkgdrupload between" } },
+      { "source sends", "audio/x-raw", "Put vkgdrupload between" } },
   { "videotestsrc num-buffers=1 ! jpegenc ! jpegdec name=decoder ! cudafilter "
     "! fakesink",
-      { "decoder sends", "put vkgdrupload between" } },
+      { "decoder sends", "Put vkgdrupload between" } },
   { "videotestsrc ! vkgdrupload ! cudafilter ! capsfilter name=after "
     "caps=video/x-raw ! fakesink",
-      { "after accepts", "video/x-raw", "put vkgdrdownload between" } },
+      { "after accepts", "video/x-raw", "Put vkgdrdownload between" } },
+  { "videotestsrc ! vkgdrupload ! cudafilter ! capsfilter name=after "
+    "caps=video/x-raw" VKGDR ",format=NOPE ! fakesink",
+      { "after accepts", "NOPE is no format" } },
+  { "videotestsrc ! vkgdrupload ! cudafilter kernel=blur "
+    "output-caps=video/x-raw,format=GRAY8 ! fakesink",
+      { "output-caps cannot be met" } },
   { "videotestsrc ! vkgdrupload ! cudafilter ! jpegenc name=after ! fakesink",
-      { "after accepts", "put vkgdrdownload between" } },
+      { "after accepts", "Put vkgdrdownload between" } },
   { "videotestsrc ! vkgdrupload ! cudafilter kernel=convert ! videoconvert "
     "name=after ! jpegenc ! fakesink",
-      { "after accepts", "put vkgdrdownload between" } },
+      { "after accepts", "Put vkgdrdownload between" } },
   { "videotestsrc ! vkgdrupload ! cudafilter ! queue name=after ! videoscale ! "
     "pngenc ! fakesink",
-      { "after accepts", "put vkgdrdownload between" } },
+      { "after accepts", "Put vkgdrdownload between" } },
 };
 
 /* The pipelines are parsed as gst-launch-1.0 parses them. */

@@ -371,7 +371,7 @@ static const struct {
   { "-use_fast_math --fmad=false -O2", "--use_fast_math --fmad=false |" },
   { "-lineinfo -w --maxrregcount=32 -std=c++20",
       "-lineinfo -w --maxrregcount=32 --std=c++20 |" },
-  { "--fmad=false -w -fmad=true", "-w |" },
+  { "--fmad=false -w -fmad=true", "-w --fmad=true |" },
   { "--fmad=true --fmad=false", "--fmad=false |" },
   { "--std=c++20 --maxrregcount=32 -std=c++14 -maxrregcount=64",
       "--std=c++14 --maxrregcount=64 |" },

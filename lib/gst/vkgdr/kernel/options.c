@@ -49,32 +49,21 @@
 
 struct _GstVkgdrCompileOptions {
   gint ref_count;     /* atomic */
-  GPtrArray *words;   /* of Word */
+  GPtrArray *words;   /* as NVRTC spells them */
   GPtrArray *folders; /* of gchar * */
 };
 
-typedef struct {
-  const gchar *name;   /* without hyphens; one that ends in = has a value */
-  const gchar *values; /* the possible values, separated by blanks; NULL: any */
-  const gchar *nvrtc;  /* its name for NVRTC, or NULL; %s is the value */
-} Option;
-
-typedef struct {
-  const Option *option;
-  gchar *value;
-} Word;
-
-static const Option option_macro = { "D", NULL, "-D%s" };
-static const Option option_no_macro = { "U", NULL, "-U%s" };
-
 #define DIGITS_ONLY "#"
 
-static const Option options[] = {
-  { "std=", " c++11 c++14 c++17 c++20 ", "--std=%s" },
+static const struct {
+  const gchar *name;   /* without hyphens; one that ends in = has a value */
+  const gchar *values; /* the possible values, separated by blanks */
+  const gchar *nvrtc;  /* as NVRTC spells it, or NULL: NVRTC does not need it */
+} options[] = {
+  { "std=", " c++11 c++14 c++17 c++20 ", "--std=" },
+  { "fmad=", " true false ", "--fmad=" },
+  { "maxrregcount=", DIGITS_ONLY, "--maxrregcount=" },
   { "use_fast_math", NULL, "--use_fast_math" },
-  { "fmad=", " true ", NULL },
-  { "fmad=", " false ", "--fmad=false" },
-  { "maxrregcount=", DIGITS_ONLY, "--maxrregcount=%s" },
   { "generate-line-info", NULL, "-lineinfo" },
   { "lineinfo", NULL, "-lineinfo" },
   { "device-debug", NULL, "-G" },
@@ -89,26 +78,10 @@ static const Option options[] = {
   { "O3", NULL, NULL },
 };
 
+#define STANDARD options[0]
+
 G_DEFINE_BOXED_TYPE (GstVkgdrCompileOptions, gst_vkgdr_compile_options,
     gst_vkgdr_compile_options_ref, gst_vkgdr_compile_options_unref)
-
-static void
-word_free (gpointer data)
-{
-  g_free (((Word *) data)->value);
-  g_free (data);
-}
-
-/* Takes ownership of @value. */
-static void
-options_add (GstVkgdrCompileOptions *self, const Option *option, gchar *value)
-{
-  Word *word = g_new (Word, 1);
-
-  word->option = option;
-  word->value = value;
-  g_ptr_array_add (self->words, word);
-}
 
 /* --- reading ------------------------------------------------------------- */
 
@@ -135,13 +108,11 @@ read_macro_or_folder (
 {
   static const struct {
     const gchar *name;
-    const Option *option; /* NULL: a folder */
-  } kinds[] = { { "--define-macro", &option_macro },
-    { "-define-macro", &option_macro },
-    { "--undefine-macro", &option_no_macro },
-    { "-undefine-macro", &option_no_macro }, { "--include-path", NULL },
-    { "-include-path", NULL }, { "-D", &option_macro },
-    { "-U", &option_no_macro }, { "-I", NULL } };
+    const gchar *nvrtc; /* NULL: a folder */
+  } kinds[] = { { "--define-macro", "-D" }, { "-define-macro", "-D" },
+    { "--undefine-macro", "-U" }, { "-undefine-macro", "-U" },
+    { "--include-path", NULL }, { "-include-path", NULL }, { "-D", "-D" },
+    { "-U", "-U" }, { "-I", NULL } };
   guint i;
 
   for (i = 0; i < G_N_ELEMENTS (kinds); i++) {
@@ -151,8 +122,8 @@ read_macro_or_folder (
       continue;
     if (*value == '\0')
       return FALSE;
-    if (kinds[i].option)
-      options_add (self, kinds[i].option, g_strdup (value));
+    if (kinds[i].nvrtc)
+      g_ptr_array_add (self->words, g_strconcat (kinds[i].nvrtc, value, NULL));
     else
       g_ptr_array_add (self->folders, g_strdup (value));
     return TRUE;
@@ -161,40 +132,50 @@ read_macro_or_folder (
 }
 
 static gboolean
-option_takes (const Option *option, const gchar *value)
+is_value (const gchar *values, const gchar *value)
 {
   gchar *padded;
-  gboolean takes;
+  gboolean found;
 
-  if (!option->values)
-    return *value != '\0';
-  if (g_str_equal (option->values, DIGITS_ONLY))
+  if (g_str_equal (values, DIGITS_ONLY))
     return *value && strspn (value, "0123456789") == strlen (value)
            && strlen (value) < 5;
   padded = g_strdup_printf (" %s ", value);
-  takes = strstr (option->values, padded) != NULL;
+  found = strstr (values, padded) != NULL;
   g_free (padded);
-  return takes;
+  return found;
+}
+
+/* NVRTC may refuse an option that has two values: the last one takes effect. */
+static void
+remove_words (GstVkgdrCompileOptions *self, const gchar *prefix)
+{
+  guint i;
+
+  for (i = self->words->len; i > 0; i--)
+    if (g_str_has_prefix (self->words->pdata[i - 1], prefix))
+      g_ptr_array_remove_index (self->words, i - 1);
 }
 
 /* Reads an option of the table. @word must begin with a hyphen. */
 static gboolean
 read_option (GstVkgdrCompileOptions *self, const gchar *word)
 {
-  gsize length;
   guint i;
 
   word += g_str_has_prefix (word, "--") ? 2 : 1;
   for (i = 0; i < G_N_ELEMENTS (options); i++) {
-    length = strlen (options[i].name);
-    if (options[i].name[length - 1] != '='
-            ? g_str_equal (word, options[i].name)
-            : g_str_has_prefix (word, options[i].name)
-                  && option_takes (&options[i], word + length)) {
-      options_add (
-          self, &options[i], g_strdup (word + strlen (options[i].name)));
-      return TRUE;
-    }
+    const gchar *values = options[i].values, *nvrtc = options[i].nvrtc;
+    const gchar *value = word + strlen (options[i].name);
+
+    if (!g_str_has_prefix (word, options[i].name)
+        || (values ? !is_value (values, value) : *value != '\0'))
+      continue;
+    if (values)
+      remove_words (self, nvrtc);
+    if (nvrtc)
+      g_ptr_array_add (self->words, g_strconcat (nvrtc, value, NULL));
+    return TRUE;
   }
   return FALSE;
 }
@@ -243,7 +224,7 @@ gst_vkgdr_compile_options_new (const gchar *const *options,
   GstVkgdrCompileOptions *self = g_new0 (GstVkgdrCompileOptions, 1);
 
   self->ref_count = 1;
-  self->words = g_ptr_array_new_with_free_func (word_free);
+  self->words = g_ptr_array_new_with_free_func (g_free);
   self->folders = g_ptr_array_new_with_free_func (g_free);
   for (; include_dirs && *include_dirs; include_dirs++)
     g_ptr_array_add (self->folders, g_strdup (*include_dirs));
@@ -331,53 +312,28 @@ gst_vkgdr_compile_options_unref (GstVkgdrCompileOptions *options)
 
 /* --- use ----------------------------------------------------------------- */
 
-/* Replaces %s by @value. */
-static gchar *
-spell (const gchar *pattern, const gchar *value)
+static void
+append_copies (GPtrArray *to, const GPtrArray *from)
 {
-  const gchar *mark = strstr (pattern, "%s");
+  guint i;
 
-  if (!mark)
-    return g_strdup (pattern);
-  return g_strdup_printf (
-      "%.*s%s%s", (gint) (mark - pattern), pattern, value, mark + 2);
-}
-
-/* NVRTC may refuse an option that has two values, and some values need no word:
- * the last one takes effect, so the others are left out. */
-static gboolean
-is_replaced (const GstVkgdrCompileOptions *self, guint i)
-{
-  const gchar *name = ((const Word *) self->words->pdata[i])->option->name;
-
-  while (g_str_has_suffix (name, "=") && ++i < self->words->len)
-    if (g_str_equal (
-            ((const Word *) self->words->pdata[i])->option->name, name))
-      return TRUE;
-  return FALSE;
+  for (i = 0; i < from->len; i++)
+    g_ptr_array_add (to, g_strdup (from->pdata[i]));
 }
 
 void
 gst_vkgdr_options_append (const GstVkgdrCompileOptions *self, GPtrArray *words)
 {
-  guint i;
-
-  for (i = 0; self && i < self->words->len; i++) {
-    const Word *word = self->words->pdata[i];
-
-    if (word->option->nvrtc && !is_replaced (self, i))
-      g_ptr_array_add (words, spell (word->option->nvrtc, word->value));
-  }
+  if (self)
+    append_copies (words, self->words);
 }
 
 void
 gst_vkgdr_options_append_folders (
     const GstVkgdrCompileOptions *self, GPtrArray *folders)
 {
-  guint i;
-
-  for (i = 0; self && i < self->folders->len; i++)
-    g_ptr_array_add (folders, g_strdup (self->folders->pdata[i]));
+  if (self)
+    append_copies (folders, self->folders);
 }
 
 gboolean
@@ -386,7 +342,7 @@ gst_vkgdr_options_has_standard (const GstVkgdrCompileOptions *self)
   guint i;
 
   for (i = 0; self && i < self->words->len; i++)
-    if (((Word *) self->words->pdata[i])->option == &options[0])
+    if (g_str_has_prefix (self->words->pdata[i], STANDARD.nvrtc))
       return TRUE;
   return FALSE;
 }
