@@ -141,7 +141,27 @@ public:
                             : -1);
   }
 
+  /* Combines the values of the threads that still run. */
+  template <typename T, typename Operator>
+  T
+  softcuda_reduce (T value, Operator &&change) const
+  {
+    softcuda_lanes<T> lanes = softcuda_exchange (mask, value);
+    T result = value;
+    bool first = true;
+
+    for (int lane = 0; lane < 32; lane++) {
+      if ((mask >> lane & 1) == 0 || !lanes.has (lane))
+        continue;
+      result = first ? lanes[lane] : change (result, lanes[lane]);
+      first = false;
+    }
+    return result;
+  }
+
 protected:
+  friend class thread_group;
+
   explicit softcuda_lane_group (unsigned int mask) : mask (mask)
   {
   }
@@ -279,6 +299,74 @@ static inline thread_block_tile<Size, Parent>
 tiled_partition (const Parent &)
 {
   return thread_block_tile<Size, Parent> ();
+}
+
+/* ---- any group ---- */
+
+/* The block, or some lanes of a warp: a tile whose size is known only when the
+ * kernel runs, for example. */
+class thread_group
+{
+  bool is_block;
+  unsigned int mask;
+
+  thread_group (bool is_block, unsigned int mask)
+      : is_block (is_block), mask (mask)
+  {
+  }
+
+public:
+  thread_group (const thread_block &) : thread_group (true, ~0u)
+  {
+  }
+  thread_group (const softcuda_lane_group &lanes)
+      : thread_group (false, lanes.mask)
+  {
+  }
+  void
+  sync () const
+  {
+    if (is_block)
+      __syncthreads ();
+    else
+      __syncwarp (mask);
+  }
+  unsigned int
+  thread_rank () const
+  {
+    return is_block ? thread_block::thread_rank ()
+                    : softcuda_lane_group (mask).thread_rank ();
+  }
+  unsigned int
+  num_threads () const
+  {
+    return is_block ? thread_block::num_threads ()
+                    : (unsigned int) __popc (mask);
+  }
+  unsigned int
+  size () const
+  {
+    return num_threads ();
+  }
+  /* The tile of the caller among tiles of `size` threads. */
+  thread_group
+  softcuda_tile (unsigned int size) const
+  {
+    unsigned int own = softcuda_lane_group (mask).thread_rank () / size;
+    unsigned int lanes = 0;
+    unsigned int rank = 0;
+
+    for (int lane = 0; lane < 32; lane++)
+      if ((mask >> lane & 1) != 0 && rank++ / size == own)
+        lanes |= 1u << lane;
+    return thread_group (false, lanes);
+  }
+};
+
+static inline thread_group
+tiled_partition (const thread_group &parent, unsigned int size)
+{
+  return parent.softcuda_tile (size);
 }
 
 /* ---- the same as functions ---- */

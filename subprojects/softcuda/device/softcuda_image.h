@@ -13,7 +13,7 @@
 #include <stddef.h>
 
 /* To be increased with every change of these structures. */
-#define SOFTCUDA_IMAGE_ABI 2
+#define SOFTCUDA_IMAGE_ABI 3
 
 /* The largest size of a block's dynamic shared memory in bytes. */
 #define SOFTCUDA_MAX_DYNAMIC_SHARED 49152
@@ -38,8 +38,9 @@ typedef struct softcuda_hooks {
   void (*yield) (softcuda_block *block);
   /* Returns the time of a monotonic clock. */
   unsigned long long (*nanoseconds) (void);
-  /* Ends the launch with an error. Does not return. */
-  void (*fail) (softcuda_block *block);
+  /* Ends the launch with an error, which is that of assert() or that of
+   * __trap(). Does not return. */
+  void (*fail) (softcuda_block *block, int is_assertion);
 } softcuda_hooks;
 
 /* One block of a launch. One thread of the CPU runs it from start to end. */

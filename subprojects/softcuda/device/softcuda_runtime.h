@@ -46,10 +46,11 @@
 
 /* ---- qualifiers ---- */
 
-#define __device__
+/* nvrtc-scan.c removes these words: a variable gets an attribute instead. */
+#define __device__ __device__
+#define __constant__ __constant__
+#define __managed__ __managed__
 #define __host__
-#define __constant__
-#define __managed__
 #define __grid_constant__
 #define __forceinline__ inline __attribute__ ((always_inline))
 #define __noinline__ __attribute__ ((noinline))
@@ -120,7 +121,7 @@ softcuda_enter (softcuda_block *block)
 [[noreturn]] static inline void
 __trap ()
 {
-  softcuda_current->hooks->fail (softcuda_current);
+  softcuda_current->hooks->fail (softcuda_current, 0);
   __builtin_unreachable ();
 }
 
@@ -132,7 +133,8 @@ softcuda_assert_failed (const char *condition, const char *file, int line)
       "Assertion `%s` failed.\n",
       file, line, blockIdx.x, blockIdx.y, blockIdx.z, threadIdx.x, threadIdx.y,
       threadIdx.z, condition);
-  __trap ();
+  softcuda_current->hooks->fail (softcuda_current, 1);
+  __builtin_unreachable ();
 }
 
 #include "assert.h"
@@ -238,10 +240,19 @@ softcuda_atomic (T *p, F change)
   return before;
 }
 
+/* All atomics are atomic for the whole system. */
 #define SOFTCUDA_ATOMIC(name, type, value) \
   static inline type name (type *p, type v) \
   { \
     return softcuda_atomic (p, [v] (type old) -> type { return value; }); \
+  } \
+  static inline type name##_system (type *p, type v) \
+  { \
+    return name (p, v); \
+  } \
+  static inline type name##_block (type *p, type v) \
+  { \
+    return name (p, v); \
   }
 #define SOFTCUDA_ATOMIC_INTEGER(type) \
   SOFTCUDA_ATOMIC (atomicAdd, type, old + v) \
@@ -256,6 +267,14 @@ softcuda_atomic (T *p, F change)
   { \
     return softcuda_atomic (p, \
         [compare, v] (type old) -> type { return old == compare ? v : old; }); \
+  } \
+  static inline type atomicCAS_system (type *p, type compare, type v) \
+  { \
+    return atomicCAS (p, compare, v); \
+  } \
+  static inline type atomicCAS_block (type *p, type compare, type v) \
+  { \
+    return atomicCAS (p, compare, v); \
   }
 
 SOFTCUDA_ATOMIC_INTEGER (int)

@@ -157,9 +157,11 @@ nanoseconds (void)
 }
 
 static void
-fail (softcuda_block *block)
+fail (softcuda_block *block, int is_assertion)
 {
-  fail_with (current, NULL);
+  note_failure (current,
+      is_assertion ? CUDA_ERROR_ASSERT : CUDA_ERROR_LAUNCH_FAILED, NULL);
+  siglongjmp (*current->escape, 1);
 }
 
 static const softcuda_hooks hooks = { barrier, exchange, active, yield,

@@ -295,13 +295,12 @@ cuDevicePrimaryCtxGetState (CUdevice device, unsigned int *flags, int *active)
   return CUDA_SUCCESS;
 }
 
-CUresult
-cuCtxCreate_v2 (CUcontext *context, unsigned int flags, CUdevice device)
+static CUresult
+create (CUcontext *context, CUdevice device)
 {
   CUcontext made;
   CUresult result;
 
-  SC_ENTER (cuCtxCreate);
   if (context == NULL)
     return CUDA_ERROR_INVALID_VALUE;
   if (device != 0)
@@ -321,6 +320,33 @@ cuCtxCreate_v2 (CUcontext *context, unsigned int flags, CUdevice device)
   }
   sc_unlock ();
   return result;
+}
+
+CUresult
+cuCtxCreate_v2 (CUcontext *context, unsigned int flags, CUdevice device)
+{
+  SC_ENTER (cuCtxCreate);
+  return create (context, device);
+}
+
+CUresult
+cuCtxCreate_v3 (CUcontext *context, const void *affinities, int n_affinities,
+    unsigned int flags, CUdevice device)
+{
+  SC_ENTER (cuCtxCreate_v3);
+  return n_affinities != 0 ? CUDA_ERROR_NOT_SUPPORTED
+                           : create (context, device);
+}
+
+CUresult
+cuCtxCreate_v4 (CUcontext *context, const CUctxCreateParams *params,
+    unsigned int flags, CUdevice device)
+{
+  SC_ENTER (cuCtxCreate_v4);
+  if (params != NULL
+      && (params->numExecAffinityParams != 0 || params->cigParams != NULL))
+    return CUDA_ERROR_NOT_SUPPORTED;
+  return create (context, device);
 }
 
 CUresult

@@ -153,51 +153,63 @@ cuDeviceGetPCIBusId (char *address, int len, CUdevice device)
   return CUDA_SUCCESS;
 }
 
+/* The attributes of the driver API 13.0, by their numbers in its documentation.
+ * Those that are not listed are 0: features that the device does not have. */
+#define N_ATTRIBUTES 140
+
+static const int attributes[N_ATTRIBUTES] = {
+  [CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK] = 1024,
+  [CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X] = 1024,
+  [3] = 1024,       /* the block's second dimension */
+  [4] = 64,         /* and its third */
+  [5] = 2147483647, /* the grid's dimensions */
+  [6] = 65535,
+  [7] = 65535,
+  [CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK] = 49152,
+  [9] = 65536, /* bytes of constant memory */
+  [CU_DEVICE_ATTRIBUTE_WARP_SIZE] = 32,
+  [11] = 2147483647, /* the pitch of copies */
+  /* The value of a GPU: registers do not exist here. */
+  [CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_BLOCK] = 65536,
+  [13] = 1000000, /* kHz of the clock that kernels read */
+  [CU_DEVICE_ATTRIBUTE_TEXTURE_ALIGNMENT] = 512,
+  [15] = 1, /* copies while a kernel runs */
+  [CU_DEVICE_ATTRIBUTE_INTEGRATED] = 1,
+  [CU_DEVICE_ATTRIBUTE_CAN_MAP_HOST_MEMORY] = 1,
+  [30] = 512,     /* the alignment of surfaces */
+  [31] = 1,       /* concurrent kernels */
+  [36] = 1000000, /* kHz of the memory */
+  [37] = 64,      /* bits of its bus */
+  [38] = 1048576, /* bytes of the L2 cache */
+  [CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR] = 1024,
+  [CU_DEVICE_ATTRIBUTE_ASYNC_ENGINE_COUNT] = 1,
+  [CU_DEVICE_ATTRIBUTE_UNIFIED_ADDRESSING] = 1,
+  [CU_DEVICE_ATTRIBUTE_TEXTURE_PITCH_ALIGNMENT] = 32,
+  [69] = 134217728, /* texels of a linear texture */
+  [70] = 65536,     /* width, height and pitch of a pitched texture */
+  [71] = 65536,
+  [72] = 1048544,
+  [CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR] = 9,
+  [81] = 49152, /* bytes of shared memory of a multiprocessor */
+  [82] = 65536, /* its registers */
+  [83] = 1,     /* managed memory */
+  [87] = 1,     /* single to double precision */
+  [91] = 1,     /* the pointer of registered memory is valid on the device */
+  [97] = 49152, /* bytes of shared memory that a block can ask for */
+  [99] = 1,     /* memory of the host can be registered */
+  [CU_DEVICE_ATTRIBUTE_MAX_BLOCKS_PER_MULTIPROCESSOR] = 1,
+  [131] = -1, /* no NUMA node of its own */
+  [134] = -1,
+};
+
 static CUresult
 get_attribute (CUdevice_attribute attribute, int *value)
 {
-  switch (attribute) {
-  case CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK:
-  case CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X:
-  case CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR:
-    *value = 1024;
-    break;
-  case CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK:
-    *value = 49152;
-    break;
-  case CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_BLOCK:
-    *value = 65536; /* the value of a GPU; registers do not exist here */
-    break;
-  case CU_DEVICE_ATTRIBUTE_WARP_SIZE:
-  case CU_DEVICE_ATTRIBUTE_TEXTURE_PITCH_ALIGNMENT:
-    *value = 32;
-    break;
-  case CU_DEVICE_ATTRIBUTE_TEXTURE_ALIGNMENT:
-    *value = 512;
-    break;
-  case CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT:
-    *value = (int) sysconf (_SC_NPROCESSORS_ONLN);
-    break;
-  case CU_DEVICE_ATTRIBUTE_INTEGRATED:
-  case CU_DEVICE_ATTRIBUTE_CAN_MAP_HOST_MEMORY:
-  case CU_DEVICE_ATTRIBUTE_UNIFIED_ADDRESSING:
-  case CU_DEVICE_ATTRIBUTE_ASYNC_ENGINE_COUNT:
-  case CU_DEVICE_ATTRIBUTE_MAX_BLOCKS_PER_MULTIPROCESSOR:
-    *value = 1;
-    break;
-  case CU_DEVICE_ATTRIBUTE_COMPUTE_MODE:
-  case CU_DEVICE_ATTRIBUTE_PCI_BUS_ID:
-  case CU_DEVICE_ATTRIBUTE_PCI_DEVICE_ID:
-  case CU_DEVICE_ATTRIBUTE_PCI_DOMAIN_ID:
-  case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR:
-    *value = 0;
-    break;
-  case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR:
-    *value = 9;
-    break;
-  default:
+  if (attribute < 1 || attribute >= N_ATTRIBUTES)
     return CUDA_ERROR_INVALID_VALUE;
-  }
+  *value = attribute == CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT
+               ? (int) sysconf (_SC_NPROCESSORS_ONLN)
+               : attributes[attribute];
   return CUDA_SUCCESS;
 }
 

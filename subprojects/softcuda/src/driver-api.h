@@ -222,6 +222,13 @@ typedef struct CUDA_KERNEL_NODE_PARAMS_st {
   CUcontext ctx;
 } CUDA_KERNEL_NODE_PARAMS;
 
+/* The parameters of cuCtxCreate_v4(). */
+typedef struct CUctxCreateParams_st {
+  void *execAffinityParams;
+  int numExecAffinityParams;
+  void *cigParams;
+} CUctxCreateParams;
+
 typedef void (*CUhostFn) (void *user_data);
 typedef size_t (*CUoccupancyB2DSize) (int block_size);
 
@@ -346,6 +353,12 @@ typedef struct CUDA_RESOURCE_VIEW_DESC_st CUDA_RESOURCE_VIEW_DESC;
       (CUdevice device, unsigned int *flags, int *active)) \
   X (cuCtxCreate, cuCtxCreate_v2, \
       (CUcontext * context, unsigned int flags, CUdevice device)) \
+  X (cuCtxCreate_v3, cuCtxCreate_v3, \
+      (CUcontext * context, const void *affinities, int n_affinities, \
+          unsigned int flags, CUdevice device)) \
+  X (cuCtxCreate_v4, cuCtxCreate_v4, \
+      (CUcontext * context, const CUctxCreateParams *params, \
+          unsigned int flags, CUdevice device)) \
   X (cuCtxDestroy, cuCtxDestroy_v2, (CUcontext context)) \
   X (cuCtxGetCurrent, cuCtxGetCurrent, (CUcontext * context)) \
   X (cuCtxPushCurrent, cuCtxPushCurrent_v2, (CUcontext context)) \

@@ -11,6 +11,8 @@
 #include <dlfcn.h>
 #include <elf.h>
 #include <link.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -64,7 +66,7 @@ find_symbol_table (const image_file *file, const Elf64_Shdr **sections)
 }
 
 static const Elf64_Sym *
-find_variable (const image_file *file, const char *name)
+find_symbol (const image_file *file, const char *name)
 {
   const Elf64_Shdr *sections;
   const Elf64_Shdr *table = find_symbol_table (file, &sections);
@@ -86,6 +88,21 @@ find_variable (const image_file *file, const char *name)
         && strcmp (strings + symbols[i].st_name, name) == 0)
       return &symbols[i];
   return NULL;
+}
+
+/* The compiler changes the names of static variables. */
+static const Elf64_Sym *
+find_variable (const image_file *file, const char *name)
+{
+  const Elf64_Sym *symbol = find_symbol (file, name);
+  char *changed;
+
+  if (symbol != NULL
+      || asprintf (&changed, "_ZL%zu%s", strlen (name), name) == -1)
+    return symbol;
+  symbol = find_symbol (file, changed);
+  free (changed);
+  return symbol;
 }
 
 static CUresult

@@ -21,8 +21,7 @@ typedef struct {
   nvrtcProgram program;
   const char *folder;
   const char *runtime; /* folder of softcuda_runtime.h */
-  const rt_strings *preprocess;
-  const rt_strings *compile;
+  const rt_options *options;
   rt_scan scan;
 } compilation;
 
@@ -152,6 +151,22 @@ add_common_flags (rt_strings *arguments)
   add_machine_flags (arguments);
 }
 
+/* `#include "x.h"` finds a file beside the source. */
+static void
+add_source_folder (const compilation *c, rt_strings *arguments)
+{
+  const char *name = c->program->name;
+  const char *slash = strrchr (name, '/');
+
+  if (c->options->no_source_include)
+    return;
+  rt_strings_print (arguments, "-iquote");
+  if (slash != NULL)
+    rt_strings_print (arguments, "%.*s/", (int) (slash - name), name);
+  else
+    rt_strings_print (arguments, ".");
+}
+
 static rt_host_result
 run_preprocessor (const compilation *c)
 {
@@ -161,7 +176,8 @@ run_preprocessor (const compilation *c)
   add_common_flags (&arguments);
   rt_strings_print (&arguments, "-I%s/include", c->folder);
   rt_strings_print (&arguments, "-I%s", c->runtime); /* before a toolkit's */
-  add_all (&arguments, c->preprocess);
+  add_source_folder (c, &arguments);
+  add_all (&arguments, &c->options->preprocess);
   rt_strings_print (&arguments, "-E");
   rt_strings_print (&arguments, "-o");
   rt_strings_print (&arguments, "%s/kernel.pre", c->folder);
@@ -186,7 +202,7 @@ run_compiler (const compilation *c)
 
   add_common_flags (&arguments);
   add_flags (&arguments, flags);
-  add_all (&arguments, c->compile);
+  add_all (&arguments, &c->options->compile);
   rt_strings_print (&arguments, "-Wl,--version-script=%s/exports", c->folder);
   rt_strings_print (&arguments, "-o");
   rt_strings_print (&arguments, "%s/kernel.so", c->folder);
@@ -334,11 +350,10 @@ clean_log (const compilation *c)
 }
 
 nvrtcResult
-rt_compile (nvrtcProgram program, const rt_strings *preprocess,
-    const rt_strings *compile)
+rt_compile (nvrtcProgram program, const rt_options *options)
 {
   char runtime[PATH_MAX];
-  compilation c = { program, NULL, runtime, preprocess, compile,
+  compilation c = { program, NULL, runtime, options,
     { { NULL, 0, 0, false }, { NULL, 0, false }, { NULL, 0, false } } };
   rt_folder folder;
   nvrtcResult result;

@@ -14,6 +14,7 @@ typedef enum option_use {
   USE_NOTHING,
   USE_PREPROCESS, /* as `target` and the value */
   USE_COMPILE,
+  USE_NO_SOURCE,
   USE_STANDARD
 } option_use;
 
@@ -34,6 +35,8 @@ static const option_info infos[] = {
   { "--undefine-macro=", USE_PREPROCESS, "-U" },
   { "-U ", USE_PREPROCESS, "-U" },
   { "--pre-include=", USE_PREPROCESS, "-include" },
+  { "--no-source-include", USE_NO_SOURCE, NULL },
+  { "-no-source-include", USE_NO_SOURCE, NULL },
   { "--std=", USE_STANDARD, NULL },
   { "-std=", USE_STANDARD, NULL },
   { "--disable-warnings", USE_COMPILE, "-w" },
@@ -110,9 +113,10 @@ standard_is_known (const char *value, const char **standard)
 }
 
 static bool
-apply (const option_info *info, const char *value, rt_strings *preprocess,
-    rt_strings *compile)
+apply (const option_info *info, const char *value, rt_options *options)
 {
+  rt_strings *preprocess = &options->preprocess;
+  rt_strings *compile = &options->compile;
   const char *standard;
 
   switch (info->use) {
@@ -125,6 +129,9 @@ apply (const option_info *info, const char *value, rt_strings *preprocess,
   case USE_COMPILE:
     rt_strings_add (compile, info->target, strlen (info->target));
     break;
+  case USE_NO_SOURCE:
+    options->no_source_include = true;
+    break;
   case USE_STANDARD:
     if (!standard_is_known (value, &standard))
       return false;
@@ -136,32 +143,40 @@ apply (const option_info *info, const char *value, rt_strings *preprocess,
 }
 
 static bool
-translate_one (int n, const char *const *options, int *i,
-    rt_strings *preprocess, rt_strings *compile)
+translate_one (
+    int n, const char *const *options, int *i, rt_options *translated)
 {
   for (size_t k = 0; k < sizeof infos / sizeof *infos; k++) {
     const char *value = match (&infos[k], n, options, i);
 
     if (value != NULL)
-      return apply (&infos[k], value, preprocess, compile);
+      return apply (&infos[k], value, translated);
   }
   return false;
 }
 
 nvrtcResult
-rt_options_translate (int n, const char *const *options, rt_strings *preprocess,
-    rt_strings *compile, rt_text *log)
+rt_options_translate (
+    int n, const char *const *options, rt_options *translated, rt_text *log)
 {
   for (int i = 0; i < n; i++) {
     const char *option = options[i];
 
     if (option == NULL)
       return NVRTC_ERROR_INVALID_OPTION;
-    if (!translate_one (n, options, &i, preprocess, compile)) {
+    if (!translate_one (n, options, &i, translated)) {
       rt_text_print (log, "softcuda: unrecognized option %s\n", option);
       return NVRTC_ERROR_INVALID_OPTION;
     }
   }
-  return preprocess->failed || compile->failed ? NVRTC_ERROR_OUT_OF_MEMORY
-                                               : NVRTC_SUCCESS;
+  return translated->preprocess.failed || translated->compile.failed
+             ? NVRTC_ERROR_OUT_OF_MEMORY
+             : NVRTC_SUCCESS;
+}
+
+void
+rt_options_clear (rt_options *options)
+{
+  rt_strings_clear (&options->preprocess);
+  rt_strings_clear (&options->compile);
 }

@@ -103,10 +103,17 @@ struct nvrtc_program {
 
 /* ---- options (nvrtc-options.c) ---- */
 
-/* Translates the options for the host's compiler, and adds them to the two
- * lists. */
-nvrtcResult rt_options_translate (int n, const char *const *options,
-    rt_strings *preprocess, rt_strings *compile, rt_text *log);
+/* The options of the host's compiler. */
+typedef struct rt_options {
+  rt_strings preprocess;
+  rt_strings compile;
+  bool no_source_include;
+} rt_options;
+
+/* Translates the options of a program. `translated` must be all zeros. */
+nvrtcResult rt_options_translate (
+    int n, const char *const *options, rt_options *translated, rt_text *log);
+void rt_options_clear (rt_options *options);
 
 /* ---- the scan (nvrtc-scan.c) ---- */
 
@@ -126,8 +133,7 @@ void rt_scan_clear (rt_scan *scan);
 /* ---- running the host's compiler (nvrtc-compile.c) ---- */
 
 /* Fills image, log and lowered. */
-nvrtcResult rt_compile (nvrtcProgram program, const rt_strings *preprocess,
-    const rt_strings *compile);
+nvrtcResult rt_compile (nvrtcProgram program, const rt_options *options);
 
 /* ---- folders (nvrtc-folder.c) ---- */
 

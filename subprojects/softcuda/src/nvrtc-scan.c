@@ -294,6 +294,40 @@ note_kernel (scanner *s)
       s->path.size != 0 ? s->path.data : "", (int) name.size, name.start);
 }
 
+/* ---- variables ---- */
+
+/* Whether the declaration that goes on at `at` is one of a variable. */
+static bool
+is_variable (const char *at, const char *end)
+{
+  token word = { TOKEN_END, NULL, 0 };
+
+  for (;;) {
+    token t = peek (at, end);
+
+    at = t.start + t.size;
+    if (t.kind == TOKEN_WORD) {
+      word = t;
+    } else if (is_sign (&t, '(')) {
+      if (word.kind != TOKEN_WORD || !is_attribute (&word))
+        return false;
+      at = skip_balanced (at, end);
+    } else if (t.kind == TOKEN_END || t.kind == TOKEN_SIGN) {
+      if (t.kind == TOKEN_END || strchr (";=[{", *t.start) != NULL)
+        return t.kind != TOKEN_END && word.kind == TOKEN_WORD;
+    }
+  }
+}
+
+/* The host writes to variables of which the compiler does not know: it must not
+ * assume that they keep their first values, nor remove them. */
+static void
+rewrite_space (scanner *s)
+{
+  if (s->n_closed == 0 && is_variable (s->at, end_of_head (s)))
+    put_text (s, "__attribute__ ((used))");
+}
+
 /* ---- dynamic shared memory ---- */
 
 /* extern __shared__ TYPE NAME[]REST; */
@@ -481,6 +515,11 @@ read_word (scanner *s, const token *t)
   }
   if (is_text (t, "__shared__")) {
     put_text (s, "thread_local");
+    return;
+  }
+  if (is_text (t, "__device__") || is_text (t, "__constant__")
+      || is_text (t, "__managed__")) {
+    rewrite_space (s);
     return;
   }
   if (is_text (t, "extern")) {

@@ -124,8 +124,7 @@ nvrtcResult
 nvrtcCompileProgram (
     nvrtcProgram program, int n_options, const char *const *options)
 {
-  rt_strings preprocess = { NULL, 0, false };
-  rt_strings compile = { NULL, 0, false };
+  rt_options translated = { .no_source_include = false };
   nvrtcResult result;
 
   if (program == NULL)
@@ -136,13 +135,12 @@ nvrtcCompileProgram (
   rt_text_clear (&program->image);
   rt_strings_clear (&program->lowered);
   program->compiled = false;
-  result = rt_options_translate (
-      n_options, options, &preprocess, &compile, &program->log);
+  result =
+      rt_options_translate (n_options, options, &translated, &program->log);
   if (result == NVRTC_SUCCESS)
-    result = rt_compile (program, &preprocess, &compile);
+    result = rt_compile (program, &translated);
   program->compiled = result == NVRTC_SUCCESS;
-  rt_strings_clear (&preprocess);
-  rt_strings_clear (&compile);
+  rt_options_clear (&translated);
   return result;
 }
 

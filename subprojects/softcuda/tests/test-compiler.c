@@ -411,7 +411,7 @@ START_TEST (test_old_launches)
 END_TEST;
 
 static void
-check_failing_kernel (const char *source)
+check_failing_kernel (const char *source, CUresult error)
 {
   CUmodule module = build (source);
   CUcontext own;
@@ -422,10 +422,9 @@ check_failing_kernel (const char *source)
   ok (cu.cuCtxCreate (&own, 0, 0));
   module = build (source);
   out = zeroed (4);
-  fails (run (find (module, "stumble"), 4, 8, 0, params),
-      CUDA_ERROR_LAUNCH_FAILED);
-  fails (cu.cuCtxSynchronize (), CUDA_ERROR_LAUNCH_FAILED);
-  fails (cu.cuMemsetD8 (out, 0, 4), CUDA_ERROR_LAUNCH_FAILED);
+  fails (run (find (module, "stumble"), 4, 8, 0, params), error);
+  fails (cu.cuCtxSynchronize (), error);
+  fails (cu.cuMemsetD8 (out, 0, 4), error);
   ok (cu.cuCtxDestroy (own));
   ok (cu.cuCtxSynchronize ());
 }
@@ -437,7 +436,8 @@ START_TEST (test_failure_is_sticky)
                         "  if (blockIdx.x == 1 && threadIdx.x == 3)\n"
                         "    __trap ();\n"
                         "  atomicAdd (out, 1);\n"
-                        "}\n");
+                        "}\n",
+      CUDA_ERROR_LAUNCH_FAILED);
   check_failing_kernel ("#include <assert.h>\n"
                         "__global__ void stumble (int *out)\n"
                         "{\n"
@@ -445,7 +445,8 @@ START_TEST (test_failure_is_sticky)
                         "  assert (blockIdx.x != 1 || threadIdx.x != 3);\n"
                         "  __syncthreads ();\n"
                         "  atomicAdd (out, 1);\n"
-                        "}\n");
+                        "}\n",
+      CUDA_ERROR_ASSERT);
 }
 END_TEST;
 

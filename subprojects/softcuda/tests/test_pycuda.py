@@ -6,10 +6,13 @@ unpacked PyCUDA for this version of Python. Environment: SOFTCUDA_DIR is the fol
 softcuda's libraries.
 """
 
+import atexit
 import gc
 import glob
 import os
+import shutil
 import sys
+import tempfile
 import unittest
 from typing import List, Optional
 
@@ -48,13 +51,14 @@ def restart() -> None:
     prepend("LD_LIBRARY_PATH", [softcuda] + libraries)
     prepend("PYTHONPATH", [os.path.join(folder, "usr/lib/python3/dist-packages")])
     prepend("PATH", [softcuda])
-    os.environ["PYCUDA_DISABLE_CACHE"] = "1"
-    os.environ[READY] = "1"
+    # PyCUDA's cache is in this folder.
+    os.environ["XDG_CACHE_HOME"] = os.environ[READY] = tempfile.mkdtemp()
     os.execv(sys.executable, [sys.executable, os.path.abspath(__file__)])
 
 
 if READY not in os.environ:
     restart()
+atexit.register(shutil.rmtree, os.environ[READY])
 
 import numpy as np  # noqa: E402
 import pycuda.driver as cuda  # noqa: E402
@@ -165,6 +169,14 @@ class Driver(WithContext):
     def test_a_source_that_is_wrong(self) -> None:
         with self.assertRaisesRegex(cuda.CompileError, "nonsense"):
             SourceModule("__global__ void wrong () { nonsense; }")
+
+    def test_cache(self) -> None:
+        source = "__global__ void empty () { }"
+        SourceModule(source).get_function("empty")
+        caches = glob.glob(os.path.join(os.environ[READY], "pycuda", "**", "*.cubin"),
+                           recursive=True)
+        self.assertTrue(caches)
+        SourceModule(source).get_function("empty")
 
 
 class Arrays(WithContext):
