@@ -17,11 +17,35 @@ import tempfile
 import unittest
 
 ROOT = sys.argv[1]
-TIME_LIMIT = 60  # seconds, for one run
 
 PASSED = "Running suite(s): x\n100%: Checks: 6, Failures: 0, Errors: 0\n"
 FAILED = "66%: Checks: 6, Failures: 1, Errors: 1\nx.c:1:F: wrong\n"
 OF_ANOTHER = "100%: Checks: 1, Failures: 0, Errors: 0\n"
+
+# The last line, words of the output, and tests: the name, Meson's result and the output.
+LOGS = [
+    ("6 passed, 0 failed, 0 skipped", "", ("p:gst / ipc", "OK", PASSED)),
+    ("4 passed, 2 failed, 0 skipped", "", ("p:gst / ipc", "FAIL", FAILED)),
+    ("6 passed, 0 failed, 1 skipped", "", ("a", "OK", PASSED), ("b", "SKIP", "no device\n")),
+    # no summary
+    ("0 passed, 1 failed, 0 skipped", "p:gst / ipc", ("p:gst / ipc", "OK", "Running\n")),
+    ("6 passed, 1 failed, 0 skipped", "", ("a", "OK", PASSED), ("b", "OK", "")),
+    # a program without a framework
+    ("1 passed, 0 failed, 0 skipped", "", ("p:vkgdr / api-c-without-cuda", "OK", "")),
+    ("0 passed, 1 failed, 0 skipped", "", ("p:vkgdr / api-c", "FAIL", "")),
+    # a failure after the summary
+    ("6 passed, 1 failed, 0 skipped", "", ("a", "FAIL", PASSED)),
+    ("6 passed, 1 failed, 0 skipped", "", ("a", "TIMEOUT", PASSED)),
+]
+# The last line, words of the output, and programs: the output and the exit status.
+PROGRAMS = [
+    ("6 passed, 0 failed, 1 skipped", "", (PASSED, 0), ("no device\n", 77)),
+    ("10 passed, 2 failed, 0 skipped", "x.c:1:F: wrong", (PASSED, 0), (FAILED, 2)),
+    ("6 passed, 1 failed, 0 skipped", "no summary", (PASSED, 0), ("Running\n", 0)),
+    # a program that it starts has a summary, too
+    ("6 passed, 0 failed, 0 skipped", "", (OF_ANOTHER + PASSED, 0)),
+    ("6 passed, 1 failed, 0 skipped", "exit status 1", (PASSED, 1)),
+]
 
 
 class Case(unittest.TestCase):
@@ -29,71 +53,54 @@ class Case(unittest.TestCase):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         self.folder = folder.name
+        self.log = os.path.join(self.folder, "testlog.json")
 
-    def run_and_check(self, command, line):
-        """Checks that the last line of the output is @line, and that the exit
-        status shows whether all tests have passed.
-        """
-        run = subprocess.run(
-            command,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            encoding="utf-8",
-            timeout=TIME_LIMIT,
-            check=False,
-        )
+    def write_log(self, names, tests):
+        with open(self.log, "w", encoding="utf-8") as log:
+            for test in tests:
+                log.write(json.dumps(dict(zip(names, test))) + "\n")
+
+    def run_program(self, *command):
+        return subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                              encoding="utf-8", timeout=60, check=False)
+
+    def check(self, line, words, *command):
+        """The exit status shows whether all tests have passed."""
+        run = self.run_program(*command)
         self.assertEqual(run.stdout.splitlines()[-1], line, run.stdout)
         passed = " 0 failed" in line and not line.startswith("0 passed")
         self.assertEqual(run.returncode, 0 if passed else 1, run.stdout)
-        return run.stdout
+        self.assertIn(words, run.stdout)
 
 
-class MesonLogs(Case):
-    """scripts/count-tests.py"""
+class Counts(Case):
+    def test_logs_of_meson(self):
+        for line, words, *tests in LOGS:
+            with self.subTest(tests=tests):
+                self.write_log(("name", "result", "stdout"), tests)
+                self.check(line, words, sys.executable, f"{ROOT}/scripts/count-tests.py", self.log)
 
-    def count(self, line, *tests):
-        path = os.path.join(self.folder, "testlog.json")
-        with open(path, "w", encoding="utf-8") as log:
-            for name, result, stdout in tests:
-                log.write(json.dumps({"name": name, "result": result, "stdout": stdout}) + "\n")
-        command = [sys.executable, os.path.join(ROOT, "scripts", "count-tests.py"), path]
-        return self.run_and_check(command, line)
-
-    def test_summaries(self):
-        self.count("6 passed, 0 failed, 0 skipped", ("p:gst / ipc", "OK", PASSED))
-        self.count("4 passed, 2 failed, 0 skipped", ("p:gst / ipc", "FAIL", FAILED))
-        self.count(
-            "6 passed, 0 failed, 1 skipped", ("a", "OK", PASSED), ("b", "SKIP", "no device\n")
-        )
-
-    def test_no_summary(self):
-        text = self.count("0 passed, 1 failed, 0 skipped", ("p:gst / ipc", "OK", "Running\n"))
-        self.assertIn("p:gst / ipc", text)
-        self.count("6 passed, 1 failed, 0 skipped", ("a", "OK", PASSED), ("b", "OK", ""))
-
-    def test_program_without_a_framework(self):
-        self.count("1 passed, 0 failed, 0 skipped", ("p:vkgdr / api-c-without-cuda", "OK", ""))
-        self.count("0 passed, 1 failed, 0 skipped", ("p:vkgdr / api-c", "FAIL", ""))
-
-    def test_failure_after_the_summary(self):
-        self.count("6 passed, 1 failed, 0 skipped", ("a", "FAIL", PASSED))
-        self.count("6 passed, 1 failed, 0 skipped", ("a", "TIMEOUT", PASSED))
+    def test_installed_tests(self):
+        for number, (line, words, *programs) in enumerate(PROGRAMS):
+            with self.subTest(programs=programs):
+                folder = os.path.join(self.folder, str(number))
+                os.mkdir(folder)
+                shutil.copy(f"{ROOT}/tests/run", folder)
+                for name, (text, status) in zip("ab", programs):
+                    path = os.path.join(folder, "test-" + name)
+                    with open(path, "w", encoding="utf-8") as program:
+                        program.write(f"#!/bin/sh\ncat <<'END'\n{text}END\nexit {status}\n")
+                    os.chmod(path, 0o755)
+                self.check(line, words, os.path.join(folder, "run"))
 
 
 class SlowTests(Case):
-    """scripts/slow-tests.py"""
-
     def slow(self, *tests):
         """Each test has a name, a start and a duration."""
-        path = os.path.join(self.folder, "testlog.json")
-        with open(path, "w", encoding="utf-8") as log:
-            for name, start, duration in tests:
-                entry = {"name": name, "starttime": start, "duration": duration}
-                log.write(json.dumps(entry) + "\n")
-        command = [sys.executable, os.path.join(ROOT, "scripts", "slow-tests.py"), path]
-        return subprocess.run(
-            command, stdout=subprocess.PIPE, encoding="utf-8", timeout=TIME_LIMIT, check=True
-        ).stdout.splitlines()
+        self.write_log(("name", "starttime", "duration"), tests)
+        run = self.run_program(sys.executable, f"{ROOT}/scripts/slow-tests.py", self.log)
+        self.assertEqual(run.returncode, 0, run.stdout)
+        return run.stdout.splitlines()
 
     def test_time_of_the_run_is_from_the_first_start_to_the_last_end(self):
         lines = self.slow(("p:gst / a", 1000.0, 90.0), ("p:gst / b", 1010.0, 115.5))
@@ -107,41 +114,7 @@ class SlowTests(Case):
         names = [line.split()[-1] for line in lines[1:-1]]
         self.assertEqual(names, [f"t{i}" for i in range(20, 10, -1)])
         self.assertIn("74%", lines[-1])  # 155 of 210 seconds
-
-    def test_no_tests(self):
         self.assertEqual(self.slow(), [])
-
-
-class InstalledTests(Case):
-    """tests/run"""
-
-    def count(self, line, **programs):
-        """The programs print a text, and end with a status."""
-        shutil.copy(os.path.join(ROOT, "tests", "run"), self.folder)
-        for name, (text, status) in programs.items():
-            path = os.path.join(self.folder, "test-" + name)
-            with open(path, "w", encoding="utf-8") as program:
-                program.write(f"#!/bin/sh\ncat <<'END'\n{text}END\nexit {status}\n")
-            os.chmod(path, 0o755)
-        return self.run_and_check([os.path.join(self.folder, "run")], line)
-
-    def test_summaries(self):
-        self.count("6 passed, 0 failed, 1 skipped", a=(PASSED, 0), b=("no device\n", 77))
-
-    def test_failures_are_shown(self):
-        text = self.count("10 passed, 2 failed, 0 skipped", a=(PASSED, 0), b=(FAILED, 2))
-        self.assertIn("x.c:1:F: wrong", text)
-
-    def test_no_summary(self):
-        text = self.count("6 passed, 1 failed, 0 skipped", a=(PASSED, 0), b=("Running\n", 0))
-        self.assertIn("no summary", text)
-
-    def test_a_program_that_it_starts_has_a_summary_too(self):
-        self.count("6 passed, 0 failed, 0 skipped", a=(OF_ANOTHER + PASSED, 0))
-
-    def test_failure_after_the_summary(self):
-        text = self.count("6 passed, 1 failed, 0 skipped", a=(PASSED, 1))
-        self.assertIn("exit status 1", text)
 
 
 if __name__ == "__main__":

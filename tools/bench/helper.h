@@ -93,9 +93,6 @@ void bench_fill_clear (BenchFill *fill);
 void bench_fill_write (
     BenchFill *fill, guint8 *data, gsize size, guint64 number);
 
-/* Returns `memset`, `copy` and `uncached` as a GObject enumeration. */
-GType bench_fill_get_type (void);
-
 /* Registers the element `vkgdrbenchsrc` in this process. */
 gboolean bench_source_register (void);
 

@@ -15,15 +15,7 @@
 
 #include "helper.h"
 
-static GType
-register_enum (gsize *type, const gchar *name, const GEnumValue *values)
-{
-  if (g_once_init_enter (type))
-    g_once_init_leave (type, g_enum_register_static (name, values));
-  return *type;
-}
-
-/* --- how frames are written ---------------------------------------------- */
+/* --- how frames are written ----------------------------------------------- */
 
 /* The size of the pattern of BENCH_FILL_COPY in bytes. The pattern stays in the
  * processor's cache, like a line of a frame that a producer has just
@@ -71,21 +63,6 @@ bench_fill_write (BenchFill *fill, guint8 *data, gsize size, guint64 number)
   }
 }
 
-GType
-bench_fill_get_type (void)
-{
-  static gsize type = 0;
-  static const GEnumValue values[] = {
-    { BENCH_FILL_MEMSET, "memset() of the frame's number", "memset" },
-    { BENCH_FILL_COPY, "memcpy() of a pattern of 64 KiB, again and again",
-        "copy" },
-    { BENCH_FILL_UNCACHED, "memcpy() from all of a large area", "uncached" },
-    { 0, NULL, NULL },
-  };
-
-  return register_enum (&type, "BenchSourceFill", values);
-}
-
 /* --- the element ---------------------------------------------------------- */
 
 /* The largest number of buffers in its own pool. If downstream elements keep so
@@ -95,8 +72,8 @@ bench_fill_get_type (void)
 /* The distance between two reads in bytes: a cache line. */
 #define LINE 64
 
-typedef enum { POOL_DOWNSTREAM, POOL_OWN } BenchSourcePool;
-typedef enum { TOUCH_WRITE, TOUCH_READWRITE, TOUCH_NOTHING } BenchSourceTouch;
+enum { POOL_DOWNSTREAM, POOL_OWN };
+enum { TOUCH_WRITE, TOUCH_READWRITE, TOUCH_NOTHING };
 
 #define BENCH_TYPE_SOURCE (bench_source_get_type ())
 G_DECLARE_FINAL_TYPE (BenchSource, bench_source, BENCH, SOURCE, GstPushSrc)
@@ -107,64 +84,54 @@ struct _BenchSource {
   GstCaps *caps;
   guint size;
   guint buffers;
-  BenchSourcePool pool;
-  BenchSourceTouch touch;
-  BenchFillKind fill;
+  guint pool;
+  guint touch;
+  guint fill;
   guint area;
-  guint interval; /* microseconds */
+  guint interval;
 
   BenchFill writer;
   guint64 frame;
 };
 
-enum {
-  PROP_CAPS = 1,
-  PROP_SIZE,
-  PROP_BUFFERS,
-  PROP_POOL,
-  PROP_TOUCH,
-  PROP_FILL,
-  PROP_AREA,
-  PROP_INTERVAL,
-  N_PROPERTIES
-};
-
-static GParamSpec *properties[N_PROPERTIES];
+G_DEFINE_TYPE (BenchSource, bench_source, GST_TYPE_PUSH_SRC)
 
 static GstStaticPadTemplate src_template = GST_STATIC_PAD_TEMPLATE (
     "src", GST_PAD_SRC, GST_PAD_ALWAYS, GST_STATIC_CAPS_ANY);
 
-G_DEFINE_TYPE (BenchSource, bench_source, GST_TYPE_PUSH_SRC)
+/* The property `caps` is the first one. These follow. The value of one with
+ * @words is one of these. */
+#define PROP_CAPS 1
 
-static GType
-pool_get_type (void)
-{
-  static gsize type = 0;
-  static const GEnumValue values[] = {
-    { POOL_DOWNSTREAM, "What downstream offers, else as own", "downstream" },
-    { POOL_OWN, "A pool of ordinary memory, recycled", "own" },
-    { 0, NULL, NULL },
-  };
-
-  return register_enum (&type, "BenchSourcePool", values);
-}
-
-static GType
-touch_get_type (void)
-{
-  static gsize type = 0;
-  static const GEnumValue values[] = {
-    { TOUCH_WRITE, "Maps for writing, and writes every byte", "write" },
-    { TOUCH_READWRITE, "Maps for both, and reads every cache line back, too",
-        "readwrite" },
-    { TOUCH_NOTHING, "Hands it on as it is", "nothing" },
-    { 0, NULL, NULL },
-  };
-
-  return register_enum (&type, "BenchSourceTouch", values);
-}
-
-/* --- buffers ------------------------------------------------------------- */
+static const struct {
+  const gchar *name;
+  const gchar *blurb;
+  goffset offset;
+  const gchar *const words[4];
+} numbers[] = {
+  { "size", "Bytes of a buffer, if the caps are not raw video",
+      G_STRUCT_OFFSET (BenchSource, size) },
+  { "buffers", "Smallest number of buffers that it goes through in turn",
+      G_STRUCT_OFFSET (BenchSource, buffers) },
+  { "pool",
+      "Where buffers come from: downstream (or own, if it offers none), or own "
+      "(a pool of ordinary memory)",
+      G_STRUCT_OFFSET (BenchSource, pool), { "downstream", "own" } },
+  { "touch",
+      "What is done to a buffer: write (every byte), readwrite (reads every "
+      "cache line back, too), or nothing",
+      G_STRUCT_OFFSET (BenchSource, touch),
+      { "write", "readwrite", "nothing" } },
+  { "fill",
+      "How a buffer is written: memset, copy (of a pattern of 64 KiB), or "
+      "uncached (copies of all of a large area)",
+      G_STRUCT_OFFSET (BenchSource, fill), { "memset", "copy", "uncached" } },
+  { "area", "Bytes that are copied from in turn, with fill=uncached",
+      G_STRUCT_OFFSET (BenchSource, area) },
+  { "interval",
+      "Microseconds to sleep before a buffer is written, like a live source",
+      G_STRUCT_OFFSET (BenchSource, interval) },
+};
 
 static GstCaps *
 bench_source_get_caps (GstBaseSrc *src, GstCaps *filter)
@@ -230,28 +197,21 @@ replace_pools (GstBaseSrc *src, GstQuery *query)
 
 /* The pool has several buffers. A single buffer would stay in the processor's
  * cache, which does not happen in a real pipeline. */
-static void
-raise_min_buffers (BenchSource *self, GstQuery *query)
-{
-  GstBufferPool *pool = NULL;
-  guint size, min, max;
-
-  gst_query_parse_nth_allocation_pool (query, 0, &pool, &size, &min, &max);
-  min = MAX (min, self->buffers);
-  if (max > 0)
-    min = MIN (min, max);
-  gst_query_set_nth_allocation_pool (query, 0, pool, size, min, max);
-  gst_clear_object (&pool);
-}
-
 static gboolean
 bench_source_decide_allocation (GstBaseSrc *src, GstQuery *query)
 {
   BenchSource *self = BENCH_SOURCE (src);
+  GstBufferPool *pool = NULL;
+  guint size, min, max;
 
   if (self->pool == POOL_OWN || gst_query_get_n_allocation_pools (query) == 0)
     replace_pools (src, query);
-  raise_min_buffers (self, query);
+  gst_query_parse_nth_allocation_pool (query, 0, &pool, &size, &min, &max);
+  min = MAX (min, MIN (self->buffers, MAX_BUFFERS));
+  if (max > 0)
+    min = MIN (min, max);
+  gst_query_set_nth_allocation_pool (query, 0, pool, size, min, max);
+  gst_clear_object (&pool);
   return GST_BASE_SRC_CLASS (bench_source_parent_class)
       ->decide_allocation (src, query);
 }
@@ -308,43 +268,30 @@ bench_source_stop (GstBaseSrc *src)
   return TRUE;
 }
 
-/* --- GObject ------------------------------------------------------------- */
-
 /* Properties are set before the start, and not changed later. */
 static void
 bench_source_set_property (
     GObject *object, guint id, const GValue *value, GParamSpec *pspec)
 {
   BenchSource *self = BENCH_SOURCE (object);
+  guint i, number = id - PROP_CAPS - 1;
+  guint *field;
 
-  switch (id) {
-  case PROP_CAPS:
+  if (id == PROP_CAPS) {
     gst_caps_replace (&self->caps, (GstCaps *) gst_value_get_caps (value));
-    break;
-  case PROP_SIZE:
-    self->size = g_value_get_uint (value);
-    break;
-  case PROP_BUFFERS:
-    self->buffers = g_value_get_uint (value);
-    break;
-  case PROP_POOL:
-    self->pool = g_value_get_enum (value);
-    break;
-  case PROP_TOUCH:
-    self->touch = g_value_get_enum (value);
-    break;
-  case PROP_FILL:
-    self->fill = g_value_get_enum (value);
-    break;
-  case PROP_AREA:
-    self->area = g_value_get_uint (value);
-    break;
-  case PROP_INTERVAL:
-    self->interval = g_value_get_uint (value);
-    break;
-  default:
-    G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, pspec);
+    return;
   }
+  field = &G_STRUCT_MEMBER (guint, self, numbers[number].offset);
+  if (!numbers[number].words[0]) {
+    *field = g_value_get_uint (value);
+    return;
+  }
+  for (i = 0; numbers[number].words[i]; i++)
+    if (g_strcmp0 (numbers[number].words[i], g_value_get_string (value)) == 0) {
+      *field = i;
+      return;
+    }
+  g_warning ("%s: %s", pspec->name, numbers[number].blurb);
 }
 
 static void
@@ -361,29 +308,22 @@ install_properties (GObjectClass *object_class)
 {
   GParamFlags flags =
       G_PARAM_WRITABLE | G_PARAM_STATIC_STRINGS | GST_PARAM_MUTABLE_READY;
+  GParamSpec *spec;
+  guint i;
 
-  properties[PROP_CAPS] = g_param_spec_boxed (
-      "caps", "Caps", "Caps of the stream", GST_TYPE_CAPS, flags);
-  properties[PROP_SIZE] = g_param_spec_uint ("size", "Size",
-      "Bytes of a buffer, where the caps are not raw video", 0, G_MAXINT, 0,
-      flags);
-  properties[PROP_BUFFERS] = g_param_spec_uint ("buffers", "Buffers",
-      "Buffers that it goes through in turn, at least", 1, MAX_BUFFERS, 1,
-      flags);
-  properties[PROP_POOL] = g_param_spec_enum ("pool", "Pool",
-      "Where buffers come from", pool_get_type (), POOL_DOWNSTREAM, flags);
-  properties[PROP_TOUCH] = g_param_spec_enum ("touch", "Touch",
-      "What is done to a buffer", touch_get_type (), TOUCH_WRITE, flags);
-  properties[PROP_FILL] =
-      g_param_spec_enum ("fill", "Fill", "How a buffer is written",
-          bench_fill_get_type (), BENCH_FILL_MEMSET, flags);
-  properties[PROP_AREA] = g_param_spec_uint ("area", "Area",
-      "Bytes that are copied from in turn, with fill=uncached", 0, G_MAXUINT, 0,
-      flags);
-  properties[PROP_INTERVAL] = g_param_spec_uint ("interval", "Interval",
-      "Microseconds to sleep before a buffer is written, like a live source", 0,
-      G_MAXUINT, 0, flags);
-  g_object_class_install_properties (object_class, N_PROPERTIES, properties);
+  g_object_class_install_property (object_class, PROP_CAPS,
+      g_param_spec_boxed (
+          "caps", "caps", "Caps of the stream", GST_TYPE_CAPS, flags));
+  for (i = 0; i < G_N_ELEMENTS (numbers); i++) {
+    const gchar *name = numbers[i].name, *blurb = numbers[i].blurb;
+
+    if (numbers[i].words[0])
+      spec =
+          g_param_spec_string (name, name, blurb, numbers[i].words[0], flags);
+    else
+      spec = g_param_spec_uint (name, name, blurb, 0, G_MAXINT, 0, flags);
+    g_object_class_install_property (object_class, PROP_CAPS + 1 + i, spec);
+  }
 }
 
 static void
@@ -412,7 +352,6 @@ bench_source_class_init (BenchSourceClass *klass)
 static void
 bench_source_init (BenchSource *self)
 {
-  self->buffers = 1;
   gst_base_src_set_format (GST_BASE_SRC (self), GST_FORMAT_TIME);
 }
 
