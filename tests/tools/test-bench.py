@@ -124,7 +124,7 @@ class All(Case):
             for variant in case["variants"]:
                 with self.subTest(case=case["id"], variant=variant["id"]):
                     if "error" in variant:  # may not be installed
-                        self.assertRegex(variant["error"], "^not installed$|1.24 or later")
+                        self.assertRegex(variant["error"], "^not installed$|1.24 or later|'vkgdr'")
                         continue
                     self.assertEqual(len(variant["samples"]), 2)
                     self.assertEqual(variant["median"], statistics.median(variant["samples"]))
@@ -298,8 +298,6 @@ class Parts(Case):
             self.assertEqual({row.count("|") for row in rows}, {rows[1].count("|")})
         self.assertIn("failed (1)", run.stdout)
         self.assertIn('\n(1) no element "vkgdrupload"\n', run.stdout)
-        self.assertIn(" launched - received ", tables[-1])
-        self.assertNotIn(" - 99 of 100", tables[-1])
 
     def test_arguments(self):
         for wrong in (

@@ -121,7 +121,8 @@ SCALED_TENSOR = (f" ! cudaconvertscale{CUDA_CAPS}"
 
 # Frames for other processes: as fast as all processes accept them, or slowly,
 # with a kernel in each process. IPC_PATH is replaced by the path of the socket.
-# The text after CONSUMER is the pipeline of the other processes.
+# The text after CONSUMER is the pipeline of the other processes, or a path: then they
+# are clients without GStreamer, in C or in Python.
 CONSUMER = " CONSUMER "
 IPC_SINK = (" ! vkgdripcsink name=sent socket-path=IPC_PATH sync=false leaky=no max-buffers=8"
             " wait-for-connection=true")
@@ -140,10 +141,16 @@ IPC_RATES = [
          how="ipc:rate"),
     Part("vkgdrupload", "in one process", " ! vkgdrupload" + SINK),
 ]
+IPC_CLIENTS = [
+    Part("client-c", "vkgdripcsink ! client in C", IPC_SINK + CONSUMER + "IPC_PATH",
+         how="ipc:rate"),
+    Part("client-python", "vkgdripcsink ! client in Python",
+         IPC_SINK + CONSUMER + "python:IPC_PATH", how="ipc:rate"),
+]
 
 
-def ipc_delays(case, title, consumers, source=""):
-    """Both figures of two delays, which one run gives."""
+def ipc_delays(case, title, consumers, source="", client="IPC_PATH"):
+    """Both figures of two delays, which one run gives; and those of a client in C."""
     tail = (f"{IPC_SINK} access=direct{CONSUMER}{IPC_SRC}{source}"
             f" ! cudafilter name=launched kernel=copy{SINK}")
     parts = [
@@ -152,6 +159,13 @@ def ipc_delays(case, title, consumers, source=""):
         Part("delay-p99", "99 of 100 launched", tail, how="ipc:launched-p99", is_single=True),
         Part("received-p99", "99 of 100 received", tail, how="ipc:received-p99", is_single=True),
     ]
+    tail = f"{IPC_SINK} access=direct{CONSUMER}{client}"
+    if client:
+        parts += [
+            Part("client-p50", "received, client in C", tail, how="ipc:received"),
+            Part("client-p99", "99 of 100, client in C", tail, how="ipc:received-p99",
+                 is_single=True),
+        ]
     return Kind("ipc-delay", case, title, "us/frame", "stream", POOL + " interval=5000", parts,
                 consumers, own_sink=True)
 
@@ -274,19 +288,19 @@ KINDS = [
     ]),
     # the result of the slowest process counts
     Kind("ipc", "ipc-1", ", to one other process", "frames/s", "stream", POOL,
-         [*IPC_RATES, cuda_ipc("legacy"), cuda_ipc("mmap")], 1, own_sink=True),
+         [*IPC_RATES, *IPC_CLIENTS, cuda_ipc("legacy"), cuda_ipc("mmap")], 1, own_sink=True),
     Kind("ipc", "ipc-8", ", to eight other processes", "frames/s", "stream", POOL, IPC_RATES, 8,
          own_sink=True),
     # from the end of writing to the reception and the launch in other processes
     ipc_delays("ipc-delay-1", ", until a kernel is launched", 1),
     ipc_delays("ipc-delay-8", ", until eight processes have launched one", 8),
     ipc_delays("ipc-delay-busy-1", ", until a kernel is launched, busy-poll=1000", 1,
-               " busy-poll=1000"),
+               " busy-poll=1000", ""),
     ipc_delays("ipc-delay-busy-8", ", until eight processes have launched one, busy-poll=1000",
-               8, " busy-poll=1000"),
+               8, " busy-poll=1000", ""),
     # the streaming thread never sleeps
     ipc_delays("ipc-delay-awake-1", ", until a kernel is launched, busy-poll=10000", 1,
-               " busy-poll=10000"),
+               " busy-poll=10000", "busy:IPC_PATH"),
 ]
 SECTIONS = list(dict.fromkeys(kind.section for kind in KINDS))
 

@@ -276,8 +276,11 @@ class Measurer:
         with tempfile.TemporaryDirectory(prefix="vkgdr-bench-") as folder:
             path = os.path.join(folder, "socket")
             server, consumer = pipeline.replace("IPC_PATH", path).split(CONSUMER)
-            command = [*shlex.split(self.options.consumer_prefix or ""), *self.command,
-                       "consume", consumer]
+            command = [*self.command, "consume", consumer]
+            if consumer.startswith("python:"):
+                script = os.path.join(self.folder, "bench_client.py")
+                command = [sys.executable, script, consumer[len("python:"):]]
+            command = [*shlex.split(self.options.consumer_prefix or ""), *command]
             processes = [subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
                          for _ in range(case.consumers)]
             results = None

@@ -89,6 +89,8 @@ def make_summary(cases):
             add("vkgdripcsink / in one process", of("vkgdripcsink"), ours)
             add("vkgdripcsink / better cudaipcsink", of("vkgdripcsink"),
                 of("cudaipcsink-legacy", "cudaipcsink-mmap"))
+            add("client in C / vkgdripcsrc", of("client-c"), of("vkgdripcsink"))
+            add("client in Python / vkgdripcsrc", of("client-python"), of("vkgdripcsink"))
     return lines
 
 

@@ -9,13 +9,12 @@
  * matter: GStreamer's cudaipcsrc may report its server's end as an error.
  */
 
-#include <stdio.h>
+#include <string.h>
 #include <unistd.h>
-
-#include <gio/gio.h>
 
 #include "helper.h"
 #include "json.h"
+#include <vkgdr/frames.h>
 
 /* The first 1/WARM_UP of the frames is not used: in this time, kernels are
  * compiled and memory is imported. */
@@ -98,22 +97,27 @@ typedef struct {
   GArray *times;      /* when each frame was received */
   GArray *receptions; /* from the end of writing to the reception */
   GArray *launches;   /* to the launch; empty if there is no kernel */
+  gint64 ended;       /* when standard input has ended, or 0 */
 } Arrivals;
 
-static GstPadProbeReturn
-on_received (GstPad *pad, GstPadProbeInfo *info, gpointer data)
+static void
+add_frame (Arrivals *arrivals, gint64 stamp)
 {
-  Arrivals *arrivals = data;
-  gint64 now = bench_now (), delay;
+  gint64 now = bench_now (), delay = now - stamp;
 
   g_mutex_lock (&arrivals->lock);
   if (arrivals->times->len == 0)
     bench_write_reply (json_object_new (), NULL);
-  arrivals->stamp = GST_BUFFER_OFFSET_END (GST_PAD_PROBE_INFO_BUFFER (info));
-  delay = now - arrivals->stamp;
+  arrivals->stamp = stamp;
   g_array_append_val (arrivals->times, now);
   g_array_append_val (arrivals->receptions, delay);
   g_mutex_unlock (&arrivals->lock);
+}
+
+static GstPadProbeReturn
+on_received (GstPad *pad, GstPadProbeInfo *info, gpointer data)
+{
+  add_frame (data, GST_BUFFER_OFFSET_END (GST_PAD_PROBE_INFO_BUFFER (info)));
   return GST_PAD_PROBE_OK;
 }
 
@@ -146,43 +150,86 @@ watch (GstElement *pipeline, const gchar *name, GstPadProbeCallback func,
   gst_object_unref (element);
 }
 
+/* Whether standard input has ended and there are enough frames. On a busy
+ * machine the first frames take long. Sets @error if they take too long. */
 static gboolean
-is_enough (Arrivals *arrivals)
+is_over (Arrivals *arrivals, GError **error)
 {
+  GPollFD input = { STDIN_FILENO, G_IO_IN };
   gboolean enough;
 
+  if (!arrivals->ended && g_poll (&input, 1, 0) > 0)
+    arrivals->ended = bench_now ();
+  if (!arrivals->ended)
+    return FALSE;
   g_mutex_lock (&arrivals->lock);
   enough = arrivals->times->len >= ENOUGH_FRAMES;
   g_mutex_unlock (&arrivals->lock);
-  return enough;
+  if (!enough && bench_now () < arrivals->ended + PATIENCE)
+    return FALSE;
+  if (!enough)
+    g_set_error_literal (error, GST_STREAM_ERROR, GST_STREAM_ERROR_FAILED,
+        "too few frames have come");
+  return TRUE;
 }
 
-/* Waits until standard input has ended and there are enough frames. On a busy
- * machine the first frames take long. */
-static gboolean
-wait_for_end (GstElement *pipeline, Arrivals *arrivals, GError **error)
+static void
+play (const gchar *launch, Arrivals *arrivals, GError **error)
 {
-  GstBus *bus = gst_element_get_bus (pipeline);
-  GPollFD input = { STDIN_FILENO, G_IO_IN };
+  GstElement *pipeline = bench_make_pipeline (launch, NULL, error);
   GstMessage *message = NULL;
-  gint64 ended = 0;
+  GstBus *bus;
 
-  while (!message && (!ended || !is_enough (arrivals))) {
+  if (!pipeline)
+    return;
+  watch (pipeline, "received", on_received, arrivals);
+  watch (pipeline, "launched", on_launched, arrivals);
+  bus = gst_element_get_bus (pipeline);
+  gst_element_set_state (pipeline, GST_STATE_PLAYING);
+  while (!message && !is_over (arrivals, error))
     message = gst_bus_timed_pop_filtered (
         bus, POLL, GST_MESSAGE_EOS | GST_MESSAGE_ERROR);
-    if (!ended && g_poll (&input, 1, 0) > 0)
-      ended = bench_now ();
-    if (ended && bench_now () > ended + PATIENCE)
-      break;
-  }
-  gst_object_unref (bus);
   if (message && GST_MESSAGE_TYPE (message) == GST_MESSAGE_ERROR)
     gst_message_parse_error (message, error, NULL);
-  else if (message || !is_enough (arrivals))
+  else if (message)
     g_set_error_literal (error, GST_STREAM_ERROR, GST_STREAM_ERROR_FAILED,
-        message ? "the stream ended by itself" : "too few frames have come");
+        "the stream ended by itself");
+  gst_element_set_state (pipeline, GST_STATE_NULL);
   g_clear_pointer (&message, gst_message_unref);
-  return error == NULL || *error == NULL;
+  gst_object_unref (bus);
+  gst_object_unref (pipeline);
+}
+
+/* libvkgdr's client, without GStreamer. With @busy, it never sleeps. */
+static void
+receive (const gchar *path, gboolean busy, Arrivals *arrivals, GError **error)
+{
+  vkgdr_frames_params params = { .path = path, .timeout = PATIENCE };
+  vkgdr_frames_t frames = vkgdr_frames_connect (&params);
+  vkgdr_frames_status status = VKGDR_FRAMES_FRAME;
+  vkgdr_frame_t frame;
+  gint64 polled = 0;
+
+  if (!frames) {
+    bench_set_last_error (error);
+    return;
+  }
+  while (status >= VKGDR_FRAMES_TIMEOUT) {
+    status = vkgdr_frames_receive (frames, busy ? 0 : POLL, &frame);
+    if (status == VKGDR_FRAMES_FRAME) {
+      add_frame (arrivals, vkgdr_frame_get_info (frame)->offset_end);
+      vkgdr_frame_release (frame);
+    } else if (status != VKGDR_FRAMES_TIMEOUT) {
+      bench_set_last_error (error);
+      break;
+    }
+    if (bench_now () > polled + (gint64) POLL) {
+      polled = bench_now ();
+      if (is_over (arrivals, error))
+        break;
+    }
+  }
+  vkgdr_frames_close (frames);
 }
 
 static gint
@@ -225,24 +272,22 @@ summarize (Arrivals *arrivals, JsonObject *reply)
   add_percentiles (arrivals->launches, "launched", reply);
 }
 
+/* Without a pipeline, @what is the path of a socket, which may follow
+ * "busy:". */
 gboolean
 bench_consume (const gchar *what, JsonObject *reply, GError **error)
 {
   Arrivals arrivals = { .times = g_array_new (FALSE, FALSE, sizeof (gint64)),
     .receptions = g_array_new (FALSE, FALSE, sizeof (gint64)),
     .launches = g_array_new (FALSE, FALSE, sizeof (gint64)) };
-  GstElement *pipeline = bench_make_pipeline (what, NULL, error);
-  gboolean ok = FALSE;
+  gboolean busy = g_str_has_prefix (what, "busy:"), ok;
 
   g_mutex_init (&arrivals.lock);
-  if (pipeline) {
-    watch (pipeline, "received", on_received, &arrivals);
-    watch (pipeline, "launched", on_launched, &arrivals);
-    gst_element_set_state (pipeline, GST_STATE_PLAYING);
-    ok = wait_for_end (pipeline, &arrivals, error);
-    gst_element_set_state (pipeline, GST_STATE_NULL);
-    gst_object_unref (pipeline);
-  }
+  if (busy || *what == '/')
+    receive (busy ? what + strlen ("busy:") : what, busy, &arrivals, error);
+  else
+    play (what, &arrivals, error);
+  ok = *error == NULL;
   if (ok)
     summarize (&arrivals, reply);
   g_array_unref (arrivals.times);

@@ -49,7 +49,9 @@ gboolean bench_serve_end (GstVkgdrContext *context, JsonObject *request,
     JsonObject *reply, GError **error);
 
 /* Gets frames from the server until standard input ends. Then adds the results
- * to @reply. @what is a pipeline with the element `received`. */
+ * to @reply. @what is a pipeline with the element `received`, or the path of a
+ * socket, from which libvkgdr's client gets the frames. It does not sleep if
+ * "busy:" is in front of the path. */
 gboolean bench_consume (const gchar *what, JsonObject *reply, GError **error);
 
 /* --- source.c: how frames are written, and the element that does it ------- */
