@@ -34,11 +34,9 @@
  * Kernels of the user whose first two parameters are `VkgdrSamples` process raw
  * audio, and the bytes of any other stream.
  *
- * All of these properties can be changed while the pipeline plays. Setters do
- * not wait. While the new kernel is compiled, the previous one continues to
- * process frames, and the field `pending` of #GstVkgdrBaseTransform:stats is
- * %TRUE. If the new kernel does not compile, or the parameters do not fit, the
- * element posts a warning, and the previous kernel continues.
+ * All of these properties can be changed while the pipeline plays; see
+ * #GstCudaFilter:params. The field `pending` of
+ * #GstVkgdrBaseTransform:stats is %TRUE while a new kernel is compiled.
  *
  * ## Example launch lines
  * |[
@@ -58,15 +56,6 @@
  * }" ! vkgdrdownload ! autovideosink
  * ]|
  *
- * |[
- * gst-launch-1.0 videotestsrc ! video/x-raw,width=640,height=480 ! vkgdrupload
- * ! cudafilter location=halve.cu output-caps=video/x-raw,format=GRAY8,width=320
- * ! vkgdrdownload ! autovideosink
- * ]|
- * |[
- * gst-launch-1.0 videotestsrc ! cudaupload ! cudafilter kernel=sobel !
- * cudadownload ! autovideosink
- * ]|
  * |[
  * gst-launch-1.0 audiotestsrc ! audio/x-raw,format=S16LE ! vkgdrupload !
  * cudafilter source="__global__ void halve (VkgdrSamples in, VkgdrSamples out)

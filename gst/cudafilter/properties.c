@@ -257,13 +257,9 @@ gst_cuda_filter_install_properties (GObjectClass *object_class)
    * GstCudaFilter:watch:
    *
    * Whether the file of #GstCudaFilter:location is compiled again when it, or a
-   * file that it includes, changes. Changes from a time when this was %FALSE
-   * are also detected. Another thread compiles the file, and the previous
-   * kernel processes frames until the new one is ready; the element then posts
-   * an info message. If the file does not compile, or the kernel does not fit
-   * the params, the element posts a warning, and the previous kernel continues.
-   * It also continues if a file is deleted. Headers of a CUDA toolkit, and
-   * headers that do not exist yet, are not watched.
+   * file that it includes, changes, also if that was while this was %FALSE. The
+   * element posts an info message when it uses the new kernel. Headers of a
+   * CUDA toolkit, and headers that do not exist yet, are not watched.
    *
    * Since: 0.1
    */

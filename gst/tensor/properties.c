@@ -38,41 +38,28 @@ enum {
 #define TYPE_MISSING (missing_get_type ())
 #define TYPE_REGION (region_get_type ())
 
-static GType
-missing_get_type (void)
-{
-  static gsize type = 0;
-  static const GEnumValue values[] = {
+#define DEFINE_ENUM_TYPE(name, function, ...) \
+  static GType function (void) \
+  { \
+    static gsize type = 0; \
+    static const GEnumValue values[] = { __VA_ARGS__, { 0, NULL, NULL } }; \
+\
+    if (g_once_init_enter (&type)) \
+      g_once_init_leave (&type, g_enum_register_static (name, values)); \
+    return type; \
+  }
+
+DEFINE_ENUM_TYPE ("GstVkgdrTensorMissing", missing_get_type,
     { GST_VKGDR_TENSOR_MISSING_REPEAT, "The pad's last frame, once more",
         "repeat" },
     { GST_VKGDR_TENSOR_MISSING_LEAVE_OUT, "The batch has a frame less",
-        "leave-out" },
-    { 0, NULL, NULL },
-  };
+        "leave-out" })
 
-  if (g_once_init_enter (&type))
-    g_once_init_leave (
-        &type, g_enum_register_static ("GstVkgdrTensorMissing", values));
-  return type;
-}
-
-static GType
-region_get_type (void)
-{
-  static gsize type = 0;
-  static const GEnumValue values[] = {
+DEFINE_ENUM_TYPE ("GstVkgdrTensorRegion", region_get_type,
     { GST_VKGDR_TENSOR_REGION_FRAME,
         "The frame, or what GstVideoCropMeta leaves of it", "frame" },
     { GST_VKGDR_TENSOR_REGION_ROI,
-        "Each GstVideoRegionOfInterestMeta of the frame by itself", "roi" },
-    { 0, NULL, NULL },
-  };
-
-  if (g_once_init_enter (&type))
-    g_once_init_leave (
-        &type, g_enum_register_static ("GstVkgdrTensorRegion", values));
-  return type;
-}
+        "Each GstVideoRegionOfInterestMeta of the frame by itself", "roi" })
 
 /* --- values for channels -------------------------------------------------- */
 
