@@ -36,6 +36,19 @@ gst_vkgdr_ipc_take_error (GError **error, gint code)
   free (message);
 }
 
+gint64
+gst_vkgdr_ipc_monotonic (GstClock *clock, GstClockTime time)
+{
+  GstClockType type = GST_CLOCK_TYPE_OTHER;
+
+  if (G_OBJECT_TYPE (clock) == GST_TYPE_SYSTEM_CLOCK)
+    g_object_get (clock, "clock-type", &type, NULL);
+  if (type == GST_CLOCK_TYPE_MONOTONIC)
+    return time;
+  return (gint64) time - (gint64) gst_clock_get_time (clock)
+         + (gint64) gst_util_get_timestamp ();
+}
+
 /* --- properties ---------------------------------------------------------- */
 
 void

@@ -58,6 +58,10 @@ gboolean gst_vkgdr_ipc_endpoint_get (
 gchar *gst_vkgdr_ipc_endpoint_get_address (
     GstVkgdrIpcEndpoint *self, vkgdr_frame_peers *peers);
 
+/* Converts @time of @clock to CLOCK_MONOTONIC. Most pipelines use that clock;
+ * the conversion from another one is never exact. */
+gint64 gst_vkgdr_ipc_monotonic (GstClock *clock, GstClockTime time);
+
 /* Sets @error to the last error of libvkgdr. */
 void gst_vkgdr_ipc_take_error (GError **error, gint code);
 

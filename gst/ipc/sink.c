@@ -57,7 +57,6 @@
 #include <string.h>
 
 #include "gstvkgdrelements.h"
-#include "ipc/clock.h"
 #include "ipc/copy.h"
 #include "ipc/endpoint.h"
 #include "ipc/frame.h"
@@ -92,8 +91,6 @@ struct _GstVkgdrIpcSink {
   /* All tags of the stream, for each scope. NULL before the first ones. */
   GstTagList *tags[N_SCOPES];
   GstVideoInfo info; /* of the caps; empty if they are not raw video */
-
-  gboolean has_monotonic_clock; /* protected by the object lock */
 
   /* Figures, protected by the object lock. */
   guint64 frames;
@@ -219,37 +216,14 @@ gst_vkgdr_ipc_sink_propose_allocation (GstBaseSink *sink, GstQuery *query)
 static gint64
 get_base (GstVkgdrIpcSink *self)
 {
-  GstElement *element = GST_ELEMENT (self);
-  GstClock *clock = NULL;
-  GstClockTime base;
-  gboolean is_monotonic;
+  GstClock *clock = gst_element_get_clock (GST_ELEMENT (self));
+  GstClockTime base = gst_element_get_base_time (GST_ELEMENT (self));
   gint64 result = -1;
 
-  GST_OBJECT_LOCK (self);
-  base = element->base_time;
-  is_monotonic = self->has_monotonic_clock;
-  if (!is_monotonic && element->clock)
-    clock = gst_object_ref (element->clock);
-  GST_OBJECT_UNLOCK (self);
-  if (is_monotonic && GST_CLOCK_TIME_IS_VALID (base))
-    result = base;
-  else if (clock && GST_CLOCK_TIME_IS_VALID (base))
+  if (clock && GST_CLOCK_TIME_IS_VALID (base))
     result = gst_vkgdr_ipc_monotonic (clock, base);
   gst_clear_object (&clock);
   return result;
-}
-
-/* The clock's type is read here and not in get_base (), which is called for
- * each frame, because reading it takes longer than the rest of get_base (). */
-static gboolean
-gst_vkgdr_ipc_sink_set_clock (GstElement *element, GstClock *clock)
-{
-  gboolean is_monotonic = gst_vkgdr_ipc_clock_is_monotonic (clock);
-
-  GST_OBJECT_LOCK (element);
-  GST_VKGDR_IPC_SINK (element)->has_monotonic_clock = is_monotonic;
-  GST_OBJECT_UNLOCK (element);
-  return GST_ELEMENT_CLASS (parent_class)->set_clock (element, clock);
 }
 
 /* Some decoders push a frame that they still have mapped. */
@@ -616,6 +590,12 @@ new_server (GstVkgdrIpcSink *self, GError **error)
   params.leaky = self->leaky;
   params.max_buffers = self->max_buffers;
   params.waits_for_client = self->wait_for_connection;
+  GST_OBJECT_UNLOCK (self);
+  /* If the client is in the same pipeline, the sink behind it gets no frame
+   * before this element plays. */
+  if (params.waits_for_client)
+    gst_base_sink_set_async_enabled (GST_BASE_SINK (self), FALSE);
+  GST_OBJECT_LOCK (self);
   self->frames = self->frames_copied = self->bytes_copied = 0;
   GST_OBJECT_UNLOCK (self);
   params.path = path;
@@ -765,17 +745,6 @@ get_stats (GstVkgdrIpcSink *self)
   return stats;
 }
 
-static guint
-count_clients (GstVkgdrIpcSink *self)
-{
-  vkgdr_server_figures figures;
-
-  GST_OBJECT_LOCK (self);
-  get_figures (self, &figures);
-  GST_OBJECT_UNLOCK (self);
-  return figures.clients;
-}
-
 /* Must be called with the object lock held. */
 static void
 set_property (
@@ -816,7 +785,13 @@ gst_vkgdr_ipc_sink_set_property (
 static void
 get_property (GstVkgdrIpcSink *self, guint id, GValue *value, GParamSpec *pspec)
 {
+  vkgdr_server_figures figures;
+
   switch (id) {
+  case PROP_NUM_CLIENTS:
+    get_figures (self, &figures);
+    g_value_set_uint (value, figures.clients);
+    break;
   case PROP_LEAKY:
     g_value_set_enum (value, self->leaky);
     break;
@@ -844,8 +819,6 @@ gst_vkgdr_ipc_sink_get_property (
     return;
   if (id == PROP_STATS) {
     g_value_take_boxed (value, get_stats (self));
-  } else if (id == PROP_NUM_CLIENTS) {
-    g_value_set_uint (value, count_clients (self));
   } else {
     GST_OBJECT_LOCK (self);
     get_property (self, id, value, pspec);
@@ -917,7 +890,8 @@ install_properties (GObjectClass *klass)
    * GstVkgdrIpcSink:wait-for-connection:
    *
    * Whether frames wait until there is a client. Otherwise frames are dropped
-   * while there is none.
+   * while there is none. The element then does not preroll (it sets
+   * #GstBaseSink:async to %FALSE), so that a client may be in its own pipeline.
    *
    * Since: 0.2
    */
@@ -966,7 +940,6 @@ gst_vkgdr_ipc_sink_class_init (GstVkgdrIpcSinkClass *klass)
   object_class->finalize = gst_vkgdr_ipc_sink_finalize;
   install_properties (object_class);
 
-  element_class->set_clock = gst_vkgdr_ipc_sink_set_clock;
   element_class->set_context = gst_vkgdr_ipc_sink_set_context;
   element_class->change_state = gst_vkgdr_ipc_sink_change_state;
   sink_class->unlock = GST_DEBUG_FUNCPTR (gst_vkgdr_ipc_sink_unlock);

@@ -53,7 +53,6 @@
 
 #include "gstvkgdrelements.h"
 #include "ipc/buffer.h"
-#include "ipc/clock.h"
 #include "ipc/endpoint.h"
 #include "ipc/format.h"
 #include "ipc/tags.h"

@@ -399,6 +399,44 @@ GST_START_TEST (test_flush_of_waiting_client)
 }
 GST_END_TEST
 
+/* The sink and its client may be in one pipeline. */
+GST_START_TEST (test_one_pipeline)
+{
+  GstElement *pipeline;
+
+  if (test_ipc_cannot_export ())
+    return;
+  pipeline = test_launch ("videotestsrc num-buffers=5 ! vkgdripcsink "
+                          "wait-for-connection=true socket-path=%s "
+                          "vkgdripcsrc socket-path=%s ! fakesink sync=false",
+      test_ipc_path, test_ipc_path);
+  test_play (pipeline);
+  gst_object_unref (pipeline);
+}
+GST_END_TEST
+
+/* With leaky=no, EOS does not push a frame out of the queue. */
+GST_START_TEST (test_leaky_no_and_eos)
+{
+  GstVkgdrStream *stream;
+  guint i;
+
+  if (!test_ipc_begin ("leaky=no max-buffers=64"))
+    return;
+  stream = test_stream_new (test_context);
+  for (i = 0; i < 16; i++)
+    push_gated (i, stream);
+  test_ipc_push_event (gst_event_new_eos ());
+  fail_if (test_gate_was_missed ());
+  test_gate_set (TRUE);
+  for (i = 0; i < 16; i++)
+    test_ipc_pull_and_drop (i);
+  gst_event_unref (test_ipc_pull_event (GST_EVENT_EOS));
+  gst_object_unref (stream);
+  test_ipc_end ();
+}
+GST_END_TEST
+
 /* --- connections --------------------------------------------------------- */
 
 /* Pushes frames until one is not sent because the server has noticed that its
@@ -674,6 +712,8 @@ ipc_flow_suite (void)
   tcase_add_test (tc, test_pending_end);
   tcase_add_test (tc, test_pending_release);
   tcase_add_test (tc, test_two_flushes);
+  tcase_add_test (tc, test_one_pipeline);
+  tcase_add_test (tc, test_leaky_no_and_eos);
   tcase_add_test (tc, test_end_after_flush);
   tcase_add_test (tc, test_end_in_flush);
   tcase_add_test (tc, test_flush_of_waiting_client);

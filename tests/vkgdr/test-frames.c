@@ -30,6 +30,15 @@
 
 static char path[64];
 
+/* The number of cases of the two fuzzers; VKGDR_FUZZ sets another one. */
+static int
+count_cases (int n)
+{
+  const char *number = getenv ("VKGDR_FUZZ");
+
+  return number ? atoi (number) : n;
+}
+
 static void
 set_up (void)
 {
@@ -457,9 +466,9 @@ START_TEST (test_hostile_client)
   vkgdr_frame_server_t server = open_server ("GRAY8");
   uint64_t data[16];
   unsigned seed = 1;
-  int fds = test_count_fds (), i, j;
+  int fds = test_count_fds (), cases = count_cases (2000), i, j;
 
-  for (i = 0; i < 2000; i++) {
+  for (i = 0; i < cases; i++) {
     int fd = connect_raw ();
 
     if (i % 4)
