@@ -122,7 +122,7 @@ GST_START_TEST (test_plain_writer)
 {
   Writer writer = writer_new ((1 + 6 * __i__) * GST_MSECOND);
 
-  write_buffers (&writer, 10);
+  write_buffers (&writer, 30);
   check_access (&writer, DIRECT);
   fail_unless_equals_int (write_buffers (&writer, 1000), 1000);
   writer_clear (&writer);
@@ -139,12 +139,12 @@ GST_START_TEST (test_writer_that_reads)
   fail_unless_equals_int (write_buffers (&writer, 1000), 2);
   check_access (&writer, STAGED);
   for (pause = 10 * GST_SECOND; pause < 100 * GST_SECOND; pause *= 2) {
-    GstClockTime decided = now - 994 * GST_MSECOND;
+    GstClockTime decided = now - 982 * GST_MSECOND;
 
     now = decided + pause - 100 * GST_MSECOND;
     fail_unless_equals_int (write_buffers (&writer, 90), 0);
     now = decided + pause;
-    fail_unless_equals_int (write_buffers (&writer, 996), 2);
+    fail_unless_equals_int (write_buffers (&writer, 984), 2);
     check_access (&writer, STAGED);
   }
   writer_clear (&writer);
@@ -241,7 +241,7 @@ GST_START_TEST (test_reader_maps_again)
   Writer writer = writer_new (GST_MSECOND);
   GstVkgdrPolicyTurn turn = { NULL };
 
-  write_buffers (&writer, 10);
+  write_buffers (&writer, 30);
   gst_vkgdr_policy_turn_begin (&turn, writer.policy, 0);
   fail_unless_equals_int (gst_vkgdr_policy_turn_map (&turn, now), DIRECT);
   end_turn (&writer, &turn);
@@ -262,13 +262,13 @@ GST_START_TEST (test_unwritten_buffers)
 
   for (i = 0; i < 20; i++)
     gst_vkgdr_policy_turn_begin (&turn, writer.policy, 0);
-  write_buffers (&writer, 4);
+  write_buffers (&writer, 16);
   for (i = 0; i < 20; i++) {
     gst_vkgdr_policy_turn_begin (&turn, writer.policy, 0);
     gst_vkgdr_policy_turn_map (&turn, now);
   }
   gst_vkgdr_policy_turn_clear (&turn);
-  write_buffers (&writer, 10);
+  write_buffers (&writer, 30);
   check_access (&writer, DIRECT);
   writer_clear (&writer);
 }
@@ -322,7 +322,7 @@ GST_START_TEST (test_many_plain_writers)
   other.policy = gst_vkgdr_policy_new (1, FALSE); /* on another device */
   for (i = 0; i < n; i++) {
     writers[i] = writer_new (GST_MSECOND);
-    write_buffers (&writers[i], 10);
+    write_buffers (&writers[i], 30);
   }
   for (k = 0; k < 50; k++) {
     write_buffer (&other);
@@ -347,12 +347,12 @@ GST_START_TEST (test_places_become_free)
   for (i = 0; i < 6; i++)
     writers[i] = writer_new (i == 0 ? 100 * GST_MSECOND : GST_MSECOND);
   writers[1].busy = 0.5;
-  for (k = 0; k < 500; k++)
+  for (k = 0; k < 3000; k++)
     for (i = 0; i < 6; i++)
       write_buffer (&writers[i]);
   for (i = 0; i < 6; i++)
     check_access (&writers[i], i == 2 || i == 3 ? DIRECT : STAGED);
-  now += 2 * GST_SECOND;
+  now += 11 * GST_SECOND;
   for (k = 0; k < 10; k++)
     for (i = 3; i < 6; i++)
       write_buffer (&writers[i]);

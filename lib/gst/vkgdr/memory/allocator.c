@@ -127,11 +127,11 @@ alloc_memory (GstVkgdrAllocator *self, gsize size,
   GstVkgdrBlock block;
   gsize maxsize;
 
-  if (params->align >= GST_VKGDR_BLOCK_GRANULE) {
+  if (params->align >= GST_VKGDR_BLOCK_ALIGNMENT) {
     g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
         "%" G_GSIZE_FORMAT " bytes aligned to %" G_GSIZE_FORMAT
         " cannot be allocated: blocks are aligned to %d bytes",
-        size, params->align + 1, GST_VKGDR_BLOCK_GRANULE);
+        size, params->align + 1, GST_VKGDR_BLOCK_ALIGNMENT);
     return NULL;
   }
   if (!g_size_checked_add (&maxsize, size, params->prefix)

@@ -65,6 +65,9 @@ struct _GstVkgdrBacking {
       GstVkgdrAllocation *allocation, vkgdr_fd_info *info, GError **error);
 };
 
+/* Bytes. Allocations are a multiple of the page size of GPUs. */
+#define GST_VKGDR_PAGE_ALIGNMENT (64 * 1024)
+
 extern const GstVkgdrBacking gst_vkgdr_backing_window;
 extern const GstVkgdrBacking gst_vkgdr_backing_device;
 

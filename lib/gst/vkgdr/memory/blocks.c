@@ -20,16 +20,9 @@ G_DEFINE_TYPE_WITH_CODE (GstVkgdrBlocks, gst_vkgdr_blocks, G_TYPE_OBJECT,
 #define IDLE_TIME (10 * G_TIME_SPAN_SECOND)
 
 /* Microseconds for which an allocation waits for memory that is being freed, if
- * there is no other memory. A kernel rarely runs longer. */
-#define DRAIN_TIME (2 * G_TIME_SPAN_SECOND)
-
-/* Microseconds after which a driver that could not be queried is queried again.
- */
-#define RETRY_TIME (G_TIME_SPAN_SECOND / 2)
-
-/* Bytes of the window, but at most a quarter of it, that pools leave to others
- * when they grow: enough for the first eight buffers of 4K RGBA of a pool. */
-#define RESERVE_MAX (256 * 1024 * 1024)
+ * there is no other memory, and after which a driver that could not be queried
+ * is queried again. A kernel rarely runs longer. */
+#define WAIT_TIME (2 * G_TIME_SPAN_SECOND)
 
 /* Must be called without the lock. */
 static void
@@ -80,7 +73,7 @@ run_task (gpointer user_data)
   GstVkgdrContext *context = task->blocks->context;
 
   if (task->remains.on_context && !gst_vkgdr_reclaim_is_device_idle (context)
-      && gst_vkgdr_reclaim_later (context, RETRY_TIME, run_task, task))
+      && gst_vkgdr_reclaim_later (context, WAIT_TIME, run_task, task))
     return;
   recycle (task->blocks, &task->remains);
   g_object_unref (task->blocks);
@@ -325,7 +318,7 @@ take_of_backing (GstVkgdrBlocks *self, const GstVkgdrBacking *backing,
   GST_INFO ("%p: out of memory: waiting for memory that is being freed", self);
   wait_and_reap (self);
   gst_vkgdr_blocks_trim (self);
-  gst_vkgdr_reclaim_drain (self->context, DRAIN_TIME);
+  gst_vkgdr_reclaim_drain (self->context, WAIT_TIME);
   return take_from_slabs (self, backing, size, block)
          || grow (self, backing, size, room, block, NULL)
          || grow (self, backing, size, 0, block, error);
@@ -339,12 +332,12 @@ gst_vkgdr_blocks_take_device_only (
       self, &gst_vkgdr_backing_device, size, G_MAXUINT64, block, error);
 }
 
-/* Returns how many bytes a new slab may have. A pool that grows leaves some
- * room for the first buffers of others. */
+/* Returns how many bytes a new slab may have. A pool that grows leaves a
+ * quarter of the window for the first buffers of others. */
 static guint64
 get_room_in_window (GstVkgdrBlocks *self, const vkgdr_device_info *info)
 {
-  guint64 taken = info->window_usage + MIN (info->window_size / 4, RESERVE_MAX);
+  guint64 taken = info->window_usage + info->window_size / 4;
   gboolean is_first;
 
   g_mutex_lock (&self->lock);

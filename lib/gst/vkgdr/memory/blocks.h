@@ -61,7 +61,8 @@ GstVkgdrBlocks *gst_vkgdr_blocks_new (
  * reference. */
 void gst_vkgdr_blocks_close (GstVkgdrBlocks *self);
 
-/* Sets how many blocks the pool will take. */
+/* Sets how many blocks the pool takes at its start. The first slab has room for
+ * all of them. */
 void gst_vkgdr_blocks_expect (GstVkgdrBlocks *self, guint n_blocks);
 
 /* Takes a block of the window if there is room, otherwise of device-only

@@ -226,16 +226,14 @@ map_staged (GstVkgdrMemory *self, GstMapFlags flags, GError **error)
   return map_host (self, flags, error);
 }
 
-/* The size of the smallest buffers whose processor time is measured. Writing so
- * many bytes takes about a hundred times longer than measuring the time. */
-#define MEASURED_SIZE (256 * 1024)
-
+/* Writing a large buffer takes hundreds of times longer than measuring the
+ * processor time. */
 static void
 begin_work (GstVkgdrMemory *self, GstMapFlags flags)
 {
   gst_vkgdr_work_start (&self->work_start, gst_util_get_timestamp (),
       (flags & GST_MAP_WRITE) && self->turn.is_pending
-          && self->block.size >= MEASURED_SIZE);
+          && self->block.size >= GST_VKGDR_BLOCK_LARGE);
 }
 
 /* Must be called for each writer, at the beginning and at the end of its

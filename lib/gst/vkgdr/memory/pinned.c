@@ -5,11 +5,8 @@
 
 #include <string.h>
 
+#include "memory/backing.h"
 #include "memory/pinned.h"
-
-/* Sizes are rounded up to a multiple of this many bytes, so that blocks of
- * nearly the same size can replace each other. */
-#define GRANULE (64 * 1024)
 
 typedef struct {
   gpointer data;
@@ -135,7 +132,9 @@ gst_vkgdr_pinned_take (GstVkgdrPinned *pinned, gsize size, GError **error)
   const vkgdr_cuda *cuda = gst_vkgdr_context_get_driver (pinned->context);
   gpointer data;
 
-  size = (MAX (size, 1) + GRANULE - 1) / GRANULE * GRANULE;
+  /* Blocks of nearly the same size can replace each other. */
+  size = (MAX (size, 1) + GST_VKGDR_PAGE_ALIGNMENT - 1)
+         / GST_VKGDR_PAGE_ALIGNMENT * GST_VKGDR_PAGE_ALIGNMENT;
   g_mutex_lock (&pinned->lock);
   data = take_kept (pinned, size);
   g_mutex_unlock (&pinned->lock);

@@ -38,7 +38,7 @@ GST_DEBUG_CATEGORY_STATIC (gst_vkgdr_pinning_debug);
 /* The bytes of a system memory begin behind the GstMemory, at a distance of at
  * most this many bytes plus the alignment. That is the size of the structure of
  * GStreamer's system allocator, with room for later versions. */
-#define STRUCTURE_MAX 1024
+#define STRUCTURE_MAX_SIZE 1024
 
 typedef enum { SEEN_ONCE, PINNING, PINNED, CANNOT_PIN } State;
 
@@ -184,7 +184,7 @@ is_in_one_piece (GstMemory *memory, const guint8 *data)
   const guint8 *begin = (const guint8 *) memory;
 
   return g_strcmp0 (memory->allocator->mem_type, GST_ALLOCATOR_SYSMEM) == 0
-         && data > begin && data <= begin + STRUCTURE_MAX + memory->align;
+         && data > begin && data <= begin + STRUCTURE_MAX_SIZE + memory->align;
 }
 
 /* Makes a separate mapping, which is kept. DMA buffers are not mapped: they

@@ -8,9 +8,10 @@
 GST_DEBUG_CATEGORY_STATIC (gst_vkgdr_policy_debug);
 #define GST_CAT_DEFAULT gst_vkgdr_policy_debug
 
-/* Buffers. The first staged ones take longer: caches are cold. After this many
- * the average has settled to a few percent. */
-#define STAGED_FIRST 4
+/* Buffers after which a writer is judged: a quarter of a second of a live
+ * source, and less of a fast one. The first ones take longer, because caches
+ * are cold. */
+#define SAMPLE 16
 
 /* Buffers. One slow buffer may be an accident, such as an interrupted thread.
  */
@@ -26,27 +27,20 @@ GST_DEBUG_CATEGORY_STATIC (gst_vkgdr_policy_debug);
 #define SLOW_MIN (20 * GST_USECOND)
 
 /* Nanoseconds until a writer that reads is tried again; doubled each time. To
- * read two frames of 4K NV12 through the window takes 0.4 s. */
-#define FIRST_RETRY (10 * GST_SECOND)
+ * read two frames of 4K NV12 through the window takes 0.4 s. A pool without a
+ * buffer for this time is not active. */
+#define RETRY (10 * GST_SECOND)
 
 /* A thread that uses the processor for a smaller part of the time waits for
  * other elements. A source that only writes uses all of the time, less what
  * other threads of the machine take. */
 #define BUSY 0.85
 
-/* Buffers after which that part is judged: a quarter of a second of a live
- * source, and less of a fast one. */
-#define BUSY_BUFFERS 16
-
 /* Pools. GB/s of 4, 8 and 16 pools on an H200, all direct: 30, 33, 33; two
  * direct and the others staged: 31, 44, 45. Two pools, direct and staged: 29,
  * 21. On an H100, three direct pools: 31. */
 #define DIRECT_MAX 3
 #define DIRECT_OF_MANY 2
-
-/* Nanoseconds. A pool without a buffer for this time is not active. Sources
- * have at least a few frames in a second. */
-#define ABSENCE GST_SECOND
 
 struct _GstVkgdrPolicy {
   gint refcount;
@@ -57,7 +51,7 @@ struct _GstVkgdrPolicy {
   GstVkgdrAccess wanted;
   GstVkgdrAccess access; /* of the last buffer that was not a trial */
 
-  guint n_staged;           /* buffers in the average, at most STAGED_FIRST */
+  guint n_staged;           /* buffers in the average, at most SAMPLE */
   GstClockTime staged_time; /* to write a staged buffer, on average */
   gboolean is_plain;        /* the writer does not read */
   guint n_trials; /* direct buffers that were handed out to find out */
@@ -97,7 +91,7 @@ may_be_direct (GstVkgdrPolicy *self, GstClockTime now)
 
     if (pool == self)
       n_older = n_active;
-    if (pool->device == self->device && now < pool->last_direct + ABSENCE)
+    if (pool->device == self->device && now < pool->last_direct + RETRY)
       n_active++;
   }
   g_mutex_unlock (&pools_lock);
@@ -115,8 +109,7 @@ choose_locked (GstVkgdrPolicy *self, GstVkgdrPolicyTurn *turn, GstClockTime now)
 {
   if (self->window_is_cached)
     return self->access = GST_VKGDR_ACCESS_DIRECT;
-  if (is_reader_locked (self, now) || self->waits
-      || self->n_staged < STAGED_FIRST)
+  if (is_reader_locked (self, now) || self->waits || self->n_staged < SAMPLE)
     return self->access = GST_VKGDR_ACCESS_STAGED;
   if (!self->is_plain && self->n_trials < TRIALS) {
     self->n_trials++;
@@ -146,7 +139,7 @@ judge_direct_locked (GstVkgdrPolicy *self, gboolean is_slow, GstClockTime now)
   if (!is_slow) {
     self->is_plain = TRUE;
     self->n_slow = 0;
-    self->retry = FIRST_RETRY;
+    self->retry = RETRY;
   } else if (++self->n_slow >= TRIALS) {
     self->is_plain = FALSE;
     self->n_slow = self->n_trials = 0;
@@ -158,7 +151,7 @@ judge_direct_locked (GstVkgdrPolicy *self, gboolean is_slow, GstClockTime now)
 static void
 count_staged_locked (GstVkgdrPolicy *self, GstClockTime time)
 {
-  self->n_staged = MIN (self->n_staged + 1, STAGED_FIRST);
+  self->n_staged = MIN (self->n_staged + 1, SAMPLE);
   self->staged_time =
       ((self->n_staged - 1) * self->staged_time + time) / self->n_staged;
 }
@@ -179,7 +172,7 @@ count_thread_locked (
     self->n_observed++;
   }
   self->last_work = *work;
-  if (self->n_observed < BUSY_BUFFERS)
+  if (self->n_observed < SAMPLE)
     return;
   self->waits = self->thread_cpu < BUSY * self->thread_time;
   self->n_observed = self->thread_time = self->thread_cpu = 0;
@@ -286,7 +279,7 @@ gst_vkgdr_policy_new (gint device, gboolean window_is_cached)
   g_mutex_init (&policy->lock);
   policy->access =
       window_is_cached ? GST_VKGDR_ACCESS_DIRECT : GST_VKGDR_ACCESS_STAGED;
-  policy->retry = FIRST_RETRY;
+  policy->retry = RETRY;
   return policy;
 }
 

@@ -5,16 +5,8 @@
 
 #include "memory/slabs.h"
 
-/* Bytes of a slab that small blocks share. A window has at least 256 MiB, and a
- * device has room for 4096 allocations. */
-#define SHARED_SIZE (4 * 1024 * 1024)
-
-/* Blocks for which a pool's slab has room at most. A pool that grows gets
- * further slabs. Few sources have more buffers in flight. */
-#define POOL_BLOCKS 8
-
-/* Sizes of slabs are a multiple of this many bytes, the page size of GPUs. */
-#define SLAB_GRANULE (64 * 1024)
+/* Bytes of a slab that small blocks share. */
+#define SHARED_SIZE (GST_VKGDR_BLOCK_LARGE * 4)
 
 typedef struct {
   gsize offset;
@@ -39,7 +31,7 @@ round_up (gsize size, gsize granule)
 static gsize
 block_size (gsize size)
 {
-  return round_up (MAX (size, 1), GST_VKGDR_BLOCK_GRANULE);
+  return round_up (MAX (size, 1), GST_VKGDR_BLOCK_ALIGNMENT);
 }
 
 static GstVkgdrSlab *
@@ -58,7 +50,6 @@ void
 gst_vkgdr_slabs_init (GstVkgdrSlabs *self, gboolean is_pool)
 {
   self->is_pool = is_pool;
-  self->n_expected = 1;
   self->array = g_ptr_array_new ();
 }
 
@@ -93,7 +84,7 @@ fits (const GstVkgdrSlabs *self, const GstVkgdrSlab *slab, gsize size)
     return !slab->is_private;
   return slab->is_private && slab->blocks == 0
          && !g_atomic_int_get (&slab->allocation->is_exported)
-         && slab->allocation->size == round_up (size, SLAB_GRANULE);
+         && slab->allocation->size == round_up (size, GST_VKGDR_PAGE_ALIGNMENT);
 }
 
 static void
@@ -151,11 +142,12 @@ gst_vkgdr_slabs_get_slab_size (
 {
   gsize wanted = block_size (size);
 
-  if (!is_tight && self->is_pool && wanted < G_MAXSIZE / POOL_BLOCKS / 2)
-    wanted *= CLAMP (self->n_expected, 1, POOL_BLOCKS);
+  if (!is_tight && self->is_pool && self->array->len == 0
+      && wanted < G_MAXSIZE / 2 / MAX (self->n_expected, 1))
+    wanted *= MAX (self->n_expected, 1);
   else if (!is_tight && !gst_vkgdr_slabs_are_private (self, wanted))
     wanted = SHARED_SIZE;
-  return round_up (wanted, SLAB_GRANULE);
+  return round_up (wanted, GST_VKGDR_PAGE_ALIGNMENT);
 }
 
 void

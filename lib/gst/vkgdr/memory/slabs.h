@@ -21,7 +21,7 @@ G_BEGIN_DECLS
 /* Offsets and sizes of blocks are a multiple of this many bytes. 512 is CUDA's
  * texture alignment, and at least the nonCoherentAtomSize of any device, so
  * that flushing one block never touches another. */
-#define GST_VKGDR_BLOCK_GRANULE 512
+#define GST_VKGDR_BLOCK_ALIGNMENT 512
 
 /* Bytes. Outside pools, blocks of at least this size have slabs of their own:
  * writing them takes 0.1 ms, which is as long as an allocation takes. */
@@ -41,7 +41,7 @@ typedef struct {
 
 typedef struct {
   gboolean is_pool;
-  guint n_expected; /* number of blocks that a pool will take */
+  guint n_expected; /* number of blocks that the pool takes at its start */
   GPtrArray *array; /* of GstVkgdrSlab */
 } GstVkgdrSlabs;
 

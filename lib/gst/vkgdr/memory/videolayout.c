@@ -10,7 +10,7 @@
 
 /* The size in bytes of the second plane of a format with a palette: 256
  * colours. */
-#define PALETTE_SIZE 1024
+#define PALETTE_LENGTH 1024
 
 static gboolean
 is_palette (const GstVideoInfo *layout, guint plane)
@@ -100,7 +100,7 @@ are_rows_inside (GstBuffer *buffer, const GstVideoMeta *meta,
   gint64 row = gst_vkgdr_video_info_get_row_size (layout, plane);
 
   if (is_palette (layout, plane))
-    row = PALETTE_SIZE;
+    row = PALETTE_LENGTH;
   else if (row == 0) /* GStreamer copies whole rows if pixels share bytes. */
     row = MAX (GST_VIDEO_INFO_PLANE_STRIDE (layout, plane), ABS (stride));
   else if (n > 1 && ABS (stride) < row)
