@@ -26,7 +26,7 @@ BENCH, INFO, PLOT, NO_THREADS = sys.argv[1:5]
 QUICK = ("--quick", "--seconds", "0.05", "--repeat", "1")
 SECTIONS = (
     "start process loops frames streams roundtrip download buffers overhead chain effect kernel"
-    " convert change cuda cuda-memory tensors tensor-kernel ipc ipc-delay".split()
+    " convert convert-kernel change cuda cuda-memory tensors tensor-kernel ipc ipc-delay".split()
 )
 DIFFERENCES = "start process overhead chain change cuda-memory tensor-kernel ipc-delay".split()
 # GStreamer's scanner of plugins cannot load a plugin that needs a sanitizer's library.

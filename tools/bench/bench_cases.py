@@ -255,6 +255,13 @@ KINDS = [
              " ! video/x-raw(memory:VkgdrMemory),format=RGBA"),
         cuda("cudaconvert", f" ! imagefreeze ! cudaconvert{CUDA_CAPS},format=RGBA"),
     ]),
+    # compared with a copy of as many bytes
+    Kind("convert-kernel", "to-rgba-kernel", " to RGBA, kernel=convert", "GB/s", "stream",
+         UNTOUCHED, [
+             Part("kernel-time", "kernel", kernels(1, "convert name=timed")
+                  + " ! video/x-raw(memory:VkgdrMemory),format=RGBA", how="kernel"),
+             Part("device-copy", "copy on the device", how="device-copy"),
+         ]),
     # the longest time between two frames, beyond that without a change
     Kind("change", "change", ", another pixel=", "ms", "stream", POOL, [
         Part("change", "extra gap", " ! vkgdrupload ! cudafilter name=changed pixel=\"\"",
@@ -371,6 +378,8 @@ class Maker:
     def make_case(self, kind, frame, streams):
         case = Case(kind.section, f"{frame.id}-{kind.id}", frame.title + kind.title, kind.unit,
                     frame.size(), streams, kind.consumers)
+        if kind.section == "convert-kernel":  # half of what is read and written
+            case.bytes = (case.bytes + 4 * frame.width * frame.height) // 2
         if kind.many_streams:
             case.id += f"-{streams}"
             case.title = f"{streams} stream{'s' if streams > 1 else ''} of {frame.title}"

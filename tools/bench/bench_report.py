@@ -22,6 +22,7 @@ TITLES = {
     "effect": "A kernel on large frames",
     "kernel": "Inside the kernel, bytes read and written",
     "convert": "Conversion of frames on the device",
+    "convert-kernel": "Inside the conversion, bytes read and written",
     "change": "Another kernel while frames flow",
     "cuda": "Compared with GStreamer's own CUDA elements",
     "cuda-memory": "Memory of the device that frames for those take",
