@@ -173,7 +173,8 @@ nvrtcGetPTXSize (nvrtcProgram program, size_t *size)
 int
 nvrtcGetPTX (nvrtcProgram program, char *image)
 {
-  strcpy (image, fake_ptx);
+  if (!strstr (given_text, "nothing"))
+    strcpy (image, fake_ptx);
   return 0;
 }
 
