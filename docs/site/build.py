@@ -34,6 +34,7 @@ PAGES = {
     "README.md": "overview",
     "docs/cudafilter.md": "cudafilter",
     "docs/python.md": "python",
+    "docs/frames-as-arrays.md": "frames-as-arrays",
     "docs/tensors.md": "tensors",
     "docs/from-pycuda.md": "from-pycuda",
     "docs/ipc.md": "ipc",

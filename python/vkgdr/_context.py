@@ -93,18 +93,20 @@ class Context:
             if _stack.contexts:
                 cu.cuCtxPushCurrent(_stack.contexts[-1].handle)
             raise
-        self._set(handle)
+        self._set(handle, None)
         _stack.contexts.append(self)
 
-    def _set(self, handle: int, primary_of: Optional[int] = None) -> None:
+    def _set(self, handle: int, primary_of: Optional[int], is_borrowed: bool = False) -> None:
         self.handle = handle
         self._primary_of = primary_of
+        self._is_borrowed = is_borrowed
         self._valid = True
 
     @classmethod
-    def _wrap(cls, handle: int, primary_of: Optional[int] = None) -> "Context":
+    def _wrap(cls, handle: int, primary_of: Optional[int] = None,
+              is_borrowed: bool = False) -> "Context":
         result = cls.__new__(cls)
-        result._set(handle, primary_of)
+        result._set(handle, primary_of, is_borrowed)
         return result
 
     @staticmethod
@@ -143,7 +145,7 @@ class Context:
                 cu.cuCtxPushCurrent(below.handle)
 
     def __del__(self) -> None:
-        if getattr(self, "_valid", False):
+        if getattr(self, "_valid", False) and not self._is_borrowed:
             try:
                 self.detach()
             except LogicError:
@@ -234,13 +236,21 @@ def _check(context: Any) -> Context:
     return context
 
 
+def _borrow_current() -> Optional[Context]:
+    """The context that other code, such as GstVkgdr's, has made current. It is not
+    given back.
+    """
+    handle = get("cuCtxGetCurrent", ctypes.c_void_p)
+    return Context._wrap(handle, is_borrowed=True) if handle else None
+
+
 class ContextDependent:
     """An object that belongs to the context in which it was made."""
 
     _context: Optional[Context] = None
 
     def _acquire_context(self) -> Context:
-        self._context = current_context()
+        self._context = current_context() or _borrow_current()
         if self._context is None:
             raise error(
                 "explicit_context_dependent", INVALID_CONTEXT, "no currently active context?"

@@ -88,10 +88,13 @@ class _Address:
     def _address(self) -> int:
         raise NotImplementedError
 
-    def __int__(self) -> int:
+    def __index__(self) -> int:
         return self._address()
 
-    __index__ = __long__ = __int__
+    def __int__(self) -> int:
+        return self.__index__()
+
+    __long__ = __int__
 
     def __add__(self, other: Any) -> int:
         return self._address() + operator.index(other)
@@ -138,6 +141,10 @@ class DeviceAllocation(_Address, ContextDependent):
         if self._pointer is None:
             raise error(f"{type(self).__name__}", INVALID_HANDLE, "it has been freed")
         return self._pointer
+
+    def __index__(self) -> int:  # faster than that of the base class
+        address = self._pointer
+        return self._address() if address is None else address
 
     def free(self) -> None:
         """Frees the memory now, and waits for work that uses it."""

@@ -239,9 +239,15 @@ class Function:
         launch = _launch
         launch.size.value = size
         handle = None if stream is None else stream_handle(stream)
-        arguments = (*_dimensions("grid", grid), *_dimensions("block", block),
-                     uint(shared, 32), handle)
-        result = cu.raw("cuLaunchKernel")(self._handle, *arguments, None, launch.config)
+        call = cu.raw("cuLaunchKernel")
+        try:  # plain integers, which need no conversion
+            result = call(self._handle, *(*grid, 1, 1)[:3], *(*block, 1, 1)[:3], shared, handle,
+                          None, launch.config) if len(grid) < 4 > len(block) else None
+        except ctypes.ArgumentError:
+            result = None
+        if result is None:
+            result = call(self._handle, *_dimensions("grid", grid), *_dimensions("block", block),
+                          uint(shared, 32), handle, None, launch.config)
         if result:
             raise error("cuLaunchKernel", result)
 

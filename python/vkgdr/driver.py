@@ -11,6 +11,7 @@ from ._array import *  # noqa: F403
 from ._constants import *  # noqa: F403
 from ._context import *  # noqa: F403
 from ._cuda import *  # noqa: F403
+from ._curand import *  # noqa: F403
 from ._host import *  # noqa: F403
 from ._memory import *  # noqa: F403
 from ._module import *  # noqa: F403

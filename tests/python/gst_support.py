@@ -115,6 +115,18 @@ def other_cuda_context() -> Iterator[GstVkgdr.Context]:
     yield context
 
 
+def upload(memory: Gst.Memory, data: bytes) -> None:
+    """Writes to the start of device memory."""
+    with GstVkgdr.Mapping.new(memory, READ | WRITE) as mapping:
+        mapping.data[: len(data)] = data
+
+
+def download(memory: Gst.Memory) -> bytes:
+    """The content of device memory."""
+    with GstVkgdr.Mapping.new(memory, READ) as mapping:
+        return mapping.data.tobytes()
+
+
 def host_bytes(buffer: Gst.Buffer) -> bytes:
     return buffer.extract_dup(0, buffer.get_size())
 

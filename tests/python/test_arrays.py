@@ -368,5 +368,42 @@ class WithoutNumpy(DeviceTestCase):
         self.assertIn("mapped", result.stdout)
 
 
+@needs_numpy
+class Metas(DeviceTestCase):
+    """A GstVideoMeta is compared with the format before it is used."""
+
+    def planes(self, size: int, caps: Gst.Caps, of: Gst.Caps, strides: list) -> tuple:
+        buffer = Gst.Buffer.new_wrapped(bytes(size))
+        add_video_meta(buffer, of, [0] * len(strides), strides)
+        with GstVkgdr.mapped(buffer, caps) as arrays:
+            return tuple(array.shape for array in arrays)
+
+    def test_of_another_format(self) -> None:
+        rgb, i420 = video_caps("RGB", 8, 4), video_caps("I420", 8, 4)
+        with self.assertRaisesRegex(ValueError, "3 planes of I420, and the format is RGB"):
+            self.planes(96, rgb, i420, [8, 4, 4])
+        with self.assertRaisesRegex(ValueError, "the format is I420"):
+            self.planes(96, i420, rgb, [24])
+
+    def test_rows_that_overlap(self) -> None:
+        gray = video_caps("GRAY8", 8, 4)
+        for stride in (0, 7, -8):
+            with self.assertRaisesRegex(ValueError, "vkgdrupload packs"):
+                self.planes(96, gray, gray, [stride])
+
+    def test_a_larger_picture(self) -> None:
+        gray, larger = video_caps("GRAY8", 8, 4), video_caps("GRAY8", 16, 6)
+        self.assertEqual(self.planes(96, gray, larger, [16]), ((4, 8),))
+        with self.assertRaisesRegex(ValueError, "8x4 pixels, and the format of 16x6"):
+            self.planes(96, larger, gray, [16])
+
+    def test_not_left_at_the_end_of_the_interpreter(self) -> None:
+        result = support.run_python(
+            "from gst_support import Gst, GstVkgdr\n"
+            "buffer = Gst.Buffer.new_wrapped(bytes(16))\n"
+            "kept = GstVkgdr.mapped(buffer)\nkept.__enter__()\n")
+        self.assertEqual((result.returncode, result.stdout), (0, ""))
+
+
 if __name__ == "__main__":
     support.main()

@@ -27,6 +27,7 @@ import support
 
 try:
     import numpy
+    from vkgdr import compiler, driver
 except ImportError:
     numpy = None
 
@@ -209,32 +210,23 @@ class CudaCore(Consumer):
         stream = device.create_stream()
         ours = GstVkgdr.as_stream(self.context, stream)
         self.assertEqual(ours.handle, int(stream.handle))
-        GstVkgdr.fill(self.memory, 7, stream=stream)
         own = GstVkgdr.Stream(self.context)
-        theirs = core.Stream.from_handle(own.handle)
-        GstVkgdr.copy(self.allocator.alloc(SIZE), self.memory, stream=theirs)
-        stream.sync()
-        self.assertEqual(host_bytes(self.buffer), bytes([7]) * SIZE)
-
-    def test_what_it_compiles(self) -> None:
-        core = load("cuda.core")
-        core.Device(self.context.get_device()).set_current()
-        source = 'extern "C" __global__ void seven (char *x) { x[threadIdx.x] = 7; }'
-        image = core.Program(source, "c++").compile("cubin").code
-        module = GstVkgdr.Module.new_from_image(self.context, GLib.Bytes.new(image), None)
-        module.get_function("seven")(self.memory, block=16)
-        self.assertEqual(host_bytes(self.buffer)[:17], bytes([7]) * 16 + self.data[16:17])
+        self.assertEqual(int(core.Stream.from_handle(own.handle).handle), own.handle)
+        with GstVkgdr.device_array(self.memory, stream=stream) as array:
+            self.assertEqual(array.stream.handle, int(stream.handle))
 
 
 class Arguments(Consumer):
-    """Arrays of other libraries as arguments of kernels."""
+    """Arrays of other libraries as arguments of kernels of vkgdr.driver."""
 
     SOURCE = "__global__ void add (int *x, int n) { x[threadIdx.x] += n; }"
 
     def run_on(self, array: Any) -> None:
-        add = GstVkgdr.SourceModule(self.SOURCE, self.context).get_function("add")
-        add(array, 5, block=8)
-        self.context.synchronize()
+        driver.init()
+        with self.context:
+            add = compiler.SourceModule(self.SOURCE).get_function("add")
+            add(array, numpy.int32(5), block=(8, 1, 1))
+            driver.Context.synchronize()
 
     def test_torch(self) -> None:
         torch = load("torch")

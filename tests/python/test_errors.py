@@ -15,7 +15,8 @@ from gi.repository import GLib, Gst, GstVkgdr
 class Names(gst_support.DeviceTestCase):
     def test_compile_error(self) -> None:
         with self.assertRaises(GstVkgdr.CompileError) as caught:
-            GstVkgdr.SourceModule("__global__ void f () { nonsense; }", self.context, "mine")
+            GstVkgdr.Kernel.new_from_source(
+                self.context, "__global__ void f () { nonsense; }", "mine", None)
         error = caught.exception
         self.assertIsInstance(error, GstVkgdr.CudaError)
         self.assertIsInstance(error, GLib.Error)
@@ -27,26 +28,18 @@ class Names(gst_support.DeviceTestCase):
 
     def test_logic_errors(self) -> None:
         """Errors of the caller: wrong arguments, and names that do not exist."""
-        module = GstVkgdr.SourceModule("__global__ void f () {}", self.context)
-        memory = self.allocator.alloc(16)
+        memory, stream = self.allocator.alloc(16), GstVkgdr.Stream(self.context)
         for call in (
-            lambda: module.get_function("g"),
-            lambda: GstVkgdr.upload(memory, bytes(17)),
-            lambda: GstVkgdr.Device(0).get_attribute("size"),
+            lambda: GstVkgdr.Kernel.new_from_source(
+                self.context, "__global__ void f () {}", "mine", "g"),
+            lambda: GstVkgdr.memory_fill(memory, 0, 17, 17, 1, 0, 1, stream),
         ):
             with self.assertRaises(GstVkgdr.LogicError):
                 call()
 
     def test_runtime_errors(self) -> None:
-        """Errors of the machine: a device that does not exist, or an image for another
-        device.
-        """
-        for call in (
-            lambda: GstVkgdr.Device(99),
-            lambda: GstVkgdr.Module.new_from_image(
-                self.context, GLib.Bytes.new(b"\x7fELF nonsense"), None
-            ),
-        ):
+        """An error of the machine: a device that does not exist."""
+        for call in (lambda: GstVkgdr.Context(99).get_cuda_context(),):
             with self.assertRaises(GstVkgdr.RuntimeError) as caught:
                 call()
             self.assertNotIsInstance(caught.exception, GstVkgdr.LogicError)
@@ -64,15 +57,19 @@ class Names(gst_support.DeviceTestCase):
         """
         result = support.run_python("""
 import os
-os.environ["SOFTCUDA_FAIL"] = "cuLaunchKernel:1:719"  # on a GPU the address is wrong
+# On a GPU, the address is wrong.
+os.environ["SOFTCUDA_FAIL"] = "cuEventQuery:1+:719,cuEventSynchronize:1+:719"
 import gst_support
 from gi.repository import GLib, GstVkgdr
+from vkgdr import compiler, driver
 context = GstVkgdr.Context()
-module = GstVkgdr.SourceModule("__global__ void f (int *p) { *p = 1; }", context)
+driver.init()
 try:
-    module.get_function("f")(context.get_allocator().alloc(4) if context.is_software() else 16,
-                             block=1)
-    context.synchronize()
+    with context:
+        if not context.is_software():
+            wild = compiler.SourceModule("__global__ void f () { *(int *) 16 = 1; }")
+            wild.get_function("f")(block=(1, 1, 1))
+        context.synchronize()
 except GstVkgdr.LaunchError as error:
     print(error.cuda_error, isinstance(error, GLib.Error))
 """)

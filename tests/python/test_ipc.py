@@ -14,6 +14,7 @@ from typing import Any, Dict, List
 
 from gst_support import Gst, GstVkgdr, host_bytes
 
+import gst_support
 import support
 
 TENSORS = (
@@ -50,16 +51,14 @@ def describe(sample: Gst.Sample) -> Dict[str, Any]:
         host = pixels.copy()
     with GstVkgdr.device_array(buffer, caps) as array:
         memory = GstVkgdr.memory_from_dlpack(array)
-        copy = host.copy()
-        copy.view("u1")[:] = 0
-        GstVkgdr.download(memory, copy)
+        copy = gst_support.download(memory)
         return {
             "shape": list(array.shape),
             "type": array.typestr,
             "host-shape": list(host.shape),
             "host-type": host.dtype.str,
             "host": digest(host.tobytes()),
-            "dlpack": digest(copy.tobytes()),
+            "dlpack": digest(copy),
         }
 
 

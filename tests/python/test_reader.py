@@ -10,6 +10,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import threading
 import unittest
 import wave
 import weakref
@@ -323,7 +324,73 @@ class Control(ReaderTestCase):
         del reader
         gc.collect()
         self.assertIsNone(gone())
-        self.assertEqual(pipeline.get_state(0)[1], Gst.State.NULL)
+        self.wait_until(lambda: pipeline.get_state(0)[1] == Gst.State.NULL)
+
+    def test_a_reader_may_be_freed_in_its_own_streaming_thread(self) -> None:
+        """There, a garbage collection may run at any time, for example in an element
+        that is written in Python.
+        """
+        result = support.run_python("""
+import gc, threading, time
+from gst_support import Gst, GstVkgdr
+
+class Holder:
+    pass
+
+for _ in range(5):
+    holder = Holder()
+    holder.reader = GstVkgdr.TensorReader(
+        "videotestsrc ! identity name=probed ! identity", size=(8, 8), batch=1)
+    holder.me = holder
+    pipeline, seen = holder.reader._pipeline, []
+    dropped, freed = threading.Event(), threading.Event()
+    def collect(pad, info):
+        seen.append(1)
+        if len(seen) == 2:  # the first frame has to reach the program
+            dropped.wait(30)
+            gc.collect()
+            freed.set()
+        return Gst.PadProbeReturn.OK
+    probed = pipeline.get_by_name("probed").get_static_pad("src")
+    probed.add_probe(Gst.PadProbeType.BUFFER, collect)
+    next(holder.reader)
+    del holder, probed
+    dropped.set()
+    freed.wait(30)
+    while pipeline.get_state(0)[1] != Gst.State.NULL:
+        time.sleep(0.001)
+    del pipeline
+print("freed")
+""")
+        self.assertEqual((result.returncode, result.stdout), (0, "freed\n"))
+
+    def test_threads_share_the_batches(self) -> None:
+        with GstVkgdr.TensorReader(
+            "videotestsrc num-buffers=60 ! identity", **GRAY
+        ) as reader:
+            counts = []
+
+            def read() -> None:
+                counts.append(sum(1 for _ in reader))
+
+            threads = [threading.Thread(target=read) for _ in range(6)]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join(60)
+            self.assertFalse(any(thread.is_alive() for thread in threads))
+            self.assertEqual((len(counts), sum(counts)), (6, 60))
+
+    def test_arguments_that_are_wrong(self) -> None:
+        for arguments, text in (
+            ({"queue": -5}, "at least 1"),
+            ({"mean": [1, 2, 3, 4, 5]}, "5 values"),
+            ({"size": 64}, r"\(width, height\), not 64"),
+        ):
+            with self.assertRaisesRegex(ValueError, text):
+                GstVkgdr.TensorReader("videotestsrc ! identity", **arguments)
+        with self.assertRaisesRegex(FileNotFoundError, 'has a "!"'):
+            GstVkgdr.TensorReader("videotestsrc")
 
     def test_kept_until_the_end_of_the_interpreter(self) -> None:
         result = support.run_python(

@@ -7,23 +7,25 @@ Exactly the lines that end with a comment are mistakes. The program is not run.
 from gi.repository import GstVkgdr
 
 import vkgdr
+from vkgdr import driver
+from vkgdr.compiler import SourceModule
 
 context = GstVkgdr.Context("device 0")  # error: arg-type
 context = GstVkgdr.Context(0)
 one: int = context.get_memory_info()  # error: assignment
 GstVkgdr.Stream(0)  # error: arg-type
-GstVkgdr.Event(context).record().synchronize(3)  # error: call-arg
+driver.Event().record().synchronize(3)  # error: call-arg
 allocator = context.get_allocator()
 allocator.alloc("1024")  # error: arg-type
 allocator.alloc_pinned()  # error: call-arg
 memory = allocator.alloc(1024)
-GstVkgdr.fill(memory, 0, cuont=3)  # error: call-arg
-GstVkgdr.download(memory, offset="0")  # error: arg-type
-GstVkgdr.SourceModule(b"source", context)  # error: arg-type
+driver.mem_alloc(16, cuont=3)  # error: call-arg
+driver.Device(0).make_context("0")  # error: arg-type
+SourceModule(b"source")  # error: arg-type
 GstVkgdr.no_such_function()  # error: attr-defined
-function = GstVkgdr.SourceModule("source").get_function("f")
-function(memory, block="256")  # error: arg-type
-function.prepared_timed_call(1, 1, memory).seconds  # error: attr-defined
+function = SourceModule("source").get_function("f")
+function(memory, block=256)  # error: arg-type
+function.prepared_timed_call((1,), (1,), memory).seconds  # error: attr-defined
 pointer: int = GstVkgdr.memory_get_host_pointer(memory)  # error: assignment
 handle = vkgdr.Vkgdr("0")  # error: arg-type
 vkgdr.RawMemory(handle)  # error: call-arg

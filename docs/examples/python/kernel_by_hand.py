@@ -5,13 +5,18 @@
     kernel_by_hand.py [--frames N]
 
 The kernel counts how often each brightness occurs in a frame. The frame stays
-on the GPU. Only the 256 counts are copied to the host.
+on the GPU. Only the 256 counts are copied to the host. The kernel is compiled and
+launched by vkgdr.driver, which has PyCUDA's interface.
 """
 
 import argparse
-import struct
 
 import gi
+import numpy as np
+
+import vkgdr.autoprimaryctx  # noqa: F401  the CUDA context of the frames
+from vkgdr import driver
+from vkgdr.compiler import SourceModule
 
 gi.require_version("Gst", "1.0")
 gi.require_version("GstVkgdr", "1.0")
@@ -35,23 +40,22 @@ BLOCK = (32, 8, 1)
 class Histogram:
     """The kernel, a stream, and memory for the counts."""
 
-    def __init__(self, context: GstVkgdr.Context) -> None:
-        self.module = GstVkgdr.SourceModule(SOURCE, context)
-        self.kernel = self.module.get_function("histogram")
-        self.kernel.prepare("PiiiP")    # drivers before CUDA 12.4 need this
-        self.stream = GstVkgdr.Stream(context)
-        self.counts = context.get_allocator().alloc(256 * 4)
+    def __init__(self) -> None:
+        self.kernel = SourceModule(SOURCE).get_function("histogram").prepare("PiiiP")
+        self.stream = driver.Stream()
+        self.counts = driver.mem_alloc(256 * 4)
 
-    def __call__(self, buffer: Gst.Buffer, caps: Gst.Caps) -> tuple:
+    def __call__(self, buffer: Gst.Buffer, caps: Gst.Caps) -> np.ndarray:
+        # With a stream, nothing waits on the CPU until the counts are read.
         with GstVkgdr.device_array(buffer, caps, stream=self.stream) as frame:
             height, width = frame.shape
             grid = ((width + BLOCK[0] - 1) // BLOCK[0], (height + BLOCK[1] - 1) // BLOCK[1])
-            GstVkgdr.fill(self.counts, 0, 4, stream=self.stream)
+            driver.memset_d32_async(self.counts, 0, 256, self.stream)
             self.kernel.prepared_async_call(
                 grid, BLOCK, self.stream, frame, width, height, frame.strides[0], self.counts
             )
-        # The copy waits for the kernel, because both use this memory.
-        return struct.unpack("256I", GstVkgdr.download(self.counts))
+        self.stream.synchronize()
+        return driver.from_device(self.counts, 256, np.uint32)
 
 
 def main() -> None:
@@ -60,7 +64,7 @@ def main() -> None:
     args = parser.parse_args()
 
     context = GstVkgdr.Context()
-    histogram = Histogram(context)
+    histogram = Histogram()
     pipeline = Gst.parse_launch(
         f"videotestsrc num-buffers={args.frames} pattern=smpte "
         "! video/x-raw,format=GRAY8,width=321,height=240 "
@@ -78,8 +82,8 @@ def main() -> None:
             if sample is None:
                 continue
             counts = histogram(sample.get_buffer(), sample.get_caps())
-            mean = sum(i * n for i, n in enumerate(counts)) / sum(counts)
-            print(f"{sum(counts)} pixels, mean brightness {mean:.2f}")
+            mean = np.average(np.arange(256), weights=counts)
+            print(f"{counts.sum()} pixels, mean brightness {mean:.2f}")
     finally:
         pipeline.set_state(Gst.State.NULL)
 

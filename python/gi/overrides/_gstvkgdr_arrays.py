@@ -5,9 +5,8 @@ An array holds a mapping (GstVkgdr.Mapping), and the mapping holds the buffer.
 _gstvkgdr_layout computes where the samples are.
 """
 
-import contextlib
 import ctypes
-from typing import Any, Dict, Iterator, List, Optional, Tuple, Union
+from typing import Any, Dict, List, Optional, Tuple, Union
 
 import gi
 
@@ -152,6 +151,13 @@ class DeviceArray:
             "data": (self.pointer, self.readonly),
             "stream": self._stream_number(),
         }
+
+    def __array__(self, *args: Any, **keywords: Any) -> Any:
+        """NumPy would make an array of one object."""
+        raise TypeError(
+            "this array is on the device: read the buffer with mapped(), or copy it with "
+            "vkgdr.driver.from_device()"
+        )
 
     def _stream_number(self) -> Optional[int]:
         """None if the content is complete. 1 stands for CUDA's legacy default stream.
@@ -308,10 +314,7 @@ def device_array(
     return DeviceArray(_Mappings(source, flags | MAP_VKGDR, stream).get(where.memory), where)
 
 
-@contextlib.contextmanager
-def mapped(
-    buffer: Gst.Buffer, format: layout.Format = None, flags: Gst.MapFlags = Gst.MapFlags.READ
-) -> Iterator[Tuple[Any, ...]]:
+class mapped:  # noqa: N801
     """The planes of a buffer in any memory, as NumPy arrays, for a block of code.
 
         with GstVkgdr.mapped(buffer, caps, Gst.MapFlags.WRITE) as (pixels,):
@@ -319,58 +322,41 @@ def mapped(
 
     If the flags are WRITE alone, the arrays may be in the window, which must not be
     read. The arrays must not be used after the block: they are read-only then, and
-    their content is undefined.
+    their content is undefined. Slices and other views of them stay writable, and must
+    not be used either: the memory may belong to another frame.
 
     :raises ImportError: without NumPy
     """
-    numpy = _import_numpy()
-    flags = Gst.MapFlags(flags)
-    if flags & MAP_VKGDR:
-        raise ValueError("arrays of NumPy are on the host: use device_arrays() for the device")
-    mappings = _Mappings(buffer, flags)
-    arrays: List[Any] = []
-    try:
-        for where in layout.layouts(buffer, format):
-            arrays.append(_host_array(numpy, mappings.get(where.memory), where))
-            arrays[-1].flags.writeable = bool(flags & Gst.MapFlags.WRITE)
-        yield tuple(arrays)
-    finally:
-        for array in arrays:
+
+    def __init__(
+        self, buffer: Gst.Buffer, format: layout.Format = None,
+        flags: Gst.MapFlags = Gst.MapFlags.READ,
+    ) -> None:
+        flags = Gst.MapFlags(flags)
+        if flags & MAP_VKGDR:
+            raise ValueError("arrays of NumPy are on the host: use device_arrays() for the device")
+        self._numpy = _import_numpy()
+        self._is_writable = bool(flags & Gst.MapFlags.WRITE)
+        self._mappings = _Mappings(buffer, flags)
+        self._layouts = layout.layouts(buffer, format)
+        self._arrays: List[Any] = []
+
+    def __enter__(self) -> Tuple[Any, ...]:
+        try:
+            for where in self._layouts:
+                array = _host_array(self._numpy, self._mappings.get(where.memory), where)
+                array.flags.writeable = self._is_writable
+                self._arrays.append(array)
+        except BaseException:
+            self.__exit__()
+            raise
+        return tuple(self._arrays)
+
+    def __exit__(self, *exc: object) -> None:
+        for array in self._arrays:
             array.flags.writeable = False
-        mappings.unmap()
-
-
-def pagelocked_empty(
-    shape: Union[int, Tuple[int, ...]],
-    dtype: Any,
-    context: Optional["GstVkgdr.Context"] = None,
-    order: str = "C",
-) -> Any:
-    """An array of NumPy in pinned memory. Its content is undefined.
-
-    Copies to and from pinned memory run at full speed, and at the same time as other
-    work. The memory is recycled when the last view of the array is freed. A kernel that
-    gets the array as an argument accesses it without a copy.
-
-    :param context: a context of the device for the copies
-    :param order: "C" for rows one after the other, "F" for columns
-    :raises ImportError: without NumPy
-    """
-    numpy = _import_numpy()
-    dtype = numpy.dtype(dtype)
-    shape = numbers.integers(shape, "a shape")
-    if order not in ("C", "F"):
-        raise ValueError(f'the order is "C" or "F", and not {order!r}')
-    if dtype.hasobject or any(n < 1 for n in shape):
-        raise ValueError(f"no array of plain elements has the type {dtype} and the shape {shape}")
-    if context is None:
-        context = _context_of(-1)
-    size = dtype.itemsize * int(numpy.prod(shape, dtype=numpy.int64))
-    memory = context.get_allocator().alloc_pinned(size)
-    mapping = GstVkgdr.Mapping.new(memory, Gst.MapFlags.READ | Gst.MapFlags.WRITE)
-    data = (ctypes.c_ubyte * size).from_address(mapping.get_pointer())
-    data.pinned = mapping
-    return numpy.ndarray(shape, dtype, data, order=order)
+        self._arrays = []
+        self._mappings.unmap()
 
 
 def _import_numpy() -> Any:
@@ -406,6 +392,22 @@ def _context_of(device: int) -> "GstVkgdr.Context":
     return _contexts[device]
 
 
+def _memory_of_interface(tensor: Any, context: "GstVkgdr.Context", writable: bool) -> Gst.Memory:
+    """The first use of the memory waits for all work of the CUDA context."""
+    interface = tensor.__cuda_array_interface__
+    size = int(interface["typestr"][2:])
+    strides = interface.get("strides")
+    for axis in reversed(range(len(interface["shape"]))):
+        if strides is not None and strides[axis] != size and interface["shape"][axis] > 1:
+            raise ValueError("the array is not contiguous: make a copy of it")
+        size *= interface["shape"][axis]
+    flags = Gst.MemoryFlags(0) if writable else Gst.MemoryFlags.READONLY
+    kept = [tensor]
+    return context.get_allocator().alloc_wrapped(
+        interface["data"][0], size, flags, lambda *_: kept.clear()
+    )
+
+
 def memory_from_dlpack(
     tensor: Any, context: Optional["GstVkgdr.Context"] = None, writable: bool = False
 ) -> Gst.Memory:
@@ -414,14 +416,17 @@ def memory_from_dlpack(
     Elements use it as GPU memory. The tensor is kept until the memory is freed and the
     device has finished with it.
 
-    :param tensor: an object with ``__dlpack__()``, of PyTorch, CuPy or another library;
-      it has to be contiguous
+    :param tensor: an object with ``__dlpack__()``, of PyTorch, CuPy or another library,
+      or with ``__cuda_array_interface__``, such as memory of vkgdr.driver; it has to be
+      contiguous
     :param context: the context of the elements; without it, a context of the tensor's
       device, which has to be given to the elements (gst_element_set_context())
     :param writable: elements may work in place, which changes the tensor
     :raises ValueError: if the tensor is on another device, or on the CPU
     :raises GLib.Error: if it is not contiguous, or belongs to another CUDA context
     """
+    if not hasattr(tensor, "__dlpack__") and hasattr(tensor, "__cuda_array_interface__"):
+        return _memory_of_interface(tensor, context or _context_of(-1), writable)
     for method in ("__dlpack__", "__dlpack_device__"):
         if not hasattr(tensor, method):
             raise TypeError(f"{type(tensor).__name__} is not a tensor: it has no {method}()")

@@ -2,23 +2,19 @@
 """Checks the arguments of the library's functions that need device memory.
 
 In C, another type of memory is a programming error, which is logged. Here, it
-raises an exception. If a function needs the address of host memory, any object
-with a buffer is accepted. Does not depend on what the functions do.
+raises an exception. Does not depend on what the functions do.
 """
 
-from typing import Any, Dict, List, Tuple
+from typing import Any, Dict, List
 
 from ..module import get_introspection_module
-from . import _gstvkgdr_objects as objects
-from ._gstvkgdr_host import HostMemory
 from ._gstvkgdr_memory import check_memory
-from ._gstvkgdr_numbers import integer, is_integer
 
 GstVkgdr = get_introspection_module("GstVkgdr")
 
 _OUT = 1  # GIRepository's direction of results
 
-# Parameters that are device memory. Other parameters of this type are host memory.
+# The names of parameters that are device memory.
 _PARAMETERS = ("memory", "dest", "source")
 
 
@@ -33,30 +29,11 @@ class Checked:
     def __call__(self, *args: Any, **keywords: Any) -> Any:
         given: Dict[str, Any] = dict(zip(self._names, args))
         given.update(keywords)
-        kept = None
         for name, value in given.items():
             if name in _PARAMETERS:
                 given[name] = check_memory(value)
-            elif name == "data" and value is not None:
-                given[name], kept = self._address(value, given.get("size"))
         ordered = [given.pop(name) for name in self._names[: len(args)]]
-        result = self._function(*ordered, *args[len(self._names) :], **given)
-        stream = dict(zip(self._names, args), **keywords).get("stream")
-        if kept is not None and stream is not None:
-            objects.keep(stream, kept)
-        return result
-
-    def _address(self, value: Any, size: Any) -> Tuple[int, Any]:
-        """Returns the address of host memory, and the object that holds the memory."""
-        if is_integer(value) and not getattr(value, "shape", ()):
-            return integer(value, "an address"), None
-        if size is None:
-            raise TypeError(f"{self.__name__}() takes an address: upload() and download() take "
-                            f"a {type(value).__name__}")
-        host = HostMemory(value, writable=self.__name__.startswith("memory_download"))
-        if integer(size, "the size") > host.nbytes:
-            raise ValueError(f"{size} bytes are more than the {host.nbytes} of the host memory")
-        return host.address, host
+        return self._function(*ordered, *args[len(self._names) :], **given)
 
     @property
     def __doc__(self) -> str:  # type: ignore[override]

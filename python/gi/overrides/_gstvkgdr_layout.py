@@ -174,12 +174,20 @@ def _video(buffer: Gst.Buffer, info: "GstVideo.VideoInfo") -> List[_Plane]:
     _check_format(finfo)
     height = _field_height(info)
     meta = video.buffer_get_video_meta(buffer)
-    if meta and (meta.width, meta.height) != (info.width, height):
-        raise ValueError(
-            f"the buffer is of {meta.width}x{meta.height} pixels, "
-            f"and the format of {info.width}x{height}"
-        )
-    where = meta or info
+    where = info
+    if meta is not None:
+        # A larger picture, such as a decoder's, is used from its top left corner.
+        if (meta.format, meta.n_planes) != (finfo.format, finfo.n_planes):
+            raise ValueError(
+                f"the buffer's GstVideoMeta is of {meta.n_planes} planes of "
+                f"{video.VideoFormat.to_string(meta.format)}, and the format is {finfo.name}"
+            )
+        if meta.width < info.width or meta.height < height:
+            raise ValueError(
+                f"the buffer is of {meta.width}x{meta.height} pixels, "
+                f"and the format of {info.width}x{height}"
+            )
+        where = meta
     return [
         _video_plane(finfo, plane, info.width, height, where.offset[plane], where.stride[plane])
         for plane in range(finfo.n_planes)
@@ -209,6 +217,11 @@ def _video_plane(
         raise _refuse(finfo.name)
 
     shape: Tuple[int, ...] = (_scaled(height, finfo.h_sub[c]), _scaled(width, finfo.w_sub[c]))
+    if shape[0] > 1 and stride < shape[1] * step:
+        raise ValueError(
+            f"the rows of plane {plane} are {stride} bytes apart, and have {shape[1] * step}: "
+            "vkgdrupload packs such frames"
+        )
     strides: Tuple[int, ...] = (stride, step)
     if step > size:
         shape += (step // size,)
@@ -270,6 +283,8 @@ def _tensor(caps: Gst.Caps) -> _Plane:
         _, kind, dims = GstVkgdr.tensor_caps_parse(caps)
     except GLib.Error as error:
         raise ValueError(error.message) from None
+    if 0 in dims:
+        raise ValueError(f"the dimensions {list(dims)} do not describe a buffer")
     name = _TENSOR_TYPES[GstVkgdr.TensorType(kind).value_nick]
     size = int(name[1:])
     strides = [size]

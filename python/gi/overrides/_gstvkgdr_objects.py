@@ -1,25 +1,18 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Devices, contexts, streams and events, used like other objects of Python.
+"""Contexts and streams, used like other objects of Python.
 
-Device(0), Context(), Stream(context) and Event(context) do the same as new().
-PyGObject's own constructors would make empty objects. Streams of other
-libraries become GstVkgdr.Stream here. Does not depend on memory.
+Context() and Stream(context) do the same as new(). PyGObject's own constructors would
+make empty objects. Streams of other libraries become GstVkgdr.Stream here. Does not
+depend on memory.
 """
 
-import collections
-import re
 import threading
-from typing import Any, Deque, Dict, List, Optional, Tuple, Union
+from typing import Any, List, Optional, Tuple
 
-import gi
-
-gi.require_version("Gst", "1.0")
-from gi.repository import GLib  # noqa: E402
-
-from ..module import get_introspection_module  # noqa: E402
-from ._gstvkgdr_errors import LogicError, error_of  # noqa: E402
-from ._gstvkgdr_numbers import integer, is_integer, natural  # noqa: E402
-from ._gstvkgdr_override import override  # noqa: E402
+from ..module import get_introspection_module
+from ._gstvkgdr_errors import LogicError, error_of
+from ._gstvkgdr_numbers import integer, is_integer, natural
+from ._gstvkgdr_override import override
 
 GstVkgdr = get_introspection_module("GstVkgdr")
 
@@ -27,65 +20,6 @@ GstVkgdr = get_introspection_module("GstVkgdr")
 def _check(value: Any, kind: type, what: str) -> None:
     if not isinstance(value, kind):
         raise TypeError(f"{what} is needed, not {type(value).__name__}")
-
-
-def attribute_of(owner: Any, name: str) -> int:
-    """get_attribute() with a name in lower case, for __getattr__().
-
-    :raises AttributeError: if there is no attribute of this name, or the driver does
-      not have it
-    """
-    if not re.fullmatch(r"[a-z][a-z0-9_]*", name):
-        raise AttributeError(f"{type(owner).__name__} has no attribute {name!r}")
-    try:
-        return owner.get_attribute(name)
-    except GLib.Error as error:
-        raise AttributeError(f"{name}: {error.message}") from None
-
-
-class Device(GstVkgdr.Device):
-    def __new__(cls, which: Union[int, str] = 0) -> "Device":
-        """:param which: an index, or a PCI address"""
-        if isinstance(which, str):
-            return GstVkgdr.Device.new_for_pci_address(which)
-        return GstVkgdr.Device.new(integer(which, "a device"))
-
-    def __init__(self, which: Union[int, str] = 0) -> None:
-        pass
-
-    @property
-    def attributes(self) -> Dict[str, int]:
-        """All attributes that the driver has, by name."""
-        structure = self.get_attributes()
-        names = [structure.nth_field_name(i) for i in range(structure.n_fields())]
-        return {name: structure.get_value(name) for name in names}
-
-    @property
-    def compute_capability(self) -> Tuple[int, int]:
-        """The major and the minor number."""
-        return divmod(self.get_compute_capability(), 10)
-
-    def __getattr__(self, name: str) -> int:
-        """All attributes of the device by name: warp_size and others."""
-        return attribute_of(self, name)
-
-    def __dir__(self) -> List[str]:
-        return [*super().__dir__(), *(name.replace("-", "_") for name in self.attributes)]
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Device) and other.get_index() == self.get_index()
-
-    def __ne__(self, other: object) -> bool:
-        return not self == other  # GObject's function compares objects
-
-    def __hash__(self) -> int:
-        return hash(("GstVkgdr.Device", self.get_index()))
-
-    def __repr__(self) -> str:
-        return f"<GstVkgdr.Device {self.get_index()}: {self.get_model()}>"
-
-
-Device = override(Device)
 
 
 # The contexts that this thread has pushed.
@@ -99,15 +33,13 @@ def _pushed() -> List["Context"]:
 
 
 class Context(GstVkgdr.Context):
-    def __new__(cls, device: Union[int, Device] = -1) -> "Context":
-        """:param device: a Device, its index, or -1 for the default one"""
-        if isinstance(device, Device):
-            device = device.get_index()
+    def __new__(cls, device: int = -1) -> "Context":
+        """:param device: the number of a device, or -1 for the default one"""
         if integer(device, "a device") < -1:
             raise ValueError(f"there is no CUDA device {device}")
         return GstVkgdr.Context.new(device)
 
-    def __init__(self, device: Union[int, Device] = -1) -> None:
+    def __init__(self, device: int = -1) -> None:
         pass
 
     def push(self) -> None:
@@ -188,80 +120,11 @@ class Stream(GstVkgdr.Stream):
         """The protocol of cuda.core."""
         return (0, self.handle)
 
-    def wait_for_event(self, event: "Event") -> None:
-        """wait_event() under PyCUDA's name."""
-        self.wait_event(event)
-
     def __repr__(self) -> str:
         return f"<GstVkgdr.Stream {self.handle:#x} of device {self.get_context().get_device()}>"
 
 
 Stream = override(Stream)
-
-
-_new_event = GstVkgdr.Event.new
-
-
-class Event(GstVkgdr.Event):
-    def __new__(cls, context: Context) -> "Event":
-        return cls.new(context)
-
-    def __init__(self, context: Context) -> None:
-        pass
-
-    @staticmethod
-    def new(context: Context) -> "Event":
-        """Creates an event that measures time. Before it is recorded, it counts as
-        reached.
-        """
-        _check(context, Context, "a GstVkgdr.Context")
-        event = _new_event(context)
-        event._context = context
-        return event
-
-    def record(self, stream: Any = None) -> "Event":
-        """Records the event on a stream, behind all work that is queued there.
-
-        :param stream: a stream of any library; without it, CUDA's legacy default stream
-        :returns: the event
-        """
-        if not isinstance(stream, GstVkgdr.Stream):
-            stream = as_stream(self._context, 0 if stream is None else stream)
-        super().record(stream)
-        return self
-
-    def synchronize(self) -> "Event":
-        """Waits on the CPU until the event is reached.
-
-        :returns: the event
-        """
-        super().synchronize()
-        return self
-
-    def query(self) -> bool:
-        """is_done() under PyCUDA's name."""
-        return self.is_done()
-
-    def time_since(self, event: "Event") -> float:
-        """The milliseconds from another event to this one."""
-        _check(event, Event, "a GstVkgdr.Event")
-        return self.get_elapsed(event)
-
-    def time_till(self, event: "Event") -> float:
-        """The milliseconds from this event to another one."""
-        _check(event, Event, "a GstVkgdr.Event")
-        return event.get_elapsed(self)
-
-    def __repr__(self) -> str:
-        return f"<GstVkgdr.Event, {'reached' if self.is_done() else 'pending'}>"
-
-
-Event = override(Event)
-
-
-def device_count() -> int:
-    """The number of CUDA devices that the driver offers."""
-    return GstVkgdr.Device.count()
 
 
 def as_stream(context: Context, stream: Any) -> Stream:
@@ -298,28 +161,3 @@ def _handle(value: Any) -> Optional[int]:
     if number < 0:
         raise ValueError(f"{number} is not a CUDA stream")
     return number or None
-
-
-# Objects that queued work needs, each with the fence behind this work. They do not
-# belong to the Stream, which may exist only for a call. There is no lock: each step of a
-# deque is atomic, and an object that is freed here may call keep() itself.
-_kept: Deque[Tuple[Any, Any]] = collections.deque()
-
-
-def _release_kept() -> None:
-    """Releases the objects whose work is done."""
-    for _ in range(len(_kept)):
-        try:
-            one = _kept.popleft()
-        except IndexError:  # another thread checks the others
-            return
-        if not one[0].is_signaled():
-            _kept.append(one)
-
-
-def keep(stream: Stream, what: Any) -> None:
-    """Keeps an object until the work that is now queued on the stream is done, or for
-    longer: it is released by a later call.
-    """
-    _release_kept()
-    _kept.append((stream.record(), what))

@@ -51,7 +51,9 @@ def _to_uri(text: str) -> str:
     if Gst.uri_is_valid(text) and "://" in text:
         return text
     if not os.path.exists(text):
-        raise FileNotFoundError(2, "there is no such file", text)
+        raise FileNotFoundError(
+            2, 'there is no such file, and a description of a pipeline has a "!"', text
+        )
     return Gst.filename_to_uri(os.path.abspath(text))
 
 

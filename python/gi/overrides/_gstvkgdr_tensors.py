@@ -5,7 +5,9 @@ A reader is a pipeline that ends in vkgdrtensor and an appsink, and an iterator 
 batches that arrive there. _gstvkgdr_sources makes the sources.
 """
 
+import atexit
 import os
+import threading
 import weakref
 from typing import Any, Dict, Iterator, List, Optional, Sequence, Tuple, Union
 
@@ -117,6 +119,26 @@ class TensorBatch(DeviceArray):
         return f"<GstVkgdr.TensorBatch {self.shape} {self.typestr} of {len(self.frames)} frames>"
 
 
+# GStreamer's channels of the property, with the number of values of a mean.
+_N_CHANNELS = {"rgb": 3, "bgr": 3, "rgba": 4, "gray": 1}
+
+# The readers that the end of the interpreter has to stop.
+_open: "weakref.WeakSet[TensorReader]" = weakref.WeakSet()
+
+
+@atexit.register
+def _close_all() -> None:
+    for reader in list(_open):
+        reader.close()
+
+
+def _stop_elsewhere(pipeline: Gst.Pipeline) -> None:
+    """Stops a pipeline in a thread of GStreamer. A reader may be freed in any thread,
+    and a streaming thread of the pipeline cannot wait for its own end.
+    """
+    pipeline.call_async(lambda element: element.set_state(Gst.State.NULL) and None)
+
+
 def _properties(
     size: Optional[Tuple[int, int]],
     batch: int,
@@ -130,13 +152,21 @@ def _properties(
     if isinstance(dtype, type):
         found["type"] = dtype.__name__
     if size is not None:
-        found["width"], found["height"] = (int(n) for n in size)
+        try:
+            found["width"], found["height"] = (plain_numbers.integer(n, "a size") for n in size)
+        except (TypeError, ValueError):
+            raise ValueError(f"the size is (width, height), not {size!r}") from None
     found.update(words)
     for name, value in numbers.items():
         if value is None:
             continue
         if name in ("mean", "std"):
-            values = value if isinstance(value, Sequence) else (value,)
+            values = list(value) if hasattr(value, "__len__") else [value]
+            if len(values) not in (1, _N_CHANNELS.get(words["channels"], len(values))):
+                raise ValueError(
+                    f"{name} is a number, or one for each channel of {words['channels']}, "
+                    f"and not {len(values)} values"
+                )
             value = "<" + ",".join(repr(float(one)) for one in values) + ">"
         found[name] = value
     return found
@@ -180,6 +210,8 @@ class TensorReader:
             for batch in reader:
                 scores = model(torch.from_dlpack(batch))
 
+    Several threads may read from one reader: each batch goes to one of them.
+
     Decoders run some frames ahead of the program, and then wait for it. No
     frame is lost, and frames are only repeated with missing="repeat". A loop
     ends when the streams end. After seek(), another loop is possible.
@@ -203,7 +235,7 @@ class TensorReader:
     :param pad: the sample of padding, 0 to 255
     :param missing: the content of a batch if a source has no frame in time:
       "repeat" for its last frame again, "leave-out" for no frame
-    :param queue: the number of batches that can wait for the program
+    :param queue: the number of batches that can wait for the program, at least 1
     :param stream: a stream of any library, on which batches are complete; without it, a
       stream of the reader; consumers that use DLPack do not need it
     :param context: the GstVkgdr.Context that is used
@@ -235,11 +267,14 @@ class TensorReader:
         self._sources: List[Any] = [source] if single else list(source)  # type: ignore
         if not self._sources:
             raise ValueError("there is no source to read")
+        if plain_numbers.integer(queue, "queue") < 1:
+            raise ValueError(f"queue is a number of batches of at least 1, not {queue}")
         self._stream = stream
+        self._lock = threading.Lock()  # a batch is pulled by one thread
         self._pipeline: Optional[Gst.Pipeline] = Gst.Pipeline.new(None)
-        # At the latest, this is called before the interpreter ends. A __del__() could be
-        # called when the modules that it uses are gone.
-        self._stop = weakref.finalize(self, self._pipeline.set_state, Gst.State.NULL)
+        self._finalizer = weakref.finalize(self, _stop_elsewhere, self._pipeline)
+        self._finalizer.atexit = False
+        _open.add(self)
         self._ended = False
         self._started = False
         if context is not None:
@@ -249,7 +284,7 @@ class TensorReader:
             _set(tensor, name, value)
         self._sink = sources.make("appsink")
         self._sink.set_property("sync", False)
-        self._sink.set_property("max-buffers", max(1, queue))
+        self._sink.set_property("max-buffers", queue)
         for element in (tensor, self._sink):
             self._pipeline.add(element)
         tensor.link(self._sink)
@@ -269,7 +304,10 @@ class TensorReader:
 
     def _check(self) -> None:
         """Raises the error that an element has posted, if there is one."""
-        message = self._live().get_bus().pop_filtered(Gst.MessageType.ERROR)
+        pipeline = self._pipeline
+        if pipeline is None:  # another thread has closed the reader
+            return
+        message = pipeline.get_bus().pop_filtered(Gst.MessageType.ERROR)
         if message is None:
             return
         error, _ = message.parse_error()
@@ -281,12 +319,13 @@ class TensorReader:
 
     def __next__(self) -> TensorBatch:
         self._start()
-        while not self._ended:
-            sample = self._sink.emit("try-pull-sample", _CHECK_INTERVAL)
-            if sample is not None:
-                return self._batch(sample)
-            self._check()
-            self._ended = self._sink.get_property("eos")
+        with self._lock:
+            while not self._ended:
+                sample = self._sink.emit("try-pull-sample", _CHECK_INTERVAL)
+                if sample is not None:
+                    return self._batch(sample)
+                self._check()
+                self._ended = self._ended or self._sink.get_property("eos")
         raise StopIteration
 
     def _batch(self, sample: Gst.Sample) -> TensorBatch:
@@ -319,9 +358,10 @@ class TensorReader:
         """Stops the sources. Batches that were read stay valid. A second call does
         nothing.
         """
-        self._pipeline = None
+        pipeline, self._pipeline = self._pipeline, None
         self._ended = True
-        self._stop()
+        if self._finalizer.detach() is not None and pipeline is not None:
+            pipeline.set_state(Gst.State.NULL)
 
     def __enter__(self) -> "TensorReader":
         self._live()
