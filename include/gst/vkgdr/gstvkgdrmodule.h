@@ -31,69 +31,12 @@ GstVkgdrModule *gst_vkgdr_module_new_from_source (GstVkgdrContext *context,
     const gchar *source, const gchar *label, GError **error);
 
 GST_VKGDR_API
-GstVkgdrModule *gst_vkgdr_module_new_from_source_with_options (
-    GstVkgdrContext *context, const gchar *source, const gchar *label,
-    GstVkgdrCompileOptions *options, GError **error);
-
-GST_VKGDR_API
 GstVkgdrModule *gst_vkgdr_module_new_from_image (GstVkgdrContext *context,
     GBytes *image, const gchar *label, GError **error);
 
 GST_VKGDR_API
-GstVkgdrModule *gst_vkgdr_module_new_from_file (
-    GstVkgdrContext *context, const gchar *path, GError **error);
-
-GST_VKGDR_API
-GstVkgdrModule *gst_vkgdr_module_new_from_file_with_options (
-    GstVkgdrContext *context, const gchar *path,
-    GstVkgdrCompileOptions *options, GError **error);
-
-GST_VKGDR_API
-GstVkgdrContext *gst_vkgdr_module_get_context (GstVkgdrModule *module);
-
-GST_VKGDR_API
-gchar **gst_vkgdr_module_list_functions (GstVkgdrModule *module);
-
-GST_VKGDR_API
 GstVkgdrFunction *gst_vkgdr_module_get_function (
     GstVkgdrModule *module, const gchar *entry, GError **error);
-
-GST_VKGDR_API
-guint64 gst_vkgdr_module_get_global (
-    GstVkgdrModule *module, const gchar *symbol, gsize *size, GError **error);
-
-GST_VKGDR_API
-GstVkgdrModule *gst_vkgdr_function_get_module (GstVkgdrFunction *function);
-
-GST_VKGDR_API
-const gchar *gst_vkgdr_function_get_entry (GstVkgdrFunction *function);
-
-GST_VKGDR_API
-gboolean gst_vkgdr_function_has_param_info (GstVkgdrFunction *function);
-
-GST_VKGDR_API
-gsize *gst_vkgdr_function_get_param_sizes (
-    GstVkgdrFunction *function, guint *n_params);
-
-GST_VKGDR_API
-gsize *gst_vkgdr_function_get_param_offsets (
-    GstVkgdrFunction *function, guint *n_params);
-
-GST_VKGDR_API
-gint gst_vkgdr_function_get_attribute (
-    GstVkgdrFunction *function, const gchar *attribute, GError **error);
-
-GST_VKGDR_API
-gboolean gst_vkgdr_function_set_attribute (GstVkgdrFunction *function,
-    const gchar *attribute, gint value, GError **error);
-
-GST_VKGDR_API
-guint gst_vkgdr_function_get_good_block_size (
-    GstVkgdrFunction *function, gsize shared, GError **error);
-
-GST_VKGDR_API
-gint gst_vkgdr_function_get_max_blocks (
-    GstVkgdrFunction *function, guint block_size, gsize shared, GError **error);
 
 GST_VKGDR_API
 gboolean gst_vkgdr_function_launch (GstVkgdrFunction *function,

@@ -13,7 +13,6 @@
 #include <gst/vkgdr/gstvkgdrdevice.h>
 #include <gst/vkgdr/gstvkgdrcontext.h>
 #include <gst/vkgdr/gstvkgdrstream.h>
-#include <gst/vkgdr/gstvkgdrevent.h>
 #include <gst/vkgdr/gstvkgdrmemory.h>
 #include <gst/vkgdr/gstvkgdrcopy.h>
 #include <gst/vkgdr/gstvkgdrmapping.h>

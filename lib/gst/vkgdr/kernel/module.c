@@ -318,30 +318,8 @@ gst_vkgdr_module_read (GstVkgdrContext *context, const gchar *path,
 /**
  * gst_vkgdr_module_new_from_source:
  * @context: a context
- * @source: CUDA C++ source
- * @label: (nullable): the name of the source in messages
- * @error: return location for a #GError
- *
- * The same as gst_vkgdr_module_new_from_source_with_options() without options.
- *
- * Returns: (transfer full) (nullable): the module, or %NULL with @error set
- *
- * Since: 0.1
- */
-GstVkgdrModule *
-gst_vkgdr_module_new_from_source (GstVkgdrContext *context, const gchar *source,
-    const gchar *label, GError **error)
-{
-  return gst_vkgdr_module_new_from_source_with_options (
-      context, source, label, NULL, error);
-}
-
-/**
- * gst_vkgdr_module_new_from_source_with_options:
- * @context: a context
  * @source: CUDA C++ source, of 8 MiB at most
  * @label: (nullable): the name of the source in messages
- * @options: (nullable): macros, folders of headers and options
  * @error: return location for a #GError
  *
  * Compiles a source in the same way as gst_vkgdr_kernel_new_from_source(): the
@@ -356,12 +334,11 @@ gst_vkgdr_module_new_from_source (GstVkgdrContext *context, const gchar *source,
  *   %GST_VKGDR_ERROR_NOT_FOUND if it includes something that is not a regular
  *   file, or an error of gst_vkgdr_module_new_from_image()
  *
- * Since: 0.2
+ * Since: 0.1
  */
 GstVkgdrModule *
-gst_vkgdr_module_new_from_source_with_options (GstVkgdrContext *context,
-    const gchar *source, const gchar *label, GstVkgdrCompileOptions *options,
-    GError **error)
+gst_vkgdr_module_new_from_source (GstVkgdrContext *context, const gchar *source,
+    const gchar *label, GError **error)
 {
   GstVkgdrModule *self;
   GBytes *image;
@@ -371,155 +348,12 @@ gst_vkgdr_module_new_from_source_with_options (GstVkgdrContext *context,
 
   if (!label)
     label = "The source";
-  image =
-      gst_vkgdr_module_compile (context, source, label, NULL, options, error);
+  image = gst_vkgdr_module_compile (context, source, label, NULL, NULL, error);
   if (!image)
     return NULL;
   self = gst_vkgdr_module_new_from_image (context, image, label, error);
   g_bytes_unref (image);
   return self;
-}
-
-/**
- * gst_vkgdr_module_new_from_file:
- * @context: a context
- * @path: (type filename): a file of CUDA source, PTX, a cubin or a fatbin
- * @error: return location for a #GError
- *
- * The same as gst_vkgdr_module_new_from_file_with_options() without options.
- *
- * Returns: (transfer full) (nullable): the module, or %NULL with @error set
- *
- * Since: 0.1
- */
-GstVkgdrModule *
-gst_vkgdr_module_new_from_file (
-    GstVkgdrContext *context, const gchar *path, GError **error)
-{
-  return gst_vkgdr_module_new_from_file_with_options (
-      context, path, NULL, error);
-}
-
-/**
- * gst_vkgdr_module_new_from_file_with_options:
- * @context: a context
- * @path: (type filename): a file of CUDA source, PTX, a cubin or a fatbin
- * @options: (nullable): macros, folders of headers and options for a source
- * @error: return location for a #GError
- *
- * Loads a regular file of 64 MiB at most; a source has 8 MiB at most. The kind
- * of a file is detected from its content, not from its name. Headers that a
- * source includes are searched in its own folder first.
- *
- * Returns: (transfer full) (nullable): the module, or %NULL with @error set:
- *   %GST_VKGDR_ERROR_NOT_FOUND if the file cannot be read,
- *   %GST_VKGDR_ERROR_IMAGE if it is of no such kind, or an error of
- *   gst_vkgdr_module_new_from_source_with_options()
- *
- * Since: 0.2
- */
-GstVkgdrModule *
-gst_vkgdr_module_new_from_file_with_options (GstVkgdrContext *context,
-    const gchar *path, GstVkgdrCompileOptions *options, GError **error)
-{
-  GstVkgdrModule *self;
-  GBytes *image;
-  gchar *text;
-
-  g_return_val_if_fail (GST_IS_VKGDR_CONTEXT (context), NULL);
-  g_return_val_if_fail (path != NULL, NULL);
-
-  image = gst_vkgdr_module_read (context, path, options, &text, error);
-  g_free (text);
-  if (!image)
-    return NULL;
-  self = gst_vkgdr_module_new_from_image (context, image, path, error);
-  g_bytes_unref (image);
-  return self;
-}
-
-/**
- * gst_vkgdr_module_get_context:
- * @module: a module
- *
- * Returns: (transfer none): the context in which it is loaded
- *
- * Since: 0.1
- */
-GstVkgdrContext *
-gst_vkgdr_module_get_context (GstVkgdrModule *module)
-{
-  g_return_val_if_fail (MODULE_IS_LOADED (module), NULL);
-
-  return module->context;
-}
-
-/**
- * gst_vkgdr_module_list_functions:
- * @module: a module
- *
- * Returns: (transfer full) (nullable) (array zero-terminated=1): the names of
- *   its functions, or %NULL if they are unknown, because the driver is older
- *   than CUDA 12.4 and the image is not PTX
- *
- * Since: 0.1
- */
-gchar **
-gst_vkgdr_module_list_functions (GstVkgdrModule *module)
-{
-  g_return_val_if_fail (MODULE_IS_LOADED (module), NULL);
-
-  return g_strdupv (module->names);
-}
-
-/**
- * gst_vkgdr_module_get_global:
- * @module: a module
- * @symbol: name of a `__device__` or `__constant__` variable in the image; with
- *   C++ linkage, the mangled name
- * @size: (out) (optional): its size in bytes
- * @error: return location for a #GError
- *
- * Finds a variable, which exists as long as the module.
- * gst_vkgdr_allocator_alloc_wrapped() wraps it as memory, if its address is a
- * multiple of 16.
- *
- * Returns: its device pointer; 0 with @error set to %GST_VKGDR_ERROR_NOT_FOUND
- *   if there is no variable of that name
- *
- * Since: 0.1
- */
-guint64
-gst_vkgdr_module_get_global (
-    GstVkgdrModule *module, const gchar *symbol, gsize *size, GError **error)
-{
-  const vkgdr_cuda *cuda;
-  CUdeviceptr pointer = 0;
-  CUresult result = CUDA_ERROR_NOT_SUPPORTED;
-  size_t bytes = 0;
-
-  g_return_val_if_fail (MODULE_IS_LOADED (module), 0);
-  g_return_val_if_fail (symbol != NULL, 0);
-
-  if (size)
-    *size = 0;
-  if (!gst_vkgdr_context_push (module->context, error))
-    return 0;
-  cuda = gst_vkgdr_context_get_driver (module->context);
-  if (cuda->cuModuleGetGlobal)
-    result = cuda->cuModuleGetGlobal (&pointer, &bytes, module->handle, symbol);
-  gst_vkgdr_context_pop (module->context);
-  if (result == CUDA_ERROR_NOT_FOUND) {
-    g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_NOT_FOUND,
-        "%s has no variable named \"%s\"", module->name, symbol);
-    return 0;
-  }
-  if (!gst_vkgdr_context_check (
-          module->context, result, "cuModuleGetGlobal", error))
-    return 0;
-  if (size)
-    *size = bytes;
-  return pointer;
 }
 
 gboolean

@@ -10,7 +10,6 @@
 #ifndef __GST_VKGDR_SYNC_PRIVATE_H__
 #define __GST_VKGDR_SYNC_PRIVATE_H__
 
-#include <gst/vkgdr/gstvkgdrevent.h>
 #include <gst/vkgdr/gstvkgdrstream.h>
 
 #include "sync/fence.h"
