@@ -64,6 +64,9 @@ class Nvrtc:
         major, minor = ctypes.c_int(), ctypes.c_int()
         self._library.nvrtcVersion(ctypes.byref(major), ctypes.byref(minor))
         self.version = (major.value, minor.value)
+        # Another build of softcuda refuses the images of this one.
+        status = os.stat(path) if self.is_software else None
+        self.build = (status.st_mtime_ns, status.st_size) if status else ()
 
     def archs(self) -> List[int]:
         """The compute capabilities for which it compiles, such as 90. May be empty."""

@@ -141,8 +141,8 @@ def compile(  # noqa: A001 # PyCUDA's name
     folder = _cache_folder(cache_dir)
     path = None
     if folder is not None:
-        digest = hashlib.sha256(repr((source, words, nvrtc.version, target)).encode())
-        digest.update(b"software" if nvrtc.is_software else b"")
+        key = (source, words, nvrtc.version, nvrtc.build, target)
+        digest = hashlib.sha256(repr(key).encode())
         _hash_includes(digest, source, folders, set())
         path = os.path.join(folder, f"{digest.hexdigest()}.{target}")
         image = _read_cache(path)
