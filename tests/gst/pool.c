@@ -218,8 +218,9 @@ GST_START_TEST (test_staging_buffers_belong_to_a_pool)
     g_object_set (pool, "access", GST_VKGDR_ACCESS_STAGED, NULL);
     buffer = acquire (pool);
     fail_unless (gst_buffer_map (buffer, &map, GST_MAP_WRITE));
-    for (k = 0; k < map.size; k++)
-      fail_unless_equals_int (map.data[k], 0);
+    for (k = 0; k < map.size && map.data[k] == 0; k++)
+      ;
+    fail_unless_equals_uint64 (k, map.size);
     memset (map.data, 0xab, map.size);
     gst_buffer_unmap (buffer, &map);
     gst_buffer_unref (buffer);
