@@ -251,6 +251,7 @@ START_TEST (test_streams)
   vkgdr_frames_t frames = connect_client ();
   work written = { cu, 0 }, read = { cu, 0 };
   vkgdr_frame_buffer *buffers[8];
+  vkgdr_frame_t frame;
   CUstream stream;
   int i;
 
@@ -263,17 +264,20 @@ START_TEST (test_streams)
   cu->cuLaunchHostFunc (stream, slow_work, &written);
   ck_assert (vkgdr_frame_server_send_on_stream (server, buffers[0], 5, stream));
   ck_assert_int_eq (atomic_load (&written.is_done), 0);
-  ck_assert_int_eq (vkgdr_frame_get_info (receive (frames))->time, 5);
+  frame = receive (frames);
+  ck_assert_int_eq (vkgdr_frame_get_info (frame)->time, 5);
   ck_assert_int_eq (atomic_load (&written.is_done), 1);
+  vkgdr_frame_release (frame);
 
   ck_assert (vkgdr_frame_server_send (server, buffers[1], 6));
   cu->cuLaunchHostFunc (stream, slow_work, &read);
   ck_assert (vkgdr_frame_release_on_stream (receive (frames), stream));
   ck_assert_int_eq (atomic_load (&read.is_done), 0);
-  ck_assert_ptr_eq (
-      vkgdr_frame_server_acquire (server, 10 * SECOND), buffers[1]);
+  while ((buffers[1] = vkgdr_frame_server_acquire (server, 10 * SECOND))
+         == buffers[0])
+    ; /* the first frame may come back earlier */
   ck_assert_int_eq (atomic_load (&read.is_done), 1);
-  for (i = 1; i < 8; i++)
+  for (i = 0; i < 8; i++)
     vkgdr_frame_server_cancel (server, buffers[i]);
   vkgdr_frames_close (frames);
   cu->cuStreamDestroy (stream);
