@@ -25,7 +25,7 @@ is_palette (const GstVideoInfo *layout, guint plane)
  *
  * Returns the bytes of a row of the plane that contain the samples of all its
  * pixels. In YUY2, the last Cr of an odd number of pixels comes after the last
- * of their luma samples.
+ * of their luma samples. Thread-safe.
  *
  * Returns: the size in bytes; 0 for formats such as v210, in which pixels share
  *   bytes, so that a pixel has no size in bytes
