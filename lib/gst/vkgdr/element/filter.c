@@ -504,17 +504,18 @@ queue_work (GstVkgdrFilter *self, GstBuffer *input, GstBuffer *output,
 {
   GstMapFlags flags = input == output ? GST_MAP_READWRITE : GST_MAP_READ;
   GstVkgdrFilterPrivate *priv = private_of (self);
-  gboolean ok;
+  gboolean ok, is_timed;
 
   if (!gst_vkgdr_buffer_begin_access (input, stream, flags, error))
     return FALSE;
   if (input != output
       && !gst_vkgdr_buffer_begin_access (output, stream, GST_MAP_WRITE, error))
     return FALSE;
-  gst_vkgdr_timer_begin (priv->timer, stream);
+  is_timed = gst_vkgdr_timer_begin (priv->timer, stream);
   ok = GST_VKGDR_FILTER_GET_CLASS (self)->filter (
       self, input, output, stream, error);
-  gst_vkgdr_timer_end (priv->timer, stream);
+  if (is_timed)
+    gst_vkgdr_timer_end (priv->timer, stream);
   return end_work (input, output, stream, ok ? error : NULL) && ok;
 }
 

@@ -121,9 +121,10 @@ gst_vkgdr_stream_record (GstVkgdrStream *stream, GError **error)
   g_return_val_if_fail (GST_IS_VKGDR_STREAM (stream), NULL);
 
   /* Taken before the fence is recorded: other threads may launch meanwhile. */
-  launches = gst_vkgdr_stream_steal_open (stream);
-  fence = record (gst_vkgdr_stream_get_context (stream),
-      gst_vkgdr_stream_get_handle (stream), stream, error);
+  GST_OBJECT_LOCK (stream);
+  launches = g_steal_pointer (&stream->open);
+  GST_OBJECT_UNLOCK (stream);
+  fence = record (stream->context, stream->handle, stream, error);
   close_launches (launches, fence);
   return fence;
 }
@@ -280,30 +281,6 @@ check_wait (GstVkgdrContext *context, GstVkgdrStream *stream, gint64 since,
              gst_vkgdr_context_get_health (context), since, error);
 }
 
-gboolean
-gst_vkgdr_context_wait (GstVkgdrContext *context, CUevent event, GError **error)
-{
-  const vkgdr_cuda *cuda = gst_vkgdr_context_get_driver (context);
-  GstVkgdrWait wait = GST_VKGDR_WAIT_INIT;
-  gint64 since = g_get_monotonic_time ();
-  CUresult result = CUDA_ERROR_NOT_READY;
-  gboolean ok = TRUE;
-
-  if (!gst_vkgdr_context_push (context, error))
-    return FALSE;
-  while (ok) {
-    result = cuda->cuEventQuery (event);
-    if (result != CUDA_ERROR_NOT_READY)
-      break;
-    ok = check_wait (context, NULL, since, error);
-    if (ok)
-      gst_vkgdr_wait_pause (&wait);
-  }
-  gst_vkgdr_wait_end (&wait);
-  gst_vkgdr_context_pop (context);
-  return ok && gst_vkgdr_context_check (context, result, "cuEventQuery", error);
-}
-
 /**
  * gst_vkgdr_fence_wait:
  * @fence: a fence
@@ -406,8 +383,8 @@ gst_vkgdr_stream_wait (
   g_return_val_if_fail (GST_IS_VKGDR_STREAM (stream), FALSE);
   g_return_val_if_fail (fence != NULL, FALSE);
 
-  return gst_vkgdr_fence_precede (fence, gst_vkgdr_stream_get_context (stream),
-      gst_vkgdr_stream_get_handle (stream), stream, error);
+  return gst_vkgdr_fence_precede (
+      fence, stream->context, stream->handle, stream, error);
 }
 
 /**

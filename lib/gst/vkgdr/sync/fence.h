@@ -54,11 +54,6 @@ gboolean gst_vkgdr_fence_precede (GstVkgdrFence *fence,
     GstVkgdrContext *context, CUstream handle, GstVkgdrStream *stream,
     GError **error);
 
-/* Waits on the CPU until @event of @context is reached. Gives up, after a grace
- * period, if a kernel of the CUDA context does not end. */
-gboolean gst_vkgdr_context_wait (
-    GstVkgdrContext *context, CUevent event, GError **error);
-
 G_END_DECLS
 
 #endif /* __GST_VKGDR_FENCE_H__ */

@@ -15,7 +15,7 @@
 static gboolean
 has_room (GstVkgdrStream *stream)
 {
-  return gst_vkgdr_stream_get_n_launches (stream) < IN_FLIGHT_MAX;
+  return g_atomic_int_get (&stream->n_launches) < IN_FLIGHT_MAX;
 }
 
 static gboolean
@@ -25,7 +25,7 @@ make_room (GstVkgdrStream *stream, GError **error)
   gboolean ok = TRUE;
 
   while (ok && !has_room (stream)) {
-    gst_vkgdr_reclaim_check_launches (gst_vkgdr_stream_get_context (stream));
+    gst_vkgdr_reclaim_check_launches (stream->context);
     ok = gst_vkgdr_stream_check (stream, error);
     if (ok && !has_room (stream))
       gst_vkgdr_wait_pause (&wait);
@@ -38,7 +38,7 @@ gboolean
 gst_vkgdr_launch_begin (GstVkgdrStream *stream, const gchar *kernel,
     GstVkgdrLaunch **launch, GError **error)
 {
-  guint limit = gst_vkgdr_stream_get_kernel_timeout (stream);
+  guint limit = g_atomic_int_get (&stream->limit);
   GstVkgdrFence *begin;
 
   *launch = NULL;
@@ -46,16 +46,16 @@ gst_vkgdr_launch_begin (GstVkgdrStream *stream, const gchar *kernel,
     return FALSE;
   if (limit == 0)
     return TRUE;
-  if (!make_room (stream, error))
+  if (!has_room (stream) && !make_room (stream, error))
     return FALSE;
   begin = gst_vkgdr_stream_record (stream, error);
   if (!begin)
     return FALSE;
   *launch = g_new0 (GstVkgdrLaunch, 1);
-  (*launch)->stream = gst_object_ref (stream);
-  (*launch)->kernel = kernel;
-  (*launch)->limit = limit;
-  (*launch)->begin = begin;
+  **launch = (GstVkgdrLaunch){ .stream = gst_object_ref (stream),
+    .kernel = kernel,
+    .limit = limit,
+    .begin = begin };
   if (gst_vkgdr_reclaim_add_launch (*launch, error))
     return TRUE;
   gst_object_unref (stream);
@@ -69,8 +69,12 @@ gst_vkgdr_launch_end (GstVkgdrLaunch *launch, gboolean ok)
 {
   if (!launch)
     return;
-  if (ok)
-    gst_vkgdr_stream_add_open (launch->stream, launch);
-  else
+  if (!ok) {
     gst_vkgdr_reclaim_withdraw_launch (launch);
+    return;
+  }
+  GST_OBJECT_LOCK (launch->stream);
+  launch->next = launch->stream->open;
+  launch->stream->open = launch;
+  GST_OBJECT_UNLOCK (launch->stream);
 }

@@ -52,12 +52,6 @@ forget_written (GstVkgdrOrder *order)
     g_clear_pointer (&order->written, gst_vkgdr_fence_unref);
 }
 
-static gboolean
-has_unknown_use (const GstVkgdrOrder *order)
-{
-  return order->unknown_uses != order->settled_uses;
-}
-
 /* Replaces the fence behind the last write. */
 static void
 set_written (GstVkgdrOrder *order, GstVkgdrFence *fence)
@@ -84,18 +78,12 @@ forget_own_readers (GstVkgdrOrder *order)
   }
 }
 
-/* If the memory was used on streams that were not declared: replaces all fences
- * of the CUDA context by one behind all its work. FALSE if the driver cannot
- * record such a fence.
- */
-static gboolean
-settle_unknown_use (GstVkgdrOrder *order)
+/* Replaces all fences of the CUDA context by one behind all its work. */
+gboolean
+gst_vkgdr_order_settle_unknown (GstVkgdrOrder *order)
 {
-  GstVkgdrFence *fence;
+  GstVkgdrFence *fence = gst_vkgdr_fence_new_on_all (order->context);
 
-  if (!has_unknown_use (order))
-    return TRUE;
-  fence = gst_vkgdr_fence_new_on_all (order->context);
   if (!fence)
     return FALSE;
   forget_own_readers (order);
@@ -109,7 +97,8 @@ gst_vkgdr_order_finish (GstVkgdrOrder *order, gboolean *on_context)
 {
   GPtrArray *fences;
 
-  *on_context = !settle_unknown_use (order);
+  *on_context = gst_vkgdr_order_has_unknown_use (order)
+                && !gst_vkgdr_order_settle_unknown (order);
   if (order->written)
     order->readers = add_fence (order->readers, order->written);
   fences = order->readers;
@@ -126,15 +115,6 @@ gst_vkgdr_order_check (GstVkgdrOrder *order, GError **error)
   if (error)
     *error = g_error_copy (order->lost);
   return FALSE;
-}
-
-gboolean
-gst_vkgdr_order_needs_context (GstVkgdrOrder *order, guint64 *uses)
-{
-  if (settle_unknown_use (order))
-    return FALSE;
-  *uses = order->unknown_uses;
-  return TRUE;
 }
 
 void
@@ -188,13 +168,13 @@ gst_vkgdr_pending_wait (
 /* --- streams ---------------------------------------------------------------
  */
 
-static gboolean
-precede (GstVkgdrOrder *order, GstVkgdrContext *context, CUstream handle,
-    GstVkgdrStream *stream, GstMapFlags flags, GError **error)
+gboolean
+gst_vkgdr_order_make_wait (GstVkgdrOrder *order, GstVkgdrContext *context,
+    CUstream handle, GstVkgdrStream *stream, GstMapFlags flags, GError **error)
 {
   guint i;
 
-  if (!gst_vkgdr_order_check (order, error))
+  if (order->lost && !gst_vkgdr_order_check (order, error))
     return FALSE;
   if (order->written
       && !gst_vkgdr_fence_precede (
@@ -207,21 +187,6 @@ precede (GstVkgdrOrder *order, GstVkgdrContext *context, CUstream handle,
             context, handle, stream, error))
       return FALSE;
   return TRUE;
-}
-
-gboolean
-gst_vkgdr_order_precede (GstVkgdrOrder *order, GstVkgdrContext *context,
-    CUstream handle, GstMapFlags flags, GError **error)
-{
-  return precede (order, context, handle, NULL, flags, error);
-}
-
-gboolean
-gst_vkgdr_order_stream (GstVkgdrOrder *order, GstVkgdrStream *stream,
-    GstMapFlags flags, GError **error)
-{
-  return precede (order, gst_vkgdr_stream_get_context (stream),
-      gst_vkgdr_stream_get_handle (stream), stream, flags, error);
 }
 
 void
@@ -263,7 +228,7 @@ gst_vkgdr_order_set (GstVkgdrOrder *order, GstVkgdrFence *fence)
 gboolean
 gst_vkgdr_order_is_written (GstVkgdrOrder *order)
 {
-  if (has_unknown_use (order) || order->lost)
+  if (gst_vkgdr_order_has_unknown_use (order) || order->lost)
     return FALSE;
   forget_written (order);
   return !order->written;
@@ -274,6 +239,6 @@ gst_vkgdr_order_is_idle (GstVkgdrOrder *order)
 {
   forget_reached_readers (order);
   forget_written (order);
-  return !has_unknown_use (order) && count_readers (order) == 0
+  return !gst_vkgdr_order_has_unknown_use (order) && count_readers (order) == 0
          && !order->written;
 }

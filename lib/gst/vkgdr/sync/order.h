@@ -15,6 +15,7 @@
 #define __GST_VKGDR_ORDER_H__
 
 #include "sync/fence.h"
+#include "sync/stream.h"
 
 G_BEGIN_DECLS
 
@@ -58,27 +59,59 @@ gboolean gst_vkgdr_pending_wait (
  * of the content gets this error, since an unmap cannot fail. */
 gboolean gst_vkgdr_order_check (GstVkgdrOrder *order, GError **error);
 
+/* Whether the memory was used on undeclared streams, and nothing has waited for
+ * that yet. */
+static inline gboolean
+gst_vkgdr_order_has_unknown_use (const GstVkgdrOrder *order)
+{
+  return order->unknown_uses != order->settled_uses;
+}
+
+/* Makes a fence for such uses. FALSE if the driver cannot record it (see
+ * gst_vkgdr_fence_new_on_all ()). */
+gboolean gst_vkgdr_order_settle_unknown (GstVkgdrOrder *order);
+
 /* Whether the CPU has to wait for the whole CUDA context before work can be
- * queued: the memory was used on undeclared streams, and the driver cannot
- * record a fence for them (see gst_vkgdr_fence_new_on_all ()). In this case
- * @uses is set, and the caller releases the lock, waits, takes the lock, passes
- * @uses to gst_vkgdr_order_settle_uses () and calls this function again. */
-gboolean gst_vkgdr_order_needs_context (GstVkgdrOrder *order, guint64 *uses);
+ * queued, because the memory has such uses and there is no fence for them. In
+ * this case @uses is set, and the caller releases the lock, waits, takes the
+ * lock, passes @uses to gst_vkgdr_order_settle_uses () and calls this function
+ * again. */
+static inline gboolean
+gst_vkgdr_order_needs_context (GstVkgdrOrder *order, guint64 *uses)
+{
+  *uses = order->unknown_uses;
+  return gst_vkgdr_order_has_unknown_use (order)
+         && !gst_vkgdr_order_settle_unknown (order);
+}
 
 /* Must be called after a successful wait for the whole CUDA context that began
  * after @uses was read. Until then the uses count, so that other threads wait,
  * too. A use that was added during the wait still counts. */
 void gst_vkgdr_order_settle_uses (GstVkgdrOrder *order, guint64 uses);
 
-/* Makes work that is queued on @stream from now on wait for everything that an
- * access with @flags has to follow. The CPU does not wait. */
-gboolean gst_vkgdr_order_stream (GstVkgdrOrder *order, GstVkgdrStream *stream,
+/* Makes work that is queued on @handle, a stream of @context, from now on wait
+ * for everything that an access with @flags has to follow. The CPU does not
+ * wait. @stream is the object for @handle, or NULL if the stream belongs to
+ * another library. */
+gboolean gst_vkgdr_order_make_wait (GstVkgdrOrder *order,
+    GstVkgdrContext *context, CUstream handle, GstVkgdrStream *stream,
     GstMapFlags flags, GError **error);
 
-/* The same for a CUDA stream of @context that belongs to another library. */
-gboolean gst_vkgdr_order_precede (GstVkgdrOrder *order,
-    GstVkgdrContext *context, CUstream handle, GstMapFlags flags,
-    GError **error);
+/* The same for a stream of this library, and for one of another library. */
+static inline gboolean
+gst_vkgdr_order_stream (GstVkgdrOrder *order, GstVkgdrStream *stream,
+    GstMapFlags flags, GError **error)
+{
+  return gst_vkgdr_order_make_wait (
+      order, stream->context, stream->handle, stream, flags, error);
+}
+
+static inline gboolean
+gst_vkgdr_order_precede (GstVkgdrOrder *order, GstVkgdrContext *context,
+    CUstream handle, GstMapFlags flags, GError **error)
+{
+  return gst_vkgdr_order_make_wait (order, context, handle, NULL, flags, error);
+}
 
 /* Must be called when the access for which gst_vkgdr_order_stream () was called
  * is queued. @fence (taken) is behind it. NULL if recording the fence failed:
@@ -101,7 +134,7 @@ static inline gboolean
 gst_vkgdr_order_is_empty (const GstVkgdrOrder *order)
 {
   return !order->written && !order->readers && !order->lost
-         && order->unknown_uses == order->settled_uses;
+         && !gst_vkgdr_order_has_unknown_use (order);
 }
 
 /* Whether the content is on the device, so that readers do not have to wait. */

@@ -4,9 +4,9 @@
  */
 
 #include "sync/reclaim.h"
-#include "sync/background.h"
 #include "sync/wait.h"
 
+#include <stdlib.h>
 #include <unistd.h>
 
 GST_DEBUG_CATEGORY_STATIC (gst_vkgdr_reclaim_debug);
@@ -17,22 +17,16 @@ GST_DEBUG_CATEGORY_STATIC (gst_vkgdr_reclaim_debug);
 #define LOOK_MIN 500
 #define LOOK_MAX (20 * G_TIME_SPAN_MILLISECOND)
 
-/* Microseconds after which a driver that could not be queried is queried again.
- */
-#define RETRY (G_TIME_SPAN_SECOND / 2)
-
 /* Microseconds without work after which the thread ends. */
 #define LINGER (2 * G_TIME_SPAN_SECOND)
-
-/* The launches are queried this many times per limit, but at least every
- * WATCH_MAX and at most every WATCH_MIN milliseconds. */
-#define WATCHES_PER_LIMIT 8
-#define WATCH_MIN 5
-#define WATCH_MAX 250
 
 /* Microseconds for which the end of GStreamer or of the process waits for
  * fences: much more than a frame takes, and acceptable if the device hangs. */
 #define END_MAX_WAIT (2 * G_TIME_SPAN_SECOND)
+
+/* Microseconds for which the end waits for a driver call that does not return,
+ * because the call must not race with driver teardown. */
+#define CALL_MAX_WAIT (20 * G_TIME_SPAN_SECOND)
 
 typedef struct {
   GstVkgdrContext *context; /* NULL if the task does not keep it */
@@ -55,15 +49,20 @@ typedef struct {
   guint n_waiting; /* tasks that drain () and the end wait for */
   GQueue launches; /* of GstVkgdrLaunch, in the order of their launch */
   guint pass;      /* over the launches */
-  gint64 wake_at;  /* monotonic time when the thread wakes up by itself */
+  gint64 wake_at;  /* monotonic time when the thread wakes up by itself, or 0 */
   gboolean has_thread;
   gint64 deadline; /* monotonic time when the thread ends, or 0 */
 } Reclaimer;
 
-/* Process-wide: tasks that came after the end. They are kept, so that leak
- * checkers do not report them. */
-static GMutex undone_lock;
-static GPtrArray *undone; /* of Task */
+/* Process-wide, for the end. */
+static struct {
+  GMutex lock; /* for the fields below; may be taken with a reclaimer's held */
+  GCond changed;
+  GPtrArray *running; /* of Reclaimer: references of their threads */
+  GQueue undone;      /* of Task that came too late; for leak checkers */
+  gint owner;         /* the process that the threads belong to; atomic */
+  gint is_over;       /* the end has begun; atomic */
+} all;
 
 static GQuark reclaimer_quark;
 
@@ -79,6 +78,13 @@ reclaimer_unref (gpointer data)
   g_mutex_clear (&self->lock);
   g_cond_clear (&self->changed);
   g_free (self);
+}
+
+static gpointer
+reclaimer_ref (Reclaimer *self)
+{
+  g_atomic_int_inc (&self->refcount);
+  return self;
 }
 
 /* Returns "kernel "a" of x", which the caller frees. */
@@ -104,6 +110,7 @@ add_suspects (gpointer user_data, GPtrArray *names)
   g_mutex_unlock (&self->lock);
 }
 
+/* The result is valid as long as the context. */
 static Reclaimer *
 reclaimer_of (GstVkgdrContext *context)
 {
@@ -130,7 +137,6 @@ reclaimer_of (GstVkgdrContext *context)
     g_object_set_qdata_full (
         G_OBJECT (context), reclaimer_quark, self, reclaimer_unref);
   }
-  g_atomic_int_inc (&self->refcount);
   GST_OBJECT_UNLOCK (context);
   return self;
 }
@@ -138,20 +144,14 @@ reclaimer_of (GstVkgdrContext *context)
 /* --- launches with a limit ------------------------------------------------
  */
 
-static gint64
-get_watch_interval (const GstVkgdrLaunch *launch)
-{
-  return CLAMP (launch->limit / WATCHES_PER_LIMIT, WATCH_MIN, WATCH_MAX)
-         * G_TIME_SPAN_MILLISECOND;
-}
-
 /* Must be called without the lock. */
 static void
 launch_free (GstVkgdrLaunch *launch)
 {
-  GstVkgdrContext *context = gst_vkgdr_stream_get_context (launch->stream);
+  GstVkgdrContext *context = launch->stream->context;
 
-  gst_vkgdr_stream_count_launch (launch->stream, -1);
+  if (g_atomic_int_dec_and_test (&launch->stream->n_launches))
+    GST_OBJECT_FLAG_UNSET (launch->stream, GST_OBJECT_FLAG_MAY_BE_LEAKED);
   gst_clear_object (&launch->stream);
   g_clear_pointer (&launch->begin, gst_vkgdr_fence_unref);
   g_clear_pointer (&launch->end, gst_vkgdr_fence_unref);
@@ -220,9 +220,10 @@ find_news (Reclaimer *self)
   for (link = self->launches.head; link; link = link->next) {
     GstVkgdrLaunch *launch = link->data;
 
-    if (gst_vkgdr_stream_begin_pass (launch->stream, pass)
-        && !launch->is_reported && has_news (launch))
+    if (launch->stream->pass != pass && !launch->is_reported
+        && has_news (launch))
       return launch;
+    launch->stream->pass = pass;
   }
   return NULL;
 }
@@ -300,30 +301,42 @@ check_launches (Reclaimer *self)
   }
 }
 
-/* Records the end of a launch of which nobody has recorded one, because the
- * kernel uses no memory of this library. Must be called with the lock held,
- * which is released meanwhile. */
+/* Must be called with the lock held. Returns a reference to the stream of a
+ * launch behind which nobody has recorded a fence, because its kernel uses no
+ * memory of this library; or NULL. */
+static GstVkgdrStream *
+find_open_stream (Reclaimer *self)
+{
+  GstVkgdrStream *found = NULL;
+  GList *link;
+
+  for (link = self->launches.head; link && !found; link = link->next) {
+    GstVkgdrLaunch *launch = link->data;
+
+    if (g_atomic_int_get (&launch->is_closed) || launch->since == 0)
+      continue;
+    GST_OBJECT_LOCK (launch->stream);
+    if (launch->stream->open)
+      found = gst_object_ref (launch->stream);
+    GST_OBJECT_UNLOCK (launch->stream);
+  }
+  return found;
+}
+
+/* Must be called with the lock held, which is released meanwhile. */
 static void
 close_launches (Reclaimer *self)
 {
-  GstVkgdrStream *stream = NULL;
+  GstVkgdrStream *stream;
   GstVkgdrFence *fence;
-  GList *link;
 
-  for (link = self->launches.head; link && !stream; link = link->next) {
-    GstVkgdrLaunch *launch = link->data;
-
-    if (!g_atomic_int_get (&launch->is_closed) && launch->since != 0
-        && gst_vkgdr_stream_has_open (launch->stream))
-      stream = gst_object_ref (launch->stream);
+  while ((stream = find_open_stream (self))) {
+    g_mutex_unlock (&self->lock);
+    fence = gst_vkgdr_stream_record (stream, NULL);
+    g_clear_pointer (&fence, gst_vkgdr_fence_unref);
+    gst_object_unref (stream);
+    g_mutex_lock (&self->lock);
   }
-  if (!stream)
-    return;
-  g_mutex_unlock (&self->lock);
-  fence = gst_vkgdr_stream_record (stream, NULL);
-  g_clear_pointer (&fence, gst_vkgdr_fence_unref);
-  gst_object_unref (stream);
-  g_mutex_lock (&self->lock);
 }
 
 /* Waits until @fence is not pending. This may be the thread that watches the
@@ -347,7 +360,6 @@ watch_until (Reclaimer *self, GstVkgdrFence *fence)
 gboolean
 gst_vkgdr_reclaim_is_device_idle (GstVkgdrContext *context)
 {
-  Reclaimer *self;
   GstVkgdrFence *fence;
   gboolean is_idle;
 
@@ -358,9 +370,7 @@ gst_vkgdr_reclaim_is_device_idle (GstVkgdrContext *context)
   fence = gst_vkgdr_fence_new_on_all (context);
   if (!fence) /* an older driver */
     return gst_vkgdr_context_synchronize (context, NULL);
-  self = reclaimer_of (context);
-  watch_until (self, fence);
-  reclaimer_unref (self);
+  watch_until (reclaimer_of (context), fence);
   is_idle = has_reached (fence);
   gst_vkgdr_fence_unref (fence);
   return is_idle;
@@ -465,7 +475,7 @@ can_run (Task *task, gboolean lost)
     return TRUE;
   GST_DEBUG ("the device may still use the memory to be freed");
   report_lost (task);
-  task->due = g_get_monotonic_time () + RETRY;
+  task->due = g_get_monotonic_time () + LOOK_MAX;
   return FALSE;
 }
 
@@ -496,9 +506,6 @@ next_look (Reclaimer *self, gint64 pause)
 {
   gint64 now = g_get_monotonic_time (), next = now + LINGER;
   GList *link;
-
-  for (link = self->launches.head; link; link = link->next)
-    next = MIN (next, now + get_watch_interval (link->data));
   if (self->n_waiting > 0)
     return now + pause;
   for (link = self->tasks.head; link; link = link->next) {
@@ -506,6 +513,8 @@ next_look (Reclaimer *self, gint64 pause)
 
     next = MIN (next, MAX (task->due, now));
   }
+  if (!g_queue_is_empty (&self->launches))
+    next = MIN (next, now + LOOK_MAX);
   return next;
 }
 
@@ -513,11 +522,9 @@ next_look (Reclaimer *self, gint64 pause)
 static void
 keep (Task *task)
 {
-  g_mutex_lock (&undone_lock);
-  if (!undone)
-    undone = g_ptr_array_new ();
-  g_ptr_array_add (undone, task);
-  g_mutex_unlock (&undone_lock);
+  g_mutex_lock (&all.lock);
+  g_queue_push_tail (&all.undone, task);
+  g_mutex_unlock (&all.lock);
 }
 
 /* Must be called with the lock held. Whether the thread has to return, though
@@ -565,14 +572,13 @@ forget_launches (Reclaimer *self)
   }
 }
 
+/* Must be called with the lock held, which is released meanwhile. */
 static void
-reclaim (gpointer data)
+work_locked (Reclaimer *self)
 {
-  Reclaimer *self = data;
   gint64 pause = LOOK_MIN;
   gboolean lost, was_idle;
 
-  g_mutex_lock (&self->lock);
   while (!is_over (self)) {
     Task *task = take_ready (self, &lost);
 
@@ -593,24 +599,47 @@ reclaim (gpointer data)
   while (!g_queue_is_empty (&self->tasks))
     keep (g_queue_pop_head (&self->tasks));
   forget_launches (self);
-  self->has_thread = FALSE;
-  g_mutex_unlock (&self->lock);
 }
 
-/* --- the thread ------------------------------------------------------------
- */
-
 static gpointer
-reclaimer_ref (gpointer data)
+run (gpointer data)
 {
   Reclaimer *self = data;
 
-  g_atomic_int_inc (&self->refcount);
-  return self;
+  g_mutex_lock (&self->lock);
+  work_locked (self);
+  self->has_thread = FALSE;
+  g_mutex_unlock (&self->lock);
+  g_mutex_lock (&all.lock);
+  g_ptr_array_remove_fast (all.running, self);
+  g_cond_broadcast (&all.changed);
+  g_mutex_unlock (&all.lock);
+  reclaimer_unref (self);
+  return NULL;
+}
+
+/* --- the end of the process ----------------------------------------------
+ */
+
+/* Whether the end waits for a thread: not for one in a driver call that does
+ * not return, because a kernel does not end. Must be called with the lock of
+ * `all` held. */
+static gboolean
+has_running (void)
+{
+  guint i;
+
+  for (i = 0; i < all.running->len; i++) {
+    const Reclaimer *self = g_ptr_array_index (all.running, i);
+
+    if (!gst_vkgdr_health_is_hung (self->health))
+      return TRUE;
+  }
+  return FALSE;
 }
 
 static void
-end (gpointer data)
+request_end (gpointer data, gpointer unused)
 {
   Reclaimer *self = data;
 
@@ -620,29 +649,83 @@ end (gpointer data)
   g_mutex_unlock (&self->lock);
 }
 
-static gboolean
-is_stuck (gpointer data)
+static gpointer
+copy_reference (gconstpointer data, gpointer unused)
 {
-  Reclaimer *self = data;
-
-  return gst_vkgdr_health_is_hung (self->health);
+  return reclaimer_ref ((gpointer) data);
 }
 
-static const GstVkgdrBackground background = {
-  .name = "vkgdr-reclaim",
-  .ref = reclaimer_ref,
-  .unref = reclaimer_unref,
-  .run = reclaim,
-  .end = end,
-  .is_stuck = is_stuck,
-};
+static void
+end_all (void)
+{
+  gint64 deadline = g_get_monotonic_time () + CALL_MAX_WAIT;
+  GPtrArray *running;
+
+  /* Without the lock, which another thread may have held during fork (). */
+  if (getpid () != g_atomic_int_get (&all.owner))
+    return;
+  g_mutex_lock (&all.lock);
+  g_atomic_int_set (&all.is_over, TRUE);
+  running = g_ptr_array_copy (all.running, copy_reference, NULL);
+  g_mutex_unlock (&all.lock);
+  g_ptr_array_foreach (running, request_end, NULL);
+  g_mutex_lock (&all.lock);
+  while (has_running () && g_get_monotonic_time () < deadline)
+    g_cond_wait_until (
+        &all.changed, &all.lock, g_get_monotonic_time () + LOOK_MAX);
+  g_mutex_unlock (&all.lock);
+  g_ptr_array_set_free_func (running, reclaimer_unref);
+  g_ptr_array_unref (running);
+}
+
+static void
+end_with_registry (gpointer data, GObject *registry)
+{
+  end_all ();
+}
+
+/* Must be called with the lock of `all` held. */
+static void
+prepare_end (void)
+{
+  if (!all.running) {
+    all.running = g_ptr_array_new ();
+    atexit (end_all);
+    g_object_weak_ref (G_OBJECT (gst_registry_get ()), end_with_registry, NULL);
+  } else if (g_atomic_int_get (&all.owner) != getpid ()) {
+    g_ptr_array_set_size (all.running, 0); /* fork () has copied no thread */
+  }
+  g_atomic_int_set (&all.owner, getpid ());
+}
+
+/* Must be called with the lock held. */
+static gboolean
+start_thread (Reclaimer *self, GError **error)
+{
+  GThread *thread = NULL;
+
+  g_mutex_lock (&all.lock);
+  prepare_end ();
+  if (g_atomic_int_get (&all.is_over))
+    g_set_error_literal (error, G_THREAD_ERROR, G_THREAD_ERROR_AGAIN,
+        "GStreamer or the process is shutting down");
+  else
+    thread = g_thread_try_new ("vkgdr-reclaim", run, self, error);
+  if (thread)
+    g_ptr_array_add (all.running, reclaimer_ref (self));
+  g_mutex_unlock (&all.lock);
+  if (!thread)
+    return FALSE;
+  g_thread_unref (thread);
+  return TRUE;
+}
 
 /* Must be called with the lock held. */
 static gboolean
 ensure_thread (Reclaimer *self, GError **error)
 {
   if (!self->has_thread)
-    self->has_thread = gst_vkgdr_background_start (&background, self, error);
+    self->has_thread = start_thread (self, error);
   return self->has_thread;
 }
 
@@ -699,7 +782,7 @@ run_here (Task *task)
 static void
 refuse (Task *task)
 {
-  if (gst_vkgdr_background_is_over ())
+  if (g_atomic_int_get (&all.is_over))
     keep (task);
   else
     run_here (task);
@@ -721,19 +804,6 @@ gst_vkgdr_reclaim (GstVkgdrContext *context, GPtrArray *fences,
     if (!push (self, task))
       refuse (task);
   }
-  reclaimer_unref (self);
-}
-
-static void
-give_context_back (gpointer context)
-{
-  gst_vkgdr_context_unref_in_background (context);
-}
-
-void
-gst_vkgdr_reclaim_context (GstVkgdrContext *context)
-{
-  gst_vkgdr_reclaim (context, NULL, give_context_back, context);
 }
 
 gboolean
@@ -750,14 +820,13 @@ gst_vkgdr_reclaim_later (
   ok = !is_forked (self) && push (self, task);
   if (!ok)
     g_free (task);
-  reclaimer_unref (self);
   return ok;
 }
 
 gboolean
 gst_vkgdr_reclaim_add_launch (GstVkgdrLaunch *launch, GError **error)
 {
-  GstVkgdrContext *context = gst_vkgdr_stream_get_context (launch->stream);
+  GstVkgdrContext *context = launch->stream->context;
   Reclaimer *self = reclaimer_of (context);
   GError *reason = NULL;
   gboolean ok;
@@ -766,15 +835,16 @@ gst_vkgdr_reclaim_add_launch (GstVkgdrLaunch *launch, GError **error)
   ok = ensure_thread (self, &reason);
   if (ok) {
     gst_vkgdr_context_ref_in_background (context);
-    gst_vkgdr_stream_count_launch (launch->stream, 1);
+    /* The thread drops its references soon after the kernel has ended. */
+    if (g_atomic_int_add (&launch->stream->n_launches, 1) == 0)
+      GST_OBJECT_FLAG_SET (launch->stream, GST_OBJECT_FLAG_MAY_BE_LEAKED);
     g_queue_push_tail (&self->launches, launch);
     /* Waking the thread takes longer than a launch, so this is done only if
      * necessary. */
-    if (g_get_monotonic_time () + get_watch_interval (launch) < self->wake_at)
+    if (g_get_monotonic_time () + LOOK_MAX < self->wake_at)
       g_cond_broadcast (&self->changed);
   }
   g_mutex_unlock (&self->lock);
-  reclaimer_unref (self);
   if (!ok) {
     g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_FAILED,
         "cannot create a thread to watch a kernel: %s. Raise the limit of "
@@ -788,13 +858,11 @@ gst_vkgdr_reclaim_add_launch (GstVkgdrLaunch *launch, GError **error)
 void
 gst_vkgdr_reclaim_withdraw_launch (GstVkgdrLaunch *launch)
 {
-  Reclaimer *self =
-      reclaimer_of (gst_vkgdr_stream_get_context (launch->stream));
+  Reclaimer *self = reclaimer_of (launch->stream->context);
 
   g_mutex_lock (&self->lock);
   remove_launch_locked (self, launch);
   g_mutex_unlock (&self->lock);
-  reclaimer_unref (self);
 }
 
 void
@@ -805,7 +873,6 @@ gst_vkgdr_reclaim_check_launches (GstVkgdrContext *context)
   g_mutex_lock (&self->lock);
   check_launches (self);
   g_mutex_unlock (&self->lock);
-  reclaimer_unref (self);
 }
 
 gboolean
@@ -823,7 +890,6 @@ gst_vkgdr_reclaim_drain (GstVkgdrContext *context, gint64 timeout)
     done = self->n_waiting == 0;
     g_mutex_unlock (&self->lock);
   }
-  reclaimer_unref (self);
   return done;
 }
 

@@ -13,9 +13,16 @@
  * with the fence behind it. A kernel that exceeds its limit makes its own
  * stream fail. Other streams, allocations and frees go on.
  *
- * The thread is created on demand and ends after some time without work. The
- * end of the process waits for it for a limited time. A child of fork () has no
- * such thread and does not wait for it. Thread-safe.
+ * The thread is created on demand, and ends after some time without work. So it
+ * may be alive when the last pipeline is gone. gst_deinit () frees data that
+ * every use of a GstObject needs, and the exit handlers of the drivers free
+ * data that every driver call needs. So all these threads are ended before
+ * that. The comments call this moment "the end". It comes when gst_deinit ()
+ * releases GStreamer's registry, because GStreamer has no hook for it; and, in
+ * programs that do not call gst_deinit (), in an exit handler, which runs
+ * before those of the drivers, which were registered earlier. The end waits for
+ * a limited time. A child of fork () has no such thread and does not wait for
+ * it. Thread-safe.
  */
 
 #ifndef __GST_VKGDR_RECLAIM_H__
@@ -37,12 +44,6 @@ G_BEGIN_DECLS
 void gst_vkgdr_reclaim (GstVkgdrContext *context, GPtrArray *fences,
     GDestroyNotify func, gpointer data);
 
-/* Releases a reference of gst_vkgdr_context_ref_in_background () in the reclaim
- * thread. Must be used by other threads that the end of the process does not
- * wait for: the last reference closes the device, which must not race with
- * driver teardown. While the process exits, the reference is kept. */
-void gst_vkgdr_reclaim_context (GstVkgdrContext *context);
-
 /* Calls @func with @data in the reclaim thread after @delay microseconds,
  * without keeping @context alive: @func must own references to what it uses.
  * Returns FALSE if no thread can be created; then @func is not called. */
@@ -60,8 +61,7 @@ gboolean gst_vkgdr_reclaim_is_device_idle (GstVkgdrContext *context);
  * @error set if no thread can be created; then nothing is taken. */
 gboolean gst_vkgdr_reclaim_add_launch (GstVkgdrLaunch *launch, GError **error);
 
-/* Must be called instead of gst_vkgdr_stream_add_open () if the kernel could
- * not be queued. */
+/* Must be called if the kernel could not be queued. */
 void gst_vkgdr_reclaim_withdraw_launch (GstVkgdrLaunch *launch);
 
 /* Checks the launches now, and not only when the thread does so: forgets those

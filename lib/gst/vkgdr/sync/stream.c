@@ -31,21 +31,6 @@
 GST_DEBUG_CATEGORY_STATIC (gst_vkgdr_stream_debug);
 #define GST_CAT_DEFAULT gst_vkgdr_stream_debug
 
-struct _GstVkgdrStream {
-  GstObject parent;
-
-  GstVkgdrContext *context;
-  CUstream handle;
-  gboolean is_wrapped; /* the handle belongs to another library */
-  gint limit;          /* milliseconds, or 0; atomic */
-  gint n_launches;     /* with a limit that have not ended; atomic */
-  guint pass;          /* see gst_vkgdr_stream_begin_pass () */
-  gint failed;         /* `error` is set; atomic */
-
-  GstVkgdrLaunch *open; /* linked by `next`; under the object lock */
-  GError *error;        /* why it failed, or NULL; under the object lock */
-};
-
 enum { SIGNAL_FAILED, N_SIGNALS };
 
 static guint signals[N_SIGNALS];
@@ -239,12 +224,6 @@ gst_vkgdr_stream_set_kernel_timeout (GstVkgdrStream *stream, guint timeout)
   g_atomic_int_set (&stream->limit, MIN (timeout, G_MAXINT));
 }
 
-guint
-gst_vkgdr_stream_get_kernel_timeout (GstVkgdrStream *stream)
-{
-  return g_atomic_int_get (&stream->limit);
-}
-
 /**
  * gst_vkgdr_stream_is_done:
  * @stream: a stream
@@ -271,94 +250,33 @@ gst_vkgdr_stream_is_done (GstVkgdrStream *stream)
   return result != CUDA_ERROR_NOT_READY;
 }
 
-/* --- failures ------------------------------------------------------------ */
+/* --- for other files ----------------------------------------------------- */
 
 gboolean
-gst_vkgdr_stream_check (GstVkgdrStream *stream, GError **error)
+gst_vkgdr_stream_report (GstVkgdrStream *self, GError **error)
 {
-  if (!g_atomic_int_get (&stream->failed))
-    return TRUE;
   if (error) {
-    GST_OBJECT_LOCK (stream);
-    *error = g_error_copy (stream->error);
-    GST_OBJECT_UNLOCK (stream);
+    GST_OBJECT_LOCK (self);
+    *error = g_error_copy (self->error);
+    GST_OBJECT_UNLOCK (self);
   }
   return FALSE;
 }
 
 void
-gst_vkgdr_stream_fail (GstVkgdrStream *stream, GError *error)
+gst_vkgdr_stream_fail (GstVkgdrStream *self, GError *error)
 {
   gboolean is_first;
 
-  GST_OBJECT_LOCK (stream);
-  is_first = stream->error == NULL;
+  GST_OBJECT_LOCK (self);
+  is_first = self->error == NULL;
   if (is_first)
-    stream->error = g_error_copy (error);
-  GST_OBJECT_UNLOCK (stream);
+    self->error = g_error_copy (error);
+  GST_OBJECT_UNLOCK (self);
   if (is_first) {
-    g_signal_emit (stream, signals[SIGNAL_FAILED], 0, error);
+    g_signal_emit (self, signals[SIGNAL_FAILED], 0, error);
     /* The element posts its error before threads that wait return theirs. */
-    g_atomic_int_set (&stream->failed, TRUE);
+    g_atomic_int_set (&self->failed, TRUE);
   }
   g_error_free (error);
-}
-
-/* --- launches ------------------------------------------------------------ */
-
-void
-gst_vkgdr_stream_add_open (GstVkgdrStream *stream, GstVkgdrLaunch *launch)
-{
-  GST_OBJECT_LOCK (stream);
-  launch->next = stream->open;
-  stream->open = launch;
-  GST_OBJECT_UNLOCK (stream);
-}
-
-GstVkgdrLaunch *
-gst_vkgdr_stream_steal_open (GstVkgdrStream *stream)
-{
-  GstVkgdrLaunch *open;
-
-  GST_OBJECT_LOCK (stream);
-  open = g_steal_pointer (&stream->open);
-  GST_OBJECT_UNLOCK (stream);
-  return open;
-}
-
-gboolean
-gst_vkgdr_stream_has_open (GstVkgdrStream *stream)
-{
-  gboolean has_open;
-
-  GST_OBJECT_LOCK (stream);
-  has_open = stream->open != NULL;
-  GST_OBJECT_UNLOCK (stream);
-  return has_open;
-}
-
-void
-gst_vkgdr_stream_count_launch (GstVkgdrStream *stream, gint change)
-{
-  /* A launch holds a reference, which the reclaim thread drops soon after the
-   * kernel has ended. This is no leak. */
-  if (g_atomic_int_add (&stream->n_launches, change) + change > 0)
-    GST_OBJECT_FLAG_SET (stream, GST_OBJECT_FLAG_MAY_BE_LEAKED);
-  else
-    GST_OBJECT_FLAG_UNSET (stream, GST_OBJECT_FLAG_MAY_BE_LEAKED);
-}
-
-gint
-gst_vkgdr_stream_get_n_launches (GstVkgdrStream *stream)
-{
-  return g_atomic_int_get (&stream->n_launches);
-}
-
-gboolean
-gst_vkgdr_stream_begin_pass (GstVkgdrStream *stream, guint pass)
-{
-  gboolean is_first = stream->pass != pass;
-
-  stream->pass = pass;
-  return is_first;
 }

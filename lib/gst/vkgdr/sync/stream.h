@@ -17,6 +17,23 @@ G_BEGIN_DECLS
 
 typedef struct _GstVkgdrLaunch GstVkgdrLaunch;
 
+struct _GstVkgdrStream {
+  GstObject parent;
+
+  GstVkgdrContext *context;
+  CUstream handle;
+  gboolean is_wrapped; /* the handle belongs to another library */
+  gint limit;          /* of the next kernel: milliseconds, or 0; atomic */
+  gint n_launches;     /* with a limit that have not ended; atomic */
+  gint failed;         /* `error` is set; atomic */
+  guint pass;          /* under the lock of the context's reclaim thread */
+
+  /* Launches whose kernel is queued, and behind which no fence has been
+   * recorded yet; linked by `next`; under the object lock. */
+  GstVkgdrLaunch *open;
+  GError *error; /* why it failed, or NULL; under the object lock */
+};
+
 /* A kernel with a time limit, from just before its launch until it has ended.
  * The reclaim thread of the context watches it (see sync/reclaim.h). */
 struct _GstVkgdrLaunch {
@@ -34,30 +51,20 @@ struct _GstVkgdrLaunch {
   gboolean is_reported; /* failed; is being reported */
 };
 
-/* The limit of the next kernel in milliseconds, or 0. */
-guint gst_vkgdr_stream_get_kernel_timeout (GstVkgdrStream *stream);
+/* FALSE with @error set. For gst_vkgdr_stream_check (). */
+gboolean gst_vkgdr_stream_report (GstVkgdrStream *self, GError **error);
 
 /* FALSE with @error set if the stream has failed. */
-gboolean gst_vkgdr_stream_check (GstVkgdrStream *stream, GError **error);
+static inline gboolean
+gst_vkgdr_stream_check (GstVkgdrStream *self, GError **error)
+{
+  return !g_atomic_int_get (&self->failed)
+         || gst_vkgdr_stream_report (self, error);
+}
 
 /* Makes the stream fail and emits its signal "failed", once. Takes @error. Must
  * be called without a lock. */
-void gst_vkgdr_stream_fail (GstVkgdrStream *stream, GError *error);
-
-/* A launch is open from the moment when its kernel is queued until a fence is
- * recorded behind it. Both functions take no ownership. */
-void gst_vkgdr_stream_add_open (GstVkgdrStream *stream, GstVkgdrLaunch *launch);
-GstVkgdrLaunch *gst_vkgdr_stream_steal_open (GstVkgdrStream *stream);
-
-gboolean gst_vkgdr_stream_has_open (GstVkgdrStream *stream);
-
-/* Counts the launches of the stream that have not ended. */
-void gst_vkgdr_stream_count_launch (GstVkgdrStream *stream, gint change);
-gint gst_vkgdr_stream_get_n_launches (GstVkgdrStream *stream);
-
-/* For a pass over the launches of a context: whether this is the first call
- * with @pass. Must be called with the lock of the reclaim thread held. */
-gboolean gst_vkgdr_stream_begin_pass (GstVkgdrStream *stream, guint pass);
+void gst_vkgdr_stream_fail (GstVkgdrStream *self, GError *error);
 
 G_END_DECLS
 

@@ -5,30 +5,17 @@
 
 #include "sync/timer.h"
 
-/* Measurements that may be pending at once: more frames than a queue holds
- * between an element and the device. */
-#define PAIRS 16
-
-/* The first measurements are made for every frame, so that there is a result
- * soon. Later only one of INTERVAL frames is measured, and at most one in
- * INTERVAL_TIME microseconds: an event costs as much as a small kernel. */
+/* The first measurements are made as soon as possible, so that there is a
+ * result soon. Later at most one is made in INTERVAL microseconds, because an
+ * event costs as much as a small kernel. */
 #define FIRST 16
-#define INTERVAL 64
-#define INTERVAL_TIME (10 * G_TIME_SPAN_MILLISECOND)
-
-typedef struct {
-  CUevent begin;
-  CUevent end;
-  gboolean pending;
-} Pair;
+#define INTERVAL (10 * G_TIME_SPAN_MILLISECOND)
 
 struct _GstVkgdrTimer {
   GstVkgdrContext *context;
-  Pair pairs[PAIRS];
-  Pair *current; /* begun, but not ended */
-  guint next;
-  guint64 n_begun; /* including those that were skipped */
-  gint64 last;     /* time of the last one that was not skipped */
+  CUevent begin, end;
+  gboolean is_pending; /* both are recorded, and were not reached yet */
+  gint64 last;         /* time of the last measurement */
 
   GMutex lock; /* for the fields below */
   gdouble total_ms;
@@ -49,15 +36,12 @@ void
 gst_vkgdr_timer_free (GstVkgdrTimer *timer)
 {
   const vkgdr_cuda *cuda = gst_vkgdr_context_get_driver (timer->context);
-  guint i;
 
   if (gst_vkgdr_context_push (timer->context, NULL)) {
-    for (i = 0; i < PAIRS; i++) {
-      if (timer->pairs[i].begin)
-        cuda->cuEventDestroy (timer->pairs[i].begin);
-      if (timer->pairs[i].end)
-        cuda->cuEventDestroy (timer->pairs[i].end);
-    }
+    if (timer->begin)
+      cuda->cuEventDestroy (timer->begin);
+    if (timer->end)
+      cuda->cuEventDestroy (timer->end);
     gst_vkgdr_context_pop (timer->context);
   }
   gst_object_unref (timer->context);
@@ -65,18 +49,20 @@ gst_vkgdr_timer_free (GstVkgdrTimer *timer)
   g_free (timer);
 }
 
-/* Fetches the result of a pair. FALSE while it is not available. */
+/* Fetches the result of the last measurement. FALSE while it is not available.
+ */
 static gboolean
-fetch (GstVkgdrTimer *timer, const vkgdr_cuda *cuda, Pair *pair)
+fetch (GstVkgdrTimer *timer, const vkgdr_cuda *cuda)
 {
   float ms = 0;
 
-  if (!pair->pending)
+  if (!timer->is_pending)
     return TRUE;
-  if (cuda->cuEventQuery (pair->end) != CUDA_SUCCESS)
+  if (cuda->cuEventQuery (timer->end) != CUDA_SUCCESS)
     return FALSE;
-  pair->pending = FALSE;
-  if (cuda->cuEventElapsedTime (&ms, pair->begin, pair->end) == CUDA_SUCCESS) {
+  timer->is_pending = FALSE;
+  if (cuda->cuEventElapsedTime (&ms, timer->begin, timer->end)
+      == CUDA_SUCCESS) {
     g_mutex_lock (&timer->lock);
     timer->total_ms += ms;
     timer->n++;
@@ -85,80 +71,41 @@ fetch (GstVkgdrTimer *timer, const vkgdr_cuda *cuda, Pair *pair)
   return TRUE;
 }
 
-/* Fetches the results that are available, oldest first. */
-static void
-fetch_all (GstVkgdrTimer *timer, const vkgdr_cuda *cuda)
-{
-  guint i;
-
-  for (i = 0; i < PAIRS; i++)
-    if (!fetch (timer, cuda, &timer->pairs[(timer->next + i) % PAIRS]))
-      return;
-}
-
 static gboolean
-make_events (const vkgdr_cuda *cuda, Pair *pair)
+make_events (GstVkgdrTimer *timer, const vkgdr_cuda *cuda)
 {
-  if (!pair->begin
-      && cuda->cuEventCreate (&pair->begin, CU_EVENT_DEFAULT) != CUDA_SUCCESS)
+  if (!timer->begin
+      && cuda->cuEventCreate (&timer->begin, CU_EVENT_DEFAULT) != CUDA_SUCCESS)
     return FALSE;
-  return pair->end
-         || cuda->cuEventCreate (&pair->end, CU_EVENT_DEFAULT) == CUDA_SUCCESS;
+  return timer->end
+         || cuda->cuEventCreate (&timer->end, CU_EVENT_DEFAULT) == CUDA_SUCCESS;
 }
 
-static gboolean
-is_due (GstVkgdrTimer *timer)
-{
-  guint64 n = timer->n_begun++;
-  gint64 now;
-
-  if (n < FIRST)
-    return TRUE;
-  if (n % INTERVAL != 0)
-    return FALSE;
-  now = g_get_monotonic_time ();
-  if (now - timer->last < INTERVAL_TIME)
-    return FALSE;
-  timer->last = now;
-  return TRUE;
-}
-
-/* Records an event behind all work of @stream. Must be called with the CUDA
- * context current. */
-static gboolean
-record (const vkgdr_cuda *cuda, GstVkgdrStream *stream, CUevent event)
-{
-  return cuda->cuEventRecord (event, gst_vkgdr_stream_get_handle (stream))
-         == CUDA_SUCCESS;
-}
-
-void
+gboolean
 gst_vkgdr_timer_begin (GstVkgdrTimer *timer, GstVkgdrStream *stream)
 {
   const vkgdr_cuda *cuda = gst_vkgdr_context_get_driver (timer->context);
-  Pair *pair = &timer->pairs[timer->next];
+  gint64 now = g_get_monotonic_time ();
+  gboolean ok;
 
-  timer->current = NULL;
-  if (!is_due (timer) || !gst_vkgdr_context_push (timer->context, NULL))
-    return;
-  fetch_all (timer, cuda);
-  if (!pair->pending && make_events (cuda, pair)
-      && record (cuda, stream, pair->begin)) {
-    timer->current = pair;
-    timer->next = (timer->next + 1) % PAIRS;
-  }
+  if ((timer->n >= FIRST && now - timer->last < INTERVAL)
+      || !gst_vkgdr_context_push (timer->context, NULL))
+    return FALSE;
+  timer->last = now;
+  ok = fetch (timer, cuda) && make_events (timer, cuda)
+       && cuda->cuEventRecord (timer->begin, stream->handle) == CUDA_SUCCESS;
   gst_vkgdr_context_pop (timer->context);
+  return ok;
 }
 
 void
 gst_vkgdr_timer_end (GstVkgdrTimer *timer, GstVkgdrStream *stream)
 {
-  const vkgdr_cuda *cuda = gst_vkgdr_context_get_driver (timer->context);
-  Pair *pair = timer->current;
-
-  if (!pair || !gst_vkgdr_context_push (timer->context, NULL))
+  if (!gst_vkgdr_context_push (timer->context, NULL))
     return;
-  pair->pending = record (cuda, stream, pair->end);
+  timer->is_pending = gst_vkgdr_context_get_driver (timer->context)
+                          ->cuEventRecord (timer->end, stream->handle)
+                      == CUDA_SUCCESS;
   gst_vkgdr_context_pop (timer->context);
 }
 

@@ -2,19 +2,16 @@
  *
  * sync/timer.h: measures how long the device works on a part of a stream
  *
- * Measures between two points of a stream with pairs of CUDA events, and never
- * waits: a result is fetched when a later measurement begins. Once there are
- * some results, most measurements are skipped. A measurement is also skipped if
- * no pair is free because the device is far behind. Not thread-safe, except
- * gst_vkgdr_timer_get ().
+ * Measures between two points of a stream with CUDA events, and never waits: a
+ * result is fetched when a later measurement begins. A measurement is skipped
+ * while the result of the last one is pending, and once there are some results,
+ * most are skipped. Not thread-safe, except gst_vkgdr_timer_get ().
  */
 
 #ifndef __GST_VKGDR_TIMER_H__
 #define __GST_VKGDR_TIMER_H__
 
-#include <gst/vkgdr/gstvkgdrstream.h>
-
-#include "device/device-private.h"
+#include "sync/stream.h"
 
 G_BEGIN_DECLS
 
@@ -24,8 +21,9 @@ GstVkgdrTimer *gst_vkgdr_timer_new (GstVkgdrContext *context);
 
 void gst_vkgdr_timer_free (GstVkgdrTimer *timer);
 
-/* The work between the two calls is measured, or skipped if an error occurs. */
-void gst_vkgdr_timer_begin (GstVkgdrTimer *timer, GstVkgdrStream *stream);
+/* The work between the two calls is measured. If the first one returns FALSE,
+ * the measurement is skipped, and the second one must not be called. */
+gboolean gst_vkgdr_timer_begin (GstVkgdrTimer *timer, GstVkgdrStream *stream);
 void gst_vkgdr_timer_end (GstVkgdrTimer *timer, GstVkgdrStream *stream);
 
 /* The mean of the measured times; GST_CLOCK_TIME_NONE before the first result.

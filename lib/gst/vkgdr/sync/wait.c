@@ -11,11 +11,9 @@
  * would be noticeable. The driver's own waits do the same. */
 #define SPIN 200
 
-/* A pause lasts 1 / PART of the time waited so far. */
+/* A pause lasts 1 / PART of the time waited so far, and at most PAUSE_MAX
+ * microseconds, a delay that is not noticeable. */
 #define PART 64
-/* The limits of a pause in microseconds: at least about the cost of a query, at
- * most a delay that is not noticeable. */
-#define PAUSE_MIN 10
 #define PAUSE_MAX 1000
 
 /* Nanoseconds. By default, Linux lets a thread sleep 50 microseconds longer
@@ -37,7 +35,7 @@ gst_vkgdr_wait_pause (GstVkgdrWait *wait)
     wait->slack = MAX (prctl (PR_GET_TIMERSLACK, 0, 0, 0, 0), 0);
     prctl (PR_SET_TIMERSLACK, SLACK, 0, 0, 0);
   }
-  g_usleep (CLAMP ((now - wait->since) / PART, PAUSE_MIN, PAUSE_MAX));
+  g_usleep (MIN ((now - wait->since) / PART, PAUSE_MAX));
 }
 
 void

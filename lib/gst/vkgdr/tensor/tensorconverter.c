@@ -226,15 +226,14 @@ launch (GstVkgdrTensorConverter *self, GstVkgdrFunction *function,
     GError **error)
 {
   gboolean is_mine = g_atomic_int_compare_and_exchange (&self->is_timing, 0, 1);
+  gboolean is_timed = is_mine && gst_vkgdr_timer_begin (self->timer, stream);
   gboolean ok;
 
-  if (is_mine)
-    gst_vkgdr_timer_begin (self->timer, stream);
   ok = gst_vkgdr_tensor_variant_launch (function, stream, frame, job, error);
-  if (is_mine) {
+  if (is_timed)
     gst_vkgdr_timer_end (self->timer, stream);
+  if (is_mine)
     g_atomic_int_set (&self->is_timing, 0);
-  }
   return ok;
 }
 
