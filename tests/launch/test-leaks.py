@@ -93,7 +93,7 @@ class Leaks(launch.Case):
             "cuDevicePrimaryCtxRetain:1",
             "cuStreamCreate:2",
             "cuExternalMemoryGetMappedBuffer:1+,cuMemAlloc:1+",
-            "cuGraphLaunch:3",
+            "cuLaunchKernel:3",
             "cuMemHostAlloc:2+",
             "cuMemcpyDtoHAsync:2",
         ):

@@ -191,23 +191,13 @@ context_stop_locked (CUcontext context)
   sc_memory_release_all_locked (context);
 }
 
-/* A context that failed is not started again after its release. Otherwise, code
- * that still has the handle of the failed context could free objects of the
- * next one. */
+/* A context that failed is not started again after its release: as with
+ * NVIDIA's driver, it stays lost until the process ends. */
 static CUresult
 start_primary_locked (void)
 {
-  CUcontext next;
-
-  if (primary->error != CUDA_SUCCESS) {
-    next = calloc (1, sizeof *next);
-    if (next == NULL)
-      return CUDA_ERROR_OUT_OF_MEMORY;
-    next->is_primary = true;
-    next->previous = primary;
-    primary = next;
-  }
-  return context_start_locked (primary);
+  return primary->error != CUDA_SUCCESS ? primary->error
+                                        : context_start_locked (primary);
 }
 
 CUresult

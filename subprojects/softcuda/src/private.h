@@ -109,11 +109,10 @@ struct CUctx_st {
   CUresult
       error; /* of asynchronous work; it stays until the context is destroyed */
   CUstream null_stream;
-  CUstream joining;   /* see sc_stream_joining_locked (); NULL at first */
-  size_t stack_size;  /* CU_LIMIT_STACK_SIZE */
-  int attached;       /* calls of cuCtxAttach() without a cuCtxDetach() yet */
-  bool is_primary;    /* never freed */
-  CUcontext previous; /* the primary context that failed before this one */
+  CUstream joining;  /* see sc_stream_joining_locked (); NULL at first */
+  size_t stack_size; /* CU_LIMIT_STACK_SIZE */
+  int attached;      /* calls of cuCtxAttach() without a cuCtxDetach() yet */
+  bool is_primary;   /* never freed */
 };
 
 /* A reference for functions that wait, because the context may be destroyed in

@@ -6,10 +6,10 @@
  * which share contexts in element/element.c, and nothing of memory.
  */
 
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "device/capture.h"
 #include "device/device-private.h"
 
 /**
@@ -45,11 +45,9 @@ struct _GstVkgdrContext {
   CUdevice device;
   CUcontext cuda_context;
   gboolean is_primary;
-  gint retired;           /* the primary context was released; atomic */
   GstVkgdrHealth *health; /* NULL if the context could not be opened */
 
   guint n_background; /* references of library threads; under the object lock */
-  GError *retire_cause; /* why it was retired; under the object lock */
 
   GWeakRef allocator;
   GPtrArray *idle_events; /* of CUevent, under the object lock */
@@ -67,13 +65,6 @@ G_DEFINE_TYPE_WITH_CODE (GstVkgdrContext, gst_vkgdr_context, GST_TYPE_OBJECT,
   (GST_IS_VKGDR_CONTEXT (context) && (context)->cuda != NULL)
 
 static void
-release_primary (GstVkgdrContext *self)
-{
-  self->cuda->cuDevicePrimaryCtxRelease (self->device);
-  gst_vkgdr_health_release (self->health);
-}
-
-static void
 close_device (GstVkgdrContext *self)
 {
   guint i;
@@ -84,8 +75,8 @@ close_device (GstVkgdrContext *self)
     gst_vkgdr_context_pop (self);
   }
   vkgdr_close (self->handle);
-  if (self->is_primary && !g_atomic_int_get (&self->retired))
-    release_primary (self);
+  if (self->is_primary)
+    self->cuda->cuDevicePrimaryCtxRelease (self->device);
 }
 
 static void
@@ -97,10 +88,7 @@ gst_vkgdr_context_finalize (GObject *object)
   if (self->cuda && (!self->health || !gst_vkgdr_health_is_hung (self->health)))
     close_device (self);
   g_ptr_array_unref (self->idle_events);
-  if (self->health)
-    gst_vkgdr_health_remove_user (self->health, object);
   g_clear_pointer (&self->health, gst_vkgdr_health_unref);
-  g_clear_error (&self->retire_cause);
   g_weak_ref_clear (&self->allocator);
 
   G_OBJECT_CLASS (gst_vkgdr_context_parent_class)->finalize (object);
@@ -162,33 +150,9 @@ retain_primary (GstVkgdrContext *self, GError **error)
     return FALSE;
   self->is_primary = TRUE;
   self->health = gst_vkgdr_health_get (self->cuda, self->cuda_context);
-  gst_vkgdr_health_hold (self->health);
-  return TRUE;
-}
-
-static void
-retire_user (GObject *context)
-{
-  gst_vkgdr_context_retire_if_lost (GST_VKGDR_CONTEXT (context));
-}
-
-/* If the primary CUDA context is lost, all contexts release it, so that the
- * driver of the software device makes a new one. (The driver of a GPU does not
- * make a new one in the same process.) Contexts that another thread is
- * finalizing cannot be retired, but they release it soon. */
-static gboolean
-renew_primary (GstVkgdrContext *self, GError **error)
-{
-  if (!gst_vkgdr_health_is_lost (self->health))
-    return TRUE;
-  gst_vkgdr_health_foreach_user (self->health, retire_user);
-  release_primary (self);
-  self->is_primary = FALSE;
-  gst_vkgdr_health_wait_released (self->health);
-  g_clear_pointer (&self->health, gst_vkgdr_health_unref);
-  return retain_primary (self, error)
-         && (!gst_vkgdr_health_is_lost (self->health)
-             || gst_vkgdr_health_check (self->health, error));
+  /* A device that failed works again only in another process. */
+  return !gst_vkgdr_health_is_lost (self->health)
+         || gst_vkgdr_health_check (self->health, error);
 }
 
 /* Opens @ordinal with its primary context. */
@@ -202,12 +166,10 @@ open_device (const vkgdr_cuda *cuda, gint ordinal, GError **error)
   self->ordinal = ordinal;
   if (!gst_vkgdr_check (cuda, cuda->cuDeviceGet (&self->device, ordinal),
           "cuDeviceGet", error)
-      || !retain_primary (self, error) || !renew_primary (self, error)
-      || !open_handle (self, 0, error)) {
+      || !retain_primary (self, error) || !open_handle (self, 0, error)) {
     gst_object_unref (self);
     return NULL;
   }
-  gst_vkgdr_health_add_user (self->health, G_OBJECT (self));
   GST_INFO_OBJECT (self, "opened device %d", ordinal);
   return self;
 }
@@ -470,7 +432,7 @@ gst_vkgdr_context_describe (GstVkgdrContext *context)
 }
 
 gboolean
-gst_vkgdr_context_check (GstVkgdrContext *context, CUresult result,
+gst_vkgdr_context_report (GstVkgdrContext *context, CUresult result,
     const gchar *what, GError **error)
 {
   if (!context->health) /* the context could not be opened */
@@ -481,32 +443,53 @@ gst_vkgdr_context_check (GstVkgdrContext *context, CUresult result,
 gboolean
 gst_vkgdr_context_check_usable (GstVkgdrContext *self, GError **error)
 {
-  const GError *cause;
-
-  if (!self->cuda) {
+  if (!self->cuda)
     g_set_error_literal (
         error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT, NO_DEVICE);
-    return FALSE;
-  }
-  if (!g_atomic_int_get (&self->retired))
-    return TRUE;
-  GST_OBJECT_LOCK (self);
-  cause = self->retire_cause;
-  g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_FAILED,
-      "another context has taken the place of this one: stop the elements that "
-      "use it, and start them again. The device failed: %s",
-      cause ? cause->message : "unknown error");
-  GST_OBJECT_UNLOCK (self);
-  return FALSE;
+  return self->cuda != NULL;
 }
 
-static CUresult
-push (GstVkgdrContext *context)
+/* With the capture mode "global", the default, CUDA refuses calls of all
+ * threads that it cannot order with the work that the application captures,
+ * such as cuEventQuery (), and invalidates the capture. The library's work is
+ * never a part of the application's graph, so its threads use the mode
+ * "relaxed" while the context is pushed. cuCtxRecordEvent () is refused in
+ * every mode. */
+static _Thread_local struct {
+  unsigned int depth;
+  bool is_relaxed;
+  CUstreamCaptureMode outer; /* the thread's mode outside of the calls */
+} calls;
+
+static void
+begin_calls (const vkgdr_cuda *cuda)
+{
+  if (calls.depth++ > 0)
+    return;
+  calls.outer = CU_STREAM_CAPTURE_MODE_RELAXED;
+  /* Drivers before CUDA 10.1 do not have this function. */
+  calls.is_relaxed =
+      cuda->cuThreadExchangeStreamCaptureMode
+      && cuda->cuThreadExchangeStreamCaptureMode (&calls.outer) == CUDA_SUCCESS;
+}
+
+static void
+end_calls (const vkgdr_cuda *cuda)
+{
+  /* The caller may pop more often than it has pushed. */
+  if (calls.depth == 0 || --calls.depth > 0)
+    return;
+  if (calls.is_relaxed)
+    cuda->cuThreadExchangeStreamCaptureMode (&calls.outer);
+}
+
+CUresult
+gst_vkgdr_context_try_push (GstVkgdrContext *context)
 {
   CUresult result = context->cuda->cuCtxPushCurrent (context->cuda_context);
 
   if (result == CUDA_SUCCESS)
-    gst_vkgdr_capture_begin_calls (context->cuda);
+    begin_calls (context->cuda);
   return result;
 }
 
@@ -528,20 +511,14 @@ push (GstVkgdrContext *context)
 gboolean
 gst_vkgdr_context_push (GstVkgdrContext *context, GError **error)
 {
+  CUresult result;
+
   g_return_val_if_fail (GST_IS_VKGDR_CONTEXT (context), FALSE);
 
-  if (!gst_vkgdr_context_check_usable (context, error))
-    return FALSE;
-  return gst_vkgdr_context_check (
-      context, push (context), "cuCtxPushCurrent", error);
-}
-
-CUresult
-gst_vkgdr_context_try_push (GstVkgdrContext *context)
-{
-  if (gst_vkgdr_context_is_retired (context))
-    return CUDA_ERROR_INVALID_CONTEXT;
-  return push (context);
+  if (!context->cuda)
+    return gst_vkgdr_context_check_usable (context, error);
+  result = gst_vkgdr_context_try_push (context);
+  return gst_vkgdr_context_check (context, result, "cuCtxPushCurrent", error);
 }
 
 /**
@@ -559,41 +536,10 @@ gst_vkgdr_context_pop (GstVkgdrContext *context)
 
   g_return_if_fail (CONTEXT_IS_MADE (context));
 
-  gst_vkgdr_capture_end_calls (context->cuda);
+  end_calls (context->cuda);
   context->cuda->cuCtxPopCurrent (&popped);
   if (popped != context->cuda_context)
     GST_WARNING_OBJECT (context, "another CUDA context was on top");
-}
-
-gboolean
-gst_vkgdr_context_is_retired (GstVkgdrContext *context)
-{
-  return g_atomic_int_get (&context->retired);
-}
-
-gboolean
-gst_vkgdr_context_retire_if_lost (GstVkgdrContext *context)
-{
-  GError *cause = NULL;
-
-  if (!context->is_primary)
-    return FALSE;
-  if (g_atomic_int_get (&context->retired))
-    return TRUE;
-  if (!gst_vkgdr_health_is_lost (context->health))
-    return FALSE;
-  gst_vkgdr_health_check (context->health, &cause);
-  GST_OBJECT_LOCK (context);
-  if (!context->retire_cause)
-    context->retire_cause = g_steal_pointer (&cause);
-  GST_OBJECT_UNLOCK (context);
-  g_clear_error (&cause);
-  if (g_atomic_int_compare_and_exchange (&context->retired, FALSE, TRUE)) {
-    GST_INFO_OBJECT (
-        context, "the device is lost: releasing the primary CUDA context");
-    release_primary (context);
-  }
-  return TRUE;
 }
 
 GstVkgdrContext *

@@ -61,8 +61,7 @@ gst_vkgdr_cuda_context_get (
 {
   GstCudaContext *result;
 
-  if (gst_vkgdr_context_is_retired (context)
-      || !gst_vkgdr_cuda_lib_uses (lib, gst_vkgdr_context_get_driver (context)))
+  if (!gst_vkgdr_cuda_lib_uses (lib, gst_vkgdr_context_get_driver (context)))
     return NULL;
   g_mutex_lock (&lock);
   result = get_counterpart (context);

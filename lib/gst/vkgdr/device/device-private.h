@@ -23,8 +23,7 @@ G_BEGIN_DECLS
 /* The driver's entry points; valid as long as the process. */
 const vkgdr_cuda *gst_vkgdr_context_get_driver (GstVkgdrContext *context);
 
-/* Whether the device can be used; FALSE with @error set if another context has
- * taken its place, or if the context was made by g_object_new (). */
+/* FALSE with @error set if the context was made by g_object_new (). */
 gboolean gst_vkgdr_context_check_usable (
     GstVkgdrContext *context, GError **error);
 
@@ -68,15 +67,6 @@ GstVkgdrHealth *gst_vkgdr_context_get_health (GstVkgdrContext *context);
 GstVkgdrContext *gst_vkgdr_context_ref_in_background (GstVkgdrContext *context);
 void gst_vkgdr_context_unref_in_background (GstVkgdrContext *context);
 
-/* Whether the device failed, so that @context cannot be used any more. In this
- * case its primary CUDA context is released, so that the driver can make a new
- * one for a new GstVkgdrContext. Always FALSE for a CUDA context of the caller,
- * which is not released: the caller has to recreate it. */
-gboolean gst_vkgdr_context_retire_if_lost (GstVkgdrContext *context);
-
-/* Whether @context was retired: its CUDA context may not exist any more. */
-gboolean gst_vkgdr_context_is_retired (GstVkgdrContext *context);
-
 /* As gst_vkgdr_context_push (), but returns the driver's error, and does not
  * change the health of the context, so locks may be held. */
 CUresult gst_vkgdr_context_try_push (GstVkgdrContext *context);
@@ -98,9 +88,19 @@ gboolean gst_vkgdr_check (
     const vkgdr_cuda *cuda, CUresult result, const gchar *what, GError **error);
 
 /* The same, but @context does not have to be current. If the device failed, the
- * error of both functions names the kernels that may be the cause. */
-gboolean gst_vkgdr_context_check (GstVkgdrContext *context, CUresult result,
+ * error of both gst_vkgdr_check () and this function names the kernels that may
+ * be the cause. gst_vkgdr_context_report () is for results that are not
+ * CUDA_SUCCESS, and returns FALSE. */
+gboolean gst_vkgdr_context_report (GstVkgdrContext *context, CUresult result,
     const gchar *what, GError **error);
+
+static inline gboolean
+gst_vkgdr_context_check (GstVkgdrContext *context, CUresult result,
+    const gchar *what, GError **error)
+{
+  return result == CUDA_SUCCESS
+         || gst_vkgdr_context_report (context, result, what, error);
+}
 
 /* Sets @error to the same text, without a check of the context's health. */
 void gst_vkgdr_set_cuda_error (

@@ -10,19 +10,10 @@
  * behind that kernel: such work will never be done. */
 #define GRACE G_TIME_SPAN_SECOND
 
-/* Microseconds for which a lost CUDA context may still be in use while a new
- * one is made: much more than closing a device takes. */
-#define RELEASE_MAX_WAIT G_TIME_SPAN_SECOND
-
 typedef struct {
   GstVkgdrSuspectsFunc func;
   gpointer user_data;
 } Suspects;
-
-typedef struct {
-  GWeakRef weak;
-  gconstpointer context; /* only for comparison */
-} User;
 
 struct _GstVkgdrHealth {
   guint refcount; /* under the registry's lock */
@@ -35,23 +26,12 @@ struct _GstVkgdrHealth {
   GMutex lock;      /* for the next fields */
   GError *error;    /* why the context is lost, or NULL */
   GArray *suspects; /* of Suspects */
-  GPtrArray *users; /* of User */
-  guint n_holders;
-  GCond released;
 
-  GMutex hang_lock; /* for the next fields; taken with a clock's lock held */
-  GError *hang;     /* names the kernel that does not end, or NULL */
+  GMutex
+      hang_lock; /* for the next fields; taken with a reclaimer's lock held */
+  GError *hang;  /* names the kernel that does not end, or NULL */
   gint64 hung_from; /* monotonic time */
 };
-
-static void
-free_user (gpointer data)
-{
-  User *user = data;
-
-  g_weak_ref_clear (&user->weak);
-  g_free (user);
-}
 
 static GMutex registry_lock;
 static GHashTable *registry; /* CUcontext -> GstVkgdrHealth */
@@ -70,10 +50,8 @@ gst_vkgdr_health_get (const vkgdr_cuda *cuda, CUcontext context)
     self->cuda = cuda;
     self->context = context;
     g_mutex_init (&self->lock);
-    g_cond_init (&self->released);
     g_mutex_init (&self->hang_lock);
     self->suspects = g_array_new (FALSE, FALSE, sizeof (Suspects));
-    self->users = g_ptr_array_new_with_free_func (free_user);
     g_hash_table_insert (registry, context, self);
   }
   self->refcount++;
@@ -96,94 +74,9 @@ gst_vkgdr_health_unref (GstVkgdrHealth *self)
   g_clear_error (&self->error);
   g_clear_error (&self->hang);
   g_array_unref (self->suspects);
-  g_ptr_array_unref (self->users);
   g_mutex_clear (&self->lock);
-  g_cond_clear (&self->released);
   g_mutex_clear (&self->hang_lock);
   g_free (self);
-}
-
-/* --- users -----------------------------------------------------------------
- */
-
-void
-gst_vkgdr_health_add_user (GstVkgdrHealth *self, GObject *context)
-{
-  User *user = g_new0 (User, 1);
-
-  g_weak_ref_init (&user->weak, context);
-  user->context = context;
-  g_mutex_lock (&self->lock);
-  g_ptr_array_add (self->users, user);
-  g_mutex_unlock (&self->lock);
-}
-
-void
-gst_vkgdr_health_remove_user (GstVkgdrHealth *self, GObject *context)
-{
-  guint i;
-
-  g_mutex_lock (&self->lock);
-  for (i = 0; i < self->users->len; i++) {
-    const User *user = g_ptr_array_index (self->users, i);
-
-    if (user->context == context)
-      g_ptr_array_remove_index_fast (self->users, i--);
-  }
-  g_mutex_unlock (&self->lock);
-}
-
-void
-gst_vkgdr_health_foreach_user (
-    GstVkgdrHealth *self, void (*func) (GObject *context))
-{
-  GPtrArray *alive = g_ptr_array_new_with_free_func (g_object_unref);
-  guint i;
-
-  g_mutex_lock (&self->lock);
-  for (i = 0; i < self->users->len; i++) {
-    User *user = g_ptr_array_index (self->users, i);
-    GObject *context = g_weak_ref_get (&user->weak);
-
-    if (context)
-      g_ptr_array_add (alive, context);
-  }
-  g_mutex_unlock (&self->lock);
-  for (i = 0; i < alive->len; i++)
-    func (g_ptr_array_index (alive, i));
-  g_ptr_array_unref (alive);
-}
-
-/* --- holders ---------------------------------------------------------------
- */
-
-void
-gst_vkgdr_health_hold (GstVkgdrHealth *self)
-{
-  g_mutex_lock (&self->lock);
-  self->n_holders++;
-  g_mutex_unlock (&self->lock);
-}
-
-void
-gst_vkgdr_health_release (GstVkgdrHealth *self)
-{
-  g_mutex_lock (&self->lock);
-  self->n_holders--;
-  g_cond_broadcast (&self->released);
-  g_mutex_unlock (&self->lock);
-}
-
-void
-gst_vkgdr_health_wait_released (GstVkgdrHealth *self)
-{
-  gint64 deadline = g_get_monotonic_time () + RELEASE_MAX_WAIT;
-
-  g_mutex_lock (&self->lock);
-  while (self->n_holders > 0
-         && g_cond_wait_until (&self->released, &self->lock, deadline))
-    ;
-  g_mutex_unlock (&self->lock);
 }
 
 /* --- lost ------------------------------------------------------------------

@@ -31,24 +31,6 @@ GstVkgdrHealth *gst_vkgdr_health_get (
     const vkgdr_cuda *cuda, CUcontext context);
 void gst_vkgdr_health_unref (GstVkgdrHealth *self);
 
-/* Registers an object for the CUDA context, so that it can be retired, until it
- * is finalized. */
-void gst_vkgdr_health_add_user (GstVkgdrHealth *self, GObject *context);
-void gst_vkgdr_health_remove_user (GstVkgdrHealth *self, GObject *context);
-
-/* Calls @func with each of these objects that is still alive. */
-void gst_vkgdr_health_foreach_user (
-    GstVkgdrHealth *self, void (*func) (GObject *context));
-
-/* Must be called when a GstVkgdrContext retains the primary CUDA context, and
- * after it has released it. Calls are counted. */
-void gst_vkgdr_health_hold (GstVkgdrHealth *self);
-void gst_vkgdr_health_release (GstVkgdrHealth *self);
-
-/* Waits until all contexts have released the primary CUDA context, but at most
- * a second. */
-void gst_vkgdr_health_wait_released (GstVkgdrHealth *self);
-
 /* Registers a function that names the running kernels when the device fails. */
 void gst_vkgdr_health_add_suspects (
     GstVkgdrHealth *self, GstVkgdrSuspectsFunc func, gpointer user_data);
@@ -68,8 +50,7 @@ gboolean gst_vkgdr_health_check_result (
 gboolean gst_vkgdr_health_check_current (
     const vkgdr_cuda *cuda, CUresult result, const gchar *what, GError **error);
 
-/* Whether the context is lost and the driver still reports the error. A
- * software device works again after a failure, a GPU does not. */
+/* Whether the context is lost and the driver still reports the error. */
 gboolean gst_vkgdr_health_is_lost (GstVkgdrHealth *self);
 
 /* Must be called when a kernel runs for longer than its limit (@error tells

@@ -108,13 +108,6 @@ adopt (GstElement *element, GstContext *gst_context, gint device,
     gst_object_unref (found);
     return FALSE;
   }
-  /* Bins keep the contexts that were set, also when the pipeline is restarted.
-   */
-  if (gst_vkgdr_context_retire_if_lost (found)) {
-    GST_INFO_OBJECT (element, "%" GST_PTR_FORMAT " has failed", found);
-    gst_object_unref (found);
-    return FALSE;
-  }
   GST_INFO_OBJECT (element, "uses %" GST_PTR_FORMAT, found);
   *context = found;
   return TRUE;

@@ -364,8 +364,7 @@ gst_vkgdr_reclaim_is_device_idle (GstVkgdrContext *context)
   gboolean is_idle;
 
   /* A device that failed does no more work. */
-  if (gst_vkgdr_context_is_retired (context)
-      || gst_vkgdr_health_is_lost (gst_vkgdr_context_get_health (context)))
+  if (gst_vkgdr_health_is_lost (gst_vkgdr_context_get_health (context)))
     return TRUE;
   fence = gst_vkgdr_fence_new_on_all (context);
   if (!fence) /* an older driver */
