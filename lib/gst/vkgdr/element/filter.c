@@ -519,21 +519,24 @@ queue_work (GstVkgdrFilter *self, GstBuffer *input, GstBuffer *output,
   return end_work (input, output, stream, ok ? error : NULL) && ok;
 }
 
+/* The output of other CUDA elements is wrapped meanwhile. */
 static gboolean
 filter_here (GstVkgdrFilter *self, GstBuffer *input, GstBuffer *output,
     GstVkgdrStream *stream, GError **error)
 {
   GstVkgdrFilterPrivate *priv = private_of (self);
-  GstVkgdrCudaWork work;
+  gboolean is_wrapped = priv->from_cuda || priv->to_cuda;
+  GstVkgdrCudaWork work = { .input = input };
   gboolean ok;
 
-  if (!priv->from_cuda && !priv->to_cuda)
-    return queue_work (self, input, output, stream, error);
-  if (!gst_vkgdr_cuda_work_begin (&work, gst_vkgdr_stream_get_context (stream),
-          input, priv->from_cuda, output, priv->to_cuda, error))
+  if (is_wrapped
+      && !gst_vkgdr_cuda_work_begin (&work,
+          gst_vkgdr_stream_get_context (stream), input, priv->from_cuda, output,
+          priv->to_cuda, error))
     return FALSE;
   ok = queue_work (self, work.input, output, stream, error);
-  return gst_vkgdr_cuda_work_end (&work, ok ? error : NULL) && ok;
+  return (!is_wrapped || gst_vkgdr_cuda_work_end (&work, ok ? error : NULL))
+         && ok;
 }
 
 static gboolean
@@ -547,10 +550,10 @@ filter_on_device (
 
   if (private_of (self)->from_cuda)
     return filter_here (self, input, output, stream, error);
-  if (!check_buffer (input, error))
-    return FALSE;
   if (gst_vkgdr_buffer_is_of (input, gst_vkgdr_stream_get_context (stream)))
     return filter_here (self, input, output, stream, error);
+  if (!check_buffer (input, error))
+    return FALSE;
 
   GST_LOG_OBJECT (self, "copying a buffer of another context or device");
   copy = gst_vkgdr_buffer_copy_here (input, stream, error);

@@ -4,6 +4,7 @@
  */
 
 #include "memory/memory-private.h"
+#include "memory/memory.h"
 
 gboolean
 gst_vkgdr_buffer_is_of (GstBuffer *buffer, GstVkgdrContext *context)
@@ -15,7 +16,7 @@ gst_vkgdr_buffer_is_of (GstBuffer *buffer, GstVkgdrContext *context)
 
     if (!gst_is_vkgdr_memory (memory)
         || !gst_vkgdr_context_shares (
-            gst_vkgdr_memory_get_context (memory), context))
+            gst_vkgdr_memory_root (memory)->order.context, context))
       return FALSE;
   }
   return TRUE;
@@ -38,6 +39,17 @@ gst_vkgdr_buffer_begin_access (GstBuffer *buffer, GstVkgdrStream *stream,
   return TRUE;
 }
 
+static gboolean
+was_staged (GstVkgdrMemory *self)
+{
+  gboolean was_staged;
+
+  g_mutex_lock (&self->lock);
+  was_staged = self->written == GST_VKGDR_ACCESS_STAGED;
+  g_mutex_unlock (&self->lock);
+  return was_staged;
+}
+
 gboolean
 gst_vkgdr_buffer_follow_uploads (
     GstBuffer *buffer, GstVkgdrStream *stream, GError **error)
@@ -47,8 +59,7 @@ gst_vkgdr_buffer_follow_uploads (
   for (i = 0; i < n; i++) {
     GstMemory *memory = gst_buffer_peek_memory (buffer, i);
 
-    if (gst_vkgdr_memory_get_write_times (memory, NULL, NULL)
-            == GST_VKGDR_ACCESS_STAGED
+    if (was_staged (gst_vkgdr_memory_root (memory))
         && !gst_vkgdr_memory_begin_access (
             memory, stream, GST_MAP_WRITE, error))
       return FALSE;

@@ -9,7 +9,7 @@
  * result soon. Later at most one is made in INTERVAL microseconds, because an
  * event costs as much as a small kernel. */
 #define FIRST 16
-#define INTERVAL (10 * G_TIME_SPAN_MILLISECOND)
+#define INTERVAL (100 * G_TIME_SPAN_MILLISECOND)
 
 struct _GstVkgdrTimer {
   GstVkgdrContext *context;
