@@ -273,8 +273,7 @@ gst_cuda_filter_install_properties (GObjectClass *object_class)
    * Milliseconds for which the kernel may run on a frame, or 0: no limit. On
    * the software device there is no limit unless this property is set. The time
    * begins when all work is done for which the kernel waits, not when it is
-   * queued. Effects of several filters in a row are measured together: their
-   * limits add up.
+   * queued.
    *
    * A running kernel cannot be ended. If it exceeds the limit, this element
    * posts an error. The elements that wait for its result post the same error

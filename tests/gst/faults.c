@@ -608,7 +608,9 @@ GST_START_TEST (test_fault_in_the_last_frame)
       "videotestsrc num-buffers=%d ! video/x-raw,format=RGBA,width=64,height=48"
       " ! " FILTER "%s",
       last_frames[__i__].n_frames, last_frames[__i__].rest);
-  GstElement *pipeline = launch (last_frames[__i__].source, 5000, description);
+  /* The error does not depend on a limit. */
+  guint limit = __i__ % 2 == 0 ? 5000 : 0;
+  GstElement *pipeline = launch (last_frames[__i__].source, limit, description);
   GstBus *bus = gst_element_get_bus (pipeline);
   GstMessage *message;
   GError *error;

@@ -62,7 +62,8 @@ pthread_create (pthread_t *thread, const pthread_attr_t *attributes,
 #define PIPELINE \
   "videotestsrc num-buffers=20 ! " \
   "video/x-raw,format=RGBA,width=640,height=480 " \
-  "! identity drop-allocation=true ! vkgdrupload ! cudafilter kernel=copy ! " \
+  "! identity drop-allocation=true ! vkgdrupload ! cudafilter kernel=copy " \
+  "kernel-timeout=0 ! " \
   "vkgdrdownload ! fakesink"
 
 static const struct {
@@ -71,7 +72,7 @@ static const struct {
 } cases[] = {
   { "cudafilter", "cannot be started: no thread to be had" },
   { "vkgdr-keeper", NULL },
-  { "vkgdr-reclaim", "no thread to be had" },
+  { "vkgdr-reclaim", NULL },
 };
 
 GST_START_TEST (test_pipelines)

@@ -39,29 +39,26 @@ gst_vkgdr_launch_begin (GstVkgdrStream *stream, const gchar *kernel,
     GstVkgdrLaunch **launch, GError **error)
 {
   guint limit = g_atomic_int_get (&stream->limit);
-  GstVkgdrFence *begin;
+  GstVkgdrFence *begin = NULL;
 
   *launch = NULL;
   if (!gst_vkgdr_stream_check (stream, error))
     return FALSE;
-  if (limit == 0)
-    return TRUE;
-  if (!has_room (stream) && !make_room (stream, error))
+  if (limit > 0 && !has_room (stream) && !make_room (stream, error))
     return FALSE;
-  begin = gst_vkgdr_stream_record (stream, error);
-  if (!begin)
+  if (limit > 0 && !(begin = gst_vkgdr_stream_record (stream, error)))
     return FALSE;
   *launch = g_new0 (GstVkgdrLaunch, 1);
   **launch = (GstVkgdrLaunch){ .stream = gst_object_ref (stream),
     .kernel = kernel,
     .limit = limit,
     .begin = begin };
-  if (gst_vkgdr_reclaim_add_launch (*launch, error))
+  if (gst_vkgdr_reclaim_add_launch (*launch, limit > 0 ? error : NULL))
     return TRUE;
   gst_object_unref (stream);
-  gst_vkgdr_fence_unref (begin);
+  g_clear_pointer (&begin, gst_vkgdr_fence_unref);
   g_clear_pointer (launch, g_free);
-  return FALSE;
+  return limit == 0;
 }
 
 void

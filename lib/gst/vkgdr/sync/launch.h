@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * sync/launch.h: launches of kernels with a time limit
+ * sync/launch.h: launches of kernels
+ *
+ * A launch is watched until its kernel has ended, so that an error of the
+ * device names the kernel, and is posted by its element. If its stream has a
+ * time limit, it makes the stream fail when it exceeds the limit.
  *
  * Both functions must be called around a call that queues a kernel, without a
  * lock. Thread-safe.
@@ -18,8 +22,8 @@ G_BEGIN_DECLS
 /* Waits while many kernels of the stream are in flight, because the driver
  * would block for ever behind one that does not end. FALSE with @error set if
  * the stream has failed, or if no thread can be created to watch the kernel.
- * @kernel must be interned. @launch is for gst_vkgdr_launch_end (); NULL if the
- * stream has no limit. */
+ * Without a limit, it does not wait, and does not need a thread. @kernel must
+ * be interned. @launch is for gst_vkgdr_launch_end (), and may be NULL. */
 gboolean gst_vkgdr_launch_begin (GstVkgdrStream *stream, const gchar *kernel,
     GstVkgdrLaunch **launch, GError **error);
 

@@ -188,12 +188,15 @@ is_overdue (GstVkgdrLaunch *launch)
   gint64 now = g_get_monotonic_time ();
 
   if (launch->since == 0) {
-    if (gst_vkgdr_fence_get_state (launch->begin, NULL)
-        != GST_VKGDR_FENCE_PENDING)
+    if (!launch->begin
+        || gst_vkgdr_fence_get_state (launch->begin, NULL)
+               != GST_VKGDR_FENCE_PENDING)
       launch->since = now;
     return FALSE;
   }
-  return now - launch->since > (gint64) launch->limit * G_TIME_SPAN_MILLISECOND;
+  return launch->limit > 0
+         && now - launch->since
+                > (gint64) launch->limit * G_TIME_SPAN_MILLISECOND;
 }
 
 /* Must be called with the lock held. Whether the launch has changed: its kernel
@@ -845,6 +848,7 @@ gst_vkgdr_reclaim_add_launch (GstVkgdrLaunch *launch, GError **error)
   }
   g_mutex_unlock (&self->lock);
   if (!ok) {
+    GST_WARNING ("cannot create a thread: %s", reason->message);
     g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_FAILED,
         "cannot create a thread to watch a kernel: %s. Raise the limit of "
         "threads (ulimit -u), or set kernel-timeout to 0",

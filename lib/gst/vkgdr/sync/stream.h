@@ -24,7 +24,7 @@ struct _GstVkgdrStream {
   CUstream handle;
   gboolean is_wrapped; /* the handle belongs to another library */
   gint limit;          /* of the next kernel: milliseconds, or 0; atomic */
-  gint n_launches;     /* with a limit that have not ended; atomic */
+  gint n_launches;     /* that have not ended; atomic */
   gint failed;         /* `error` is set; atomic */
   guint pass;          /* under the lock of the context's reclaim thread */
 
@@ -34,13 +34,13 @@ struct _GstVkgdrStream {
   GError *error; /* why it failed, or NULL; under the object lock */
 };
 
-/* A kernel with a time limit, from just before its launch until it has ended.
+/* A kernel, from just before its launch until it has ended.
  * The reclaim thread of the context watches it (see sync/reclaim.h). */
 struct _GstVkgdrLaunch {
   GstVkgdrStream *stream; /* a reference */
   const gchar *kernel;    /* interned */
-  guint limit;            /* milliseconds */
-  GstVkgdrFence *begin;   /* in front of the kernel */
+  guint limit;            /* milliseconds, or 0 */
+  GstVkgdrFence *begin;   /* in front of the kernel; NULL without a limit */
   GstVkgdrFence *end;     /* behind it; NULL if it could not be recorded */
   gint is_closed;         /* `end` is final; atomic */
   GstVkgdrLaunch *next;   /* in the stream's open launches */
