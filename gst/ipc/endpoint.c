@@ -147,48 +147,33 @@ gst_vkgdr_ipc_endpoint_get_address (
 
 /* --- the context --------------------------------------------------------- */
 
-/* Returns a reference, or NULL. */
-static GstVkgdrContext *
-ref_context (GstVkgdrIpcEndpoint *self, gint *device)
+static gint
+get_device (GstVkgdrIpcEndpoint *self)
 {
-  GstVkgdrContext *context;
+  gint device;
 
   GST_OBJECT_LOCK (self->element);
-  context = self->context ? gst_object_ref (self->context) : NULL;
-  *device = self->device;
+  device = self->device;
   GST_OBJECT_UNLOCK (self->element);
-  return context;
-}
-
-/* Takes ownership of @context. */
-static void
-set_context (GstVkgdrIpcEndpoint *self, GstVkgdrContext *context)
-{
-  GstVkgdrContext *old;
-
-  GST_OBJECT_LOCK (self->element);
-  old = self->context;
-  self->context = context;
-  GST_OBJECT_UNLOCK (self->element);
-  gst_clear_object (&old);
+  return device;
 }
 
 gboolean
 gst_vkgdr_ipc_endpoint_open (GstVkgdrIpcEndpoint *self)
 {
-  gint device;
-  GstVkgdrContext *context = ref_context (self, &device);
-  gboolean ok =
-      gst_vkgdr_element_ensure_context (self->element, device, &context);
-
-  set_context (self, context);
-  return ok;
+  return gst_vkgdr_element_ensure_context (
+      self->element, get_device (self), &self->context);
 }
 
 void
 gst_vkgdr_ipc_endpoint_close (GstVkgdrIpcEndpoint *self)
 {
-  set_context (self, NULL);
+  GstVkgdrContext *old;
+
+  GST_OBJECT_LOCK (self->element);
+  old = g_steal_pointer (&self->context);
+  GST_OBJECT_UNLOCK (self->element);
+  gst_clear_object (&old);
 }
 
 GstVkgdrContext *
@@ -201,23 +186,13 @@ void
 gst_vkgdr_ipc_endpoint_handle_context (
     GstVkgdrIpcEndpoint *self, GstContext *context)
 {
-  gint device;
-  GstVkgdrContext *found = ref_context (self, &device);
-
-  if (gst_vkgdr_element_handle_set_context (
-          self->element, context, device, &found))
-    set_context (self, g_steal_pointer (&found));
-  gst_clear_object (&found);
+  gst_vkgdr_element_handle_set_context (
+      self->element, context, get_device (self), &self->context);
 }
 
 gboolean
 gst_vkgdr_ipc_endpoint_handle_query (GstVkgdrIpcEndpoint *self, GstQuery *query)
 {
-  gint device;
-  GstVkgdrContext *context = ref_context (self, &device);
-  gboolean answered =
-      gst_vkgdr_element_handle_context_query (self->element, query, context);
-
-  gst_clear_object (&context);
-  return answered;
+  return gst_vkgdr_element_handle_context_query (
+      self->element, query, get_device (self), &self->context);
 }

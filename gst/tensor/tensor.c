@@ -78,70 +78,23 @@ get_device (GstVkgdrTensor *self)
   return device;
 }
 
-static GstVkgdrContext *
-ref_context (GstVkgdrTensor *self)
-{
-  GstVkgdrContext *context;
-
-  GST_OBJECT_LOCK (self);
-  context = self->context ? gst_object_ref (self->context) : NULL;
-  GST_OBJECT_UNLOCK (self);
-  return context;
-}
-
-/* Takes ownership of @context. A context that was set in the meantime is kept.
- */
-static void
-keep_context (GstVkgdrTensor *self, GstVkgdrContext *context)
-{
-  GST_OBJECT_LOCK (self);
-  if (!self->context)
-    self->context = g_steal_pointer (&context);
-  GST_OBJECT_UNLOCK (self);
-  gst_clear_object (&context);
-}
-
 static void
 gst_vkgdr_tensor_set_context (GstElement *element, GstContext *context)
 {
   GstVkgdrTensor *self = GST_VKGDR_TENSOR (element);
-  GstVkgdrContext *found = ref_context (self);
 
-  if (gst_vkgdr_element_handle_set_context (
-          element, context, get_device (self), &found))
-    keep_context (self, g_steal_pointer (&found));
-  gst_clear_object (&found);
+  gst_vkgdr_element_handle_set_context (
+      element, context, get_device (self), &self->context);
   GST_ELEMENT_CLASS (parent_class)->set_context (element, context);
-}
-
-static gboolean
-ensure_context (GstVkgdrTensor *self)
-{
-  GstVkgdrContext *context = ref_context (self);
-
-  if (!gst_vkgdr_element_ensure_context (
-          GST_ELEMENT (self), get_device (self), &context))
-    return FALSE;
-  GST_OBJECT_LOCK (self);
-  gst_clear_object (&self->context);
-  self->context = context;
-  GST_OBJECT_UNLOCK (self);
-  return TRUE;
 }
 
 static gboolean
 answer_context_query (GstAggregator *aggregator, GstQuery *query)
 {
-  GstVkgdrContext *context;
-  gboolean answered;
+  GstVkgdrTensor *self = GST_VKGDR_TENSOR (aggregator);
 
-  if (GST_QUERY_TYPE (query) != GST_QUERY_CONTEXT)
-    return FALSE;
-  context = ref_context (GST_VKGDR_TENSOR (aggregator));
-  answered = gst_vkgdr_element_handle_context_query (
-      GST_ELEMENT (aggregator), query, context);
-  gst_clear_object (&context);
-  return answered;
+  return gst_vkgdr_element_handle_context_query (
+      GST_ELEMENT (self), query, get_device (self), &self->context);
 }
 
 static gboolean
@@ -230,7 +183,8 @@ gst_vkgdr_tensor_start (GstAggregator *aggregator)
   GST_OBJECT_LOCK (self);
   self->frames = self->batches = self->repeated = self->left_out = 0;
   GST_OBJECT_UNLOCK (self);
-  if (!ensure_context (self))
+  if (!gst_vkgdr_element_ensure_context (
+          GST_ELEMENT (self), get_device (self), &self->context))
     return FALSE;
   if (make_stream (self, &error))
     return TRUE;

@@ -22,8 +22,8 @@ gboolean gst_vkgdr_element_handle_set_context (GstElement *element,
     GstContext *gst_context, gint device, GstVkgdrContext **context);
 
 GST_VKGDR_API
-gboolean gst_vkgdr_element_handle_context_query (
-    GstElement *element, GstQuery *query, GstVkgdrContext *context);
+gboolean gst_vkgdr_element_handle_context_query (GstElement *element,
+    GstQuery *query, gint device, GstVkgdrContext **context);
 
 GST_VKGDR_API
 void gst_vkgdr_element_post_error (GstElement *element, const GError *error);

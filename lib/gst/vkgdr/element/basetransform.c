@@ -65,13 +65,8 @@ private_of (gpointer object)
 GstVkgdrContext *
 gst_vkgdr_base_transform_ref_context (GstVkgdrBaseTransform *self)
 {
-  GstVkgdrContext *context = NULL;
-
-  GST_OBJECT_LOCK (self);
-  if (private_of (self)->context)
-    context = gst_object_ref (private_of (self)->context);
-  GST_OBJECT_UNLOCK (self);
-  return context;
+  return gst_vkgdr_element_ref_context (
+      GST_ELEMENT_CAST (self), &private_of (self)->context);
 }
 
 static gint
@@ -85,34 +80,13 @@ get_device (GstVkgdrBaseTransform *self)
   return device;
 }
 
-/* Replaces the element's context by @context (nullable, taken), unless another
- * thread has replaced @old in the meantime. */
-static void
-replace_context (GstVkgdrBaseTransform *self, const GstVkgdrContext *old,
-    GstVkgdrContext *context)
-{
-  GstVkgdrBaseTransformPrivate *priv = private_of (self);
-  GstVkgdrContext *unused = context;
-
-  GST_OBJECT_LOCK (self);
-  if (priv->context == old && context != old) {
-    unused = priv->context;
-    priv->context = context;
-  }
-  GST_OBJECT_UNLOCK (self);
-  gst_clear_object (&unused);
-}
-
 static void
 gst_vkgdr_base_transform_set_context (GstElement *element, GstContext *context)
 {
   GstVkgdrBaseTransform *self = GST_VKGDR_BASE_TRANSFORM (element);
-  GstVkgdrContext *found = gst_vkgdr_base_transform_ref_context (self);
 
-  if (gst_vkgdr_element_handle_set_context (
-          element, context, get_device (self), &found))
-    replace_context (self, NULL, g_steal_pointer (&found));
-  gst_clear_object (&found);
+  gst_vkgdr_element_handle_set_context (
+      element, context, get_device (self), &private_of (self)->context);
   GST_ELEMENT_CLASS (parent_class)->set_context (element, context);
 }
 
@@ -235,31 +209,6 @@ gst_vkgdr_base_transform_stop (GstBaseTransform *trans)
   return TRUE;
 }
 
-/* A context query or message, or another thread, may set a context in the
- * meantime. The first one is used, if it belongs to the device. */
-static gboolean
-ensure_context (GstVkgdrBaseTransform *self)
-{
-  GstVkgdrContext *old, *context;
-  gboolean ok, settled = FALSE;
-
-  do {
-    old = gst_vkgdr_base_transform_ref_context (self);
-    context = old ? gst_object_ref (old) : NULL;
-    ok = gst_vkgdr_element_ensure_context (
-        GST_ELEMENT (self), get_device (self), &context);
-    if (ok) {
-      replace_context (self, old, gst_object_ref (context));
-      gst_clear_object (&old);
-      old = gst_vkgdr_base_transform_ref_context (self);
-      settled = old == context;
-    }
-    gst_clear_object (&old);
-    gst_clear_object (&context);
-  } while (ok && !settled);
-  return ok;
-}
-
 static gboolean
 gst_vkgdr_base_transform_start (GstBaseTransform *trans)
 {
@@ -267,7 +216,8 @@ gst_vkgdr_base_transform_start (GstBaseTransform *trans)
   GError *error = NULL;
 
   clear_last_error (self);
-  if (!ensure_context (self))
+  if (!gst_vkgdr_element_ensure_context (
+          GST_ELEMENT (self), get_device (self), &private_of (self)->context))
     return FALSE;
   if (!open_subclass (self, &error)) {
     gst_vkgdr_base_transform_post_error (self, error);
@@ -277,34 +227,14 @@ gst_vkgdr_base_transform_start (GstBaseTransform *trans)
   return TRUE;
 }
 
-/* Neighbours that start before this element, and whose property `device` is -1,
- * use the device that was chosen for this element. */
-static GstVkgdrContext *
-get_announced_context (GstVkgdrBaseTransform *self, GstQuery *query)
-{
-  GstVkgdrContext *context = gst_vkgdr_base_transform_ref_context (self);
-  gint device = get_device (self);
-
-  if (context || device < 0 || GST_STATE (self) < GST_STATE_READY
-      || !gst_vkgdr_element_is_context_query (query))
-    return context;
-  gst_vkgdr_element_open_device (GST_ELEMENT (self), device, &context);
-  replace_context (self, NULL, g_steal_pointer (&context));
-  return gst_vkgdr_base_transform_ref_context (self);
-}
-
 static gboolean
 gst_vkgdr_base_transform_query (
     GstBaseTransform *trans, GstPadDirection direction, GstQuery *query)
 {
-  GstVkgdrContext *context =
-      get_announced_context (GST_VKGDR_BASE_TRANSFORM (trans), query);
-  gboolean answered;
+  GstVkgdrBaseTransform *self = GST_VKGDR_BASE_TRANSFORM (trans);
 
-  answered = gst_vkgdr_element_handle_context_query (
-      GST_ELEMENT (trans), query, context);
-  gst_clear_object (&context);
-  if (answered)
+  if (gst_vkgdr_element_handle_context_query (GST_ELEMENT (self), query,
+          get_device (self), &private_of (self)->context))
     return TRUE;
   return GST_BASE_TRANSFORM_CLASS (parent_class)
       ->query (trans, direction, query);

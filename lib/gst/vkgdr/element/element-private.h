@@ -20,16 +20,10 @@ G_BEGIN_DECLS
 GstVkgdrContext *gst_vkgdr_base_transform_ref_context (
     GstVkgdrBaseTransform *self);
 
-/* Whether @query asks for a context of a type that this library's elements
- * share. */
-gboolean gst_vkgdr_element_is_context_query (GstQuery *query);
-
-/* For an element with the property `device` that gets a context query before it
- * starts. Sets *@context, which must be NULL, to the context that the element
- * will use after its start: an existing one, or a new one, which is announced.
- * Fails silently, because the start will report the error. */
-void gst_vkgdr_element_open_device (
-    GstElement *element, gint device, GstVkgdrContext **context);
+/* Returns a reference to *@context, which is protected by the object lock of
+ * @element, or NULL. */
+GstVkgdrContext *gst_vkgdr_element_ref_context (
+    GstElement *element, GstVkgdrContext **context);
 
 G_END_DECLS
 

@@ -19,10 +19,8 @@
  * gst_vkgdr_element_handle_set_context() in its `set_context` function, and
  * gst_vkgdr_element_handle_context_query() in its `query` function.
  *
- * These functions read and write the pointer to a context without a lock. If
- * the `set_context` function of an element may be called in any thread, the
- * element passes a pointer to a local variable and stores the result under its
- * lock. Then all functions may be called from any thread.
+ * These functions read and write the pointer to a context under the object lock
+ * of the element, and may be called from any thread.
  *
  * Since: 0.1
  */
@@ -266,13 +264,12 @@ make_context (
   return TRUE;
 }
 
-/* Like gst_vkgdr_element_ensure_context (), but does not query the neighbours,
- * because it handles a query of one of them. */
-void
-gst_vkgdr_element_open_device (
-    GstElement *element, gint device, GstVkgdrContext **context)
+/* Sets *@context, which is NULL, like find_context (), but does not query the
+ * neighbours, because this handles a query of one of them. Fails silently,
+ * because the start of the element will report the error. */
+static void
+open_device (GstElement *element, gint device, GstVkgdrContext **context)
 {
-  init_debug ();
   reuse_previous_context (element, device, context);
   if (!*context)
     adopt_answer (element,
@@ -285,34 +282,12 @@ gst_vkgdr_element_open_device (
     make_context (element, device, context, NULL);
 }
 
-/**
- * gst_vkgdr_element_ensure_context:
- * @element: an element
- * @device: index of the CUDA device that the element must use, or -1 for any
- * @context: (inout) (transfer full) (nullable): the element's context
- *
- * Makes sure that @context is set. The context comes, in this order, from the
- * neighbours, from the application, or from before the element was stopped.
- * Otherwise a new one is made and announced to other elements; if GStreamer's
- * own CUDA elements in the pipeline share a CUDA context, the new one uses this
- * CUDA context. On failure, posts an error message with the cause.
- *
- * Not thread-safe: no other thread may use @context meanwhile.
- *
- * Returns: whether @context is set
- *
- * Since: 0.1
- */
-gboolean
-gst_vkgdr_element_ensure_context (
-    GstElement *element, gint device, GstVkgdrContext **context)
+/* Sets *@context, a variable of the caller's. On failure, posts an error. */
+static gboolean
+find_context (GstElement *element, gint device, GstVkgdrContext **context)
 {
   GError *error = NULL;
 
-  g_return_val_if_fail (GST_IS_ELEMENT (element), FALSE);
-  g_return_val_if_fail (context != NULL, FALSE);
-
-  init_debug ();
   if (*context && device >= 0
       && gst_vkgdr_context_get_device (*context) != device)
     gst_clear_object (context);
@@ -339,6 +314,81 @@ gst_vkgdr_element_ensure_context (
   return FALSE;
 }
 
+/* --- the element's pointer ------------------------------------------------ */
+
+GstVkgdrContext *
+gst_vkgdr_element_ref_context (GstElement *element, GstVkgdrContext **context)
+{
+  GstVkgdrContext *result;
+
+  GST_OBJECT_LOCK (element);
+  result = *context ? gst_object_ref (*context) : NULL;
+  GST_OBJECT_UNLOCK (element);
+  return result;
+}
+
+/* Sets *@context to @found (taken), unless another thread has replaced @old in
+ * the meantime. Returns whether it is @found now. */
+static gboolean
+replace_context (GstElement *element, GstVkgdrContext **context,
+    const GstVkgdrContext *old, GstVkgdrContext *found)
+{
+  GstVkgdrContext *unused = found;
+  gboolean is_found;
+
+  GST_OBJECT_LOCK (element);
+  if (*context == old) {
+    unused = *context;
+    *context = found;
+  }
+  is_found = *context == found;
+  GST_OBJECT_UNLOCK (element);
+  gst_clear_object (&unused);
+  return is_found;
+}
+
+/**
+ * gst_vkgdr_element_ensure_context:
+ * @element: an element
+ * @device: index of the CUDA device that the element must use, or -1 for any
+ * @context: (inout) (transfer full) (nullable): the element's context
+ *
+ * Makes sure that @context is set. The context comes, in this order, from the
+ * neighbours, from the application, or from before the element was stopped.
+ * Otherwise a new one is made and announced to other elements; if GStreamer's
+ * own CUDA elements in the pipeline share a CUDA context, the new one uses this
+ * CUDA context. On failure, posts an error message with the cause.
+ *
+ * Thread-safe, see above.
+ *
+ * Returns: whether @context is set
+ *
+ * Since: 0.1
+ */
+gboolean
+gst_vkgdr_element_ensure_context (
+    GstElement *element, gint device, GstVkgdrContext **context)
+{
+  gboolean ok, is_settled = FALSE;
+
+  g_return_val_if_fail (GST_IS_ELEMENT (element), FALSE);
+  g_return_val_if_fail (context != NULL, FALSE);
+
+  init_debug ();
+  /* A query, a message or another thread may set a context in the meantime. The
+   * first one is used, if it belongs to the device. */
+  do {
+    GstVkgdrContext *old = gst_vkgdr_element_ref_context (element, context);
+    GstVkgdrContext *found = old ? gst_object_ref (old) : NULL;
+
+    ok = find_context (element, device, &found);
+    if (ok)
+      is_settled = replace_context (element, context, old, found);
+    gst_clear_object (&old);
+  } while (ok && !is_settled);
+  return ok;
+}
+
 /**
  * gst_vkgdr_element_handle_set_context:
  * @element: an element
@@ -349,7 +399,7 @@ gst_vkgdr_element_ensure_context (
  * Sets @context to the context in @gst_context, if @context is not set and the
  * device matches.
  *
- * Not thread-safe: no other thread may use @context meanwhile.
+ * Thread-safe, see above.
  *
  * Returns: whether @context was set
  *
@@ -359,11 +409,17 @@ gboolean
 gst_vkgdr_element_handle_set_context (GstElement *element,
     GstContext *gst_context, gint device, GstVkgdrContext **context)
 {
+  GstVkgdrContext *found;
+
   g_return_val_if_fail (GST_IS_ELEMENT (element), FALSE);
   g_return_val_if_fail (context != NULL, FALSE);
 
   init_debug ();
-  return gst_context && adopt (element, gst_context, device, context);
+  found = gst_vkgdr_element_ref_context (element, context);
+  if (!found && gst_context && adopt (element, gst_context, device, &found))
+    return replace_context (element, context, NULL, found);
+  gst_clear_object (&found);
+  return FALSE;
 }
 
 static gboolean
@@ -376,44 +432,68 @@ is_query_for (GstQuery *query, const gchar *wanted)
   return g_strcmp0 (type, wanted) == 0;
 }
 
-gboolean
-gst_vkgdr_element_is_context_query (GstQuery *query)
+static gboolean
+is_context_query (GstQuery *query)
 {
   return is_query_for (query, GST_VKGDR_CONTEXT_TYPE)
          || (is_query_for (query, GST_VKGDR_CUDA_CONTEXT_TYPE)
              && gst_vkgdr_cuda_lib_get ());
 }
 
+/* Neighbours that start before this element, and whose property `device` is -1,
+ * use the device that was chosen for this element. */
+static GstVkgdrContext *
+get_announced_context (
+    GstElement *element, gint device, GstVkgdrContext **context)
+{
+  GstVkgdrContext *known = gst_vkgdr_element_ref_context (element, context);
+
+  if (known || device < 0 || GST_STATE (element) < GST_STATE_READY)
+    return known;
+  open_device (element, device, &known);
+  if (known)
+    replace_context (element, context, NULL, known);
+  return gst_vkgdr_element_ref_context (element, context);
+}
+
 /**
  * gst_vkgdr_element_handle_context_query:
  * @element: an element
  * @query: a query of one of its pads
- * @context: (nullable): the element's context
+ * @device: index of the CUDA device that the element must use, or -1 for any
+ * @context: (inout) (transfer full) (nullable): the element's context
  *
  * Answers a context query for %GST_VKGDR_CONTEXT_TYPE, or for the CUDA context
- * type of GStreamer's own CUDA elements.
+ * type of GStreamer's own CUDA elements. If @device is given, and the element
+ * has not started yet, @context is set to the context that the element will
+ * use.
  *
- * Not thread-safe: no other thread may use @context meanwhile.
+ * Thread-safe, see above.
  *
  * Returns: whether @query was such a query and was answered
  *
- * Since: 0.1
+ * Since: 0.3
  */
 gboolean
-gst_vkgdr_element_handle_context_query (
-    GstElement *element, GstQuery *query, GstVkgdrContext *context)
+gst_vkgdr_element_handle_context_query (GstElement *element, GstQuery *query,
+    gint device, GstVkgdrContext **context)
 {
-  GstContext *gst_context;
+  GstContext *gst_context = NULL;
+  GstVkgdrContext *known;
 
   g_return_val_if_fail (GST_IS_ELEMENT (element), FALSE);
   g_return_val_if_fail (GST_IS_QUERY (query), FALSE);
+  g_return_val_if_fail (context != NULL, FALSE);
 
-  if (!context || !gst_vkgdr_element_is_context_query (query))
+  init_debug ();
+  if (!is_context_query (query))
     return FALSE;
-  if (is_query_for (query, GST_VKGDR_CONTEXT_TYPE))
-    gst_context = gst_vkgdr_context_to_gst_context (context);
-  else
-    gst_context = gst_vkgdr_cuda_context_offer (context);
+  known = get_announced_context (element, device, context);
+  if (known && is_query_for (query, GST_VKGDR_CONTEXT_TYPE))
+    gst_context = gst_vkgdr_context_to_gst_context (known);
+  else if (known)
+    gst_context = gst_vkgdr_cuda_context_offer (known);
+  gst_clear_object (&known);
   if (!gst_context)
     return FALSE;
 
