@@ -191,15 +191,30 @@ static GstMemory *
 gst_vkgdr_allocator_alloc_vfunc (
     GstAllocator *allocator, gsize size, GstAllocationParams *params)
 {
+  GstVkgdrAllocator *self = GST_VKGDR_ALLOCATOR (allocator);
   GError *error = NULL;
-  GstMemory *mem = gst_vkgdr_allocator_alloc_with_params (
-      GST_VKGDR_ALLOCATOR (allocator), size, params, &error);
+  GstMemory *mem =
+      gst_vkgdr_allocator_alloc_with_params (self, size, params, &error);
 
   if (!mem) {
     GST_ERROR_OBJECT (allocator, "%s", error->message);
-    g_clear_error (&error);
+    g_mutex_lock (&self->lock);
+    g_clear_error (&self->error);
+    self->error = error;
+    g_mutex_unlock (&self->lock);
   }
   return mem;
+}
+
+GError *
+gst_vkgdr_allocator_take_error (GstVkgdrAllocator *self)
+{
+  GError *error;
+
+  g_mutex_lock (&self->lock);
+  error = g_steal_pointer (&self->error);
+  g_mutex_unlock (&self->lock);
+  return error;
 }
 
 /* The copy counts as written with the access mode of the source. It does not
@@ -259,6 +274,7 @@ gst_vkgdr_allocator_finalize (GObject *object)
   if (self->blocks)
     gst_vkgdr_blocks_close (self->blocks);
   gst_clear_object (&self->context);
+  g_clear_error (&self->error);
   g_mutex_clear (&self->lock);
 
   G_OBJECT_CLASS (gst_vkgdr_allocator_parent_class)->finalize (object);

@@ -13,8 +13,9 @@ G_BEGIN_DECLS
 struct _GstVkgdrAllocator {
   GstAllocator parent;
 
-  GMutex lock;              /* for `context` */
+  GMutex lock;              /* for `context` and `error` */
   GstVkgdrContext *context; /* NULL in the default allocator before first use */
+  GError *error;            /* why the last failed allocation failed */
   GstVkgdrBlocks *blocks; /* NULL until the allocator is open; set atomically */
 };
 
@@ -30,6 +31,10 @@ gboolean gst_vkgdr_allocator_ensure_open (
 /* Allocates memory like gst_allocator_alloc (), but sets @error on failure. */
 GstMemory *gst_vkgdr_allocator_alloc_with_params (GstVkgdrAllocator *allocator,
     gsize size, const GstAllocationParams *params, GError **error);
+
+/* Returns why the last allocation of gst_allocator_alloc () failed that no caller
+ * of this function has got (transfer full), or NULL. */
+GError *gst_vkgdr_allocator_take_error (GstVkgdrAllocator *allocator);
 
 /* Makes a memory of @size bytes at @offset in @allocation (taken), which was
  * used on streams that are not known. */

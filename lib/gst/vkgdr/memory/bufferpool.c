@@ -188,22 +188,11 @@ gst_vkgdr_buffer_pool_set_config (GstBufferPool *pool, GstStructure *config)
 static void
 emit_acquire_failed (GstVkgdrBufferPool *self)
 {
-  GstStructure *config = gst_buffer_pool_get_config (GST_BUFFER_POOL (self));
-  GstAllocationParams params;
-  GError *error = NULL;
-  GstMemory *memory;
-  guint size = 0;
+  GError *error = gst_vkgdr_allocator_take_error (self->allocator);
 
-  gst_buffer_pool_config_get_params (config, NULL, &size, NULL, NULL);
-  gst_buffer_pool_config_get_allocator (config, NULL, &params);
-  memory = gst_vkgdr_allocator_alloc_with_params (
-      self->allocator, size, &params, &error);
-  if (memory) /* other memory was freed in the meantime */
-    gst_memory_unref (memory);
-  else
+  if (error)
     g_signal_emit (self, signals[SIGNAL_ACQUIRE_FAILED], 0, error);
   g_clear_error (&error);
-  gst_structure_free (config);
 }
 
 /* If a pool cannot allocate all its initial buffers, the start fails.
