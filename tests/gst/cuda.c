@@ -478,9 +478,8 @@ GST_START_TEST (test_calls_that_fail)
 {
   static const gchar *const calls[] = { "cuCtxPushCurrent", "cuStreamCreate",
     "cuEventCreate", "cuEventRecord", "cuStreamWaitEvent", "cuModuleLoadDataEx",
-    "cuModuleGetFunction", "cuMemsetD2D32Async",
-    "cuLaunchKernel", "cuMemcpyDtoDAsync", "cuMemcpy2DAsync", "cuEventQuery",
-    "cuStreamQuery" };
+    "cuModuleGetFunction", "cuMemsetD2D32Async", "cuLaunchKernel",
+    "cuMemcpyDtoDAsync", "cuMemcpy2DAsync", "cuEventQuery", "cuStreamQuery" };
   GError *error = NULL;
   guint i, n, failed = 0;
 

@@ -89,7 +89,7 @@ class Headers(unittest.TestCase):
         headers = [
             header for header in list_headers() if header.startswith("vkgdr/") and header != KERNEL
         ]
-        self.assertEqual(headers, ["vkgdr/vkgdr.h"])
+        self.assertEqual(headers, ["vkgdr/frames.h", "vkgdr/vkgdr.h"])
         for language in LANGUAGES:
             self.compile_all(language, "vkgdr", headers, "-DVKGDR_NO_CUDA_H")
 

@@ -31,7 +31,7 @@ load_driver (GError **error)
  * @error: return location for a #GError
  *
  * Counts the CUDA devices of the driver. Without NVIDIA's driver, there is one
- * device, the software device.
+ * device, the software device. May be called from any thread.
  *
  * Returns: the number of devices, or -1 with @error set
  *   (%GST_VKGDR_ERROR_NO_DRIVER)
