@@ -78,42 +78,22 @@ assert_device_has (GstMemory *memory, guint seed)
 
 /* --- memory that is published while it is unmapped ------------------------ */
 
-/* A buffer of a pool that is mapped for writing through a staging buffer. */
+/* Memory that is mapped for writing through a staging buffer. */
 typedef struct {
-  GstBufferPool *pool;
-  GstBuffer *buffer;
-  GstMemory *memory; /* of the buffer */
+  GstMemory *memory;
   GstMapInfo map;
   gboolean is_published;
 } Mapped;
 
+/* Small memory outside of a pool is not cleared, so that no stream for
+ * transfers exists. It is made by the first transfer. */
 static void
 mapped_init (Mapped *mapped)
 {
-  GstStructure *config;
-
-  mapped->pool = gst_vkgdr_buffer_pool_new (test_context);
-  config = gst_buffer_pool_get_config (mapped->pool);
-  gst_buffer_pool_config_set_params (config, NULL, SIZE, 1, 1);
-  fail_unless (gst_buffer_pool_set_config (mapped->pool, config));
-  g_object_set (mapped->pool, "access", GST_VKGDR_ACCESS_STAGED, NULL);
-  fail_unless (gst_buffer_pool_set_active (mapped->pool, TRUE));
-  fail_unless_equals_int (
-      gst_buffer_pool_acquire_buffer (mapped->pool, &mapped->buffer, NULL),
-      GST_FLOW_OK);
-  mapped->memory = gst_buffer_peek_memory (mapped->buffer, 0);
+  mapped->memory = test_memory_new (test_context, SIZE);
   fail_unless (gst_memory_map (mapped->memory, &mapped->map, GST_MAP_WRITE));
   test_fill (mapped->map.data, SIZE, 1);
-  /* The stream for transfers is made by the first transfer. */
   driver_for_changes ()->cuStreamCreate = held_create;
-}
-
-static void
-mapped_clear (Mapped *mapped)
-{
-  gst_buffer_unref (mapped->buffer);
-  gst_buffer_pool_set_active (mapped->pool, FALSE);
-  gst_object_unref (mapped->pool);
 }
 
 static gpointer
@@ -149,7 +129,7 @@ GST_START_TEST (test_publish_during_unmap)
   assert_device_has (mapped.memory, 1);
   open_gate_and_join (thread);
   assert_device_has (mapped.memory, 1);
-  mapped_clear (&mapped);
+  gst_memory_unref (mapped.memory);
 }
 GST_END_TEST;
 
@@ -167,7 +147,7 @@ GST_START_TEST (test_unmap_during_publish)
   open_gate_and_join (thread);
   fail_unless (mapped.is_published);
   assert_device_has (mapped.memory, 1);
-  mapped_clear (&mapped);
+  gst_memory_unref (mapped.memory);
 }
 GST_END_TEST;
 
@@ -224,18 +204,27 @@ GST_START_TEST (test_transfer_blocks_no_other_thread)
 }
 GST_END_TEST;
 
+static void
+setup_without_window (void)
+{
+  test_set_debug ("no-window");
+  test_setup ();
+}
+
 static Suite *
 races_suite (void)
 {
   Suite *suite = suite_create ("races");
-  TCase *tc = tcase_create ("general");
+  TCase *tc = tcase_create ("general"), *staged = tcase_create ("staged");
 
   suite_add_tcase (suite, tc);
   tcase_set_timeout (tc, 30);
   tcase_add_checked_fixture (tc, test_setup_bar, test_teardown);
-  tcase_add_test (tc, test_publish_during_unmap);
-  tcase_add_test (tc, test_unmap_during_publish);
   tcase_add_loop_test (tc, test_transfer_blocks_no_other_thread, 0, 2);
+  suite_add_tcase (suite, staged);
+  tcase_add_checked_fixture (staged, setup_without_window, test_teardown);
+  tcase_add_test (staged, test_publish_during_unmap);
+  tcase_add_test (staged, test_unmap_during_publish);
   return suite;
 }
 

@@ -32,8 +32,8 @@ gboolean gst_vkgdr_allocator_ensure_open (
 GstMemory *gst_vkgdr_allocator_alloc_with_params (GstVkgdrAllocator *allocator,
     gsize size, const GstAllocationParams *params, GError **error);
 
-/* Returns why the last allocation of gst_allocator_alloc () failed that no caller
- * of this function has got (transfer full), or NULL. */
+/* Returns why the last allocation of gst_allocator_alloc () failed that no
+ * caller of this function has got (transfer full), or NULL. */
 GError *gst_vkgdr_allocator_take_error (GstVkgdrAllocator *allocator);
 
 /* Makes a memory of @size bytes at @offset in @allocation (taken), which was
