@@ -90,10 +90,38 @@ gst_vkgdr_base_transform_set_context (GstElement *element, GstContext *context)
   GST_ELEMENT_CLASS (parent_class)->set_context (element, context);
 }
 
+/* A device that has failed returns the same error for all calls. */
+static gboolean
+is_repeated_error (GstVkgdrBaseTransform *self, const GError *error)
+{
+  GstVkgdrBaseTransformPrivate *priv = private_of (self);
+  gboolean is_repeated;
+
+  GST_OBJECT_LOCK (self);
+  is_repeated = g_strcmp0 (priv->last_error_message, error->message) == 0;
+  if (!is_repeated) {
+    g_free (priv->last_error_message);
+    priv->last_error_message = g_strdup (error->message);
+  }
+  GST_OBJECT_UNLOCK (self);
+  return is_repeated;
+}
+
+static void
+post_error (GstVkgdrBaseTransform *self, const GError *error)
+{
+  if (is_repeated_error (self, error))
+    GST_DEBUG_OBJECT (self, "repeated error: %s", error->message);
+  else
+    gst_vkgdr_element_post_error (GST_ELEMENT (self), error);
+}
+
+/* Does not report the kernels of other elements: this is emitted while they are
+ * checked, in the order of their launches. */
 static void
 on_stream_failed (GstVkgdrBaseTransform *self, GError *error)
 {
-  gst_vkgdr_base_transform_post_error (self, g_error_copy (error));
+  post_error (self, error);
 }
 
 /* Errors of the device contain the name of the stream, which is that of the
@@ -144,23 +172,6 @@ clear_last_error (GstVkgdrBaseTransform *self)
   GST_OBJECT_LOCK (self);
   g_clear_pointer (&private_of (self)->last_error_message, g_free);
   GST_OBJECT_UNLOCK (self);
-}
-
-/* A device that has failed returns the same error for all calls. */
-static gboolean
-is_repeated_error (GstVkgdrBaseTransform *self, const GError *error)
-{
-  GstVkgdrBaseTransformPrivate *priv = private_of (self);
-  gboolean is_repeated;
-
-  GST_OBJECT_LOCK (self);
-  is_repeated = g_strcmp0 (priv->last_error_message, error->message) == 0;
-  if (!is_repeated) {
-    g_free (priv->last_error_message);
-    priv->last_error_message = g_strdup (error->message);
-  }
-  GST_OBJECT_UNLOCK (self);
-  return is_repeated;
 }
 
 /* What has failed without an EOS, which would have posted an error. */
@@ -447,10 +458,7 @@ gst_vkgdr_base_transform_post_error (
   g_return_if_fail (error != NULL);
 
   report_failed_kernels (transform);
-  if (is_repeated_error (transform, error))
-    GST_DEBUG_OBJECT (transform, "repeated error: %s", error->message);
-  else
-    gst_vkgdr_element_post_error (GST_ELEMENT (transform), error);
+  post_error (transform, error);
   g_error_free (error);
 }
 
