@@ -59,7 +59,7 @@ static struct {
   GMutex lock; /* for the fields below; may be taken with a reclaimer's held */
   GCond changed;
   GPtrArray *running; /* of Reclaimer: references of their threads */
-  GQueue undone;      /* of Task that came too late; for leak checkers */
+  GQueue undone;      /* of Task that are kept; for leak checkers */
   gint owner;         /* the process that the threads belong to; atomic */
   gint is_over;       /* the end has begun; atomic */
 } all;
@@ -406,12 +406,27 @@ is_ready (Task *task, gboolean *lost)
   return TRUE;
 }
 
-/* Must be called without the lock. */
+/* Keeps a task that is not run, or not freed, before the process ends. */
+static void
+keep (Task *task)
+{
+  g_mutex_lock (&all.lock);
+  g_queue_push_tail (&all.undone, task);
+  g_mutex_unlock (&all.lock);
+}
+
+/* Must be called without the lock. At the end, the context stays open: the
+ * system closes the device with the process, and waiting for the drivers to do
+ * it first would only delay that. */
 static void
 task_run (Task *task)
 {
   task->func (task->data);
   g_clear_pointer (&task->fences, g_ptr_array_unref);
+  if (task->context && g_atomic_int_get (&all.is_over)) {
+    keep (task);
+    return;
+  }
   g_clear_pointer (&task->context, gst_vkgdr_context_unref_in_background);
   g_free (task);
 }
@@ -518,15 +533,6 @@ next_look (Reclaimer *self, gint64 pause)
   if (!g_queue_is_empty (&self->launches))
     next = MIN (next, now + LOOK_MAX);
   return next;
-}
-
-/* Keeps a task that is not run any more. */
-static void
-keep (Task *task)
-{
-  g_mutex_lock (&all.lock);
-  g_queue_push_tail (&all.undone, task);
-  g_mutex_unlock (&all.lock);
 }
 
 /* Must be called with the lock held. Whether the thread has to return, though
