@@ -382,21 +382,28 @@ vkgdr_vk_get_driver_uuid (vkgdr_vk *vk, uint8_t *uuid)
   memcpy (uuid, properties.id.driverUUID, VK_UUID_SIZE);
 }
 
-/* Returns the first family with any queue, or -1. */
+/* Returns the family of a queue that can do as little as possible, or -1. A
+ * device must have a queue, but nothing is ever queued, so a graphics context
+ * would be made in vain. */
 static int
 choose_queue_family (vkgdr_vk *vk)
 {
-  const VkQueueFlags useful =
-      VK_QUEUE_GRAPHICS_BIT | VK_QUEUE_COMPUTE_BIT | VK_QUEUE_TRANSFER_BIT;
+  const VkQueueFlags shaders = VK_QUEUE_GRAPHICS_BIT | VK_QUEUE_COMPUTE_BIT;
+  const VkQueueFlags avoided[] = { shaders, VK_QUEUE_GRAPHICS_BIT, 0 };
   VkQueueFamilyProperties families[32];
   uint32_t n = 32;
-  uint32_t i;
+  uint32_t i, k;
 
   vk->GetPhysicalDeviceQueueFamilyProperties (vk->physical, &n, families);
-  for (i = 0; i < n; i++) {
-    if (families[i].queueCount > 0 && (families[i].queueFlags & useful))
-      return i;
-  }
+  for (k = 0; k < sizeof (avoided) / sizeof (avoided[0]); k++)
+    for (i = 0; i < n; i++) {
+      VkQueueFlags flags = families[i].queueFlags;
+
+      if (families[i].queueCount > 0
+          && (flags & (shaders | VK_QUEUE_TRANSFER_BIT))
+          && !(flags & avoided[k]))
+        return i;
+    }
   return -1;
 }
 
