@@ -21,8 +21,8 @@
  * releases GStreamer's registry, because GStreamer has no hook for it; and, in
  * programs that do not call gst_deinit (), in an exit handler, which runs
  * before those of the drivers, which were registered earlier. The end waits for
- * a limited time. A child of fork () has no such thread and does not wait for
- * it. Thread-safe.
+ * a limited time, and leaves open the contexts that are released from then on.
+ * A child of fork () has no such thread and does not wait for it. Thread-safe.
  */
 
 #ifndef __GST_VKGDR_RECLAIM_H__
