@@ -661,3 +661,39 @@ gst_vkgdr_context_give_event (GstVkgdrContext *context, CUevent event)
   g_ptr_array_add (context->idle_events, event);
   GST_OBJECT_UNLOCK (context);
 }
+
+/**
+ * gst_vkgdr_context_get_memory_info:
+ * @context: a context
+ * @free_bytes: (out) (optional): free memory of the device in bytes
+ * @total_bytes: (out) (optional): all memory of the device in bytes
+ * @error: return location for a #GError
+ *
+ * Gets the state of the device's memory, for all processes together. For the
+ * used part of the window, see gst_vkgdr_context_describe().
+ *
+ * Returns: %FALSE with @error set on failure
+ *
+ * Since: 0.1
+ */
+gboolean
+gst_vkgdr_context_get_memory_info (GstVkgdrContext *context,
+    guint64 *free_bytes, guint64 *total_bytes, GError **error)
+{
+  size_t n_free = 0, n_total = 0;
+  gboolean ok;
+
+  g_return_val_if_fail (GST_IS_VKGDR_CONTEXT (context), FALSE);
+
+  if (!gst_vkgdr_context_push (context, error))
+    return FALSE;
+  ok = gst_vkgdr_context_check (context,
+      gst_vkgdr_context_get_driver (context)->cuMemGetInfo (&n_free, &n_total),
+      "cuMemGetInfo", error);
+  gst_vkgdr_context_pop (context);
+  if (free_bytes)
+    *free_bytes = n_free;
+  if (total_bytes)
+    *total_bytes = n_total;
+  return ok;
+}

@@ -11,7 +11,7 @@
 /**
  * SECTION:gstvkgdrdevice
  * @title: Devices
- * @short_description: the number of devices, and the state of their memory
+ * @short_description: the number of devices
  *
  * gst_vkgdr_context_new() opens a device by its index.
  */
@@ -70,40 +70,4 @@ gst_vkgdr_read_capability (
     g_set_error_literal (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_FAILED,
         "the driver reports no compute capability");
   return 10 * major + minor;
-}
-
-/**
- * gst_vkgdr_context_get_memory_info:
- * @context: a context
- * @free_bytes: (out) (optional): free memory of the device in bytes
- * @total_bytes: (out) (optional): all memory of the device in bytes
- * @error: return location for a #GError
- *
- * Gets the state of the device's memory, for all processes together. For the
- * used part of the window, see gst_vkgdr_context_describe().
- *
- * Returns: %FALSE with @error set on failure
- *
- * Since: 0.1
- */
-gboolean
-gst_vkgdr_context_get_memory_info (GstVkgdrContext *context,
-    guint64 *free_bytes, guint64 *total_bytes, GError **error)
-{
-  size_t n_free = 0, n_total = 0;
-  gboolean ok;
-
-  g_return_val_if_fail (GST_IS_VKGDR_CONTEXT (context), FALSE);
-
-  if (!gst_vkgdr_context_push (context, error))
-    return FALSE;
-  ok = gst_vkgdr_context_check (context,
-      gst_vkgdr_context_get_driver (context)->cuMemGetInfo (&n_free, &n_total),
-      "cuMemGetInfo", error);
-  gst_vkgdr_context_pop (context);
-  if (free_bytes)
-    *free_bytes = n_free;
-  if (total_bytes)
-    *total_bytes = n_total;
-  return ok;
 }

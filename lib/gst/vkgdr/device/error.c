@@ -93,20 +93,6 @@ gst_vkgdr_set_cuda_error (
       text ? text : "the driver has no text for it", get_remedy (result));
 }
 
-gboolean
-gst_vkgdr_check (
-    const vkgdr_cuda *cuda, CUresult result, const gchar *what, GError **error)
-{
-  if (result == CUDA_SUCCESS)
-    return TRUE;
-  if (!error
-      || (gst_vkgdr_is_lost (result)
-          && gst_vkgdr_health_check_current (cuda, result, what, error)))
-    return FALSE;
-  gst_vkgdr_set_cuda_error (cuda, result, what, error);
-  return FALSE;
-}
-
 void
 gst_vkgdr_ensure_error (GError **error, const gchar *what)
 {

@@ -192,8 +192,9 @@ gst_vkgdr_health_check_result (
   return FALSE;
 }
 
-gboolean
-gst_vkgdr_health_check_current (
+/* FALSE if the current CUDA context is not known here; then no error is set. */
+static gboolean
+check_current (
     const vkgdr_cuda *cuda, CUresult result, const gchar *what, GError **error)
 {
   GstVkgdrHealth *self = NULL;
@@ -211,6 +212,19 @@ gst_vkgdr_health_check_current (
   gst_vkgdr_health_check_result (self, result, what, error);
   gst_vkgdr_health_unref (self);
   return TRUE;
+}
+
+gboolean
+gst_vkgdr_check (
+    const vkgdr_cuda *cuda, CUresult result, const gchar *what, GError **error)
+{
+  if (result == CUDA_SUCCESS)
+    return TRUE;
+  if (error
+      && !(gst_vkgdr_is_lost (result)
+           && check_current (cuda, result, what, error)))
+    gst_vkgdr_set_cuda_error (cuda, result, what, error);
+  return FALSE;
 }
 
 /* Whether the driver reports no error for the context now. */

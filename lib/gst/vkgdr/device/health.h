@@ -45,11 +45,6 @@ gboolean gst_vkgdr_health_check (GstVkgdrHealth *self, GError **error);
 gboolean gst_vkgdr_health_check_result (
     GstVkgdrHealth *self, CUresult result, const gchar *what, GError **error);
 
-/* The same for the CUDA context that is current in this thread. Returns whether
- * the library knows this CUDA context. If not, @error is not set. */
-gboolean gst_vkgdr_health_check_current (
-    const vkgdr_cuda *cuda, CUresult result, const gchar *what, GError **error);
-
 /* Whether the context is lost and the driver still reports the error. */
 gboolean gst_vkgdr_health_is_lost (GstVkgdrHealth *self);
 

@@ -114,25 +114,16 @@ gst_vkgdr_kernel_check_params (
 
 /* --- running ------------------------------------------------------------- */
 
-static gboolean
-kernel_launch (GstVkgdrKernel *self, GstVkgdrStream *stream,
-    const GstVkgdrShape *shape, void **arguments, GError **error)
-{
-  const guint grid[3] = { shape->grid_x, shape->grid_y, 1 };
-  const guint block[3] = { shape->block_x, shape->block_y, 1 };
-
-  return gst_vkgdr_function_launch_raw (
-      self->function, stream, grid, block, 0, arguments, NULL, error);
-}
-
 /* Fills @arguments with the address of each argument, as cuLaunchKernel ()
  * needs it, and launches. The @n_slots slots are followed by @n_zeros addresses
  * of the same zeros. */
 static gboolean
-kernel_launch_slots (GstVkgdrKernel *self, GstVkgdrStream *stream, gpointer in,
+kernel_launch (GstVkgdrKernel *self, GstVkgdrStream *stream, gpointer in,
     gpointer out, guint8 *slots, guint n_slots, gsize n_zeros, void **arguments,
     const GstVkgdrShape *shape, GError **error)
 {
+  const guint grid[3] = { shape->grid_x, shape->grid_y, 1 };
+  const guint block[3] = { shape->block_x, shape->block_y, 1 };
   gsize i;
 
   arguments[0] = in;
@@ -140,7 +131,8 @@ kernel_launch_slots (GstVkgdrKernel *self, GstVkgdrStream *stream, gpointer in,
   for (i = 0; i < n_slots + n_zeros; i++)
     arguments[KERNEL_N_BUFFERS + i] =
         slots + MIN (i, n_slots) * GST_VKGDR_PARAMS_SLOT_SIZE;
-  return kernel_launch (self, stream, shape, arguments, error);
+  return gst_vkgdr_function_launch_raw (
+      self->function, stream, grid, block, 0, arguments, NULL, error);
 }
 
 /* Launches with arguments on the heap. If the sizes of the parameters are
@@ -155,8 +147,8 @@ kernel_launch_many (GstVkgdrKernel *self, GstVkgdrStream *stream, gpointer in,
   void **arguments = g_new (void *, KERNEL_N_BUFFERS + n + n_zeros);
   guint8 *slots = g_malloc0 (kernel_measure_params (self, params));
   gboolean ok = kernel_pack_params (self, params, slots, error)
-                && kernel_launch_slots (self, stream, in, out, slots, n,
-                    n_zeros, arguments, shape, error);
+                && kernel_launch (self, stream, in, out, slots, n, n_zeros,
+                    arguments, shape, error);
 
   g_free (slots);
   g_free (arguments);
@@ -175,7 +167,7 @@ kernel_launch_with (GstVkgdrKernel *self, GstVkgdrStream *stream, gpointer in,
   if (!self->function->sizes || n > KERNEL_FEW_PARAMS)
     return kernel_launch_many (self, stream, in, out, params, shape, error);
   return kernel_pack_params (self, params, slots, error)
-         && kernel_launch_slots (
+         && kernel_launch (
              self, stream, in, out, slots, n, 0, arguments, shape, error);
 }
 

@@ -17,7 +17,8 @@ GST_DEBUG_CATEGORY_STATIC (gst_vkgdr_reclaim_debug);
 #define LOOK_MIN 500
 #define LOOK_MAX (20 * G_TIME_SPAN_MILLISECOND)
 
-/* Microseconds without work after which the thread ends. */
+/* Microseconds without work after which the thread ends: longer than the pause
+ * between two pipelines of a program that starts one after the other. */
 #define LINGER (2 * G_TIME_SPAN_SECOND)
 
 /* Microseconds for which the end of GStreamer or of the process waits for
@@ -304,15 +305,16 @@ check_launches (Reclaimer *self)
   }
 }
 
-/* Must be called with the lock held. Returns a reference to the stream of a
- * launch behind which nobody has recorded a fence, because its kernel uses no
- * memory of this library; or NULL. */
+/* Returns a reference to the stream of a launch behind which nobody has
+ * recorded a fence, because its kernel uses no memory of this library; or NULL.
+ */
 static GstVkgdrStream *
 find_open_stream (Reclaimer *self)
 {
   GstVkgdrStream *found = NULL;
   GList *link;
 
+  g_mutex_lock (&self->lock);
   for (link = self->launches.head; link && !found; link = link->next) {
     GstVkgdrLaunch *launch = link->data;
 
@@ -323,10 +325,12 @@ find_open_stream (Reclaimer *self)
       found = gst_object_ref (launch->stream);
     GST_OBJECT_UNLOCK (launch->stream);
   }
+  g_mutex_unlock (&self->lock);
   return found;
 }
 
-/* Must be called with the lock held, which is released meanwhile. */
+/* Must be called without the lock, because recording may block in the driver.
+ */
 static void
 close_launches (Reclaimer *self)
 {
@@ -334,11 +338,9 @@ close_launches (Reclaimer *self)
   GstVkgdrFence *fence;
 
   while ((stream = find_open_stream (self))) {
-    g_mutex_unlock (&self->lock);
     fence = gst_vkgdr_stream_record (stream, NULL);
     g_clear_pointer (&fence, gst_vkgdr_fence_unref);
     gst_object_unref (stream);
-    g_mutex_lock (&self->lock);
   }
 }
 
@@ -580,44 +582,53 @@ forget_launches (Reclaimer *self)
   }
 }
 
+/* Must be called with the lock held, which is released meanwhile. Runs what is
+ * ready, then sleeps. FALSE if the thread has to end. */
+static gboolean
+work_locked (Reclaimer *self, gint64 *pause)
+{
+  gboolean lost, was_idle;
+  Task *task;
+
+  while (!is_over (self) && (task = take_ready (self, &lost))) {
+    run_ready (self, task, lost);
+    *pause = LOOK_MIN;
+  }
+  check_launches (self);
+  if (is_over (self))
+    return FALSE;
+  was_idle = is_idle (self);
+  if (sleep_until_look (self, *pause))
+    return TRUE;
+  *pause = MIN (2 * *pause, LOOK_MAX);
+  return !was_idle || !is_idle (self);
+}
+
 /* Must be called with the lock held, which is released meanwhile. */
 static void
-work_locked (Reclaimer *self)
+end_thread_locked (Reclaimer *self)
 {
-  gint64 pause = LOOK_MIN;
-  gboolean lost, was_idle;
-
-  while (!is_over (self)) {
-    Task *task = take_ready (self, &lost);
-
-    if (task) {
-      run_ready (self, task, lost);
-      pause = LOOK_MIN;
-      continue;
-    }
-    close_launches (self);
-    check_launches (self);
-    was_idle = is_idle (self);
-    if (!sleep_until_look (self, pause)) {
-      pause = MIN (2 * pause, LOOK_MAX);
-      if (was_idle && is_idle (self))
-        break;
-    }
-  }
   while (!g_queue_is_empty (&self->tasks))
     keep (g_queue_pop_head (&self->tasks));
   forget_launches (self);
+  self->has_thread = FALSE;
 }
 
 static gpointer
 run (gpointer data)
 {
   Reclaimer *self = data;
+  gint64 pause = LOOK_MIN;
+  gboolean goes_on;
 
-  g_mutex_lock (&self->lock);
-  work_locked (self);
-  self->has_thread = FALSE;
-  g_mutex_unlock (&self->lock);
+  do {
+    close_launches (self);
+    g_mutex_lock (&self->lock);
+    goes_on = work_locked (self, &pause);
+    if (!goes_on)
+      end_thread_locked (self);
+    g_mutex_unlock (&self->lock);
+  } while (goes_on);
   g_mutex_lock (&all.lock);
   g_ptr_array_remove_fast (all.running, self);
   g_cond_broadcast (&all.changed);
