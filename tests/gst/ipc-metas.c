@@ -362,6 +362,101 @@ GST_START_TEST (test_crop)
 }
 GST_END_TEST
 
+#if GST_CHECK_VERSION(1, 24, 0)
+/* A meta of the application, which GStreamer serialises with its functions. */
+typedef struct {
+  GstMeta meta;
+  guint8 value;
+} OwnMeta;
+
+static gboolean
+own_meta_init (GstMeta *meta, gpointer params, GstBuffer *buffer)
+{
+  ((OwnMeta *) meta)->value = 0;
+  return TRUE;
+}
+
+static gboolean
+own_meta_serialize (
+    const GstMeta *meta, GstByteArrayInterface *data, guint8 *version)
+{
+  const OwnMeta *own = (const OwnMeta *) meta;
+
+  return gst_byte_array_interface_append_data (data, &own->value, 1);
+}
+
+static GstMeta *
+own_meta_deserialize (const GstMetaInfo *info, GstBuffer *buffer,
+    const guint8 *data, gsize size, guint8 version)
+{
+  GstMeta *meta = size == 1 ? gst_buffer_add_meta (buffer, info, NULL) : NULL;
+
+  if (meta)
+    ((OwnMeta *) meta)->value = data[0];
+  return meta;
+}
+
+static const GstMetaInfo *
+register_own_meta (void)
+{
+  static const gchar *tags[] = { NULL };
+  GType api = gst_meta_api_type_register ("VkgdrTestOwnMetaAPI", tags);
+  GstMetaInfo *info =
+      gst_meta_info_new (api, "VkgdrTestOwnMeta", sizeof (OwnMeta));
+
+  info->init_func = own_meta_init;
+  info->serialize_func = own_meta_serialize;
+  info->deserialize_func = own_meta_deserialize;
+  return gst_meta_info_register (info);
+}
+
+GST_START_TEST (test_serialised)
+{
+  const GstMetaInfo *info = register_own_meta ();
+  GstBuffer *buffer = gst_buffer_new (), *copy;
+  const OwnMeta *own;
+
+  ((OwnMeta *) gst_buffer_add_meta (buffer, info, NULL))->value = 42;
+  copy = copy_metas (buffer, MAX_METAS);
+  own = (const OwnMeta *) gst_buffer_get_meta (copy, info->api);
+  fail_unless (own != NULL && own->value == 42);
+  gst_buffer_unref (copy);
+  gst_buffer_unref (buffer);
+}
+GST_END_TEST
+
+/* Metas whose content GStreamer would parse as text are accepted only as the
+ * kinds of their own, which check the text. */
+GST_START_TEST (test_serialised_text)
+{
+  GstBuffer *buffer = new_buffer (), *copy = gst_buffer_new ();
+  GByteArray *bytes = g_byte_array_new ();
+  guint8 head[8] = { 4 };
+  GstByteReader reader;
+  GstVideoInfo info;
+  gboolean ok;
+
+  g_byte_array_append (bytes, head, sizeof (head));
+  if (__i__)
+    ok = gst_meta_serialize_simple (
+        &gst_buffer_get_custom_meta (buffer, CUSTOM)->meta, bytes);
+  else
+    ok = gst_meta_serialize_simple (
+        &gst_buffer_get_reference_timestamp_meta (buffer, NULL)->parent, bytes);
+  fail_unless (ok);
+  bytes->data[4] = bytes->len - sizeof (head);
+  gst_video_info_init (&info);
+  gst_byte_reader_init (&reader, bytes->data, bytes->len);
+  fail_if (gst_vkgdr_ipc_metas_read (copy, &info, &reader));
+  fail_unless (gst_buffer_get_custom_meta (copy, CUSTOM) == NULL);
+  fail_unless (gst_buffer_get_reference_timestamp_meta (copy, NULL) == NULL);
+  g_byte_array_unref (bytes);
+  gst_buffer_unref (copy);
+  gst_buffer_unref (buffer);
+}
+GST_END_TEST
+#endif
+
 static Suite *
 ipc_metas_suite (void)
 {
@@ -373,6 +468,10 @@ ipc_metas_suite (void)
   tcase_add_test (tc, test_views);
   tcase_add_test (tc, test_left_out);
   tcase_add_test (tc, test_wrong_name);
+#if GST_CHECK_VERSION(1, 24, 0)
+  tcase_add_test (tc, test_serialised);
+  tcase_add_loop_test (tc, test_serialised_text, 0, 2);
+#endif
   tcase_add_test (tc, test_damaged);
   tcase_add_loop_test (tc, test_planes, 0, G_N_ELEMENTS (frames));
   tcase_add_loop_test (tc, test_crop, 0, 2 * G_N_ELEMENTS (crops));
