@@ -34,7 +34,6 @@
 #include "gstvkgdrelements.h"
 #include "gstvkgdrlayout.h"
 #include "gstvkgdrtransfer.h"
-#include "tensor/batch.h"
 
 GST_DEBUG_CATEGORY_STATIC (gst_vkgdr_download_debug);
 #define GST_CAT_DEFAULT gst_vkgdr_download_debug
@@ -196,16 +195,6 @@ gst_vkgdr_download_propose_allocation (
   return TRUE;
 }
 
-static gboolean
-gst_vkgdr_download_transform_meta (
-    GstBaseTransform *trans, GstBuffer *outbuf, GstMeta *meta, GstBuffer *inbuf)
-{
-  if (gst_tensor_batch_copy_analytics (outbuf, meta, inbuf))
-    return FALSE;
-  return GST_BASE_TRANSFORM_CLASS (gst_vkgdr_download_parent_class)
-      ->transform_meta (trans, outbuf, meta, inbuf);
-}
-
 static void
 gst_vkgdr_download_class_init (GstVkgdrDownloadClass *klass)
 {
@@ -221,8 +210,6 @@ gst_vkgdr_download_class_init (GstVkgdrDownloadClass *klass)
 
   GST_BASE_TRANSFORM_CLASS (klass)->propose_allocation =
       gst_vkgdr_download_propose_allocation;
-  GST_BASE_TRANSFORM_CLASS (klass)->transform_meta =
-      gst_vkgdr_download_transform_meta;
   transfer_class->to_device = FALSE;
   transfer_class->is_suitable = gst_vkgdr_download_is_suitable;
   transfer_class->move = gst_vkgdr_download_move;

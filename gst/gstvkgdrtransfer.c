@@ -9,6 +9,7 @@
 
 #include "gstvkgdrlayout.h"
 #include "gstvkgdrtransfer.h"
+#include "tensor/batch.h"
 
 GST_DEBUG_CATEGORY_STATIC (gst_vkgdr_transfer_debug);
 #define GST_CAT_DEFAULT gst_vkgdr_transfer_debug
@@ -624,18 +625,23 @@ gst_vkgdr_transfer_generate_output (GstBaseTransform *trans, GstBuffer **output)
   GstVkgdrTransferPrivate *priv =
       gst_vkgdr_transfer_get_instance_private (self);
   GstBuffer *input = g_steal_pointer (&trans->queued_buf);
+  GstMemory *before = NULL; /* it may have been freed: only compared */
   GError *error = NULL;
 
   *output = NULL;
   if (!input)
     return GST_FLOW_OK;
+  if (gst_buffer_n_memory (input) == 1)
+    before = gst_buffer_peek_memory (input, 0);
   if (!priv->is_video
       || gst_vkgdr_buffer_check_video (input, &priv->info, &error))
     *output = make_output (self, input, gst_buffer_get_size (input), &error);
   if (*output != input)
     gst_buffer_unref (input);
-  if (*output)
+  if (*output) {
+    gst_tensor_batch_move_analytics (*output, before);
     return GST_FLOW_OK;
+  }
   /* The frame is wrong, and not the device. */
   if (g_error_matches (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT)) {
     gst_vkgdr_element_post_dropped (GST_ELEMENT (self), error);

@@ -63,43 +63,38 @@ gst_tensor_batch_add_analytics (GstBuffer *buffer,
 }
 
 static gboolean
-is_memory_of (GstBuffer *data, GstBuffer *buffer)
+move_tensors (GstBuffer *buffer, GstMeta **meta, gpointer before)
 {
-  return gst_buffer_n_memory (data) == 1 && gst_buffer_n_memory (buffer) == 1
-         && gst_buffer_peek_memory (data, 0)
-                == gst_buffer_peek_memory (buffer, 0);
-}
-
-gboolean
-gst_tensor_batch_copy_analytics (
-    GstBuffer *out, const GstMeta *meta, GstBuffer *in)
-{
-  const GstTensorMeta *given = (const GstTensorMeta *) meta;
-  GstTensor **tensors;
+  GstTensorMeta *tensors = (GstTensorMeta *) *meta;
   gsize i;
 
-  if (meta->info->api != GST_TENSOR_META_API_TYPE)
-    return FALSE;
-  tensors = g_new (GstTensor *, given->num_tensors);
-  for (i = 0; i < given->num_tensors; i++) {
-    tensors[i] = gst_tensor_copy (given->tensors[i]);
-    if (is_memory_of (tensors[i]->data, in)) {
-      gst_buffer_unref (tensors[i]->data);
-      tensors[i]->data = share_memory (out);
+  if ((*meta)->info->api != GST_TENSOR_META_API_TYPE)
+    return TRUE;
+  for (i = 0; i < tensors->num_tensors; i++) {
+    GstBuffer **data = &tensors->tensors[i]->data;
+
+    if (gst_buffer_n_memory (*data) == 1
+        && gst_buffer_peek_memory (*data, 0) == before) {
+      gst_buffer_unref (*data);
+      *data = share_memory (buffer);
     }
   }
-  gst_tensor_meta_set (
-      gst_buffer_add_tensor_meta (out), given->num_tensors, tensors);
   return TRUE;
+}
+
+void
+gst_tensor_batch_move_analytics (GstBuffer *buffer, const GstMemory *before)
+{
+  if (before && gst_buffer_n_memory (buffer) == 1
+      && gst_buffer_peek_memory (buffer, 0) != before)
+    gst_buffer_foreach_meta (buffer, move_tensors, (gpointer) before);
 }
 
 #else
 
-gboolean
-gst_tensor_batch_copy_analytics (
-    GstBuffer *out, const GstMeta *meta, GstBuffer *in)
+void
+gst_tensor_batch_move_analytics (GstBuffer *buffer, const GstMemory *before)
 {
-  return FALSE;
 }
 
 void

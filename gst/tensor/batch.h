@@ -46,11 +46,11 @@ GstBuffer *gst_tensor_batch_finish (GstTensorBatch *batch, GError **error);
 void gst_tensor_batch_add_analytics (GstBuffer *buffer,
     const GstVkgdrTensorConfig *config, guint capacity, const gchar *tensor_id);
 
-/* Copies @meta of @in to @out, a copy of @in in other memory, if it is a
- * GstTensorMeta: its tensors in the memory of @in are in that of @out then.
- * Returns FALSE if it is another meta. */
-gboolean gst_tensor_batch_copy_analytics (
-    GstBuffer *out, const GstMeta *meta, GstBuffer *in);
+/* Must be called when the content of @buffer was copied from the memory
+ * @before. Its tensors of a GstTensorMeta that were in this memory are in that
+ * of @buffer afterwards. */
+void gst_tensor_batch_move_analytics (
+    GstBuffer *buffer, const GstMemory *before);
 
 G_END_DECLS
 
