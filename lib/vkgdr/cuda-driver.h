@@ -152,11 +152,6 @@ typedef enum CUexternalMemoryHandleType_enum {
   CU_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD = 1
 } CUexternalMemoryHandleType;
 
-/* The handle with which another process opens a memory. */
-typedef struct CUipcMemHandle_st {
-  char reserved[64];
-} CUipcMemHandle;
-
 /* Physical memory of a device, without an address. */
 typedef unsigned long long CUmemGenericAllocationHandle;
 
@@ -202,8 +197,6 @@ typedef struct CUmemAccessDesc_st {
   CUmemLocation location;
   CUmemAccess_flags flags;
 } CUmemAccessDesc;
-
-#define CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS 1u
 
 /* How the calls of a thread behave while a stream is captured. */
 typedef enum {
@@ -393,14 +386,6 @@ typedef size_t (*CUoccupancyB2DSize) (int block_size);
       (int *can, CUdevice device, CUdevice peer)) \
   X (cuPointerGetAttribute, cuPointerGetAttribute, REQUIRED, \
       (void *value, CUpointer_attribute attribute, CUdeviceptr pointer)) \
-  X (cuMemGetAddressRange, cuMemGetAddressRange_v2, OPTIONAL, \
-      (CUdeviceptr * start, size_t * size, CUdeviceptr pointer)) \
-  X (cuIpcGetMemHandle, cuIpcGetMemHandle, OPTIONAL, \
-      (CUipcMemHandle * handle, CUdeviceptr pointer)) \
-  X (cuIpcOpenMemHandle, cuIpcOpenMemHandle_v2, OPTIONAL, \
-      (CUdeviceptr * pointer, CUipcMemHandle handle, unsigned int flags)) \
-  X (cuIpcCloseMemHandle, cuIpcCloseMemHandle, OPTIONAL, \
-      (CUdeviceptr pointer)) \
   X (cuImportExternalMemory, cuImportExternalMemory, REQUIRED, \
       (CUexternalMemory * memory, \
           const CUDA_EXTERNAL_MEMORY_HANDLE_DESC *desc)) \

@@ -451,10 +451,11 @@ run_all (GError **error)
   ok = gst_vkgdr_memory_fill (memory, 0, 0, SIZE, 1, 0, 4, stream, error)
        && launch (function, stream, memory, 1, error)
        && gst_vkgdr_memory_copy_from (copy, 0, memory, 0, SIZE, stream, error)
-       && gst_vkgdr_memory_upload_rect (
-           copy, 0, 16, host, 8, 8, 8, stream, error)
-       && gst_vkgdr_memory_download_rect (
-           copy, 0, 16, host, 8, 8, 8, stream, error);
+       && gst_vkgdr_memory_copy_rect (
+           copy, 0, 16, memory, 0, 16, 8, 8, stream, error)
+       && gst_vkgdr_memory_upload (copy, 0, host, sizeof (host), stream, error)
+       && gst_vkgdr_memory_download (
+           copy, 0, host, sizeof (host), stream, error);
   if (ok)
     mapping = gst_vkgdr_mapping_new_on_stream (
         copy, NULL, GST_MAP_READ, stream, error);

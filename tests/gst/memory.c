@@ -700,6 +700,45 @@ GST_START_TEST (test_memory_that_is_used_again_is_new)
 }
 GST_END_TEST;
 
+/* Device-only memory can be chosen, and can be mapped like other memory. */
+GST_START_TEST (test_device_only_memory)
+{
+  GstVkgdrAllocator *allocator = gst_vkgdr_allocator_new (test_context);
+  GstMemory *memories[2];
+  GError *error = NULL;
+  GstMapInfo map;
+  guint i;
+
+  for (i = 0; i < G_N_ELEMENTS (memories); i++) {
+    memories[i] =
+        gst_vkgdr_allocator_alloc_device_only (allocator, 6000, &error);
+    fail_unless (memories[i] != NULL, "%s", error ? error->message : "");
+    fail_unless_equals_int (
+        gst_vkgdr_memory_get_device_pointer (memories[i]) % 512, 0);
+    fail_unless (gst_memory_map (memories[i], &map, GST_MAP_WRITE));
+    test_fill (map.data, map.size, i);
+    gst_memory_unmap (memories[i], &map);
+    fail_unless (gst_vkgdr_memory_wait_idle (memories[i], NULL));
+  }
+  for (i = 0; i < G_N_ELEMENTS (memories); i++) {
+    fail_unless (gst_memory_map (memories[i], &map, GST_MAP_READ));
+    fail_unless (test_matches (map.data, map.size, i));
+    gst_memory_unmap (memories[i], &map);
+    gst_memory_unref (memories[i]);
+  }
+  gst_vkgdr_allocator_free_held (allocator);
+  fail_unless_equals_uint64 (
+      gst_vkgdr_allocator_get_managed_bytes (allocator), 0);
+  fail_unless (
+      gst_vkgdr_allocator_alloc_device_only (allocator, (gsize) 1 << 50, &error)
+      == NULL);
+  fail_unless (
+      g_error_matches (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_NO_MEMORY));
+  g_error_free (error);
+  gst_object_unref (allocator);
+}
+GST_END_TEST;
+
 /* Device-only memory that was freed is not used again as memory in the window,
  * or the other way round. */
 GST_START_TEST (test_device_only_memory_is_not_used_again)
@@ -1217,6 +1256,7 @@ add_window_tests (Suite *s, TCase *bar)
   tcase_add_test (bar, test_write_is_direct);
   tcase_add_test (bar, test_read_avoids_the_window);
   tcase_add_test (bar, test_memory_that_is_used_again_is_new);
+  tcase_add_test (bar, test_device_only_memory);
   tcase_add_test (bar, test_device_only_memory_is_not_used_again);
 
   tcase_add_checked_fixture (cached, test_setup, test_teardown);

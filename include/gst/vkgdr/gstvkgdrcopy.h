@@ -23,16 +23,6 @@ gboolean gst_vkgdr_memory_copy_rect (GstMemory *memory, gsize offset,
     gsize width, gsize height, GstVkgdrStream *stream, GError **error);
 
 GST_VKGDR_API
-gboolean gst_vkgdr_memory_upload_rect (GstMemory *memory, gsize offset,
-    gsize pitch, gconstpointer data, gsize data_pitch, gsize width,
-    gsize height, GstVkgdrStream *stream, GError **error);
-
-GST_VKGDR_API
-gboolean gst_vkgdr_memory_download_rect (GstMemory *memory, gsize offset,
-    gsize pitch, gpointer data, gsize data_pitch, gsize width, gsize height,
-    GstVkgdrStream *stream, GError **error);
-
-GST_VKGDR_API
 gboolean gst_vkgdr_memory_fetch_rect (GstMemory *memory, gsize offset,
     gsize pitch, GstMemory *pinned, gsize pinned_offset, gsize pinned_pitch,
     gsize width, gsize height, GstVkgdrStream *stream, GError **error);

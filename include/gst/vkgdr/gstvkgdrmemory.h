@@ -146,13 +146,6 @@ GstMemory *gst_vkgdr_memory_new_part (GstMemory *memory, gsize offset,
     gpointer user_data);
 
 GST_VKGDR_API
-GBytes *gst_vkgdr_memory_export_ipc_handle (GstMemory *memory, GError **error);
-
-GST_VKGDR_API
-GstMemory *gst_vkgdr_allocator_import_ipc_handle (
-    GstVkgdrAllocator *allocator, GBytes *handle, GError **error);
-
-GST_VKGDR_API
 gboolean gst_is_vkgdr_memory (GstMemory *memory);
 
 GST_VKGDR_API

@@ -461,9 +461,8 @@ gst_vkgdr_allocator_alloc_exportable (
  *
  * Allocates device-only memory, which the CPU cannot address, like CUDA's own
  * `cuMemAlloc`. Use it for data that stays on the device, so that frames can
- * use a small window, and for gst_vkgdr_memory_export_ipc_handle(). The CPU
- * reads and writes it through a staging buffer and a transfer. Its content is
- * undefined, and it is aligned to 512 bytes.
+ * use a small window. The CPU reads and writes it through a staging buffer and
+ * a transfer. Its content is undefined, and it is aligned to 512 bytes.
  *
  * Returns: (transfer full) (nullable): the memory, or %NULL with @error set:
  *   %GST_VKGDR_ERROR_NO_MEMORY if the device has no memory left, or an error of

@@ -13,8 +13,8 @@
  * @title: Copies
  * @short_description: copies and fills of VkgdrMemory
  *
- * Copies between memories, also of two contexts or devices, copies of
- * rectangles from and to host memory, and fills. All operations are queued on
+ * Copies between memories, also of two contexts or devices, copies from and to
+ * host memory, and fills. All operations are queued on
  * the stream, ordered with all other accesses to the memories, and do not wait.
  * Host memory must stay valid until the copy is done. If it is not pinned, the
  * driver waits for the copy.
@@ -317,7 +317,8 @@ gst_vkgdr_memory_copy_rect (GstMemory *memory, gsize offset, gsize pitch,
   return queue (&job, run_between, "A copy between memories", stream, error);
 }
 
-/* Copies between host memory and @place; @up means to the device. */
+/* Copies between host memory and @place; @up means to the device. If there are
+ * several rows, @data_pitch must not be smaller than @width. */
 static gboolean
 transfer (const Place *place, gboolean up, gconstpointer data, gsize data_pitch,
     gsize width, gsize height, GstVkgdrStream *stream, GError **error)
@@ -337,13 +338,6 @@ transfer (const Place *place, gboolean up, gconstpointer data, gsize data_pitch,
         "the address of the host memory is NULL");
     return FALSE;
   }
-  if (height > 1 && data_pitch < width) {
-    g_set_error (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
-        "the stride of the host memory, %" G_GSIZE_FORMAT
-        " bytes, is smaller than a row of %" G_GSIZE_FORMAT " bytes",
-        data_pitch, width);
-    return FALSE;
-  }
   *(up ? &job.to : &job.from) = *place;
   if (height > 1)
     return queue (&job, run_rect, "cuMemcpy2DAsync", stream, error);
@@ -352,18 +346,17 @@ transfer (const Place *place, gboolean up, gconstpointer data, gsize data_pitch,
 }
 
 /**
- * gst_vkgdr_memory_upload_rect:
- * @memory: a memory of type %GST_VKGDR_MEMORY_NAME that is not mapped
- * @offset: offset of the first byte, in bytes
- * @pitch: its stride in bytes
- * @data: (not nullable): address of the host memory to read
- * @data_pitch: its stride in bytes
- * @width: bytes per row
- * @height: number of rows
+ * gst_vkgdr_memory_upload:
+ * @memory: a memory of this type that is not mapped
+ * @offset: offset of the first byte in @memory
+ * @data: (not nullable): address of @size bytes of host memory, which must stay
+ *   valid until the copy is done
+ * @size: bytes
  * @stream: a stream of the memory's context
  * @error: return location for a #GError
  *
- * Queues a copy of a rectangle from host memory.
+ * Queues a DMA transfer from the host, ordered with all other accesses. It is
+ * asynchronous if @data is pinned.
  *
  * Thread-safe, with the same limit as gst_vkgdr_memory_copy_from().
  *
@@ -372,32 +365,29 @@ transfer (const Place *place, gboolean up, gconstpointer data, gsize data_pitch,
  * Since: 0.1
  */
 gboolean
-gst_vkgdr_memory_upload_rect (GstMemory *memory, gsize offset, gsize pitch,
-    gconstpointer data, gsize data_pitch, gsize width, gsize height,
-    GstVkgdrStream *stream, GError **error)
+gst_vkgdr_memory_upload (GstMemory *memory, gsize offset, gconstpointer data,
+    gsize size, GstVkgdrStream *stream, GError **error)
 {
-  const Place place = { memory, offset, pitch };
+  const Place place = { memory, offset, size };
 
   g_return_val_if_fail (gst_is_vkgdr_memory (memory), FALSE);
   g_return_val_if_fail (GST_IS_VKGDR_STREAM (stream), FALSE);
 
-  return transfer (
-      &place, TRUE, data, data_pitch, width, height, stream, error);
+  return transfer (&place, TRUE, data, size, size, 1, stream, error);
 }
 
 /**
- * gst_vkgdr_memory_download_rect:
- * @memory: a memory of type %GST_VKGDR_MEMORY_NAME that is not mapped
- * @offset: offset of the first byte, in bytes
- * @pitch: its stride in bytes
- * @data: (not nullable): address of the host memory to write
- * @data_pitch: its stride in bytes
- * @width: bytes per row
- * @height: number of rows
+ * gst_vkgdr_memory_download:
+ * @memory: a memory of this type that is not mapped
+ * @offset: offset of the first byte in @memory
+ * @data: (not nullable): address of @size bytes of host memory, which must stay
+ *   valid until the copy is done
+ * @size: bytes
  * @stream: a stream of the memory's context
  * @error: return location for a #GError
  *
- * Queues a copy of a rectangle to host memory.
+ * Queues a DMA transfer to the host, ordered with all other accesses. It is
+ * asynchronous if @data is pinned.
  *
  * Thread-safe, with the same limit as gst_vkgdr_memory_copy_from().
  *
@@ -406,17 +396,15 @@ gst_vkgdr_memory_upload_rect (GstMemory *memory, gsize offset, gsize pitch,
  * Since: 0.1
  */
 gboolean
-gst_vkgdr_memory_download_rect (GstMemory *memory, gsize offset, gsize pitch,
-    gpointer data, gsize data_pitch, gsize width, gsize height,
-    GstVkgdrStream *stream, GError **error)
+gst_vkgdr_memory_download (GstMemory *memory, gsize offset, gpointer data,
+    gsize size, GstVkgdrStream *stream, GError **error)
 {
-  const Place place = { memory, offset, pitch };
+  const Place place = { memory, offset, size };
 
   g_return_val_if_fail (gst_is_vkgdr_memory (memory), FALSE);
   g_return_val_if_fail (GST_IS_VKGDR_STREAM (stream), FALSE);
 
-  return transfer (
-      &place, FALSE, data, data_pitch, width, height, stream, error);
+  return transfer (&place, FALSE, data, size, size, 1, stream, error);
 }
 
 static gboolean
@@ -470,6 +458,7 @@ gst_vkgdr_memory_fetch_rect (GstMemory *memory, gsize offset, gsize pitch,
     GstMemory *pinned, gsize pinned_offset, gsize pinned_pitch, gsize width,
     gsize height, GstVkgdrStream *stream, GError **error)
 {
+  const Place from = { memory, offset, pitch };
   const Place to = { pinned, pinned_offset, pinned_pitch };
   guint8 *data;
 
@@ -482,13 +471,42 @@ gst_vkgdr_memory_fetch_rect (GstMemory *memory, gsize offset, gsize pitch,
   if (!check_place (&to, width, height, error))
     return FALSE;
   data = gst_vkgdr_pinned_memory_get_data (pinned);
-  if (gst_vkgdr_memory_download_rect (memory, offset, pitch,
-          data + pinned_offset, pinned_pitch, width, height, stream, error)
+  if (transfer (&from, FALSE, data + pinned_offset, pinned_pitch, width, height,
+          stream, error)
       && gst_vkgdr_pinned_memory_expect (pinned, stream, error))
     return TRUE;
   /* The transfer may have been queued, and no fence covers it. */
   gst_vkgdr_stream_synchronize (stream, NULL);
   return FALSE;
+}
+
+/**
+ * gst_vkgdr_memory_fetch:
+ * @memory: a memory of this type that is not mapped
+ * @pinned: memory of gst_vkgdr_allocator_alloc_pinned() that is not mapped
+ * @offset: offset of the first byte in @pinned
+ * @stream: a stream of the context of @memory and @pinned
+ * @error: return location for a #GError
+ *
+ * Queues a DMA transfer of all of @memory, ordered with all other accesses.
+ * Only the next mapping of @pinned waits for the transfer.
+ *
+ * Thread-safe, with the same limit as gst_vkgdr_memory_copy_from().
+ *
+ * Returns: %FALSE with @error set on failure
+ *
+ * Since: 0.1
+ */
+gboolean
+gst_vkgdr_memory_fetch (GstMemory *memory, GstMemory *pinned, gsize offset,
+    GstVkgdrStream *stream, GError **error)
+{
+  g_return_val_if_fail (gst_is_vkgdr_memory (memory), FALSE);
+  g_return_val_if_fail (gst_vkgdr_is_pinned_memory (pinned), FALSE);
+  g_return_val_if_fail (GST_IS_VKGDR_STREAM (stream), FALSE);
+
+  return gst_vkgdr_memory_fetch_rect (memory, 0, memory->size, pinned, offset,
+      memory->size, memory->size, 1, stream, error);
 }
 
 /**

@@ -16,9 +16,7 @@ check_exportable (const GstVkgdrBlock *block, GError **error)
   if (!block->allocation->backing->export) {
     g_set_error_literal (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
         "the memory has no file descriptor: it is not in the window, or "
-        "another library allocated it. gst_vkgdr_memory_export_ipc_handle() "
-        "may "
-        "export it; else copy it to memory of "
+        "another library allocated it. Copy it to memory of "
         "gst_vkgdr_allocator_alloc_exportable()");
     return FALSE;
   }
@@ -72,8 +70,7 @@ export_root (GstVkgdrMemory *root, vkgdr_fd_info *info, GError **error)
  *
  * Memory of pools, memory of one MiB and more, and memory of
  * gst_vkgdr_allocator_alloc_exportable() can be exported if it has a host
- * pointer, see gst_vkgdr_memory_get_host_pointer(). Device-only memory is
- * exported by gst_vkgdr_memory_export_ipc_handle(). May be called from any
+ * pointer, see gst_vkgdr_memory_get_host_pointer(). May be called from any
  * thread.
  *
  * Returns: a new file descriptor, which the caller closes; -1 with @error set

@@ -32,10 +32,6 @@ GstVkgdrStream *gst_vkgdr_allocator_get_copy_stream (
 GstVkgdrContext *gst_vkgdr_allocator_ensure_context (
     GstVkgdrAllocator *allocator, GError **error);
 
-/* Must be called when another process gets access to the memory: the content on
- * the device may change at any time from now on. */
-void gst_vkgdr_memory_set_shared (GstMemory *mem);
-
 /* Replaces all fences of the memory by @fence (taken), which must be behind all
  * accesses to the memory. */
 void gst_vkgdr_memory_set_fence (GstMemory *mem, GstVkgdrFence *fence);

@@ -3,7 +3,7 @@
  * memory/memory.h: the interface between the files that implement a memory
  *
  * memory.c makes and frees memories, and knows which copy of the content is
- * current. map.c maps them. transfer.c, copy.c and export.c use both.
+ * current. map.c maps them. write.c, copy.c and export.c use both.
  */
 
 #ifndef __GST_VKGDR_MEMORY_H_PRIVATE__
@@ -129,6 +129,10 @@ gpointer gst_vkgdr_memory_map_staging (
  * written part of the staging buffer to the device. */
 gboolean gst_vkgdr_memory_send_staging (
     GstVkgdrMemory *self, gsize offset, gsize size, GError **error);
+
+/* Must be called when another process gets access to the memory: the content on
+ * the device may change at any time from now on. */
+void gst_vkgdr_memory_set_shared (GstMemory *mem);
 
 /* Makes bytes of the block that the CPU wrote visible to the device
  * (GST_MAP_WRITE), or the other way round (GST_MAP_READ). */

@@ -1,101 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * memory/transfer.c: transfers bytes to and from a memory that is not mapped
+ * memory/write.c: copies bytes of the CPU into a memory that is not mapped
  *
- * Uses DMA on a stream, or stores of the CPU. Must not know the elements that
- * use it.
+ * Uses stores into the window, or a staging buffer. Must not know the elements
+ * that use it.
  */
 
 #include "memory/memory.h"
-
-/**
- * gst_vkgdr_memory_upload:
- * @memory: a memory of this type that is not mapped
- * @offset: offset of the first byte in @memory
- * @data: (not nullable): address of @size bytes of host memory, which must stay
- *   valid until the copy is done
- * @size: bytes
- * @stream: a stream of the memory's context
- * @error: return location for a #GError
- *
- * Queues a DMA transfer from the host, ordered with all other accesses. It is
- * asynchronous if @data is pinned.
- *
- * Thread-safe, with the same limit as gst_vkgdr_memory_copy_from().
- *
- * Returns: %FALSE with @error set on failure
- *
- * Since: 0.1
- */
-gboolean
-gst_vkgdr_memory_upload (GstMemory *memory, gsize offset, gconstpointer data,
-    gsize size, GstVkgdrStream *stream, GError **error)
-{
-  g_return_val_if_fail (gst_is_vkgdr_memory (memory), FALSE);
-  g_return_val_if_fail (GST_IS_VKGDR_STREAM (stream), FALSE);
-
-  return gst_vkgdr_memory_upload_rect (
-      memory, offset, size, data, size, size, 1, stream, error);
-}
-
-/**
- * gst_vkgdr_memory_download:
- * @memory: a memory of this type that is not mapped
- * @offset: offset of the first byte in @memory
- * @data: (not nullable): address of @size bytes of host memory, which must stay
- *   valid until the copy is done
- * @size: bytes
- * @stream: a stream of the memory's context
- * @error: return location for a #GError
- *
- * Queues a DMA transfer to the host, ordered with all other accesses. It is
- * asynchronous if @data is pinned.
- *
- * Thread-safe, with the same limit as gst_vkgdr_memory_copy_from().
- *
- * Returns: %FALSE with @error set on failure
- *
- * Since: 0.1
- */
-gboolean
-gst_vkgdr_memory_download (GstMemory *memory, gsize offset, gpointer data,
-    gsize size, GstVkgdrStream *stream, GError **error)
-{
-  g_return_val_if_fail (gst_is_vkgdr_memory (memory), FALSE);
-  g_return_val_if_fail (GST_IS_VKGDR_STREAM (stream), FALSE);
-
-  return gst_vkgdr_memory_download_rect (
-      memory, offset, size, data, size, size, 1, stream, error);
-}
-
-/**
- * gst_vkgdr_memory_fetch:
- * @memory: a memory of this type that is not mapped
- * @pinned: memory of gst_vkgdr_allocator_alloc_pinned() that is not mapped
- * @offset: offset of the first byte in @pinned
- * @stream: a stream of the context of @memory and @pinned
- * @error: return location for a #GError
- *
- * Queues a DMA transfer of all of @memory, ordered with all other accesses.
- * Only the next mapping of @pinned waits for the transfer.
- *
- * Thread-safe, with the same limit as gst_vkgdr_memory_copy_from().
- *
- * Returns: %FALSE with @error set on failure
- *
- * Since: 0.1
- */
-gboolean
-gst_vkgdr_memory_fetch (GstMemory *memory, GstMemory *pinned, gsize offset,
-    GstVkgdrStream *stream, GError **error)
-{
-  g_return_val_if_fail (gst_is_vkgdr_memory (memory), FALSE);
-  g_return_val_if_fail (gst_vkgdr_is_pinned_memory (pinned), FALSE);
-  g_return_val_if_fail (GST_IS_VKGDR_STREAM (stream), FALSE);
-
-  return gst_vkgdr_memory_fetch_rect (memory, 0, memory->size, pinned, offset,
-      memory->size, memory->size, 1, stream, error);
-}
 
 static gboolean
 check_range (GstMemory *memory, gsize offset, gsize size, GError **error)
