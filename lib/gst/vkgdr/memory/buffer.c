@@ -11,14 +11,9 @@ gst_vkgdr_buffer_is_of (GstBuffer *buffer, GstVkgdrContext *context)
 {
   guint i, n = gst_buffer_n_memory (buffer);
 
-  for (i = 0; i < n; i++) {
-    GstMemory *memory = gst_buffer_peek_memory (buffer, i);
-
-    if (!gst_is_vkgdr_memory (memory)
-        || !gst_vkgdr_context_shares (
-            gst_vkgdr_memory_root (memory)->order.context, context))
+  for (i = 0; i < n; i++)
+    if (!gst_vkgdr_memory_is_of (gst_buffer_peek_memory (buffer, i), context))
       return FALSE;
-  }
   return TRUE;
 }
 

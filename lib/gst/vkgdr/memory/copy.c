@@ -14,10 +14,10 @@
  * @short_description: copies and fills of VkgdrMemory
  *
  * Copies between memories, also of two contexts or devices, copies from and to
- * host memory, and fills. All operations are queued on
- * the stream, ordered with all other accesses to the memories, and do not wait.
- * Host memory must stay valid until the copy is done. If it is not pinned, the
- * driver waits for the copy.
+ * host memory, and fills. All operations are queued on the stream, ordered with
+ * all other accesses to the memories, and do not wait. Host memory must stay
+ * valid until the copy is done. If it is not pinned, the driver waits for the
+ * copy.
  *
  * The memories must not be mapped. If a range exceeds a memory, the function
  * fails with %GST_VKGDR_ERROR_ARGUMENT and queues nothing.

@@ -32,6 +32,10 @@ GstVkgdrStream *gst_vkgdr_allocator_get_copy_stream (
 GstVkgdrContext *gst_vkgdr_allocator_ensure_context (
     GstVkgdrAllocator *allocator, GError **error);
 
+/* Whether @memory (nullable) has type VkgdrMemory and belongs to the CUDA
+ * context of @context. */
+gboolean gst_vkgdr_memory_is_of (GstMemory *memory, GstVkgdrContext *context);
+
 /* Replaces all fences of the memory by @fence (taken), which must be behind all
  * accesses to the memory. */
 void gst_vkgdr_memory_set_fence (GstMemory *mem, GstVkgdrFence *fence);

@@ -387,6 +387,14 @@ gst_is_vkgdr_memory (GstMemory *memory)
          && memory->allocator->mem_type == memory_type;
 }
 
+gboolean
+gst_vkgdr_memory_is_of (GstMemory *memory, GstVkgdrContext *context)
+{
+  return gst_is_vkgdr_memory (memory)
+         && gst_vkgdr_context_shares (
+             gst_vkgdr_memory_root (memory)->blocks->context, context);
+}
+
 /**
  * gst_vkgdr_memory_get_context:
  * @memory: a memory of this type

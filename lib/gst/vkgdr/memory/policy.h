@@ -17,9 +17,9 @@
  *    active. If there are more, the oldest ones are direct, and the others are
  *    staged: DMA has bandwidth of its own.
  *
- * A policy knows neither memory nor pools. All times are passed in, in
- * nanoseconds of one monotonic clock. Thread-safe: each policy has a lock, and
- * nothing is called with it held.
+ * A policy knows neither memory nor pools. All times are in nanoseconds of one
+ * monotonic clock, and are passed in, except the processor time of a thread.
+ * Thread-safe: each policy has a lock, and nothing is called with it held.
  */
 
 #ifndef __GST_VKGDR_POLICY_H__
@@ -27,11 +27,43 @@
 
 #include <gst/vkgdr/gstvkgdrmemory.h>
 
-#include "memory/worktime.h"
-
 G_BEGIN_DECLS
 
 typedef struct _GstVkgdrPolicy GstVkgdrPolicy;
+
+/* How long a writer needs for a buffer. It may keep a buffer mapped while it
+ * waits, for example for the packets that it writes to the buffer. The
+ * processor time of its thread does not contain these waits. It does contain
+ * the time for which the processor waits for the window. */
+
+/* The moment when a writer begins. */
+typedef struct {
+  GstClockTime time; /* on the clock of gst_util_get_timestamp () */
+  GThread *thread;   /* only compared; NULL if cpu is not measured */
+  GstClockTime cpu;  /* processor time of the thread */
+} GstVkgdrWorkStart;
+
+/* What is known when the writer has ended. */
+typedef struct {
+  GstClockTime time; /* that the writer needed: the processor time of its
+                      * thread, or the time that has passed if the processor
+                      * time is not known */
+  GstClockTime end;  /* on the same clock */
+  GThread *thread;   /* NULL if the processor time is not known */
+  GstClockTime cpu;  /* processor time of the thread at the end */
+} GstVkgdrWork;
+
+/* Must be called when the writer begins, at the time @now. Reading the
+ * processor time is a system call, which takes about 0.2 us.
+ * @with_processor_time: whether to read it; should be FALSE if the work is so
+ * short that this matters. */
+void gst_vkgdr_work_start (
+    GstVkgdrWorkStart *start, GstClockTime now, gboolean with_processor_time);
+
+/* Must be called when the writer has ended, at the time @now. The processor
+ * time is known if it was measured, and the writer began in this thread. */
+GstVkgdrWork gst_vkgdr_work_end (
+    const GstVkgdrWorkStart *start, GstClockTime now);
 
 /* One buffer of a pool, from the moment when a writer gets it until the next
  * writer does. Must be zero-initialised. Accesses must be serialised by the

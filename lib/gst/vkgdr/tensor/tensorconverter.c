@@ -246,9 +246,7 @@ check_tensor (GstVkgdrTensorConverter *self, GstMemory *tensor, gsize offset,
   gsize needed = gst_vkgdr_tensor_config_get_frame_size (self->config);
   gsize unit = gst_vkgdr_tensor_config_get_element_size (self->config);
 
-  if (!gst_is_vkgdr_memory (tensor)
-      || !gst_vkgdr_context_shares (
-          gst_vkgdr_memory_get_context (tensor), self->context)) {
+  if (!gst_vkgdr_memory_is_of (tensor, self->context)) {
     g_set_error_literal (error, GST_VKGDR_ERROR, GST_VKGDR_ERROR_ARGUMENT,
         "The tensor has to be " GST_VKGDR_MEMORY_NAME
         " of the converter's device");
