@@ -43,11 +43,8 @@ struct _GstVkgdrBufferPool {
   GstVkgdrPolicy *policy;
   GstVkgdrAllocator *allocator; /* of all its buffers */
   gboolean is_video;
-  gint n_free; /* buffers in the pool's queue */
+  gint n_free; /* buffers that nobody has acquired; atomic */
 };
-
-/* Set on a buffer that was allocated and has never been in the pool's queue. */
-static GQuark fresh_quark;
 
 /* Textures must begin at a multiple of TEXTURE_ALIGNMENT bytes, and their
  * strides must be a multiple of TEXTURE_PITCH_ALIGNMENT bytes. */
@@ -201,9 +198,16 @@ emit_acquire_failed (GstVkgdrBufferPool *self)
 static gboolean
 gst_vkgdr_buffer_pool_start (GstBufferPool *pool)
 {
-  if (parent_class->start (pool))
+  GstVkgdrBufferPool *self = GST_VKGDR_BUFFER_POOL (pool);
+
+  if (parent_class->start (pool)) {
+    /* Each buffer was counted when it was allocated, and when it was released
+     * to the queue. */
+    self->n_free /= 2;
     return TRUE;
+  }
   parent_class->stop (pool);
+  self->n_free = 0;
   return FALSE;
 }
 
@@ -219,17 +223,13 @@ gst_vkgdr_buffer_pool_alloc_buffer (
     emit_acquire_failed (self);
     return result;
   }
-  gst_mini_object_set_qdata (
-      GST_MINI_OBJECT (*buffer), fresh_quark, self, NULL);
+  g_atomic_int_inc (&self->n_free);
   return GST_FLOW_OK;
 }
 
-/* A released buffer goes to the pool's queue. So do the initial buffers, which
- * are allocated and released when the pool starts. */
 static void
 gst_vkgdr_buffer_pool_release_buffer (GstBufferPool *pool, GstBuffer *buffer)
 {
-  gst_mini_object_set_qdata (GST_MINI_OBJECT (buffer), fresh_quark, NULL, NULL);
   g_atomic_int_inc (&GST_VKGDR_BUFFER_POOL (pool)->n_free);
   parent_class->release_buffer (pool, buffer);
 }
@@ -264,8 +264,7 @@ acquire (GstVkgdrBufferPool *self, GstBuffer **buffer,
   GstFlowReturn result =
       parent_class->acquire_buffer (GST_BUFFER_POOL (self), buffer, params);
 
-  if (result == GST_FLOW_OK
-      && !gst_mini_object_steal_qdata (GST_MINI_OBJECT (*buffer), fresh_quark))
+  if (result == GST_FLOW_OK)
     g_atomic_int_add (&self->n_free, -1);
   return result;
 }
@@ -471,8 +470,6 @@ gst_vkgdr_buffer_pool_class_init (GstVkgdrBufferPoolClass *klass)
   signals[SIGNAL_MAP_FAILED] =
       g_signal_new ("map-failed", G_TYPE_FROM_CLASS (klass), G_SIGNAL_RUN_LAST,
           0, NULL, NULL, NULL, G_TYPE_NONE, 1, G_TYPE_ERROR);
-
-  fresh_quark = g_quark_from_static_string ("gst-vkgdr-buffer-fresh");
 
   pool_class->set_config = gst_vkgdr_buffer_pool_set_config;
   pool_class->start = gst_vkgdr_buffer_pool_start;
