@@ -185,6 +185,8 @@ gst_support.upload(memory, bytes([9]) * 100)
         gst_support.upload(memory, data)
         self.assertEqual(gst_support.download(memory), data)
         with self.context:
+            # CUDA's copy does not wait for the upload, which is on a stream of its own.
+            driver.Context.synchronize()
             self.assertEqual(driver.from_device(int(inner), 4096, "u1").tobytes(), data)
         self.assertFalse(GstVkgdr.memory_get_host_pointer(memory))
         del memory
