@@ -172,28 +172,6 @@ open_device (vkgdr_frames_t self, const uint8_t *uuid)
   return false;
 }
 
-/* The CUDA context of the connection has to be current in several functions. */
-static bool
-enter (vkgdr_frames_t self)
-{
-  CUresult result = self->cu->cuCtxPushCurrent (self->context);
-
-  if (result == CUDA_SUCCESS)
-    return true;
-  vkgdr_error_set ("the CUDA context of the frames cannot be used: "
-                   "cuCtxPushCurrent failed with %s",
-      vkgdr_cuda_result_name (result));
-  return false;
-}
-
-static void
-leave (vkgdr_frames_t self)
-{
-  CUcontext context;
-
-  self->cu->cuCtxPopCurrent (&context);
-}
-
 /* Takes *@fd if it imports the memory itself. */
 static void *
 import_object (vkgdr_frames_t self, int *fd, const vkgdr_fd_info *info)
@@ -208,10 +186,11 @@ import_object (vkgdr_frames_t self, int *fd, const vkgdr_fd_info *info)
       vkgdr_error_set ("memory of the server: %s", message);
     return object;
   }
-  if (!open_device (self, info->device_uuid) || !enter (self))
+  if (!open_device (self, info->device_uuid)
+      || !vkgdr_driver_enter (self->cu, self->context))
     return NULL;
   object = vkgdr_memory_import_fd (self->handle, *fd, info);
-  leave (self);
+  vkgdr_driver_leave (self->cu);
   if (object)
     *fd = -1;
   return object;
@@ -275,9 +254,9 @@ frames_unref (vkgdr_frames_t self)
     return;
   while (self->n_imports > 0)
     import_unref (self, self->imports[--self->n_imports]);
-  if (self->stream && enter (self)) {
+  if (self->stream && vkgdr_driver_enter (self->cu, self->context)) {
     self->cu->cuStreamDestroy (self->stream);
-    leave (self);
+    vkgdr_driver_leave (self->cu);
   }
   if (self->handle) {
     vkgdr_close (self->handle);
@@ -392,7 +371,7 @@ vkgdr_frame_release_on_stream (vkgdr_frame_t frame, void *stream)
     vkgdr_frame_release (frame);
     return false;
   }
-  if (!enter (self)) {
+  if (!vkgdr_driver_enter (self->cu, self->context)) {
     vkgdr_frame_release (frame);
     return false;
   }
@@ -409,7 +388,7 @@ vkgdr_frame_release_on_stream (vkgdr_frame_t frame, void *stream)
   } else {
     vkgdr_error_clear ();
   }
-  leave (self);
+  vkgdr_driver_leave (self->cu);
   return result == CUDA_SUCCESS;
 }
 
@@ -992,9 +971,9 @@ vkgdr_frames_close (vkgdr_frames_t self)
     return;
   vkgdr_frames_stop (self);
   atomic_store (&self->is_closed, true);
-  if (self->stream && enter (self)) {
+  if (self->stream && vkgdr_driver_enter (self->cu, self->context)) {
     self->cu->cuStreamSynchronize (self->stream);
-    leave (self);
+    vkgdr_driver_leave (self->cu);
   }
   free_done (self);
   frames_unref (self);

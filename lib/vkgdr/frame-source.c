@@ -59,27 +59,6 @@ align (size_t size)
   return (size + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
 }
 
-static bool
-enter (vkgdr_frame_server_t self)
-{
-  CUresult result = self->cu->cuCtxPushCurrent (self->context);
-
-  if (result == CUDA_SUCCESS)
-    return true;
-  vkgdr_error_set ("the CUDA context of the frames cannot be used: "
-                   "cuCtxPushCurrent failed with %s",
-      vkgdr_cuda_result_name (result));
-  return false;
-}
-
-static void
-leave (vkgdr_frame_server_t self)
-{
-  CUcontext context;
-
-  self->cu->cuCtxPopCurrent (&context);
-}
-
 /* --- the end ------------------------------------------------------------- */
 
 static void
@@ -87,12 +66,12 @@ free_events (vkgdr_frame_server_t self)
 {
   uint32_t i;
 
-  if (!enter (self))
+  if (!vkgdr_driver_enter (self->cu, self->context))
     return;
   for (i = 0; i < self->n_slots; i++)
     if (self->slots[i].event)
       self->cu->cuEventDestroy (self->slots[i].event);
-  leave (self);
+  vkgdr_driver_leave (self->cu);
 }
 
 static void
@@ -159,11 +138,11 @@ allocate (vkgdr_frame_server_t self)
   vkgdr_fd_info info;
   int fd;
 
-  if (!enter (self))
+  if (!vkgdr_driver_enter (self->cu, self->context))
     return false;
   self->memory = vkgdr_memory_alloc (self->handle, self->size * self->n_slots,
       has_window ? 0 : VKGDR_MEMORY_DEVICE_BIT);
-  leave (self);
+  vkgdr_driver_leave (self->cu);
   if (!self->memory)
     return false;
   fd = vkgdr_memory_get_fd (self->memory);
@@ -347,11 +326,11 @@ is_slot_written (void *data, bool wait)
 
   if (!one->has_event)
     return 1;
-  if (!enter (self))
+  if (!vkgdr_driver_enter (self->cu, self->context))
     return -1;
   result = wait ? self->cu->cuEventSynchronize (one->event)
                 : self->cu->cuEventQuery (one->event);
-  leave (self);
+  vkgdr_driver_leave (self->cu);
   return result == CUDA_SUCCESS ? 1 : result == CUDA_ERROR_NOT_READY ? 0 : -1;
 }
 
@@ -424,9 +403,9 @@ vkgdr_frame_server_send_on_stream (vkgdr_frame_server_t self,
   slot *one = &self->slots[buffer->index];
   CUresult result = CUDA_ERROR_UNKNOWN;
 
-  if (enter (self)) {
+  if (vkgdr_driver_enter (self->cu, self->context)) {
     result = record (self, one, stream);
-    leave (self);
+    vkgdr_driver_leave (self->cu);
   }
   one->has_event = true;
   if (result == CUDA_SUCCESS) {
