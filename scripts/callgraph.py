@@ -162,8 +162,9 @@ def system_headers():
     """The folder of the headers that belong to a compiler, such as stddef.h."""
     version = cindex.conf.lib.clang_getClangVersion
     version.restype = cindex._CXString
-    version.errcheck = cindex._CXString.from_result
-    major = re.search(r"version (\d+)", version())
+    # cindex gives text in some of its versions, bytes in others.
+    text = version()
+    major = re.search(r"version (\d+)", str(cindex.conf.lib.clang_getCString(text)))
     found = glob.glob(f"/usr/lib/llvm-{major[1]}/lib/clang/*/include") if major else []
     return found[0] if found else subprocess.run(
         ["gcc", "-print-file-name=include"], capture_output=True, text=True,

@@ -22,7 +22,7 @@ UNITTEST = re.compile(r"^Ran (\d+) tests? in .*\n\s*(?:OK|FAILED)(?: \((.*)\))?$
 
 
 # Meson's names of tests that are one case each, and print no summary.
-WITHOUT_SUMMARY = re.compile(r"(?:^|[ /])api-[\w-]+$")
+WITHOUT_SUMMARY = re.compile(r"(?:^|[ /:])api-[\w-]+$")
 
 
 class Count(NamedTuple):
